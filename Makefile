@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A thin front for CMake: "make help" lists the words. The build itself is CMakeLists.txt.
+
+PREFIX       ?= /usr/local
+DESTDIR      ?=
+JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_SECONDS ?= 60
+LINT_BASE    ?= HEAD
+
+# Ninja where it is installed; a build folder keeps the generator it was made with.
+ifneq ($(shell command -v ninja 2>/dev/null),)
+export CMAKE_GENERATOR ?= Ninja
+endif
+
+first_of     = $(firstword $(foreach tool,$(1),$(shell command -v $(tool) 2>/dev/null)) $(firstword $(1)))
+CLANG        = $(call first_of,clang-14 clang)
+CLANG_FORMAT = $(call first_of,clang-format-14 clang-format)
+CLANG_TIDY   = $(call first_of,clang-tidy-14 clang-tidy)
+
+c_files      = $(shell find src include tests fuzz bench tools -name '*.[ch]' 2>/dev/null)
+sh_files     = $(shell tools/list-scripts)
+
+.PHONY: all
+all: build/.configured
+	@cmake --build build -j $(JOBS)
+
+# Configures again only when a preset changed; CMake itself watches its other inputs.
+build/.configured: CMakePresets.json
+	@cmake --preset release || { echo "something missing? tools/setup installs what is needed" >&2; exit 4; }
+	@touch $@
+
+.PHONY: setup
+setup:
+	@tools/setup
+
+.PHONY: demo
+demo: setup
+	@$(MAKE) --no-print-directory all
+	@tools/demo
+
+.PHONY: test
+test: setup
+	@$(MAKE) --no-print-directory all
+	@ctest --test-dir build --output-on-failure --no-tests=error --no-label-summary \
+	       -j2 --output-log build/test.log; status=$$?; \
+	       grep '% tests passed' build/test.log | tail -n 1; exit $$status
+
+.PHONY: bench
+bench: all
+	@bench/run
+
+.PHONY: install
+install: all
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig 2>/dev/null || true; fi
+
+.PHONY: format
+format:
+	@$(CLANG_FORMAT) -i $(c_files)
+
+.PHONY: lint
+lint: build/.configured
+	@$(CLANG_FORMAT) --dry-run -Werror $(c_files)
+	@changed=$$({ git diff --name-only --diff-filter=d $(LINT_BASE) -- && git ls-files -o --exclude-standard; } \
+	            2>/dev/null || git ls-files -co --exclude-standard); \
+	 changed=$$(echo "$$changed" | grep -E '^(src|tools)/.*\.c$$' || true); \
+	 test -z "$$changed" || $(CLANG_TIDY) -p build --quiet --warnings-as-errors='*' $$changed
+	@shellcheck $(sh_files)
+	@codespell --config .codespellrc
+	@tools/check-layers
+	@tools/check-size
+	@echo "lint: clean"
+
+.PHONY: fuzz
+fuzz:
+	@cmake --preset fuzz -DCMAKE_C_COMPILER=$(CLANG)
+	@cmake --build build-fuzz -j $(JOBS)
+	@found=; for target in build-fuzz/fuzz/fuzz_*; do \
+		test -f "$$target" && test -x "$$target" || continue; \
+		found=1; name=$$(basename "$$target"); name=$${name#fuzz_}; \
+		mkdir -p "build-fuzz/corpus/$$name"; seeds=fuzz/corpus/$$name; \
+		test -d "$$seeds" || seeds=; \
+		echo "fuzz: $$name for $(FUZZ_SECONDS) s"; \
+		"$$target" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
+			-artifact_prefix="build-fuzz/$$name-" "build-fuzz/corpus/$$name" $$seeds || exit 1; \
+	 done; test -n "$$found" || { echo "fuzz: no build-fuzz/fuzz/fuzz_* targets" >&2; exit 1; }
+
+.PHONY: coverage
+coverage:
+	@cmake --preset coverage
+	@cmake --build build-coverage -j $(JOBS)
+	@find build-coverage -name '*.gcda' -delete
+	@ctest --preset coverage
+	@gcovr --root . --object-directory build-coverage --filter 'src/' \
+	       --html-details build-coverage/coverage.html --print-summary
+	@echo "coverage: build-coverage/coverage.html"
+
+.PHONY: clean
+clean:
+	@rm -rf build build-debug build-asan build-tsan build-coverage build-fuzz
+
+.PHONY: help
+help:
+	@echo "make               build into build/ (program: build/bin/iorama)"
+	@echo "make setup         install the packages of tools/packages.txt that are missing"
+	@echo "make demo          set up, build, show what it does"
+	@echo "make test          set up, build, run all tests"
+	@echo "make bench         measure, compared with the peers"
+	@echo "make install       PREFIX=$(PREFIX) DESTDIR="
+	@echo "make format        clang-format all C files"
+	@echo "make lint          format, clang-tidy on files changed since LINT_BASE=$(LINT_BASE), scripts,"
+	@echo "                   spelling, layers, sizes"
+	@echo "make fuzz          every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds"
+	@echo "make coverage      tests with coverage, as HTML"
+	@echo "make clean         remove the build folders"
+	@echo "other builds       cmake --preset debug|asan|tsan, cmake --build --preset ..., ctest --preset ..."

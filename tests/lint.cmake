@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# lint.cmake: include() this from tests/CMakeLists.txt. Checks of the source tree itself.
+# (No ";" in the commands: CMake would split them there.)
+set(tools ${PROJECT_SOURCE_DIR}/tools)
+
+function(iorama_add_lint name)
+  add_test(NAME lint/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(lint/${name} PROPERTIES LABELS lint SKIP_RETURN_CODE 77)
+endfunction()
+
+iorama_add_lint(layers ${tools}/check-layers)
+iorama_add_lint(layers-selftest ${tools}/check-layers --self-test)
+iorama_add_lint(size ${tools}/check-size)
+iorama_add_lint(size-selftest ${tools}/check-size --self-test)
+iorama_add_lint(shellcheck sh -c
+  "command -v shellcheck >/dev/null || exit 77 && shellcheck $(${tools}/list-scripts)")
+
+# docs/counters.md is printed from the tables; "cmake --build build --target docs" renews it.
+if(TARGET tablegen)
+  iorama_add_lint(generated-docs sh -c
+    "test -f docs/counters.md || exit 77 && $<TARGET_FILE:tablegen> counters-md | diff -u docs/counters.md -")
+endif()
