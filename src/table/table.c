@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* table.c: kinds of records and modules, and how to find them. */
+#include "table/table.h"
+
+#include <string.h>
+#include <strings.h>
+
+extern const struct rama_field rama_fields_posix[];
+extern const unsigned rama_n_fields_posix;
+extern const struct rama_field rama_fields_mpiio[];
+extern const unsigned rama_n_fields_mpiio;
+extern const struct rama_field rama_fields_stdio[];
+extern const unsigned rama_n_fields_stdio;
+extern const struct rama_field rama_fields_h5f[];
+extern const unsigned rama_n_fields_h5f;
+extern const struct rama_field rama_fields_h5d[];
+extern const unsigned rama_n_fields_h5d;
+extern const struct rama_field rama_fields_pnetcdf_file[];
+extern const unsigned rama_n_fields_pnetcdf_file;
+extern const struct rama_field rama_fields_pnetcdf_var[];
+extern const unsigned rama_n_fields_pnetcdf_var;
+extern const struct rama_field rama_fields_bgq[];
+extern const unsigned rama_n_fields_bgq;
+extern const struct rama_field rama_fields_apxc_header[];
+extern const unsigned rama_n_fields_apxc_header;
+extern const struct rama_field rama_fields_apxc[];
+extern const unsigned rama_n_fields_apxc;
+extern const struct rama_field rama_fields_apmpi_header[];
+extern const unsigned rama_n_fields_apmpi_header;
+extern const struct rama_field rama_fields_apmpi[];
+extern const unsigned rama_n_fields_apmpi;
+extern const struct rama_field rama_fields_dfs[];
+extern const unsigned rama_n_fields_dfs;
+extern const struct rama_field rama_fields_daos[];
+extern const unsigned rama_n_fields_daos;
+extern const struct rama_field rama_fields_null[];
+extern const unsigned rama_n_fields_null;
+extern const struct rama_field rama_fields_lustre_comp[];
+extern const unsigned rama_n_fields_lustre_comp;
+extern const struct rama_field rama_fields_lustre[];
+extern const unsigned rama_n_fields_lustre;
+extern const struct rama_field rama_fields_dxt[];
+extern const unsigned rama_n_fields_dxt;
+extern const struct rama_field rama_fields_mdhim[];
+extern const unsigned rama_n_fields_mdhim;
+extern const struct rama_field rama_fields_heatmap[];
+extern const unsigned rama_n_fields_heatmap;
+
+#define FIXED(name, P)                                                                     \
+	static const struct rama_schema schema_##name = {                                  \
+		rama_fields_##name, &rama_n_fields_##name, RAMA_##P##__WORDS, 0, { { 0 } } \
+	};
+FIXED(null, NULL)
+FIXED(posix, POSIX)
+FIXED(mpiio, MPIIO)
+FIXED(stdio, STDIO)
+FIXED(h5f, H5F)
+FIXED(h5d, H5D)
+FIXED(pnetcdf_file, PNETCDF_FILE)
+FIXED(pnetcdf_var, PNETCDF_VAR)
+FIXED(bgq, BGQ)
+FIXED(apxc_header, APXC_HEADER)
+FIXED(apxc, APXC)
+FIXED(apmpi_header, APMPI_HEADER)
+FIXED(apmpi, APMPI)
+FIXED(dfs, DFS)
+FIXED(daos, DAOS)
+
+#define VARIABLE(name, set, P, n, ...)                                                         \
+	static const struct rama_schema schema_##name = {                                      \
+		rama_fields_##set, &rama_n_fields_##set, RAMA_##P##__WORDS, n, { __VA_ARGS__ } \
+	};
+VARIABLE(lustre, lustre, LUSTRE, 2,
+	 { "component", RAMA_LUSTRE_NUM_COMPONENTS, RAMA_LUSTRE_COMP__WORDS, 1,
+	   RAMA_LUSTRE_COMP_POOL_NAME, 0 },
+	 { "ost_id", RAMA_LUSTRE_NUM_STRIPES, 1, 1, 0, 0 })
+VARIABLE(dxt_posix, dxt, DXT, 2, { "write", RAMA_DXT_WRITE_COUNT, RAMA_SEG_WORDS, 2, 0, 0 },
+	 { "read", RAMA_DXT_READ_COUNT, RAMA_SEG_WORDS, 2, 0, 0 })
+VARIABLE(dxt_mpiio, dxt, DXT, 2, { "write", RAMA_DXT_WRITE_COUNT, RAMA_SEG_WORDS, 3, 0, 0 },
+	 { "read", RAMA_DXT_READ_COUNT, RAMA_SEG_WORDS, 3, 0, 0 })
+VARIABLE(mdhim, mdhim, MDHIM, 1, { "server", RAMA_MDHIM_SERVERS, 1, 1, 0, 1 })
+VARIABLE(heatmap, heatmap, HEATMAP, 2, { "write_bin", RAMA_HEATMAP_NBINS, 1, 1, 0, 0 },
+	 { "read_bin", RAMA_HEATMAP_NBINS, 1, 1, 0, 0 })
+
+const struct rama_schema rama_schema_lustre_comp = {
+	rama_fields_lustre_comp, &rama_n_fields_lustre_comp, RAMA_LUSTRE_COMP__WORDS, 0, { { 0 } }
+};
+
+#define TOTALS RAMA_TOTALS
+#define CLAMP RAMA_CLAMP
+#define OFFSETS RAMA_OFFSETS
+#define TRACE RAMA_TRACE
+#define PLAIN RAMA_PLAIN
+#define HEADER_none NULL
+#define HEADER_apxc_header &schema_apxc_header
+#define HEADER_apmpi_header &schema_apmpi_header
+#define M(id, symbol, name, newest, released, record, header, flags, doc) \
+	{ id, newest, released, flags, name, &schema_##record, HEADER_##header, doc },
+static const struct rama_module modules[] = {
+#include "table/modules.def"
+};
+#undef M
+
+const struct rama_module *rama_module_get(unsigned id)
+{
+	return id < sizeof(modules) / sizeof(modules[0]) ? &modules[id] : NULL;
+}
+
+const struct rama_module *rama_module_find(const char *name)
+{
+	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
+		if (strcasecmp(modules[id].name, name) == 0)
+			return &modules[id];
+	return NULL;
+}
+
+const struct rama_field *rama_field_find(const struct rama_module *mod, const char *suffix)
+{
+	size_t want = strlen(suffix);
+
+	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
+		const struct rama_field *f = &mod->record->fields[i];
+		size_t len = strlen(f->name);
+
+		if (f->word != RAMA_NO_WORD && len > want && f->name[len - want - 1] == '_' &&
+		    strcmp(f->name + len - want, suffix) == 0)
+			return f;
+	}
+	return NULL;
+}
+
+const struct rama_legend rama_legends[] = {
+#define L(symbol, from, to, line) { RAMA_MOD_##symbol, from, to, line },
+#include "table/legend.def"
+#undef L
+};
+const unsigned rama_n_legends = sizeof(rama_legends) / sizeof(rama_legends[0]);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* table.h: what is known of logs, compiled from the rows of the .def files. All of it is constant. */
+#ifndef RAMA_TABLE_H
+#define RAMA_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "table/index.h"
+
+enum rama_type { RAMA_I64, RAMA_U64, RAMA_F64, RAMA_U32, RAMA_TEXT, RAMA_UUID };
+
+/* COUNTER: printed in order; LAST: printed after the counters; HIDDEN: no counter;
+ * DROPPED: in old versions only */
+enum rama_place { RAMA_COUNTER, RAMA_LAST, RAMA_HIDDEN, RAMA_DROPPED };
+
+/* see fields.h */
+enum rama_reduce {
+	RAMA_NONE,
+	RAMA_SUM,
+	RAMA_SUM_NEG,
+	RAMA_MAX,
+	RAMA_MIN_NZ,
+	RAMA_KEEP,
+	RAMA_ANY,
+	RAMA_LEAD_READ,
+	RAMA_WITH_READ,
+	RAMA_LEAD_WRITE,
+	RAMA_WITH_WRITE,
+	RAMA_FAST_RANK,
+	RAMA_FAST_BYTES,
+	RAMA_FAST_TIME,
+	RAMA_SLOW_RANK,
+	RAMA_SLOW_BYTES,
+	RAMA_SLOW_TIME,
+	RAMA_VAR_TIME,
+	RAMA_VAR_BYTES,
+	RAMA_ACCESS_VALUE,
+	RAMA_ACCESS_MORE,
+	RAMA_ACCESS_COUNT,
+	RAMA_STRIDE_VALUE,
+	RAMA_STRIDE_COUNT,
+	RAMA_REDUCE_KINDS
+};
+
+#define RAMA_NO_WORD 0xffff
+#define RAMA_VERSION_ANY 255
+#define RAMA_MODULES 64 /* slots in a log's header */
+
+/* one field of a record: a row of counters_*.def */
+struct rama_field {
+	const char *name; /* with the module's prefix: POSIX_OPENS */
+	const char *doc;
+	uint16_t word; /* place in the newest version, RAMA_NO_WORD if it is not in there */
+	uint8_t words;
+	uint8_t type;
+	uint8_t place;
+	uint8_t since, until;
+	uint8_t reduce;
+};
+
+/* elements that follow the fixed part of a record */
+struct rama_array {
+	const char *name;
+	uint16_t count_word; /* field that says how many */
+	uint8_t words;	     /* of one element, newest version */
+	uint8_t wide_since;  /* elements of older versions lack the last word */
+	uint8_t raw_from;    /* words of an element from here on are bytes; 0 = none */
+	uint8_t least;	     /* stored even if the count says fewer */
+};
+
+/* one kind of record */
+struct rama_schema {
+	const struct rama_field *fields;
+	const unsigned *n_fields;
+	uint16_t words; /* of the fixed part, newest version */
+	uint8_t n_arrays;
+	struct rama_array array[2];
+};
+
+enum { RAMA_TOTALS = 1, RAMA_CLAMP = 2, RAMA_OFFSETS = 4, RAMA_TRACE = 8, RAMA_PLAIN = 16 };
+
+struct rama_module {
+	uint8_t id;
+	uint8_t newest, released;
+	uint8_t flags;
+	const char *name;
+	const struct rama_schema *record;
+	const struct rama_schema *header; /* of the first record, or NULL */
+	const char *doc;
+};
+
+enum {
+#define M(id, symbol, ...) RAMA_MOD_##symbol = id,
+#include "table/modules.def"
+#undef M
+	RAMA_MODULES_KNOWN
+};
+
+/* NULL for an id that no module has */
+const struct rama_module *rama_module_get(unsigned id);
+
+/* by name, letter case ignored; NULL if there is none */
+const struct rama_module *rama_module_find(const char *name);
+
+/* field whose name, without the module's prefix, is `suffix` (BYTES_READ, F_META_TIME); or NULL */
+const struct rama_field *rama_field_find(const struct rama_module *mod, const char *suffix);
+
+/* Lines that darshan-parser prints about a module's counters; see legend.def. */
+struct rama_legend {
+	uint8_t module;
+	uint8_t from, to; /* versions of the records it is true of */
+	const char *line;
+};
+extern const struct rama_legend rama_legends[];
+extern const unsigned rama_n_legends;
+
+extern const struct rama_schema rama_schema_lustre_comp;
+
+#endif

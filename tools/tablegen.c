@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tablegen.c: prints what is not C from the rows of src/table.
+ *   tablegen json | counters-md | bash | zsh      on standard output
+ *   tablegen man DIR                              DIR/iorama.1.scd, DIR/iorama-COMMAND.1.scd */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "table/commands.h"
+#include "table/table.h"
+
+static const char *const type_name[] = { "i64", "u64", "f64", "u32", "text", "uuid" };
+static const char *const place_name[] = { "counter", "last", "hidden", "dropped" };
+static const char *const reduce_name[] = {
+	"NONE",	      "SUM",	      "SUM_NEG",     "MAX",	     "MIN_NZ",	     "KEEP",
+	"ANY",	      "LEAD_READ",    "WITH_READ",   "LEAD_WRITE",   "WITH_WRITE",   "FAST_RANK",
+	"FAST_BYTES", "FAST_TIME",    "SLOW_RANK",   "SLOW_BYTES",   "SLOW_TIME",    "VAR_TIME",
+	"VAR_BYTES",  "ACCESS_VALUE", "ACCESS_MORE", "ACCESS_COUNT", "STRIDE_VALUE", "STRIDE_COUNT"
+};
+_Static_assert(sizeof(reduce_name) / sizeof(reduce_name[0]) == RAMA_REDUCE_KINDS,
+	       "a kind of reduction has no name");
+
+static int to_stdout(void *ctx, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, ctx) == n ? 0 : -1;
+}
+
+static void key_int(struct rama_json *j, const char *key, long v)
+{
+	rama_json_key(j, key);
+	rama_json_i64(j, v);
+}
+
+static void key_text(struct rama_json *j, const char *key, const char *v)
+{
+	rama_json_key(j, key);
+	rama_json_string(j, v);
+}
+
+static void field_json(struct rama_json *j, const struct rama_field *f)
+{
+	rama_json_open(j, '{');
+	key_text(j, "name", f->name);
+	key_text(j, "type", type_name[f->type]);
+	key_text(j, "place", place_name[f->place]);
+	key_int(j, "words", f->words);
+	rama_json_key(j, "word");
+	if (f->word == RAMA_NO_WORD)
+		rama_json_null(j);
+	else
+		rama_json_i64(j, f->word);
+	key_int(j, "since", f->since);
+	key_int(j, "until", f->until);
+	key_text(j, "reduce", reduce_name[f->reduce]);
+	key_text(j, "doc", f->doc);
+	rama_json_close(j, '}');
+}
+
+static void schema_json(struct rama_json *j, const struct rama_schema *s)
+{
+	if (s == NULL) {
+		rama_json_null(j);
+		return;
+	}
+	rama_json_open(j, '{');
+	key_int(j, "words", s->words);
+	rama_json_key(j, "fields");
+	rama_json_open(j, '[');
+	for (unsigned i = 0; i < *s->n_fields; i++)
+		field_json(j, &s->fields[i]);
+	rama_json_close(j, ']');
+	rama_json_key(j, "arrays");
+	rama_json_open(j, '[');
+	for (unsigned k = 0; k < s->n_arrays; k++) {
+		rama_json_open(j, '{');
+		key_text(j, "name", s->array[k].name);
+		for (unsigned i = 0; i < *s->n_fields; i++)
+			if (s->fields[i].word == s->array[k].count_word)
+				key_text(j, "count", s->fields[i].name);
+		key_int(j, "words", s->array[k].words);
+		key_int(j, "wide_since", s->array[k].wide_since);
+		key_int(j, "raw_from", s->array[k].raw_from);
+		key_int(j, "least", s->array[k].least);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+	rama_json_close(j, '}');
+}
+
+static void print_json(void)
+{
+	static const char *const flag[] = { "totals", "clamp", "offsets", "trace", "plain" };
+	struct rama_out o;
+	struct rama_json j;
+
+	rama_out_init(&o, to_stdout, stdout);
+	rama_json_init(&j, &o);
+	rama_json_open(&j, '{');
+	rama_json_key(&j, "modules");
+	rama_json_open(&j, '[');
+	for (unsigned i = 0; i < RAMA_MODULES_KNOWN; i++) {
+		const struct rama_module *m = rama_module_get(i);
+
+		rama_json_open(&j, '{');
+		key_int(&j, "id", m->id);
+		key_text(&j, "name", m->name);
+		key_int(&j, "newest", m->newest);
+		key_int(&j, "released", m->released);
+		rama_json_key(&j, "flags");
+		rama_json_open(&j, '[');
+		for (unsigned k = 0; k < sizeof(flag) / sizeof(flag[0]); k++)
+			if (m->flags >> k & 1)
+				rama_json_string(&j, flag[k]);
+		rama_json_close(&j, ']');
+		key_text(&j, "doc", m->doc);
+		rama_json_key(&j, "record");
+		schema_json(&j, m->record);
+		rama_json_key(&j, "header");
+		schema_json(&j, m->header);
+		rama_json_close(&j, '}');
+		rama_out_char(&o, '\n');
+	}
+	rama_json_close(&j, ']');
+	rama_json_close(&j, '}');
+	rama_out_char(&o, '\n');
+	rama_out_flush(&o);
+	rama_out_fini(&o);
+}
+
+static void counters_of(const struct rama_schema *s, const char *title)
+{
+	printf("\n%s\n\n| counter | type | since | several ranks | meaning "
+	       "|\n|---|---|---|---|---|\n",
+	       title);
+	for (unsigned i = 0; i < *s->n_fields; i++) {
+		const struct rama_field *f = &s->fields[i];
+
+		if (f->place == RAMA_DROPPED)
+			printf("| %s | %s | %d to %d | | only in old logs; dropped when read |\n",
+			       f->name, type_name[f->type], f->since, f->until);
+		else
+			printf("| %s | %s | %d | %s | %s |\n", f->name, type_name[f->type],
+			       f->since, reduce_name[f->reduce], f->doc);
+	}
+}
+
+static void print_counters(void)
+{
+	puts("# Modules and counters\n\n"
+	     "Printed from the rows in `src/table` by `tablegen counters-md`; edit those, then "
+	     "run\n"
+	     "`cmake --build build --target docs`.\n\n"
+	     "*since* is the version of the module's records that introduced the counter: logs "
+	     "with older records\n"
+	     "show -1 (ids: 0). *several ranks* is how the values of several processes become one; "
+	     "the words are\n"
+	     "explained in `src/table/fields.h`. Times are in seconds since the start of the "
+	     "process.");
+	for (unsigned i = 0; i < RAMA_MODULES_KNOWN; i++) {
+		const struct rama_module *m = rama_module_get(i);
+
+		printf("\n## %s\n\n%c%s. Module %u, newest record version %u, written as version "
+		       "%u, %u bytes%s.\n",
+		       m->name, toupper((unsigned char)m->doc[0]), m->doc + 1, m->id, m->newest,
+		       m->released, m->record->words * 8,
+		       m->record->n_arrays > 0 ? " and what follows" : "");
+		if (m->header != NULL)
+			counters_of(m->header, "First record:");
+		counters_of(m->record, m->header != NULL ? "Other records:" : "Record:");
+		if (m->id == RAMA_MOD_LUSTRE)
+			counters_of(&rama_schema_lustre_comp, "Each component:");
+	}
+}
+
+/* scdoc reads _ and * as emphasis, a dash at the start of a line as a list */
+static void escaped(FILE *f, const char *s)
+{
+	if (*s == '-')
+		fputc('\\', f);
+	for (; *s != '\0'; s++) {
+		if (strchr("_*\\`<>#[]|", *s) != NULL)
+			fputc('\\', f);
+		fputc(*s, f);
+	}
+}
+
+static void option_name(FILE *f, const struct rama_option *o, bool scd)
+{
+	size_t n = o->arg != NULL ? strlen(o->arg) : 0;
+	bool may = n > 0 && o->arg[n - 1] == '?';
+	const char *b = scd ? "*" : "", *u = scd ? "_" : "";
+
+	if (o->letter != 0)
+		fprintf(f, "%s-%c%s, ", b, o->letter, b);
+	fprintf(f, "%s--%s%s", b, o->name, b);
+	if (may)
+		fprintf(f, "[=%s%.*s%s]", u, (int)n - 1, o->arg, u);
+	else if (n > 0)
+		fprintf(f, " %s%s%s", u, o->arg, u);
+}
+
+static void page_options(FILE *f, int command)
+{
+	fputs("\n# OPTIONS\n", f);
+	for (int i = 0; i < RAMA_OPTIONS; i++) {
+		if ((int)rama_options[i].command != command)
+			continue;
+		fputc('\n', f);
+		option_name(f, &rama_options[i], true);
+		fputs("\n\t", f);
+		escaped(f, rama_options[i].text);
+		fputc('\n', f);
+	}
+	fputs("\n*--help*\n\tshort help\n", f);
+}
+
+static void page_examples(FILE *f, int command)
+{
+	fputs("\n# EXAMPLES\n", f);
+	for (unsigned i = 0; i < rama_n_examples; i++) {
+		if (command >= 0 && (int)rama_examples[i].command != command)
+			continue;
+		fputc('\n', f);
+		escaped(f, rama_examples[i].text);
+		fprintf(f, ":\n\n```\n%s\n```\n", rama_examples[i].line);
+	}
+}
+
+static void page_end(FILE *f, int command)
+{
+	fputs("\n# EXIT STATUS\n\n0 ok, 2 wrong usage, 3 bad input, 4 trouble with the "
+	      "machine.\n\n# SEE ALSO\n\n",
+	      f);
+	if (command >= 0)
+		fputs("*iorama*(1)", f);
+	for (int i = 0, n = command >= 0; i < RAMA_COMMANDS; i++)
+		if (i != command && strcmp(rama_commands[i].name, "help") != 0)
+			fprintf(f, "%s*iorama-%s*(1)", n++ > 0 ? ", " : "", rama_commands[i].name);
+	fputc('\n', f);
+}
+
+static void command_page(FILE *f, int c)
+{
+	fprintf(f, "iorama-%s(1)\n\n# NAME\n\niorama-%s - ", rama_commands[c].name,
+		rama_commands[c].name);
+	escaped(f, rama_commands[c].line);
+	fprintf(f, "\n\n# SYNOPSIS\n\n*iorama %s* [_OPTION_…] ", rama_commands[c].name);
+	escaped(f, rama_commands[c].args);
+	fputs("\n\n# DESCRIPTION\n\n", f);
+	escaped(f, rama_commands[c].text);
+	fputc('\n', f);
+	page_options(f, c);
+	page_examples(f, c);
+	page_end(f, c);
+}
+
+static void main_page(FILE *f)
+{
+	fputs("iorama(1)\n\n# NAME\n\niorama - see what applications do with their files\n\n"
+	      "# SYNOPSIS\n\n*iorama* _COMMAND_ [_OPTION_…] …\n\n*iorama* *--help* | "
+	      "*--version*\n\n# COMMANDS\n",
+	      f);
+	for (int i = 0; i < RAMA_COMMANDS; i++) {
+		fprintf(f, "\n*%s* ", rama_commands[i].name);
+		escaped(f, rama_commands[i].args);
+		fputs("\n\t", f);
+		escaped(f, rama_commands[i].line);
+		fputc('\n', f);
+	}
+	page_examples(f, -1);
+	page_end(f, -1);
+}
+
+static int print_man(const char *dir)
+{
+	for (int i = -1; i < RAMA_COMMANDS; i++) {
+		char path[4096];
+		FILE *f;
+
+		if (i >= 0 && strcmp(rama_commands[i].name, "help") == 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/iorama%s%s.1.scd", dir, i >= 0 ? "-" : "",
+			 i >= 0 ? rama_commands[i].name : "");
+		f = fopen(path, "w");
+		if (f == NULL) {
+			perror(path);
+			return 4;
+		}
+		if (i < 0)
+			main_page(f);
+		else
+			command_page(f, i);
+		fclose(f);
+	}
+	return 0;
+}
+
+static void print_bash(void)
+{
+	puts("# bash completion for iorama, printed from the rows in src/table\n"
+	     "_iorama()\n{\n"
+	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=${COMP_WORDS[1]} opts=\n"
+	     "\tif [ \"$COMP_CWORD\" -eq 1 ]; then");
+	fputs("\t\tmapfile -t COMPREPLY < <(compgen -W \"", stdout);
+	for (int i = 0; i < RAMA_COMMANDS; i++)
+		printf("%s ", rama_commands[i].name);
+	puts("--help --version\" -- \"$cur\")\n\t\treturn\n\tfi\n\tcase $cmd in");
+	for (int c = 0; c < RAMA_COMMANDS; c++) {
+		printf("\t%s) opts=\"", rama_commands[c].name);
+		for (int i = 0; i < RAMA_OPTIONS; i++)
+			if ((int)rama_options[i].command == c)
+				printf("--%s ", rama_options[i].name);
+		if (strcmp(rama_commands[c].name, "help") == 0)
+			for (int i = 0; i < RAMA_COMMANDS; i++)
+				printf("%s ", rama_commands[i].name);
+		puts("--help\" ;;");
+	}
+	puts("\tesac\n"
+	     "\tcase $cur in\n"
+	     "\t-*) mapfile -t COMPREPLY < <(compgen -W \"$opts\" -- \"$cur\") ;;\n"
+	     "\t*)\n"
+	     "\t\tif [ \"$cmd\" = help ]; then\n"
+	     "\t\t\tmapfile -t COMPREPLY < <(compgen -W \"$opts\" -- \"$cur\")\n"
+	     "\t\telse\n"
+	     "\t\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+	     "\t\tfi ;;\n"
+	     "\tesac\n}\n"
+	     "complete -o filenames -F _iorama iorama");
+}
+
+static void zsh_text(const char *s)
+{
+	for (; *s != '\0'; s++) {
+		if (*s == '\'')
+			fputs("'\\''", stdout);
+		else if (strchr("[]:", *s) != NULL)
+			printf("\\%c", *s);
+		else
+			putchar(*s);
+	}
+}
+
+static void print_zsh(void)
+{
+	puts("#compdef iorama\n# zsh completion for iorama, printed from the rows in src/table\n"
+	     "_iorama() {\n\tlocal -a commands\n\tcommands=(");
+	for (int i = 0; i < RAMA_COMMANDS; i++) {
+		printf("\t\t'%s:", rama_commands[i].name);
+		zsh_text(rama_commands[i].line);
+		puts("'");
+	}
+	puts("\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command "
+	     "commands\n\t\treturn\n\tfi\n"
+	     "\tlocal cmd=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $cmd in");
+	for (int c = 0; c < RAMA_COMMANDS; c++) {
+		printf("\t%s) _arguments", rama_commands[c].name);
+		for (int i = 0; i < RAMA_OPTIONS; i++) {
+			const struct rama_option *o = &rama_options[i];
+
+			if ((int)o->command != c)
+				continue;
+			printf(" \\\n\t\t'*--%s%s[", o->name, o->arg != NULL ? "=" : "");
+			zsh_text(o->text);
+			printf("]%s'", o->arg == NULL ? ""
+				       : strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "NEW") == 0
+					       ? ":file:_files"
+					       : ":value:");
+		}
+		puts(strcmp(rama_commands[c].name, "help") == 0
+			     ? " '1:command:->cmd' && _describe command commands ;;"
+			     : " \\\n\t\t'*:log:_files' ;;");
+	}
+	puts("\tesac\n}\n_iorama \"$@\"");
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (strcmp(what, "json") == 0)
+		print_json();
+	else if (strcmp(what, "counters-md") == 0)
+		print_counters();
+	else if (strcmp(what, "bash") == 0)
+		print_bash();
+	else if (strcmp(what, "zsh") == 0)
+		print_zsh();
+	else if (strcmp(what, "man") == 0 && argc == 3)
+		return print_man(argv[2]);
+	else {
+		fputs("usage: tablegen json | counters-md | bash | zsh | man DIR\n", stderr);
+		return 2;
+	}
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 4;
+}
