@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *text;
+	int status;
+} errors[] = {
+#define E(name, status, text) { text, status },
+#include "base/errors.def"
+#undef E
+};
+
+int rama_err_set(struct rama_err *e, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (e == NULL)
+		return code;
+	e->code = code;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int rama_err_prefix(struct rama_err *e, const char *fmt, ...)
+{
+	char text[sizeof(e->text)];
+	va_list ap;
+	int n;
+
+	if (e == NULL)
+		return RAMA_ECORRUPT;
+	memcpy(text, e->text, sizeof(text));
+	va_start(ap, fmt);
+	n = vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < sizeof(e->text))
+		snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s", text);
+	return e->code;
+}
+
+const char *rama_err_text(int code)
+{
+	return code > RAMA_E_FIRST && code < RAMA_E_LAST ? errors[code - RAMA_E_FIRST - 1].text
+							 : "no error";
+}
+
+int rama_err_status(int code)
+{
+	return code > RAMA_E_FIRST && code < RAMA_E_LAST ? errors[code - RAMA_E_FIRST - 1].status
+							 : 0;
+}

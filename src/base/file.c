@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_file(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err *e)
+{
+	int fd = *(int *)ctx;
+
+	for (size_t done = 0; done < n;) {
+		ssize_t got = pread(fd, (char *)buf + done, n - done, (off_t)(off + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return rama_err_set(e, RAMA_EIO, "cannot read at byte %llu: %s",
+					    (unsigned long long)(off + done), strerror(errno));
+		if (got == 0)
+			return rama_err_set(e, RAMA_ETRUNC, "became shorter while it was read");
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+int rama_fd_write(int fd, const void *buf, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t put = write(fd, (const char *)buf + done, n - done);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return errno == EPIPE ? RAMA_ESTOPPED : RAMA_EIO;
+		done += (size_t)put;
+	}
+	return 0;
+}
+
+static int nameless_file(void)
+{
+	const char *dir = getenv("TMPDIR");
+	FILE *f;
+	int fd = open(dir != NULL && *dir != '\0' ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
+		      0600);
+
+	if (fd >= 0)
+		return fd;
+	f = tmpfile();
+	if (f == NULL)
+		return -1;
+	fd = fcntl(fileno(f), F_DUPFD_CLOEXEC, 3);
+	fclose(f);
+	return fd;
+}
+
+static int copy_all(int from, int to)
+{
+	char buf[64 << 10];
+	ssize_t got;
+
+	while ((got = read(from, buf, sizeof(buf))) != 0) {
+		int rc = got > 0	  ? rama_fd_write(to, buf, (size_t)got)
+			 : errno == EINTR ? 0
+					  : RAMA_EIO;
+
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* what cannot be read at offsets is copied first */
+static int make_seekable(int fd, struct rama_err *e)
+{
+	int temp;
+
+	if (lseek(fd, 0, SEEK_CUR) == 0)
+		return fd;
+	temp = nameless_file();
+	if (temp < 0 || copy_all(fd, temp) != 0) {
+		rama_err_set(e, RAMA_EIO, "cannot be copied to a temporary file: %s",
+			     strerror(errno));
+		if (temp >= 0)
+			close(temp);
+		temp = -1;
+	}
+	close(fd);
+	return temp;
+}
+
+int rama_file_open(struct rama_file *f, const char *path, struct rama_err *e)
+{
+	struct stat st;
+
+	*f = (struct rama_file){ .fd = -1 };
+	f->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				       : open(path, O_RDONLY | O_CLOEXEC);
+	if (f->fd < 0)
+		return rama_err_set(e, errno == ENOENT ? RAMA_EMISSING : RAMA_EIO,
+				    "cannot be opened: %s", strerror(errno));
+	if (fstat(f->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(f->fd);
+		f->fd = -1;
+		return rama_err_set(e, RAMA_EFORMAT, "is a directory");
+	}
+	f->fd = make_seekable(f->fd, e);
+	if (f->fd < 0)
+		return e != NULL ? e->code : RAMA_EIO;
+	if (fstat(f->fd, &st) != 0) {
+		rama_err_set(e, RAMA_EIO, "cannot be examined: %s", strerror(errno));
+		rama_file_close(f);
+		return RAMA_EIO;
+	}
+	f->src = (struct rama_source){ .size = (uint64_t)st.st_size,
+				       .read = read_file,
+				       .ctx = &f->fd };
+	return 0;
+}
+
+void rama_file_close(struct rama_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+int rama_newfile_open(struct rama_newfile *f, const char *path, struct rama_err *e)
+{
+	mode_t mask = umask(0);
+	size_t n = strlen(path) + sizeof(".XXXXXX");
+
+	umask(mask);
+	*f = (struct rama_newfile){ .fd = -1 };
+	if (strcmp(path, "-") == 0) {
+		f->fd = nameless_file();
+		return f->fd >= 0 ? 0
+				  : rama_err_set(e, RAMA_EIO, "no temporary file: %s",
+						 strerror(errno));
+	}
+	f->path = strdup(path);
+	f->temp = malloc(n);
+	if (f->path == NULL || f->temp == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	snprintf(f->temp, n, "%s.XXXXXX", path);
+	f->fd = mkostemp(f->temp, O_CLOEXEC);
+	if (f->fd < 0) {
+		rama_err_set(e, RAMA_EIO, "cannot be written: %s", strerror(errno));
+		free(f->temp);
+		f->temp = NULL;
+		rama_newfile_abort(f);
+		return RAMA_EIO;
+	}
+	(void)fchmod(f->fd, 0666 & ~mask);
+	return 0;
+}
+
+int rama_newfile_write(struct rama_newfile *f, uint64_t off, const void *buf, size_t n,
+		       struct rama_err *e)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t put =
+			pwrite(f->fd, (const char *)buf + done, n - done, (off_t)(off + done));
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return rama_err_set(e, RAMA_EIO, "cannot be written: %s", strerror(errno));
+		done += (size_t)put;
+	}
+	return 0;
+}
+
+static void sync_directory(const char *path)
+{
+	char *copy = strdup(path);
+	int fd = copy != NULL ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		(void)fsync(fd); /* some file systems refuse; the file itself is safe */
+		close(fd);
+	}
+	free(copy);
+}
+
+int rama_newfile_commit(struct rama_newfile *f, struct rama_err *e)
+{
+	int rc = 0;
+
+	if (f->path == NULL) {
+		if (lseek(f->fd, 0, SEEK_SET) != 0)
+			rc = RAMA_EIO;
+		else
+			rc = copy_all(f->fd, STDOUT_FILENO);
+		if (rc != 0)
+			return rama_err_set(e, rc, "standard output: %s", strerror(errno));
+		rama_newfile_abort(f);
+		return 0;
+	}
+	if (fsync(f->fd) != 0 || rename(f->temp, f->path) != 0)
+		return rama_err_set(e, RAMA_EIO, "cannot be written: %s", strerror(errno));
+	free(f->temp);
+	f->temp = NULL;
+	sync_directory(f->path);
+	rama_newfile_abort(f);
+	return 0;
+}
+
+void rama_newfile_abort(struct rama_newfile *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->temp != NULL)
+		unlink(f->temp);
+	free(f->path);
+	free(f->temp);
+	*f = (struct rama_newfile){ .fd = -1 };
+}

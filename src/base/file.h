@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file.h: files as sources, and output files that are there complete or not at all. */
+#ifndef RAMA_BASE_FILE_H
+#define RAMA_BASE_FILE_H
+
+#include "base/source.h"
+
+struct rama_file {
+	int fd;
+	struct rama_source src;
+};
+
+/* "-" is standard input; a pipe is read to its end into a file without a name. */
+int rama_file_open(struct rama_file *f, const char *path, struct rama_err *e);
+void rama_file_close(struct rama_file *f);
+
+/* An output file is written under another name beside its place and renamed when complete. */
+struct rama_newfile {
+	int fd;
+	char *path, *temp;
+};
+
+/* "-": standard output gets the whole file at commit */
+int rama_newfile_open(struct rama_newfile *f, const char *path, struct rama_err *e);
+int rama_newfile_write(struct rama_newfile *f, uint64_t off, const void *buf, size_t n,
+		       struct rama_err *e);
+int rama_newfile_commit(struct rama_newfile *f,
+			struct rama_err *e);	 /* fsync, rename; closes on success */
+void rama_newfile_abort(struct rama_newfile *f); /* no trace is left; harmless after commit */
+
+/* all n bytes to a descriptor; RAMA_ESTOPPED if nobody reads them any more */
+int rama_fd_write(int fd, const void *buf, size_t n);
+
+#endif
