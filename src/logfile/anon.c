@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "logfile/anon.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/recordid.h"
+
+#define SUFFIX_MAX 8 /* longer ones are part of a name */
+
+static uint64_t hash(const struct rama_anon *a, const void *data, size_t n)
+{
+	return rama_siphash(&a->key, data, n);
+}
+
+/* names that the runtime gives itself */
+static bool is_public(const char *name)
+{
+	static const char *const known[] = { "<", "heatmap:", "APMPI", "APXC", "darshan-" };
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strncmp(name, known[i], strlen(known[i])) == 0)
+			return true;
+	return *name == '\0';
+}
+
+/* ".h5" of "run/out.h5"; empty if there is none that looks like one */
+static size_t suffix_of(const char *name, size_t n, const char **suffix)
+{
+	size_t len = 0;
+
+	while (len < n && len <= SUFFIX_MAX && isalnum((unsigned char)name[n - 1 - len]))
+		len++;
+	*suffix = name + n - len - 1;
+	return len > 0 && len <= SUFFIX_MAX && len + 1 < n && **suffix == '.' &&
+			       name[n - len - 2] != '/'
+		       ? len + 1
+		       : 0;
+}
+
+size_t rama_anon_name(const struct rama_anon *a, const char *name, char to[RAMA_ANON_NAME])
+{
+	const struct rama_mount *m = rama_log_mount(a->log, name);
+	const char *inner = strchr(name, ':'), *suffix; /* dataset or variable inside a file */
+	size_t file_len = inner != NULL ? (size_t)(inner - name) : strlen(name), n = 0, suffix_len;
+
+	if (is_public(name))
+		return (size_t)snprintf(to, RAMA_ANON_NAME, "%s", name);
+	if (m != NULL && m->path_len < RAMA_ANON_NAME - 80)
+		n = (size_t)snprintf(to, RAMA_ANON_NAME, "%s%s", m->path,
+				     m->path[m->path_len - 1] == '/' ? "" : "/");
+	else if (*name == '/')
+		n = (size_t)snprintf(to, RAMA_ANON_NAME, "/");
+	n += (size_t)snprintf(to + n, RAMA_ANON_NAME - n, "%016llx",
+			      (unsigned long long)hash(a, name, file_len));
+	suffix_len = suffix_of(name, file_len, &suffix);
+	memcpy(to + n, suffix, suffix_len);
+	n += suffix_len;
+	to[n] = '\0';
+	if (inner != NULL)
+		n += (size_t)snprintf(to + n, RAMA_ANON_NAME - n, ":%016llx",
+				      (unsigned long long)hash(a, inner, strlen(inner)));
+	return n;
+}
+
+uint64_t rama_anon_id(const struct rama_anon *a, uint64_t id)
+{
+	const struct rama_name *name = rama_log_name(a->log, id);
+	char to[RAMA_ANON_NAME];
+
+	if (id == 0)
+		return 0;
+	if (name == NULL ||
+	    rama_record_id(name->text, name->len) != id) /* DAOS: not a hash of the name */
+		return name != NULL && is_public(name->text) && name->len > 0
+			       ? id
+			       : hash(a, &id, sizeof(id));
+	return rama_record_id(to, rama_anon_name(a, name->text, to));
+}
+
+static void hide_text(const struct rama_anon *a, char *text, size_t size)
+{
+	size_t n = strnlen(text, size);
+	uint64_t h = hash(a, text, n);
+
+	memset(text, 0, size);
+	if (n > 0)
+		snprintf(text, size, "host-%08llx", (unsigned long long)(h & 0xffffffff));
+}
+
+void rama_anon_record(const struct rama_anon *a, struct rama_record *r)
+{
+	r->w[RAMA_ID].u = rama_anon_id(a, r->w[RAMA_ID].u);
+	switch (r->mod->id) {
+	case RAMA_MOD_POSIX:
+		r->w[RAMA_POSIX_RENAMED_FROM].u = rama_anon_id(a, r->w[RAMA_POSIX_RENAMED_FROM].u);
+		break;
+	case RAMA_MOD_H5D:
+		r->w[RAMA_H5D_FILE_REC_ID].u = rama_anon_id(a, r->w[RAMA_H5D_FILE_REC_ID].u);
+		break;
+	case RAMA_MOD_PNETCDF_VAR:
+		r->w[RAMA_PNETCDF_VAR_FILE_REC_ID].u =
+			rama_anon_id(a, r->w[RAMA_PNETCDF_VAR_FILE_REC_ID].u);
+		break;
+	case RAMA_MOD_DXT_POSIX:
+	case RAMA_MOD_DXT_MPIIO:
+		hide_text(a, r->w[RAMA_DXT_HOSTNAME].b, 64);
+		break;
+	case RAMA_MOD_APMPI:
+		if (r->schema != r->mod->header)
+			hide_text(a, r->w[RAMA_APMPI_PROCESSOR_NAME].b, 128);
+		break;
+	case RAMA_MOD_APXC:
+		if (r->schema == r->mod->header)
+			r->w[RAMA_APXC_HEADER_APPLICATION_ID].u =
+				hash(a, &r->w[RAMA_APXC_HEADER_APPLICATION_ID], 8) >> 33;
+		break;
+	default:
+		break;
+	}
+}
+
+void rama_anon_job(const struct rama_anon *a, struct rama_job *job, char exe[64])
+{
+	size_t program = strcspn(job->exe, " ");
+
+	snprintf(exe, 64, "exe-%016llx args-%016llx",
+		 (unsigned long long)hash(a, job->exe, program),
+		 (unsigned long long)hash(a, job->exe + program, strlen(job->exe + program)));
+	job->exe = exe;
+	job->uid = (int64_t)(hash(a, &job->uid, sizeof(job->uid)) >> 33);
+	job->jobid = (int64_t)(hash(a, &job->jobid, sizeof(job->jobid)) >> 33);
+}

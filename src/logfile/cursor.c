@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "logfile/cursor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRAY_MAX (1u << 22) /* words of an array in one record; real ones have some thousand */
+
+enum { SWAP_64, SWAP_32, SWAP_NOT };
+
+int rama_cursor_bad(struct rama_cursor *c, int code, const char *fmt, ...)
+{
+	char what[300];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	return rama_log_problem(c->log, code, "%s: record %llu: %s", c->mod->name,
+				(unsigned long long)c->index + 1, what);
+}
+
+static union rama_word missing_value(uint8_t type)
+{
+	union rama_word w = { .u = 0 };
+
+	if (type == RAMA_I64)
+		w.i = -1;
+	else if (type == RAMA_F64)
+		w.f = -1.0;
+	return w;
+}
+
+static void add_word(struct rama_layout *l, unsigned to, uint8_t type)
+{
+	l->to[l->words] = (uint16_t)to;
+	l->order[l->words] = type == RAMA_U32			      ? SWAP_32
+			     : type == RAMA_TEXT || type == RAMA_UUID ? SWAP_NOT
+								      : SWAP_64;
+	l->words++;
+}
+
+static int layout_init(struct rama_layout *l, const struct rama_schema *s, unsigned version,
+		       bool swap)
+{
+	unsigned most = s->words;
+
+	*l = (struct rama_layout){ .schema = s };
+	for (unsigned i = 0; i < *s->n_fields; i++)
+		if (s->fields[i].word == RAMA_NO_WORD)
+			most++;
+	l->to = calloc(most, sizeof(*l->to));
+	l->order = calloc(most, sizeof(*l->order));
+	l->blank = calloc(s->words, sizeof(*l->blank));
+	if (l->to == NULL || l->order == NULL || l->blank == NULL)
+		return RAMA_EMEMORY;
+	add_word(l, RAMA_ID, RAMA_U64);
+	add_word(l, RAMA_RANK, RAMA_I64);
+	for (unsigned i = 0; i < *s->n_fields; i++) {
+		const struct rama_field *f = &s->fields[i];
+		bool here = f->since <= version && version <= f->until;
+
+		for (unsigned k = 0; here && k < f->words; k++)
+			add_word(l, f->word == RAMA_NO_WORD ? RAMA_NO_WORD : f->word + k, f->type);
+		if (!here && f->word != RAMA_NO_WORD)
+			l->blank[f->word] = missing_value(f->type);
+	}
+	l->same = !swap && l->words == s->words;
+	for (unsigned k = 0; k < l->words && l->same; k++)
+		l->same = l->to[k] == k;
+	return 0;
+}
+
+static void layout_fini(struct rama_layout *l)
+{
+	free(l->to);
+	free(l->order);
+	free(l->blank);
+	*l = (struct rama_layout){ 0 };
+}
+
+static union rama_word swapped(union rama_word w, uint8_t order)
+{
+	uint32_t half;
+
+	if (order == SWAP_64) {
+		w.u = __builtin_bswap64(w.u);
+	} else if (order == SWAP_32) {
+		memcpy(&half, w.b, sizeof(half));
+		half = __builtin_bswap32(half);
+		memcpy(w.b, &half, sizeof(half));
+	}
+	return w;
+}
+
+static void convert(struct rama_cursor *c, const struct rama_layout *l)
+{
+	if (l->same) {
+		memcpy(c->words, c->stored, l->words * sizeof(*c->words));
+		return;
+	}
+	memcpy(c->words, l->blank, l->schema->words * sizeof(*c->words));
+	for (unsigned i = 0; i < l->words; i++) {
+		if (c->log->swap)
+			c->stored[i] = swapped(c->stored[i], l->order[i]);
+		if (l->to[i] != RAMA_NO_WORD)
+			c->words[l->to[i]] = c->stored[i];
+	}
+}
+
+union rama_word rama_cursor_stored(const struct rama_cursor *c, const char *name)
+{
+	const struct rama_schema *s = c->layout.schema;
+	unsigned at = RAMA_BASE_WORDS;
+
+	for (unsigned i = 0; i < *s->n_fields; i++) {
+		const struct rama_field *f = &s->fields[i];
+
+		if (f->since > c->version || c->version > f->until)
+			continue;
+		if (strcmp(f->name, name) == 0)
+			return c->stored[at];
+		at += f->words;
+	}
+	return (union rama_word){ .i = -1 };
+}
+
+static int known_version(struct rama_cursor *c)
+{
+	if (c->version > c->mod->newest)
+		rama_log_problem(
+			c->log, RAMA_EVERSION,
+			"%s: its records have version %u, the newest known is %u; left out",
+			c->mod->name, c->version, c->mod->newest);
+	else if (c->version == 0)
+		rama_log_problem(c->log, RAMA_EVERSION,
+				 "%s: has data but no record version; left out", c->mod->name);
+	else
+		return 1;
+	return c->log->opt.strict ? c->log->err.code : 0;
+}
+
+int rama_cursor_open(struct rama_cursor *c, struct rama_log *log, unsigned module)
+{
+	const struct rama_part *part = &log->part[module];
+	int rc;
+
+	*c = (struct rama_cursor){ .log = log,
+				   .mod = rama_module_get(module),
+				   .version = part->version };
+	if (part->len == 0)
+		return 0;
+	if (c->mod == NULL) {
+		rama_log_note(log, "module %u is not known; its %llu bytes are left out", module,
+			      (unsigned long long)part->len);
+		return 0;
+	}
+	rc = known_version(c);
+	if (rc <= 0)
+		return rc;
+	rc = layout_init(&c->layout, c->mod->record, c->version, log->swap);
+	if (rc == 0 && c->mod->header != NULL)
+		rc = layout_init(&c->header, c->mod->header, c->version, log->swap);
+	c->stored = calloc(c->layout.words + 1 + c->header.words, sizeof(*c->stored));
+	c->words = calloc(c->mod->record->words + 1u +
+				  (c->mod->header != NULL ? c->mod->header->words : 0u),
+			  sizeof(*c->words));
+	if (rc != 0 || c->stored == NULL || c->words == NULL ||
+	    rama_region_open(&c->region, log->src, part->off, part->len, log->compression) != 0)
+		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
+	c->segment_words = c->version >= c->mod->record->array[0].wide_since ? RAMA_SEG_WORDS
+									     : RAMA_SEG_WORDS - 1;
+	c->open = true;
+	return 1;
+}
+
+void rama_cursor_close(struct rama_cursor *c)
+{
+	if (c->region.in != NULL || c->region.out != NULL)
+		rama_region_close(&c->region);
+	layout_fini(&c->layout);
+	layout_fini(&c->header);
+	free(c->stored);
+	free(c->words);
+	free(c->array[0]);
+	free(c->array[1]);
+	*c = (struct rama_cursor){ .done = true };
+}
+
+bool rama_cursor_has_threads(const struct rama_cursor *c)
+{
+	return (c->mod->flags & RAMA_TRACE) && c->segment_words == RAMA_SEG_WORDS;
+}
+
+/* The module ends here, or its data does: says so once. Always ends the walk. */
+static int finish(struct rama_cursor *c, size_t rest, size_t wanted)
+{
+	struct rama_region *r = &c->region;
+	int rc = 0;
+
+	c->done = true;
+	if (r->err.code != 0)
+		rc = rama_log_problem(c->log, r->err.code, "%s: after %llu records: %s",
+				      c->mod->name, (unsigned long long)c->index, r->err.text);
+	else if (rest > 0)
+		rc = rama_cursor_bad(c, RAMA_ETRUNC, "ends early, %zu of %zu bytes", rest, wanted);
+	if (c->dropped > 0)
+		rama_log_note(c->log,
+			      "%s: %llu records left out: version 1 mixes fopen and open in them",
+			      c->mod->name, (unsigned long long)c->dropped);
+	return rc;
+}
+
+int rama_cursor_array(struct rama_cursor *c, unsigned k, uint64_t words)
+{
+	size_t room = c->array_room[k] == 0 ? 256 : c->array_room[k];
+	union rama_word *p;
+
+	if (words <= c->array_room[k])
+		return 0;
+	while (room < words)
+		room *= 2;
+	p = realloc(c->array[k], room * sizeof(*p));
+	if (p == NULL)
+		return rama_err_set(&c->log->err, RAMA_EMEMORY, "out of memory");
+	c->array[k] = p;
+	c->array_room[k] = room;
+	return 0;
+}
+
+/* 1: read; 0: the data ends, which was told; negative */
+static int read_array(struct rama_cursor *c, unsigned k, int64_t count)
+{
+	const struct rama_array *a = &c->mod->record->array[k];
+	uint64_t stored = count < a->least ? a->least : (uint64_t)count, total, done = 0;
+
+	if (count < 0 || stored > ARRAY_MAX / a->words) {
+		int rc = rama_cursor_bad(
+			c, RAMA_ECORRUPT,
+			"it claims %lld elements '%s'; the rest of the module is left out",
+			(long long)count, a->name);
+
+		c->done = true;
+		return rc;
+	}
+	total = stored * a->words;
+	while (done < total) {
+		size_t part = total - done < 4096 ? (size_t)(total - done) : 4096, got;
+		int rc = rama_cursor_array(c, k, done + part);
+
+		if (rc != 0)
+			return rc;
+		got = rama_region_read(&c->region, c->array[k] + done, part * 8);
+		if (got < part * 8)
+			return finish(c, (size_t)(done * 8 + got), (size_t)(total * 8));
+		done += part;
+	}
+	for (uint64_t i = 0; c->log->swap && i < total; i++)
+		if (a->raw_from == 0 || i % a->words < a->raw_from)
+			c->array[k][i] = swapped(c->array[k][i], SWAP_64);
+	c->rec.array[k] = c->array[k];
+	c->rec.count[k] = (uint64_t)count;
+	return 1;
+}
+
+static int read_arrays(struct rama_cursor *c)
+{
+	const struct rama_schema *s = c->mod->record;
+
+	if (c->mod->id == RAMA_MOD_LUSTRE && c->version == 1) /* only OST ids follow */
+		return read_array(c, 1, rama_cursor_stored(c, "STRIPE_WIDTH").i);
+	for (unsigned k = 0; k < s->n_arrays; k++) {
+		int rc = read_array(c, k, c->words[s->array[k].count_word].i);
+
+		if (rc <= 0)
+			return rc;
+	}
+	return 1;
+}
+
+static int start_segments(struct rama_cursor *c)
+{
+	for (unsigned k = 0; k < 2; k++) {
+		int64_t n = c->words[c->mod->record->array[k].count_word].i;
+
+		if (n < 0) {
+			c->done = true;
+			return rama_cursor_bad(
+				c, RAMA_ECORRUPT,
+				"it claims %lld segments; the rest of the module is left out",
+				(long long)n);
+		}
+		c->segments_left[k] = (uint64_t)n;
+		c->rec.count[k] = (uint64_t)n;
+	}
+	return 1;
+}
+
+static int skip_segments(struct rama_cursor *c)
+{
+	union rama_word seg[256][RAMA_SEG_WORDS];
+	unsigned kind;
+	int rc = 0;
+
+	while ((c->segments_left[0] > 0 || c->segments_left[1] > 0) && !c->done)
+		if ((rc = rama_cursor_segments(c, seg, 256, &kind)) < 0)
+			break;
+	return rc < 0 ? rc : 0;
+}
+
+static const struct rama_layout *layout_of(const struct rama_cursor *c)
+{
+	return c->mod->header != NULL && c->index == 0 ? &c->header : &c->layout;
+}
+
+static int read_one(struct rama_cursor *c)
+{
+	const struct rama_layout *l = layout_of(c);
+	size_t want = (size_t)l->words * 8, have = rama_region_read(&c->region, c->stored, want);
+	int rc = 1;
+
+	if (have < want)
+		return finish(c, have, want);
+	convert(c, l);
+	c->rec = (struct rama_record){ .mod = c->mod, .schema = l->schema, .w = c->words };
+	if (c->mod->flags & RAMA_TRACE)
+		rc = start_segments(c);
+	else if (l == &c->layout)
+		rc = read_arrays(c);
+	return rc;
+}
+
+int rama_cursor_next(struct rama_cursor *c, struct rama_record **r)
+{
+	int rc = skip_segments(c);
+
+	while (rc == 0 && c->open && !c->done) {
+		rc = read_one(c);
+		if (rc <= 0)
+			return rc;
+		rc = rama_cursor_upgrade(c);
+		if (rc >= 0)
+			c->index++;
+		*r = &c->rec;
+	}
+	return rc;
+}
+
+int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS], int max,
+			 unsigned *kind)
+{
+	size_t size = c->segment_words * 8, have;
+	uint64_t n;
+	const unsigned char *p;
+
+	*kind = c->segments_left[0] > 0 ? 0 : 1;
+	n = c->segments_left[*kind];
+	if (n == 0 || c->done)
+		return 0;
+	p = rama_region_peek(&c->region, size, &have);
+	n = have / size < n ? have / size : n;
+	n = n < (uint64_t)max ? n : (uint64_t)max;
+	if (n == 0)
+		return finish(c, have, size);
+	for (uint64_t i = 0; i < n; i++) {
+		seg[i][RAMA_SEG_THREAD].u = 0;
+		memcpy(seg[i], p + i * size, size);
+		for (unsigned k = 0; c->log->swap && k < c->segment_words; k++)
+			seg[i][k] = swapped(seg[i][k], SWAP_64);
+		if (c->mod->id == RAMA_MOD_DXT_MPIIO && c->version == 1)
+			seg[i][RAMA_SEG_OFFSET].i = -1; /* was not recorded */
+	}
+	rama_region_skip(&c->region, n * size);
+	c->segments_left[*kind] -= n;
+	return (int)n;
+}

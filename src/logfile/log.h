@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* log.h: an open log: header, job, names and where each module's records are. Records are read with
+ * a cursor (cursor.h). Whatever can be read is read; each thing that cannot be is told to `problem`
+ * once, unless the log is opened strictly: then the first one is an error. */
+#ifndef RAMA_LOGFILE_LOG_H
+#define RAMA_LOGFILE_LOG_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/source.h"
+#include "table/table.h"
+
+#define RAMA_HEADER_OLD 360
+#define RAMA_HEADER_NEW 1328
+#define RAMA_JOB_OLD 1064
+#define RAMA_JOB_NEW 1080
+#define RAMA_JOB_REGION 4096 /* job struct and text never take more */
+#define RAMA_META_SIZE 1024
+#define RAMA_LOG_MAGIC 6567223
+
+struct rama_job {
+	int64_t uid, start_sec, start_nsec, end_sec, end_nsec, nprocs, jobid;
+	double run_time;	       /* seconds */
+	char metadata[RAMA_META_SIZE]; /* key=value lines */
+	const char *exe;	       /* command line */
+	bool has_mount_lines; /* without them the stock tools find no command line either */
+};
+
+struct rama_mount {
+	const char *path, *type;
+	size_t path_len;
+	unsigned order; /* in the file */
+};
+
+struct rama_name {
+	uint64_t id;
+	const char *text;
+	size_t len;
+};
+
+struct rama_part {
+	uint64_t off, len; /* as stored in the file; len may be cut to what is there */
+	uint64_t stored_len;
+	uint32_t version;
+};
+
+struct rama_log_options {
+	bool strict;
+	void (*problem)(void *ctx, const char *line);
+	void *ctx;
+};
+
+struct rama_log {
+	struct rama_source *src;
+	struct rama_log_options opt;
+	char version[9];
+	unsigned minor; /* 0, 10, 20, 21, 41 */
+	bool swap;	/* written in the other byte order */
+	uint8_t compression;
+	uint64_t partial; /* bit per module */
+	unsigned header_size;
+	struct rama_part name_part, job_part, part[RAMA_MODULES];
+	struct rama_job job;
+	struct rama_mount *mounts; /* longest path first */
+	size_t n_mounts;
+	struct rama_name *names; /* in the order of the file */
+	size_t n_names;
+	struct rama_map by_id; /* id -> index in names */
+	struct rama_arena arena;
+	unsigned problems;   /* told so far */
+	struct rama_err err; /* strict: the first of them */
+};
+
+/* The source must outlive the log. On error `log` needs no close. */
+int rama_log_open(struct rama_log *log, struct rama_source *src, const struct rama_log_options *opt,
+		  struct rama_err *e);
+void rama_log_close(struct rama_log *log);
+
+/* NULL: the log has no name for the id */
+const struct rama_name *rama_log_name(const struct rama_log *log, uint64_t id);
+/* the mount a name is on, or NULL */
+const struct rama_mount *rama_log_mount(const struct rama_log *log, const char *name);
+
+/* Tells a problem; returns 0 to go on, or its code when the log is strict. */
+int rama_log_problem(struct rama_log *log, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Tells something worth knowing that is no damage; never an error. */
+void rama_log_note(struct rama_log *log, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* internal to logfile */
+int rama_log_read_job(struct rama_log *log);
+int rama_log_read_names(struct rama_log *log);
+uint64_t rama_log_u64(const struct rama_log *log, const unsigned char *p);
+uint32_t rama_log_u32(const struct rama_log *log, const unsigned char *p);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* merge.c: which ranks, which times, which names. */
+#include "logfile/merge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "logfile/cursor.h"
+
+static int by_start(const void *a, const void *b)
+{
+	const struct rama_job *x = &((const struct rama_merge_input *)a)->log->job,
+			      *y = &((const struct rama_merge_input *)b)->log->job;
+
+	if (x->start_sec != y->start_sec)
+		return x->start_sec < y->start_sec ? -1 : 1;
+	return x->start_nsec < y->start_nsec ? -1 : x->start_nsec > y->start_nsec;
+}
+
+static double seconds_between(const struct rama_job *from, const struct rama_job *to)
+{
+	return (double)(to->start_sec - from->start_sec) +
+	       (double)(to->start_nsec - from->start_nsec) * 1e-9;
+}
+
+/* one walk over all records of a log: its ranks, and the last thing it knows of */
+struct survey {
+	struct rama_map *owner; /* rank -> input + 1 */
+	double last;
+	int64_t highest;
+};
+
+static void see_times(struct survey *s, const struct rama_record *r, double shift)
+{
+	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
+		const struct rama_field *f = &r->schema->fields[i];
+
+		if (f->type == RAMA_F64 && f->place == RAMA_COUNTER &&
+		    strstr(f->name, "TIMESTAMP") != NULL && r->w[f->word].f + shift > s->last)
+			s->last = r->w[f->word].f + shift;
+	}
+}
+
+static int survey_log(struct rama_merge *m, size_t at, struct survey *s, struct rama_err *e)
+{
+	struct rama_merge_input *in = &m->in[at];
+	struct rama_log_options opt = in->log->opt;
+	unsigned problems = in->log->problems;
+	int rc = 0;
+
+	in->log->opt.problem = NULL; /* told when the records are written */
+	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
+		struct rama_cursor c;
+		struct rama_record *r;
+
+		rc = rama_cursor_open(&c, in->log, id);
+		while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+			int64_t rank = r->w[RAMA_RANK].i;
+			uint64_t *owner;
+
+			see_times(s, r, in->shift);
+			if (rank < 0 && in->log->job.nprocs > 1) {
+				if (m->n_in == 1 || m->renumber)
+					continue;
+				rc = rama_err_set(e, RAMA_ECORRUPT,
+						  "%s holds shared records of a whole job; "
+						  "--renumber joins jobs",
+						  in->path);
+				break;
+			}
+			rank = rank < 0
+				       ? 0
+				       : rank; /* a job of one process calls all its files shared */
+			owner = rama_map_put(s->owner, (uint64_t)(rank + in->first_rank), NULL);
+			if (owner == NULL) {
+				rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			} else if (*owner != 0 && *owner != at + 1) {
+				rc = rama_err_set(
+					e, RAMA_ECORRUPT,
+					"%s and %s both hold rank %lld; --renumber gives new ranks",
+					m->in[*owner - 1].path, in->path, (long long)rank);
+			} else {
+				*owner = at + 1;
+				s->highest = rank + in->first_rank > s->highest
+						     ? rank + in->first_rank
+						     : s->highest;
+			}
+			if (rc < 0)
+				break;
+		}
+		if (rc < 0 && in->log->err.code == rc)
+			rama_err_set(e, rc, "%s: %s", in->path, in->log->err.text);
+		rama_cursor_close(&c);
+	}
+	in->log->opt = opt;
+	in->log->problems = problems;
+	return rc;
+}
+
+/* A process that was killed left no end time: then the last thing it recorded is the end. */
+static void set_end(struct rama_merge *m, double last)
+{
+	struct rama_job *j = &m->job;
+	double end = (double)j->start_sec + (double)j->start_nsec * 1e-9 + last;
+
+	for (size_t i = 0; i < m->n_in; i++) {
+		const struct rama_log *log = m->in[i].log;
+		int64_t nsec = log->minor < 41 ? 999999999 : log->job.end_nsec;
+
+		if (log->job.end_sec > j->end_sec ||
+		    (log->job.end_sec == j->end_sec && nsec > j->end_nsec)) {
+			j->end_sec = log->job.end_sec;
+			j->end_nsec = nsec;
+		}
+	}
+	if ((double)j->end_sec + (double)j->end_nsec * 1e-9 < end && last < 1e9) {
+		j->end_sec = (int64_t)end;
+		j->end_nsec = (int64_t)((end - (double)j->end_sec) * 1e9);
+	}
+}
+
+int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
+{
+	struct rama_map owner = { 0 };
+	struct survey s = { .owner = &owner, .highest = -1 };
+	int64_t most = 0, sum = 0;
+	int rc = 0;
+
+	qsort(m->in, m->n_in, sizeof(*m->in), by_start);
+	m->job = m->in[0].log->job;
+	m->job.end_sec = m->job.end_nsec = 0;
+	for (size_t i = 0; i < m->n_in; i++) {
+		int64_t n = m->in[i].log->job.nprocs;
+
+		if (n < 1 || n > INT32_MAX)
+			return rama_err_set(e, RAMA_ECORRUPT, "%s: %lld processes", m->in[i].path,
+					    (long long)n);
+		m->in[i].first_rank = m->renumber ? sum : 0;
+		m->in[i].shift = seconds_between(&m->job, &m->in[i].log->job);
+		sum += n;
+		most = n > most ? n : most;
+	}
+	for (size_t i = 0; i < m->n_in && rc == 0; i++)
+		rc = survey_log(m, i, &s, e);
+	m->nprocs = m->renumber ? sum : most > s.highest + 1 ? most : s.highest + 1;
+	m->job.nprocs = m->nprocs;
+	set_end(m, s.last);
+	rama_map_fini(&owner);
+	return rc;
+}
+
+static int write_names(struct rama_merge *m, struct rama_writer *w, struct rama_err *e)
+{
+	struct rama_map seen = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < m->n_in && rc == 0; i++) {
+		const struct rama_log *log = m->in[i].log;
+
+		for (size_t k = 0; k < log->n_names && rc == 0; k++) {
+			const struct rama_name *n = &log->names[k];
+			uint64_t *len = rama_map_put(&seen, n->id,
+						     NULL); /* 1 + length of the name written */
+
+			if (len == NULL)
+				rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			else if (*len > 1 || (*len == 1 && n->len == 0))
+				continue;
+			else if ((rc = rama_writer_name(w, n->id, n->text, n->len)) != 0)
+				*e = w->err;
+			else
+				*len = 1 + n->len;
+		}
+	}
+	rama_map_fini(&seen);
+	return rc;
+}
+
+/* mounts of all hosts, each once; the order of the file, which decides between equal lengths */
+static size_t join_mounts(const struct rama_merge *m, struct rama_mount *to, size_t room)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_in; i++) {
+		for (size_t k = 0; k < m->in[i].log->n_mounts && n < room; k++) {
+			const struct rama_mount *x = &m->in[i].log->mounts[k];
+			size_t at = 0;
+
+			while (at < n && (strcmp(to[at].path, x->path) != 0 ||
+					  strcmp(to[at].type, x->type) != 0))
+				at++;
+			if (at == n)
+				to[n++] = *x;
+		}
+	}
+	return n;
+}
+
+int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *partial,
+		     struct rama_err *e)
+{
+	struct rama_mount mounts[256];
+	int rc = rama_writer_job(w, &m->job, mounts,
+				 join_mounts(m, mounts, sizeof(mounts) / sizeof(mounts[0])));
+
+	if (rc != 0)
+		*e = w->err;
+	else
+		rc = write_names(m, w, e);
+	*partial = 0;
+	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
+		bool used = false;
+
+		for (size_t i = 0; i < m->n_in; i++) {
+			used = used || m->in[i].log->part[id].version > 0;
+			*partial |= m->in[i].log->partial & 1ull << id;
+		}
+		if (used)
+			rc = rama_merge_module(m, w, rama_module_get(id), e);
+	}
+	return rc;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* merge.h: several logs of one job become one. */
+#ifndef RAMA_LOGFILE_MERGE_H
+#define RAMA_LOGFILE_MERGE_H
+
+#include "logfile/log.h"
+#include "logfile/writer.h"
+
+struct rama_merge_input {
+	struct rama_log *log;
+	const char *path;   /* for messages */
+	int64_t first_rank; /* added to the ranks of this log */
+	double shift;	    /* seconds added to its times */
+};
+
+struct rama_merge {
+	struct rama_merge_input *in; /* in the order in which records are written */
+	size_t n_in;
+	bool renumber; /* else ranks are taken as they are, and must not collide */
+	bool reduce;   /* files of every rank become one record */
+	/* set by rama_merge_plan */
+	struct rama_job job;
+	int64_t nprocs;
+};
+
+/* Sorts the inputs, gives ranks and time shifts, makes the job: ranks that collide are an error. */
+int rama_merge_plan(struct rama_merge *m, struct rama_err *e);
+/* Writes all of it but the header (rama_writer_finish() is the caller's). *partial: its flags. */
+int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *partial,
+		     struct rama_err *e);
+
+/* merge_module.c */
+int rama_merge_module(struct rama_merge *m, struct rama_writer *w, const struct rama_module *mod,
+		      struct rama_err *e);
+
+#endif

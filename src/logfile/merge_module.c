@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* merge_module.c: the records of one module from all logs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/reduce.h"
+#include "logfile/cursor.h"
+#include "logfile/merge.h"
+
+/* a file that every rank used: what was reduced so far */
+struct shared {
+	union rama_word *w;
+	union rama_word *array; /* MDHIM: answers of each server */
+	uint64_t count;
+	struct rama_spread spread;
+	bool any;
+};
+
+struct walk {
+	struct rama_merge *m;
+	struct rama_writer *w;
+	const struct rama_module *mod;
+	struct rama_err *e;
+	struct rama_plan plan;
+	struct rama_merge_input *in; /* log being read */
+	struct rama_map ranks;	     /* id -> ranks that have it */
+	struct rama_map by_id;	     /* id of a shared file -> index in shared */
+	struct shared *shared;
+	uint64_t *shared_id;
+	size_t n_shared;
+	struct rama_arena arena;
+	double width; /* heat maps: of all records */
+	uint64_t bins;
+	union rama_word *bin[2];
+	bool header_written; /* AutoPerf */
+	struct rama_spread comm, sync;
+	struct rama_map seen; /* layouts written, I/O nodes */
+	bool threads;
+	struct rama_short_trace cut;
+};
+
+typedef int (*visitor)(struct walk *k, struct rama_cursor *c, struct rama_record *r);
+
+static int no_memory(struct walk *k)
+{
+	return rama_err_set(k->e, RAMA_EMEMORY, "out of memory");
+}
+
+/* Calls `visit` for every record of the module in all logs. `quiet`: problems are told another time. */
+static int each_record(struct walk *k, visitor visit, bool quiet)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < k->m->n_in && rc == 0; i++) {
+		struct rama_log *log = k->m->in[i].log;
+		struct rama_log_options opt = log->opt;
+		unsigned problems = log->problems;
+		struct rama_cursor c;
+		struct rama_record *r;
+
+		k->in = &k->m->in[i];
+		if (quiet)
+			log->opt.problem = NULL;
+		rc = rama_cursor_open(&c, log, k->mod->id);
+		while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+			rc = visit(k, &c, r);
+			if (rc != 0)
+				break;
+			rc = 1;
+		}
+		if (rc < 0 && log->err.code == rc)
+			rama_err_set(k->e, rc, "%s: %s", k->in->path, log->err.text);
+		rama_cursor_close(&c);
+		log->opt = opt;
+		if (quiet)
+			log->problems = problems;
+	}
+	return rc;
+}
+
+/* ranks and times of the whole job instead of the log's own */
+static void relocate(struct walk *k, struct rama_record *r)
+{
+	const struct rama_schema *s = r->schema;
+
+	if (r->w[RAMA_RANK].i >= 0) {
+		r->w[RAMA_RANK].i += k->in->first_rank;
+	} else if (k->in->first_rank > 0 && s == k->mod->record) {
+		if (k->plan.at[RAMA_FAST_RANK] != RAMA_NO_WORD)
+			r->w[k->plan.at[RAMA_FAST_RANK]].i += k->in->first_rank;
+		if (k->plan.at[RAMA_SLOW_RANK] != RAMA_NO_WORD)
+			r->w[k->plan.at[RAMA_SLOW_RANK]].i += k->in->first_rank;
+	}
+	for (unsigned i = 0; k->in->shift != 0 && i < *s->n_fields; i++) {
+		const struct rama_field *f = &s->fields[i];
+
+		if (f->type == RAMA_F64 && f->place == RAMA_COUNTER &&
+		    strstr(f->name, "TIMESTAMP") != NULL && r->w[f->word].f > 0)
+			r->w[f->word].f += k->in->shift;
+	}
+}
+
+/* how many ranks a record speaks for */
+static int64_t covers(const struct walk *k, const struct rama_record *r)
+{
+	return r->w[RAMA_RANK].i >= 0 ? 1 : k->in->log->job.nprocs;
+}
+
+static int write_record(struct walk *k, const struct rama_record *r)
+{
+	if (rama_writer_record(k->w, r) == 0)
+		return 0;
+	*k->e = k->w->err;
+	return k->e->code;
+}
+
+/* ---- files that all ranks used ------------------------------------------------------------- */
+
+static int count_ranks(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	uint64_t *n = rama_map_put(&k->ranks, r->w[RAMA_ID].u, NULL);
+
+	(void)c;
+	if (n == NULL)
+		return no_memory(k);
+	*n += (uint64_t)covers(k, r);
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int find_shared(struct walk *k)
+{
+	struct rama_map_slot slot;
+	size_t n = 0;
+
+	k->shared = calloc(k->ranks.used + 1, sizeof(*k->shared));
+	k->shared_id = calloc(k->ranks.used + 1, sizeof(*k->shared_id));
+	if (k->shared == NULL || k->shared_id == NULL)
+		return no_memory(k);
+	for (size_t at = 0; rama_map_next(&k->ranks, &at, &slot);)
+		if (slot.value == (uint64_t)k->m->nprocs)
+			k->shared_id[n++] = slot.key;
+	qsort(k->shared_id, n, sizeof(*k->shared_id), by_value);
+	for (; k->n_shared < n; k->n_shared++) {
+		uint64_t *at = rama_map_put(&k->by_id, k->shared_id[k->n_shared], NULL);
+
+		if (at == NULL)
+			return no_memory(k);
+		*at = k->n_shared;
+	}
+	return 0;
+}
+
+static int first_of_shared(struct walk *k, struct shared *s, const struct rama_record *r)
+{
+	size_t size = r->schema->words * sizeof(*r->w);
+
+	s->w = rama_arena_alloc(&k->arena, size);
+	s->count = r->count[0];
+	s->array = s->count > 0 ? rama_arena_alloc(&k->arena, s->count * sizeof(*s->array)) : NULL;
+	if (s->w == NULL || (s->count > 0 && s->array == NULL))
+		return no_memory(k);
+	memcpy(s->w, r->w, size);
+	if (s->count > 0)
+		memcpy(s->array, r->array[0], s->count * sizeof(*s->array));
+	s->any = true;
+	return 0;
+}
+
+static int add_to_shared(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	const uint64_t *at = rama_map_get(&k->by_id, r->w[RAMA_ID].u);
+	struct shared *s = at != NULL ? &k->shared[*at] : NULL;
+
+	(void)c;
+	if (s == NULL)
+		return 0;
+	s->spread =
+		rama_spread_merge(s->spread, rama_spread_of(&k->plan, r->w, (double)covers(k, r)));
+	relocate(k, r);
+	rama_reduce_prepare(&k->plan, r->w);
+	if (!s->any)
+		return first_of_shared(k, s, r);
+	rama_reduce(&k->plan, s->w, r->w);
+	for (uint64_t i = 0; i < s->count && i < r->count[0]; i++)
+		s->array[i].i = rama_add(s->array[i].i, r->array[0][i].i);
+	return 0;
+}
+
+static int write_shared(struct walk *k)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < k->n_shared && rc == 0; i++) {
+		struct shared *s = &k->shared[i];
+		struct rama_record r = { .mod = k->mod,
+					 .schema = k->mod->record,
+					 .w = s->w,
+					 .array = { s->array },
+					 .count = { s->count } };
+
+		if (!s->any)
+			continue;
+		rama_reduce_finish(&k->plan, s->w, s->spread);
+		rc = write_record(k, &r);
+	}
+	return rc;
+}
+
+static int write_unshared(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	(void)c;
+	if (rama_map_get(&k->by_id, r->w[RAMA_ID].u) != NULL)
+		return 0;
+	/* shared among one: a job of one process says -1 of all its files */
+	if (r->w[RAMA_RANK].i < 0 && k->in->log->job.nprocs == 1 && k->m->nprocs > 1)
+		rama_reduce_undo(&k->plan, r->w, 0);
+	relocate(k, r);
+	return write_record(k, r);
+}
+
+static int merge_counters(struct walk *k)
+{
+	int rc = 0;
+
+	if (k->m->reduce && k->m->nprocs > 1) {
+		rc = each_record(k, count_ranks, true);
+		if (rc == 0)
+			rc = find_shared(k);
+		if (rc == 0)
+			rc = each_record(k, add_to_shared, true);
+		if (rc == 0)
+			rc = write_shared(k);
+	}
+	return rc == 0 ? each_record(k, write_unshared, false) : rc;
+}
+
+/* ---- modules that are not reduced ------------------------------------------------------------ */
+
+/* the layout of a file is the same for all ranks: one record, shared if all have it */
+static int write_layout(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	const uint64_t *n = rama_map_get(&k->ranks, r->w[RAMA_ID].u);
+	bool fresh = true;
+
+	(void)c;
+	relocate(k, r);
+	if (k->m->reduce && n != NULL && *n == (uint64_t)k->m->nprocs) {
+		if (rama_map_put(&k->seen, r->w[RAMA_ID].u, &fresh) == NULL)
+			return no_memory(k);
+		r->w[RAMA_RANK].i = -1;
+	}
+	return fresh ? write_record(k, r) : 0;
+}
+
+static int count_inodes(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	(void)c;
+	return rama_map_put(&k->seen, r->w[RAMA_BGQ_INODES].u, NULL) != NULL ? 0 : no_memory(k);
+}
+
+/* one machine: the first record stands for all, the number of I/O nodes is that of distinct ones */
+static int write_machine(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	(void)c;
+	if (k->header_written)
+		return 0;
+	k->header_written = true;
+	relocate(k, r);
+	if (k->m->n_in > 1 && k->m->reduce) {
+		r->w[RAMA_RANK].i = -1;
+		if (k->seen.used > 1)
+			r->w[RAMA_BGQ_INODES].u = k->seen.used;
+	}
+	return write_record(k, r);
+}
+
+static int see_comm(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	(void)c;
+	if (k->mod->id != RAMA_MOD_APMPI || r->schema == k->mod->header)
+		return 0;
+	k->comm = rama_spread_merge(
+		k->comm,
+		(struct rama_spread){ .n = 1, .time_sum = r->w[RAMA_APMPI_TOTAL_COMM_TIME].f });
+	k->sync = rama_spread_merge(
+		k->sync, (struct rama_spread){
+				 .n = 1, .time_sum = r->w[RAMA_APMPI_TOTAL_COMM_SYNC_TIME].f });
+	return 0;
+}
+
+static int write_autoperf(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	(void)c;
+	relocate(k, r);
+	if (r->schema != k->mod->header)
+		return write_record(k, r);
+	if (k->header_written)
+		return 0;
+	k->header_written = true;
+	if (k->mod->id == RAMA_MOD_APMPI && k->comm.n > 0 && k->m->n_in > 1) {
+		r->w[RAMA_APMPI_HEADER_TOTAL_COMM_TIME_VARIANCE].f = k->comm.time_sq / k->comm.n;
+		r->w[RAMA_APMPI_HEADER_TOTAL_COMM_SYNC_TIME_VARIANCE].f =
+			k->sync.time_sq / k->sync.n;
+	}
+	return write_record(k, r);
+}
+
+static int write_trace(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	union rama_word seg[256][RAMA_SEG_WORDS];
+	unsigned kind;
+	int n = 0;
+
+	if (c->index == 1) /* first record of another log */
+		n = rama_short_trace_find(&k->cut, k->in->log, k->mod->id);
+	if (n < 0)
+		return n;
+	rama_short_trace_apply(&k->cut, c, r);
+	relocate(k, r);
+	if (write_record(k, r) != 0)
+		return k->e->code;
+	while ((n = rama_cursor_segments(c, seg, 256, &kind)) > 0) {
+		for (int i = 0; k->in->shift != 0 && i < n; i++) {
+			seg[i][RAMA_SEG_START].f += k->in->shift;
+			seg[i][RAMA_SEG_END].f += k->in->shift;
+		}
+		if (rama_writer_segments(k->w, seg, (size_t)n) != 0) {
+			*k->e = k->w->err;
+			return k->e->code;
+		}
+	}
+	return n;
+}
+
+/* ---- heat maps --------------------------------------------------------------------------------- */
+
+#define BINS_MAX (1u << 16)
+
+static double bin_width(const struct rama_record *r)
+{
+	return r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
+}
+
+static int measure_heatmap(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	(void)c;
+	if (bin_width(r) > k->width && isfinite(bin_width(r)))
+		k->width = bin_width(r);
+	return 0;
+}
+
+static int count_bins(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	double bins = ceil((k->in->shift + bin_width(r) * (double)r->count[0]) / k->width - 1e-6);
+
+	(void)c;
+	if (bins > (double)k->bins)
+		k->bins = bins < BINS_MAX ? (uint64_t)bins : BINS_MAX;
+	return 0;
+}
+
+/* Bytes of a bin go to the bin of the new map that holds its middle: widths are powers of two times
+ * 0.1 s, so without a shift bins merge exactly. */
+static int write_heatmap(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	struct rama_record to = *r;
+
+	(void)c;
+	for (unsigned a = 0; a < 2; a++) {
+		memset(k->bin[a], 0, k->bins * sizeof(*k->bin[a]));
+		for (uint64_t i = 0; i < r->count[a]; i++) {
+			double at = (k->in->shift + bin_width(r) * ((double)i + 0.5)) / k->width;
+			uint64_t bin = at >= 0 && at < (double)k->bins ? (uint64_t)at : k->bins - 1;
+
+			k->bin[a][bin].i = rama_add(k->bin[a][bin].i, r->array[a][i].i);
+		}
+		to.array[a] = k->bin[a];
+		to.count[a] = k->bins;
+	}
+	relocate(k, r);
+	r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = k->width;
+	r->w[RAMA_HEATMAP_NBINS].u = k->bins;
+	return write_record(k, &to);
+}
+
+static int merge_heatmaps(struct walk *k)
+{
+	int rc = each_record(k, measure_heatmap, true);
+
+	if (rc != 0 || !(k->width > 0))
+		return rc;
+	/* keep the maps of one job at their 200 bins at most by doubling the width, as at run time */
+	do {
+		k->bins = 1;
+		rc = each_record(k, count_bins, true);
+	} while (rc == 0 && k->bins > 200 && (k->width *= 2) > 0);
+	for (unsigned a = 0; a < 2; a++) {
+		k->bin[a] = calloc(k->bins, sizeof(*k->bin[a]));
+		if (k->bin[a] == NULL)
+			return no_memory(k);
+	}
+	return rc == 0 ? each_record(k, write_heatmap, false) : rc;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------- */
+
+static int merge_records(struct walk *k)
+{
+	int rc = 0;
+
+	switch (k->mod->id) {
+	case RAMA_MOD_HEATMAP:
+		return merge_heatmaps(k);
+	case RAMA_MOD_LUSTRE:
+		rc = each_record(k, count_ranks, true);
+		return rc == 0 ? each_record(k, write_layout, false) : rc;
+	case RAMA_MOD_BGQ:
+		rc = each_record(k, count_inodes, true);
+		return rc == 0 ? each_record(k, write_machine, false) : rc;
+	case RAMA_MOD_APMPI:
+	case RAMA_MOD_APXC:
+		rc = each_record(k, see_comm, true);
+		return rc == 0 ? each_record(k, write_autoperf, false) : rc;
+	default:
+		return k->mod->flags & RAMA_TRACE ? each_record(k, write_trace, false)
+						  : merge_counters(k);
+	}
+}
+
+int rama_merge_module(struct rama_merge *m, struct rama_writer *w, const struct rama_module *mod,
+		      struct rama_err *e)
+{
+	struct walk k = { .m = m, .w = w, .mod = mod, .e = e };
+	int rc;
+
+	rama_plan_init(&k.plan, mod);
+	for (size_t i = 0; i < m->n_in && (mod->flags & RAMA_TRACE); i++)
+		k.threads = k.threads ||
+			    m->in[i].log->part[mod->id].version >= mod->record->array[0].wide_since;
+	rc = rama_writer_module(w, mod->id, k.threads ? mod->newest : mod->released);
+	if (rc != 0)
+		*e = w->err;
+	else
+		rc = merge_records(&k);
+	rama_map_fini(&k.ranks);
+	rama_map_fini(&k.by_id);
+	rama_map_fini(&k.seen);
+	rama_arena_fini(&k.arena);
+	free(k.shared);
+	free(k.shared_id);
+	free(k.bin[0]);
+	free(k.bin[1]);
+	return rc;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* names.c: the name region: record id -> file name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "logfile/log.h"
+#include "logfile/region.h"
+
+#define NAMES_MAX_BYTES (1ull << 30) /* all names */
+
+/* The first name of an id is kept, unless it is empty and a later one is not. */
+static int keep(struct rama_log *log, uint64_t id, const char *text, size_t len, size_t *room)
+{
+	bool fresh;
+	uint64_t *at = rama_map_put(&log->by_id, id, &fresh);
+	struct rama_name *n;
+
+	if (at == NULL)
+		return RAMA_EMEMORY;
+	if (fresh) {
+		if (log->n_names == *room) {
+			size_t more = *room == 0 ? 256 : *room * 2;
+
+			n = realloc(log->names, more * sizeof(*n));
+			if (n == NULL)
+				return RAMA_EMEMORY;
+			log->names = n;
+			*room = more;
+		}
+		*at = log->n_names++;
+		log->names[*at] = (struct rama_name){ .id = id, .text = "" };
+	}
+	n = &log->names[*at];
+	if (n->len == 0 && len > 0) {
+		n->text = rama_arena_text(&log->arena, text, len);
+		n->len = len;
+		if (n->text == NULL)
+			return RAMA_EMEMORY;
+	}
+	return 0;
+}
+
+/* Length of the text of the record at p and of the whole record; false if it is not complete. */
+static bool measure(const struct rama_log *log, const unsigned char *p, size_t have,
+		    size_t *text_at, size_t *text, size_t *whole)
+{
+	const unsigned char *nul;
+
+	if (log->minor < 10) { /* 3.00: id, length, bytes */
+		if (have < 12)
+			return false;
+		*text_at = 12;
+		*text = rama_log_u32(log, p + 8);
+		*whole = 12 + *text;
+		return *whole <= have;
+	}
+	if (have < 9)
+		return false;
+	nul = memchr(p + 8, 0, have - 8);
+	*text_at = 8;
+	*text = nul != NULL ? (size_t)(nul - p) - 8 : have - 8;
+	*whole = 8 + *text + 1;
+	return nul != NULL;
+}
+
+static int read_all(struct rama_log *log, struct rama_region *r)
+{
+	size_t room = 0, have, at, text, whole;
+	int rc = 0;
+
+	for (;;) {
+		const unsigned char *p = rama_region_peek(r, 1, &have);
+
+		if (have == 0)
+			break;
+		if (!measure(log, p, have, &at, &text, &whole)) {
+			p = rama_region_peek(r, RAMA_REGION_PEEK, &have);
+			if (!measure(log, p, have, &at, &text, &whole)) {
+				if (have >= RAMA_REGION_PEEK && r->err.code == 0)
+					rc = rama_log_problem(
+						log, RAMA_ELIMIT,
+						"file names: name %zu is longer than %u bytes",
+						log->n_names + 1, RAMA_REGION_PEEK);
+				else if (r->err.code == 0)
+					rc = rama_log_problem(log, RAMA_ETRUNC,
+							      "file names: name %zu ends early",
+							      log->n_names + 1);
+				break;
+			}
+		}
+		rc = keep(log, rama_log_u64(log, p), (const char *)p + at,
+			  strnlen((const char *)p + at, text), &room);
+		if (rc != 0) {
+			rama_err_set(&log->err, rc, "out of memory");
+			break;
+		}
+		rama_region_skip(r, whole);
+		if (log->arena.total > NAMES_MAX_BYTES) {
+			rc = rama_log_problem(log, RAMA_ELIMIT, "file names: more than %llu MiB",
+					      NAMES_MAX_BYTES >> 20);
+			break;
+		}
+	}
+	return rc;
+}
+
+int rama_log_read_names(struct rama_log *log)
+{
+	struct rama_region r;
+	int rc;
+
+	if (log->name_part.len == 0)
+		return 0;
+	if (rama_region_open(&r, log->src, log->name_part.off, log->name_part.len,
+			     log->compression) != 0)
+		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
+	rc = read_all(log, &r);
+	if (rc == 0 && r.err.code != 0)
+		rc = rama_log_problem(log, r.err.code, "file names: %s", r.err.text);
+	rama_region_close(&r);
+	return rc;
+}

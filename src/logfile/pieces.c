@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pieces.c: the parts of a log that any number of writers can make on their own. */
+#include <bzlib.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "logfile/writer.h"
+
+#define BZIP2_BLOCK 9
+#define BZIP2_WORK 30
+
+int rama_packer_init(struct rama_packer *p, uint8_t kind, int level, struct rama_err *e)
+{
+	*p = (struct rama_packer){ .kind = kind, .level = level };
+	if (kind == RAMA_ZLIB && (p->deflate = libdeflate_alloc_compressor(level)) == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	return 0;
+}
+
+void rama_packer_fini(struct rama_packer *p)
+{
+	if (p->deflate != NULL)
+		libdeflate_free_compressor(p->deflate);
+	free(p->packed);
+	*p = (struct rama_packer){ 0 };
+}
+
+static int make_room(struct rama_packer *p, size_t n, struct rama_err *e)
+{
+	unsigned char *more;
+
+	if (n <= p->room)
+		return 0;
+	more = realloc(p->packed, n);
+	if (more == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	p->packed = more;
+	p->room = n;
+	return 0;
+}
+
+int rama_pack(struct rama_packer *p, const void *bytes, size_t n, const unsigned char **packed,
+	      size_t *packed_n, struct rama_err *e)
+{
+	unsigned out;
+	int rc;
+
+	if (p->kind == RAMA_PLAIN_BYTES) {
+		*packed = bytes;
+		*packed_n = n;
+		return 0;
+	}
+	rc = make_room(p,
+		       p->kind == RAMA_ZLIB ? libdeflate_zlib_compress_bound(p->deflate, n)
+					    : n + n / 100 + 600,
+		       e);
+	if (rc != 0)
+		return rc;
+	if (p->kind == RAMA_ZLIB) {
+		*packed_n = libdeflate_zlib_compress(p->deflate, bytes, n, p->packed, p->room);
+	} else {
+		out = (unsigned)p->room;
+		rc = BZ2_bzBuffToBuffCompress((char *)p->packed, &out, (char *)(uintptr_t)bytes,
+					      (unsigned)n, BZIP2_BLOCK, 0, BZIP2_WORK);
+		*packed_n = rc == BZ_OK ? out : 0;
+	}
+	*packed = p->packed;
+	return *packed_n > 0 ? 0 : rama_err_set(e, RAMA_EMEMORY, "compression failed");
+}
+
+uint64_t rama_place(const uint64_t *size, size_t writers, uint64_t *off, struct rama_header *header)
+{
+	uint64_t at = RAMA_HEADER_NEW;
+
+	for (unsigned region = 0; region < RAMA_REGIONS; region++) {
+		header->part[region].off = at;
+		for (size_t w = 0; w < writers; w++) {
+			off[w * RAMA_REGIONS + region] = at;
+			at += size[w * RAMA_REGIONS + region];
+		}
+		header->part[region].len = at - header->part[region].off;
+	}
+	return at;
+}
+
+static void put(unsigned char *to, const void *v, size_t n)
+{
+	memcpy(to, v, n);
+}
+
+void rama_header_encode(const struct rama_header *h, unsigned char b[RAMA_HEADER_NEW])
+{
+	int64_t magic = RAMA_LOG_MAGIC;
+	const struct rama_part *names = &h->part[RAMA_REGION_NAMES];
+
+	memset(b, 0, RAMA_HEADER_NEW);
+	put(b, "3.41", 4);
+	put(b + 8, &magic, 8);
+	b[16] = h->compression;
+	put(b + 24, &h->partial, 8);
+	put(b + 32, &names->off, 8);
+	put(b + 40, &names->len, 8);
+	for (unsigned i = 0; i < RAMA_MODULES; i++) {
+		const struct rama_part *p = &h->part[RAMA_REGION_MODULE + i];
+
+		if (p->version == 0)
+			continue; /* a module nobody used has no entry at all */
+		put(b + 48 + 16 * i, &p->off, 8);
+		put(b + 56 + 16 * i, &p->len, 8);
+		put(b + 1072 + 4 * i, &p->version, 4);
+	}
+}
+
+size_t rama_job_encode(const struct rama_job *job, const struct rama_mount *mounts, size_t n_mounts,
+		       unsigned char b[RAMA_JOB_REGION])
+{
+	static const char cut[] = "<TRUNCATED>";
+	const int64_t numbers[] = { job->uid,	   job->start_sec, job->start_nsec, job->end_sec,
+				    job->end_nsec, job->nprocs,	   job->jobid };
+	const size_t room = RAMA_JOB_REGION - RAMA_JOB_NEW - 1; /* of the text, without its NUL */
+	char *text = (char *)b + RAMA_JOB_NEW;
+	size_t n = strlen(job->exe);
+
+	memset(b, 0, RAMA_JOB_REGION);
+	memcpy(b, numbers, sizeof(numbers));
+	memcpy(b + sizeof(numbers), job->metadata, strnlen(job->metadata, RAMA_META_SIZE - 1));
+	if (n > room) {
+		memcpy(text, job->exe, room);
+		memcpy(text + room - strlen(cut), cut, strlen(cut));
+		return RAMA_JOB_REGION;
+	}
+	memcpy(text, job->exe, n);
+	for (size_t i = 0; i < n_mounts; i++) {
+		size_t want = strlen(mounts[i].type) + mounts[i].path_len + 2;
+
+		if (n + want <= room) {
+			snprintf(text + n, want + 1, "\n%s\t%s", mounts[i].type, mounts[i].path);
+			n += want;
+		}
+	}
+	return RAMA_JOB_NEW + n + 1;
+}

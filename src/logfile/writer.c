@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "logfile/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE (4u << 20) /* bytes that become one compressed stream */
+
+int rama_writer_init(struct rama_writer *w, const struct rama_sink *sink, uint8_t compression,
+		     int level)
+{
+	*w = (struct rama_writer){ .sink = *sink, .at = RAMA_HEADER_NEW, .region = RAMA_REGIONS };
+	w->header.compression = compression;
+	w->pending = malloc(PIECE);
+	if (w->pending == NULL)
+		return rama_err_set(&w->err, RAMA_EMEMORY, "out of memory");
+	return rama_packer_init(&w->packer, compression, level, &w->err);
+}
+
+void rama_writer_fini(struct rama_writer *w)
+{
+	rama_packer_fini(&w->packer);
+	free(w->pending);
+	w->pending = NULL;
+}
+
+static int flush(struct rama_writer *w)
+{
+	const unsigned char *packed;
+	size_t n;
+
+	if (w->err.code != 0 || w->pending_n == 0)
+		return w->err.code;
+	if (rama_pack(&w->packer, w->pending, w->pending_n, &packed, &n, &w->err) != 0 ||
+	    w->sink.write(w->sink.ctx, w->at, packed, n, &w->err) != 0)
+		return w->err.code;
+	w->at += n;
+	w->header.part[w->region].len += n;
+	w->pending_n = 0;
+	return 0;
+}
+
+static int add(struct rama_writer *w, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+
+	while (n > 0 && w->err.code == 0) {
+		size_t part = n < PIECE - w->pending_n ? n : PIECE - w->pending_n;
+
+		memcpy(w->pending + w->pending_n, p, part);
+		w->pending_n += part;
+		p += part;
+		n -= part;
+		if (w->pending_n == PIECE)
+			flush(w);
+	}
+	return w->err.code;
+}
+
+static int begin(struct rama_writer *w, unsigned region, unsigned version)
+{
+	if (flush(w) != 0)
+		return w->err.code;
+	if (w->region != RAMA_REGIONS && region < w->region)
+		return rama_err_set(&w->err, RAMA_EUSAGE,
+				    "a log is written in the order job, names, modules by number");
+	/* readers find the end of the job data by the start of the names, even if there are none */
+	if (w->region < RAMA_REGION_NAMES && region > RAMA_REGION_NAMES)
+		w->header.part[RAMA_REGION_NAMES].off = w->at;
+	w->region = region;
+	w->header.part[region].off = w->at;
+	w->header.part[region].version = version;
+	return 0;
+}
+
+int rama_writer_job(struct rama_writer *w, const struct rama_job *job,
+		    const struct rama_mount *mounts, size_t n_mounts)
+{
+	unsigned char bytes[RAMA_JOB_REGION];
+	size_t n = rama_job_encode(job, mounts, n_mounts, bytes);
+
+	if (begin(w, RAMA_REGION_JOB, 0) != 0)
+		return w->err.code;
+	return add(w, bytes, n);
+}
+
+int rama_writer_name(struct rama_writer *w, uint64_t id, const char *text, size_t len)
+{
+	if (w->region != RAMA_REGION_NAMES && begin(w, RAMA_REGION_NAMES, 0) != 0)
+		return w->err.code;
+	add(w, &id, sizeof(id));
+	add(w, text, len);
+	return add(w, "", 1);
+}
+
+int rama_writer_module(struct rama_writer *w, unsigned id, unsigned version)
+{
+	const struct rama_module *m = rama_module_get(id);
+
+	if (m == NULL || (version != m->newest && version != m->released))
+		return rama_err_set(&w->err, RAMA_EUSAGE, "module %u, version %u cannot be written",
+				    id, version);
+	return begin(w, RAMA_REGION_MODULE + id, version);
+}
+
+int rama_writer_record(struct rama_writer *w, const struct rama_record *r)
+{
+	const struct rama_schema *s = r->schema;
+
+	if (w->region != RAMA_REGION_MODULE + (unsigned)r->mod->id)
+		return rama_err_set(&w->err, RAMA_EUSAGE, "a record of %s outside its module",
+				    r->mod->name);
+	add(w, r->w, s->words * sizeof(*r->w));
+	for (unsigned k = 0; k < s->n_arrays && !(r->mod->flags & RAMA_TRACE); k++) {
+		static const union rama_word none = { .u = 0 };
+		uint64_t n = r->count[k];
+
+		add(w, r->array[k], n * s->array[k].words * sizeof(*r->w));
+		for (; n < s->array[k].least; n++)
+			add(w, &none, sizeof(none));
+	}
+	return w->err.code;
+}
+
+int rama_writer_segments(struct rama_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS], size_t n)
+{
+	unsigned id = w->region - RAMA_REGION_MODULE;
+	const struct rama_module *m = rama_module_get(id);
+	size_t words =
+		m != NULL && w->header.part[w->region].version >= m->record->array[0].wide_since
+			? RAMA_SEG_WORDS
+			: RAMA_SEG_WORDS - 1;
+
+	for (size_t i = 0; i < n && w->err.code == 0; i++)
+		add(w, seg[i], words * sizeof(seg[i][0]));
+	return w->err.code;
+}
+
+int rama_writer_finish(struct rama_writer *w, uint64_t partial)
+{
+	unsigned char bytes[RAMA_HEADER_NEW];
+
+	if (w->region < RAMA_REGION_NAMES && begin(w, RAMA_REGION_NAMES, 0) != 0)
+		return w->err.code;
+	if (flush(w) != 0)
+		return w->err.code;
+	w->header.partial = partial;
+	rama_header_encode(&w->header, bytes);
+	return w->sink.write(w->sink.ctx, 0, bytes, sizeof(bytes), &w->err);
+}
