@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_convert.c: iorama convert */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "logfile/anon.h"
+
+struct conversion {
+	const struct rama_opts *o;
+	struct rama_filter filter;
+	struct rama_input in;
+	struct rama_output out;
+	struct rama_anon anon;
+	bool hide, filtered;
+	struct rama_map used; /* ids that kept records name; only when some are left out */
+};
+
+/* ---- what to do ----------------------------------------------------------------------------- */
+
+static int read_key_file(struct conversion *c, const char *path)
+{
+	char buf[4096];
+	FILE *f = fopen(path, "r");
+	size_t n = f != NULL ? fread(buf, 1, sizeof(buf), f) : 0;
+
+	if (f != NULL)
+		fclose(f);
+	while (n > 0 && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
+		n--;
+	if (n == 0) {
+		rama_complain(path, f == NULL ? "cannot be opened" : "holds no key");
+		return 3;
+	}
+	c->anon.key = rama_sipkey_from(buf, n);
+	return 0;
+}
+
+static int read_key(struct conversion *c)
+{
+	const char *file = rama_opts_value(c->o, RAMA_OPT_convert_keyfile),
+		   *text = rama_opts_value(c->o, RAMA_OPT_convert_key);
+
+	c->hide = rama_opts_has(c->o, RAMA_OPT_convert_anonymize);
+	if (!c->hide) {
+		if (file != NULL || text != NULL)
+			rama_opts_usage(c->o, "a key is for --anonymize");
+		return 0;
+	}
+	if (file != NULL)
+		return read_key_file(c, file);
+	if (text == NULL)
+		text = getenv("IORAMA_KEY");
+	if (text == NULL || *text == '\0')
+		rama_opts_usage(
+			c->o, "--anonymize needs a key: --key-file FILE, --key TEXT or IORAMA_KEY");
+	c->anon.key = rama_sipkey_from(text, strlen(text));
+	return 0;
+}
+
+static void read_options(struct conversion *c)
+{
+	rama_filter_modules(&c->filter, c->o, RAMA_OPT_convert_module);
+	rama_filter_ranks(&c->filter, c->o, RAMA_OPT_convert_rank);
+	rama_filter_files(&c->filter, c->o, RAMA_OPT_convert_file);
+	c->filtered = c->filter.modules != 0 || c->filter.n_ranks > 0 || c->filter.n_files > 0;
+	if (c->o->n_args != 1)
+		rama_opts_usage(c->o, c->o->n_args == 0
+					      ? "no log given"
+					      : "one log at a time; `iorama merge` joins several");
+}
+
+/* ---- doing it --------------------------------------------------------------------------------- */
+
+static bool keep(const struct conversion *c, const struct rama_record *r)
+{
+	const struct rama_name *n = rama_log_name(&c->in.log, r->w[RAMA_ID].u);
+
+	if (r->schema == r->mod->header)
+		return true;
+	return rama_filter_record(&c->filter, r, n != NULL ? n->text : NULL);
+}
+
+static bool has_threads(const struct rama_log *log, const struct rama_module *mod)
+{
+	return (mod->flags & RAMA_TRACE) &&
+	       log->part[mod->id].version >= mod->record->array[0].wide_since;
+}
+
+static int copy_segments(struct conversion *c, struct rama_cursor *cur)
+{
+	union rama_word seg[512][RAMA_SEG_WORDS];
+	unsigned kind;
+	int n;
+
+	while ((n = rama_cursor_segments(cur, seg, 512, &kind)) > 0) {
+		if (rama_writer_segments(&c->out.writer, seg, (size_t)n) != 0)
+			return c->out.writer.err.code;
+		rama_progress(&c->in, cur);
+	}
+	return n;
+}
+
+static int copy_module(struct conversion *c, const struct rama_module *mod)
+{
+	bool released =
+		rama_opts_has(c->o, RAMA_OPT_convert_released) || !has_threads(&c->in.log, mod);
+	struct rama_short_trace cut = { 0 };
+	struct rama_cursor cur;
+	struct rama_record *r;
+	int rc = mod->flags & RAMA_TRACE ? rama_short_trace_find(&cut, &c->in.log, mod->id) : 0;
+
+	if (rc < 0)
+		return rc;
+	rc = rama_cursor_open(&cur, &c->in.log, mod->id);
+	if (rc >= 0 && rama_writer_module(&c->out.writer, mod->id,
+					  released ? mod->released : mod->newest) != 0)
+		rc = c->out.writer.err.code;
+	while (rc > 0 && (rc = rama_cursor_next(&cur, &r)) > 0) {
+		if (!keep(c, r))
+			continue;
+		rama_short_trace_apply(&cut, &cur, r);
+		if (c->hide)
+			rama_anon_record(&c->anon, r);
+		if (rama_writer_record(&c->out.writer, r) != 0)
+			rc = c->out.writer.err.code;
+		else if ((mod->flags & RAMA_TRACE) && copy_segments(c, &cur) < 0)
+			rc = c->in.log.err.code != 0 ? c->in.log.err.code : c->out.writer.err.code;
+		rama_progress(&c->in, &cur);
+	}
+	rama_cursor_close(&cur);
+	if (rc == 0 && has_threads(&c->in.log, mod) && released && !c->in.quiet)
+		rama_complain(c->in.path, "%s: thread ids are dropped", mod->name);
+	return rc;
+}
+
+static int note_used(struct conversion *c, uint64_t id)
+{
+	return rama_map_put(&c->used, id, NULL) != NULL ? 0 : RAMA_EMEMORY;
+}
+
+/* Names come before records in the file, so those that are needed have to be found first. */
+static int find_used(struct conversion *c)
+{
+	struct rama_log_options opt = c->in.log.opt;
+	unsigned problems = c->in.log.problems;
+	int rc = 0;
+
+	c->in.log.opt.problem = NULL; /* they are told when the records are copied */
+	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
+		struct rama_cursor cur;
+		struct rama_record *r;
+
+		if (!rama_filter_module(&c->filter, id))
+			continue;
+		rc = rama_cursor_open(&cur, &c->in.log, id);
+		while (rc > 0 && (rc = rama_cursor_next(&cur, &r)) > 0) {
+			if (!keep(c, r))
+				continue;
+			rc = note_used(c, r->w[RAMA_ID].u);
+			for (unsigned i = 0; rc == 0 && i < *r->schema->n_fields; i++)
+				if (r->schema->fields[i].place == RAMA_LAST)
+					rc = note_used(c, r->w[r->schema->fields[i].word].u);
+			if (rc == 0 && id == RAMA_MOD_POSIX)
+				rc = note_used(c, r->w[RAMA_POSIX_RENAMED_FROM].u);
+			if (rc == 0)
+				rc = 1;
+		}
+		rama_cursor_close(&cur);
+	}
+	c->in.log.opt = opt;
+	c->in.log.problems = problems;
+	return rc;
+}
+
+static int copy_names(struct conversion *c)
+{
+	char to[RAMA_ANON_NAME];
+
+	for (size_t i = 0; i < c->in.log.n_names; i++) {
+		const struct rama_name *n = &c->in.log.names[i];
+
+		if (c->filtered && rama_map_get(&c->used, n->id) == NULL)
+			continue;
+		if (c->hide)
+			rama_writer_name(&c->out.writer, rama_anon_id(&c->anon, n->id), to,
+					 rama_anon_name(&c->anon, n->text, to));
+		else
+			rama_writer_name(&c->out.writer, n->id, n->text, n->len);
+	}
+	return c->out.writer.err.code;
+}
+
+static int copy_job(struct conversion *c)
+{
+	struct rama_job job = c->in.log.job;
+	char exe[64];
+
+	/* Old formats count a started second as a whole one; the new one has nanoseconds. This keeps
+	 * both the end in seconds and, to a nanosecond, the run time. */
+	if (c->in.log.minor < 41)
+		job.end_nsec = 999999999;
+	if (c->hide)
+		rama_anon_job(&c->anon, &job, exe);
+	if (rama_output_notes(&job, c->o, RAMA_OPT_convert_note) != 0)
+		return RAMA_EUSAGE;
+	return rama_writer_job(&c->out.writer, &job, c->in.log.mounts, c->in.log.n_mounts);
+}
+
+static int convert(struct conversion *c)
+{
+	uint64_t partial = 0;
+	int rc = c->filtered ? find_used(c) : 0;
+
+	if (rc == 0)
+		rc = copy_job(c);
+	if (rc == 0)
+		rc = copy_names(c);
+	for (unsigned id = 0; id < RAMA_MODULES && rc == 0; id++) {
+		const struct rama_module *mod = rama_module_get(id);
+		const struct rama_part *part = &c->in.log.part[id];
+
+		if (!rama_filter_module(&c->filter, id))
+			continue;
+		if (mod == NULL && part->len > 0)
+			rama_log_note(&c->in.log,
+				      "module %u is not known; its %llu bytes are left out", id,
+				      (unsigned long long)part->len);
+		else if (mod != NULL && part->version > 0)
+			rc = copy_module(c, mod);
+		partial |= mod != NULL ? c->in.log.partial & 1ull << id : 0;
+	}
+	if (rc != 0) {
+		if (rc != RAMA_EUSAGE)
+			rama_complain(c->out.writer.err.code != 0 ? c->out.path : c->in.path, "%s",
+				      c->out.writer.err.code != 0 ? c->out.writer.err.text
+								  : c->in.log.err.text);
+		return rama_err_status(rc);
+	}
+	return rama_output_finish(&c->out, partial);
+}
+
+int rama_cmd_convert(int argc, char **argv)
+{
+	static const struct rama_output_options opt = { RAMA_OPT_convert_output,
+							RAMA_OPT_convert_compression,
+							RAMA_OPT_convert_level,
+							RAMA_OPT_convert_force };
+	struct rama_opts o;
+	struct conversion c = { .o = &o };
+	int status;
+
+	rama_opts_parse(&o, RAMA_CMD_convert, argc, argv);
+	read_options(&c);
+	status = read_key(&c);
+	if (status == 0)
+		status = rama_input_open(&c.in, o.args[0],
+					 rama_opts_has(&o, RAMA_OPT_convert_strict),
+					 rama_opts_has(&o, RAMA_OPT_convert_quiet));
+	if (status == 0) {
+		c.anon.log = &c.in.log;
+		status = rama_output_open(&c.out, &o, &opt);
+		if (status == 0)
+			status = convert(&c);
+		if (status == 0)
+			status = rama_input_status(&c.in);
+		rama_output_close(&c.out);
+	}
+	rama_input_close(&c.in);
+	rama_map_fini(&c.used);
+	rama_opts_fini(&o);
+	return status;
+}

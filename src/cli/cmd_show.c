@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_show.c: iorama show */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/show.h"
+
+int rama_show_records(struct rama_show *s, struct rama_input *in, unsigned module,
+		      int (*fn)(void *ctx, struct rama_cursor *c, const struct rama_record *r),
+		      void *ctx)
+{
+	struct rama_cursor c;
+	struct rama_record *r;
+	int rc = rama_cursor_open(&c, &in->log, module);
+
+	if (rc > 0) {
+		while ((rc = rama_cursor_next(&c, &r)) > 0) {
+			const struct rama_name *n =
+				s->filter.n_files > 0 ? rama_log_name(&in->log, r->w[RAMA_ID].u)
+						      : NULL;
+
+			if (!rama_filter_record(&s->filter, r, n != NULL ? n->text : NULL))
+				continue;
+			rc = fn(ctx, &c, r);
+			if (rc == 0)
+				rc = s->out->error;
+			if (rc != 0)
+				break;
+			if ((c.index & 63) == 0)
+				rama_progress(in, &c);
+		}
+	}
+	if (rc < 0 && rc != RAMA_ESTOPPED) {
+		if (in->log.err.code != 0)
+			rama_complain(in->path, "%s", in->log.err.text);
+		else
+			rama_complain(in->path, "%s", rama_err_text(rc));
+	}
+	rama_cursor_close(&c);
+	return rc;
+}
+
+static int to_stdout(void *ctx, const char *bytes, size_t n)
+{
+	return rama_fd_write(*(int *)ctx, bytes, n);
+}
+
+/* is this the name of a Darshan log? decides what `--file NAME` means */
+static bool is_log(const char *path)
+{
+	unsigned char h[16];
+	int64_t magic;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool ok = fd >= 0 && pread(fd, h, sizeof(h), 0) == (ssize_t)sizeof(h);
+
+	if (fd >= 0)
+		close(fd);
+	memcpy(&magic, h + 8, ok ? sizeof(magic) : 0);
+	return ok && (magic == RAMA_LOG_MAGIC ||
+		      (int64_t)__builtin_bswap64((uint64_t)magic) == RAMA_LOG_MAGIC);
+}
+
+/* darshan-parser's --file takes no value, our filter of the same name does: `--file GLOB LOG` has a
+ * word after it that is no log, and another one after that. */
+static void join_file_glob(int *argc, char **argv, char **made)
+{
+	for (int i = 1; i + 2 < *argc; i++) {
+		char *joined;
+
+		if (strcmp(argv[i], "--file") != 0 || argv[i + 1][0] == '-' || is_log(argv[i + 1]))
+			continue;
+		if (asprintf(&joined, "--file=%s", argv[i + 1]) < 0)
+			return;
+		*made = joined;
+		argv[i] = joined;
+		memmove(&argv[i + 1], &argv[i + 2], (size_t)(*argc - i - 1) * sizeof(argv[0]));
+		--*argc;
+		return;
+	}
+}
+
+static void read_options(struct rama_show *s, const struct rama_opts *o)
+{
+	bool all = rama_opts_has(o, RAMA_OPT_show_all);
+
+	rama_filter_modules(&s->filter, o, RAMA_OPT_show_module);
+	rama_filter_ranks(&s->filter, o, RAMA_OPT_show_rank);
+	rama_filter_files(&s->filter, o, RAMA_OPT_show_file);
+	rama_filter_counters(&s->filter, o, RAMA_OPT_show_counter);
+	s->base = all || rama_opts_has(o, RAMA_OPT_show_base);
+	s->total = all || rama_opts_has(o, RAMA_OPT_show_total);
+	s->perf = all || rama_opts_has(o, RAMA_OPT_show_perf);
+	s->file = all;
+	for (size_t i = 0; i < o->n_given; i++)
+		if (o->given[i].option == RAMA_OPT_show_file && o->given[i].value == NULL)
+			s->file = true;
+	if (!s->base && !s->total && !s->perf && !s->file)
+		s->base = true;
+	s->incomplete = all || rama_opts_has(o, RAMA_OPT_show_incomplete);
+	s->dxt = rama_opts_has(o, RAMA_OPT_show_dxt);
+	s->threads = rama_opts_has(o, RAMA_OPT_show_threads);
+	if (o->n_args == 0)
+		rama_opts_usage(o, "no log given");
+	if (rama_opts_has(o, RAMA_OPT_show_json) && rama_opts_has(o, RAMA_OPT_show_csv))
+		rama_opts_usage(o, "--json and --csv exclude each other");
+}
+
+/* --strict promises that nothing of a damaged log is printed: read it once before */
+static int check_whole(struct rama_input *in)
+{
+	for (unsigned i = 0; i < RAMA_MODULES; i++) {
+		struct rama_cursor c;
+		struct rama_record *r;
+		int rc = rama_cursor_open(&c, &in->log, i);
+
+		while (rc > 0)
+			rc = rama_cursor_next(&c, &r);
+		rama_cursor_close(&c);
+		if (rc < 0) {
+			rama_complain(in->path, "%s", in->log.err.text);
+			return rama_err_status(rc);
+		}
+	}
+	return 0;
+}
+
+static int show_one(struct rama_show *s, const struct rama_opts *o, const char *path)
+{
+	bool strict = rama_opts_has(o, RAMA_OPT_show_strict);
+	struct rama_input in;
+	int status = rama_input_open(&in, path, strict, rama_opts_has(o, RAMA_OPT_show_quiet)),
+	    damage;
+
+	if (status != 0)
+		return status;
+	if (strict)
+		status = check_whole(&in);
+	if (status == 0) {
+		if (rama_opts_has(o, RAMA_OPT_show_json))
+			status = rama_show_json(s, &in);
+		else if (rama_opts_has(o, RAMA_OPT_show_csv))
+			status = rama_show_csv(s, &in);
+		else if (s->dxt)
+			status = rama_show_dxt(s, &in);
+		else
+			status = rama_show_text(s, &in);
+	}
+	damage = rama_input_status(&in);
+	rama_input_close(&in);
+	return status != 0 ? status : damage;
+}
+
+static int show_all(struct rama_show *s, const struct rama_opts *o)
+{
+	bool json = rama_opts_has(o, RAMA_OPT_show_json), csv = rama_opts_has(o, RAMA_OPT_show_csv);
+	int status = 0;
+
+	if (json)
+		rama_out_text(s->out, "{\"schema\":\"iorama.log/1\",\"logs\":[");
+	if (csv)
+		rama_out_text(s->out, s->dxt ? "log,module,rank,id,host,operation,segment,offset,"
+					       "length,start,end,thread,name\n"
+					     : "log,module,rank,id,counter,value,name,mount,fs\n");
+	for (size_t i = 0; i < o->n_args && s->out->error == 0; i++) {
+		size_t before = s->out->used;
+		int one;
+
+		if (json && i > 0)
+			rama_out_char(s->out, ',');
+		else if (o->n_args > 1 && !json && !csv)
+			rama_out_fmt(s->out, "%s# log file: %s\n", i > 0 ? "\n" : "", o->args[i]);
+		one = show_one(s, o, o->args[i]);
+		if (json &&
+		    s->out->used ==
+			    before + (i > 0)) /* could not be opened: keep the list well-formed */
+			rama_out_text(s->out, "null");
+		status = one > status ? one : status;
+	}
+	if (json)
+		rama_out_text(s->out, "]}\n");
+	return status;
+}
+
+int rama_cmd_show(int argc, char **argv)
+{
+	struct rama_show s = { 0 };
+	struct rama_newfile to = { .fd = -1 };
+	struct rama_err e = { 0 };
+	struct rama_opts o;
+	struct rama_out out;
+	char *made = NULL;
+	const char *path;
+	int fd = STDOUT_FILENO, status;
+
+	join_file_glob(&argc, argv, &made);
+	rama_opts_parse(&o, RAMA_CMD_show, argc, argv);
+	read_options(&s, &o);
+	path = rama_opts_value(&o, RAMA_OPT_show_output);
+	if (path != NULL && strcmp(path, "-") != 0 && rama_newfile_open(&to, path, &e) != 0) {
+		rama_complain(path, "%s", e.text);
+		return 4;
+	}
+	fd = to.fd >= 0 ? to.fd : fd;
+	rama_out_init(&out, to_stdout, &fd);
+	s.out = &out;
+	status = show_all(&s, &o);
+	rama_progress_end();
+	if (rama_out_flush(&out) != 0 && out.error != RAMA_ESTOPPED) {
+		rama_complain(path != NULL ? path : "standard output", "%s",
+			      rama_err_text(out.error));
+		status = 4;
+	} else if (to.fd >= 0 && rama_newfile_commit(&to, &e) != 0) {
+		rama_complain(path, "%s", e.text);
+		status = 4;
+	}
+	rama_newfile_abort(&to);
+	rama_out_fini(&out);
+	rama_opts_fini(&o);
+	free(made);
+	return status;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/input.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+	bool decided, on, shown;
+	struct timespec start;
+	int percent;
+} progress;
+
+void rama_progress_end(void)
+{
+	if (progress.shown)
+		fputs("\r\033[K", stderr);
+	progress.shown = false;
+	progress.percent = -1;
+}
+
+static double since_start(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - progress.start.tv_sec) +
+	       1e-9 * (double)(now.tv_nsec - progress.start.tv_nsec);
+}
+
+void rama_progress(const struct rama_input *in, const struct rama_cursor *c)
+{
+	uint64_t size = in->file.src.size;
+	int percent;
+
+	if (!progress.decided) {
+		progress.decided = true;
+		progress.on = !in->quiet && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+		progress.percent = -1;
+		clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	}
+	if (!progress.on || size == 0)
+		return;
+	percent = (int)((double)c->region.at * 100 / (double)size);
+	if (percent == progress.percent || since_start() < 1)
+		return;
+	progress.percent = percent;
+	progress.shown = true;
+	fprintf(stderr, "\r%s: %s %3d %%\033[K", in->path, c->mod->name, percent);
+}
+
+void rama_complain(const char *path, const char *fmt, ...)
+{
+	va_list ap;
+
+	rama_progress_end();
+	fprintf(stderr, "iorama: %s: ", path);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static void print_problem(void *ctx, const char *line)
+{
+	const struct rama_input *in = ctx;
+
+	rama_complain(in->path, "%s", line);
+}
+
+int rama_input_open(struct rama_input *in, const char *path, bool strict, bool quiet)
+{
+	struct rama_log_options opt = { .strict = strict, .problem = print_problem, .ctx = in };
+	struct rama_err e = { 0 };
+	int rc;
+
+	*in = (struct rama_input){ .path = strcmp(path, "-") == 0 ? "standard input" : path,
+				   .quiet = quiet };
+	rc = rama_file_open(&in->file, path, &e);
+	if (rc == 0)
+		rc = rama_log_open(&in->log, &in->file.src, &opt, &e);
+	if (rc != 0) {
+		rama_complain(in->path, "%s", e.text);
+		rama_file_close(&in->file);
+		return rama_err_status(rc);
+	}
+	in->opened = true;
+	return 0;
+}
+
+void rama_input_close(struct rama_input *in)
+{
+	rama_progress_end();
+	if (in->opened) {
+		rama_log_close(&in->log);
+		rama_file_close(&in->file);
+	}
+	in->opened = false;
+}
+
+int rama_input_status(const struct rama_input *in)
+{
+	return in->log.problems > 0 ? 3 : 0;
+}
+
+static const char hex[] = "0123456789abcdef";
+
+/* 36 characters and a NUL */
+static void put_uuid(char *to, const union rama_word *w)
+{
+	const unsigned char *b = (const unsigned char *)w->b;
+
+	for (unsigned i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*to++ = '-';
+		*to++ = hex[b[i] >> 4];
+		*to++ = hex[b[i] & 15];
+	}
+	*to = '\0';
+}
+
+static bool null_uuid(const union rama_word *w)
+{
+	return w[0].u == 0 && w[1].u == 0;
+}
+
+/* DAOS has pools and containers where others have mounts */
+static void daos_columns(struct rama_columns *c, const union rama_word *pool,
+			 const union rama_word *cont, bool dfs)
+{
+	char *mount = c->buf + 64;
+
+	put_uuid(mount, pool);
+	mount[36] = ':'; /* over the NUL */
+	put_uuid(mount + 37, cont);
+	c->mount = dfs && (null_uuid(pool) || null_uuid(cont)) ? "UNKNOWN" : mount;
+	c->fs = "N/A";
+}
+
+void rama_columns_of(struct rama_columns *c, const struct rama_log *log,
+		     const struct rama_record *r)
+{
+	const struct rama_name *n = rama_log_name(log, r->w[RAMA_ID].u);
+	const struct rama_mount *m = n != NULL ? rama_log_mount(log, n->text) : NULL;
+
+	c->named = n != NULL;
+	c->name = n != NULL		       ? n->text
+		  : r->mod->id == RAMA_MOD_BGQ ? "darshan-bgq-record"
+					       : "(null)";
+	c->mount = m != NULL ? m->path : "UNKNOWN";
+	c->fs = m != NULL ? m->type : "UNKNOWN";
+	if (r->mod->flags & RAMA_PLAIN) {
+		c->name = c->mount = c->fs = "";
+	} else if (r->mod->id == RAMA_MOD_DFS) {
+		daos_columns(c, &r->w[RAMA_DFS_POOL_UUID], &r->w[RAMA_DFS_CONT_UUID], true);
+	} else if (r->mod->id == RAMA_MOD_DAOS) {
+		daos_columns(c, &r->w[RAMA_DAOS_POOL_UUID], &r->w[RAMA_DAOS_CONT_UUID], false);
+		snprintf(c->buf, 64, "%llu.%llu", (unsigned long long)r->w[RAMA_DAOS_OID_HI].u,
+			 (unsigned long long)r->w[RAMA_DAOS_OID_LO].u);
+		c->name = c->buf;
+		c->named = true;
+	}
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* input.h: a log given on the command line: opened, its problems printed, its progress shown. */
+#ifndef RAMA_CLI_INPUT_H
+#define RAMA_CLI_INPUT_H
+
+#include "base/file.h"
+#include "cli/filter.h"
+#include "logfile/cursor.h"
+#include "logfile/log.h"
+
+struct rama_input {
+	const char *path; /* as given; "standard input" for - */
+	struct rama_file file;
+	struct rama_log log;
+	bool opened, quiet;
+};
+
+/* 0, or the exit status after the reason was printed */
+int rama_input_open(struct rama_input *in, const char *path, bool strict, bool quiet);
+void rama_input_close(struct rama_input *in);
+/* exit status for what was read so far: 3 if anything could not be */
+int rama_input_status(const struct rama_input *in);
+
+/* "iorama: PATH: text" on standard error */
+void rama_complain(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* name and mount columns of a record */
+struct rama_columns {
+	const char *name; /* never NULL */
+	const char *mount, *fs;
+	bool named;
+	char buf[160];
+};
+void rama_columns_of(struct rama_columns *c, const struct rama_log *log,
+		     const struct rama_record *r);
+
+/* Shows how far a long walk is, on a terminal, after the first second. */
+void rama_progress(const struct rama_input *in, const struct rama_cursor *c);
+void rama_progress_end(void);
+
+#endif

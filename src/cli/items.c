@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/items.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void give(struct rama_items *it, const char *name, uint8_t type, union rama_word value)
+{
+	struct rama_item item = { .name = name, .type = type, .value = value };
+
+	it->fn(it->ctx, &item);
+}
+
+static void give_text(struct rama_items *it, const char *name, const char *text, size_t len)
+{
+	struct rama_item item = {
+		.name = name, .type = RAMA_TEXT, .text = text, .text_len = strnlen(text, len)
+	};
+
+	it->fn(it->ctx, &item);
+}
+
+static void give_i64(struct rama_items *it, const char *name, int64_t v)
+{
+	give(it, name, RAMA_I64, (union rama_word){ .i = v });
+}
+
+static void give_place(struct rama_items *it, const struct rama_record *r, uint8_t place)
+{
+	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
+		const struct rama_field *f = &r->schema->fields[i];
+
+		if (f->place == place && f->type <= RAMA_F64)
+			give(it, f->name, f->type, r->w[f->word]);
+	}
+}
+
+static void give_numbered(struct rama_items *it, const char *name, const union rama_word *w,
+			  uint64_t n)
+{
+	char text[64];
+
+	for (uint64_t i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "%s_%llu", name, (unsigned long long)i);
+		give_i64(it, text, w[i].i);
+	}
+}
+
+static const char *pattern_text(int64_t v)
+{
+	return v == 0	? "raid0"
+	       : v == 2 ? "mdt"
+	       : v == 4 ? "raid0,overstriped"
+	       : v == 8 ? "foreign"
+			: "N/A";
+}
+
+static void flags_text(char *to, size_t size, int64_t v)
+{
+	static const char *const bit[] = { "stale",    "prefrd",  "prefwr",    "offline",
+					   "init",     "nosync",  "extension", "parity",
+					   "compress", "partial", "nocompr",   "neg" };
+	size_t n = 0;
+
+	snprintf(to, size, "%s", v == -1 ? "N/A" : "0");
+	for (unsigned i = 0; v != -1 && i < sizeof(bit) / sizeof(bit[0]); i++)
+		if (v >> i & 1)
+			n += (size_t)snprintf(to + n, size - n, "%s%s", n > 0 ? "," : "", bit[i]);
+}
+
+static void give_component(struct rama_items *it, uint64_t n, const union rama_word *comp)
+{
+	const struct rama_schema *s = &rama_schema_lustre_comp;
+	char name[64], text[160];
+
+	for (unsigned i = 0; i < *s->n_fields; i++) {
+		const struct rama_field *f = &s->fields[i];
+		const char *pool = comp[f->word].b;
+
+		snprintf(name, sizeof(name), "LUSTRE_COMP%llu%s", (unsigned long long)n,
+			 f->name + strlen("LUSTRE_COMP"));
+		if (f->word == RAMA_LUSTRE_COMP_STRIPE_PATTERN) {
+			give_text(it, name, pattern_text(comp[f->word].i), 32);
+		} else if (f->word == RAMA_LUSTRE_COMP_FLAGS) {
+			flags_text(text, sizeof(text), comp[f->word].i);
+			give_text(it, name, text, sizeof(text));
+		} else if (f->word == RAMA_LUSTRE_COMP_POOL_NAME) {
+			give_text(it, name, *pool != '\0' ? pool : "N/A", 16);
+		} else {
+			give_i64(it, name, comp[f->word].i);
+		}
+	}
+}
+
+static void give_lustre(struct rama_items *it, const struct rama_record *r)
+{
+	const union rama_word *ost = r->array[1];
+	char name[64];
+
+	give_place(it, r, RAMA_COUNTER);
+	for (uint64_t n = 0; n < r->count[0]; n++) {
+		const union rama_word *comp = &r->array[0][n * RAMA_LUSTRE_COMP__WORDS];
+		uint64_t stripes = comp[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
+
+		give_component(it, n + 1, comp);
+		snprintf(name, sizeof(name), "LUSTRE_COMP%llu_OST_ID", (unsigned long long)n + 1);
+		give_numbered(it, name, ost, stripes);
+		ost += stripes;
+	}
+}
+
+static void give_apmpi(struct rama_items *it, const struct rama_record *r)
+{
+	uint32_t sync;
+
+	if (r->schema == r->mod->header) {
+		memcpy(&sync, r->w[RAMA_APMPI_HEADER_SYNC_FLAG].b, sizeof(sync));
+		it->sync = sync != 0;
+		give(it, "MPI_TOTAL_COMM_TIME_VARIANCE", RAMA_F64,
+		     r->w[RAMA_APMPI_HEADER_TOTAL_COMM_TIME_VARIANCE]);
+		if (it->sync)
+			give(it, "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE", RAMA_F64,
+			     r->w[RAMA_APMPI_HEADER_TOTAL_COMM_SYNC_TIME_VARIANCE]);
+		return;
+	}
+	give_text(it, "MPI_PROCESSOR_NAME", r->w[RAMA_APMPI_PROCESSOR_NAME].b, 128);
+	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
+		const struct rama_field *f = &r->schema->fields[i];
+
+		if (f->place == RAMA_COUNTER && (it->sync || strstr(f->name, "_SYNC_TIME") == NULL))
+			give(it, f->name, f->type, r->w[f->word]);
+	}
+}
+
+static void give_mode(struct rama_items *it, const char *name, const char *flag, int64_t v,
+		      const char *const *modes, unsigned n)
+{
+	uint64_t mode = (uint64_t)v & 0x7fffffff;
+
+	give_text(it, name, modes[mode < n ? mode : 0], 32);
+	give_i64(it, flag, ((uint64_t)v & 0x80000000) == 0);
+}
+
+static void give_apxc_header(struct rama_items *it, const struct rama_record *r)
+{
+	static const char *const memory[] = { "MM_UNKNOWN", "MM_FLAT", "MM_EQUAL", "MM_SPLIT",
+					      "MM_CACHE" };
+	static const char *const cluster[] = { "CM_UNKNOWN", "CM_ALL2ALL", "CM_QUAD",
+					       "CM_HEMI",    "CM_SNC4",	   "CM_SNC2" };
+
+	give_i64(it, "APXC_GROUPS", r->w[RAMA_APXC_HEADER_GROUPS].i);
+	give_i64(it, "APXC_CHASSIS", r->w[RAMA_APXC_HEADER_CHASSIS].i);
+	give_i64(it, "APXC_BLADES", r->w[RAMA_APXC_HEADER_BLADES].i);
+	give_mode(it, "APXC_MEMORY_MODE", "APXC_MEMORY_MODE_CONSISTENT",
+		  r->w[RAMA_APXC_HEADER_MEMORY_MODE].i, memory, 5);
+	give_mode(it, "APXC_CLUSTER_MODE", "APXC_CLUSTER_MODE_CONSISTENT",
+		  r->w[RAMA_APXC_HEADER_CLUSTER_MODE].i, cluster, 6);
+	give(it, "APXC_APPLICATION_ID", RAMA_U64, r->w[RAMA_APXC_HEADER_APPLICATION_ID]);
+}
+
+void rama_items_each(struct rama_items *it, const struct rama_record *r)
+{
+	if (r->mod->id == RAMA_MOD_LUSTRE) {
+		give_lustre(it, r);
+	} else if (r->mod->id == RAMA_MOD_APMPI) {
+		give_apmpi(it, r);
+	} else if (r->schema == r->mod->header) {
+		give_apxc_header(it, r);
+	} else {
+		give_place(it, r, RAMA_COUNTER);
+		give_place(it, r, RAMA_LAST);
+	}
+	if (r->mod->id == RAMA_MOD_HEATMAP) {
+		give_numbered(it, "HEATMAP_READ_BIN", r->array[1], r->count[1]);
+		give_numbered(it, "HEATMAP_WRITE_BIN", r->array[0], r->count[0]);
+	} else if (r->mod->id == RAMA_MOD_MDHIM) {
+		give_numbered(it, "MDHIM_SERVER", r->array[0], r->count[0]);
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* items.h: a record as the names and values people see, in the order of the text form. */
+#ifndef RAMA_CLI_ITEMS_H
+#define RAMA_CLI_ITEMS_H
+
+#include "core/record.h"
+
+struct rama_item {
+	const char *name;
+	uint8_t type; /* RAMA_I64, RAMA_U64, RAMA_F64 or RAMA_TEXT */
+	union rama_word value;
+	const char *text; /* RAMA_TEXT */
+	size_t text_len;
+};
+
+struct rama_items {
+	void (*fn)(void *ctx, const struct rama_item *item);
+	void *ctx;
+	bool sync; /* kept between records: APMPI's header says whether sync times mean anything */
+};
+
+void rama_items_each(struct rama_items *it, const struct rama_record *r);
+
+#endif

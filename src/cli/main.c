@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* main.c: iorama COMMAND ... */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/opts.h"
+
+static int (*const run[RAMA_COMMANDS])(int, char **) = {
+#define CMD(name, ...) rama_cmd_##name,
+#define OPT(...)
+#define EXAMPLE(...)
+#include "table/commands.def"
+#undef CMD
+#undef OPT
+#undef EXAMPLE
+};
+
+static void list_commands(FILE *f)
+{
+	fputs("Usage: iorama COMMAND [OPTION…] …\n"
+	      "See what applications do with their files.\n\n"
+	      "Commands:\n",
+	      f);
+	for (int i = 0; i < RAMA_COMMANDS; i++)
+		fprintf(f, "  %-10s %s\n", rama_commands[i].name, rama_commands[i].line);
+	fputs("\nExamples:\n", f);
+	for (int i = 0; i < RAMA_COMMANDS; i++) {
+		for (unsigned k = 0; k < rama_n_examples; k++) {
+			if ((int)rama_examples[k].command == i) {
+				fprintf(f, "  %-48s %s\n", rama_examples[k].line,
+					rama_examples[k].text);
+				break;
+			}
+		}
+	}
+	fputs("\n`iorama help COMMAND` tells more of a command. Exit status: 0 ok, 2 wrong usage, "
+	      "3 bad input,\n"
+	      "4 trouble with the machine.\n",
+	      f);
+}
+
+static int find_command(const char *name)
+{
+	for (int i = 0; i < RAMA_COMMANDS; i++)
+		if (strcmp(rama_commands[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static int unknown(const char *name)
+{
+	fprintf(stderr, "iorama: there is no command '%s'; `iorama --help` lists them\n", name);
+	return 2;
+}
+
+int rama_cmd_help(int argc, char **argv)
+{
+	int i;
+
+	if (argc < 2) {
+		list_commands(stdout);
+		return 0;
+	}
+	i = find_command(argv[1]);
+	if (i < 0)
+		return unknown(argv[1]);
+	rama_opts_help((enum rama_command_id)i);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	signal(SIGPIPE, SIG_IGN); /* `iorama show … | head` ends quietly by the write error */
+	if (argc < 2) {
+		list_commands(stderr);
+		return 2;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		puts("iorama " IORAMA_BUILD_VERSION);
+		return 0;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "-?") == 0) {
+		list_commands(stdout);
+		return 0;
+	}
+	i = find_command(argv[1]);
+	return i >= 0 ? run[i](argc - 1, argv + 1) : unknown(argv[1]);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/opts.h"
+
+#include <argp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_BASE 1000 /* argp keys of options: KEY_BASE + row */
+
+struct texts {
+	char name[64];
+	char *doc;
+	struct argp_option options[RAMA_OPTIONS + 1];
+	struct argp argp;
+};
+
+static int option_of(enum rama_command_id command, int key)
+{
+	if (key >= KEY_BASE && key < KEY_BASE + RAMA_OPTIONS)
+		return key - KEY_BASE;
+	for (int i = 0; i < RAMA_OPTIONS; i++)
+		if (rama_options[i].command == command && rama_options[i].letter != 0 &&
+		    rama_options[i].letter == key)
+			return i;
+	return -1;
+}
+
+static error_t parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct rama_opts *o = state->input;
+	int option = option_of(o->command, key);
+
+	if (option >= 0) {
+		o->given[o->n_given].option = option;
+		o->given[o->n_given++].value = arg;
+		return 0;
+	}
+	if (key == ARGP_KEY_ARG) {
+		o->args[o->n_args++] = arg;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* what argp prints under the options: paragraphs and examples */
+static char *help_text(enum rama_command_id command)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (f == NULL)
+		return NULL;
+	fprintf(f, "%s\v%s\n", rama_commands[command].line, rama_commands[command].text);
+	for (unsigned i = 0, n = 0; i < rama_n_examples; i++)
+		if (rama_examples[i].command == command)
+			fprintf(f, "%s  %s\n        %s\n", n++ == 0 ? "\nExamples:\n" : "",
+				rama_examples[i].line, rama_examples[i].text);
+	fputs("\nExit status: 0 ok, 2 wrong usage, 3 bad input, 4 trouble with the machine.", f);
+	fclose(f);
+	return text;
+}
+
+static void make_texts(struct texts *t, enum rama_command_id command)
+{
+	unsigned n = 0;
+
+	*t = (struct texts){ 0 };
+	snprintf(t->name, sizeof(t->name), "iorama %s", rama_commands[command].name);
+	for (int i = 0; i < RAMA_OPTIONS; i++) {
+		const struct rama_option *r = &rama_options[i];
+		size_t len = r->arg != NULL ? strlen(r->arg) : 0;
+		bool may = len > 0 && r->arg[len - 1] == '?';
+
+		if (r->command == command)
+			t->options[n++] = (struct argp_option){
+				.name = r->name,
+				.key = r->letter != 0 ? r->letter : KEY_BASE + i,
+				.arg = may ? "GLOB" : r->arg,
+				.flags = may ? OPTION_ARG_OPTIONAL : 0,
+				.doc = r->text,
+			};
+	}
+	t->doc = help_text(command);
+	t->argp = (struct argp){ .options = t->options,
+				 .parser = parse_one,
+				 .args_doc = rama_commands[command].args,
+				 .doc = t->doc };
+}
+
+void rama_opts_parse(struct rama_opts *o, enum rama_command_id command, int argc, char **argv)
+{
+	struct texts t;
+
+	*o = (struct rama_opts){ .command = command };
+	o->given = calloc((size_t)argc + 1, sizeof(*o->given));
+	o->args = calloc((size_t)argc + 1, sizeof(*o->args));
+	make_texts(&t, command);
+	if (o->given == NULL || o->args == NULL || t.doc == NULL) {
+		fputs("iorama: out of memory\n", stderr);
+		exit(4);
+	}
+	argv[0] = t.name;
+	argp_err_exit_status = 2;
+	argp_parse(&t.argp, argc, argv, 0, NULL, o);
+	argv[0] = "iorama";
+	free(t.doc);
+}
+
+void rama_opts_help(enum rama_command_id command)
+{
+	struct texts t;
+
+	make_texts(&t, command);
+	argp_help(&t.argp, stdout, ARGP_HELP_STD_HELP & ~(unsigned)(ARGP_HELP_EXIT_OK), t.name);
+	free(t.doc);
+}
+
+void rama_opts_fini(struct rama_opts *o)
+{
+	free(o->given);
+	free(o->args);
+}
+
+const char *rama_opts_next(const struct rama_opts *o, enum rama_option_id option, size_t *at)
+{
+	while (*at < o->n_given) {
+		size_t i = (*at)++;
+
+		if (o->given[i].option == (int)option && o->given[i].value != NULL)
+			return o->given[i].value;
+	}
+	return NULL;
+}
+
+bool rama_opts_has(const struct rama_opts *o, enum rama_option_id option)
+{
+	for (size_t i = 0; i < o->n_given; i++)
+		if (o->given[i].option == (int)option)
+			return true;
+	return false;
+}
+
+const char *rama_opts_value(const struct rama_opts *o, enum rama_option_id option)
+{
+	const char *value = NULL, *v;
+
+	for (size_t at = 0; (v = rama_opts_next(o, option, &at)) != NULL;)
+		value = v;
+	return value;
+}
+
+void rama_opts_usage(const struct rama_opts *o, const char *fmt, ...)
+{
+	const char *name = rama_commands[o->command].name;
+	va_list ap;
+
+	fprintf(stderr, "iorama %s: ", name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nTry `iorama help %s`.\n", name);
+	exit(2);
+}

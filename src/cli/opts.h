@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* opts.h: a command line, parsed by the rows of table/commands.def. */
+#ifndef RAMA_CLI_OPTS_H
+#define RAMA_CLI_OPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "table/commands.h"
+
+struct rama_opts {
+	enum rama_command_id command;
+	struct {
+		int option; /* enum rama_option_id */
+		const char *value;
+	} * given;
+	size_t n_given;
+	const char **args;
+	size_t n_args;
+};
+
+/* Prints and exits by itself on --help and on wrong usage (status 2). */
+void rama_opts_parse(struct rama_opts *o, enum rama_command_id command, int argc, char **argv);
+void rama_opts_fini(struct rama_opts *o);
+
+bool rama_opts_has(const struct rama_opts *o, enum rama_option_id option);
+/* value of the last one given, or NULL */
+const char *rama_opts_value(const struct rama_opts *o, enum rama_option_id option);
+/* values one after the other: start with *at = 0; NULL at the end */
+const char *rama_opts_next(const struct rama_opts *o, enum rama_option_id option, size_t *at);
+
+/* one line on standard error and exit status 2 */
+void rama_opts_usage(const struct rama_opts *o, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
+
+void rama_opts_help(enum rama_command_id command); /* on standard output */
+
+#endif
