@@ -129,7 +129,8 @@ static int check_whole(struct rama_input *in)
 	return 0;
 }
 
-static int show_one(struct rama_show *s, const struct rama_opts *o, const char *path)
+/* *printed: the log could be opened, and is in the output */
+static int show_one(struct rama_show *s, const struct rama_opts *o, const char *path, bool *printed)
 {
 	bool strict = rama_opts_has(o, RAMA_OPT_show_strict);
 	struct rama_input in;
@@ -140,6 +141,7 @@ static int show_one(struct rama_show *s, const struct rama_opts *o, const char *
 		return status;
 	if (strict)
 		status = check_whole(&in);
+	*printed = status == 0;
 	if (status == 0) {
 		if (rama_opts_has(o, RAMA_OPT_show_json))
 			status = rama_show_json(s, &in);
@@ -167,17 +169,15 @@ static int show_all(struct rama_show *s, const struct rama_opts *o)
 					       "length,start,end,thread,name\n"
 					     : "log,module,rank,id,counter,value,name,mount,fs\n");
 	for (size_t i = 0; i < o->n_args && s->out->error == 0; i++) {
-		size_t before = s->out->used;
+		bool printed = false;
 		int one;
 
 		if (json && i > 0)
 			rama_out_char(s->out, ',');
 		else if (o->n_args > 1 && !json && !csv)
 			rama_out_fmt(s->out, "%s# log file: %s\n", i > 0 ? "\n" : "", o->args[i]);
-		one = show_one(s, o, o->args[i]);
-		if (json &&
-		    s->out->used ==
-			    before + (i > 0)) /* could not be opened: keep the list well-formed */
+		one = show_one(s, o, o->args[i], &printed);
+		if (json && !printed) /* keeps its place in the list */
 			rama_out_text(s->out, "null");
 		status = one > status ? one : status;
 	}

@@ -81,8 +81,10 @@ static void make_texts(struct texts *t, enum rama_command_id command)
 				.arg = may ? "GLOB" : r->arg,
 				.flags = may ? OPTION_ARG_OPTIONAL : 0,
 				.doc = r->text,
+				.group = (int)n + 1, /* keeps the order of the rows */
 			};
 	}
+	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* else a paragraph on optional arguments */
 	t->doc = help_text(command);
 	t->argp = (struct argp){ .options = t->options,
 				 .parser = parse_one,

@@ -281,6 +281,9 @@ static int print_module(struct rama_show *s, struct rama_input *in, unsigned mod
 	rama_out_fmt(s->out, "\n%s# %s module data\n%s", stars, t.mod->name, stars);
 	if (!rama_show_may_lack(s, &in->log, t.mod))
 		return 3;
+	/* layouts are only used here: a warning about them would not belong into the output */
+	if (!s->incomplete && !rama_show_may_lack(s, &in->log, rama_module_get(RAMA_MOD_LUSTRE)))
+		return 3;
 	if (module == RAMA_MOD_DXT_POSIX) {
 		struct rama_show all = { .out = s->out };
 
