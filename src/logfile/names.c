@@ -6,7 +6,10 @@
 #include "logfile/log.h"
 #include "logfile/region.h"
 
-#define NAMES_MAX_BYTES (1ull << 30) /* all names */
+/* What all names may take in memory: real ones shrink 10 to 50 times when compressed, a hostile
+ * stream a thousand times. */
+#define NAMES_MAX(stored) ((64ull << 20) + 256 * (stored))
+#define NAME_COST 64 /* of a name beside its text */
 
 /* The first name of an id is kept, unless it is empty and a later one is not. */
 static int keep(struct rama_log *log, uint64_t id, const char *text, size_t len, size_t *room)
@@ -63,43 +66,53 @@ static bool measure(const struct rama_log *log, const unsigned char *p, size_t h
 	return nul != NULL;
 }
 
+struct found {
+	const unsigned char *record;
+	size_t text_at, text, whole;
+};
+
+/* 1: the next record is complete in memory; 0: no more, which was told if it is damage; negative */
+static int find(struct rama_log *log, struct rama_region *r, struct found *f)
+{
+	size_t have, least = 1;
+
+	while (least <= RAMA_REGION_PEEK) {
+		f->record = rama_region_peek(r, least, &have);
+		if (have == 0 || r->err.code != 0)
+			break;
+		if (measure(log, f->record, have, &f->text_at, &f->text, &f->whole))
+			return 1;
+		if (have < least)
+			return rama_log_problem(log, RAMA_ETRUNC, "file names: name %zu ends early",
+						log->n_names + 1);
+		least = have < RAMA_REGION_PEEK ? RAMA_REGION_PEEK : have + 1;
+	}
+	if (least > RAMA_REGION_PEEK)
+		return rama_log_problem(log, RAMA_ELIMIT, "file names: name %zu is too long",
+					log->n_names + 1);
+	/* what was decoded before the damage is still good */
+	return have > 0 && measure(log, f->record, have, &f->text_at, &f->text, &f->whole);
+}
+
 static int read_all(struct rama_log *log, struct rama_region *r)
 {
-	size_t room = 0, have, at, text, whole;
-	int rc = 0;
+	struct found f = { 0 };
+	size_t room = 0;
+	uint64_t cost = 0;
+	int rc;
 
-	for (;;) {
-		const unsigned char *p = rama_region_peek(r, 1, &have);
+	while ((rc = find(log, r, &f)) > 0) {
+		const char *text = (const char *)f.record + f.text_at;
 
-		if (have == 0)
-			break;
-		if (!measure(log, p, have, &at, &text, &whole)) {
-			p = rama_region_peek(r, RAMA_REGION_PEEK, &have);
-			if (!measure(log, p, have, &at, &text, &whole)) {
-				if (have >= RAMA_REGION_PEEK && r->err.code == 0)
-					rc = rama_log_problem(
-						log, RAMA_ELIMIT,
-						"file names: name %zu is longer than %u bytes",
-						log->n_names + 1, RAMA_REGION_PEEK);
-				else if (r->err.code == 0)
-					rc = rama_log_problem(log, RAMA_ETRUNC,
-							      "file names: name %zu ends early",
-							      log->n_names + 1);
-				break;
-			}
-		}
-		rc = keep(log, rama_log_u64(log, p), (const char *)p + at,
-			  strnlen((const char *)p + at, text), &room);
-		if (rc != 0) {
-			rama_err_set(&log->err, rc, "out of memory");
-			break;
-		}
-		rama_region_skip(r, whole);
-		if (log->arena.total > NAMES_MAX_BYTES) {
-			rc = rama_log_problem(log, RAMA_ELIMIT, "file names: more than %llu MiB",
-					      NAMES_MAX_BYTES >> 20);
-			break;
-		}
+		rc = keep(log, rama_log_u64(log, f.record), text, strnlen(text, f.text), &room);
+		if (rc != 0)
+			return rama_err_set(&log->err, rc, "out of memory");
+		rama_region_skip(r, f.whole);
+		cost += f.whole + NAME_COST;
+		if (cost > NAMES_MAX(log->name_part.len))
+			return rama_log_problem(log, RAMA_ELIMIT,
+						"file names: more than any real log has; %zu are kept",
+						log->n_names);
 	}
 	return rc;
 }
