@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""roundtrip.py IORAMA TABLES: `convert` must lose nothing that `show` prints.
+
+Each log of tests/gen is rewritten; the new one must be of the newest format, in this machine's
+byte order, and print the same counters and segments. The second reader, if there, must agree."""
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import common  # noqa: E402
+from common import difference, failed_run, run  # noqa: E402
+import family  # noqa: E402
+import loggen  # noqa: E402
+import truth  # noqa: E402
+from layout import COMPRESSIONS, FORMATS, GOLDEN_BYTES, MAGIC, load_tables  # noqa: E402
+
+state = {}
+
+
+def check(job):
+    name, compression = job
+    (log,) = family.family(state["tables"], state["seed"], [name])
+    stem = os.path.join(state["folder"], "%s.%s" % (name, compression))
+    before, after = stem + ".before.darshan", stem + ".after.darshan"
+    with open(before, "wb") as stream:
+        stream.write(loggen.build_log(log))
+    problems = [p for p in compare(log, compression, before, after) if p]
+    if not (state["keep"] and problems):
+        for path in (before, after):
+            if os.path.exists(path):
+                os.unlink(path)
+    return "%s %s" % job, problems
+
+
+def compare(log, compression, before, after):
+    choice = [] if compression == "default" else ["--compression", compression]
+    converted = run(state["iorama"], "convert", before, "-o", after, *choice)
+    yield failed_run(converted, log)
+    if not os.path.exists(after):
+        yield None if log.complaint and converted.status == 3 else "no log was written"
+        return
+    yield from check_header(log, compression, after)
+    base = run(state["iorama"], "show", "--base", "--show-incomplete", after)
+    yield failed_run(base)
+    yield difference(common.counter_lines(base.lines()), truth.counter_lines(log), "after", "before")
+    yield difference(common.warned(base.lines()), [m for m in common.banners(base.lines()) if m in log.partial])
+    dxt = run(state["iorama"], "show", "--dxt", "--threads", "--show-incomplete", after)
+    yield failed_run(dxt)
+    yield difference(common.trace_part(dxt.lines()), truth.trace_lines(log), "after", "before")
+    if state["reader"]:
+        yield from check_reader(log, before, after)
+
+
+def check_header(log, compression, path):
+    with open(path, "rb") as stream:
+        head = stream.read(FORMATS["3.41"].header_bytes)
+    if head[:8] != b"3.41\0\0\0\0" or len(head) != FORMATS["3.41"].header_bytes:
+        yield "format is %r" % head[:8]
+        return
+    if int.from_bytes(head[8:16], sys.byteorder) != MAGIC:
+        yield "byte order is not native"
+    code = COMPRESSIONS.index("zlib" if compression == "default" else compression)
+    if head[16] != code:
+        yield "compression is %d, not %d" % (head[16], code)
+    for name, region in log.regions.items():
+        slot = FORMATS["3.41"].slot[name]
+        version = int.from_bytes(head[1072 + 4 * slot :][:4], sys.byteorder)
+        want = max(GOLDEN_BYTES[name])
+        if name in common.TRACES:  # the newest without or with thread ids
+            want = max(region.version, want - 1)
+        if version != want:
+            yield "%s records are of version %d, not %d" % (name, version, want)
+
+
+def check_reader(log, before, after):
+    reader = state["reader"]
+    old, new = reader.load(before), reader.load(after)
+    names = "after", "before"
+    ours, want = (common.reader_counter_lines(reader, read) for read in (new, old))
+    yield prefixed(difference(ours, want, *names))
+    ours, want = (common.reader_trace_lines(reader, read) for read in (new, old))
+    yield prefixed(difference(ours, want, *names))
+    yield prefixed(difference(*(job_lines(read, log.format) for read in (new, old)), *names))
+    if new.names != old.names:
+        yield prefixed("names differ")
+    flags = [[m for m, flag in zip(reader.MODS, read.partial) if flag] for read in (new, old)]
+    yield prefixed(difference(*flags, *names))
+
+
+def job_lines(read, format):
+    lines = ["%s: %r" % (key, getattr(read, key)) for key in "uid ss sn es nprocs jobid meta exe mnt".split()]
+    lines.append("run time: %.4f" % read.runtime)  # old formats count whole seconds, the last included
+    return lines if format.small else lines + ["en: %d" % read.en]
+
+
+def prefixed(problem):
+    return "reader: " + problem if problem else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("iorama", metavar="IORAMA")
+    parser.add_argument("tables", metavar="TABLES", help="what `tablegen json` prints, in a file")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", action="append", metavar="PATTERN")
+    parser.add_argument("--keep", action="store_true", help="keep the logs that failed")
+    options = parser.parse_args()
+    tables = load_tables(options.tables)
+    folder = tempfile.mkdtemp(prefix="roundtrip-")
+    state.update(vars(options), tables=tables, folder=folder, reader=common.load_reader())
+    names = [name for name, _ in family.plans(tables)]
+    names = [log for log in names if not options.only or any(family.fnmatch.fnmatch(log, p) for p in options.only)]
+    jobs = [(name, "default") for name in names]
+    for compression in ("bzip2", "none"):
+        jobs += [(name, compression) for k, name in enumerate(names) if name.startswith("release-") or k % 5 == 0]
+    tap = common.Tap()
+    try:
+        for name, problems in common.in_parallel(check, jobs):
+            tap.case(name, problems)
+    finally:
+        if options.keep and tap.failed:
+            print("# logs that failed are in " + folder)
+        else:
+            shutil.rmtree(folder)
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
