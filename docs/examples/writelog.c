@@ -13,8 +13,10 @@
 #define START 1700000000
 
 static const char output[] = "/scratch/astro/checkpoint.h5";
-static const char *const input[RANKS] = { "/scratch/astro/input.0.dat", "/scratch/astro/input.1.dat",
-					   "/scratch/astro/input.2.dat", "/scratch/astro/input.3.dat" };
+static const char *const input[RANKS] = { "/scratch/astro/input.0.dat",
+					  "/scratch/astro/input.1.dat",
+					  "/scratch/astro/input.2.dat",
+					  "/scratch/astro/input.3.dat" };
 
 /* when rank r writes block b of step s; the last rank is slow */
 static double begin_of(int r, int s, int b)
@@ -47,8 +49,10 @@ static void fill_output(struct iorama_record *r)
 	iorama_record_set_i64(r, "POSIX_SLOWEST_RANK_BYTES", each * BLOCK);
 	iorama_record_set_i64(r, "POSIX_FASTEST_RANK_BYTES", each * BLOCK);
 	iorama_record_set_f64(r, "POSIX_F_WRITE_START_TIMESTAMP", begin_of(0, 0, 0));
-	iorama_record_set_f64(r, "POSIX_F_WRITE_END_TIMESTAMP", begin_of(RANKS - 1, STEPS - 1, BLOCKS - 1) + time_of(RANKS - 1));
-	iorama_record_set_f64(r, "POSIX_F_WRITE_TIME", (double)each * (3 * time_of(0) + time_of(RANKS - 1)));
+	iorama_record_set_f64(r, "POSIX_F_WRITE_END_TIMESTAMP",
+			      begin_of(RANKS - 1, STEPS - 1, BLOCKS - 1) + time_of(RANKS - 1));
+	iorama_record_set_f64(r, "POSIX_F_WRITE_TIME",
+			      (double)each * (3 * time_of(0) + time_of(RANKS - 1)));
 	iorama_record_set_f64(r, "POSIX_F_FASTEST_RANK_TIME", (double)each * time_of(0));
 	iorama_record_set_f64(r, "POSIX_F_SLOWEST_RANK_TIME", (double)each * time_of(RANKS - 1));
 }
@@ -96,7 +100,8 @@ static int write_counters(struct iorama_writer *w, struct iorama_error *e)
 static int write_layout(struct iorama_writer *w, struct iorama_error *e)
 {
 	/* one component: stripe size, count, pattern, flags, extent, mirror, and two words of pool name */
-	static const int64_t component[9] = { 1048576, 2, 0, 16, 0, -1, 0, 0, 0 }, ost[2] = { 11, 4 };
+	static const int64_t component[9] = { 1048576, 2, 0, 16, 0, -1, 0, 0, 0 },
+			     ost[2] = { 11, 4 };
 	struct iorama_record *r = iorama_record_create("LUSTRE", iorama_record_id_of(output), -1);
 	int rc = iorama_writer_module(w, "LUSTRE", 0, e);
 
@@ -113,13 +118,17 @@ static int write_trace(struct iorama_writer *w, struct iorama_error *e)
 	int rc = iorama_writer_module(w, "DXT_POSIX", 0, e);
 
 	for (int rank = 0; rank < RANKS && rc == 0; rank++) {
-		struct iorama_record *r = iorama_record_create("DXT_POSIX", iorama_record_id_of(output), rank);
+		struct iorama_record *r =
+			iorama_record_create("DXT_POSIX", iorama_record_id_of(output), rank);
 
 		iorama_record_set_trace(r, rank < 2 ? "node1" : "node2", STEPS * BLOCKS, 0);
 		rc = iorama_writer_record(w, r, e);
 		for (int i = 0; i < STEPS * BLOCKS && rc == 0; i++) {
 			double t = begin_of(rank, i / BLOCKS, i % BLOCKS);
-			struct iorama_segment s = { 0, ((int64_t)i * RANKS + rank) * BLOCK, BLOCK, t, t + time_of(rank), 0 };
+			struct iorama_segment s = {
+				0, ((int64_t)i * RANKS + rank) * BLOCK, BLOCK, t, t + time_of(rank),
+				0
+			};
 
 			rc = iorama_writer_segments(w, &s, 1, e);
 		}
@@ -130,14 +139,22 @@ static int write_trace(struct iorama_writer *w, struct iorama_error *e)
 
 int main(int argc, char **argv)
 {
-	const struct iorama_job job = { .uid = 1000, .jobid = 4711, .nprocs = RANKS, .start_sec = START, .end_sec = START + 8,
-					.exe = "./galaxy --steps 3", .metadata = "lib_ver=3.5.0\nh=romio_no_indep_rw=true;cb_nodes=4\n" };
+	const struct iorama_job job = {
+		.uid = 1000,
+		.jobid = 4711,
+		.nprocs = RANKS,
+		.start_sec = START,
+		.end_sec = START + 8,
+		.exe = "./galaxy --steps 3",
+		.metadata = "lib_ver=3.5.0\nh=romio_no_indep_rw=true;cb_nodes=4\n"
+	};
 	const struct iorama_mount mounts[] = { { "/scratch", "lustre" }, { "/", "ext4" } };
 	struct iorama_error e;
 	struct iorama_writer *w = iorama_writer_open(argc > 1 ? argv[1] : "demo.darshan", &e);
 
-	if (w == NULL || iorama_writer_job(w, &job, mounts, 2, &e) != 0 || write_names(w, &e) != 0 || write_counters(w, &e) != 0 ||
-	    write_layout(w, &e) != 0 || write_trace(w, &e) != 0 || iorama_writer_commit(w, &e) != 0) {
+	if (w == NULL || iorama_writer_job(w, &job, mounts, 2, &e) != 0 ||
+	    write_names(w, &e) != 0 || write_counters(w, &e) != 0 || write_layout(w, &e) != 0 ||
+	    write_trace(w, &e) != 0 || iorama_writer_commit(w, &e) != 0) {
 		fprintf(stderr, "writelog: %s\n", e.text);
 		iorama_writer_abort(w);
 		return 4;

@@ -110,9 +110,10 @@ static int read_all(struct rama_log *log, struct rama_region *r)
 		rama_region_skip(r, f.whole);
 		cost += f.whole + NAME_COST;
 		if (cost > NAMES_MAX(log->name_part.len))
-			return rama_log_problem(log, RAMA_ELIMIT,
-						"file names: more than any real log has; %zu are kept",
-						log->n_names);
+			return rama_log_problem(
+				log, RAMA_ELIMIT,
+				"file names: more than any real log has; %zu are kept",
+				log->n_names);
 	}
 	return rc;
 }
