@@ -26,34 +26,22 @@ static int to_stdout(void *ctx, const char *bytes, size_t n)
 	return fwrite(bytes, 1, n, ctx) == n ? 0 : -1;
 }
 
-static void key_int(struct rama_json *j, const char *key, long v)
-{
-	rama_json_key(j, key);
-	rama_json_i64(j, v);
-}
-
-static void key_text(struct rama_json *j, const char *key, const char *v)
-{
-	rama_json_key(j, key);
-	rama_json_string(j, v);
-}
-
 static void field_json(struct rama_json *j, const struct rama_field *f)
 {
 	rama_json_open(j, '{');
-	key_text(j, "name", f->name);
-	key_text(j, "type", type_name[f->type]);
-	key_text(j, "place", place_name[f->place]);
-	key_int(j, "words", f->words);
+	rama_json_key_string(j, "name", f->name);
+	rama_json_key_string(j, "type", type_name[f->type]);
+	rama_json_key_string(j, "place", place_name[f->place]);
+	rama_json_key_i64(j, "words", f->words);
 	rama_json_key(j, "word");
 	if (f->word == RAMA_NO_WORD)
 		rama_json_null(j);
 	else
 		rama_json_i64(j, f->word);
-	key_int(j, "since", f->since);
-	key_int(j, "until", f->until);
-	key_text(j, "reduce", reduce_name[f->reduce]);
-	key_text(j, "doc", f->doc);
+	rama_json_key_i64(j, "since", f->since);
+	rama_json_key_i64(j, "until", f->until);
+	rama_json_key_string(j, "reduce", reduce_name[f->reduce]);
+	rama_json_key_string(j, "doc", f->doc);
 	rama_json_close(j, '}');
 }
 
@@ -64,7 +52,7 @@ static void schema_json(struct rama_json *j, const struct rama_schema *s)
 		return;
 	}
 	rama_json_open(j, '{');
-	key_int(j, "words", s->words);
+	rama_json_key_i64(j, "words", s->words);
 	rama_json_key(j, "fields");
 	rama_json_open(j, '[');
 	for (unsigned i = 0; i < *s->n_fields; i++)
@@ -74,14 +62,14 @@ static void schema_json(struct rama_json *j, const struct rama_schema *s)
 	rama_json_open(j, '[');
 	for (unsigned k = 0; k < s->n_arrays; k++) {
 		rama_json_open(j, '{');
-		key_text(j, "name", s->array[k].name);
+		rama_json_key_string(j, "name", s->array[k].name);
 		for (unsigned i = 0; i < *s->n_fields; i++)
 			if (s->fields[i].word == s->array[k].count_word)
-				key_text(j, "count", s->fields[i].name);
-		key_int(j, "words", s->array[k].words);
-		key_int(j, "wide_since", s->array[k].wide_since);
-		key_int(j, "raw_from", s->array[k].raw_from);
-		key_int(j, "least", s->array[k].least);
+				rama_json_key_string(j, "count", s->fields[i].name);
+		rama_json_key_i64(j, "words", s->array[k].words);
+		rama_json_key_i64(j, "wide_since", s->array[k].wide_since);
+		rama_json_key_i64(j, "raw_from", s->array[k].raw_from);
+		rama_json_key_i64(j, "least", s->array[k].least);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, ']');
@@ -103,17 +91,17 @@ static void print_json(void)
 		const struct rama_module *m = rama_module_get(i);
 
 		rama_json_open(&j, '{');
-		key_int(&j, "id", m->id);
-		key_text(&j, "name", m->name);
-		key_int(&j, "newest", m->newest);
-		key_int(&j, "released", m->released);
+		rama_json_key_i64(&j, "id", m->id);
+		rama_json_key_string(&j, "name", m->name);
+		rama_json_key_i64(&j, "newest", m->newest);
+		rama_json_key_i64(&j, "released", m->released);
 		rama_json_key(&j, "flags");
 		rama_json_open(&j, '[');
 		for (unsigned k = 0; k < sizeof(flag) / sizeof(flag[0]); k++)
 			if (m->flags >> k & 1)
 				rama_json_string(&j, flag[k]);
 		rama_json_close(&j, ']');
-		key_text(&j, "doc", m->doc);
+		rama_json_key_string(&j, "doc", m->doc);
 		rama_json_key(&j, "record");
 		schema_json(&j, m->record);
 		rama_json_key(&j, "header");

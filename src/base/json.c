@@ -141,3 +141,21 @@ void rama_json_null(struct rama_json *j)
 	separate(j);
 	rama_out_text(j->out, "null");
 }
+
+void rama_json_key_i64(struct rama_json *j, const char *key, int64_t v)
+{
+	rama_json_key(j, key);
+	rama_json_i64(j, v);
+}
+
+void rama_json_key_f64(struct rama_json *j, const char *key, double v)
+{
+	rama_json_key(j, key);
+	rama_json_f64(j, v);
+}
+
+void rama_json_key_string(struct rama_json *j, const char *key, const char *v)
+{
+	rama_json_key(j, key);
+	rama_json_string(j, v);
+}

@@ -29,4 +29,9 @@ void rama_json_f64(struct rama_json *j,
 void rama_json_bool(struct rama_json *j, bool v);
 void rama_json_null(struct rama_json *j);
 
+/* key and value at once */
+void rama_json_key_i64(struct rama_json *j, const char *key, int64_t v);
+void rama_json_key_f64(struct rama_json *j, const char *key, double v);
+void rama_json_key_string(struct rama_json *j, const char *key, const char *v); /* NULL: null */
+
 #endif

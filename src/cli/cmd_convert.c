@@ -145,11 +145,9 @@ static int note_used(struct conversion *c, uint64_t id)
 /* Names come before records in the file, so those that are needed have to be found first. */
 static int find_used(struct conversion *c)
 {
-	struct rama_log_options opt = c->in.log.opt;
-	unsigned problems = c->in.log.problems;
+	struct rama_hush before = rama_log_hush(&c->in.log);
 	int rc = 0;
 
-	c->in.log.opt.problem = NULL; /* they are told when the records are copied */
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		struct rama_cursor cur;
 		struct rama_record *r;
@@ -171,8 +169,7 @@ static int find_used(struct conversion *c)
 		}
 		rama_cursor_close(&cur);
 	}
-	c->in.log.opt = opt;
-	c->in.log.problems = problems;
+	rama_log_unhush(&c->in.log, before);
 	return rc;
 }
 

@@ -155,36 +155,46 @@ static void print_record_head(struct trace *t, const struct rama_record *r, uint
 	rama_out_text(o, t->threads ? "   Pthread-ID\n" : "\n");
 }
 
-/* OSTs of a segment, each once per component. `shown` is not reset between components. */
+/* what is left to show of a segment */
+struct span {
+	int64_t pos, end;
+	int64_t shown; /* OSTs printed; not reset between components, as the original does not */
+};
+
+static void print_osts_of(struct rama_out *o, struct span *s, const union rama_word *c,
+			  const union rama_word *ost)
+{
+	int64_t size = c[RAMA_LUSTRE_COMP_STRIPE_SIZE].i;
+	int64_t count = c[RAMA_LUSTRE_COMP_STRIPE_COUNT].i;
+	int64_t from = c[RAMA_LUSTRE_COMP_EXT_START].i, to = c[RAMA_LUSTRE_COMP_EXT_END].i;
+	uint64_t at;
+
+	if (count <= 0 || size <= 0 || s->pos < from)
+		return;
+	at = ((uint64_t)s->pos - (uint64_t)from) / (uint64_t)size;
+	while (s->pos < s->end && (s->pos < to || to == -1)) {
+		rama_out_text(o, " [");
+		rama_out_i64(o, ost[at % (uint64_t)count].i);
+		rama_out_char(o, ']');
+		at++;
+		s->pos = (int64_t)((uint64_t)from + at * (uint64_t)size);
+		if (++s->shown >= count) {
+			s->pos = to != -1 ? to : s->end;
+			break;
+		}
+	}
+}
+
 static void print_osts(struct rama_out *o, const struct layout *l, int64_t offset, int64_t length)
 {
-	int64_t pos = offset, end = rama_add(offset, length), shown = 0;
+	struct span s = { .pos = offset, .end = rama_add(offset, length) };
 	const union rama_word *ost = l->ost;
 
 	for (uint64_t n = 0; n < l->comps; n++) {
 		const union rama_word *c = &l->comp[n * RAMA_LUSTRE_COMP__WORDS];
-		int64_t size = c[RAMA_LUSTRE_COMP_STRIPE_SIZE].i,
-			count = c[RAMA_LUSTRE_COMP_STRIPE_COUNT].i;
-		int64_t from = c[RAMA_LUSTRE_COMP_EXT_START].i, to = c[RAMA_LUSTRE_COMP_EXT_END].i;
-		uint64_t at;
 
-		if (count == 0 || size <= 0)
-			continue;
-		if (pos >= from && (pos < to || to == -1)) {
-			at = ((uint64_t)pos - (uint64_t)from) / (uint64_t)size;
-			while (pos < end && (pos < to || to == -1)) {
-				rama_out_text(o, " [");
-				rama_out_i64(o, ost[at % (uint64_t)count].i);
-				rama_out_char(o, ']');
-				at++;
-				pos = (int64_t)((uint64_t)from + at * (uint64_t)size);
-				if (++shown >= count) {
-					pos = to != -1 ? to : end;
-					break;
-				}
-			}
-		}
-		ost += count;
+		print_osts_of(o, &s, c, ost);
+		ost += c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
 	}
 	if (l->comps > 0)
 		rama_out_text(o, "  ");
@@ -290,13 +300,10 @@ static int print_module(struct rama_show *s, struct rama_input *in, unsigned mod
 		rc = rama_show_records(&all, in, RAMA_MOD_LUSTRE, keep_layout, &t);
 	}
 	if (rc == 0 && t.threads && t.has_ids) {
-		struct rama_log_options opt = in->log.opt;
-		unsigned problems = in->log.problems;
+		struct rama_hush before = rama_log_hush(&in->log);
 
-		in->log.opt.problem = NULL; /* the second pass tells them */
 		rc = count_threads(&t);
-		in->log.opt = opt;
-		in->log.problems = problems;
+		rama_log_unhush(&in->log, before);
 	}
 	if (rc == 0)
 		rc = rama_show_records(s, in, module, print_record, &t);

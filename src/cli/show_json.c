@@ -27,24 +27,6 @@ static void value(struct rama_json *j, uint8_t type, union rama_word v)
 		rama_json_i64(j, v.i);
 }
 
-static void key_i64(struct rama_json *j, const char *key, int64_t v)
-{
-	rama_json_key(j, key);
-	rama_json_i64(j, v);
-}
-
-static void key_f64(struct rama_json *j, const char *key, double v)
-{
-	rama_json_key(j, key);
-	rama_json_f64(j, v);
-}
-
-static void key_text(struct rama_json *j, const char *key, const char *v)
-{
-	rama_json_key(j, key);
-	rama_json_string(j, v);
-}
-
 static void metadata(struct rama_json *j, const struct rama_log *log)
 {
 	char meta[RAMA_META_SIZE], *save = NULL;
@@ -60,8 +42,8 @@ static void metadata(struct rama_json *j, const struct rama_log *log)
 			continue;
 		*equals = '\0';
 		rama_json_open(j, '{');
-		key_text(j, "key", line);
-		key_text(j, "value", equals + 1);
+		rama_json_key_string(j, "key", line);
+		rama_json_key_string(j, "value", equals + 1);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, ']');
@@ -73,15 +55,15 @@ static void job(struct rama_json *j, const struct rama_log *log)
 
 	rama_json_key(j, "job");
 	rama_json_open(j, '{');
-	key_i64(j, "jobid", b->jobid);
-	key_i64(j, "uid", b->uid);
-	key_text(j, "exe", b->exe);
-	key_i64(j, "nprocs", b->nprocs);
-	key_i64(j, "start_sec", b->start_sec);
-	key_i64(j, "start_nsec", b->start_nsec);
-	key_i64(j, "end_sec", b->end_sec);
-	key_i64(j, "end_nsec", b->end_nsec);
-	key_f64(j, "run_time", b->run_time);
+	rama_json_key_i64(j, "jobid", b->jobid);
+	rama_json_key_i64(j, "uid", b->uid);
+	rama_json_key_string(j, "exe", b->exe);
+	rama_json_key_i64(j, "nprocs", b->nprocs);
+	rama_json_key_i64(j, "start_sec", b->start_sec);
+	rama_json_key_i64(j, "start_nsec", b->start_nsec);
+	rama_json_key_i64(j, "end_sec", b->end_sec);
+	rama_json_key_i64(j, "end_nsec", b->end_nsec);
+	rama_json_key_f64(j, "run_time", b->run_time);
 	metadata(j, log);
 	rama_json_close(j, '}');
 }
@@ -90,9 +72,9 @@ static void head(struct rama_json *j, const struct rama_log *log, const char *pa
 {
 	static const char *const method[] = { "zlib", "bzip2", "none" };
 
-	key_text(j, "file", path);
-	key_text(j, "format", log->version);
-	key_text(j, "compression", method[log->compression]);
+	rama_json_key_string(j, "file", path);
+	rama_json_key_string(j, "format", log->version);
+	rama_json_key_string(j, "compression", method[log->compression]);
 	rama_json_key(j, "other_byte_order");
 	rama_json_bool(j, log->swap);
 	job(j, log);
@@ -100,8 +82,8 @@ static void head(struct rama_json *j, const struct rama_log *log, const char *pa
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < log->n_mounts; i++) {
 		rama_json_open(j, '{');
-		key_text(j, "path", log->mounts[i].path);
-		key_text(j, "type", log->mounts[i].type);
+		rama_json_key_string(j, "path", log->mounts[i].path);
+		rama_json_key_string(j, "type", log->mounts[i].type);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, ']');
@@ -170,10 +152,10 @@ static int record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
 	rama_json_open(&w->j, '{');
 	rama_json_key(&w->j, "id");
 	rama_json_id(&w->j, r->w[RAMA_ID].u);
-	key_i64(&w->j, "rank", r->w[RAMA_RANK].i);
-	key_text(&w->j, "name", col.named ? col.name : NULL);
-	key_text(&w->j, "mount", strcmp(col.mount, "UNKNOWN") == 0 ? NULL : col.mount);
-	key_text(&w->j, "fs", strcmp(col.fs, "UNKNOWN") == 0 ? NULL : col.fs);
+	rama_json_key_i64(&w->j, "rank", r->w[RAMA_RANK].i);
+	rama_json_key_string(&w->j, "name", col.named ? col.name : NULL);
+	rama_json_key_string(&w->j, "mount", strcmp(col.mount, "UNKNOWN") == 0 ? NULL : col.mount);
+	rama_json_key_string(&w->j, "fs", strcmp(col.fs, "UNKNOWN") == 0 ? NULL : col.fs);
 	if (r->mod->flags & RAMA_TRACE) {
 		rama_json_key(&w->j, "host");
 		rama_json_text(&w->j, r->w[RAMA_DXT_HOSTNAME].b,
@@ -217,9 +199,9 @@ static void files(struct writer *w)
 	for (unsigned i = 0; i < RAMA_FILES_KINDS; i++) {
 		rama_json_key(&w->j, kind[i]);
 		rama_json_open(&w->j, '{');
-		key_i64(&w->j, "files", k[i].files);
-		key_i64(&w->j, "bytes", k[i].bytes);
-		key_i64(&w->j, "max_offset", k[i].max_offset);
+		rama_json_key_i64(&w->j, "files", k[i].files);
+		rama_json_key_i64(&w->j, "bytes", k[i].bytes);
+		rama_json_key_i64(&w->j, "max_offset", k[i].max_offset);
 		rama_json_close(&w->j, '}');
 	}
 	rama_json_close(&w->j, '}');
@@ -232,14 +214,14 @@ static void perf(struct writer *w)
 	rama_summary_perf(&w->summary, &p);
 	rama_json_key(&w->j, "perf");
 	rama_json_open(&w->j, '{');
-	key_i64(&w->j, "total_bytes", p.total_bytes);
-	key_f64(&w->j, "unique_slowest_rank_io_time", p.slowest_io);
-	key_f64(&w->j, "unique_slowest_rank_meta_time", p.slowest_meta);
-	key_f64(&w->j, "unique_slowest_rank_rw_time", p.slowest_rw);
-	key_i64(&w->j, "unique_slowest_rank", p.slowest_rank);
-	key_f64(&w->j, "shared_time_by_slowest", p.shared_time);
-	key_f64(&w->j, "agg_time_by_slowest", p.time);
-	key_f64(&w->j, "agg_mib_per_s_by_slowest", p.mib_per_s);
+	rama_json_key_i64(&w->j, "total_bytes", p.total_bytes);
+	rama_json_key_f64(&w->j, "unique_slowest_rank_io_time", p.slowest_io);
+	rama_json_key_f64(&w->j, "unique_slowest_rank_meta_time", p.slowest_meta);
+	rama_json_key_f64(&w->j, "unique_slowest_rank_rw_time", p.slowest_rw);
+	rama_json_key_i64(&w->j, "unique_slowest_rank", p.slowest_rank);
+	rama_json_key_f64(&w->j, "shared_time_by_slowest", p.shared_time);
+	rama_json_key_f64(&w->j, "agg_time_by_slowest", p.time);
+	rama_json_key_f64(&w->j, "agg_mib_per_s_by_slowest", p.mib_per_s);
 	rama_json_close(&w->j, '}');
 }
 
@@ -254,10 +236,10 @@ static int module(struct writer *w, unsigned id)
 	if (mod != NULL && words == NULL)
 		return RAMA_EMEMORY;
 	rama_json_open(&w->j, '{');
-	key_text(&w->j, "module", mod != NULL ? mod->name : NULL);
-	key_i64(&w->j, "module_id", id);
-	key_i64(&w->j, "version", part->version);
-	key_i64(&w->j, "stored_bytes", (int64_t)part->stored_len);
+	rama_json_key_string(&w->j, "module", mod != NULL ? mod->name : NULL);
+	rama_json_key_i64(&w->j, "module_id", id);
+	rama_json_key_i64(&w->j, "version", part->version);
+	rama_json_key_i64(&w->j, "stored_bytes", (int64_t)part->stored_len);
 	rama_json_key(&w->j, "incomplete");
 	rama_json_bool(&w->j, w->in->log.partial >> id & 1);
 	if (mod != NULL) {
@@ -300,7 +282,7 @@ int rama_show_json(struct rama_show *s, struct rama_input *in)
 			rc = module(&w, i);
 	}
 	rama_json_close(&w.j, ']');
-	key_i64(&w.j, "problems", in->log.problems);
+	rama_json_key_i64(&w.j, "problems", in->log.problems);
 	rama_json_close(&w.j, '}');
 	return rc == 0 ? 0 : rama_err_status(rc);
 }

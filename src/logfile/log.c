@@ -36,6 +36,20 @@ void rama_log_note(struct rama_log *log, const char *fmt, ...)
 		log->opt.problem(log->opt.ctx, line);
 }
 
+struct rama_hush rama_log_hush(struct rama_log *log)
+{
+	struct rama_hush before = { log->opt, log->problems };
+
+	log->opt.problem = NULL;
+	return before;
+}
+
+void rama_log_unhush(struct rama_log *log, struct rama_hush before)
+{
+	log->opt = before.opt;
+	log->problems = before.problems;
+}
+
 uint64_t rama_log_u64(const struct rama_log *log, const unsigned char *p)
 {
 	uint64_t v;

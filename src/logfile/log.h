@@ -89,6 +89,15 @@ int rama_log_problem(struct rama_log *log, int code, const char *fmt, ...)
 void rama_log_note(struct rama_log *log, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* For a walk that comes before the one whose problems count: nothing is told or counted between
+ * these two. */
+struct rama_hush {
+	struct rama_log_options opt;
+	unsigned problems;
+};
+struct rama_hush rama_log_hush(struct rama_log *log);
+void rama_log_unhush(struct rama_log *log, struct rama_hush before);
+
 /* internal to logfile */
 int rama_log_read_job(struct rama_log *log);
 int rama_log_read_names(struct rama_log *log);

@@ -42,59 +42,60 @@ static void see_times(struct survey *s, const struct rama_record *r, double shif
 	}
 }
 
+/* who holds this rank? Two logs that both do cannot be of one job as they are */
+static int see_rank(struct rama_merge *m, size_t at, struct survey *s, int64_t rank,
+		    struct rama_err *e)
+{
+	const struct rama_merge_input *in = &m->in[at];
+	uint64_t *owner;
+
+	if (rank < 0 && in->log->job.nprocs > 1) {
+		if (m->n_in == 1 || m->renumber)
+			return 0;
+		return rama_err_set(e, RAMA_ECORRUPT,
+				    "%s holds shared records of a whole job; --renumber joins jobs",
+				    in->path);
+	}
+	if (rank > INT32_MAX)
+		return rama_err_set(e, RAMA_ECORRUPT, "%s holds rank %lld", in->path,
+				    (long long)rank);
+	if (rank < 0) /* a job of one process calls all its files shared */
+		rank = 0;
+	owner = rama_map_put(s->owner, (uint64_t)(rank + in->first_rank), NULL);
+	if (owner == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	if (*owner != 0 && *owner != at + 1)
+		return rama_err_set(e, RAMA_ECORRUPT,
+				    "%s and %s both hold rank %lld; --renumber gives new ranks",
+				    m->in[*owner - 1].path, in->path, (long long)rank);
+	*owner = at + 1;
+	if (rank + in->first_rank > s->highest)
+		s->highest = rank + in->first_rank;
+	return 0;
+}
+
 static int survey_log(struct rama_merge *m, size_t at, struct survey *s, struct rama_err *e)
 {
 	struct rama_merge_input *in = &m->in[at];
-	struct rama_log_options opt = in->log->opt;
-	unsigned problems = in->log->problems;
+	struct rama_hush before = rama_log_hush(in->log);
 	int rc = 0;
 
-	in->log->opt.problem = NULL; /* told when the records are written */
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		struct rama_cursor c;
 		struct rama_record *r;
 
 		rc = rama_cursor_open(&c, in->log, id);
 		while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
-			int64_t rank = r->w[RAMA_RANK].i;
-			uint64_t *owner;
-
 			see_times(s, r, in->shift);
-			if (rank < 0 && in->log->job.nprocs > 1) {
-				if (m->n_in == 1 || m->renumber)
-					continue;
-				rc = rama_err_set(e, RAMA_ECORRUPT,
-						  "%s holds shared records of a whole job; "
-						  "--renumber joins jobs",
-						  in->path);
-				break;
-			}
-			rank = rank < 0
-				       ? 0
-				       : rank; /* a job of one process calls all its files shared */
-			owner = rama_map_put(s->owner, (uint64_t)(rank + in->first_rank), NULL);
-			if (owner == NULL) {
-				rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
-			} else if (*owner != 0 && *owner != at + 1) {
-				rc = rama_err_set(
-					e, RAMA_ECORRUPT,
-					"%s and %s both hold rank %lld; --renumber gives new ranks",
-					m->in[*owner - 1].path, in->path, (long long)rank);
-			} else {
-				*owner = at + 1;
-				s->highest = rank + in->first_rank > s->highest
-						     ? rank + in->first_rank
-						     : s->highest;
-			}
-			if (rc < 0)
-				break;
+			rc = see_rank(m, at, s, r->w[RAMA_RANK].i, e);
+			if (rc == 0)
+				rc = 1;
 		}
 		if (rc < 0 && in->log->err.code == rc)
 			rama_err_set(e, rc, "%s: %s", in->path, in->log->err.text);
 		rama_cursor_close(&c);
 	}
-	in->log->opt = opt;
-	in->log->problems = problems;
+	rama_log_unhush(in->log, before);
 	return rc;
 }
 

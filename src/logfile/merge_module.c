@@ -54,14 +54,13 @@ static int each_record(struct walk *k, visitor visit, bool quiet)
 
 	for (size_t i = 0; i < k->m->n_in && rc == 0; i++) {
 		struct rama_log *log = k->m->in[i].log;
-		struct rama_log_options opt = log->opt;
-		unsigned problems = log->problems;
+		struct rama_hush before;
 		struct rama_cursor c;
 		struct rama_record *r;
 
 		k->in = &k->m->in[i];
 		if (quiet)
-			log->opt.problem = NULL;
+			before = rama_log_hush(log);
 		rc = rama_cursor_open(&c, log, k->mod->id);
 		while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
 			rc = visit(k, &c, r);
@@ -72,11 +71,15 @@ static int each_record(struct walk *k, visitor visit, bool quiet)
 		if (rc < 0 && log->err.code == rc)
 			rama_err_set(k->e, rc, "%s: %s", k->in->path, log->err.text);
 		rama_cursor_close(&c);
-		log->opt = opt;
 		if (quiet)
-			log->problems = problems;
+			rama_log_unhush(log, before);
 	}
 	return rc;
+}
+
+static void move_rank(union rama_word *w, int64_t first_rank)
+{
+	w->i = rama_add(w->i, first_rank);
 }
 
 /* ranks and times of the whole job instead of the log's own */
@@ -85,12 +88,12 @@ static void relocate(struct walk *k, struct rama_record *r)
 	const struct rama_schema *s = r->schema;
 
 	if (r->w[RAMA_RANK].i >= 0) {
-		r->w[RAMA_RANK].i += k->in->first_rank;
+		move_rank(&r->w[RAMA_RANK], k->in->first_rank);
 	} else if (k->in->first_rank > 0 && s == k->mod->record) {
 		if (k->plan.at[RAMA_FAST_RANK] != RAMA_NO_WORD)
-			r->w[k->plan.at[RAMA_FAST_RANK]].i += k->in->first_rank;
+			move_rank(&r->w[k->plan.at[RAMA_FAST_RANK]], k->in->first_rank);
 		if (k->plan.at[RAMA_SLOW_RANK] != RAMA_NO_WORD)
-			r->w[k->plan.at[RAMA_SLOW_RANK]].i += k->in->first_rank;
+			move_rank(&r->w[k->plan.at[RAMA_SLOW_RANK]], k->in->first_rank);
 	}
 	for (unsigned i = 0; k->in->shift != 0 && i < *s->n_fields; i++) {
 		const struct rama_field *f = &s->fields[i];

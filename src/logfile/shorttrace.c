@@ -27,16 +27,12 @@ static int walk(struct rama_short_trace *s, struct rama_log *log, unsigned modul
 
 int rama_short_trace_find(struct rama_short_trace *s, struct rama_log *log, unsigned module)
 {
-	struct rama_log_options opt = log->opt;
-	unsigned problems = log->problems;
+	struct rama_hush before = rama_log_hush(log);
 	int rc;
 
 	*s = (struct rama_short_trace){ 0 };
-	log->opt.problem = NULL;
 	rc = walk(s, log, module);
-	log->opt = opt;
-	if (rc >= 0)
-		log->problems = problems;
+	rama_log_unhush(log, before);
 	return rc;
 }
 
