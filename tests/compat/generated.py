@@ -17,7 +17,7 @@ from common import difference, failed_run, run  # noqa: E402
 import family  # noqa: E402
 import loggen  # noqa: E402
 import truth  # noqa: E402
-from layout import MODULES, load_tables  # noqa: E402
+from layout import MODULES, MODULE_ID, load_tables  # noqa: E402
 
 state = {}  # what the workers share: set before they are forked
 
@@ -59,10 +59,31 @@ def check_program(log, path):
     yield prefixed("--json: ", difference(*json_values(result.out, truth.counter_lines(log))))
 
     if state["reader"] and log.plain:
+        yield from check_cut(log, path)
         totals = run(state["iorama"], "show", "--total", "--file", "--perf", "--show-incomplete", path)
         want = common.reader_totals(state["reader"], state["reader"].load(path))
         yield prefixed("--total: ", failed_run(totals, log))
         yield prefixed("--total: ", difference(common.total_lines(totals.lines()), want, want_name="reader"))
+
+
+def check_cut(log, path):
+    """Of a log that was cut, all that stands before the cut is shown."""
+    if log.descending or log.complaint or not any(log.stored.values()):
+        return
+    with open(path, "rb") as stream:
+        data = stream.read()
+    want = truth.counter_lines(log)
+    last = max(id for id, stored in log.stored.items() if stored)
+    whole = [line for line in want if MODULE_ID[line.split("\t", 1)[0]] < last]
+    for lost in (1, log.stored[last] // 2, log.stored[last]):
+        with open(path + ".cut", "wb") as stream:
+            stream.write(data[: log.ends[last] - lost])
+        result = run(state["iorama"], "show", "--base", "--show-incomplete", path + ".cut")
+        ours = common.counter_lines(result.lines())
+        if result.status != 3:
+            yield "cut by %d: exit status %s" % (lost, result.status)
+        yield prefixed("cut by %d: " % lost, difference(ours, want[: max(len(ours), len(whole))]))
+    os.unlink(path + ".cut")
 
 
 def json_values(out, lines):
@@ -75,8 +96,9 @@ def json_values(out, lines):
     ours = []
     for module in modules:
         for record in module.get("records", []):
+            head = "\t".join((module["module"], record["rank"], record["id"]))
             for counter, value in record.get("counters", {}).items():
-                ours.append("\t".join((module["module"], record["rank"], record["id"], counter, "null" if value is None else value)))
+                ours.append("%s\t%s\t%s" % (head, counter, "null" if value is None else value))
     for k, (a, b) in enumerate(zip(ours, want)):
         (a_head, a_value), (b_head, b_value) = a.rsplit("\t", 1), b.rsplit("\t", 1)
         if re.fullmatch(r"-?\d+\.\d{6}", b_value) and re.fullmatch(r"-?[0-9.]+(e[+-]?\d+)?", a_value):

@@ -39,7 +39,7 @@ def check(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("iorama", metavar="IORAMA")
-    parser.add_argument("--limit", type=int, default=10**7, help="skip larger logs, the reader is slow (default: %(default)s bytes)")
+    parser.add_argument("--limit", type=int, default=10**7, metavar="BYTES", help="skip larger logs, they take long")
     options = parser.parse_args()
     logs = common.shared_logs("reference", "corpus")
     state.update(vars(options), reader=common.load_reader())

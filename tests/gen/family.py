@@ -63,7 +63,12 @@ def dress(log, maker, turn):
     log.streams = (1, 2, 5, 50)[turn % 4]
     log.ragged = turn % 5 == 3
     log.gap = (0, 24, 4093)[turn % 3] if log.compression == "none" or turn % 2 else 0
-    metadata = [b"lib_ver=3.5.0\n", b"lib_ver=3.1.4\nh=romio_no_indep_rw=true;cb_nodes=4\n", b"", b"no equals sign\na=b=c\n"]
+    metadata = [
+        b"",
+        b"lib_ver=3.5.0\n",
+        b"lib_ver=3.1.4\nh=romio_no_indep_rw=true;cb_nodes=4\n",
+        b"no equals sign\na=b=c\n",
+    ]
     log.job = Job(
         uid=maker.random.choice([0, 1000, 2**33 + 7, -1]),
         start=1577836800 + maker.random.randrange(10**8),

@@ -325,6 +325,7 @@ class Log:
         # set by build_log()
         self.job_stored = self.names_stored = 0
         self.stored = {}  # module id -> stored bytes
+        self.ends = {}  # module id -> where its region ends in the file
 
     def left_out(self):
         """Records that no reader shows: version 1 of POSIX, streams and descriptors mixed."""
@@ -390,11 +391,11 @@ def build_log(log):
         content.append((fmt.slot[name], version, b"", MODULE_ID[name]))
     for slot, (version, data) in log.unknown.items():
         content.append((slot, version, compress(log, [data]), slot))
-    log.stored = {}
+    log.stored, log.ends = {}, {}
     for slot, version, data, id in sorted(content, reverse=log.descending):
         body += waste
         maps[slot], versions[slot] = (len(body), len(data)), version
-        log.stored[id] = len(data)
+        log.stored[id], log.ends[id] = len(data), len(body) + len(data)
         body += data.ljust(log.memory_image[1], b"\0") if log.memory_image else data
     if log.memory_image:
         body += bytes(-len(body) % 4096)

@@ -3,7 +3,7 @@
 wrong byte order, a cut to 32 bits, a lost sign or a lost digit shows."""
 import random
 
-from layout import Record, Region, SEGMENT_BYTES
+from layout import Record, Region
 
 ODD_INTEGERS = [
     0, 1, -1, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, -(2**31), -(2**31) - 1,
@@ -11,8 +11,8 @@ ODD_INTEGERS = [
 ]  # fmt: skip
 ODD_FLOATS = [
     0.0, -0.0, 1.0, -1.0, 0.1, 0.1 + 0.2, 1e-7, 5e-7, 0.0000015, 2.5e-6, 0.9999995, 0.99999949999, 999999.9999995,
-    1e9 + 1 / 3, 1700000000.123456, 2**53 + 0.0, 123456789012345.678, 1e15 + 0.3, 1e16, 1e17 + 2, 2.0**63, 2.0**64, 1e22,
-    1e23, 1.7976931348623157e308, 5e-324, 2.2250738585072014e-308, -1e-9, -0.0000005, -1234567.0000005, 1 / 1024,
+    1e9 + 1 / 3, 1700000000.123456, 2.0**53, 123456789012345.678, 1e15 + 0.3, 1e16, 1e17 + 2, 2.0**63, 2.0**64,
+    1e22, 1e23, 1.7976931348623157e308, 5e-324, 2.2250738585072014e-308, -1e-9, -0.0000005, -1234567.0000005, 1 / 1024,
     2**-20, 3 * 2**-21, 2**-7 + 2**-30, 4503599627370496.5, 0.5e-6, 0.4999999e-6, 0.30000000000000004,
 ]  # fmt: skip
 AUTOPERF = int.from_bytes(b"AUTOPERF", "big")
@@ -40,8 +40,8 @@ MOUNT_SETS = [
     [],
     [(b"ext4", b"/")],
     [
-        (b"nfs", b"/home"), (b"lustre", b"/lus"), (b"tmpfs", b"/tmp"), (b"overlay", b"/tmp"), (b"gpfs", b"/scratch one"),
-        (b"xfs", b"/scratch/run"), (b"ext4", b"/boot"),
+        (b"nfs", b"/home"), (b"lustre", b"/lus"), (b"tmpfs", b"/tmp"), (b"overlay", b"/tmp"),
+        (b"gpfs", b"/scratch one"), (b"xfs", b"/scratch/run"), (b"ext4", b"/boot"),
     ],
     [(b"rootfs", b"/"), (b"nfs4", b"/home/ann"), (b"autofs", b"/home"), (b"lustre", b"/lus/theta"), (b"ext4", b"/")],
 ]  # fmt: skip
@@ -58,7 +58,8 @@ class Maker:
     # ---- numbers
 
     def id(self):
-        return self.random.choice([self.random.getrandbits(64), self.random.getrandbits(64) | 1 << 63, 0x0123456789ABCDEF + self.random.randrange(99)])
+        bits = self.random.getrandbits(64)
+        return self.random.choice([bits, bits | 1 << 63, 0x0123456789ABCDEF + bits % 99])
 
     def odd_integer(self):
         if self.random.random() < 0.5:
@@ -74,7 +75,7 @@ class Maker:
         return self.random.choice([0, 0, 1, 2, 7, 300, 70000, self.random.randrange(10**6)])
 
     def seconds(self):
-        return self.random.choice([0.0, self.random.uniform(0, 1e-3), self.random.uniform(0, 10), self.random.uniform(0, 5000)])
+        return self.random.choice([0.0, 1e-3, 10, 5000]) * self.random.random()
 
     def value(self, field):
         if field.type in ("text", "uuid"):
@@ -218,7 +219,9 @@ class Maker:
         return [self.random.choice([self.random.randrange(400), 2**33 + 1 if self.odd else 0]) for _ in range(count)]
 
     def trace(self, module, version, index):
-        threads = [self.random.getrandbits(64 if self.odd else 47) for _ in range(self.random.choice([1, 1, 2, 4]))] + [7]
+        threads = [7]
+        for _ in range(self.random.choice([1, 1, 2, 4])):
+            threads.append(self.random.getrandbits(64 if self.odd else 47))
         id, rank = self.random.choice(self.files), self.rank()
         arrays = {}
         for kind in ("write", "read"):
