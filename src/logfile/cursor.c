@@ -208,8 +208,10 @@ static int finish(struct rama_cursor *c, size_t rest, size_t wanted)
 		rc = rama_cursor_bad(c, RAMA_ETRUNC, "ends early, %zu of %zu bytes", rest, wanted);
 	if (c->dropped > 0)
 		rama_log_note(c->log,
-			      "%s: %llu records left out: version 1 mixes fopen and open in them",
-			      c->mod->name, (unsigned long long)c->dropped);
+			      "%s: %llu of %llu records left out: version 1 mixes fopen and open "
+			      "in them",
+			      c->mod->name, (unsigned long long)c->dropped,
+			      (unsigned long long)c->index);
 	return rc;
 }
 
