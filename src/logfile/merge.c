@@ -87,6 +87,8 @@ static int survey_log(struct rama_merge *m, size_t at, struct survey *s, struct 
 		rc = rama_cursor_open(&c, in->log, id);
 		while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
 			see_times(s, r, in->shift);
+			if (r->schema == r->mod->header) /* of the job, whoever wrote it */
+				continue;
 			rc = see_rank(m, at, s, r->w[RAMA_RANK].i, e);
 			if (rc == 0)
 				rc = 1;
