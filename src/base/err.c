@@ -39,8 +39,9 @@ int rama_err_prefix(struct rama_err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof(e->text))
-		snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s", text);
+	if (n >= 0 && (size_t)n + 3 < sizeof(e->text))
+		snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %.*s",
+			 (int)(sizeof(e->text) - (size_t)n - 3), text);
 	return e->code;
 }
 

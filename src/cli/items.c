@@ -106,7 +106,7 @@ static void give_lustre(struct rama_items *it, const struct rama_record *r)
 		give_component(it, n + 1, comp);
 		snprintf(name, sizeof(name), "LUSTRE_COMP%llu_OST_ID", (unsigned long long)n + 1);
 		give_numbered(it, name, ost, stripes);
-		ost += stripes;
+		ost = stripes > 0 ? ost + stripes : ost; /* none at all: there is no array */
 	}
 }
 

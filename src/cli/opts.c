@@ -74,15 +74,17 @@ static void make_texts(struct texts *t, enum rama_command_id command)
 		size_t len = r->arg != NULL ? strlen(r->arg) : 0;
 		bool may = len > 0 && r->arg[len - 1] == '?';
 
-		if (r->command == command)
-			t->options[n++] = (struct argp_option){
-				.name = r->name,
-				.key = r->letter != 0 ? r->letter : KEY_BASE + i,
-				.arg = may ? "GLOB" : r->arg,
-				.flags = may ? OPTION_ARG_OPTIONAL : 0,
-				.doc = r->text,
-				.group = (int)n + 1, /* keeps the order of the rows */
-			};
+		if (r->command != command)
+			continue;
+		t->options[n] = (struct argp_option){
+			.name = r->name,
+			.key = r->letter != 0 ? r->letter : KEY_BASE + i,
+			.arg = may ? "GLOB" : r->arg,
+			.flags = may ? OPTION_ARG_OPTIONAL : 0,
+			.doc = r->text,
+			.group = (int)n + 1, /* keeps the order of the rows */
+		};
+		n++;
 	}
 	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* else a paragraph on optional arguments */
 	t->doc = help_text(command);

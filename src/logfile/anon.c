@@ -45,7 +45,7 @@ size_t rama_anon_name(const struct rama_anon *a, const char *name, char to[RAMA_
 	const char *inner = strchr(name, ':'), *suffix; /* dataset or variable inside a file */
 	size_t file_len = inner != NULL ? (size_t)(inner - name) : strlen(name), n = 0, suffix_len;
 
-	if (is_public(name))
+	if (is_public(name) && strlen(name) < RAMA_ANON_NAME)
 		return (size_t)snprintf(to, RAMA_ANON_NAME, "%s", name);
 	if (m != NULL && m->path_len < RAMA_ANON_NAME - 80)
 		n = (size_t)snprintf(to, RAMA_ANON_NAME, "%s%s", m->path,

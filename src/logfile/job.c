@@ -56,15 +56,15 @@ static bool split_mount(char *line, struct rama_mount *m)
 static int read_text(struct rama_log *log, char *text)
 {
 	char *line = strchr(text, '\n');
-	size_t lines = 0;
+	size_t lines = 1;
 
 	log->job.exe = text;
 	if (line == NULL)
 		return 0;
 	log->job.has_mount_lines = true;
 	*line++ = '\0';
-	for (const char *p = line; p != NULL; p = strchr(p + 1, '\n'))
-		lines++;
+	for (const char *p = line; *p != '\0'; p++)
+		lines += *p == '\n';
 	log->mounts = rama_arena_alloc(&log->arena, lines * sizeof(*log->mounts));
 	if (log->mounts == NULL)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");

@@ -20,8 +20,8 @@ static int by_start(const void *a, const void *b)
 
 static double seconds_between(const struct rama_job *from, const struct rama_job *to)
 {
-	return (double)(to->start_sec - from->start_sec) +
-	       (double)(to->start_nsec - from->start_nsec) * 1e-9;
+	return ((double)to->start_sec - (double)from->start_sec) +
+	       ((double)to->start_nsec - (double)from->start_nsec) * 1e-9;
 }
 
 /* one walk over all records of a log: its ranks, and the last thing it knows of */
@@ -117,7 +117,8 @@ static void set_end(struct rama_merge *m, double last)
 			j->end_nsec = nsec;
 		}
 	}
-	if ((double)j->end_sec + (double)j->end_nsec * 1e-9 < end && last < 1e9) {
+	if ((double)j->end_sec + (double)j->end_nsec * 1e-9 < end && last < 1e9 &&
+	    end < 0x1p62) {
 		j->end_sec = (int64_t)end;
 		j->end_nsec = (int64_t)((end - (double)j->end_sec) * 1e9);
 	}

@@ -30,7 +30,7 @@ struct walk {
 	uint64_t *shared_id;
 	size_t n_shared;
 	struct rama_arena arena;
-	double width; /* heat maps: of all records */
+	double width, end; /* heat maps: of all records */
 	uint64_t bins;
 	union rama_word *bin[2];
 	bool header_written; /* AutoPerf */
@@ -192,6 +192,8 @@ static int add_to_shared(struct walk *k, struct rama_cursor *c, struct rama_reco
 	if (!s->any)
 		return first_of_shared(k, s, r);
 	rama_reduce(&k->plan, s->w, r->w);
+	if (k->mod->record->n_arrays > 0) /* the first record says how many elements there are */
+		s->w[k->mod->record->array[0].count_word].u = s->count;
 	for (uint64_t i = 0; i < s->count && i < r->count[0]; i++)
 		s->array[i].i = rama_add(s->array[i].i, r->array[0][i].i);
 	return 0;
@@ -345,7 +347,7 @@ static int write_trace(struct walk *k, struct rama_cursor *c, struct rama_record
 
 /* ---- heat maps --------------------------------------------------------------------------------- */
 
-#define BINS_MAX (1u << 16)
+#define BINS_MAX 200 /* as at run time */
 
 static double bin_width(const struct rama_record *r)
 {
@@ -354,19 +356,13 @@ static double bin_width(const struct rama_record *r)
 
 static int measure_heatmap(struct walk *k, struct rama_cursor *c, struct rama_record *r)
 {
+	double end = k->in->shift + bin_width(r) * (double)r->count[0];
+
 	(void)c;
 	if (bin_width(r) > k->width && isfinite(bin_width(r)))
 		k->width = bin_width(r);
-	return 0;
-}
-
-static int count_bins(struct walk *k, struct rama_cursor *c, struct rama_record *r)
-{
-	double bins = ceil((k->in->shift + bin_width(r) * (double)r->count[0]) / k->width - 1e-6);
-
-	(void)c;
-	if (bins > (double)k->bins)
-		k->bins = bins < BINS_MAX ? (uint64_t)bins : BINS_MAX;
+	if (end > k->end && isfinite(end))
+		k->end = end;
 	return 0;
 }
 
@@ -400,17 +396,15 @@ static int merge_heatmaps(struct walk *k)
 
 	if (rc != 0 || !(k->width > 0))
 		return rc;
-	/* keep the maps of one job at their 200 bins at most by doubling the width, as at run time */
-	do {
-		k->bins = 1;
-		rc = each_record(k, count_bins, true);
-	} while (rc == 0 && k->bins > 200 && (k->width *= 2) > 0);
+	while (ceil(k->end / k->width - 1e-6) > BINS_MAX)
+		k->width *= 2;
+	k->bins = (uint64_t)fmax(1, ceil(k->end / k->width - 1e-6));
 	for (unsigned a = 0; a < 2; a++) {
 		k->bin[a] = calloc(k->bins, sizeof(*k->bin[a]));
 		if (k->bin[a] == NULL)
 			return no_memory(k);
 	}
-	return rc == 0 ? each_record(k, write_heatmap, false) : rc;
+	return each_record(k, write_heatmap, false);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------- */

@@ -27,8 +27,14 @@ static int upgrade_pnetcdf(struct rama_cursor *c)
 static int upgrade_lustre1(struct rama_cursor *c)
 {
 	union rama_word *comp;
-	int rc = rama_cursor_array(c, 0, RAMA_LUSTRE_COMP__WORDS);
+	int rc;
 
+	if (rama_cursor_stored(c, "STRIPE_SIZE").i == -1) { /* not known: no component */
+		c->rec.count[0] = c->rec.count[1] = 0;
+		c->words[RAMA_LUSTRE_NUM_COMPONENTS].i = c->words[RAMA_LUSTRE_NUM_STRIPES].i = 0;
+		return 1;
+	}
+	rc = rama_cursor_array(c, 0, RAMA_LUSTRE_COMP__WORDS);
 	if (rc != 0)
 		return rc;
 	comp = c->array[0];
