@@ -200,7 +200,7 @@ static void page_options(FILE *f, int command)
 		escaped(f, rama_options[i].text);
 		fputc('\n', f);
 	}
-	fputs("\n*--help*\n\tshort help\n", f);
+	fputs("\n*-?*, *--help*\n\tthis in short\n\n*--usage*\n\tthe options in a line or two\n", f);
 }
 
 static void page_examples(FILE *f, int command)

@@ -136,10 +136,13 @@ int rama_newfile_open(struct rama_newfile *f, const char *path, struct rama_err 
 {
 	mode_t mask = umask(0);
 	size_t n = strlen(path) + sizeof(".XXXXXX");
+	struct stat st;
 
 	umask(mask);
 	*f = (struct rama_newfile){ .fd = -1 };
-	if (strcmp(path, "-") == 0) {
+	f->copy = strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+	if (f->copy) {
+		f->path = strcmp(path, "-") == 0 ? NULL : strdup(path);
 		f->fd = nameless_file();
 		return f->fd >= 0 ? 0
 				  : rama_err_set(e, RAMA_EIO, "no temporary file: %s",
@@ -190,20 +193,25 @@ static void sync_directory(const char *path)
 	free(copy);
 }
 
+/* what cannot be renamed into place: standard output, pipes, devices */
+static int copy_out(struct rama_newfile *f, struct rama_err *e)
+{
+	int to = f->path == NULL ? STDOUT_FILENO : open(f->path, O_WRONLY | O_CLOEXEC);
+	int rc = to < 0 || lseek(f->fd, 0, SEEK_SET) != 0 ? RAMA_EIO : copy_all(f->fd, to);
+
+	if (rc != 0)
+		rama_err_set(e, rc, "cannot be written: %s", strerror(errno));
+	if (f->path != NULL && to >= 0)
+		close(to);
+	if (rc == 0)
+		rama_newfile_abort(f);
+	return rc;
+}
+
 int rama_newfile_commit(struct rama_newfile *f, struct rama_err *e)
 {
-	int rc = 0;
-
-	if (f->path == NULL) {
-		if (lseek(f->fd, 0, SEEK_SET) != 0)
-			rc = RAMA_EIO;
-		else
-			rc = copy_all(f->fd, STDOUT_FILENO);
-		if (rc != 0)
-			return rama_err_set(e, rc, "standard output: %s", strerror(errno));
-		rama_newfile_abort(f);
-		return 0;
-	}
+	if (f->copy)
+		return copy_out(f, e);
 	if (fsync(f->fd) != 0 || rename(f->temp, f->path) != 0)
 		return rama_err_set(e, RAMA_EIO, "cannot be written: %s", strerror(errno));
 	free(f->temp);

@@ -3,6 +3,8 @@
 #ifndef RAMA_BASE_FILE_H
 #define RAMA_BASE_FILE_H
 
+#include <stdbool.h>
+
 #include "base/source.h"
 
 struct rama_file {
@@ -18,6 +20,7 @@ void rama_file_close(struct rama_file *f);
 struct rama_newfile {
 	int fd;
 	char *path, *temp;
+	bool copy; /* the place is a pipe or device: it gets the whole at commit */
 };
 
 /* "-": standard output gets the whole file at commit */

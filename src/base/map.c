@@ -22,7 +22,7 @@ void rama_map_fini(struct rama_map *m)
 
 static size_t find(const struct rama_map *m, uint64_t key)
 {
-	size_t i = mix(key) & (m->size - 1);
+	size_t i = mix(key ^ m->salt) & (m->size - 1);
 
 	while (m->full[i] && m->slots[i].key != key)
 		i = (i + 1) & (m->size - 1);
@@ -49,6 +49,7 @@ static bool grow(struct rama_map *m)
 		rama_map_fini(&n);
 		return false;
 	}
+	n.salt = mix((uint64_t)(uintptr_t)n.slots ^ (uint64_t)(uintptr_t)&n << 20);
 	for (size_t i = 0; i < m->size; i++) {
 		if (m->full[i]) {
 			size_t to = find(&n, m->slots[i].key);

@@ -15,6 +15,7 @@ struct rama_map {
 	struct rama_map_slot *slots;
 	uint8_t *full;
 	size_t size, used;
+	uint64_t salt; /* differs from run to run, so that nobody can choose keys that collide */
 };
 
 void rama_map_fini(struct rama_map *m);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_show.c: iorama show */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ int rama_show_records(struct rama_show *s, struct rama_input *in, unsigned modul
 				rama_progress(in, &c);
 		}
 	}
-	if (rc < 0 && rc != RAMA_ESTOPPED) {
+	if (rc < 0 && s->out->error == 0) { /* trouble with the output is told at the end */
 		if (in->log.err.code != 0)
 			rama_complain(in->path, "%s", in->log.err.text);
 		else
@@ -45,9 +46,19 @@ int rama_show_records(struct rama_show *s, struct rama_input *in, unsigned modul
 	return rc;
 }
 
-static int to_stdout(void *ctx, const char *bytes, size_t n)
+struct place {
+	int fd;
+	int reason; /* errno of what failed first */
+};
+
+static int write_to(void *ctx, const char *bytes, size_t n)
 {
-	return rama_fd_write(*(int *)ctx, bytes, n);
+	struct place *to = ctx;
+	int rc = rama_fd_write(to->fd, bytes, n);
+
+	if (rc != 0 && to->reason == 0)
+		to->reason = errno;
+	return rc;
 }
 
 /* is this the name of a Darshan log? decides what `--file NAME` means */
@@ -67,7 +78,7 @@ static bool is_log(const char *path)
 
 /* darshan-parser's --file takes no value, our filter of the same name does: `--file GLOB LOG` has a
  * word after it that is no log, and another one after that. */
-static void join_file_glob(int *argc, char **argv, char **made)
+static void join_file_globs(int *argc, char **argv, char **made)
 {
 	for (int i = 1; i + 2 < *argc; i++) {
 		char *joined;
@@ -76,11 +87,10 @@ static void join_file_glob(int *argc, char **argv, char **made)
 			continue;
 		if (asprintf(&joined, "--file=%s", argv[i + 1]) < 0)
 			return;
-		*made = joined;
+		*made++ = joined;
 		argv[i] = joined;
 		memmove(&argv[i + 1], &argv[i + 2], (size_t)(*argc - i - 1) * sizeof(argv[0]));
 		--*argc;
-		return;
 	}
 }
 
@@ -186,41 +196,56 @@ static int show_all(struct rama_show *s, const struct rama_opts *o)
 	return status;
 }
 
+/* the rest of the output; 0 or the exit status after the reason was printed */
+static int finish_output(struct rama_out *out, struct place *to, struct rama_newfile *file,
+			 const char *path)
+{
+	const char *name = path != NULL && strcmp(path, "-") != 0 ? path : "standard output";
+	struct rama_err e = { 0 };
+
+	if (rama_out_flush(out) == RAMA_ESTOPPED)
+		return 0; /* `| head` has seen enough */
+	if (out->error == RAMA_EIO)
+		rama_complain(name, "cannot be written: %s", strerror(to->reason));
+	else if (out->error != 0)
+		rama_complain(name, "%s", rama_err_text(out->error));
+	else if (file->fd >= 0 && rama_newfile_commit(file, &e) != 0 && e.code != RAMA_ESTOPPED)
+		rama_complain(name, "%s", e.text);
+	return out->error != 0 || e.code != 0 ? 4 : 0;
+}
+
 int rama_cmd_show(int argc, char **argv)
 {
 	struct rama_show s = { 0 };
-	struct rama_newfile to = { .fd = -1 };
+	struct rama_newfile file = { .fd = -1 };
+	struct place to = { .fd = STDOUT_FILENO };
 	struct rama_err e = { 0 };
 	struct rama_opts o;
 	struct rama_out out;
-	char *made = NULL;
+	char **made = calloc((size_t)argc + 1, sizeof(*made));
 	const char *path;
-	int fd = STDOUT_FILENO, status;
+	int status, trouble;
 
-	join_file_glob(&argc, argv, &made);
+	if (made != NULL)
+		join_file_globs(&argc, argv, made);
 	rama_opts_parse(&o, RAMA_CMD_show, argc, argv);
 	read_options(&s, &o);
 	path = rama_opts_value(&o, RAMA_OPT_show_output);
-	if (path != NULL && strcmp(path, "-") != 0 && rama_newfile_open(&to, path, &e) != 0) {
+	if (path != NULL && strcmp(path, "-") != 0 && rama_newfile_open(&file, path, &e) != 0) {
 		rama_complain(path, "%s", e.text);
 		return 4;
 	}
-	fd = to.fd >= 0 ? to.fd : fd;
-	rama_out_init(&out, to_stdout, &fd);
+	to.fd = file.fd >= 0 ? file.fd : to.fd;
+	rama_out_init(&out, write_to, &to);
 	s.out = &out;
 	status = show_all(&s, &o);
 	rama_progress_end();
-	if (rama_out_flush(&out) != 0 && out.error != RAMA_ESTOPPED) {
-		rama_complain(path != NULL ? path : "standard output", "%s",
-			      rama_err_text(out.error));
-		status = 4;
-	} else if (to.fd >= 0 && rama_newfile_commit(&to, &e) != 0) {
-		rama_complain(path, "%s", e.text);
-		status = 4;
-	}
-	rama_newfile_abort(&to);
+	trouble = finish_output(&out, &to, &file, path);
+	rama_newfile_abort(&file);
 	rama_out_fini(&out);
 	rama_opts_fini(&o);
+	for (char **p = made; p != NULL && *p != NULL; p++)
+		free(*p);
 	free(made);
-	return status;
+	return trouble != 0 ? trouble : status;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* main.c: iorama COMMAND ... */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/opts.h"
@@ -57,23 +60,34 @@ static int unknown(const char *name)
 
 int rama_cmd_help(int argc, char **argv)
 {
+	char *ask[] = { argv[0], "--help", NULL };
 	int i;
 
-	if (argc < 2) {
+	if (argc < 2 || argv[1][0] == '-') {
 		list_commands(stdout);
 		return 0;
 	}
 	i = find_command(argv[1]);
 	if (i < 0)
 		return unknown(argv[1]);
-	rama_opts_help((enum rama_command_id)i);
-	return 0;
+	return i == RAMA_CMD_help ? rama_cmd_help(1, argv) : run[i](2, ask);
+}
+
+/* text that could not be printed must not look like success */
+static void check_stdout(void)
+{
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "iorama: standard output: cannot be written: %s\n",
+			strerror(errno));
+		_exit(4);
+	}
 }
 
 int main(int argc, char **argv)
 {
 	int i;
 
+	atexit(check_stdout);
 	signal(SIGPIPE, SIG_IGN); /* `iorama show … | head` ends quietly by the write error */
 	if (argc < 2) {
 		list_commands(stderr);

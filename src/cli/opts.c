@@ -113,15 +113,6 @@ void rama_opts_parse(struct rama_opts *o, enum rama_command_id command, int argc
 	free(t.doc);
 }
 
-void rama_opts_help(enum rama_command_id command)
-{
-	struct texts t;
-
-	make_texts(&t, command);
-	argp_help(&t.argp, stdout, ARGP_HELP_STD_HELP & ~(unsigned)(ARGP_HELP_EXIT_OK), t.name);
-	free(t.doc);
-}
-
 void rama_opts_fini(struct rama_opts *o)
 {
 	free(o->given);

@@ -33,6 +33,4 @@ const char *rama_opts_next(const struct rama_opts *o, enum rama_option_id option
 void rama_opts_usage(const struct rama_opts *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
 
-void rama_opts_help(enum rama_command_id command); /* on standard output */
-
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/input.h"
@@ -38,6 +39,7 @@ int rama_output_open(struct rama_output *out, const struct rama_opts *o,
 {
 	struct rama_sink sink = { .write = write_file, .ctx = &out->file };
 	struct rama_err e = { 0 };
+	struct stat st;
 	uint8_t kind = compression_of(o, rama_opts_value(o, opt->compression));
 	int level = level_of(o, opt->level != RAMA_OPTIONS ? rama_opts_value(o, opt->level) : NULL);
 
@@ -47,7 +49,7 @@ int rama_output_open(struct rama_output *out, const struct rama_opts *o,
 		rama_opts_usage(o, "where to? -o NEW is missing");
 	if (strcmp(out->path, "-") == 0 && isatty(STDOUT_FILENO))
 		rama_opts_usage(o, "a log is not for a terminal; redirect standard output");
-	if (strcmp(out->path, "-") != 0 && access(out->path, F_OK) == 0 &&
+	if (strcmp(out->path, "-") != 0 && stat(out->path, &st) == 0 && S_ISREG(st.st_mode) &&
 	    !rama_opts_has(o, opt->force)) {
 		rama_complain(out->path, "exists already; -f replaces it");
 		return 4;
@@ -72,6 +74,8 @@ int rama_output_finish(struct rama_output *out, uint64_t partial)
 		rama_writer_finish(&out->writer, partial);
 	if (e->code == 0)
 		rama_newfile_commit(&out->file, e);
+	if (e->code == RAMA_ESTOPPED) /* nobody reads it any more */
+		return rama_err_status(e->code);
 	if (e->code != 0) {
 		rama_complain(strcmp(out->path, "-") == 0 ? "standard output" : out->path, "%s",
 			      e->text);
@@ -98,14 +102,14 @@ int rama_output_notes(struct rama_job *job, const struct rama_opts *o, enum rama
 
 		if (strchr(text, '\n') != NULL)
 			rama_opts_usage(o, "a note is one line");
+		if (used > 0 && used < RAMA_META_SIZE - 1 && job->metadata[used - 1] != '\n')
+			job->metadata[used++] = '\n';
 		if (used + strlen("note=\n") + n >= RAMA_META_SIZE) {
 			rama_complain(text,
 				      "this note does not fit: a log holds %d bytes of metadata",
 				      RAMA_META_SIZE - 1);
 			return 2;
 		}
-		if (used > 0 && job->metadata[used - 1] != '\n')
-			job->metadata[used++] = '\n';
 		memcpy(stpcpy(job->metadata + used, "note="), text, n);
 		memcpy(job->metadata + used + strlen("note=") + n, "\n", 2);
 	}

@@ -107,6 +107,9 @@ void rama_anon_record(const struct rama_anon *a, struct rama_record *r)
 	case RAMA_MOD_DXT_MPIIO:
 		hide_text(a, r->w[RAMA_DXT_HOSTNAME].b, 64);
 		break;
+	case RAMA_MOD_BGQ:
+		r->w[RAMA_BGQ_CSJOBID].u = hash(a, &r->w[RAMA_BGQ_CSJOBID], 8) >> 33;
+		break;
 	case RAMA_MOD_APMPI:
 		if (r->schema != r->mod->header)
 			hide_text(a, r->w[RAMA_APMPI_PROCESSOR_NAME].b, 128);

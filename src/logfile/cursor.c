@@ -350,6 +350,20 @@ int rama_cursor_next(struct rama_cursor *c, struct rama_record **r)
 	return rc;
 }
 
+/* the module ends within the segments of the record handed out last */
+static int lost_segments(struct rama_cursor *c)
+{
+	const struct rama_err *e = &c->region.err;
+
+	c->done = true;
+	return rama_log_problem(c->log, e->code != 0 ? e->code : RAMA_ETRUNC,
+				"%s: record %llu: ends early, %llu segments are missing%s%s",
+				c->mod->name, (unsigned long long)c->index,
+				(unsigned long long)c->segments_left[0] +
+					(unsigned long long)c->segments_left[1],
+				e->code != 0 ? ": " : "", e->text);
+}
+
 int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS], int max,
 			 unsigned *kind)
 {
@@ -365,7 +379,7 @@ int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_
 	n = have / size < n ? have / size : n;
 	n = n < (uint64_t)max ? n : (uint64_t)max;
 	if (n == 0)
-		return finish(c, have, size);
+		return lost_segments(c);
 	for (uint64_t i = 0; i < n; i++) {
 		seg[i][RAMA_SEG_THREAD].u = 0;
 		memcpy(seg[i], p + i * size, size);

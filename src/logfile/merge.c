@@ -117,8 +117,7 @@ static void set_end(struct rama_merge *m, double last)
 			j->end_nsec = nsec;
 		}
 	}
-	if ((double)j->end_sec + (double)j->end_nsec * 1e-9 < end && last < 1e9 &&
-	    end < 0x1p62) {
+	if ((double)j->end_sec + (double)j->end_nsec * 1e-9 < end && last < 1e9 && end < 0x1p62) {
 		j->end_sec = (int64_t)end;
 		j->end_nsec = (int64_t)((end - (double)j->end_sec) * 1e9);
 	}

@@ -256,6 +256,8 @@ static int write_layout(struct walk *k, struct rama_cursor *c, struct rama_recor
 	bool fresh = true;
 
 	(void)c;
+	if (r->w[RAMA_RANK].i < 0 && k->in->log->job.nprocs == 1 && k->m->nprocs > 1)
+		r->w[RAMA_RANK].i = 0;
 	relocate(k, r);
 	if (k->m->reduce && n != NULL && *n == (uint64_t)k->m->nprocs) {
 		if (rama_map_put(&k->seen, r->w[RAMA_ID].u, &fresh) == NULL)

@@ -61,7 +61,7 @@ static int begin(struct rama_writer *w, unsigned region, unsigned version)
 {
 	if (flush(w) != 0)
 		return w->err.code;
-	if (w->region != RAMA_REGIONS && region < w->region)
+	if (w->region != RAMA_REGIONS && region <= w->region)
 		return rama_err_set(&w->err, RAMA_EUSAGE,
 				    "a log is written in the order job, names, modules by number");
 	/* readers find the end of the job data by the start of the names, even if there are none */

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pieces.c: many writers, each with pieces of its own, make one log. */
+#include "logs.h"
+
+#include <pthread.h>
+
+#define WRITERS 5
+#define RECORDS 7
+
+static const unsigned modules[] = { RAMA_MOD_POSIX, RAMA_MOD_LUSTRE, RAMA_MOD_STDIO,
+				    RAMA_MOD_DXT_POSIX, RAMA_MOD_HEATMAP };
+
+/* what writer number `n` has to say of a region, as bytes */
+static void region_bytes(unsigned n, unsigned region, struct memfile *to)
+{
+	struct rng r = { n * 1000 + region };
+	struct sample s;
+
+	if (region == RAMA_REGION_JOB && n == 0) {
+		unsigned char job[RAMA_JOB_REGION];
+
+		memfile_append(to, job, rama_job_encode(&plain_job, plain_mounts, 2, job));
+	}
+	for (unsigned i = 0; i < RECORDS && region == RAMA_REGION_NAMES; i++) {
+		char name[64];
+
+		memfile_append(to, &(uint64_t){ n * 100 + i }, 8);
+		memfile_append(to, name,
+			       (size_t)snprintf(name, sizeof(name), "/f/%u/%u", n, i) + 1);
+	}
+	for (unsigned i = 0; i < LENGTH(modules) * RECORDS; i++) {
+		unsigned id = modules[i / RECORDS];
+
+		if (region != RAMA_REGION_MODULE + id || (n == 2 && id == RAMA_MOD_STDIO))
+			continue; /* writer 2 has nothing there */
+		sample_make(&s, id, &r, i);
+		memfile_append(to, s.w, s.r.schema->words * 8);
+		for (unsigned k = 0; k < 2; k++)
+			memfile_append(to,
+				       s.r.mod->flags & RAMA_TRACE ? &s.seg[k][0][0] : s.array[k],
+				       s.r.count[k] * s.r.schema->array[k].words * 8);
+	}
+}
+
+/* one writer: packs its pieces, learns where they go, puts them there */
+struct writer {
+	unsigned n;
+	uint64_t *size, *off; /* of all writers */
+	unsigned char *file;
+	pthread_barrier_t *packed, *placed;
+};
+
+static void *write_pieces(void *arg)
+{
+	struct writer *w = arg;
+	struct memfile piece[RAMA_REGIONS] = { 0 };
+	struct rama_packer p;
+	struct rama_err e = { 0 };
+
+	rama_packer_init(&p, RAMA_ZLIB, 1 + (int)w->n, &e);
+	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+		struct memfile bytes = { 0 };
+		const unsigned char *packed;
+		size_t n;
+
+		region_bytes(w->n, i, &bytes);
+		if (bytes.n > 0 && rama_pack(&p, bytes.bytes, bytes.n, &packed, &n, &e) == 0)
+			memfile_append(&piece[i], packed, n);
+		w->size[w->n * RAMA_REGIONS + i] = piece[i].n;
+		memfile_free(&bytes);
+	}
+	rama_packer_fini(&p);
+	pthread_barrier_wait(w->packed);
+	pthread_barrier_wait(w->placed);
+	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+		if (piece[i].n > 0)
+			memcpy(w->file + w->off[w->n * RAMA_REGIONS + i], piece[i].bytes,
+			       piece[i].n);
+		memfile_free(&piece[i]);
+	}
+	return NULL;
+}
+
+#define LOG_MAX (1 << 20)
+
+static void write_together(struct memfile *f)
+{
+	static uint64_t size[WRITERS * RAMA_REGIONS], off[WRITERS * RAMA_REGIONS];
+	struct rama_header header = { .compression = RAMA_ZLIB, .partial = 1 << RAMA_MOD_STDIO };
+	pthread_barrier_t packed, placed;
+	pthread_t thread[WRITERS];
+	struct writer w[WRITERS];
+
+	f->bytes = calloc(1, LOG_MAX);
+	pthread_barrier_init(&packed, NULL, WRITERS + 1);
+	pthread_barrier_init(&placed, NULL, WRITERS + 1);
+	for (unsigned i = 0; i < WRITERS; i++) {
+		w[i] = (struct writer){ i, size, off, f->bytes, &packed, &placed };
+		assert_int_equal(pthread_create(&thread[i], NULL, write_pieces, &w[i]), 0);
+	}
+	pthread_barrier_wait(&packed);
+	f->n = rama_place(size, WRITERS, off, &header);
+	assert_true(f->n <= LOG_MAX);
+	for (size_t i = 0; i < LENGTH(modules); i++)
+		header.part[RAMA_REGION_MODULE + modules[i]].version =
+			rama_module_get(modules[i])->newest;
+	rama_header_encode(&header, f->bytes);
+	pthread_barrier_wait(&placed);
+	for (unsigned i = 0; i < WRITERS; i++)
+		pthread_join(thread[i], NULL);
+	pthread_barrier_destroy(&packed);
+	pthread_barrier_destroy(&placed);
+}
+
+static void write_alone(struct memfile *f)
+{
+	struct rama_writer w;
+	struct sample s;
+
+	writer_start(&w, f, RAMA_ZLIB);
+	for (unsigned n = 0; n < WRITERS * RECORDS; n++) {
+		char name[64];
+		int len = snprintf(name, sizeof(name), "/f/%u/%u", n / RECORDS, n % RECORDS);
+
+		rama_writer_name(&w, n / RECORDS * 100 + n % RECORDS, name, (size_t)len);
+	}
+	for (size_t k = 0; k < LENGTH(modules); k++) {
+		rama_writer_module(&w, modules[k], rama_module_get(modules[k])->newest);
+		for (unsigned n = 0; n < WRITERS; n++) {
+			struct rng r = { n * 1000 + RAMA_REGION_MODULE + modules[k] };
+
+			for (unsigned i = 0; i < RECORDS; i++) {
+				if (n == 2 && modules[k] == RAMA_MOD_STDIO)
+					break;
+				sample_make(&s, modules[k], &r, i);
+				sample_write(&w, &s);
+			}
+		}
+	}
+	writer_end(&w, 1 << RAMA_MOD_STDIO);
+}
+
+/* both logs hold the same bytes in the region, however they are packed */
+static void same_region(struct reading *a, struct reading *b, const struct rama_part *pa,
+			const struct rama_part *pb)
+{
+	static unsigned char have[2][LOG_MAX];
+	struct rama_region r;
+	size_t n[2];
+
+	assert_int_equal(rama_region_open(&r, &a->src, pa->off, pa->len, RAMA_ZLIB), 0);
+	n[0] = rama_region_read(&r, have[0], LOG_MAX);
+	assert_int_equal(r.err.code, 0);
+	rama_region_close(&r);
+	assert_int_equal(rama_region_open(&r, &b->src, pb->off, pb->len, RAMA_ZLIB), 0);
+	n[1] = rama_region_read(&r, have[1], LOG_MAX);
+	rama_region_close(&r);
+	assert_int_equal(n[0], n[1]);
+	assert_memory_equal(have[0], have[1], n[0]);
+}
+
+static void pieces_of_many_writers_are_one_log(void **state)
+{
+	struct memfile together = { 0 }, alone = { 0 };
+	struct reading a, b;
+
+	(void)state;
+	write_together(&together);
+	write_alone(&alone);
+	reading_open(&a, &together);
+	reading_open(&b, &alone);
+	assert_int_equal(a.log.partial, b.log.partial);
+	same_region(&a, &b, &a.log.job_part, &b.log.job_part);
+	same_region(&a, &b, &a.log.name_part, &b.log.name_part);
+	for (unsigned id = 0; id < RAMA_MODULES; id++) {
+		assert_int_equal(a.log.part[id].version, b.log.part[id].version);
+		same_region(&a, &b, &a.log.part[id], &b.log.part[id]);
+	}
+	assert_int_equal(reading_walk(&a), 0);
+	assert_int_equal(a.lines, 0);
+	assert_int_equal(a.log.n_names, WRITERS * RECORDS);
+	reading_close(&a);
+	reading_close(&b);
+	memfile_free(&together);
+	memfile_free(&alone);
+}
+
+static void pieces_lie_by_region_then_by_writer(void **state)
+{
+	static uint64_t size[2 * RAMA_REGIONS], off[2 * RAMA_REGIONS];
+	struct rama_header h = { 0 };
+	const unsigned posix = RAMA_REGION_MODULE + RAMA_MOD_POSIX;
+
+	(void)state;
+	size[RAMA_REGION_JOB] = 100;
+	size[RAMA_REGION_NAMES] = 10;
+	size[RAMA_REGIONS + RAMA_REGION_NAMES] = 20;
+	size[posix] = 5;
+	size[RAMA_REGIONS + posix] = 7;
+	assert_int_equal(rama_place(size, 2, off, &h), 1328 + 100 + 30 + 12);
+	assert_int_equal(off[RAMA_REGION_JOB], 1328);
+	assert_int_equal(off[RAMA_REGION_NAMES], 1428);
+	assert_int_equal(off[RAMA_REGIONS + RAMA_REGION_NAMES], 1438);
+	assert_int_equal(off[posix], 1458);
+	assert_int_equal(off[RAMA_REGIONS + posix], 1463);
+	assert_int_equal(h.part[RAMA_REGION_NAMES].off, 1428);
+	assert_int_equal(h.part[RAMA_REGION_NAMES].len, 30);
+	assert_int_equal(h.part[posix].len, 12);
+}
+
+UNIT_GROUP(pieces, test(pieces_of_many_writers_are_one_log),
+	   test(pieces_lie_by_region_then_by_writer))
