@@ -224,7 +224,7 @@ int rama_cmd_show(int argc, char **argv)
 	struct rama_out out;
 	char **made = calloc((size_t)argc + 1, sizeof(*made));
 	const char *path;
-	int status, trouble;
+	int status = 0, trouble;
 
 	if (made != NULL)
 		join_file_globs(&argc, argv, made);
@@ -233,12 +233,13 @@ int rama_cmd_show(int argc, char **argv)
 	path = rama_opts_value(&o, RAMA_OPT_show_output);
 	if (path != NULL && strcmp(path, "-") != 0 && rama_newfile_open(&file, path, &e) != 0) {
 		rama_complain(path, "%s", e.text);
-		return 4;
+		status = 4;
 	}
 	to.fd = file.fd >= 0 ? file.fd : to.fd;
 	rama_out_init(&out, write_to, &to);
 	s.out = &out;
-	status = show_all(&s, &o);
+	if (status == 0)
+		status = show_all(&s, &o);
 	rama_progress_end();
 	trouble = finish_output(&out, &to, &file, path);
 	rama_newfile_abort(&file);
