@@ -56,11 +56,26 @@ static size_t utf8_length(const unsigned char *s, size_t n)
 	return v < least[len] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000) ? 0 : len;
 }
 
+/* letters from here on that stand for themselves: nearly all of most texts */
+static size_t plain_length(const unsigned char *s, size_t n)
+{
+	size_t len = 0;
+
+	while (len < n && s[len] >= 0x20 && s[len] < 0x7f && s[len] != '"' && s[len] != '\\')
+		len++;
+	return len;
+}
+
 static void escaped(struct rama_out *o, const char *s, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)s;
 
 	for (size_t i = 0, len; i < n; i += len) {
+		len = plain_length(p + i, n - i);
+		if (len > 0) {
+			rama_out_bytes(o, s + i, len);
+			continue;
+		}
 		len = utf8_length(p + i, n - i);
 		if (len == 0) {
 			rama_out_text(o, "\\ufffd");
@@ -105,6 +120,12 @@ void rama_json_i64(struct rama_json *j, int64_t v)
 	rama_out_i64(j->out, v);
 }
 
+void rama_json_u64(struct rama_json *j, uint64_t v)
+{
+	separate(j);
+	rama_out_u64(j->out, v);
+}
+
 void rama_json_id(struct rama_json *j, uint64_t v)
 {
 	separate(j);
@@ -122,11 +143,13 @@ void rama_json_f64(struct rama_json *j, double v)
 		return;
 	}
 	separate(j);
-	for (int digits = 6; digits <= 17; digits += digits == 6 ? 9 : 1) {
-		snprintf(text, sizeof(text), "%.*g", digits, v);
-		if (strtod(text, NULL) == v)
-			break;
+	if (v == 0 && !signbit(v)) { /* most values of most logs */
+		rama_out_char(j->out, '0');
+		return;
 	}
+	snprintf(text, sizeof(text), "%.15g", v);
+	if (strtod(text, NULL) != v)
+		snprintf(text, sizeof(text), "%.17g", v);
 	rama_out_text(j->out, text);
 }
 

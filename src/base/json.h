@@ -22,10 +22,10 @@ void rama_json_key(struct rama_json *j, const char *key);
 void rama_json_text(struct rama_json *j, const char *s, size_t n);
 void rama_json_string(struct rama_json *j, const char *s);
 void rama_json_i64(struct rama_json *j, int64_t v);
+void rama_json_u64(struct rama_json *j, uint64_t v);
 void rama_json_id(struct rama_json *j,
 		  uint64_t v); /* as a string: readers may keep numbers as doubles */
-void rama_json_f64(struct rama_json *j,
-		   double v); /* shortest text that reads back; null if not finite */
+void rama_json_f64(struct rama_json *j, double v); /* exact; null if not finite */
 void rama_json_bool(struct rama_json *j, bool v);
 void rama_json_null(struct rama_json *j);
 

@@ -21,6 +21,17 @@ static void give_text(struct rama_items *it, const char *name, const char *text,
 	it->fn(it->ctx, &item);
 }
 
+static void give_field(struct rama_items *it, const struct rama_record *r,
+		       const struct rama_field *f)
+{
+	struct rama_item item = { .name = f->name,
+				  .type = f->type,
+				  .is_id = rama_field_is_id(f),
+				  .value = r->w[f->word] };
+
+	it->fn(it->ctx, &item);
+}
+
 static void give_i64(struct rama_items *it, const char *name, int64_t v)
 {
 	give(it, name, RAMA_I64, (union rama_word){ .i = v });
@@ -32,7 +43,7 @@ static void give_place(struct rama_items *it, const struct rama_record *r, uint8
 		const struct rama_field *f = &r->schema->fields[i];
 
 		if (f->place == place && f->type <= RAMA_F64)
-			give(it, f->name, f->type, r->w[f->word]);
+			give_field(it, r, f);
 	}
 }
 
@@ -129,7 +140,7 @@ static void give_apmpi(struct rama_items *it, const struct rama_record *r)
 		const struct rama_field *f = &r->schema->fields[i];
 
 		if (f->place == RAMA_COUNTER && (it->sync || strstr(f->name, "_SYNC_TIME") == NULL))
-			give(it, f->name, f->type, r->w[f->word]);
+			give_field(it, r, f);
 	}
 }
 
@@ -156,7 +167,10 @@ static void give_apxc_header(struct rama_items *it, const struct rama_record *r)
 		  r->w[RAMA_APXC_HEADER_MEMORY_MODE].i, memory, 5);
 	give_mode(it, "APXC_CLUSTER_MODE", "APXC_CLUSTER_MODE_CONSISTENT",
 		  r->w[RAMA_APXC_HEADER_CLUSTER_MODE].i, cluster, 6);
-	give(it, "APXC_APPLICATION_ID", RAMA_U64, r->w[RAMA_APXC_HEADER_APPLICATION_ID]);
+	it->fn(it->ctx, &(struct rama_item){ .name = "APXC_APPLICATION_ID",
+					     .type = RAMA_U64,
+					     .is_id = true,
+					     .value = r->w[RAMA_APXC_HEADER_APPLICATION_ID] });
 }
 
 void rama_items_each(struct rama_items *it, const struct rama_record *r)

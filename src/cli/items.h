@@ -8,6 +8,7 @@
 struct rama_item {
 	const char *name;
 	uint8_t type; /* RAMA_I64, RAMA_U64, RAMA_F64 or RAMA_TEXT */
+	bool is_id;
 	union rama_word value;
 	const char *text; /* RAMA_TEXT */
 	size_t text_len;

@@ -17,12 +17,14 @@ struct writer {
 	struct rama_summary summary;
 };
 
-static void value(struct rama_json *j, uint8_t type, union rama_word v)
+static void value(struct rama_json *j, uint8_t type, bool is_id, union rama_word v)
 {
 	if (type == RAMA_F64)
 		rama_json_f64(j, v.f);
-	else if (type == RAMA_U64)
+	else if (is_id)
 		rama_json_id(j, v.u);
+	else if (type == RAMA_U64)
+		rama_json_u64(j, v.u);
 	else
 		rama_json_i64(j, v.i);
 }
@@ -99,7 +101,7 @@ static void item(void *ctx, const struct rama_item *it)
 	if (it->type == RAMA_TEXT)
 		rama_json_text(&w->j, it->text, it->text_len);
 	else
-		value(&w->j, it->type, it->value);
+		value(&w->j, it->type, it->is_id, it->value);
 }
 
 static void segments(struct writer *w, struct rama_cursor *c)
@@ -182,7 +184,7 @@ static void totals(struct writer *w, const struct rama_module *mod)
 		if (f->place != RAMA_COUNTER || !rama_filter_counter(&w->show->filter, f->name))
 			continue;
 		rama_json_key(&w->j, f->name);
-		value(&w->j, f->type, w->total.w[f->word]);
+		value(&w->j, f->type, rama_field_is_id(f), w->total.w[f->word]);
 	}
 	rama_json_close(&w->j, '}');
 }

@@ -79,6 +79,12 @@ struct rama_schema {
 	struct rama_array array[2];
 };
 
+/* unsigned fields are counts that add up, or ids */
+static inline bool rama_field_is_id(const struct rama_field *f)
+{
+	return f->type == RAMA_U64 && f->reduce == RAMA_KEEP;
+}
+
 enum { RAMA_TOTALS = 1, RAMA_CLAMP = 2, RAMA_OFFSETS = 4, RAMA_TRACE = 8, RAMA_PLAIN = 16 };
 
 struct rama_module {
