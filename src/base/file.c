@@ -11,10 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int read_file(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err *e)
+static int read_fd(int fd, uint64_t off, void *buf, size_t n, struct rama_err *e)
 {
-	int fd = *(int *)ctx;
-
 	for (size_t done = 0; done < n;) {
 		ssize_t got = pread(fd, (char *)buf + done, n - done, (off_t)(off + done));
 
@@ -28,6 +26,19 @@ static int read_file(void *ctx, uint64_t off, void *buf, size_t n, struct rama_e
 		done += (size_t)got;
 	}
 	return 0;
+}
+
+static int read_file(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err *e)
+{
+	const struct rama_file *f = ctx;
+	int fd = f->path == NULL ? f->fd : open(f->path, O_RDONLY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return rama_err_set(e, RAMA_EIO, "cannot be opened again: %s", strerror(errno));
+	rc = read_fd(fd, off, buf, n, e);
+	if (f->path != NULL)
+		close(fd);
+	return rc;
 }
 
 int rama_fd_write(int fd, const void *buf, size_t n)
@@ -119,9 +130,7 @@ int rama_file_open(struct rama_file *f, const char *path, struct rama_err *e)
 		rama_file_close(f);
 		return RAMA_EIO;
 	}
-	f->src = (struct rama_source){ .size = (uint64_t)st.st_size,
-				       .read = read_file,
-				       .ctx = &f->fd };
+	f->src = (struct rama_source){ .size = (uint64_t)st.st_size, .read = read_file, .ctx = f };
 	return 0;
 }
 
@@ -130,6 +139,12 @@ void rama_file_close(struct rama_file *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
+}
+
+void rama_file_park(struct rama_file *f, const char *path)
+{
+	rama_file_close(f);
+	f->path = path;
 }
 
 int rama_newfile_open(struct rama_newfile *f, const char *path, struct rama_err *e)

@@ -9,12 +9,16 @@
 
 struct rama_file {
 	int fd;
-	struct rama_source src;
+	const char *path;	/* of a parked file */
+	struct rama_source src; /* its ctx is this struct, which must not move */
 };
 
 /* "-" is standard input; a pipe is read to its end into a file without a name. */
 int rama_file_open(struct rama_file *f, const char *path, struct rama_err *e);
 void rama_file_close(struct rama_file *f);
+/* Gives the descriptor back; each read opens the file again. For more files than there are
+ * descriptors. `path` must stay; standard input cannot be parked. */
+void rama_file_park(struct rama_file *f, const char *path);
 
 /* An output file is written under another name beside its place and renamed when complete. */
 struct rama_newfile {

@@ -9,29 +9,28 @@
 #include "cli/output.h"
 #include "logfile/merge.h"
 
-/* one descriptor per log is needed; sites often allow more than they give at first */
-static void allow_files(size_t n)
+#define SPARE_FILES 64 /* descriptors for all else */
+
+/* can this many logs be open at once? */
+static bool allowed(size_t n)
 {
 	struct rlimit r;
 
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < n + 64) {
-		r.rlim_cur =
-			r.rlim_max == RLIM_INFINITY || r.rlim_max > n + 64 ? n + 64 : r.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &r);
-	}
+	return getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur >= n + SPARE_FILES;
 }
 
 static int open_all(struct rama_input *in, struct rama_merge *m, const struct rama_opts *o)
 {
 	bool strict = rama_opts_has(o, RAMA_OPT_merge_strict),
-	     quiet = rama_opts_has(o, RAMA_OPT_merge_quiet);
+	     quiet = rama_opts_has(o, RAMA_OPT_merge_quiet), park = !allowed(o->n_args);
 
-	allow_files(o->n_args);
 	for (size_t i = 0; i < o->n_args; i++) {
 		int status = rama_input_open(&in[i], o->args[i], strict, quiet);
 
 		if (status != 0)
 			return status;
+		if (park && strcmp(o->args[i], "-") != 0)
+			rama_file_park(&in[i].file, o->args[i]);
 		m->in[m->n_in++] =
 			(struct rama_merge_input){ .log = &in[i].log, .path = in[i].path };
 		if (in[i].log.job.jobid != in[0].log.job.jobid &&
