@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""make-seeds.py [FOLDER]: writes the seeds of all fuzz targets, FOLDER/<target>/seed-* (default: corpus).
+
+The same seeds every time. Those called fixed-* once broke something; other files in there are left alone."""
+import bz2
+import os
+import random
+import struct
+import sys
+import zlib
+
+MAGIC = 6567223
+ZLIB, BZIP2, PLAIN = 0, 1, 2
+PACK = {ZLIB: zlib.compress, BZIP2: bz2.compress, PLAIN: bytes}
+
+# words of a record by module and version, base included
+WORDS = {
+    0: {1: 6}, 1: {1: 85, 2: 81, 3: 83, 4: 88}, 2: {1: 68, 2: 68, 3: 70}, 3: {1: 5, 2: 7, 3: 10},
+    4: {1: 113, 2: 114}, 5: {1: 6, 2: 8, 3: 19}, 6: {1: 140}, 7: {1: 15, 2: 14}, 9: {1: 30, 2: 31},
+    13: {1: 398}, 14: {1: 654}, 16: {1: 73}, 17: {1: 87},
+}
+NEWEST = {0: 1, 1: 4, 2: 3, 3: 3, 4: 2, 5: 3, 6: 1, 7: 2, 8: 2, 9: 2, 10: 2, 11: 3, 12: 1, 13: 1, 14: 1,
+          15: 1, 16: 1, 17: 1}
+APXC_MAGIC, APMPI_MAGIC = 0x4155544F50455246, 280520118345
+IDS = (0x1122334455667788, 77, 0xFEDCBA9876543210)
+
+rng = random.Random(1)
+
+
+def word(order, value):
+    if isinstance(value, float):
+        return struct.pack(order + "d", value)
+    if isinstance(value, bytes):
+        return value
+    return struct.pack(order + "Q", value & (1 << 64) - 1)
+
+
+def words(order, *values):
+    return b"".join(word(order, value) for value in values)
+
+
+def plain_record(order, count, file_id, rank):
+    """Small numbers, a few times and a few extremes, in whatever the module calls its words."""
+    values = [rng.choice((0, 1, 2, 4096, 1 << 20, -1, 0.25, 12.5)) for _ in range(count - 2)]
+    return words(order, file_id, rank, *values)
+
+
+def lustre(order, version, rank):
+    osts = [3, 7, 11]
+    if version == 1:
+        return words(order, IDS[0], rank, 40, 2, 0, 1 << 20, len(osts), *osts)
+    parts = [(1 << 20, 1, 0, 0, 0, 1 << 26, 0, b"pool".ljust(16, b"\0")),
+             (4 << 20, 2, 0, 16, 1 << 26, -1, 0, b"".ljust(16, b"\0"))]
+    return words(order, IDS[0], rank, 3, 3) + b"".join(words(order, *p) for p in parts) + \
+        words(order, -1, 0, 0, 0, 0, 0, 0, bytes(16)) + words(order, *osts)
+
+
+def trace(order, module, version, rank, writes, reads):
+    wide = version >= (2 if module == 10 else 3)
+    text = words(order, IDS[0], rank, 0, b"node01".ljust(64, b"\0"), writes, reads)
+    for k in range(writes + reads):
+        text += words(order, k * 65536, 65536, 0.5 * k, 0.5 * k + 0.25)
+        text += words(order, 100 + k % 3) if wide else b""
+    return text
+
+
+def heatmap(order, rank, bins, width=0.1):
+    return words(order, IDS[1], rank, width, bins, 0, 0, *range(2 * bins))
+
+
+def mdhim(order, rank, servers):
+    return words(order, IDS[2], rank, 10, 20, 4096, 16, servers, 0.5, 0.75, 0.1, 0.2, *range(max(servers, 1)))
+
+
+def autoperf(order, module):
+    if module == 13:
+        head = words(order, 5, -1, APXC_MAGIC, 1, 2, 3, 4, 5, 6)
+    else:
+        head = words(order, 5, -1, APMPI_MAGIC, struct.pack(order + "II", 1, 0), 0.5, 0.25)
+    return head + plain_record(order, WORDS[module][1], 5, 0) + plain_record(order, WORDS[module][1], 5, 1)
+
+
+def records(order, module, version, ranks=(0, 1)):
+    """Some records of the module, decoded."""
+    if module == 8:
+        return b"".join(lustre(order, version, rank) for rank in ranks)
+    if module in (10, 11):
+        return b"".join(trace(order, module, version, rank, 3, 2 + rank % 2) for rank in ranks)
+    if module == 12:
+        return b"".join(mdhim(order, rank, 2) for rank in ranks)
+    if module in (13, 14):
+        return autoperf(order, module)
+    if module == 15:
+        return b"".join(heatmap(order, rank, 4 + rank % 2) for rank in ranks)
+    size = WORDS[module][version]
+    return b"".join(plain_record(order, size, IDS[rank % 2], rank) for rank in ranks)
+
+
+def names(order, minor):
+    texts = [(IDS[0], b"/scratch/user/out.h5"), (IDS[1], b"heatmap:POSIX"), (IDS[2], b""), (IDS[2], b"/home/u/a,\"b\""),
+             (9, b"<STDOUT>"), (10, b"/scratch/user/out.h5:/group/data \xc3\xa4 \xff")]
+    if minor < 10:
+        return b"".join(struct.pack(order + "QI", i, len(t)) + t for i, t in texts)
+    return b"".join(struct.pack(order + "Q", i) + t + b"\0" for i, t in texts)
+
+
+def job(order, minor, start=1600000000, nprocs=2):
+    meta = b"lib_ver=3.5.0\nh=romio_no_indep_rw=true;cb_nodes=4\n".ljust(1024, b"\0")
+    numbers = (1000, start, 5, start + 60, 7, nprocs, 4242) if minor >= 41 else (1000, start, start + 60, nprocs, 4242)
+    return words(order, *numbers) + meta + b"/home/u/app --in a b\nlustre\t/scratch\next4\t/\nnfs\t/home\n\0"
+
+
+def log(minor=41, order="<", pack=PLAIN, parts=(), start=1600000000, nprocs=2, partial=0, streams=1):
+    """A whole log. parts: (module, version, decoded records)."""
+    new = minor >= 41
+    size, slots = (1328, 64) if new else (360, 16)
+    body, where = b"", []
+    for data in [job(order, minor, start, nprocs), names(order, minor)] + [p[2] for p in parts]:
+        step = -(-len(data) // streams) or 1
+        packed = b"".join(PACK[pack](data[k:k + step]) for k in range(0, len(data), step))
+        where.append((size + len(body), len(packed)))
+        body += packed
+    entry, version = [(0, 0)] * slots, [0] * slots
+    for (module, number, _), place in zip(parts, where[2:]):
+        entry[module], version[module] = place, number
+    text = b"3.%02d" % minor + bytes(4) + struct.pack(order + "q", MAGIC) + bytes([pack])
+    text += bytes(7) + struct.pack(order + "Q", partial) if new else bytes(3) + struct.pack(order + "I", partial)
+    for off, n in [where[1]] + entry:
+        text += struct.pack(order + "QQ", off, n)
+    return text + struct.pack(order + "%dI" % slots, *version) + body
+
+
+def part(module, version, data):
+    return struct.pack("<BBH", module, version, len(data)) + data
+
+
+def module_seeds():
+    for module, newest in NEWEST.items():
+        for version in range(1, newest + 1):
+            for order in "<>" if version == newest or module in (5, 8) else "<":
+                flags = (order == ">") + (2 if version == 1 else 0)
+                data = records(order, module, version, (0,) if module in (4, 6) else (0, 1))
+                yield "m%02d-v%d-%s" % (module, version, "le" if order == "<" else "be"), \
+                    bytes([module, version, flags]) + data
+    yield "trace-cut", bytes([10, 2, 0]) + trace("<", 10, 2, 0, 3, 3)[:-50]
+    yield "trace-zlib", bytes([11, 3, 8]) + records("<", 11, 3)
+    yield "posix-bzip2", bytes([1, 4, 12]) + records("<", 1, 4)
+    yield "posix1-stream", bytes([1, 1, 0]) + words("<", 7, 0, *([1] * 83))
+    yield "mdhim-none", bytes([12, 1, 0]) + mdhim("<", 0, 0) + mdhim("<", 1, 3)
+    yield "fixed-lustre1-no-size", bytes([8, 1, 0]) + words("<", 7, 0, 40, 2, 0, -1, 2, 3, 4)
+    yield "unknown", bytes([20, 1, 0]) + bytes(64)
+    yield "too-new", bytes([1, 5, 0]) + bytes(800)
+
+
+def log_seeds(short):
+    few = [(1, 4, records("<", 1, 4, (0,))), (10, 2, records("<", 10, 2, (0,)))]
+    yield "341-plain", log(parts=few, partial=2)
+    yield "341-zlib", log(parts=few, pack=ZLIB, streams=2)
+    yield "341-bzip2", log(parts=[] if short else few, pack=BZIP2)
+    yield "300-zlib", log(0, pack=ZLIB, parts=[] if short else [(1, 1, records("<", 1, 1))])
+    yield "310-big", log(10, ">", ZLIB, [] if short else [(6, 1, records(">", 8, 1)), (7, 1, records(">", 9, 1))])
+    yield "320-plain", log(20, parts=[] if short else [(9, 1, records("<", 10, 1, (0,)))])
+    yield "321-big", log(21, ">", PLAIN, [] if short else [(14, 1, records(">", 15, 1))])
+    yield "empty", b""
+    yield "short", b"3.41\0\0\0\0" + struct.pack("<q", MAGIC) + bytes(8)
+    if not short:
+        for module in (8, 12, 14, 15, 16):
+            version = NEWEST[module]
+            yield "m%02d" % module, log(pack=ZLIB, parts=[(module, version, records("<", module, version))])
+
+
+def region_seeds():
+    text = b"".join(b"line %d of a region\n" % k for k in range(60))
+    for kind, pack in PACK.items():
+        yield "%d-one" % kind, bytes([kind]) + pack(text)
+        yield "%d-three" % kind, bytes([kind]) + pack(text[:100]) + pack(b"") + pack(text[100:])
+        yield "%d-cut" % kind, bytes([kind]) + pack(text)[:-9]
+    yield "zlib-long", bytes([ZLIB]) + zlib.compress(bytes(300000), 9)
+    yield "zlib-rest", bytes([ZLIB]) + zlib.compress(text) + b"rest"
+    yield "bzip2-long", bytes([BZIP2]) + bz2.compress(bytes(300000))
+
+
+def choice(minor, order):
+    return bytes([2 * (41, 0, 10, 20, 21).index(minor) + (order == ">")])
+
+
+def names_seeds():
+    for minor in (41, 0, 10):
+        for order in "<>":
+            yield "%02d-%s" % (minor, "le" if order == "<" else "be"), choice(minor, order) + names(order, minor)
+    yield "nul-inside", choice(0, "<") + struct.pack("<QI", 1, 7) + b"abc\0def"
+    yield "no-end", choice(41, "<") + struct.pack("<Q", 1) + b"abc"
+    yield "fixed-long-public", choice(41, "<") + struct.pack("<Q", 1) + b"<" + b"x" * 5000 + b"\0"
+    yield "too-long", choice(41, "<") + struct.pack("<Q", 1) + b"/" * 40000 + b"\0"
+
+
+def job_seeds():
+    for minor in (41, 21):
+        for order in "<>":
+            yield "%02d-%s" % (minor, "le" if order == "<" else "be"), choice(minor, order) + job(order, minor)
+    yield "no-mounts", choice(41, "<") + job("<", 41)[:1080] + b"just a command\0"
+    yield "empty-lines", choice(41, "<") + job("<", 41)[:1080] + b"x\n\n\n \next4\t/ more\n\0\n\n"
+    yield "cut", choice(41, "<") + job("<", 41)[:500]
+    yield "fixed-newline-last", choice(41, "<") + job("<", 41)[:1080].ljust(4095, b"x") + b"\n"
+
+
+def merge_seeds():
+    def two(flags, module, versions=None, nprocs=(1, 1), ranks=((0,), (1,))):
+        version = versions or (NEWEST[module], NEWEST[module])
+        parts = [records("<", module, version[k], ranks[k]) for k in (0, 1)]
+        return struct.pack("<BBBHH", flags, *nprocs, 10, 12) + \
+            part(module, version[0], parts[0]) + part(module + 128, version[1], parts[1])
+    for module in (1, 5, 7, 8, 9, 10, 12, 13, 15, 16):
+        odd = module % 2
+        yield "m%02d" % module, two(2 + odd, module, (1, NEWEST[module]), (1 + odd, 1 + odd))
+    yield "same-rank", two(2, 1, ranks=((0,), (0,)))
+    most = (1 << 63) - 1
+    yield "fixed-highest-rank", two(0, 9, ranks=((0,), (most,)))
+    yield "fixed-highest-rank-renumber", two(1, 9, ranks=((0,), (most,)))
+    stdio = words("<", 7, -1, *([most] * 29))
+    yield "fixed-highest-fastest", struct.pack("<BBBHH", 1, 2, 2, 10, 12) + part(9, 2, stdio) + part(137, 2, stdio)
+    servers = part(12, 1, mdhim("<", 0, 1)) + part(140, 1, mdhim("<", 1, 3))
+    yield "fixed-mdhim-servers", struct.pack("<BBBHH", 2, 1, 1, 10, 12) + servers
+    maps = [part(15 + k, 1, heatmap("<", 0, 4, 1e-300)) for k in (0, 128)]
+    yield "fixed-heatmap-narrow", struct.pack("<BBBHH", 1, 1, 1, 0, 65535) + maps[0] + maps[1]
+    ends = [log(start=start) for start in (-most, most)]
+    yield "fixed-far-starts", struct.pack("<BH", 129, len(ends[0])) + ends[0] + ends[1]
+    late = log(start=most, nprocs=1, parts=[(7, 2, words("<", 7, 0, *([1] * 11), 100.0))])
+    yield "fixed-late-start", struct.pack("<BH", 129, len(late)) + late
+    yield "shared", two(3, 9, ranks=((-1,), (-1,)))
+    logs = [log(parts=[(9, 2, records("<", 9, 2, (rank,)))], start=1600000000 + rank, nprocs=1, pack=pack)
+            for rank, pack in ((0, PLAIN), (1, ZLIB))]
+    yield "whole", struct.pack("<BH", 131, len(logs[0])) + logs[0] + logs[1]
+
+
+def show_seeds():
+    def built(form, flags, *parts):
+        order = ">" if flags & 1 else "<"
+        region, text = job(order, 41), names(order, 41)
+        return bytes([form, flags]) + struct.pack("<H", len(region)) + region + \
+            struct.pack("<H", len(text)) + text + b"".join(parts)
+    layout, access = part(8, 2, records("<", 8, 2, (0,))), part(10, 2, records("<", 10, 2))
+    yield "text-all", built(1, 2, part(9, 2, records("<", 9, 2)), part(12, 1, records("<", 12, 1)))
+    yield "text-be", built(0, 1, part(15, 1, records(">", 15, 1)), part(7, 1, records(">", 7, 1)))
+    yield "trace", built(2, 0, layout, access)
+    yield "trace-old", built(2, 0, part(11, 1, records("<", 11, 1)))
+    yield "json", built(3, 2, layout, part(9, 2, records("<", 9, 2)), part(30, 1, b"unknown"))
+    yield "json-daos", built(3, 0, part(16, 1, records("<", 16, 1, (0,))), part(17, 1, records("<", 17, 1, (0,))))
+    yield "json-trace", built(4, 0, access)
+    no_osts = words("<", 7, 0, 1, 0) + words("<", 1 << 20, 0, 2, 0, 0, -1, 0, bytes(16))
+    yield "fixed-lustre-no-osts", built(1, 0, part(8, 2, no_osts))
+    yield "csv", built(5, 0, layout, part(3, 3, records("<", 3, 3)), part(12, 1, records("<", 12, 1)))
+    yield "whole", bytes([1, 128]) + log(parts=[(1, 4, records("<", 1, 4, (0,)))], pack=ZLIB)
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
+    made = {"header": log_seeds(True), "log": log_seeds(False), "region": region_seeds(), "module": module_seeds(),
+            "names": names_seeds(), "job": job_seeds(), "merge": merge_seeds(), "show": show_seeds()}
+    count = size = 0
+    for target, seeds in made.items():
+        where = os.path.join(folder, target)
+        os.makedirs(where, exist_ok=True)
+        for old in os.listdir(where):
+            if old.startswith(("seed-", "fixed-")):
+                os.unlink(os.path.join(where, old))
+        for name, data in seeds:
+            name = name if name.startswith("fixed-") else "seed-" + name
+            with open(os.path.join(where, name), "wb") as stream:
+                stream.write(data)
+            count, size = count + 1, size + len(data)
+    print("%d seeds, %d bytes" % (count, size))
+
+
+if __name__ == "__main__":
+    main()
