@@ -73,17 +73,7 @@ lint: build/.configured
 
 .PHONY: fuzz
 fuzz:
-	@cmake --preset fuzz -DCMAKE_C_COMPILER=$(CLANG)
-	@cmake --build build-fuzz -j $(JOBS)
-	@found=; for target in build-fuzz/fuzz/fuzz_*; do \
-		test -f "$$target" && test -x "$$target" || continue; \
-		found=1; name=$$(basename "$$target"); name=$${name#fuzz_}; \
-		mkdir -p "build-fuzz/corpus/$$name"; seeds=fuzz/corpus/$$name; \
-		test -d "$$seeds" || seeds=; \
-		echo "fuzz: $$name for $(FUZZ_SECONDS) s"; \
-		"$$target" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
-			-artifact_prefix="build-fuzz/$$name-" "build-fuzz/corpus/$$name" $$seeds || exit 1; \
-	 done; test -n "$$found" || { echo "fuzz: no build-fuzz/fuzz/fuzz_* targets" >&2; exit 1; }
+	@CLANG=$(CLANG) fuzz/run $(FUZZ_SECONDS)
 
 .PHONY: coverage
 coverage:

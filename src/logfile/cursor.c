@@ -373,7 +373,7 @@ int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_
 
 	*kind = c->segments_left[0] > 0 ? 0 : 1;
 	n = c->segments_left[*kind];
-	if (n == 0 || c->done)
+	if (n == 0 || max <= 0 || c->done)
 		return 0;
 	p = rama_region_peek(&c->region, size, &have);
 	n = have / size < n ? have / size : n;

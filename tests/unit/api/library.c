@@ -223,6 +223,8 @@ static void arrays_and_segments_are_read_back(void **state)
 	rs = iorama_records_open(log, "dxt_posix", NULL);
 	assert_int_equal(iorama_records_next(rs, &r, NULL), 1);
 	assert_string_equal(iorama_record_host(r), "node7");
+	assert_int_equal(iorama_records_segments(rs, s, 0, NULL), 0); /* none asked for */
+	assert_int_equal(iorama_records_segments(rs, s, -1, NULL), 0);
 	assert_int_equal(iorama_records_segments(rs, s, 8, NULL), 2); /* writes first */
 	assert_int_equal(iorama_records_segments(rs, s + 2, 6, NULL), 1);
 	for (unsigned i = 0; i < LENGTH(segments); i++)
