@@ -89,7 +89,12 @@ def failed_run(result, log=None, reads_counters=True):
 
 def in_parallel(function, items, processes=None):
     """Results in the order of the items."""
-    with multiprocessing.Pool(processes or max(2, min(8, os.cpu_count() or 2))) as pool:
+    try:
+        pool = multiprocessing.Pool(processes or max(2, min(8, os.cpu_count() or 2)))
+    except OSError:  # no shared memory for semaphores, as in some containers
+        yield from map(function, items)
+        return
+    with pool:
         yield from pool.imap(function, items)
 
 

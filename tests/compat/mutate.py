@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 
@@ -422,9 +423,12 @@ def main():
         print("SKIP: no corpus")
         return common.SKIPPED
     folder = tempfile.mkdtemp(prefix="mutate-")
-    results = multiprocessing.Queue()
+    try:
+        results, worker_kind = multiprocessing.Queue(), multiprocessing.Process
+    except OSError:  # no shared memory for semaphores, as in some containers
+        results, worker_kind = queue.Queue(), threading.Thread
     workers = [
-        multiprocessing.Process(target=work, args=(options, sources, k, results, os.path.join(folder, str(k))))
+        worker_kind(target=work, args=(options, sources, k, results, os.path.join(folder, str(k))))
         for k in range(options.processes)
     ]
     for worker in workers:
