@@ -15,7 +15,6 @@ import os
 import queue
 import random
 import shutil
-import signal
 import struct
 import subprocess
 import sys
@@ -283,10 +282,10 @@ def run(command, out, err, give_up):
     with open(out, "wb") as out_stream, open(err, "wb") as err_stream:
         began = time.monotonic()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out_stream, stderr=err_stream)
-        signal.signal(signal.SIGALRM, lambda *_: child.kill())
-        signal.setitimer(signal.ITIMER_REAL, give_up)
+        timer = threading.Timer(give_up, child.kill)
+        timer.start()
         _, status, usage = os.wait4(child.pid, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        timer.cancel()
         child.returncode = status
         seconds = time.monotonic() - began
     with open(err, "rb") as stream:
