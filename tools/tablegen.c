@@ -133,6 +133,20 @@ static void counters_of(const struct rama_schema *s, const char *title)
 	}
 }
 
+static void module_of(const struct rama_module *m)
+{
+	printf("\n## %s\n\n%c%s. Module %u, newest record version %u, written as version %u, "
+	       "%u bytes%s.\n",
+	       m->name, toupper((unsigned char)m->doc[0]), m->doc + 1, m->id, m->newest,
+	       m->released, m->record->words * 8,
+	       m->record->n_arrays > 0 ? " and what follows" : "");
+	if (m->header != NULL)
+		counters_of(m->header, "First record:");
+	counters_of(m->record, m->header != NULL ? "Other records:" : "Record:");
+	if (m->id == RAMA_MOD_LUSTRE)
+		counters_of(&rama_schema_lustre_comp, "Each component:");
+}
+
 static void print_counters(void)
 {
 	puts("# Modules and counters\n\n"
@@ -140,25 +154,14 @@ static void print_counters(void)
 	     "run\n"
 	     "`cmake --build build --target docs`.\n\n"
 	     "*since* is the version of the module's records that introduced the counter: logs "
-	     "with older records\n"
+	     "with "
+	     "older records\n"
 	     "show -1 (ids: 0). *several ranks* is how the values of several processes become one; "
 	     "the words are\n"
 	     "explained in `src/table/fields.h`. Times are in seconds since the start of the "
 	     "process.");
-	for (unsigned i = 0; i < RAMA_MODULES_KNOWN; i++) {
-		const struct rama_module *m = rama_module_get(i);
-
-		printf("\n## %s\n\n%c%s. Module %u, newest record version %u, written as version "
-		       "%u, %u bytes%s.\n",
-		       m->name, toupper((unsigned char)m->doc[0]), m->doc + 1, m->id, m->newest,
-		       m->released, m->record->words * 8,
-		       m->record->n_arrays > 0 ? " and what follows" : "");
-		if (m->header != NULL)
-			counters_of(m->header, "First record:");
-		counters_of(m->record, m->header != NULL ? "Other records:" : "Record:");
-		if (m->id == RAMA_MOD_LUSTRE)
-			counters_of(&rama_schema_lustre_comp, "Each component:");
-	}
+	for (unsigned i = 0; i < RAMA_MODULES_KNOWN; i++)
+		module_of(rama_module_get(i));
 }
 
 /* scdoc reads _ and * as emphasis, a dash at the start of a line as a list */
@@ -200,7 +203,8 @@ static void page_options(FILE *f, int command)
 		escaped(f, rama_options[i].text);
 		fputc('\n', f);
 	}
-	fputs("\n*-?*, *--help*\n\tthis in short\n\n*--usage*\n\tthe options in a line or two\n", f);
+	fputs("\n*-?*, *--help*\n\tthis in short\n\n*--usage*\n\tthe options in a line or two\n",
+	      f);
 }
 
 static void page_examples(FILE *f, int command)

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of this folder share: running the program, comparing texts, reporting."""
+import argparse
+import fnmatch
 import importlib.util
 import multiprocessing
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "gen"))
+import family  # noqa: E402
+import layout  # noqa: E402
+
 SKIPPED = 77
 TOTALLED = ("POSIX", "MPI-IO", "STDIO", "DFS", "DAOS")
 TRACES = ("DXT_POSIX", "DXT_MPIIO")
@@ -290,3 +297,37 @@ class Tap:
         print("1..%d" % self.count)
         print("# %d of %d failed, %.1f s" % (self.failed, self.count, time.monotonic() - self.began))
         return 1 if self.failed or not self.count else 0
+
+
+# ---- tests over the generated family
+
+
+def family_options(doc, prefix):
+    """The command line of such a test, with what all of them need: tables, a folder, the names."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("iorama", metavar="IORAMA")
+    parser.add_argument("tables", metavar="TABLES", help="what `tablegen json` prints, in a file")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", action="append", metavar="PATTERN")
+    parser.add_argument("--keep", action="store_true", help="keep the logs that failed")
+    options = parser.parse_args()
+    options.tables = layout.load_tables(options.tables)
+    options.folder = tempfile.mkdtemp(prefix=prefix)
+    options.reader = load_reader()
+    names = [name for name, _ in family.plans(options.tables)]
+    options.names = [log for log in names if not options.only or any(fnmatch.fnmatch(log, p) for p in options.only)]
+    return options
+
+
+def run_family(options, check, items):
+    """`check` gives the name of an item and what is wrong with it. Returns the exit status."""
+    tap = Tap()
+    try:
+        for name, problems in in_parallel(check, items):
+            tap.case(name, problems)
+    finally:
+        if options.keep and tap.failed:
+            print("# logs that failed are in " + options.folder)
+        else:
+            shutil.rmtree(options.folder)
+    return tap.finish()

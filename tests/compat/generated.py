@@ -3,13 +3,10 @@
 """generated.py IORAMA TABLES: reads the logs of tests/gen and compares every line with the truth.
 
 IORAMA may be `-`: then only generator and second reader are compared."""
-import argparse
 import json
 import os
 import re
-import shutil
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
@@ -17,7 +14,7 @@ from common import difference, failed_run, run  # noqa: E402
 import family  # noqa: E402
 import loggen  # noqa: E402
 import truth  # noqa: E402
-from layout import MODULES, MODULE_ID, load_tables  # noqa: E402
+from layout import MODULES, MODULE_ID  # noqa: E402
 
 state = {}  # what the workers share: set before they are forked
 
@@ -128,31 +125,12 @@ def prefixed(prefix, problem):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("iorama", metavar="IORAMA")
-    parser.add_argument("tables", metavar="TABLES", help="what `tablegen json` prints, in a file")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", action="append", metavar="PATTERN")
-    parser.add_argument("--keep", action="store_true", help="keep the logs that failed")
-    options = parser.parse_args()
-    tables = load_tables(options.tables)
-    folder = tempfile.mkdtemp(prefix="generated-")
-    state.update(vars(options), tables=tables, folder=folder, reader=common.load_reader())
-    if not state["reader"]:
+    options = common.family_options(__doc__, "generated-")
+    state.update(vars(options))
+    if not options.reader:
         print("# no second reader: generator and program only")
-    names = [name for name, _ in family.plans(tables)]
-    names = [log for log in names if not options.only or any(family.fnmatch.fnmatch(log, p) for p in options.only)]
-    assert len(set(names)) == len(names)
-    tap = common.Tap()
-    try:
-        for name, problems in common.in_parallel(check, names):
-            tap.case(name, problems)
-    finally:
-        if options.keep and tap.failed:
-            print("# logs that failed are in " + folder)
-        else:
-            shutil.rmtree(folder)
-    return tap.finish()
+    assert len(set(options.names)) == len(options.names)
+    return common.run_family(options, check, options.names)
 
 
 if __name__ == "__main__":

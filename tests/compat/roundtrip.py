@@ -4,11 +4,8 @@
 
 Each log of tests/gen is rewritten; the new one must be of the newest format, in this machine's
 byte order, and print the same counters and segments. The second reader, if there, must agree."""
-import argparse
 import os
-import shutil
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
@@ -16,7 +13,7 @@ from common import difference, failed_run, run  # noqa: E402
 import family  # noqa: E402
 import loggen  # noqa: E402
 import truth  # noqa: E402
-from layout import COMPRESSIONS, FORMATS, GOLDEN_BYTES, MAGIC, load_tables  # noqa: E402
+from layout import COMPRESSIONS, FORMATS, GOLDEN_BYTES, MAGIC  # noqa: E402
 
 state = {}
 
@@ -102,31 +99,12 @@ def prefixed(problem):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("iorama", metavar="IORAMA")
-    parser.add_argument("tables", metavar="TABLES", help="what `tablegen json` prints, in a file")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", action="append", metavar="PATTERN")
-    parser.add_argument("--keep", action="store_true", help="keep the logs that failed")
-    options = parser.parse_args()
-    tables = load_tables(options.tables)
-    folder = tempfile.mkdtemp(prefix="roundtrip-")
-    state.update(vars(options), tables=tables, folder=folder, reader=common.load_reader())
-    names = [name for name, _ in family.plans(tables)]
-    names = [log for log in names if not options.only or any(family.fnmatch.fnmatch(log, p) for p in options.only)]
-    jobs = [(name, "default") for name in names]
+    options = common.family_options(__doc__, "roundtrip-")
+    state.update(vars(options))
+    jobs = [(name, "default") for name in options.names]
     for compression in ("bzip2", "none"):
-        jobs += [(name, compression) for k, name in enumerate(names) if name.startswith("release-") or k % 5 == 0]
-    tap = common.Tap()
-    try:
-        for name, problems in common.in_parallel(check, jobs):
-            tap.case(name, problems)
-    finally:
-        if options.keep and tap.failed:
-            print("# logs that failed are in " + folder)
-        else:
-            shutil.rmtree(folder)
-    return tap.finish()
+        jobs += [(name, compression) for k, name in enumerate(options.names) if name.startswith("release-") or k % 5 == 0]
+    return common.run_family(options, check, jobs)
 
 
 if __name__ == "__main__":
