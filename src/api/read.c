@@ -78,6 +78,7 @@ struct iorama_log *iorama_log_open(const char *path, unsigned flags, struct iora
 	struct iorama_log *l = calloc(1, sizeof(*l));
 	struct rama_log_options opt = { .strict = flags & IORAMA_STRICT,
 					.problem = keep_problem,
+					.note = keep_problem,
 					.ctx = l };
 	struct rama_err err = { 0 };
 	const struct rama_job *j;

@@ -72,7 +72,10 @@ static void print_problem(void *ctx, const char *line)
 
 int rama_input_open(struct rama_input *in, const char *path, bool strict, bool quiet)
 {
-	struct rama_log_options opt = { .strict = strict, .problem = print_problem, .ctx = in };
+	struct rama_log_options opt = { .strict = strict,
+					.problem = print_problem,
+					.note = quiet ? NULL : print_problem,
+					.ctx = in };
 	struct rama_err e = { 0 };
 	int rc;
 

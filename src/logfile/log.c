@@ -32,15 +32,15 @@ void rama_log_note(struct rama_log *log, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (log->opt.problem != NULL)
-		log->opt.problem(log->opt.ctx, line);
+	if (log->opt.note != NULL)
+		log->opt.note(log->opt.ctx, line);
 }
 
 struct rama_hush rama_log_hush(struct rama_log *log)
 {
 	struct rama_hush before = { log->opt, log->problems };
 
-	log->opt.problem = NULL;
+	log->opt.problem = log->opt.note = NULL;
 	return before;
 }
 

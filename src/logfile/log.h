@@ -46,7 +46,8 @@ struct rama_part {
 
 struct rama_log_options {
 	bool strict;
-	void (*problem)(void *ctx, const char *line);
+	void (*problem)(void *ctx, const char *line); /* what cannot be read */
+	void (*note)(void *ctx, const char *line);    /* what is worth knowing */
 	void *ctx;
 };
 

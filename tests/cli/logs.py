@@ -2,6 +2,7 @@
 """The logs that the cases are about. They are small and their numbers are chosen, so that what must
 be printed of them can be said without running the program."""
 import os
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gen"))
@@ -116,6 +117,10 @@ def make_all(tables, folder):
     whole = maker.write(small(maker))
     maker.put("cut", whole[:-5])
     maker.put("header-only", whole[:1328])
+    unknown = bytearray(whole)  # module 50 is one that nobody knows
+    struct.pack_into("<QQ", unknown, 48 + 16 * 50, 1400, 10)
+    struct.pack_into("<I", unknown, 1072 + 4 * 50, 1)
+    maker.put("unknown", unknown)
     maker.write(small(maker, "bzip2", "3.41", "<", "bzip2"))
     partial = small(maker, "partial")
     partial.partial = {"POSIX"}

@@ -275,7 +275,9 @@ static void remember(void *ctx, const char *line)
 
 int reading_try(struct reading *in, const void *bytes, size_t n, bool strict)
 {
-	struct rama_log_options opt = { .strict = strict, .problem = remember, .ctx = in };
+	struct rama_log_options opt = {
+		.strict = strict, .problem = remember, .note = remember, .ctx = in
+	};
 
 	*in = (struct reading){ 0 };
 	rama_source_memory(&in->src, bytes, n);
