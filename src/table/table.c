@@ -5,48 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
-extern const struct rama_field rama_fields_posix[];
-extern const unsigned rama_n_fields_posix;
-extern const struct rama_field rama_fields_mpiio[];
-extern const unsigned rama_n_fields_mpiio;
-extern const struct rama_field rama_fields_stdio[];
-extern const unsigned rama_n_fields_stdio;
-extern const struct rama_field rama_fields_h5f[];
-extern const unsigned rama_n_fields_h5f;
-extern const struct rama_field rama_fields_h5d[];
-extern const unsigned rama_n_fields_h5d;
-extern const struct rama_field rama_fields_pnetcdf_file[];
-extern const unsigned rama_n_fields_pnetcdf_file;
-extern const struct rama_field rama_fields_pnetcdf_var[];
-extern const unsigned rama_n_fields_pnetcdf_var;
-extern const struct rama_field rama_fields_bgq[];
-extern const unsigned rama_n_fields_bgq;
-extern const struct rama_field rama_fields_apxc_header[];
-extern const unsigned rama_n_fields_apxc_header;
-extern const struct rama_field rama_fields_apxc[];
-extern const unsigned rama_n_fields_apxc;
-extern const struct rama_field rama_fields_apmpi_header[];
-extern const unsigned rama_n_fields_apmpi_header;
-extern const struct rama_field rama_fields_apmpi[];
-extern const unsigned rama_n_fields_apmpi;
-extern const struct rama_field rama_fields_dfs[];
-extern const unsigned rama_n_fields_dfs;
-extern const struct rama_field rama_fields_daos[];
-extern const unsigned rama_n_fields_daos;
-extern const struct rama_field rama_fields_null[];
-extern const unsigned rama_n_fields_null;
-extern const struct rama_field rama_fields_lustre_comp[];
-extern const unsigned rama_n_fields_lustre_comp;
-extern const struct rama_field rama_fields_lustre[];
-extern const unsigned rama_n_fields_lustre;
-extern const struct rama_field rama_fields_dxt[];
-extern const unsigned rama_n_fields_dxt;
-extern const struct rama_field rama_fields_mdhim[];
-extern const unsigned rama_n_fields_mdhim;
-extern const struct rama_field rama_fields_heatmap[];
-extern const unsigned rama_n_fields_heatmap;
+/* the fields of a kind of record, from fields.c */
+#define FIELDS(set)                                         \
+	extern const struct rama_field rama_fields_##set[]; \
+	extern const unsigned rama_n_fields_##set;
 
 #define FIXED(name, P)                                                                     \
+	FIELDS(name)                                                                       \
 	static const struct rama_schema schema_##name = {                                  \
 		rama_fields_##name, &rama_n_fields_##name, RAMA_##P##__WORDS, 0, { { 0 } } \
 	};
@@ -67,6 +32,7 @@ FIXED(dfs, DFS)
 FIXED(daos, DAOS)
 
 #define VARIABLE(name, set, P, n, ...)                                                         \
+	FIELDS(set)                                                                            \
 	static const struct rama_schema schema_##name = {                                      \
 		rama_fields_##set, &rama_n_fields_##set, RAMA_##P##__WORDS, n, { __VA_ARGS__ } \
 	};
@@ -82,6 +48,7 @@ VARIABLE(mdhim, mdhim, MDHIM, 1, { "server", RAMA_MDHIM_SERVERS, 1, 1, 0, 1 })
 VARIABLE(heatmap, heatmap, HEATMAP, 2, { "write_bin", RAMA_HEATMAP_NBINS, 1, 1, 0, 0 },
 	 { "read_bin", RAMA_HEATMAP_NBINS, 1, 1, 0, 0 })
 
+FIELDS(lustre_comp)
 const struct rama_schema rama_schema_lustre_comp = {
 	rama_fields_lustre_comp, &rama_n_fields_lustre_comp, RAMA_LUSTRE_COMP__WORDS, 0, { { 0 } }
 };
