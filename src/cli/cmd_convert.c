@@ -86,8 +86,7 @@ static bool keep(const struct conversion *c, const struct rama_record *r)
 
 static bool has_threads(const struct rama_log *log, const struct rama_module *mod)
 {
-	return (mod->flags & RAMA_TRACE) &&
-	       log->part[mod->id].version >= mod->record->array[0].wide_since;
+	return rama_module_has_threads(mod, log->part[mod->id].version);
 }
 
 static int copy_segments(struct conversion *c, struct rama_cursor *cur)
@@ -207,6 +206,18 @@ static int copy_job(struct conversion *c)
 	return rama_writer_job(&c->out.writer, &job, c->in.log.mounts, c->in.log.n_mounts);
 }
 
+/* says what went wrong, and where; the exit status for it */
+static int failed(const struct conversion *c, int rc)
+{
+	if (c->out.writer.err.code != 0)
+		rama_complain(c->out.path, "%s", c->out.writer.err.text);
+	else if (c->in.log.err.code != 0)
+		rama_complain(c->in.path, "%s", c->in.log.err.text);
+	else if (rc != RAMA_EUSAGE) /* a note that does not fit was told */
+		rama_complain(c->in.path, "%s", rama_err_text(rc));
+	return rama_err_status(rc);
+}
+
 static int convert(struct conversion *c)
 {
 	uint64_t partial = 0;
@@ -223,21 +234,12 @@ static int convert(struct conversion *c)
 		if (!rama_filter_module(&c->filter, id))
 			continue;
 		if (mod == NULL && part->len > 0)
-			rama_log_note(&c->in.log,
-				      "module %u is not known; its %llu bytes are left out", id,
-				      (unsigned long long)part->len);
+			rama_log_note_unknown(&c->in.log, id);
 		else if (mod != NULL && part->version > 0)
 			rc = copy_module(c, mod);
 		partial |= mod != NULL ? c->in.log.partial & 1ull << id : 0;
 	}
-	if (rc != 0) {
-		if (rc != RAMA_EUSAGE)
-			rama_complain(c->out.writer.err.code != 0 ? c->out.path : c->in.path, "%s",
-				      c->out.writer.err.code != 0 ? c->out.writer.err.text
-								  : c->in.log.err.text);
-		return rama_err_status(rc);
-	}
-	return rama_output_finish(&c->out, partial);
+	return rc == 0 ? rama_output_finish(&c->out, partial) : failed(c, rc);
 }
 
 int rama_cmd_convert(int argc, char **argv)

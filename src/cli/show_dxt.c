@@ -278,16 +278,20 @@ static int print_record(void *ctx, struct rama_cursor *c, const struct rama_reco
 	return n;
 }
 
+static bool has_threads(const struct rama_log *log, unsigned module)
+{
+	return rama_module_has_threads(rama_module_get(module), log->part[module].version);
+}
+
 static int print_module(struct rama_show *s, struct rama_input *in, unsigned module)
 {
 	static const char stars[] = "# ***************************************************\n";
-	const struct rama_array *a = &rama_module_get(module)->record->array[0];
 	struct trace t = { .show = s, .in = in, .mod = rama_module_get(module) };
 	int rc = 0;
 
-	t.has_ids = in->log.part[module].version >= a->wide_since;
-	t.threads = s->threads || in->log.part[RAMA_MOD_DXT_POSIX].version >= 2 ||
-		    in->log.part[RAMA_MOD_DXT_MPIIO].version >= 3;
+	t.has_ids = has_threads(&in->log, module);
+	t.threads = s->threads || has_threads(&in->log, RAMA_MOD_DXT_POSIX) ||
+		    has_threads(&in->log, RAMA_MOD_DXT_MPIIO);
 	rama_out_fmt(s->out, "\n%s# %s module data\n%s", stars, t.mod->name, stars);
 	if (!rama_show_may_lack(s, &in->log, t.mod))
 		return 3;

@@ -424,9 +424,7 @@ int rama_show_text(struct rama_show *s, struct rama_input *in)
 		if (!rama_filter_module(&s->filter, i))
 			continue;
 		if (mod == NULL)
-			rama_log_note(&in->log,
-				      "module %u is not known; its %llu bytes are left out", i,
-				      (unsigned long long)in->log.part[i].stored_len);
+			rama_log_note_unknown(&in->log, i);
 		else if (!(mod->flags & RAMA_TRACE) && (s->base || (mod->flags & RAMA_TOTALS)))
 			rc = print_module(s, in, mod);
 	}

@@ -121,16 +121,11 @@ void rama_total_add(struct rama_total *t, const struct rama_record *r)
 	const struct rama_schema *s = t->plan.mod->record;
 	const struct rama_top *a = &t->plan.access;
 
-	if (!t->any) {
+	if (!t->any)
 		t->id = r->w[RAMA_ID].u;
-		t->same = true;
-	}
-	if (t->id != r->w[RAMA_ID].u) {
-		t->same = false;
-		t->id = 0;
-	} else if (t->any) {
-		t->same = true; /* as the original: an id of 0 matches after a change */
-	}
+	t->same = t->id == r->w[RAMA_ID].u;
+	if (!t->same)
+		t->id = 0; /* as the original: from here on only an id of 0 matches */
 	for (unsigned i = 0; i < *s->n_fields; i++)
 		if (s->fields[i].place == RAMA_COUNTER)
 			add_field(t, &s->fields[i], &r->w[s->fields[i].word]);

@@ -153,8 +153,7 @@ int rama_cursor_open(struct rama_cursor *c, struct rama_log *log, unsigned modul
 	if (part->len == 0)
 		return 0;
 	if (c->mod == NULL) {
-		rama_log_note(log, "module %u is not known; its %llu bytes are left out", module,
-			      (unsigned long long)part->len);
+		rama_log_note_unknown(log, module);
 		return 0;
 	}
 	rc = known_version(c);
@@ -170,8 +169,8 @@ int rama_cursor_open(struct rama_cursor *c, struct rama_log *log, unsigned modul
 	if (rc != 0 || c->stored == NULL || c->words == NULL ||
 	    rama_region_open(&c->region, log->src, part->off, part->len, log->compression) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
-	c->segment_words = c->version >= c->mod->record->array[0].wide_since ? RAMA_SEG_WORDS
-									     : RAMA_SEG_WORDS - 1;
+	c->segment_words =
+		rama_module_has_threads(c->mod, c->version) ? RAMA_SEG_WORDS : RAMA_SEG_WORDS - 1;
 	c->open = true;
 	return 1;
 }
@@ -191,7 +190,7 @@ void rama_cursor_close(struct rama_cursor *c)
 
 bool rama_cursor_has_threads(const struct rama_cursor *c)
 {
-	return (c->mod->flags & RAMA_TRACE) && c->segment_words == RAMA_SEG_WORDS;
+	return rama_module_has_threads(c->mod, c->version);
 }
 
 /* The module ends here, or its data does: says so once. Always ends the walk. */

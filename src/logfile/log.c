@@ -36,6 +36,12 @@ void rama_log_note(struct rama_log *log, const char *fmt, ...)
 		log->opt.note(log->opt.ctx, line);
 }
 
+void rama_log_note_unknown(struct rama_log *log, unsigned module)
+{
+	rama_log_note(log, "module %u is not known; its %llu bytes are left out", module,
+		      (unsigned long long)log->part[module].stored_len);
+}
+
 struct rama_hush rama_log_hush(struct rama_log *log)
 {
 	struct rama_hush before = { log->opt, log->problems };

@@ -90,6 +90,9 @@ int rama_log_problem(struct rama_log *log, int code, const char *fmt, ...)
 void rama_log_note(struct rama_log *log, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* ... that a module nobody knows is left out */
+void rama_log_note_unknown(struct rama_log *log, unsigned module);
+
 /* For a walk that comes before the one whose problems count: nothing is told or counted between
  * these two. */
 struct rama_hush {

@@ -36,8 +36,7 @@ static void see_times(struct survey *s, const struct rama_record *r, double shif
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
 		const struct rama_field *f = &r->schema->fields[i];
 
-		if (f->type == RAMA_F64 && f->place == RAMA_COUNTER &&
-		    strstr(f->name, "TIMESTAMP") != NULL && r->w[f->word].f + shift > s->last)
+		if (rama_field_is_timestamp(f) && r->w[f->word].f + shift > s->last)
 			s->last = r->w[f->word].f + shift;
 	}
 }

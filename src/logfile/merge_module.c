@@ -33,10 +33,9 @@ struct walk {
 	double width, end; /* heat maps: of all records */
 	uint64_t bins;
 	union rama_word *bin[2];
-	bool header_written; /* AutoPerf */
+	bool first_written; /* of modules with one record for the whole job */
 	struct rama_spread comm, sync;
 	struct rama_map seen; /* layouts written, I/O nodes */
-	bool threads;
 	struct rama_short_trace cut;
 };
 
@@ -98,10 +97,15 @@ static void relocate(struct walk *k, struct rama_record *r)
 	for (unsigned i = 0; k->in->shift != 0 && i < *s->n_fields; i++) {
 		const struct rama_field *f = &s->fields[i];
 
-		if (f->type == RAMA_F64 && f->place == RAMA_COUNTER &&
-		    strstr(f->name, "TIMESTAMP") != NULL && r->w[f->word].f > 0)
+		if (rama_field_is_timestamp(f) && r->w[f->word].f > 0)
 			r->w[f->word].f += k->in->shift;
 	}
+}
+
+/* Shared among one: a job of one process says -1 of all its files. In a larger job they are its own. */
+static bool of_one_process(const struct walk *k, const struct rama_record *r)
+{
+	return r->w[RAMA_RANK].i < 0 && k->in->log->job.nprocs == 1 && k->m->nprocs > 1;
 }
 
 /* how many ranks a record speaks for */
@@ -224,8 +228,7 @@ static int write_unshared(struct walk *k, struct rama_cursor *c, struct rama_rec
 	(void)c;
 	if (rama_map_get(&k->by_id, r->w[RAMA_ID].u) != NULL)
 		return 0;
-	/* shared among one: a job of one process says -1 of all its files */
-	if (r->w[RAMA_RANK].i < 0 && k->in->log->job.nprocs == 1 && k->m->nprocs > 1)
+	if (of_one_process(k, r))
 		rama_reduce_undo(&k->plan, r->w, 0);
 	relocate(k, r);
 	return write_record(k, r);
@@ -256,7 +259,7 @@ static int write_layout(struct walk *k, struct rama_cursor *c, struct rama_recor
 	bool fresh = true;
 
 	(void)c;
-	if (r->w[RAMA_RANK].i < 0 && k->in->log->job.nprocs == 1 && k->m->nprocs > 1)
+	if (of_one_process(k, r))
 		r->w[RAMA_RANK].i = 0;
 	relocate(k, r);
 	if (k->m->reduce && n != NULL && *n == (uint64_t)k->m->nprocs) {
@@ -277,9 +280,9 @@ static int count_inodes(struct walk *k, struct rama_cursor *c, struct rama_recor
 static int write_machine(struct walk *k, struct rama_cursor *c, struct rama_record *r)
 {
 	(void)c;
-	if (k->header_written)
+	if (k->first_written)
 		return 0;
-	k->header_written = true;
+	k->first_written = true;
 	relocate(k, r);
 	if (k->m->n_in > 1 && k->m->reduce) {
 		r->w[RAMA_RANK].i = -1;
@@ -309,9 +312,9 @@ static int write_autoperf(struct walk *k, struct rama_cursor *c, struct rama_rec
 	relocate(k, r);
 	if (r->schema != k->mod->header)
 		return write_record(k, r);
-	if (k->header_written)
+	if (k->first_written)
 		return 0;
-	k->header_written = true;
+	k->first_written = true;
 	if (k->mod->id == RAMA_MOD_APMPI && k->comm.n > 0 && k->m->n_in > 1) {
 		r->w[RAMA_APMPI_HEADER_TOTAL_COMM_TIME_VARIANCE].f = k->comm.time_sq / k->comm.n;
 		r->w[RAMA_APMPI_HEADER_TOTAL_COMM_SYNC_TIME_VARIANCE].f =
@@ -429,8 +432,8 @@ static int merge_records(struct walk *k)
 		rc = each_record(k, see_comm, true);
 		return rc == 0 ? each_record(k, write_autoperf, false) : rc;
 	default:
-		return k->mod->flags & RAMA_TRACE ? each_record(k, write_trace, false)
-						  : merge_counters(k);
+		return rama_reducible(k->mod) ? merge_counters(k)
+					      : each_record(k, write_trace, false);
 	}
 }
 
@@ -438,13 +441,14 @@ int rama_merge_module(struct rama_merge *m, struct rama_writer *w, const struct 
 		      struct rama_err *e)
 {
 	struct walk k = { .m = m, .w = w, .mod = mod, .e = e };
+	bool threads = false;
 	int rc;
 
 	rama_plan_init(&k.plan, mod);
-	for (size_t i = 0; i < m->n_in && (mod->flags & RAMA_TRACE); i++)
-		k.threads = k.threads ||
-			    m->in[i].log->part[mod->id].version >= mod->record->array[0].wide_since;
-	rc = rama_writer_module(w, mod->id, k.threads ? mod->newest : mod->released);
+	for (size_t i = 0; i < m->n_in; i++)
+		threads = threads ||
+			  rama_module_has_threads(mod, m->in[i].log->part[mod->id].version);
+	rc = rama_writer_module(w, mod->id, threads ? mod->newest : mod->released);
 	if (rc != 0)
 		*e = w->err;
 	else

@@ -126,10 +126,9 @@ int rama_writer_segments(struct rama_writer *w, union rama_word (*seg)[RAMA_SEG_
 {
 	unsigned id = w->region - RAMA_REGION_MODULE;
 	const struct rama_module *m = rama_module_get(id);
-	size_t words =
-		m != NULL && w->header.part[w->region].version >= m->record->array[0].wide_since
-			? RAMA_SEG_WORDS
-			: RAMA_SEG_WORDS - 1;
+	size_t words = m != NULL && rama_module_has_threads(m, w->header.part[w->region].version)
+			       ? RAMA_SEG_WORDS
+			       : RAMA_SEG_WORDS - 1;
 
 	for (size_t i = 0; i < n && w->err.code == 0; i++)
 		add(w, seg[i], words * sizeof(seg[i][0]));

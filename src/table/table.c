@@ -81,6 +81,17 @@ const struct rama_module *rama_module_find(const char *name)
 	return NULL;
 }
 
+bool rama_module_has_threads(const struct rama_module *mod, unsigned version)
+{
+	return (mod->flags & RAMA_TRACE) && version >= mod->record->array[0].wide_since;
+}
+
+bool rama_field_is_timestamp(const struct rama_field *f)
+{
+	return f->type == RAMA_F64 && f->place == RAMA_COUNTER &&
+	       strstr(f->name, "TIMESTAMP") != NULL;
+}
+
 const struct rama_field *rama_field_find(const struct rama_module *mod, const char *suffix)
 {
 	size_t want = strlen(suffix);

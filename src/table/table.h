@@ -85,6 +85,9 @@ static inline bool rama_field_is_id(const struct rama_field *f)
 	return f->type == RAMA_U64 && f->reduce == RAMA_KEEP;
 }
 
+/* a moment since the start of the process, which moves with it */
+bool rama_field_is_timestamp(const struct rama_field *f);
+
 enum { RAMA_TOTALS = 1, RAMA_CLAMP = 2, RAMA_OFFSETS = 4, RAMA_TRACE = 8, RAMA_PLAIN = 16 };
 
 struct rama_module {
@@ -109,6 +112,9 @@ const struct rama_module *rama_module_get(unsigned id);
 
 /* by name, letter case ignored; NULL if there is none */
 const struct rama_module *rama_module_find(const char *name);
+
+/* do segments of this version say which thread it was? */
+bool rama_module_has_threads(const struct rama_module *mod, unsigned version);
 
 /* field whose name, without the module's prefix, is `suffix` (BYTES_READ, F_META_TIME); or NULL */
 const struct rama_field *rama_field_find(const struct rama_module *mod, const char *suffix);
