@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "table/commands.h"
+#include "table/settings.h"
 #include "table/table.h"
 
 static const char *const type_name[] = { "i64", "u64", "f64", "u32", "text", "uuid" };
@@ -247,6 +248,18 @@ static void command_page(FILE *f, int c)
 	page_end(f, c);
 }
 
+static void page_environment(FILE *f)
+{
+	fputs("\n# ENVIRONMENT\n", f);
+	for (int i = 0; i < RAMA_SETTINGS; i++) {
+		fprintf(f, "\n*%s*\n\t", rama_settings[i].variable);
+		escaped(f, rama_settings[i].text);
+		if (*rama_settings[i].preset != '\0')
+			fprintf(f, " (default %s)", rama_settings[i].preset);
+		fputc('\n', f);
+	}
+}
+
 static void main_page(FILE *f)
 {
 	fputs("iorama(1)\n\n# NAME\n\niorama - see what applications do with their files\n\n"
@@ -260,6 +273,7 @@ static void main_page(FILE *f)
 		escaped(f, rama_commands[i].line);
 		fputc('\n', f);
 	}
+	page_environment(f);
 	page_examples(f, -1);
 	page_end(f, -1);
 }

@@ -53,8 +53,8 @@ static int read_key(struct conversion *c)
 	if (file != NULL)
 		return read_key_file(c, file);
 	if (text == NULL)
-		text = getenv("IORAMA_KEY");
-	if (text == NULL || *text == '\0')
+		text = rama_opts_setting(RAMA_SET_KEY);
+	if (*text == '\0')
 		rama_opts_usage(
 			c->o, "--anonymize needs a key: --key-file FILE, --key TEXT or IORAMA_KEY");
 	c->anon.key = rama_sipkey_from(text, strlen(text));
@@ -254,6 +254,7 @@ int rama_cmd_convert(int argc, char **argv)
 
 	rama_opts_parse(&o, RAMA_CMD_convert, argc, argv);
 	read_options(&c);
+	rama_progress_start(!rama_opts_has(&o, RAMA_OPT_convert_quiet));
 	status = read_key(&c);
 	if (status == 0)
 		status = rama_input_open(&c.in, o.args[0],

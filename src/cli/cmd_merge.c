@@ -19,6 +19,11 @@ static bool allowed(size_t n)
 	return getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur >= n + SPARE_FILES;
 }
 
+static void show_progress(const struct rama_merge_input *in, const struct rama_cursor *c)
+{
+	rama_progress(in->user, c);
+}
+
 static int open_all(struct rama_input *in, struct rama_merge *m, const struct rama_opts *o)
 {
 	bool strict = rama_opts_has(o, RAMA_OPT_merge_strict),
@@ -31,8 +36,9 @@ static int open_all(struct rama_input *in, struct rama_merge *m, const struct ra
 			return status;
 		if (park && strcmp(o->args[i], "-") != 0)
 			rama_file_park(&in[i].file, o->args[i]);
-		m->in[m->n_in++] =
-			(struct rama_merge_input){ .log = &in[i].log, .path = in[i].path };
+		m->in[m->n_in++] = (struct rama_merge_input){ .log = &in[i].log,
+							      .path = in[i].path,
+							      .user = &in[i] };
 		if (in[i].log.job.jobid != in[0].log.job.jobid &&
 		    !rama_opts_has(o, RAMA_OPT_merge_anyjob)) {
 			rama_complain(
@@ -89,6 +95,8 @@ int rama_cmd_merge(int argc, char **argv)
 		return 4;
 	}
 	m.renumber = rama_opts_has(&o, RAMA_OPT_merge_renumber);
+	m.progress = show_progress;
+	rama_progress_start(!rama_opts_has(&o, RAMA_OPT_merge_quiet));
 	m.reduce = !rama_opts_has(&o, RAMA_OPT_merge_reduce);
 	status = open_all(in, &m, &o);
 	if (status == 0)

@@ -235,6 +235,7 @@ int rama_cmd_show(int argc, char **argv)
 		status = 4;
 	}
 	to.fd = file.fd >= 0 ? file.fd : to.fd;
+	rama_progress_start(!rama_opts_has(&o, RAMA_OPT_show_quiet) && !isatty(to.fd));
 	rama_out_init(&out, write_to, &to);
 	s.out = &out;
 	if (status == 0)

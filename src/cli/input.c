@@ -3,15 +3,25 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 static struct {
-	bool decided, on, shown;
+	bool on, shown;
 	struct timespec start;
+	double delay;
 	int percent;
 } progress;
+
+void rama_progress_start(bool wanted)
+{
+	progress.on = wanted && isatty(STDERR_FILENO);
+	progress.delay = strtod(rama_opts_setting(RAMA_SET_PROGRESS), NULL);
+	progress.percent = -1;
+	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+}
 
 void rama_progress_end(void)
 {
@@ -35,16 +45,10 @@ void rama_progress(const struct rama_input *in, const struct rama_cursor *c)
 	uint64_t size = in->file.src.size;
 	int percent;
 
-	if (!progress.decided) {
-		progress.decided = true;
-		progress.on = !in->quiet && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
-		progress.percent = -1;
-		clock_gettime(CLOCK_MONOTONIC, &progress.start);
-	}
 	if (!progress.on || size == 0)
 		return;
 	percent = (int)((double)c->region.at * 100 / (double)size);
-	if (percent == progress.percent || since_start() < 1)
+	if (percent == progress.percent || since_start() < progress.delay)
 		return;
 	progress.percent = percent;
 	progress.shown = true;

@@ -34,7 +34,9 @@ struct rama_columns {
 void rama_columns_of(struct rama_columns *c, const struct rama_log *log,
 		     const struct rama_record *r);
 
-/* Shows how far a long walk is, on a terminal, after the first second. */
+/* Shows how far a long walk is, if standard error is a terminal, after the first second (or what
+ * IORAMA_PROGRESS says). `wanted`: asked once, before the walk. */
+void rama_progress_start(bool wanted);
 void rama_progress(const struct rama_input *in, const struct rama_cursor *c);
 void rama_progress_end(void);
 

@@ -147,6 +147,13 @@ const char *rama_opts_value(const struct rama_opts *o, enum rama_option_id optio
 	return value;
 }
 
+const char *rama_opts_setting(enum rama_setting_id setting)
+{
+	const char *value = getenv(rama_settings[setting].variable);
+
+	return value != NULL ? value : rama_settings[setting].preset;
+}
+
 void rama_opts_usage(const struct rama_opts *o, const char *fmt, ...)
 {
 	const char *name = rama_commands[o->command].name;

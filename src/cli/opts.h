@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "table/commands.h"
+#include "table/settings.h"
 
 struct rama_opts {
 	enum rama_command_id command;
@@ -28,6 +29,9 @@ bool rama_opts_has(const struct rama_opts *o, enum rama_option_id option);
 const char *rama_opts_value(const struct rama_opts *o, enum rama_option_id option);
 /* values one after the other: start with *at = 0; NULL at the end */
 const char *rama_opts_next(const struct rama_opts *o, enum rama_option_id option, size_t *at);
+
+/* value of an environment variable, or what holds without it */
+const char *rama_opts_setting(enum rama_setting_id setting);
 
 /* one line on standard error and exit status 2 */
 void rama_opts_usage(const struct rama_opts *o, const char *fmt, ...)

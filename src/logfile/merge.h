@@ -3,6 +3,7 @@
 #ifndef RAMA_LOGFILE_MERGE_H
 #define RAMA_LOGFILE_MERGE_H
 
+#include "logfile/cursor.h"
 #include "logfile/log.h"
 #include "logfile/writer.h"
 
@@ -10,6 +11,7 @@ struct rama_merge_input {
 	struct rama_log *log;
 	const char *path;   /* for messages */
 	int64_t first_rank; /* added to the ranks of this log */
+	void *user;	    /* the caller's */
 	double shift;	    /* seconds added to its times */
 };
 
@@ -18,6 +20,8 @@ struct rama_merge {
 	size_t n_in;
 	bool renumber; /* else ranks are taken as they are, and must not collide */
 	bool reduce;   /* files of every rank become one record */
+	/* told now and then where the walk is; NULL: nobody wants to know */
+	void (*progress)(const struct rama_merge_input *in, const struct rama_cursor *c);
 	/* set by rama_merge_plan */
 	struct rama_job job;
 	int64_t nprocs;

@@ -46,6 +46,12 @@ static int no_memory(struct walk *k)
 	return rama_err_set(k->e, RAMA_EMEMORY, "out of memory");
 }
 
+static void tell_progress(const struct walk *k, const struct rama_cursor *c)
+{
+	if (k->m->progress != NULL)
+		k->m->progress(k->in, c);
+}
+
 /* Calls `visit` for every record of the module in all logs. `quiet`: problems are told another time. */
 static int each_record(struct walk *k, visitor visit, bool quiet)
 {
@@ -65,6 +71,7 @@ static int each_record(struct walk *k, visitor visit, bool quiet)
 			rc = visit(k, &c, r);
 			if (rc != 0)
 				break;
+			tell_progress(k, &c);
 			rc = 1;
 		}
 		if (rc < 0 && log->err.code == rc)
@@ -346,6 +353,7 @@ static int write_trace(struct walk *k, struct rama_cursor *c, struct rama_record
 			*k->e = k->w->err;
 			return k->e->code;
 		}
+		tell_progress(k, c);
 	}
 	return n;
 }
