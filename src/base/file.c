@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,13 +148,30 @@ void rama_file_park(struct rama_file *f, const char *path)
 	f->path = path;
 }
 
+/* A new file beside its later place. Not mkstemp(): that makes files nobody else may read, and the
+ * mode that others get cannot be asked for without changing it for the whole process. */
+static int open_beside(char *temp, size_t n, const char *path)
+{
+	unsigned number = 0;
+
+	for (unsigned tries = 0; tries < 100; tries++) {
+		int fd;
+
+		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
+			number = (unsigned)getpid() * 100 + tries;
+		snprintf(temp, n, "%s.%08x", path, number);
+		fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
 int rama_newfile_open(struct rama_newfile *f, const char *path, struct rama_err *e)
 {
-	mode_t mask = umask(0);
-	size_t n = strlen(path) + sizeof(".XXXXXX");
+	size_t n = strlen(path) + sizeof(".12345678");
 	struct stat st;
 
-	umask(mask);
 	*f = (struct rama_newfile){ .fd = -1 };
 	f->copy = strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 	if (f->copy) {
@@ -167,8 +185,7 @@ int rama_newfile_open(struct rama_newfile *f, const char *path, struct rama_err 
 	f->temp = malloc(n);
 	if (f->path == NULL || f->temp == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	snprintf(f->temp, n, "%s.XXXXXX", path);
-	f->fd = mkostemp(f->temp, O_CLOEXEC);
+	f->fd = open_beside(f->temp, n, path);
 	if (f->fd < 0) {
 		rama_err_set(e, RAMA_EIO, "cannot be written: %s", strerror(errno));
 		free(f->temp);
@@ -176,7 +193,6 @@ int rama_newfile_open(struct rama_newfile *f, const char *path, struct rama_err 
 		rama_newfile_abort(f);
 		return RAMA_EIO;
 	}
-	(void)fchmod(f->fd, 0666 & ~mask);
 	return 0;
 }
 
