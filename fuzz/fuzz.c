@@ -276,3 +276,19 @@ void fuzz_open_own(struct rama_log *log, struct rama_source *src, const struct f
 		fprintf(stderr, "own log: %s\n", e.text);
 	CHECK(rc == 0);
 }
+
+void fuzz_rewrite(const struct rama_log *log, struct fuzz_bytes *written, struct rama_source *src,
+		  struct rama_log *own)
+{
+	struct rama_sink sink = fuzz_bytes_sink(written);
+	struct rama_writer w;
+
+	CHECK(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 1) == 0);
+	CHECK(rama_writer_job(&w, &log->job, log->mounts, log->n_mounts) == 0);
+	for (size_t i = 0; i < log->n_names; i++)
+		CHECK(rama_writer_name(&w, log->names[i].id, log->names[i].text,
+				       log->names[i].len) == 0);
+	CHECK(rama_writer_finish(&w, 0) == 0);
+	rama_writer_fini(&w);
+	fuzz_open_own(own, src, written);
+}

@@ -64,6 +64,10 @@ void fuzz_both_ways(const uint8_t *data, size_t size, bool walk);
 /* Reads a log that we wrote ourselves: nothing may be wrong with it. Close it, then `src` may go. */
 void fuzz_open_own(struct rama_log *log, struct rama_source *src, const struct fuzz_bytes *b);
 
+/* Job and names of a log, written and read back. Close `own`, then the rest may go. */
+void fuzz_rewrite(const struct rama_log *log, struct fuzz_bytes *written, struct rama_source *src,
+		  struct rama_log *own);
+
 uint64_t fuzz_digest(uint64_t so_far, const void *bytes, size_t n);
 
 #endif

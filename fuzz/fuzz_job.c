@@ -39,16 +39,10 @@ static void same_text(const struct rama_log *a, const struct rama_log *b)
 static void round_trip(const struct rama_log *log)
 {
 	struct fuzz_bytes written = { 0 };
-	struct rama_sink sink = fuzz_bytes_sink(&written);
 	struct rama_source src;
-	struct rama_writer w;
 	struct rama_log own;
 
-	CHECK(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 1) == 0);
-	CHECK(rama_writer_job(&w, &log->job, log->mounts, log->n_mounts) == 0);
-	CHECK(rama_writer_finish(&w, 0) == 0);
-	rama_writer_fini(&w);
-	fuzz_open_own(&own, &src, &written);
+	fuzz_rewrite(log, &written, &src, &own);
 	same_job(log, &own);
 	same_text(log, &own);
 	rama_log_close(&own);
