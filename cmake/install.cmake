@@ -22,6 +22,32 @@ if(TARGET iorama_log_shared)
   install(FILES ${pc_installed} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
+# The library inside applications, the compiler that links it, and the file for pkg-config. The program
+# looks for its library beside itself: ../lib, or what the prefix calls it.
+if(TARGET iorama)
+  target_compile_definitions(iorama PRIVATE IORAMA_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(TARGET iorama_preload)
+  install(TARGETS iorama_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${PROJECT_BINARY_DIR}/lib/libiorama.a ${PROJECT_BINARY_DIR}/lib/iorama-wrap.opts
+          DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(PROGRAMS tools/iorama-cc DESTINATION ${CMAKE_INSTALL_BINDIR})
+  configure_file(tools/iorama-cc ${PROJECT_BINARY_DIR}/bin/iorama-cc COPYONLY)
+
+  set(PC_PREFIX ${PROJECT_BINARY_DIR})
+  set(PC_LIBDIR ${PROJECT_BINARY_DIR}/lib)
+  set(PC_INCLUDEDIR ${PROJECT_SOURCE_DIR}/include)
+  configure_file(packaging/iorama.pc.in lib/pkgconfig/iorama.pc @ONLY)
+  set(pc_capture ${PROJECT_BINARY_DIR}/install/iorama.pc)
+  install(CODE "
+    set(PC_PREFIX \"\${CMAKE_INSTALL_PREFIX}\")
+    set(PC_LIBDIR \"\\\${prefix}/${CMAKE_INSTALL_LIBDIR}\")
+    set(PC_INCLUDEDIR \"\\\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}\")
+    set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+    configure_file(\"${PROJECT_SOURCE_DIR}/packaging/iorama.pc.in\" \"${pc_capture}\" @ONLY)")
+  install(FILES ${pc_capture} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
 if(TARGET tablegen)
   if(SCDOC)
     install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1

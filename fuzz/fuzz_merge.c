@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_merge.c: the input becomes two logs, which are joined; nothing may be wrong with the result.
  * Flags: 1 renumber; 2 reduce; 4 compress; 8, 16 other byte order of the first, second log;
- * 32 strict; 128 two whole logs follow, after the length of the first (2 bytes). Else: processes of
+ * 32 strict; 64 both are of one process; 128 two whole logs follow, after the length of the first (2 bytes). Else: processes of
  * each log, start of each (2 bytes), then parts as in fuzz_log_parts(). */
 #include <string.h>
 
@@ -73,7 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t flags = fuzz_take_byte(&in);
 	struct rama_log_options opt = { .strict = flags & 32 };
 	struct rama_merge_input input[2];
-	struct rama_merge m = { .in = input, .renumber = flags & 1, .reduce = flags & 2 };
+	struct rama_merge m = {
+		.in = input, .renumber = flags & 1, .reduce = flags & 2, .images = flags & 64
+	};
 	struct fuzz_bytes built[2] = { { 0 } };
 	struct rama_source src[2];
 	struct rama_log log[2];

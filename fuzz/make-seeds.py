@@ -18,10 +18,10 @@ PACK = {ZLIB: zlib.compress, BZIP2: bz2.compress, PLAIN: bytes}
 WORDS = {
     0: {1: 6}, 1: {1: 85, 2: 81, 3: 83, 4: 88}, 2: {1: 68, 2: 68, 3: 70}, 3: {1: 5, 2: 7, 3: 10},
     4: {1: 113, 2: 114}, 5: {1: 6, 2: 8, 3: 19}, 6: {1: 140}, 7: {1: 15, 2: 14}, 9: {1: 30, 2: 31},
-    13: {1: 398}, 14: {1: 654}, 16: {1: 73}, 17: {1: 87},
+    13: {1: 398}, 14: {1: 654}, 16: {1: 73}, 17: {1: 87}, 50: {1: 37},
 }
 NEWEST = {0: 1, 1: 4, 2: 3, 3: 3, 4: 2, 5: 3, 6: 1, 7: 2, 8: 2, 9: 2, 10: 2, 11: 3, 12: 1, 13: 1, 14: 1,
-          15: 1, 16: 1, 17: 1}
+          15: 1, 16: 1, 17: 1, 48: 2, 49: 1, 50: 1}
 APXC_MAGIC, APMPI_MAGIC = 0x4155544F50455246, 280520118345
 IDS = (0x1122334455667788, 77, 0xFEDCBA9876543210)
 
@@ -57,7 +57,7 @@ def lustre(order, version, rank):
 
 
 def trace(order, module, version, rank, writes, reads):
-    wide = version >= (2 if module == 10 else 3)
+    wide = version >= (3 if module == 11 else 2)
     text = words(order, IDS[0], rank, 0, b"node01".ljust(64, b"\0"), writes, reads)
     for k in range(writes + reads):
         text += words(order, k * 65536, 65536, 0.5 * k, 0.5 * k + 0.25)
@@ -73,6 +73,12 @@ def mdhim(order, rank, servers):
     return words(order, IDS[2], rank, 10, 20, 4096, 16, servers, 0.5, 0.75, 0.1, 0.2, *range(max(servers, 1)))
 
 
+def process(order, rank, command=b"work --hard"):
+    text = command.ljust(-(-len(command) // 8) * 8, b"\0")
+    return words(order, IDS[1], rank, 100 + rank, 99, -1, 1, 0, 2, 1, 0, 0, 0, 0.5, 9.5, b"node01".ljust(64, b"\0"),
+                 len(text) // 8, text)
+
+
 def autoperf(order, module):
     if module == 13:
         head = words(order, 5, -1, APXC_MAGIC, 1, 2, 3, 4, 5, 6)
@@ -85,7 +91,9 @@ def records(order, module, version, ranks=(0, 1)):
     """Some records of the module, decoded."""
     if module == 8:
         return b"".join(lustre(order, version, rank) for rank in ranks)
-    if module in (10, 11):
+    if module == 49:
+        return b"".join(process(order, rank) for rank in ranks)
+    if module in (10, 11, 48):
         return b"".join(trace(order, module, version, rank, 3, 2 + rank % 2) for rank in ranks)
     if module == 12:
         return b"".join(mdhim(order, rank, 2) for rank in ranks)
@@ -211,7 +219,9 @@ def merge_seeds():
         parts = [records("<", module, version[k], ranks[k]) for k in (0, 1)]
         return struct.pack("<BBBHH", flags, *nprocs, 10, 12) + \
             part(module, version[0], parts[0]) + part(module + 128, version[1], parts[1])
-    for module in (1, 5, 7, 8, 9, 10, 12, 13, 15, 16):
+    for module in (1, 9, 10, 15, 48, 49, 50):
+        yield "images-%02d" % module, two(64 + 2, module, ranks=((0,), (0,)))
+    for module in (1, 5, 7, 8, 9, 10, 12, 13, 15, 16, 49):
         odd = module % 2
         yield "m%02d" % module, two(2 + odd, module, (1, NEWEST[module]), (1 + odd, 1 + odd))
     yield "same-rank", two(2, 1, ranks=((0,), (0,)))
@@ -250,14 +260,69 @@ def show_seeds():
     yield "json-trace", built(4, 0, access)
     no_osts = words("<", 7, 0, 1, 0) + words("<", 1 << 20, 0, 2, 0, 0, -1, 0, bytes(16))
     yield "fixed-lustre-no-osts", built(1, 0, part(8, 2, no_osts))
+    yield "process", built(1, 0, part(49, 1, records("<", 49, 1)), part(50, 1, records("<", 50, 1)))
+    yield "process-json", built(3, 0, part(49, 1, process("<", 0, b"sh -c 'a\n\t\"b\"'")))
+    yield "process-csv", built(5, 1, part(49, 1, process(">", 0, b"")))
+    yield "trace-stdio", built(2, 0, layout, part(48, 2, records("<", 48, 2)))
     yield "csv", built(5, 0, layout, part(3, 3, records("<", 3, 3)), part(12, 1, records("<", 12, 1)))
     yield "whole", bytes([1, 128]) + log(parts=[(1, 4, records("<", 1, 4, (0,)))], pack=ZLIB)
+
+
+def segment_seeds():
+    def put(area, at, data):
+        return struct.pack("<BHB", area, at, len(data)) + data
+    header, identity, state, control, names_at, posix, stdio, extra, lanes, events = 9, 0, 1, 2, 3, 4, 5, 6, 7, 8
+    u32, u64 = lambda v: struct.pack("<I", v), lambda v: struct.pack("<Q", v & (1 << 64) - 1)
+    yield "plain", b"\0"
+    yield "unfinished", b"\4" + put(state, 0, u32(1)) + put(identity, 40, bytes(24))
+    for size in (8, 256, 1024, 2000, 3000):
+        yield "cut-%d" % size, b"\2" + struct.pack("<H", size)
+    yield "raw", b"\1" + u64(0x0A1A616D61726F69) + u32(1) + u32(9) + u64(4096)
+    yield "version", b"\0" + put(header, 8, u32(2))
+    for k, value in enumerate((0, 4097, 1 << 40, -4096)):
+        yield "area-%d" % k, b"\0" + put(header, 24 + 24 * 4, u64(value))
+    yield "counts", b"\0" + put(state, 8, b"\xff" * 40) + put(events, 12, b"\xff" * 4)
+    yield "torn", b"\4" + put(state, 0, u32(1)) + put(posix, 0, u32(1)) + put(stdio, 0, u32(7)) + put(extra, 0, u32(9))
+    yield "name-long", b"\0" + put(names_at, 8, u32(1 << 31))
+    yield "name-none", b"\0" + put(posix, 4, u32(77777))
+    yield "catch-all", b"\0" + put(state, 64, u64(5) * 3)
+    yield "triggers", b"\0" + put(identity, 176, struct.pack("<dd", 0.5, 0.5))
+    yield "ticks", b"\0" + put(identity, 0, u32(2) + u32(0) + struct.pack("<d", float("nan")) + u64(1) * 6)
+    yield "late", b"\0" + put(events, 16, u64(-5) + u64(-1)) + put(identity, 40, u64(1 << 59))
+    yield "lanes", b"\0" + put(lanes, 0, b"\xff" * 120)
+
+
+def pattern_seeds():
+    def one(kind, pattern, text):
+        return bytes([kind, len(pattern)]) + pattern + text
+    yield "words", one(0, b"^/scratch/[^/]+/(tmp|cache)(/|$)", b"/scratch/u/tmp/x")
+    yield "repeat", one(0, b"^(a{2,3}|b*)+c?$", b"aaabbc")
+    yield "sets", one(0, b"[[:alpha:]_][]x-]*[^[:space:]]", b"ab]-x ")
+    yield "empty", one(0, b"(|a)||", b"")
+    yield "gnu", one(0, rb"\<a\w*\>\s\bb\B", b"abc bc")
+    yield "wrong", one(0, b"a{2,1}(", b"aa")
+    yield "large", one(0, b"((a{9}){9}){9}", b"a")
+    yield "glob", one(1, b"/data/*/run-[0-9]?.h5", b"/data/a/b/run-12.h5")
+    yield "glob-stars", one(1, b"*a*a**b?", b"aaaabab")
+
+
+def config_seeds():
+    yield "file", b"\0# site\nMOD_DISABLE STDIO,BG/Q\nMOD_ENABLE DXT_POSIX\nMAX_RECORDS 2e3 POSIX,*\nMODMEM 8.5\n" \
+        b"NAME_EXCLUDE \\.tmp$,^/s/[a,b]{1,2} *\nNAME_INCLUDE keep POSIX\nAPP_EXCLUDE git\nRANK_EXCLUDE 1:3,5\nFOO\n"
+    yield "value", b"\x01*,1:2,POSIX"
+    yield "value-size", b"\x011.5GiB"
+    yield "fixed-empty-item", b"\x01,3"
+    yield "mounts", b"\x02/dev/a / ext4 rw\ns:/h /home nfs rw\nd /mnt/a\\040b xfs\ntmpfs /t tmpfs rw\n"
+    yield "path", b"\x03.//a/./../b//c/."
+    yield "jobid-pbs", b"\x041234[7].server"
+    yield "jobid-flux", b"\x04\xc6\x92uZZybuNNy"
 
 
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
     made = {"header": log_seeds(True), "log": log_seeds(False), "region": region_seeds(), "module": module_seeds(),
-            "names": names_seeds(), "job": job_seeds(), "merge": merge_seeds(), "show": show_seeds()}
+            "names": names_seeds(), "job": job_seeds(), "merge": merge_seeds(), "show": show_seeds(),
+            "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds()}
     count = size = 0
     for target, seeds in made.items():
         where = os.path.join(folder, target)

@@ -12,6 +12,8 @@ iorama_add_lint(layers ${tools}/check-layers)
 iorama_add_lint(layers-selftest ${tools}/check-layers --self-test)
 iorama_add_lint(size ${tools}/check-size)
 iorama_add_lint(size-selftest ${tools}/check-size --self-test)
+iorama_add_lint(coverage ${tools}/check-coverage)
+iorama_add_lint(coverage-selftest ${tools}/check-coverage --self-test)
 iorama_add_lint(shellcheck sh -c
   "command -v shellcheck >/dev/null || exit 77 && shellcheck $(${tools}/list-scripts)")
 
@@ -20,3 +22,8 @@ if(TARGET tablegen)
   iorama_add_lint(generated-docs sh -c
     "test -f docs/counters.md || exit 77 && $<TARGET_FILE:tablegen> counters-md | diff -u docs/counters.md -")
 endif()
+
+# every setting is explained
+iorama_add_lint(settings-docs sh -c
+  "grep -oE '^[SD]\\([A-Z_0-9]+, +\"[A-Z_]+' src/table/settings.def | sed 's/.*\"//' \
+   | xargs -I{} sh -c 'grep -qE \"^[|].*\\`{}( |\\`)\" docs/settings.md || (echo {} is not in docs/settings.md && false)'")

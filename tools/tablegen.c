@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "table/commands.h"
+#include "table/fn.h"
 #include "table/settings.h"
 #include "table/table.h"
 
@@ -91,6 +92,8 @@ static void print_json(void)
 	for (unsigned i = 0; i < RAMA_MODULES_KNOWN; i++) {
 		const struct rama_module *m = rama_module_get(i);
 
+		if (m == NULL)
+			continue;
 		rama_json_open(&j, '{');
 		rama_json_key_i64(&j, "id", m->id);
 		rama_json_key_string(&j, "name", m->name);
@@ -162,7 +165,8 @@ static void print_counters(void)
 	     "explained in `src/table/fields.h`. Times are in seconds since the start of the "
 	     "process.");
 	for (unsigned i = 0; i < RAMA_MODULES_KNOWN; i++)
-		module_of(rama_module_get(i));
+		if (rama_module_get(i) != NULL)
+			module_of(rama_module_get(i));
 }
 
 /* scdoc reads _ and * as emphasis, a dash at the start of a line as a list */
@@ -380,6 +384,13 @@ static void print_zsh(void)
 	puts("\tesac\n}\n_iorama \"$@\"");
 }
 
+/* the functions that capture replaces: "table name" */
+static void print_functions(void)
+{
+	for (unsigned i = RAMA_FN_NONE + 1; i < RAMA_FNS; i++)
+		printf("%s %s\n", rama_fn_info[i].table, rama_fn_info[i].name);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -392,10 +403,12 @@ int main(int argc, char **argv)
 		print_bash();
 	else if (strcmp(what, "zsh") == 0)
 		print_zsh();
+	else if (strcmp(what, "functions") == 0)
+		print_functions();
 	else if (strcmp(what, "man") == 0 && argc == 3)
 		return print_man(argv[2]);
 	else {
-		fputs("usage: tablegen json | counters-md | bash | zsh | man DIR\n", stderr);
+		fputs("usage: tablegen json | counters-md | bash | zsh | functions | man DIR\n", stderr);
 		return 2;
 	}
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 4;

@@ -144,7 +144,7 @@ int iorama_log_next_module(const struct iorama_log *l, int after, struct iorama_
 		const struct rama_module *mod = rama_module_get((unsigned)i);
 		const struct rama_part *p = &l->log.part[i];
 
-		if (p->len == 0)
+		if (mod == NULL || p->len == 0)
 			continue;
 		*m = (struct iorama_module){ (unsigned)i,
 					     mod->name,

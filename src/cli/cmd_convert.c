@@ -131,7 +131,8 @@ static int copy_module(struct conversion *c, const struct rama_module *mod)
 		rama_progress(&c->in, &cur);
 	}
 	rama_cursor_close(&cur);
-	if (rc == 0 && has_threads(&c->in.log, mod) && released && !c->in.quiet)
+	if (rc == 0 && has_threads(&c->in.log, mod) && released && !c->in.quiet &&
+	    !rama_module_has_threads(mod, mod->released))
 		rama_complain(c->in.path, "%s: thread ids are dropped", mod->name);
 	return rc;
 }

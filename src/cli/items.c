@@ -190,5 +190,9 @@ void rama_items_each(struct rama_items *it, const struct rama_record *r)
 		give_numbered(it, "HEATMAP_WRITE_BIN", r->array[0], r->count[0]);
 	} else if (r->mod->id == RAMA_MOD_MDHIM) {
 		give_numbered(it, "MDHIM_SERVER", r->array[0], r->count[0]);
+	} else if (r->mod->id == RAMA_MOD_PROCESS) {
+		give_text(it, "PROCESS_HOSTNAME", rama_record_raw(r, RAMA_PROCESS_HOSTNAME), 64);
+		give_text(it, "PROCESS_COMMAND", r->count[0] > 0 ? r->array[0]->b : "",
+			  8 * r->count[0]);
 	}
 }

@@ -88,7 +88,9 @@ int main(int argc, char **argv)
 	int i;
 
 	atexit(check_stdout);
-	signal(SIGPIPE, SIG_IGN); /* `iorama show … | head` ends quietly by the write error */
+	/* `iorama show … | head` ends quietly by the write error; `run` hands its signals on */
+	if (argc < 2 || strcmp(argv[1], rama_commands[RAMA_CMD_run].name) != 0)
+		signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {
 		list_commands(stderr);
 		return 2;

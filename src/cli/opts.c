@@ -27,6 +27,12 @@ static int option_of(enum rama_command_id command, int key)
 	return -1;
 }
 
+/* Do options end at the first word that is none, because the words from there on are a command? */
+static bool in_order(enum rama_command_id command)
+{
+	return strncmp(rama_commands[command].args, "[--]", 4) == 0;
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct rama_opts *o = state->input;
@@ -39,6 +45,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	}
 	if (key == ARGP_KEY_ARG) {
 		o->args[o->n_args++] = arg;
+		while (in_order(o->command) && state->next < state->argc)
+			o->args[o->n_args++] = state->argv[state->next++];
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -58,7 +66,10 @@ static char *help_text(enum rama_command_id command)
 		if (rama_examples[i].command == command)
 			fprintf(f, "%s  %s\n        %s\n", n++ == 0 ? "\nExamples:\n" : "",
 				rama_examples[i].line, rama_examples[i].text);
-	fputs("\nExit status: 0 ok, 2 wrong usage, 3 bad input, 4 trouble with the machine.", f);
+	if (!in_order(command)) /* else the status is that of another program, as the text says */
+		fputs("\nExit status: 0 ok, 2 wrong usage, 3 bad input, 4 trouble with the "
+		      "machine.",
+		      f);
 	fclose(f);
 	return text;
 }
@@ -86,7 +97,6 @@ static void make_texts(struct texts *t, enum rama_command_id command)
 		};
 		n++;
 	}
-	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* else a paragraph on optional arguments */
 	t->doc = help_text(command);
 	t->argp = (struct argp){ .options = t->options,
 				 .parser = parse_one,
@@ -96,6 +106,7 @@ static void make_texts(struct texts *t, enum rama_command_id command)
 
 void rama_opts_parse(struct rama_opts *o, enum rama_command_id command, int argc, char **argv)
 {
+	bool chosen = getenv("ARGP_HELP_FMT") != NULL;
 	struct texts t;
 
 	*o = (struct rama_opts){ .command = command };
@@ -108,7 +119,10 @@ void rama_opts_parse(struct rama_opts *o, enum rama_command_id command, int argc
 	}
 	argv[0] = t.name;
 	argp_err_exit_status = 2;
-	argp_parse(&t.argp, argc, argv, 0, NULL, o);
+	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* else a paragraph on optional arguments */
+	argp_parse(&t.argp, argc, argv, in_order(command) ? ARGP_IN_ORDER : 0, NULL, o);
+	if (!chosen)
+		unsetenv("ARGP_HELP_FMT");
 	argv[0] = "iorama";
 	free(t.doc);
 }

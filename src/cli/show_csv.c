@@ -15,7 +15,11 @@ struct writer {
 /* in quotes where it has to be (RFC 4180) */
 static void text(struct rama_out *o, const char *s, size_t n)
 {
-	if (strcspn(s, ",\"\r\n") >= n) {
+	size_t plain = 0;
+
+	while (plain < n && strchr(",\"\r\n", s[plain]) == NULL)
+		plain++;
+	if (plain == n) {
 		rama_out_bytes(o, s, n);
 		return;
 	}
@@ -53,11 +57,7 @@ static void item(void *ctx, const struct rama_item *it)
 	rama_out_text(o, it->name);
 	rama_out_char(o, ',');
 	if (it->type == RAMA_TEXT) {
-		char copy[160];
-
-		memcpy(copy, it->text, it->text_len < sizeof(copy) ? it->text_len : 0);
-		copy[it->text_len < sizeof(copy) ? it->text_len : 0] = '\0';
-		text(o, copy, strlen(copy));
+		text(o, it->text, it->text_len);
 	} else if (it->type == RAMA_F64) {
 		rama_out_fmt(o, "%.17g", it->value.f);
 	} else if (it->type == RAMA_U64) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* show_dxt.c: the text form of darshan-dxt-parser: every traced read and write. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct trace {
 	const struct rama_module *mod;
 	bool threads;	       /* thread columns are shown */
 	bool has_ids;	       /* the log knows threads */
+	bool files;	       /* descriptors or streams: files that may have a Lustre layout */
 	struct rama_map by_id; /* id -> index in layouts */
 	struct layout *layouts;
 	size_t n_layouts, layouts_room;
@@ -228,7 +230,7 @@ static void print_segment(struct trace *t, const char *head, size_t head_len, in
 	p = put_column(p, s[RAMA_SEG_LENGTH].i, 16);
 	p = put_time(p, s[RAMA_SEG_START].f);
 	p = put_time(p, s[RAMA_SEG_END].f);
-	if (t->threads || t->mod->id == RAMA_MOD_DXT_POSIX)
+	if (t->threads || t->files)
 		p = mempcpy(p, "  ", 2);
 	o->used = (size_t)(p - o->buf);
 	if (l != NULL)
@@ -244,7 +246,7 @@ static void print_segment(struct trace *t, const char *head, size_t head_len, in
 				 4);
 	} else if (t->threads) {
 		p = mempcpy(p, " N/A", 4);
-	} else if (t->mod->id == RAMA_MOD_DXT_POSIX && l == NULL) {
+	} else if (t->files && l == NULL) {
 		*p++ = ' ';
 	}
 	*p++ = '\n';
@@ -255,18 +257,19 @@ static int print_record(void *ctx, struct rama_cursor *c, const struct rama_reco
 {
 	union rama_word seg[512][RAMA_SEG_WORDS];
 	struct trace *t = ctx;
-	const uint64_t *at =
-		t->mod->id == RAMA_MOD_DXT_POSIX ? rama_map_get(&t->by_id, r->w[RAMA_ID].u) : NULL;
+	const uint64_t *at = t->files ? rama_map_get(&t->by_id, r->w[RAMA_ID].u) : NULL;
 	const struct layout *l = at != NULL ? &t->layouts[*at] : NULL;
+	char label[16];
 	int64_t number[2] = { 0, 0 };
 	unsigned kind;
 	int n;
 
+	snprintf(label, sizeof(label), "X_%s", t->mod->name + strlen("DXT_"));
 	print_record_head(t, r, c->index - 1, l);
 	while ((n = rama_cursor_segments(c, seg, 512, &kind)) > 0) {
 		char head[64], *p = head;
 
-		p = rama_put_pad(p, t->mod->id == RAMA_MOD_DXT_POSIX ? "X_POSIX" : "X_MPIIO", 7, 8);
+		p = rama_put_pad(p, label, strlen(label), 8);
 		p = put_column(p, r->w[RAMA_RANK].i, 8);
 		p = kind == 0 ? rama_put_pad(p, "write", 5, 7) : rama_put_pad(p, "read", 4, 7);
 		for (int i = 0; i < n; i++)
@@ -277,6 +280,9 @@ static int print_record(void *ctx, struct rama_cursor *c, const struct rama_reco
 	}
 	return n;
 }
+
+static const unsigned traces[] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_MPIIO, RAMA_MOD_DXT_STDIO };
+#define N_TRACES (sizeof(traces) / sizeof(traces[0]))
 
 static bool has_threads(const struct rama_log *log, unsigned module)
 {
@@ -290,15 +296,17 @@ static int print_module(struct rama_show *s, struct rama_input *in, unsigned mod
 	int rc = 0;
 
 	t.has_ids = has_threads(&in->log, module);
-	t.threads = s->threads || has_threads(&in->log, RAMA_MOD_DXT_POSIX) ||
-		    has_threads(&in->log, RAMA_MOD_DXT_MPIIO);
+	t.files = module != RAMA_MOD_DXT_MPIIO;
+	t.threads = s->threads;
+	for (unsigned i = 0; i < N_TRACES; i++)
+		t.threads = t.threads || has_threads(&in->log, traces[i]);
 	rama_out_fmt(s->out, "\n%s# %s module data\n%s", stars, t.mod->name, stars);
 	if (!rama_show_may_lack(s, &in->log, t.mod))
 		return 3;
 	/* layouts are only used here: a warning about them would not belong into the output */
 	if (!s->incomplete && !rama_show_may_lack(s, &in->log, rama_module_get(RAMA_MOD_LUSTRE)))
 		return 3;
-	if (module == RAMA_MOD_DXT_POSIX) {
+	if (t.files) {
 		struct rama_show all = { .out = s->out };
 
 		rc = rama_show_records(&all, in, RAMA_MOD_LUSTRE, keep_layout, &t);
@@ -320,17 +328,16 @@ static int print_module(struct rama_show *s, struct rama_input *in, unsigned mod
 
 int rama_show_dxt(struct rama_show *s, struct rama_input *in)
 {
-	static const unsigned modules[] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_MPIIO };
 	bool any = false;
 	int rc = 0;
 
 	rama_show_preamble(s, &in->log);
-	for (unsigned i = 0; i < 2 && rc == 0; i++) {
-		if (in->log.part[modules[i]].stored_len == 0)
+	for (unsigned i = 0; i < N_TRACES && rc == 0; i++) {
+		if (in->log.part[traces[i]].stored_len == 0)
 			continue;
 		any = true;
-		if (rama_filter_module(&s->filter, modules[i]))
-			rc = print_module(s, in, modules[i]);
+		if (rama_filter_module(&s->filter, traces[i]))
+			rc = print_module(s, in, traces[i]);
 	}
 	if (!any)
 		rama_out_text(s->out, "\n# no DXT module data available for this Darshan log.\n");

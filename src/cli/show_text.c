@@ -183,6 +183,13 @@ static inline char *put_value(char *p, uint8_t type, union rama_word v)
 				  : rama_put_i64(p, v.i);
 }
 
+/* a command line may hold what would end its column */
+static void text_value(struct rama_out *o, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		rama_out_char(o, (unsigned char)s[i] < ' ' ? ' ' : s[i]);
+}
+
 static void item_line(void *ctx, const struct rama_item *item)
 {
 	struct section *s = ctx;
@@ -195,7 +202,7 @@ static void item_line(void *ctx, const struct rama_item *item)
 	rama_out_text(o, item->name);
 	rama_out_char(o, '\t');
 	if (item->type == RAMA_TEXT)
-		rama_out_bytes(o, item->text, item->text_len);
+		text_value(o, item->text, item->text_len);
 	else if ((p = rama_out_room(o, RAMA_F64_MAX)) != NULL)
 		o->used += (size_t)(put_value(p, item->type, item->value) - p);
 	rama_out_bytes(o, s->suffix, s->suffix_len);

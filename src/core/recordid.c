@@ -24,10 +24,10 @@ static void mix(uint64_t s[3])
 	}
 }
 
-uint64_t rama_record_id(const void *name, size_t len)
+uint64_t rama_record_id_level(const void *name, size_t len, uint64_t level)
 {
 	const unsigned char *p = name;
-	uint64_t s[3] = { 0, 0, 0x9e3779b97f4a7c13u };
+	uint64_t s[3] = { level, level, 0x9e3779b97f4a7c13u };
 	size_t left = len;
 
 	for (; left >= 24; p += 24, left -= 24) {
@@ -43,4 +43,9 @@ uint64_t rama_record_id(const void *name, size_t len)
 		s[2] += little_endian(p + 16, left - 16) << 8; /* its low byte holds the length */
 	mix(s);
 	return s[2];
+}
+
+uint64_t rama_record_id(const void *name, size_t len)
+{
+	return rama_record_id_level(name, len, 0);
 }

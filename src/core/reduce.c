@@ -8,7 +8,7 @@
 bool rama_reducible(const struct rama_module *mod)
 {
 	return mod->header == NULL && !(mod->flags & RAMA_TRACE) && mod->id != RAMA_MOD_HEATMAP &&
-	       mod->id != RAMA_MOD_LUSTRE;
+	       mod->id != RAMA_MOD_LUSTRE && mod->id != RAMA_MOD_PROCESS;
 }
 
 static double io_time(const struct rama_plan *p, const union rama_word *w)

@@ -17,7 +17,9 @@ static uint64_t hash(const struct rama_anon *a, const void *data, size_t n)
 /* names that the runtime gives itself */
 static bool is_public(const char *name)
 {
-	static const char *const known[] = { "<", "heatmap:", "APMPI", "APXC", "darshan-" };
+	static const char *const known[] = {
+		"<", "heatmap:", "APMPI", "APXC", "darshan-", "PROCESS"
+	};
 
 	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strncmp(name, known[i], strlen(known[i])) == 0)
@@ -89,6 +91,35 @@ static void hide_text(const struct rama_anon *a, char *text, size_t size)
 		snprintf(text, size, "host-%08llx", (unsigned long long)(h & 0xffffffff));
 }
 
+#define COMMAND_TEXT 64 /* room for a hidden command line */
+
+static void hidden_command(const struct rama_anon *a, const char *command, char to[COMMAND_TEXT])
+{
+	size_t program = strcspn(command, " ");
+
+	snprintf(to, COMMAND_TEXT, "exe-%016llx args-%016llx",
+		 (unsigned long long)hash(a, command, program),
+		 (unsigned long long)hash(a, command + program, strlen(command + program)));
+}
+
+/* in place, so that a short one gets part of the hash only; a long one becomes as long as all others */
+static void hide_command(const struct rama_anon *a, struct rama_record *r)
+{
+	size_t size = 8 * r->count[0], n;
+	char copy[8192], to[COMMAND_TEXT];
+
+	if (size == 0)
+		return;
+	n = strnlen(r->array[0]->b, size < sizeof(copy) ? size : sizeof(copy) - 1);
+	memcpy(copy, r->array[0], n);
+	copy[n] = '\0';
+	hidden_command(a, copy, to);
+	memset(r->array[0], 0, size);
+	n = strlen(to) < size ? strlen(to) : size;
+	memcpy(r->array[0], to, n);
+	r->count[0] = r->w[RAMA_PROCESS_COMMAND_WORDS].u = (n + 7) / 8;
+}
+
 void rama_anon_record(const struct rama_anon *a, struct rama_record *r)
 {
 	r->w[RAMA_ID].u = rama_anon_id(a, r->w[RAMA_ID].u);
@@ -105,7 +136,12 @@ void rama_anon_record(const struct rama_anon *a, struct rama_record *r)
 		break;
 	case RAMA_MOD_DXT_POSIX:
 	case RAMA_MOD_DXT_MPIIO:
+	case RAMA_MOD_DXT_STDIO:
 		hide_text(a, r->w[RAMA_DXT_HOSTNAME].b, 64);
+		break;
+	case RAMA_MOD_PROCESS:
+		hide_text(a, r->w[RAMA_PROCESS_HOSTNAME].b, 64);
+		hide_command(a, r);
 		break;
 	case RAMA_MOD_BGQ:
 		r->w[RAMA_BGQ_CSJOBID].u = hash(a, &r->w[RAMA_BGQ_CSJOBID], 8) >> 33;
@@ -126,11 +162,7 @@ void rama_anon_record(const struct rama_anon *a, struct rama_record *r)
 
 void rama_anon_job(const struct rama_anon *a, struct rama_job *job, char exe[64])
 {
-	size_t program = strcspn(job->exe, " ");
-
-	snprintf(exe, 64, "exe-%016llx args-%016llx",
-		 (unsigned long long)hash(a, job->exe, program),
-		 (unsigned long long)hash(a, job->exe + program, strlen(job->exe + program)));
+	hidden_command(a, job->exe, exe);
 	job->exe = exe;
 	job->uid = (int64_t)(hash(a, &job->uid, sizeof(job->uid)) >> 33);
 	job->jobid = (int64_t)(hash(a, &job->jobid, sizeof(job->jobid)) >> 33);

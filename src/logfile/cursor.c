@@ -259,7 +259,7 @@ static int read_array(struct rama_cursor *c, unsigned k, int64_t count)
 		done += part;
 	}
 	for (uint64_t i = 0; c->log->swap && i < total; i++)
-		if (a->raw_from == 0 || i % a->words < a->raw_from)
+		if (i % a->words < a->raw_from)
 			c->array[k][i] = swapped(c->array[k][i], SWAP_64);
 	c->rec.array[k] = c->array[k];
 	c->rec.count[k] = (uint64_t)count;

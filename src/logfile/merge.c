@@ -129,7 +129,8 @@ int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
 	int64_t most = 0, sum = 0;
 	int rc = 0;
 
-	qsort(m->in, m->n_in, sizeof(*m->in), by_start);
+	if (!m->images)
+		qsort(m->in, m->n_in, sizeof(*m->in), by_start);
 	m->job = m->in[0].log->job;
 	m->job.end_sec = m->job.end_nsec = 0;
 	for (size_t i = 0; i < m->n_in; i++) {
@@ -143,7 +144,7 @@ int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
 		sum += n;
 		most = n > most ? n : most;
 	}
-	for (size_t i = 0; i < m->n_in && rc == 0; i++)
+	for (size_t i = 0; i < m->n_in && rc == 0 && !m->images; i++)
 		rc = survey_log(m, i, &s, e);
 	m->nprocs = m->renumber ? sum : most > s.highest + 1 ? most : s.highest + 1;
 	m->job.nprocs = m->nprocs;
@@ -212,14 +213,15 @@ int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *part
 		rc = write_names(m, w, e);
 	*partial = 0;
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
+		const struct rama_module *mod = rama_module_get(id);
 		bool used = false;
 
-		for (size_t i = 0; i < m->n_in; i++) {
+		for (size_t i = 0; mod != NULL && i < m->n_in; i++) {
 			used = used || m->in[i].log->part[id].version > 0;
 			*partial |= m->in[i].log->partial & 1ull << id;
 		}
 		if (used)
-			rc = rama_merge_module(m, w, rama_module_get(id), e);
+			rc = rama_merge_module(m, w, mod, e);
 	}
 	return rc;
 }

@@ -13,6 +13,7 @@ struct rama_merge_input {
 	int64_t first_rank; /* added to the ranks of this log */
 	void *user;	    /* the caller's */
 	double shift;	    /* seconds added to its times */
+	int64_t process;    /* with `images`: whose log it is */
 };
 
 struct rama_merge {
@@ -20,6 +21,9 @@ struct rama_merge {
 	size_t n_in;
 	bool renumber; /* else ranks are taken as they are, and must not collide */
 	bool reduce;   /* files of every rank become one record */
+	/* Logs of the programs that each process ran one after the other: ranks are right as they are, inputs
+	 * with the same `process` follow each other and become one. They know when they ended. */
+	bool images;
 	/* told now and then where the walk is; NULL: nobody wants to know */
 	void (*progress)(const struct rama_merge_input *in, const struct rama_cursor *c);
 	/* set by rama_merge_plan */

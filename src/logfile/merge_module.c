@@ -6,6 +6,7 @@
 
 #include "core/reduce.h"
 #include "logfile/cursor.h"
+#include "logfile/joined.h"
 #include "logfile/merge.h"
 
 /* a file that every rank used: what was reduced so far */
@@ -16,6 +17,9 @@ struct shared {
 	struct rama_spread spread;
 	bool any;
 };
+
+struct walk;
+typedef int (*visitor)(struct walk *k, struct rama_cursor *c, struct rama_record *r);
 
 struct walk {
 	struct rama_merge *m;
@@ -37,9 +41,11 @@ struct walk {
 	struct rama_spread comm, sync;
 	struct rama_map seen; /* layouts written, I/O nodes */
 	struct rama_short_trace cut;
+	/* Sees each record of a process that ran several programs and adds it to `joined`, whose records
+	 * are then visited instead. NULL: they are visited as they are. */
+	visitor collect;
+	struct rama_joined joined;
 };
-
-typedef int (*visitor)(struct walk *k, struct rama_cursor *c, struct rama_record *r);
 
 static int no_memory(struct walk *k)
 {
@@ -52,33 +58,67 @@ static void tell_progress(const struct walk *k, const struct rama_cursor *c)
 		k->m->progress(k->in, c);
 }
 
-/* Calls `visit` for every record of the module in all logs. `quiet`: problems are told another time. */
-static int each_record(struct walk *k, visitor visit, bool quiet)
+/* Calls `visit` for every record of the module in one log. `quiet`: problems are told another time. */
+static int each_of_log(struct walk *k, visitor visit, bool quiet)
 {
+	struct rama_log *log = k->in->log;
+	struct rama_hush before;
+	struct rama_cursor c;
+	struct rama_record *r;
+	int rc;
+
+	if (quiet)
+		before = rama_log_hush(log);
+	rc = rama_cursor_open(&c, log, k->mod->id);
+	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+		rc = visit(k, &c, r);
+		if (rc != 0)
+			break;
+		tell_progress(k, &c);
+		rc = 1;
+	}
+	if (rc < 0 && log->err.code == rc)
+		rama_err_set(k->e, rc, "%s: %s", k->in->path, log->err.text);
+	rama_cursor_close(&c);
+	if (quiet)
+		rama_log_unhush(log, before);
+	return rc;
+}
+
+/* records that are joined have their place in the job already */
+static int visit_joined(struct walk *k, visitor visit)
+{
+	struct rama_merge_input in = *k->in;
 	int rc = 0;
 
-	for (size_t i = 0; i < k->m->n_in && rc == 0; i++) {
-		struct rama_log *log = k->m->in[i].log;
-		struct rama_hush before;
-		struct rama_cursor c;
-		struct rama_record *r;
+	in.first_rank = 0;
+	in.shift = 0;
+	k->in = &in;
+	for (size_t i = 0; i < k->joined.n && rc == 0; i++)
+		rc = visit(k, NULL, &k->joined.rec[i]);
+	rama_joined_fini(&k->joined);
+	return rc;
+}
 
-		k->in = &k->m->in[i];
-		if (quiet)
-			before = rama_log_hush(log);
-		rc = rama_cursor_open(&c, log, k->mod->id);
-		while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
-			rc = visit(k, &c, r);
-			if (rc != 0)
+/* the same for all logs */
+static int each_record(struct walk *k, visitor visit, bool quiet)
+{
+	struct rama_merge *m = k->m;
+	int rc = 0;
+
+	for (size_t i = 0, end; i < m->n_in && rc == 0; i = end) {
+		bool join;
+
+		for (end = i + 1; end < m->n_in && m->images; end++)
+			if (m->in[end].process != m->in[i].process)
 				break;
-			tell_progress(k, &c);
-			rc = 1;
+		join = end - i > 1 && k->collect != NULL;
+		for (size_t at = i; at < end && rc == 0; at++) {
+			k->in = &m->in[at];
+			rc = each_of_log(k, join ? k->collect : visit, quiet);
 		}
-		if (rc < 0 && log->err.code == rc)
-			rama_err_set(k->e, rc, "%s: %s", k->in->path, log->err.text);
-		rama_cursor_close(&c);
-		if (quiet)
-			rama_log_unhush(log, before);
+		if (rc == 0 && join)
+			rc = visit_joined(k, visit);
 	}
 	return rc;
 }
@@ -101,6 +141,8 @@ static void relocate(struct walk *k, struct rama_record *r)
 		if (k->plan.at[RAMA_SLOW_RANK] != RAMA_NO_WORD)
 			move_rank(&r->w[k->plan.at[RAMA_SLOW_RANK]], k->in->first_rank);
 	}
+	if (k->mod->id == RAMA_MOD_PROCESS && r->w[RAMA_PROCESS_PARENT_RANK].i >= 0)
+		move_rank(&r->w[RAMA_PROCESS_PARENT_RANK], k->in->first_rank);
 	for (unsigned i = 0; k->in->shift != 0 && i < *s->n_fields; i++) {
 		const struct rama_field *f = &s->fields[i];
 
@@ -127,6 +169,13 @@ static int write_record(struct walk *k, const struct rama_record *r)
 		return 0;
 	*k->e = k->w->err;
 	return k->e->code;
+}
+
+static int collect_record(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	(void)c;
+	relocate(k, r);
+	return rama_joined_add(&k->joined, &k->plan, r) == 0 ? 0 : no_memory(k);
 }
 
 /* ---- files that all ranks used ------------------------------------------------------------- */
@@ -245,6 +294,7 @@ static int merge_counters(struct walk *k)
 {
 	int rc = 0;
 
+	k->collect = collect_record;
 	if (k->m->reduce && k->m->nprocs > 1) {
 		rc = each_record(k, count_ranks, true);
 		if (rc == 0)
@@ -381,11 +431,8 @@ static int measure_heatmap(struct walk *k, struct rama_cursor *c, struct rama_re
 
 /* Bytes of a bin go to the bin of the new map that holds its middle: widths are powers of two times
  * 0.1 s, so without a shift bins merge exactly. */
-static int write_heatmap(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static void move_bins(struct walk *k, struct rama_record *r)
 {
-	struct rama_record to = *r;
-
-	(void)c;
 	for (unsigned a = 0; a < 2; a++) {
 		memset(k->bin[a], 0, k->bins * sizeof(*k->bin[a]));
 		for (uint64_t i = 0; i < r->count[a]; i++) {
@@ -394,12 +441,29 @@ static int write_heatmap(struct walk *k, struct rama_cursor *c, struct rama_reco
 
 			k->bin[a][bin].i = rama_add(k->bin[a][bin].i, r->array[a][i].i);
 		}
-		to.array[a] = k->bin[a];
-		to.count[a] = k->bins;
+		r->array[a] = k->bin[a];
+		r->count[a] = k->bins;
 	}
 	relocate(k, r);
 	r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = k->width;
 	r->w[RAMA_HEATMAP_NBINS].u = k->bins;
+}
+
+static int collect_heatmap(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	struct rama_record to = *r;
+
+	(void)c;
+	move_bins(k, &to);
+	return rama_joined_add(&k->joined, &k->plan, &to) == 0 ? 0 : no_memory(k);
+}
+
+static int write_heatmap(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	struct rama_record to = *r;
+
+	(void)c;
+	move_bins(k, &to);
 	return write_record(k, &to);
 }
 
@@ -417,7 +481,15 @@ static int merge_heatmaps(struct walk *k)
 		if (k->bin[a] == NULL)
 			return no_memory(k);
 	}
+	k->collect = collect_heatmap;
 	return each_record(k, write_heatmap, false);
+}
+
+static int write_process(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+{
+	(void)c;
+	relocate(k, r);
+	return write_record(k, r);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------- */
@@ -429,6 +501,9 @@ static int merge_records(struct walk *k)
 	switch (k->mod->id) {
 	case RAMA_MOD_HEATMAP:
 		return merge_heatmaps(k);
+	case RAMA_MOD_PROCESS:
+		k->collect = collect_record;
+		return each_record(k, write_process, false);
 	case RAMA_MOD_LUSTRE:
 		rc = each_record(k, count_ranks, true);
 		return rc == 0 ? each_record(k, write_layout, false) : rc;
@@ -461,6 +536,7 @@ int rama_merge_module(struct rama_merge *m, struct rama_writer *w, const struct 
 		*e = w->err;
 	else
 		rc = merge_records(&k);
+	rama_joined_fini(&k.joined);
 	rama_map_fini(&k.ranks);
 	rama_map_fini(&k.by_id);
 	rama_map_fini(&k.seen);

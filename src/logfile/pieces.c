@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pieces.c: the parts of a log that any number of writers can make on their own. */
+#ifndef RAMA_WITHOUT_BZIP2 /* capture carries one compressor, not two */
 #include <bzlib.h>
+#endif
 #include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,10 +43,24 @@ static int make_room(struct rama_packer *p, size_t n, struct rama_err *e)
 	return 0;
 }
 
+/* bytes of the result, 0: it failed */
+static size_t bzip2(struct rama_packer *p, const void *bytes, size_t n)
+{
+#ifdef RAMA_WITHOUT_BZIP2
+	(void)p, (void)bytes, (void)n;
+	return 0;
+#else
+	unsigned out = (unsigned)p->room;
+	int rc = BZ2_bzBuffToBuffCompress((char *)p->packed, &out, (char *)(uintptr_t)bytes,
+					  (unsigned)n, BZIP2_BLOCK, 0, BZIP2_WORK);
+
+	return rc == BZ_OK ? out : 0;
+#endif
+}
+
 int rama_pack(struct rama_packer *p, const void *bytes, size_t n, const unsigned char **packed,
 	      size_t *packed_n, struct rama_err *e)
 {
-	unsigned out;
 	int rc;
 
 	if (p->kind == RAMA_PLAIN_BYTES) {
@@ -58,14 +74,9 @@ int rama_pack(struct rama_packer *p, const void *bytes, size_t n, const unsigned
 		       e);
 	if (rc != 0)
 		return rc;
-	if (p->kind == RAMA_ZLIB) {
-		*packed_n = libdeflate_zlib_compress(p->deflate, bytes, n, p->packed, p->room);
-	} else {
-		out = (unsigned)p->room;
-		rc = BZ2_bzBuffToBuffCompress((char *)p->packed, &out, (char *)(uintptr_t)bytes,
-					      (unsigned)n, BZIP2_BLOCK, 0, BZIP2_WORK);
-		*packed_n = rc == BZ_OK ? out : 0;
-	}
+	*packed_n = p->kind == RAMA_ZLIB
+			    ? libdeflate_zlib_compress(p->deflate, bytes, n, p->packed, p->room)
+			    : bzip2(p, bytes, n);
 	*packed = p->packed;
 	return *packed_n > 0 ? 0 : rama_err_set(e, RAMA_EMEMORY, "compression failed");
 }

@@ -152,3 +152,17 @@ const struct rama_field rama_fields_null[] = {
 };
 const unsigned rama_n_fields_null = sizeof(rama_fields_null) / sizeof(rama_fields_null[0]);
 #undef FIELD
+
+#define FIELD(n, ...) ROW("EXTRA_" #n, RAMA_EXTRA_##n, __VA_ARGS__)
+const struct rama_field rama_fields_extra[] = {
+#include "table/counters_extra.def"
+};
+const unsigned rama_n_fields_extra = sizeof(rama_fields_extra) / sizeof(rama_fields_extra[0]);
+#undef FIELD
+
+#define FIELD(n, ...) ROW("PROCESS_" #n, RAMA_PROCESS_##n, __VA_ARGS__)
+const struct rama_field rama_fields_process[] = {
+#include "table/counters_process.def"
+};
+const unsigned rama_n_fields_process = sizeof(rama_fields_process) / sizeof(rama_fields_process[0]);
+#undef FIELD

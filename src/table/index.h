@@ -177,6 +177,22 @@ enum {
 };
 #undef FIELD
 
+#define FIELD(n, words, ...) RAMA_EXTRA_##n, RAMA_EXTRA_##n##__LAST = RAMA_EXTRA_##n + (words)-1,
+enum {
+	RAMA_EXTRA__FIRST = RAMA_BASE_WORDS - 1,
+#include "table/counters_extra.def"
+	RAMA_EXTRA__WORDS
+};
+#undef FIELD
+
+#define FIELD(n, words, ...) RAMA_PROCESS_##n, RAMA_PROCESS_##n##__LAST = RAMA_PROCESS_##n + (words)-1,
+enum {
+	RAMA_PROCESS__FIRST = RAMA_BASE_WORDS - 1,
+#include "table/counters_process.def"
+	RAMA_PROCESS__WORDS
+};
+#undef FIELD
+
 /* one traced access, whatever the version it was read from */
 enum {
 	RAMA_SEG_OFFSET,

@@ -1,19 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* settings.h: the environment variables that are read, from settings.def. */
+/* settings.h: the environment variables that are read and the lines of a config file, from settings.def. */
 #ifndef RAMA_TABLE_SETTINGS_H
 #define RAMA_TABLE_SETTINGS_H
 
 enum rama_setting_id {
 #define S(symbol, ...) RAMA_SET_##symbol,
+#define D(symbol, ...)
 #include "table/settings.def"
 #undef S
+#undef D
 	RAMA_SETTINGS
 };
 
+enum rama_directive_id {
+#define S(symbol, ...)
+#define D(symbol, ...) RAMA_DIRECTIVE_##symbol,
+#include "table/settings.def"
+#undef S
+#undef D
+	RAMA_DIRECTIVES
+};
+
 struct rama_setting {
-	const char *variable, *preset, *text;
+	const char *variable;
+	const char *directive; /* of a config file, or NULL */
+	const char *preset, *text;
+};
+
+/* what only a config file can say */
+struct rama_directive {
+	const char *name, *args, *text;
 };
 
 extern const struct rama_setting rama_settings[RAMA_SETTINGS];
+extern const struct rama_directive rama_directives[RAMA_DIRECTIVES];
 
 #endif

@@ -30,6 +30,7 @@ FIXED(apmpi_header, APMPI_HEADER)
 FIXED(apmpi, APMPI)
 FIXED(dfs, DFS)
 FIXED(daos, DAOS)
+FIXED(extra, EXTRA)
 
 #define VARIABLE(name, set, P, n, ...)                                                         \
 	FIELDS(set)                                                                            \
@@ -39,14 +40,17 @@ FIXED(daos, DAOS)
 VARIABLE(lustre, lustre, LUSTRE, 2,
 	 { "component", RAMA_LUSTRE_NUM_COMPONENTS, RAMA_LUSTRE_COMP__WORDS, 1,
 	   RAMA_LUSTRE_COMP_POOL_NAME, 0 },
-	 { "ost_id", RAMA_LUSTRE_NUM_STRIPES, 1, 1, 0, 0 })
-VARIABLE(dxt_posix, dxt, DXT, 2, { "write", RAMA_DXT_WRITE_COUNT, RAMA_SEG_WORDS, 2, 0, 0 },
-	 { "read", RAMA_DXT_READ_COUNT, RAMA_SEG_WORDS, 2, 0, 0 })
-VARIABLE(dxt_mpiio, dxt, DXT, 2, { "write", RAMA_DXT_WRITE_COUNT, RAMA_SEG_WORDS, 3, 0, 0 },
-	 { "read", RAMA_DXT_READ_COUNT, RAMA_SEG_WORDS, 3, 0, 0 })
-VARIABLE(mdhim, mdhim, MDHIM, 1, { "server", RAMA_MDHIM_SERVERS, 1, 1, 0, 1 })
-VARIABLE(heatmap, heatmap, HEATMAP, 2, { "write_bin", RAMA_HEATMAP_NBINS, 1, 1, 0, 0 },
-	 { "read_bin", RAMA_HEATMAP_NBINS, 1, 1, 0, 0 })
+	 { "ost_id", RAMA_LUSTRE_NUM_STRIPES, 1, 1, 1, 0 })
+VARIABLE(dxt_posix, dxt, DXT, 2,
+	 { "write", RAMA_DXT_WRITE_COUNT, RAMA_SEG_WORDS, 2, RAMA_SEG_WORDS, 0 },
+	 { "read", RAMA_DXT_READ_COUNT, RAMA_SEG_WORDS, 2, RAMA_SEG_WORDS, 0 })
+VARIABLE(dxt_mpiio, dxt, DXT, 2,
+	 { "write", RAMA_DXT_WRITE_COUNT, RAMA_SEG_WORDS, 3, RAMA_SEG_WORDS, 0 },
+	 { "read", RAMA_DXT_READ_COUNT, RAMA_SEG_WORDS, 3, RAMA_SEG_WORDS, 0 })
+VARIABLE(mdhim, mdhim, MDHIM, 1, { "server", RAMA_MDHIM_SERVERS, 1, 1, 1, 1 })
+VARIABLE(process, process, PROCESS, 1, { "command", RAMA_PROCESS_COMMAND_WORDS, 1, 1, 0, 0 })
+VARIABLE(heatmap, heatmap, HEATMAP, 2, { "write_bin", RAMA_HEATMAP_NBINS, 1, 1, 1, 0 },
+	 { "read_bin", RAMA_HEATMAP_NBINS, 1, 1, 1, 0 })
 
 FIELDS(lustre_comp)
 const struct rama_schema rama_schema_lustre_comp = {
@@ -62,7 +66,7 @@ const struct rama_schema rama_schema_lustre_comp = {
 #define HEADER_apxc_header &schema_apxc_header
 #define HEADER_apmpi_header &schema_apmpi_header
 #define M(id, symbol, name, newest, released, record, header, flags, doc) \
-	{ id, newest, released, flags, name, &schema_##record, HEADER_##header, doc },
+	[id] = { id, newest, released, flags, name, &schema_##record, HEADER_##header, doc },
 static const struct rama_module modules[] = {
 #include "table/modules.def"
 };
@@ -70,13 +74,13 @@ static const struct rama_module modules[] = {
 
 const struct rama_module *rama_module_get(unsigned id)
 {
-	return id < sizeof(modules) / sizeof(modules[0]) ? &modules[id] : NULL;
+	return id < RAMA_MODULES_KNOWN && modules[id].name != NULL ? &modules[id] : NULL;
 }
 
 const struct rama_module *rama_module_find(const char *name)
 {
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
-		if (strcasecmp(modules[id].name, name) == 0)
+		if (modules[id].name != NULL && strcasecmp(modules[id].name, name) == 0)
 			return &modules[id];
 	return NULL;
 }

@@ -66,7 +66,7 @@ struct rama_array {
 	uint16_t count_word; /* field that says how many */
 	uint8_t words;	     /* of one element, newest version */
 	uint8_t wide_since;  /* elements of older versions lack the last word */
-	uint8_t raw_from;    /* words of an element from here on are bytes; 0 = none */
+	uint8_t raw_from;    /* words of an element from here on are bytes; `words`: none */
 	uint8_t least;	     /* stored even if the count says fewer */
 };
 
@@ -104,7 +104,7 @@ enum {
 #define M(id, symbol, ...) RAMA_MOD_##symbol = id,
 #include "table/modules.def"
 #undef M
-	RAMA_MODULES_KNOWN
+	RAMA_MODULES_KNOWN /* above every id; not all ids below it have a module */
 };
 
 /* NULL for an id that no module has */

@@ -117,9 +117,9 @@ def make_all(tables, folder):
     whole = maker.write(small(maker))
     maker.put("cut", whole[:-5])
     maker.put("header-only", whole[:1328])
-    unknown = bytearray(whole)  # module 50 is one that nobody knows
-    struct.pack_into("<QQ", unknown, 48 + 16 * 50, 1400, 10)
-    struct.pack_into("<I", unknown, 1072 + 4 * 50, 1)
+    unknown = bytearray(whole)  # module 60 is one that nobody knows
+    struct.pack_into("<QQ", unknown, 48 + 16 * 60, 1400, 10)
+    struct.pack_into("<I", unknown, 1072 + 4 * 60, 1)
     maker.put("unknown", unknown)
     maker.write(small(maker, "bzip2", "3.41", "<", "bzip2"))
     partial = small(maker, "partial")

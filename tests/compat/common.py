@@ -20,7 +20,8 @@ import layout  # noqa: E402
 
 SKIPPED = 77
 TOTALLED = ("POSIX", "MPI-IO", "STDIO", "DFS", "DAOS")
-TRACES = ("DXT_POSIX", "DXT_MPIIO")
+TRACES = ("DXT_POSIX", "DXT_MPIIO", "DXT_STDIO")
+READER_TRACES = TRACES[:2]  # of the second reader, which knows Darshan's modules only
 
 os.environ["TZ"] = "UTC"
 time.tzset()
@@ -194,6 +195,11 @@ def preamble(lines):
 # ---- the second reader
 
 
+def reader_knows(log):
+    """It reads Darshan's own modules."""
+    return not any(name in layout.OWN for name in log.regions)
+
+
 def reader_records(reader, log, module):
     return list(reader.mdhim(log) if module == "MDHIM" else reader.records(log, module, False))
 
@@ -214,7 +220,7 @@ def reader_counter_lines(reader, log):
 def reader_trace_lines(reader, log):
     """The traces, without banners."""
     found = []
-    for module in TRACES:
+    for module in READER_TRACES:
         version = log.mver[reader.MODS.index(module)]
         swapped = log.e == ">" and version == (2 if module == "DXT_POSIX" else 3)
         for line in reader.dxt(log, module):

@@ -26,7 +26,7 @@ def check(name):
     problems = []
     if state["iorama"] != "-":
         problems += check_program(log, path)
-    if state["reader"]:
+    if state["reader"] and common.reader_knows(log):
         problems += check_reader(log, path)
     for ending in ("darshan", "truth", "dxt.truth", "head.truth"):
         if not (state["keep"] and problems):

@@ -33,12 +33,16 @@ GOLDEN_BYTES = {
     "HEATMAP": {1: 48},
     "DFS": {1: 584},
     "DAOS": {1: 696},
+    "DXT_STDIO": {2: 104},
+    "PROCESS": {1: 184},
+    "EXTRA": {1: 296},
 }
 GOLDEN_HEADER_BYTES = {"APXC": 72, "APMPI": 48}
 COMPONENT_BYTES = 72
 SEGMENT_BYTES = {
     "DXT_POSIX": {1: 32, 2: 40},
     "DXT_MPIIO": {1: 32, 2: 32, 3: 40},
+    "DXT_STDIO": {2: 40},
 }
 
 # integer counters, float counters and a digest of the names in printed order
@@ -61,6 +65,9 @@ GOLDEN_NAMES = {
     "HEATMAP": (0, 1, "8d0dbe74d1dd"),
     "DFS": (52, 15, "10269afe0b0a"),
     "DAOS": (64, 15, "f6648cbf5a39"),
+    "DXT_STDIO": (0, 0, "da39a3ee5e6b"),
+    "PROCESS": (10, 2, "5d8831793704"),
+    "EXTRA": (30, 5, "f4d2fc10fe67"),
 }
 
 # which slot of the header belongs to a module
@@ -73,7 +80,10 @@ _MIDDLE = (
     "NULL POSIX MPI-IO H5F H5D PNETCDF_FILE BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO MDHIM APXC APMPI HEATMAP"
 ).split()
 _OLDEST = "NULL POSIX MPI-IO H5F PNETCDF_FILE BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO MDHIM".split()
+OWN = "DXT_STDIO PROCESS EXTRA".split()  # modules that no Darshan has
+OWN_FIRST = 48
 MODULE_ID = {name: slot for slot, name in enumerate(_NEWEST)}
+MODULE_ID.update({name: OWN_FIRST + k for k, name in enumerate(OWN)})
 
 
 class Format:
@@ -81,6 +91,8 @@ class Format:
         self.version = version
         self.small = small  # 360-byte header, 32-bit partial flag, whole seconds
         self.slot = {name: slot for slot, name in enumerate(slots_used)}
+        if not small:
+            self.slot.update({name: MODULE_ID[name] for name in OWN})
         self.names_have_length = names_have_length
         self.slots = 16 if small else 64
         self.header_bytes = 360 if small else 1328
@@ -123,6 +135,8 @@ for _line in _RELEASES.strip().split("\n"):
 
 def natural_formats(module, version):
     """Formats that some release wrote with this version of the module's records."""
+    if module in OWN:
+        return ["3.41"]
     if module in ("APXC", "APMPI"):
         return ["3.20", "3.21", "3.41"]
     if (module, version) == ("POSIX", 2):  # never released
@@ -248,6 +262,8 @@ def pack_record(module, version, order, record):
         parts += [pack_words(order, "q", arrays["write_bin"]), pack_words(order, "q", arrays["read_bin"])]
     elif module.name == "MDHIM":
         parts.append(pack_words(order, "q", arrays["server"]))
+    elif module.name == "PROCESS":
+        parts.append(arrays["command"].ljust(8 * record.values["PROCESS_COMMAND_WORDS"], b"\0"))
     return b"".join(parts)
 
 

@@ -146,8 +146,10 @@ class Maker:
             "LUSTRE": self.lustre,
             "DXT_POSIX": self.trace,
             "DXT_MPIIO": self.trace,
+            "DXT_STDIO": self.trace,
             "HEATMAP": self.heatmap,
             "MDHIM": self.mdhim,
+            "PROCESS": self.process,
         }.get(name, self.fixed)
         if count is None:
             count = self.random.randrange(1, 6) if name in ("APMPI", "APXC") else self.random.randrange(3, 9)
@@ -248,6 +250,12 @@ class Maker:
         values = self.fields(module, version)
         values.update(HEATMAP_F_BIN_WIDTH_SECONDS=width, HEATMAP_NBINS=bins)
         return Record(self.random.choice(self.files), self.random.randrange(self.nprocs), values, arrays)
+
+    def process(self, module, version, index):
+        command = self.random.choice([b"", b"ls", b"a.out -n 17", b"tar cf - ", b"python3 train.py " * 40])
+        values = self.fields(module, version)
+        values["PROCESS_COMMAND_WORDS"] = (len(command) + 7) // 8
+        return Record(self.random.choice(self.files), self.rank(), values, {"command": command})
 
     def mdhim(self, module, version, index):
         values = self.fields(module, version)

@@ -113,7 +113,7 @@ class Columns:
         point, kind = self.mount(name)
         if name is None:
             name = "darshan-bgq-record" if module.name == "BG/Q" else "(null)"
-        if module.name in ("APMPI", "APXC"):
+        if module.name in ("APMPI", "APXC", "PROCESS"):
             return "", "", ""
         if module.name in ("DFS", "DAOS"):
             pool, container = (record.values["%s_%s_UUID" % (module.name, what)] for what in ("POOL", "CONT"))
@@ -149,6 +149,9 @@ def counters(region, record):
     if name == "MDHIM":
         for k, value in enumerate(record.arrays["server"][: record.values["MDHIM_SERVERS"]]):
             yield "MDHIM_SERVER_%d" % k, str(value)
+    elif name == "PROCESS":
+        yield "PROCESS_HOSTNAME", text(record.values["PROCESS_HOSTNAME"])
+        yield "PROCESS_COMMAND", text(record.arrays["command"])
 
 
 def lustre_counters(region, record):
@@ -243,7 +246,7 @@ def trace_lines(log):
             found += ["", warning(name)]
         region = log.regions[name]
         for record in shown_records(region):
-            layout = layouts.get(record.id) if name == "DXT_POSIX" else None
+            layout = layouts.get(record.id) if name != "DXT_MPIIO" else None
             found += trace_record(region, record, layout, columns)
     return found or NO_TRACE
 
@@ -343,9 +346,10 @@ def preamble_lines(log):
     versions.update({MODULE_ID[name]: version for name, version in log.registered.items()})
     versions.update({slot: version for slot, (version, _) in log.unknown.items()})
     flagged = {MODULE_ID[name] for name in log.partial}
+    names = {id: name for name, id in MODULE_ID.items()}
     for id in sorted(set(log.stored) | flagged):
         if log.stored.get(id) or id in flagged:
-            title = "%s module" % MODULES[id] if id < len(MODULES) else "<UNKNOWN> module (id %d)" % id
+            title = "%s module" % names[id] if id in names else "<UNKNOWN> module (id %d)" % id
             lines.append("# %s: %d bytes (compressed), ver=%d" % (title, log.stored.get(id, 0), versions.get(id, 0)))
     lines += ["", "# mounted file systems (mount point and fs type)", rule]
     return lines + ["# mount entry:\t%s\t%s" % mount for mount in sorted_mounts(log)]

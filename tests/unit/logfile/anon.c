@@ -236,6 +236,53 @@ static void counters_stay(void **state)
 	hidden_free(&h);
 }
 
+/* what is left of a command line of n bytes */
+static size_t hidden_command(struct hidden *h, const char *command, char to[100])
+{
+	struct sample s;
+
+	make_record(&s, RAMA_MOD_PROCESS, 5);
+	s.r.array[0] = s.array[0];
+	s.r.count[0] = s.w[RAMA_PROCESS_COMMAND_WORDS].u = (strlen(command) + 7) / 8;
+	memset(s.array[0], 0, sizeof(s.array[0]));
+	memcpy(s.array[0], command, strlen(command));
+	memset(&s.w[RAMA_PROCESS_HOSTNAME], 0, 64);
+	memcpy(&s.w[RAMA_PROCESS_HOSTNAME], "node17", 6);
+	rama_anon_record(&h->a, &s.r);
+	assert_memory_equal(&s.w[RAMA_PROCESS_HOSTNAME], "host-", 5);
+	assert_int_equal(s.r.count[0], s.w[RAMA_PROCESS_COMMAND_WORDS].u);
+	assert_true(s.r.count[0] <= 6);
+	memset(to, 0, 100);
+	memcpy(to, s.array[0], 8 * s.r.count[0]);
+	for (size_t i = 8 * s.r.count[0]; i < sizeof(s.array[0]); i++)
+		assert_int_equal(((char *)s.array[0])[i], 0); /* nothing is left behind */
+	return strlen(to);
+}
+
+static void command_lines_of_processes_are_hidden(void **state)
+{
+	char one[100], other[100], text[1000], exe[64];
+	struct rama_job job = { .exe = "secret --password 1234567890 --and more of it" };
+	struct hidden h;
+
+	(void)state;
+	hide_with(&h, "key");
+	assert_int_equal(hidden_command(&h, job.exe, one), 42);
+	rama_anon_job(&h.a, &job, exe);
+	assert_string_equal(one, exe); /* the same program is the same everywhere */
+	assert_int_equal(hidden_command(&h, "secret with other arguments that are long", other),
+			 42);
+	assert_memory_equal(one, other, 20);
+	assert_string_not_equal(one, other);
+	memset(text, 's', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(hidden_command(&h, text, other), 42);
+	assert_int_equal(hidden_command(&h, "ls", other), 8);
+	assert_memory_equal(other, "exe-", 4);
+	assert_int_equal(hidden_command(&h, "", other), 0);
+	hidden_free(&h);
+}
+
 static void hosts_are_hidden_and_told_apart(void **state)
 {
 	struct hidden h;
@@ -305,5 +352,6 @@ UNIT_GROUP(anon, test(the_key_decides_the_names),
 	   test(nothing_of_a_name_is_left_but_mount_and_suffix), test(a_dataset_stays_in_its_file),
 	   test(ids_are_hashes_of_the_new_names), test(the_longest_names_fit),
 	   test(references_follow_the_new_ids), test(counters_stay),
-	   test(hosts_are_hidden_and_told_apart), test(job_numbers_of_launchers_are_hidden_too),
+	   test(command_lines_of_processes_are_hidden), test(hosts_are_hidden_and_told_apart),
+	   test(job_numbers_of_launchers_are_hidden_too),
 	   test(user_job_and_command_line_are_hidden))

@@ -85,7 +85,7 @@ void sample_make(struct sample *s, unsigned module, struct rng *r, unsigned inde
 		make_layout(s, r);
 	else if (module == RAMA_MOD_HEATMAP)
 		set_array(s, 0, 20), set_array(s, 1, 20);
-	else if (module == RAMA_MOD_MDHIM)
+	else if (module == RAMA_MOD_MDHIM || module == RAMA_MOD_PROCESS)
 		set_array(s, 0, rng_below(r, 9));
 	for (unsigned k = 0; k < 2 && (m->flags & RAMA_TRACE); k++)
 		set_array(s, k, rng_below(r, SAMPLE_SEGMENTS + 1));

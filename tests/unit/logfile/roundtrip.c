@@ -48,7 +48,7 @@ static void every_module_comes_back_as_it_was(void **state)
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
 		const struct rama_module *m = rama_module_get(id);
 
-		for (uint8_t kind = RAMA_ZLIB; kind <= RAMA_PLAIN_BYTES; kind++) {
+		for (uint8_t kind = RAMA_ZLIB; m != NULL && kind <= RAMA_PLAIN_BYTES; kind++) {
 			round_trip(id, m->newest, kind);
 			if (m->released != m->newest)
 				round_trip(id, m->released, kind);
@@ -69,6 +69,8 @@ static void a_log_of_all_modules_comes_back(void **state)
 	writer_start(&w, &f, RAMA_ZLIB);
 	again = r;
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
+		if (rama_module_get(id) == NULL)
+			continue;
 		rama_writer_module(&w, id, rama_module_get(id)->newest);
 		for (unsigned i = 0; i < id % 3; i++) {
 			sample_make(&s, id, &r, i);
@@ -81,6 +83,8 @@ static void a_log_of_all_modules_comes_back(void **state)
 		struct rama_cursor c;
 		struct rama_record *got;
 
+		if (rama_module_get(id) == NULL)
+			continue;
 		assert_int_equal(rama_cursor_open(&c, &in.log, id), id % 3 > 0 ? 1 : 0);
 		assert_int_equal(in.log.part[id].version, rama_module_get(id)->newest);
 		for (unsigned i = 0; i < id % 3; i++) {

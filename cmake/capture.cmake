@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# capture.cmake: the library inside applications: libiorama.so for LD_PRELOAD, libiorama.a for ld --wrap.
+# Both hold their own copy of the code that writes logs and of one compressor, and export wrappers only.
+set(capture_options -fno-delete-null-pointer-checks -Wno-nonnull-compare
+    -Wno-array-parameter -U_FORTIFY_SOURCE -O2)
+# Sanitizers and coverage have run-time libraries of their own, which must not be forced on applications.
+set(capture_plain -fno-sanitize=all -fno-profile-arcs -fno-test-coverage)
+set(capture_heap -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free)
+
+find_library(LIBDEFLATE_STATIC NAMES libdeflate.a REQUIRED)
+file(GLOB capture_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/capture/*.c)
+set(capture_inner "")
+foreach(folder IN LISTS IORAMA_LAYER_capture)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
+  list(APPEND capture_inner ${sources})
+endforeach()
+# The same folders again, without sanitizers; the linker takes what it needs.
+add_library(iorama_inner STATIC ${capture_inner})
+target_compile_options(iorama_inner PRIVATE ${capture_plain} -O2)
+target_compile_definitions(iorama_inner PRIVATE RAMA_WITHOUT_BZIP2)
+
+add_library(iorama_preload SHARED ${capture_sources})
+set_target_properties(iorama_preload PROPERTIES OUTPUT_NAME iorama C_EXTENSIONS ON
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+target_compile_options(iorama_preload PRIVATE ${capture_options} ${capture_plain})
+target_link_options(iorama_preload PRIVATE ${capture_plain} ${capture_heap} -Wl,--exclude-libs,ALL -Wl,-z,now
+  -Wl,-z,nodelete -Wl,--no-undefined -Wl,--gc-sections)
+target_link_libraries(iorama_preload PRIVATE iorama_inner ${LIBDEFLATE_STATIC} ${CMAKE_DL_LIBS})
+
+# ---- static: which real functions does this C library's archive have? -------------------------------------
+execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libc.a OUTPUT_VARIABLE libc_a
+                OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(capture_missing ${PROJECT_BINARY_DIR}/capture/static_missing.h)
+set(capture_wrap ${PROJECT_BINARY_DIR}/lib/iorama-wrap.opts)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/capture ${PROJECT_BINARY_DIR}/lib)
+add_custom_command(OUTPUT ${capture_missing} ${capture_wrap}
+  COMMAND ${CMAKE_COMMAND} -DTABLEGEN=$<TARGET_FILE:tablegen> -DNM=${CMAKE_NM} -DLIBC=${libc_a}
+          -DMISSING=${capture_missing} -DWRAP=${capture_wrap} -P ${PROJECT_SOURCE_DIR}/cmake/wrapopts.cmake
+  DEPENDS tablegen ${PROJECT_SOURCE_DIR}/cmake/wrapopts.cmake
+  COMMENT "Generating lib/iorama-wrap.opts")
+
+list(FILTER capture_sources EXCLUDE REGEX "hand_libaio")
+add_library(iorama_static_parts OBJECT ${capture_sources} ${capture_missing})
+add_library(iorama_static_libaio OBJECT ${PROJECT_SOURCE_DIR}/src/capture/hand_libaio.c)
+foreach(target iorama_static_parts iorama_static_libaio)
+  set_target_properties(${target} PROPERTIES C_EXTENSIONS ON)
+  target_compile_definitions(${target} PRIVATE RAMA_STATIC_WRAP)
+  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/capture)
+  target_compile_options(${target} PRIVATE ${capture_options} ${capture_plain})
+endforeach()
+add_dependencies(iorama_static_libaio iorama_static_parts)
+
+# One object, in which only the names that others need are left to see.
+set(static_object ${PROJECT_BINARY_DIR}/capture/iorama.o)
+set(static_archive ${PROJECT_BINARY_DIR}/lib/libiorama.a)
+add_custom_command(OUTPUT ${static_archive}
+  COMMAND ${CMAKE_LINKER} -r --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free -o ${static_object}
+          $<TARGET_OBJECTS:iorama_static_parts> $<TARGET_FILE:iorama_inner> ${LIBDEFLATE_STATIC}
+  COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=!__wrap_malloc --keep-global-symbol=!__wrap_calloc
+          --keep-global-symbol=!__wrap_realloc --keep-global-symbol=!__wrap_free
+          --keep-global-symbol=__wrap_* --keep-global-symbol=rama_* ${static_object}
+  COMMAND ${CMAKE_COMMAND} -E rm -f ${static_archive}
+  COMMAND ${CMAKE_AR} rcs ${static_archive} ${static_object} $<TARGET_OBJECTS:iorama_static_libaio>
+  DEPENDS $<TARGET_OBJECTS:iorama_static_parts> $<TARGET_OBJECTS:iorama_static_libaio> iorama_inner
+  COMMAND_EXPAND_LISTS VERBATIM
+  COMMENT "Linking lib/libiorama.a")
+add_custom_target(iorama_static ALL DEPENDS ${static_archive} ${capture_wrap})

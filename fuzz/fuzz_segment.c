@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fuzz_segment.c: a segment with the input's changes in it is read and becomes a log; nothing may be
+ * wrong with that log. Flags: 1 the rest of the input is the whole segment; 2 the file is cut, the length
+ * in units of 16 bytes follows (2 bytes); 4 its process did not end. Then changes, any number: area (9 and
+ * above: the header), place in it (2 bytes), length, bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "gather/gather.h"
+#include "seg.h"
+
+static const struct seg *base_segment(void)
+{
+	static struct seg s;
+	struct rama_op op = {
+		.kind = RAMA_OP_WRITE, .ok = true, .bytes = 4096, .t0 = 1000, .t1 = 2000
+	};
+	struct rama_seg_chunk *c;
+	uint32_t a, b;
+
+	if (s.bytes != NULL)
+		return &s;
+	seg_make(&s, 5, 2, 2);
+	a = seg_name(&s, "/data/a");
+	b = seg_name(&s, "/data/b");
+	seg_stdio(&s, seg_name(&s, "<STDOUT>"), true);
+	rama_posix_apply(seg_posix(&s, a), &op);
+	rama_posix_apply(seg_posix(&s, b), &op);
+	rama_stdio_apply(seg_stdio(&s, b, false), &op);
+	seg_extra(&s, a)->w[RAMA_EXTRA_STATS].i = 1;
+	rama_heat_add(&seg_lane(&s, 1)->heat[0], 0, 4096, 1000, 2000);
+	rama_heat_add(&seg_lane(&s, 2)->heat[1], 1, 4096, SEG_SECOND, 2 * SEG_SECOND);
+	for (unsigned k = 0; k < 2; k++) {
+		c = seg_chunk(&s, 1 + k);
+		for (unsigned i = 0; i < 6; i++)
+			seg_event(c, (struct rama_event){ .start = 100 * (i + 1) + k,
+							  .length = 7,
+							  .off = 10 * i,
+							  .bytes = 10,
+							  .name = i % 2 ? a : b,
+							  .layer = i % 3 == 2,
+							  .kind = i % 2 ? RAMA_OP_READ
+									: RAMA_OP_WRITE });
+	}
+	return &s;
+}
+
+static void change(unsigned char *bytes, const struct seg *s, struct fuzz_input *in)
+{
+	while (in->n > 0) {
+		uint8_t a = fuzz_take_byte(in);
+		size_t at = fuzz_take_u16(in) + (a < RAMA_AREAS ? (size_t)s->head->area[a].off : 0);
+		struct fuzz_input with = fuzz_take(in, fuzz_take_byte(in));
+
+		if (with.n > 0 && at < s->size)
+			memcpy(bytes + at, with.p, with.n < s->size - at ? with.n : s->size - at);
+	}
+}
+
+static void read_all(struct rama_segment *s)
+{
+	static union {
+		struct rama_posix_file posix;
+		struct rama_stdio_file stdio;
+		struct rama_extra_file extra;
+		struct rama_seg_lane lane;
+		struct rama_seg_chunk chunk;
+		struct rama_segment_name name;
+	} u;
+	struct rama_err e = { 0 };
+	uint64_t at = 0;
+	int rc;
+
+	while ((rc = rama_segment_name_next(s, &at, &u.name, &e)) > 0)
+		CHECK(u.name.len == strlen(u.name.text) && at <= s->state.names_used);
+	CHECK(rc == 0 || e.text[0] != '\0');
+	for (int a = RAMA_AREA_POSIX; a <= RAMA_AREA_EXTRA; a++)
+		for (uint32_t i = 0; i < rama_segment_slots(s, (enum rama_area)a); i++)
+			CHECK(rama_segment_slot(s, (enum rama_area)a, i, &u, &e) >= 0);
+	for (uint32_t i = 0; i < rama_segment_lanes(s); i++)
+		CHECK(rama_segment_lane(s, i, &u.lane, &e) == 0);
+	for (uint64_t i = 0; i < rama_segment_chunks(s); i++) {
+		CHECK(rama_segment_chunk(s, i, &u.chunk, &e) == 0);
+		CHECK(u.chunk.used <= RAMA_SEG_CHUNK_EVENTS);
+	}
+	CHECK(s->tick > 0 && s->tick < 1);
+}
+
+static void make_log(struct rama_segment *s, bool incomplete)
+{
+	struct rama_gather_process p = {
+		.parent_rank = -1, .nprocs = 1, .images = 1, .ended = 1, .incomplete = incomplete
+	};
+	struct fuzz_bytes written = { 0 };
+	struct rama_sink sink = fuzz_bytes_sink(&written);
+	struct rama_err e = { 0 };
+	struct rama_source src;
+	struct rama_writer w;
+	struct rama_log own;
+	uint64_t partial, digest;
+
+	CHECK(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0) == 0);
+	CHECK(rama_gather_one(s, &p, &w, &partial, &e) == 0);
+	CHECK(rama_writer_finish(&w, partial) == 0);
+	CHECK(!incomplete || partial != 0);
+	rama_writer_fini(&w);
+	fuzz_open_own(&own, &src, &written);
+	CHECK(fuzz_walk(&own, &digest) == 0);
+	rama_log_close(&own);
+	fuzz_bytes_fini(&written);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct rama_segment s;
+	struct fuzz_input in = { data, size };
+	uint8_t flags = fuzz_take_byte(&in);
+	const struct seg *base = base_segment();
+	size_t n = flags & 1 ? in.n : base->size,
+	       cut = flags & 2 ? 16 * (size_t)fuzz_take_u16(&in) : n;
+	unsigned char *bytes = malloc(n > 0 ? n : 1), *kept;
+	struct rama_source src;
+	struct rama_err e = { 0 };
+	int rc;
+
+	CHECK(bytes != NULL);
+	if (flags & 1) {
+		n = in.n < n ? in.n : n;
+		memcpy(bytes, in.p, n);
+	} else {
+		memcpy(bytes, base->bytes, n);
+		change(bytes, base, &in);
+	}
+	n = cut < n ? cut : n;
+	kept = realloc(bytes, n > 0 ? n : 1); /* what is cut is not to be touched */
+	rama_source_memory(&src, kept, n);
+	rc = rama_segment_open(&s, &src, &e);
+	CHECK(rc == e.code && (rc == 0 || e.text[0] != '\0'));
+	if (rc == 0) {
+		read_all(&s);
+		make_log(&s, flags & 4);
+	}
+	free(kept);
+	return 0;
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files.c: which file a path, a descriptor or a stream stands for, without asking the system where
+ * that can be avoided. Callers are inside (busy), so scratch memory is theirs. */
+#include <linux/limits.h>
+#include <sys/vfs.h>
+
+#include "capture/runtime.h"
+#include "config/mounts.h"
+#include "config/path.h"
+#include "core/recordid.h"
+
+/* ---- names --------------------------------------------------------------------------------------------- */
+
+struct rama_seg_name *rama_name_at(uint32_t number)
+{
+	return (struct rama_seg_name *)(rama_run.names + (uint64_t)(number - 1) * 8);
+}
+
+uint32_t rama_name_number(const struct rama_seg_name *n)
+{
+	return (uint32_t)(((const unsigned char *)n - rama_run.names) / 8) + 1;
+}
+
+/* Entries are only ever added, each published after it is complete: looking needs no lock. */
+static struct rama_seg_name *find(uint64_t id, uint32_t *place)
+{
+	uint32_t i = (uint32_t)id & rama_run.index_mask;
+
+	for (;; i = (i + 1) & rama_run.index_mask) {
+		uint32_t number = __atomic_load_n(&rama_run.index[i], __ATOMIC_ACQUIRE);
+		*place = i;
+		if (number == 0)
+			return NULL;
+		struct rama_seg_name *n = rama_name_at(number);
+		if (n->id == id)
+			return n;
+	}
+}
+
+static struct rama_seg_name *others(void)
+{
+	return rama_name_at(1); /* made together with the segment */
+}
+
+static struct rama_seg_name *add(uint64_t id, const char *text, size_t len)
+{
+	struct rama_seg_state *s = rama_run.state;
+	uint64_t at = s->names_used,
+		 need = (sizeof(struct rama_seg_name) + len + 1 + 7) & ~(uint64_t)7;
+	uint32_t place;
+	struct rama_seg_name *n = find(id, &place);
+
+	if (n)
+		return n;
+	/* a quarter of the index stays empty so that searches end soon */
+	if (at + need > rama_run.names_size || s->beat >= rama_run.index_mask / 4 * 3 ||
+	    !rama_grow(3, rama_run.names, at + need, rama_run.names_size))
+		return NULL;
+	n = (struct rama_seg_name *)(rama_run.names + at);
+	n->id = id;
+	n->len = (uint32_t)len;
+	memcpy(n->text, text, len);
+	n->text[len] = '\0';
+	__atomic_store_n(&s->names_used, at + need, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->beat, s->beat + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&rama_run.index[place], rama_name_number(n), __ATOMIC_RELEASE);
+	return n;
+}
+
+struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t len, bool make)
+{
+	uint64_t id = rama_record_id(text, len);
+	uint32_t place;
+	struct rama_seg_name *n = find(id, &place);
+
+	if (n || !make)
+		return n;
+	if (!rama_lock(t, &rama_run.names_lock))
+		return others();
+	n = add(id, text, len);
+	rama_unlock(t, &rama_run.names_lock);
+	return n ? n : others();
+}
+
+bool rama_observes(unsigned module, const char *text, size_t len)
+{
+	return rama_settings_observes(rama_run.settings, module, text, len);
+}
+
+/* ---- slots --------------------------------------------------------------------------------------------- */
+
+static const uint8_t module_of[3] = { RAMA_MOD_POSIX, RAMA_MOD_STDIO, RAMA_MOD_EXTRA };
+
+static bool have_memory(unsigned kind, uint32_t slot)
+{
+	static const uint32_t size[3] = { sizeof(struct rama_posix_file),
+					  sizeof(struct rama_stdio_file),
+					  sizeof(struct rama_extra_file) };
+	void *start[3] = { rama_run.posix, rama_run.stdio, rama_run.extra };
+
+	return rama_grow(kind, start[kind], ((uint64_t)slot + 1) * size[kind],
+			 (uint64_t)rama_run.slots[kind] * size[kind]);
+}
+
+/* Index of the name's slot of a kind (0 POSIX, 1 STDIO, 2 EXTRA), taken if it has none; 0 is the
+ * catch-all. *fresh: it must be initialised and then published. */
+static uint32_t slot_of(struct rama_seg_name *n, unsigned kind, bool *fresh)
+{
+	struct rama_seg_state *s = rama_run.state;
+
+	*fresh = false;
+	if (n->slot[kind])
+		return n->slot[kind] - 1;
+	s->registered |= 1ull << module_of[kind];
+	if (n == others() || s->slots_used[kind] >= rama_run.slots[kind] ||
+	    !have_memory(kind, s->slots_used[kind])) {
+		s->folded[kind]++;
+		s->partial |= 1ull << module_of[kind];
+		return 0;
+	}
+	*fresh = true;
+	return s->slots_used[kind];
+}
+
+static void publish(struct rama_seg_name *n, unsigned kind, uint32_t slot)
+{
+	__atomic_store_n(&rama_run.state->slots_used[kind], slot + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&n->slot[kind], slot + 1, __ATOMIC_RELEASE);
+}
+
+struct rama_posix_file *rama_posix_of(struct rama_thread *t, struct rama_seg_name *n)
+{
+	uint32_t is = __atomic_load_n(&n->slot[0], __ATOMIC_ACQUIRE);
+	bool fresh;
+
+	if (is)
+		return &rama_run.posix[is - 1];
+	if (!rama_observes(RAMA_MOD_POSIX, n->text, n->len))
+		return NULL;
+	int64_t align = rama_file_alignment(n->text, n->len);
+	if (!rama_lock(t, &rama_run.names_lock))
+		return &rama_run.posix[0];
+	uint32_t slot = slot_of(n, 0, &fresh);
+	struct rama_posix_file *f = &rama_run.posix[slot];
+	if (fresh) {
+		rama_posix_init(f, n->id, (int64_t)rama_run.mem_align, align);
+#ifdef RAMA_STATIC_WRAP
+		f->w[RAMA_POSIX_MMAPS].i = 0;
+#endif
+		f->name = rama_name_number(n);
+		publish(n, 0, slot);
+	}
+	rama_unlock(t, &rama_run.names_lock);
+	return f;
+}
+
+static bool is_standard(const char *name)
+{
+	return strcmp(name, "<STDIN>") == 0 || strcmp(name, "<STDOUT>") == 0 ||
+	       strcmp(name, "<STDERR>") == 0;
+}
+
+struct rama_stdio_file *rama_stdio_of(struct rama_thread *t, struct rama_seg_name *n)
+{
+	uint32_t is = __atomic_load_n(&n->slot[1], __ATOMIC_ACQUIRE);
+	bool fresh;
+
+	if (is)
+		return &rama_run.stdio[is - 1];
+	if (!rama_observes(RAMA_MOD_STDIO, n->text, n->len))
+		return NULL;
+	if (!rama_lock(t, &rama_run.names_lock))
+		return &rama_run.stdio[0];
+	uint32_t slot = slot_of(n, 1, &fresh);
+	struct rama_stdio_file *f = &rama_run.stdio[slot];
+	if (fresh) {
+		rama_stdio_init(f, n->id, is_standard(n->text));
+		f->name = rama_name_number(n);
+		publish(n, 1, slot);
+	}
+	rama_unlock(t, &rama_run.names_lock);
+	return f;
+}
+
+struct rama_extra_file *rama_extra_of(struct rama_thread *t, struct rama_seg_name *n)
+{
+	uint32_t is = __atomic_load_n(&n->slot[2], __ATOMIC_ACQUIRE);
+	bool fresh;
+
+	if (is)
+		return &rama_run.extra[is - 1];
+	if (!rama_observes(RAMA_MOD_EXTRA, n->text, n->len))
+		return NULL;
+	if (!rama_lock(t, &rama_run.names_lock))
+		return &rama_run.extra[0];
+	uint32_t slot = slot_of(n, 2, &fresh);
+	struct rama_extra_file *f = &rama_run.extra[slot];
+	if (fresh) {
+		rama_extra_init(f, n->id);
+		f->name = rama_name_number(n);
+		publish(n, 2, slot);
+	}
+	rama_unlock(t, &rama_run.names_lock);
+	return f;
+}
+
+/* ---- paths --------------------------------------------------------------------------------------------- */
+
+void rama_cwd_changed(void)
+{
+	__atomic_store_n(&rama_run.cwd_len, 0, __ATOMIC_RELEASE);
+}
+
+/* the current directory into `to` (PATH_MAX); NULL: it cannot be told */
+static const char *cwd(struct rama_thread *t, char *to)
+{
+	const char *result = NULL;
+
+	if (!rama_lock(t, &rama_run.cwd_lock))
+		return NULL;
+	if (rama_run.cwd_len == 0) {
+		long n = rama_sys3(SYS_getcwd, rama_run.cwd, sizeof(rama_run.cwd), 0);
+		rama_run.cwd_len = n > 1 && rama_run.cwd[0] == '/' ? (uint32_t)n : 0;
+	}
+	if (rama_run.cwd_len > 0) {
+		memcpy(to, rama_run.cwd, rama_run.cwd_len);
+		result = to;
+	}
+	rama_unlock(t, &rama_run.cwd_lock);
+	return result;
+}
+
+/* what the system calls the file behind a descriptor; NULL: no file with a name */
+static const char *link_of(int fd, char *to)
+{
+	char proc[32] = "/proc/self/fd/";
+	char digits[12];
+	unsigned n = 0, at = 14;
+
+	for (unsigned v = (unsigned)fd; v || n == 0; v /= 10)
+		digits[n++] = (char)('0' + v % 10);
+	while (n)
+		proc[at++] = digits[--n];
+	proc[at] = '\0';
+	long len = rama_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)to, PATH_MAX - 1, 0, 0);
+	if (len <= 0 || to[0] != '/')
+		return NULL;
+	to[len] = '\0';
+	return to;
+}
+
+const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len)
+{
+	char *base = t->scratch, *to = t->scratch + PATH_MAX;
+	long n;
+
+	if (!path)
+		return NULL;
+	if (path[0] == '/' || path[0] == '\0') {
+		n = rama_path_clean(to, PATH_MAX, "", path);
+	} else if (dirfd == AT_FDCWD) {
+		const char *here = cwd(t, base);
+		n = here ? rama_path_clean(to, PATH_MAX, here, path) : 0;
+	} else {
+		struct rama_fd *e = rama_fd(dirfd);
+		if (e && e->posix == RAMA_NO_FILE && e->name == 0)
+			return NULL; /* what lies below a directory that is not observed is not either */
+		struct rama_seg_name *dir = rama_fd_name(t, dirfd);
+		if (!dir || dir == rama_name_at(1))
+			return NULL;
+		n = rama_path_clean_at(to, PATH_MAX, dir->text, path);
+	}
+	if (n == 0)
+		return NULL;
+	if (n < 0) { /* longer than any path should be: it counts, without its name */
+		*len = sizeof(RAMA_SEG_CATCHALL) - 1;
+		return RAMA_SEG_CATCHALL;
+	}
+	*len = (size_t)n;
+	if (!rama_observes(RAMA_MOD_POSIX, to, *len) && !rama_observes(RAMA_MOD_STDIO, to, *len))
+		return NULL;
+	return to;
+}
+
+/* ---- mounts: matched by path; the block size is asked once per mount -------------------------------------- */
+
+static struct rama_mounts mounts;
+
+static void read_mounts(void)
+{
+	static char text[65536];
+	size_t n = rama_sys_slurp("/proc/self/mounts", text, sizeof(text));
+
+	rama_mounts_parse(&mounts, text, n);
+	rama_mounts_encode(&mounts, rama_run.id->mounts, sizeof(rama_run.id->mounts));
+}
+
+void rama_mounts_again(void)
+{
+	rama_mounts_encode(&mounts, rama_run.id->mounts, sizeof(rama_run.id->mounts));
+}
+
+static int64_t block_size(const char *mount)
+{
+	struct statfs fs;
+
+	if (rama_sys3(SYS_statfs, mount, &fs, 0) != 0)
+		return 4096;
+	return fs.f_type == 0x0BD00BD0 ? 1 << 20
+				       : (int64_t)fs.f_bsize; /* Lustre tells 4096, means 1 MiB */
+}
+
+int64_t rama_file_alignment(const char *path, size_t len)
+{
+	struct rama_thread *t = &rama_thread;
+	int64_t block = -1;
+
+	if (!rama_lock(t, &rama_run.mount_lock))
+		return -1;
+	if (!rama_run.mounts_known) {
+		read_mounts();
+		rama_run.mounts_known = 1;
+	}
+	int i = rama_mounts_find(&mounts, path, len);
+	if (i >= 0) {
+		if (mounts.mount[i].block == 0)
+			mounts.mount[i].block = block_size(rama_mount_path(&mounts, (unsigned)i));
+		block = mounts.mount[i].block;
+	}
+	rama_unlock(t, &rama_run.mount_lock);
+	return block;
+}
+
+/* ---- descriptors --------------------------------------------------------------------------------------- */
+
+void rama_fd_set(int fd, struct rama_posix_file *posix, uint32_t stdio, uint32_t name)
+{
+	struct rama_fd *e = rama_fd(fd);
+
+	if (!e)
+		return;
+	*e = (struct rama_fd){
+		.posix = posix, .stdio = stdio, .name = name, .generation = rama_run.generation
+	};
+	if ((uint32_t)fd >= rama_run.fd_high)
+		rama_run.fd_high = (uint32_t)fd + 1;
+}
+
+void rama_fd_forget(int fd)
+{
+	struct rama_fd *e = rama_run.fds ? rama_fd(fd) : NULL;
+
+	if (e)
+		*e = (struct rama_fd){ 0 };
+}
+
+void rama_fd_forget_range(unsigned first, unsigned last)
+{
+	if (!rama_run.fds)
+		return;
+	for (unsigned fd = first; fd < rama_run.fd_high && fd <= last; fd++)
+		rama_run.fds[fd] = (struct rama_fd){ 0 };
+}
+
+/* An entry that a forked child has from its parent: the name is in the parent's segment, which is
+ * still mapped, and so is the offset, which the two share. */
+static void inherit(struct rama_thread *t, int fd, struct rama_fd *e)
+{
+	struct rama_fd was = *e;
+	unsigned char *old = rama_run.old[was.generation % 4];
+	char *text = t->scratch + 2 * PATH_MAX;
+
+	*e = (struct rama_fd){ .generation = rama_run.generation };
+	if (was.posix != RAMA_NO_FILE)
+		was.posix = (struct rama_posix_file *)((uintptr_t)was.posix & ~(uintptr_t)1);
+	if (was.posix == RAMA_NO_FILE)
+		e->posix = RAMA_NO_FILE;
+	if (was.stdio == RAMA_NO_STREAM)
+		e->stdio = RAMA_NO_STREAM;
+	if (!old || was.generation + 4 <= rama_run.generation || (uintptr_t)was.posix <= 1)
+		return;
+	const struct rama_seg_header *h = (const struct rama_seg_header *)old;
+	uint64_t at = h->area[RAMA_AREA_NAMES].off + (uint64_t)(was.posix->name - 1) * 8;
+	if (was.posix->name == 0)
+		return;
+	const struct rama_seg_name *n = (const struct rama_seg_name *)(old + at);
+	size_t len = n->len < PATH_MAX ? n->len : PATH_MAX - 1;
+	memcpy(text, n->text, len);
+	text[len] = '\0';
+	struct rama_seg_name *mine = rama_name(t, text, len, true);
+	struct rama_posix_file *f = mine ? rama_posix_of(t, mine) : NULL;
+	if (f && f->w[RAMA_POSIX_OPENS].i == 0 &&
+	    f->w[RAMA_POSIX_READS].i + f->w[RAMA_POSIX_WRITES].i == 0)
+		f->offset = was.posix->offset;
+	rama_fd_set(fd, f ? f : RAMA_NO_FILE, 0, 0);
+}
+
+/* A descriptor we did not see being opened: inherited over exec, received from another process, made by
+ * the C library itself. */
+static void learn(struct rama_thread *t, int fd, struct rama_fd *e)
+{
+	char *to = t->scratch + 2 * PATH_MAX;
+	struct stat st;
+	struct rama_posix_file *f = NULL;
+
+	if (rama_sys3(SYS_fstat, fd, &st, 0) != 0)
+		return; /* not open at all */
+	if (S_ISREG(st.st_mode) && link_of(fd, to)) {
+		size_t len = strlen(to);
+		struct rama_seg_name *n =
+			rama_observes(RAMA_MOD_POSIX, to, len) ? rama_name(t, to, len, true) : NULL;
+		f = n ? rama_posix_of(t, n) : NULL;
+		if (f && !f->offset && !f->w[RAMA_POSIX_OPENS].i) {
+			long at = rama_sys3(SYS_lseek, fd, 0, SEEK_CUR);
+			f->offset = at > 0 ? at : 0;
+		}
+	} else if (S_ISDIR(st.st_mode) && link_of(fd, to)) {
+		size_t len = strlen(to);
+		struct rama_seg_name *n =
+			rama_observes(RAMA_MOD_POSIX, to, len) ? rama_name(t, to, len, true) : NULL;
+		rama_fd_set(fd, RAMA_NO_FILE, e->stdio, n ? rama_name_number(n) : 0);
+		return;
+	}
+	rama_fd_set(fd, f ? f : RAMA_NO_FILE, e->stdio, 0);
+}
+
+struct rama_posix_file *rama_fd_posix_slow(struct rama_thread *t, int fd)
+{
+	struct rama_fd *e = &rama_run.fds[fd];
+
+	if (e->generation != rama_run.generation && (e->posix || e->stdio || e->name))
+		inherit(t, fd, e);
+	if (e->posix == NULL)
+		learn(t, fd, e);
+	return (uintptr_t)e->posix > 1 ? e->posix : NULL;
+}
+
+struct rama_seg_name *rama_fd_name(struct rama_thread *t, int fd)
+{
+	struct rama_fd *e = rama_fd(fd);
+
+	if (!e)
+		return NULL;
+	struct rama_posix_file *f = rama_fd_posix(t, fd);
+	if (f)
+		return rama_name_at(f->name);
+	return e->name ? rama_name_at(e->name) : NULL;
+}
+
+/* ---- streams ------------------------------------------------------------------------------------------- */
+
+static struct rama_stdio_file *standard(struct rama_thread *t, FILE *stream)
+{
+	const char *text = stream == stdin ? "<STDIN>" : stream == stdout ? "<STDOUT>" : "<STDERR>";
+	struct rama_seg_name *n = rama_name(t, text, strlen(text), true);
+
+	return n ? rama_stdio_of(t, n) : NULL;
+}
+
+static struct rama_stdio_file *stream_slow(struct rama_thread *t, FILE *stream, int fd)
+{
+	struct rama_fd *e = &rama_run.fds[fd];
+	struct rama_stdio_file *f = NULL;
+
+	if (e->generation != rama_run.generation && (e->posix || e->stdio || e->name))
+		inherit(t, fd, e);
+	if (stream == stdin || stream == stdout || stream == stderr) {
+		f = standard(t, stream);
+	} else if (e->stdio == 0) {
+		char *to = t->scratch + 2 * PATH_MAX;
+		struct stat st;
+		if (rama_sys3(SYS_fstat, fd, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+		    link_of(fd, to)) {
+			size_t len = strlen(to);
+			struct rama_seg_name *n = rama_observes(RAMA_MOD_STDIO, to, len)
+							  ? rama_name(t, to, len, true)
+							  : NULL;
+			f = n ? rama_stdio_of(t, n) : NULL;
+		}
+	}
+	e->stdio = f ? (uint32_t)(f - rama_run.stdio) + 1 : RAMA_NO_STREAM;
+	e->generation = rama_run.generation;
+	if ((uint32_t)fd >= rama_run.fd_high)
+		rama_run.fd_high = (uint32_t)fd + 1;
+	return f;
+}
+
+struct rama_stdio_file *rama_stream_file(struct rama_thread *t, FILE *stream)
+{
+	int fd = RAMA_REAL(fileno)(stream);
+	struct rama_fd *e = fd >= 0 ? rama_fd(fd) : NULL;
+
+	if (!e)
+		return NULL;
+	if (RAMA_LIKELY(e->stdio && e->generation == rama_run.generation))
+		return e->stdio != RAMA_NO_STREAM ? &rama_run.stdio[e->stdio - 1] : NULL;
+	return stream_slow(t, stream, fd);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* finish.c: bare preload: at its end the process turns its own segment into a log. Whatever goes wrong, the
+ * segment stays and can be recovered later. */
+#include <time.h>
+
+#include "capture/runtime.h"
+#include "config/logname.h"
+#include "config/text.h"
+#include "gather/gather.h"
+
+static char log_path[4096];
+
+/* ---- the calendar, without the C library's locks -------------------------------------------------------------- */
+
+/* Days since 1970 to a date, by eras of 400 years that begin in March. */
+static void civil(int64_t seconds, struct tm *tm)
+{
+	int64_t day = seconds / 86400, rest = seconds % 86400;
+	if (rest < 0) {
+		rest += 86400;
+		day--;
+	}
+	int64_t z = day + 719468, era = (z >= 0 ? z : z - 146096) / 146097;
+	int64_t doe = z - era * 146097, yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+
+	memset(tm, 0, sizeof(*tm));
+	tm->tm_mday = (int)(doy - (153 * mp + 2) / 5 + 1);
+	tm->tm_mon = (int)(mp < 10 ? mp + 2 : mp - 10);
+	tm->tm_year = (int)(yoe + era * 400 + (tm->tm_mon <= 1) - 1900);
+	tm->tm_hour = (int)(rest / 3600);
+	tm->tm_min = (int)(rest / 60 % 60);
+	tm->tm_sec = (int)(rest % 60);
+}
+
+void rama_note_zone(void)
+{
+	time_t now = (time_t)(rama_run.id->clock.real0 / 1000000000u);
+	struct tm tm;
+
+	if (localtime_r(&now, &tm))
+		rama_run.zone = tm.tm_gmtoff;
+}
+
+/* ---- the file --------------------------------------------------------------------------------------------------- */
+
+static int sink_write(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
+{
+	int fd = *(int *)ctx;
+	const char *p = bytes;
+
+	if (off + n > rama_file_limit())
+		return rama_err_set(e, RAMA_EIO, "the log is larger than a file may be");
+	while (n > 0) {
+		long done = rama_sys6(SYS_pwrite64, fd, (long)p, (long)n, (long)off, 0, 0);
+		if (done == -EINTR)
+			continue;
+		if (done <= 0)
+			return rama_err_set(e, RAMA_EIO, "cannot write the log");
+		p += done;
+		off += (uint64_t)done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+static int write_all(int fd)
+{
+	struct rama_source src;
+	static struct rama_segment seg; /* large, and stacks are small */
+	static struct rama_writer w;
+	struct rama_sink sink = { sink_write, &fd };
+	struct rama_gather_process p = { .parent_rank = -1, .nprocs = 1, .images = 1, .ended = 1 };
+	struct rama_err e;
+	uint64_t partial = 0;
+
+	rama_source_memory(&src, rama_run.base, rama_run.size);
+	int rc = rama_segment_open(&seg, &src, &e);
+	if (rc == 0)
+		rc = rama_writer_init(&w, &sink, 0, 3);
+	if (rc == 0) {
+		rc = rama_gather_one(&seg, &p, &w, &partial, &e);
+		if (rc == 0)
+			rc = rama_writer_finish(&w, partial);
+		rama_writer_fini(&w);
+	}
+	return rc;
+}
+
+static void describe(struct rama_logname *n)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*n = (struct rama_logname){ .user = rama_variable("LOGNAME"),
+				    .uid = (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0),
+				    .exe = rama_run.id->exe,
+				    .jobid = rama_run.id->jobid,
+				    .pid = rama_run.pid,
+				    .host = rama_run.id->host,
+				    .end_us = (uint64_t)now.tv_sec * 1000000u +
+					      (uint64_t)now.tv_nsec / 1000u };
+	civil((int64_t)(rama_run.id->clock.real0 / 1000000000u) + rama_run.zone, &n->start);
+}
+
+/* the directory the log goes to, with a slash; false: there is none */
+static bool folder(struct rama_text *t, const struct rama_logname *n)
+{
+	const struct rama_settings *s = rama_run.settings;
+
+	if (s->log_dir[0]) {
+		rama_text_str(t, s->log_dir);
+	} else if (s->log_path[0]) {
+		t->len = rama_logname_folder(t->p, t->room, s->log_path, &n->start);
+		if (t->len == 0)
+			return false;
+	} else {
+		rama_text_str(t, rama_run.start_dir);
+	}
+	rama_text_str(t, "/");
+	return !t->cut;
+}
+
+/* in one directory: written under the partial name, renamed when complete */
+static bool write_named(void)
+{
+	static char partial[4096];
+	struct rama_logname n;
+	struct rama_text t;
+
+	describe(&n);
+	rama_text_init(&t, partial, sizeof(partial));
+	if (!folder(&t, &n) || t.len + 2 * RAMA_LOGNAME_MOST > sizeof(partial))
+		return false;
+	size_t stem = t.len;
+	rama_logname_partial(partial + stem, sizeof(partial) - stem, &n);
+	int fd = rama_sys_open(partial, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
+	if (fd < 0)
+		return false;
+	int rc = write_all(fd);
+	rama_sys_close(fd);
+	memcpy(log_path, partial, stem);
+	rama_logname_final(log_path + stem, sizeof(log_path) - stem, &n, 0);
+	if (rc == 0 && rama_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD, (long)log_path,
+				 1 /* RENAME_NOREPLACE */, 0) != 0)
+		rc = (int)rama_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD,
+				    (long)log_path, 0, 0);
+	if (rc != 0)
+		rama_sys3(SYS_unlinkat, AT_FDCWD, partial, 0);
+	return rc == 0;
+}
+
+/* this very file, which must not exist */
+static bool write_given(const char *path)
+{
+	int fd = rama_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
+
+	if (fd < 0)
+		return false;
+	int rc = write_all(fd);
+	rama_sys_close(fd);
+	if (rc != 0)
+		rama_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
+	struct rama_text t;
+	rama_text_init(&t, log_path, sizeof(log_path));
+	rama_text_str(&t, path);
+	return rc == 0;
+}
+
+bool rama_write_log(void)
+{
+	const char *given = rama_run.settings->log_file;
+
+	log_path[0] = '\0';
+	if (!(given[0] ? write_given(given) : write_named()))
+		return false;
+	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
+	/* the directory of the job goes with its last segment */
+	char *slash = strrchr(rama_run.path, '/');
+	if (slash && slash != rama_run.path) {
+		*slash = '\0';
+		rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
+		*slash = '/';
+	}
+	return true;
+}
+
+void rama_unwrite_log(void)
+{
+	if (log_path[0])
+		rama_sys3(SYS_unlinkat, AT_FDCWD, log_path, 0);
+}

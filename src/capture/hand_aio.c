@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hand_aio.c: POSIX AIO. An operation counts when its result is fetched, with the time from its submission. */
+#include "capture/runtime.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+/* Submissions under way, found by the address of their control block. An operation whose place is taken counts
+ * without its start. */
+enum { PENDING = 4096, PROBES = 8 };
+static struct {
+	const void *cb;
+	uint64_t t0;
+} pending[PENDING];
+
+static unsigned place_of(const void *cb)
+{
+	return (unsigned)((uintptr_t)cb * 0x9e3779b97f4a7c15ull >> 52) % PENDING;
+}
+
+void rama_aio_submitted(const void *cb)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		unsigned at = (place_of(cb) + i) % PENDING;
+		const void *is = __atomic_load_n(&pending[at].cb, __ATOMIC_RELAXED);
+		if ((is == NULL || is == cb) &&
+		    __atomic_compare_exchange_n(&pending[at].cb, &is, cb, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED)) {
+			pending[at].t0 = rama_ticks();
+			return;
+		}
+	}
+}
+
+uint64_t rama_aio_taken(const void *cb)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		unsigned at = (place_of(cb) + i) % PENDING;
+		if (__atomic_load_n(&pending[at].cb, __ATOMIC_ACQUIRE) == cb) {
+			uint64_t t0 = pending[at].t0;
+			__atomic_store_n(&pending[at].cb, NULL, __ATOMIC_RELEASE);
+			return t0;
+		}
+	}
+	return 0;
+}
+
+#define AIO_BODY(name)                  \
+	struct rama_span sp;            \
+	bool on = rama_begin(&sp);      \
+	int r = RAMA_REAL(name)(cb);    \
+	if (on && r == 0)               \
+		rama_aio_submitted(cb); \
+	return r;
+
+RAMA_EXPORT int RAMA_SYM(aio_read)(struct aiocb *cb){ AIO_BODY(aio_read) }
+
+RAMA_EXPORT int RAMA_SYM(aio_read64)(struct aiocb64 *cb){ AIO_BODY(aio_read64) }
+
+RAMA_EXPORT int RAMA_SYM(aio_write)(struct aiocb *cb){ AIO_BODY(aio_write) }
+
+RAMA_EXPORT int RAMA_SYM(aio_write64)(struct aiocb64 *cb){ AIO_BODY(aio_write64) }
+
+#define LIO_BODY(name)                                             \
+	struct rama_span sp;                                       \
+	bool on = rama_begin(&sp);                                 \
+	for (int i = 0; on && i < n; i++)                          \
+		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP) \
+			rama_aio_submitted(list[i]);               \
+	return RAMA_REAL(name)(mode, list, n, sig);
+
+RAMA_EXPORT int RAMA_SYM(lio_listio)(int mode, struct aiocb *const *restrict list, int n,
+				     struct sigevent *restrict sig){ LIO_BODY(lio_listio) }
+
+RAMA_EXPORT int RAMA_SYM(lio_listio64)(int mode, struct aiocb64 *const *restrict list, int n,
+				       struct sigevent *restrict sig){ LIO_BODY(lio_listio64) }
+
+/* The control block says what it was only by the call it was given to; the C library notes that in the block. */
+#define RETURN_BODY(name)                                                                         \
+	struct rama_span sp;                                                                      \
+	bool on = rama_begin(&sp);                                                                \
+	ssize_t r = RAMA_REAL(name)(cb);                                                          \
+	uint64_t t0 = on ? rama_aio_taken(cb) : 0;                                                \
+	if (!on || !t0)                                                                           \
+		return r;                                                                         \
+	sp.t0 = t0;                                                                               \
+	struct rama_call c = { .op.fn = RAMA_FN_##name,                                           \
+			       .op.kind = (cb->aio_lio_opcode & 127) == LIO_WRITE ? RAMA_OP_WRITE \
+										  : RAMA_OP_READ, \
+			       .op.how = RAMA_HOW_ASYNC,                                          \
+			       .op.ok = r >= 0,                                                   \
+			       .op.bytes = r,                                                     \
+			       .op.off = cb->aio_offset,                                          \
+			       .op.has_off = true,                                                \
+			       .fd = cb->aio_fildes,                                              \
+			       .mem = (uintptr_t)cb->aio_buf };                                   \
+	if ((cb->aio_lio_opcode & 127) <= LIO_WRITE)                                              \
+		rama_end_data(&sp, &c);                                                           \
+	return r;
+
+RAMA_EXPORT ssize_t RAMA_SYM(aio_return)(struct aiocb *cb){ RETURN_BODY(aio_return) }
+
+RAMA_EXPORT ssize_t RAMA_SYM(aio_return64)(struct aiocb64 *cb)
+{
+	RETURN_BODY(aio_return64)
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hand_libaio.c: libaio, the kernel's own asynchronous I/O. Its structs are those of the kernel. In an object of
+ * its own, because only programs that use libaio have the real functions. */
+#include <linux/aio_abi.h>
+#include <signal.h>
+
+#include "capture/runtime.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+typedef void *io_context_t;
+
+#define FN_HAND(name, ret, rrole, opk, ...) typedef ret type_##name(RAMA_LIST(PARAM, __VA_ARGS__));
+#include "table/fn_libaio.def"
+#undef FN_HAND
+#ifdef RAMA_STATIC_WRAP
+#define FN_HAND(name, ...) extern type_##name __real_##name;
+#include "table/fn_libaio.def"
+#define REAL(name) __real_##name
+#else
+#define FN_HAND(name, ...) type_##name *name;
+static struct {
+#include "table/fn_libaio.def"
+} libaio;
+#define REAL(name)                                                       \
+	((type_##name *)(__atomic_load_n(&libaio.name, __ATOMIC_RELAXED) \
+				 ? (rama_anyfn *)libaio.name             \
+				 : rama_resolve((rama_anyfn **)&libaio.name, #name)))
+#endif
+
+RAMA_EXPORT int RAMA_SYM(io_submit)(io_context_t ctx, long n, struct iocb **list)
+{
+	struct rama_span sp;
+	bool on = rama_begin(&sp);
+
+	for (long i = 0; on && list && i < n; i++)
+		if (list[i])
+			rama_aio_submitted(list[i]);
+	return REAL(io_submit)(ctx, n, list);
+}
+
+static uintptr_t memory_of(const struct iocb *cb, bool vector)
+{
+	if (vector)
+		return rama_iov_mem((const struct iovec *)(uintptr_t)cb->aio_buf,
+				    (int)cb->aio_nbytes);
+	return (uintptr_t)cb->aio_buf;
+}
+
+static void completed(const struct io_event *ev, unsigned fn)
+{
+	const struct iocb *cb = (const struct iocb *)(uintptr_t)ev->obj;
+	struct rama_span sp = { rama_aio_taken(cb) };
+	struct rama_call c = { .op.fn = (uint16_t)fn,
+			       .op.how = RAMA_HOW_ASYNC,
+			       .op.ok = ev->res >= 0,
+			       .op.bytes = ev->res };
+
+	if (!sp.t0)
+		return;
+	bool vector =
+		cb->aio_lio_opcode == IOCB_CMD_PREADV || cb->aio_lio_opcode == IOCB_CMD_PWRITEV;
+	c.fd = (int)cb->aio_fildes;
+	switch (cb->aio_lio_opcode) {
+	case IOCB_CMD_PREAD:
+	case IOCB_CMD_PREADV:
+	case IOCB_CMD_PWRITE:
+	case IOCB_CMD_PWRITEV:
+		c.op.kind = cb->aio_lio_opcode == IOCB_CMD_PREAD ||
+					    cb->aio_lio_opcode == IOCB_CMD_PREADV
+				    ? RAMA_OP_READ
+				    : RAMA_OP_WRITE;
+		c.op.off = cb->aio_offset;
+		c.op.has_off = true;
+		c.mem = memory_of(cb, vector);
+		break;
+	case IOCB_CMD_FSYNC:
+		c.op.kind = RAMA_OP_SYNC;
+		break;
+	case IOCB_CMD_FDSYNC:
+		c.op.kind = RAMA_OP_DATASYNC;
+		break;
+	default:
+		return;
+	}
+	rama_end_data(&sp, &c);
+}
+
+RAMA_EXPORT int RAMA_SYM(io_getevents)(io_context_t ctx, long min, long n, struct io_event *events,
+				       struct timespec *timeout)
+{
+	struct rama_span sp;
+	bool on = rama_begin(&sp);
+	int r = REAL(io_getevents)(ctx, min, n, events, timeout);
+
+	for (int i = 0; on && i < r; i++)
+		completed(&events[i], RAMA_FN_io_getevents);
+	return r;
+}
+
+RAMA_EXPORT int RAMA_SYM(io_pgetevents)(io_context_t ctx, long min, long n, struct io_event *events,
+					struct timespec *timeout, sigset_t *mask)
+{
+	struct rama_span sp;
+	bool on = rama_begin(&sp);
+	int r = REAL(io_pgetevents)(ctx, min, n, events, timeout, mask);
+
+	for (int i = 0; on && i < r; i++)
+		completed(&events[i], RAMA_FN_io_pgetevents);
+	return r;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* identity.c: who this process is, what was asked of us, and what time it is. */
+#include <time.h>
+
+#include "capture/runtime.h"
+#include "config/jobid.h"
+#include "config/text.h"
+
+extern char **environ;
+
+size_t rama_sys_slurp(const char *path, char *buf, size_t size)
+{
+	int fd = rama_sys_open(path, O_RDONLY, 0);
+	size_t used = 0;
+
+	buf[0] = '\0';
+	if (fd < 0)
+		return 0;
+	while (used < size - 1) {
+		long n = rama_sys3(SYS_read, fd, buf + used, size - 1 - used);
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	rama_sys_close(fd);
+	buf[used] = '\0';
+	return used;
+}
+
+const char *rama_variable(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char **e = environ; e && *e; e++)
+		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+static void put(char *to, size_t size, const char *from)
+{
+	size_t n = strnlen(from, size - 1);
+
+	memcpy(to, from, n);
+	to[n] = '\0';
+}
+
+static void read_command(struct rama_seg_identity *id)
+{
+	size_t n = rama_sys_slurp("/proc/self/cmdline", id->command, sizeof(id->command));
+
+	for (size_t i = 0; i < n; i++)
+		if (id->command[i] == '\0')
+			id->command[i] = ' ';
+	char *line = memchr(id->command, '\n', n);
+	if (line)
+		*line = '\0';
+	long len = rama_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)id->exe,
+			     sizeof(id->exe) - 1, 0, 0);
+	id->exe[len > 0 ? len : 0] = '\0';
+}
+
+/* field 22 of /proc/self/stat, counted after the name, which may hold anything */
+static uint64_t read_start(void)
+{
+	char text[1024], *p;
+	uint64_t v = 0;
+
+	rama_sys_slurp("/proc/self/stat", text, sizeof(text));
+	p = strrchr(text, ')');
+	for (unsigned field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	for (p = p ? p + 1 : text + strlen(text); *p >= '0' && *p <= '9'; p++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	return v;
+}
+
+static uint64_t ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t rama_ticks_slow(void)
+{
+	return ns(CLOCK_MONOTONIC);
+}
+
+/* The counter of the processor is used only where the kernel itself trusts it. */
+void rama_choose_clock(void)
+{
+#if defined(__x86_64__)
+	char source[16];
+
+	rama_sys_slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+		       sizeof(source));
+	rama_run.clock = strncmp(source, "tsc", 3) == 0 ? RAMA_CLOCK_TSC : RAMA_CLOCK_MONOTONIC;
+#elif defined(__aarch64__)
+	rama_run.clock = RAMA_CLOCK_TSC;
+#else
+	rama_run.clock = RAMA_CLOCK_MONOTONIC;
+#endif
+}
+
+void rama_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real)
+{
+	*tick = rama_ticks();
+	*mono = ns(CLOCK_MONOTONIC);
+	*real = ns(CLOCK_REALTIME);
+}
+
+static const char *lookup(void *ctx, const char *name)
+{
+	(void)ctx;
+	return rama_variable(name);
+}
+
+void rama_read_settings(void)
+{
+	struct rama_settings *s = rama_run.settings;
+	const char *config = rama_settings_config(lookup, NULL);
+	static char text[32768];
+
+	rama_settings_init(s);
+	if (config && config[0])
+		rama_settings_file(s, text, rama_sys_slurp(config, text, sizeof(text)));
+	rama_settings_env(s, lookup, NULL);
+}
+
+static void describe(struct rama_seg_identity *id)
+{
+	const struct rama_settings *s = rama_run.settings;
+	struct rama_jobid job;
+	struct {
+		char sysname[65], nodename[65], release[65], version[65], machine[65], domain[65];
+	} host;
+
+	memset(id, 0, sizeof(*id));
+	id->rank = -1;
+	id->pid = rama_run.pid;
+	id->ppid = rama_sys3(SYS_getppid, 0, 0, 0);
+	id->uid = rama_sys3(SYS_getuid, 0, 0, 0);
+	id->pid_start = read_start();
+	rama_sys_slurp("/proc/sys/kernel/random/boot_id", id->boot, 37);
+	if (rama_sys3(SYS_uname, &host, 0, 0) == 0)
+		put(id->host, sizeof(id->host), host.nodename);
+	for (char *p = id->host; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	id->flags = (rama_run.forked ? RAMA_SEG_FORKED : 0) | (s->job[0] ? 0 : RAMA_SEG_BARE);
+#ifdef RAMA_STATIC_WRAP
+	id->flags |= RAMA_SEG_STATIC;
+#endif
+	if (s->has_jobid)
+		id->jobid = s->jobid;
+	else if (rama_jobid_find(&job, s->jobid_variable, lookup, NULL))
+		id->jobid = job.id;
+	else if (rama_run.job_pid)
+		id->jobid = rama_run.job_pid;
+	else
+		id->jobid = rama_run.pid;
+	if (!rama_run.job_pid)
+		rama_run.job_pid = id->jobid;
+	id->mem_align = s->mem_align;
+	id->small_trigger = s->small_trigger;
+	id->unaligned_trigger = s->unaligned_trigger;
+	if (rama_settings_module(s, RAMA_MOD_DXT_POSIX))
+		id->trace |= 1 << RAMA_LAYER_POSIX;
+	if (rama_settings_module(s, RAMA_MOD_DXT_STDIO))
+		id->trace |= 1 << RAMA_LAYER_STDIO;
+	read_command(id);
+}
+
+bool rama_wanted(const struct rama_seg_identity *id)
+{
+	size_t n = strcspn(id->command, " ");
+
+	return rama_settings_app(rama_run.settings, id->command, n);
+}
+
+static void name_job(struct rama_seg_identity *id)
+{
+	struct rama_text t;
+
+	rama_text_init(&t, id->job, sizeof(id->job));
+	if (rama_run.settings->job[0]) {
+		rama_text_str(&t, rama_run.settings->job);
+	} else {
+		rama_text_str(&t, "bare.");
+		rama_text_i64(&t, id->jobid);
+	}
+	for (char *p = id->job; *p; p++)
+		if (*p == '/' || (*p == '.' && p == id->job))
+			*p = '_';
+}
+
+void rama_identify(struct rama_seg_identity *id)
+{
+	describe(id);
+	name_job(id);
+}
+
+/* how fast the counter runs: two readings, apart by what creating the segment took */
+double rama_measure_hz(const struct rama_seg_clock *c)
+{
+	uint64_t tick, mono, real;
+
+#if defined(__aarch64__)
+	uint64_t hz;
+	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+	return (double)hz;
+#endif
+	if (c->source == RAMA_CLOCK_MONOTONIC)
+		return 1e9;
+	do
+		rama_clock_pair(&tick, &mono, &real);
+	while (mono - c->mono0 < 100000);
+	return (double)(tick - c->tick0) * 1e9 / (double)(mono - c->mono0);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* record.c: one observed call becomes counters, heat and trace. */
+#include "capture/runtime.h"
+
+/* ---- in and out ------------------------------------------------------------------------------------ */
+
+static void missed(struct rama_thread *t)
+{
+	if (t->lane)
+		t->lane->missed++;
+}
+
+static inline void enter(struct rama_thread *t)
+{
+	t->busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void leave(struct rama_thread *t)
+{
+	if (RAMA_UNLIKELY(t->head != t->tail))
+		rama_drain(t);
+	atomic_signal_fence(memory_order_seq_cst);
+	t->busy = 0;
+}
+
+/* The thread may have lost its lane since rama_begin: it forked, or it is ending. */
+bool rama_enter(struct rama_visit *v)
+{
+	v->saved_errno = errno;
+	v->t = &rama_thread;
+	if (v->t->live != *rama_live && !rama_wake())
+		return false;
+	if (v->t->busy) {
+		missed(v->t);
+		return false;
+	}
+	enter(v->t);
+	return true;
+}
+
+void rama_leave(struct rama_visit *v)
+{
+	leave(v->t);
+	errno = v->saved_errno;
+}
+
+void rama_times(const struct rama_span *sp, struct rama_op *op)
+{
+	op->t0 = sp->t0 - rama_run.tick0;
+	op->t1 = rama_ticks() - rama_run.tick0;
+}
+
+/* A handler interrupted our bookkeeping: what it did is done when that is finished. */
+static __attribute__((noinline)) void queue(struct rama_thread *t, const struct rama_op *op, int fd,
+					    uintptr_t mem)
+{
+	uint32_t at = t->tail;
+
+	if (at - t->head >= RAMA_QUEUE) {
+		missed(t);
+		return;
+	}
+	t->tail = at + 1; /* first, so that a handler in this handler takes the next one */
+	atomic_signal_fence(memory_order_seq_cst);
+	t->queue[at % RAMA_QUEUE] = (struct rama_pending){ .op = *op, .fd = fd, .mem = mem };
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------ */
+
+static bool lock_slot_slow(struct rama_thread *t, uint32_t *seq, uint8_t *stuck)
+{
+	if (*stuck)
+		return false;
+	if (rama_lock(t, seq)) {
+		t->guard = NULL;
+		t->held = seq;
+		return true;
+	}
+	*stuck = 1;
+	return false;
+}
+
+static inline bool lock_slot(struct rama_thread *t, uint32_t *seq, uint8_t *stuck)
+{
+	uint32_t is = __atomic_load_n(seq, __ATOMIC_RELAXED);
+
+	t->held = seq;
+	if (RAMA_LIKELY((is & 1) == 0 &&
+			__atomic_compare_exchange_n(seq, &is, is + 1, false, __ATOMIC_ACQUIRE,
+						    __ATOMIC_RELAXED)))
+		return true;
+	t->held = NULL;
+	if (lock_slot_slow(t, seq, stuck))
+		return true;
+	missed(t);
+	return false;
+}
+
+static inline void unlock_slot(struct rama_thread *t, uint32_t *seq)
+{
+	__atomic_store_n(seq, *seq + 1, __ATOMIC_RELEASE);
+	t->held = NULL;
+}
+
+static inline void tell(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+			const struct rama_op *op)
+{
+	if (RAMA_LIKELY(rama_run.heat >> layer & 1))
+		rama_heat_add(&t->lane->heat[layer], op->kind == RAMA_OP_READ, op->bytes, op->t0,
+			      op->t1);
+	if (RAMA_UNLIKELY(rama_run.control->trace >> layer & 1))
+		rama_trace(t, layer, name, op);
+}
+
+/* what fails but is neither read nor write (those are counted with the file's other reads and writes) */
+static __attribute__((noinline)) void failed(struct rama_thread *t, uint32_t name,
+					     struct rama_op *op)
+{
+	if (op->kind != RAMA_OP_READ && op->kind != RAMA_OP_WRITE && op->kind != RAMA_OP_CLOSE)
+		rama_do_extra(t, name, op);
+}
+
+static inline __attribute__((always_inline)) void do_posix(struct rama_thread *t,
+							   struct rama_posix_file *f,
+							   struct rama_op *op)
+{
+	if (!lock_slot(t, &f->seq, &f->stuck))
+		return;
+	if (!op->has_off)
+		op->off = f->offset; /* what the trace says */
+	rama_posix_apply(f, op);
+	unlock_slot(t, &f->seq);
+	if (RAMA_UNLIKELY(!op->ok))
+		failed(t, f->name, op);
+	else if (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE)
+		tell(t, RAMA_LAYER_POSIX, f->name, op);
+}
+
+void rama_do_posix(struct rama_thread *t, struct rama_posix_file *f, struct rama_op *op)
+{
+	do_posix(t, f, op);
+}
+
+static inline void do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op)
+{
+	if (!lock_slot(t, &f->seq, &f->stuck))
+		return;
+	if (op->kind != RAMA_OP_SEEK)
+		op->off = f->offset;
+	rama_stdio_apply(f, op);
+	unlock_slot(t, &f->seq);
+	if (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE)
+		tell(t, RAMA_LAYER_STDIO, f->name, op);
+}
+
+void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op)
+{
+	do_stdio(t, f, op);
+}
+
+static void do_extra(struct rama_thread *t, struct rama_extra_file *f, struct rama_op *op)
+{
+	if (!lock_slot(t, &f->seq, &f->stuck))
+		return;
+	rama_extra_apply(f, op);
+	unlock_slot(t, &f->seq);
+}
+
+void rama_do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op)
+{
+	struct rama_extra_file *f = name ? rama_extra_of(t, rama_name_at(name)) : NULL;
+
+	if (f)
+		do_extra(t, f, op);
+}
+
+/* Names that do not exist are many (searches along a path): they share one record. */
+void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_op *op)
+{
+	if (!n || n == rama_name_at(1)) /* the catch-all is for files that are there */
+		n = rama_name(t, "<FAILED>", 8, true);
+	struct rama_extra_file *f = n ? rama_extra_of(t, n) : NULL;
+	if (f)
+		do_extra(t, f, op);
+}
+
+/* ---- the doors ---------------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void data(struct rama_thread *t, int fd, uintptr_t mem,
+						       struct rama_op *op)
+{
+	if (RAMA_UNLIKELY((unsigned)fd >= RAMA_FDS))
+		return;
+	struct rama_posix_file *f = rama_run.fds[fd].posix;
+	if (RAMA_UNLIKELY(!f || (uintptr_t)f & 1) && !(f = rama_fd_posix_slow(t, fd)))
+		return;
+	op->unaligned = RAMA_LIKELY(rama_run.mem_mask) ? (mem & rama_run.mem_mask) != 0
+						       : mem % rama_run.mem_align != 0;
+	do_posix(t, f, op);
+}
+
+/* The thread was awake at rama_begin, so it still is. errno is not touched by anything in here: slow ways keep it
+ * themselves. */
+void rama_record(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off, uint64_t what)
+{
+	struct rama_thread *t = &rama_thread;
+	struct rama_op op;
+
+	memcpy(&op, &what, sizeof(what));
+	op.t1 = rama_ticks() - rama_run.tick0;
+	op.t0 = t0 - rama_run.tick0;
+	op.bytes = bytes;
+	op.off = off;
+	if (RAMA_UNLIKELY(t->busy)) {
+		queue(t, &op, fd, mem);
+		return;
+	}
+	enter(t);
+	data(t, fd, mem, &op);
+	leave(t);
+}
+
+void rama_drain(struct rama_thread *t)
+{
+	while (t->head != t->tail) {
+		struct rama_pending c = t->queue[t->head % RAMA_QUEUE];
+		t->queue[t->head % RAMA_QUEUE].op.kind = RAMA_OP_NOTHING;
+		t->head++;
+		if (c.op.kind != RAMA_OP_NOTHING)
+			data(t, c.fd, c.mem, &c.op);
+	}
+}
+
+void rama_end_open(const struct rama_span *sp, struct rama_call *c)
+{
+	struct rama_visit v;
+
+	rama_times(sp, &c->op);
+	if (!rama_enter(&v)) {
+		if (c->op.ok)
+			rama_fd_forget(c->fd); /* looked up when it is used */
+		return;
+	}
+	if (!c->op.ok && v.saved_errno == EFAULT) { /* then the path must not be looked at */
+		rama_leave(&v);
+		return;
+	}
+	size_t len;
+	const char *path = rama_clean(v.t, c->dirfd, c->path, &len);
+	if (!c->op.ok) {
+		if (path)
+			rama_do_failed(v.t, rama_name(v.t, path, len, false), &c->op);
+	} else {
+		struct rama_seg_name *n = path ? rama_name(v.t, path, len, true) : NULL;
+		struct rama_posix_file *f = n ? rama_posix_of(v.t, n) : NULL;
+		rama_fd_set(c->fd, f ? f : RAMA_NO_FILE, 0, 0);
+		if (f)
+			rama_do_posix(v.t, f, &c->op);
+	}
+	rama_leave(&v);
+}
+
+void rama_end_stat(const struct rama_span *sp, struct rama_call *c)
+{
+	struct rama_visit v;
+
+	rama_times(sp, &c->op);
+	if (!rama_enter(&v))
+		return;
+	if (c->op.ok && S_ISREG(c->file_mode)) {
+		struct rama_posix_file *f = NULL;
+		if (!c->path || c->path[0] == '\0') {
+			int fd = c->path ? c->dirfd : c->fd;
+			f = rama_fd_posix(v.t, fd);
+		} else {
+			size_t len;
+			const char *path = rama_clean(v.t, c->dirfd, c->path, &len);
+			struct rama_seg_name *n = path ? rama_name(v.t, path, len, true) : NULL;
+			f = n ? rama_posix_of(v.t, n) : NULL;
+		}
+		if (f)
+			rama_do_posix(v.t, f, &c->op);
+		rama_leave(&v);
+		return;
+	}
+	rama_leave(&v);
+	if (c->op.ok)
+		c->op.kind = RAMA_OP_STATOTHER;
+	rama_end_meta(sp, c);
+}
+
+void rama_end_meta(const struct rama_span *sp, struct rama_call *c)
+{
+	struct rama_visit v;
+
+	rama_times(sp, &c->op);
+	if (!rama_enter(&v))
+		return;
+	struct rama_seg_name *n = NULL;
+	bool known = true;
+	if (!c->op.ok && v.saved_errno == EFAULT) {
+		known = false;
+	} else if (c->path && c->path[0]) {
+		size_t len;
+		const char *path = rama_clean(v.t, c->dirfd, c->path, &len);
+		known = path != NULL;
+		n = path ? rama_name(v.t, path, len, c->op.ok) : NULL;
+	} else {
+		n = rama_fd_name(v.t, c->path ? c->dirfd : c->fd);
+		known = n != NULL;
+	}
+	if (known && !c->op.ok)
+		rama_do_failed(v.t, n, &c->op);
+	else if (n)
+		rama_do_extra(v.t, rama_name_number(n), &c->op);
+	rama_leave(&v);
+}
+
+void rama_end_other(const struct rama_span *sp, struct rama_call *c)
+{
+	(void)sp;
+	if (c->op.ok)
+		rama_fd_set(c->fd, RAMA_NO_FILE, RAMA_NO_STREAM, 0);
+}
+
+void rama_end_stream(const struct rama_span *sp, struct rama_call *c)
+{
+	struct rama_thread *t = &rama_thread;
+	int saved = errno;
+
+	if (!c->op.ok || !c->stream)
+		return;
+	rama_times(sp, &c->op);
+	if (RAMA_UNLIKELY(t->busy)) {
+		missed(t);
+	} else if (RAMA_LIKELY(t->live == *rama_live) || rama_wake()) {
+		enter(t);
+		struct rama_stdio_file *f = rama_stream_file(t, c->stream);
+		if (f)
+			do_stdio(t, f, &c->op);
+		leave(t);
+	}
+	errno = saved;
+}
+
+uintptr_t rama_iov_mem(const struct iovec *iov, int n)
+{
+	uintptr_t mem = 0;
+
+	if (!iov)
+		return 0;
+	for (int i = 0; i < n; i++)
+		mem |= (uintptr_t)iov[i].iov_base;
+	return mem;
+}

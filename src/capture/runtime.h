@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* runtime.h: the state of the library inside a process, and the parts it is made of:
+ *
+ *   start.c    comes to life at the first call, in a forked child, and goes at the end
+ *   create.c   makes the segment
+ *   identity.c who we are, what was asked of us, what time it is
+ *   files.c    path or descriptor -> the slots of a file
+ *   record.c   one observed call -> slots, heat map, trace
+ *   thread.c   lanes of threads
+ *   finish.c   bare preload: the log of this process
+ *
+ * Rules: errno of the application stays; no malloc, stdio, locale or libc locks; nothing waits for
+ * another thread but the short locks in here, and those only for a while. */
+#ifndef RAMA_CAPTURE_RUNTIME_H
+#define RAMA_CAPTURE_RUNTIME_H
+
+#include <stdatomic.h>
+
+#include "capture/sys.h"
+#include "capture/wrap.h"
+#include "config/settings.h"
+#include "segment/layout.h"
+
+/* All of it is our own: saying so lets the compiler reach it without a detour. */
+#pragma GCC visibility push(hidden)
+
+#define RAMA_LIKELY(x) __builtin_expect(!!(x), 1)
+#define RAMA_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define RAMA_TLS _Thread_local __attribute__((tls_model("initial-exec")))
+
+/* ---- descriptors --------------------------------------------------------------------------- */
+
+#define RAMA_FDS (1u << 20) /* descriptors beyond are not observed */
+#define RAMA_NO_FILE ((struct rama_posix_file *)1)
+#define RAMA_NO_STREAM UINT32_MAX
+
+/* What a descriptor stands for; all zero: not known (yet). In a forked child the pointers of its parent are
+ * marked by an odd address until they are looked up. */
+struct rama_fd {
+	struct rama_posix_file *posix; /* RAMA_NO_FILE: nothing that we observe */
+	uint32_t stdio;		       /* STDIO slot + 1 of the stream on it */
+	uint32_t name;		       /* of a directory that has no slot */
+	uint32_t generation;	       /* segment that all this is of: changes with fork */
+	uint32_t pad;
+};
+
+/* ---- threads ----------------------------------------------------------------------------------- */
+
+#define RAMA_QUEUE 8 /* calls of signal handlers that interrupted us */
+
+struct rama_pending {
+	struct rama_op op;
+	uintptr_t mem;
+	int fd;
+};
+
+#define RAMA_NO_LANE 3u /* rama_thread.live of a thread without a lane: what *rama_live never is */
+
+struct rama_thread {
+	uint32_t
+		live; /* what *rama_live is while this thread has a lane; differs in the child of a vfork */
+	uint32_t busy; /* our own code runs: whatever comes in now is from a signal handler */
+	struct rama_seg_lane *lane;
+	struct rama_seg_chunk *chunk;
+	uint32_t *held;	 /* seq of the slot that is locked */
+	uint32_t *guard; /* a lock of rama_run that is held */
+	char *scratch;	 /* room for paths, RAMA_SCRATCH bytes */
+	uint32_t head, tail;
+	struct rama_pending queue[RAMA_QUEUE];
+};
+extern RAMA_TLS struct rama_thread rama_thread;
+/* raised in the child of a vfork, which runs in our memory but is another process */
+extern RAMA_TLS uint32_t rama_off;
+
+#define RAMA_LANES 1024	   /* threads that can be observed at one time */
+#define RAMA_SCRATCH 16384 /* three paths of 4 KiB, and some */
+
+/* ---- the process --------------------------------------------------------------------------------- */
+
+enum { RAMA_ASLEEP, RAMA_WAKING, RAMA_AWAKE, RAMA_ENDED };
+
+struct rama_run {
+	/* read by every call */
+	unsigned char *base; /* the segment */
+	uint64_t tick0;
+	uintptr_t mem_mask; /* alignment - 1; 0: it is no power of two, or 1 */
+	uintptr_t mem_align;
+	struct rama_fd *fds;
+	struct rama_seg_control *control;
+	uint32_t generation;
+	uint32_t heat;	/* bit per layer that has a heat map */
+	uint32_t clock; /* enum rama_clock_source */
+	/* the rest */
+	atomic_uint phase;
+	int64_t pid,
+		job_pid; /* job_pid: of the first process of a family of forks, where no job id is known */
+	double hz;
+	uint64_t size;
+	struct rama_seg_header *head;
+	struct rama_seg_identity *id;
+	struct rama_seg_state *state;
+	unsigned char *names;
+	struct rama_posix_file *posix;
+	struct rama_stdio_file *stdio;
+	struct rama_extra_file *extra;
+	struct rama_seg_lane *lanes;
+	unsigned char *chunks;
+	uint32_t slots[3], n_lanes; /* how many there are */
+	uint64_t names_size;
+	uint32_t *index; /* hash table: number of a name */
+	uint32_t index_mask;
+	uint32_t fd_high;    /* highest descriptor in use + 1 */
+	uint64_t heat_width; /* ticks */
+	uint64_t ready
+		[4]; /* bytes of the POSIX, STDIO and EXTRA slots and of the names that have memory behind them */
+	unsigned char *old[4]; /* segments of the processes we were forked from, by generation */
+	uint64_t old_size[4];
+	uint32_t names_lock, cwd_lock, map_lock, mount_lock;
+	uint32_t mounts_known;
+	uint32_t cwd_len; /* 0: not known */
+	int64_t zone;	  /* seconds east of Greenwich */
+	bool forked, bare, ended;
+	char cwd[4096];
+	char path[4096]; /* of the segment */
+	char start_dir[4096];
+	struct rama_settings *settings;
+	unsigned char *scratch; /* of the lanes */
+};
+extern struct rama_run rama_run;
+
+/* Points to RAMA_LIVE + generation when calls are to be recorded, to 1 when we sleep. The page it points to becomes
+ * zero in a forked child, whatever way it was forked. */
+#define RAMA_LIVE 0x6c697600u
+extern const volatile uint32_t *rama_live;
+
+/* The slow side of rama_begin: starts us, or a new history in a forked child, or gives the thread its lane.
+ * false: not now. */
+bool rama_wake(void);
+/* same, but a forked child that only tidies up its descriptors stays asleep */
+bool rama_awake(void);
+static inline bool rama_alive(void)
+{
+	return *rama_live == RAMA_LIVE + rama_run.generation;
+}
+void rama_end_process(void);
+void rama_replace_process(void);
+void rama_replace_failed(void);
+/* finish.c: false: it could not be written, the segment stays. unwrite: the process goes on after all. */
+bool rama_write_log(void);
+void rama_unwrite_log(void);
+void rama_note_zone(void);
+bool rama_create_segment(void);
+uint64_t rama_file_limit(void); /* RLIMIT_FSIZE */
+/* Memory behind this part of the segment, so that touching it cannot fail: a full file system would kill the
+ * application. false: there is none. */
+bool rama_populate(void *p, size_t n);
+/* the same for an area that grows: it has `size` bytes and needs `need` of them */
+bool rama_grow(unsigned area, void *start, uint64_t need, uint64_t size);
+/* identity.c */
+void rama_identify(struct rama_seg_identity *id);
+bool rama_wanted(const struct rama_seg_identity *id); /* is this program to be observed? */
+void rama_read_settings(void);
+void rama_choose_clock(void);
+double rama_measure_hz(const struct rama_seg_clock *c);
+const char *rama_variable(const char *name); /* of the environment; NULL: not set */
+void rama_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real);
+void rama_mounts_again(void); /* into the segment of a forked child */
+
+uint64_t rama_ticks_slow(void);
+static inline uint64_t rama_ticks(void)
+{
+#if defined(__x86_64__)
+	if (RAMA_LIKELY(rama_run.clock == RAMA_CLOCK_TSC))
+		return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t t;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+#endif
+	return rama_ticks_slow();
+}
+
+static inline bool rama_begin(struct rama_span *sp)
+{
+	if (RAMA_UNLIKELY(*rama_live != rama_thread.live) && !rama_wake())
+		return false;
+	sp->t0 = rama_ticks();
+	return true;
+}
+
+/* ---- record.c: after the real call; errno is kept ------------------------------------------------ */
+
+/* READ WRITE SEEK SYNC on a descriptor: the way that must be short. `what`: RAMA_OP_WORD */
+void rama_record(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off, uint64_t what);
+static inline __attribute__((always_inline)) void rama_end_data(const struct rama_span *sp,
+								const struct rama_call *c)
+{
+	rama_record(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off,
+		    RAMA_OP_WORD(c->op.fn, c->op.kind, c->op.how, c->op.ok, c->op.has_off));
+}
+void rama_end_open(const struct rama_span *sp, struct rama_call *c); /* c->path gave c->fd */
+void rama_end_stat(const struct rama_span *sp, struct rama_call *c);
+void rama_end_meta(const struct rama_span *sp,
+		   struct rama_call *c); /* by path, or c->fd without one */
+void rama_end_other(const struct rama_span *sp, struct rama_call *c); /* c->fd is no file */
+void rama_end_stream(const struct rama_span *sp, struct rama_call *c);
+
+/* The pieces, for wrappers by hand: enter, do, leave. enter is false if a handler interrupted us: then
+ * nothing may be done but count the call as missed, which it did. */
+struct rama_visit {
+	int saved_errno;
+	struct rama_thread *t;
+};
+bool rama_enter(struct rama_visit *v);
+void rama_leave(struct rama_visit *v);
+void rama_times(const struct rama_span *sp, struct rama_op *op);
+void rama_do_posix(struct rama_thread *t, struct rama_posix_file *f, struct rama_op *op);
+void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op);
+void rama_do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op);
+/* a failed call, or one on a name without slots: the EXTRA record of the name, or the common one */
+void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_op *op);
+void rama_drain(struct rama_thread *t);
+
+/* ---- files.c ----------------------------------------------------------------------------------------- */
+
+/* the cleaned path in the thread's scratch; NULL: cannot be known or is not observed. *len: its length. */
+const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len);
+/* entry of the names area, made if `make`; the catch-all's if there is no room; NULL: not there */
+struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t len, bool make);
+struct rama_seg_name *rama_name_at(uint32_t number);
+uint32_t rama_name_number(const struct rama_seg_name *n);
+bool rama_observes(unsigned module, const char *text, size_t len);
+struct rama_posix_file *rama_posix_of(struct rama_thread *t, struct rama_seg_name *n);
+struct rama_stdio_file *rama_stdio_of(struct rama_thread *t, struct rama_seg_name *n);
+struct rama_extra_file *rama_extra_of(struct rama_thread *t, struct rama_seg_name *n);
+/* entry of a descriptor, or NULL if it is out of range */
+static inline struct rama_fd *rama_fd(int fd)
+{
+	return (unsigned)fd < RAMA_FDS ? &rama_run.fds[fd] : NULL;
+}
+/* slot of a descriptor; NULL: not observed. Descriptors not seen before are looked up. */
+struct rama_posix_file *rama_fd_posix_slow(struct rama_thread *t, int fd);
+static inline struct rama_posix_file *rama_fd_posix(struct rama_thread *t, int fd)
+{
+	struct rama_fd *e = rama_fd(fd);
+	if (RAMA_LIKELY(e && e->posix && !((uintptr_t)e->posix & 1)))
+		return e->posix;
+	return e ? rama_fd_posix_slow(t, fd) : NULL;
+}
+/* the name that is known of a descriptor, NULL if there is none */
+struct rama_seg_name *rama_fd_name(struct rama_thread *t, int fd);
+void rama_fd_set(int fd, struct rama_posix_file *posix, uint32_t stdio, uint32_t name);
+void rama_fd_forget(int fd);
+void rama_fd_forget_range(unsigned first, unsigned last);
+struct rama_stdio_file *rama_stream_file(struct rama_thread *t, FILE *stream);
+void rama_cwd_changed(void);
+int64_t rama_file_alignment(const char *path, size_t len);
+
+/* ---- hand_aio.c: when asynchronous operations were submitted ---------------------------------------- */
+
+void rama_aio_submitted(const void *cb);
+uint64_t rama_aio_taken(const void *cb); /* 0: not known */
+
+/* ---- thread.c ------------------------------------------------------------------------------------------ */
+
+bool rama_thread_join(void); /* gives the thread a lane; false: there is none */
+void rama_threads_init(void);
+void rama_trace(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+		const struct rama_op *op);
+
+#define RAMA_PATIENCE 50000 /* rests until somebody waits no longer: some seconds */
+void rama_rest(unsigned i); /* longer the larger i is */
+/* Short locks. false after long waiting: then the thing is left undone. */
+bool rama_lock(struct rama_thread *t, uint32_t *lock);
+void rama_unlock(struct rama_thread *t, uint32_t *lock);
+
+#pragma GCC visibility pop
+#endif

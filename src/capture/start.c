@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* start.c: how the library comes to life at the first call, begins a new history in a forked child, and
+ * goes. None of it may fail the application: on trouble we stay asleep. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+
+#include "capture/runtime.h"
+
+struct rama_run rama_run;
+
+static const volatile uint32_t asleep = 1;
+const volatile uint32_t *rama_live = &asleep;
+static uint32_t *live_page;
+
+extern int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
+
+/* ---- real functions --------------------------------------------------------------------------------------- */
+
+#ifndef RAMA_STATIC_WRAP
+struct rama_real rama_real;
+
+rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name)
+{
+	int saved = errno;
+	rama_anyfn *f;
+
+	*(void **)&f = dlsym(RTLD_NEXT, name);
+	__atomic_store_n(slot, f, __ATOMIC_RELEASE);
+	errno = saved;
+	return f;
+}
+
+static void resolve_all(void)
+{
+#define FN(name, ...) rama_resolve((rama_anyfn **)&rama_real.name, #name);
+#define FN_MODE FN
+#define FN_HAND FN
+#define FN_HAND0 FN
+#define FN_FMT(name, vname, ...)
+#define FN_SCAN(name, vname)
+#define FN_SCAN0(name, vname)
+#define FN_EXECL(name, vname)
+#define FN_JUMP(name) FN(name, )
+#define FN_ASM(name)
+#include FN_TABLE_POSIX
+#include FN_TABLE_STDIO
+#include FN_TABLE_PROCESS
+}
+#else
+static void resolve_all(void)
+{
+}
+#endif
+
+/* ---- waking up ---------------------------------------------------------------------------------------------- */
+
+/* Where the kernel cannot wipe the page, the C library tells us of forks it knows of. */
+static void forked_child(void)
+{
+	if (live_page)
+		*live_page = 0;
+}
+
+static bool make_live_page(void)
+{
+	long p = rama_sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+
+	if (p < 0 && p > -4096)
+		return false;
+	if (rama_sys3(SYS_madvise, p, 4096, MADV_WIPEONFORK) != 0)
+		pthread_atfork(NULL, NULL, forked_child);
+	live_page = (uint32_t *)p;
+	return true;
+}
+
+#ifdef RAMA_STATIC_WRAP
+__attribute__((destructor(101))) static void at_exit(void) /* the last of all destructors */
+{
+	rama_end_process();
+}
+#else
+static void at_exit(void *arg)
+{
+	(void)arg;
+	rama_end_process();
+}
+#endif
+
+static void at_quick_exit_(void)
+{
+	rama_end_process();
+}
+
+static bool begin_first(void)
+{
+	if (getauxval(AT_SECURE))
+		return false; /* setuid and the like are never observed */
+	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
+	if (!make_live_page() || !rama_create_segment())
+		return false;
+	rama_threads_init();
+#ifndef RAMA_STATIC_WRAP
+	/* Without a library's handle it runs after the destructors of all libraries. */
+	__cxa_atexit(at_exit, NULL, NULL);
+#endif
+	at_quick_exit(at_quick_exit_);
+	return true;
+}
+
+/* We are the child of a process that was observed: a new segment, the same descriptors. */
+static bool begin_forked(void)
+{
+	unsigned gen = rama_run.generation % 4;
+
+	rama_run.names_lock = rama_run.cwd_lock = rama_run.map_lock = rama_run.mount_lock = 0;
+	if (rama_run.old[(gen + 1) % 4])
+		rama_sys3(SYS_munmap, rama_run.old[(gen + 1) % 4], rama_run.old_size[(gen + 1) % 4],
+			  0);
+	rama_run.old[(gen + 1) % 4] = NULL;
+	rama_run.old[gen] = rama_run.base;
+	rama_run.old_size[gen] = rama_run.size;
+	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
+	rama_run.forked = true;
+	rama_run.ended = false;
+	if (!rama_create_segment())
+		return false;
+	for (unsigned fd = 0; fd < rama_run.fd_high; fd++)
+		if (rama_run.fds[fd].posix)
+			rama_run.fds[fd].posix =
+				(struct rama_posix_file *)((uintptr_t)rama_run.fds[fd].posix | 1);
+	rama_run.generation++;
+	return true;
+}
+
+static RAMA_TLS bool
+	waking; /* this thread does it: what it calls is its own, or a signal handler's */
+
+/* other threads wait for the one that wakes us, so that their calls count */
+static bool wait_awake(void)
+{
+	for (unsigned i = 0; i < RAMA_PATIENCE && atomic_load(&rama_run.phase) == RAMA_WAKING; i++)
+		rama_rest(i);
+	return rama_alive();
+}
+
+static bool wake(bool fork_too)
+{
+	unsigned phase = atomic_load(&rama_run.phase);
+	int saved = errno;
+	bool ok;
+
+	if (waking)
+		return false;
+	if (phase == RAMA_WAKING)
+		return wait_awake();
+	bool forked = phase == RAMA_AWAKE && !rama_alive() && fork_too;
+	if (phase != RAMA_ASLEEP && !forked)
+		return false;
+	waking = true;
+	if (!atomic_compare_exchange_strong(&rama_run.phase, &phase, RAMA_WAKING)) {
+		waking = false;
+		return wait_awake();
+	}
+	ok = forked ? begin_forked() : begin_first();
+	if (ok) {
+		*live_page = RAMA_LIVE + rama_run.generation;
+		rama_live = live_page;
+	} else {
+		rama_live = &asleep;
+	}
+	atomic_store(&rama_run.phase, ok ? RAMA_AWAKE : RAMA_ENDED);
+	waking = false;
+	errno = saved;
+	return ok;
+}
+
+bool rama_wake(void)
+{
+	if (rama_off || !(rama_alive() || wake(true)))
+		return false;
+	return rama_thread.live == *rama_live || rama_thread_join();
+}
+
+bool rama_awake(void)
+{
+	return !rama_off && (rama_alive() || wake(false));
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	int saved = errno;
+
+	resolve_all();
+	if (rama_awake() && rama_run.bare)
+		rama_note_zone(); /* not earlier: it allocates memory */
+	errno = saved;
+}
+
+/* ---- going ---------------------------------------------------------------------------------------------------- */
+
+static void stamp(void)
+{
+	struct rama_seg_clock *c = &rama_run.id->clock;
+
+	rama_clock_pair(&c->tick1, &c->mono1, &c->real1);
+}
+
+/* Under `iorama run` the segment is all there is to leave, and it goes on being filled: destructors and other
+ * threads may still do I/O. */
+void rama_end_process(void)
+{
+	int saved = errno;
+
+	if (rama_off || !rama_alive())
+		return;
+	if (__atomic_exchange_n(&rama_run.ended, true, __ATOMIC_ACQ_REL) && rama_run.bare)
+		return;
+	stamp();
+	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_DONE, __ATOMIC_RELEASE);
+	if (rama_run.bare) {
+		atomic_store(&rama_run.phase, RAMA_ENDED);
+		rama_live = &asleep;
+		rama_write_log();
+	}
+	errno = saved;
+}
+
+void rama_replace_process(void)
+{
+	if (rama_off || !rama_alive())
+		return;
+	stamp();
+	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_REPLACED, __ATOMIC_RELEASE);
+	if (rama_run.bare)
+		rama_write_log();
+}
+
+void rama_replace_failed(void)
+{
+	if (rama_off || !rama_alive())
+		return;
+	if (rama_run.bare)
+		rama_unwrite_log();
+	rama_run.id->clock.tick1 = 0;
+	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wrap.h: how a wrapper is named, how it reaches the real function, and the door through which every
+ * observed call goes: rama_begin() before it, one of rama_end_...() after it.
+ *
+ * preload: we are `read`, the real one sits in a slot filled by dlsym(RTLD_NEXT)
+ * static:  we are `__wrap_read`, the linker gives us `__real_read` (ld --wrap) */
+#ifndef RAMA_CAPTURE_WRAP_H
+#define RAMA_CAPTURE_WRAP_H
+
+#include <aio.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include "core/op.h"
+#include "table/map.h"
+#include "table/roles.h"
+
+/* the headers have these as macros too */
+#undef fread_unlocked
+#undef fwrite_unlocked
+#undef getc
+#undef putc
+#undef getc_unlocked
+#undef putc_unlocked
+
+/* The headers give these names to the C99 forms; we need both forms under their own names. */
+#ifndef RAMA_STATIC_WRAP
+#define fscanf rama_plain_fscanf
+#define scanf rama_plain_scanf
+#define vfscanf rama_plain_vfscanf
+#define vscanf rama_plain_vscanf
+int fscanf(FILE *restrict stream, const char *restrict fmt, ...) __asm__("fscanf");
+int scanf(const char *restrict fmt, ...) __asm__("scanf");
+int vfscanf(FILE *restrict stream, const char *restrict fmt, va_list ap) __asm__("vfscanf");
+int vscanf(const char *restrict fmt, va_list ap) __asm__("vscanf");
+#endif
+
+typedef int rama_vscan(FILE *restrict stream, const char *restrict fmt, va_list ap);
+typedef int rama_pick_scandir(const struct dirent *);
+typedef int rama_order_scandir(const struct dirent **, const struct dirent **);
+typedef int rama_pick_scandir64(const struct dirent64 *);
+typedef int rama_order_scandir64(const struct dirent64 **, const struct dirent64 **);
+
+#define PARAM_(type, name, role) type name
+#define PARAM(t) PARAM_ t
+#define ARG_(type, name, role) name
+#define ARG(t) ARG_ t
+#define IN_(type, name, role) RAMA_IN_##role(name)
+#define IN(t) IN_ t
+
+#define FN_TABLE_POSIX "table/fn_posix.def"
+#define FN_TABLE_STDIO "table/fn_stdio.def"
+#define FN_TABLE_PROCESS "table/fn_process.def"
+
+typedef void rama_anyfn(void);
+
+#ifdef RAMA_STATIC_WRAP
+#include "static_missing.h" /* made by the build */
+#define RAMA_SYM(name) __wrap_##name
+#define RAMA_REAL(name) __real_##name
+#define RAMA_EXPORT __attribute__((visibility("default")))
+#define FN(name, ret, rrole, opk, ...) extern ret __real_##name(RAMA_LIST(PARAM, __VA_ARGS__));
+#define FN_MODE(name, ret, rrole, opk, ...) \
+	extern ret __real_##name(RAMA_LIST(PARAM, __VA_ARGS__), ...);
+#define FN_HAND FN
+#define FN_HAND0(name, ret, rrole, opk) extern ret __real_##name(void);
+#define FN_FMT(name, vname, ...)
+#define FN_SCAN(name, vname)
+#define FN_SCAN0(name, vname)
+#define FN_EXECL(name, vname)
+#define FN_JUMP(name) extern void __real_##name(void *env, int value) __attribute__((noreturn));
+#define FN_ASM(name)
+#include FN_TABLE_POSIX
+#include FN_TABLE_STDIO
+#include FN_TABLE_PROCESS
+#else
+struct rama_real { /* one typed slot per row */
+#define FN(name, ret, rrole, opk, ...) ret (*name)(RAMA_LIST(PARAM, __VA_ARGS__));
+#define FN_MODE(name, ret, rrole, opk, ...) ret (*name)(RAMA_LIST(PARAM, __VA_ARGS__), ...);
+#define FN_HAND FN
+#define FN_HAND0(name, ret, rrole, opk) ret (*name)(void);
+#define FN_FMT(name, vname, ...)
+#define FN_SCAN(name, vname)
+#define FN_SCAN0(name, vname)
+#define FN_EXECL(name, vname)
+#define FN_JUMP(name) void (*name)(void *env, int value);
+#define FN_ASM(name)
+#include FN_TABLE_POSIX
+#include FN_TABLE_STDIO
+#include FN_TABLE_PROCESS
+};
+extern struct rama_real rama_real __attribute__((visibility("hidden")));
+rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name);
+#define RAMA_SYM(name) name
+#define RAMA_EXPORT __attribute__((visibility("default")))
+/* The slots are filled when the library is loaded. A call before that, from the constructor of another library,
+ * fills its own only: looking up a function that does not exist allocates memory, and the caller may be an
+ * allocator that is about to begin. */
+#define RAMA_REAL(name)                                                                        \
+	__extension__({                                                                        \
+		__typeof__(rama_real.name) f_ =                                                \
+			__atomic_load_n(&rama_real.name, __ATOMIC_RELAXED);                    \
+		__builtin_expect(f_ != NULL, 1)                                                \
+			? f_                                                                   \
+			: (__typeof__(f_))rama_resolve((rama_anyfn **)&rama_real.name, #name); \
+	})
+#endif
+#undef FN
+#undef FN_MODE
+#undef FN_HAND
+#undef FN_HAND0
+#undef FN_FMT
+#undef FN_SCAN
+#undef FN_SCAN0
+#undef FN_EXECL
+#undef FN_JUMP
+#undef FN_ASM
+
+/* one observed call: the operation, and on what */
+struct rama_call {
+	struct rama_op op;
+	int fd, dirfd; /* 0 where the row has none: see rama_end_meta */
+	const char *path;
+	FILE *stream;
+	uintptr_t mem;	    /* address of the data */
+	uint32_t file_mode; /* STAT: st_mode */
+};
+
+struct rama_span {
+	uint64_t t0;
+};
+
+int rama_scan(unsigned fn, rama_vscan *real, FILE *stream, const char *fmt, va_list ap);
+
+/* an address that stands for all of them: an unaligned one if there is one */
+uintptr_t rama_iov_mem(const struct iovec *iov, int n);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wrap_table.c: all ordinary wrappers. There is no code per function: see table/fn_*.def. */
+#include "capture/runtime.h"
+
+/* fields that most rows leave as they are get their values first */
+#pragma GCC diagnostic ignored "-Woverride-init"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+/* which door a kind of operation goes through */
+#define END_READ rama_end_data
+#define END_WRITE rama_end_data
+#define END_SEEK rama_end_data
+#define END_SYNC rama_end_data
+#define END_DATASYNC rama_end_data
+#define END_OPEN rama_end_open
+#define END_STAT rama_end_stat
+#define END_NOTHING rama_end_other
+#define END_ACCESS rama_end_meta
+#define END_RANGESYNC rama_end_meta
+#define END_TRUNCATE rama_end_meta
+#define END_ALLOCATE rama_end_meta
+#define END_ADVISE rama_end_meta
+#define END_LOCK rama_end_meta
+#define END_MKDIR rama_end_meta
+#define END_UNLINK rama_end_meta
+#define END_LINK rama_end_meta
+#define END_CHMOD rama_end_meta
+#define END_UTIME rama_end_meta
+#define END_XATTR rama_end_meta
+#define END_READDIR rama_end_meta
+
+#define BODY(end, fn_name, ret, rrole, opk, arguments, ...)                              \
+	struct rama_span sp;                                                             \
+	if (!rama_begin(&sp))                                                            \
+		return RAMA_REAL(fn_name) arguments;                                     \
+	ret r = RAMA_REAL(fn_name) arguments;                                            \
+	end(&sp, &(struct rama_call){ .op.fn = RAMA_FN_##fn_name,                        \
+				      .op.kind = RAMA_OP_##opk,                          \
+				      .fd = -1,                                          \
+				      .dirfd = AT_FDCWD,                                 \
+				      RAMA_OUT_##rrole(r) RAMA_EACH(IN, __VA_ARGS__) }); \
+	return r;
+
+#define FN(name, ret, rrole, opk, ...)                                                             \
+	RAMA_EXPORT ret RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__))                              \
+	{                                                                                          \
+		BODY(END_##opk, name, ret, rrole, opk, (RAMA_LIST(ARG, __VA_ARGS__)), __VA_ARGS__) \
+	}
+
+#define FN_MODE(name, ret, rrole, opk, ...)                                                 \
+	RAMA_EXPORT ret RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__), ...)                  \
+	{                                                                                   \
+		mode_t mode = 0;                                                            \
+		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {                  \
+			va_list ap;                                                         \
+			va_start(ap, flags);                                                \
+			mode = va_arg(ap, mode_t);                                          \
+			va_end(ap);                                                         \
+		}                                                                           \
+		BODY(END_##opk, name, ret, rrole, opk, (RAMA_LIST(ARG, __VA_ARGS__), mode), \
+		     (mode_t, mode, MODE), __VA_ARGS__)                                     \
+	}
+#define FN_HAND(name, ...)
+#define FN_FMT(name, vname, ...)                                                                 \
+	RAMA_EXPORT int RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__), ...)                       \
+	{                                                                                        \
+		va_list ap;                                                                      \
+		struct rama_span sp;                                                             \
+		bool on = rama_begin(&sp);                                                       \
+		va_start(ap, fmt);                                                               \
+		int r = RAMA_REAL(vname)(RAMA_LIST(ARG, __VA_ARGS__), ap);                       \
+		va_end(ap);                                                                      \
+		if (on)                                                                          \
+			END_FMT(&sp, &(struct rama_call){ .op.fn = RAMA_FN_##name,               \
+							  .op.kind = RAMA_OP_WRITE,              \
+							  .fd = -1,                              \
+							  RAMA_OUT_COUNT(r)                      \
+								  RAMA_EACH(IN, __VA_ARGS__) }); \
+		return r;                                                                        \
+	}
+#define END_FMT rama_end_data
+#include FN_TABLE_POSIX
+#undef FN
+#undef END_FMT
+
+/* ---- streams --------------------------------------------------------------------------------------------------- */
+
+#define FN(name, ret, rrole, opk, ...)                                                      \
+	RAMA_EXPORT ret RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__))                       \
+	{                                                                                   \
+		BODY(rama_end_stream, name, ret, rrole, opk, (RAMA_LIST(ARG, __VA_ARGS__)), \
+		     __VA_ARGS__)                                                           \
+	}
+#define FN_HAND0(name, ...)
+#define END_FMT rama_end_stream
+#define FN_SCAN(name, vname)                                                                 \
+	RAMA_EXPORT int RAMA_SYM(name)(FILE *restrict stream, const char *restrict fmt, ...) \
+	{                                                                                    \
+		va_list ap;                                                                  \
+		va_start(ap, fmt);                                                           \
+		int r = rama_scan(RAMA_FN_##name, RAMA_REAL(vname), stream, fmt, ap);        \
+		va_end(ap);                                                                  \
+		return r;                                                                    \
+	}
+#define FN_SCAN0(name, vname)                                                        \
+	RAMA_EXPORT int RAMA_SYM(name)(const char *restrict fmt, ...)                \
+	{                                                                            \
+		va_list ap;                                                          \
+		va_start(ap, fmt);                                                   \
+		int r = rama_scan(RAMA_FN_##name, RAMA_REAL(vname), stdin, fmt, ap); \
+		va_end(ap);                                                          \
+		return r;                                                            \
+	}
+#include FN_TABLE_STDIO

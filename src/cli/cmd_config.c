@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_config.c: iorama config */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/run_find.h"
+
+/* what libiorama.a needs besides itself */
+#define STATIC_NEEDS "-lpthread -ldl"
+
+static int missing(const struct rama_err *e)
+{
+	rama_complain("config", "%s", e->text);
+	return 4;
+}
+
+/* "includedir=" of our pkg-config file: the build tree keeps its headers elsewhere */
+static bool pc_includedir(char buf[PATH_MAX])
+{
+	char path[PATH_MAX], line[PATH_MAX];
+	struct rama_err e = { 0 };
+	bool found = false;
+	FILE *f;
+
+	if (rama_find_file("pkgconfig/iorama.pc", path, &e) != 0 || (f = fopen(path, "re")) == NULL)
+		return false;
+	while (!found && fgets(line, sizeof(line), f) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		found = strncmp(line, "includedir=/", 12) == 0;
+	}
+	fclose(f);
+	if (found)
+		snprintf(buf, PATH_MAX, "%s", line + strlen("includedir="));
+	return found;
+}
+
+static int print_cflags(void)
+{
+	char path[PATH_MAX];
+	struct rama_err e = { 0 };
+
+	if (rama_find_file("../include/iorama/log.h", path, &e) == 0)
+		*strrchr(path, '/') = '\0', *strrchr(path, '/') = '\0';
+	else if (!pc_includedir(path))
+		return missing(&e);
+	printf("-I%s\n", path);
+	return 0;
+}
+
+static int print_shared(bool rpath)
+{
+	char path[PATH_MAX];
+	struct rama_err e = { 0 };
+
+	if (rama_find_library(NULL, path, &e) != 0)
+		return missing(&e);
+	*strrchr(path, '/') = '\0';
+	/* nothing in the program asks for it, so the linker has to be told to keep it */
+	printf("-L%s ", path);
+	if (rpath)
+		printf("-Wl,-rpath,%s ", path);
+	puts("-Wl,--push-state,--no-as-needed,-liorama,--pop-state");
+	return 0;
+}
+
+static int print_static(void)
+{
+	char options[PATH_MAX], archive[PATH_MAX];
+	struct rama_err e = { 0 };
+
+	if (rama_find_file("iorama-wrap.opts", options, &e) != 0 ||
+	    rama_find_file("libiorama.a", archive, &e) != 0)
+		return missing(&e);
+	printf("@%s %s " STATIC_NEEDS "\n", options, archive);
+	return 0;
+}
+
+static int print_preload(void)
+{
+	char path[PATH_MAX];
+	struct rama_err e = { 0 };
+
+	if (rama_find_library(NULL, path, &e) != 0)
+		return missing(&e);
+	puts(path);
+	return 0;
+}
+
+static int print_one(int option)
+{
+	switch (option) {
+	case RAMA_OPT_config_cflags:
+		return print_cflags();
+	case RAMA_OPT_config_ldflags:
+		return print_shared(true);
+	case RAMA_OPT_config_libs:
+		return print_shared(false);
+	case RAMA_OPT_config_fixed:
+		return print_static();
+	case RAMA_OPT_config_preload:
+		return print_preload();
+	default:
+		puts(IORAMA_BUILD_VERSION);
+		return 0;
+	}
+}
+
+int rama_cmd_config(int argc, char **argv)
+{
+	struct rama_opts o;
+	int status = 0;
+
+	rama_opts_parse(&o, RAMA_CMD_config, argc, argv);
+	if (o.n_args > 0)
+		rama_opts_usage(&o, "'%s' is not expected here", o.args[0]);
+	if (o.n_given == 0)
+		rama_opts_usage(&o,
+				"what should be printed? --cflags, --ldflags, --static-ldflags, "
+				"--libs, --preload or --version");
+	for (size_t i = 0; i < o.n_given && status == 0; i++)
+		status = print_one(o.given[i].option);
+	rama_opts_fini(&o);
+	return status;
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_run.c: iorama run */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/run_child.h"
+#include "cli/run_find.h"
+#include "cli/run_log.h"
+#include "cli/run_summary.h"
+#include "config/jobid.h"
+
+extern char **environ;
+
+#define VARS_MOST 8
+#define GLOBS_MOST 65536
+
+/* one observed command */
+struct run {
+	struct rama_opts o;
+	bool quiet, json;
+	struct rama_log_place log;
+	struct rama_job_place place;
+	char library[PATH_MAX];
+	int64_t jobid;
+	struct rama_arena arena;
+	struct rama_launch_var var[VARS_MOST]; /* the first is LD_PRELOAD */
+	size_t n_vars;
+	struct rama_launch launch;
+	char **envp;
+	struct rama_child child;
+	char program[PATH_MAX]; /* file of the command, or of its interpreter */
+	enum rama_program kind;
+	char unobserved[PATH_MAX + 200];
+};
+
+/* ---- before ------------------------------------------------------------------------------------- */
+
+static int no_memory(void)
+{
+	rama_complain("run", "out of memory");
+	return 4;
+}
+
+static const char *look(void *ctx, const char *name)
+{
+	(void)ctx;
+	return getenv(name);
+}
+
+static void find_jobid(struct run *r)
+{
+	const char *text = rama_opts_value(&r->o, RAMA_OPT_run_jobid);
+	const char *named = getenv("DARSHAN_JOBID");
+	struct rama_jobid job;
+	char *end;
+
+	r->jobid = getpid();
+	if (text != NULL) {
+		errno = 0;
+		r->jobid = strtoll(text, &end, 10);
+		if (*text == '\0' || *end != '\0' || errno != 0 || r->jobid < 0)
+			rama_opts_usage(&r->o, "--job-id takes a number, not '%s'", text);
+	} else if (rama_jobid_find(&job, named != NULL ? named : "", look, NULL)) {
+		r->jobid = job.id;
+	}
+}
+
+static void check_memory(const struct run *r)
+{
+	static const char *const units[] = { "", "K", "M", "G", "KiB", "MiB", "GiB" };
+	const char *text = rama_opts_value(&r->o, RAMA_OPT_run_memory);
+	size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
+
+	for (size_t i = 0; digits > 0 && i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcasecmp(text + digits, units[i]) == 0)
+			return;
+	if (text != NULL)
+		rama_opts_usage(&r->o, "a size is like 64M or 1G, not '%s'", text);
+}
+
+static int add_var(struct run *r, const char *name, const char *value)
+{
+	char *copy = value != NULL ? rama_arena_text(&r->arena, value, strlen(value)) : NULL;
+
+	if (copy == NULL)
+		return no_memory();
+	r->var[r->n_vars++] = (struct rama_launch_var){ name, copy };
+	return 0;
+}
+
+/* LD_PRELOAD: ours before what is there already */
+static int add_preload(struct run *r)
+{
+	const char *before = getenv("LD_PRELOAD");
+	size_t n = strlen(r->library);
+	char *text;
+
+	if (before == NULL || *before == '\0')
+		return add_var(r, "LD_PRELOAD", r->library);
+	if (strncmp(before, r->library, n) == 0 && (before[n] == ':' || before[n] == '\0'))
+		return add_var(r, "LD_PRELOAD", before); /* `iorama run` inside `iorama run` */
+	text = rama_arena_alloc(&r->arena, n + strlen(before) + 2);
+	if (text == NULL)
+		return no_memory();
+	stpcpy(stpcpy(stpcpy(text, r->library), ":"), before);
+	return add_var(r, "LD_PRELOAD", text);
+}
+
+/* globs of one option, joined by newlines, after those the variable held */
+static int add_globs(struct run *r, const char *name, enum rama_option_id option)
+{
+	const char *before = getenv(name), *glob;
+	char text[GLOBS_MOST];
+	size_t used = 0;
+
+	if (!rama_opts_has(&r->o, option))
+		return 0;
+	text[0] = '\0';
+	if (before != NULL && *before != '\0')
+		used = (size_t)snprintf(text, sizeof(text), "%s", before);
+	for (size_t at = 0; (glob = rama_opts_next(&r->o, option, &at)) != NULL;)
+		if (used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+						 used > 0 ? "\n" : "", glob);
+	if (used >= sizeof(text)) {
+		rama_complain("run", "too many globs for %s: more than %d bytes", name,
+			      GLOBS_MOST - 1);
+		return 2;
+	}
+	return add_var(r, name, text);
+}
+
+static int add_trace(struct run *r)
+{
+	const char *memory = rama_opts_value(&r->o, RAMA_OPT_run_memory);
+
+	if (memory != NULL && add_var(r, "IORAMA_TRACE_MEMORY", memory) != 0)
+		return 4;
+	return rama_opts_has(&r->o, RAMA_OPT_run_trace) || memory != NULL
+		       ? add_var(r, "IORAMA_TRACE", "1")
+		       : 0;
+}
+
+static int make_vars(struct run *r)
+{
+	char number[24];
+	int status = add_preload(r);
+
+	snprintf(number, sizeof(number), "%lld", (long long)r->jobid);
+	if (status == 0)
+		status = add_var(r, "IORAMA_DIR", r->place.root);
+	if (status == 0)
+		status = add_var(r, "IORAMA_JOB", r->place.job);
+	if (status == 0)
+		status = add_var(r, "IORAMA_JOBID", number);
+	if (status == 0)
+		status = add_trace(r);
+	if (status == 0)
+		status = add_globs(r, "IORAMA_EXCLUDE", RAMA_OPT_run_exclude);
+	if (status == 0)
+		status = add_globs(r, "IORAMA_INCLUDE", RAMA_OPT_run_include);
+	return status;
+}
+
+static bool is_ours(const struct run *r, const char *entry)
+{
+	for (size_t i = 0; i < r->n_vars; i++) {
+		size_t n = strlen(r->var[i].name);
+
+		/* what a launcher hands on by itself it must not have */
+		if (strncmp(entry, r->var[i].name, n) == 0 && entry[n] == '=')
+			return i > 0 || r->launch.preload;
+	}
+	return false;
+}
+
+static int make_environment(struct run *r)
+{
+	size_t n = 0, k = 0;
+
+	while (environ[n] != NULL)
+		n++;
+	r->envp = rama_arena_alloc(&r->arena, (n + r->n_vars + 1) * sizeof(*r->envp));
+	if (r->envp == NULL)
+		return no_memory();
+	for (size_t i = 0; i < n; i++)
+		if (!is_ours(r, environ[i]))
+			r->envp[k++] = environ[i];
+	for (size_t i = r->launch.preload ? 0 : 1; i < r->n_vars; i++) {
+		size_t size = strlen(r->var[i].name) + strlen(r->var[i].value) + 2;
+		char *entry = rama_arena_alloc(&r->arena, size);
+
+		if (entry == NULL)
+			return no_memory();
+		snprintf(entry, size, "%s=%s", r->var[i].name, r->var[i].value);
+		r->envp[k++] = entry;
+	}
+	r->envp[k] = NULL;
+	return 0;
+}
+
+/* What is known of the program before it runs; only used if it leaves no data. */
+static void look_at_program(struct run *r)
+{
+	if (rama_find_program(r->launch.argv[r->launch.program], r->program))
+		r->kind = rama_program_kind(r->program);
+	if (r->launch.kind == RAMA_LAUNCH_ELSEWHERE && !r->quiet)
+		rama_complain(r->launch.argv[r->launch.program],
+			      "has the work done by another process, which is not observed; put "
+			      "iorama run in front of the command there");
+}
+
+static int prepare(struct run *r)
+{
+	static const struct rama_log_options_of options = { RAMA_OPT_run_output, RAMA_OPT_run_dir,
+							    RAMA_OPT_run_force };
+	struct rama_launch_in in = { .argv = (char *const *)r->o.args, .family = rama_find_family };
+	struct rama_err e = { 0 };
+	const char *refused;
+	int status;
+
+	refused = rama_launch_refused(&in);
+	if (refused != NULL) {
+		rama_complain(refused,
+			      "takes the preload away, so that nothing could be observed; put "
+			      "iorama inside: %s iorama run …",
+			      refused);
+		return 2;
+	}
+	check_memory(r);
+	find_jobid(r);
+	status = rama_log_place_init(&r->log, &r->o, &options);
+	if (status != 0)
+		return status;
+	if (rama_find_library(rama_opts_value(&r->o, RAMA_OPT_run_library), r->library, &e) != 0 ||
+	    rama_place_make(&r->place, &e) != 0) {
+		rama_complain("run", "%s", e.text);
+		return 4;
+	}
+	status = make_vars(r);
+	in.vars = r->var;
+	in.n_vars = r->n_vars;
+	if (status == 0 && rama_launch_plan(&r->launch, &in, &r->arena) != 0)
+		status = no_memory();
+	if (status == 0)
+		status = make_environment(r);
+	if (status == 0)
+		look_at_program(r);
+	return status;
+}
+
+/* ---- --dry-run ------------------------------------------------------------------------------------ */
+
+static void print_word(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-./:=,+@%";
+
+	if (*word != '\0' && word[strspn(word, plain)] == '\0') {
+		fputs(word, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *word != '\0'; word++) {
+		if (*word == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*word);
+	}
+	putchar('\'');
+}
+
+/* the variables and words that a shell would need to do the same */
+static void print_plan(const struct run *r)
+{
+	if (r->kind != RAMA_PROGRAM_OK)
+		rama_complain(
+			r->program, "%s: it would run, but not be observed%s",
+			rama_program_text(r->kind),
+			r->kind == RAMA_PROGRAM_STATIC
+				? " unless it was linked with `iorama config --static-ldflags`"
+				: "");
+	for (size_t i = r->launch.preload ? 0 : 1; i < r->n_vars; i++) {
+		printf("%s=", r->var[i].name);
+		print_word(r->var[i].value);
+		putchar('\n');
+	}
+	for (size_t i = 0; r->launch.argv[i] != NULL; i++) {
+		if (i > 0)
+			putchar(' ');
+		print_word(r->launch.argv[i]);
+	}
+	putchar('\n');
+}
+
+/* ---- after -------------------------------------------------------------------------------------- */
+
+static int not_started(const struct run *r)
+{
+	const char *name = r->launch.argv[0];
+	bool there = strchr(name, '/') != NULL && access(name, F_OK) == 0;
+
+	if (r->child.error == ENOENT && !there) {
+		rama_complain(name, strchr(name, '/') != NULL ? "there is no such file"
+							      : "there is no such command");
+		return 127;
+	}
+	rama_complain(name, "cannot be started: %s",
+		      r->child.error == ENOENT ? "its interpreter is missing"
+					       : strerror(r->child.error));
+	return 126;
+}
+
+/* Says in one line why the command itself is not in the log; NULL: it is. */
+static const char *why_unobserved(struct run *r, const struct rama_seg_infos *infos)
+{
+	bool family = rama_launch_family_name(r->launch.kind) != NULL;
+	const char *name = r->program[0] != '\0' ? r->program : r->launch.argv[0], *hint = "";
+
+	if (family ? infos->processes > 0 : rama_seg_infos_has(infos, r->child.pid))
+		return NULL;
+	if (strcmp(rama_opts_setting(RAMA_SET_DISABLE), "0") != 0 ||
+	    look(NULL, "DARSHAN_DISABLE") != NULL)
+		hint = "; IORAMA_DISABLE or DARSHAN_DISABLE is set";
+	else if (r->kind == RAMA_PROGRAM_STATIC)
+		hint = "; link it with `iorama config --static-ldflags`";
+	else if (r->kind == RAMA_PROGRAM_OK)
+		hint = "; `iorama doctor` may know why";
+	snprintf(r->unobserved, sizeof(r->unobserved), "%s %s: it ran, but could not be observed%s",
+		 name, rama_program_text(r->kind), hint);
+	return r->unobserved;
+}
+
+static char *joined(char *const *argv, struct rama_arena *a)
+{
+	size_t size = 1;
+	char *text, *p;
+
+	for (size_t i = 0; argv[i] != NULL; i++)
+		size += strlen(argv[i]) + 1;
+	p = text = rama_arena_alloc(a, size);
+	for (size_t i = 0; text != NULL && argv[i] != NULL; i++)
+		p = stpcpy(stpcpy(p, i > 0 ? " " : ""), argv[i]);
+	if (text != NULL)
+		*p = '\0';
+	return text;
+}
+
+static int make_log(struct run *r, const struct rama_gather_list *segs,
+		    const struct rama_seg_infos *infos, char path[PATH_MAX])
+{
+	bool family = rama_launch_family_name(r->launch.kind) != NULL;
+	struct rama_gather_options opt = { .reduce = getenv("DARSHAN_DISABLE_SHARED_REDUCTION") ==
+						     NULL,
+					   .jobid = r->jobid,
+					   .progress = r->quiet ? NULL : rama_log_progress };
+	struct rama_gather_result result = { 0 };
+	struct rama_log_about about = { .jobid = r->jobid,
+					.pid = r->child.pid,
+					.start = infos->start };
+	char program[NAME_MAX + 1];
+	struct rama_err e = { 0 };
+	int rc;
+
+	/* what a launcher of parallel jobs started is of more interest than itself */
+	opt.command = family ? NULL : joined((char *const *)r->o.args, &r->arena);
+	rama_log_program(program, sizeof(program),
+			 family && infos->n > 0 ? infos->info[0].text
+						: r->launch.argv[r->launch.program]);
+	about.program = program;
+	rc = rama_log_make(&r->log, segs, &about, &opt, path, &result, &e);
+	if (rc != 0) {
+		rama_complain("run", "%s", e.text);
+		rama_complain(r->place.dir,
+			      "holds all that was recorded; `iorama recover %s` tries again",
+			      r->place.dir);
+	}
+	return rc;
+}
+
+static void print_summary(struct run *r, const char *path, const struct rama_seg_infos *infos)
+{
+	struct rama_run_summary s = { .log = path,
+				      .exit = r->child.status,
+				      .signal = r->child.signal,
+				      .running = infos->alive,
+				      .place = r->place.dir,
+				      .unobserved = why_unobserved(r, infos),
+				      .unseen = infos->unseen,
+				      .busiest = { .rank = -1 } };
+	struct rama_err e = { 0 };
+
+	if (r->quiet)
+		return;
+	if (path != NULL && rama_run_summary_read(&s, &e) != 0) {
+		rama_complain(path, "%s", e.text);
+	} else if (r->json) {
+		if (path == NULL)
+			s.command = strdup(r->o.args[0]);
+		rama_run_summary_json(&s, stderr);
+	} else if (path == NULL) {
+		rama_complain("run", "%s; there is no log",
+			      s.unobserved != NULL ? s.unobserved : "nothing was observed");
+	} else {
+		rama_run_summary_text(&s, stderr,
+				      isatty(STDERR_FILENO) && getenv("NO_COLOR") == NULL);
+	}
+	rama_run_summary_fini(&s);
+}
+
+/* Segments of processes that go on stay: `iorama recover` makes a log of them later. */
+static void clean_up(struct run *r, const struct rama_gather_list *segs,
+		     const struct rama_seg_infos *infos)
+{
+	bool *keep = calloc(segs->n + 1, sizeof(*keep));
+
+	for (size_t i = 0; keep != NULL && i < infos->n; i++)
+		keep[i] = infos->info[i].alive > 0;
+	if (rama_opts_has(&r->o, RAMA_OPT_run_keep)) {
+		if (!r->quiet)
+			rama_complain(r->place.dir, "keeps the segments");
+	} else if (keep != NULL) {
+		rama_place_remove(r->place.dir, segs, keep);
+	}
+	free(keep);
+}
+
+static void finish(struct run *r)
+{
+	struct rama_gather_list segs = { 0 };
+	struct rama_seg_infos infos = { 0 };
+	struct rama_err e = { 0 };
+	char path[PATH_MAX];
+
+	if (rama_gather_find(&segs, r->place.dir, &e) != 0 ||
+	    rama_seg_infos_read(&infos, &segs) != 0) {
+		rama_complain("run", "%s", e.code != 0 ? e.text : "out of memory");
+	} else if (segs.n == 0) {
+		print_summary(r, NULL, &infos);
+		clean_up(r, &segs, &infos);
+	} else if (make_log(r, &segs, &infos, path) == 0) {
+		print_summary(r, path, &infos);
+		clean_up(r, &segs, &infos);
+	}
+	rama_seg_infos_fini(&infos);
+	rama_gather_list_fini(&segs);
+}
+
+static int run(struct run *r)
+{
+	static const struct rama_gather_list none = { 0 };
+
+	if (rama_child_run(&r->child, r->launch.argv, r->envp) != 0) {
+		rama_complain("run", "no process can be made: %s", strerror(errno));
+		rama_place_remove(r->place.dir, &none, NULL);
+		return 4;
+	}
+	if (r->child.error != 0) {
+		rama_place_remove(r->place.dir, &none, NULL);
+		return not_started(r);
+	}
+	finish(r);
+	return r->child.status;
+}
+
+/* Where standard streams are closed, our own files would take their numbers. The command still finds
+ * them closed. */
+static void fill_streams(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
+			return;
+}
+
+int rama_cmd_run(int argc, char **argv)
+{
+	static const struct rama_gather_list none = { 0 };
+	struct run *r = calloc(1, sizeof(*r));
+	int status;
+
+	if (r == NULL)
+		return no_memory();
+	fill_streams();
+	r->place.lock = -1;
+	rama_opts_parse(&r->o, RAMA_CMD_run, argc, argv);
+	if (r->o.n_args == 0)
+		rama_opts_usage(&r->o, "which command? none is given");
+	r->quiet = rama_opts_has(&r->o, RAMA_OPT_run_quiet);
+	r->json = rama_opts_has(&r->o, RAMA_OPT_run_json);
+	status = prepare(r);
+	if (status == 0 && rama_opts_has(&r->o, RAMA_OPT_run_dry))
+		print_plan(r);
+	else if (status == 0)
+		status = run(r);
+	if (status != 0 || rama_opts_has(&r->o, RAMA_OPT_run_dry)) {
+		if (r->place.job != NULL && r->child.pid == 0)
+			rama_place_remove(r->place.dir, &none, NULL);
+	}
+	if (r->place.lock >= 0)
+		close(r->place.lock);
+	rama_arena_fini(&r->arena);
+	rama_opts_fini(&r->o);
+	free(r);
+	return status;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/run_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Signals that would end or stop this process, or that the command may be waiting for. They stay
+ * blocked and are taken one by one. */
+static const int passed[] = { SIGINT,  SIGTERM, SIGHUP,	  SIGQUIT, SIGUSR1, SIGUSR2,
+			      SIGCONT, SIGTSTP, SIGWINCH, SIGALRM, SIGTTIN, SIGTTOU };
+
+/* our own words may find no reader, our own files no room */
+static const int ignored[] = { SIGPIPE, SIGXFSZ };
+
+static void block(struct rama_child *c, sigset_t *set)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		sigaddset(set, passed[i]);
+	sigaddset(set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, set, &c->mask);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaction(ignored[i], &ignore, &c->before[i]);
+}
+
+static void become(struct rama_child *c, int tell, char *const *argv, char *const *envp)
+{
+	ssize_t told;
+	int why;
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaction(ignored[i], &c->before[i], NULL);
+	sigprocmask(SIG_SETMASK, &c->mask, NULL);
+	execvpe(argv[0], argv, envp);
+	why = errno;
+	told = write(tell, &why, sizeof(why));
+	(void)told;
+	_exit(127);
+}
+
+/* What the terminal sends reaches the whole process group, so the child has it already; what a
+ * process sent was meant for the command. */
+static void pass_on(const struct rama_child *c, const siginfo_t *info)
+{
+	if (info->si_code <= 0)
+		kill(c->pid, info->si_signo);
+}
+
+static void ended(struct rama_child *c, int status)
+{
+	if (WIFSIGNALED(status)) {
+		c->signal = WTERMSIG(status);
+		c->status = 128 + c->signal;
+	} else {
+		c->status = WEXITSTATUS(status);
+	}
+}
+
+/* true: the command has ended. All other children are orphans of it. */
+static bool reap(struct rama_child *c)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != c->pid)
+			continue;
+		if (!WIFSTOPPED(status)) {
+			ended(c, status);
+			return true;
+		}
+		/* stopped from the terminal: the shell waits for us to stop too */
+		if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
+		    WSTOPSIG(status) == SIGTTOU)
+			raise(SIGSTOP);
+	}
+	return pid < 0 && errno == ECHILD;
+}
+
+static void wait_for(struct rama_child *c, const sigset_t *set)
+{
+	siginfo_t info;
+
+	while (!reap(c))
+		if (sigwaitinfo(set, &info) > 0 && info.si_signo != SIGCHLD)
+			pass_on(c, &info);
+}
+
+int rama_child_run(struct rama_child *c, char *const *argv, char *const *envp)
+{
+	sigset_t set;
+	int tell[2];
+
+	*c = (struct rama_child){ 0 };
+	if (pipe2(tell, O_CLOEXEC) != 0)
+		return -1;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	block(c, &set);
+	c->pid = fork();
+	if (c->pid == 0) {
+		close(tell[0]);
+		become(c, tell[1], argv, envp);
+	}
+	close(tell[1]);
+	if (c->pid > 0) {
+		while (read(tell[0], &c->error, sizeof(c->error)) < 0 && errno == EINTR)
+			continue;
+		wait_for(c, &set);
+	}
+	close(tell[0]);
+	return c->pid > 0 ? 0 : -1;
+}

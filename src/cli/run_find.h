@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run_find.h: finds our library, the program of a command line, and what kind of file it is. */
+#ifndef RAMA_CLI_RUN_FIND_H
+#define RAMA_CLI_RUN_FIND_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "cli/run_launch.h"
+
+/* Path of a file that comes with the program (libiorama.so, libiorama.a, iorama-wrap.opts): beside it
+ * in the build tree, or where it was installed. */
+int rama_find_file(const char *name, char buf[PATH_MAX], struct rama_err *e);
+/* libiorama.so: `chosen`, else what IORAMA_LIB says, else as above; checked to be usable in LD_PRELOAD */
+int rama_find_library(const char *chosen, char buf[PATH_MAX], struct rama_err *e);
+
+/* As the shell finds a command; false: there is none */
+bool rama_find_program(const char *word, char buf[PATH_MAX]);
+
+/* family of an mpirun or mpiexec, by its real name or what its file holds */
+enum rama_launch_kind rama_find_family(void *ctx, const char *program);
+
+/* can the preload reach this program? */
+enum rama_program {
+	RAMA_PROGRAM_OK, /* also: cannot be told */
+	RAMA_PROGRAM_STATIC,
+	RAMA_PROGRAM_SECURE, /* setuid, setgid or with capabilities: other rights than its user's */
+	RAMA_PROGRAM_FOREIGN /* for another kind of processor than our library */
+};
+/* of a file; scripts are judged by their interpreter, whose path is left in buf */
+enum rama_program rama_program_kind(char buf[PATH_MAX]);
+/* "is statically linked" and so on */
+const char *rama_program_text(enum rama_program kind);
+/* of the first bytes of an ELF file; STATIC, FOREIGN or OK */
+enum rama_program rama_elf_kind(const unsigned char *bytes, size_t n);
+
+/* Tells the names a shared library defines for others. 0 or an error. */
+int rama_elf_symbols(const char *path, void (*tell)(void *ctx, const char *name), void *ctx,
+		     struct rama_err *e);
+
+#endif

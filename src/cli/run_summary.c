@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/run_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "core/plan.h"
+#include "logfile/cursor.h"
+
+#define RANKS_MOST (1 << 24) /* a log that says more is damaged */
+
+struct rank_use {
+	double io;    /* seconds */
+	double alive; /* seconds; 0: as long as the job */
+	int64_t pid;
+	char *command;
+};
+
+/* one walk over a log */
+struct walk {
+	struct rama_run_summary *s;
+	struct rama_log *log;
+	struct rank_use *rank;
+	struct rama_map files; /* id -> index of time */
+	double *time;
+	size_t room;
+};
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+static int add_file(struct walk *w, uint64_t id, double seconds)
+{
+	bool fresh;
+	uint64_t *at = rama_map_put(&w->files, id, &fresh);
+
+	if (at == NULL)
+		return RAMA_EMEMORY;
+	if (fresh) {
+		*at = w->files.used - 1;
+		if (w->files.used > w->room) {
+			size_t n = w->room == 0 ? 256 : w->room * 2;
+			double *p = realloc(w->time, n * sizeof(*p));
+
+			if (p == NULL)
+				return RAMA_EMEMORY;
+			w->time = p;
+			w->room = n;
+		}
+		w->time[*at] = 0;
+	}
+	w->time[*at] += seconds;
+	return 0;
+}
+
+/* A shared record holds the time of all ranks and that of the slowest one; the rest is laid upon the
+ * others alike. */
+static void add_time(struct walk *w, const struct rama_plan *p, const union rama_word *r, double io)
+{
+	int64_t n = w->s->nprocs, rank = r[RAMA_RANK].i;
+	double slow, rest;
+
+	if (rank >= 0) {
+		if (rank < n)
+			w->rank[rank].io += io;
+		return;
+	}
+	rank = r[p->at[RAMA_SLOW_RANK]].i;
+	slow = r[p->at[RAMA_SLOW_TIME]].f;
+	rest = n > 1 && io > slow ? (io - slow) / (double)(n - 1) : 0;
+	for (int64_t i = 0; i < n; i++)
+		w->rank[i].io += i == rank ? slow : rest;
+}
+
+static bool is_file(const struct rama_log *log, uint64_t id)
+{
+	const struct rama_name *name = rama_log_name(log, id);
+
+	return name == NULL || name->text[0] != '<'; /* <STDOUT> */
+}
+
+static int add_record(struct walk *w, const struct rama_plan *p, const struct rama_record *r)
+{
+	struct rama_run_summary *s = w->s;
+	const union rama_word *v = r->w;
+	double read = v[p->read_time].f, write = v[p->write_time].f, meta = v[p->meta_time].f;
+	bool posix = r->mod->id == RAMA_MOD_POSIX;
+
+	s->bytes_read = rama_add(s->bytes_read, v[p->bytes_read].i);
+	s->bytes_written = rama_add(s->bytes_written, v[p->bytes_written].i);
+	s->reads = rama_add(s->reads, v[posix ? RAMA_POSIX_READS : RAMA_STDIO_READS].i);
+	s->writes = rama_add(s->writes, v[posix ? RAMA_POSIX_WRITES : RAMA_STDIO_WRITES].i);
+	s->read_time += read;
+	s->write_time += write;
+	s->meta_time += meta;
+	add_time(w, p, v, read + write + meta);
+	return is_file(w->log, v[RAMA_ID].u) ? add_file(w, v[RAMA_ID].u, read + write + meta) : 0;
+}
+
+static int walk_io(struct walk *w, unsigned module)
+{
+	struct rama_cursor c;
+	struct rama_record *r;
+	struct rama_plan plan;
+	int rc = rama_cursor_open(&c, w->log, module);
+
+	rama_plan_init(&plan, rama_module_get(module));
+	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+		if (add_record(w, &plan, r) != 0)
+			rc = RAMA_EMEMORY;
+	rama_cursor_close(&c);
+	return rc;
+}
+
+static void add_process(struct walk *w, const struct rama_record *r)
+{
+	const union rama_word *v = r->w;
+	struct rama_run_summary *s = w->s;
+	int64_t rank = v[RAMA_RANK].i, ended = v[RAMA_PROCESS_ENDED].i;
+	struct rank_use *use;
+
+	s->unfinished += ended == 0;
+	s->lost = rama_add(s->lost, v[RAMA_PROCESS_EVENTS_LOST].i);
+	s->missed = rama_add(s->missed, v[RAMA_PROCESS_CALLS_MISSED].i);
+	s->folded = rama_add(s->folded, v[RAMA_PROCESS_FILES_FOLDED].i);
+	if (rank < 0 || rank >= s->nprocs)
+		return;
+	use = &w->rank[rank];
+	use->pid = v[RAMA_PROCESS_PID].i;
+	use->alive = v[RAMA_PROCESS_F_END_TIMESTAMP].f - v[RAMA_PROCESS_F_START_TIMESTAMP].f;
+	free(use->command);
+	use->command = r->array[0] != NULL ? strndup(r->array[0]->b, 8 * r->count[0]) : NULL;
+}
+
+static int walk_processes(struct walk *w)
+{
+	struct rama_cursor c;
+	struct rama_record *r;
+	int rc = rama_cursor_open(&c, w->log, RAMA_MOD_PROCESS);
+
+	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+		add_process(w, r);
+	rama_cursor_close(&c);
+	return rc;
+}
+
+/* ---- what follows from it ------------------------------------------------------------------------ */
+
+static double capped(double part, double whole)
+{
+	return whole <= 0 || part <= 0 ? 0 : part >= whole ? 1 : part / whole;
+}
+
+static void find_busiest(struct walk *w)
+{
+	struct rama_run_summary *s = w->s;
+	double io = 0, alive = 0;
+	struct rank_use *best = NULL;
+
+	s->busiest.rank = -1;
+	for (int64_t i = 0; i < s->nprocs; i++) {
+		struct rank_use *use = &w->rank[i];
+		double time = use->alive > 0 ? use->alive : s->run_time;
+
+		io += use->io;
+		alive += time;
+		if (use->io > 0 && (best == NULL || use->io > best->io)) {
+			best = use;
+			s->busiest.rank = i;
+			s->busiest.share = capped(use->io, time);
+		}
+	}
+	s->share = capped(io, alive);
+	if (best != NULL) {
+		s->busiest.pid = best->pid;
+		s->busiest.command = best->command;
+		best->command = NULL;
+	}
+}
+
+static void find_slowest(struct walk *w)
+{
+	struct rama_run_summary *s = w->s;
+	const struct rama_name *name;
+	struct rama_map_slot slot;
+	uint64_t id = 0;
+
+	s->files = w->files.used;
+	for (size_t at = 0; w->time != NULL && rama_map_next(&w->files, &at, &slot);) {
+		if (w->time[slot.value] > s->slowest_time) {
+			s->slowest_time = w->time[slot.value];
+			id = slot.key;
+		}
+	}
+	name = s->slowest_time > 0 ? rama_log_name(w->log, id) : NULL;
+	s->slowest = name != NULL ? strdup(name->text) : NULL;
+}
+
+static int walk_log(struct walk *w, struct rama_err *e)
+{
+	struct rama_run_summary *s = w->s;
+	int rc;
+
+	s->nprocs = w->log->job.nprocs;
+	s->run_time = w->log->job.run_time;
+	s->partial = w->log->partial != 0;
+	s->command = strdup(w->log->job.exe != NULL ? w->log->job.exe : "");
+	if (s->nprocs < 0 || s->nprocs > RANKS_MOST)
+		return rama_err_set(e, RAMA_ELIMIT, "%lld processes", (long long)s->nprocs);
+	w->rank = calloc((size_t)s->nprocs + 1, sizeof(*w->rank));
+	rc = w->rank != NULL ? walk_processes(w) : RAMA_EMEMORY;
+	if (rc == 0)
+		rc = walk_io(w, RAMA_MOD_POSIX);
+	if (rc == 0)
+		rc = walk_io(w, RAMA_MOD_STDIO);
+	if (rc < 0)
+		return rama_err_set(e, rc, "%s", rama_err_text(rc));
+	find_busiest(w);
+	find_slowest(w);
+	return 0;
+}
+
+int rama_run_summary_read(struct rama_run_summary *s, struct rama_err *e)
+{
+	struct rama_log_options opt = { 0 };
+	struct rama_log log;
+	struct walk w = { .s = s, .log = &log };
+	struct rama_file file;
+	int rc = rama_file_open(&file, s->log, e);
+
+	if (rc != 0)
+		return rc;
+	rc = rama_log_open(&log, &file.src, &opt, e);
+	if (rc == 0) {
+		rc = walk_log(&w, e);
+		for (int64_t i = 0; w.rank != NULL && i < s->nprocs; i++)
+			free(w.rank[i].command);
+		rama_log_close(&log);
+	}
+	rama_file_close(&file);
+	rama_map_fini(&w.files);
+	free(w.time);
+	free(w.rank);
+	return rc;
+}
+
+void rama_run_summary_fini(struct rama_run_summary *s)
+{
+	free(s->command);
+	free(s->busiest.command);
+	free(s->slowest);
+	s->command = s->busiest.command = s->slowest = NULL;
+}
+
+/* ---- for people ---------------------------------------------------------------------------------- */
+
+#define BYTES_TEXT 32
+
+static const char *bytes_text(char to[BYTES_TEXT], int64_t bytes)
+{
+	static const char *const unit[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double v = (double)bytes;
+	unsigned u = 0;
+
+	if (bytes < 1024) {
+		snprintf(to, BYTES_TEXT, "%lld byte%s", (long long)bytes, bytes == 1 ? "" : "s");
+		return to;
+	}
+	for (v /= 1024; v >= 1024 && u < sizeof(unit) / sizeof(unit[0]) - 1; u++)
+		v /= 1024;
+	snprintf(to, BYTES_TEXT, "%.1f %s", v, unit[u]);
+	return to;
+}
+
+static const char *seconds_text(char to[BYTES_TEXT], double s)
+{
+	if (s <= 0)
+		snprintf(to, BYTES_TEXT, "0 s");
+	else if (s < 0.0009995)
+		snprintf(to, BYTES_TEXT, "%.0f µs", s * 1e6);
+	else if (s < 0.0995)
+		snprintf(to, BYTES_TEXT, "%.2f ms", s * 1e3);
+	else if (s < 99.5)
+		snprintf(to, BYTES_TEXT, "%.2f s", s);
+	else
+		snprintf(to, BYTES_TEXT, "%.0f s", s);
+	return to;
+}
+
+/* a text on one line and of bearable length */
+static void put_plain(FILE *f, const char *text, size_t most)
+{
+	size_t n = strlen(text);
+
+	while (n > 0 && text[n - 1] == ' ')
+		n--;
+	for (size_t i = 0; i < n && i < most; i++)
+		fputc((unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i], f);
+	if (n > most)
+		fputs("…", f);
+}
+
+struct paper {
+	FILE *f;
+	bool colour;
+};
+
+static void label(const struct paper *p, const char *text, const char *code)
+{
+	if (p->colour)
+		fprintf(p->f, "  \033[%sm%-10s\033[0m ", code, text);
+	else
+		fprintf(p->f, "  %-10s ", text);
+}
+
+static void print_time(const struct rama_run_summary *s, const struct paper *p)
+{
+	char run[BYTES_TEXT], a[BYTES_TEXT], b[BYTES_TEXT], c[BYTES_TEXT];
+
+	label(p, "time", "1");
+	fprintf(p->f, "%s, %.1f %% of it in I/O (read %s, write %s, metadata %s)\n",
+		seconds_text(run, s->run_time), 100 * s->share, seconds_text(a, s->read_time),
+		seconds_text(b, s->write_time), seconds_text(c, s->meta_time));
+	if (s->nprocs > 1 && s->busiest.rank >= 0) {
+		label(p, "busiest", "1");
+		fprintf(p->f, "rank %lld (pid %lld", (long long)s->busiest.rank,
+			(long long)s->busiest.pid);
+		if (s->busiest.command != NULL) {
+			fputs(", ", p->f);
+			put_plain(p->f, s->busiest.command, 60);
+		}
+		fprintf(p->f, "): %.1f %% of its time in I/O\n", 100 * s->busiest.share);
+	}
+}
+
+static void print_bytes(const struct rama_run_summary *s, const struct paper *p)
+{
+	char a[BYTES_TEXT];
+
+	label(p, "read", "1");
+	fprintf(p->f, "%s in %lld read%s\n", bytes_text(a, s->bytes_read), (long long)s->reads,
+		s->reads == 1 ? "" : "s");
+	label(p, "written", "1");
+	fprintf(p->f, "%s in %lld write%s\n", bytes_text(a, s->bytes_written), (long long)s->writes,
+		s->writes == 1 ? "" : "s");
+	label(p, "files", "1");
+	fprintf(p->f, "%zu", s->files);
+	if (s->slowest != NULL) {
+		fputs("; most time: ", p->f);
+		put_plain(p->f, s->slowest, 200);
+		fprintf(p->f, ", %s", seconds_text(a, s->slowest_time));
+	}
+	fputc('\n', p->f);
+}
+
+static void print_warnings(const struct rama_run_summary *s, const struct paper *p)
+{
+	if (s->unfinished > 0) {
+		label(p, "killed", "33");
+		fprintf(p->f,
+			"%zu process%s did not end normally; the log holds what %s did until "
+			"then\n",
+			s->unfinished, s->unfinished == 1 ? "" : "es",
+			s->unfinished == 1 ? "it" : "they");
+	}
+	if (s->running > 0) {
+		label(p, "running", "33");
+		fprintf(p->f, "%zu process%s still running; later: iorama recover %s\n", s->running,
+			s->running == 1 ? " is" : "es are", s->place);
+	}
+	if (s->lost + s->missed + s->folded > 0) {
+		label(p, "lost", "33");
+		fprintf(p->f,
+			"%lld traced events, %lld calls not counted; %lld opens share one record\n",
+			(long long)s->lost, (long long)s->missed, (long long)s->folded);
+	}
+	if (s->unobserved != NULL) {
+		label(p, "unseen", "33");
+		fprintf(p->f, "%s\n", s->unobserved);
+	}
+	if (s->unseen > 0) {
+		label(p, "unseen", "33");
+		fprintf(p->f, "%zu process%s went on as a program that could not be observed\n",
+			s->unseen, s->unseen == 1 ? "" : "es");
+	}
+}
+
+void rama_run_summary_text(const struct rama_run_summary *s, FILE *f, bool colour)
+{
+	struct paper p = { f, colour };
+
+	fputs("iorama: ", f);
+	put_plain(f, s->command, 100);
+	fputc('\n', f);
+	label(&p, "processes", "1");
+	fprintf(f, "%lld\n", (long long)s->nprocs);
+	print_time(s, &p);
+	print_bytes(s, &p);
+	print_warnings(s, &p);
+	label(&p, "log", "1");
+	fprintf(f, "%s\n", s->log);
+}
+
+/* ---- for scripts --------------------------------------------------------------------------------- */
+
+static int to_file(void *ctx, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, ctx) == n ? 0 : RAMA_EIO;
+}
+
+static void json_time(struct rama_json *j, const struct rama_run_summary *s)
+{
+	rama_json_key_f64(j, "run_time", s->run_time);
+	rama_json_key_f64(j, "io_share", s->share);
+	rama_json_key_f64(j, "read_time", s->read_time);
+	rama_json_key_f64(j, "write_time", s->write_time);
+	rama_json_key_f64(j, "meta_time", s->meta_time);
+	rama_json_key(j, "busiest");
+	if (s->busiest.rank < 0) {
+		rama_json_null(j);
+		return;
+	}
+	rama_json_open(j, '{');
+	rama_json_key_i64(j, "rank", s->busiest.rank);
+	rama_json_key_i64(j, "pid", s->busiest.pid);
+	rama_json_key_string(j, "command", s->busiest.command);
+	rama_json_key_f64(j, "io_share", s->busiest.share);
+	rama_json_close(j, '}');
+}
+
+static void json_data(struct rama_json *j, const struct rama_run_summary *s)
+{
+	rama_json_key_i64(j, "bytes_read", s->bytes_read);
+	rama_json_key_i64(j, "bytes_written", s->bytes_written);
+	rama_json_key_i64(j, "reads", s->reads);
+	rama_json_key_i64(j, "writes", s->writes);
+	rama_json_key_i64(j, "files", (int64_t)s->files);
+	rama_json_key(j, "slowest_file");
+	if (s->slowest == NULL) {
+		rama_json_null(j);
+		return;
+	}
+	rama_json_open(j, '{');
+	rama_json_key_string(j, "name", s->slowest);
+	rama_json_key_f64(j, "time", s->slowest_time);
+	rama_json_close(j, '}');
+}
+
+void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
+{
+	struct rama_out o;
+	struct rama_json j;
+
+	rama_out_init(&o, to_file, f);
+	rama_json_init(&j, &o);
+	rama_json_open(&j, '{');
+	rama_json_key_string(&j, "command", s->command);
+	rama_json_key_string(&j, "log", s->log);
+	rama_json_key_i64(&j, "exit", s->exit);
+	rama_json_key_i64(&j, "signal", s->signal);
+	rama_json_key_i64(&j, "processes", s->nprocs);
+	json_time(&j, s);
+	json_data(&j, s);
+	rama_json_key_i64(&j, "unfinished", (int64_t)s->unfinished);
+	rama_json_key_i64(&j, "running", (int64_t)s->running);
+	rama_json_key_string(&j, "unobserved", s->unobserved);
+	rama_json_key_i64(&j, "unseen", (int64_t)s->unseen);
+	rama_json_key_i64(&j, "events_lost", s->lost);
+	rama_json_key_i64(&j, "calls_missed", s->missed);
+	rama_json_key_i64(&j, "files_folded", s->folded);
+	rama_json_key(&j, "incomplete");
+	rama_json_bool(&j, s->partial);
+	rama_json_close(&j, '}');
+	rama_out_char(&o, '\n');
+	rama_out_flush(&o);
+	rama_out_fini(&o);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run_summary.h: the few lines that `iorama run` prints of a log. */
+#ifndef RAMA_CLI_RUN_SUMMARY_H
+#define RAMA_CLI_RUN_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+struct rama_run_summary {
+	/* what the log does not know; set by the caller */
+	const char *log; /* its path */
+	int exit, signal;
+	size_t running;		/* processes that go on */
+	const char *place;	/* directory of their segments */
+	const char *unobserved; /* one line about the command, or NULL */
+	size_t unseen;		/* processes that went on as a program that could not be observed */
+
+	/* from the log */
+	char *command;
+	int64_t nprocs;
+	double run_time;
+	double read_time, write_time, meta_time; /* of all processes */
+	double share; /* of all processes' time that was spent in I/O, 0 to 1 */
+	struct {
+		int64_t rank, pid;
+		double share;
+		char *command;
+	} busiest; /* process with the highest share */
+	int64_t bytes_read, bytes_written, reads, writes;
+	size_t files;
+	char *slowest; /* file that took most time; NULL: none */
+	double slowest_time;
+	size_t unfinished; /* processes that did not end by themselves */
+	int64_t lost, missed, folded;
+	bool partial; /* some module lacks data */
+};
+
+/* Fills in what the log tells, in one pass over it. */
+int rama_run_summary_read(struct rama_run_summary *s, struct rama_err *e);
+void rama_run_summary_text(const struct rama_run_summary *s, FILE *f, bool colour);
+void rama_run_summary_json(const struct rama_run_summary *s, FILE *f); /* one line */
+void rama_run_summary_fini(struct rama_run_summary *s);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobid.h: the id that a batch system gave to the job, from its variables (table/schedulers.def). */
+#ifndef RAMA_CONFIG_JOBID_H
+#define RAMA_CONFIG_JOBID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/settings.h"
+
+struct rama_jobid {
+	int64_t id;
+	const char *scheduler; /* "slurm"; "" if the variable was named by the user */
+	char text[64];	       /* the id as the batch system writes it */
+	char task[24];	       /* of an array of jobs, "": none */
+	char step[24];	       /* of the job, "": none */
+};
+
+/* `named` is the variable that the user says holds the id (settings.jobid_variable), or "". false: there
+ * is no id; the process's own takes its place then. */
+bool rama_jobid_find(struct rama_jobid *job, const char *named, rama_lookup lookup, void *ctx);
+
+#endif

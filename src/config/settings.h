@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* settings.h: what user and site ask for: built-in values, then a config file, then the environment.
+ * Used inside the observed process: no memory but the caller's struct, no I/O, no environment of its
+ * own. Every variable is a row of table/settings.def. */
+#ifndef RAMA_CONFIG_SETTINGS_H
+#define RAMA_CONFIG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pattern.h"
+#include "table/settings.h"
+#include "table/table.h"
+
+#define RAMA_SETTINGS_RANGES 64
+#define RAMA_SETTINGS_RULES RAMA_PATTERNS
+#define RAMA_SETTINGS_PATH 4096
+/* the modules that IORAMA_TRACE switches on */
+#define RAMA_SETTINGS_TRACED                                                     \
+	((uint64_t)1 << RAMA_MOD_DXT_POSIX | (uint64_t)1 << RAMA_MOD_DXT_MPIIO | \
+	 (uint64_t)1 << RAMA_MOD_DXT_STDIO)
+
+/* what a pattern decides about */
+enum rama_rule_use {
+	RAMA_RULE_APP_EXCLUDE,
+	RAMA_RULE_APP_INCLUDE,
+	RAMA_RULE_NAME_EXCLUDE,
+	RAMA_RULE_NAME_INCLUDE,
+	RAMA_RULE_PATH_EXCLUDE, /* IORAMA_EXCLUDE */
+	RAMA_RULE_PATH_INCLUDE, /* IORAMA_INCLUDE */
+	RAMA_RULE_USES
+};
+
+struct rama_rule {
+	uint64_t modules; /* bit per module it is for */
+	uint8_t use, pattern;
+};
+
+struct rama_rank_range {
+	int64_t first, last; /* both included */
+	bool include;
+};
+
+struct rama_settings {
+	bool disabled;	 /* do nothing at all */
+	bool nonmpi;	 /* treat each process of an MPI program as one by itself */
+	bool dump;	 /* say the settings at the start */
+	bool timing;	 /* say how long the end takes */
+	bool keep_ranks; /* no reduction of shared records */
+	bool trace;	 /* IORAMA_TRACE=1: no small limit for traces */
+	bool no_trace;	 /* IORAMA_TRACE=0 */
+
+	uint64_t modules; /* bit per module of the log that is on */
+	uint64_t mod_enable, mod_disable;
+	uint32_t records[RAMA_MODULES]; /* most records of a module; DXT_*: KiB of trace */
+	uint64_t mod_memory;		/* bytes for records of all modules; 0: not asked for */
+	uint64_t name_memory;		/* bytes for names */
+	uint64_t trace_memory;		/* IORAMA_TRACE_MEMORY */
+	bool has_trace_memory;		/* somebody gave it */
+	int64_t mem_align;		/* at least 1 */
+	double small_trigger, unaligned_trigger; /* negative: none */
+
+	bool has_jobid;
+	int64_t jobid;		 /* IORAMA_JOBID */
+	char jobid_variable[64]; /* variable that holds the job's id, "": none named */
+	char job[64];		 /* IORAMA_JOB, "": each process writes its own log */
+	char log_hints[512];
+
+	/* "": not given */
+	char dir[RAMA_SETTINGS_PATH];	   /* of the segments: IORAMA_DIR */
+	char log_file[RAMA_SETTINGS_PATH]; /* this very file: IORAMA_LOG, DARSHAN_LOGFILE */
+	char log_dir[RAMA_SETTINGS_PATH];  /* no folders below it: IORAMA_LOG_DIR */
+	char log_path[RAMA_SETTINGS_PATH]; /* year/month/day below it: DARSHAN_LOGPATH */
+
+	unsigned n_ranges, n_rules;
+	struct rama_rank_range range[RAMA_SETTINGS_RANGES];
+	struct rama_rule rule[RAMA_SETTINGS_RULES];
+	uint64_t rule_modules[RAMA_RULE_USES]; /* modules that have rules of a use */
+	struct rama_patterns patterns;
+
+	char warnings[1024]; /* a line each; what does not fit is left out */
+	unsigned n_warnings; /* all of them */
+};
+
+/* value of a variable, or NULL */
+typedef const char *(*rama_lookup)(void *ctx, const char *name);
+
+/* In this order. Each of them leaves usable settings whatever it is given. */
+void rama_settings_init(struct rama_settings *s);
+void rama_settings_file(struct rama_settings *s, const char *text, size_t len);
+void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx);
+
+/* The config file to read between init and env; NULL or "": none. */
+const char *rama_settings_config(rama_lookup lookup, void *ctx);
+
+static inline bool rama_settings_module(const struct rama_settings *s, unsigned module)
+{
+	return module < RAMA_MODULES && (s->modules >> module & 1) != 0;
+}
+
+/* Is the module on, and may it make a record of this (cleaned) name? */
+bool rama_settings_observes(const struct rama_settings *s, unsigned module, const char *path,
+			    size_t len);
+/* Is this program to be observed? Its name is the first word of the command line. */
+bool rama_settings_app(const struct rama_settings *s, const char *app, size_t len);
+/* Does this rank record anything? */
+bool rama_settings_rank(const struct rama_settings *s, int64_t rank);
+/* bytes that events of this process may take; 0: nothing is traced */
+uint64_t rama_settings_trace_memory(const struct rama_settings *s);
+
+#endif

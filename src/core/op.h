@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* op.h: one observed operation on a file, the single currency: wrappers and probes make them;
+ * counters, traces, heat maps and tests eat them. Times are ticks since the start of the process
+ * (segment/layout.h says what a tick is), never 0. */
+#ifndef RAMA_CORE_OP_H
+#define RAMA_CORE_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "table/fn.h"
+
+enum rama_how { RAMA_HOW_PLAIN, RAMA_HOW_ASYNC, RAMA_HOW_COPY };
+
+/* The first eight bytes are also handled as one word, RAMA_OP_WORD. */
+struct rama_op {
+	uint16_t fn;  /* enum rama_fn: which function */
+	uint8_t kind; /* enum rama_opkind: what it does */
+	uint8_t how; /* enum rama_how: READ and WRITE by asynchronous calls, or by calls that copy */
+	bool ok;     /* the call succeeded */
+	bool has_off;	/* `off` was given by the caller; else the tracked offset counts */
+	bool unaligned; /* memory address not a multiple of the alignment */
+	uint8_t pad;
+	int32_t mode;	    /* OPEN: creation mode, 0 if none was given */
+	int64_t off, bytes; /* off: SEEK: where it led; RENAMETO: id of the old name's record */
+	uint64_t t0, t1;    /* start and end, t0 <= t1 */
+};
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define RAMA_OP_WORD(fn, kind, how, ok, has_off)                                                  \
+	((uint64_t)(fn) | (uint64_t)(kind) << 16 | (uint64_t)(how) << 24 | (uint64_t)(ok) << 32 | \
+	 (uint64_t)(has_off) << 40)
+#else
+#define RAMA_OP_WORD(fn, kind, how, ok, has_off)                                 \
+	((uint64_t)(fn) << 48 | (uint64_t)(kind) << 40 | (uint64_t)(how) << 32 | \
+	 (uint64_t)(ok) << 24 | (uint64_t)(has_off) << 16)
+#endif
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* times.h: how the times of calls become the time words of a record, in ticks. Ticks are added modulo
+ * 2^64, so that a sum read as a signed number is right even where a step is negative. */
+#ifndef RAMA_CORE_TIMES_H
+#define RAMA_CORE_TIMES_H
+
+#include "core/op.h"
+#include "core/record.h"
+
+/* Adds what a call took beyond the end of the calls before it, so that calls of several threads that
+ * overlap count once. A call that ended before an earlier one takes time away: the log format has
+ * it so. */
+static inline void rama_times_add(union rama_word *sum, uint64_t *end, const struct rama_op *op)
+{
+	uint64_t before = *end;
+
+	if (__builtin_expect(op->t0 > before, 1)) {
+		sum->u += op->t1 - op->t0;
+		*end = op->t1;
+		return;
+	}
+	sum->u += op->t1 - before;
+	if (op->t1 > before)
+		*end = op->t1;
+}
+
+/* First start and latest end. A start of 0 means none yet: less 1 it is beyond all others. */
+static inline void rama_times_stamp(union rama_word *start, union rama_word *end,
+				    const struct rama_op *op)
+{
+	if (op->t0 <= start->u - 1)
+		start->u = op->t0;
+	end->u = op->t1;
+}
+
+static inline double rama_times_sum(union rama_word ticks, double tick)
+{
+	return (double)ticks.i * tick;
+}
+
+static inline double rama_times_moment(union rama_word ticks, double tick)
+{
+	return (double)ticks.u * tick;
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gather.h: the segments of a job become one log. Used by the observed process itself at its end and
+ * by whoever finishes what processes left behind. */
+#ifndef RAMA_GATHER_H
+#define RAMA_GATHER_H
+
+#include "logfile/writer.h"
+#include "segment/segment.h"
+
+/* what is known of a process from outside its segment */
+struct rama_gather_process {
+	int64_t rank;	     /* in the log */
+	int64_t parent_rank; /* -1: not known */
+	int64_t nprocs;
+	int64_t images;
+	int64_t ended;	  /* PROCESS_ENDED */
+	bool incomplete;  /* set every partial flag: the process did not end by itself */
+	const char *note; /* "key=value\n" lines for the metadata, or NULL */
+};
+
+/* One segment as a log of one process, without the header (rama_writer_finish() is the caller's, with
+ * *partial). Used for bare preload. */
+int rama_gather_one(struct rama_segment *s, const struct rama_gather_process *p,
+		    struct rama_writer *w, uint64_t *partial, struct rama_err *e);
+
+struct rama_gather_options {
+	bool reduce;	     /* files of every rank become one record */
+	bool incomplete;     /* mark the log: some process is missing or did not end */
+	const char *note;    /* more metadata lines, or NULL */
+	int64_t jobid;	     /* < 0: that of the first segment */
+	const char *command; /* of the job; NULL: that of rank 0 */
+	void (*progress)(void *ctx, size_t done, size_t of);
+	void *ctx;
+	/* told what could not be read, one line each */
+	void (*problem)(void *ctx, const char *line);
+};
+
+struct rama_gather_result {
+	int64_t nprocs;
+	uint64_t partial;
+	size_t unreadable; /* segments that gave nothing */
+	size_t unfinished; /* processes that did not end by themselves */
+	uint64_t lost, missed, folded;
+};
+
+/* All segments of one job into one log at `out` (atomically; "-" is standard output). Images of one
+ * process (exec) share a rank. */
+int rama_gather_job(const char *const *paths, size_t n, const char *out,
+		    const struct rama_gather_options *opt, struct rama_gather_result *result,
+		    struct rama_err *e);
+
+/* ---- segments on this machine: find.c ------------------------------------------------------------ */
+
+/* Does its process live? 1 yes, 0 no, -1 it cannot be known from here (another machine). */
+int rama_gather_alive(const struct rama_segment *s);
+/* For a process without an end: takes the length of a tick from this machine's clocks if the segment is
+ * of this boot, and if the process lives, now as its end. */
+void rama_gather_clock(struct rama_segment *s);
+
+struct rama_gather_list {
+	char **path; /* sorted by name */
+	size_t n;
+};
+
+/* The files "*.seg" in a directory, links left out. */
+int rama_gather_find(struct rama_gather_list *list, const char *dir, struct rama_err *e);
+void rama_gather_list_fini(struct rama_gather_list *list);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* parts.h: one segment while it becomes a log; internal to gather. */
+#ifndef RAMA_GATHER_PARTS_H
+#define RAMA_GATHER_PARTS_H
+
+#include "base/arena.h"
+#include "gather/gather.h"
+
+/* one name of the segment; ascending by number */
+struct rama_gather_name {
+	uint64_t
+		at; /* in the names area; RAMA_GATHER_NO_NAME: the catch-all, which has none there */
+	uint64_t id;
+	uint32_t number;
+	uint32_t slot[3];	     /* POSIX, STDIO, EXTRA slot + 1 that is written; 0: none */
+	uint32_t trace[RAMA_LAYERS]; /* index of its trace + 1; 0: none */
+	bool used;		     /* some record is written under it */
+	bool extra;		     /* its EXTRA record is not empty */
+	bool untraced;		     /* a trigger says that its trace is not wanted */
+};
+#define RAMA_GATHER_NO_NAME UINT64_MAX
+
+/* segments of one file in one layer */
+struct rama_gather_trace {
+	struct rama_gather_name *name;
+	uint8_t layer;
+	uint64_t first;	   /* start of the first access */
+	uint64_t count[2]; /* writes, reads still to be placed */
+	uint64_t kept[2];  /* writes, reads that the record has */
+	uint64_t at[2];	   /* next free places in the batch being written */
+};
+
+struct rama_gather {
+	struct rama_segment *s;
+	const struct rama_gather_process *p;
+	struct rama_writer *w;
+	struct rama_err *e;
+	uint64_t partial;
+	bool damaged; /* every module may lack something */
+	uint64_t has; /* bit per module that has records */
+	struct rama_gather_name *names;
+	size_t n_names, names_room;
+	struct rama_gather_trace *traces; /* by layer, then in the order of first access */
+	size_t n_traces, traces_room;
+	uint64_t lost, missed, folded;
+	struct rama_heat heat[RAMA_LAYERS];
+	/* room for one of each thing that is read */
+	union {
+		struct rama_posix_file posix;
+		struct rama_stdio_file stdio;
+		struct rama_extra_file extra;
+		struct rama_seg_lane lane;
+		struct rama_seg_chunk chunk;
+		struct rama_segment_name name;
+		char mounts[sizeof(((struct rama_seg_identity *)0)->mounts)];
+		union rama_word command[sizeof(((struct rama_seg_identity *)0)->command) / 8];
+	} u;
+	struct rama_extra_file extra; /* beside u.posix */
+	union rama_word words[RAMA_POSIX__WORDS + RAMA_EXTRA__WORDS];
+	struct rama_job job;
+	char exe[sizeof(((struct rama_seg_identity *)0)->command)]; /* of the job */
+};
+
+/* NULL: the segment has no such name */
+struct rama_gather_name *rama_gather_name_get(struct rama_gather *g, uint32_t number);
+
+/* the log's own error, or what the segment's reader said */
+int rama_gather_failed(struct rama_gather *g, int rc);
+int rama_gather_no_memory(struct rama_gather *g);
+
+int rama_gather_record(struct rama_gather *g, unsigned module, union rama_word *w);
+/* a command line as the job has it: on one line */
+void rama_gather_flat(char *to, size_t size, const char *command);
+/* the id of a name that stands for no file */
+uint64_t rama_gather_id(const char *name);
+
+/* slots.c: which slots are written, and writing them */
+int rama_gather_slots_find(struct rama_gather *g);
+int rama_gather_slots_write(struct rama_gather *g, enum rama_area area);
+int rama_gather_extra_write(struct rama_gather *g);
+
+/* trace.c */
+int rama_gather_trace_find(struct rama_gather *g);
+int rama_gather_trace_write(struct rama_gather *g, enum rama_layer layer);
+
+/* lanes.c: heat maps, losses, the process itself */
+int rama_gather_lanes_find(struct rama_gather *g);
+int rama_gather_heat_write(struct rama_gather *g);
+int rama_gather_process_write(struct rama_gather *g);
+extern const char *const rama_gather_heat_names[RAMA_LAYERS];
+#define RAMA_GATHER_PROCESS "PROCESS"
+
+/* rama_gather_one() with what the log does not say */
+struct rama_gather_losses {
+	uint64_t lost, missed, folded;
+};
+int rama_gather_segment(struct rama_segment *s, const struct rama_gather_process *p,
+			struct rama_writer *w, uint64_t *partial, struct rama_gather_losses *losses,
+			struct rama_err *e);
+
+#endif

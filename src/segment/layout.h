@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* layout.h: the shared-memory file of one observed process, as it lies in memory. Written by the
+ * process itself, read by others while it changes. docs/format/segment.md tells it in words.
+ *
+ *   header | identity | state | control | names | POSIX slots | STDIO slots | EXTRA slots | lanes | events
+ *
+ * Areas are found by the offsets in the header; the file is sparse. All numbers in host order. */
+#ifndef RAMA_SEGMENT_LAYOUT_H
+#define RAMA_SEGMENT_LAYOUT_H
+
+#include <stdint.h>
+
+#include "core/extra.h"
+#include "core/heat.h"
+#include "core/posix.h"
+#include "core/stdio.h"
+
+#define RAMA_SEG_MAGIC 0x0a1a616d61726f69ull /* "iorama\x1a\n" */
+#define RAMA_SEG_VERSION 1
+#define RAMA_SEG_PAGE 4096
+
+enum rama_area {
+	RAMA_AREA_IDENTITY,
+	RAMA_AREA_STATE,
+	RAMA_AREA_CONTROL,
+	RAMA_AREA_NAMES,
+	RAMA_AREA_POSIX,
+	RAMA_AREA_STDIO,
+	RAMA_AREA_EXTRA,
+	RAMA_AREA_LANES,
+	RAMA_AREA_EVENTS,
+	RAMA_AREAS
+};
+
+struct rama_seg_area {
+	uint64_t off, len; /* bytes; off is a multiple of RAMA_SEG_PAGE */
+	uint32_t item;	   /* bytes of one slot, lane or chunk */
+	uint32_t pad;
+};
+
+struct rama_seg_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t areas; /* entries of `area` that are used */
+	uint64_t size;	/* of the file */
+	struct rama_seg_area area[16];
+};
+
+/* ---- identity: written once, before the state becomes RUNNING -------------------------------- */
+
+enum rama_clock_source { RAMA_CLOCK_MONOTONIC = 1, RAMA_CLOCK_TSC };
+
+/* A tick counter and two moments at which it was compared with the system's clocks (ns). Times in
+ * slots and events are ticks since tick0. */
+struct rama_seg_clock {
+	uint32_t source;
+	uint32_t pad;
+	double hz;		      /* ticks per second as known at the start */
+	uint64_t tick0, mono0, real0; /* start of the process's history */
+	uint64_t tick1, mono1, real1; /* end; 0 if it never came */
+};
+
+enum { RAMA_SEG_STATIC = 1, RAMA_SEG_FORKED = 2, RAMA_SEG_BARE = 4 }; /* identity.flags */
+
+struct rama_seg_identity {
+	struct rama_seg_clock clock;
+	int64_t jobid;
+	int64_t rank, nprocs; /* -1, 0: not known */
+	int64_t pid, ppid, uid;
+	uint64_t
+		pid_start; /* field 22 of /proc/PID/stat: tells the process from a later one of the same id */
+	char boot[40];	/* boot id of the machine */
+	uint32_t flags; /* RAMA_SEG_... */
+	uint32_t trace; /* bit per module that is traced from the start: 1 << RAMA_LAYER_... */
+	int64_t mem_align;
+	double small_trigger, unaligned_trigger; /* DXT triggers; negative: none */
+	char host[64];
+	char job[64];	    /* name of the job's directory */
+	char exe[1024];	    /* path of the program */
+	char command[4096]; /* arguments joined by blanks */
+	char mounts[8192];  /* "path\ttype\n" lines, in the order of the log */
+};
+
+/* ---- state: written by the process -------------------------------------------------------- */
+
+enum rama_seg_phase {
+	RAMA_SEG_STARTING,
+	RAMA_SEG_RUNNING,
+	RAMA_SEG_FINISHING,
+	RAMA_SEG_DONE,	   /* ended by itself */
+	RAMA_SEG_REPLACED, /* another program took its place by exec */
+	RAMA_SEG_OFF	   /* switched itself off; `why` says why */
+};
+
+enum rama_layer { RAMA_LAYER_POSIX, RAMA_LAYER_STDIO, RAMA_LAYERS };
+
+struct rama_seg_state {
+	uint32_t phase;
+	uint32_t beat;		/* grows with every slot, name, lane and chunk that is handed out */
+	uint64_t names_used;	/* bytes of the names area */
+	uint32_t slots_used[4]; /* RAMA_AREA_POSIX + i */
+	uint32_t lanes_used;
+	uint32_t threads_now, threads_most;
+	uint32_t pad;
+	uint64_t chunks_used;  /* of the events area */
+	uint64_t chunks_limit; /* no more than these may be used */
+	uint64_t folded[4];  /* opens of files that went into the catch-all record, per slot area */
+	uint64_t partial;    /* bit per module of the log that lacks data */
+	uint64_t missed;     /* calls that could not be counted (those of lanes come on top) */
+	uint64_t registered; /* bit per module of the log that saw a call */
+	char why[96];
+};
+
+/* ---- control: words that others may write -------------------------------------------------- */
+
+struct rama_seg_control {
+	uint32_t trace; /* bit per layer */
+	uint32_t live;	/* bit per layer */
+	uint32_t reserved[14];
+};
+
+/* ---- names: append-only ------------------------------------------------------------------- */
+
+/* A name's number is its offset in the area divided by 8, plus 1. Entries follow each other, padded to
+ * 8 bytes; the first names_used bytes are complete. */
+struct rama_seg_name {
+	uint64_t id;
+	uint32_t len;	  /* of the text, without the NUL that follows it */
+	uint32_t slot[3]; /* POSIX, STDIO, EXTRA slot + 1; 0: none */
+	char text[];
+};
+
+/* ---- slots: struct rama_posix_file, rama_stdio_file, rama_extra_file ------------------------- */
+
+/* slot 0 of each area is the catch-all record for files beyond the limit */
+#define RAMA_SEG_CATCHALL "<OTHERS>"
+
+/* ---- lanes: one per thread at a time --------------------------------------------------------- */
+
+struct rama_seg_lane {
+	uint64_t thread; /* pthread_self() of its owner */
+	uint32_t tid;
+	uint32_t owned;	 /* 0: free */
+	uint64_t calls;	 /* events written or lost: the last call id given */
+	uint64_t lost;	 /* events dropped */
+	uint64_t missed; /* calls not counted */
+	uint32_t chunk;	 /* chunk being filled + 1 */
+	uint32_t pad[3];
+	struct rama_heat heat[RAMA_LAYERS];
+};
+
+/* ---- events: chunks, each filled by one thread ------------------------------------------------ */
+
+#define RAMA_SEG_CHUNK 16384
+
+struct rama_event {
+	uint64_t start;	 /* ticks */
+	uint64_t length; /* duration in ticks */
+	int64_t off, bytes;
+	uint32_t name;
+	uint8_t layer, kind; /* enum rama_layer, enum rama_opkind */
+	uint16_t fn;
+	uint32_t call, parent; /* call ids of this lane; parent 0: none */
+};
+
+struct rama_seg_chunk {
+	uint64_t thread;
+	uint32_t lane;
+	uint32_t used; /* events that are complete; stored with release */
+	struct rama_event event[(RAMA_SEG_CHUNK - 16) / sizeof(struct rama_event)];
+};
+#define RAMA_SEG_CHUNK_EVENTS ((RAMA_SEG_CHUNK - 16) / sizeof(struct rama_event))
+
+_Static_assert(sizeof(struct rama_event) == 48, "an event has 48 bytes");
+_Static_assert(sizeof(struct rama_seg_chunk) <= RAMA_SEG_CHUNK, "a chunk fits");
+_Static_assert(sizeof(struct rama_seg_header) <= RAMA_SEG_PAGE, "the header fits a page");
+
+#endif

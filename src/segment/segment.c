@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "segment/segment.h"
+
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+#define TRIES 200	       /* copies of a slot that is being changed */
+#define TRIES_QUICK 20	       /* before others get the processor in between */
+#define TICKS_MAX (1ull << 60) /* decades; later times are nonsense */
+
+/* What is read after this is read after it. A full barrier, because the thread sanitizer does not
+ * know the lighter one. */
+static void then(void)
+{
+	__sync_synchronize();
+}
+
+/* ---- areas -------------------------------------------------------------------------------- */
+
+static const struct rama_seg_area *area_of(const struct rama_segment *s, enum rama_area a)
+{
+	return &s->head.area[a];
+}
+
+/* bytes at `off` of an area, which the caller has checked against its length */
+static int area_read(struct rama_segment *s, enum rama_area a, uint64_t off, void *to, size_t n,
+		     struct rama_err *e)
+{
+	return s->src->read(s->src->ctx, area_of(s, a)->off + off, to, n, e);
+}
+
+static size_t item_size(enum rama_area a)
+{
+	switch (a) {
+	case RAMA_AREA_POSIX:
+		return sizeof(struct rama_posix_file);
+	case RAMA_AREA_STDIO:
+		return sizeof(struct rama_stdio_file);
+	case RAMA_AREA_EXTRA:
+		return sizeof(struct rama_extra_file);
+	case RAMA_AREA_LANES:
+		return sizeof(struct rama_seg_lane);
+	case RAMA_AREA_EVENTS:
+		return RAMA_SEG_CHUNK;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t items(const struct rama_segment *s, enum rama_area a)
+{
+	return area_of(s, a)->item > 0 ? area_of(s, a)->len / area_of(s, a)->item : 0;
+}
+
+static int check_area(struct rama_segment *s, enum rama_area a, struct rama_err *e)
+{
+	struct rama_seg_area *area = &s->head.area[a];
+	size_t size = item_size(a), padded = (size + 63) & ~(size_t)63;
+
+	if (area->off % RAMA_SEG_PAGE != 0 || area->off < RAMA_SEG_PAGE ||
+	    area->off > s->head.size || area->len > s->head.size - area->off)
+		return rama_err_set(e, RAMA_ECORRUPT, "area %d lies outside the segment", (int)a);
+	if (size > 0 && area->len > 0 && area->item != size && area->item != padded)
+		return rama_err_set(e, RAMA_ECORRUPT, "area %d has items of %u bytes, not %zu",
+				    (int)a, area->item, size);
+	if (size == 0)
+		area->item = 0;
+	if (area->off >= s->src->size)
+		area->len = 0;
+	else if (area->len > s->src->size - area->off)
+		area->len = s->src->size - area->off;
+	return 0;
+}
+
+static int read_header(struct rama_segment *s, struct rama_err *e)
+{
+	struct rama_seg_header *h = &s->head;
+	int rc = s->src->size < sizeof(*h) ? RAMA_ETRUNC
+					   : s->src->read(s->src->ctx, 0, h, sizeof(*h), e);
+
+	if (rc == RAMA_ETRUNC && s->src->size < sizeof(*h))
+		return rama_err_set(e, rc, "ends within the header of a segment");
+	if (rc != 0)
+		return rc;
+	if (h->magic != RAMA_SEG_MAGIC)
+		return rama_err_set(e, RAMA_EFORMAT, "is not a segment");
+	if (h->version != RAMA_SEG_VERSION)
+		return rama_err_set(e, RAMA_EVERSION,
+				    "is a segment of version %u, this program reads version %d",
+				    h->version, RAMA_SEG_VERSION);
+	if (h->areas < RAMA_AREAS || h->areas > sizeof(h->area) / sizeof(h->area[0]))
+		return rama_err_set(e, RAMA_ECORRUPT, "claims %u areas", h->areas);
+	s->cut = s->src->size < h->size;
+	for (int a = 0; a < RAMA_AREAS && rc == 0; a++)
+		rc = check_area(s, (enum rama_area)a, e);
+	return rc;
+}
+
+/* ---- identity, state, control ---------------------------------------------------------------- */
+
+static int read_struct(struct rama_segment *s, enum rama_area a, void *to, size_t n,
+		       struct rama_err *e)
+{
+	if (area_of(s, a)->len < n)
+		return rama_err_set(e, s->cut ? RAMA_ETRUNC : RAMA_ECORRUPT,
+				    "ends before it says what it is (area %d)", (int)a);
+	return area_read(s, a, 0, to, n, e);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void tame(struct rama_segment *s)
+{
+	struct rama_seg_identity *id = &s->id;
+	struct rama_seg_state *st = &s->state;
+
+	id->boot[sizeof(id->boot) - 1] = '\0';
+	id->host[sizeof(id->host) - 1] = '\0';
+	id->job[sizeof(id->job) - 1] = '\0';
+	id->exe[sizeof(id->exe) - 1] = '\0';
+	id->command[sizeof(id->command) - 1] = '\0';
+	id->mounts[sizeof(id->mounts) - 1] = '\0';
+	st->why[sizeof(st->why) - 1] = '\0';
+	st->names_used = least(st->names_used, area_of(s, RAMA_AREA_NAMES)->len);
+	for (unsigned i = 0; i < 3; i++)
+		st->slots_used[i] = (uint32_t)least(
+			st->slots_used[i], items(s, (enum rama_area)(RAMA_AREA_POSIX + i)));
+	st->lanes_used = (uint32_t)least(st->lanes_used, items(s, RAMA_AREA_LANES));
+	st->chunks_used = least(st->chunks_used, items(s, RAMA_AREA_EVENTS));
+}
+
+static bool sane_hz(double hz)
+{
+	return isfinite(hz) && hz >= 1e3 && hz <= 1e12;
+}
+
+/* Ticks of `n` in `ns` nanoseconds, unless that contradicts what was known at the start. */
+static double tick_from(const struct rama_seg_clock *c, uint64_t n, uint64_t ns)
+{
+	double hz = (double)n / (double)ns * 1e9;
+	bool agrees = !sane_hz(c->hz) || (hz > c->hz * 0.5 && hz < c->hz * 2);
+
+	return n > 0 && ns > 0 && sane_hz(hz) && agrees ? 1 / hz : 0;
+}
+
+static void set_clock(struct rama_segment *s)
+{
+	const struct rama_seg_clock *c = &s->id.clock;
+	bool ended = c->tick1 > c->tick0 && c->mono1 > c->mono0;
+
+	s->tick = 0;
+	s->end_tick = ended && c->tick1 - c->tick0 < TICKS_MAX ? c->tick1 - c->tick0 : 0;
+	if (c->source == RAMA_CLOCK_MONOTONIC)
+		s->tick = 1e-9;
+	else if (ended)
+		s->tick = tick_from(c, c->tick1 - c->tick0, c->mono1 - c->mono0);
+	if (s->tick == 0)
+		s->tick = sane_hz(c->hz) ? 1 / c->hz : 1e-9;
+}
+
+void rama_segment_now(struct rama_segment *s, uint64_t tick, uint64_t mono)
+{
+	const struct rama_seg_clock *c = &s->id.clock;
+	double t;
+
+	if (s->end_tick > 0 || c->source == RAMA_CLOCK_MONOTONIC || tick <= c->tick0 ||
+	    mono <= c->mono0)
+		return;
+	t = tick_from(c, tick - c->tick0, mono - c->mono0);
+	if (t > 0)
+		s->tick = t;
+}
+
+int rama_segment_refresh(struct rama_segment *s, struct rama_err *e)
+{
+	int rc = read_struct(s, RAMA_AREA_STATE, &s->state, sizeof(s->state), e);
+
+	/* what the state counts was written before it */
+	then();
+	if (rc == 0)
+		rc = read_struct(s, RAMA_AREA_IDENTITY, &s->id, sizeof(s->id), e);
+	if (rc == 0)
+		rc = read_struct(s, RAMA_AREA_CONTROL, &s->control, sizeof(s->control), e);
+	if (rc != 0)
+		return rc;
+	tame(s);
+	set_clock(s);
+	return 0;
+}
+
+int rama_segment_open(struct rama_segment *s, struct rama_source *src, struct rama_err *e)
+{
+	int rc;
+
+	*s = (struct rama_segment){ .src = src };
+	rc = read_header(s, e);
+	return rc == 0 ? rama_segment_refresh(s, e) : rc;
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+int rama_segment_name_next(struct rama_segment *s, uint64_t *at, struct rama_segment_name *name,
+			   struct rama_err *e)
+{
+	enum { HEAD = offsetof(struct rama_seg_name, text), GUESS = 232 };
+	union {
+		struct rama_seg_name n;
+		char bytes[HEAD + GUESS];
+	} first;
+	uint64_t left = s->state.names_used > *at ? s->state.names_used - *at : 0, whole;
+	size_t have = left < sizeof(first) ? (size_t)left : sizeof(first), keep;
+	int rc = 0;
+
+	if (left == 0)
+		return 0;
+	if (left <= HEAD)
+		return rama_err_set(e, RAMA_ECORRUPT, "the names end within one");
+	rc = area_read(s, RAMA_AREA_NAMES, *at, first.bytes, have, e);
+	if (rc != 0)
+		return rc;
+	whole = ((uint64_t)HEAD + first.n.len + 1 + 7) & ~7ull;
+	if (whole > left)
+		return rama_err_set(e, RAMA_ECORRUPT, "name at %llu claims %u bytes, %llu are left",
+				    (unsigned long long)*at, first.n.len, (unsigned long long)left);
+	*name = (struct rama_segment_name){ .number = (uint32_t)(*at / 8 + 1), .id = first.n.id };
+	memcpy(name->slot, first.n.slot, sizeof(name->slot));
+	keep = first.n.len < sizeof(name->text) - 1 ? first.n.len : sizeof(name->text) - 1;
+	if (keep <= have - HEAD)
+		memcpy(name->text, first.bytes + HEAD, keep);
+	else
+		rc = area_read(s, RAMA_AREA_NAMES, *at + HEAD, name->text, keep, e);
+	name->text[keep] = '\0';
+	name->len = (uint32_t)strlen(name->text);
+	*at += whole;
+	return rc == 0 ? 1 : rc;
+}
+
+/* ---- slots --------------------------------------------------------------------------------- */
+
+struct slot_head { /* what all slots begin with */
+	uint32_t seq, name;
+};
+
+static bool is_stuck(enum rama_area area, const void *slot)
+{
+	return area == RAMA_AREA_POSIX	 ? ((const struct rama_posix_file *)slot)->stuck != 0
+	       : area == RAMA_AREA_STDIO ? ((const struct rama_stdio_file *)slot)->stuck != 0
+					 : ((const struct rama_extra_file *)slot)->stuck != 0;
+}
+
+uint32_t rama_segment_slots(const struct rama_segment *s, enum rama_area area)
+{
+	uint32_t n = s->state.slots_used[area - RAMA_AREA_POSIX];
+
+	/* the catch-all record counts even if no other slot was ever needed */
+	return n == 0 && items(s, area) > 0 ? 1 : n;
+}
+
+/* The process has ended: nobody changes the slot any more. */
+static int copy_at_rest(struct rama_segment *s, enum rama_area area, uint64_t off, void *slot,
+			struct rama_err *e)
+{
+	const struct slot_head *head = slot;
+	int rc = area_read(s, area, off, slot, item_size(area), e);
+
+	return rc != 0 ? rc : head->seq % 2 == 0 && !is_stuck(area, slot);
+}
+
+int rama_segment_slot(struct rama_segment *s, enum rama_area area, uint32_t i, void *slot,
+		      struct rama_err *e)
+{
+	const struct slot_head *head = slot;
+	uint64_t off = (uint64_t)i * area_of(s, area)->item;
+	int rc = 0;
+
+	if (i >= items(s, area))
+		return rama_err_set(e, RAMA_EUSAGE, "there is no slot %u", i);
+	if (s->state.phase == RAMA_SEG_DONE || s->state.phase == RAMA_SEG_REPLACED)
+		return copy_at_rest(s, area, off, slot, e);
+	for (unsigned n = 0; n < TRIES; n++) {
+		struct slot_head before, after;
+
+		if (n > TRIES_QUICK)
+			sched_yield();
+		rc = area_read(s, area, off, &before, sizeof(before), e);
+		then();
+		if (rc == 0)
+			rc = area_read(s, area, off, slot, item_size(area), e);
+		then();
+		if (rc == 0)
+			rc = area_read(s, area, off, &after, sizeof(after), e);
+		if (rc != 0)
+			return rc;
+		if (before.seq == after.seq && head->seq == before.seq && before.seq % 2 == 0)
+			return !is_stuck(area, slot);
+	}
+	return 0;
+}
+
+/* ---- lanes and events --------------------------------------------------------------------------- */
+
+uint32_t rama_segment_lanes(const struct rama_segment *s)
+{
+	return s->state.lanes_used;
+}
+
+int rama_segment_lane(struct rama_segment *s, uint32_t i, struct rama_seg_lane *lane,
+		      struct rama_err *e)
+{
+	if (i >= items(s, RAMA_AREA_LANES))
+		return rama_err_set(e, RAMA_EUSAGE, "there is no lane %u", i);
+	return area_read(s, RAMA_AREA_LANES, (uint64_t)i * area_of(s, RAMA_AREA_LANES)->item, lane,
+			 sizeof(*lane), e);
+}
+
+uint64_t rama_segment_chunks(const struct rama_segment *s)
+{
+	return s->state.chunks_used;
+}
+
+int rama_segment_chunk(struct rama_segment *s, uint64_t i, struct rama_seg_chunk *chunk,
+		       struct rama_err *e)
+{
+	enum { HEAD = offsetof(struct rama_seg_chunk, event) };
+	uint64_t off = i * RAMA_SEG_CHUNK;
+	int rc;
+
+	if (i >= items(s, RAMA_AREA_EVENTS))
+		return rama_err_set(e, RAMA_EUSAGE, "there is no chunk %llu",
+				    (unsigned long long)i);
+	rc = area_read(s, RAMA_AREA_EVENTS, off, chunk, HEAD, e);
+	then(); /* events below `used` were written before it */
+	if (rc != 0)
+		return rc;
+	if (chunk->used > RAMA_SEG_CHUNK_EVENTS)
+		chunk->used = RAMA_SEG_CHUNK_EVENTS;
+	return area_read(s, RAMA_AREA_EVENTS, off + HEAD, chunk->event,
+			 chunk->used * sizeof(chunk->event[0]), e);
+}

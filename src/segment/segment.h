@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* segment.h: reads a segment (layout.h) while its process may be writing it, or after that process
+ * died in the middle of a change. No length or offset in it is trusted. */
+#ifndef RAMA_SEGMENT_H
+#define RAMA_SEGMENT_H
+
+#include <stdbool.h>
+
+#include "base/source.h"
+#include "segment/layout.h"
+
+struct rama_segment {
+	struct rama_source *src;
+	struct rama_seg_header head; /* checked; areas end within the file */
+	struct rama_seg_identity id; /* every text ends with a NUL */
+	struct rama_seg_state state; /* counts cut to what the areas can hold */
+	struct rama_seg_control control;
+	bool cut;	   /* the file is shorter than it was made */
+	double tick;	   /* seconds of one tick */
+	uint64_t end_tick; /* end of its history, since tick0; 0: see rama_segment_find_end() */
+};
+
+/* The source must outlive it. It needs no close. */
+int rama_segment_open(struct rama_segment *s, struct rama_source *src, struct rama_err *e);
+/* reads identity and state again, for a process that goes on */
+int rama_segment_refresh(struct rama_segment *s, struct rama_err *e);
+/* For a process that has no end yet: its tick counter as it stands now beside CLOCK_MONOTONIC (ns), both
+ * read on the machine and since the boot that the segment names. Says how long a tick is. */
+void rama_segment_now(struct rama_segment *s, uint64_t tick, uint64_t mono);
+/* Sets end_tick if it is not known: the latest end of anything in slots and events. */
+int rama_segment_find_end(struct rama_segment *s, struct rama_err *e);
+
+struct rama_segment_name {
+	uint32_t number;
+	uint64_t id;
+	uint32_t slot[3];
+	uint32_t len;
+	char text[4097]; /* longer names are cut; NUL at the end */
+};
+/* Walk: *at = 0 at the start. 1: a name, 0: the end, negative: the area is damaged from here on. */
+int rama_segment_name_next(struct rama_segment *s, uint64_t *at, struct rama_segment_name *name,
+			   struct rama_err *e);
+
+/* Consistent copy of slot i of RAMA_AREA_POSIX, STDIO or EXTRA into `slot`, which has the size of the area's
+ * struct. 1: copied; 0: copied, but it was being changed and stayed so (its process died); negative: error. */
+int rama_segment_slot(struct rama_segment *s, enum rama_area area, uint32_t i, void *slot,
+		      struct rama_err *e);
+uint32_t rama_segment_slots(const struct rama_segment *s, enum rama_area area);
+
+uint32_t rama_segment_lanes(const struct rama_segment *s); /* that were ever used */
+int rama_segment_lane(struct rama_segment *s, uint32_t i, struct rama_seg_lane *lane,
+		      struct rama_err *e);
+uint64_t rama_segment_chunks(const struct rama_segment *s);
+/* chunk->used is cut to what a chunk can hold; events from there on are not set */
+int rama_segment_chunk(struct rama_segment *s, uint64_t i, struct rama_seg_chunk *chunk,
+		       struct rama_err *e);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* roles.h: what an argument or a returned value means, and which field of struct rama_call
+ * (capture/wrap.h) it becomes. */
+#ifndef RAMA_TABLE_ROLES_H
+#define RAMA_TABLE_ROLES_H
+
+#define RAMA_ROLES(X)                                                                          \
+	X(NONE)                                                                                \
+	X(FD) X(DIRFD) X(DIRP) X(PATH) X(FLAGS) X(MODE) X(MEM) X(IOV) X(OFF) X(OFF_OR_TRACKED) \
+		X(STATBUF) X(STATXBUF) X(STREAM) X(STDOUT)
+
+enum rama_role {
+#define X(r) RAMA_ROLE_##r,
+	RAMA_ROLES(X)
+#undef X
+};
+
+/* argument -> initialiser of a field; the comma at the end is on purpose */
+#define RAMA_IN_NONE(v)
+#define RAMA_IN_FD(v) .fd = (v),
+#define RAMA_IN_DIRFD(v) .dirfd = (v),
+#define RAMA_IN_DIRP(v) .fd = dirfd(v),
+#define RAMA_IN_PATH(v) .path = (v),
+#define RAMA_IN_FLAGS(v)
+#define RAMA_IN_MODE(v) .op.mode = (int32_t)(v),
+#define RAMA_IN_MEM(v) .mem = (uintptr_t)(v),
+#define RAMA_IN_IOV(v) .mem = r >= 0 ? rama_iov_mem((v), cnt) : 0,
+#define RAMA_IN_OFF(v) .op.off = (v), .op.has_off = true,
+#define RAMA_IN_OFF_OR_TRACKED(v) .op.off = (v), .op.has_off = (v) != -1,
+#define RAMA_IN_STATBUF(v) .file_mode = r == 0 ? (v)->st_mode : 0,
+#define RAMA_IN_STATXBUF(v) .file_mode = r == 0 ? (v)->stx_mode : 0,
+#define RAMA_IN_STREAM(v) .stream = (v),
+#define RAMA_IN_STDOUT(v) .stream = stdout,
+
+/* returned value -> initialisers */
+#define RAMA_OUT_NONE(r)
+#define RAMA_OUT_ANY(r) .op.ok = true,
+#define RAMA_OUT_ZERO(r) .op.ok = (r) == 0,
+#define RAMA_OUT_POINTER(r) .op.ok = (r) != NULL,
+#define RAMA_OUT_BYTES(r) .op.ok = (r) >= 0, .op.bytes = (r),
+#define RAMA_OUT_NEWFD(r) .op.ok = (r) >= 0, .fd = (r),
+#define RAMA_OUT_OTHERFD(r) .op.ok = (r) >= 0, .fd = (r),
+#define RAMA_OUT_OFFSET(r) .op.ok = (r) >= 0, .op.off = (r), .op.has_off = true,
+/* streams: calls that moved nothing are not counted */
+#define RAMA_OUT_ITEMS(r) .op.ok = (r) > 0, .op.bytes = (int64_t)((r)*size),
+#define RAMA_OUT_CHAR(r) .op.ok = (r) != EOF, .op.bytes = 1,
+#define RAMA_OUT_WORD(r) .op.ok = !ferror(stream) && !feof(stream), .op.bytes = sizeof(int),
+#define RAMA_OUT_LINE(r) .op.ok = (r) != NULL, .op.bytes = (r) ? (int64_t)strlen(r) : 0,
+#define RAMA_OUT_COUNT(r) .op.ok = (r) > 0, .op.bytes = (r),
+#define RAMA_OUT_TEXT(r) .op.ok = (r) > 0, .op.bytes = (int64_t)strlen(text),
+#define RAMA_OUT_TEXTLINE(r) .op.ok = (r) > 0, .op.bytes = (int64_t)strlen(text) + 1,
+
+#endif

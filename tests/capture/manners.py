@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""manners.py BUILD [CASE...]: an observed program must not notice: same descriptors, environment, system calls;
+settings are honoured; whatever goes wrong with observing, the program runs as ever."""
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import SKIPPED, TIMEOUT, Failed, Harness, Skip  # noqa: E402
+
+NOBODY, SOMEBODY = 65534, 65533
+
+
+def must(condition, text, *values):
+    if not condition:
+        raise Failed(text % values)
+
+
+def names_of(log, module="POSIX"):
+    return sorted(os.path.basename(record["name"]) for record in log.records(module))
+
+
+# ---- cases
+
+
+def same_view(h):
+    """descriptors, environment, signals, limits"""
+    program = h.compile("guest")
+    plain = h.start([program], "plain")
+    for mode in ("bare", "trace", "run"):
+        seen = h.start([program], mode)
+        ours, theirs = sorted(seen.out.splitlines()), sorted(plain.out.splitlines())
+        varies = re.compile(rb"^(TRUTH_FILE|PWD|OLDPWD|_)=")
+        ours = [line for line in ours if not varies.match(line)]
+        theirs = [line for line in theirs if not varies.match(line)]
+        must(ours == theirs, "%s: sees %s, not %s", mode, set(ours) - set(theirs), set(theirs) - set(ours))
+        must(seen.err == b"", "%s: said %r", mode, seen.err[:300])
+
+
+def system_calls(h):
+    """no more system calls per call than without us"""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    program = h.compile("loop")
+    counts = {}
+    for observed in (False, True):
+        per_run = []
+        for n in ("200", "1200"):
+            run_dir = os.path.join(h.scratch, "strace-%s-%s" % (observed, n))
+            os.makedirs(run_dir)
+            trace = os.path.join(h.quiet, "strace")
+            command = ["strace", "-f", "-o", trace]
+            if observed:
+                command += ["-E", "LD_PRELOAD=" + h.library, "-E", "IORAMA_LOG_DIR=" + h.quiet]
+                command += ["-E", "IORAMA_DIR=" + os.path.join(h.quiet, "strace-segments")]
+            done = subprocess.run([*command, program, n], cwd=run_dir, capture_output=True, text=True, timeout=TIMEOUT)
+            if "ptrace" in done.stderr and done.returncode != 0:
+                raise Skip("strace may not trace here")
+            must(done.returncode == 0, "status %d: %s", done.returncode, done.stderr[-300:])
+            calls = {}
+            with open(trace, errors="replace") as file:
+                for line in file:
+                    found = re.match(r"\d+ +(\w+)\(", line)
+                    if found:
+                        calls[found[1]] = calls.get(found[1], 0) + 1
+            per_run.append(calls)
+        counts[observed] = {k: per_run[1].get(k, 0) - per_run[0].get(k, 0) for k in per_run[1]}
+    more = {k: v for k, v in counts[True].items() if v > counts[False].get(k, 0) + 5}
+    must(not more, "1000 rounds take %s, not %s", more, counts[False])
+
+
+def setuid(h):
+    """programs with other rights are never observed"""
+    if os.geteuid() != 0:
+        raise Skip("only root can make such a program")
+    programs = [(h.compile("access"), "preloaded")]
+    linked = ["-Wl,-rpath," + os.path.dirname(h.library), "-Wl,--no-as-needed", h.library]
+    programs.append((h.compile("access", "linked", libs=linked), "linked"))
+    if os.path.exists(os.path.join(h.build, "lib", "libiorama.a")):
+        try:
+            programs.append((h.compile("access", "static", ["-static"], h.static_flags()), "static"))
+        except (Skip, Failed):
+            pass
+    with_mode = os.path.join("/tmp", "iorama-setuid-%d" % os.getpid())
+    for program, what in programs:
+        os.makedirs(os.path.join(with_mode, "run"))
+        os.chmod(with_mode, 0o755)
+        os.chmod(os.path.join(with_mode, "run"), 0o777)
+        copy = os.path.join(with_mode, "program")
+        try:
+            shutil.copy(program, copy)
+            os.chown(copy, NOBODY, NOBODY)
+            os.chmod(copy, 0o4755)
+            logs = os.path.join(with_mode, "run")
+            env = {"LD_PRELOAD": h.library, "IORAMA_LOG_DIR": logs, "IORAMA_DIR": os.path.join(logs, "segments")}
+            env["TRUTH_FILE"] = "/dev/null"
+
+            def other_user():
+                os.setgroups([])
+                os.setgid(SOMEBODY)
+                os.setuid(SOMEBODY)
+
+            done = subprocess.run([copy], cwd=logs, env=env, capture_output=True, preexec_fn=other_user, timeout=TIMEOUT)
+            must(done.returncode == 0, "%s: status %d: %r", what, done.returncode, done.stderr[-300:])
+            left = [f for f in os.listdir(logs) if f.endswith(".darshan") or f == "segments"]
+            owner = os.stat(os.path.join(logs, "pattern")).st_uid
+            if owner != NOBODY:
+                raise Skip("this file system takes no setuid programs")
+            must(not left, "%s: observed all the same: %s", what, left)
+        finally:
+            shutil.rmtree(with_mode, ignore_errors=True)
+
+
+def linked(h):
+    """linked with the library instead of preloaded"""
+    flags = ["-Wl,-rpath," + os.path.dirname(h.library), "-Wl,--no-as-needed", h.library]
+    run = h.start([h.compile("access", "linked", libs=flags)], "static")
+    must(run.status == 0 and len(run.logs) == 1, "status %s, %d logs: %r", run.status, len(run.logs), run.err[-300:])
+    must("pattern" in names_of(run.logs[0]), "records: %s", names_of(run.logs[0]))
+
+
+def disabled(h):
+    """IORAMA_DISABLE, DARSHAN_DISABLE"""
+    program = h.compile("access")
+    for name in ("IORAMA_DISABLE", "DARSHAN_DISABLE"):
+        run = h.start([program], "bare", {name: "1"})
+        must(run.status == 0, "%s: status %s", name, run.status)
+        must(not run.logs and not run.left, "%s: status %s, %d logs, left %s", name, run.status, len(run.logs), run.left)
+        must(run.err == b"", "%s: said %r", name, run.err)
+
+
+def log_places(h):
+    """IORAMA_LOG, DARSHAN_LOGFILE, DARSHAN_LOGPATH, the directory it was started in"""
+    program = h.compile("chdir")
+
+    def where(env, folder):
+        h.count += 1
+        start = os.path.join(h.scratch, "place%d" % h.count)
+        os.makedirs(start)
+        full = {**os.environ, "LD_PRELOAD": h.library, "IORAMA_DIR": os.path.join(h.quiet, "place"), **env}
+        full["TRUTH_FILE"] = "/dev/null"
+        full.pop("IORAMA_LOG_DIR", None)
+        done = subprocess.run([program], cwd=start, env=full, capture_output=True, timeout=TIMEOUT)
+        must(done.returncode == 0, "status %d: %r", done.returncode, done.stderr[-300:])
+        return [f for f in os.listdir(folder or start) if f.endswith(".darshan")]
+
+    exact = os.path.join(h.quiet, "exact.darshan")
+    for name in ("IORAMA_LOG", "DARSHAN_LOGFILE"):
+        where({name: exact}, h.quiet)
+        must(os.path.exists(exact), "%s: no such log", name)
+        os.remove(exact)
+    today = time.localtime()
+    dated = os.path.join(h.quiet, "dated", str(today.tm_year), str(today.tm_mon), str(today.tm_mday))
+    os.makedirs(dated)
+    must(len(where({"DARSHAN_LOGPATH": os.path.join(h.quiet, "dated")}, dated)) == 1, "DARSHAN_LOGPATH: no log")
+    found = where({}, None)
+    must(len(found) == 1, "in the directory it was started in: %s", found)
+    pattern = r"^\S{1,8}_chdir_id\d+-\d+_%d-%d-\d+-\d+_\d+\.darshan$" % (today.tm_mon, today.tm_mday)
+    must(re.match(pattern, found[0]), "name of the log: %s", found[0])
+    log = [os.path.join(f, n) for f, _, names in os.walk(h.scratch) for n in names if n == found[0]][0]
+    must(os.stat(log).st_mode & 0o777 == 0o400, "mode of the log: %o", os.stat(log).st_mode)
+
+
+def no_log_place(h):
+    """a log that cannot be written is no harm to the program"""
+    run = h.start([h.compile("access")], "bare", {"IORAMA_LOG": "/no/such/directory/x.darshan"})
+    must(run.status == 0, "status %s", run.status)
+
+
+def chosen_files(h):
+    """IORAMA_EXCLUDE and IORAMA_INCLUDE"""
+    program = h.compile("access")
+    run = h.start([program], "bare", {"IORAMA_EXCLUDE": "*/str*\n*/twice"})
+    must(names_of(run.logs[0]) == ["distinct", "far", "pattern", "readonly", "sizes", "writeonly"],
+         "without those excluded: %s", names_of(run.logs[0]))  # fmt: skip
+    run = h.start([program], "bare", {"IORAMA_EXCLUDE": "*", "IORAMA_INCLUDE": "*/pattern"})
+    must(names_of(run.logs[0]) == ["pattern"], "included alone: %s", names_of(run.logs[0]))
+    run = h.start([program], "run", {"IORAMA_EXCLUDE": "*", "IORAMA_INCLUDE": "*/pattern"})
+    must(names_of(run.logs[0]) == ["pattern"], "included alone, run: %s", names_of(run.logs[0]))
+
+
+def trace_limit(h):
+    """a trace that does not fit is cut, and the log says how much is missing"""
+    run = h.start([h.compile("threads"), "shared"], "trace", {"IORAMA_TRACE_MEMORY": "64K"})
+    must(run.status == 0 and len(run.logs) == 1, "status %s, %d logs", run.status, len(run.logs))
+    log = run.logs[0]
+    kept = sum(len(r.get(k, [])) for r in log.trace_records("DXT_POSIX") for k in ("reads", "writes"))
+    lost = sum(r["counters"]["PROCESS_EVENTS_LOST"] for r in log.records("PROCESS"))
+    must(0 < kept < 8000 and kept + lost == 8000, "%d kept, %d lost of 8000", kept, lost)
+    must(log.traces["DXT_POSIX"]["incomplete"], "DXT_POSIX is not marked incomplete")
+    (record,) = [r for r in log.records("POSIX") if r["name"].endswith("shared")]
+    must(record["counters"]["POSIX_WRITES"] == 4000, "%d writes", record["counters"]["POSIX_WRITES"])
+
+
+def darshan_settings(h):
+    """variables that users of Darshan already set"""
+    program = h.compile("stream")
+    run = h.start([program], "bare", {"DXT_ENABLE_IO_TRACE": "1"})
+    traced = h.iorama and [m["module"] for m in run.logs[0].show(h.iorama, run.logs[0].path, "--dxt")["modules"]]
+    must("DXT_POSIX" in traced, "DXT_ENABLE_IO_TRACE: modules %s", traced)
+    run = h.start([program], "bare", {"DARSHAN_MOD_DISABLE": "STDIO"})
+    must(not run.logs[0].records("STDIO") and run.logs[0].records("POSIX"), "DARSHAN_MOD_DISABLE is not heard")
+    run = h.start([program], "bare", {"DARSHAN_MEMALIGN": "64"})
+    align = {r["counters"]["POSIX_MEM_ALIGNMENT"] for r in run.logs[0].records("POSIX")}
+    must(align == {64}, "DARSHAN_MEMALIGN: %s", align)
+    run = h.start([program], "bare", {"DARSHAN_JOBID": "MY_JOB", "MY_JOB": "4711"})
+    must(run.logs[0].job["jobid"] == 4711, "DARSHAN_JOBID: %s", run.logs[0].job["jobid"])
+    run = h.start([program], "bare", {"SLURM_JOB_ID": "815"})
+    must(run.logs[0].job["jobid"] == 815, "SLURM_JOB_ID: %s", run.logs[0].job["jobid"])
+    run = h.start([program], "bare", {"DARSHAN_APP_EXCLUDE": "stream"})
+    must(run.status == 0, "DARSHAN_APP_EXCLUDE: status %s", run.status)
+    must(not run.logs and not run.left, "DARSHAN_APP_EXCLUDE: %d logs", len(run.logs))
+
+
+def identity(h):
+    """who ran what, when"""
+    began = time.time()
+    run = h.start([h.compile("stream"), "one", "two words"], "bare")
+    log, took = run.logs[0], time.time() - began
+    must(log.job["uid"] == os.getuid(), "uid %s", log.job["uid"])
+    must(log.job["exe"].endswith("/stream one two words "), "exe %r", log.job["exe"])
+    must(began - 1 <= log.job["start_sec"] + log.job["start_nsec"] / 1e9 <= began + took + 0.1, "start %s", log.job)
+    must(log.job["nprocs"] == 1 and 0 < log.job["run_time"] <= took + 0.1, "%s", log.job)
+    must(log.json["mounts"], "no mounts")
+
+
+def no_segment_place(h):
+    """no place for the segment"""
+    program = h.compile("access")
+    for place in ("/proc/none", "/dev/null/x", "/", ""):
+        run = h.start([program], "bare", {"IORAMA_DIR": place})
+        must(run.status == 0, "IORAMA_DIR=%s: status %s: %r", place, run.status, run.err[-300:])
+    must(not [f for f in os.listdir("/") if f.endswith(".seg")], "a segment in /")
+
+
+def limits(h):
+    """small limits on file size, memory, descriptors, processes"""
+    program = h.compile("nothing")
+    worker = h.compile("loop")
+    cases = [
+        ("FSIZE", resource.RLIMIT_FSIZE, 0, [program]),
+        ("FSIZE", resource.RLIMIT_FSIZE, 4096, [worker, "50"]),
+        ("AS", resource.RLIMIT_AS, 16 << 20, [worker, "50"]),
+        ("NOFILE", resource.RLIMIT_NOFILE, 3, [program]),
+        ("NOFILE", resource.RLIMIT_NOFILE, 4, [worker, "50"]),
+        ("STACK", resource.RLIMIT_STACK, 64 << 10, [worker, "50"]),
+        ("DATA", resource.RLIMIT_DATA, 1 << 20, [worker, "50"]),
+        ("CORE", resource.RLIMIT_CORE, 0, [worker, "50"]),
+    ]
+    for name, what, value, command in cases:
+        results = []
+        for observed in (False, True):
+            h.count += 1
+            folder = os.path.join(h.scratch, "limit%d" % h.count)
+            os.makedirs(folder)
+            env = {k: v for k, v in os.environ.items() if not k.startswith("IORAMA_")}
+            env["TRUTH_FILE"] = "/dev/null"
+            if observed:
+                env.update(LD_PRELOAD=h.library, IORAMA_LOG_DIR=h.quiet, IORAMA_DIR=os.path.join(h.quiet, "limits"))
+            done = subprocess.run(
+                command, cwd=folder, env=env, capture_output=True, timeout=TIMEOUT,
+                preexec_fn=lambda: resource.setrlimit(what, (value, value)),
+            )  # fmt: skip
+            results.append((done.returncode, done.stdout))
+        must(results[0] == results[1], "RLIMIT_%s %d: %s, not %s", name, value, results[1], results[0])
+
+
+def full_disk(h):
+    """the file system of the segments is full"""
+    if os.geteuid() != 0:
+        raise Skip("only root can mount")
+    mount = os.path.join(h.quiet, "small")
+    os.makedirs(mount)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", mount], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Skip("cannot mount here")
+    try:
+        os.chmod(mount, 0o700)
+        for program, args in (("access", []), ("threads", ["own"]), ("files", ["900"])):
+            for trace in ("0", "1"):
+                env = {"IORAMA_DIR": os.path.join(mount, "segments"), "IORAMA_TRACE": trace}
+                run = h.start([h.compile(program), *args], "bare", env)
+                must(run.status == 0, "%s: status %s: %r", program, run.status, run.err[-300:])
+    finally:
+        subprocess.run(["umount", "-l", mount], check=False)
+
+
+def not_dynamic(h):
+    """a statically linked program runs unharmed, and `iorama run` says that it saw nothing"""
+    program = h.compile("access", "alone", ["-static"])
+    plain = h.start([program], "plain")
+    run = h.start([program], "run")
+    must(run.status == plain.status == 0, "status %s, not %s", run.status, plain.status)
+    log = os.path.join(h.quiet, "alone.darshan")
+    env = {**os.environ, "TRUTH_FILE": "/dev/null", "IORAMA_DIR": os.path.join(h.quiet, "alone")}
+    folder = os.path.join(h.scratch, "alone")
+    os.makedirs(folder)
+    done = subprocess.run([h.iorama, "run", "-o", log, "--", program], cwd=folder, env=env, capture_output=True, text=True)
+    must(done.returncode == 0 and "static" in done.stderr, "said %r", done.stderr[-500:])
+
+
+def broken_preload(h):
+    """the preload of a shell's children survives `env -i`-like cleaning: they are just not observed"""
+    run = h.start(["sh", "-c", "env -i /bin/echo hello; exit 7"], "bare")
+    must(run.status == 7 and run.out == b"hello\n", "status %s, %r", run.status, run.out)
+
+
+CASES = {
+    "same-view": same_view,
+    "system-calls": system_calls,
+    "setuid": setuid,
+    "linked": linked,
+    "disabled": disabled,
+    "log-places": log_places,
+    "no-log-place": no_log_place,
+    "chosen-files": chosen_files,
+    "trace-limit": trace_limit,
+    "darshan-settings": darshan_settings,
+    "identity": identity,
+    "no-segment-place": no_segment_place,
+    "limits": limits,
+    "full-disk": full_disk,
+    "not-dynamic": not_dynamic,
+    "clean-environment": broken_preload,
+}
+
+
+def run_cases(cases, names, build):
+    """Runs them, tells, and gives the exit status."""
+    harness = Harness(build)
+    results = []
+    try:
+        for name in names or cases:
+            began = time.monotonic()
+            try:
+                harness.need(harness.iorama, harness.library)
+                cases[name](harness)
+                results.append(0)
+                print("ok %s # %.2f s" % (name, time.monotonic() - began))
+            except Failed as failed:
+                results.append(1)
+                print("not ok %s\n  %s" % (name, failed))
+            except Skip as skip:
+                results.append(SKIPPED)
+                print("SKIP: %s: %s" % (name, skip))
+            sys.stdout.flush()
+    finally:
+        harness.close()
+    return 1 if 1 in results else 0 if 0 in results else SKIPPED
+
+
+def main(cases, arguments):
+    if arguments == ["--list"]:
+        print("\n".join(cases))
+        return 0
+    unknown = [name for name in arguments[1:] if name not in cases]
+    if not arguments or unknown:
+        print("no such case: %s" % " ".join(unknown), file=sys.stderr)
+        return 2
+    return run_cases(cases, arguments[1:], arguments[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main(CASES, sys.argv[1:]))

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""reference.py BUILD: programs whose calls Darshan itself has counted, under our capture.
+
+The sources and Darshan's logs are in the folder `reference` of $IORAMA_SHARED. Every integer counter of every
+file must be the same, but for those that depend on time, on the file system, or that are known to be better."""
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import SKIPPED, Failed, Harness, Log, Skip, shared_folder  # noqa: E402
+
+TIMED = ("_TIME_SIZE",)
+BY_FILE_SYSTEM = ("POSIX_FILE_ALIGNMENT", "POSIX_FILE_NOT_ALIGNED")
+# what Darshan does not see with this C library: fstat, stat and lstat of "misc"
+BETTER = {("POSIX", "misc", "POSIX_STATS"): 3}
+# and records: compilers turn printf of a line into puts
+MORE = {"STDIO": {"<STDOUT>"}}
+
+
+def by_base_name(log, module):
+    found = {}
+    for record in log.records(module):
+        found[os.path.basename(record["name"] or "?")] = record
+    return found
+
+
+def compare(name, ours, theirs, problems):
+    for module in ("POSIX", "STDIO"):
+        mine, other = by_base_name(ours, module), by_base_name(theirs, module)
+        for file in MORE.get(module, set()) & set(mine) - set(other):
+            del mine[file]
+        if set(mine) != set(other):
+            problems.append("%s %s: records of %s, not %s" % (name, module, sorted(mine), sorted(other)))
+        for file in sorted(set(mine) & set(other)):
+            a, b = mine[file]["counters"], other[file]["counters"]
+            same_blocks = a.get("POSIX_FILE_ALIGNMENT") == b.get("POSIX_FILE_ALIGNMENT")
+            for counter in b:
+                if "_F_" in counter or counter.endswith(TIMED) or (counter in BY_FILE_SYSTEM and not same_blocks):
+                    continue
+                want = BETTER.get((module, file, counter), b[counter])
+                if counter == "POSIX_RENAMED_FROM" and int(want):
+                    want = mine["misc"]["id"]  # the name there is another
+                if int(a[counter]) != int(want):
+                    problems.append("%s %s %s: %s is %s, not %s" % (name, module, file, counter, a[counter], want))
+    ours_traced, theirs_traced = traces(ours), traces(theirs)
+    for file in sorted(set(ours_traced) | set(theirs_traced)):
+        if ours_traced.get(file) != theirs_traced.get(file):
+            problems.append("%s: the trace of %s differs" % (name, file))
+
+
+def traces(log):
+    found = {}
+    for record in log.trace_records("DXT_POSIX"):
+        moves = {kind: [event[:2] for event in record.get(kind, [])] for kind in ("reads", "writes")}
+        found[os.path.basename(record["name"])] = moves
+    return found
+
+
+def check(harness, folder, name):
+    program = os.path.join(harness.bin, "reference-" + name)
+    source = os.path.join(folder, name + ".c")
+    done = subprocess.run([harness.cc, "-w", "-o", program, source], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed("%s does not compile: %s" % (name, done.stderr[-500:]))
+    problems = []
+    theirs = Log(harness.iorama, os.path.join(folder, name + ".darshan"), True)
+    for mode in ("bare", "trace", "run"):
+        run = harness.start([program, "."], mode)
+        if run.status != 0 or len(run.logs) != 1:
+            problems.append("%s, %s: status %d, %d logs: %r" % (name, mode, run.status, len(run.logs), run.err[-300:]))
+            continue
+        if mode != "trace":
+            run.logs[0].traces = theirs.traces
+        compare("%s, %s" % (name, mode), run.logs[0], theirs, problems)
+    return problems
+
+
+def main():
+    harness = Harness(sys.argv[1])
+    failed = False
+    try:
+        harness.need(harness.iorama, harness.library)
+        folder = os.path.join(shared_folder() or "", "reference")
+        if not os.path.isdir(folder):
+            raise Skip("the reference logs are not here")
+        for name in ("posix", "stdio"):
+            try:
+                problems = check(harness, folder, name)
+            except Failed as error:
+                problems = [str(error)]
+            print("%s %s" % ("not ok" if problems else "ok", name))
+            print("".join("  %s\n" % problem for problem in problems), end="")
+            failed |= bool(problems)
+    except Skip as skip:
+        print("SKIP: %s" % skip)
+        return SKIPPED
+    finally:
+        harness.close()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

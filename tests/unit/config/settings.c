@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "unit.h"
+
+#include "config/settings.h"
+#include "vars.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define ON(name) rama_settings_module(&s, RAMA_MOD_##name)
+
+static struct rama_settings s;
+
+static void load(const char *file, const char **vars)
+{
+	memset(&s, 0xa5, sizeof(s)); /* init has to set what is used */
+	rama_settings_init(&s);
+	if (file != NULL)
+		rama_settings_file(&s, file, strlen(file));
+	if (vars != NULL)
+		rama_settings_env(&s, vars_lookup, vars);
+}
+
+static bool observes(unsigned module, const char *path)
+{
+	return rama_settings_observes(&s, module, path, strlen(path));
+}
+
+static bool app(const char *name)
+{
+	return rama_settings_app(&s, name, strlen(name));
+}
+
+static void built_in_values(void **state)
+{
+	(void)state;
+	load(NULL, VARS("HOME=/home/u"));
+	assert_false(s.disabled || s.nonmpi || s.dump || s.timing || s.keep_ranks || s.trace);
+	assert_true(ON(POSIX) && ON(STDIO) && ON(MPIIO) && ON(HEATMAP) && ON(EXTRA) && ON(PROCESS));
+	assert_false(ON(DXT_POSIX) || ON(DXT_MPIIO) || ON(DXT_STDIO));
+	assert_false(rama_settings_module(&s, 40) || rama_settings_module(&s, 64));
+	assert_int_equal(s.records[RAMA_MOD_POSIX], 1024);
+	assert_int_equal(s.records[RAMA_MOD_STDIO], 1024);
+	assert_true(s.name_memory == MIB && s.mod_memory == 0);
+	assert_true(s.mem_align == 8 && s.small_trigger < 0 && s.unaligned_trigger < 0);
+	assert_true(rama_settings_trace_memory(&s) == 0);
+	assert_false(s.has_jobid);
+	assert_string_equal(s.job, "");
+	assert_string_equal(s.dir, "");
+	assert_string_equal(s.log_file, "");
+	assert_string_equal(s.log_dir, "");
+	assert_string_equal(s.log_path, "");
+	assert_string_equal(s.jobid_variable, "");
+	assert_int_equal(s.n_warnings, 0);
+	assert_true(rama_settings_rank(&s, 0) && app("ior") &&
+		    observes(RAMA_MOD_POSIX, "/home/u/a"));
+}
+
+static void each_line_of_a_file(void **state)
+{
+	(void)state;
+	load("# a comment\n"
+	     "   # another one\n"
+	     "\n"
+	     "MODMEM\t8.9\n"
+	     "  NAMEMEM   2\r\n"
+	     "MEM_ALIGNMENT 0.5\n"
+	     "JOBID MY_ID\n"
+	     "LOGHINTS a=b;c=d\n"
+	     "LOGPATH /logs\n"
+	     "DUMP_CONFIG\n"
+	     "INTERNAL_TIMING\n"
+	     "DISABLE_SHARED_REDUCTION\n"
+	     "MOD_DISABLE MPI-IO,BG/Q\n"
+	     "MOD_ENABLE DXT_POSIX\n"
+	     "DXT_SMALL_IO_TRIGGER 0.25\n"
+	     "DXT_UNALIGNED_IO_TRIGGER .5\n"
+	     "MAX_RECORDS 5000 POSIX,STDIO\n"
+	     "MAX_RECORDS 10 DXT_POSIX,HEATMAP", /* no newline */
+	     NULL);
+	assert_string_equal(s.warnings, "");
+	assert_true(s.mod_memory == 8 * MIB); /* a fraction is cut off */
+	assert_true(s.name_memory == 2 * MIB);
+	assert_true(s.mem_align == 1);
+	assert_string_equal(s.jobid_variable, "MY_ID");
+	assert_string_equal(s.log_hints, "a=b;c=d");
+	assert_string_equal(s.log_path, "/logs");
+	assert_true(s.dump && s.timing && s.keep_ranks);
+	assert_true(ON(POSIX) && ON(DXT_POSIX) && !ON(MPIIO) && !ON(BGQ) && !ON(DXT_MPIIO));
+	assert_true(s.small_trigger == 0.25 && s.unaligned_trigger == 0.5);
+	assert_int_equal(s.records[RAMA_MOD_POSIX], 5000);
+	assert_int_equal(s.records[RAMA_MOD_STDIO], 5000);
+	assert_int_equal(s.records[RAMA_MOD_MPIIO], 1024);
+	assert_int_equal(s.records[RAMA_MOD_HEATMAP], 1); /* its number is fixed */
+	assert_true(rama_settings_trace_memory(&s) == 10 * 1024);
+}
+
+static void variables_win_over_the_file(void **state)
+{
+	(void)state;
+	load("MODMEM 8\nNAMEMEM 2\nLOGPATH /file\nJOBID A\nMEM_ALIGNMENT 16\n",
+	     VARS("DARSHAN_MODMEM=3", "DARSHAN_LOGPATH=/env", "DARSHAN_JOBID=B",
+		  "DARSHAN_MEMALIGN=64", "DARSHAN_LOGFILE=/x.darshan",
+		  "DARSHAN_ENABLE_NONMPI=", "DARSHAN_DUMP_CONFIG=0",
+		  "DARSHAN_DXT_SMALL_IO_TRIGGER=0.1", "DARSHAN_LOGHINTS=h=1"));
+	assert_true(s.mod_memory == 3 * MIB && s.name_memory == 2 * MIB && s.mem_align == 64);
+	assert_string_equal(s.log_path, "/env");
+	assert_string_equal(s.jobid_variable, "B");
+	assert_string_equal(s.log_file, "/x.darshan");
+	assert_string_equal(s.log_hints, "h=1");
+	assert_true(s.nonmpi && s.dump);	      /* being set is enough, whatever the value */
+	assert_true(s.small_trigger == (double)0.1f); /* single precision */
+}
+
+static void our_variables(void **state)
+{
+	(void)state;
+	load("NAMEMEM 2\nMAX_RECORDS 7 *\n",
+	     VARS("IORAMA_DIR=/seg", "IORAMA_JOB=run-1", "IORAMA_JOBID=123456789012",
+		  "IORAMA_LOG=/l.darshan", "DARSHAN_LOGFILE=/x", "IORAMA_LOG_DIR=/logs",
+		  "IORAMA_RECORDS=99", "IORAMA_NAME_MEMORY=3MiB", "DARSHAN_NAMEMEM=4"));
+	assert_string_equal(s.warnings, "");
+	assert_string_equal(s.dir, "/seg");
+	assert_string_equal(s.job, "run-1");
+	assert_true(s.has_jobid && s.jobid == 123456789012);
+	assert_string_equal(s.log_file, "/l.darshan");
+	assert_string_equal(s.log_dir, "/logs");
+	assert_int_equal(s.records[RAMA_MOD_POSIX], 99);
+	assert_int_equal(s.records[RAMA_MOD_EXTRA], 99);
+	assert_int_equal(s.records[RAMA_MOD_DXT_POSIX], 7);
+	assert_true(s.name_memory == 3 * MIB);
+}
+
+static void switched_off(void **state)
+{
+	static const struct {
+		const char *var;
+		bool off;
+	} rows[] = { { "IORAMA_DISABLE=1", true }, { "IORAMA_DISABLE=0", false },
+		     { "IORAMA_DISABLE=", false }, { "DARSHAN_DISABLE=1", true },
+		     { "DARSHAN_DISABLE=", true }, { "DARSHAN_DISABLE=0", true } };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		load(NULL, VARS(rows[i].var));
+		assert_int_equal(s.disabled, rows[i].off);
+	}
+	load(NULL, VARS("DARSHAN_DISABLE=1", "IORAMA_DISABLE=0"));
+	assert_true(s.disabled);
+}
+
+static void modules_on_and_off(void **state)
+{
+	static const struct {
+		const char *file;
+		const char *vars[4];
+		bool posix, stdio, dxt;
+	} rows[] = {
+		{ "", { NULL }, true, true, false },
+		{ "", { "DARSHAN_MOD_DISABLE=POSIX" }, false, true, false },
+		{ "", { "DARSHAN_MOD_DISABLE=*" }, false, false, false },
+		{ "", { "DARSHAN_MOD_DISABLE=,POSIX,,STDIO," }, false, false, false },
+		{ "", { "DARSHAN_MOD_DISABLE=*", "DARSHAN_MOD_ENABLE=STDIO" }, false, true, false },
+		{ "",
+		  { "DARSHAN_MOD_DISABLE=POSIX,STDIO", "DARSHAN_MOD_ENABLE=POSIX" },
+		  true,
+		  false,
+		  false },
+		{ "", { "DARSHAN_MOD_ENABLE=*" }, true, true, true },
+		{ "", { "DARSHAN_MOD_ENABLE=DXT_POSIX" }, true, true, true },
+		{ "", { "DXT_ENABLE_IO_TRACE=1" }, true, true, true },
+		{ "", { "DXT_ENABLE_IO_TRACE=" }, true, true, true },
+		{ "", { "IORAMA_TRACE=1" }, true, true, true },
+		{ "", { "IORAMA_TRACE=0" }, true, true, false },
+		{ "", { "IORAMA_TRACE=0", "DXT_ENABLE_IO_TRACE=1" }, true, true, false },
+		{ "", { "DXT_ENABLE_IO_TRACE=1", "DARSHAN_MOD_DISABLE=POSIX" }, false, true, true },
+		{ "MOD_ENABLE DXT_POSIX\n", { "IORAMA_TRACE=" }, true, true, true },
+		/* what the file says counts, until a variable of the pair is there */
+		{ "MOD_DISABLE POSIX\nMOD_ENABLE DXT_POSIX\n", { NULL }, false, true, true },
+		{ "MOD_DISABLE POSIX\nMOD_ENABLE DXT_POSIX\n",
+		  { "DARSHAN_MOD_DISABLE=STDIO" },
+		  true,
+		  false,
+		  false },
+		{ "MOD_DISABLE POSIX\nMOD_ENABLE DXT_POSIX\n",
+		  { "DARSHAN_MOD_ENABLE=STDIO" },
+		  true,
+		  true,
+		  false },
+		{ "MOD_DISABLE POSIX\nMOD_DISABLE STDIO\n", { NULL }, false, false, false },
+		{ "MOD_DISABLE *\n", { "IORAMA_TRACE=1" }, false, false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		load(rows[i].file, (const char **)(uintptr_t)rows[i].vars);
+		if (ON(POSIX) != rows[i].posix || ON(STDIO) != rows[i].stdio ||
+		    ON(DXT_POSIX) != rows[i].dxt)
+			fail_msg("row %zu is wrong", i);
+		assert_int_equal(s.n_warnings, 0);
+	}
+}
+
+static void memory_for_traces(void **state)
+{
+	(void)state;
+	load(NULL, VARS("DXT_ENABLE_IO_TRACE=1"));
+	assert_true(rama_settings_trace_memory(&s) == 3 * 2 * MIB);
+	load(NULL, VARS("DARSHAN_MOD_ENABLE=DXT_POSIX"));
+	assert_true(rama_settings_trace_memory(&s) == 2 * MIB);
+	load(NULL, VARS("IORAMA_TRACE=1"));
+	assert_true(rama_settings_trace_memory(&s) == 256 * MIB);
+	load(NULL, VARS("IORAMA_TRACE=1", "IORAMA_TRACE_MEMORY=1G"));
+	assert_true(rama_settings_trace_memory(&s) == 1024 * MIB);
+	load(NULL, VARS("DXT_ENABLE_IO_TRACE=1", "IORAMA_TRACE_MEMORY=5M"));
+	assert_true(rama_settings_trace_memory(&s) == 5 * MIB);
+	load(NULL, VARS("IORAMA_TRACE_MEMORY=5M"));
+	assert_true(rama_settings_trace_memory(&s) == 0);
+}
+
+static void system_files_are_not_recorded(void **state)
+{
+	static const char *const excluded[] = { "/etc/passwd", "/dev/null", "/usr/lib/a", "/bin/sh",
+						"/boot/x",     "/lib/a",    "/opt/a",	  "/sbin/a",
+						"/sys/a",      "/proc/1",   "/var/log" };
+	static const char *const recorded[] = { "/etc",
+						"/etcetera",
+						"/home/u/a",
+						"/data",
+						"/liberty/a",
+						"/lib64/a",
+						"/",
+						"",
+						"<STDIN>",
+						"/Var/a",
+						"/var/opt/cray/dws/mounts/a",
+						"/e",
+						"etc/a",
+						"/{a",
+						"/v" };
+
+	(void)state;
+	load(NULL, NULL);
+	for (size_t i = 0; i < LENGTH(excluded); i++) {
+		if (observes(RAMA_MOD_POSIX, excluded[i]) || observes(RAMA_MOD_STDIO, excluded[i]))
+			fail_msg("'%s' is recorded", excluded[i]);
+		assert_true(observes(RAMA_MOD_HEATMAP, excluded[i]));
+		assert_true(observes(RAMA_MOD_MDHIM, excluded[i]));
+	}
+	for (size_t i = 0; i < LENGTH(recorded); i++)
+		if (!observes(RAMA_MOD_POSIX, recorded[i]))
+			fail_msg("'%s' is not recorded", recorded[i]);
+	assert_false(observes(RAMA_MOD_DXT_POSIX, "/home/a")); /* not on */
+}
+
+static void names_by_expressions(void **state)
+{
+	(void)state;
+	load("NAME_EXCLUDE \\.tmp$,^/scratch/[a-c]{1,2}/ POSIX\n"
+	     "NAME_EXCLUDE secret *\n"
+	     "NAME_INCLUDE ^/usr/data/ POSIX,STDIO\n"
+	     "NAME_INCLUDE keep POSIX\n",
+	     NULL);
+	assert_string_equal(s.warnings, "");
+	assert_false(observes(RAMA_MOD_POSIX, "/home/a.tmp"));
+	assert_true(observes(RAMA_MOD_STDIO, "/home/a.tmp"));
+	assert_true(observes(RAMA_MOD_POSIX, "/home/a.tmp2"));
+	assert_false(observes(RAMA_MOD_POSIX, "/scratch/ab/x")); /* a comma in braces */
+	assert_true(observes(RAMA_MOD_POSIX, "/scratch/abc/x"));
+	assert_false(observes(RAMA_MOD_STDIO, "/home/secret"));
+	assert_false(observes(RAMA_MOD_EXTRA, "/home/secret"));
+	assert_true(observes(RAMA_MOD_POSIX, "/home/secret/keep"));
+	assert_false(observes(RAMA_MOD_STDIO, "/home/secret/keep"));
+	assert_true(observes(RAMA_MOD_POSIX, "/usr/data/a"));
+	assert_true(observes(RAMA_MOD_STDIO, "/usr/data/a"));
+	assert_false(observes(RAMA_MOD_EXTRA, "/usr/data/a"));
+	assert_false(observes(RAMA_MOD_POSIX, "/usr/share/data/a"));
+}
+
+static void paths_by_globs(void **state)
+{
+	(void)state;
+	load("NAME_INCLUDE keep *\n",
+	     VARS("IORAMA_EXCLUDE=*.tmp\n/data/old/*\n", "IORAMA_INCLUDE=/etc/my*\n*/best.tmp"));
+	assert_string_equal(s.warnings, "");
+	assert_false(observes(RAMA_MOD_POSIX, "/home/a/b.tmp"));
+	assert_false(observes(RAMA_MOD_STDIO, "/data/old/a/b"));
+	assert_true(observes(RAMA_MOD_STDIO, "/data/older/a"));
+	assert_true(observes(RAMA_MOD_POSIX, "/home/best.tmp"));
+	assert_true(observes(RAMA_MOD_POSIX, "/etc/my.conf"));
+	assert_false(observes(RAMA_MOD_POSIX, "/etc/passwd"));
+	assert_true(observes(RAMA_MOD_POSIX, "/etc/keep"));
+	assert_false(observes(RAMA_MOD_POSIX, "/home/keep.tmp")); /* the nearer wish wins */
+}
+
+static void programs(void **state)
+{
+	(void)state;
+	load("APP_EXCLUDE ^/usr/bin/,git\nAPP_INCLUDE python\n", NULL);
+	assert_false(app("/usr/bin/ls"));
+	assert_false(app("/opt/git"));
+	assert_true(app("/usr/bin/python3"));
+	assert_true(app("/home/u/usr/bin/x"));
+	/* a variable of the pair makes both lines void */
+	load("APP_EXCLUDE ^/usr/bin/,git\nAPP_INCLUDE python\n", VARS("DARSHAN_APP_INCLUDE=x"));
+	assert_true(app("/usr/bin/ls") && app("/opt/git"));
+	load("NAME_EXCLUDE a *\nAPP_EXCLUDE .\nAPP_INCLUDE python\n",
+	     VARS("DARSHAN_APP_EXCLUDE=py"));
+	assert_true(app("/usr/bin/ls"));
+	assert_false(app("python"));
+	assert_false(observes(RAMA_MOD_POSIX, "/home/a")); /* other lines stay */
+}
+
+static void ranks(void **state)
+{
+	static const struct {
+		const char *exclude, *include;
+		const char *observed; /* ranks 0 to 9 */
+	} rows[] = {
+		{ "DARSHAN_RANK_EXCLUDE=3", "X=", "1110111111" },
+		{ "DARSHAN_RANK_EXCLUDE=3,5:7", "X=", "1110100011" },
+		{ "DARSHAN_RANK_EXCLUDE=:2,8:", "X=", "0001111100" },
+		{ "DARSHAN_RANK_EXCLUDE=*", "X=", "0000000000" },
+		{ "DARSHAN_RANK_EXCLUDE=*", "DARSHAN_RANK_INCLUDE=0,4:5", "1000110000" },
+		{ "X=", "DARSHAN_RANK_INCLUDE=4", "1111111111" },
+		{ "DARSHAN_RANK_EXCLUDE=:", "X=", "1111111111" }, /* no ranks */
+		{ "DARSHAN_RANK_EXCLUDE=,3,,4,", "X=", "1110011111" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		load("", VARS(rows[i].exclude, rows[i].include));
+		for (unsigned r = 0; r < 10; r++)
+			if (rama_settings_rank(&s, r) != (rows[i].observed[r] == '1'))
+				fail_msg("row %zu, rank %u", i, r);
+	}
+	load("RANK_EXCLUDE 0:4\n", NULL);
+	assert_false(rama_settings_rank(&s, 4));
+	load("RANK_EXCLUDE 0:4\n", VARS("DARSHAN_RANK_INCLUDE=9"));
+	assert_true(rama_settings_rank(&s, 4));
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+	static const struct {
+		const char *file, *var, *warning;
+	} rows[] = {
+		{ "FOO 1\n", "X=", "config file: unknown directive 'FOO'\n" },
+		{ "posix\n", "X=", "config file: unknown directive 'posix'\n" },
+		{ "MEMALIGN 8\n", "X=", "config file: unknown directive 'MEMALIGN'\n" },
+		{ "MODMEM\n", "X=", "MODMEM: its value is missing\n" },
+		{ "MODMEM x\n", "X=", "MODMEM: no number: 'x'\n" },
+		{ "", "DARSHAN_NAMEMEM=0.5", "DARSHAN_NAMEMEM: no number of MiB: '0.5'\n" },
+		{ "", "DARSHAN_MOD_DISABLE=POSIX,Posix",
+		  "DARSHAN_MOD_DISABLE: no such module: 'Posix'\n" },
+		{ "MAX_RECORDS 5\n", "X=", "MAX_RECORDS: modules are missing\n" },
+		{ "MAX_RECORDS -5 POSIX\n", "X=", "MAX_RECORDS: no number of records: '-5'\n" },
+		{ "NAME_EXCLUDE a( POSIX\n", "X=", "NAME_EXCLUDE: ( without ) 'a('\n" },
+		{ "", "IORAMA_RECORDS=x", "IORAMA_RECORDS: no number: 'x'\n" },
+		{ "", "IORAMA_TRACE_MEMORY=1X", "IORAMA_TRACE_MEMORY: no size: '1X'\n" },
+		{ "", "IORAMA_JOB=../a", "IORAMA_JOB: no name of a job: '../a'\n" },
+		{ "", "IORAMA_JOBID=12a", "IORAMA_JOBID: no number: '12a'\n" },
+		{ "", "DARSHAN_RANK_EXCLUDE=1,x", "DARSHAN_RANK_EXCLUDE: no ranks: 'x'\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		load(rows[i].file, VARS(rows[i].var));
+		assert_string_equal(s.warnings, rows[i].warning);
+		assert_int_equal(s.n_warnings, 1);
+	}
+	assert_true(s.name_memory == MIB && s.records[RAMA_MOD_POSIX] == 1024);
+	load("", VARS("DARSHAN_NAMEMEM=0.5"));
+	assert_true(s.name_memory == MIB);
+}
+
+static void warnings_are_bounded(void **state)
+{
+	(void)state;
+	load(NULL, NULL);
+	for (unsigned i = 0; i < 100; i++)
+		rama_settings_file(&s, "NO_SUCH_THING_AS_THIS 1\n", 24);
+	assert_int_equal(s.n_warnings, 100);
+	assert_true(strlen(s.warnings) < sizeof(s.warnings) && strlen(s.warnings) > 900);
+	assert_true(s.warnings[strlen(s.warnings) - 1] == '\n');
+}
+
+static void long_lists_are_cut(void **state)
+{
+	static char list[20000];
+	size_t n = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++)
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "file%u,", i);
+	load(NULL, NULL);
+	snprintf(list + n, sizeof(list) - n, " *\n");
+	memmove(list + 13, list, n + 4);
+	memcpy(list, "NAME_EXCLUDE ", 13);
+	rama_settings_file(&s, list, strlen(list));
+	assert_false(observes(RAMA_MOD_POSIX, "/home/file7"));
+	assert_true(s.n_warnings > 0);
+	memset(list, 'x', 5000);
+	list[5000] = '\0';
+	memcpy(list, "IORAMA_DIR=", 11);
+	load(NULL, VARS(list));
+	assert_string_equal(s.dir, "");
+	assert_int_equal(s.n_warnings, 1);
+}
+
+static void config_file(void **state)
+{
+	(void)state;
+	assert_string_equal(rama_settings_config(vars_lookup, VARS("DARSHAN_CONFIG_PATH=/a")),
+			    "/a");
+	assert_null(rama_settings_config(vars_lookup, VARS("X=")));
+}
+
+/* whatever the file holds, the settings can be used */
+static void any_bytes(void **state)
+{
+	static const char *const words[] = { "MODMEM",	    "MOD_DISABLE", "NAME_EXCLUDE",
+					     "MAX_RECORDS", "APP_EXCLUDE", "RANK_EXCLUDE",
+					     " ",	    "\n",	   "*",
+					     "POSIX",	    ",",	   "1",
+					     ":",	    "[a",	   "(",
+					     "{2,",	    "\\",	   "1e9",
+					     "-",	    "#",	   "DXT_POSIX",
+					     "\t",	    "LOGPATH",	   "x" };
+	struct rng r = { 3 };
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++) {
+		char *text = malloc(600);
+		size_t n = 0;
+
+		assert_non_null(text);
+		for (unsigned k = 0; k < 40; k++) {
+			const char *w = words[rng_below(&r, LENGTH(words))];
+
+			memcpy(text + n, w, strlen(w));
+			n += strlen(w);
+		}
+		text = realloc(text, n);
+		load(NULL, NULL);
+		rama_settings_file(&s, text, n);
+		free(text);
+		observes(RAMA_MOD_POSIX, "/home/a");
+		assert_true(s.n_rules <= RAMA_SETTINGS_RULES && s.n_ranges <= RAMA_SETTINGS_RANGES);
+		assert_true(s.mem_align >= 1 && s.name_memory >= MIB);
+	}
+}
+
+UNIT_GROUP(settings, test(built_in_values), test(each_line_of_a_file),
+	   test(variables_win_over_the_file), test(our_variables), test(switched_off),
+	   test(modules_on_and_off), test(memory_for_traces), test(system_files_are_not_recorded),
+	   test(names_by_expressions), test(paths_by_globs), test(programs), test(ranks),
+	   test(what_is_wrong_is_said), test(warnings_are_bounded), test(long_lists_are_cut),
+	   test(config_file), test(any_bytes))
