@@ -157,11 +157,16 @@ static bool wake(bool fork_too)
 		return wait_awake();
 	bool forked = phase == RAMA_AWAKE && !rama_alive() && fork_too;
 	if (phase != RAMA_ASLEEP && !forked)
-		return false;
+		return rama_alive(); /* another thread may have done it since we looked */
 	waking = true;
 	if (!atomic_compare_exchange_strong(&rama_run.phase, &phase, RAMA_WAKING)) {
 		waking = false;
 		return wait_awake();
+	}
+	if (forked && rama_alive()) { /* the same, a moment later */
+		atomic_store(&rama_run.phase, RAMA_AWAKE);
+		waking = false;
+		return true;
 	}
 	ok = forked ? begin_forked() : begin_first();
 	if (ok) {

@@ -158,7 +158,7 @@ static enum rama_health check_segments(struct rama_doctor *d)
 		return RAMA_FAIL;
 	}
 	close(place.lock);
-	rama_place_remove(place.dir, &none, NULL);
+	rama_place_remove(place.dir, &none, NULL, false);
 	found(d, "%s%s", place.root, *chosen != '\0' ? " (IORAMA_DIR)" : "");
 	return RAMA_OK;
 }

@@ -144,7 +144,7 @@ static void say_bad(struct recover *r, const struct rama_job_left *j)
 static void drop(struct recover *r, struct rama_job_left *j, const bool *keep)
 {
 	if (j->dir != NULL) {
-		rama_place_remove(j->dir, &j->segs, keep);
+		rama_place_remove(j->dir, &j->segs, keep, false);
 		return;
 	}
 	for (size_t i = 0; i < j->segs.n; i++)

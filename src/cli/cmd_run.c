@@ -34,6 +34,7 @@ struct run {
 	struct rama_launch launch;
 	char **envp;
 	struct rama_child child;
+	size_t left;		/* processes that still run */
 	char program[PATH_MAX]; /* file of the command, or of its interpreter */
 	enum rama_program kind;
 	char unobserved[PATH_MAX + 200];
@@ -389,7 +390,7 @@ static void print_summary(struct run *r, const char *path, const struct rama_seg
 	struct rama_run_summary s = { .log = path,
 				      .exit = r->child.status,
 				      .signal = r->child.signal,
-				      .running = infos->alive,
+				      .running = r->left > infos->alive ? r->left : infos->alive,
 				      .place = r->place.dir,
 				      .unobserved = why_unobserved(r, infos),
 				      .unseen = infos->unseen,
@@ -426,7 +427,7 @@ static void clean_up(struct run *r, const struct rama_gather_list *segs,
 		if (!r->quiet)
 			rama_complain(r->place.dir, "keeps the segments");
 	} else if (keep != NULL) {
-		rama_place_remove(r->place.dir, segs, keep);
+		rama_place_remove(r->place.dir, segs, keep, r->left > 0);
 	}
 	free(keep);
 }
@@ -458,13 +459,14 @@ static int run(struct run *r)
 
 	if (rama_child_run(&r->child, r->launch.argv, r->envp) != 0) {
 		rama_complain("run", "no process can be made: %s", strerror(errno));
-		rama_place_remove(r->place.dir, &none, NULL);
+		rama_place_remove(r->place.dir, &none, NULL, false);
 		return 4;
 	}
 	if (r->child.error != 0) {
-		rama_place_remove(r->place.dir, &none, NULL);
+		rama_place_remove(r->place.dir, &none, NULL, false);
 		return not_started(r);
 	}
+	r->left = rama_child_left();
 	finish(r);
 	return r->child.status;
 }
@@ -500,7 +502,7 @@ int rama_cmd_run(int argc, char **argv)
 		status = run(r);
 	if (status != 0 || rama_opts_has(&r->o, RAMA_OPT_run_dry)) {
 		if (r->place.job != NULL && r->child.pid == 0)
-			rama_place_remove(r->place.dir, &none, NULL);
+			rama_place_remove(r->place.dir, &none, NULL, false);
 	}
 	if (r->place.lock >= 0)
 		close(r->place.lock);

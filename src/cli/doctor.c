@@ -157,7 +157,7 @@ static enum rama_health judge(struct rama_doctor *d, const struct rama_job_place
 		health = RAMA_OK;
 	if (health == RAMA_OK)
 		snprintf(d->text, sizeof(d->text), "a preloaded program left its segment");
-	rama_place_remove(place->dir, &segs, NULL);
+	rama_place_remove(place->dir, &segs, NULL, false);
 	rama_seg_infos_fini(&infos);
 	rama_gather_list_fini(&segs);
 	return health;
@@ -185,7 +185,7 @@ enum rama_health rama_doctor_observe(struct rama_doctor *d)
 		static const struct rama_gather_list none;
 
 		snprintf(d->text, sizeof(d->text), "no program can be started: %s", strerror(rc));
-		rama_place_remove(place.dir, &none, NULL);
+		rama_place_remove(place.dir, &none, NULL, false);
 	} else {
 		health = judge(d, &place, said);
 	}

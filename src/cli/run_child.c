@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,4 +118,55 @@ int rama_child_run(struct rama_child *c, char *const *argv, char *const *envp)
 	}
 	close(tell[0]);
 	return c->pid > 0 ? 0 : -1;
+}
+
+/* ---- what is left -------------------------------------------------------------------------------- */
+
+#define LEFT_MOST 1024
+
+/* Is it more than a dead process that nobody has waited for? */
+static bool runs(pid_t pid)
+{
+	char path[64], line[512], *p;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	p = fgets(line, sizeof(line), f) != NULL ? strrchr(line, ')') : NULL;
+	fclose(f);
+	return p != NULL && p[1] == ' ' && p[2] != 'Z' && p[2] != 'X';
+}
+
+/* adds the children of a process to the list */
+static size_t add_children(pid_t *list, size_t n, pid_t parent)
+{
+	char path[64], *text = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", (long)parent, (long)parent);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return n;
+	while (n < LEFT_MOST && getdelim(&text, &room, ' ', f) > 0) {
+		pid_t pid = (pid_t)strtol(text, NULL, 10);
+
+		if (pid > 0 && runs(pid))
+			list[n++] = pid;
+	}
+	free(text);
+	fclose(f);
+	return n;
+}
+
+size_t rama_child_left(void)
+{
+	pid_t list[LEFT_MOST];
+	size_t n = add_children(list, 0, getpid());
+
+	for (size_t i = 0; i < n; i++)
+		n = add_children(list, n, list[i]);
+	return n;
 }

@@ -5,6 +5,7 @@
 #define RAMA_CLI_RUN_CHILD_H
 
 #include <signal.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct rama_child {
@@ -19,5 +20,8 @@ struct rama_child {
 /* Starts the command and waits for its end. Processes it leaves behind become children of this one and
  * go on. 0, or -1 with errno if no process could be made. */
 int rama_child_run(struct rama_child *c, char *const *argv, char *const *envp);
+
+/* how many processes that it left behind, and their children, still run */
+size_t rama_child_left(void);
 
 #endif

@@ -141,10 +141,11 @@ static bool is_mine(const char *path)
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
 }
 
-bool rama_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep)
+bool rama_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep,
+		       bool stay)
 {
 	char path[PATH_MAX + sizeof(RAMA_PLACE_LOCK) + 1];
-	bool all = true;
+	bool all = !stay;
 
 	for (size_t i = 0; i < s->n; i++) {
 		if (keep != NULL && keep[i])

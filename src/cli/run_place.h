@@ -32,8 +32,9 @@ int rama_place_make(struct rama_job_place *p, struct rama_err *e);
 int rama_place_lock(const char *dir);
 bool rama_place_locked(const char *dir); /* does somebody hold it? */
 
-/* Removes our own segments for which keep[i] is false (keep may be NULL), and the directory if nothing is
- * left in it. True: it is gone. */
-bool rama_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep);
+/* Removes our own segments for which keep[i] is false (keep may be NULL), and the directory if nothing
+ * is left in it, unless `stay`: processes may come to put theirs into it. True: it is gone. */
+bool rama_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep,
+		       bool stay);
 
 #endif

@@ -9,6 +9,14 @@
 #include "base/file.h"
 #include "gather/gather.h"
 
+/* what a segment says goes to terminals */
+static void make_plain(char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 static void read_one(struct rama_seg_info *info, const char *path, struct rama_segment *seg)
 {
 	struct rama_file file;
@@ -33,6 +41,8 @@ static void read_one(struct rama_seg_info *info, const char *path, struct rama_s
 		rama_file_close(&file);
 	}
 	snprintf(info->text, sizeof(info->text), "%.255s", info->bad ? e.text : seg->id.command);
+	make_plain(info->text);
+	make_plain(info->host);
 }
 
 bool rama_seg_infos_has(const struct rama_seg_infos *s, int64_t pid)
@@ -61,7 +71,7 @@ static void count_process(struct rama_seg_infos *s, size_t first, size_t end)
 	s->alive += last->alive > 0;
 	s->unknown += last->alive < 0;
 	/* exec took place, and what came then left nothing */
-	s->unseen += last->phase == RAMA_SEG_REPLACED;
+	s->unseen += last->phase == RAMA_SEG_REPLACED && last->alive == 0;
 }
 
 static void count(struct rama_seg_infos *s)

@@ -14,7 +14,7 @@ struct rama_gather_process {
 	int64_t nprocs;
 	int64_t images;
 	int64_t ended;	  /* PROCESS_ENDED */
-	bool incomplete;  /* set every partial flag: the process did not end by itself */
+	bool incomplete;  /* set RAMA_PARTIAL_END: the process did not end by itself */
 	const char *note; /* "key=value\n" lines for the metadata, or NULL */
 };
 

@@ -345,7 +345,7 @@ static void describe(struct work *k, struct rama_job *job)
 
 	memset(job->metadata, 0, sizeof(job->metadata));
 	add_line(job, "lib_ver=iorama-" IORAMA_BUILD_VERSION "\n");
-	snprintf(line, sizeof(line), "iorama_unfinished=%zu\n", k->result->unfinished);
+	snprintf(line, sizeof(line), RAMA_META_UNFINISHED "%zu\n", k->result->unfinished);
 	if (k->result->unfinished > 0)
 		add_line(job, line);
 	snprintf(line, sizeof(line), "iorama_unreadable=%zu\n", k->result->unreadable);
@@ -386,7 +386,9 @@ static int write_merged(struct work *k, struct rama_merge *m, struct rama_newfil
 
 	if (rc == 0)
 		rc = rama_merge_write(m, &w, &partial, k->e);
-	if (k->opt->incomplete || k->result->unreadable > 0)
+	if (k->opt->incomplete)
+		partial |= RAMA_PARTIAL_END;
+	if (k->result->unreadable > 0)
 		partial |= modules_of(&w);
 	if (rc == 0)
 		rc = rama_writer_finish(&w, partial);

@@ -237,7 +237,7 @@ static int write_module(struct rama_gather *g, unsigned id, int (*write)(struct 
 	if (!any && !(g->s->state.registered >> id & 1))
 		return 0;
 	rc = rama_gather_failed(g, rama_writer_module(g->w, id, mod->newest));
-	if (g->p->incomplete || g->damaged)
+	if (g->damaged)
 		g->partial |= 1ull << id;
 	return rc == 0 && any ? write(g) : rc;
 }
@@ -283,7 +283,9 @@ static int write_modules(struct rama_gather *g)
 		known |= 1ull << all[i].id;
 		rc = write_module(g, all[i].id, all[i].write);
 	}
-	g->partial &= known;
+	g->partial &= known | RAMA_PARTIAL_END;
+	if (g->p->incomplete)
+		g->partial |= RAMA_PARTIAL_END;
 	return rc;
 }
 

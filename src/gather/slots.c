@@ -72,7 +72,9 @@ static void note_slot(struct rama_gather *g, unsigned area, uint32_t slot, bool 
 	if (!is_wanted(g, area, slot, number))
 		return;
 	n = rama_gather_name_get(g, number);
-	if (torn || slot == 0)
+	if (torn) /* the process was killed while it counted a call: all calls before it are whole */
+		g->partial |= RAMA_PARTIAL_END;
+	if (slot == 0)
 		g->partial |= 1ull << module_of[area];
 	if (n == NULL || n->slot[area] != 0) { /* nobody could say which file it is */
 		g->partial |= 1ull << module_of[area];

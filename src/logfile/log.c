@@ -203,6 +203,18 @@ static int check_parts(struct rama_log *log)
 	return rc;
 }
 
+/* our own logs say how many */
+static void note_unfinished(struct rama_log *log)
+{
+	const char *key = strstr(log->job.metadata, RAMA_META_UNFINISHED);
+
+	if (key != NULL)
+		rama_log_note(log,
+			      "%d of its processes did not end by themselves; the log holds what "
+			      "they did until then",
+			      (int)strtol(key + strlen(RAMA_META_UNFINISHED), NULL, 10));
+}
+
 int rama_log_open(struct rama_log *log, struct rama_source *src, const struct rama_log_options *opt,
 		  struct rama_err *e)
 {
@@ -225,6 +237,8 @@ int rama_log_open(struct rama_log *log, struct rama_source *src, const struct ra
 		rc = rama_log_read_job(log);
 	if (rc == 0)
 		rc = rama_log_read_names(log);
+	if (rc == 0)
+		note_unfinished(log);
 	if (rc != 0) {
 		if (e != NULL)
 			*e = log->err;

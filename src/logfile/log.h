@@ -17,6 +17,10 @@
 #define RAMA_JOB_REGION 4096 /* job struct and text never take more */
 #define RAMA_META_SIZE 1024
 #define RAMA_LOG_MAGIC 6567223
+/* Flag of module 0, which has no data: the log is of processes that did not end by themselves. Flags of other
+ * modules say that something was dropped, and readers refuse those modules unless told otherwise. */
+#define RAMA_PARTIAL_END 1ull
+#define RAMA_META_UNFINISHED "iorama_unfinished=" /* metadata: how many they were */
 
 struct rama_job {
 	int64_t uid, start_sec, start_nsec, end_sec, end_nsec, nprocs, jobid;
