@@ -226,9 +226,16 @@ static void page_examples(FILE *f, int command)
 
 static void page_end(FILE *f, int command)
 {
-	fputs("\n# EXIT STATUS\n\n0 ok, 2 wrong usage, 3 bad input, 4 trouble with the "
-	      "machine.\n\n# SEE ALSO\n\n",
+	bool run = command >= 0 && strcmp(rama_commands[command].name, "run") == 0;
+
+	fputs("\n# EXIT STATUS\n\n", f);
+	fputs(run ? "That of the command; 126 if it cannot be run, 127 if it is not found, 128 + N "
+		    "if "
+		    "signal N ended it. Before it was started: 2 wrong usage, 4 trouble with the "
+		    "machine."
+		  : "0 ok, 2 wrong usage, 3 bad input, 4 trouble with the machine.",
 	      f);
+	fputs("\n\n# SEE ALSO\n\n", f);
 	if (command >= 0)
 		fputs("*iorama*(1)", f);
 	for (int i = 0, n = command >= 0; i < RAMA_COMMANDS; i++)
@@ -408,7 +415,8 @@ int main(int argc, char **argv)
 	else if (strcmp(what, "man") == 0 && argc == 3)
 		return print_man(argv[2]);
 	else {
-		fputs("usage: tablegen json | counters-md | bash | zsh | functions | man DIR\n", stderr);
+		fputs("usage: tablegen json | counters-md | bash | zsh | functions | man DIR\n",
+		      stderr);
 		return 2;
 	}
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 4;

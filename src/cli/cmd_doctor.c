@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_doctor.c: iorama doctor. A check is a row of `checks` and a function that looks at one thing. */
+/* cmd_doctor.c: iorama doctor. A check is a row of `checks` and a function that looks at one
+ * thing. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "cli/doctor.h"
 #include "cli/input.h"
 
-/* ---- reading the machine ---------------------------------------------------------------------------- */
+/* ---- reading the machine -------------------------------------------------------------------- */
 
 static void found(struct rama_doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -48,7 +49,7 @@ static bool read_line(const struct rama_doctor *d, const char *path, char *to, s
 	return ok;
 }
 
-/* ---- the library ------------------------------------------------------------------------------------ */
+/* ---- the library ---------------------------------------------------------------------------- */
 
 static enum rama_health check_library(struct rama_doctor *d)
 {
@@ -116,7 +117,7 @@ static enum rama_health check_secure(struct rama_doctor *d)
 	return RAMA_OK;
 }
 
-/* ---- where segments go --------------------------------------------------------------------------------- */
+/* ---- where segments go ---------------------------------------------------------------------- */
 
 #define SHM_ROOM (64 << 20) /* a few processes */
 
@@ -188,7 +189,7 @@ static enum rama_health check_leftover(struct rama_doctor *d)
 	return RAMA_WARN;
 }
 
-/* ---- limits and the kernel --------------------------------------------------------------------------- */
+/* ---- limits and the kernel ------------------------------------------------------------------ */
 
 static enum rama_health check_limits(struct rama_doctor *d)
 {
@@ -313,7 +314,7 @@ static enum rama_health check_mpi(struct rama_doctor *d)
 	return RAMA_OK;
 }
 
-/* ---- the list ------------------------------------------------------------------------------------------ */
+/* ---- the list ------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;

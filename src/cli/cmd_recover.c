@@ -68,7 +68,7 @@ static const struct rama_seg_info *first_of(const struct rama_job_left *j)
 	return first;
 }
 
-/* ---- --list ------------------------------------------------------------------------------------- */
+/* ---- --list --------------------------------------------------------------------------------- */
 
 static double age_of(const struct recover *r, const struct rama_job_left *j)
 {
@@ -130,7 +130,7 @@ static void list(struct recover *r)
 	}
 }
 
-/* ---- making logs and removing ------------------------------------------------------------------------ */
+/* ---- making logs and removing --------------------------------------------------------------- */
 
 static void say_bad(struct recover *r, const struct rama_job_left *j)
 {
@@ -258,7 +258,7 @@ static void one_job(struct recover *r, struct rama_job_left *j)
 		close(lock);
 }
 
-/* ---- what is asked for ------------------------------------------------------------------------------ */
+/* ---- what is asked for ---------------------------------------------------------------------- */
 
 static int collect(struct recover *r)
 {

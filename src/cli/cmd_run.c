@@ -40,7 +40,7 @@ struct run {
 	char unobserved[PATH_MAX + 200];
 };
 
-/* ---- before ------------------------------------------------------------------------------------- */
+/* ---- before --------------------------------------------------------------------------------- */
 
 static int no_memory(void)
 {
@@ -256,7 +256,7 @@ static int prepare(struct run *r)
 	return status;
 }
 
-/* ---- --dry-run ------------------------------------------------------------------------------------ */
+/* ---- --dry-run ------------------------------------------------------------------------------ */
 
 static void print_word(const char *word)
 {
@@ -300,7 +300,7 @@ static void print_plan(const struct run *r)
 	putchar('\n');
 }
 
-/* ---- after -------------------------------------------------------------------------------------- */
+/* ---- after ---------------------------------------------------------------------------------- */
 
 static int not_started(const struct run *r)
 {
@@ -471,8 +471,8 @@ static int run(struct run *r)
 	return r->child.status;
 }
 
-/* Where standard streams are closed, our own files would take their numbers. The command still finds
- * them closed. */
+/* Where standard streams are closed, our own files would take their numbers. The command still
+ * finds them closed. */
 static void fill_streams(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)

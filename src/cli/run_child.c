@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Signals that would end or stop this process, or that the command may be waiting for. They stay
@@ -95,6 +96,23 @@ static void wait_for(struct rama_child *c, const sigset_t *set)
 			pass_on(c, &info);
 }
 
+/* A signal to the whole group ends the command's own children a moment after it: those that are
+ * about to end are waited for, so that they do not look as if they went on. */
+static void wait_for_orphans(const struct rama_child *c)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+
+	for (int i = c->signal != 0 ? 500 : 10; i > 0; i--) {
+		pid_t pid;
+
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			continue;
+		if (pid < 0)
+			return; /* there are none */
+		nanosleep(&pause, NULL);
+	}
+}
+
 int rama_child_run(struct rama_child *c, char *const *argv, char *const *envp)
 {
 	sigset_t set;
@@ -115,12 +133,13 @@ int rama_child_run(struct rama_child *c, char *const *argv, char *const *envp)
 		while (read(tell[0], &c->error, sizeof(c->error)) < 0 && errno == EINTR)
 			continue;
 		wait_for(c, &set);
+		wait_for_orphans(c);
 	}
 	close(tell[0]);
 	return c->pid > 0 ? 0 : -1;
 }
 
-/* ---- what is left -------------------------------------------------------------------------------- */
+/* ---- what is left --------------------------------------------------------------------------- */
 
 #define LEFT_MOST 1024
 

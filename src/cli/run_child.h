@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_child.h: the command of `iorama run` as a child: signals pass through, the terminal is its own,
- * and how it ended is known. */
+/* run_child.h: the command of `iorama run` as a child: signals pass through, the terminal is its
+ * own, and how it ended is known. */
 #ifndef RAMA_CLI_RUN_CHILD_H
 #define RAMA_CLI_RUN_CHILD_H
 
@@ -17,8 +17,8 @@ struct rama_child {
 	struct sigaction before[2]; /* of signals that only this process ignores */
 };
 
-/* Starts the command and waits for its end. Processes it leaves behind become children of this one and
- * go on. 0, or -1 with errno if no process could be made. */
+/* Starts the command and waits for its end. Processes it leaves behind become children of this
+ * one and go on. 0, or -1 with errno if no process could be made. */
 int rama_child_run(struct rama_child *c, char *const *argv, char *const *envp);
 
 /* how many processes that it left behind, and their children, still run */

@@ -21,7 +21,7 @@
 #define SCRIPTS 4	      /* an interpreter may be a script again */
 #define FAMILY_SCAN (4 << 20) /* bytes of an mpirun that are searched */
 
-/* ---- our own files ----------------------------------------------------------------------------- */
+/* ---- our own files -------------------------------------------------------------------------- */
 
 int rama_find_file(const char *name, char buf[PATH_MAX], struct rama_err *e)
 {
@@ -50,7 +50,7 @@ int rama_find_library(const char *chosen, char buf[PATH_MAX], struct rama_err *e
 	const char *from = chosen != NULL ? "--library" : "IORAMA_LIB";
 
 	if (chosen == NULL)
-		chosen = getenv("IORAMA_LIB");
+		chosen = rama_opts_setting(RAMA_SET_LIB);
 	if (chosen == NULL || *chosen == '\0') {
 		struct rama_err why = { 0 };
 
@@ -68,7 +68,7 @@ int rama_find_library(const char *chosen, char buf[PATH_MAX], struct rama_err *e
 	return 0;
 }
 
-/* ---- programs -------------------------------------------------------------------------------- */
+/* ---- programs ------------------------------------------------------------------------------- */
 
 static bool runs(const char *path)
 {
@@ -140,7 +140,7 @@ enum rama_launch_kind rama_find_family(void *ctx, const char *program)
 	return kind;
 }
 
-/* ---- ELF ------------------------------------------------------------------------------------- */
+/* ---- ELF ------------------------------------------------------------------------------------ */
 
 #if __SIZEOF_POINTER__ == 8
 #define OUR_CLASS ELFCLASS64
@@ -292,7 +292,7 @@ const char *rama_program_text(enum rama_program kind)
 	return text[kind];
 }
 
-/* ---- what a library defines ------------------------------------------------------------------- */
+/* ---- what a library defines ----------------------------------------------------------------- */
 
 /* item i of size n at off; NULL if it is not in the file */
 static const void *at(const unsigned char *map, size_t size, uint64_t off, size_t n)

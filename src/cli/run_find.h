@@ -10,10 +10,11 @@
 #include "base/err.h"
 #include "cli/run_launch.h"
 
-/* Path of a file that comes with the program (libiorama.so, libiorama.a, iorama-wrap.opts): beside it
- * in the build tree, or where it was installed. */
+/* Path of a file that comes with the program (libiorama.so, libiorama.a, iorama-wrap.opts):
+ * beside it in the build tree, or where it was installed. */
 int rama_find_file(const char *name, char buf[PATH_MAX], struct rama_err *e);
-/* libiorama.so: `chosen`, else what IORAMA_LIB says, else as above; checked to be usable in LD_PRELOAD */
+/* libiorama.so: `chosen`, else what IORAMA_LIB says, else as above; checked to be usable in
+ * LD_PRELOAD */
 int rama_find_library(const char *chosen, char buf[PATH_MAX], struct rama_err *e);
 
 /* As the shell finds a command; false: there is none */

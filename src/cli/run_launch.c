@@ -88,7 +88,7 @@ static size_t after_options(const struct launcher *l, char *const *argv, size_t 
 	return at;
 }
 
-/* ---- the words of the new command line --------------------------------------------------------- */
+/* ---- the words of the new command line ------------------------------------------------------ */
 
 struct words {
 	char **argv;
@@ -240,7 +240,7 @@ static void copy_parallel(struct words *w, const struct rama_launch_in *in, size
 	}
 }
 
-/* ---- the plan -------------------------------------------------------------------------------- */
+/* ---- the plan ------------------------------------------------------------------------------- */
 
 /* `env nice mpirun …`: index of the first word that does more than run what follows it */
 static size_t walk(const struct rama_launch_in *in, enum rama_launch_kind *kind,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_launch.h: how a command line is started so that the programs in it are observed: which word is
- * the program, and what has to be put into the words for variables to arrive there. No file is looked
- * at here. */
+/* run_launch.h: how a command line is started so that the programs in it are observed: which
+ * word is the program, and what has to be put into the words for variables to arrive there. No
+ * file is looked at here. */
 #ifndef RAMA_CLI_RUN_LAUNCH_H
 #define RAMA_CLI_RUN_LAUNCH_H
 

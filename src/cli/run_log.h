@@ -22,8 +22,8 @@ struct rama_log_options_of {
 	enum rama_option_id output, dir, force;
 };
 
-/* Reads and checks the options: asked before any work is done. 0, or the exit status after the reason
- * was printed; wrong usage ends the program. */
+/* Reads and checks the options: asked before any work is done. 0, or the exit status after the
+ * reason was printed; wrong usage ends the program. */
 int rama_log_place_init(struct rama_log_place *p, const struct rama_opts *o,
 			const struct rama_log_options_of *opt);
 

@@ -29,7 +29,7 @@ struct walk {
 	size_t room;
 };
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static int add_file(struct walk *w, uint64_t id, double seconds)
 {
@@ -55,8 +55,8 @@ static int add_file(struct walk *w, uint64_t id, double seconds)
 	return 0;
 }
 
-/* A shared record holds the time of all ranks and that of the slowest one; the rest is laid upon the
- * others alike. */
+/* A shared record holds the time of all ranks and that of the slowest one; the rest is laid upon
+ * the others alike. */
 static void add_time(struct walk *w, const struct rama_plan *p, const union rama_word *r, double io)
 {
 	int64_t n = w->s->nprocs, rank = r[RAMA_RANK].i;
@@ -146,7 +146,7 @@ static int walk_processes(struct walk *w)
 	return rc;
 }
 
-/* ---- what follows from it ------------------------------------------------------------------------ */
+/* ---- what follows from it ------------------------------------------------------------------- */
 
 static double capped(double part, double whole)
 {
@@ -254,7 +254,7 @@ void rama_run_summary_fini(struct rama_run_summary *s)
 	s->command = s->busiest.command = s->slowest = NULL;
 }
 
-/* ---- for people ---------------------------------------------------------------------------------- */
+/* ---- for people ----------------------------------------------------------------------------- */
 
 #define BYTES_TEXT 32
 
@@ -403,7 +403,7 @@ void rama_run_summary_text(const struct rama_run_summary *s, FILE *f, bool colou
 	fprintf(f, "%s\n", s->log);
 }
 
-/* ---- for scripts --------------------------------------------------------------------------------- */
+/* ---- for scripts ---------------------------------------------------------------------------- */
 
 static int to_file(void *ctx, const char *bytes, size_t n)
 {

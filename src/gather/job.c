@@ -19,6 +19,7 @@ struct image {
 	char host[64], boot[40];
 	int64_t pid, ppid, jobid;
 	uint64_t pid_start, real0;
+	uint64_t start;		/* ns of real time, as exact as the system keeps it */
 	int64_t process;	/* rank of its process */
 	int64_t images, number; /* of its process, and which of them this is */
 	int64_t parent;		/* rank, or -1 */
@@ -143,10 +144,14 @@ static int by_process(const void *a, const void *b)
 	return rc != 0 ? rc : strcmp(x->path, y->path);
 }
 
+static bool same_machine(const struct image *x, const struct image *y)
+{
+	return strcmp(x->host, y->host) == 0 && strcmp(x->boot, y->boot) == 0;
+}
+
 static bool same_process(const struct image *x, const struct image *y)
 {
-	return x->pid == y->pid && x->pid_start == y->pid_start && strcmp(x->host, y->host) == 0 &&
-	       strcmp(x->boot, y->boot) == 0;
+	return x->pid == y->pid && x->pid_start == y->pid_start && same_machine(x, y);
 }
 
 /* one process: the first of its images */
@@ -159,7 +164,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct image *x = ((const struct process *)a)->first,
 			   *y = ((const struct process *)b)->first;
-	int rc = compare(x->real0, y->real0);
+	int rc = compare(x->start, y->start);
 
 	if (rc == 0)
 		rc = compare((uint64_t)x->pid, (uint64_t)y->pid);
@@ -197,11 +202,31 @@ static int64_t parent_of(const struct process *all, size_t n, const struct image
 	for (size_t i = n; i-- > 0;) {
 		const struct image *x = all[i].first;
 
-		if (x->pid == child->ppid && strcmp(x->host, child->host) == 0 &&
-		    strcmp(x->boot, child->boot) == 0)
+		if (x->pid == child->ppid && same_machine(x, child))
 			return x->process;
 	}
 	return -1;
+}
+
+/* A segment begins with the first call that is seen, which a forked process may make late: when the process itself
+ * began is known in hundredths of a second since the machine was booted. When that was follows from the segment that
+ * began soonest after its process. Images are sorted by machine. */
+static void find_starts(struct work *k)
+{
+	const uint64_t tick = 10000000;
+
+	for (size_t i = 0, end; i < k->n; i = end) {
+		uint64_t boot = UINT64_MAX;
+
+		for (end = i; end < k->n && same_machine(&k->image[i], &k->image[end]); end++) {
+			uint64_t up = k->image[end].pid_start * tick;
+
+			if (k->image[end].real0 - up < boot)
+				boot = k->image[end].real0 - up;
+		}
+		for (size_t j = i; j < end; j++)
+			k->image[j].start = boot + k->image[j].pid_start * tick;
+	}
 }
 
 /* Ranks in the order of start. */
@@ -213,6 +238,7 @@ static int number_processes(struct work *k)
 	if (p == NULL)
 		return no_memory(k);
 	qsort(k->image, k->n, sizeof(*k->image), by_process);
+	find_starts(k);
 	for (size_t i = 0; i < k->n; i++) {
 		if (n == 0 || !same_process(p[n - 1].first, &k->image[i]))
 			p[n++].first = &k->image[i];

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds the programs of tests/work, runs them observed in several ways, reads the logs back and compares
 them with the truth that the programs print (tests/work/truth.h)."""
+import fcntl
 import glob
 import importlib.util
 import json
@@ -55,6 +56,13 @@ def load_reader():
     spec.loader.exec_module(reader)
     sys.dont_write_bytecode = keep
     return reader
+
+
+def high(fd):
+    """The same file under a number that no test uses."""
+    other = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100)
+    os.close(fd)
+    return other
 
 
 # ---- the truth
@@ -133,7 +141,7 @@ class Log:
     @staticmethod
     def show(iorama, path, *options):
         done = subprocess.run(
-            [iorama, "show", "--json", "--show-incomplete", *options, path], capture_output=True, timeout=TIMEOUT
+            [iorama, "show", "--quiet", "--json", "--show-incomplete", *options, path], capture_output=True, timeout=TIMEOUT
         )
         if done.returncode != 0 or done.stderr:
             raise Failed("show: status %d: %s" % (done.returncode, done.stderr.decode("utf-8", "replace").strip()))
@@ -259,8 +267,10 @@ class Harness:
         if mode == "run":
             log = os.path.join(logs, "run.darshan")
             command = [self.iorama, "run", "-q", *(["--trace"] if traced else []), "-o", log, "--", *command]
-        given = [os.open(os.path.join(run.folder, name), os.O_RDWR) for _, name in fds]
-        moves = [(fd, number) for fd, (number, _) in zip(given, fds)]
+        given = [high(os.open(os.path.join(run.folder, name), os.O_RDWR)) for _, name, _ in fds]
+        moves = [(fd, number) for fd, (number, _, _) in zip(given, fds)]
+        for fd, (_, _, at) in zip(given, fds):
+            os.lseek(fd, at, os.SEEK_SET)
 
         def hand_over():
             for fd, number in moves:
@@ -272,7 +282,7 @@ class Harness:
         try:
             done = subprocess.run(
                 command, input=stdin, capture_output=True, timeout=TIMEOUT, cwd=run.folder, env=environment,
-                pass_fds=[number for number, _ in fds if number > 2], preexec_fn=hand_over if fds or user is not None else None,
+                pass_fds=[number for number, _, _ in fds if number > 2], preexec_fn=hand_over if fds or user is not None else None,
             )  # fmt: skip
         except subprocess.TimeoutExpired as late:
             raise Failed("%s: no end after %d s; %r" % (mode, TIMEOUT, (late.stderr or b"")[-300:])) from None

@@ -305,6 +305,55 @@ def not_dynamic(h):
     must(done.returncode == 0 and "static" in done.stderr, "said %r", done.stderr[-500:])
 
 
+def closed_streams(h):
+    """started without standard input, output and errors"""
+    program = h.compile("closed")
+    for mode in ("plain", "bare"):
+        folder = os.path.join(h.scratch, "closed-" + mode)
+        os.makedirs(folder)
+        env = {**os.environ, "TRUTH_FILE": "/dev/null", "IORAMA_DIR": os.path.join(h.quiet, "closed")}
+        env["IORAMA_LOG_DIR"] = h.quiet
+        if mode == "bare":
+            env["LD_PRELOAD"] = h.library
+        script = 'exec "$0" <&- >&- 2>&-'
+        done = subprocess.run(["bash", "-c", script, program], cwd=folder, env=env, capture_output=True, timeout=TIMEOUT)
+        must(done.returncode == 0, "%s: status %d", mode, done.returncode)
+        sizes = [os.path.getsize(os.path.join(folder, "file%d" % i)) for i in range(3)]
+        must(sizes == [5, 6, 7], "%s: files of %s bytes: something else was written into them", mode, sizes)
+
+
+def odd_places(h):
+    """started where there is no directory any more; where there is no /proc"""
+    program = h.compile("nothing")
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0"'
+    run = h.start(["sh", "-c", script, program], "bare")
+    must(run.status == 0, "no directory: status %s: %r", run.status, run.err[-300:])
+    if os.geteuid() == 0 and shutil.which("unshare"):
+        script = 'umount -l /proc 2>/dev/null; exec "$0" 20'
+        probe = h.start(["unshare", "-m", "sh", "-c", script, h.compile("loop")], "plain")
+        if probe.status == 0:
+            run = h.start(["unshare", "-m", "sh", "-c", script, h.compile("loop")], "bare")
+            must(run.status == 0, "no /proc: status %s: %r", run.status, run.err[-300:])
+
+
+def outlived(h):
+    """a child that goes on after the command has ended is left alone"""
+    log = os.path.join(h.quiet, "outlived.darshan")
+    folder = os.path.join(h.scratch, "outlived")
+    os.makedirs(folder)
+    env = {**os.environ, "IORAMA_DIR": os.path.join(h.quiet, "outlived")}
+    script = "(sleep 0.7; echo late >late) >/dev/null 2>&1 & echo early >early"
+    began = time.monotonic()
+    done = subprocess.run([h.iorama, "run", "-o", log, "--", "sh", "-c", script], cwd=folder, env=env,
+                          capture_output=True, text=True, timeout=TIMEOUT)  # fmt: skip
+    took = time.monotonic() - began
+    must(done.returncode == 0 and os.path.exists(log), "status %d: %s", done.returncode, done.stderr[-300:])
+    must(took < 0.65, "waited %.2f s", took)
+    must("running" in done.stderr, "said nothing of the child: %s", done.stderr)
+    time.sleep(1.2)
+    must(os.path.exists(os.path.join(folder, "late")), "the child was harmed")
+
+
 def broken_preload(h):
     """the preload of a shell's children survives `env -i`-like cleaning: they are just not observed"""
     run = h.start(["sh", "-c", "env -i /bin/echo hello; exit 7"], "bare")
@@ -327,6 +376,9 @@ CASES = {
     "limits": limits,
     "full-disk": full_disk,
     "not-dynamic": not_dynamic,
+    "closed-streams": closed_streams,
+    "odd-places": odd_places,
+    "outlived": outlived,
     "clean-environment": broken_preload,
 }
 

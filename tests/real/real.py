@@ -55,6 +55,7 @@ class Case:
     same = None  # files that both runs must leave with the same bytes: pattern
     ignore = ()  # expressions whose matches in the output differ from run to run
     ordered = True  # the lines come in the same order
+    status = {}  # exit status of the commands where it is not 0
 
     def prepare(self, folder):
         raise NotImplementedError
@@ -112,6 +113,31 @@ class Unittest(Case):
         if found.returncode != 0:
             raise Missing("the tests of Python (libpython3-testsuite) are not installed")
         return [[PYTHON, "-m", "unittest", "-q", *self.tests]]
+
+
+class Shell(Case):
+    """Pipes, redirections, limits, signals, programs with threads, programs that are killed."""
+
+    same = "*.out"
+    status = {9: 7}
+    ignore = (r"(?<=line 1:) +\d+",)  # process ids
+
+    def prepare(self, folder):
+        need("bash", "sort", "xz", "dd", "cp", "diff", "seq")
+        lines = (
+            "find /usr/include -xdev -name '*.h' | sort | md5sum",
+            "seq 1 200000 | sort -R --random-source=/bin/sh --parallel=2 -S 1M -T . > sorted.out",
+            "seq 1 200000 > plain.out; xz -T2 -k plain.out; xz -dc plain.out.xz | cmp - plain.out",
+            "dd if=/dev/zero of=zero.out bs=4k count=500 conv=fsync 2> /dev/null; md5sum zero.out",
+            "diff <(ls /usr/bin) <(ls /usr/bin); exec 5<> both.out; echo hi >&5; cat both.out",
+            "cp -r --sparse=always /usr/include/linux copy; diff -r /usr/include/linux copy && echo same",
+            "ulimit -n 20; for i in 3 4 5 6 7 8 9; do eval \"exec $i< /etc/passwd\"; done; ls /proc/self/fd",
+            "ulimit -v 200000; echo hi > small.out; cat small.out",
+            "ulimit -f 1; head -c 100000 /dev/zero > large; echo $?",
+            "env -i sh -c 'echo x > y; cat y'; exit 7",
+            "(kill -SEGV $BASHPID); (kill -KILL $BASHPID); echo $?",
+        )
+        return [["bash", "-c", line] for line in lines]
 
 
 class Tar(Case):
@@ -187,7 +213,7 @@ class Fio(Case):
                 + log.expect(data, "POSIX_BYTES_WRITTEN", job["write"]["io_bytes"]))
 
 
-CASES = {"make": Make(), "git": Git(), "unittest": Unittest(), "tar": Tar(), "sqlite": Sqlite()}
+CASES = {"make": Make(), "git": Git(), "unittest": Unittest(), "shell": Shell(), "tar": Tar(), "sqlite": Sqlite()}
 for name in ("sync", "psync", "pvsync2", "posixaio", "libaio", "mmap"):
     CASES["fio-" + name] = Fio(name)
 
@@ -293,7 +319,7 @@ def run_case(iorama, case, top):
     include = ["--include", top + "/*"] * top.startswith(UNOBSERVED)
     result = run_all(commands, observed, lambda k: [iorama, "run", "-q", "-o", paths[k], *include, "--"])
     problems = ["%s: exit status %s without iorama: %s" % (" ".join(c[:2]), r[0], r[2][-300:])
-                for c, r in zip(commands, bare) if r[0] != 0]
+                for k, (c, r) in enumerate(zip(commands, bare)) if r[0] != case.status.get(k, 0)]
     problems += compare_output(case, commands, bare, result)
     problems += compare_files(case, plain, observed)
     missing = [path for path in paths if not os.path.exists(path)]

@@ -42,6 +42,19 @@ static void lists(int fd)
 	}
 }
 
+/* more at one time than any table has places */
+static void flood(int fd)
+{
+	enum { MANY = 700 };
+	static struct aiocb cb[MANY];
+	for (int i = 0; i < MANY; i++) {
+		cb[i] = block(fd, i % 8, i * 4096, 512, 0);
+		MUST(aio_write(&cb[i]) == 0);
+	}
+	for (int i = 0; i < MANY; i++)
+		MUST(take(&cb[i], 'w') == 512);
+}
+
 int main(void)
 {
 	int fd = t_open("aio", O_RDWR | O_CREAT | O_TRUNC, 0644);
@@ -59,6 +72,7 @@ int main(void)
 		usleep(100);
 	MUST(m_rw(fd, 'w', 50, aio_return64(&w64), buf[2], T_AIO) == 10);
 	lists(fd);
+	flood(fd);
 	/* a failing one */
 	struct aiocb bad = block(fd, 0, -5, 10, 0);
 	if (aio_read(&bad) == 0)

@@ -42,6 +42,16 @@ static void chain(const char *self, int step)
 	MUST(step == 3);
 }
 
+/* the next program is started without our environment: it is not observed, this one was */
+static void clean(void)
+{
+	char *none[] = { NULL };
+	work("clean", 0);
+	t_done();
+	execle("/bin/true", "true", (char *)NULL, none);
+	MUST(false);
+}
+
 /* an exec that fails leaves the process as it was */
 static void failing(void)
 {
@@ -61,6 +71,8 @@ int main(int argc, char **argv)
 	pid_t pid;
 	if (!strcmp(how, "chain")) {
 		chain(self, step);
+	} else if (!strcmp(how, "clean")) {
+		clean();
 	} else if (!strcmp(how, "fail")) {
 		failing();
 	} else if (!strcmp(how, "vfork")) {

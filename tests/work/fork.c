@@ -33,8 +33,35 @@ static void reap(pid_t pid)
 	MUST(waitpid(pid, &status, 0) == pid && status == 0);
 }
 
+/* each the child of the one before, all with the descriptor of the first */
+static void generations(int fd, int left)
+{
+	pid_t pid = fork();
+	MUST(pid >= 0);
+	if (pid) {
+		reap(pid);
+		return;
+	}
+	t_child(true);
+	MUST(t_pwrite(fd, buf, (size_t)left, 10 * left) == left);
+	if (left > 1)
+		generations(fd, left - 1);
+	MUST(t_pwrite(fd, buf, 1, 0) == 1);
+	t_close(fd);
+	t_done();
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "deep")) {
+		int first = t_open("first", O_RDWR | O_CREAT, 0644);
+		generations(first, 9);
+		MUST(t_write(first, buf, 3) == 3);
+		t_close(first);
+		t_done();
+		return 0;
+	}
 	bool early = argc > 1 && !strcmp(argv[1], "early"); /* the parent did nothing before */
 	int fd = early ? -1 : t_open("common", O_RDWR | O_CREAT | O_TRUNC, 0644);
 	for (int i = 0; i < 3; i++) {

@@ -3,6 +3,8 @@
  * that a fortified build takes the checked symbols. */
 #include "truth.h"
 
+#include <stdarg.h>
+
 static char buf[65536], odd[100];
 static volatile size_t hundred = 100;
 static volatile int too_few = -1;
@@ -52,6 +54,22 @@ static void single(int fd)
 	MUST(t_pread(fd, buf, n, -5) < 0 && errno == EINVAL);
 }
 
+static int vdput(int fd, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	int n = vdprintf(fd, format, ap);
+	va_end(ap);
+	return n;
+}
+
+/* text for a descriptor */
+static void printed(int fd)
+{
+	MUST(m_rw(fd, 'w', -1, dprintf(fd, "%d\n", (int)hundred), NULL, T_PLAIN) == 4);
+	MUST(m_rw(fd, 'w', -1, vdput(fd, "%s", "abc"), NULL, T_PLAIN) == 3);
+}
+
 int main(void)
 {
 	int fd = t_open("single", O_RDWR | O_CREAT | O_TRUNC, 0644);
@@ -60,6 +78,9 @@ int main(void)
 	t_close(fd);
 	fd = t_open("vectors", O_RDWR | O_CREAT | O_TRUNC, 0644);
 	vectors(fd);
+	t_close(fd);
+	fd = t_open("printed", O_RDWR | O_CREAT | O_TRUNC, 0644);
+	printed(fd);
 	t_close(fd);
 	/* calls on things that are not observed */
 	int pipes[2];

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 static char buf[100] __attribute__((aligned(8)));
@@ -57,8 +58,34 @@ static void run(void *(*f)(void *), size_t size)
 	MUST(pthread_create(&id, &attr, f, NULL) == 0 && pthread_join(id, NULL) == 0);
 }
 
+static int alt_fd;
+
+static void handler(int sig)
+{
+	(void)sig;
+	if (pwrite(alt_fd, buf, 8, 0) != 8)
+		abort();
+}
+
+/* a handler on a stack that has little more than the frame of a signal */
+static void on_small_stack(void)
+{
+	size_t size = (size_t)sysconf(_SC_MINSIGSTKSZ) + 2048;
+	stack_t alt = { .ss_sp = malloc(size), .ss_size = size };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+	alt_fd = t_open("alt", O_RDWR | O_CREAT, 0644);
+	MUST(t_pwrite(alt_fd, buf, 8, 0) == 8);
+	MUST(sigaltstack(&alt, NULL) == 0 && sigaction(SIGUSR1, &sa, NULL) == 0);
+	for (int i = 0; i < 5; i++) {
+		raise(SIGUSR1);
+		m_rw(alt_fd, 'w', 0, 8, buf, T_PLAIN);
+	}
+	t_close(alt_fd);
+}
+
 int main(void)
 {
+	on_small_stack();
 	use(); /* the dynamic linker needs room of its own the first time */
 	run(body, (size_t)PTHREAD_STACK_MIN);
 	run(body, (size_t)PTHREAD_STACK_MIN);

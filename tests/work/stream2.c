@@ -98,12 +98,21 @@ static void ignored(void)
 	MUST(f && fputs("hello", f) >= 0 && fclose(f) == 0);
 }
 
+/* standard output goes elsewhere by its own name */
+static void redirected(void)
+{
+	MUST(m_fopen("redirected", freopen("redirected", "w", stdout)) == stdout);
+	W(stdout, 4, printf("%d\n", hundred));
+	W(stdout, 3, puts("hi"));
+}
+
 int main(void)
 {
 	characters();
 	lines();
 	standard();
 	ignored();
+	redirected();
 	t_done();
 	return 0;
 }

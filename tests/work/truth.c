@@ -19,18 +19,18 @@ enum { POSIX, STDIO, EXTRA };
 	X(OPENS)                                                                                   \
 	X(FILENOS)                                                                                 \
 	X(DUPS)                                                                                    \
-	X(READS) X(WRITES) X(SEEKS) X(STATS) X(FSYNCS) X(FDSYNCS) X(RENAME_SOURCES) X(             \
-		RENAME_TARGETS) X(RENAMED_FROM) X(MODE) X(BYTES_READ) X(BYTES_WRITTEN)             \
-		X(MAX_BYTE_READ) X(MAX_BYTE_WRITTEN) X(CONSEC_READS) X(CONSEC_WRITES) X(SEQ_READS) \
-			X(SEQ_WRITES) X(RW_SWITCHES) X(MEM_NOT_ALIGNED) X(FDOPENS) X(FLUSHES)      \
-				X(READS_FAILED) X(WRITES_FAILED) X(AIO_READS) X(AIO_WRITES) X(     \
-					COPY_READS) X(COPY_WRITES) X(MMAPS) X(BYTES_MAPPED)        \
-					X(OPENS_FAILED) X(CALLS_FAILED) X(ACCESSES) X(MSYNCS)      \
-						X(RANGE_SYNCS) X(TRUNCATES) X(ALLOCATES)           \
-							X(ADVISES) X(LOCKS) X(MKDIRS) X(UNLINKS)   \
-								X(LINKS) X(RENAMES) X(CHMODS)      \
-									X(UTIMES) X(XATTRS)        \
-										X(READDIRS)
+	X(READS)                                                                                   \
+	X(WRITES)                                                                                  \
+	X(SEEKS) X(STATS) X(FSYNCS) X(FDSYNCS) X(RENAME_SOURCES) X(RENAME_TARGETS) X(RENAMED_FROM) \
+		X(MODE) X(BYTES_READ) X(BYTES_WRITTEN) X(MAX_BYTE_READ) X(MAX_BYTE_WRITTEN) X(     \
+			CONSEC_READS) X(CONSEC_WRITES) X(SEQ_READS) X(SEQ_WRITES) X(RW_SWITCHES)   \
+			X(MEM_NOT_ALIGNED) X(FDOPENS) X(FLUSHES) X(READS_FAILED) X(WRITES_FAILED)  \
+				X(AIO_READS) X(AIO_WRITES) X(COPY_READS) X(COPY_WRITES) X(MMAPS)   \
+					X(BYTES_MAPPED) X(OPENS_FAILED) X(CALLS_FAILED) X(         \
+						ACCESSES) X(MSYNCS) X(RANGE_SYNCS) X(TRUNCATES)    \
+						X(ALLOCATES) X(ADVISES) X(LOCKS) X(MKDIRS)         \
+							X(UNLINKS) X(LINKS) X(RENAMES) X(CHMODS)   \
+								X(UTIMES) X(XATTRS) X(READDIRS)
 enum {
 #define X(name) name,
 	NAMES(X)

@@ -475,8 +475,38 @@ static void segments_are_found(void **st)
 	end(&j, NULL);
 }
 
-UNIT_GROUP(job, test(processes_become_ranks_by_start), test(files_of_all_are_reduced_when_asked),
-	   test(notes_job_and_command), test(programs_of_a_process_share_a_rank),
-	   test(shared_files_count_processes), test(killed_processes_are_marked),
-	   test(replaced_by_a_stranger), test(unreadable_segments_are_told),
-	   test(nothing_to_read_leaves_nothing), test(life_is_seen), test(segments_are_found))
+/* a worker may begin to work late; its rank tells when it was started */
+static void ranks_follow_the_fork_not_the_first_call(void **st)
+{
+	static const struct {
+		int64_t pid;
+		uint64_t pid_start, first_call;
+	} given[] = { { 10, 100, 0 }, { 12, 103, 5 }, { 11, 103, 9 }, { 9, 104, 4 } };
+	struct check *c;
+	struct job j;
+	struct seg s;
+
+	(void)st;
+	begin(&j);
+	for (unsigned i = 0; i < 4; i++) {
+		make(&s, given[i].pid, i == 0 ? 1 : 10, given[i].first_call * SEG_SECOND);
+		s.id->pid_start = given[i].pid_start;
+		opened(&s, "/own", 2);
+		add(&j, &s);
+	}
+	c = gather(&j);
+	for (unsigned i = 0; i < 4; i++) {
+		static const int64_t pid[] = { 10, 11, 12, 9 };
+
+		assert_int_equal(check_get(c, RAMA_MOD_PROCESS, i)->w[RAMA_PROCESS_PID].i, pid[i]);
+	}
+	end(&j, c);
+}
+
+UNIT_GROUP(job, test(processes_become_ranks_by_start),
+	   test(ranks_follow_the_fork_not_the_first_call),
+	   test(files_of_all_are_reduced_when_asked), test(notes_job_and_command),
+	   test(programs_of_a_process_share_a_rank), test(shared_files_count_processes),
+	   test(killed_processes_are_marked), test(replaced_by_a_stranger),
+	   test(unreadable_segments_are_told), test(nothing_to_read_leaves_nothing),
+	   test(life_is_seen), test(segments_are_found))
