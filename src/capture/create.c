@@ -14,8 +14,8 @@ static bool own_dir(const char *path)
 	struct stat st;
 	long rc = rama_sys3(SYS_mkdirat, AT_FDCWD, path, 0700);
 
-	if (rc == 0)
-		return true;
+	if (rc == 0) /* whatever the mask of the process is */
+		return rama_sys3(SYS_fchmodat, AT_FDCWD, path, 0700) == 0;
 	if (rama_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)&st, AT_SYMLINK_NOFOLLOW, 0, 0) !=
 	    0)
 		return false;
@@ -300,6 +300,7 @@ static bool map_segment(int fd, struct rama_seg_identity *id)
 	long p = -1;
 
 	plan(&h);
+	rama_sys3(SYS_fchmod, fd, 0600, 0);
 	if (h.size > rama_file_limit()) /* to ask for more would kill the application */
 		return false;
 	if (rama_sys3(SYS_ftruncate, fd, h.size, 0) == 0)

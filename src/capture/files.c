@@ -246,7 +246,27 @@ static const char *link_of(int fd, char *to)
 	if (len <= 0 || to[0] != '/')
 		return NULL;
 	to[len] = '\0';
-	return to;
+	return strncmp(to, "/memfd:", 7) == 0 ? NULL : to;
+}
+
+/* A file that was removed is still called by its name, with a word added. */
+static size_t cut_deleted(char *text, const struct stat *st)
+{
+	static const char word[] = " (deleted)";
+	size_t len = strlen(text), n = sizeof(word) - 1;
+
+	if (st->st_nlink == 0 && len > n && strcmp(text + len - n, word) == 0)
+		text[len -= n] = '\0';
+	return len;
+}
+
+/* Where the descriptor stood before a call that moved it: the tracked offset of a file that others may have used. */
+static void ask_position(struct rama_posix_file *f, int fd, int64_t moved)
+{
+	if (f->w[RAMA_POSIX_OPENS].i + f->w[RAMA_POSIX_READS].i + f->w[RAMA_POSIX_WRITES].i != 0)
+		return;
+	int64_t at = rama_sys3(SYS_lseek, fd, 0, SEEK_CUR) - moved;
+	f->offset = at > 0 ? at : 0;
 }
 
 const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len)
@@ -363,8 +383,8 @@ void rama_fd_forget_range(unsigned first, unsigned last)
 }
 
 /* An entry that a forked child has from its parent: the name is in the parent's segment, which is
- * still mapped, and so is the offset, which the two share. */
-static void inherit(struct rama_thread *t, int fd, struct rama_fd *e)
+ * still mapped. */
+static void inherit(struct rama_thread *t, int fd, struct rama_fd *e, int64_t moved)
 {
 	struct rama_fd was = *e;
 	unsigned char *old = rama_run.old[was.generation % 4];
@@ -389,15 +409,14 @@ static void inherit(struct rama_thread *t, int fd, struct rama_fd *e)
 	text[len] = '\0';
 	struct rama_seg_name *mine = rama_name(t, text, len, true);
 	struct rama_posix_file *f = mine ? rama_posix_of(t, mine) : NULL;
-	if (f && f->w[RAMA_POSIX_OPENS].i == 0 &&
-	    f->w[RAMA_POSIX_READS].i + f->w[RAMA_POSIX_WRITES].i == 0)
-		f->offset = was.posix->offset;
+	if (f)
+		ask_position(f, fd, moved);
 	rama_fd_set(fd, f ? f : RAMA_NO_FILE, 0, 0);
 }
 
 /* A descriptor we did not see being opened: inherited over exec, received from another process, made by
  * the C library itself. */
-static void learn(struct rama_thread *t, int fd, struct rama_fd *e)
+static void learn(struct rama_thread *t, int fd, struct rama_fd *e, int64_t moved)
 {
 	char *to = t->scratch + 2 * PATH_MAX;
 	struct stat st;
@@ -406,14 +425,12 @@ static void learn(struct rama_thread *t, int fd, struct rama_fd *e)
 	if (rama_sys3(SYS_fstat, fd, &st, 0) != 0)
 		return; /* not open at all */
 	if (S_ISREG(st.st_mode) && link_of(fd, to)) {
-		size_t len = strlen(to);
+		size_t len = cut_deleted(to, &st);
 		struct rama_seg_name *n =
 			rama_observes(RAMA_MOD_POSIX, to, len) ? rama_name(t, to, len, true) : NULL;
 		f = n ? rama_posix_of(t, n) : NULL;
-		if (f && !f->offset && !f->w[RAMA_POSIX_OPENS].i) {
-			long at = rama_sys3(SYS_lseek, fd, 0, SEEK_CUR);
-			f->offset = at > 0 ? at : 0;
-		}
+		if (f)
+			ask_position(f, fd, moved);
 	} else if (S_ISDIR(st.st_mode) && link_of(fd, to)) {
 		size_t len = strlen(to);
 		struct rama_seg_name *n =
@@ -424,14 +441,14 @@ static void learn(struct rama_thread *t, int fd, struct rama_fd *e)
 	rama_fd_set(fd, f ? f : RAMA_NO_FILE, e->stdio, 0);
 }
 
-struct rama_posix_file *rama_fd_posix_slow(struct rama_thread *t, int fd)
+struct rama_posix_file *rama_fd_posix_slow(struct rama_thread *t, int fd, int64_t moved)
 {
 	struct rama_fd *e = &rama_run.fds[fd];
 
 	if (e->generation != rama_run.generation && (e->posix || e->stdio || e->name))
-		inherit(t, fd, e);
+		inherit(t, fd, e, moved);
 	if (e->posix == NULL)
-		learn(t, fd, e);
+		learn(t, fd, e, moved);
 	return (uintptr_t)e->posix > 1 ? e->posix : NULL;
 }
 
@@ -463,7 +480,7 @@ static struct rama_stdio_file *stream_slow(struct rama_thread *t, FILE *stream, 
 	struct rama_stdio_file *f = NULL;
 
 	if (e->generation != rama_run.generation && (e->posix || e->stdio || e->name))
-		inherit(t, fd, e);
+		inherit(t, fd, e, 0);
 	if (stream == stdin || stream == stdout || stream == stderr) {
 		f = standard(t, stream);
 	} else if (e->stdio == 0) {
@@ -471,7 +488,7 @@ static struct rama_stdio_file *stream_slow(struct rama_thread *t, FILE *stream, 
 		struct stat st;
 		if (rama_sys3(SYS_fstat, fd, &st, 0) == 0 && S_ISREG(st.st_mode) &&
 		    link_of(fd, to)) {
-			size_t len = strlen(to);
+			size_t len = cut_deleted(to, &st);
 			struct rama_seg_name *n = rama_observes(RAMA_MOD_STDIO, to, len)
 							  ? rama_name(t, to, len, true)
 							  : NULL;

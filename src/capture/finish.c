@@ -74,6 +74,7 @@ static int write_all(int fd)
 	struct rama_err e;
 	uint64_t partial = 0;
 
+	rama_sys3(SYS_fchmod, fd, 0400, 0); /* whatever the mask of the process is */
 	rama_source_memory(&src, rama_run.base, rama_run.size);
 	int rc = rama_segment_open(&seg, &src, &e);
 	if (rc == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* record.c: one observed call becomes counters, heat and trace. */
 #include "capture/runtime.h"
+#include "core/posix_transfer.h"
 
 /* ---- in and out ------------------------------------------------------------------------------------ */
 
@@ -18,10 +19,11 @@ static inline void enter(struct rama_thread *t)
 
 static inline void leave(struct rama_thread *t)
 {
-	if (RAMA_UNLIKELY(t->head != t->tail))
-		rama_drain(t);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (RAMA_UNLIKELY(t->head != t->tail)) /* handlers from now on do their own work */
+		rama_drain(t);
 }
 
 /* The thread may have lost its lane since rama_begin: it forked, or it is ending. */
@@ -104,11 +106,9 @@ static inline void unlock_slot(struct rama_thread *t, uint32_t *seq)
 }
 
 static inline void tell(struct rama_thread *t, enum rama_layer layer, uint32_t name,
-			const struct rama_op *op)
+			const struct rama_op *op, bool is_read)
 {
-	if (RAMA_LIKELY(rama_run.heat >> layer & 1))
-		rama_heat_add(&t->lane->heat[layer], op->kind == RAMA_OP_READ, op->bytes, op->t0,
-			      op->t1);
+	rama_heat_add(&t->lane->heat[layer], is_read, op->bytes, op->t0, op->t1);
 	if (RAMA_UNLIKELY(rama_run.control->trace >> layer & 1))
 		rama_trace(t, layer, name, op);
 }
@@ -123,23 +123,27 @@ static __attribute__((noinline)) void failed(struct rama_thread *t, uint32_t nam
 
 static inline __attribute__((always_inline)) void do_posix(struct rama_thread *t,
 							   struct rama_posix_file *f,
-							   struct rama_op *op)
+							   struct rama_op *op,
+							   enum rama_opkind kind)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
 	if (!op->has_off)
 		op->off = f->offset; /* what the trace says */
-	rama_posix_apply(f, op);
+	if (kind != RAMA_OP_NOTHING && RAMA_LIKELY(op->ok))
+		rama_posix_transfer(f, op, kind == RAMA_OP_READ);
+	else
+		rama_posix_apply(f, op);
 	unlock_slot(t, &f->seq);
 	if (RAMA_UNLIKELY(!op->ok))
 		failed(t, f->name, op);
-	else if (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE)
-		tell(t, RAMA_LAYER_POSIX, f->name, op);
+	else if (kind != RAMA_OP_NOTHING)
+		tell(t, RAMA_LAYER_POSIX, f->name, op, kind == RAMA_OP_READ);
 }
 
 void rama_do_posix(struct rama_thread *t, struct rama_posix_file *f, struct rama_op *op)
 {
-	do_posix(t, f, op);
+	do_posix(t, f, op, RAMA_OP_NOTHING);
 }
 
 static inline void do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op)
@@ -151,7 +155,7 @@ static inline void do_stdio(struct rama_thread *t, struct rama_stdio_file *f, st
 	rama_stdio_apply(f, op);
 	unlock_slot(t, &f->seq);
 	if (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE)
-		tell(t, RAMA_LAYER_STDIO, f->name, op);
+		tell(t, RAMA_LAYER_STDIO, f->name, op, op->kind == RAMA_OP_READ);
 }
 
 void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op)
@@ -188,47 +192,82 @@ void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_
 /* ---- the doors ---------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void data(struct rama_thread *t, int fd, uintptr_t mem,
-						       struct rama_op *op)
+						       struct rama_op *op, enum rama_opkind kind)
 {
 	if (RAMA_UNLIKELY((unsigned)fd >= RAMA_FDS))
 		return;
 	struct rama_posix_file *f = rama_run.fds[fd].posix;
-	if (RAMA_UNLIKELY(!f || (uintptr_t)f & 1) && !(f = rama_fd_posix_slow(t, fd)))
+	if (RAMA_UNLIKELY(!f || (uintptr_t)f & 1) &&
+	    !(f = rama_fd_posix_slow(
+		      t, fd, !op->has_off && op->ok && kind != RAMA_OP_NOTHING ? op->bytes : 0)))
 		return;
 	op->unaligned = RAMA_LIKELY(rama_run.mem_mask) ? (mem & rama_run.mem_mask) != 0
 						       : mem % rama_run.mem_align != 0;
-	do_posix(t, f, op);
+	do_posix(t, f, op, kind);
 }
 
 /* The thread was awake at rama_begin, so it still is. errno is not touched by anything in here: slow ways keep it
  * themselves. */
-void rama_record(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off, uint64_t what)
+static inline __attribute__((always_inline)) void record(uint64_t t0, const struct rama_pending *c,
+							 uint64_t what, enum rama_opkind kind)
 {
 	struct rama_thread *t = &rama_thread;
-	struct rama_op op;
+	struct rama_op op = c->op;
 
 	memcpy(&op, &what, sizeof(what));
 	op.t1 = rama_ticks() - rama_run.tick0;
 	op.t0 = t0 - rama_run.tick0;
-	op.bytes = bytes;
-	op.off = off;
 	if (RAMA_UNLIKELY(t->busy)) {
-		queue(t, &op, fd, mem);
+		queue(t, &op, c->fd, c->mem);
 		return;
 	}
 	enter(t);
-	data(t, fd, mem, &op);
+	data(t, c->fd, c->mem, &op, kind);
 	leave(t);
 }
 
+void rama_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off, uint64_t what)
+{
+	record(t0, &(struct rama_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
+	       what, RAMA_OP_READ);
+}
+
+void rama_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
+		       uint64_t what)
+{
+	record(t0, &(struct rama_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
+	       what, RAMA_OP_WRITE);
+}
+
+void rama_record_other(uint64_t t0, int fd, int64_t off, uint64_t what)
+{
+	record(t0, &(struct rama_pending){ .op.off = off, .fd = fd }, what, RAMA_OP_NOTHING);
+}
+
+/* A handler that comes while we are not busy may drain the queue itself: it is looked at only while busy. */
 void rama_drain(struct rama_thread *t)
 {
-	while (t->head != t->tail) {
-		struct rama_pending c = t->queue[t->head % RAMA_QUEUE];
-		t->queue[t->head % RAMA_QUEUE].op.kind = RAMA_OP_NOTHING;
-		t->head++;
-		if (c.op.kind != RAMA_OP_NOTHING)
-			data(t, c.fd, c.mem, &c.op);
+	bool more = true;
+
+	while (more) {
+		struct rama_pending c = { .op.kind = RAMA_OP_NOTHING };
+
+		enter(t);
+		more = t->head != t->tail;
+		if (more) {
+			c = t->queue[t->head % RAMA_QUEUE];
+			t->queue[t->head % RAMA_QUEUE].op.kind = RAMA_OP_NOTHING;
+			t->head++;
+		}
+		if (c.op.kind == RAMA_OP_READ)
+			data(t, c.fd, c.mem, &c.op, RAMA_OP_READ);
+		else if (c.op.kind == RAMA_OP_WRITE)
+			data(t, c.fd, c.mem, &c.op, RAMA_OP_WRITE);
+		else if (c.op.kind != RAMA_OP_NOTHING)
+			data(t, c.fd, c.mem, &c.op, RAMA_OP_NOTHING);
+		atomic_signal_fence(memory_order_seq_cst);
+		t->busy = 0;
+		atomic_signal_fence(memory_order_seq_cst);
 	}
 }
 

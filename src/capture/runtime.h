@@ -46,7 +46,7 @@ struct rama_fd {
 
 /* ---- threads ----------------------------------------------------------------------------------- */
 
-#define RAMA_QUEUE 8 /* calls of signal handlers that interrupted us */
+#define RAMA_QUEUE 64 /* calls of signal handlers that interrupted us */
 
 struct rama_pending {
 	struct rama_op op;
@@ -66,14 +66,15 @@ struct rama_thread {
 	uint32_t *guard; /* a lock of rama_run that is held */
 	char *scratch;	 /* room for paths, RAMA_SCRATCH bytes */
 	uint32_t head, tail;
-	struct rama_pending queue[RAMA_QUEUE];
+	struct rama_pending *queue; /* RAMA_QUEUE of them, at the end of the scratch memory */
 };
 extern RAMA_TLS struct rama_thread rama_thread;
 /* raised in the child of a vfork, which runs in our memory but is another process */
 extern RAMA_TLS uint32_t rama_off;
 
-#define RAMA_LANES 1024	   /* threads that can be observed at one time */
-#define RAMA_SCRATCH 16384 /* three paths of 4 KiB, and some */
+#define RAMA_LANES 1024 /* threads that can be observed at one time */
+#define RAMA_SCRATCH \
+	(3 * 4096 + RAMA_QUEUE * sizeof(struct rama_pending)) /* three paths and the queue */
 
 /* ---- the process --------------------------------------------------------------------------------- */
 
@@ -190,13 +191,23 @@ static inline bool rama_begin(struct rama_span *sp)
 
 /* ---- record.c: after the real call; errno is kept ------------------------------------------------ */
 
-/* READ WRITE SEEK SYNC on a descriptor: the way that must be short. `what`: RAMA_OP_WORD */
-void rama_record(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off, uint64_t what);
+/* The ways that must be short: a read, a write, something without data on a descriptor. `what`: RAMA_OP_WORD */
+void rama_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
+		      uint64_t what);
+void rama_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
+		       uint64_t what);
+void rama_record_other(uint64_t t0, int fd, int64_t off, uint64_t what);
 static inline __attribute__((always_inline)) void rama_end_data(const struct rama_span *sp,
 								const struct rama_call *c)
 {
-	rama_record(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off,
-		    RAMA_OP_WORD(c->op.fn, c->op.kind, c->op.how, c->op.ok, c->op.has_off));
+	uint64_t what = RAMA_OP_WORD(c->op.fn, c->op.kind, c->op.how, c->op.ok, c->op.has_off);
+
+	if (c->op.kind == RAMA_OP_READ)
+		rama_record_read(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
+	else if (c->op.kind == RAMA_OP_WRITE)
+		rama_record_write(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
+	else
+		rama_record_other(sp->t0, c->fd, c->op.off, what);
 }
 void rama_end_open(const struct rama_span *sp, struct rama_call *c); /* c->path gave c->fd */
 void rama_end_stat(const struct rama_span *sp, struct rama_call *c);
@@ -238,14 +249,15 @@ static inline struct rama_fd *rama_fd(int fd)
 {
 	return (unsigned)fd < RAMA_FDS ? &rama_run.fds[fd] : NULL;
 }
-/* slot of a descriptor; NULL: not observed. Descriptors not seen before are looked up. */
-struct rama_posix_file *rama_fd_posix_slow(struct rama_thread *t, int fd);
+/* Slot of a descriptor; NULL: not observed. Descriptors not seen before are looked up; `moved`: bytes by which the call
+ * that is being recorded has moved its position. */
+struct rama_posix_file *rama_fd_posix_slow(struct rama_thread *t, int fd, int64_t moved);
 static inline struct rama_posix_file *rama_fd_posix(struct rama_thread *t, int fd)
 {
 	struct rama_fd *e = rama_fd(fd);
 	if (RAMA_LIKELY(e && e->posix && !((uintptr_t)e->posix & 1)))
 		return e->posix;
-	return e ? rama_fd_posix_slow(t, fd) : NULL;
+	return e ? rama_fd_posix_slow(t, fd, 0) : NULL;
 }
 /* the name that is known of a descriptor, NULL if there is none */
 struct rama_seg_name *rama_fd_name(struct rama_thread *t, int fd);

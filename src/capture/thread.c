@@ -121,9 +121,10 @@ bool rama_thread_join(void)
 	l->tid = (uint32_t)rama_sys3(SYS_gettid, 0, 0, 0);
 	l->chunk = 0;
 	for (unsigned i = 0; i < RAMA_LAYERS; i++)
-		if (l->heat[i].width == 0)
+		if (l->heat[i].width == 0 && rama_run.heat)
 			rama_heat_init(&l->heat[i], rama_run.heat_width);
 	t->scratch = (char *)rama_run.scratch + (size_t)(l - rama_run.lanes) * RAMA_SCRATCH;
+	t->queue = (struct rama_pending *)(t->scratch + 3 * 4096);
 	uint32_t now = __atomic_add_fetch(&rama_run.state->threads_now, 1, __ATOMIC_RELAXED);
 	if (now > rama_run.state->threads_most)
 		rama_run.state->threads_most = now;

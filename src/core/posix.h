@@ -19,9 +19,9 @@ struct rama_posix_file {
 	uint8_t last;  /* 1: the last access was a read, 2: a write */
 	uint8_t stuck; /* a thread died while changing it: no longer updated */
 	uint8_t pad[6];
-	int64_t offset;				/* tracked by the rules of the log format */
-	int64_t last_read, last_written;	/* last byte, same rules */
-	int64_t end_read, end_written;		/* where the last access ended, our own rules; -1: none */
+	int64_t offset;			 /* tracked by the rules of the log format */
+	int64_t last_read, last_written; /* last byte, same rules */
+	int64_t end_read, end_written;	 /* where the last access ended, our own rules; -1: none */
 	uint64_t meta_end, read_end, write_end; /* ticks */
 	union rama_word w[RAMA_POSIX__WORDS];	/* the record; F_ words hold ticks */
 	union rama_word more[RAMA_POSIX_MORE];	/* for the EXTRA record; F_ words hold ticks */
@@ -33,7 +33,7 @@ void rama_posix_init(struct rama_posix_file *f, uint64_t id, int64_t mem_align, 
 void rama_posix_apply(struct rama_posix_file *f, const struct rama_op *op);
 /* Ticks of `tick` seconds become seconds, the most frequent values get their slots. `f` may hold
  * anything. `more`: the words of the EXTRA record from SEQ_READS on. */
-void rama_posix_finish(const struct rama_posix_file *f, double tick, union rama_word w[RAMA_POSIX__WORDS],
-		       union rama_word more[RAMA_POSIX_MORE]);
+void rama_posix_finish(const struct rama_posix_file *f, double tick,
+		       union rama_word w[RAMA_POSIX__WORDS], union rama_word more[RAMA_POSIX_MORE]);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* times.h: how the times of calls become the time words of a record, in ticks. Ticks are added modulo
- * 2^64, so that a sum read as a signed number is right even where a step is negative. */
+/* times.h: how the times of calls become the time words of a record, in ticks. */
 #ifndef RAMA_CORE_TIMES_H
 #define RAMA_CORE_TIMES_H
 
@@ -8,20 +7,17 @@
 #include "core/record.h"
 
 /* Adds what a call took beyond the end of the calls before it, so that calls of several threads that
- * overlap count once. A call that ended before an earlier one takes time away: the log format has
- * it so. */
+ * overlap count once. Calls are not always recorded in the order in which they ended (a thread or a signal
+ * handler comes in between): one that ended before another adds nothing. Darshan takes time away then, and
+ * sums can become negative. */
 static inline void rama_times_add(union rama_word *sum, uint64_t *end, const struct rama_op *op)
 {
 	uint64_t before = *end;
 
-	if (__builtin_expect(op->t0 > before, 1)) {
-		sum->u += op->t1 - op->t0;
-		*end = op->t1;
+	if (__builtin_expect(op->t1 <= before, 0))
 		return;
-	}
-	sum->u += op->t1 - before;
-	if (op->t1 > before)
-		*end = op->t1;
+	sum->u += op->t1 - (op->t0 > before ? op->t0 : before);
+	*end = op->t1;
 }
 
 /* First start and latest end. A start of 0 means none yet: less 1 it is beyond all others. */

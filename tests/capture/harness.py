@@ -140,9 +140,8 @@ class Log:
 
     @staticmethod
     def show(iorama, path, *options):
-        done = subprocess.run(
-            [iorama, "show", "--quiet", "--json", "--show-incomplete", *options, path], capture_output=True, timeout=TIMEOUT
-        )
+        command = [iorama, "show", "--quiet", "--json", "--show-incomplete", *options, path]
+        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT)
         if done.returncode != 0 or done.stderr:
             raise Failed("show: status %d: %s" % (done.returncode, done.stderr.decode("utf-8", "replace").strip()))
         found = json.loads(done.stdout)["logs"][0]
@@ -242,7 +241,7 @@ class Harness:
         keep.update(extra or {})
         return keep
 
-    def start(self, command, mode="bare", env=None, stdin=b"12\nz\n", prepare=None, preload="", user=None, fds=()):
+    def start(self, command, mode="bare", env=None, stdin=b"12\nz\n", prepare=None, preload="", fds=()):
         """mode: plain (not observed), bare (preloaded), trace (same, traced), run, static (linked in)"""
         run = Run()
         self.count += 1
@@ -275,14 +274,11 @@ class Harness:
         def hand_over():
             for fd, number in moves:
                 os.dup2(fd, number)
-            if user is not None:
-                os.setgid(user)
-                os.setuid(user)
 
         try:
             done = subprocess.run(
                 command, input=stdin, capture_output=True, timeout=TIMEOUT, cwd=run.folder, env=environment,
-                pass_fds=[number for number, _, _ in fds if number > 2], preexec_fn=hand_over if fds or user is not None else None,
+                pass_fds=[number for number, _, _ in fds if number > 2], preexec_fn=hand_over if fds else None,
             )  # fmt: skip
         except subprocess.TimeoutExpired as late:
             raise Failed("%s: no end after %d s; %r" % (mode, TIMEOUT, (late.stderr or b"")[-300:])) from None

@@ -226,7 +226,10 @@ public class Main { public static void main(String[] a) throws Exception {
   try (FileOutputStream f = new FileOutputStream("stream")) { for (int i = 0; i < 100; i++) f.write(new byte[1000]); }
   Files.write(Path.of("nio"), new byte[54321]);
   System.out.println(Files.readAllBytes(Path.of("nio")).length);
-  try (RandomAccessFile r = new RandomAccessFile("stream", "r")) { r.seek(5000); System.out.println(r.read(new byte[3000])); }
+  try (RandomAccessFile r = new RandomAccessFile("stream", "r")) {
+    r.seek(5000);
+    System.out.println(r.read(new byte[3000]));
+  }
 } }
 """
 
@@ -246,7 +249,8 @@ fn main() -> std::io::Result<()> {
   for _ in 0..100 { f.write_all(&[0u8; 1000])?; }
   let mut g = fs::File::open("rust")?; g.seek(SeekFrom::Start(60000))?;
   let mut v = Vec::new(); g.read_to_end(&mut v)?; println!("{}", v.len());
-  let t: Vec<_> = (0..4).map(|i| std::thread::spawn(move || fs::write(format!("t{}", i), vec![0u8; 777]).unwrap())).collect();
+  let put = |i| std::thread::spawn(move || fs::write(format!("t{}", i), vec![0u8; 777]).unwrap());
+  let t: Vec<_> = (0..4).map(put).collect();
   for x in t { x.join().unwrap(); }
   println!("{}", fs::copy("rust", "copied")?);
   Ok(()) }

@@ -12,7 +12,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import SKIPPED, TIMEOUT, Failed, Harness, Skip  # noqa: E402
+from harness import SKIPPED, TIMEOUT, Failed, Harness, Log, Skip  # noqa: E402
 
 NOBODY, SOMEBODY = 65534, 65533
 
@@ -106,7 +106,9 @@ def setuid(h):
                 os.setgid(SOMEBODY)
                 os.setuid(SOMEBODY)
 
-            done = subprocess.run([copy], cwd=logs, env=env, capture_output=True, preexec_fn=other_user, timeout=TIMEOUT)
+            done = subprocess.run(
+                [copy], cwd=logs, env=env, capture_output=True, preexec_fn=other_user, timeout=TIMEOUT
+            )
             must(done.returncode == 0, "%s: status %d: %r", what, done.returncode, done.stderr[-300:])
             left = [f for f in os.listdir(logs) if f.endswith(".darshan") or f == "segments"]
             owner = os.stat(os.path.join(logs, "pattern")).st_uid
@@ -131,7 +133,7 @@ def disabled(h):
     for name in ("IORAMA_DISABLE", "DARSHAN_DISABLE"):
         run = h.start([program], "bare", {name: "1"})
         must(run.status == 0, "%s: status %s", name, run.status)
-        must(not run.logs and not run.left, "%s: status %s, %d logs, left %s", name, run.status, len(run.logs), run.left)
+        must(not run.logs and not run.left, "%s: %d logs, left %s", name, len(run.logs), run.left)
         must(run.err == b"", "%s: said %r", name, run.err)
 
 
@@ -301,7 +303,8 @@ def not_dynamic(h):
     env = {**os.environ, "TRUTH_FILE": "/dev/null", "IORAMA_DIR": os.path.join(h.quiet, "alone")}
     folder = os.path.join(h.scratch, "alone")
     os.makedirs(folder)
-    done = subprocess.run([h.iorama, "run", "-o", log, "--", program], cwd=folder, env=env, capture_output=True, text=True)
+    command = [h.iorama, "run", "-o", log, "--", program]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=TIMEOUT)
     must(done.returncode == 0 and "static" in done.stderr, "said %r", done.stderr[-500:])
 
 
@@ -316,7 +319,8 @@ def closed_streams(h):
         if mode == "bare":
             env["LD_PRELOAD"] = h.library
         script = 'exec "$0" <&- >&- 2>&-'
-        done = subprocess.run(["bash", "-c", script, program], cwd=folder, env=env, capture_output=True, timeout=TIMEOUT)
+        command = ["bash", "-c", script, program]
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=TIMEOUT)
         must(done.returncode == 0, "%s: status %d", mode, done.returncode)
         sizes = [os.path.getsize(os.path.join(folder, "file%d" % i)) for i in range(3)]
         must(sizes == [5, 6, 7], "%s: files of %s bytes: something else was written into them", mode, sizes)
@@ -354,6 +358,43 @@ def outlived(h):
     must(os.path.exists(os.path.join(folder, "late")), "the child was harmed")
 
 
+def ordinary_user(h):
+    """not root, and a mode mask that allows nothing"""
+    if os.geteuid() != 0:
+        raise Skip("only root can become another user")
+    place = os.path.join("/tmp", "iorama-user-%d" % os.getpid())
+    try:
+        for name in ("bin", "lib", "run"):
+            os.makedirs(os.path.join(place, name))
+            os.chmod(os.path.join(place, name), 0o755)
+        os.chmod(place, 0o755)
+        os.chown(os.path.join(place, "run"), NOBODY, NOBODY)
+        shutil.copy(h.iorama, os.path.join(place, "bin"))
+        shutil.copy(h.library, os.path.join(place, "lib"))
+        program = shutil.copy(h.compile("odd"), os.path.join(place, "bin"))
+
+        def become():
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+
+        log = os.path.join(place, "run", "log.darshan")
+        env = {"PATH": os.environ["PATH"], "TRUTH_FILE": "/dev/null"}
+        env["IORAMA_DIR"] = os.path.join(place, "run", "segments")
+        command = [os.path.join(place, "bin", "iorama"), "run", "-q", "-o", log, "--", program, "umask"]
+        done = subprocess.run(command, cwd=os.path.join(place, "run"), env=env, capture_output=True, text=True,
+                              preexec_fn=become, timeout=TIMEOUT)  # fmt: skip
+        must(done.returncode == 0 and done.stderr == "", "status %d: %s", done.returncode, done.stderr[-500:])
+        found = Log(h.iorama, log, False)
+        must(found.job["nprocs"] == 2, "nprocs is %d", found.job["nprocs"])
+        must(names_of(found) == ["child", "second"], "records: %s", names_of(found))
+        must(found.job["uid"] == NOBODY, "uid %d", found.job["uid"])
+        left = [n for _, _, names in os.walk(env["IORAMA_DIR"]) for n in names]
+        must(not left, "left behind: %s", left)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
 def broken_preload(h):
     """the preload of a shell's children survives `env -i`-like cleaning: they are just not observed"""
     run = h.start(["sh", "-c", "env -i /bin/echo hello; exit 7"], "bare")
@@ -379,6 +420,7 @@ CASES = {
     "closed-streams": closed_streams,
     "odd-places": odd_places,
     "outlived": outlived,
+    "ordinary-user": ordinary_user,
     "clean-environment": broken_preload,
 }
 

@@ -17,11 +17,12 @@ static void work(const char *name, size_t n)
 	t_close(fd);
 }
 
-/* where an inherited descriptor stands is not known to a new history: only positions that the
- * program gives are used here */
+/* an inherited descriptor stands where its parent and brothers left it; asking the kernel itself is not observed */
 static void child(const char *name, int inherited, size_t n)
 {
 	t_child(true);
+	m_at(inherited, syscall(SYS_lseek, inherited, 0, SEEK_CUR));
+	MUST(t_write(inherited, buf, 20) == 20 && t_write(inherited, buf, 1) == 1);
 	work(name, n);
 	MUST(t_pwrite(inherited, buf, n, 5000) == (ssize_t)n);
 	t_close(inherited);
@@ -64,6 +65,8 @@ int main(int argc, char **argv)
 	}
 	bool early = argc > 1 && !strcmp(argv[1], "early"); /* the parent did nothing before */
 	int fd = early ? -1 : t_open("common", O_RDWR | O_CREAT | O_TRUNC, 0644);
+	if (!early)
+		MUST(t_write(fd, buf, 500) == 500);
 	for (int i = 0; i < 3; i++) {
 		pid_t pid = fork();
 		MUST(pid >= 0);

@@ -15,22 +15,18 @@ static const char *const module_name[MODULES] = { "POSIX", "STDIO", "EXTRA" };
 enum { POSIX, STDIO, EXTRA };
 
 /* only those that the words of truth.h change; others may be named in t_want() */
-#define NAMES(X)                                                                                   \
-	X(OPENS)                                                                                   \
-	X(FILENOS)                                                                                 \
-	X(DUPS)                                                                                    \
-	X(READS)                                                                                   \
-	X(WRITES)                                                                                  \
-	X(SEEKS) X(STATS) X(FSYNCS) X(FDSYNCS) X(RENAME_SOURCES) X(RENAME_TARGETS) X(RENAMED_FROM) \
-		X(MODE) X(BYTES_READ) X(BYTES_WRITTEN) X(MAX_BYTE_READ) X(MAX_BYTE_WRITTEN) X(     \
-			CONSEC_READS) X(CONSEC_WRITES) X(SEQ_READS) X(SEQ_WRITES) X(RW_SWITCHES)   \
-			X(MEM_NOT_ALIGNED) X(FDOPENS) X(FLUSHES) X(READS_FAILED) X(WRITES_FAILED)  \
-				X(AIO_READS) X(AIO_WRITES) X(COPY_READS) X(COPY_WRITES) X(MMAPS)   \
-					X(BYTES_MAPPED) X(OPENS_FAILED) X(CALLS_FAILED) X(         \
-						ACCESSES) X(MSYNCS) X(RANGE_SYNCS) X(TRUNCATES)    \
-						X(ALLOCATES) X(ADVISES) X(LOCKS) X(MKDIRS)         \
-							X(UNLINKS) X(LINKS) X(RENAMES) X(CHMODS)   \
-								X(UTIMES) X(XATTRS) X(READDIRS)
+/* clang-format off */
+#define NAMES(X) \
+	X(OPENS) X(FILENOS) X(DUPS) X(READS) X(WRITES) X(SEEKS) X(STATS) X(FSYNCS) \
+	X(FDSYNCS) X(RENAME_SOURCES) X(RENAME_TARGETS) X(RENAMED_FROM) X(MODE) \
+	X(BYTES_READ) X(BYTES_WRITTEN) X(MAX_BYTE_READ) X(MAX_BYTE_WRITTEN) \
+	X(CONSEC_READS) X(CONSEC_WRITES) X(SEQ_READS) X(SEQ_WRITES) X(RW_SWITCHES) \
+	X(MEM_NOT_ALIGNED) X(FDOPENS) X(FLUSHES) X(READS_FAILED) X(WRITES_FAILED) \
+	X(AIO_READS) X(AIO_WRITES) X(COPY_READS) X(COPY_WRITES) X(MMAPS) X(BYTES_MAPPED) \
+	X(OPENS_FAILED) X(CALLS_FAILED) X(ACCESSES) X(MSYNCS) X(RANGE_SYNCS) X(TRUNCATES) \
+	X(ALLOCATES) X(ADVISES) X(LOCKS) X(MKDIRS) X(UNLINKS) X(LINKS) X(RENAMES) \
+	X(CHMODS) X(UTIMES) X(XATTRS) X(READDIRS)
+/* clang-format on */
 enum {
 #define X(name) name,
 	NAMES(X)
@@ -341,6 +337,14 @@ void m_forget(int fd)
 		files[k].last[0] = files[k].last[1] = 0;
 		fd_file[fd] = 0;
 	}
+	end(kept);
+}
+
+void m_at(int fd, off_t at)
+{
+	int kept = begin(), k = file_fd(fd);
+	if (k >= 0)
+		files[k].tracked = at;
 	end(kept);
 }
 

@@ -32,7 +32,8 @@ enum t_how { T_PLAIN, T_AIO, T_COPY };
 
 /* ---- notes: they keep errno and hand back the result of the call --------------------------- */
 int m_open(int dirfd, const char *path, int mode, int ret);
-void m_forget(int fd); /* the descriptor is closed, or about to be */
+void m_forget(int fd);	     /* the descriptor is closed, or about to be */
+void m_at(int fd, off_t at); /* where a descriptor stands that was not opened here */
 int m_dup(int old, int ret);
 ssize_t m_rw(int fd, char kind, off_t off, ssize_t ret, const void *mem, enum t_how how);
 ssize_t m_rwv(int fd, char kind, off_t off, ssize_t ret, const struct iovec *v, int n);

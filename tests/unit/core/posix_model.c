@@ -59,6 +59,8 @@ static void show_top(struct table t, int64_t *value, int64_t *count)
 
 static void add_time(double *sum, double *last, double t0, double t1)
 {
+	if (t1 <= *last)
+		return;
 	if (t0 > *last)
 		*sum += t1 - t0;
 	else
