@@ -75,7 +75,7 @@ static void read_all(struct rama_segment *s)
 	while ((rc = rama_segment_name_next(s, &at, &u.name, &e)) > 0)
 		CHECK(u.name.len == strlen(u.name.text) && at <= s->state.names_used);
 	CHECK(rc == 0 || e.text[0] != '\0');
-	for (int a = RAMA_AREA_POSIX; a <= RAMA_AREA_EXTRA; a++)
+	for (int a = RAMA_AREA_SLOTS; a < RAMA_AREA_SLOTS + RAMA_KINDS; a++)
 		for (uint32_t i = 0; i < rama_segment_slots(s, (enum rama_area)a); i++)
 			CHECK(rama_segment_slot(s, (enum rama_area)a, i, &u, &e) >= 0);
 	for (uint32_t i = 0; i < rama_segment_lanes(s); i++)

@@ -122,23 +122,20 @@ static void plan(struct rama_seg_header *h)
 	uint64_t len[RAMA_AREAS] = { 0 };
 	uint32_t item[RAMA_AREAS] = { 0 };
 
-	rama_run.slots[0] = records(RAMA_MOD_POSIX, sizeof(struct rama_posix_file));
-	rama_run.slots[1] = records(RAMA_MOD_STDIO, sizeof(struct rama_stdio_file));
-	rama_run.slots[2] = records(RAMA_MOD_EXTRA, sizeof(struct rama_extra_file));
+#define KIND(kind, slot, module)                                                 \
+	rama_run.slots[RAMA_KIND_##kind] = records(module, sizeof(struct slot)); \
+	item[RAMA_AREA_##kind] = sizeof(struct slot);                            \
+	len[RAMA_AREA_##kind] = (uint64_t)rama_run.slots[RAMA_KIND_##kind] * sizeof(struct slot);
+#include "segment/kinds.def"
+#undef KIND
 	rama_run.n_lanes = RAMA_LANES;
 	rama_run.names_size = (s->name_memory < 4096 ? 4096 : s->name_memory) & ~(uint64_t)7;
-	item[RAMA_AREA_POSIX] = sizeof(struct rama_posix_file);
-	item[RAMA_AREA_STDIO] = sizeof(struct rama_stdio_file);
-	item[RAMA_AREA_EXTRA] = sizeof(struct rama_extra_file);
 	item[RAMA_AREA_LANES] = sizeof(struct rama_seg_lane);
 	item[RAMA_AREA_EVENTS] = RAMA_SEG_CHUNK;
 	len[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
 	len[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
 	len[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
 	len[RAMA_AREA_NAMES] = rama_run.names_size;
-	len[RAMA_AREA_POSIX] = (uint64_t)rama_run.slots[0] * sizeof(struct rama_posix_file);
-	len[RAMA_AREA_STDIO] = (uint64_t)rama_run.slots[1] * sizeof(struct rama_stdio_file);
-	len[RAMA_AREA_EXTRA] = (uint64_t)rama_run.slots[2] * sizeof(struct rama_extra_file);
 	len[RAMA_AREA_LANES] = (uint64_t)rama_run.n_lanes * sizeof(struct rama_seg_lane);
 	/* tracing can be switched on from outside: there is always room for some */
 	if (trace < 2 << 20)
@@ -164,9 +161,9 @@ static void point(unsigned char *base, const struct rama_seg_header *h)
 	rama_run.state = (struct rama_seg_state *)(base + a[RAMA_AREA_STATE].off);
 	rama_run.control = (struct rama_seg_control *)(base + a[RAMA_AREA_CONTROL].off);
 	rama_run.names = base + a[RAMA_AREA_NAMES].off;
-	rama_run.posix = (struct rama_posix_file *)(base + a[RAMA_AREA_POSIX].off);
-	rama_run.stdio = (struct rama_stdio_file *)(base + a[RAMA_AREA_STDIO].off);
-	rama_run.extra = (struct rama_extra_file *)(base + a[RAMA_AREA_EXTRA].off);
+	for (unsigned i = 0; i < RAMA_KINDS; i++)
+		rama_run.slot_area[i] = base + a[RAMA_AREA_SLOTS + i].off;
+	rama_run.stdio = (struct rama_stdio_file *)rama_run.slot_area[RAMA_KIND_STDIO];
 	rama_run.lanes = (struct rama_seg_lane *)(base + a[RAMA_AREA_LANES].off);
 	rama_run.chunks = base + a[RAMA_AREA_EVENTS].off;
 }
@@ -223,13 +220,7 @@ static bool populate_first(int fd, const struct rama_seg_header *h)
 	    rama_sys6(SYS_fallocate, fd, 0, 0, (long)a[RAMA_AREA_EVENTS].off, 0, 0) != 0)
 		return false;
 	return rama_populate(rama_run.base, a[RAMA_AREA_NAMES].off) &&
-	       rama_grow(0, rama_run.posix, sizeof(struct rama_posix_file),
-			 a[RAMA_AREA_POSIX].len) &&
-	       rama_grow(1, rama_run.stdio, sizeof(struct rama_stdio_file),
-			 a[RAMA_AREA_STDIO].len) &&
-	       rama_grow(2, rama_run.extra, sizeof(struct rama_extra_file),
-			 a[RAMA_AREA_EXTRA].len) &&
-	       rama_grow(3, rama_run.names, RAMA_SEG_PAGE, a[RAMA_AREA_NAMES].len);
+	       rama_grow(RAMA_KINDS, rama_run.names, RAMA_SEG_PAGE, a[RAMA_AREA_NAMES].len);
 }
 
 static void *anonymous(size_t size)
@@ -262,7 +253,7 @@ static bool own_memory(void)
 	return rama_run.fds && rama_run.scratch && rama_run.index;
 }
 
-static void first_records(void)
+static void first_name(void)
 {
 	static const char text[] = RAMA_SEG_CATCHALL;
 	struct rama_seg_state *s = rama_run.state;
@@ -273,12 +264,6 @@ static void first_records(void)
 	n->len = (uint32_t)len;
 	memcpy(n->text, text, len + 1);
 	rama_run.index[n->id & rama_run.index_mask] = 1;
-	rama_posix_init(&rama_run.posix[0], n->id, (int64_t)rama_run.mem_align, -1);
-	rama_stdio_init(&rama_run.stdio[0], n->id, false);
-	rama_extra_init(&rama_run.extra[0], n->id);
-	rama_run.posix[0].name = rama_run.stdio[0].name = rama_run.extra[0].name = 1;
-	for (unsigned i = 0; i < 3; i++)
-		s->slots_used[i] = 1;
 	s->names_used = (sizeof(struct rama_seg_name) + len + 1 + 7) & ~(uint64_t)7;
 	s->beat = 1;
 	s->chunks_limit = rama_settings_trace_memory(rama_run.settings) / RAMA_SEG_CHUNK;
@@ -327,8 +312,8 @@ static void fill_segment(struct rama_seg_clock clock)
 	rama_run.hz = clock.hz;
 	rama_run.id->clock = clock;
 	rama_run.heat_width = (uint64_t)(clock.hz / 10);
-	rama_run.heat = rama_settings_module(rama_run.settings, RAMA_MOD_HEATMAP) ? 3 : 0;
-	first_records();
+	rama_run.heat = rama_settings_module(rama_run.settings, RAMA_MOD_HEATMAP);
+	first_name();
 	rama_run.control->trace = rama_run.id->trace;
 	if (rama_run.mounts_known)
 		rama_mounts_again();

@@ -54,7 +54,7 @@ static struct rama_seg_name *add(uint64_t id, const char *text, size_t len)
 		return n;
 	/* a quarter of the index stays empty so that searches end soon */
 	if (at + need > rama_run.names_size || s->beat >= rama_run.index_mask / 4 * 3 ||
-	    !rama_grow(3, rama_run.names, at + need, rama_run.names_size))
+	    !rama_grow(RAMA_KINDS, rama_run.names, at + need, rama_run.names_size))
 		return NULL;
 	n = (struct rama_seg_name *)(rama_run.names + at);
 	n->id = id;
@@ -89,119 +89,141 @@ bool rama_observes(unsigned module, const char *text, size_t len)
 
 /* ---- slots --------------------------------------------------------------------------------------------- */
 
-static const uint8_t module_of[3] = { RAMA_MOD_POSIX, RAMA_MOD_STDIO, RAMA_MOD_EXTRA };
-
-static bool have_memory(unsigned kind, uint32_t slot)
-{
-	static const uint32_t size[3] = { sizeof(struct rama_posix_file),
-					  sizeof(struct rama_stdio_file),
-					  sizeof(struct rama_extra_file) };
-	void *start[3] = { rama_run.posix, rama_run.stdio, rama_run.extra };
-
-	return rama_grow(kind, start[kind], ((uint64_t)slot + 1) * size[kind],
-			 (uint64_t)rama_run.slots[kind] * size[kind]);
-}
-
-/* Index of the name's slot of a kind (0 POSIX, 1 STDIO, 2 EXTRA), taken if it has none; 0 is the
- * catch-all. *fresh: it must be initialised and then published. */
-static uint32_t slot_of(struct rama_seg_name *n, unsigned kind, bool *fresh)
-{
-	struct rama_seg_state *s = rama_run.state;
-
-	*fresh = false;
-	if (n->slot[kind])
-		return n->slot[kind] - 1;
-	s->registered |= 1ull << module_of[kind];
-	if (n == others() || s->slots_used[kind] >= rama_run.slots[kind] ||
-	    !have_memory(kind, s->slots_used[kind])) {
-		s->folded[kind]++;
-		s->partial |= 1ull << module_of[kind];
-		return 0;
-	}
-	*fresh = true;
-	return s->slots_used[kind];
-}
-
-static void publish(struct rama_seg_name *n, unsigned kind, uint32_t slot)
-{
-	__atomic_store_n(&rama_run.state->slots_used[kind], slot + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&n->slot[kind], slot + 1, __ATOMIC_RELEASE);
-}
-
-struct rama_posix_file *rama_posix_of(struct rama_thread *t, struct rama_seg_name *n)
-{
-	uint32_t is = __atomic_load_n(&n->slot[0], __ATOMIC_ACQUIRE);
-	bool fresh;
-
-	if (is)
-		return &rama_run.posix[is - 1];
-	if (!rama_observes(RAMA_MOD_POSIX, n->text, n->len))
-		return NULL;
-	int64_t align = rama_file_alignment(n->text, n->len);
-	if (!rama_lock(t, &rama_run.names_lock))
-		return &rama_run.posix[0];
-	uint32_t slot = slot_of(n, 0, &fresh);
-	struct rama_posix_file *f = &rama_run.posix[slot];
-	if (fresh) {
-		rama_posix_init(f, n->id, (int64_t)rama_run.mem_align, align);
-#ifdef RAMA_STATIC_WRAP
-		f->w[RAMA_POSIX_MMAPS].i = 0;
-#endif
-		f->name = rama_name_number(n);
-		publish(n, 0, slot);
-	}
-	rama_unlock(t, &rama_run.names_lock);
-	return f;
-}
-
 static bool is_standard(const char *name)
 {
 	return strcmp(name, "<STDIN>") == 0 || strcmp(name, "<STDOUT>") == 0 ||
 	       strcmp(name, "<STDERR>") == 0;
 }
 
-struct rama_stdio_file *rama_stdio_of(struct rama_thread *t, struct rama_seg_name *n)
+static void init_POSIX(void *slot, const struct rama_seg_name *n, int64_t align)
 {
-	uint32_t is = __atomic_load_n(&n->slot[1], __ATOMIC_ACQUIRE);
-	bool fresh;
-
-	if (is)
-		return &rama_run.stdio[is - 1];
-	if (!rama_observes(RAMA_MOD_STDIO, n->text, n->len))
-		return NULL;
-	if (!rama_lock(t, &rama_run.names_lock))
-		return &rama_run.stdio[0];
-	uint32_t slot = slot_of(n, 1, &fresh);
-	struct rama_stdio_file *f = &rama_run.stdio[slot];
-	if (fresh) {
-		rama_stdio_init(f, n->id, is_standard(n->text));
-		f->name = rama_name_number(n);
-		publish(n, 1, slot);
-	}
-	rama_unlock(t, &rama_run.names_lock);
-	return f;
+	rama_posix_init(slot, n->id, (int64_t)rama_run.mem_align, align);
+#ifdef RAMA_STATIC_WRAP
+	((struct rama_posix_file *)slot)->w[RAMA_POSIX_MMAPS].i = 0;
+#endif
 }
 
-struct rama_extra_file *rama_extra_of(struct rama_thread *t, struct rama_seg_name *n)
+static void init_STDIO(void *slot, const struct rama_seg_name *n, int64_t unused)
 {
-	uint32_t is = __atomic_load_n(&n->slot[2], __ATOMIC_ACQUIRE);
-	bool fresh;
+	(void)unused;
+	rama_stdio_init(slot, n->id, is_standard(n->text));
+}
+
+static void init_EXTRA(void *slot, const struct rama_seg_name *n, int64_t unused)
+{
+	(void)unused;
+	rama_extra_init(slot, n->id);
+}
+
+static void init_MPIIO(void *slot, const struct rama_seg_name *n, int64_t unused)
+{
+	(void)unused;
+	rama_mpiio_init(slot, n->id);
+}
+
+static void init_H5F(void *slot, const struct rama_seg_name *n, int64_t unused)
+{
+	(void)unused;
+	rama_h5f_init(slot, n->id);
+}
+
+static void init_H5D(void *slot, const struct rama_seg_name *n, int64_t file)
+{
+	rama_h5d_init(slot, n->id, (uint64_t)file, rama_run.h5d_lacks);
+}
+
+static void init_PNETCDF_FILE(void *slot, const struct rama_seg_name *n, int64_t unused)
+{
+	(void)unused;
+	rama_pnetcdf_file_init(slot, n->id);
+}
+
+static void init_PNETCDF_VAR(void *slot, const struct rama_seg_name *n, int64_t file)
+{
+	rama_pnetcdf_var_init(slot, n->id, (uint64_t)file);
+}
+
+static void init_LUSTRE(void *slot, const struct rama_seg_name *n, int64_t unused)
+{
+	(void)unused;
+	rama_lustre_init(slot, n->id);
+}
+
+/* what a slot needs to know beside its name: POSIX: block size; datasets and variables: id of the file's record */
+static const struct {
+	uint32_t size;
+	uint8_t module;
+	void (*init)(void *slot, const struct rama_seg_name *n, int64_t more);
+} kinds[RAMA_KINDS] = {
+#define KIND(kind, slot, module) { sizeof(struct slot), module, init_##kind },
+#include "segment/kinds.def"
+#undef KIND
+};
+
+static void *slot_at(unsigned kind, uint32_t slot)
+{
+	return rama_run.slot_area[kind] + (size_t)slot * kinds[kind].size;
+}
+
+/* the next slot of a kind, with memory behind it; NULL: there is none */
+static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t more)
+{
+	uint32_t slot = rama_run.state->slots_used[kind];
+
+	if (slot >= rama_run.slots[kind] ||
+	    !rama_grow(kind, rama_run.slot_area[kind], ((uint64_t)slot + 1) * kinds[kind].size,
+		       (uint64_t)rama_run.slots[kind] * kinds[kind].size))
+		return NULL;
+	struct rama_slot_head *head = slot_at(kind, slot);
+	kinds[kind].init(head, n, more);
+	head->name = rama_name_number(n);
+	__atomic_store_n(&rama_run.state->slots_used[kind], slot + 1, __ATOMIC_RELEASE);
+	return head;
+}
+
+/* Slot of a name, taken if it has none yet; the caller holds the names lock. Slot 0 of each kind is the catch-all, made
+ * before the first other one. */
+static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
+{
+	struct rama_seg_state *s = rama_run.state;
+
+	if (n->slot[kind])
+		return slot_at(kind, n->slot[kind] - 1);
+	s->registered |= 1ull << kinds[kind].module;
+	if (s->slots_used[kind] == 0 && !next_slot(kind, others(), -1))
+		return NULL;
+	void *slot = n == others() ? NULL : next_slot(kind, n, more);
+	if (!slot) {
+		s->folded[kind]++;
+		s->partial |= 1ull << kinds[kind].module;
+		return slot_at(kind, 0);
+	}
+	__atomic_store_n(&n->slot[kind], s->slots_used[kind], __ATOMIC_RELEASE);
+	return slot;
+}
+
+void *rama_slot_of(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind)
+{
+	return rama_slot_with(t, n, kind, 0);
+}
+
+void *rama_slot_with(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind,
+		     int64_t more)
+{
+	uint32_t is = __atomic_load_n(&n->slot[kind], __ATOMIC_ACQUIRE);
+	void *slot = NULL;
 
 	if (is)
-		return &rama_run.extra[is - 1];
-	if (!rama_observes(RAMA_MOD_EXTRA, n->text, n->len))
+		return slot_at(kind, is - 1);
+	if (!rama_observes(kinds[kind].module, n->text, n->len))
 		return NULL;
-	if (!rama_lock(t, &rama_run.names_lock))
-		return &rama_run.extra[0];
-	uint32_t slot = slot_of(n, 2, &fresh);
-	struct rama_extra_file *f = &rama_run.extra[slot];
-	if (fresh) {
-		rama_extra_init(f, n->id);
-		f->name = rama_name_number(n);
-		publish(n, 2, slot);
+	if (kind == RAMA_KIND_POSIX)
+		more = rama_file_alignment(n->text, n->len);
+	if (rama_lock(t, &rama_run.names_lock)) {
+		slot = take_slot(n, kind, more);
+		rama_unlock(t, &rama_run.names_lock);
 	}
-	rama_unlock(t, &rama_run.names_lock);
-	return f;
+	return slot;
 }
 
 /* ---- paths --------------------------------------------------------------------------------------------- */

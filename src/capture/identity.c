@@ -170,6 +170,8 @@ static void describe(struct rama_seg_identity *id)
 		id->trace |= 1 << RAMA_LAYER_POSIX;
 	if (rama_settings_module(s, RAMA_MOD_DXT_STDIO))
 		id->trace |= 1 << RAMA_LAYER_STDIO;
+	if (rama_settings_module(s, RAMA_MOD_DXT_MPIIO))
+		id->trace |= 1 << RAMA_LAYER_MPIIO;
 	read_command(id);
 }
 

@@ -163,6 +163,56 @@ void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama
 	do_stdio(t, f, op);
 }
 
+void rama_do_mpiio(struct rama_thread *t, struct rama_mpiio_file *f, struct rama_op *op)
+{
+	if (!lock_slot(t, &f->seq, &f->stuck))
+		return;
+	rama_mpiio_apply(f, op);
+	unlock_slot(t, &f->seq);
+	if (op->ok && (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE))
+		tell(t, RAMA_LAYER_MPIIO, f->name, op, op->kind == RAMA_OP_READ);
+}
+
+void rama_do_h5f(struct rama_thread *t, struct rama_h5f_file *f, struct rama_op *op)
+{
+	if (!lock_slot(t, &f->seq, &f->stuck))
+		return;
+	rama_h5f_apply(f, op);
+	unlock_slot(t, &f->seq);
+}
+
+void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op *op,
+		 const struct rama_h5d_shape *s, const struct rama_h5d_access *a)
+{
+	if (!lock_slot(t, &f->seq, &f->stuck))
+		return;
+	if (s)
+		rama_h5d_open(f, op, s);
+	else
+		rama_h5d_apply(f, op, a);
+	unlock_slot(t, &f->seq);
+}
+
+void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op)
+{
+	if (!lock_slot(t, &f->seq, &f->stuck))
+		return;
+	rama_pnetcdf_file_apply(f, op);
+	unlock_slot(t, &f->seq);
+}
+
+void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
+			 const struct rama_pnetcdf_shape *s, const struct rama_pnetcdf_access *a)
+{
+	if (!lock_slot(t, &f->seq, &f->stuck))
+		return;
+	if (s)
+		rama_pnetcdf_var_open(f, op, s);
+	else
+		rama_pnetcdf_var_apply(f, op, a);
+	unlock_slot(t, &f->seq);
+}
+
 static void do_extra(struct rama_thread *t, struct rama_extra_file *f, struct rama_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))

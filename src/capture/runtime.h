@@ -101,23 +101,23 @@ struct rama_run {
 	struct rama_seg_identity *id;
 	struct rama_seg_state *state;
 	unsigned char *names;
-	struct rama_posix_file *posix;
-	struct rama_stdio_file *stdio;
-	struct rama_extra_file *extra;
+	unsigned char *slot_area[RAMA_KINDS];
+	struct rama_stdio_file *stdio; /* one of them */
 	struct rama_seg_lane *lanes;
 	unsigned char *chunks;
-	uint32_t slots[3], n_lanes; /* how many there are */
+	uint32_t slots[RAMA_KINDS], n_lanes; /* how many there are */
 	uint64_t names_size;
 	uint32_t *index; /* hash table: number of a name */
 	uint32_t index_mask;
 	uint32_t fd_high;    /* highest descriptor in use + 1 */
 	uint64_t heat_width; /* ticks */
-	uint64_t ready
-		[4]; /* bytes of the POSIX, STDIO and EXTRA slots and of the names that have memory behind them */
+	/* bytes of the slots of each kind, and of the names, that have memory behind them */
+	uint64_t ready[RAMA_KINDS + 1];
 	unsigned char *old[4]; /* segments of the processes we were forked from, by generation */
 	uint64_t old_size[4];
 	uint32_t names_lock, cwd_lock, map_lock, mount_lock;
 	uint32_t mounts_known;
+	uint32_t h5d_lacks; /* RAMA_H5D_NO_...: what the HDF5 library of the program cannot say */
 	uint32_t cwd_len; /* 0: not known */
 	int64_t zone;	  /* seconds east of Greenwich */
 	bool forked, bare, ended;
@@ -227,6 +227,13 @@ void rama_leave(struct rama_visit *v);
 void rama_times(const struct rama_span *sp, struct rama_op *op);
 void rama_do_posix(struct rama_thread *t, struct rama_posix_file *f, struct rama_op *op);
 void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op);
+void rama_do_mpiio(struct rama_thread *t, struct rama_mpiio_file *f, struct rama_op *op);
+void rama_do_h5f(struct rama_thread *t, struct rama_h5f_file *f, struct rama_op *op);
+void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op *op, const struct rama_h5d_shape *s,
+		 const struct rama_h5d_access *a); /* s: of OPEN; a: of READ and WRITE */
+void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op);
+void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
+			 const struct rama_pnetcdf_shape *s, const struct rama_pnetcdf_access *a);
 void rama_do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op);
 /* a failed call, or one on a name without slots: the EXTRA record of the name, or the common one */
 void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_op *op);
@@ -241,9 +248,26 @@ struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t 
 struct rama_seg_name *rama_name_at(uint32_t number);
 uint32_t rama_name_number(const struct rama_seg_name *n);
 bool rama_observes(unsigned module, const char *text, size_t len);
-struct rama_posix_file *rama_posix_of(struct rama_thread *t, struct rama_seg_name *n);
-struct rama_stdio_file *rama_stdio_of(struct rama_thread *t, struct rama_seg_name *n);
-struct rama_extra_file *rama_extra_of(struct rama_thread *t, struct rama_seg_name *n);
+/* the slot of a name, made if it has none; NULL: that module does not observe it */
+void *rama_slot_of(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind);
+/* more: of a dataset or variable: id of the record of its file */
+void *rama_slot_with(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind, int64_t more);
+static inline struct rama_posix_file *rama_posix_of(struct rama_thread *t, struct rama_seg_name *n)
+{
+	return rama_slot_of(t, n, RAMA_KIND_POSIX);
+}
+static inline struct rama_stdio_file *rama_stdio_of(struct rama_thread *t, struct rama_seg_name *n)
+{
+	return rama_slot_of(t, n, RAMA_KIND_STDIO);
+}
+static inline struct rama_extra_file *rama_extra_of(struct rama_thread *t, struct rama_seg_name *n)
+{
+	return rama_slot_of(t, n, RAMA_KIND_EXTRA);
+}
+static inline struct rama_mpiio_file *rama_mpiio_of(struct rama_thread *t, struct rama_seg_name *n)
+{
+	return rama_slot_of(t, n, RAMA_KIND_MPIIO);
+}
 /* entry of a descriptor, or NULL if it is out of range */
 static inline struct rama_fd *rama_fd(int fd)
 {

@@ -13,12 +13,12 @@
 #include "cli/run_find.h"
 #include "cli/run_log.h"
 #include "cli/run_summary.h"
+#include "cli/run_vars.h"
 #include "config/jobid.h"
 
 extern char **environ;
 
 #define VARS_MOST 8
-#define GLOBS_MOST 65536
 
 /* one observed command */
 struct run {
@@ -72,19 +72,6 @@ static void find_jobid(struct run *r)
 	}
 }
 
-static void check_memory(const struct run *r)
-{
-	static const char *const units[] = { "", "K", "M", "G", "KiB", "MiB", "GiB" };
-	const char *text = rama_opts_value(&r->o, RAMA_OPT_run_memory);
-	size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
-
-	for (size_t i = 0; digits > 0 && i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcasecmp(text + digits, units[i]) == 0)
-			return;
-	if (text != NULL)
-		rama_opts_usage(&r->o, "a size is like 64M or 1G, not '%s'", text);
-}
-
 static int add_var(struct run *r, const char *name, const char *value)
 {
 	char *copy = value != NULL ? rama_arena_text(&r->arena, value, strlen(value)) : NULL;
@@ -95,46 +82,16 @@ static int add_var(struct run *r, const char *name, const char *value)
 	return 0;
 }
 
-/* LD_PRELOAD: ours before what is there already */
 static int add_preload(struct run *r)
 {
-	const char *before = getenv("LD_PRELOAD");
-	size_t n = strlen(r->library);
-	char *text;
-
-	if (before == NULL || *before == '\0')
-		return add_var(r, "LD_PRELOAD", r->library);
-	if (strncmp(before, r->library, n) == 0 && (before[n] == ':' || before[n] == '\0'))
-		return add_var(r, "LD_PRELOAD", before); /* `iorama run` inside `iorama run` */
-	text = rama_arena_alloc(&r->arena, n + strlen(before) + 2);
-	if (text == NULL)
-		return no_memory();
-	stpcpy(stpcpy(stpcpy(text, r->library), ":"), before);
-	return add_var(r, "LD_PRELOAD", text);
+	return add_var(r, "LD_PRELOAD", rama_vars_preload(r->library, &r->arena));
 }
 
-/* globs of one option, joined by newlines, after those the variable held */
 static int add_globs(struct run *r, const char *name, enum rama_option_id option)
 {
-	const char *before = getenv(name), *glob;
-	char text[GLOBS_MOST];
-	size_t used = 0;
-
 	if (!rama_opts_has(&r->o, option))
 		return 0;
-	text[0] = '\0';
-	if (before != NULL && *before != '\0')
-		used = (size_t)snprintf(text, sizeof(text), "%s", before);
-	for (size_t at = 0; (glob = rama_opts_next(&r->o, option, &at)) != NULL;)
-		if (used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
-						 used > 0 ? "\n" : "", glob);
-	if (used >= sizeof(text)) {
-		rama_complain("run", "too many globs for %s: more than %d bytes", name,
-			      GLOBS_MOST - 1);
-		return 2;
-	}
-	return add_var(r, name, text);
+	return add_var(r, name, rama_vars_globs(&r->o, name, option, &r->arena));
 }
 
 static int add_trace(struct run *r)
@@ -234,7 +191,7 @@ static int prepare(struct run *r)
 			      refused);
 		return 2;
 	}
-	check_memory(r);
+	rama_vars_check_memory(&r->o, RAMA_OPT_run_memory);
 	find_jobid(r);
 	status = rama_log_place_init(&r->log, &r->o, &options);
 	if (status != 0)

@@ -10,18 +10,20 @@
 
 #include "table/fn.h"
 
+/* Ways to read and write by POSIX calls. What `how` means depends on the layer: core/mpiio.h,
+ * core/h5f.h and core/pnetcdf.h have their own. */
 enum rama_how { RAMA_HOW_PLAIN, RAMA_HOW_ASYNC, RAMA_HOW_COPY };
 
 /* The first eight bytes are also handled as one word, RAMA_OP_WORD. */
 struct rama_op {
-	uint16_t fn;  /* enum rama_fn: which function */
-	uint8_t kind; /* enum rama_opkind: what it does */
-	uint8_t how; /* enum rama_how: READ and WRITE by asynchronous calls, or by calls that copy */
-	bool ok;     /* the call succeeded */
+	uint16_t fn;	/* enum rama_fn: which function */
+	uint8_t kind;	/* enum rama_opkind: what it does */
+	uint8_t how;	/* enum rama_how, or what the layer has instead */
+	bool ok;	/* the call succeeded */
 	bool has_off;	/* `off` was given by the caller; else the tracked offset counts */
 	bool unaligned; /* memory address not a multiple of the alignment */
 	uint8_t pad;
-	int32_t mode;	    /* OPEN: creation mode, 0 if none was given */
+	int32_t mode;	    /* OPEN: creation mode, 0 if none was given; MPI-IO: access mode */
 	int64_t off, bytes; /* off: SEEK: where it led; RENAMETO: id of the old name's record */
 	uint64_t t0, t1;    /* start and end, t0 <= t1 */
 };

@@ -16,8 +16,8 @@
 struct rama_posix_file {
 	uint32_t seq;  /* even: at rest; odd: being changed. Also the lock among threads */
 	uint32_t name; /* its name, segment/layout.h; 0: the slot is not in use yet */
-	uint8_t last;  /* 1: the last access was a read, 2: a write */
 	uint8_t stuck; /* a thread died while changing it: no longer updated */
+	uint8_t last;  /* 1: the last access was a read, 2: a write */
 	uint8_t pad[6];
 	int64_t offset;			 /* tracked by the rules of the log format */
 	int64_t last_read, last_written; /* last byte, same rules */

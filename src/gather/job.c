@@ -13,18 +13,21 @@
 #include "gather/parts.h"
 #include "logfile/merge.h"
 
+#define RANKS_MAX (1 << 24) /* of any MPI job */
+
 /* one segment: a program that a process ran */
 struct image {
 	const char *path;
 	char host[64], boot[40];
 	int64_t pid, ppid, jobid;
 	uint64_t pid_start, real0;
+	int64_t mpi, world;	/* rank and size of its MPI job; negative: none */
 	uint64_t start;		/* ns of real time, as exact as the system keeps it */
 	int64_t process;	/* rank of its process */
 	int64_t images, number; /* of its process, and which of them this is */
 	int64_t parent;		/* rank, or -1 */
 	int64_t ended;
-	bool unfinished;
+	bool unfinished, keep_last;
 	uint64_t off, len; /* its log in the temporary file */
 	struct rama_log log;
 	struct rama_source src; /* of that log */
@@ -114,6 +117,9 @@ static void see_segment(struct work *k, const char *path)
 			      .jobid = id->jobid,
 			      .pid_start = id->pid_start,
 			      .real0 = id->clock.real0,
+			      .mpi = id->rank,
+			      .world = id->nprocs,
+			      .keep_last = (id->flags & RAMA_SEG_KEEP_LAST) != 0,
 			      .work = k };
 	memcpy(im->host, id->host, sizeof(im->host));
 	memcpy(im->boot, id->boot, sizeof(im->boot));
@@ -158,6 +164,8 @@ static bool same_process(const struct image *x, const struct image *y)
 struct process {
 	struct image *first;
 	int64_t images;
+	int64_t mpi;  /* its rank in the MPI job; -1: it has none */
+	size_t place; /* among all, by start */
 };
 
 static int by_start(const void *a, const void *b)
@@ -229,7 +237,46 @@ static void find_starts(struct work *k)
 	}
 }
 
-/* Ranks in the order of start. */
+static int by_mpi(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+	int rc = compare((uint64_t)x->mpi, (uint64_t)y->mpi); /* -1 comes last */
+
+	return rc != 0 ? rc : compare(x->place, y->place);
+}
+
+/* Ranks of an MPI job are its own, also if some are missing; other processes follow. Where two say that they are the
+ * same rank (several MPI jobs in one), all are numbered in the order of start. p: by start. */
+static void give_ranks(struct work *k, struct process *p, size_t n)
+{
+	int64_t next = 0;
+	bool clash = false;
+
+	for (size_t i = 0; i < n; i++) {
+		p[i].place = i;
+		p[i].mpi = -1;
+		for (int64_t j = 0; j < p[i].images; j++) {
+			const struct image *im = &p[i].first[j];
+
+			if (im->mpi >= 0 && im->mpi < im->world && im->world <= RANKS_MAX) {
+				p[i].mpi = im->mpi;
+				next = im->world > next ? im->world : next;
+			}
+		}
+	}
+	qsort(p, n, sizeof(*p), by_mpi);
+	for (size_t i = 1; i < n; i++)
+		clash = clash || (p[i].mpi >= 0 && p[i].mpi == p[i - 1].mpi);
+	for (size_t i = 0; i < n; i++) {
+		int64_t rank = clash ? (int64_t)p[i].place : p[i].mpi >= 0 ? p[i].mpi : next++;
+
+		settle(k, &p[i], rank);
+	}
+	k->result->nprocs = clash ? (int64_t)n : next;
+	qsort(p, n, sizeof(*p), by_start);
+}
+
+/* Ranks of the MPI job, or in the order of start. */
 static int number_processes(struct work *k)
 {
 	struct process *p = calloc(k->n, sizeof(*p));
@@ -245,12 +292,10 @@ static int number_processes(struct work *k)
 		p[n - 1].images++;
 	}
 	qsort(p, n, sizeof(*p), by_start);
-	for (size_t r = 0; r < n; r++)
-		settle(k, &p[r], (int64_t)r);
+	give_ranks(k, p, n);
 	for (size_t r = 0; r < n; r++)
 		for (int64_t i = 0; i < p[r].images; i++)
 			p[r].first[i].parent = parent_of(p, r, &p[r].first[i]);
-	k->result->nprocs = (int64_t)n;
 	free(p);
 	qsort(k->image, k->n, sizeof(*k->image), by_rank);
 	return 0;
@@ -428,6 +473,11 @@ static int write_merged(struct work *k, struct rama_merge *m, struct rama_newfil
 static int join(struct work *k, const char *out)
 {
 	struct rama_merge m = { .reduce = k->opt->reduce, .images = true };
+
+	for (size_t i = 0; i < k->n; i++) {
+		m.single = m.single || k->image[i].mpi >= 0;
+		m.keep_last = m.keep_last || k->image[i].keep_last;
+	}
 	struct rama_newfile f = { .fd = -1 };
 	int rc = 0;
 

@@ -5,9 +5,11 @@
 
 #include "gather/parts.h"
 
-const char *const rama_gather_heat_names[RAMA_LAYERS] = { "heatmap:POSIX", "heatmap:STDIO" };
+const char *const rama_gather_heat_names[RAMA_LAYERS] = { "heatmap:POSIX", "heatmap:STDIO",
+							  "heatmap:MPIIO" };
 
-#define TRACES (1ull << RAMA_MOD_DXT_POSIX | 1ull << RAMA_MOD_DXT_STDIO)
+#define TRACES \
+	(1ull << RAMA_MOD_DXT_POSIX | 1ull << RAMA_MOD_DXT_STDIO | 1ull << RAMA_MOD_DXT_MPIIO)
 #define BIN_SECONDS 0.1 /* width of a bin at the start */
 
 /* bins in use: up to the last that holds anything */

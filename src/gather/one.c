@@ -23,8 +23,14 @@ int rama_gather_record(struct rama_gather *g, unsigned module, union rama_word *
 {
 	const struct rama_module *mod = rama_module_get(module);
 	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
+	union rama_word *next = w + mod->record->words;
 
 	w[RAMA_RANK].i = g->p->rank;
+	for (unsigned i = 0; i < mod->record->n_arrays && !(mod->flags & RAMA_TRACE); i++) {
+		r.array[i] = next; /* what follows the fixed part of the record */
+		r.count[i] = w[mod->record->array[i].count_word].u;
+		next += r.count[i] * mod->record->array[i].words;
+	}
 	return rama_gather_failed(g, rama_writer_record(g->w, &r));
 }
 
@@ -228,7 +234,8 @@ static int write_job(struct rama_gather *g)
 /* ---- all of it -------------------------------------------------------------------------------- */
 
 /* A module appears if it has records, or if it saw a call that left none. */
-static int write_module(struct rama_gather *g, unsigned id, int (*write)(struct rama_gather *g))
+static int write_module(struct rama_gather *g, unsigned id,
+			int (*write)(struct rama_gather *g, int what), int what)
 {
 	const struct rama_module *mod = rama_module_get(id);
 	bool any = g->has >> id & 1;
@@ -239,49 +246,66 @@ static int write_module(struct rama_gather *g, unsigned id, int (*write)(struct 
 	rc = rama_gather_failed(g, rama_writer_module(g->w, id, mod->newest));
 	if (g->damaged)
 		g->partial |= 1ull << id;
-	return rc == 0 && any ? write(g) : rc;
+	return rc == 0 && any ? write(g, what) : rc;
 }
 
-static int write_posix(struct rama_gather *g)
+/* the two ways to write a module: slots of a kind, events of a layer */
+static int write_slots(struct rama_gather *g, int kind)
 {
-	return rama_gather_slots_write(g, RAMA_AREA_POSIX);
+	return rama_gather_slots_write(g, (enum rama_kind)kind);
 }
 
-static int write_stdio(struct rama_gather *g)
+static int write_trace(struct rama_gather *g, int layer)
 {
-	return rama_gather_slots_write(g, RAMA_AREA_STDIO);
+	return rama_gather_trace_write(g, (enum rama_layer)layer);
 }
 
-static int write_dxt_posix(struct rama_gather *g)
+static int write_heat(struct rama_gather *g, int unused)
 {
-	return rama_gather_trace_write(g, RAMA_LAYER_POSIX);
+	(void)unused;
+	return rama_gather_heat_write(g);
 }
 
-static int write_dxt_stdio(struct rama_gather *g)
+static int write_process(struct rama_gather *g, int unused)
 {
-	return rama_gather_trace_write(g, RAMA_LAYER_STDIO);
+	(void)unused;
+	return rama_gather_process_write(g);
+}
+
+static int write_extra(struct rama_gather *g, int unused)
+{
+	(void)unused;
+	return rama_gather_extra_write(g);
 }
 
 static int write_modules(struct rama_gather *g)
 {
 	static const struct {
 		uint8_t id;
-		int (*write)(struct rama_gather *g);
+		int (*write)(struct rama_gather *g, int what);
+		int what;
 	} all[] = {
-		{ RAMA_MOD_POSIX, write_posix },
-		{ RAMA_MOD_STDIO, write_stdio },
-		{ RAMA_MOD_DXT_POSIX, write_dxt_posix },
-		{ RAMA_MOD_HEATMAP, rama_gather_heat_write },
-		{ RAMA_MOD_DXT_STDIO, write_dxt_stdio },
-		{ RAMA_MOD_PROCESS, rama_gather_process_write },
-		{ RAMA_MOD_EXTRA, rama_gather_extra_write },
+		{ RAMA_MOD_POSIX, write_slots, RAMA_KIND_POSIX },
+		{ RAMA_MOD_MPIIO, write_slots, RAMA_KIND_MPIIO },
+		{ RAMA_MOD_H5F, write_slots, RAMA_KIND_H5F },
+		{ RAMA_MOD_H5D, write_slots, RAMA_KIND_H5D },
+		{ RAMA_MOD_PNETCDF_FILE, write_slots, RAMA_KIND_PNETCDF_FILE },
+		{ RAMA_MOD_PNETCDF_VAR, write_slots, RAMA_KIND_PNETCDF_VAR },
+		{ RAMA_MOD_LUSTRE, write_slots, RAMA_KIND_LUSTRE },
+		{ RAMA_MOD_STDIO, write_slots, RAMA_KIND_STDIO },
+		{ RAMA_MOD_DXT_POSIX, write_trace, RAMA_LAYER_POSIX },
+		{ RAMA_MOD_DXT_MPIIO, write_trace, RAMA_LAYER_MPIIO },
+		{ RAMA_MOD_HEATMAP, write_heat, 0 },
+		{ RAMA_MOD_DXT_STDIO, write_trace, RAMA_LAYER_STDIO },
+		{ RAMA_MOD_PROCESS, write_process, 0 },
+		{ RAMA_MOD_EXTRA, write_extra, 0 },
 	};
 	uint64_t known = 0;
 	int rc = 0;
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]) && rc == 0; i++) {
 		known |= 1ull << all[i].id;
-		rc = write_module(g, all[i].id, all[i].write);
+		rc = write_module(g, all[i].id, all[i].write, all[i].what);
 	}
 	g->partial &= known | RAMA_PARTIAL_END;
 	if (g->p->incomplete)

@@ -12,13 +12,14 @@ struct rama_gather_name {
 		at; /* in the names area; RAMA_GATHER_NO_NAME: the catch-all, which has none there */
 	uint64_t id;
 	uint32_t number;
-	uint32_t slot[3];	     /* POSIX, STDIO, EXTRA slot + 1 that is written; 0: none */
+	uint32_t slot[RAMA_KINDS];   /* slot + 1 that is written; 0: none */
 	uint32_t trace[RAMA_LAYERS]; /* index of its trace + 1; 0: none */
 	bool used;		     /* some record is written under it */
 	bool extra;		     /* its EXTRA record is not empty */
 	bool untraced;		     /* a trigger says that its trace is not wanted */
 };
 #define RAMA_GATHER_NO_NAME UINT64_MAX
+#define RAMA_GATHER_WORDS RAMA_LUSTRE_ROOM /* no record is larger */
 
 /* segments of one file in one layer */
 struct rama_gather_trace {
@@ -46,17 +47,19 @@ struct rama_gather {
 	struct rama_heat heat[RAMA_LAYERS];
 	/* room for one of each thing that is read */
 	union {
-		struct rama_posix_file posix;
-		struct rama_stdio_file stdio;
-		struct rama_extra_file extra;
+		struct rama_slot_head slot;
+#define KIND(kind, type, module) struct type kind;
+#include "segment/kinds.def"
+#undef KIND
 		struct rama_seg_lane lane;
 		struct rama_seg_chunk chunk;
 		struct rama_segment_name name;
 		char mounts[sizeof(((struct rama_seg_identity *)0)->mounts)];
 		union rama_word command[sizeof(((struct rama_seg_identity *)0)->command) / 8];
 	} u;
-	struct rama_extra_file extra; /* beside u.posix */
-	union rama_word words[RAMA_POSIX__WORDS + RAMA_EXTRA__WORDS];
+	struct rama_extra_file extra; /* beside u.POSIX */
+	union rama_word words[RAMA_GATHER_WORDS]; /* of one record */
+	union rama_word more[RAMA_EXTRA__WORDS];
 	struct rama_job job;
 	char exe[sizeof(((struct rama_seg_identity *)0)->command)]; /* of the job */
 };
@@ -76,7 +79,7 @@ uint64_t rama_gather_id(const char *name);
 
 /* slots.c: which slots are written, and writing them */
 int rama_gather_slots_find(struct rama_gather *g);
-int rama_gather_slots_write(struct rama_gather *g, enum rama_area area);
+int rama_gather_slots_write(struct rama_gather *g, enum rama_kind kind);
 int rama_gather_extra_write(struct rama_gather *g);
 
 /* trace.c */

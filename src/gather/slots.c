@@ -7,7 +7,24 @@
 #define SMALL_MAX \
 	RAMA_POSIX_SIZE_READ_1K_10K /* last range that the trigger for small accesses counts */
 
-static const uint8_t module_of[3] = { RAMA_MOD_POSIX, RAMA_MOD_STDIO, RAMA_MOD_EXTRA };
+static const uint8_t module_of[RAMA_KINDS] = {
+#define KIND(kind, slot, module) module,
+#include "segment/kinds.def"
+#undef KIND
+};
+
+/* the record of the slot that was read last: words as they are in the segment */
+static const union rama_word *words_of(const struct rama_gather *g, unsigned kind)
+{
+	switch (kind) {
+#define KIND(kind, slot, module) \
+	case RAMA_KIND_##kind:   \
+		return g->u.kind.w;
+#include "segment/kinds.def"
+#undef KIND
+	}
+	return NULL;
+}
 
 static bool any_above_0(const union rama_word *w, unsigned from, unsigned to)
 {
@@ -25,24 +42,25 @@ static bool any_set(const union rama_word *w, unsigned from, unsigned to)
 	return false;
 }
 
-static bool catchall_used(const struct rama_gather *g, unsigned area)
+static bool catchall_used(const struct rama_gather *g, unsigned kind)
 {
-	if (g->s->state.folded[area] > 0)
+	if (g->s->state.folded[kind] > 0)
 		return true;
-	return area == 0   ? any_above_0(g->u.posix.w, RAMA_POSIX_OPENS, RAMA_POSIX_RENAME_TARGETS)
-	       : area == 1 ? any_above_0(g->u.stdio.w, RAMA_STDIO_OPENS, RAMA_STDIO_FLUSHES)
-			   : any_set(g->u.extra.w, RAMA_BASE_WORDS, RAMA_EXTRA__WORDS - 1);
+	if (kind == RAMA_KIND_POSIX) /* its other words begin with values other than 0 */
+		return any_above_0(g->u.POSIX.w, RAMA_POSIX_OPENS, RAMA_POSIX_RENAME_TARGETS);
+	return any_set(words_of(g, kind), RAMA_BASE_WORDS,
+		       rama_module_get(module_of[kind])->record->words - 1);
 }
 
-static bool is_wanted(const struct rama_gather *g, unsigned area, uint32_t slot, uint32_t name)
+static bool is_wanted(const struct rama_gather *g, unsigned kind, uint32_t slot, uint32_t name)
 {
 	if (slot == 0)
-		return catchall_used(g, area);
+		return catchall_used(g, kind);
 	if (name == 0)
 		return false;
 	/* standard streams are there from the start, whoever uses them or not */
-	return area != 1 || !g->u.stdio.standard || g->u.stdio.w[RAMA_STDIO_READS].i > 0 ||
-	       g->u.stdio.w[RAMA_STDIO_WRITES].i > 0;
+	return kind != RAMA_KIND_STDIO || !g->u.STDIO.standard ||
+	       g->u.STDIO.w[RAMA_STDIO_READS].i > 0 || g->u.STDIO.w[RAMA_STDIO_WRITES].i > 0;
 }
 
 /* what a file must be like to keep its trace */
@@ -59,38 +77,33 @@ static bool trigger_drops(const struct rama_seg_identity *id, const union rama_w
 	       !((double)w[RAMA_POSIX_FILE_NOT_ALIGNED].i / all >= id->unaligned_trigger);
 }
 
-static uint32_t name_of_slot(const struct rama_gather *g, unsigned area)
+static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool torn)
 {
-	return area == 0 ? g->u.posix.name : area == 1 ? g->u.stdio.name : g->u.extra.name;
-}
-
-static void note_slot(struct rama_gather *g, unsigned area, uint32_t slot, bool torn)
-{
-	uint32_t number = name_of_slot(g, area);
+	uint32_t number = g->u.slot.name;
 	struct rama_gather_name *n;
 
-	if (!is_wanted(g, area, slot, number))
+	if (!is_wanted(g, kind, slot, number))
 		return;
 	n = rama_gather_name_get(g, number);
 	if (torn) /* the process was killed while it counted a call: all calls before it are whole */
 		g->partial |= RAMA_PARTIAL_END;
 	if (slot == 0)
-		g->partial |= 1ull << module_of[area];
-	if (n == NULL || n->slot[area] != 0) { /* nobody could say which file it is */
-		g->partial |= 1ull << module_of[area];
+		g->partial |= 1ull << module_of[kind];
+	if (n == NULL || n->slot[kind] != 0) { /* nobody could say which file it is */
+		g->partial |= 1ull << module_of[kind];
 		return;
 	}
-	n->slot[area] = slot + 1;
-	if (area == 0) {
-		n->extra = any_set(g->u.posix.more, 0, RAMA_POSIX_MORE - 1);
-		n->untraced = trigger_drops(&g->s->id, g->u.posix.w);
-	} else if (area == 2) {
+	n->slot[kind] = slot + 1;
+	if (kind == RAMA_KIND_POSIX) {
+		n->extra = any_set(g->u.POSIX.more, 0, RAMA_POSIX_MORE - 1);
+		n->untraced = trigger_drops(&g->s->id, g->u.POSIX.w);
+	} else if (kind == RAMA_KIND_EXTRA) {
 		n->extra = n->extra ||
-			   any_set(g->u.extra.w, RAMA_EXTRA_F_WRITE_SUM + 1, RAMA_EXTRA__WORDS - 1);
+			   any_set(g->u.EXTRA.w, RAMA_EXTRA_F_WRITE_SUM + 1, RAMA_EXTRA__WORDS - 1);
 	}
-	if (area < 2) {
+	if (kind != RAMA_KIND_EXTRA) {
 		n->used = true;
-		g->has |= 1ull << module_of[area];
+		g->has |= 1ull << module_of[kind];
 	}
 	if (n->extra) {
 		n->used = true;
@@ -101,8 +114,8 @@ static void note_slot(struct rama_gather *g, unsigned area, uint32_t slot, bool 
 /* Decided once: while other threads go on, names and records must still agree. */
 int rama_gather_slots_find(struct rama_gather *g)
 {
-	for (unsigned a = 0; a < 3; a++) {
-		enum rama_area area = (enum rama_area)(RAMA_AREA_POSIX + a);
+	for (unsigned a = 0; a < RAMA_KINDS; a++) {
+		enum rama_area area = (enum rama_area)(RAMA_AREA_SLOTS + a);
 		uint32_t n = rama_segment_slots(g->s, area);
 
 		for (uint32_t i = 0; i < n; i++) {
@@ -117,29 +130,57 @@ int rama_gather_slots_find(struct rama_gather *g)
 	return 0;
 }
 
-int rama_gather_slots_write(struct rama_gather *g, enum rama_area area)
+static void finish(struct rama_gather *g, unsigned kind)
 {
-	unsigned a = area - RAMA_AREA_POSIX;
+	double tick = g->s->tick;
+
+	switch (kind) {
+	case RAMA_KIND_POSIX:
+		rama_posix_finish(&g->u.POSIX, tick, g->words, g->more);
+		break;
+	case RAMA_KIND_STDIO:
+		rama_stdio_finish(&g->u.STDIO, tick, g->words);
+		break;
+	case RAMA_KIND_MPIIO:
+		rama_mpiio_finish(&g->u.MPIIO, tick, g->words);
+		break;
+	case RAMA_KIND_H5F:
+		rama_h5f_finish(&g->u.H5F, tick, g->words);
+		break;
+	case RAMA_KIND_H5D:
+		rama_h5d_finish(&g->u.H5D, tick, g->words);
+		break;
+	case RAMA_KIND_PNETCDF_FILE:
+		rama_pnetcdf_file_finish(&g->u.PNETCDF_FILE, tick, g->words);
+		break;
+	case RAMA_KIND_PNETCDF_VAR:
+		rama_pnetcdf_var_finish(&g->u.PNETCDF_VAR, tick, g->words);
+		break;
+	case RAMA_KIND_LUSTRE:
+		rama_lustre_finish(&g->u.LUSTRE, g->words);
+		break;
+	}
+}
+
+int rama_gather_slots_write(struct rama_gather *g, enum rama_kind kind)
+{
+	enum rama_area area = (enum rama_area)(RAMA_AREA_SLOTS + kind);
 	uint32_t slots = rama_segment_slots(g->s, area);
 	int rc = 0;
 
 	for (uint32_t i = 0; i < slots && rc == 0; i++) {
 		const struct rama_gather_name *n;
-		union rama_word more[RAMA_POSIX_MORE];
 
 		rc = rama_segment_slot(g->s, area, i, &g->u, g->e);
 		if (rc < 0)
 			return rc;
-		n = rama_gather_name_get(g, name_of_slot(g, a));
+		n = rama_gather_name_get(g, g->u.slot.name);
 		rc = 0;
-		if (n == NULL || n->slot[a] != i + 1)
+		if (n == NULL || n->slot[kind] != i + 1)
 			continue;
-		if (a == 0)
-			rama_posix_finish(&g->u.posix, g->s->tick, g->words, more);
-		else
-			rama_stdio_finish(&g->u.stdio, g->s->tick, g->words);
+		finish(g, kind);
 		g->words[RAMA_ID].u = n->id;
-		rc = rama_gather_record(g, module_of[a], g->words);
+		rc = rama_gather_record(g, module_of[kind], g->words);
 	}
 	return rc;
 }
@@ -147,7 +188,7 @@ int rama_gather_slots_write(struct rama_gather *g, enum rama_area area)
 /* One half is kept beside the POSIX counters, the other in a slot of its own; a file may have either. */
 int rama_gather_extra_write(struct rama_gather *g)
 {
-	union rama_word *w = g->words + RAMA_POSIX__WORDS;
+	union rama_word *w = g->more;
 	int rc = 0;
 
 	for (size_t i = 0; i < g->n_names && rc >= 0; i++) {
@@ -156,17 +197,17 @@ int rama_gather_extra_write(struct rama_gather *g)
 		if (!n->extra)
 			continue;
 		memset(w, 0, RAMA_EXTRA__WORDS * sizeof(*w));
-		if (n->slot[2] != 0) {
-			rc = rama_segment_slot(g->s, RAMA_AREA_EXTRA, n->slot[2] - 1, &g->extra,
-					       g->e);
+		if (n->slot[RAMA_KIND_EXTRA] != 0) {
+			rc = rama_segment_slot(g->s, RAMA_AREA_EXTRA, n->slot[RAMA_KIND_EXTRA] - 1,
+					       &g->extra, g->e);
 			if (rc >= 0)
 				rama_extra_finish(&g->extra, g->s->tick, w);
 		}
-		if (n->slot[0] != 0 && rc >= 0) {
-			rc = rama_segment_slot(g->s, RAMA_AREA_POSIX, n->slot[0] - 1, &g->u.posix,
-					       g->e);
+		if (n->slot[RAMA_KIND_POSIX] != 0 && rc >= 0) {
+			rc = rama_segment_slot(g->s, RAMA_AREA_POSIX, n->slot[RAMA_KIND_POSIX] - 1,
+					       &g->u.POSIX, g->e);
 			if (rc >= 0)
-				rama_posix_finish(&g->u.posix, g->s->tick, g->words,
+				rama_posix_finish(&g->u.POSIX, g->s->tick, g->words,
 						  &w[RAMA_EXTRA_SEQ_READS]);
 		}
 		w[RAMA_ID].u = n->id;

@@ -9,7 +9,8 @@
 #define BATCH_LEAST (256u << 10) /* segments put into place in one walk */
 #define BATCH_SHARE 8		 /* or this part of all */
 
-static const uint8_t module_of[RAMA_LAYERS] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO };
+static const uint8_t module_of[RAMA_LAYERS] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO,
+						RAMA_MOD_DXT_MPIIO };
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
@@ -33,7 +34,7 @@ static struct rama_gather_name *name_of(struct rama_gather *g, const struct rama
 		g->partial |= 1ull << module_of[ev->layer];
 		return NULL;
 	}
-	return n->untraced && ev->layer == RAMA_LAYER_POSIX ? NULL : n;
+	return n->untraced && ev->layer != RAMA_LAYER_STDIO ? NULL : n;
 }
 
 static struct rama_gather_trace *trace_of(struct rama_gather *g, struct rama_gather_name *n,

@@ -251,7 +251,12 @@ static int add_to_shared(struct walk *k, struct rama_cursor *c, struct rama_reco
 	rama_reduce_prepare(&k->plan, r->w);
 	if (!s->any)
 		return first_of_shared(k, s, r);
-	rama_reduce(&k->plan, s->w, r->w);
+	if (k->m->keep_last) {
+		rama_reduce(&k->plan, s->w, r->w);
+	} else { /* the second takes the first in, and what cannot be combined is the first's */
+		rama_reduce(&k->plan, r->w, s->w);
+		memcpy(s->w, r->w, k->plan.mod->record->words * sizeof(*s->w));
+	}
 	if (k->mod->record->n_arrays > 0) /* the first record says how many elements there are */
 		s->w[k->mod->record->array[0].count_word].u = s->count;
 	for (uint64_t i = 0; i < s->count && i < r->count[0]; i++)
@@ -295,7 +300,7 @@ static int merge_counters(struct walk *k)
 	int rc = 0;
 
 	k->collect = collect_record;
-	if (k->m->reduce && k->m->nprocs > 1) {
+	if (k->m->reduce && (k->m->nprocs > 1 || k->m->single)) {
 		rc = each_record(k, count_ranks, true);
 		if (rc == 0)
 			rc = find_shared(k);

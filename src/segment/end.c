@@ -13,29 +13,33 @@ static void later(struct rama_segment *s, uint64_t tick)
 }
 
 union any_slot {
-	struct rama_posix_file posix;
-	struct rama_stdio_file stdio;
-	struct rama_extra_file extra;
+	struct rama_slot_head head;
+#define KIND(kind, slot, module) struct slot kind;
+#include "segment/kinds.def"
+#undef KIND
 };
 
-static void see_slot(struct rama_segment *s, enum rama_area area, const union any_slot *slot)
+/* the words of a record that are moments */
+static void see_words(struct rama_segment *s, const struct rama_module *mod,
+		      const union rama_word *w)
 {
-	if (area == RAMA_AREA_POSIX) {
-		const struct rama_posix_file *f = &slot->posix;
+	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
+		const struct rama_field *f = &mod->record->fields[i];
 
-		later(s, f->meta_end);
-		later(s, f->read_end);
-		later(s, f->write_end);
-		later(s, f->w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP].u);
-	} else if (area == RAMA_AREA_STDIO) {
-		const struct rama_stdio_file *f = &slot->stdio;
+		if (f->word != RAMA_NO_WORD && rama_field_is_timestamp(f))
+			later(s, w[f->word].u);
+	}
+}
 
-		later(s, f->meta_end);
-		later(s, f->read_end);
-		later(s, f->write_end);
-		later(s, f->w[RAMA_STDIO_F_CLOSE_END_TIMESTAMP].u);
-	} else {
-		later(s, slot->extra.meta_end);
+static void see_slot(struct rama_segment *s, unsigned kind, const union any_slot *slot)
+{
+	switch (kind) {
+#define KIND(kind, slot_type, module)                                \
+	case RAMA_KIND_##kind:                                       \
+		see_words(s, rama_module_get(module), slot->kind.w); \
+		break;
+#include "segment/kinds.def"
+#undef KIND
 	}
 }
 
@@ -65,13 +69,14 @@ int rama_segment_find_end(struct rama_segment *s, struct rama_err *e)
 	m = malloc(sizeof(*m));
 	if (m == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	for (int a = RAMA_AREA_POSIX; a <= RAMA_AREA_EXTRA && rc >= 0; a++) {
-		uint32_t n = rama_segment_slots(s, (enum rama_area)a);
+	for (unsigned k = 0; k < RAMA_KINDS && rc >= 0; k++) {
+		enum rama_area a = (enum rama_area)(RAMA_AREA_SLOTS + k);
+		uint32_t n = rama_segment_slots(s, a);
 
 		for (uint32_t i = 0; i < n && rc >= 0; i++) {
-			rc = rama_segment_slot(s, (enum rama_area)a, i, &m->slot, e);
+			rc = rama_segment_slot(s, a, i, &m->slot, e);
 			if (rc >= 0)
-				see_slot(s, (enum rama_area)a, &m->slot);
+				see_slot(s, k, &m->slot);
 		}
 	}
 	if (rc >= 0)

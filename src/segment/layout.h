@@ -2,21 +2,27 @@
 /* layout.h: the shared-memory file of one observed process, as it lies in memory. Written by the
  * process itself, read by others while it changes. docs/format/segment.md tells it in words.
  *
- *   header | identity | state | control | names | POSIX slots | STDIO slots | EXTRA slots | lanes | events
+ *   header | identity | state | control | names | slots of each kind | lanes | events
  *
  * Areas are found by the offsets in the header; the file is sparse. All numbers in host order. */
 #ifndef RAMA_SEGMENT_LAYOUT_H
 #define RAMA_SEGMENT_LAYOUT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/extra.h"
+#include "core/h5d.h"
+#include "core/h5f.h"
 #include "core/heat.h"
+#include "core/lustre.h"
+#include "core/mpiio.h"
+#include "core/pnetcdf.h"
 #include "core/posix.h"
 #include "core/stdio.h"
 
 #define RAMA_SEG_MAGIC 0x0a1a616d61726f69ull /* "iorama\x1a\n" */
-#define RAMA_SEG_VERSION 1
+#define RAMA_SEG_VERSION 2
 #define RAMA_SEG_PAGE 4096
 
 enum rama_area {
@@ -24,12 +30,22 @@ enum rama_area {
 	RAMA_AREA_STATE,
 	RAMA_AREA_CONTROL,
 	RAMA_AREA_NAMES,
-	RAMA_AREA_POSIX,
-	RAMA_AREA_STDIO,
-	RAMA_AREA_EXTRA,
+#define KIND(kind, slot, module) RAMA_AREA_##kind,
+#include "segment/kinds.def"
+#undef KIND
 	RAMA_AREA_LANES,
 	RAMA_AREA_EVENTS,
 	RAMA_AREAS
+};
+
+#define RAMA_AREA_SLOTS RAMA_AREA_POSIX /* the first of them */
+
+/* what records a process keeps of a file */
+enum rama_kind {
+#define KIND(kind, slot, module) RAMA_KIND_##kind,
+#include "segment/kinds.def"
+#undef KIND
+	RAMA_KINDS
 };
 
 struct rama_seg_area {
@@ -43,7 +59,7 @@ struct rama_seg_header {
 	uint32_t version;
 	uint32_t areas; /* entries of `area` that are used */
 	uint64_t size;	/* of the file */
-	struct rama_seg_area area[16];
+	struct rama_seg_area area[32];
 };
 
 /* ---- identity: written once, before the state becomes RUNNING -------------------------------- */
@@ -60,7 +76,8 @@ struct rama_seg_clock {
 	uint64_t tick1, mono1, real1; /* end; 0 if it never came */
 };
 
-enum { RAMA_SEG_STATIC = 1, RAMA_SEG_FORKED = 2, RAMA_SEG_BARE = 4 }; /* identity.flags */
+/* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those of the last rank */
+enum { RAMA_SEG_STATIC = 1, RAMA_SEG_FORKED = 2, RAMA_SEG_BARE = 4, RAMA_SEG_KEEP_LAST = 8 };
 
 struct rama_seg_identity {
 	struct rama_seg_clock clock;
@@ -92,22 +109,22 @@ enum rama_seg_phase {
 	RAMA_SEG_OFF	   /* switched itself off; `why` says why */
 };
 
-enum rama_layer { RAMA_LAYER_POSIX, RAMA_LAYER_STDIO, RAMA_LAYERS };
+enum rama_layer { RAMA_LAYER_POSIX, RAMA_LAYER_STDIO, RAMA_LAYER_MPIIO, RAMA_LAYERS };
 
 struct rama_seg_state {
 	uint32_t phase;
-	uint32_t beat;		/* grows with every slot, name, lane and chunk that is handed out */
-	uint64_t names_used;	/* bytes of the names area */
-	uint32_t slots_used[4]; /* RAMA_AREA_POSIX + i */
+	uint32_t beat;	     /* grows with every slot, name, lane and chunk that is handed out */
+	uint64_t names_used; /* bytes of the names area */
+	uint32_t slots_used[16]; /* per kind */
 	uint32_t lanes_used;
 	uint32_t threads_now, threads_most;
 	uint32_t pad;
 	uint64_t chunks_used;  /* of the events area */
 	uint64_t chunks_limit; /* no more than these may be used */
-	uint64_t folded[4];  /* opens of files that went into the catch-all record, per slot area */
-	uint64_t partial;    /* bit per module of the log that lacks data */
-	uint64_t missed;     /* calls that could not be counted (those of lanes come on top) */
-	uint64_t registered; /* bit per module of the log that saw a call */
+	uint64_t folded[16];   /* opens of files that went into the catch-all record, per kind */
+	uint64_t partial;      /* bit per module of the log that lacks data */
+	uint64_t missed;       /* calls that could not be counted (those of lanes come on top) */
+	uint64_t registered;   /* bit per module of the log that saw a call */
 	char why[96];
 };
 
@@ -125,12 +142,22 @@ struct rama_seg_control {
  * 8 bytes; the first names_used bytes are complete. */
 struct rama_seg_name {
 	uint64_t id;
-	uint32_t len;	  /* of the text, without the NUL that follows it */
-	uint32_t slot[3]; /* POSIX, STDIO, EXTRA slot + 1; 0: none */
+	uint32_t len;	   /* of the text, without the NUL that follows it */
+	uint32_t slot[15]; /* per kind: slot + 1; 0: none */
 	char text[];
 };
 
 /* ---- slots: struct rama_posix_file, rama_stdio_file, rama_extra_file ------------------------- */
+
+/* what every slot begins with */
+struct rama_slot_head {
+	uint32_t seq;  /* even: at rest; odd: being changed. Also the lock among threads */
+	uint32_t name; /* 0: the slot is not in use yet */
+	uint8_t stuck; /* a thread died while changing it: no longer updated */
+};
+_Static_assert(RAMA_KINDS <= 15, "kinds fit the arrays of state and names");
+_Static_assert(sizeof(struct rama_seg_name) == offsetof(struct rama_seg_name, text),
+	       "no gap before the text");
 
 /* slot 0 of each area is the catch-all record for files beyond the limit */
 #define RAMA_SEG_CATCHALL "<OTHERS>"

@@ -33,12 +33,11 @@ static int area_read(struct rama_segment *s, enum rama_area a, uint64_t off, voi
 static size_t item_size(enum rama_area a)
 {
 	switch (a) {
-	case RAMA_AREA_POSIX:
-		return sizeof(struct rama_posix_file);
-	case RAMA_AREA_STDIO:
-		return sizeof(struct rama_stdio_file);
-	case RAMA_AREA_EXTRA:
-		return sizeof(struct rama_extra_file);
+#define KIND(kind, slot, module) \
+	case RAMA_AREA_##kind:   \
+		return sizeof(struct slot);
+#include "segment/kinds.def"
+#undef KIND
 	case RAMA_AREA_LANES:
 		return sizeof(struct rama_seg_lane);
 	case RAMA_AREA_EVENTS:
@@ -126,9 +125,9 @@ static void tame(struct rama_segment *s)
 	id->mounts[sizeof(id->mounts) - 1] = '\0';
 	st->why[sizeof(st->why) - 1] = '\0';
 	st->names_used = least(st->names_used, area_of(s, RAMA_AREA_NAMES)->len);
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < RAMA_KINDS; i++)
 		st->slots_used[i] = (uint32_t)least(
-			st->slots_used[i], items(s, (enum rama_area)(RAMA_AREA_POSIX + i)));
+			st->slots_used[i], items(s, (enum rama_area)(RAMA_AREA_SLOTS + i)));
 	st->lanes_used = (uint32_t)least(st->lanes_used, items(s, RAMA_AREA_LANES));
 	st->chunks_used = least(st->chunks_used, items(s, RAMA_AREA_EVENTS));
 }
@@ -241,20 +240,9 @@ int rama_segment_name_next(struct rama_segment *s, uint64_t *at, struct rama_seg
 
 /* ---- slots --------------------------------------------------------------------------------- */
 
-struct slot_head { /* what all slots begin with */
-	uint32_t seq, name;
-};
-
-static bool is_stuck(enum rama_area area, const void *slot)
-{
-	return area == RAMA_AREA_POSIX	 ? ((const struct rama_posix_file *)slot)->stuck != 0
-	       : area == RAMA_AREA_STDIO ? ((const struct rama_stdio_file *)slot)->stuck != 0
-					 : ((const struct rama_extra_file *)slot)->stuck != 0;
-}
-
 uint32_t rama_segment_slots(const struct rama_segment *s, enum rama_area area)
 {
-	uint32_t n = s->state.slots_used[area - RAMA_AREA_POSIX];
+	uint32_t n = s->state.slots_used[area - RAMA_AREA_SLOTS];
 
 	/* the catch-all record counts even if no other slot was ever needed */
 	return n == 0 && items(s, area) > 0 ? 1 : n;
@@ -264,16 +252,16 @@ uint32_t rama_segment_slots(const struct rama_segment *s, enum rama_area area)
 static int copy_at_rest(struct rama_segment *s, enum rama_area area, uint64_t off, void *slot,
 			struct rama_err *e)
 {
-	const struct slot_head *head = slot;
+	const struct rama_slot_head *head = slot;
 	int rc = area_read(s, area, off, slot, item_size(area), e);
 
-	return rc != 0 ? rc : head->seq % 2 == 0 && !is_stuck(area, slot);
+	return rc != 0 ? rc : head->seq % 2 == 0 && !head->stuck;
 }
 
 int rama_segment_slot(struct rama_segment *s, enum rama_area area, uint32_t i, void *slot,
 		      struct rama_err *e)
 {
-	const struct slot_head *head = slot;
+	const struct rama_slot_head *head = slot;
 	uint64_t off = (uint64_t)i * area_of(s, area)->item;
 	int rc = 0;
 
@@ -282,7 +270,7 @@ int rama_segment_slot(struct rama_segment *s, enum rama_area area, uint32_t i, v
 	if (s->state.phase == RAMA_SEG_DONE || s->state.phase == RAMA_SEG_REPLACED)
 		return copy_at_rest(s, area, off, slot, e);
 	for (unsigned n = 0; n < TRIES; n++) {
-		struct slot_head before, after;
+		struct rama_slot_head before, after;
 
 		if (n > TRIES_QUICK)
 			sched_yield();
@@ -296,7 +284,7 @@ int rama_segment_slot(struct rama_segment *s, enum rama_area area, uint32_t i, v
 		if (rc != 0)
 			return rc;
 		if (before.seq == after.seq && head->seq == before.seq && before.seq % 2 == 0)
-			return !is_stuck(area, slot);
+			return !head->stuck;
 	}
 	return 0;
 }

@@ -33,7 +33,7 @@ int rama_segment_find_end(struct rama_segment *s, struct rama_err *e);
 struct rama_segment_name {
 	uint32_t number;
 	uint64_t id;
-	uint32_t slot[3];
+	uint32_t slot[RAMA_KINDS];
 	uint32_t len;
 	char text[4097]; /* longer names are cut; NUL at the end */
 };

@@ -12,6 +12,12 @@
 #define FN_EXECL FN
 #define FN_JUMP(name) FN(name, )
 #define FN_ASM(name) FN(name, )
+#define FN_MPI FN
+#define FN_MPI4 FN
+#define FN_MPIP FN
+#define FN_MPIH FN
+#define FN_MPI0(name) FN(name, )
+#define NEED(...)
 
 const struct rama_fn_info rama_fn_info[RAMA_FNS] = {
 #define TABLE "posix"
@@ -25,5 +31,8 @@ const struct rama_fn_info rama_fn_info[RAMA_FNS] = {
 #undef TABLE
 #define TABLE "process"
 #include "table/fn_process.def"
+#undef TABLE
+#define TABLE "mpi"
+#include "table/fn_mpi.def"
 #undef TABLE
 };

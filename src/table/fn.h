@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fn.h: the functions we observe as data: their ids, names and what their arguments mean. The rows are in
- * fn_posix.def, fn_stdio.def, fn_libaio.def and fn_process.def. */
+ * fn_posix.def, fn_stdio.def, fn_libaio.def, fn_process.def and fn_mpi.def. */
 #ifndef RAMA_TABLE_FN_H
 #define RAMA_TABLE_FN_H
 
@@ -23,12 +23,19 @@ enum rama_opkind {
 #define FN_EXECL FN
 #define FN_JUMP(name) FN(name, )
 #define FN_ASM(name) FN(name, )
+#define FN_MPI FN
+#define FN_MPI4 FN
+#define FN_MPIP FN
+#define FN_MPIH FN
+#define FN_MPI0(name) FN(name, )
+#define NEED(...)
 enum rama_fn {
 	RAMA_FN_NONE,
 #include "table/fn_posix.def"
 #include "table/fn_stdio.def"
 #include "table/fn_libaio.def"
 #include "table/fn_process.def"
+#include "table/fn_mpi.def"
 	RAMA_FNS
 };
 #undef FN
@@ -41,10 +48,16 @@ enum rama_fn {
 #undef FN_EXECL
 #undef FN_JUMP
 #undef FN_ASM
+#undef FN_MPI
+#undef FN_MPI4
+#undef FN_MPIP
+#undef FN_MPIH
+#undef FN_MPI0
+#undef NEED
 
 struct rama_fn_info {
 	const char *name;
-	const char *table; /* posix, stdio, libaio, process */
+	const char *table; /* posix, stdio, libaio, process, mpi */
 };
 extern const struct rama_fn_info rama_fn_info[RAMA_FNS];
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* roles.h: what an argument or a returned value means, and which field of struct rama_call
- * (capture/wrap.h) it becomes. */
+ * (capture/wrap.h) it becomes. Roles of MPI calls end in S where a number is handed back, and begin with NEW
+ * where a handle lies in memory. */
 #ifndef RAMA_TABLE_ROLES_H
 #define RAMA_TABLE_ROLES_H
 
-#define RAMA_ROLES(X)                                                                          \
-	X(NONE)                                                                                \
-	X(FD) X(DIRFD) X(DIRP) X(PATH) X(FLAGS) X(MODE) X(MEM) X(IOV) X(OFF) X(OFF_OR_TRACKED) \
-		X(STATBUF) X(STATXBUF) X(STREAM) X(STDOUT)
+#define RAMA_ROLES(X)                                                                            \
+	X(NONE)                                                                                  \
+	X(FD)                                                                                    \
+	X(DIRFD) X(DIRP) X(PATH) X(FLAGS) X(MODE) X(MEM) X(IOV) X(OFF) X(OFF_OR_TRACKED)         \
+		X(STATBUF) X(STATXBUF) X(STREAM) X(STDOUT) X(FH) X(NEWFH) X(COMM) X(NEWCOMM)     \
+			X(TYPE) X(NEWTYPE) X(INFO) X(ERRHANDLER) X(STATUS) X(CSTATUS) X(REQUEST) \
+				X(COUNT) X(COUNTS) X(OFFS)
 
 enum rama_role {
 #define X(r) RAMA_ROLE_##r,
@@ -31,6 +35,12 @@ enum rama_role {
 #define RAMA_IN_STATXBUF(v) .file_mode = r == 0 ? (v)->stx_mode : 0,
 #define RAMA_IN_STREAM(v) .stream = (v),
 #define RAMA_IN_STDOUT(v) .stream = stdout,
+/* MPI: fields of struct rama_mpi_call (capture/mpi.h); the other roles of MPI are for wrappers by hand */
+#define RAMA_IN_FH(v) .fh = (v),
+#define RAMA_IN_TYPE(v) .type = (v),
+#define RAMA_IN_COUNT(v) .count = (v),
+#define RAMA_IN_STATUS(v)
+#define RAMA_IN_REQUEST(v)
 
 /* returned value -> initialisers */
 #define RAMA_OUT_NONE(r)

@@ -29,32 +29,31 @@ static inline void *seg_area(const struct seg *s, enum rama_area a)
 	return s->bytes + s->head->area[a].off;
 }
 
-/* places for areas: identity, state, control, names, three kinds of slots, lanes, chunks */
-static inline void seg_layout(struct rama_seg_header *h, const unsigned n[5])
+/* places for areas: identity, state, control, names, `slots` slots of each kind, lanes, chunks */
+static inline void seg_layout(struct rama_seg_header *h, unsigned slots, unsigned lanes, unsigned chunks)
 {
-	const size_t len[RAMA_AREAS] = {
-		sizeof(struct rama_seg_identity),      sizeof(struct rama_seg_state),
-		sizeof(struct rama_seg_control),       SEG_NAMES,
-		n[0] * sizeof(struct rama_posix_file), n[1] * sizeof(struct rama_stdio_file),
-		n[2] * sizeof(struct rama_extra_file), n[3] * sizeof(struct rama_seg_lane),
-		n[4] * (size_t)RAMA_SEG_CHUNK
+	const struct {
+		size_t item, n;
+	} area[RAMA_AREAS] = {
+		[RAMA_AREA_IDENTITY] = { 0, sizeof(struct rama_seg_identity) },
+		[RAMA_AREA_STATE] = { 0, sizeof(struct rama_seg_state) },
+		[RAMA_AREA_CONTROL] = { 0, sizeof(struct rama_seg_control) },
+		[RAMA_AREA_NAMES] = { 8, SEG_NAMES / 8 },
+#define KIND(kind, slot, module) [RAMA_AREA_##kind] = { sizeof(struct slot), slots },
+#include "segment/kinds.def"
+#undef KIND
+		[RAMA_AREA_LANES] = { sizeof(struct rama_seg_lane), lanes },
+		[RAMA_AREA_EVENTS] = { RAMA_SEG_CHUNK, chunks },
 	};
-	const size_t item[RAMA_AREAS] = { 0,
-					  0,
-					  0,
-					  8,
-					  sizeof(struct rama_posix_file),
-					  sizeof(struct rama_stdio_file),
-					  sizeof(struct rama_extra_file),
-					  sizeof(struct rama_seg_lane),
-					  RAMA_SEG_CHUNK };
 	size_t at = RAMA_SEG_PAGE;
 
 	for (unsigned a = 0; a < RAMA_AREAS; a++) {
+		size_t len = area[a].n * (area[a].item > 0 ? area[a].item : 1);
+
 		h->area[a] = (struct rama_seg_area){ .off = at,
-						     .len = len[a],
-						     .item = (uint32_t)item[a] };
-		at += (len[a] + RAMA_SEG_PAGE - 1) / RAMA_SEG_PAGE * RAMA_SEG_PAGE;
+						     .len = len,
+						     .item = (uint32_t)area[a].item };
+		at += (len + RAMA_SEG_PAGE - 1) / RAMA_SEG_PAGE * RAMA_SEG_PAGE;
 	}
 	h->size = at;
 }
@@ -75,7 +74,7 @@ static inline void seg_make(struct seg *s, unsigned slots, unsigned lanes, unsig
 					.version = RAMA_SEG_VERSION,
 					.areas = RAMA_AREAS };
 
-	seg_layout(&head, (const unsigned[]){ slots, slots, slots, lanes, chunks });
+	seg_layout(&head, slots, lanes, chunks);
 	*s = (struct seg){ .size = head.size, .bytes = calloc(1, head.size) };
 	if (s->bytes == NULL)
 		abort();
@@ -108,7 +107,7 @@ static inline void seg_make(struct seg *s, unsigned slots, unsigned lanes, unsig
 	seg_text(s->id->mounts, sizeof(s->id->mounts), "/\text4\n/home\tnfs\n");
 	s->state->phase = RAMA_SEG_DONE;
 	s->state->threads_most = 1;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < RAMA_KINDS; i++)
 		s->state->slots_used[i] = slots > 0;
 }
 
@@ -144,7 +143,7 @@ static inline struct rama_posix_file *seg_posix(struct seg *s, uint32_t name)
 {
 	struct rama_posix_file *f = seg_area(s, RAMA_AREA_POSIX);
 
-	f += s->state->slots_used[0]++;
+	f += s->state->slots_used[RAMA_KIND_POSIX]++;
 	rama_posix_init(f, seg_id(s, name), 8, 4096);
 	f->name = name;
 	s->state->registered |= 1ull << RAMA_MOD_POSIX;
@@ -155,7 +154,7 @@ static inline struct rama_stdio_file *seg_stdio(struct seg *s, uint32_t name, bo
 {
 	struct rama_stdio_file *f = seg_area(s, RAMA_AREA_STDIO);
 
-	f += s->state->slots_used[1]++;
+	f += s->state->slots_used[RAMA_KIND_STDIO]++;
 	rama_stdio_init(f, seg_id(s, name), standard);
 	f->name = name;
 	s->state->registered |= 1ull << RAMA_MOD_STDIO;
@@ -166,7 +165,7 @@ static inline struct rama_extra_file *seg_extra(struct seg *s, uint32_t name)
 {
 	struct rama_extra_file *f = seg_area(s, RAMA_AREA_EXTRA);
 
-	f += s->state->slots_used[2]++;
+	f += s->state->slots_used[RAMA_KIND_EXTRA]++;
 	rama_extra_init(f, seg_id(s, name));
 	f->name = name;
 	s->state->registered |= 1ull << RAMA_MOD_EXTRA;

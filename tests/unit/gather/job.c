@@ -330,7 +330,9 @@ static void killed_processes_are_marked(void **st)
 	s.id->clock.tick1 = s.id->clock.mono1 = 0;
 	s.id->clock.real0 += 20 * SEG_SECOND;
 	opened(&s, "/b", 1);
-	((struct rama_posix_file *)seg_area(&s, RAMA_AREA_POSIX))[1].meta_end = 5 * SEG_SECOND;
+	((struct rama_posix_file *)seg_area(&s, RAMA_AREA_POSIX))[1]
+		.w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP]
+		.u = 5 * SEG_SECOND;
 	add(&j, &s);
 	c = gather(&j);
 	assert_int_equal(j.result.unfinished, 1);

@@ -75,13 +75,13 @@ static void strangers_are_refused(void **st)
 	o->seg.head->magic ^= 1;
 	refuse(o, RAMA_EFORMAT, "not a segment");
 	o = begin();
-	o->seg.head->version = 2;
-	refuse(o, RAMA_EVERSION, "version 2");
+	o->seg.head->version = RAMA_SEG_VERSION + 1;
+	refuse(o, RAMA_EVERSION, "version 3");
 	o = begin();
 	o->seg.head->areas = RAMA_AREAS - 1;
 	refuse(o, RAMA_ECORRUPT, "areas");
 	o = begin();
-	o->seg.head->areas = 17;
+	o->seg.head->areas = 33;
 	refuse(o, RAMA_ECORRUPT, "areas");
 }
 
@@ -152,7 +152,7 @@ static void counts_are_cut(void **st)
 	o->seg.state->names_used = UINT64_MAX;
 	((struct rama_seg_chunk *)seg_area(&o->seg, RAMA_AREA_EVENTS))->used = UINT32_MAX;
 	assert_int_equal(open_it(o), 0);
-	for (int a = RAMA_AREA_POSIX; a <= RAMA_AREA_EXTRA; a++)
+	for (int a = RAMA_AREA_SLOTS; a < RAMA_AREA_SLOTS + RAMA_KINDS; a++)
 		assert_int_equal(rama_segment_slots(&o->s, (enum rama_area)a), 4);
 	assert_int_equal(rama_segment_lanes(&o->s), 2);
 	assert_int_equal(rama_segment_chunks(&o->s), 2);
@@ -335,8 +335,8 @@ static void the_end_is_the_last_thing_seen(void **st)
 	(void)st;
 	o->seg.id->clock.tick1 = o->seg.id->clock.mono1 = 0;
 	o->seg.state->phase = RAMA_SEG_RUNNING;
-	f->read_end = 1234;
-	f->write_end = UINT64_MAX; /* nonsense */
+	f->w[RAMA_POSIX_F_READ_END_TIMESTAMP].u = 1234;
+	f->w[RAMA_POSIX_F_WRITE_END_TIMESTAMP].u = UINT64_MAX; /* nonsense */
 	assert_int_equal(open_it(o), 0);
 	assert_int_equal(rama_segment_find_end(&o->s, &o->err), 0);
 	assert_int_equal(o->s.end_tick, 1234);

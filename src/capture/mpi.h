@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi.h: MPI without its header. The rows are in table/fn_mpi.def, what differs between the MPIs in
+ * table/mpi_families.def.
+ *
+ *   mpi.c       which MPI it is, its functions and constants; which record a file handle stands for
+ *   wrap_mpi.c  reads and writes, and the door through which all calls go
+ *   hand_mpi.c  the other calls
+ *
+ * Each of our wrappers goes on to the next function of its own name, so that other tools that sit between the
+ * application and the MPI still see every call. */
+#ifndef RAMA_CAPTURE_MPI_H
+#define RAMA_CAPTURE_MPI_H
+
+#include "capture/runtime.h"
+#include "core/mpiio.h"
+
+#pragma GCC visibility push(hidden)
+
+/* A handle as it comes and goes in a register. Families with handles of 4 bytes leave anything in the upper half:
+ * use rama_mpi_handle() before comparing or keeping one. */
+typedef uintptr_t rama_handle;
+
+#define RAMA_MPI_CONSTANTS(X) \
+	X(COMM_NULL)          \
+	X(COMM_WORLD)         \
+	X(COMM_SELF)          \
+	X(DATATYPE_NULL)      \
+	X(BYTE)               \
+	X(INFO_NULL)          \
+	X(REQUEST_NULL)       \
+	X(FILE_NULL)          \
+	X(ERRORS_RETURN)      \
+	X(STATUS_IGNORE)      \
+	X(SUCCESS)            \
+	X(ANY_SOURCE)         \
+	X(ANY_TAG)            \
+	X(MODE_CREATE)        \
+	X(MODE_RDONLY)        \
+	X(MODE_WRONLY)        \
+	X(MODE_RDWR)          \
+	X(MODE_DELETE_ON_CLOSE) X(MODE_UNIQUE_OPEN) X(MODE_EXCL) X(MODE_APPEND) X(MODE_SEQUENTIAL)
+
+enum rama_mpi_constant {
+#define X(c) RAMA_MPI_C_##c,
+	RAMA_MPI_CONSTANTS(X)
+#undef X
+		RAMA_MPI_C_ALL
+};
+
+struct rama_mpi_family {
+	const char *name;
+	const char *texts; /* words, each with a NUL, of what the library says of itself */
+	const char *mark;  /* a symbol that only this family has; NULL: none */
+	uint8_t handle;	   /* bytes of a handle */
+	uint8_t status, source, tag; /* bytes of a status, and where the two lie in it */
+	struct {
+		const char *symbol; /* its address is the value; NULL: `number` is */
+		intptr_t number;
+	} value[RAMA_MPI_C_ALL];
+};
+
+#define RAMA_MPI_FN(name, ...) int (*name)(RAMA_LIST(PARAM, __VA_ARGS__))
+
+struct rama_mpi {
+	const struct rama_mpi_family *family; /* NULL: there is no MPI, or one we do not know */
+	int rank, size;			      /* in the world; -1, 0: not known */
+	rama_handle value[RAMA_MPI_C_ALL];    /* RAMA_MPI(constant) */
+	/* its functions, never our wrappers; NULL: it has no such */
+	struct {
+#define FN_MPI(...)
+#define FN_MPI4(...)
+#define FN_MPIP(...)
+#define FN_MPIH(...)
+#define FN_MPI0(name)
+#define NEED(name, ...) RAMA_MPI_FN(name, __VA_ARGS__);
+#include FN_TABLE_MPI
+#undef FN_MPI
+#undef FN_MPI4
+#undef FN_MPIP
+#undef FN_MPIH
+#undef FN_MPI0
+#undef NEED
+	} call;
+};
+extern struct rama_mpi rama_mpi;
+#define RAMA_MPI(constant) rama_mpi.value[RAMA_MPI_C_##constant]
+
+/* After MPI_Init has succeeded: finds out which MPI it is and fills rama_mpi. false: not known, and rama_mpi.family
+ * stays NULL. Any thread, any number of times. */
+bool rama_mpi_begin(void);
+
+/* a function of the MPI below us; NULL: it has none of that name */
+rama_anyfn *rama_mpi_find(const char *name);
+rama_anyfn *rama_mpi_resolve(rama_anyfn **slot, const char *name);
+
+/* a handle in the one form in which it may be compared */
+static inline rama_handle rama_mpi_handle(rama_handle h)
+{
+	return rama_mpi.family->handle == 4 ? (rama_handle)(intptr_t)(int32_t)h : h;
+}
+
+/* a handle that lies in memory, as MPI_Comm_dup leaves it */
+static inline rama_handle rama_mpi_load(const void *p)
+{
+	int32_t half;
+	rama_handle h;
+
+	if (rama_mpi.family->handle == 4) {
+		memcpy(&half, p, sizeof(half));
+		return (rama_handle)(intptr_t)half;
+	}
+	memcpy(&h, p, sizeof(h));
+	return h;
+}
+
+/* ---- open files ----------------------------------------------------------------------------------- */
+
+/* a handle of a file is a pointer in all families */
+struct rama_mpi_file {
+	rama_handle fh; /* 0: never used; 1: free again */
+	struct rama_mpiio_file *record;
+	uint32_t generation; /* segment that the record is in */
+	uint8_t alone;	     /* opened by one process */
+	uint8_t sequential;  /* has only a shared position */
+};
+
+/* NULL: not observed. The entry is the caller's until the file is closed. */
+struct rama_mpi_file *rama_mpi_file_get(rama_handle fh);
+/* false: there is no room */
+bool rama_mpi_file_add(struct rama_thread *t, const struct rama_mpi_file *file);
+void rama_mpi_file_forget(struct rama_thread *t, rama_handle fh);
+
+/* ---- the door: before the real call and after it --------------------------------------------------- */
+
+enum rama_mpi_where { RAMA_MPI_GIVEN, RAMA_MPI_OWN, RAMA_MPI_SHARED, RAMA_MPI_ORDERED };
+
+struct rama_mpi_call {
+	struct rama_op op;
+	rama_handle fh, type;
+	int64_t count;
+	uint8_t where; /* enum rama_mpi_where */
+	bool on;       /* we are awake */
+	struct rama_span span;
+	struct rama_mpiio_file *record; /* NULL: nothing to record */
+};
+
+/* false: another of our MPI wrappers is at work in this thread. Then the call is part of that one: pass it on and
+ * do nothing else. */
+bool rama_mpi_enter(struct rama_mpi_call *c);
+void rama_mpi_leave(struct rama_mpi_call *c);
+/* one operation on c->record, if there is one; errno is kept */
+void rama_mpi_record(struct rama_mpi_call *c);
+
+/* ---- the real functions of the rows ------------------------------------------------------------------ */
+
+/* what a call returns where the MPI lacks the function: MPI_ERR_OTHER nearly everywhere */
+#define RAMA_MPI_MISSING 16
+
+struct rama_mpi_real { /* two slots per row */
+#define BOTH(name, ...)                 \
+	RAMA_MPI_FN(name, __VA_ARGS__); \
+	RAMA_MPI_FN(P##name, __VA_ARGS__);
+#define FN_MPI(name, op, how, where, ...) BOTH(name, __VA_ARGS__)
+#define FN_MPI4 FN_MPI
+#define FN_MPIP BOTH
+#define FN_MPIH BOTH
+#define FN_MPI0(name)      \
+	int (*name)(void); \
+	int (*P##name)(void);
+#define NEED(...)
+#include FN_TABLE_MPI
+#undef BOTH
+#undef FN_MPI
+#undef FN_MPI4
+#undef FN_MPIP
+#undef FN_MPIH
+#undef FN_MPI0
+#undef NEED
+};
+extern struct rama_mpi_real rama_mpi_real;
+
+#define RAMA_MPI_REAL(name)                                                                    \
+	__extension__({                                                                        \
+		__typeof__(rama_mpi_real.name) f_ =                                            \
+			__atomic_load_n(&rama_mpi_real.name, __ATOMIC_ACQUIRE);                \
+		__builtin_expect(f_ != NULL, 1)                                                \
+			? f_                                                                   \
+			: (__typeof__(f_))rama_mpi_resolve((rama_anyfn **)&rama_mpi_real.name, \
+							   #name);                             \
+	})
+
+#pragma GCC visibility pop
+#endif

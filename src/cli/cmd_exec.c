@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_exec.c: iorama exec */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/run_find.h"
+#include "cli/run_vars.h"
+
+struct change {
+	const char *name;
+	char *value; /* NULL: no memory */
+	bool wanted;
+};
+
+/* a file or directory of the option, as it is from anywhere; NULL: no memory */
+static char *from_here(struct rama_opts *o, enum rama_option_id option, struct rama_arena *a)
+{
+	const char *path = rama_opts_value(o, option);
+	char here[PATH_MAX], *text;
+
+	if (path == NULL || path[0] == '/' || getcwd(here, sizeof(here)) == NULL)
+		return rama_arena_text(a, path != NULL ? path : "",
+				       path != NULL ? strlen(path) : 0);
+	text = rama_arena_alloc(a, strlen(here) + strlen(path) + 2);
+	if (text != NULL)
+		stpcpy(stpcpy(stpcpy(text, here), "/"), path);
+	return text;
+}
+
+static int set_variables(struct rama_opts *o, const char *library, struct rama_arena *a)
+{
+	const char *memory = rama_opts_value(o, RAMA_OPT_exec_memory);
+	struct change all[] = {
+		{ "LD_PRELOAD", rama_vars_preload(library, a), true },
+		{ "IORAMA_LOG", from_here(o, RAMA_OPT_exec_output, a),
+		  rama_opts_has(o, RAMA_OPT_exec_output) },
+		{ "IORAMA_LOG_DIR", from_here(o, RAMA_OPT_exec_dir, a),
+		  rama_opts_has(o, RAMA_OPT_exec_dir) },
+		{ "IORAMA_TRACE", rama_arena_text(a, "1", 1),
+		  rama_opts_has(o, RAMA_OPT_exec_trace) || memory != NULL },
+		{ "IORAMA_TRACE_MEMORY",
+		  rama_arena_text(a, memory != NULL ? memory : "",
+				  memory != NULL ? strlen(memory) : 0),
+		  memory != NULL },
+		{ "IORAMA_EXCLUDE", rama_vars_globs(o, "IORAMA_EXCLUDE", RAMA_OPT_exec_exclude, a),
+		  rama_opts_has(o, RAMA_OPT_exec_exclude) },
+		{ "IORAMA_INCLUDE", rama_vars_globs(o, "IORAMA_INCLUDE", RAMA_OPT_exec_include, a),
+		  rama_opts_has(o, RAMA_OPT_exec_include) },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].wanted &&
+		    (all[i].value == NULL || setenv(all[i].name, all[i].value, 1) != 0)) {
+			rama_complain("exec", "out of memory");
+			return 4;
+		}
+	return 0;
+}
+
+int rama_cmd_exec(int argc, char **argv)
+{
+	struct rama_opts o;
+	struct rama_arena arena = { 0 };
+	struct rama_err e = { 0 };
+	char library[PATH_MAX];
+
+	rama_opts_parse(&o, RAMA_CMD_exec, argc, argv);
+	if (o.n_args == 0)
+		rama_opts_usage(&o, "which command? none is given");
+	rama_vars_check_memory(&o, RAMA_OPT_exec_memory);
+	if (rama_find_library(rama_opts_value(&o, RAMA_OPT_exec_library), library, &e) != 0) {
+		rama_complain("exec", "%s", e.text);
+		return 4;
+	}
+	if (set_variables(&o, library, &arena) != 0)
+		return 4;
+	execvp(o.args[0], (char *const *)o.args);
+	rama_complain(o.args[0],
+		      errno == ENOENT ? "there is no such command" : "cannot be started: %s",
+		      strerror(errno));
+	return errno == ENOENT ? 127 : 126;
+}

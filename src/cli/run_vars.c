@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/run_vars.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define GLOBS_MOST 65536
+
+char *rama_vars_preload(const char *library, struct rama_arena *a)
+{
+	const char *before = getenv("LD_PRELOAD");
+	size_t n = strlen(library);
+	char *text;
+
+	if (before == NULL || *before == '\0')
+		return rama_arena_text(a, library, n);
+	if (strncmp(before, library, n) == 0 && (before[n] == ':' || before[n] == '\0'))
+		return rama_arena_text(a, before, strlen(before)); /* iorama inside iorama */
+	text = rama_arena_alloc(a, n + strlen(before) + 2);
+	if (text != NULL)
+		stpcpy(stpcpy(stpcpy(text, library), ":"), before);
+	return text;
+}
+
+char *rama_vars_globs(struct rama_opts *o, const char *variable, enum rama_option_id option,
+		      struct rama_arena *a)
+{
+	const char *before = getenv(variable), *glob;
+	char *text = rama_arena_alloc(a, GLOBS_MOST);
+	size_t used = 0;
+
+	if (text == NULL)
+		return NULL;
+	text[0] = '\0';
+	if (before != NULL && *before != '\0')
+		used = (size_t)snprintf(text, GLOBS_MOST, "%s", before);
+	for (size_t at = 0; (glob = rama_opts_next(o, option, &at)) != NULL;)
+		if (used < GLOBS_MOST)
+			used += (size_t)snprintf(text + used, GLOBS_MOST - used, "%s%s",
+						 used > 0 ? "\n" : "", glob);
+	if (used >= GLOBS_MOST)
+		rama_opts_usage(o, "too many globs for %s: more than %d bytes", variable,
+				GLOBS_MOST - 1);
+	return text;
+}
+
+void rama_vars_check_memory(struct rama_opts *o, enum rama_option_id option)
+{
+	static const char *const units[] = { "", "K", "M", "G", "KiB", "MiB", "GiB" };
+	const char *text = rama_opts_value(o, option);
+	size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
+
+	for (size_t i = 0; digits > 0 && i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcasecmp(text + digits, units[i]) == 0)
+			return;
+	if (text != NULL)
+		rama_opts_usage(o, "a size is like 64M or 1G, not '%s'", text);
+}

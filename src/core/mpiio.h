@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpiio.h: what MPI_File_* calls mean for the counters of a file. See core/posix.h. */
+#ifndef RAMA_CORE_MPIIO_H
+#define RAMA_CORE_MPIIO_H
+
+#include "core/op.h"
+#include "core/record.h"
+#include "core/transfer.h"
+#include "core/values.h"
+
+/* rama_op.how of OPEN (the first two), READ and WRITE */
+enum rama_mpi_how {
+	RAMA_MPI_INDEP, /* a rank on its own */
+	RAMA_MPI_COLL,	/* all ranks of a communicator of more than one */
+	RAMA_MPI_SPLIT, /* ..._begin; the _end is not an operation */
+	RAMA_MPI_NB,	/* i... calls, collective or not; nor is the wait */
+	RAMA_MPI_HOWS
+};
+
+/* State of one file; part of the segment. */
+struct rama_mpiio_file {
+	uint32_t seq, name;
+	uint8_t stuck;
+	uint8_t pad[7];
+	struct rama_progress progress;
+	union rama_word w[RAMA_MPIIO__WORDS];
+	struct rama_values access;
+};
+
+/* Bytes that an access asks for, whatever it gets: 0 if there is nothing or the type is not known.
+ * What no memory can hold is cut. */
+static inline int64_t rama_mpiio_size(int64_t type_size, int64_t count)
+{
+	int64_t n;
+
+	if (count <= 0 || type_size <= 0)
+		return 0;
+	return __builtin_mul_overflow(type_size, count, &n) ? INT64_MAX : n;
+}
+
+void rama_mpiio_init(struct rama_mpiio_file *f, uint64_t id);
+/* OPEN (mode: amode), CLOSE, READ, WRITE, SYNC, VIEW; and HINT for each of the calls that was given
+ * an info object, with the times of that call, after it. */
+void rama_mpiio_apply(struct rama_mpiio_file *f, const struct rama_op *op);
+void rama_mpiio_finish(const struct rama_mpiio_file *f, double tick,
+		       union rama_word w[RAMA_MPIIO__WORDS]);
+
+#endif

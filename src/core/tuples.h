@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tuples.h: like values.h, for accesses to arrays: size and shape of an access are counted
+ * together. */
+#ifndef RAMA_CORE_TUPLES_H
+#define RAMA_CORE_TUPLES_H
+
+#include "core/record.h"
+
+#define RAMA_TUPLES 32
+#define RAMA_DIMS 5 /* of an array that a record has room for */
+
+/* one access, in the order of the record's words */
+struct rama_tuple {
+	int64_t size;
+	int64_t length[RAMA_DIMS], stride[RAMA_DIMS];
+};
+#define RAMA_TUPLE_WORDS (1 + 2 * RAMA_DIMS)
+_Static_assert(sizeof(struct rama_tuple) == RAMA_TUPLE_WORDS * sizeof(union rama_word),
+	       "a tuple is words of a record");
+
+/* the first tuples that came, and how often each did; part of the segment */
+struct rama_tuples {
+	uint32_t used;
+	uint32_t last;		    /* place of the tuple seen last: most accesses repeat it */
+	uint64_t turn;		    /* of the last access that was counted */
+	uint64_t seen[RAMA_TUPLES]; /* turn in which each was seen last */
+	uint32_t count[RAMA_TUPLES];
+	struct rama_tuple value[RAMA_TUPLES];
+};
+
+void rama_tuples_init(struct rama_tuples *t);
+void rama_tuples_add(struct rama_tuples *t, const struct rama_tuple *x);
+/* The four most frequent tuples of a size other than 0, by count, then by size, both descending,
+ * then the one seen later first; the rest of the slots is 0. Content of `t` may be anything. */
+void rama_tuples_top4(const struct rama_tuples *t, union rama_word value[4 * RAMA_TUPLE_WORDS],
+		      union rama_word count[4]);
+
+#endif

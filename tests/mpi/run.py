@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""run.py BUILD FAMILY-CASE: MPI programs that know what they do, observed with `iorama run`; what the log says of
+their MPI calls must be that. FAMILY is openmpi or mpich; --list prints all cases."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+TABLE = os.path.join(ROOT, "src", "table")
+SKIPPED = 77
+TIMEOUT = 120
+TRUTHS = ("independent", "collective", "nonblocking", "split", "shared", "views", "failing", "names", "handles")
+OTHERS = ("rows", "wrong-rows", "threads", "fortran", "late", "nopie", "tool", "ranks")
+FAMILIES = ("openmpi", "mpich")
+FAKES = ("fake-abi", "fake-unknown", "fake-none")
+# counters that the truth says completely: what it does not name is 0
+COUNTED = re.compile(
+    r"MPIIO_((INDEP|COLL)_OPENS|(INDEP|COLL|SPLIT|NB)_(READS|WRITES)|SYNCS|HINTS|VIEWS|BYTES_\w+|RW_SWITCHES"
+    r"|SIZE_\w+_AGG_\w+)$"
+)
+ANY, UNKNOWN = -2, -1  # offsets
+
+
+class Skip(Exception):
+    """The case cannot run here; the text says why."""
+
+
+class Failed(Exception):
+    """The case went wrong; the text says how."""
+
+
+def run(command, folder, **extra):
+    environment = dict(os.environ, **extra)
+    # in a container, and as its root, on any number of cores
+    environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
+                       PWD=folder)  # fmt: skip
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+
+
+class Case:
+    def __init__(self, build, family, folder, quiet):
+        self.build, self.family, self.folder, self.quiet = os.path.abspath(build), family, folder, quiet
+        self.iorama = os.path.join(self.build, "bin", "iorama")
+        for tool in ("mpicc.", "mpirun.") if family in FAMILIES else ():
+            if not shutil.which(tool + family):
+                raise Skip("%s%s is not installed" % (tool, family))
+
+    def compile(self, out, source, *options, tool="mpicc"):
+        compiler = "%s.%s" % (tool, self.family)
+        if not shutil.which(compiler):
+            raise Skip("%s is not installed" % compiler)
+        done = run([compiler, "-O1", *options, os.path.join(HERE, source), "-o", out], self.folder)
+        if done.returncode != 0:
+            raise Failed("%s: %s" % (source, done.stderr))
+        return "./" + out
+
+    def observe(self, ranks, *command, trace=True, **extra):
+        truth = os.path.join(self.quiet, "truth")
+        options = ["--trace"] if trace else []
+        done = run([self.iorama, "run", "--json", "-f", *options, "-o", "log.darshan", "mpirun." + self.family, "-n",
+                    str(ranks), *command], self.folder, TRUTH_FILE=truth,
+                   IORAMA_DIR=os.path.join(self.quiet, "seg"), **extra)  # fmt: skip
+        if done.returncode == SKIPPED:
+            raise Skip("the MPI has no MPI_THREAD_MULTIPLE")
+        if done.returncode != 0:
+            raise Failed("status %d: %s" % (done.returncode, done.stderr))
+        with open(truth, encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def log(self, *options):
+        done = run([self.iorama, "show", "--quiet", "--json", *options, "log.darshan"], self.folder)
+        if done.returncode != 0:
+            raise Failed("show: %s" % done.stderr)
+        found = json.loads(done.stdout)["logs"][0]
+        return found, {m["module"]: m["records"] for m in found["modules"]}
+
+
+# ---- comparing
+
+
+def compare_counters(lines, records):
+    """Records of a file are one per rank, or one reduced over all ranks that opened it."""
+    truth = collections.defaultdict(dict)
+    for line in lines:
+        words = line.split(" ")
+        if words[0] == "TRUTH":
+            truth[words[3]].setdefault(int(words[2]), {})[words[4]] = int(words[5])
+    wrong = []
+    seen = set()
+    for record in records:
+        name, rank = record["name"], record["rank"]
+        seen.add(name)
+        if name not in truth:
+            wrong.append("%s is not to be in the log" % name)
+            continue
+        ranks = truth[name].values() if rank == -1 else [truth[name].get(rank, {})]
+        for counter, have in record["counters"].items():
+            want = sum(r.get(counter, 0) for r in ranks)
+            if counter == "MPIIO_MODE":
+                want //= len(ranks)
+            elif not COUNTED.match(counter):
+                continue
+            if have != want:
+                wrong.append("%s rank %d: %s is %s, not %s" % (name, rank, counter, have, want))
+    wrong += ["%s is not in the log" % name for name in truth if name not in seen]
+    return wrong
+
+
+def compare_events(lines, records):
+    truth = collections.defaultdict(list)
+    for line in lines:
+        words = line.split(" ")
+        if words[0] == "DXT":
+            kind = "reads" if words[4] == "r" else "writes"
+            truth[words[3], int(words[2]), kind].append((int(words[5]), int(words[6])))
+    wrong = []
+    have = {(r["name"], r["rank"], kind): [(e[0], e[1]) for e in r[kind]]
+            for r in records for kind in ("reads", "writes") if r.get(kind)}  # fmt: skip
+    wrong += ["%s rank %d %s: %s is not to be in the trace" % (*key, have[key]) for key in have if key not in truth]
+    for key, events in truth.items():
+        found = have.get(key, [])
+        same = len(found) == len(events) and all(
+            f[1] == e[1] and (f[0] == e[0] or e[0] == ANY) for f, e in zip(found, events))  # fmt: skip
+        if not same:
+            wrong.append("%s rank %d %s: trace is %s, not %s" % (*key, found, events))
+    return wrong
+
+
+def judge(case, lines, trace=True):
+    _, modules = case.log()
+    if not any(line.startswith("TRUTH") for line in lines):
+        raise Failed("the program said nothing")
+    wrong = compare_counters(lines, modules.get("MPI-IO", []))
+    if trace:
+        _, modules = case.log("--dxt")
+        wrong += compare_events(lines, modules.get("DXT_MPIIO", []))
+    if wrong:
+        raise Failed("\n".join(wrong))
+
+
+# ---- cases
+
+
+def case_truth(case, name):
+    program = case.compile("truth", "truth.c")
+    for ranks in (1, 3):
+        judge(case, case.observe(ranks, program, name, "data.%d" % ranks))
+    judge(case, case.observe(2, program, name, "data.2", trace=False), trace=False)
+
+
+def case_threads(case):
+    program = case.compile("truth", "truth.c", "-DWITH_THREADS", "-pthread")
+    judge(case, case.observe(2, program, "threads", "data"), trace=False)
+
+
+def case_fortran(case):
+    program = case.compile("truth", "truth.f90", tool="mpif90")
+    for ranks in (1, 2):
+        judge(case, case.observe(ranks, program, "data.%d" % ranks))
+
+
+def case_late(case):
+    case.compile("truth.so", "truth.c", "-shared", "-fPIC", "-Dmain=truth_main")
+    done = run(["cc", "-O1", os.path.join(HERE, "late.c"), "-ldl", "-o", "late"], case.folder)
+    if done.returncode != 0:
+        raise Failed(done.stderr)
+    judge(case, case.observe(2, "./late", "./truth.so", "views", "data"))
+
+
+def case_nopie(case):
+    """Such programs have a copy of the data of libraries, which is then the one that counts."""
+    program = case.compile("truth", "truth.c", "-no-pie", "-fno-pie")
+    judge(case, case.observe(2, program, "collective", "data"))
+
+
+def case_tool(case):
+    """Linked to the program, before its MPI."""
+    case.compile("libtool.so", "tool.c", "-shared", "-fPIC")
+    program = case.compile("truth", "truth.c", "-L.", "-Wl,--no-as-needed", "-ltool", "-Wl,-rpath,$ORIGIN")
+    judge(case, case.observe(2, program, "independent", "data", TOOL_FILE=os.path.join(case.quiet, "tool")))
+    for rank in range(2):
+        with open(os.path.join(case.quiet, "tool.%d" % rank), encoding="utf-8") as file:
+            seen = int(file.read())
+        if seen != 1:
+            raise Failed("the other tool has seen %d writes, not 1" % seen)
+
+
+def case_ranks(case):
+    """The ranks of the log are those of MPI, and the command line is the program's own."""
+    program = case.compile("truth", "truth.c")
+    late = "test ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} = 0 && sleep 0.3; %s nonblocking data; exit $?" % program
+    for command in ((program, "nonblocking", "data"), ("sh", "-c", late)):  # then rank 0 starts last
+        lines = case.observe(3, *command)
+        log, modules = case.log()
+        want = {int(w[1]): int(w[2]) for w in (line.split(" ") for line in lines)}
+        have = {r["counters"]["PROCESS_PID"]: r["rank"] for r in modules.get("PROCESS", [])}
+        if {pid: have.get(pid) for pid in want} != want:
+            raise Failed("ranks of processes are %s, not %s" % (have, want))
+        if command[0] == program and (len(have), log["job"]["nprocs"], log["job"]["exe"]) != (3, 3, " ".join(command)):
+            raise Failed("job: %d processes of '%s'" % (log["job"]["nprocs"], log["job"]["exe"]))
+
+
+def compile_rows(case, *options):
+    command = ["mpicc." + case.family, "-std=gnu17", "-DFAMILY_NAME=" + case.family, *options,
+               "-I" + os.path.join(ROOT, "src"), os.path.join(HERE, "rows.c"), "-ldl", "-o", "rows"]  # fmt: skip
+    return run(command, case.folder)
+
+
+def case_rows(case):
+    done = compile_rows(case)
+    if done.returncode == 0:
+        done = run(["./rows"], case.folder)
+    print(done.stdout.strip())
+    if done.returncode != 0:
+        raise Failed(done.stdout + done.stderr)
+    # every access that the header knows is a row
+    header = run(["mpicc." + case.family, "-E", os.path.join(HERE, "rows.c"), "-I" + os.path.join(ROOT, "src"),
+                  "-DFAMILY_NAME=" + case.family], case.folder).stdout  # fmt: skip
+    known = set(re.findall(r"\bint\s+(MPI_File_(?:i?read|i?write|open|close|sync|set_view)\w*)\s*\(", header))
+    with open(os.path.join(TABLE, "fn_mpi.def"), encoding="utf-8") as file:
+        rows = set(re.findall(r"^FN_MPI\w?\s*\((\w+)", file.read(), re.M))
+    if len(known) < 30 or known - rows:
+        raise Failed("of %d calls these are no rows: %s" % (len(known), " ".join(sorted(known - rows))))
+
+
+# (table, what is written there, what is put in its place): each makes a row wrong
+WRONG = [
+    ("fn_mpi.def", "(MPI_File_read_at, READ, INDEP, GIVEN, (rama_handle, fh, FH), (int64_t, off, OFF), ",
+     "(MPI_File_read_at, READ, INDEP, GIVEN, (rama_handle, fh, FH), "),
+    ("fn_mpi.def", "(MPI_File_sync, (rama_handle, fh, FH))", "(MPI_File_sync, (void *, fh, NEWFH))"),
+    ("fn_mpi.def", "(MPI_File_write, WRITE, INDEP, OWN, (rama_handle, fh, FH), (const void *, buf, NONE), (int, count",
+     "(MPI_File_write, WRITE, INDEP, OWN, (rama_handle, fh, FH), (const void *, buf, NONE), (int64_t, count"),
+    ("fn_mpi.def", "(MPI_File_set_size, (rama_handle, fh, FH), (int64_t, size",
+     "(MPI_File_set_size, (rama_handle, fh, FH), (int, size"),
+    ("fn_mpi.def", "(Comm_rank, (rama_handle, comm, COMM)", "(Comm_rank, (rama_handle, comm, FH)"),
+    ("mpi_families.def", "HANDLE(COMM_WORLD, 0x44000000)", "HANDLE(COMM_WORLD, 0x44000001)"),
+    ("mpi_families.def", "SYMBOL(BYTE, ompi_mpi_byte)", "SYMBOL(BYTE, ompi_mpi_char)"),
+    ("mpi_families.def", "NUMBER(MODE_SEQUENTIAL, 256)", "NUMBER(MODE_SEQUENTIAL, 512)"),
+    ("mpi_families.def", "4, 20, 8, 12,", "4, 20, 12, 8,"),
+    ("mpi_families.def", '"Open MPI\\0", "ompi_mpi_comm_world", 8, 24, 0, 4', '"Open MPI\\0", "ompi_mpi", 8, 24, 0, 4'),
+]  # fmt: skip
+
+
+def case_wrong_rows(case):
+    """A wrong row is found. Rows of the other family are not looked at."""
+    other = {"openmpi": ("0x44000000", "4, 20, "), "mpich": ("ompi_mpi",)}[case.family]
+    folder = os.path.join(case.folder, "table")
+    os.makedirs(folder)
+    for table, right, wrong in WRONG:
+        if any(word in right for word in other):
+            continue
+        with open(os.path.join(TABLE, table), encoding="utf-8") as file:
+            text = file.read()
+        if right not in text:
+            raise Failed("%s has no '%s'" % (table, right))
+        with open(os.path.join(folder, table), "w", encoding="utf-8") as file:
+            file.write(text.replace(right, wrong))
+        done = compile_rows(case, "-I" + case.folder)
+        if done.returncode == 0:
+            done = run(["./rows"], case.folder)
+        os.remove(os.path.join(folder, table))
+        if done.returncode == 0:
+            raise Failed("not found: '%s'" % wrong)
+
+
+def case_fake(case, kind):
+    """An MPI that keeps to the ABI of MPI 5, one that nobody knows, and a program that asks whether there is one."""
+    compiler = os.environ.get("CC", "cc")
+    source = os.path.join(HERE, "fake.c")
+    library = ["-DLIBRARY", "-DKIND_" + kind, "-shared", "-fPIC", "-o", "libmpi_fake.so"]
+    program = ["-L.", "-lmpi_fake", "-Wl,-rpath,$ORIGIN", "-o", "fake"]
+    if kind == "none":
+        library, program = None, ["-DKIND_none", "-o", "fake"]
+    for options in (library, program):
+        done = run([compiler, "-O1", source, *options], case.folder) if options else None
+        if done and done.returncode != 0:
+            raise Failed(done.stderr)
+    done = run([case.iorama, "run", "-q", "-f", "-o", "log.darshan", "./fake", "word"], case.folder,
+               IORAMA_DIR=os.path.join(case.quiet, "seg"))  # fmt: skip
+    if done.returncode != 0:
+        raise Failed("status %d: %s" % (done.returncode, done.stderr))
+    _, modules = case.log()
+    records = modules.get("MPI-IO", [])
+    if kind != "abi":
+        if records:
+            raise Failed("there are records of MPI-IO: %s" % records)
+        return
+    where = os.path.join(case.folder, "data")
+    truth = {"COLL_OPENS": 1, "MODE": 34, "HINTS": 1, "INDEP_WRITES": 2, "BYTES_WRITTEN": 30, "SIZE_WRITE_AGG_0_100": 2}
+    wrong = compare_counters(["TRUTH 0 0 %s MPIIO_%s %d" % (where, c, v) for c, v in truth.items()], records)
+    if wrong:
+        raise Failed("\n".join(wrong))
+
+
+def perform(case, name):
+    if case.family == "fake":
+        case_fake(case, name)
+        return
+    if name in TRUTHS:
+        case_truth(case, name)
+    else:
+        globals()["case_" + name.replace("-", "_")](case)
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(["%s-%s" % (family, name) for family in FAMILIES for name in OTHERS + TRUTHS] + list(FAKES)))
+        return 0
+    build, word = sys.argv[1:]
+    family, _, name = word.partition("-")
+    base = os.path.join(os.path.abspath(build), "tests")
+    os.makedirs(base, exist_ok=True)
+    folder = tempfile.mkdtemp(prefix="mpi-", dir=base)
+    # outside what is observed, so that the truth itself does not show
+    quiet = tempfile.mkdtemp(prefix="iorama-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp")
+    try:
+        perform(Case(build, family, os.path.realpath(folder), quiet), name)
+    except Skip as reason:
+        print("SKIP: %s" % reason)
+        return SKIPPED
+    except Failed as reason:
+        print("FAIL: %s: %s" % (word, reason))
+        return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(quiet, ignore_errors=True)
+    print("ok: %s" % word)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

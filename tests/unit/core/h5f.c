@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* h5f.c: what H5F* calls do to the counters of a file. */
+#include "ops.h"
+
+#include "core/h5f.h"
+
+#define TICK 0.25 /* seconds */
+
+static struct rama_h5f_file f;
+static union rama_word w[RAMA_H5F__WORDS];
+
+static int fresh(void **state)
+{
+	(void)state;
+	now = 1000;
+	rama_h5f_init(&f, 42);
+	return 0;
+}
+
+static void apply(struct rama_op op)
+{
+	rama_h5f_apply(&f, &op);
+}
+
+static int64_t count(unsigned word)
+{
+	rama_h5f_finish(&f, TICK, w);
+	return w[word].i;
+}
+
+static double ticks(unsigned word)
+{
+	rama_h5f_finish(&f, TICK, w);
+	return w[word].f / TICK;
+}
+
+static void opens_flushes_and_closes_are_metadata(void **state)
+{
+	(void)state;
+	apply(call_at(RAMA_OP_OPEN, 100, 120));
+	apply(call_at(RAMA_OP_OPEN, 90, 130)); /* 10 more */
+	apply(call_at(RAMA_OP_FLUSH, 200, 204));
+	apply(call_at(RAMA_OP_CLOSE, 300, 303));
+	apply(call_at(RAMA_OP_CLOSE, 400, 401));
+	assert_int_equal(count(RAMA_ID), 42);
+	assert_int_equal(count(RAMA_H5F_OPENS), 2);
+	assert_int_equal(count(RAMA_H5F_FLUSHES), 1);
+	assert_true(ticks(RAMA_H5F_F_META_TIME) == 30 + 4 + 3 + 1);
+	assert_true(ticks(RAMA_H5F_F_OPEN_START_TIMESTAMP) == 90);
+	assert_true(ticks(RAMA_H5F_F_OPEN_END_TIMESTAMP) == 130);
+	assert_true(ticks(RAMA_H5F_F_CLOSE_START_TIMESTAMP) == 300);
+	assert_true(ticks(RAMA_H5F_F_CLOSE_END_TIMESTAMP) == 401);
+}
+
+static void the_last_open_says_whether_mpi_is_used(void **state)
+{
+	struct rama_op op = call(RAMA_OP_OPEN, 5);
+
+	(void)state;
+	assert_int_equal(count(RAMA_H5F_USE_MPIIO), 0);
+	op.how = RAMA_H5F_MPIIO;
+	apply(op);
+	assert_int_equal(count(RAMA_H5F_USE_MPIIO), 1);
+	op.how = RAMA_H5F_OTHER;
+	apply(op);
+	assert_int_equal(count(RAMA_H5F_USE_MPIIO), 0);
+}
+
+static void only_a_close_counts_if_it_fails(void **state)
+{
+	struct rama_h5f_file before = f;
+
+	(void)state;
+	for (unsigned kind = 0; kind < 256; kind++) {
+		if (kind != RAMA_OP_CLOSE)
+			apply(failing(kind));
+		if (kind != RAMA_OP_CLOSE && kind != RAMA_OP_OPEN && kind != RAMA_OP_FLUSH)
+			apply(call(kind, 5)); /* no business of ours */
+	}
+	assert_memory_equal(&f, &before, sizeof(f));
+	apply(failing(RAMA_OP_CLOSE));
+	assert_true(ticks(RAMA_H5F_F_META_TIME) == 5);
+}
+
+static void any_content_can_be_finished(void **state)
+{
+	(void)state;
+	memset(&f, 0xff, sizeof(f));
+	assert_true(ticks(RAMA_H5F_F_META_TIME) == -1);
+	assert_true(ticks(RAMA_H5F_F_CLOSE_END_TIMESTAMP) == 0x1p64);
+}
+
+#define fresh_test(name) cmocka_unit_test_setup(name, fresh)
+UNIT_GROUP(h5f, fresh_test(opens_flushes_and_closes_are_metadata),
+	   fresh_test(the_last_open_says_whether_mpi_is_used),
+	   fresh_test(only_a_close_counts_if_it_fails), fresh_test(any_content_can_be_finished))
