@@ -8,10 +8,10 @@ set(missing "/* functions that libc.a lacks */\n")
 # the first line pulls our object in even where the program itself calls nothing that is wrapped
 set(wrap "-Wl,--undefined=__wrap__exit\n")
 foreach(row IN LISTS functions)
-  if(row MATCHES "^([a-z]+) ([A-Za-z0-9_]+)$")
+  if(row MATCHES "^([a-z0-9]+) ([A-Za-z0-9_]+)$")
     set(table ${CMAKE_MATCH_1})
     set(name ${CMAKE_MATCH_2})
-    if(table STREQUAL "mpi") # only for preloading
+    if(table MATCHES "^(mpi|hdf5|pnetcdf)$") # only for preloading
       continue()
     endif()
     # Inside libc.a these names are how streams reach descriptors: calls of the library itself, not of the program.

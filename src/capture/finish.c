@@ -168,6 +168,24 @@ static bool write_given(const char *path)
 	return rc == 0;
 }
 
+bool rama_log_path(char *to, size_t size)
+{
+	const char *given = rama_run.settings->log_file;
+	struct rama_logname n;
+	struct rama_text t;
+
+	rama_text_init(&t, to, size);
+	if (given[0]) {
+		rama_text_str(&t, given);
+		return !t.cut;
+	}
+	describe(&n);
+	if (!folder(&t, &n) || t.len + RAMA_LOGNAME_MOST > size)
+		return false;
+	rama_logname_final(to + t.len, size - t.len, &n, 0);
+	return true;
+}
+
 bool rama_write_log(void)
 {
 	const char *given = rama_run.settings->log_file;
@@ -175,6 +193,12 @@ bool rama_write_log(void)
 	log_path[0] = '\0';
 	if (!(given[0] ? write_given(given) : write_named()))
 		return false;
+	rama_remove_segment();
+	return true;
+}
+
+void rama_remove_segment(void)
+{
 	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
 	/* the directory of the job goes with its last segment */
 	char *slash = strrchr(rama_run.path, '/');
@@ -183,7 +207,6 @@ bool rama_write_log(void)
 		rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
 		*slash = '/';
 	}
-	return true;
 }
 
 void rama_unwrite_log(void)

@@ -78,6 +78,7 @@ static int do_finalize(REAL(MPI_Finalize))
 		return RAMA_MPI_MISSING;
 	if (!rama_mpi_enter(&c))
 		return real();
+	rama_mpi_shutdown();
 	int r = real();
 	rama_mpi_leave(&c);
 	return r;
@@ -237,21 +238,6 @@ static int do_view(REAL(MPI_File_set_view), rama_handle fh, int64_t disp, rama_h
 	return r;
 }
 
-static int do_info(REAL(MPI_File_set_info), rama_handle fh, rama_handle info)
-{
-	struct rama_mpi_call c = CALL(MPI_File_set_info, HINT);
-
-	if (!real)
-		return RAMA_MPI_MISSING;
-	if (!rama_mpi_enter(&c))
-		return real(fh, info);
-	int r = real(fh, info);
-	if (happened(&c, fh, r) && is_given(info))
-		rama_mpi_record(&c);
-	rama_mpi_leave(&c);
-	return r;
-}
-
 /* ---- their two names ------------------------------------------------------------------------------------- */
 
 #define BODY_MPI_Init do_init
@@ -262,7 +248,6 @@ static int do_info(REAL(MPI_File_set_info), rama_handle fh, rama_handle info)
 #define BODY_MPI_File_close do_close
 #define BODY_MPI_File_sync do_sync
 #define BODY_MPI_File_set_view do_view
-#define BODY_MPI_File_set_info do_info
 
 #define ONE(sym, name, ...)                                                          \
 	RAMA_EXPORT int sym(RAMA_LIST(PARAM, __VA_ARGS__))                           \

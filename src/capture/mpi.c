@@ -10,11 +10,13 @@ struct rama_mpi_real rama_mpi_real;
 
 /* ---- functions ------------------------------------------------------------------------------------------- */
 
-enum { LIBRARIES = 8 }; /* Fortran, C++, ... each have their own */
+enum { BATCH = 8 };
 
+/* paths of loaded libraries, some at a time */
 struct libraries {
-	char path[LIBRARIES][256];
-	unsigned n;
+	char path[BATCH][256];
+	unsigned n, skip;
+	bool any; /* else those whose names say that they are an MPI */
 };
 
 /* dlopen must not be called in here: the caller holds locks of the loader */
@@ -25,25 +27,57 @@ static int see_library(struct dl_phdr_info *info, size_t size, void *arg)
 	size_t len = base ? strlen(info->dlpi_name) : 0;
 
 	(void)size;
-	if (!base || strncmp(base, "/libmpi", 7) != 0 || len >= sizeof(l->path[0]))
+	if (!base || len >= sizeof(l->path[0]) || (!l->any && strncmp(base, "/libmpi", 7) != 0))
 		return 0;
+	if (l->skip > 0) {
+		l->skip--;
+		return 0;
+	}
 	memcpy(l->path[l->n], info->dlpi_name, len + 1);
-	return ++l->n == LIBRARIES;
+	return ++l->n == BATCH;
+}
+
+static bool is_ours(const void *p)
+{
+	Dl_info it, we;
+
+	return dladdr(p, &it) && dladdr(&rama_mpi, &we) && it.dli_fbase == we.dli_fbase;
+}
+
+/* the library in which we found something: the other things are there too */
+static void *home;
+
+static void *find_in(const char *path, const char *name)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *p = handle ? dlsym(handle, name) : NULL;
+
+	if (p && !is_ours(p)) {
+		__atomic_store_n(&home, handle, __ATOMIC_RELEASE);
+		return p; /* it stays loaded: we call it */
+	}
+	if (handle)
+		dlclose(handle);
+	return NULL;
 }
 
 /* An MPI that came with dlopen, as the modules of Python bring it, is not in sight of the ordinary search. */
-static void *find_in_libraries(const char *name)
+static void *find_in_libraries(const char *name, bool any)
 {
-	struct libraries l = { .n = 0 };
-	void *p = NULL;
+	struct libraries l;
+	void *p = NULL, *at = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
 
-	dl_iterate_phdr(see_library, &l);
-	for (unsigned i = 0; i < l.n && !p; i++) {
-		void *handle = dlopen(l.path[i], RTLD_LAZY | RTLD_NOLOAD);
-
-		p = handle ? dlsym(handle, name) : NULL;
-		if (handle && !p)
-			dlclose(handle); /* else it stays loaded: we call it */
+	if (at)
+		return dlsym(at, name);
+	for (unsigned seen = 0; !p; seen += l.n) {
+		l.n = 0;
+		l.skip = seen;
+		l.any = any;
+		dl_iterate_phdr(see_library, &l);
+		for (unsigned i = 0; i < l.n && !p; i++)
+			p = find_in(l.path[i], name);
+		if (l.n < BATCH)
+			break;
 	}
 	return p;
 }
@@ -55,7 +89,7 @@ static void *find(void *scope, const char *name)
 	void *p = dlsym(scope, name);
 
 	if (!p)
-		p = find_in_libraries(name);
+		p = find_in_libraries(name, false);
 	if (!p)
 		dlerror(); /* not the application's */
 	errno = saved;
@@ -81,6 +115,8 @@ rama_anyfn *rama_mpi_resolve(rama_anyfn **slot, const char *name)
 		memcpy(other + 1, name, strnlen(name, sizeof(other) - 2));
 		f = rama_mpi_find(other);
 	}
+	if (!f) /* it may be part of a module */
+		*(void **)&f = find_in_libraries(name, true);
 	__atomic_store_n(slot, f, __ATOMIC_RELEASE);
 	return f;
 }

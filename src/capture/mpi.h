@@ -89,6 +89,9 @@ extern struct rama_mpi rama_mpi;
  * stays NULL. Any thread, any number of times. */
 bool rama_mpi_begin(void);
 
+/* mpi_shutdown.c: before MPI_Finalize, on all ranks: one log, where nobody else makes it */
+void rama_mpi_shutdown(void);
+
 /* a function of the MPI below us; NULL: it has none of that name */
 rama_anyfn *rama_mpi_find(const char *name);
 rama_anyfn *rama_mpi_resolve(rama_anyfn **slot, const char *name);
@@ -136,6 +139,7 @@ enum rama_mpi_where { RAMA_MPI_GIVEN, RAMA_MPI_OWN, RAMA_MPI_SHARED, RAMA_MPI_OR
 
 struct rama_mpi_call {
 	struct rama_op op;
+	struct rama_nest nest;
 	rama_handle fh, type;
 	int64_t count;
 	uint8_t where; /* enum rama_mpi_where */

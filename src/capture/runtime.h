@@ -54,6 +54,11 @@ struct rama_pending {
 	int fd;
 };
 
+/* a call of a higher layer (MPI, HDF5, PnetCDF), so that what it calls can be told to belong to it */
+struct rama_nest {
+	uint32_t id, outer; /* ids of calls of this thread */
+};
+
 #define RAMA_NO_LANE 3u /* rama_thread.live of a thread without a lane: what *rama_live never is */
 
 struct rama_thread {
@@ -66,6 +71,8 @@ struct rama_thread {
 	uint32_t *guard; /* a lock of rama_run that is held */
 	char *scratch;	 /* room for paths, RAMA_SCRATCH bytes */
 	uint32_t head, tail;
+	uint32_t parent;	       /* id of the call of a higher layer that is at work; 0: none */
+	const struct rama_nest *nest; /* of the call that is being recorded; NULL: it has none */
 	struct rama_pending *queue; /* RAMA_QUEUE of them, at the end of the scratch memory */
 };
 extern RAMA_TLS struct rama_thread rama_thread;
@@ -121,6 +128,7 @@ struct rama_run {
 	uint32_t cwd_len; /* 0: not known */
 	int64_t zone;	  /* seconds east of Greenwich */
 	bool forked, bare, ended;
+	bool logged; /* what was recorded up to MPI_Finalize is in a log already */
 	char cwd[4096];
 	char path[4096]; /* of the segment */
 	char start_dir[4096];
@@ -149,6 +157,8 @@ void rama_replace_failed(void);
 /* finish.c: false: it could not be written, the segment stays. unwrite: the process goes on after all. */
 bool rama_write_log(void);
 void rama_unwrite_log(void);
+bool rama_log_path(char *to, size_t size); /* where a log of this process would go */
+void rama_remove_segment(void);
 void rama_note_zone(void);
 bool rama_create_segment(void);
 uint64_t rama_file_limit(void); /* RLIMIT_FSIZE */
@@ -291,6 +301,20 @@ void rama_fd_forget_range(unsigned first, unsigned last);
 struct rama_stdio_file *rama_stream_file(struct rama_thread *t, FILE *stream);
 void rama_cwd_changed(void);
 int64_t rama_file_alignment(const char *path, size_t len);
+
+/* around the real call of a higher layer, and around recording it */
+static inline void rama_nest_begin(struct rama_nest *n)
+{
+	struct rama_thread *t = &rama_thread;
+
+	n->outer = t->parent;
+	n->id = t->lane ? (uint32_t)++t->lane->calls : 0;
+	t->parent = n->id;
+}
+static inline void rama_nest_end(const struct rama_nest *n)
+{
+	rama_thread.parent = n->outer;
+}
 
 /* ---- hand_aio.c: when asynchronous operations were submitted ---------------------------------------- */
 

@@ -123,7 +123,7 @@ static bool begin_forked(void)
 	rama_run.old_size[gen] = rama_run.size;
 	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
 	rama_run.forked = true;
-	rama_run.ended = false;
+	rama_run.ended = rama_run.logged = false;
 	if (!rama_create_segment())
 		return false;
 	for (unsigned fd = 0; fd < rama_run.fd_high; fd++)
@@ -227,7 +227,8 @@ void rama_end_process(void)
 	if (rama_run.bare) {
 		atomic_store(&rama_run.phase, RAMA_ENDED);
 		rama_live = &asleep;
-		rama_write_log();
+		if (!rama_run.logged)
+			rama_write_log();
 	}
 	errno = saved;
 }
@@ -238,7 +239,7 @@ void rama_replace_process(void)
 		return;
 	stamp();
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_REPLACED, __ATOMIC_RELEASE);
-	if (rama_run.bare)
+	if (rama_run.bare && !rama_run.logged)
 		rama_write_log();
 }
 

@@ -181,7 +181,8 @@ void rama_trace(struct rama_thread *t, enum rama_layer layer, uint32_t name,
 		.layer = (uint8_t)layer,
 		.kind = op->kind,
 		.fn = op->fn,
-		.call = (uint32_t)++t->lane->calls,
+		.call = t->nest ? t->nest->id : (uint32_t)++t->lane->calls,
+		.parent = t->nest ? t->nest->outer : t->parent,
 	};
 	__atomic_store_n(&c->used, at + 1, __ATOMIC_RELEASE);
 }

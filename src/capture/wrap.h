@@ -67,6 +67,7 @@ typedef int rama_order_scandir64(const struct dirent64 **, const struct dirent64
 #define FN_TABLE_STDIO "table/fn_stdio.def"
 #define FN_TABLE_PROCESS "table/fn_process.def"
 #define FN_TABLE_MPI "table/fn_mpi.def"
+#define FN_TABLE_PNETCDF "table/fn_pnetcdf.def"
 
 typedef void rama_anyfn(void);
 

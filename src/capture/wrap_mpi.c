@@ -46,12 +46,15 @@ bool rama_mpi_enter(struct rama_mpi_call *c)
 		return false;
 	outermost = here;
 	c->on = rama_begin(&c->span);
+	if (c->on)
+		rama_nest_begin(&c->nest);
 	return true;
 }
 
 void rama_mpi_leave(struct rama_mpi_call *c)
 {
-	(void)c;
+	if (c->on)
+		rama_nest_end(&c->nest);
 	outermost = NULL;
 }
 
@@ -61,7 +64,9 @@ void rama_mpi_record(struct rama_mpi_call *c)
 
 	if (!c->record || !rama_enter(&v))
 		return;
+	v.t->nest = &c->nest;
 	rama_do_mpiio(v.t, c->record, &c->op);
+	v.t->nest = NULL;
 	rama_leave(&v);
 }
 

@@ -153,11 +153,13 @@ void rama_pnetcdf_var_open(struct rama_pnetcdf_var *f, const struct rama_op *op,
 {
 	if (!op->ok)
 		return;
-	f->w[VAR_WORD(OPENS)].i++;
 	f->w[VAR_WORD(NDIMS)].i = s->ndims;
 	f->w[VAR_WORD(NPOINTS)].i = s->npoints;
 	f->w[VAR_WORD(DATATYPE_SIZE)].i = s->type_size;
 	f->w[VAR_WORD(IS_RECORD_VAR)].i = s->is_record;
+	if (op->kind != RAMA_OP_OPEN)
+		return;
+	f->w[VAR_WORD(OPENS)].i++;
 	rama_times_stamp(&f->w[VAR_WORD(F_OPEN_START_TIMESTAMP)],
 			 &f->w[VAR_WORD(F_OPEN_END_TIMESTAMP)], op);
 	rama_times_add(&f->w[VAR_WORD(F_META_TIME)], &f->progress.end[RAMA_META], op);

@@ -80,6 +80,7 @@ int64_t rama_pnetcdf_select(struct rama_pnetcdf_access *a, unsigned ndims, const
 			    const int64_t *stride);
 
 void rama_pnetcdf_var_init(struct rama_pnetcdf_var *f, uint64_t id, uint64_t file_id);
+/* OPEN; of an operation of another kind only the shape is taken down */
 void rama_pnetcdf_var_open(struct rama_pnetcdf_var *f, const struct rama_op *op,
 			   const struct rama_pnetcdf_shape *s);
 /* READ, WRITE */

@@ -9,10 +9,10 @@
 
 /* Shares of the limit: how long a child may take to come, and what each level of the tree adds. Everybody
  * has been called at one half. */
-#define ARRIVE 0.30
-#define LEVELS 0.15
+#define ARRIVE 0.25
+#define LEVELS 0.20
 #define CALLED 0.50
-#define LOOK 0.01 /* seconds between looks at ranks further up */
+#define LOOK 0.0003 /* between looks at ranks further up; 9 ms of 30 s */
 
 enum { CALL_GO, CALL_ASK, CALL_OUT, CALL_FAIL };
 
@@ -123,8 +123,11 @@ static void own_report(struct rama_shut *s)
 
 /* ---- up --------------------------------------------------------------------------------------------- */
 
+/* kept in the order in which they are due */
 static int expect(struct call *c, const struct due *d)
 {
+	size_t at = c->n_due;
+
 	if (c->n_due == c->room) {
 		size_t room = c->room == 0 ? 64 : 2 * c->room;
 		struct due *more = realloc(c->due, room * sizeof(*more));
@@ -136,7 +139,10 @@ static int expect(struct call *c, const struct due *d)
 			return rama_shut_no_memory(c->s);
 		c->room = room;
 	}
-	c->due[c->n_due++] = *d;
+	for (; at > 0 && c->due[at - 1].until > d->until; at--)
+		c->due[at] = c->due[at - 1];
+	c->due[at] = *d;
+	c->n_due++;
 	return 0;
 }
 
@@ -153,7 +159,7 @@ static void send_call(struct rama_shut *s, int64_t to, uint64_t kind)
  * for their parent, so their answers come soon. */
 static int adopt(struct call *c, struct due gone)
 {
-	double until = gone.until + (gone.last - gone.until) / 2;
+	double until = gone.until + (gone.last - gone.until) / (gone.level + 1);
 	int rc = 0;
 
 	send_call(c->s, gone.rank, CALL_OUT);
@@ -238,6 +244,7 @@ static int take_go(struct rama_shut *s, struct rama_got *g)
 static int answer(struct rama_shut *s, int64_t from, struct rama_got *g)
 {
 	struct rama_msg m = { 0 };
+	int rc;
 
 	switch (rama_got_u64(g)) {
 	case CALL_GO:
@@ -250,7 +257,9 @@ static int answer(struct rama_shut *s, int64_t from, struct rama_got *g)
 	case CALL_OUT:
 		return rama_err_set(s->e, RAMA_EMISSING, "this rank came too late");
 	default:
-		return rama_err_set(s->e, RAMA_EIO, "rank 0 cannot write the log");
+		rc = (int)(int64_t)rama_got_u64(g);
+		return rama_err_set(s->e, rc > RAMA_E_FIRST && rc < 0 ? rc : RAMA_EIO,
+				    "rank 0 is not there, or cannot write the log");
 	}
 }
 
@@ -262,7 +271,7 @@ static int wait_for_call(struct rama_shut *s)
 	int rc = 1;
 
 	while (rc > 0 && s->comm->now(s->comm->ctx) < until) {
-		double soon = s->comm->now(s->comm->ctx) + LOOK;
+		double soon = s->comm->now(s->comm->ctx) + s->opt.limit * LOOK;
 		struct rama_got g = { 0 };
 		int64_t from = parent;
 
@@ -294,10 +303,12 @@ static void pass_on(struct call *c, int rc)
 {
 	struct rama_msg m = { 0 };
 
-	if (rc == 0)
+	if (rc == 0) {
 		make_go(c->s, &m);
-	else
+	} else {
 		rama_msg_u64(&m, CALL_FAIL);
+		rama_msg_u64(&m, (uint64_t)(int64_t)rc);
+	}
 	for (size_t i = c->n_joined; i-- > 0;) /* the largest part of the tree first */
 		rama_shut_send(c->s, c->joined[i], RAMA_TAG_CALL, &m);
 	rama_msg_fini(&m);

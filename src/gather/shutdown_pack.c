@@ -6,7 +6,8 @@
 
 #include "gather/shutdown_parts.h"
 
-#define PIECE (1u << 20) /* bytes that become one stream */
+#define PIECE (1u << 20)       /* bytes that become one stream */
+#define HOLE_MOST (256u << 20) /* better no log than one that is mostly holes */
 
 /* ---- pieces ---------------------------------------------------------------------------------------- */
 
@@ -217,9 +218,9 @@ int rama_shut_fill(struct rama_shut *s, uint64_t off, uint64_t n)
 	if (n == 0)
 		return 0;
 	odd = (unsigned)(left % 5);
-	if (n < sizeof(head) + sizeof(tail) || left < least[odd])
-		return rama_err_set(s->e, RAMA_EIO, "a hole of %u bytes cannot be filled",
-				    (unsigned)n);
+	if (n < sizeof(head) + sizeof(tail) || left < least[odd] || n > HOLE_MOST)
+		return rama_err_set(s->e, RAMA_EIO, "a hole of %llu bytes cannot be filled",
+				    (unsigned long long)n);
 	emit(&f, head, sizeof(head));
 	if (odd == 1 || odd == 3)
 		emit(&f, empty6, sizeof(empty6));

@@ -173,7 +173,6 @@ int64_t rama_shut_child(const struct rama_shut *s, unsigned level);
 void rama_shut_lose(struct rama_shut *s, unsigned level);
 double rama_shut_until(const struct rama_shut *s, enum rama_shut_phase phase, unsigned level);
 double rama_shut_over(const struct rama_shut *s, enum rama_shut_phase phase);
-void rama_shut_down(struct rama_shut *s, int tag, const struct rama_msg *m); /* to all children */
 int rama_shut_share(struct rama_shut *s);
 int rama_shut_reduce(struct rama_shut *s);
 int rama_shut_measure(struct rama_shut *s);

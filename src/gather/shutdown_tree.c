@@ -72,13 +72,6 @@ double rama_shut_until(const struct rama_shut *s, enum rama_shut_phase phase, un
 	return s->from + s->budget * (begin + (ends[phase] - begin) * (level + 1) / (height + 2));
 }
 
-void rama_shut_down(struct rama_shut *s, int tag, const struct rama_msg *m)
-{
-	for (unsigned k = RAMA_SHUT_LEVELS; k-- > 0;)
-		if (rama_shut_child(s, k) >= 0)
-			rama_shut_send(s, rama_shut_rank(s, rama_shut_child(s, k)), tag, m);
-}
-
 /* what a child sent; false: it is lost */
 static bool hear(struct rama_shut *s, unsigned level, int tag, struct rama_got *g,
 		 enum rama_shut_phase phase)
@@ -206,8 +199,8 @@ int rama_shut_share(struct rama_shut *s)
 	struct rama_got g = { 0 };
 	int rc = 0;
 
-	if (s->count == 1)
-		for (unsigned id = 0; id < RAMA_MODULES; id++)
+	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && s->count == 1; id++)
+		if (id != RAMA_MOD_LUSTRE) /* among one, counters are its own; a layout is the file's */
 			s->shared[id].n = 0;
 	for (unsigned k = 0; k < RAMA_SHUT_LEVELS && rc == 0; k++) {
 		if (!hear(s, k, RAMA_TAG_IDS, &g, RAMA_SHUT_IDS))

@@ -11,6 +11,7 @@
 #define MESSAGE (1u << 20)  /* bytes of pieces in one message */
 #define LANE (256u << 10)   /* bytes of a region written at once */
 #define WINDOW 8	    /* ranks asked ahead */
+#define LOOK 0.0003	    /* of the limit, between looks at ranks further up */
 #define PATIENCE 4	    /* part of the time left that one rank may take */
 
 /* what a writer has of one region: bytes at their place in the file */
@@ -239,25 +240,65 @@ static void report(struct group *g)
 
 /* ---- the end ------------------------------------------------------------------------------------------ */
 
+/* To the children; for one that is missing, to those below it that have nobody else. */
+static void pass_end(struct rama_shut *s, const struct rama_msg *m)
+{
+	for (unsigned k = RAMA_SHUT_LEVELS; k-- > 0;) {
+		int64_t child = rama_shut_child(s, k), end = child + ((int64_t)1 << k);
+
+		end = end < s->count ? end : s->count;
+		for (int64_t i = child; child >= 0 && i < end; i++) {
+			int64_t above = i & (i - 1);
+
+			while (above != s->index &&
+			       rama_ranges_has(&s->missing, rama_shut_rank(s, above)))
+				above &= above - 1;
+			if (above == s->index)
+				rama_shut_send(s, rama_shut_rank(s, i), RAMA_TAG_END, m);
+			if (i == child && !rama_ranges_has(&s->missing, rama_shut_rank(s, i)))
+				break;
+		}
+	}
+}
+
+/* from the parent, or from above it if the parent is not there any more */
+static int hear_end(struct rama_shut *s, struct rama_got *g)
+{
+	double until = rama_shut_over(s, RAMA_SHUT_END), now;
+	int rc = RAMA_EMISSING;
+
+	while (rc != 0 && (now = s->comm->now(s->comm->ctx)) < until) {
+		double soon = now + s->opt.limit * LOOK < until ? now + s->opt.limit * LOOK : until;
+		int64_t from = s->index & (s->index - 1);
+
+		rc = rama_shut_recv(s, rama_shut_rank(s, from), RAMA_TAG_END, g, soon);
+		while (rc != 0 && from > 0) {
+			from &= from - 1;
+			rc = rama_shut_recv(s, rama_shut_rank(s, from), RAMA_TAG_END, g, 0);
+		}
+	}
+	return rc;
+}
+
 static int wait_for_end(struct rama_shut *s)
 {
 	struct rama_got g = { 0 };
-	int rc = rama_shut_recv(s, rama_shut_parent(s), RAMA_TAG_END, &g,
-				rama_shut_over(s, RAMA_SHUT_END));
-	struct rama_msg m = { .bytes = g.bytes, .n = g.n };
+	struct rama_msg m;
+	int rc;
 
-	if (rc != 0)
+	if (hear_end(s, &g) != 0)
 		return rama_err_set(s->e, RAMA_EMISSING, "it is not known what became of the log");
-	rama_shut_down(s, RAMA_TAG_END, &m);
+	m = (struct rama_msg){ .bytes = g.bytes, .n = g.n };
 	rc = (int)(int64_t)rama_got_u64(&g);
 	if (rama_ranges_take(&g, &s->missing, s->comm->size) != 0)
 		rc = rama_shut_no_memory(s);
 	else if (g.bad)
 		rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
 	else if (rc != 0)
-		rama_err_set(s->e, rc, "no log could be written");
+		rc = rama_err_set(s->e, rc < 0 ? rc : RAMA_ECORRUPT, "no log could be written");
 	else if (rama_ranges_has(&s->missing, s->comm->rank))
 		rc = rama_err_set(s->e, RAMA_EMISSING, "this rank was too slow");
+	pass_end(s, &m);
 	rama_got_fini(&g);
 	return rc;
 }
@@ -269,7 +310,7 @@ static void tell_end(struct rama_shut *s, int rc)
 	rama_msg_u64(&m, (uint64_t)(int64_t)rc);
 	rama_ranges_put(&m, &s->missing);
 	if (!m.failed)
-		rama_shut_down(s, RAMA_TAG_END, &m);
+		pass_end(s, &m);
 	rama_msg_fini(&m);
 }
 
@@ -287,7 +328,7 @@ static int take_written(struct rama_shut *s, int64_t writer, uint64_t *at)
 	from = rama_got_take(&g, sizeof(s->place));
 	to = rama_got_take(&g, sizeof(s->place));
 	if (rc != 0)
-		rama_err_set(s->e, rc, "a writer could not write");
+		rc = rama_err_set(s->e, rc < 0 ? rc : RAMA_ECORRUPT, "a writer could not write");
 	else if (to == NULL || rama_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad)
 		rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
 	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0; i++) {

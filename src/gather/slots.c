@@ -13,27 +13,6 @@ static const uint8_t module_of[RAMA_KINDS] = {
 #undef KIND
 };
 
-/* the record of the slot that was read last: words as they are in the segment */
-static const union rama_word *words_of(const struct rama_gather *g, unsigned kind)
-{
-	switch (kind) {
-#define KIND(kind, slot, module) \
-	case RAMA_KIND_##kind:   \
-		return g->u.kind.w;
-#include "segment/kinds.def"
-#undef KIND
-	}
-	return NULL;
-}
-
-static bool any_above_0(const union rama_word *w, unsigned from, unsigned to)
-{
-	for (unsigned i = from; i <= to; i++)
-		if (w[i].i > 0)
-			return true;
-	return false;
-}
-
 static bool any_set(const union rama_word *w, unsigned from, unsigned to)
 {
 	for (unsigned i = from; i <= to; i++)
@@ -42,20 +21,10 @@ static bool any_set(const union rama_word *w, unsigned from, unsigned to)
 	return false;
 }
 
-static bool catchall_used(const struct rama_gather *g, unsigned kind)
-{
-	if (g->s->state.folded[kind] > 0)
-		return true;
-	if (kind == RAMA_KIND_POSIX) /* its other words begin with values other than 0 */
-		return any_above_0(g->u.POSIX.w, RAMA_POSIX_OPENS, RAMA_POSIX_RENAME_TARGETS);
-	return any_set(words_of(g, kind), RAMA_BASE_WORDS,
-		       rama_module_get(module_of[kind])->record->words - 1);
-}
-
 static bool is_wanted(const struct rama_gather *g, unsigned kind, uint32_t slot, uint32_t name)
 {
 	if (slot == 0)
-		return catchall_used(g, kind);
+		return g->s->state.folded[kind] > 0;
 	if (name == 0)
 		return false;
 	/* standard streams are there from the start, whoever uses them or not */

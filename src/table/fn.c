@@ -17,6 +17,9 @@
 #define FN_MPIP FN
 #define FN_MPIH FN
 #define FN_MPI0(name) FN(name, )
+#define FN_NC FN
+#define FN_NCF FN
+#define FN_NCH FN
 #define NEED(...)
 
 const struct rama_fn_info rama_fn_info[RAMA_FNS] = {
@@ -34,5 +37,11 @@ const struct rama_fn_info rama_fn_info[RAMA_FNS] = {
 #undef TABLE
 #define TABLE "mpi"
 #include "table/fn_mpi.def"
+#undef TABLE
+#define TABLE "hdf5"
+#include "table/fn_hdf5.def"
+#undef TABLE
+#define TABLE "pnetcdf"
+#include "table/fn_pnetcdf.def"
 #undef TABLE
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fn.h: the functions we observe as data: their ids, names and what their arguments mean. The rows are in
- * fn_posix.def, fn_stdio.def, fn_libaio.def, fn_process.def and fn_mpi.def. */
+ * fn_posix.def, fn_stdio.def, fn_libaio.def, fn_process.def, fn_mpi.def,
+ * fn_hdf5.def and fn_pnetcdf.def. */
 #ifndef RAMA_TABLE_FN_H
 #define RAMA_TABLE_FN_H
 
@@ -28,6 +29,9 @@ enum rama_opkind {
 #define FN_MPIP FN
 #define FN_MPIH FN
 #define FN_MPI0(name) FN(name, )
+#define FN_NC FN
+#define FN_NCF FN
+#define FN_NCH FN
 #define NEED(...)
 enum rama_fn {
 	RAMA_FN_NONE,
@@ -36,6 +40,8 @@ enum rama_fn {
 #include "table/fn_libaio.def"
 #include "table/fn_process.def"
 #include "table/fn_mpi.def"
+#include "table/fn_hdf5.def"
+#include "table/fn_pnetcdf.def"
 	RAMA_FNS
 };
 #undef FN
@@ -53,11 +59,14 @@ enum rama_fn {
 #undef FN_MPIP
 #undef FN_MPIH
 #undef FN_MPI0
+#undef FN_NC
+#undef FN_NCF
+#undef FN_NCH
 #undef NEED
 
 struct rama_fn_info {
 	const char *name;
-	const char *table; /* posix, stdio, libaio, process, mpi */
+	const char *table; /* posix, stdio, libaio, process, mpi, hdf5, pnetcdf */
 };
 extern const struct rama_fn_info rama_fn_info[RAMA_FNS];
 

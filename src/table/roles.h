@@ -5,13 +5,15 @@
 #ifndef RAMA_TABLE_ROLES_H
 #define RAMA_TABLE_ROLES_H
 
-#define RAMA_ROLES(X)                                                                            \
-	X(NONE)                                                                                  \
-	X(FD)                                                                                    \
-	X(DIRFD) X(DIRP) X(PATH) X(FLAGS) X(MODE) X(MEM) X(IOV) X(OFF) X(OFF_OR_TRACKED)         \
-		X(STATBUF) X(STATXBUF) X(STREAM) X(STDOUT) X(FH) X(NEWFH) X(COMM) X(NEWCOMM)     \
-			X(TYPE) X(NEWTYPE) X(INFO) X(ERRHANDLER) X(STATUS) X(CSTATUS) X(REQUEST) \
-				X(COUNT) X(COUNTS) X(OFFS)
+#define RAMA_ROLES(X)                                                                             \
+	X(NONE)                                                                                   \
+	X(FD)                                                                                     \
+	X(DIRFD)                                                                                  \
+	X(DIRP) X(PATH) X(FLAGS) X(MODE) X(MEM) X(IOV) X(OFF) X(OFF_OR_TRACKED) X(STATBUF)        \
+		X(STATXBUF) X(STREAM) X(STDOUT) X(FH) X(NEWFH) X(COMM) X(NEWCOMM) X(TYPE)         \
+			X(NEWTYPE) X(INFO) X(ERRHANDLER) X(STATUS) X(CSTATUS) X(REQUEST) X(COUNT) \
+				X(COUNTS) X(OFFS) X(NCID) X(VARID) X(START) X(STARTS) X(EDGES)    \
+					X(EDGELISTS) X(STRIDE) X(PARTS) X(ROOM) X(MEMTYPE)
 
 enum rama_role {
 #define X(r) RAMA_ROLE_##r,
@@ -41,6 +43,17 @@ enum rama_role {
 #define RAMA_IN_COUNT(v) .count = (v),
 #define RAMA_IN_STATUS(v)
 #define RAMA_IN_REQUEST(v)
+/* PnetCDF: fields of struct rama_nc_call (capture/pnetcdf.h) */
+#define RAMA_IN_NCID(v) .ncid = (v),
+#define RAMA_IN_VARID(v) .varid = (v),
+#define RAMA_IN_START(v)
+#define RAMA_IN_STARTS(v)
+#define RAMA_IN_EDGES(v) .edges = (v),
+#define RAMA_IN_EDGELISTS(v) .lists = (v),
+#define RAMA_IN_STRIDE(v) .stride = (v),
+#define RAMA_IN_PARTS(v) .parts = (v),
+#define RAMA_IN_ROOM(v)
+#define RAMA_IN_MEMTYPE(v)
 
 /* returned value -> initialisers */
 #define RAMA_OUT_NONE(r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fake.c: as LIBRARY, as much of an MPI as the program needs, in one process that takes itself for rank 0 of 3.
  * KIND_abi keeps to the ABI of MPI 5 and insists on its constants; KIND_unknown is like no other MPI; with KIND_none
- * there is only the program, which asks in vain. */
+ * there is only the program, which asks in vain. WITH_MAIN has both in one. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +110,9 @@ int PMPI_Type_size(handle type, int *size)
 	return 0;
 }
 
-#elif defined(KIND_none)
+#endif
+
+#if defined(KIND_none)
 #pragma weak MPI_Finalize
 
 /* our library has the name, but nothing behind it: a call is an error, not a crash */
@@ -119,7 +121,7 @@ int main(void)
 	return MPI_Finalize != NULL && MPI_Finalize() == 0;
 }
 
-#else
+#elif !defined(LIBRARY) || defined(WITH_MAIN)
 int main(int argc, char **argv)
 {
 	handle f;

@@ -66,7 +66,7 @@ typedef uintptr_t rama_handle;
 #define NEED(name, ...) CHECK(MPI_##name, __VA_ARGS__)
 #include "table/fn_mpi.def"
 
-/* Every access the header has is a row: the names are in the enumeration below, or this does not compile. */
+/* how many there are; a row that is there twice does not compile */
 enum {
 #undef FN_MPI
 #undef FN_MPI4

@@ -19,7 +19,7 @@ TIMEOUT = 120
 TRUTHS = ("independent", "collective", "nonblocking", "split", "shared", "views", "failing", "names", "handles")
 OTHERS = ("rows", "wrong-rows", "threads", "fortran", "late", "nopie", "tool", "ranks")
 FAMILIES = ("openmpi", "mpich")
-FAKES = ("fake-abi", "fake-unknown", "fake-none")
+FAKES = ("fake-abi", "fake-unknown", "fake-none", "fake-module")
 # counters that the truth says completely: what it does not name is 0
 COUNTED = re.compile(
     r"MPIIO_((INDEP|COLL)_OPENS|(INDEP|COLL|SPLIT|NB)_(READS|WRITES)|SYNCS|HINTS|VIEWS|BYTES_\w+|RW_SWITCHES"
@@ -272,24 +272,31 @@ def case_wrong_rows(case):
 
 
 def case_fake(case, kind):
-    """An MPI that keeps to the ABI of MPI 5, one that nobody knows, and a program that asks whether there is one."""
+    """An MPI that keeps to the ABI of MPI 5, one that nobody knows, a program that asks whether there is one, and a
+    module that brings its own."""
     compiler = os.environ.get("CC", "cc")
     source = os.path.join(HERE, "fake.c")
-    library = ["-DLIBRARY", "-DKIND_" + kind, "-shared", "-fPIC", "-o", "libmpi_fake.so"]
-    program = ["-L.", "-lmpi_fake", "-Wl,-rpath,$ORIGIN", "-o", "fake"]
+    library = [source, "-DLIBRARY", "-DKIND_" + kind, "-shared", "-fPIC", "-o", "libmpi_fake.so"]
+    program = [source, "-L.", "-lmpi_fake", "-Wl,-rpath,$ORIGIN", "-o", "fake"]
+    command = ["./fake", "word"]
     if kind == "none":
-        library, program = None, ["-DKIND_none", "-o", "fake"]
+        library, program = None, [source, "-DKIND_none", "-o", "fake"]
+    elif kind == "module":
+        library = [source, "-DLIBRARY", "-DWITH_MAIN", "-DKIND_abi", "-Dmain=truth_main", "-shared", "-fPIC",
+                   "-o", "it"]  # fmt: skip
+        program = [os.path.join(HERE, "late.c"), "-ldl", "-o", "late"]
+        command = ["./late", "./it"]
     for options in (library, program):
-        done = run([compiler, "-O1", source, *options], case.folder) if options else None
+        done = run([compiler, "-O1", *options], case.folder) if options else None
         if done and done.returncode != 0:
             raise Failed(done.stderr)
-    done = run([case.iorama, "run", "-q", "-f", "-o", "log.darshan", "./fake", "word"], case.folder,
+    done = run([case.iorama, "run", "-q", "-f", "-o", "log.darshan", *command], case.folder,
                IORAMA_DIR=os.path.join(case.quiet, "seg"))  # fmt: skip
     if done.returncode != 0:
         raise Failed("status %d: %s" % (done.returncode, done.stderr))
     _, modules = case.log()
     records = modules.get("MPI-IO", [])
-    if kind != "abi":
+    if kind not in ("abi", "module"):
         if records:
             raise Failed("there are records of MPI-IO: %s" % records)
         return

@@ -281,7 +281,7 @@ static void views(const char *name)
 	want(size > 1 ? "COLL_OPENS" : "INDEP_OPENS", 1);
 	want("MODE", RW);
 	want("VIEWS", 2);
-	want("HINTS", 2);
+	want("HINTS", 1);
 	want("COLL_WRITES", 1);
 	want("INDEP_WRITES", 2);
 	want("INDEP_READS", 1);

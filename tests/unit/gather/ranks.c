@@ -85,7 +85,7 @@ static void fill_record(const struct rama_module *mod, union rama_word *w, uint6
 		else if (f->type == RAMA_F64)
 			w[f->word].f = 0.001 + 5 * rng_unit(r);
 		else
-			w[f->word].i = (int64_t)rng_below(r, 1000);
+			w[f->word].i = (int64_t)rng_below(r, f->reduce == RAMA_ANY ? 2 : 1000);
 	}
 	fill_top(&plan.access, w, r);
 	fill_top(&plan.stride, w, r);
@@ -199,7 +199,9 @@ static void write_rank(struct rama_writer *w, int64_t rank, int64_t size, struct
 	struct files f;
 
 	/* later ranks start later, so that a merge takes them in the order of ranks */
-	job.start_nsec = 1000 * rank + (int64_t)rng_below(r, 1000);
+	job.start_sec += rank / 3;
+	job.start_nsec = rank % 3 * 300000000 + (int64_t)rng_below(r, 200000000);
+	job.end_sec += (int64_t)rng_below(r, 3);
 	job.end_nsec = (int64_t)rng_below(r, 1000000000);
 	memcpy(job.metadata, "lib_ver=1\n", 11);
 	choose_files(&f, r, rank);
@@ -461,6 +463,25 @@ unsigned log_has(struct check *c, unsigned module, uint64_t id, int64_t rank)
 
 void names_once(struct check *c)
 {
-	assert_true(c->log.n_names > 0);
-	assert_int_equal(c->log.n_names, c->log.by_id.used);
+	const struct rama_part *p = &c->log.name_part;
+	struct rama_map seen = { 0 };
+	struct rama_region r;
+	char name[64], b;
+	uint64_t id;
+
+	assert_int_equal(rama_region_open(&r, &c->src, p->off, p->len, c->log.compression), 0);
+	while (rama_region_read(&r, &id, sizeof(id)) == sizeof(id)) {
+		size_t n = 0;
+		bool fresh;
+
+		while (rama_region_read(&r, &b, 1) == 1 && b != '\0' && n + 1 < sizeof(name))
+			name[n++] = b;
+		name[n] = '\0';
+		assert_non_null(rama_map_put(&seen, id, &fresh));
+		if (!fresh)
+			fail_msg("%s is there twice", name);
+	}
+	assert_int_equal(seen.used, c->log.n_names);
+	rama_region_close(&r);
+	rama_map_fini(&seen);
 }

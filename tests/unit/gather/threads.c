@@ -21,22 +21,83 @@ static void need(bool ok)
 		abort();
 }
 
-double world_now(void *ctx)
+double world_now(void)
 {
 	struct timespec t;
 
-	(void)ctx;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void sleep_for(double seconds)
-{
-	struct timespec t = { .tv_sec = (time_t)seconds };
+/* ---- time --------------------------------------------------------------------------------------------- */
 
-	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
-	nanosleep(&t, NULL);
+static double seat_now(void *ctx)
+{
+	struct world *w = ((struct seat *)ctx)->world;
+	double now;
+
+	if (w->real)
+		return world_now();
+	pthread_mutex_lock(&w->lock);
+	now = w->clock;
+	pthread_mutex_unlock(&w->lock);
+	return now;
 }
+
+static void wake(struct seat *s)
+{
+	s->waits = false;
+	s->world->busy++;
+	pthread_cond_signal(&s->came);
+}
+
+/* All wait: the clock goes to the moment when the first of them has waited long enough. */
+static void move_on(struct world *w)
+{
+	double first = 0;
+	bool any = false;
+
+	for (int64_t i = 0; i < w->size; i++) {
+		const struct seat *s = &w->seat[i];
+
+		if (s->waits && (!any || s->until < first))
+			first = s->until;
+		any = any || s->waits;
+	}
+	w->clock = any && first > w->clock ? first : w->clock;
+	for (int64_t i = 0; i < w->size && any; i++)
+		if (w->seat[i].waits && w->seat[i].until <= w->clock)
+			wake(&w->seat[i]);
+}
+
+static void stop_work(struct world *w)
+{
+	if (--w->busy == 0 && !w->real)
+		move_on(w);
+}
+
+/* until a letter wakes it, or the time is over; the lock is held */
+static void wait_here(struct seat *s, int64_t from, int tag, double seconds)
+{
+	struct world *w = s->world;
+	struct timespec t = { 0 };
+
+	s->waits = true;
+	s->from = from;
+	s->tag = tag;
+	s->until = (w->real ? world_now() : w->clock) + seconds;
+	t.tv_sec = (time_t)s->until;
+	t.tv_nsec = (long)((s->until - (double)t.tv_sec) * 1e9);
+	stop_work(w);
+	while (s->waits) {
+		if (!w->real)
+			pthread_cond_wait(&s->came, &w->lock);
+		else if (pthread_cond_timedwait(&s->came, &w->lock, &t) != 0 && s->waits)
+			wake(s);
+	}
+}
+
+/* ---- messages ----------------------------------------------------------------------------------------- */
 
 static int seat_send(void *ctx, int64_t to, int tag, const void *buf, size_t n)
 {
@@ -59,11 +120,12 @@ static int seat_send(void *ctx, int64_t to, int tag, const void *buf, size_t n)
 		memcpy(l->bytes, buf, n);
 	if (me->garbles > 0 && me->sent % me->garbles == 0 && n > 0)
 		l->bytes[me->sent * 0x9e3779b97f4a7c15u % n] ^= (unsigned char)(1 + me->sent % 255);
-	pthread_mutex_lock(&them->lock);
+	pthread_mutex_lock(&me->world->lock);
 	*them->last = l;
 	them->last = &l->next;
-	pthread_cond_signal(&them->came);
-	pthread_mutex_unlock(&them->lock);
+	if (them->waits && them->from == me->rank && them->tag == tag && !them->dead)
+		wake(them);
+	pthread_mutex_unlock(&me->world->lock);
 	return 0;
 }
 
@@ -85,20 +147,17 @@ static struct letter *find(struct seat *me, int64_t from, int tag)
 static int seat_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, double timeout_s)
 {
 	struct seat *me = ctx;
-	double until = world_now(NULL) + timeout_s;
-	struct timespec t = { .tv_sec = (time_t)until };
-	struct letter *l;
-	int rc = 0;
+	struct letter *l = NULL;
 
-	if (me->dead) { /* nothing reaches it, and it need not wait */
-		sleep_for(0.001);
-		return RAMA_EMISSING;
+	pthread_mutex_lock(&me->world->lock);
+	if (!me->dead)
+		l = find(me, from, tag);
+	if (l == NULL && timeout_s > 0) {
+		wait_here(me, from, tag, timeout_s);
+		if (!me->dead)
+			l = find(me, from, tag);
 	}
-	t.tv_nsec = (long)((until - (double)t.tv_sec) * 1e9);
-	pthread_mutex_lock(&me->lock);
-	while ((l = find(me, from, tag)) == NULL && rc == 0 && timeout_s > 0)
-		rc = pthread_cond_timedwait(&me->came, &me->lock, &t);
-	pthread_mutex_unlock(&me->lock);
+	pthread_mutex_unlock(&me->world->lock);
 	if (l == NULL)
 		return RAMA_EMISSING;
 	*n = l->n;
@@ -109,6 +168,8 @@ static int seat_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, do
 	return 0;
 }
 
+/* ---- ranks -------------------------------------------------------------------------------------------- */
+
 void world_init(struct world *w, int64_t size)
 {
 	pthread_condattr_t attr;
@@ -117,12 +178,12 @@ void world_init(struct world *w, int64_t size)
 	need(w->seat != NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&w->lock, NULL);
 	for (int64_t i = 0; i < size; i++) {
 		struct seat *s = &w->seat[i];
 
 		*s = (struct seat){ .world = w, .rank = i, .dies_at = -1, .left = -1 };
 		s->last = &s->first;
-		pthread_mutex_init(&s->lock, NULL);
 		pthread_cond_init(&s->came, &attr);
 	}
 	pthread_condattr_destroy(&attr);
@@ -134,7 +195,7 @@ struct rama_comm world_comm(struct world *w, int64_t rank)
 				   .size = w->size,
 				   .send = seat_send,
 				   .recv = seat_recv,
-				   .now = world_now,
+				   .now = seat_now,
 				   .ctx = &w->seat[rank] };
 }
 
@@ -144,11 +205,16 @@ static void *live(void *arg)
 	struct rama_comm comm = world_comm(s->world, s->rank);
 	double begin;
 
+	pthread_mutex_lock(&s->world->lock);
 	if (s->late > 0)
-		sleep_for(s->late);
-	begin = world_now(NULL);
+		wait_here(s, -1, -1, s->late);
+	pthread_mutex_unlock(&s->world->lock);
+	begin = seat_now(s);
 	s->rc = s->run(&comm, s->arg);
-	s->took = world_now(NULL) - begin;
+	s->took = seat_now(s) - begin;
+	pthread_mutex_lock(&s->world->lock);
+	stop_work(s->world);
+	pthread_mutex_unlock(&s->world->lock);
 	return NULL;
 }
 
@@ -161,13 +227,15 @@ void world_run(struct world *w, int (*run)(const struct rama_comm *comm, void *a
 	need(thread != NULL);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
+	for (int64_t i = 0; i < w->size; i++)
+		w->busy += !w->seat[i].dead;
 	for (int64_t i = 0; i < w->size; i++) {
 		w->seat[i].run = run;
 		w->seat[i].arg = (char *)arg + (size_t)i * arg_size;
-		if (!w->seat[i].dead)
-			need(pthread_create(&thread[i], &attr, live, &w->seat[i]) == 0);
-		else
+		if (w->seat[i].dead)
 			w->seat[i].run = NULL;
+		else
+			need(pthread_create(&thread[i], &attr, live, &w->seat[i]) == 0);
 	}
 	for (int64_t i = 0; i < w->size; i++)
 		if (w->seat[i].run != NULL)
@@ -188,8 +256,8 @@ void world_fini(struct world *w)
 			s->first = next;
 		}
 		pthread_cond_destroy(&s->came);
-		pthread_mutex_destroy(&s->lock);
 	}
+	pthread_mutex_destroy(&w->lock);
 	free(w->seat);
 	*w = (struct world){ 0 };
 }

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hand_pnetcdf.c: PnetCDF calls that need a body of their own (FN_NCH in fn_pnetcdf.def). */
+#include "capture/pnetcdf.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+#define CALL(fn_name, kind_, ...)                                             \
+	{                                                                     \
+		.fn = RAMA_FN_##fn_name, .kind = RAMA_OP_##kind_, __VA_ARGS__ \
+	}
+
+/* ---- files ----------------------------------------------------------------------------------------------- */
+
+/* as for MPI: what stands before the colon names a kind of file system, a single letter is a drive */
+static const char *without_prefix(const char *path)
+{
+	const char *colon = path ? strchr(path, ':') : NULL;
+
+	return colon && colon - path >= 2 ? colon + 1 : path;
+}
+
+static void opened(const struct rama_nc_call *c, const char *path)
+{
+	struct rama_op op = rama_nc_op(c, true);
+	struct rama_visit v;
+	size_t len;
+
+	if (!rama_enter(&v))
+		return;
+	const char *text = rama_clean(v.t, AT_FDCWD, without_prefix(path), &len);
+	struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
+	struct rama_pnetcdf_file *f = n ? rama_slot_of(v.t, n, RAMA_KIND_PNETCDF_FILE) : NULL;
+	if (f) {
+		rama_do_pnetcdf_file(v.t, f, &op);
+		if (!rama_nc_file_add(v.t, c->ncid, f))
+			v.t->lane->missed++;
+	} else {
+		rama_nc_file_forget(v.t, c->ncid);
+	}
+	rama_leave(&v);
+}
+
+static int after_open(struct rama_nc_call *c, const char *path, int *made, int r)
+{
+	int saved = errno;
+
+	if (c->on && r == 0 && made) {
+		c->ncid = *made;
+		opened(c, path);
+	}
+	rama_nc_leave();
+	errno = saved;
+	return r;
+}
+
+#define OPEN_BODY(name, kind)                                    \
+	__typeof__(rama_nc_real.name) real = RAMA_NC_REAL(name); \
+	struct rama_nc_call c = CALL(name, kind, .ncid = -1);    \
+	if (!rama_nc_enter(&c))                                  \
+		return real(comm, path, mode, info, made);       \
+	return after_open(&c, path, made, real(comm, path, mode, info, made));
+
+RAMA_EXPORT int ncmpi_create(rama_handle comm, const char *path, int mode, rama_handle info,
+			     int *made){ OPEN_BODY(ncmpi_create, CREATE) }
+
+RAMA_EXPORT
+	int ncmpi_open(rama_handle comm, const char *path, int mode, rama_handle info, int *made)
+{
+	OPEN_BODY(ncmpi_open, OPEN)
+}
+
+/* The id is given up before the call: after it another thread may be given the same. How much was read and written
+ * can only be asked before, too. */
+static struct rama_pnetcdf_file *before_close(struct rama_nc_call *c, struct rama_op *sizes)
+{
+	struct rama_nc_entry *e = c->on ? rama_nc_file_get(c->ncid) : NULL;
+	struct rama_pnetcdf_file *f = e ? e->record : NULL;
+	struct rama_visit v;
+	int saved = errno;
+
+	if (!f)
+		return NULL;
+	rama_nc_ask_bytes(c->ncid, &sizes->off, &sizes->bytes);
+	errno = saved;
+	if (!rama_enter(&v))
+		return NULL;
+	rama_nc_file_forget(v.t, c->ncid);
+	rama_leave(&v);
+	c->span.t0 = rama_ticks();
+	return f;
+}
+
+static int after_close(const struct rama_nc_call *c, const struct rama_op *sizes,
+		       struct rama_pnetcdf_file *f, int r)
+{
+	struct rama_visit v;
+
+	if (f) {
+		struct rama_op op = rama_nc_op(c, r == 0);
+
+		op.off = sizes->off;
+		op.bytes = sizes->bytes;
+		if (rama_enter(&v)) {
+			rama_do_pnetcdf_file(v.t, f, &op);
+			rama_leave(&v);
+		}
+	}
+	rama_nc_leave();
+	return r;
+}
+
+#define CLOSE_BODY(name)                                         \
+	__typeof__(rama_nc_real.name) real = RAMA_NC_REAL(name); \
+	struct rama_nc_call c = CALL(name, CLOSE, .ncid = ncid); \
+	if (!rama_nc_enter(&c))                                  \
+		return real(ncid);                               \
+	struct rama_op sizes = { .off = -1, .bytes = -1 };       \
+	struct rama_pnetcdf_file *f = before_close(&c, &sizes);  \
+	return after_close(&c, &sizes, f, real(ncid));
+
+RAMA_EXPORT int ncmpi_close(int ncid){ CLOSE_BODY(ncmpi_close) }
+
+/* closes the file too, without its latest definitions */
+RAMA_EXPORT int ncmpi_abort(int ncid)
+{
+	CLOSE_BODY(ncmpi_abort)
+}
+
+/* ---- variables ------------------------------------------------------------------------------------------- */
+
+static int after_var(struct rama_nc_call *c, const char *name, const int *varid, int r)
+{
+	int saved = errno;
+
+	if (c->on && r == 0 && name && varid) {
+		struct rama_op op = rama_nc_op(c, true);
+
+		c->varid = *varid;
+		rama_nc_var_meet(c, &op, name);
+	}
+	rama_nc_leave();
+	errno = saved;
+	return r;
+}
+
+RAMA_EXPORT int ncmpi_def_var(int ncid, const char *name, int type, int ndims, const int *dims,
+			      int *varid)
+{
+	__typeof__(rama_nc_real.ncmpi_def_var) real = RAMA_NC_REAL(ncmpi_def_var);
+	struct rama_nc_call c = CALL(ncmpi_def_var, OPEN, .ncid = ncid);
+
+	if (!rama_nc_enter(&c))
+		return real(ncid, name, type, ndims, dims, varid);
+	return after_var(&c, name, varid, real(ncid, name, type, ndims, dims, varid));
+}
+
+RAMA_EXPORT int ncmpi_inq_varid(int ncid, const char *name, int *varid)
+{
+	__typeof__(rama_nc_real.ncmpi_inq_varid) real = RAMA_NC_REAL(ncmpi_inq_varid);
+	struct rama_nc_call c = CALL(ncmpi_inq_varid, OPEN, .ncid = ncid);
+
+	if (!rama_nc_enter(&c))
+		return real(ncid, name, varid);
+	return after_var(&c, name, varid, real(ncid, name, varid));
+}
+
+/* ---- they are what the rows say ---------------------------------------------------------------------------- */
+
+#define FN_NC(...)
+#define FN_NCF(...)
+#define FN_NCH(name, ...)                                                                    \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(&name),                       \
+						    int (*)(RAMA_LIST(PARAM, __VA_ARGS__))), \
+		       #name " differs from its row");
+#define NEED(...)
+#include FN_TABLE_PNETCDF

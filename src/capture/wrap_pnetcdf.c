@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wrap_pnetcdf.c: reads and writes of variables, and calls on open files. There is no code per function: see
+ * table/fn_pnetcdf.def. */
+#include "capture/pnetcdf.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+/* ---- the door ---------------------------------------------------------------------------------------- */
+
+/* see wrap_mpi.c */
+static RAMA_TLS const char *outermost;
+
+bool rama_nc_enter(struct rama_nc_call *c)
+{
+	const char *here = __builtin_frame_address(0);
+
+	if (outermost && here < outermost)
+		return false;
+	outermost = here;
+	c->on = rama_begin(&c->span);
+	return true;
+}
+
+void rama_nc_leave(void)
+{
+	outermost = NULL;
+}
+
+struct rama_op rama_nc_op(const struct rama_nc_call *c, bool ok)
+{
+	struct rama_op op = { .fn = c->fn, .kind = c->kind, .how = c->how, .ok = ok };
+
+	rama_times(&c->span, &op);
+	return op;
+}
+
+/* ---- variables ------------------------------------------------------------------------------------------- */
+
+/* "file:variable"; the catch-all if the file's name is that */
+static struct rama_seg_name *name_of(struct rama_thread *t, uint32_t file, const char *var)
+{
+	struct rama_seg_name *n = rama_name_at(file);
+	char *to = t->scratch; /* room for two paths */
+	size_t len = strlen(var);
+
+	if (file == 1 || n->len + 1 + len >= 2 * 4096)
+		return rama_name_at(1);
+	memcpy(to, n->text, n->len);
+	to[n->len] = ':';
+	memcpy(to + n->len + 1, var, len);
+	return rama_name(t, to, n->len + 1 + len, true);
+}
+
+static void record_met(struct rama_thread *t, struct rama_pnetcdf_file *f,
+		       struct rama_nc_entry *var, struct rama_op *op, const char *name)
+{
+	struct rama_seg_name *n = name_of(t, f->name, name);
+
+	if (n)
+		var->record = rama_slot_with(t, n, RAMA_KIND_PNETCDF_VAR,
+					     (int64_t)rama_name_at(f->name)->id);
+	if (var->record)
+		rama_do_pnetcdf_var(t, var->record, op, &var->shape, NULL);
+}
+
+struct rama_nc_entry *rama_nc_var_meet(const struct rama_nc_call *c, struct rama_op *op,
+				       const char *name)
+{
+	struct rama_nc_entry var = { .record = NULL }, *made = NULL;
+	struct rama_nc_entry *file = rama_nc_file_get(c->ncid);
+	char asked[RAMA_NC_NAME];
+	struct rama_visit v;
+
+	if (!file || !rama_nc_ask_shape(c->ncid, c->varid, &var))
+		return NULL;
+	if (!name && rama_nc_ask_name(c->ncid, c->varid, asked))
+		name = asked;
+	if (!name || !rama_enter(&v))
+		return NULL;
+	record_met(v.t, file->record, &var, op, name);
+	if (var.record) {
+		made = rama_nc_var_add(v.t, c->ncid, c->varid, &var);
+		if (!made)
+			v.t->lane->missed++;
+	}
+	rama_leave(&v);
+	return made;
+}
+
+/* ---- reads and writes ------------------------------------------------------------------------------------ */
+
+static int64_t times(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
+}
+
+/* of all parts together: what shape each has is not told */
+static int64_t values_of_parts(const struct rama_nc_call *c, unsigned ndims)
+{
+	struct rama_pnetcdf_access one = { .form = RAMA_NC_VARN };
+	int64_t sum = 0;
+
+	for (int i = 0; i < c->parts; i++) {
+		const int64_t *edges = c->lists ? c->lists[i] : NULL; /* none: one value */
+		int64_t n = edges ? rama_pnetcdf_select(&one, ndims, edges, NULL) : 1;
+
+		if (__builtin_add_overflow(sum, n, &sum))
+			sum = INT64_MAX;
+	}
+	return sum;
+}
+
+/* A variable that grows has as many records as there are by now. */
+static int64_t values_of_all(const struct rama_nc_call *c, const struct rama_nc_entry *var)
+{
+	return var->shape.is_record
+		       ? times(var->shape.npoints, rama_nc_ask_records(c->ncid, var->unlimited))
+		       : var->shape.npoints;
+}
+
+static int64_t bytes_of_type(rama_handle type)
+{
+	int size = 0;
+
+	if (!rama_mpi_begin() || rama_mpi_handle(type) == RAMA_MPI(DATATYPE_NULL))
+		return 0;
+	return rama_mpi.call.Type_size(type, &size) == 0 && size > 0 ? size : 0;
+}
+
+static int64_t bytes_of(const struct rama_nc_call *c, const struct rama_nc_entry *var,
+			struct rama_pnetcdf_access *part)
+{
+	unsigned ndims = (unsigned)var->shape.ndims;
+	int64_t n = 1;
+
+	switch (part->form) {
+	case RAMA_NC_VAR:
+		n = values_of_all(c, var);
+		break;
+	case RAMA_NC_VAR1:
+		break;
+	case RAMA_NC_VARN:
+		n = values_of_parts(c, ndims);
+		break;
+	case RAMA_NC_VARD:
+		return bytes_of_type(c->type);
+	default:
+		if (c->edges || ndims == 0)
+			n = rama_pnetcdf_select(part, ndims, c->edges, c->stride);
+	}
+	return times(n, var->shape.type_size);
+}
+
+/* The variable may be known by its number from another time the file was open. */
+static struct rama_nc_entry *var_of(const struct rama_nc_call *c)
+{
+	struct rama_nc_entry *var = rama_nc_var_get(c->ncid, c->varid);
+	struct rama_op none = { .kind = RAMA_OP_NOTHING, .ok = true };
+
+	return var ? var : rama_nc_var_meet(c, &none, NULL);
+}
+
+static void record_access(const struct rama_nc_call *c)
+{
+	struct rama_op op = rama_nc_op(c, true);
+	struct rama_pnetcdf_access part = { .form = c->form };
+	struct rama_nc_entry *var = var_of(c);
+	struct rama_visit v;
+
+	if (!var)
+		return;
+	op.bytes = bytes_of(c, var, &part);
+	if (rama_enter(&v)) {
+		rama_do_pnetcdf_var(v.t, var->record, &op, NULL, &part);
+		rama_leave(&v);
+	}
+}
+
+static int after_access(struct rama_nc_call *c, int r)
+{
+	int saved = errno;
+
+	if (c->on && r == 0)
+		record_access(c);
+	rama_nc_leave();
+	errno = saved;
+	return r;
+}
+
+/* ---- open files -------------------------------------------------------------------------------------------- */
+
+static int after_file(struct rama_nc_call *c, int r)
+{
+	struct rama_nc_entry *file = c->on ? rama_nc_file_get(c->ncid) : NULL;
+	struct rama_visit v;
+
+	if (file) {
+		struct rama_op op = rama_nc_op(c, r == 0);
+
+		if (rama_enter(&v)) {
+			rama_do_pnetcdf_file(v.t, file->record, &op);
+			rama_leave(&v);
+		}
+	}
+	rama_nc_leave();
+	return r;
+}
+
+/* ---- the wrappers ------------------------------------------------------------------------------------------ */
+
+#define WRAPPER(name, after, kind_, how_, form_, ...)                    \
+	RAMA_EXPORT int name(RAMA_LIST(PARAM, __VA_ARGS__))              \
+	{                                                                \
+		__typeof__(rama_nc_real.name) real = RAMA_NC_REAL(name); \
+		struct rama_nc_call c = { .fn = RAMA_FN_##name,          \
+					  .kind = RAMA_OP_##kind_,       \
+					  .how = RAMA_NC_##how_,         \
+					  .form = form_,                 \
+					  RAMA_EACH(IN, __VA_ARGS__) };  \
+		bool outer = rama_nc_enter(&c);                          \
+		int r = real(RAMA_LIST(ARG, __VA_ARGS__));               \
+		return outer ? after(&c, r) : r;                         \
+	}
+
+#define FN_NC(name, kind, how, form, ...) \
+	WRAPPER(name, after_access, kind, how, RAMA_NC_##form, __VA_ARGS__)
+#define FN_NCF(name, kind, how, ...) WRAPPER(name, after_file, kind, how, 0, __VA_ARGS__)
+#define FN_NCH(...)
+#define NEED(...)
+#include FN_TABLE_PNETCDF

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""reference.py BUILD CASE...: parallel programs whose calls Darshan itself has counted, under our capture.
+
+A CASE is PROGRAM-FAMILY, --list prints all. The sources and Darshan's logs are in the folder `reference` of
+$IORAMA_SHARED. Every integer counter of every file that the sources name must be the same, and so must the
+traces, but for what depends on time or on which rank came first."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "capture")]
+from harness import SKIPPED, Failed, Log, Skip, shared_folder  # noqa: E402
+from run import run  # noqa: E402
+
+MPI_MODULES = ("POSIX", "STDIO", "MPI-IO")
+# program, MPI -> modules, options that the compiler wants, name of a package of pkg-config with more of them
+CASES = {
+    "mpiio-openmpi": (MPI_MODULES, (), ""),
+    "mpiio-mpich": (MPI_MODULES, (), ""),
+    "hdf5-openmpi": (MPI_MODULES + ("H5F", "H5D"), (), "hdf5-openmpi"),
+    "pnetcdf-openmpi": (MPI_MODULES + ("PNETCDF_FILE", "PNETCDF_VAR"), ("-lpnetcdf",), ""),
+}
+RANKS = (1, 3, 4)
+# files that the libraries make for themselves
+THEIRS = re.compile(r"\.(sm|lock)$|\.locktest\.|\.shfp\.|^<")
+# what depends on time, on the names of folders, or on the C library (POSIX_STATS: Darshan sees none of them here)
+ASIDE = re.compile(r"_F_|_TIME_SIZE$|(FASTEST|SLOWEST)_RANK|RENAMED_FROM$|FILE_REC_ID$|^POSIX_STATS$")
+BY_FILE_SYSTEM = re.compile(r"^POSIX_FILE_(NOT_)?ALIGN")
+# ranks race for the pointer that they share
+RACED = {"sharedptr": re.compile(r"^POSIX_(SEQ|CONSEC|STRIDE)")}
+
+
+def by_name(log, module):
+    """(base name, rank) -> record"""
+    found = {(os.path.basename(r["name"] or "?"), r["rank"]): r for r in log.records(module)}
+    return {key: record for key, record in found.items() if not THEIRS.search(key[0])}
+
+
+def compare_module(module, ours, theirs):
+    mine, other = by_name(ours, module), by_name(theirs, module)
+    problems = []
+    if set(mine) != set(other):
+        problems.append("%s: has %s, not %s" % (module, sorted(set(mine) - set(other)), sorted(set(other) - set(mine))))
+    for key in sorted(set(mine) & set(other)):
+        a, b = mine[key]["counters"], other[key]["counters"]
+        same_blocks = a.get("POSIX_FILE_ALIGNMENT") == b.get("POSIX_FILE_ALIGNMENT")
+        raced = RACED.get(key[0], re.compile("^$"))
+        for counter, want in b.items():
+            if ASIDE.search(counter) or raced.search(counter):
+                continue
+            if BY_FILE_SYSTEM.search(counter) and not same_blocks:
+                continue
+            if int(a[counter]) != int(want):
+                problems.append("%s %s rank %d: %s is %s, not %s" % (module, *key, counter, a[counter], want))
+    return problems
+
+
+def traces(log, module):
+    """(base name, rank, reads or writes) -> offset and length of each, in order of both: some MPIs have threads"""
+    found = {}
+    for record in log.trace_records(module):
+        name = os.path.basename(record["name"])
+        for kind in ("reads", "writes"):
+            if record.get(kind) and not THEIRS.search(name):
+                found[name, record["rank"], kind] = sorted(tuple(event[:2]) for event in record[kind])
+    return found
+
+
+def compare_traces(module, ours, theirs):
+    mine, other = traces(ours, module), traces(theirs, module)
+    problems = []
+    for key in sorted(set(mine) | set(other)):
+        a, b = mine.get(key, []), other.get(key, [])
+        if key[0] in RACED or any(offset < 0 for offset, _ in b):  # Darshan knows no offsets with Open MPI
+            a, b = sorted(length for _, length in a), sorted(length for _, length in b)
+        if a != b:
+            problems.append("%s %s rank %d %s: trace is %s, not %s" % (module, *key, a[:9], b[:9]))
+    return problems
+
+
+def build(source, out, family, options, package):
+    compiler = "mpicc." + family
+    if not shutil.which(compiler) or not shutil.which("mpirun." + family):
+        raise Skip("%s is not installed" % compiler)
+    if package:
+        found = subprocess.run(["pkg-config", "--cflags", "--libs", package], capture_output=True, text=True)
+        if found.returncode != 0:
+            raise Skip("%s is not installed" % package)
+        options = [*options, *found.stdout.split()]
+    done = subprocess.run([compiler, "-w", "-O1", "-o", out, source, *options], capture_output=True, text=True)
+    if done.returncode != 0 and re.search(r"fatal error: \w+\.h|cannot find -l", done.stderr):
+        raise Skip(done.stderr.strip().splitlines()[0])
+    if done.returncode != 0:
+        raise Failed("does not compile: %s" % done.stderr[-500:])
+
+
+def observe(iorama, family, ranks, program, folder):
+    data = os.path.join(folder, "data")
+    os.mkdir(data)
+    open(os.path.join(data, "partly"), "wb").close()  # was there before
+    log = os.path.join(folder, "log.darshan")
+    done = run([iorama, "run", "-q", "-f", "--trace", "-o", log, "mpirun." + family, "-n", str(ranks), program, data],
+               folder, IORAMA_DIR=os.path.join(folder, "segments"))  # fmt: skip
+    shutil.rmtree(data)
+    if done.returncode != 0:
+        raise Failed("%d ranks: status %d: %s" % (ranks, done.returncode, done.stderr[-500:]))
+    return Log(iorama, log, True)
+
+
+def check(iorama, case, folder):
+    reference = os.path.join(shared_folder() or "", "reference")
+    if not os.path.isdir(reference):
+        raise Skip("the reference logs are not here")
+    modules, options, package = CASES[case]
+    program, family = case.split("-")
+    binary = os.path.join(folder, program)
+    build(os.path.join(reference, program + ".c"), binary, family, options, package)
+    problems = []
+    for ranks in RANKS:
+        theirs = Log(iorama, os.path.join(reference, "%s-%d.darshan" % (case, ranks)), True)
+        ours = observe(iorama, family, ranks, binary, folder)
+        found = [text for module in modules for text in compare_module(module, ours, theirs)]
+        found += [text for module in ("DXT_POSIX", "DXT_MPIIO") for text in compare_traces(module, ours, theirs)]
+        if not any(by_name(theirs, module) for module in modules):
+            found.append("nothing was compared")
+        problems += ["%d ranks: %s" % (ranks, text) for text in found]
+    return problems
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(CASES))
+        return 0
+    folder_of_builds = os.path.join(os.path.abspath(sys.argv[1]), "tests")
+    os.makedirs(folder_of_builds, exist_ok=True)
+    iorama = os.path.join(os.path.abspath(sys.argv[1]), "bin", "iorama")
+    results = []
+    for case in sys.argv[2:] or CASES:
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="reference-", dir=folder_of_builds))
+        began, problems = time.monotonic(), []
+        try:
+            problems = check(iorama, case, folder)
+        except Failed as error:
+            problems = [str(error)]
+        except Skip as skip:
+            print("SKIP: %s: %s" % (case, skip))
+            continue
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        results.append(bool(problems))
+        print("%s %s # %.1f s" % ("not ok" if problems else "ok", case, time.monotonic() - began))
+        print("".join("  %s\n" % problem for problem in problems[:40]), end="", flush=True)
+    return 1 if any(results) else 0 if results else SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
