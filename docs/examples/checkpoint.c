@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause; mpicc -O2 checkpoint.c -o checkpoint
  *
- * checkpoint [--good] [--verify]: heat spreads on a grid that is split over the ranks of MPI,
- * and every few steps goes into a checkpoint. It starts from start.bin, and makes that first
- * if there is none.
+ * checkpoint [--good] [--verify]: heat spreads on a grid that is split over the ranks of MPI, and every
+ * few steps goes into a checkpoint. It starts from start.bin, and makes that if there is none.
  *
  * As it is, it treats its files badly, as many programs do: rank 0 reads the input for all, one cell at
- * a time; every rank opens the file of checkpoints again for each of them and writes its part of the
- * grid in small pieces. With --good the same bytes go into the same places, but all ranks read and
- * write together, each its whole part in one call, into a file opened once. --verify compares the
- * checkpoints with those of a single process that computes them alone. */
+ * a time; every rank opens the file of checkpoints again for each of them and writes its part in small
+ * pieces. With --good the same bytes go into the same places, but all ranks read and write together,
+ * each its whole part in one call, into a file opened once. --verify compares the checkpoints with
+ * those that a single process computes. */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -228,7 +227,6 @@ static bool verify(void)
 int main(int argc, char **argv)
 {
 	bool good = argc > 1 && strcmp(argv[1], "--good") == 0;
-	bool check = strcmp(argv[argc - 1], "--verify") == 0;
 	struct part p = { .rank = 0 };
 	double spent, most;
 	long all[3];
@@ -246,7 +244,7 @@ int main(int argc, char **argv)
 	if (p.rank == 0)
 		printf("the %s way: %ld opens, %ld reads, %ld writes, %.2f s in I/O\n",
 		       good ? "good" : "bad", all[0], all[1], all[2], most);
-	if (p.rank == 0 && check && !verify())
+	if (p.rank == 0 && strcmp(argv[argc - 1], "--verify") == 0 && !verify())
 		MPI_Abort(p.comm, 1);
 	part_fini(&p);
 	return MPI_Finalize();

@@ -342,6 +342,27 @@ void rama_mounts_again(void)
 	rama_mounts_encode(&mounts, rama_run.id->mounts, sizeof(rama_run.id->mounts));
 }
 
+/* the caller holds the lock */
+static void know_mounts(void)
+{
+	if (rama_run.mounts_known)
+		return;
+	read_mounts();
+	rama_run.mounts_known = 1;
+}
+
+bool rama_file_is_on(const char *path, size_t len, const char *type)
+{
+	struct rama_thread *t = &rama_thread;
+
+	if (!rama_lock(t, &rama_run.mount_lock))
+		return false;
+	know_mounts();
+	bool is = rama_mounts_is_on(&mounts, path, len, type);
+	rama_unlock(t, &rama_run.mount_lock);
+	return is;
+}
+
 static int64_t block_size(const char *mount)
 {
 	struct statfs fs;
@@ -359,10 +380,7 @@ int64_t rama_file_alignment(const char *path, size_t len)
 
 	if (!rama_lock(t, &rama_run.mount_lock))
 		return -1;
-	if (!rama_run.mounts_known) {
-		read_mounts();
-		rama_run.mounts_known = 1;
-	}
+	know_mounts();
 	int i = rama_mounts_find(&mounts, path, len);
 	if (i >= 0) {
 		if (mounts.mount[i].block == 0)

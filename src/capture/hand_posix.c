@@ -54,6 +54,8 @@ static struct rama_posix_file *forget(int fd)
 	if (rama_off)
 		return NULL;
 	struct rama_posix_file *f = rama_awake() ? slot_now(fd) : NULL;
+	if (f)
+		rama_layout(f->name, fd);
 	rama_fd_forget(fd);
 	return f;
 }
@@ -79,8 +81,10 @@ static void close_many(unsigned first, unsigned last, uint64_t t0)
 
 	for (unsigned fd = first; fd < rama_run.fd_high && fd <= last; fd++) {
 		struct rama_posix_file *f = slot_now((int)fd);
-		if (f)
-			end_close(&sp, f, 0);
+		if (!f)
+			continue;
+		rama_layout(f->name, (int)fd);
+		end_close(&sp, f, 0);
 	}
 	rama_fd_forget_range(first, last);
 }

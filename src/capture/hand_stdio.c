@@ -134,6 +134,10 @@ RAMA_EXPORT int RAMA_SYM(fclose)(FILE *stream)
 		f = rama_stream_file(v.t, stream);
 		rama_leave(&v);
 	}
+	if (f && !rama_run.no_lustre) {
+		rama_layout(f->name, fd);
+		sp.t0 = rama_ticks();
+	}
 	rama_fd_forget(fd); /* before the number is free for others */
 	int r = RAMA_REAL(fclose)(stream);
 	struct rama_call c = CALL(fclose, CLOSE, .op.ok = true);

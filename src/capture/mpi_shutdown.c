@@ -168,11 +168,14 @@ static int write_together(struct post *p, double limit)
 	static char path[4096];
 	struct rama_comm comm = { rama_mpi.rank, rama_mpi.size, post_send, post_recv, now, p };
 	struct rama_shutdown_disk disk;
-	struct rama_shutdown_options opt = { .limit = limit,
-					     .writers = (unsigned)number("IORAMA_WRITERS",
-									 RAMA_SHUTDOWN_WRITERS),
-					     .unreduced = rama_run.settings->keep_ranks,
-					     .level = 3 };
+	struct rama_shutdown_options opt = {
+		.limit = limit,
+		.writers = (unsigned)number("IORAMA_WRITERS", RAMA_SHUTDOWN_WRITERS),
+		.unreduced = rama_run.settings->keep_ranks,
+		.single = rama_mpi.size == 1,
+		.keep_last = (rama_run.id->flags & RAMA_SEG_KEEP_LAST) != 0,
+		.level = 3
+	};
 	struct rama_shutdown_result result;
 	struct rama_own own = { 0 };
 	struct rama_err e;

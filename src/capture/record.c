@@ -213,6 +213,15 @@ void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, stru
 	unlock_slot(t, &f->seq);
 }
 
+void rama_do_lustre(struct rama_thread *t, struct rama_lustre_file *f, const void *layout,
+		    size_t len)
+{
+	if (!lock_slot(t, &f->seq, &f->stuck))
+		return;
+	rama_lustre_apply(f, layout, len);
+	unlock_slot(t, &f->seq);
+}
+
 static void do_extra(struct rama_thread *t, struct rama_extra_file *f, struct rama_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))

@@ -124,6 +124,7 @@ struct rama_run {
 	uint64_t old_size[4];
 	uint32_t names_lock, cwd_lock, map_lock, mount_lock;
 	uint32_t mounts_known;
+	uint32_t no_lustre; /* the mounts are known, and none is */
 	uint32_t h5d_lacks; /* RAMA_H5D_NO_...: what the HDF5 library of the program cannot say */
 	uint32_t cwd_len; /* 0: not known */
 	int64_t zone;	  /* seconds east of Greenwich */
@@ -244,6 +245,9 @@ void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op 
 void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op);
 void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
 			 const struct rama_pnetcdf_shape *s, const struct rama_pnetcdf_access *a);
+/* the bytes of its extended attribute */
+void rama_do_lustre(struct rama_thread *t, struct rama_lustre_file *f, const void *layout,
+		    size_t len);
 void rama_do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op);
 /* a failed call, or one on a name without slots: the EXTRA record of the name, or the common one */
 void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_op *op);
@@ -301,6 +305,16 @@ void rama_fd_forget_range(unsigned first, unsigned last);
 struct rama_stdio_file *rama_stream_file(struct rama_thread *t, FILE *stream);
 void rama_cwd_changed(void);
 int64_t rama_file_alignment(const char *path, size_t len);
+bool rama_file_is_on(const char *path, size_t len, const char *type); /* of the file system */
+
+/* ---- lustre.c: before a descriptor of a file that is recorded is closed ------------------------------- */
+
+void rama_layout_slow(uint32_t name, int fd);
+static inline void rama_layout(uint32_t name, int fd)
+{
+	if (RAMA_UNLIKELY(!rama_run.no_lustre))
+		rama_layout_slow(name, fd);
+}
 
 /* around the real call of a higher layer, and around recording it */
 static inline void rama_nest_begin(struct rama_nest *n)

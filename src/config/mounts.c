@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config/mounts.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "config/text.h"
@@ -125,6 +124,19 @@ int rama_mounts_find(const struct rama_mounts *m, const char *path, size_t len)
 		    (best < 0 || m->mount[i].path_len > m->mount[best].path_len))
 			best = (int)i;
 	return best;
+}
+
+bool rama_mounts_is_on(const struct rama_mounts *m, const char *path, size_t len, const char *type)
+{
+	if (path) {
+		int i = rama_mounts_find(m, path, len);
+
+		return i >= 0 && strcmp(rama_mount_type(m, (unsigned)i), type) == 0;
+	}
+	for (unsigned i = 0; i < m->n; i++)
+		if (strcmp(rama_mount_type(m, i), type) == 0)
+			return true;
+	return false;
 }
 
 size_t rama_mounts_encode(const struct rama_mounts *m, char *to, size_t room)

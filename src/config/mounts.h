@@ -3,6 +3,7 @@
 #ifndef RAMA_CONFIG_MOUNTS_H
 #define RAMA_CONFIG_MOUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ void rama_mounts_parse(struct rama_mounts *m, const char *text, size_t len);
 
 /* number of the mount that the path lies in, -1: none */
 int rama_mounts_find(const struct rama_mounts *m, const char *path, size_t len);
+
+/* does the path lie in a mount of this type? path NULL: is there any? */
+bool rama_mounts_is_on(const struct rama_mounts *m, const char *path, size_t len, const char *type);
 
 /* "path\ttype\n" lines and a NUL; whole lines only. Bytes without the NUL. */
 size_t rama_mounts_encode(const struct rama_mounts *m, char *to, size_t room);

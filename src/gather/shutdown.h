@@ -82,6 +82,8 @@ struct rama_shutdown_options {
 	double limit;	  /* seconds, one half to find who is there, one half for the rest; 0: default */
 	unsigned writers; /* at most; 0: default */
 	bool unreduced;	  /* leave files of every rank as one record of each */
+	bool single;	  /* a job of one rank: its files are shared by all ranks, that is -1 */
+	bool keep_last;	  /* modes, alignments and the like of the highest rank, not of the lowest */
 	int level;	  /* of compression; 0: 6 */
 	struct rama_shutdown_file file;
 };

@@ -199,7 +199,7 @@ int rama_shut_share(struct rama_shut *s)
 	struct rama_got g = { 0 };
 	int rc = 0;
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && s->count == 1; id++)
+	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && s->count == 1 && !s->opt.single; id++)
 		if (id != RAMA_MOD_LUSTRE) /* among one, counters are its own; a layout is the file's */
 			s->shared[id].n = 0;
 	for (unsigned k = 0; k < RAMA_SHUT_LEVELS && rc == 0; k++) {
@@ -269,13 +269,20 @@ static int fill_batch(struct rama_shut *s, struct batch *b)
 	return 0;
 }
 
-static void add_batch(struct batch *b, unsigned char *more)
+/* y takes x in, and what cannot be combined is x's: `more` is of higher ranks */
+static void add_batch(struct batch *b, unsigned char *more, bool keep_last)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		struct rama_spread *own = spread_of(b, b->bytes, i);
+		union rama_word *low = words_of(b, b->bytes, i), *high = words_of(b, more, i);
 
 		*own = rama_spread_merge(*own, *spread_of(b, more, i));
-		rama_reduce(&b->plan, words_of(b, b->bytes, i), words_of(b, more, i));
+		if (keep_last) {
+			rama_reduce(&b->plan, low, high);
+		} else {
+			rama_reduce(&b->plan, high, low);
+			memcpy(low, high, b->plan.mod->record->words * sizeof(*low));
+		}
 	}
 }
 
@@ -306,7 +313,7 @@ static int reduce_batch(struct rama_shut *s, struct batch *b)
 		if (!hear(s, k, RAMA_TAG_RECORDS, &g, RAMA_SHUT_RECORDS))
 			continue;
 		if (g.n == b->n * b->size)
-			add_batch(b, g.bytes);
+			add_batch(b, g.bytes, s->opt.keep_last);
 		else
 			rama_shut_lose(s, k);
 		rama_got_fini(&g);

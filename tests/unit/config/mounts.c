@@ -127,5 +127,35 @@ static void lines_for_the_segment(void **state)
 	}
 }
 
+static bool is_on(const char *path, const char *type)
+{
+	return rama_mounts_is_on(&m, path, path ? strlen(path) : 0, type);
+}
+
+static void type_of_a_path(void **state)
+{
+	static const char text[] =
+		"d / ext4\n10.0.0.1@tcp:/l /scratch lustre rw\nt /scratch/fast tmpfs\n"
+		"d /scratch/local xfs\n";
+
+	(void)state;
+	rama_mounts_parse(&m, text, sizeof(text) - 1);
+	assert_true(is_on("/scratch", "lustre"));
+	assert_true(is_on("/scratch/a/b", "lustre"));
+	assert_false(is_on("/scratchy/a", "lustre"));
+	assert_false(is_on("/scratch/local/a", "lustre"));
+	assert_false(is_on("/home/a", "lustre"));
+	assert_true(is_on("/home/a", "ext4"));
+	assert_false(is_on("/scratch/a", "lus"));
+	assert_false(is_on("/scratch/a", "lustre_"));
+	assert_false(is_on("", "lustre"));
+	assert_true(is_on(NULL, "lustre"));
+	assert_true(is_on(NULL, "xfs"));
+	assert_false(is_on(NULL, "gpfs"));
+	rama_mounts_parse(&m, "", 0);
+	assert_false(is_on("/scratch/a", "lustre"));
+	assert_false(is_on(NULL, "lustre"));
+}
+
 UNIT_GROUP(mounts, test(order_and_types), test(the_longest_holds_a_path), test(many_mounts),
-	   test(lines_for_the_segment))
+	   test(lines_for_the_segment), test(type_of_a_path))
