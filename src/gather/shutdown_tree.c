@@ -8,8 +8,9 @@
 #include "core/reduce.h"
 #include "gather/shutdown_parts.h"
 
-#define NAMES_MOST (1u << 20) /* names compared; beyond that one may be written twice, which readers allow */
-#define BATCH (1u << 20)      /* bytes of records in one message */
+#define NAMES_MOST \
+	(1u << 20) /* names compared; beyond that one may be written twice, which readers allow */
+#define BATCH (1u << 20) /* bytes of records in one message */
 
 /* ---- the tree --------------------------------------------------------------------------------------- */
 
@@ -91,7 +92,8 @@ static int hear_parent(struct rama_shut *s, int tag, struct rama_got *g, enum ra
 	int rc = rama_shut_recv(s, rama_shut_parent(s), tag, g, rama_shut_over(s, phase));
 
 	return rc == 0 ? 0
-		       : rama_err_set(s->e, RAMA_EMISSING, "a rank fell silent as the log was made");
+		       : rama_err_set(s->e, RAMA_EMISSING,
+				      "a rank fell silent as the log was made");
 }
 
 static int tell_parent(struct rama_shut *s, int tag, struct rama_msg *m)
@@ -200,7 +202,8 @@ int rama_shut_share(struct rama_shut *s)
 	int rc = 0;
 
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && s->count == 1 && !s->opt.single; id++)
-		if (id != RAMA_MOD_LUSTRE) /* among one, counters are its own; a layout is the file's */
+		if (id !=
+		    RAMA_MOD_LUSTRE) /* among one, counters are its own; a layout is the file's */
 			s->shared[id].n = 0;
 	for (unsigned k = 0; k < RAMA_SHUT_LEVELS && rc == 0; k++) {
 		if (!hear(s, k, RAMA_TAG_IDS, &g, RAMA_SHUT_IDS))
@@ -269,20 +272,14 @@ static int fill_batch(struct rama_shut *s, struct batch *b)
 	return 0;
 }
 
-/* y takes x in, and what cannot be combined is x's: `more` is of higher ranks */
-static void add_batch(struct batch *b, unsigned char *more, bool keep_last)
+/* y takes x in; what cannot be combined is x's */
+static void add_batch(struct batch *b, unsigned char *y, unsigned char *x)
 {
 	for (size_t i = 0; i < b->n; i++) {
-		struct rama_spread *own = spread_of(b, b->bytes, i);
-		union rama_word *low = words_of(b, b->bytes, i), *high = words_of(b, more, i);
+		struct rama_spread *sum = spread_of(b, y, i);
 
-		*own = rama_spread_merge(*own, *spread_of(b, more, i));
-		if (keep_last) {
-			rama_reduce(&b->plan, low, high);
-		} else {
-			rama_reduce(&b->plan, high, low);
-			memcpy(low, high, b->plan.mod->record->words * sizeof(*low));
-		}
+		*sum = rama_spread_merge(*sum, *spread_of(b, x, i));
+		rama_reduce(&b->plan, words_of(b, y, i), words_of(b, x, i));
 	}
 }
 
@@ -302,21 +299,35 @@ static int keep_batch(struct rama_shut *s, struct batch *b)
 	return rc;
 }
 
+/* From the highest rank down, so that the lowest has the last word; or the other way. */
 static int reduce_batch(struct rama_shut *s, struct batch *b)
 {
 	struct rama_msg m = { 0 };
+	struct rama_got sum = { 0 };
 	int rc = fill_batch(s, b);
 
-	for (unsigned k = 0; k < RAMA_SHUT_LEVELS && rc == 0; k++) {
+	for (unsigned i = 0; i < RAMA_SHUT_LEVELS && rc == 0; i++) {
+		unsigned k = s->opt.keep_last ? i : RAMA_SHUT_LEVELS - 1 - i;
 		struct rama_got g = { 0 };
 
 		if (!hear(s, k, RAMA_TAG_RECORDS, &g, RAMA_SHUT_RECORDS))
 			continue;
-		if (g.n == b->n * b->size)
-			add_batch(b, g.bytes, s->opt.keep_last);
-		else
+		if (g.n != b->n * b->size) {
 			rama_shut_lose(s, k);
+		} else if (s->opt.keep_last) {
+			add_batch(b, b->bytes, g.bytes);
+		} else if (sum.bytes == NULL) {
+			sum = g;
+			continue; /* it is kept */
+		} else {
+			add_batch(b, sum.bytes, g.bytes);
+		}
 		rama_got_fini(&g);
+	}
+	if (sum.bytes != NULL) {
+		add_batch(b, sum.bytes, b->bytes);
+		memcpy(b->bytes, sum.bytes, b->n * b->size);
+		rama_got_fini(&sum);
 	}
 	if (rc != 0 || s->index == 0)
 		return rc == 0 ? keep_batch(s, b) : rc;

@@ -101,24 +101,45 @@ static int visit_joined(struct walk *k, visitor visit)
 }
 
 /* the same for all logs */
-static int each_record(struct walk *k, visitor visit, bool quiet)
+/* inputs [from, end) are of one process */
+static int each_of_process(struct walk *k, size_t from, size_t end, visitor visit, bool quiet)
 {
-	struct rama_merge *m = k->m;
+	bool join = end - from > 1 && k->collect != NULL;
 	int rc = 0;
 
-	for (size_t i = 0, end; i < m->n_in && rc == 0; i = end) {
-		bool join;
+	for (size_t at = from; at < end && rc == 0; at++) {
+		k->in = &k->m->in[at];
+		rc = each_of_log(k, join ? k->collect : visit, quiet);
+	}
+	return rc == 0 && join ? visit_joined(k, visit) : rc;
+}
 
-		for (end = i + 1; end < m->n_in && m->images; end++)
-			if (m->in[end].process != m->in[i].process)
-				break;
-		join = end - i > 1 && k->collect != NULL;
-		for (size_t at = i; at < end && rc == 0; at++) {
-			k->in = &m->in[at];
-			rc = each_of_log(k, join ? k->collect : visit, quiet);
-		}
-		if (rc == 0 && join)
-			rc = visit_joined(k, visit);
+static bool same_process(const struct rama_merge *m, size_t a, size_t b)
+{
+	return m->images && m->in[a].process == m->in[b].process;
+}
+
+static int each_record(struct walk *k, visitor visit, bool quiet)
+{
+	int rc = 0;
+
+	for (size_t i = 0, end; i < k->m->n_in && rc == 0; i = end) {
+		for (end = i + 1; end < k->m->n_in && same_process(k->m, i, end);)
+			end++;
+		rc = each_of_process(k, i, end, visit, quiet);
+	}
+	return rc;
+}
+
+/* from the last process to the first */
+static int each_record_back(struct walk *k, visitor visit, bool quiet)
+{
+	int rc = 0;
+
+	for (size_t end = k->m->n_in, i; end > 0 && rc == 0; end = i) {
+		for (i = end - 1; i > 0 && same_process(k->m, i - 1, i);)
+			i--;
+		rc = each_of_process(k, i, end, visit, quiet);
 	}
 	return rc;
 }
@@ -251,13 +272,8 @@ static int add_to_shared(struct walk *k, struct rama_cursor *c, struct rama_reco
 	rama_reduce_prepare(&k->plan, r->w);
 	if (!s->any)
 		return first_of_shared(k, s, r);
-	if (k->m->keep_last) {
-		rama_reduce(&k->plan, s->w, r->w);
-	} else { /* the second takes the first in, and what cannot be combined is the first's */
-		rama_reduce(&k->plan, r->w, s->w);
-		memcpy(s->w, r->w, k->plan.mod->record->words * sizeof(*s->w));
-	}
-	if (k->mod->record->n_arrays > 0) /* the first record says how many elements there are */
+	rama_reduce(&k->plan, s->w, r->w); /* what cannot be combined is that of the latter */
+	if (k->mod->record->n_arrays > 0)  /* the first record says how many elements there are */
 		s->w[k->mod->record->array[0].count_word].u = s->count;
 	for (uint64_t i = 0; i < s->count && i < r->count[0]; i++)
 		s->array[i].i = rama_add(s->array[i].i, r->array[0][i].i);
@@ -305,7 +321,8 @@ static int merge_counters(struct walk *k)
 		if (rc == 0)
 			rc = find_shared(k);
 		if (rc == 0)
-			rc = each_record(k, add_to_shared, true);
+			rc = k->m->keep_last ? each_record(k, add_to_shared, true)
+					     : each_record_back(k, add_to_shared, true);
 		if (rc == 0)
 			rc = write_shared(k);
 	}

@@ -20,7 +20,6 @@ typedef struct {
 extern hid_t H5Oopen_by_token(hid_t loc, H5O_token_t token);
 #endif
 #ifndef H5_HAVE_PARALLEL
-typedef enum { H5FD_MPIO_INDEPENDENT, H5FD_MPIO_COLLECTIVE } H5FD_mpio_xfer_t;
 extern herr_t H5Pget_dxpl_mpio(hid_t dxpl, H5FD_mpio_xfer_t *mode);
 #endif
 
@@ -44,16 +43,16 @@ extern herr_t H5Pget_dxpl_mpio(hid_t dxpl, H5FD_mpio_xfer_t *mode);
 
 #define TYPE_(type, name, role) TYPE_##role(type)
 #define TYPE(t) TYPE_ t
-#define SIZE_(type, name, role) \
-	_Static_assert(sizeof(type) == sizeof(TYPE_##role(type)), #type " " #name " has another size");
+#define SIZE_(type, name, role)                                   \
+	_Static_assert(sizeof(type) == sizeof(TYPE_##role(type)), \
+		       #type " " #name " has another size");
 #define SIZE(t) SIZE_ t
 
-#define CHECK(name, ret, rrole, ...)                                                        \
-	_Static_assert(__builtin_types_compatible_p(__typeof__(name),                       \
-						    TYPE_##rrole(ret)(                      \
-							    RAMA_LIST(TYPE, __VA_ARGS__))), \
-		       #name " has another prototype");                                     \
-	_Static_assert(sizeof(ret) == sizeof(TYPE_##rrole(ret)), #name " returns another size"); \
+#define CHECK(name, ret, rrole, ...)                                                               \
+	_Static_assert(__builtin_types_compatible_p(                                               \
+			       __typeof__(name), TYPE_##rrole(ret)(RAMA_LIST(TYPE, __VA_ARGS__))), \
+		       #name " has another prototype");                                            \
+	_Static_assert(sizeof(ret) == sizeof(TYPE_##rrole(ret)), #name " returns another size");   \
 	RAMA_EACH(SIZE, __VA_ARGS__)
 #define FN_HAND(name, ret, rrole, op, ...) CHECK(name, ret, rrole, __VA_ARGS__)
 #define NEED(name, ret, rrole, ...) CHECK(name, ret, rrole, __VA_ARGS__)

@@ -139,7 +139,7 @@ static void type_of_a_path(void **state)
 		"d /scratch/local xfs\n";
 
 	(void)state;
-	rama_mounts_parse(&m, text, sizeof(text) - 1);
+	rama_mounts_parse(&m, lines, sizeof(lines) - 1);
 	assert_true(is_on("/scratch", "lustre"));
 	assert_true(is_on("/scratch/a/b", "lustre"));
 	assert_false(is_on("/scratchy/a", "lustre"));

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""hdf5.py BUILD CASE: programs that know what they do with HDF5, observed with `iorama run`; what the log says of
+their files and datasets must be that. A CASE is hdf5-LIBRARY-NAME; --list prints all."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+from run import SKIPPED, Failed, Skip, run  # noqa: E402
+
+LIBRARIES = ("serial", "openmpi", "mpich")
+TRUTHS = ("files", "datasets", "ways", "references", "many", "errors", "leaks", "forked")
+# what the truth says completely: counters that it does not name are 0
+ASIDE = re.compile(r"_F_|_TIME_SIZE$|(FASTEST|SLOWEST)_RANK|FILE_REC_ID$")
+# what depends on more than the sums, where two processes share a record
+OF_ONE = re.compile(r"_ACCESS\d|RW_SWITCHES|DATASPACE|DATATYPE|CHUNK|STRIDE|DEPRECATED|USE_")
+
+
+def command(words):
+    if not shutil.which(words[0]):
+        raise Skip("%s is not installed" % words[0])
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed("%s: %s" % (" ".join(words), done.stderr))
+    return done.stdout
+
+
+def compiler(library):
+    return os.environ.get("CC", "cc") if library == "serial" else "mpicc." + library
+
+
+def flags(library):
+    found = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5-" + library], capture_output=True, text=True)
+    if found.returncode != 0:
+        raise Skip("hdf5-%s is not installed" % library)
+    return found.stdout.split()
+
+
+def build(library, folder, source, out, *options):
+    path = os.path.join(folder, out)
+    source = os.path.join(HERE, source)
+    command([compiler(library), "-O1", "-Wall", "-Wextra", *options, source, "-o", path, *flags(library)])
+    return path
+
+
+# ---- comparing
+
+
+def read_truth(path):
+    wanted = collections.defaultdict(dict)
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            _, module, name, counter, value = line.split()
+            wanted[module, name][counter] = int(value)
+    return wanted
+
+
+def read_log(iorama, log):
+    done = subprocess.run([iorama, "show", "--quiet", "--json", log], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed("show: %s" % done.stderr)
+    found = json.loads(done.stdout)["logs"][0]
+    return {m["module"]: m["records"] for m in found["modules"]}
+
+
+def compare(wanted, modules):
+    wrong = []
+    seen = collections.defaultdict(list)
+    for module in ("H5F", "H5D"):
+        for record in modules.get(module, []):
+            seen[module, record["name"]].append(record)
+    ids = {name: records[0]["id"] for (module, name), records in seen.items() if module == "H5F"}
+    for key in sorted(set(wanted) | set(seen)):
+        if key not in wanted or key not in seen:
+            wrong.append("%s %s: %s" % (*key, "not wanted" if key in seen else "missing"))
+            continue
+        records = seen[key]
+        for counter in records[0]["counters"]:
+            if ASIDE.search(counter) or (len(records) > 1 and OF_ONE.search(counter)):
+                continue
+            have = sum(int(record["counters"][counter]) for record in records)
+            # shapes of accesses are unknown where counters of selections are
+            unknown = wanted[key].get("H5D_REGULAR_HYPERSLAB_SELECTS") == -1 and re.search("_ACCESS", counter)
+            shape = re.search(r"ACCESS\d_(LENGTH|STRIDE)", counter) and "%s_ACCESS" % counter[:11] not in wanted[key]
+            named = any(name.startswith("H5D_ACCESS") for name in wanted[key])
+            if unknown or shape or ("_ACCESS" in counter and not named):
+                continue
+            if have != wanted[key].get(counter, 0):
+                wrong.append("%s %s: %s is %d, not %d" % (*key, counter, have, wanted[key].get(counter, 0)))
+        if key[0] == "H5D" and str(records[0]["counters"]["H5D_FILE_REC_ID"]) != str(ids.get(key[1].split(":")[0])):
+            wrong.append("%s: not of the record of its file" % key[1])
+    return wrong
+
+
+def observe(case, *words, **extra):
+    iorama, folder = case
+    truth, log = os.path.join(folder, "truth"), os.path.join(folder, "log.darshan")
+    data = os.path.join(folder, "data")
+    os.makedirs(data, exist_ok=True)
+    plain = run(words, data, TRUTH_FILE=os.path.join(folder, "unused"), **extra)
+    if plain.returncode != 0:
+        raise Failed("not observed: status %d: %s" % (plain.returncode, plain.stderr))
+    done = run([iorama, "run", "-q", "-f", "-o", log, *words], data, TRUTH_FILE=truth,
+               IORAMA_DIR=os.path.join(folder, "segments"), **extra)  # fmt: skip
+    if (done.returncode, done.stdout, done.stderr) != (plain.returncode, plain.stdout, plain.stderr):
+        raise Failed("status %d: %s%s" % (done.returncode, done.stdout, done.stderr))
+    wanted = read_truth(truth)
+    if not wanted:
+        raise Failed("nothing to compare")
+    return compare(wanted, read_log(iorama, log))
+
+
+# ---- cases
+
+
+def check_rows(case, library):
+    rows = build(library, case[1], "hdf5_rows.c", "rows", "-I", os.path.join(ROOT, "src"), "-std=gnu17")
+    print(command([rows]).strip())
+    return []
+
+
+def check_wrong_rows(case, library):
+    """Rows that differ from the header must not compile."""
+    table = os.path.join(case[1], "table")
+    shutil.copytree(os.path.join(ROOT, "src", "table"), table)
+    path = os.path.join(table, "fn_hdf5.def")
+    with open(path, encoding="utf-8") as file:
+        rows = file.read()
+    wrong = []
+    changes = (("(unsigned, flags, NONE)", "(long, flags, NONE)"), ("(H5Fclose, int, NONE", "(H5Fclose, rama_hid, HID"),
+               ("(rama_hid, dset, HID)", "(int, dset, HID)"))  # fmt: skip
+    for old, new in changes:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(rows.replace(old, new))
+        try:
+            build(library, case[1], "hdf5_rows.c", "rows", "-I", case[1], "-std=gnu17")
+            wrong.append("compiles with %s" % new)
+        except Failed as error:
+            if "has another" not in str(error) and "returns another" not in str(error):
+                raise
+    return wrong
+
+
+def check_truth(case, library, name):
+    return observe(case, build(library, case[1], "hdf5.c", "app"), name)
+
+
+def check_two(case, *libraries):
+    """Each library has its own HDF5; with `main`, the program itself has one too, in sight of all."""
+    main = [flags(libraries[0])] if len(libraries) == 1 else []
+    program = os.path.join(case[1], "two")
+    command([compiler("serial"), "-O1", "-Wall", "-Wextra", os.path.join(HERE, "hdf5_two.c"), "-o", program,
+             "-ldl", *(["-Wl,--no-as-needed", *main[0]] if main else [])])  # fmt: skip
+    plugins = [build(library, case[1], "hdf5.c", "lib%s.so" % library, "-DPLUGIN", "-shared", "-fPIC",
+                     "-Wno-unused-function") for library in (libraries if not main else ("openmpi",) + libraries)]
+    return observe(case, program, *plugins)
+
+
+def check_fake(case, version):
+    cc, source = compiler("serial"), os.path.join(HERE, "hdf5_fake.c")
+    options = ["-O1", "-Wall", "-Wextra", "-DVERSION=" + version]
+    library, program = (os.path.join(case[1], name) for name in ("libhdf5.so", "fake"))
+    command([cc, *options, "-shared", "-fPIC", source, "-o", library])
+    command([cc, *options, "-DPROGRAM", source, "-o", program, library, "-Wl,-rpath," + case[1]])
+    return observe(case, program)
+
+
+CASES = {}
+for one in LIBRARIES:
+    CASES["hdf5-%s-rows" % one] = (check_rows, one)
+    CASES["hdf5-%s-datasets" % one] = (check_truth, one, "datasets")
+for one in TRUTHS:
+    CASES["hdf5-serial-" + one] = (check_truth, "serial", one)
+CASES["hdf5-serial-wrong-rows"] = (check_wrong_rows, "serial")
+CASES["hdf5-two-modules"] = (check_two, "serial", "openmpi")
+CASES["hdf5-two-main"] = (check_two, "serial")
+for one in ("8", "14"):
+    CASES["hdf5-fake-" + one] = (check_fake, one)
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(CASES))
+        return 0
+    build_folder, name = os.path.abspath(sys.argv[1]), sys.argv[2]
+    base = os.path.join(build_folder, "tests")
+    os.makedirs(base, exist_ok=True)
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="hdf5-", dir=base))
+    try:
+        check, *arguments = CASES[name]
+        wrong = check((os.path.join(build_folder, "bin", "iorama"), folder), *arguments)
+    except Skip as skip:
+        print("SKIP: %s" % skip)
+        return SKIPPED
+    except Failed as error:
+        wrong = [str(error)]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print("\n".join(wrong[:40]) if wrong else "ok")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
