@@ -107,9 +107,14 @@ struct value {
 };
 
 /* higher count first, then larger size */
-static bool better(const struct value *a, const struct value *b)
+static bool better(const struct value *a, const struct value *b, unsigned width)
 {
-	return a->count != b->count ? a->count > b->count : a->v[0].i > b->v[0].i;
+	if (a->count != b->count)
+		return a->count > b->count;
+	for (unsigned i = 0; i < width; i++) /* lists of several words: the larger word decides */
+		if (a->v[i].i != b->v[i].i)
+			return a->v[i].i > b->v[i].i;
+	return false;
 }
 
 /* the best four of both lists; equal values add their counts */
@@ -138,7 +143,7 @@ static void merge_top(const struct rama_top *top, union rama_word *y, const unio
 		struct value v = all[i];
 		unsigned k = i;
 
-		for (; k > 0 && better(&v, &all[k - 1]); k--)
+		for (; k > 0 && better(&v, &all[k - 1], top->width); k--)
 			all[k] = all[k - 1];
 		all[k] = v;
 	}

@@ -79,21 +79,21 @@ struct rama_shutdown_file rama_shutdown_disk_file(struct rama_shutdown_disk *d, 
 #define RAMA_META_MISSING "iorama_missing=" /* metadata: ranks that are not in the log: 3,7-9 */
 
 struct rama_shutdown_options {
-	double limit;	  /* seconds, one half to find who is there, one half for the rest; 0: default */
+	double limit; /* seconds, one half to find who is there, one half for the rest; 0: default */
 	unsigned writers; /* at most; 0: default */
 	bool unreduced;	  /* leave files of every rank as one record of each */
 	bool single;	  /* a job of one rank: its files are shared by all ranks, that is -1 */
-	bool keep_last;	  /* modes, alignments and the like of the highest rank, not of the lowest */
-	int level;	  /* of compression; 0: 6 */
+	bool keep_last; /* modes, alignments and the like of the highest rank, not of the lowest */
+	int level;	/* of compression; 0: 6 */
 	struct rama_shutdown_file file;
 };
 
 struct rama_shutdown_result {
-	int64_t missing;    /* ranks that are not in the log */
-	unsigned writers;   /* that were used */
-	uint64_t bytes;	    /* rank 0: of the log */
-	uint64_t own_bytes; /* packed pieces of this rank */
-	uint64_t partial;   /* rank 0: flags of the log */
+	int64_t missing;			 /* ranks that are not in the log */
+	unsigned writers;			 /* that were used */
+	uint64_t bytes;				 /* rank 0: of the log */
+	uint64_t own_bytes;			 /* packed pieces of this rank */
+	uint64_t partial;			 /* rank 0: flags of the log */
 	double call, aggregate, compress, store; /* seconds in each phase, on this rank */
 };
 

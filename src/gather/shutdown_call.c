@@ -12,7 +12,6 @@
 #define ARRIVE 0.25
 #define LEVELS 0.20
 #define CALLED 0.50
-#define LOOK 0.0003 /* between looks at ranks further up; 9 ms of 30 s */
 
 enum { CALL_GO, CALL_ASK, CALL_OUT, CALL_FAIL };
 
@@ -271,7 +270,7 @@ static int wait_for_call(struct rama_shut *s)
 	int rc = 1;
 
 	while (rc > 0 && s->comm->now(s->comm->ctx) < until) {
-		double soon = s->comm->now(s->comm->ctx) + s->opt.limit * LOOK;
+		double soon = s->comm->now(s->comm->ctx) + s->opt.limit * RAMA_SHUT_LOOK;
 		struct rama_got g = { 0 };
 		int64_t from = parent;
 

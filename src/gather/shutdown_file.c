@@ -21,8 +21,8 @@ static int disk_write(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 	struct rama_shutdown_disk *d = ctx;
 
 	for (size_t done = 0; done < n;) {
-		ssize_t put = pwrite(d->fd, (const char *)bytes + done, n - done,
-				     (off_t)(off + done));
+		ssize_t put =
+			pwrite(d->fd, (const char *)bytes + done, n - done, (off_t)(off + done));
 
 		if (put < 0 && errno == EINTR)
 			continue;

@@ -108,12 +108,26 @@ static int ranges_room(struct rama_ranges *s)
 	return 0;
 }
 
+/* the first range that does not end before */
+static size_t place_of(const struct rama_ranges *s, int64_t rank)
+{
+	size_t low = 0, high = s->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->r[mid][1] < rank)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 int rama_ranges_add(struct rama_ranges *s, int64_t first, int64_t last)
 {
-	size_t at = 0, end;
+	size_t at = place_of(s, first - 1), end;
 
-	while (at < s->n && s->r[at][1] + 1 < first)
-		at++;
 	for (end = at; end < s->n && s->r[end][0] <= last + 1; end++) {
 		first = s->r[end][0] < first ? s->r[end][0] : first;
 		last = s->r[end][1] > last ? s->r[end][1] : last;
@@ -130,17 +144,9 @@ int rama_ranges_add(struct rama_ranges *s, int64_t first, int64_t last)
 
 bool rama_ranges_has(const struct rama_ranges *s, int64_t rank)
 {
-	size_t low = 0, high = s->n;
+	size_t at = place_of(s, rank);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->r[mid][1] < rank)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < s->n && s->r[low][0] <= rank;
+	return at < s->n && s->r[at][0] <= rank;
 }
 
 int64_t rama_ranges_count(const struct rama_ranges *s)
@@ -216,7 +222,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int rama_ids_sort(struct rama_ids *s)
+void rama_ids_sort(struct rama_ids *s)
 {
 	size_t n = 0;
 
@@ -226,7 +232,6 @@ int rama_ids_sort(struct rama_ids *s)
 		if (n == 0 || s->id[n - 1] != s->id[i])
 			s->id[n++] = s->id[i];
 	s->n = n;
-	return 0;
 }
 
 void rama_ids_put(struct rama_msg *m, const struct rama_ids *s)

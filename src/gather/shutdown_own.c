@@ -267,7 +267,8 @@ static int find_names(struct rama_shut *s)
 		return rama_shut_no_memory(s);
 	for (size_t at = 0; rama_own_next_name(s->own, &at, &name) > 0;)
 		memcpy(&s->names.id[s->names.n++], name, sizeof(*s->names.id));
-	return rama_ids_sort(&s->names);
+	rama_ids_sort(&s->names);
+	return 0;
 }
 
 int rama_shut_find(struct rama_shut *s)

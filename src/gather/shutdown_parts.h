@@ -6,22 +6,23 @@
 #include "gather/shutdown.h"
 
 enum {
-	RAMA_TAG_HERE,	   /* up: who is there, when the job began and ended */
-	RAMA_TAG_CALL,	   /* down: what struct rama_shut's `call` messages say */
-	RAMA_TAG_AGAIN,	   /* HERE, to whoever asked for it */
-	RAMA_TAG_IDS,	   /* up: files and names */
-	RAMA_TAG_SHARED,   /* down: files that all have, names that others write */
-	RAMA_TAG_RECORDS,  /* up: records of shared files */
-	RAMA_TAG_SIZES,	   /* up: bytes of each region */
-	RAMA_TAG_PLACES,   /* down: where they go */
-	RAMA_TAG_NEXT,	   /* writer to rank: send now */
-	RAMA_TAG_PIECES,   /* rank to writer */
-	RAMA_TAG_WRITTEN,  /* writer to rank 0 */
-	RAMA_TAG_END,	   /* down: how it ended */
+	RAMA_TAG_HERE,	  /* up: who is there, when the job began and ended */
+	RAMA_TAG_CALL,	  /* down: what struct rama_shut's `call` messages say */
+	RAMA_TAG_AGAIN,	  /* HERE, to whoever asked for it */
+	RAMA_TAG_IDS,	  /* up: files and names */
+	RAMA_TAG_SHARED,  /* down: files that all have, names that others write */
+	RAMA_TAG_RECORDS, /* up: records of shared files */
+	RAMA_TAG_SIZES,	  /* up: bytes of each region */
+	RAMA_TAG_PLACES,  /* down: where they go */
+	RAMA_TAG_NEXT,	  /* writer to rank: send now */
+	RAMA_TAG_PIECES,  /* rank to writer */
+	RAMA_TAG_WRITTEN, /* writer to rank 0 */
+	RAMA_TAG_END,	  /* down: how it ended */
 };
 
-#define RAMA_SHUT_LEVELS 40 /* more than any tree has */
-#define RAMA_SHUT_WRITERS 64 /* no more than these, whatever is asked for */
+#define RAMA_SHUT_LEVELS 40   /* more than any tree has */
+#define RAMA_SHUT_LOOK 0.0003 /* of the limit, between looks at ranks further up: 9 ms of 30 s */
+#define RAMA_SHUT_WRITERS 64  /* no more than these, whatever is asked for */
 
 /* ---- messages: shutdown_message.c ----------------------------------------------------------------- */
 
@@ -66,7 +67,7 @@ struct rama_ids {
 	uint64_t *id;
 	size_t n;
 };
-int rama_ids_sort(struct rama_ids *s);
+void rama_ids_sort(struct rama_ids *s);
 void rama_ids_put(struct rama_msg *m, const struct rama_ids *s);
 int rama_ids_take(struct rama_got *g, struct rama_ids *s);
 bool rama_ids_has(const struct rama_ids *s, uint64_t id);
@@ -180,7 +181,8 @@ int rama_shut_measure(struct rama_shut *s);
 /* shutdown_pack.c */
 int rama_shut_add(struct rama_shut *s, unsigned region, const void *bytes, size_t n);
 int rama_shut_pack(struct rama_shut *s);
-int rama_shut_job(struct rama_shut *s); /* rank 0: makes the job's piece, of the same size each time */
+int rama_shut_job(
+	struct rama_shut *s); /* rank 0: makes the job's piece, of the same size each time */
 /* A stream of n bytes that holds nothing, at the place of one that did not come. */
 int rama_shut_fill(struct rama_shut *s, uint64_t off, uint64_t n);
 

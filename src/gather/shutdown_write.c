@@ -8,11 +8,10 @@
 
 #include "gather/shutdown_parts.h"
 
-#define MESSAGE (1u << 20)  /* bytes of pieces in one message */
-#define LANE (256u << 10)   /* bytes of a region written at once */
-#define WINDOW 8	    /* ranks asked ahead */
-#define LOOK 0.0003	    /* of the limit, between looks at ranks further up */
-#define PATIENCE 4	    /* part of the time left that one rank may take */
+#define MESSAGE (1u << 20) /* bytes of pieces in one message */
+#define LANE (256u << 10)  /* bytes of a region written at once */
+#define WINDOW 8	   /* ranks asked ahead */
+#define PATIENCE 4	   /* part of the time left that one rank may take */
 
 /* what a writer has of one region: bytes at their place in the file */
 struct lane {
@@ -268,9 +267,10 @@ static int hear_end(struct rama_shut *s, struct rama_got *g)
 	int rc = RAMA_EMISSING;
 
 	while (rc != 0 && (now = s->comm->now(s->comm->ctx)) < until) {
-		double soon = now + s->opt.limit * LOOK < until ? now + s->opt.limit * LOOK : until;
+		double soon = now + s->opt.limit * RAMA_SHUT_LOOK;
 		int64_t from = s->index & (s->index - 1);
 
+		soon = soon < until ? soon : until;
 		rc = rama_shut_recv(s, rama_shut_rank(s, from), RAMA_TAG_END, g, soon);
 		while (rc != 0 && from > 0) {
 			from &= from - 1;

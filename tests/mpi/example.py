@@ -46,7 +46,7 @@ def totals(case, file):
         for record in records:
             if file is None or os.path.basename(record["name"] or "") == file:
                 for counter, value in record["counters"].items():
-                    if isinstance(value, str):  # a note of a module of our own
+                    if isinstance(value, str):  # names, as of commands
                         continue
                     found[counter] = found.get(counter, 0) + value
     return found

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 60, REACH = 20000, MOST = 3000, NAMES = 64, NAME_ROOM = 4096 };
+enum { LARGE = 1 << 23, REACH = 100000, MOST = 3000, NAMES = 64, NAME_ROOM = 4096 };
 enum form { AT, OWN, SHARED, I_AT, I_OWN, I_SHARED, TOGETHER };
 enum all { AT_ALL = TOGETHER, ALL, ORDERED, I_AT_ALL, I_ALL, B_AT_ALL, B_ALL, B_ORDERED, FORMS };
 
@@ -104,12 +104,26 @@ static void alone(MPI_File f, enum form form, bool write, MPI_Offset at, int n, 
 	MPI_Status st;
 
 	switch (form) {
-	case AT: DO(read_at, write_at, f, at, buf, n, t, &st); break;
-	case OWN: DO(read, write, f, buf, n, t, MPI_STATUS_IGNORE); break;
-	case SHARED: DO(read_shared, write_shared, f, buf, n, t, &st); break;
-	case I_AT: DO(iread_at, iwrite_at, f, at, buf, n, t, &rq); WAIT; break;
-	case I_OWN: DO(iread, iwrite, f, buf, n, t, &rq); WAIT; break;
-	default: DO(iread_shared, iwrite_shared, f, buf, n, t, &rq); WAIT;
+	case AT:
+		DO(read_at, write_at, f, at, buf, n, t, &st);
+		break;
+	case OWN:
+		DO(read, write, f, buf, n, t, MPI_STATUS_IGNORE);
+		break;
+	case SHARED:
+		DO(read_shared, write_shared, f, buf, n, t, &st);
+		break;
+	case I_AT:
+		DO(iread_at, iwrite_at, f, at, buf, n, t, &rq);
+		WAIT;
+		break;
+	case I_OWN:
+		DO(iread, iwrite, f, buf, n, t, &rq);
+		WAIT;
+		break;
+	default:
+		DO(iread_shared, iwrite_shared, f, buf, n, t, &rq);
+		WAIT;
 	}
 }
 
@@ -119,11 +133,23 @@ static void together(MPI_File f, int form, bool write, MPI_Offset at, int n, MPI
 	MPI_Status st;
 
 	switch (form) {
-	case AT_ALL: DO(read_at_all, write_at_all, f, at, buf, n, t, &st); break;
-	case ALL: DO(read_all, write_all, f, buf, n, t, &st); break;
-	case ORDERED: DO(read_ordered, write_ordered, f, buf, n, t, &st); break;
-	case I_AT_ALL: DO(iread_at_all, iwrite_at_all, f, at, buf, n, t, &rq); WAIT; break;
-	case I_ALL: DO(iread_all, iwrite_all, f, buf, n, t, &rq); WAIT; break;
+	case AT_ALL:
+		DO(read_at_all, write_at_all, f, at, buf, n, t, &st);
+		break;
+	case ALL:
+		DO(read_all, write_all, f, buf, n, t, &st);
+		break;
+	case ORDERED:
+		DO(read_ordered, write_ordered, f, buf, n, t, &st);
+		break;
+	case I_AT_ALL:
+		DO(iread_at_all, iwrite_at_all, f, at, buf, n, t, &rq);
+		WAIT;
+		break;
+	case I_ALL:
+		DO(iread_all, iwrite_all, f, buf, n, t, &rq);
+		WAIT;
+		break;
 	case B_AT_ALL:
 		DO(read_at_all_begin, write_at_all_begin, f, at, buf, n, t);
 		DO(read_at_all_end, write_at_all_end, f, buf, &st);
@@ -169,7 +195,7 @@ static void step(struct file *f, const MPI_Datatype type[3], const int bytes[3])
 	int common = (int)draw(&f->common, FORMS - TOGETHER), own = (int)draw(&f->mine, TOGETHER);
 	int kind = (int)draw(&f->mine, 3);
 	int n = draw(&f->mine, 8) == 0 ? 0 : (int)draw(&f->mine, (uint64_t)(MOST / bytes[kind]));
-	MPI_Offset at = (MPI_Offset)draw(&f->mine, REACH);
+	MPI_Offset at = (MPI_Offset)rank * REACH + (MPI_Offset)draw(&f->mine, REACH - MOST);
 
 	if (what == 0) {
 		look(f);
@@ -195,6 +221,8 @@ static void open_file(struct file *f, MPI_Comm comm, uint64_t seed, const char *
 	*f = (struct file){ .comm = comm, .common = seed, .mine = seed * 1000 + (uint64_t)rank };
 	snprintf(f->path, sizeof(f->path), "%s/%s", folder, name);
 	MUST(MPI_File_open(comm, f->path, mode, MPI_INFO_NULL, &f->f));
+	MUST(MPI_File_seek(f->f, (MPI_Offset)rank * REACH, MPI_SEEK_SET));
+	MUST(MPI_File_set_size(f->f, LARGE)); /* OMPIO waits for ever for what is behind the end */
 	MPI_Comm_size(comm, &members);
 	add(f, members > 1 ? "COLL_OPENS" : "INDEP_OPENS", 1);
 	add(f, "MODE", mode);
@@ -215,7 +243,8 @@ static void plain(const char *folder)
 		snprintf(path, sizeof(path), own ? "%s/plain.%d" : "%s/plain", folder, rank);
 		int fd = open(path, O_CREAT | O_RDWR, 0600), n = 3 + rank;
 		for (int i = 0; i < n; i++)
-			must(pwrite(fd, buf, 200, (off_t)rank * 1000 + i) == 200, "pwrite", __LINE__);
+			must(pwrite(fd, buf, 200, (off_t)rank * 1000 + i) == 200, "pwrite",
+			     __LINE__);
 		must(pread(fd, buf, 50, (off_t)rank * 1000) == 50, "pread", __LINE__);
 		close(fd);
 		tell(path, "POSIX", "OPENS", 1);
@@ -254,7 +283,7 @@ static void work(uint64_t seed, const char *folder)
 	open_file(&file[1], half, seed + 1, folder, name);
 	snprintf(name, sizeof(name), "self.%d", rank);
 	open_file(&file[2], MPI_COMM_SELF, seed + 2 + (uint64_t)rank, folder, name);
-	for (int i = 0; i < STEPS; i++)
+	for (int i = 0; i < 16 + 40 / size; i++)
 		for (int k = 0; k < 3; k++)
 			step(&file[k], type, bytes);
 	for (int k = 0; k < 3; k++) {

@@ -109,12 +109,32 @@ static void write_counters(struct rama_writer *w, unsigned module, const struct 
 	}
 }
 
+static void write_many(struct rama_writer *w, unsigned many, int64_t rank, struct rng *r)
+{
+	const struct rama_module *mod = rama_module_get(RAMA_MOD_MPIIO);
+	union rama_word words[RAMA_MPIIO__WORDS];
+	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
+
+	rama_writer_module(w, mod->id, mod->newest);
+	for (unsigned i = 0; i < 2 * many; i++) {
+		fill_record(mod, words, 1000 + i + (i < many ? 0 : (uint64_t)rank * many), rank, r);
+		for (unsigned k = RAMA_MPIIO_INDEP_OPENS; k < RAMA_MPIIO_MODE; k++)
+			words[k].u = rng_u64(r) >> 8;
+		for (unsigned k = 0; k < 20; k++) /* both histograms */
+			words[RAMA_MPIIO_SIZE_READ_AGG_0_100 + k].u = rng_u64(r) >> 8;
+		assert_int_equal(rama_writer_record(w, &rec), 0);
+	}
+}
+
 static void write_layouts(struct rama_writer *w, const struct files *f, int64_t rank)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_LUSTRE);
 	union rama_word words[RAMA_LUSTRE__WORDS], comp[16] = { { .i = 65536 } }, ost = { .i = 7 };
-	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words,
-				   .array = { comp, &ost }, .count = { 1, 1 } };
+	struct rama_record rec = { .mod = mod,
+				   .schema = mod->record,
+				   .w = words,
+				   .array = { comp, &ost },
+				   .count = { 1, 1 } };
 
 	rama_writer_module(w, RAMA_MOD_LUSTRE, mod->newest);
 	for (unsigned i = 0; i < f->n; i++) {
@@ -155,8 +175,9 @@ static void write_heat(struct rama_writer *w, int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_HEATMAP);
 	union rama_word words[RAMA_HEATMAP__WORDS] = { { .u = 0 } }, bin[2][200];
-	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words,
-				   .array = { bin[0], bin[1] } };
+	struct rama_record rec = {
+		.mod = mod, .schema = mod->record, .w = words, .array = { bin[0], bin[1] }
+	};
 
 	rec.count[0] = rec.count[1] = 1 + rng_below(r, 200);
 	for (unsigned i = 0; i < 200; i++) {
@@ -175,8 +196,9 @@ static void write_process(struct rama_writer *w, int64_t rank)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_PROCESS);
 	union rama_word words[RAMA_PROCESS__WORDS] = { { .u = 0 } }, command = { .b = "work" };
-	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words,
-				   .array = { &command }, .count = { 1 } };
+	struct rama_record rec = {
+		.mod = mod, .schema = mod->record, .w = words, .array = { &command }, .count = { 1 }
+	};
 
 	words[RAMA_ID].u = rama_record_id("PROCESS", 7);
 	words[RAMA_RANK].i = rank;
@@ -191,11 +213,15 @@ static void write_process(struct rama_writer *w, int64_t rank)
 
 /* ---- a rank ------------------------------------------------------------------------------------------ */
 
-static void write_rank(struct rama_writer *w, int64_t rank, int64_t size, struct rng *r)
+static void write_rank(struct rama_writer *w, int64_t rank, const struct job *j, struct rng *r)
 {
 	struct rama_mount mount = { .path = "/data", .type = "ext4", .path_len = 5 };
-	struct rama_job job = { .uid = 1000, .start_sec = START, .end_sec = START + 60,
-				.nprocs = size, .jobid = 77, .exe = "work --hard" };
+	struct rama_job job = { .uid = 1000,
+				.start_sec = START,
+				.end_sec = START + 60,
+				.nprocs = j->size,
+				.jobid = 77,
+				.exe = "work --hard" };
 	struct files f;
 
 	/* later ranks start later, so that a merge takes them in the order of ranks */
@@ -211,7 +237,9 @@ static void write_rank(struct rama_writer *w, int64_t rank, int64_t size, struct
 	rama_writer_name(w, rama_record_id("heatmap:POSIX", 13), "heatmap:POSIX", 13);
 	rama_writer_name(w, rama_record_id("PROCESS", 7), "PROCESS", 7);
 	write_counters(w, RAMA_MOD_POSIX, &f, rank, r);
-	if (rng_below(r, 4) > 0)
+	if (j->many > 0)
+		write_many(w, j->many, rank, r);
+	else if (rng_below(r, 4) > 0)
 		write_counters(w, RAMA_MOD_MPIIO, &f, rank, r);
 	write_counters(w, RAMA_MOD_H5F, &f, rank, r);
 	write_layouts(w, &f, rank);
@@ -221,12 +249,18 @@ static void write_rank(struct rama_writer *w, int64_t rank, int64_t size, struct
 		write_heat(w, rank, r);
 	write_process(w, rank);
 	write_counters(w, RAMA_MOD_EXTRA, &f, rank, r);
-	assert_int_equal(rama_writer_finish(w, rng_below(r, 3) == 0 ? 1ull << RAMA_MOD_STDIO : 0), 0);
+	assert_int_equal(rama_writer_finish(w, rng_below(r, 3) == 0 ? 1ull << RAMA_MOD_STDIO : 0),
+			 0);
 }
 
 void job_make(struct job *j, int64_t size, uint64_t seed)
 {
-	*j = (struct job){ .size = size, .path = "/tmp/iorama-shutdown-XXXXXX" };
+	job_make_large(j, size, seed, 0);
+}
+
+void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many)
+{
+	*j = (struct job){ .size = size, .many = many, .path = "/tmp/iorama-shutdown-XXXXXX" };
 	assert_true(size <= RANKS_MOST);
 	close(mkstemp(j->path));
 	unlink(j->path);
@@ -239,7 +273,7 @@ void job_make(struct job *j, int64_t size, uint64_t seed)
 
 		k->job = j;
 		assert_int_equal(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0), 0);
-		write_rank(&w, i, size, &r);
+		write_rank(&w, i, j, &r);
 		rama_writer_fini(&w);
 		k->n = k->own.n;
 		k->bytes = malloc(k->n);
@@ -332,7 +366,7 @@ struct check *job_merge(struct job *j, const bool *with)
 /* a record with all that follows it */
 struct flat {
 	size_t n;
-	union rama_word w[1200];
+	union rama_word *w;
 };
 
 struct bag {
@@ -347,13 +381,14 @@ static struct flat *bag_add(struct bag *b)
 		b->all = realloc(b->all, b->room * sizeof(*b->all));
 		assert_non_null(b->all);
 	}
-	b->all[b->n].n = 0;
+	b->all[b->n] = (struct flat){ 0 };
 	return &b->all[b->n++];
 }
 
 static void flat_add(struct flat *f, const union rama_word *w, size_t n)
 {
-	assert_true(f->n + n <= LENGTH(f->w));
+	f->w = realloc(f->w, (f->n + n + 1) * sizeof(*w));
+	assert_non_null(f->w);
 	if (n > 0)
 		memcpy(f->w + f->n, w, n * sizeof(*w));
 	f->n += n;
@@ -390,6 +425,13 @@ static void bag_fill(struct bag *b, struct check *c, unsigned module)
 	rama_cursor_close(&cur);
 	if (b->n > 1)
 		qsort(b->all, b->n, sizeof(*b->all), by_file);
+}
+
+static void bag_free(struct bag *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		free(b->all[i].w);
+	free(b->all);
 }
 
 static void flat_equal(const struct rama_module *mod, const struct flat *a, const struct flat *b)
@@ -441,8 +483,8 @@ void logs_equal(struct check *a, struct check *b)
 			fail_msg("%s: %zu records, not %zu", rama_module_get(id)->name, x.n, y.n);
 		for (size_t i = 0; i < x.n; i++)
 			flat_equal(rama_module_get(id), &x.all[i], &y.all[i]);
-		free(x.all);
-		free(y.all);
+		bag_free(&x);
+		bag_free(&y);
 	}
 	assert_int_equal(a->log.by_id.used, b->log.by_id.used);
 	for (size_t i = 0; i < b->log.n_names; i++)
@@ -457,7 +499,7 @@ unsigned log_has(struct check *c, unsigned module, uint64_t id, int64_t rank)
 	bag_fill(&b, c, module);
 	for (size_t i = 0; i < b.n; i++)
 		n += b.all[i].w[RAMA_ID].u == id && b.all[i].w[RAMA_RANK].i == rank;
-	free(b.all);
+	bag_free(&b);
 	return n;
 }
 

@@ -25,6 +25,7 @@ struct rank {
 
 struct job {
 	int64_t size;
+	unsigned many;
 	struct world world;
 	struct rank rank[RANKS_MOST];
 	char path[64];
@@ -32,6 +33,8 @@ struct job {
 
 /* random records; the same seed gives the same, whatever the options */
 void job_make(struct job *j, int64_t size, uint64_t seed);
+/* ... and `many` files more that all have, and as many of each rank; they cannot be compressed */
+void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many);
 /* with these options for every rank; the log is at j->path if there is one */
 void job_run(struct job *j, const struct rama_shutdown_options *opt);
 void job_free(struct job *j);

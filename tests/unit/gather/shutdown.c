@@ -23,7 +23,8 @@ static void equals_merge(void **st)
 {
 	(void)st;
 	for (int64_t size = 1; size <= 17; size++) {
-		struct rama_shutdown_options opt = { .limit = 20, .writers = (unsigned)size % 5 + 1 };
+		struct rama_shutdown_options opt = { .limit = 20,
+						     .writers = (unsigned)size % 5 + 1 };
 		struct check *log, *merged;
 		static struct job j;
 
@@ -34,11 +35,11 @@ static void equals_merge(void **st)
 		log = check_file(j.path);
 		logs_equal(log, merged);
 		names_once(log);
-		assert_int_equal(log_has(log, RAMA_MOD_POSIX, file_shared(0), size > 1 ? -1 : 0), 1);
+		assert_int_equal(log_has(log, RAMA_MOD_POSIX, file_shared(0), size > 1 ? -1 : 0),
+				 1);
 		assert_int_equal(log_has(log, RAMA_MOD_LUSTRE, file_shared(1), -1), 1);
 		assert_int_equal(j.rank[0].result.bytes, log->n);
-		assert_int_equal(j.rank[0].result.writers,
-				 opt.writers < size ? opt.writers : size);
+		assert_int_equal(j.rank[0].result.writers, opt.writers < size ? opt.writers : size);
 		assert_null(strstr(log->log.job.metadata, RAMA_META_MISSING));
 		check_end(log);
 		check_end(merged);
@@ -51,7 +52,7 @@ static void random_jobs(void **st)
 	struct rng r = { 4711 };
 
 	(void)st;
-	for (unsigned i = 0; i < 40; i++) {
+	for (unsigned i = 0; i < 25; i++) {
 		struct rama_shutdown_options opt = { .limit = 20 };
 		int64_t size = 1 + (int64_t)rng_below(&r, 24);
 		struct check *log, *merged;
@@ -70,6 +71,31 @@ static void random_jobs(void **st)
 		check_end(merged);
 		job_free(&j);
 	}
+}
+
+/* more than fits into one message of anything; and sends that last until they are taken */
+static void large_and_slow(void **st)
+{
+	struct rama_shutdown_options opt = { .limit = 1e6, .writers = 2 };
+	struct check *log, *merged;
+	static struct job j;
+
+	(void)st;
+	job_make_large(&j, 5, 8, 4000);
+	j.world.eager = 64;
+	merged = job_merge(&j, NULL);
+	job_run(&j, &opt);
+	all_well(&j);
+	for (int64_t i = 0; i < 5;
+	     i++) /* the clock stood still: nobody waited for what never came */
+		assert_true(j.world.seat[i].took < 0.5);
+	assert_true(j.rank[0].result.own_bytes > 5u << 19);
+	assert_true(j.rank[1].result.own_bytes > 1u << 20);
+	log = check_file(j.path);
+	logs_equal(log, merged);
+	check_end(log);
+	check_end(merged);
+	job_free(&j);
 }
 
 static void unreduced(void **st)
@@ -238,8 +264,9 @@ static void from_segments(void **st)
 	(void)st;
 	job_make(&j, SEGMENTS, 0);
 	for (int64_t i = 0; i < SEGMENTS; i++) {
-		struct rama_gather_process p = { .rank = i, .parent_rank = -1, .nprocs = SEGMENTS,
-						 .images = 1, .ended = 1 };
+		struct rama_gather_process p = {
+			.rank = i, .parent_rank = -1, .nprocs = SEGMENTS, .images = 1, .ended = 1
+		};
 		struct rama_source src;
 		struct seg s;
 
@@ -279,7 +306,8 @@ static void ranges(void **st)
 
 	(void)st;
 	for (unsigned i = 0; i < 25; i++) {
-		int64_t first = (int64_t)rng_below(&r, 60), last = first + (int64_t)rng_below(&r, 3);
+		int64_t first = (int64_t)rng_below(&r, 60),
+			last = first + (int64_t)rng_below(&r, 3);
 
 		assert_int_equal(rama_ranges_add(&s, first, last), 0);
 		for (int64_t k = first; k <= last; k++)
@@ -359,6 +387,7 @@ static void foreign_logs_are_refused(void **st)
 	rama_own_fini(&o);
 }
 
-UNIT_GROUP(shutdown, test(equals_merge), test(random_jobs), test(unreduced), test(order_of_arrival),
-	   test(only_rank_0_sees_it), test(another_file), test(log_cannot_be_made),
-	   test(from_segments), test(ranges), test(holes), test(foreign_logs_are_refused))
+UNIT_GROUP(shutdown, test(equals_merge), test(random_jobs), test(large_and_slow), test(unreduced),
+	   test(order_of_arrival), test(only_rank_0_sees_it), test(another_file),
+	   test(log_cannot_be_made), test(from_segments), test(ranges), test(holes),
+	   test(foreign_logs_are_refused))

@@ -195,9 +195,9 @@ static void check_whole(struct job *j)
 /* a rank dies in each phase; 4 is an inner one and a writer, 7 neither */
 static void dies_on_the_way(void **st)
 {
-	static const int at[] = { RAMA_TAG_HERE, RAMA_TAG_IDS, RAMA_TAG_SHARED, RAMA_TAG_RECORDS,
-				  RAMA_TAG_SIZES, RAMA_TAG_PLACES, RAMA_TAG_PIECES, RAMA_TAG_NEXT,
-				  RAMA_TAG_WRITTEN };
+	static const int at[] = { RAMA_TAG_HERE,    RAMA_TAG_IDS,   RAMA_TAG_SHARED,
+				  RAMA_TAG_RECORDS, RAMA_TAG_SIZES, RAMA_TAG_PLACES,
+				  RAMA_TAG_PIECES,  RAMA_TAG_NEXT,  RAMA_TAG_WRITTEN };
 
 	(void)st;
 	for (unsigned i = 0; i < LENGTH(at); i++) {
@@ -235,7 +235,8 @@ static void random_deaths(void **st)
 		opt.writers = 1 + (unsigned)rng_below(&r, 4);
 		job_make(&j, size, 300 + i);
 		for (uint64_t k = rng_below(&r, 4); k-- > 0;)
-			j.world.seat[rng_below(&r, (uint64_t)size)].left = (int64_t)rng_below(&r, 12);
+			j.world.seat[rng_below(&r, (uint64_t)size)].left =
+				(int64_t)rng_below(&r, 12);
 		for (int64_t k = 0; k < size; k++)
 			j.world.seat[k].late = rng_unit(&r);
 		job_run(&j, &opt);

@@ -6,11 +6,13 @@
 #include <time.h>
 
 #define STACK (512u << 10)
+#define SEND_MOST 1.0 /* seconds that a send lasts */
 
 struct letter {
 	struct letter *next;
 	int64_t from;
 	int tag;
+	struct seat *sender; /* that waits until it is taken */
 	size_t n;
 	unsigned char bytes[];
 };
@@ -125,6 +127,10 @@ static int seat_send(void *ctx, int64_t to, int tag, const void *buf, size_t n)
 	them->last = &l->next;
 	if (them->waits && them->from == me->rank && them->tag == tag && !them->dead)
 		wake(them);
+	if (me->world->eager > 0 && n > me->world->eager) {
+		l->sender = me;
+		wait_here(me, -1, -1, SEND_MOST);
+	}
 	pthread_mutex_unlock(&me->world->lock);
 	return 0;
 }
@@ -139,6 +145,8 @@ static struct letter *find(struct seat *me, int64_t from, int tag)
 		*at = l->next;
 		if (me->last == &l->next)
 			me->last = at;
+		if (l->sender != NULL && l->sender->waits && l->sender->from == -1)
+			wake(l->sender);
 		return l;
 	}
 	return NULL;

@@ -42,6 +42,7 @@ struct world {
 	int64_t size;
 	struct seat *seat;
 	pthread_mutex_t lock;
+	size_t eager; /* larger messages keep their sender until they are taken; 0: none does */
 	bool real;    /* time */
 	double clock; /* if it is not */
 	int64_t busy; /* ranks that do not wait */
