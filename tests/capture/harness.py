@@ -288,7 +288,8 @@ class Harness:
         run.status, run.out, run.err = done.returncode, done.stdout, done.stderr
         truth = os.path.join(run.folder_quiet, "truth")
         if os.path.exists(truth):
-            with open(truth, encoding="ascii") as file:
+            os.chmod(truth, 0o600)  # whatever mask the program chose
+        with open(truth, encoding="ascii") as file:
                 run.truth = Truth(file.read())
         if mode != "plain":
             self.collect(run, logs, traced)
