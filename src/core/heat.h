@@ -20,7 +20,8 @@ void rama_heat_init(struct rama_heat *h, uint64_t width);
 void rama_heat_spread(struct rama_heat *h, unsigned what, int64_t n, uint64_t t0, uint64_t t1);
 
 /* n bytes moved between t0 and t1 */
-static inline void rama_heat_add(struct rama_heat *h, unsigned what, int64_t n, uint64_t t0, uint64_t t1)
+static inline void rama_heat_add(struct rama_heat *h, unsigned what, int64_t n, uint64_t t0,
+				 uint64_t t1)
 {
 	if (t0 >= h->from && t1 < h->until)
 		h->bytes[what][h->bin] += n;

@@ -18,6 +18,7 @@ struct rama_stdio_file {
 
 void rama_stdio_init(struct rama_stdio_file *f, uint64_t id, bool standard);
 void rama_stdio_apply(struct rama_stdio_file *f, const struct rama_op *op);
-void rama_stdio_finish(const struct rama_stdio_file *f, double tick, union rama_word w[RAMA_STDIO__WORDS]);
+void rama_stdio_finish(const struct rama_stdio_file *f, double tick,
+		       union rama_word w[RAMA_STDIO__WORDS]);
 
 #endif

@@ -185,7 +185,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_PROCESS_##n, RAMA_PROCESS_##n##__LAST = RAMA_PROCESS_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_PROCESS_##n, RAMA_PROCESS_##n##__LAST = RAMA_PROCESS_##n + (words)-1,
 enum {
 	RAMA_PROCESS__FIRST = RAMA_BASE_WORDS - 1,
 #include "table/counters_process.def"

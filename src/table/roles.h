@@ -5,22 +5,6 @@
 #ifndef RAMA_TABLE_ROLES_H
 #define RAMA_TABLE_ROLES_H
 
-#define RAMA_ROLES(X)                                                                             \
-	X(NONE)                                                                                   \
-	X(FD)                                                                                     \
-	X(DIRFD)                                                                                  \
-	X(DIRP) X(PATH) X(FLAGS) X(MODE) X(MEM) X(IOV) X(OFF) X(OFF_OR_TRACKED) X(STATBUF)        \
-		X(STATXBUF) X(STREAM) X(STDOUT) X(FH) X(NEWFH) X(COMM) X(NEWCOMM) X(TYPE)         \
-			X(NEWTYPE) X(INFO) X(ERRHANDLER) X(STATUS) X(CSTATUS) X(REQUEST) X(COUNT) \
-				X(COUNTS) X(OFFS) X(NCID) X(VARID) X(START) X(STARTS) X(EDGES)    \
-					X(EDGELISTS) X(STRIDE) X(PARTS) X(ROOM) X(MEMTYPE)
-
-enum rama_role {
-#define X(r) RAMA_ROLE_##r,
-	RAMA_ROLES(X)
-#undef X
-};
-
 /* argument -> initialiser of a field; the comma at the end is on purpose */
 #define RAMA_IN_NONE(v)
 #define RAMA_IN_FD(v) .fd = (v),

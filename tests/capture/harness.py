@@ -236,6 +236,8 @@ class Harness:
     def environment(self, run, extra):
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("IORAMA_", "DARSHAN_", "LD_", "DXT_"))}
         keep["TRUTH_FILE"] = os.path.join(run.folder_quiet, "truth")
+        with open(keep["TRUTH_FILE"], "w", encoding="ascii"):
+            pass  # here, so that all processes may add to it whatever mask they choose
         keep["IORAMA_DIR"] = os.path.join(run.folder_quiet, "segments")
         keep["PYTHONDONTWRITEBYTECODE"] = "1"
         keep.update(extra or {})
@@ -287,7 +289,7 @@ class Harness:
                 os.close(fd)
         run.status, run.out, run.err = done.returncode, done.stdout, done.stderr
         truth = os.path.join(run.folder_quiet, "truth")
-        if os.path.exists(truth):
+        if os.path.getsize(truth) > 0:
             with open(truth, encoding="ascii") as file:
                 run.truth = Truth(file.read())
         if mode != "plain":

@@ -80,14 +80,14 @@ def setuid(h):
     if os.geteuid() != 0:
         raise Skip("only root can make such a program")
     programs = [(h.compile("access"), "preloaded")]
-    linked = ["-Wl,-rpath," + os.path.dirname(h.library), "-Wl,--no-as-needed", h.library]
-    programs.append((h.compile("access", "linked", libs=linked), "linked"))
+    with_mode = os.path.join("/tmp", "iorama-setuid-%d" % os.getpid())
+    linked = ["-Wl,-rpath," + with_mode, "-Wl,--no-as-needed", h.library]  # where anybody may read it
+    programs.append((h.compile("access", "setuid-%d" % os.getpid(), libs=linked), "linked"))
     if os.path.exists(os.path.join(h.build, "lib", "libiorama.a")):
         try:
             programs.append((h.compile("access", "static", ["-static"], h.static_flags()), "static"))
         except (Skip, Failed):
             pass
-    with_mode = os.path.join("/tmp", "iorama-setuid-%d" % os.getpid())
     for program, what in programs:
         os.makedirs(os.path.join(with_mode, "run"))
         os.chmod(with_mode, 0o755)
@@ -95,6 +95,7 @@ def setuid(h):
         copy = os.path.join(with_mode, "program")
         try:
             shutil.copy(program, copy)
+            shutil.copy(h.library, with_mode)
             os.chown(copy, NOBODY, NOBODY)
             os.chmod(copy, 0o4755)
             logs = os.path.join(with_mode, "run")
@@ -117,6 +118,7 @@ def setuid(h):
             must(not left, "%s: observed all the same: %s", what, left)
         finally:
             shutil.rmtree(with_mode, ignore_errors=True)
+    os.remove(programs[1][0])  # it looks for the library in a directory that is gone
 
 
 def linked(h):

@@ -154,24 +154,38 @@ def check_truth(case, library, name):
     return observe(case, build(library, case[1], "hdf5.c", "app"), name)
 
 
-def check_two(case, *libraries):
-    """Each library has its own HDF5; with `main`, the program itself has one too, in sight of all."""
-    main = [flags(libraries[0])] if len(libraries) == 1 else []
+def check_two(case, main):
+    """Each of two modules has its own HDF5. `main`: the program has one of the two, in sight of all."""
     program = os.path.join(case[1], "two")
-    command([compiler("serial"), "-O1", "-Wall", "-Wextra", os.path.join(HERE, "hdf5_two.c"), "-o", program,
-             "-ldl", *(["-Wl,--no-as-needed", *main[0]] if main else [])])  # fmt: skip
+    linked = ["-Wl,--no-as-needed", *flags("serial")] if main else []
+    command([compiler("serial"), "-O1", "-Wall", "-Wextra", os.path.join(HERE, "hdf5_two.c"), "-o", program, "-ldl",
+             *linked])  # fmt: skip
     plugins = [build(library, case[1], "hdf5.c", "lib%s.so" % library, "-DPLUGIN", "-shared", "-fPIC",
-                     "-Wno-unused-function") for library in (libraries if not main else ("openmpi",) + libraries)]
+                     "-Wno-unused-function") for library in ("openmpi", "serial")]  # fmt: skip
     return observe(case, program, *plugins)
 
 
-def check_fake(case, version):
+def build_fake(case, version, out, *options):
+    """A program or plugin, and the HDF5 that it uses."""
     cc, source = compiler("serial"), os.path.join(HERE, "hdf5_fake.c")
-    options = ["-O1", "-Wall", "-Wextra", "-DVERSION=" + version]
-    library, program = (os.path.join(case[1], name) for name in ("libhdf5.so", "fake"))
-    command([cc, *options, "-shared", "-fPIC", source, "-o", library])
-    command([cc, *options, "-DPROGRAM", source, "-o", program, library, "-Wl,-rpath," + case[1]])
-    return observe(case, program)
+    library, out = (os.path.join(case[1], name) for name in ("libhdf5-%s.so" % version, out))
+    common = [cc, "-O1", "-Wall", "-Wextra", "-DVERSION=" + version, source]
+    command([*common, "-shared", "-fPIC", "-o", library])
+    command([*common, *options, "-o", out, library, "-Wl,-rpath," + case[1]])
+    return out
+
+
+def check_fake(case, version):
+    return observe(case, build_fake(case, version, "fake", "-DPROGRAM"))
+
+
+def check_fake_modules(case):
+    """As modules of Python do it: each brings an HDF5 of its own, without versions of symbols."""
+    program = os.path.join(case[1], "two")
+    command([compiler("serial"), "-O1", "-Wall", "-Wextra", os.path.join(HERE, "hdf5_two.c"), "-o", program, "-ldl"])
+    plugins = [build_fake(case, version, "plugin%s.so" % version, "-DPLUGIN", "-shared", "-fPIC")
+               for version in ("8", "14")]  # fmt: skip
+    return observe(case, program, *plugins)
 
 
 CASES = {}
@@ -181,10 +195,11 @@ for one in LIBRARIES:
 for one in TRUTHS:
     CASES["hdf5-serial-" + one] = (check_truth, "serial", one)
 CASES["hdf5-serial-wrong-rows"] = (check_wrong_rows, "serial")
-CASES["hdf5-two-modules"] = (check_two, "serial", "openmpi")
-CASES["hdf5-two-main"] = (check_two, "serial")
+CASES["hdf5-two-modules"] = (check_two, False)
+CASES["hdf5-two-main"] = (check_two, True)
 for one in ("8", "14"):
     CASES["hdf5-fake-" + one] = (check_fake, one)
+CASES["hdf5-fake-modules"] = (check_fake_modules,)
 
 
 def main():

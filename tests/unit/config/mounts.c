@@ -134,7 +134,7 @@ static bool is_on(const char *path, const char *type)
 
 static void type_of_a_path(void **state)
 {
-	static const char text[] =
+	static const char lines[] =
 		"d / ext4\n10.0.0.1@tcp:/l /scratch lustre rw\nt /scratch/fast tmpfs\n"
 		"d /scratch/local xfs\n";
 
