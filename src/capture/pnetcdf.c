@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pnetcdf.c: what the ids of PnetCDF stand for, and what the library says of them. */
+#include <dlfcn.h>
+#include <link.h>
+
 #include "capture/pnetcdf.h"
 
 struct rama_nc_real rama_nc_real;
@@ -11,11 +14,71 @@ static int missing(void)
 	return -36; /* NC_EINVAL */
 }
 
+struct nth_library {
+	unsigned n; /* libraries to pass by */
+	bool found;
+	char path[4096];
+};
+
+/* dlopen must not be called in here: the caller holds locks of the loader */
+static int see_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct nth_library *l = arg;
+	size_t len = info->dlpi_name ? strlen(info->dlpi_name) : 0;
+
+	(void)size;
+	if (len == 0 || len >= sizeof(l->path) || l->n-- > 0)
+		return 0;
+	memcpy(l->path, info->dlpi_name, len + 1);
+	l->found = true;
+	return 1;
+}
+
+static bool is_ours(const void *p)
+{
+	Dl_info it, we;
+
+	return dladdr(p, &it) && dladdr(&rama_nc_real, &we) && it.dli_fbase == we.dli_fbase;
+}
+
+/* One that came with dlopen, as the modules of Python bring it, is not in sight of the ordinary search, and may be a
+ * part of some other library. */
+static void *search_libraries(const char *name)
+{
+	struct nth_library l;
+
+	for (unsigned i = 0;; i++) {
+		l.n = i;
+		l.found = false;
+		dl_iterate_phdr(see_library, &l);
+		if (!l.found)
+			return NULL;
+		void *handle = dlopen(l.path, RTLD_LAZY | RTLD_NOLOAD);
+		void *p = handle ? dlsym(handle, name) : NULL;
+
+		if (p && !is_ours(p))
+			return p; /* it stays loaded: we call it */
+		if (handle)
+			dlclose(handle);
+	}
+}
+
 rama_anyfn *rama_nc_resolve(rama_anyfn **slot, const char *name)
 {
-	rama_anyfn *f = rama_mpi_resolve(slot, name);
+	int saved = errno;
+	void *p = dlsym(RTLD_NEXT, name);
+	rama_anyfn *f = (rama_anyfn *)missing;
 
-	return f ? f : (rama_anyfn *)missing;
+	if (!p)
+		p = search_libraries(name);
+	if (p) {
+		*(void **)&f = p;
+		__atomic_store_n(slot, f, __ATOMIC_RELEASE);
+	} else {
+		dlerror(); /* not the application's */
+	}
+	errno = saved;
+	return f;
 }
 
 /* ---- open files and their variables ---------------------------------------------------------------------- */

@@ -334,7 +334,7 @@ static void failing(void)
 	if (ncmpi_put_vara_double_all(ncid, id, &start, &edge, d) == NC_NOERR ||
 	    ncmpi_put_var_double(ncid, id, d) == NC_NOERR || /* not in this mode */
 	    ncmpi_inq_varid(ncid, "absent", &none) == NC_NOERR ||
-	    ncmpi_get_var_double_all(ncid + 500, id, d) == NC_NOERR ||
+	    ncmpi_sync(ncid + 500) == NC_NOERR ||
 	    ncmpi_open(MPI_COMM_WORLD, in_folder("absent.nc"), NC_NOWRITE, MPI_INFO_NULL, &none) ==
 		    NC_NOERR)
 		fail("something did not fail");

@@ -274,6 +274,30 @@ static void hole_in_the_file(void **st)
 	}
 }
 
+/* one that has sent a part of its pieces: it is as if it had sent none */
+static void half_a_rank(void **st)
+{
+	struct rama_shutdown_options opt = { .limit = LIMIT, .writers = 1 };
+	struct check *log;
+	static struct job j;
+
+	(void)st;
+	job_make_large(&j, 4, 11, 4000);
+	j.world.seat[2].dies_at = RAMA_TAG_PIECES;
+	j.world.seat[2].spare = 1;
+	job_run(&j, &opt);
+	assert_true(j.rank[2].result.own_bytes > 1u << 20); /* two messages */
+	assert_true(j.world.seat[2].dead);
+	for (int64_t i = 0; i < 4; i++)
+		assert_int_equal(j.world.seat[i].rc == 0, i != 2);
+	log = check_file(j.path);
+	assert_int_equal(check_count(log, RAMA_MOD_MPIIO), 4000 + 3 * 4000);
+	assert_int_equal(check_count(log, RAMA_MOD_PROCESS), 3);
+	check_whole(&j);
+	check_end(log);
+	job_free(&j);
+}
+
 /* Damaged messages: whatever comes of it, it ends in time and breaks nothing. */
 static void nonsense(void **st)
 {
@@ -294,4 +318,5 @@ static void nonsense(void **st)
 
 UNIT_GROUP(shutdown_lost, test(one_leaf), test(an_inner_rank), test(several), test(all_but_rank_0),
 	   test(all_but_the_last), test(rank_0), test(no_records), test(late), test(too_late),
-	   test(dies_on_the_way), test(random_deaths), test(hole_in_the_file), test(nonsense))
+	   test(dies_on_the_way), test(random_deaths), test(hole_in_the_file), test(half_a_rank),
+	   test(nonsense))

@@ -106,7 +106,7 @@ static int seat_send(void *ctx, int64_t to, int tag, const void *buf, size_t n)
 	struct seat *me = ctx, *them;
 	struct letter *l;
 
-	if (tag == me->dies_at || me->left == 0)
+	if ((tag == me->dies_at && me->spare-- == 0) || me->left == 0)
 		me->dead = true;
 	if (me->dead)
 		return 0;

@@ -26,6 +26,7 @@ struct seat {
 	/* what is wrong with the rank */
 	double late;  /* seconds before it begins */
 	int dies_at;  /* it dies when it would send with this tag; -1: never */
+	int spare;    /* ... after so many of them */
 	int64_t left; /* messages before it dies; -1: any number */
 	bool dead;
 	unsigned garbles; /* each how many-th message is damaged; 0: none */

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""parallel.py BUILD CASE...: whole parallel jobs that know what they do. --list prints all cases.
+
+mix.c makes random calls of every kind on 1, 2, 4 and 7 ranks; the same program as parts of one job (mpmd), and
+ending without MPI_Finalize, with one rank gone, and with MPI_Abort: the status is then the one that the job has
+when it is not observed, and all that was done is in the log. Then other languages: mpi_f08, mpi4py, h5py."""
+import collections
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from run import SKIPPED, Case, Failed, Skip, compare_counters, compare_events, run  # noqa: E402
+
+PYTHON = "/usr/bin/python3"  # the one of the system, which has the modules of its packages
+FAMILIES = ("openmpi", "mpich")
+ENDINGS = ("exit", "one", "abort")
+MIXED = {1: 11, 2: 12, 4: 14, 7: 17}  # ranks -> seed
+MODULES = {"POSIX": "POSIX", "STDIO": "STDIO", "MPIIO": "MPI-IO", "H5F": "H5F", "H5D": "H5D"}
+
+
+# ---- comparing
+
+
+def module_of(line):
+    """Of a line TRUTH pid rank path counter value."""
+    return MODULES[line.split(" ")[4].partition("_")[0]]
+
+
+def compare_some(module, lines, records):
+    """The counters that the truth names, in one record for each rank or one for all."""
+    truth = collections.defaultdict(dict)
+    for line in lines:
+        _, _, rank, path, counter, value = line.split(" ")
+        truth[path].setdefault(int(rank), {})[counter] = int(value)
+    have = {(r["name"], r["rank"]): r["counters"] for r in records}
+    wrong = []
+    for path, ranks in truth.items():
+        groups = {-1: ranks} if (path, -1) in have else {rank: {rank: want} for rank, want in ranks.items()}
+        for rank, members in groups.items():
+            total = collections.Counter()
+            for want in members.values():
+                total.update(want)
+            for counter, want in total.items():
+                found = have.get((path, rank), {}).get(counter)
+                if found != want:
+                    wrong.append("%s %s rank %d: %s is %s, not %s" % (module, path, rank, counter, found, want))
+    return wrong
+
+
+def compare_ranks(lines, modules, size):
+    """A file of all ranks has one record, rank -1; any other has one for each rank that used it."""
+    users = collections.defaultdict(set)
+    for line in lines:
+        users[module_of(line), line.split(" ")[3]].add(int(line.split(" ")[2]))
+    wrong = []
+    for (module, path), ranks in users.items():
+        want = [-1] if len(ranks) == size else sorted(ranks)
+        have = sorted(r["rank"] for r in modules.get(module, []) if r["name"] == path)
+        if have != want:
+            wrong.append("%s %s: records of ranks %s, not %s" % (module, path, have, want))
+    return wrong
+
+
+def judge(case, lines, size, reduced=True, trace=True):
+    truth = [line for line in lines if line.startswith("TRUTH")]
+    if not truth:
+        raise Failed("the program said nothing")
+    log, modules = case.log("--show-incomplete")
+    wrong = compare_counters([t for t in truth if module_of(t) == "MPI-IO"], modules.get("MPI-IO", []))
+    for module in set(MODULES.values()) - {"MPI-IO"}:
+        wrong += compare_some(module, [t for t in truth if module_of(t) == module], modules.get(module, []))
+    if reduced:
+        wrong += compare_ranks(truth, modules, size)
+    if log["job"]["nprocs"] != size:
+        wrong.append("the job has %d processes, not %d" % (log["job"]["nprocs"], size))
+    if trace:
+        _, modules = case.log("--dxt", "--show-incomplete")
+        wrong += compare_events(lines, modules.get("DXT_MPIIO", []))
+    if wrong:
+        raise Failed("\n".join(wrong[:30]))
+
+
+# ---- running
+
+
+def launch(case, arguments, observed=True, before=(), **extra):
+    """The job once; its status and what it printed, and the truth of all ranks."""
+    data, truth = os.path.join(case.folder, "data"), os.path.join(case.quiet, "truth")
+    shutil.rmtree(data, ignore_errors=True)
+    os.mkdir(data)
+    for path in glob.glob(truth + "*"):
+        os.remove(path)
+    tool = [case.iorama, "run", "-q", "-f", "--trace", "-o", "log.darshan"] if observed else list(before)
+    done = run([*tool, "mpirun." + case.family, *arguments], case.folder, TRUTH_FILE=truth,
+               IORAMA_DIR=os.path.join(case.quiet, "seg"), **extra)  # fmt: skip
+    lines = []
+    for path in sorted(glob.glob(truth + "*")):
+        with open(path, encoding="utf-8") as file:
+            lines += file.read().splitlines()
+    left = os.path.join(case.quiet, "seg")
+    if observed and os.path.isdir(left) and os.listdir(left):
+        raise Failed("left behind: %s" % os.listdir(left))
+    return done, lines
+
+
+def must_succeed(done):
+    if done.returncode == SKIPPED:
+        raise Skip(done.stdout.strip())
+    if done.returncode != 0:
+        raise Failed("status %d: %s" % (done.returncode, (done.stdout + done.stderr)[-800:]))
+
+
+def mixed(case, ending, seed):
+    return [os.path.join(case.folder, "mix"), ending, str(seed), os.path.join(case.folder, "data")]
+
+
+# ---- cases
+
+
+def case_mix(case):
+    case.compile("mix", "mix.c")
+    for size, seed in MIXED.items():
+        done, lines = launch(case, ["-n", str(size), *mixed(case, "finalize", seed)])
+        must_succeed(done)
+        judge(case, lines, size)
+
+
+def case_mpmd(case):
+    case.compile("mix", "mix.c")
+    first = mixed(case, "finalize", 3)
+    second = [os.path.join(case.folder, "other"), *first[1:]]
+    shutil.copy(first[0], second[0])
+    done, lines = launch(case, ["-n", "1", *first, ":", "-n", "2", *second])
+    must_succeed(done)
+    judge(case, lines, 3)
+
+
+def case_ending(case, ending):
+    case.compile("mix", "mix.c")
+    arguments = ["-n", "3", *mixed(case, ending, 2)]
+    bare, _ = launch(case, arguments, observed=False)
+    done, lines = launch(case, arguments)
+    if done.returncode != bare.returncode:
+        raise Failed("status %d, not %d: %s" % (done.returncode, bare.returncode, done.stderr[-800:]))
+    judge(case, lines, 3)
+
+
+def case_f08(case):
+    try:
+        program = case.compile("truth", "truth_f08.f90", tool="mpif90")
+    except Failed as failed:
+        if re.search(r"Cannot open module file .mpi_f08|No such file", str(failed)):
+            raise Skip("this MPI has no module mpi_f08") from None
+        raise
+    for size in (1, 4):
+        done, lines = launch(case, ["-n", str(size), program, os.path.join(case.folder, "data")])
+        must_succeed(done)
+        judge(case, lines, size)
+
+
+def python(case, script, *modules):
+    found = subprocess.run([PYTHON, "-c", "import " + ", ".join(modules)], capture_output=True, text=True)
+    if found.returncode != 0:
+        raise Skip("one of %s is not installed for %s" % (" ".join(modules), PYTHON))
+    for size in (1, 3):
+        done, lines = launch(case, ["-n", str(size), PYTHON, os.path.join(HERE, script),
+                                    os.path.join(case.folder, "data")])  # fmt: skip
+        must_succeed(done)
+        judge(case, lines, size, trace=any(line.startswith("DXT") for line in lines))
+
+
+def case_mpi4py(case):
+    python(case, "truth_mpi4py.py", "mpi4py")
+
+
+def case_h5py(case):
+    python(case, "truth_h5py.py", "mpi4py", "h5py")
+
+
+def names():
+    for family in FAMILIES:
+        for name in ("mix", "mpmd", *ENDINGS, "f08"):
+            yield "%s-%s" % (family, name)
+    yield from ("openmpi-mpi4py", "openmpi-h5py")  # Debian's are of this family
+
+
+def perform(build, word):
+    family, _, name = word.partition("-")
+    base = os.path.join(os.path.abspath(build), "tests")
+    os.makedirs(base, exist_ok=True)
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="parallel-", dir=base))
+    # outside what is observed, so that the truth itself does not show
+    quiet = tempfile.mkdtemp(prefix="iorama-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp")
+    began = time.monotonic()
+    try:
+        case = Case(build, family, folder, quiet)
+        if name in ENDINGS:
+            case_ending(case, name)
+        else:
+            globals()["case_" + name](case)
+    except Skip as reason:
+        print("SKIP: %s: %s" % (word, reason))
+        return SKIPPED
+    except (Failed, subprocess.TimeoutExpired) as reason:
+        print("not ok %s: %s" % (word, reason))
+        return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(quiet, ignore_errors=True)
+    print("ok %s # %.1f s" % (word, time.monotonic() - began), flush=True)
+    return 0
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(names()))
+        return 0
+    results = [perform(sys.argv[1], word) for word in sys.argv[2:] or names()]
+    return 1 if 1 in results else 0 if 0 in results else SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
