@@ -11,10 +11,10 @@ import tempfile
 import capture
 
 SIZES = 2_000, 12_000  # calls
-PROGRAMS = {  # what is measured: source, compilers, the first that is installed
-    "MPI write_at, Open MPI": ("loop_mpi.c", ("mpicc.openmpi",)),
-    "MPI write_at, MPICH": ("loop_mpi.c", ("mpicc.mpich",)),
-    "H5Dwrite of 128 bytes": ("loop_hdf5.c", ("h5cc.serial", "h5cc")),
+PROGRAMS = {  # what is measured: source, compiler, its options
+    "MPI write_at, Open MPI": ("loop_mpi.c", "mpicc.openmpi", ()),
+    "MPI write_at, MPICH": ("loop_mpi.c", "mpicc.mpich", ()),
+    "H5Dwrite of 128 bytes": ("loop_hdf5.c", "h5cc", ("-shlib",)),  # else it is linked statically
 }
 HERE = os.path.dirname(os.path.abspath(__file__))
 # as root, and without a daemon beside it
@@ -24,18 +24,17 @@ QUIET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "
 def observed(library, source):
     """Whether the library knows the calls at all."""
     with open(library, "rb") as stream:
-        return (b"\0H5Dwrite\0" if "hdf5" in source else b"\0MPI_File_write_at\0") in stream.read()
+        return (b"H5Dwrite\0" if "hdf5" in source else b"MPI_File_write_at\0") in stream.read()
 
 
 def build(c, what):
     """The program, or None; says why."""
-    source, compilers = PROGRAMS[what]
-    found = [name for name in compilers if shutil.which(name)]
-    if not found or not observed(c.library, source):
-        print("(%s: %s)" % (what, "libiorama.so does not observe it" if found else compilers[0] + " is not installed"))
+    source, compiler, options = PROGRAMS[what]
+    if not shutil.which(compiler) or not observed(c.library, source):
+        print("(%s: %s is not installed, or libiorama.so does not observe it)" % (what, compiler))
         return None
-    program = os.path.join(c.folder, found[0] + "-loop")
-    done = subprocess.run([found[0], "-O2", os.path.join(HERE, source), "-o", program], cwd=c.folder, text=True,
+    program = os.path.join(c.folder, compiler + "-loop")
+    done = subprocess.run([compiler, *options, "-O2", os.path.join(HERE, source), "-o", program], cwd=c.folder, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
     if done.returncode != 0:
         print("(%s: %s)" % (what, done.stdout.strip()[:300]))

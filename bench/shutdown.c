@@ -386,8 +386,10 @@ static void print_projected(void)
 
 	set.disk = measure_disk();
 	if (!set.lines)
-		printf("\nProjected: messages take %.1f us and %.0f MB/s, each writer %.0f MB/s as "
-		       "measured in %s\n%-22s %6s %10s %11s %11s %11s %10s %14s\n",
+		printf("\nProjected: messages take %.1f us and %.0f MB/s, each writer %.0f MB/s, "
+		       "as "
+		       "measured in %s (page cache, no sync)\n%-22s %6s %10s %11s %11s %11s %10s "
+		       "%14s\n",
 		       1e6 * set.latency, set.bandwidth / 1e6, set.disk / 1e6, set.folder,
 		       "each rank has", "ranks", "total", "aggregate", "compress", "store", "log",
 		       "Darshan, XE6");

@@ -190,7 +190,8 @@ static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 	if (n->slot[kind])
 		return slot_at(kind, n->slot[kind] - 1);
 	s->registered |= 1ull << kinds[kind].module;
-	if (s->slots_used[kind] == 0 && !next_slot(kind, others(), kind == RAMA_KIND_POSIX ? -1 : 0))
+	if (s->slots_used[kind] == 0 &&
+	    !next_slot(kind, others(), kind == RAMA_KIND_POSIX ? -1 : 0))
 		return NULL;
 	void *slot = n == others() ? NULL : next_slot(kind, n, more);
 	if (!slot) {

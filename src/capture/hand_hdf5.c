@@ -15,6 +15,7 @@ struct call {
 	struct rama_op op;
 	struct rama_h5 *h;
 	struct rama_span span;
+	struct rama_nest nest;
 	bool on; /* we are awake */
 	int saved_errno;
 };
@@ -32,6 +33,8 @@ static __attribute__((noinline)) bool enter(struct call *c)
 		return false;
 	outermost = here;
 	c->on = rama_begin(&c->span);
+	if (c->on)
+		rama_nest_begin(&c->nest);
 	return true;
 }
 
@@ -48,6 +51,8 @@ static bool done(struct call *c, bool ok)
 
 static void leave(struct call *c)
 {
+	if (c->on)
+		rama_nest_end(&c->nest);
 	outermost = NULL;
 	errno = c->saved_errno;
 }
@@ -158,12 +163,14 @@ static void record(struct call *c, const struct rama_h5_open *o, const struct ra
 
 	if (!rama_enter(&v))
 		return;
+	v.t->nest = &c->nest;
 	if (o->generation != rama_run.generation)
 		v.t->lane->missed++; /* forked in between */
 	else if (o->is_dataset)
 		rama_do_h5d(v.t, o->record, &c->op, NULL, a);
 	else
 		rama_do_h5f(v.t, o->record, &c->op);
+	v.t->nest = NULL;
 	rama_leave(&v);
 }
 

@@ -39,6 +39,7 @@ static int started(int r, int *argc, char ***argv)
 		rama_run.id->flags |= RAMA_SEG_KEEP_LAST;
 	if (argc && argv && *argv && *argc > 0)
 		note_command(rama_run.id, *argc, *argv);
+	rama_mpi_meet();
 	return r;
 }
 

@@ -171,7 +171,7 @@ static void describe(struct rama_seg_identity *id)
 	if (rama_settings_module(s, RAMA_MOD_DXT_STDIO))
 		id->trace |= 1 << RAMA_LAYER_STDIO;
 	if (rama_settings_module(s, RAMA_MOD_DXT_MPIIO))
-		id->trace |= 1 << RAMA_LAYER_MPIIO;
+		id->trace |= 1 << RAMA_LAYER_MPIIO | 1 << RAMA_LAYER_H5D | 1 << RAMA_LAYER_PNETCDF;
 	read_command(id);
 }
 

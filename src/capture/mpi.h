@@ -89,7 +89,9 @@ extern struct rama_mpi rama_mpi;
  * stays NULL. Any thread, any number of times. */
 bool rama_mpi_begin(void);
 
-/* mpi_shutdown.c: before MPI_Finalize, on all ranks: one log, where nobody else makes it */
+/* mpi_shutdown.c: after MPI_Init, on all ranks: makes sure that they can reach each other later */
+void rama_mpi_meet(void);
+/* before MPI_Finalize, on all ranks: one log, where nobody else makes it */
 void rama_mpi_shutdown(void);
 
 /* a function of the MPI below us; NULL: it has none of that name */

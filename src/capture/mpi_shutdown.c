@@ -8,7 +8,10 @@
 #include "config/text.h"
 #include "gather/shutdown.h"
 
-#define TAG 7000 /* of our messages, on a communicator of our own */
+#define TAG 7000       /* of our messages, on a communicator of our own */
+#define MEET_LIMIT 5.0 /* seconds */
+#define PATIENCE 10
+#define LETTERS_LIMIT 2.0
 
 struct letter { /* that was sent and may be under way */
 	struct letter *next;
@@ -113,23 +116,44 @@ static int post_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, do
 	}
 }
 
-/* A communicator of our own; all ranks that are observed come here. Not blocking: a rank that never comes must not
- * hold the others. */
-static bool make_comm(struct post *p, double limit)
+static struct post post;
+static bool met; /* all ranks are observed, and have a communicator for us */
+
+static bool wait_for(uintptr_t *request, double limit)
 {
-	uintptr_t request = 0;
 	double until = now(NULL) + limit;
 
-	if (!rama_mpi.call.Comm_idup ||
-	    rama_mpi.call.Comm_idup(RAMA_MPI(COMM_WORLD), &p->comm, &request) != 0)
-		return false;
-	for (unsigned i = 0; !is_done(&request); i++) {
+	for (unsigned i = 0; !is_done(request); i++) {
 		if (now(NULL) >= until)
 			return false;
 		rama_rest(i * 4);
 	}
-	rama_mpi.call.Comm_set_errhandler(rama_mpi_load(&p->comm), RAMA_MPI(ERRORS_RETURN));
 	return true;
+}
+
+/* In MPI_Init all ranks are there. Not blocking: if some of them are not observed, the others must not wait for them
+ * for ever; each makes a log of its own then. */
+void rama_mpi_meet(void)
+{
+	uintptr_t request = 0;
+
+	if (!rama_run.bare || met || !rama_mpi.call.Comm_idup ||
+	    rama_mpi.call.Comm_idup(RAMA_MPI(COMM_WORLD), &post.comm, &request) != 0 ||
+	    !wait_for(&request, MEET_LIMIT))
+		return;
+	rama_mpi.call.Comm_set_errhandler(rama_mpi_load(&post.comm), RAMA_MPI(ERRORS_RETURN));
+	met = true;
+}
+
+/* Ranks that come early would wait in MPI_Finalize anyway: they wait here for the late ones, much longer than for
+ * answers. */
+static void wait_for_all(double limit)
+{
+	uintptr_t request = 0;
+
+	if (rama_mpi.call.Ibarrier &&
+	    rama_mpi.call.Ibarrier(rama_mpi_load(&post.comm), &request) == 0)
+		wait_for(&request, limit * PATIENCE);
 }
 
 static int64_t number(const char *variable, int64_t preset)
@@ -186,7 +210,7 @@ static int write_together(struct post *p, double limit)
 	opt.file = rama_shutdown_disk_file(&disk, path);
 	int rc = rama_shutdown(&comm, have ? &own : NULL, &opt, &result, &e);
 	rama_own_fini(&own);
-	for (double until = now(NULL) + limit; !collect(p) && now(NULL) < until;)
+	for (double until = now(NULL) + LETTERS_LIMIT; !collect(p) && now(NULL) < until;)
 		rama_rest(2000);
 	return rc;
 }
@@ -194,18 +218,18 @@ static int write_together(struct post *p, double limit)
 void rama_mpi_shutdown(void)
 {
 	struct rama_thread *t = &rama_thread;
-	struct post p = { 0 };
 	double limit = (double)number("IORAMA_SHUTDOWN_LIMIT", (int64_t)RAMA_SHUTDOWN_LIMIT);
 	int saved = errno;
 
-	if (!rama_mpi.family || !rama_run.bare || rama_run.logged || !rama_awake())
+	if (!met || !rama_run.bare || rama_run.logged || !rama_awake())
 		return;
 	uint32_t live = t->live;
 	rama_off++; /* what we and the MPI do now is not the application's */
 	t->live = RAMA_NO_LANE;
+	wait_for_all(limit);
 	rama_clock_pair(&rama_run.id->clock.tick1, &rama_run.id->clock.mono1,
 			&rama_run.id->clock.real1);
-	if (make_comm(&p, limit) && write_together(&p, limit) == 0) {
+	if (write_together(&post, limit) == 0) {
 		rama_run.logged = true;
 		rama_remove_segment();
 	}

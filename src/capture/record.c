@@ -181,6 +181,15 @@ void rama_do_h5f(struct rama_thread *t, struct rama_h5f_file *f, struct rama_op 
 	unlock_slot(t, &f->seq);
 }
 
+/* layers whose accesses are events but have no trace in the log */
+static void trace_only(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+		       const struct rama_op *op)
+{
+	if (op->ok && (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE) &&
+	    (rama_run.control->trace >> layer & 1))
+		rama_trace(t, layer, name, op);
+}
+
 void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op *op,
 		 const struct rama_h5d_shape *s, const struct rama_h5d_access *a)
 {
@@ -191,6 +200,7 @@ void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op 
 	else
 		rama_h5d_apply(f, op, a);
 	unlock_slot(t, &f->seq);
+	trace_only(t, RAMA_LAYER_H5D, f->name, op);
 }
 
 void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op)
@@ -211,6 +221,7 @@ void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, stru
 	else
 		rama_pnetcdf_var_apply(f, op, a);
 	unlock_slot(t, &f->seq);
+	trace_only(t, RAMA_LAYER_PNETCDF, f->name, op);
 }
 
 void rama_do_lustre(struct rama_thread *t, struct rama_lustre_file *f, const void *layout,

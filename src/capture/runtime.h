@@ -71,9 +71,9 @@ struct rama_thread {
 	uint32_t *guard; /* a lock of rama_run that is held */
 	char *scratch;	 /* room for paths, RAMA_SCRATCH bytes */
 	uint32_t head, tail;
-	uint32_t parent;	       /* id of the call of a higher layer that is at work; 0: none */
+	uint32_t parent; /* id of the call of a higher layer that is at work; 0: none */
 	const struct rama_nest *nest; /* of the call that is being recorded; NULL: it has none */
-	struct rama_pending *queue; /* RAMA_QUEUE of them, at the end of the scratch memory */
+	struct rama_pending *queue;   /* RAMA_QUEUE of them, at the end of the scratch memory */
 };
 extern RAMA_TLS struct rama_thread rama_thread;
 /* raised in the child of a vfork, which runs in our memory but is another process */
@@ -126,8 +126,8 @@ struct rama_run {
 	uint32_t mounts_known;
 	uint32_t no_lustre; /* the mounts are known, and none is */
 	uint32_t h5d_lacks; /* RAMA_H5D_NO_...: what the HDF5 library of the program cannot say */
-	uint32_t cwd_len; /* 0: not known */
-	int64_t zone;	  /* seconds east of Greenwich */
+	uint32_t cwd_len;   /* 0: not known */
+	int64_t zone;	    /* seconds east of Greenwich */
 	bool forked, bare, ended;
 	bool logged; /* what was recorded up to MPI_Finalize is in a log already */
 	char cwd[4096];
@@ -240,7 +240,8 @@ void rama_do_posix(struct rama_thread *t, struct rama_posix_file *f, struct rama
 void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op);
 void rama_do_mpiio(struct rama_thread *t, struct rama_mpiio_file *f, struct rama_op *op);
 void rama_do_h5f(struct rama_thread *t, struct rama_h5f_file *f, struct rama_op *op);
-void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op *op, const struct rama_h5d_shape *s,
+void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op *op,
+		 const struct rama_h5d_shape *s,
 		 const struct rama_h5d_access *a); /* s: of OPEN; a: of READ and WRITE */
 void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op);
 void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
@@ -265,7 +266,8 @@ bool rama_observes(unsigned module, const char *text, size_t len);
 /* the slot of a name, made if it has none; NULL: that module does not observe it */
 void *rama_slot_of(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind);
 /* more: of a dataset or variable: id of the record of its file */
-void *rama_slot_with(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind, int64_t more);
+void *rama_slot_with(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind,
+		     int64_t more);
 static inline struct rama_posix_file *rama_posix_of(struct rama_thread *t, struct rama_seg_name *n)
 {
 	return rama_slot_of(t, n, RAMA_KIND_POSIX);

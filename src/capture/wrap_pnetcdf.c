@@ -9,6 +9,7 @@
 
 /* see wrap_mpi.c */
 static RAMA_TLS const char *outermost;
+static RAMA_TLS struct rama_nest nest; /* of the call that is at work; id 0: none */
 
 bool rama_nc_enter(struct rama_nc_call *c)
 {
@@ -18,11 +19,16 @@ bool rama_nc_enter(struct rama_nc_call *c)
 		return false;
 	outermost = here;
 	c->on = rama_begin(&c->span);
+	if (c->on)
+		rama_nest_begin(&nest);
 	return true;
 }
 
 void rama_nc_leave(void)
 {
+	if (nest.id)
+		rama_nest_end(&nest);
+	nest.id = 0;
 	outermost = NULL;
 }
 
@@ -173,7 +179,9 @@ static void record_access(const struct rama_nc_call *c)
 		return;
 	op.bytes = bytes_of(c, var, &part);
 	if (rama_enter(&v)) {
+		v.t->nest = &nest;
 		rama_do_pnetcdf_var(v.t, var->record, &op, NULL, &part);
+		v.t->nest = NULL;
 		rama_leave(&v);
 	}
 }

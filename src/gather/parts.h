@@ -57,7 +57,7 @@ struct rama_gather {
 		char mounts[sizeof(((struct rama_seg_identity *)0)->mounts)];
 		union rama_word command[sizeof(((struct rama_seg_identity *)0)->command) / 8];
 	} u;
-	struct rama_extra_file extra; /* beside u.POSIX */
+	struct rama_extra_file extra;		  /* beside u.POSIX */
 	union rama_word words[RAMA_GATHER_WORDS]; /* of one record */
 	union rama_word more[RAMA_EXTRA__WORDS];
 	struct rama_job job;

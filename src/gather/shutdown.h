@@ -76,7 +76,6 @@ struct rama_shutdown_file rama_shutdown_disk_file(struct rama_shutdown_disk *d, 
 
 #define RAMA_SHUTDOWN_LIMIT 30.0 /* seconds */
 #define RAMA_SHUTDOWN_WRITERS 4
-#define RAMA_META_MISSING "iorama_missing=" /* metadata: ranks that are not in the log: 3,7-9 */
 
 struct rama_shutdown_options {
 	double limit; /* seconds, one half to find who is there, one half for the rest; 0: default */

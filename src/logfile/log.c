@@ -203,7 +203,7 @@ static int check_parts(struct rama_log *log)
 	return rc;
 }
 
-/* our own logs say how many */
+/* what our own logs say of processes that are not in them, or not to their end */
 static void note_unfinished(struct rama_log *log)
 {
 	const char *key = strstr(log->job.metadata, RAMA_META_UNFINISHED);
@@ -213,6 +213,11 @@ static void note_unfinished(struct rama_log *log)
 			      "%d of its processes did not end by themselves; the log holds what "
 			      "they did until then",
 			      (int)strtol(key + strlen(RAMA_META_UNFINISHED), NULL, 10));
+	key = strstr(log->job.metadata, RAMA_META_MISSING);
+	if (key != NULL)
+		rama_log_note(log, "ranks that did not answer at the end are missing: %.*s",
+			      (int)strcspn(key + strlen(RAMA_META_MISSING), "\n"),
+			      key + strlen(RAMA_META_MISSING));
 }
 
 int rama_log_open(struct rama_log *log, struct rama_source *src, const struct rama_log_options *opt,

@@ -19,9 +19,9 @@ struct rama_merge_input {
 struct rama_merge {
 	struct rama_merge_input *in; /* in the order in which records are written */
 	size_t n_in;
-	bool renumber; /* else ranks are taken as they are, and must not collide */
-	bool reduce;   /* files of every rank become one record */
-	bool single;   /* also if there is only one rank, as in a parallel job of one */
+	bool renumber;	/* else ranks are taken as they are, and must not collide */
+	bool reduce;	/* files of every rank become one record */
+	bool single;	/* also if there is only one rank, as in a parallel job of one */
 	bool keep_last; /* modes, alignments and the like of the highest rank, not of the lowest */
 	/* Logs of the programs that each process ran one after the other: ranks are right as they are, inputs
 	 * with the same `process` follow each other and become one. They know when they ended. */

@@ -109,7 +109,15 @@ enum rama_seg_phase {
 	RAMA_SEG_OFF	   /* switched itself off; `why` says why */
 };
 
-enum rama_layer { RAMA_LAYER_POSIX, RAMA_LAYER_STDIO, RAMA_LAYER_MPIIO, RAMA_LAYERS };
+/* The first ones have heat maps and traces in the log; all are in events. */
+enum rama_layer {
+	RAMA_LAYER_POSIX,
+	RAMA_LAYER_STDIO,
+	RAMA_LAYER_MPIIO,
+	RAMA_LAYERS,
+	RAMA_LAYER_H5D = RAMA_LAYERS,
+	RAMA_LAYER_PNETCDF
+};
 
 struct rama_seg_state {
 	uint32_t phase;

@@ -242,10 +242,7 @@ int rama_segment_name_next(struct rama_segment *s, uint64_t *at, struct rama_seg
 
 uint32_t rama_segment_slots(const struct rama_segment *s, enum rama_area area)
 {
-	uint32_t n = s->state.slots_used[area - RAMA_AREA_SLOTS];
-
-	/* the catch-all record counts even if no other slot was ever needed */
-	return n == 0 && items(s, area) > 0 ? 1 : n;
+	return s->state.slots_used[area - RAMA_AREA_SLOTS];
 }
 
 /* The process has ended: nobody changes the slot any more. */

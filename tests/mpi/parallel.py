@@ -23,6 +23,7 @@ from run import SKIPPED, Case, Failed, Skip, compare_counters, compare_events, r
 PYTHON = "/usr/bin/python3"  # the one of the system, which has the modules of its packages
 FAMILIES = ("openmpi", "mpich")
 ENDINGS = ("exit", "one", "abort")
+RACED = {("mpich", "one"): (5, 9)}  # the launcher takes the status of the one that left or of one it has ended
 MIXED = {1: 11, 2: 12, 4: 14, 7: 17}  # ranks -> seed
 MODULES = {"POSIX": "POSIX", "STDIO": "STDIO", "MPIIO": "MPI-IO", "H5F": "H5F", "H5D": "H5D"}
 
@@ -75,7 +76,8 @@ def judge(case, lines, size, reduced=True, trace=True):
     if not truth:
         raise Failed("the program said nothing")
     log, modules = case.log("--show-incomplete")
-    wrong = compare_counters([t for t in truth if module_of(t) == "MPI-IO"], modules.get("MPI-IO", []))
+    calls = [t for t in truth if module_of(t) == "MPI-IO"]
+    wrong = compare_counters(calls, modules.get("MPI-IO", [])) if calls else []
     for module in set(MODULES.values()) - {"MPI-IO"}:
         wrong += compare_some(module, [t for t in truth if module_of(t) == module], modules.get(module, []))
     if reduced:
@@ -149,7 +151,7 @@ def case_ending(case, ending):
     arguments = ["-n", "3", *mixed(case, ending, 2)]
     bare, _ = launch(case, arguments, observed=False)
     done, lines = launch(case, arguments)
-    if done.returncode != bare.returncode:
+    if done.returncode not in RACED.get((case.family, ending), (bare.returncode,)):
         raise Failed("status %d, not %d: %s" % (done.returncode, bare.returncode, done.stderr[-800:]))
     judge(case, lines, 3)
 

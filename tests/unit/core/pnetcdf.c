@@ -179,6 +179,13 @@ static void a_variable_is_opened_by_defining_or_finding_it(void **state)
 	assert_int_equal(vcount(RAMA_PNETCDF_VAR_IS_RECORD_VAR), 1);
 	assert_true(vticks(RAMA_PNETCDF_VAR_F_META_TIME) == 4);
 	assert_true(vticks(RAMA_PNETCDF_VAR_F_OPEN_START_TIMESTAMP) == (double)op.t0);
+	/* met without being opened */
+	op = call(RAMA_OP_NOTHING, 4);
+	s.npoints = 7;
+	rama_pnetcdf_var_open(&v, &op, &s);
+	assert_int_equal(vcount(RAMA_PNETCDF_VAR_NPOINTS), 7);
+	assert_int_equal(vcount(RAMA_PNETCDF_VAR_OPENS), 1);
+	assert_true(vticks(RAMA_PNETCDF_VAR_F_META_TIME) == 4);
 }
 
 /* of blocking, non-blocking and buffered calls alike: by name, the truth is in the names */

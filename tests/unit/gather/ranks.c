@@ -222,11 +222,13 @@ static void write_rank(struct rama_writer *w, int64_t rank, const struct job *j,
 				.nprocs = j->size,
 				.jobid = 77,
 				.exe = "work --hard" };
+	int64_t order = rank * 5 % 7;
 	struct files f;
 
-	/* later ranks start later, so that a merge takes them in the order of ranks */
-	job.start_sec += rank / 3;
-	job.start_nsec = rank % 3 * 300000000 + (int64_t)rng_below(r, 200000000);
+	/* A merge takes them in the order of their start, which is not that of ranks: the result must not
+	 * depend on it. */
+	job.start_sec += order / 3;
+	job.start_nsec = order % 3 * 300000000 + (int64_t)rng_below(r, 200000000);
 	job.end_sec += (int64_t)rng_below(r, 3);
 	job.end_nsec = (int64_t)rng_below(r, 1000000000);
 	memcpy(job.metadata, "lib_ver=1\n", 11);

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""kill.py BUILD FAMILY: one rank of a parallel job is killed, and what was finished before is in the log.
+
+One of three ranks gets SIGKILL at a random moment: while MPI starts (MPICH), while all ranks read and write, or while they
+leave. Each rank keeps a tally of finished calls, independent of iorama. The launcher must end by itself, with a
+status that it also has without iorama, and every counter must lie between the tally and the tally plus the call that
+each rank can have had under way. Two ways take turns: `iorama run` makes the log, or the launcher is not
+observed, only its ranks, and `iorama recover` makes it. Each run has its own seed; --seed N --runs 1 repeats one."""
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from run import SKIPPED, Case, Failed, Skip, run  # noqa: E402
+
+RANKS, ROOM = 3, 8
+FILES = ("world", "self.%d", "plain.%d")
+COLUMNS = ("OPENS", "READS", "WRITES", "BYTES_READ", "BYTES_WRITTEN")
+LARGEST = {"BYTES_READ": 300, "BYTES_WRITTEN": 500}  # of one call; the others count calls
+COUNTERS = {  # the counters of a module that make a column
+    "POSIX": {name: ("POSIX_" + name,) for name in COLUMNS},
+    "MPI-IO": {"OPENS": ("MPIIO_INDEP_OPENS", "MPIIO_COLL_OPENS"), "READS": ("MPIIO_INDEP_READS",),
+               "WRITES": ("MPIIO_INDEP_WRITES",), "BYTES_READ": ("MPIIO_BYTES_READ",),
+               "BYTES_WRITTEN": ("MPIIO_BYTES_WRITTEN",)},
+}  # fmt: skip
+ROW = struct.Struct("=%dQ" % (2 + len(FILES) * len(COLUMNS)))
+# stages of a rank: before MPI_Init, behind it, behind MPI_Finalize
+STARTED, RUNNING, LEFT = 1, 2, 4
+# Open MPI's launcher itself hangs now and then when a process dies while it says hello
+EARLIEST = {"openmpi": RUNNING, "mpich": STARTED}
+LIMIT = 30  # seconds for the launcher to notice
+WORKS, LATEST = 0.2, 0.3  # seconds that the ranks work, and after which the last one is killed
+
+
+# ---- the tally
+
+
+def rows(path):
+    with open(path, "rb") as stream:
+        data = stream.read()
+    return [ROW.unpack_from(data, rank * ROW.size) for rank in range(RANKS)]
+
+
+def truth_of(tally, folder):
+    """File -> its module and the counts of all ranks."""
+    truth = {}
+    for rank, row in enumerate(rows(tally)):
+        for k, name in enumerate(FILES):
+            path = os.path.join(folder, name % rank if "%" in name else name)
+            counts = row[2 + k * len(COLUMNS) : 2 + (k + 1) * len(COLUMNS)]
+            _, total = truth.setdefault(path, ("POSIX" if name.startswith("plain") else "MPI-IO", [0] * len(COLUMNS)))
+            for i, value in enumerate(counts):
+                total[i] += value
+    return truth
+
+
+def read_logs(iorama, logs):
+    """(module, file) -> counters of all its records; and whether a log says that processes were killed."""
+    found, unfinished = {}, False
+    for log in logs:
+        done = subprocess.run([iorama, "show", "-q", "--json", "--show-incomplete", log], capture_output=True)
+        if done.returncode != 0:
+            raise Failed("show: status %d: %s" % (done.returncode, done.stderr.decode()[-300:]))
+        shown = json.loads(done.stdout)["logs"][0]
+        unfinished |= any(pair["key"] == "iorama_unfinished" for pair in shown["job"]["metadata"])
+        for module in shown["modules"]:
+            for record in module["records"]:
+                found.setdefault((module["module"], record["name"]), []).append(record["counters"])
+    return found, unfinished
+
+
+def compare(found, truth):
+    for path, (module, counts) in truth.items():
+        records = found.get((module, path), [])
+        under_way = RANKS if path.endswith("world") else 1
+        for column, least in zip(COLUMNS, counts):
+            value = sum(record[counter] for record in records for counter in COUNTERS[module][column])
+            most = least + under_way * LARGEST.get(column, 1)
+            if not least <= value <= most:
+                raise Failed("%s: %s is %d, not %d to %d" % (os.path.basename(path), column, value, least, most))
+
+
+# ---- one run
+
+
+def wait_for_pid(tally, rank, job, stage):
+    limit = time.monotonic() + LIMIT
+    while time.monotonic() < limit and job.poll() is None:
+        if all(row[1] >= stage for row in rows(tally)):
+            return rows(tally)[rank][0]
+        time.sleep(0.001)
+    raise Failed("rank %d did not start" % rank)
+
+
+def wait_for_end(job, folder):
+    try:
+        return job.wait(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
+        with open(os.path.join(folder, "output"), encoding="utf-8", errors="replace") as stream:
+            raise Failed("no end after %d s: %s" % (LIMIT, stream.read()[-300:])) from None
+
+
+def command_of(case, way, program, log, tally, data):
+    work = [program, tally, data, "%d" % (WORKS * 1000)]
+    launcher = ["mpirun." + case.family]
+    if way == "run":
+        return [case.iorama, "run", "-q", "-o", log, "--exclude", tally, *launcher, "-n", str(RANKS), *work]
+    if way == "preload":
+        library = os.path.join(case.build, "lib", "libiorama.so")
+        give = {"openmpi": ["-x", "LD_PRELOAD=" + library], "mpich": ["-genv", "LD_PRELOAD", library]}[case.family]
+        launcher += give
+    return [*launcher, "-n", str(RANKS), *work]
+
+
+def one_run(case, program, seed, way, statuses):
+    """Kills a rank; returns the finished calls. Without a way nothing is observed, and the status is noted."""
+    chance = random.Random(seed)
+    folder = tempfile.mkdtemp(prefix="kill-", dir=case.folder)
+    data, logs, segments = (os.path.join(folder, name) for name in ("data", "logs", "segments"))
+    for path in (data, logs, segments):
+        os.mkdir(path, 0o700)
+    tally, log = os.path.join(folder, "tally"), os.path.join(logs, "job.darshan")
+    with open(tally, "wb") as stream:
+        stream.write(bytes(ROOM * ROW.size))
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
+                       IORAMA_DIR=segments, IORAMA_LOG_DIR=logs, IORAMA_EXCLUDE=tally)  # fmt: skip
+    with open(os.path.join(folder, "output"), "wb") as output:
+        job = subprocess.Popen(command_of(case, way, program, log, tally, data), env=environment, cwd=folder,
+                               stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+    rank = chance.randrange(RANKS)
+    try:
+        pid = wait_for_pid(tally, rank, job, EARLIEST[case.family])
+        time.sleep(chance.random() * LATEST)
+        killed = job.poll() is None and rows(tally)[rank][1] < LEFT
+        if killed:
+            os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        killed = False
+    status = wait_for_end(job, folder)
+    stages = [row[1] for row in rows(tally)]
+    killed = killed and stages[rank] < LEFT
+    if not way:
+        if killed:
+            statuses.add(status)
+        return 0
+    if killed and status not in statuses or not killed and status != 0 and LEFT - 1 not in stages:
+        raise Failed("status %d, not one of %s; stages %s" % (status, sorted(statuses), stages))
+    if way == "preload" and os.listdir(segments):
+        done = run([case.iorama, "recover", "-q", "--log-dir", logs, segments], folder, IORAMA_DIR=segments)
+        if done.returncode != 0:
+            raise Failed("recover: status %d: %s" % (done.returncode, done.stderr[-300:]))
+    truth = truth_of(tally, data)
+    calls = sum(sum(counts[:3]) for _, counts in truth.values())
+    if calls:
+        found, unfinished = read_logs(case.iorama, [os.path.join(logs, name) for name in os.listdir(logs)])
+        compare(found, truth)
+        if killed and not unfinished:
+            raise Failed("no log says that processes were killed")
+    if os.listdir(segments):
+        raise Failed("left behind: %s" % os.listdir(segments))
+    alive = [row[0] for row in rows(tally) if row[0] and os.path.exists("/proc/%d/exe" % row[0])]
+    if alive:
+        raise Failed("processes are left: %s" % alive)
+    shutil.rmtree(folder)
+    return calls
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("family", choices=("openmpi", "mpich"))
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="of the first run")
+    parser.add_argument("--way", choices=("run", "preload"))
+    parser.add_argument("--keep", action="store_true", help="keep the folders of runs that failed")
+    options = parser.parse_args()
+    base = os.path.join(os.path.abspath(options.build), "tests")
+    os.makedirs(base, exist_ok=True)
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="mpi-kill-", dir=base))
+    failed = calls = 0
+    began = time.monotonic()
+    try:
+        case = Case(options.build, options.family, folder, folder)
+        program = os.path.join(folder, case.compile("kill", "kill.c"))
+        statuses = set()
+        for seed in range(-1, -4, -1):
+            one_run(case, program, seed, None, statuses)
+        for seed in range(options.seed, options.seed + options.runs):
+            way = options.way or ("run", "preload")[seed % 2]
+            try:
+                calls += one_run(case, program, seed, way, statuses)
+            except (Failed, OSError, subprocess.TimeoutExpired) as problem:
+                failed += 1
+                print("seed %d, %s: %s" % (seed, way, problem), flush=True)
+    except Skip as reason:
+        print("SKIP: %s" % reason)
+        return SKIPPED
+    finally:
+        if not (options.keep and failed):
+            shutil.rmtree(folder, ignore_errors=True)
+    print("%d runs, %d failed, %d calls finished before the end, statuses %s, %.1f s%s"
+          % (options.runs, failed, calls, sorted(statuses), time.monotonic() - began, ", " + folder * options.keep))
+    return 1 if failed or (options.runs > 4 and not calls) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
