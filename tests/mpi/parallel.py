@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """parallel.py BUILD CASE...: whole parallel jobs that know what they do. --list prints all cases.
 
-mix.c makes random calls of every kind on 1, 2, 4 and 7 ranks; the same program as parts of one job (mpmd), and
+mix.c makes random calls of every kind on 1, 2, 4 and 7 ranks, with `iorama run` and preloaded; the same program as parts of one job (mpmd), and
 ending without MPI_Finalize, with one rank gone, and with MPI_Abort: the status is then the one that the job has
 when it is not observed, and all that was done is in the log. Then other languages: mpi_f08, mpi4py, h5py."""
 import collections
@@ -94,14 +94,14 @@ def judge(case, lines, size, reduced=True, trace=True):
 # ---- running
 
 
-def launch(case, arguments, observed=True, before=(), **extra):
+def launch(case, arguments, observed=True, **extra):
     """The job once; its status and what it printed, and the truth of all ranks."""
     data, truth = os.path.join(case.folder, "data"), os.path.join(case.quiet, "truth")
     shutil.rmtree(data, ignore_errors=True)
     os.mkdir(data)
     for path in glob.glob(truth + "*"):
         os.remove(path)
-    tool = [case.iorama, "run", "-q", "-f", "--trace", "-o", "log.darshan"] if observed else list(before)
+    tool = [case.iorama, "run", "-q", "-f", "--trace", "-o", "log.darshan"] if observed else []
     done = run([*tool, "mpirun." + case.family, *arguments], case.folder, TRUTH_FILE=truth,
                IORAMA_DIR=os.path.join(case.quiet, "seg"), **extra)  # fmt: skip
     lines = []
@@ -109,7 +109,7 @@ def launch(case, arguments, observed=True, before=(), **extra):
         with open(path, encoding="utf-8") as file:
             lines += file.read().splitlines()
     left = os.path.join(case.quiet, "seg")
-    if observed and os.path.isdir(left) and os.listdir(left):
+    if os.path.isdir(left) and os.listdir(left):
         raise Failed("left behind: %s" % os.listdir(left))
     return done, lines
 
@@ -133,6 +133,24 @@ def case_mix(case):
     for size, seed in MIXED.items():
         done, lines = launch(case, ["-n", str(size), *mixed(case, "finalize", seed)])
         must_succeed(done)
+        judge(case, lines, size)
+
+
+def case_preload(case):
+    """Without `iorama run` the ranks make one log themselves, in MPI_Finalize."""
+    case.compile("mix", "mix.c")
+    logs, library = os.path.join(case.quiet, "logs"), os.path.join(case.build, "lib", "libiorama.so")
+    give = {"openmpi": ["-x", "LD_PRELOAD=" + library], "mpich": ["-genv", "LD_PRELOAD", library]}[case.family]
+    for size in (1, 4, 7):
+        os.mkdir(logs)
+        done, lines = launch(case, [*give, "-n", str(size), *mixed(case, "finalize", MIXED[size] + 10)], observed=False,
+                             IORAMA_LOG_DIR=logs, IORAMA_TRACE="1")  # fmt: skip
+        must_succeed(done)
+        found = os.listdir(logs)
+        if len(found) != 1:
+            raise Failed("%d ranks made these logs: %s" % (size, " ".join(found)))
+        shutil.move(os.path.join(logs, found[0]), os.path.join(case.folder, "log.darshan"))
+        os.rmdir(logs)
         judge(case, lines, size)
 
 
@@ -190,7 +208,7 @@ def case_h5py(case):
 
 def names():
     for family in FAMILIES:
-        for name in ("mix", "mpmd", *ENDINGS, "f08"):
+        for name in ("mix", "preload", "mpmd", *ENDINGS, "f08"):
             yield "%s-%s" % (family, name)
     yield from ("openmpi-mpi4py", "openmpi-h5py")  # Debian's are of this family
 

@@ -67,7 +67,7 @@ def mpirun(family, ranks, *command):
 class Scalapack(real.Case):
     """LU factorizations in Fortran; the program checks its results."""
 
-    ignore = (r"(?<= [12]     [12])( +\d+\.\d\d){3}",)  # times
+    ignore = (r"( +\d+\.\d\d){3}(?= PASSED)",)  # times
 
     def __init__(self, family):
         self.family = family
@@ -106,8 +106,11 @@ class Pnetcdf(real.Case):
     def prepare(self, folder):
         real.need("ncmpigen", "ncmpidump", "ncmpidiff")
         real.write(os.path.join(folder, "small.cdl"), SMALL.encode())
-        return [["ncmpigen", "-b", "-o", "a.nc", "small.cdl"], ["ncmpigen", "-v", "5", "-b", "-o", "b.nc", "small.cdl"],
-                ["ncmpidump", "a.nc"], mpirun("openmpi", 2, "ncmpidiff", "a.nc", "a.nc")]  # fmt: skip
+        # with a launcher even for one rank: without, Open MPI starts a daemon that outlives the program
+        return [mpirun("openmpi", 1, "ncmpigen", "-b", "-o", "a.nc", "small.cdl"),
+                mpirun("openmpi", 1, "ncmpigen", "-v", "5", "-b", "-o", "b.nc", "small.cdl"),
+                mpirun("openmpi", 1, "ncmpidump", "a.nc"),
+                mpirun("openmpi", 2, "ncmpidiff", "a.nc", "a.nc")]  # fmt: skip
 
     def check(self, folder, log):
         return [] if records(folder, "MPI-IO", os.path.join(folder, "a.nc")) else ["a.nc has no record of MPI-IO"]
@@ -121,8 +124,8 @@ class Netcdf(real.Case):
     def prepare(self, folder):
         real.need("ncgen", "ncdump", "nccopy", "h5dump", "h5repack", "h5diff")
         real.write(os.path.join(folder, "small.cdl"), SMALL.encode())
-        return [["ncgen", "-k", "nc4", "-o", "a.nc", "small.cdl"], ["ncdump", "a.nc"], ["nccopy", "-d", "5", "a.nc", "b.nc"],
-                ["h5repack", "-f", "GZIP=3", "b.nc", "c.h5"], ["h5diff", "-q", "b.nc", "c.h5"],
+        return [["ncgen", "-k", "nc4", "-o", "a.nc", "small.cdl"], ["ncdump", "a.nc"],
+                ["nccopy", "-d", "5", "a.nc", "b.nc"], ["h5repack", "-f", "GZIP=3", "b.nc", "c.h5"], ["h5diff", "-q", "b.nc", "c.h5"],
                 ["h5dump", "-o", "grid.out", "-d", "/grid", "c.h5"]]  # fmt: skip
 
 

@@ -28,7 +28,8 @@ CASES = {
     "hdf5-openmpi": (MPI_MODULES + ("H5F", "H5D"), (), "hdf5-openmpi"),
     "pnetcdf-openmpi": (MPI_MODULES + ("PNETCDF_FILE", "PNETCDF_VAR"), ("-lpnetcdf",), ""),
 }
-RANKS = (1, 3, 4)
+# ranks, and who makes the log: `iorama run`, or the ranks in MPI_Finalize
+RUNS = ((1, "run"), (3, "run"), (4, "run"), (1, "preload"), (4, "preload"))
 # files that the libraries make for themselves
 THEIRS = re.compile(r"\.(sm|lock)$|\.locktest\.|\.shfp\.|^<")
 # what depends on time, on the names of folders, or on the C library (POSIX_STATS: Darshan sees none of them here)
@@ -130,17 +131,27 @@ def build(source, out, family, options, package):
         raise Failed("does not compile: %s" % done.stderr[-500:])
 
 
-def observe(iorama, family, ranks, program, folder):
+def observe(iorama, family, ranks, program, folder, way):
     data = os.path.join(folder, "data")
     os.mkdir(data)
     open(os.path.join(data, "partly"), "wb").close()  # was there before
     log = os.path.join(folder, "log.darshan")
-    done = run([iorama, "run", "-q", "-f", "--trace", "-o", log, "mpirun." + family, "-n", str(ranks), program, data],
-               folder, IORAMA_DIR=os.path.join(folder, "segments"))  # fmt: skip
+    launcher = ["mpirun." + family, "-n", str(ranks)]
+    library = os.path.join(os.path.dirname(os.path.dirname(iorama)), "lib", "libiorama.so")
+    if way == "run":
+        launcher = [iorama, "run", "-q", "-f", "--trace", "-o", log, *launcher]
+    elif family == "openmpi":
+        launcher += ["-x", "LD_PRELOAD=" + library]
+    else:
+        launcher += ["-genv", "LD_PRELOAD", library]
+    done = run([*launcher, program, data], folder, IORAMA_DIR=os.path.join(folder, "segments"), IORAMA_LOG=log,
+               IORAMA_TRACE="1")  # fmt: skip
     shutil.rmtree(data)
-    if done.returncode != 0:
+    if done.returncode != 0 or not os.path.exists(log):
         raise Failed("%d ranks: status %d: %s" % (ranks, done.returncode, done.stderr[-500:]))
-    return Log(iorama, log, True)
+    found = Log(iorama, log, True)
+    os.remove(log)
+    return found
 
 
 def check(iorama, case, folder):
@@ -152,14 +163,14 @@ def check(iorama, case, folder):
     binary = os.path.join(folder, program)
     build(os.path.join(reference, program + ".c"), binary, family, options, package)
     problems, data = [], os.path.join(folder, "data", "")
-    for ranks in RANKS:
+    for ranks, way in RUNS:
         theirs = Log(iorama, os.path.join(reference, "%s-%d.darshan" % (case, ranks)), True)
-        ours = observe(iorama, family, ranks, binary, folder)
+        ours = observe(iorama, family, ranks, binary, folder, way)
         found = [text for module in modules for text in compare_module(module, ours, theirs, data)]
         found += [text for module in ("DXT_POSIX", "DXT_MPIIO") for text in compare_traces(module, ours, theirs)]
         if not any(by_name(theirs, module) for module in modules):
             found.append("nothing was compared")
-        problems += ["%d ranks: %s" % (ranks, text) for text in found]
+        problems += ["%d ranks, %s: %s" % (ranks, way, text) for text in found]
     return problems
 
 
