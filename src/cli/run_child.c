@@ -96,13 +96,14 @@ static void wait_for(struct rama_child *c, const sigset_t *set)
 			pass_on(c, &info);
 }
 
-/* A signal to the whole group ends the command's own children a moment after it: those that are
- * about to end are waited for, so that they do not look as if they went on. */
+/* A signal to the whole group ends the command's own children a moment after it, and launchers end before
+ * the last of their ranks: those that are about to end are waited for, so that they do not look as if they
+ * went on. */
 static void wait_for_orphans(const struct rama_child *c)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 
-	for (int i = c->signal != 0 ? 500 : 10; i > 0; i--) {
+	for (int i = c->signal != 0 ? 500 : 150; i > 0; i--) {
 		pid_t pid;
 
 		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)

@@ -30,29 +30,30 @@ static inline void *seg_area(const struct seg *s, enum rama_area a)
 }
 
 /* places for areas: identity, state, control, names, `slots` slots of each kind, lanes, chunks */
-static inline void seg_layout(struct rama_seg_header *h, unsigned slots, unsigned lanes, unsigned chunks)
+static inline void seg_layout(struct rama_seg_header *h, unsigned slots, unsigned lanes,
+			      unsigned chunks)
 {
-	const struct {
-		size_t item, n;
-	} area[RAMA_AREAS] = {
-		[RAMA_AREA_IDENTITY] = { 0, sizeof(struct rama_seg_identity) },
-		[RAMA_AREA_STATE] = { 0, sizeof(struct rama_seg_state) },
-		[RAMA_AREA_CONTROL] = { 0, sizeof(struct rama_seg_control) },
-		[RAMA_AREA_NAMES] = { 8, SEG_NAMES / 8 },
-#define KIND(kind, slot, module) [RAMA_AREA_##kind] = { sizeof(struct slot), slots },
+	size_t item[RAMA_AREAS] = { 0 }, n[RAMA_AREAS] = { 0 }, at = RAMA_SEG_PAGE;
+
+	n[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
+	n[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
+	n[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
+	item[RAMA_AREA_NAMES] = 8;
+	n[RAMA_AREA_NAMES] = SEG_NAMES / 8;
+#define KIND(kind, slot, module)                      \
+	item[RAMA_AREA_##kind] = sizeof(struct slot); \
+	n[RAMA_AREA_##kind] = slots;
 #include "segment/kinds.def"
 #undef KIND
-		[RAMA_AREA_LANES] = { sizeof(struct rama_seg_lane), lanes },
-		[RAMA_AREA_EVENTS] = { RAMA_SEG_CHUNK, chunks },
-	};
-	size_t at = RAMA_SEG_PAGE;
-
+	item[RAMA_AREA_LANES] = sizeof(struct rama_seg_lane);
+	n[RAMA_AREA_LANES] = lanes;
+	item[RAMA_AREA_EVENTS] = RAMA_SEG_CHUNK;
+	n[RAMA_AREA_EVENTS] = chunks;
 	for (unsigned a = 0; a < RAMA_AREAS; a++) {
-		size_t len = area[a].n * (area[a].item > 0 ? area[a].item : 1);
+		size_t len = n[a] * (item[a] > 0 ? item[a] : 1);
 
-		h->area[a] = (struct rama_seg_area){ .off = at,
-						     .len = len,
-						     .item = (uint32_t)area[a].item };
+		h->area[a] =
+			(struct rama_seg_area){ .off = at, .len = len, .item = (uint32_t)item[a] };
 		at += (len + RAMA_SEG_PAGE - 1) / RAMA_SEG_PAGE * RAMA_SEG_PAGE;
 	}
 	h->size = at;
