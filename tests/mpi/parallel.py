@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """parallel.py BUILD CASE...: whole parallel jobs that know what they do. --list prints all cases.
 
-mix.c makes random calls of every kind on 1, 2, 4 and 7 ranks, with `iorama run` and preloaded; the same program as parts of one job (mpmd), and
-ending without MPI_Finalize, with one rank gone, and with MPI_Abort: the status is then the one that the job has
-when it is not observed, and all that was done is in the log. Then other languages: mpi_f08, mpi4py, h5py."""
+mix.c makes random calls of every kind on 1, 2, 4 and 7 ranks, with `iorama run` and preloaded; the same program as
+parts of one job (mpmd), and ending without MPI_Finalize, with one rank gone, and with MPI_Abort: the status is then
+the one that the job has when it is not observed, and all that was done is in the log. Then other languages: mpi_f08,
+mpi4py, h5py."""
 import collections
 import glob
 import os
