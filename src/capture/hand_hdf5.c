@@ -2,6 +2,7 @@
 /* hand_hdf5.c: the wrappers of HDF5 calls (table/fn_hdf5.def). Whatever else is asked of HDF5 is asked after the time
  * of the call has been taken. */
 #include "capture/hdf5.h"
+#include "config/path.h"
 
 #include <linux/limits.h>
 
@@ -80,14 +81,6 @@ static bool get(struct call *c, rama_hid id, struct rama_h5_open *o)
 
 /* ---- files ------------------------------------------------------------------------------------------------- */
 
-/* "ufs:/x" is /x: what stands before the colon names a kind of file system. A single letter is a drive. */
-static const char *without_prefix(const char *path)
-{
-	const char *colon = path ? strchr(path, ':') : NULL;
-
-	return colon && colon - path >= 2 ? colon + 1 : path;
-}
-
 static void file_opened(struct call *c, const char *path, rama_hid fapl, rama_hid id)
 {
 	struct rama_visit v;
@@ -96,7 +89,7 @@ static void file_opened(struct call *c, const char *path, rama_hid fapl, rama_hi
 	c->op.how = rama_h5_uses_mpiio(c->h, fapl) ? RAMA_H5F_MPIIO : RAMA_H5F_OTHER;
 	if (!rama_enter(&v))
 		return;
-	const char *text = rama_clean(v.t, AT_FDCWD, without_prefix(path), &len);
+	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
 	struct rama_h5f_file *f = n ? rama_slot_of(v.t, n, RAMA_KIND_H5F) : NULL;
 	if (f) {
@@ -136,7 +129,7 @@ RAMA_EXPORT rama_hid H5Fopen(const char *path, unsigned flags, rama_hid fapl)
 static struct rama_h5f_file *file_by_name(struct rama_thread *t, const char *path)
 {
 	size_t len;
-	const char *text = rama_clean(t, AT_FDCWD, without_prefix(path), &len);
+	const char *text = rama_clean(t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text && text[0] ? rama_name(t, text, len, false) : NULL;
 
 	return n && n->slot[RAMA_KIND_H5F] ? rama_slot_of(t, n, RAMA_KIND_H5F) : NULL;
@@ -310,9 +303,10 @@ static __attribute__((noinline)) void dataset_opened(struct call *c, const struc
 	if (!rama_h5_shape(c->h, d->id, &shape, &fixed) || !rama_enter(&v))
 		return;
 	size_t len;
-	const char *file = in_file && at.generation == rama_run.generation
-				   ? rama_name_at(at.name)->text
-				   : rama_clean(v.t, AT_FDCWD, without_prefix(place.file), &len);
+	const char *file =
+		in_file && at.generation == rama_run.generation
+			? rama_name_at(at.name)->text
+			: rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(place.file), &len);
 	o.generation = rama_run.generation;
 	o.fixed = fixed;
 	o.npoints = shape.npoints;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hand_mpi.c: MPI calls that need a body of their own (FN_MPIH in fn_mpi.def). */
 #include "capture/mpi.h"
+#include "config/path.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
@@ -94,14 +95,6 @@ static int do_abort(REAL(MPI_Abort), rama_handle comm, int code)
 
 /* ---- files ----------------------------------------------------------------------------------------------- */
 
-/* "ufs:/x" is /x: what stands before the colon names a kind of file system. A single letter is a drive. */
-static const char *without_prefix(const char *path)
-{
-	const char *colon = path ? strchr(path, ':') : NULL;
-
-	return colon && colon - path >= 2 ? colon + 1 : path;
-}
-
 static bool is_given(rama_handle info)
 {
 	return rama_mpi_handle(info) != RAMA_MPI(INFO_NULL);
@@ -126,7 +119,7 @@ static void opened(struct rama_mpi_call *c, rama_handle comm, const char *path, 
 		c->op.how = RAMA_MPI_COLL;
 	if (!rama_enter(&v))
 		return;
-	const char *text = rama_clean(v.t, AT_FDCWD, without_prefix(path), &len);
+	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
 	c->record = n ? rama_mpiio_of(v.t, n) : NULL;
 	if (c->record) {

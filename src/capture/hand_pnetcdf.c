@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hand_pnetcdf.c: PnetCDF calls that need a body of their own (FN_NCH in fn_pnetcdf.def). */
 #include "capture/pnetcdf.h"
+#include "config/path.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
@@ -11,14 +12,6 @@
 
 /* ---- files ----------------------------------------------------------------------------------------------- */
 
-/* as for MPI: what stands before the colon names a kind of file system, a single letter is a drive */
-static const char *without_prefix(const char *path)
-{
-	const char *colon = path ? strchr(path, ':') : NULL;
-
-	return colon && colon - path >= 2 ? colon + 1 : path;
-}
-
 static void opened(const struct rama_nc_call *c, const char *path)
 {
 	struct rama_op op = rama_nc_op(c, true);
@@ -27,7 +20,7 @@ static void opened(const struct rama_nc_call *c, const char *path)
 
 	if (!rama_enter(&v))
 		return;
-	const char *text = rama_clean(v.t, AT_FDCWD, without_prefix(path), &len);
+	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
 	struct rama_pnetcdf_file *f = n ? rama_slot_of(v.t, n, RAMA_KIND_PNETCDF_FILE) : NULL;
 	if (f) {

@@ -62,3 +62,10 @@ long rama_path_clean_at(char *to, size_t room, const char *dir, const char *path
 
 	return rama_path_clean(to, room, dir, itself ? dir : path);
 }
+
+const char *rama_path_without_prefix(const char *path)
+{
+	const char *colon = path != NULL ? strchr(path, ':') : NULL;
+
+	return colon != NULL && colon - path >= 2 ? colon + 1 : path;
+}

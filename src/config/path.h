@@ -15,4 +15,8 @@ long rama_path_clean(char *to, size_t room, const char *base, const char *path);
  * empty path means that directory itself. */
 long rama_path_clean_at(char *to, size_t room, const char *dir, const char *path);
 
+/* "ufs:/x" is /x: what stands before the first colon names a kind of file system to MPI and the libraries above it. A
+ * single letter is a drive. NULL stays NULL. */
+const char *rama_path_without_prefix(const char *path);
+
 #endif

@@ -121,5 +121,19 @@ static void an_empty_path_is_the_directory_itself(void **state)
 	assert_int_equal(rama_path_clean_at(to, sizeof(to), "/d", NULL), 0);
 }
 
-UNIT_GROUP(path, test(names_are_cleaned), test(any_mix_is_cleaned),
-	   test(what_does_not_fit_is_refused), test(an_empty_path_is_the_directory_itself))
+static void a_kind_of_file_system_is_no_part_of_the_name(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "ufs:/x", "/x" },   { "c:/x", "c:/x" }, { ":/x", ":/x" }, { "/x", "/x" },
+		{ "nfs:a:b", "a:b" }, { "ab:", "" },	  { "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(rama_path_without_prefix(cases[i][0]), cases[i][1]);
+	assert_null(rama_path_without_prefix(NULL));
+}
+
+UNIT_GROUP(path, test(a_kind_of_file_system_is_no_part_of_the_name), test(names_are_cleaned),
+	   test(any_mix_is_cleaned), test(what_does_not_fit_is_refused),
+	   test(an_empty_path_is_the_directory_itself))
