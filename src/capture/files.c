@@ -220,6 +220,8 @@ void *rama_slot_with(struct rama_thread *t, struct rama_seg_name *n, enum rama_k
 		return NULL;
 	if (kind == RAMA_KIND_POSIX)
 		more = rama_file_alignment(n->text, n->len);
+	else if (!rama_run.mounts_known) /* the log names the mounts whatever the module */
+		rama_file_alignment(n->text, n->len);
 	if (rama_lock(t, &rama_run.names_lock)) {
 		slot = take_slot(n, kind, more);
 		rama_unlock(t, &rama_run.names_lock);
@@ -292,6 +294,20 @@ static void ask_position(struct rama_posix_file *f, int fd, int64_t moved)
 	f->offset = at > 0 ? at : 0;
 }
 
+/* Is there a module that would make a record of it? Where no rule is for some modules only, POSIX speaks for all. */
+static bool anybody_observes(const char *text, size_t len)
+{
+	if (rama_observes(RAMA_MOD_POSIX, text, len))
+		return true;
+	if (rama_settings_module(rama_run.settings, RAMA_MOD_POSIX) &&
+	    rama_run.settings->n_rules == 0)
+		return false;
+	for (unsigned k = 0; k < RAMA_KINDS; k++)
+		if (rama_observes(kinds[k].module, text, len))
+			return true;
+	return false;
+}
+
 const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len)
 {
 	char *base = t->scratch, *to = t->scratch + PATH_MAX;
@@ -320,7 +336,7 @@ const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_
 		return RAMA_SEG_CATCHALL;
 	}
 	*len = (size_t)n;
-	if (!rama_observes(RAMA_MOD_POSIX, to, *len) && !rama_observes(RAMA_MOD_STDIO, to, *len))
+	if (!anybody_observes(to, *len))
 		return NULL;
 	return to;
 }

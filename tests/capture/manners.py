@@ -210,6 +210,10 @@ def darshan_settings(h):
     must("DXT_POSIX" in traced, "DXT_ENABLE_IO_TRACE: modules %s", traced)
     run = h.start([program], "bare", {"DARSHAN_MOD_DISABLE": "STDIO"})
     must(not run.logs[0].records("STDIO") and run.logs[0].records("POSIX"), "DARSHAN_MOD_DISABLE is not heard")
+    run = h.start([h.compile("stream")], "bare", {"DARSHAN_MOD_DISABLE": "POSIX"})
+    streams = [r for r in run.logs[0].records("STDIO") if r["name"].startswith("/")]
+    must(streams and not run.logs[0].records("POSIX"), "DARSHAN_MOD_DISABLE of POSIX is not heard")
+    must(all(r["mount"].startswith("/") for r in streams), "a log of streams alone does not name the mounts")
     run = h.start([program], "bare", {"DARSHAN_MEMALIGN": "64"})
     align = {r["counters"]["POSIX_MEM_ALIGNMENT"] for r in run.logs[0].records("POSIX")}
     must(align == {64}, "DARSHAN_MEMALIGN: %s", align)
