@@ -1,14 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_segment.c: a segment with the input's changes in it is read and becomes a log; nothing may be
  * wrong with that log. Flags: 1 the rest of the input is the whole segment; 2 the file is cut, the length
- * in units of 16 bytes follows (2 bytes); 4 its process did not end. Then changes, any number: area (9 and
- * above: the header), place in it (2 bytes), length, bytes. */
+ * in units of 16 bytes follows (2 bytes); 4 its process did not end. Then changes, any number: area (255: the
+ * header), place in it (2 bytes), length, bytes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "gather/gather.h"
 #include "seg.h"
+
+/* a slot of each of the other kinds */
+static void higher_layers(struct seg *s, uint32_t name)
+{
+	static const unsigned kinds[] = { RAMA_KIND_MPIIO,	 RAMA_KIND_H5F,
+					  RAMA_KIND_H5D,	 RAMA_KIND_PNETCDF_FILE,
+					  RAMA_KIND_PNETCDF_VAR, RAMA_KIND_LUSTRE };
+	struct rama_slot_head *slot[RAMA_KINDS];
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		unsigned char *area = seg_area(s, (enum rama_area)(RAMA_AREA_SLOTS + kinds[i]));
+		uint32_t item = s->head->area[RAMA_AREA_SLOTS + kinds[i]].item;
+
+		slot[kinds[i]] = (void *)(area + item * s->state->slots_used[kinds[i]]++);
+	}
+	rama_mpiio_init((void *)slot[RAMA_KIND_MPIIO], 1);
+	rama_h5f_init((void *)slot[RAMA_KIND_H5F], 1);
+	rama_h5d_init((void *)slot[RAMA_KIND_H5D], 1, 1, 0);
+	rama_pnetcdf_file_init((void *)slot[RAMA_KIND_PNETCDF_FILE], 1);
+	rama_pnetcdf_var_init((void *)slot[RAMA_KIND_PNETCDF_VAR], 1, 1);
+	rama_lustre_init((void *)slot[RAMA_KIND_LUSTRE], 1);
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		slot[kinds[i]]->name = name;
+}
 
 static const struct seg *base_segment(void)
 {
@@ -29,6 +53,7 @@ static const struct seg *base_segment(void)
 	rama_posix_apply(seg_posix(&s, b), &op);
 	rama_stdio_apply(seg_stdio(&s, b, false), &op);
 	seg_extra(&s, a)->w[RAMA_EXTRA_STATS].i = 1;
+	higher_layers(&s, a);
 	rama_heat_add(&seg_lane(&s, 1)->heat[0], 0, 4096, 1000, 2000);
 	rama_heat_add(&seg_lane(&s, 2)->heat[1], 1, 4096, SEG_SECOND, 2 * SEG_SECOND);
 	for (unsigned k = 0; k < 2; k++) {

@@ -271,25 +271,27 @@ def show_seeds():
 def segment_seeds():
     def put(area, at, data):
         return struct.pack("<BHB", area, at, len(data)) + data
-    header, identity, state, control, names_at, posix, stdio, extra, lanes, events = 9, 0, 1, 2, 3, 4, 5, 6, 7, 8
+    header, identity, state, control, names_at, posix, stdio, extra, lanes, events = 255, 0, 1, 2, 3, 4, 5, 6, 13, 14
     u32, u64 = lambda v: struct.pack("<I", v), lambda v: struct.pack("<Q", v & (1 << 64) - 1)
     yield "plain", b"\0"
     yield "unfinished", b"\4" + put(state, 0, u32(1)) + put(identity, 40, bytes(24))
     for size in (8, 256, 1024, 2000, 3000):
         yield "cut-%d" % size, b"\2" + struct.pack("<H", size)
-    yield "raw", b"\1" + u64(0x0A1A616D61726F69) + u32(1) + u32(9) + u64(4096)
-    yield "version", b"\0" + put(header, 8, u32(2))
+    yield "raw", b"\1" + u64(0x0A1A616D61726F69) + u32(2) + u32(15) + u64(4096)
+    yield "version", b"\0" + put(header, 8, u32(3))
     for k, value in enumerate((0, 4097, 1 << 40, -4096)):
         yield "area-%d" % k, b"\0" + put(header, 24 + 24 * 4, u64(value))
     yield "counts", b"\0" + put(state, 8, b"\xff" * 40) + put(events, 12, b"\xff" * 4)
     yield "torn", b"\4" + put(state, 0, u32(1)) + put(posix, 0, u32(1)) + put(stdio, 0, u32(7)) + put(extra, 0, u32(9))
     yield "name-long", b"\0" + put(names_at, 8, u32(1 << 31))
     yield "name-none", b"\0" + put(posix, 4, u32(77777))
-    yield "catch-all", b"\0" + put(state, 64, u64(5) * 3)
+    yield "catch-all", b"\0" + put(state, 112, u64(5) * 9)
     yield "triggers", b"\0" + put(identity, 176, struct.pack("<dd", 0.5, 0.5))
     yield "ticks", b"\0" + put(identity, 0, u32(2) + u32(0) + struct.pack("<d", float("nan")) + u64(1) * 6)
     yield "late", b"\0" + put(events, 16, u64(-5) + u64(-1)) + put(identity, 40, u64(1 << 59))
     yield "lanes", b"\0" + put(lanes, 0, b"\xff" * 120)
+    for kind, size in ((7, 1000), (8, 104), (9, 4176), (10, 184), (11, 4384), (12, 4096)):  # MPI-IO to Lustre: slot 1
+        yield "kind-%d" % kind, b"\0" + put(kind, size + 16, b"\xff" * 200) + put(kind, size + 400, b"\x7f" * 250)
 
 
 def pattern_seeds():

@@ -144,7 +144,8 @@ def one_run(case, program, seed, way, statuses):
                                stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
     rank = chance.randrange(RANKS)
     try:
-        pid = wait_for_pid(tally, rank, job, EARLIEST[case.family])
+        # some while MPI starts, where that is possible; on a slow machine that takes longer than all the rest
+        pid = wait_for_pid(tally, rank, job, EARLIEST[case.family] if seed % 4 == 0 else RUNNING)
         time.sleep(chance.random() * LATEST)
         killed = job.poll() is None and rows(tally)[rank][1] < LEFT
         if killed:
