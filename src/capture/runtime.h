@@ -122,7 +122,7 @@ struct rama_run {
 	uint64_t ready[RAMA_KINDS + 1];
 	unsigned char *old[4]; /* segments of the processes we were forked from, by generation */
 	uint64_t old_size[4];
-	uint32_t names_lock, cwd_lock, map_lock, mount_lock;
+	uint32_t names_lock, cwd_lock, mount_lock;
 	uint32_t mounts_known;
 	uint32_t no_lustre; /* the mounts are known, and none is */
 	uint32_t h5d_lacks; /* RAMA_H5D_NO_...: what the HDF5 library of the program cannot say */

@@ -114,7 +114,7 @@ static bool begin_forked(void)
 {
 	unsigned gen = rama_run.generation % 4;
 
-	rama_run.names_lock = rama_run.cwd_lock = rama_run.map_lock = rama_run.mount_lock = 0;
+	rama_run.names_lock = rama_run.cwd_lock = rama_run.mount_lock = 0;
 	if (rama_run.old[(gen + 1) % 4])
 		rama_sys3(SYS_munmap, rama_run.old[(gen + 1) % 4], rama_run.old_size[(gen + 1) % 4],
 			  0);

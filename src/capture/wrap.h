@@ -122,16 +122,7 @@ rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name);
 			: (__typeof__(f_))rama_resolve((rama_anyfn **)&rama_real.name, #name); \
 	})
 #endif
-#undef FN
-#undef FN_MODE
-#undef FN_HAND
-#undef FN_HAND0
-#undef FN_FMT
-#undef FN_SCAN
-#undef FN_SCAN0
-#undef FN_EXECL
-#undef FN_JUMP
-#undef FN_ASM
+#include "table/fn_words_end.h"
 
 /* one observed call: the operation, and on what */
 struct rama_call {

@@ -3,24 +3,7 @@
 #include "table/fn.h"
 
 #define FN(name, ...) [RAMA_FN_##name] = { #name, TABLE },
-#define FN_MODE FN
-#define FN_HAND FN
-#define FN_HAND0 FN
-#define FN_FMT FN
-#define FN_SCAN FN
-#define FN_SCAN0 FN
-#define FN_EXECL FN
-#define FN_JUMP(name) FN(name, )
-#define FN_ASM(name) FN(name, )
-#define FN_MPI FN
-#define FN_MPI4 FN
-#define FN_MPIP FN
-#define FN_MPIH FN
-#define FN_MPI0(name) FN(name, )
-#define FN_NC FN
-#define FN_NCF FN
-#define FN_NCH FN
-#define NEED(...)
+#include "table/fn_words.h"
 
 const struct rama_fn_info rama_fn_info[RAMA_FNS] = {
 #define TABLE "posix"

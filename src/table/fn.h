@@ -15,24 +15,7 @@ enum rama_opkind {
 };
 
 #define FN(name, ...) RAMA_FN_##name,
-#define FN_MODE FN
-#define FN_HAND FN
-#define FN_HAND0 FN
-#define FN_FMT FN
-#define FN_SCAN FN
-#define FN_SCAN0 FN
-#define FN_EXECL FN
-#define FN_JUMP(name) FN(name, )
-#define FN_ASM(name) FN(name, )
-#define FN_MPI FN
-#define FN_MPI4 FN
-#define FN_MPIP FN
-#define FN_MPIH FN
-#define FN_MPI0(name) FN(name, )
-#define FN_NC FN
-#define FN_NCF FN
-#define FN_NCH FN
-#define NEED(...)
+#include "table/fn_words.h"
 enum rama_fn {
 	RAMA_FN_NONE,
 #include "table/fn_posix.def"
@@ -44,25 +27,7 @@ enum rama_fn {
 #include "table/fn_pnetcdf.def"
 	RAMA_FNS
 };
-#undef FN
-#undef FN_MODE
-#undef FN_HAND
-#undef FN_HAND0
-#undef FN_FMT
-#undef FN_SCAN
-#undef FN_SCAN0
-#undef FN_EXECL
-#undef FN_JUMP
-#undef FN_ASM
-#undef FN_MPI
-#undef FN_MPI4
-#undef FN_MPIP
-#undef FN_MPIH
-#undef FN_MPI0
-#undef FN_NC
-#undef FN_NCF
-#undef FN_NCH
-#undef NEED
+#include "table/fn_words_end.h"
 
 struct rama_fn_info {
 	const char *name;
