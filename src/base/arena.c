@@ -40,7 +40,8 @@ char *rama_arena_text(struct rama_arena *a, const char *s, size_t n)
 	char *p = rama_arena_alloc(a, n + 1);
 
 	if (p != NULL) {
-		memcpy(p, s, n);
+		if (n > 0) /* of no bytes s may be NULL */
+			memcpy(p, s, n);
 		p[n] = '\0';
 	}
 	return p;

@@ -165,6 +165,12 @@ void rama_json_null(struct rama_json *j)
 	rama_out_text(j->out, "null");
 }
 
+void rama_json_raw(struct rama_json *j, const char *text)
+{
+	separate(j);
+	rama_out_text(j->out, text);
+}
+
 void rama_json_key_i64(struct rama_json *j, const char *key, int64_t v)
 {
 	rama_json_key(j, key);

@@ -28,6 +28,7 @@ void rama_json_id(struct rama_json *j,
 void rama_json_f64(struct rama_json *j, double v); /* exact; null if not finite */
 void rama_json_bool(struct rama_json *j, bool v);
 void rama_json_null(struct rama_json *j);
+void rama_json_raw(struct rama_json *j, const char *text); /* a number that is JSON already */
 
 /* key and value at once */
 void rama_json_key_i64(struct rama_json *j, const char *key, int64_t v);
