@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* times.h: what heat maps and traces become while they are read. Memory follows from ranks and a fixed number of
+ * bins, whatever the number of segments. */
+#ifndef RAMA_JOB_TIMES_H
+#define RAMA_JOB_TIMES_H
+
+#include "job/parts.h"
+
+/* ---- heat map records: heat.c ---------------------------------------------------------------------- */
+
+#define RAMA_BIN_WORDS (RAMA_VIEW_BINS / 64)
+
+struct rama_layer_heat {
+	bool used;
+	unsigned bins, rows;
+	double width;
+	double *sum[2], *max[2]; /* rows x bins */
+	double *rank_bytes[2];	 /* nprocs */
+	double bin_bytes[2][RAMA_VIEW_BINS];
+	uint64_t (*active)[RAMA_BIN_WORDS]; /* nprocs: bit per bin in which the rank moved data */
+};
+
+struct rama_heat_maps {
+	struct rama_layer_heat layer[RAMA_LAYERS];
+};
+
+/* ---- traces: trace.c ------------------------------------------------------------------------------- */
+
+enum { RAMA_TRACED_POSIX, RAMA_TRACED_STDIO, RAMA_TRACED_MPIIO, RAMA_TRACED_LAYERS };
+extern const uint8_t rama_traced_layer[RAMA_TRACED_LAYERS];
+
+/* one access, times since the start of the job */
+struct rama_access {
+	uint32_t file;
+	int64_t rank; /* in the view; -1: of nobody */
+	uint8_t kind; /* 0 write, 1 read */
+	int64_t offset, length;
+	double start, end;
+};
+
+/* what one rank did in one bin */
+struct rama_cell {
+	double bytes[2];
+	double busy;	   /* seconds inside operations */
+	double last;	   /* end of the last one */
+	uint32_t count[2]; /* that began here */
+	uint32_t file;	   /* longest that began here: */
+	uint32_t kind;
+	int64_t offset, length;
+	double start, end;
+};
+
+struct rama_layer_trace {
+	uint64_t segments;
+	int64_t bytes[2];
+	struct rama_cell **row; /* nprocs; NULL: it has none */
+	double *rank_bytes[2];
+	double bin_bytes[2][RAMA_VIEW_BINS];
+	uint64_t size_count[2][RAMA_SIZE_BINS];
+	double size_bytes[2][RAMA_SIZE_BINS], size_time[2][RAMA_SIZE_BINS];
+	bool whole; /* it moved as much as the counters say */
+};
+
+/* Time in fine slots, for phases: at any moment in one, was somebody busy? */
+#define RAMA_SLOTS 16384
+struct rama_slots {
+	int32_t open[RAMA_SLOTS + 1]; /* change of the number of accesses that touch it */
+	int32_t full[RAMA_SLOTS + 1]; /* ... that cover all of it */
+	double part[RAMA_SLOTS];      /* seconds of those that cover a part of it */
+	double first[RAMA_SLOTS],
+		last[RAMA_SLOTS]; /* first start and last end in it; first < 0: none */
+};
+
+struct rama_trace {
+	unsigned bins;
+	double width; /* of a bin */
+	double slot_width;
+	struct rama_layer_trace layer[RAMA_TRACED_LAYERS];
+	struct rama_slots *slots[2]; /* 0: POSIX and STDIO, 1: MPI-IO */
+	bool bad;		     /* damaged: something is missing */
+	struct rama_view_op *ops;    /* heap by duration once it is full */
+	size_t n_ops;
+	bool heap;
+	struct rama_view_offsets offsets[RAMA_OFFSET_FILES];
+	unsigned n_offsets;
+	unsigned drawn; /* bit per grid that has something */
+};
+
+/* ops.c: single operations and offsets that pages show */
+void rama_ops_keep(struct rama_trace *t, const struct rama_access *a, uint8_t layer);
+int rama_ops_finish(struct rama_view *v);
+int rama_offsets_choose(struct rama_view *v);
+void rama_offsets_add(struct rama_trace *t, const struct rama_access *a, uint8_t layer);
+
+/* slots.c */
+struct rama_slots *rama_slots_create(void);
+void rama_slots_add(struct rama_slots *s, double width, double start, double end);
+/* times in which somebody was busy; returns how many, at most `room` */
+struct rama_span {
+	double start, end;
+};
+size_t rama_slots_spans(const struct rama_slots *s, double width, struct rama_span *to,
+			size_t room);
+double rama_slots_busy(const struct rama_slots *s, double width);
+
+/* phases.c */
+int rama_phases_finish(struct rama_view *v);
+/* joins spans that are nearer to each other than a phase's gap; returns how many are left */
+size_t rama_phases_join(struct rama_span *span, size_t n, double run_time, double least);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* trace.c: one pass over the traced accesses of a log. Nothing is kept of one but what it adds to sums. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/times.h"
+
+#define CELLS_MOST (1 << 18) /* of a layer, unless that leaves too few bins */
+#define BINS_LEAST 32
+#define CHUNK 256
+#define BORDER (1 << 20) /* where stripes are not known */
+
+const uint8_t rama_traced_layer[RAMA_TRACED_LAYERS] = { RAMA_LAYER_POSIX, RAMA_LAYER_STDIO,
+							RAMA_LAYER_MPIIO };
+static const uint8_t modules[RAMA_TRACED_LAYERS] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO,
+						     RAMA_MOD_DXT_MPIIO };
+
+void rama_trace_free(struct rama_trace *t)
+{
+	if (t == NULL)
+		return;
+	for (unsigned i = 0; i < RAMA_TRACED_LAYERS; i++) {
+		free(t->layer[i].row);
+		free(t->layer[i].rank_bytes[0]);
+		free(t->layer[i].rank_bytes[1]);
+	}
+	free(t->slots[0]);
+	free(t->slots[1]);
+	free(t->ops);
+	free(t);
+}
+
+static int create(struct rama_view *v)
+{
+	struct rama_trace *t = v->work->trace = calloc(1, sizeof(*t));
+	double span = v->run_time > 1e-6 ? v->run_time : 1e-6;
+	int64_t bins = CELLS_MOST / v->nprocs;
+
+	if (t == NULL)
+		return RAMA_EMEMORY;
+	t->bins = bins > RAMA_VIEW_BINS ? RAMA_VIEW_BINS
+		  : bins < BINS_LEAST	? BINS_LEAST
+					: (unsigned)bins;
+	t->width = span / t->bins;
+	t->slot_width = span / RAMA_SLOTS;
+	if (!v->opt.detail)
+		return 0;
+	t->ops = malloc(RAMA_OPS_KEPT * sizeof(*t->ops));
+	return t->ops != NULL ? rama_offsets_choose(v) : RAMA_EMEMORY;
+}
+
+static int start_layer(struct rama_view *v, struct rama_layer_trace *l, unsigned slots)
+{
+	struct rama_trace *t = v->work->trace;
+	size_t n = (size_t)v->nprocs;
+
+	if (t->slots[slots] == NULL)
+		t->slots[slots] = rama_slots_create();
+	if (t->slots[slots] == NULL)
+		return RAMA_EMEMORY;
+	if (l->row != NULL)
+		return 0;
+	l->row = calloc(n, sizeof(struct rama_cell *));
+	l->rank_bytes[0] = calloc(n, sizeof(double));
+	l->rank_bytes[1] = calloc(n, sizeof(double));
+	return l->row != NULL && l->rank_bytes[0] != NULL && l->rank_bytes[1] != NULL
+		       ? 0
+		       : RAMA_EMEMORY;
+}
+
+/* ---- one record: a file on one rank ----------------------------------------------------------------- */
+
+struct walk {
+	struct rama_view *v;
+	struct rama_trace *t;
+	struct rama_layer_trace *l;
+	struct rama_slots *slots;
+	uint8_t layer;
+	uint32_t file;
+	int64_t rank; /* in the view; -1: of nobody */
+	struct rama_cell *row;
+	struct rama_view_traced sum; /* of this record */
+	int64_t border;
+	bool even;	 /* it is a power of two */
+	int64_t next[2]; /* end of the access before */
+};
+
+static double moment(double t, double shift)
+{
+	return t > 0 && t < 1e12 ? t + shift : shift;
+}
+
+static void take_cell(struct rama_cell *c, const struct rama_access *a)
+{
+	c->count[a->kind]++;
+	if (a->end - a->start >= c->end - c->start) {
+		c->file = a->file;
+		c->kind = a->kind;
+		c->offset = a->offset;
+		c->length = a->length;
+		c->start = a->start;
+		c->end = a->end;
+	}
+}
+
+static unsigned bin_of(const struct rama_trace *t, double at)
+{
+	double b = at / t->width;
+
+	return b < t->bins ? (unsigned)b : t->bins - 1;
+}
+
+static void add_time(struct walk *w, const struct rama_access *a)
+{
+	struct rama_trace *t = w->t;
+	unsigned first = bin_of(t, a->start), last = bin_of(t, a->end);
+	double length = a->end - a->start, bytes = (double)a->length;
+
+	take_cell(&w->row[first], a);
+	if (a->end > w->row[last].last)
+		w->row[last].last = a->end;
+	if (first == last) {
+		w->row[first].bytes[a->kind] += bytes;
+		w->row[first].busy += length;
+		w->l->bin_bytes[a->kind][first] += bytes;
+		return;
+	}
+	for (unsigned b = first; b <= last; b++) {
+		double from = b > first ? b * t->width : a->start;
+		double to = b < last ? (b + 1) * t->width : a->end;
+		double part = to > from ? (to - from) / length : 0;
+
+		w->row[b].bytes[a->kind] += bytes * part;
+		w->row[b].busy += length * part;
+		w->l->bin_bytes[a->kind][b] += bytes * part;
+	}
+}
+
+static void add_place(struct walk *w, const struct rama_access *a)
+{
+	struct rama_view_traced *s = &w->sum;
+	int64_t last = a->length > 0 ? rama_add(a->offset, a->length - 1) : a->offset;
+
+	if (a->offset < 0 || last < a->offset) /* not known */
+		return;
+	if (w->even) {
+		s->unaligned[a->kind] += (a->offset & (w->border - 1)) != 0;
+		s->crossing[a->kind] += ((a->offset ^ last) & ~(w->border - 1)) != 0;
+	} else {
+		s->unaligned[a->kind] += a->offset % w->border != 0;
+		s->crossing[a->kind] += a->offset / w->border != last / w->border;
+	}
+	s->backward[a->kind] += a->offset < w->next[a->kind];
+	w->next[a->kind] = rama_add(last, a->length > 0);
+}
+
+static void add(struct walk *w, const struct rama_access *a)
+{
+	struct rama_view_traced *s = &w->sum;
+	unsigned class = rama_size_class(a->length);
+	double length = a->end - a->start;
+
+	s->count[a->kind]++;
+	s->bytes[a->kind] = rama_add(s->bytes[a->kind], a->length);
+	s->time[a->kind] += length;
+	s->small[a->kind] += a->length < BORDER;
+	if (s->last == 0 || a->start < s->first)
+		s->first = a->start;
+	if (a->end > s->last)
+		s->last = a->end;
+	w->l->size_count[a->kind][class]++;
+	w->l->size_bytes[a->kind][class] += (double)a->length;
+	w->l->size_time[a->kind][class] += length;
+	add_place(w, a);
+	rama_slots_add(w->slots, w->t->slot_width, a->start, a->end);
+	if (w->row != NULL)
+		add_time(w, a);
+	if (w->t->ops != NULL) {
+		rama_ops_keep(w->t, a, w->layer);
+		rama_offsets_add(w->t, a, w->layer);
+	}
+}
+
+static int take_segments(struct walk *w, struct rama_cursor *c)
+{
+	union rama_word seg[CHUNK][RAMA_SEG_WORDS];
+	double shift = w->v->work->shift;
+	unsigned kind;
+	int n;
+
+	while ((n = rama_cursor_segments(c, seg, CHUNK, &kind)) > 0) {
+		for (int i = 0; i < n; i++) {
+			struct rama_access a = { .file = w->file,
+						 .rank = w->rank,
+						 .kind = (uint8_t)kind,
+						 .offset = seg[i][RAMA_SEG_OFFSET].i,
+						 .length = seg[i][RAMA_SEG_LENGTH].i,
+						 .start = moment(seg[i][RAMA_SEG_START].f, shift),
+						 .end = moment(seg[i][RAMA_SEG_END].f, shift) };
+
+			a.length = a.length > 0 ? a.length : 0;
+			a.end = a.end > a.start ? a.end : a.start;
+			add(w, &a);
+		}
+	}
+	return n;
+}
+
+/* ---- what a record adds ------------------------------------------------------------------------------ */
+
+static struct rama_view_traced *traced_of(struct rama_view *v, uint32_t file, uint8_t layer)
+{
+	struct rama_view_file *f = &v->files[file];
+	struct rama_view_traced *x;
+
+	if (f->traced[layer] != NULL)
+		return (struct rama_view_traced *)f->traced[layer];
+	x = rama_arena_alloc(&v->arena, sizeof(*x));
+	if (x != NULL)
+		*x = (struct rama_view_traced){ 0 };
+	f->traced[layer] = x;
+	return x;
+}
+
+static int join(struct walk *w)
+{
+	const struct rama_view_traced *s = &w->sum;
+	struct rama_view_traced *x = traced_of(w->v, w->file, w->layer);
+
+	if (x == NULL)
+		return RAMA_EMEMORY;
+	for (unsigned k = 0; k < 2; k++) {
+		x->count[k] += s->count[k];
+		x->bytes[k] = rama_add(x->bytes[k], s->bytes[k]);
+		x->time[k] += s->time[k];
+		x->small[k] += s->small[k];
+		x->crossing[k] += s->crossing[k];
+		x->unaligned[k] += s->unaligned[k];
+		x->backward[k] += s->backward[k];
+		x->ranks[k] += s->bytes[k] > 0;
+		w->l->segments += s->count[k];
+		w->l->bytes[k] = rama_add(w->l->bytes[k], s->bytes[k]);
+		if (w->rank >= 0)
+			w->l->rank_bytes[k][w->rank] += (double)s->bytes[k];
+	}
+	x->records++;
+	if (s->last > 0 && (x->last == 0 || s->first < x->first))
+		x->first = s->first;
+	x->last = s->last > x->last ? s->last : x->last;
+	return 0;
+}
+
+/* For a record that all ranks share the trace says what each did; without a record it is all that is known. */
+static int tell_rank(struct walk *w)
+{
+	struct rama_view_work *k = w->v->work;
+	const struct rama_view_file *f = &w->v->files[w->file];
+	const struct rama_view_traced *s = &w->sum;
+	struct rama_traced_rank r = { .file = w->file,
+				      .layer = w->layer,
+				      .rank = w->rank - k->first,
+				      .io = { .reads = (int64_t)s->count[1],
+					      .writes = (int64_t)s->count[0],
+					      .bytes_read = s->bytes[1],
+					      .bytes_written = s->bytes[0],
+					      .read_time = s->time[1],
+					      .write_time = s->time[0] } };
+
+	if (f->rec[w->layer] == NULL)
+		return rama_view_traced_row(w->v, (enum rama_layer)w->layer, w->file, w->rank,
+					    &r.io);
+	if (w->rank < 0 || f->cover[w->layer] == f->rows[w->layer])
+		return 0;
+	if (rama_room(&k->traced, k->n_traced, &k->traced_room, sizeof(r)) != 0)
+		return RAMA_EMEMORY;
+	k->traced[k->n_traced++] = r;
+	return 0;
+}
+
+static int start_record(struct walk *w, const struct rama_record *r)
+{
+	struct rama_view_work *k = w->v->work;
+	int64_t rank = r->w[RAMA_RANK].i < 0 && k->n == 1 ? 0 : r->w[RAMA_RANK].i;
+	const struct rama_view_stripes *s;
+	int rc = rama_view_file_get(w->v, r->w[RAMA_ID].u, &w->file);
+
+	if (rc != 0)
+		return rc;
+	s = w->v->files[w->file].stripes;
+	w->border = s != NULL && s->stripe_size > 0 ? s->stripe_size : BORDER;
+	w->even = (w->border & (w->border - 1)) == 0;
+	w->sum = (struct rama_view_traced){ 0 };
+	w->next[0] = w->next[1] = 0;
+	w->rank = rank >= 0 && rank < k->n ? k->first + rank : -1;
+	w->row = NULL;
+	if (w->rank < 0)
+		return 0;
+	if (w->l->row[w->rank] == NULL) {
+		size_t size = w->t->bins * sizeof(struct rama_cell);
+
+		w->l->row[w->rank] = rama_arena_alloc(&w->v->work->cells, size);
+		if (w->l->row[w->rank] == NULL)
+			return RAMA_EMEMORY;
+		memset(w->l->row[w->rank], 0, size);
+	}
+	w->row = w->l->row[w->rank];
+	return rama_view_host(w->v, rank, r->w[RAMA_DXT_HOSTNAME].b, 64);
+}
+
+static int take_record(struct walk *w, struct rama_cursor *c, const struct rama_record *r)
+{
+	int rc = start_record(w, r), n;
+
+	if (rc != 0 || w->v->files[w->file].pseudo)
+		return rc;
+	n = take_segments(w, c);
+	rc = join(w);
+	if (rc == 0)
+		rc = tell_rank(w);
+	return n < 0 ? n : rc;
+}
+
+static int walk_module(struct rama_view *v, unsigned traced)
+{
+	struct rama_view_work *k = v->work;
+	struct walk w = { .v = v,
+			  .t = k->trace,
+			  .l = &k->trace->layer[traced],
+			  .layer = rama_traced_layer[traced] };
+	unsigned slots = traced == RAMA_TRACED_MPIIO, problems = k->log->problems;
+	struct rama_cursor c;
+	struct rama_record *r;
+	int rc = start_layer(v, w.l, slots), bad = 0;
+
+	if (rc != 0)
+		return rc;
+	w.slots = k->trace->slots[slots];
+	rc = rama_cursor_open(&c, k->log, modules[traced]);
+	while (rc > 0 && bad == 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+		bad = take_record(&w, &c, r);
+		rama_view_progress(v, modules[traced], c.region.at);
+	}
+	k->records[modules[traced]] += c.index;
+	rama_cursor_close(&c);
+	if (k->log->problems != problems || k->log->partial >> modules[traced] & 1)
+		k->trace->bad = true;
+	return bad != 0 ? bad : rc;
+}
+
+int rama_view_trace(struct rama_view *v)
+{
+	int rc = 0;
+
+	for (unsigned i = RAMA_TRACED_LAYERS;
+	     i-- > 0 && rc == 0;) { /* MPI-IO before what is beneath */
+		if (v->work->log->part[modules[i]].len == 0)
+			continue;
+		if (v->work->trace == NULL)
+			rc = create(v);
+		if (rc == 0)
+			rc = walk_module(v, i);
+	}
+	return rc;
+}
+
+void rama_view_trace_sizes(struct rama_view *v)
+{
+	for (unsigned i = 0; v->work->trace != NULL && i < RAMA_TRACED_LAYERS; i++) {
+		const struct rama_layer_trace *x = &v->work->trace->layer[i];
+		struct rama_view_layer *l = &v->layer[rama_traced_layer[i]];
+
+		if (x->segments == 0 || !x->whole)
+			continue;
+		l->sizes = l->sizes_exact = true;
+		memcpy(l->size_count, x->size_count, sizeof(l->size_count));
+		memcpy(l->size_bytes, x->size_bytes, sizeof(l->size_bytes));
+		memcpy(l->size_time, x->size_time, sizeof(l->size_time));
+	}
+}
