@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cost.c: see cost.h. Times in records are added over ranks; run time is that of the slowest rank. So a loss is put
+ * where it happened: upon the one rank of a private file; upon all ranks of a shared one, with the slowest told apart
+ * where the record knows it. Below MPI-IO all ranks wait for the slowest that touches the disk. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "diagnose/cost.h"
+#include "table/index.h"
+
+static int add_rank(struct rama_cost *c, const struct rama_facts *f, int64_t rank, double lost)
+{
+	if (rank < 0 || rank >= f->view->nprocs) {
+		c->partly_mean += lost / fmax(1, f->ranks);
+		return 0;
+	}
+	if (c->rank == NULL)
+		c->rank = calloc((size_t)f->view->nprocs, sizeof(*c->rank));
+	if (c->rank == NULL)
+		return RAMA_EMEMORY;
+	c->rank[rank] += lost;
+	return 0;
+}
+
+/* time of the slowest rank in the calls of the application */
+static double slowest_top(const struct rama_view_file *file, const struct rama_sums *x)
+{
+	const union rama_word *w = file->rec[RAMA_LAYER_MPIIO];
+	double slow = file->top == RAMA_LAYER_MPIIO && w != NULL
+			      ? w[RAMA_MPIIO_F_SLOWEST_RANK_TIME].f
+			      : x->slowest_time;
+
+	return isfinite(slow) ? fmin(fmax(slow, x->top_time / fmax(1, x->openers)), x->top_time)
+			      : 0;
+}
+
+/* several ranks: each loses the mean, the slowest more */
+static int add_shared(struct rama_cost *c, const struct rama_facts *f,
+		      const struct rama_view_file *file, double lost, double slow)
+{
+	double mean = lost / fmax(1, file->ranks);
+	double more = fmax(0, slow - mean);
+
+	if (file->shared) {
+		c->everyone += mean;
+	} else {
+		c->partly_mean += lost / fmax(1, f->ranks);
+		c->partly_most = fmax(c->partly_most, mean);
+	}
+	return more > 0 && file->slow_rank >= 0 ? add_rank(c, f, file->slow_rank, more) : 0;
+}
+
+int rama_cost_add(struct rama_cost *c, const struct rama_facts *f,
+		  const struct rama_view_file *file, const struct rama_sums *x,
+		  enum rama_rule_place place, double lost)
+{
+	double total = place == RAMA_PLACE_TOP ? x->top_time : x->disk_time;
+	double slow;
+
+	if (!(lost > 0))
+		return 0;
+	if (place == RAMA_PLACE_SLOW)
+		return add_rank(c, f, file->ranks <= 1 ? file->rank : file->slow_rank, lost);
+	if (place == RAMA_PLACE_OWN)
+		return file->ranks <= 1 ? add_rank(c, f, file->rank, lost)
+					: add_shared(c, f, file, lost, 0);
+	if (total <= 0) {
+		place = RAMA_PLACE_TOP; /* what is below is not in the log */
+		total = x->top_time;
+	}
+	if (total <= 0)
+		return 0;
+	lost = fmin(lost, total);
+	if (file->ranks <= 1)
+		return add_rank(c, f, file->rank, lost);
+	slow = lost / total * (place == RAMA_PLACE_TOP ? slowest_top(file, x) : x->slowest_time);
+	if (place == RAMA_PLACE_DISK && file->top == RAMA_LAYER_MPIIO) {
+		c->everyone += fmin(slow, x->top_time / fmax(1, x->openers));
+		return 0;
+	}
+	return add_shared(c, f, file, lost, slow);
+}
+
+double rama_cost_path(const struct rama_cost *c, const struct rama_facts *f)
+{
+	const struct rama_view *v = f->view;
+	double base = c->everyone + fmax(c->partly_mean, c->partly_most);
+	double most = f->run_time > 0 ? f->run_time : INFINITY, now = 0, then = 0;
+
+	if (v->ranks == NULL || (base <= 0 && c->rank == NULL))
+		return fmin(base, f->io_time);
+	for (size_t r = 0; r < (size_t)v->nprocs; r++) {
+		double io = rama_io_time(&v->ranks[r].io),
+		       lost = base + (c->rank != NULL ? c->rank[r] : 0);
+
+		/* calls of several threads add up to more than the run time: so do their losses */
+		if (io > most) {
+			lost *= most / io;
+			io = most;
+		}
+		now = fmax(now, io);
+		then = fmax(then, io - lost);
+	}
+	return fmin(now - then, f->io_time);
+}
+
+void rama_cost_fini(struct rama_cost *c)
+{
+	free(c->rank);
+	c->rank = NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cost.h: seconds that files lose, brought upon the ranks that lose them; what counts is how much earlier the slowest
+ * rank would be done. A rule's files add to one such account. */
+#ifndef RAMA_DIAGNOSE_COST_H
+#define RAMA_DIAGNOSE_COST_H
+
+#include "diagnose/rules.h"
+
+struct rama_cost {
+	double everyone; /* of every rank */
+	double partly_mean,
+		partly_most; /* of files that some ranks share: mean over all ranks, and of one file's ranks */
+	double *rank; /* beyond that, of single ranks; NULL: none */
+};
+
+/* `lost` seconds of a file, added over its ranks. 0 or RAMA_EMEMORY */
+int rama_cost_add(struct rama_cost *c, const struct rama_facts *f,
+		  const struct rama_view_file *file, const struct rama_sums *x,
+		  enum rama_rule_place place, double lost);
+/* seconds by which the slowest rank gets faster without them; at most the I/O time */
+double rama_cost_path(const struct rama_cost *c, const struct rama_facts *f);
+void rama_cost_fini(struct rama_cost *c);
+
+#endif

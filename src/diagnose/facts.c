@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* facts.c: the facts of a job, and facts by their names. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/facts.h"
+#include "table/index.h"
+
+#define SUM(name, unit, expression, doc) \
+	{ #name, #unit, doc, offsetof(struct rama_sums, name), true },
+#define RATIO(name, unit, expression, doc) SUM(name, unit, expression, doc)
+#define JOB(name, unit, doc) { #name, #unit, doc, offsetof(struct rama_facts, name), false },
+const struct rama_fact rama_fact_info[] = {
+#include "diagnose/facts.def"
+};
+#undef SUM
+#undef RATIO
+#undef JOB
+const unsigned rama_n_facts = sizeof(rama_fact_info) / sizeof(rama_fact_info[0]);
+
+const struct rama_fact *rama_fact_find(const char *name, size_t len)
+{
+	for (unsigned i = 0; i < rama_n_facts; i++)
+		if (strncmp(rama_fact_info[i].name, name, len) == 0 &&
+		    rama_fact_info[i].name[len] == '\0')
+			return &rama_fact_info[i];
+	return NULL;
+}
+
+double rama_fact_value(const struct rama_fact *fact, const struct rama_facts *f,
+		       const struct rama_sums *x)
+{
+	const char *base = fact->of_files ? (const char *)x : (const char *)f;
+	double v;
+
+	memcpy(&v, base + fact->where, sizeof(v));
+	return isfinite(v) ? v : 0;
+}
+
+/* nothing else is wrong with it: what shows a fault is no measure of it */
+static bool healthy(const struct rama_sums *x, const struct rama_limit_values *l)
+{
+	return x->home_bytes_moved == 0 && x->syncs <= l->syncs * x->writes &&
+	       x->write_amplification < l->amplification &&
+	       x->read_amplification < l->amplification && x->modify_read < l->amplification_bytes;
+}
+
+/* Bytes and seconds of files that are moved in large requests: what the job itself reaches */
+static void own_rates(const struct rama_facts *f, double bytes[2], double time[2])
+{
+	for (size_t i = 0; i < f->view->n_files; i++) {
+		struct rama_sums x;
+
+		if (f->view->files[i].pseudo)
+			continue;
+		rama_facts_file(f, &f->view->files[i], &x);
+		if (!healthy(&x, &f->limits))
+			continue;
+		if (x.small_writes <= 0.1 * x.writes &&
+		    x.random_write_share <= f->limits.random_operations) {
+			bytes[0] += x.bytes_written;
+			time[0] += x.write_time;
+		}
+		if (x.small_reads <= 0.1 * x.reads &&
+		    x.random_read_share <= f->limits.random_operations) {
+			bytes[1] += x.bytes_read;
+			time[1] += x.read_time;
+		}
+	}
+}
+
+void rama_facts_rates(struct rama_facts *f)
+{
+	double most =
+		fmin(f->limits.good_rate,
+		     f->limits.good_rate_total / fmax(1, f->active > 0 ? f->active : f->ranks));
+	double bytes[2] = { 0 }, time[2] = { 0 };
+
+	f->good_read = f->good_write = most;
+	own_rates(f, bytes, time);
+	if (bytes[0] >= f->limits.own_rate_bytes && time[0] > 0) {
+		f->good_write = bytes[0] / time[0];
+		f->own_write = 1;
+	}
+	if (bytes[1] >= f->limits.own_rate_bytes && time[1] > 0) {
+		f->good_read = bytes[1] / time[1];
+		f->own_read = 1;
+	}
+}
+
+static void known_facts(struct rama_facts *f, const struct rama_view *v)
+{
+	f->run_time = fmax(0, v->run_time);
+	f->io_time = fmax(0, v->io_time);
+	f->io_share = f->run_time > 0 ? fmin(1, f->io_time / f->run_time) : 0;
+	f->mean_io = v->mean_io_time;
+	f->ranks = (double)v->nprocs;
+	f->nodes = (double)v->nodes;
+	f->active = (double)v->active_ranks;
+	f->std_bytes = (double)v->std.bytes_read + (double)v->std.bytes_written;
+	f->rate = v->rate;
+	f->problems = (double)v->problems;
+	f->unfinished = (double)v->unfinished;
+	f->lost_events = (double)v->lost_events;
+	f->missed_calls = (double)v->missed_calls;
+	f->folded_files = (double)v->folded_files;
+	for (size_t i = 0; i < v->n_modules; i++) {
+		const struct rama_module *mod = rama_module_get(v->modules[i].id);
+		bool trace = mod != NULL && (mod->flags & RAMA_TRACE);
+
+		f->partial_traces += v->modules[i].partial && trace;
+		f->partial_modules += v->modules[i].partial && !trace;
+	}
+	/* where a trace is cut the counters still have everything */
+	f->counters_lost = !v->complete && (f->partial_traces == 0 ||
+					    f->partial_modules + f->problems + f->unfinished +
+							    f->missed_calls + f->folded_files >
+						    0 ||
+					    v->missing_ranks != NULL);
+}
+
+/* bytes of a chunk, 0: not chunked */
+static double chunk_size(const union rama_word *w)
+{
+	double bytes = (double)w[RAMA_H5D_DATATYPE_SIZE].i;
+
+	if (w[RAMA_H5D_CHUNK_SIZE_D1].i <= 0 || bytes <= 0)
+		return 0;
+	for (unsigned i = RAMA_H5D_CHUNK_SIZE_D1; i <= RAMA_H5D_CHUNK_SIZE_D5; i++)
+		bytes *= w[i].i > 0 ? (double)w[i].i : 1;
+	return bytes;
+}
+
+/* chunks are compared dataset by dataset, with the most frequent access to each */
+static int chunk_facts(struct rama_facts *f, const struct rama_view *v)
+{
+	if (v->n_parts == 0 || !v->layer[RAMA_LAYER_H5D].used)
+		return 0;
+	f->chunks = calloc(v->n_files, sizeof(*f->chunks));
+	if (f->chunks == NULL)
+		return RAMA_EMEMORY;
+	for (size_t i = 0; i < v->n_parts; i++) {
+		const struct rama_view_part *part = &v->parts[i];
+		struct rama_chunk_facts *c = &f->chunks[part->file];
+		double chunk, calls, access;
+
+		if (part->layer != RAMA_LAYER_H5D || (chunk = chunk_size(part->rec)) <= 0)
+			continue;
+		calls = fmax(0, (double)part->rec[RAMA_H5D_READS].i) +
+			fmax(0, (double)part->rec[RAMA_H5D_WRITES].i);
+		access = (double)part->rec[RAMA_H5D_ACCESS1_ACCESS].i;
+		c->accesses += calls;
+		if (access <= 0 || chunk < f->limits.chunk_ratio * access)
+			continue;
+		c->partial += calls;
+		if (calls > c->most) {
+			c->most = calls;
+			c->bytes = chunk;
+			c->access = access;
+			c->worst = part->name;
+		}
+	}
+	return 0;
+}
+
+void rama_facts_fini(struct rama_facts *f)
+{
+	free(f->chunks);
+	f->chunks = NULL;
+}
+
+static void sum_files(struct rama_facts *f, const struct rama_view *v)
+{
+	double most = 0;
+
+	f->aggregators = -1;
+	for (size_t i = 0; i < v->n_files; i++) {
+		struct rama_sums x;
+
+		if (v->files[i].pseudo) /* standard streams are no files (mistakes 16, 24) */
+			continue;
+		rama_facts_file(f, &v->files[i], &x);
+		rama_sums_add(&f->all, &x);
+		/* aggregators are those of the file that matters most */
+		if (x.coll_reads + x.coll_writes > 0 && x.top_bytes > most) {
+			most = x.top_bytes;
+			f->aggregators = x.disk_ranks > 0 ? x.disk_ranks : -1;
+		}
+	}
+	rama_sums_ratios(&f->all);
+	f->waiting = f->aggregators > 0 ? fmax(0, f->ranks - f->aggregators) : 0;
+}
+
+int rama_facts_make(struct rama_facts *f, const struct rama_view *v, const struct rama_profile *p)
+{
+	int rc;
+
+	memset(f, 0, sizeof(*f));
+	f->view = v;
+	_Static_assert(sizeof(f->limits) % sizeof(double) == 0, "limits are numbers");
+	memcpy(&f->limits, p->value, sizeof(f->limits));
+	known_facts(f, v);
+	rc = chunk_facts(f, v);
+	if (rc != 0)
+		return rc;
+	rama_facts_rates(f);
+	sum_files(f, v);
+	rc = rama_facts_job(f);
+	return rc == 0 ? rama_facts_targets(f) : rc;
+}

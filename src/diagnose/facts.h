@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* facts.h: what rules know of a job, made from the rows of facts.def. Numbers only: pure, one pass over the files. */
+#ifndef RAMA_DIAGNOSE_FACTS_H
+#define RAMA_DIAGNOSE_FACTS_H
+
+#include "diagnose/diagnose.h"
+
+/* values of all limits, in the order of table/limits.def */
+struct rama_limit_values {
+#define LIMIT(name, ...) double name;
+#include "table/limits.def"
+#undef LIMIT
+};
+
+#define SUM(name, ...) double name;
+#define RATIO(name, ...)
+#define JOB(name, ...)
+/* of one file, or added up over some */
+struct rama_sums {
+#include "diagnose/facts.def"
+#undef SUM
+#undef RATIO
+#define SUM(name, ...)
+#define RATIO(name, ...) double name;
+	/* of the sums: see rama_sums_ratios() */
+#include "diagnose/facts.def"
+};
+#undef RATIO
+#undef JOB
+#define RATIO(name, ...)
+#define JOB(name, ...) double name;
+
+struct rama_facts {
+	struct rama_sums all; /* over all files */
+#include "diagnose/facts.def"
+	const struct rama_view *view;
+	struct rama_limit_values limits;
+	/* where they are in the view, for evidence */
+	struct rama_chunk_facts *chunks; /* of each file of the view, NULL: no datasets */
+	const struct rama_view_phase *worst_phase;
+	const struct rama_view_file *slow_op_file;
+};
+#undef SUM
+#undef RATIO
+#undef JOB
+
+/* datasets of one file whose most frequent access is compared with their chunks */
+struct rama_chunk_facts {
+	double accesses, partial;
+	double bytes, access; /* of the dataset with most partial accesses */
+	const char *worst;    /* its name */
+	double most;
+};
+
+/* what the sums of one file are made of (facts_file.c); [0] writes, [1] reads */
+struct rama_file_parts {
+	const struct rama_view_file *file;
+	bool mpi, daos, tiny, several, parallel, home;
+	double disk_ranks, waits, slow_call, slow_lost;
+	double disk_time, disk_bytes, size, slowest;
+	double small[2], small_bytes[2], small_time[2], small_lost[2], lost[2];
+	double judged[2], random[2], consec[2], excess[2];
+	double unaligned;
+	double stdio_lost;
+	double mpi_small[2], mpi_tiny[2], indep_lost[2], indep_small;
+	double modify_read, unasked_time, over[2], over_time[2];
+	double chunk_accesses, chunk_partial, chunk_bytes, chunk_access;
+	double daos_calls[2], daos_bytes[2], daos_small[2], daos_lost;
+};
+
+/* 0 or RAMA_EMEMORY; call rama_facts_fini() in any case */
+int rama_facts_make(struct rama_facts *f, const struct rama_view *v, const struct rama_profile *p);
+void rama_facts_fini(struct rama_facts *f);
+/* the sums of one file, ratios included */
+void rama_facts_file(const struct rama_facts *f, const struct rama_view_file *file,
+		     struct rama_sums *x);
+void rama_sums_add(struct rama_sums *to, const struct rama_sums *x);
+void rama_sums_ratios(struct rama_sums *x);
+
+/* facts_job.c, given the sums */
+int rama_facts_job(struct rama_facts *f);
+/* facts_ost.c */
+int rama_facts_targets(struct rama_facts *f);
+/* rate that a process reaches when nothing is wrong: the job's own, or that of the limits */
+void rama_facts_rates(struct rama_facts *f);
+
+/* a fact by its name: of `x` if it is of files, else of the job; NULL: no such fact */
+const struct rama_fact *rama_fact_find(const char *name, size_t len);
+double rama_fact_value(const struct rama_fact *fact, const struct rama_facts *f,
+		       const struct rama_sums *x);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* facts_job.c: facts of a job that are no sums over files: ranks, nodes, phases, bursts, the longest call. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "diagnose/facts.h"
+#include "table/index.h"
+
+static double rank_time(const struct rama_view *v, size_t r)
+{
+	return fmin(rama_io_time(&v->ranks[r].io), v->run_time > 0 ? v->run_time : INFINITY);
+}
+
+static double rank_bytes(const struct rama_view_rank *r)
+{
+	return (double)r->io.bytes_read + (double)r->io.bytes_written;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* mean and variation over ranks */
+struct spread {
+	double sum, square, most;
+	size_t at;
+};
+
+static void spread_add(struct spread *s, double v, size_t at)
+{
+	if (v > s->most) {
+		s->most = v;
+		s->at = at;
+	}
+	s->sum += v;
+	s->square += v * v;
+}
+
+static double spread_variation(const struct spread *s, double n)
+{
+	double mean = s->sum / n;
+
+	return mean > 0 ? sqrt(fmax(0, s->square / n - mean * mean)) / mean : 0;
+}
+
+/* Of records reduced over all ranks the variance is known, not each rank: that of the file that took most time counts */
+static void reduced_variation(struct rama_facts *f)
+{
+	const struct rama_view_file *best = NULL;
+	const union rama_word *w;
+	double n, mean, bytes;
+	bool mpi;
+
+	for (size_t i = 0; i < f->view->n_files; i++) {
+		const struct rama_view_file *file = &f->view->files[i];
+
+		if (!file->pseudo && file->shared &&
+		    (best == NULL || rama_io_time(&file->io) > rama_io_time(&best->io)))
+			best = file;
+	}
+	if (best == NULL || rama_io_time(&best->io) < 0.5 * rama_io_time(&f->view->total))
+		return;
+	mpi = best->top == RAMA_LAYER_MPIIO;
+	w = best->rec[mpi ? RAMA_LAYER_MPIIO : RAMA_LAYER_POSIX];
+	if (w == NULL)
+		return;
+	n = fmax(1, best->ranks);
+	mean = rama_io_time(&best->io) / n;
+	bytes = ((double)best->io.bytes_read + (double)best->io.bytes_written) / n;
+	f->time_variation =
+		sqrt(fmax(0,
+			  w[mpi ? RAMA_MPIIO_F_VARIANCE_RANK_TIME : RAMA_POSIX_F_VARIANCE_RANK_TIME]
+				  .f)) /
+		mean;
+	f->bytes_variation =
+		sqrt(fmax(
+			0,
+			w[mpi ? RAMA_MPIIO_F_VARIANCE_RANK_BYTES : RAMA_POSIX_F_VARIANCE_RANK_BYTES]
+				.f)) /
+		bytes;
+	f->time_variation = isfinite(f->time_variation) ? f->time_variation : 0;
+	f->bytes_variation = isfinite(f->bytes_variation) ? f->bytes_variation : 0;
+}
+
+static void rank_facts_set(struct rama_facts *f, const struct spread *time,
+			   const struct spread *bytes, const struct spread *meta)
+{
+	const struct rama_view *v = f->view;
+	double n = (double)v->nprocs;
+
+	f->mean_io = time->sum / n;
+	f->slow_rank = (double)time->at;
+	f->imbalance = time->most > 0 ? (time->most - f->mean_io) / time->most : 0;
+	f->time_variation = spread_variation(time, n);
+	f->bytes = bytes->sum;
+	f->most_bytes = bytes->most;
+	f->mean_bytes = bytes->sum / n;
+	f->bytes_imbalance = bytes->most > 0 ? (bytes->most - f->mean_bytes) / bytes->most : 0;
+	f->bytes_variation = spread_variation(bytes, n);
+	f->heavy_rank = (double)bytes->at;
+	f->heavy_share = bytes->sum > 0 ? bytes->most / bytes->sum : 0;
+	f->heavy_time = rank_time(v, bytes->at);
+	f->meta_most = meta->most;
+	f->meta_mean = meta->sum / n;
+	f->meta_rank = (double)meta->at;
+	f->meta_share = f->run_time > 0 ? f->meta_most / f->run_time : 0;
+	f->meta_ratio =
+		rama_io_time(&v->total) > 0 ? v->total.meta_time / rama_io_time(&v->total) : 0;
+	f->blocking_read =
+		f->all.mpi_reads > 0
+			? f->all.mpi_read_time * (1 - f->all.nb_reads / f->all.mpi_reads) / n
+			: 0;
+	f->blocking_write =
+		f->all.mpi_writes > 0
+			? f->all.mpi_write_time * (1 - f->all.nb_writes / f->all.mpi_writes) / n
+			: 0;
+	if (v->ranks[0].estimated)
+		reduced_variation(f);
+}
+
+/* Ranks are compared with their mean, not with the total of all (mistake 10); metadata is added up for each rank (mistake 9) */
+static int rank_facts(struct rama_facts *f)
+{
+	const struct rama_view *v = f->view;
+	size_t n = v->nprocs > 0 ? (size_t)v->nprocs : 0;
+	struct spread time = { 0 }, bytes = { 0 }, meta = { 0 };
+	double *sorted;
+
+	if (n == 0 || v->ranks == NULL)
+		return 0;
+	sorted = malloc(n * sizeof(*sorted));
+	if (sorted == NULL)
+		return RAMA_EMEMORY;
+	for (size_t r = 0; r < n; r++) {
+		sorted[r] = rank_time(v, r);
+		spread_add(&time, sorted[r], r);
+		spread_add(&bytes, rank_bytes(&v->ranks[r]), r);
+		spread_add(&meta,
+			   fmin(v->ranks[r].io.meta_time, v->run_time > 0 ? v->run_time : INFINITY),
+			   r);
+	}
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	f->median_io = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+	free(sorted);
+	rank_facts_set(f, &time, &bytes, &meta);
+	return 0;
+}
+
+/* mean I/O time of the ranks of each node */
+static int host_facts(struct rama_facts *f)
+{
+	const struct rama_view *v = f->view;
+	double *time;
+	size_t *ranks, known = 0, hosts = 0;
+	double all = 0;
+
+	if (v->n_hosts < 2 || v->ranks == NULL)
+		return 0;
+	time = calloc(v->n_hosts, sizeof(*time));
+	ranks = calloc(v->n_hosts, sizeof(*ranks));
+	if (time == NULL || ranks == NULL) {
+		free(time);
+		free(ranks);
+		return RAMA_EMEMORY;
+	}
+	for (size_t r = 0; r < (size_t)v->nprocs; r++) {
+		int32_t host = v->ranks[r].host;
+
+		if (host < 0 || (size_t)host >= v->n_hosts)
+			continue;
+		time[host] += rank_time(v, r);
+		ranks[host]++;
+		all += rank_time(v, r);
+		known++;
+	}
+	for (size_t h = 0; h < v->n_hosts; h++) {
+		if (ranks[h] == 0)
+			continue;
+		hosts++;
+		f->host_most = fmax(f->host_most, time[h] / (double)ranks[h]);
+	}
+	if (hosts > 1) {
+		f->host_mean = all / (double)known;
+		f->host_imbalance =
+			f->host_most > 0 ? (f->host_most - f->host_mean) / f->host_most : 0;
+	} else {
+		f->host_most = 0;
+	}
+	free(time);
+	free(ranks);
+	return 0;
+}
+
+/* the phase in which most is lost by waiting for one rank */
+static void phase_facts(struct rama_facts *f)
+{
+	const struct rama_view *v = f->view;
+	double worst = 0;
+
+	for (size_t i = 0; i < v->n_phases && v->phases_traced; i++) {
+		const struct rama_view_phase *p = &v->phases[i];
+		double lost = p->slow_busy - p->median_busy;
+
+		if (p->ranks < 2 || lost <= 0 ||
+		    p->slow_busy < f->limits.straggler * p->median_busy)
+			continue;
+		f->phase_count++;
+		f->phase_lost += lost;
+		if (lost <= worst)
+			continue;
+		worst = lost;
+		f->worst_phase = p;
+		f->phase_rank = (double)p->slow_rank;
+		f->phase_busy = p->slow_busy;
+		f->phase_median = p->median_busy;
+		f->phase_start = p->start;
+		f->phase_end = p->end;
+	}
+}
+
+/* the heat map that saw most: MPI-IO counts bytes that POSIX counts again */
+static const struct rama_view_heat *best_heat(const struct rama_view *v)
+{
+	const struct rama_view_heat *best = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < v->n_heats; i++) {
+		double sum = 0;
+
+		for (uint32_t b = 0; b < v->heats[i].bins; b++)
+			sum += v->heats[i].bin_bytes[0][b] + v->heats[i].bin_bytes[1][b];
+		if (sum > most) {
+			most = sum;
+			best = &v->heats[i];
+		}
+	}
+	return best;
+}
+
+static void early_and_late(struct rama_facts *f, const struct rama_view_heat *h)
+{
+	double part = f->limits.burst_time * f->run_time, read = 0, written = 0, early = 0,
+	       late = 0;
+
+	for (uint32_t b = 0; b < h->bins; b++) {
+		double start = b * h->width, end = start + h->width;
+
+		read += h->bin_bytes[1][b];
+		written += h->bin_bytes[0][b];
+		if (end <= fmax(part, h->width))
+			early += h->bin_bytes[1][b];
+		if (start >= f->run_time - fmax(part, h->width) && start < f->run_time)
+			late += h->bin_bytes[0][b];
+	}
+	f->early_read = read >= f->limits.burst_least ? early / read : 0;
+	f->late_write = written >= f->limits.burst_least ? late / written : 0;
+}
+
+/* times between the starts of phases that write, if they are alike */
+static void period_facts(struct rama_facts *f)
+{
+	const struct rama_view *v = f->view;
+	double last = NAN, sum = 0, square = 0, bytes = 0, n = 0;
+
+	for (size_t i = 0; i < v->n_phases; i++) {
+		const struct rama_view_phase *p = &v->phases[i];
+
+		if ((double)p->bytes[0] < f->limits.burst_least / 16 || p->bytes[0] < p->bytes[1])
+			continue;
+		if (!isnan(last)) {
+			sum += p->start - last;
+			square += (p->start - last) * (p->start - last);
+			n++;
+		}
+		last = p->start;
+		bytes += (double)p->bytes[0];
+	}
+	if (n + 1 < f->limits.period_count || sum <= 0)
+		return;
+	if (sqrt(fmax(0, square / n - sum / n * (sum / n))) > f->limits.period_spread * (sum / n))
+		return;
+	f->bursts = n + 1;
+	f->period = sum / n;
+	f->burst_bytes = bytes / (n + 1);
+}
+
+/* one call of a file against the others of its kind */
+struct longest {
+	const struct rama_view_file *file;
+	double time, bytes, mean;
+};
+
+static void longest_of(struct longest *best, const struct rama_view_file *file, bool read)
+{
+	const union rama_word *w = file->rec[RAMA_LAYER_POSIX];
+	double time = w[read ? RAMA_POSIX_F_MAX_READ_TIME : RAMA_POSIX_F_MAX_WRITE_TIME].f;
+	double all = w[read ? RAMA_POSIX_F_READ_TIME : RAMA_POSIX_F_WRITE_TIME].f;
+	double calls = (double)w[read ? RAMA_POSIX_READS : RAMA_POSIX_WRITES].i;
+
+	if (!isfinite(time) || !isfinite(all) || calls < 2 || time <= best->time || time > all)
+		return;
+	*best = (struct longest){
+		.file = file,
+		.time = time,
+		.bytes = (double)w[read ? RAMA_POSIX_MAX_READ_TIME_SIZE
+					: RAMA_POSIX_MAX_WRITE_TIME_SIZE]
+				 .i,
+		.mean = (all - time) / (calls - 1),
+	};
+}
+
+static void operation_facts(struct rama_facts *f)
+{
+	struct longest best = { 0 };
+
+	for (size_t i = 0; i < f->view->n_files; i++) {
+		const struct rama_view_file *file = &f->view->files[i];
+
+		if (file->pseudo || file->rec[RAMA_LAYER_POSIX] == NULL)
+			continue;
+		longest_of(&best, file, true);
+		longest_of(&best, file, false);
+	}
+	if (best.file == NULL)
+		return;
+	f->slow_op_file = best.file;
+	f->slow_op = best.time;
+	f->slow_op_bytes = fmax(0, best.bytes);
+	f->slow_op_mean = best.mean;
+	f->slow_op_ratio = best.mean > 0 ? best.time / best.mean : 0;
+	f->slow_op_lost = fmax(0, best.time - best.mean);
+}
+
+int rama_facts_job(struct rama_facts *f)
+{
+	const struct rama_view_heat *h = best_heat(f->view);
+	int rc = rank_facts(f);
+
+	if (rc == 0)
+		rc = host_facts(f);
+	phase_facts(f);
+	if (h != NULL && f->run_time > 0)
+		early_and_late(f, h);
+	period_facts(f);
+	operation_facts(f);
+	return rc;
+}

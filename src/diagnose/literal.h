@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* literal.h: names as literals of a language. Names of files are whatever an application chose: they hold quotes, ends
+ * of comments, commands for shells and terminals. A literal stands for exactly these bytes and holds nothing else. */
+#ifndef RAMA_DIAGNOSE_LITERAL_H
+#define RAMA_DIAGNOSE_LITERAL_H
+
+#include "base/out.h"
+
+enum rama_language {
+	RAMA_LANGUAGE_C,
+	RAMA_LANGUAGE_FORTRAN,
+	RAMA_LANGUAGE_PYTHON,
+	RAMA_LANGUAGE_SHELL,
+	RAMA_LANGUAGES
+};
+
+/* "C", "Fortran", "Python", "shell" */
+extern const char *const rama_language_name[RAMA_LANGUAGES];
+
+/* appends s as a literal, quotes included */
+void rama_literal(struct rama_out *o, enum rama_language language, const char *s);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* text.c: see text.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/out.h"
+#include "diagnose/text.h"
+
+struct name {
+	const char *at;
+	size_t len;
+	const char *one, *many; /* words for one and for several, or NULL */
+	size_t one_len, many_len;
+};
+
+/* what stands between braces */
+static struct name parse(const char *in, size_t len)
+{
+	struct name n = { .at = in, .len = len };
+	const char *bar = memchr(in, '|', len), *second;
+
+	if (bar == NULL)
+		return n;
+	n.len = (size_t)(bar - in);
+	n.one = bar + 1;
+	second = memchr(n.one, '|', len - n.len - 1);
+	n.one_len = second != NULL ? (size_t)(second - n.one) : len - n.len - 1;
+	n.many = second != NULL ? second + 1 : n.one;
+	n.many_len = second != NULL ? len - (size_t)(n.many - in) : n.one_len;
+	return n;
+}
+
+static bool starts(const struct name *n, const char *with)
+{
+	size_t len = strlen(with);
+
+	return n->len > len && memcmp(n->at, with, len) == 0;
+}
+
+static const struct rama_limit *limit_of(const struct name *n)
+{
+	for (unsigned i = 0; i < rama_n_limits; i++)
+		if (strlen(rama_limits[i].name) == n->len - 6 &&
+		    memcmp(rama_limits[i].name, n->at + 6, n->len - 6) == 0)
+			return &rama_limits[i];
+	return NULL;
+}
+
+/* the figure that is meant; false: no such figure */
+static bool figure(const struct rama_text *t, struct name n, struct rama_value *v)
+{
+	const struct rama_sums *x = t->x;
+	const struct rama_fact *fact;
+
+	if (starts(&n, "limit.")) {
+		const struct rama_limit *l = limit_of(&n);
+
+		if (l == NULL)
+			return false;
+		memcpy(&v->value,
+		       (const char *)&t->f->limits + (size_t)(l - rama_limits) * sizeof(double),
+		       sizeof(double));
+		v->name = l->name;
+		v->unit = l->unit;
+		v->doc = l->doc;
+		return true;
+	}
+	if (starts(&n, "all.")) {
+		n.at += 4;
+		n.len -= 4;
+		x = &t->f->all;
+	}
+	fact = rama_fact_find(n.at, n.len);
+	if (fact == NULL)
+		return false;
+	*v = (struct rama_value){ fact->name, fact->doc, fact->unit,
+				  rama_fact_value(fact, t->f, x) };
+	return true;
+}
+
+static void collect(struct rama_text *t, const struct rama_value *v)
+{
+	for (size_t i = 0; i < t->n_values; i++)
+		if (t->values[i].name == v->name)
+			return;
+	if (t->n_values < RAMA_TEXT_VALUES)
+		t->values[t->n_values++] = *v;
+}
+
+/* ranks and storage targets are names, not amounts; of counts a fraction says nothing */
+static void put_figure(struct rama_out *o, const struct rama_value *v)
+{
+	char text[RAMA_HUMAN];
+
+	if (strcmp(v->unit, "id") == 0)
+		rama_out_fmt(o, "%.0f", v->value);
+	else if (strcmp(v->unit, "count") == 0)
+		rama_out_text(o,
+			      rama_human_count(text, (int64_t)fmin(fmax(v->value, -9e18), 9e18)));
+	else
+		rama_out_text(o, rama_human_value(text, v->unit, v->value));
+}
+
+static void put_name(struct rama_text *t, struct rama_out *o, const char *in, size_t len)
+{
+	struct name n = parse(in, len);
+	struct rama_value v;
+
+	if (n.len == 4 && memcmp(n.at, "file", 4) == 0) {
+		rama_out_text(o, t->file != NULL ? t->file : "the file");
+	} else if (figure(t, n, &v)) {
+		if (t->collect)
+			collect(t, &v);
+		put_figure(o, &v);
+		if (n.one != NULL) {
+			rama_out_char(o, ' ');
+			if (v.value == 1)
+				rama_out_bytes(o, n.one, n.one_len);
+			else
+				rama_out_bytes(o, n.many, n.many_len);
+		}
+	} else {
+		rama_out_bytes(o, in - 1, len + 2);
+	}
+}
+
+/* the end of a name that starts after the brace, or NULL */
+static const char *closing(const char *brace)
+{
+	const char *end = brace + 1 + strcspn(brace + 1, "{}");
+
+	return *end == '}' ? end : NULL;
+}
+
+char *rama_text_make(struct rama_text *t, const char *template)
+{
+	struct rama_out o;
+	char *text;
+
+	rama_out_init(&o, NULL, NULL);
+	for (const char *at = template; *at != '\0';) {
+		size_t plain = strcspn(at, "{");
+		const char *end;
+
+		rama_out_bytes(&o, at, plain);
+		at += plain;
+		if (*at == '\0')
+			break;
+		end = closing(at);
+		if (end == NULL) {
+			rama_out_char(&o, *at++);
+			continue;
+		}
+		put_name(t, &o, at + 1, (size_t)(end - at - 1));
+		at = end + 1;
+	}
+	text = o.error == 0 ? rama_arena_text(t->arena, o.buf, o.used) : NULL;
+	rama_out_fini(&o);
+	return text;
+}
+
+bool rama_text_known(const char *template)
+{
+	static const struct rama_facts none;
+	struct rama_text t = { .f = &none, .x = &none.all };
+
+	for (const char *at = strchr(template, '{'); at != NULL; at = strchr(at, '{')) {
+		const char *end = closing(at);
+		struct rama_value v;
+		struct name n;
+
+		if (end == NULL)
+			return false;
+		n = parse(at + 1, (size_t)(end - at - 1));
+		if (!(n.len == 4 && memcmp(n.at, "file", 4) == 0) && !figure(&t, n, &v))
+			return false;
+		at = end;
+	}
+	return true;
+}

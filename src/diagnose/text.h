@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* text.h: sentences with numbers in them. A template names figures in braces:
+ *
+ *   {small_writes}            a fact (facts.def), with its unit; of the finding's files where it is one of files
+ *   {all.small_writes}        of all files of the job
+ *   {limit.small_requests}    a limit
+ *   {file}                    the name of the file that shows it most
+ *   {files|file is|files are} a number and the words that fit it
+ *
+ * Figures that a text used become the values of its finding. */
+#ifndef RAMA_DIAGNOSE_TEXT_H
+#define RAMA_DIAGNOSE_TEXT_H
+
+#include "diagnose/facts.h"
+
+#define RAMA_TEXT_VALUES 24 /* figures of one finding at most */
+
+struct rama_text {
+	const struct rama_facts *f;
+	const struct rama_sums *x; /* what {name} of files means */
+	const char *file;	   /* what {file} means; NULL: none */
+	struct rama_arena *arena;
+	/* figures that were named, collected when `collect` is set */
+	bool collect;
+	struct rama_value values[RAMA_TEXT_VALUES];
+	size_t n_values;
+};
+
+/* the text in the arena; NULL: no memory. What is not known stays as it stands. */
+char *rama_text_make(struct rama_text *t, const char *template);
+/* every name in braces is known: for tests */
+bool rama_text_known(const char *template);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* verdict.c: the sentence that comes first, what is incomplete, and where the time goes. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/out.h"
+#include "diagnose/engine.h"
+
+static char *take(struct rama_engine *g, struct rama_out *o)
+{
+	char *text = o->error == 0 ? rama_arena_text(&g->d->arena, o->buf, o->used) : NULL;
+
+	rama_out_fini(o);
+	return text;
+}
+
+/* the worst finding in the words of its rule */
+static int put_first(struct rama_engine *g, struct rama_out *o, const struct rama_finding *first)
+{
+	size_t i = (size_t)(first->rule - rama_rules);
+	const char *template = rama_rule_code[i].verdict[0] != '\0' ? rama_rule_code[i].verdict
+								    : rama_rule_code[i].headline;
+	struct rama_text text = { .f = &g->facts, .x = &g->trial[i].sums, .arena = &g->d->arena };
+	char file[300], shown[340], seconds[RAMA_HUMAN];
+	const char *words;
+
+	if (first->n_culprits > 0 && strcmp(first->culprits[0].kind, "file") == 0) {
+		const char *name = first->culprits[0].name, *last = strrchr(name, '/');
+
+		rama_view_short_name(last != NULL && last[1] != '\0' ? last + 1 : name, 60, file,
+				     sizeof(file));
+		snprintf(shown, sizeof(shown), first->all_culprits > 1 ? "%s and %zu more" : "%s",
+			 file, first->all_culprits - 1);
+		text.file = shown;
+	}
+	words = rama_text_make(&text, template);
+	if (words == NULL)
+		return RAMA_EMEMORY;
+	rama_out_fmt(o, " %s: about %s lost.", words, rama_human_seconds(seconds, first->cost));
+	return 0;
+}
+
+/* Findings may speak of the same seconds: together they cannot cost more than all I/O */
+static void put_others(struct rama_engine *g, struct rama_out *o)
+{
+	const struct rama_diagnosis *d = g->d;
+	double sum = 0;
+	size_t n = 0;
+	char seconds[RAMA_HUMAN];
+
+	for (size_t i = 0; i < d->n_findings; i++) {
+		if (d->findings[i].level < RAMA_LEVEL_WARN || d->findings[i].cost <= 0)
+			continue;
+		sum += d->findings[i].cost;
+		n++;
+	}
+	if (n > 1 && sum > d->findings[0].cost)
+		rama_out_fmt(o, " With %zu more %s, up to %s.", n - 1,
+			     n == 2 ? "finding" : "findings",
+			     rama_human_seconds(seconds, fmin(sum, g->facts.io_time)));
+}
+
+static const struct rama_finding *first_of(const struct rama_diagnosis *d)
+{
+	for (size_t i = 0; i < d->n_findings; i++)
+		if (d->findings[i].level >= RAMA_LEVEL_WARN && d->findings[i].cost > 0)
+			return &d->findings[i];
+	return NULL;
+}
+
+/* seconds of the slowest rank in opens that wait for another process */
+static double waits(const struct rama_engine *g)
+{
+	const struct rama_trial *t = &g->trial[rama_rule_find("F11") - rama_rules];
+
+	return t->found ? rama_cost_path(&t->cost, &g->facts) : 0;
+}
+
+static void put_waits(const struct rama_engine *g, struct rama_out *o)
+{
+	char seconds[RAMA_HUMAN];
+
+	if (!g->calm && waits(g) > g->facts.io_time / 10)
+		rama_out_fmt(o,
+			     " %s of it are opens that wait for another process (pipes, devices or "
+			     "locks), not for a file system.",
+			     rama_human_seconds(seconds, waits(g)));
+}
+
+static int sentence(struct rama_engine *g)
+{
+	const struct rama_finding *first = first_of(g->d);
+	const struct rama_facts *f = &g->facts;
+	char io[RAMA_HUMAN], run[RAMA_HUMAN], share[RAMA_HUMAN];
+	struct rama_out o;
+	int rc = 0;
+
+	rama_out_init(&o, NULL, NULL);
+	rama_human_seconds(io, f->io_time);
+	rama_human_seconds(run, f->run_time);
+	rama_human_share(share, f->io_share);
+	if (f->io_time <= 0 && f->all.disk_bytes <= 0 && f->bytes <= 0)
+		rama_out_fmt(&o, "No I/O was recorded in %s.", run);
+	else if (f->run_time <= 0)
+		rama_out_fmt(&o, "I/O took %s; the run time is not known.", io);
+	else if (g->calm)
+		rama_out_fmt(&o, "I/O took %s of %s (%s). Nothing to gain here.", io, run, share);
+	else
+		rama_out_fmt(&o, "I/O took %s of %s (%s).", io, run, share);
+	put_waits(g, &o);
+	if (first != NULL) {
+		rc = put_first(g, &o, first);
+		put_others(g, &o);
+	} else if (!g->calm && f->io_time > 0 && f->run_time > 0 && f->io_time > 2 * waits(g)) {
+		rama_out_text(&o, " Nothing worth changing was found.");
+	}
+	g->d->verdict = take(g, &o);
+	return g->d->verdict == NULL ? RAMA_EMEMORY : rc;
+}
+
+struct lines {
+	struct rama_engine *g;
+	const char **line;
+	size_t n;
+	bool failed;
+};
+#define BANNER_LINES 8
+
+static void say(struct lines *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct lines *l, const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	l->line[l->n] = rama_arena_text(&l->g->d->arena, text, strlen(text));
+	if (l->line[l->n++] == NULL)
+		l->failed = true;
+}
+
+static void partial_modules(struct lines *l, const struct rama_view *v)
+{
+	char names[300] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < v->n_modules; i++) {
+		int n;
+
+		if (!v->modules[i].partial)
+			continue;
+		n = snprintf(names + used, sizeof(names) - used, "%s%s", used > 0 ? ", " : "",
+			     v->modules[i].name);
+		if (n < 0 || (size_t)n >= sizeof(names) - used)
+			break;
+		used += (size_t)n;
+	}
+	if (used > 0)
+		say(l, "Not all records of %s are there: memory for them was full.", names);
+}
+
+static int banner(struct rama_engine *g)
+{
+	const struct rama_view *v = g->view;
+	struct lines l = { .g = g,
+			   .line = rama_arena_alloc(&g->d->arena, BANNER_LINES * sizeof(*l.line)) };
+	char n[RAMA_HUMAN];
+
+	if (l.line == NULL)
+		return RAMA_EMEMORY;
+	partial_modules(&l, v);
+	if (v->problems > 0)
+		say(&l, "%s of the log could not be read.", v->problems == 1 ? "A part" : "Parts");
+	if (v->unfinished > 0)
+		say(&l, "%s %s did not end properly; what they did until then is here.",
+		    rama_human_count(n, v->unfinished),
+		    v->unfinished == 1 ? "process" : "processes");
+	if (v->missing_ranks != NULL && v->missing_ranks[0] != '\0')
+		say(&l, "Nothing is known of ranks %.200s.", v->missing_ranks);
+	if (v->missed_calls > 0)
+		say(&l, "%s calls were missed.", rama_human_count(n, v->missed_calls));
+	if (v->folded_files > 0)
+		say(&l, "%s files are counted together for want of room.",
+		    rama_human_count(n, v->folded_files));
+	if (v->lost_events > 0)
+		say(&l, "%s traced accesses were lost; counters have them.",
+		    rama_human_count(n, v->lost_events));
+	g->d->banner = l.line;
+	g->d->n_banner = l.n;
+	return l.failed ? RAMA_EMEMORY : 0;
+}
+
+/* of the slowest rank; calls of several threads may add up to more than the run time */
+static void shares(struct rama_engine *g)
+{
+	struct rama_diagnosis *d = g->d;
+	const struct rama_view *v = g->view;
+	int64_t rank = v->io_rank >= 0 && v->io_rank < v->nprocs ? v->io_rank : -1;
+	double all, scale;
+
+	d->other_share = 1;
+	if (rank < 0 || g->facts.run_time <= 0 || v->ranks == NULL)
+		return;
+	all = rama_io_time(&v->ranks[rank].io);
+	if (!(all > 0))
+		return;
+	scale = g->facts.io_share / all;
+	d->read_share = v->ranks[rank].io.read_time * scale;
+	d->write_share = v->ranks[rank].io.write_time * scale;
+	d->meta_share = v->ranks[rank].io.meta_time * scale;
+	d->other_share = fmax(0, 1 - d->read_share - d->write_share - d->meta_share);
+}
+
+int rama_verdict(struct rama_engine *g)
+{
+	int rc = sentence(g);
+
+	shares(g);
+	return rc == 0 ? banner(g) : rc;
+}

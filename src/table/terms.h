@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* terms.h: words that reports use, from terms.def. */
+#ifndef RAMA_TABLE_TERMS_H
+#define RAMA_TABLE_TERMS_H
+
+struct rama_term {
+	const char *name, *also, *text; /* also: other words for it, with commas, or "" */
+};
+extern const struct rama_term rama_terms[];
+extern const unsigned rama_n_terms;
+
+#endif
