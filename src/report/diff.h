@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* diff.h: two runs compared: figures, layers, files, findings, and a sentence that says it. Pure; both jobs must
+ * outlive it. B is compared with A: "more" means that B has more. */
+#ifndef RAMA_REPORT_DIFF_H
+#define RAMA_REPORT_DIFF_H
+
+#include "base/err.h"
+#include "base/out.h"
+#include "diagnose/diagnose.h"
+#include "job/view.h"
+#include "report/sheet.h"
+
+struct rama_diff_side {
+	const char *path; /* as given */
+	const struct rama_view *view;
+	const struct rama_diagnosis *diagnosis;
+};
+
+enum rama_change { RAMA_SAME, RAMA_LESS, RAMA_MORE };
+extern const char *const rama_change_name[];	/* "same" "less" "more" */
+extern const char *const rama_judgement_name[]; /* better + 1: "worse" "neutral" "better" */
+enum rama_wish { RAMA_WISH_NEITHER, RAMA_WISH_LOWER, RAMA_WISH_HIGHER };
+
+/* rows of diff_metrics.def */
+enum rama_metric {
+#define METRIC(symbol, ...) RAMA_METRIC_##symbol,
+#include "report/diff_metrics.def"
+#undef METRIC
+	RAMA_METRICS
+};
+
+struct rama_metric_info {
+	const char *name, *label, *unit;
+	unsigned group; /* index in rama_metric_groups */
+	enum rama_wish wish;
+};
+extern const struct rama_metric_info rama_metric_info[RAMA_METRICS];
+extern const char *const rama_metric_groups[];
+
+struct rama_diff_metric {
+	double value[2]; /* NAN: not known */
+	enum rama_change change;
+	int better; /* 1: B is better, -1: worse, 0: neither */
+	bool told;  /* worth a line: something is there, and it is not the line before again */
+};
+
+enum rama_fate { RAMA_FATE_NEW, RAMA_FATE_WORSE, RAMA_FATE_BETTER, RAMA_FATE_GONE, RAMA_FATE_SAME };
+extern const char *const rama_fate_name[]; /* "new" "worse" "better" "gone" "same" */
+
+struct rama_diff_finding {
+	const struct rama_rule *rule;
+	const struct rama_finding *side[2]; /* NULL: not found there */
+	enum rama_fate fate;
+};
+
+/* a file of both runs, or files that differ in numbers or folder only */
+struct rama_diff_file {
+	const char *name;
+	uint32_t files[2];
+	struct rama_io io[2];
+};
+
+struct rama_diff {
+	struct rama_arena arena;
+	struct rama_diff_side side[2];
+	double tolerance; /* share: smaller differences are none */
+	struct rama_diff_metric metrics[RAMA_METRICS];
+	struct rama_diff_finding
+		*findings; /* new and gone ones first, by cost; OK ones are not there */
+	size_t n_findings;
+	size_t n_new, n_gone;	      /* of level WARN and HIGH */
+	struct rama_diff_file *files; /* by how much their time changed */
+	size_t n_files, both, only[2];
+	const char *notes[6]; /* why the runs may not be comparable */
+	unsigned n_notes;
+	const char *verdict;
+	bool slower, faster; /* in run time or I/O time, beyond the tolerance */
+	bool differs;	     /* in any figure or finding */
+};
+
+int rama_diff_make(struct rama_diff *d, const struct rama_diff_side side[2], double tolerance,
+		   struct rama_err *e);
+void rama_diff_fini(struct rama_diff *d);
+
+/* is the difference of two values one, at this tolerance? */
+enum rama_change rama_change_of(double a, double b, double tolerance);
+
+/* internal to diff */
+int rama_diff_files(struct rama_diff *d);
+const char *rama_diff_verdict(struct rama_diff *d);
+
+#define RAMA_DIFF_FILES 12 /* shown to people */
+/* as tables, to be printed in any form */
+int rama_diff_paper(const struct rama_diff *d, struct rama_paper *p, bool verbose);
+void rama_diff_json(const struct rama_diff *d, struct rama_out *o);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/fleet.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/recordid.h"
+
+int rama_fleet_init(struct rama_fleet *f, size_t n_logs)
+{
+	*f = (struct rama_fleet){ .n_logs = n_logs };
+	f->logs = calloc(n_logs + 1, sizeof(*f->logs));
+	return f->logs != NULL ? 0 : RAMA_EMEMORY;
+}
+
+void rama_fleet_fini(struct rama_fleet *f)
+{
+	for (unsigned i = 0; i < RAMA_FLEET_TOPS; i++)
+		free(f->top[i]);
+	free(f->logs);
+	free(f->exes);
+	free(f->order);
+	free(f->exe_order);
+	free(f->jobs);
+	rama_map_fini(&f->by_name);
+	rama_arena_fini(&f->arena);
+	*f = (struct rama_fleet){ 0 };
+}
+
+/* ---- one log --------------------------------------------------------------------------------- */
+
+size_t rama_fleet_user(const char *path, const char **user)
+{
+	const char *name = strrchr(path, '/'), *id;
+	size_t n;
+
+	name = name != NULL ? name + 1 : path;
+	n = strcspn(name, "_");
+	id = strstr(name, "_id");
+	/* user_program_id123: the program may hold underscores, users do not */
+	while (id != NULL && !isdigit((unsigned char)id[3]))
+		id = strstr(id + 1, "_id");
+	*user = name;
+	return id != NULL && n > 0 && id > name + n ? n : 0;
+}
+
+static int exe_of(struct rama_fleet *f, const char *name, uint32_t *index)
+{
+	bool fresh = false;
+	uint64_t *at = rama_map_put(&f->by_name, rama_record_id(name, strlen(name)), &fresh);
+
+	if (at == NULL)
+		return RAMA_EMEMORY;
+	if (fresh) {
+		char *copy = rama_arena_text(&f->arena, name, strlen(name));
+
+		if (f->n_exes == f->room_exes) {
+			size_t room = f->room_exes == 0 ? 64 : f->room_exes * 2;
+			struct rama_fleet_exe *p = realloc(f->exes, room * sizeof(*p));
+
+			if (p == NULL)
+				return RAMA_EMEMORY;
+			f->exes = p;
+			f->room_exes = room;
+		}
+		if (copy == NULL)
+			return RAMA_EMEMORY;
+		f->exes[f->n_exes] = (struct rama_fleet_exe){ .name = copy };
+		*at = f->n_exes++;
+	}
+	*index = (uint32_t)*at;
+	return 0;
+}
+
+static int keep_hits(struct rama_fleet *f, struct rama_fleet_log *l, const struct rama_diagnosis *d)
+{
+	l->hits = rama_arena_alloc(&f->arena, (d->n_findings + 1) * sizeof(*l->hits));
+	if (l->hits == NULL)
+		return RAMA_EMEMORY;
+	for (size_t i = 0; i < d->n_findings; i++) {
+		const struct rama_finding *x = &d->findings[i];
+
+		if (x->level == RAMA_LEVEL_OK || l->n_hits == UINT16_MAX)
+			continue;
+		l->hits[l->n_hits++] =
+			(struct rama_fleet_hit){ .rule = (uint16_t)(x->rule - rama_rules),
+						 .level = (uint8_t)x->level,
+						 .cost = (float)x->cost };
+		if (x->level >= RAMA_LEVEL_WARN)
+			l->cost += x->cost;
+	}
+	for (unsigned r = 0; r < rama_n_rules && r < RAMA_FLEET_RULES; r++)
+		if (d->checks[r] != RAMA_CHECK_NA)
+			l->applies[r / 64] |= 1ull << r % 64;
+	return 0;
+}
+
+int rama_fleet_add(struct rama_fleet *f, size_t i, const char *path, const struct rama_view *v,
+		   const struct rama_diagnosis *d)
+{
+	struct rama_fleet_log *l = &f->logs[i];
+	const char *user;
+	size_t n = rama_fleet_user(path, &user);
+
+	l->path = path;
+	l->user = n > 0 ? rama_arena_text(&f->arena, user, n) : NULL;
+	l->jobid = v->jobid;
+	l->uid = v->uid;
+	l->nprocs = v->nprocs;
+	l->start_sec = v->start_sec;
+	l->run_time = v->run_time;
+	l->io_time = v->io_time;
+	l->meta_time = v->nprocs > 0 ? v->total.meta_time / (double)v->nprocs : 0;
+	if (l->meta_time > v->run_time) /* threads at the same time */
+		l->meta_time = v->run_time;
+	l->bytes_read = (double)v->disk.bytes_read;
+	l->bytes_written = (double)v->disk.bytes_written;
+	l->files = v->n_real;
+	l->complete = v->complete;
+	l->read = true;
+	if (exe_of(f, v->name, &l->exe) != 0 || keep_hits(f, l, d) != 0)
+		return RAMA_EMEMORY;
+	if (l->cost > l->io_time) /* findings overlap: no more can be saved than is spent */
+		l->cost = l->io_time;
+	return 0;
+}
+
+int rama_fleet_problem(struct rama_fleet *f, size_t i, const char *path, const char *problem)
+{
+	struct rama_fleet_log *l = &f->logs[i];
+
+	l->path = path;
+	l->problem = rama_arena_text(&f->arena, problem, strlen(problem));
+	return l->problem != NULL ? 0 : RAMA_EMEMORY;
+}

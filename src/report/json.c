@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The report as one JSON document: docs/format/report.md. What a table has comes from its rows. */
+#include "report/json.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "table/terms.h"
+
+void rama_report_json_rows(struct rama_json *j, const char *key, const struct rama_table *t,
+			   const struct rama_report *r)
+{
+	size_t n = t->rows(r);
+
+	rama_json_key(j, key);
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < n; i++) {
+		rama_json_open(j, '{');
+		rama_table_json(j, t, r, i);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
+static void key_figure(struct rama_json *j, const char *key, double v)
+{
+	rama_json_key(j, key);
+	rama_json_figure(j, v);
+}
+
+/* a number, or null when it is below `least`: not known */
+static void key_known(struct rama_json *j, const char *key, int64_t v, int64_t least)
+{
+	rama_json_key(j, key);
+	if (v >= least)
+		rama_json_i64(j, v);
+	else
+		rama_json_null(j);
+}
+
+static void strings(struct rama_json *j, const char *key, const char *const *s, size_t n)
+{
+	rama_json_key(j, key);
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < n; i++)
+		rama_json_string(j, s[i]);
+	rama_json_close(j, ']');
+}
+
+/* ---- the job ------------------------------------------------------------------------------------ */
+
+/* one line key=value of the metadata; false at the end */
+static bool next_pair(const char **at, const char **key, size_t *key_len, size_t *len)
+{
+	for (; **at != '\0';) {
+		const char *line = *at, *is;
+		size_t n = strcspn(line, "\n");
+
+		*at = line + n + (line[n] == '\n');
+		is = memchr(line, '=', n);
+		if (is == NULL || is == line)
+			continue;
+		*key = line;
+		*key_len = (size_t)(is - line);
+		*len = n;
+		return true;
+	}
+	return false;
+}
+
+static bool seen_before(const char *text, const char *key, size_t key_len)
+{
+	const char *at = text, *k;
+	size_t kn, n;
+
+	while (next_pair(&at, &k, &kn, &n) && k < key)
+		if (kn == key_len && memcmp(k, key, kn) == 0)
+			return true;
+	return false;
+}
+
+/* Keys are unique in JSON; the values of a key that occurs again (note) become one, a line each. */
+static void metadata(struct rama_json *j, const char *text)
+{
+	const char *at = text, *key, *again, *k;
+	size_t key_len, len, kn, n;
+
+	rama_json_key(j, "metadata");
+	rama_json_open(j, '{');
+	while (next_pair(&at, &key, &key_len, &len)) {
+		struct rama_out all;
+
+		if (seen_before(text, key, key_len))
+			continue;
+		rama_out_init(&all, NULL, NULL); /* the key, then its values */
+		rama_out_bytes(&all, key, key_len);
+		rama_out_char(&all, '\0');
+		for (again = key; next_pair(&again, &k, &kn, &n);) {
+			if (kn != key_len || memcmp(k, key, kn) != 0)
+				continue;
+			if (k != key)
+				rama_out_char(&all, '\n');
+			rama_out_bytes(&all, k + kn + 1, n - kn - 1);
+		}
+		if (all.error == 0) {
+			rama_json_key(j, all.buf);
+			rama_json_text(j, all.buf + key_len + 1, all.used - key_len - 1);
+		}
+		rama_out_fini(&all);
+	}
+	rama_json_close(j, '}');
+}
+
+static void job(struct rama_json *j, const struct rama_view *v)
+{
+	time_t start = (time_t)v->start_sec;
+	struct tm tm;
+	char text[64] = "";
+
+	if (v->start_sec > 0 && gmtime_r(&start, &tm) != NULL)
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	rama_json_key(j, "job");
+	rama_json_open(j, '{');
+	rama_json_key(j, "id");
+	rama_json_id(j, (uint64_t)v->jobid);
+	rama_json_key_i64(j, "uid", v->uid);
+	rama_json_key_string(j, "exe", v->exe);
+	rama_json_key_string(j, "name", v->name);
+	rama_json_key_string(j, "start", text[0] != '\0' ? text : NULL);
+	rama_json_key_i64(j, "start_s", v->start_sec);
+	key_figure(j, "run_time", v->run_time);
+	rama_json_key_i64(j, "nprocs", v->nprocs);
+	key_known(j, "nodes", v->nodes, 1);
+	strings(j, "hosts", v->hosts, v->n_hosts);
+	metadata(j, v->metadata != NULL ? v->metadata : "");
+	rama_json_key_string(j, "log_version", v->log_version);
+	rama_json_close(j, '}');
+}
+
+static void verdict(struct rama_json *j, const struct rama_view *v, const struct rama_diagnosis *d)
+{
+	rama_json_key(j, "verdict");
+	rama_json_open(j, '{');
+	rama_json_key_string(j, "text", d->verdict);
+	rama_json_key_string(j, "level", rama_level_name[d->level]);
+	key_figure(j, "io_time", v->io_time);
+	key_figure(j, "io_share", rama_report_io_share(v));
+	key_known(j, "io_rank", v->io_rank, 0);
+	key_figure(j, "mean_io_time", v->mean_io_time);
+	key_figure(j, "busy_time", v->busy_time > 0 ? v->busy_time : NAN);
+	key_figure(j, "read_share", d->read_share);
+	key_figure(j, "write_share", d->write_share);
+	key_figure(j, "meta_share", d->meta_share);
+	key_figure(j, "other_share", d->other_share);
+	rama_json_close(j, '}');
+	rama_json_key(j, "complete");
+	rama_json_bool(j, v->complete);
+	strings(j, "banner", d->banner, d->n_banner);
+}
+
+static void totals(struct rama_json *j, const struct rama_report *r)
+{
+	const struct rama_view *v = r->view;
+
+	rama_json_key(j, "totals");
+	rama_json_open(j, '{');
+	rama_json_key_i64(j, "bytes_read", v->disk.bytes_read);
+	rama_json_key_i64(j, "bytes_written", v->disk.bytes_written);
+	rama_json_key_i64(j, "reads", v->disk.reads);
+	rama_json_key_i64(j, "writes", v->disk.writes);
+	rama_json_key_i64(j, "metas", v->disk.metas);
+	rama_json_key_i64(j, "files", (int64_t)r->n_files);
+	rama_json_key_i64(j, "groups", (int64_t)v->n_groups);
+	key_figure(j, "rate", v->rate);
+	key_known(j, "active_ranks", v->active_ranks, 0);
+	rama_json_key(j, "traced_segments");
+	rama_json_u64(j, v->segments);
+	rama_json_key_i64(j, "std_bytes_read", v->std.bytes_read);
+	rama_json_key_i64(j, "std_bytes_written", v->std.bytes_written);
+	rama_json_close(j, '}');
+}
+
+/* ---- findings ----------------------------------------------------------------------------------- */
+
+static void values(struct rama_json *j, const struct rama_finding *f)
+{
+	rama_json_key(j, "values");
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < f->n_values; i++) {
+		const struct rama_value *x = &f->values[i];
+
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "name", x->name);
+		rama_json_key_string(j, "doc", x->doc);
+		rama_json_key_string(j, "unit", x->unit);
+		key_figure(j, "value", x->value);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
+static void culprits(struct rama_json *j, const struct rama_view *v, const struct rama_finding *f)
+{
+	rama_json_key(j, "culprits");
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < f->n_culprits; i++) {
+		const struct rama_culprit *x = &f->culprits[i];
+		const struct rama_view_file *file = rama_report_culprit_file(v, x);
+
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "kind", x->kind);
+		rama_json_key_string(j, "name", file != NULL ? file->name : x->name);
+		rama_json_key_string(j, "text", x->text);
+		key_figure(j, "value", x->value);
+		rama_json_key(j, "id");
+		if (file != NULL)
+			rama_json_id(j, file->id);
+		else
+			rama_json_null(j);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+	rama_json_key_i64(j, "culprits_total", (int64_t)f->all_culprits);
+}
+
+static void window(struct rama_json *j, const struct rama_finding *f)
+{
+	rama_json_key(j, "window");
+	if (!isfinite(f->from) || !isfinite(f->to)) {
+		rama_json_null(j);
+		return;
+	}
+	rama_json_open(j, '[');
+	rama_json_figure(j, f->from);
+	rama_json_figure(j, f->to);
+	rama_json_close(j, ']');
+}
+
+static void snippets(struct rama_json *j, const struct rama_finding *f)
+{
+	rama_json_key(j, "snippets");
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < f->n_snippets; i++) {
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "language", f->snippets[i].language);
+		rama_json_key_string(j, "title", f->snippets[i].title);
+		rama_json_key_string(j, "text", f->snippets[i].text);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
+/* "P06 P16" -> ["P06","P16"] */
+static void words(struct rama_json *j, const char *key, const char *s)
+{
+	rama_json_key(j, key);
+	rama_json_open(j, '[');
+	for (size_t n; s != NULL && *(s += strspn(s, " ,")) != '\0'; s += n) {
+		n = strcspn(s, " ,");
+		rama_json_text(j, s, n);
+	}
+	rama_json_close(j, ']');
+}
+
+static void findings(struct rama_json *j, const struct rama_report *r)
+{
+	const struct rama_diagnosis *d = r->diagnosis;
+
+	rama_json_key(j, "findings");
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < d->n_findings; i++) {
+		const struct rama_finding *f = &d->findings[i];
+
+		rama_json_open(j, '{');
+		rama_table_json(j, &rama_tables[RAMA_TABLE_findings], r, i);
+		values(j, f);
+		culprits(j, r->view, f);
+		window(j, f);
+		rama_json_key_string(j, "advice_ref",
+				     f->advised_by != NULL ? f->advised_by->rule->id : NULL);
+		snippets(j, f);
+		words(j, "drishti", f->rule->drishti);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
+static void checks(struct rama_json *j, const struct rama_report *r)
+{
+	const struct rama_diagnosis *d = r->diagnosis;
+
+	rama_json_key(j, "checks");
+	rama_json_open(j, '{');
+	rama_json_key_i64(j, "total", (int64_t)rama_n_rules);
+	rama_json_key_i64(j, "found", (int64_t)d->n_found);
+	rama_json_key_i64(j, "passed", (int64_t)d->n_passed);
+	rama_json_key_i64(j, "not_applicable", (int64_t)d->n_na);
+	rama_report_json_rows(j, "rules", &rama_tables[RAMA_TABLE_checks], r);
+	rama_json_close(j, '}');
+}
+
+/* ---- words that this report uses ------------------------------------------------------------------ */
+
+static bool holds(const char *text, const char *term)
+{
+	return text != NULL && strcasestr(text, term) != NULL;
+}
+
+static bool uses(const struct rama_diagnosis *d, const char *term)
+{
+	if (holds(d->verdict, term))
+		return true;
+	for (size_t i = 0; i < d->n_findings; i++) {
+		const struct rama_finding *f = &d->findings[i];
+
+		if (holds(f->title, term) || holds(f->evidence, term) || holds(f->how, term) ||
+		    holds(f->advice, term))
+			return true;
+	}
+	return false;
+}
+
+static void glossary(struct rama_json *j, const struct rama_report *r)
+{
+	rama_json_key(j, "glossary");
+	rama_json_open(j, '[');
+	for (unsigned i = 0; i < rama_n_terms; i++) {
+		if (!uses(r->diagnosis, rama_terms[i].name))
+			continue;
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "term", rama_terms[i].name);
+		rama_json_key_string(j, "text", rama_terms[i].text);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
+void rama_report_json(struct rama_out *o, const struct rama_report *r)
+{
+	struct rama_json j;
+
+	rama_json_init(&j, o);
+	rama_json_open(&j, '{');
+	rama_json_key_string(&j, "schema", "iorama-report");
+	rama_json_key_i64(&j, "version", RAMA_REPORT_SCHEMA);
+	rama_json_key_string(&j, "tool", "iorama " IORAMA_BUILD_VERSION);
+	strings(&j, "logs", r->view->logs, r->view->n_logs);
+	job(&j, r->view);
+	verdict(&j, r->view, r->diagnosis);
+	totals(&j, r);
+	findings(&j, r);
+	checks(&j, r);
+	rama_report_json_data(&j, r);
+	rama_report_json_time(&j, r);
+	rama_report_json_files(&j, r);
+	rama_report_json_rows(&j, "limits", &rama_tables[RAMA_TABLE_limits], r);
+	glossary(&j, r);
+	rama_json_close(&j, '}');
+	rama_out_char(o, '\n');
+}

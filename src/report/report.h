@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report.h: a job and its findings, for people and programs. A report is made once and rendered in any form; all
+ * forms take their figures from the same tables (table.h), so that they agree.
+ *
+ *   struct rama_report r;
+ *   rama_report_init(&r, &view, &diagnosis, &profile);
+ *   rama_report_text(&out, &r, &look);
+ *   rama_report_fini(&r);
+ *
+ * Renderers write to `out`, do no I/O of their own and read no clock; whether all could be written is in out->error. */
+#ifndef RAMA_REPORT_H
+#define RAMA_REPORT_H
+
+#include "base/arena.h"
+#include "base/out.h"
+#include "diagnose/diagnose.h"
+#include "job/view.h"
+
+#define RAMA_REPORT_SCHEMA 1 /* version of the JSON document: docs/format/report.md */
+
+#define RAMA_REPORT_SLOW 10
+
+struct rama_report_size { /* a row of the table of sizes */
+	enum rama_layer layer;
+	unsigned bin;
+};
+
+struct rama_report_operation {
+	enum rama_layer layer;
+	const char *name; /* opens, stats */
+	int64_t count;
+};
+
+struct rama_report_pattern {
+	enum rama_layer layer;
+	struct {
+		int64_t consecutive, sequential, random;
+	} use[2]; /* 0 writes, 1 reads; sequential without consecutive, random without first accesses */
+	int64_t switches;
+	int64_t file_unaligned, memory_unaligned; /* -1: the layer does not count them */
+	struct {
+		int64_t size, count;
+	} common[4]; /* most frequent sizes; count 0: no more */
+};
+
+struct rama_report {
+	const struct rama_view *view;
+	const struct rama_diagnosis *diagnosis;
+	const struct rama_profile *profile;
+	/* made by init */
+	struct rama_arena arena;
+	uint32_t *files; /* real files, most time first */
+	size_t n_files;
+	uint32_t *groups;   /* most time first */
+	int64_t *group_row; /* of each group: its place in `groups` */
+	int64_t *ranks;	    /* those worth a row, ascending: all, or the most telling ones */
+	size_t n_ranks;
+	size_t slow[RAMA_REPORT_SLOW]; /* places in `ranks` of the slowest */
+	size_t n_slow;
+	double *rank_times;	 /* I/O time of all ranks, descending */
+	enum rama_layer *layers; /* used ones */
+	size_t n_layers;
+	struct rama_report_size *sizes;
+	size_t n_sizes;
+	struct rama_report_pattern *patterns;
+	size_t n_patterns;
+	struct rama_report_operation *operations;
+	size_t n_operations;
+};
+
+/* keeps the addresses; 0 or RAMA_EMEMORY */
+int rama_report_init(struct rama_report *r, const struct rama_view *v,
+		     const struct rama_diagnosis *d, const struct rama_profile *p);
+void rama_report_fini(struct rama_report *r);
+
+/* the part of the run time that the slowest rank spends in I/O, 0..1 */
+double rama_report_io_share(const struct rama_view *v);
+/* the file that a culprit is, or NULL */
+const struct rama_view_file *rama_report_culprit_file(const struct rama_view *v,
+						      const struct rama_culprit *c);
+
+/* Is there one culprit only, and does the evidence name it in full? */
+bool rama_report_culprit_told(const struct rama_view *v, const struct rama_finding *f);
+/* Has a finding above this one the same snippet? It is shown once. */
+bool rama_report_snippet_told(const struct rama_report *r, const struct rama_finding *f,
+			      const struct rama_snippet *s);
+
+#define RAMA_REPORT_NARROWEST 40 /* columns */
+
+/* how text looks */
+struct rama_report_look {
+	unsigned width;	  /* columns, 40 at least */
+	bool colour;	  /* by escape sequences */
+	bool utf8;	  /* else ASCII only */
+	bool verbose;	  /* everything, with snippets */
+	bool brief;	  /* a few lines */
+	const char *lead; /* in front of the first line, or NULL */
+	bool no_banner;	  /* somebody else tells what is incomplete */
+	long utc_offset;  /* seconds that clocks here were ahead of UTC when the job started */
+};
+void rama_report_text(struct rama_out *o, const struct rama_report *r,
+		      const struct rama_report_look *look);
+
+void rama_report_json(struct rama_out *o, const struct rama_report *r);
+void rama_report_markdown(struct rama_out *o, const struct rama_report *r,
+			  const struct rama_report_look *look);
+/* one table, see table.h; head: with the line of column names and, in front, a column `log` */
+struct rama_table;
+void rama_report_csv(struct rama_out *o, const struct rama_report *r, const struct rama_table *t,
+		     bool head);
+
+#endif

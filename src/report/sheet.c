@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/sheet.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/human.h"
+
+#define CELLS_MOST 64 /* columns of a table */
+
+void rama_paper_fini(struct rama_paper *p)
+{
+	for (unsigned i = 0; i < p->n_sheets; i++)
+		free(p->sheets[i].cells);
+	rama_arena_fini(&p->arena);
+	*p = (struct rama_paper){ 0 };
+}
+
+const char *rama_paper_fmt(struct rama_paper *p, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	text = n >= 0 ? rama_arena_alloc(&p->arena, (size_t)n + 1) : NULL;
+	if (text == NULL) {
+		p->failed = true;
+		return "";
+	}
+	va_start(ap, fmt);
+	vsnprintf(text, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+unsigned rama_text_sound(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	static const unsigned char lead[] = { 0xe0, 0xf0, 0xf8 }, mark[] = { 0xc0, 0xe0, 0xf0 };
+	uint32_t c;
+
+	if (s[0] < 0x80)
+		return s[0] >= 0x20 && s[0] != 0x7f;
+	for (unsigned n = 2; n <= 4; n++) {
+		if ((s[0] & lead[n - 2]) != mark[n - 2])
+			continue;
+		c = s[0] & ~(unsigned)lead[n - 2] & 0xff;
+		for (unsigned i = 1; i < n; i++) {
+			if ((s[i] & 0xc0) != 0x80)
+				return 0;
+			c = c << 6 | (s[i] & 0x3f);
+		}
+		if (c < 0xa0 || (n == 3 && c < 0x800) || (n == 4 && c < 0x10000) || c > 0x10ffff ||
+		    (c | 1) == 0xffff || (c >= 0xd800 && c < 0xe000) ||
+		    (c >= 0x202a && c <= 0x202e) ||
+		    (c >= 0x2066 && c <= 0x2069)) /* those turn the direction of text */
+			return 0;
+		return n;
+	}
+	return 0;
+}
+
+const char *rama_paper_text(struct rama_paper *p, const char *s)
+{
+	size_t n = strlen(s), used = 0;
+	char *to = rama_arena_alloc(&p->arena, 3 * n + 1);
+
+	if (to == NULL) {
+		p->failed = true;
+		return "";
+	}
+	for (size_t i = 0; i < n;) {
+		unsigned len = rama_text_sound(s + i);
+
+		if (len > 0) {
+			memcpy(to + used, s + i, len);
+			used += len;
+			i += len;
+		} else {
+			memcpy(to + used, "\xef\xbf\xbd", 3);
+			used += 3;
+			i++;
+		}
+	}
+	to[used] = '\0';
+	return to;
+}
+
+unsigned rama_text_width(const char *s)
+{
+	unsigned n = 0;
+
+	for (; *s != '\0'; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+const char *rama_date_text(char to[RAMA_DATE], int64_t seconds)
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+	char rest[48];
+
+	to[0] = '\0';
+	if (seconds > 0 && gmtime_r(&t, &tm) != NULL &&
+	    strftime(rest, sizeof(rest), "%b %Y %H:%M UTC", &tm) > 0)
+		snprintf(to, RAMA_DATE, " · %d %s", tm.tm_mday, rest);
+	return to;
+}
+
+static void add_line(struct rama_line *lines, unsigned *n, struct rama_line line)
+{
+	if (*n < RAMA_PAPER_LINES)
+		lines[(*n)++] = line;
+}
+
+void rama_paper_head(struct rama_paper *p, enum rama_tone tone, const char *text)
+{
+	add_line(p->head, &p->n_head, (struct rama_line){ text, tone });
+}
+
+void rama_paper_foot(struct rama_paper *p, enum rama_tone tone, const char *text)
+{
+	add_line(p->foot, &p->n_foot, (struct rama_line){ text, tone });
+}
+
+struct rama_sheet *rama_paper_sheet(struct rama_paper *p, const char *key, const char *title,
+				    const struct rama_sheet_column *columns, unsigned n_columns)
+{
+	/* the number of sheets is known when a paper is written down: the last one takes what is too much */
+	struct rama_sheet *s =
+		&p->sheets[p->n_sheets < RAMA_PAPER_SHEETS ? p->n_sheets++ : RAMA_PAPER_SHEETS - 1];
+
+	free(s->cells);
+	*s = (struct rama_sheet){
+		.key = key, .title = title, .columns = columns, .n_columns = n_columns
+	};
+	return s;
+}
+
+struct rama_sheet_cell *rama_sheet_row(struct rama_paper *p, struct rama_sheet *s)
+{
+	static struct rama_sheet_cell nobody[CELLS_MOST];
+	struct rama_sheet_cell *row;
+
+	if (s->n_rows == s->room) {
+		size_t room = s->room == 0 ? 16 : s->room * 2;
+		struct rama_sheet_cell *cells =
+			realloc(s->cells, room * s->n_columns * sizeof(*cells));
+
+		if (cells == NULL) {
+			p->failed = true;
+			return nobody;
+		}
+		s->cells = cells;
+		s->room = room;
+	}
+	row = &s->cells[s->n_rows++ * s->n_columns];
+	for (unsigned i = 0; i < s->n_columns; i++)
+		row[i] = (struct rama_sheet_cell){ .value = NAN };
+	return row;
+}
+
+const struct rama_sheet *rama_paper_find(const struct rama_paper *p, const char *key)
+{
+	for (unsigned i = 0; i < p->n_sheets; i++)
+		if (strcmp(p->sheets[i].key, key) == 0)
+			return &p->sheets[i];
+	return NULL;
+}
+
+struct rama_sheet_cell rama_sheet_value(struct rama_paper *p, const char *unit, double value)
+{
+	char text[RAMA_HUMAN];
+
+	if (!isfinite(value))
+		return (struct rama_sheet_cell){ .text = "–", .value = NAN, .tone = RAMA_TONE_DIM };
+	return (struct rama_sheet_cell){
+		.text = rama_paper_fmt(p, "%s", rama_human_value(text, unit, value)), .value = value
+	};
+}
+
+struct rama_sheet_cell rama_sheet_text(const char *text)
+{
+	return (struct rama_sheet_cell){ .text = text, .value = NAN };
+}

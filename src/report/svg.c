@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/svg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "report/sheet.h"
+#include "report/svg_parts.h"
+
+#define FINDINGS_MOST 5
+#define VERDICT_CHARS 86 /* of a line, in its size */
+#define TITLE_CHARS 100
+
+/* Light and dark; the ramp is viridis, without its darkest end where the page is dark. */
+static const char style[] = ".ir{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu "
+			    "Sans',sans-serif;font-variant-numeric:tabular-nums}\n"
+			    ".ir-bg{fill:#fff;stroke:#dfe4ea}.ir-t{fill:#1a202c}.ir-d{fill:#5a6473}"
+			    ".ir-s{fill:#5a6473;font-size:11px}\n"
+			    ".ir-v{fill:#1a202c;font-size:18px;font-weight:600}.ir-h{fill:#1a202c;"
+			    "font-size:15px;font-weight:600}\n"
+			    ".ir-r{fill:#2b6cb0}.ir-w{fill:#c05621}.ir-m{fill:#6b46c1}.ir-o{fill:#"
+			    "cbd2db}.ir-f{fill:#f1f4f7}\n"
+			    ".ir-HIGH{fill:#c53030}.ir-WARN{fill:#8a5a12}.ir-INFO{fill:#5a6473}.ir-"
+			    "c{fill:#fff;font-size:11px;font-weight:600}\n"
+			    ".ir-l{stroke:#dfe4ea;fill:none}.ir-b{fill:#c53030;opacity:.12}.ir-k{"
+			    "fill:#c53030;font-size:11px;font-weight:600}\n";
+static const char dark[] =
+	".ir-bg{fill:#12161d;stroke:#2d3642}.ir-t,.ir-v,.ir-h{fill:#e4e8ee}.ir-d,.ir-s{fill:#"
+	"9aa5b4}\n"
+	".ir-r{fill:#63a4e8}.ir-w{fill:#ed8b4f}.ir-m{fill:#a78bfa}.ir-o{fill:#3d4756}.ir-f{fill:#"
+	"1a2029}\n"
+	".ir-l{stroke:#2d3642}.ir-b{fill:#fc8f8f;opacity:.16}.ir-k{fill:#fc8f8f;stroke:#12161d}\n";
+static const char *const ramp[] = { "440154", "481a6c", "472f7d", "414487", "39568c", "31688e",
+				    "2a788e", "23888e", "1f988b", "22a884", "35b779", "54c568",
+				    "7ad151", "a5db36", "d2e21b", "fde725" };
+#define DARK_SKIPS 3 /* levels of the ramp that would vanish on a dark page */
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+void rama_svg_escape(struct rama_out *o, const char *s)
+{
+	while (*s != '\0') {
+		unsigned n = rama_text_sound(s);
+
+		if (n == 0)
+			rama_out_text(o, "\xef\xbf\xbd");
+		else if (*s == '&')
+			rama_out_text(o, "&amp;");
+		else if (*s == '<')
+			rama_out_text(o, "&lt;");
+		else if (*s == '>')
+			rama_out_text(o, "&gt;");
+		else if (*s == '"')
+			rama_out_text(o, "&quot;");
+		else
+			rama_out_bytes(o, s, n);
+		s += n > 0 ? n : 1;
+	}
+}
+
+void rama_svg_text(struct svg *g, double x, double y, const char *class, const char *anchor,
+		   const char *s)
+{
+	rama_out_fmt(g->o, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"", x, y, class);
+	if (strcmp(anchor, "start") != 0)
+		rama_out_fmt(g->o, " text-anchor=\"%s\"", anchor);
+	rama_out_char(g->o, '>');
+	rama_svg_escape(g->o, s);
+	rama_out_text(g->o, "</text>\n");
+}
+
+void rama_svg_rect(struct svg *g, double x, double y, double w, double h, const char *class)
+{
+	rama_out_fmt(g->o,
+		     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"%s\"/>\n",
+		     x, y, w, h, class);
+}
+
+void rama_svg_title(struct svg *g, const char *title, const char *note)
+{
+	g->y += 30;
+	rama_svg_text(g, SVG_LEFT, g->y, "ir-h", "start", title);
+	g->y += 16;
+	rama_svg_text(g, SVG_LEFT, g->y, "ir-s", "start", note);
+	g->y += 8;
+}
+
+/* the first n characters at most, ending at a word if it can; returns the rest */
+static const char *cut_line(char *to, size_t room, const char *s, unsigned n)
+{
+	const char *end = s, *word = NULL;
+
+	for (; *end != '\0' && n > 0; n--) {
+		if (*end == ' ')
+			word = end;
+		end++;
+		while (((unsigned char)*end & 0xc0) == 0x80)
+			end++;
+	}
+	if (*end != '\0' && word != NULL)
+		end = word;
+	snprintf(to, room, "%.*s", (int)(end - s), s);
+	while (*end == ' ')
+		end++;
+	return end;
+}
+
+/* ---- the upper part -------------------------------------------------------------------------- */
+
+static void put_head(struct svg *g)
+{
+	const struct rama_view *v = g->v;
+	char line[600], n[2][RAMA_HUMAN], date[RAMA_DATE];
+
+	rama_date_text(date, v->start_sec);
+	snprintf(line, sizeof(line), "%.200s · job %lld · %s rank%s%s · %s", v->name,
+		 (long long)v->jobid, rama_human_count(n[0], v->nprocs), v->nprocs == 1 ? "" : "s",
+		 date, rama_human_duration(n[1], v->run_time));
+	g->y = 30;
+	rama_svg_text(g, SVG_LEFT, g->y, "ir-d", "start", line);
+	rama_svg_text(g, SVG_RIGHT, g->y, "ir-s", "end", "iorama " IORAMA_BUILD_VERSION);
+	for (size_t i = 0; i < g->d->n_banner && i < 3; i++) {
+		g->y += 20;
+		rama_svg_text(g, SVG_LEFT, g->y, "ir-k", "start", g->d->banner[i]);
+	}
+}
+
+static void put_verdict(struct svg *g)
+{
+	const char *rest = g->d->verdict;
+	char line[600];
+
+	g->y += 6;
+	for (unsigned i = 0; i < 4 && *rest != '\0'; i++) {
+		rest = cut_line(line, sizeof(line), rest, VERDICT_CHARS);
+		g->y += 25;
+		rama_svg_text(g, SVG_LEFT, g->y, "ir-v", "start", line);
+	}
+}
+
+static void put_bar(struct svg *g)
+{
+	const struct {
+		const char *name, *class;
+		double share;
+	} part[] = { { "read", "ir-r", g->d->read_share },
+		     { "write", "ir-w", g->d->write_share },
+		     { "metadata", "ir-m", g->d->meta_share },
+		     { "other", "ir-o", g->d->other_share } };
+	double x = SVG_LEFT, at = SVG_LEFT, wide = SVG_RIGHT - SVG_LEFT;
+
+	g->y += 14;
+	rama_svg_rect(g, SVG_LEFT, g->y, wide, 14, "ir-f");
+	for (unsigned i = 0; i < 4; i++) {
+		double share = part[i].share > 0 ? part[i].share : 0;
+		char n[RAMA_HUMAN], label[80];
+
+		if (x + share * wide > SVG_RIGHT + 0.5)
+			share = (SVG_RIGHT - x) / wide;
+		if (share > 0)
+			rama_svg_rect(g, x, g->y, share * wide, 14, part[i].class);
+		x += share * wide;
+		rama_svg_rect(g, at, g->y + 22, 10, 10, part[i].class);
+		snprintf(label, sizeof(label), "%s %s", part[i].name,
+			 rama_human_share(n, part[i].share));
+		rama_svg_text(g, at + 15, g->y + 31, "ir-d", "start", label);
+		at += 150;
+	}
+	g->y += 34;
+}
+
+static void put_numbers(struct svg *g)
+{
+	const struct rama_view *v = g->v;
+	char line[400], n[5][RAMA_HUMAN], ranks[2 * RAMA_HUMAN + 40] = "";
+
+	if (v->active_ranks >= 0 && v->nprocs > 1)
+		snprintf(ranks, sizeof(ranks), " · %s of %s ranks move data",
+			 rama_human_count(n[0], v->active_ranks),
+			 rama_human_count(n[1], v->nprocs));
+	rama_human_bytes(n[0], (double)v->disk.bytes_read);
+	rama_human_bytes(n[1], (double)v->disk.bytes_written);
+	rama_human_rate(n[2], v->rate);
+	rama_human_count(n[3], (int64_t)v->n_real);
+	snprintf(line, sizeof(line), "read %s · written %s · %s · %s file%s%s", n[0], n[1], n[2],
+		 n[3], v->n_real == 1 ? "" : "s", ranks);
+	g->y += 22;
+	rama_svg_text(g, SVG_LEFT, g->y, "ir-t", "start", line);
+	g->y += 8;
+}
+
+static void put_finding(struct svg *g, const struct rama_finding *f, double most)
+{
+	char n[RAMA_HUMAN], class[16], line[600];
+	const char *level = rama_level_name[f->level];
+
+	g->y += 25;
+	snprintf(class, sizeof(class), "ir-%s", level);
+	rama_svg_text(g, 90, g->y, "ir-t", "end", rama_human_seconds(n, f->cost));
+	if (most > 0)
+		rama_svg_rect(g, 98, g->y - 11, 70 * f->cost / most, 13, class);
+	rama_svg_rect(g, 178, g->y - 12, 44, 16, class);
+	rama_svg_text(g, 200, g->y, "ir-c", "middle", level);
+	if (*cut_line(line, sizeof(line) - 4, f->title, TITLE_CHARS) != '\0')
+		memcpy(line + strlen(line), "…", sizeof("…"));
+	rama_svg_text(g, 232, g->y, "ir-t", "start", line);
+	rama_svg_text(g, SVG_RIGHT, g->y, "ir-s", "end", f->rule->id);
+}
+
+static void put_findings(struct svg *g)
+{
+	size_t n = 0;
+	double most = 0;
+	char line[80];
+
+	for (size_t i = 0; i < g->d->n_findings; i++)
+		if (g->d->findings[i].level >= RAMA_LEVEL_WARN && g->d->findings[i].cost > most)
+			most = g->d->findings[i].cost;
+	for (size_t i = 0; i < g->d->n_findings && n < FINDINGS_MOST; i++) {
+		if (g->d->findings[i].level < RAMA_LEVEL_WARN)
+			continue;
+		put_finding(g, &g->d->findings[i], most);
+		n++;
+	}
+	if (g->d->n_high + g->d->n_warn > n) {
+		g->y += 20;
+		snprintf(line, sizeof(line), "and %zu more", g->d->n_high + g->d->n_warn - n);
+		rama_svg_text(g, 232, g->y, "ir-s", "start", line);
+	}
+	g->y += 6;
+}
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+static void put_style(struct rama_out *o)
+{
+	rama_out_text(o, "<style>\n");
+	rama_out_text(o, style);
+	for (unsigned i = 0; i < SVG_LEVELS; i++)
+		rama_out_fmt(o, ".ir-h%u{stroke:#%s;fill:#%s}", i, ramp[i], ramp[i]);
+	rama_out_text(o, "\n@media(prefers-color-scheme:dark){");
+	rama_out_text(o, dark);
+	for (unsigned i = 0; i < SVG_LEVELS; i++) {
+		unsigned k = DARK_SKIPS + i * (SVG_LEVELS - DARK_SKIPS) / SVG_LEVELS;
+
+		rama_out_fmt(o, ".ir-h%u{stroke:#%s;fill:#%s}", i, ramp[k], ramp[k]);
+	}
+	rama_out_text(o, "}\n</style>\n");
+}
+
+void rama_report_svg(struct rama_out *o, const struct rama_view *v, const struct rama_diagnosis *d)
+{
+	struct rama_out body;
+	struct svg g = { .o = &body, .v = v, .d = d };
+
+	rama_out_init(&body, NULL, NULL); /* the height is known last */
+	put_head(&g);
+	put_verdict(&g);
+	put_bar(&g);
+	put_numbers(&g);
+	put_findings(&g);
+	rama_svg_timeline(&g);
+	rama_svg_sizes(&g);
+	g.y += 20;
+	rama_out_fmt(o,
+		     "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ir\" viewBox=\"0 0 %d "
+		     "%.0f\" width=\"%d\" height=\"%.0f\" "
+		     "role=\"img\" style=\"max-width:100%%;height:auto\">\n<title>",
+		     SVG_WIDTH, g.y, SVG_WIDTH, g.y);
+	rama_svg_escape(o, d->verdict);
+	rama_out_text(o, "</title>\n");
+	put_style(o);
+	rama_out_fmt(
+		o,
+		"<rect x=\".5\" y=\".5\" width=\"%d\" height=\"%.0f\" rx=\"8\" class=\"ir-bg\"/>\n",
+		SVG_WIDTH - 1, g.y - 1);
+	rama_out_bytes(o, body.buf, body.used);
+	rama_out_text(o, "</svg>\n");
+	if (body.error != 0 && o->error == 0)
+		o->error = body.error;
+	rama_out_fini(&body);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The report for a terminal. The order is that of every form: verdict, numbers, findings, the rest. An ordinary
+ * report fits one screen; what does not fit into it is said with --verbose. */
+#include "report/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+
+#define OPEN_MOST 5  /* findings with evidence and advice; further ones are a line each */
+#define BRIEF_MOST 4 /* findings of the short form */
+#define NOTES_MOST 6
+#define COST_END 9 /* columns: cost, level, text */
+#define LEVEL_AT 11
+#define TEXT_AT 17
+#define CODE_AT 6
+#define ID_ROOM 6
+#define BAR_LEAST 12
+
+static const char *const level_style[RAMA_LEVELS] = { "32", "36", "33", "1;31" };
+
+/* texts beside each other, on as many lines as they need */
+static void put_words(struct rama_pen *p, const struct rama_words *w, const char *between,
+		      unsigned left)
+{
+	for (unsigned i = 0; i < w->n; i++) {
+		unsigned n = rama_pen_columns(p, w->at[i]), gap = rama_pen_columns(p, between);
+
+		if (i > 0 && p->column + gap + n > p->width) {
+			rama_pen_line(p);
+			rama_pen_to(p, left);
+		} else if (i > 0) {
+			rama_pen_text(p, between);
+		}
+		rama_pen_cut(p, w->at[i], p->width - left);
+	}
+}
+
+static void put_head(struct rama_pen *p, const struct rama_report *r,
+		     const struct rama_report_look *look)
+{
+	static const char tool[] = "iorama " IORAMA_BUILD_VERSION;
+	struct rama_words w;
+
+	rama_words_head(&w, r, look->utc_offset);
+	if (look->lead != NULL)
+		rama_pen_text(p, look->lead);
+	put_words(p, &w, " · ", 2);
+	rama_words_fini(&w);
+	if (!look->brief && p->column + 2 + strlen(tool) <= p->width) {
+		rama_pen_style(p, "2");
+		rama_pen_right(p, tool, p->width);
+		rama_pen_plain(p);
+	}
+	rama_pen_line(p);
+}
+
+static void put_banner(struct rama_pen *p, const struct rama_diagnosis *d)
+{
+	for (size_t i = 0; i < d->n_banner; i++) {
+		rama_pen_style(p, "33");
+		rama_pen_text(p, i == 0 ? "incomplete: " : "            ");
+		rama_pen_wrap(p, d->banner[i], 12, p->width);
+		rama_pen_plain(p);
+		rama_pen_line(p);
+	}
+}
+
+static void put_verdict(struct rama_pen *p, const struct rama_diagnosis *d)
+{
+	rama_pen_style(p, "1");
+	rama_pen_wrap(p, d->verdict != NULL ? d->verdict : "", 0, p->width);
+	rama_pen_plain(p);
+	rama_pen_line(p);
+}
+
+/* ---- the bar ------------------------------------------------------------------------------------ */
+
+struct part {
+	const char *name, *style;
+	double share;
+};
+
+/* Cells of a bar of n for each part: at least one for what is there, and n together. */
+static void share_out(const struct part *part, unsigned n_parts, unsigned n, unsigned *cells)
+{
+	unsigned used = 0, largest = 0;
+
+	for (unsigned i = 0; i < n_parts; i++) {
+		double exact = part[i].share * n;
+
+		cells[i] = exact > 0 && exact < 1 ? 1 : (unsigned)(exact + 0.5);
+		used += cells[i];
+		if (cells[i] > cells[largest])
+			largest = i;
+	}
+	if (used > n && cells[largest] >= used - n)
+		cells[largest] -= used - n;
+	else if (used < n)
+		cells[largest] += n - used;
+}
+
+static void put_bar(struct rama_pen *p, const struct rama_diagnosis *d)
+{
+	const struct part part[] = { { "read", "34", d->read_share },
+				     { "write", "38;5;166", d->write_share },
+				     { "meta", "35", d->meta_share },
+				     { "other", "2", d->other_share } };
+	unsigned n_parts = sizeof(part) / sizeof(part[0]), cells[4], legend = 0, room;
+	char share[RAMA_HUMAN], text[4][64];
+
+	for (unsigned i = 0; i < n_parts; i++) {
+		snprintf(text[i], sizeof(text[i]), "  %s %s", part[i].name,
+			 rama_human_share(share, part[i].share));
+		legend += (unsigned)strlen(text[i]);
+	}
+	room = p->width > legend + 2 + BAR_LEAST ? p->width - legend - 2 : p->width - 2;
+	share_out(part, n_parts, room, cells);
+	rama_pen_to(p, 2);
+	for (unsigned i = 0; i < n_parts; i++) {
+		rama_pen_style(p, part[i].style);
+		for (unsigned k = 0; k < cells[i]; k++)
+			rama_pen_text(p, i < 3 ? "█" : "░");
+		rama_pen_plain(p);
+	}
+	if (room == p->width - 2)
+		rama_pen_line(p);
+	for (unsigned i = 0; i < n_parts; i++) {
+		if (p->column + strlen(text[i]) > p->width)
+			rama_pen_line(p);
+		rama_pen_style(p, part[i].style);
+		rama_pen_text(p, text[i]);
+		rama_pen_plain(p);
+	}
+	rama_pen_line(p);
+}
+
+static void put_numbers(struct rama_pen *p, const struct rama_report *r)
+{
+	struct rama_words w;
+
+	rama_words_numbers(&w, r);
+	rama_pen_to(p, 2);
+	put_words(p, &w, "   ", 2);
+	rama_words_fini(&w);
+	rama_pen_line(p);
+}
+
+/* ---- findings ----------------------------------------------------------------------------------- */
+
+/* cost, level, title, rule */
+static void put_title(struct rama_pen *p, const struct rama_finding *f)
+{
+	char cost[RAMA_HUMAN];
+
+	rama_pen_right(p, f->cost > 0 ? rama_human_seconds(cost, f->cost) : "-", COST_END);
+	rama_pen_to(p, LEVEL_AT);
+	rama_pen_style(p, level_style[f->level]);
+	rama_pen_text(p, rama_level_name[f->level]);
+	rama_pen_plain(p);
+	rama_pen_to(p, TEXT_AT);
+	/* the rule is told at the end of the first line; the others may not run into it either */
+	rama_pen_wrap_beside(p, f->title, TEXT_AT, p->width - ID_ROOM, f->rule->id);
+	rama_pen_line(p);
+}
+
+static void put_under(struct rama_pen *p, const char *style, const char *lead, const char *text)
+{
+	unsigned left = TEXT_AT + rama_pen_columns(p, lead);
+
+	if (text == NULL || *text == '\0')
+		return;
+	rama_pen_to(p, TEXT_AT);
+	rama_pen_style(p, style);
+	rama_pen_text(p, lead);
+	rama_pen_wrap(p, text, left, p->width);
+	rama_pen_plain(p);
+	rama_pen_line(p);
+}
+
+static void put_advice(struct rama_pen *p, const struct rama_finding *f)
+{
+	char text[64];
+
+	if (f->advised_by == NULL) {
+		put_under(p, "0", "→ ", f->advice);
+		return;
+	}
+	snprintf(text, sizeof(text), "the same as for %s", f->advised_by->rule->id);
+	put_under(p, "0", "→ ", text);
+}
+
+static void put_culprits(struct rama_pen *p, const struct rama_view *v,
+			 const struct rama_finding *f)
+{
+	char more[64], n[RAMA_HUMAN];
+
+	if (rama_report_culprit_told(v, f))
+		return;
+	for (size_t i = 0; i < f->n_culprits; i++) {
+		const struct rama_culprit *c = &f->culprits[i];
+		const struct rama_view_file *file = rama_report_culprit_file(v, c);
+
+		rama_pen_to(p, TEXT_AT);
+		rama_pen_cut(p, file != NULL ? file->name : c->name, p->width - TEXT_AT - 1);
+		if (c->text != NULL && *c->text != '\0') {
+			rama_pen_text(p, ":");
+			rama_pen_more(p, c->text, TEXT_AT + 2, p->width);
+		}
+		rama_pen_line(p);
+	}
+	if (f->all_culprits > f->n_culprits) {
+		snprintf(more, sizeof(more), "and %s more",
+			 rama_human_count(n, (int64_t)(f->all_culprits - f->n_culprits)));
+		put_under(p, "2", "", more);
+	}
+}
+
+/* Program text is not wrapped: it may be copied. */
+static void put_snippet(struct rama_pen *p, const struct rama_snippet *s)
+{
+	rama_pen_to(p, CODE_AT - 2);
+	rama_pen_style(p, "1");
+	rama_pen_wrap(p, s->title, CODE_AT - 2, p->width);
+	rama_pen_plain(p);
+	rama_pen_style(p, "2");
+	rama_pen_fmt(p, " (%s)", s->language);
+	rama_pen_plain(p);
+	rama_pen_line(p);
+	for (const char *line = s->text; *line != '\0';) {
+		size_t n = strcspn(line, "\n");
+
+		if (n > 0)
+			rama_pen_to(p, CODE_AT);
+		rama_pen_code(p, line, n);
+		rama_pen_line(p);
+		line += n + (line[n] == '\n');
+	}
+}
+
+static void put_details(struct rama_pen *p, const struct rama_report *r,
+			const struct rama_finding *f)
+{
+	char text[64];
+
+	put_culprits(p, r->view, f);
+	put_under(p, "2", "estimated: ", f->how);
+	snprintf(text, sizeof(text), "confidence %s", rama_confidence_name[f->confidence]);
+	put_under(p, "2", "", text);
+	for (size_t i = 0; i < f->n_snippets; i++)
+		if (!rama_report_snippet_told(r, f, &f->snippets[i]))
+			put_snippet(p, &f->snippets[i]);
+}
+
+static void put_findings(struct rama_pen *p, const struct rama_report *r,
+			 const struct rama_report_look *look)
+{
+	const struct rama_diagnosis *d = r->diagnosis;
+	size_t serious = d->n_high + d->n_warn, shown = serious;
+
+	if (look->brief && shown > BRIEF_MOST)
+		shown = BRIEF_MOST;
+	if (look->verbose)
+		shown = d->n_findings;
+	for (size_t i = 0; i < shown; i++) {
+		const struct rama_finding *f = &d->findings[i];
+		bool open = !look->brief && (look->verbose || i < OPEN_MOST);
+
+		put_title(p, f);
+		if (!open || f->level == RAMA_LEVEL_OK)
+			continue;
+		put_under(p, "2", "", f->evidence);
+		put_advice(p, f);
+		if (look->verbose && f->level > RAMA_LEVEL_INFO)
+			put_details(p, r, f);
+	}
+	if (look->brief && shown < serious) {
+		rama_pen_to(p, TEXT_AT);
+		rama_pen_fmt(p, "and %zu more", serious - shown);
+		rama_pen_line(p);
+	}
+}
+
+/* what is no reason to act, in a line */
+static void put_notes(struct rama_pen *p, const struct rama_diagnosis *d)
+{
+	struct rama_out text;
+	size_t n = 0;
+
+	rama_out_init(&text, NULL, NULL);
+	for (size_t i = 0; i < d->n_findings; i++) {
+		const struct rama_rule *rule = d->findings[i].rule;
+
+		if (d->findings[i].level != RAMA_LEVEL_INFO || n++ >= NOTES_MOST)
+			continue;
+		rama_out_fmt(&text, "%s%s %s", n > 1 ? ", " : "", rule->id, rule->title);
+	}
+	if (n > NOTES_MOST)
+		rama_out_fmt(&text, " and %zu more", n - NOTES_MOST);
+	rama_out_char(&text, '\0');
+	if (n > 0 && text.error == 0) {
+		rama_pen_text(p, " noted: ");
+		rama_pen_wrap(p, text.buf, 8, p->width);
+		rama_pen_line(p);
+	}
+	rama_out_fini(&text);
+}
+
+static void put_foot(struct rama_pen *p, const struct rama_report *r,
+		     const struct rama_report_look *look)
+{
+	static const char hint[] = "--verbose for snippets, --html for pictures";
+	struct rama_words w;
+
+	rama_words_checks(&w, r);
+	rama_pen_style(p, "2");
+	rama_pen_to(p, 1);
+	put_words(p, &w, " ", 1);
+	rama_words_fini(&w);
+	if (!look->verbose && p->column + 2 + strlen(hint) <= p->width)
+		rama_pen_right(p, hint, p->width);
+	rama_pen_plain(p);
+	rama_pen_line(p);
+}
+
+void rama_report_text(struct rama_out *o, const struct rama_report *r,
+		      const struct rama_report_look *look)
+{
+	struct rama_pen p = {
+		.o = o, .width = look->width, .colour = look->colour, .utf8 = look->utf8
+	};
+	const struct rama_diagnosis *d = r->diagnosis;
+
+	if (p.width < RAMA_REPORT_NARROWEST)
+		p.width = RAMA_REPORT_NARROWEST;
+	put_head(&p, r, look);
+	if (!look->no_banner)
+		put_banner(&p, d);
+	put_verdict(&p, d);
+	if (!look->brief && r->view->run_time > 0)
+		put_bar(&p, d);
+	put_numbers(&p, r);
+	if (!look->brief && (d->n_high + d->n_warn > 0 || look->verbose))
+		rama_pen_line(&p);
+	put_findings(&p, r, look);
+	if (look->brief)
+		return;
+	if (!look->verbose)
+		put_notes(&p, d);
+	put_foot(&p, r, look);
+	if (look->verbose)
+		rama_report_text_tables(&p, r);
+}

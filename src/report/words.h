@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* words.h: the short texts that terminal and Markdown have in common. Names in them are as in the log: whoever shows
+ * them makes them harmless. */
+#ifndef RAMA_REPORT_WORDS_H
+#define RAMA_REPORT_WORDS_H
+
+#include "report/report.h"
+
+#define RAMA_WORDS_MOST 12
+
+/* a few texts that are shown beside each other */
+struct rama_words {
+	unsigned n;
+	char *at[RAMA_WORDS_MOST];
+};
+
+/* program, job, ranks, date, run time */
+void rama_words_head(struct rama_words *w, const struct rama_report *r, long utc_offset);
+/* read, written, rate, files, ranks */
+void rama_words_numbers(struct rama_words *w, const struct rama_report *r);
+/* how many checks were made and what came out */
+void rama_words_checks(struct rama_words *w, const struct rama_report *r);
+void rama_words_fini(struct rama_words *w);
+
+#endif
