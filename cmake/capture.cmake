@@ -40,7 +40,7 @@ add_custom_command(OUTPUT ${capture_missing} ${capture_wrap}
   COMMENT "Generating lib/iorama-wrap.opts")
 
 # A program that holds its MPI itself is observed without its MPI calls.
-list(FILTER capture_sources EXCLUDE REGEX "hand_libaio|/(hand_|wrap_|ask_)?(mpi|hdf5|pnetcdf)(_shutdown)?\\.c$")
+list(FILTER capture_sources EXCLUDE REGEX "hand_libaio|/(hand_|wrap_|ask_)?(mpi|hdf5|pnetcdf)(_shutdown|_meet|_post)?\\.c$")
 add_library(iorama_static_parts OBJECT ${capture_sources} ${capture_missing})
 add_library(iorama_static_libaio OBJECT ${PROJECT_SOURCE_DIR}/src/capture/hand_libaio.c)
 foreach(target iorama_static_parts iorama_static_libaio)

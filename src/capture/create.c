@@ -23,19 +23,26 @@ static bool own_dir(const char *path)
 	       (st.st_mode & 022) == 0;
 }
 
+/* Where `iorama run` is not, its choice of a directory may make no sense. */
+static bool is_elsewhere(void)
+{
+	return rama_variable("IORAMA_RUN_HOST") && !rama_by_run();
+}
+
 /* $IORAMA_DIR/<job>, or the first of the usual places that works; "" if none does */
 static void find_dir(struct rama_text *t, const char *job)
 {
 	const char *given = rama_run.settings->dir, *tmp = rama_variable("TMPDIR");
 	const char *root[] = { "/dev/shm", tmp && tmp[0] == '/' ? tmp : "/tmp", "/tmp" };
+	unsigned end = given[0] && !is_elsewhere() ? 1 : 4;
 	char *p = t->p;
 
-	for (unsigned i = 0; i < (given[0] ? 1 : 3); i++) {
+	for (unsigned i = given[0] ? 0 : 1; i < end; i++) {
 		rama_text_init(t, p, sizeof(rama_run.path) - 256);
-		if (given[0]) {
+		if (i == 0) {
 			rama_text_str(t, given);
 		} else {
-			rama_text_str(t, root[i]);
+			rama_text_str(t, root[i - 1]);
 			rama_text_str(t, "/iorama-");
 			rama_text_u64(t, (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0));
 		}
@@ -47,6 +54,48 @@ static void find_dir(struct rama_text *t, const char *job)
 			return;
 	}
 	rama_text_init(t, p, sizeof(rama_run.path));
+}
+
+/* root/OLD/file becomes root/NEW/file. The directory may go with somebody else's last segment right before ours comes:
+ * then it is made again. */
+static bool move_file(char *to, const char *job)
+{
+	char *slash = strrchr(rama_run.path, '/'), *root = slash;
+	struct rama_text t;
+	long rc = -ENOENT;
+
+	while (root > rama_run.path && *--root != '/')
+		;
+	for (unsigned i = 0; i < 10 && rc == -ENOENT; i++) {
+		rama_text_init(&t, to, sizeof(rama_run.path));
+		rama_text_put(&t, rama_run.path, (size_t)(root - rama_run.path) + 1);
+		rama_text_str(&t, job);
+		if (t.cut || !own_dir(to))
+			return false;
+		rama_text_str(&t, slash);
+		if (t.cut)
+			return false;
+		rc = rama_sys6(SYS_renameat2, AT_FDCWD, (long)rama_run.path, AT_FDCWD, (long)to,
+			       1 /* RENAME_NOREPLACE */, 0);
+	}
+	return rc == 0;
+}
+
+void rama_join_job(const char *job, int64_t jobid)
+{
+	static char to[sizeof(rama_run.path)];
+	struct rama_text t;
+
+	if (!move_file(to, job))
+		return;
+	char *slash = strrchr(rama_run.path, '/');
+	*slash = '\0'; /* the old one goes, if this was all it held */
+	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
+	memcpy(rama_run.path, to, sizeof(to));
+	rama_text_init(&t, rama_run.id->job, sizeof(rama_run.id->job));
+	rama_text_str(&t, job);
+	memcpy(rama_run.job, rama_run.id->job, sizeof(rama_run.job));
+	rama_run.id->jobid = rama_run.job_pid = jobid;
 }
 
 /* <host>.<pid>.<k>.seg: k counts the programs that this process became one after the other. `make` is tried until the

@@ -32,8 +32,14 @@ static void note_command(struct rama_seg_identity *id, int argc, char **argv)
 
 static int started(int r, int *argc, char ***argv)
 {
-	if (r != 0 || !rama_mpi_begin() || !rama_awake())
+	bool known = r == 0 && rama_mpi_begin();
+
+	if (r != 0 || !rama_awake())
 		return r;
+	if (!known) { /* the process is observed as one of its own */
+		rama_run.id->flags |= RAMA_SEG_UNKNOWN_MPI;
+		return r;
+	}
 	rama_run.id->nprocs = rama_mpi.size;
 	rama_run.id->rank = rama_mpi.rank;
 	if (rama_mpi.family->handle == 4) /* MPICH and its relatives */

@@ -189,6 +189,8 @@ static void name_job(struct rama_seg_identity *id)
 	rama_text_init(&t, id->job, sizeof(id->job));
 	if (rama_run.settings->job[0]) {
 		rama_text_str(&t, rama_run.settings->job);
+	} else if (rama_run.job[0]) {
+		rama_text_str(&t, rama_run.job);
 	} else {
 		rama_text_str(&t, "bare.");
 		rama_text_i64(&t, id->jobid);
@@ -196,6 +198,13 @@ static void name_job(struct rama_seg_identity *id)
 	for (char *p = id->job; *p; p++)
 		if (*p == '/' || (*p == '.' && p == id->job))
 			*p = '_';
+}
+
+bool rama_by_run(void)
+{
+	const char *host = rama_variable("IORAMA_RUN_HOST");
+
+	return host && strncmp(host, rama_run.id->host, sizeof(rama_run.id->host) - 1) == 0;
 }
 
 void rama_identify(struct rama_seg_identity *id)

@@ -3,6 +3,7 @@
  * table/mpi_families.def.
  *
  *   mpi.c       which MPI it is, its functions and constants; which record a file handle stands for
+ *   mpi_meet.c, mpi_post.c, mpi_shutdown.c  how ranks find each other, speak, and make one log
  *   wrap_mpi.c  reads and writes, and the door through which all calls go
  *   hand_mpi.c  the other calls
  *
@@ -89,9 +90,33 @@ extern struct rama_mpi rama_mpi;
  * stays NULL. Any thread, any number of times. */
 bool rama_mpi_begin(void);
 
-/* mpi_shutdown.c: after MPI_Init, on all ranks: makes sure that they can reach each other later */
+/* mpi_post.c: messages of our own. ctx is a struct rama_mpi_post; limits are seconds. */
+struct rama_mpi_post {
+	uintptr_t comm; /* as MPI_Comm_dup leaves it */
+	struct rama_letter *out;
+	bool met; /* all ranks are observed and have this communicator */
+};
+extern struct rama_mpi_post rama_mpi_post; /* the one of all ranks */
+double rama_mpi_now(void *ctx);
+int rama_mpi_send(void *ctx, int64_t to, int tag, const void *buf, size_t n);
+int rama_mpi_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, double limit);
+bool rama_mpi_collect(struct rama_mpi_post *p); /* forgets what has arrived; true: all has */
+bool rama_mpi_wait(uintptr_t *request, double limit);
+/* a number above 0 in the environment */
+int64_t rama_mpi_number(const char *variable, int64_t preset);
+
+/* What we and the MPI do between these two is not the application's. */
+struct rama_mpi_quiet {
+	uint32_t live;
+	int saved_errno;
+};
+void rama_mpi_hush(struct rama_mpi_quiet *q);
+void rama_mpi_unhush(struct rama_mpi_quiet *q);
+
+/* mpi_meet.c: after MPI_Init, on all ranks: makes sure that they can reach each other later */
 void rama_mpi_meet(void);
-/* before MPI_Finalize, on all ranks: one log, where nobody else makes it */
+bool rama_mpi_all(bool mine); /* Is it so on all ranks? They have met, and all ask. */
+/* mpi_shutdown.c: before MPI_Finalize, on all ranks: one log, where nobody else makes it */
 void rama_mpi_shutdown(void);
 
 /* a function of the MPI below us; NULL: it has none of that name */

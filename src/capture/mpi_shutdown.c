@@ -1,149 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_shutdown.c: in MPI_Finalize the ranks of a job make one log together (gather/shutdown.h); here is how they reach
- * each other. Under `iorama run` on one machine there is nothing to do: it gathers the segments when all is over, also
- * of ranks that died. */
-#include <time.h>
+/* mpi_shutdown.c: in MPI_Finalize the ranks of a job make one log together (gather/shutdown.h). Under `iorama run` on
+ * one machine there is nothing to do: it gathers the segments when all is over, also of ranks that died. If some ranks
+ * are elsewhere, the log is made for it, beside the one that it will write. */
+#include <sys/stat.h>
 
 #include "capture/mpi.h"
 #include "config/text.h"
 #include "gather/shutdown.h"
 
-#define TAG 7000       /* of our messages, on a communicator of our own */
-#define MEET_LIMIT 5.0 /* seconds */
 #define PATIENCE 10
-#define LETTERS_LIMIT 2.0
-
-struct letter { /* that was sent and may be under way */
-	struct letter *next;
-	uintptr_t request; /* as wide as the widest handle */
-	unsigned char bytes[];
-};
-
-struct post {
-	uintptr_t comm;
-	struct letter *out;
-};
-
-static double now(void *ctx)
-{
-	struct timespec ts;
-
-	(void)ctx;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
-static bool is_done(uintptr_t *request)
-{
-	int flag = 0;
-	char status[64];
-
-	return rama_mpi.call.Test(request, &flag, status) != 0 || flag;
-}
-
-/* forgets letters that have arrived; true: none is under way */
-static bool collect(struct post *p)
-{
-	for (struct letter **at = &p->out; *at;) {
-		struct letter *l = *at;
-
-		if (is_done(&l->request)) {
-			*at = l->next;
-			free(l);
-		} else {
-			at = &l->next;
-		}
-	}
-	return p->out == NULL;
-}
-
-static int post_send(void *ctx, int64_t to, int tag, const void *buf, size_t n)
-{
-	struct post *p = ctx;
-	struct letter *l = n < INT32_MAX ? malloc(sizeof(*l) + n) : NULL;
-
-	if (!l)
-		return RAMA_EMEMORY;
-	memcpy(l->bytes, buf, n);
-	l->request = 0;
-	if (rama_mpi.call.Isend(l->bytes, (int)n, RAMA_MPI(BYTE), (int)to, TAG + tag,
-				rama_mpi_load(&p->comm), &l->request) != 0) {
-		free(l);
-		return RAMA_EIO;
-	}
-	l->next = p->out;
-	p->out = l;
-	collect(p);
-	return 0;
-}
-
-static int receive(struct post *p, int64_t from, int tag, const char *status, void **buf, size_t *n)
-{
-	char ignored[64];
-	int count = 0;
-
-	if (rama_mpi.call.Get_count(status, RAMA_MPI(BYTE), &count) != 0 || count < 0)
-		return RAMA_EIO;
-	*buf = malloc((size_t)count + 1);
-	if (!*buf)
-		return RAMA_EMEMORY;
-	*n = (size_t)count;
-	if (rama_mpi.call.Recv(*buf, count, RAMA_MPI(BYTE), (int)from, TAG + tag,
-			       rama_mpi_load(&p->comm), ignored) == 0)
-		return 0;
-	free(*buf);
-	return RAMA_EIO;
-}
-
-static int post_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, double timeout_s)
-{
-	struct post *p = ctx;
-	double until = now(NULL) + timeout_s;
-
-	for (unsigned i = 0;; i++) {
-		char status[64];
-		int flag = 0;
-
-		if (rama_mpi.call.Iprobe((int)from, TAG + tag, rama_mpi_load(&p->comm), &flag,
-					 status) != 0)
-			return RAMA_EIO;
-		if (flag)
-			return receive(p, from, tag, status, buf, n);
-		collect(p);
-		if (now(NULL) >= until)
-			return RAMA_EMISSING;
-		rama_rest(i * 4); /* a little later than the messages of a fast network */
-	}
-}
-
-static struct post post;
-static bool met; /* all ranks are observed, and have a communicator for us */
-
-static bool wait_for(uintptr_t *request, double limit)
-{
-	double until = now(NULL) + limit;
-
-	for (unsigned i = 0; !is_done(request); i++) {
-		if (now(NULL) >= until)
-			return false;
-		rama_rest(i * 4);
-	}
-	return true;
-}
-
-/* In MPI_Init all ranks are there. Not blocking: if some of them are not observed, the others must not wait for them
- * for ever; each makes a log of its own then. */
-void rama_mpi_meet(void)
-{
-	uintptr_t request = 0;
-
-	if (!rama_run.bare || met || !rama_mpi.call.Comm_idup ||
-	    rama_mpi.call.Comm_idup(RAMA_MPI(COMM_WORLD), &post.comm, &request) != 0 ||
-	    !wait_for(&request, MEET_LIMIT))
-		return;
-	rama_mpi.call.Comm_set_errhandler(rama_mpi_load(&post.comm), RAMA_MPI(ERRORS_RETURN));
-	met = true;
-}
+#define LETTERS_LIMIT 2.0 /* seconds */
 
 /* Ranks that come early would wait in MPI_Finalize anyway: they wait here for the late ones, much longer than for
  * answers. */
@@ -152,19 +18,8 @@ static void wait_for_all(double limit)
 	uintptr_t request = 0;
 
 	if (rama_mpi.call.Ibarrier &&
-	    rama_mpi.call.Ibarrier(rama_mpi_load(&post.comm), &request) == 0)
-		wait_for(&request, limit * PATIENCE);
-}
-
-static int64_t number(const char *variable, int64_t preset)
-{
-	const char *text = rama_variable(variable);
-	int64_t v;
-
-	if (!text || rama_piece_integer((struct rama_piece){ text, strlen(text) }, &v) == 0 ||
-	    v <= 0)
-		return preset;
-	return v;
+	    rama_mpi.call.Ibarrier(rama_mpi_load(&rama_mpi_post.comm), &request) == 0)
+		rama_mpi_wait(&request, limit * PATIENCE);
 }
 
 static int make_own(struct rama_own *own, struct rama_err *e)
@@ -187,14 +42,98 @@ static int make_own(struct rama_own *own, struct rama_err *e)
 	return rc;
 }
 
-static int write_together(struct post *p, double limit)
+/* DARSHAN_INTERNAL_TIMING: seconds of this rank, one phase to a line; `make` is what comes before the first */
+static void tell_times(const struct rama_shutdown_result *r, double make, double total)
+{
+	const struct {
+		const char *phase;
+		double seconds;
+	} row[] = { { "make", make },
+		    { "call", r->call },
+		    { "aggregate", r->aggregate },
+		    { "compress", r->compress },
+		    { "store", r->store },
+		    { "total", total } };
+	char line[1024];
+	struct rama_text t;
+
+	rama_text_init(&t, line, sizeof(line));
+	rama_text_str(&t, "#iorama:<op>\t<nprocs>\t<time>\n");
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		uint64_t us = row[i].seconds > 0 ? (uint64_t)(row[i].seconds * 1e6) : 0;
+
+		rama_text_str(&t, "iorama:");
+		rama_text_str(&t, row[i].phase);
+		rama_text_str(&t, "\t");
+		rama_text_i64(&t, rama_mpi.size);
+		rama_text_str(&t, "\t");
+		rama_text_u64(&t, us / 1000000);
+		rama_text_str(&t, ".");
+		for (uint64_t digit = 100000; digit > 0; digit /= 10)
+			rama_text_u64(&t, us / digit % 10);
+		rama_text_str(&t, "\n");
+	}
+	rama_sys3(SYS_write, STDERR_FILENO, line, t.len);
+}
+
+/* ---- where to --------------------------------------------------------------------------------------------- */
+
+/* Is the directory the one that `iorama run` sees? `id`: its number and the second in which it was made there, 0 if
+ * that is not known. Nodes may have disks of their own under the same name. */
+static bool is_same(const char *dir, const char *id)
+{
+	struct statx st;
+	int64_t number = 0, born = 0;
+	size_t n = rama_piece_integer((struct rama_piece){ id, strlen(id) }, &number);
+
+	if (n == 0 || id[n] != '.' ||
+	    rama_piece_integer((struct rama_piece){ id + n + 1, strlen(id + n + 1) }, &born) == 0)
+		return false;
+	if (rama_sys6(SYS_statx, AT_FDCWD, (long)dir, 0, STATX_INO | STATX_BTIME, (long)&st, 0) !=
+	    0)
+		return false;
+	if (born > 0 && st.stx_mask & STATX_BTIME && st.stx_btime.tv_sec != born)
+		return false;
+	return (int64_t)st.stx_ino == number;
+}
+
+/* IORAMA_RUN_LOG=ID:PATH; PATH is what the names of logs for `iorama run` begin with. */
+static bool path_for_run(char *to, size_t size)
+{
+	const char *given = rama_variable("IORAMA_RUN_LOG"),
+		   *path = given ? strchr(given, ':') : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	struct rama_text t;
+
+	if (!slash)
+		return false;
+	rama_text_init(&t, to, size);
+	rama_text_put(&t, path + 1, (size_t)(slash - path));
+	if (t.cut || (!rama_by_run() && !is_same(to, given)))
+		return false;
+	rama_text_str(&t, slash + 1);
+	rama_text_str(&t, ".");
+	rama_text_i64(&t, rama_run.pid);
+	rama_text_str(&t, ".darshan");
+	return !t.cut;
+}
+
+static bool find_path(char *to, size_t size)
+{
+	return rama_run.bare ? rama_log_path(to, size) : path_for_run(to, size);
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+static int write_together(struct rama_mpi_post *p, double limit)
 {
 	static char path[4096];
-	struct rama_comm comm = { rama_mpi.rank, rama_mpi.size, post_send, post_recv, now, p };
+	struct rama_comm comm = { rama_mpi.rank, rama_mpi.size, rama_mpi_send,
+				  rama_mpi_recv, rama_mpi_now,	p };
 	struct rama_shutdown_disk disk;
 	struct rama_shutdown_options opt = {
 		.limit = limit,
-		.writers = (unsigned)number("IORAMA_WRITERS", RAMA_SHUTDOWN_WRITERS),
+		.writers = (unsigned)rama_mpi_number("IORAMA_WRITERS", RAMA_SHUTDOWN_WRITERS),
 		.unreduced = rama_run.settings->keep_ranks,
 		.single = rama_mpi.size == 1,
 		.keep_last = (rama_run.id->flags & RAMA_SEG_KEEP_LAST) != 0,
@@ -203,37 +142,46 @@ static int write_together(struct post *p, double limit)
 	struct rama_shutdown_result result;
 	struct rama_own own = { 0 };
 	struct rama_err e;
+	double begin = rama_mpi_now(NULL), made;
 	bool have = make_own(&own, &e) == 0;
 
-	if (rama_mpi.rank == 0 && !rama_log_path(path, sizeof(path)))
+	if (rama_mpi.rank == 0 && !find_path(path, sizeof(path)))
 		path[0] = '\0';
 	opt.file = rama_shutdown_disk_file(&disk, path);
+	made = rama_mpi_now(NULL);
 	int rc = rama_shutdown(&comm, have ? &own : NULL, &opt, &result, &e);
 	rama_own_fini(&own);
-	for (double until = now(NULL) + LETTERS_LIMIT; !collect(p) && now(NULL) < until;)
+	for (double until = rama_mpi_now(NULL) + LETTERS_LIMIT;
+	     !rama_mpi_collect(p) && rama_mpi_now(NULL) < until;)
 		rama_rest(2000);
+	if (rama_run.settings->timing && rama_mpi.rank == 0)
+		tell_times(&result, made - begin, rama_mpi_now(NULL) - begin);
 	return rc;
+}
+
+/* Under `iorama run` only if it cannot find the segments of all ranks. */
+static bool is_ours_to_do(void)
+{
+	return rama_run.bare || !rama_mpi_all(rama_by_run());
 }
 
 void rama_mpi_shutdown(void)
 {
-	struct rama_thread *t = &rama_thread;
-	double limit = (double)number("IORAMA_SHUTDOWN_LIMIT", (int64_t)RAMA_SHUTDOWN_LIMIT);
-	int saved = errno;
+	double limit =
+		(double)rama_mpi_number("IORAMA_SHUTDOWN_LIMIT", (int64_t)RAMA_SHUTDOWN_LIMIT);
+	struct rama_mpi_quiet q;
 
-	if (!met || !rama_run.bare || rama_run.logged || !rama_awake())
+	if (!rama_mpi_post.met || rama_run.logged || !rama_awake())
 		return;
-	uint32_t live = t->live;
-	rama_off++; /* what we and the MPI do now is not the application's */
-	t->live = RAMA_NO_LANE;
+	rama_mpi_hush(&q);
 	wait_for_all(limit);
-	rama_clock_pair(&rama_run.id->clock.tick1, &rama_run.id->clock.mono1,
-			&rama_run.id->clock.real1);
-	if (write_together(&post, limit) == 0) {
-		rama_run.logged = true;
-		rama_remove_segment();
+	if (is_ours_to_do()) {
+		rama_clock_pair(&rama_run.id->clock.tick1, &rama_run.id->clock.mono1,
+				&rama_run.id->clock.real1);
+		if (write_together(&rama_mpi_post, limit) == 0) {
+			rama_run.logged = true;
+			rama_remove_segment();
+		}
 	}
-	t->live = live;
-	rama_off--;
-	errno = saved;
+	rama_mpi_unhush(&q);
 }

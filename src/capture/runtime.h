@@ -132,6 +132,7 @@ struct rama_run {
 	bool logged; /* what was recorded up to MPI_Finalize is in a log already */
 	char cwd[4096];
 	char path[4096]; /* of the segment */
+	char job[64];	 /* of ranks that belong together; "": none */
 	char start_dir[4096];
 	struct rama_settings *settings;
 	unsigned char *scratch; /* of the lanes */
@@ -162,6 +163,8 @@ bool rama_log_path(char *to, size_t size); /* where a log of this process would 
 void rama_remove_segment(void);
 void rama_note_zone(void);
 bool rama_create_segment(void);
+/* the segment, and those of children to come, are part of this job from now on; if its file can be moved there */
+void rama_join_job(const char *job, int64_t jobid);
 uint64_t rama_file_limit(void); /* RLIMIT_FSIZE */
 /* Memory behind this part of the segment, so that touching it cannot fail: a full file system would kill the
  * application. false: there is none. */
@@ -170,6 +173,7 @@ bool rama_populate(void *p, size_t n);
 bool rama_grow(unsigned area, void *start, uint64_t need, uint64_t size);
 /* identity.c */
 void rama_identify(struct rama_seg_identity *id);
+bool rama_by_run(void); /* Is `iorama run` at work, and on this host? */
 bool rama_wanted(const struct rama_seg_identity *id); /* is this program to be observed? */
 void rama_read_settings(void);
 void rama_choose_clock(void);

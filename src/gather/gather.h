@@ -29,6 +29,9 @@ struct rama_gather_options {
 	const char *note;    /* more metadata lines, or NULL */
 	int64_t jobid;	     /* < 0: that of the first segment */
 	const char *command; /* of the job; NULL: that of rank 0 */
+	/* logs that ranks of the job have made themselves, to be joined with the segments */
+	const char *const *logs;
+	size_t n_logs;
 	void (*progress)(void *ctx, size_t done, size_t of);
 	void *ctx;
 	/* told what could not be read, one line each */

@@ -10,50 +10,16 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "gather/job_parts.h"
 #include "gather/parts.h"
 #include "logfile/merge.h"
 
-#define RANKS_MAX (1 << 24) /* of any MPI job */
-
-/* one segment: a program that a process ran */
-struct image {
-	const char *path;
-	char host[64], boot[40];
-	int64_t pid, ppid, jobid;
-	uint64_t pid_start, real0;
-	int64_t mpi, world;	/* rank and size of its MPI job; negative: none */
-	uint64_t start;		/* ns of real time, as exact as the system keeps it */
-	int64_t process;	/* rank of its process */
-	int64_t images, number; /* of its process, and which of them this is */
-	int64_t parent;		/* rank, or -1 */
-	int64_t ended;
-	bool unfinished, keep_last;
-	uint64_t off, len; /* its log in the temporary file */
-	struct rama_log log;
-	struct rama_source src; /* of that log */
-	struct work *work;
-	bool opened;
-};
-
-struct work {
-	const struct rama_gather_options *opt;
-	struct rama_gather_result *result;
-	struct rama_err *e;
-	struct image *image;
-	size_t n;
-	int temp;
-	uint64_t temp_end;
-	struct rama_segment seg; /* the one that is open */
-	size_t done, steps;
-	char command[RAMA_JOB_REGION]; /* of the job; longer ones are cut in any log */
-};
-
-static int no_memory(struct work *k)
+static int no_memory(struct rama_gather_work *k)
 {
 	return rama_err_set(k->e, RAMA_EMEMORY, "out of memory");
 }
 
-static void problem(struct work *k, const char *path, const char *what)
+static void problem(struct rama_gather_work *k, const char *path, const char *what)
 {
 	char line[1024];
 
@@ -62,7 +28,7 @@ static void problem(struct work *k, const char *path, const char *what)
 		k->opt->problem(k->opt->ctx, line);
 }
 
-static void step(struct work *k)
+static void step(struct rama_gather_work *k)
 {
 	k->done++;
 	if (k->opt->progress != NULL)
@@ -71,7 +37,8 @@ static void step(struct work *k)
 
 /* ---- which processes ------------------------------------------------------------------------- */
 
-static int open_segment(struct work *k, struct rama_file *f, const char *path, struct rama_err *e)
+static int open_segment(struct rama_gather_work *k, struct rama_file *f, const char *path,
+			struct rama_err *e)
 {
 	int rc = rama_file_open(f, path, e);
 
@@ -86,7 +53,7 @@ static int open_segment(struct work *k, struct rama_file *f, const char *path, s
 }
 
 /* how it ended, if no other program took its place */
-static void see_end(struct work *k, struct image *im)
+static void see_end(struct rama_gather_work *k, struct rama_gather_image *im)
 {
 	uint32_t phase = k->seg.state.phase;
 
@@ -99,9 +66,9 @@ static void see_end(struct work *k, struct image *im)
 	im->unfinished = im->ended == 0 || im->ended == 3;
 }
 
-static void see_segment(struct work *k, const char *path)
+static void see_segment(struct rama_gather_work *k, const char *path)
 {
-	struct image *im = &k->image[k->n];
+	struct rama_gather_image *im = &k->image[k->n];
 	const struct rama_seg_identity *id = &k->seg.id;
 	struct rama_err e = { 0 };
 	struct rama_file f;
@@ -111,16 +78,17 @@ static void see_segment(struct work *k, const char *path)
 		k->result->unreadable++;
 		return;
 	}
-	*im = (struct image){ .path = path,
-			      .pid = id->pid,
-			      .ppid = id->ppid,
-			      .jobid = id->jobid,
-			      .pid_start = id->pid_start,
-			      .real0 = id->clock.real0,
-			      .mpi = id->rank,
-			      .world = id->nprocs,
-			      .keep_last = (id->flags & RAMA_SEG_KEEP_LAST) != 0,
-			      .work = k };
+	*im = (struct rama_gather_image){ .path = path,
+					  .pid = id->pid,
+					  .ppid = id->ppid,
+					  .jobid = id->jobid,
+					  .pid_start = id->pid_start,
+					  .real0 = id->clock.real0,
+					  .mpi = id->rank,
+					  .world = id->nprocs,
+					  .keep_last = (id->flags & RAMA_SEG_KEEP_LAST) != 0,
+					  .unknown_mpi = (id->flags & RAMA_SEG_UNKNOWN_MPI) != 0,
+					  .work = k };
 	memcpy(im->host, id->host, sizeof(im->host));
 	memcpy(im->boot, id->boot, sizeof(im->boot));
 	see_end(k, im);
@@ -128,182 +96,9 @@ static void see_segment(struct work *k, const char *path)
 	k->n++;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-/* processes together, programs of each in the order in which it ran them */
-static int by_process(const void *a, const void *b)
-{
-	const struct image *x = a, *y = b;
-	int rc = strcmp(x->host, y->host);
-
-	if (rc == 0)
-		rc = strcmp(x->boot, y->boot);
-	if (rc == 0)
-		rc = compare((uint64_t)x->pid, (uint64_t)y->pid);
-	if (rc == 0)
-		rc = compare(x->pid_start, y->pid_start);
-	if (rc == 0)
-		rc = compare(x->real0, y->real0);
-	return rc != 0 ? rc : strcmp(x->path, y->path);
-}
-
-static bool same_machine(const struct image *x, const struct image *y)
-{
-	return strcmp(x->host, y->host) == 0 && strcmp(x->boot, y->boot) == 0;
-}
-
-static bool same_process(const struct image *x, const struct image *y)
-{
-	return x->pid == y->pid && x->pid_start == y->pid_start && same_machine(x, y);
-}
-
-/* one process: the first of its images */
-struct process {
-	struct image *first;
-	int64_t images;
-	int64_t mpi;  /* its rank in the MPI job; -1: it has none */
-	size_t place; /* among all, by start */
-};
-
-static int by_start(const void *a, const void *b)
-{
-	const struct image *x = ((const struct process *)a)->first,
-			   *y = ((const struct process *)b)->first;
-	int rc = compare(x->start, y->start);
-
-	if (rc == 0)
-		rc = compare((uint64_t)x->pid, (uint64_t)y->pid);
-	return rc != 0 ? rc : strcmp(x->path, y->path);
-}
-
-static int by_rank(const void *a, const void *b)
-{
-	const struct image *x = a, *y = b;
-	int rc = compare((uint64_t)x->process, (uint64_t)y->process);
-
-	return rc != 0 ? rc : compare((uint64_t)x->number, (uint64_t)y->number);
-}
-
-/* an image that another followed was replaced by it, whatever it had time to say */
-static void settle(struct work *k, const struct process *p, int64_t rank)
-{
-	for (int64_t i = 0; i < p->images; i++) {
-		struct image *im = &p->first[i];
-
-		im->process = rank;
-		im->number = i;
-		im->images = p->images;
-		if (i + 1 < p->images) {
-			im->ended = 2;
-			im->unfinished = false;
-		}
-		k->result->unfinished += im->unfinished;
-	}
-}
-
-/* the one with that id on the same machine that started last before the child */
-static int64_t parent_of(const struct process *all, size_t n, const struct image *child)
-{
-	for (size_t i = n; i-- > 0;) {
-		const struct image *x = all[i].first;
-
-		if (x->pid == child->ppid && same_machine(x, child))
-			return x->process;
-	}
-	return -1;
-}
-
-/* A segment begins with the first call that is seen, which a forked process may make late: when the process itself
- * began is known in hundredths of a second since the machine was booted. When that was follows from the segment that
- * began soonest after its process. Images are sorted by machine. */
-static void find_starts(struct work *k)
-{
-	const uint64_t tick = 10000000;
-
-	for (size_t i = 0, end; i < k->n; i = end) {
-		uint64_t boot = UINT64_MAX;
-
-		for (end = i; end < k->n && same_machine(&k->image[i], &k->image[end]); end++) {
-			uint64_t up = k->image[end].pid_start * tick;
-
-			if (k->image[end].real0 - up < boot)
-				boot = k->image[end].real0 - up;
-		}
-		for (size_t j = i; j < end; j++)
-			k->image[j].start = boot + k->image[j].pid_start * tick;
-	}
-}
-
-static int by_mpi(const void *a, const void *b)
-{
-	const struct process *x = a, *y = b;
-	int rc = compare((uint64_t)x->mpi, (uint64_t)y->mpi); /* -1 comes last */
-
-	return rc != 0 ? rc : compare(x->place, y->place);
-}
-
-/* Ranks of an MPI job are its own, also if some are missing; other processes follow. Where two say that they are the
- * same rank (several MPI jobs in one), all are numbered in the order of start. p: by start. */
-static void give_ranks(struct work *k, struct process *p, size_t n)
-{
-	int64_t next = 0;
-	bool clash = false;
-
-	for (size_t i = 0; i < n; i++) {
-		p[i].place = i;
-		p[i].mpi = -1;
-		for (int64_t j = 0; j < p[i].images; j++) {
-			const struct image *im = &p[i].first[j];
-
-			if (im->mpi >= 0 && im->mpi < im->world && im->world <= RANKS_MAX) {
-				p[i].mpi = im->mpi;
-				next = im->world > next ? im->world : next;
-			}
-		}
-	}
-	qsort(p, n, sizeof(*p), by_mpi);
-	for (size_t i = 1; i < n; i++)
-		clash = clash || (p[i].mpi >= 0 && p[i].mpi == p[i - 1].mpi);
-	for (size_t i = 0; i < n; i++) {
-		int64_t rank = clash ? (int64_t)p[i].place : p[i].mpi >= 0 ? p[i].mpi : next++;
-
-		settle(k, &p[i], rank);
-	}
-	k->result->nprocs = clash ? (int64_t)n : next;
-	qsort(p, n, sizeof(*p), by_start);
-}
-
-/* Ranks of the MPI job, or in the order of start. */
-static int number_processes(struct work *k)
-{
-	struct process *p = calloc(k->n, sizeof(*p));
-	size_t n = 0;
-
-	if (p == NULL)
-		return no_memory(k);
-	qsort(k->image, k->n, sizeof(*k->image), by_process);
-	find_starts(k);
-	for (size_t i = 0; i < k->n; i++) {
-		if (n == 0 || !same_process(p[n - 1].first, &k->image[i]))
-			p[n++].first = &k->image[i];
-		p[n - 1].images++;
-	}
-	qsort(p, n, sizeof(*p), by_start);
-	give_ranks(k, p, n);
-	for (size_t r = 0; r < n; r++)
-		for (int64_t i = 0; i < p[r].images; i++)
-			p[r].first[i].parent = parent_of(p, r, &p[r].first[i]);
-	free(p);
-	qsort(k->image, k->n, sizeof(*k->image), by_rank);
-	return 0;
-}
-
 /* ---- a log of each ----------------------------------------------------------------------------- */
 
-static int open_temp(struct work *k)
+static int open_temp(struct rama_gather_work *k)
 {
 	const char *dir = getenv("TMPDIR");
 
@@ -318,7 +113,7 @@ static int open_temp(struct work *k)
 
 static int write_temp(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
 {
-	struct image *im = ctx;
+	struct rama_gather_image *im = ctx;
 	struct rama_newfile f = { .fd = im->work->temp };
 
 	if (off + n > im->len)
@@ -328,7 +123,7 @@ static int write_temp(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 
 static int read_temp(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err *e)
 {
-	const struct image *im = ctx;
+	const struct rama_gather_image *im = ctx;
 
 	for (size_t done = 0; done < n;) {
 		ssize_t got = pread(im->work->temp, (char *)buf + done, n - done,
@@ -343,7 +138,7 @@ static int read_temp(void *ctx, uint64_t off, void *buf, size_t n, struct rama_e
 	return 0;
 }
 
-static int write_log(struct work *k, struct image *im, struct rama_err *e)
+static int write_log(struct rama_gather_work *k, struct rama_gather_image *im, struct rama_err *e)
 {
 	struct rama_gather_process p = { .rank = im->process,
 					 .parent_rank = im->parent,
@@ -371,7 +166,7 @@ static int write_log(struct work *k, struct image *im, struct rama_err *e)
 }
 
 /* A segment that gives nothing is told and left out; what is wrong here ends it all. */
-static int make_log(struct work *k, struct image *im)
+static int make_log(struct rama_gather_work *k, struct rama_gather_image *im)
 {
 	struct rama_err e = { 0 };
 	struct rama_file f;
@@ -410,7 +205,20 @@ static void add_line(struct rama_job *job, const char *text)
 		memcpy(job->metadata + have, text, n + 1);
 }
 
-static void describe(struct work *k, struct rama_job *job)
+/* which ranks are missing, as the log of a parallel job says it */
+static void say_missing(const struct rama_gather_work *k, struct rama_job *job)
+{
+	char line[512] = RAMA_META_MISSING;
+	size_t n = strlen(line);
+
+	if (k->missing.n == 0)
+		return;
+	rama_ranges_text(&k->missing, line + n, sizeof(line) - n - 1);
+	memcpy(line + strlen(line), "\n", 2);
+	add_line(job, line);
+}
+
+static void describe(struct rama_gather_work *k, struct rama_job *job)
 {
 	char line[64];
 
@@ -422,6 +230,12 @@ static void describe(struct work *k, struct rama_job *job)
 	snprintf(line, sizeof(line), "iorama_unreadable=%zu\n", k->result->unreadable);
 	if (k->result->unreadable > 0)
 		add_line(job, line);
+	say_missing(k, job);
+	for (size_t i = 0; i < k->n; i++)
+		if (k->image[i].unknown_mpi) {
+			add_line(job, RAMA_META_MPI "unknown\n");
+			break;
+		}
 	if (k->opt->note != NULL)
 		add_line(job, k->opt->note);
 	if (k->opt->jobid >= 0)
@@ -448,7 +262,7 @@ static uint64_t modules_of(const struct rama_writer *w)
 	return all;
 }
 
-static int write_merged(struct work *k, struct rama_merge *m, struct rama_newfile *f)
+static int write_merged(struct rama_gather_work *k, struct rama_merge *m, struct rama_newfile *f)
 {
 	struct rama_sink sink = { .write = write_out, .ctx = f };
 	struct rama_writer w;
@@ -457,7 +271,7 @@ static int write_merged(struct work *k, struct rama_merge *m, struct rama_newfil
 
 	if (rc == 0)
 		rc = rama_merge_write(m, &w, &partial, k->e);
-	if (k->opt->incomplete)
+	if (k->opt->incomplete || k->missing.n > 0)
 		partial |= RAMA_PARTIAL_END;
 	if (k->result->unreadable > 0)
 		partial |= modules_of(&w);
@@ -470,7 +284,25 @@ static int write_merged(struct work *k, struct rama_merge *m, struct rama_newfil
 	return rc;
 }
 
-static int join(struct work *k, const char *out)
+/* logs of ranks first; each stands for many processes, and for none of the others */
+static void add_inputs(struct rama_gather_work *k, struct rama_merge *m)
+{
+	for (size_t i = 0; i < k->made.n; i++)
+		m->in[m->n_in++] = (struct rama_merge_input){ .log = &k->made.log[i].log,
+							      .path = k->made.log[i].path,
+							      .first_rank = k->made.log[i].first,
+							      .process = -1 - (int64_t)i };
+	for (size_t i = 0; i < k->n; i++) {
+		struct rama_gather_image *im = &k->image[i];
+
+		if (im->opened)
+			m->in[m->n_in++] = (struct rama_merge_input){ .log = &im->log,
+								      .path = im->path,
+								      .process = im->process };
+	}
+}
+
+static int join(struct rama_gather_work *k, const char *out)
 {
 	struct rama_merge m = { .reduce = k->opt->reduce, .images = true };
 
@@ -481,17 +313,10 @@ static int join(struct work *k, const char *out)
 	struct rama_newfile f = { .fd = -1 };
 	int rc = 0;
 
-	m.in = calloc(k->n + 1, sizeof(*m.in));
+	m.in = calloc(k->made.n + k->n + 1, sizeof(*m.in));
 	if (m.in == NULL)
 		return no_memory(k);
-	for (size_t i = 0; i < k->n; i++) {
-		struct image *im = &k->image[i];
-
-		if (im->opened)
-			m.in[m.n_in++] = (struct rama_merge_input){ .log = &im->log,
-								    .path = im->path,
-								    .process = im->process };
-	}
+	add_inputs(k, &m);
 	if (m.n_in == 0)
 		rc = rama_err_set(k->e, RAMA_EMISSING, "no segment could be read");
 	if (rc == 0)
@@ -508,17 +333,20 @@ static int join(struct work *k, const char *out)
 	return rc;
 }
 
-static int gather_all(struct work *k, const char *const *paths, size_t n, const char *out)
+static int gather_all(struct rama_gather_work *k, const char *const *paths, size_t n,
+		      const char *out)
 {
 	int rc = open_temp(k);
 
+	if (rc == 0)
+		rc = rama_gather_made_open(&k->made, k->opt->logs, k->opt->n_logs, k->e);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		see_segment(k, paths[i]);
 		step(k);
 	}
 	k->steps = n + k->n;
-	if (rc == 0 && k->n > 0)
-		rc = number_processes(k);
+	if (rc == 0 && k->n + k->made.n > 0)
+		rc = rama_gather_rank(k);
 	for (size_t i = 0; i < k->n && rc == 0; i++) {
 		rc = make_log(k, &k->image[i]);
 		step(k);
@@ -530,14 +358,14 @@ int rama_gather_job(const char *const *paths, size_t n, const char *out,
 		    const struct rama_gather_options *opt, struct rama_gather_result *result,
 		    struct rama_err *e)
 {
-	struct work *k = calloc(1, sizeof(*k));
+	struct rama_gather_work *k = calloc(1, sizeof(*k));
 	struct rama_err mine;
 	int rc;
 
 	*result = (struct rama_gather_result){ 0 };
 	if (k == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	*k = (struct work){
+	*k = (struct rama_gather_work){
 		.opt = opt, .result = result, .e = e != NULL ? e : &mine, .temp = -1, .steps = 2 * n
 	};
 	k->image = calloc(n + 1, sizeof(*k->image));
@@ -547,6 +375,8 @@ int rama_gather_job(const char *const *paths, size_t n, const char *out,
 			rama_log_close(&k->image[i].log);
 	if (k->temp >= 0)
 		close(k->temp);
+	rama_gather_made_close(&k->made);
+	free(k->missing.r);
 	free(k->image);
 	free(k);
 	return rc;

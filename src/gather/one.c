@@ -224,6 +224,8 @@ static int write_job(struct rama_gather *g)
 	add_text(job, "lib_ver=iorama-" IORAMA_BUILD_VERSION "\n");
 	if (id->flags & RAMA_SEG_FORKED)
 		add_number(job, "fork_parent=", id->ppid);
+	if (id->flags & RAMA_SEG_UNKNOWN_MPI)
+		add_text(job, RAMA_META_MPI "unknown\n");
 	if (g->p->note != NULL)
 		add_text(job, g->p->note);
 	memcpy(g->u.mounts, id->mounts, sizeof(g->u.mounts));
@@ -281,24 +283,24 @@ static int write_extra(struct rama_gather *g, int unused)
 static int write_modules(struct rama_gather *g)
 {
 	static const struct {
-		uint8_t id;
 		int (*write)(struct rama_gather *g, int what);
 		int what;
+		uint8_t id;
 	} all[] = {
-		{ RAMA_MOD_POSIX, write_slots, RAMA_KIND_POSIX },
-		{ RAMA_MOD_MPIIO, write_slots, RAMA_KIND_MPIIO },
-		{ RAMA_MOD_H5F, write_slots, RAMA_KIND_H5F },
-		{ RAMA_MOD_H5D, write_slots, RAMA_KIND_H5D },
-		{ RAMA_MOD_PNETCDF_FILE, write_slots, RAMA_KIND_PNETCDF_FILE },
-		{ RAMA_MOD_PNETCDF_VAR, write_slots, RAMA_KIND_PNETCDF_VAR },
-		{ RAMA_MOD_LUSTRE, write_slots, RAMA_KIND_LUSTRE },
-		{ RAMA_MOD_STDIO, write_slots, RAMA_KIND_STDIO },
-		{ RAMA_MOD_DXT_POSIX, write_trace, RAMA_LAYER_POSIX },
-		{ RAMA_MOD_DXT_MPIIO, write_trace, RAMA_LAYER_MPIIO },
-		{ RAMA_MOD_HEATMAP, write_heat, 0 },
-		{ RAMA_MOD_DXT_STDIO, write_trace, RAMA_LAYER_STDIO },
-		{ RAMA_MOD_PROCESS, write_process, 0 },
-		{ RAMA_MOD_EXTRA, write_extra, 0 },
+		{ write_slots, RAMA_KIND_POSIX, RAMA_MOD_POSIX },
+		{ write_slots, RAMA_KIND_MPIIO, RAMA_MOD_MPIIO },
+		{ write_slots, RAMA_KIND_H5F, RAMA_MOD_H5F },
+		{ write_slots, RAMA_KIND_H5D, RAMA_MOD_H5D },
+		{ write_slots, RAMA_KIND_PNETCDF_FILE, RAMA_MOD_PNETCDF_FILE },
+		{ write_slots, RAMA_KIND_PNETCDF_VAR, RAMA_MOD_PNETCDF_VAR },
+		{ write_slots, RAMA_KIND_LUSTRE, RAMA_MOD_LUSTRE },
+		{ write_slots, RAMA_KIND_STDIO, RAMA_MOD_STDIO },
+		{ write_trace, RAMA_LAYER_POSIX, RAMA_MOD_DXT_POSIX },
+		{ write_trace, RAMA_LAYER_MPIIO, RAMA_MOD_DXT_MPIIO },
+		{ write_heat, 0, RAMA_MOD_HEATMAP },
+		{ write_trace, RAMA_LAYER_STDIO, RAMA_MOD_DXT_STDIO },
+		{ write_process, 0, RAMA_MOD_PROCESS },
+		{ write_extra, 0, RAMA_MOD_EXTRA },
 	};
 	uint64_t known = 0;
 	int rc = 0;

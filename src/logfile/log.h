@@ -21,6 +21,8 @@
  * modules say that something was dropped, and readers refuse those modules unless told otherwise. */
 #define RAMA_PARTIAL_END 1ull
 #define RAMA_META_MISSING "iorama_missing=" /* metadata: ranks that are not in the log: 3,7-9 */
+#define RAMA_META_MPI \
+	"iorama_mpi=" /* metadata: "unknown": processes had an MPI that nobody knows */
 #define RAMA_META_UNFINISHED "iorama_unfinished=" /* metadata: how many they were */
 
 struct rama_job {

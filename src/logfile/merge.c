@@ -8,14 +8,18 @@
 
 #include "logfile/cursor.h"
 
+static bool earlier(const struct rama_job *x, const struct rama_job *y)
+{
+	return x->start_sec != y->start_sec ? x->start_sec < y->start_sec
+					    : x->start_nsec < y->start_nsec;
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct rama_job *x = &((const struct rama_merge_input *)a)->log->job,
 			      *y = &((const struct rama_merge_input *)b)->log->job;
 
-	if (x->start_sec != y->start_sec)
-		return x->start_sec < y->start_sec ? -1 : 1;
-	return x->start_nsec < y->start_nsec ? -1 : x->start_nsec > y->start_nsec;
+	return earlier(x, y) ? -1 : earlier(y, x);
 }
 
 static double seconds_between(const struct rama_job *from, const struct rama_job *to)
@@ -133,13 +137,22 @@ int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
 		qsort(m->in, m->n_in, sizeof(*m->in), by_start);
 	m->job = m->in[0].log->job;
 	m->job.end_sec = m->job.end_nsec = 0;
+	for (size_t i = 1; i < m->n_in; i++) { /* images are not sorted by their start */
+		const struct rama_job *j = &m->in[i].log->job;
+
+		if (earlier(j, &m->job)) {
+			m->job.start_sec = j->start_sec;
+			m->job.start_nsec = j->start_nsec;
+		}
+	}
 	for (size_t i = 0; i < m->n_in; i++) {
 		int64_t n = m->in[i].log->job.nprocs;
 
 		if (n < 1 || n > INT32_MAX)
 			return rama_err_set(e, RAMA_ECORRUPT, "%s: %lld processes", m->in[i].path,
 					    (long long)n);
-		m->in[i].first_rank = m->renumber ? sum : 0;
+		if (!m->images) /* else the caller knows */
+			m->in[i].first_rank = m->renumber ? sum : 0;
 		m->in[i].shift = seconds_between(&m->job, &m->in[i].log->job);
 		sum += n;
 		most = n > most ? n : most;

@@ -10,7 +10,7 @@
 struct rama_merge_input {
 	struct rama_log *log;
 	const char *path;   /* for messages */
-	int64_t first_rank; /* added to the ranks of this log */
+	int64_t first_rank; /* added to the ranks of this log; with `images` set by the caller */
 	void *user;	    /* the caller's */
 	double shift;	    /* seconds added to its times */
 	int64_t process;    /* with `images`: whose log it is */

@@ -76,8 +76,15 @@ struct rama_seg_clock {
 	uint64_t tick1, mono1, real1; /* end; 0 if it never came */
 };
 
-/* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those of the last rank */
-enum { RAMA_SEG_STATIC = 1, RAMA_SEG_FORKED = 2, RAMA_SEG_BARE = 4, RAMA_SEG_KEEP_LAST = 8 };
+/* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those of the last rank;
+ * UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls were not observed */
+enum {
+	RAMA_SEG_STATIC = 1,
+	RAMA_SEG_FORKED = 2,
+	RAMA_SEG_BARE = 4,
+	RAMA_SEG_KEEP_LAST = 8,
+	RAMA_SEG_UNKNOWN_MPI = 16
+};
 
 struct rama_seg_identity {
 	struct rama_seg_clock clock;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* job.c: the segments of a job become one log. */
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -505,7 +506,110 @@ static void ranks_follow_the_fork_not_the_first_call(void **st)
 	end(&j, c);
 }
 
-UNIT_GROUP(job, test(processes_become_ranks_by_start),
+/* ---- ranks of an MPI job, and logs that they made --------------------------------------------- */
+
+/* rank `rank` of `of`, which has opened a file; `late` ns after the first */
+static void add_rank(struct job *j, int64_t rank, int64_t of, uint64_t late)
+{
+	struct seg s;
+
+	make(&s, 100 + rank, 1, late);
+	s.id->rank = rank;
+	s.id->nprocs = of;
+	opened(&s, "/common", 10 + rank);
+	add(j, &s);
+}
+
+static void ranks_without_segments_are_named(void **st)
+{
+	struct check *c;
+	struct job j;
+
+	(void)st;
+	begin(&j);
+	add_rank(&j, 1, 6, 0);
+	add_rank(&j, 4, 6, 0);
+	c = gather(&j);
+	assert_int_equal(c->log.job.nprocs, 6);
+	assert_non_null(strstr(c->log.job.metadata, "\niorama_missing=0,2-3,5\n"));
+	assert_true(c->partial & RAMA_PARTIAL_END);
+	end(&j, c);
+}
+
+static void the_job_begins_with_its_first_rank(void **st)
+{
+	struct check_record *r;
+	struct check *c;
+	struct job j;
+
+	(void)st;
+	begin(&j);
+	add_rank(&j, 0, 2, 3 * SEG_SECOND);
+	add_rank(&j, 1, 2, 0);
+	c = gather(&j);
+	r = check_get(c, RAMA_MOD_POSIX, 0); /* opened one second after the start of each */
+	assert_int_equal(r->r.w[RAMA_RANK].i, 0);
+	assert_true(fabs(r->r.w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f - 4) < 1e-6);
+	r = check_get(c, RAMA_MOD_POSIX, 1);
+	assert_true(fabs(r->r.w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f - 1) < 1e-6);
+	end(&j, c);
+}
+
+/* A log of ranks 0 and 2 of 4, and what rank 1, a process without MPI and a rank of another job have left here. */
+static void logs_of_ranks_are_joined(void **st)
+{
+	static const int64_t truth[6] = { 10, 11, 12, -1, 1000, 10 };
+	int64_t opens[6] = { -1, -1, -1, -1, -1, -1 };
+	struct job first, j;
+	const char *logs[] = { first.out };
+	struct check *c;
+	struct seg s;
+
+	(void)st;
+	begin(&first);
+	add_rank(&first, 0, 4, 0);
+	add_rank(&first, 2, 4, 0);
+	check_end(gather(&first));
+	begin(&j);
+	j.opt.logs = logs;
+	j.opt.n_logs = 1;
+	add_rank(&j, 1, 4, 1);
+	make(&s, 7, 1, 2);
+	opened(&s, "/common", 1000);
+	add(&j, &s);
+	add_rank(&j, 0, 4, 3); /* the log has a rank 0: this one is another's */
+	c = gather(&j);
+	assert_int_equal(c->log.job.nprocs, 6);
+	assert_non_null(strstr(c->log.job.metadata, "\niorama_missing=3\n"));
+	for (unsigned i = 0; i < check_count(c, RAMA_MOD_POSIX); i++) {
+		struct check_record *r = check_get(c, RAMA_MOD_POSIX, i);
+
+		assert_in_range(r->r.w[RAMA_RANK].i, 0, 5);
+		opens[r->r.w[RAMA_RANK].i] = r->r.w[RAMA_POSIX_OPENS].i;
+	}
+	assert_memory_equal(opens, truth, sizeof(truth));
+	end(&j, c);
+	end(&first, NULL);
+}
+
+static void a_log_of_ranks_that_is_damaged_is_named(void **st)
+{
+	struct job j;
+	const char *logs[] = { j.path[0] };
+
+	(void)st;
+	begin(&j);
+	add_bytes(&j, "no log", 6);
+	j.opt.logs = logs;
+	j.opt.n_logs = 1;
+	assert_true(rama_gather_job(NULL, 0, j.out, &j.opt, &j.result, &j.err) < 0);
+	assert_non_null(strstr(j.err.text, j.path[0]));
+	end(&j, NULL);
+}
+
+UNIT_GROUP(job, test(processes_become_ranks_by_start), test(ranks_without_segments_are_named),
+	   test(the_job_begins_with_its_first_rank), test(logs_of_ranks_are_joined),
+	   test(a_log_of_ranks_that_is_damaged_is_named),
 	   test(ranks_follow_the_fork_not_the_first_call),
 	   test(files_of_all_are_reduced_when_asked), test(notes_job_and_command),
 	   test(programs_of_a_process_share_a_rank), test(shared_files_count_processes),
