@@ -17,7 +17,7 @@ CLANG        = $(call first_of,clang-14 clang)
 CLANG_FORMAT = $(call first_of,clang-format-14 clang-format)
 CLANG_TIDY   = $(call first_of,clang-tidy-14 clang-tidy)
 
-c_files      = $(shell find src include tests fuzz bench tools -name '*.[ch]' 2>/dev/null)
+c_files      = $(shell find src include tests examples fuzz bench tools -name '*.[ch]' 2>/dev/null)
 sh_files     = $(shell tools/list-scripts)
 
 .PHONY: all

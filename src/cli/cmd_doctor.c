@@ -306,7 +306,10 @@ static enum rama_health check_mpi(struct rama_doctor *d)
 			used += (size_t)snprintf(d->text + used, sizeof(d->text) - used, "%s%s",
 						 used > 0 ? ", " : "", rama_launch_family_name(k));
 	if (seen[RAMA_LAUNCH_MPI]) {
-		found(d, "an mpirun that is neither Open MPI nor MPICH: it is observed itself too");
+		found(d, "an mpirun that is neither Open MPI nor MPICH: it is observed itself too; "
+			 "unless its MPI is one of them, its processes are observed one by one, "
+			 "without "
+			 "MPI-IO");
 		return RAMA_WARN;
 	}
 	if (used == 0)

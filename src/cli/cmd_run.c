@@ -12,13 +12,14 @@
 #include "cli/run_child.h"
 #include "cli/run_find.h"
 #include "cli/run_log.h"
+#include "cli/run_made.h"
 #include "cli/run_summary.h"
 #include "cli/run_vars.h"
 #include "config/jobid.h"
 
 extern char **environ;
 
-#define VARS_MOST 8
+#define VARS_MOST 10
 
 /* one observed command */
 struct run {
@@ -26,6 +27,7 @@ struct run {
 	bool quiet, json;
 	struct rama_log_place log;
 	struct rama_job_place place;
+	struct rama_made made;
 	char library[PATH_MAX];
 	int64_t jobid;
 	struct rama_arena arena;
@@ -118,6 +120,10 @@ static int make_vars(struct run *r)
 	if (status == 0)
 		status = add_var(r, "IORAMA_JOBID", number);
 	if (status == 0)
+		status = add_var(r, "IORAMA_RUN_HOST", r->made.host);
+	if (status == 0)
+		status = add_var(r, "IORAMA_RUN_LOG", r->made.told);
+	if (status == 0)
 		status = add_trace(r);
 	if (status == 0)
 		status = add_globs(r, "IORAMA_EXCLUDE", RAMA_OPT_run_exclude);
@@ -197,7 +203,8 @@ static int prepare(struct run *r)
 	if (status != 0)
 		return status;
 	if (rama_find_library(rama_opts_value(&r->o, RAMA_OPT_run_library), r->library, &e) != 0 ||
-	    rama_place_make(&r->place, &e) != 0) {
+	    rama_place_make(&r->place, &e) != 0 ||
+	    rama_made_init(&r->made, &r->log, r->place.job, &e) != 0) {
 		rama_complain("run", "%s", e.text);
 		return 4;
 	}
@@ -281,13 +288,16 @@ static const char *why_unobserved(struct run *r, const struct rama_seg_infos *in
 	bool family = rama_launch_family_name(r->launch.kind) != NULL;
 	const char *name = r->program[0] != '\0' ? r->program : r->launch.argv[0], *hint = "";
 
-	if (family ? infos->processes > 0 : rama_seg_infos_has(infos, r->child.pid))
+	if (family ? infos->processes + r->made.it.n > 0 : rama_seg_infos_has(infos, r->child.pid))
 		return NULL;
 	if (strcmp(rama_opts_setting(RAMA_SET_DISABLE), "0") != 0 ||
 	    look(NULL, "DARSHAN_DISABLE") != NULL)
 		hint = "; IORAMA_DISABLE or DARSHAN_DISABLE is set";
 	else if (r->kind == RAMA_PROGRAM_STATIC)
 		hint = "; link it with `iorama config --static-ldflags`";
+	else if (family)
+		hint = "; if its ranks ran on other hosts, `iorama recover` may find their data "
+		       "there";
 	else if (r->kind == RAMA_PROGRAM_OK)
 		hint = "; `iorama doctor` may know why";
 	snprintf(r->unobserved, sizeof(r->unobserved), "%s %s: it ran, but could not be observed%s",
@@ -317,11 +327,16 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 	struct rama_gather_options opt = { .reduce = getenv("DARSHAN_DISABLE_SHARED_REDUCTION") ==
 						     NULL,
 					   .jobid = r->jobid,
+					   .logs = (const char *const *)r->made.it.path,
+					   .n_logs = r->made.it.n,
 					   .progress = r->quiet ? NULL : rama_log_progress };
 	struct rama_gather_result result = { 0 };
 	struct rama_log_about about = { .jobid = r->jobid,
 					.pid = r->child.pid,
-					.start = infos->start };
+					.start = infos->n > 0 ? infos->start : r->made.start };
+	const char *first = r->made.it.n > 0 ? r->made.program
+			    : infos->n > 0   ? infos->info[0].text
+					     : r->launch.argv[r->launch.program];
 	char program[NAME_MAX + 1];
 	struct rama_err e = { 0 };
 	int rc;
@@ -329,8 +344,7 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 	/* what a launcher of parallel jobs started is of more interest than itself */
 	opt.command = family ? NULL : joined((char *const *)r->o.args, &r->arena);
 	rama_log_program(program, sizeof(program),
-			 family && infos->n > 0 ? infos->info[0].text
-						: r->launch.argv[r->launch.program]);
+			 family ? first : r->launch.argv[r->launch.program]);
 	about.program = program;
 	rc = rama_log_make(&r->log, segs, &about, &opt, path, &result, &e);
 	if (rc != 0) {
@@ -338,6 +352,8 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 		rama_complain(r->place.dir,
 			      "holds all that was recorded; `iorama recover %s` tries again",
 			      r->place.dir);
+		for (size_t i = 0; i < r->made.it.n; i++)
+			rama_complain(r->made.it.path[i], "holds what ranks of several hosts did");
 	}
 	return rc;
 }
@@ -366,8 +382,7 @@ static void print_summary(struct run *r, const char *path, const struct rama_seg
 		rama_complain("run", "%s; there is no log",
 			      s.unobserved != NULL ? s.unobserved : "nothing was observed");
 	} else {
-		rama_run_summary_text(&s, stderr,
-				      isatty(STDERR_FILENO) && getenv("NO_COLOR") == NULL);
+		rama_run_summary_text(&s, &r->o);
 	}
 	rama_run_summary_fini(&s);
 }
@@ -397,14 +412,15 @@ static void finish(struct run *r)
 	char path[PATH_MAX];
 
 	if (rama_gather_find(&segs, r->place.dir, &e) != 0 ||
-	    rama_seg_infos_read(&infos, &segs) != 0) {
+	    rama_seg_infos_read(&infos, &segs) != 0 || rama_made_find(&r->made, &e) != 0) {
 		rama_complain("run", "%s", e.code != 0 ? e.text : "out of memory");
-	} else if (segs.n == 0) {
+	} else if (segs.n + r->made.it.n == 0) {
 		print_summary(r, NULL, &infos);
 		clean_up(r, &segs, &infos);
 	} else if (make_log(r, &segs, &infos, path) == 0) {
 		print_summary(r, path, &infos);
 		clean_up(r, &segs, &infos);
+		rama_made_remove(&r->made);
 	}
 	rama_seg_infos_fini(&infos);
 	rama_gather_list_fini(&segs);
@@ -414,6 +430,7 @@ static int run(struct run *r)
 {
 	static const struct rama_gather_list none = { 0 };
 
+	r->child.parallel = rama_launch_family_name(r->launch.kind) != NULL;
 	if (rama_child_run(&r->child, r->launch.argv, r->envp) != 0) {
 		rama_complain("run", "no process can be made: %s", strerror(errno));
 		rama_place_remove(r->place.dir, &none, NULL, false);
@@ -463,6 +480,7 @@ int rama_cmd_run(int argc, char **argv)
 	}
 	if (r->place.lock >= 0)
 		close(r->place.lock);
+	rama_made_fini(&r->made);
 	rama_arena_fini(&r->arena);
 	rama_opts_fini(&r->o);
 	free(r);

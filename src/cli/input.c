@@ -40,19 +40,32 @@ static double since_start(void)
 	       1e-9 * (double)(now.tv_nsec - progress.start.tv_nsec);
 }
 
+/* is there something new to be shown? */
+static bool is_due(int percent)
+{
+	if (!progress.on || percent == progress.percent || since_start() < progress.delay)
+		return false;
+	progress.percent = percent;
+	progress.shown = true;
+	return true;
+}
+
 void rama_progress(const struct rama_input *in, const struct rama_cursor *c)
 {
 	uint64_t size = in->file.src.size;
-	int percent;
+	int percent = size > 0 ? (int)((double)c->region.at * 100 / (double)size) : 0;
 
-	if (!progress.on || size == 0)
-		return;
-	percent = (int)((double)c->region.at * 100 / (double)size);
-	if (percent == progress.percent || since_start() < progress.delay)
-		return;
-	progress.percent = percent;
-	progress.shown = true;
-	fprintf(stderr, "\r%s: %s %3d %%\033[K", in->path, c->mod->name, percent);
+	if (size > 0 && is_due(percent))
+		fprintf(stderr, "\r%s: %s %3d %%\033[K", in->path, c->mod->name, percent);
+}
+
+void rama_progress_share(const char *path, double done)
+{
+	int percent = done > 0 ? done < 1 ? (int)(done * 100) : 100 : 0;
+
+	if (is_due(percent))
+		fprintf(stderr, "\r%s: %3d %%\033[K",
+			strcmp(path, "-") == 0 ? "standard input" : path, percent);
 }
 
 void rama_complain(const char *path, const char *fmt, ...)

@@ -38,6 +38,7 @@ void rama_columns_of(struct rama_columns *c, const struct rama_log *log,
  * IORAMA_PROGRESS says). `wanted`: asked once, before the walk. */
 void rama_progress_start(bool wanted);
 void rama_progress(const struct rama_input *in, const struct rama_cursor *c);
+void rama_progress_share(const char *path, double done); /* 0..1 */
 void rama_progress_end(void);
 
 #endif

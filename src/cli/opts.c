@@ -12,6 +12,7 @@
 struct texts {
 	char name[64];
 	char *doc;
+	char arg[RAMA_OPTIONS][16]; /* of options whose argument may be left out */
 	struct argp_option options[RAMA_OPTIONS + 1];
 	struct argp argp;
 };
@@ -87,10 +88,12 @@ static void make_texts(struct texts *t, enum rama_command_id command)
 
 		if (r->command != command)
 			continue;
+		if (may)
+			snprintf(t->arg[i], sizeof(t->arg[i]), "%.*s", (int)len - 1, r->arg);
 		t->options[n] = (struct argp_option){
 			.name = r->name,
 			.key = r->letter != 0 ? r->letter : KEY_BASE + i,
-			.arg = may ? "GLOB" : r->arg,
+			.arg = may ? t->arg[i] : r->arg,
 			.flags = may ? OPTION_ARG_OPTIONAL : 0,
 			.doc = r->text,
 			.group = (int)n + 1, /* keeps the order of the rows */

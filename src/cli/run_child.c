@@ -97,13 +97,13 @@ static void wait_for(struct rama_child *c, const sigset_t *set)
 }
 
 /* A signal to the whole group ends the command's own children a moment after it, and launchers end before
- * the last of their ranks: those that are about to end are waited for, so that they do not look as if they
- * went on. */
+ * the last of their ranks, long before on a machine with much to do: those that are about to end are waited for, so
+ * that they do not look as if they went on. */
 static void wait_for_orphans(const struct rama_child *c)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 
-	for (int i = c->signal != 0 ? 500 : 150; i > 0; i--) {
+	for (int i = c->parallel ? 2500 : c->signal != 0 ? 500 : 150; i > 0; i--) {
 		pid_t pid;
 
 		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
@@ -119,7 +119,7 @@ int rama_child_run(struct rama_child *c, char *const *argv, char *const *envp)
 	sigset_t set;
 	int tell[2];
 
-	*c = (struct rama_child){ 0 };
+	*c = (struct rama_child){ .parallel = c->parallel };
 	if (pipe2(tell, O_CLOEXEC) != 0)
 		return -1;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

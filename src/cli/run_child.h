@@ -5,10 +5,12 @@
 #define RAMA_CLI_RUN_CHILD_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 struct rama_child {
+	bool parallel; /* set by the caller: the command starts ranks, and may end before them */
 	pid_t pid;
 	int error;		    /* errno of the start; 0: it ran */
 	int status;		    /* as a shell says it: exit status, or 128 + signal */

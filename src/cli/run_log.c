@@ -173,7 +173,12 @@ int rama_log_make(const struct rama_log_place *p, const struct rama_gather_list 
 	if (choose(p, about, path) != 0)
 		return rama_err_set(e, RAMA_EIO, "no name for the log can be found in %s",
 				    p->file != NULL ? p->file : p->dir);
-	rc = rama_gather_job((const char *const *)segs->path, segs->n, path, &o, result, e);
+	if (segs->n == 0 && o.n_logs == 1) /* the ranks have done all there is to do */
+		rc = rename(o.logs[0], path) == 0
+			     ? 0
+			     : rama_err_set(e, RAMA_EIO, "%s", strerror(errno));
+	else
+		rc = rama_gather_job((const char *const *)segs->path, segs->n, path, &o, result, e);
 	if (rc < 0)
 		return rama_err_prefix(e, "%s", path);
 	if (p->file == NULL)

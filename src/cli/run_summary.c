@@ -7,6 +7,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "cli/profile.h"
+#include "cli/study.h"
+#include "cli/terminal.h"
 #include "core/plan.h"
 #include "logfile/cursor.h"
 
@@ -198,10 +201,23 @@ static void find_slowest(struct walk *w)
 	s->slowest = name != NULL ? strdup(name->text) : NULL;
 }
 
+static void read_metadata(struct rama_run_summary *s, const char *text)
+{
+	const char *key = strstr(text, RAMA_META_MISSING);
+
+	if (key != NULL) {
+		key += strlen(RAMA_META_MISSING);
+		s->missing = strndup(key, strcspn(key, "\n"));
+	}
+	s->unknown_mpi = strstr(text, RAMA_META_MPI "unknown") != NULL;
+}
+
 static int walk_log(struct walk *w, struct rama_err *e)
 {
 	struct rama_run_summary *s = w->s;
 	int rc;
+
+	read_metadata(s, w->log->job.metadata);
 
 	s->nprocs = w->log->job.nprocs;
 	s->run_time = w->log->job.run_time;
@@ -251,56 +267,11 @@ void rama_run_summary_fini(struct rama_run_summary *s)
 	free(s->command);
 	free(s->busiest.command);
 	free(s->slowest);
-	s->command = s->busiest.command = s->slowest = NULL;
+	free(s->missing);
+	s->command = s->busiest.command = s->slowest = s->missing = NULL;
 }
 
 /* ---- for people ----------------------------------------------------------------------------- */
-
-#define BYTES_TEXT 32
-
-static const char *bytes_text(char to[BYTES_TEXT], int64_t bytes)
-{
-	static const char *const unit[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	double v = (double)bytes;
-	unsigned u = 0;
-
-	if (bytes < 1024) {
-		snprintf(to, BYTES_TEXT, "%lld byte%s", (long long)bytes, bytes == 1 ? "" : "s");
-		return to;
-	}
-	for (v /= 1024; v >= 1024 && u < sizeof(unit) / sizeof(unit[0]) - 1; u++)
-		v /= 1024;
-	snprintf(to, BYTES_TEXT, "%.1f %s", v, unit[u]);
-	return to;
-}
-
-static const char *seconds_text(char to[BYTES_TEXT], double s)
-{
-	if (s <= 0)
-		snprintf(to, BYTES_TEXT, "0 s");
-	else if (s < 0.0009995)
-		snprintf(to, BYTES_TEXT, "%.0f µs", s * 1e6);
-	else if (s < 0.0995)
-		snprintf(to, BYTES_TEXT, "%.2f ms", s * 1e3);
-	else if (s < 99.5)
-		snprintf(to, BYTES_TEXT, "%.2f s", s);
-	else
-		snprintf(to, BYTES_TEXT, "%.0f s", s);
-	return to;
-}
-
-/* a text on one line and of bearable length */
-static void put_plain(FILE *f, const char *text, size_t most)
-{
-	size_t n = strlen(text);
-
-	while (n > 0 && text[n - 1] == ' ')
-		n--;
-	for (size_t i = 0; i < n && i < most; i++)
-		fputc((unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i], f);
-	if (n > most)
-		fputs("…", f);
-}
 
 struct paper {
 	FILE *f;
@@ -315,46 +286,6 @@ static void label(const struct paper *p, const char *text, const char *code)
 		fprintf(p->f, "  %-10s ", text);
 }
 
-static void print_time(const struct rama_run_summary *s, const struct paper *p)
-{
-	char run[BYTES_TEXT], a[BYTES_TEXT], b[BYTES_TEXT], c[BYTES_TEXT];
-
-	label(p, "time", "1");
-	fprintf(p->f, "%s, %.1f %% of it in I/O (read %s, write %s, metadata %s)\n",
-		seconds_text(run, s->run_time), 100 * s->share, seconds_text(a, s->read_time),
-		seconds_text(b, s->write_time), seconds_text(c, s->meta_time));
-	if (s->nprocs > 1 && s->busiest.rank >= 0) {
-		label(p, "busiest", "1");
-		fprintf(p->f, "rank %lld (pid %lld", (long long)s->busiest.rank,
-			(long long)s->busiest.pid);
-		if (s->busiest.command != NULL) {
-			fputs(", ", p->f);
-			put_plain(p->f, s->busiest.command, 60);
-		}
-		fprintf(p->f, "): %.1f %% of its time in I/O\n", 100 * s->busiest.share);
-	}
-}
-
-static void print_bytes(const struct rama_run_summary *s, const struct paper *p)
-{
-	char a[BYTES_TEXT];
-
-	label(p, "read", "1");
-	fprintf(p->f, "%s in %lld read%s\n", bytes_text(a, s->bytes_read), (long long)s->reads,
-		s->reads == 1 ? "" : "s");
-	label(p, "written", "1");
-	fprintf(p->f, "%s in %lld write%s\n", bytes_text(a, s->bytes_written), (long long)s->writes,
-		s->writes == 1 ? "" : "s");
-	label(p, "files", "1");
-	fprintf(p->f, "%zu", s->files);
-	if (s->slowest != NULL) {
-		fputs("; most time: ", p->f);
-		put_plain(p->f, s->slowest, 200);
-		fprintf(p->f, ", %s", seconds_text(a, s->slowest_time));
-	}
-	fputc('\n', p->f);
-}
-
 static void print_warnings(const struct rama_run_summary *s, const struct paper *p)
 {
 	if (s->unfinished > 0) {
@@ -364,6 +295,20 @@ static void print_warnings(const struct rama_run_summary *s, const struct paper 
 			"then\n",
 			s->unfinished, s->unfinished == 1 ? "" : "es",
 			s->unfinished == 1 ? "it" : "they");
+	}
+	if (s->missing != NULL) {
+		label(p, "missing", "33");
+		fprintf(p->f,
+			"nothing of rank %s is here; if it ran on another host, iorama recover "
+			"finds "
+			"it there\n",
+			s->missing);
+	}
+	if (s->unknown_mpi) {
+		label(p, "MPI", "33");
+		fputs("not one that iorama knows: processes are observed one by one, without "
+		      "MPI-IO\n",
+		      p->f);
 	}
 	if (s->running > 0) {
 		label(p, "running", "33");
@@ -387,28 +332,56 @@ static void print_warnings(const struct rama_run_summary *s, const struct paper 
 	}
 }
 
-void rama_run_summary_text(const struct rama_run_summary *s, FILE *f, bool colour)
-{
-	struct paper p = { f, colour };
-
-	fputs("iorama: ", f);
-	put_plain(f, s->command, 100);
-	fputc('\n', f);
-	label(&p, "processes", "1");
-	fprintf(f, "%lld\n", (long long)s->nprocs);
-	print_time(s, &p);
-	print_bytes(s, &p);
-	print_warnings(s, &p);
-	label(&p, "log", "1");
-	fprintf(f, "%s\n", s->log);
-}
-
-/* ---- for scripts ---------------------------------------------------------------------------- */
-
 static int to_file(void *ctx, const char *bytes, size_t n)
 {
 	return fwrite(bytes, 1, n, ctx) == n ? 0 : RAMA_EIO;
 }
+
+/* The report of the log in its short form. Trouble with it is told, and does not matter to the rest. */
+static void print_report(const struct rama_run_summary *s, const struct rama_opts *o,
+			 const struct rama_terminal *t)
+{
+	struct rama_report_look look = { .width = t->width,
+					 .colour = t->colour,
+					 .utf8 = t->utf8,
+					 .brief = true,
+					 .lead = "iorama: " };
+	struct rama_profile profile;
+	struct rama_study_options opt = { .profile = &profile, .quiet = true };
+	struct rama_study study;
+	struct rama_out out;
+
+	/* what the lines below say is not said twice */
+	look.no_banner =
+		s->unfinished > 0 || s->missing != NULL || s->lost + s->missed + s->folded > 0;
+	if (rama_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_profile_init(&profile) != 0)
+		return;
+	rama_study_open(&study, &s->log, 1, &opt);
+	if (study.reported) {
+		look.utc_offset = rama_study_utc_offset(&study);
+		rama_out_init(&out, to_file, stderr);
+		rama_report_text(&out, &study.report, &look);
+		rama_out_flush(&out);
+		rama_out_fini(&out);
+	}
+	rama_study_close(&study);
+	rama_profile_fini(&profile);
+}
+
+void rama_run_summary_text(const struct rama_run_summary *s, const struct rama_opts *o)
+{
+	struct rama_terminal t = rama_terminal_stderr();
+	struct paper p = { stderr, t.colour };
+
+	print_report(s, o, &t);
+	print_warnings(s, &p);
+	label(&p, "log", "1");
+	fprintf(stderr, "%s\n", s->log);
+	label(&p, "more", "1");
+	fprintf(stderr, "iorama report %s\n", s->log);
+}
+
+/* ---- for scripts ---------------------------------------------------------------------------- */
 
 static void json_time(struct rama_json *j, const struct rama_run_summary *s)
 {
@@ -467,6 +440,8 @@ void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
 	rama_json_key_i64(&j, "running", (int64_t)s->running);
 	rama_json_key_string(&j, "unobserved", s->unobserved);
 	rama_json_key_i64(&j, "unseen", (int64_t)s->unseen);
+	rama_json_key_string(&j, "missing", s->missing);
+	rama_json_key_string(&j, "mpi", s->unknown_mpi ? "unknown" : NULL);
 	rama_json_key_i64(&j, "events_lost", s->lost);
 	rama_json_key_i64(&j, "calls_missed", s->missed);
 	rama_json_key_i64(&j, "files_folded", s->folded);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_summary.h: the few lines that `iorama run` prints of a log. */
+/* run_summary.h: the few lines that `iorama run` prints of a log: the short form of its report, and what only run
+ * knows. */
 #ifndef RAMA_CLI_RUN_SUMMARY_H
 #define RAMA_CLI_RUN_SUMMARY_H
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "cli/opts.h"
 
 struct rama_run_summary {
 	/* what the log does not know; set by the caller */
@@ -36,12 +38,15 @@ struct rama_run_summary {
 	double slowest_time;
 	size_t unfinished; /* processes that did not end by themselves */
 	int64_t lost, missed, folded;
-	bool partial; /* some module lacks data */
+	bool partial;	  /* some module lacks data */
+	char *missing;	  /* ranks that are not in the log: "3,7-9"; NULL: none */
+	bool unknown_mpi; /* processes had an MPI of which nothing could be observed */
 };
 
 /* Fills in what the log tells, in one pass over it. */
 int rama_run_summary_read(struct rama_run_summary *s, struct rama_err *e);
-void rama_run_summary_text(const struct rama_run_summary *s, FILE *f, bool colour);
+void rama_run_summary_text(const struct rama_run_summary *s,
+			   const struct rama_opts *o);		       /* on standard error */
 void rama_run_summary_json(const struct rama_run_summary *s, FILE *f); /* one line */
 void rama_run_summary_fini(struct rama_run_summary *s);
 

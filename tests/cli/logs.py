@@ -104,6 +104,34 @@ def process(maker, name, rank, **job):
     return log
 
 
+def slow(maker):
+    """Four ranks, 100 s: each writes a file of its own, 100 bytes at a time, which takes it 60 s, and reads 64 MiB of a
+    shared input in 4 MiB pieces."""
+    log = maker.log("slow", nprocs=4, jobid=4711, start=1700000000, end=1700000100, exe=b"/apps/solver -n 3", metadata=b"lib_ver=3.5.0\n")
+    for rank in range(4):
+        write = posix(
+            written=100000000, POSIX_WRITES=1000000, POSIX_CONSEC_WRITES=999999, POSIX_SEQ_WRITES=999999, POSIX_SIZE_WRITE_0_100=1000000,
+            POSIX_ACCESS1_ACCESS=100, POSIX_ACCESS1_COUNT=1000000, POSIX_F_WRITE_TIME=60.0, POSIX_F_META_TIME=0.5, POSIX_F_OPEN_START_TIMESTAMP=1.0,
+            POSIX_F_WRITE_START_TIMESTAMP=20.0, POSIX_F_WRITE_END_TIMESTAMP=90.0, POSIX_F_CLOSE_END_TIMESTAMP=91.0,
+        )  # fmt: skip
+        read = posix(
+            read=67108864, time=2.0, POSIX_READS=16, POSIX_CONSEC_READS=15, POSIX_SEQ_READS=15, POSIX_SIZE_READ_1M_4M=16, POSIX_ACCESS1_ACCESS=4194304,
+            POSIX_ACCESS1_COUNT=16, POSIX_F_OPEN_START_TIMESTAMP=1.0, POSIX_F_READ_START_TIMESTAMP=1.0, POSIX_F_READ_END_TIMESTAMP=4.0,
+            POSIX_F_CLOSE_END_TIMESTAMP=4.0,
+        )  # fmt: skip
+        maker.add(log, "POSIX", b"/scratch/run/out.%04d.dat" % rank, rank, write)
+        maker.add(log, "POSIX", b"/scratch/run/input.nc", rank, read)
+    return log
+
+
+def calm(maker):
+    """Two ranks, 1000 s, of which 0.5 s in I/O."""
+    log = maker.log("calm", nprocs=2, jobid=12, start=1700000000, end=1700001000, exe=b"./calm")
+    for rank in range(2):
+        maker.add(log, "POSIX", b"/home/notes%d" % rank, rank, posix(read=1000, time=0.5, POSIX_READS=1000, POSIX_SIZE_READ_0_100=1000))
+    return log
+
+
 def strange(maker):
     """Names that need care in JSON, CSV and on a terminal."""
     log = maker.log("strange")
@@ -131,6 +159,8 @@ def make_all(tables, folder):
     maker.write(trace(maker, "trace", 1))
     maker.write(trace(maker, "threads", 2))
     maker.write(strange(maker))
+    maker.write(slow(maker))
+    maker.write(calm(maker))
     for rank in (0, 1):
         maker.write(process(maker, "rank%d" % rank, rank))
         maker.write(process(maker, "solo%d" % rank, 0, nprocs=1, start=1700000000 + 100 * rank))

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_diff.c: iorama diff */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/paper.h"
+#include "cli/profile.h"
+#include "cli/study.h"
+#include "cli/terminal.h"
+#include "report/diff.h"
+
+#define TOLERANCE 0.05
+
+/* 5, 5% or "5 %" are percent, as people say it */
+static double tolerance_of(const struct rama_opts *o)
+{
+	const char *text = rama_opts_value(o, RAMA_OPT_diff_tolerance);
+	char *end;
+	double v;
+
+	if (text == NULL)
+		return TOLERANCE;
+	v = strtod(text, &end);
+	end += strspn(end, " ");
+	if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(v >= 0 && v <= 100))
+		rama_opts_usage(o, "the tolerance is a number of percent from 0 to 100, not '%s'",
+				text);
+	return v / 100;
+}
+
+enum gate { GATE_NONE, GATE_SLOWER, GATE_ANY };
+
+static enum gate gate_of(const struct rama_opts *o)
+{
+	const char *text = rama_opts_value(o, RAMA_OPT_diff_failon);
+
+	if (text == NULL)
+		return GATE_NONE;
+	if (strcmp(text, "slower") != 0 && strcmp(text, "any") != 0)
+		rama_opts_usage(o, "--fail-on is slower or any, not '%s'", text);
+	return strcmp(text, "any") == 0 ? GATE_ANY : GATE_SLOWER;
+}
+
+/* the one form that was asked for; RAMA_OPTIONS: text */
+static enum rama_option_id form_of(const struct rama_opts *o)
+{
+	static const enum rama_option_id forms[] = { RAMA_OPT_diff_json, RAMA_OPT_diff_html,
+						     RAMA_OPT_diff_markdown, RAMA_OPT_diff_csv };
+	enum rama_option_id form = RAMA_OPTIONS;
+
+	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		if (!rama_opts_has(o, forms[i]))
+			continue;
+		if (form != RAMA_OPTIONS)
+			rama_opts_usage(o, "--%s and --%s exclude each other",
+					rama_options[form].name, rama_options[forms[i]].name);
+		form = forms[i];
+	}
+	return form;
+}
+
+static const char *csv_table(const struct rama_opts *o)
+{
+	const char *name = rama_opts_value(o, RAMA_OPT_diff_csv);
+
+	if (name == NULL || strcmp(name, "figures") == 0)
+		return "metrics";
+	if (strcmp(name, "findings") != 0 && strcmp(name, "layers") != 0 &&
+	    strcmp(name, "files") != 0)
+		rama_opts_usage(o,
+				"no table is called '%s'; figures, findings, layers and files are",
+				name);
+	return name;
+}
+
+static int render(const struct rama_diff *d, const struct rama_opts *o, struct rama_out *out)
+{
+	enum rama_option_id form = form_of(o);
+	bool all = form == RAMA_OPT_diff_csv || rama_opts_has(o, RAMA_OPT_diff_verbose);
+	struct rama_paper paper;
+	int rc;
+
+	if (form == RAMA_OPT_diff_json) {
+		rama_diff_json(d, out);
+		return 0;
+	}
+	rc = rama_diff_paper(d, &paper, all);
+	if (rc == 0 && form == RAMA_OPT_diff_html) {
+		rama_paper_html(&paper, out);
+	} else if (rc == 0 && form == RAMA_OPT_diff_markdown) {
+		rama_paper_markdown(&paper, out);
+	} else if (rc == 0 && form == RAMA_OPT_diff_csv) {
+		rama_sheet_csv(rama_paper_find(&paper, csv_table(o)), out);
+	} else if (rc == 0) {
+		struct rama_terminal t =
+			rama_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color,
+					 rama_opts_has(o, RAMA_OPT_diff_output));
+		struct rama_paper_style style = { t.width, t.colour, t.utf8 };
+
+		rama_paper_print(&paper, out, &style);
+	}
+	rama_paper_fini(&paper);
+	return rc;
+}
+
+/* --html may name its file itself */
+static const char *place_of(const struct rama_opts *o)
+{
+	const char *html = rama_opts_value(o, RAMA_OPT_diff_html);
+
+	return html != NULL ? html : rama_opts_value(o, RAMA_OPT_diff_output);
+}
+
+/* damage: the exit status of what could not be read */
+static int compare(const struct rama_study *s, const struct rama_opts *o, int damage)
+{
+	struct rama_diff_side sides[2] = { { o->args[0], &s[0].view, &s[0].diagnosis },
+					   { o->args[1], &s[1].view, &s[1].diagnosis } };
+	struct rama_diff d;
+	struct rama_out out;
+	struct rama_err e = { 0 };
+	enum gate gate = gate_of(o);
+	int status;
+
+	rama_out_init(&out, NULL, NULL);
+	status = rama_diff_make(&d, sides, tolerance_of(o), &e);
+	if (status == 0)
+		status = render(&d, o, &out);
+	if (status != 0) {
+		rama_complain("diff", "%s", rama_err_text(status));
+		status = rama_err_status(status);
+	} else {
+		status = rama_paper_write(&out, place_of(o));
+	}
+	if (status == 0)
+		status = damage;
+	if (status == 0 && ((gate == GATE_SLOWER && d.slower) || (gate == GATE_ANY && d.differs)))
+		status = 1;
+	rama_out_fini(&out);
+	rama_diff_fini(&d);
+	return status;
+}
+
+/* wrong words are told before the work */
+static void check_options(const struct rama_opts *o)
+{
+	if (o->n_args != 2)
+		rama_opts_usage(o, "two logs are compared, not %zu", o->n_args);
+	if (strcmp(o->args[0], "-") == 0 && strcmp(o->args[1], "-") == 0)
+		rama_opts_usage(o, "standard input holds one log only");
+	form_of(o);
+	csv_table(o);
+	gate_of(o);
+	tolerance_of(o);
+	rama_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color, true);
+}
+
+int rama_cmd_diff(int argc, char **argv)
+{
+	struct rama_study s[2] = { { .viewed = false } };
+	struct rama_study_options opt = { 0 };
+	struct rama_profile profile;
+	struct rama_opts o;
+	int status, damage = 0;
+
+	rama_opts_parse(&o, RAMA_CMD_diff, argc, argv);
+	check_options(&o);
+	status = rama_profile_load(&profile, &o, RAMA_OPT_diff_profile);
+	if (status != 0) {
+		rama_opts_fini(&o);
+		return status;
+	}
+	opt.profile = &profile;
+	opt.no_trace = rama_opts_has(&o, RAMA_OPT_diff_notrace);
+	opt.quiet = rama_opts_has(&o, RAMA_OPT_diff_quiet);
+	for (unsigned i = 0; i < 2 && status == 0; i++) {
+		int one = rama_study_open(&s[i], &o.args[i], 1, &opt);
+
+		damage = one > damage ? one : damage;
+		status = s[i].reported ? 0 : one;
+	}
+	if (status == 0)
+		status = compare(s, &o, damage);
+	rama_study_close(&s[0]);
+	rama_study_close(&s[1]);
+	rama_profile_fini(&profile);
+	rama_opts_fini(&o);
+	return status;
+}

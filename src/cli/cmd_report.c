@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_report.c: iorama report */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/profile.h"
+#include "cli/report_fleet.h"
+#include "cli/study.h"
+#include "cli/terminal.h"
+#include "report/html.h"
+#include "report/svg.h"
+#include "report/table.h"
+
+#define STATUS_FOUND 1 /* of --fail-on */
+
+/* a form of the report */
+struct form {
+	const char *suffix;
+	enum rama_option_id option; /* RAMA_OPTIONS: text, where none is given */
+	bool file;		    /* goes to a file unless told otherwise */
+};
+static const struct form forms[] = {
+	{ ".html", RAMA_OPT_report_html, true },    { ".svg", RAMA_OPT_report_svg, true },
+	{ ".json", RAMA_OPT_report_json, false },   { ".csv", RAMA_OPT_report_csv, false },
+	{ ".md", RAMA_OPT_report_markdown, false }, { ".txt", RAMA_OPTIONS, false },
+};
+#define N_FORMS (sizeof(forms) / sizeof(forms[0]))
+
+struct command {
+	struct rama_opts o;
+	struct rama_profile profile;
+	struct rama_study_options study;
+	const struct form *form;
+	const struct rama_table *table; /* of --csv */
+	struct rama_report_look look;
+	enum rama_level fail; /* RAMA_LEVELS: never */
+	const char *output;   /* file or directory, NULL: standard output or names of our own */
+	bool to_dir;
+	size_t done; /* reports */
+};
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+static const struct form *form_of(const struct rama_opts *o)
+{
+	const struct form *form = &forms[N_FORMS - 1];
+
+	for (size_t i = 0; i + 1 < N_FORMS; i++) {
+		if (!rama_opts_has(o, forms[i].option))
+			continue;
+		if (form->option != RAMA_OPTIONS)
+			rama_opts_usage(o, "--%s and --%s exclude each other",
+					rama_options[form->option].name,
+					rama_options[forms[i].option].name);
+		form = &forms[i];
+	}
+	return form;
+}
+
+static const struct rama_table *table_of(const struct rama_opts *o)
+{
+	const char *name = rama_opts_value(o, RAMA_OPT_report_csv);
+	const struct rama_table *t = rama_table_find(name != NULL ? name : "findings");
+
+	if (t == NULL)
+		rama_opts_usage(o, "there is no table '%s'; `iorama help report` lists them", name);
+	return t;
+}
+
+static enum rama_level fail_of(const struct rama_opts *o)
+{
+	const char *level = rama_opts_value(o, RAMA_OPT_report_failon);
+
+	if (level == NULL)
+		return RAMA_LEVELS;
+	if (strcasecmp(level, "high") != 0 && strcasecmp(level, "warn") != 0)
+		rama_opts_usage(o, "--fail-on is high or warn, not '%s'", level);
+	return strcasecmp(level, "high") == 0 ? RAMA_LEVEL_HIGH : RAMA_LEVEL_WARN;
+}
+
+static const char *only_of(const struct rama_opts *o)
+{
+	const char *only = rama_opts_value(o, RAMA_OPT_report_only);
+
+	for (size_t n, at = 0; only != NULL && only[at] != '\0'; at += n + (only[at + n] == ',')) {
+		n = strcspn(only + at, ",");
+		if (!rama_study_knows(only + at, n))
+			rama_opts_usage(
+				o, "there is no rule or topic '%.*s'; `iorama explain` lists them",
+				(int)n, only + at);
+	}
+	return only;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* where to: -o, or the FILE of --html and --svg */
+static void find_output(struct command *c, size_t reports)
+{
+	const char *file = c->form->file ? rama_opts_value(&c->o, c->form->option) : NULL;
+
+	c->output = rama_opts_value(&c->o, RAMA_OPT_report_output);
+	if (c->output != NULL && file != NULL)
+		rama_opts_usage(&c->o, "-o and --%s=FILE exclude each other",
+				rama_options[c->form->option].name);
+	if (c->output == NULL)
+		c->output = file;
+	if (c->output == NULL || strcmp(c->output, "-") == 0)
+		return;
+	c->to_dir = is_directory(c->output);
+	if (reports > 1 && !c->to_dir) {
+		if (mkdir(c->output, 0777) != 0)
+			rama_opts_usage(&c->o, "several reports need a directory; %s: %s",
+					c->output, strerror(errno));
+		c->to_dir = true;
+	}
+}
+
+static void read_options(struct command *c)
+{
+	const struct rama_opts *o = &c->o;
+	struct rama_terminal t;
+
+	if (o->n_args == 0)
+		rama_opts_usage(o, "no log given");
+	c->form = form_of(o);
+	c->table = table_of(o);
+	c->fail = fail_of(o);
+	find_output(c, rama_opts_has(o, RAMA_OPT_report_job) ? 1 : o->n_args);
+	t = rama_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color,
+			     c->output != NULL && strcmp(c->output, "-") != 0);
+	c->look = (struct rama_report_look){ .width = t.width,
+					     .colour = t.colour,
+					     .utf8 = t.utf8,
+					     .verbose = rama_opts_has(o, RAMA_OPT_report_verbose),
+					     .brief = rama_opts_has(o, RAMA_OPT_report_brief) };
+	c->study = (struct rama_study_options){
+		.profile = &c->profile,
+		.no_trace = rama_opts_has(o, RAMA_OPT_report_notrace),
+		.detail = c->form->option == RAMA_OPT_report_html ||
+			  c->form->option == RAMA_OPT_report_json ||
+			  c->table == &rama_tables[RAMA_TABLE_ops],
+		.quiet = rama_opts_has(o, RAMA_OPT_report_quiet),
+		.only = only_of(o),
+	};
+	if (c->look.verbose && c->look.brief)
+		rama_opts_usage(o, "--verbose and --short exclude each other");
+}
+
+/* ---- output ------------------------------------------------------------------------------------- */
+
+/* job.darshan -> job */
+static void base_name(char *to, size_t size, const char *path)
+{
+	static const char end[] = ".darshan";
+	size_t n = strlen(path), start;
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	for (start = n; start > 0 && path[start - 1] != '/';)
+		start--;
+	if (n - start > strlen(end) && memcmp(path + n - strlen(end), end, strlen(end)) == 0)
+		n -= strlen(end);
+	if (strcmp(path, "-") == 0 || n == start)
+		snprintf(to, size, "report");
+	else
+		snprintf(to, size, "%.*s", (int)(n - start), path + start);
+}
+
+/* The file for the report of a log, "" for standard output. In a directory the second of two logs with one name gets
+ * a number. */
+static void name_file(const struct command *c, const char *log, char path[PATH_MAX])
+{
+	char base[NAME_MAX - 16];
+	const char *dir = c->to_dir ? c->output : ".", *in = c->to_dir ? "/" : "";
+
+	path[0] = '\0';
+	if (c->output != NULL && strcmp(c->output, "-") == 0)
+		return;
+	if (c->output != NULL && !c->to_dir) {
+		snprintf(path, PATH_MAX, "%s", c->output);
+		return;
+	}
+	if (c->output == NULL && !c->form->file)
+		return;
+	base_name(base, sizeof(base), log);
+	snprintf(path, PATH_MAX, "%s%s%s%s", c->to_dir ? dir : "", in, base, c->form->suffix);
+	for (size_t i = 0, n = 1; i < c->done; i++) {
+		char other[NAME_MAX - 16];
+
+		base_name(other, sizeof(other), c->o.args[i]);
+		if (strcmp(other, base) == 0)
+			snprintf(path, PATH_MAX, "%s%s%s-%zu%s", c->to_dir ? dir : "", in, base,
+				 ++n, c->form->suffix);
+	}
+}
+
+static int write_file(const struct rama_out *out, const char *path)
+{
+	struct rama_newfile file = { .fd = -1 };
+	struct rama_err e = { 0 };
+
+	if (rama_newfile_open(&file, path, &e) == 0 &&
+	    rama_newfile_write(&file, 0, out->buf, out->used, &e) == 0)
+		rama_newfile_commit(&file, &e);
+	rama_newfile_abort(&file);
+	if (e.code != 0)
+		rama_complain(path, "%s", e.text);
+	return e.code != 0 ? 4 : 0;
+}
+
+static int write_report(const struct command *c, const struct rama_out *out, const char *log)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	name_file(c, log, path);
+	if (path[0] != '\0') {
+		rc = write_file(out, path);
+		if (rc == 0 && c->output == NULL && !c->study.quiet)
+			fprintf(stderr, "iorama: wrote %s\n", path);
+		return rc;
+	}
+	rc = rama_fd_write(STDOUT_FILENO, out->buf, out->used);
+	if (rc != 0 && rc != RAMA_ESTOPPED) /* `| head` has seen enough */
+		rama_complain("standard output", "cannot be written: %s", strerror(errno));
+	return rc != 0 && rc != RAMA_ESTOPPED ? 4 : 0;
+}
+
+/* ---- reports ------------------------------------------------------------------------------------ */
+
+static void render(struct command *c, const struct rama_study *s, struct rama_out *out)
+{
+	const struct rama_report *r = &s->report;
+	bool apart = c->done > 0 && !c->to_dir; /* from the report before, in the same place */
+
+	c->look.utc_offset = rama_study_utc_offset(s);
+	switch (c->form->option) {
+	case RAMA_OPT_report_json:
+		rama_report_json(out, r);
+		break;
+	case RAMA_OPT_report_csv:
+		rama_report_csv(out, r, c->table, !apart);
+		break;
+	case RAMA_OPT_report_markdown:
+		rama_out_text(out, apart ? "\n" : "");
+		rama_report_markdown(out, r, &c->look);
+		break;
+	case RAMA_OPT_report_svg:
+		rama_report_svg(out, r->view, r->diagnosis);
+		break;
+	case RAMA_OPT_report_html:
+		rama_report_html(out, r);
+		break;
+	default:
+		rama_out_text(out, apart ? "\n" : "");
+		rama_report_text(out, r, &c->look);
+	}
+}
+
+static int report_one(struct command *c, const char *const *paths, size_t n)
+{
+	struct rama_study s;
+	struct rama_out out;
+	int status = rama_study_open(&s, paths, n, &c->study), more = 0;
+
+	rama_out_init(&out, NULL, NULL);
+	if (s.reported) {
+		render(c, &s, &out);
+		if (out.error != 0) {
+			rama_complain(paths[0], "%s", rama_err_text(out.error));
+			more = rama_err_status(out.error);
+		} else {
+			more = write_report(c, &out, paths[0]);
+		}
+		for (size_t i = 0; more == 0 && i < s.diagnosis.n_findings; i++)
+			if (s.diagnosis.findings[i].level >= c->fail)
+				more = STATUS_FOUND;
+	}
+	c->done++;
+	rama_out_fini(&out);
+	rama_study_close(&s);
+	return more > status ? more : status;
+}
+
+static int report_all(struct command *c)
+{
+	int status = 0, one;
+
+	if (rama_opts_has(&c->o, RAMA_OPT_report_job))
+		return report_one(c, c->o.args, c->o.n_args);
+	for (size_t i = 0; i < c->o.n_args; i++) {
+		one = report_one(c, &c->o.args[i], 1);
+		status = one > status ? one : status;
+	}
+	return status;
+}
+
+/* ---- limits ------------------------------------------------------------------------------------- */
+
+static int list_limits(struct command *c)
+{
+	for (unsigned i = 0; i < rama_n_limits; i++) {
+		const struct rama_limit *l = &rama_limits[i];
+
+		printf("%-22s %12g %-6s %s%s%s%s\n", l->name, c->profile.value[i], l->unit, l->doc,
+		       strcmp(c->profile.source[i], "default") != 0 ? " (" : "",
+		       strcmp(c->profile.source[i], "default") != 0 ? c->profile.source[i] : "",
+		       strcmp(c->profile.source[i], "default") != 0 ? ")" : "");
+	}
+	return 0;
+}
+
+int rama_cmd_report(int argc, char **argv)
+{
+	struct command c = { 0 };
+	int status;
+
+	rama_opts_parse(&c.o, RAMA_CMD_report, argc, argv);
+	if (rama_opts_has(&c.o, RAMA_OPT_report_fleet)) {
+		status = rama_report_fleet(&c.o);
+		rama_opts_fini(&c.o);
+		return status;
+	}
+	if (!rama_opts_has(&c.o, RAMA_OPT_report_limits))
+		read_options(&c);
+	status = rama_profile_load(&c.profile, &c.o, RAMA_OPT_report_profile);
+	if (status == 0) {
+		rama_progress_start(!c.study.quiet);
+		status = rama_opts_has(&c.o, RAMA_OPT_report_limits) ? list_limits(&c)
+								     : report_all(&c);
+		rama_progress_end();
+		rama_profile_fini(&c.profile);
+	}
+	rama_opts_fini(&c.o);
+	return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/paper.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/input.h"
+
+static int to_stdout(const struct rama_out *o)
+{
+	int rc = rama_fd_write(STDOUT_FILENO, o->buf, o->used);
+
+	if (rc == 0)
+		return 0;
+	if (rc != RAMA_ESTOPPED)
+		rama_complain("standard output", "cannot be written: %s", strerror(errno));
+	return rama_err_status(rc);
+}
+
+int rama_paper_write(struct rama_out *o, const char *path)
+{
+	struct rama_newfile file;
+	struct rama_err e = { 0 };
+
+	if (o->error != 0) {
+		rama_complain(path != NULL ? path : "standard output", "%s",
+			      rama_err_text(o->error));
+		return rama_err_status(o->error);
+	}
+	if (path == NULL || strcmp(path, "-") == 0)
+		return to_stdout(o);
+	if (rama_newfile_open(&file, path, &e) == 0) {
+		if (rama_newfile_write(&file, 0, o->buf, o->used, &e) == 0)
+			rama_newfile_commit(&file, &e);
+		rama_newfile_abort(&file);
+	}
+	if (e.code == 0)
+		return 0;
+	rama_complain(path, "%s", e.text);
+	return rama_err_status(e.code);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define WIDTH_ELSE 100 /* of files and pipes */
+
+/* a whole number in the range of widths, or 0 */
+static unsigned width_of(const char *text)
+{
+	char *end;
+	unsigned long n;
+
+	if (text == NULL || *text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	return *end == '\0' && errno == 0 && n >= RAMA_TERMINAL_LEAST && n <= RAMA_TERMINAL_MOST
+		       ? (unsigned)n
+		       : 0;
+}
+
+/* fd -1: the text goes to a file */
+static unsigned width_here(int fd)
+{
+	struct winsize w;
+	unsigned n = width_of(getenv("COLUMNS"));
+
+	if (n > 0)
+		return n;
+	if (fd >= 0 && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+		return w.ws_col < RAMA_TERMINAL_LEAST ? RAMA_TERMINAL_LEAST : w.ws_col;
+	return WIDTH_ELSE;
+}
+
+static bool colour_here(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return fd >= 0 && isatty(fd) && (no == NULL || *no == '\0') &&
+	       (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+static bool is_utf8(void)
+{
+	setlocale(LC_CTYPE, "");
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+struct rama_terminal rama_terminal_stderr(void)
+{
+	return (struct rama_terminal){ .width = width_here(STDERR_FILENO),
+				       .colour = colour_here(STDERR_FILENO),
+				       .utf8 = is_utf8() };
+}
+
+struct rama_terminal rama_terminal_of(const struct rama_opts *o, enum rama_option_id width,
+				      enum rama_option_id colour, bool to_file)
+{
+	const char *columns = rama_opts_value(o, width), *when = rama_opts_value(o, colour);
+	int fd = to_file ? -1 : STDOUT_FILENO;
+	struct rama_terminal t = { .colour = colour_here(fd), .utf8 = is_utf8() };
+
+	if (columns != NULL && width_of(columns) == 0)
+		rama_opts_usage(o, "the width is a number from %d to %d, not '%s'",
+				RAMA_TERMINAL_LEAST, RAMA_TERMINAL_MOST, columns);
+	t.width = columns != NULL ? width_of(columns) : width_here(fd);
+	if (when != NULL && strcmp(when, "always") == 0)
+		t.colour = true;
+	else if (when != NULL && strcmp(when, "never") == 0)
+		t.colour = false;
+	else if (when != NULL && strcmp(when, "auto") != 0)
+		rama_opts_usage(o, "--color is auto, always or never, not '%s'", when);
+	return t;
+}
