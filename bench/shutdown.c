@@ -6,7 +6,8 @@
  * First real runs: ranks are threads, the algorithm is the one of a job, the log is written into FOLDER (/tmp).
  * All ranks share this machine's cores, so the time is about the sum of their work. Then jobs that do not fit
  * here: the work of one rank at each level of the tree, of one rank's compression and of one writer is measured
- * here and now; only the network is assumed. --lines prints figures for bench/run instead of tables. */
+ * here and now; only the network is assumed. --lines prints figures for bench/run instead of tables;
+ * bench/shutdown.py runs the same with real ranks. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -351,6 +352,20 @@ static void amount(char to[24], double bytes)
 	snprintf(to, 24, "%.*f %s", u == 0 || bytes >= 100 ? 0 : 1, bytes, unit[u]);
 }
 
+/* for bench/run: the time, and where it goes */
+static void print_lines(int64_t size, const struct scenario *sc, const char *metric, double total,
+			struct projection p)
+{
+	double sum = p.aggregate + p.compress + p.store;
+	char what[80];
+
+	snprintf(what, sizeof(what), "shutdown, %lld ranks, %s", (long long)size, sc->brief);
+	printf("%s\t%s\t%.6f\ts\n", what, metric, total);
+	printf("%s\taggregate\t%.2f\t%%\n", what, 100 * p.aggregate / sum);
+	printf("%s\tcompress\t%.2f\t%%\n", what, 100 * p.compress / sum);
+	printf("%s\tstore\t%.2f\t%%\n", what, 100 * p.store / sum);
+}
+
 static void print_runs(void)
 {
 	char log[24], sent[24];
@@ -361,12 +376,14 @@ static void print_runs(void)
 		       set.folder, RAMA_SHUTDOWN_WRITERS, "each rank has", "ranks", "total",
 		       "aggregate", "compress", "store", "log", "messages", "sent");
 	for (size_t i = 0; i < SCENARIOS; i++) {
-		for (int64_t size = 2; size <= 64; size *= set.quick ? 8 : 2) {
+		for (int64_t size = 2; size <= 64; size *= set.quick ? 4 : 2) {
 			struct sums s = run_best(&scenarios[i], size);
 
 			if (set.lines) {
-				printf("shutdown, %lld ranks, %s\ttotal\t%.6f\ts\n",
-				       (long long)size, scenarios[i].brief, s.total);
+				struct projection p = { s.result.call + s.result.aggregate,
+							s.result.compress, s.result.store, 0 };
+
+				print_lines(size, &scenarios[i], "total", s.total, p);
 				continue;
 			}
 			amount(log, (double)s.result.bytes);
@@ -400,8 +417,7 @@ static void print_projected(void)
 			bool peer = sizes[k] == 98304;
 
 			if (set.lines && peer)
-				printf("shutdown, %lld ranks, %s\tprojected\t%.6f\ts\n",
-				       (long long)sizes[k], scenarios[i].brief, total);
+				print_lines(sizes[k], &scenarios[i], "projected", total, p);
 			if (set.lines)
 				continue;
 			amount(log, p.bytes);

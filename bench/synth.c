@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* synth files N OUT: a log of a job of 64 ranks with N files, each used by one rank through POSIX.
  * synth segments N OUT: a log of a job of 16 ranks with N traced reads and writes of 64 files.
+ * synth fleet N OUT: N small logs in the folder OUT, by day, named as a site names them: jobs of 100 users and
+ * 40 programs, every tenth of two steps.
  * The same log every time; numbers look like those of real jobs, so that text and compression do too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "core/recordid.h"
@@ -13,6 +16,10 @@
 #define START 1700000000
 #define TRACED_RANKS 16
 #define TRACED_FILES 4 /* of each rank */
+#define FLEET_RANKS 16
+#define FLEET_USERS 100
+#define FLEET_PROGRAMS 40
+#define FLEET_A_DAY 400 /* logs */
 
 struct synth {
 	struct rama_newfile file;
@@ -55,13 +62,26 @@ static uint64_t file_id(uint64_t n)
 	return rama_record_id(name, file_name(name, sizeof(name), n));
 }
 
-static void write_job(struct synth *s, int64_t nprocs, uint64_t files)
+static void write_any_job(struct synth *s, struct rama_job *job, uint64_t files)
 {
 	static const struct rama_mount mounts[] = {
 		{ .path = "/scratch", .type = "lustre", .path_len = 8 },
 		{ .path = "/home", .type = "nfs", .path_len = 5 },
 		{ .path = "/", .type = "ext4", .path_len = 1 },
 	};
+
+	snprintf(job->metadata, sizeof(job->metadata), "lib_ver=3.5.0\n");
+	rama_writer_job(&s->writer, job, mounts, 3);
+	for (uint64_t n = 0; n < files; n++) {
+		char name[160];
+		size_t len = file_name(name, sizeof(name), n);
+
+		rama_writer_name(&s->writer, rama_record_id(name, len), name, len);
+	}
+}
+
+static void write_job(struct synth *s, int64_t nprocs, uint64_t files)
+{
 	struct rama_job job = { .uid = 1000,
 				.start_sec = START,
 				.end_sec = START + 600,
@@ -69,14 +89,7 @@ static void write_job(struct synth *s, int64_t nprocs, uint64_t files)
 				.jobid = 4242,
 				.exe = "/home/user/bin/simulation --input /scratch/user/in.nml" };
 
-	snprintf(job.metadata, sizeof(job.metadata), "lib_ver=3.5.0\n");
-	rama_writer_job(&s->writer, &job, mounts, 3);
-	for (uint64_t n = 0; n < files; n++) {
-		char name[160];
-		size_t len = file_name(name, sizeof(name), n);
-
-		rama_writer_name(&s->writer, rama_record_id(name, len), name, len);
-	}
+	write_any_job(s, &job, files);
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -120,18 +133,17 @@ static void fill_posix(struct synth *s, union rama_word *w)
 	w[RAMA_POSIX_F_MAX_WRITE_TIME].f = write / 10;
 }
 
-static void write_files(struct synth *s, uint64_t files)
+static void write_posix(struct synth *s, int64_t nprocs, uint64_t files)
 {
 	union rama_word w[RAMA_POSIX__WORDS];
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_POSIX);
 	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
 
-	write_job(s, 64, files);
 	rama_writer_module(&s->writer, mod->id, mod->released);
 	for (uint64_t n = 0; n < files; n++) {
 		memset(w, 0, sizeof(w));
 		w[RAMA_ID].u = file_id(n);
-		w[RAMA_RANK].u = n * 64 / files;
+		w[RAMA_RANK].u = n * (uint64_t)nprocs / files;
 		fill_posix(s, w);
 		rama_writer_record(&s->writer, &r);
 	}
@@ -181,34 +193,105 @@ static void write_trace(struct synth *s, uint64_t segments)
 	}
 }
 
+/* ---- one log, many logs ---------------------------------------------------------------------- */
+
+static int report(const struct rama_err *e, const char *path)
+{
+	if (e->code == 0)
+		return 0;
+	fprintf(stderr, "synth: %s: %s\n", path, e->text);
+	return rama_err_status(e->code);
+}
+
+static int log_begin(struct synth *s, const char *path)
+{
+	struct rama_sink sink = { .write = write_file, .ctx = &s->file };
+	struct rama_err e = { 0 };
+
+	if (rama_newfile_open(&s->file, path, &e) != 0)
+		return report(&e, path);
+	rama_writer_init(&s->writer, &sink, RAMA_ZLIB, 6);
+	return 0;
+}
+
+static int log_end(struct synth *s, const char *path)
+{
+	struct rama_err e = { 0 };
+
+	if (rama_writer_finish(&s->writer, 0) != 0)
+		e = s->writer.err;
+	else
+		rama_newfile_commit(&s->file, &e);
+	rama_writer_fini(&s->writer);
+	rama_newfile_abort(&s->file);
+	return report(&e, path);
+}
+
+static int write_small(struct synth *s, uint64_t i, const char *folder)
+{
+	uint64_t number =
+		i / 11 * 10 + (i % 11 < 10 ? i % 11 : 9); /* the last of eleven is a second step */
+	uint64_t user = number * 7 % FLEET_USERS, files = 1 + below(s, 12);
+	int64_t lasts = 60 + (int64_t)below(s, 3600);
+	char exe[64], path[400];
+	struct rama_job job = { .uid = 1000 + (int64_t)user,
+				.start_sec = START + (int64_t)i * 86400 / FLEET_A_DAY,
+				.nprocs = FLEET_RANKS,
+				.jobid = 100000 + (int64_t)number,
+				.exe = exe };
+	int status;
+
+	job.end_sec = job.start_sec + lasts;
+	snprintf(exe, sizeof(exe), "/home/user/bin/program%llu in.nml",
+		 (unsigned long long)(number % FLEET_PROGRAMS));
+	snprintf(path, sizeof(path),
+		 "%s/user%llu_program%llu_id%lld-%llu_11-14-%llu-1234_1.darshan", folder,
+		 (unsigned long long)user, (unsigned long long)(number % FLEET_PROGRAMS),
+		 (long long)job.jobid, (unsigned long long)i, (unsigned long long)i);
+	status = log_begin(s, path);
+	if (status != 0)
+		return status;
+	write_any_job(s, &job, files);
+	write_posix(s, job.nprocs, files);
+	return log_end(s, path);
+}
+
+static int write_fleet(struct synth *s, uint64_t n, const char *folder)
+{
+	char day[300];
+	int status = 0;
+
+	mkdir(folder, 0777);
+	for (uint64_t i = 0; i < n && status == 0; i++) {
+		snprintf(day, sizeof(day), "%s/%llu", folder,
+			 (unsigned long long)(i / FLEET_A_DAY));
+		mkdir(day, 0777);
+		status = write_small(s, i, day);
+	}
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct synth s = { .random = 1 };
-	struct rama_sink sink = { .write = write_file, .ctx = &s.file };
-	struct rama_err e = { 0 };
 	uint64_t n = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
 	bool files = argc == 4 && strcmp(argv[1], "files") == 0;
+	int status;
 
+	if (argc == 4 && n > 0 && strcmp(argv[1], "fleet") == 0)
+		return write_fleet(&s, n, argv[3]);
 	if (argc != 4 || n == 0 || (!files && strcmp(argv[1], "segments") != 0)) {
-		fprintf(stderr, "Usage: synth files|segments N OUT\n");
+		fprintf(stderr, "Usage: synth files|segments|fleet N OUT\n");
 		return 2;
 	}
-	if (rama_newfile_open(&s.file, argv[3], &e) != 0) {
-		fprintf(stderr, "synth: %s: %s\n", argv[3], e.text);
-		return rama_err_status(e.code);
-	}
-	rama_writer_init(&s.writer, &sink, RAMA_ZLIB, 6);
-	if (files)
-		write_files(&s, n);
-	else
+	status = log_begin(&s, argv[3]);
+	if (status != 0)
+		return status;
+	if (files) {
+		write_job(&s, 64, n);
+		write_posix(&s, 64, n);
+	} else {
 		write_trace(&s, n);
-	if (rama_writer_finish(&s.writer, 0) != 0)
-		e = s.writer.err;
-	else
-		rama_newfile_commit(&s.file, &e);
-	rama_writer_fini(&s.writer);
-	rama_newfile_abort(&s.file);
-	if (e.code != 0)
-		fprintf(stderr, "synth: %s: %s\n", argv[3], e.text);
-	return e.code != 0 ? rama_err_status(e.code) : 0;
+	}
+	return log_end(&s, argv[3]);
 }
