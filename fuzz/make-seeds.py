@@ -320,11 +320,46 @@ def config_seeds():
     yield "jobid-flux", b"\x04\xc6\x92uZZybuNNy"
 
 
+def view_seeds():
+    def parts(flags, modules, second=(), nprocs=(1, 1), ranks=(-1, 0, 1)):
+        text = struct.pack("<BBBBB", flags, 0, nprocs[0], 0, nprocs[1])
+        for module in modules:
+            text += part(module, NEWEST[module], records("<", module, NEWEST[module], ranks))
+        for module in second:
+            text += part(module + 128, NEWEST[module], records("<", module, NEWEST[module], ranks))
+        return text
+    yield "counters", parts(0, (1, 2, 3, 4, 5, 6, 9, 50))
+    yield "daos", parts(0, (16, 17))
+    yield "lustre", parts(0, (1, 8, 10))
+    yield "trace", parts(0, (1, 2, 10, 11, 48))
+    yield "trace-alone", parts(0, (10, 11, 48), ranks=(0, 1, 2))
+    yield "no-trace", parts(2, (1, 10, 15))
+    yield "heat", parts(0, (1, 15, 49), nprocs=(2, 0))
+    yield "steps", parts(1 + 8, (1, 10, 15), (1, 10, 15))
+    yield "together", parts(1, (1, 9, 49), (1, 2, 9, 49), nprocs=(3, 1))
+    whole = [(module, NEWEST[module], records("<", module, NEWEST[module])) for module in (1, 2, 4, 8, 10, 15)]
+    yield "file", b"\4" + log(parts=whole)
+    yield "file-old", b"\4" + log(minor=10, order=">", parts=[(1, 2, records(">", 1, 2))])
+
+
+def profile_seeds():
+    yield "plain", b"; site\n[limits]\nsmall_requests = 20%\ngood_rate = 2 GiB/s\ncost_floor=500ms\nstats: 12\n"
+    yield "unknown", b"[limits]\nsmal_requests = 1\n"
+    yield "unit", b"[limits]\nsmall_requests = 1 MiB\n"
+    yield "range", b"[limits]\nsmall_requests = 1.01\n"
+    yield "section", b"[limit]\nsmall_requests = 0.1\n"
+    yield "no-section", b"small_requests = 0.1\n"
+    yield "no-value", b"[limits]\nsmall_requests\n"
+    yield "long", b"[limits]\nsmall_requests = 0.1" + b"0" * 500 + b"\n"
+    yield "numbers", b"[limits]\nreopens = nan\nstats = 1e400\nseeks = 0x1p3\nswitches = -0\n"
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
     made = {"header": log_seeds(True), "log": log_seeds(False), "region": region_seeds(), "module": module_seeds(),
             "names": names_seeds(), "job": job_seeds(), "merge": merge_seeds(), "show": show_seeds(),
-            "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds()}
+            "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds(),
+            "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds()}
     count = size = 0
     for target, seeds in made.items():
         where = os.path.join(folder, target)
