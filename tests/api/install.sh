@@ -21,7 +21,7 @@ for kind in shared static; do
 	fi
 	for program in writelog bytes; do
 		# shellcheck disable=SC2086 # several words on purpose
-		${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/docs/examples/$program.c" -o "$work/$program-$kind" $flags ||
+		${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/$program.c" -o "$work/$program-$kind" $flags ||
 			fail "$program does not build ($kind)"
 	done
 	"$work/writelog-$kind" "$work/$kind.darshan"
@@ -40,7 +40,7 @@ cmp "$work/shared.txt" "$work/static.txt" || fail "shared and static differ"
 cmp "$work/shared.darshan" "$work/static.darshan" || fail "shared and static write different logs"
 "$work/bytes-shared" /nonexistent.darshan 2>"$work/err" && fail "a missing log is no error"
 grep -q '^/nonexistent.darshan: cannot be opened' "$work/err" || fail "its message: $(cat "$work/err")"
-[ "$(wc -l <"$source/docs/examples/bytes.c")" -le 30 ] || fail "the example has more than 30 lines"
+[ "$(wc -l <"$source/examples/bytes.c")" -le 30 ] || fail "the example has more than 30 lines"
 if nm -D --defined-only "$libdir/libiorama-log.so" | awk '{print $3}' | grep -v '^iorama_\|^IORAMA_LOG_'; then
 	fail "the library exports names that are not its own"
 fi

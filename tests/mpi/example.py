@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""example.py BUILD FAMILY: docs/examples/checkpoint.c, compiled without a warning, writes the same file the bad and the
+"""example.py BUILD FAMILY: examples/checkpoint.c, compiled without a warning, writes the same file the bad and the
 good way, and the log of each says what it did; the numbers follow from the constants in its source."""
 import os
 import re
@@ -11,7 +11,7 @@ import tempfile
 sys.dont_write_bytecode = True
 import run as mpi  # noqa: E402
 
-SOURCE = os.path.join(mpi.ROOT, "docs", "examples", "checkpoint.c")
+SOURCE = os.path.join(mpi.ROOT, "examples", "checkpoint.c")
 RANKS = 4
 STRICT = ("-std=c17", "-Wall", "-Wextra", "-Wshadow", "-Wpedantic", "-Wstrict-prototypes", "-Wmissing-prototypes",
           "-Werror")  # fmt: skip

@@ -4,9 +4,10 @@
  * must show, in the lines of truth.c, to $TRUTH_FILE.rank. Nothing of src/ is used here.
  *
  * finalize: as usual; exit: all ranks without MPI_Finalize; one: the last rank alone leaves, with status 5;
- * abort: MPI_Abort on the last rank, with 7. */
+ * abort: MPI_Abort on the last rank, with 7; kill: all ranks die of a signal. */
 #include <fcntl.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -314,6 +315,8 @@ int main(int argc, char **argv)
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (strcmp(argv[1], "exit") == 0)
 		exit(0);
+	if (strcmp(argv[1], "kill") == 0)
+		kill(getpid(), SIGKILL);
 	if (rank == size - 1 && strcmp(argv[1], "one") == 0)
 		_exit(5);
 	if (rank == size - 1 && strcmp(argv[1], "abort") == 0)

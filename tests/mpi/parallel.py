@@ -19,12 +19,13 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from run import SKIPPED, Case, Failed, Skip, compare_counters, compare_events, run  # noqa: E402
+from run import FAMILIES, RANKS, SKIPPED, Case, Failed, Skip, compare_counters, compare_events, run  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # the one of the system, which has the modules of its packages
-FAMILIES = ("openmpi", "mpich")
 ENDINGS = ("exit", "one", "abort")
-RACED = {("mpich", "one"): (5, 9)}  # the launcher takes the status of the one that left or of one it has ended
+# What the launcher answers where two things race, observed or not: the status of the rank that left, or of one that it
+# ended by a signal because another had left.
+RACED = {("mpich", "exit"): (0, 9), ("mpich", "one"): (5, 9)}
 MIXED = {1: 11, 2: 12, 4: 14, 7: 17}  # ranks -> seed
 MODULES = {"POSIX": "POSIX", "STDIO": "STDIO", "MPIIO": "MPI-IO", "H5F": "H5F", "H5D": "H5D"}
 
@@ -95,8 +96,9 @@ def judge(case, lines, size, reduced=True, trace=True):
 # ---- running
 
 
-def launch(case, arguments, observed=True, **extra):
-    """The job once; its status and what it printed, and the truth of all ranks."""
+def launch(case, arguments, observed=True, segments=None, **extra):
+    """The job once; its status and what it printed, and the truth of all ranks. It may leave segments where they are
+    named."""
     data, truth = os.path.join(case.folder, "data"), os.path.join(case.quiet, "truth")
     shutil.rmtree(data, ignore_errors=True)
     os.mkdir(data)
@@ -104,7 +106,7 @@ def launch(case, arguments, observed=True, **extra):
         os.remove(path)
     tool = [case.iorama, "run", "-q", "-f", "--trace", "-o", "log.darshan"] if observed else []
     done = run([*tool, "mpirun." + case.family, *arguments], case.folder, TRUTH_FILE=truth,
-               IORAMA_DIR=os.path.join(case.quiet, "seg"), **extra)  # fmt: skip
+               IORAMA_DIR=segments or os.path.join(case.quiet, "seg"), **extra)  # fmt: skip
     lines = []
     for path in sorted(glob.glob(truth + "*")):
         with open(path, encoding="utf-8") as file:
@@ -137,16 +139,28 @@ def case_mix(case):
         judge(case, lines, size)
 
 
+def check_times(text, size):
+    """Rank 0, and only that, has told how long each phase of the end took."""
+    told = re.findall(r"^iorama:(\w+)\t(\d+)\t(\d+\.\d{6})$", text, re.M)
+    seconds = {phase: float(value) for phase, _, value in told}
+    phases = ("make", "call", "aggregate", "compress", "store", "total")
+    if tuple(phase for phase, *_ in told) != phases or {int(n) for _, n, _ in told} != {size}:
+        raise Failed("%d ranks told these times: %s" % (size, text[-800:]))
+    if not 0 < seconds["total"] < 60 or sum(seconds.values()) > 2 * seconds["total"] + 1e-3:
+        raise Failed("times do not add up: %s" % seconds)
+
+
 def case_preload(case):
     """Without `iorama run` the ranks make one log themselves, in MPI_Finalize."""
     case.compile("mix", "mix.c")
     logs, library = os.path.join(case.quiet, "logs"), os.path.join(case.build, "lib", "libiorama.so")
     give = {"openmpi": ["-x", "LD_PRELOAD=" + library], "mpich": ["-genv", "LD_PRELOAD", library]}[case.family]
-    for size in (1, 4, 7):
+    for size in RANKS:
         os.mkdir(logs)
         done, lines = launch(case, [*give, "-n", str(size), *mixed(case, "finalize", MIXED[size] + 10)], observed=False,
-                             IORAMA_LOG_DIR=logs, IORAMA_TRACE="1")  # fmt: skip
+                             IORAMA_LOG_DIR=logs, IORAMA_TRACE="1", DARSHAN_INTERNAL_TIMING="1")  # fmt: skip
         must_succeed(done)
+        check_times(done.stderr, size)
         found = os.listdir(logs)
         if len(found) != 1:
             raise Failed("%d ranks made these logs: %s" % (size, " ".join(found)))
@@ -170,8 +184,10 @@ def case_ending(case, ending):
     arguments = ["-n", "3", *mixed(case, ending, 2)]
     bare, _ = launch(case, arguments, observed=False)
     done, lines = launch(case, arguments)
-    if done.returncode not in RACED.get((case.family, ending), (bare.returncode,)):
-        raise Failed("status %d, not %d: %s" % (done.returncode, bare.returncode, done.stderr[-800:]))
+    expected = RACED.get((case.family, ending), (bare.returncode,))
+    if done.returncode not in expected or bare.returncode not in expected:
+        raise Failed("status %d, without iorama %d, not one of %s: %s"
+                     % (done.returncode, bare.returncode, expected, done.stderr[-800:]))  # fmt: skip
     judge(case, lines, 3)
 
 
@@ -182,7 +198,7 @@ def case_f08(case):
         if re.search(r"Cannot open module file .mpi_f08|No such file", str(failed)):
             raise Skip("this MPI has no module mpi_f08") from None
         raise
-    for size in (1, 4):
+    for size in RANKS:
         done, lines = launch(case, ["-n", str(size), program, os.path.join(case.folder, "data")])
         must_succeed(done)
         judge(case, lines, size)
@@ -192,7 +208,7 @@ def python(case, script, *modules):
     found = subprocess.run([PYTHON, "-c", "import " + ", ".join(modules)], capture_output=True, text=True)
     if found.returncode != 0:
         raise Skip("one of %s is not installed for %s" % (" ".join(modules), PYTHON))
-    for size in (1, 3):
+    for size in RANKS:
         done, lines = launch(case, ["-n", str(size), PYTHON, os.path.join(HERE, script),
                                     os.path.join(case.folder, "data")])  # fmt: skip
         must_succeed(done)

@@ -16,9 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "capture")]
 from harness import SKIPPED, Failed, Log, Skip  # noqa: E402
-from run import run  # noqa: E402
+from run import FAMILIES, RANKS, run  # noqa: E402
 
-FAMILIES = ("openmpi", "mpich")
 TRUTHS = ("each", "values", "two", "grow", "failing", "many")
 OTHERS = ("rows", "wrong-row", "late", "alone")
 MODULES = ("PNETCDF_FILE", "PNETCDF_VAR")
@@ -113,7 +112,7 @@ def compare(truth, records, ranks):
 
 
 def case_truth(case, name):
-    for ranks in (1, 3):
+    for ranks in RANKS:
         case.judge(case.observe(ranks, name), ranks)
         if name == "grow":  # once more, by processes that have not made the file
             case.judge(case.observe(ranks, "old"), ranks)

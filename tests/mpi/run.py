@@ -19,6 +19,7 @@ TIMEOUT = 120
 TRUTHS = ("independent", "collective", "nonblocking", "split", "shared", "views", "failing", "names", "handles")
 OTHERS = ("rows", "wrong-rows", "threads", "fortran", "late", "nopie", "tool", "ranks")
 FAMILIES = ("openmpi", "mpich")
+RANKS = (1, 2, 4, 7)
 FAKES = ("fake-abi", "fake-unknown", "fake-none", "fake-module")
 # counters that the truth says completely: what it does not name is 0
 COUNTED = re.compile(
@@ -151,9 +152,9 @@ def judge(case, lines, trace=True):
 
 def case_truth(case, name):
     program = case.compile("truth", "truth.c")
-    for ranks in (1, 3):
+    for ranks in RANKS:
         judge(case, case.observe(ranks, program, name, "data.%d" % ranks))
-    judge(case, case.observe(2, program, name, "data.2", trace=False), trace=False)
+    judge(case, case.observe(3, program, name, "data.3", trace=False), trace=False)
 
 
 def case_threads(case):
@@ -163,7 +164,7 @@ def case_threads(case):
 
 def case_fortran(case):
     program = case.compile("truth", "truth.f90", tool="mpif90")
-    for ranks in (1, 2):
+    for ranks in RANKS:
         judge(case, case.observe(ranks, program, "data.%d" % ranks))
 
 
@@ -271,6 +272,18 @@ def case_wrong_rows(case):
             raise Failed("not found: '%s'" % wrong)
 
 
+def judge_unknown(case, found, command, unknown):
+    """Log and summary say that there was an MPI that nobody knows."""
+    told = [pair["value"] for pair in found["job"]["metadata"] if pair["key"] == "iorama_mpi"]
+    if told != (["unknown"] if unknown else []):
+        raise Failed("the metadata say of the MPI: %s" % told)
+    done = run([case.iorama, "run", "-f", "-o", "log.darshan", *command], case.folder,
+               IORAMA_DIR=os.path.join(case.quiet, "seg"))  # fmt: skip
+    lines = [line for line in done.stderr.splitlines() if line.split()[:1] == ["MPI"]]
+    if len(lines) != int(unknown):
+        raise Failed("the summary says: %s" % done.stderr)
+
+
 def case_fake(case, kind):
     """An MPI that keeps to the ABI of MPI 5, one that nobody knows, a program that asks whether there is one, and a
     module that brings its own."""
@@ -294,11 +307,12 @@ def case_fake(case, kind):
                IORAMA_DIR=os.path.join(case.quiet, "seg"))  # fmt: skip
     if done.returncode != 0:
         raise Failed("status %d: %s" % (done.returncode, done.stderr))
-    _, modules = case.log()
+    found, modules = case.log("--show-incomplete")
     records = modules.get("MPI-IO", [])
     if kind not in ("abi", "module"):
         if records:
             raise Failed("there are records of MPI-IO: %s" % records)
+        judge_unknown(case, found, command, kind == "unknown")
         return
     where = os.path.join(case.folder, "data")
     truth = {"COLL_OPENS": 1, "MODE": 34, "HINTS": 1, "INDEP_WRITES": 2, "BYTES_WRITTEN": 30, "SIZE_WRITE_AGG_0_100": 2}

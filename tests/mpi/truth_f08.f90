@@ -4,14 +4,14 @@ program truth
   use mpi_f08
   implicit none
   type(MPI_File) :: fh
-  type(MPI_Datatype) :: tile
+  type(MPI_Datatype) :: tile, strided
   type(MPI_Request) :: request
   type(MPI_Status) :: status
   type(MPI_Info) :: info
   integer(kind=MPI_OFFSET_KIND) :: off
   integer :: rank, nranks, unit
   double precision :: field(100)
-  character(len=2048) :: folder, path, prefix
+  character(len=2048) :: folder, path, other, prefix
   character(len=16) :: word
 
   call MPI_Init()
@@ -41,6 +41,29 @@ program truth
   call MPI_File_close(fh)
   call MPI_Type_free(tile)
 
+  ! what has gaps in memory, calls in two halves, and the pointer that all share
+  other = trim(folder) // '/other'
+  call MPI_Type_vector(5, 2, 4, MPI_DOUBLE_PRECISION, strided)
+  call MPI_Type_commit(strided)
+  call MPI_File_open(MPI_COMM_WORLD, trim(other), MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, fh)
+  off = 100000
+  call MPI_File_set_size(fh, off)
+  off = rank * 1000
+  call MPI_File_seek(fh, off, MPI_SEEK_SET)
+  call MPI_File_write(fh, field, 2, strided, status)
+  call MPI_File_write_shared(fh, field, 3, MPI_DOUBLE_PRECISION, status)
+  call MPI_Barrier(MPI_COMM_WORLD)
+  call MPI_File_write_ordered(fh, field, 3, MPI_DOUBLE_PRECISION, status)
+  call MPI_File_read_at(fh, off, field, 1, strided, status)
+  call MPI_File_read_shared(fh, field, 4, MPI_DOUBLE_PRECISION, MPI_STATUS_IGNORE)
+  call MPI_Barrier(MPI_COMM_WORLD)
+  call MPI_File_read_ordered_begin(fh, field, 5, MPI_DOUBLE_PRECISION)
+  call MPI_File_read_ordered_end(fh, field, status)
+  call MPI_File_iread(fh, field, 30, MPI_DOUBLE_PRECISION, request)
+  call MPI_Wait(request, MPI_STATUS_IGNORE)
+  call MPI_File_close(fh)
+  call MPI_Type_free(strided)
+
   call get_environment_variable('TRUTH_FILE', prefix)
   write(word, '(i0)') rank
   open(newunit=unit, file=trim(prefix) // '.' // trim(word), status='replace', action='write')
@@ -66,6 +89,32 @@ program truth
   call event('r', rank * 80, 160)
   call event('w', rank * 800, 160)
   call event('w', rank * 800, 16)
+  path = other
+  if (nranks > 1) then
+    call say('COLL_OPENS', 1)
+  else
+    call say('INDEP_OPENS', 1)
+  end if
+  call say('MODE', MPI_MODE_CREATE + MPI_MODE_RDWR)
+  call say('INDEP_WRITES', 2)
+  call say('COLL_WRITES', 1)
+  call say('INDEP_READS', 2)
+  call say('SPLIT_READS', 1)
+  call say('NB_READS', 1)
+  call say('BYTES_WRITTEN', 160 + 24 + 24)
+  call say('BYTES_READ', 80 + 32 + 40 + 240)
+  call say('RW_SWITCHES', 1)
+  call say('SIZE_WRITE_AGG_0_100', 2)
+  call say('SIZE_WRITE_AGG_100_1K', 1)
+  call say('SIZE_READ_AGG_0_100', 3)
+  call say('SIZE_READ_AGG_100_1K', 1)
+  call event('w', rank * 1000, 160)
+  call event('w', -2, 24) ! any
+  call event('w', -2, 24)
+  call event('r', rank * 1000, 80)
+  call event('r', -2, 32)
+  call event('r', -2, 40)
+  call event('r', rank * 1000 + 160, 240)
   close(unit)
   call MPI_Finalize()
 

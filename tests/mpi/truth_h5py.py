@@ -19,6 +19,15 @@ with h5py.File(path, "w", driver="mpio", comm=world) as file:
     with rows.collective:
         rows[rank, 10:30] = numpy.zeros(20)
     half = rows[rank, :50]
+    tiles = file.create_dataset("tiles", (size * 10, 20), chunks=(5, 10), dtype="i4")
+    with tiles.collective:
+        tiles[rank * 10 : rank * 10 + 10] = numpy.full((10, 20), rank, dtype="i4")
+    mask = numpy.zeros((size * 10, 20), dtype=bool)
+    mask[rank * 10, [1, 5, 19]] = True
+    some = tiles[mask]
+    apart = tiles[rank * 10 : rank * 10 + 10 : 3, ::4]
+    if list(some) != [rank] * 3 or apart.shape != (4, 5):
+        sys.exit("wrong values")
 own = os.path.join(sys.argv[1], "own.%d.h5" % rank)
 with h5py.File(own, "w") as file:  # without MPI
     file.create_dataset("tiny", data=numpy.arange(5, dtype="i4"))
@@ -35,4 +44,7 @@ with open("%s.%d" % (os.environ["TRUTH_FILE"], rank), "w", encoding="utf-8") as 
     say(path + ":/rows", H5D_OPENS=1, H5D_WRITES=2, H5D_READS=1, H5D_BYTES_WRITTEN=960, H5D_BYTES_READ=400,
         H5D_RW_SWITCHES=1, H5D_REGULAR_HYPERSLAB_SELECTS=3, H5D_SIZE_WRITE_AGG_100_1K=2,
         H5D_SIZE_READ_AGG_100_1K=1)  # fmt: skip
+    say(path + ":/tiles", H5D_OPENS=1, H5D_WRITES=1, H5D_READS=2, H5D_BYTES_WRITTEN=800, H5D_BYTES_READ=12 + 80,
+        H5D_RW_SWITCHES=1, H5D_REGULAR_HYPERSLAB_SELECTS=2, H5D_POINT_SELECTS=1, H5D_SIZE_WRITE_AGG_100_1K=1,
+        H5D_SIZE_READ_AGG_0_100=2)  # fmt: skip
     say(own + ":/tiny", H5D_OPENS=1, H5D_WRITES=1, H5D_READS=0, H5D_BYTES_WRITTEN=20, H5D_SIZE_WRITE_AGG_0_100=1)

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""worlds.py BUILD CASE...: jobs that are more, or less, than one world of observed ranks. --list prints all cases.
+
+spawn: ranks start others with MPI_Comm_spawn; spawned: the same, preloaded, where each world makes a log; recover: all
+ranks of a preloaded job are killed, and what they leave is one log; part: only some ranks are observed, which must not
+disturb the others."""
+import collections
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from parallel import judge, launch, mixed, must_succeed  # noqa: E402
+from run import FAMILIES, SKIPPED, Case, Failed, Skip, run  # noqa: E402
+
+CASES = ("spawn", "spawned", "recover", "part")
+
+
+def preload(case, one=False):
+    library = os.path.join(case.build, "lib", "libiorama.so")
+    if case.family == "openmpi":
+        return ["-x", "LD_PRELOAD=" + library]
+    return ["-env" if one else "-genv", "LD_PRELOAD", library]
+
+
+def in_folder(folder):
+    return [os.path.join(folder, name) for name in os.listdir(folder)]
+
+
+def truth_of(lines):
+    """(file, counter) -> sum over all ranks"""
+    truth = collections.Counter()
+    for line in lines:
+        _, _, _, path, counter, value = line.split(" ")
+        truth[path, counter] += int(value)
+    return truth
+
+
+def compare_sums(case, truth, logs, processes):
+    """What the logs say of the files in the truth, and of how many processes they are."""
+    have = collections.Counter()
+    for log in logs:
+        shutil.copy(log, os.path.join(case.folder, "log.darshan"))
+        found, modules = case.log()
+        processes -= found["job"]["nprocs"]
+        for record in (r for records in modules.values() for r in records):
+            for counter, value in record.get("counters", {}).items():
+                if (record["name"], counter) in truth:
+                    have[record["name"], counter] += value
+        os.remove(os.path.join(case.folder, "log.darshan"))
+    wrong = ["%s %s is %d, not %d" % (*key, have[key], want) for key, want in truth.items() if have[key] != want]
+    if wrong or processes:
+        raise Failed("%d logs, %d processes too few; %s" % (len(logs), processes, "; ".join(wrong[:20])))
+
+
+def spawn(case):
+    """Arguments of the launcher, and the job as it ends without us. Some MPIs cannot start more ranks here (Debian's
+    MPICH has no process manager for it): then it must end alike when it is observed."""
+    program = os.path.join(case.folder, case.compile("spawn", "spawn.c"))
+    arguments = ["-n", "2", program, os.path.join(case.folder, "data")]
+    if case.family == "openmpi":  # places for those that come later
+        arguments = ["--oversubscribe", "--host", "localhost:8", *arguments]
+    bare, lines = launch(case, arguments, observed=False)
+    return arguments, bare, bare.returncode == 0 and len(lines) == 20
+
+
+def same_end(bare, done):
+    if (done.returncode == 0) != (bare.returncode == 0):
+        raise Failed("status %d, without iorama %d: %s" % (done.returncode, bare.returncode, done.stderr[-300:]))
+
+
+def case_spawn(case):
+    arguments, bare, able = spawn(case)
+    done, lines = launch(case, arguments)
+    if not able:
+        same_end(bare, done)
+        return
+    must_succeed(done)
+    log = shutil.move(os.path.join(case.folder, "log.darshan"), os.path.join(case.quiet, "log"))
+    compare_sums(case, truth_of(lines), [log], 5)
+
+
+def case_spawned(case):
+    logs, left = os.path.join(case.quiet, "logs"), os.path.join(case.quiet, "left")
+    arguments, bare, able = spawn(case)
+    for path in (logs, left):
+        os.mkdir(path, 0o700)
+    more = {} if able else {"segments": left}  # of ranks that were killed
+    done, lines = launch(case, [*preload(case), *arguments], observed=False, IORAMA_LOG_DIR=logs, **more)
+    if not able:
+        same_end(bare, done)
+        return
+    must_succeed(done)
+    compare_sums(case, truth_of(lines), in_folder(logs), 5)
+
+
+def case_recover(case):
+    case.compile("mix", "mix.c")
+    segments, logs = os.path.join(case.quiet, "left"), os.path.join(case.quiet, "logs")
+    for path in (segments, logs):
+        os.mkdir(path, 0o700)
+    arguments = ["-n", "4", *mixed(case, "kill", 5)]
+    bare, _ = launch(case, arguments, observed=False)
+    done, lines = launch(case, [*preload(case), *arguments], observed=False, segments=segments,
+                         IORAMA_LOG_DIR=logs, IORAMA_TRACE="1")  # fmt: skip
+    if (done.returncode == 0) != (bare.returncode == 0):
+        raise Failed("status %d, without iorama %d" % (done.returncode, bare.returncode))
+    jobs = os.listdir(segments)
+    if len(jobs) != 1 or len(os.listdir(os.path.join(segments, jobs[0]))) != 4 or os.listdir(logs):
+        raise Failed("left behind: %s, and logs: %s" % (jobs, os.listdir(logs)))
+    log = os.path.join(case.folder, "log.darshan")
+    done = run([case.iorama, "recover", "-q", "-f", "-o", log, segments], case.folder)
+    if done.returncode != 0 or os.listdir(segments):
+        raise Failed("recover: status %d: %s" % (done.returncode, done.stderr))
+    judge(case, lines, 4)
+
+
+def case_part(case):
+    case.compile("mix", "mix.c")
+    logs, program = os.path.join(case.quiet, "logs"), mixed(case, "finalize", 6)
+    os.mkdir(logs)
+    done, lines = launch(case, ["-n", "2", *preload(case, one=True), *program, ":", "-n", "1", *program],
+                         observed=False, IORAMA_LOG_DIR=logs)  # fmt: skip
+    must_succeed(done)
+    truth = truth_of([line for line in lines if line.startswith("TRUTH") and line.split(" ")[2] in "01"
+                      and line.split(" ")[3].endswith((".0", ".1")) and "half" not in line])  # fmt: skip
+    if len(truth) < 20 or len(os.listdir(logs)) != 2:
+        raise Failed("%d counters; logs: %s" % (len(truth), os.listdir(logs)))
+    compare_sums(case, truth, in_folder(logs), 2)
+
+
+def perform(build, word):
+    family, _, name = word.partition("-")
+    base = os.path.join(os.path.abspath(build), "tests")
+    os.makedirs(base, exist_ok=True)
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="worlds-", dir=base))
+    # outside what is observed, so that the truth itself does not show
+    quiet = tempfile.mkdtemp(prefix="iorama-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp")
+    try:
+        globals()["case_" + name](Case(build, family, folder, quiet))
+    except Skip as reason:
+        print("SKIP: %s: %s" % (word, reason))
+        return SKIPPED
+    except (Failed, subprocess.TimeoutExpired) as reason:
+        print("not ok %s: %s" % (word, reason))
+        return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(quiet, ignore_errors=True)
+    print("ok %s" % word, flush=True)
+    return 0
+
+
+def main():
+    words = ["%s-%s" % (family, name) for family in FAMILIES for name in CASES]
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(words))
+        return 0
+    results = [perform(sys.argv[1], word) for word in sys.argv[2:] or words]
+    return 1 if 1 in results else 0 if 0 in results else SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
