@@ -23,6 +23,12 @@ if(TARGET tablegen)
     "test -f docs/counters.md || exit 77 && $<TARGET_FILE:tablegen> counters-md | diff -u docs/counters.md -")
 endif()
 
+# docs/rules.md likewise, from the rows of rules, limits, figures and words
+if(TARGET iorama)
+  iorama_add_lint(rules-docs sh -c
+    "test -f docs/rules.md || exit 77 && $<TARGET_FILE:iorama> explain --markdown | diff -u docs/rules.md -")
+endif()
+
 # every setting is explained
 iorama_add_lint(settings-docs sh -c
   "grep -oE '^[SD]\\([A-Z_0-9]+, +\"[A-Z_]+' src/table/settings.def | sed 's/.*\"//' \
