@@ -8,9 +8,11 @@
 #include "diagnose/advice.h"
 #include "diagnose/engine.h"
 
-/* files that lost most, else those that moved most, first */
+/* files that lost most, else those that moved most, first; a record of many files names none */
 static bool before(const struct rama_suspect *a, const struct rama_suspect *b)
 {
+	if (a->folded != b->folded)
+		return b->folded;
 	if (a->lost != b->lost)
 		return a->lost > b->lost;
 	return a->bytes > b->bytes;
@@ -20,7 +22,7 @@ static void suspect(struct rama_trial *t, struct rama_suspect s)
 {
 	size_t at = t->n;
 
-	t->all++;
+	t->all += (size_t)fmin(fmax(1, s.count), 1e15);
 	while (at > 0 && before(&s, &t->first[at - 1]))
 		at--;
 	if (at >= RAMA_CULPRITS)
@@ -51,7 +53,8 @@ static int try_file(struct rama_engine *g, uint32_t index)
 		lost = code->lost(f, &x, 0);
 		lost = isfinite(lost) && lost > 0 ? lost : 0;
 		rama_sums_add(&t->sums, &x);
-		suspect(t, (struct rama_suspect){ index, lost, x.disk_bytes });
+		suspect(t, (struct rama_suspect){ index, lost, x.disk_bytes, x.files,
+						  file->folded });
 		rc = rama_cost_add(&t->cost, f, file, &x, code->place, lost);
 		if (rc != 0)
 			return rc;

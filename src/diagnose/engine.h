@@ -12,6 +12,8 @@
 struct rama_suspect { /* a file that shows a rule */
 	uint32_t file;
 	double lost, bytes;
+	double count; /* files that it stands for */
+	bool folded;  /* without a name: comes last */
 };
 
 /* one rule while it is tried */

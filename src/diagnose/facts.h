@@ -55,6 +55,8 @@ struct rama_chunk_facts {
 /* what the sums of one file are made of (facts_file.c); [0] writes, [1] reads */
 struct rama_file_parts {
 	const struct rama_view_file *file;
+	double count; /* files that it stands for, 0: only looked for */
+	double users; /* ranks that share it */
 	bool mpi, daos, tiny, several, parallel, home;
 	double disk_ranks, waits, slow_call, slow_lost;
 	double disk_time, disk_bytes, size, slowest;

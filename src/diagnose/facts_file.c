@@ -147,7 +147,8 @@ static void posix_order(struct rama_file_parts *t, const union rama_word *w,
 	static const unsigned consec[2] = { RAMA_POSIX_CONSEC_WRITES, RAMA_POSIX_CONSEC_READS };
 	static const unsigned own_seq[2] = { RAMA_EXTRA_SEQ_WRITES, RAMA_EXTRA_SEQ_READS };
 	static const unsigned own_consec[2] = { RAMA_EXTRA_CONSEC_WRITES, RAMA_EXTRA_CONSEC_READS };
-	double first = fmax(t->file->rows[RAMA_LAYER_POSIX], t->file->ranks);
+	double first = t->file->folded ? count_of(w, RAMA_POSIX_OPENS)
+				       : fmax(t->file->rows[RAMA_LAYER_POSIX], t->file->ranks);
 
 	for (unsigned k = 0; k < 2; k++) {
 		double calls = count_of(w, k ? RAMA_POSIX_READS : RAMA_POSIX_WRITES);
@@ -171,7 +172,8 @@ static void posix_excess(struct rama_file_parts *t, const union rama_word *w)
 	for (unsigned k = 0; k < 2; k++) {
 		if (bytes[k] > 0)
 			t->size = fmax(t->size, last[k] + 1);
-		t->excess[k] = last[k] > 0 ? fmax(0, bytes[k] - last[k] - 1) : 0;
+		t->excess[k] =
+			last[k] > 0 && !t->file->folded ? fmax(0, bytes[k] - last[k] - 1) : 0;
 	}
 }
 
@@ -352,6 +354,24 @@ static void place_parts(struct rama_file_parts *t, const struct rama_view *v)
 	t->home = one_of(type, home);
 }
 
+/* Files beyond the room for records share one of them. How many they are is not known, but each was opened: a file that
+ * is opened again and again has a record of its own, because it was used early. Ranks share the record, not the files. */
+static void count_parts(struct rama_file_parts *t)
+{
+	const union rama_word *w = t->file->rec[RAMA_LAYER_POSIX],
+			      *stream = t->file->rec[RAMA_LAYER_STDIO];
+
+	t->count = t->file->unopened ? 0 : 1;
+	t->users = t->file->ranks;
+	if (!t->file->folded)
+		return;
+	t->count = fmax(1, fmax(count_of(w, RAMA_POSIX_OPENS) - count_of(w, RAMA_POSIX_FILENOS) -
+					count_of(w, RAMA_POSIX_DUPS),
+				count_of(stream, RAMA_STDIO_OPENS)));
+	if (t->file->rec[RAMA_LAYER_MPIIO] == NULL)
+		t->users = 1;
+}
+
 static void common_parts(struct rama_file_parts *t, const struct rama_facts *f)
 {
 	static const enum rama_layer layers[] = { RAMA_LAYER_POSIX, RAMA_LAYER_STDIO };
@@ -371,8 +391,8 @@ static void common_parts(struct rama_file_parts *t, const struct rama_facts *f)
 					time_of(stream, RAMA_STDIO_F_WRITE_TIME) -
 					count_of(stream, RAMA_STDIO_BYTES_READ) / rate_of(f, 1) -
 					count_of(stream, RAMA_STDIO_BYTES_WRITTEN) / rate_of(f, 0));
-	t->several = t->file->ranks > 1;
 	t->mpi = t->file->rec[RAMA_LAYER_MPIIO] != NULL;
+	t->several = t->users > 1;
 }
 
 /* I/O time of the slowest rank below the application: the record of all ranks knows, or the rows of each */
@@ -434,6 +454,7 @@ void rama_facts_file(const struct rama_facts *f, const struct rama_view_file *fi
 	const union rama_word *const *w = file->rec;
 	struct rama_file_parts parts = { .file = file }, *t = &parts;
 
+	count_parts(t);
 	common_parts(t, f);
 	posix_parts(t, f);
 	mpiio_parts(t, f);
@@ -443,8 +464,8 @@ void rama_facts_file(const struct rama_facts *f, const struct rama_view_file *fi
 	t->slowest = slowest_of(t);
 	t->disk_ranks = disk_ranks_of(t, f->view);
 	t->waits = waits_of(t, f);
-	t->tiny = !file->unopened && t->disk_bytes / fmax(1, file->ranks) < f->limits.tiny_file &&
-		  t->size < f->limits.tiny_file;
+	t->tiny = !file->unopened && t->size < f->limits.tiny_file &&
+		  t->disk_bytes / fmax(t->count, file->ranks) < f->limits.tiny_file;
 #define SUM(name, unit, expression, doc) .name = (double)(expression),
 #define RATIO(name, unit, expression, doc)
 #define JOB(name, unit, doc)

@@ -86,6 +86,7 @@ struct rama_view_file {
 	const char *name; /* never NULL; "#<id>" if the log does not know it */
 	bool named;
 	bool pseudo; /* a standard stream: no file */
+	bool folded; /* stands for many files, which had no room of their own */
 	bool unopened; /* only looked for, made or removed: nothing but an EXTRA record; not in n_real */
 	int mount;	/* index in mounts, -1: unknown */
 	uint32_t group; /* index in groups */
@@ -163,7 +164,7 @@ struct rama_view_heat {
 };
 #define RAMA_HEAT_CELLS 40960 /* rows x bins at most */
 #define RAMA_HEAT_ALONE 65536 /* where each row is one rank, which needs no maximum */
-#define RAMA_VIEW_BINS 256
+#define RAMA_VIEW_BINS 192
 
 /* a time in which files are used, found from the trace or else from heat maps */
 struct rama_view_phase {
@@ -189,7 +190,7 @@ struct rama_view_op {
 	int64_t offset, length;
 	double start, end;
 };
-#define RAMA_OPS_KEPT 20000
+#define RAMA_OPS_KEPT 8000
 
 /* offset x time of one file, for the files that moved most in the trace */
 struct rama_view_offsets {

@@ -9,8 +9,8 @@
 
 #define X0 116 /* of the time axis */
 #define X1 880
-#define ROWS_MOST 64
-#define BINS_MOST 130
+#define ROWS_MOST 48
+#define BINS_MOST 100
 #define STRIPS_MOST 4
 #define FLOW_HEIGHT 84
 #define BANDS_MOST 4
