@@ -268,7 +268,25 @@ static unsigned distance(const char *a, const char *b)
 	return row[n % 3][m];
 }
 
-/* the smaller the nearer; names that hold the one asked for come after small mistakes */
+/* of the word of a term that is nearest: "seiving" is in "data sieving" */
+static unsigned nearest_word(const char *name, const char *asked)
+{
+	unsigned best = ~0U;
+
+	while (*name != '\0') {
+		size_t len = strcspn(name, " -");
+		char word[LONGEST + 1];
+		unsigned far;
+
+		snprintf(word, sizeof(word), "%.*s", (int)(len < LONGEST ? len : LONGEST), name);
+		far = distance(word, asked);
+		best = far < best ? far : best;
+		name += len + strspn(name + len, " -");
+	}
+	return best;
+}
+
+/* the smaller the nearer; names that hold the one asked for, or nearly, come after small mistakes */
 static unsigned remoteness(const char *name, const char *asked)
 {
 	unsigned far = distance(name, asked), n = (unsigned)strnlen(asked, LONGEST);
@@ -277,6 +295,8 @@ static unsigned remoteness(const char *name, const char *asked)
 		return far;
 	if (n >= 3 && strcasestr(name, asked) != NULL)
 		return LONGEST + (unsigned)strnlen(name, LONGEST);
+	if (n >= 5 && strpbrk(name, " -") != NULL && nearest_word(name, asked) <= n / 3)
+		return 2 * LONGEST + (unsigned)strnlen(name, LONGEST);
 	return ~0U;
 }
 

@@ -53,8 +53,8 @@ static int try_file(struct rama_engine *g, uint32_t index)
 		lost = code->lost(f, &x, 0);
 		lost = isfinite(lost) && lost > 0 ? lost : 0;
 		rama_sums_add(&t->sums, &x);
-		suspect(t, (struct rama_suspect){ index, lost, x.disk_bytes, x.files,
-						  file->folded });
+		suspect(t,
+			(struct rama_suspect){ index, lost, x.disk_bytes, x.files, file->folded });
 		rc = rama_cost_add(&t->cost, f, file, &x, code->place, lost);
 		if (rc != 0)
 			return rc;

@@ -47,28 +47,37 @@ static bool healthy(const struct rama_sums *x, const struct rama_limit_values *l
 	       x->read_amplification < l->amplification && x->modify_read < l->amplification_bytes;
 }
 
-/* Bytes and seconds of files that are moved in large requests: what the job itself reaches */
-static void own_rates(const struct rama_facts *f, double bytes[2], double time[2])
-{
-	for (size_t i = 0; i < f->view->n_files; i++) {
-		struct rama_sums x;
+/* what the job itself shows; [0] writes, [1] reads */
+struct shown {
+	double bytes[2], time[2]; /* of files that are moved in large requests */
+	double small[2];	  /* best rate of files that are moved in requests of a few KiB */
+};
 
-		if (f->view->files[i].pseudo)
-			continue;
-		rama_facts_file(f, &f->view->files[i], &x);
-		if (!healthy(&x, &f->limits))
-			continue;
-		if (x.small_writes <= 0.1 * x.writes &&
-		    x.random_write_share <= f->limits.random_operations) {
-			bytes[0] += x.bytes_written;
-			time[0] += x.write_time;
-		}
-		if (x.small_reads <= 0.1 * x.reads &&
-		    x.random_read_share <= f->limits.random_operations) {
-			bytes[1] += x.bytes_read;
-			time[1] += x.read_time;
-		}
+static void show_large(const struct rama_facts *f, const struct rama_sums *x, struct shown *s)
+{
+	if (!healthy(x, &f->limits))
+		return;
+	if (x->small_writes <= 0.1 * x->writes &&
+	    x->random_write_share <= f->limits.random_operations) {
+		s->bytes[0] += x->bytes_written;
+		s->time[0] += x->write_time;
 	}
+	if (x->small_reads <= 0.1 * x->reads &&
+	    x->random_read_share <= f->limits.random_operations) {
+		s->bytes[1] += x->bytes_read;
+		s->time[1] += x->read_time;
+	}
+}
+
+static void show_small(const struct rama_facts *f, const struct rama_sums *x, struct shown *s)
+{
+	double calls[2] = { x->writes, x->reads }, bytes[2] = { x->bytes_written, x->bytes_read },
+	       time[2] = { x->write_time, x->read_time };
+
+	for (unsigned k = 0; k < 2; k++)
+		if (calls[k] > f->limits.small_requests_absolute && bytes[k] <= 10240 * calls[k] &&
+		    bytes[k] >= f->limits.own_rate_bytes / 16 && time[k] > 0)
+			s->small[k] = fmax(s->small[k], bytes[k] / time[k]);
 }
 
 void rama_facts_rates(struct rama_facts *f)
@@ -76,16 +85,27 @@ void rama_facts_rates(struct rama_facts *f)
 	double most =
 		fmin(f->limits.good_rate,
 		     f->limits.good_rate_total / fmax(1, f->active > 0 ? f->active : f->ranks));
-	double bytes[2] = { 0 }, time[2] = { 0 };
+	struct shown s = { { 0 }, { 0 }, { 0 } };
 
 	f->good_read = f->good_write = most;
-	own_rates(f, bytes, time);
-	if (bytes[0] >= f->limits.own_rate_bytes && time[0] > 0) {
-		f->good_write = bytes[0] / time[0];
+	for (size_t i = 0; i < f->view->n_files; i++) {
+		struct rama_sums x;
+
+		if (f->view->files[i].pseudo)
+			continue;
+		rama_facts_file(f, &f->view->files[i], &x);
+		show_large(f, &x, &s);
+		show_small(f, &x, &s);
+	}
+	/* small requests that are fast prove that large ones reach a multiple of it */
+	f->good_write = fmax(most, f->limits.small_rate_gain * s.small[0]);
+	f->good_read = fmax(most, f->limits.small_rate_gain * s.small[1]);
+	if (s.bytes[0] >= f->limits.own_rate_bytes && s.time[0] > 0) {
+		f->good_write = s.bytes[0] / s.time[0];
 		f->own_write = 1;
 	}
-	if (bytes[1] >= f->limits.own_rate_bytes && time[1] > 0) {
-		f->good_read = bytes[1] / time[1];
+	if (s.bytes[1] >= f->limits.own_rate_bytes && s.time[1] > 0) {
+		f->good_read = s.bytes[1] / s.time[1];
 		f->own_read = 1;
 	}
 }
@@ -171,6 +191,26 @@ void rama_facts_fini(struct rama_facts *f)
 	f->chunks = NULL;
 }
 
+/* how often files are opened that have a record of their own */
+static void usual_opens(struct rama_facts *f)
+{
+	double opens = 0, users = 0;
+
+	for (size_t i = 0; i < f->view->n_files; i++) {
+		const struct rama_view_file *file = &f->view->files[i];
+		const union rama_word *w = file->rec[RAMA_LAYER_POSIX];
+		double n = w != NULL && !file->pseudo && !file->folded
+				   ? (double)w[RAMA_POSIX_OPENS].i
+				   : 0;
+
+		if (n <= 0 || n >= f->limits.reopens * file->ranks)
+			continue;
+		opens += n;
+		users += file->ranks;
+	}
+	f->usual_opens = users > 0 ? opens / users : 1;
+}
+
 static void sum_files(struct rama_facts *f, const struct rama_view *v)
 {
 	double most = 0;
@@ -205,6 +245,7 @@ int rama_facts_make(struct rama_facts *f, const struct rama_view *v, const struc
 	rc = chunk_facts(f, v);
 	if (rc != 0)
 		return rc;
+	usual_opens(f);
 	rama_facts_rates(f);
 	sum_files(f, v);
 	rc = rama_facts_job(f);

@@ -58,7 +58,8 @@ struct rama_file_parts {
 	double count; /* files that it stands for, 0: only looked for */
 	double users; /* ranks that share it */
 	bool mpi, daos, tiny, several, parallel, home;
-	double disk_ranks, waits, slow_call, slow_lost;
+	double disk_ranks, waits, slow_call, slow_lost, slow_small;
+	double extra_each, open_time, stat_time, seek_time, rename_time;
 	double disk_time, disk_bytes, size, slowest;
 	double small[2], small_bytes[2], small_time[2], small_lost[2], lost[2];
 	double judged[2], random[2], consec[2], excess[2];

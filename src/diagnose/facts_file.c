@@ -177,6 +177,15 @@ static void posix_excess(struct rama_file_parts *t, const union rama_word *w)
 	}
 }
 
+/* Writes to a file of one process end in memory, in microseconds. Where many take much longer, each waits for the disk:
+ * O_SYNC, O_DIRECT, or a file system without a cache. */
+static void posix_waits(struct rama_file_parts *t, const struct rama_facts *f)
+{
+	if (t->users <= 1 && t->small[0] > 0 &&
+	    t->small_time[0] >= f->limits.slow_small_write * t->small[0])
+		t->slow_small = t->small[0];
+}
+
 /* the call that took longest, against the mean of the others of its kind */
 static void posix_longest(struct rama_file_parts *t, const union rama_word *w)
 {
@@ -207,6 +216,7 @@ static void posix_parts(struct rama_file_parts *t, const struct rama_facts *f)
 	posix_order(t, w, t->file->rec[RAMA_LAYER_EXTRA]);
 	posix_excess(t, w);
 	posix_longest(t, w);
+	posix_waits(t, f);
 	t->unaligned = count_of(w, RAMA_POSIX_FILE_NOT_ALIGNED);
 	/* the counter knows blocks only; the trace also stripes (mistake 22) */
 	if (trace != NULL && t->file->stripes != NULL)
@@ -301,6 +311,32 @@ static void hdf5_parts(struct rama_file_parts *t, const struct rama_facts *f)
 	t->chunk_access = c->access;
 }
 
+/* Calls that only EXTRA counts share its time evenly. Those of POSIX share theirs by what they take as a rule: a stat
+ * half as long as an open with its close, a seek, which asks nobody, a tenth. */
+static void meta_parts(struct rama_file_parts *t)
+{
+	const union rama_word *w = t->file->rec[RAMA_LAYER_POSIX],
+			      *own = t->file->rec[RAMA_LAYER_EXTRA];
+	double opens = count_of(w, RAMA_POSIX_OPENS),
+	       renames = count_of(w, RAMA_POSIX_RENAME_SOURCES),
+	       stats = count_of(w, RAMA_POSIX_STATS) / 2,
+	       seeks = count_of(w, RAMA_POSIX_SEEKS) / 10, weight = opens + renames + stats + seeks;
+	double each = weight > 0 ? time_of(w, RAMA_POSIX_F_META_TIME) / weight : 0;
+
+	if (own != NULL) {
+		double calls = (double)rama_io_of(RAMA_LAYER_EXTRA, own).metas;
+
+		t->extra_each = calls > 0 ? time_of(own, RAMA_EXTRA_F_META_TIME) / calls : 0;
+	}
+	t->open_time = opens * each +
+		       time_of(t->file->rec[RAMA_LAYER_STDIO], RAMA_STDIO_F_META_TIME) +
+		       time_of(t->file->rec[RAMA_LAYER_DFS], RAMA_DFS_F_META_TIME);
+	t->seek_time = seeks * each;
+	t->stat_time = stats * each + t->extra_each * (count_of(own, RAMA_EXTRA_STATS) +
+						       count_of(own, RAMA_EXTRA_ACCESSES));
+	t->rename_time = fmax(renames * each, t->extra_each * count_of(own, RAMA_EXTRA_RENAMES));
+}
+
 /* A file of DFS is objects of DAOS below: they are not counted again */
 static void daos_parts(struct rama_file_parts *t, const struct rama_facts *f)
 {
@@ -354,20 +390,22 @@ static void place_parts(struct rama_file_parts *t, const struct rama_view *v)
 	t->home = one_of(type, home);
 }
 
-/* Files beyond the room for records share one of them. How many they are is not known, but each was opened: a file that
- * is opened again and again has a record of its own, because it was used early. Ranks share the record, not the files. */
-static void count_parts(struct rama_file_parts *t)
+/* Files beyond the room for records share one of them. How many they are is not known, but they were opened, and the
+ * others tell how often files are. Ranks share the record, not the files. */
+static void count_parts(struct rama_file_parts *t, const struct rama_facts *f)
 {
 	const union rama_word *w = t->file->rec[RAMA_LAYER_POSIX],
 			      *stream = t->file->rec[RAMA_LAYER_STDIO];
+	double opens;
 
 	t->count = t->file->unopened ? 0 : 1;
 	t->users = t->file->ranks;
 	if (!t->file->folded)
 		return;
-	t->count = fmax(1, fmax(count_of(w, RAMA_POSIX_OPENS) - count_of(w, RAMA_POSIX_FILENOS) -
-					count_of(w, RAMA_POSIX_DUPS),
-				count_of(stream, RAMA_STDIO_OPENS)));
+	opens = fmax(count_of(w, RAMA_POSIX_OPENS) - count_of(w, RAMA_POSIX_FILENOS) -
+			     count_of(w, RAMA_POSIX_DUPS),
+		     count_of(stream, RAMA_STDIO_OPENS));
+	t->count = fmax(1, round(opens / fmax(1, f->usual_opens)));
 	if (t->file->rec[RAMA_LAYER_MPIIO] == NULL)
 		t->users = 1;
 }
@@ -454,11 +492,12 @@ void rama_facts_file(const struct rama_facts *f, const struct rama_view_file *fi
 	const union rama_word *const *w = file->rec;
 	struct rama_file_parts parts = { .file = file }, *t = &parts;
 
-	count_parts(t);
+	count_parts(t, f);
 	common_parts(t, f);
 	posix_parts(t, f);
 	mpiio_parts(t, f);
 	hdf5_parts(t, f);
+	meta_parts(t);
 	daos_parts(t, f);
 	place_parts(t, f->view);
 	t->slowest = slowest_of(t);

@@ -56,7 +56,7 @@ static int add_file(struct rama_view *v, uint64_t id, const char *name, bool nam
 				      .name = name,
 				      .named = named,
 				      .pseudo = is_stream(name),
-				      .folded = named && strcmp(name, RAMA_SEG_CATCHALL) == 0,
+				      .folded = named && strcmp(name, "<OTHERS>") == 0,
 				      .mount = -1,
 				      .rank = -1,
 				      .slow_rank = -1,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.c: the records of the layers, row by row: a row is one file on one rank, or on all ranks together. */
+#include <math.h>
 #include <string.h>
 
 #include "core/reduce.h"
@@ -257,6 +258,18 @@ static int take_part(struct rama_view *v, struct row *r)
 	return merge_into(v, r->layer, &p->rec, r->w, (uint32_t[]){ 0, 0 });
 }
 
+/* Renames are in POSIX records too, with their time, and those come first: they count once */
+static void rename_once(const struct rama_view *v, struct row *r)
+{
+	const union rama_word *posix = v->files[r->file].rec[RAMA_LAYER_POSIX];
+	double all = (double)r->io.metas, renames = (double)r->w[RAMA_EXTRA_RENAMES].i;
+
+	if (posix == NULL || posix[RAMA_POSIX_RENAME_SOURCES].i <= 0 || renames <= 0 || all <= 0)
+		return;
+	r->io.meta_time *= fmax(0, 1 - renames / all);
+	r->io.metas -= r->w[RAMA_EXTRA_RENAMES].i;
+}
+
 static int take(struct rama_view *v, enum rama_layer layer, union rama_word *w)
 {
 	struct rama_view_work *k = v->work;
@@ -271,6 +284,8 @@ static int take(struct rama_view *v, enum rama_layer layer, union rama_word *w)
 	rc = rama_layer_info[layer].part ? take_part(v, &r) : take_file(v, &r);
 	if (rc == 0)
 		rc = merge_into(v, layer, &l->total, w, (uint32_t[]){ 0, 0 });
+	if (rc == 0 && layer == RAMA_LAYER_EXTRA)
+		rename_once(v, &r);
 	l->used = true;
 	l->records++;
 	if (layer == RAMA_LAYER_DFS && moved(&r.io))

@@ -184,7 +184,7 @@ def _(job, x):
     job.posix(OUT, -1, reads=[(x * 64, 16 * MIB)], read_time=4 * 80.0, size=100 * GIB)
 
 
-@case("L04", 9999, 10000, at=100000, level="WARN", culprit=OUT, relax="call_amplification_absolute = 20000")
+@case("L04", 9999, 10000, at=100000, level="HIGH", culprit=OUT, relax="call_amplification_absolute = 20000")
 def _(job, x):
     """1,000 MPI-IO calls of a view with gaps become x small POSIX writes."""
     job.mpiio(OUT, writes=[(1000, 40 * KIB)], kind="INDEP", write_time=4 * 20.0)
@@ -259,6 +259,19 @@ def _(job, x):
     """Collective writes take each rank 40 s, of which the disk needs x."""
     job.mpiio(OUT, writes=[(1000, 16 * MIB)], kind="COLL", write_time=4 * 40.0)
     job.posix(OUT, -1, writes=[(1000, 16 * MIB)], write_time=4 * x)
+
+
+@case("A12", 999, 1000, at=20000, level="HIGH", culprit=OUT, cost=40.0, relax="small_collectives = 2000")
+def _(job, x):
+    """x collective writes of each rank, 1 KiB each, which one rank writes to disk."""
+    job.mpiio(OUT, writes=[(4 * x, KIB)], kind="COLL", write_time=4 * 40.0)
+    job.posix(OUT, -1, writes=[(x, 4 * KIB)], write_time=2.0)
+
+
+@case("A12", 256 * KIB, 255 * KIB, note="1 MiB of all ranks together is large")
+def _(job, x):
+    job.mpiio(OUT, writes=[(8000, x)], kind="COLL", write_time=4 * 40.0)
+    job.posix(OUT, -1, writes=[(2000, 4 * x)], write_time=2.0)
 
 
 # ---- collective and independent MPI-IO
@@ -374,10 +387,23 @@ def _(job, x):
 # ---- writes
 
 
-@case("W01", 2000, 2001, at=20000, level="HIGH", culprit=LOCAL, cost=40 - 20000 * 4 * KIB / RATE, relax="small_requests = 0.2")
+@case("W01", 20000, 20001, at=200000, level="HIGH", culprit=LOCAL, cost=40 - 200000 * 4 * KIB / RATE, relax="small_requests = 0.2")
 def _(job, x):
-    """x of 20,000 writes are of 4 KiB; all take 40 s."""
-    job.posix(LOCAL, 0, writes=[(x, 4 * KIB), (20000 - x, 2 * MIB)], write_time=40.0)
+    """x of 200,000 writes are of 4 KiB; all take 40 s."""
+    job.posix(LOCAL, 0, writes=[(x, 4 * KIB), (200000 - x, 2 * MIB)], write_time=40.0)
+
+
+@case("W08", 99, 100, at=900, level="HIGH", culprit=LOCAL, cost=18.0, relax="slow_small_absolute = 200")
+def _(job, x):
+    """x writes of 4 KiB with O_SYNC, 20 ms each."""
+    busy(job, 1.0)
+    job.posix(LOCAL, 0, writes=[(x, 4 * KIB)], write_time=x * 0.02)
+
+
+@case("W08", 0.00049, 0.00051, note="as long as a disk needs", relax="slow_small_write = 0.001")
+def _(job, x):
+    busy(job, 1.0)
+    job.posix(LOCAL, 0, writes=[(10000, 4 * KIB)], write_time=x * 10000)
 
 
 @case("W01", 1000, 1001, note="however few writes there are")
@@ -521,6 +547,18 @@ def _(job, x):
 def _(job, x):
     busy(job)
     job.posix(LOCAL, 0, writes=[(1, MIB)], RENAME_SOURCES=x)
+
+
+@case("F09", 999, 1000, at=20000, level="HIGH", culprit=LOCAL, cost=20.0, note="with their time")
+def _(job, x):
+    busy(job, 10.0)
+    job.extra(LOCAL, 0, RENAMES=x, F_META_TIME=20.0)
+
+
+@case("F12", 999, 1000, at=20000, level="HIGH", culprit=LOCAL, cost=20.0, relax="removes_absolute = 2000")
+def _(job, x):
+    busy(job, 10.0)
+    job.extra(LOCAL, 0, UNLINKS=x, F_META_TIME=20.0)
 
 
 @case("F10", 999, 1000, level="HIGH", culprit=LOCAL, cost=20.0, relax="failed_absolute = 2000")

@@ -93,7 +93,8 @@ def widths(iorama, names):
 
 def mistyped(iorama):
     for wrong, want in (("W001", "W01"), ("POSIX_OPEN", "POSIX_OPENS"), ("data seiving", "data sieving"), ("posix_f_meta_tmie", "POSIX_F_META_TIME"),
-                        ("small_request_absolute", "small_requests_absolute"), ("aggregatox", "aggregator"), ("IORAMA_TRACES", "IORAMA_TRACE")):  # fmt: skip
+                        ("seiving", "data sieving"), ("small_request_absolute", "small_requests_absolute"), ("aggregatox", "aggregator"),
+                        ("IORAMA_TRACES", "IORAMA_TRACE")):  # fmt: skip
         done = run(iorama, wrong)
         said = done.stderr.decode()
         if done.returncode != 2 or want not in re.split(r"[ ,?]+", said.replace(want, want.replace(" ", "_"))) and want not in said:

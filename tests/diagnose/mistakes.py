@@ -595,6 +595,145 @@ def _(t):
     assert document["verdict"]["io_share"] < 0.01 and "Nothing to gain" in document["verdict"]["text"], document["verdict"]
 
 
+OTHERS = "<OTHERS>"  # the record of files that had none of their own
+
+
+@mistake("others", "files without a record of their own are many files, not one that is opened again and again", nprocs=1)
+def _(t):
+    job = t.job()
+    for k in range(1000):
+        job.posix("/scratch/t%04d" % k, 0, writes=[(1, KIB)], write_time=0.001, meta_time=0.002, OPENS=2)
+    job.posix(OTHERS, 0, writes=[(19000, KIB)], write_time=19.0, meta_time=38.0, size=KIB, openers=38000)
+    document = t.report(job)
+    absent(document, "F03", "W04")
+    first = document["findings"][0]
+    assert first["rule"] == "F06" and values_of(first)["tiny_count"] == 20000, first
+    assert culprit_of(first) != OTHERS and first["culprits_total"] == 20000, first["culprits"]
+    assert 55 < first["cost_s"] <= 60, first["cost_s"]
+
+
+@mistake("others", "ranks share the record of such files, not the files")
+def _(t):
+    job = t.job()
+    busy(job, 1.0)
+    for rank in range(4):
+        job.posix(OTHERS, rank, reads=[(5000, 100 * KIB)], writes=[(5000, 100 * KIB)], read_time=20.0, write_time=20.0, size=MIB,
+                  openers=5000)  # fmt: skip
+    absent(t.report(job), "W02", "R02", "R06", "L07", "W04", "R04", "R03", "W03", "F03")
+
+
+@mistake("renames", "a rename that two modules count is one rename", nprocs=1)
+def _(t):
+    job = t.job()
+    job.posix(LOCAL, 0, writes=[(1, MIB)], write_time=0.01, meta_time=40.0, RENAME_SOURCES=20000)
+    job.extra(LOCAL, 0, RENAMES=20000, UNLINKS=20000, F_META_TIME=60.0)
+    document = t.report(job)
+    assert abs(document["verdict"]["io_time"] - 70.01) < 0.1, document["verdict"]  # 40 s of POSIX, half of 60 s
+    assert abs(finding(document, "F12")["cost_s"] - 30) < 0.1, finding(document, "F12")
+
+
+@mistake("cache", "small requests that are fast prove that large ones are faster still", nprocs=1, run_time=5)
+def _(t):
+    job = t.job()
+    job.posix(LOCAL, 0, reads=[(2000000, KIB)], read_time=2.0)  # 1 GB/s
+    f = t.report(job)["findings"][0]
+    assert f["rule"] == "R01" and 1.4 < f["cost_s"] < 1.6, f
+
+
+@mistake("split", "small calls that MPI-IO makes of large ones are not the application's")
+def _(t):
+    job = t.job()
+    job.mpiio(OUT, writes=[(16, 4 * MIB)], write_time=4 * 30.0)
+    job.posix(OUT, -1, writes=[(131072, 512)], write_time=4 * 28.0)
+    document = t.report(job)
+    assert document["findings"][0]["rule"] == "L04", document["findings"][0]
+    assert finding(document, "W02")["evidence"].endswith("follows from L04"), finding(document, "W02")
+
+
+@mistake("split", "a file that an MPI library makes for itself is no culprit")
+def _(t):
+    job = t.job()
+    job.posix(OUT, -1, writes=[(160000, KIB)], write_time=4 * 30.0)
+    job.posix("/tmp/out.dat_cid-0.sm", -1, writes=[(1, 40)], write_time=0.001)
+    f = finding(t.report(job), "W02")
+    assert f["culprits_total"] == 1 and culprit_of(f) == OUT, f["culprits"]
+
+
+@mistake("storm", "stat calls of one file are a storm, however often others are opened", nprocs=1)
+def _(t):
+    job = t.job()
+    job.posix(LOCAL, 0, writes=[(1, MIB)], write_time=0.01, meta_time=30.0, STATS=300000)
+    job.posix(OUT, 0, writes=[(40000, 512)], write_time=1.0, meta_time=8.0, OPENS=40000)
+    document = t.report(job)
+    first, second = document["findings"][:2]
+    assert (first["rule"], second["rule"]) == ("F04", "F03"), (first, second)
+    assert culprit_of(first) == LOCAL and 28 < first["cost_s"] < 31, first
+
+
+@mistake("late", "who waits in collective calls is no straggler")
+def _(t):
+    job = t.job()
+    for rank, waited in enumerate((40.0, 4.0, 40.0, 40.0)):
+        job.mpiio(OUT, rank, writes=[(10, 16 * MIB)], kind="COLL", write_time=waited)
+    job.posix(OUT, 0, writes=[(40, 16 * MIB)], write_time=3.0)
+    document = t.report(job)
+    assert document["findings"][0]["rule"] == "A11", document["findings"][0]
+    for rule in ("B01", "B08"):
+        f = finding(document, rule)
+        assert f is None or f["evidence"].endswith("follows from A11"), f
+
+
+@mistake("helpers", "processes that a script starts for a moment are no ranks to compare with")
+def _(t):
+    for lived, rule in ((1.0, None), (90.0, "A07")):
+        job = t.job()
+        job.posix(LOCAL, 0, writes=[(2000, MIB)], write_time=40.0)
+        job.process(0, F_START_TIMESTAMP=0.1)
+        for rank in range(1, 4):
+            job.process(rank, F_START_TIMESTAMP=2.0 * rank, F_END_TIMESTAMP=2.0 * rank + lived)
+        document = t.report(job)
+        if rule:
+            found(document, rule)
+        else:
+            absent(document, "A07", "B01", "B02", "B08")
+
+
+@mistake("hdf5", "flushes of HDF5 are why data is synced, and why its writes take long")
+def _(t):
+    job = t.job()
+    job.hdf5(OUT, flushes=16000, F_META_TIME=4 * 28.0)
+    job.dataset(OUT, "d", writes=[(16000, 8 * KIB)])
+    job.mpiio(OUT, writes=[(16000, 8 * KIB)], write_time=4 * 30.0, SYNCS=16000)
+    job.posix(OUT, -1, writes=[(16000, 8 * KIB)], write_time=4 * 25.0, FSYNCS=16000)
+    document = t.report(job)
+    first = document["findings"][0]
+    assert first["rule"] == "H04" and 25 < first["cost_s"] < 31, first
+    for rule in ("W06", "H02"):
+        assert finding(document, rule)["evidence"].endswith("follows from H04"), finding(document, rule)
+
+
+@mistake("hdf5", "chunks that do not fit the cache are read in pieces: nothing too much, but slowly", nprocs=1)
+def _(t):
+    job = t.job()
+    job.hdf5(OUT, 0, parallel=False)
+    job.dataset(OUT, "d", 0, reads=[(200, 32 * KIB)], chunk=MIB)
+    job.posix(OUT, 0, reads=[(819200, 8)], read_time=50.0)
+    document = t.report(job)
+    first = document["findings"][0]
+    assert first["rule"] == "H01" and 45 < first["cost_s"] < 51, first
+    assert finding(document, "R01")["evidence"].endswith("follows from H01"), finding(document, "R01")
+
+
+@mistake("meta", "seeks are cheap: what opens take is not theirs", nprocs=1)
+def _(t):
+    job = t.job()
+    job.posix(LOCAL, 0, writes=[(80000, KIB)], write_time=2.0, meta_time=30.0, OPENS=80000, STATS=80000, SEEKS=240000)
+    document = t.report(job)
+    first = document["findings"][0]
+    assert first["rule"] == "F03" and 15 < first["cost_s"] < 20, first  # weights 80000 : 40000 : 24000
+    assert (finding(document, "F05") or {"cost_s": 0})["cost_s"] < 1, finding(document, "F05")
+
+
 def check(item):
     number, iorama, tables = item
     _, _, function, values = TRIALS[number]
