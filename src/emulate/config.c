@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "emulate/config.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulate/lines.h"
+
+const struct rama_param_info rama_param_info[RAMA_PARAMS] = {
+#define P(symbol, kind, otherwise, name, arg, modes, doc) \
+	[RAMA_P_##symbol] = { RAMA_KIND_##kind, otherwise, name, arg, modes, doc },
+#include "table/emulate.def"
+#undef P
+};
+
+void rama_config_init(struct rama_config *c)
+{
+	*c = (struct rama_config){ .mode = "" };
+}
+
+void rama_config_fini(struct rama_config *c)
+{
+	for (int i = 0; i < RAMA_PARAMS; i++) {
+		free(c->value[i]);
+		free(c->place[i]);
+	}
+	for (size_t i = 0; i < c->n_args; i++)
+		free(c->args[i]);
+	for (size_t i = 0; i < c->n_warnings; i++)
+		free(c->warnings[i]);
+	free(c->args);
+	free(c->warnings);
+	rama_config_init(c);
+}
+
+int rama_config_warn(struct rama_config *c, const char *fmt, ...)
+{
+	char **w = reallocarray(c->warnings, c->n_warnings + 1, sizeof(*w)), text[400];
+	va_list args;
+
+	if (w == NULL)
+		return RAMA_EMEMORY;
+	c->warnings = w;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	w[c->n_warnings] = strdup(text);
+	return w[c->n_warnings] != NULL ? (c->n_warnings++, 0) : RAMA_EMEMORY;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static char plain(char c)
+{
+	return c == '-' ? '_' : c;
+}
+
+static bool same_name(const char *a, const char *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (a[i] == '\0' || plain(a[i]) != plain(b[i]))
+			return false;
+	return a[n] == '\0';
+}
+
+int rama_config_find(const char *name, size_t n)
+{
+	for (int i = 0; i < RAMA_PARAMS; i++)
+		if (same_name(rama_param_info[i].name, name, n))
+			return i;
+	return -1;
+}
+
+/* letters that must be changed, added or left out */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[64];
+	size_t n = strlen(b);
+
+	if (n > 62 || strlen(a) > 62)
+		return 99;
+	for (size_t k = 0; k <= n; k++)
+		row[k] = (unsigned)k;
+	for (size_t i = 0; a[i] != '\0'; i++) {
+		unsigned corner = row[0]++;
+
+		for (size_t k = 0; k < n; k++) {
+			unsigned best = corner + (plain(a[i]) != plain(b[k]));
+
+			corner = row[k + 1];
+			best = corner + 1 < best ? corner + 1 : best;
+			row[k + 1] = row[k] + 1 < best ? row[k] + 1 : best;
+		}
+	}
+	return row[n];
+}
+
+static int unknown(const char *name, const char *place, struct rama_err *e)
+{
+	int nearest = -1;
+	unsigned best = 4;
+
+	for (int i = 0; i < RAMA_PARAMS; i++) {
+		unsigned d = distance(name, rama_param_info[i].name);
+
+		if (d < best) {
+			best = d;
+			nearest = i;
+		}
+	}
+	return rama_err_set(e, RAMA_EUSAGE, "%s: no parameter is called %.60s%s%s%s", place, name,
+			    nearest >= 0 ? "; did you mean " : "",
+			    nearest >= 0 ? rama_param_info[nearest].name : "",
+			    nearest >= 0 ? "?" : "");
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+#define PIECE(text) ((struct rama_piece){ text, strlen(text) })
+
+static bool count_of(struct rama_piece w, int64_t *value)
+{
+	double n;
+
+	if (!rama_word_number(w, &n) || n != floor(n) || n > 9e15)
+		return false;
+	*value = (int64_t)n;
+	return true;
+}
+
+/* 0.01, 1/100, 50% */
+static bool ratio_of(struct rama_piece w, double *value)
+{
+	const char *slash = memchr(w.p, '/', w.n);
+	double below;
+
+	if (slash != NULL)
+		return rama_word_number((struct rama_piece){ w.p, (size_t)(slash - w.p) }, value) &&
+		       rama_word_number((struct rama_piece){ slash + 1,
+							     w.n - (size_t)(slash - w.p) - 1 },
+					&below) &&
+		       below > 0 && (*value /= below, true);
+	if (w.n > 1 && w.p[w.n - 1] == '%')
+		return rama_word_number((struct rama_piece){ w.p, w.n - 1 }, value) &&
+		       (*value /= 100, true);
+	return rama_word_number(w, value);
+}
+
+static bool flag_of(const char *value, bool *on)
+{
+	static const char *const yes[] = { "", "true", "yes", "1", "on" };
+	static const char *const no[] = { "false", "no", "0", "off" };
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		if (strcasecmp(value, yes[i]) == 0)
+			return *on = true;
+	*on = false;
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		if (strcasecmp(value, no[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The words of a choice stand in brackets at the start of its doc. */
+static bool is_choice(const char *doc, const char *value)
+{
+	const char *end = strchr(doc, ']');
+	struct rama_piece all = { doc + 1, (size_t)(end - doc) - 1 }, word;
+
+	while (rama_word_next(&all, &word))
+		if (rama_piece_is(word, value))
+			return true;
+	return false;
+}
+
+static bool each_is(const char *list, bool (*is)(struct rama_piece, int64_t *))
+{
+	struct rama_piece all = PIECE(list), item;
+	int64_t value;
+
+	while (rama_piece_next(&all, ':', &item))
+		if (!is(item, &value))
+			return false;
+	return true;
+}
+
+static bool acceptable(const struct rama_param_info *p, const char *value)
+{
+	struct rama_piece w = PIECE(value);
+	int64_t n;
+	double x;
+	bool on;
+
+	switch (p->kind) {
+	case RAMA_KIND_FLAG:
+		return flag_of(value, &on);
+	case RAMA_KIND_SIZE:
+		return rama_word_size(w, &n);
+	case RAMA_KIND_SIZES:
+		return each_is(value, rama_word_size);
+	case RAMA_KIND_COUNT:
+		return count_of(w, &n);
+	case RAMA_KIND_COUNTS:
+		return each_is(value, count_of);
+	case RAMA_KIND_SECONDS:
+		return rama_word_seconds(w, &x);
+	case RAMA_KIND_RATIO:
+		return ratio_of(w, &x);
+	case RAMA_KIND_CHOICE:
+		return is_choice(p->doc, value);
+	default:
+		return true;
+	}
+}
+
+static const char *const kind_words[] = {
+	[RAMA_KIND_FLAG] = "true or false",
+	[RAMA_KIND_SIZE] = "a size such as 4096, 64KiB or 1.5GiB",
+	[RAMA_KIND_SIZES] = "a list of sizes with colons",
+	[RAMA_KIND_COUNT] = "a whole number",
+	[RAMA_KIND_COUNTS] = "a list of whole numbers with colons",
+	[RAMA_KIND_SECONDS] = "a time such as 0.5, 200ms or 2min",
+	[RAMA_KIND_RATIO] = "a ratio such as 0.01, 1/100 or 50%",
+	[RAMA_KIND_CHOICE] = "one of the words known",
+};
+
+static int store(struct rama_config *c, int p, const char *value, const char *place,
+		 struct rama_err *e)
+{
+	char *text = strdup(value), *where = strdup(place);
+
+	if (text == NULL || where == NULL) {
+		free(text);
+		free(where);
+		return rama_err_set(e, RAMA_EMEMORY, "no memory");
+	}
+	free(c->value[p]);
+	free(c->place[p]);
+	c->value[p] = text;
+	c->place[p] = where;
+	return 0;
+}
+
+int rama_config_set(struct rama_config *c, const char *name, const char *value, const char *place,
+		    struct rama_err *e)
+{
+	int p = rama_config_find(name, strlen(name));
+	const struct rama_param_info *info;
+
+	if (p < 0)
+		return unknown(name, place, e);
+	info = &rama_param_info[p];
+	if (value == NULL)
+		value = "";
+	if (info->kind == RAMA_KIND_DEAD)
+		return rama_config_warn(c, "%s does nothing here: %s", info->name, info->doc);
+	if (!acceptable(info, value))
+		return rama_err_set(e, RAMA_EUSAGE, "%s: %s: \"%.60s\" is not %s%s%.*s", place,
+				    info->name, value, kind_words[info->kind],
+				    info->kind == RAMA_KIND_CHOICE ? ": " : "",
+				    info->kind == RAMA_KIND_CHOICE
+					    ? (int)(strchr(info->doc, ']') - info->doc + 1)
+					    : 0,
+				    info->doc);
+	if (p == RAMA_P_set && c->value[p] != NULL) { /* may be given several times */
+		char both[2048];
+
+		snprintf(both, sizeof(both), "%s:%s", c->value[p], value);
+		return store(c, p, both, place, e);
+	}
+	return store(c, p, value, place, e);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static int set_from_file(struct rama_config *c, const char *key, const char *value,
+			 const char *place, struct rama_err *e)
+{
+	int p = rama_config_find(key, strlen(key)), rc;
+
+	if (p >= 0 && c->value[p] != NULL)
+		return 0; /* the command line wins */
+	rc = rama_config_set(c, key, value, place, e);
+	if (rc == RAMA_EUSAGE)
+		e->code = rc = RAMA_EFORMAT;
+	return rc;
+}
+
+/* a value as the text that the command line would have; NULL: it has none */
+static const char *json_text(const json_t *value, char *to, size_t room)
+{
+	size_t used = 0, i;
+	const json_t *item;
+
+	if (json_is_string(value))
+		return json_string_value(value);
+	if (json_is_boolean(value))
+		return json_is_true(value) ? "true" : "false";
+	if (json_is_number(value)) {
+		snprintf(to, room, "%.17g", json_number_value(value));
+		return to;
+	}
+	if (!json_is_array(value) || json_array_size(value) == 0)
+		return NULL;
+	json_array_foreach(value, i, item)
+	{ /* a list: with colons */
+		char number[64];
+		const char *text =
+			json_is_array(item) ? NULL : json_text(item, number, sizeof(number));
+		int n = text != NULL
+				? snprintf(to + used, room - used, "%s%s", i > 0 ? ":" : "", text)
+				: -1;
+
+		if (n < 0 || (size_t)n >= room - used)
+			return NULL;
+		used += (size_t)n;
+	}
+	return to;
+}
+
+static int read_json(struct rama_config *c, const char *bytes, size_t n, const char *name,
+		     struct rama_err *e)
+{
+	json_error_t bad;
+	json_t *root = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &bad), *value;
+	const char *key;
+	char text[4096];
+	int rc = 0;
+
+	if (root == NULL)
+		return rama_err_set(e, RAMA_EFORMAT, "%s: line %d: %s", name, bad.line, bad.text);
+	if (!json_is_object(root))
+		rc = rama_err_set(e, RAMA_EFORMAT, "%s: not an object of parameters", name);
+	json_object_foreach(root, key, value)
+	{
+		const char *v = json_text(value, text, sizeof(text));
+
+		if (rc == 0)
+			rc = v != NULL ? set_from_file(c, key, v, name, e)
+				       : rama_err_set(e, RAMA_EFORMAT,
+						      "%s: %.60s is neither text, number, true or "
+						      "false, nor a list of these",
+						      name, key);
+	}
+	json_decref(root);
+	return rc;
+}
+
+/* name = value; [sections] are for people and mean nothing */
+static int read_ini(struct rama_config *c, const char *bytes, size_t n, const char *name,
+		    struct rama_err *e)
+{
+	struct rama_lines l;
+	struct rama_piece line;
+	char key[128], value[4096], place[512];
+
+	rama_lines_init(&l, bytes, n);
+	while (rama_lines_next(&l, &line)) {
+		const char *equal = memchr(line.p, '=', line.n);
+		struct rama_piece k, v;
+		int rc;
+
+		if (line.n == 0 || line.p[0] == '[' || line.p[0] == ';')
+			continue;
+		snprintf(place, sizeof(place), "%.400s line %lu", name, l.number);
+		if (equal == NULL)
+			return rama_err_set(e, RAMA_EFORMAT, "%s: no = in \"%.*s\"", place,
+					    RAMA_PIECE(line));
+		k = rama_piece_trim((struct rama_piece){ line.p, (size_t)(equal - line.p) });
+		v = rama_piece_trim(
+			(struct rama_piece){ equal + 1, line.n - (size_t)(equal - line.p) - 1 });
+		if (k.n >= sizeof(key) || v.n >= sizeof(value))
+			return rama_err_set(e, RAMA_EFORMAT, "%s: too long", place);
+		snprintf(key, sizeof(key), "%.*s", (int)k.n, k.p);
+		snprintf(value, sizeof(value), "%.*s", (int)v.n, v.p);
+		rc = set_from_file(c, key, value, place, e);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+int rama_config_read(struct rama_config *c, const char *bytes, size_t n, const char *name,
+		     struct rama_err *e)
+{
+	struct rama_piece p = { bytes, n };
+
+	while (p.n > 0 && strchr(" \t\r\n", p.p[0]) != NULL)
+		p = (struct rama_piece){ p.p + 1, p.n - 1 };
+	return p.n > 0 && p.p[0] == '{' ? read_json(c, bytes, n, name, e)
+					: read_ini(c, bytes, n, name, e);
+}
+
+int rama_config_check(struct rama_config *c, struct rama_err *e)
+{
+	(void)e;
+	for (int i = 0; i < RAMA_PARAMS; i++) {
+		struct rama_piece modes = PIECE(rama_param_info[i].modes), word;
+		bool found = modes.n == 0;
+
+		if (c->value[i] == NULL)
+			continue;
+		while (!found && rama_word_next(&modes, &word))
+			found = rama_piece_is(word, c->mode);
+		if (!found && strcmp(c->mode, "try") != 0 &&
+		    rama_config_warn(c, "%s: %s has no meaning in mode %s", c->place[i],
+				     rama_param_info[i].name, c->mode) != 0)
+			return RAMA_EMEMORY;
+	}
+	return 0;
+}
+
+/* ---- asking --------------------------------------------------------------------------------- */
+
+bool rama_config_given(const struct rama_config *c, enum rama_param p)
+{
+	return c->value[p] != NULL;
+}
+
+const char *rama_config_text(const struct rama_config *c, enum rama_param p)
+{
+	return c->value[p] != NULL ? c->value[p] : rama_param_info[p].otherwise;
+}
+
+bool rama_config_flag(const struct rama_config *c, enum rama_param p)
+{
+	bool on;
+
+	return c->value[p] != NULL && flag_of(c->value[p], &on) && on;
+}
+
+int64_t rama_config_size(const struct rama_config *c, enum rama_param p)
+{
+	struct rama_piece w = PIECE(rama_config_text(c, p));
+	int64_t n = 0;
+
+	if (rama_param_info[p].kind == RAMA_KIND_COUNT)
+		count_of(w, &n);
+	else
+		rama_word_size(w, &n);
+	return n;
+}
+
+double rama_config_number(const struct rama_config *c, enum rama_param p)
+{
+	struct rama_piece w = PIECE(rama_config_text(c, p));
+	double x = 0;
+
+	if (rama_param_info[p].kind == RAMA_KIND_SECONDS)
+		rama_word_seconds(w, &x);
+	else
+		ratio_of(w, &x);
+	return x;
+}
+
+size_t rama_config_item(const struct rama_config *c, enum rama_param p, size_t i, const char **text)
+{
+	struct rama_piece all = PIECE(rama_config_text(c, p)), item;
+
+	while (rama_piece_next(&all, ':', &item)) {
+		if (i-- == 0) {
+			*text = item.p;
+			return item.n;
+		}
+	}
+	return 0;
+}
+
+size_t rama_config_items(const struct rama_config *c, enum rama_param p)
+{
+	struct rama_piece all = PIECE(rama_config_text(c, p)), item;
+	size_t n = 0;
+
+	while (rama_piece_next(&all, ':', &item))
+		n++;
+	return n;
+}
+
+int64_t rama_config_item_size(const struct rama_config *c, enum rama_param p, size_t i,
+			      int64_t otherwise)
+{
+	size_t n = rama_config_items(c, p), len;
+	const char *text = "";
+	int64_t value = otherwise;
+
+	if (n == 0)
+		return otherwise;
+	len = rama_config_item(c, p, i < n ? i : n - 1, &text);
+	if (rama_param_info[p].kind == RAMA_KIND_COUNTS)
+		count_of((struct rama_piece){ text, len }, &value);
+	else
+		rama_word_size((struct rama_piece){ text, len }, &value);
+	return value;
+}

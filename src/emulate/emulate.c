@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "emulate/emulate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/human.h"
+
+/* ---- modes ---------------------------------------------------------------------------------- */
+
+const struct rama_mode rama_modes[] = {
+	{ "app", "one application: files that are read, then files that are written", false,
+	  rama_mode_app },
+	{ "pc", "producers and consumers, in pairs", false, rama_mode_pc },
+	{ "dl", "training: a data set read in another order in each epoch", false, rama_mode_dl },
+	{ "cr", "checkpoints, a crash, a restart", false, rama_mode_cr },
+	{ "dag", "a workflow: tasks that wait for each other's data", false, rama_mode_dag },
+	{ "replay", "what a log says a job did", true, rama_mode_replay },
+	{ "graph", "who wrote what others read, from logs: a workflow file", true,
+	  rama_mode_graph },
+	{ "try",
+	  "a log, a workflow or a mode, as it is and changed by --set, by turns: is it faster?",
+	  true, rama_mode_try },
+};
+const unsigned rama_n_modes = sizeof(rama_modes) / sizeof(rama_modes[0]);
+
+const struct rama_mode *rama_mode_find(const char *name)
+{
+	for (unsigned i = 0; i < rama_n_modes; i++)
+		if (strcmp(rama_modes[i].name, name) == 0)
+			return &rama_modes[i];
+	return NULL;
+}
+
+/* ---- helpers of the modes ------------------------------------------------------------------- */
+
+/* Names come from workflow files and logs: whatever they are, the file is in the directory. */
+static char *safe_name(struct rama_arena *arena, const char *name)
+{
+	size_t n = strlen(name), used = 0;
+	char *to = rama_arena_alloc(arena, n + 2);
+
+	while (to != NULL && *name != '\0') {
+		size_t part = strcspn(name, "/");
+
+		/* no leading slash, no "." or "..", no empty parts */
+		if (part > 0 && !(part == 1 && name[0] == '.') &&
+		    !(part == 2 && name[0] == '.' && name[1] == '.')) {
+			if (used > 0)
+				to[used++] = '/';
+			for (size_t i = 0; i < part; i++)
+				to[used++] = (unsigned char)name[i] < ' ' ? '_' : name[i];
+		}
+		name += part + (name[part] == '/');
+	}
+	if (to != NULL && used == 0)
+		to[used++] = '_';
+	if (to != NULL)
+		to[used] = '\0';
+	return to;
+}
+
+char *rama_emulation_path(struct rama_emulation *m, const char *dir, const char *name,
+			  struct rama_err *e)
+{
+	char *safe = safe_name(&m->arena, name), *path;
+	size_t n = strlen(dir);
+
+	if (safe == NULL)
+		goto no_memory;
+	path = rama_arena_alloc(&m->arena, n + strlen(safe) + 2);
+	if (path == NULL)
+		goto no_memory;
+	memcpy(path, dir, n);
+	if (n > 0 && dir[n - 1] != '/')
+		path[n++] = '/';
+	memcpy(path + n, safe, strlen(safe) + 1);
+	return path;
+no_memory:
+	rama_err_set(e, RAMA_EMEMORY, "no memory");
+	return NULL;
+}
+
+struct rama_unit *rama_emulation_unit(struct rama_emulation *m, const char *name, const char *path,
+				      int64_t size, uint64_t version, struct rama_err *e)
+{
+	struct rama_unit *u = rama_arena_alloc(&m->arena, sizeof(*u));
+	struct rama_file_book *f = rama_arena_alloc(&m->arena, sizeof(*f));
+
+	if (u == NULL || f == NULL) {
+		rama_err_set(e, RAMA_EMEMORY, "no memory");
+		return NULL;
+	}
+	*f = (struct rama_file_book){ .next = m->files, .name = name, .tally.flaws.first = -1 };
+	m->files = f;
+	*u = (struct rama_unit){ .tally = &f->tally,
+				 .name = name,
+				 .path = path,
+				 .size = size,
+				 .opt = m->opt.opt,
+				 .pattern = { .seed = m->opt.seed,
+					      .unit = rama_pattern_unit(name),
+					      .version = version } };
+	return u;
+}
+
+int rama_emulation_stream(struct rama_emulation *m, struct rama_script *s, struct rama_err *e)
+{
+	struct rama_stream stream = rama_script_stream(s);
+
+	return rama_run_stream(&stream, &m->opt, m->team, &m->books, e);
+}
+
+int rama_make_folders(const char *path, struct rama_err *e)
+{
+	char part[4096];
+
+	if (strlen(path) >= sizeof(part))
+		return rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", path);
+	for (size_t i = 1; path[i - 1] != '\0'; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0777) != 0 && errno != EEXIST)
+			return rama_err_set(e, RAMA_EIO, "%s: %s", part, strerror(errno));
+		if (path[i] == '\0')
+			break;
+	}
+	return 0;
+}
+
+/* ---- parameters ----------------------------------------------------------------------------- */
+
+static const char *engine_name(const struct rama_config *c)
+{
+	const char *api = rama_config_text(c, RAMA_P_io_api);
+
+	if (rama_config_given(c, RAMA_P_engine) || api[0] == '\0')
+		return rama_config_text(c, RAMA_P_engine);
+	return strcmp(api, "mpiio") == 0 ? "mpiio" : "posix";
+}
+
+static int no_engine(const struct rama_team *t, const char *name, struct rama_err *e)
+{
+	static const char *const of_mpi[] = { "mpiio", "hdf5", "pnetcdf" };
+
+	for (size_t i = 0; i < sizeof(of_mpi) / sizeof(of_mpi[0]); i++)
+		if (strcmp(name, of_mpi[i]) == 0)
+			return rama_err_set(
+				e, RAMA_EUSAGE,
+				t->group == NULL
+					? "engine %s needs MPI: start with mpirun"
+					: "engine %s: iorama was built without it for this MPI",
+				name);
+	return rama_err_set(e, RAMA_EUSAGE, "no engine is called %s", name);
+}
+
+static int set_options(struct rama_emulation *m, struct rama_err *e)
+{
+	const struct rama_config *c = m->cfg;
+	const char *name = engine_name(c), *type = rama_config_text(c, RAMA_P_mpiio_type);
+	const char *compute = rama_config_text(c, RAMA_P_compute);
+	double time = rama_config_number(c, RAMA_P_time);
+	int64_t depth = rama_config_size(c, RAMA_P_depth), transfer;
+
+	m->opt.engine = rama_engine_find(name);
+	if (m->opt.engine == NULL)
+		return no_engine(m->team, name, e);
+	if (depth < 1 || depth > 4096)
+		return rama_err_set(e, RAMA_EUSAGE, "depth: from 1 to 4096");
+	m->opt.opt = (struct rama_engine_options){
+		.depth = (unsigned)depth,
+		.vector = (unsigned)rama_config_size(c, RAMA_P_vector),
+		.collective = strcmp(type, "collective") == 0,
+		.nonblocking = strcmp(type, "nonblocking") == 0,
+		.hints = rama_config_text(c, RAMA_P_hints),
+		.size = -1,
+	};
+	m->opt.verify = rama_config_flag(c, RAMA_P_verify);
+	m->opt.no_fill = rama_config_flag(c, RAMA_P_no_fill);
+	m->opt.cold = rama_config_flag(c, RAMA_P_cold);
+	m->opt.seed = (uint64_t)rama_config_size(c, RAMA_P_seed);
+	m->opt.timeout = rama_config_number(c, RAMA_P_timeout);
+	m->opt.spin = strcmp(compute, "spin") == 0;
+	m->opt.speed = strcmp(compute, "none") == 0 || time <= 0 ? 0 : 1 / time;
+	m->opt.record = rama_config_text(c, RAMA_P_svg)[0] != '\0' ||
+			rama_config_flag(c, RAMA_P_profiler) ||
+			rama_config_given(c, RAMA_P_profile_out);
+	transfer = rama_config_size(c, RAMA_P_transfer_size);
+	m->request = transfer > 0 ? transfer : rama_config_size(c, RAMA_P_block_size);
+	if (m->request < 1)
+		m->request = 1; /* files of no bytes: any size will do */
+	if (m->opt.verify && m->opt.no_fill)
+		return rama_err_set(e, RAMA_EUSAGE,
+				    "--verify needs data that --no-fill does not make");
+	if (strcmp(rama_config_text(c, RAMA_P_type), "data") != 0)
+		return rama_err_set(e, RAMA_EUSAGE, "type: only data");
+	return 0;
+}
+
+/* ---- the result ----------------------------------------------------------------------------- */
+
+/* one rank's books as bytes: how many of each, tallies, spans, tallies and names of files */
+struct packed {
+	uint64_t tasks, spans, files;
+};
+
+static int pack(const struct rama_emulation *m, struct rama_out *out)
+{
+	const struct rama_books *b = &m->books;
+	struct packed head = { .tasks = b->n_tasks, .spans = b->n_spans };
+
+	for (const struct rama_file_book *f = m->files; f != NULL; f = f->next)
+		head.files += f->tally.last != 0;
+	rama_out_init(out, NULL, NULL);
+	rama_out_bytes(out, (const char *)&head, sizeof(head));
+	rama_out_bytes(out, (const char *)&b->rank, sizeof(b->rank));
+	rama_out_bytes(out, (const char *)b->task, b->n_tasks * sizeof(*b->task));
+	rama_out_bytes(out, (const char *)b->spans, b->n_spans * sizeof(*b->spans));
+	for (const struct rama_file_book *f = m->files; f != NULL; f = f->next) {
+		if (f->tally.last == 0)
+			continue; /* was never used here */
+		rama_out_bytes(out, (const char *)&f->tally, sizeof(f->tally));
+		rama_out_bytes(out, f->name, strlen(f->name) + 1);
+	}
+	return out->error;
+}
+
+static int grow_result(struct rama_result *r, uint64_t tasks, uint64_t spans)
+{
+	if (tasks > r->n_tasks) {
+		struct rama_tally *p = reallocarray(r->task, tasks, sizeof(*p));
+
+		if (p == NULL)
+			return RAMA_EMEMORY;
+		for (uint64_t i = r->n_tasks; i < tasks; i++)
+			p[i] = (struct rama_tally){ .flaws.first = -1 };
+		r->task = p;
+		r->n_tasks = (uint32_t)tasks;
+	}
+	if (spans > 0) {
+		struct rama_span *p = reallocarray(r->spans, r->n_spans + spans, sizeof(*p));
+
+		if (p == NULL)
+			return RAMA_EMEMORY;
+		r->spans = p;
+	}
+	return 0;
+}
+
+/* the file of that name, also of other ranks */
+static struct rama_tally *file_of(struct rama_result *r, const char *name)
+{
+	bool fresh = false;
+	uint64_t *at = rama_map_put(&r->by_name, rama_pattern_unit(name), &fresh);
+
+	if (at != NULL && fresh) {
+		if (r->n_files == r->room_files) {
+			uint32_t room = r->room_files == 0 ? 64 : 2 * r->room_files;
+			struct rama_file_book *p = reallocarray(r->file, room, sizeof(*p));
+
+			if (p == NULL)
+				return NULL;
+			r->file = p;
+			r->room_files = room;
+		}
+		*at = r->n_files;
+		r->file[r->n_files] = (struct rama_file_book){ .tally.flaws.first = -1 };
+		r->file[r->n_files].name = rama_arena_text(&r->arena, name, strlen(name));
+		if (r->file[r->n_files++].name == NULL)
+			return NULL;
+	}
+	return at != NULL ? &r->file[*at].tally : NULL;
+}
+
+static int unpack_files(struct rama_result *r, uint64_t files, const char *bytes, size_t n)
+{
+	struct rama_tally t, *to;
+
+	for (; files > 0; files--) {
+		const char *end =
+			n > sizeof(t) ? memchr(bytes + sizeof(t), '\0', n - sizeof(t)) : NULL;
+
+		if (end == NULL)
+			return RAMA_ECORRUPT;
+		memcpy(&t, bytes, sizeof(t));
+		to = file_of(r, bytes + sizeof(t));
+		if (to == NULL)
+			return RAMA_EMEMORY;
+		rama_tally_add(to, &t);
+		n -= (size_t)(end + 1 - bytes);
+		bytes = end + 1;
+	}
+	return n == 0 ? 0 : RAMA_ECORRUPT;
+}
+
+static int unpack(struct rama_result *r, uint32_t rank, const char *bytes, size_t n)
+{
+	struct packed head;
+	struct rama_tally t;
+	size_t fixed;
+
+	if (n < sizeof(head) + sizeof(t))
+		return RAMA_ECORRUPT;
+	memcpy(&head, bytes, sizeof(head));
+	fixed = sizeof(head) + sizeof(t) * (head.tasks + 1) + head.spans * sizeof(*r->spans);
+	if (n < fixed)
+		return RAMA_ECORRUPT;
+	if (grow_result(r, head.tasks, head.spans) != 0)
+		return RAMA_EMEMORY;
+	bytes += sizeof(head);
+	memcpy(&r->rank[rank], bytes, sizeof(t));
+	rama_tally_add(&r->total, &r->rank[rank]);
+	bytes += sizeof(t);
+	for (uint64_t i = 0; i < head.tasks; i++, bytes += sizeof(t)) {
+		memcpy(&t, bytes, sizeof(t));
+		rama_tally_add(&r->task[i], &t);
+	}
+	if (head.spans > 0)
+		memcpy(r->spans + r->n_spans, bytes, head.spans * sizeof(*r->spans));
+	r->n_spans += head.spans;
+	return unpack_files(r, head.files, bytes + head.spans * sizeof(*r->spans), n - fixed);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct rama_span *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+int rama_result_gather(struct rama_result *r, struct rama_emulation *m, struct rama_err *e)
+{
+	struct rama_out mine;
+	char *all = NULL;
+	size_t *lens = NULL, at = 0;
+	int rc = pack(m, &mine);
+
+	*r = (struct rama_result){ .total.flaws.first = -1 };
+	if (rc == 0)
+		rc = rama_team_gather(m->team, mine.buf, mine.used, &all, &lens, e);
+	rama_out_fini(&mine);
+	if (rc != 0 || m->team->rank != 0)
+		return rc;
+	r->n_ranks = (uint32_t)m->team->size;
+	r->rank = calloc(r->n_ranks, sizeof(*r->rank));
+	if (r->rank == NULL)
+		rc = RAMA_EMEMORY;
+	for (uint32_t i = 0; rc == 0 && i < r->n_ranks; at += lens[i++])
+		rc = unpack(r, i, all + at, lens[i]);
+	if (rc == 0 && r->n_spans > 0)
+		qsort(r->spans, r->n_spans, sizeof(*r->spans), by_start);
+	r->seconds = r->total.last - r->total.first;
+	free(all);
+	free(lens);
+	return rc == 0 ? 0 : rama_err_set(e, rc, "the books of the ranks: %s", rama_err_text(rc));
+}
+
+void rama_result_fini(struct rama_result *r)
+{
+	free(r->rank);
+	free(r->task);
+	free(r->spans);
+	free(r->file);
+	rama_map_fini(&r->by_name);
+	rama_arena_fini(&r->arena);
+	*r = (struct rama_result){ 0 };
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+static int check_flaws(const struct rama_result *r, struct rama_err *e)
+{
+	uint64_t bad = 0;
+
+	for (int i = 1; i < RAMA_FLAWS; i++)
+		bad += r->total.flaws.bad[i];
+	if (bad == 0)
+		return 0;
+	return rama_err_set(e, RAMA_ECORRUPT,
+			    "%llu of %llu bytes that were read are wrong, the first at %lld: %s",
+			    (unsigned long long)bad, (unsigned long long)r->total.bytes_read,
+			    (long long)r->total.flaws.first,
+			    rama_flaw_name[r->total.flaws.first_kind]);
+}
+
+static int report(struct rama_emulation *m, struct rama_out *out, double *seconds,
+		  struct rama_err *e)
+{
+	struct rama_result r;
+	int rc = rama_result_gather(&r, m, e);
+
+	if (rc == 0 && m->team->rank == 0) {
+		if (seconds != NULL)
+			*seconds = r.seconds;
+		else if (rama_config_flag(m->cfg, RAMA_P_json))
+			rama_result_json(&r, m, out);
+		else
+			rama_result_text(&r, m, out);
+		if (seconds == NULL)
+			rc = rama_result_save(&r, m, e);
+		if (rc == 0)
+			rc = check_flaws(&r, e);
+	}
+	rama_result_fini(&r);
+	return rc;
+}
+
+/* how far rank 0 is with what it has to move, which stands for all: for modes that do not tell it themselves */
+static void tick(void *ctx)
+{
+	const struct rama_emulation *m = ctx;
+	const struct rama_tally *t = &m->books.rank;
+	double moved = (double)(t->bytes_read + t->bytes_written), planned = (double)m->planned;
+	double took = rama_team_now() - t->first;
+	char line[200], a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN];
+
+	if (planned <= 0 || moved <= 0 || took <= 0)
+		return;
+	snprintf(line, sizeof(line), "%s of rank 0's %s; read %s, written %s; about %s left",
+		 rama_human_share((char[RAMA_HUMAN]){ 0 }, fmin(moved / planned, 1)),
+		 rama_human_bytes(a, planned), rama_human_rate(b, (double)t->bytes_read / took),
+		 rama_human_rate(c, (double)t->bytes_written / took),
+		 rama_human_duration(d, fmax(took * (planned - moved) / moved, 0)));
+	m->progress(m->progress_ctx, line);
+}
+
+static int run(const struct rama_config *cfg, struct rama_team *team, struct rama_out *out,
+	       double *seconds, struct rama_err *e)
+{
+	struct rama_emulation m = { .cfg = cfg, .team = team, .out = out };
+	const struct rama_mode *mode = rama_mode_find(cfg->mode);
+	int rc;
+
+	m.books.rank.flaws.first = -1;
+	rama_out_init(&m.notes, NULL, NULL);
+	rama_out_init(&m.remarks, NULL, NULL);
+	if (seconds == NULL && team->rank == 0 && cfg->progress != NULL) {
+		m.progress = cfg->progress;
+		m.progress_ctx = cfg->progress_ctx;
+		m.opt.tick = tick;
+		m.opt.tick_ctx = &m;
+	}
+	rc = mode != NULL ? set_options(&m, e)
+			  : rama_err_set(e, RAMA_EUSAGE, "no mode is called %s", cfg->mode);
+	if (rc == 0 && mode != NULL)
+		rc = mode->run(&m, e);
+	if (rc == 0 && !m.told)
+		rc = report(&m, out, seconds, e);
+	else if (rc != 0 && seconds == NULL)
+		rama_team_abort(team, e);
+	if (m.graph != NULL)
+		rama_graph_fini(m.graph);
+	free(m.graph);
+	rama_books_fini(&m.books);
+	rama_out_fini(&m.notes);
+	rama_out_fini(&m.remarks);
+	rama_arena_fini(&m.arena);
+	return rc;
+}
+
+int rama_emulate(const struct rama_config *cfg, struct rama_team *team, struct rama_out *out,
+		 struct rama_err *e)
+{
+	return run(cfg, team, out, NULL, e);
+}
+
+int rama_emulate_part(const struct rama_config *cfg, struct rama_team *team, double *seconds,
+		      struct rama_err *e)
+{
+	return run(cfg, team, NULL, seconds, e);
+}

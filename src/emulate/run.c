@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "emulate/work.h"
+
+#define ALIGN 4096
+#define LOOK_EVERY 0.2 /* seconds between looks whether another rank has failed */
+#define REST 1.0       /* longest sleep without such a look */
+
+/* a request that is under way */
+struct slot {
+	char *buf;
+	size_t room;
+	struct rama_unit *unit;
+	int64_t offset, length;
+	bool read, busy;
+};
+
+struct runner {
+	const struct rama_run_options *opt;
+	struct rama_team *team;
+	struct rama_books *books;
+	struct slot **slots; /* pointers: engines hold on to them while the array grows */
+	unsigned n_slots;
+	struct rama_unit *open; /* all that are open, by next_open */
+	uint32_t task;		/* that is running */
+	uint32_t iteration;
+	double began;  /* of it */
+	double looked; /* last time */
+	struct rama_err *e;
+};
+
+/* ---- books ---------------------------------------------------------------------------------- */
+
+void rama_tally_add(struct rama_tally *to, const struct rama_tally *x)
+{
+	bool fresh = to->last == 0;
+
+	to->reads += x->reads;
+	to->writes += x->writes;
+	to->opens += x->opens;
+	to->syncs += x->syncs;
+	to->waits += x->waits;
+	to->bytes_read += x->bytes_read;
+	to->bytes_written += x->bytes_written;
+	to->read_time += x->read_time;
+	to->write_time += x->write_time;
+	to->open_time += x->open_time;
+	to->sync_time += x->sync_time;
+	to->wait_time += x->wait_time;
+	to->compute_time += x->compute_time;
+	if (x->last != 0) {
+		to->first = fresh ? x->first : fmin(to->first, x->first);
+		to->last = fmax(to->last, x->last);
+	}
+	to->max_read = fmax(to->max_read, x->max_read);
+	to->max_write = fmax(to->max_write, x->max_write);
+	if (x->flaws.first >= 0 && to->flaws.first < 0) {
+		to->flaws.first = x->flaws.first;
+		to->flaws.first_kind = x->flaws.first_kind;
+		to->flaws.found_version = x->flaws.found_version;
+		to->flaws.found_offset = x->flaws.found_offset;
+	}
+	for (int i = 0; i < RAMA_FLAWS; i++)
+		to->flaws.bad[i] += x->flaws.bad[i];
+}
+
+void rama_books_fini(struct rama_books *b)
+{
+	free(b->task);
+	free(b->spans);
+	*b = (struct rama_books){ 0 };
+}
+
+/* room for the books of one more task */
+static int open_book(struct runner *r, uint32_t task)
+{
+	struct rama_books *b = r->books;
+	struct rama_tally *p;
+	uint32_t n = task + 1;
+
+	if (task < b->n_tasks)
+		return 0;
+	p = reallocarray(b->task, n, sizeof(*p));
+	if (p == NULL)
+		return rama_err_set(r->e, RAMA_EMEMORY, "no memory for the books of %u tasks", n);
+	for (uint32_t i = b->n_tasks; i < n; i++)
+		p[i] = (struct rama_tally){ .flaws.first = -1 };
+	b->task = p;
+	b->n_tasks = n;
+	return 0;
+}
+
+void rama_books_span(struct rama_books *b, const struct rama_span *s)
+{
+	if (b->n_spans == b->room_spans) {
+		size_t room = b->room_spans == 0 ? 256 : 2 * b->room_spans;
+		struct rama_span *p = reallocarray(b->spans, room, sizeof(*p));
+
+		if (p == NULL)
+			return;
+		b->spans = p;
+		b->room_spans = room;
+	}
+	b->spans[b->n_spans++] = *s;
+}
+
+static void span(struct runner *r, enum rama_do what, double start, double end, uint64_t bytes)
+{
+	if (r->opt->record)
+		rama_books_span(r->books,
+				&(struct rama_span){ .task = r->task,
+						     .rank = (uint32_t)r->team->rank,
+						     .iteration = r->iteration,
+						     .what = (uint8_t)what,
+						     .start = start + r->team->clock_offset,
+						     .end = end + r->team->clock_offset,
+						     .bytes = bytes });
+}
+
+/* Straight into the books, as this is done for every file: where the time of a step belongs. */
+static void book_into(struct rama_tally *t, enum rama_do what, double start, double end)
+{
+	double seconds = end - start;
+
+	switch (what) {
+	case RAMA_DO_OPEN:
+		t->opens++;
+		t->open_time += seconds;
+		break;
+	case RAMA_DO_CLOSE:
+		t->open_time += seconds;
+		break;
+	case RAMA_DO_SYNC:
+		t->syncs++;
+		t->sync_time += seconds;
+		break;
+	case RAMA_DO_COMPUTE:
+		t->compute_time += seconds;
+		break;
+	case RAMA_DO_WAIT:
+	case RAMA_DO_BARRIER:
+	case RAMA_DO_CALL:
+		t->waits++;
+		t->wait_time += seconds;
+		break;
+	default:
+		break;
+	}
+	t->first = t->last == 0 || start < t->first ? start : t->first;
+	t->last = end > t->last ? end : t->last;
+}
+
+/* Adds what one step took to the books of the rank, of the task and of the file. */
+static void book(struct runner *r, const struct rama_step *s, double start, double end)
+{
+	double from = start + r->team->clock_offset, to = end + r->team->clock_offset;
+
+	book_into(&r->books->rank, s->what, from, to);
+	book_into(&r->books->task[r->task], s->what, from, to);
+	if (s->unit != NULL && s->unit->tally != NULL)
+		book_into(s->unit->tally, s->what, from, to);
+	span(r, s->what, start, end, 0);
+}
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+/* Straight into both books: this is done for every request. Empty ones only keep collective calls in step. */
+static void book_move(struct rama_tally *t, const struct slot *s, double start, double end)
+{
+	double seconds = end - start;
+	bool counts = s->length > 0;
+
+	if (s->read) {
+		t->reads += counts;
+		t->bytes_read += (uint64_t)s->length;
+		t->read_time += seconds;
+		t->max_read = seconds > t->max_read ? seconds : t->max_read;
+	} else {
+		t->writes += counts;
+		t->bytes_written += (uint64_t)s->length;
+		t->write_time += seconds;
+		t->max_write = seconds > t->max_write ? seconds : t->max_write;
+	}
+	if (t->last == 0)
+		t->first = start;
+	t->last = end;
+}
+
+static void check_move(struct runner *r, const struct slot *s)
+{
+	struct rama_tally t = { .flaws.first = -1 };
+
+	rama_pattern_check(&s->unit->pattern, s->buf, (size_t)s->length, s->offset, &t.flaws);
+	if (t.flaws.first < 0)
+		return;
+	rama_tally_add(&r->books->rank, &t);
+	rama_tally_add(&r->books->task[r->task], &t);
+	if (s->unit->tally != NULL)
+		rama_tally_add(s->unit->tally, &t);
+}
+
+static void finish_at(struct runner *r, struct slot *s, double start, double end)
+{
+	double offset = r->team->clock_offset;
+
+	book_move(&r->books->rank, s, start + offset, end + offset);
+	book_move(&r->books->task[r->task], s, start + offset, end + offset);
+	if (s->unit->tally != NULL)
+		book_move(s->unit->tally, s, start + offset, end + offset);
+	if (r->opt->record)
+		span(r, s->read ? RAMA_DO_READ : RAMA_DO_WRITE, start, end, (uint64_t)s->length);
+	if (s->read && r->opt->verify)
+		check_move(r, s);
+	s->busy = false;
+}
+
+static void finish(void *ctx, void *tag, double seconds)
+{
+	double end = rama_team_now();
+
+	finish_at(ctx, tag, end - seconds, end);
+}
+
+static const struct rama_engine *engine_of(const struct runner *r, const struct rama_unit *u)
+{
+	return u->engine != NULL ? u->engine : r->opt->engine;
+}
+
+static int reap(struct runner *r, struct rama_unit *u, unsigned left)
+{
+	const struct rama_engine *g = u->handle->engine;
+
+	return g->reap != NULL ? g->reap(u->handle, left, finish, r, r->e) : 0;
+}
+
+static struct slot *new_slot(struct runner *r)
+{
+	struct slot **p = reallocarray(r->slots, r->n_slots + 1, sizeof(struct slot *));
+
+	if (p == NULL)
+		return NULL;
+	r->slots = p;
+	p[r->n_slots] = calloc(1, sizeof(**p));
+	return p[r->n_slots] != NULL ? p[r->n_slots++] : NULL;
+}
+
+/* a buffer that is free, as large as is asked for */
+static struct slot *free_slot(struct runner *r, size_t n)
+{
+	size_t room = (n + ALIGN) / ALIGN * ALIGN; /* also for 0 bytes there is some */
+	struct slot *s = NULL;
+
+	for (unsigned i = 0; i < r->n_slots && s == NULL; i++)
+		if (!r->slots[i]->busy)
+			s = r->slots[i];
+	if (s == NULL)
+		s = new_slot(r);
+	if (s != NULL && s->room <= n) {
+		free(s->buf);
+		s->buf = aligned_alloc(ALIGN, room);
+		s->room = s->buf != NULL ? room : 0;
+		if (s->buf != NULL)
+			memset(s->buf, 0, room);
+	}
+	if (s == NULL || s->buf == NULL) {
+		rama_err_set(r->e, RAMA_EMEMORY, "no memory for a request of %zu bytes", n);
+		return NULL;
+	}
+	return s;
+}
+
+static int move(struct runner *r, const struct rama_step *step)
+{
+	struct rama_unit *u = step->unit;
+	const struct rama_engine *g = u->handle->engine;
+	unsigned depth = u->handle->opt.depth > 0 ? u->handle->opt.depth : 1;
+	struct slot *s;
+	double start;
+	int rc = reap(r, u, depth - 1);
+
+	if (rc != 0)
+		return rc;
+	s = free_slot(r, (size_t)step->length);
+	if (s == NULL)
+		return RAMA_EMEMORY;
+	s->unit = u;
+	s->offset = step->offset;
+	s->length = step->length;
+	s->read = step->what == RAMA_DO_READ;
+	if (!s->read && !r->opt->no_fill)
+		rama_pattern_fill(&u->pattern, s->buf, (size_t)s->length, s->offset);
+	start = rama_team_now();
+	if (start - r->looked > LOOK_EVERY) {
+		r->looked = start;
+		rc = rama_team_look(r->team, r->e);
+		if (rc != 0)
+			return rc;
+		if (r->opt->tick != NULL)
+			r->opt->tick(r->opt->tick_ctx);
+	}
+	s->busy = g->reap != NULL;
+	rc = s->read ? g->read(u->handle, s->buf, (size_t)s->length, s->offset, s, r->e)
+		     : g->write(u->handle, s->buf, (size_t)s->length, s->offset, s, r->e);
+	if (rc == 0 && g->reap == NULL)
+		finish_at(r, s, start, rama_team_now());
+	return rc;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+const char *rama_unit_partial(const struct rama_unit *u, char *to, size_t room)
+{
+	int n = snprintf(to, room, u->in_place ? "%s" : "%s.part", u->path);
+
+	return n > 0 && (size_t)n < room ? to : NULL;
+}
+
+void rama_drop_cache(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return; /* whoever opens it to read it will say why */
+	fdatasync(fd);	/* what is not on disk yet stays in memory */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	close(fd);
+}
+
+static int open_unit(struct runner *r, const struct rama_step *step)
+{
+	struct rama_unit *u = step->unit;
+	char part[4096];
+	const char *path = u->path;
+	struct rama_handle *h = calloc(1, sizeof(*h));
+	int rc;
+
+	if (step->flags & RAMA_OPEN_WRITE)
+		path = rama_unit_partial(u, part, sizeof(part));
+	if (h == NULL || path == NULL) {
+		free(h);
+		return rama_err_set(r->e, RAMA_EMEMORY, "%s: name too long or no memory", u->path);
+	}
+	h->engine = engine_of(r, u);
+	h->opt = u->opt;
+	if (h->opt.depth == 0)
+		h->opt = r->opt->opt;
+	h->opt.group = u->opt.group;
+	h->opt.size = u->size;
+	h->path = strdup(path);
+	if (h->path == NULL) {
+		free(h);
+		return rama_err_set(r->e, RAMA_EMEMORY, "no memory");
+	}
+	rc = h->engine->open(h, step->flags, r->e);
+	if (rc != 0) {
+		free((void *)h->path);
+		free(h);
+		return rc;
+	}
+	u->handle = h;
+	u->next_open = r->open;
+	r->open = u;
+	return 0;
+}
+
+static int drop_handle(struct runner *r, struct rama_unit *u, struct rama_err *e)
+{
+	struct rama_unit **at = &r->open;
+	struct rama_handle *h = u->handle;
+	int rc = h->engine->close(h, e);
+
+	while (*at != NULL && *at != u)
+		at = &(*at)->next_open;
+	if (*at == u)
+		*at = u->next_open;
+	free((void *)h->path);
+	free(h);
+	u->handle = NULL;
+	return rc;
+}
+
+static int close_unit(struct runner *r, struct rama_unit *u)
+{
+	int rc = reap(r, u, 0), closed = drop_handle(r, u, rc == 0 ? r->e : NULL);
+
+	return rc != 0 ? rc : closed;
+}
+
+/* After an error: nothing stays open, and nothing half-written lies around. */
+static void drop_all(struct runner *r)
+{
+	while (r->open != NULL) {
+		struct rama_unit *u = r->open;
+		char *part = strcmp(u->handle->path, u->path) != 0 ? strdup(u->handle->path) : NULL;
+
+		drop_handle(r, u, NULL);
+		if (part != NULL)
+			unlink(part);
+		free(part);
+	}
+}
+
+static int publish(struct runner *r, struct rama_unit *u)
+{
+	char part[4096];
+
+	if (u->in_place || engine_of(r, u)->no_files)
+		return 0;
+	if (rama_unit_partial(u, part, sizeof(part)) == NULL || rename(part, u->path) != 0)
+		return rama_err_set(r->e, RAMA_EIO, "%s: cannot take its name: %s", u->path,
+				    strerror(errno));
+	return 0;
+}
+
+static int wait_for(struct runner *r, const struct rama_step *step)
+{
+	struct rama_unit *u = step->unit;
+	double limit = step->seconds > 0 ? step->seconds : r->opt->timeout;
+	int64_t size = engine_of(r, u)->container ? -1 : u->size;
+	double until = rama_team_now() + (step->strict ? limit : 0), left = 0;
+	int rc;
+
+	if (engine_of(r, u)->no_files)
+		return 0;
+	do {
+		left = until - rama_team_now();
+		rc = rama_wait_file(u->path, size, fmax(0, fmin(left, REST)), r->e);
+		if (rc == 0)
+			rc = rama_team_look(r->team, r->e);
+	} while (rc == 0 && left > 0);
+	if (rc == 0 && step->strict)
+		return rama_err_set(r->e, RAMA_EMISSING,
+				    "%s: not complete after %.3g s; %s%s should have written it",
+				    u->path, limit, u->producer != NULL ? "" : "another program",
+				    u->producer != NULL ? u->producer : "");
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------- */
+
+static int compute(const struct runner *r, double seconds)
+{
+	double until = rama_team_now() + seconds, part;
+	struct timespec t;
+	int rc = 0;
+
+	while (rc == 0 && (seconds = until - rama_team_now()) > 0) {
+		part = fmin(seconds, REST);
+		t.tv_sec = (time_t)part;
+		t.tv_nsec = (long)(1e9 * (part - (double)t.tv_sec));
+		if (r->opt->spin)
+			for (part += rama_team_now(); rama_team_now() < part;)
+				;
+		else
+			nanosleep(&t, NULL);
+		if (seconds > REST)
+			rc = rama_team_look(r->team, r->e);
+	}
+	return rc;
+}
+
+static int sync_unit(struct runner *r, struct rama_unit *u)
+{
+	int rc = reap(r, u, 0);
+
+	return rc != 0 ? rc : u->handle->engine->sync(u->handle, r->e);
+}
+
+static int act(struct runner *r, struct rama_step *s)
+{
+	switch (s->what) {
+	case RAMA_DO_OPEN:
+		return open_unit(r, s);
+	case RAMA_DO_SYNC:
+		return sync_unit(r, s->unit);
+	case RAMA_DO_CLOSE:
+		return close_unit(r, s->unit);
+	case RAMA_DO_COMPUTE:
+		if (s->call != NULL &&
+		    s->call(s->ctx, s, r->e) != 0) /* how long is known only now */
+			return r->e->code;
+		return r->opt->speed > 0 ? compute(r, s->seconds / r->opt->speed) : 0;
+	case RAMA_DO_WAIT:
+		return wait_for(r, s);
+	case RAMA_DO_READY:
+		return publish(r, s->unit);
+	case RAMA_DO_BARRIER:
+		return rama_team_barrier(r->team, r->e);
+	case RAMA_DO_REMOVE:
+		if (unlink(s->unit->path) != 0 && errno != ENOENT)
+			return rama_err_set(r->e, RAMA_EIO, "%s: %s", s->unit->path,
+					    strerror(errno));
+		return 0;
+	case RAMA_DO_KILL:
+		return raise(SIGKILL);
+	case RAMA_DO_CALL:
+		return s->call(s->ctx, s, r->e);
+	default:
+		return 0;
+	}
+}
+
+/* Does an empty request mean something, because others of the group make theirs? */
+static bool in_step(const struct rama_handle *h)
+{
+	return h->engine->needs_mpi && h->opt.group != NULL;
+}
+
+static int do_step(struct runner *r, struct rama_step *s)
+{
+	double start;
+	int rc;
+
+	if (s->what == RAMA_DO_BEGIN) {
+		r->task = s->task;
+		r->iteration = (uint32_t)s->offset;
+		r->began = rama_team_now();
+		return open_book(r, s->task);
+	}
+	if (s->what == RAMA_DO_END) {
+		span(r, RAMA_DO_END, r->began, rama_team_now(), 0);
+		return 0;
+	}
+	if (s->what == RAMA_DO_WRITE || s->what == RAMA_DO_READ)
+		return s->length > 0 || in_step(s->unit->handle) ? move(r, s) : 0;
+	if (s->what == RAMA_DO_READY && s->unit->in_place)
+		return 0; /* it has its name */
+	if (s->what == RAMA_DO_OPEN && r->opt->cold && (s->flags & RAMA_OPEN_WRITE) == 0)
+		rama_drop_cache(s->unit->path);
+	start = rama_team_now();
+	rc = act(r, s);
+	book(r, s, start, rama_team_now());
+	return rc;
+}
+
+int rama_run_stream(struct rama_stream *stream, const struct rama_run_options *opt,
+		    struct rama_team *team, struct rama_books *books, struct rama_err *e)
+{
+	struct runner r = { .opt = opt, .team = team, .books = books, .e = e };
+	struct rama_step s = { 0 };
+	int rc;
+
+	if (books->n_tasks == 0) /* else it goes on with the books of an earlier stream */
+		books->rank.flaws.first = -1;
+	rc = open_book(&r, 0);
+	while (rc == 0) {
+		s = (struct rama_step){ 0 };
+		rc = stream->next(stream, &s, e);
+		if (rc <= 0)
+			break;
+		rc = do_step(&r, &s);
+	}
+	drop_all(&r);
+	for (unsigned i = 0; i < r.n_slots; i++) {
+		free(r.slots[i]->buf);
+		free(r.slots[i]);
+	}
+	free(r.slots);
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "emulate/script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- walks ---------------------------------------------------------------------------------- */
+
+/* all * part / parts, without a product that overflows */
+static uint64_t share(uint64_t all, uint64_t part, uint64_t parts)
+{
+	return all / parts * part + all % parts * part / parts;
+}
+
+void rama_walk_start(struct rama_walk *w)
+{
+	uint64_t all =
+		w->request > 0 && w->size > 0
+			? ((uint64_t)w->size + (uint64_t)w->request - 1) / (uint64_t)w->request
+			: 0;
+	uint64_t parts = w->parts > 0 ? w->parts : 1;
+
+	if (w->order == RAMA_STRIDED) {
+		w->first = w->part;
+		w->step = parts;
+		w->count = all > w->part ? (all - w->part + parts - 1) / parts : 0;
+	} else {
+		w->first = share(all, w->part, parts);
+		w->step = 1;
+		w->count = share(all, (uint64_t)w->part + 1, parts) - w->first;
+	}
+	if (w->limit > 0 && w->limit < w->count && w->order != RAMA_RANDOM)
+		w->count = w->limit;
+	w->calls = w->even ? (all + parts - 1) / parts : w->count; /* no part has more */
+	w->calls = w->limit > 0 && w->limit < w->calls ? w->limit : w->calls;
+	for (w->mask = 1; w->mask < w->count;)
+		w->mask *= 2;
+	w->at = 0;
+}
+
+/* A number below count for each number below count, no two alike: a mixing that can be undone, on the next power of two, tried again while
+ * it lands outside. No memory, any size. */
+static uint64_t shuffled(const struct rama_walk *w, uint64_t i)
+{
+	uint64_t m = w->mask - 1;
+	unsigned bits = 0;
+
+	while (((uint64_t)1 << bits) < w->mask)
+		bits++;
+	do {
+		for (unsigned round = 0; round < 3; round++) {
+			i = (i * ((2 * (w->seed + round) + 0x9e3779b97f4a7c15u) | 1)) & m;
+			i ^= i >> (bits / 2 + 1);
+			i = (i + (w->seed >> (8 * round))) & m;
+		}
+	} while (i >= w->count);
+	return i;
+}
+
+bool rama_walk_next(struct rama_walk *w, int64_t *offset, int64_t *length)
+{
+	uint64_t i;
+	int64_t at;
+
+	if (w->at >= w->calls)
+		return false;
+	if (w->at >= w->count) {
+		w->at++;
+		*offset = w->from;
+		*length = 0;
+		return true;
+	}
+	i = w->order == RAMA_RANDOM ? shuffled(w, w->at) : w->at;
+	w->at++;
+	at = (int64_t)((w->first + i * w->step) * (uint64_t)w->request);
+	*offset = w->from + at;
+	*length = w->size - at < w->request ? w->size - at : w->request;
+	return true;
+}
+
+int64_t rama_walk_bytes(const struct rama_walk *w)
+{
+	struct rama_walk copy = *w;
+	uint64_t last, all;
+
+	rama_walk_start(&copy);
+	if (copy.count == 0)
+		return 0;
+	if (copy.limit > 0 &&
+	    copy.limit < copy.count) /* random: which ones is known by walking only */
+		return (int64_t)copy.limit * copy.request;
+	all = ((uint64_t)w->size + (uint64_t)w->request - 1) / (uint64_t)w->request;
+	last = copy.first + (copy.count - 1) * copy.step;
+	return (int64_t)copy.count * w->request -
+	       (last == all - 1 ? (int64_t)(all * (uint64_t)w->request) - w->size : 0);
+}
+
+/* ---- scripts -------------------------------------------------------------------------------- */
+
+void rama_script_init(struct rama_script *s)
+{
+	*s = (struct rama_script){ 0 };
+}
+
+void rama_script_fini(struct rama_script *s)
+{
+	free(s->lines);
+	rama_script_init(s);
+}
+
+void rama_script_clear(struct rama_script *s)
+{
+	s->n = s->at = 0;
+	s->between = false;
+}
+
+static struct rama_line *add(struct rama_script *s)
+{
+	if (s->n == s->room) {
+		size_t room = s->room == 0 ? 32 : 2 * s->room;
+		struct rama_line *p = reallocarray(s->lines, room, sizeof(*p));
+
+		if (p == NULL) {
+			s->error = RAMA_EMEMORY;
+			return NULL;
+		}
+		s->lines = p;
+		s->room = room;
+	}
+	s->lines[s->n] = (struct rama_line){ 0 };
+	return &s->lines[s->n++];
+}
+
+struct rama_step *rama_script_step(struct rama_script *s, enum rama_do what, struct rama_unit *unit)
+{
+	static struct rama_step nowhere; /* written to by callers when there is no memory */
+	struct rama_line *l = add(s);
+	struct rama_step *step = l != NULL ? &l->step : &nowhere;
+
+	*step = (struct rama_step){ .what = what, .unit = unit };
+	return step;
+}
+
+void rama_script_open(struct rama_script *s, struct rama_unit *unit, int flags)
+{
+	rama_script_step(s, RAMA_DO_OPEN, unit)->flags = flags;
+}
+
+void rama_script_move(struct rama_script *s, enum rama_do what, struct rama_unit *unit,
+		      const struct rama_walk *walk, bool sync)
+{
+	struct rama_line *l = add(s);
+
+	if (l == NULL)
+		return;
+	l->step = (struct rama_step){ .what = what, .unit = unit };
+	l->walks = true;
+	l->walk = *walk;
+	l->walk.even |= unit->opt.group != NULL;
+	l->sync = sync;
+	rama_walk_start(&l->walk);
+}
+
+void rama_script_compute(struct rama_script *s, double seconds)
+{
+	if (seconds > 0)
+		rama_script_step(s, RAMA_DO_COMPUTE, NULL)->seconds = seconds;
+}
+
+void rama_script_begin(struct rama_script *s, uint32_t task, uint32_t iteration)
+{
+	struct rama_step *step = rama_script_step(s, RAMA_DO_BEGIN, NULL);
+
+	step->task = task;
+	step->offset = iteration;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int next(struct rama_stream *me, struct rama_step *step, struct rama_err *e)
+{
+	struct rama_script *s = me->ctx;
+
+	for (;;) {
+		struct rama_line *l;
+
+		if (s->error != 0)
+			return rama_err_set(e, s->error, "no memory for what is to be done");
+		if (s->at == s->n) {
+			int rc = s->more != NULL ? s->more(s, s->ctx, e) : 0;
+
+			if (rc <= 0)
+				return rc;
+			continue;
+		}
+		l = &s->lines[s->at];
+		*step = l->step;
+		if (!l->walks) {
+			s->at++;
+			return 1;
+		}
+		if (s->between) {
+			s->between = false;
+			step->what = RAMA_DO_SYNC;
+			return 1;
+		}
+		if (rama_walk_next(&l->walk, &step->offset, &step->length)) {
+			s->between = l->sync;
+			return 1;
+		}
+		s->at++;
+	}
+}
+
+struct rama_stream rama_script_stream(struct rama_script *s)
+{
+	return (struct rama_stream){ .next = next, .ctx = s };
+}

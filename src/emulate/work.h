@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* work.h: what each rank of a run does, as a stream of steps. Every mode (app, pc, cr, dl, dag, replay) is a maker of steps; one runner
+ * carries them out with an engine, measures and verifies. Streams are pulled: memory does not grow with the work. */
+#ifndef RAMA_EMULATE_WORK_H
+#define RAMA_EMULATE_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emulate/engine.h"
+#include "emulate/pattern.h"
+#include "emulate/team.h"
+
+enum rama_do {
+	RAMA_DO_OPEN,  /* file, flags */
+	RAMA_DO_WRITE, /* file, offset, length */
+	RAMA_DO_READ,
+	RAMA_DO_SYNC,
+	RAMA_DO_CLOSE,
+	RAMA_DO_COMPUTE, /* seconds */
+	RAMA_DO_WAIT,	 /* until the file is complete, at most seconds; strict or not */
+	RAMA_DO_READY,	 /* the file is complete: renamed to its name, others are told */
+	RAMA_DO_BARRIER, /* all ranks */
+	RAMA_DO_REMOVE,
+	RAMA_DO_BEGIN, /* a task or phase begins: task, version */
+	RAMA_DO_END,
+	RAMA_DO_KILL, /* SIGKILL to this process: a real crash */
+	RAMA_DO_CALL, /* what only the mode knows: call(ctx) */
+};
+
+/* a data unit in a file */
+struct rama_unit {
+	const char *name; /* in reports */
+	const char *path;
+	int64_t size;
+	struct rama_pattern pattern;
+	const struct rama_engine *engine; /* NULL: the run's */
+	struct rama_engine_options opt;
+	bool in_place; /* written under its own name, not under a temporary one that is renamed when complete */
+	const char *producer;	    /* for messages: who should make it, or NULL */
+	struct rama_tally *tally;   /* what was done with it, or NULL */
+	struct rama_handle *handle; /* the runner's while it is open, else NULL */
+	struct rama_unit *next_open;
+};
+
+struct rama_step {
+	enum rama_do what;
+	struct rama_unit
+		*unit; /* belongs to the maker; stays valid until its CLOSE, READY or REMOVE */
+	uint32_t task; /* index for the books: maker's names, 0 if it has none */
+	int flags;     /* of open */
+	int64_t offset, length;
+	double seconds;
+	bool strict; /* of a wait: without the file there is no going on */
+	int (*call)(void *ctx, struct rama_step *s, struct rama_err *e);
+	void *ctx;
+};
+
+struct rama_stream {
+	/* 1: *s is the next step; 0: no more; negative: error */
+	int (*next)(struct rama_stream *me, struct rama_step *s, struct rama_err *e);
+	void *ctx;
+};
+
+struct rama_run_options {
+	const struct rama_engine *engine;
+	struct rama_engine_options opt;
+	bool verify; /* reads are checked */
+	bool cold;   /* page cache dropped (posix_fadvise) before reads */
+	uint64_t seed;
+	double timeout; /* of one WAIT */
+	double speed;	/* compute times are divided by it; 0: none at all */
+	bool spin;	/* compute by computing, not by sleeping */
+	bool no_fill; /* buffers keep what they hold: for measuring alone; nothing can be verified */
+	bool record;  /* keep spans for the Gantt chart */
+	void (*tick)(void *ctx); /* called now and then while data are moved, or NULL */
+	void *tick_ctx;
+};
+
+/* what was measured, of one rank; merged on rank 0 */
+struct rama_tally {
+	uint64_t reads, writes, opens, syncs, waits;
+	uint64_t bytes_read, bytes_written;
+	double read_time, write_time, open_time, sync_time, wait_time, compute_time;
+	double first, last;	    /* on rank 0's clock */
+	double max_read, max_write; /* longest single one */
+	struct rama_check_result flaws;
+};
+
+struct rama_span { /* for charts */
+	uint32_t task, rank, iteration;
+	uint8_t what; /* enum rama_do */
+	double start, end;
+	uint64_t bytes;
+};
+
+struct rama_books {
+	struct rama_tally rank;	 /* of this rank */
+	struct rama_tally *task; /* by task index, n_tasks */
+	uint32_t n_tasks;
+	struct rama_span *spans;
+	size_t n_spans, room_spans;
+};
+void rama_books_fini(struct rama_books *b);
+void rama_books_span(struct rama_books *b,
+		     const struct rama_span *s); /* without memory the chart lacks it */
+
+/* What a unit is called until it is complete; `room` bytes. */
+const char *rama_unit_partial(const struct rama_unit *u, char *to, size_t room);
+
+/* Makes the kernel forget what it holds of a file, as far as it will. */
+void rama_drop_cache(const char *path);
+
+/* 1 when the file is there in its full size (-1: any), 0 when time is over or `give_up` says so. Sleeps in between: told by
+ * the kernel where it can be, else looking now and then, at most some ten times a second. */
+int rama_wait_file(const char *path, int64_t size, double seconds, struct rama_err *e);
+
+void rama_tally_add(struct rama_tally *to, const struct rama_tally *x);
+
+/* Carries out a stream; the first thing that goes wrong ends it with an error that names file, offset and reason. */
+int rama_run_stream(struct rama_stream *stream, const struct rama_run_options *opt,
+		    struct rama_team *team, struct rama_books *books, struct rama_err *e);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emulate/lines.h"
+#include "worker/worker.h"
+
+int rama_worker_info(const char *hints, MPI_Info *info, struct rama_err *e)
+{
+	struct rama_piece all = { hints, hints != NULL ? strlen(hints) : 0 }, item;
+	char key[MPI_MAX_INFO_KEY + 1], value[1024];
+
+	*info = MPI_INFO_NULL;
+	while (rama_piece_next(&all, ';', &item)) {
+		const char *equal = memchr(item.p, '=', item.n);
+		size_t n = equal != NULL ? (size_t)(equal - item.p) : 0;
+
+		if (n == 0 || n >= sizeof(key) || item.n - n >= sizeof(value)) {
+			rama_worker_no_info(info);
+			return rama_err_set(e, RAMA_EUSAGE, "hints: \"%.*s\" is not key=value",
+					    RAMA_PIECE(item));
+		}
+		snprintf(key, sizeof(key), "%.*s", (int)n, item.p);
+		snprintf(value, sizeof(value), "%.*s", (int)(item.n - n - 1), equal + 1);
+		if (*info == MPI_INFO_NULL)
+			MPI_Info_create(info);
+		MPI_Info_set(*info, key, value);
+	}
+	return 0;
+}
+
+void rama_worker_no_info(MPI_Info *info)
+{
+	if (*info != MPI_INFO_NULL)
+		MPI_Info_free(info);
+}
+
+int rama_worker_error(const struct rama_handle *h, const char *what, int64_t off, int code,
+		      struct rama_err *e)
+{
+	char text[MPI_MAX_ERROR_STRING + 1] = "", place[48] = "";
+	int n = 0;
+
+	if (MPI_Error_string(code, text, &n) != MPI_SUCCESS || n == 0)
+		snprintf(text, sizeof(text), "error %d of MPI", code);
+	for (char *p = text; *p != '\0'; p++) /* some MPIs tell a story in several lines */
+		if (*p == '\n')
+			*p = ' ';
+	if (off >= 0)
+		snprintf(place, sizeof(place), " at %lld", (long long)off);
+	return rama_err_set(e, RAMA_EIO, "%s: %s%s: %.300s", h->path, what, place, text);
+}
+
+int rama_worker_exists(const struct rama_handle *h)
+{
+	MPI_Comm comm = rama_worker_comm(h);
+	int rank, there = 0;
+
+	MPI_Comm_rank(comm, &rank);
+	if (rank == 0)
+		there = access(h->path, F_OK) == 0;
+	MPI_Bcast(&there, 1, MPI_INT, 0, comm);
+	return there;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* engine_pnetcdf.c: PnetCDF, format CDF-5. A file holds one variable, "data", of as many bytes as the unit has; none if it has none. */
+#include <pnetcdf.h>
+#include <stdlib.h>
+
+#include "worker/worker.h"
+
+#define VARIABLE "data"
+#define DIMENSION "bytes"
+
+struct file {
+	int file, var; /* var -1: the file is empty */
+	MPI_Offset size;
+	bool collective;
+};
+
+static int failed(const struct rama_handle *h, const char *what, int64_t off, int rc,
+		  struct rama_err *e)
+{
+	if (off >= 0)
+		return rama_err_set(e, RAMA_EIO, "%s: PnetCDF: %s at %lld: %s", h->path, what,
+				    (long long)off, ncmpi_strerror(rc));
+	return rama_err_set(e, RAMA_EIO, "%s: PnetCDF: %s: %s", h->path, what, ncmpi_strerror(rc));
+}
+
+static int define(struct file *f)
+{
+	int dim, rc = NC_NOERR;
+
+	if (f->size > 0) { /* a dimension of length 0 would be one without an end */
+		rc = ncmpi_def_dim(f->file, DIMENSION, f->size, &dim);
+		if (rc == NC_NOERR)
+			rc = ncmpi_def_var(f->file, VARIABLE, NC_UBYTE, 1, &dim, &f->var);
+	}
+	return rc == NC_NOERR ? ncmpi_enddef(f->file) : rc;
+}
+
+static int look_up(struct file *f)
+{
+	int dim;
+
+	f->size = 0;
+	if (ncmpi_inq_varid(f->file, VARIABLE, &f->var) != NC_NOERR) {
+		f->var = -1;
+		return NC_NOERR;
+	}
+	if (ncmpi_inq_dimid(f->file, DIMENSION, &dim) != NC_NOERR)
+		return NC_EBADDIM;
+	return ncmpi_inq_dimlen(f->file, dim, &f->size);
+}
+
+static int netcdf_open(struct rama_handle *h, int flags, struct rama_err *e)
+{
+	struct file *f = calloc(1, sizeof(*f));
+	bool write = flags & RAMA_OPEN_WRITE;
+	bool create = write && (flags & RAMA_OPEN_TRUNCATE || !rama_worker_exists(h));
+	MPI_Comm comm = rama_worker_comm(h);
+	MPI_Info info;
+	int rc;
+
+	if (f == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "no memory");
+	*f = (struct file){ .var = -1,
+			    .size = h->opt.size > 0 ? h->opt.size : 0,
+			    .collective = h->opt.collective && h->opt.group != NULL };
+	rc = rama_worker_info(h->opt.hints, &info, e);
+	if (rc != 0) {
+		free(f);
+		return rc;
+	}
+	rc = create ? ncmpi_create(comm, h->path, NC_CLOBBER | NC_64BIT_DATA, info, &f->file)
+		    : ncmpi_open(comm, h->path, write ? NC_WRITE : NC_NOWRITE, info, &f->file);
+	rama_worker_no_info(&info);
+	if (rc != NC_NOERR) {
+		free(f);
+		return failed(h, "open", -1, rc, e);
+	}
+	rc = create ? define(f) : look_up(f);
+	if (rc == NC_NOERR && !f->collective)
+		rc = ncmpi_begin_indep_data(f->file);
+	if (rc != NC_NOERR) {
+		ncmpi_abort(f->file);
+		free(f);
+		return failed(h, "open", -1, rc, e);
+	}
+	h->state = f;
+	return 0;
+}
+
+static int move(struct rama_handle *h, void *buf, size_t n, int64_t off, bool write,
+		struct rama_err *e)
+{
+	struct file *f = h->state;
+	MPI_Offset from = n > 0 ? off : 0, count = (MPI_Offset)n;
+	int rc = NC_NOERR;
+
+	if (off + (int64_t)n > f->size)
+		return rama_err_set(e, RAMA_ETRUNC, "%s: the variable ends at %lld, before %lld",
+				    h->path, (long long)f->size, (long long)off + (long long)n);
+	if (f->var < 0)
+		return 0;
+	if (f->collective)
+		rc = write ? ncmpi_put_vara_uchar_all(f->file, f->var, &from, &count, buf)
+			   : ncmpi_get_vara_uchar_all(f->file, f->var, &from, &count, buf);
+	else if (n > 0)
+		rc = write ? ncmpi_put_vara_uchar(f->file, f->var, &from, &count, buf)
+			   : ncmpi_get_vara_uchar(f->file, f->var, &from, &count, buf);
+	return rc == NC_NOERR ? 0 : failed(h, write ? "write" : "read", off, rc, e);
+}
+
+static int netcdf_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+			struct rama_err *e)
+{
+	(void)tag;
+	return move(h, (void *)buf, n, off, true, e);
+}
+
+static int netcdf_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+		       struct rama_err *e)
+{
+	(void)tag;
+	return move(h, buf, n, off, false, e);
+}
+
+static int netcdf_sync(struct rama_handle *h, struct rama_err *e)
+{
+	struct file *f = h->state;
+	int rc = ncmpi_sync(f->file);
+
+	return rc == NC_NOERR ? 0 : failed(h, "sync", -1, rc, e);
+}
+
+static int netcdf_close(struct rama_handle *h, struct rama_err *e)
+{
+	struct file *f = h->state;
+	int rc = NC_NOERR;
+
+	if (e != NULL) { /* else others may not come: the file is left to the end of the process */
+		if (!f->collective)
+			rc = ncmpi_end_indep_data(f->file);
+		rc = rc == NC_NOERR ? ncmpi_close(f->file) : rc;
+	}
+	free(f);
+	return rc == NC_NOERR ? 0 : failed(h, "close", -1, rc, e);
+}
+
+const struct rama_engine rama_engine_pnetcdf = {
+	.name = "pnetcdf",
+	.doc = "PnetCDF: one variable of bytes, collective or independent",
+	.needs_mpi = true,
+	.container = true,
+	.open = netcdf_open,
+	.write = netcdf_write,
+	.read = netcdf_read,
+	.sync = netcdf_sync,
+	.close = netcdf_close,
+};

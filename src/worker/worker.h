@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* worker.h: the program that does the work under a launcher, built once for each MPI. */
+#ifndef RAMA_WORKER_H
+#define RAMA_WORKER_H
+
+#include <mpi.h>
+
+#include "emulate/engine.h"
+
+extern const struct rama_engine rama_engine_mpiio, rama_engine_hdf5, rama_engine_pnetcdf;
+
+/* communicator of the ranks that share a file; this rank's own when it has it alone */
+static inline MPI_Comm rama_worker_comm(const struct rama_handle *h)
+{
+	return h->opt.group != NULL ? *(MPI_Comm *)h->opt.group : MPI_COMM_SELF;
+}
+
+/* hints "key=value;key=value" as an info object, MPI_INFO_NULL if there are none; to be freed by rama_worker_no_info() */
+int rama_worker_info(const char *hints, MPI_Info *info, struct rama_err *e);
+void rama_worker_no_info(MPI_Info *info);
+
+/* "PATH: WHAT at OFFSET: words of MPI" */
+int rama_worker_error(const struct rama_handle *h, const char *what, int64_t off, int code,
+		      struct rama_err *e);
+
+/* Is the file there? Rank 0 of the communicator looks, all get its answer. */
+int rama_worker_exists(const struct rama_handle *h);
+
+#endif
