@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""iorama emulate replay: jobs whose every request is known are captured and done again; the replay is captured, too, and its trace compared."""
+import json
+import os
+import sys
+
+import captured
+import check
+import harness
+from harness import LOCAL, MPICH, OPENMPI, expect
+
+RANKS = 4  # of a job of three processes and the one that starts them
+
+
+def plan_of(think=0.0, rounds=12):
+    """Two processes write by turns into one file, each into one of its own, too; a third reads what they wrote."""
+    plan = [[], [], []]
+    for i in range(rounds):
+        for k in range(2):
+            plan[k] += [["w", "shared", (2 * i + k) * 5000, 4000 + 13 * i + k], ["w", "own%d" % k, 700 * i, 700],
+                        ["think", think], ["tell", "writer%d" % k]]  # fmt: skip
+        plan[2] += [["hear", "writer0"], ["hear", "writer1"]]
+        plan[2] += [["r", "shared", (2 * i + k) * 5000, 3000 + 13 * i] for k in range(2)]
+    return plan
+
+
+def numbers(case, *words, **more):
+    return json.loads(case.emulate("replay", *words, "--json", "--scratch", case.path("scratch"), **more).stdout)
+
+
+def totals(plan):
+    all_ = [(what, op) for mine in captured.requests(plan) for (_, what), ops in mine.items() for op in ops]
+    return {"reads": sum(w == "r" for w, _ in all_), "bytes_read": sum(o[1] for w, o in all_ if w == "r"),
+            "writes": sum(w == "w" for w, _ in all_), "bytes_written": sum(o[1] for w, o in all_ if w == "w")}  # fmt: skip
+
+
+def moved(result, plan):
+    want = totals(plan)
+    have = {key: result["total"][key] for key in want}
+    expect(have == want, "moved %s, not %s", have, want)
+    planned = {key: result["figures"]["planned_" + key] for key in want}
+    expect(planned == want, "planned %s, not %s", planned, want)
+
+
+def again(case, log, *words, ranks=RANKS):
+    """The replay, captured itself: what each of its processes did."""
+    command = case.command("replay", log, "--scratch", case.path("scratch"), *words, ranks=ranks)
+    os.makedirs(case.path("scratch"), exist_ok=True)
+    return captured.traced(case, captured.observe(case, "again.darshan", command, "scratch"))
+
+
+def exact(case):
+    """Files, offsets, sizes and their order, for every process."""
+    plan = plan_of()
+    log = captured.job(case, "job.darshan", plan)
+    captured.same(captured.traced(case, log), captured.requests(plan), "the trace of the job")
+    captured.same(again(case, log), captured.requests(plan), "the trace of the replay")
+    result = numbers(case, log, ranks=RANKS)
+    moved(result, plan)
+    for rank, figures in zip(result["ranks"], result["figures"]["planned"]):
+        have = {key: rank[key[len("planned_"):]] for key in figures}
+        expect(have == figures, "rank %s did %s, not %s", rank["rank"], have, figures)
+
+
+def span(case):
+    """About a second of small requests and time between them. Other programs may get in the way: several tries."""
+    log = captured.job(case, "job.darshan", plan_of(think=0.08))
+    tries = []
+    for _ in range(6):
+        result = numbers(case, log, ranks=RANKS)
+        tries.append(result["seconds"] / result["figures"]["log_span_s"])
+        if 0.9 <= tries[-1] <= 1.1:
+            break
+    else:
+        raise harness.Failed("takes %s of the time of the job" % tries)
+    fast = numbers(case, log, "--speed", "20", ranks=RANKS)
+    expect(fast["seconds"] < 0.8 * result["seconds"], "20 times the speed: %s s, not %s", fast["seconds"], result["seconds"])
+    expect(fast["total"]["compute_s"] < 0.2 * result["total"]["compute_s"], "20 times the speed: thinks as long")
+
+
+def order(case):
+    """No reader overtakes its writer: nothing is there before it is written, and every byte is checked."""
+    plan = plan_of(rounds=40)
+    log = captured.job(case, "job.darshan", plan)
+    for ranks in [RANKS] * 20 + [1, 2, 3, 5]:
+        result = numbers(case, log, "--no_think", "--verify", ranks=ranks)
+        moved(result, plan)
+        expect(not any(result["wrong_bytes"].values()), "wrong: %s", result["wrong_bytes"])
+
+
+def folded(case):
+    """All processes in one: in order of time."""
+    plan = plan_of(rounds=6)
+    log = captured.job(case, "job.darshan", plan)
+    want = {}
+    for mine in captured.requests(plan):
+        for key, ops in mine.items():
+            want.setdefault(key, []).extend(ops)
+    have = again(case, log, "--no_think", ranks=1)
+    expect(len(have) == 1, "%d processes", len(have))
+    expect({k: sorted(v) for k, v in have[0].items()} == {k: sorted(v) for k, v in want.items()}, "%s, not %s", have, want)
+
+
+def inputs(case):
+    """What was there before the job is made before the replay, at its place; the files of the job are left alone."""
+    os.makedirs(case.path("data"))
+    with open(case.path("data", "input"), "wb") as file:
+        file.write(b"original" * 100_000)
+    before = os.stat(case.path("data", "input")).st_mtime_ns
+    plan = [[["r", "input", 300_000, 65536], ["r", "input", 1000, 100], ["w", "input", 1000, 50], ["r", "input", 1000, 50]],
+            [["w", "late", 0, 10], ["r", "late", 0, 10], ["w", "late", 1 << 20, 10], ["r", "late", 500_000, 10]]]  # fmt: skip
+    log = captured.job(case, "job.darshan", plan)
+    with open(case.path("data", "input"), "rb") as file:
+        content = file.read()
+    os.utime(case.path("data", "input"), ns=(before, before))
+    result = numbers(case, log, "--verify", "--keep", ranks=3)
+    moved(result, plan)
+    with open(case.path("data", "input"), "rb") as file:
+        expect(file.read() == content, "the original was changed")
+    expect(os.stat(case.path("data", "input")).st_mtime_ns == before, "the original was touched")
+    found = {name.split("-", 1)[1]: name for name in case.files("scratch")}
+    expect(sorted(found) == ["input", "late"], "files %s", sorted(found))
+    for name, ranges in (("input", [(300_000, 65536), (1000, 100)]), ("late", [(0, 10), (1 << 20, 10), (500_000, 10)])):
+        want = check.pattern(found[name], max(a + n for a, n in ranges))
+        have = check.read(case.path("scratch", found[name]), 0, len(want) + 1)
+        right = all(have[a:a + n] == want[a:a + n] for a, n in ranges)  # fmt: skip
+        expect(right and len(have) == len(want), "%s: wrong bytes, or %d of them", name, len(have))
+    numbers(case, log, ranks=2)
+    case.only(folder="scratch")
+
+
+def counters(case):
+    """Without a trace: as many requests of the same sizes, all bytes, in shape."""
+    plan = [[["w", "out%d" % k, 4096 * i, 4096] for i in range(50)] + [["w", "out%d" % k, 204800, 77]]
+            + [["r", "out%d" % k, 1024 * i, 1024] for i in range(9)] for k in range(2)]  # fmt: skip
+    log = captured.job(case, "job.darshan", plan, trace=False)
+    result = numbers(case, log, ranks=3)
+    expect(result["figures"]["from_counters"], "not from counters")
+    moved(result, plan)
+    sizes = sorted(n for mine in again(case, log, ranks=3) for (_, what), ops in mine.items() if what == "w" for _, n in ops)
+    # reads come after the writes: nothing else is written
+    expect(sizes == sorted([4096] * 100 + [77] * 2), "sizes %s", sizes)
+
+
+def several(case):
+    """Two jobs, the second of which reads what the first wrote; given in the wrong order."""
+    first = [[["w", "data", 8192 * i, 8192] for i in range(20)]]
+    second = [[["r", "data", 8192 * i, 8192] for i in range(20)]]
+    logs = [captured.job(case, "1.darshan", first), captured.job(case, "2.darshan", second)]
+    for _ in range(5):
+        result = numbers(case, logs[1], logs[0], "--no_think", "--verify", ranks=4)
+        moved(result, first + second)
+        expect(not any(result["wrong_bytes"].values()), "wrong: %s", result["wrong_bytes"])
+
+
+def changed(case):
+    """Larger and smaller requests, a file for each rank, aligned offsets, fewer bytes."""
+    plan = [[["w", "shared", 1_000_000 * k + 1000 * i, 1000] for i in range(64)] for k in range(2)]
+    log = captured.job(case, "job.darshan", plan)
+    for size, count in ((16_000, 4), (64_000, 1), (500, 128), (1000, 64), (1500, 64)):
+        have = again(case, log, "--no_think", "--transfer_size", size, ranks=3)
+        lengths = sorted(len(ops) for mine in have for ops in mine.values())
+        expect(lengths == [count] * 2, "requests of %d bytes: %s of them", size, lengths)
+        done = sorted((a, a + n) for mine in have for ops in mine.values() for a, n in ops)
+        expect(sum(b - a for a, b in done) == 128_000, "requests of %d bytes: %s", size, done)
+    have = again(case, log, "--no_think", "--file_per_process_write", ranks=3)
+    expect(len({name for mine in have for name, _ in mine}) == 2, "files %s", have)
+    have = again(case, log, "--no_think", "--alignment", "4096", ranks=3)
+    offsets = {a % 4096 for mine in have for ops in mine.values() for a, _ in ops}
+    expect(offsets == {0}, "offsets %s", offsets)
+    result = numbers(case, log, "--bytes", "1/10", "--fsync", "request", ranks=3)
+    expect(result["total"]["bytes_written"] == 12_800, "%s bytes", result["total"]["bytes_written"])
+    expect(result["total"]["syncs"] == 128, "%s syncs", result["total"]["syncs"])
+
+
+def many(case):
+    """More files than may be open at a time."""
+    plan = [[["w", "f%d" % (i % 300), 10 * i, 10] for i in range(600)]]
+    log = captured.job(case, "job.darshan", plan)
+    result = numbers(case, log, "--no_think", wrap=["prlimit", "--nofile=150:150"])
+    moved(result, plan)
+
+
+def under(family, *words):
+    def case_of(case):
+        case.need(family)
+        plan = plan_of(rounds=10)
+        log = captured.job(case, "job.darshan", plan)
+        for ranks in (2, RANKS):
+            result = numbers(case, log, "--no_think", "--verify", *words, ranks=ranks, launcher=family)
+            moved(result, plan)
+
+    return case_of
+
+
+def engines(case):
+    plan = plan_of(rounds=10)
+    log = captured.job(case, "job.darshan", plan)
+    for engine in ("vector", "mmap", "uring", "null"):
+        result = numbers(case, log, "--no_think", "--engine", engine, ranks=RANKS)
+        moved(result, plan)
+
+
+def bad(case):
+    """One line that names the file and the place; nothing is left behind."""
+    log = captured.job(case, "job.darshan", plan_of(rounds=4))
+    with open(log, "rb") as file:
+        content = file.read()
+    for n in (0, 100, 1400, len(content) // 2, len(content) - 3):
+        with open(case.path("cut.darshan"), "wb") as file:
+            file.write(content[:n])
+        done = case.emulate("replay", "cut.darshan", "--scratch", case.path("s"), status=3)
+        expect(done.stderr.count("\n") == 1 and "cut.darshan" in done.stderr, "%d bytes: %s", n, done.stderr)
+    case.emulate("replay", "missing.darshan", status=3)
+    case.emulate("replay", status=2)
+    expect(not os.path.exists(case.path("s")), "a folder is left")
+
+
+CASES = {"exact": exact, "span": span, "order": order, "folded": folded, "inputs": inputs, "counters": counters,
+         "several": several, "changed": changed, "many": many, "engines": engines, "bad": bad,
+         "openmpi": under(OPENMPI), "mpich": under(MPICH), "openmpi-mpiio": under(OPENMPI, "--engine", "mpiio"),
+         "local": under(LOCAL)}  # fmt: skip
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    harness.main(CASES)
