@@ -451,10 +451,12 @@ static int run(const struct rama_config *cfg, struct rama_team *team, struct ram
 			  : rama_err_set(e, RAMA_EUSAGE, "no mode is called %s", cfg->mode);
 	if (rc == 0 && mode != NULL)
 		rc = mode->run(&m, e);
-	if (rc == 0 && !m.told)
+	if (rc == 0 && !m.told) {
 		rc = report(&m, out, seconds, e);
-	else if (rc != 0 && seconds == NULL)
+	} else if (rc != 0 && seconds == NULL) {
 		rama_team_abort(team, e);
+		rc = rama_team_reason(team, e);
+	}
 	if (m.graph != NULL)
 		rama_graph_fini(m.graph);
 	free(m.graph);

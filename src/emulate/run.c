@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "emulate/work.h"
 
 #define ALIGN 4096
+#define HUGE_PAGE ((size_t)2 << 20)
 #define LOOK_EVERY 0.2 /* seconds between looks whether another rank has failed */
 #define REST 1.0       /* longest sleep without such a look */
 
@@ -152,7 +154,7 @@ static void book_into(struct rama_tally *t, enum rama_do what, double start, dou
 	case RAMA_DO_CALL:
 		t->waits++;
 		t->wait_time += seconds;
-		break;
+		return; /* a run lasts from the first to the last thing that is done, not waited for */
 	default:
 		break;
 	}
@@ -243,6 +245,20 @@ static int reap(struct runner *r, struct rama_unit *u, unsigned left)
 	return g->reap != NULL ? g->reap(u->handle, left, finish, r, r->e) : 0;
 }
 
+/* Large ones in huge pages, where the system gives them: copying is what moves the data of cached files. */
+static char *new_buffer(size_t room)
+{
+	size_t align = room >= HUGE_PAGE / 4 ? HUGE_PAGE : ALIGN;
+	char *buf = aligned_alloc(align, (room + align - 1) / align * align);
+
+	if (buf == NULL)
+		return NULL;
+	if (align == HUGE_PAGE)
+		madvise(buf, (room + align - 1) / align * align, MADV_HUGEPAGE);
+	memset(buf, 0, room);
+	return buf;
+}
+
 static struct slot *new_slot(struct runner *r)
 {
 	struct slot **p = reallocarray(r->slots, r->n_slots + 1, sizeof(struct slot *));
@@ -267,10 +283,8 @@ static struct slot *free_slot(struct runner *r, size_t n)
 		s = new_slot(r);
 	if (s != NULL && s->room <= n) {
 		free(s->buf);
-		s->buf = aligned_alloc(ALIGN, room);
+		s->buf = new_buffer(room);
 		s->room = s->buf != NULL ? room : 0;
-		if (s->buf != NULL)
-			memset(s->buf, 0, room);
 	}
 	if (s == NULL || s->buf == NULL) {
 		rama_err_set(r->e, RAMA_EMEMORY, "no memory for a request of %zu bytes", n);

@@ -39,7 +39,8 @@ static int stopped(struct rama_team *t, const struct rama_letter *l, struct rama
 	a.text[sizeof(a.text) - 1] = '\0';
 	t->state->aborted = true;
 	t->state->aborted_by = a.by;
-	return rama_err_set(e, a.code < 0 ? a.code : RAMA_EIO, "%s", a.text);
+	rama_err_set(&t->state->why, a.code < 0 ? a.code : RAMA_EIO, "%s", a.text);
+	return rama_err_set(e, t->state->why.code, "%s", a.text);
 }
 
 /* One more letter from the socket. 1: got it; 0: time is over. */

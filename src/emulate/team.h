@@ -69,6 +69,8 @@ void rama_team_abort(struct rama_team *t, const struct rama_err *why);
 int rama_team_look(struct rama_team *t, struct rama_err *e);
 /* After an error: the rank whose error stopped all, which may take a moment to learn; RAMA_TEAM_DIRECTOR: none of them. */
 int rama_team_aborted_by(struct rama_team *t, double seconds);
+/* After rama_team_abort(): of several ranks that fail, one because of the other, the first one's reason counts for all. */
+int rama_team_reason(struct rama_team *t, struct rama_err *e);
 /* This rank has stopped; waits until all have, at most so long. False: some have not, because they hang in calls of others. */
 bool rama_team_settle(struct rama_team *t, double seconds);
 /* The end, for all ranks. In local children it does not return: they exit with `status`. In the parent *worst is the highest status of

@@ -71,6 +71,16 @@ int rama_team_aborted_by(struct rama_team *t, double seconds)
 	return t->state->aborted ? t->state->aborted_by : RAMA_TEAM_DIRECTOR;
 }
 
+#define REASON_WITHIN 5.0 /* seconds; the director answers at once */
+
+int rama_team_reason(struct rama_team *t, struct rama_err *e)
+{
+	rama_team_aborted_by(t, REASON_WITHIN);
+	if (t->state != NULL && t->state->why.code != 0)
+		*e = t->state->why;
+	return e->code;
+}
+
 bool rama_team_settle(struct rama_team *t, double seconds)
 {
 	double until = rama_team_now() + seconds;

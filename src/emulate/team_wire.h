@@ -99,6 +99,7 @@ struct rama_team_state {
 	pid_t *children;		/* local: by rank */
 	bool local, aborted, ending;
 	int aborted_by;
+	struct rama_err why; /* what the one that failed first said */
 	char secret[RAMA_SECRET];
 };
 
