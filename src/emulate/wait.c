@@ -27,11 +27,12 @@ static bool complete(const char *path, int64_t size)
 static int watch_folder(const char *path)
 {
 	char folder[PATH_MAX];
+	size_t n = strlen(path) + 1;
 	int fd;
 
-	if (strlen(path) >= sizeof(folder))
+	if (n > sizeof(folder))
 		return -1;
-	strcpy(folder, path);
+	memcpy(folder, path, n);
 	fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (fd >= 0 && inotify_add_watch(fd, dirname(folder), IN_MOVED_TO | IN_CLOSE_WRITE) < 0) {
 		close(fd);
