@@ -195,6 +195,7 @@ static double compute_time(struct rama_dag *d, const struct rama_dag_part *p, do
 
 int rama_dag_task(struct rama_dag *d, const struct rama_dag_part *p, struct rama_err *e)
 {
+	const struct rama_task *t = &d->graph->tasks[p->task];
 	double start = rama_team_now();
 	struct rama_script s;
 	int rc = run_side(d, p, false, e);
@@ -202,7 +203,8 @@ int rama_dag_task(struct rama_dag *d, const struct rama_dag_part *p, struct rama
 	if (rc == 0) {
 		rama_script_init(&s);
 		rama_script_begin(&s, p->task, p->iteration);
-		rama_script_compute(&s, compute_time(d, p, rama_team_now() - start));
+		rama_script_compute(&s, compute_time(d, p, rama_team_now() - start),
+				    ceil(t->cores / fmax(1, p->parts)));
 		rc = rama_emulation_stream(d->m, &s, e);
 		rama_script_fini(&s);
 	}

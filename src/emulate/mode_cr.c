@@ -163,7 +163,7 @@ static int compute(struct rama_cr *c, double seconds, bool die, struct rama_err 
 
 	rama_script_init(&s);
 	rama_script_begin(&s, 0, (uint32_t)c->last);
-	rama_script_compute(&s, seconds);
+	rama_script_compute(&s, seconds, 1);
 	if (die)
 		rama_script_step(&s, RAMA_DO_KILL, NULL);
 	rc = rama_emulation_stream(c->m, &s, e);

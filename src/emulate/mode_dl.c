@@ -70,7 +70,7 @@ static int next_batch(struct rama_script *s, void *ctx, struct rama_err *e)
 	}
 	for (uint32_t i = x->at; x->ahead == NULL && rc == 0 && i < last; i++)
 		rc = add_sample(x, s, &x->d->samples[x->d->order[x->first + i]], e);
-	rama_script_compute(s, x->step);
+	rama_script_compute(s, x->step, 1);
 	x->at = last;
 	return rc != 0 ? rc : 1;
 }
@@ -185,7 +185,7 @@ static int one_epoch(struct epoch *x, uint32_t number, struct rama_err *e)
 	piece(x);
 	rc = run_epoch(x, e);
 	rama_script_init(&s);
-	rama_script_compute(&s, rama_config_number(m->cfg, RAMA_P_comp_epoch));
+	rama_script_compute(&s, rama_config_number(m->cfg, RAMA_P_comp_epoch), 1);
 	rama_script_step(&s, RAMA_DO_BARRIER, NULL);
 	if (rc == 0)
 		rc = rama_emulation_stream(m, &s, e);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -462,7 +463,29 @@ static int wait_for(struct runner *r, const struct rama_step *step)
 
 /* ---- the rest ------------------------------------------------------------------------------- */
 
-static int compute(const struct runner *r, double seconds)
+#define CORES_MOST 1024
+
+static void *spin(void *until)
+{
+	while (rama_team_now() < *(const double *)until)
+		;
+	return NULL;
+}
+
+/* One processor is kept busy by this thread, the others by more of them. Where there can be none, fewer are. */
+static void spin_on(double until, int64_t cores)
+{
+	pthread_t more[CORES_MOST];
+	int64_t n = 0;
+
+	while (n < cores - 1 && n < CORES_MOST && pthread_create(&more[n], NULL, spin, &until) == 0)
+		n++;
+	spin(&until);
+	while (n > 0)
+		pthread_join(more[--n], NULL);
+}
+
+static int compute(const struct runner *r, double seconds, int64_t cores)
 {
 	double until = rama_team_now() + seconds, part;
 	struct timespec t;
@@ -473,8 +496,7 @@ static int compute(const struct runner *r, double seconds)
 		t.tv_sec = (time_t)part;
 		t.tv_nsec = (long)(1e9 * (part - (double)t.tv_sec));
 		if (r->opt->spin)
-			for (part += rama_team_now(); rama_team_now() < part;)
-				;
+			spin_on(rama_team_now() + part, cores);
 		else
 			nanosleep(&t, NULL);
 		if (seconds > REST)
@@ -503,7 +525,7 @@ static int act(struct runner *r, struct rama_step *s)
 		if (s->call != NULL &&
 		    s->call(s->ctx, s, r->e) != 0) /* how long is known only now */
 			return r->e->code;
-		return r->opt->speed > 0 ? compute(r, s->seconds / r->opt->speed) : 0;
+		return r->opt->speed > 0 ? compute(r, s->seconds / r->opt->speed, s->length) : 0;
 	case RAMA_DO_WAIT:
 		return wait_for(r, s);
 	case RAMA_DO_READY:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "emulate/script.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,10 +162,15 @@ void rama_script_move(struct rama_script *s, enum rama_do what, struct rama_unit
 	rama_walk_start(&l->walk);
 }
 
-void rama_script_compute(struct rama_script *s, double seconds)
+void rama_script_compute(struct rama_script *s, double seconds, double cores)
 {
-	if (seconds > 0)
-		rama_script_step(s, RAMA_DO_COMPUTE, NULL)->seconds = seconds;
+	struct rama_step *step;
+
+	if (seconds <= 0)
+		return;
+	step = rama_script_step(s, RAMA_DO_COMPUTE, NULL);
+	step->seconds = seconds;
+	step->length = cores > 1 ? (int64_t)fmin(cores, 1e6) : 1;
 }
 
 void rama_script_begin(struct rama_script *s, uint32_t task, uint32_t iteration)

@@ -56,7 +56,7 @@ struct rama_step *rama_script_step(struct rama_script *s, enum rama_do what,
 void rama_script_open(struct rama_script *s, struct rama_unit *unit, int flags);
 void rama_script_move(struct rama_script *s, enum rama_do what, struct rama_unit *unit,
 		      const struct rama_walk *walk, bool sync);
-void rama_script_compute(struct rama_script *s, double seconds);
+void rama_script_compute(struct rama_script *s, double seconds, double cores);
 void rama_script_begin(struct rama_script *s, uint32_t task, uint32_t iteration);
 
 #endif

@@ -17,7 +17,7 @@ enum rama_do {
 	RAMA_DO_READ,
 	RAMA_DO_SYNC,
 	RAMA_DO_CLOSE,
-	RAMA_DO_COMPUTE, /* seconds */
+	RAMA_DO_COMPUTE, /* seconds; length: processors it keeps busy, 0 is 1 */
 	RAMA_DO_WAIT,	 /* until the file is complete, at most seconds; strict or not */
 	RAMA_DO_READY,	 /* the file is complete: renamed to its name, others are told */
 	RAMA_DO_BARRIER, /* all ranks */

@@ -580,9 +580,27 @@ def examples(case):
     expect(done.stdout.count(" -> ") == 20, "dot: %s", done.stdout)
 
 
+def cores(case):
+    """A task that keeps several processors busy is as many threads while it computes, and only then; the ranks of a task share them."""
+    def threads(text, *words, ranks=1):
+        with open(case.path("w.wf"), "w", encoding="utf-8") as file:
+            file.write("[task a]\ncompute = 0.05\n" + text)
+        case.emulate("dag", "w.wf", *words, ranks=ranks, wrap=("strace", "-f", "-o", case.path("calls"), "-e", "trace=clone,clone3"))
+        with open(case.path("calls"), encoding="utf-8") as file:
+            return sum("CLONE_THREAD" in line and "resumed" not in line for line in file)
+
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    alone, pair = threads(""), threads("ranks = 2\n", ranks=2)
+    for n in (1, 2, 4):
+        expect(threads("cores = %d\n" % n, "--compute", "spin") == alone + n - 1, "%d cores", n)
+        expect(threads("cores = %d\n" % n) == alone, "%d cores asleep", n)
+    expect(threads("cores = 4\nranks = 2\n", "--compute", "spin", ranks=2) == pair + 2, "two ranks, four cores")
+
+
 CASES = {"shapes-%s-%d" % (x, n): shapes(x, n) for x in (LOCAL, *FAMILIES) for n in RANKS}
 CASES.update({f.__name__.replace("_", "-"): f for f in (
     engines, mpi_engines, containers, feedback, fed_back_write, loose, strict_cycle, several_ranks, names, tiers, inputs, scale,
-    measured, trouble, full, dead_rank, waiting, output, parameters, progress, examples)})  # fmt: skip
+    measured, trouble, full, dead_rank, waiting, output, parameters, progress, cores, examples)})  # fmt: skip
 
 main(CASES)
