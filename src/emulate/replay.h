@@ -14,7 +14,10 @@ struct rama_replay_op {
 	bool write;
 	int64_t offset, length;
 	double start, end; /* of the log */
-	uint32_t number;   /* among the operations of this run's rank */
+	uint32_t number;   /* among the operations of its hand */
+	uint16_t
+		hand; /* of its rank: operations that went on at the same time are in different hands */
+	bool guessed; /* from counters: when exactly is not known */
 };
 
 /* replay_ranges.c */
@@ -50,6 +53,7 @@ struct rama_replay {
 	struct rama_map by_id;
 	int64_t nprocs;
 	double span;	  /* of the logs: first start to last end */
+	uint32_t hands;	  /* of each rank: most operations that any of them had at a time */
 	double *untraced; /* by rank of the log: seconds of I/O that the trace does not show */
 	bool shape;	  /* some of it is guessed from counters */
 	uint64_t lost;	  /* operations that the trace lacks, because memory for it was full */
@@ -84,17 +88,17 @@ int rama_replay_shape(struct rama_replay *r, const struct rama_shape *s, struct 
 /* replay_order.c: who must wait for whom: a read of what another rank has written before. All of it is found by each rank for itself, and only what
  * concerns it is kept. */
 struct rama_replay_wait {
-	uint32_t op;   /* number of the operation of this rank that waits */
-	uint32_t rank; /* for this rank ... */
-	uint32_t done; /* ... to have done so many operations */
+	uint32_t hand, op; /* hand of this rank, and the number of its operation that waits */
+	uint32_t other;	   /* for this hand of any rank ... */
+	uint32_t done;	   /* ... to have done so many operations */
 };
 struct rama_replay_tell {
-	uint32_t op, rank; /* after this operation that rank is told */
+	uint32_t hand, op, rank; /* after this operation of a hand of this rank that rank is told */
 };
 struct rama_replay_order {
 	struct rama_replay_wait *waits;
 	size_t n_waits, room_waits;
-	struct rama_replay_tell *tells; /* by op */
+	struct rama_replay_tell *tells; /* by hand and op */
 	size_t n_tells, room_tells;
 };
 /* Operations have their numbers. Also finds what each file needs before the run. */
@@ -102,5 +106,16 @@ int rama_replay_find_order(struct rama_replay_order *o, struct rama_replay *r, s
 void rama_replay_order_fini(struct rama_replay_order *o);
 /* rank of the run that does what a rank of the log did */
 uint32_t rama_replay_rank(const struct rama_replay *r, int32_t rank);
+
+/* replay_hands.c: what went on at the same time does so again */
+int rama_replay_find_hands(struct rama_replay *r, struct rama_err *e);
+/* after all changes: gives operations their numbers */
+int rama_replay_number(struct rama_replay *r, struct rama_err *e);
+/* the hand of an operation among those of all ranks of the run */
+uint32_t rama_replay_hand(const struct rama_replay *r, const struct rama_replay_op *op);
+
+/* replay_play.c: does all operations of this rank; files have their units */
+int rama_replay_play(struct rama_replay *r, const struct rama_replay_order *o, struct rama_err *e);
+void rama_replay_plan(struct rama_tally *t, const struct rama_replay_op *op);
 
 #endif

@@ -13,6 +13,8 @@ static int by_rank(const void *a, const void *b)
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
+	if (x->hand != y->hand)
+		return x->hand < y->hand ? -1 : 1;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	if (x->end != y->end)
@@ -25,8 +27,9 @@ static int by_rank(const void *a, const void *b)
 /* Can b be done with a, in one request? */
 static bool follows(const struct rama_replay_op *a, const struct rama_replay_op *b, int64_t most)
 {
-	return a->rank == b->rank && a->file == b->file && a->write == b->write &&
-	       a->offset + a->length == b->offset && b->length <= most - a->length;
+	return a->rank == b->rank && a->hand == b->hand && a->file == b->file &&
+	       a->write == b->write && a->offset + a->length == b->offset &&
+	       b->length <= most - a->length;
 }
 
 /* A write is done when the first was, a read when the last was: what is to be read may have been written in between. What they took is added. */

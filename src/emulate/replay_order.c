@@ -11,7 +11,7 @@
 
 struct writer {
 	uint32_t next; /* + 1 */
-	uint32_t rank, number;
+	uint32_t hand, number;
 };
 
 struct finder {
@@ -21,8 +21,8 @@ struct finder {
 	struct rama_map blocks; /* file and block -> first writer + 1 */
 	struct writer *writers;
 	size_t n_writers, room_writers;
-	uint32_t *seen; /* by rank: newest operation that the read being looked at needs, + 1 */
-	uint32_t *list; /* ranks that are in seen */
+	uint32_t *seen; /* by hand: newest operation that the read being looked at needs, + 1 */
+	uint32_t *list; /* hands that are in seen */
 	struct rama_err *e;
 };
 
@@ -61,7 +61,7 @@ static void *more(void *array, size_t n, size_t *room, size_t size, struct rama_
 
 /* ---- what was written ----------------------------------------------------------------------- */
 
-static int note_block(struct finder *f, uint64_t key, uint32_t rank, uint32_t number)
+static int note_block(struct finder *f, uint64_t key, uint32_t hand, uint32_t number)
 {
 	bool fresh;
 	uint64_t *at = rama_map_put(&f->blocks, key, &fresh);
@@ -70,7 +70,7 @@ static int note_block(struct finder *f, uint64_t key, uint32_t rank, uint32_t nu
 	if (at == NULL)
 		return rama_err_set(f->e, RAMA_EMEMORY, "no memory");
 	for (uint64_t i = *at; i != 0; i = f->writers[i - 1].next) {
-		if (f->writers[i - 1].rank == rank) {
+		if (f->writers[i - 1].hand == hand) {
 			if (f->writers[i - 1].number < number)
 				f->writers[i - 1].number = number;
 			return 0;
@@ -80,7 +80,7 @@ static int note_block(struct finder *f, uint64_t key, uint32_t rank, uint32_t nu
 	if (p == NULL)
 		return RAMA_EMEMORY;
 	f->writers = p;
-	p[f->n_writers] = (struct writer){ (uint32_t)*at, rank, number };
+	p[f->n_writers] = (struct writer){ (uint32_t)*at, hand, number };
 	*at = ++f->n_writers;
 	return 0;
 }
@@ -95,14 +95,13 @@ static int note_write(struct finder *f, const struct rama_replay_op *op)
 		return rama_err_set(f->e, RAMA_EMEMORY, "no memory for the order of operations");
 	for (int64_t b = op->offset / size; rc == 0 && b <= (op->offset + op->length - 1) / size;
 	     b++)
-		rc = note_block(f, key_of(op->file, b), rama_replay_rank(f->r, op->rank),
-				op->number);
+		rc = note_block(f, key_of(op->file, b), rama_replay_hand(f->r, op), op->number);
 	return rc;
 }
 
 /* ---- what is read --------------------------------------------------------------------------- */
 
-static int add_wait(struct finder *f, const struct rama_replay_op *op, uint32_t rank)
+static int add_wait(struct finder *f, const struct rama_replay_op *op, uint32_t writer)
 {
 	uint32_t me = (uint32_t)f->r->m->team->rank, reader = rama_replay_rank(f->r, op->rank);
 	struct rama_replay_order *o = f->o;
@@ -114,15 +113,18 @@ static int add_wait(struct finder *f, const struct rama_replay_op *op, uint32_t 
 		if (p == NULL)
 			return RAMA_EMEMORY;
 		o->waits = p;
-		p[o->n_waits++] = (struct rama_replay_wait){ op->number, rank, f->seen[rank] };
-	} else if (rank == me) {
+		p[o->n_waits++] =
+			(struct rama_replay_wait){ op->hand, op->number, writer, f->seen[writer] };
+	}
+	if (writer / f->r->hands == me) { /* also when both are ours: one hand tells the other */
 		struct rama_replay_tell *p =
 			more(o->tells, o->n_tells, &o->room_tells, sizeof(*p), f->e);
 
 		if (p == NULL)
 			return RAMA_EMEMORY;
 		o->tells = p;
-		p[o->n_tells++] = (struct rama_replay_tell){ f->seen[rank] - 1, reader };
+		p[o->n_tells++] = (struct rama_replay_tell){ writer % f->r->hands,
+							     f->seen[writer] - 1, reader };
 	}
 	return 0;
 }
@@ -148,7 +150,7 @@ static int note_needed(struct finder *f, const struct rama_replay_op *op)
 static int note_read(struct finder *f, const struct rama_replay_op *op)
 {
 	int64_t size = block_of(f->r, op->file);
-	uint32_t me = rama_replay_rank(f->r, op->rank), n = 0;
+	uint32_t me = rama_replay_hand(f->r, op), n = 0;
 	int rc = 0;
 
 	if (f->writers == NULL) /* nobody has written yet */
@@ -160,12 +162,12 @@ static int note_read(struct finder *f, const struct rama_replay_op *op)
 		for (uint64_t i = at != NULL ? *at : 0; i != 0; i = f->writers[i - 1].next) {
 			const struct writer *w = &f->writers[i - 1];
 
-			if (w->rank == me) /* its own are in order anyway */
+			if (w->hand == me) /* its own are in order anyway */
 				continue;
-			if (f->seen[w->rank] == 0)
-				f->list[n++] = w->rank;
-			if (w->number + 1 > f->seen[w->rank])
-				f->seen[w->rank] = w->number + 1;
+			if (f->seen[w->hand] == 0)
+				f->list[n++] = w->hand;
+			if (w->number + 1 > f->seen[w->hand])
+				f->seen[w->hand] = w->number + 1;
 		}
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -192,6 +194,8 @@ static int by_op(const void *a, const void *b)
 {
 	const struct rama_replay_tell *x = a, *y = b;
 
+	if (x->hand != y->hand)
+		return x->hand < y->hand ? -1 : 1;
 	if (x->op != y->op)
 		return x->op < y->op ? -1 : 1;
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
@@ -221,7 +225,7 @@ static int find(struct finder *f, const uint32_t *writes, size_t n_writes)
 
 int rama_replay_find_order(struct rama_replay_order *o, struct rama_replay *r, struct rama_err *e)
 {
-	size_t size = (size_t)r->m->team->size, n_writes = 0;
+	size_t size = (size_t)r->m->team->size * r->hands, n_writes = 0;
 	struct finder f = { .r = r, .o = o, .e = e };
 	uint32_t *writes = calloc(r->n + 1, sizeof(*writes));
 	int rc = RAMA_EMEMORY;

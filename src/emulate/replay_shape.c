@@ -136,6 +136,7 @@ int rama_replay_shape(struct rama_replay *r, const struct rama_shape *s, struct 
 		struct rama_replay_op op = { .file = s->file,
 					     .rank = s->first + (int32_t)rank,
 					     .write = s->write,
+					     .guessed = true,
 					     .length = n };
 
 		random = random * 6364136223846793005u + 1442695040888963407u;

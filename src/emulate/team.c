@@ -111,12 +111,14 @@ static int send_all(struct rama_team *t, struct rama_letter *l, struct rama_err 
 
 	if (l == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory for a message");
+	pthread_mutex_lock(&t->state->out);
 	rama_mail_put(&w->out, l);
 	while ((rc = rama_wire_write(w)) == 0) {
 		struct pollfd p = { .fd = w->fd, .events = POLLOUT };
 
 		poll(&p, 1, -1);
 	}
+	pthread_mutex_unlock(&t->state->out);
 	return rc > 0 ? 0 : rama_err_set(e, RAMA_EIO, "rank 0 has gone");
 }
 
@@ -145,8 +147,11 @@ int rama_team_recv(struct rama_team *t, struct rama_team_message *m, double seco
 {
 	double until = seconds < 0 ? INFINITY : rama_team_now() + seconds;
 	struct rama_letter *l;
-	int rc = rama_team_await(t, ANY_OF_THE_CALLERS, until, &l, e);
+	int rc;
 
+	pthread_mutex_lock(&t->state->in);
+	rc = rama_team_await(t, ANY_OF_THE_CALLERS, until, &l, e);
+	pthread_mutex_unlock(&t->state->in);
 	return rc > 0 ? hand_over(l, m, e) : rc;
 }
 
@@ -331,6 +336,8 @@ static int state_new(struct rama_team *t, struct rama_err *e)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	rama_wire_init(&t->state->wire, -1);
 	rama_mail_init(&t->state->inbox);
+	pthread_mutex_init(&t->state->in, NULL);
+	pthread_mutex_init(&t->state->out, NULL);
 	return 0;
 }
 

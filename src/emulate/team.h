@@ -52,7 +52,8 @@ struct rama_team_message {
 	char *bytes; /* to be freed; a NUL follows them */
 	size_t n;
 };
-/* waits at most `seconds` (0: only looks, negative: for ever). 1: got one, 0: time is over */
+/* waits at most `seconds` (0: only looks, negative: for ever). 1: got one, 0: time is over. Threads of a rank may send, receive and look at
+ * the same time, but not for ever: who receives keeps others from receiving. */
 int rama_team_recv(struct rama_team *t, struct rama_team_message *m, double seconds,
 		   struct rama_err *e);
 

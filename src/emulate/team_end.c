@@ -52,8 +52,11 @@ int rama_team_look(struct rama_team *t, struct rama_err *e)
 	struct rama_letter *l;
 	int rc;
 
+	if (pthread_mutex_trylock(&t->state->in) != 0)
+		return 0; /* another thread of this rank is listening: it will be told */
 	while ((rc = rama_team_fetch(t, &l, 0, e)) > 0)
 		rama_mail_put(&t->state->inbox, l);
+	pthread_mutex_unlock(&t->state->in);
 	return rc;
 }
 

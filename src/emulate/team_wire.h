@@ -95,6 +95,7 @@ int rama_director_start(struct rama_director *d, struct rama_team *t, int size, 
 struct rama_team_state {
 	struct rama_wire wire;		/* to the director */
 	struct rama_mail inbox;		/* messages that nobody asked for yet */
+	pthread_mutex_t in, out;	/* of what comes and what goes: threads of a rank */
 	struct rama_director *director; /* rank 0 */
 	pid_t *children;		/* local: by rank */
 	bool local, aborted, ending;

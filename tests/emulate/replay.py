@@ -2,6 +2,7 @@
 """iorama emulate replay: jobs whose every request is known are captured and done again; the replay is captured, too, and its trace compared."""
 import json
 import os
+import subprocess
 import sys
 
 import captured
@@ -86,6 +87,60 @@ def order(case):
         result = numbers(case, log, "--no_think", "--verify", ranks=ranks)
         moved(result, plan)
         expect(not any(result["wrong_bytes"].values()), "wrong: %s", result["wrong_bytes"])
+
+
+THREADS = """
+import os, sys, threading
+fds = [os.open(os.path.join(sys.argv[1], name), os.O_RDWR | os.O_CREAT, 0o644) for name in ("a", "b", "both")]
+data, meet = b"x" * (24 << 20), threading.Barrier(2)
+def work(k):
+    for i in range(4):
+        meet.wait()
+        os.pwrite(fds[k], data, i * len(data))
+        os.pwrite(fds[2], data[:1000 + k], 5000 * (2 * i + k))
+    meet.wait()
+    for i in range(4):  # what the other one wrote
+        os.pread(fds[2], 1000, 5000 * (2 * i + 1 - k))
+threads = [threading.Thread(target=work, args=(k,)) for k in (0, 1)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+"""
+
+
+def at_once(log, case):
+    """Most requests of the trace that go on at a time."""
+    text = subprocess.run([case.iorama, "show", "--dxt", log], check=True, capture_output=True, text=True).stdout
+    times = [tuple(map(float, line.split()[6:8])) for line in text.splitlines() if line.lstrip().startswith("X_")]
+    return max(sum(a <= start < b for a, b in times) for start, _ in times)
+
+
+def threads(case):
+    """Two threads of one process: their large writes go on at the same time, and do so again; who reads finds what the other wrote."""
+    os.makedirs(case.path("data"))
+    with open(case.path("threads.py"), "w", encoding="utf-8") as file:
+        file.write(THREADS)
+    for _ in range(10):  # one processor may be busy with something else all the time
+        log = captured.observe(case, "job.darshan", [sys.executable, case.path("threads.py"), case.path("data")], "data")
+        if at_once(log, case) == 2:
+            break
+    else:
+        raise harness.Failed("threads do not write at the same time")
+    size = 24 << 20
+    want = {("a", "w"): [(i * size, size) for i in range(4)], ("b", "w"): [(i * size, size) for i in range(4)],
+            ("both", "w"): sorted((5000 * (2 * i + k), 1000 + k) for i in range(4) for k in (0, 1)),
+            ("both", "r"): sorted((5000 * (2 * i + k), 1000) for i in range(4) for k in (0, 1))}  # fmt: skip
+    for _ in range(10):
+        have = again(case, log, ranks=1)
+        expect([{key: sorted(ops) for key, ops in mine.items()} for mine in have] == [want], "%s, not %s", have, want)
+        if at_once(case.path("again.darshan"), case) == 2:
+            break
+    else:
+        raise harness.Failed("the replay does one after the other")
+    for ranks in (1, 1, 1, 2):
+        result = numbers(case, log, "--no_think", "--verify", ranks=ranks)
+        expect(result["figures"]["at_once"] == 2, "at once: %s", result["figures"]["at_once"])
+        expect(not any(result["wrong_bytes"].values()), "wrong: %s", result["wrong_bytes"])
+    numbers(case, log, "--engine", "mpiio", ranks=2, launcher=OPENMPI)
 
 
 def folded(case):
@@ -216,7 +271,7 @@ def bad(case):
     expect(not os.path.exists(case.path("s")), "a folder is left")
 
 
-CASES = {"exact": exact, "span": span, "order": order, "folded": folded, "inputs": inputs, "counters": counters,
+CASES = {"exact": exact, "span": span, "order": order, "threads": threads, "folded": folded, "inputs": inputs, "counters": counters,
          "several": several, "changed": changed, "many": many, "engines": engines, "bad": bad,
          "openmpi": under(OPENMPI), "mpich": under(MPICH), "openmpi-mpiio": under(OPENMPI, "--engine", "mpiio"),
          "local": under(LOCAL)}  # fmt: skip
