@@ -67,7 +67,7 @@ static void put_panel(struct svg *g, const struct panel *p, double x, const char
 	char n[RAMA_HUMAN], line[160];
 
 	snprintf(line, sizeof(line), "%s, at most %s%s", what,
-		 bytes ? rama_human_bytes(n, p->most) : rama_human_count(n, (int64_t)p->most),
+		 bytes ? rama_human_bytes(n, p->most) : rama_human_value(n, "count", p->most),
 		 p->log ? ", logarithmic" : "");
 	rama_svg_text(g, x, g->y + 8, "ir-d", "start", line);
 	rama_out_fmt(g->o, "<path class=\"ir-l\" d=\"M%.1f %.1fh%d\"/>\n", x, base + 0.5,
