@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tablegen.c: prints what is not C from the rows of src/table.
- *   tablegen json | counters-md | bash | zsh      on standard output
+ *   tablegen json | counters-md | metrics-md | bash | zsh      on standard output
  *   tablegen man DIR                              DIR/iorama.1.scd, DIR/iorama-COMMAND.1.scd */
 #include <ctype.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "table/commands.h"
 #include "table/fn.h"
+#include "table/metrics.h"
 #include "table/settings.h"
 #include "table/table.h"
 
@@ -169,15 +170,44 @@ static void print_counters(void)
 			module_of(rama_module_get(i));
 }
 
+static void print_metrics(void)
+{
+	int source = -1;
+
+	puts("# Samples of nodes\n\n"
+	     "What `iorama agent` takes of its machine each second: rows of "
+	     "`src/table/metrics.def`, printed by\n"
+	     "`tablegen metrics-md`; edit those, then run `cmake --build build --target docs`.\n\n"
+	     "A % in a name stands for the thing that the file tells of: a disk, an interface, a "
+	     "mount, a file\n"
+	     "system. *each second* means that a counter is read and its gain per second is "
+	     "stored. Files that\n"
+	     "are not there give no figures.");
+	for (unsigned i = 0; i < rama_n_metrics; i++) {
+		const struct rama_metric *m = &rama_metrics[i];
+		const struct rama_metric_source *s = &rama_metric_sources[m->source];
+
+		if ((int)m->source != source) {
+			printf("\n## %s\n\n`/%s`", s->doc, s->path);
+			if (s->other != NULL)
+				printf(", else `/%s`", s->other);
+			puts("\n\n| metric | unit | | meaning |\n|---|---|---|---|");
+		}
+		source = (int)m->source;
+		printf("| `%s` | %s | %s | %s |\n", m->name, m->unit,
+		       m->how == RAMA_METRIC_RATE ? "each second" : "", m->doc);
+	}
+}
+
 /* scdoc reads _ and * as emphasis, a dash at the start of a line as a list */
 static void escaped(FILE *f, const char *s)
 {
-	if (*s == '-')
-		fputc('\\', f);
-	for (; *s != '\0'; s++) {
-		if (strchr("_*\\`<>#[]|", *s) != NULL)
+	for (const char *c = s; *c != '\0'; c++) {
+		bool starts = c == s || c[-1] == '\n';
+
+		if ((*c == '-' && starts) || strchr("_*\\`<>#[]|", *c) != NULL)
 			fputc('\\', f);
-		fputc(*s, f);
+		fputc(*c, f);
 	}
 }
 
@@ -406,6 +436,8 @@ int main(int argc, char **argv)
 		print_json();
 	else if (strcmp(what, "counters-md") == 0)
 		print_counters();
+	else if (strcmp(what, "metrics-md") == 0)
+		print_metrics();
 	else if (strcmp(what, "bash") == 0)
 		print_bash();
 	else if (strcmp(what, "zsh") == 0)
@@ -415,7 +447,8 @@ int main(int argc, char **argv)
 	else if (strcmp(what, "man") == 0 && argc == 3)
 		return print_man(argv[2]);
 	else {
-		fputs("usage: tablegen json | counters-md | bash | zsh | functions | man DIR\n",
+		fputs("usage: tablegen json | counters-md | metrics-md | bash | zsh | functions | "
+		      "man DIR\n",
 		      stderr);
 		return 2;
 	}
