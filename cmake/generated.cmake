@@ -43,6 +43,8 @@ add_custom_target(docs
   COMMAND tablegen counters-md > ${PROJECT_BINARY_DIR}/counters.md
   COMMAND ${CMAKE_COMMAND} -E copy_if_different ${PROJECT_BINARY_DIR}/counters.md
           ${PROJECT_SOURCE_DIR}/docs/counters.md
+  COMMAND tablegen metrics-md > ${PROJECT_BINARY_DIR}/metrics.md
+  COMMAND ${CMAKE_COMMAND} -E copy_if_different ${PROJECT_BINARY_DIR}/metrics.md ${PROJECT_SOURCE_DIR}/docs/metrics.md
   COMMAND iorama explain --markdown > ${PROJECT_BINARY_DIR}/rules.md
   COMMAND ${CMAKE_COMMAND} -E copy_if_different ${PROJECT_BINARY_DIR}/rules.md ${PROJECT_SOURCE_DIR}/docs/rules.md
-  COMMENT "Updating docs/counters.md and docs/rules.md")
+  COMMENT "Updating docs/counters.md, docs/metrics.md and docs/rules.md")

@@ -59,4 +59,15 @@ if(TARGET tablegen)
           DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 
+# The agent as a service, of the system and of a user; they name the program by its path.
+if(TARGET iorama)
+  set(units ${PROJECT_BINARY_DIR}/install/systemd)
+  install(CODE "
+    set(UNIT_BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+    configure_file(\"${PROJECT_SOURCE_DIR}/packaging/iorama-agent.service.in\" \"${units}/system/iorama-agent.service\" @ONLY)
+    configure_file(\"${PROJECT_SOURCE_DIR}/packaging/iorama-agent-user.service.in\" \"${units}/user/iorama-agent.service\" @ONLY)")
+  install(FILES ${units}/system/iorama-agent.service DESTINATION lib/systemd/system)
+  install(FILES ${units}/user/iorama-agent.service DESTINATION lib/systemd/user)
+endif()
+
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)

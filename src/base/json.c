@@ -35,8 +35,7 @@ void rama_json_close(struct rama_json *j, char bracket)
 	rama_out_char(j->out, bracket);
 }
 
-/* length of the UTF-8 character at s, 0 if it is none */
-static size_t utf8_length(const unsigned char *s, size_t n)
+size_t rama_utf8_length(const unsigned char *s, size_t n)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t len = s[0] < 0x80		   ? 1
@@ -76,7 +75,7 @@ static void escaped(struct rama_out *o, const char *s, size_t n)
 			rama_out_bytes(o, s + i, len);
 			continue;
 		}
-		len = utf8_length(p + i, n - i);
+		len = rama_utf8_length(p + i, n - i);
 		if (len == 0) {
 			rama_out_text(o, "\\ufffd");
 			len = 1;

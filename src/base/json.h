@@ -28,6 +28,8 @@ void rama_json_id(struct rama_json *j,
 void rama_json_f64(struct rama_json *j, double v); /* exact; null if not finite */
 void rama_json_bool(struct rama_json *j, bool v);
 void rama_json_null(struct rama_json *j);
+/* bytes of the UTF-8 character at s, of which n bytes are there (at least one); 0: it is none */
+size_t rama_utf8_length(const unsigned char *s, size_t n);
 void rama_json_raw(struct rama_json *j, const char *text); /* a number that is JSON already */
 
 /* key and value at once */
