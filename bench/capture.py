@@ -12,14 +12,16 @@ import sys
 import tempfile
 
 # per call; what Darshan 3.5 took when the budgets were set
-INSTRUCTIONS = {"counters": (230, 1141), "trace": (360, 7234)}
+INSTRUCTIONS = {"counters": (230, 1141), "trace": (360, 7234), "live": (360, None)}
 NS = {1: (60, 195), 2: (60, 740)}  # by threads
+NS_LIVE = (None, 3100)  # the LDMS connector
 NONE = (None, None)
 LOAD_MS, MEMORY_MB = 3, 8
 BUDGETED = ("pread", "pwrite")
+LARGER = ("pread4k", "pwrite4k")
 KINDS = {  # operations of a run that lasts about a tenth of a second
     "pread": 300_000, "pwrite": 200_000, "read": 300_000, "write": 200_000, "fread": 3_000_000,
-    "fwrite": 3_000_000, "lseek": 600_000, "openclose": 60_000,
+    "fwrite": 3_000_000, "lseek": 600_000, "openclose": 60_000, "pread4k": 200_000, "pwrite4k": 150_000,
 }
 SIZES = 2_000, 12_000  # operations under valgrind
 ROUNDS = 9
@@ -30,17 +32,18 @@ UNOBSERVED = tuple("/%s/" % name for name in "etc dev usr bin boot lib opt sbin 
 
 
 class Capture:
-    """A program run bare, with counters, or with counters and trace."""
+    """A program run bare, with counters, with counters and trace, or with live events that somebody reads."""
 
     def __init__(self, bench, folder, segments):
         self.bench, self.folder, self.segments = bench, folder, segments
         self.library = os.path.join(bench.options.build, "lib", "libiorama.so")
         self.loop = os.path.join(bench.options.build, "bench", "loop")
         self.file = os.path.join(folder, "data")
+        self.drain = os.path.join(bench.options.build, "bench", "drain")
         self.job = os.path.join(segments, "bench")
 
     def variables(self, how):
-        """"bare", "counters", "trace": as `iorama run` sets them; "log": preload and nothing else."""
+        """"bare", "counters", "trace", "live": as `iorama run` sets them; "log": preload and nothing else."""
         if how == "bare":
             return {}
         found = {"LD_PRELOAD": os.path.abspath(self.library), "IORAMA_DIR": self.segments}
@@ -52,6 +55,8 @@ class Capture:
             found.update(IORAMA_JOB="bench", IORAMA_JOBID="1")
         if how == "trace":
             found.update(IORAMA_TRACE="1", IORAMA_TRACE_MEMORY=str(TRACE_MEMORY))
+        if how == "live":
+            found.update(IORAMA_LIVE="1")
         return found
 
     def clear(self):
@@ -61,12 +66,25 @@ class Capture:
     def run(self, command, how, pinned=False):
         self.clear()
         cpu = max(os.sched_getaffinity(0))
+        reader = self.start_reader(cpu) if how == "live" else None
         done = subprocess.run(command, env={**os.environ, **self.variables(how)}, check=True, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               preexec_fn=(lambda: os.sched_setaffinity(0, {cpu})) if pinned else None)
         if how != "bare" and not os.listdir(self.job):
             sys.exit("bench: %s was not observed: %s" % (command[0], done.stderr[:300]))
+        if reader:
+            read, dropped = map(int, reader.communicate()[0].split())
+            if read == 0 or dropped > 0:
+                print("(%s: %d live events were read, %d found no room)" % (" ".join(command[-4:-1]), read, dropped))
         return done
+
+    def start_reader(self, cpu):
+        """Takes live events as an agent does; not on the core of the program."""
+        others = os.sched_getaffinity(0) - {cpu} or {cpu}
+        reader = subprocess.Popen([self.drain, self.job], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                  preexec_fn=lambda: os.sched_setaffinity(0, others))
+        reader.stdout.readline()
+        return reader
 
     def time(self, kind, count, threads, how):
         """Nanoseconds of the clock and of a core per operation, KiB of memory."""
@@ -90,7 +108,9 @@ class Capture:
                 ours, what = [line[column] for line in runs[how]], "%s, %s%s" % (kind, how, suffix)
                 self.bench.add(what, name + "_min", min(ours) - min(bare), "added/call", *(limit if column else NONE))
                 self.bench.add(what, name + "_med", statistics.median(ours) - statistics.median(bare), "added/call")
-            if kind not in BUDGETED:
+                if kind in BUDGETED + LARGER:
+                    self.bench.add(what, name.replace("ns", "slowdown"), min(ours) / min(bare), "x bare")
+            if kind not in BUDGETED + LARGER:
                 break
 
     def instructions(self, kind, how):
@@ -112,6 +132,8 @@ def measure_instructions(c):
         print("(valgrind is not installed: no instruction counts)")
         return
     for kind in KINDS:
+        if kind in LARGER:
+            continue  # as many as for one byte
         bare = c.instructions(kind, "bare")
         for how, limits in INSTRUCTIONS.items():
             budget = limits if kind in BUDGETED else NONE
@@ -120,7 +142,8 @@ def measure_instructions(c):
 
 def measure_time(c):
     for kind in BUDGETED if c.bench.options.quick else KINDS:
-        c.added_time(kind, 1, {"counters": NS[1] if kind in BUDGETED else NONE, "trace": NONE})
+        live = {"live": NS_LIVE if kind in BUDGETED else NONE} if kind in BUDGETED + LARGER else {}
+        c.added_time(kind, 1, {"counters": NS[1] if kind in BUDGETED else NONE, "trace": NONE, **live})
     for kind in () if c.bench.options.quick else BUDGETED:
         for threads in (2, 4):
             c.added_time(kind, threads, {"counters": NS.get(threads, NONE)})
@@ -183,7 +206,7 @@ def measure(bench, folder):
     shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="iorama-bench-", dir=shared) as segments:
         c = Capture(bench, folder, segments)
-        for path in (c.library, c.loop):
+        for path in (c.library, c.loop, c.drain):
             if not os.path.exists(path):
                 print("(%s is missing: nothing of capture is measured)" % path)
                 return

@@ -2,7 +2,7 @@
 /* loop KIND COUNT FILE [THREADS]: does COUNT operations of one kind, 1 byte each, in every thread,
  * each on a file of its own (FILE, FILE.1, ...), and prints "wall cpu rss": nanoseconds per operation
  * from start to end (of a core, if there are more threads than cores) and of CPU time, and the
- * resident memory in KiB afterwards. The kind "files" opens COUNT different files
+ * resident memory in KiB afterwards. Kinds that end in 4k do 4 KiB each. The kind "files" opens COUNT different files
  * FILE.0, FILE.1, ... once and writes a byte to each; "nothing" does none of it. */
 #include <fcntl.h>
 #include <limits.h>
@@ -46,6 +46,29 @@ static int loop_pwrite(struct job *j)
 {
 	for (long i = 0; i < j->count; i++)
 		if (pwrite(j->fd, "x", 1, i) != 1)
+			return 1;
+	return 0;
+}
+
+/* 4 KiB each, over and over the same MiB */
+enum { PAGE = 4096, PAGES = 256 };
+
+static int loop_pread4k(struct job *j)
+{
+	char page[PAGE];
+
+	for (long i = 0; i < j->count; i++)
+		if (pread(j->fd, page, PAGE, i % PAGES * PAGE) != PAGE)
+			return 1;
+	return 0;
+}
+
+static int loop_pwrite4k(struct job *j)
+{
+	char page[PAGE] = "";
+
+	for (long i = 0; i < j->count; i++)
+		if (pwrite(j->fd, page, PAGE, i % PAGES * PAGE) != PAGE)
 			return 1;
 	return 0;
 }
@@ -130,7 +153,7 @@ static const struct kind kinds[] = {
 	{ "pread", loop_pread },     { "pwrite", loop_pwrite },	      { "read", loop_read },
 	{ "write", loop_write },     { "fread", loop_fread },	      { "fwrite", loop_fwrite },
 	{ "lseek", loop_lseek },     { "openclose", loop_openclose }, { "files", loop_files },
-	{ "nothing", loop_nothing },
+	{ "pread4k", loop_pread4k }, { "pwrite4k", loop_pwrite4k },   { "nothing", loop_nothing },
 };
 
 static double now_ns(clockid_t clock)
@@ -161,7 +184,7 @@ static long resident_kib(void)
 static int prepare(struct job *j)
 {
 	j->fd = open(j->path, O_RDWR | O_CREAT, 0600);
-	if (j->fd < 0 || ftruncate(j->fd, j->count) != 0)
+	if (j->fd < 0 || ftruncate(j->fd, j->count > PAGES * PAGE ? j->count : PAGES * PAGE) != 0)
 		return 1;
 	j->stream = fopen(j->path, "r+");
 	return j->stream == NULL;

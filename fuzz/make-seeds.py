@@ -10,6 +10,9 @@ import struct
 import sys
 import zlib
 
+sys.dont_write_bytecode = True
+import seeds_wire  # noqa: E402
+
 MAGIC = 6567223
 ZLIB, BZIP2, PLAIN = 0, 1, 2
 PACK = {ZLIB: zlib.compress, BZIP2: bz2.compress, PLAIN: bytes}
@@ -277,21 +280,45 @@ def segment_seeds():
     yield "unfinished", b"\4" + put(state, 0, u32(1)) + put(identity, 40, bytes(24))
     for size in (8, 256, 1024, 2000, 3000):
         yield "cut-%d" % size, b"\2" + struct.pack("<H", size)
-    yield "raw", b"\1" + u64(0x0A1A616D61726F69) + u32(2) + u32(15) + u64(4096)
-    yield "version", b"\0" + put(header, 8, u32(3))
+    yield "raw", b"\1" + u64(0x0A1A616D61726F69) + u32(3) + u32(16) + u64(4096)
+    yield "version", b"\0" + put(header, 8, u32(2))
     for k, value in enumerate((0, 4097, 1 << 40, -4096)):
         yield "area-%d" % k, b"\0" + put(header, 24 + 24 * 4, u64(value))
     yield "counts", b"\0" + put(state, 8, b"\xff" * 40) + put(events, 12, b"\xff" * 4)
     yield "torn", b"\4" + put(state, 0, u32(1)) + put(posix, 0, u32(1)) + put(stdio, 0, u32(7)) + put(extra, 0, u32(9))
     yield "name-long", b"\0" + put(names_at, 8, u32(1 << 31))
     yield "name-none", b"\0" + put(posix, 4, u32(77777))
-    yield "catch-all", b"\0" + put(state, 112, u64(5) * 9)
+    yield "catch-all", b"\0" + put(state, 128, u64(5) * 9)
     yield "triggers", b"\0" + put(identity, 176, struct.pack("<dd", 0.5, 0.5))
     yield "ticks", b"\0" + put(identity, 0, u32(2) + u32(0) + struct.pack("<d", float("nan")) + u64(1) * 6)
     yield "late", b"\0" + put(events, 16, u64(-5) + u64(-1)) + put(identity, 40, u64(1 << 59))
     yield "lanes", b"\0" + put(lanes, 0, b"\xff" * 120)
     for kind, size in ((7, 1000), (8, 104), (9, 4176), (10, 184), (11, 4384), (12, 4096)):  # MPI-IO to Lustre: slot 1
         yield "kind-%d" % kind, b"\0" + put(kind, size + 16, b"\xff" * 200) + put(kind, size + 400, b"\x7f" * 250)
+
+
+def ring_seeds():
+    def put(area, at, data):
+        return struct.pack("<BHB", area, at, len(data)) + data
+    header, control, lanes, between = 255, 2, 13, b"\xfe"
+    u32, u64 = lambda v: struct.pack("<I", v), lambda v: struct.pack("<Q", v & (1 << 64) - 1)
+    # places in a lane, as layout.h has them
+    made, dropped, level, owners, owner, ring = 64, 72, 80, 84, 88, 344
+    def start(n, taken, flags=b"\0"):
+        return struct.pack("<HH", n, taken) + flags
+    for n, taken in ((0, 0), (10, 0), (1024, 0), (3000, 100), (4999, 4000)):
+        yield "made-%d" % n, start(n, taken)
+    for pages in (1, 2, 5, 9, 40):
+        yield "cut-%d" % pages, start(2000, 5, b"\1") + struct.pack("<H", pages)
+    for k, value in enumerate((0, 3, 2 ** 20, 2 ** 32 - 1, 2 ** 63, -1)):
+        for name, at in (("made", made), ("dropped", dropped), ("owner", owner), ("from", ring), ("at", ring + 8),
+                         ("from1", ring + 16), ("at1", ring + 24)):  # fmt: skip
+            yield "%s-%d" % (name, k), start(3000, 10) + put(lanes, at, u64(value))
+        yield "taken-%d" % k, start(3000, 10) + put(control, 64, u64(value))
+        yield "level-%d" % k, start(3000, 10) + put(lanes, level, u32(value & 0xFFFFFFFF)) + between
+        yield "owners-%d" % k, start(4500, 4000) + between + put(lanes, owners, u32(value & 0xFFFFFFFF)) + between
+    yield "item", start(100, 0) + put(header, 24 + 24 * 13 + 16, u32(64))
+    yield "rings", start(100, 0) + put(header, 24 + 24 * 15 + 8, u64(4096))
 
 
 def pattern_seeds():
@@ -354,12 +381,29 @@ def profile_seeds():
     yield "numbers", b"[limits]\nreopens = nan\nstats = 1e400\nseeks = 0x1p3\nswitches = -0\n"
 
 
+def spool_seeds():
+    def record(number, data, wrong=0):
+        head = struct.pack("<IIQI", 0x0A676D61, len(data), number, zlib.crc32(data) ^ wrong)
+        return head + struct.pack("<I", zlib.crc32(head)) + data + bytes(-len(data) % 8)
+    head = b"rmaspool" + struct.pack("<Q", 7)
+    yield "empty", head
+    yield "one", head + record(7, b"a message")
+    yield "three", head + b"".join(record(7 + i, bytes(range(i * 20))) for i in range(3))
+    yield "torn", head + record(7, b"whole") + record(8, b"torn" * 20)[:50]
+    yield "wrong-sum", head + record(7, b"whole") + record(8, b"changed", wrong=1)
+    yield "gap", head + record(7, b"whole") + record(9, b"not the next")
+    yield "holes", head + record(7, b"whole") + bytes(64)
+    yield "no-head", b"rmaspoon" + bytes(8)
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
     made = {"header": log_seeds(True), "log": log_seeds(False), "region": region_seeds(), "module": module_seeds(),
             "names": names_seeds(), "job": job_seeds(), "merge": merge_seeds(), "show": show_seeds(),
-            "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds(),
-            "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds()}
+            "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds(), "ring": ring_seeds(),
+            "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(),
+            "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(),
+            "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds()}
     count = size = 0
     for target, seeds in made.items():
         where = os.path.join(folder, target)

@@ -177,7 +177,7 @@ static void plan(struct rama_seg_header *h)
 	len[RAMA_AREA_##kind] = (uint64_t)rama_run.slots[RAMA_KIND_##kind] * sizeof(struct slot);
 #include "segment/kinds.def"
 #undef KIND
-	rama_run.n_lanes = RAMA_LANES;
+	rama_run.n_lanes = RAMA_SEG_LANES;
 	rama_run.names_size = (s->name_memory < 4096 ? 4096 : s->name_memory) & ~(uint64_t)7;
 	item[RAMA_AREA_LANES] = sizeof(struct rama_seg_lane);
 	item[RAMA_AREA_EVENTS] = RAMA_SEG_CHUNK;
@@ -190,6 +190,8 @@ static void plan(struct rama_seg_header *h)
 	if (trace < 2 << 20)
 		trace = 2 << 20;
 	len[RAMA_AREA_EVENTS] = trace / RAMA_SEG_CHUNK * RAMA_SEG_CHUNK;
+	item[RAMA_AREA_RINGS] = sizeof(struct rama_event);
+	len[RAMA_AREA_RINGS] = s->live_memory & ~(uint64_t)(RAMA_SEG_PAGE - 1);
 	*h = (struct rama_seg_header){ .magic = RAMA_SEG_MAGIC,
 				       .version = RAMA_SEG_VERSION,
 				       .areas = RAMA_AREAS };
@@ -198,6 +200,17 @@ static void plan(struct rama_seg_header *h)
 		at += (len[i] + RAMA_SEG_PAGE - 1) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
 	}
 	h->size = at;
+}
+
+/* Where files may not be that large there are fewer rings: they are the last area. */
+static void plan_within(struct rama_seg_header *h, uint64_t limit)
+{
+	struct rama_seg_area *rings = &h->area[RAMA_AREA_RINGS];
+
+	if (h->size <= limit || rings->off > limit)
+		return;
+	rings->len = (limit - rings->off) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
+	h->size = rings->off + rings->len;
 }
 
 static void point(unsigned char *base, const struct rama_seg_header *h)
@@ -215,6 +228,7 @@ static void point(unsigned char *base, const struct rama_seg_header *h)
 	rama_run.stdio = (struct rama_stdio_file *)rama_run.slot_area[RAMA_KIND_STDIO];
 	rama_run.lanes = (struct rama_seg_lane *)(base + a[RAMA_AREA_LANES].off);
 	rama_run.chunks = base + a[RAMA_AREA_EVENTS].off;
+	rama_run.rings = base + a[RAMA_AREA_RINGS].off;
 }
 
 /* ---- memory that is really there --------------------------------------------------------------------------------- */
@@ -224,6 +238,19 @@ static void point(unsigned char *base, const struct rama_seg_header *h)
 #endif
 static bool allocated; /* an old kernel: all but the events has its memory from the start */
 
+/* such a kernel gives memory to files only, by their descriptor; ours is closed */
+static bool allocate(uintptr_t from, uintptr_t to)
+{
+	int fd = rama_sys_open(rama_run.path, O_RDWR | O_NOFOLLOW, 0);
+
+	if (fd < 0)
+		return false;
+	long rc = rama_sys6(SYS_fallocate, fd, 0, (long)(from - (uintptr_t)rama_run.base),
+			    (long)(to - from), 0, 0);
+	rama_sys_close(fd);
+	return rc == 0;
+}
+
 bool rama_populate(void *p, size_t n)
 {
 	uintptr_t from = (uintptr_t)p & ~(uintptr_t)(RAMA_SEG_PAGE - 1);
@@ -231,7 +258,7 @@ bool rama_populate(void *p, size_t n)
 	long rc;
 
 	if (allocated)
-		return (unsigned char *)p < rama_run.chunks;
+		return (unsigned char *)p < rama_run.chunks || allocate(from, to);
 	do
 		rc = rama_sys3(SYS_madvise, from, to - from, MADV_POPULATE_WRITE);
 	while (rc == -EINTR || rc == -EAGAIN);
@@ -289,7 +316,7 @@ static bool own_memory(void)
 	if (!rama_run.fds)
 		rama_run.fds = anonymous(RAMA_FDS * sizeof(struct rama_fd));
 	if (!rama_run.scratch)
-		rama_run.scratch = anonymous((size_t)RAMA_LANES * RAMA_SCRATCH);
+		rama_run.scratch = anonymous((size_t)RAMA_SEG_LANES * RAMA_SCRATCH);
 	while (want < rama_run.names_size / 24)
 		want *= 2;
 	if (!rama_run.index) {
@@ -318,6 +345,7 @@ static void first_name(void)
 	s->chunks_limit = rama_settings_trace_memory(rama_run.settings) / RAMA_SEG_CHUNK;
 	if (s->chunks_limit == 0)
 		s->chunks_limit = (2 << 20) / RAMA_SEG_CHUNK;
+	s->rings_limit = rama_run.head->area[RAMA_AREA_RINGS].len;
 }
 
 uint64_t rama_file_limit(void)
@@ -334,6 +362,7 @@ static bool map_segment(int fd, struct rama_seg_identity *id)
 	long p = -1;
 
 	plan(&h);
+	plan_within(&h, rama_file_limit());
 	rama_sys3(SYS_fchmod, fd, 0600, 0);
 	if (h.size > rama_file_limit()) /* to ask for more would kill the application */
 		return false;
@@ -348,6 +377,7 @@ static bool map_segment(int fd, struct rama_seg_identity *id)
 		return false;
 	}
 	*(struct rama_seg_header *)p = h;
+	rama_run.head = (struct rama_seg_header *)p;
 	*rama_run.id = *id;
 	return true;
 }
@@ -364,6 +394,7 @@ static void fill_segment(struct rama_seg_clock clock)
 	rama_run.heat = rama_settings_module(rama_run.settings, RAMA_MOD_HEATMAP);
 	first_name();
 	rama_run.control->trace = rama_run.id->trace;
+	rama_run.control->live = rama_run.live;
 	if (rama_run.mounts_known)
 		rama_mounts_again();
 	if (rama_run.bare && !rama_run.forked)
@@ -409,6 +440,8 @@ bool rama_create_segment(void)
 	if (rama_run.settings->disabled)
 		return false;
 	rama_identify(&id);
+	if (first)
+		rama_run.live = rama_run.settings->live;
 	rama_run.bare = rama_run.settings->job[0] == '\0';
 	rama_run.mem_align = (uintptr_t)rama_run.settings->mem_align;
 	rama_run.mem_mask =

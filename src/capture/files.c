@@ -82,6 +82,16 @@ struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t 
 	return n ? n : others();
 }
 
+struct rama_seg_name *rama_name_known(struct rama_thread *t, const char *text, size_t len)
+{
+	struct rama_seg_name *n = rama_name(t, text, len, false);
+
+	for (unsigned k = 0; n && k < RAMA_KINDS; k++)
+		if (n->slot[k])
+			return n;
+	return NULL; /* it is there for the events of failed calls only */
+}
+
 bool rama_observes(unsigned module, const char *text, size_t len)
 {
 	return rama_settings_observes(rama_run.settings, module, text, len);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* finish.c: bare preload: at its end the process turns its own segment into a log. Whatever goes wrong, the
  * segment stays and can be recovered later. */
+#include <sys/file.h>
 #include <time.h>
 
 #include "capture/runtime.h"
@@ -197,8 +198,57 @@ bool rama_write_log(void)
 	return true;
 }
 
+/* Does somebody hold the lock of this directory's file .agent? `len`: of the directory's path, which rama_run.path begins
+ * with. */
+static bool is_watched(size_t len)
+{
+	static char path[4096];
+	struct rama_text t;
+
+	rama_text_init(&t, path, sizeof(path));
+	rama_text_put(&t, rama_run.path, len);
+	rama_text_str(&t, "/.agent");
+	int fd = t.cut ? -1 : rama_sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	bool held = rama_sys3(SYS_flock, fd, LOCK_SH | LOCK_NB, 0) == -EWOULDBLOCK;
+	rama_sys_close(fd); /* and our lock with it */
+	return held;
+}
+
+/* An agent watches all jobs of this user, or this one. */
+static bool agent_watches(void)
+{
+	const char *job = strrchr(rama_run.path, '/'), *root = job;
+
+	while (root && root > rama_run.path && *--root != '/')
+		;
+	return job && root &&
+	       (is_watched((size_t)(root - rama_run.path)) ||
+		is_watched((size_t)(job - rama_run.path)));
+}
+
+/* Are there live events that nobody has taken yet, but somebody will? Then it is his to remove. */
+static bool is_awaited(void)
+{
+	uint64_t left = 0;
+
+	for (uint32_t i = 0; i < rama_run.state->lanes_used; i++) {
+		uint64_t made = __atomic_load_n(&rama_run.lanes[i].made, __ATOMIC_RELAXED);
+		uint64_t taken = __atomic_load_n(&rama_run.control->taken[i], __ATOMIC_RELAXED);
+
+		left += made > taken ? made - taken : 0;
+	}
+	return left > 0 && (__atomic_load_n(&rama_run.control->reader, __ATOMIC_RELAXED) != 0 ||
+			    agent_watches());
+}
+
 void rama_remove_segment(void)
 {
+	if (is_awaited()) {
+		__atomic_fetch_or(&rama_run.id->flags, RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
+		return;
+	}
 	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
 	/* the directory of the job goes with its last segment */
 	char *slash = strrchr(rama_run.path, '/');
@@ -211,6 +261,7 @@ void rama_remove_segment(void)
 
 void rama_unwrite_log(void)
 {
+	__atomic_fetch_and(&rama_run.id->flags, ~(uint32_t)RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
 	if (log_path[0])
 		rama_sys3(SYS_unlinkat, AT_FDCWD, log_path, 0);
 }

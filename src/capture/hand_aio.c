@@ -44,12 +44,14 @@ uint64_t rama_aio_taken(const void *cb)
 	return 0;
 }
 
-#define AIO_BODY(name)                  \
-	struct rama_span sp;            \
-	bool on = rama_begin(&sp);      \
-	int r = RAMA_REAL(name)(cb);    \
-	if (on && r == 0)               \
-		rama_aio_submitted(cb); \
+#define AIO_BODY(name)                                 \
+	struct rama_span sp;                           \
+	bool on = rama_begin(&sp, RAMA_FN_##name, -1); \
+	int r = RAMA_REAL(name)(cb);                   \
+	if (on)                                        \
+		rama_idle(&sp);                        \
+	if (on && r == 0)                              \
+		rama_aio_submitted(cb);                \
 	return r;
 
 RAMA_EXPORT int RAMA_SYM(aio_read)(struct aiocb *cb){ AIO_BODY(aio_read) }
@@ -62,11 +64,14 @@ RAMA_EXPORT int RAMA_SYM(aio_write64)(struct aiocb64 *cb){ AIO_BODY(aio_write64)
 
 #define LIO_BODY(name)                                             \
 	struct rama_span sp;                                       \
-	bool on = rama_begin(&sp);                                 \
+	bool on = rama_begin(&sp, RAMA_FN_##name, -1);             \
 	for (int i = 0; on && i < n; i++)                          \
 		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP) \
 			rama_aio_submitted(list[i]);               \
-	return RAMA_REAL(name)(mode, list, n, sig);
+	int r = RAMA_REAL(name)(mode, list, n, sig);               \
+	if (on)                                                    \
+		rama_idle(&sp);                                    \
+	return r;
 
 RAMA_EXPORT int RAMA_SYM(lio_listio)(int mode, struct aiocb *const *restrict list, int n,
 				     struct sigevent *restrict sig){ LIO_BODY(lio_listio) }
@@ -77,8 +82,10 @@ RAMA_EXPORT int RAMA_SYM(lio_listio64)(int mode, struct aiocb64 *const *restrict
 /* The control block says what it was only by the call it was given to; the C library notes that in the block. */
 #define RETURN_BODY(name)                                                                         \
 	struct rama_span sp;                                                                      \
-	bool on = rama_begin(&sp);                                                                \
+	bool on = rama_begin(&sp, RAMA_FN_##name, -1);                                            \
 	ssize_t r = RAMA_REAL(name)(cb);                                                          \
+	if (on)                                                                                   \
+		rama_idle(&sp);                                                                   \
 	uint64_t t0 = on ? rama_aio_taken(cb) : 0;                                                \
 	if (!on || !t0)                                                                           \
 		return r;                                                                         \

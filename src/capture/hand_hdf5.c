@@ -33,7 +33,7 @@ static __attribute__((noinline)) bool enter(struct call *c)
 	if (outermost && here < outermost)
 		return false;
 	outermost = here;
-	c->on = rama_begin(&c->span);
+	c->on = rama_begin(&c->span, c->op.fn, -1);
 	if (c->on)
 		rama_nest_begin(&c->nest);
 	return true;
@@ -45,9 +45,25 @@ static bool done(struct call *c, bool ok)
 	c->saved_errno = errno;
 	if (!c->on)
 		return false;
+	rama_idle(&c->span);
 	rama_times(&c->span, &c->op);
 	c->op.ok = ok;
 	return ok || c->op.kind == RAMA_OP_CLOSE;
+}
+
+/* enters, for something that belongs to this call */
+static bool visit(struct rama_visit *v, const struct call *c)
+{
+	if (!rama_enter(v))
+		return false;
+	v->t->nest = &c->nest;
+	return true;
+}
+
+static void unvisit(struct rama_visit *v)
+{
+	v->t->nest = NULL;
+	rama_leave(v);
 }
 
 static void leave(struct call *c)
@@ -87,7 +103,7 @@ static void file_opened(struct call *c, const char *path, rama_hid fapl, rama_hi
 	size_t len;
 
 	c->op.how = rama_h5_uses_mpiio(c->h, fapl) ? RAMA_H5F_MPIIO : RAMA_H5F_OTHER;
-	if (!rama_enter(&v))
+	if (!visit(&v, c))
 		return;
 	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
@@ -100,13 +116,29 @@ static void file_opened(struct call *c, const char *path, rama_hid fapl, rama_hi
 							 .record = f });
 		rama_do_h5f(v.t, f, &c->op);
 	}
-	rama_leave(&v);
+	unvisit(&v);
+}
+
+/* an event only */
+static void file_not_opened(struct call *c, const char *path)
+{
+	struct rama_visit v;
+	size_t len;
+
+	if (!path || !rama_live_on(RAMA_LAYER_H5F) || !visit(&v, c))
+		return;
+	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	if (text)
+		rama_live_path(v.t, RAMA_LAYER_H5F, text, len, &c->op);
+	unvisit(&v);
 }
 
 static rama_hid end_file_open(struct call *c, const char *path, rama_hid fapl, rama_hid id)
 {
 	if (done(c, rama_h5_hid(c->h, id) >= 0))
 		file_opened(c, path, fapl, id);
+	else if (c->on)
+		file_not_opened(c, path);
 	leave(c);
 	return id;
 }
@@ -141,12 +173,12 @@ static __attribute__((noinline)) void flush_by_object(struct call *c, rama_hid o
 	struct rama_visit v;
 
 	rama_h5_ask_place(c->h, object, &p);
-	if (!rama_enter(&v))
+	if (!visit(&v, c))
 		return;
 	struct rama_h5f_file *f = file_by_name(v.t, p.file);
 	if (f)
 		rama_do_h5f(v.t, f, &c->op);
-	rama_leave(&v);
+	unvisit(&v);
 }
 
 /* one operation on something open; `a`: of a read or write */
@@ -154,17 +186,15 @@ static void record(struct call *c, const struct rama_h5_open *o, const struct ra
 {
 	struct rama_visit v;
 
-	if (!rama_enter(&v))
+	if (!visit(&v, c))
 		return;
-	v.t->nest = &c->nest;
 	if (o->generation != rama_run.generation)
 		v.t->lane->missed++; /* forked in between */
 	else if (o->is_dataset)
 		rama_do_h5d(v.t, o->record, &c->op, NULL, a);
 	else
 		rama_do_h5f(v.t, o->record, &c->op);
-	v.t->nest = NULL;
-	rama_leave(&v);
+	unvisit(&v);
 }
 
 RAMA_EXPORT int H5Fflush(rama_hid object, int reach)
@@ -300,7 +330,7 @@ static __attribute__((noinline)) void dataset_opened(struct call *c, const struc
 
 	bool in_file = get(c, d->loc, &at) && !at.is_dataset;
 	rama_h5_ask_place(c->h, d->name ? d->loc : d->id, &place);
-	if (!rama_h5_shape(c->h, d->id, &shape, &fixed) || !rama_enter(&v))
+	if (!rama_h5_shape(c->h, d->id, &shape, &fixed) || !visit(&v, c))
 		return;
 	size_t len;
 	const char *file =
@@ -316,7 +346,7 @@ static __attribute__((noinline)) void dataset_opened(struct call *c, const struc
 		rama_h5_add(v.t, &o);
 		rama_do_h5d(v.t, o.record, &c->op, &shape, NULL);
 	}
-	rama_leave(&v);
+	unvisit(&v);
 }
 
 static rama_hid end_dataset_open(struct call *c, const struct dataset *d)
@@ -424,6 +454,9 @@ static int end_access(struct call *c, rama_hid dset, const rama_hid space[2], ra
 	if (done(c, r >= 0) && get(c, dset, &o) && o.is_dataset) {
 		c->op.bytes = rama_h5_access(c->h, &o, space, &a) * o.type_size;
 		a.collective = rama_h5_collective(c->h, dxpl);
+		record(c, &o, &a);
+	} else if (c->on && r < 0 && rama_live_on(RAMA_LAYER_H5D) && get(c, dset, &o) &&
+		   o.is_dataset) {
 		record(c, &o, &a);
 	}
 	leave(c);

@@ -31,12 +31,15 @@ static struct {
 RAMA_EXPORT int RAMA_SYM(io_submit)(io_context_t ctx, long n, struct iocb **list)
 {
 	struct rama_span sp;
-	bool on = rama_begin(&sp);
+	bool on = rama_begin(&sp, RAMA_FN_io_submit, -1);
 
 	for (long i = 0; on && list && i < n; i++)
 		if (list[i])
 			rama_aio_submitted(list[i]);
-	return REAL(io_submit)(ctx, n, list);
+	int r = REAL(io_submit)(ctx, n, list);
+	if (on)
+		rama_idle(&sp);
+	return r;
 }
 
 static uintptr_t memory_of(const struct iocb *cb, bool vector)
@@ -90,9 +93,11 @@ RAMA_EXPORT int RAMA_SYM(io_getevents)(io_context_t ctx, long min, long n, struc
 				       struct timespec *timeout)
 {
 	struct rama_span sp;
-	bool on = rama_begin(&sp);
+	bool on = rama_begin(&sp, RAMA_FN_io_getevents, -1);
 	int r = REAL(io_getevents)(ctx, min, n, events, timeout);
 
+	if (on)
+		rama_idle(&sp);
 	for (int i = 0; on && i < r; i++)
 		completed(&events[i], RAMA_FN_io_getevents);
 	return r;
@@ -102,9 +107,11 @@ RAMA_EXPORT int RAMA_SYM(io_pgetevents)(io_context_t ctx, long min, long n, stru
 					struct timespec *timeout, sigset_t *mask)
 {
 	struct rama_span sp;
-	bool on = rama_begin(&sp);
+	bool on = rama_begin(&sp, RAMA_FN_io_pgetevents, -1);
 	int r = REAL(io_pgetevents)(ctx, min, n, events, timeout, mask);
 
+	if (on)
+		rama_idle(&sp);
 	for (int i = 0; on && i < r; i++)
 		completed(&events[i], RAMA_FN_io_pgetevents);
 	return r;

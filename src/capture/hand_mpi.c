@@ -52,7 +52,7 @@ static int started(int r, int *argc, char ***argv)
 
 static int do_init(REAL(MPI_Init), int *argc, char ***argv)
 {
-	struct rama_mpi_call c = { .fh = 0 };
+	struct rama_mpi_call c = CALL(MPI_Init, NOTHING);
 
 	if (!real)
 		return RAMA_MPI_MISSING;
@@ -66,7 +66,7 @@ static int do_init(REAL(MPI_Init), int *argc, char ***argv)
 static int do_init_thread(REAL(MPI_Init_thread), int *argc, char ***argv, int required,
 			  int *provided)
 {
-	struct rama_mpi_call c = { .fh = 0 };
+	struct rama_mpi_call c = CALL(MPI_Init_thread, NOTHING);
 
 	if (!real)
 		return RAMA_MPI_MISSING;
@@ -80,7 +80,7 @@ static int do_init_thread(REAL(MPI_Init_thread), int *argc, char ***argv, int re
 /* What the process does afterwards is still observed. */
 static int do_finalize(REAL(MPI_Finalize))
 {
-	struct rama_mpi_call c = { .fh = 0 };
+	struct rama_mpi_call c = CALL(MPI_Finalize, NOTHING);
 
 	if (!real)
 		return RAMA_MPI_MISSING;
@@ -141,6 +141,22 @@ static void opened(struct rama_mpi_call *c, rama_handle comm, const char *path, 
 	rama_leave(&v);
 }
 
+/* an event only */
+static void open_failed(struct rama_mpi_call *c, const char *path)
+{
+	struct rama_visit v;
+	size_t len;
+
+	if (!path || !rama_live_on(RAMA_LAYER_MPIIO) || !rama_enter(&v))
+		return;
+	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	v.t->nest = &c->nest;
+	if (text)
+		rama_live_path(v.t, RAMA_LAYER_MPIIO, text, len, &c->op);
+	v.t->nest = NULL;
+	rama_leave(&v);
+}
+
 static int do_open(REAL(MPI_File_open), rama_handle comm, const char *path, int amode,
 		   rama_handle info, void *fh)
 {
@@ -153,13 +169,17 @@ static int do_open(REAL(MPI_File_open), rama_handle comm, const char *path, int 
 		return real(comm, path, amode, info, fh);
 	int r = real(comm, path, amode, info, fh);
 	int saved = errno;
-	if (c.on && r == 0 && rama_mpi_begin()) {
+	if (c.on && rama_mpi_begin()) {
 		rama_times(&c.span, &c.op);
-		c.op.ok = true;
+		c.op.ok = r == 0;
 		c.op.mode = amode;
-		memcpy(&made, fh, sizeof(made));
-		opened(&c, comm, path, made);
-		record_with(&c, info);
+		if (r == 0) {
+			memcpy(&made, fh, sizeof(made));
+			opened(&c, comm, path, made);
+			record_with(&c, info);
+		} else {
+			open_failed(&c, path);
+		}
 	}
 	rama_mpi_leave(&c);
 	errno = saved;
@@ -194,16 +214,17 @@ static int do_close(REAL(MPI_File_close), void *fh)
 	return r;
 }
 
-/* the record, if we know the file and the call succeeded */
+/* the record, if we know the file and the call is to be recorded */
 static bool happened(struct rama_mpi_call *c, rama_handle fh, int r)
 {
-	struct rama_mpi_file *f = c->on && r == 0 ? rama_mpi_file_get(fh) : NULL;
+	bool wanted = r == 0 || (c->on && rama_live_on(RAMA_LAYER_MPIIO));
+	struct rama_mpi_file *f = c->on && wanted ? rama_mpi_file_get(fh) : NULL;
 
 	c->record = f ? f->record : NULL;
 	if (!f)
 		return false;
 	rama_times(&c->span, &c->op);
-	c->op.ok = true;
+	c->op.ok = r == 0;
 	return true;
 }
 

@@ -18,7 +18,7 @@ static void opened(const struct rama_nc_call *c, const char *path)
 	struct rama_visit v;
 	size_t len;
 
-	if (!rama_enter(&v))
+	if (!rama_nc_visit(&v))
 		return;
 	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
@@ -30,7 +30,22 @@ static void opened(const struct rama_nc_call *c, const char *path)
 	} else {
 		rama_nc_file_forget(v.t, c->ncid);
 	}
-	rama_leave(&v);
+	rama_nc_unvisit(&v);
+}
+
+/* an event only */
+static void not_opened(const struct rama_nc_call *c, const char *path)
+{
+	struct rama_op op = rama_nc_op(c, false);
+	struct rama_visit v;
+	size_t len;
+
+	if (!path || !rama_live_on(RAMA_LAYER_PNETCDF) || !rama_nc_visit(&v))
+		return;
+	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	if (text)
+		rama_live_path(v.t, RAMA_LAYER_PNETCDF, text, len, &op);
+	rama_nc_unvisit(&v);
 }
 
 static int after_open(struct rama_nc_call *c, const char *path, int *made, int r)
@@ -40,6 +55,8 @@ static int after_open(struct rama_nc_call *c, const char *path, int *made, int r
 	if (c->on && r == 0 && made) {
 		c->ncid = *made;
 		opened(c, path);
+	} else if (c->on && r != 0) {
+		not_opened(c, path);
 	}
 	rama_nc_leave();
 	errno = saved;
@@ -79,7 +96,7 @@ static struct rama_pnetcdf_file *before_close(struct rama_nc_call *c, struct ram
 		return NULL;
 	rama_nc_file_forget(v.t, c->ncid);
 	rama_leave(&v);
-	c->span.t0 = rama_ticks();
+	rama_nc_begin_again(c);
 	return f;
 }
 
@@ -93,9 +110,9 @@ static int after_close(const struct rama_nc_call *c, const struct rama_op *sizes
 
 		op.off = sizes->off;
 		op.bytes = sizes->bytes;
-		if (rama_enter(&v)) {
+		if (rama_nc_visit(&v)) {
 			rama_do_pnetcdf_file(v.t, f, &op);
-			rama_leave(&v);
+			rama_nc_unvisit(&v);
 		}
 	}
 	rama_nc_leave();

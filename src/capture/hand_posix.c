@@ -32,6 +32,7 @@ static int end_close(const struct rama_span *sp, struct rama_posix_file *f, int 
 	struct rama_visit v;
 	struct rama_call c = CALL(close, CLOSE, .op.ok = true);
 
+	rama_idle(sp);
 	rama_times(sp, &c.op);
 	if (rama_enter(&v)) {
 		rama_do_posix(v.t, f, &c.op);
@@ -60,11 +61,11 @@ static struct rama_posix_file *forget(int fd)
 	return f;
 }
 
-#define CLOSE_BODY(name)                        \
-	struct rama_posix_file *f = forget(fd); \
-	struct rama_span sp;                    \
-	if (!f || !rama_begin(&sp))             \
-		return RAMA_REAL(name)(fd);     \
+#define CLOSE_BODY(name)                                \
+	struct rama_posix_file *f = forget(fd);         \
+	struct rama_span sp;                            \
+	if (!f || !rama_begin(&sp, RAMA_FN_##name, fd)) \
+		return RAMA_REAL(name)(fd);             \
 	return end_close(&sp, f, RAMA_REAL(name)(fd));
 
 RAMA_EXPORT int RAMA_SYM(close)(int fd){ CLOSE_BODY(close) }
@@ -115,6 +116,7 @@ static int end_dup(const struct rama_span *sp, int fd, int r, unsigned fn)
 	struct rama_visit v;
 	struct rama_call c = CALL(dup, DUP, .op.ok = true);
 
+	rama_idle(sp);
 	if (r < 0)
 		return r;
 	c.op.fn = (uint16_t)fn;
@@ -136,10 +138,10 @@ static int end_dup(const struct rama_span *sp, int fd, int r, unsigned fn)
 	return r;
 }
 
-#define DUP_BODY(name, ...)                          \
-	struct rama_span sp;                         \
-	if (rama_off || !rama_begin(&sp))            \
-		return RAMA_REAL(name)(__VA_ARGS__); \
+#define DUP_BODY(name, ...)                                   \
+	struct rama_span sp;                                  \
+	if (rama_off || !rama_begin(&sp, RAMA_FN_##name, fd)) \
+		return RAMA_REAL(name)(__VA_ARGS__);          \
 	return end_dup(&sp, fd, RAMA_REAL(name)(__VA_ARGS__), RAMA_FN_##name);
 
 RAMA_EXPORT int RAMA_SYM(dup)(int fd){ DUP_BODY(dup, fd) }
@@ -157,6 +159,7 @@ static int end_fcntl(const struct rama_span *sp, int fd, int cmd, int r, unsigne
 {
 	struct rama_call c = CALL(fcntl, LOCK, .fd = fd, .op.ok = r == 0);
 
+	rama_idle(sp);
 	switch (cmd) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
@@ -178,7 +181,7 @@ static int end_fcntl(const struct rama_span *sp, int fd, int cmd, int r, unsigne
 	va_start(ap, cmd);                            \
 	void *arg = va_arg(ap, void *);               \
 	va_end(ap);                                   \
-	if (!rama_begin(&sp))                         \
+	if (!rama_begin(&sp, RAMA_FN_##name, fd))     \
 		return RAMA_REAL(name)(fd, cmd, arg); \
 	return end_fcntl(&sp, fd, cmd, RAMA_REAL(name)(fd, cmd, arg), RAMA_FN_##name);
 
@@ -207,7 +210,7 @@ static void end_copy(const struct rama_span *sp, unsigned fn, int fd, int64_t of
 /* A position given by the caller has moved on by what was copied; after a failure it may not be looked at. */
 #define COPY_BODY(name, in_off_, out_off_, ...)                                \
 	struct rama_span sp;                                                   \
-	if (!rama_begin(&sp))                                                  \
+	if (!rama_begin(&sp, RAMA_FN_##name, in))                              \
 		return RAMA_REAL(name)(__VA_ARGS__);                           \
 	ssize_t r = RAMA_REAL(name)(__VA_ARGS__);                              \
 	int64_t from = r >= 0 ? (in_off_) : -1, to = r >= 0 ? (out_off_) : -1; \
@@ -251,15 +254,16 @@ static int end_rename(const struct rama_span *sp, unsigned fn, const struct rama
 	size_t len;
 
 	c.op.fn = (uint16_t)fn;
+	rama_idle(sp);
 	rama_times(sp, &c.op);
 	if (!rama_enter(&v))
 		return r;
 	bool readable = c.op.ok || v.saved_errno != EFAULT;
 	const char *from = readable ? rama_clean(v.t, what->fromfd, what->from, &len) : NULL;
-	struct rama_seg_name *old = from ? rama_name(v.t, from, len, c.op.ok) : NULL;
+	struct rama_seg_name *old = from && c.op.ok ? rama_name(v.t, from, len, true) : NULL;
 	if (!c.op.ok) {
 		if (from)
-			rama_do_failed(v.t, old, &c.op);
+			rama_path_failed(v.t, from, len, &c.op);
 	} else if (old) {
 		rama_do_extra(v.t, rama_name_number(old), &c.op);
 		if (old->slot
@@ -282,7 +286,7 @@ static int end_rename(const struct rama_span *sp, unsigned fn, const struct rama
 
 #define RENAME_BODY(name, fromfd_, tofd_, ...)                  \
 	struct rama_span sp;                                    \
-	if (!rama_begin(&sp))                                   \
+	if (!rama_begin(&sp, RAMA_FN_##name, -1))               \
 		return RAMA_REAL(name)(__VA_ARGS__);            \
 	struct rama_rename what = { fromfd_, tofd_, from, to }; \
 	return end_rename(&sp, RAMA_FN_##name, &what, RAMA_REAL(name)(__VA_ARGS__));
@@ -306,7 +310,7 @@ RAMA_EXPORT DIR *RAMA_SYM(opendir)(const char *path)
 	struct rama_span sp;
 	struct rama_visit v;
 
-	if (!rama_begin(&sp))
+	if (!rama_begin(&sp, RAMA_FN_opendir, -1))
 		return RAMA_REAL(opendir)(path);
 	DIR *r = RAMA_REAL(opendir)(path);
 	struct rama_call c = CALL(opendir, READDIR, .path = path, .op.ok = r != NULL);
@@ -325,7 +329,7 @@ RAMA_EXPORT DIR *RAMA_SYM(fdopendir)(int fd)
 {
 	struct rama_span sp;
 
-	if (!rama_begin(&sp))
+	if (!rama_begin(&sp, RAMA_FN_fdopendir, fd))
 		return RAMA_REAL(fdopendir)(fd);
 	DIR *r = RAMA_REAL(fdopendir)(fd);
 	struct rama_call c = CALL(fdopendir, READDIR, .fd = fd, .op.ok = r != NULL);
@@ -339,7 +343,7 @@ RAMA_EXPORT int RAMA_SYM(closedir)(DIR *dir)
 	struct rama_posix_file *f = fd >= 0 ? forget(fd) : NULL;
 	struct rama_span sp;
 
-	if (!f || !rama_begin(&sp))
+	if (!f || !rama_begin(&sp, RAMA_FN_closedir, fd))
 		return RAMA_REAL(closedir)(dir);
 	return end_close(&sp, f, RAMA_REAL(closedir)(dir));
 }
@@ -372,33 +376,37 @@ static struct {
 } mapping[MAPPINGS];
 static uint32_t next_mapping;
 
-static void end_mmap(const struct rama_span *sp, void *r, size_t n, int fd, unsigned fn)
+static void end_mmap(const struct rama_span *sp, void *r, int fd, struct rama_op *op)
 {
 	struct rama_visit v;
-	struct rama_call c = CALL(mmap, MMAP, .op.ok = true, .op.bytes = (int64_t)n);
 
-	c.op.fn = (uint16_t)fn;
-	rama_times(sp, &c.op);
-	if (!rama_enter(&v))
+	rama_idle(sp);
+	rama_times(sp, op);
+	if (r == MAP_FAILED || !rama_enter(&v))
 		return;
 	struct rama_posix_file *f = rama_fd_posix(v.t, fd);
 	if (f) {
-		rama_do_posix(v.t, f, &c.op);
+		rama_do_posix(v.t, f, op);
 		uint32_t i = __atomic_fetch_add(&next_mapping, 1, __ATOMIC_RELAXED) % MAPPINGS;
 		mapping[i].from = (uintptr_t)r;
-		mapping[i].until = (uintptr_t)r + n;
+		mapping[i].until = (uintptr_t)r + (uintptr_t)op->bytes;
 		mapping[i].name = f->name;
 	}
 	rama_leave(&v);
 }
 
-#define MMAP_BODY(name)                                                \
-	struct rama_span sp;                                           \
-	if (fd < 0 || (flags & MAP_ANONYMOUS) || !rama_begin(&sp))     \
-		return RAMA_REAL(name)(addr, n, prot, flags, fd, off); \
-	void *r = RAMA_REAL(name)(addr, n, prot, flags, fd, off);      \
-	if (r != MAP_FAILED)                                           \
-		end_mmap(&sp, r, n, fd, RAMA_FN_##name);               \
+#define MMAP_BODY(name)                                                                \
+	struct rama_span sp;                                                           \
+	if (fd < 0 || (flags & MAP_ANONYMOUS) || !rama_begin(&sp, RAMA_FN_##name, fd)) \
+		return RAMA_REAL(name)(addr, n, prot, flags, fd, off);                 \
+	void *r = RAMA_REAL(name)(addr, n, prot, flags, fd, off);                      \
+	struct rama_op op = { .fn = RAMA_FN_##name,                                    \
+			      .kind = RAMA_OP_MMAP,                                    \
+			      .ok = true,                                              \
+			      .has_off = true,                                         \
+			      .off = off,                                              \
+			      .bytes = (int64_t)n };                                   \
+	end_mmap(&sp, r, fd, &op);                                                     \
 	return r;
 
 RAMA_EXPORT void *RAMA_SYM(mmap)(void *addr, size_t n, int prot, int flags, int fd,
@@ -412,9 +420,10 @@ RAMA_EXPORT int RAMA_SYM(msync)(void *addr, size_t n, int flags)
 	struct rama_span sp;
 	struct rama_visit v;
 
-	if (!rama_begin(&sp))
+	if (!rama_begin(&sp, RAMA_FN_msync, -1))
 		return RAMA_REAL(msync)(addr, n, flags);
 	int r = RAMA_REAL(msync)(addr, n, flags);
+	rama_idle(&sp);
 	struct rama_call c = CALL(msync, MSYNC, .op.ok = r == 0);
 	rama_times(&sp, &c.op);
 	if (!rama_enter(&v))
@@ -483,8 +492,9 @@ RAMA_EXPORT long RAMA_SYM(syscall)(long number, ...)
 	case SYS_write:
 	case SYS_pread64:
 	case SYS_pwrite64:
-		if (rama_begin(&sp)) {
+		if (rama_begin(&sp, RAMA_FN_syscall, -1)) {
 			long r = RAMA_REAL_SYSCALL(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+			rama_idle(&sp);
 			end_syscall(&sp, number, a, r);
 			return r;
 		}

@@ -100,7 +100,11 @@ static void unwind(void)
 {
 	struct rama_thread *t = &rama_thread;
 
-	if (rama_off || !t->busy)
+	if (rama_off)
+		return;
+	if (t->lane && t->live == *rama_live) /* the call that was at work does not return */
+		t->lane->doing_since = 0;
+	if (!t->busy)
 		return;
 	if (t->held && (*t->held & 1))
 		__atomic_store_n(t->held, *t->held + 1, __ATOMIC_RELEASE);

@@ -20,15 +20,17 @@ static void end_fopen(const struct rama_span *sp, const char *path, FILE *r, uns
 	size_t len;
 
 	c.op.fn = (uint16_t)fn;
+	rama_idle(sp);
 	rama_times(sp, &c.op);
 	if (!rama_enter(&v))
 		return;
 	const char *text =
 		r || v.saved_errno != EFAULT ? rama_clean(v.t, AT_FDCWD, path, &len) : NULL;
-	if (!r) {
-		if (text)
-			rama_do_failed(v.t, rama_name(v.t, text, len, false), &c.op);
-	} else {
+	if (!r && text) {
+		rama_do_failed(v.t, rama_name_known(v.t, text, len), &c.op);
+		if (rama_live_on(RAMA_LAYER_STDIO))
+			rama_live_path(v.t, RAMA_LAYER_STDIO, text, len, &c.op);
+	} else if (r) {
 		struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
 		struct rama_stdio_file *f = n ? rama_stdio_of(v.t, n) : NULL;
 		int fd = RAMA_REAL(fileno)(r);
@@ -43,7 +45,7 @@ static void end_fopen(const struct rama_span *sp, const char *path, FILE *r, uns
 
 #define FOPEN_BODY(name, ...)                        \
 	struct rama_span sp;                         \
-	if (!rama_begin(&sp))                        \
+	if (!rama_begin(&sp, RAMA_FN_##name, -1))    \
 		return RAMA_REAL(name)(__VA_ARGS__); \
 	FILE *r = RAMA_REAL(name)(__VA_ARGS__);      \
 	end_fopen(&sp, path, r, RAMA_FN_##name);     \
@@ -58,7 +60,7 @@ RAMA_EXPORT FILE *RAMA_SYM(fopen64)(const char *restrict path,
 /* what the stream stood for is closed first; a path of NULL only changes the mode */
 #define FREOPEN_BODY(name)                                  \
 	struct rama_span sp;                                \
-	if (!path || !rama_begin(&sp))                      \
+	if (!path || !rama_begin(&sp, RAMA_FN_##name, -1))  \
 		return RAMA_REAL(name)(path, mode, stream); \
 	if (stream && RAMA_REAL(fileno)(stream) >= 0)       \
 		rama_fd_forget(RAMA_REAL(fileno)(stream));  \
@@ -100,9 +102,10 @@ RAMA_EXPORT FILE *RAMA_SYM(fdopen)(int fd, const char *mode)
 	struct rama_span sp;
 	struct rama_visit v;
 
-	if (!rama_begin(&sp))
+	if (!rama_begin(&sp, RAMA_FN_fdopen, fd))
 		return RAMA_REAL(fdopen)(fd, mode);
 	FILE *r = RAMA_REAL(fdopen)(fd, mode);
+	rama_idle(&sp);
 	struct rama_call c = CALL(fdopen, FDOPEN, .op.ok = r != NULL);
 	rama_times(&sp, &c.op);
 	if (!r || !rama_enter(&v))
@@ -129,17 +132,19 @@ RAMA_EXPORT int RAMA_SYM(fclose)(FILE *stream)
 
 	if (rama_off || fd < 0)
 		return RAMA_REAL(fclose)(stream);
-	bool on = rama_begin(&sp);
+	bool on = rama_begin(&sp, RAMA_FN_fclose, fd);
 	if (on && rama_enter(&v)) {
 		f = rama_stream_file(v.t, stream);
 		rama_leave(&v);
 	}
 	if (f && !rama_run.no_lustre) {
 		rama_layout(f->name, fd);
-		sp.t0 = rama_ticks();
+		rama_begin_again(&sp);
 	}
 	rama_fd_forget(fd); /* before the number is free for others */
 	int r = RAMA_REAL(fclose)(stream);
+	if (on)
+		rama_idle(&sp);
 	struct rama_call c = CALL(fclose, CLOSE, .op.ok = true);
 	if (f) {
 		rama_times(&sp, &c.op);
@@ -168,6 +173,7 @@ static int end_fileno(const struct rama_span *sp, FILE *stream, int r)
 	struct rama_visit v;
 	struct rama_call c = CALL(fileno, FILENO, .op.ok = true);
 
+	rama_idle(sp);
 	rama_times(sp, &c.op);
 	if (r < 0 || !rama_enter(&v))
 		return r;
@@ -189,7 +195,7 @@ RAMA_EXPORT int RAMA_SYM(fileno)(FILE *stream)
 {
 	struct rama_span sp;
 
-	if (!rama_begin(&sp))
+	if (!rama_begin(&sp, RAMA_FN_fileno, -1))
 		return RAMA_REAL(fileno)(stream);
 	return end_fileno(&sp, stream, RAMA_REAL(fileno)(stream));
 }
@@ -198,7 +204,7 @@ RAMA_EXPORT int RAMA_SYM(fileno_unlocked)(FILE *stream)
 {
 	struct rama_span sp;
 
-	if (!rama_begin(&sp))
+	if (!rama_begin(&sp, RAMA_FN_fileno_unlocked, -1))
 		return RAMA_REAL(fileno_unlocked)(stream);
 	return end_fileno(&sp, stream, RAMA_REAL(fileno_unlocked)(stream));
 }
@@ -207,7 +213,7 @@ RAMA_EXPORT int RAMA_SYM(fileno_unlocked)(FILE *stream)
 
 #define GETCHAR_BODY(name)                                                                        \
 	struct rama_span sp;                                                                      \
-	if (!rama_begin(&sp))                                                                     \
+	if (!rama_begin(&sp, RAMA_FN_##name, 0))                                                  \
 		return RAMA_REAL(name)();                                                         \
 	int r = RAMA_REAL(name)();                                                                \
 	struct rama_call c = CALL(name, READ, .stream = stdin, .op.ok = r != EOF, .op.bytes = 1); \
@@ -227,7 +233,7 @@ int rama_scan(unsigned fn, rama_vscan *real, FILE *stream, const char *fmt, va_l
 	struct rama_span sp;
 	int saved = errno;
 
-	if (!rama_begin(&sp))
+	if (!rama_begin(&sp, fn, rama_stream_fd(stream)))
 		return real(stream, fmt, ap);
 	off_t before = ftello(stream);
 	errno = saved;
@@ -281,10 +287,10 @@ static int end_seek(const struct rama_span *sp, FILE *stream, int r, unsigned fn
 	return r;
 }
 
-#define SEEK_BODY(name, ...)                         \
-	struct rama_span sp;                         \
-	if (!rama_begin(&sp))                        \
-		return RAMA_REAL(name)(__VA_ARGS__); \
+#define SEEK_BODY(name, ...)                                          \
+	struct rama_span sp;                                          \
+	if (!rama_begin(&sp, RAMA_FN_##name, rama_stream_fd(stream))) \
+		return RAMA_REAL(name)(__VA_ARGS__);                  \
 	return end_seek(&sp, stream, RAMA_REAL(name)(__VA_ARGS__), RAMA_FN_##name);
 
 RAMA_EXPORT int RAMA_SYM(fseek)(FILE *stream, long off,
@@ -305,7 +311,7 @@ RAMA_EXPORT int RAMA_SYM(fsetpos64)(FILE *stream,
 RAMA_EXPORT void RAMA_SYM(rewind)(FILE *stream)
 {
 	struct rama_span sp;
-	bool on = rama_begin(&sp);
+	bool on = rama_begin(&sp, RAMA_FN_rewind, rama_stream_fd(stream));
 
 	RAMA_REAL(rewind)(stream);
 	struct rama_call c =

@@ -67,6 +67,10 @@ struct rama_nc_call {
  * and do nothing else. */
 bool rama_nc_enter(struct rama_nc_call *c);
 void rama_nc_leave(void);
+void rama_nc_begin_again(struct rama_nc_call *c); /* its time is counted from now on */
+/* rama_enter and rama_leave, for something that belongs to the call at work */
+bool rama_nc_visit(struct rama_visit *v);
+void rama_nc_unvisit(struct rama_visit *v);
 /* the operation that has just ended */
 struct rama_op rama_nc_op(const struct rama_nc_call *c, bool ok);
 /* Looks at a variable, takes its shape down and records `op` if it is an OPEN. name NULL: it is asked for. NULL: not

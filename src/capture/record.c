@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* record.c: one observed call becomes counters, heat and trace. */
+/* record.c: one observed call becomes counters, heat and events. */
 #include "capture/runtime.h"
 #include "core/posix_transfer.h"
 
@@ -45,6 +45,15 @@ void rama_leave(struct rama_visit *v)
 {
 	leave(v->t);
 	errno = v->saved_errno;
+}
+
+bool rama_begin_slow(struct rama_span *sp, unsigned fn, int fd)
+{
+	if (*rama_live != rama_thread.live && !rama_wake())
+		return false;
+	sp->t0 = rama_ticks();
+	rama_doing(sp, fn, fd);
+	return true;
 }
 
 void rama_times(const struct rama_span *sp, struct rama_op *op)
@@ -109,16 +118,31 @@ static inline void tell(struct rama_thread *t, enum rama_layer layer, uint32_t n
 			const struct rama_op *op, bool is_read)
 {
 	rama_heat_add(&t->lane->heat[layer], is_read, op->bytes, op->t0, op->t1);
-	if (RAMA_UNLIKELY(rama_run.control->trace >> layer & 1))
-		rama_trace(t, layer, name, op);
+	if (rama_eventful(layer))
+		rama_access(t, layer, name, op);
 }
 
-/* what fails but is neither read nor write (those are counted with the file's other reads and writes) */
-static __attribute__((noinline)) void failed(struct rama_thread *t, uint32_t name,
-					     struct rama_op *op)
+static bool do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op)
 {
-	if (op->kind != RAMA_OP_READ && op->kind != RAMA_OP_WRITE && op->kind != RAMA_OP_CLOSE)
-		rama_do_extra(t, name, op);
+	struct rama_extra_file *f = name ? rama_extra_of(t, rama_name_at(name)) : NULL;
+
+	if (!f || !lock_slot(t, &f->seq, &f->stuck))
+		return false;
+	rama_extra_apply(f, op);
+	unlock_slot(t, &f->seq);
+	return true;
+}
+
+/* What failed but is neither read nor write (those are counted with the file's other reads and writes) is counted
+ * apart; and all that is no access is an event of its own. */
+static __attribute__((noinline)) void no_access(struct rama_thread *t, uint32_t name,
+						struct rama_op *op)
+{
+	if (!op->ok && op->kind != RAMA_OP_READ && op->kind != RAMA_OP_WRITE &&
+	    op->kind != RAMA_OP_CLOSE)
+		do_extra(t, name, op);
+	if (rama_live_on(RAMA_LAYER_POSIX))
+		rama_live_call(t, RAMA_LAYER_POSIX, name, op);
 }
 
 static inline __attribute__((always_inline)) void do_posix(struct rama_thread *t,
@@ -135,15 +159,20 @@ static inline __attribute__((always_inline)) void do_posix(struct rama_thread *t
 	else
 		rama_posix_apply(f, op);
 	unlock_slot(t, &f->seq);
-	if (RAMA_UNLIKELY(!op->ok))
-		failed(t, f->name, op);
-	else if (kind != RAMA_OP_NOTHING)
+	if (kind != RAMA_OP_NOTHING && RAMA_LIKELY(op->ok))
 		tell(t, RAMA_LAYER_POSIX, f->name, op, kind == RAMA_OP_READ);
+	else if (RAMA_UNLIKELY(!op->ok) || rama_live_on(RAMA_LAYER_POSIX))
+		no_access(t, f->name, op);
 }
 
 void rama_do_posix(struct rama_thread *t, struct rama_posix_file *f, struct rama_op *op)
 {
 	do_posix(t, f, op, RAMA_OP_NOTHING);
+}
+
+static bool is_access(const struct rama_op *op)
+{
+	return op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE;
 }
 
 static inline void do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op)
@@ -154,8 +183,10 @@ static inline void do_stdio(struct rama_thread *t, struct rama_stdio_file *f, st
 		op->off = f->offset;
 	rama_stdio_apply(f, op);
 	unlock_slot(t, &f->seq);
-	if (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE)
+	if (is_access(op))
 		tell(t, RAMA_LAYER_STDIO, f->name, op, op->kind == RAMA_OP_READ);
+	else if (rama_live_on(RAMA_LAYER_STDIO))
+		rama_live_call(t, RAMA_LAYER_STDIO, f->name, op);
 }
 
 void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op)
@@ -163,14 +194,36 @@ void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama
 	do_stdio(t, f, op);
 }
 
+/* events of layers above: what is no access, or failed, is live only */
+static void tell_layer(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+		       const struct rama_op *op)
+{
+	if (op->ok && is_access(op)) {
+		if (rama_eventful(layer))
+			rama_access(t, layer, name, op);
+	} else if (rama_live_on(layer)) {
+		rama_live_call(t, layer, name, op);
+	}
+}
+
+/* A failed call has no counters; what closes does, whatever it returns. */
+static bool counts(const struct rama_op *op)
+{
+	return op->ok || !is_access(op);
+}
+
 void rama_do_mpiio(struct rama_thread *t, struct rama_mpiio_file *f, struct rama_op *op)
 {
-	if (!lock_slot(t, &f->seq, &f->stuck))
-		return;
-	rama_mpiio_apply(f, op);
-	unlock_slot(t, &f->seq);
-	if (op->ok && (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE))
+	if (op->ok) {
+		if (!lock_slot(t, &f->seq, &f->stuck))
+			return;
+		rama_mpiio_apply(f, op);
+		unlock_slot(t, &f->seq);
+	}
+	if (op->ok && is_access(op))
 		tell(t, RAMA_LAYER_MPIIO, f->name, op, op->kind == RAMA_OP_READ);
+	else if (rama_live_on(RAMA_LAYER_MPIIO))
+		rama_live_call(t, RAMA_LAYER_MPIIO, f->name, op);
 }
 
 void rama_do_h5f(struct rama_thread *t, struct rama_h5f_file *f, struct rama_op *op)
@@ -179,28 +232,23 @@ void rama_do_h5f(struct rama_thread *t, struct rama_h5f_file *f, struct rama_op 
 		return;
 	rama_h5f_apply(f, op);
 	unlock_slot(t, &f->seq);
-}
-
-/* layers whose accesses are events but have no trace in the log */
-static void trace_only(struct rama_thread *t, enum rama_layer layer, uint32_t name,
-		       const struct rama_op *op)
-{
-	if (op->ok && (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE) &&
-	    (rama_run.control->trace >> layer & 1))
-		rama_trace(t, layer, name, op);
+	tell_layer(t, RAMA_LAYER_H5F, f->name, op);
 }
 
 void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op *op,
 		 const struct rama_h5d_shape *s, const struct rama_h5d_access *a)
 {
-	if (!lock_slot(t, &f->seq, &f->stuck))
-		return;
-	if (s)
-		rama_h5d_open(f, op, s);
-	else
-		rama_h5d_apply(f, op, a);
-	unlock_slot(t, &f->seq);
-	trace_only(t, RAMA_LAYER_H5D, f->name, op);
+	if (counts(op)) {
+		if (!lock_slot(t, &f->seq, &f->stuck))
+			return;
+		if (s)
+			rama_h5d_open(f, op, s);
+		else
+			rama_h5d_apply(f, op, a);
+		unlock_slot(t, &f->seq);
+	}
+	op->off = -1; /* where in the file it was is not known */
+	tell_layer(t, RAMA_LAYER_H5D, f->name, op);
 }
 
 void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op)
@@ -209,19 +257,23 @@ void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, st
 		return;
 	rama_pnetcdf_file_apply(f, op);
 	unlock_slot(t, &f->seq);
+	tell_layer(t, RAMA_LAYER_PNETCDF, f->name, op);
 }
 
 void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
 			 const struct rama_pnetcdf_shape *s, const struct rama_pnetcdf_access *a)
 {
-	if (!lock_slot(t, &f->seq, &f->stuck))
-		return;
-	if (s)
-		rama_pnetcdf_var_open(f, op, s);
-	else
-		rama_pnetcdf_var_apply(f, op, a);
-	unlock_slot(t, &f->seq);
-	trace_only(t, RAMA_LAYER_PNETCDF, f->name, op);
+	if (counts(op)) {
+		if (!lock_slot(t, &f->seq, &f->stuck))
+			return;
+		if (s)
+			rama_pnetcdf_var_open(f, op, s);
+		else
+			rama_pnetcdf_var_apply(f, op, a);
+		unlock_slot(t, &f->seq);
+	}
+	op->off = -1;
+	tell_layer(t, RAMA_LAYER_PNETCDF, f->name, op);
 }
 
 void rama_do_lustre(struct rama_thread *t, struct rama_lustre_file *f, const void *layout,
@@ -233,30 +285,19 @@ void rama_do_lustre(struct rama_thread *t, struct rama_lustre_file *f, const voi
 	unlock_slot(t, &f->seq);
 }
 
-static void do_extra(struct rama_thread *t, struct rama_extra_file *f, struct rama_op *op)
-{
-	if (!lock_slot(t, &f->seq, &f->stuck))
-		return;
-	rama_extra_apply(f, op);
-	unlock_slot(t, &f->seq);
-}
-
 void rama_do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op)
 {
-	struct rama_extra_file *f = name ? rama_extra_of(t, rama_name_at(name)) : NULL;
-
-	if (f)
-		do_extra(t, f, op);
+	if (do_extra(t, name, op) && rama_live_on(RAMA_LAYER_POSIX))
+		rama_live_call(t, RAMA_LAYER_POSIX, name, op);
 }
 
 /* Names that do not exist are many (searches along a path): they share one record. */
 void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_op *op)
 {
 	if (!n || n == rama_name_at(1)) /* the catch-all is for files that are there */
-		n = rama_name(t, "<FAILED>", 8, true);
-	struct rama_extra_file *f = n ? rama_extra_of(t, n) : NULL;
-	if (f)
-		do_extra(t, f, op);
+		n = rama_name(t, RAMA_NAME_FAILED, sizeof(RAMA_NAME_FAILED) - 1, true);
+	if (n)
+		do_extra(t, rama_name_number(n), op);
 }
 
 /* ---- the doors ---------------------------------------------------------------------------------------- */
@@ -286,6 +327,8 @@ static inline __attribute__((always_inline)) void record(uint64_t t0, const stru
 
 	memcpy(&op, &what, sizeof(what));
 	op.t1 = rama_ticks() - rama_run.tick0;
+	if (RAMA_LIKELY(t->lane->doing_since == t0))
+		t->lane->doing_since = 0;
 	op.t0 = t0 - rama_run.tick0;
 	if (RAMA_UNLIKELY(t->busy)) {
 		queue(t, &op, c->fd, c->mem);
@@ -341,10 +384,18 @@ void rama_drain(struct rama_thread *t)
 	}
 }
 
+void rama_path_failed(struct rama_thread *t, const char *path, size_t len, struct rama_op *op)
+{
+	rama_do_failed(t, rama_name_known(t, path, len), op);
+	if (rama_live_on(RAMA_LAYER_POSIX))
+		rama_live_path(t, RAMA_LAYER_POSIX, path, len, op);
+}
+
 void rama_end_open(const struct rama_span *sp, struct rama_call *c)
 {
 	struct rama_visit v;
 
+	rama_idle(sp);
 	rama_times(sp, &c->op);
 	if (!rama_enter(&v)) {
 		if (c->op.ok)
@@ -359,7 +410,7 @@ void rama_end_open(const struct rama_span *sp, struct rama_call *c)
 	const char *path = rama_clean(v.t, c->dirfd, c->path, &len);
 	if (!c->op.ok) {
 		if (path)
-			rama_do_failed(v.t, rama_name(v.t, path, len, false), &c->op);
+			rama_path_failed(v.t, path, len, &c->op);
 	} else {
 		struct rama_seg_name *n = path ? rama_name(v.t, path, len, true) : NULL;
 		struct rama_posix_file *f = n ? rama_posix_of(v.t, n) : NULL;
@@ -374,6 +425,7 @@ void rama_end_stat(const struct rama_span *sp, struct rama_call *c)
 {
 	struct rama_visit v;
 
+	rama_idle(sp);
 	rama_times(sp, &c->op);
 	if (!rama_enter(&v))
 		return;
@@ -399,38 +451,67 @@ void rama_end_stat(const struct rama_span *sp, struct rama_call *c)
 	rama_end_meta(sp, c);
 }
 
+/* an operation by path */
+static void meta_path(struct rama_thread *t, struct rama_call *c)
+{
+	size_t len;
+	const char *path = rama_clean(t, c->dirfd, c->path, &len);
+	struct rama_seg_name *n = path && c->op.ok ? rama_name(t, path, len, true) : NULL;
+
+	if (n)
+		rama_do_extra(t, rama_name_number(n), &c->op);
+	else if (path && !c->op.ok)
+		rama_path_failed(t, path, len, &c->op);
+}
+
+/* by descriptor */
+static void meta_fd(struct rama_thread *t, struct rama_call *c)
+{
+	struct rama_seg_name *n = rama_fd_name(t, c->path ? c->dirfd : c->fd);
+
+	if (!n)
+		return;
+	if (c->op.ok) {
+		rama_do_extra(t, rama_name_number(n), &c->op);
+		return;
+	}
+	rama_do_failed(t, n, &c->op);
+	if (rama_live_on(RAMA_LAYER_POSIX))
+		rama_live_call(t, RAMA_LAYER_POSIX, rama_name_number(n), &c->op);
+}
+
 void rama_end_meta(const struct rama_span *sp, struct rama_call *c)
 {
 	struct rama_visit v;
 
+	rama_idle(sp);
 	rama_times(sp, &c->op);
 	if (!rama_enter(&v))
 		return;
-	struct rama_seg_name *n = NULL;
-	bool known = true;
-	if (!c->op.ok && v.saved_errno == EFAULT) {
-		known = false;
-	} else if (c->path && c->path[0]) {
-		size_t len;
-		const char *path = rama_clean(v.t, c->dirfd, c->path, &len);
-		known = path != NULL;
-		n = path ? rama_name(v.t, path, len, c->op.ok) : NULL;
-	} else {
-		n = rama_fd_name(v.t, c->path ? c->dirfd : c->fd);
-		known = n != NULL;
-	}
-	if (known && !c->op.ok)
-		rama_do_failed(v.t, n, &c->op);
-	else if (n)
-		rama_do_extra(v.t, rama_name_number(n), &c->op);
+	if (!c->op.ok && v.saved_errno == EFAULT)
+		; /* then the path must not be looked at */
+	else if (c->path && c->path[0])
+		meta_path(v.t, c);
+	else
+		meta_fd(v.t, c);
 	rama_leave(&v);
 }
 
 void rama_end_other(const struct rama_span *sp, struct rama_call *c)
 {
-	(void)sp;
+	rama_idle(sp);
 	if (c->op.ok)
 		rama_fd_set(c->fd, RAMA_NO_FILE, RAMA_NO_STREAM, 0);
+}
+
+/* Of a stream, at its end or after an error: an event only. */
+static __attribute__((noinline)) void nothing_moved(struct rama_thread *t,
+						    struct rama_stdio_file *f, struct rama_call *c)
+{
+	c->op.bytes = 0;
+	c->op.off = f->offset;
+	c->op.ok = is_access(&c->op) && !ferror_unlocked(c->stream);
+	rama_live_call(t, RAMA_LAYER_STDIO, f->name, &c->op);
 }
 
 void rama_end_stream(const struct rama_span *sp, struct rama_call *c)
@@ -438,7 +519,8 @@ void rama_end_stream(const struct rama_span *sp, struct rama_call *c)
 	struct rama_thread *t = &rama_thread;
 	int saved = errno;
 
-	if (!c->op.ok || !c->stream)
+	rama_idle(sp);
+	if (!c->stream || (!c->op.ok && !rama_live_on(RAMA_LAYER_STDIO)))
 		return;
 	rama_times(sp, &c->op);
 	if (RAMA_UNLIKELY(t->busy)) {
@@ -446,7 +528,9 @@ void rama_end_stream(const struct rama_span *sp, struct rama_call *c)
 	} else if (RAMA_LIKELY(t->live == *rama_live) || rama_wake()) {
 		enter(t);
 		struct rama_stdio_file *f = rama_stream_file(t, c->stream);
-		if (f)
+		if (f && RAMA_UNLIKELY(!c->op.ok))
+			nothing_moved(t, f, c);
+		else if (f)
 			do_stdio(t, f, &c->op);
 		leave(t);
 	}

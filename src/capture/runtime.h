@@ -5,7 +5,8 @@
  *   create.c   makes the segment
  *   identity.c who we are, what was asked of us, what time it is
  *   files.c    path or descriptor -> the slots of a file
- *   record.c   one observed call -> slots, heat map, trace
+ *   record.c   one observed call -> slots, heat map
+ *   events.c   ... -> trace, live events
  *   thread.c   lanes of threads
  *   finish.c   bare preload: the log of this process
  *
@@ -67,6 +68,10 @@ struct rama_thread {
 	uint32_t busy; /* our own code runs: whatever comes in now is from a signal handler */
 	struct rama_seg_lane *lane;
 	struct rama_seg_chunk *chunk;
+	/* live events: the ring of the lane, and the number of the first event that may have no room in it */
+	struct rama_event *ring;
+	uint64_t ring_end;
+	uint32_t ring_mask;
 	uint32_t *held;	 /* seq of the slot that is locked */
 	uint32_t *guard; /* a lock of rama_run that is held */
 	char *scratch;	 /* room for paths, RAMA_SCRATCH bytes */
@@ -79,7 +84,6 @@ extern RAMA_TLS struct rama_thread rama_thread;
 /* raised in the child of a vfork, which runs in our memory but is another process */
 extern RAMA_TLS uint32_t rama_off;
 
-#define RAMA_LANES 1024 /* threads that can be observed at one time */
 #define RAMA_SCRATCH \
 	(3 * 4096 + RAMA_QUEUE * sizeof(struct rama_pending)) /* three paths and the queue */
 
@@ -111,7 +115,8 @@ struct rama_run {
 	unsigned char *slot_area[RAMA_KINDS];
 	struct rama_stdio_file *stdio; /* one of them */
 	struct rama_seg_lane *lanes;
-	unsigned char *chunks;
+	unsigned char *chunks, *rings;
+	uint32_t live;			     /* what the control word begins with */
 	uint32_t slots[RAMA_KINDS], n_lanes; /* how many there are */
 	uint64_t names_size;
 	uint32_t *index; /* hash table: number of a name */
@@ -196,12 +201,49 @@ static inline uint64_t rama_ticks(void)
 	return rama_ticks_slow();
 }
 
-static inline bool rama_begin(struct rama_span *sp)
+/* Before the real call, which is this function on this descriptor (-1: on none). The lane says what its thread is at; a
+ * call that comes while another is at work, as those of MPI-IO do, is part of it. false: do not observe it. */
+static inline __attribute__((always_inline)) void rama_doing(const struct rama_span *sp,
+							     unsigned fn, int fd)
 {
-	if (RAMA_UNLIKELY(*rama_live != rama_thread.live) && !rama_wake())
-		return false;
+	struct rama_seg_lane *l = rama_thread.lane;
+
+	if (RAMA_LIKELY(l->doing_since == 0)) {
+		l->doing_fn = fn;
+		l->doing_fd = (uint32_t)fd + 1;
+		l->doing_since = sp->t0;
+	}
+}
+bool rama_begin_slow(struct rama_span *sp, unsigned fn, int fd);
+static inline __attribute__((always_inline)) bool rama_begin(struct rama_span *sp, unsigned fn,
+							     int fd)
+{
+	if (RAMA_UNLIKELY(*rama_live != rama_thread.live) ||
+	    RAMA_UNLIKELY(rama_run.clock != RAMA_CLOCK_TSC))
+		return rama_begin_slow(sp, fn, fd);
 	sp->t0 = rama_ticks();
+	rama_doing(sp, fn, fd);
 	return true;
+}
+
+/* After the real call; the doors below do it. The thread may have lost its lane in it. */
+static inline __attribute__((always_inline)) void rama_idle(const struct rama_span *sp)
+{
+	struct rama_seg_lane *l = rama_thread.lane;
+
+	if (RAMA_LIKELY(l && l->doing_since == sp->t0))
+		l->doing_since = 0;
+}
+
+/* It begins only now: something had to be asked first. */
+static inline void rama_begin_again(struct rama_span *sp)
+{
+	struct rama_seg_lane *l = rama_thread.lane;
+	bool ours = l && l->doing_since == sp->t0;
+
+	sp->t0 = rama_ticks();
+	if (ours)
+		l->doing_since = sp->t0;
 }
 
 /* ---- record.c: after the real call; errno is kept ------------------------------------------------ */
@@ -254,9 +296,39 @@ void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, stru
 void rama_do_lustre(struct rama_thread *t, struct rama_lustre_file *f, const void *layout,
 		    size_t len);
 void rama_do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op);
+/* of all names that do not exist */
+#define RAMA_NAME_FAILED "<FAILED>"
 /* a failed call, or one on a name without slots: the EXTRA record of the name, or the common one */
 void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_op *op);
+/* the same by path, and its event */
+void rama_path_failed(struct rama_thread *t, const char *path, size_t len, struct rama_op *op);
 void rama_drain(struct rama_thread *t);
+
+/* ---- events.c: for calls that have just been recorded ------------------------------------------------ */
+
+/* Are events of this layer asked for, to keep or live? Two words next to each other, read as one. */
+typedef uint64_t __attribute__((may_alias)) rama_two_words;
+static inline bool rama_eventful(enum rama_layer layer)
+{
+	const volatile rama_two_words *words =
+		(const volatile rama_two_words *)&rama_run.control->trace;
+
+	return RAMA_UNLIKELY((*words & 0x100000001ull << layer) != 0);
+}
+_Static_assert(offsetof(struct rama_seg_control, live) == 4, "next to each other");
+static inline bool rama_live_on(enum rama_layer layer)
+{
+	return RAMA_UNLIKELY(*(const volatile uint32_t *)&rama_run.control->live >> layer & 1);
+}
+/* a read or write that succeeded; rama_eventful() */
+void rama_access(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+		 const struct rama_op *op);
+/* any other call, and what failed; rama_live_on() */
+void rama_live_call(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+		    const struct rama_op *op);
+/* a failed call on a path that may not exist; rama_live_on() */
+void rama_live_path(struct rama_thread *t, enum rama_layer layer, const char *path, size_t len,
+		    const struct rama_op *op);
 
 /* ---- files.c ----------------------------------------------------------------------------------------- */
 
@@ -265,6 +337,8 @@ const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_
 /* entry of the names area, made if `make`; the catch-all's if there is no room; NULL: not there */
 struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t len, bool make);
 struct rama_seg_name *rama_name_at(uint32_t number);
+/* the entry of a path that something is recorded of, or NULL */
+struct rama_seg_name *rama_name_known(struct rama_thread *t, const char *text, size_t len);
 uint32_t rama_name_number(const struct rama_seg_name *n);
 bool rama_observes(unsigned module, const char *text, size_t len);
 /* the slot of a name, made if it has none; NULL: that module does not observe it */
@@ -345,8 +419,6 @@ uint64_t rama_aio_taken(const void *cb); /* 0: not known */
 
 bool rama_thread_join(void); /* gives the thread a lane; false: there is none */
 void rama_threads_init(void);
-void rama_trace(struct rama_thread *t, enum rama_layer layer, uint32_t name,
-		const struct rama_op *op);
 
 #define RAMA_PATIENCE 50000 /* rests until somebody waits no longer: some seconds */
 void rama_rest(unsigned i); /* longer the larger i is */

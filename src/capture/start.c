@@ -120,6 +120,7 @@ static bool begin_forked(void)
 			  0);
 	rama_run.old[(gen + 1) % 4] = NULL;
 	rama_run.old[gen] = rama_run.base;
+	rama_run.live = rama_run.control->live; /* as it was switched since */
 	rama_run.old_size[gen] = rama_run.size;
 	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
 	rama_run.forked = true;

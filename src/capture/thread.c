@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* thread.c: lanes of threads, the trace they write, and the short locks among them. */
+/* thread.c: lanes of threads, and the short locks among them. */
 #include <pthread.h>
 #include <time.h>
 
@@ -64,6 +64,8 @@ static void leave(void *lane_of)
 		t->live = RAMA_NO_LANE;
 		t->lane = NULL;
 		t->chunk = NULL;
+		t->ring_end = 0;
+		__atomic_store_n(&lane->doing_since, 0, __ATOMIC_RELAXED); /* canceled in a call */
 		__atomic_fetch_sub(&rama_run.state->threads_now, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&lane->owned, 0, __ATOMIC_RELEASE);
 	}
@@ -75,6 +77,30 @@ void rama_threads_init(void)
 		have_key = pthread_key_create(&key, leave) == 0;
 }
 
+/* Live events that were not read yet need to be told apart by their threads: a lane remembers only so many. */
+static bool knows_owners(const struct rama_seg_lane *l)
+{
+	uint64_t taken =
+		__atomic_load_n(&rama_run.control->taken[l - rama_run.lanes], __ATOMIC_RELAXED);
+	uint32_t n = __atomic_load_n(&l->owners, __ATOMIC_RELAXED);
+
+	/* the oldest would be forgotten: all of its events are read if those of the next one begin below `taken` */
+	return n < RAMA_SEG_OWNERS || __atomic_load_n(&l->owner[(n + 1) % RAMA_SEG_OWNERS].from,
+						      __ATOMIC_RELAXED) <= taken;
+}
+
+static void note_owner(struct rama_seg_lane *l)
+{
+	uint32_t n = l->owners;
+
+	/* one that made no events is nobody's business */
+	if (n > 0 && l->owner[(n - 1) % RAMA_SEG_OWNERS].from == l->made)
+		n--;
+	__atomic_store_n(&l->owner[n % RAMA_SEG_OWNERS].tid, l->tid, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->owner[n % RAMA_SEG_OWNERS].from, l->made, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->owners, n + 1, __ATOMIC_RELEASE);
+}
+
 static struct rama_seg_lane *take_lane(void)
 {
 	struct rama_seg_state *s = rama_run.state;
@@ -84,6 +110,7 @@ static struct rama_seg_lane *take_lane(void)
 		for (uint32_t i = 0; i < used; i++) {
 			uint32_t free_one = 0;
 			if (__atomic_load_n(&rama_run.lanes[i].owned, __ATOMIC_RELAXED) == 0 &&
+			    (round > 0 || knows_owners(&rama_run.lanes[i])) &&
 			    __atomic_compare_exchange_n(&rama_run.lanes[i].owned, &free_one, 1,
 							false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 				return &rama_run.lanes[i];
@@ -120,6 +147,8 @@ bool rama_thread_join(void)
 	l->thread = (uint64_t)pthread_self();
 	l->tid = (uint32_t)rama_sys3(SYS_gettid, 0, 0, 0);
 	l->chunk = 0;
+	l->doing_since = 0;
+	note_owner(l);
 	for (unsigned i = 0; i < RAMA_LAYERS; i++)
 		if (l->heat[i].width == 0 && rama_run.heat)
 			rama_heat_init(&l->heat[i], rama_run.heat_width);
@@ -133,56 +162,4 @@ bool rama_thread_join(void)
 	t->live = RAMA_LIVE + rama_run.generation;
 	errno = saved;
 	return true;
-}
-
-/* ---- trace --------------------------------------------------------------------------------------------- */
-
-static struct rama_seg_chunk *new_chunk(struct rama_thread *t)
-{
-	struct rama_seg_state *s = rama_run.state;
-	uint64_t i = __atomic_load_n(&s->chunks_used, __ATOMIC_RELAXED);
-
-	do {
-		if (i >= s->chunks_limit)
-			return NULL;
-	} while (!__atomic_compare_exchange_n(&s->chunks_used, &i, i + 1, false, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
-	struct rama_seg_chunk *c = (struct rama_seg_chunk *)(rama_run.chunks + i * RAMA_SEG_CHUNK);
-	if (!rama_populate(c, RAMA_SEG_CHUNK)) {
-		s->chunks_limit = 0;
-		return NULL;
-	}
-	c->thread = t->lane->thread;
-	c->lane = (uint32_t)(t->lane - rama_run.lanes);
-	t->lane->chunk = (uint32_t)i + 1;
-	t->chunk = c;
-	return c;
-}
-
-void rama_trace(struct rama_thread *t, enum rama_layer layer, uint32_t name,
-		const struct rama_op *op)
-{
-	struct rama_seg_chunk *c = t->chunk;
-
-	if (RAMA_UNLIKELY(!c || c->used >= RAMA_SEG_CHUNK_EVENTS)) {
-		c = new_chunk(t);
-		if (!c) {
-			t->lane->lost++;
-			return;
-		}
-	}
-	uint32_t at = c->used;
-	c->event[at] = (struct rama_event){
-		.start = op->t0,
-		.length = op->t1 - op->t0,
-		.off = op->off,
-		.bytes = op->bytes,
-		.name = name,
-		.layer = (uint8_t)layer,
-		.kind = op->kind,
-		.fn = op->fn,
-		.call = t->nest ? t->nest->id : (uint32_t)++t->lane->calls,
-		.parent = t->nest ? t->nest->outer : t->parent,
-	};
-	__atomic_store_n(&c->used, at + 1, __ATOMIC_RELEASE);
 }

@@ -62,6 +62,8 @@ typedef int rama_order_scandir64(const struct dirent64 **, const struct dirent64
 #define ARG(t) ARG_ t
 #define IN_(type, name, role) RAMA_IN_##role(name)
 #define IN(t) IN_ t
+#define AT_(type, name, role) RAMA_AT_##role(name)
+#define AT(t) AT_ t
 
 #define FN_TABLE_POSIX "table/fn_posix.def"
 #define FN_TABLE_STDIO "table/fn_stdio.def"
@@ -137,6 +139,16 @@ struct rama_call {
 struct rama_span {
 	uint64_t t0;
 };
+
+/* without asking: the C library takes a lock for it */
+static inline int rama_stream_fd(const FILE *stream)
+{
+#ifdef __GLIBC__
+	return stream && stream->_fileno >= 0 ? stream->_fileno : -1;
+#else
+	return stream ? -1 : -1;
+#endif
+}
 
 int rama_scan(unsigned fn, rama_vscan *real, FILE *stream, const char *fmt, va_list ap);
 

@@ -11,11 +11,6 @@
  * is called by it. One from further up says that the first was left by a jump. */
 static RAMA_TLS const char *outermost;
 
-static bool tracing(void)
-{
-	return rama_run.control->trace >> RAMA_LAYER_MPIIO & 1;
-}
-
 /* Where in the file the access begins; -1: not known. The others may move a shared position before our call does,
  * so that one is a guess. An error in here would be the application's: only what cannot fail is asked. */
 static int64_t position(const struct rama_mpi_call *c, const struct rama_mpi_file *f)
@@ -45,7 +40,7 @@ bool rama_mpi_enter(struct rama_mpi_call *c)
 	if (outermost && here < outermost)
 		return false;
 	outermost = here;
-	c->on = rama_begin(&c->span);
+	c->on = rama_begin(&c->span, c->op.fn, -1);
 	if (c->on)
 		rama_nest_begin(&c->nest);
 	return true;
@@ -53,8 +48,10 @@ bool rama_mpi_enter(struct rama_mpi_call *c)
 
 void rama_mpi_leave(struct rama_mpi_call *c)
 {
-	if (c->on)
+	if (c->on) {
+		rama_idle(&c->span);
 		rama_nest_end(&c->nest);
+	}
 	outermost = NULL;
 }
 
@@ -80,12 +77,12 @@ static bool before(struct rama_mpi_call *c)
 	if (!f)
 		return true;
 	c->record = f->record;
-	if (RAMA_UNLIKELY(tracing())) {
+	if (rama_eventful(RAMA_LAYER_MPIIO)) {
 		int saved = errno;
 
 		c->op.off = position(c, f);
 		errno = saved;
-		c->span.t0 = rama_ticks();
+		rama_begin_again(&c->span);
 	} else {
 		c->op.off = -1;
 	}
@@ -112,10 +109,11 @@ static void after(struct rama_mpi_call *c, int r)
 {
 	int saved = errno;
 
-	if (c->record && r == 0) {
+	if (c->record && (r == 0 || rama_live_on(RAMA_LAYER_MPIIO))) {
 		rama_times(&c->span, &c->op);
-		c->op.ok = true;
-		c->op.bytes = c->count > 0 ? rama_mpiio_size(type_size(c->type), c->count) : 0;
+		c->op.ok = r == 0;
+		c->op.bytes =
+			r == 0 && c->count > 0 ? rama_mpiio_size(type_size(c->type), c->count) : 0;
 		rama_mpi_record(c);
 	}
 	rama_mpi_leave(c);
@@ -142,11 +140,11 @@ static void after(struct rama_mpi_call *c, int r)
 		return r;                                                \
 	}
 
-#define PASS(sym, ...)                                                   \
+#define PASS(sym, fn_name, ...)                                          \
 	RAMA_EXPORT int sym(RAMA_LIST(PARAM, __VA_ARGS__))               \
 	{                                                                \
 		__typeof__(rama_mpi_real.sym) real = RAMA_MPI_REAL(sym); \
-		struct rama_mpi_call c = { .fh = 0 };                    \
+		struct rama_mpi_call c = { .op.fn = RAMA_FN_##fn_name }; \
 		if (!real)                                               \
 			return RAMA_MPI_MISSING;                         \
 		if (!rama_mpi_enter(&c))                                 \
@@ -160,9 +158,9 @@ static void after(struct rama_mpi_call *c, int r)
 	DATA(name, name, kind, how, where, __VA_ARGS__) \
 	DATA(P##name, name, kind, how, where, __VA_ARGS__)
 #define FN_MPI4 FN_MPI
-#define FN_MPIP(name, ...)      \
-	PASS(name, __VA_ARGS__) \
-	PASS(P##name, __VA_ARGS__)
+#define FN_MPIP(name, ...)            \
+	PASS(name, name, __VA_ARGS__) \
+	PASS(P##name, name, __VA_ARGS__)
 #define FN_MPIH(...)
 #define FN_MPI0(name)
 #define NEED(...)

@@ -9,7 +9,8 @@
 
 /* see wrap_mpi.c */
 static RAMA_TLS const char *outermost;
-static RAMA_TLS struct rama_nest nest; /* of the call that is at work; id 0: none */
+static RAMA_TLS struct rama_nest nest;	/* of the call that is at work; id 0: none */
+static RAMA_TLS struct rama_span since; /* when it began */
 
 bool rama_nc_enter(struct rama_nc_call *c)
 {
@@ -18,18 +19,28 @@ bool rama_nc_enter(struct rama_nc_call *c)
 	if (outermost && here < outermost)
 		return false;
 	outermost = here;
-	c->on = rama_begin(&c->span);
-	if (c->on)
+	c->on = rama_begin(&c->span, c->fn, -1);
+	if (c->on) {
+		since = c->span;
 		rama_nest_begin(&nest);
+	}
 	return true;
 }
 
 void rama_nc_leave(void)
 {
-	if (nest.id)
+	if (nest.id) {
+		rama_idle(&since);
 		rama_nest_end(&nest);
+	}
 	nest.id = 0;
 	outermost = NULL;
+}
+
+void rama_nc_begin_again(struct rama_nc_call *c)
+{
+	rama_begin_again(&c->span);
+	since = c->span;
 }
 
 struct rama_op rama_nc_op(const struct rama_nc_call *c, bool ok)
@@ -38,6 +49,20 @@ struct rama_op rama_nc_op(const struct rama_nc_call *c, bool ok)
 
 	rama_times(&c->span, &op);
 	return op;
+}
+
+bool rama_nc_visit(struct rama_visit *v)
+{
+	if (!rama_enter(v))
+		return false;
+	v->t->nest = &nest;
+	return true;
+}
+
+void rama_nc_unvisit(struct rama_visit *v)
+{
+	v->t->nest = NULL;
+	rama_leave(v);
 }
 
 /* ---- variables ------------------------------------------------------------------------------------------- */
@@ -81,7 +106,7 @@ struct rama_nc_entry *rama_nc_var_meet(const struct rama_nc_call *c, struct rama
 		return NULL;
 	if (!name && rama_nc_ask_name(c->ncid, c->varid, asked))
 		name = asked;
-	if (!name || !rama_enter(&v))
+	if (!name || !rama_nc_visit(&v))
 		return NULL;
 	record_met(v.t, file->record, &var, op, name);
 	if (var.record) {
@@ -89,7 +114,7 @@ struct rama_nc_entry *rama_nc_var_meet(const struct rama_nc_call *c, struct rama
 		if (!made)
 			v.t->lane->missed++;
 	}
-	rama_leave(&v);
+	rama_nc_unvisit(&v);
 	return made;
 }
 
@@ -168,21 +193,19 @@ static struct rama_nc_entry *var_of(const struct rama_nc_call *c)
 	return var ? var : rama_nc_var_meet(c, &none, NULL);
 }
 
-static void record_access(const struct rama_nc_call *c)
+static void record_access(const struct rama_nc_call *c, bool ok)
 {
-	struct rama_op op = rama_nc_op(c, true);
+	struct rama_op op = rama_nc_op(c, ok);
 	struct rama_pnetcdf_access part = { .form = c->form };
-	struct rama_nc_entry *var = var_of(c);
+	struct rama_nc_entry *var = ok ? var_of(c) : rama_nc_var_get(c->ncid, c->varid);
 	struct rama_visit v;
 
 	if (!var)
 		return;
-	op.bytes = bytes_of(c, var, &part);
-	if (rama_enter(&v)) {
-		v.t->nest = &nest;
+	op.bytes = ok ? bytes_of(c, var, &part) : 0;
+	if (rama_nc_visit(&v)) {
 		rama_do_pnetcdf_var(v.t, var->record, &op, NULL, &part);
-		v.t->nest = NULL;
-		rama_leave(&v);
+		rama_nc_unvisit(&v);
 	}
 }
 
@@ -190,8 +213,8 @@ static int after_access(struct rama_nc_call *c, int r)
 {
 	int saved = errno;
 
-	if (c->on && r == 0)
-		record_access(c);
+	if (c->on && (r == 0 || rama_live_on(RAMA_LAYER_PNETCDF)))
+		record_access(c, r == 0);
 	rama_nc_leave();
 	errno = saved;
 	return r;
@@ -207,9 +230,9 @@ static int after_file(struct rama_nc_call *c, int r)
 	if (file) {
 		struct rama_op op = rama_nc_op(c, r == 0);
 
-		if (rama_enter(&v)) {
+		if (rama_nc_visit(&v)) {
 			rama_do_pnetcdf_file(v.t, file->record, &op);
-			rama_leave(&v);
+			rama_nc_unvisit(&v);
 		}
 	}
 	rama_nc_leave();

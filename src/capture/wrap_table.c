@@ -32,7 +32,9 @@
 
 #define BODY(end, fn_name, ret, rrole, opk, arguments, ...)                              \
 	struct rama_span sp;                                                             \
-	if (!rama_begin(&sp))                                                            \
+	int at = -1;                                                                     \
+	RAMA_EACH(AT, __VA_ARGS__)                                                       \
+	if (!rama_begin(&sp, RAMA_FN_##fn_name, at))                                     \
 		return RAMA_REAL(fn_name) arguments;                                     \
 	ret r = RAMA_REAL(fn_name) arguments;                                            \
 	end(&sp, &(struct rama_call){ .op.fn = RAMA_FN_##fn_name,                        \
@@ -67,7 +69,9 @@
 	{                                                                                        \
 		va_list ap;                                                                      \
 		struct rama_span sp;                                                             \
-		bool on = rama_begin(&sp);                                                       \
+		int at = -1;                                                                     \
+		RAMA_EACH(AT, __VA_ARGS__)                                                       \
+		bool on = rama_begin(&sp, RAMA_FN_##name, at);                                   \
 		va_start(ap, fmt);                                                               \
 		int r = RAMA_REAL(vname)(RAMA_LIST(ARG, __VA_ARGS__), ap);                       \
 		va_end(ap);                                                                      \

@@ -193,6 +193,16 @@ static void silent(void *ctx, const char *line)
 	(void)line;
 }
 
+/* The segments that have no log yet. Processes that ended while an agent read their live events have one. */
+static size_t without_log(const struct rama_job_left *j, struct rama_gather_list *some)
+{
+	*some = (struct rama_gather_list){ .path = calloc(j->segs.n + 1, sizeof(*some->path)) };
+	for (size_t i = 0; some->path != NULL && i < j->infos.n; i++)
+		if (!j->infos.info[i].logged)
+			some->path[some->n++] = j->segs.path[i];
+	return some->n;
+}
+
 static void make_log(struct recover *r, struct rama_job_left *j)
 {
 	const struct rama_seg_info *first = first_of(j);
@@ -207,10 +217,24 @@ static void make_log(struct recover *r, struct rama_job_left *j)
 					.jobid = first->jobid,
 					.pid = first->pid,
 					.start = j->infos.start };
+	struct rama_gather_list some;
 	struct rama_err e = { 0 };
+	int rc = 0;
 
+	if (without_log(j, &some) == 0) {
+		free(some.path);
+		if (!r->quiet && !r->as_json)
+			printf("%s: removed; its logs were written, its live events were not read "
+			       "to the end\n",
+			       name_of(j));
+		r->made++;
+		drop_read(r, j);
+		return;
+	}
 	rama_log_program(program, sizeof(program), first->text);
-	if (rama_log_make(&r->log, &j->segs, &about, &opt, path, &result, &e) != 0) {
+	rc = rama_log_make(&r->log, &some, &about, &opt, path, &result, &e);
+	free(some.path);
+	if (rc != 0) {
 		rama_complain(name_of(j), "%s; its segments stay", e.text);
 		worse(r, rama_err_status(e.code));
 		return;

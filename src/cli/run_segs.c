@@ -33,6 +33,7 @@ static void read_one(struct rama_seg_info *info, const char *path, struct rama_s
 		if (!info->bad) {
 			info->alive = rama_gather_alive(seg);
 			info->phase = seg->state.phase;
+			info->logged = (seg->id.flags & RAMA_SEG_LOGGED) != 0;
 			info->pid = seg->id.pid;
 			info->jobid = seg->id.jobid;
 			info->start = seg->id.clock.real0;

@@ -13,6 +13,7 @@ struct rama_seg_info {
 	bool bad;	/* cannot be read; `text` says why */
 	int alive;	/* 1 its process runs, 0 it does not, -1 cannot be told from here */
 	uint32_t phase; /* enum rama_seg_phase */
+	bool logged;	/* its log was written; it stays only for its live events */
 	int64_t pid, jobid;
 	uint64_t start; /* ns since 1970 */
 	uint64_t size;	/* bytes it takes */

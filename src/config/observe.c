@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "config/text.h"
+#include "table/layers.h"
+
 #define ALL_MODULES (~(uint64_t)0)
 #define BIT(module) ((uint64_t)1 << RAMA_MOD_##module)
 
@@ -107,4 +110,25 @@ uint64_t rama_settings_trace_memory(const struct rama_settings *s)
 		if (on >> i & 1)
 			bytes += (uint64_t)s->records[i] << 10;
 	return bytes;
+}
+
+bool rama_settings_layers(const char *text, size_t n, uint32_t *layers)
+{
+	struct rama_piece list = { text, n }, item;
+	uint32_t all = (1u << RAMA_LAYER_ROWS) - 1;
+
+	*layers = 0;
+	while (rama_piece_next(&list, ',', &item)) {
+		unsigned i = 0;
+
+		while (i < RAMA_LAYER_ROWS && !rama_piece_is(item, rama_event_layer[i].word))
+			i++;
+		if (rama_piece_is(item, "1") || rama_piece_is(item, "all"))
+			*layers |= all;
+		else if (i < RAMA_LAYER_ROWS)
+			*layers |= 1u << i;
+		else if (item.n > 0 && !rama_piece_is(item, "0"))
+			return false;
+	}
+	return true;
 }

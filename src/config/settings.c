@@ -170,6 +170,33 @@ static void set_trace_memory(struct rama_settings *s, const struct how *h, const
 	s->has_trace_memory = true;
 }
 
+static void set_live(struct rama_settings *s, const struct how *h, const struct given *g)
+{
+	uint32_t layers;
+
+	(void)h;
+	if (rama_settings_layers(g->value.p, g->value.n, &layers))
+		s->live = layers;
+	else
+		warn(s, g->name, "no layers:", g->value);
+}
+
+/* it becomes part of addresses */
+static void set_tag(struct rama_settings *s, const struct how *h, const struct given *g)
+{
+	for (size_t i = 0; i < g->value.n; i++) {
+		char c = g->value.p[i];
+		bool letter =
+			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+
+		if (!letter && (c == '\0' || strchr("._-", c) == NULL)) {
+			warn(s, g->name, "no name of a stream:", g->value);
+			return;
+		}
+	}
+	set_text(s, h, g);
+}
+
 static void set_jobid(struct rama_settings *s, const struct how *h, const struct given *g)
 {
 	int64_t v;
@@ -398,6 +425,9 @@ static const struct how hows[RAMA_SETTINGS] = {
 	[RAMA_SET_LOG] = HOW(set_text, log_file),
 	[RAMA_SET_TRACE] = HOW_USE(set_trace, 0),
 	[RAMA_SET_TRACE_MEMORY] = HOW(set_trace_memory, trace_memory),
+	[RAMA_SET_LIVE] = HOW_USE(set_live, 0),
+	[RAMA_SET_LIVE_MEMORY] = HOW(set_size, live_memory),
+	[RAMA_SET_LIVE_TAG] = HOW(set_tag, live_tag),
 	[RAMA_SET_EXCLUDE] = HOW_USE(set_globs, RAMA_RULE_PATH_EXCLUDE),
 	[RAMA_SET_INCLUDE] = HOW_USE(set_globs, RAMA_RULE_PATH_INCLUDE),
 	[RAMA_SET_RECORDS] = HOW_USE(set_records, 0),

@@ -58,6 +58,8 @@ struct rama_settings {
 	uint64_t name_memory;		/* bytes for names */
 	uint64_t trace_memory;		/* IORAMA_TRACE_MEMORY */
 	bool has_trace_memory;		/* somebody gave it */
+	uint32_t live;			/* IORAMA_LIVE: bit per layer of table/layers.def */
+	uint64_t live_memory;		/* IORAMA_LIVE_MEMORY */
 	int64_t mem_align;		/* at least 1 */
 	double small_trigger, unaligned_trigger; /* negative: none */
 
@@ -65,6 +67,7 @@ struct rama_settings {
 	int64_t jobid;		 /* IORAMA_JOBID */
 	char jobid_variable[64]; /* variable that holds the job's id, "": none named */
 	char job[64];		 /* IORAMA_JOB, "": each process writes its own log */
+	char live_tag[64];	 /* IORAMA_LIVE_TAG */
 	char log_hints[512];
 
 	/* "": not given */
@@ -90,6 +93,9 @@ typedef const char *(*rama_lookup)(void *ctx, const char *name);
 void rama_settings_init(struct rama_settings *s);
 void rama_settings_file(struct rama_settings *s, const char *text, size_t len);
 void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx);
+
+/* Layers by their words, joined by commas; 1 or all: all of them. false: one is not known */
+bool rama_settings_layers(const char *text, size_t n, uint32_t *layers);
 
 /* The config file to read between init and env; NULL or "": none. */
 const char *rama_settings_config(rama_lookup lookup, void *ctx);

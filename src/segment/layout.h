@@ -2,7 +2,7 @@
 /* layout.h: the shared-memory file of one observed process, as it lies in memory. Written by the
  * process itself, read by others while it changes. docs/format/segment.md tells it in words.
  *
- *   header | identity | state | control | names | slots of each kind | lanes | events
+ *   header | identity | state | control | names | slots of each kind | lanes | events | rings
  *
  * Areas are found by the offsets in the header; the file is sparse. All numbers in host order. */
 #ifndef RAMA_SEGMENT_LAYOUT_H
@@ -22,7 +22,7 @@
 #include "core/stdio.h"
 
 #define RAMA_SEG_MAGIC 0x0a1a616d61726f69ull /* "iorama\x1a\n" */
-#define RAMA_SEG_VERSION 2
+#define RAMA_SEG_VERSION 3
 #define RAMA_SEG_PAGE 4096
 
 enum rama_area {
@@ -35,6 +35,7 @@ enum rama_area {
 #undef KIND
 	RAMA_AREA_LANES,
 	RAMA_AREA_EVENTS,
+	RAMA_AREA_RINGS,
 	RAMA_AREAS
 };
 
@@ -77,13 +78,15 @@ struct rama_seg_clock {
 };
 
 /* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those of the last rank;
- * UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls were not observed */
+ * UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls were not observed; LOGGED: its log was
+ * written, and the segment stays only until its live events have been read: who reads them removes it */
 enum {
 	RAMA_SEG_STATIC = 1,
 	RAMA_SEG_FORKED = 2,
 	RAMA_SEG_BARE = 4,
 	RAMA_SEG_KEEP_LAST = 8,
-	RAMA_SEG_UNKNOWN_MPI = 16
+	RAMA_SEG_UNKNOWN_MPI = 16,
+	RAMA_SEG_LOGGED = 32
 };
 
 struct rama_seg_identity {
@@ -100,6 +103,7 @@ struct rama_seg_identity {
 	double small_trigger, unaligned_trigger; /* DXT triggers; negative: none */
 	char host[64];
 	char job[64];	    /* name of the job's directory */
+	char tag[64];	    /* stream its live events go to; "": the agent's own */
 	char exe[1024];	    /* path of the program */
 	char command[4096]; /* arguments joined by blanks */
 	char mounts[8192];  /* "path\ttype\n" lines, in the order of the log */
@@ -123,7 +127,9 @@ enum rama_layer {
 	RAMA_LAYER_MPIIO,
 	RAMA_LAYERS,
 	RAMA_LAYER_H5D = RAMA_LAYERS,
-	RAMA_LAYER_PNETCDF
+	RAMA_LAYER_PNETCDF,
+	RAMA_LAYER_H5F,
+	RAMA_EVENT_LAYERS
 };
 
 struct rama_seg_state {
@@ -136,6 +142,8 @@ struct rama_seg_state {
 	uint32_t pad;
 	uint64_t chunks_used;  /* of the events area */
 	uint64_t chunks_limit; /* no more than these may be used */
+	uint64_t rings_used;   /* bytes of the rings area */
+	uint64_t rings_limit;  /* no more than these may be used */
 	uint64_t folded[16];   /* opens of files that went into the catch-all record, per kind */
 	uint64_t partial;      /* bit per module of the log that lacks data */
 	uint64_t missed;       /* calls that could not be counted (those of lanes come on top) */
@@ -145,10 +153,17 @@ struct rama_seg_state {
 
 /* ---- control: words that others may write -------------------------------------------------- */
 
+#define RAMA_SEG_LANES 1024 /* threads that can be observed at one time */
+
 struct rama_seg_control {
-	uint32_t trace; /* bit per layer */
-	uint32_t live;	/* bit per layer */
-	uint32_t reserved[14];
+	uint32_t trace;	 /* bit per layer */
+	uint32_t live;	 /* bit per layer of enum rama_layer */
+	uint32_t reader; /* process id of the agent that reads the rings; 0: none yet */
+	uint32_t beat;	 /* of that agent: grows while it is at work */
+	uint32_t reserved[12];
+	/* per lane: live events below this number are in the reader's spool, and their place may be used again. Written by the
+	 * reader only, and only upwards */
+	uint64_t taken[RAMA_SEG_LANES];
 };
 
 /* ---- names: append-only ------------------------------------------------------------------- */
@@ -177,19 +192,61 @@ _Static_assert(sizeof(struct rama_seg_name) == offsetof(struct rama_seg_name, te
 /* slot 0 of each area is the catch-all record for files beyond the limit */
 #define RAMA_SEG_CATCHALL "<OTHERS>"
 
+/* ---- rings: live events, read and given back while the process runs -------------------------------
+ *
+ * A lane begins with a ring of RAMA_RING_FIRST events; when its reader does not keep up it gets another one of twice the size,
+ * as long as the area has room, and goes on there; what is in the old one stays until it was read. Event number n
+ * of the ring of level k (from ring[k].from on) is at place n % (RAMA_RING_FIRST << k). No room: the event is dropped and counted. */
+
+#define RAMA_RING_LEVELS 8
+#define RAMA_RING_FIRST 1024u /* events */
+
 /* ---- lanes: one per thread at a time --------------------------------------------------------- */
+
+#define RAMA_SEG_OWNERS 16
 
 struct rama_seg_lane {
 	uint64_t thread; /* pthread_self() of its owner */
 	uint32_t tid;
 	uint32_t owned;	 /* 0: free */
-	uint64_t calls;	 /* events written or lost: the last call id given */
+	uint64_t calls;	 /* the last call id given */
 	uint64_t lost;	 /* events dropped */
 	uint64_t missed; /* calls not counted */
 	uint32_t chunk;	 /* chunk being filled + 1 */
-	uint32_t pad[3];
+	uint32_t pad;
+	/* the call that is at work: when it began (the counter itself), 0: none; and what it is */
+	uint64_t doing_since;
+	union {
+		uint64_t doing; /* both at once: RAMA_SEG_DOING */
+		struct {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+			uint32_t doing_fd, doing_fn;
+#else
+			uint32_t doing_fn; /* enum rama_fn */
+			uint32_t
+				doing_fd; /* descriptor + 1; 0: it has none, or is of a layer above */
+#endif
+		};
+	};
+	/* live events: a ring that grows, see "rings" */
+	uint64_t made;	  /* events that were put into it: number of the next one (release) */
+	uint64_t dropped; /* events that found no room */
+	uint32_t level;	  /* ring in use + 1; 0: none yet (release) */
+	uint32_t
+		owners; /* threads that made events in it, or are about to; the last RAMA_SEG_OWNERS are in `owner` */
+	struct {
+		uint64_t from; /* its first event */
+		uint32_t tid, pad;
+	} owner[RAMA_SEG_OWNERS];
+	struct {
+		uint64_t from; /* number of its first event */
+		uint64_t at;   /* where it lies in the rings area, bytes */
+	} ring[RAMA_RING_LEVELS];
 	struct rama_heat heat[RAMA_LAYERS];
 };
+
+/* function, and descriptor + 1 of calls that have one */
+#define RAMA_SEG_DOING(fn, fd) ((uint64_t)(fn) | (uint64_t)(uint32_t)((fd) + 1) << 32)
 
 /* ---- events: chunks, each filled by one thread ------------------------------------------------ */
 
@@ -200,10 +257,13 @@ struct rama_event {
 	uint64_t length; /* duration in ticks */
 	int64_t off, bytes;
 	uint32_t name;
-	uint8_t layer, kind; /* enum rama_layer, enum rama_opkind */
+	uint8_t layer; /* enum rama_layer; RAMA_EVENT_FAILED added: the call failed (live events only) */
+	uint8_t kind; /* enum rama_opkind */
 	uint16_t fn;
 	uint32_t call, parent; /* call ids of this lane; parent 0: none */
 };
+
+#define RAMA_EVENT_FAILED 0x80
 
 struct rama_seg_chunk {
 	uint64_t thread;

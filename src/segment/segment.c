@@ -42,6 +42,8 @@ static size_t item_size(enum rama_area a)
 		return sizeof(struct rama_seg_lane);
 	case RAMA_AREA_EVENTS:
 		return RAMA_SEG_CHUNK;
+	case RAMA_AREA_RINGS:
+		return sizeof(struct rama_event);
 	default:
 		return 0;
 	}
@@ -120,6 +122,7 @@ static void tame(struct rama_segment *s)
 	id->boot[sizeof(id->boot) - 1] = '\0';
 	id->host[sizeof(id->host) - 1] = '\0';
 	id->job[sizeof(id->job) - 1] = '\0';
+	id->tag[sizeof(id->tag) - 1] = '\0';
 	id->exe[sizeof(id->exe) - 1] = '\0';
 	id->command[sizeof(id->command) - 1] = '\0';
 	id->mounts[sizeof(id->mounts) - 1] = '\0';

@@ -39,6 +39,23 @@
 #define RAMA_IN_ROOM(v)
 #define RAMA_IN_MEMTYPE(v)
 
+/* argument -> statement: `at` becomes the descriptor that the call works on, before it is made */
+#define RAMA_AT_NONE(v)
+#define RAMA_AT_FD(v) at = (v);
+#define RAMA_AT_DIRFD(v)
+#define RAMA_AT_DIRP(v)
+#define RAMA_AT_PATH(v)
+#define RAMA_AT_FLAGS(v)
+#define RAMA_AT_MODE(v)
+#define RAMA_AT_MEM(v)
+#define RAMA_AT_IOV(v)
+#define RAMA_AT_OFF(v)
+#define RAMA_AT_OFF_OR_TRACKED(v)
+#define RAMA_AT_STATBUF(v)
+#define RAMA_AT_STATXBUF(v)
+#define RAMA_AT_STREAM(v) at = rama_stream_fd(v);
+#define RAMA_AT_STDOUT(v) at = 1;
+
 /* returned value -> initialisers */
 #define RAMA_OUT_NONE(r)
 #define RAMA_OUT_ANY(r) .op.ok = true,

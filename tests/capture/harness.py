@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -113,6 +114,25 @@ class Truth:
         return next((v for (_, k), v in self.notes.items() if k == key), None)
 
 
+def bytes_of(text):
+    """A path as it was, of one in which each byte is a character."""
+    return text.encode("latin-1")
+
+
+def split_lines(text):
+    lines = [json.loads(line) for line in text.splitlines()]
+    for line in lines:
+        if line.get("file"):
+            line["file"] = bytes_of(line["file"]).decode("utf-8", "replace")
+    return [e for e in lines if "seq" in e], [e for e in lines if "state" in e]
+
+
+def live_lines(path):
+    """Events and lanes that a reader printed."""
+    with open(path, encoding="ascii") as file:
+        return split_lines(file.read())
+
+
 def text_of(word):
     """A path as our JSON shows it."""
     return urllib.parse.unquote_to_bytes(word).decode("utf-8", "replace")
@@ -168,6 +188,7 @@ class Run:
         self.truth = None
         self.logs = []
         self.left = []  # segments left behind
+        self.live, self.lanes = [], []  # live events, and what the lanes say
         self.folder = None  # where it ran
 
 
@@ -244,7 +265,8 @@ class Harness:
         return keep
 
     def start(self, command, mode="bare", env=None, stdin=b"12\nz\n", prepare=None, preload="", fds=()):
-        """mode: plain (not observed), bare (preloaded), trace (same, traced), run, static (linked in)"""
+        """mode: plain (not observed), bare (preloaded), trace (same, traced), live (same, with live events that a reader
+        takes), run, static (linked in)"""
         run = Run()
         self.count += 1
         run.folder = os.path.join(self.scratch, "%s%d" % (mode, self.count))
@@ -257,14 +279,18 @@ class Harness:
                 file.write(content)
         environment = self.environment(run, env)
         traced = mode == "trace" or environment.get("IORAMA_TRACE") == "1"
-        if mode in ("bare", "trace", "static"):
+        if mode in ("bare", "trace", "live", "static"):
             environment["IORAMA_LOG_DIR"] = logs
-        if mode in ("bare", "trace"):
+        if mode in ("bare", "trace", "live"):
             environment["LD_PRELOAD"] = (preload + ":" if preload else "") + self.library
         elif preload:
             environment["LD_PRELOAD"] = preload
         if mode == "trace":
             environment["IORAMA_TRACE"] = "1"
+        reader = None
+        if mode == "live":
+            environment["IORAMA_LIVE"] = "1"
+            reader = self.read_live(environment["IORAMA_DIR"], run.folder_quiet)
         if mode == "run":
             log = os.path.join(logs, "run.darshan")
             command = [self.iorama, "run", "-q", *(["--trace"] if traced else []), "-o", log, "--", *command]
@@ -287,6 +313,8 @@ class Harness:
         finally:
             for fd in given:
                 os.close(fd)
+            if reader:
+                run.live, run.lanes = reader()
         run.status, run.out, run.err = done.returncode, done.stdout, done.stderr
         truth = os.path.join(run.folder_quiet, "truth")
         if os.path.getsize(truth) > 0:
@@ -295,6 +323,33 @@ class Harness:
         if mode != "plain":
             self.collect(run, logs, traced)
         return run
+
+    def read_live(self, segments, folder, *options):
+        """Starts a reader of live events; what is returned ends it and gives its events and lanes."""
+        os.makedirs(segments, mode=0o700, exist_ok=True)
+        program, said = os.path.join(self.build, "tests", "live_reader"), os.path.join(folder, "live")
+        self.need(program)
+        with open(said, "wb") as out:
+            process = subprocess.Popen([program, *options, segments], stdin=subprocess.PIPE, stdout=out)
+        while not os.path.getsize(said) and process.poll() is None:
+            time.sleep(0.001)
+
+        def end():
+            process.communicate(timeout=TIMEOUT)
+            if process.returncode != 0:
+                raise Failed("live_reader: status %d" % process.returncode)
+            return live_lines(said)
+
+        return end
+
+    def read_once(self, *segments):
+        """The live events that are in segments now."""
+        program = os.path.join(self.build, "tests", "live_reader")
+        self.need(program)
+        done = subprocess.run([program, "--once", *segments], stdout=subprocess.PIPE, timeout=TIMEOUT)
+        if done.returncode != 0:
+            raise Failed("live_reader: status %d" % done.returncode)
+        return split_lines(done.stdout.decode("ascii"))
 
     def collect(self, run, logs, traced):
         for path in sorted(glob.glob(logs + "/**/*", recursive=True)):
@@ -360,6 +415,8 @@ class Comparison:
                 check_reader(self.harness.reader, log, self.say)
         if self.mode == "trace":
             self.compare_traces()
+        if self.mode == "live":
+            self.compare_live()
         if self.run.left:
             self.say("left behind: %s", self.run.left[:3])
         return self.problems
@@ -457,6 +514,55 @@ class Comparison:
             for key in sorted(set(want) | set(found)):
                 self.compare_events(key, want.get(key, []), found.get(key, []))
 
+    def compare_live(self):
+        """Live events: nothing lost, their numbers without a gap; as many of each kind as counters say; reads and writes as
+        the program made them; and no thread is said to be in a call that is over."""
+        check_lanes(self.run, self.say)
+        for pid, want in self.truth.values.items():
+            events = [e for e in self.run.live if e["pid"] == pid]
+            if pid in self.truth.totals:
+                continue
+            self.compare_kinds(want, events)
+            if (pid, "untraced") not in self.truth.notes:
+                self.compare_accesses(self.truth.events.get(pid, {}), events)
+
+    def compare_kinds(self, want, events):
+        found = {}
+        for event in events:
+            key = event["layer"], event["file"], event["op"]
+            if not event["failed"]:
+                found[key] = found.get(key, 0) + 1
+        for (module, path), counters in sorted(want.items()):
+            for op, formula in LIVE_KINDS.get(module, {}).items():
+                names = [(word[0] == "-", "%s_%s" % (module, word.lstrip("-"))) for word in formula.split()]
+                if any((pid, module, path, name) in self.truth.any for _, name in names for pid in self.truth.values):
+                    continue
+                value = sum(-counters.get(name, 0) if minus else counters.get(name, 0) for minus, name in names)
+                seen = found.get(("POSIX" if module == "EXTRA" else module, path, op), 0)
+                if seen != value and not path.startswith("<"):
+                    self.say("live events of %s: %d of %s %s, not %d", path, seen, module, op, value)
+
+    def compare_accesses(self, want, events):
+        """Each thread's reads and writes in their order, whatever the thread is called."""
+        seen, said = {}, {}
+        for event in events:
+            if event["layer"] in ("POSIX", "STDIO") and event["op"] in ("READ", "WRITE") and not event["failed"]:
+                if event["layer"] == "STDIO" and event["len"] == 0:
+                    continue  # most of these count nowhere
+                key = event["layer"], event["file"], event["op"][0].lower()
+                seen.setdefault(key, {}).setdefault(event["tid"], []).append((event["off"], event["len"]))
+        for (module, path), list_ in want.items():
+            for kind, off, length, thread in list_:
+                if module == "STDIO" and length == 0:
+                    continue
+                said.setdefault((module, path, kind), {}).setdefault(thread, []).append((off, length))
+        for key in sorted(set(said) | set(seen)):
+            a, b = (sorted(d.get(key, {}).values()) for d in (said, seen))
+            if len(b) > len(a):  # names of threads that have ended are given to others; numbers are not, so soon
+                a, b = ([sorted(sum(list_, []))] for list_ in (a, b))
+            if a != b:
+                self.say("live accesses %s: %s, not %s", key, str(b)[:300], str(a)[:300])
+
     def compare_events(self, key, want, found):
         """Each thread's reads and writes in their order."""
 
@@ -477,6 +583,39 @@ class Comparison:
 
 def nonzero(counters):
     return {k: v for k, v in sorted(counters.items()) if v not in (0, 0.0) and "_F_" not in k and "@" not in k}
+
+
+# how many live events of a kind there are, by the counters of a record
+LIVE_KINDS = {
+    "POSIX": {"OPEN": "OPENS -DUPS -FILENOS", "READ": "READS", "WRITE": "WRITES", "SEEK": "SEEKS", "STAT": "STATS",
+              "SYNC": "FSYNCS", "DATASYNC": "FDSYNCS"},
+    "STDIO": {"OPEN": "OPENS -FDOPENS", "FDOPEN": "FDOPENS", "SEEK": "SEEKS", "FLUSH": "FLUSHES"},
+    "EXTRA": {"STATOTHER": "STATS", "ACCESS": "ACCESSES", "MSYNC": "MSYNCS", "RANGESYNC": "RANGE_SYNCS",
+              "TRUNCATE": "TRUNCATES", "ALLOCATE": "ALLOCATES", "ADVISE": "ADVISES", "LOCK": "LOCKS", "MKDIR": "MKDIRS",
+              "UNLINK": "UNLINKS", "LINK": "LINKS", "RENAME": "RENAMES", "CHMOD": "CHMODS", "UTIME": "UTIMES",
+              "XATTR": "XATTRS", "READDIR": "READDIRS"},
+}  # fmt: skip
+
+
+def check_lanes(run, say, lossless=True):
+    """What lanes say of themselves, beside the events that were read from them."""
+    numbers = {}
+    for event in run.live:
+        numbers.setdefault((event["pid"], event["lane"]), []).append(event["seq"])
+        if event["end"] < event["start"] or not event["tid"]:
+            say("live event %s", event)
+    made = {}
+    for lane in run.lanes:
+        key = lane["pid"], lane["lane"]
+        made[key] = made.get(key, 0) + lane["made"]
+        if lane["state"] != 0 or (lossless and lane["dropped"]):
+            say("lane %s", lane)
+        if lane["doing"]:
+            say("lane %d of process %d is still in a call", lane["lane"], lane["pid"])
+    for key, count in made.items():
+        # programs that one process became one after the other each begin with 0
+        if len(numbers.get(key, [])) != count:
+            say("lane %s: %d events, %d were made", key, len(numbers.get(key, [])), count)
 
 
 def check_times(log, say):

@@ -15,8 +15,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import SKIPPED, Comparison, Failed, Harness, Skip  # noqa: E402
 
-ALL = ("bare", "trace", "run", "static")
-DYNAMIC = ("bare", "trace", "run")
+ALL = ("bare", "trace", "live", "run", "static")
+DYNAMIC = ("bare", "trace", "live", "run")
 ONCE = ("bare", "run")
 
 
@@ -249,7 +249,7 @@ CASES = [
     Case("crowdfork", modes=("bare", "trace")),
     # signals
     Case("signal", modes=ONCE),
-    Case("signal", name="signal-trace", modes=("trace",)),
+    Case("signal", name="signal-trace", modes=("trace", "live")),
     Case("signal2", check=said_missing, incomplete=True, modes=("bare", "trace")),
     Case("jump"),
     Case("storm", check=storm, modes=("bare", "trace")),

@@ -29,9 +29,14 @@ static inline void *seg_area(const struct seg *s, enum rama_area a)
 	return s->bytes + s->head->area[a].off;
 }
 
-/* places for areas: identity, state, control, names, `slots` slots of each kind, lanes, chunks */
-static inline void seg_layout(struct rama_seg_header *h, unsigned slots, unsigned lanes,
-			      unsigned chunks)
+/* how much of what there is */
+struct seg_sizes {
+	unsigned slots, lanes, chunks; /* slots: of each kind */
+	size_t rings;		       /* events */
+};
+
+/* places for areas: identity, state, control, names, slots, lanes, chunks, rings */
+static inline void seg_layout(struct rama_seg_header *h, const struct seg_sizes *sizes)
 {
 	size_t item[RAMA_AREAS] = { 0 }, n[RAMA_AREAS] = { 0 }, at = RAMA_SEG_PAGE;
 
@@ -42,13 +47,15 @@ static inline void seg_layout(struct rama_seg_header *h, unsigned slots, unsigne
 	n[RAMA_AREA_NAMES] = SEG_NAMES / 8;
 #define KIND(kind, slot, module)                      \
 	item[RAMA_AREA_##kind] = sizeof(struct slot); \
-	n[RAMA_AREA_##kind] = slots;
+	n[RAMA_AREA_##kind] = sizes->slots;
 #include "segment/kinds.def"
 #undef KIND
 	item[RAMA_AREA_LANES] = sizeof(struct rama_seg_lane);
-	n[RAMA_AREA_LANES] = lanes;
+	n[RAMA_AREA_LANES] = sizes->lanes;
 	item[RAMA_AREA_EVENTS] = RAMA_SEG_CHUNK;
-	n[RAMA_AREA_EVENTS] = chunks;
+	n[RAMA_AREA_EVENTS] = sizes->chunks;
+	item[RAMA_AREA_RINGS] = sizeof(struct rama_event);
+	n[RAMA_AREA_RINGS] = sizes->rings;
 	for (unsigned a = 0; a < RAMA_AREAS; a++) {
 		size_t len = n[a] * (item[a] > 0 ? item[a] : 1);
 
@@ -69,13 +76,13 @@ static inline void seg_text(char *to, size_t size, const char *text)
 
 /* A process that ran ten seconds, ended by itself and did nothing. Slot 0 of each kind is the catch-all
  * record, not in use. */
-static inline void seg_make(struct seg *s, unsigned slots, unsigned lanes, unsigned chunks)
+static inline void seg_make_sized(struct seg *s, const struct seg_sizes *sizes)
 {
 	struct rama_seg_header head = { .magic = RAMA_SEG_MAGIC,
 					.version = RAMA_SEG_VERSION,
 					.areas = RAMA_AREAS };
 
-	seg_layout(&head, slots, lanes, chunks);
+	seg_layout(&head, sizes);
 	*s = (struct seg){ .size = head.size, .bytes = calloc(1, head.size) };
 	if (s->bytes == NULL)
 		abort();
@@ -109,7 +116,13 @@ static inline void seg_make(struct seg *s, unsigned slots, unsigned lanes, unsig
 	s->state->phase = RAMA_SEG_DONE;
 	s->state->threads_most = 1;
 	for (unsigned i = 0; i < RAMA_KINDS; i++)
-		s->state->slots_used[i] = slots > 0;
+		s->state->slots_used[i] = sizes->slots > 0;
+	s->state->rings_limit = head.area[RAMA_AREA_RINGS].len;
+}
+
+static inline void seg_make(struct seg *s, unsigned slots, unsigned lanes, unsigned chunks)
+{
+	seg_make_sized(s, &(struct seg_sizes){ slots, lanes, chunks, 0 });
 }
 
 static inline void seg_free(struct seg *s)

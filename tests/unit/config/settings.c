@@ -129,6 +129,28 @@ static void our_variables(void **state)
 	assert_true(s.name_memory == 3 * MIB);
 }
 
+static void live_events(void **state)
+{
+	(void)state;
+	load("", NULL);
+	assert_int_equal(s.live, 0);
+	assert_true(s.live_memory == 32 * MIB);
+	assert_string_equal(s.live_tag, "");
+	load("", VARS("IORAMA_LIVE=1", "IORAMA_LIVE_MEMORY=64K", "IORAMA_LIVE_TAG=my.site-2_x"));
+	assert_int_equal(s.live, 63);
+	assert_true(s.live_memory == 65536);
+	assert_string_equal(s.live_tag, "my.site-2_x");
+	load("", VARS("IORAMA_LIVE=POSIX,,H5F"));
+	assert_int_equal(s.live, 1 | 32);
+	load("", VARS("IORAMA_LIVE=0"));
+	assert_int_equal(s.live, 0);
+	assert_string_equal(s.warnings, "");
+	load("", VARS("IORAMA_LIVE=POSIX,DISK", "IORAMA_LIVE_TAG=a b", "IORAMA_LIVE_MEMORY=x"));
+	assert_int_equal(s.live, 0);
+	assert_string_equal(s.live_tag, "");
+	assert_int_equal(s.n_warnings, 3);
+}
+
 static void switched_off(void **state)
 {
 	static const struct {
@@ -450,8 +472,8 @@ static void any_bytes(void **state)
 }
 
 UNIT_GROUP(settings, test(built_in_values), test(each_line_of_a_file),
-	   test(variables_win_over_the_file), test(our_variables), test(switched_off),
-	   test(modules_on_and_off), test(memory_for_traces), test(system_files_are_not_recorded),
-	   test(names_by_expressions), test(paths_by_globs), test(programs), test(ranks),
-	   test(what_is_wrong_is_said), test(warnings_are_bounded), test(long_lists_are_cut),
-	   test(config_file), test(any_bytes))
+	   test(variables_win_over_the_file), test(our_variables), test(live_events),
+	   test(switched_off), test(modules_on_and_off), test(memory_for_traces),
+	   test(system_files_are_not_recorded), test(names_by_expressions), test(paths_by_globs),
+	   test(programs), test(ranks), test(what_is_wrong_is_said), test(warnings_are_bounded),
+	   test(long_lists_are_cut), test(config_file), test(any_bytes))

@@ -175,6 +175,7 @@ static void texts_end(void **st)
 	memset(id->boot, 'x', sizeof(id->boot));
 	memset(id->host, 'x', sizeof(id->host));
 	memset(id->job, 'x', sizeof(id->job));
+	memset(id->tag, 'x', sizeof(id->tag));
 	memset(id->exe, 'x', sizeof(id->exe));
 	memset(id->command, 'x', sizeof(id->command));
 	memset(id->mounts, 'x', sizeof(id->mounts));
@@ -183,6 +184,7 @@ static void texts_end(void **st)
 	assert_int_equal(strlen(o->s.id.boot), sizeof(id->boot) - 1);
 	assert_int_equal(strlen(o->s.id.host), sizeof(id->host) - 1);
 	assert_int_equal(strlen(o->s.id.job), sizeof(id->job) - 1);
+	assert_int_equal(strlen(o->s.id.tag), sizeof(id->tag) - 1);
 	assert_int_equal(strlen(o->s.id.exe), sizeof(id->exe) - 1);
 	assert_int_equal(strlen(o->s.id.command), sizeof(id->command) - 1);
 	assert_int_equal(strlen(o->s.id.mounts), sizeof(id->mounts) - 1);
