@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* batch.c: what a batch has met, kept in memory until its end, so that a job's row is written once and not for each of
+ * its messages. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/parts.h"
+
+void rama_batch_clear(struct rama_store_batch *b)
+{
+	b->n_processes = b->n_changes = 0;
+	rama_map_fini(&b->by_segment);
+	rama_map_fini(&b->by_job);
+	b->by_segment = b->by_job = (struct rama_map){ 0 };
+}
+
+void rama_batch_fini(struct rama_store_batch *b)
+{
+	rama_batch_clear(b);
+	free(b->process);
+	free(b->change);
+	*b = (struct rama_store_batch){ 0 };
+}
+
+struct rama_store_change *rama_batch_change(struct rama_store *s, int64_t job)
+{
+	struct rama_store_batch *b = &s->batch;
+	bool fresh;
+	uint64_t *at = rama_map_put(&b->by_job, (uint64_t)job, &fresh);
+
+	if (at == NULL)
+		return NULL;
+	if (*at != 0)
+		return &b->change[*at - 1];
+	if (b->n_changes == b->room_changes) {
+		size_t room = b->room_changes * 2 + 16;
+		void *p = realloc(b->change, room * sizeof(*b->change));
+
+		if (p == NULL)
+			return NULL;
+		b->change = p;
+		b->room_changes = room;
+	}
+	b->change[b->n_changes] = (struct rama_store_change){ .job = job };
+	*at = ++b->n_changes;
+	return &b->change[b->n_changes - 1];
+}
+
+/* ---- processes that were met ------------------------------------------------------------------------ */
+
+static uint64_t half_of(const struct rama_segment_key *k)
+{
+	uint64_t h;
+
+	memcpy(&h, k->b, sizeof(h));
+	return h;
+}
+
+static struct rama_store_process *remember(struct rama_store *s, const struct rama_store_process *p)
+{
+	struct rama_store_batch *b = &s->batch;
+	bool fresh;
+	uint64_t *at;
+
+	if (b->n_processes == b->room_processes) {
+		size_t room = b->room_processes * 2 + 16;
+		void *more = realloc(b->process, room * sizeof(*b->process));
+
+		if (more == NULL)
+			return NULL;
+		b->process = more;
+		b->room_processes = room;
+	}
+	at = rama_map_put(&b->by_segment, half_of(&p->segment), &fresh);
+	if (at == NULL)
+		return NULL;
+	/* keys that share a half do not occur by chance; made ones take the place of each other, at the end of a list */
+	b->process[b->n_processes] = *p;
+	*at = ++b->n_processes;
+	return &b->process[b->n_processes - 1];
+}
+
+static struct rama_store_process *met(struct rama_store *s, const struct rama_segment_key *k)
+{
+	struct rama_store_batch *b = &s->batch;
+	const uint64_t *at = rama_map_get(&b->by_segment, half_of(k));
+
+	if (at == NULL)
+		return NULL;
+	if (memcmp(&b->process[*at - 1].segment, k, sizeof(*k)) == 0)
+		return &b->process[*at - 1];
+	for (size_t i = 0; i < b->n_processes; i++)
+		if (memcmp(&b->process[i].segment, k, sizeof(*k)) == 0)
+			return &b->process[i];
+	return NULL;
+}
+
+int rama_process_get(struct rama_store *s, const struct rama_segment_key *segment, const char *job,
+		     int64_t rank, struct rama_store_process **to, struct rama_err *e)
+{
+	static const char find[] =
+		"SELECT number, job, rank, version FROM processes WHERE segment = $1 /*lock*/";
+	static const char make[] = "INSERT INTO processes (segment, job, rank) VALUES ($1, $2, $3)"
+				   " ON CONFLICT (segment) DO NOTHING RETURNING number";
+	struct rama_cell key = rama_cell_b(segment, sizeof(*segment));
+	struct rama_store_process p = { .segment = *segment };
+	struct rama_store_change *c;
+	int64_t v[4] = { 0 };
+	int rc;
+
+	*to = met(s, segment);
+	if (*to != NULL)
+		return 0;
+	rc = rama_store_ints(s, find, &key, 1, v, 4, e);
+	if (rc == 0) {
+		rc = rama_job_get(s, job, "live", &v[1], e);
+		v[2] = rank;
+		v[3] = -1;
+		if (rc == 0)
+			rc = rama_store_ints(s, make, ARGS(key, I(v[1]), I(rank)), v, 1, e);
+		c = rc == 1 ? rama_batch_change(s, v[1]) : NULL;
+		if (c != NULL)
+			c->settle = true;
+		if (rc == 0) /* another writer was faster */
+			rc = rama_store_ints(s, find, &key, 1, v, 4, e);
+	}
+	if (rc <= 0)
+		return rc < 0 ? rc : rama_err_set(e, RAMA_EIO, "a process got no number");
+	p.number = v[0], p.job = v[1], p.rank = v[2], p.version = v[3];
+	*to = remember(s, &p);
+	return *to != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+}
+
+/* ---- the end of a batch -------------------------------------------------------------------------------- */
+
+static int flush_process(struct rama_store *s, const struct rama_store_process *p,
+			 struct rama_err *e)
+{
+	static const char sql[] = "UPDATE processes SET stored = stored + $2 WHERE number = $1";
+	struct rama_store_change *c;
+	int rc;
+
+	if (p->stored == 0)
+		return 0;
+	rc = rama_store_do(s, sql, ARGS(I(p->number), I(p->stored)), e);
+	c = rc == 0 ? rama_batch_change(s, p->job) : NULL;
+	if (rc == 0 && c == NULL)
+		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	if (c != NULL)
+		c->settle = true;
+	return rc;
+}
+
+static bool is_changed(const struct rama_store_change *c)
+{
+	return c->settle || c->recount || c->span != 0 || c->files != 0 ||
+	       (c->reads | c->writes | c->metas | c->bytes_read | c->bytes_written | c->io_ns |
+		c->meta_ns) != 0;
+}
+
+/* Settling one job may ask for another to be settled (once more). */
+int rama_batch_flush(struct rama_store *s, struct rama_err *e)
+{
+	bool again = true;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < s->batch.n_processes; i++)
+		rc = flush_process(s, &s->batch.process[i], e);
+	while (rc == 0 && again) {
+		again = false;
+		for (size_t i = 0; rc == 0 && i < s->batch.n_changes; i++) {
+			struct rama_store_change c = s->batch.change[i];
+
+			if (!is_changed(&c))
+				continue;
+			again = true;
+			s->batch.change[i] = (struct rama_store_change){ .job = c.job };
+			rc = rama_job_settle(s, &c, e);
+		}
+	}
+	return rc;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* job.c: the row of a job: found, made, and worked out from its processes, its log and what was lost of it. */
+#include <string.h>
+
+#include "store/parts.h"
+
+int rama_job_get(struct rama_store *s, const char *key, const char *source, int64_t *job,
+		 struct rama_err *e)
+{
+	static const char find[] = "SELECT number FROM jobs WHERE key = $1 /*hold*/";
+	static const char make[] = "INSERT INTO jobs (key, source) VALUES ($1, $2)"
+				   " ON CONFLICT (key) DO NOTHING RETURNING number";
+	struct rama_cell args[] = { rama_cell_t(key), rama_cell_t(source) };
+	int rc = rama_store_ints(s, find, args, 1, job, 1, e);
+
+	if (rc == 0)
+		rc = rama_store_ints(s, make, args, 2, job, 1, e);
+	if (rc == 0) /* another writer was faster */
+		rc = rama_store_ints(s, find, args, 1, job, 1, e);
+	if (rc == 0)
+		return rama_err_set(e, RAMA_EIO, "a job got no number");
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- sums that grow with the messages of live jobs ---------------------------------------------------- */
+
+enum { READS, WRITES, METAS, BYTES_READ, BYTES_WRITTEN, GAINS };
+
+/* added here and not by the database: no message, however wrong, makes a sum that it cannot hold */
+static int add_sums(struct rama_store *s, const struct rama_store_change *c, struct rama_err *e)
+{
+	static const char span[] =
+		"UPDATE jobs SET max_span = $2 WHERE number = $1 AND max_span < $2";
+	static const char get[] = "SELECT reads, writes, metas, bytes_read, bytes_written FROM jobs"
+				  " WHERE number = $1 AND logged = 0";
+	static const char set[] =
+		"UPDATE jobs SET reads = $2, writes = $3, metas = $4, bytes_read = $5,"
+		" bytes_written = $6, io_time = coalesce(io_time, 0) + $7,"
+		" meta_time = coalesce(meta_time, 0) + $8, files = files + $9"
+		" WHERE number = $1 AND logged = 0";
+	int64_t v[GAINS] = { 0 };
+	int rc = 0;
+
+	if (c->span > 0)
+		rc = rama_store_do(s, span, ARGS(I(c->job), I(c->span)), e);
+	if (rc != 0 || (c->reads | c->writes | c->metas | c->io_ns | c->files) == 0)
+		return rc;
+	rc = rama_store_ints(s, get, ARGS(I(c->job)), v, GAINS, e);
+	if (rc <= 0)
+		return rc; /* its log says what it did */
+	return rama_store_do(
+		s, set,
+		ARGS(I(c->job), I(rama_sum(v[READS], c->reads)), I(rama_sum(v[WRITES], c->writes)),
+		     I(rama_sum(v[METAS], c->metas)), I(rama_sum(v[BYTES_READ], c->bytes_read)),
+		     I(rama_sum(v[BYTES_WRITTEN], c->bytes_written)),
+		     rama_cell_f((double)c->io_ns / 1e9), rama_cell_f((double)c->meta_ns / 1e9),
+		     I(c->files)),
+		e);
+}
+
+static int sum_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct rama_store_change *c = ctx;
+	const struct rama_cell *v = row->cell;
+
+	(void)e;
+	c->reads = rama_sum(c->reads, v[0].i);
+	c->writes = rama_sum(c->writes, v[1].i);
+	c->metas = rama_sum(c->metas, v[2].i);
+	c->bytes_read = rama_sum(c->bytes_read, v[3].i);
+	c->bytes_written = rama_sum(c->bytes_written, v[4].i);
+	for (unsigned i = 5; i < 8; i++)
+		c->io_ns = rama_sum(c->io_ns, v[i].i);
+	c->meta_ns = rama_sum(c->meta_ns, v[7].i);
+	return 0;
+}
+
+/* the same from the beginning, after processes moved from job to job */
+static int sum_again(struct rama_store *s, int64_t job, struct rama_err *e)
+{
+	static const char get[] =
+		"SELECT reads, writes, metas, bytes_read, bytes_written, read_ns, write_ns, meta_ns"
+		" FROM activity WHERE job = $1 AND layer IN ('POSIX', 'STDIO', 'EXTRA')";
+	static const char span[] = "SELECT max(t1 - t0) FROM blocks WHERE job = $1";
+	static const char files[] = "SELECT count(*) FROM files WHERE job = $1";
+	static const char zero[] =
+		"UPDATE jobs SET reads = 0, writes = 0, metas = 0, bytes_read = 0,"
+		" bytes_written = 0, io_time = 0, meta_time = 0, files = 0"
+		" WHERE number = $1 AND logged = 0";
+	static const char no_span[] = "UPDATE jobs SET max_span = 0 WHERE number = $1";
+	struct rama_store_change c = { .job = job };
+	int rc = rama_store_rows(s, get, ARGS(I(job)), sum_row, &c, e);
+
+	if (rc >= 0)
+		rc = rama_store_ints(s, span, ARGS(I(job)), &c.span, 1, e);
+	if (rc >= 0)
+		rc = rama_store_ints(s, files, ARGS(I(job)), &c.files, 1, e);
+	if (rc >= 0)
+		rc = rama_store_do(s, zero, ARGS(I(job)), e);
+	if (rc >= 0)
+		rc = rama_store_do(s, no_span, ARGS(I(job)), e);
+	return rc < 0 ? rc : add_sums(s, &c, e);
+}
+
+/* ---- what follows from processes and log ---------------------------------------------------------------- */
+
+enum {
+	COUNT,
+	START,
+	END,
+	NPROCS,
+	RANKS,
+	HOSTS,
+	RUNNING,
+	KILLED,
+	MADE,
+	STORED,
+	DROPPED,
+	MISSED,
+	SUMS
+};
+struct seen {
+	int64_t p[SUMS]; /* of its processes */
+	int64_t logged, log_start, log_end, log_nprocs, complete;
+	int64_t lost;
+};
+
+static int look(struct rama_store *s, int64_t job, struct seen *w, struct rama_err *e)
+{
+	static const char processes[] =
+		"SELECT count(*), min(start_ns), max(end_ns), max(nprocs), count(DISTINCT CASE"
+		" WHEN rank >= 0 THEN rank END), count(DISTINCT CASE WHEN host <> '' THEN host"
+		" END), CAST(sum(CASE WHEN state = 'running' THEN 1 ELSE 0 END) AS BIGINT),"
+		" CAST(sum(CASE WHEN state = 'killed' THEN 1 ELSE 0 END) AS BIGINT),"
+		" CAST(sum(made) AS BIGINT), CAST(sum(stored) AS BIGINT), CAST(sum(dropped) AS"
+		" BIGINT), CAST(sum(missed) AS BIGINT) FROM processes WHERE job = $1";
+	static const char log[] =
+		"SELECT 1, start_ns, end_ns, nprocs, complete FROM logs WHERE job = $1";
+	static const char losses[] =
+		"SELECT CAST(sum(events) AS BIGINT) FROM losses WHERE job = $1";
+	int rc = rama_store_ints(s, processes, ARGS(I(job)), w->p, SUMS, e);
+
+	if (rc >= 0)
+		rc = rama_store_ints(s, log, ARGS(I(job)), &w->logged, 5, e);
+	if (rc >= 0)
+		rc = rama_store_ints(s, losses, ARGS(I(job)), &w->lost, 1, e);
+	return rc < 0 ? rc : 0;
+}
+
+struct first {
+	struct rama_store *s;
+	int64_t job;
+	const struct seen *w;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* A job without a log is named after its first process. */
+static int name_it(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	static const char tag[] = "UPDATE jobs SET tag = $2 WHERE number = $1";
+	static const char all[] =
+		"UPDATE jobs SET username = $2, uid = $3, jobid = $4, name = $5, command = $6"
+		" WHERE number = $1 AND logged = 0";
+	const struct first *f = ctx;
+	const struct rama_cell *c = row->cell;
+	int rc = rama_store_do(f->s, tag, ARGS(I(f->job), c[5]), e);
+
+	if (rc == 0 && !f->w->logged)
+		rc = rama_store_do(f->s, all,
+				   ARGS(I(f->job), c[0], c[1], c[2],
+					rama_cell_t(base_name(c[3].text)),
+					c[4].len > 0 ? c[4] : c[3]),
+				   e);
+	return rc < 0 ? rc : 1;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int write_row(struct rama_store *s, int64_t job, const struct seen *w, struct rama_err *e)
+{
+	static const char sql[] =
+		"UPDATE jobs SET start_ns = $2, end_ns = $3, nprocs = $4, nodes = CASE WHEN $5 >"
+		" 0 THEN $5 ELSE nodes END, state = $6, source = CASE WHEN key LIKE 'import/%'"
+		" THEN 'import' WHEN $7 > 0 THEN 'live' ELSE source END, processes = $7, made ="
+		" $8, events = $9, dropped = $10, lost = $11, missed = $12 WHERE number = $1";
+	static const char time[] = "UPDATE jobs SET run_time = $2 WHERE number = $1 AND logged = 0";
+	bool runs = w->p[RUNNING] > 0 || (w->p[COUNT] == 0 && !w->logged);
+	int64_t start = least(w->p[START], w->log_start);
+	int64_t end = runs ? 0 : most(w->p[END], w->log_end);
+	int64_t nprocs = most(most(w->p[NPROCS], w->log_nprocs), w->p[RANKS]);
+	const char *state = runs					    ? "running"
+			    : (w->logged ? !w->complete : w->p[KILLED] > 0) ? "incomplete"
+									    : "done";
+	int rc = rama_store_do(s, sql,
+			       ARGS(I(job), rama_cell_when(start), rama_cell_when(end),
+				    I(nprocs > 0 ? nprocs : w->p[COUNT]), I(w->p[HOSTS]),
+				    rama_cell_t(state), I(w->p[COUNT]), I(w->p[MADE]),
+				    I(w->p[STORED]), I(w->p[DROPPED]), I(w->p[DROPPED] + w->lost),
+				    I(w->p[MISSED])),
+			       e);
+
+	if (rc == 0 && start != 0 && end >= start)
+		rc = rama_store_do(
+			s, time, ARGS(I(job), rama_cell_f(((double)end - (double)start) / 1e9)), e);
+	return rc;
+}
+
+/* A job whose processes have all moved to another one, or that was only ever named by what is older: what is left goes
+ * there too. 1: it is gone. */
+static int dissolve(struct rama_store *s, int64_t job, struct rama_err *e)
+{
+	static const char find[] = "SELECT min(a.job) FROM jobs j JOIN aliases a ON a.key = j.key"
+				   " WHERE j.number = $1 AND a.job <> $1";
+	static const char losses[] = "UPDATE losses SET job = $2 WHERE job = $1";
+	struct rama_store_change *c;
+	int64_t to = 0;
+	int rc = rama_store_ints(s, find, ARGS(I(job)), &to, 1, e);
+
+	if (rc < 0 || to == 0)
+		return rc < 0 ? rc : 0;
+	rc = rama_store_do(s, losses, ARGS(I(job), I(to)), e);
+	if (rc == 0)
+		rc = rama_job_remove(s, job, false, e);
+	c = rc == 0 ? rama_batch_change(s, to) : NULL;
+	if (rc == 0 && c == NULL)
+		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	if (c != NULL)
+		c->settle = true;
+	return rc == 0 ? 1 : rc;
+}
+
+int rama_job_settle(struct rama_store *s, const struct rama_store_change *c, struct rama_err *e)
+{
+	static const char first[] =
+		"SELECT username, uid, jobid, exe, command, tag FROM processes"
+		" WHERE job = $1 AND version >= 0 ORDER BY start_ns, pid LIMIT 1";
+	/* others who write to it wait from here on: what is summed up now is all there is */
+	static const char lock[] = "SELECT number FROM jobs WHERE number = $1 /*lock*/";
+	struct seen w = { 0 };
+	struct first f = { s, c->job, &w };
+	int64_t there = 0;
+	int rc = rama_store_ints(s, lock, ARGS(I(c->job)), &there, 1, e);
+
+	if (rc <= 0)
+		return rc;
+	rc = c->recount ? sum_again(s, c->job, e) : add_sums(s, c, e);
+	if (rc != 0 || !(c->settle || c->recount))
+		return rc;
+	rc = look(s, c->job, &w, e);
+	if (rc == 0 && w.p[COUNT] == 0 && !w.logged) {
+		rc = dissolve(s, c->job, e);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+	}
+	if (rc == 0)
+		rc = write_row(s, c->job, &w, e);
+	return rc == 0 ? rama_store_rows(s, first, ARGS(I(c->job)), name_it, &f, e) : rc;
+}
+
+/* ---- removing ---------------------------------------------------------------------------------------- */
+
+static int remove_counters(struct rama_store *s, int64_t job, struct rama_err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < RAMA_MODULES_KNOWN; i++)
+		if (s->table[i].remove != NULL)
+			rc = rama_store_do(s, s->table[i].remove, ARGS(I(job)), e);
+	return rc;
+}
+
+int rama_job_remove_log(struct rama_store *s, int64_t job, struct rama_err *e)
+{
+	static const char *const of_log[] = {
+		"DELETE FROM findings WHERE job = $1",
+		"DELETE FROM figure_values WHERE job = $1",
+		"DELETE FROM logs WHERE job = $1",
+	};
+	int rc = remove_counters(s, job, e);
+
+	for (size_t i = 0; rc == 0 && i < sizeof(of_log) / sizeof(of_log[0]); i++)
+		rc = rama_store_do(s, of_log[i], ARGS(I(job)), e);
+	return rc;
+}
+
+int rama_job_remove(struct rama_store *s, int64_t job, bool events, struct rama_err *e)
+{
+	static const char *const of_events[] = {
+		"DELETE FROM blocks WHERE job = $1",
+		"DELETE FROM rollups WHERE job = $1",
+		"DELETE FROM activity WHERE job = $1",
+	};
+	static const char *const of_rest[] = {
+		"DELETE FROM processes WHERE job = $1", "DELETE FROM files WHERE job = $1",
+		"DELETE FROM losses WHERE job = $1",	"DELETE FROM aliases WHERE job = $1",
+		"DELETE FROM jobs WHERE number = $1",
+	};
+	static const char pruned[] = "UPDATE jobs SET pruned = 1, max_span = 0 WHERE number = $1";
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof(of_events) / sizeof(of_events[0]); i++)
+		rc = rama_store_do(s, of_events[i], ARGS(I(job)), e);
+	if (rc == 0 && events)
+		return rama_store_do(s, pruned, ARGS(I(job)), e);
+	if (rc == 0)
+		rc = rama_job_remove_log(s, job, e);
+	for (size_t i = 0; rc == 0 && i < sizeof(of_rest) / sizeof(of_rest[0]); i++)
+		rc = rama_store_do(s, of_rest[i], ARGS(I(job)), e);
+	return rc;
+}

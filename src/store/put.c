@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* put.c: messages of agents become rows. Each may come twice and in any order: what is there already stays. */
+#include <string.h>
+
+#include "store/parts.h"
+
+static int no_memory(struct rama_err *e)
+{
+	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+}
+
+/* ---- names ---------------------------------------------------------------------------------------- */
+
+#define MOST_ALIASES 64
+struct jobs {
+	int64_t job[MOST_ALIASES];
+	unsigned n;
+};
+
+static int take_job(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct jobs *j = ctx;
+
+	(void)e;
+	if (j->n < MOST_ALIASES)
+		j->job[j->n++] = row->cell[0].i;
+	return 0;
+}
+
+/* a message about a job's key is for the job of that name, or for those that took its processes over */
+static int jobs_of(struct rama_store *s, const char *key, struct jobs *j, struct rama_err *e)
+{
+	static const char find[] = "SELECT number FROM jobs WHERE key = $1 /*hold*/";
+	static const char alias[] = "SELECT job FROM aliases WHERE key = $1 ORDER BY job";
+	int rc = rama_store_rows(s, find, ARGS(rama_cell_t(key)), take_job, j, e);
+
+	if (rc == 0)
+		rc = rama_store_rows(s, alias, ARGS(rama_cell_t(key)), take_job, j, e);
+	if (rc == 0 && j->n == 0)
+		rc = rama_job_get(s, key, "live", &j->job[j->n++], e);
+	return rc;
+}
+
+static int put_names(struct rama_store *s, const struct rama_msg_names *m, struct rama_err *e)
+{
+	struct jobs j = { .n = 0 };
+	int rc = jobs_of(s, m->job, &j, e);
+
+	for (unsigned i = 0; rc == 0 && i < j.n; i++)
+		rc = rama_names_put(s, j.job[i], m->name, m->n, e);
+	return rc;
+}
+
+/* ---- activity --------------------------------------------------------------------------------------- */
+
+/* bytes that went through several layers count once: where they left the program */
+static bool is_lowest(const char *layer)
+{
+	return strcmp(layer, "POSIX") == 0 || strcmp(layer, "STDIO") == 0 ||
+	       strcmp(layer, "EXTRA") == 0;
+}
+
+static void gain(struct rama_store_change *c, const struct rama_msg_gain *g)
+{
+	c->reads = rama_sum(c->reads, g->reads);
+	c->writes = rama_sum(c->writes, g->writes);
+	c->metas = rama_sum(c->metas, g->metas);
+	c->bytes_read = rama_sum(c->bytes_read, g->bytes_read);
+	c->bytes_written = rama_sum(c->bytes_written, g->bytes_written);
+	c->io_ns = rama_sum(c->io_ns, g->read_ns + g->write_ns + g->meta_ns);
+	c->meta_ns = rama_sum(c->meta_ns, g->meta_ns);
+}
+
+/* what counters may gain in one interval: a petabyte, two weeks of all threads together */
+#define GAIN_MOST (1ll << 50)
+
+static struct rama_msg_gain sane(const struct rama_msg_gain *g)
+{
+	struct rama_msg_gain s = *g;
+	int64_t *const all[] = { &s.reads,	   &s.writes,  &s.metas,    &s.bytes_read,
+				 &s.bytes_written, &s.read_ns, &s.write_ns, &s.meta_ns };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		*all[i] = rama_told((uint64_t)*all[i], GAIN_MOST);
+	return s;
+}
+
+static int put_activity(struct rama_store *s, const struct rama_msg_activity *m, struct rama_err *e)
+{
+	static const char sql[] =
+		"INSERT INTO activity (job, t_ns, process, layer, rank, width_ns, reads, writes,"
+		" metas, bytes_read, bytes_written, read_ns, write_ns, meta_ns) VALUES ($1, $2,"
+		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (job, t_ns,"
+		" process, layer) DO NOTHING";
+	struct rama_store_process *p;
+	struct rama_store_change *c;
+	int64_t changed = 0;
+	int rc = rama_process_get(s, &m->segment, m->job, m->rank, &p, e);
+
+	if (rc != 0)
+		return rc;
+	c = rama_batch_change(s, p->job);
+	if (c == NULL)
+		return no_memory(e);
+	for (uint32_t i = 0; rc == 0 && i < m->n; i++) {
+		const struct rama_msg_gain g = sane(&m->gain[i]);
+
+		rc = rama_store_count(s, sql,
+				      ARGS(I(p->job), I(m->t), I(p->number), rama_cell_t(g.layer),
+					   I(p->rank), I(m->width), I(g.reads), I(g.writes),
+					   I(g.metas), I(g.bytes_read), I(g.bytes_written),
+					   I(g.read_ns), I(g.write_ns), I(g.meta_ns)),
+				      &changed, e);
+		if (rc == 0 && changed > 0 && is_lowest(g.layer))
+			gain(c, &g);
+	}
+	return rc;
+}
+
+/* part of keys, which have limits in databases */
+#define LONGEST_NAME 255
+
+static int check_name(const char *what, const char *name, struct rama_err *e)
+{
+	return strlen(name) <= LONGEST_NAME
+		       ? 0
+		       : rama_err_set(e, RAMA_ECORRUPT, "the name of %s is too long", what);
+}
+
+/* ---- samples, losses ----------------------------------------------------------------------------------- */
+
+static int put_sample(struct rama_store *s, const struct rama_msg_sample *m, struct rama_err *e)
+{
+	static const char find[] =
+		"SELECT number FROM sample_series WHERE host = $1 AND metric = $2";
+	static const char make[] = "INSERT INTO sample_series (host, metric) VALUES ($1, $2)"
+				   " ON CONFLICT (host, metric) DO NOTHING RETURNING number";
+	static const char value[] = "INSERT INTO sample_values (series, t_ns, value)"
+				    " VALUES ($1, $2, $3) ON CONFLICT (series, t_ns) DO NOTHING";
+	static const char *const sql[2] = { find, make };
+	int rc = check_name("a host", m->host, e);
+
+	for (uint32_t i = 0; rc == 0 && i < m->n; i++) {
+		const char *const name[2] = { m->host, m->figure[i].metric };
+		int64_t series;
+
+		rc = rama_store_number(s, &s->series, name, sql, &series, e);
+		if (rc == 0)
+			rc = rama_store_do(
+				s, value, ARGS(I(series), I(m->t), rama_cell_f(m->figure[i].value)),
+				e);
+	}
+	return rc;
+}
+
+static int put_loss(struct rama_store *s, const struct rama_msg_loss *m, struct rama_err *e)
+{
+	static const char sql[] =
+		"INSERT INTO losses (agent, number, job, why, events, messages)"
+		" VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (agent, number) DO NOTHING";
+	struct rama_store_change *c;
+	struct jobs j = { .n = 1 }; /* 0: of no job in particular */
+	int64_t changed = 0;
+	int rc = check_name("an agent", m->agent, e);
+
+	if (rc == 0 && m->job[0] != '\0') {
+		j.n = 0;
+		rc = jobs_of(s, m->job, &j, e);
+	}
+	if (rc == 0)
+		rc = rama_store_count(s, sql,
+				      ARGS(rama_cell_clean(s, m->agent, strlen(m->agent)),
+					   I(m->number), I(j.job[0]),
+					   rama_cell_clean(s, m->why, strlen(m->why)),
+					   I(rama_told(m->events, RAMA_TOLD_MOST)),
+					   I(rama_told(m->messages, RAMA_TOLD_MOST))),
+				      &changed, e);
+	if (rc != 0 || changed == 0 || j.job[0] == 0)
+		return rc;
+	c = rama_batch_change(s, j.job[0]);
+	if (c == NULL)
+		return no_memory(e);
+	c->settle = true;
+	return 0;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------ */
+
+static int put_block(struct rama_store *s, const unsigned char *bytes, size_t n, uint64_t *stored,
+		     struct rama_err *e)
+{
+	int rc = rama_block_unpack(&s->packer, s->block, bytes, n, e);
+
+	return rc == 0 ? rama_events_put(s, s->block, bytes, n, stored, e) : rc;
+}
+
+int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t *stored,
+		   struct rama_err *e)
+{
+	uint64_t none;
+
+	if (stored == NULL)
+		stored = &none;
+	*stored = 0;
+	if (!s->open)
+		return rama_err_set(e, RAMA_EUSAGE, "no batch is open");
+	if (s->text.total > 0) {
+		rama_arena_fini(&s->text);
+		s->text = (struct rama_arena){ 0 };
+	}
+	switch (m->kind) {
+	case RAMA_MSG_PROCESS:
+		return rama_process_put(s, &m->process, e);
+	case RAMA_MSG_NAMES:
+		return put_names(s, &m->names, e);
+	case RAMA_MSG_BLOCK:
+		return put_block(s, m->block.bytes, m->block.len, stored, e);
+	case RAMA_MSG_ACTIVITY:
+		return put_activity(s, &m->activity, e);
+	case RAMA_MSG_SAMPLE:
+		return put_sample(s, &m->sample, e);
+	case RAMA_MSG_LOSS:
+		return put_loss(s, &m->loss, e);
+	default:
+		return rama_err_set(e, RAMA_EUSAGE, "not a message that a store takes by itself");
+	}
+}

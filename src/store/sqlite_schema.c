@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sqlite_schema.c: the tables of the store in SQLite, version by version; docs/format/store.md tells what they mean. A script
+ * that was released never changes: what is new is a script of its own. Tables of counters come from table/modules.def. */
+#include "store/sqlite.h"
+
+#define N "INTEGER NOT NULL"
+#define N0 "INTEGER NOT NULL DEFAULT 0"
+#define T "TEXT NOT NULL"
+#define T0 "TEXT NOT NULL DEFAULT ''"
+
+static const char jobs[] =
+	"CREATE TABLE meta (key TEXT PRIMARY KEY, value " T ") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE jobs (number INTEGER PRIMARY KEY AUTOINCREMENT, key " T " UNIQUE, name " T0
+	", username " T0 ", uid INTEGER NOT NULL DEFAULT -1, jobid " N0 ", command " T0 ", tag " T0
+	", start_ns INTEGER, end_ns INTEGER, run_time REAL, nprocs " N0 ", nodes " N0
+	", state TEXT NOT NULL DEFAULT 'running', source TEXT NOT NULL DEFAULT 'live', logged " N0
+	", pruned " N0 ", bytes_read " N0 ", bytes_written " N0 ", reads " N0 ", writes " N0
+	", metas " N0 ", files " N0 ", io_time REAL, meta_time REAL, verdict " T0
+	", complete INTEGER, processes " N0 ", made " N0 ", events " N0 ", dropped " N0 ", lost " N0
+	", missed " N0 ", max_span " N0 ") STRICT;"
+	"CREATE INDEX jobs_start ON jobs (start_ns);"
+	"CREATE INDEX jobs_end ON jobs (end_ns);"
+	"CREATE INDEX jobs_jobid ON jobs (jobid);"
+	"CREATE INDEX jobs_user ON jobs (username, start_ns);"
+	"CREATE INDEX jobs_span ON jobs (max_span);"
+	/* messages that name a job by the key it had before its processes moved to another */
+	"CREATE TABLE aliases (key " T ", job " N ", PRIMARY KEY (key, job)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX aliases_job ON aliases (job);"
+	"CREATE TABLE processes (number INTEGER PRIMARY KEY, segment BLOB NOT NULL UNIQUE, job " N
+	", rank INTEGER NOT NULL DEFAULT -1, host " T0 ", pid " N0
+	", uid INTEGER NOT NULL DEFAULT -1, username " T0 ", jobid " N0 ", nprocs " N0 ", exe " T0
+	", command " T0 ", tag " T0 ", start_ns INTEGER, end_ns INTEGER, seen_ns INTEGER"
+	", state TEXT NOT NULL DEFAULT 'running', version INTEGER NOT NULL DEFAULT -1, made " N0
+	", dropped " N0 ", missed " N0 ", lanes " N0 ", stored " N0 ") STRICT;"
+	"CREATE INDEX processes_job ON processes (job, rank);";
+
+static const char of_logs[] =
+	"CREATE TABLE files (job " N ", record " N ", path " T
+	", PRIMARY KEY (job, record)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE logs (job INTEGER PRIMARY KEY, key " T ", path " T ", size " N ", mtime_ns " N
+	", hash " N ", start_ns INTEGER, end_ns INTEGER, nprocs " N0 ", complete " N0 ", kept " N0
+	", body BLOB) STRICT;"
+	"CREATE INDEX logs_key ON logs (key);"
+	"CREATE INDEX logs_path ON logs (path);"
+	"CREATE INDEX logs_hash ON logs (hash);"
+	/* where logs were that have been taken in, by the hash of their path; also of jobs that are gone */
+	"CREATE TABLE log_places (place INTEGER PRIMARY KEY, size " N ", mtime_ns " N ") STRICT;"
+	"CREATE TABLE findings (job " N ", number " N ", rule " T ", level " T ", title " T
+	", evidence " T ", advice " T ", cost REAL, bytes REAL"
+	", PRIMARY KEY (job, number)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX findings_rule ON findings (rule, job);"
+	"CREATE TABLE figure_names (number INTEGER PRIMARY KEY, name " T " UNIQUE) STRICT;"
+	"CREATE TABLE figure_values (figure " N ", job " N ", value REAL"
+	", PRIMARY KEY (job, figure)) STRICT, WITHOUT ROWID;"
+	"CREATE VIEW figures AS SELECT v.job AS job, n.name AS name, v.value AS value"
+	" FROM figure_names n JOIN figure_values v ON v.figure = n.number;";
+
+static const char of_time[] =
+	"CREATE TABLE sample_series (number INTEGER PRIMARY KEY, host " T ", metric " T
+	", UNIQUE (host, metric)) STRICT;"
+	"CREATE TABLE sample_values (series " N ", t_ns " N ", value REAL"
+	", PRIMARY KEY (series, t_ns)) STRICT, WITHOUT ROWID;"
+	"CREATE VIEW samples AS SELECT s.host AS host, s.metric AS metric, v.t_ns AS t_ns,"
+	" v.t_ns / 1000000000.0 AS time, v.value AS value"
+	" FROM sample_series s JOIN sample_values v ON v.series = s.number;"
+	"CREATE TABLE activity (job " N ", t_ns " N ", process " N ", layer " T ", rank " N
+	", width_ns " N ", reads " N ", writes " N ", metas " N ", bytes_read " N
+	", bytes_written " N ", read_ns " N ", write_ns " N ", meta_ns " N
+	", PRIMARY KEY (job, t_ns, process, layer)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX activity_time ON activity (t_ns);"
+	"CREATE TABLE rollups (job " N ", second " N ", process " N ", layer " T ", kind " T
+	", rank " N ", ops " N ", failed " N ", bytes " N ", ns " N ", longest " N
+	", PRIMARY KEY (job, second, process, layer, kind)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX rollups_second ON rollups (second);"
+	"CREATE TABLE losses (agent " T ", number " N ", job " N ", why " T ", events " N
+	", messages " N ", PRIMARY KEY (agent, number)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX losses_job ON losses (job);"
+	/* the three joint orders; SQLite adds the number of the block to each */
+	"CREATE TABLE blocks (number INTEGER PRIMARY KEY, process " N ", lane " N ", first " N
+	", n " N ", job " N ", rank " N ", t0 " N ", t1 " N ", tid " N ", lost " N
+	", body BLOB NOT NULL) STRICT;"
+	"CREATE UNIQUE INDEX blocks_lane ON blocks (process, lane, first);"
+	"CREATE INDEX blocks_job_rank_time ON blocks (job, rank, t0);"
+	"CREATE INDEX blocks_job_time_rank ON blocks (job, t0, rank);"
+	"CREATE INDEX blocks_time_job_rank ON blocks (t0, job, rank);";
+
+static const char *const version1[] = { jobs, of_logs, of_time, NULL };
+
+/* Times as people and dashboards take them: seconds since 1970. */
+static const char views[] =
+	"CREATE VIEW job_times AS SELECT number AS job, key, name, username, state, nprocs, nodes,"
+	" start_ns / 1000000000.0 AS start_time, end_ns / 1000000000.0 AS end_time,"
+	" strftime('%Y-%m-%dT%H:%M:%SZ', start_ns / 1000000000, 'unixepoch') AS start_text,"
+	" strftime('%Y-%m-%dT%H:%M:%SZ', end_ns / 1000000000, 'unixepoch') AS end_text,"
+	" run_time, io_time, meta_time, bytes_read, bytes_written, events, lost FROM jobs;"
+	"CREATE VIEW activity_times AS SELECT t_ns / 1000000000.0 AS time, job, rank, layer,"
+	" bytes_read * 1e9 / width_ns AS read_rate, bytes_written * 1e9 / width_ns AS write_rate,"
+	" (reads + writes + metas) * 1e9 / width_ns AS op_rate,"
+	" (read_ns + write_ns + meta_ns) * 1.0 / width_ns AS busy FROM activity;"
+	"CREATE VIEW rollup_times AS SELECT second AS time, job, rank, layer, kind,"
+	" sum(ops) AS ops, sum(failed) AS failed, sum(bytes) AS bytes, sum(ns) / 1e9 AS seconds,"
+	" max(longest) / 1e9 AS longest FROM rollups GROUP BY job, second, rank, layer, kind;";
+
+static const char *const version2[] = { views, NULL };
+
+const char *const *const rama_sqlite_schema[] = { version1, version2, NULL };
