@@ -123,6 +123,7 @@ struct rama_diagnosis {
 	double read_share, write_share, meta_share, other_share;
 	const char **banner; /* lines on what is incomplete; none: the data are whole */
 	size_t n_banner;
+	double *facts; /* rama_n_facts: of the whole job, in the order of rama_fact_info */
 };
 
 int rama_diagnose(struct rama_diagnosis *d, const struct rama_view *v, const struct rama_profile *p,

@@ -270,6 +270,19 @@ static int try_all(struct rama_engine *g)
 	return 0;
 }
 
+/* what the rules knew, for those who keep it */
+static int keep_facts(struct rama_engine *g)
+{
+	double *v = rama_arena_alloc(&g->d->arena, rama_n_facts * sizeof(*v));
+
+	if (v == NULL)
+		return RAMA_EMEMORY;
+	for (unsigned i = 0; i < rama_n_facts; i++)
+		v[i] = rama_fact_value(&rama_fact_info[i], &g->facts, &g->facts.all);
+	g->d->facts = v;
+	return 0;
+}
+
 int rama_diagnose(struct rama_diagnosis *d, const struct rama_view *v, const struct rama_profile *p,
 		  struct rama_err *e)
 {
@@ -291,6 +304,8 @@ int rama_diagnose(struct rama_diagnosis *d, const struct rama_view *v, const str
 		rc = rama_advise(d, v);
 	if (rc == 0)
 		rc = rama_verdict(&g);
+	if (rc == 0)
+		rc = keep_facts(&g);
 	for (unsigned i = 0; g.trial != NULL && i < rama_n_rules; i++)
 		rama_cost_fini(&g.trial[i].cost);
 	free(g.trial);

@@ -23,7 +23,8 @@ const unsigned rama_n_facts = sizeof(rama_fact_info) / sizeof(rama_fact_info[0])
 const struct rama_fact *rama_fact_find(const char *name, size_t len)
 {
 	for (unsigned i = 0; i < rama_n_facts; i++)
-		if (strncmp(rama_fact_info[i].name, name, len) == 0 &&
+		if (rama_fact_info[i].name[0] == name[0] &&
+		    strncmp(rama_fact_info[i].name, name, len) == 0 &&
 		    rama_fact_info[i].name[len] == '\0')
 			return &rama_fact_info[i];
 	return NULL;

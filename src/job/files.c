@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* files.c: the files of the job and their parts, found by id. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,4 +323,19 @@ const char *rama_view_short_name(const char *name, unsigned most, char *to, size
 			back--;
 	snprintf(to, room, "%.*s…%s", (int)from, name, name + back);
 	return to;
+}
+
+size_t rama_view_log_user(const char *path, const char **user)
+{
+	const char *name = strrchr(path, '/'), *id;
+	size_t n;
+
+	name = name != NULL ? name + 1 : path;
+	n = strcspn(name, "_");
+	id = strstr(name, "_id");
+	/* user_program_id123: the program may hold underscores, users do not */
+	while (id != NULL && !isdigit((unsigned char)id[3]))
+		id = strstr(id + 1, "_id");
+	*user = name;
+	return id != NULL && n > 0 && id > name + n ? n : 0;
 }

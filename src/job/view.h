@@ -322,6 +322,8 @@ void rama_view_fini(struct rama_view *v);
 
 /* the file of an id, or NULL */
 const struct rama_view_file *rama_view_file_of(const struct rama_view *v, uint64_t id);
+/* the user in the name of a log, user_program_id123…: its length, or 0 */
+size_t rama_view_log_user(const char *path, const char **user);
 /* the name cut in the middle to at most `most` characters (not bytes) */
 const char *rama_view_short_name(const char *name, unsigned most, char *to, size_t room);
 

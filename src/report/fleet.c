@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/fleet.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +32,7 @@ void rama_fleet_fini(struct rama_fleet *f)
 
 size_t rama_fleet_user(const char *path, const char **user)
 {
-	const char *name = strrchr(path, '/'), *id;
-	size_t n;
-
-	name = name != NULL ? name + 1 : path;
-	n = strcspn(name, "_");
-	id = strstr(name, "_id");
-	/* user_program_id123: the program may hold underscores, users do not */
-	while (id != NULL && !isdigit((unsigned char)id[3]))
-		id = strstr(id + 1, "_id");
-	*user = name;
-	return id != NULL && n > 0 && id > name + n ? n : 0;
+	return rama_view_log_user(path, user);
 }
 
 static int exe_of(struct rama_fleet *f, const char *name, uint32_t *index)

@@ -41,7 +41,7 @@ struct rama_sheet_column {
 };
 
 struct rama_sheet {
-	const char *key, *title;
+	const char *key, *title; /* title NULL: the table alone, on terminals */
 	const char *note; /* one line under it, or NULL */
 	const char *none; /* said instead of an empty table; NULL: then it is not there */
 	const struct rama_sheet_column *columns;

@@ -270,8 +270,10 @@ static void put_sheet(const struct printer *p, const struct rama_sheet *s)
 
 	if (s->data || (s->n_rows == 0 && s->none == NULL))
 		return;
-	rama_out_char(p->o, '\n');
-	put_line(p, s->title, RAMA_TONE_BOLD, 0, 0);
+	if (s->title != NULL) {
+		rama_out_char(p->o, '\n');
+		put_line(p, s->title, RAMA_TONE_BOLD, 0, 0);
+	}
 	if (s->n_rows == 0) {
 		blanks(p, GAP);
 		put_line(p, s->none, RAMA_TONE_DIM, GAP, GAP);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent.h: `iorama agent`: reads the live events and counters of running processes and takes them to a sink, by way of a spool.
+ * One thread reads (an event loop), one for each store writes. docs/live.md says what is lost when. */
+#ifndef RAMA_LIVE_AGENT_H
+#define RAMA_LIVE_AGENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum rama_agent_events {
+	RAMA_EVENTS_ASKED, /* of processes that ask for it (IORAMA_LIVE, iorama live) */
+	RAMA_EVENTS_ON,	   /* of all: switched on where they are off */
+	RAMA_EVENTS_OFF	   /* of none: switched off; counters are read all the same */
+};
+
+#define RAMA_AGENT_HOME "/var/lib/iorama" /* of --system */
+
+struct rama_agent_options {
+	const char *sink; /* as on the command line; NULL with `system`: a store for each user */
+	const char *const *dirs; /* roots of segments; none: the usual places */
+	size_t n_dirs;
+	const char *job; /* the directory of one job; NULL: all. Ends with it */
+	const char *spool;
+	uint64_t limit; /* bytes of the spool */
+	enum rama_agent_events events;
+	bool samples, system;
+	unsigned interval; /* ms from one round to the next while events come */
+	const char *root;  /* of /proc and /sys: "" or that of a copy */
+	const char *home;  /* --system: where stores and logs of users are */
+	const char *
+		base; /* --system: where directories of users are, instead of the usual places; NULL */
+	const char *logs; /* directory for logs of jobs that did not end by themselves */
+	void (*tell)(void *ctx, const char *line); /* from any thread */
+	void *ctx;
+};
+
+/* Works until SIGTERM, SIGINT or the end of the job. 0 or an error. */
+int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e);
+
+#endif

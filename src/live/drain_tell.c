@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* drain_tell.c: what is told of a process beside its events: that it is there, how it goes on, what its counters gained. */
+#include <string.h>
+
+#include "live/drain.h"
+#include "live/look_parts.h"
+
+#define TOLD_EVERY 5000000000ll /* ns: counts of a process are told no more often */
+#define KEPT_VERSION \
+	2 /* words 2 and 3 of control->reserved: grows with each message, whoever sends it */
+
+/* ---- the process --------------------------------------------------------------------------------------------------- */
+
+static uint64_t next_version(struct rama_drain_seg *s)
+{
+	uint32_t *kept = &s->map.control->reserved[KEPT_VERSION];
+	uint64_t version = ((uint64_t)kept[1] << 32 | kept[0]) + 1;
+
+	kept[0] = (uint32_t)version;
+	kept[1] = (uint32_t)(version >> 32);
+	return version;
+}
+
+static uint32_t state_of(const struct rama_drain_seg *s, bool end)
+{
+	uint32_t phase = __atomic_load_n(&s->state->phase, __ATOMIC_ACQUIRE);
+
+	if (!end)
+		return RAMA_STATE_RUNNING;
+	if (phase == RAMA_SEG_DONE || phase == RAMA_SEG_OFF)
+		return RAMA_STATE_ENDED;
+	return phase == RAMA_SEG_REPLACED ? RAMA_STATE_REPLACED : RAMA_STATE_KILLED;
+}
+
+/* when it ended: as it said itself, or when that was seen */
+static int64_t end_of(struct rama_drain *d, struct rama_drain_seg *s)
+{
+	uint64_t tick = __atomic_load_n(&s->id->clock.tick1, __ATOMIC_RELAXED);
+	int64_t end;
+
+	if (tick <= s->own.tick0)
+		return d->real;
+	end = rama_clock_real(s->clock, &s->own, tick);
+	return end > 0 ? end : d->real;
+}
+
+static uint64_t missed_of(struct rama_drain_seg *s)
+{
+	uint64_t n = __atomic_load_n(&s->state->missed, __ATOMIC_RELAXED);
+	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_LANES];
+
+	for (uint32_t i = 0; i < s->n_lanes; i++) {
+		const struct rama_seg_lane *in =
+			(const void *)(s->map.base + a->off + (uint64_t)i * a->item);
+
+		n += __atomic_load_n(&in->missed, __ATOMIC_RELAXED);
+	}
+	return n;
+}
+
+int rama_drain_tell(struct rama_drain *d, struct rama_drain_seg *s, bool end, struct rama_err *e)
+{
+	struct rama_message m = { .kind = RAMA_MSG_PROCESS };
+	const struct rama_seg_identity *id = &s->map.seg.id;
+	bool counts = s->told.made != s->made || s->told.dropped != s->dropped;
+	int rc;
+
+	if (rama_drain_rank(s))
+		s->told.any = false;
+	if (s->told.any && !end && !(counts && d->mono - s->told.at >= TOLD_EVERY))
+		return 0;
+	m.process = (struct rama_msg_process){ .segment = s->key,
+					       .version = next_version(s),
+					       .job = s->job->key,
+					       .user = s->job->user,
+					       .host = id->host,
+					       .exe = id->exe,
+					       .command = id->command,
+					       .tag = id->tag,
+					       .uid = s->job->uid,
+					       .jobid = __atomic_load_n(&s->id->jobid,
+									__ATOMIC_RELAXED),
+					       .pid = id->pid,
+					       .rank = s->rank,
+					       .nprocs = s->nprocs,
+					       .start = (int64_t)id->clock.real0,
+					       .end = end ? end_of(d, s) : 0,
+					       .seen_at = d->real,
+					       .state = state_of(s, end),
+					       .made = s->made,
+					       .dropped = s->dropped,
+					       .missed = missed_of(s),
+					       .lanes = s->n_lanes };
+	rc = rama_post_send(s->job->post, &m, s->job->key, 0, e);
+	if (rc == 0) {
+		s->told.any = true;
+		s->told.made = s->made;
+		s->told.dropped = s->dropped;
+		s->told.at = d->mono;
+	}
+	return rc;
+}
+
+/* ---- its counters ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t slots_of(const struct rama_drain_seg *s, unsigned kind)
+{
+	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_SLOTS + kind];
+	uint32_t n = __atomic_load_n(&s->state->slots_used[kind], __ATOMIC_ACQUIRE);
+
+	if (a->item < rama_look_kind[kind].item)
+		return 0;
+	return n < a->len / a->item ? n : (uint32_t)(a->len / a->item);
+}
+
+static const unsigned char *slot_at(const struct rama_drain_seg *s, unsigned kind, uint32_t i)
+{
+	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_SLOTS + kind];
+
+	return s->map.base + a->off + (uint64_t)i * a->item;
+}
+
+/* Numbers that change with every slot that changes: while they stay there is nothing to add up. */
+static bool has_changed(struct rama_drain_seg *s)
+{
+	bool changed = !s->counted.any;
+
+	for (unsigned kind = 0; kind < RAMA_KINDS; kind++) {
+		uint32_t n = slots_of(s, kind);
+		uint64_t sum = n;
+
+		for (uint32_t i = 0; i < n && rama_look_kind[kind].layer < RAMA_LOOK_LAYERS; i++)
+			sum += __atomic_load_n((const uint32_t *)(const void *)slot_at(s, kind, i),
+					       __ATOMIC_RELAXED);
+		changed = changed || sum != s->counted.seqs[kind];
+		s->counted.seqs[kind] = sum;
+	}
+	return changed;
+}
+
+static double tick_of(const struct rama_drain_seg *s)
+{
+	return (double)rama_clock_ns(s->clock, &s->own, 1000000000) / 1e18;
+}
+
+static void add_up(const struct rama_drain_seg *s, struct rama_look_io io[RAMA_LOOK_LAYERS])
+{
+	double tick = tick_of(s), longest;
+
+	memset(io, 0, RAMA_LOOK_LAYERS * sizeof(io[0]));
+	for (unsigned kind = 0; kind < RAMA_KINDS; kind++) {
+		const struct rama_look_kind *k = &rama_look_kind[kind];
+
+		if (k->layer >= RAMA_LOOK_LAYERS)
+			continue;
+		for (uint32_t i = 0, n = slots_of(s, kind); i < n; i++) {
+			struct rama_look_io one;
+
+			rama_look_io_read(kind, slot_at(s, kind, i) + k->words, tick, &one,
+					  &longest);
+			rama_look_io_add(&io[k->layer], &one);
+		}
+	}
+}
+
+static int64_t more(int64_t now, int64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static int64_t longer(double now, double before)
+{
+	double ns = (now - before) * 1e9;
+
+	return ns > 0 && ns < 9e18 ? (int64_t)ns : 0;
+}
+
+static bool gain_of(struct rama_msg_gain *g, unsigned layer, const struct rama_look_io *now,
+		    const struct rama_look_io *before)
+{
+	*g = (struct rama_msg_gain){ .reads = more(now->reads, before->reads),
+				     .writes = more(now->writes, before->writes),
+				     .metas = more(now->metas, before->metas),
+				     .bytes_read = more(now->bytes_read, before->bytes_read),
+				     .bytes_written =
+					     more(now->bytes_written, before->bytes_written),
+				     .read_ns = longer(now->read_time, before->read_time),
+				     .write_ns = longer(now->write_time, before->write_time),
+				     .meta_ns = longer(now->meta_time, before->meta_time) };
+	memcpy(g->layer, rama_look_layer_name[layer], strlen(rama_look_layer_name[layer]) + 1);
+	return g->reads > 0 || g->writes > 0 || g->metas > 0;
+}
+
+int rama_drain_count(struct rama_drain *d, struct rama_drain_seg *s, struct rama_err *e)
+{
+	struct rama_message m = { .kind = RAMA_MSG_ACTIVITY };
+	struct rama_msg_gain gain[RAMA_LOOK_LAYERS];
+	struct rama_look_io now[RAMA_LOOK_LAYERS];
+	uint32_t n = 0;
+	int rc = 0;
+
+	if (!has_changed(s)) {
+		s->counted.at = d->real;
+		return 0;
+	}
+	add_up(s, now);
+	for (unsigned i = 0; i < RAMA_LOOK_LAYERS && s->counted.any; i++)
+		n += gain_of(&gain[n], i, &now[i], &s->counted.io[i]);
+	if (n > 0) {
+		m.activity = (struct rama_msg_activity){ .segment = s->key,
+							 .job = s->job->key,
+							 .rank = s->rank,
+							 .t = d->real,
+							 .width = more(d->real, s->counted.at),
+							 .n = n,
+							 .gain = gain };
+		rc = rama_post_send(s->job->post, &m, s->job->key, 0, e);
+		if (rc != 0) {
+			s->counted.seqs[0]++; /* comes again, with what is gained until then */
+			return rc;
+		}
+	}
+	memcpy(s->counted.io, now, sizeof(now));
+	s->counted.any = true;
+	s->counted.at = d->real;
+	return rc;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sink_tags.h: the stream of each job: its processes say it, and every message of the job goes there. */
+#ifndef RAMA_LIVE_SINK_TAGS_H
+#define RAMA_LIVE_SINK_TAGS_H
+
+#include "base/map.h"
+#include "wire/message.h"
+
+struct rama_tag {
+	char text[64];
+};
+struct rama_tags {	      /* all 0 at the start */
+	struct rama_map jobs; /* hash of a job's key -> its place, + 1 */
+	struct rama_tag *tag;
+	size_t n;
+};
+
+/* The tag of a message's job, learned from m if it is about a process; otherwise: while nobody has said. Valid until the next
+ * call. */
+const char *rama_tags_of(struct rama_tags *t, const struct rama_message *m, const char *job,
+			 const char *otherwise);
+void rama_tags_fini(struct rama_tags *t);
+
+#endif
