@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/paper.h"
 #include "cli/profile.h"
+#include "cli/stored.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
 #include "report/diff.h"
@@ -114,11 +115,19 @@ static const char *place_of(const struct rama_opts *o)
 	return html != NULL ? html : rama_opts_value(o, RAMA_OPT_diff_output);
 }
 
+/* what a side is called: the log, also if it came from a store */
+static const char *name_of(const struct rama_study *s, const char *arg)
+{
+	return s->view.logs != NULL && s->view.n_logs > 0 ? s->view.logs[0] : arg;
+}
+
 /* damage: the exit status of what could not be read */
 static int compare(const struct rama_study *s, const struct rama_opts *o, int damage)
 {
-	struct rama_diff_side sides[2] = { { o->args[0], &s[0].view, &s[0].diagnosis },
-					   { o->args[1], &s[1].view, &s[1].diagnosis } };
+	struct rama_diff_side sides[2] = {
+		{ name_of(&s[0], o->args[0]), &s[0].view, &s[0].diagnosis },
+		{ name_of(&s[1], o->args[1]), &s[1].view, &s[1].diagnosis }
+	};
 	struct rama_diff d;
 	struct rama_out out;
 	struct rama_err e = { 0 };
@@ -158,11 +167,33 @@ static void check_options(const struct rama_opts *o)
 	rama_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color, true);
 }
 
+/* one side: a log, or a job of a store */
+static int read_side(struct rama_study *to, const struct rama_opts *o, unsigned i,
+		     struct rama_store *store, const struct rama_study_options *opt)
+{
+	struct rama_study_source from;
+	struct rama_stored stored;
+	struct rama_err e = { 0 };
+	int status;
+
+	if (store == NULL)
+		return rama_study_open(to, &o->args[i], 1, opt);
+	if (rama_stored_find(store, o->args[i], &stored, &e) != 0) {
+		rama_complain("diff", "%s", e.text);
+		return rama_err_status(e.code);
+	}
+	from = rama_stored_source(&stored);
+	status = rama_study_open_sources(to, &from, 1, opt);
+	rama_stored_fini(&stored);
+	return status;
+}
+
 int rama_cmd_diff(int argc, char **argv)
 {
 	struct rama_study s[2] = { { .viewed = false } };
 	struct rama_study_options opt = { 0 };
 	struct rama_profile profile;
+	struct rama_store *store = NULL;
 	struct rama_opts o;
 	int status, damage = 0;
 
@@ -176,8 +207,10 @@ int rama_cmd_diff(int argc, char **argv)
 	opt.profile = &profile;
 	opt.no_trace = rama_opts_has(&o, RAMA_OPT_diff_notrace);
 	opt.quiet = rama_opts_has(&o, RAMA_OPT_diff_quiet);
+	if (rama_opts_has(&o, RAMA_OPT_diff_store))
+		status = rama_stored_open(&store, &o, RAMA_OPT_diff_store);
 	for (unsigned i = 0; i < 2 && status == 0; i++) {
-		int one = rama_study_open(&s[i], &o.args[i], 1, &opt);
+		int one = read_side(&s[i], &o, i, store, &opt);
 
 		damage = one > damage ? one : damage;
 		status = s[i].reported ? 0 : one;
@@ -186,6 +219,7 @@ int rama_cmd_diff(int argc, char **argv)
 		status = compare(s, &o, damage);
 	rama_study_close(&s[0]);
 	rama_study_close(&s[1]);
+	rama_stored_close(store);
 	rama_profile_fini(&profile);
 	rama_opts_fini(&o);
 	return status;

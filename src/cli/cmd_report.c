@@ -12,6 +12,7 @@
 #include "cli/input.h"
 #include "cli/profile.h"
 #include "cli/report_fleet.h"
+#include "cli/stored.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
 #include "report/html.h"
@@ -43,7 +44,9 @@ struct command {
 	enum rama_level fail; /* RAMA_LEVELS: never */
 	const char *output;   /* file or directory, NULL: standard output or names of our own */
 	bool to_dir;
-	size_t done; /* reports */
+	size_t done;		  /* reports */
+	const char **names;	  /* of the logs that were reported, for files of their own */
+	struct rama_store *store; /* the arguments are jobs of it; NULL: logs */
 };
 
 /* ---- options ------------------------------------------------------------------------------------ */
@@ -134,7 +137,8 @@ static void read_options(struct command *c)
 	struct rama_terminal t;
 
 	if (o->n_args == 0)
-		rama_opts_usage(o, "no log given");
+		rama_opts_usage(o, rama_opts_has(o, RAMA_OPT_report_store) ? "no job given"
+									   : "no log given");
 	c->form = form_of(o);
 	c->table = table_of(o);
 	c->fail = fail_of(o);
@@ -200,7 +204,7 @@ static void name_file(const struct command *c, const char *log, char path[PATH_M
 	for (size_t i = 0, n = 1; i < c->done; i++) {
 		char other[NAME_MAX - 16];
 
-		base_name(other, sizeof(other), c->o.args[i]);
+		base_name(other, sizeof(other), c->names[i]);
 		if (strcmp(other, base) == 0)
 			snprintf(path, PATH_MAX, "%s%s%s-%zu%s", c->to_dir ? dir : "", in, base,
 				 ++n, c->form->suffix);
@@ -270,41 +274,120 @@ static void render(struct command *c, const struct rama_study *s, struct rama_ou
 	}
 }
 
-static int report_one(struct command *c, const char *const *paths, size_t n)
+static int report_one(struct command *c, const struct rama_study_source *from, size_t n)
 {
+	const char *name = from[0].path;
 	struct rama_study s;
 	struct rama_out out;
-	int status = rama_study_open(&s, paths, n, &c->study), more = 0;
+	int status = rama_study_open_sources(&s, from, n, &c->study), more = 0;
 
 	rama_out_init(&out, NULL, NULL);
 	if (s.reported) {
 		render(c, &s, &out);
 		if (out.error != 0) {
-			rama_complain(paths[0], "%s", rama_err_text(out.error));
+			rama_complain(name, "%s", rama_err_text(out.error));
 			more = rama_err_status(out.error);
 		} else {
-			more = write_report(c, &out, paths[0]);
+			more = write_report(c, &out, name);
 		}
 		for (size_t i = 0; more == 0 && i < s.diagnosis.n_findings; i++)
 			if (s.diagnosis.findings[i].level >= c->fail)
 				more = STATUS_FOUND;
 	}
-	c->done++;
+	c->names[c->done++] = name;
 	rama_out_fini(&out);
 	rama_study_close(&s);
 	return more > status ? more : status;
 }
 
-static int report_all(struct command *c)
-{
-	int status = 0, one;
+/* ---- jobs of a store ------------------------------------------------------------------------------ */
 
-	if (rama_opts_has(&c->o, RAMA_OPT_report_job))
-		return report_one(c, c->o.args, c->o.n_args);
+/* A job without a log: what the store has of it instead, for people. */
+static int tell_stored(struct command *c, int64_t job, const char *line)
+{
+	struct rama_terminal t = { c->look.width, c->look.colour, c->look.utf8 };
+	struct rama_err e = { 0 };
+	struct rama_out out;
+	int rc, status;
+
+	rama_complain("report", "%s", line);
+	if (c->form->option != RAMA_OPTIONS)
+		return rama_err_status(RAMA_EMISSING);
+	rama_out_init(&out, NULL, NULL);
+	rc = rama_stored_tell(c->store, job, &t, c->look.verbose, &out, &e);
+	status = rc != 0 ? rama_err_status(rc) : write_report(c, &out, line);
+	if (rc != 0)
+		rama_complain("report", "%s", e.text);
+	rama_out_fini(&out);
+	return status;
+}
+
+/* the sources of all arguments; 0, or the exit status after the reason was printed */
+static int find_stored(struct command *c, struct rama_stored *stored,
+		       struct rama_study_source *from, size_t *n)
+{
+	int status = 0;
+
 	for (size_t i = 0; i < c->o.n_args; i++) {
-		one = report_one(c, &c->o.args[i], 1);
+		struct rama_err e = { 0 };
+		int one = 0, rc = rama_stored_find(c->store, c->o.args[i], &stored[*n], &e);
+
+		if (rc == 0) {
+			from[*n] = rama_stored_source(&stored[*n]);
+			++*n;
+			continue;
+		}
+		if (rc == RAMA_EMISSING && stored[*n].job >= 0) {
+			one = tell_stored(c, stored[*n].job, e.text);
+		} else {
+			rama_complain("report", "%s", e.text);
+			one = rama_err_status(rc);
+		}
 		status = one > status ? one : status;
 	}
+	return status;
+}
+
+static int report_sources(struct command *c, const struct rama_study_source *from, size_t n,
+			  int status)
+{
+	int one;
+
+	if (n > 0 && rama_opts_has(&c->o, RAMA_OPT_report_job)) {
+		one = report_one(c, from, n);
+		return one > status ? one : status;
+	}
+	for (size_t i = 0; i < n; i++) {
+		one = report_one(c, &from[i], 1);
+		status = one > status ? one : status;
+	}
+	return status;
+}
+
+static int report_all(struct command *c)
+{
+	size_t n = 0, args = c->o.n_args;
+	struct rama_study_source *from = calloc(args + 1, sizeof(*from));
+	struct rama_stored *stored = calloc(c->store != NULL ? args + 1 : 1, sizeof(*stored));
+	int status = 0;
+
+	c->names = calloc(args + 1, sizeof(*c->names));
+	if (from == NULL || stored == NULL || c->names == NULL) {
+		rama_complain("report", "%s", rama_err_text(RAMA_EMEMORY));
+		status = rama_err_status(RAMA_EMEMORY);
+	} else if (c->store != NULL) {
+		status = find_stored(c, stored, from, &n);
+	} else {
+		for (; n < args; n++)
+			from[n].path = c->o.args[n];
+	}
+	if (from != NULL && c->names != NULL)
+		status = report_sources(c, from, n, status);
+	for (size_t i = 0; c->store != NULL && i < n; i++)
+		rama_stored_fini(&stored[i]);
+	free(stored);
+	free(from);
+	free(c->names);
 	return status;
 }
 
@@ -337,6 +420,11 @@ int rama_cmd_report(int argc, char **argv)
 	if (!rama_opts_has(&c.o, RAMA_OPT_report_limits))
 		read_options(&c);
 	status = rama_profile_load(&c.profile, &c.o, RAMA_OPT_report_profile);
+	if (status == 0 && rama_opts_has(&c.o, RAMA_OPT_report_store)) {
+		status = rama_stored_open(&c.store, &c.o, RAMA_OPT_report_store);
+		if (status != 0)
+			rama_profile_fini(&c.profile);
+	}
 	if (status == 0) {
 		rama_progress_start(!c.study.quiet);
 		status = rama_opts_has(&c.o, RAMA_OPT_report_limits) ? list_limits(&c)
@@ -344,6 +432,7 @@ int rama_cmd_report(int argc, char **argv)
 		rama_progress_end();
 		rama_profile_fini(&c.profile);
 	}
+	rama_stored_close(c.store);
 	rama_opts_fini(&c.o);
 	return status;
 }

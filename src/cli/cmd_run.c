@@ -10,7 +10,9 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/run_child.h"
+#include "cli/open_store.h"
 #include "cli/run_find.h"
+#include "cli/run_live.h"
 #include "cli/run_log.h"
 #include "cli/run_made.h"
 #include "cli/run_summary.h"
@@ -19,7 +21,9 @@
 
 extern char **environ;
 
-#define VARS_MOST 10
+#define TAG_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+#define VARS_MOST 12
 
 /* one observed command */
 struct run {
@@ -40,6 +44,7 @@ struct run {
 	char program[PATH_MAX]; /* file of the command, or of its interpreter */
 	enum rama_program kind;
 	char unobserved[PATH_MAX + 200];
+	struct rama_run_live live;
 };
 
 /* ---- before --------------------------------------------------------------------------------- */
@@ -107,6 +112,17 @@ static int add_trace(struct run *r)
 		       : 0;
 }
 
+static int add_live(struct run *r)
+{
+	const char *tag = rama_opts_value(&r->o, RAMA_OPT_run_tag);
+
+	if (!rama_opts_has(&r->o, RAMA_OPT_run_live))
+		return 0;
+	if (tag != NULL && add_var(r, "IORAMA_LIVE_TAG", tag) != 0)
+		return 4;
+	return add_var(r, "IORAMA_LIVE", "1");
+}
+
 static int make_vars(struct run *r)
 {
 	char number[24];
@@ -125,6 +141,8 @@ static int make_vars(struct run *r)
 		status = add_var(r, "IORAMA_RUN_LOG", r->made.told);
 	if (status == 0)
 		status = add_trace(r);
+	if (status == 0)
+		status = add_live(r);
 	if (status == 0)
 		status = add_globs(r, "IORAMA_EXCLUDE", RAMA_OPT_run_exclude);
 	if (status == 0)
@@ -180,6 +198,26 @@ static void look_at_program(struct run *r)
 			      "iorama run in front of the command there");
 }
 
+/* --store, --tag and --no-index say something about --live */
+static int check_live(struct run *r)
+{
+	static const enum rama_option_id only[] = { RAMA_OPT_run_store, RAMA_OPT_run_tag,
+						    RAMA_OPT_run_noindex };
+	const char *tag = rama_opts_value(&r->o, RAMA_OPT_run_tag);
+
+	if (rama_opts_has(&r->o, RAMA_OPT_run_live)) {
+		if (tag != NULL &&
+		    (*tag == '\0' || strlen(tag) > 63 || tag[strspn(tag, TAG_LETTERS)] != '\0'))
+			rama_opts_usage(
+				&r->o, "a tag has up to 63 letters, digits and ._-, not '%s'", tag);
+		return rama_store_place(&r->o, RAMA_OPT_run_store, r->live.store) ? 0 : 4;
+	}
+	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
+		if (rama_opts_has(&r->o, only[i]))
+			rama_opts_usage(&r->o, "--store, --tag and --no-index need --live");
+	return 0;
+}
+
 static int prepare(struct run *r)
 {
 	static const struct rama_log_options_of options = { RAMA_OPT_run_output, RAMA_OPT_run_dir,
@@ -199,7 +237,9 @@ static int prepare(struct run *r)
 	}
 	rama_vars_check_memory(&r->o, RAMA_OPT_run_memory);
 	find_jobid(r);
-	status = rama_log_place_init(&r->log, &r->o, &options);
+	status = check_live(r);
+	if (status == 0)
+		status = rama_log_place_init(&r->log, &r->o, &options);
 	if (status != 0)
 		return status;
 	if (rama_find_library(rama_opts_value(&r->o, RAMA_OPT_run_library), r->library, &e) != 0 ||
@@ -367,6 +407,7 @@ static void print_summary(struct run *r, const char *path, const struct rama_seg
 				      .place = r->place.dir,
 				      .unobserved = why_unobserved(r, infos),
 				      .unseen = infos->unseen,
+				      .live = r->live.on ? &r->live : NULL,
 				      .busiest = { .rank = -1 } };
 	struct rama_err e = { 0 };
 
@@ -404,6 +445,25 @@ static void clean_up(struct run *r, const struct rama_gather_list *segs,
 	free(keep);
 }
 
+/* Events are counted when the segments are gone; a report for people need not wait for that, a line of JSON must. */
+static void end(struct run *r, const char *path, const struct rama_gather_list *segs,
+		const struct rama_seg_infos *infos)
+{
+	bool later = r->json && r->live.on;
+
+	if (!later)
+		print_summary(r, path, infos);
+	clean_up(r, segs, infos);
+	if (!r->live.on)
+		return;
+	rama_run_live_end(&r->live, r->left > 0 || infos->alive > 0,
+			  rama_opts_has(&r->o, RAMA_OPT_run_noindex) ? NULL : path);
+	if (later)
+		print_summary(r, path, infos);
+	else
+		rama_run_live_text(&r->live, r->quiet);
+}
+
 static void finish(struct run *r)
 {
 	struct rama_gather_list segs = { 0 };
@@ -411,16 +471,19 @@ static void finish(struct run *r)
 	struct rama_err e = { 0 };
 	char path[PATH_MAX];
 
+	if (r->live.on)
+		rama_run_live_drain(&r->live);
 	if (rama_gather_find(&segs, r->place.dir, &e) != 0 ||
 	    rama_seg_infos_read(&infos, &segs) != 0 || rama_made_find(&r->made, &e) != 0) {
 		rama_complain("run", "%s", e.code != 0 ? e.text : "out of memory");
 	} else if (segs.n + r->made.it.n == 0) {
-		print_summary(r, NULL, &infos);
-		clean_up(r, &segs, &infos);
+		end(r, NULL, &segs, &infos);
 	} else if (make_log(r, &segs, &infos, path) == 0) {
-		print_summary(r, path, &infos);
-		clean_up(r, &segs, &infos);
+		end(r, path, &segs, &infos);
 		rama_made_remove(&r->made);
+	} else if (r->live.on) {
+		rama_run_live_end(&r->live, r->left > 0, NULL);
+		rama_run_live_text(&r->live, r->quiet);
 	}
 	rama_seg_infos_fini(&infos);
 	rama_gather_list_fini(&segs);
@@ -431,6 +494,12 @@ static int run(struct run *r)
 	static const struct rama_gather_list none = { 0 };
 
 	r->child.parallel = rama_launch_family_name(r->launch.kind) != NULL;
+	if (rama_opts_has(&r->o, RAMA_OPT_run_live)) {
+		rama_run_live_start(&r->live, &r->place, !r->quiet && !r->json);
+		r->child.second = rama_run_live_second;
+		r->child.pause = rama_run_live_pause;
+		r->child.ctx = &r->live;
+	}
 	if (rama_child_run(&r->child, r->launch.argv, r->envp) != 0) {
 		rama_complain("run", "no process can be made: %s", strerror(errno));
 		rama_place_remove(r->place.dir, &none, NULL, false);
@@ -438,6 +507,8 @@ static int run(struct run *r)
 	}
 	if (r->child.error != 0) {
 		rama_place_remove(r->place.dir, &none, NULL, false);
+		if (r->live.on)
+			rama_run_live_end(&r->live, false, NULL);
 		return not_started(r);
 	}
 	r->left = rama_child_left();
@@ -480,6 +551,7 @@ int rama_cmd_run(int argc, char **argv)
 	}
 	if (r->place.lock >= 0)
 		close(r->place.lock);
+	rama_run_live_fini(&r->live);
 	rama_made_fini(&r->made);
 	rama_arena_fini(&r->arena);
 	rama_opts_fini(&r->o);

@@ -110,6 +110,26 @@ int rama_input_open(struct rama_input *in, const char *path, bool strict, bool q
 	return 0;
 }
 
+int rama_input_memory(struct rama_input *in, const char *path, const void *bytes, size_t n,
+		      bool quiet)
+{
+	struct rama_log_options opt = { .problem = print_problem,
+					.note = quiet ? NULL : print_problem,
+					.ctx = in };
+	struct rama_err e = { 0 };
+	int rc;
+
+	*in = (struct rama_input){ .path = path, .file.fd = -1, .quiet = quiet };
+	rama_source_memory(&in->file.src, bytes, n);
+	rc = rama_log_open(&in->log, &in->file.src, &opt, &e);
+	if (rc != 0) {
+		rama_complain(in->path, "%s", e.text);
+		return rama_err_status(rc);
+	}
+	in->opened = true;
+	return 0;
+}
+
 void rama_input_close(struct rama_input *in)
 {
 	rama_progress_end();

@@ -17,6 +17,9 @@ struct rama_input {
 
 /* 0, or the exit status after the reason was printed */
 int rama_input_open(struct rama_input *in, const char *path, bool strict, bool quiet);
+/* the same for a log in memory, which must outlive it; path: what messages call it */
+int rama_input_memory(struct rama_input *in, const char *path, const void *bytes, size_t n,
+		      bool quiet);
 void rama_input_close(struct rama_input *in);
 /* exit status for what was read so far: 3 if anything could not be */
 int rama_input_status(const struct rama_input *in);

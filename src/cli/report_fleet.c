@@ -11,6 +11,7 @@
 
 #include "base/human.h"
 #include "cli/input.h"
+#include "cli/open_store.h"
 #include "cli/paper.h"
 #include "cli/profile.h"
 #include "cli/report_paths.h"
@@ -28,6 +29,8 @@ struct fleet_run {
 	const struct rama_paths *paths;
 	const struct rama_profile *profile;
 	bool trace;
+	struct rama_store *store; /* the logs are in there; NULL: at their paths. Under the lock */
+	const int64_t *jobs;	  /* of a store: whose log each path is */
 	struct rama_fleet fleet;
 	size_t next, done, bad;
 	int error; /* RAMA_EMEMORY: stop */
@@ -117,6 +120,28 @@ static int view_log(struct fleet_run *r, size_t i, struct rama_log *log, struct 
 	return rc;
 }
 
+/* from its file, or (*bytes != NULL then) from the store */
+static int open_log(struct fleet_run *r, size_t i, struct rama_file *file, unsigned char **bytes,
+		    struct rama_err *e)
+{
+	size_t n = 0;
+	int rc;
+
+	*bytes = NULL;
+	if (r->store != NULL) {
+		pthread_mutex_lock(&r->lock);
+		rc = rama_store_log_bytes(r->store, r->jobs[i], bytes, &n, e);
+		pthread_mutex_unlock(&r->lock);
+		*file = (struct rama_file){ .fd = -1 };
+		if (rc == 0)
+			rama_source_memory(&file->src, *bytes, n);
+		if (rc != RAMA_EMISSING) /* else it was not kept */
+			return rc;
+		*e = (struct rama_err){ 0 };
+	}
+	return rama_file_open(file, r->paths->path[i], e);
+}
+
 /* RAMA_EMEMORY, or 0: all else is the log's own trouble */
 static int read_log(struct fleet_run *r, size_t i)
 {
@@ -125,7 +150,8 @@ static int read_log(struct fleet_run *r, size_t i)
 	struct rama_file file;
 	struct rama_log log;
 	struct rama_err e = { 0 };
-	int rc = rama_file_open(&file, r->paths->path[i], &e);
+	unsigned char *bytes;
+	int rc = open_log(r, i, &file, &bytes, &e);
 
 	if (rc != 0) {
 		keep_first(&t, e.text);
@@ -140,6 +166,7 @@ static int read_log(struct fleet_run *r, size_t i)
 		rc = keep(r, i, NULL, NULL, &t);
 	}
 	rama_file_close(&file);
+	free(bytes);
 	return rc;
 }
 
@@ -352,6 +379,61 @@ static int find_logs(struct rama_paths *p, const struct rama_opts *o)
 	return 0;
 }
 
+/* ---- jobs of a store ------------------------------------------------------------------------- */
+
+struct stored_logs {
+	struct rama_paths *paths;
+	int64_t *jobs;
+	size_t room;
+};
+
+static int add_stored(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct stored_logs *k = ctx;
+	struct rama_paths *p = k->paths;
+	const char *name = row->cell[1].type == RAMA_CELL_TEXT && row->cell[1].len > 0
+				   ? row->cell[1].text
+				   : row->cell[2].text;
+
+	if (p->n == k->room) {
+		size_t room = k->room == 0 ? 1024 : 2 * k->room;
+		char **path = realloc(p->path, room * sizeof(*path));
+		int64_t *jobs = path != NULL ? realloc(k->jobs, room * sizeof(*jobs)) : NULL;
+
+		p->path = path != NULL ? path : p->path;
+		k->jobs = jobs != NULL ? jobs : k->jobs;
+		if (jobs == NULL)
+			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		k->room = p->room = room;
+	}
+	k->jobs[p->n] = row->cell[0].i;
+	p->path[p->n] = rama_arena_text(&p->arena, name, strlen(name));
+	return p->path[p->n++] != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
+}
+
+/* every job with a log, in the order of their paths; 0 or the exit status */
+static int find_stored(struct stored_logs *k, struct rama_store **store, const struct rama_opts *o)
+{
+	struct rama_err e = { 0 };
+	int status = rama_store_here(store, o, RAMA_OPT_report_store, RAMA_STORE_READ), rc;
+
+	if (status != 0)
+		return status;
+	rc = rama_store_select(*store,
+			       "SELECT l.job, l.path, j.key FROM logs l JOIN jobs j ON j.number = "
+			       "l.job ORDER BY l.path, l.job",
+			       NULL, 0, add_stored, k, &e);
+	if (rc < 0) {
+		rama_complain("report", "%s", e.text);
+		return rama_err_status(rc);
+	}
+	if (k->paths->n == 0) {
+		rama_complain("report", "the store has no logs; `iorama index` takes them in");
+		return 3;
+	}
+	return 0;
+}
+
 int rama_report_fleet(const struct rama_opts *o)
 {
 	struct rama_paths paths = { 0 };
@@ -362,18 +444,28 @@ int rama_report_fleet(const struct rama_opts *o)
 			       .trace = !rama_opts_has(o, RAMA_OPT_report_notrace),
 			       .shows = !rama_opts_has(o, RAMA_OPT_report_quiet) &&
 					isatty(STDERR_FILENO) };
+	struct stored_logs stored = { .paths = &paths };
+	bool from_store = rama_opts_has(o, RAMA_OPT_report_store);
 	int status;
 
-	if (o->n_args == 0)
+	if (o->n_args == 0 && !from_store)
 		rama_opts_usage(o, "no directory given");
+	if (o->n_args > 0 && from_store)
+		rama_opts_usage(
+			o,
+			"--fleet --store is about all jobs of the store; '%s' is one word too many",
+			o->args[0]);
 	check_options(o);
 	r.delay = strtod(rama_opts_setting(RAMA_SET_PROGRESS), NULL);
 	status = rama_profile_load(&profile, o, RAMA_OPT_report_profile);
 	if (status != 0)
 		return status;
-	status = find_logs(&paths, o);
+	status = from_store ? find_stored(&stored, &r.store, o) : find_logs(&paths, o);
+	r.jobs = stored.jobs;
 	if (status == 0)
 		status = report(&r, o);
+	rama_store_close(r.store);
+	free(stored.jobs);
 	rama_paths_fini(&paths);
 	rama_profile_fini(&profile);
 	return status;

@@ -81,19 +81,57 @@ static bool reap(struct rama_child *c)
 		}
 		/* stopped from the terminal: the shell waits for us to stop too */
 		if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
-		    WSTOPSIG(status) == SIGTTOU)
+		    WSTOPSIG(status) == SIGTTOU) {
+			if (c->pause != NULL)
+				c->pause(c->ctx);
 			raise(SIGSTOP);
+		}
 	}
 	return pid < 0 && errno == ECHILD;
 }
 
+/* The next signal, or 0 when a second is over. */
+static int next_signal(const struct rama_child *c, const sigset_t *set, siginfo_t *info,
+		       struct timespec *due)
+{
+	struct timespec now, left;
+	int rc;
+
+	if (c->second == NULL)
+		return sigwaitinfo(set, info);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	left.tv_sec = due->tv_sec - now.tv_sec;
+	left.tv_nsec = due->tv_nsec - now.tv_nsec;
+	if (left.tv_nsec < 0) {
+		left.tv_sec--;
+		left.tv_nsec += 1000000000;
+	}
+	if (left.tv_sec >= 0) {
+		rc = sigtimedwait(set, info, &left);
+		if (rc > 0 || errno != EAGAIN)
+			return rc;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	}
+	*due = now;
+	due->tv_sec++;
+	return 0;
+}
+
 static void wait_for(struct rama_child *c, const sigset_t *set)
 {
+	struct timespec due;
 	siginfo_t info;
 
-	while (!reap(c))
-		if (sigwaitinfo(set, &info) > 0 && info.si_signo != SIGCHLD)
+	clock_gettime(CLOCK_MONOTONIC, &due);
+	due.tv_sec++;
+	while (!reap(c)) {
+		int rc = next_signal(c, set, &info, &due);
+
+		if (rc == 0)
+			c->second(c->ctx);
+		else if (rc > 0 && info.si_signo != SIGCHLD)
 			pass_on(c, &info);
+	}
 }
 
 /* A signal to the whole group ends the command's own children a moment after it, and launchers end before
@@ -119,7 +157,9 @@ int rama_child_run(struct rama_child *c, char *const *argv, char *const *envp)
 	sigset_t set;
 	int tell[2];
 
-	*c = (struct rama_child){ .parallel = c->parallel };
+	*c = (struct rama_child){
+		.parallel = c->parallel, .second = c->second, .pause = c->pause, .ctx = c->ctx
+	};
 	if (pipe2(tell, O_CLOEXEC) != 0)
 		return -1;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

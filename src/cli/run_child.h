@@ -11,6 +11,10 @@
 
 struct rama_child {
 	bool parallel; /* set by the caller: the command starts ranks, and may end before them */
+	/* Set by the caller or NULL: called once a second while the command runs, and before we stop with it. */
+	void (*second)(void *ctx);
+	void (*pause)(void *ctx);
+	void *ctx;
 	pid_t pid;
 	int error;		    /* errno of the start; 0: it ran */
 	int status;		    /* as a shell says it: exit status, or 128 + signal */

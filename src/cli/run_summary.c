@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "cli/profile.h"
+#include "cli/run_live.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
 #include "core/plan.h"
@@ -447,6 +448,8 @@ void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
 	rama_json_key_i64(&j, "files_folded", s->folded);
 	rama_json_key(&j, "incomplete");
 	rama_json_bool(&j, s->partial);
+	if (s->live != NULL)
+		rama_run_live_json(s->live, &j);
 	rama_json_close(&j, '}');
 	rama_out_char(&o, '\n');
 	rama_out_flush(&o);

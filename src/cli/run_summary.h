@@ -12,6 +12,8 @@
 #include "base/err.h"
 #include "cli/opts.h"
 
+struct rama_run_live;
+
 struct rama_run_summary {
 	/* what the log does not know; set by the caller */
 	const char *log; /* its path */
@@ -20,6 +22,7 @@ struct rama_run_summary {
 	const char *place;	/* directory of their segments */
 	const char *unobserved; /* one line about the command, or NULL */
 	size_t unseen;		/* processes that went on as a program that could not be observed */
+	const struct rama_run_live *live; /* its events; NULL: not asked for */
 
 	/* from the log */
 	char *command;

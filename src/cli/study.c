@@ -26,6 +26,8 @@ static bool is_directory(const char *path)
 /* one of the inputs of a job */
 struct source {
 	const char *path;
+	const void *bytes; /* of a log in memory, or NULL */
+	size_t len;
 	bool segments, opened;
 	struct rama_input in;
 };
@@ -39,8 +41,11 @@ static int open_sources(struct rama_study *s, struct source *from, size_t n, boo
 	for (size_t i = 0; i < n; i++) {
 		int one = 0;
 
-		from[i].segments = is_directory(from[i].path);
-		if (!from[i].segments)
+		from[i].segments = from[i].bytes == NULL && is_directory(from[i].path);
+		if (from[i].bytes != NULL)
+			one = rama_input_memory(&from[i].in, from[i].path, from[i].bytes,
+						from[i].len, quiet);
+		else if (!from[i].segments)
 			one = rama_input_open(&from[i].in, from[i].path, false, quiet);
 		status = one > status ? one : status;
 		if (one != 0 || from[i].segments)
@@ -52,7 +57,8 @@ static int open_sources(struct rama_study *s, struct source *from, size_t n, boo
 			rama_complain(from[i].path, "%s", e.text);
 			return rama_err_status(e.code);
 		}
-		if (strcmp(from[i].path, "-") != 0) /* there may be more logs than descriptors */
+		if (strcmp(from[i].path, "-") != 0 &&
+		    from[i].bytes == NULL) /* there may be more logs than descriptors */
 			rama_file_park(&from[i].in.file, from[i].path);
 	}
 	return status;
@@ -163,6 +169,24 @@ static int conclude(struct rama_study *s, const struct rama_study_options *opt, 
 int rama_study_open(struct rama_study *s, const char *const *paths, size_t n,
 		    const struct rama_study_options *opt)
 {
+	struct rama_study_source *from = calloc(n + 1, sizeof(*from));
+	int status;
+
+	*s = (struct rama_study){ 0 };
+	if (from == NULL) {
+		rama_complain(paths[0], "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_status(RAMA_EMEMORY);
+	}
+	for (size_t i = 0; i < n; i++)
+		from[i].path = paths[i];
+	status = rama_study_open_sources(s, from, n, opt);
+	free(from);
+	return status;
+}
+
+int rama_study_open_sources(struct rama_study *s, const struct rama_study_source *sources, size_t n,
+			    const struct rama_study_options *opt)
+{
 	struct rama_view_options view = { .trace = !opt->no_trace,
 					  .detail = opt->detail,
 					  .progress = opt->quiet ? NULL : show_progress };
@@ -172,11 +196,13 @@ int rama_study_open(struct rama_study *s, const char *const *paths, size_t n,
 
 	*s = (struct rama_study){ 0 };
 	if (from == NULL) {
-		rama_complain(paths[0], "%s", rama_err_text(RAMA_EMEMORY));
+		rama_complain(sources[0].path, "%s", rama_err_text(RAMA_EMEMORY));
 		return rama_err_status(RAMA_EMEMORY);
 	}
 	for (size_t i = 0; i < n; i++)
-		from[i].path = paths[i];
+		from[i] = (struct source){ .path = sources[i].path,
+					   .bytes = sources[i].bytes,
+					   .len = sources[i].len };
 	rama_view_init(&s->view, &view);
 	status = open_sources(s, from, n, opt->quiet);
 	if (status < 4) {
@@ -188,7 +214,7 @@ int rama_study_open(struct rama_study *s, const char *const *paths, size_t n,
 			rama_input_close(&from[i].in);
 	free(from);
 	if (s->viewed && conclude(s, opt, &e) != 0) {
-		rama_complain(paths[0], "%s", e.text);
+		rama_complain(sources[0].path, "%s", e.text);
 		status = rama_err_status(e.code);
 	}
 	rama_progress_end();

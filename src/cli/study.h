@@ -20,10 +20,19 @@ struct rama_study {
 	bool viewed, diagnosed, reported;
 };
 
+/* a log in memory, or (bytes NULL) one at its path, or a directory of segments */
+struct rama_study_source {
+	const char *path; /* its name in reports */
+	const void *bytes;
+	size_t len;
+};
+
 /* Reads the logs (or directories of segments) of one job. Returns the exit status, after what was wrong was printed:
  * 0, or 3 also if part of it could not be read; s->reported says whether there is a report. */
 int rama_study_open(struct rama_study *s, const char *const *paths, size_t n,
 		    const struct rama_study_options *opt);
+int rama_study_open_sources(struct rama_study *s, const struct rama_study_source *sources, size_t n,
+			    const struct rama_study_options *opt);
 void rama_study_close(struct rama_study *s);
 
 /* seconds that clocks here were ahead of UTC when the job started */

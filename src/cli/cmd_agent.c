@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_agent.c: iorama agent */
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/human.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/run_place.h"
+#include "cli/open_store.h"
+#include "config/text.h"
+#include "live/agent.h"
+#include "live/sink.h"
+#include "live/status.h"
+
+#define DIRS_MOST 64
+
+struct command {
+	struct rama_opts o;
+	struct rama_agent_options a;
+	bool quiet;
+	const char *dirs[DIRS_MOST];
+	char place[4][PATH_MAX], spool[PATH_MAX], sink[PATH_MAX + 16], logs[PATH_MAX];
+};
+
+/* ---- where things are -------------------------------------------------------------------------------------------------- */
+
+/* $XDG_STATE_HOME/iorama/NAME, or what is meant without it */
+static bool state_place(char to[PATH_MAX], const char *name)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int n;
+
+	if (state != NULL && *state == '/')
+		n = snprintf(to, PATH_MAX, "%s/iorama/%s", state, name);
+	else
+		n = snprintf(to, PATH_MAX, "%s/.local/state/iorama/%s",
+			     home != NULL && *home == '/' ? home : "", name);
+	return n < PATH_MAX && (state != NULL || home != NULL);
+}
+
+static void choose_spool(struct command *c)
+{
+	const char *given = rama_opts_value(&c->o, RAMA_OPT_agent_spool);
+
+	if (given == NULL)
+		given = rama_opts_setting(RAMA_SET_SPOOL);
+	if (*given != '\0') {
+		if (snprintf(c->spool, sizeof(c->spool), "%s", given) >= (int)sizeof(c->spool))
+			rama_opts_usage(&c->o, "the path of the spool is too long");
+	} else if (c->a.system) {
+		snprintf(c->spool, sizeof(c->spool), "%s/spool", c->a.home);
+	} else if (!state_place(c->spool, "spool")) {
+		rama_opts_usage(&c->o, "there is no home directory: --spool names a place");
+	}
+	c->a.spool = c->spool;
+}
+
+static void choose_logs(struct command *c)
+{
+	const char *given = rama_opts_setting(RAMA_SET_LOG_DIR);
+
+	if (*given != '\0')
+		snprintf(c->logs, sizeof(c->logs), "%s", given);
+	else if (!state_place(c->logs, "logs"))
+		c->logs[0] = '\0';
+	for (char *p = c->logs + 1; c->logs[0] == '/' && *p != '\0'; p++)
+		if (*p == '/') {
+			*p = '\0';
+			mkdir(c->logs, 0700);
+			*p = '/';
+		}
+	if (c->logs[0] != '\0' && mkdir(c->logs, 0700) != 0 && errno != EEXIST)
+		c->logs[0] = '\0';
+	c->a.logs = c->logs[0] != '\0' ? c->logs : NULL;
+}
+
+static int choose_sink(struct command *c)
+{
+	const char *sink = rama_opts_value(&c->o, RAMA_OPT_agent_sink), *where;
+	const char *store = rama_opts_value(&c->o, RAMA_OPT_agent_store);
+	char place[PATH_MAX];
+
+	if (sink != NULL && store != NULL)
+		rama_opts_usage(&c->o, "--sink and --store: one of them");
+	if (sink != NULL && rama_sink_find(sink, &where) == NULL)
+		rama_opts_usage(&c->o,
+				"'%s' is no sink: store:PATH, file:PATH, nats://HOST:PORT, "
+				"ldms:HOST:PORT or postgresql://…",
+				sink);
+	if (sink == NULL && store == NULL && c->a.system)
+		return 0;
+	if (sink == NULL) {
+		if (!rama_store_place(&c->o, RAMA_OPT_agent_store, place))
+			return 4;
+		snprintf(c->sink, sizeof(c->sink), "%s%s",
+			 strstr(place, "://") != NULL ? "" : "store:", place);
+		sink = c->sink;
+	}
+	c->a.sink = sink;
+	return 0;
+}
+
+static void choose_dirs(struct command *c)
+{
+	const char *chosen = rama_opts_setting(RAMA_SET_DIR), *dir;
+	size_t at = 0;
+
+	c->a.dirs = c->dirs;
+	while ((dir = rama_opts_next(&c->o, RAMA_OPT_agent_dir, &at)) != NULL &&
+	       c->a.n_dirs < DIRS_MOST)
+		c->dirs[c->a.n_dirs++] = dir;
+	if (c->a.system && c->a.n_dirs > 0) {
+		c->a.base = c->dirs[0];
+		if (c->a.n_dirs > 1)
+			rama_opts_usage(&c->o,
+					"--system: one --dir, which has the directories of users");
+		c->a.n_dirs = 0;
+	}
+	if (c->a.n_dirs > 0 || c->a.system)
+		return;
+	if (*chosen != '\0') {
+		c->dirs[c->a.n_dirs++] = chosen;
+		return;
+	}
+	for (unsigned i = 0; i < 3 && rama_place_candidate(i, c->place[i], sizeof(c->place[i]));
+	     i++)
+		if (i == 0 || access(c->place[i], F_OK) == 0)
+			c->dirs[c->a.n_dirs++] = c->place[i];
+}
+
+/* ---- options --------------------------------------------------------------------------------------------------------- */
+
+static uint64_t size_of(struct command *c, enum rama_option_id option, uint64_t otherwise,
+			uint64_t least)
+{
+	const char *text = rama_opts_value(&c->o, option);
+	uint64_t v;
+
+	if (text == NULL)
+		return otherwise;
+	if (!rama_piece_size((struct rama_piece){ text, strlen(text) }, &v) || v < least)
+		rama_opts_usage(&c->o, "'%s' is no size: 512M, 4G, at least 256K", text);
+	return v;
+}
+
+static unsigned interval_of(struct command *c)
+{
+	const char *text = rama_opts_value(&c->o, RAMA_OPT_agent_interval);
+	char *end;
+	long v;
+
+	if (text == NULL)
+		return 5;
+	v = strtol(text, &end, 10);
+	if (*text == '\0' || *end != '\0' || v < 1 || v > 1000)
+		rama_opts_usage(&c->o,
+				"--interval is a number of milliseconds from 1 to 1000, not '%s'",
+				text);
+	return (unsigned)v;
+}
+
+static enum rama_agent_events events_of(struct command *c)
+{
+	static const char *const word[] = { "asked", "on", "off" };
+	const char *text = rama_opts_value(&c->o, RAMA_OPT_agent_events);
+
+	for (unsigned i = 0; i < 3; i++)
+		if (text == NULL || strcmp(text, word[i]) == 0)
+			return (enum rama_agent_events)i;
+	rama_opts_usage(&c->o, "--events is asked, on or off, not '%s'", text);
+}
+
+/* ---- --status ---------------------------------------------------------------------------------------------------------- */
+
+static json_int_t number(const json_t *of, const char *a, const char *b)
+{
+	return json_integer_value(json_object_get(json_object_get(of, a), b));
+}
+
+static void print_job(const json_t *j)
+{
+	static const char *const word[] = { "made", "dropped", "committed", "lost" };
+	char text[RAMA_HUMAN];
+
+	printf("  %-40s", json_string_value(json_object_get(j, "key")));
+	for (unsigned i = 0; i < 4; i++)
+		printf(" %14s",
+		       rama_human_count(text, json_integer_value(json_object_get(j, word[i]))));
+	putchar('\n');
+}
+
+static void print_status(const json_t *s, bool runs)
+{
+	const json_t *jobs = json_object_get(s, "jobs"), *job;
+	char a[RAMA_HUMAN], b[RAMA_HUMAN], d[RAMA_HUMAN];
+	size_t i;
+
+	printf("%s on %s, process %lld, sink %s\n", runs ? "runs" : "does not run any more",
+	       json_string_value(json_object_get(s, "host")),
+	       (long long)json_integer_value(json_object_get(s, "pid")),
+	       json_string_value(json_object_get(s, "sink")));
+	printf("events: %s seen, %s stored, %s lost\n",
+	       rama_human_count(a, number(s, "totals", "made") + number(s, "totals", "dropped")),
+	       rama_human_count(b, number(s, "totals", "stored")),
+	       rama_human_count(d, number(s, "totals", "lost") + number(s, "totals", "dropped") +
+					   number(s, "totals", "refused")));
+	printf("spool: %s of %s, %s messages wait%s\n",
+	       rama_human_bytes(a, (double)number(s, "spool", "bytes")),
+	       rama_human_bytes(b, (double)number(s, "spool", "limit")),
+	       rama_human_count(d, number(s, "spool", "messages")),
+	       json_is_true(json_object_get(json_object_get(s, "spool"), "full")) ? "; it is full"
+										  : "");
+	if (json_array_size(jobs) > 0)
+		printf("  %-40s %14s %14s %14s %14s\n", "job", "made", "dropped", "stored", "lost");
+	json_array_foreach(jobs, i, job) print_job(job);
+}
+
+static int show_status(struct command *c)
+{
+	char path[PATH_MAX + 32];
+	json_error_t error;
+	json_t *s;
+	bool runs;
+
+	snprintf(path, sizeof(path), "%s/" RAMA_STATUS_FILE, c->spool);
+	s = json_load_file(path, 0, &error);
+	if (s == NULL || !json_is_object(s)) {
+		if (access(path, F_OK) != 0)
+			rama_complain(c->spool, "no agent has used this spool");
+		else
+			rama_complain(path, "line %d: %s", error.line, error.text);
+		json_decref(s);
+		return 3;
+	}
+	runs = !json_is_true(json_object_get(s, "ended")) &&
+	       (kill((pid_t)json_integer_value(json_object_get(s, "pid")), 0) == 0 ||
+		errno == EPERM);
+	json_object_set_new(s, "running", json_boolean(runs));
+	if (rama_opts_has(&c->o, RAMA_OPT_agent_json)) {
+		json_dumpf(s, stdout, JSON_COMPACT);
+		putchar('\n');
+	} else {
+		print_status(s, runs);
+	}
+	json_decref(s);
+	return 0;
+}
+
+/* ---- the agent ----------------------------------------------------------------------------------------------------------- */
+
+static void tell(void *ctx, const char *line)
+{
+	struct command *c = ctx;
+
+	if (!c->quiet)
+		fprintf(stderr, "iorama: %s\n", line);
+}
+
+static int start(struct command *c)
+{
+	struct rama_err e = { 0 };
+	int status = choose_sink(c);
+
+	if (status != 0)
+		return status;
+	if (c->a.system && geteuid() != 0) {
+		rama_complain(
+			"agent",
+			"--system needs the rights of root; without it your own jobs are read");
+		return 4;
+	}
+	choose_logs(c);
+	choose_dirs(c);
+	umask(077);
+	if (rama_agent_run(&c->a, &e) == 0)
+		return 0;
+	rama_complain("agent", "%s", e.text);
+	return rama_err_status(e.code);
+}
+
+int rama_cmd_agent(int argc, char **argv)
+{
+	struct command *c = calloc(1, sizeof(*c));
+	int status;
+
+	if (c == NULL)
+		return 4;
+	rama_opts_parse(&c->o, RAMA_CMD_agent, argc, argv);
+	if (c->o.n_args > 0)
+		rama_opts_usage(&c->o, "'%s' is no option", c->o.args[0]);
+	c->quiet = rama_opts_has(&c->o, RAMA_OPT_agent_quiet);
+	c->a = (struct rama_agent_options){
+		.job = rama_opts_value(&c->o, RAMA_OPT_agent_job),
+		.system = rama_opts_has(&c->o, RAMA_OPT_agent_system),
+		.samples = !rama_opts_has(&c->o, RAMA_OPT_agent_no_samples),
+		.limit = size_of(c, RAMA_OPT_agent_limit, 1ull << 30, 256 << 10),
+		.interval = interval_of(c),
+		.events = events_of(c),
+		.root = rama_opts_value(&c->o, RAMA_OPT_agent_root),
+		.home = rama_opts_value(&c->o, RAMA_OPT_agent_home),
+		.tell = tell,
+		.ctx = c
+	};
+	if (c->a.root == NULL)
+		c->a.root = "";
+	if (c->a.home == NULL)
+		c->a.home = RAMA_AGENT_HOME;
+	if (c->a.job != NULL && c->a.system)
+		rama_opts_usage(&c->o, "--job and --system: one of them");
+	choose_spool(c);
+	status = rama_opts_has(&c->o, RAMA_OPT_agent_status) ? show_status(c) : start(c);
+	rama_opts_fini(&c->o);
+	free(c);
+	return status;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_collect.c: iorama collect */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/human.h"
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/open_store.h"
+#include "live/collect.h"
+#include "live/import.h"
+
+#define BATCH 256
+#define WAIT_MS 200
+#define ACK_WAIT 30   /* s */
+#define FILE_BATCH 64 /* messages of files that are committed at a time */
+
+static volatile sig_atomic_t stop;
+
+struct state {
+	const struct rama_opts *o;
+	const char *where; /* NATS, without its password; or the file that is read */
+	bool quiet, terminal;
+	int64_t began, shown; /* ms */
+	uint64_t shown_events;
+	struct rama_collect_totals total;
+};
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+static void tell(void *ctx, const char *line)
+{
+	(void)ctx;
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+	fprintf(stderr, "iorama: %s\n", line);
+}
+
+/* one line, once a second, on a terminal only */
+static void show(void *ctx, const struct rama_collect_totals *t)
+{
+	struct state *s = ctx;
+	char messages[RAMA_HUMAN], events[RAMA_HUMAN], rate[RAMA_HUMAN], waiting[RAMA_HUMAN];
+	int64_t now = rama_sink_now(), span = now - s->shown;
+
+	if (!s->terminal || span < 1000)
+		return;
+	fprintf(stderr, "\r%s messages, %s events, %s/s",
+		rama_human_count(messages, (int64_t)t->messages),
+		rama_human_count(events, (int64_t)t->events),
+		rama_human_count(rate, (int64_t)(t->events - s->shown_events) * 1000 / span));
+	if (t->waiting >= 0)
+		fprintf(stderr, ", %s waiting", rama_human_count(waiting, t->waiting));
+	if (t->refused > 0)
+		fprintf(stderr, ", %s refused", rama_human_count(waiting, (int64_t)t->refused));
+	fputs("\033[K", stderr);
+	s->shown = now;
+	s->shown_events = t->events;
+}
+
+static int to_stdout(void *ctx, const char *bytes, size_t n)
+{
+	(void)ctx;
+	return fwrite(bytes, 1, n, stdout) == n ? 0 : RAMA_EIO;
+}
+
+static void print_json(const struct state *s)
+{
+	const struct rama_collect_totals *t = &s->total;
+	struct rama_out out;
+	struct rama_json j;
+
+	rama_out_init(&out, to_stdout, NULL);
+	rama_json_init(&j, &out);
+	rama_json_open(&j, '{');
+	rama_json_key_i64(&j, "messages", (int64_t)t->messages);
+	rama_json_key_i64(&j, "events", (int64_t)t->events);
+	rama_json_key_i64(&j, "repeated", (int64_t)t->repeated);
+	rama_json_key_i64(&j, "refused", (int64_t)t->refused);
+	rama_json_key_i64(&j, "refused_events", (int64_t)t->refused_events);
+	rama_json_key_i64(&j, "redelivered", (int64_t)t->redelivered);
+	rama_json_key_i64(&j, "batches", (int64_t)t->batches);
+	rama_json_key_i64(&j, "retries", (int64_t)t->retries);
+	rama_json_key_f64(&j, "seconds", (double)(rama_sink_now() - s->began) / 1000);
+	rama_json_close(&j, '}');
+	rama_out_char(&out, '\n');
+	rama_out_flush(&out);
+	rama_out_fini(&out);
+}
+
+static void print_totals(const struct state *s)
+{
+	char messages[RAMA_HUMAN], events[RAMA_HUMAN], repeated[RAMA_HUMAN], refused[RAMA_HUMAN];
+
+	if (s->terminal)
+		fputs("\r\033[K", stderr);
+	if (rama_opts_has(s->o, RAMA_OPT_collect_json)) {
+		print_json(s);
+		return;
+	}
+	if (s->quiet)
+		return;
+	fprintf(stderr, "%s message%s, %s event%s stored",
+		rama_human_count(messages, (int64_t)s->total.messages),
+		s->total.messages == 1 ? "" : "s",
+		rama_human_count(events, (int64_t)s->total.events),
+		s->total.events == 1 ? "" : "s");
+	if (s->total.repeated > 0)
+		fprintf(stderr, ", %s were there already",
+			rama_human_count(repeated, (int64_t)s->total.repeated));
+	if (s->total.refused > 0)
+		fprintf(stderr, ", %s damaged and left out",
+			rama_human_count(refused, (int64_t)s->total.refused));
+	fputc('\n', stderr);
+}
+
+/* ---- from NATS ---------------------------------------------------------------------------------------------- */
+
+static unsigned number(const struct rama_opts *o, enum rama_option_id option, const char *name,
+		       unsigned otherwise, unsigned most)
+{
+	const char *text = rama_opts_value(o, option);
+	char *end;
+	unsigned long v;
+
+	if (text == NULL)
+		return otherwise;
+	v = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end != '\0' || v == 0 || v > most)
+		rama_opts_usage(o, "--%s is a number from 1 to %u, not '%s'", name, most, text);
+	return (unsigned)v;
+}
+
+static int from_bus(struct state *s, const char *store)
+{
+	const struct rama_opts *o = s->o;
+	char name[128] = "collector-";
+	struct rama_collect_options c = {
+		.store = store,
+		.bus = { .agent = name,
+			 .where = o->args[0],
+			 .credentials = rama_opts_value(o, RAMA_OPT_collect_credentials),
+			 .ca = rama_opts_value(o, RAMA_OPT_collect_ca),
+			 .cert = rama_opts_value(o, RAMA_OPT_collect_cert),
+			 .key = rama_opts_value(o, RAMA_OPT_collect_key),
+			 .domain = rama_opts_value(o, RAMA_OPT_collect_domain),
+			 .tell = tell,
+			 .ctx = s },
+		.batch = number(o, RAMA_OPT_collect_batch, "batch", BATCH, 65536),
+		.wait_ms = WAIT_MS,
+		.ack_wait_s = number(o, RAMA_OPT_collect_ackwait, "ack-wait", ACK_WAIT, 86400),
+		.drain = rama_opts_has(o, RAMA_OPT_collect_drain),
+		.stop = &stop,
+		.progress = s->terminal ? show : NULL,
+		.ctx = s,
+	};
+	struct rama_err e = { 0 };
+	int rc;
+
+	if (o->n_args > 1)
+		rama_opts_usage(o, "one URL; several servers are joined by commas: "
+				   "nats://a:4222,nats://b:4222");
+	gethostname(name + strlen(name), sizeof name - strlen(name) - 1);
+	rc = rama_collect_bus(&c, &s->total, &e);
+	if (rc != 0) {
+		rama_complain("collect", "%s", e.text);
+		return rama_err_status(rc);
+	}
+	print_totals(s);
+	return s->total.refused > 0 ? 3 : 0;
+}
+
+/* ---- from files ---------------------------------------------------------------------------------------------- */
+
+struct import {
+	struct state *s;
+	struct rama_store *store;
+	unsigned waiting; /* messages since the last commit */
+};
+
+static int commit(struct import *im, struct rama_err *e)
+{
+	int rc = im->waiting > 0 ? rama_store_commit(im->store, e) : 0;
+
+	im->s->total.batches += im->waiting > 0;
+	im->waiting = 0;
+	return rc;
+}
+
+static int take(void *ctx, const struct rama_message *m, struct rama_err *e)
+{
+	struct import *im = ctx;
+	struct rama_collect_totals *t = &im->s->total;
+	uint64_t stored = 0;
+	int rc = stop ? rama_err_set(e, RAMA_ESTOPPED, "stopped; import it again for the rest") : 0;
+
+	if (rc == 0 && im->waiting == 0)
+		rc = rama_store_begin(im->store, e);
+	if (rc != 0)
+		return rc;
+	im->waiting++;
+	rc = rama_store_put(im->store, m, &stored, e);
+	if (rc != 0)
+		return rc;
+	t->messages++;
+	t->events += stored;
+	t->repeated += rama_message_events(m) - stored;
+	show(im->s, t);
+	return im->waiting >= FILE_BATCH ? commit(im, e) : 0;
+}
+
+/* One file; what is wrong with it does not keep others from being read. Status of the command. */
+static int import_one(struct import *im, const char *path)
+{
+	struct rama_import_options o = { .message = take, .tell = tell, .ctx = im };
+	struct rama_import_totals t = { 0 };
+	struct rama_err e = { 0 };
+	int rc = rama_import_file(path, &o, &t, &e), done;
+
+	im->s->total.refused += t.bad;
+	if (rc == 0 || rc == RAMA_ECORRUPT || rc == RAMA_EFORMAT) {
+		struct rama_err more = { 0 };
+
+		done = commit(im, &more);
+		if (done != 0) {
+			rc = done;
+			e = more;
+		}
+	} else if (im->waiting > 0) {
+		rama_store_rollback(im->store);
+		im->waiting = 0;
+	}
+	if (rc != 0)
+		tell(im, e.text);
+	return rc == 0 ? 0 : rama_err_status(rc);
+}
+
+static int from_files(struct state *s)
+{
+	struct import im = { .s = s };
+	int status = rama_store_here(&im.store, s->o, RAMA_OPT_collect_store,
+				     RAMA_STORE_WRITE | RAMA_STORE_CREATE);
+
+	if (status != 0)
+		return status;
+	for (size_t i = 0; i < s->o->n_args && !stop; i++) {
+		int got = import_one(&im, s->o->args[i]);
+
+		status = got > status ? got : status;
+	}
+	rama_store_close(im.store);
+	print_totals(s);
+	return status;
+}
+
+int rama_cmd_collect(int argc, char **argv)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	char store[PATH_MAX];
+	const char *where;
+	struct rama_opts o;
+	struct state s = { .o = &o, .began = rama_sink_now() };
+	int status;
+
+	rama_opts_parse(&o, RAMA_CMD_collect, argc, argv);
+	if (o.n_args == 0)
+		rama_opts_usage(&o, "where from? The URL of a NATS server, or files");
+	s.quiet = rama_opts_has(&o, RAMA_OPT_collect_quiet);
+	s.terminal = !s.quiet && isatty(STDERR_FILENO);
+	s.shown = s.began;
+	sigaction(SIGTERM, &act, NULL);
+	sigaction(SIGINT, &act, NULL);
+	if (!rama_store_place(&o, RAMA_OPT_collect_store, store))
+		status = 4;
+	else
+		status = rama_sink_find(o.args[0], &where) == &rama_sink_nats ? from_bus(&s, store)
+									      : from_files(&s);
+	rama_opts_fini(&o);
+	return status;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_index.c: iorama index */
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/human.h"
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/open_store.h"
+#include "cli/paper.h"
+#include "cli/profile.h"
+#include "cli/report_paths.h"
+#include "live/index_run.h"
+#include "live/index_watch.h"
+
+#define KEPT (32 << 20) /* bytes */
+#define SHOW_EVERY 0.1	/* seconds between two states of the progress line */
+
+/* what was wrong with a log, for --json */
+struct flaw {
+	char *path, *line;
+};
+
+struct command {
+	struct rama_opts o;
+	struct rama_profile profile;
+	struct rama_index_run run;
+	struct rama_watch *watch;
+	char **roots; /* arguments, absolute */
+	size_t n_roots;
+	char where[PATH_MAX];
+	bool quiet, as_json;
+	struct flaw *flaws;
+	size_t n_flaws, unread;
+	sigset_t before; /* signals as they were */
+	/* the progress line */
+	bool shows, shown;
+	size_t base, todo; /* logs before this pass, of it */
+	double start, delay, told;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- what is told meanwhile ------------------------------------------------------------------------- */
+
+static size_t done_of(const struct rama_index_counts *c)
+{
+	return c->same + c->stored + c->failed + c->gone;
+}
+
+static void clear_line(struct command *c)
+{
+	if (c->shown)
+		fputs("\r\033[K", stderr);
+	c->shown = false;
+}
+
+static void progress(void *ctx, const struct rama_index_counts *n)
+{
+	struct command *c = ctx;
+	char text[3][RAMA_HUMAN];
+	double t = c->shows ? now() : 0;
+
+	if (!c->shows || t - c->start < c->delay || t - c->told < SHOW_EVERY)
+		return;
+	fprintf(stderr, "\r%s of %s logs, %s damaged\033[K",
+		rama_human_count(text[0], (int64_t)(done_of(n) - c->base)),
+		rama_human_count(text[1], (int64_t)c->todo),
+		rama_human_count(text[2], (int64_t)(n->damaged + n->failed)));
+	c->told = t;
+	c->shown = true;
+}
+
+static void problem(void *ctx, const char *path, const char *line)
+{
+	struct command *c = ctx;
+	struct flaw *bigger;
+
+	clear_line(c);
+	rama_complain(path, "%s", line);
+	bigger = c->as_json ? realloc(c->flaws, (c->n_flaws + 1) * sizeof(*bigger)) : NULL;
+	if (bigger == NULL)
+		return;
+	c->flaws = bigger;
+	c->flaws[c->n_flaws++] = (struct flaw){ strdup(path), strdup(line) };
+}
+
+static void note(void *ctx, const char *path, const char *line)
+{
+	struct command *c = ctx;
+
+	clear_line(c);
+	if (!c->quiet)
+		rama_complain(path, "%s", line);
+}
+
+/* with --watch each log is told when it is in the store, for people and for programs that wait for it */
+static void taken(void *ctx, const struct rama_store_log *row)
+{
+	const struct command *c = ctx;
+
+	if (c->quiet || c->as_json)
+		return;
+	printf("%s\n", row->path);
+	fflush(stdout);
+}
+
+/* ---- signals -------------------------------------------------------------------------------------- */
+
+static const int ending[] = { SIGTERM, SIGINT, SIGHUP };
+#define N_ENDING (sizeof(ending) / sizeof(*ending))
+
+static volatile sig_atomic_t ended;
+
+static void end(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+/* They come only while we wait; else they stay pending, and stop() sees them. */
+static void hold_signals(struct command *c)
+{
+	struct sigaction act = { .sa_handler = end };
+	sigset_t held;
+
+	sigemptyset(&held);
+	for (unsigned i = 0; i < N_ENDING; i++) {
+		sigaddset(&held, ending[i]);
+		sigaction(ending[i], &act, NULL);
+	}
+	pthread_sigmask(SIG_BLOCK, &held, &c->before);
+	for (unsigned i = 0; i < N_ENDING; i++)
+		sigdelset(&c->before, ending[i]);
+}
+
+static bool stop(void *ctx)
+{
+	sigset_t pending;
+
+	(void)ctx;
+	if (ended)
+		return true;
+	sigemptyset(&pending);
+	sigpending(&pending);
+	for (unsigned i = 0; i < N_ENDING; i++)
+		if (sigismember(&pending, ending[i]) == 1)
+			return true;
+	return false;
+}
+
+/* ---- the logs ------------------------------------------------------------------------------------- */
+
+/* the arguments as absolute paths: a log has one name in the store, wherever it is named from */
+static int find_roots(struct command *c)
+{
+	c->roots = calloc(c->o.n_args + 1, sizeof(*c->roots));
+	if (c->roots == NULL)
+		return 4;
+	for (size_t i = 0; i < c->o.n_args; i++) {
+		const char *arg = c->o.args[i];
+		char *path = arg[0] == '@' ? strdup(arg) : realpath(arg, NULL);
+
+		if (path == NULL) {
+			rama_complain(arg, "cannot be opened: %s", strerror(errno));
+			c->unread++;
+			continue;
+		}
+		c->roots[c->n_roots++] = path;
+	}
+	return 0;
+}
+
+/* those of lists may be relative */
+static int make_absolute(struct rama_paths *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		char *path = p->path[i][0] != '/' ? realpath(p->path[i], NULL) : NULL;
+
+		if (path != NULL)
+			p->path[i] = rama_arena_text(&p->arena, path, strlen(path));
+		free(path);
+		if (p->path[i] == NULL)
+			return 4;
+	}
+	rama_paths_sort(p);
+	return 0;
+}
+
+static int put(struct command *c, const char *const *paths, size_t n)
+{
+	char shown[PATH_MAX];
+	struct rama_err e = { 0 };
+	int rc;
+
+	c->base = done_of(&c->run.counts);
+	c->todo = n;
+	rc = rama_index_run(&c->run, paths, n, &e);
+	clear_line(c);
+	if (rc == 0)
+		return 0;
+	rama_complain(rama_store_shown(c->where, shown), "%s", e.text);
+	return rama_err_status(rc);
+}
+
+/* all there is. With a watch, what is still being written waits. */
+static int put_trees(struct command *c)
+{
+	struct rama_paths p = { 0 };
+	size_t n = 0;
+	int status = 0;
+
+	for (size_t i = 0; i < c->n_roots && status == 0; i++)
+		status = rama_paths_add(&p, c->roots[i]);
+	if (status == 0)
+		status = make_absolute(&p);
+	c->unread += p.unread;
+	for (size_t i = 0; status == 0 && i < p.n; i++)
+		if (c->watch == NULL || !rama_watch_defer(c->watch, p.path[i]))
+			p.path[n++] = p.path[i];
+	if (status == 0)
+		status = put(c, (const char *const *)p.path, n);
+	rama_paths_fini(&p);
+	return status;
+}
+
+/* ---- --watch -------------------------------------------------------------------------------------- */
+
+static int start_watch(struct command *c)
+{
+	struct rama_err e = { 0 };
+	struct stat st;
+	int rc = rama_watch_open(&c->watch, note, c, &e);
+
+	for (size_t i = 0; rc == 0 && i < c->n_roots; i++)
+		if (stat(c->roots[i], &st) == 0 && S_ISDIR(st.st_mode))
+			rc = rama_watch_add(c->watch, c->roots[i], &e);
+	if (rc == 0)
+		return 0;
+	rama_complain("index", "%s", e.text);
+	return rama_err_status(rc);
+}
+
+static int watch(struct command *c)
+{
+	int status = 0;
+
+	c->run.taken = taken;
+	while (status == 0 && !stop(c)) {
+		struct rama_err e = { 0 };
+		const char *const *paths;
+		size_t n;
+		bool again;
+		int rc = rama_watch_wait(c->watch, -1, &c->before, &paths, &n, &again, &e);
+
+		if (rc != 0) {
+			rama_complain("index", "%s", e.text);
+			return rama_err_status(rc);
+		}
+		if (n > 0)
+			status = put(c, paths, n);
+		if (status == 0 && again)
+			status = put_trees(c);
+	}
+	return status;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------- */
+
+static void print_json(struct command *c)
+{
+	const struct rama_index_counts *n = &c->run.counts;
+	char shown[PATH_MAX];
+	struct rama_out out;
+	struct rama_json j;
+
+	rama_out_init(&out, NULL, NULL);
+	rama_json_init(&j, &out);
+	rama_json_open(&j, '{');
+	rama_json_key_string(&j, "schema", "iorama.index/1");
+	rama_json_key_string(&j, "store", rama_store_shown(c->where, shown));
+	rama_json_key_i64(&j, "logs", (int64_t)n->all);
+	rama_json_key_i64(&j, "stored", (int64_t)n->stored);
+	rama_json_key_i64(&j, "unchanged", (int64_t)n->same);
+	rama_json_key_i64(&j, "damaged", (int64_t)n->damaged);
+	rama_json_key_i64(&j, "failed", (int64_t)n->failed);
+	rama_json_key_i64(&j, "gone", (int64_t)n->gone);
+	rama_json_key(&j, "problems");
+	rama_json_open(&j, '[');
+	for (size_t i = 0; i < c->n_flaws; i++) {
+		rama_json_open(&j, '{');
+		rama_json_key_string(&j, "log", c->flaws[i].path);
+		rama_json_key_string(&j, "problem", c->flaws[i].line);
+		rama_json_close(&j, '}');
+	}
+	rama_json_close(&j, ']');
+	rama_json_close(&j, '}');
+	rama_out_char(&out, '\n');
+	rama_paper_write(&out, NULL);
+	rama_out_fini(&out);
+}
+
+static void print_end(struct command *c)
+{
+	const struct rama_index_counts *n = &c->run.counts;
+	char text[4][RAMA_HUMAN], shown[PATH_MAX];
+
+	if (c->as_json) {
+		print_json(c);
+		return;
+	}
+	if (c->quiet)
+		return;
+	printf("%s of %s logs into %s", rama_human_count(text[0], (int64_t)n->stored),
+	       rama_human_count(text[1], (int64_t)n->all), rama_store_shown(c->where, shown));
+	if (n->same > 0)
+		printf(", %s were there already", rama_human_count(text[2], (int64_t)n->same));
+	if (n->damaged + n->failed > 0)
+		printf(", %s damaged",
+		       rama_human_count(text[3], (int64_t)(n->damaged + n->failed)));
+	printf("\n");
+}
+
+static unsigned threads_of(const struct rama_opts *o)
+{
+	const char *text = rama_opts_value(o, RAMA_OPT_index_jobs);
+	cpu_set_t set;
+	char *rest;
+	unsigned long n;
+
+	if (text == NULL)
+		return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+	n = strtoul(text, &rest, 10);
+	if (*text < '0' || *text > '9' || *rest != '\0' || n < 1 || n > RAMA_INDEX_THREADS)
+		rama_opts_usage(o, "-j is a number from 1 to %d, not '%s'", RAMA_INDEX_THREADS,
+				text);
+	return (unsigned)n;
+}
+
+static int run(struct command *c)
+{
+	bool watched = rama_opts_has(&c->o, RAMA_OPT_index_watch);
+	int status = find_roots(c);
+
+	if (status == 0 && watched)
+		status = start_watch(c);
+	if (status == 0)
+		status = put_trees(c);
+	if (status == 0 && watched && !stop(c))
+		status = watch(c);
+	if (status == 0 || c->run.counts.stored > 0)
+		print_end(c);
+	if (status == 0)
+		status = c->unread > 0 ? 3 : c->run.worst;
+	return status;
+}
+
+static void fini(struct command *c)
+{
+	rama_watch_close(c->watch);
+	rama_store_close(c->run.store);
+	rama_profile_fini(&c->profile);
+	for (size_t i = 0; i < c->n_roots; i++)
+		free(c->roots[i]);
+	for (size_t i = 0; i < c->n_flaws; i++) {
+		free(c->flaws[i].path);
+		free(c->flaws[i].line);
+	}
+	free(c->roots);
+	free(c->flaws);
+	rama_opts_fini(&c->o);
+}
+
+int rama_cmd_index(int argc, char **argv)
+{
+	struct command c = { 0 };
+	int status;
+
+	rama_opts_parse(&c.o, RAMA_CMD_index, argc, argv);
+	/* Each log takes and gives back a few hundred KiB: the kernel need not be asked for them each time. */
+	mallopt(M_MMAP_THRESHOLD, KEPT);
+	mallopt(M_TRIM_THRESHOLD, KEPT);
+	if (c.o.n_args == 0)
+		rama_opts_usage(&c.o, "no directory and no log given");
+	c.quiet = rama_opts_has(&c.o, RAMA_OPT_index_quiet);
+	c.as_json = rama_opts_has(&c.o, RAMA_OPT_index_json);
+	c.shows = !c.quiet && isatty(STDERR_FILENO);
+	c.start = now();
+	c.delay = strtod(rama_opts_setting(RAMA_SET_PROGRESS), NULL);
+	c.run = (struct rama_index_run){ .opt = { .profile = &c.profile,
+						  .no_logs = rama_opts_has(&c.o,
+									   RAMA_OPT_index_nologs) },
+					 .threads = threads_of(&c.o),
+					 .again = rama_opts_has(&c.o, RAMA_OPT_index_force),
+					 .problem = problem,
+					 .progress = progress,
+					 .ctx = &c };
+	if (rama_opts_has(&c.o, RAMA_OPT_index_watch)) {
+		hold_signals(&c);
+		c.run.stop = stop;
+	}
+	status = rama_store_place(&c.o, RAMA_OPT_index_store, c.where) ? 0 : 4;
+	if (status == 0)
+		status = rama_profile_load(&c.profile, &c.o, RAMA_OPT_index_profile);
+	if (status == 0)
+		status = rama_store_here(&c.run.store, &c.o, RAMA_OPT_index_store,
+					 RAMA_STORE_WRITE | RAMA_STORE_CREATE);
+	if (status == 0)
+		status = run(&c);
+	fini(&c);
+	return status;
+}

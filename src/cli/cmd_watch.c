@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_watch.c: iorama watch */
+#include <errno.h>
+#include <glob.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/run_place.h"
+#include "cli/watch.h"
+#include "live/find.h"
+
+#define LINGER 5.0 /* s that what has ended stays on the screen */
+#define PLACES 256
+
+struct watch {
+	struct rama_opts o;
+	const char *word; /* JOB or PID; NULL: all */
+	double interval;
+	enum rama_watch_sort sort;
+	bool sorted; /* by the user's wish */
+	struct rama_terminal t;
+	char *dir[PLACES + 1];
+	size_t n_dirs;
+	char place[512];
+	struct rama_look *l;
+};
+
+/* ---- what is asked for ---------------------------------------------------------------------------------- */
+
+static void find_interval(struct watch *w)
+{
+	const char *text = rama_opts_value(&w->o, RAMA_OPT_watch_interval);
+	char *end;
+
+	w->interval = 1;
+	if (text == NULL)
+		return;
+	w->interval = strtod(text, &end);
+	if (*text == '\0' || *end != '\0' || !(w->interval >= 0.1 && w->interval <= 3600))
+		rama_opts_usage(&w->o, "--interval takes seconds, 0.1 to 3600, not '%s'", text);
+}
+
+static void find_sort(struct watch *w)
+{
+	const char *text = rama_opts_value(&w->o, RAMA_OPT_watch_sort);
+
+	w->sort = RAMA_SORT_RATE;
+	if (text == NULL)
+		return;
+	for (unsigned i = 0; i < RAMA_SORTS; i++)
+		if (strcmp(text, rama_watch_sort_name[i]) == 0) {
+			w->sort = (enum rama_watch_sort)i;
+			w->sorted = true;
+		}
+	if (!w->sorted)
+		rama_opts_usage(
+			&w->o,
+			"--sort takes rate, ops, latency, longest, io, moved or name, not '%s'",
+			text);
+}
+
+static void add_dir(struct watch *w, const char *dir)
+{
+	size_t n = strlen(w->place);
+
+	if (w->n_dirs == PLACES || (w->dir[w->n_dirs] = strdup(dir)) == NULL)
+		return;
+	w->n_dirs++;
+	snprintf(w->place + n, sizeof(w->place) - n, "%s%s", n > 0 ? ", " : "", dir);
+}
+
+/* iorama-UID, a real directory of that very user: anybody can make others */
+static bool is_users(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	struct stat st;
+	uint32_t uid;
+
+	return name != NULL && rama_find_user_of(name + 1, &uid) && lstat(path, &st) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_uid == uid;
+}
+
+/* Root sees the jobs of all users, each in his own directory. */
+static void add_all_users(struct watch *w)
+{
+	static const char *const where[] = { "/dev/shm/iorama-*", "/tmp/iorama-*" };
+	glob_t g;
+
+	for (unsigned i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
+		if (glob(where[i], 0, NULL, &g) == 0)
+			for (size_t k = 0; k < g.gl_pathc; k++)
+				if (is_users(g.gl_pathv[k]))
+					add_dir(w, g.gl_pathv[k]);
+		globfree(&g);
+	}
+	if (w->n_dirs == 0)
+		snprintf(w->place, sizeof(w->place), "%s, %s", where[0], where[1]);
+}
+
+static void find_dirs(struct watch *w)
+{
+	const char *chosen = rama_opts_setting(RAMA_SET_DIR),
+		   *given = rama_opts_value(&w->o, RAMA_OPT_watch_dir);
+	char root[PATH_MAX];
+
+	if (given != NULL && access(given, R_OK | X_OK) != 0)
+		rama_opts_usage(&w->o, "--dir %s: %s", given, strerror(errno));
+	if (given != NULL)
+		add_dir(w, given);
+	else if (*chosen != '\0')
+		add_dir(w, chosen);
+	else if (geteuid() == 0)
+		add_all_users(w);
+	for (unsigned i = 0; given == NULL && *chosen == '\0' && geteuid() != 0 &&
+			     rama_place_candidate(i, root, sizeof(root));
+	     i++)
+		add_dir(w, root);
+}
+
+/* ---- looking ---------------------------------------------------------------------------------------------- */
+
+static int start(struct watch *w)
+{
+	struct rama_look_options o = { .dir = (const char *const *)w->dir,
+				       .n_dirs = w->n_dirs,
+				       .uid = geteuid() == 0 ? UINT32_MAX : (uint32_t)geteuid(),
+				       .linger = LINGER };
+	struct rama_err e = { 0 };
+
+	if (rama_look_create(&w->l, &o, &e) == 0)
+		return 0;
+	rama_complain("watch", "%s", e.text);
+	return rama_err_status(e.code);
+}
+
+static int to_stdout(void *ctx, const char *bytes, size_t n)
+{
+	(void)ctx;
+	return rama_fd_write(STDOUT_FILENO, bytes, n);
+}
+
+static void wait_interval(double s)
+{
+	struct timespec t = { .tv_sec = (time_t)s, .tv_nsec = (long)((s - floor(s)) * 1e9) };
+
+	while (nanosleep(&t, &t) != 0 && errno == EINTR)
+		continue;
+}
+
+/* one look, or the difference to the next one */
+static int take(struct watch *w, struct rama_err *e)
+{
+	const struct rama_look_process *p;
+	int rc = 0;
+
+	if (w->l->takes == 0)
+		rc = rama_look_take(w->l, e);
+	wait_interval(w->interval);
+	if (rc == 0)
+		rc = rama_look_take(w->l, e);
+	if (rc == 0 && w->word != NULL && !rama_watch_choose(w->l, w->word, &p))
+		rc = rama_err_set(
+			e, RAMA_EMISSING,
+			"no job or process %s runs here; `iorama watch --once` lists them",
+			w->word);
+	return rc;
+}
+
+/* Without end a reader that goes away ends it; that is no failure. */
+static int print(struct watch *w, bool json, bool once)
+{
+	struct rama_out out;
+	struct rama_err e = { 0 };
+	int rc;
+
+	rama_out_init(&out, to_stdout, NULL);
+	do {
+		struct rama_page p;
+
+		rc = take(w, &e);
+		if (rc == 0 && json) {
+			rc = rama_watch_json(&out, w->l, &e);
+		} else if (rc == 0) {
+			rama_page_init(&p, w->t.width, 0, w->t.utf8);
+			rc = rama_watch_text(&p, w->l, w->place, w->sort, &e);
+			rama_page_print(&p, &out, w->t.colour);
+			rama_page_fini(&p);
+		}
+		if (rc == 0 && rama_out_flush(&out) != 0)
+			break;
+	} while (rc == 0 && !once);
+	if (rc == 0 && out.error != 0 && out.error != RAMA_ESTOPPED)
+		rc = rama_err_set(&e, out.error, "standard output: %s", rama_err_text(out.error));
+	rama_out_fini(&out);
+	if (rc == 0)
+		return 0;
+	rama_complain("watch", "%s", e.text);
+	return rama_err_status(rc);
+}
+
+/* a job or process that was asked for is shown at once, not in the list of all */
+static int screen(struct watch *w)
+{
+	enum rama_watch_sort ranks = w->sorted ? w->sort : RAMA_SORT_NAME;
+	struct rama_watch_view v = { .sort = { w->sort, ranks, w->sort } };
+	struct rama_watch_about a = { .interval = w->interval,
+				      .ascii = !w->t.utf8,
+				      .place = w->place };
+	const struct rama_look_process *p = NULL;
+	struct rama_err e = { 0 };
+
+	if (w->word != NULL) {
+		if (rama_look_take(w->l, &e) != 0 || !rama_watch_choose(w->l, w->word, &p)) {
+			rama_complain("watch", "%s",
+				      e.code != 0 ? e.text : "no such job or process runs here");
+			return e.code != 0 ? rama_err_status(e.code) : 3;
+		}
+		if (p != NULL || w->l->n == 1) {
+			v.kind = p != NULL ? RAMA_WATCH_FILES : RAMA_WATCH_RANKS;
+			v.process = p != NULL ? p->number : 0;
+			snprintf(v.job, sizeof(v.job), "%s", w->l->job[0]->key);
+		}
+	}
+	return rama_watch_screen(w->l, &v, &a, w->word, w->t.colour);
+}
+
+/* each process that is looked at takes memory maps, no descriptors; directories are open one at a time */
+int rama_cmd_watch(int argc, char **argv)
+{
+	struct watch w = { 0 };
+	bool once, json;
+	int status;
+
+	signal(SIGPIPE, SIG_IGN);
+	rama_opts_parse(&w.o, RAMA_CMD_watch, argc, argv);
+	if (w.o.n_args > 1)
+		rama_opts_usage(&w.o, "one job or process at a time, not %zu", w.o.n_args);
+	w.word = w.o.n_args == 1 ? w.o.args[0] : NULL;
+	json = rama_opts_has(&w.o, RAMA_OPT_watch_json);
+	once = rama_opts_has(&w.o, RAMA_OPT_watch_once);
+	find_interval(&w);
+	find_sort(&w);
+	w.t = rama_terminal_of(&w.o, RAMA_OPT_watch_width, RAMA_OPT_watch_color, false);
+	find_dirs(&w);
+	status = start(&w);
+	if (status == 0 && (json || once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))
+		status = print(&w, json, once || !json);
+	else if (status == 0)
+		status = screen(&w);
+	rama_look_destroy(w.l);
+	for (size_t i = 0; i < w.n_dirs; i++)
+		free(w.dir[i]);
+	rama_opts_fini(&w.o);
+	return status;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobs_detail.c: one job of a store: what it is, its processes, what was found, what was lost. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/when.h"
+#include "cli/jobs_list.h"
+#include "report/sheet.h"
+
+#define PROCESSES_MOST 16
+
+/* a table of the page: a statement whose only argument is the job */
+struct part {
+	const char *key, *title, *sql;
+	const struct rama_sheet_column *column;
+	unsigned n_columns, most; /* rows, 0: all */
+};
+
+static const struct rama_sheet_column process_columns[] = {
+	{ .key = "rank", .header = "rank", .unit = "id" },
+	{ .key = "host", .header = "host", .wide = true },
+	{ .key = "pid", .header = "pid", .unit = "id" },
+	{ .key = "state", .header = "state" },
+	{ .key = "start", .header = "start", .drop = 3 },
+	{ .key = "end", .header = "end", .drop = 4 },
+	{ .key = "seen", .header = "events seen", .unit = "count" },
+	{ .key = "stored", .header = "stored", .unit = "count" },
+	{ .key = "dropped", .header = "dropped", .unit = "count" },
+	{ .key = "missed", .header = "calls missed", .unit = "count", .drop = 2 },
+	{ .key = "exe", .header = "program", .drop = 5 },
+};
+static const struct rama_sheet_column finding_columns[] = {
+	{ .key = "level", .header = "level" },
+	{ .key = "rule", .header = "rule" },
+	{ .key = "cost", .header = "cost", .unit = "s" },
+	{ .key = "title", .header = "what", .wide = true },
+};
+static const struct rama_sheet_column layer_columns[] = {
+	{ .key = "layer", .header = "layer" },
+	{ .key = "kind", .header = "calls" },
+	{ .key = "ops", .header = "count", .unit = "count" },
+	{ .key = "failed", .header = "failed", .unit = "count" },
+	{ .key = "bytes", .header = "bytes", .unit = "bytes" },
+	{ .key = "seconds", .header = "time", .unit = "s" },
+	{ .key = "longest", .header = "longest", .unit = "s" },
+};
+static const struct rama_sheet_column activity_columns[] = {
+	{ .key = "layer", .header = "layer" },
+	{ .key = "reads", .header = "reads", .unit = "count" },
+	{ .key = "writes", .header = "writes", .unit = "count" },
+	{ .key = "metas", .header = "metadata calls", .unit = "count" },
+	{ .key = "bytes_read", .header = "read", .unit = "bytes" },
+	{ .key = "bytes_written", .header = "written", .unit = "bytes" },
+	{ .key = "seconds", .header = "time", .unit = "s" },
+};
+static const struct rama_sheet_column loss_columns[] = {
+	{ .key = "agent", .header = "agent", .wide = true },
+	{ .key = "why", .header = "why" },
+	{ .key = "events", .header = "events", .unit = "count" },
+	{ .key = "messages", .header = "messages", .unit = "count" },
+};
+#define COLUMNS(x) x, sizeof(x) / sizeof(*(x))
+#define SUM(x) "CAST(sum(" x ") AS DOUBLE PRECISION)" /* may be too much for an integer */
+#define SECONDS(x) "CAST(sum(" x ") / 1e9 AS DOUBLE PRECISION)"
+
+static const struct part parts[] = {
+	{ "findings", "Findings",
+	  "SELECT level, rule, cost, title FROM findings WHERE job = $1 ORDER BY number",
+	  COLUMNS(finding_columns), 0 },
+	{ "activity", "What it did, by its counters",
+	  "SELECT layer, " SUM("reads") ", " SUM("writes") ", " SUM("metas") ", " SUM(
+		  "bytes_read") ", " SUM("bytes_written") ", " SECONDS("read_ns + write_ns + "
+								       "meta_ns") " FROM activity "
+										  "WHERE job = $1 "
+										  "GROUP BY layer "
+										  "ORDER BY layer",
+	  COLUMNS(activity_columns), 0 },
+	{ "events", "Its events",
+	  "SELECT layer, kind, " SUM("ops") ", " SUM("failed") ", " SUM("bytes") ", " SECONDS(
+		  "ns") ", CAST(max(longest) / 1e9 AS DOUBLE PRECISION) FROM rollups WHERE job = "
+			"$1 GROUP BY layer, kind ORDER BY layer, kind",
+	  COLUMNS(layer_columns), 0 },
+	{ "processes", "Processes",
+	  "SELECT rank, host, pid, state, start_ns, end_ns, made + dropped, stored, dropped, "
+	  "missed, exe FROM processes"
+	  " WHERE job = $1 ORDER BY rank, start_ns, number",
+	  COLUMNS(process_columns), PROCESSES_MOST },
+	{ "losses", "Lost by agents",
+	  "SELECT agent, why, " SUM("events") ", " SUM(
+		  "messages") " FROM losses WHERE job = $1 GROUP BY agent, why ORDER BY agent, why",
+	  COLUMNS(loss_columns), 0 },
+};
+#define N_PARTS (sizeof(parts) / sizeof(*parts))
+
+struct detail {
+	struct rama_store *store;
+	struct rama_paper *paper;
+	struct rama_json *json;
+	const struct part *part;
+	struct rama_sheet *sheet;
+	bool all;
+	struct rama_metric *column;
+	unsigned n_columns;
+	bool found;
+};
+
+static const char *unit_of(const struct rama_sheet_column *c)
+{
+	bool when = strcmp(c->key, "start") == 0 || strcmp(c->key, "end") == 0;
+
+	return when ? "when" : c->unit != NULL ? c->unit : "text";
+}
+
+static int part_json(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct detail *d = ctx;
+
+	(void)e;
+	rama_json_open(d->json, '{');
+	for (unsigned i = 0; i < d->part->n_columns && i < row->n; i++) {
+		rama_json_key(d->json, d->part->column[i].key);
+		rama_cell_json(d->json, &row->cell[i], unit_of(&d->part->column[i]));
+	}
+	rama_json_close(d->json, '}');
+	return d->json->out->error;
+}
+
+static enum rama_tone tone_of(const char *key, const char *text, double value)
+{
+	if (strcmp(key, "level") == 0)
+		return strcmp(text, "HIGH") == 0   ? RAMA_TONE_BAD
+		       : strcmp(text, "WARN") == 0 ? RAMA_TONE_WARN
+						   : RAMA_TONE_DIM;
+	if (strcmp(key, "state") == 0)
+		return strcmp(text, "running") == 0  ? RAMA_TONE_GOOD
+		       : strcmp(text, "killed") == 0 ? RAMA_TONE_WARN
+						     : RAMA_TONE_PLAIN;
+	return (strcmp(key, "dropped") == 0 || strcmp(key, "missed") == 0) && value > 0
+		       ? RAMA_TONE_BAD
+		       : RAMA_TONE_PLAIN;
+}
+
+static int part_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct detail *d = ctx;
+	struct rama_sheet_cell *to;
+
+	(void)e;
+	if (d->part->most > 0 && !d->all && d->sheet->n_rows == d->part->most) {
+		d->sheet->more++;
+		return 0;
+	}
+	to = rama_sheet_row(d->paper, d->sheet);
+	for (unsigned i = 0; i < d->part->n_columns && i < row->n; i++) {
+		const struct rama_cell *c = &row->cell[i];
+		const char *unit = unit_of(&d->part->column[i]);
+		char text[RAMA_CELL_TEXT_MOST], when[RAMA_WHEN];
+
+		rama_cell_shown(text, c, unit);
+		if (strcmp(unit, "when") == 0 && c->type == RAMA_CELL_INT)
+			snprintf(text, sizeof(text), "%s", rama_when_text(when, c->i, 0));
+		to[i].text = c->type != RAMA_CELL_NULL ? rama_paper_text(d->paper, text) : "";
+		to[i].value = c->type == RAMA_CELL_INT	  ? (double)c->i
+			      : c->type == RAMA_CELL_REAL ? c->f
+							  : NAN;
+		to[i].tone = tone_of(d->part->column[i].key, text, to[i].value);
+	}
+	return 0;
+}
+
+/* ---- the job itself -------------------------------------------------------------------------------- */
+
+/* the text of a column, "" if it has none */
+static const char *value(struct detail *d, const struct rama_row *row, const char *key)
+{
+	char text[RAMA_CELL_TEXT_MOST], when[RAMA_WHEN];
+
+	for (unsigned i = 0; i < d->n_columns && i < row->n; i++) {
+		const struct rama_cell *c = &row->cell[i];
+
+		if (strcmp(d->column[i].key, key) != 0 || c->type == RAMA_CELL_NULL)
+			continue;
+		if (c->type == RAMA_CELL_TEXT)
+			return rama_paper_text(d->paper, c->text);
+		if (strcmp(d->column[i].unit, "when") == 0)
+			return rama_paper_fmt(d->paper, "%s", rama_when_text(when, c->i, 0));
+		rama_cell_shown(text, c, d->column[i].unit);
+		return rama_paper_text(d->paper, text);
+	}
+	return "";
+}
+
+static void line(struct detail *d, const char *label, const char *text)
+{
+	if (*text != '\0')
+		rama_paper_head(d->paper, RAMA_TONE_PLAIN,
+				rama_paper_fmt(d->paper, "%-10s %s", label, text));
+}
+
+static bool is_zero(const char *text)
+{
+	return *text == '\0' || strcmp(text, "0") == 0;
+}
+
+/* "4 ranks", "1 rank" */
+static const char *number(struct detail *d, const char *n, const char *what)
+{
+	return rama_paper_fmt(d->paper, "%s %s%s", n, what, strcmp(n, "1") == 0 ? "" : "s");
+}
+
+static void tell_work(struct detail *d, const struct rama_row *row)
+{
+	const char *lost = value(d, row, "lost"), *missed = value(d, row, "missed"),
+		   *reads = value(d, row, "reads"), *writes = value(d, row, "writes"),
+		   *metas = value(d, row, "metas"), *seen = value(d, row, "made");
+
+	if (is_zero(seen) || !is_zero(reads) || !is_zero(writes) || !is_zero(metas))
+		line(d, "moved",
+		     rama_paper_fmt(d->paper, "%s read in %s, %s written in %s, %s, %s",
+				    value(d, row, "bytes_read"), number(d, reads, "call"),
+				    value(d, row, "bytes_written"), number(d, writes, "call"),
+				    number(d, metas, "metadata call"),
+				    number(d, value(d, row, "files"), "file")));
+	if (!is_zero(seen))
+		line(d, "events",
+		     rama_paper_fmt(d->paper, "%s seen, %s stored, %s lost%s%s", seen,
+				    value(d, row, "events"), lost,
+				    is_zero(missed) ? "" : "; calls missed: ",
+				    is_zero(missed) ? "" : missed));
+	line(d, "verdict", value(d, row, "verdict"));
+}
+
+static int head(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct detail *d = ctx;
+	struct rama_paper *p = d->paper;
+	const char *name = value(d, row, "name"), *user = value(d, row, "user"),
+		   *end = value(d, row, "end"), *nodes = value(d, row, "nodes");
+
+	(void)e;
+	d->found = true;
+	rama_paper_head(p, RAMA_TONE_BOLD,
+			rama_paper_fmt(p, "%s%sjob %s of the store%s%s · %s", name,
+				       *name != '\0' ? " · " : "", value(d, row, "job"),
+				       *user != '\0' ? " · " : "", user, value(d, row, "state")));
+	line(d, "command", value(d, row, "command"));
+	line(d, "key", value(d, row, "key"));
+	if (!is_zero(value(d, row, "jobid")))
+		line(d, "job id", value(d, row, "jobid"));
+	line(d, "ran",
+	     rama_paper_fmt(p, "%s to %s, %s, %s%s%s", value(d, row, "start"),
+			    *end != '\0' ? end : "now", value(d, row, "run_time"),
+			    number(d, value(d, row, "ranks"), "rank"), is_zero(nodes) ? "" : " on ",
+			    is_zero(nodes) ? "" : number(d, nodes, "node")));
+	tell_work(d, row);
+	return 1;
+}
+
+static int job_json(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct detail *d = ctx;
+
+	(void)e;
+	d->found = true;
+	for (unsigned i = 0; i < d->n_columns && i < row->n; i++) {
+		rama_json_key(d->json, d->column[i].key);
+		rama_cell_json(d->json, &row->cell[i], d->column[i].unit);
+	}
+	return 1;
+}
+
+static int figure_json(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct detail *d = ctx;
+
+	(void)e;
+	rama_json_key(d->json, row->cell[0].text);
+	rama_cell_json(d->json, &row->cell[1], NULL);
+	return d->json->out->error;
+}
+
+static int job_itself(struct detail *d, const struct rama_cell *job, struct rama_err *e)
+{
+	struct rama_out sql;
+	int rc;
+
+	rama_out_init(&sql, NULL, NULL);
+	rama_out_text(&sql, "SELECT ");
+	for (unsigned i = 0; i < d->n_columns; i++)
+		rama_out_fmt(&sql, "%s%s", i > 0 ? ", " : "", d->column[i].sql);
+	rama_out_text(&sql, " FROM jobs j WHERE j.number = $1");
+	rama_out_char(&sql, '\0');
+	rc = sql.error != 0 ? rama_err_set(e, sql.error, "out of memory")
+			    : rama_store_select(d->store, sql.buf, job, 1,
+						d->json != NULL ? job_json : head, d, e);
+	rama_out_fini(&sql);
+	if (rc >= 0 && !d->found)
+		return rama_err_set(e, RAMA_EMISSING, "job %lld is no longer there",
+				    (long long)job->i);
+	return rc > 0 ? 0 : rc;
+}
+
+static int all_parts(struct detail *d, const struct rama_cell *job, struct rama_err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < N_PARTS; i++) {
+		d->part = &parts[i];
+		if (d->json != NULL) {
+			rama_json_key(d->json, d->part->key);
+			rama_json_open(d->json, '[');
+		} else {
+			d->sheet = rama_paper_sheet(d->paper, d->part->key, d->part->title,
+						    d->part->column, d->part->n_columns);
+		}
+		rc = rama_store_select(d->store, d->part->sql, job, 1,
+				       d->json != NULL ? part_json : part_row, d, e);
+		if (d->json != NULL)
+			rama_json_close(d->json, ']');
+	}
+	return rc;
+}
+
+static int print_json(struct detail *d, const struct rama_cell *job, struct rama_out *out,
+		      struct rama_err *e)
+{
+	struct rama_json j;
+	int rc;
+
+	rama_json_init(&j, out);
+	d->json = &j;
+	rama_json_open(&j, '{');
+	rama_json_key_string(&j, "schema", "iorama.job/1");
+	rc = job_itself(d, job, e);
+	if (rc == 0)
+		rc = all_parts(d, job, e);
+	rama_json_key(&j, "figures");
+	rama_json_open(&j, '{');
+	if (rc == 0)
+		rc = rama_store_select(
+			d->store, "SELECT name, value FROM figures WHERE job = $1 ORDER BY name",
+			job, 1, figure_json, d, e);
+	rama_json_close(&j, '}');
+	rama_json_close(&j, '}');
+	rama_out_char(out, '\n');
+	d->json = NULL;
+	return rc;
+}
+
+int rama_jobs_detail(struct rama_store *s, int64_t job, enum rama_rows_form form,
+		     const struct rama_terminal *t, bool all, struct rama_out *out,
+		     struct rama_err *e)
+{
+	struct rama_cell arg = { .type = RAMA_CELL_INT, .i = job };
+	struct rama_paper_style style = { t->width, t->colour, t->utf8 };
+	struct rama_paper paper = { 0 };
+	struct detail d = { .store = s, .paper = &paper, .all = all };
+	int rc;
+
+	d.column = calloc(RAMA_JOBS_COLUMNS, sizeof(*d.column));
+	if (d.column == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	while (d.n_columns < RAMA_JOBS_COLUMNS &&
+	       rama_metric_column(d.n_columns, &d.column[d.n_columns]))
+		d.n_columns++;
+	if (form == RAMA_ROWS_JSON) {
+		rc = print_json(&d, &arg, out, e);
+	} else {
+		rc = job_itself(&d, &arg, e);
+		if (rc == 0)
+			rc = all_parts(&d, &arg, e);
+		if (rc == 0 && paper.failed)
+			rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		if (rc == 0)
+			rama_paper_print(&paper, out, &style);
+	}
+	rama_paper_fini(&paper);
+	free(d.column);
+	return rc;
+}

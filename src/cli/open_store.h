@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* open_store.h: the store that a command line names, or the usual one. */
+#ifndef RAMA_CLI_OPEN_STORE_H
+#define RAMA_CLI_OPEN_STORE_H
+
+#include <limits.h>
+
+#include "cli/opts.h"
+#include "store/store.h"
+
+/* its place: the value of the option, or the default; false after the reason was printed */
+bool rama_store_place(const struct rama_opts *o, enum rama_option_id option, char where[PATH_MAX]);
+/* 0, or the exit status after the reason was printed */
+int rama_store_here(struct rama_store **s, const struct rama_opts *o, enum rama_option_id option,
+		    unsigned flags);
+/* the place as it may be shown: without the password of a URL */
+const char *rama_store_shown(const char *where, char to[PATH_MAX]);
+
+#endif
