@@ -23,6 +23,11 @@ if(TARGET tablegen)
     "test -f docs/counters.md || exit 77 && $<TARGET_FILE:tablegen> counters-md | diff -u docs/counters.md -")
 endif()
 
+# docs/metrics.md likewise
+if(TARGET tablegen)
+  iorama_add_lint(metrics-docs sh -c "$<TARGET_FILE:tablegen> metrics-md | diff -u docs/metrics.md -")
+endif()
+
 # docs/rules.md likewise, from the rows of rules, limits, figures and words
 if(TARGET iorama)
   iorama_add_lint(rules-docs sh -c

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* store.c: store WHERE EVENTS [PER_BLOCK [put]]: fills a new store with events of a job of 4 ranks with 2 threads each, as an agent
+ * does, and asks for some of them (not with `put`). Prints lines of name, value, unit: what taking in costs (unpacking, leaving out what is there,
+ * sums per second, commit; not the making of the blocks), what it takes on disk, how long answers take. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "store/store.h"
+
+#define RANKS 4
+#define THREADS 2
+#define LANES (RANKS * THREADS)
+#define BATCH 64 /* messages */
+#define T0 1700000000000000000
+#define ROWS 1000
+#define ANSWERS 9
+
+static uint64_t state = 1;
+
+static uint64_t rnd(void)
+{
+	uint64_t x = state += 0x9e3779b97f4a7c15u;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+static double unit(void)
+{
+	return ((double)(rnd() >> 11) + 0.5) * 0x1p-53;
+}
+
+/* log-normal around `median`, and one in 2,000 takes a thousand times as long */
+static int64_t noise(double median, double spread)
+{
+	double z = sqrt(-2 * log(unit())) * cos(6.283185307179586 * unit());
+
+	return (int64_t)(median * exp(spread * z) * (rnd() % 2000 == 0 ? 1000 : 1));
+}
+
+static double clock_of(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void must(int rc, const struct rama_err *e)
+{
+	if (rc >= 0)
+		return;
+	fprintf(stderr, "store: %s\n", e->text);
+	exit(1);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------- */
+
+static const struct rama_what calls[] = {
+	{ "POSIX", "write", "pwrite64" }, { "POSIX", "read", "pread64" },
+	{ "POSIX", "open", "openat" },	  { "POSIX", "close", "close" },
+	{ "POSIX", "seek", "lseek" },	  { "POSIX", "stat", "stat" },
+};
+
+static struct rama_block block[LANES];
+static int64_t now[LANES];
+
+/* 64 files, read and written here and there, opened, closed and asked for in between */
+static void make(struct rama_block *b, int64_t *t, double gap)
+{
+	static int64_t off[64];
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		unsigned dice = rnd() % 100, file = rnd() % 64;
+		uint16_t what = dice < 40 ? 0 : dice < 80 ? 1 : (uint16_t)(2 + dice % 4);
+		struct rama_wire_event *ev = &b->event[i];
+
+		*ev = (struct rama_wire_event){ .dur = noise(what < 2 ? 1500 : 6000, 0.35),
+						.off = -1,
+						.bytes = -1,
+						.what = what };
+		*t += noise(gap, 0.25) + ev->dur;
+		ev->end = *t;
+		ev->record = 0x123456789abcdefu * (file + 1) ^ (uint64_t)file << 57;
+		ev->call = (uint32_t)(b->first + i + 1);
+		if (what >= 2)
+			continue;
+		ev->off = rnd() % 4 == 0 ? (int64_t)(rnd() % 65536) * 4096 : off[file];
+		ev->bytes = rnd() % 8 == 0 ? (int64_t)(rnd() % 4096) : 4096;
+		off[file] = ev->off + ev->bytes;
+	}
+}
+
+static void first_blocks(uint32_t per_block)
+{
+	for (unsigned i = 0; i < LANES; i++) {
+		struct rama_block *b = &block[i];
+
+		now[i] = T0;
+		snprintf(b->job, sizeof(b->job), "1000/run-4711");
+		memset(b->segment.b, (int)(i / THREADS) + 1, sizeof(b->segment.b));
+		b->rank = i / THREADS;
+		b->lane = i % THREADS;
+		b->tid = 4711 + i;
+		b->n = per_block;
+		b->n_whats = sizeof(calls) / sizeof(calls[0]);
+		memcpy(b->what, calls, sizeof(calls));
+		make(b, &now[i], per_block == RAMA_BLOCK_EVENTS ? 90 : 1e9 / per_block);
+	}
+}
+
+/* the same noise a little later: what is new in it is as much as in other noise */
+static void next_block(struct rama_block *b, int64_t *t)
+{
+	int64_t move = *t - b->event[0].end + b->event[0].dur + 1 + (int64_t)(rnd() % 100);
+
+	b->first += b->n;
+	for (uint32_t i = 0; i < b->n; i++) {
+		b->event[i].end += move;
+		b->event[i].call += b->n;
+	}
+	*t = b->event[b->n - 1].end;
+}
+
+/* ---- taking in ------------------------------------------------------------------------------------------- */
+
+static unsigned char *packed[BATCH];
+static int64_t size[BATCH];
+
+static void put_processes(struct rama_store *s)
+{
+	struct rama_err e = { 0 };
+
+	must(rama_store_begin(s, &e), &e);
+	for (unsigned i = 0; i < RANKS; i++) {
+		struct rama_message m = { .kind = RAMA_MSG_PROCESS,
+					  .process = { .version = 1,
+						       .job = block[0].job,
+						       .user = "ada",
+						       .host = "node1",
+						       .exe = "/bin/solver",
+						       .command = "solver",
+						       .tag = "",
+						       .uid = 1000,
+						       .pid = 4711 + i,
+						       .rank = i,
+						       .nprocs = RANKS,
+						       .start = T0,
+						       .seen_at = T0,
+						       .state = RAMA_STATE_RUNNING } };
+
+		m.process.segment = block[(size_t)i * THREADS].segment;
+		must(rama_store_put(s, &m, NULL, &e), &e);
+	}
+	must(rama_store_commit(s, &e), &e);
+}
+
+static uint64_t put_batch(struct rama_store *s, unsigned n)
+{
+	struct rama_err e = { 0 };
+	uint64_t all = 0, stored;
+
+	must(rama_store_begin(s, &e), &e);
+	for (unsigned i = 0; i < n; i++) {
+		struct rama_message m = { .kind = RAMA_MSG_BLOCK,
+					  .block = { packed[i], (size_t)size[i] } };
+
+		must(rama_store_put(s, &m, &stored, &e), &e);
+		all += stored;
+	}
+	must(rama_store_commit(s, &e), &e);
+	return all;
+}
+
+static void fill(struct rama_store *s, uint64_t events, uint32_t per_block)
+{
+	double cpu = 0, wall = 0, t;
+	struct rama_block_packer p = { 0 };
+	struct rama_store_counts c;
+	struct rama_err e = { 0 };
+	uint64_t made = 0, stored = 0, bytes = 0;
+
+	first_blocks(per_block);
+	put_processes(s);
+	for (unsigned lane = 0; made < events;) {
+		unsigned n = 0;
+
+		for (; n < BATCH && made < events; n++, lane = (lane + 1) % LANES) {
+			struct rama_block *b = &block[lane];
+
+			size[n] = rama_block_pack(&p, b, packed[n], sizeof(*b), &e);
+			must(size[n] < 0 ? -1 : 0, &e);
+			made += b->n;
+			bytes += (uint64_t)size[n];
+			next_block(b, &now[lane]);
+		}
+		cpu -= clock_of(CLOCK_PROCESS_CPUTIME_ID), t = clock_of(CLOCK_MONOTONIC);
+		stored += put_batch(s, n);
+		cpu += clock_of(CLOCK_PROCESS_CPUTIME_ID), wall += clock_of(CLOCK_MONOTONIC) - t;
+	}
+	if (stored != made) {
+		fprintf(stderr, "store: %llu of %llu events are stored\n",
+			(unsigned long long)stored, (unsigned long long)made);
+		exit(1);
+	}
+	must(rama_store_stats(s, &c, &e), &e);
+	printf("put, cpu\t%.0f\tevents/s\n", (double)made / cpu);
+	printf("put, wall\t%.0f\tevents/s\n", (double)made / wall);
+	printf("blocks\t%.3f\tbytes/event\n", (double)bytes / (double)made);
+	printf("disk\t%.3f\tbytes/event\n", (double)c.bytes / (double)made);
+	rama_block_packer_fini(&p);
+}
+
+/* ---- asking ----------------------------------------------------------------------------------------------- */
+
+static int count(void *ctx, const struct rama_stored_event *ev, struct rama_err *e)
+{
+	(void)ev, (void)e;
+	++*(unsigned *)ctx;
+	return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* the median of answers at different times of the job, each by a store that was just opened */
+static void ask(const char *where, const char *name, struct rama_event_filter f, int64_t last)
+{
+	double took[ANSWERS];
+	struct rama_err e = { 0 };
+
+	for (unsigned i = 0; i < ANSWERS; i++) {
+		struct rama_store *s;
+		unsigned n = 0;
+		double t = clock_of(CLOCK_MONOTONIC);
+
+		f.from = T0 + (last - T0) / (ANSWERS + 1) * (i + 1);
+		f.limit = ROWS;
+		must(rama_store_open(&s, where, RAMA_STORE_READ, &e), &e);
+		must(rama_store_events(s, &f, count, &n, &e), &e);
+		rama_store_close(s);
+		took[i] = clock_of(CLOCK_MONOTONIC) - t;
+		if (n != ROWS) {
+			fprintf(stderr, "store: %s: %u rows\n", name, n);
+			exit(1);
+		}
+	}
+	qsort(took, ANSWERS, sizeof(took[0]), by_size);
+	printf("%s\t%.3f\tms\n", name, 1e3 * took[ANSWERS / 2]);
+}
+
+static void scan(const char *where, uint64_t events)
+{
+	struct rama_event_filter f = { .job = 1, .rank = 1, .order = RAMA_ORDER_JOB_RANK_TIME };
+	struct rama_err e = { 0 };
+	struct rama_store *s;
+	unsigned n = 0;
+	double t = clock_of(CLOCK_MONOTONIC);
+
+	must(rama_store_open(&s, where, RAMA_STORE_READ, &e), &e);
+	must(rama_store_events(s, &f, count, &n, &e), &e);
+	rama_store_close(s);
+	if (n < events / RANKS / 2)
+		exit(1);
+	printf("all of one rank\t%.1f\tns/event\n", 1e9 * (clock_of(CLOCK_MONOTONIC) - t) / n);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
+	uint32_t per_block = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : RAMA_BLOCK_EVENTS;
+	struct rama_event_filter f = { .job = 1, .rank = 2 };
+	struct rama_err e = { 0 };
+	struct rama_store *s;
+	int64_t last;
+
+	if (argc < 2 || per_block == 0 || per_block > RAMA_BLOCK_EVENTS)
+		return 2;
+	for (unsigned i = 0; i < BATCH; i++)
+		packed[i] = malloc(sizeof(struct rama_block));
+	must(rama_store_open(&s, argv[1], RAMA_STORE_WRITE | RAMA_STORE_CREATE, &e), &e);
+	fill(s, events, per_block);
+	rama_store_close(s);
+	if (argc > 4)
+		return 0;
+	last = now[2 * THREADS];
+	ask(argv[1], "1,000 rows of a rank", f, last);
+	f.rank = RAMA_RANK_ALL, f.order = RAMA_ORDER_JOB_TIME_RANK;
+	ask(argv[1], "1,000 rows of a job", f, last);
+	f.job = -1, f.order = RAMA_ORDER_TIME_JOB_RANK;
+	ask(argv[1], "1,000 rows of all", f, last);
+	scan(argv[1], events);
+	for (unsigned i = 0; i < BATCH; i++)
+		free(packed[i]);
+	return 0;
+}
