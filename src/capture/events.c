@@ -50,14 +50,19 @@ static uint64_t ring_events(uint32_t level)
 	return (uint64_t)RAMA_RING_FIRST << level;
 }
 
+#define UNREAD_MOST (8ull << 20) /* bytes, as long as nobody reads: events may be for nobody */
+
 /* bytes of the rings area, with memory behind them; false: there are none left */
 static bool take_bytes(uint64_t n, uint64_t *at)
 {
 	struct rama_seg_state *s = rama_run.state;
+	bool read = __atomic_load_n(&rama_run.control->reader, __ATOMIC_RELAXED) != 0;
 	uint64_t used = __atomic_load_n(&s->rings_used, __ATOMIC_RELAXED);
 
 	do {
 		uint64_t limit = __atomic_load_n(&s->rings_limit, __ATOMIC_RELAXED);
+		if (!read && limit > UNREAD_MOST)
+			limit = UNREAD_MOST;
 		if (used > limit || n > limit - used)
 			return false;
 	} while (!__atomic_compare_exchange_n(&s->rings_used, &used, used + n, false,

@@ -20,6 +20,7 @@
 #define SECOND 1000000000ll
 #define PAUSE_MOST 50		 /* ms between rounds when nothing moves */
 #define SCAN_EVERY (10 * SECOND) /* with the kernel telling what is new */
+#define PRIORITY (-10)		 /* as nice has it */
 #define END_WAIT 5000	   /* ms for the sink to commit at the end; the spool keeps the rest */
 #define END_WAIT_JOB 25000 /* the same where the spool is of this job alone */
 
@@ -39,14 +40,17 @@ void rama_agent_say(struct rama_agent *a, const char *fmt, ...)
 static void on_round(uv_timer_t *timer)
 {
 	struct rama_agent *a = timer->data;
-	bool moved;
+	uint64_t began = uv_hrtime();
+	bool moved, behind;
 
 	rama_drain_now(&a->drain);
 	moved = rama_agent_round(a);
+	/* as much as that can be read in the time between rounds: there is more already */
+	behind = moved && (uv_hrtime() - began) / 1000000 >= a->o.interval;
 	a->pause = moved ? a->o.interval : a->pause * 2;
 	if (a->pause > PAUSE_MOST)
 		a->pause = PAUSE_MOST;
-	uv_timer_start(&a->rounds, on_round, a->pause, 0);
+	uv_timer_start(&a->rounds, on_round, behind ? 0 : a->pause, 0);
 }
 
 /* One job only: it has ended when its directory is gone, or when nobody looks after it any more and no process is left. */
@@ -191,6 +195,13 @@ static void stop(struct rama_agent *a)
 
 /* ---- the beginning ----------------------------------------------------------------------------------------------------------- */
 
+/* Events are lost if their reader has to wait behind those who make them. Only a system's agent may do so; others share what
+ * their session gets. */
+static void go_first(void)
+{
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+}
+
 /* a descriptor for each segment and each process */
 static void many_files(void)
 {
@@ -272,6 +283,7 @@ static int start(struct rama_agent *a, struct rama_err *e)
 		rc = rama_mapped_guard() == 0 ? 0
 					      : rama_err_set(e, RAMA_EIO, "no handler for SIGBUS");
 	a->started = a->drain.real;
+	go_first();
 	many_files();
 	if (rc == 0)
 		rc = open_post(a, e);

@@ -198,7 +198,7 @@ _Static_assert(sizeof(struct rama_seg_name) == offsetof(struct rama_seg_name, te
  * as long as the area has room, and goes on there; what is in the old one stays until it was read. Event number n
  * of the ring of level k (from ring[k].from on) is at place n % (RAMA_RING_FIRST << k). No room: the event is dropped and counted. */
 
-#define RAMA_RING_LEVELS 8
+#define RAMA_RING_LEVELS 11
 #define RAMA_RING_FIRST 1024u /* events */
 
 /* ---- lanes: one per thread at a time --------------------------------------------------------- */

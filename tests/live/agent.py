@@ -100,8 +100,7 @@ def many_events(case, calls=125_000):
     family = next((f for f in harness.FAMILIES if os.path.exists("/usr/bin/mpirun." + f)), None)
     if family is None:
         raise Skip("no MPI is installed")
-    # ten runnable threads on a small machine: the agent must not have to wait for all of them in turn
-    load = loads.Load(case, threads=2, calls=calls, mode="write", ranks=4, family=family, wrap=["nice", "-n", "10"]).run()
+    load = loads.Load(case, threads=2, calls=calls, mode="write", ranks=4, family=family).run()
     case.wait(lambda: case.value("SELECT count(*) FROM processes WHERE state != 'running'") >= 4, "the end of all ranks", 300)
     case.wait(lambda: case.value("SELECT min(made = stored) FROM processes") == 1, "all events", 300)
     totals = loads.accounts(case)

@@ -134,7 +134,7 @@ static void live_events(void **state)
 	(void)state;
 	load("", NULL);
 	assert_int_equal(s.live, 0);
-	assert_true(s.live_memory == 32 * MIB);
+	assert_true(s.live_memory == 64 * MIB);
 	assert_string_equal(s.live_tag, "");
 	load("", VARS("IORAMA_LIVE=1", "IORAMA_LIVE_MEMORY=64K", "IORAMA_LIVE_TAG=my.site-2_x"));
 	assert_int_equal(s.live, 63);
