@@ -316,7 +316,8 @@ static int read_options(struct rama_sink *s, struct rama_err *e)
 	s->xprt = rama_sink_option(&s->spec, "xprt", "sock");
 	s->auth = rama_sink_option(&s->spec, "auth", "munge");
 	s->state_path = rama_sink_option(&s->spec, "state", NULL);
-	s->tag = rama_sink_option(&s->spec, "tag", s->o.tag != NULL && *s->o.tag != '\0' ? s->o.tag : "iorama");
+	s->tag = rama_sink_option(&s->spec, "tag",
+				  s->o.tag != NULL && *s->o.tag != '\0' ? s->o.tag : "iorama");
 	return rc;
 }
 

@@ -42,8 +42,8 @@ struct rama_sheet_column {
 
 struct rama_sheet {
 	const char *key, *title; /* title NULL: the table alone, on terminals */
-	const char *note; /* one line under it, or NULL */
-	const char *none; /* said instead of an empty table; NULL: then it is not there */
+	const char *note;	 /* one line under it, or NULL */
+	const char *none;	 /* said instead of an empty table; NULL: then it is not there */
 	const struct rama_sheet_column *columns;
 	unsigned n_columns;
 	struct rama_sheet_cell *cells; /* n_rows x n_columns */
