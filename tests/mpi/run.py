@@ -37,6 +37,11 @@ class Failed(Exception):
     """The case went wrong; the text says how."""
 
 
+# MPICH's launcher says this of a job whose ranks it killed because one of them could not start, observed or not: on a busy machine its
+# network library does not always come up
+HYDRA_KILLED, TRIES = 9, 2
+
+
 def run(command, folder, **extra):
     environment = dict(os.environ, **extra)
     # in a container, and as its root, on any number of cores
@@ -66,13 +71,17 @@ class Case:
     def observe(self, ranks, *command, trace=True, **extra):
         truth = os.path.join(self.quiet, "truth")
         options = ["--trace"] if trace else []
-        done = run([self.iorama, "run", "--json", "-f", *options, "-o", "log.darshan", "mpirun." + self.family, "-n",
-                    str(ranks), *command], self.folder, TRUTH_FILE=truth,
-                   IORAMA_DIR=os.path.join(self.quiet, "seg"), **extra)  # fmt: skip
+        for _ in range(TRIES):
+            done = run([self.iorama, "run", "--json", "-f", *options, "-o", "log.darshan", "mpirun." + self.family, "-n",
+                        str(ranks), *command], self.folder, TRUTH_FILE=truth,
+                       IORAMA_DIR=os.path.join(self.quiet, "seg"), **extra)  # fmt: skip
+            if done.returncode != HYDRA_KILLED:
+                break
+            print("tried again: %s%s" % (done.stdout, done.stderr))
         if done.returncode == SKIPPED:
             raise Skip("the MPI has no MPI_THREAD_MULTIPLE")
         if done.returncode != 0:
-            raise Failed("status %d: %s" % (done.returncode, done.stderr))
+            raise Failed("status %d: %s%s" % (done.returncode, done.stdout, done.stderr))
         with open(truth, encoding="utf-8") as file:
             return file.read().splitlines()
 
