@@ -17,15 +17,15 @@ static uint32_t most_hands(const struct rama_replay *r)
 /* the hand of this rank that is free at `start`, or the one that is free first */
 static uint16_t take_hand(double *free_at, uint32_t most, double start)
 {
-	uint16_t best = 0;
+	uint32_t best = 0;
 
-	for (uint16_t i = 0; i < most; i++) {
+	for (uint32_t i = 0; i < most; i++) {
 		if (free_at[i] <= start)
-			return i;
+			return (uint16_t)i;
 		if (free_at[i] < free_at[best])
 			best = i;
 	}
-	return best;
+	return (uint16_t)best;
 }
 
 int rama_replay_number(struct rama_replay *r, struct rama_err *e)

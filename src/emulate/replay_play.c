@@ -488,9 +488,9 @@ int rama_replay_play(struct rama_replay *r, const struct rama_replay_order *o, s
 
 	if (players == NULL)
 		rc = rama_err_set(e, RAMA_EMEMORY, "no memory");
-	for (uint32_t i = 0; rc == 0 && i < r->hands; i++)
+	for (uint32_t i = 0; players != NULL && rc == 0 && i < r->hands; i++)
 		rc = player_init(&players[i], &st, i, e);
-	if (rc == 0)
+	if (players != NULL && rc == 0)
 		rc = play_all(&st, players, e);
 	for (uint32_t i = 0; players != NULL && i < r->hands; i++)
 		player_fini(&players[i]);

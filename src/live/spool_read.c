@@ -69,7 +69,7 @@ static int seek(struct rama_spool *s, const struct spool_file *f, uint64_t numbe
 		c->at = HEAD;
 	}
 	while (c->number < number) {
-		struct rama_spool_record r;
+		struct rama_spool_record r = { 0 };
 
 		if (read_record(s, f, &r, e) != 0)
 			return RAMA_ECORRUPT;
@@ -104,7 +104,7 @@ static int read_some(struct rama_spool *s, const struct spool_file *f, struct ra
 	if (!make_room(s, READ_ABOUT))
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	for (; n < most && c->number < f->next; n++) {
-		struct rama_spool_record r;
+		struct rama_spool_record r = { 0 };
 
 		if (read_record(s, f, &r, e) != 0)
 			return RAMA_ECORRUPT;
