@@ -37,8 +37,8 @@ class Failed(Exception):
     """The case went wrong; the text says how."""
 
 
-# MPICH's launcher says this of a job whose ranks it killed because one of them could not start, observed or not: on a busy machine its
-# network library does not always come up
+# Hydra's status for a job whose ranks it killed. Seen once, in mpich-threads on a busy machine: both ranks were gone after 0.09 s, after one
+# write of 289 bytes that nobody kept. Why is not known, nor whether it happens to the program alone; so it is printed, and tried once more.
 HYDRA_KILLED, TRIES = 9, 2
 
 
