@@ -4,7 +4,8 @@
 #define RAMA_GATHER_MADE_H
 
 #include "base/file.h"
-#include "gather/shutdown_parts.h"
+#include "base/ranges.h"
+#include "gather/gather.h"
 
 #define RAMA_GATHER_RANKS (1 << 24) /* of any MPI job */
 

@@ -3,6 +3,7 @@
 #ifndef RAMA_GATHER_SHUTDOWN_PARTS_H
 #define RAMA_GATHER_SHUTDOWN_PARTS_H
 
+#include "base/ranges.h"
 #include "gather/shutdown.h"
 
 enum {
@@ -49,18 +50,8 @@ double rama_got_f64(struct rama_got *g);
 size_t rama_got_count(struct rama_got *g, size_t size);
 void rama_got_fini(struct rama_got *g);
 
-/* ranks, ascending, neighbours joined */
-struct rama_ranges {
-	int64_t (*r)[2]; /* first, last */
-	size_t n, room;
-};
-int rama_ranges_add(struct rama_ranges *s, int64_t first, int64_t last);
-bool rama_ranges_has(const struct rama_ranges *s, int64_t rank);
-int64_t rama_ranges_count(const struct rama_ranges *s);
 void rama_ranges_put(struct rama_msg *m, const struct rama_ranges *s);
 int rama_ranges_take(struct rama_got *g, struct rama_ranges *s, int64_t size);
-/* "3,7-9" into `to`; what does not fit is left out and "..." says so */
-void rama_ranges_text(const struct rama_ranges *s, char *to, size_t room);
 
 /* ids, ascending, each once */
 struct rama_ids {
