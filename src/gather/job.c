@@ -152,6 +152,7 @@ static int write_log(struct rama_gather_work *k, struct rama_gather_image *im, s
 	uint64_t partial;
 	int rc = rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0);
 
+	w.inner = true;
 	if (rc == 0)
 		rc = rama_gather_segment(&k->seg, &p, &w, &partial, &lost, e);
 	if (rc == 0)

@@ -34,7 +34,7 @@ struct rama_own {
 	uint64_t partial;
 };
 
-/* Takes a log from a rama_writer that was made with RAMA_PLAIN_BYTES and writes newest versions.
+/* Takes a log from a rama_writer that was made with RAMA_PLAIN_BYTES, is `inner` and writes newest versions.
  * rama_own_ready() comes after rama_writer_finish(). */
 struct rama_sink rama_own_sink(struct rama_own *o);
 int rama_own_ready(struct rama_own *o, struct rama_err *e);

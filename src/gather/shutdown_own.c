@@ -107,6 +107,7 @@ int rama_own_from_segment(struct rama_own *o, struct rama_segment *seg,
 	if (w == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	rc = rama_writer_init(w, &sink, RAMA_PLAIN_BYTES, 0);
+	w->inner = true;
 	if (rc == 0)
 		rc = rama_gather_one(seg, p, w, &partial, e);
 	if (rc == 0)

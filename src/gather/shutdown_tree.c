@@ -448,6 +448,8 @@ int rama_shut_measure(struct rama_shut *s)
 
 	hear_sizes(s);
 	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+		if (i == RAMA_REGION_MODULE + RAMA_TABLE_OURS)
+			at += RAMA_LOGFILE_ANNEX_HEAD;
 		all[i] = s->piece[i].n;
 		for (unsigned k = 0; k < RAMA_SHUT_LEVELS; k++)
 			all[i] += s->below[k][i];

@@ -242,8 +242,10 @@ int rama_log_open(struct rama_log *log, struct rama_source *src, const struct ra
 		rc = rama_log_read_job(log);
 	if (rc == 0)
 		rc = rama_log_read_names(log);
-	if (rc == 0)
+	if (rc == 0) {
 		note_unfinished(log);
+		rama_logfile_annex_read(log);
+	}
 	if (rc != 0) {
 		if (e != NULL)
 			*e = log->err;

@@ -213,6 +213,17 @@ static size_t join_mounts(const struct rama_merge *m, struct rama_mount *to, siz
 	return n;
 }
 
+/* sections of an annex that nobody here knows cannot be joined either */
+static void tell_dropped(struct rama_log *log)
+{
+	for (unsigned i = 0; i < log->annex.n; i++) {
+		const struct rama_logfile_section *s = &log->annex.section[i];
+
+		if (!rama_logfile_section_known(log, s))
+			rama_logfile_note_section(log, s, "left out");
+	}
+}
+
 int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *partial,
 		     struct rama_err *e)
 {
@@ -225,6 +236,8 @@ int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *part
 	else
 		rc = write_names(m, w, e);
 	*partial = 0;
+	for (size_t i = 0; i < m->n_in; i++)
+		tell_dropped(m->in[i].log);
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
 		bool used = false;

@@ -551,8 +551,7 @@ int rama_merge_module(struct rama_merge *m, struct rama_writer *w, const struct 
 
 	rama_plan_init(&k.plan, mod);
 	for (size_t i = 0; i < m->n_in; i++)
-		threads = threads ||
-			  rama_module_has_threads(mod, m->in[i].log->part[mod->id].version);
+		threads = threads || rama_logfile_has_threads(m->in[i].log, mod->id);
 	rc = rama_writer_module(w, mod->id, threads ? mod->newest : mod->released);
 	if (rc != 0)
 		*e = w->err;

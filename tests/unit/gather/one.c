@@ -63,7 +63,7 @@ static void registered_without_records(void **st)
 	c = check_one(&s, &check_alone);
 	assert_int_equal(c->log.part[RAMA_MOD_POSIX].version, 4);
 	assert_int_equal(c->log.part[RAMA_MOD_STDIO].version, 2);
-	assert_int_equal(c->log.part[RAMA_MOD_DXT_POSIX].version, 2);
+	assert_int_equal(c->log.part[RAMA_MOD_DXT_POSIX].version, 1);
 	assert_int_equal(c->log.part[RAMA_MOD_POSIX].len, 0);
 	assert_int_equal(c->log.part[RAMA_MOD_EXTRA].version, 0);
 	check_end(c);

@@ -275,6 +275,7 @@ void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many)
 
 		k->job = j;
 		assert_int_equal(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0), 0);
+		w.inner = true;
 		write_rank(&w, i, j, &r);
 		rama_writer_fini(&w);
 		k->n = k->own.n;
