@@ -17,6 +17,9 @@ import urllib.parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 WORK = os.path.join(ROOT, "tests", "work")
+sys.path.insert(0, os.path.join(ROOT, "tests", "gen"))
+import stock  # noqa: E402
+
 SKIPPED = 77
 TIMEOUT = 30
 
@@ -144,8 +147,11 @@ def text_of(word):
 class Log:
     """One log as `iorama show --json` gives it."""
 
-    def __init__(self, iorama, path, traced):
+    def __init__(self, iorama, path, traced, ours=True):
         self.path = path
+        refusals = stock.refusals(path) if ours else []
+        if refusals:
+            raise Failed("%s: released tools: %s" % (path, "; ".join(refusals)))
         self.json = self.show(iorama, path)
         self.modules = {m["module"]: m for m in self.json["modules"]}
         self.traces = {}
