@@ -154,16 +154,24 @@ static const char *name_of(uint32_t id)
 	return m != NULL ? m->name : s != NULL ? s->name : "a section that is not known";
 }
 
+static void tell_newer(struct rama_log *log, const struct rama_logfile_section *s)
+{
+	rama_log_note(log, "%s: version %u of the annex is not known; not read", name_of(s->id),
+		      s->version);
+}
+
 /* A module from the annex is one like any other from here on, unless it is of a later time than we are. */
 static void give_module(struct rama_log *log, const struct rama_logfile_section *s)
 {
 	const struct rama_module *m = rama_module_get(s->id);
+	const struct rama_table_section *known = rama_table_section_get(s->id);
 
+	if (known != NULL && s->version != known->newest)
+		tell_newer(log, s);
 	if (m == NULL)
 		return;
 	if (s->version == 0 || s->version > m->newest) {
-		rama_log_note(log, "%s: version %u of the annex is not known; left out", m->name,
-			      s->version);
+		tell_newer(log, s);
 		return;
 	}
 	log->part[s->id] = (struct rama_part){
@@ -187,6 +195,8 @@ bool rama_logfile_section_known(const struct rama_log *log, const struct rama_lo
 void rama_logfile_note_section(struct rama_log *log, const struct rama_logfile_section *s,
 			       const char *then)
 {
+	if (rama_module_get(s->id) != NULL || rama_table_section_get(s->id) != NULL)
+		return; /* that it is too new was told when the log was opened */
 	rama_log_note(log, "section %u (version %u, %llu bytes) of its annex is not known; %s",
 		      s->id, s->version, (unsigned long long)s->len, then);
 }

@@ -95,7 +95,7 @@ const struct rama_mount *rama_log_mount(const struct rama_log *log, const char *
 
 /* is this section of its annex one that is read here: a module, thread ids? */
 bool rama_logfile_section_known(const struct rama_log *log, const struct rama_logfile_section *s);
-/* ... that one is not, and what becomes of it */
+/* ... that one has a number that nobody knows, and what becomes of it */
 void rama_logfile_note_section(struct rama_log *log, const struct rama_logfile_section *s,
 			       const char *then);
 
