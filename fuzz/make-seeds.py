@@ -164,6 +164,47 @@ def module_seeds():
     yield "too-new", bytes([1, 5, 0]) + bytes(800)
 
 
+def annexed(data, order, sections):
+    """A log with an annex: (number, version, flags, stored bytes) of each section."""
+    begin, entries = len(data), b""
+    data += b"IORANNEX"
+    for number, version, flags, stored in sections:
+        entries += struct.pack(order + "IIIIQQ", number, version, flags, zlib.crc32(stored), len(data), len(stored))
+        data += stored
+    front = struct.pack(order + "QQQQI", begin, len(data), len(entries), len(data) + len(entries) + 48, 1)
+    return data + entries + front + struct.pack(order + "I", zlib.crc32(entries + front)) + b"IORANNEX"
+
+
+def threads(order, ranks=(0, 1)):
+    """Thread ids of records("DXT_POSIX")."""
+    return b"".join(words(order, IDS[0], rank, 5 + rank % 2, 100, 2, 101, 1, 102, 2 + rank % 2) for rank in ranks)
+
+
+def annex_seeds():
+    """See fuzz_annex.c: flags, DXT_POSIX, sections, and numbers where they are not the right ones."""
+    def one(flags, sections, rest=b"", version=1):
+        order = ">" if flags & 1 else "<"
+        data = records(order, 10, version)
+        return bytes([flags]) + struct.pack("<H", len(data)) + data + \
+            b"".join(struct.pack("<BBBH", number, ver, flag, len(b)) + b + more for number, ver, flag, b, more in sections) + rest
+    for order, swap in (("<", 0), (">", 1)):
+        name = "be" if swap else "le"
+        own = [(49, 1, 0, records(order, 49, 1), b""), (50, 1, 1, records(order, 50, 1), b""),
+               (51, 1, 0, threads(order), b"")]
+        yield "whole-" + name, one(14 + swap, own)
+        yield "unknown-" + name, one(14 + swap, own + [(77, 9, 255, b"later", b"")])
+        yield "unfit-" + name, one(14 + swap, [(51, 1, 0, threads(order)[:-40] + bytes(40), b"")])
+        yield "short-" + name, one(14 + swap, [(51, 1, 0, threads(order)[:-9], b"")])
+        yield "wide-" + name, one(30 + swap, [(51, 2, 0, threads(order), b""), (48, 2, 0, records(order, 48, 2), b"")], b"", 2)
+        yield "newer-" + name, one(14 + swap, [(49, 2, 0, b"x", b""), (51, 2, 0, b"y", b"")])
+        yield "places-" + name, one(10 + swap, [(49, 1, 0, bytes(8), bytes([65, 0])), (50, 1, 0, bytes(8), bytes([0, 191]))])
+        yield "footer-" + name, one(12 + swap, own, bytes([0, 65, 0, 0, 0]))
+        yield "sums-" + name, one(6 + swap, [(49, 1, 0, records(order, 49, 1), b"\1"), (50, 1, 0, b"", b"\0")])
+    yield "twice", one(14, [(49, 1, 0, b"", b""), (49, 1, 0, b"", b"")])
+    yield "low", one(14, [(10, 1, 0, b"", b"")])
+    yield "many", one(14, [(100 + k, 1, 0, b"", b"") for k in range(70)])
+
+
 def log_seeds(short):
     few = [(1, 4, records("<", 1, 4, (0,))), (10, 2, records("<", 10, 2, (0,)))]
     yield "341-plain", log(parts=few, partial=2)
@@ -173,6 +214,13 @@ def log_seeds(short):
     yield "310-big", log(10, ">", ZLIB, [] if short else [(6, 1, records(">", 8, 1)), (7, 1, records(">", 9, 1))])
     yield "320-plain", log(20, parts=[] if short else [(9, 1, records("<", 10, 1, (0,)))])
     yield "321-big", log(21, ">", PLAIN, [] if short else [(14, 1, records(">", 15, 1))])
+    for order, pack in (("<", PLAIN), ("<", ZLIB), (">", PLAIN), (">", BZIP2)):
+        name = "%s-%d" % ("le" if order == "<" else "be", pack)
+        base = log(41, order, pack, [] if short else [(10, 1, records(order, 10, 1))])
+        sections = [(49, 1, 0, PACK[pack](process(order, 0))), (51, 1, 0, PACK[pack](threads(order))), (99, 3, 1, b"later")]
+        yield "annex-" + name, annexed(base, order, sections)
+    yield "annex-cut", annexed(log(), "<", [(49, 1, 0, process("<", 0))])[:-30]
+    yield "annex-appended", annexed(log(pack=ZLIB), "<", [(49, 1, 0, PACK[ZLIB](process("<", 0)))]) + b"more"
     yield "empty", b""
     yield "short", b"3.41\0\0\0\0" + struct.pack("<q", MAGIC) + bytes(8)
     if not short:
@@ -403,7 +451,7 @@ def main():
             "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds(), "ring": ring_seeds(),
             "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(),
             "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(),
-            "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds()}
+            "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds(), "annex": annex_seeds()}
     count = size = 0
     for target, seeds in made.items():
         where = os.path.join(folder, target)

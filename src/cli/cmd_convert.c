@@ -173,7 +173,8 @@ static int copy_unknown(struct conversion *c)
 	for (unsigned i = 0; i < log->annex.n && rc == 0; i++) {
 		const struct rama_logfile_section *s = &log->annex.section[i];
 
-		if (rama_logfile_section_known(log, s))
+		if (rama_logfile_section_known(log, s) ||
+		    rama_logfile_writer_has(&c->out.writer, s->id))
 			continue;
 		if (stay)
 			rama_logfile_note_section(log, s, "left out");

@@ -175,6 +175,14 @@ int rama_writer_segments(struct rama_writer *w, union rama_word (*seg)[RAMA_SEG_
 	return w->err.code;
 }
 
+bool rama_logfile_writer_has(const struct rama_writer *w, uint32_t section)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (w->runs[i].any && w->runs[i].section == section)
+			return true;
+	return rama_logfile_annex_find(&w->annex, section) != NULL;
+}
+
 int rama_logfile_writer_section(struct rama_writer *w, const struct rama_logfile_section *like)
 {
 	if (w->region < RAMA_REGION_NAMES && begin(w, RAMA_REGION_NAMES, 0) != 0)

@@ -105,6 +105,8 @@ int rama_writer_module(struct rama_writer *w, unsigned id, unsigned version);
 int rama_writer_record(struct rama_writer *w, const struct rama_record *r);
 /* after a trace record: exactly as many segments as it counts, writes before reads */
 int rama_writer_segments(struct rama_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS], size_t n);
+/* has it a section of that number already, or thread ids that become one? */
+bool rama_logfile_writer_has(const struct rama_writer *w, uint32_t section);
 /* A section of the annex that nobody here knows, after all modules: its bytes as they are decoded. */
 int rama_logfile_writer_section(struct rama_writer *w, const struct rama_logfile_section *like);
 int rama_logfile_writer_bytes(struct rama_writer *w, const void *bytes, size_t n);

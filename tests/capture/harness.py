@@ -147,7 +147,7 @@ def text_of(word):
 class Log:
     """One log as `iorama show --json` gives it."""
 
-    def __init__(self, iorama, path, traced, ours=True):
+    def __init__(self, iorama, path, traced, ours=False):
         self.path = path
         refusals = stock.refusals(path) if ours else []
         if refusals:
@@ -360,7 +360,7 @@ class Harness:
     def collect(self, run, logs, traced):
         for path in sorted(glob.glob(logs + "/**/*", recursive=True)):
             if os.path.isfile(path):
-                run.logs.append(Log(self.iorama, path, traced))
+                run.logs.append(Log(self.iorama, path, traced, ours=True))
         for folder, _, files in os.walk(os.path.join(run.folder_quiet, "segments")):
             run.left += [os.path.join(folder, name) for name in files]
 
@@ -374,7 +374,7 @@ class Harness:
         )  # fmt: skip
         if done.returncode not in (0, 1) or not os.path.exists(log):
             raise Failed("recover: status %d: %s" % (done.returncode, done.stderr.strip()))
-        run.logs.append(Log(self.iorama, log, traced))
+        run.logs.append(Log(self.iorama, log, traced, ours=True))
         run.left = [os.path.join(f, n) for f, _, names in os.walk(segments) for n in names]
 
 

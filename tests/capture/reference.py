@@ -66,7 +66,7 @@ def check(harness, folder, name):
     if done.returncode != 0:
         raise Failed("%s does not compile: %s" % (name, done.stderr[-500:]))
     problems = []
-    theirs = Log(harness.iorama, os.path.join(folder, name + ".darshan"), True, ours=False)
+    theirs = Log(harness.iorama, os.path.join(folder, name + ".darshan"), True)
     for mode in ("bare", "trace", "run"):
         run = harness.start([program, "."], mode)
         if run.status != 0 or len(run.logs) != 1:
