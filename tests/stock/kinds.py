@@ -5,10 +5,12 @@
 For each kind: a program that says what it did is observed (or a log is made in another way); tests/gen/stock.py, which
 knows nothing of our code, and the site's own check, if it is there, must have nothing against the log; and what is
 ours must be in its annex: the bytes that the program wrote, its threads, its processes."""
+import contextlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -280,6 +282,26 @@ def kind_api(place):
     (record,) = shown(place, "api.darshan", "--dxt")["DXT_POSIX"]["records"]
     if [s[4] for s in record["writes"] + record["reads"]] != ["11", "11", "22"]:
         raise Failed("threads are others: %s" % record)
+
+
+def kind_stored(place):
+    """A store keeps logs as they are, byte for byte, and rows of what is in the annex."""
+    log = place.observe(place.compile(), "6", "2", "child", options=["--trace"])
+    place.run(place.iorama, "index", "-q", "--store", "store.db", log)
+    with open(place.path(log), "rb") as stream:
+        want = stream.read()
+    with contextlib.closing(sqlite3.connect(place.path("store.db"))) as base:
+        tables = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        kept = [value for table in tables for row in base.execute('SELECT * FROM "%s"' % table) for value in row
+                if isinstance(value, bytes) and len(value) == len(want)]  # fmt: skip
+        extra = base.execute("SELECT count(*) FROM counters_extra").fetchone()[0]
+    if kept != [want]:
+        raise Failed("the store keeps %d logs of that size" % len(kept))
+    if extra == 0:
+        raise Failed("counters of the annex are not in the store")
+    with open(place.path("kept.darshan"), "wb") as stream:
+        stream.write(kept[0])
+    check(place, "kept.darshan", TRACED, {0: 2, 1: 2})
 
 
 def kind_emulated(place):
