@@ -81,7 +81,7 @@ static void large_and_slow(void **st)
 	static struct job j;
 
 	(void)st;
-	job_make_large(&j, 5, 8, 4000);
+	job_make_large(&j, 5, 8, 4000, 0);
 	j.world.eager = 64;
 	merged = job_merge(&j, NULL);
 	job_run(&j, &opt);
