@@ -246,7 +246,7 @@ static int find_records(struct rama_shut *s, unsigned id)
 
 	for (size_t at = 0; rama_own_next(s->own, id, &at, &w) > 0;)
 		n++;
-	s->ref[id] = malloc((n + 1) * sizeof(*s->ref[id]));
+	s->ref[id] = calloc(n + 1, sizeof(*s->ref[id]));
 	if (s->ref[id] == NULL)
 		return rama_shut_no_memory(s);
 	for (size_t at = 0; rama_own_next(s->own, id, &at, &w) > 0;)

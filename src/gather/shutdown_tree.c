@@ -344,6 +344,8 @@ static int reduce_module(struct rama_shut *s, const struct rama_module *mod)
 	size_t most = BATCH / b.size > 0 ? BATCH / b.size : 1;
 	int rc = 0;
 
+	if (ids->n == 0)
+		return 0;
 	rama_plan_init(&b.plan, mod);
 	b.bytes = malloc((ids->n < most ? ids->n : most) * b.size);
 	if (b.bytes == NULL)

@@ -341,7 +341,7 @@ static int take_written(struct rama_shut *s, int64_t writer, uint64_t *at, uint3
 		rc = rama_err_set(s->e, rc < 0 ? rc : RAMA_ECORRUPT, "a writer could not write");
 	else if (sums == NULL || rama_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad)
 		rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
-	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0; i++) {
+	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0 && sums != NULL; i++) {
 		uint64_t first, end, sum;
 
 		memcpy(&first, from + i * sizeof(first), sizeof(first));
