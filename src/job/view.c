@@ -376,7 +376,7 @@ int rama_view_add_log(struct rama_view *v, struct rama_log *log, const char *nam
 		rc = rama_view_missing(v);
 	if (rc == 0)
 		rc = list_modules(v);
-	v->problems += log->problems;
+	v->problems += log->problems + (rama_logfile_annex_check(log, NULL) != 0);
 	if (rc != 0)
 		return failed(v, e, rc);
 	progress(v, v->work->steps);

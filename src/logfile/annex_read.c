@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* annex_read.c: finds the annex at the end of a log and puts its modules where those of a header are. No
  * number in it is believed; what does not fit is one note, and nothing else of the log is lost. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,29 @@ struct footer {
 	uint64_t begin, dir, dir_len, size;
 	uint32_t version, crc;
 };
+
+/* a note, and for those who need all of the log an error */
+static void __attribute__((format(printf, 2, 3)))
+tell_lost(struct rama_log *log, const char *fmt, ...)
+{
+	char line[sizeof(log->annex_lost.text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	rama_err_set(&log->annex_lost, RAMA_ECORRUPT, "%s", line);
+	rama_log_note(log, "%s", line);
+}
+
+int rama_logfile_annex_check(const struct rama_log *log, struct rama_err *e)
+{
+	if (log->annex_lost.code != 0)
+		return rama_err_set(e, log->annex_lost.code, "%s", log->annex_lost.text);
+	return log->unfit == 0 ? 0
+			       : rama_err_set(e, RAMA_ECORRUPT,
+					      "thread ids in the annex do not fit its records");
+}
 
 /* where the last region of the header ends, as far as it is there */
 static uint64_t end_of_part(const struct rama_part *p)
@@ -61,13 +86,20 @@ static bool begins_at(struct rama_log *log, uint64_t at)
  * Logs that a process left in memory end with room that it did not use. */
 static void tell_rest(struct rama_log *log, uint64_t end)
 {
+	bool ours = end < log->src->size && begins_at(log, end);
+	char line[200];
+
 	if (end >= log->src->size || cut_off(log) ||
-	    (log->compression == RAMA_PLAIN_BYTES && !begins_at(log, end)))
+	    (log->compression == RAMA_PLAIN_BYTES && !ours))
 		return;
-	rama_log_note(log,
-		      "%llu bytes behind its last region are no annex that can be read: it was cut "
-		      "off, or others have appended them; left out",
-		      (unsigned long long)(log->src->size - end));
+	snprintf(line, sizeof(line),
+		 "%llu bytes behind its last region are no annex that can be read: it was cut off, "
+		 "or others have appended them; left out",
+		 (unsigned long long)(log->src->size - end));
+	if (ours)
+		tell_lost(log, "%s", line);
+	else
+		rama_log_note(log, "%s", line);
 }
 
 static void take_footer(const struct rama_log *log, const unsigned char *b, struct footer *f)
@@ -156,8 +188,8 @@ static const char *name_of(uint32_t id)
 
 static void tell_newer(struct rama_log *log, const struct rama_logfile_section *s)
 {
-	rama_log_note(log, "%s: version %u of the annex is not known; not read", name_of(s->id),
-		      s->version);
+	tell_lost(log, "%s: version %u of the annex is not known; not read", name_of(s->id),
+		  s->version);
 }
 
 /* A module from the annex is one like any other from here on, unless it is of a later time than we are. */
@@ -221,11 +253,10 @@ static void take_sections(struct rama_log *log, const struct rama_logfile_annex 
 		give_module(log, s);
 	}
 	if (bad > 1)
-		rama_log_note(log,
-			      "%u sections of its annex are damaged, the first is %s; left out",
-			      bad, first);
+		tell_lost(log, "%u sections of its annex are damaged, the first is %s; left out",
+			  bad, first);
 	else if (bad > 0)
-		rama_log_note(log, "its annex is damaged in %s, which is left out", first);
+		tell_lost(log, "its annex is damaged in %s, which is left out", first);
 }
 
 void rama_logfile_annex_read(struct rama_log *log)
@@ -246,8 +277,8 @@ void rama_logfile_annex_read(struct rama_log *log)
 	}
 	take_footer(log, foot, &f);
 	if (f.version != RAMA_LOGFILE_ANNEX_VERSION) {
-		rama_log_note(log, "its annex is of version %u, which is not known; left out",
-			      f.version);
+		tell_lost(log, "its annex is of version %u, which is not known; left out",
+			  f.version);
 		return;
 	}
 	wrong = misplaced(log, &f, end);
@@ -263,6 +294,6 @@ void rama_logfile_annex_read(struct rama_log *log)
 	if (wrong == NULL)
 		take_sections(log, &all, work);
 	else
-		rama_log_note(log, "its annex is left out: %s", wrong);
+		tell_lost(log, "its annex is left out: %s", wrong);
 	free(work);
 }

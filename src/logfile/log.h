@@ -71,6 +71,9 @@ struct rama_log {
 	/* of modules from RAMA_TABLE_OURS on: from the annex, or from the header of an older log of ours */
 	struct rama_part name_part, job_part, part[RAMA_MODULES];
 	struct rama_logfile_annex annex; /* sections that are whole, known or not */
+	/* Something of the annex was there and cannot be read; only a note, but whoever needs all of a log must
+	 * know it. */
+	struct rama_err annex_lost;
 	uint64_t unfit, unfit_told; /* bit per module: its thread ids do not fit its segments */
 	struct rama_job job;
 	struct rama_mount *mounts; /* longest path first */
@@ -98,6 +101,9 @@ bool rama_logfile_section_known(const struct rama_log *log, const struct rama_lo
 /* ... that one has a number that nobody knows, and what becomes of it */
 void rama_logfile_note_section(struct rama_log *log, const struct rama_logfile_section *s,
 			       const char *then);
+
+/* 0, or an error that says what of its annex is missing, as far as it was looked at */
+int rama_logfile_annex_check(const struct rama_log *log, struct rama_err *e);
 
 /* do segments of this module say which thread it was? */
 bool rama_logfile_has_threads(const struct rama_log *log, unsigned module);

@@ -6,6 +6,7 @@ Logs of tests/gen are damaged behind their last region in every way that is told
 and `merge` must say one line about it, end as for a log that is whole, and lose nothing that is in the regions. Then
 sections that nobody knows: who names them, who carries them."""
 import os
+import re
 import struct
 import sys
 
@@ -18,6 +19,7 @@ import layout  # noqa: E402
 import stock  # noqa: E402
 import truth  # noqa: E402
 
+OURS = re.compile(r"annex is (left out|damaged|of version)|of its annex")
 LOGS = ["annex-all-%s-%s" % (order, kind) for order in ("le", "be") for kind in layout.COMPRESSIONS]
 state = {}
 
@@ -168,6 +170,10 @@ def compare(log, path, after, joined):
     if "version 2 of the annex" not in converted.err:  # such a section is carried along
         yield "of the converted log: " + again.err if again.err else None
     yield difference(in_regions(common.counter_lines(again.lines())), want, "converted")
+    if OURS.search(base.err):  # there was an annex for certain
+        report = run(iorama, "report", path)
+        if report.status != 0 or "could not be read" not in report.out:
+            yield "report: status %s: %s" % (report.status, report.out[:400])
     merged = run(iorama, "merge", "--no-reduce", path, "-o", joined)
     yield one_note(path, merged, "merge")
     yield from stock.refusals(joined) if os.path.exists(joined) else ["nothing was merged"]

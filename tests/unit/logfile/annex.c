@@ -105,6 +105,7 @@ static void it_comes_back(void **state)
 			assert_false(rama_logfile_section_known(&in.log, s));
 			assert_int_equal(reading_walk(&in), 0);
 			assert_int_equal(in.lines, 0);
+			assert_int_equal(rama_logfile_annex_check(&in.log, NULL), 0);
 			reading_close(&in);
 			memfile_free(&f);
 		}
@@ -122,6 +123,8 @@ static void left_out(struct memfile *f, const char *words)
 	if (in.lines != 1 || strstr(in.last, words) == NULL)
 		fail_msg("%u notes, '%s', not '%s'", in.lines, in.last, words);
 	assert_int_equal(in.log.problems, 0);
+	assert_int_not_equal(rama_logfile_annex_check(&in.log, &in.err), 0);
+	assert_string_equal(in.err.text, in.last);
 	assert_true(in.log.part[RAMA_MOD_POSIX].len > 0);
 	assert_true(in.log.part[RAMA_MOD_DXT_POSIX].len > 0);
 	reading_close(&in);
@@ -252,6 +255,24 @@ static void a_module_is_not_taken_twice(void **state)
 	memfile_free(&f);
 }
 
+/* what others append to a log that has no annex is nothing that is missing in it */
+static void foreign_bytes_are_no_loss(void **state)
+{
+	struct memfile f = { 0 };
+	struct rama_writer w;
+	struct reading in;
+
+	(void)state;
+	writer_start(&w, &f, RAMA_ZLIB);
+	writer_end(&w, 0);
+	memfile_append(&f, "appended by others", 18);
+	assert_int_equal(reading_try(&in, f.bytes, f.n, false), 0);
+	assert_int_equal(in.lines, 1);
+	assert_int_equal(rama_logfile_annex_check(&in.log, NULL), 0);
+	reading_close(&in);
+	memfile_free(&f);
+}
+
 /* ---- thread ids ------------------------------------------------------------------------------------ */
 
 /* word `at` of the thread ids is another one, in a log that is whole otherwise; segments that then have a
@@ -285,6 +306,7 @@ static unsigned with_word(unsigned at, uint64_t v)
 	rama_cursor_close(&c);
 	assert_int_equal(reading_walk(&in), 0);
 	assert_int_equal(rama_logfile_has_threads(&in.log, RAMA_MOD_DXT_POSIX), in.lines == 0);
+	assert_int_equal(rama_logfile_annex_check(&in.log, NULL) == 0, in.lines == 0);
 	assert_true(in.lines <= 1);
 	assert_int_equal(in.log.problems, 0);
 	reading_close(&in);
@@ -365,5 +387,5 @@ static void checksums_of_parts_make_that_of_the_whole(void **state)
 UNIT_GROUP(annex, test(ours_is_not_in_the_header), test(it_comes_back),
 	   test(a_bad_footer_is_a_note), test(a_bad_directory_is_a_note),
 	   test(a_damaged_section_is_left_out), test(a_module_is_not_taken_twice),
-	   test(threads_that_do_not_fit_are_left_out), test(it_is_said_once),
-	   test(checksums_of_parts_make_that_of_the_whole))
+	   test(foreign_bytes_are_no_loss), test(threads_that_do_not_fit_are_left_out),
+	   test(it_is_said_once), test(checksums_of_parts_make_that_of_the_whole))
