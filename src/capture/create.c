@@ -4,7 +4,6 @@
 
 #include "capture/runtime.h"
 #include "config/text.h"
-#include "core/recordid.h"
 
 /* ---- where ----------------------------------------------------------------------------------------------- */
 
@@ -153,7 +152,8 @@ static int create_file(const char *job, struct rama_text *t, bool *named)
 
 /* ---- the file ---------------------------------------------------------------------------------------------- */
 
-/* a slot area as large as asked, by the number of records or by memory */
+/* how many records of a module there may be, of those that fit: by their number or by memory, if
+ * somebody said so */
 static uint32_t records(unsigned module, uint64_t item)
 {
 	const struct rama_settings *s = rama_run.settings;
@@ -161,191 +161,124 @@ static uint32_t records(unsigned module, uint64_t item)
 
 	if (s->mod_memory && n * item > s->mod_memory)
 		n = s->mod_memory / item;
-	return (uint32_t)(n < 1 ? 1 : n > 1 << 20 ? 1 << 20 : n) + 1;
+	return (uint32_t)(n < 1 ? 1 : n > 1 << 30 ? 1 << 30 : n) + 1;
 }
 
-static void plan(struct rama_seg_header *h)
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* the largest power of two that is not more, of those from `from` on */
+static uint64_t power_below(uint64_t n, uint64_t from)
+{
+	while (from * 2 <= n)
+		from *= 2;
+	return from;
+}
+
+/* Bytes of each area that grows, in no more than a file may have. Records come first: half of
+ * what there is, then the threads; traces and live events share what is left. false: it is too
+ * little for anything. */
+static bool divide(uint64_t len[RAMA_AREAS], uint64_t room)
 {
 	const struct rama_settings *s = rama_run.settings;
-	uint64_t at = RAMA_SEG_PAGE, trace = rama_settings_trace_memory(s);
-	uint64_t len[RAMA_AREAS] = { 0 };
-	uint32_t item[RAMA_AREAS] = { 0 };
+	uint64_t trace = rama_settings_trace_memory(s), memory = s->memory;
+	const uint64_t block = RAMA_CAPTURE_LANE_BLOCK * RAMA_CAPTURE_LANE;
 
-#define KIND(kind, slot, module)                                                 \
-	rama_run.slots[RAMA_KIND_##kind] = records(module, sizeof(struct slot)); \
-	item[RAMA_AREA_##kind] = sizeof(struct slot);                            \
-	len[RAMA_AREA_##kind] = (uint64_t)rama_run.slots[RAMA_KIND_##kind] * sizeof(struct slot);
-#include "segment/kinds.def"
-#undef KIND
-	rama_run.n_lanes = RAMA_SEG_LANES;
-	rama_run.names_size = (s->name_memory < 4096 ? 4096 : s->name_memory) & ~(uint64_t)7;
-	item[RAMA_AREA_LANES] = sizeof(struct rama_seg_lane);
-	item[RAMA_AREA_EVENTS] = RAMA_SEG_CHUNK;
-	len[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
-	len[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
-	len[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
-	len[RAMA_AREA_NAMES] = rama_run.names_size;
-	len[RAMA_AREA_LANES] = (uint64_t)rama_run.n_lanes * sizeof(struct rama_seg_lane);
+	memory = rama_capture_memory_share(memory < RAMA_CAPTURE_FIRST ? RAMA_CAPTURE_FIRST
+								       : memory);
+	if (memory > room / 2) {
+		if (room < 4 * (uint64_t)RAMA_CAPTURE_FIRST)
+			return false;
+		memory = power_below(room / 2, RAMA_CAPTURE_FIRST);
+	}
+	len[RAMA_AREA_RECORDS] = memory;
+	room -= memory;
+	len[RAMA_AREA_LANES] = least(RAMA_SEG_LANES * (uint64_t)RAMA_CAPTURE_LANE,
+				     room / 4 > block ? room / 4 / block * block : block);
+	room -= len[RAMA_AREA_LANES];
 	/* tracing can be switched on from outside: there is always room for some */
 	if (trace < 2 << 20)
 		trace = 2 << 20;
-	len[RAMA_AREA_EVENTS] = trace / RAMA_SEG_CHUNK * RAMA_SEG_CHUNK;
-	item[RAMA_AREA_RINGS] = sizeof(struct rama_event);
-	len[RAMA_AREA_RINGS] = s->live_memory & ~(uint64_t)(RAMA_SEG_PAGE - 1);
+	len[RAMA_AREA_EVENTS] = least(trace, room / 2) / RAMA_SEG_CHUNK * RAMA_SEG_CHUNK;
+	room -= len[RAMA_AREA_EVENTS];
+	len[RAMA_AREA_RINGS] = least(s->live_memory, room) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
+	return true;
+}
+
+static void plan_records(struct rama_seg_header *h, uint64_t *memory)
+{
+	const struct rama_settings *s = rama_run.settings;
+	uint64_t chunk = RAMA_CAPTURE_POOL;
+
+	while (*memory / chunk > RAMA_SEG_POOL_CHUNKS && chunk < 1u << 30)
+		chunk *= 2;
+	rama_run.pool_chunks = (uint32_t)least(*memory / chunk, RAMA_SEG_POOL_CHUNKS);
+	*memory = rama_run.pool_chunks * chunk;
+	h->area[RAMA_AREA_RECORDS].item = (uint32_t)chunk;
+	rama_run.pool_shift = (uint32_t)__builtin_ctzll(chunk);
+#define KIND(kind, type, module)                                                 \
+	rama_run.slots[RAMA_KIND_##kind] = records(module, sizeof(struct type)); \
+	h->slot[RAMA_KIND_##kind] = sizeof(struct type);
+#include "segment/kinds.def"
+#undef KIND
+	rama_run.names_most = s->name_memory > 0 ? s->name_memory : *memory;
+	rama_run.names_most = least(rama_run.names_most < 4096 ? 4096 : rama_run.names_most,
+				    least(*memory, 8ull * (UINT32_MAX - 1)));
+	/* names of files that do not exist must leave room for those that do, and for their
+	 * records */
+	rama_run.failed_most = s->name_memory > 0 ? rama_run.names_most / 2 : *memory / 16;
+}
+
+/* false: files may not be large enough */
+static bool plan(struct rama_seg_header *h, uint64_t limit)
+{
+	uint64_t at = RAMA_SEG_PAGE, len[RAMA_AREAS] = { 0 };
+	const uint64_t fixed = 16 * RAMA_SEG_PAGE; /* more than the areas that do not grow */
+
 	*h = (struct rama_seg_header){ .magic = RAMA_SEG_MAGIC,
 				       .version = RAMA_SEG_VERSION,
 				       .areas = RAMA_AREAS };
+	if (limit < fixed || !divide(len, limit - fixed))
+		return false;
+	plan_records(h, &len[RAMA_AREA_RECORDS]);
+	rama_run.n_lanes = (uint32_t)(len[RAMA_AREA_LANES] / RAMA_CAPTURE_LANE);
+	len[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
+	len[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
+	len[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
+	h->area[RAMA_AREA_LANES].item = RAMA_CAPTURE_LANE;
+	h->area[RAMA_AREA_EVENTS].item = RAMA_SEG_CHUNK;
+	h->area[RAMA_AREA_RINGS].item = sizeof(struct rama_event);
 	for (unsigned i = 0; i < RAMA_AREAS; i++) {
-		h->area[i] = (struct rama_seg_area){ .off = at, .len = len[i], .item = item[i] };
+		h->area[i].off = at;
+		h->area[i].len = len[i];
 		at += (len[i] + RAMA_SEG_PAGE - 1) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
 	}
 	h->size = at;
-}
-
-/* Where files may not be that large there are fewer rings: they are the last area. */
-static void plan_within(struct rama_seg_header *h, uint64_t limit)
-{
-	struct rama_seg_area *rings = &h->area[RAMA_AREA_RINGS];
-
-	if (h->size <= limit || rings->off > limit)
-		return;
-	rings->len = (limit - rings->off) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
-	h->size = rings->off + rings->len;
+	return at <= limit;
 }
 
 static void point(unsigned char *base, const struct rama_seg_header *h)
 {
 	const struct rama_seg_area *a = h->area;
 
-	rama_run.base = base;
-	rama_run.size = h->size;
+	rama_run.head = (struct rama_seg_header *)base;
 	rama_run.id = (struct rama_seg_identity *)(base + a[RAMA_AREA_IDENTITY].off);
 	rama_run.state = (struct rama_seg_state *)(base + a[RAMA_AREA_STATE].off);
 	rama_run.control = (struct rama_seg_control *)(base + a[RAMA_AREA_CONTROL].off);
-	rama_run.names = base + a[RAMA_AREA_NAMES].off;
-	for (unsigned i = 0; i < RAMA_KINDS; i++)
-		rama_run.slot_area[i] = base + a[RAMA_AREA_SLOTS + i].off;
-	rama_run.stdio = (struct rama_stdio_file *)rama_run.slot_area[RAMA_KIND_STDIO];
-	rama_run.lanes = (struct rama_seg_lane *)(base + a[RAMA_AREA_LANES].off);
-	rama_run.chunks = base + a[RAMA_AREA_EVENTS].off;
-	rama_run.rings = base + a[RAMA_AREA_RINGS].off;
 }
 
-/* ---- memory that is really there --------------------------------------------------------------------------------- */
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-static bool allocated; /* an old kernel: all but the events has its memory from the start */
-
-/* such a kernel gives memory to files only, by their descriptor; ours is closed */
-static bool allocate(uintptr_t from, uintptr_t to)
+static void set_limits(void)
 {
-	int fd = rama_sys_open(rama_run.path, O_RDWR | O_NOFOLLOW, 0);
-
-	if (fd < 0)
-		return false;
-	long rc = rama_sys6(SYS_fallocate, fd, 0, (long)(from - (uintptr_t)rama_run.base),
-			    (long)(to - from), 0, 0);
-	rama_sys_close(fd);
-	return rc == 0;
-}
-
-bool rama_populate(void *p, size_t n)
-{
-	uintptr_t from = (uintptr_t)p & ~(uintptr_t)(RAMA_SEG_PAGE - 1);
-	uintptr_t to = ((uintptr_t)p + n + RAMA_SEG_PAGE - 1) & ~(uintptr_t)(RAMA_SEG_PAGE - 1);
-	long rc;
-
-	if (allocated)
-		return (unsigned char *)p < rama_run.chunks || allocate(from, to);
-	do
-		rc = rama_sys3(SYS_madvise, from, to - from, MADV_POPULATE_WRITE);
-	while (rc == -EINTR || rc == -EAGAIN);
-	return rc == 0;
-}
-
-/* in steps that become larger, so that few files cost little and many few calls */
-bool rama_grow(unsigned area, void *start, uint64_t need, uint64_t size)
-{
-	uint64_t has = rama_run.ready[area], step = has < 16384	   ? 16384
-						    : has > 524288 ? 524288
-								   : has;
-
-	if (need <= has)
-		return true;
-	if (step < need - has)
-		step = need - has;
-	if (step > size - has)
-		step = size - has;
-	if (!rama_populate((unsigned char *)start + has, step))
-		return false;
-	rama_run.ready[area] = has + step;
-	return true;
-}
-
-/* the parts that every process needs */
-static bool populate_first(int fd, const struct rama_seg_header *h)
-{
-	const struct rama_seg_area *a = h->area;
-
-	memset(rama_run.ready, 0, sizeof(rama_run.ready));
-	allocated = rama_sys3(SYS_madvise, rama_run.base, RAMA_SEG_PAGE, MADV_POPULATE_WRITE) ==
-		    -EINVAL;
-	if (allocated &&
-	    rama_sys6(SYS_fallocate, fd, 0, 0, (long)a[RAMA_AREA_EVENTS].off, 0, 0) != 0)
-		return false;
-	return rama_populate(rama_run.base, a[RAMA_AREA_NAMES].off) &&
-	       rama_grow(RAMA_KINDS, rama_run.names, RAMA_SEG_PAGE, a[RAMA_AREA_NAMES].len);
-}
-
-static void *anonymous(size_t size)
-{
-	long p = rama_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p < 0 && p > -4096 ? NULL : (void *)p;
-}
-
-/* Memory of our own, beside the segment. A forked child has copies of it: descriptors stay, the index
- * begins anew. */
-static bool own_memory(void)
-{
-	uint32_t want = 1;
-
-	if (!rama_run.fds)
-		rama_run.fds = anonymous(RAMA_FDS * sizeof(struct rama_fd));
-	if (!rama_run.scratch)
-		rama_run.scratch = anonymous((size_t)RAMA_SEG_LANES * RAMA_SCRATCH);
-	while (want < rama_run.names_size / 24)
-		want *= 2;
-	if (!rama_run.index) {
-		rama_run.index = anonymous((size_t)want * sizeof(uint32_t));
-		rama_run.index_mask = want - 1;
-	} else {
-		rama_sys3(SYS_madvise, rama_run.index,
-			  (size_t)(rama_run.index_mask + 1) * sizeof(uint32_t), MADV_DONTNEED);
-	}
-	return rama_run.fds && rama_run.scratch && rama_run.index;
-}
-
-static void first_name(void)
-{
-	static const char text[] = RAMA_SEG_CATCHALL;
 	struct rama_seg_state *s = rama_run.state;
-	struct rama_seg_name *n = (struct rama_seg_name *)rama_run.names;
-	size_t len = sizeof(text) - 1;
+	const struct rama_seg_area *a = rama_run.head->area;
 
-	n->id = rama_record_id(text, len);
-	n->len = (uint32_t)len;
-	memcpy(n->text, text, len + 1);
-	rama_run.index[n->id & rama_run.index_mask] = 1;
-	s->names_used = (sizeof(struct rama_seg_name) + len + 1 + 7) & ~(uint64_t)7;
-	s->beat = 1;
 	s->chunks_limit = rama_settings_trace_memory(rama_run.settings) / RAMA_SEG_CHUNK;
 	if (s->chunks_limit == 0)
 		s->chunks_limit = (2 << 20) / RAMA_SEG_CHUNK;
-	s->rings_limit = rama_run.head->area[RAMA_AREA_RINGS].len;
+	s->chunks_limit = least(s->chunks_limit, a[RAMA_AREA_EVENTS].len / RAMA_SEG_CHUNK);
+	s->rings_limit = a[RAMA_AREA_RINGS].len;
 }
 
 uint64_t rama_file_limit(void)
@@ -359,27 +292,25 @@ uint64_t rama_file_limit(void)
 static bool map_segment(int fd, struct rama_seg_identity *id)
 {
 	struct rama_seg_header h;
-	long p = -1;
+	unsigned char *base = NULL;
 
-	plan(&h);
-	plan_within(&h, rama_file_limit());
 	rama_sys3(SYS_fchmod, fd, 0600, 0);
-	if (h.size > rama_file_limit()) /* to ask for more would kill the application */
+	if (!plan(&h, rama_file_limit())) /* to ask for more would kill the application */
 		return false;
 	if (rama_sys3(SYS_ftruncate, fd, h.size, 0) == 0)
-		p = rama_sys6(SYS_mmap, 0, (long)h.size, PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (p < 0 && p > -4096)
+		base = rama_capture_memory_open(fd, &h, rama_run.generation);
+	if (!base)
 		return false;
-	point((unsigned char *)p, &h);
-	if (!populate_first(fd, &h)) {
-		rama_sys3(SYS_munmap, p, h.size, 0);
+	if (!rama_capture_memory_fill(base, h.area[RAMA_AREA_RECORDS].off)) {
+		rama_capture_memory_close(rama_run.generation);
 		return false;
 	}
-	*(struct rama_seg_header *)p = h;
-	rama_run.head = (struct rama_seg_header *)p;
+	point(base, &h);
+	*rama_run.head = h;
 	*rama_run.id = *id;
-	return true;
+	if (!rama_run.fds)
+		rama_run.fds = rama_capture_memory_own(RAMA_FDS_FIRST * sizeof(struct rama_fd));
+	return rama_run.fds && rama_capture_names_init();
 }
 
 static void fill_segment(struct rama_seg_clock clock)
@@ -392,7 +323,7 @@ static void fill_segment(struct rama_seg_clock clock)
 	rama_run.id->clock = clock;
 	rama_run.heat_width = (uint64_t)(clock.hz / 10);
 	rama_run.heat = rama_settings_module(rama_run.settings, RAMA_MOD_HEATMAP);
-	first_name();
+	set_limits();
 	rama_run.control->trace = rama_run.id->trace;
 	rama_run.control->live = rama_run.live;
 	if (rama_run.mounts_known)
@@ -411,7 +342,7 @@ static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clo
 	int fd = create_file(id->job, &t, &named);
 	if (fd < 0)
 		return false;
-	ok = map_segment(fd, id) && own_memory();
+	ok = map_segment(fd, id);
 	if (ok)
 		fill_segment(*clock);
 	if (ok && !named)
@@ -429,7 +360,7 @@ bool rama_create_segment(void)
 	bool first = !rama_run.settings;
 
 	if (first) {
-		rama_run.settings = anonymous(sizeof(struct rama_settings));
+		rama_run.settings = rama_capture_memory_own(sizeof(struct rama_settings));
 		if (!rama_run.settings)
 			return false;
 		rama_choose_clock();

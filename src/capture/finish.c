@@ -76,7 +76,7 @@ static int write_all(int fd)
 	uint64_t partial = 0;
 
 	rama_sys3(SYS_fchmod, fd, 0400, 0); /* whatever the mask of the process is */
-	rama_source_memory(&src, rama_run.base, rama_run.size);
+	rama_capture_memory_source(&src);
 	int rc = rama_segment_open(&seg, &src, &e);
 	if (rc == 0)
 		rc = rama_writer_init(&w, &sink, 0, 3);
@@ -234,7 +234,8 @@ static bool is_awaited(void)
 	uint64_t left = 0;
 
 	for (uint32_t i = 0; i < rama_run.state->lanes_used; i++) {
-		uint64_t made = __atomic_load_n(&rama_run.lanes[i].made, __ATOMIC_RELAXED);
+		const struct rama_seg_lane *l = rama_capture_memory_lane(i, false);
+		uint64_t made = l ? __atomic_load_n(&l->made, __ATOMIC_RELAXED) : 0;
 		uint64_t taken = __atomic_load_n(&rama_run.control->taken[i], __ATOMIC_RELAXED);
 
 		left += made > taken ? made - taken : 0;

@@ -130,7 +130,7 @@ static int end_dup(const struct rama_span *sp, int fd, int r, unsigned fn)
 	struct rama_fd *from = rama_fd(fd);
 	if (r != fd)
 		rama_fd_set(r, f ? f : RAMA_NO_FILE,
-			    from && from->stdio == RAMA_NO_STREAM ? RAMA_NO_STREAM : 0,
+			    from && from->stdio == RAMA_NO_STREAM ? RAMA_NO_STREAM : NULL,
 			    from ? from->name : 0);
 	if (f)
 		rama_do_posix(v.t, f, &c.op);
@@ -319,7 +319,7 @@ RAMA_EXPORT DIR *RAMA_SYM(opendir)(const char *path)
 		size_t len;
 		const char *text = rama_clean(v.t, AT_FDCWD, path, &len);
 		struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
-		rama_fd_set(dirfd(r), RAMA_NO_FILE, 0, n ? rama_name_number(n) : 0);
+		rama_fd_set(dirfd(r), RAMA_NO_FILE, NULL, n ? rama_name_number(n) : 0);
 		rama_leave(&v);
 	}
 	return r;

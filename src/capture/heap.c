@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "capture/memory.h"
 #include "capture/sys.h"
 
 void *__wrap_malloc(size_t n);
@@ -20,10 +21,7 @@ static uint32_t lock;
 
 static void *pages(size_t n)
 {
-	long p = rama_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p < 0 && p > -4096 ? NULL : (void *)p;
+	return rama_capture_memory_borrow(n);
 }
 
 void *__wrap_malloc(size_t n)

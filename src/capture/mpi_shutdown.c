@@ -34,7 +34,7 @@ static int make_own(struct rama_own *own, struct rama_err *e)
 
 	if (!s)
 		return RAMA_EMEMORY;
-	rama_source_memory(&src, rama_run.base, rama_run.size);
+	rama_capture_memory_source(&src);
 	int rc = rama_segment_open(s, &src, e);
 	if (rc == 0)
 		rc = rama_own_from_segment(own, s, &p, e);

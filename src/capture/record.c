@@ -305,9 +305,15 @@ void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_
 static inline __attribute__((always_inline)) void data(struct rama_thread *t, int fd, uintptr_t mem,
 						       struct rama_op *op, enum rama_opkind kind)
 {
-	if (RAMA_UNLIKELY((unsigned)fd >= RAMA_FDS))
-		return;
-	struct rama_posix_file *f = rama_run.fds[fd].posix;
+	struct rama_posix_file *f;
+	if (RAMA_UNLIKELY((unsigned)fd >= RAMA_FDS_FIRST)) {
+		struct rama_fd *e = rama_fd(fd);
+		if (!e)
+			return;
+		f = e->posix;
+	} else {
+		f = rama_run.fds[fd].posix;
+	}
 	if (RAMA_UNLIKELY(!f || (uintptr_t)f & 1) &&
 	    !(f = rama_fd_posix_slow(
 		      t, fd, !op->has_off && op->ok && kind != RAMA_OP_NOTHING ? op->bytes : 0)))
@@ -414,7 +420,7 @@ void rama_end_open(const struct rama_span *sp, struct rama_call *c)
 	} else {
 		struct rama_seg_name *n = path ? rama_name(v.t, path, len, true) : NULL;
 		struct rama_posix_file *f = n ? rama_posix_of(v.t, n) : NULL;
-		rama_fd_set(c->fd, f ? f : RAMA_NO_FILE, 0, 0);
+		rama_fd_set(c->fd, f ? f : RAMA_NO_FILE, NULL, 0);
 		if (f)
 			rama_do_posix(v.t, f, &c->op);
 	}

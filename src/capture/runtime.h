@@ -3,6 +3,7 @@
  *
  *   start.c    comes to life at the first call, in a forked child, and goes at the end
  *   create.c   makes the segment
+ *   memory.c   maps it, piece by piece as it is used
  *   identity.c who we are, what was asked of us, what time it is
  *   files.c    path or descriptor -> the slots of a file
  *   record.c   one observed call -> slots, heat map
@@ -17,6 +18,7 @@
 
 #include <stdatomic.h>
 
+#include "capture/memory.h"
 #include "capture/sys.h"
 #include "capture/wrap.h"
 #include "config/settings.h"
@@ -32,17 +34,18 @@
 /* ---- descriptors --------------------------------------------------------------------------- */
 
 #define RAMA_FDS (1u << 20) /* descriptors beyond are not observed */
+/* so many have entries from the start; others in blocks of as many, as they are met */
+#define RAMA_FDS_FIRST (1u << 14)
 #define RAMA_NO_FILE ((struct rama_posix_file *)1)
-#define RAMA_NO_STREAM UINT32_MAX
+#define RAMA_NO_STREAM ((struct rama_stdio_file *)1)
 
 /* What a descriptor stands for; all zero: not known (yet). In a forked child the pointers of its parent are
  * marked by an odd address until they are looked up. */
 struct rama_fd {
 	struct rama_posix_file *posix; /* RAMA_NO_FILE: nothing that we observe */
-	uint32_t stdio;		       /* STDIO slot + 1 of the stream on it */
+	struct rama_stdio_file *stdio; /* of the stream on it */
 	uint32_t name;		       /* of a directory that has no slot */
 	uint32_t generation;	       /* segment that all this is of: changes with fork */
-	uint32_t pad;
 };
 
 /* ---- threads ----------------------------------------------------------------------------------- */
@@ -72,6 +75,7 @@ struct rama_thread {
 	struct rama_event *ring;
 	uint64_t ring_end;
 	uint32_t ring_mask;
+	uint32_t lane_number;
 	uint32_t *held;	 /* seq of the slot that is locked */
 	uint32_t *guard; /* a lock of rama_run that is held */
 	char *scratch;	 /* room for paths, RAMA_SCRATCH bytes */
@@ -91,9 +95,17 @@ extern RAMA_TLS uint32_t rama_off;
 
 enum { RAMA_ASLEEP, RAMA_WAKING, RAMA_AWAKE, RAMA_ENDED };
 
+#define RAMA_POOL_NAMES RAMA_KINDS /* beside the kinds of slots */
+
+/* the chunk of records that names or slots of one kind are being taken from */
+struct rama_pool_now {
+	unsigned char *at;    /* NULL: there was none yet */
+	uint32_t chunk;	      /* its number */
+	uint32_t used, ready; /* bytes; ready: with memory behind them */
+};
+
 struct rama_run {
 	/* read by every call */
-	unsigned char *base; /* the segment */
 	uint64_t tick0;
 	uintptr_t mem_mask; /* alignment - 1; 0: it is no power of two, or 1 */
 	uintptr_t mem_align;
@@ -107,27 +119,22 @@ struct rama_run {
 	int64_t pid,
 		job_pid; /* job_pid: of the first process of a family of forks, where no job id is known */
 	double hz;
-	uint64_t size;
 	struct rama_seg_header *head;
 	struct rama_seg_identity *id;
 	struct rama_seg_state *state;
-	unsigned char *names;
-	unsigned char *slot_area[RAMA_KINDS];
-	struct rama_stdio_file *stdio; /* one of them */
-	struct rama_seg_lane *lanes;
-	unsigned char *chunks, *rings;
 	uint32_t live;			     /* what the control word begins with */
-	uint32_t slots[RAMA_KINDS], n_lanes; /* how many there are */
-	uint64_t names_size;
-	uint32_t *index; /* hash table: number of a name */
-	uint32_t index_mask;
-	uint32_t fd_high;    /* highest descriptor in use + 1 */
-	uint64_t heat_width; /* ticks */
-	/* bytes of the slots of each kind, and of the names, that have memory behind them */
-	uint64_t ready[RAMA_KINDS + 1];
-	unsigned char *old[4]; /* segments of the processes we were forked from, by generation */
-	uint64_t old_size[4];
-	uint32_t names_lock, cwd_lock, mount_lock;
+	uint32_t slots[RAMA_KINDS], n_lanes; /* how many there may be */
+	/* chunks of records: where those are that were handed out, how many there may be, and
+	 * how large they are (a power of 2) */
+	unsigned char *pool[RAMA_SEG_POOL_CHUNKS];
+	uint32_t pool_chunks, pool_shift;
+	struct rama_pool_now pool_now[RAMA_KINDS + 1];
+	void *others[RAMA_KINDS];	  /* the catch-all slots */
+	uint64_t names_bytes, names_most; /* that names take, and may take */
+	uint64_t failed_most; /* ... while names of files that do not exist are still added */
+	uint32_t fd_high;     /* highest descriptor in use + 1 */
+	uint64_t heat_width;  /* ticks */
+	uint32_t names_lock, cwd_lock, mount_lock, events_lock;
 	uint32_t mounts_known;
 	uint32_t no_lustre; /* the mounts are known, and none is */
 	uint32_t h5d_lacks; /* RAMA_H5D_NO_...: what the HDF5 library of the program cannot say */
@@ -140,7 +147,7 @@ struct rama_run {
 	char job[64];	 /* of ranks that belong together; "": none */
 	char start_dir[4096];
 	struct rama_settings *settings;
-	unsigned char *scratch; /* of the lanes */
+	char *scratch[RAMA_SEG_LANES]; /* of the lanes */
 };
 extern struct rama_run rama_run;
 
@@ -171,11 +178,6 @@ bool rama_create_segment(void);
 /* the segment, and those of children to come, are part of this job from now on; if its file can be moved there */
 void rama_join_job(const char *job, int64_t jobid);
 uint64_t rama_file_limit(void); /* RLIMIT_FSIZE */
-/* Memory behind this part of the segment, so that touching it cannot fail: a full file system would kill the
- * application. false: there is none. */
-bool rama_populate(void *p, size_t n);
-/* the same for an area that grows: it has `size` bytes and needs `need` of them */
-bool rama_grow(unsigned area, void *start, uint64_t need, uint64_t size);
 /* identity.c */
 void rama_identify(struct rama_seg_identity *id);
 bool rama_by_run(void); /* Is `iorama run` at work, and on this host? */
@@ -334,7 +336,14 @@ void rama_live_path(struct rama_thread *t, enum rama_layer layer, const char *pa
 
 /* the cleaned path in the thread's scratch; NULL: cannot be known or is not observed. *len: its length. */
 const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len);
-/* entry of the names area, made if `make`; the catch-all's if there is no room; NULL: not there */
+/* bytes of a chunk of records, for slots of a kind or RAMA_POOL_NAMES, with memory behind them;
+ * the caller holds the names lock and adds them to `used` when they are. NULL: there is no room */
+unsigned char *rama_capture_pool_room(unsigned what, uint32_t n);
+/* begins anew, for a new segment */
+bool rama_capture_names_init(void);
+/* of a segment that we were forked from: the text of a name; its length, 0: it cannot be found */
+size_t rama_capture_name_old(unsigned generation, uint32_t number, char *to, size_t room);
+/* entry of the names, made if `make`; the catch-all's if there is no room; NULL: not there */
 struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t len, bool make);
 struct rama_seg_name *rama_name_at(uint32_t number);
 /* the entry of a path that something is recorded of, or NULL */
@@ -362,10 +371,12 @@ static inline struct rama_mpiio_file *rama_mpiio_of(struct rama_thread *t, struc
 {
 	return rama_slot_of(t, n, RAMA_KIND_MPIIO);
 }
-/* entry of a descriptor, or NULL if it is out of range */
+/* entry of a descriptor, or NULL if it is out of range or finds no memory */
+struct rama_fd *rama_capture_fd_high(int fd);
 static inline struct rama_fd *rama_fd(int fd)
 {
-	return (unsigned)fd < RAMA_FDS ? &rama_run.fds[fd] : NULL;
+	return RAMA_LIKELY((unsigned)fd < RAMA_FDS_FIRST) ? &rama_run.fds[fd]
+							  : rama_capture_fd_high(fd);
 }
 /* Slot of a descriptor; NULL: not observed. Descriptors not seen before are looked up; `moved`: bytes by which the call
  * that is being recorded has moved its position. */
@@ -379,7 +390,8 @@ static inline struct rama_posix_file *rama_fd_posix(struct rama_thread *t, int f
 }
 /* the name that is known of a descriptor, NULL if there is none */
 struct rama_seg_name *rama_fd_name(struct rama_thread *t, int fd);
-void rama_fd_set(int fd, struct rama_posix_file *posix, uint32_t stdio, uint32_t name);
+void rama_fd_set(int fd, struct rama_posix_file *posix, struct rama_stdio_file *stdio,
+		 uint32_t name);
 void rama_fd_forget(int fd);
 void rama_fd_forget_range(unsigned first, unsigned last);
 struct rama_stdio_file *rama_stream_file(struct rama_thread *t, FILE *stream);

@@ -112,26 +112,19 @@ static bool begin_first(void)
 /* We are the child of a process that was observed: a new segment, the same descriptors. */
 static bool begin_forked(void)
 {
-	unsigned gen = rama_run.generation % 4;
-
-	rama_run.names_lock = rama_run.cwd_lock = rama_run.mount_lock = 0;
-	if (rama_run.old[(gen + 1) % 4])
-		rama_sys3(SYS_munmap, rama_run.old[(gen + 1) % 4], rama_run.old_size[(gen + 1) % 4],
-			  0);
-	rama_run.old[(gen + 1) % 4] = NULL;
-	rama_run.old[gen] = rama_run.base;
+	rama_run.names_lock = rama_run.cwd_lock = rama_run.mount_lock = rama_run.events_lock = 0;
 	rama_run.live = rama_run.control->live; /* as it was switched since */
-	rama_run.old_size[gen] = rama_run.size;
 	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
 	rama_run.forked = true;
 	rama_run.ended = rama_run.logged = false;
+	rama_run.generation++;
 	if (!rama_create_segment())
 		return false;
-	for (unsigned fd = 0; fd < rama_run.fd_high; fd++)
-		if (rama_run.fds[fd].posix)
-			rama_run.fds[fd].posix =
-				(struct rama_posix_file *)((uintptr_t)rama_run.fds[fd].posix | 1);
-	rama_run.generation++;
+	for (unsigned fd = 0; fd < rama_run.fd_high; fd++) {
+		struct rama_fd *e = rama_fd((int)fd);
+		if (e && e->posix)
+			e->posix = (struct rama_posix_file *)((uintptr_t)e->posix | 1);
+	}
 	return true;
 }
 

@@ -322,6 +322,13 @@ static void print_warnings(const struct rama_run_summary *s, const struct paper 
 			"%lld traced events, %lld calls not counted; %lld opens share one record\n",
 			(long long)s->lost, (long long)s->missed, (long long)s->folded);
 	}
+	if (s->lost + s->folded > 0) {
+		label(p, "", "33");
+		fprintf(p->f, "%s%s%s: a larger one gives more room\n",
+			s->folded > 0 ? "IORAMA_MEMORY" : "",
+			s->folded > 0 && s->lost > 0 ? ", " : "",
+			s->lost > 0 ? "IORAMA_TRACE_MEMORY" : "");
+	}
 	if (s->unobserved != NULL) {
 		label(p, "unseen", "33");
 		fprintf(p->f, "%s\n", s->unobserved);

@@ -431,6 +431,7 @@ static const struct how hows[RAMA_SETTINGS] = {
 	[RAMA_SET_EXCLUDE] = HOW_USE(set_globs, RAMA_RULE_PATH_EXCLUDE),
 	[RAMA_SET_INCLUDE] = HOW_USE(set_globs, RAMA_RULE_PATH_INCLUDE),
 	[RAMA_SET_RECORDS] = HOW_USE(set_records, 0),
+	[RAMA_SET_MEMORY] = HOW(set_size, memory),
 	[RAMA_SET_NAME_MEMORY] = HOW(set_size, name_memory),
 };
 
@@ -460,7 +461,9 @@ void rama_settings_init(struct rama_settings *s)
 	s->n_warnings = 0;
 	s->small_trigger = s->unaligned_trigger = -1;
 	for (unsigned i = 0; i < RAMA_MODULES; i++)
-		s->records[i] = RAMA_SETTINGS_TRACED >> i & 1 ? DXT_KIB : 1;
+		s->records[i] = RAMA_SETTINGS_TRACED >> i & 1 ? DXT_KIB
+				: FIXED_RECORDS >> i & 1      ? 1
+							      : RAMA_SETTINGS_ANY;
 	for (unsigned i = RAMA_SETTINGS; i-- > 0;) { /* higher rows win */
 		const char *preset = rama_settings[i].preset;
 		struct given g = { rama_settings[i].variable, { preset, strlen(preset) } };

@@ -16,6 +16,7 @@
 #define RAMA_SETTINGS_RANGES 64
 #define RAMA_SETTINGS_RULES RAMA_PATTERNS
 #define RAMA_SETTINGS_PATH 4096
+#define RAMA_SETTINGS_ANY UINT32_MAX
 /* the modules that IORAMA_TRACE switches on */
 #define RAMA_SETTINGS_TRACED                                                     \
 	((uint64_t)1 << RAMA_MOD_DXT_POSIX | (uint64_t)1 << RAMA_MOD_DXT_MPIIO | \
@@ -53,14 +54,16 @@ struct rama_settings {
 
 	uint64_t modules; /* bit per module of the log that is on */
 	uint64_t mod_enable, mod_disable;
-	uint32_t records[RAMA_MODULES]; /* most records of a module; DXT_*: KiB of trace */
-	uint64_t mod_memory;		/* bytes for records of all modules; 0: not asked for */
-	uint64_t name_memory;		/* bytes for names */
-	uint64_t trace_memory;		/* IORAMA_TRACE_MEMORY */
-	bool has_trace_memory;		/* somebody gave it */
-	uint32_t live;			/* IORAMA_LIVE: bit per layer of table/layers.def */
-	uint64_t live_memory;		/* IORAMA_LIVE_MEMORY */
-	int64_t mem_align;		/* at least 1 */
+	/* most records of a module, RAMA_SETTINGS_ANY: nobody said; DXT_*: KiB of trace */
+	uint32_t records[RAMA_MODULES];
+	uint64_t memory;       /* IORAMA_MEMORY: bytes for records and names */
+	uint64_t mod_memory;   /* bytes for records of all modules; 0: not asked for */
+	uint64_t name_memory;  /* bytes for names; 0: not asked for */
+	uint64_t trace_memory; /* IORAMA_TRACE_MEMORY */
+	bool has_trace_memory; /* somebody gave it */
+	uint32_t live;	       /* IORAMA_LIVE: bit per layer of table/layers.def */
+	uint64_t live_memory;  /* IORAMA_LIVE_MEMORY */
+	int64_t mem_align;     /* at least 1 */
 	double small_trigger, unaligned_trigger; /* negative: none */
 
 	bool has_jobid;

@@ -184,7 +184,9 @@ static int banner(struct rama_engine *g)
 	if (v->missed_calls > 0)
 		say(&l, "%s calls were missed.", rama_human_count(n, v->missed_calls));
 	if (v->folded_files > 0)
-		say(&l, "%s opens are of files that share one record for want of room.",
+		say(&l,
+		    "%s opens are of files that share one record for want of room: "
+		    "IORAMA_MEMORY gives more.",
 		    rama_human_count(n, v->folded_files));
 	if (v->lost_events > 0)
 		say(&l, "%s traced accesses were lost; counters have them.",

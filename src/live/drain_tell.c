@@ -105,26 +105,23 @@ int rama_drain_tell(struct rama_drain *d, struct rama_drain_seg *s, bool end, st
 
 static uint32_t slots_of(const struct rama_drain_seg *s, unsigned kind)
 {
-	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_SLOTS + kind];
-	uint32_t n = __atomic_load_n(&s->state->slots_used[kind], __ATOMIC_ACQUIRE);
-
-	if (a->item < rama_look_kind[kind].item)
-		return 0;
-	return n < a->len / a->item ? n : (uint32_t)(a->len / a->item);
+	return rama_segment_slots(&s->map.seg, (enum rama_kind)kind);
 }
 
+/* one of those */
 static const unsigned char *slot_at(const struct rama_drain_seg *s, unsigned kind, uint32_t i)
 {
-	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_SLOTS + kind];
-
-	return s->map.base + a->off + (uint64_t)i * a->item;
+	return s->map.base + rama_segment_slot_place(&s->map.seg, (enum rama_kind)kind, i);
 }
 
 /* Numbers that change with every slot that changes: while they stay there is nothing to add up. */
 static bool has_changed(struct rama_drain_seg *s)
 {
 	bool changed = !s->counted.any;
+	struct rama_err e;
 
+	if (rama_segment_count(&s->map.seg, &e) != 0)
+		return false;
 	for (unsigned kind = 0; kind < RAMA_KINDS; kind++) {
 		uint32_t n = slots_of(s, kind);
 		uint64_t sum = n;

@@ -37,9 +37,9 @@ static void built_in_values(void **state)
 	assert_true(ON(POSIX) && ON(STDIO) && ON(MPIIO) && ON(HEATMAP) && ON(EXTRA) && ON(PROCESS));
 	assert_false(ON(DXT_POSIX) || ON(DXT_MPIIO) || ON(DXT_STDIO));
 	assert_false(rama_settings_module(&s, 40) || rama_settings_module(&s, 64));
-	assert_int_equal(s.records[RAMA_MOD_POSIX], 1024);
-	assert_int_equal(s.records[RAMA_MOD_STDIO], 1024);
-	assert_true(s.name_memory == MIB && s.mod_memory == 0);
+	assert_int_equal(s.records[RAMA_MOD_POSIX], RAMA_SETTINGS_ANY);
+	assert_int_equal(s.records[RAMA_MOD_STDIO], RAMA_SETTINGS_ANY);
+	assert_true(s.memory == 64 * MIB && s.name_memory == 0 && s.mod_memory == 0);
 	assert_true(s.mem_align == 8 && s.small_trigger < 0 && s.unaligned_trigger < 0);
 	assert_true(rama_settings_trace_memory(&s) == 0);
 	assert_false(s.has_jobid);
@@ -88,7 +88,7 @@ static void each_line_of_a_file(void **state)
 	assert_true(s.small_trigger == 0.25 && s.unaligned_trigger == 0.5);
 	assert_int_equal(s.records[RAMA_MOD_POSIX], 5000);
 	assert_int_equal(s.records[RAMA_MOD_STDIO], 5000);
-	assert_int_equal(s.records[RAMA_MOD_MPIIO], 1024);
+	assert_int_equal(s.records[RAMA_MOD_MPIIO], RAMA_SETTINGS_ANY);
 	assert_int_equal(s.records[RAMA_MOD_HEATMAP], 1); /* its number is fixed */
 	assert_true(rama_settings_trace_memory(&s) == 10 * 1024);
 }
@@ -116,7 +116,8 @@ static void our_variables(void **state)
 	load("NAMEMEM 2\nMAX_RECORDS 7 *\n",
 	     VARS("IORAMA_DIR=/seg", "IORAMA_JOB=run-1", "IORAMA_JOBID=123456789012",
 		  "IORAMA_LOG=/l.darshan", "DARSHAN_LOGFILE=/x", "IORAMA_LOG_DIR=/logs",
-		  "IORAMA_RECORDS=99", "IORAMA_NAME_MEMORY=3MiB", "DARSHAN_NAMEMEM=4"));
+		  "IORAMA_RECORDS=99", "IORAMA_NAME_MEMORY=3MiB", "DARSHAN_NAMEMEM=4",
+		  "IORAMA_MEMORY=5M"));
 	assert_string_equal(s.warnings, "");
 	assert_string_equal(s.dir, "/seg");
 	assert_string_equal(s.job, "run-1");
@@ -126,7 +127,7 @@ static void our_variables(void **state)
 	assert_int_equal(s.records[RAMA_MOD_POSIX], 99);
 	assert_int_equal(s.records[RAMA_MOD_EXTRA], 99);
 	assert_int_equal(s.records[RAMA_MOD_DXT_POSIX], 7);
-	assert_true(s.name_memory == 3 * MIB);
+	assert_true(s.name_memory == 3 * MIB && s.memory == 5 * MIB);
 }
 
 static void live_events(void **state)
@@ -389,9 +390,9 @@ static void what_is_wrong_is_said(void **state)
 		assert_string_equal(s.warnings, rows[i].warning);
 		assert_int_equal(s.n_warnings, 1);
 	}
-	assert_true(s.name_memory == MIB && s.records[RAMA_MOD_POSIX] == 1024);
+	assert_true(s.name_memory == 0 && s.records[RAMA_MOD_POSIX] == RAMA_SETTINGS_ANY);
 	load("", VARS("DARSHAN_NAMEMEM=0.5"));
-	assert_true(s.name_memory == MIB);
+	assert_true(s.name_memory == 0);
 }
 
 static void warnings_are_bounded(void **state)
@@ -467,7 +468,7 @@ static void any_bytes(void **state)
 		free(text);
 		observes(RAMA_MOD_POSIX, "/home/a");
 		assert_true(s.n_rules <= RAMA_SETTINGS_RULES && s.n_ranges <= RAMA_SETTINGS_RANGES);
-		assert_true(s.mem_align >= 1 && s.name_memory >= MIB);
+		assert_true(s.mem_align >= 1 && (s.name_memory == 0 || s.name_memory >= MIB));
 	}
 }
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* space.c: how much room a process has beside its observer. What it finds goes to standard
+ * output, key and value; sizes in KiB.
+ *
+ *   room [BYTES]     its size and peak; then maps until nothing more fits
+ *                    (BYTES: lowers RLIMIT_AS to that first)
+ *   lock FLAGS N     mlockall(FLAGS), then N files and a thread; N < 0: -N files before it, too
+ *   files N          N files, one after the other */
+#include "truth.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+static long status_of(const char *key)
+{
+	char line[256];
+	long found = -1;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == ':')
+			found = strtol(line + strlen(key) + 1, NULL, 10);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void say(const char *key, long value)
+{
+	char line[128];
+	int n = snprintf(line, sizeof line, "%s %ld\n", key, value);
+
+	MUST(write(1, line, (size_t)n) == n);
+}
+
+static void touch(long i)
+{
+	char name[40];
+	int fd;
+
+	snprintf(name, sizeof name, "many/file%ld", i);
+	fd = open(name, O_RDWR | O_CREAT, 0600);
+	MUST(fd >= 0 && write(fd, name, 10) == 10 && close(fd) == 0);
+}
+
+static void *touch_one(void *arg)
+{
+	touch((long)(intptr_t)arg);
+	return NULL;
+}
+
+static int room(const char *bytes)
+{
+	enum { PIECE = 256 << 10, MOST = 1 << 15 };
+	static void *piece[MOST];
+	long n = 0;
+
+	touch(0);
+	say("size", status_of("VmSize"));
+	say("peak", status_of("VmPeak"));
+	if (bytes) {
+		struct rlimit limit = { strtoul(bytes, NULL, 10), RLIM_INFINITY };
+		MUST(getrlimit(RLIMIT_AS, &limit) == 0);
+		limit.rlim_cur = strtoul(bytes, NULL, 10);
+		MUST(setrlimit(RLIMIT_AS, &limit) == 0);
+	}
+	struct rlimit is;
+	MUST(getrlimit(RLIMIT_AS, &is) == 0);
+	while (is.rlim_cur != RLIM_INFINITY && n < MOST &&
+	       (piece[n] = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				-1, 0)) != MAP_FAILED)
+		n++;
+	say("room", n * (PIECE >> 10));
+	touch(1);
+	/* a process that has no room at all cannot write a log of its own */
+	for (long i = 0; i < n; i++)
+		MUST(munmap(piece[i], PIECE) == 0);
+	return 0;
+}
+
+static int lock(int flags, long n)
+{
+	pthread_t thread;
+
+	for (long i = 0; i < -n; i++)
+		touch(i);
+	n = n < 0 ? -n : n;
+	say("before", status_of("VmSize"));
+	errno = 0;
+	int rc = mlockall(flags), why = errno;
+	say("result", rc);
+	say("errno", why);
+	say("locked", status_of("VmLck"));
+	say("resident", status_of("VmRSS"));
+	/* what may have to be mapped after it: beside the observer's the stack of one thread,
+	 * which is gone when it is looked at */
+	for (long i = 0; i < n; i++)
+		touch(n + i);
+	bool thread_ok = pthread_create(&thread, NULL, touch_one, (void *)0) == 0;
+	if (thread_ok)
+		MUST(pthread_join(thread, NULL) == 0);
+	MUST(munlockall() == 0);
+	say("unlocked", status_of("VmLck"));
+	errno = 0;
+	rc = mlockall(flags);
+	say("again", rc);
+	say("later", status_of("VmLck"));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 2;
+	MUST(mkdir("many", 0755) == 0);
+	if (!strcmp(argv[1], "room"))
+		return room(argc > 2 ? argv[2] : NULL);
+	if (!strcmp(argv[1], "lock") && argc > 3)
+		return lock(atoi(argv[2]), atol(argv[3]));
+	for (long i = 0; !strcmp(argv[1], "files") && argc > 2 && i < atol(argv[2]); i++)
+		touch(i);
+	return 0;
+}
