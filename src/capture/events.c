@@ -22,7 +22,7 @@ static struct rama_seg_chunk *next_chunk(struct rama_seg_state *s)
 	return (struct rama_seg_chunk *)at;
 }
 
-static struct rama_seg_chunk *new_chunk(struct rama_thread *t)
+static __attribute__((noinline)) struct rama_seg_chunk *new_chunk(struct rama_thread *t)
 {
 	struct rama_seg_state *s = rama_run.state;
 	struct rama_seg_chunk *c = NULL;

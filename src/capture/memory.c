@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "capture/memory.h"
-
 #include <errno.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "capture/sys.h"
+#include "capture/runtime.h"
 
 #define PAGE ((uint64_t)RAMA_SEG_PAGE)
 
@@ -17,26 +15,29 @@ enum {
 	EXTENTS = 160,
 	GENERATIONS = 4,
 	BLOCKS = RAMA_SEG_LANES / RAMA_CAPTURE_LANE_BLOCK,
-	OWN = RAMA_SEG_LANES + 256
+	SINGLE = 128, /* pieces of memory beside the segment, and one for each lane */
+	OWN = SINGLE + RAMA_SEG_LANES
 };
 #define STEP_MOST (4ull << 20) /* or the 64th part of an area: then the pieces are few */
 #define BLOCK ((size_t)RAMA_CAPTURE_LANE_BLOCK * RAMA_CAPTURE_LANE)
+
+struct piece {
+	uint64_t from, len;
+	unsigned char *at;
+};
 
 /* an area of which the first `mapped` bytes are mapped */
 struct window {
 	uint64_t off, len, mapped;
 	uint64_t least; /* of a piece; pieces are multiples of the fourth part */
-	unsigned char *
-		/* page that the next piece grows from: the last of the piece before, or the
-		 * first of all */
-		last;
+	/* page that the next piece grows from: the last of the piece before, or the first of all */
+	unsigned char *last;
+	struct piece *piece;
 	unsigned n; /* stored with release: pieces below it are complete */
-	struct {
-		uint64_t from, len;
-		unsigned char *at;
-	} piece[EXTENTS];
 };
 
+/* beside each other is what every process needs: few pages of memory */
+static struct piece pieces[GENERATIONS][RAMA_CAPTURE_PARTS][EXTENTS];
 static struct memory {
 	unsigned char
 		*head; /* all before the records, and the first piece of those; NULL: not in use */
@@ -85,17 +86,33 @@ static bool is_address(long p)
 	return !(p < 0 && p > -4096);
 }
 
-/* One more mapping of the file, from the page on that is mapped at `page`; what comes is as
- * locked as that page is, whatever mlockall() asks for what is mapped from now on. */
-static long again(unsigned char *page, uint64_t n)
+static long map(int fd, uint64_t off, uint64_t n)
 {
-	return rama_sys6(SYS_mremap, (long)page, 0, (long)n, MREMAP_MAYMOVE, 0, 0);
+	return rama_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			 fd, (long)off);
+}
+
+/* One more mapping of the file, from its byte `off` on, which is mapped at `page` already. What
+ * comes is as locked as that page is, whatever mlockall() asks for what is mapped from now on.
+ * Where that is unknown, as in valgrind, the file is asked for by its name. */
+static long again(unsigned char *page, uint64_t off, uint64_t n)
+{
+	long p = rama_sys6(SYS_mremap, (long)page, 0, (long)n, MREMAP_MAYMOVE, 0, 0);
+
+	if (is_address(p) || p == -ENOMEM)
+		return p;
+	int fd = rama_sys_open(rama_run.path, O_RDWR | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return p;
+	p = map(fd, off, n);
+	rama_sys_close(fd);
+	return p;
 }
 
 static bool add_piece(struct window *w, uint64_t step)
 {
 	uint64_t before = w->mapped > 0 ? PAGE : 0;
-	long p = again(w->last, before + step);
+	long p = again(w->last, w->off + w->mapped - before, before + step);
 
 	if (!is_address(p))
 		return false;
@@ -103,9 +120,7 @@ static bool add_piece(struct window *w, uint64_t step)
 		rama_sys3(SYS_munmap, p, before, 0);
 	unsigned char *at = (unsigned char *)p + before;
 	unsigned n = w->n;
-	w->piece[n].from = w->mapped;
-	w->piece[n].len = step;
-	w->piece[n].at = at;
+	w->piece[n] = (struct piece){ w->mapped, step, at };
 	w->last = at + step - PAGE;
 	w->mapped += step;
 	__atomic_store_n(&w->n, n + 1, __ATOMIC_RELEASE);
@@ -170,7 +185,7 @@ struct rama_seg_lane *rama_capture_memory_lane(uint32_t i, bool make)
 	unsigned char *at = NULL, *p = __atomic_load_n(&now->lanes[b], __ATOMIC_ACQUIRE);
 
 	if (!p && make && (b + 1) * BLOCK <= now->lanes_len && may_map(now, BLOCK)) {
-		long all = again(now->lanes[0], (b + 1) * BLOCK);
+		long all = again(now->lanes[0], now->lanes_off, (b + 1) * BLOCK);
 		if (!is_address(all))
 			return NULL;
 		rama_sys3(SYS_munmap, all, b * BLOCK, 0);
@@ -195,17 +210,12 @@ const unsigned char *rama_capture_memory_old(unsigned generation, uint64_t from,
 
 /* ---- the first pieces ------------------------------------------------------------------------ */
 
-static long map(int fd, uint64_t off, uint64_t n)
-{
-	return rama_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-			 fd, (long)off);
-}
-
-static bool open_window(struct window *w, int fd, const struct rama_seg_area *a, uint64_t unit)
+static bool open_window(struct window *w, int fd, const struct rama_seg_area *a, uint64_t unit,
+			struct piece *piece)
 {
 	long p;
 
-	*w = (struct window){ .off = a->off, .len = a->len, .least = 4 * unit };
+	*w = (struct window){ .off = a->off, .len = a->len, .least = 4 * unit, .piece = piece };
 	if (a->len == 0)
 		return true;
 	p = map(fd, a->off, PAGE);
@@ -219,6 +229,7 @@ unsigned char *rama_capture_memory_open(int fd, const struct rama_seg_header *h,
 	const struct rama_seg_area *r = &h->area[RAMA_AREA_RECORDS], *l = &h->area[RAMA_AREA_LANES];
 	struct memory *m = &memory[generation % GENERATIONS];
 	struct window *w = &m->window[RAMA_CAPTURE_RECORDS];
+	struct piece(*mine)[EXTENTS] = pieces[generation % GENERATIONS];
 	uint64_t first = 4 * (uint64_t)r->item < r->len ? 4 * (uint64_t)r->item : r->len;
 	long p, q;
 
@@ -226,8 +237,9 @@ unsigned char *rama_capture_memory_open(int fd, const struct rama_seg_header *h,
 	p = map(fd, 0, r->off + first);
 	q = map(fd, l->off, BLOCK);
 	bool ok = open_window(&m->window[RAMA_CAPTURE_EVENTS], fd, &h->area[RAMA_AREA_EVENTS],
-			      RAMA_SEG_CHUNK) &&
-		  open_window(&m->window[RAMA_CAPTURE_RINGS], fd, &h->area[RAMA_AREA_RINGS], PAGE);
+			      RAMA_SEG_CHUNK, mine[RAMA_CAPTURE_EVENTS]) &&
+		  open_window(&m->window[RAMA_CAPTURE_RINGS], fd, &h->area[RAMA_AREA_RINGS], PAGE,
+			      mine[RAMA_CAPTURE_RINGS]);
 	if (!is_address(p) || !is_address(q) || !ok) {
 		if (is_address(p))
 			rama_sys3(SYS_munmap, p, r->off + first, 0);
@@ -243,8 +255,8 @@ unsigned char *rama_capture_memory_open(int fd, const struct rama_seg_header *h,
 	m->lanes[0] = (unsigned char *)q;
 	*w = (struct window){ .off = r->off, .len = r->len, .mapped = first };
 	w->least = 4 * (uint64_t)r->item;
-	w->piece[0].len = first;
-	w->piece[0].at = m->head + r->off;
+	w->piece = mine[RAMA_CAPTURE_RECORDS];
+	w->piece[0] = (struct piece){ .len = first, .at = m->head + r->off };
 	w->last = m->head + r->off + first - PAGE;
 	w->n = 1;
 	now = m;
@@ -371,7 +383,7 @@ static struct {
 	uintptr_t at;
 	size_t n;
 } own[OWN];
-static unsigned n_own;
+static unsigned n_single;
 static bool future;	     /* the application wants to lock what is mapped from now on */
 static unsigned char *spare; /* a page that is not locked: what it grows by is not either */
 static uint32_t spare_lock;
@@ -410,16 +422,27 @@ void *rama_capture_memory_borrow(size_t n)
 	return is_address(p) ? (void *)p : NULL;
 }
 
+static void *remember(void *p, size_t n, unsigned i)
+{
+	own[i].n = (n + PAGE - 1) & ~(size_t)(PAGE - 1);
+	__atomic_store_n(&own[i].at, (uintptr_t)p, __ATOMIC_RELEASE);
+	return p;
+}
+
 void *rama_capture_memory_own(size_t n)
 {
 	void *p = rama_capture_memory_borrow(n);
-	unsigned i = p ? __atomic_fetch_add(&n_own, 1, __ATOMIC_RELAXED) : OWN;
+	unsigned i = p ? __atomic_fetch_add(&n_single, 1, __ATOMIC_RELAXED) : SINGLE;
 
-	if (i < OWN) {
-		own[i].n = (n + PAGE - 1) & ~(size_t)(PAGE - 1);
-		__atomic_store_n(&own[i].at, (uintptr_t)p, __ATOMIC_RELEASE);
-	}
-	return p;
+	return i < SINGLE ? remember(p, n, i) : p;
+}
+
+void *rama_capture_memory_scratch(uint32_t lane, size_t n)
+{
+	uintptr_t is = __atomic_load_n(&own[SINGLE + lane].at, __ATOMIC_ACQUIRE);
+	void *p = is ? (void *)is : rama_capture_memory_borrow(n);
+
+	return p && !is ? remember(p, n, SINGLE + lane) : p;
 }
 
 void rama_capture_memory_locks(bool on)
@@ -471,7 +494,7 @@ bool rama_capture_memory_next(uintptr_t after, uintptr_t *from, uintptr_t *to)
 
 	for (unsigned i = 0; i < GENERATIONS; i++)
 		offer_segment(&r, &memory[i]);
-	for (unsigned i = 0; i < n_own && i < OWN; i++)
+	for (unsigned i = 0; i < OWN; i++)
 		offer(&r, (const void *)own[i].at, own[i].n);
 	offer(&r, spare, PAGE);
 #ifndef RAMA_STATIC_WRAP

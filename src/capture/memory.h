@@ -59,6 +59,8 @@ bool rama_capture_memory_fill(void *p, size_t n);
 
 /* memory of our own, zero; a forked child has a copy. Is never given back. NULL: there is none */
 void *rama_capture_memory_own(size_t n);
+/* the same for who has this lane, whoever that is at a time */
+void *rama_capture_memory_scratch(uint32_t lane, size_t n);
 /* the same for who gives it back by munmap() */
 void *rama_capture_memory_borrow(size_t n);
 

@@ -124,9 +124,7 @@ struct rama_run {
 	struct rama_seg_state *state;
 	uint32_t live;			     /* what the control word begins with */
 	uint32_t slots[RAMA_KINDS], n_lanes; /* how many there may be */
-	/* chunks of records: where those are that were handed out, how many there may be, and
-	 * how large they are (a power of 2) */
-	unsigned char *pool[RAMA_SEG_POOL_CHUNKS];
+	/* chunks of records: how many there may be, and how large they are (a power of 2) */
 	uint32_t pool_chunks, pool_shift;
 	struct rama_pool_now pool_now[RAMA_KINDS + 1];
 	void *others[RAMA_KINDS];	  /* the catch-all slots */
@@ -142,12 +140,12 @@ struct rama_run {
 	int64_t zone;	    /* seconds east of Greenwich */
 	bool forked, bare, ended;
 	bool logged; /* what was recorded up to MPI_Finalize is in a log already */
+	struct rama_settings *settings;
+	unsigned char *pool[RAMA_SEG_POOL_CHUNKS]; /* chunks of records that were handed out */
 	char cwd[4096];
 	char path[4096]; /* of the segment */
 	char job[64];	 /* of ranks that belong together; "": none */
 	char start_dir[4096];
-	struct rama_settings *settings;
-	char *scratch[RAMA_SEG_LANES]; /* of the lanes */
 };
 extern struct rama_run rama_run;
 

@@ -142,9 +142,7 @@ static struct rama_seg_lane *find_lane(uint32_t *number)
 	int64_t i = take_lane();
 	struct rama_seg_lane *l = i >= 0 ? rama_capture_memory_lane((uint32_t)i, false) : NULL;
 
-	if (l && !rama_run.scratch[i])
-		rama_run.scratch[i] = rama_capture_memory_own(RAMA_SCRATCH);
-	if (l && !rama_run.scratch[i]) {
+	if (l && !rama_capture_memory_scratch((uint32_t)i, RAMA_SCRATCH)) {
 		__atomic_store_n(&l->owned, 0, __ATOMIC_RELEASE);
 		l = NULL;
 	}
@@ -175,7 +173,7 @@ bool rama_thread_join(void)
 	for (unsigned i = 0; i < RAMA_LAYERS; i++)
 		if (l->heat[i].width == 0 && rama_run.heat)
 			rama_heat_init(&l->heat[i], rama_run.heat_width);
-	t->scratch = rama_run.scratch[number];
+	t->scratch = rama_capture_memory_scratch(number, RAMA_SCRATCH);
 	t->queue = (struct rama_pending *)(t->scratch + 3 * 4096);
 	uint32_t now = __atomic_add_fetch(&rama_run.state->threads_now, 1, __ATOMIC_RELAXED);
 	if (now > rama_run.state->threads_most)
