@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_segment.c: a segment with the input's changes in it is read and becomes a log; nothing may be
  * wrong with that log. Flags: 1 the rest of the input is the whole segment; 2 the file is cut, the length
- * in units of 16 bytes follows (2 bytes); 4 its process did not end. Then changes, any number: area (255: the
- * header), place in it (2 bytes), length, bytes. */
+ * in units of 16 bytes follows (2 bytes); 4 its process did not end. Then changes, any number: area
+ * (255: the header; 32 and up: a chunk of the records), place in it (2 bytes), length, bytes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "gather/gather.h"
 #include "seg.h"
+
+#define CHUNKS 32
 
 /* a slot of each of the other kinds */
 static void higher_layers(struct seg *s, uint32_t name)
@@ -67,11 +69,20 @@ static const struct seg *base_segment(void)
 	return &s;
 }
 
+static size_t place_of(const struct seg *s, uint8_t a)
+{
+	const struct rama_seg_area *records = &s->head->area[RAMA_AREA_RECORDS];
+
+	if (a >= CHUNKS && a < 255)
+		return (size_t)records->off + (size_t)(a - CHUNKS) * records->item;
+	return a < RAMA_AREAS ? (size_t)s->head->area[a].off : 0;
+}
+
 static void change(unsigned char *bytes, const struct seg *s, struct fuzz_input *in)
 {
 	while (in->n > 0) {
 		uint8_t a = fuzz_take_byte(in);
-		size_t at = fuzz_take_u16(in) + (a < RAMA_AREAS ? (size_t)s->head->area[a].off : 0);
+		size_t at = fuzz_take_u16(in) + place_of(s, a);
 		struct fuzz_input with = fuzz_take(in, fuzz_take_byte(in));
 
 		if (with.n > 0 && at < s->size)

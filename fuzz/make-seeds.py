@@ -274,33 +274,46 @@ def show_seeds():
 def segment_seeds():
     def put(area, at, data):
         return struct.pack("<BHB", area, at, len(data)) + data
-    header, identity, state, control, names_at, posix, stdio, extra, lanes, events = 255, 0, 1, 2, 3, 4, 5, 6, 13, 14
+    header, identity, state, chunk, lanes, events = 255, 0, 1, 32, 4, 5
+    # chunks of records: names, then a slot of each kind, then more as they were taken (fuzz_segment.c)
+    kinds, slots, pool = 9, 24 + 32 * 24, 24 + 32 * 24 + 16 * 4
+    pool_used, slots_used, names_used = 92, 16, 8
     u32, u64 = lambda v: struct.pack("<I", v), lambda v: struct.pack("<Q", v & (1 << 64) - 1)
     yield "plain", b"\0"
     yield "unfinished", b"\4" + put(state, 0, u32(1)) + put(identity, 40, bytes(24))
     for size in (8, 256, 1024, 2000, 3000):
         yield "cut-%d" % size, b"\2" + struct.pack("<H", size)
-    yield "raw", b"\1" + u64(0x0A1A616D61726F69) + u32(3) + u32(16) + u64(4096)
+    yield "raw", b"\1" + u64(0x0A1A616D61726F69) + u32(4) + u32(7) + u64(4096)
     yield "version", b"\0" + put(header, 8, u32(2))
     for k, value in enumerate((0, 4097, 1 << 40, -4096)):
-        yield "area-%d" % k, b"\0" + put(header, 24 + 24 * 4, u64(value))
+        yield "area-%d" % k, b"\0" + put(header, 24 + 24 * 3, u64(value))
     yield "counts", b"\0" + put(state, 8, b"\xff" * 40) + put(events, 12, b"\xff" * 4)
-    yield "torn", b"\4" + put(state, 0, u32(1)) + put(posix, 0, u32(1)) + put(stdio, 0, u32(7)) + put(extra, 0, u32(9))
-    yield "name-long", b"\0" + put(names_at, 8, u32(1 << 31))
-    yield "name-none", b"\0" + put(posix, 4, u32(77777))
+    yield "torn", b"\4" + put(state, 0, u32(1)) + b"".join(put(chunk + 1 + k, 0, u32(1 + 2 * k)) for k in range(3))
+    yield "name-long", b"\0" + put(chunk, 8, u32(1 << 31))
+    yield "name-none", b"\0" + put(chunk + 1, 1680 + 4, u32(77777))
+    for k, value in enumerate((0, 8, 4096, 8191, 16384, 1 << 31, 2 ** 32 - 1)):
+        yield "chunk-%d" % k, b"\0" + put(header, 24 + 24 * 3 + 16, u32(value))
+    for what in range(13):  # all chunks alike, and names beyond what they hold
+        yield "alike-%d" % what, b"\0" + put(header, pool, bytes([what]) * 40) + put(state, names_used, u64(1 << 40))
+    yield "pool-most", b"\0" + put(state, pool_used, u32(2 ** 32 - 1)) + put(header, pool, bytes(range(250)))
+    yield "pool-none", b"\0" + put(state, pool_used, u32(0))
+    yield "pool-slots", b"\0" + put(state, slots_used, b"\xff" * 36) + put(state, pool_used, u32(2048))
+    yield "pool-cut", b"\2" + struct.pack("<H", 3000) + put(state, pool_used, u32(2048)) + put(header, pool, b"\2" * 250)
+    yield "slot-size", b"\0" + put(header, slots, u32(8))
     yield "catch-all", b"\0" + put(state, 128, u64(5) * 9)
     yield "triggers", b"\0" + put(identity, 176, struct.pack("<dd", 0.5, 0.5))
     yield "ticks", b"\0" + put(identity, 0, u32(2) + u32(0) + struct.pack("<d", float("nan")) + u64(1) * 6)
     yield "late", b"\0" + put(events, 16, u64(-5) + u64(-1)) + put(identity, 40, u64(1 << 59))
     yield "lanes", b"\0" + put(lanes, 0, b"\xff" * 120)
-    for kind, size in ((7, 1000), (8, 104), (9, 4176), (10, 184), (11, 4384), (12, 4096)):  # MPI-IO to Lustre: slot 1
-        yield "kind-%d" % kind, b"\0" + put(kind, size + 16, b"\xff" * 200) + put(kind, size + 400, b"\x7f" * 250)
+    for kind in range(3, kinds):  # MPI-IO to Lustre: slot 0 or 1, wherever it lies
+        at = chunk + 1 + kind
+        yield "kind-%d" % kind, b"\0" + put(at, 16, b"\xff" * 200) + put(at, 400, b"\x7f" * 250)
 
 
 def ring_seeds():
     def put(area, at, data):
         return struct.pack("<BHB", area, at, len(data)) + data
-    header, control, lanes, between = 255, 2, 13, b"\xfe"
+    header, control, lanes, between = 255, 2, 4, b"\xfe"
     u32, u64 = lambda v: struct.pack("<I", v), lambda v: struct.pack("<Q", v & (1 << 64) - 1)
     # places in a lane, as layout.h has them
     made, dropped, level, owners, owner, ring = 64, 72, 80, 84, 88, 344
@@ -317,8 +330,8 @@ def ring_seeds():
         yield "taken-%d" % k, start(3000, 10) + put(control, 64, u64(value))
         yield "level-%d" % k, start(3000, 10) + put(lanes, level, u32(value & 0xFFFFFFFF)) + between
         yield "owners-%d" % k, start(4500, 4000) + between + put(lanes, owners, u32(value & 0xFFFFFFFF)) + between
-    yield "item", start(100, 0) + put(header, 24 + 24 * 13 + 16, u32(64))
-    yield "rings", start(100, 0) + put(header, 24 + 24 * 15 + 8, u64(4096))
+    yield "item", start(100, 0) + put(header, 24 + 24 * 4 + 16, u32(64))
+    yield "rings", start(100, 0) + put(header, 24 + 24 * 6 + 8, u64(4096))
 
 
 def pattern_seeds():
