@@ -246,7 +246,38 @@ def old_kernel(h):
         subprocess.run(["umount", "-l", mount], check=False)
 
 
+def killed(h):
+    """kill -9 while chunks of records are handed out: what was done before is whole"""
+    place = Place(h)
+    for round_, least in enumerate((1, 37, 150, 220, 300, 420, 700, 1100)):
+        folder, quiet = os.path.join(place.folder, "kill%d" % round_), os.path.join(place.quiet, "kill%d" % round_)
+        tally, log, segments = (os.path.join(quiet, name) for name in ("tally", "log.darshan", "segments"))
+        os.makedirs(folder)
+        os.makedirs(quiet)
+        with open(tally, "wb") as file:
+            file.write(bytes(8))
+        env = {**os.environ, "TRUTH_FILE": "/dev/null", "LD_PRELOAD": place.library, "IORAMA_DIR": segments}
+        with subprocess.Popen([place.program, "grow", tally], cwd=folder, env=env) as process:
+            done = 0
+            while done < least and process.poll() is None:
+                with open(tally, "rb") as file:
+                    done = int.from_bytes(file.read(), "little")
+            process.kill()
+        with open(tally, "rb") as file:
+            done = int.from_bytes(file.read(), "little")
+        must(process.returncode == -9 and done >= least, "status %s after %d files", process.returncode, done)
+        made = subprocess.run([h.iorama, "recover", "-o", log, segments], capture_output=True, text=True,
+                              env={**os.environ, "IORAMA_DIR": segments}, timeout=TIMEOUT)  # fmt: skip
+        must(os.path.exists(log), "recover: status %d: %s", made.returncode, made.stderr)
+        found = {r["name"]: r["counters"] for r in Log(h.iorama, log, False).records("POSIX")}
+        for i in range(done):
+            counters = found.get("%s/many/file%d" % (os.path.realpath(folder), i), {})
+            have = [counters.get("POSIX_" + name) for name in ("OPENS", "WRITES", "BYTES_WRITTEN")]
+            must(have == [1, 1, 10], "%d of %d: %s", i, done, have)
+
+
 CASES = {
+    "space-killed": killed,
     "space-old-kernel": old_kernel,
     "space-address": address_space,
     "space-limited": limited,

@@ -5,7 +5,8 @@
  *   room [BYTES]     its size and peak; then maps until nothing more fits
  *                    (BYTES: lowers RLIMIT_AS to that first)
  *   lock FLAGS N     mlockall(FLAGS), then N files and a thread; N < 0: -N files before it, too
- *   files N          N files, one after the other */
+ *   files N          N files, one after the other
+ *   grow TALLY       files until it is killed; TALLY, a file of 8 bytes, says how many are done */
 #include "truth.h"
 
 #include <pthread.h>
@@ -109,6 +110,19 @@ static int lock(int flags, long n)
 	return 0;
 }
 
+static int grow(const char *path)
+{
+	int fd = open(path, O_RDWR);
+	long *done = mmap(NULL, sizeof(*done), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	MUST(fd >= 0 && done != MAP_FAILED);
+	for (long i = 0; i < 1000000; i++) {
+		touch(i);
+		__atomic_store_n(done, i + 1, __ATOMIC_RELEASE);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2)
@@ -118,6 +132,8 @@ int main(int argc, char **argv)
 		return room(argc > 2 ? argv[2] : NULL);
 	if (!strcmp(argv[1], "lock") && argc > 3)
 		return lock(atoi(argv[2]), atol(argv[3]));
+	if (!strcmp(argv[1], "grow") && argc > 2)
+		return grow(argv[2]);
 	for (long i = 0; !strcmp(argv[1], "files") && argc > 2 && i < atol(argv[2]); i++)
 		touch(i);
 	return 0;
