@@ -21,7 +21,8 @@ int main(int argc, char **argv)
 		else
 			snprintf(name, sizeof(name), "%s/rank%d-%ld", argv[2], rank, i);
 		int fd = open(name, O_RDWR | O_CREAT, 0600);
-		if (fd < 0 || write(fd, name, strlen(name)) != (ssize_t)strlen(name) || close(fd) != 0)
+		if (fd < 0 || write(fd, name, strlen(name)) != (ssize_t)strlen(name) ||
+		    close(fd) != 0)
 			MPI_Abort(MPI_COMM_WORLD, 1);
 	}
 	MPI_Finalize();

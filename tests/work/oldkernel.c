@@ -16,9 +16,12 @@
 int main(int argc, char **argv)
 {
 	struct sock_filter code[] = {
-		LOAD(nr),      SAME(SYS_madvise, 3),
-		LOAD(args[2]), SAME(23, 1),
-		RETURN(SECCOMP_RET_ERRNO | EINVAL), RETURN(SECCOMP_RET_ALLOW),
+		LOAD(nr),
+		SAME(SYS_madvise, 3),
+		LOAD(args[2]),
+		SAME(23, 1),
+		RETURN(SECCOMP_RET_ERRNO | EINVAL),
+		RETURN(SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog filter = { sizeof code / sizeof code[0], code };
 
