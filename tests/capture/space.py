@@ -105,6 +105,18 @@ def limited(h):
             must(plain["room"] - said["room"] <= FEW, "%s, lowered: %d of %d KiB", way, said["room"], plain["room"])
 
 
+def limited_share(h):
+    """of an address space that was limited after the start many files take a share only"""
+    place, limit, count = Place(h), 100 << 20, 8000
+    plain, _ = place.start(["room", str(limit), "2"])
+    said, log = place.start(["room", str(limit), str(count)], "bare")
+    must(plain["room"] - said["room"] <= 14 << 10, "%d of %d KiB", said["room"], plain["room"])
+    found = Log(h.iorama, log, False)
+    opens = sum(r["counters"]["POSIX_OPENS"] for r in found.records("POSIX") if "/proc/" not in r["name"])
+    folded = sum(r["counters"]["PROCESS_FILES_FOLDED"] for r in found.records("PROCESS"))
+    must(opens == count + 2 and folded > 0, "%d opens, %d of files that share a record", opens, folded)
+
+
 def lock_case(place, way, flags, count, limit):
     limits = [(resource.RLIMIT_MEMLOCK, limit)] if limit is not None else []
     return place.start(["lock", str(flags), str(count)], way, limits)
@@ -281,6 +293,7 @@ CASES = {
     "space-old-kernel": old_kernel,
     "space-address": address_space,
     "space-limited": limited,
+    "space-limited-share": limited_share,
     "space-lock-root": lock_root,
     "space-lock-user": lock_user,
     "space-lock-tight": lock_tight,

@@ -2,8 +2,8 @@
 /* space.c: how much room a process has beside its observer. What it finds goes to standard
  * output, key and value; sizes in KiB.
  *
- *   room [BYTES]     its size and peak; then maps until nothing more fits
- *                    (BYTES: lowers RLIMIT_AS to that first)
+ *   room [BYTES [N]] its size and peak; then maps until nothing more fits
+ *                    (BYTES: lowers RLIMIT_AS to that first, and opens N files)
  *   lock FLAGS N     mlockall(FLAGS), then N files and a thread; N < 0: -N files before it, too
  *   files N          N files, one after the other
  *   grow TALLY       files until it is killed; TALLY, a file of 8 bytes, says how many are done */
@@ -51,7 +51,7 @@ static void *touch_one(void *arg)
 	return NULL;
 }
 
-static int room(const char *bytes)
+static int room(const char *bytes, long files)
 {
 	enum { PIECE = 256 << 10, MOST = 1 << 15 };
 	static void *piece[MOST];
@@ -66,6 +66,8 @@ static int room(const char *bytes)
 		limit.rlim_cur = strtoul(bytes, NULL, 10);
 		MUST(setrlimit(RLIMIT_AS, &limit) == 0);
 	}
+	for (long i = 0; i < files; i++)
+		touch(i);
 	struct rlimit is;
 	MUST(getrlimit(RLIMIT_AS, &is) == 0);
 	while (is.rlim_cur != RLIM_INFINITY && n < MOST &&
@@ -129,7 +131,7 @@ int main(int argc, char **argv)
 		return 2;
 	MUST(mkdir("many", 0755) == 0);
 	if (!strcmp(argv[1], "room"))
-		return room(argc > 2 ? argv[2] : NULL);
+		return room(argc > 2 ? argv[2] : NULL, argc > 3 ? atol(argv[3]) : 0);
 	if (!strcmp(argv[1], "lock") && argc > 3)
 		return lock(atoi(argv[2]), atol(argv[3]));
 	if (!strcmp(argv[1], "grow") && argc > 2)
