@@ -123,7 +123,7 @@ def lock_case(place, way, flags, count, limit):
 
 
 def compare_locks(plain, said, what):
-    for key in ("result", "errno", "again", "unlocked"):
+    for key in ("result", "errno", "present", "again", "unlocked"):
         must(said[key] == plain[key], "%s: %s is %d, not %d", what, key, said[key], plain[key])
     for key in ("locked", "later"):
         must(said[key] - plain[key] <= SOME, "%s: %s: %d KiB, not %d", what, key, said[key], plain[key])

@@ -82,6 +82,24 @@ static int room(const char *bytes, long files)
 	return 0;
 }
 
+/* pages of a new mapping that are in memory though nobody has touched them */
+static long present(void)
+{
+	enum { PAGES = 64, PAGE = 4096 };
+	unsigned char in[PAGES];
+	long n = 0;
+	void *p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	if (p == MAP_FAILED)
+		return -1;
+	MUST(mincore(p, PAGES * PAGE, in) == 0);
+	for (int i = 0; i < PAGES; i++)
+		n += in[i] & 1;
+	MUST(munmap(p, PAGES * PAGE) == 0);
+	return n;
+}
+
 static int lock(int flags, long n)
 {
 	pthread_t thread;
@@ -95,7 +113,7 @@ static int lock(int flags, long n)
 	say("result", rc);
 	say("errno", why);
 	say("locked", status_of("VmLck"));
-	say("resident", status_of("VmRSS"));
+	say("present", present());
 	/* what may have to be mapped after it: beside the observer's the stack of one thread,
 	 * which is gone when it is looked at */
 	for (long i = 0; i < n; i++)
