@@ -258,7 +258,7 @@ static int end_rename(const struct rama_span *sp, unsigned fn, const struct rama
 	rama_times(sp, &c.op);
 	if (!rama_enter(&v))
 		return r;
-	bool readable = c.op.ok || v.saved_errno != EFAULT;
+	bool readable = c.op.ok || rama_path_was_read(what->from, v.saved_errno);
 	const char *from = readable ? rama_clean(v.t, what->fromfd, what->from, &len) : NULL;
 	struct rama_seg_name *old = from && c.op.ok ? rama_name(v.t, from, len, true) : NULL;
 	if (!c.op.ok) {

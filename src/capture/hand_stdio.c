@@ -24,8 +24,9 @@ static void end_fopen(const struct rama_span *sp, const char *path, FILE *r, uns
 	rama_times(sp, &c.op);
 	if (!rama_enter(&v))
 		return;
-	const char *text =
-		r || v.saved_errno != EFAULT ? rama_clean(v.t, AT_FDCWD, path, &len) : NULL;
+	const char *text = r || rama_path_was_read(path, v.saved_errno)
+				   ? rama_clean(v.t, AT_FDCWD, path, &len)
+				   : NULL;
 	if (!r && text) {
 		rama_do_failed(v.t, rama_name_known(v.t, text, len), &c.op);
 		if (rama_live_on(RAMA_LAYER_STDIO))

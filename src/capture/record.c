@@ -402,7 +402,7 @@ void rama_end_open(const struct rama_span *sp, struct rama_call *c)
 			rama_fd_forget(c->fd); /* looked up when it is used */
 		return;
 	}
-	if (!c->op.ok && v.saved_errno == EFAULT) { /* then the path must not be looked at */
+	if (!c->op.ok && !rama_path_was_read(c->path, v.saved_errno)) {
 		rama_leave(&v);
 		return;
 	}
@@ -480,6 +480,14 @@ static void meta_fd(struct rama_thread *t, struct rama_call *c)
 		rama_live_call(t, RAMA_LAYER_POSIX, rama_name_number(n), &c->op);
 }
 
+/* of two names the one that is not ours may have been looked at first */
+static bool path_was_read(const struct rama_call *c, int error)
+{
+	bool second = c->op.fn == RAMA_FN_symlink || c->op.fn == RAMA_FN_symlinkat;
+
+	return rama_path_was_read(c->path, second && error != EFAULT ? 0 : error);
+}
+
 void rama_end_meta(const struct rama_span *sp, struct rama_call *c)
 {
 	struct rama_visit v;
@@ -488,8 +496,8 @@ void rama_end_meta(const struct rama_span *sp, struct rama_call *c)
 	rama_times(sp, &c->op);
 	if (!rama_enter(&v))
 		return;
-	if (!c->op.ok && v.saved_errno == EFAULT)
-		; /* then the path must not be looked at */
+	if (!c->op.ok && c->path && !path_was_read(c, v.saved_errno))
+		; /* then it must not be looked at */
 	else if (c->path && c->path[0])
 		meta_path(v.t, c);
 	else

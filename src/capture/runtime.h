@@ -334,6 +334,8 @@ void rama_live_path(struct rama_thread *t, enum rama_layer layer, const char *pa
 
 /* the cleaned path in the thread's scratch; NULL: cannot be known or is not observed. *len: its length. */
 const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len);
+/* May the path of a call that failed be looked at? Some errors come before anybody did, and then it may be anything. */
+bool rama_path_was_read(const char *path, int error);
 /* entry of the names area, made if `make`; the catch-all's if there is no room; NULL: not there */
 struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t len, bool make);
 struct rama_seg_name *rama_name_at(uint32_t number);
@@ -412,7 +414,7 @@ static inline void rama_nest_end(const struct rama_nest *n)
 
 /* ---- hand_aio.c: when asynchronous operations were submitted ---------------------------------------- */
 
-void rama_aio_submitted(const void *cb);
+void rama_aio_submitted(const void *cb, uint64_t t0);
 uint64_t rama_aio_taken(const void *cb); /* 0: not known */
 
 /* ---- thread.c ------------------------------------------------------------------------------------------ */
