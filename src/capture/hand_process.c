@@ -94,25 +94,7 @@ RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
 	EXEC_BODY(execve, path, (char *const *)argv, envp)
 }
 
-/* ---- a signal handler that interrupted us jumps out and never comes back ---------------------------------------- */
-
-static void unwind(void)
-{
-	struct rama_thread *t = &rama_thread;
-
-	if (rama_off)
-		return;
-	if (t->lane && t->live == *rama_live) /* the call that was at work does not return */
-		t->lane->doing_since = 0;
-	if (!t->busy)
-		return;
-	if (t->held && (*t->held & 1))
-		__atomic_store_n(t->held, *t->held + 1, __ATOMIC_RELEASE);
-	if (t->guard && (*t->guard & 1))
-		__atomic_store_n(t->guard, *t->guard + 1, __ATOMIC_RELEASE);
-	t->held = t->guard = NULL;
-	t->busy = 0;
-}
+/* ---- a signal handler that interrupted us may jump out and never come back ------------------------------------- */
 
 #define FN_HAND(name, ...)
 #define FN_EXECL(name, vname)
@@ -120,7 +102,7 @@ static void unwind(void)
 #define FN_JUMP(name)                                                                   \
 	RAMA_EXPORT __attribute__((noreturn)) void RAMA_SYM(name)(void *env, int value) \
 	{                                                                               \
-		unwind();                                                               \
+		rama_jump(env);                                                         \
 		RAMA_REAL(name)(env, value);                                            \
 		__builtin_unreachable();                                                \
 	}

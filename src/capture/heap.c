@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "capture/sys.h"
+#include "capture/runtime.h"
 
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
@@ -36,8 +36,12 @@ void *__wrap_malloc(size_t n)
 	if (need >= LARGE) {
 		p = pages(need);
 	} else {
-		while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-			rama_sys3(SYS_sched_yield, 0, 0, 0);
+		/* who holds it may have been left by a jump, and never let go */
+		for (unsigned i = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE); i++) {
+			if (i == RAMA_PATIENCE)
+				return NULL;
+			rama_rest(i);
+		}
 		if (left < need) {
 			block = pages(BLOCK);
 			left = block ? BLOCK : 0;

@@ -11,8 +11,11 @@ static void missed(struct rama_thread *t)
 		t->lane->missed++;
 }
 
-static inline void enter(struct rama_thread *t)
+/* frame: an address in the frame of the one who works, or below it */
+static inline void enter(struct rama_thread *t, uintptr_t frame)
 {
+	t->frame = frame;
+	atomic_signal_fence(memory_order_seq_cst);
 	t->busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 }
@@ -33,11 +36,11 @@ bool rama_enter(struct rama_visit *v)
 	v->t = &rama_thread;
 	if (v->t->live != *rama_live && !rama_wake())
 		return false;
-	if (v->t->busy) {
+	if (v->t->busy && !rama_was_left(v->t, (uintptr_t)v)) {
 		missed(v->t);
 		return false;
 	}
-	enter(v->t);
+	enter(v->t, (uintptr_t)v);
 	return true;
 }
 
@@ -84,8 +87,11 @@ static bool lock_slot_slow(struct rama_thread *t, uint32_t *seq, uint8_t *stuck)
 	if (*stuck)
 		return false;
 	if (rama_lock(t, seq)) {
-		t->guard = NULL;
+		t->held_at = t->guard_at;
+		atomic_signal_fence(memory_order_seq_cst);
 		t->held = seq;
+		atomic_signal_fence(memory_order_seq_cst);
+		t->guard = NULL;
 		return true;
 	}
 	*stuck = 1;
@@ -96,7 +102,10 @@ static inline bool lock_slot(struct rama_thread *t, uint32_t *seq, uint8_t *stuc
 {
 	uint32_t is = __atomic_load_n(seq, __ATOMIC_RELAXED);
 
+	t->held_at = is | 1; /* if it is ours: rama_lock() says why it is noted first */
+	atomic_signal_fence(memory_order_seq_cst);
 	t->held = seq;
+	atomic_signal_fence(memory_order_seq_cst);
 	if (RAMA_LIKELY((is & 1) == 0 &&
 			__atomic_compare_exchange_n(seq, &is, is + 1, false, __ATOMIC_ACQUIRE,
 						    __ATOMIC_RELAXED)))
@@ -110,7 +119,8 @@ static inline bool lock_slot(struct rama_thread *t, uint32_t *seq, uint8_t *stuc
 
 static inline void unlock_slot(struct rama_thread *t, uint32_t *seq)
 {
-	__atomic_store_n(seq, *seq + 1, __ATOMIC_RELEASE);
+	if (RAMA_LIKELY(t->held == seq && *seq == t->held_at))
+		__atomic_store_n(seq, t->held_at + 1, __ATOMIC_RELEASE);
 	t->held = NULL;
 }
 
@@ -330,11 +340,11 @@ static inline __attribute__((always_inline)) void record(uint64_t t0, const stru
 	if (RAMA_LIKELY(t->lane->doing_since == t0))
 		t->lane->doing_since = 0;
 	op.t0 = t0 - rama_run.tick0;
-	if (RAMA_UNLIKELY(t->busy)) {
+	if (RAMA_UNLIKELY(t->busy) && !rama_was_left(t, rama_frame())) {
 		queue(t, &op, c->fd, c->mem);
 		return;
 	}
-	enter(t);
+	enter(t, rama_frame());
 	data(t, c->fd, c->mem, &op, kind);
 	leave(t);
 }
@@ -365,7 +375,7 @@ void rama_drain(struct rama_thread *t)
 	while (more) {
 		struct rama_pending c = { .op.kind = RAMA_OP_NOTHING };
 
-		enter(t);
+		enter(t, rama_frame());
 		more = t->head != t->tail;
 		if (more) {
 			c = t->queue[t->head % RAMA_QUEUE];
@@ -531,10 +541,10 @@ void rama_end_stream(const struct rama_span *sp, struct rama_call *c)
 	if (!c->stream || (!c->op.ok && !rama_live_on(RAMA_LAYER_STDIO)))
 		return;
 	rama_times(sp, &c->op);
-	if (RAMA_UNLIKELY(t->busy)) {
+	if (RAMA_UNLIKELY(t->busy) && !rama_was_left(t, rama_frame())) {
 		missed(t);
 	} else if (RAMA_LIKELY(t->live == *rama_live) || rama_wake()) {
-		enter(t);
+		enter(t, rama_frame());
 		struct rama_stdio_file *f = rama_stream_file(t, c->stream);
 		if (f && RAMA_UNLIKELY(!c->op.ok))
 			nothing_moved(t, f, c);

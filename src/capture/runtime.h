@@ -8,6 +8,7 @@
  *   record.c   one observed call -> slots, heat map
  *   events.c   ... -> trace, live events
  *   thread.c   lanes of threads
+ *   jump.c     handlers that interrupted us and do not come back
  *   finish.c   bare preload: the log of this process
  *
  * Rules: errno of the application stays; no malloc, stdio, locale or libc locks; nothing waits for
@@ -72,9 +73,12 @@ struct rama_thread {
 	struct rama_event *ring;
 	uint64_t ring_end;
 	uint32_t ring_mask;
-	uint32_t *held;	 /* seq of the slot that is locked */
-	uint32_t *guard; /* a lock of rama_run that is held */
-	char *scratch;	 /* room for paths, RAMA_SCRATCH bytes */
+	uint32_t *held;		    /* seq of the slot that is locked, or about to be */
+	uint32_t *guard;	    /* a lock of rama_run, the same */
+	uint32_t held_at, guard_at; /* what they are while they are ours */
+	uintptr_t frame;	    /* where on the stack our code runs, while busy */
+	uintptr_t doing_frame;	    /* the same of the call that is at work */
+	char *scratch;		    /* room for paths, RAMA_SCRATCH bytes */
 	uint32_t head, tail;
 	uint32_t parent; /* id of the call of a higher layer that is at work; 0: none */
 	const struct rama_nest *nest; /* of the call that is being recorded; NULL: it has none */
@@ -201,6 +205,19 @@ static inline uint64_t rama_ticks(void)
 	return rama_ticks_slow();
 }
 
+/* where on the stack we are */
+static inline __attribute__((always_inline)) uintptr_t rama_frame(void)
+{
+#if defined(__x86_64__)
+	uintptr_t sp;
+
+	__asm__ volatile("movq %%rsp, %0" : "=r"(sp)); /* without the cost of a frame pointer */
+	return sp;
+#else
+	return (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
 /* Before the real call, which is this function on this descriptor (-1: on none). The lane says what its thread is at; a
  * call that comes while another is at work, as those of MPI-IO do, is part of it. false: do not observe it. */
 static inline __attribute__((always_inline)) void rama_doing(const struct rama_span *sp,
@@ -211,6 +228,7 @@ static inline __attribute__((always_inline)) void rama_doing(const struct rama_s
 	if (RAMA_LIKELY(l->doing_since == 0)) {
 		l->doing_fn = fn;
 		l->doing_fd = (uint32_t)fd + 1;
+		rama_thread.doing_frame = rama_frame();
 		l->doing_since = sp->t0;
 	}
 }
@@ -424,9 +442,19 @@ void rama_threads_init(void);
 
 #define RAMA_PATIENCE 50000 /* rests until somebody waits no longer: some seconds */
 void rama_rest(unsigned i); /* longer the larger i is */
-/* Short locks. false after long waiting: then the thing is left undone. */
+/* Short locks. false after long waiting, or at once if that was in vain before: then the thing is left undone. A lock that
+ * was taken from its thread (jump.c) is not unlocked again. */
 bool rama_lock(struct rama_thread *t, uint32_t *lock);
 void rama_unlock(struct rama_thread *t, uint32_t *lock);
+
+/* ---- jump.c ------------------------------------------------------------------------------------------- */
+
+void rama_jump(const void *env); /* before longjmp(env) */
+bool rama_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to);
+/* busy, but the code that is at work was left and will not come back? Then it no longer is. here: of the one who asks */
+bool rama_was_left(struct rama_thread *t, uintptr_t here);
+/* start.c: of a thread that was waking us, perhaps */
+void rama_wake_jumped(uintptr_t here, uintptr_t to);
 
 #pragma GCC visibility pop
 #endif

@@ -137,6 +137,7 @@ static bool begin_forked(void)
 
 static RAMA_TLS bool
 	waking; /* this thread does it: what it calls is its own, or a signal handler's */
+static RAMA_TLS uintptr_t waking_frame;
 
 /* other threads wait for the one that wakes us, so that their calls count */
 static bool wait_awake(void)
@@ -159,6 +160,7 @@ static bool wake(bool fork_too)
 	bool forked = phase == RAMA_AWAKE && !rama_alive() && fork_too;
 	if (phase != RAMA_ASLEEP && !forked)
 		return rama_alive(); /* another thread may have done it since we looked */
+	waking_frame = rama_frame();
 	waking = true;
 	if (!atomic_compare_exchange_strong(&rama_run.phase, &phase, RAMA_WAKING)) {
 		waking = false;
@@ -180,6 +182,16 @@ static bool wake(bool fork_too)
 	waking = false;
 	errno = saved;
 	return ok;
+}
+
+/* A handler has left: nobody may wait for this thread to finish it. The process is not observed. */
+void rama_wake_jumped(uintptr_t here, uintptr_t to)
+{
+	if (!waking || !rama_jump_leaves(waking_frame, here, to))
+		return;
+	rama_live = &asleep;
+	atomic_store(&rama_run.phase, RAMA_ENDED);
+	waking = false;
 }
 
 bool rama_wake(void)

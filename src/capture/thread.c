@@ -29,24 +29,48 @@ void rama_rest(unsigned i)
 	}
 }
 
+/* Locks whose holders are gone: the seconds are waited once, not by every call. */
+enum { DEAD = 8 };
+static struct {
+	uint32_t *lock, at;
+} dead[DEAD];
+
+static unsigned place_of(const uint32_t *lock)
+{
+	return (unsigned)((uintptr_t)lock / sizeof(*lock)) % DEAD;
+}
+
+/* A jump may come at any instruction: it must find what to let go, and never what another thread holds. So the lock is
+ * noted before it is taken, with the value that it has while it is ours. */
 bool rama_lock(struct rama_thread *t, uint32_t *lock)
 {
+	uint32_t is = __atomic_load_n(lock, __ATOMIC_RELAXED);
+
+	if (dead[place_of(lock)].lock == lock && dead[place_of(lock)].at == is && is & 1)
+		return false;
 	for (unsigned i = 0; i < RAMA_PATIENCE; i++) {
-		uint32_t is = __atomic_load_n(lock, __ATOMIC_RELAXED);
-		if ((is & 1) == 0 &&
-		    __atomic_compare_exchange_n(lock, &is, is + 1, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED)) {
+		is = __atomic_load_n(lock, __ATOMIC_RELAXED);
+		if ((is & 1) == 0) {
+			t->guard_at = is + 1;
+			atomic_signal_fence(memory_order_seq_cst);
 			t->guard = lock;
-			return true;
+			atomic_signal_fence(memory_order_seq_cst);
+			if (__atomic_compare_exchange_n(lock, &is, is + 1, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
+				return true;
+			t->guard = NULL;
 		}
 		rama_rest(i);
 	}
+	dead[place_of(lock)].at = is;
+	dead[place_of(lock)].lock = lock;
 	return false;
 }
 
 void rama_unlock(struct rama_thread *t, uint32_t *lock)
 {
-	__atomic_store_n(lock, *lock + 1, __ATOMIC_RELEASE);
+	if (t->guard == lock && *lock == t->guard_at)
+		__atomic_store_n(lock, t->guard_at + 1, __ATOMIC_RELEASE);
 	t->guard = NULL;
 }
 

@@ -4,7 +4,7 @@
 themselves. Observed in whatever way they live as without us: same results, same errors, no waiting."""
 import json
 import os
-import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -96,8 +96,80 @@ def null(h):
         must(not wrong, "%s: %d differ: %s", way, len(wrong), "; ".join(wrong[:8]))
 
 
+# ---- jumps
+
+PATIENCE = 3e9  # ns; a lock that nobody lets go is waited for twice as long, a call takes less than a hundredth
+INSIDE = [("stay", where) for where in ("main", "high", "alt", "low", "coroutine")]
+INSIDE += [("nested", "alt"), ("nested", "high"), ("nested", "low")]
+OUT = [("leave", where) for where in ("main", "high", "alt", "low", "coroutine")] + [("throw", "main"), ("throw", "alt")]
+
+
+def leap(h, variants):
+    """Every variant preloaded, the first ones in the other ways too; each at other instructions."""
+    if os.uname().machine != "x86_64":
+        raise Skip("only x86-64 can be interrupted at each instruction")
+    program = h.compile("leap")
+    tried = [("bare", variant) for variant in variants] + [(way, v) for way in WAYS[1:] for v in variants[:1]]
+    for i, (way, (what, where)) in enumerate(tried):
+        run = Seen(h, way, [program, what, where, str(401 + 12 * i)])
+        name = "%s, %s %s" % (way, what, where)
+        must(run.status == 0, "%s: status %s: %s", name, run.status, run.err[-300:])
+        calls, longest = (int(word) for word in run.out.split())
+        must(calls > 5, "%s: only %d calls were interrupted", name, calls)
+        must(longest < PATIENCE, "%s: a call took %.1f s", name, longest / 1e9)
+        kept = [r["counters"] for r in run.logs[0].records("POSIX") if "/kept-" in r["name"]]
+        wrong = [c for c in kept if (c["POSIX_OPENS"], c["POSIX_WRITES"], c["POSIX_BYTES_WRITTEN"]) != (1, 1, 6)]
+        # the last call was not interrupted, and one was made before the first
+        must(len(kept) == calls + 2 and not wrong, "%s: %d files of %d, %d wrong", name, len(kept), calls + 2, len(wrong))
+        stayed = [r["counters"]["POSIX_OPENS"] for r in run.logs[0].records("POSIX") if "/%s-" % what in r["name"]]
+        if what in ("stay", "nested"):
+            must(stayed == [1] * (calls + 1), "%s: interrupted opens: %s", name, stayed)
+
+
+def jump_inside(h):
+    """a handler that interrupted us jumps inside itself, and our code goes on"""
+    leap(h, INSIDE)
+
+
+def jump_out(h):
+    """a handler that interrupted us does not come back"""
+    leap(h, OUT)
+
+
+def jump_blocked(h):
+    """which call a thread is in: still, after a jump in a handler; no longer, after one out of it"""
+    program = h.compile("blocked")
+    for sig, word, doing in ((signal.SIGUSR1, "stayed", True), (signal.SIGUSR2, "left", False)):
+        folder = os.path.join(h.quiet, "blocked-" + word)
+        segments = os.path.join(folder, "segments")
+        os.makedirs(os.path.join(folder, "logs"), mode=0o700)
+        env = {**os.environ, "LD_PRELOAD": h.library, "IORAMA_DIR": segments, "TRUTH_FILE": "/dev/null",
+               "IORAMA_LOG_DIR": os.path.join(folder, "logs")}  # fmt: skip
+        child = subprocess.Popen([program], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+        def lanes():
+            paths = [os.path.join(f, n) for f, _, names in os.walk(segments) for n in names]
+            return [bool(lane["doing"]) for lane in h.read_once(*paths)[1]]
+
+        try:
+            must(child.stdout.readline() == b"ready\n", "it does not begin")
+            until = time.monotonic() + TIMEOUT
+            while lanes() != [True]:
+                must(time.monotonic() < until, "it is in no call: %s", lanes())
+                time.sleep(0.01)
+            child.send_signal(sig)
+            must(child.stdout.readline().decode().strip() == word, "it did not say '%s'", word)
+            must(lanes() == [doing], "%s: in a call: %s", word, lanes())
+        finally:
+            child.kill()
+            child.communicate(timeout=TIMEOUT)
+
+
 CASES = {
     "null": null,
+    "jump-inside": jump_inside,
+    "jump-out": jump_out,
+    "jump-blocked": jump_blocked,
 }
 
 if __name__ == "__main__":
