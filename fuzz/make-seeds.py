@@ -396,6 +396,20 @@ def spool_seeds():
     yield "no-head", b"rmaspoon" + bytes(8)
 
 
+def sandbox_seeds():
+    def made(*rows, args=(0,) * 6):
+        return struct.pack("<6Q", *args) + b"".join(struct.pack("<HBBI", *row) for row in rows)
+    number, allow, kill = (0x20, 0, 0, 0), (0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x80000000)
+    argument = (0x20, 0, 0, 32)
+    yield "allow", made(allow)
+    yield "kill", made(kill)
+    yield "list", made(number, (0x15, 0, 1, 9), allow, kill)
+    yield "argument", made(number, (0x15, 0, 3, 9), argument, (0x45, 0, 1, 2), (0x06, 0, 0, 0x50001), allow)
+    yield "registers", made(argument, (0x02, 0, 0, 3), (0x07, 0, 0, 0), (0x61, 0, 0, 3), (0x1C, 0, 0, 0),
+                            (0x1D, 0, 1, 0), allow, (0x16, 0, 0, 0))
+    yield "arithmetic", made(number, *((op << 4 | 4, 0, 0, 3) for op in range(9)), (0x25, 1, 0, 7), kill, allow)
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
     made = {"header": log_seeds(True), "log": log_seeds(False), "region": region_seeds(), "module": module_seeds(),
@@ -403,7 +417,7 @@ def main():
             "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds(), "ring": ring_seeds(),
             "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(),
             "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(),
-            "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds()}
+            "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds(), "sandbox": sandbox_seeds()}
     count = size = 0
     for target, seeds in made.items():
         where = os.path.join(folder, target)

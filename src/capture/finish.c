@@ -71,7 +71,12 @@ static int write_all(int fd)
 	static struct rama_segment seg; /* large, and stacks are small */
 	static struct rama_writer w;
 	struct rama_sink sink = { sink_write, &fd };
-	struct rama_gather_process p = { .parent_rank = -1, .nprocs = 1, .images = 1, .ended = 1 };
+	bool quiet = (rama_run.id->flags & RAMA_SEG_QUIET) != 0;
+	struct rama_gather_process p = { .parent_rank = -1,
+					 .nprocs = 1,
+					 .images = 1,
+					 .ended = quiet ? RAMA_ENDED_QUIET : 1,
+					 .incomplete = quiet };
 	struct rama_err e;
 	uint64_t partial = 0;
 

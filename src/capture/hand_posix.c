@@ -501,6 +501,13 @@ RAMA_EXPORT long RAMA_SYM(syscall)(long number, ...)
 		break;
 	case SYS_close:
 		return RAMA_SYM(close)((int)a[0]);
+	case SYS_prctl:
+	case SYS_seccomp: {
+		const char *why = rama_confines(number, a);
+		long r = RAMA_REAL_SYSCALL(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+		rama_confined(why, r);
+		return r;
+	}
 	case SYS_close_range:
 		return RAMA_SYM(close_range)((unsigned)a[0], (unsigned)a[1], (int)a[2]);
 	}

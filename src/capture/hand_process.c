@@ -12,7 +12,7 @@ static _Noreturn void leave(int status)
 {
 	rama_end_process();
 	for (;;)
-		rama_sys3(SYS_exit_group, status, 0, 0);
+		rama_sys_always(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
 RAMA_EXPORT void RAMA_SYM(_exit)(int status)
@@ -27,6 +27,19 @@ RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
 
 /* ---- another program takes our place: success does not return ------------------------------------------------ */
 
+/* What confines a process outlives exec, and the next program would be observed anew: if we are quiet it is told not to be.
+ * The longer environment lies on the stack, as these calls are used between vfork and exec. */
+#define QUIET_ENV(envp)                                      \
+	size_t env_n = 0;                                    \
+	while (rama_quiet && (envp) && (envp)[env_n])        \
+		env_n++;                                     \
+	char **env = alloca((env_n + 2) * sizeof(*env));     \
+	if (env_n > 0)                                       \
+		memcpy(env, (envp), env_n * sizeof(*env));   \
+	env[env_n] = (char *)(uintptr_t) "IORAMA_DISABLE=1"; \
+	env[env_n + 1] = NULL;                               \
+	char *const *use = rama_quiet && (envp) ? (char *const *)env : (envp);
+
 #define EXEC_BODY(name, ...)                  \
 	rama_replace_process();               \
 	int r = RAMA_REAL(name)(__VA_ARGS__); \
@@ -36,29 +49,35 @@ RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
 	return r;
 
 RAMA_EXPORT int RAMA_SYM(execve)(const char *path, char *const *argv,
-				 char *const *envp){ EXEC_BODY(execve, path, argv, envp) }
+				 char *const *envp){ QUIET_ENV(envp)
+							     EXEC_BODY(execve, path, argv, use) }
 
-RAMA_EXPORT int RAMA_SYM(execv)(const char *path, char *const *argv){ EXEC_BODY(execv, path, argv) }
+RAMA_EXPORT int RAMA_SYM(execv)(const char *path,
+				char *const *argv){ QUIET_ENV(environ)
+							    EXEC_BODY(execve, path, argv, use) }
 
-RAMA_EXPORT
-	int RAMA_SYM(execvp)(const char *file, char *const *argv){ EXEC_BODY(execvp, file, argv) }
+RAMA_EXPORT int RAMA_SYM(execvp)(const char *file,
+				 char *const *argv){ QUIET_ENV(environ)
+							     EXEC_BODY(execvpe, file, argv, use) }
 
 RAMA_EXPORT int RAMA_SYM(execvpe)(const char *file, char *const *argv,
-				  char *const *envp){ EXEC_BODY(execvpe, file, argv, envp) }
+				  char *const *envp){ QUIET_ENV(envp)
+							      EXEC_BODY(execvpe, file, argv, use) }
 
 RAMA_EXPORT int RAMA_SYM(fexecve)(int fd, char *const *argv,
-				  char *const *envp){ EXEC_BODY(fexecve, fd, argv, envp) }
+				  char *const *envp){ QUIET_ENV(envp)
+							      EXEC_BODY(fexecve, fd, argv, use) }
 
 RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, char *const *envp,
-				   int flags){ EXEC_BODY(execveat, fd, path, argv, envp, flags) }
+				   int flags){ QUIET_ENV(envp) EXEC_BODY(execveat, fd, path, argv,
+									 use, flags) }
 
-/* The arguments of execl and its relatives as an array. It lies on the stack: these calls are used between
- * vfork and exec, where malloc is forbidden. */
-#define EXECL_BODY(vname, envp_arg)                          \
+/* The arguments of execl and its relatives as an array, on the stack, too. */
+#define EXECL_BODY(envp_arg)                                 \
 	va_list ap;                                          \
-	size_t n = 1;                                        \
+	size_t n = arg ? 1 : 0;                              \
 	va_start(ap, arg);                                   \
-	while (va_arg(ap, const char *))                     \
+	while (arg && va_arg(ap, const char *))              \
 		n++;                                         \
 	va_end(ap);                                          \
 	const char **argv = alloca((n + 1) * sizeof(*argv)); \
@@ -68,30 +87,19 @@ RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, 
 		argv[i] = va_arg(ap, const char *);          \
 	envp_arg va_end(ap);
 
-RAMA_EXPORT int RAMA_SYM(execl)(const char *path, const char *arg, ...)
-{
-	if (!arg) {
-		EXEC_BODY(execv, path, (char *const[]){ NULL })
-	}
-	EXECL_BODY(execv, )
-	EXEC_BODY(execv, path, (char *const *)argv)
-}
+RAMA_EXPORT int RAMA_SYM(execl)(const char *path, const char *arg,
+				...){ EXECL_BODY() QUIET_ENV(environ)
+					      EXEC_BODY(execve, path, (char *const *)argv, use) }
 
-RAMA_EXPORT int RAMA_SYM(execlp)(const char *file, const char *arg, ...)
-{
-	if (!arg) {
-		EXEC_BODY(execvp, file, (char *const[]){ NULL })
-	}
-	EXECL_BODY(execvp, )
-	EXEC_BODY(execvp, file, (char *const *)argv)
-}
+RAMA_EXPORT int RAMA_SYM(execlp)(const char *file, const char *arg,
+				 ...){ EXECL_BODY() QUIET_ENV(environ)
+					       EXEC_BODY(execvpe, file, (char *const *)argv, use) }
 
 RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
 {
-	if (!arg)
-		return RAMA_REAL(execve)(path, (char *const[]){ NULL }, environ);
-	EXECL_BODY(execve, char *const *envp = va_arg(ap, char *const *);)
-	EXEC_BODY(execve, path, (char *const *)argv, envp)
+	EXECL_BODY(char *const *envp = arg ? va_arg(ap, char *const *) : environ;)
+	QUIET_ENV(envp)
+	EXEC_BODY(execve, path, (char *const *)argv, use)
 }
 
 /* ---- a signal handler that interrupted us may jump out and never come back ------------------------------------- */

@@ -85,6 +85,8 @@ static uint64_t ns(clockid_t id)
 
 uint64_t rama_ticks_slow(void)
 {
+	if (rama_quiet) /* calls that were at work when it came */
+		return rama_run.id->clock.tick1;
 	return ns(CLOCK_MONOTONIC);
 }
 

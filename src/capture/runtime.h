@@ -9,6 +9,7 @@
  *   events.c   ... -> trace, live events
  *   thread.c   lanes of threads
  *   jump.c     handlers that interrupted us and do not come back
+ *   confine.c  notices that the process confines itself: then we are quiet
  *   finish.c   bare preload: the log of this process
  *
  * Rules: errno of the application stays; no malloc, stdio, locale or libc locks; nothing waits for
@@ -163,6 +164,13 @@ static inline bool rama_alive(void)
 	return *rama_live == RAMA_LIVE + rama_run.generation;
 }
 void rama_end_process(void);
+/* start.c: from now on nothing is recorded, no system call made and no clock read; what there is becomes a log
+ * where nobody else makes one. Back: the call that it was for has failed. */
+void rama_go_quiet(const char *why);
+void rama_go_on(void);
+/* confine.c: around a system call that may confine the process; NULL: it does not. a: its arguments */
+const char *rama_confines(long call, const long *a);
+void rama_confined(const char *why, long result);
 void rama_replace_process(void);
 void rama_replace_failed(void);
 /* finish.c: false: it could not be written, the segment stays. unwrite: the process goes on after all. */

@@ -8,6 +8,8 @@
 #include "capture/runtime.h"
 
 struct rama_run rama_run;
+uint32_t rama_quiet;
+static uint32_t was_phase, was_clock; /* before we went quiet */
 
 static const volatile uint32_t asleep = 1;
 const volatile uint32_t *rama_live = &asleep;
@@ -244,6 +246,37 @@ void rama_end_process(void)
 			rama_write_log();
 	}
 	errno = saved;
+}
+
+/* A process that was forked and has done nothing yet begins a history all the same: what says that nothing was
+ * recorded of it. */
+void rama_go_quiet(const char *why)
+{
+	if (rama_wake()) {
+		stamp();
+		rama_run.id->flags |= RAMA_SEG_QUIET;
+		strncpy(rama_run.state->why, why, sizeof(rama_run.state->why) - 1);
+		__atomic_store_n(&rama_run.state->phase, RAMA_SEG_OFF, __ATOMIC_RELEASE);
+		if (rama_run.bare && !rama_run.logged)
+			rama_write_log();
+	}
+	was_phase = atomic_exchange(&rama_run.phase, RAMA_ENDED);
+	was_clock = rama_run.clock;
+	rama_live = &asleep;
+	rama_run.clock = 0; /* neither of those that there are */
+	__atomic_store_n(&rama_quiet, 1, __ATOMIC_SEQ_CST);
+}
+
+void rama_go_on(void)
+{
+	__atomic_store_n(&rama_quiet, 0, __ATOMIC_SEQ_CST);
+	rama_run.clock = was_clock;
+	atomic_store(&rama_run.phase, was_phase);
+	if (was_phase != RAMA_AWAKE || *live_page != RAMA_LIVE + rama_run.generation)
+		return;
+	rama_live = live_page;
+	rama_run.id->flags &= ~(uint32_t)RAMA_SEG_QUIET;
+	rama_replace_failed();
 }
 
 void rama_replace_process(void)

@@ -210,6 +210,8 @@ static void read_metadata(struct rama_run_summary *s, const char *text)
 		key += strlen(RAMA_META_MISSING);
 		s->missing = strndup(key, strcspn(key, "\n"));
 	}
+	key = strstr(text, RAMA_META_QUIET);
+	s->quiet = key != NULL ? strtoll(key + strlen(RAMA_META_QUIET), NULL, 10) : 0;
 	s->unknown_mpi = strstr(text, RAMA_META_MPI "unknown") != NULL;
 }
 
@@ -305,6 +307,14 @@ static void print_warnings(const struct rama_run_summary *s, const struct paper 
 			"it there\n",
 			s->missing);
 	}
+	if (s->quiet > 0) {
+		label(p, "quiet", "33");
+		fprintf(p->f,
+			"%lld process%s confined %s (seccomp or the like); what came after that is "
+			"not in the log\n",
+			(long long)s->quiet, s->quiet == 1 ? "" : "es",
+			s->quiet == 1 ? "itself" : "themselves");
+	}
 	if (s->unknown_mpi) {
 		label(p, "MPI", "33");
 		fputs("not one that iorama knows: processes are observed one by one, without "
@@ -353,8 +363,8 @@ static void print_report(const struct rama_run_summary *s, const struct rama_opt
 	struct rama_out out;
 
 	/* what the lines below say is not said twice */
-	look.no_banner =
-		s->unfinished > 0 || s->missing != NULL || s->lost + s->missed + s->folded > 0;
+	look.no_banner = s->unfinished > 0 || s->quiet > 0 || s->missing != NULL ||
+			 s->lost + s->missed + s->folded > 0;
 	if (rama_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_profile_init(&profile) != 0)
 		return;
 	rama_study_open(&study, &s->log, 1, &opt);
@@ -442,6 +452,7 @@ void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
 	rama_json_key_string(&j, "unobserved", s->unobserved);
 	rama_json_key_i64(&j, "unseen", (int64_t)s->unseen);
 	rama_json_key_string(&j, "missing", s->missing);
+	rama_json_key_i64(&j, "quiet", s->quiet);
 	rama_json_key_string(&j, "mpi", s->unknown_mpi ? "unknown" : NULL);
 	rama_json_key_i64(&j, "events_lost", s->lost);
 	rama_json_key_i64(&j, "calls_missed", s->missed);

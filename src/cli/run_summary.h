@@ -43,6 +43,7 @@ struct rama_run_summary {
 	int64_t lost, missed, folded;
 	bool partial;	  /* some module lacks data */
 	char *missing;	  /* ranks that are not in the log: "3,7-9"; NULL: none */
+	int64_t quiet;	  /* processes that confined themselves, and were not recorded after that */
 	bool unknown_mpi; /* processes had an MPI of which nothing could be observed */
 };
 

@@ -13,7 +13,8 @@ struct rama_gather_process {
 	int64_t parent_rank; /* -1: not known */
 	int64_t nprocs;
 	int64_t images;
-	int64_t ended;	  /* PROCESS_ENDED */
+	int64_t ended; /* PROCESS_ENDED */
+#define RAMA_ENDED_QUIET 4
 	bool incomplete;  /* set RAMA_PARTIAL_END: the process did not end by itself */
 	const char *note; /* "key=value\n" lines for the metadata, or NULL */
 };
@@ -43,6 +44,7 @@ struct rama_gather_result {
 	uint64_t partial;
 	size_t unreadable; /* segments that gave nothing */
 	size_t unfinished; /* processes that did not end by themselves */
+	size_t quiet;	   /* processes that confined themselves: nothing was recorded after that */
 	uint64_t lost, missed, folded;
 };
 

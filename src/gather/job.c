@@ -61,6 +61,8 @@ static void see_end(struct rama_gather_work *k, struct rama_gather_image *im)
 		im->ended = 1;
 	else if (phase == RAMA_SEG_REPLACED)
 		im->ended = 2;
+	else if (im->quiet)
+		im->ended = RAMA_ENDED_QUIET;
 	else
 		im->ended = rama_gather_alive(&k->seg) == 1 ? 3 : 0;
 	im->unfinished = im->ended == 0 || im->ended == 3;
@@ -88,10 +90,12 @@ static void see_segment(struct rama_gather_work *k, const char *path)
 					  .world = id->nprocs,
 					  .keep_last = (id->flags & RAMA_SEG_KEEP_LAST) != 0,
 					  .unknown_mpi = (id->flags & RAMA_SEG_UNKNOWN_MPI) != 0,
+					  .quiet = (id->flags & RAMA_SEG_QUIET) != 0,
 					  .work = k };
 	memcpy(im->host, id->host, sizeof(im->host));
 	memcpy(im->boot, id->boot, sizeof(im->boot));
 	see_end(k, im);
+	k->result->quiet += im->quiet;
 	rama_file_close(&f);
 	k->n++;
 }
@@ -145,7 +149,7 @@ static int write_log(struct rama_gather_work *k, struct rama_gather_image *im, s
 					 .nprocs = k->result->nprocs,
 					 .images = im->images,
 					 .ended = im->ended,
-					 .incomplete = im->unfinished };
+					 .incomplete = im->unfinished || im->quiet };
 	struct rama_sink sink = { .write = write_temp, .ctx = im };
 	struct rama_gather_losses lost = { 0 };
 	struct rama_writer w;
@@ -229,6 +233,9 @@ static void describe(struct rama_gather_work *k, struct rama_job *job)
 		add_line(job, line);
 	snprintf(line, sizeof(line), "iorama_unreadable=%zu\n", k->result->unreadable);
 	if (k->result->unreadable > 0)
+		add_line(job, line);
+	snprintf(line, sizeof(line), RAMA_META_QUIET "%zu\n", k->result->quiet);
+	if (k->result->quiet > 0)
 		add_line(job, line);
 	say_missing(k, job);
 	for (size_t i = 0; i < k->n; i++)

@@ -17,7 +17,7 @@ struct rama_gather_image {
 	int64_t images, number; /* of its process, and which of them this is */
 	int64_t parent;		/* rank, or -1 */
 	int64_t ended;
-	bool unfinished, keep_last, unknown_mpi;
+	bool unfinished, keep_last, unknown_mpi, quiet;
 	uint64_t off, len; /* its log in the temporary file */
 	struct rama_log log;
 	struct rama_source src; /* of that log */

@@ -226,6 +226,8 @@ static int write_job(struct rama_gather *g)
 		add_number(job, "fork_parent=", id->ppid);
 	if (id->flags & RAMA_SEG_UNKNOWN_MPI)
 		add_text(job, RAMA_META_MPI "unknown\n");
+	if (id->flags & RAMA_SEG_QUIET)
+		add_text(job, RAMA_META_QUIET "1\n");
 	if (g->p->note != NULL)
 		add_text(job, g->p->note);
 	memcpy(g->u.mounts, id->mounts, sizeof(g->u.mounts));

@@ -23,6 +23,8 @@
 #define RAMA_META_MISSING "iorama_missing=" /* metadata: ranks that are not in the log: 3,7-9 */
 #define RAMA_META_MPI \
 	"iorama_mpi=" /* metadata: "unknown": processes had an MPI that nobody knows */
+#define RAMA_META_QUIET \
+	"iorama_quiet=" /* metadata: how many processes confined themselves, and were not recorded after that */
 #define RAMA_META_UNFINISHED "iorama_unfinished=" /* metadata: how many they were */
 
 struct rama_job {

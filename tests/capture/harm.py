@@ -4,6 +4,7 @@
 themselves. Observed in whatever way they live as without us: same results, same errors, no waiting."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -165,8 +166,58 @@ def jump_blocked(h):
             child.communicate(timeout=TIMEOUT)
 
 
+# ---- programs that confine themselves
+
+QUIET = ("strict", "strict2", "few", "fork", "threads", "exec", "arguments", "tsc")
+BEFORE, AFTER = 10, 6  # writes that confine.c makes before and after
+
+
+def confine(h):
+    """after seccomp and the like we neither call the system nor read the counter; what was recorded is there, and said"""
+    program = h.compile("confine")
+    for how in (*QUIET, "harmless", "fail", "child"):
+        plain = Seen(h, "plain", [program, how])
+        must(plain.status == 0, "%s: not observed: status %s: %s", how, plain.status, plain.err[-300:])
+        for way in WAYS if how in ("strict", "few", "tsc") else WAYS[:2]:
+            run = Seen(h, way, [program, how])
+            name = "%s, %s" % (way, how)
+            must(run.status == 0, "%s: status %s: %s", name, run.status, run.err[-300:])
+            quiet = sum(int(log.metadata.get("iorama_quiet", 0)) for log in run.logs)
+            silent = how in QUIET or how == "child"
+            must(quiet == silent, "%s: iorama_quiet is %s", name, quiet)
+            writes = run.total("POSIX_WRITES", ending="/file")
+            want = BEFORE if how in QUIET else BEFORE + AFTER
+            must(writes == want, "%s: %d writes, not %d", name, writes, want)
+            must(not run.total("POSIX_WRITES", ending="/second"), "%s: the next program was observed", name)
+            ended = sorted(r["counters"]["PROCESS_ENDED"] for log in run.logs for r in log.records("PROCESS"))
+            must(ended == ([1, 4] if how == "child" else [4] if silent else [1]), "%s: ended %s", name, ended)
+            must(not run.left, "%s: left behind: %s", name, run.left)
+            if run.said:
+                must(run.said["quiet"] == quiet, "%s: run says %s", name, run.said)
+                must(run.said["incomplete"] == silent, "%s: incomplete: %s", name, run.said["incomplete"])
+                missed = AFTER - 1 if silent else 0
+                must(run.said["calls_missed"] >= missed, "%s: %d calls missed", name, run.said["calls_missed"])
+
+
+def confine_calls(h):
+    """table/own_calls.def has all system calls that the library makes"""
+    del h
+    folder = os.path.join(ROOT, "src", "capture")
+    made = set()
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            made |= set(re.findall(r"rama_sys[36]\(SYS_(\w+)", re.sub(r"\s+", "", file.read())))
+    with open(os.path.join(ROOT, "src", "table", "own_calls.def"), encoding="utf-8") as file:
+        rows = set(re.findall(r"^OWN\((\w+)\)", file.read(), re.M))
+    must(len(made) > 20, "only %s found", sorted(made))
+    must(made <= rows, "not in own_calls.def: %s", sorted(made - rows))
+    must(rows - made <= {"clock_gettime"}, "nobody calls %s", sorted(rows - made))
+
+
 CASES = {
     "null": null,
+    "confine": confine,
+    "confine-calls": confine_calls,
     "jump-inside": jump_inside,
     "jump-out": jump_out,
     "jump-blocked": jump_blocked,
