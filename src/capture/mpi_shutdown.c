@@ -171,11 +171,12 @@ void rama_mpi_shutdown(void)
 		(double)rama_mpi_number("IORAMA_SHUTDOWN_LIMIT", (int64_t)RAMA_SHUTDOWN_LIMIT);
 	struct rama_mpi_quiet q;
 
-	if (!rama_mpi_post.met || rama_run.logged || !rama_awake())
+	/* a rank that is quiet has nothing to give, but the others have to know */
+	if (!rama_mpi_post.met || rama_run.logged || !(rama_quiet || rama_awake()))
 		return;
 	rama_mpi_hush(&q);
 	wait_for_all(limit);
-	if (is_ours_to_do()) {
+	if (rama_mpi_all(!rama_quiet) && is_ours_to_do()) {
 		rama_clock_pair(&rama_run.id->clock.tick1, &rama_run.id->clock.mono1,
 				&rama_run.id->clock.real1);
 		if (write_together(&rama_mpi_post, limit) == 0) {
