@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_sandbox.c: the first bytes are the arguments of a system call, the rest a filter. If the filter is said to spare
- * the call, running it with these arguments must do so, too. */
+/* fuzz_sandbox.c: the first bytes are the arguments of a system call, the rest a filter. If the
+ * filter is said to spare the call, running it with these arguments must do so, too. */
 #include <linux/seccomp.h>
 #include <string.h>
 

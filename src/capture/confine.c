@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* confine.c: programs that confine themselves: seccomp, or no more reading of the processor's counter.
- * After that one of our own system calls, or the counter, would end the process. So we notice the call
- * that does it, and go quiet before it (rama_go_quiet): what was recorded stays, nothing is added.
+/* confine.c: programs that confine themselves: seccomp, or no more reading of the processor's
+ * counter. After that one of our own system calls, or the counter, would end the process. So we
+ * notice the call that does it, and go quiet before it (rama_go_quiet): what was recorded stays,
+ * nothing is added.
  *
  * A filter that provably spares every system call of ours (table/own_calls.def) changes nothing. */
 #include <linux/audit.h>
@@ -19,7 +20,7 @@
 #define ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* ---- filters ----------------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 /* memory of the application, which may be none; false: it cannot be read */
 static bool copy(void *to, const void *from, size_t n)
@@ -63,7 +64,7 @@ static bool is_harmless(const void *at)
 	return harmless;
 }
 
-/* ---- which call, and why it silences us; NULL: it does not ------------------------------------------------ */
+/* ---- which call, and why it silences us; NULL: it does not ----------------------------------- */
 
 /* as given to seccomp(2) */
 static const char *by_seccomp(unsigned long op, const void *args)

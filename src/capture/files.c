@@ -351,31 +351,6 @@ const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_
 	return to;
 }
 
-/* By an error that is not told before the path was looked at; else the system says whether it can be read: a copy made by
- * it fails where one of ours would end the process. */
-bool rama_path_was_read(const char *path, int error)
-{
-	char part[256];
-	size_t at = 0;
-
-	if (error == EFAULT)
-		return false;
-	if (error == ENOENT || error == EACCES || error == EEXIST || error == ENOTDIR)
-		return true;
-	while (path && at < PATH_MAX) {
-		size_t n = sizeof(part) - ((uintptr_t)path + at) % sizeof(part);
-		struct iovec to = { part, n }, from = { (char *)(uintptr_t)path + at, n };
-
-		if (rama_sys6(SYS_process_vm_readv, rama_run.pid, (long)&to, 1, (long)&from, 1,
-			      0) != (long)n)
-			return false;
-		if (memchr(part, '\0', n))
-			return true;
-		at += n;
-	}
-	return false;
-}
-
 /* ---- mounts: matched by path; the block size is asked once per mount -------------------------------------- */
 
 static struct rama_mounts mounts;

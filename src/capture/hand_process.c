@@ -27,8 +27,9 @@ RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
 
 /* ---- another program takes our place: success does not return ------------------------------------------------ */
 
-/* What confines a process outlives exec, and the next program would be observed anew: if we are quiet it is told not to be.
- * The longer environment lies on the stack, as these calls are used between vfork and exec. */
+/* What confines a process outlives exec, and the next program would be observed anew: if we are
+ * quiet it is told not to be. The longer environment lies on the stack, as these calls are used
+ * between vfork and exec. */
 #define QUIET_ENV(envp)                                      \
 	size_t env_n = 0;                                    \
 	while (rama_quiet && (envp) && (envp)[env_n])        \
@@ -102,7 +103,7 @@ RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
 	EXEC_BODY(execve, path, (char *const *)argv, use)
 }
 
-/* ---- a signal handler that interrupted us may jump out and never come back ------------------------------------- */
+/* ---- a signal handler that interrupted us may jump out and never come back ------------------- */
 
 #define FN_HAND(name, ...)
 #define FN_EXECL(name, vname)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jump.c: a signal handler that interrupted us may leave by a jump and never come back: then locks
- * are let go for it. It may as well jump inside itself, and our code goes on afterwards: then nothing
- * may be touched. What tells the two apart is the stack: a jump leaves us if its target lies above our
- * frame.
+ * are let go for it. It may as well jump inside itself, and our code goes on afterwards: then
+ * nothing may be touched. What tells the two apart is the stack: a jump leaves us if its target
+ * lies above our frame.
  *
  * Handlers may run on a stack of their own (sigaltstack), and programs may make more stacks
- * (makecontext): addresses of different stacks cannot be compared. Where that leaves a doubt the jump
- * counts as leaving us. Being wrong then costs a count at worst: who comes back after all finds that
- * it no longer holds the lock, and leaves it alone (rama_unlock). */
+ * (makecontext): addresses of different stacks cannot be compared. Where that leaves a doubt the
+ * jump counts as leaving us. Being wrong then costs a count at worst: who comes back after all
+ * finds that it no longer holds the lock, and leaves it alone (rama_unlock). */
 #include <setjmp.h>
 #include <signal.h>
 
@@ -96,8 +96,8 @@ bool rama_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to)
 /* What the system puts on a stack before it calls a handler is larger, on every processor. */
 #define SIGNAL_FRAME 1024u
 
-/* A call comes while our code seems to be at work. If that is a handler it is well below us; else we
- * were left in a way that nobody saw (setcontext, an exception). */
+/* A call comes while our code seems to be at work. If that is a handler it is well below us;
+ * else we were left in a way that nobody saw (setcontext, an exception). */
 bool rama_was_left(struct rama_thread *t, uintptr_t here)
 {
 	stack_t s = { 0 };

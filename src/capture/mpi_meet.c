@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_meet.c: in MPI_Init the ranks find each other, so that they can make one log later.
  *
- * They need a communicator of their own, and what makes one is called by all ranks or by none: if only
- * some of them are observed, those would wait for the others, and in some MPIs the application would too,
- * for ever. So they first make sure of each other by means that harm nobody: ranks of one node by a
- * socket of a name that only they know, ranks of several nodes through messages that each takes before
- * its application can see them. Where this fails, each rank makes a log of its own.
+ * They need a communicator of their own, and what makes one is called by all ranks or by none: if
+ * only some of them are observed, those would wait for the others, and in some MPIs the application
+ * would too, for ever. So they first make sure of each other by means that harm nobody: ranks of
+ * one node by a socket of a name that only they know, ranks of several nodes through messages that
+ * each takes before its application can see them. Where this fails, each rank makes a log of its
+ * own.
  *
- * MPI_Init itself makes all ranks wait for each other. So a rank that is observed comes to the socket
- * before it, and after it who has not come is not observed: nobody waits to see. */
+ * MPI_Init itself makes all ranks wait for each other. So a rank that is observed comes to the
+ * socket before it, and after it who has not come is not observed: nobody waits to see. */
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -33,8 +34,9 @@ static int64_t ranks_here(void)
 	return rama_mpi_number("OMPI_COMM_WORLD_LOCAL_SIZE", rama_mpi_number("MPI_LOCALNRANKS", 0));
 }
 
-/* What tells the job's ranks on this node from all other processes: the job, and who started them here; 0: not
- * known, as its launcher is none that we know; 1: not known, as they are kept apart from it. */
+/* What tells the job's ranks on this node from all other processes: the job, and who started
+ * them here; 0: not known, as its launcher is none that we know; 1: not known, as they are kept
+ * apart from it. */
 static uint64_t world_id(void)
 {
 	static const char *const server[] = { "PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
@@ -58,8 +60,8 @@ static uint64_t world_id(void)
 	return proxy.pid > 0 ? (uint64_t)proxy.pid << 2 | 2 : 1;
 }
 
-/* The one who came first keeps the socket (`host`), the others are connected to it. Names of this kind are of the
- * network, whatever file systems a rank sees. */
+/* The one who came first keeps the socket (`host`), the others are connected to it. Names of
+ * this kind are of the network, whatever file systems a rank sees. */
 static struct {
 	int fd; /* -1: none */
 	bool host, tried;

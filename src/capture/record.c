@@ -50,7 +50,8 @@ void rama_leave(struct rama_visit *v)
 	errno = v->saved_errno;
 }
 
-/* Only memory that is there already may be touched when we are quiet; calls of processes forked since count here, too. */
+/* Only memory that is there already may be touched when we are quiet; calls of processes forked
+ * since count here, too. */
 static bool uncounted(void)
 {
 	if (rama_run.state && !rama_off)

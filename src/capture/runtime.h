@@ -164,11 +164,12 @@ static inline bool rama_alive(void)
 	return *rama_live == RAMA_LIVE + rama_run.generation;
 }
 void rama_end_process(void);
-/* start.c: from now on nothing is recorded, no system call made and no clock read; what there is becomes a log
- * where nobody else makes one. Back: the call that it was for has failed. */
+/* start.c: from now on nothing is recorded, no system call made and no clock read; what there is
+ * becomes a log where nobody else makes one. Back: the call that it was for has failed. */
 void rama_go_quiet(const char *why);
 void rama_go_on(void);
-/* confine.c: around a system call that may confine the process; NULL: it does not. a: its arguments */
+/* confine.c: around a system call that may confine the process; NULL: it does not. a: its
+ * arguments */
 const char *rama_confines(long call, const long *a);
 void rama_confined(const char *why, long result);
 void rama_replace_process(void);
@@ -360,7 +361,8 @@ void rama_live_path(struct rama_thread *t, enum rama_layer layer, const char *pa
 
 /* the cleaned path in the thread's scratch; NULL: cannot be known or is not observed. *len: its length. */
 const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len);
-/* May the path of a call that failed be looked at? Some errors come before anybody did, and then it may be anything. */
+/* May the path of a call that failed be looked at? Some errors come before anybody did, and then
+ * it may be anything. */
 bool rama_path_was_read(const char *path, int error);
 /* entry of the names area, made if `make`; the catch-all's if there is no room; NULL: not there */
 struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t len, bool make);
@@ -450,16 +452,17 @@ void rama_threads_init(void);
 
 #define RAMA_PATIENCE 50000 /* rests until somebody waits no longer: some seconds */
 void rama_rest(unsigned i); /* longer the larger i is */
-/* Short locks. false after long waiting, or at once if that was in vain before: then the thing is left undone. A lock that
- * was taken from its thread (jump.c) is not unlocked again. */
+/* Short locks. false after long waiting, or at once if that was in vain before: then the thing
+ * is left undone. A lock that was taken from its thread (jump.c) is not unlocked again. */
 bool rama_lock(struct rama_thread *t, uint32_t *lock);
 void rama_unlock(struct rama_thread *t, uint32_t *lock);
 
-/* ---- jump.c ------------------------------------------------------------------------------------------- */
+/* ---- jump.c ---------------------------------------------------------------------------------- */
 
 void rama_jump(const void *env); /* before longjmp(env) */
 bool rama_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to);
-/* busy, but the code that is at work was left and will not come back? Then it no longer is. here: of the one who asks */
+/* busy, but the code that is at work was left and will not come back? Then it no longer is.
+ * here: of the one who asks */
 bool rama_was_left(struct rama_thread *t, uintptr_t here);
 /* start.c: of a thread that was waking us, perhaps */
 void rama_wake_jumped(uintptr_t here, uintptr_t to);

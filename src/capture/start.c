@@ -33,6 +33,7 @@ rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name)
 	return f;
 }
 
+// NOLINTNEXTLINE(readability-function-size): a line per row
 static void resolve_all(void)
 {
 #define FN(name, ...) rama_resolve((rama_anyfn **)&rama_real.name, #name);
@@ -248,8 +249,8 @@ void rama_end_process(void)
 	errno = saved;
 }
 
-/* A process that was forked and has done nothing yet begins a history all the same: what says that nothing was
- * recorded of it. */
+/* A process that was forked and has done nothing yet begins a history all the same: what says
+ * that nothing was recorded of it. */
 void rama_go_quiet(const char *why)
 {
 	if (rama_wake()) {

@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-/* The process has confined itself (confine.c): a system call of ours could end it, so none is made. */
+/* The process has confined itself (confine.c): a system call of ours could end it, so none is
+ * made. */
 extern uint32_t rama_quiet __attribute__((visibility("hidden")));
 
 /* result, or a negative errno; the first one even if we are quiet */

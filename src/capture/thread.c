@@ -40,8 +40,8 @@ static unsigned place_of(const uint32_t *lock)
 	return (unsigned)((uintptr_t)lock / sizeof(*lock)) % DEAD;
 }
 
-/* A jump may come at any instruction: it must find what to let go, and never what another thread holds. So the lock is
- * noted before it is taken, with the value that it has while it is ours. */
+/* A jump may come at any instruction: it must find what to let go, and never what another thread
+ * holds. So the lock is noted before it is taken, with the value that it has while it is ours. */
 bool rama_lock(struct rama_thread *t, uint32_t *lock)
 {
 	uint32_t is = __atomic_load_n(lock, __ATOMIC_RELAXED);

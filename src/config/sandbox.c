@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sandbox.c: a filter is a program that only jumps forward. It is run with the number of the call and
- * the processor known and all else unknown; where a jump depends on what is not known both ways are
- * gone. */
+/* sandbox.c: a filter is a program that only jumps forward. It is run with the number of the
+ * call and the processor known and all else unknown; where a jump depends on what is not known
+ * both ways are gone. */
 #include "config/sandbox.h"
 
 #include <linux/seccomp.h>

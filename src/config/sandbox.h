@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whatever the arguments of the call are, the filter lets it pass or makes it fail, but never ends the
- * process, raises a signal or asks somebody else. false: it may, or that cannot be told. Pure; reads
- * `n` instructions, trusts none of them. */
+/* Whatever the arguments of the call are, the filter lets it pass or makes it fail, but never
+ * ends the process, raises a signal or asks somebody else. false: it may, or that cannot be
+ * told. Pure; reads `n` instructions, trusts none of them. */
 bool rama_config_sandbox_spares(const struct sock_filter *filter, size_t n, uint32_t arch,
 				uint32_t call);
 

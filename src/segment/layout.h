@@ -77,10 +77,11 @@ struct rama_seg_clock {
 	uint64_t tick1, mono1, real1; /* end; 0 if it never came */
 };
 
-/* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those of the last rank;
- * UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls were not observed; LOGGED: its log was
- * written, and the segment stays only until its live events have been read: who reads them removes it; QUIET: the
- * process has confined itself, and from then on nothing was recorded: `why` of the state says how */
+/* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those
+ * of the last rank; UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls
+ * were not observed; LOGGED: its log was written, and the segment stays only until its live
+ * events have been read: who reads them removes it; QUIET: the process has confined itself, and
+ * from then on nothing was recorded: `why` of the state says how */
 enum {
 	RAMA_SEG_STATIC = 1,
 	RAMA_SEG_FORKED = 2,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* confined.c: rank 1 forbids itself system calls that neither it nor its MPI makes, under penalty of death. */
+/* confined.c: rank 1 forbids itself system calls that neither it nor its MPI makes, under
+ * penalty of death. */
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* blocked.c: waits in a read of its standard input; a handler that comes meanwhile jumps inside itself (SIGUSR1), or out of
- * the read (SIGUSR2), says so, and the program waits on: in the read, or in pause. */
+/* blocked.c: waits in a read of its standard input; a handler that comes meanwhile jumps inside
+ * itself (SIGUSR1), or out of the read (SIGUSR2), says so, and the program waits on: in the
+ * read, or in pause. */
 #include "truth.h"
 
 #include <setjmp.h>

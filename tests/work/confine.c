@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* confine.c HOW: writes 10 times, confines itself, and writes 5 times more to the same file and once to a descriptor that was not
- * used before. Whatever is forbidden ends the process. */
+/* confine.c HOW: writes 10 times, confines itself, and writes 5 times more to the same file and
+ * once to a descriptor that was not used before. Whatever is forbidden ends the process. */
 #include "truth.h"
 
 #include <linux/audit.h>

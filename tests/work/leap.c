@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leap.c WHAT WHERE STRIDE: a handler that jumps in the middle of calls that find new names: in each call once, STRIDE
- * instructions further on than in the one before.
+/* leap.c WHAT WHERE STRIDE: a handler that jumps in the middle of calls that find new names: in
+ * each call once, STRIDE instructions further on than in the one before.
  *
- * stay: the jump begins and ends in the handler, and the call goes on; nested: the same, but the handler is interrupted
- * itself, by one on the other stack that jumps back into it; leave: the jump leaves the call; throw: it is left by
- * setcontext, which nobody replaces.
- * main, alt: the stack of the handler; low, high: in a thread, with an alternate stack below or above its own;
- * coroutine: the calls are made on a stack of makecontext.
+ * stay: the jump begins and ends in the handler, and the call goes on; nested: the same, but the
+ * handler is interrupted itself, by one on the other stack that jumps back into it; leave: the jump
+ * leaves the call; throw: it is left by setcontext, which nobody replaces. main, alt: the stack of
+ * the handler; low, high: in a thread, with an alternate stack below or above its own; coroutine:
+ * the calls are made on a stack of makecontext.
  *
- * After each such call one on another new name is made as ever: files kept-* are opened and written once. Prints how many calls
- * were interrupted, and the longest time, in ns, that one of the others took. */
+ * After each such call one on another new name is made as ever: files kept-* are opened and
+ * written once. Prints how many calls were interrupted, and the longest time, in ns, that one of
+ * the others took. */
 #include "truth.h"
 
 #include <pthread.h>
@@ -28,7 +29,8 @@ static ucontext_t out_context, main_context, co_context;
 static volatile int thrown;
 static long longest, calls, stride;
 
-/* The processor raises SIGTRAP after each instruction while this flag is set; in handlers it is not. */
+/* The processor raises SIGTRAP after each instruction while this flag is set; in handlers it is
+ * not. */
 static inline void step(bool on)
 {
 	if (on)

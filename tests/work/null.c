@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* null.c RESULTS [SURVIVED]: calls every function that we have a wrapper for with NULL, and with addresses that nothing
- * is at, in every combination of its pointers. The functions come from the rows of src/table, so none can be forgotten.
+/* null.c RESULTS [SURVIVED]: calls every function that we have a wrapper for with NULL, and with
+ * addresses that nothing is at, in every combination of its pointers. The functions come from the
+ * rows of src/table, so none can be forgotten.
  *
- * Alone: each call in a child of its own; RESULTS says what each child came to. With SURVIVED, a file of 'y' and 'n' per
- * call: those that survived, all calls of a function in one child, so that RESULTS can be compared with those of another
- * way to run it. A line per call: NAME VARIANT RESULT ERRNO, or "died". */
+ * Alone: each call in a child of its own; RESULTS says what each child came to. With SURVIVED, a
+ * file of 'y' and 'n' per call: those that survived, all calls of a function in one child, so
+ * that RESULTS can be compared with those of another way to run it. A line per call: NAME
+ * VARIANT RESULT ERRNO, or "died". */
 #include <aio.h>
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +27,7 @@
 #define TEXT_(type, name, role) #type ";"
 #define TEXT(t) TEXT_ t
 
-/* ---- the rows: name, what it returns, types of its arguments ------------------------------------------- */
+/* ---- the rows: name, what it returns, types of its arguments --------------------------------- */
 
 static const struct row {
 	const char *name, *returns, *types;
@@ -72,7 +74,7 @@ static void *const address[] = {
 #include "table/fn_stdio.def"
 };
 
-/* ---- results: in memory that outlives children and closed descriptors -------------------------------------- */
+/* ---- results: in memory that outlives children and closed descriptors ------------------------ */
 
 enum { MOST = 1 << 17 };
 struct result {
@@ -94,7 +96,7 @@ static long raw(long n, long a, long b, long c, long d)
 	return r;
 }
 
-/* ---- one call -------------------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 
 static FILE *stream;
 static DIR *dir;
