@@ -6,8 +6,8 @@
  *
  * Handlers may run on a stack of their own (sigaltstack), and programs may make more stacks
  * (makecontext): addresses of different stacks cannot be compared. Where that leaves a doubt the
- * jump counts as leaving us. Being wrong then costs a count at worst: who comes back after all
- * finds that it no longer holds the lock, and leaves it alone (rama_unlock). */
+ * jump counts as leaving us. Being wrong then mixes up two records at worst: who comes back after
+ * all finds that it no longer holds the lock, and leaves it alone (rama_unlock). */
 #include <setjmp.h>
 #include <signal.h>
 

@@ -2,15 +2,16 @@
 /* leap.c WHAT WHERE STRIDE: a handler that jumps in the middle of calls that find new names: in
  * each call once, STRIDE instructions further on than in the one before.
  *
- * stay: the jump begins and ends in the handler, and the call goes on; nested: the same, but the
- * handler is interrupted itself, by one on the other stack that jumps back into it; leave: the jump
- * leaves the call; throw: it is left by setcontext, which nobody replaces. main, alt: the stack of
- * the handler; low, high: in a thread, with an alternate stack below or above its own; coroutine:
- * the calls are made on a stack of makecontext.
+ * stay: the jump begins and ends in the handler, which opens the file inner, and the call goes on;
+ * nested: the same, but the handler is interrupted itself, by one on the other stack that jumps back
+ * into it; leave: the jump leaves the call; throw: it is left by setcontext, which nobody replaces;
+ * switch: it is left for another stack, on which a call is made, and comes back from there.
+ * main, alt: the stack of the handler; low, high: in a thread, with an alternate stack below or
+ * above its own; coroutine: the calls are made on a stack of makecontext.
  *
- * After each such call one on another new name is made as ever: files kept-* are opened and
- * written once. Prints how many calls were interrupted, and the longest time, in ns, that one of
- * the others took. */
+ * After each such call one on another new name is made as ever: files kept-* are opened and written
+ * once. Prints how many calls were interrupted, and the longest time, in ns, that one of the others
+ * took. */
 #include "truth.h"
 
 #include <pthread.h>
@@ -27,6 +28,7 @@ static volatile long steps, jump_at;
 static sigjmp_buf out;
 static ucontext_t out_context, main_context, co_context;
 static volatile int thrown;
+static volatile long switches;
 static long longest, calls, stride;
 
 /* The processor raises SIGTRAP after each instruction while this flag is set; in handlers it is
@@ -39,7 +41,7 @@ static inline void step(bool on)
 		__asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "cc", "memory");
 }
 
-static sigjmp_buf inner;
+static sigjmp_buf inner, scheduler;
 
 static void on_usr(int sig)
 {
@@ -64,9 +66,14 @@ static void on_step(int sig, siginfo_t *info, void *context)
 	} else if (strcmp(what, "nested") == 0) {
 		if (sigsetjmp(inner, 1) == 0)
 			raise(SIGUSR1);
+	} else if (strcmp(what, "switch") == 0) {
+		if (sigsetjmp(inner, 1) == 0)
+			siglongjmp(scheduler, 1);
 	} else if (setjmp(here) == 0) {
 		longjmp(here, 1);
 	}
+	if (strcmp(what, "switch") != 0)
+		close(open("inner", O_RDWR | O_CREAT, 0644));
 }
 
 static long now(void)
@@ -176,6 +183,10 @@ int main(int argc, char **argv)
 		co_context.uc_stack.ss_size = STACK;
 		co_context.uc_link = &main_context;
 		makecontext(&co_context, work, 0);
+		if (sigsetjmp(scheduler, 1) != 0) {
+			keep(-++switches);
+			siglongjmp(inner, 1);
+		}
 		MUST(swapcontext(&main_context, &co_context) == 0);
 	} else {
 		set_alternate(memory);
