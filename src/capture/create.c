@@ -434,6 +434,7 @@ bool rama_create_segment(void)
 			return false;
 		rama_choose_clock();
 	}
+	rama_run.euid = (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0);
 	rama_clock_pair(&clock.tick0, &clock.mono0, &clock.real0);
 	if (first)
 		rama_read_settings();

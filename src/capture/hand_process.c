@@ -2,7 +2,7 @@
 /* hand_process.c: calls that end, replace or unwind what we watch. */
 #include <alloca.h>
 
-#include "capture/runtime.h"
+#include "capture/launch.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
@@ -27,30 +27,62 @@ RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
 
 /* ---- another program takes our place: success does not return ------------------------------------------------ */
 
-#define EXEC_BODY(name, ...)                  \
-	rama_replace_process();               \
-	int r = RAMA_REAL(name)(__VA_ARGS__); \
-	int saved = errno;                    \
-	rama_replace_failed();                \
-	errno = saved;                        \
+/* `call` uses l.envp; `plain` is what was asked for, where nothing about the environment changes */
+#define EXEC_BODY(fd, file, along, env, plain, call)                        \
+	struct rama_launch_what w = { fd, file, along };                     \
+	struct rama_launched l;                                                \
+	rama_launch_plan(&l, &w, env, true);                                 \
+	rama_replace_process(l.why == RAMA_UNSEEN_NOT);                      \
+	int r = l.changed ? call : plain;                                    \
+	int saved = errno;                                                   \
+	rama_replace_failed();                                               \
+	rama_launch_failed(&l);                                              \
+	errno = saved;                                                       \
 	return r;
 
-RAMA_EXPORT int RAMA_SYM(execve)(const char *path, char *const *argv,
-				 char *const *envp){ EXEC_BODY(execve, path, argv, envp) }
+#define EXECVE_BODY(path, argv, env)                                          \
+	EXEC_BODY(AT_FDCWD, path, false, env, RAMA_REAL(execve)(path, argv, env), \
+		  RAMA_REAL(execve)(path, argv, l.envp))
+#define EXECV_BODY(path, argv)                                                \
+	EXEC_BODY(AT_FDCWD, path, false, environ, RAMA_REAL(execv)(path, argv), \
+		  RAMA_REAL(execve)(path, argv, l.envp))
+#define EXECVP_BODY(file, argv)                                               \
+	EXEC_BODY(AT_FDCWD, file, true, environ, RAMA_REAL(execvp)(file, argv), \
+		  RAMA_REAL(execvpe)(file, argv, l.envp))
 
-RAMA_EXPORT int RAMA_SYM(execv)(const char *path, char *const *argv){ EXEC_BODY(execv, path, argv) }
+RAMA_EXPORT int RAMA_SYM(execve)(const char *path, char *const *argv, char *const *envp)
+{
+	EXECVE_BODY(path, argv, envp)
+}
 
-RAMA_EXPORT
-	int RAMA_SYM(execvp)(const char *file, char *const *argv){ EXEC_BODY(execvp, file, argv) }
+RAMA_EXPORT int RAMA_SYM(execv)(const char *path, char *const *argv)
+{
+	EXECV_BODY(path, argv)
+}
 
-RAMA_EXPORT int RAMA_SYM(execvpe)(const char *file, char *const *argv,
-				  char *const *envp){ EXEC_BODY(execvpe, file, argv, envp) }
+RAMA_EXPORT int RAMA_SYM(execvp)(const char *file, char *const *argv)
+{
+	EXECVP_BODY(file, argv)
+}
 
-RAMA_EXPORT int RAMA_SYM(fexecve)(int fd, char *const *argv,
-				  char *const *envp){ EXEC_BODY(fexecve, fd, argv, envp) }
+RAMA_EXPORT int RAMA_SYM(execvpe)(const char *file, char *const *argv, char *const *envp)
+{
+	EXEC_BODY(AT_FDCWD, file, true, envp, RAMA_REAL(execvpe)(file, argv, envp),
+		  RAMA_REAL(execvpe)(file, argv, l.envp))
+}
+
+RAMA_EXPORT int RAMA_SYM(fexecve)(int fd, char *const *argv, char *const *envp)
+{
+	EXEC_BODY(fd, "", false, envp, RAMA_REAL(fexecve)(fd, argv, envp),
+		  RAMA_REAL(fexecve)(fd, argv, l.envp))
+}
 
 RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, char *const *envp,
-				   int flags){ EXEC_BODY(execveat, fd, path, argv, envp, flags) }
+				   int flags)
+{
+	EXEC_BODY(fd, path, false, envp, RAMA_REAL(execveat)(fd, path, argv, envp, flags),
+		  RAMA_REAL(execveat)(fd, path, argv, l.envp, flags))
+}
 
 /* The arguments of execl and its relatives as an array. It lies on the stack: these calls are used between
  * vfork and exec, where malloc is forbidden. */
@@ -71,19 +103,21 @@ RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, 
 RAMA_EXPORT int RAMA_SYM(execl)(const char *path, const char *arg, ...)
 {
 	if (!arg) {
-		EXEC_BODY(execv, path, (char *const[]){ NULL })
+		char *const none[] = { NULL };
+		EXECV_BODY(path, none)
 	}
 	EXECL_BODY(execv, )
-	EXEC_BODY(execv, path, (char *const *)argv)
+	EXECV_BODY(path, (char *const *)argv)
 }
 
 RAMA_EXPORT int RAMA_SYM(execlp)(const char *file, const char *arg, ...)
 {
 	if (!arg) {
-		EXEC_BODY(execvp, file, (char *const[]){ NULL })
+		char *const none[] = { NULL };
+		EXECVP_BODY(file, none)
 	}
 	EXECL_BODY(execvp, )
-	EXEC_BODY(execvp, file, (char *const *)argv)
+	EXECVP_BODY(file, (char *const *)argv)
 }
 
 RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
@@ -91,7 +125,38 @@ RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
 	if (!arg)
 		return RAMA_REAL(execve)(path, (char *const[]){ NULL }, environ);
 	EXECL_BODY(execve, char *const *envp = va_arg(ap, char *const *);)
-	EXEC_BODY(execve, path, (char *const *)argv, envp)
+	EXECVE_BODY(path, (char *const *)argv, envp)
+}
+
+/* ---- another program starts beside us ------------------------------------------------------------------------- */
+
+#define SPAWN_BODY(name, along)                                               \
+	struct rama_launch_what w = { AT_FDCWD, path, along };                 \
+	struct rama_launched l;                                                  \
+	rama_launch_plan(&l, &w, envp, false);                                 \
+	int r = RAMA_REAL(name)(pid, path, actions, attr, argv, l.envp);       \
+	int saved = errno;                                                     \
+	if (r != 0)                                                            \
+		rama_launch_failed(&l);                                        \
+	else                                                                   \
+		rama_launch_done(&l);                                          \
+	errno = saved;                                                         \
+	return r;
+
+RAMA_EXPORT int RAMA_SYM(posix_spawn)(pid_t *pid, const char *path,
+				      const posix_spawn_file_actions_t *actions,
+				      const posix_spawnattr_t *attr, char *const *argv,
+				      char *const *envp)
+{
+	SPAWN_BODY(posix_spawn, false)
+}
+
+RAMA_EXPORT int RAMA_SYM(posix_spawnp)(pid_t *pid, const char *path,
+				       const posix_spawn_file_actions_t *actions,
+				       const posix_spawnattr_t *attr, char *const *argv,
+				       char *const *envp)
+{
+	SPAWN_BODY(posix_spawnp, true)
 }
 
 /* ---- a signal handler that interrupted us jumps out and never comes back ---------------------------------------- */

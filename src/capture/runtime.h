@@ -9,6 +9,8 @@
  *   events.c   ... -> trace, live events
  *   thread.c   lanes of threads
  *   finish.c   bare preload: the log of this process
+ *   before.c   ... and of the programs that it was before
+ *   launch.c   programs that it starts: can they be observed?
  *
  * Rules: errno of the application stays; no malloc, stdio, locale or libc locks; nothing waits for
  * another thread but the short locks in here, and those only for a while. */
@@ -133,6 +135,7 @@ struct rama_run {
 	uint32_t h5d_lacks; /* RAMA_H5D_NO_...: what the HDF5 library of the program cannot say */
 	uint32_t cwd_len;   /* 0: not known */
 	int64_t zone;	    /* seconds east of Greenwich */
+	uint64_t euid;	    /* with which the segment was made */
 	bool forked, bare, ended;
 	bool logged; /* what was recorded up to MPI_Finalize is in a log already */
 	char cwd[4096];
@@ -158,8 +161,11 @@ static inline bool rama_alive(void)
 {
 	return *rama_live == RAMA_LIVE + rama_run.generation;
 }
+/* a forked child gets its segment now, while its rights allow it */
+void rama_settle(void);
 void rama_end_process(void);
-void rama_replace_process(void);
+/* goes_on: the next program of this process will be observed, too, and sees to the log of both */
+void rama_replace_process(bool goes_on);
 void rama_replace_failed(void);
 /* finish.c: false: it could not be written, the segment stays. unwrite: the process goes on after all. */
 bool rama_write_log(void);

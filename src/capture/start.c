@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 
-#include "capture/runtime.h"
+#include "capture/launch.h"
 
 struct rama_run rama_run;
 
@@ -98,8 +98,10 @@ static bool begin_first(void)
 	if (getauxval(AT_SECURE))
 		return false; /* setuid and the like are never observed */
 	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
-	if (!make_live_page() || !rama_create_segment())
+	if (!make_live_page() || !rama_create_segment()) {
+		rama_run.state = NULL;
 		return false;
+	}
 	rama_threads_init();
 #ifndef RAMA_STATIC_WRAP
 	/* Without a library's handle it runs after the destructors of all libraries. */
@@ -113,6 +115,8 @@ static bool begin_first(void)
 static bool begin_forked(void)
 {
 	unsigned gen = rama_run.generation % 4;
+	struct rama_seg_state *before = rama_run.state; /* stays mapped */
+	uint64_t euid = rama_run.euid;
 
 	rama_run.names_lock = rama_run.cwd_lock = rama_run.mount_lock = 0;
 	if (rama_run.old[(gen + 1) % 4])
@@ -125,8 +129,12 @@ static bool begin_forked(void)
 	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
 	rama_run.forked = true;
 	rama_run.ended = rama_run.logged = false;
-	if (!rama_create_segment())
+	if (!rama_create_segment()) {
+		rama_run.state = before;
+		if ((uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0) != euid)
+			rama_launch_count(RAMA_UNSEEN_DROPPED, rama_run.id->exe);
 		return false;
+	}
 	for (unsigned fd = 0; fd < rama_run.fd_high; fd++)
 		if (rama_run.fds[fd].posix)
 			rama_run.fds[fd].posix =
@@ -194,11 +202,18 @@ bool rama_awake(void)
 	return !rama_off && (rama_alive() || wake(false));
 }
 
+void rama_settle(void)
+{
+	if (!rama_off && !rama_alive())
+		wake(true);
+}
+
 __attribute__((constructor)) static void start(void)
 {
 	int saved = errno;
 
 	resolve_all();
+	rama_launch_init();
 	if (rama_awake() && rama_run.bare)
 		rama_note_zone(); /* not earlier: it allocates memory */
 	errno = saved;
@@ -234,7 +249,7 @@ void rama_end_process(void)
 	errno = saved;
 }
 
-void rama_replace_process(void)
+void rama_replace_process(bool goes_on)
 {
 	if (rama_off || !rama_alive())
 		return;

@@ -23,7 +23,7 @@ extern char **environ;
 
 #define TAG_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-#define VARS_MOST 12
+#define VARS_MOST 13
 
 /* one observed command */
 struct run {
@@ -42,8 +42,14 @@ struct run {
 	struct rama_child child;
 	size_t left;		/* processes that still run */
 	char program[PATH_MAX]; /* file of the command, or of its interpreter */
-	enum rama_program kind;
+	struct rama_program kind;
+	/* of the first word, or where that starts ranks elsewhere, of theirs: what LD_PRELOAD has to be like */
+	struct rama_program preloaded;
 	char unobserved[PATH_MAX + 200];
+	struct {
+		enum rama_unseen why; /* NOT: the command was observed */
+		struct rama_unseen_sum sum;
+	} unseen;
 	struct rama_run_live live;
 };
 
@@ -89,9 +95,32 @@ static int add_var(struct run *r, const char *name, const char *value)
 	return 0;
 }
 
-static int add_preload(struct run *r)
+/* The program of the ranks of a parallel job, as far as it can be told: the first word behind the launcher that is one. */
+static void look_at_ranks(struct run *r, size_t launcher)
 {
-	return add_var(r, "LD_PRELOAD", rama_vars_preload(r->library, &r->arena));
+	char path[PATH_MAX];
+
+	for (size_t i = launcher + 1; i < r->o.n_args && !r->preloaded.there; i++)
+		if (r->o.args[i][0] != '-' && rama_find_program(r->o.args[i], path))
+			rama_program_look(&r->preloaded, AT_FDCWD, path);
+}
+
+/* Everything that the first word starts sees to its own children; only the first is ours to see to. */
+static int add_preload(struct run *r, const struct rama_launch_in *in)
+{
+	size_t launcher = rama_launch_parallel(in);
+	char path[PATH_MAX];
+	int status;
+
+	if (launcher < r->o.n_args)
+		look_at_ranks(r, launcher);
+	else if (rama_find_program(r->o.args[0], path))
+		rama_program_look(&r->preloaded, AT_FDCWD, path);
+	status = add_var(r, "LD_PRELOAD",
+			 rama_vars_preload(r->library, &r->preloaded, &r->arena));
+	if (status == 0 && r->preloaded.first[0] != '\0' && r->preloaded.why == RAMA_UNSEEN_NOT)
+		status = add_var(r, "IORAMA_RUNTIME", r->preloaded.first);
+	return status;
 }
 
 static int add_globs(struct run *r, const char *name, enum rama_option_id option)
@@ -123,10 +152,10 @@ static int add_live(struct run *r)
 	return add_var(r, "IORAMA_LIVE", "1");
 }
 
-static int make_vars(struct run *r)
+static int make_vars(struct run *r, const struct rama_launch_in *in)
 {
 	char number[24];
-	int status = add_preload(r);
+	int status = add_preload(r, in);
 
 	snprintf(number, sizeof(number), "%lld", (long long)r->jobid);
 	if (status == 0)
@@ -180,6 +209,8 @@ static int make_environment(struct run *r)
 
 		if (entry == NULL)
 			return no_memory();
+		if (i == 0 && r->var[i].value[0] == '\0')
+			continue; /* there is nothing to preload */
 		snprintf(entry, size, "%s=%s", r->var[i].name, r->var[i].value);
 		r->envp[k++] = entry;
 	}
@@ -191,7 +222,7 @@ static int make_environment(struct run *r)
 static void look_at_program(struct run *r)
 {
 	if (rama_find_program(r->launch.argv[r->launch.program], r->program))
-		r->kind = rama_program_kind(r->program);
+		rama_find_kind(r->program, &r->kind);
 	if (r->launch.kind == RAMA_LAUNCH_ELSEWHERE && !r->quiet)
 		rama_complain(r->launch.argv[r->launch.program],
 			      "has the work done by another process, which is not observed; put "
@@ -248,7 +279,7 @@ static int prepare(struct run *r)
 		rama_complain("run", "%s", e.text);
 		return 4;
 	}
-	status = make_vars(r);
+	status = make_vars(r, &in);
 	in.vars = r->var;
 	in.n_vars = r->n_vars;
 	if (status == 0 && rama_launch_plan(&r->launch, &in, &r->arena) != 0)
@@ -284,14 +315,16 @@ static void print_word(const char *word)
 /* the variables and words that a shell would need to do the same */
 static void print_plan(const struct run *r)
 {
-	if (r->kind != RAMA_PROGRAM_OK)
+	if (r->kind.why != RAMA_UNSEEN_NOT)
 		rama_complain(
 			r->program, "%s: it would run, but not be observed%s",
-			rama_program_text(r->kind),
-			r->kind == RAMA_PROGRAM_STATIC
+			rama_unseen_one(r->kind.why),
+			r->kind.why == RAMA_UNSEEN_STATIC
 				? " unless it was linked with `iorama config --static-ldflags`"
 				: "");
 	for (size_t i = r->launch.preload ? 0 : 1; i < r->n_vars; i++) {
+		if (i == 0 && r->var[i].value[0] == '\0')
+			continue;
 		printf("%s=", r->var[i].name);
 		print_word(r->var[i].value);
 		putchar('\n');
@@ -322,26 +355,40 @@ static int not_started(const struct run *r)
 	return 126;
 }
 
+/* Did the command itself leave anything? If not, the log tells of it, too. */
+static void see_command(struct run *r, const struct rama_seg_infos *infos)
+{
+	bool family = rama_launch_family_name(r->launch.kind) != NULL;
+
+	if (family ? infos->processes + r->made.it.n > 0 : rama_seg_infos_has(infos, r->child.pid))
+		return;
+	r->unseen.why = r->kind.why != RAMA_UNSEEN_NOT ? r->kind.why : RAMA_UNSEEN_OTHER;
+	rama_unseen_add(&r->unseen.sum, r->unseen.why, 1,
+			r->program[0] != '\0' ? r->program : r->launch.argv[0]);
+}
+
 /* Says in one line why the command itself is not in the log; NULL: it is. */
-static const char *why_unobserved(struct run *r, const struct rama_seg_infos *infos)
+static const char *why_unobserved(struct run *r)
 {
 	bool family = rama_launch_family_name(r->launch.kind) != NULL;
 	const char *name = r->program[0] != '\0' ? r->program : r->launch.argv[0], *hint = "";
 
-	if (family ? infos->processes + r->made.it.n > 0 : rama_seg_infos_has(infos, r->child.pid))
+	if (r->unseen.why == RAMA_UNSEEN_NOT)
 		return NULL;
 	if (strcmp(rama_opts_setting(RAMA_SET_DISABLE), "0") != 0 ||
 	    look(NULL, "DARSHAN_DISABLE") != NULL)
 		hint = "; IORAMA_DISABLE or DARSHAN_DISABLE is set";
-	else if (r->kind == RAMA_PROGRAM_STATIC)
+	else if (r->kind.why == RAMA_UNSEEN_STATIC)
 		hint = "; link it with `iorama config --static-ldflags`";
 	else if (family)
 		hint = "; if its ranks ran on other hosts, `iorama recover` may find their data "
 		       "there";
-	else if (r->kind == RAMA_PROGRAM_OK)
+	else if (rama_program_stops(r->kind.why))
+		hint = ", nor could what it started";
+	else if (r->kind.why == RAMA_UNSEEN_NOT)
 		hint = "; `iorama doctor` may know why";
 	snprintf(r->unobserved, sizeof(r->unobserved), "%s %s: it ran, but could not be observed%s",
-		 name, rama_program_text(r->kind), hint);
+		 name, rama_unseen_one(r->kind.why), hint);
 	return r->unobserved;
 }
 
@@ -367,6 +414,7 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 	struct rama_gather_options opt = { .reduce = getenv("DARSHAN_DISABLE_SHARED_REDUCTION") ==
 						     NULL,
 					   .jobid = r->jobid,
+					   .unseen = &r->unseen.sum,
 					   .logs = (const char *const *)r->made.it.path,
 					   .n_logs = r->made.it.n,
 					   .progress = r->quiet ? NULL : rama_log_progress };
@@ -405,14 +453,16 @@ static void print_summary(struct run *r, const char *path, const struct rama_seg
 				      .signal = r->child.signal,
 				      .running = r->left > infos->alive ? r->left : infos->alive,
 				      .place = r->place.dir,
-				      .unobserved = why_unobserved(r, infos),
-				      .unseen = infos->unseen,
+				      .unobserved = why_unobserved(r),
+				      .why = r->unseen.why,
 				      .live = r->live.on ? &r->live : NULL,
 				      .busiest = { .rank = -1 } };
 	struct rama_err e = { 0 };
 
 	if (r->quiet)
 		return;
+	if (path == NULL && s.unobserved != NULL)
+		s.unseen = r->unseen.sum;
 	if (path != NULL && rama_run_summary_read(&s, &e) != 0) {
 		rama_complain(path, "%s", e.text);
 	} else if (r->json) {
@@ -476,7 +526,10 @@ static void finish(struct run *r)
 	if (rama_gather_find(&segs, r->place.dir, &e) != 0 ||
 	    rama_seg_infos_read(&infos, &segs) != 0 || rama_made_find(&r->made, &e) != 0) {
 		rama_complain("run", "%s", e.code != 0 ? e.text : "out of memory");
-	} else if (segs.n + r->made.it.n == 0) {
+		goto out;
+	}
+	see_command(r, &infos);
+	if (segs.n + r->made.it.n == 0) {
 		end(r, NULL, &segs, &infos);
 	} else if (make_log(r, &segs, &infos, path) == 0) {
 		end(r, path, &segs, &infos);
@@ -485,6 +538,7 @@ static void finish(struct run *r)
 		rama_run_live_end(&r->live, r->left > 0, NULL);
 		rama_run_live_text(&r->live, r->quiet);
 	}
+out:
 	rama_seg_infos_fini(&infos);
 	rama_gather_list_fini(&segs);
 }

@@ -71,8 +71,6 @@ static void count_process(struct rama_seg_infos *s, size_t first, size_t end)
 	s->processes++;
 	s->alive += last->alive > 0;
 	s->unknown += last->alive < 0;
-	/* exec took place, and what came then left nothing */
-	s->unseen += last->phase == RAMA_SEG_REPLACED && last->alive == 0;
 }
 
 static void count(struct rama_seg_infos *s)

@@ -26,7 +26,6 @@ struct rama_seg_infos {
 	size_t n;
 	size_t processes; /* images of one process counted once */
 	size_t bad, alive, unknown;
-	size_t unseen;	      /* went on as a program that could not be observed */
 	uint64_t size, start; /* start: of the first */
 };
 

@@ -211,6 +211,7 @@ static void read_metadata(struct rama_run_summary *s, const char *text)
 		s->missing = strndup(key, strcspn(key, "\n"));
 	}
 	s->unknown_mpi = strstr(text, RAMA_META_MPI "unknown") != NULL;
+	rama_unseen_read(&s->unseen, text);
 }
 
 static int walk_log(struct walk *w, struct rama_err *e)
@@ -287,6 +288,24 @@ static void label(const struct paper *p, const char *text, const char *code)
 		fprintf(p->f, "  %-10s ", text);
 }
 
+static void print_unseen(const struct rama_run_summary *s, const struct paper *p)
+{
+	struct rama_unseen_sum others = s->unseen;
+	char text[RAMA_UNSEEN_LINE];
+
+	if (s->unobserved != NULL) {
+		label(p, "unseen", "33");
+		fprintf(p->f, "%s\n", s->unobserved);
+	}
+	if (s->why != RAMA_UNSEEN_NOT && others.n[s->why] > 0)
+		others.n[s->why]--; /* the line before tells of it */
+	if (rama_unseen_total(&others) > 0) {
+		rama_unseen_text(&others, text, sizeof(text));
+		label(p, "unseen", "33");
+		fprintf(p->f, "programs that could not be observed: %s\n", text);
+	}
+}
+
 static void print_warnings(const struct rama_run_summary *s, const struct paper *p)
 {
 	if (s->unfinished > 0) {
@@ -322,15 +341,7 @@ static void print_warnings(const struct rama_run_summary *s, const struct paper 
 			"%lld traced events, %lld calls not counted; %lld opens share one record\n",
 			(long long)s->lost, (long long)s->missed, (long long)s->folded);
 	}
-	if (s->unobserved != NULL) {
-		label(p, "unseen", "33");
-		fprintf(p->f, "%s\n", s->unobserved);
-	}
-	if (s->unseen > 0) {
-		label(p, "unseen", "33");
-		fprintf(p->f, "%zu process%s went on as a program that could not be observed\n",
-			s->unseen, s->unseen == 1 ? "" : "es");
-	}
+	print_unseen(s, p);
 }
 
 static int to_file(void *ctx, const char *bytes, size_t n)
@@ -353,6 +364,7 @@ static void print_report(const struct rama_run_summary *s, const struct rama_opt
 	struct rama_out out;
 
 	/* what the lines below say is not said twice */
+	look.no_unseen = true;
 	look.no_banner =
 		s->unfinished > 0 || s->missing != NULL || s->lost + s->missed + s->folded > 0;
 	if (rama_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_profile_init(&profile) != 0)
@@ -422,6 +434,21 @@ static void json_data(struct rama_json *j, const struct rama_run_summary *s)
 	rama_json_close(j, '}');
 }
 
+static void json_unseen(struct rama_json *j, const struct rama_unseen_sum *s)
+{
+	rama_json_key(j, "unseen_why");
+	rama_json_open(j, '{');
+	for (unsigned i = 1; i < RAMA_UNSEEN_REASONS; i++)
+		if (s->n[i] > 0)
+			rama_json_key_i64(j, rama_unseen_key((enum rama_unseen)i), s->n[i]);
+	rama_json_close(j, '}');
+	rama_json_key(j, "unseen_programs");
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < RAMA_UNSEEN_NAMES && s->program[i].why != 0; i++)
+		rama_json_string(j, s->program[i].name);
+	rama_json_close(j, ']');
+}
+
 void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
 {
 	struct rama_out o;
@@ -440,7 +467,8 @@ void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
 	rama_json_key_i64(&j, "unfinished", (int64_t)s->unfinished);
 	rama_json_key_i64(&j, "running", (int64_t)s->running);
 	rama_json_key_string(&j, "unobserved", s->unobserved);
-	rama_json_key_i64(&j, "unseen", (int64_t)s->unseen);
+	rama_json_key_i64(&j, "unseen", rama_unseen_total(&s->unseen));
+	json_unseen(&j, &s->unseen);
 	rama_json_key_string(&j, "missing", s->missing);
 	rama_json_key_string(&j, "mpi", s->unknown_mpi ? "unknown" : NULL);
 	rama_json_key_i64(&j, "events_lost", s->lost);

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "cli/opts.h"
+#include "logfile/unseen.h"
 
 struct rama_run_live;
 
@@ -21,7 +22,7 @@ struct rama_run_summary {
 	size_t running;		/* processes that go on */
 	const char *place;	/* directory of their segments */
 	const char *unobserved; /* one line about the command, or NULL */
-	size_t unseen;		/* processes that went on as a program that could not be observed */
+	enum rama_unseen why;	/* the reason that it tells */
 	const struct rama_run_live *live; /* its events; NULL: not asked for */
 
 	/* from the log */
@@ -43,6 +44,7 @@ struct rama_run_summary {
 	int64_t lost, missed, folded;
 	bool partial;	  /* some module lacks data */
 	char *missing;	  /* ranks that are not in the log: "3,7-9"; NULL: none */
+	struct rama_unseen_sum unseen; /* programs that could not be observed, the command too */
 	bool unknown_mpi; /* processes had an MPI of which nothing could be observed */
 };
 

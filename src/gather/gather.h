@@ -4,6 +4,7 @@
 #ifndef RAMA_GATHER_H
 #define RAMA_GATHER_H
 
+#include "logfile/unseen.h"
 #include "logfile/writer.h"
 #include "segment/segment.h"
 
@@ -18,6 +19,9 @@ struct rama_gather_process {
 	const char *note; /* "key=value\n" lines for the metadata, or NULL */
 };
 
+/* what a segment says of programs that could not be observed, added */
+void rama_gather_unseen(struct rama_unseen_sum *to, const struct rama_seg_state *s);
+
 /* One segment as a log of one process, without the header (rama_writer_finish() is the caller's, with
  * *partial). Used for bare preload. */
 int rama_gather_one(struct rama_segment *s, const struct rama_gather_process *p,
@@ -29,6 +33,7 @@ struct rama_gather_options {
 	const char *note;    /* more metadata lines, or NULL */
 	int64_t jobid;	     /* < 0: that of the first segment */
 	const char *command; /* of the job; NULL: that of rank 0 */
+	const struct rama_unseen_sum *unseen; /* programs of which no segment tells; NULL: none */
 	/* logs that ranks of the job have made themselves, to be joined with the segments */
 	const char *const *logs;
 	size_t n_logs;

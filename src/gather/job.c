@@ -64,6 +64,8 @@ static void see_end(struct rama_gather_work *k, struct rama_gather_image *im)
 	else
 		im->ended = rama_gather_alive(&k->seg) == 1 ? 3 : 0;
 	im->unfinished = im->ended == 0 || im->ended == 3;
+	im->gone = im->ended == 2 && k->seg.state.unseen_self == 0 &&
+		   rama_gather_alive(&k->seg) == 0;
 }
 
 static void see_segment(struct rama_gather_work *k, const char *path)
@@ -92,6 +94,7 @@ static void see_segment(struct rama_gather_work *k, const char *path)
 	memcpy(im->host, id->host, sizeof(im->host));
 	memcpy(im->boot, id->boot, sizeof(im->boot));
 	see_end(k, im);
+	rama_gather_unseen(&k->unseen, &k->seg.state);
 	rama_file_close(&f);
 	k->n++;
 }
@@ -218,6 +221,18 @@ static void say_missing(const struct rama_gather_work *k, struct rama_job *job)
 	add_line(job, line);
 }
 
+static void say_unseen(struct rama_gather_work *k, struct rama_job *job)
+{
+	char line[RAMA_UNSEEN_LINE];
+
+	for (size_t i = 0; i < k->made.n; i++)
+		rama_unseen_read(&k->unseen, k->made.log[i].log.job.metadata);
+	if (k->opt->unseen != NULL)
+		rama_unseen_join(&k->unseen, k->opt->unseen);
+	rama_unseen_line(&k->unseen, line);
+	add_line(job, line);
+}
+
 static void describe(struct rama_gather_work *k, struct rama_job *job)
 {
 	char line[64];
@@ -231,6 +246,7 @@ static void describe(struct rama_gather_work *k, struct rama_job *job)
 	if (k->result->unreadable > 0)
 		add_line(job, line);
 	say_missing(k, job);
+	say_unseen(k, job);
 	for (size_t i = 0; i < k->n; i++)
 		if (k->image[i].unknown_mpi) {
 			add_line(job, RAMA_META_MPI "unknown\n");

@@ -18,6 +18,7 @@ struct rama_gather_image {
 	int64_t parent;		/* rank, or -1 */
 	int64_t ended;
 	bool unfinished, keep_last, unknown_mpi;
+	bool gone; /* exec took place, nobody said what for, and what came then ended without a trace */
 	uint64_t off, len; /* its log in the temporary file */
 	struct rama_log log;
 	struct rama_source src; /* of that log */
@@ -33,6 +34,7 @@ struct rama_gather_work {
 	size_t n;
 	struct rama_gather_made made;
 	struct rama_ranges missing; /* ranks of which nothing is there */
+	struct rama_unseen_sum unseen;
 	int temp;
 	uint64_t temp_end;
 	struct rama_segment seg; /* the one that is open */

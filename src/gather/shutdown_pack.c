@@ -164,6 +164,8 @@ int rama_shut_job(struct rama_shut *s)
 	memcpy(job + 8, s->start, 16);
 	memcpy(job + 24, s->end, 16);
 	memcpy(job + 40, &s->comm->size, 8);
+	job[56 + RAMA_META_SIZE - 1] = '\0';
+	rama_unseen_replace(&s->unseen, (char *)job + 56, RAMA_META_SIZE - 1);
 	say_missing(s, (char *)job + 56);
 	rc = rama_packer_init(&p, RAMA_ZLIB, 0, s->e);
 	if (rc == 0)

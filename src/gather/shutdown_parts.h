@@ -108,6 +108,7 @@ struct rama_shut {
 	/* the job */
 	int64_t start[2], end[2]; /* seconds, ns */
 	uint64_t partial;
+	struct rama_unseen_sum unseen; /* of this rank and those below it */
 	uint64_t version[RAMA_MODULES];
 	double heat_width, heat_end;
 	/* files */

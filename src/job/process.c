@@ -101,6 +101,7 @@ int rama_view_missing(struct rama_view *v)
 	v->unfinished += k->unfinished > n ? k->unfinished : n > 0 ? n : 0;
 	v->running += k->running;
 	k->unfinished = k->running = 0;
+	rama_unseen_read(&v->unseen, metadata);
 	if (missing == NULL || v->missing_ranks != NULL)
 		return 0;
 	v->missing_ranks = rama_arena_text(&v->arena, missing, strcspn(missing, "\n"));

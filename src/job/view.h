@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "core/record.h"
 #include "logfile/log.h"
+#include "logfile/unseen.h"
 
 /* layers, the one nearest to the application first: rows of job/layers.def */
 enum rama_layer {
@@ -263,6 +264,7 @@ struct rama_view {
 	/* processes that did not end by themselves, that still ran; what was dropped, see PROCESS counters */
 	int64_t unfinished, running, lost_events, missed_calls, folded_files;
 	const char *missing_ranks; /* "3,7-9" or NULL */
+	struct rama_unseen_sum unseen; /* programs that could not be observed */
 	bool complete;
 	/* what it did */
 	struct rama_view_file *files;

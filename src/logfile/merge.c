@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "logfile/cursor.h"
+#include "logfile/unseen.h"
 
 static bool earlier(const struct rama_job *x, const struct rama_job *y)
 {
@@ -126,6 +127,15 @@ static void set_end(struct rama_merge *m, double last)
 	}
 }
 
+static void sum_unseen(struct rama_merge *m)
+{
+	struct rama_unseen_sum sum = { 0 };
+
+	for (size_t i = 0; i < m->n_in; i++)
+		rama_unseen_read(&sum, m->in[i].log->job.metadata);
+	rama_unseen_replace(&sum, m->job.metadata, sizeof(m->job.metadata));
+}
+
 int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
 {
 	struct rama_map owner = { 0 };
@@ -136,6 +146,7 @@ int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
 	if (!m->images)
 		qsort(m->in, m->n_in, sizeof(*m->in), by_start);
 	m->job = m->in[0].log->job;
+	sum_unseen(m);
 	m->job.end_sec = m->job.end_nsec = 0;
 	for (size_t i = 1; i < m->n_in; i++) { /* images are not sorted by their start */
 		const struct rama_job *j = &m->in[i].log->job;

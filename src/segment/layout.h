@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/elf.h"
 #include "core/extra.h"
 #include "core/h5d.h"
 #include "core/h5f.h"
@@ -22,7 +23,7 @@
 #include "core/stdio.h"
 
 #define RAMA_SEG_MAGIC 0x0a1a616d61726f69ull /* "iorama\x1a\n" */
-#define RAMA_SEG_VERSION 3
+#define RAMA_SEG_VERSION 4
 #define RAMA_SEG_PAGE 4096
 
 enum rama_area {
@@ -132,6 +133,9 @@ enum rama_layer {
 	RAMA_EVENT_LAYERS
 };
 
+#define RAMA_SEG_REASONS 16
+#define RAMA_SEG_UNSEEN_NAMES 6
+
 struct rama_seg_state {
 	uint32_t phase;
 	uint32_t beat;	     /* grows with every slot, name, lane and chunk that is handed out */
@@ -149,7 +153,17 @@ struct rama_seg_state {
 	uint64_t missed;       /* calls that could not be counted (those of lanes come on top) */
 	uint64_t registered;   /* bit per module of the log that saw a call */
 	char why[96];
+	/* Programs that could not be observed, started by this process or its children: how many for each reason (enum
+	 * rama_unseen), and the names of the first of them. unseen_self: this process went on as such a program. */
+	uint32_t unseen[RAMA_SEG_REASONS];
+	uint32_t unseen_self;
+	uint32_t unseen_names; /* places that were taken, or asked for */
+	struct {
+		uint32_t reason; /* 0: being written */
+		char name[28];
+	} unseen_name[RAMA_SEG_UNSEEN_NAMES];
 };
+_Static_assert(RAMA_UNSEEN_REASONS <= RAMA_SEG_REASONS, "there is a place for each");
 
 /* ---- control: words that others may write -------------------------------------------------- */
 

@@ -127,6 +127,8 @@ static void tame(struct rama_segment *s)
 	id->command[sizeof(id->command) - 1] = '\0';
 	id->mounts[sizeof(id->mounts) - 1] = '\0';
 	st->why[sizeof(st->why) - 1] = '\0';
+	for (unsigned i = 0; i < RAMA_SEG_UNSEEN_NAMES; i++)
+		st->unseen_name[i].name[sizeof(st->unseen_name[i].name) - 1] = '\0';
 	st->names_used = least(st->names_used, area_of(s, RAMA_AREA_NAMES)->len);
 	for (unsigned i = 0; i < RAMA_KINDS; i++)
 		st->slots_used[i] = (uint32_t)least(
