@@ -2,7 +2,7 @@
 /* create.c: makes the segment of this process. */
 #include <sys/resource.h>
 
-#include "capture/runtime.h"
+#include "capture/before.h"
 #include "config/text.h"
 #include "core/recordid.h"
 
@@ -81,17 +81,25 @@ static bool move_file(char *to, const char *job)
 	return rc == 0;
 }
 
-void rama_join_job(const char *job, int64_t jobid)
+bool rama_move_segment(const char *job)
 {
 	static char to[sizeof(rama_run.path)];
-	struct rama_text t;
 
 	if (!move_file(to, job))
-		return;
+		return false;
 	char *slash = strrchr(rama_run.path, '/');
 	*slash = '\0'; /* the old one goes, if this was all it held */
 	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
 	memcpy(rama_run.path, to, sizeof(to));
+	return true;
+}
+
+void rama_join_job(const char *job, int64_t jobid)
+{
+	struct rama_text t;
+
+	if (!rama_move_segment(job))
+		return;
 	rama_text_init(&t, rama_run.id->job, sizeof(rama_run.id->job));
 	rama_text_str(&t, job);
 	memcpy(rama_run.job, rama_run.id->job, sizeof(rama_run.job));
@@ -418,6 +426,8 @@ static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clo
 		ok = name_file(&t, link_file, fd) == 0;
 	if (!ok && named)
 		rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
+	if (ok)
+		rama_before_note();
 	rama_sys_close(fd);
 	return ok;
 }

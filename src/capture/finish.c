@@ -4,7 +4,7 @@
 #include <sys/file.h>
 #include <time.h>
 
-#include "capture/runtime.h"
+#include "capture/before.h"
 #include "config/logname.h"
 #include "config/text.h"
 #include "gather/gather.h"
@@ -76,6 +76,13 @@ static int write_all(int fd)
 	uint64_t partial = 0;
 
 	rama_sys3(SYS_fchmod, fd, 0400, 0); /* whatever the mask of the process is */
+	if (rama_before_count() > 0) {
+		const struct rama_before_how how = { &sink, 0, 3, &p };
+
+		if (rama_before_write(&how) == 0)
+			return 0;
+		rama_sys3(SYS_ftruncate, fd, 0, 0); /* at least what we are ourselves */
+	}
 	rama_source_memory(&src, rama_run.base, rama_run.size);
 	int rc = rama_segment_open(&seg, &src, &e);
 	if (rc == 0)
@@ -245,6 +252,7 @@ static bool is_awaited(void)
 
 void rama_remove_segment(void)
 {
+	rama_before_remove();
 	if (is_awaited()) {
 		__atomic_fetch_or(&rama_run.id->flags, RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
 		return;
@@ -264,4 +272,5 @@ void rama_unwrite_log(void)
 	__atomic_fetch_and(&rama_run.id->flags, ~(uint32_t)RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
 	if (log_path[0])
 		rama_sys3(SYS_unlinkat, AT_FDCWD, log_path, 0);
+	log_path[0] = '\0';
 }

@@ -27,12 +27,17 @@ RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
 
 /* ---- another program takes our place: success does not return ------------------------------------------------ */
 
+static const char *first_word(char *const *argv)
+{
+	return argv ? argv[0] : NULL;
+}
+
 /* `call` uses l.envp; `plain` is what was asked for, where nothing about the environment changes */
-#define EXEC_BODY(fd, file, along, env, plain, call)                        \
-	struct rama_launch_what w = { fd, file, along };                     \
+#define EXEC_BODY(fd, file, along, argv, env, plain, call)                        \
+	struct rama_launch_what w = { fd, file, along, first_word(argv) };                     \
 	struct rama_launched l;                                                \
 	rama_launch_plan(&l, &w, env, true);                                 \
-	rama_replace_process(l.why == RAMA_UNSEEN_NOT);                      \
+	rama_replace_process(l.goes_on);                      \
 	int r = l.changed ? call : plain;                                    \
 	int saved = errno;                                                   \
 	rama_replace_failed();                                               \
@@ -41,13 +46,13 @@ RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
 	return r;
 
 #define EXECVE_BODY(path, argv, env)                                          \
-	EXEC_BODY(AT_FDCWD, path, false, env, RAMA_REAL(execve)(path, argv, env), \
+	EXEC_BODY(AT_FDCWD, path, false, argv, env, RAMA_REAL(execve)(path, argv, env), \
 		  RAMA_REAL(execve)(path, argv, l.envp))
 #define EXECV_BODY(path, argv)                                                \
-	EXEC_BODY(AT_FDCWD, path, false, environ, RAMA_REAL(execv)(path, argv), \
+	EXEC_BODY(AT_FDCWD, path, false, argv, environ, RAMA_REAL(execv)(path, argv), \
 		  RAMA_REAL(execve)(path, argv, l.envp))
 #define EXECVP_BODY(file, argv)                                               \
-	EXEC_BODY(AT_FDCWD, file, true, environ, RAMA_REAL(execvp)(file, argv), \
+	EXEC_BODY(AT_FDCWD, file, true, argv, environ, RAMA_REAL(execvp)(file, argv), \
 		  RAMA_REAL(execvpe)(file, argv, l.envp))
 
 RAMA_EXPORT int RAMA_SYM(execve)(const char *path, char *const *argv, char *const *envp)
@@ -67,20 +72,20 @@ RAMA_EXPORT int RAMA_SYM(execvp)(const char *file, char *const *argv)
 
 RAMA_EXPORT int RAMA_SYM(execvpe)(const char *file, char *const *argv, char *const *envp)
 {
-	EXEC_BODY(AT_FDCWD, file, true, envp, RAMA_REAL(execvpe)(file, argv, envp),
+	EXEC_BODY(AT_FDCWD, file, true, argv, envp, RAMA_REAL(execvpe)(file, argv, envp),
 		  RAMA_REAL(execvpe)(file, argv, l.envp))
 }
 
 RAMA_EXPORT int RAMA_SYM(fexecve)(int fd, char *const *argv, char *const *envp)
 {
-	EXEC_BODY(fd, "", false, envp, RAMA_REAL(fexecve)(fd, argv, envp),
+	EXEC_BODY(fd, "", false, argv, envp, RAMA_REAL(fexecve)(fd, argv, envp),
 		  RAMA_REAL(fexecve)(fd, argv, l.envp))
 }
 
 RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, char *const *envp,
 				   int flags)
 {
-	EXEC_BODY(fd, path, false, envp, RAMA_REAL(execveat)(fd, path, argv, envp, flags),
+	EXEC_BODY(fd, path, false, argv, envp, RAMA_REAL(execveat)(fd, path, argv, envp, flags),
 		  RAMA_REAL(execveat)(fd, path, argv, l.envp, flags))
 }
 
@@ -131,7 +136,7 @@ RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
 /* ---- another program starts beside us ------------------------------------------------------------------------- */
 
 #define SPAWN_BODY(name, along)                                               \
-	struct rama_launch_what w = { AT_FDCWD, path, along };                 \
+	struct rama_launch_what w = { AT_FDCWD, path, along, NULL };                 \
 	struct rama_launched l;                                                  \
 	rama_launch_plan(&l, &w, envp, false);                                 \
 	int r = RAMA_REAL(name)(pid, path, actions, attr, argv, l.envp);       \

@@ -2,7 +2,7 @@
 /* identity.c: who this process is, what was asked of us, and what time it is. */
 #include <time.h>
 
-#include "capture/runtime.h"
+#include "capture/before.h"
 #include "config/jobid.h"
 #include "config/text.h"
 
@@ -211,6 +211,26 @@ static void name_job(struct rama_seg_identity *id)
 	for (char *p = id->job; *p; p++)
 		if (*p == '/' || (*p == '.' && p == id->job))
 			*p = '_';
+}
+
+/* A forked process is of its family's job; the program that it becomes knows nothing of that family. */
+bool rama_hand_on(void)
+{
+	const struct rama_settings *s = rama_run.settings;
+	char name[sizeof(rama_run.job)];
+	struct rama_jobid job;
+	struct rama_text t;
+
+	if (rama_run.job[0] || (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0) != rama_run.euid ||
+	    rama_before_count() + 1 >= RAMA_BEFORE_MOST)
+		return false;
+	if (s->has_jobid || rama_run.id->jobid == rama_run.pid ||
+	    rama_jobid_find(&job, s->jobid_variable, lookup, NULL))
+		return true;
+	rama_text_init(&t, name, sizeof(name));
+	rama_text_str(&t, "bare.");
+	rama_text_i64(&t, rama_run.pid);
+	return rama_move_segment(name);
 }
 
 bool rama_by_run(void)

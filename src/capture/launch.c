@@ -202,6 +202,25 @@ static enum rama_unseen judge(const struct rama_program *p, char *const *envp, b
 	return is_shut_out() ? RAMA_UNSEEN_DROPPED : RAMA_UNSEEN_NOT;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* Will the program find our segment, and take it along? Only if it is observed, as we are, and in the same place. */
+static bool takes_along(const struct rama_launched *l, const struct rama_launch_what *w,
+			char *const *envp)
+{
+	const char *off = value_of(envp, "IORAMA_DISABLE");
+
+	return l->why == RAMA_UNSEEN_NOT && rama_run.settings && w->name &&
+	       (!off || is_same(off, "0") || is_same(off, "")) &&
+	       !value_of(envp, "DARSHAN_DISABLE") && !value_of(envp, "IORAMA_JOB") &&
+	       is_same(value_of(envp, "IORAMA_DIR"), rama_variable("IORAMA_DIR")) &&
+	       is_same(value_of(envp, "TMPDIR"), rama_variable("TMPDIR")) &&
+	       rama_settings_app(rama_run.settings, w->name, strcspn(w->name, " "));
+}
+
 void rama_launch_plan(struct rama_launched *l, const struct rama_launch_what *w, char *const *envp,
 		      bool replaces)
 {
@@ -219,6 +238,7 @@ void rama_launch_plan(struct rama_launched *l, const struct rama_launch_what *w,
 	l->why = judge(&p, envp, has);
 	if (l->why != RAMA_UNSEEN_NOT)
 		count(l, w, replaces);
+	l->goes_on = replaces && p.there && takes_along(l, w, envp);
 	if (has && rama_program_stops(l->why))
 		change(l, list, NULL);
 	else if (has && l->why == RAMA_UNSEEN_NOT && p.first[0])

@@ -14,6 +14,7 @@ struct rama_launch_what {
 	int dirfd;
 	const char *path;
 	bool search; /* along PATH, if it has no slash */
+	const char *name; /* that it will have */
 };
 
 struct rama_launched {
@@ -21,6 +22,7 @@ struct rama_launched {
 	enum rama_unseen why; /* NOT: it will be observed, as far as can be told */
 	bool changed;	      /* envp is not the one that was given */
 	bool counted, self;
+	bool goes_on; /* where each process makes its own log: that program will make it for us, too */
 };
 
 /* Before the call. May be used in the child of a vfork, which runs in its parent's memory. */

@@ -4,6 +4,7 @@
  * are elsewhere, the log is made for it, beside the one that it will write. */
 #include <sys/stat.h>
 
+#include "capture/before.h"
 #include "capture/mpi.h"
 #include "config/text.h"
 #include "gather/shutdown.h"
@@ -34,6 +35,16 @@ static int make_own(struct rama_own *own, struct rama_err *e)
 
 	if (!s)
 		return RAMA_EMEMORY;
+	if (rama_before_count() > 0) {
+		struct rama_sink sink = rama_own_sink(own);
+		const struct rama_before_how how = { &sink, RAMA_PLAIN_BYTES, 0, &p };
+
+		if (rama_before_write(&how) == 0 && rama_own_ready(own, e) == 0) {
+			free(s);
+			return 0;
+		}
+		rama_own_fini(own);
+	}
 	rama_source_memory(&src, rama_run.base, rama_run.size);
 	int rc = rama_segment_open(s, &src, e);
 	if (rc == 0)

@@ -176,6 +176,8 @@ void rama_note_zone(void);
 bool rama_create_segment(void);
 /* the segment, and those of children to come, are part of this job from now on; if its file can be moved there */
 void rama_join_job(const char *job, int64_t jobid);
+/* its file goes into the directory of that job; false: it stays where it is */
+bool rama_move_segment(const char *job);
 uint64_t rama_file_limit(void); /* RLIMIT_FSIZE */
 /* Memory behind this part of the segment, so that touching it cannot fail: a full file system would kill the
  * application. false: there is none. */
@@ -189,6 +191,8 @@ bool rama_wanted(const struct rama_seg_identity *id); /* is this program to be o
 void rama_read_settings(void);
 void rama_choose_clock(void);
 double rama_measure_hz(const struct rama_seg_clock *c);
+/* Puts the segment where the next program of this process looks for it; false: that cannot be. */
+bool rama_hand_on(void);
 const char *rama_variable(const char *name); /* of the environment; NULL: not set */
 void rama_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real);
 void rama_mounts_again(void); /* into the segment of a forked child */

@@ -255,7 +255,7 @@ void rama_replace_process(bool goes_on)
 		return;
 	stamp();
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_REPLACED, __ATOMIC_RELEASE);
-	if (rama_run.bare && !rama_run.logged)
+	if (rama_run.bare && !rama_run.logged && !(goes_on && rama_hand_on()))
 		rama_write_log();
 }
 
