@@ -428,6 +428,7 @@ static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clo
 		rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
 	if (ok)
 		rama_before_note();
+	rama_run.unlinked = false;
 	rama_sys_close(fd);
 	return ok;
 }

@@ -258,6 +258,7 @@ void rama_remove_segment(void)
 		return;
 	}
 	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
+	rama_run.unlinked = true;
 	/* the directory of the job goes with its last segment */
 	char *slash = strrchr(rama_run.path, '/');
 	if (slash && slash != rama_run.path) {

@@ -37,7 +37,7 @@ static const char *first_word(char *const *argv)
 	struct rama_launch_what w = { fd, file, along, first_word(argv) };                     \
 	struct rama_launched l;                                                \
 	rama_launch_plan(&l, &w, env, true);                                 \
-	rama_replace_process(l.goes_on);                      \
+	rama_replace_process(l.goes_on, l.fails);                      \
 	int r = l.changed ? call : plain;                                    \
 	int saved = errno;                                                   \
 	rama_replace_failed();                                               \

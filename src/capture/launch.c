@@ -174,13 +174,27 @@ static bool is_shut_out(void)
 	return !t.cut && rama_sys3(SYS_faccessat, AT_FDCWD, dir, W_OK | X_OK) == -EACCES;
 }
 
-static __attribute__((noinline)) void look_along_path(struct rama_program *p, const char *word)
+/* false: there is no such program */
+static __attribute__((noinline)) bool look_along_path(struct rama_program *p, const char *word)
 {
 	char buf[RAMA_PROGRAM_PATH];
 	const char *path;
 
-	if (rama_program_find(word, rama_variable("PATH"), buf, &path))
-		rama_program_look(p, AT_FDCWD, path);
+	if (!rama_program_find(word, rama_variable("PATH"), buf, &path))
+		return false;
+	rama_program_look(p, AT_FDCWD, path);
+	return true;
+}
+
+/* shells try one directory after the other */
+static bool look_at(struct rama_program *p, const struct rama_launch_what *w)
+{
+	if (w->search && !strchr(w->path, '/'))
+		return look_along_path(p, w->path);
+	if (w->path[0] && rama_sys3(SYS_faccessat, w->dirfd, w->path, X_OK) < 0)
+		return false;
+	rama_program_look(p, w->dirfd, w->path);
+	return true;
 }
 
 /* valgrind is a static program that loads another one, with LD_PRELOAD and all */
@@ -231,10 +245,7 @@ void rama_launch_plan(struct rama_launched *l, const struct rama_launch_what *w,
 	*l = (struct rama_launched){ .envp = envp };
 	if (!w->path || !envp || (!has && !preloaded))
 		return;
-	if (w->search && !strchr(w->path, '/'))
-		look_along_path(&p, w->path);
-	else
-		rama_program_look(&p, w->dirfd, w->path);
+	l->fails = !look_at(&p, w);
 	l->why = judge(&p, envp, has);
 	if (l->why != RAMA_UNSEEN_NOT)
 		count(l, w, replaces);

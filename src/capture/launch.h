@@ -22,7 +22,8 @@ struct rama_launched {
 	enum rama_unseen why; /* NOT: it will be observed, as far as can be told */
 	bool changed;	      /* envp is not the one that was given */
 	bool counted, self;
-	bool goes_on; /* where each process makes its own log: that program will make it for us, too */
+	/* where each process makes its own log: that program will make it for us, too; nothing will come of it; or neither */
+	bool goes_on, fails;
 };
 
 /* Before the call. May be used in the child of a vfork, which runs in its parent's memory. */

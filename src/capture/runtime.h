@@ -137,6 +137,7 @@ struct rama_run {
 	int64_t zone;	    /* seconds east of Greenwich */
 	uint64_t euid;	    /* with which the segment was made */
 	bool forked, bare, ended;
+	bool unlinked; /* the segment has no name any more */
 	bool logged; /* what was recorded up to MPI_Finalize is in a log already */
 	char cwd[4096];
 	char path[4096]; /* of the segment */
@@ -164,8 +165,8 @@ static inline bool rama_alive(void)
 /* a forked child gets its segment now, while its rights allow it */
 void rama_settle(void);
 void rama_end_process(void);
-/* goes_on: the next program of this process will be observed, too, and sees to the log of both */
-void rama_replace_process(bool goes_on);
+/* goes_on: the next program of this process will be observed, too, and sees to the log of both; fails: there is none */
+void rama_replace_process(bool goes_on, bool fails);
 void rama_replace_failed(void);
 /* finish.c: false: it could not be written, the segment stays. unwrite: the process goes on after all. */
 bool rama_write_log(void);

@@ -249,13 +249,13 @@ void rama_end_process(void)
 	errno = saved;
 }
 
-void rama_replace_process(bool goes_on)
+void rama_replace_process(bool goes_on, bool fails)
 {
 	if (rama_off || !rama_alive())
 		return;
 	stamp();
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_REPLACED, __ATOMIC_RELEASE);
-	if (rama_run.bare && !rama_run.logged && !(goes_on && rama_hand_on()))
+	if (rama_run.bare && !rama_run.logged && !fails && !(goes_on && rama_hand_on()))
 		rama_write_log();
 }
 

@@ -76,7 +76,7 @@ static void strangers_are_refused(void **st)
 	refuse(o, RAMA_EFORMAT, "not a segment");
 	o = begin();
 	o->seg.head->version = RAMA_SEG_VERSION + 1;
-	refuse(o, RAMA_EVERSION, "version 3");
+	refuse(o, RAMA_EVERSION, "version 4");
 	o = begin();
 	o->seg.head->areas = RAMA_AREAS - 1;
 	refuse(o, RAMA_ECORRUPT, "areas");
