@@ -335,6 +335,37 @@ def pattern_seeds():
     yield "glob-stars", one(1, b"*a*a**b?", b"aaaabab")
 
 
+def elf_seeds():
+    """Programs of 64 bits, little endian, with little more in them than tells what they are."""
+    def program(interp=b"/lib64/ld-linux-x86-64.so.2", needs=(b"libc.so.6",), machine=62, note=b"", name=1):
+        texts, entries, base = b"\0", b"", 0x10000
+        for need in needs:
+            entries += struct.pack("<QQ", 1, len(texts))
+            texts += need + b"\0"
+        entries += struct.pack("<QQQQ", 5, base + 0x400, 0, 0)
+        parts = [(1, 0, base, 0x600), (2, 0x300, base + 0x300, len(entries))]
+        parts += [(3, 0x200, 0, len(interp) + 1)] if interp else []
+        parts += [(4, 0x500, 0, len(note))] if note else []
+        head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 64, 0, 0, 64, 56, len(parts), 0, 0, 0)
+        head += b"".join(struct.pack("<IIQQQQQQ", kind, 0, off, at, at, n, n, 1) for kind, off, at, n in parts)
+        body = bytearray(0x600)
+        for at, data in ((0, head), (0x200, interp), (0x300, entries), (0x400, texts), (0x500, note)):
+            body[at:at + len(data)] = data
+        return bytes([name]) + bytes(body)
+    yield "plain", program()
+    yield "asan", program(needs=(b"libm.so.6", b"libasan.so.8", b"libc.so.6"))
+    yield "musl", program(b"/lib/ld-musl-x86_64.so.1", (b"libc.so",))
+    yield "unknown", program(b"/x/loader", (b"libc.so.6",))
+    yield "static", program(b"", ())
+    yield "note", program(b"", (), note=struct.pack("<III", 7, 0, 1) + b"iorama\0\0")
+    yield "loader", program(b"", (), name=2)
+    yield "machine", program(machine=22)
+    yield "bits", b"\1\x7fELF\1\1\1" + bytes(45)
+    yield "script", b"\1#! /usr/bin/env python3\n"
+    yield "list", b"\1/usr/lib/libasan.so.8:/y/libiorama.so a.so"
+    yield "metadata", b"\1lib_ver=x\niorama_unseen=static:2:busybox,tool;libc:1:p\nx=y\n"
+
+
 def config_seeds():
     yield "file", b"\0# site\nMOD_DISABLE STDIO,BG/Q\nMOD_ENABLE DXT_POSIX\nMAX_RECORDS 2e3 POSIX,*\nMODMEM 8.5\n" \
         b"NAME_EXCLUDE \\.tmp$,^/s/[a,b]{1,2} *\nNAME_INCLUDE keep POSIX\nAPP_EXCLUDE git\nRANK_EXCLUDE 1:3,5\nFOO\n"
@@ -401,7 +432,7 @@ def main():
     made = {"header": log_seeds(True), "log": log_seeds(False), "region": region_seeds(), "module": module_seeds(),
             "names": names_seeds(), "job": job_seeds(), "merge": merge_seeds(), "show": show_seeds(),
             "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds(), "ring": ring_seeds(),
-            "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(),
+            "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(), "elf": elf_seeds(),
             "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(),
             "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds()}
     count = size = 0
