@@ -62,7 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(e.why < RAMA_UNSEEN_REASONS && (e.is || e.why == RAMA_UNSEEN_NOT));
 	CHECK(memchr(e.first, '\0', sizeof(e.first)) != NULL);
 	CHECK(e.first[0] == '\0' || (e.why == RAMA_UNSEEN_NOT && strpbrk(e.first, ": \n") == NULL));
-	if (rama_program_script((const char *)f.in.p, f.in.n < 256 ? f.in.n : 256, path, sizeof(path)))
+	if (rama_program_script((const char *)f.in.p, f.in.n < 256 ? f.in.n : 256, path,
+				sizeof(path)))
 		CHECK(!e.is && path[0] != '\0' && strpbrk(path, " \t\n") == NULL);
 	check_texts(&f.in);
 	return 0;

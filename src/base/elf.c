@@ -150,7 +150,7 @@ bool rama_elf_first(const char *name, size_t n)
 	const char *base = last_part(name, &n);
 
 #define LOADER(with, ours)
-#define RUNTIME(with)             \
+#define RUNTIME(with)              \
 	if (begins(base, n, with)) \
 		return true;
 #include "base/loaders.def"
@@ -165,7 +165,7 @@ static int loader(const char *path)
 	size_t n = strlen(path);
 	const char *base = last_part(path, &n);
 
-#define LOADER(with, ours)        \
+#define LOADER(with, ours)         \
 	if (begins(base, n, with)) \
 		return ours;
 #define RUNTIME(with)
@@ -205,7 +205,8 @@ static bool look_at_parts(struct look *k, const ehdr *h)
 	for (unsigned i = 0; i < h->e_phnum; i++) {
 		phdr p;
 
-		if (h->e_phoff > UINT64_MAX / 2 || !get(k, h->e_phoff + i * sizeof(p), &p, sizeof(p)))
+		if (h->e_phoff > UINT64_MAX / 2 ||
+		    !get(k, h->e_phoff + i * sizeof(p), &p, sizeof(p)))
 			return false;
 		if (p.p_type == PT_INTERP) {
 			k->has_interp = true;

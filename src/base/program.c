@@ -39,9 +39,8 @@ static bool gives_rights(int fd)
 		return false;
 	more = ((st.st_mode & S_ISUID) != 0 && st.st_uid != euid) ||
 	       ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != egid) ||
-	       (euid != 0 &&
-		rama_sys6(SYS_fgetxattr, fd, (long)"security.capability", (long)capable,
-			  sizeof(capable), 0, 0) > 0);
+	       (euid != 0 && rama_sys6(SYS_fgetxattr, fd, (long)"security.capability",
+				       (long)capable, sizeof(capable), 0, 0) > 0);
 	return more && rama_sys3(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0) != 1 &&
 	       (rama_sys3(SYS_fstatfs, fd, &fs, 0) != 0 || (fs.f_flags & ST_NOSUID) == 0);
 }

@@ -220,9 +220,9 @@ static int join(struct work *k)
 	for (size_t i = 0; i < k->n && rc == 0; i++)
 		rc = make_log(k, i);
 	for (size_t i = 0; m->in && i < k->n && rc == 0; i++)
-		m->in[m->n_in++] = (struct rama_merge_input){
-			.log = &k->image[i].log, .path = "", .process = k->how->process->rank
-		};
+		m->in[m->n_in++] = (struct rama_merge_input){ .log = &k->image[i].log,
+							      .path = "",
+							      .process = k->how->process->rank };
 	if (rc == 0)
 		rc = m->in ? write_joined(k, m) : RAMA_EMEMORY;
 	free(m->in);
@@ -269,9 +269,9 @@ static __attribute__((noinline)) void call_on(char *top, void (*fn)(struct work 
 			 "movq %%rbx, %%rsp"
 			 : "+D"(k)
 			 : [top] "r"(top), [fn] "r"(fn)
-			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1",
-			   "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
-			   "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0",
+			   "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
 #elif defined(__aarch64__)
 	register struct work *x0 __asm__("x0") = k;
 
@@ -281,11 +281,12 @@ static __attribute__((noinline)) void call_on(char *top, void (*fn)(struct work 
 			 "mov sp, x19"
 			 : "+r"(x0)
 			 : [top] "r"(top), [fn] "r"(fn)
-			 : "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12",
-			   "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x30", "v0", "v1", "v2",
-			   "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
-			   "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",
-			   "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "memory", "cc");
+			 : "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11",
+			   "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x30", "v0",
+			   "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
+			   "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21",
+			   "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31",
+			   "memory", "cc");
 #else
 	(void)top;
 	fn(k);

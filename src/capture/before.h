@@ -19,8 +19,8 @@ struct rama_before_how {
 	const struct rama_gather_process *process;
 };
 
-void rama_before_note(void);	      /* our segment was made */
-unsigned rama_before_count(void);     /* segments with names of programs before us */
+void rama_before_note(void);	  /* our segment was made */
+unsigned rama_before_count(void); /* segments with names of programs before us */
 /* One log of them and of us; 0 or an error, with nothing of use written. */
 int rama_before_write(const struct rama_before_how *how);
 void rama_before_remove(void); /* their segments, if that was done */

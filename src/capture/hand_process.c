@@ -33,58 +33,47 @@ static const char *first_word(char *const *argv)
 }
 
 /* `call` uses l.envp; `plain` is what was asked for, where nothing about the environment changes */
-#define EXEC_BODY(fd, file, along, argv, env, plain, call)                        \
-	struct rama_launch_what w = { fd, file, along, first_word(argv) };                     \
-	struct rama_launched l;                                                \
-	rama_launch_plan(&l, &w, env, true);                                 \
-	rama_replace_process(l.goes_on, l.fails);                      \
-	int r = l.changed ? call : plain;                                    \
-	int saved = errno;                                                   \
-	rama_replace_failed();                                               \
-	rama_launch_failed(&l);                                              \
-	errno = saved;                                                       \
+#define EXEC_BODY(fd, file, along, argv, env, plain, call)                 \
+	struct rama_launch_what w = { fd, file, along, first_word(argv) }; \
+	struct rama_launched l;                                            \
+	rama_launch_plan(&l, &w, env, true);                               \
+	rama_replace_process(l.goes_on, l.fails);                          \
+	int r = l.changed ? call : plain;                                  \
+	int saved = errno;                                                 \
+	rama_replace_failed();                                             \
+	rama_launch_failed(&l);                                            \
+	errno = saved;                                                     \
 	return r;
 
-#define EXECVE_BODY(path, argv, env)                                          \
+#define EXECVE_BODY(path, argv, env)                                                    \
 	EXEC_BODY(AT_FDCWD, path, false, argv, env, RAMA_REAL(execve)(path, argv, env), \
 		  RAMA_REAL(execve)(path, argv, l.envp))
-#define EXECV_BODY(path, argv)                                                \
+#define EXECV_BODY(path, argv)                                                        \
 	EXEC_BODY(AT_FDCWD, path, false, argv, environ, RAMA_REAL(execv)(path, argv), \
 		  RAMA_REAL(execve)(path, argv, l.envp))
-#define EXECVP_BODY(file, argv)                                               \
+#define EXECVP_BODY(file, argv)                                                       \
 	EXEC_BODY(AT_FDCWD, file, true, argv, environ, RAMA_REAL(execvp)(file, argv), \
 		  RAMA_REAL(execvpe)(file, argv, l.envp))
 
-RAMA_EXPORT int RAMA_SYM(execve)(const char *path, char *const *argv, char *const *envp)
-{
-	EXECVE_BODY(path, argv, envp)
-}
+RAMA_EXPORT int RAMA_SYM(execve)(const char *path, char *const *argv,
+				 char *const *envp){ EXECVE_BODY(path, argv, envp) }
 
-RAMA_EXPORT int RAMA_SYM(execv)(const char *path, char *const *argv)
-{
-	EXECV_BODY(path, argv)
-}
+RAMA_EXPORT int RAMA_SYM(execv)(const char *path, char *const *argv){ EXECV_BODY(path, argv) }
 
-RAMA_EXPORT int RAMA_SYM(execvp)(const char *file, char *const *argv)
-{
-	EXECVP_BODY(file, argv)
-}
+RAMA_EXPORT int RAMA_SYM(execvp)(const char *file, char *const *argv){ EXECVP_BODY(file, argv) }
 
-RAMA_EXPORT int RAMA_SYM(execvpe)(const char *file, char *const *argv, char *const *envp)
-{
+RAMA_EXPORT int RAMA_SYM(execvpe)(const char *file, char *const *argv, char *const *envp){
 	EXEC_BODY(AT_FDCWD, file, true, argv, envp, RAMA_REAL(execvpe)(file, argv, envp),
 		  RAMA_REAL(execvpe)(file, argv, l.envp))
 }
 
-RAMA_EXPORT int RAMA_SYM(fexecve)(int fd, char *const *argv, char *const *envp)
-{
+RAMA_EXPORT int RAMA_SYM(fexecve)(int fd, char *const *argv, char *const *envp){
 	EXEC_BODY(fd, "", false, argv, envp, RAMA_REAL(fexecve)(fd, argv, envp),
 		  RAMA_REAL(fexecve)(fd, argv, l.envp))
 }
 
 RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, char *const *envp,
-				   int flags)
-{
+				   int flags){
 	EXEC_BODY(fd, path, false, argv, envp, RAMA_REAL(execveat)(fd, path, argv, envp, flags),
 		  RAMA_REAL(execveat)(fd, path, argv, l.envp, flags))
 }
@@ -135,26 +124,23 @@ RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
 
 /* ---- another program starts beside us ------------------------------------------------------------------------- */
 
-#define SPAWN_BODY(name, along)                                               \
-	struct rama_launch_what w = { AT_FDCWD, path, along, NULL };                 \
-	struct rama_launched l;                                                  \
-	rama_launch_plan(&l, &w, envp, false);                                 \
-	int r = RAMA_REAL(name)(pid, path, actions, attr, argv, l.envp);       \
-	int saved = errno;                                                     \
-	if (r != 0)                                                            \
-		rama_launch_failed(&l);                                        \
-	else                                                                   \
-		rama_launch_done(&l);                                          \
-	errno = saved;                                                         \
+#define SPAWN_BODY(name, along)                                          \
+	struct rama_launch_what w = { AT_FDCWD, path, along, NULL };     \
+	struct rama_launched l;                                          \
+	rama_launch_plan(&l, &w, envp, false);                           \
+	int r = RAMA_REAL(name)(pid, path, actions, attr, argv, l.envp); \
+	int saved = errno;                                               \
+	if (r != 0)                                                      \
+		rama_launch_failed(&l);                                  \
+	else                                                             \
+		rama_launch_done(&l);                                    \
+	errno = saved;                                                   \
 	return r;
 
 RAMA_EXPORT int RAMA_SYM(posix_spawn)(pid_t *pid, const char *path,
 				      const posix_spawn_file_actions_t *actions,
 				      const posix_spawnattr_t *attr, char *const *argv,
-				      char *const *envp)
-{
-	SPAWN_BODY(posix_spawn, false)
-}
+				      char *const *envp){ SPAWN_BODY(posix_spawn, false) }
 
 RAMA_EXPORT int RAMA_SYM(posix_spawnp)(pid_t *pid, const char *path,
 				       const posix_spawn_file_actions_t *actions,

@@ -8,11 +8,11 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define RIGHTS(name, ...)                                                      \
-	RAMA_EXPORT int RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__))          \
-	{                                                                      \
-		rama_settle();                                                 \
-		return RAMA_REAL(name)(RAMA_LIST(ARG, __VA_ARGS__));           \
+#define RIGHTS(name, ...)                                             \
+	RAMA_EXPORT int RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__)) \
+	{                                                             \
+		rama_settle();                                        \
+		return RAMA_REAL(name)(RAMA_LIST(ARG, __VA_ARGS__));  \
 	}
 
 RIGHTS(setuid, (uid_t, uid, NONE))

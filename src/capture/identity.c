@@ -221,7 +221,8 @@ bool rama_hand_on(void)
 	struct rama_jobid job;
 	struct rama_text t;
 
-	if (rama_run.unlinked || rama_run.job[0] || (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0) != rama_run.euid ||
+	if (rama_run.unlinked || rama_run.job[0] ||
+	    (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0) != rama_run.euid ||
 	    rama_before_count() + 1 >= RAMA_BEFORE_MOST)
 		return false;
 	if (s->has_jobid || rama_run.id->jobid == rama_run.pid ||

@@ -74,7 +74,8 @@ static __attribute__((noinline)) void count_descriptor(enum rama_unseen why, int
 	rama_text_init(&t, proc, sizeof(proc));
 	rama_text_str(&t, "/proc/self/fd/");
 	rama_text_i64(&t, fd);
-	long n = rama_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)path, sizeof(path) - 1, 0, 0);
+	long n =
+		rama_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)path, sizeof(path) - 1, 0, 0);
 	path[n > 0 ? n : 0] = '\0';
 	rama_launch_count(why, path);
 }
@@ -134,8 +135,8 @@ static void change(struct rama_launched *l, const char *list, const char *first)
 		return;
 	char *text = (char *)(to + n + 3), *value = text + sizeof(PRELOAD);
 	memcpy(text, PRELOAD "=", sizeof(PRELOAD) + 1);
-	bool ok = first ? rama_preload_first(value, room - sizeof(PRELOAD), list, first) :
-			  rama_preload_without(value, room - sizeof(PRELOAD), list, own_path);
+	bool ok = first ? rama_preload_first(value, room - sizeof(PRELOAD), list, first)
+			: rama_preload_without(value, room - sizeof(PRELOAD), list, own_path);
 	if (!ok)
 		return;
 	for (size_t i = 0; i < n; i++)

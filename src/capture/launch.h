@@ -13,7 +13,7 @@
 struct rama_launch_what {
 	int dirfd;
 	const char *path;
-	bool search; /* along PATH, if it has no slash */
+	bool search;	  /* along PATH, if it has no slash */
 	const char *name; /* that it will have */
 };
 

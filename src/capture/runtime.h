@@ -138,7 +138,7 @@ struct rama_run {
 	uint64_t euid;	    /* with which the segment was made */
 	bool forked, bare, ended;
 	bool unlinked; /* the segment has no name any more */
-	bool logged; /* what was recorded up to MPI_Finalize is in a log already */
+	bool logged;   /* what was recorded up to MPI_Finalize is in a log already */
 	char cwd[4096];
 	char path[4096]; /* of the segment */
 	char job[64];	 /* of ranks that belong together; "": none */

@@ -116,8 +116,7 @@ static int add_preload(struct run *r, const struct rama_launch_in *in)
 		look_at_ranks(r, launcher);
 	else if (rama_find_program(r->o.args[0], path))
 		rama_program_look(&r->preloaded, AT_FDCWD, path);
-	status = add_var(r, "LD_PRELOAD",
-			 rama_vars_preload(r->library, &r->preloaded, &r->arena));
+	status = add_var(r, "LD_PRELOAD", rama_vars_preload(r->library, &r->preloaded, &r->arena));
 	if (status == 0 && r->preloaded.first[0] != '\0' && r->preloaded.why == RAMA_UNSEEN_NOT)
 		status = add_var(r, "IORAMA_RUNTIME", r->preloaded.first);
 	return status;

@@ -19,10 +19,10 @@ struct rama_run_summary {
 	/* what the log does not know; set by the caller */
 	const char *log; /* its path */
 	int exit, signal;
-	size_t running;		/* processes that go on */
-	const char *place;	/* directory of their segments */
-	const char *unobserved; /* one line about the command, or NULL */
-	enum rama_unseen why;	/* the reason that it tells */
+	size_t running;			  /* processes that go on */
+	const char *place;		  /* directory of their segments */
+	const char *unobserved;		  /* one line about the command, or NULL */
+	enum rama_unseen why;		  /* the reason that it tells */
 	const struct rama_run_live *live; /* its events; NULL: not asked for */
 
 	/* from the log */
@@ -42,10 +42,10 @@ struct rama_run_summary {
 	double slowest_time;
 	size_t unfinished; /* processes that did not end by themselves */
 	int64_t lost, missed, folded;
-	bool partial;	  /* some module lacks data */
-	char *missing;	  /* ranks that are not in the log: "3,7-9"; NULL: none */
+	bool partial;		       /* some module lacks data */
+	char *missing;		       /* ranks that are not in the log: "3,7-9"; NULL: none */
 	struct rama_unseen_sum unseen; /* programs that could not be observed, the command too */
-	bool unknown_mpi; /* processes had an MPI of which nothing could be observed */
+	bool unknown_mpi;	       /* processes had an MPI of which nothing could be observed */
 };
 
 /* Fills in what the log tells, in one pass over it. */

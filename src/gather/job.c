@@ -64,8 +64,8 @@ static void see_end(struct rama_gather_work *k, struct rama_gather_image *im)
 	else
 		im->ended = rama_gather_alive(&k->seg) == 1 ? 3 : 0;
 	im->unfinished = im->ended == 0 || im->ended == 3;
-	im->gone = im->ended == 2 && k->seg.state.unseen_self == 0 &&
-		   rama_gather_alive(&k->seg) == 0;
+	im->gone =
+		im->ended == 2 && k->seg.state.unseen_self == 0 && rama_gather_alive(&k->seg) == 0;
 }
 
 static void see_segment(struct rama_gather_work *k, const char *path)

@@ -121,8 +121,7 @@ static void own_report(struct rama_shut *s)
 	memcpy(s->start, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 8, 16);
 	memcpy(s->end, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 24, 16);
 	s->partial = s->own->partial;
-	rama_unseen_read(&s->unseen,
-			 (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 56);
+	rama_unseen_read(&s->unseen, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 56);
 	for (unsigned i = 0; i < RAMA_MODULES; i++)
 		s->version[i] = s->own->part[RAMA_REGION_MODULE + i].version;
 }

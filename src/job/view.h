@@ -263,7 +263,7 @@ struct rama_view {
 	size_t problems;  /* things that could not be read */
 	/* processes that did not end by themselves, that still ran; what was dropped, see PROCESS counters */
 	int64_t unfinished, running, lost_events, missed_calls, folded_files;
-	const char *missing_ranks; /* "3,7-9" or NULL */
+	const char *missing_ranks;     /* "3,7-9" or NULL */
 	struct rama_unseen_sum unseen; /* programs that could not be observed */
 	bool complete;
 	/* what it did */

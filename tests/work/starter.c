@@ -64,7 +64,8 @@ static int start(const char *way, char **argv)
 	if (!strcmp(way, "spawn"))
 		return posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) ? 95 : ended(pid);
 	if (!strcmp(way, "spawnp"))
-		return posix_spawnp(&pid, name_of(argv[0]), NULL, NULL, argv, environ) ? 95 : ended(pid);
+		return posix_spawnp(&pid, name_of(argv[0]), NULL, NULL, argv, environ) ? 95
+										       : ended(pid);
 	if (!strcmp(way, "spawnbad"))
 		return posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) == 0;
 	if (!strcmp(way, "system") || !strcmp(way, "popen")) {
@@ -77,7 +78,8 @@ static int start(const char *way, char **argv)
 		return WEXITSTATUS(pclose(f));
 	}
 	if (!strncmp(way, "vfork-", 6)) {
-		for (int i = 0; i < 3; i++) { /* the memory that one time took is used the next time */
+		for (int i = 0; i < 3;
+		     i++) { /* the memory that one time took is used the next time */
 			pid = vfork();
 			if (pid == 0) {
 				become(way + 6, argv);
@@ -104,7 +106,8 @@ int main(int argc, char **argv)
 	if (argc != 6)
 		return 92;
 	/* found along PATH behind a place where it is not */
-	snprintf(path, sizeof(path), "/nonexistent:%.*s:/usr/bin:/bin", (int)(name_of(argv[2]) - argv[2]), argv[2]);
+	snprintf(path, sizeof(path), "/nonexistent:%.*s:/usr/bin:/bin",
+		 (int)(name_of(argv[2]) - argv[2]), argv[2]);
 	setenv("PATH", path, 1);
 	if (!strncmp(way, "bare-", 5)) {
 		way += 5;

@@ -178,7 +178,8 @@ static void static_with_our_library(void **state)
 
 static void what_comes_first(void **state)
 {
-	static const char *const asan[] = { "libm.so.6", "libasan.so.8", "libasan.so.6", "libc.so.6" };
+	static const char *const asan[] = { "libm.so.6", "libasan.so.8", "libasan.so.6",
+					    "libc.so.6" };
 	static const char *const odd[] = { "libasan.so:x", "libc.so.6" };
 	static const char *const tsan[] = { "libtsan.so.2", "libc.so.6" };
 	struct file f;

@@ -43,7 +43,8 @@ static void ours_is_put_in(void **state)
 	(void)state;
 	assert_string_equal(with(""), OWN);
 	assert_string_equal(with("a.so"), OWN ":a.so");
-	assert_string_equal(with("a.so:/usr/lib/libasan.so.8:b.so"), "/usr/lib/libasan.so.8:" OWN ":a.so:b.so");
+	assert_string_equal(with("a.so:/usr/lib/libasan.so.8:b.so"),
+			    "/usr/lib/libasan.so.8:" OWN ":a.so:b.so");
 	assert_string_equal(with("/y/libiorama.so:a.so"), OWN ":a.so");
 	assert_string_equal(with(OWN ":a.so"), OWN ":a.so");
 }

@@ -23,7 +23,8 @@ static void line_and_back(void **state)
 	assert_memory_equal(&t.n, &s.n, sizeof(s.n));
 	assert_int_equal(rama_unseen_total(&t), 5);
 	rama_unseen_text(&t, text, sizeof(text));
-	assert_string_equal(text, "4 statically linked (busybox, tool), 1 for another C library (a?b?c?d?e?)");
+	assert_string_equal(
+		text, "4 statically linked (busybox, tool), 1 for another C library (a?b?c?d?e?)");
 	rama_unseen_join(&t, &s);
 	assert_int_equal(t.n[RAMA_UNSEEN_STATIC], 8);
 	rama_unseen_text(&t, text, 20); /* cut, but whole pieces */
@@ -33,10 +34,18 @@ static void line_and_back(void **state)
 static void what_makes_no_sense(void **state)
 {
 	static const char *const none[] = {
-		"",	       "iorama_unseen=",	"iorama_unseen=static", "iorama_unseen=static:",
-		"iorama_unseen=static:x", "iorama_unseen=:3",	"iorama_unseen=static:-3",
-		"iorama_unseen=static:99999999999999999999", "xiorama_unseen=static:3",
-		"iorama_unseen=;;;", "iorama_unseen=static:3x:a", "iorama_unseen=static:0:a",
+		"",
+		"iorama_unseen=",
+		"iorama_unseen=static",
+		"iorama_unseen=static:",
+		"iorama_unseen=static:x",
+		"iorama_unseen=:3",
+		"iorama_unseen=static:-3",
+		"iorama_unseen=static:99999999999999999999",
+		"xiorama_unseen=static:3",
+		"iorama_unseen=;;;",
+		"iorama_unseen=static:3x:a",
+		"iorama_unseen=static:0:a",
 	};
 	struct rama_unseen_sum s = { 0 };
 
