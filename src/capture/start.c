@@ -31,6 +31,7 @@ rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name)
 	return f;
 }
 
+// NOLINTNEXTLINE(readability-function-size): one statement for each row
 static void resolve_all(void)
 {
 #define FN(name, ...) rama_resolve((rama_anyfn **)&rama_real.name, #name);

@@ -95,16 +95,6 @@ static int add_var(struct run *r, const char *name, const char *value)
 	return 0;
 }
 
-/* The program of the ranks of a parallel job, as far as it can be told: the first word behind the launcher that is one. */
-static void look_at_ranks(struct run *r, size_t launcher)
-{
-	char path[PATH_MAX];
-
-	for (size_t i = launcher + 1; i < r->o.n_args && !r->preloaded.there; i++)
-		if (r->o.args[i][0] != '-' && rama_find_program(r->o.args[i], path))
-			rama_program_look(&r->preloaded, AT_FDCWD, path);
-}
-
 /* Everything that the first word starts sees to its own children; only the first is ours to see to. */
 static int add_preload(struct run *r, const struct rama_launch_in *in)
 {
@@ -113,7 +103,7 @@ static int add_preload(struct run *r, const struct rama_launch_in *in)
 	int status;
 
 	if (launcher < r->o.n_args)
-		look_at_ranks(r, launcher);
+		rama_find_rank_program(&r->o.args[launcher + 1], &r->preloaded);
 	else if (rama_find_program(r->o.args[0], path))
 		rama_program_look(&r->preloaded, AT_FDCWD, path);
 	status = add_var(r, "LD_PRELOAD", rama_vars_preload(r->library, &r->preloaded, &r->arena));
@@ -391,21 +381,6 @@ static const char *why_unobserved(struct run *r)
 	return r->unobserved;
 }
 
-static char *joined(char *const *argv, struct rama_arena *a)
-{
-	size_t size = 1;
-	char *text, *p;
-
-	for (size_t i = 0; argv[i] != NULL; i++)
-		size += strlen(argv[i]) + 1;
-	p = text = rama_arena_alloc(a, size);
-	for (size_t i = 0; text != NULL && argv[i] != NULL; i++)
-		p = stpcpy(stpcpy(p, i > 0 ? " " : ""), argv[i]);
-	if (text != NULL)
-		*p = '\0';
-	return text;
-}
-
 static int make_log(struct run *r, const struct rama_gather_list *segs,
 		    const struct rama_seg_infos *infos, char path[PATH_MAX])
 {
@@ -429,7 +404,7 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 	int rc;
 
 	/* what a launcher of parallel jobs started is of more interest than itself */
-	opt.command = family ? NULL : joined((char *const *)r->o.args, &r->arena);
+	opt.command = family ? NULL : rama_vars_joined((char *const *)r->o.args, &r->arena);
 	rama_log_program(program, sizeof(program),
 			 family ? first : r->launch.argv[r->launch.program]);
 	about.program = program;

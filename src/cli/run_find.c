@@ -186,6 +186,15 @@ void rama_find_kind(char buf[PATH_MAX], struct rama_program *kind)
 	rama_program_look(kind, AT_FDCWD, buf);
 }
 
+void rama_find_rank_program(const char *const *words, struct rama_program *kind)
+{
+	char path[PATH_MAX];
+
+	for (; *words != NULL && !kind->there; words++)
+		if (**words != '-' && rama_find_program(*words, path))
+			rama_program_look(kind, AT_FDCWD, path);
+}
+
 /* ---- what a library defines ----------------------------------------------------------------- */
 
 #if __SIZEOF_POINTER__ == 8

@@ -31,6 +31,21 @@ char *rama_vars_preload(const char *library, const struct rama_program *kind, st
 	return more;
 }
 
+char *rama_vars_joined(char *const *argv, struct rama_arena *a)
+{
+	size_t size = 1;
+	char *text, *p;
+
+	for (size_t i = 0; argv[i] != NULL; i++)
+		size += strlen(argv[i]) + 1;
+	p = text = rama_arena_alloc(a, size);
+	for (size_t i = 0; text != NULL && argv[i] != NULL; i++)
+		p = stpcpy(stpcpy(p, i > 0 ? " " : ""), argv[i]);
+	if (text != NULL)
+		*p = '\0';
+	return text;
+}
+
 char *rama_vars_globs(struct rama_opts *o, const char *variable, enum rama_option_id option,
 		      struct rama_arena *a)
 {

@@ -12,6 +12,9 @@
  * IORAMA_RUNTIME with the same value beside it. */
 char *rama_vars_preload(const char *library, const struct rama_program *kind, struct rama_arena *a);
 
+/* words with blanks between them; NULL: no memory */
+char *rama_vars_joined(char *const *argv, struct rama_arena *a);
+
 /* The globs of an option, joined by newlines, after those the variable holds; NULL: no memory. Too many of them are
  * wrong usage, which ends the program. */
 char *rama_vars_globs(struct rama_opts *o, const char *variable, enum rama_option_id option,

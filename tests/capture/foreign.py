@@ -272,6 +272,9 @@ def cleared(h):
         seen = Seen(h, [starter, way, leaf, str(STATUS), str(BYTES), "out"])
         must(seen.status == STATUS and seen.out.startswith("leaf LD_PRELOAD=-\n"), "%s: %d %r", way, seen.status, seen.out)
         must(seen.json["unseen_why"] == {"cleared": 3 if "vfork" in way else 1}, "%s: %s", way, seen.json)
+    # looked like one that would be observed, and left nothing
+    seen = Seen(h, ["sh", "-c", "exec env IORAMA_DISABLE=1 %s %d 10 out" % (leaf, STATUS)])
+    must(seen.status == STATUS and seen.json["unseen_why"] == {"other": 1}, "switched off: %d %s", seen.status, seen.json)
 
 
 def told(h):

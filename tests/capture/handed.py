@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -22,7 +23,7 @@ WRAPPERS = {
     "many": (["nice", "env", "A=B", "taskset", "1", "nohup", "env", "-u", "A"], {}),
     "sh": (["sh", "-c", 'echo 12345 >before; exec "$@"', "sh"], {"before": 6}),
     "shells": (["sh", "-c", 'echo 12345 >before; exec sh -c \'echo 12 >second; exec "$@"\' sh "$@"', "sh"], {"before": 6, "second": 3}),
-    "forked": (["sh", "-c", 'echo 12345 >before; "$@" >>more', "sh"], None),
+    "forked": (["sh", "-c", 'echo 12345 >before; (echo 12 >inner; exec "$@"); exit $?', "sh"], {"inner": 3}),
     "setsid": (["setsid", "--wait"], {}),
     "timeout": (["timeout", "20"], {}),
 }
@@ -54,12 +55,12 @@ def check(h, name, named, mode):
     must(seen.status == STATUS and seen.err in ("", "nohup: ignoring input\n"), "%s: status %d: %r", name, seen.status, seen.err)
     path, _, found = log_of_leaf(h, seen)
     must(found["out"] == BYTES, "%s %s: %s", name, named, found)
-    for file, size in (written or {}).items():
+    for file, size in written.items():
         must(found.get(file) == size, "%s %s: %s", name, named, found)
-    if written is not None and name not in ("timeout", "setsid"):  # these fork
+    if name not in ("timeout", "setsid", "forked"):  # these fork
         must(len(seen.logs()) == 1, "%s %s: logs %s", name, named, seen.logs())
         must(not seen.segments(), "%s %s: left %s", name, named, seen.segments())
-    if written is None and not named:
+    if name == "forked" and not named:
         total = {}
         for one in seen.logs():
             for file, size in show(h, one)[1].items():
@@ -152,6 +153,32 @@ def killed(h):
     must(not seen.segments(), "left %s", seen.segments())
 
 
+def stale(h):
+    """a segment of another process that had the same id is left alone"""
+    first = observe(h, ["sh", "-c", "echo 12345 >before; exec sh -c 'kill -9 $$'"], "")
+    time.sleep(0.03)  # starts of processes are known in hundredths of a second
+    folder = first.quiet + "/segments"
+    found = [os.path.join(d, n) for d, _, names in os.walk(folder) for n in names if n.endswith(".0.seg")]
+    must(len(found) == 1, "%s", found)
+    h.count += 1
+    place = os.path.join(h.quiet, "stale%d" % h.count)
+    host = os.path.basename(found[0]).split(".")[0]
+    # the process makes the segment of its predecessor itself, with its own number in it, before it is observed
+    script = """import os, struct, sys
+pid = os.getpid(); folder = sys.argv[2] + "/bare.%d" % pid; os.makedirs(folder, mode=0o700); os.chmod(sys.argv[2], 0o700)
+data = bytearray(open(sys.argv[1], "rb").read()); assert struct.unpack_from("q", data, 4096 + 88)[0] == int(sys.argv[4])
+struct.pack_into("q", data, 4096 + 88, pid); open(folder + "/%s.%d.0.seg" % (sys.argv[3], pid), "wb").write(data)
+os.environ["LD_PRELOAD"] = sys.argv[5]; os.execv(sys.argv[6], sys.argv[6:])"""
+    number = os.path.basename(found[0]).split(".")[-3]
+    leaf = build(h, "leaf-plain", "plain")
+    words = [sys.executable, "-c", script, found[0], place, host, number, h.library, leaf, str(STATUS), str(BYTES), "out"]
+    seen = Seen(h, words, "plain", env={"IORAMA_DIR": place, "IORAMA_LOG": h.quiet + "/stale.darshan"})
+    must(seen.status == STATUS, "status %d: %s", seen.status, seen.err)
+    must(show(h, h.quiet + "/stale.darshan")[1] == {"out": BYTES}, "%s", show(h, h.quiet + "/stale.darshan"))
+    left = [n for _, _, names in os.walk(place) for n in names]
+    must(len(left) == 1 and left[0].endswith(".0.seg"), "left %s", left)
+
+
 CASES = {
     **{"handed-" + name: wrapper(name) for name in WRAPPERS},
     "handed-valgrind": valgrind,
@@ -159,6 +186,7 @@ CASES = {
     "handed-failed": failed,
     "handed-again": many,
     "handed-killed": killed,
+    "handed-stale": stale,
 }
 
 if __name__ == "__main__":
