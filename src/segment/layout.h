@@ -77,16 +77,19 @@ struct rama_seg_clock {
 	uint64_t tick1, mono1, real1; /* end; 0 if it never came */
 };
 
-/* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those of the last rank;
- * UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls were not observed; LOGGED: its log was
- * written, and the segment stays only until its live events have been read: who reads them removes it */
+/* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those
+ * of the last rank; UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls
+ * were not observed; LOGGED: its log was written, and the segment stays only until its live
+ * events have been read: who reads them removes it; OTHER_PIDS: its process has another number
+ * outside the pid namespace it lives in, so that nobody there can tell whether it lives */
 enum {
 	RAMA_SEG_STATIC = 1,
 	RAMA_SEG_FORKED = 2,
 	RAMA_SEG_BARE = 4,
 	RAMA_SEG_KEEP_LAST = 8,
 	RAMA_SEG_UNKNOWN_MPI = 16,
-	RAMA_SEG_LOGGED = 32
+	RAMA_SEG_LOGGED = 32,
+	RAMA_SEG_OTHER_PIDS = 64
 };
 
 struct rama_seg_identity {
@@ -160,7 +163,8 @@ struct rama_seg_control {
 	uint32_t live;	 /* bit per layer of enum rama_layer */
 	uint32_t reader; /* process id of the agent that reads the rings; 0: none yet */
 	uint32_t beat;	 /* of that agent: grows while it is at work */
-	uint32_t reserved[12];
+	uint32_t reserved[11];
+	uint32_t read; /* not 0: the agent has read all of it, and the file may go */
 	/* per lane: live events below this number are in the reader's spool, and their place may be used again. Written by the
 	 * reader only, and only upwards */
 	uint64_t taken[RAMA_SEG_LANES];
