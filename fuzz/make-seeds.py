@@ -396,12 +396,31 @@ def spool_seeds():
     yield "no-head", b"rmaspoon" + bytes(8)
 
 
+def pack_seeds():
+    """A pack with segments, and the extents of one."""
+    def plain(extents, data):
+        return struct.pack("<Q", len(extents)) + b"".join(struct.pack("<QQ", *x) for x in extents) + data
+    def entry(known, text, name, wrong=0):
+        z = zlib.compressobj(6, zdict=known)
+        data = z.compress(text) + z.flush()
+        return struct.pack("<QQIIII", 0x7972746E656F6921, 65536, len(text), len(data), len(name), zlib.crc32(data) ^ wrong) + name + data
+    first = plain([(0, 64), (4096, 128)], bytes(range(192)))
+    head = struct.pack("<QIIII", 0x0A1A6B6361706F69, 1, len(first), zlib.crc32(first), 0) + first
+    yield "empty", b"\0" + head
+    yield "two", b"\0" + head + entry(first, first, b"h.1.0.seg") + entry(first, first[:-1] + b"x", b"h.2.0.seg")
+    yield "wrong-sum", b"\0" + head + entry(first, first, b"h.1.0.seg", wrong=1)
+    yield "bad-inside", b"\0" + head + entry(first, plain([(8192, 64), (0, 64)], bytes(128)), b"h.1.0.seg")
+    yield "plain", b"\x40" + first
+    yield "plain-many", b"\xff" + plain([(i * 128, 64) for i in range(20)], bytes(20 * 64))
+    yield "plain-short", b"\x10" + plain([(0, 64), (64, 1 << 40)], bytes(64))
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
     made = {"header": log_seeds(True), "log": log_seeds(False), "region": region_seeds(), "module": module_seeds(),
             "names": names_seeds(), "job": job_seeds(), "merge": merge_seeds(), "show": show_seeds(),
             "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds(), "ring": ring_seeds(),
-            "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(),
+            "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(), "pack": pack_seeds(),
             "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(),
             "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds()}
     count = size = 0

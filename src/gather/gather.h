@@ -56,16 +56,20 @@ int rama_gather_job(const char *const *paths, size_t n, const char *out,
 
 /* Does its process live? 1 yes, 0 no, -1 it cannot be known from here (another machine). */
 int rama_gather_alive(const struct rama_segment *s);
+/* Is it certain that its process will write no more? */
+bool rama_gather_gone(const struct rama_segment *s);
 /* For a process without an end: takes the length of a tick from this machine's clocks if the segment is
  * of this boot, and if the process lives, now as its end. */
 void rama_gather_clock(struct rama_segment *s);
 
 struct rama_gather_list {
-	char **path; /* sorted by name */
+	char **path; /* sorted by name; those of pack.h among them */
 	size_t n;
 };
 
-/* The files "*.seg" in a directory, links left out. */
+int rama_gather_list_add(struct rama_gather_list *list, const char *dir, const char *name);
+/* The segments of a job: the files "*.seg" in its directory and in its spare ones (place.h),
+ * links left out, and those that were packed there (pack.h). */
 int rama_gather_find(struct rama_gather_list *list, const char *dir, struct rama_err *e);
 void rama_gather_list_fini(struct rama_gather_list *list);
 

@@ -33,7 +33,9 @@ struct rama_gather_work {
 	size_t n;
 	struct rama_gather_made made;
 	struct rama_ranges missing; /* ranks of which nothing is there */
+	const char *out;	    /* path of the log */
 	int temp;
+	unsigned temps; /* places that were tried for it */
 	uint64_t temp_end;
 	struct rama_segment seg; /* the one that is open */
 	size_t done, steps;

@@ -23,6 +23,12 @@
 #define RAMA_META_MISSING "iorama_missing=" /* metadata: ranks that are not in the log: 3,7-9 */
 #define RAMA_META_MPI \
 	"iorama_mpi=" /* metadata: "unknown": processes had an MPI that nobody knows */
+#define RAMA_META_PLACE \
+	"iorama_place=" /* metadata: an unusual place of the segments; "memory": there was none */
+/* metadata: programs of which nothing is in the log since there was no room for their segments,
+ * and their calls as far as known */
+#define RAMA_META_UNPLACED "iorama_unplaced="
+#define RAMA_META_UNPLACED_CALLS "iorama_unplaced_calls="
 #define RAMA_META_UNFINISHED "iorama_unfinished=" /* metadata: how many they were */
 
 struct rama_job {
