@@ -2,59 +2,12 @@
 /* create.c: makes the segment of this process. */
 #include <sys/resource.h>
 
+#include "capture/place.h"
 #include "capture/runtime.h"
 #include "config/text.h"
 #include "core/recordid.h"
 
 /* ---- where ----------------------------------------------------------------------------------------------- */
-
-/* a directory that is ours alone, made if need be */
-static bool own_dir(const char *path)
-{
-	struct stat st;
-	long rc = rama_sys3(SYS_mkdirat, AT_FDCWD, path, 0700);
-
-	if (rc == 0) /* whatever the mask of the process is */
-		return rama_sys3(SYS_fchmodat, AT_FDCWD, path, 0700) == 0;
-	if (rama_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)&st, AT_SYMLINK_NOFOLLOW, 0, 0) !=
-	    0)
-		return false;
-	return S_ISDIR(st.st_mode) && st.st_uid == (uid_t)rama_sys3(SYS_geteuid, 0, 0, 0) &&
-	       (st.st_mode & 022) == 0;
-}
-
-/* Where `iorama run` is not, its choice of a directory may make no sense. */
-static bool is_elsewhere(void)
-{
-	return rama_variable("IORAMA_RUN_HOST") && !rama_by_run();
-}
-
-/* $IORAMA_DIR/<job>, or the first of the usual places that works; "" if none does */
-static void find_dir(struct rama_text *t, const char *job)
-{
-	const char *given = rama_run.settings->dir, *tmp = rama_variable("TMPDIR");
-	const char *root[] = { "/dev/shm", tmp && tmp[0] == '/' ? tmp : "/tmp", "/tmp" };
-	unsigned end = given[0] && !is_elsewhere() ? 1 : 4;
-	char *p = t->p;
-
-	for (unsigned i = given[0] ? 0 : 1; i < end; i++) {
-		rama_text_init(t, p, sizeof(rama_run.path) - 256);
-		if (i == 0) {
-			rama_text_str(t, given);
-		} else {
-			rama_text_str(t, root[i - 1]);
-			rama_text_str(t, "/iorama-");
-			rama_text_u64(t, (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0));
-		}
-		if (t->cut || !own_dir(p))
-			continue;
-		rama_text_str(t, "/");
-		rama_text_str(t, job);
-		if (!t->cut && own_dir(p))
-			return;
-	}
-	rama_text_init(t, p, sizeof(rama_run.path));
-}
 
 /* root/OLD/file becomes root/NEW/file. The directory may go with somebody else's last segment right before ours comes:
  * then it is made again. */
@@ -63,20 +16,26 @@ static bool move_file(char *to, const char *job)
 	char *slash = strrchr(rama_run.path, '/'), *root = slash;
 	struct rama_text t;
 	long rc = -ENOENT;
+	int dir;
 
+	if (!slash) /* it has no file */
+		return false;
 	while (root > rama_run.path && *--root != '/')
 		;
 	for (unsigned i = 0; i < 10 && rc == -ENOENT; i++) {
 		rama_text_init(&t, to, sizeof(rama_run.path));
 		rama_text_put(&t, rama_run.path, (size_t)(root - rama_run.path) + 1);
 		rama_text_str(&t, job);
-		if (t.cut || !own_dir(to))
+		dir = t.cut ? -1 : rama_capture_place_make(to);
+		if (dir < 0)
 			return false;
 		rama_text_str(&t, slash);
+		if (!t.cut)
+			rc = rama_sys6(SYS_renameat2, AT_FDCWD, (long)rama_run.path, dir,
+				       (long)slash + 1, 1 /* RENAME_NOREPLACE */, 0);
+		rama_sys_close(dir);
 		if (t.cut)
 			return false;
-		rc = rama_sys6(SYS_renameat2, AT_FDCWD, (long)rama_run.path, AT_FDCWD, (long)to,
-			       1 /* RENAME_NOREPLACE */, 0);
 	}
 	return rc == 0;
 }
@@ -100,7 +59,7 @@ void rama_join_job(const char *job, int64_t jobid)
 
 /* <host>.<pid>.<k>.seg: k counts the programs that this process became one after the other. `make` is tried until the
  * name is not taken. */
-static long name_file(struct rama_text *t, long (*make)(int fd), int fd)
+static long name_file(struct rama_text *t, long (*make)(int dir, int fd), int dir, int fd)
 {
 	size_t stem = t->len;
 	long rc = -EEXIST;
@@ -109,18 +68,20 @@ static long name_file(struct rama_text *t, long (*make)(int fd), int fd)
 		t->len = stem;
 		rama_text_u64(t, k);
 		rama_text_str(t, ".seg");
-		rc = t->cut ? -ENAMETOOLONG : make(fd);
+		rc = t->cut ? -ENAMETOOLONG : make(dir, fd);
 	}
 	return rc;
 }
 
-static long make_file(int unused)
+/* the name alone, in the directory */
+static long make_file(int dir, int unused)
 {
 	(void)unused;
-	return rama_sys_open(rama_run.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	return rama_sys6(SYS_openat, dir, (long)strrchr(rama_run.path, '/') + 1,
+			 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600, 0, 0);
 }
 
-static long link_file(int fd)
+static long link_file(int dir, int fd)
 {
 	char proc[32];
 	struct rama_text t;
@@ -128,19 +89,18 @@ static long link_file(int fd)
 	rama_text_init(&t, proc, sizeof(proc));
 	rama_text_str(&t, "/proc/self/fd/");
 	rama_text_i64(&t, fd);
-	return rama_sys6(SYS_linkat, AT_FDCWD, (long)proc, AT_FDCWD, (long)rama_run.path,
-			 AT_SYMLINK_FOLLOW, 0);
+	return rama_sys6(SYS_linkat, AT_FDCWD, (long)proc, dir,
+			 (long)strrchr(rama_run.path, '/') + 1, AT_SYMLINK_FOLLOW, 0);
 }
 
-/* The file has no name until it is complete, so that nobody ever finds half of one; where the file system cannot do
- * that, it is made under its name. *named: the second. */
-static int create_file(const char *job, struct rama_text *t, bool *named)
+/* The file has no name until it is complete, so that nobody ever finds half of one; where the
+ * file system cannot do that, it is made under its name. *named: the second. t: the path of its
+ * directory, then of the file without its end. */
+static int create_file(int dir, struct rama_text *t, bool *named)
 {
-	rama_text_init(t, rama_run.path, sizeof(rama_run.path));
-	find_dir(t, job);
-	if (rama_run.path[0] == '\0')
-		return -1;
-	int fd = rama_sys_open(rama_run.path, O_TMPFILE | O_RDWR, 0600);
+	int fd = (int)rama_sys6(SYS_openat, dir, (long)".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600, 0,
+				0);
+
 	*named = fd < 0;
 	t->room = sizeof(rama_run.path);
 	rama_text_str(t, "/");
@@ -148,7 +108,7 @@ static int create_file(const char *job, struct rama_text *t, bool *named)
 	rama_text_str(t, ".");
 	rama_text_i64(t, rama_run.pid);
 	rama_text_str(t, ".");
-	return *named ? (int)name_file(t, make_file, -1) : fd;
+	return *named ? (int)name_file(t, make_file, dir, -1) : fd;
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------- */
@@ -257,6 +217,8 @@ bool rama_populate(void *p, size_t n)
 	uintptr_t to = ((uintptr_t)p + n + RAMA_SEG_PAGE - 1) & ~(uintptr_t)(RAMA_SEG_PAGE - 1);
 	long rc;
 
+	if (!rama_run.path[0]) /* not of a file */
+		return true;
 	if (allocated)
 		return (unsigned char *)p < rama_run.chunks || allocate(from, to);
 	do
@@ -268,7 +230,8 @@ bool rama_populate(void *p, size_t n)
 /* in steps that become larger, so that few files cost little and many few calls */
 bool rama_grow(unsigned area, void *start, uint64_t need, uint64_t size)
 {
-	uint64_t has = rama_run.ready[area], step = has < 16384	   ? 16384
+	uint64_t has = rama_run.ready[area], step = has == 0	   ? RAMA_SEG_PAGE
+						    : has < 16384  ? 16384
 						    : has > 524288 ? 524288
 								   : has;
 
@@ -284,19 +247,37 @@ bool rama_grow(unsigned area, void *start, uint64_t need, uint64_t size)
 	return true;
 }
 
+/* a thread and some files: a place that has no room for these is of no use to the process */
+static bool populate_few(const struct rama_seg_area *a)
+{
+	static const uint8_t kind[] = { RAMA_KIND_POSIX, RAMA_KIND_STDIO, RAMA_KIND_EXTRA };
+
+	for (unsigned i = 0; i < sizeof(kind); i++) {
+		const struct rama_seg_area *k = &a[RAMA_AREA_SLOTS + kind[i]];
+		uint64_t need = 4 * (uint64_t)k->item < k->len ? 4 * (uint64_t)k->item : k->len;
+
+		if (!rama_grow(kind[i], rama_run.slot_area[kind[i]], need, k->len))
+			return false;
+	}
+	return rama_populate(rama_run.lanes, sizeof(*rama_run.lanes));
+}
+
 /* the parts that every process needs */
 static bool populate_first(int fd, const struct rama_seg_header *h)
 {
 	const struct rama_seg_area *a = h->area;
 
 	memset(rama_run.ready, 0, sizeof(rama_run.ready));
-	allocated = rama_sys3(SYS_madvise, rama_run.base, RAMA_SEG_PAGE, MADV_POPULATE_WRITE) ==
-		    -EINVAL;
+	allocated = fd >= 0 && rama_sys3(SYS_madvise, rama_run.base, RAMA_SEG_PAGE,
+					 MADV_POPULATE_WRITE) == -EINVAL;
+	if (fd < 0) /* memory that is not of a file comes when it is touched */
+		return true;
 	if (allocated &&
 	    rama_sys6(SYS_fallocate, fd, 0, 0, (long)a[RAMA_AREA_EVENTS].off, 0, 0) != 0)
 		return false;
 	return rama_populate(rama_run.base, a[RAMA_AREA_NAMES].off) &&
-	       rama_grow(RAMA_KINDS, rama_run.names, RAMA_SEG_PAGE, a[RAMA_AREA_NAMES].len);
+	       rama_grow(RAMA_KINDS, rama_run.names, RAMA_SEG_PAGE, a[RAMA_AREA_NAMES].len) &&
+	       populate_few(a);
 }
 
 static void *anonymous(size_t size)
@@ -356,19 +337,27 @@ uint64_t rama_file_limit(void)
 	return limit[0];
 }
 
+/* fd: -1: memory of its own, for want of a file */
 static bool map_segment(int fd, struct rama_seg_identity *id)
 {
 	struct rama_seg_header h;
+	uint64_t limit = fd >= 0 ? rama_file_limit() : UINT64_MAX;
 	long p = -1;
 
 	plan(&h);
-	plan_within(&h, rama_file_limit());
-	rama_sys3(SYS_fchmod, fd, 0600, 0);
-	if (h.size > rama_file_limit()) /* to ask for more would kill the application */
+	plan_within(&h, limit);
+	if (h.size > limit) /* to ask for more would kill the application */
 		return false;
-	if (rama_sys3(SYS_ftruncate, fd, h.size, 0) == 0)
-		p = rama_sys6(SYS_mmap, 0, (long)h.size, PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (fd < 0) {
+		p = (long)anonymous(h.size);
+		if (!p)
+			return false;
+	} else {
+		rama_sys3(SYS_fchmod, fd, 0600, 0);
+		if (rama_sys3(SYS_ftruncate, fd, h.size, 0) == 0)
+			p = rama_sys6(SYS_mmap, 0, (long)h.size, PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_NORESERVE, fd, 0);
+	}
 	if (p < 0 && p > -4096)
 		return false;
 	point((unsigned char *)p, &h);
@@ -402,24 +391,89 @@ static void fill_segment(struct rama_seg_clock clock)
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
 }
 
-static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clock *clock)
+/* In this directory; -ENOENT: it was removed meanwhile, with the last segment of another
+ * process. */
+static long make_in(int dir, struct rama_text *t, struct rama_seg_identity *id,
+		    const struct rama_seg_clock *clock)
 {
-	struct rama_text t;
 	bool named, ok;
+	long rc = -ENOSPC;
 
 	rama_run.id = id;
-	int fd = create_file(id->job, &t, &named);
+	int fd = create_file(dir, t, &named);
 	if (fd < 0)
-		return false;
+		return fd;
 	ok = map_segment(fd, id) && own_memory();
-	if (ok)
+	if (ok) {
 		fill_segment(*clock);
-	if (ok && !named)
-		ok = name_file(&t, link_file, fd) == 0;
-	if (!ok && named)
-		rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
+		rc = named ? 0 : name_file(t, link_file, dir, fd);
+	}
+	if (ok && rc != 0)
+		rama_sys3(SYS_munmap, rama_run.base, rama_run.size, 0);
+	if (rc != 0 && named)
+		rama_sys6(SYS_unlinkat, dir, (long)strrchr(rama_run.path, '/') + 1, 0, 0, 0, 0);
 	rama_sys_close(fd);
-	return ok;
+	return rc;
+}
+
+/* what was made of it goes again, if nobody else uses it */
+static void leave_dir(size_t len)
+{
+	rama_run.path[len] = '\0';
+	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
+}
+
+/* The first place that has room. */
+static bool make_file_somewhere(struct rama_seg_identity *id, const struct rama_seg_clock *clock)
+{
+	struct rama_text t;
+	bool more = true;
+
+	for (unsigned i = 0; more; i++) {
+		long rc = -ENOENT;
+
+		for (unsigned k = 0; more && k < 3 && rc == -ENOENT; k++) {
+			int dir;
+
+			rama_text_init(&t, rama_run.path, sizeof(rama_run.path) - 256);
+			rama_run.id = id;
+			more = rama_capture_place_open(i, id->job, &t, &dir);
+			if (!more || dir < 0)
+				break;
+			size_t len = t.len;
+			rama_capture_tally_find(dir);
+			rc = make_in(dir, &t, id, clock);
+			rama_sys_close(dir);
+			if (rc != 0)
+				leave_dir(len);
+		}
+		if (rc == 0) {
+			rama_capture_tally_begin(i == 0 ? RAMA_CAPTURE_FIRST : RAMA_CAPTURE_SPARE);
+			return true;
+		}
+	}
+	rama_run.path[0] = '\0';
+	return false;
+}
+
+/* Without any place a process that writes its own log keeps all in memory that is its own:
+ * nobody can look into it or recover it. One that leaves the log to `iorama run` at least learns
+ * that way how many calls are not recorded. */
+static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clock *clock)
+{
+	rama_run.told_calls = rama_run.told_end = rama_run.told_replaced = 0;
+	if (make_file_somewhere(id, clock))
+		return true;
+	rama_run.id = id;
+	rama_capture_tally_begin(RAMA_CAPTURE_NOWHERE);
+	if ((!rama_run.bare && !rama_run.tally) || !map_segment(-1, id))
+		return false;
+	if (!own_memory()) {
+		rama_sys3(SYS_munmap, rama_run.base, rama_run.size, 0);
+		return false;
+	}
+	fill_segment(*clock);
+	return true;
 }
 
 bool rama_create_segment(void)

@@ -75,7 +75,9 @@ static uint32_t *map_word(const char *path)
 
 	if (fd < 0)
 		return NULL;
-	if (rama_sys3(SYS_ftruncate, fd, RAMA_SEG_PAGE, 0) == 0)
+	/* with memory behind it: to touch it where there is no room would kill the application */
+	if (rama_sys3(SYS_ftruncate, fd, RAMA_SEG_PAGE, 0) == 0 &&
+	    rama_sys6(SYS_fallocate, fd, 0, 0, RAMA_SEG_PAGE, 0, 0) != -ENOSPC)
 		p = rama_sys6(SYS_mmap, 0, RAMA_SEG_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 			      0);
 	rama_sys_close(fd);

@@ -3,6 +3,7 @@
  *
  *   start.c    comes to life at the first call, in a forked child, and goes at the end
  *   create.c   makes the segment
+ *   place.c    ... where it can be, and counts it where it cannot
  *   identity.c who we are, what was asked of us, what time it is
  *   files.c    path or descriptor -> the slots of a file
  *   record.c   one observed call -> slots, heat map
@@ -136,8 +137,11 @@ struct rama_run {
 	bool forked, bare, ended;
 	bool logged; /* what was recorded up to MPI_Finalize is in a log already */
 	char cwd[4096];
-	char path[4096]; /* of the segment */
-	char job[64];	 /* of ranks that belong together; "": none */
+	char path[4096];		  /* of the segment; "": it has no file */
+	struct rama_segment_tally *tally; /* of the job; NULL: there is none */
+	/* what of this program the tally has, if the segment has no file */
+	int64_t told_calls, told_end, told_replaced;
+	char job[64]; /* of ranks that belong together; "": none */
 	char start_dir[4096];
 	struct rama_settings *settings;
 	unsigned char *scratch; /* of the lanes */
@@ -161,7 +165,8 @@ static inline bool rama_alive(void)
 void rama_end_process(void);
 void rama_replace_process(void);
 void rama_replace_failed(void);
-/* finish.c: false: it could not be written, the segment stays. unwrite: the process goes on after all. */
+/* finish.c: false: it could not be written, which is counted. The segment goes. unwrite: the
+ * process goes on after all. */
 bool rama_write_log(void);
 void rama_unwrite_log(void);
 bool rama_log_path(char *to, size_t size); /* where a log of this process would go */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 
+#include "capture/place.h"
 #include "capture/runtime.h"
 
 struct rama_run rama_run;
@@ -31,6 +32,7 @@ rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name)
 	return f;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a line per row */
 static void resolve_all(void)
 {
 #define FN(name, ...) rama_resolve((rama_anyfn **)&rama_real.name, #name);
@@ -225,6 +227,7 @@ void rama_end_process(void)
 		return;
 	stamp();
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_DONE, __ATOMIC_RELEASE);
+	rama_capture_tally_end(false);
 	if (rama_run.bare) {
 		atomic_store(&rama_run.phase, RAMA_ENDED);
 		rama_live = &asleep;
@@ -240,6 +243,7 @@ void rama_replace_process(void)
 		return;
 	stamp();
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_REPLACED, __ATOMIC_RELEASE);
+	rama_capture_tally_end(true);
 	if (rama_run.bare && !rama_run.logged)
 		rama_write_log();
 }
@@ -250,6 +254,7 @@ void rama_replace_failed(void)
 		return;
 	if (rama_run.bare)
 		rama_unwrite_log();
+	rama_capture_tally_again();
 	rama_run.id->clock.tick1 = 0;
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
 }
