@@ -16,6 +16,7 @@
 #include "cli/run_log.h"
 #include "cli/run_made.h"
 #include "cli/run_summary.h"
+#include "cli/run_take.h"
 #include "cli/run_vars.h"
 #include "config/jobid.h"
 
@@ -45,6 +46,7 @@ struct run {
 	enum rama_program kind;
 	char unobserved[PATH_MAX + 200];
 	struct rama_run_live live;
+	struct rama_segment_tally tally; /* what processes counted that had no room */
 };
 
 /* ---- before --------------------------------------------------------------------------------- */
@@ -330,6 +332,8 @@ static const char *why_unobserved(struct run *r, const struct rama_seg_infos *in
 
 	if (family ? infos->processes + r->made.it.n > 0 : rama_seg_infos_has(infos, r->child.pid))
 		return NULL;
+	if (r->tally.unplaced > 0) /* that is told */
+		return NULL;
 	if (strcmp(rama_opts_setting(RAMA_SET_DISABLE), "0") != 0 ||
 	    look(NULL, "DARSHAN_DISABLE") != NULL)
 		hint = "; IORAMA_DISABLE or DARSHAN_DISABLE is set";
@@ -360,6 +364,21 @@ static char *joined(char *const *argv, struct rama_arena *a)
 	return text;
 }
 
+/* what the log is to say of processes that are not in it, and of where segments were */
+static const char *note_of(const struct run *r, char *to, size_t room)
+{
+	int n = 0;
+
+	to[0] = '\0';
+	if (r->tally.unplaced > 0 || r->tally.calls > 0)
+		n = snprintf(to, room,
+			     RAMA_META_UNPLACED "%lld\n" RAMA_META_UNPLACED_CALLS "%lld\n",
+			     (long long)r->tally.unplaced, (long long)r->tally.calls);
+	if (r->place.note[0] != '\0' && strlen(r->place.root) < room - 64)
+		snprintf(to + n, room - (size_t)n, RAMA_META_PLACE "%s\n", r->place.root);
+	return to;
+}
+
 static int make_log(struct run *r, const struct rama_gather_list *segs,
 		    const struct rama_seg_infos *infos, char path[PATH_MAX])
 {
@@ -377,12 +396,14 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 	const char *first = r->made.it.n > 0 ? r->made.program
 			    : infos->n > 0   ? infos->info[0].text
 					     : r->launch.argv[r->launch.program];
-	char program[NAME_MAX + 1];
+	char program[NAME_MAX + 1], note[512];
 	struct rama_err e = { 0 };
 	int rc;
 
 	/* what a launcher of parallel jobs started is of more interest than itself */
 	opt.command = family ? NULL : joined((char *const *)r->o.args, &r->arena);
+	opt.note = note_of(r, note, sizeof(note));
+	opt.incomplete = r->tally.unplaced > 0 || r->tally.calls > 0;
 	rama_log_program(program, sizeof(program),
 			 family ? first : r->launch.argv[r->launch.program]);
 	about.program = program;
@@ -407,6 +428,11 @@ static void print_summary(struct run *r, const char *path, const struct rama_seg
 				      .place = r->place.dir,
 				      .unobserved = why_unobserved(r, infos),
 				      .unseen = infos->unseen,
+				      .unplaced = r->tally.unplaced,
+				      .told = r->tally.told,
+				      .unplaced_calls = r->tally.calls,
+				      .moved = r->tally.moved,
+				      .odd = r->place.note[0] != '\0' ? r->place.note : NULL,
 				      .live = r->live.on ? &r->live : NULL,
 				      .busiest = { .rank = -1 } };
 	struct rama_err e = { 0 };
@@ -421,7 +447,9 @@ static void print_summary(struct run *r, const char *path, const struct rama_seg
 		rama_run_summary_json(&s, stderr);
 	} else if (path == NULL) {
 		rama_complain("run", "%s; there is no log",
-			      s.unobserved != NULL ? s.unobserved : "nothing was observed");
+			      s.unobserved != NULL ? s.unobserved
+			      : s.unplaced > 0	   ? "there was no room for segments"
+						   : "nothing was observed");
 	} else {
 		rama_run_summary_text(&s, &r->o);
 	}
@@ -471,6 +499,7 @@ static void finish(struct run *r)
 	struct rama_err e = { 0 };
 	char path[PATH_MAX];
 
+	rama_gather_tally_read(&r->tally, r->place.dir);
 	if (r->live.on)
 		rama_run_live_drain(&r->live);
 	if (rama_gather_find(&segs, r->place.dir, &e) != 0 ||
@@ -492,6 +521,9 @@ static void finish(struct run *r)
 static int run(struct run *r)
 {
 	static const struct rama_gather_list none = { 0 };
+	struct rama_cli_take *take = NULL;
+	struct rama_cli_taken taken;
+	int rc;
 
 	r->child.parallel = rama_launch_family_name(r->launch.kind) != NULL;
 	if (rama_opts_has(&r->o, RAMA_OPT_run_live)) {
@@ -500,7 +532,13 @@ static int run(struct run *r)
 		r->child.pause = rama_run_live_pause;
 		r->child.ctx = &r->live;
 	}
-	if (rama_child_run(&r->child, r->launch.argv, r->envp) != 0) {
+	if (!rama_opts_has(&r->o, RAMA_OPT_run_keep))
+		take = rama_cli_take_start(&r->place, r->live.on);
+	rc = rama_child_run(&r->child, r->launch.argv, r->envp);
+	rama_cli_take_stop(take, &taken);
+	r->live.past_made = taken.made;
+	r->live.past_dropped = taken.dropped;
+	if (rc != 0) {
 		rama_complain("run", "no process can be made: %s", strerror(errno));
 		rama_place_remove(r->place.dir, &none, NULL, false);
 		return 4;
@@ -534,7 +572,7 @@ int rama_cmd_run(int argc, char **argv)
 	if (r == NULL)
 		return no_memory();
 	fill_streams();
-	r->place.lock = -1;
+	r->place.lock = r->place.spare_lock[0] = r->place.spare_lock[1] = -1;
 	rama_opts_parse(&r->o, RAMA_CMD_run, argc, argv);
 	if (r->o.n_args == 0)
 		rama_opts_usage(&r->o, "which command? none is given");
@@ -549,8 +587,7 @@ int rama_cmd_run(int argc, char **argv)
 		if (r->place.job != NULL && r->child.pid == 0)
 			rama_place_remove(r->place.dir, &none, NULL, false);
 	}
-	if (r->place.lock >= 0)
-		close(r->place.lock);
+	rama_place_unlock(&r->place);
 	rama_run_live_fini(&r->live);
 	rama_made_fini(&r->made);
 	rama_arena_fini(&r->arena);

@@ -245,8 +245,8 @@ void rama_run_live_drain(struct rama_run_live *v)
 
 	do {
 		rama_run_rings_read(&r, v->dir);
-		v->seen = r.made + r.dropped;
-		v->dropped = r.dropped;
+		v->seen = r.made + r.dropped + v->past_made + v->past_dropped;
+		v->dropped = r.dropped + v->past_dropped;
 		if (r.left == 0 || v->spool[0] == '\0' || !keep_agent(v))
 			break;
 		if (v->line != NULL)

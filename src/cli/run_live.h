@@ -15,6 +15,7 @@ struct rama_job_place;
 struct rama_run_line;
 
 struct rama_run_live {
+	uint64_t past_made, past_dropped; /* events of segments that are gone already */
 	bool on;
 	char store[PATH_MAX]; /* path or URL */
 	char key[128];	      /* of the job in it */

@@ -316,6 +316,18 @@ static void print_warnings(const struct rama_run_summary *s, const struct paper 
 		fprintf(p->f, "%zu process%s still running; later: iorama recover %s\n", s->running,
 			s->running == 1 ? " is" : "es are", s->place);
 	}
+	if (s->unplaced > 0 || s->unplaced_calls > 0) {
+		label(p, "no room", "33");
+		fprintf(p->f,
+			"%lld process%s left nothing: there was no room for segments; %s%lld calls "
+			"are not recorded\n",
+			(long long)s->unplaced, s->unplaced == 1 ? "" : "es",
+			s->told < s->unplaced ? "at least " : "", (long long)s->unplaced_calls);
+	}
+	if (s->odd != NULL) {
+		label(p, "place", "33");
+		fprintf(p->f, "%s; segments were in %s\n", s->odd, s->place);
+	}
 	if (s->lost + s->missed + s->folded > 0) {
 		label(p, "lost", "33");
 		fprintf(p->f,
@@ -353,8 +365,8 @@ static void print_report(const struct rama_run_summary *s, const struct rama_opt
 	struct rama_out out;
 
 	/* what the lines below say is not said twice */
-	look.no_banner =
-		s->unfinished > 0 || s->missing != NULL || s->lost + s->missed + s->folded > 0;
+	look.no_banner = s->unfinished > 0 || s->missing != NULL ||
+			 s->unplaced + s->unplaced_calls > 0 || s->lost + s->missed + s->folded > 0;
 	if (rama_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_profile_init(&profile) != 0)
 		return;
 	rama_study_open(&study, &s->log, 1, &opt);
@@ -441,13 +453,17 @@ void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
 	rama_json_key_i64(&j, "running", (int64_t)s->running);
 	rama_json_key_string(&j, "unobserved", s->unobserved);
 	rama_json_key_i64(&j, "unseen", (int64_t)s->unseen);
+	rama_json_key_i64(&j, "unplaced", s->unplaced);
+	rama_json_key_i64(&j, "unplaced_calls", s->unplaced_calls);
+	rama_json_key_i64(&j, "moved", (int64_t)s->moved);
+	rama_json_key_string(&j, "place", s->odd);
 	rama_json_key_string(&j, "missing", s->missing);
 	rama_json_key_string(&j, "mpi", s->unknown_mpi ? "unknown" : NULL);
 	rama_json_key_i64(&j, "events_lost", s->lost);
 	rama_json_key_i64(&j, "calls_missed", s->missed);
 	rama_json_key_i64(&j, "files_folded", s->folded);
 	rama_json_key(&j, "incomplete");
-	rama_json_bool(&j, s->partial);
+	rama_json_bool(&j, s->partial || s->unplaced > 0 || s->unplaced_calls > 0);
 	if (s->live != NULL)
 		rama_run_live_json(s->live, &j);
 	rama_json_close(&j, '}');

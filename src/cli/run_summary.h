@@ -22,6 +22,10 @@ struct rama_run_summary {
 	const char *place;	/* directory of their segments */
 	const char *unobserved; /* one line about the command, or NULL */
 	size_t unseen;		/* processes that went on as a program that could not be observed */
+	/* programs that had no room; how many of them said how many calls they made */
+	int64_t unplaced, told, unplaced_calls;
+	uint64_t moved;	 /* processes whose segments were in a spare directory */
+	const char *odd; /* why segments were not where one would look for them, or NULL */
 	const struct rama_run_live *live; /* its events; NULL: not asked for */
 
 	/* from the log */

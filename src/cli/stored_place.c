@@ -19,7 +19,9 @@ static bool is_directory(const char *path)
 bool rama_stored_segments(const char *key, char path[PATH_MAX])
 {
 	const char *slash = strchr(key, '/'), *chosen = rama_opts_setting(RAMA_SET_DIR);
-	char root[PATH_MAX / 2], uid[24];
+	struct rama_gather_roots roots;
+	bool found = false;
+	char uid[24];
 	int n = slash != NULL ? (int)strcspn(slash + 1, "@") : 0;
 
 	snprintf(uid, sizeof(uid), "%u/", (unsigned)geteuid());
@@ -30,10 +32,11 @@ bool rama_stored_segments(const char *key, char path[PATH_MAX])
 		snprintf(path, PATH_MAX, "%s/%.*s", chosen, n, slash + 1);
 		return is_directory(path);
 	}
-	for (unsigned i = 0; rama_place_candidate(i, root, sizeof(root)); i++) {
-		snprintf(path, PATH_MAX, "%s/%.*s", root, n, slash + 1);
-		if (is_directory(path))
-			return true;
+	rama_gather_roots_find(&roots, (uint32_t)geteuid());
+	for (size_t i = 0; i < roots.n && !found; i++) {
+		snprintf(path, PATH_MAX, "%s/%.*s", roots.path[i], n, slash + 1);
+		found = is_directory(path);
 	}
-	return false;
+	rama_gather_roots_fini(&roots);
+	return found;
 }

@@ -181,6 +181,13 @@ static int banner(struct rama_engine *g)
 		    v->unfinished == 1 ? "process" : "processes");
 	if (v->missing_ranks != NULL && v->missing_ranks[0] != '\0')
 		say(&l, "Nothing is known of ranks %.200s.", v->missing_ranks);
+	if (v->unplaced > 0)
+		say(&l,
+		    "Nothing is here of %s %s: there was no room for what they would have left.",
+		    rama_human_count(n, v->unplaced), v->unplaced == 1 ? "process" : "processes");
+	if (v->unplaced_calls > 0)
+		say(&l, "%s calls were not recorded for want of room.",
+		    rama_human_count(n, v->unplaced_calls));
 	if (v->missed_calls > 0)
 		say(&l, "%s calls were missed.", rama_human_count(n, v->missed_calls));
 	if (v->folded_files > 0)

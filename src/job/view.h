@@ -263,6 +263,8 @@ struct rama_view {
 	/* processes that did not end by themselves, that still ran; what was dropped, see PROCESS counters */
 	int64_t unfinished, running, lost_events, missed_calls, folded_files;
 	const char *missing_ranks; /* "3,7-9" or NULL */
+	/* programs that nothing is here of for want of room, and their calls as far as known */
+	int64_t unplaced, unplaced_calls;
 	bool complete;
 	/* what it did */
 	struct rama_view_file *files;

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "config/logname.h"
+#include "gather/pack.h"
 #include "gather/place.h"
 #include "live/agent_parts.h"
 
@@ -44,16 +45,16 @@ static int about(const struct work *w, struct rama_logname *n, struct rama_seg_i
 	struct rama_segment *seg = malloc(sizeof(*seg));
 
 	for (size_t i = 0; i < w->segs.n && seg != NULL; i++) {
-		struct rama_file f;
+		struct rama_gather_segment_file f;
 		struct rama_err e;
 
-		if (rama_file_open(&f, w->segs.path[i], &e) != 0)
+		if (rama_gather_file_open(&f, w->segs.path[i], &e) != 0)
 			continue;
 		if (rama_segment_open(seg, &f.src, &e) == 0 && seg->id.clock.real0 < first) {
 			first = seg->id.clock.real0;
 			*id = seg->id;
 		}
-		rama_file_close(&f);
+		rama_gather_file_close(&f);
 	}
 	free(seg);
 	if (first == UINT64_MAX)
@@ -165,20 +166,19 @@ static int send_log(struct work *w, struct rama_err *e)
 
 static void remove_segments(struct work *w)
 {
-	char path[PATH_MAX];
 	bool bad;
 
 	rama_agent_as(w->agent, w->uid);
 	for (size_t i = 0; i < w->segs.n; i++) {
 		struct stat st;
 
+		if (rama_gather_is_packed(w->segs.path[i]))
+			continue;
 		if (lstat(w->segs.path[i], &st) == 0 && st.st_ino == w->ino[i] &&
 		    rama_agent_done(w->agent, st.st_ino, &bad) && !bad)
 			unlink(w->segs.path[i]);
 	}
-	if (snprintf(path, sizeof(path), "%s/" RAMA_PLACE_LOCK, w->dir) < (int)sizeof(path))
-		unlink(path);
-	rmdir(w->dir);
+	rama_gather_place_clear(w->dir, w->uid);
 	rama_agent_as_self(w->agent);
 }
 
@@ -224,6 +224,11 @@ static bool all_read(struct rama_agent *a, struct work *w)
 		struct stat st;
 		bool bad;
 
+		/* what was packed had been read, if somebody read it */
+		if (rama_gather_is_packed(w->segs.path[i])) {
+			good++;
+			continue;
+		}
 		if (lstat(w->segs.path[i], &st) != 0 || !rama_agent_done(a, st.st_ino, &bad))
 			return false;
 		w->ino[i] = st.st_ino;
@@ -279,6 +284,17 @@ static void finish(struct rama_agent *a, struct rama_drain_job *j)
 		free_work(w);
 }
 
+/* another directory of a job is finished with the job */
+static bool is_spare(struct rama_agent *a, const struct rama_drain_job *j)
+{
+	bool is;
+
+	rama_agent_as(a, j->uid);
+	is = rama_gather_spare_is(j->dir);
+	rama_agent_as_self(a);
+	return is;
+}
+
 void rama_agent_finish_jobs(struct rama_agent *a)
 {
 	for (size_t i = a->n_jobs; i-- > 0 && a->o.job == NULL && !a->stopping;) {
@@ -289,7 +305,7 @@ void rama_agent_finish_jobs(struct rama_agent *a)
 		    a->drain.mono - j->quiet_since < QUIET)
 			continue;
 		j->quiet_since = a->drain.mono; /* not again at once */
-		if (lstat(j->dir, &st) == 0 && !j->left)
+		if (lstat(j->dir, &st) == 0 && !j->left && !is_spare(a, j))
 			finish(a, j);
 	}
 }

@@ -412,6 +412,7 @@ static bool finish_seg(struct rama_agent *a, size_t i)
 	if (rama_drain_count(&a->drain, s, &e) != 0 || rama_drain_tell(&a->drain, s, true, &e) != 0)
 		return false;
 	s->phase = RAMA_DRAIN_TOLD;
+	__atomic_store_n(&s->map.control->read, 1, __ATOMIC_RELEASE);
 	if (fstat(s->map.fd, &st) != 0 || st.st_nlink > 0) {
 		if ((__atomic_load_n(&s->id->flags, __ATOMIC_RELAXED) & RAMA_SEG_LOGGED) != 0) {
 			remove_logged(a, s);

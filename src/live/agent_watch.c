@@ -128,6 +128,15 @@ static bool claim(struct rama_agent *a, struct rama_agent_dir *d, struct rama_er
 	return d->claim >= 0;
 }
 
+static size_t roots_of(const struct rama_agent *a, uint32_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n_dirs; i++)
+		n += a->dir[i]->kind == RAMA_DIR_ROOT && a->dir[i]->uid == uid;
+	return n;
+}
+
 static void found_user(void *ctx, const char *path, const char *name)
 {
 	struct rama_agent_dir *base = ctx, *d = dir_at(base->agent, path);
@@ -136,7 +145,7 @@ static void found_user(void *ctx, const char *path, const char *name)
 
 	if (!rama_find_user_of(name, &uid) || !rama_find_is_dir(path, uid, NULL))
 		return;
-	if (d == NULL)
+	if (d == NULL && roots_of(base->agent, uid) < RAMA_FIND_ROOTS)
 		d = add_dir(base->agent, path, uid, RAMA_DIR_ROOT);
 	if (d == NULL)
 		return;
@@ -217,6 +226,7 @@ static int add_root(struct rama_agent *a, const char *path, struct rama_err *e)
 
 static int add_job_dir(struct rama_agent *a, struct rama_err *e)
 {
+	struct rama_gather_spares spares;
 	struct rama_agent_dir *d;
 
 	if (rama_place_check(a->o.job, e) != 0)
@@ -224,7 +234,18 @@ static int add_job_dir(struct rama_agent *a, struct rama_err *e)
 	d = add_dir(a, a->o.job, geteuid(), RAMA_DIR_JOB);
 	if (d == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	return claim(a, d, e) ? 0 : e->code;
+	if (!claim(a, d, e))
+		return e->code;
+	/* processes that find no room there go on in these */
+	rama_gather_spares_read(&spares, a->o.job);
+	for (size_t i = 0; i < spares.n; i++) {
+		d = add_dir(a, spares.dir[i], geteuid(), RAMA_DIR_JOB);
+		if (d == NULL)
+			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		if (!claim(a, d, e))
+			return e->code;
+	}
+	return 0;
 }
 
 static int add_bases(struct rama_agent *a, struct rama_err *e)

@@ -18,8 +18,10 @@ void rama_find_jobs(const char *root, uint32_t uid, rama_find_fn fn, void *ctx);
 void rama_find_segments(const char *dir, uint32_t uid, rama_find_fn fn, void *ctx);
 /* BASE/iorama-UID of all users; uid of each is in its name */
 void rama_find_users(const char *base, rama_find_fn fn, void *ctx);
-bool rama_find_user_of(const char *name, uint32_t *uid); /* "iorama-1000" */
-bool rama_find_is_segment(const char *name);		 /* "*.seg" */
+bool rama_find_user_of(const char *name, uint32_t *uid); /* "iorama-1000", segment/place.h */
+#define RAMA_FIND_ROOTS \
+	8 /* so many directories of one user are looked at: who makes more wants to be a nuisance */
+bool rama_find_is_segment(const char *name); /* "*.seg" */
 
 /* ---- who reads -------------------------------------------------------------------------------------------- */
 

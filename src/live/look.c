@@ -138,15 +138,23 @@ static struct rama_look_job *new_job(struct rama_look_state_all *all, const stru
 	return j;
 }
 
+/* A job may have several directories: where it found no room it went on elsewhere, under the
+ * same name. */
 static struct rama_look_job *job_of(struct rama_look_state_all *all, const struct stat *st,
 				    const char *dir)
 {
+	const char *name = strrchr(dir, '/') != NULL ? strrchr(dir, '/') + 1 : dir;
 	uint64_t *at = rama_map_get(&all->job_by_inode, st->st_ino);
+	struct rama_look_job *j = at != NULL && *at > 0 ? all->jobs[*at - 1] : NULL;
 
-	if (at == NULL || *at == 0)
+	for (size_t i = 0; i < all->n_jobs && j == NULL; i++)
+		if (all->jobs[i]->uid == st->st_uid && strcmp(all->jobs[i]->name, name) == 0 &&
+		    strncmp(name, "run-", 4) == 0)
+			j = all->jobs[i];
+	if (j == NULL)
 		return new_job(all, st, dir);
-	all->jobs[*at - 1]->past->there = true;
-	return all->jobs[*at - 1];
+	j->past->there = true;
+	return j;
 }
 
 static void copy_identity(struct rama_look_found *f)
