@@ -318,10 +318,9 @@ int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
 	if (a->sampler != NULL)
 		rama_sampler_destroy(a->sampler);
 	rama_drain_fini(&a->drain);
-	rama_map_fini(&a->by_ino);
-	for (size_t i = 0; i < a->n_odd; i++)
-		free(a->odd[i].path);
-	free(a->odd);
+	rama_map_fini(&a->by_id);
+	rama_map_fini(&a->dir_by);
+	rama_agent_odd_fini(a);
 	free(a->seg);
 	free(a->job);
 	if (a->spool_lock >= 0)

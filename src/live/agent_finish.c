@@ -32,7 +32,7 @@ struct work {
 	size_t len;
 	struct rama_err err;
 	char user[64];
-	uint64_t *ino; /* of segs */
+	struct rama_find_id *id; /* of segs */
 };
 
 /* ---- the log ------------------------------------------------------------------------------------------------------------ */
@@ -170,10 +170,14 @@ static void remove_segments(struct work *w)
 
 	rama_agent_as(w->agent, w->uid);
 	for (size_t i = 0; i < w->segs.n; i++) {
+		struct rama_find_id id;
 		struct stat st;
 
-		if (lstat(w->segs.path[i], &st) == 0 && st.st_ino == w->ino[i] &&
-		    rama_agent_done(w->agent, st.st_ino, &bad) && !bad)
+		if (lstat(w->segs.path[i], &st) != 0)
+			continue;
+		id = (struct rama_find_id){ st.st_dev, st.st_ino };
+		if (rama_find_id_same(&id, &w->id[i]) && rama_agent_done(w->agent, &id, &bad) &&
+		    !bad)
 			unlink(w->segs.path[i]);
 	}
 	if (snprintf(path, sizeof(path), "%s/" RAMA_PLACE_LOCK, w->dir) < (int)sizeof(path))
@@ -187,7 +191,7 @@ static void free_work(struct work *w)
 	if (w->lock >= 0)
 		close(w->lock);
 	rama_gather_list_fini(&w->segs);
-	free(w->ino);
+	free(w->id);
 	free(w->bytes);
 	free(w);
 }
@@ -219,17 +223,16 @@ static bool all_read(struct rama_agent *a, struct work *w)
 {
 	size_t good = 0;
 
-	w->ino = calloc(w->segs.n + 1, sizeof(*w->ino));
-	for (size_t i = 0; w->ino != NULL && i < w->segs.n; i++) {
-		struct stat st;
+	w->id = calloc(w->segs.n + 1, sizeof(*w->id));
+	for (size_t i = 0; w->id != NULL && i < w->segs.n; i++) {
 		bool bad;
 
-		if (lstat(w->segs.path[i], &st) != 0 || !rama_agent_done(a, st.st_ino, &bad))
+		if (!rama_agent_id_of(a, w->segs.path[i], w->job->uid, &w->id[i]) ||
+		    !rama_agent_done(a, &w->id[i], &bad))
 			return false;
-		w->ino[i] = st.st_ino;
 		good += !bad;
 	}
-	return w->ino != NULL && good > 0;
+	return w->id != NULL && good > 0;
 }
 
 static const char *logs_of(struct rama_agent *a, uint32_t uid)
@@ -243,7 +246,7 @@ static const char *logs_of(struct rama_agent *a, uint32_t uid)
 static void begin(struct rama_agent *a, struct rama_drain_job *j, struct work *w)
 {
 	*w = (struct work){
-		.agent = a, .job = j, .segs = w->segs, .uid = j->uid, .lock = -1, .ino = w->ino
+		.agent = a, .job = j, .segs = w->segs, .uid = j->uid, .lock = -1, .id = w->id
 	};
 	snprintf(w->dir, sizeof(w->dir), "%s", j->dir);
 	snprintf(w->logs, sizeof(w->logs), "%s", logs_of(a, j->uid));
@@ -269,6 +272,7 @@ static void finish(struct rama_agent *a, struct rama_drain_job *j)
 	if (w == NULL)
 		return;
 	w->lock = -1;
+	w->job = j;
 	rama_agent_as(a, j->uid);
 	if (rama_gather_find(&w->segs, j->dir, &e) != 0)
 		w->segs.n = 0;

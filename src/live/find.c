@@ -12,19 +12,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/siphash.h"
 #include "gather/place.h"
 
 #define USERS "iorama-"
 
-bool rama_find_is_dir(const char *path, uint32_t uid, uint64_t *ino)
+uint64_t rama_find_id_hash(const struct rama_find_id *id)
+{
+	static const struct rama_sipkey key = { 0x66696e64u, 1 };
+
+	return rama_siphash(&key, id, sizeof(*id));
+}
+
+bool rama_find_is_dir(const char *path, uint32_t uid, struct rama_find_id *id)
 {
 	struct stat st;
 
 	if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != uid ||
 	    (st.st_mode & 022) != 0)
 		return false;
-	if (ino != NULL)
-		*ino = st.st_ino;
+	if (id != NULL)
+		*id = (struct rama_find_id){ st.st_dev, st.st_ino };
 	return true;
 }
 

@@ -9,8 +9,19 @@
 
 #include "base/err.h"
 
-/* Is it a directory, no link, of this user and closed to others? *ino: which one. */
-bool rama_find_is_dir(const char *path, uint32_t uid, uint64_t *ino);
+/* Which file it is, whatever its name: numbers of files begin anew on each file system, and /dev/shm and /tmp are two. */
+struct rama_find_id {
+	uint64_t dev, ino;
+};
+/* a number for tables; who finds one compares the ids */
+uint64_t rama_find_id_hash(const struct rama_find_id *id);
+static inline bool rama_find_id_same(const struct rama_find_id *a, const struct rama_find_id *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+/* Is it a directory, no link, of this user and closed to others? *id: which one. */
+bool rama_find_is_dir(const char *path, uint32_t uid, struct rama_find_id *id);
 
 /* dir/NAME for each that could be a job's directory (of a root) or a segment (of a job); names that do not fit are left out */
 typedef void (*rama_find_fn)(void *ctx, const char *path, const char *name);
