@@ -228,7 +228,8 @@ static bool agent_watches(void)
 		is_watched((size_t)(job - rama_run.path)));
 }
 
-/* Are there live events that nobody has taken yet, but somebody will? Then it is his to remove. */
+/* Does somebody read it, who has not let go of it? Or are there live events that nobody has taken yet, but somebody will? Then it is
+ * his to remove. An agent that was killed has not let go either: the next one finds what the counters stand at in the end. */
 static bool is_awaited(void)
 {
 	uint64_t left = 0;
@@ -239,8 +240,8 @@ static bool is_awaited(void)
 
 		left += made > taken ? made - taken : 0;
 	}
-	return left > 0 && (__atomic_load_n(&rama_run.control->reader, __ATOMIC_RELAXED) != 0 ||
-			    agent_watches());
+	return __atomic_load_n(&rama_run.control->reader, __ATOMIC_RELAXED) != 0 ||
+	       (left > 0 && agent_watches());
 }
 
 void rama_remove_segment(void)

@@ -135,9 +135,9 @@ static enum rama_tone tone_of(const char *key, const char *text, double value)
 		       : strcmp(text, "WARN") == 0 ? RAMA_TONE_WARN
 						   : RAMA_TONE_DIM;
 	if (strcmp(key, "state") == 0)
-		return strcmp(text, "running") == 0  ? RAMA_TONE_GOOD
-		       : strcmp(text, "killed") == 0 ? RAMA_TONE_WARN
-						     : RAMA_TONE_PLAIN;
+		return strcmp(text, "running") == 0				  ? RAMA_TONE_GOOD
+		       : strcmp(text, "killed") == 0 || strcmp(text, "lost") == 0 ? RAMA_TONE_WARN
+										  : RAMA_TONE_PLAIN;
 	return (strcmp(key, "dropped") == 0 || strcmp(key, "missed") == 0) && value > 0
 		       ? RAMA_TONE_BAD
 		       : RAMA_TONE_PLAIN;

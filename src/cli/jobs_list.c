@@ -54,9 +54,10 @@ static bool wanted(const struct rama_jobs_list *l, const struct rama_cell *find)
 static enum rama_tone tone_of(const char *key, const char *text, double value)
 {
 	if (strcmp(key, "state") == 0)
-		return strcmp(text, "running") == 0	 ? RAMA_TONE_GOOD
-		       : strcmp(text, "incomplete") == 0 ? RAMA_TONE_WARN
-							 : RAMA_TONE_DIM;
+		return strcmp(text, "running") == 0 ? RAMA_TONE_GOOD
+		       : strcmp(text, "incomplete") == 0 || strcmp(text, "lost") == 0
+			       ? RAMA_TONE_WARN
+			       : RAMA_TONE_DIM;
 	if (strcmp(key, "finding") == 0)
 		return RAMA_TONE_WARN;
 	if ((strcmp(key, "lost") == 0 || strcmp(key, "dropped") == 0 ||

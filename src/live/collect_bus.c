@@ -14,6 +14,7 @@
 #define LONGEST_PAUSE 5000 /* ms between two attempts to store */
 #define IDLE 1000	   /* ms to wait for messages when none came lately */
 #define RECEIPT 16384	   /* bytes of one receipt */
+#define REAP_EVERY 10000   /* ms between two looks for processes that are lost */
 #define MOST_PENDING 65536 /* messages that collectors may have fetched and not acknowledged */
 
 struct collector {
@@ -25,8 +26,9 @@ struct collector {
 	natsMsgList list;
 	struct rama_collected *item;
 	struct rama_receipt *receipt;
-	int64_t asked; /* ms, when the server was last asked how much waits */
-	bool troubled; /* told that the store is away */
+	int64_t asked;	/* ms, when the server was last asked how much waits */
+	int64_t reaped; /* ms, when processes that are lost were last looked for */
+	bool troubled;	/* told that the store is away */
 	unsigned idle;
 };
 
@@ -385,6 +387,18 @@ static void show(struct collector *k)
 	k->o->progress(k->o->ctx, k->t);
 }
 
+/* A batch of its own; what goes wrong with it goes wrong with the next batch of messages too, and is told there. */
+static void reap(struct collector *k)
+{
+	struct rama_err e = { 0 };
+
+	if (rama_sink_now() - k->reaped < REAP_EVERY || rama_collect_store_open(&k->store, &e) != 0)
+		return;
+	k->reaped = rama_sink_now();
+	if (rama_store_reap(k->store.store, rama_store_now(k->store.store), &e) != 0)
+		rama_collect_store_close(&k->store);
+}
+
 static void run(struct collector *k)
 {
 	while (!stopped(k)) {
@@ -403,6 +417,7 @@ static void run(struct collector *k)
 		}
 		natsMsgList_Destroy(&k->list);
 		memset(&k->list, 0, sizeof k->list);
+		reap(k);
 		show(k);
 	}
 	k->t->waiting = waiting(k);

@@ -74,13 +74,20 @@ static int copy_process(void *ctx, const struct rama_row *row, struct rama_err *
 					       .dropped = (uint64_t)v[17].i,
 					       .missed = (uint64_t)v[18].i,
 					       .lanes = (uint32_t)v[19].i } };
+	/* no message says so */
+	static const char lost[] = "UPDATE processes SET state = 'lost', end_ns = $2, seen_ns = $3"
+				   " WHERE number = $1 AND state = 'running'";
 	struct rama_store_process *p;
+	int rc;
 
 	if (!take_segment(&m.process.segment, &v[0]))
 		return rama_err_set(e, RAMA_ECORRUPT, "a process without a key");
-	if (v[1].i < 0) /* nothing is known of it but its events */
-		return rama_process_get(c->to, &m.process.segment, c->key, v[2].i, &p, e);
-	return pass(c, &m, e);
+	rc = rama_process_get(c->to, &m.process.segment, c->key, v[2].i, &p, e);
+	if (rc == 0 && v[1].i >= 0) /* else nothing is known of it but its events */
+		rc = pass(c, &m, e);
+	if (rc == 0 && strcmp(text_of(&v[15]), "lost") == 0)
+		rc = rama_store_do(c->to, lost, ARGS(I(p->number), v[13], v[14]), e);
+	return rc;
 }
 
 static int copy_name(void *ctx, const struct rama_row *row, struct rama_err *e)
@@ -445,6 +452,8 @@ int rama_store_archive(struct rama_store *s, const char *where, int64_t before, 
 		return rama_err_prefix(e, "the archive: ");
 	if (rc == 0)
 		rc = not_the_same(s, to, e);
+	if (rc == 0)
+		rc = rama_store_reap(s, rama_store_now(s), e);
 	if (rc == 0)
 		rc = rama_jobs_ended(s, before, false, &l, e);
 	if (rc == 0)

@@ -103,4 +103,27 @@ static const char views[] =
 
 static const char *const version2[] = { views, NULL };
 
-const char *const *const rama_sqlite_schema[] = { version1, version2, NULL };
+/* What counters of processes stand at, by which gains are known; and what is looked for among all that is running. */
+static const char counted[] =
+	"CREATE TABLE counted (job " N ", process " N ", layer " T ", version " N ", t_ns " N
+	", reads " N ", writes " N ", metas " N ", bytes_read " N ", bytes_written " N
+	", read_ns " N ", write_ns " N ", meta_ns " N
+	", PRIMARY KEY (process, layer)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX counted_job ON counted (job);"
+	"INSERT INTO counted (job, process, layer, version, t_ns, reads, writes, metas, bytes_read,"
+	" bytes_written, read_ns, write_ns, meta_ns) SELECT p.job, p.number, a.layer, 0, "
+	"max(a.t_ns),"
+	" sum(a.reads), sum(a.writes), sum(a.metas), sum(a.bytes_read), sum(a.bytes_written),"
+	" sum(a.read_ns), sum(a.write_ns), sum(a.meta_ns) FROM processes p JOIN activity a ON"
+	" a.job = p.job AND a.process = p.number WHERE p.state = 'running'"
+	" GROUP BY p.job, p.number, a.layer;"
+	"ALTER TABLE jobs ADD COLUMN seen_ns INTEGER;"
+	"UPDATE jobs SET seen_ns = (SELECT max(p.seen_ns) FROM processes p WHERE p.job = "
+	"jobs.number)"
+	" WHERE state = 'running';"
+	"CREATE INDEX jobs_running ON jobs (seen_ns) WHERE state = 'running';"
+	"CREATE INDEX processes_running ON processes (seen_ns) WHERE state = 'running';";
+
+static const char *const version3[] = { counted, NULL };
+
+const char *const *const rama_sqlite_schema[] = { version1, version2, version3, NULL };

@@ -38,6 +38,16 @@ void rama_store_wait(struct rama_store *s, int ms);
 int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t *stored,
 		   struct rama_err *e);
 
+/* Processes of which nothing was heard for RAMA_LOST_AFTER ns before `now`, and jobs with nobody else in them, become `lost`; those
+ * that report again are back. A batch of its own. To be called now and then by who writes. */
+#define RAMA_LOST_AFTER 60000000000ll
+int rama_store_reap(struct rama_store *s, int64_t now, struct rama_err *e);
+/* 1: there are such, 0: not; for who only reads */
+int rama_store_stale(struct rama_store *s, int64_t now, struct rama_err *e);
+/* what time it is, for tests; 0: as the system says */
+void rama_store_clock(struct rama_store *s, int64_t ns);
+int64_t rama_store_now(const struct rama_store *s);
+
 /* A job known from its log. Figures and findings come from the caller, who has diagnosed it. */
 struct rama_store_finding {
 	const char *rule, *level, *title, *evidence, *advice;
@@ -151,7 +161,7 @@ struct rama_store_counts {
 	int schema;
 };
 int rama_store_stats(struct rama_store *s, struct rama_store_counts *c, struct rama_err *e);
-/* Jobs that ended before this moment; events_only: their events and activity, the rest stays. Running jobs stay.
+/* Jobs that ended, or were lost, before this moment; events_only: their events and activity, the rest stays. Running jobs stay.
  * *jobs: how many. Space is given back. */
 int rama_store_prune(struct rama_store *s, int64_t before, bool events_only, int64_t *jobs,
 		     struct rama_err *e);

@@ -247,7 +247,7 @@ static void older_is_brought_up(void **state)
 	assert_int_equal(number(s, "SELECT posix_reads FROM counters_posix WHERE job = 1"), 6);
 	assert_string_equal(text(s, "SELECT posix_writes FROM counters_posix WHERE job = 1"),
 			    "null");
-	assert_string_equal(text(s, "SELECT value FROM meta WHERE key = 'schema'"), "2");
+	assert_string_equal(text(s, "SELECT value FROM meta WHERE key = 'schema'"), "3");
 	rama_store_close(s);
 	s = reopen_at(sibling("old"), RAMA_STORE_READ);
 	assert_int_equal(number(s, "SELECT count(*) FROM jobs"), 1);
