@@ -23,6 +23,7 @@ struct collector {
 	struct rama_bus bus;
 	natsSubscription *sub;
 	struct rama_collect_store store;
+	struct rama_collect_users users;
 	natsMsgList list;
 	struct rama_collected *item;
 	struct rama_receipt *receipt;
@@ -68,6 +69,28 @@ static bool copy_word(char *to, size_t room, const char *text)
 	return strcmp(to, text) == 0;
 }
 
+/* <from>.<agent>, as subjects name the sender. An agent of a user tells of that user alone, one of the system of all. false: it
+ * cannot be. Messages of older agents do not say whose agent it is. */
+static bool sender_of(char *to, size_t room, natsMsg *m)
+{
+	struct rama_collect_subject s;
+	const char *from = header(m, RAMA_BUS_FROM);
+	char agent[64], uid[16];
+
+	if (!copy_word(agent, sizeof agent, header(m, RAMA_BUS_AGENT)))
+		return false;
+	if (*from == '\0') {
+		snprintf(to, room, "%s", agent);
+		return true;
+	}
+	if (!copy_word(uid, sizeof uid, from) || strspn(uid, "0123456789") != strlen(uid) ||
+	    !rama_collect_subject(&s, natsMsg_GetSubject(m)) ||
+	    (s.n == 4 && strcmp(uid, "0") != 0 && strcmp(uid, s.word[2]) != 0))
+		return false;
+	snprintf(to, room, "%s.%s", uid, agent);
+	return true;
+}
+
 /* how a receipt names it; false: it says nothing of whom it is from */
 static bool receipt_of(const struct rama_collected *c, struct rama_receipt *r)
 {
@@ -76,17 +99,17 @@ static bool receipt_of(const struct rama_collected *c, struct rama_receipt *r)
 	*r = (struct rama_receipt){ .number = rama_bus_header(m, RAMA_BUS_NUMBER, UINT64_MAX) };
 	r->mark = is_probe(m) ? 'p' : c->fate == RAMA_FATE_REFUSED ? '!' : 0;
 	return c->fate != RAMA_FATE_ABSENT && r->number != UINT64_MAX &&
-	       copy_word(r->agent, sizeof r->agent, header(m, RAMA_BUS_AGENT)) &&
+	       sender_of(r->agent, sizeof r->agent, m) &&
 	       copy_word(r->epoch, sizeof r->epoch, header(m, RAMA_BUS_EPOCH));
 }
 
 /* subject of a part, or of all parts ('>') of a message that was cut */
 static bool part_subject(char *to, size_t room, natsMsg *m, unsigned part)
 {
-	char agent[64], epoch[24];
+	char agent[80], epoch[24];
 	int n;
 
-	if (!copy_word(agent, sizeof agent, header(m, RAMA_BUS_AGENT)) ||
+	if (!sender_of(agent, sizeof agent, m) ||
 	    !copy_word(epoch, sizeof epoch, header(m, RAMA_BUS_EPOCH)))
 		return false;
 	n = snprintf(to, room, RAMA_BUS_PART "%s.%s.%llu.", agent, epoch,
@@ -177,6 +200,13 @@ static void tell_refused(void *ctx, struct rama_collected *c, const char *why)
 	rama_sink_tell(&k->o->bus, "%s: message %s of %s: %s; left out",
 		       natsMsg_GetSubject(c->user), header(c->user, RAMA_BUS_NUMBER),
 		       header(c->user, RAMA_BUS_AGENT), why);
+}
+
+static int check(void *ctx, struct rama_collected *c, struct rama_message *m, struct rama_err *e)
+{
+	struct collector *k = ctx;
+
+	return rama_collect_check(&k->users, natsMsg_GetSubject(c->user), m, e);
 }
 
 /* ---- the consumer ------------------------------------------------------------------------------------------- */
@@ -433,6 +463,7 @@ int rama_collect_bus(const struct rama_collect_options *o, struct rama_collect_t
 					       .fetch = fetch_parts,
 					       .release = release_parts,
 					       .refused = tell_refused,
+					       .check = check,
 					       .ctx = &k };
 	t->waiting = -1;
 	rc = rama_bus_open(&k.bus, &o->bus, KNOWN, e);
