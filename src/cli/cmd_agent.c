@@ -276,10 +276,18 @@ static int start(struct command *c)
 			"--system needs the rights of root; without it your own jobs are read");
 		return 4;
 	}
-	choose_logs(c);
-	choose_dirs(c);
 	umask(077);
-	if (rama_agent_run(&c->a, &e) == 0)
+	if (rama_opts_has(&c->o, RAMA_OPT_agent_drain)) {
+		bool chosen = rama_opts_value(&c->o, RAMA_OPT_agent_sink) != NULL ||
+			      rama_opts_value(&c->o, RAMA_OPT_agent_store) != NULL;
+
+		status = rama_agent_drain(&c->a, chosen, &e);
+	} else {
+		choose_logs(c);
+		choose_dirs(c);
+		status = rama_agent_run(&c->a, &e);
+	}
+	if (status == 0)
 		return 0;
 	rama_complain("agent", "%s", e.text);
 	return rama_err_status(e.code);
@@ -314,6 +322,8 @@ int rama_cmd_agent(int argc, char **argv)
 		c->a.home = RAMA_AGENT_HOME;
 	if (c->a.job != NULL && c->a.system)
 		rama_opts_usage(&c->o, "--job and --system: one of them");
+	if (rama_opts_has(&c->o, RAMA_OPT_agent_drain) && (c->a.job != NULL || c->a.system))
+		rama_opts_usage(&c->o, "--drain is for spools of your own");
 	choose_spool(c);
 	status = rama_opts_has(&c->o, RAMA_OPT_agent_status) ? show_status(c) : start(c);
 	rama_opts_fini(&c->o);

@@ -22,6 +22,7 @@
 #include "cli/open_store.h"
 #include "cli/run_live_segs.h"
 #include "cli/run_place.h"
+#include "live/agent.h"
 #include "live/find.h"
 #include "live/status.h"
 
@@ -197,7 +198,7 @@ void rama_run_live_start(struct rama_run_live *v, const struct rama_job_place *p
 	int64_t pid = 0;
 
 	v->on = true;
-	v->ended = v->words = -1;
+	v->ended = v->words = v->lock = -1;
 	snprintf(v->dir, sizeof(v->dir), "%s", place->dir);
 	find_key(v, place->job);
 	if (rama_agent_at(place->root, &pid, v->spool, sizeof(v->spool))) {
@@ -208,6 +209,7 @@ void rama_run_live_start(struct rama_run_live *v, const struct rama_job_place *p
 			 v->spool, strerror(errno));
 		v->spool[0] = '\0';
 	} else {
+		v->lock = rama_agent_run_lock(v->spool);
 		v->words = memfd_create("words of the agent", MFD_CLOEXEC);
 		start_agent(v);
 		if (v->agent <= 0)
@@ -455,13 +457,13 @@ void rama_run_live_text(const struct rama_run_live *v, bool quiet)
 	if (v->waiting > 0)
 		fprintf(stderr, ", %s wait", rama_human_count(d, (int64_t)v->waiting));
 	fputc('\n', stderr);
-	if (v->waiting > 0 && agent_lives(v))
+	if (v->waiting > 0 && v->other && agent_lives(v))
 		fprintf(stderr, "  the agent %ld goes on with them\n", (long)v->agent);
 	else if (v->waiting > 0)
 		fprintf(stderr,
-			"  they are in %s; iorama agent --spool %s --store %s brings them to the "
-			"store\n",
-			v->spool, v->spool, where);
+			"  they wait in %s; when %s can be reached, your next iorama agent brings "
+			"them there, or now: iorama agent --drain\n",
+			v->spool, where);
 	if (!quiet && v->elsewhere)
 		fprintf(stderr, "  went to %s, by the agent %ld\n", where, (long)v->agent);
 	else if (!quiet && v->counted)
@@ -496,4 +498,6 @@ void rama_run_live_fini(struct rama_run_live *v)
 		close(v->ended);
 	if (v->words >= 0)
 		close(v->words);
+	if (v->lock >= 0)
+		close(v->lock);
 }

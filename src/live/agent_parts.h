@@ -58,8 +58,29 @@ struct rama_agent_share {
 	bool told;
 };
 
+/* spools of others that are taken over: agent_left.c */
+#define RAMA_AGENT_LEFT 4 /* at a time */
+struct rama_agent_left {
+	const struct rama_agent_options *o;
+	bool instead; /* all go to the sink of o */
+	struct {
+		char path[PATH_MAX];
+		struct rama_post *post;
+		int run; /* lock of RAMA_AGENT_RUN_FILE */
+	} one[RAMA_AGENT_LEFT];
+	size_t n;
+	uint64_t most;	 /* bytes of one that is taken now */
+	uint64_t others; /* that were somebody else's, at the last look */
+	char last[256];	 /* name of the one that was looked at last */
+};
+/* Now and then: are there any, of so many bytes at most? */
+void rama_agent_left_look(struct rama_agent_left *l, uint64_t most);
+void rama_agent_left_second(struct rama_agent_left *l); /* those that are empty go */
+void rama_agent_left_close(struct rama_agent_left *l);
+
 struct rama_agent {
 	struct rama_agent_options o;
+	struct rama_agent_left left;
 	uv_loop_t loop;
 	uv_timer_t rounds, seconds;
 	uv_signal_t signal[3];
@@ -85,6 +106,7 @@ struct rama_agent {
 	unsigned pause;	 /* ms to the next round */
 	int64_t started; /* ns since 1970 */
 	int64_t scanned; /* ns: when all directories were read last */
+	int64_t looked;	 /* ns: when spools that were left were looked for last */
 	bool no_inotify, stopping, ended, job_was;
 	unsigned working; /* logs that are being made */
 	int spool_lock;	  /* of --system: of the directory of spools */
@@ -127,6 +149,7 @@ void rama_agent_tidy(struct rama_agent *a);
 uint64_t rama_agent_path_hash(const char *path);
 
 /* agent_users.c */
+void rama_agent_users_left(struct rama_agent *a); /* those whose spools are not empty */
 struct rama_agent_user *rama_agent_user(struct rama_agent *a, uint32_t uid, struct rama_err *e);
 void rama_agent_users_second(struct rama_agent *a);
 void rama_agent_users_close(struct rama_agent *a, unsigned wait_ms);
