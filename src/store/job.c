@@ -10,7 +10,9 @@ int rama_job_get(struct rama_store *s, const char *key, const char *source, int6
 	static const char find[] = "SELECT number FROM jobs WHERE key = $1 /*hold*/";
 	static const char make[] = "INSERT INTO jobs (key, source, seen_ns) VALUES ($1, $2, $3)"
 				   " ON CONFLICT (key) DO NOTHING RETURNING number";
-	struct rama_cell args[] = { rama_cell_t(key), rama_cell_t(source), I(rama_store_now(s)) };
+	bool live = strcmp(source, "log") != 0; /* nobody is waited for who is known from his log */
+	struct rama_cell args[] = { rama_cell_t(key), rama_cell_t(source),
+				    rama_cell_when(live ? rama_store_now(s) : 0) };
 	int rc = rama_store_ints(s, find, args, 1, job, 1, e);
 
 	if (rc == 0)

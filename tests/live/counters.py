@@ -90,20 +90,21 @@ def check(case, store, load):
     expect(store.row("SELECT count(*) FROM activity WHERE width_ns <= 0")[0] == 0, "intervals of no length")
 
 
-def kills(case, store, events="asked"):
+def kills(case, store, sink=None, also=lambda i: None, times=KILLS):
     """The agent is killed 25 times while the program works, mostly before it could tell anything."""
     chance = random.Random(15)
-    words = ("--store", store.where, "--no-samples", "--events", events)
+    words = ("--sink", sink or (store.where if store.pg else "store:" + store.where), "--no-samples")
     agent = case.agent(*words)
     load = loads.Load(case, threads=2, calls=40_000, mode="write", extra=["--pace", 200, "--gate"]).start()
     case.wait(lambda: case.status()["segments"] == 1, "the program")
     load.go()
-    for i in range(KILLS):
+    for i in range(times):
         time.sleep(chance.random() * 0.2)  # the moment is what is random
         expect(load.process.poll() is None, "the program ended too soon")
         agent.kill()
         agent.wait()
         agent = case.agent(*words, ready=i % 3 == 0)
+        also(i)
     load.process.wait()
     load.end()
     pid = load.truth["ranks"][0]["pid"]
@@ -112,6 +113,22 @@ def kills(case, store, events="asked"):
     check(case, store, load)
     left = glob.glob(case.path("segments", "*", "*.seg"))
     expect(left == [], "left behind: %s", left)
+
+
+def kills_nats(case):
+    """The same over a bus, on which the agent does not see the store; the collector is killed, too."""
+    store = Store(case)
+    with servers.Nats() as nats:
+        words = ("collect", "--store", store.where, nats.url, "--ack-wait", "2", "--batch", "4")
+        collector = [case.start(case.iorama, *words)]
+
+        def also(i):
+            if i % 3 == 1:
+                collector[0].kill()
+                collector[0].wait()
+                collector[0] = case.start(case.iorama, *words)
+
+        kills(case, store, nats.url + "?quiet=1000", also, 9)
 
 
 def gone_between(case, store):
@@ -199,6 +216,8 @@ for _case in (kills, gone_between, lost, negative):
     _name = _case.__name__.replace("_", "-")
     CASES[_name] = on_sqlite(_case)
     CASES[_name + "-postgres"] = on_postgres(_case)
+
+CASES["kills-nats"] = kills_nats
 
 if __name__ == "__main__":
     harness.main(CASES)

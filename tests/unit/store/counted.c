@@ -271,6 +271,36 @@ static void nobody_there(void **state)
 	rama_store_close(s);
 }
 
+/* An archive keeps it as it is. */
+static void lost_in_an_archive(void **state)
+{
+	struct rama_store *s = fresh();
+	struct rama_message m = running(1, 1, T0 + 5 * SECOND);
+	struct rama_err e = { 0 };
+	char path[300];
+	int64_t jobs = 0;
+
+	(void)state;
+	if (!is_sqlite())
+		skip();
+	snprintf(path, sizeof(path), "%s-archive", where());
+	put_one(s, &m);
+	m = counters_of("7/run", 1, 2, 1000);
+	put_one(s, &m);
+	rama_store_clock(s, LATE);
+	if (rama_store_archive(s, path, LATE, &jobs, &e) != 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(jobs, 1);
+	rama_store_close(s);
+	s = reopen_at(path, RAMA_STORE_READ);
+	assert_string_equal(text(s, "SELECT state FROM processes"), "lost");
+	assert_string_equal(text(s, "SELECT state FROM jobs"), "lost");
+	assert_int_equal(number(s, "SELECT end_ns FROM jobs"), T0 + 5 * SECOND);
+	assert_int_equal(number(s, "SELECT CAST(run_time AS BIGINT) FROM jobs"), 5);
+	sums_are(s, 1000);
+	rama_store_close(s);
+}
+
 /* ---- whose ---------------------------------------------------------------------------------------------------- */
 
 static void refused(struct rama_store *s, const struct rama_message *m)
@@ -324,4 +354,5 @@ static void never_another_users(void **state)
 }
 
 UNIT_GROUP(counted, test(any_order), test(after_gains), test(odd_ones), test(moves_along),
-	   test(lost_and_back), test(odd_clocks), test(nobody_there), test(never_another_users))
+	   test(lost_and_back), test(odd_clocks), test(nobody_there), test(lost_in_an_archive),
+	   test(never_another_users))
