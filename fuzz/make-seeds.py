@@ -402,7 +402,7 @@ def main():
             "names": names_seeds(), "job": job_seeds(), "merge": merge_seeds(), "show": show_seeds(),
             "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds(), "ring": ring_seeds(),
             "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(),
-            "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(),
+            "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(), "collect": seeds_wire.collect_seeds(),
             "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds()}
     count = size = 0
     for target, seeds in made.items():

@@ -126,6 +126,14 @@ def message_seeds():
     yield "many", message(NAMES, text(JOB) + unsigned(65536, 1, 0))
 
 
+def collect_seeds():
+    """With the subject that each should have, and with others."""
+    for name, data in message_seeds():
+        subject = b"iorama.node.node01" if name == "sample" else b"iorama.t.1000.run-17"
+        yield name, subject + b"\n" + data
+        yield name + "-other", b"iorama.t.1001.run-17\n" + data
+
+
 HEADER = b"#ProducerName,cnt,exe,file,flushes,job_id,lost,max_byte,module,op,rank,record_id,schema,seq,switches,type,uid,seg:dur," \
     b"seg:irreg_hslab,seg:len,seg:ndims,seg:npoints,seg:off,seg:pt_sel,seg:reg_hslab,seg:start,seg:timestamp,seg:total\n"
 OWN = b"job,segment,host,rank,lane,tid,seq,lost,layer,op,fn,record,file,start_ns,end_ns,dur_ns,off,len,call,parent,failed," \
