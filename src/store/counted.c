@@ -116,10 +116,13 @@ static void add_to_job(struct rama_store_change *c, const int64_t g[FIGURES])
 	c->meta_ns = rama_sum(c->meta_ns, g[META_NS]);
 }
 
+struct interval {
+	int64_t t, width;
+};
+
 /* A row of activity. Two agents may tell of the same moment: what is there already grows, or (once) stays. */
 static int put_row(struct rama_store *s, const struct rama_store_process *p, const char *layer,
-		   int64_t t, int64_t width, const int64_t g[FIGURES], int64_t *once,
-		   struct rama_err *e)
+		   struct interval in, const int64_t g[FIGURES], int64_t *once, struct rama_err *e)
 {
 #define ROW                                                                                       \
 	"INSERT INTO activity (job, t_ns, process, layer, rank, width_ns, reads, writes, metas,"  \
@@ -136,10 +139,10 @@ static int put_row(struct rama_store *s, const struct rama_store_process *p, con
 #undef ROW
 
 	return rama_store_count(s, once != NULL ? first : add,
-				ARGS(I(p->job), I(t), I(p->number), rama_cell_t(layer), I(p->rank),
-				     I(width), I(g[READS]), I(g[WRITES]), I(g[METAS]),
-				     I(g[BYTES_READ]), I(g[BYTES_WRITTEN]), I(g[READ_NS]),
-				     I(g[WRITE_NS]), I(g[META_NS])),
+				ARGS(I(p->job), I(in.t), I(p->number), rama_cell_t(layer),
+				     I(p->rank), I(in.width), I(g[READS]), I(g[WRITES]),
+				     I(g[METAS]), I(g[BYTES_READ]), I(g[BYTES_WRITTEN]),
+				     I(g[READ_NS]), I(g[WRITE_NS]), I(g[META_NS])),
 				once, e);
 }
 
@@ -156,6 +159,7 @@ static int put_total(struct rama_store *s, const struct rama_store_process *p,
 		     struct known *k, struct rama_err *e)
 {
 	struct rama_store_change *c = rama_batch_change(s, p->job);
+	struct interval in = { m->t, width_of(k->there ? k->t : m->since, m->t) };
 	int64_t now[FIGURES], gain[FIGURES], any = 0;
 	int rc = 0;
 
@@ -168,8 +172,7 @@ static int put_total(struct rama_store *s, const struct rama_store_process *p,
 		any |= gain[i];
 	}
 	if (any != 0)
-		rc = put_row(s, p, k->layer, m->t, width_of(k->there ? k->t : m->since, m->t), gain,
-			     NULL, e);
+		rc = put_row(s, p, k->layer, in, gain, NULL, e);
 	if (rc == 0 && is_lowest(k->layer))
 		add_to_job(c, gain);
 	k->there = true;
@@ -214,7 +217,7 @@ static int put_gain(struct rama_store *s, struct rama_store_process *p,
 	if (c == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	to_figures(gain, g);
-	rc = put_row(s, p, g->layer, m->t, m->width, gain, &changed, e);
+	rc = put_row(s, p, g->layer, (struct interval){ m->t, m->width }, gain, &changed, e);
 	if (rc != 0 || changed == 0)
 		return rc;
 	if (is_lowest(g->layer))

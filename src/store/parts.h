@@ -17,7 +17,7 @@ struct rama_store_process {
 	int64_t stored;		/* events that came in with this batch */
 	int64_t seen, was_seen; /* ns: when it was seen last; the same as the store has it */
 	bool lost;		/* the store has it as lost */
-	uint64_t owner;		/* whose job it is of: hash of what stands before the '/' in its key */
+	uint64_t owner; /* whose job it is of: hash of what stands before the '/' in its key */
 };
 
 /* what this batch changes of a job; written at its end, once */
