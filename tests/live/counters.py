@@ -198,6 +198,25 @@ def lost(case, store):
         expect(store.row("SELECT count(*) FROM %s" % table) == (0,), "rows of %s stay", table)
 
 
+def idle(case, store):
+    """A program that does nothing for a long time (the agent's clocks run thirty times as fast) is told to be there all the same."""
+    library = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
+    if library is None:
+        raise Skip("faketime is not installed")
+    load = loads.Load(case, threads=1, calls=100, extra=["--hold"]).start()
+    case.wait(lambda: os.path.exists(load.truth_file + ".0"), "its calls")
+    case.agent("--store", store.where, "--no-samples", env=case.environment(LD_PRELOAD=library, FAKETIME="+0 x30"), ready=False)
+    made, seen = case.wait(lambda: store.row("SELECT made, seen_ns FROM processes WHERE made = stored AND made > 0"), "the program")
+    for _ in range(2):
+        before = seen
+        made_now, seen = case.wait(lambda: store.row("SELECT made, seen_ns FROM processes WHERE seen_ns > %d" % before),  # pylint: disable=cell-var-from-loop
+                                   "a word that it is there", timeout=60)  # fmt: skip
+        expect(made_now == made, "it was not idle: %d, %d", made, made_now)
+        expect(seen - before < 60 * 10**9, "nothing was said of it for %d s", (seen - before) // 10**9)
+    expect(store.row("SELECT state FROM jobs") == ("running",), "it does not run")
+    load.end()
+
+
 def negative(case, store):
     """A start that is later than all that was seen: clocks differ. No run time is negative."""
     case.end(case.agent("--store", store.where, "--no-samples"), send=signal.SIGTERM)
@@ -218,6 +237,7 @@ for _case in (kills, gone_between, lost, negative):
     CASES[_name + "-postgres"] = on_postgres(_case)
 
 CASES["kills-nats"] = kills_nats
+CASES["idle"] = on_sqlite(idle)
 
 if __name__ == "__main__":
     harness.main(CASES)
