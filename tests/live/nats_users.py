@@ -196,6 +196,11 @@ def restricted(case):
         loads.accounts(case)
         case.wait(lambda: case.status(env)["spool"]["messages"] <= 1, "an empty spool")
         case.wait(lambda: agent.said().count("no figures of this node") == 1, "a word about samples")
+        mine = [c for c in nats.ask("connz?subs=1&auth=1")["connections"] if c.get("authorized_user") == "anna"]
+        heard = [s for c in mine for s in c.get("subscriptions_list", [])]
+        # also the server's own answers reach it
+        expect(any(s.startswith("_INBOX.%d." % ANNA) for s in heard) and any(s.startswith("iorama-ack.%d." % ANNA) for s in heard),
+               "the agent hears %s", heard)  # fmt: skip
         case.end(agent, send=signal.SIGTERM)
         expect(case.value("SELECT count(*) FROM samples") == 0, "samples")
         # what the account cannot do
