@@ -23,10 +23,12 @@ struct rama_engine_options {
 };
 
 struct rama_engine;
+struct rama_emulate_own;
 struct rama_handle {
 	const struct rama_engine *engine;
 	const char *path;
 	struct rama_engine_options opt;
+	struct rama_emulate_own *own; /* whoever opens to write does it through this */
 	void *state;
 };
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "emulate/engine.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "emulate/engines.h"
+#include "emulate/own.h"
 
 #define ENGINES_MOST 32
 
@@ -23,6 +25,18 @@ const struct rama_engine *rama_engine_find(const char *name)
 		if (strcmp(engines[i]->name, name) == 0)
 			return engines[i];
 	return NULL;
+}
+
+int rama_engine_fd(const struct rama_handle *h, int flags, int more)
+{
+	int how = (flags & RAMA_OPEN_WRITE) == 0 ? O_RDONLY
+		  : flags & RAMA_OPEN_READ	 ? O_RDWR
+						 : O_WRONLY;
+
+	how |= (flags & RAMA_OPEN_CREATE ? O_CREAT : 0) |
+	       (flags & RAMA_OPEN_TRUNCATE ? O_TRUNC : 0) | O_CLOEXEC | more;
+	return flags & RAMA_OPEN_WRITE ? rama_emulate_own_open(h->own, h->path, how)
+				       : open(h->path, how);
 }
 
 void rama_engine_add(const struct rama_engine *engine)
