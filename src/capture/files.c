@@ -318,6 +318,23 @@ static bool anybody_observes(const char *text, size_t len)
 	return false;
 }
 
+/* What lies below a directory that is not observed is not either, unless the user has rules of his own for that. */
+static long clean_below(struct rama_thread *t, int dirfd, const char *path, char *to)
+{
+	struct rama_fd *e = rama_fd(dirfd);
+	struct rama_seg_name *dir;
+	const char *text;
+
+	if (e && e->posix == RAMA_NO_FILE && e->name == 0) {
+		text = rama_run.settings->n_rules > 0 ? link_of(dirfd, t->scratch) : NULL;
+		return text ? rama_path_clean(to, PATH_MAX, text, path) : 0;
+	}
+	dir = rama_fd_name(t, dirfd);
+	if (!dir || dir == rama_name_at(1))
+		return 0;
+	return rama_path_clean_at(to, PATH_MAX, dir->text, path);
+}
+
 const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len)
 {
 	char *base = t->scratch, *to = t->scratch + PATH_MAX;
@@ -331,13 +348,7 @@ const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_
 		const char *here = cwd(t, base);
 		n = here ? rama_path_clean(to, PATH_MAX, here, path) : 0;
 	} else {
-		struct rama_fd *e = rama_fd(dirfd);
-		if (e && e->posix == RAMA_NO_FILE && e->name == 0)
-			return NULL; /* what lies below a directory that is not observed is not either */
-		struct rama_seg_name *dir = rama_fd_name(t, dirfd);
-		if (!dir || dir == rama_name_at(1))
-			return NULL;
-		n = rama_path_clean_at(to, PATH_MAX, dir->text, path);
+		n = clean_below(t, dirfd, path, to);
 	}
 	if (n == 0)
 		return NULL;

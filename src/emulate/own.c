@@ -123,7 +123,8 @@ int rama_emulate_own_place(struct rama_emulate_own *own, const char *dir, struct
 	own->n++;
 	if (open_place(p) < 0)
 		return errno == ENOENT ? 0
-				       : rama_err_set(e, RAMA_EIO, "%s: %s", dir, strerror(errno));
+				       : rama_err_set(e, errno == ENOTDIR ? RAMA_EMISSING : RAMA_EIO,
+						      "%s: %s", dir, strerror(errno));
 	rc = rama_own_list_open(p, false, e);
 	if (rc == 0 && rama_own_list_read(p) != 0)
 		rc = rama_err_set(e, RAMA_EMEMORY, "no memory");
@@ -166,6 +167,16 @@ int rama_emulate_own_enter(struct rama_emulate_own *own, bool leads, struct rama
 	return rc;
 }
 
+static bool leads_up(const char *name)
+{
+	for (const char *at = name; at != NULL; at = strchr(at, '/')) {
+		at += strspn(at, "/");
+		if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'))
+			return true;
+	}
+	return false;
+}
+
 struct rama_own_place *rama_own_find(struct rama_emulate_own *own, const char *path,
 				     const char **name)
 {
@@ -178,11 +189,11 @@ struct rama_own_place *rama_own_find(struct rama_emulate_own *own, const char *p
 			     : root	 ? path[0] == '/'
 					 : strncmp(path, p->dir, p->len) == 0 && path[p->len] == '/';
 
-		if (below && (best == NULL || p->len > best->len)) {
-			*name = path + p->len;
-			*name += strspn(*name, "/");
-			if (**name != '\0')
-				best = p;
+		const char *rest = below ? path + p->len + strspn(path + p->len, "/") : "";
+
+		if (rest[0] != '\0' && !leads_up(rest) && (best == NULL || p->len > best->len)) {
+			*name = rest;
+			best = p;
 		}
 	}
 	return best;
@@ -321,5 +332,7 @@ enum rama_own_state rama_own_state(struct rama_own_way *w, struct rama_own_id *i
 		return RAMA_OWN_OTHER;
 	if (l->changed != 0 && id->changed == l->changed && id->size == l->size)
 		return RAMA_OWN_OURS;
+	if (l->changed == 0 && l->fresh)
+		return RAMA_OWN_OURS; /* this run writes to it */
 	return holds_ours(w, id, l) ? RAMA_OWN_OURS : RAMA_OWN_OTHER;
 }

@@ -80,6 +80,7 @@ struct rama_own_line {
 	int64_t born, changed, size;
 	char run[RAMA_OWN_RUN + 1];
 	const char *name; /* points into the line */
+	bool fresh;	  /* read since this process entered: of this run, or of one beside it */
 };
 /* `line` ends with NUL where its newline was; false: not a line that says anything */
 bool rama_own_line_parse(const char *line, struct rama_own_line *l);

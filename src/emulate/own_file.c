@@ -22,6 +22,15 @@ static bool is_partial(const struct rama_emulate_own *own, const char *name)
 	       strcmp(name + n - 5, ".part") == 0;
 }
 
+/* Before this run has entered: afterwards there are none. */
+static bool is_left(const struct rama_own_way *w)
+{
+	size_t n = w->last > w->name ? (size_t)(w->last - w->name - 1) : 1;
+
+	return w->place->since == INT64_MAX &&
+	       rama_own_list_left(w->place, w->last > w->name ? w->name : ".", n, w->last);
+}
+
 /* a file of this user that has no other name */
 static bool is_plain(const struct rama_own_id *id)
 {
@@ -34,7 +43,7 @@ static enum rama_own_state state_of(struct rama_emulate_own *own, struct rama_ow
 {
 	enum rama_own_state s;
 
-	if (is_partial(own, w->last)) { /* half-written, by this run */
+	if (is_partial(own, w->last) || is_left(w)) { /* half-written, by this run or a dead one */
 		if (rama_own_identify(w->fd, w->last, id) != 0)
 			return errno == ENOENT ? RAMA_OWN_NOTHING : RAMA_OWN_OTHER;
 		return is_plain(id) ? RAMA_OWN_OURS : RAMA_OWN_OTHER;
@@ -101,13 +110,25 @@ bool rama_emulate_own_has(struct rama_emulate_own *own, const char *path)
 
 /* ---- folders -------------------------------------------------------------------------------- */
 
+/* by the user: a place, or what is above one */
+static bool is_named(const struct rama_emulate_own *own, const char *path)
+{
+	size_t n = strlen(path);
+
+	for (size_t i = 0; i < own->n; i++)
+		if (strncmp(own->places[i].dir, path, n) == 0 &&
+		    (own->places[i].dir[n] == '/' || own->places[i].dir[n] == '\0'))
+			return true;
+	return false;
+}
+
 int rama_emulate_own_folder(struct rama_emulate_own *own, const char *path, struct rama_err *e)
 {
 	struct rama_own_way w = { .fd = -1 };
 	const char *name;
 	int rc;
 
-	if (rama_own_find(own, path, &name) == NULL) {
+	if (is_named(own, path) || rama_own_find(own, path, &name) == NULL) {
 		rc = mkdir(path, 0777); /* the place itself, or above it */
 		if (rc == 0 || errno == EEXIST || errno == EISDIR || errno == EROFS)
 			return rc == 0;

@@ -97,32 +97,63 @@ int rama_own_line_put(const struct rama_own_line *l, char *to, size_t room)
 #define BLOCK 4096
 #define FIRST (1 << 20) /* bytes that are looked at one and all */
 #define SAMPLES 256	/* blocks behind them */
+#define ENOUGH 2	/* cells that leave no doubt */
 
 struct look {
-	uint64_t who; /* of the first cell with data; 0: there was none yet */
-	bool any;
+	uint64_t who; /* of whole cells; 0: none was found */
+	unsigned cells;
+	bool data; /* anything but zeros */
 };
 
-/* Every whole cell holds zeros, or says of itself that it belongs to this place of one and the same unit. */
-static bool block_is_ours(struct look *l, const char *buf, size_t n, int64_t offset)
+/* Whole cells tell their place in the file. That of the first one is 0, which other files hold there too. */
+static bool find_cells(struct look *l, const char *buf, size_t n, int64_t offset)
 {
 	uint64_t cell[4];
 
-	for (size_t i = 0; i < n; i += RAMA_CELL) {
-		size_t have = n - i < RAMA_CELL ? n - i : RAMA_CELL;
+	for (size_t i = 0; i < n; i++)
+		l->data |= buf[i] != 0;
+	for (size_t i = 0; i + RAMA_CELL <= n; i += RAMA_CELL) {
+		uint64_t place = (uint64_t)(offset + (int64_t)i) / RAMA_CELL;
 
-		memset(cell, 0, sizeof(cell));
-		memcpy(cell, buf + i, have);
-		if ((cell[0] | cell[1] | cell[2] | cell[3]) == 0)
+		memcpy(cell, buf + i, sizeof(cell));
+		if (place == 0 || cell[2] != place || cell[0] == 0)
 			continue;
-		if (have < 24) /* the end of a file: too short to say where it belongs */
-			return l->any &&
-			       memcmp(buf + i, &l->who, have < sizeof(l->who) ? have
-									      : sizeof(l->who)) == 0;
-		if (!l->any)
+		if (l->cells == 0)
 			l->who = cell[0];
-		l->any = true;
-		if (cell[0] != l->who || cell[2] != (uint64_t)(offset + (int64_t)i) / RAMA_CELL)
+		l->cells += cell[0] == l->who;
+	}
+	return true;
+}
+
+/* Requests may begin and end within cells: what they did not write are zeros, all else is of the unit and the place. */
+static bool only_cells(struct look *l, const char *buf, size_t n, int64_t offset)
+{
+	unsigned char want[RAMA_CELL] = { 0 };
+
+	memcpy(want, &l->who, sizeof(l->who));
+	for (size_t i = 0; i < n; i++) {
+		uint64_t place = (uint64_t)(offset + (int64_t)i) / RAMA_CELL;
+		size_t at = i % RAMA_CELL;
+
+		memcpy(want + 16, &place, sizeof(place));
+		if (buf[i] != 0 && (at < 8 || (at >= 16 && at < 24)) &&
+		    (unsigned char)buf[i] != want[at])
+			return false;
+	}
+	return true;
+}
+
+static bool over_blocks(struct look *l, int fd, int64_t size,
+			bool (*fn)(struct look *l, const char *buf, size_t n, int64_t offset))
+{
+	int64_t step = (size - FIRST) / SAMPLES / BLOCK * BLOCK;
+	char buf[BLOCK];
+
+	step = step > BLOCK ? step : BLOCK;
+	for (int64_t at = 0; at < size; at += at < FIRST ? BLOCK : step) {
+		ssize_t n = pread(fd, buf, sizeof(buf), at);
+
+		if (n <= 0 || !fn(l, buf, (size_t)n, at))
 			return false;
 	}
 	return true;
@@ -130,17 +161,10 @@ static bool block_is_ours(struct look *l, const char *buf, size_t n, int64_t off
 
 bool rama_own_data(int fd, int64_t size, bool *empty)
 {
-	int64_t step = (size - FIRST) / SAMPLES / BLOCK * BLOCK;
 	struct look l = { 0 };
-	char buf[BLOCK];
 
-	step = step > BLOCK ? step : BLOCK;
-	for (int64_t at = 0; at < size; at += at < FIRST ? BLOCK : step) {
-		ssize_t n = pread(fd, buf, sizeof(buf), at);
-
-		if (n <= 0 || !block_is_ours(&l, buf, (size_t)n, at))
-			return false;
-	}
-	*empty = !l.any;
-	return true;
+	if (!over_blocks(&l, fd, size, find_cells))
+		return false;
+	*empty = !l.data;
+	return !l.data || (l.cells >= ENOUGH && over_blocks(&l, fd, size, only_cells));
 }

@@ -90,8 +90,16 @@ static int keep_file(struct rama_own_place *p, const struct rama_own_line *l)
 {
 	bool fresh = false;
 	uint64_t *at = rama_map_put(&p->by_name, rama_pattern_unit(l->name), &fresh);
-	char *name = strdup(l->name);
+	char *name;
 
+	if (at != NULL && *at != 0 && strcmp(p->lines[*at - 1].name, l->name) == 0) {
+		name = (char *)p->lines[*at - 1].name;
+		p->lines[*at - 1] = *l;
+		p->lines[*at - 1].name = name;
+		p->lines[*at - 1].fresh = p->since != INT64_MAX;
+		return 0;
+	}
+	name = strdup(l->name);
 	if (p->n == p->room) {
 		size_t room = p->room == 0 ? 64 : 2 * p->room;
 		struct rama_own_line *more = reallocarray(p->lines, room, sizeof(*more));
@@ -106,6 +114,7 @@ static int keep_file(struct rama_own_place *p, const struct rama_own_line *l)
 		return RAMA_EMEMORY;
 	}
 	p->lines[p->n] = *l;
+	p->lines[p->n].fresh = p->since != INT64_MAX;
 	p->lines[p->n++].name = name;
 	*at = p->n;
 	return 0;
@@ -169,14 +178,17 @@ int rama_own_list_add(struct rama_own_place *p, const struct rama_own_line *l)
 
 /* ---- who leads ------------------------------------------------------------------------------ */
 
-static bool is_left(const struct rama_own_place *p, const char *folder, const char *name)
+bool rama_own_list_left(const struct rama_own_place *p, const char *folder, size_t n,
+			const char *last)
 {
-	size_t n = strlen(name);
+	size_t len = strlen(last);
 
-	for (size_t i = 0; n > RAMA_OWN_PART && i < p->n_left; i++)
-		if (strcmp(p->left[i].folder, folder) == 0 && name[n - RAMA_OWN_PART] == '.' &&
-		    strncmp(name + n - RAMA_OWN_PART + 1, p->left[i].run, RAMA_OWN_RUN) == 0 &&
-		    strcmp(name + n - 5, ".part") == 0)
+	if (len <= RAMA_OWN_PART || last[len - RAMA_OWN_PART] != '.' ||
+	    strcmp(last + len - 5, ".part") != 0)
+		return false;
+	for (size_t i = 0; i < p->n_left; i++)
+		if (strncmp(p->left[i].folder, folder, n) == 0 && p->left[i].folder[n] == '\0' &&
+		    strncmp(last + len - RAMA_OWN_PART + 1, p->left[i].run, RAMA_OWN_RUN) == 0)
 			return true;
 	return false;
 }
@@ -199,7 +211,7 @@ static unsigned sweep(struct rama_emulate_own *own, struct rama_own_place *p, co
 	fd = openat(w.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	d = fd >= 0 ? fdopendir(fd) : NULL;
 	while (d != NULL && (at = readdir(d)) != NULL)
-		if (is_left(p, folder, at->d_name) &&
+		if (rama_own_list_left(p, folder, strlen(folder), at->d_name) &&
 		    rama_own_identify(dirfd(d), at->d_name, &id) == 0 && S_ISREG(id.mode) &&
 		    id.uid == geteuid() && id.links == 1) {
 			found++;

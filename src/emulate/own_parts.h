@@ -59,6 +59,9 @@ struct rama_own_place *rama_own_find(struct rama_emulate_own *own, const char *p
 int rama_own_list_open(struct rama_own_place *p, bool create, struct rama_err *e);
 int rama_own_list_read(struct rama_own_place *p); /* what is new in it */
 const struct rama_own_line *rama_own_list_find(struct rama_own_place *p, const char *name);
+/* Is it the name of a file that a run which is no more has left half-written? */
+bool rama_own_list_left(const struct rama_own_place *p, const char *folder, size_t n,
+			const char *last);
 int rama_own_list_add(struct rama_own_place *p, const struct rama_own_line *l);
 /* locks; who is alone clears away what killed runs left */
 int rama_own_list_lead(struct rama_emulate_own *own, struct rama_own_place *p, struct rama_err *e);
