@@ -153,15 +153,12 @@ static int create_file(const char *job, struct rama_text *t, bool *named)
 
 /* ---- the file ---------------------------------------------------------------------------------------------- */
 
-/* a slot area as large as asked, by the number of records or by memory */
-static uint32_t records(unsigned module, uint64_t item)
+/* a slot area as large as asked, by the number of records or by memory; and the catch-all */
+static uint32_t records(unsigned module)
 {
-	const struct rama_settings *s = rama_run.settings;
-	uint64_t n = s->records[module];
+	uint32_t n = rama_settings_records(rama_run.settings, module);
 
-	if (s->mod_memory && n * item > s->mod_memory)
-		n = s->mod_memory / item;
-	return (uint32_t)(n < 1 ? 1 : n > 1 << 20 ? 1 << 20 : n) + 1;
+	return (n > 1 << 20 ? 1 << 20 : n) + 1;
 }
 
 static void plan(struct rama_seg_header *h)
@@ -172,7 +169,7 @@ static void plan(struct rama_seg_header *h)
 	uint32_t item[RAMA_AREAS] = { 0 };
 
 #define KIND(kind, slot, module)                                                 \
-	rama_run.slots[RAMA_KIND_##kind] = records(module, sizeof(struct slot)); \
+	rama_run.slots[RAMA_KIND_##kind] = records(module); \
 	item[RAMA_AREA_##kind] = sizeof(struct slot);                            \
 	len[RAMA_AREA_##kind] = (uint64_t)rama_run.slots[RAMA_KIND_##kind] * sizeof(struct slot);
 #include "segment/kinds.def"
@@ -392,6 +389,10 @@ static void fill_segment(struct rama_seg_clock clock)
 	rama_run.id->clock = clock;
 	rama_run.heat_width = (uint64_t)(clock.hz / 10);
 	rama_run.heat = rama_settings_module(rama_run.settings, RAMA_MOD_HEATMAP);
+	if (!rama_settings_module(rama_run.settings, RAMA_MOD_PROCESS))
+		rama_run.id->flags |= RAMA_SEG_NO_PROCESS;
+	if (!rama_settings_module(rama_run.settings, RAMA_MOD_EXTRA))
+		rama_run.id->flags |= RAMA_SEG_NO_EXTRA;
 	first_name();
 	rama_run.control->trace = rama_run.id->trace;
 	rama_run.control->live = rama_run.live;

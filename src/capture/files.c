@@ -191,6 +191,21 @@ static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t mor
 	return head;
 }
 
+/* Is there room for one more record, if the user has said how much memory all may take? First come, first served. */
+static bool fits(unsigned kind)
+{
+	uint64_t most = rama_settings_pool(rama_run.settings), used;
+
+	if (most == UINT64_MAX)
+		return true;
+	used = rama_settings_record(kinds[kind].module);
+	for (unsigned k = 0; k < RAMA_KINDS; k++)
+		if (rama_run.state->slots_used[k] > 1) /* the first one is the catch-all */
+			used += (uint64_t)(rama_run.state->slots_used[k] - 1) *
+				rama_settings_record(kinds[k].module);
+	return used <= most;
+}
+
 /* Slot of a name, taken if it has none yet; the caller holds the names lock. Slot 0 of each kind is the catch-all, made
  * before the first other one. */
 static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
@@ -203,7 +218,7 @@ static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 	if (s->slots_used[kind] == 0 &&
 	    !next_slot(kind, others(), kind == RAMA_KIND_POSIX ? -1 : 0))
 		return NULL;
-	void *slot = n == others() ? NULL : next_slot(kind, n, more);
+	void *slot = n == others() || !fits(kind) ? NULL : next_slot(kind, n, more);
 	if (!slot) {
 		s->folded[kind]++;
 		s->partial |= 1ull << kinds[kind].module;

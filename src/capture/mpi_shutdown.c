@@ -76,6 +76,22 @@ static void tell_times(const struct rama_shutdown_result *r, double make, double
 	rama_sys3(SYS_write, STDERR_FILENO, line, t.len);
 }
 
+/* The one thing that a job says by itself, on rank 0: who named the file expects a log there. */
+static void tell_existing(const char *path)
+{
+	const char *slash = strrchr(rama_run.path, '/');
+	char line[9000];
+	struct rama_text t;
+
+	rama_text_init(&t, line, sizeof(line));
+	rama_text_str(&t, "iorama: ");
+	rama_text_str(&t, path);
+	rama_text_str(&t, " exists and is left as it is; iorama recover ");
+	rama_text_put(&t, rama_run.path, slash ? (size_t)(slash - rama_run.path) : 0);
+	rama_text_str(&t, " makes the log of this job\n");
+	rama_sys3(SYS_write, STDERR_FILENO, line, t.len);
+}
+
 /* ---- where to --------------------------------------------------------------------------------------------- */
 
 /* Is the directory the one that `iorama run` sees? `id`: its number and the second in which it was made there, 0 if
@@ -151,6 +167,8 @@ static int write_together(struct rama_mpi_post *p, double limit)
 	made = rama_mpi_now(NULL);
 	int rc = rama_shutdown(&comm, have ? &own : NULL, &opt, &result, &e);
 	rama_own_fini(&own);
+	if (disk.in_the_way)
+		tell_existing(path);
 	for (double until = rama_mpi_now(NULL) + LETTERS_LIMIT;
 	     !rama_mpi_collect(p) && rama_mpi_now(NULL) < until;)
 		rama_rest(2000);

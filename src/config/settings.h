@@ -16,6 +16,22 @@
 #define RAMA_SETTINGS_RANGES 64
 #define RAMA_SETTINGS_RULES RAMA_PATTERNS
 #define RAMA_SETTINGS_PATH 4096
+#define RAMA_SETTINGS_FOLDER 512 /* a longer name of a directory of the launcher says nothing */
+/* rows E of excluded.def */
+#define X(...)
+#define R(...)
+#define T(...)
+#define N(...)
+#define E(...) +1
+enum {
+	RAMA_SETTINGS_SESSIONS = 0
+#include "table/excluded.def"
+};
+#undef X
+#undef R
+#undef T
+#undef N
+#undef E
 /* the modules that IORAMA_TRACE switches on */
 #define RAMA_SETTINGS_TRACED                                                     \
 	((uint64_t)1 << RAMA_MOD_DXT_POSIX | (uint64_t)1 << RAMA_MOD_DXT_MPIIO | \
@@ -76,6 +92,10 @@ struct rama_settings {
 	char log_dir[RAMA_SETTINGS_PATH];  /* no folders below it: IORAMA_LOG_DIR */
 	char log_path[RAMA_SETTINGS_PATH]; /* year/month/day below it: DARSHAN_LOGPATH */
 
+	/* directories of the launcher (excluded.def), "": none; temp: $TMPDIR unless it is /tmp */
+	char temp[RAMA_SETTINGS_FOLDER];
+	char session[RAMA_SETTINGS_SESSIONS][RAMA_SETTINGS_FOLDER];
+
 	unsigned n_ranges, n_rules;
 	struct rama_rank_range range[RAMA_SETTINGS_RANGES];
 	struct rama_rule rule[RAMA_SETTINGS_RULES];
@@ -108,6 +128,13 @@ static inline bool rama_settings_module(const struct rama_settings *s, unsigned 
 /* Is the module on, and may it make a record of this (cleaned) name? */
 bool rama_settings_observes(const struct rama_settings *s, unsigned module, const char *path,
 			    size_t len);
+/* Is it a file that an MPI library keeps for itself, or a note of ours? */
+bool rama_settings_private(const struct rama_settings *s, const char *path, size_t len);
+/* Records of a module that a process may have at most: MAX_RECORDS, and what fits into MODMEM. */
+uint32_t rama_settings_records(const struct rama_settings *s, unsigned module);
+/* bytes that records of all modules together may take, and those of one record of a module there; 0: it does not count */
+uint64_t rama_settings_pool(const struct rama_settings *s);
+uint32_t rama_settings_record(unsigned module);
 /* Is this program to be observed? Its name is the first word of the command line. */
 bool rama_settings_app(const struct rama_settings *s, const char *app, size_t len);
 /* Does this rank record anything? */

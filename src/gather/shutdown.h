@@ -67,6 +67,7 @@ struct rama_shutdown_file {
 struct rama_shutdown_disk {
 	const char *path; /* of the log, used on rank 0; must not exist */
 	bool creator;
+	bool in_the_way; /* something of that name exists: it was left as it is */
 	int fd;
 	char partial[4096];
 };

@@ -70,6 +70,8 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 		n->extra = n->extra ||
 			   any_set(g->u.EXTRA.w, RAMA_EXTRA_F_WRITE_SUM + 1, RAMA_EXTRA__WORDS - 1);
 	}
+	if (g->s->id.flags & RAMA_SEG_NO_EXTRA)
+		n->extra = false;
 	if (kind != RAMA_KIND_EXTRA) {
 		n->used = true;
 		g->has |= 1ull << module_of[kind];

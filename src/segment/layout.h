@@ -79,14 +79,17 @@ struct rama_seg_clock {
 
 /* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those of the last rank;
  * UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls were not observed; LOGGED: its log was
- * written, and the segment stays only until its live events have been read: who reads them removes it */
+ * written, and the segment stays only until its live events have been read: who reads them removes it; NO_PROCESS,
+ * NO_EXTRA: these modules of ours are switched off, the log has none of them */
 enum {
 	RAMA_SEG_STATIC = 1,
 	RAMA_SEG_FORKED = 2,
 	RAMA_SEG_BARE = 4,
 	RAMA_SEG_KEEP_LAST = 8,
 	RAMA_SEG_UNKNOWN_MPI = 16,
-	RAMA_SEG_LOGGED = 32
+	RAMA_SEG_LOGGED = 32,
+	RAMA_SEG_NO_PROCESS = 256,
+	RAMA_SEG_NO_EXTRA = 512
 };
 
 struct rama_seg_identity {
