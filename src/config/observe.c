@@ -32,6 +32,7 @@ static bool begins(const char *path, size_t len, const char *prefix, size_t n)
 
 #define X(...)
 #define R(...)
+#define F(...)
 #define E(...)
 #define T(...)
 #define N(...)
@@ -47,14 +48,13 @@ static bool prefix_excluded(const char *path, size_t len)
 	unsigned letter;
 
 	if (len < 2 || path[0] != '/')
-		return len == 1 && path[0] == '/';
+		return false;
 	letter = (unsigned char)path[1] - (unsigned)'a';
 	if (letter > 'z' - 'a' || (letters >> letter & 1) == 0)
 		return false;
 #undef X
-#define X(prefix, letter)                                                                        \
-	if (path[1] == (letter) && (begins(path, len, prefix, sizeof(prefix) - 1) ||             \
-				    (len == sizeof(prefix) - 2 && begins(prefix, len, path, len)))) \
+#define X(prefix, letter)                                                         \
+	if (path[1] == (letter) && begins(path, len, prefix, sizeof(prefix) - 1)) \
 		return true;
 #include "table/excluded.def"
 	return false;
@@ -141,12 +141,18 @@ bool rama_settings_private(const struct rama_settings *s, const char *path, size
 		    (len == n || path[n] == '/'))
 			return true;
 	}
+#undef F
+#define F(dir)                                                              \
+	if (len == sizeof(dir) - 1 && begins(path, len, dir, sizeof(dir) - 1)) \
+		return true;
 #undef N
 #define N(name)                                                \
 	if (rest > 0 && begins(last, rest, name, sizeof(name) - 1) && \
 	    (rest == sizeof(name) - 1 || last[sizeof(name) - 1] == '.')) \
 		return true;
 #include "table/excluded.def"
+#undef F
+#define F(...)
 #undef N
 #define N(...)
 	return temporary("/tmp", path, len) || temporary(s->temp, path, len) ||

@@ -591,12 +591,14 @@ static void find_folders(struct rama_settings *s, rama_lookup lookup, void *ctx)
 	static const char *const sessions[] = {
 #define X(...)
 #define R(...)
+#define F(...)
 #define T(...)
 #define N(...)
 #define E(variable) variable,
 #include "table/excluded.def"
 #undef X
 #undef R
+#undef F
 #undef T
 #undef N
 #undef E

@@ -20,6 +20,7 @@
 /* rows E of excluded.def */
 #define X(...)
 #define R(...)
+#define F(...)
 #define T(...)
 #define N(...)
 #define E(...) +1
@@ -29,6 +30,7 @@ enum {
 };
 #undef X
 #undef R
+#undef F
 #undef T
 #undef N
 #undef E
