@@ -168,9 +168,9 @@ static void plan(struct rama_seg_header *h)
 	uint64_t len[RAMA_AREAS] = { 0 };
 	uint32_t item[RAMA_AREAS] = { 0 };
 
-#define KIND(kind, slot, module)                                                 \
+#define KIND(kind, slot, module)                            \
 	rama_run.slots[RAMA_KIND_##kind] = records(module); \
-	item[RAMA_AREA_##kind] = sizeof(struct slot);                            \
+	item[RAMA_AREA_##kind] = sizeof(struct slot);       \
 	len[RAMA_AREA_##kind] = (uint64_t)rama_run.slots[RAMA_KIND_##kind] * sizeof(struct slot);
 #include "segment/kinds.def"
 #undef KIND

@@ -142,12 +142,12 @@ bool rama_settings_private(const struct rama_settings *s, const char *path, size
 			return true;
 	}
 #undef F
-#define F(dir)                                                              \
+#define F(dir)                                                                 \
 	if (len == sizeof(dir) - 1 && begins(path, len, dir, sizeof(dir) - 1)) \
 		return true;
 #undef N
-#define N(name)                                                \
-	if (rest > 0 && begins(last, rest, name, sizeof(name) - 1) && \
+#define N(name)                                                          \
+	if (rest > 0 && begins(last, rest, name, sizeof(name) - 1) &&    \
 	    (rest == sizeof(name) - 1 || last[sizeof(name) - 1] == '.')) \
 		return true;
 #include "table/excluded.def"
@@ -157,7 +157,7 @@ bool rama_settings_private(const struct rama_settings *s, const char *path, size
 #define N(...)
 	return temporary("/tmp", path, len) || temporary(s->temp, path, len) ||
 	       (len == 4 && begins(path, len, "/tmp", 4)) ||
-	       (len == strlen(s->temp) && begins(path, len, s->temp, len));
+	       (s->temp[0] != '\0' && len == strlen(s->temp) && begins(path, len, s->temp, len));
 }
 
 bool rama_settings_observes(const struct rama_settings *s, unsigned module, const char *path,

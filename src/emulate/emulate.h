@@ -51,7 +51,7 @@ struct rama_emulation {
 	struct rama_file_book *files; /* of this rank */
 	struct rama_out *out;	      /* where the result goes */
 	bool together; /* books of all have come together: no rank makes or removes anything */
-	bool told;		      /* the mode has written it itself, on rank 0 */
+	bool told;     /* the mode has written it itself, on rank 0 */
 };
 
 /* a mode: a row of modes.c */

@@ -254,6 +254,8 @@ static int make_folder(struct rama_emulation *m, const struct file *f, struct ra
 {
 	char folder[RAMA_OWN_PATH], *slash;
 
+	if (f->unit == NULL) /* never: all were made */
+		return 0;
 	if (strlen(f->unit->path) >= sizeof(folder) - RAMA_OWN_PART)
 		return rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", f->unit->path);
 	memcpy(folder, f->unit->path, strlen(f->unit->path) + 1);

@@ -505,7 +505,8 @@ static void clear_up(struct rama_cr *c)
 		rama_set_drop(c->m->opt.own, rama_cr_here(c), c->writing, rank, c->shape.files);
 	if (c->copying != 0 && !rama_set_marked(c->safe, c->copying))
 		for (uint64_t w = rank; w < c->copy_shape.writers; w += (uint32_t)c->m->team->size)
-			rama_set_drop(c->m->opt.own, c->safe, c->copying, (uint32_t)w, c->copy_shape.files);
+			rama_set_drop(c->m->opt.own, c->safe, c->copying, (uint32_t)w,
+				      c->copy_shape.files);
 }
 
 int rama_mode_cr(struct rama_emulation *m, struct rama_err *e)

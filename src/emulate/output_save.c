@@ -114,10 +114,11 @@ int rama_result_check(const struct rama_emulation *m, struct rama_err *e)
 		fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
 		if (fd < 0 || read(fd, head, sizeof(head) - 1) != (ssize_t)sizeof(head) - 1 ||
 		    memcmp(head, PROFILE_HEAD, sizeof(head) - 1) != 0)
-			rc = rama_err_set(e, RAMA_EIO,
-					  "%.300s: there is something that is no profile of emulate; "
-					  "nothing was touched",
-					  path);
+			rc = rama_err_set(
+				e, RAMA_EIO,
+				"%.300s: there is something that is no profile of emulate; "
+				"nothing was touched",
+				path);
 		if (fd >= 0)
 			close(fd);
 	}

@@ -122,9 +122,10 @@ int rama_emulate_own_place(struct rama_emulate_own *own, const char *dir, struct
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	own->n++;
 	if (open_place(p) < 0)
-		return errno == ENOENT ? 0
-				       : rama_err_set(e, errno == ENOTDIR ? RAMA_EMISSING : RAMA_EIO,
-						      "%s: %s", dir, strerror(errno));
+		return errno == ENOENT
+			       ? 0
+			       : rama_err_set(e, errno == ENOTDIR ? RAMA_EMISSING : RAMA_EIO,
+					      "%s: %s", dir, strerror(errno));
 	rc = rama_own_list_open(p, false, e);
 	if (rc == 0 && rama_own_list_read(p) != 0)
 		rc = rama_err_set(e, RAMA_EMEMORY, "no memory");
@@ -187,7 +188,7 @@ struct rama_own_place *rama_own_find(struct rama_emulate_own *own, const char *p
 		bool root = p->len == 1 && p->dir[0] == '/';
 		bool below = p->len == 0 ? path[0] != '/'
 			     : root	 ? path[0] == '/'
-					 : strncmp(path, p->dir, p->len) == 0 && path[p->len] == '/';
+				    : strncmp(path, p->dir, p->len) == 0 && path[p->len] == '/';
 
 		const char *rest = below ? path + p->len + strspn(path + p->len, "/") : "";
 
@@ -327,8 +328,8 @@ enum rama_own_state rama_own_state(struct rama_own_way *w, struct rama_own_id *i
 {
 	if (rama_own_identify(w->fd, w->last, id) != 0)
 		return errno == ENOENT ? RAMA_OWN_NOTHING : RAMA_OWN_OTHER;
-	if (l == NULL || rama_own_device(w->place, id) != l->device || !S_ISREG(id->mode) || id->uid != geteuid() || id->links != 1 ||
-	    id->inode != l->inode || id->born != l->born)
+	if (l == NULL || rama_own_device(w->place, id) != l->device || !S_ISREG(id->mode) ||
+	    id->uid != geteuid() || id->links != 1 || id->inode != l->inode || id->born != l->born)
 		return RAMA_OWN_OTHER;
 	if (l->changed != 0 && id->changed == l->changed && id->size == l->size)
 		return RAMA_OWN_OURS;

@@ -21,8 +21,8 @@
 #include "emulate/team.h"
 
 #define RAMA_OWN_LIST ".iorama-emulate"
-#define RAMA_OWN_RUN 8	  /* letters of the name of a run */
-#define RAMA_OWN_PART 14  /* bytes that the name of an incomplete file is longer by */
+#define RAMA_OWN_RUN 8	   /* letters of the name of a run */
+#define RAMA_OWN_PART 14   /* bytes that the name of an incomplete file is longer by */
 #define RAMA_OWN_PATH 4500 /* bytes that any path of a run has room in */
 
 struct rama_emulate_own;

@@ -176,7 +176,8 @@ static int note_folder(struct rama_emulate_own *own, const struct rama_own_way *
 	bool fresh = false;
 	int rc = 0;
 
-	snprintf(folder, sizeof(folder), "%.*s", w->last > w->name ? (int)(w->last - w->name - 1) : 1,
+	snprintf(folder, sizeof(folder), "%.*s",
+		 w->last > w->name ? (int)(w->last - w->name - 1) : 1,
 		 w->last > w->name ? w->name : ".");
 	memcpy(l.run, own->run, sizeof(l.run));
 	l.name = folder;
@@ -242,9 +243,9 @@ int rama_emulate_own_open(struct rama_emulate_own *own, const char *path, int fl
 		number = note_folder(own, &w) != 0 ? EIO : 0;
 	if (number == 0)
 		fd = openat(w.fd, w.last, (flags & ~O_TRUNC) | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (number == 0 && (fd < 0 || rama_own_identify(fd, "", &id) != 0 ||
-			    check_made(own, &w, &id) != 0 ||
-			    (flags & O_TRUNC && id.size > 0 && ftruncate(fd, 0) != 0)))
+	if (number == 0 &&
+	    (fd < 0 || rama_own_identify(fd, "", &id) != 0 || check_made(own, &w, &id) != 0 ||
+	     (flags & O_TRUNC && id.size > 0 && ftruncate(fd, 0) != 0)))
 		number = errno;
 	if (number != 0 && fd >= 0) {
 		close(fd);
@@ -271,9 +272,8 @@ int rama_emulate_own_look(struct rama_emulate_own *own, const char *path, bool t
 	} else {
 		rc = check_made(own, &w, &id);
 		/* what the library finds by the whole name is the same */
-		if (rc == 0 &&
-		    (rama_own_identify(AT_FDCWD, path, &named) != 0 || named.inode != id.inode ||
-		     named.device != id.device)) {
+		if (rc == 0 && (rama_own_identify(AT_FDCWD, path, &named) != 0 ||
+				named.inode != id.inode || named.device != id.device)) {
 			errno = ESTALE;
 			rc = -1;
 		}

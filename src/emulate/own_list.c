@@ -42,8 +42,8 @@ int rama_own_list_open(struct rama_own_place *p, bool create, struct rama_err *e
 	    (st.st_mode & 022) != 0 || st.st_nlink > 1) {
 		close(p->list);
 		p->list = -1;
-		return not_ours(p, "others can change what it says, or it is no plain file of yours",
-				e);
+		return not_ours(
+			p, "others can change what it says, or it is no plain file of yours", e);
 	}
 	if (rama_own_identify(p->list, "", &id) == 0)
 		p->device = id.device;
@@ -328,8 +328,8 @@ void rama_own_list_tidy(struct rama_emulate_own *own, struct rama_own_place *p, 
 	int rc;
 
 	if ((done && !p->leads) || p->since == INT64_MAX || p->list < 0 ||
-	    flock(p->list, LOCK_EX | LOCK_NB) != 0 || !is_named(p) ||
-	    rama_own_list_read(p) != 0 || (!done && has_partial(own, p)))
+	    flock(p->list, LOCK_EX | LOCK_NB) != 0 || !is_named(p) || rama_own_list_read(p) != 0 ||
+	    (!done && has_partial(own, p)))
 		return;
 	snprintf(temp, sizeof(temp), RAMA_OWN_LIST ".%s", own->run);
 	rc = write_anew(own, p, temp);

@@ -60,7 +60,8 @@ int rama_worker_exists(const struct rama_handle *h)
 
 	MPI_Comm_rank(comm, &rank);
 	if (rank == 0)
-		there = stat(h->path, &st) == 0 && st.st_size > 0; /* an empty one has no format yet */
+		there = stat(h->path, &st) == 0 &&
+			st.st_size > 0; /* an empty one has no format yet */
 	MPI_Bcast(&there, 1, MPI_INT, 0, comm);
 	return there;
 }

@@ -159,18 +159,45 @@ static bool hidden(const char *path)
 static void files_of_mpi(void **state)
 {
 	static const char *const theirs[] = {
-		"/", "/sys", "/dev", "/tmp", "/scratch/me", "/tmp/ompi.node-1.x.1000",
-		"/tmp/ompi.vm.0/pid.77/pmix_dstor_ds12_77/dstore_sm.lock", "/tmp/ompi.vm.0/pid.7/hwloc.sm",
-		"/scratch/me/ompi.vm.0/x", "/tmp/mpich_shar_tmpHNsQwt", "/scratch/me/ucx_shm_posix_5ef3187",
-		"/tmp/vader_segment.vm.0.368e0001.0", "/scratch/me/open_mpi.0000", "/spool/pmix.7.0/a/b",
-		"/spool/pmix.7.0", "/data/.iorama-emulate", "/data/.iorama-emulate.abcdefgh",
+		"/",
+		"/sys",
+		"/dev",
+		"/tmp",
+		"/scratch/me",
+		"/tmp/ompi.node-1.x.1000",
+		"/tmp/ompi.vm.0/pid.77/pmix_dstor_ds12_77/dstore_sm.lock",
+		"/tmp/ompi.vm.0/pid.7/hwloc.sm",
+		"/scratch/me/ompi.vm.0/x",
+		"/tmp/mpich_shar_tmpHNsQwt",
+		"/scratch/me/ucx_shm_posix_5ef3187",
+		"/tmp/vader_segment.vm.0.368e0001.0",
+		"/scratch/me/open_mpi.0000",
+		"/spool/pmix.7.0/a/b",
+		"/spool/pmix.7.0",
+		"/data/.iorama-emulate",
+		"/data/.iorama-emulate.abcdefgh",
 	};
 	static const char *const users[] = {
-		"/home/me/ompi.dat", "/home/me/ompi.vm.0/pid.7/x", "/data/mpich_shar_tmpHNsQwt",
-		"/tmp/ompi.dat", "/tmp/ompi.1000", "/tmp/ompi.vm.x/pid.7/y", "/tmp/me/ompi.vm.0/x",
-		"/tmpfile", "/scratch/me2/ompi.vm.0/x", "/scratch/me/ompi.vm.0x/y", "/tmp/vader_segment.csv",
-		"/spool/pmix.7.01/a", "/data/.iorama-emulated", "/system", "/devices/x", "/tmp/open_mpi.",
-		"/tmp/open_mpi.00a", "/work/run/out", "/tmp/pmix_dstor", "/data/x.iorama-emulate",
+		"/home/me/ompi.dat",
+		"/home/me/ompi.vm.0/pid.7/x",
+		"/data/mpich_shar_tmpHNsQwt",
+		"/tmp/ompi.dat",
+		"/tmp/ompi.1000",
+		"/tmp/ompi.vm.x/pid.7/y",
+		"/tmp/me/ompi.vm.0/x",
+		"/tmpfile",
+		"/scratch/me2/ompi.vm.0/x",
+		"/scratch/me/ompi.vm.0x/y",
+		"/tmp/vader_segment.csv",
+		"/spool/pmix.7.01/a",
+		"/data/.iorama-emulated",
+		"/system",
+		"/devices/x",
+		"/tmp/open_mpi.",
+		"/tmp/open_mpi.00a",
+		"/work/run/out",
+		"/tmp/pmix_dstor",
+		"/data/x.iorama-emulate",
 	};
 
 	(void)state;
@@ -183,7 +210,8 @@ static void files_of_mpi(void **state)
 		if (hidden(users[i]))
 			fail_msg("%s is not recorded", users[i]);
 	/* one that names all temporary files says nothing */
-	load("", VARS("TMPDIR=/scratch", "PMIX_SERVER_TMPDIR=/tmp/", "OMPI_FILE_LOCATION=/scratch"));
+	load("",
+	     VARS("TMPDIR=/scratch", "PMIX_SERVER_TMPDIR=/tmp/", "OMPI_FILE_LOCATION=/scratch"));
 	assert_true(!hidden("/tmp/mine") && !hidden("/scratch/mine") && hidden("/scratch"));
 	/* asking for them brings them back */
 	load("", VARS("IORAMA_INCLUDE=*/mpich_shar*\n/"));
@@ -306,20 +334,11 @@ static void system_files_are_not_recorded(void **state)
 	static const char *const excluded[] = { "/etc/passwd", "/dev/null", "/usr/lib/a", "/bin/sh",
 						"/boot/x",     "/lib/a",    "/opt/a",	  "/sbin/a",
 						"/sys/a",      "/proc/1",   "/var/log" };
-	static const char *const recorded[] = { "/etc",
-						"/etcetera",
-						"/home/u/a",
-						"/data",
-						"/liberty/a",
-						"/lib64/a",
-						"",
-						"<STDIN>",
-						"/Var/a",
-						"/var/opt/cray/dws/mounts/a",
-						"/e",
-						"etc/a",
-						"/{a",
-						"/v" };
+	static const char *const recorded[] = {
+		"/etc",	    "/etcetera", "/home/u/a", "/data",	"/liberty/a",
+		"/lib64/a", "",		 "<STDIN>",   "/Var/a", "/var/opt/cray/dws/mounts/a",
+		"/e",	    "etc/a",	 "/{a",	      "/v"
+	};
 
 	(void)state;
 	load(NULL, NULL);
@@ -535,8 +554,8 @@ static void any_bytes(void **state)
 
 UNIT_GROUP(settings, test(built_in_values), test(each_line_of_a_file),
 	   test(variables_win_over_the_file), test(our_variables), test(live_events),
-	   test(memory_of_all_modules), test(files_of_mpi),
-	   test(switched_off), test(modules_on_and_off), test(memory_for_traces),
-	   test(system_files_are_not_recorded), test(names_by_expressions), test(paths_by_globs),
-	   test(programs), test(ranks), test(what_is_wrong_is_said), test(warnings_are_bounded),
-	   test(long_lists_are_cut), test(config_file), test(any_bytes))
+	   test(memory_of_all_modules), test(files_of_mpi), test(switched_off),
+	   test(modules_on_and_off), test(memory_for_traces), test(system_files_are_not_recorded),
+	   test(names_by_expressions), test(paths_by_globs), test(programs), test(ranks),
+	   test(what_is_wrong_is_said), test(warnings_are_bounded), test(long_lists_are_cut),
+	   test(config_file), test(any_bytes))
