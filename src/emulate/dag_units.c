@@ -211,6 +211,8 @@ static int check_unit(struct rama_dag *d, uint32_t i, struct rama_err *e)
 	const struct rama_unit *u = d->units[i];
 	struct stat st;
 
+	if (u == NULL)
+		return 0;
 	if (d->graph->data[i].writers > 0 || stat(u->path, &st) != 0)
 		return rama_emulate_own_check(d->m->opt.own, u->path, e);
 	if (!S_ISREG(st.st_mode))
@@ -286,6 +288,8 @@ static int prepare_files(struct rama_dag *d, struct rama_err *e)
 	if (rc == 0)
 		rc = rama_emulation_enter(d->m, t->rank == 0, e);
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < g->n_data; i += (uint32_t)t->size) {
+		if (d->units[i] == NULL)
+			continue;
 		if (g->data[i].writers == 0)
 			rc = stage_in(d, i, e);
 		else if (rama_emulate_own_remove(d->m->opt.own, d->units[i]->path) != 0)

@@ -118,8 +118,8 @@ static int copy(struct rama_handle *h, char *buf, size_t n, int64_t off, bool wr
 		char *at;
 		int rc = move_window(h, off, e);
 
-		if (rc != 0)
-			return rc;
+		if (rc != 0 || m->at == NULL)
+			return rc != 0 ? rc : RAMA_EIO;
 		part = m->len - (size_t)(off - m->from);
 		part = part < n ? part : n;
 		at = m->at + (off - m->from);
