@@ -564,55 +564,6 @@ static void drop_pairs(struct rama_settings *s, rama_lookup lookup, void *ctx)
 #undef SET
 }
 
-static size_t without_slashes(const char *path)
-{
-	size_t n = strlen(path);
-
-	while (n > 0 && path[n - 1] == '/')
-		n--;
-	return n;
-}
-
-/* A directory that a variable names. One that the program itself works in is none of the launcher's alone. */
-static void find_folder(char to[RAMA_SETTINGS_FOLDER], const char *path, const char *here)
-{
-	size_t n = path != NULL ? without_slashes(path) : 0;
-
-	to[0] = '\0';
-	if (n < 2 || n >= RAMA_SETTINGS_FOLDER || path[0] != '/' ||
-	    (here != NULL && strncmp(here, path, n) == 0 && (here[n] == '/' || here[n] == '\0')))
-		return;
-	memcpy(to, path, n);
-	to[n] = '\0';
-}
-
-static void find_folders(struct rama_settings *s, rama_lookup lookup, void *ctx)
-{
-	static const char *const sessions[] = {
-#define X(...)
-#define R(...)
-#define F(...)
-#define T(...)
-#define N(...)
-#define E(variable) variable,
-#include "table/excluded.def"
-#undef X
-#undef R
-#undef F
-#undef T
-#undef N
-#undef E
-	};
-	const char *here = lookup(ctx, "PWD");
-
-	find_folder(s->temp, lookup(ctx, "TMPDIR"), NULL);
-	for (unsigned i = 0; i < RAMA_SETTINGS_SESSIONS; i++) {
-		find_folder(s->session[i], lookup(ctx, sessions[i]), here);
-		if (strcmp(s->session[i], s->temp) == 0 || strcmp(s->session[i], "/tmp") == 0)
-			s->session[i][0] = '\0'; /* all temporary files */
-	}
-}
-
 void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx)
 {
 	drop_pairs(s, lookup, ctx);
@@ -627,7 +578,7 @@ void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx)
 		if (g.value.n > 0 || hows[i].set == set_flag || hows[i].set == set_dxt)
 			hows[i].set(s, &hows[i], &g);
 	}
-	find_folders(s, lookup, ctx);
+	rama_settings_folders(s, lookup, ctx);
 	settle(s);
 }
 

@@ -116,6 +116,9 @@ void rama_settings_init(struct rama_settings *s);
 void rama_settings_file(struct rama_settings *s, const char *text, size_t len);
 void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx);
 
+/* part of the above: directories that launchers name */
+void rama_settings_folders(struct rama_settings *s, rama_lookup lookup, void *ctx);
+
 /* Layers by their words, joined by commas; 1 or all: all of them. false: one is not known */
 bool rama_settings_layers(const char *text, size_t n, uint32_t *layers);
 

@@ -56,6 +56,9 @@ struct rama_engine {
 	int (*close)(struct rama_handle *h, struct rama_err *e);
 };
 
+/* Opens a handle; what is written belongs to the run, or it is an error. in_place: under the name that the file keeps. */
+int rama_engine_open(struct rama_handle *h, bool in_place, int flags, struct rama_err *e);
+
 /* engines of this program, by name; NULL: there is none. The worker of an MPI adds its own to those of every program. */
 const struct rama_engine *rama_engine_find(const char *name);
 const struct rama_engine *rama_engine_at(unsigned i); /* NULL at the end: for lists */

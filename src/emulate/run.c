@@ -355,26 +355,6 @@ void rama_drop_cache(const char *path)
 	close(fd);
 }
 
-/* Libraries of MPI open files by name: whether it leads to a file of this run is looked at before and after. */
-static int open_handle(const struct rama_unit *u, struct rama_handle *h, int flags,
-		       struct rama_err *e)
-{
-	bool write = h->engine->needs_mpi && flags & RAMA_OPEN_WRITE;
-	bool makes = u->in_place && h->engine->container; /* some remove and make it anew */
-	int rc = 0;
-
-	if (write && !makes && rama_emulate_own_look(h->own, h->path, false) != 0)
-		return rama_err_set(e, RAMA_EIO, "%s: open: %s", h->path, strerror(errno));
-	rc = h->engine->open(h, flags, e);
-	if (rc == 0 && write &&
-	    (makes ? rama_emulate_own_adopt(h->own, h->path)
-		   : rama_emulate_own_look(h->own, h->path, true)) != 0) {
-		rc = rama_err_set(e, RAMA_EIO, "%s: open: %s", h->path, strerror(errno));
-		h->engine->close(h, NULL);
-	}
-	return rc;
-}
-
 static int open_unit(struct runner *r, const struct rama_step *step)
 {
 	struct rama_unit *u = step->unit;
@@ -401,7 +381,7 @@ static int open_unit(struct runner *r, const struct rama_step *step)
 		free(h);
 		return rama_err_set(r->e, RAMA_EMEMORY, "no memory");
 	}
-	rc = open_handle(u, h, step->flags, r->e);
+	rc = rama_engine_open(h, u->in_place, step->flags, r->e);
 	if (rc != 0) {
 		free((void *)h->path);
 		free(h);
