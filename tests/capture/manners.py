@@ -455,6 +455,15 @@ def module_memory(h):
     ):
         have = named(1500, lines, **env)
         must(have == (want, want < 1500), "%r, %s: %s records, not %d", lines, env, have, want)
+    # each module alone would have room for all
+    conf = os.path.join(h.quiet, "both.conf")
+    with open(conf, "w", encoding="ascii") as file:
+        file.write("MAX_RECORDS 5000 POSIX,STDIO,EXTRA\n")
+    run = h.start([program, "1100", "both"], "bare", {"DARSHAN_CONFIG_PATH": conf, "DARSHAN_MODMEM": "1"})
+    log = run.logs[0]
+    sizes = {"POSIX": record, "STDIO": 248}
+    used = sum(size * len([r for r in log.records(m) if r["name"] != "<OTHERS>"]) for m, size in sizes.items())
+    must(mib - heatmaps - record < used <= mib - heatmaps, "records take %d bytes", used)
     for most in (0, 5, 8, 9):
         have = named(8, "MAX_RECORDS %d POSIX\n" % most)
         must(have == (min(most, 8), most < 8), "MAX_RECORDS %d: %s records of 8", most, have)
