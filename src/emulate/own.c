@@ -103,6 +103,7 @@ int rama_emulate_own_place(struct rama_emulate_own *own, const char *dir, struct
 {
 	struct rama_own_place *p;
 	size_t n = strlen(dir);
+	struct stat st;
 	int rc = 0;
 
 	while (n > 1 && dir[n - 1] == '/')
@@ -121,11 +122,15 @@ int rama_emulate_own_place(struct rama_emulate_own *own, const char *dir, struct
 	if (p->dir == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	own->n++;
-	if (open_place(p) < 0)
-		return errno == ENOENT
-			       ? 0
-			       : rama_err_set(e, errno == ENOTDIR ? RAMA_EMISSING : RAMA_EIO,
-					      "%s: %s", dir, strerror(errno));
+	if (open_place(p) < 0) {
+		int number = errno, there = stat(p->dir, &st) == 0;
+
+		/* what is above it will be told when it is made */
+		if (number == ENOENT || (number == ENOTDIR && !there))
+			return 0;
+		return rama_err_set(e, number == ENOTDIR ? RAMA_EMISSING : RAMA_EIO, "%s: %s", dir,
+				    strerror(number));
+	}
 	rc = rama_own_list_open(p, false, e);
 	if (rc == 0 && rama_own_list_read(p) != 0)
 		rc = rama_err_set(e, RAMA_EMEMORY, "no memory");
