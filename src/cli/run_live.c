@@ -24,6 +24,7 @@
 #include "cli/run_place.h"
 #include "live/find.h"
 #include "live/status.h"
+#include "query/job.h"
 
 #define PATIENCE 30.0	   /* s for the agent in the end */
 #define PATIENCE_STORE 5.0 /* s for a store that does not answer */
@@ -311,37 +312,15 @@ static bool in_store(const struct rama_run_live *v, const char *sink)
 	       (strncmp(sink, "store:", 6) == 0 && strcmp(sink + 6, v->store) == 0);
 }
 
-struct count {
-	uint64_t events;
-	bool ended, found;
-};
-
-static int see_count(void *ctx, const struct rama_row *row, struct rama_err *e)
-{
-	struct count *c = ctx;
-
-	(void)e;
-	if (row->n < 2)
-		return 1;
-	c->found = true;
-	c->events = row->cell[0].i > 0 ? (uint64_t)row->cell[0].i : 0;
-	c->ended = row->cell[1].i == 0;
-	return 1;
-}
-
 /* What the store itself says it has of the job, whoever brought it there. False: it cannot be asked. */
-static bool ask_store(struct rama_run_live *v, struct count *c, struct rama_err *e)
+static bool ask_store(struct rama_run_live *v, struct rama_query_job_live *c, struct rama_err *e)
 {
-	static const char sql[] =
-		"SELECT COALESCE(SUM(p.stored), 0), COUNT(*) - COUNT(p.end_ns) FROM processes p "
-		"JOIN jobs j ON j.number = p.job WHERE j.key = $1";
-	struct rama_cell key = { .type = RAMA_CELL_TEXT, .text = v->key, .len = strlen(v->key) };
 	struct rama_store *s;
 	int rc = rama_store_open(&s, v->store, RAMA_STORE_READ, e);
 
-	*c = (struct count){ 0 };
+	*c = (struct rama_query_job_live){ 0 };
 	if (rc == 0) {
-		rc = rama_store_select(s, sql, &key, 1, see_count, c, e);
+		rc = rama_query_job_live_get(s, v->key, c, e);
 		rama_store_close(s);
 	}
 	return rc >= 0;
@@ -353,7 +332,7 @@ static bool wait_for_agent(struct rama_run_live *v)
 {
 	double end = now() + PATIENCE, ask = 0, answered = now();
 	struct rama_err e = { 0 };
-	struct count c;
+	struct rama_query_job_live c;
 	struct status s;
 
 	while (now() < end && now() < answered + PATIENCE_STORE) {
@@ -385,7 +364,7 @@ static bool wait_for_agent(struct rama_run_live *v)
 static void count(struct rama_run_live *v, bool in_time)
 {
 	struct rama_err e = { 0 };
-	struct count c;
+	struct rama_query_job_live c;
 	struct status s;
 	uint64_t rest;
 

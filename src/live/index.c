@@ -13,6 +13,7 @@
 
 #include "base/siphash.h"
 #include "job/view.h"
+#include "query/metric.h"
 
 #define PIECE (1u << 20) /* of a large log, for its hash */
 
@@ -27,13 +28,6 @@ static double found_cost(const struct rama_diagnosis *d)
 	return cost;
 }
 
-const struct rama_index_figure rama_index_figures[] = {
-#define FIGURE(name, unit, value, doc) { #name, #unit, doc },
-#include "live/index_figures.def"
-#undef FIGURE
-};
-const unsigned rama_n_index_figures = sizeof(rama_index_figures) / sizeof(*rama_index_figures);
-
 static const struct rama_store_figure *add_figure(struct rama_store_figure *to, size_t *n,
 						  const char *name, double value)
 {
@@ -45,7 +39,7 @@ static const struct rama_store_figure *add_figure(struct rama_store_figure *to, 
 static int take_figures(struct rama_indexed *x, const struct rama_view *v,
 			const struct rama_diagnosis *d)
 {
-	size_t most = rama_n_facts + rama_n_index_figures;
+	size_t most = rama_n_facts + rama_query_n_figures;
 	struct rama_store_figure *f = rama_arena_alloc(&x->arena, most * sizeof(*f));
 
 	if (f == NULL)
@@ -54,7 +48,7 @@ static int take_figures(struct rama_indexed *x, const struct rama_view *v,
 	for (unsigned i = 0; i < rama_n_facts; i++)
 		add_figure(f, &x->row.n_figures, rama_fact_info[i].name, d->facts[i]);
 #define FIGURE(name, unit, value, doc) add_figure(f, &x->row.n_figures, #name, value);
-#include "live/index_figures.def"
+#include "query/figures.def"
 #undef FIGURE
 	return 0;
 }

@@ -251,11 +251,11 @@ static int copy_tables(struct copy *c, struct rama_err *e)
 		  " bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)" },
 		{ "SELECT number, name, username, uid, jobid, command, run_time, nodes, logged, "
 		  "bytes_read, bytes_written, reads, writes, metas, files, io_time, meta_time,"
-		  " verdict, complete FROM jobs WHERE number = $1",
+		  " verdict, complete, cost FROM jobs WHERE number = $1",
 		  "UPDATE jobs SET name = $2, username = $3, uid = $4, jobid = $5, command = $6,"
 		  " run_time = $7, nodes = $8, logged = $9, bytes_read = $10, bytes_written ="
 		  " $11, reads = $12, writes = $13, metas = $14, files = $15, io_time = $16,"
-		  " meta_time = $17, verdict = $18, complete = $19 WHERE number = $1" },
+		  " meta_time = $17, verdict = $18, complete = $19, cost = $20 WHERE number = $1" },
 	};
 	struct rama_cell cells[WIDEST];
 	struct rows r = { .c = c, .cells = cells };

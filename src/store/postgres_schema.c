@@ -115,11 +115,6 @@ static const char value[] =
 	" RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$"
 	" SELECT base + step * i + CASE WHEN x IS NULL THEN 0 ELSE get_byte(x, i) + " BYTES_1 " END $$;";
 
-#define EVENT_COLUMNS \
-	"job BIGINT, rank BIGINT, end_ns BIGINT, start_ns BIGINT, dur_ns BIGINT, off BIGINT, len BIGINT," \
-	" record BIGINT, file TEXT, layer TEXT, op TEXT, fn TEXT, tid BIGINT, lane BIGINT, seq BIGINT," \
-	" call BIGINT, parent BIGINT, failed INTEGER, host TEXT, process BIGINT"
-
 /* Events of blocks b, one per row. m: the block as it is in memory, once and not anew for each event: bytes that were
  * concatenated with nothing are neither compressed nor elsewhere, and OFFSET 0 keeps the planner from taking it apart. */
 #define PLAIN(x) "b." x "_base, b." x "_step, b." x "_bytes || ''::BYTEA AS " x "_bytes, "
@@ -147,7 +142,11 @@ static const char events[] = "CREATE VIEW events AS " EVENTS ";";
 /* Events of a job, of a rank (NULL: of all) and of a time, from <= end < to (NULL: without an end), by keys of blocks. */
 static const char events_of[] =
 	"CREATE FUNCTION iorama_events(of_job BIGINT, of_rank BIGINT DEFAULT NULL,"
-	" from_ns BIGINT DEFAULT NULL, to_ns BIGINT DEFAULT NULL) RETURNS TABLE (" EVENT_COLUMNS ")"
+	" from_ns BIGINT DEFAULT NULL, to_ns BIGINT DEFAULT NULL) RETURNS TABLE ("
+#define EVENT_FIRST(id, name, lite, postgres, unit) #name " " #postgres
+#define EVENT(id, name, lite, postgres, unit) ", " #name " " #postgres
+#include "store/events.def"
+	")"
 	" LANGUAGE sql STABLE PARALLEL SAFE ROWS 10000 AS $$ "
 	EVENTS " WHERE b.job = of_job AND (of_rank IS NULL OR b.rank = of_rank)"
 	" AND (to_ns IS NULL OR b.t0 < to_ns) AND (to_ns IS NULL OR v.end_ns < to_ns)"
@@ -212,6 +211,26 @@ static const char share[] =
 
 static const char *const version2[] = { views, share, NULL };
 
+/* Lists of jobs in any order that people ask for, a page at a time: each index ends in the number of the job, which decides
+ * among equals. cost: seconds of the findings HIGH and WARN, said once. */
+static const char lists[] =
+	"ALTER TABLE jobs ADD COLUMN cost " R ";"
+	"UPDATE jobs SET cost = s.cost FROM (SELECT job, sum(cost) AS cost FROM findings"
+	" WHERE level IN ('HIGH', 'WARN') GROUP BY job) s WHERE s.job = jobs.number;"
+	"CREATE INDEX jobs_running ON jobs (start_ns, number) WHERE state = 'running';"
+	"CREATE INDEX jobs_by_user ON jobs (username, number);"
+	"CREATE INDEX jobs_by_name ON jobs (name, number);"
+	"DROP INDEX jobs_start; CREATE INDEX jobs_start ON jobs (start_ns, number);"
+	"CREATE INDEX jobs_by_cost ON jobs (cost, number);"
+	"CREATE INDEX jobs_by_bytes ON jobs"
+	" ((CAST(bytes_read AS " R ") + CAST(bytes_written AS " R ")), number);"
+	"CREATE INDEX jobs_by_run_time ON jobs"
+	" (CAST(coalesce(run_time, (end_ns - start_ns) / 1e9) AS " R "), number);"
+	"CREATE INDEX findings_level ON findings (level, job);"
+	"CREATE INDEX figure_values_rank ON figure_values (figure, value, job);";
+
+static const char *const version3[] = { lists, NULL };
+
 /* clang-format on */
 
-const char *const *const rama_pg_schema[] = { version1, version2, NULL };
+const char *const *const rama_pg_schema[] = { version1, version2, version3, NULL };

@@ -19,6 +19,8 @@ enum {
  * one opened for reading, is RAMA_EVERSION with a line that says what to do. Messages do not name the store. */
 int rama_store_open(struct rama_store **s, const char *where, unsigned flags, struct rama_err *e);
 void rama_store_close(struct rama_store *s);
+/* "sqlite" or "postgresql": what the few functions differ in that SQL has for texts */
+const char *rama_store_kind(const struct rama_store *s);
 /* IORAMA_STORE, else $XDG_DATA_HOME/iorama/store.db, else ~/.local/share/iorama/store.db; false: does not fit */
 bool rama_store_default(char *to, size_t room);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/query_events.h"
+#include "query/events.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -8,51 +8,24 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "query/sql.h"
 
 #define HOSTS 1024		/* segments whose host is kept */
 #define NAMES_MOST 65536	/* names that are kept */
 #define NAMES_BYTES (32u << 20) /* ... and their bytes */
 
-/* as the table `events` of the store has them */
-enum column {
-	JOB,
-	RANK,
-	END,
-	START,
-	DUR,
-	OFF,
-	LEN,
-	RECORD,
-	FILE_NAME,
-	LAYER,
-	OP,
-	FN,
-	TID,
-	LANE,
-	SEQ,
-	CALL,
-	PARENT,
-	FAILED,
-	HOST,
-	COLUMNS
+const char *const rama_query_event_name[RAMA_QUERY_EVENT_COLUMNS] = {
+#define EVENT(id, name, lite, postgres, unit) #name,
+#include "store/events.def"
 };
-static const char *const names_of[COLUMNS] = { "job",  "rank",	 "end_ns", "start_ns", "dur_ns",
-					       "off",  "len",	 "record", "file",     "layer",
-					       "op",   "fn",	 "tid",	   "lane",     "seq",
-					       "call", "parent", "failed", "host" };
-static const char *const units[COLUMNS] = { "id",     "id",   NULL,   NULL,   NULL,   "id", "id",
-					    "record", "text", "text", "text", "text", "id", "id",
-					    "id",     "id",   "id",   "id",   "text" };
-
-/* for people: fewer, and the ones that tell most first */
-static const enum column short_columns[] = {
-	START, DUR, JOB, RANK, LAYER, FN, OFF, LEN, FILE_NAME
+#define UNIT_id "id"
+#define UNIT_record "record"
+#define UNIT_text "text"
+#define UNIT_number NULL
+const char *const rama_query_event_unit[RAMA_QUERY_EVENT_COLUMNS] = {
+#define EVENT(id, name, lite, postgres, unit) UNIT_##unit,
+#include "store/events.def"
 };
-static const char *const short_names[] = { "time", "took",   "job",   "rank", "layer",
-					   "call", "offset", "bytes", "file" };
-static const char *const short_units[] = { "when", "span", "id", "id",	"text",
-					   "text", "id",   "id", "text" };
-#define N_SHORT (sizeof(short_columns) / sizeof(*short_columns))
 
 struct host {
 	struct rama_segment_key segment;
@@ -63,7 +36,9 @@ struct host {
 struct walk {
 	struct rama_query_events *q;
 	struct rama_store *names;
-	struct rama_rows rows;
+	rama_row_fn fn;
+	void *ctx;
+	uint64_t rows;
 	struct rama_map by_id; /* job and record -> text */
 	struct rama_arena arena;
 	struct rama_map wanted; /* records whose name matches the glob */
@@ -208,104 +183,95 @@ static int find_records(struct walk *w, struct rama_err *e)
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-static struct rama_cell integer(int64_t v)
-{
-	return (struct rama_cell){ .type = RAMA_CELL_INT, .i = v };
-}
-
 static struct rama_cell text(const char *s)
 {
-	return s != NULL && *s != '\0'
-		       ? (struct rama_cell){ .type = RAMA_CELL_TEXT, .text = s, .len = strlen(s) }
-		       : (struct rama_cell){ .type = RAMA_CELL_NULL };
+	return s != NULL && *s != '\0' ? rama_query_cell_text(s)
+				       : (struct rama_cell){ .type = RAMA_CELL_NULL };
 }
 
 /* -1: it has none */
 static struct rama_cell unless_none(int64_t v)
 {
-	return v >= 0 ? integer(v) : (struct rama_cell){ .type = RAMA_CELL_NULL };
+	return v >= 0 ? rama_query_cell_int(v) : (struct rama_cell){ .type = RAMA_CELL_NULL };
 }
 
+#define C(id) RAMA_QUERY_EVENT_##id
 static void fill(struct rama_cell *c, const struct rama_stored_event *ev, const char *file,
 		 const char *host)
 {
 	const struct rama_wire_event *x = ev->event;
 
-	c[JOB] = integer(ev->job);
-	c[RANK] = integer(ev->rank);
-	c[END] = integer(x->end);
-	c[START] = integer(x->end - x->dur);
-	c[DUR] = integer(x->dur);
-	c[OFF] = unless_none(x->off);
-	c[LEN] = unless_none(x->bytes);
-	c[RECORD] = x->record != 0 ? integer((int64_t)x->record)
-				   : (struct rama_cell){ .type = RAMA_CELL_NULL };
-	c[FILE_NAME] = text(file);
-	c[LAYER] = text(ev->what->layer);
-	c[OP] = text(ev->what->op);
-	c[FN] = text(ev->what->fn);
-	c[TID] = integer(ev->tid);
-	c[LANE] = integer(ev->lane);
-	c[SEQ] = integer((int64_t)ev->seq);
-	c[CALL] = integer(ev->event->call);
-	c[PARENT] = integer(ev->event->parent);
-	c[FAILED] = integer(ev->event->failed);
-	c[HOST] = text(host);
+	c[C(JOB)] = rama_query_cell_int(ev->job);
+	c[C(RANK)] = rama_query_cell_int(ev->rank);
+	c[C(END)] = rama_query_cell_int(x->end);
+	c[C(START)] = rama_query_cell_int(x->end - x->dur);
+	c[C(DUR)] = rama_query_cell_int(x->dur);
+	c[C(OFF)] = unless_none(x->off);
+	c[C(LEN)] = unless_none(x->bytes);
+	c[C(RECORD)] = x->record != 0 ? rama_query_cell_int((int64_t)x->record)
+				      : (struct rama_cell){ .type = RAMA_CELL_NULL };
+	c[C(FILE)] = text(file);
+	c[C(LAYER)] = text(ev->what->layer);
+	c[C(OP)] = text(ev->what->op);
+	c[C(FN)] = text(ev->what->fn);
+	c[C(TID)] = rama_query_cell_int(ev->tid);
+	c[C(LANE)] = rama_query_cell_int(ev->lane);
+	c[C(SEQ)] = rama_query_cell_int((int64_t)ev->seq);
+	c[C(CALL)] = rama_query_cell_int(ev->event->call);
+	c[C(PARENT)] = rama_query_cell_int(ev->event->parent);
+	c[C(FAILED)] = rama_query_cell_int(ev->event->failed);
+	c[C(HOST)] = text(host);
+	c[C(PROCESS)] = rama_query_cell_int(ev->process);
+#undef C
 }
 
 static int add(void *ctx, const struct rama_stored_event *ev, struct rama_err *e)
 {
 	struct walk *w = ctx;
 	const char *file = NULL, *host = "";
-	struct rama_cell cell[COLUMNS], few[N_SHORT];
+	struct rama_cell cell[RAMA_QUERY_EVENT_COLUMNS];
+	struct rama_row row = { RAMA_QUERY_EVENT_COLUMNS, rama_query_event_name, cell };
 	int rc;
 
 	if (w->rank >= 0 && ev->rank != w->rank)
 		return 0;
 	if (w->wanted.used > 0 && rama_map_get(&w->wanted, ev->event->record) == NULL)
 		return 0;
-	if (w->q->limit > 0 && w->rows.rows == w->q->limit) {
+	if (w->q->limit > 0 && w->rows == w->q->limit) {
 		w->q->more = true;
 		return 1;
 	}
+	w->rows++;
 	rc = ev->event->record != 0 ? name_of(w, ev->job, ev->event->record, &file, e) : 0;
-	if (rc == 0 && w->q->form != RAMA_ROWS_TEXT)
+	if (rc == 0 && !w->q->no_hosts)
 		rc = host_of(w, &ev->segment, &host, e);
 	if (rc != 0)
 		return rc;
 	fill(cell, ev, file, host);
-	if (w->q->form != RAMA_ROWS_TEXT)
-		return rama_rows_add(&w->rows, cell);
-	for (unsigned i = 0; i < N_SHORT; i++)
-		few[i] = cell[short_columns[i]];
-	return rama_rows_add(&w->rows, few);
+	return w->fn(w->ctx, &row, e);
 }
 
-int rama_query_events(struct rama_store *s, struct rama_store *names, struct rama_query_events *q,
-		      struct rama_out *out, struct rama_err *e)
+int rama_query_events_list(struct rama_store *s, struct rama_store *names,
+			   struct rama_query_events *q, rama_row_fn fn, void *ctx,
+			   struct rama_err *e)
 {
 	struct walk *w = calloc(1, sizeof(*w));
-	bool people = q->form == RAMA_ROWS_TEXT;
 	int rc = 0;
 
 	if (w == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	w->q = q;
 	w->names = names;
+	w->fn = fn;
+	w->ctx = ctx;
 	w->rank =
 		q->filter.job < 0 ? q->filter.rank : -1; /* there is no key for a rank of any job */
 	if (q->filter.job < 0)
 		q->filter.rank = -1;
-	w->rows = (struct rama_rows){ .out = out, .form = q->form };
 	if (q->file != NULL)
 		rc = find_records(w, e);
 	if (rc == 0)
-		rc = rama_rows_begin(&w->rows, people ? N_SHORT : COLUMNS,
-				     people ? short_names : names_of, people ? short_units : units);
-	if (rc == 0)
 		rc = rama_store_events(s, &q->filter, add, w, e);
-	if (rc >= 0 || w->rows.name != NULL)
-		rama_rows_end(&w->rows);
 	rama_map_fini(&w->by_id);
 	rama_map_fini(&w->wanted);
 	rama_arena_fini(&w->arena);

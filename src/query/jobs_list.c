@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobs_list.c: a page of a list of jobs.
+ *
+ * A page is found in two steps. First the numbers of its jobs, with the keys that they are sorted by, from indices: the
+ * order consists of parts (order.h), and within a part what has the key of the page before comes first, by number, then
+ * what follows by key. Then the columns of just these jobs.
+ *
+ * Conditions are of use in one of two ways. If one of them is met by a few jobs only, which an index tells, these few are
+ * read and sorted. Else there are many that meet it, and going through the jobs in order soon finds a page of them. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/order.h"
+#include "query/sql.h"
+
+#define AT_ONCE 500	      /* jobs whose columns are asked for at once */
+#define COUNTED 1000	      /* jobs after a page that are counted ... */
+#define COUNTED_BY_LOOKING 50 /* ... where each has to be looked at */
+
+struct entry {
+	int64_t job;
+	struct rama_cell key;
+};
+
+struct list {
+	struct rama_store *store;
+	struct rama_query_jobs *q;
+	struct rama_query_place after;
+	struct rama_query_order *order;
+	/* jobs that may meet the conditions */
+	int64_t *few;
+	size_t n_few;
+	bool is_few;
+	/* names that the glob matches */
+	struct rama_cell *names;
+	size_t n_names;
+	bool by_name; /* else each row is compared */
+	/* the page */
+	struct entry *entry;
+	size_t n, room, want;
+	rama_row_fn fn;
+	void *ctx;
+	const struct rama_cell *same; /* the key of what comes now; NULL: it is in the row */
+	uint64_t given;
+	bool enough; /* fn has said so */
+};
+
+static int no_memory(struct rama_err *e)
+{
+	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+}
+
+/* ---- conditions ------------------------------------------------------------------------------------ */
+
+static void add_word(struct rama_query_sql *sql, const struct rama_store *s, const char *word)
+{
+	static const char *const columns[] = { "j.name", "j.username", "j.command", "j.key" };
+	struct rama_cell text = rama_query_cell_text(word);
+	bool lite = strcmp(rama_store_kind(s), "sqlite") == 0;
+
+	/* letters of ASCII only, in both */
+	rama_query_sql_add(sql, " AND (CAST(j.jobid AS TEXT) = ?", &text);
+	for (unsigned i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		rama_query_sql_add(sql, lite ? " OR instr(lower(" : " OR strpos(lower(", NULL);
+		rama_query_sql_add(sql, columns[i], NULL);
+		rama_query_sql_add(sql, lite ? "), ?) > 0" : " COLLATE \"C\"), ?) > 0", &text);
+	}
+	rama_query_sql_add(sql, ")", NULL);
+}
+
+static void add_names(struct rama_query_sql *sql, const struct list *l)
+{
+	if (l->n_names == 0) {
+		rama_query_sql_add(sql, " AND 1 = 0", NULL);
+		return;
+	}
+	rama_query_sql_add(sql, " AND j.name IN (", NULL);
+	for (size_t i = 0; i < l->n_names; i++)
+		rama_query_sql_add(sql, i > 0 ? ", ?" : "?", &l->names[i]);
+	rama_query_sql_add(sql, ")", NULL);
+}
+
+static void add_conditions(struct rama_query_sql *sql, const struct list *l)
+{
+	const struct rama_query_jobs *q = l->q;
+
+	for (unsigned i = 0; i < q->n_conditions; i++) {
+		rama_query_sql_add(sql, " AND ", NULL);
+		rama_query_sql_add(sql, q->condition[i].sql, q->condition[i].arg);
+	}
+	for (size_t i = 0; i < q->n_words; i++)
+		add_word(sql, l->store, q->words[i]);
+	if (q->name != NULL && l->by_name)
+		add_names(sql, l);
+}
+
+/* The names that the glob matches: those of all programs are read, by leaps from one to the next. */
+static int take_name(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	const struct rama_cell *c = &row->cell[0];
+	struct list *l = ctx;
+	char *text;
+
+	if (++l->given > l->q->names) {
+		l->by_name = false;
+		return 1;
+	}
+	if (c->type != RAMA_CELL_TEXT || fnmatch(l->q->name, c->text, 0) != 0)
+		return 0;
+	text = rama_arena_text(&l->q->arena, c->text, c->len);
+	if (text == NULL)
+		return no_memory(e);
+	l->names[l->n_names++] =
+		(struct rama_cell){ .type = RAMA_CELL_TEXT, .text = text, .len = c->len };
+	return 0;
+}
+
+static int find_names(struct list *l, struct rama_err *e)
+{
+	static const char sql[] =
+		"WITH RECURSIVE t(name) AS (SELECT min(name) FROM jobs UNION ALL SELECT (SELECT "
+		"min(j.name) FROM jobs j WHERE j.name > t.name) FROM t WHERE t.name IS NOT NULL) "
+		"SELECT name FROM t WHERE name IS NOT NULL";
+	int rc;
+
+	l->names = calloc(l->q->names + 1, sizeof(*l->names));
+	if (l->names == NULL)
+		return no_memory(e);
+	l->by_name = true;
+	l->given = 0;
+	rc = rama_store_select(l->store, sql, NULL, 0, take_name, l, e);
+	l->given = 0;
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- a few jobs that may be the ones ----------------------------------------------------------------- */
+
+struct few {
+	int64_t *job;
+	size_t n;
+};
+
+static int take_few(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct few *f = ctx;
+
+	(void)e;
+	f->job[f->n++] = row->cell[0].i;
+	return 0;
+}
+
+/* sql gives jobs: if they are few, and fewer than those that are known, they are taken */
+static int try_few(struct list *l, struct rama_query_sql *sql, struct rama_err *e)
+{
+	size_t most = l->is_few ? l->n_few : l->q->few;
+	struct few f = { .job = calloc(most + 1, sizeof(*f.job)) };
+	int rc;
+
+	rama_query_sql_add(sql, " LIMIT ", NULL);
+	rama_query_sql_number(sql, (int64_t)most + 1);
+	rc = f.job != NULL ? rama_query_sql_run(sql, l->store, take_few, &f, e) : no_memory(e);
+	if (rc != 0 || f.n > most) {
+		free(f.job);
+		return rc;
+	}
+	free(l->few);
+	l->few = f.job;
+	l->n_few = f.n;
+	l->is_few = true;
+	return 0;
+}
+
+static int find_few(struct list *l, struct rama_err *e)
+{
+	struct rama_query_sql sql;
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < l->q->n_conditions; i++) {
+		const struct rama_query_condition *c = &l->q->condition[i];
+
+		if (c->jobs == NULL)
+			continue;
+		rama_query_sql_init(&sql);
+		rama_query_sql_add(&sql, c->jobs, c->jobs_arg);
+		rc = try_few(l, &sql, e);
+		rama_query_sql_fini(&sql);
+	}
+	if (rc == 0 && l->q->name != NULL && l->by_name) {
+		rama_query_sql_init(&sql);
+		rama_query_sql_add(&sql, "SELECT j.number FROM jobs j WHERE 1 = 1", NULL);
+		add_names(&sql, l);
+		rc = try_few(l, &sql, e);
+		rama_query_sql_fini(&sql);
+	}
+	return rc;
+}
+
+/* ---- numbers and keys -------------------------------------------------------------------------------- */
+
+/* what of a part is asked for, beside the conditions */
+struct slice {
+	const char *op[2]; /* of the key, NULL: any */
+	const struct rama_cell *value[2];
+	int64_t below;	   /* numbers below this; 0: all */
+	const char *order; /* of the key: " DESC", "" or NULL: they are alike */
+	bool alone;	   /* the key at `skip`, nothing else */
+	uint64_t skip;
+};
+
+static void add_from(struct rama_query_sql *sql, const struct list *l,
+		     const struct rama_query_part *p)
+{
+	if (!l->is_few) {
+		rama_query_sql_add(sql, p->from, NULL);
+		return;
+	}
+	/* LIMIT keeps the database from reading them in another way */
+	rama_query_sql_add(sql, "(SELECT * FROM jobs WHERE number IN (", NULL);
+	for (size_t i = 0; i < l->n_few; i++) {
+		rama_query_sql_add(sql, i > 0 ? "," : "", NULL);
+		rama_query_sql_number(sql, l->few[i]);
+	}
+	rama_query_sql_add(sql, l->n_few > 0 ? ") LIMIT 1000000) j" : "NULL) LIMIT 1) j", NULL);
+}
+
+static void add_rows(struct rama_query_sql *sql, const struct list *l,
+		     const struct rama_query_part *p, const struct slice *w, bool rest)
+{
+	const char *key = rest ? p->rest : p->key;
+
+	rama_query_sql_add(sql, "SELECT ", NULL);
+	rama_query_sql_add(sql, p->number, NULL);
+	rama_query_sql_add(sql, " AS n, ", NULL);
+	rama_query_sql_add(sql, *key != '\0' ? key : "0", NULL);
+	rama_query_sql_add(sql, " AS k FROM ", NULL);
+	add_from(sql, l, p);
+	rama_query_sql_add(sql, " WHERE ", NULL);
+	rama_query_sql_add(sql, rest ? p->rest_where : p->where, NULL);
+	add_conditions(sql, l);
+	for (unsigned i = 0; i < 2 && w->op[i] != NULL; i++) {
+		rama_query_sql_add(sql, " AND ", NULL);
+		rama_query_sql_add(sql, key, NULL);
+		rama_query_sql_add(sql, w->op[i], w->value[i]);
+	}
+	if (w->below != 0) {
+		rama_query_sql_add(sql, " AND ", NULL);
+		rama_query_sql_add(sql, p->number, NULL);
+		rama_query_sql_add(sql, " < ", NULL);
+		rama_query_sql_number(sql, w->below);
+	}
+	rama_query_sql_add(sql, " ORDER BY ", NULL);
+	if (w->order != NULL) {
+		rama_query_sql_add(sql, key, NULL);
+		rama_query_sql_add(sql, w->order, NULL);
+	}
+	if (!w->alone) {
+		rama_query_sql_add(sql, w->order != NULL ? ", " : "", NULL);
+		rama_query_sql_add(sql, p->number, NULL);
+		rama_query_sql_add(sql, " DESC", NULL);
+	}
+}
+
+static void add_limit(struct rama_query_sql *sql, uint64_t n, uint64_t skip)
+{
+	rama_query_sql_add(sql, " LIMIT ", NULL);
+	rama_query_sql_number(sql, (int64_t)n);
+	if (skip > 0) {
+		rama_query_sql_add(sql, " OFFSET ", NULL);
+		rama_query_sql_number(sql, (int64_t)skip);
+	}
+}
+
+/* Rows whose key an index has, and the few others: the first of both are sorted once more. */
+static void add_both(struct rama_query_sql *sql, const struct list *l,
+		     const struct rama_query_part *p, const struct slice *w, uint64_t n)
+{
+	rama_query_sql_add(sql, "SELECT n, k FROM (SELECT * FROM (", NULL);
+	add_rows(sql, l, p, w, false);
+	add_limit(sql, n + w->skip, 0);
+	rama_query_sql_add(sql, ") a UNION ALL SELECT * FROM (", NULL);
+	add_rows(sql, l, p, w, true);
+	add_limit(sql, n + w->skip, 0);
+	rama_query_sql_add(sql, ") b) c ORDER BY ", NULL);
+	if (w->order != NULL) {
+		rama_query_sql_add(sql, "k", NULL);
+		rama_query_sql_add(sql, w->order, NULL);
+		rama_query_sql_add(sql, w->alone ? "" : ", ", NULL);
+	}
+	rama_query_sql_add(sql, w->alone ? "" : "n DESC", NULL);
+}
+
+static int take_entry(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct list *l = ctx;
+	struct entry *to;
+
+	if (row->n < 2 || row->cell[0].type != RAMA_CELL_INT)
+		return rama_err_set(e, RAMA_ECORRUPT, "the store answers with other columns");
+	if (l->n == l->room) {
+		size_t room = l->room == 0 ? 256 : 2 * l->room;
+		struct entry *bigger = realloc(l->entry, room * sizeof(*bigger));
+
+		if (bigger == NULL)
+			return no_memory(e);
+		l->entry = bigger;
+		l->room = room;
+	}
+	to = &l->entry[l->n++];
+	*to = (struct entry){ row->cell[0].i, l->same != NULL ? *l->same : row->cell[1] };
+	if (to->key.type != RAMA_CELL_TEXT)
+		return 0;
+	to->key.text = rama_arena_text(&l->q->arena, to->key.text, to->key.len);
+	return to->key.text != NULL ? 0 : no_memory(e);
+}
+
+/* the key that is asked for alone is put behind the entries, which do not count it */
+static int take_slice(struct list *l, const struct rama_query_part *p, const struct slice *w,
+		      uint64_t most, struct rama_err *e)
+{
+	struct rama_query_sql sql;
+	int rc;
+
+	if (most == 0)
+		return 0;
+	rama_query_sql_init(&sql);
+	if (*p->rest != '\0')
+		add_both(&sql, l, p, w, most);
+	else
+		add_rows(&sql, l, p, w, false);
+	add_limit(&sql, most, w->skip);
+	l->same = *p->key != '\0' ? NULL : &p->same;
+	rc = rama_query_sql_run(&sql, l->store, take_entry, l, e);
+	rama_query_sql_fini(&sql);
+	return rc;
+}
+
+/* ---- a part ------------------------------------------------------------------------------------------ */
+
+/* The smallest first, but the greatest number first among equals, which no index gives: all up to the key of the last
+ * one, then the first of those that share it. */
+static int take_upwards(struct list *l, const struct rama_query_part *p,
+			const struct rama_cell *after, struct rama_err *e)
+{
+	struct slice w = { .order = "", .alone = true, .skip = l->want - l->n - 1 };
+	struct rama_cell last;
+	size_t n = l->n;
+	int rc;
+
+	if (after != NULL) {
+		w.op[0] = " > ?";
+		w.value[0] = after;
+	}
+	rc = take_slice(l, p, &w, 1, e);
+	if (rc != 0)
+		return rc;
+	w.alone = false;
+	w.skip = 0;
+	if (l->n == n) /* all of them fit */
+		return take_slice(l, p, &w, l->want - n, e);
+	last = l->entry[l->n = n].key;
+	w.op[after != NULL ? 1 : 0] = " < ?";
+	w.value[after != NULL ? 1 : 0] = &last;
+	rc = take_slice(l, p, &w, l->want - n, e);
+	w = (struct slice){ .op = { " = ?" }, .value = { &last } };
+	return rc != 0 ? rc : take_slice(l, p, &w, l->want - l->n, e);
+}
+
+static int take_part(struct list *l, const struct rama_query_part *p,
+		     const struct rama_query_place *after, struct rama_err *e)
+{
+	const struct rama_cell *key = after != NULL ? &after->key : NULL;
+	struct slice w = { .below = after != NULL ? after->job : 0 };
+	int rc = 0;
+
+	if (*p->key == '\0')
+		return take_slice(l, p, &w, l->want - l->n, e);
+	if (after != NULL) {
+		w.op[0] = " = ?";
+		w.value[0] = key;
+		rc = take_slice(l, p, &w, l->want - l->n, e);
+	}
+	if (rc != 0 || l->n == l->want)
+		return rc;
+	if (l->order->up)
+		return take_upwards(l, p, key, e);
+	w = (struct slice){ .order = " DESC" };
+	if (after != NULL) {
+		w.op[0] = " < ?";
+		w.value[0] = key;
+	}
+	return take_slice(l, p, &w, l->want - l->n, e);
+}
+
+static int take_page(struct list *l, struct rama_err *e)
+{
+	unsigned first = l->after.set ? rama_query_order_part(l->order, &l->after.key) : 0;
+	int rc = 0;
+
+	for (unsigned i = first; rc == 0 && i < l->order->n && l->n < l->want; i++)
+		rc = take_part(l, &l->order->part[i], l->after.set && i == first ? &l->after : NULL,
+			       e);
+	return rc;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------- */
+
+static void add_columns(struct rama_query_sql *sql, const struct rama_query_jobs *q)
+{
+	for (unsigned i = 0; i < q->n_columns; i++) {
+		rama_query_sql_add(sql, i > 0 ? ", " : "", NULL);
+		rama_query_sql_add(sql, q->column[i].sql, NULL);
+	}
+}
+
+static int give_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct list *l = ctx;
+	int rc;
+
+	if (row->n < l->q->n_columns)
+		return rama_err_set(e, RAMA_ECORRUPT, "the store answers with too few columns");
+	rc = l->fn(l->ctx, row, e);
+	l->enough = rc > 0;
+	return rc;
+}
+
+static int give_columns(struct list *l, size_t from, size_t n, struct rama_err *e)
+{
+	struct rama_query_sql sql;
+	int rc;
+
+	rama_query_sql_init(&sql);
+	rama_query_sql_add(&sql, "WITH o(place, number) AS (VALUES ", NULL);
+	for (size_t i = 0; i < n; i++) {
+		rama_query_sql_add(&sql, i > 0 ? ", (" : "(", NULL);
+		rama_query_sql_number(&sql, (int64_t)i);
+		rama_query_sql_add(&sql, ", ", NULL);
+		rama_query_sql_number(&sql, l->entry[from + i].job);
+		rama_query_sql_add(&sql, ")", NULL);
+	}
+	rama_query_sql_add(&sql, ") SELECT ", NULL);
+	add_columns(&sql, l->q);
+	rama_query_sql_add(&sql, " FROM o JOIN jobs j ON j.number = o.number ORDER BY o.place",
+			   NULL);
+	rc = rama_query_sql_run(&sql, l->store, give_row, l, e);
+	rama_query_sql_fini(&sql);
+	return rc;
+}
+
+/* ---- a page ------------------------------------------------------------------------------------------ */
+
+static int give_page(struct list *l, struct rama_err *e)
+{
+	struct rama_query_jobs *q = l->q;
+	bool looks = !l->is_few && (q->n_conditions + q->n_words > 0 || q->name != NULL);
+	uint64_t counted = looks ? COUNTED_BY_LOOKING : COUNTED;
+	size_t n;
+	int rc;
+
+	l->want = (size_t)(q->limit + counted + 1);
+	rc = take_page(l, e);
+	n = l->n < q->limit ? l->n : (size_t)q->limit;
+	for (size_t at = 0; rc == 0 && !l->enough && at < n; at += AT_ONCE)
+		rc = give_columns(l, at, n - at < AT_ONCE ? n - at : AT_ONCE, e);
+	q->more = l->n - n < counted ? l->n - n : counted;
+	q->more_uncounted = l->n - n > counted;
+	if (rc == 0 && l->n > n) {
+		q->next = rama_query_place_text(q, &l->entry[n - 1].key, l->entry[n - 1].job);
+		rc = q->next != NULL ? 0 : no_memory(e);
+	}
+	return rc;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------- */
+
+/* with the key, the number and the name of the program behind the columns */
+static int take_streamed(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct list *l = ctx;
+	struct rama_query_jobs *q = l->q;
+	const struct rama_cell *extra = &row->cell[q->n_columns];
+	int rc;
+
+	if (row->n < q->n_columns + 3)
+		return rama_err_set(e, RAMA_ECORRUPT, "the store answers with too few columns");
+	if (q->name != NULL && !l->by_name &&
+	    (extra[2].type != RAMA_CELL_TEXT || fnmatch(q->name, extra[2].text, 0) != 0))
+		return 0;
+	if (q->limit > 0 && l->given == q->limit) {
+		q->more = 0;
+		q->more_uncounted = true;
+		return 1;
+	}
+	rc = l->fn(l->ctx, row, e);
+	if (rc == 0 && ++l->given == q->limit) {
+		q->next = rama_query_place_text(q, &extra[0], extra[1].i);
+		rc = q->next != NULL ? 0 : no_memory(e);
+	}
+	return rc;
+}
+
+static void add_after(struct rama_query_sql *sql, const struct list *l)
+{
+	const struct rama_cell two[] = { l->after.key, l->after.key };
+	const char *key = l->order->key;
+
+	if (!l->after.set)
+		return;
+	rama_query_sql_add(sql, " AND (", NULL);
+	rama_query_sql_add(sql, key, NULL);
+	if (l->after.key.type != RAMA_CELL_NULL) {
+		rama_query_sql_add(sql, " IS NULL OR ", NULL);
+		rama_query_sql_add(sql, key, NULL);
+		rama_query_sql_add(sql, l->order->up ? " > ? OR (" : " < ? OR (", &two[0]);
+		rama_query_sql_add(sql, key, NULL);
+		rama_query_sql_add(sql, " = ?", &two[1]);
+	} else {
+		rama_query_sql_add(sql, " IS NULL AND (1 = 1", NULL);
+	}
+	rama_query_sql_add(sql, " AND j.number < ", NULL);
+	rama_query_sql_number(sql, l->after.job);
+	rama_query_sql_add(sql, "))", NULL);
+}
+
+static int stream(struct list *l, struct rama_err *e)
+{
+	const char *key = l->order->key;
+	struct rama_query_sql sql;
+	int rc;
+
+	rama_query_sql_init(&sql);
+	rama_query_sql_add(&sql, "SELECT ", NULL);
+	add_columns(&sql, l->q);
+	rama_query_sql_add(&sql, ", ", NULL);
+	rama_query_sql_add(&sql, key, NULL);
+	rama_query_sql_add(&sql, ", j.number, j.name FROM jobs j WHERE 1 = 1", NULL);
+	add_conditions(&sql, l);
+	add_after(&sql, l);
+	rama_query_sql_add(&sql, " ORDER BY ", NULL);
+	rama_query_sql_add(&sql, key, NULL);
+	rama_query_sql_add(&sql, " IS NULL, ", NULL);
+	rama_query_sql_add(&sql, key, NULL);
+	rama_query_sql_add(&sql, l->order->up ? ", j.number DESC" : " DESC, j.number DESC", NULL);
+	rc = rama_query_sql_run(&sql, l->store, take_streamed, l, e);
+	rama_query_sql_fini(&sql);
+	if (!l->q->more_uncounted)
+		l->q->next = NULL;
+	return rc;
+}
+
+int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_row_fn fn, void *ctx,
+			 struct rama_err *e)
+{
+	struct list l = { .store = s, .q = q, .fn = fn, .ctx = ctx };
+	bool whole;
+	int rc = 0;
+
+	q->next = NULL;
+	q->more = 0;
+	q->more_uncounted = false;
+	if (q->after != NULL)
+		rc = rama_query_place_parse(q, q->after, &l.after, e);
+	if (rc == 0 && q->name != NULL)
+		rc = find_names(&l, e);
+	whole = q->limit == 0 || q->limit > INT32_MAX || (q->name != NULL && !l.by_name);
+	if (rc == 0 && !whole)
+		rc = find_few(&l, e);
+	l.order = malloc(sizeof(*l.order));
+	if (rc == 0 && l.order == NULL)
+		rc = no_memory(e);
+	if (rc == 0) {
+		rama_query_order_init(l.order, q, l.is_few);
+		rc = whole ? stream(&l, e) : give_page(&l, e);
+	}
+	free(l.order);
+	free(l.few);
+	free(l.names);
+	free(l.entry);
+	return rc > 0 ? 0 : rc;
+}
