@@ -113,6 +113,8 @@ int rama_query_jobs_user(struct rama_query_jobs *q, const char *user, struct ram
 		   &(struct rama_query_condition){
 			   .sql = "j.username = ?",
 			   .arg = { name },
+			   .walk = "j.username || '' = ?",
+			   .helps = "user",
 			   .jobs = "SELECT number FROM jobs WHERE username = ?",
 			   .jobs_arg = { name } },
 		   e);
@@ -140,6 +142,7 @@ int rama_query_jobs_until(struct rama_query_jobs *q, int64_t ns, struct rama_err
 		   &(struct rama_query_condition){
 			   .sql = "j.start_ns < ?",
 			   .arg = { when },
+			   .walk = "j.start_ns + 0 < ?",
 			   .jobs = "SELECT number FROM jobs WHERE start_ns < ?",
 			   .jobs_arg = { when } },
 		   e);

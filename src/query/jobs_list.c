@@ -16,7 +16,7 @@
 
 #define AT_ONCE 500	      /* jobs whose columns are asked for at once */
 #define COUNTED 1000	      /* jobs after a page that are counted ... */
-#define COUNTED_BY_LOOKING 50 /* ... where each has to be looked at */
+#define COUNTED_BY_LOOKING 10 /* ... where each has to be looked at */
 
 struct entry {
 	int64_t job;
@@ -69,13 +69,14 @@ static void add_word(struct rama_query_sql *sql, const struct rama_store *s, con
 	rama_query_sql_add(sql, ")", NULL);
 }
 
-static void add_names(struct rama_query_sql *sql, const struct list *l)
+/* walk: see struct rama_query_condition */
+static void add_names(struct rama_query_sql *sql, const struct list *l, bool walk)
 {
 	if (l->n_names == 0) {
 		rama_query_sql_add(sql, " AND 1 = 0", NULL);
 		return;
 	}
-	rama_query_sql_add(sql, " AND j.name IN (", NULL);
+	rama_query_sql_add(sql, walk ? " AND j.name || '' IN (" : " AND j.name IN (", NULL);
 	for (size_t i = 0; i < l->n_names; i++)
 		rama_query_sql_add(sql, i > 0 ? ", ?" : "?", &l->names[i]);
 	rama_query_sql_add(sql, ")", NULL);
@@ -84,15 +85,20 @@ static void add_names(struct rama_query_sql *sql, const struct list *l)
 static void add_conditions(struct rama_query_sql *sql, const struct list *l)
 {
 	const struct rama_query_jobs *q = l->q;
+	const char *order = q->order.key;
 
 	for (unsigned i = 0; i < q->n_conditions; i++) {
+		const struct rama_query_condition *c = &q->condition[i];
+		bool plain = c->walk == NULL || strcmp(order, "start") == 0 ||
+			     (c->helps != NULL && strcmp(order, c->helps) == 0);
+
 		rama_query_sql_add(sql, " AND ", NULL);
-		rama_query_sql_add(sql, q->condition[i].sql, q->condition[i].arg);
+		rama_query_sql_add(sql, plain ? c->sql : c->walk, c->arg);
 	}
 	for (size_t i = 0; i < q->n_words; i++)
 		add_word(sql, l->store, q->words[i]);
 	if (q->name != NULL && l->by_name)
-		add_names(sql, l);
+		add_names(sql, l, strcmp(order, "name") != 0);
 }
 
 /* The names that the glob matches: those of all programs are read, by leaps from one to the next. */
@@ -189,7 +195,7 @@ static int find_few(struct list *l, struct rama_err *e)
 	if (rc == 0 && l->q->name != NULL && l->by_name) {
 		rama_query_sql_init(&sql);
 		rama_query_sql_add(&sql, "SELECT j.number FROM jobs j WHERE 1 = 1", NULL);
-		add_names(&sql, l);
+		add_names(&sql, l, false);
 		rc = try_few(l, &sql, e);
 		rama_query_sql_fini(&sql);
 	}
@@ -238,6 +244,11 @@ static void add_rows(struct rama_query_sql *sql, const struct list *l,
 	rama_query_sql_add(sql, " WHERE ", NULL);
 	rama_query_sql_add(sql, rest ? p->rest_where : p->where, NULL);
 	add_conditions(sql, l);
+	if (p->sign != NULL && (w->op[0] == NULL || w->op[0][1] != '=')) {
+		rama_query_sql_add(sql, " AND ", NULL);
+		rama_query_sql_add(sql, key, NULL);
+		rama_query_sql_add(sql, p->sign, NULL);
+	}
 	for (unsigned i = 0; i < 2 && w->op[i] != NULL; i++) {
 		rama_query_sql_add(sql, " AND ", NULL);
 		rama_query_sql_add(sql, key, NULL);

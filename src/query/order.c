@@ -44,13 +44,13 @@ static void by_column(struct rama_query_order *o, const struct rama_query_metric
 /* Figures that are not 0 have a row, and an index; those that are 0 have none; jobs without a log have no figures. */
 static void by_figure(struct rama_query_order *o, const struct rama_query_metric *m)
 {
-	static const char *const signs[] = { ">", "=", "<" };
+	static const char *const signs[] = { " > 0", " = 0", " < 0" };
 	struct rama_query_part *p;
 
 	for (unsigned i = 0; i < 3; i++) {
 		const char *sign = signs[o->up ? 2 - i : i];
 
-		if (*sign == '=') {
+		if (sign[1] == '=') {
 			p = add(o, "");
 			p->same = rama_query_cell_real(0);
 			snprintf(p->where, sizeof(p->where), "(%s) = 0", m->sql);
@@ -60,9 +60,10 @@ static void by_figure(struct rama_query_order *o, const struct rama_query_metric
 		p->from = "figure_values v CROSS JOIN jobs j";
 		p->number = "v.job";
 		snprintf(p->where, sizeof(p->where),
-			 "j.number = v.job AND j.logged > 0 AND v.value %s 0 AND v.figure ="
+			 "j.number = v.job AND j.logged > 0 AND v.figure ="
 			 " (SELECT n.number FROM figure_names n WHERE n.name = '%s')",
-			 sign, m->key);
+			 m->key);
+		p->sign = sign;
 	}
 	p = add(o, "");
 	p->same = (struct rama_cell){ .type = RAMA_CELL_NULL };

@@ -14,6 +14,7 @@ struct rama_query_part {
 	const char *number;	     /* of the job */
 	char key[RAMA_QUERY_TEXT];   /* sorted by this; "": all are alike */
 	char where[RAMA_QUERY_TEXT]; /* which rows are in this part */
+	const char *sign; /* of the key in this part, " > 0"; NULL: any. One that is given has it. */
 	/* the same for rows whose key the index does not have; "": there are none */
 	char rest[RAMA_QUERY_TEXT], rest_where[RAMA_QUERY_TEXT];
 	struct rama_cell same; /* the key of a part whose rows are alike */
