@@ -15,12 +15,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 JOBS, QUICK, BUDGET = 1_000_000, 50_000, 50  # jobs; ms of a page
 USERS, PROGRAMS, FIGURES = 2000, 300, ("small_writes", "small_reads", "imbalance", "opens", "rate", "io_share_all", "seeks", "files_shared")
 
-# h(i, k): a number from 0 to 1000002 that looks random
-H = "((({i}) * 7919 + {k} * 104729) * 31337 % 1000003 + ({i}) * {k} * 613) % 1000003"
 
 
-def h(k, i="i"):
-    return "(%s)" % H.format(i=i, k=k)
+def h(k):
+    """A number from 0 to 1000002 that looks random, the k-th of job i: a cube, so that no two go together."""
+    x = "((i * 7919 + %d) %% 1000003)" % (k * 104729)
+    return "({0} * {0} % 1000003 * {0} % 1000003)".format(x)
 
 
 def statements(jobs, series):

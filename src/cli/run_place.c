@@ -13,17 +13,6 @@
 
 #define TRIES 100
 
-bool rama_place_candidate(unsigned i, char *buf, size_t size)
-{
-	const char *tmp = getenv("TMPDIR");
-	const char *const base[] = { "/dev/shm", tmp != NULL && *tmp == '/' ? tmp : "/tmp",
-				     "/tmp" };
-
-	if (i >= sizeof(base) / sizeof(base[0]) || (i == 2 && strcmp(base[1], base[2]) == 0))
-		return false;
-	return (size_t)snprintf(buf, size, "%s/iorama-%u", base[i], (unsigned)geteuid()) < size;
-}
-
 static int make_in(struct rama_job_place *p, struct rama_err *e)
 {
 	if (mkdir(p->root, 0700) != 0 && errno != EEXIST)

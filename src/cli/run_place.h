@@ -17,9 +17,6 @@ struct rama_job_place {
 	int lock;	    /* descriptor, -1: none */
 };
 
-/* The i-th place where segments may be, if nobody chose one; false: no more. */
-bool rama_place_candidate(unsigned i, char *buf, size_t size);
-
 /* Makes a new job's directory and holds its lock. */
 int rama_place_make(struct rama_job_place *p, struct rama_err *e);
 

@@ -348,7 +348,7 @@ static void print_report(const struct rama_run_summary *s, const struct rama_opt
 					 .brief = true,
 					 .lead = "iorama: " };
 	struct rama_profile profile;
-	struct rama_study_options opt = { .profile = &profile, .quiet = true };
+	struct rama_study_options opt = { .profile = &profile };
 	struct rama_study study;
 	struct rama_out out;
 
@@ -357,7 +357,7 @@ static void print_report(const struct rama_run_summary *s, const struct rama_opt
 		s->unfinished > 0 || s->missing != NULL || s->lost + s->missed + s->folded > 0;
 	if (rama_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_profile_init(&profile) != 0)
 		return;
-	rama_study_open(&study, &s->log, 1, &opt);
+	rama_cli_study_open(&study, &(struct rama_study_source){ .path = s->log }, 1, opt, true);
 	if (study.reported) {
 		look.utc_offset = rama_study_utc_offset(&study);
 		rama_out_init(&out, to_file, stderr);

@@ -9,6 +9,8 @@
 #define RAMA_PLACE_LOCK "lock"
 #define RAMA_PLACE_AGENT ".agent" /* of an agent that reads live events; see live/find.h */
 
+/* The i-th root where directories of this user's jobs may be, if nobody chose one; false: no more. */
+bool rama_place_candidate(unsigned i, char *buf, size_t size);
 /* Is the directory ours alone? 0, or an error that says what is wrong with it. */
 int rama_place_check(const char *dir, struct rama_err *e);
 

@@ -14,6 +14,7 @@
 #include "base/siphash.h"
 #include "job/view.h"
 #include "query/metric.h"
+#include "study/study.h"
 
 #define PIECE (1u << 20) /* of a large log, for its hash */
 
@@ -157,23 +158,16 @@ static void keep_first(void *ctx, const char *line)
 
 static int study(struct rama_indexed *x, const struct rama_index_options *opt, struct rama_err *e)
 {
-	struct rama_view_options view = { .trace = true };
 	struct rama_index_users own = { 0 };
 	struct rama_view v;
 	struct rama_diagnosis d;
-	int rc;
+	int rc = rama_study_log(&v, &d, &x->log, x->row.path, true, opt->profile, e);
 
-	rama_view_init(&v, &view);
-	rc = rama_view_add_log(&v, &x->log, x->row.path, e);
-	if (rc == 0)
-		rc = rama_view_finish(&v, e);
-	if (rc == 0)
-		rc = rama_diagnose(&d, &v, opt->profile, e);
 	if (rc == 0) {
 		rc = take_row(x, &v, &d, opt->users != NULL ? opt->users : &own);
 		rama_diagnosis_fini(&d);
+		rama_view_fini(&v);
 	}
-	rama_view_fini(&v);
 	return rc == 0 || e->code != 0 ? rc : rama_err_set(e, rc, "%s", rama_err_text(rc));
 }
 

@@ -115,6 +115,7 @@ int rama_query_jobs_user(struct rama_query_jobs *q, const char *user, struct ram
 			   .arg = { name },
 			   .walk = "j.username || '' = ?",
 			   .helps = "user",
+			   .newest = true,
 			   .jobs = "SELECT number FROM jobs WHERE username = ?",
 			   .jobs_arg = { name } },
 		   e);

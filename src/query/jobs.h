@@ -17,8 +17,10 @@ struct rama_query_condition {
 	const char *sql;
 	struct rama_cell arg[2];
 	/* The same so that no index is of use for it: databases would take that one rather than the one of the order. NULL: it
-	 * is so already. helps: order in which the index is the right one; NULL: in none but the newest first. */
+	 * is so already. helps: the other order, beside that by start, in which the index is the
+	 * right one; NULL: none. */
 	const char *walk, *helps;
+	bool newest; /* the index gives these jobs with the newest first */
 	/* A statement that gives the numbers of all jobs that meet it (others, too, if that is simpler) by an index; NULL:
 	 * there is none. */
 	const char *jobs;

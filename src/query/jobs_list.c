@@ -15,7 +15,7 @@
 #include "query/sql.h"
 
 #define AT_ONCE 500	      /* jobs whose columns are asked for at once */
-#define COUNTED 1000	      /* jobs after a page that are counted ... */
+#define COUNTED 300	      /* jobs after a page that are counted ... */
 #define COUNTED_BY_LOOKING 10 /* ... where each has to be looked at */
 
 struct entry {
@@ -98,7 +98,9 @@ static void add_conditions(struct rama_query_sql *sql, const struct list *l)
 	for (size_t i = 0; i < q->n_words; i++)
 		add_word(sql, l->store, q->words[i]);
 	if (q->name != NULL && l->by_name)
-		add_names(sql, l, strcmp(order, "name") != 0);
+		add_names(sql, l,
+			  strcmp(order, "name") != 0 &&
+				  (strcmp(order, "start") != 0 || l->n_names > 1));
 }
 
 /* The names that the glob matches: those of all programs are read, by leaps from one to the next. */
@@ -179,20 +181,21 @@ static int try_few(struct list *l, struct rama_query_sql *sql, struct rama_err *
 
 static int find_few(struct list *l, struct rama_err *e)
 {
+	bool by_start = strcmp(l->q->order.key, "start") == 0;
 	struct rama_query_sql sql;
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < l->q->n_conditions; i++) {
 		const struct rama_query_condition *c = &l->q->condition[i];
 
-		if (c->jobs == NULL)
+		if (c->jobs == NULL || (c->newest && by_start))
 			continue;
 		rama_query_sql_init(&sql);
 		rama_query_sql_add(&sql, c->jobs, c->jobs_arg);
 		rc = try_few(l, &sql, e);
 		rama_query_sql_fini(&sql);
 	}
-	if (rc == 0 && l->q->name != NULL && l->by_name) {
+	if (rc == 0 && l->q->name != NULL && l->by_name && !(by_start && l->n_names == 1)) {
 		rama_query_sql_init(&sql);
 		rama_query_sql_add(&sql, "SELECT j.number FROM jobs j WHERE 1 = 1", NULL);
 		add_names(&sql, l, false);
@@ -214,41 +217,10 @@ struct slice {
 	uint64_t skip;
 };
 
-static void add_from(struct rama_query_sql *sql, const struct list *l,
-		     const struct rama_query_part *p)
+/* which of the rows, and in which order; key and number: as the statement names them */
+static void add_slice(struct rama_query_sql *sql, const struct slice *w, const char *key,
+		      const char *number)
 {
-	if (!l->is_few) {
-		rama_query_sql_add(sql, p->from, NULL);
-		return;
-	}
-	/* LIMIT keeps the database from reading them in another way */
-	rama_query_sql_add(sql, "(SELECT * FROM jobs WHERE number IN (", NULL);
-	for (size_t i = 0; i < l->n_few; i++) {
-		rama_query_sql_add(sql, i > 0 ? "," : "", NULL);
-		rama_query_sql_number(sql, l->few[i]);
-	}
-	rama_query_sql_add(sql, l->n_few > 0 ? ") LIMIT 1000000) j" : "NULL) LIMIT 1) j", NULL);
-}
-
-static void add_rows(struct rama_query_sql *sql, const struct list *l,
-		     const struct rama_query_part *p, const struct slice *w, bool rest)
-{
-	const char *key = rest ? p->rest : p->key;
-
-	rama_query_sql_add(sql, "SELECT ", NULL);
-	rama_query_sql_add(sql, p->number, NULL);
-	rama_query_sql_add(sql, " AS n, ", NULL);
-	rama_query_sql_add(sql, *key != '\0' ? key : "0", NULL);
-	rama_query_sql_add(sql, " AS k FROM ", NULL);
-	add_from(sql, l, p);
-	rama_query_sql_add(sql, " WHERE ", NULL);
-	rama_query_sql_add(sql, rest ? p->rest_where : p->where, NULL);
-	add_conditions(sql, l);
-	if (p->sign != NULL && (w->op[0] == NULL || w->op[0][1] != '=')) {
-		rama_query_sql_add(sql, " AND ", NULL);
-		rama_query_sql_add(sql, key, NULL);
-		rama_query_sql_add(sql, p->sign, NULL);
-	}
 	for (unsigned i = 0; i < 2 && w->op[i] != NULL; i++) {
 		rama_query_sql_add(sql, " AND ", NULL);
 		rama_query_sql_add(sql, key, NULL);
@@ -256,7 +228,7 @@ static void add_rows(struct rama_query_sql *sql, const struct list *l,
 	}
 	if (w->below != 0) {
 		rama_query_sql_add(sql, " AND ", NULL);
-		rama_query_sql_add(sql, p->number, NULL);
+		rama_query_sql_add(sql, number, NULL);
 		rama_query_sql_add(sql, " < ", NULL);
 		rama_query_sql_number(sql, w->below);
 	}
@@ -267,9 +239,42 @@ static void add_rows(struct rama_query_sql *sql, const struct list *l,
 	}
 	if (!w->alone) {
 		rama_query_sql_add(sql, w->order != NULL ? ", " : "", NULL);
-		rama_query_sql_add(sql, p->number, NULL);
+		rama_query_sql_add(sql, number, NULL);
 		rama_query_sql_add(sql, " DESC", NULL);
 	}
+}
+
+static void add_rows(struct rama_query_sql *sql, const struct list *l,
+		     const struct rama_query_part *p, const struct slice *w)
+{
+	rama_query_sql_add(sql, "SELECT ", NULL);
+	rama_query_sql_add(sql, p->number, NULL);
+	rama_query_sql_add(sql, " AS n, ", NULL);
+	rama_query_sql_add(sql, *p->key != '\0' ? p->key : "0", NULL);
+	rama_query_sql_add(sql, " AS k FROM ", NULL);
+	rama_query_sql_add(sql, p->from, NULL);
+	rama_query_sql_add(sql, " WHERE ", NULL);
+	rama_query_sql_add(sql, p->where, NULL);
+	add_conditions(sql, l);
+	if (p->sign != NULL && (w->op[0] == NULL || w->op[0][1] != '=')) {
+		rama_query_sql_add(sql, " AND ", NULL);
+		rama_query_sql_add(sql, p->key, NULL);
+		rama_query_sql_add(sql, p->sign, NULL);
+	}
+	add_slice(sql, w, p->key, p->number);
+}
+
+/* The others; LIMIT keeps the database from computing a key more than once. */
+static void add_rest(struct rama_query_sql *sql, const struct list *l,
+		     const struct rama_query_part *p, const struct slice *w)
+{
+	rama_query_sql_add(sql, "SELECT n, k FROM (SELECT j.number AS n, ", NULL);
+	rama_query_sql_add(sql, p->rest, NULL);
+	rama_query_sql_add(sql, " AS k FROM jobs j WHERE ", NULL);
+	rama_query_sql_add(sql, p->rest_where, NULL);
+	add_conditions(sql, l);
+	rama_query_sql_add(sql, " LIMIT 1000000000) r WHERE k IS NOT NULL", NULL);
+	add_slice(sql, w, "k", "n");
 }
 
 static void add_limit(struct rama_query_sql *sql, uint64_t n, uint64_t skip)
@@ -287,18 +292,13 @@ static void add_both(struct rama_query_sql *sql, const struct list *l,
 		     const struct rama_query_part *p, const struct slice *w, uint64_t n)
 {
 	rama_query_sql_add(sql, "SELECT n, k FROM (SELECT * FROM (", NULL);
-	add_rows(sql, l, p, w, false);
+	add_rows(sql, l, p, w);
 	add_limit(sql, n + w->skip, 0);
 	rama_query_sql_add(sql, ") a UNION ALL SELECT * FROM (", NULL);
-	add_rows(sql, l, p, w, true);
+	add_rest(sql, l, p, w);
 	add_limit(sql, n + w->skip, 0);
-	rama_query_sql_add(sql, ") b) c ORDER BY ", NULL);
-	if (w->order != NULL) {
-		rama_query_sql_add(sql, "k", NULL);
-		rama_query_sql_add(sql, w->order, NULL);
-		rama_query_sql_add(sql, w->alone ? "" : ", ", NULL);
-	}
-	rama_query_sql_add(sql, w->alone ? "" : "n DESC", NULL);
+	rama_query_sql_add(sql, ") b) c WHERE 1 = 1", NULL);
+	add_slice(sql, &(struct slice){ .order = w->order, .alone = w->alone }, "k", "n");
 }
 
 static int take_entry(void *ctx, const struct rama_row *row, struct rama_err *e)
@@ -338,7 +338,7 @@ static int take_slice(struct list *l, const struct rama_query_part *p, const str
 	if (*p->rest != '\0')
 		add_both(&sql, l, p, w, most);
 	else
-		add_rows(&sql, l, p, w, false);
+		add_rows(&sql, l, p, w);
 	add_limit(&sql, most, w->skip);
 	l->same = *p->key != '\0' ? NULL : &p->same;
 	rc = rama_query_sql_run(&sql, l->store, take_entry, l, e);
@@ -414,6 +414,70 @@ static int take_page(struct list *l, struct rama_err *e)
 	return rc;
 }
 
+/* ---- a page of a few ---------------------------------------------------------------------------------- */
+
+static void add_after(struct rama_query_sql *sql, const struct list *l)
+{
+	const struct rama_cell two[] = { l->after.key, l->after.key };
+	const char *key = l->order->key;
+
+	if (!l->after.set)
+		return;
+	rama_query_sql_add(sql, " AND (", NULL);
+	rama_query_sql_add(sql, key, NULL);
+	if (l->after.key.type != RAMA_CELL_NULL) {
+		rama_query_sql_add(sql, " IS NULL OR ", NULL);
+		rama_query_sql_add(sql, key, NULL);
+		rama_query_sql_add(sql, l->order->up ? " > ? OR (" : " < ? OR (", &two[0]);
+		rama_query_sql_add(sql, key, NULL);
+		rama_query_sql_add(sql, " = ?", &two[1]);
+	} else {
+		rama_query_sql_add(sql, " IS NULL AND (1 = 1", NULL);
+	}
+	rama_query_sql_add(sql, " AND j.number < ", NULL);
+	rama_query_sql_number(sql, l->after.job);
+	rama_query_sql_add(sql, "))", NULL);
+}
+
+/* in the order of the list, whatever it is: they are sorted */
+static void add_order(struct rama_query_sql *sql, const struct list *l)
+{
+	const char *key = l->order->key;
+
+	rama_query_sql_add(sql, " ORDER BY ", NULL);
+	rama_query_sql_add(sql, key, NULL);
+	rama_query_sql_add(sql, " IS NULL, ", NULL);
+	rama_query_sql_add(sql, key, NULL);
+	rama_query_sql_add(sql, l->order->up ? ", j.number DESC" : " DESC, j.number DESC", NULL);
+}
+
+static int take_of_few(struct list *l, struct rama_err *e)
+{
+	struct rama_query_sql sql;
+	int rc;
+
+	if (l->n_few == 0)
+		return 0;
+	rama_query_sql_init(&sql);
+	rama_query_sql_add(&sql, "SELECT j.number, ", NULL);
+	rama_query_sql_add(&sql, l->order->key, NULL);
+	/* LIMIT keeps the database from reading them in another way */
+	rama_query_sql_add(&sql, " FROM (SELECT * FROM jobs WHERE number IN (", NULL);
+	for (size_t i = 0; i < l->n_few; i++) {
+		rama_query_sql_add(&sql, i > 0 ? "," : "", NULL);
+		rama_query_sql_number(&sql, l->few[i]);
+	}
+	rama_query_sql_add(&sql, ") LIMIT 1000000) j WHERE 1 = 1", NULL);
+	add_conditions(&sql, l);
+	add_after(&sql, l);
+	add_order(&sql, l);
+	add_limit(&sql, l->want, 0);
+	l->same = NULL;
+	rc = rama_query_sql_run(&sql, l->store, take_entry, l, e);
+	rama_query_sql_fini(&sql);
+	return rc;
+}
+
 /* ---- columns ----------------------------------------------------------------------------------------- */
 
 static void add_columns(struct rama_query_sql *sql, const struct rama_query_jobs *q)
@@ -464,13 +528,14 @@ static int give_columns(struct list *l, size_t from, size_t n, struct rama_err *
 static int give_page(struct list *l, struct rama_err *e)
 {
 	struct rama_query_jobs *q = l->q;
-	bool looks = !l->is_few && (q->n_conditions + q->n_words > 0 || q->name != NULL);
+	bool looks = !l->is_few && (q->n_conditions + q->n_words > 0 || q->name != NULL ||
+				    q->order.kind == RAMA_QUERY_METRIC_FIGURE);
 	uint64_t counted = looks ? COUNTED_BY_LOOKING : COUNTED;
 	size_t n;
 	int rc;
 
 	l->want = (size_t)(q->limit + counted + 1);
-	rc = take_page(l, e);
+	rc = l->is_few ? take_of_few(l, e) : take_page(l, e);
 	n = l->n < q->limit ? l->n : (size_t)q->limit;
 	for (size_t at = 0; rc == 0 && !l->enough && at < n; at += AT_ONCE)
 		rc = give_columns(l, at, n - at < AT_ONCE ? n - at : AT_ONCE, e);
@@ -511,29 +576,6 @@ static int take_streamed(void *ctx, const struct rama_row *row, struct rama_err 
 	return rc;
 }
 
-static void add_after(struct rama_query_sql *sql, const struct list *l)
-{
-	const struct rama_cell two[] = { l->after.key, l->after.key };
-	const char *key = l->order->key;
-
-	if (!l->after.set)
-		return;
-	rama_query_sql_add(sql, " AND (", NULL);
-	rama_query_sql_add(sql, key, NULL);
-	if (l->after.key.type != RAMA_CELL_NULL) {
-		rama_query_sql_add(sql, " IS NULL OR ", NULL);
-		rama_query_sql_add(sql, key, NULL);
-		rama_query_sql_add(sql, l->order->up ? " > ? OR (" : " < ? OR (", &two[0]);
-		rama_query_sql_add(sql, key, NULL);
-		rama_query_sql_add(sql, " = ?", &two[1]);
-	} else {
-		rama_query_sql_add(sql, " IS NULL AND (1 = 1", NULL);
-	}
-	rama_query_sql_add(sql, " AND j.number < ", NULL);
-	rama_query_sql_number(sql, l->after.job);
-	rama_query_sql_add(sql, "))", NULL);
-}
-
 static int stream(struct list *l, struct rama_err *e)
 {
 	const char *key = l->order->key;
@@ -548,11 +590,7 @@ static int stream(struct list *l, struct rama_err *e)
 	rama_query_sql_add(&sql, ", j.number, j.name FROM jobs j WHERE 1 = 1", NULL);
 	add_conditions(&sql, l);
 	add_after(&sql, l);
-	rama_query_sql_add(&sql, " ORDER BY ", NULL);
-	rama_query_sql_add(&sql, key, NULL);
-	rama_query_sql_add(&sql, " IS NULL, ", NULL);
-	rama_query_sql_add(&sql, key, NULL);
-	rama_query_sql_add(&sql, l->order->up ? ", j.number DESC" : " DESC, j.number DESC", NULL);
+	add_order(&sql, l);
 	rc = rama_query_sql_run(&sql, l->store, take_streamed, l, e);
 	rama_query_sql_fini(&sql);
 	if (!l->q->more_uncounted)
@@ -581,7 +619,7 @@ int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_r
 	if (rc == 0 && l.order == NULL)
 		rc = no_memory(e);
 	if (rc == 0) {
-		rama_query_order_init(l.order, q, l.is_few);
+		rama_query_order_init(l.order, q);
 		rc = whole ? stream(&l, e) : give_page(&l, e);
 	}
 	free(l.order);

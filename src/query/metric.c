@@ -65,9 +65,9 @@ static bool figure(struct rama_query_metric *m, const char *name, const char *un
 					 .shown = 1,
 					 .doc = doc };
 	snprintf(m->sql, sizeof(m->sql),
-		 "CASE WHEN j.logged > 0 THEN coalesce((SELECT v.value FROM figure_values v JOIN "
-		 "figure_names n"
-		 " ON n.number = v.figure WHERE n.name = '%s' AND v.job = j.number), 0) END",
+		 "CASE WHEN j.logged > 0 THEN coalesce((SELECT v.value FROM figure_values v WHERE"
+		 " v.job = j.number AND v.figure = (SELECT n.number FROM figure_names n WHERE"
+		 " n.name = '%s')), 0) END",
 		 name);
 	return true;
 }

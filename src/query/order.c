@@ -22,9 +22,9 @@ static struct rama_query_part *add(struct rama_query_order *o, const char *key)
 	return p;
 }
 
-static void by_column(struct rama_query_order *o, const struct rama_query_metric *m, bool few)
+static void by_column(struct rama_query_order *o, const struct rama_query_metric *m)
 {
-	bool two = !few && m->rank != NULL && strcmp(m->rank, m->sql) != 0;
+	bool two = m->rank != NULL && strcmp(m->rank, m->sql) != 0;
 	const char *key = two ? m->rank : m->sql;
 	struct rama_query_part *p = add(o, "");
 
@@ -32,8 +32,7 @@ static void by_column(struct rama_query_order *o, const struct rama_query_metric
 	snprintf(p->where, sizeof(p->where), "(%s) IS NOT NULL", key);
 	if (two) {
 		snprintf(p->rest, sizeof(p->rest), "(%s)", m->sql);
-		snprintf(p->rest_where, sizeof(p->rest_where), "(%s) IS NULL AND (%s) IS NOT NULL",
-			 m->rank, m->sql);
+		snprintf(p->rest_where, sizeof(p->rest_where), "(%s) IS NULL", m->rank);
 	}
 	p = add(o, "");
 	p->same = (struct rama_cell){ .type = RAMA_CELL_NULL };
@@ -70,14 +69,14 @@ static void by_figure(struct rama_query_order *o, const struct rama_query_metric
 	snprintf(p->where, sizeof(p->where), "NOT (j.logged > 0)");
 }
 
-void rama_query_order_init(struct rama_query_order *o, const struct rama_query_jobs *q, bool few)
+void rama_query_order_init(struct rama_query_order *o, const struct rama_query_jobs *q)
 {
 	*o = (struct rama_query_order){ .up = q->up };
 	snprintf(o->key, sizeof(o->key), "(%s)", q->order.sql);
-	if (q->order.kind == RAMA_QUERY_METRIC_FIGURE && !few)
+	if (q->order.kind == RAMA_QUERY_METRIC_FIGURE)
 		by_figure(o, &q->order);
 	else
-		by_column(o, &q->order, few);
+		by_column(o, &q->order);
 }
 
 unsigned rama_query_order_part(const struct rama_query_order *o, const struct rama_cell *key)

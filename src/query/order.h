@@ -14,8 +14,9 @@ struct rama_query_part {
 	const char *number;	     /* of the job */
 	char key[RAMA_QUERY_TEXT];   /* sorted by this; "": all are alike */
 	char where[RAMA_QUERY_TEXT]; /* which rows are in this part */
-	const char *sign; /* of the key in this part, " > 0"; NULL: any. One that is given has it. */
-	/* the same for rows whose key the index does not have; "": there are none */
+	const char
+		*sign; /* of the key in this part, " > 0"; NULL: any. One that is given has it. */
+	/* the same for rows whose key the index does not have, as far as they have one; "": there are none */
 	char rest[RAMA_QUERY_TEXT], rest_where[RAMA_QUERY_TEXT];
 	struct rama_cell same; /* the key of a part whose rows are alike */
 };
@@ -27,8 +28,7 @@ struct rama_query_order {
 	bool up;
 };
 
-/* few: jobs are some that are read anyway, so that no index is of use */
-void rama_query_order_init(struct rama_query_order *o, const struct rama_query_jobs *q, bool few);
+void rama_query_order_init(struct rama_query_order *o, const struct rama_query_jobs *q);
 /* the part that a key is in */
 unsigned rama_query_order_part(const struct rama_query_order *o, const struct rama_cell *key);
 

@@ -220,6 +220,7 @@ static const char lists[] =
 	"CREATE INDEX jobs_running ON jobs (start_ns, number) WHERE state = 'running';"
 	"CREATE INDEX jobs_by_user ON jobs (username, number);"
 	"CREATE INDEX jobs_by_name ON jobs (name, number);"
+	"CREATE INDEX jobs_name ON jobs (name, start_ns);"
 	"DROP INDEX jobs_start; CREATE INDEX jobs_start ON jobs (start_ns, number);"
 	"CREATE INDEX jobs_by_cost ON jobs (cost, number);"
 	"CREATE INDEX jobs_by_bytes ON jobs"

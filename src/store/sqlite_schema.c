@@ -112,6 +112,7 @@ static const char lists[] =
 	"CREATE INDEX jobs_running ON jobs (start_ns) WHERE state = 'running';"
 	"CREATE INDEX jobs_by_user ON jobs (username);"
 	"CREATE INDEX jobs_by_name ON jobs (name);"
+	"CREATE INDEX jobs_name ON jobs (name, start_ns);"
 	"CREATE INDEX jobs_by_cost ON jobs (cost);"
 	"CREATE INDEX jobs_by_bytes ON jobs"
 	" (CAST(bytes_read AS DOUBLE PRECISION) + CAST(bytes_written AS DOUBLE PRECISION));"
