@@ -10,6 +10,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 JOBS, QUICK, BUDGET = 1_000_000, 50_000, 50  # jobs; ms of a page
@@ -134,7 +135,7 @@ def measure(b, folder):
     import servers  # pylint: disable=import-outside-toplevel
 
     try:
-        with servers.Postgres(folder=folder, settings=("shared_buffers = 512MB", "work_mem = 16MB", "jit = off")) as pg:
+        with servers.Postgres(folder=tempfile.gettempdir(), settings=("shared_buffers = 512MB", "work_mem = 16MB", "jit = off")) as pg:
             empty(b.iorama, pg.url, folder)
             fill_postgres(pg, "iorama", jobs)
             measure_store(b, "PostgreSQL", pg.url, jobs)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs.c: what is asked of a list of jobs. jobs_list.c answers. */
+/* jobs.c: what is asked of a list of jobs. list.c answers. */
 #include "query/jobs.h"
 
 #include <math.h>

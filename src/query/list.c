@@ -1,208 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs_list.c: a page of a list of jobs.
+/* list.c: a page of a list of jobs.
  *
  * A page is found in two steps. First the numbers of its jobs, with the keys that they are sorted by, from indices: the
  * order consists of parts (order.h), and within a part what has the key of the page before comes first, by number, then
- * what follows by key. Then the columns of just these jobs.
- *
- * Conditions are of use in one of two ways. If one of them is met by a few jobs only, which an index tells, these few are
- * read and sorted. Else there are many that meet it, and going through the jobs in order soon finds a page of them. */
+ * what follows by key. Then the columns of just these jobs. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/order.h"
-#include "query/sql.h"
+#include "query/list.h"
 
 #define AT_ONCE 500	      /* jobs whose columns are asked for at once */
 #define COUNTED 300	      /* jobs after a page that are counted ... */
 #define COUNTED_BY_LOOKING 10 /* ... where each has to be looked at */
 
-struct entry {
-	int64_t job;
-	struct rama_cell key;
-};
-
-struct list {
-	struct rama_store *store;
-	struct rama_query_jobs *q;
-	struct rama_query_place after;
-	struct rama_query_order *order;
-	/* jobs that may meet the conditions */
-	int64_t *few;
-	size_t n_few;
-	bool is_few;
-	/* names that the glob matches */
-	struct rama_cell *names;
-	size_t n_names;
-	bool by_name; /* else each row is compared */
-	/* the page */
-	struct entry *entry;
-	size_t n, room, want;
-	rama_row_fn fn;
-	void *ctx;
-	const struct rama_cell *same; /* the key of what comes now; NULL: it is in the row */
-	uint64_t given;
-	bool enough; /* fn has said so */
-};
-
 static int no_memory(struct rama_err *e)
 {
 	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-}
-
-/* ---- conditions ------------------------------------------------------------------------------------ */
-
-static void add_word(struct rama_query_sql *sql, const struct rama_store *s, const char *word)
-{
-	static const char *const columns[] = { "j.name", "j.username", "j.command", "j.key" };
-	struct rama_cell text = rama_query_cell_text(word);
-	bool lite = strcmp(rama_store_kind(s), "sqlite") == 0;
-
-	/* letters of ASCII only, in both */
-	rama_query_sql_add(sql, " AND (CAST(j.jobid AS TEXT) = ?", &text);
-	for (unsigned i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
-		rama_query_sql_add(sql, lite ? " OR instr(lower(" : " OR strpos(lower(", NULL);
-		rama_query_sql_add(sql, columns[i], NULL);
-		rama_query_sql_add(sql, lite ? "), ?) > 0" : " COLLATE \"C\"), ?) > 0", &text);
-	}
-	rama_query_sql_add(sql, ")", NULL);
-}
-
-/* walk: see struct rama_query_condition */
-static void add_names(struct rama_query_sql *sql, const struct list *l, bool walk)
-{
-	if (l->n_names == 0) {
-		rama_query_sql_add(sql, " AND 1 = 0", NULL);
-		return;
-	}
-	rama_query_sql_add(sql, walk ? " AND j.name || '' IN (" : " AND j.name IN (", NULL);
-	for (size_t i = 0; i < l->n_names; i++)
-		rama_query_sql_add(sql, i > 0 ? ", ?" : "?", &l->names[i]);
-	rama_query_sql_add(sql, ")", NULL);
-}
-
-static void add_conditions(struct rama_query_sql *sql, const struct list *l)
-{
-	const struct rama_query_jobs *q = l->q;
-	const char *order = q->order.key;
-
-	for (unsigned i = 0; i < q->n_conditions; i++) {
-		const struct rama_query_condition *c = &q->condition[i];
-		bool plain = c->walk == NULL || strcmp(order, "start") == 0 ||
-			     (c->helps != NULL && strcmp(order, c->helps) == 0);
-
-		rama_query_sql_add(sql, " AND ", NULL);
-		rama_query_sql_add(sql, plain ? c->sql : c->walk, c->arg);
-	}
-	for (size_t i = 0; i < q->n_words; i++)
-		add_word(sql, l->store, q->words[i]);
-	if (q->name != NULL && l->by_name)
-		add_names(sql, l,
-			  strcmp(order, "name") != 0 &&
-				  (strcmp(order, "start") != 0 || l->n_names > 1));
-}
-
-/* The names that the glob matches: those of all programs are read, by leaps from one to the next. */
-static int take_name(void *ctx, const struct rama_row *row, struct rama_err *e)
-{
-	const struct rama_cell *c = &row->cell[0];
-	struct list *l = ctx;
-	char *text;
-
-	if (++l->given > l->q->names) {
-		l->by_name = false;
-		return 1;
-	}
-	if (c->type != RAMA_CELL_TEXT || fnmatch(l->q->name, c->text, 0) != 0)
-		return 0;
-	text = rama_arena_text(&l->q->arena, c->text, c->len);
-	if (text == NULL)
-		return no_memory(e);
-	l->names[l->n_names++] =
-		(struct rama_cell){ .type = RAMA_CELL_TEXT, .text = text, .len = c->len };
-	return 0;
-}
-
-static int find_names(struct list *l, struct rama_err *e)
-{
-	static const char sql[] =
-		"WITH RECURSIVE t(name) AS (SELECT min(name) FROM jobs UNION ALL SELECT (SELECT "
-		"min(j.name) FROM jobs j WHERE j.name > t.name) FROM t WHERE t.name IS NOT NULL) "
-		"SELECT name FROM t WHERE name IS NOT NULL";
-	int rc;
-
-	l->names = calloc(l->q->names + 1, sizeof(*l->names));
-	if (l->names == NULL)
-		return no_memory(e);
-	l->by_name = true;
-	l->given = 0;
-	rc = rama_store_select(l->store, sql, NULL, 0, take_name, l, e);
-	l->given = 0;
-	return rc < 0 ? rc : 0;
-}
-
-/* ---- a few jobs that may be the ones ----------------------------------------------------------------- */
-
-struct few {
-	int64_t *job;
-	size_t n;
-};
-
-static int take_few(void *ctx, const struct rama_row *row, struct rama_err *e)
-{
-	struct few *f = ctx;
-
-	(void)e;
-	f->job[f->n++] = row->cell[0].i;
-	return 0;
-}
-
-/* sql gives jobs: if they are few, and fewer than those that are known, they are taken */
-static int try_few(struct list *l, struct rama_query_sql *sql, struct rama_err *e)
-{
-	size_t most = l->is_few ? l->n_few : l->q->few;
-	struct few f = { .job = calloc(most + 1, sizeof(*f.job)) };
-	int rc;
-
-	rama_query_sql_add(sql, " LIMIT ", NULL);
-	rama_query_sql_number(sql, (int64_t)most + 1);
-	rc = f.job != NULL ? rama_query_sql_run(sql, l->store, take_few, &f, e) : no_memory(e);
-	if (rc != 0 || f.n > most) {
-		free(f.job);
-		return rc;
-	}
-	free(l->few);
-	l->few = f.job;
-	l->n_few = f.n;
-	l->is_few = true;
-	return 0;
-}
-
-static int find_few(struct list *l, struct rama_err *e)
-{
-	bool by_start = strcmp(l->q->order.key, "start") == 0;
-	struct rama_query_sql sql;
-	int rc = 0;
-
-	for (unsigned i = 0; rc == 0 && i < l->q->n_conditions; i++) {
-		const struct rama_query_condition *c = &l->q->condition[i];
-
-		if (c->jobs == NULL || (c->newest && by_start))
-			continue;
-		rama_query_sql_init(&sql);
-		rama_query_sql_add(&sql, c->jobs, c->jobs_arg);
-		rc = try_few(l, &sql, e);
-		rama_query_sql_fini(&sql);
-	}
-	if (rc == 0 && l->q->name != NULL && l->by_name && !(by_start && l->n_names == 1)) {
-		rama_query_sql_init(&sql);
-		rama_query_sql_add(&sql, "SELECT j.number FROM jobs j WHERE 1 = 1", NULL);
-		add_names(&sql, l, false);
-		rc = try_few(l, &sql, e);
-		rama_query_sql_fini(&sql);
-	}
-	return rc;
 }
 
 /* ---- numbers and keys -------------------------------------------------------------------------------- */
@@ -244,7 +58,7 @@ static void add_slice(struct rama_query_sql *sql, const struct slice *w, const c
 	}
 }
 
-static void add_rows(struct rama_query_sql *sql, const struct list *l,
+static void add_rows(struct rama_query_sql *sql, const struct rama_query_list *l,
 		     const struct rama_query_part *p, const struct slice *w)
 {
 	rama_query_sql_add(sql, "SELECT ", NULL);
@@ -255,7 +69,7 @@ static void add_rows(struct rama_query_sql *sql, const struct list *l,
 	rama_query_sql_add(sql, p->from, NULL);
 	rama_query_sql_add(sql, " WHERE ", NULL);
 	rama_query_sql_add(sql, p->where, NULL);
-	add_conditions(sql, l);
+	rama_query_list_conditions(sql, l);
 	if (p->sign != NULL && (w->op[0] == NULL || w->op[0][1] != '=')) {
 		rama_query_sql_add(sql, " AND ", NULL);
 		rama_query_sql_add(sql, p->key, NULL);
@@ -265,14 +79,14 @@ static void add_rows(struct rama_query_sql *sql, const struct list *l,
 }
 
 /* The others; LIMIT keeps the database from computing a key more than once. */
-static void add_rest(struct rama_query_sql *sql, const struct list *l,
+static void add_rest(struct rama_query_sql *sql, const struct rama_query_list *l,
 		     const struct rama_query_part *p, const struct slice *w)
 {
 	rama_query_sql_add(sql, "SELECT n, k FROM (SELECT j.number AS n, ", NULL);
 	rama_query_sql_add(sql, p->rest, NULL);
 	rama_query_sql_add(sql, " AS k FROM jobs j WHERE ", NULL);
 	rama_query_sql_add(sql, p->rest_where, NULL);
-	add_conditions(sql, l);
+	rama_query_list_conditions(sql, l);
 	rama_query_sql_add(sql, " LIMIT 1000000000) r WHERE k IS NOT NULL", NULL);
 	add_slice(sql, w, "k", "n");
 }
@@ -288,7 +102,7 @@ static void add_limit(struct rama_query_sql *sql, uint64_t n, uint64_t skip)
 }
 
 /* Rows whose key an index has, and the few others: the first of both are sorted once more. */
-static void add_both(struct rama_query_sql *sql, const struct list *l,
+static void add_both(struct rama_query_sql *sql, const struct rama_query_list *l,
 		     const struct rama_query_part *p, const struct slice *w, uint64_t n)
 {
 	rama_query_sql_add(sql, "SELECT n, k FROM (SELECT * FROM (", NULL);
@@ -303,14 +117,14 @@ static void add_both(struct rama_query_sql *sql, const struct list *l,
 
 static int take_entry(void *ctx, const struct rama_row *row, struct rama_err *e)
 {
-	struct list *l = ctx;
-	struct entry *to;
+	struct rama_query_list *l = ctx;
+	struct rama_query_entry *to;
 
 	if (row->n < 2 || row->cell[0].type != RAMA_CELL_INT)
 		return rama_err_set(e, RAMA_ECORRUPT, "the store answers with other columns");
 	if (l->n == l->room) {
 		size_t room = l->room == 0 ? 256 : 2 * l->room;
-		struct entry *bigger = realloc(l->entry, room * sizeof(*bigger));
+		struct rama_query_entry *bigger = realloc(l->entry, room * sizeof(*bigger));
 
 		if (bigger == NULL)
 			return no_memory(e);
@@ -318,7 +132,8 @@ static int take_entry(void *ctx, const struct rama_row *row, struct rama_err *e)
 		l->room = room;
 	}
 	to = &l->entry[l->n++];
-	*to = (struct entry){ row->cell[0].i, l->same != NULL ? *l->same : row->cell[1] };
+	*to = (struct rama_query_entry){ row->cell[0].i,
+					 l->same != NULL ? *l->same : row->cell[1] };
 	if (to->key.type != RAMA_CELL_TEXT)
 		return 0;
 	to->key.text = rama_arena_text(&l->q->arena, to->key.text, to->key.len);
@@ -326,8 +141,8 @@ static int take_entry(void *ctx, const struct rama_row *row, struct rama_err *e)
 }
 
 /* the key that is asked for alone is put behind the entries, which do not count it */
-static int take_slice(struct list *l, const struct rama_query_part *p, const struct slice *w,
-		      uint64_t most, struct rama_err *e)
+static int take_slice(struct rama_query_list *l, const struct rama_query_part *p,
+		      const struct slice *w, uint64_t most, struct rama_err *e)
 {
 	struct rama_query_sql sql;
 	int rc;
@@ -350,7 +165,7 @@ static int take_slice(struct list *l, const struct rama_query_part *p, const str
 
 /* The smallest first, but the greatest number first among equals, which no index gives: all up to the key of the last
  * one, then the first of those that share it. */
-static int take_upwards(struct list *l, const struct rama_query_part *p,
+static int take_upwards(struct rama_query_list *l, const struct rama_query_part *p,
 			const struct rama_cell *after, struct rama_err *e)
 {
 	struct slice w = { .order = "", .alone = true, .skip = l->want - l->n - 1 };
@@ -377,7 +192,7 @@ static int take_upwards(struct list *l, const struct rama_query_part *p,
 	return rc != 0 ? rc : take_slice(l, p, &w, l->want - l->n, e);
 }
 
-static int take_part(struct list *l, const struct rama_query_part *p,
+static int take_part(struct rama_query_list *l, const struct rama_query_part *p,
 		     const struct rama_query_place *after, struct rama_err *e)
 {
 	const struct rama_cell *key = after != NULL ? &after->key : NULL;
@@ -403,7 +218,7 @@ static int take_part(struct list *l, const struct rama_query_part *p,
 	return take_slice(l, p, &w, l->want - l->n, e);
 }
 
-static int take_page(struct list *l, struct rama_err *e)
+static int take_page(struct rama_query_list *l, struct rama_err *e)
 {
 	unsigned first = l->after.set ? rama_query_order_part(l->order, &l->after.key) : 0;
 	int rc = 0;
@@ -416,7 +231,7 @@ static int take_page(struct list *l, struct rama_err *e)
 
 /* ---- a page of a few ---------------------------------------------------------------------------------- */
 
-static void add_after(struct rama_query_sql *sql, const struct list *l)
+static void add_after(struct rama_query_sql *sql, const struct rama_query_list *l)
 {
 	const struct rama_cell two[] = { l->after.key, l->after.key };
 	const char *key = l->order->key;
@@ -440,7 +255,7 @@ static void add_after(struct rama_query_sql *sql, const struct list *l)
 }
 
 /* in the order of the list, whatever it is: they are sorted */
-static void add_order(struct rama_query_sql *sql, const struct list *l)
+static void add_order(struct rama_query_sql *sql, const struct rama_query_list *l)
 {
 	const char *key = l->order->key;
 
@@ -451,7 +266,7 @@ static void add_order(struct rama_query_sql *sql, const struct list *l)
 	rama_query_sql_add(sql, l->order->up ? ", j.number DESC" : " DESC, j.number DESC", NULL);
 }
 
-static int take_of_few(struct list *l, struct rama_err *e)
+static int take_of_few(struct rama_query_list *l, struct rama_err *e)
 {
 	struct rama_query_sql sql;
 	int rc;
@@ -468,7 +283,7 @@ static int take_of_few(struct list *l, struct rama_err *e)
 		rama_query_sql_number(&sql, l->few[i]);
 	}
 	rama_query_sql_add(&sql, ") LIMIT 1000000) j WHERE 1 = 1", NULL);
-	add_conditions(&sql, l);
+	rama_query_list_conditions(&sql, l);
 	add_after(&sql, l);
 	add_order(&sql, l);
 	add_limit(&sql, l->want, 0);
@@ -490,7 +305,7 @@ static void add_columns(struct rama_query_sql *sql, const struct rama_query_jobs
 
 static int give_row(void *ctx, const struct rama_row *row, struct rama_err *e)
 {
-	struct list *l = ctx;
+	struct rama_query_list *l = ctx;
 	int rc;
 
 	if (row->n < l->q->n_columns)
@@ -500,7 +315,7 @@ static int give_row(void *ctx, const struct rama_row *row, struct rama_err *e)
 	return rc;
 }
 
-static int give_columns(struct list *l, size_t from, size_t n, struct rama_err *e)
+static int give_columns(struct rama_query_list *l, size_t from, size_t n, struct rama_err *e)
 {
 	struct rama_query_sql sql;
 	int rc;
@@ -525,7 +340,7 @@ static int give_columns(struct list *l, size_t from, size_t n, struct rama_err *
 
 /* ---- a page ------------------------------------------------------------------------------------------ */
 
-static int give_page(struct list *l, struct rama_err *e)
+static int give_page(struct rama_query_list *l, struct rama_err *e)
 {
 	struct rama_query_jobs *q = l->q;
 	bool looks = !l->is_few && (q->n_conditions + q->n_words > 0 || q->name != NULL ||
@@ -553,7 +368,7 @@ static int give_page(struct list *l, struct rama_err *e)
 /* with the key, the number and the name of the program behind the columns */
 static int take_streamed(void *ctx, const struct rama_row *row, struct rama_err *e)
 {
-	struct list *l = ctx;
+	struct rama_query_list *l = ctx;
 	struct rama_query_jobs *q = l->q;
 	const struct rama_cell *extra = &row->cell[q->n_columns];
 	int rc;
@@ -576,7 +391,7 @@ static int take_streamed(void *ctx, const struct rama_row *row, struct rama_err 
 	return rc;
 }
 
-static int stream(struct list *l, struct rama_err *e)
+static int stream(struct rama_query_list *l, struct rama_err *e)
 {
 	const char *key = l->order->key;
 	struct rama_query_sql sql;
@@ -588,7 +403,7 @@ static int stream(struct list *l, struct rama_err *e)
 	rama_query_sql_add(&sql, ", ", NULL);
 	rama_query_sql_add(&sql, key, NULL);
 	rama_query_sql_add(&sql, ", j.number, j.name FROM jobs j WHERE 1 = 1", NULL);
-	add_conditions(&sql, l);
+	rama_query_list_conditions(&sql, l);
 	add_after(&sql, l);
 	add_order(&sql, l);
 	rc = rama_query_sql_run(&sql, l->store, take_streamed, l, e);
@@ -601,7 +416,7 @@ static int stream(struct list *l, struct rama_err *e)
 int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_row_fn fn, void *ctx,
 			 struct rama_err *e)
 {
-	struct list l = { .store = s, .q = q, .fn = fn, .ctx = ctx };
+	struct rama_query_list l = { .store = s, .q = q, .fn = fn, .ctx = ctx };
 	bool whole;
 	int rc = 0;
 
@@ -611,10 +426,10 @@ int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_r
 	if (q->after != NULL)
 		rc = rama_query_place_parse(q, q->after, &l.after, e);
 	if (rc == 0 && q->name != NULL)
-		rc = find_names(&l, e);
+		rc = rama_query_list_names(&l, e);
 	whole = q->limit == 0 || q->limit > INT32_MAX || (q->name != NULL && !l.by_name);
 	if (rc == 0 && !whole)
-		rc = find_few(&l, e);
+		rc = rama_query_list_few(&l, e);
 	l.order = malloc(sizeof(*l.order));
 	if (rc == 0 && l.order == NULL)
 		rc = no_memory(e);
