@@ -14,7 +14,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 JOBS, QUICK, BUDGET = 1_000_000, 50_000, 50  # jobs; ms of a page
-USERS, PROGRAMS, FIGURES = 2000, 300, ("small_writes", "small_reads", "imbalance", "opens", "rate", "io_share_all", "seeks", "files_shared")
+USERS, PROGRAMS = 2000, 300
+FIGURES = ("small_writes", "small_reads", "imbalance", "opens", "seeks", "slow_call", "rate", "renames")
+RANKED = 6  # of them: src/store/ranked.def
 
 
 
@@ -45,8 +47,8 @@ def statements(jobs, series):
                " 'advice', %s / 2000.0, 0 FROM %s WHERE i %% 3 <> 0 AND i %% 2000 <> 0" % (number, rare, level, h(11), series))  # fmt: skip
     for number, figure in enumerate(FIGURES, 1):
         yield "INSERT INTO figure_names (number, name) VALUES (%d, '%s')" % (number, figure)
-        yield ("INSERT INTO figure_values (figure, job, value) SELECT %d, i, %s * 1.5 FROM %s WHERE i %% 2000 <> 0 AND %s %% 3 <> 0 AND %s > 0"
-               % (number, h(20 + number), series, h(30 + number), h(20 + number)))  # fmt: skip
+        yield ("INSERT INTO figure_values (figure, job, value, ranked) SELECT %d, i, %s * 1.5, %s FROM %s WHERE i %% 2000 <> 0 AND %s %% 3 <> 0 AND %s > 0"
+               % (number, h(20 + number), "1" if number <= RANKED else "NULL", series, h(30 + number), h(20 + number)))  # fmt: skip
     yield "INSERT INTO processes (segment, job, rank, seen_ns) SELECT %s, i, 0, %s + 60000000000 FROM %s WHERE %s" % ("{segment}", start, series, running)
 
 

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "diagnose/diagnose.h"
+#include "query/order.h"
 #include "query/sql.h"
 
 #define FEW 8000
@@ -74,8 +75,13 @@ int rama_query_jobs_sort(struct rama_query_jobs *q, const char *key, struct rama
 
 int rama_query_jobs_after(struct rama_query_jobs *q, const char *cursor, struct rama_err *e)
 {
-	q->after = strcmp(cursor, "first") == 0 ? NULL : keep(q, cursor);
-	return q->after != NULL || strcmp(cursor, "first") == 0 ? 0 : no_memory(e);
+	struct rama_query_place place;
+
+	q->after = NULL;
+	if (strcmp(cursor, "first") == 0)
+		return 0;
+	q->after = keep(q, cursor);
+	return q->after != NULL ? rama_query_place_parse(q, cursor, &place, e) : no_memory(e);
 }
 
 /* ---- conditions ------------------------------------------------------------------------------------- */
@@ -172,7 +178,7 @@ int rama_query_jobs_finding(struct rama_query_jobs *q, const char *word, struct 
 	} else if (warn) {
 		c.sql = "(SELECT 1 FROM findings f WHERE f.job = j.number AND f.level IN ('HIGH', "
 			"'WARN') LIMIT 1) = 1";
-		c.jobs = "SELECT job FROM findings WHERE level IN ('HIGH', 'WARN')";
+		c.jobs = "SELECT number FROM jobs WHERE cost IS NOT NULL"; /* who has one */
 	} else if (rule != NULL) {
 		c.sql = "(SELECT 1 FROM findings f WHERE f.job = j.number AND f.rule = ? LIMIT 1) "
 			"= 1";
@@ -227,12 +233,14 @@ static void by_figure(const struct rama_query_comparison *c, struct rama_query_c
 	bool below = c->op[0] == '<' && c->op[1] != '>' &&
 		     (c->value < 0 || (c->value == 0 && c->op[1] == '\0'));
 
-	if (!above && !below && !(c->op[0] == '=' && c->value != 0))
+	if (!rama_store_figure_ranked(c->m.key) ||
+	    (!above && !below && !(c->op[0] == '=' && c->value != 0)))
 		return;
-	snprintf(sql, room,
-		 "SELECT v.job FROM figure_values v WHERE v.figure = " FIGURE_NUMBER
-		 " AND v.value %s ?",
-		 c->op);
+	snprintf(
+		sql, room,
+		"SELECT v.job FROM figure_values v WHERE v.ranked = 1 AND v.figure = " FIGURE_NUMBER
+		" AND v.value %s ?",
+		c->op);
 	to->jobs_arg[0] = rama_query_cell_text(c->m.key);
 	to->jobs_arg[1] = rama_query_cell_real(c->value);
 	to->jobs = sql;

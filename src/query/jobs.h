@@ -67,7 +67,7 @@ int rama_query_jobs_column(struct rama_query_jobs *q, const char *name, size_t l
 /* Numbers and times: the largest first; texts in order; -KEY the other way round. What has no value comes last, the
  * newest number first among equals. */
 int rama_query_jobs_sort(struct rama_query_jobs *q, const char *key, struct rama_err *e);
-/* Begins after the page that gave this cursor, in the same order; "first": at the beginning. */
+/* Begins after the page that gave this cursor, in the same order, which has to be set before; "first": at the beginning. */
 int rama_query_jobs_after(struct rama_query_jobs *q, const char *cursor, struct rama_err *e);
 
 int rama_query_jobs_user(struct rama_query_jobs *q, const char *user, struct rama_err *e);

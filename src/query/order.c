@@ -59,7 +59,7 @@ static void by_figure(struct rama_query_order *o, const struct rama_query_metric
 		p->from = "figure_values v CROSS JOIN jobs j";
 		p->number = "v.job";
 		snprintf(p->where, sizeof(p->where),
-			 "j.number = v.job AND j.logged > 0 AND v.figure ="
+			 "j.number = v.job AND j.logged > 0 AND v.ranked = 1 AND v.figure ="
 			 " (SELECT n.number FROM figure_names n WHERE n.name = '%s')",
 			 m->key);
 		p->sign = sign;
@@ -73,7 +73,7 @@ void rama_query_order_init(struct rama_query_order *o, const struct rama_query_j
 {
 	*o = (struct rama_query_order){ .up = q->up };
 	snprintf(o->key, sizeof(o->key), "(%s)", q->order.sql);
-	if (q->order.kind == RAMA_QUERY_METRIC_FIGURE)
+	if (q->order.kind == RAMA_QUERY_METRIC_FIGURE && rama_store_figure_ranked(q->order.key))
 		by_figure(o, &q->order);
 	else
 		by_column(o, &q->order);

@@ -215,7 +215,7 @@ static const char *const version2[] = { views, share, NULL };
  * among equals. cost: seconds of the findings HIGH and WARN, said once. */
 static const char lists[] =
 	"ALTER TABLE jobs ADD COLUMN cost " R ";"
-	"UPDATE jobs SET cost = s.cost FROM (SELECT job, sum(cost) AS cost FROM findings"
+	"UPDATE jobs SET cost = s.cost FROM (SELECT job, sum(coalesce(cost, 0)) AS cost FROM findings"
 	" WHERE level IN ('HIGH', 'WARN') GROUP BY job) s WHERE s.job = jobs.number;"
 	"CREATE INDEX jobs_running ON jobs (start_ns, number) WHERE state = 'running';"
 	"CREATE INDEX jobs_by_user ON jobs (username, number);"
@@ -227,8 +227,11 @@ static const char lists[] =
 	" ((CAST(bytes_read AS " R ") + CAST(bytes_written AS " R ")), number);"
 	"CREATE INDEX jobs_by_run_time ON jobs"
 	" (CAST(coalesce(run_time, (end_ns - start_ns) / 1e9) AS " R "), number);"
-	"CREATE INDEX findings_level ON findings (level, job);"
-	"CREATE INDEX figure_values_rank ON figure_values (figure, value, job);";
+	"CREATE INDEX findings_high ON findings (job) WHERE level = 'HIGH';"
+	"ALTER TABLE figure_values ADD COLUMN ranked BIGINT;"
+	"UPDATE figure_values SET ranked = 1 WHERE figure IN (SELECT number FROM figure_names"
+	" WHERE name IN ('small_reads', 'small_writes', 'opens', 'seeks', 'imbalance', 'slow_call'));"
+	"CREATE INDEX figure_values_rank ON figure_values (figure, value, job) WHERE ranked = 1;";
 
 static const char *const version3[] = { lists, NULL };
 

@@ -161,11 +161,10 @@ static struct rama_cell cost_of(const struct rama_store_log *l)
 	for (size_t i = 0; i < l->n_findings; i++) {
 		const struct rama_store_finding *f = &l->findings[i];
 
-		if ((strcmp(f->level, "HIGH") != 0 && strcmp(f->level, "WARN") != 0) ||
-		    isnan(f->cost))
+		if (strcmp(f->level, "HIGH") != 0 && strcmp(f->level, "WARN") != 0)
 			continue;
 		sum.type = RAMA_CELL_REAL;
-		sum.f += f->cost;
+		sum.f += isnan(f->cost) ? 0 : f->cost;
 	}
 	return sum;
 }
@@ -276,26 +275,53 @@ static int put_some_figures(struct rama_store *s, const struct rama_cell *args, 
 	return rc;
 }
 
-int rama_figures_put(struct rama_store *s, int64_t job, const struct rama_store_figure *figures,
-		     size_t n_figures, struct rama_err *e)
+bool rama_store_figure_ranked(const char *name)
+{
+	static const char *const names[] = {
+#define RANKED(name) #name,
+#include "store/ranked.def"
+#undef RANKED
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int figure_number(struct rama_store *s, const char *figure, int64_t *number,
+			 struct rama_err *e)
 {
 	static const char find[] = "SELECT number FROM figure_names WHERE name = $1";
 	static const char make[] = "INSERT INTO figure_names (name) VALUES ($1)"
 				   " ON CONFLICT (name) DO NOTHING RETURNING number";
 	static const char *const sql[2] = { find, make };
+	const char *const name[2] = { figure, "" };
+
+	return rama_store_number(s, &s->figures, name, sql, number, e);
+}
+
+int rama_figures_put(struct rama_store *s, int64_t job, const struct rama_store_figure *figures,
+		     size_t n_figures, struct rama_err *e)
+{
+	static const char ranked[] = "INSERT INTO figure_values (figure, job, value, ranked)"
+				     " VALUES ($1, $2, $3, 1) ON CONFLICT (job, figure) DO NOTHING";
 	struct rama_cell args[3 * AT_ONCE];
 	unsigned n = 0;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n_figures; i++) {
-		const char *const name[2] = { figures[i].name, "" };
 		int64_t figure = 0;
 
-		rc = rama_store_number(s, &s->figures, name, sql, &figure, e);
+		rc = figure_number(s, figures[i].name, &figure, e);
 		args[3 * n] = rama_cell_i(figure);
 		args[3 * n + 1] = rama_cell_i(job);
 		args[3 * n + 2] = rama_cell_f(figures[i].value);
-		if (rc == 0 && (++n == AT_ONCE || i + 1 == n_figures)) {
+		if (rc == 0 && rama_store_figure_ranked(figures[i].name))
+			rc = rama_store_do(s, ranked, &args[3 * (size_t)n], 3, e);
+		else
+			n++;
+		if (rc == 0 && (n == AT_ONCE || i + 1 == n_figures)) {
 			rc = put_some_figures(s, args, n, e);
 			n = 0;
 		}

@@ -70,6 +70,8 @@ struct rama_store_log {
 	const struct rama_store_figure *figures;
 	size_t n_figures;
 };
+/* Has the store an index for this figure? See ranked.def. */
+bool rama_store_figure_ranked(const char *name);
 /* Replaces what was known of the job by an earlier version of its log (same path or same key); what came live stays. */
 int rama_store_put_log(struct rama_store *s, const struct rama_store_log *l, struct rama_err *e);
 /* 1: a log of this path with this size and time is in the store already */

@@ -63,9 +63,11 @@ static void one(struct rama_out *o, unsigned i)
 			     "advice, cost, bytes) VALUES (%u, 0, '%s', '%s', '', '', '', %g, 0);",
 			     i, i % 3 == 0 ? "W01" : "M01", i % 5 == 0 ? "HIGH" : "WARN", f.cost);
 	if (!isnan(f.figure) && f.figure != 0)
-		rama_out_fmt(o,
-			     "INSERT INTO figure_values (figure, job, value) VALUES (1, %u, %g);",
-			     i, f.figure);
+		rama_out_fmt(
+			o,
+			"INSERT INTO figure_values (figure, job, value, ranked) VALUES (1, %u, "
+			"%g, 1);",
+			i, f.figure);
 	if (f.running)
 		rama_out_fmt(o,
 			     "INSERT INTO processes (segment, job, seen_ns) VALUES (%s, %u, "
