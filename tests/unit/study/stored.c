@@ -50,6 +50,8 @@ static void where_segments_are(void **state)
 	assert_false(rama_study_segments_find(key, root, path));
 	snprintf(key, sizeof(key), "%u/../run-5", (unsigned)geteuid());
 	assert_false(rama_study_segments_find(key, root, path));
+	snprintf(key, sizeof(key), "%u/.", (unsigned)geteuid());
+	assert_false(rama_study_segments_find(key, root, path));
 	snprintf(key, sizeof(key), "%u/", (unsigned)geteuid());
 	assert_false(rama_study_segments_find(key, root, path));
 	assert_int_equal(rmdir(dir), 0);

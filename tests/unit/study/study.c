@@ -166,6 +166,28 @@ static void of_what_is_no_log(void **state)
 	memfile_free(&noise);
 }
 
+/* Whatever is cut off: if something was wrong it is an error, also where a report is made of the rest. */
+static void of_a_damaged_one(void **state)
+{
+	struct rama_study s;
+	struct heard h;
+	struct memfile f;
+	unsigned partly = 0;
+
+	(void)state;
+	make_log(&f, 0);
+	for (size_t n = f.n; n > 0; n -= n > 7 ? 7 : n) {
+		struct rama_study_source from = { .path = "cut", .bytes = f.bytes, .len = n };
+		int rc = read_job(&s, &from, 1, NULL, &h);
+
+		assert_int_equal(rc != 0, h.problems > 0);
+		partly += s.reported && h.problems > 0;
+		rama_study_close(&s);
+	}
+	assert_true(partly > 0);
+	memfile_free(&f);
+}
+
 /* One of two cannot be read: there is a report of the other, and it is said. */
 static void of_several(void **state)
 {
@@ -260,5 +282,5 @@ static void of_a_fleet(void **state)
 	memfile_free(&f);
 }
 
-UNIT_GROUP(study, test(of_a_file_and_of_memory), test(of_what_is_no_log), test(of_several),
-	   test(only_some_findings), test(of_a_fleet))
+UNIT_GROUP(study, test(of_a_file_and_of_memory), test(of_what_is_no_log), test(of_a_damaged_one),
+	   test(of_several), test(only_some_findings), test(of_a_fleet))
