@@ -120,7 +120,8 @@ static void measure(struct rama_store *s, const char *name, const char *words, i
 		rama_query_jobs_fini(&q);
 	}
 	qsort(ms, (size_t)runs, sizeof(*ms), by_size);
-	printf("%s%s\t%g\t%g\t%u\n", name, page > 0 ? ", a later page" : "", ms[0], ms[runs / 2], n);
+	printf("%s%s\t%g\t%g\t%u\n", name, page > 0 ? ", a later page" : "", ms[0], ms[runs / 2],
+	       n);
 	fflush(stdout);
 }
 

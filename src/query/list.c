@@ -416,10 +416,14 @@ static int stream(struct rama_query_list *l, struct rama_err *e)
 int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_row_fn fn, void *ctx,
 			 struct rama_err *e)
 {
-	struct rama_query_list l = { .store = s, .q = q, .fn = fn, .ctx = ctx };
+	struct rama_query_order *order = malloc(sizeof(*order));
+	struct rama_query_list l = { .store = s, .q = q, .order = order, .fn = fn, .ctx = ctx };
 	bool whole;
 	int rc = 0;
 
+	if (order == NULL)
+		return no_memory(e);
+	rama_query_order_init(order, q);
 	q->next = NULL;
 	q->more = 0;
 	q->more_uncounted = false;
@@ -430,14 +434,9 @@ int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_r
 	whole = q->limit == 0 || q->limit > INT32_MAX || (q->name != NULL && !l.by_name);
 	if (rc == 0 && !whole)
 		rc = rama_query_list_few(&l, e);
-	l.order = malloc(sizeof(*l.order));
-	if (rc == 0 && l.order == NULL)
-		rc = no_memory(e);
-	if (rc == 0) {
-		rama_query_order_init(l.order, q);
+	if (rc == 0)
 		rc = whole ? stream(&l, e) : give_page(&l, e);
-	}
-	free(l.order);
+	free(order);
 	free(l.few);
 	free(l.names);
 	free(l.entry);
