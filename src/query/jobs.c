@@ -225,25 +225,30 @@ static void by_rank(const struct rama_query_comparison *c, struct rama_query_con
 	to->jobs = sql;
 }
 
-/* ... with a figure: only those that are not 0 have a row */
+/* ... with a figure. Only those that are not 0 have a row: if one has to be there, the row of the job need not be read. */
 static void by_figure(const struct rama_query_comparison *c, struct rama_query_condition *to,
-		      char *sql, size_t room)
+		      char *sql, char *jobs, size_t room)
 {
 	bool above = c->op[0] == '>' && (c->value > 0 || (c->value == 0 && c->op[1] == '\0'));
 	bool below = c->op[0] == '<' && c->op[1] != '>' &&
 		     (c->value < 0 || (c->value == 0 && c->op[1] == '\0'));
 
-	if (!rama_store_figure_ranked(c->m.key) ||
-	    (!above && !below && !(c->op[0] == '=' && c->value != 0)))
+	if (!above && !below && !(c->op[0] == '=' && c->value != 0))
 		return;
-	snprintf(
-		sql, room,
-		"SELECT v.job FROM figure_values v WHERE v.ranked = 1 AND v.figure = " FIGURE_NUMBER
-		" AND v.value %s ?",
-		c->op);
-	to->jobs_arg[0] = rama_query_cell_text(c->m.key);
-	to->jobs_arg[1] = rama_query_cell_real(c->value);
-	to->jobs = sql;
+	snprintf(sql, room,
+		 "(SELECT v.value FROM figure_values v WHERE v.job = j.number AND v.figure"
+		 " = " FIGURE_NUMBER ") %s ?",
+		 c->op);
+	to->arg[0] = rama_query_cell_text(c->m.key);
+	to->arg[1] = rama_query_cell_real(c->value);
+	if (!rama_store_figure_ranked(c->m.key))
+		return;
+	snprintf(jobs, room,
+		 "SELECT v.job FROM figure_values v WHERE v.ranked = 1 AND v.figure"
+		 " = " FIGURE_NUMBER " AND v.value %s ?",
+		 c->op);
+	memcpy(to->jobs_arg, to->arg, sizeof(to->jobs_arg));
+	to->jobs = jobs;
 }
 
 static int add_comparison(struct rama_query_jobs *q, const struct rama_query_comparison *c,
@@ -267,7 +272,7 @@ static int add_comparison(struct rama_query_jobs *q, const struct rama_query_com
 	snprintf(sql, sizeof(sql), "CAST(%s AS DOUBLE PRECISION) %s ?", c->m.sql, c->op);
 	to.arg[0] = rama_query_cell_real(c->value);
 	if (c->m.kind == RAMA_QUERY_METRIC_FIGURE)
-		by_figure(c, &to, jobs, sizeof(jobs));
+		by_figure(c, &to, sql, jobs, sizeof(jobs));
 	else if (c->m.rank != NULL)
 		by_rank(c, &to, jobs, sizeof(jobs));
 	return add(q, &to, e);
