@@ -62,9 +62,10 @@ static struct rama_posix_file *make(const char *dir, unsigned n, unsigned files)
 	if (map == MAP_FAILED)
 		exit(4);
 	close(fd);
-	map = (unsigned char *)map + s.head->area[RAMA_AREA_POSIX].off;
+	map = (unsigned char *)map + ((unsigned char *)seg_slot(&s, RAMA_KIND_POSIX, 1) -
+				      s.bytes); /* behind the catch-all */
 	seg_free(&s);
-	return (struct rama_posix_file *)map + 1; /* behind the catch-all */
+	return map;
 }
 
 static double look(struct rama_look *l)

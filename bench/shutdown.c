@@ -113,6 +113,7 @@ static void make_own(struct rama_own *o, const struct scenario *sc, int64_t rank
 	char name[96];
 
 	rama_writer_init(&to, &sink, RAMA_PLAIN_BYTES, 0);
+	to.inner = true;
 	rama_writer_job(&to, &job, &mount, 1);
 	for (unsigned i = 0; i < sc->files; i++) {
 		size_t n = file_name(name, sc, rank, i);

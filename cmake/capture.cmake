@@ -1,8 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # capture.cmake: the library inside applications: libiorama.so for LD_PRELOAD, libiorama.a for ld --wrap.
 # Both hold their own copy of the code that writes logs and of one compressor, and export wrappers only.
-set(capture_options -fno-delete-null-pointer-checks -Wno-nonnull-compare
-    -Wno-array-parameter -U_FORTIFY_SOURCE -O2)
+set(capture_options -fno-delete-null-pointer-checks -Wno-array-parameter -U_FORTIFY_SOURCE -O2)
+
+# Applications pass NULL where headers forbid it, and C libraries survive much of that; so must wrappers. A compiler that is told
+# "nonnull" drops our tests for NULL, gcc even with the option above: where the attribute stands at the function that is being
+# defined. So the headers may not say it, the compiler may not know it of functions it has built in, and where one of the two
+# slips through, a test that would vanish is an error.
+list(APPEND capture_options "-D__nonnull(params)=" "-D__attribute_nonnull__(params)=")
+foreach(table posix stdio libaio process)
+  set(rows ${PROJECT_SOURCE_DIR}/src/table/fn_${table}.def)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${rows})
+  file(STRINGS ${rows} rows REGEX "^FN")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "^FN[A-Z0-9_]* *\\(([A-Za-z0-9_]+).*" "-fno-builtin-\\1" option "${row}")
+    list(APPEND capture_options ${option})
+  endforeach()
+endforeach()
+if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+  list(APPEND capture_options -Werror=pointer-bool-conversion -Werror=tautological-pointer-compare)
+else()
+  list(APPEND capture_options -Werror=nonnull-compare)
+endif()
+
 # Sanitizers and coverage have run-time libraries of their own, which must not be forced on applications.
 set(capture_plain -fno-sanitize=all -fno-profile-arcs -fno-test-coverage)
 set(capture_heap -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free)

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rama_err e = { 0 };
 	struct seg s;
 
-	seg_make_sized(&s, &(struct seg_sizes){ 1, 3, 1, ROOM });
+	seg_make_sized(&s, &(struct seg_sizes){ 1, 3, 1, ROOM, 0 });
 	seg_lane(&s, 1);
 	seg_lane(&s, 2);
 	for (unsigned i = 0; i < made; i++) {

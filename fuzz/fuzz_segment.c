@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_segment.c: a segment with the input's changes in it is read and becomes a log; nothing may be
  * wrong with that log. Flags: 1 the rest of the input is the whole segment; 2 the file is cut, the length
- * in units of 16 bytes follows (2 bytes); 4 its process did not end. Then changes, any number: area (255: the
- * header), place in it (2 bytes), length, bytes. */
+ * in units of 16 bytes follows (2 bytes); 4 its process did not end. Then changes, any number: area
+ * (255: the header; 32 and up: a chunk of the records), place in it (2 bytes), length, bytes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "gather/gather.h"
 #include "seg.h"
+
+#define CHUNKS 32
 
 /* a slot of each of the other kinds */
 static void higher_layers(struct seg *s, uint32_t name)
@@ -18,12 +20,8 @@ static void higher_layers(struct seg *s, uint32_t name)
 					  RAMA_KIND_PNETCDF_VAR, RAMA_KIND_LUSTRE };
 	struct rama_slot_head *slot[RAMA_KINDS];
 
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		unsigned char *area = seg_area(s, (enum rama_area)(RAMA_AREA_SLOTS + kinds[i]));
-		uint32_t item = s->head->area[RAMA_AREA_SLOTS + kinds[i]].item;
-
-		slot[kinds[i]] = (void *)(area + item * s->state->slots_used[kinds[i]]++);
-	}
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		slot[kinds[i]] = seg_slot_take(s, kinds[i]);
 	rama_mpiio_init((void *)slot[RAMA_KIND_MPIIO], 1);
 	rama_h5f_init((void *)slot[RAMA_KIND_H5F], 1);
 	rama_h5d_init((void *)slot[RAMA_KIND_H5D], 1, 1, 0);
@@ -45,7 +43,7 @@ static const struct seg *base_segment(void)
 
 	if (s.bytes != NULL)
 		return &s;
-	seg_make(&s, 5, 2, 2);
+	seg_make_sized(&s, &(struct seg_sizes){ 5, 2, 2, 0, RAMA_SEG_POOL_LEAST });
 	a = seg_name(&s, "/data/a");
 	b = seg_name(&s, "/data/b");
 	seg_stdio(&s, seg_name(&s, "<STDOUT>"), true);
@@ -71,11 +69,20 @@ static const struct seg *base_segment(void)
 	return &s;
 }
 
+static size_t place_of(const struct seg *s, uint8_t a)
+{
+	const struct rama_seg_area *records = &s->head->area[RAMA_AREA_RECORDS];
+
+	if (a >= CHUNKS && a < 255)
+		return (size_t)records->off + (size_t)(a - CHUNKS) * records->item;
+	return a < RAMA_AREAS ? (size_t)s->head->area[a].off : 0;
+}
+
 static void change(unsigned char *bytes, const struct seg *s, struct fuzz_input *in)
 {
 	while (in->n > 0) {
 		uint8_t a = fuzz_take_byte(in);
-		size_t at = fuzz_take_u16(in) + (a < RAMA_AREAS ? (size_t)s->head->area[a].off : 0);
+		size_t at = fuzz_take_u16(in) + place_of(s, a);
 		struct fuzz_input with = fuzz_take(in, fuzz_take_byte(in));
 
 		if (with.n > 0 && at < s->size)
@@ -86,23 +93,34 @@ static void change(unsigned char *bytes, const struct seg *s, struct fuzz_input 
 static void read_all(struct rama_segment *s)
 {
 	static union {
-		struct rama_posix_file posix;
-		struct rama_stdio_file stdio;
-		struct rama_extra_file extra;
+#define KIND(kind, type, module) struct type kind;
+#include "segment/kinds.def"
+#undef KIND
 		struct rama_seg_lane lane;
 		struct rama_seg_chunk chunk;
 		struct rama_segment_name name;
 	} u;
 	struct rama_err e = { 0 };
-	uint64_t at = 0;
+	uint64_t at = 0, before = 0;
 	int rc;
 
 	while ((rc = rama_segment_name_next(s, &at, &u.name, &e)) > 0)
-		CHECK(u.name.len == strlen(u.name.text) && at <= s->state.names_used);
+		CHECK(u.name.len == strlen(u.name.text) && at <= s->state.names_used &&
+		      at > before &&
+		      rama_segment_name_place(s, u.name.number) ==
+			      (uint64_t)(u.name.number - 1) * 8 &&
+		      (before = at) > 0);
 	CHECK(rc == 0 || e.text[0] != '\0');
-	for (int a = RAMA_AREA_SLOTS; a < RAMA_AREA_SLOTS + RAMA_KINDS; a++)
-		for (uint32_t i = 0; i < rama_segment_slots(s, (enum rama_area)a); i++)
-			CHECK(rama_segment_slot(s, (enum rama_area)a, i, &u, &e) >= 0);
+	for (unsigned k = 0; k < RAMA_KINDS; k++) {
+		enum rama_kind kind = (enum rama_kind)k;
+
+		for (uint32_t i = 0; i < rama_segment_slots(s, kind); i++) {
+			uint64_t place = rama_segment_slot_place(s, kind, i);
+
+			CHECK(place > 0 && place + rama_segment_slot_size(kind) <= s->src->size);
+			CHECK(rama_segment_slot(s, kind, i, &u, &e) >= 0);
+		}
+	}
 	for (uint32_t i = 0; i < rama_segment_lanes(s); i++)
 		CHECK(rama_segment_lane(s, i, &u.lane, &e) == 0);
 	for (uint64_t i = 0; i < rama_segment_chunks(s); i++) {

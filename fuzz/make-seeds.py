@@ -164,6 +164,47 @@ def module_seeds():
     yield "too-new", bytes([1, 5, 0]) + bytes(800)
 
 
+def annexed(data, order, sections):
+    """A log with an annex: (number, version, flags, stored bytes) of each section."""
+    begin, entries = len(data), b""
+    data += b"IORANNEX"
+    for number, version, flags, stored in sections:
+        entries += struct.pack(order + "IIIIQQ", number, version, flags, zlib.crc32(stored), len(data), len(stored))
+        data += stored
+    front = struct.pack(order + "QQQQI", begin, len(data), len(entries), len(data) + len(entries) + 48, 1)
+    return data + entries + front + struct.pack(order + "I", zlib.crc32(entries + front)) + b"IORANNEX"
+
+
+def threads(order, ranks=(0, 1)):
+    """Thread ids of records("DXT_POSIX")."""
+    return b"".join(words(order, IDS[0], rank, 5 + rank % 2, 100, 2, 101, 1, 102, 2 + rank % 2) for rank in ranks)
+
+
+def annex_seeds():
+    """See fuzz_annex.c: flags, DXT_POSIX, sections, and numbers where they are not the right ones."""
+    def one(flags, sections, rest=b"", version=1):
+        order = ">" if flags & 1 else "<"
+        data = records(order, 10, version)
+        return bytes([flags]) + struct.pack("<H", len(data)) + data + \
+            b"".join(struct.pack("<BBBH", number, ver, flag, len(b)) + b + more for number, ver, flag, b, more in sections) + rest
+    for order, swap in (("<", 0), (">", 1)):
+        name = "be" if swap else "le"
+        own = [(49, 1, 0, records(order, 49, 1), b""), (50, 1, 1, records(order, 50, 1), b""),
+               (51, 1, 0, threads(order), b"")]
+        yield "whole-" + name, one(14 + swap, own)
+        yield "unknown-" + name, one(14 + swap, own + [(77, 9, 255, b"later", b"")])
+        yield "unfit-" + name, one(14 + swap, [(51, 1, 0, threads(order)[:-40] + bytes(40), b"")])
+        yield "short-" + name, one(14 + swap, [(51, 1, 0, threads(order)[:-9], b"")])
+        yield "wide-" + name, one(30 + swap, [(51, 2, 0, threads(order), b""), (48, 2, 0, records(order, 48, 2), b"")], b"", 2)
+        yield "newer-" + name, one(14 + swap, [(49, 2, 0, b"x", b""), (51, 2, 0, b"y", b"")])
+        yield "places-" + name, one(10 + swap, [(49, 1, 0, bytes(8), bytes([65, 0])), (50, 1, 0, bytes(8), bytes([0, 191]))])
+        yield "footer-" + name, one(12 + swap, own, bytes([0, 65, 0, 0, 0]))
+        yield "sums-" + name, one(6 + swap, [(49, 1, 0, records(order, 49, 1), b"\1"), (50, 1, 0, b"", b"\0")])
+    yield "twice", one(14, [(49, 1, 0, b"", b""), (49, 1, 0, b"", b"")])
+    yield "low", one(14, [(10, 1, 0, b"", b"")])
+    yield "many", one(14, [(100 + k, 1, 0, b"", b"") for k in range(70)])
+
+
 def log_seeds(short):
     few = [(1, 4, records("<", 1, 4, (0,))), (10, 2, records("<", 10, 2, (0,)))]
     yield "341-plain", log(parts=few, partial=2)
@@ -173,6 +214,13 @@ def log_seeds(short):
     yield "310-big", log(10, ">", ZLIB, [] if short else [(6, 1, records(">", 8, 1)), (7, 1, records(">", 9, 1))])
     yield "320-plain", log(20, parts=[] if short else [(9, 1, records("<", 10, 1, (0,)))])
     yield "321-big", log(21, ">", PLAIN, [] if short else [(14, 1, records(">", 15, 1))])
+    for order, pack in (("<", PLAIN), ("<", ZLIB), (">", PLAIN), (">", BZIP2)):
+        name = "%s-%d" % ("le" if order == "<" else "be", pack)
+        base = log(41, order, pack, [] if short else [(10, 1, records(order, 10, 1))])
+        sections = [(49, 1, 0, PACK[pack](process(order, 0))), (51, 1, 0, PACK[pack](threads(order))), (99, 3, 1, b"later")]
+        yield "annex-" + name, annexed(base, order, sections)
+    yield "annex-cut", annexed(log(), "<", [(49, 1, 0, process("<", 0))])[:-30]
+    yield "annex-appended", annexed(log(pack=ZLIB), "<", [(49, 1, 0, PACK[ZLIB](process("<", 0)))]) + b"more"
     yield "empty", b""
     yield "short", b"3.41\0\0\0\0" + struct.pack("<q", MAGIC) + bytes(8)
     if not short:
@@ -274,33 +322,46 @@ def show_seeds():
 def segment_seeds():
     def put(area, at, data):
         return struct.pack("<BHB", area, at, len(data)) + data
-    header, identity, state, control, names_at, posix, stdio, extra, lanes, events = 255, 0, 1, 2, 3, 4, 5, 6, 13, 14
+    header, identity, state, chunk, lanes, events = 255, 0, 1, 32, 4, 5
+    # chunks of records: names, then a slot of each kind, then more as they were taken (fuzz_segment.c)
+    kinds, slots, pool = 9, 24 + 32 * 24, 24 + 32 * 24 + 16 * 4
+    pool_used, slots_used, names_used = 92, 16, 8
     u32, u64 = lambda v: struct.pack("<I", v), lambda v: struct.pack("<Q", v & (1 << 64) - 1)
     yield "plain", b"\0"
     yield "unfinished", b"\4" + put(state, 0, u32(1)) + put(identity, 40, bytes(24))
     for size in (8, 256, 1024, 2000, 3000):
         yield "cut-%d" % size, b"\2" + struct.pack("<H", size)
-    yield "raw", b"\1" + u64(0x0A1A616D61726F69) + u32(3) + u32(16) + u64(4096)
+    yield "raw", b"\1" + u64(0x0A1A616D61726F69) + u32(4) + u32(7) + u64(4096)
     yield "version", b"\0" + put(header, 8, u32(2))
     for k, value in enumerate((0, 4097, 1 << 40, -4096)):
-        yield "area-%d" % k, b"\0" + put(header, 24 + 24 * 4, u64(value))
+        yield "area-%d" % k, b"\0" + put(header, 24 + 24 * 3, u64(value))
     yield "counts", b"\0" + put(state, 8, b"\xff" * 40) + put(events, 12, b"\xff" * 4)
-    yield "torn", b"\4" + put(state, 0, u32(1)) + put(posix, 0, u32(1)) + put(stdio, 0, u32(7)) + put(extra, 0, u32(9))
-    yield "name-long", b"\0" + put(names_at, 8, u32(1 << 31))
-    yield "name-none", b"\0" + put(posix, 4, u32(77777))
+    yield "torn", b"\4" + put(state, 0, u32(1)) + b"".join(put(chunk + 1 + k, 0, u32(1 + 2 * k)) for k in range(3))
+    yield "name-long", b"\0" + put(chunk, 8, u32(1 << 31))
+    yield "name-none", b"\0" + put(chunk + 1, 1680 + 4, u32(77777))
+    for k, value in enumerate((0, 8, 4096, 8191, 16384, 1 << 31, 2 ** 32 - 1)):
+        yield "chunk-%d" % k, b"\0" + put(header, 24 + 24 * 3 + 16, u32(value))
+    for what in range(13):  # all chunks alike, and names beyond what they hold
+        yield "alike-%d" % what, b"\0" + put(header, pool, bytes([what]) * 40) + put(state, names_used, u64(1 << 40))
+    yield "pool-most", b"\0" + put(state, pool_used, u32(2 ** 32 - 1)) + put(header, pool, bytes(range(250)))
+    yield "pool-none", b"\0" + put(state, pool_used, u32(0))
+    yield "pool-slots", b"\0" + put(state, slots_used, b"\xff" * 36) + put(state, pool_used, u32(2048))
+    yield "pool-cut", b"\2" + struct.pack("<H", 3000) + put(state, pool_used, u32(2048)) + put(header, pool, b"\2" * 250)
+    yield "slot-size", b"\0" + put(header, slots, u32(8))
     yield "catch-all", b"\0" + put(state, 128, u64(5) * 9)
     yield "triggers", b"\0" + put(identity, 176, struct.pack("<dd", 0.5, 0.5))
     yield "ticks", b"\0" + put(identity, 0, u32(2) + u32(0) + struct.pack("<d", float("nan")) + u64(1) * 6)
     yield "late", b"\0" + put(events, 16, u64(-5) + u64(-1)) + put(identity, 40, u64(1 << 59))
     yield "lanes", b"\0" + put(lanes, 0, b"\xff" * 120)
-    for kind, size in ((7, 1000), (8, 104), (9, 4176), (10, 184), (11, 4384), (12, 4096)):  # MPI-IO to Lustre: slot 1
-        yield "kind-%d" % kind, b"\0" + put(kind, size + 16, b"\xff" * 200) + put(kind, size + 400, b"\x7f" * 250)
+    for kind in range(3, kinds):  # MPI-IO to Lustre: slot 0 or 1, wherever it lies
+        at = chunk + 1 + kind
+        yield "kind-%d" % kind, b"\0" + put(at, 16, b"\xff" * 200) + put(at, 400, b"\x7f" * 250)
 
 
 def ring_seeds():
     def put(area, at, data):
         return struct.pack("<BHB", area, at, len(data)) + data
-    header, control, lanes, between = 255, 2, 13, b"\xfe"
+    header, control, lanes, between = 255, 2, 4, b"\xfe"
     u32, u64 = lambda v: struct.pack("<I", v), lambda v: struct.pack("<Q", v & (1 << 64) - 1)
     # places in a lane, as layout.h has them
     made, dropped, level, owners, owner, ring = 64, 72, 80, 84, 88, 344
@@ -317,8 +378,8 @@ def ring_seeds():
         yield "taken-%d" % k, start(3000, 10) + put(control, 64, u64(value))
         yield "level-%d" % k, start(3000, 10) + put(lanes, level, u32(value & 0xFFFFFFFF)) + between
         yield "owners-%d" % k, start(4500, 4000) + between + put(lanes, owners, u32(value & 0xFFFFFFFF)) + between
-    yield "item", start(100, 0) + put(header, 24 + 24 * 13 + 16, u32(64))
-    yield "rings", start(100, 0) + put(header, 24 + 24 * 15 + 8, u64(4096))
+    yield "item", start(100, 0) + put(header, 24 + 24 * 4 + 16, u32(64))
+    yield "rings", start(100, 0) + put(header, 24 + 24 * 6 + 8, u64(4096))
 
 
 def pattern_seeds():
@@ -333,6 +394,37 @@ def pattern_seeds():
     yield "large", one(0, b"((a{9}){9}){9}", b"a")
     yield "glob", one(1, b"/data/*/run-[0-9]?.h5", b"/data/a/b/run-12.h5")
     yield "glob-stars", one(1, b"*a*a**b?", b"aaaabab")
+
+
+def elf_seeds():
+    """Programs of 64 bits, little endian, with little more in them than tells what they are."""
+    def program(interp=b"/lib64/ld-linux-x86-64.so.2", needs=(b"libc.so.6",), machine=62, note=b"", name=1):
+        texts, entries, base = b"\0", b"", 0x10000
+        for need in needs:
+            entries += struct.pack("<QQ", 1, len(texts))
+            texts += need + b"\0"
+        entries += struct.pack("<QQQQ", 5, base + 0x400, 0, 0)
+        parts = [(1, 0, base, 0x600), (2, 0x300, base + 0x300, len(entries))]
+        parts += [(3, 0x200, 0, len(interp) + 1)] if interp else []
+        parts += [(4, 0x500, 0, len(note))] if note else []
+        head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 64, 0, 0, 64, 56, len(parts), 0, 0, 0)
+        head += b"".join(struct.pack("<IIQQQQQQ", kind, 0, off, at, at, n, n, 1) for kind, off, at, n in parts)
+        body = bytearray(0x600)
+        for at, data in ((0, head), (0x200, interp), (0x300, entries), (0x400, texts), (0x500, note)):
+            body[at:at + len(data)] = data
+        return bytes([name]) + bytes(body)
+    yield "plain", program()
+    yield "asan", program(needs=(b"libm.so.6", b"libasan.so.8", b"libc.so.6"))
+    yield "musl", program(b"/lib/ld-musl-x86_64.so.1", (b"libc.so",))
+    yield "unknown", program(b"/x/loader", (b"libc.so.6",))
+    yield "static", program(b"", ())
+    yield "note", program(b"", (), note=struct.pack("<III", 7, 0, 1) + b"iorama\0\0")
+    yield "loader", program(b"", (), name=2)
+    yield "machine", program(machine=22)
+    yield "bits", b"\1\x7fELF\1\1\1" + bytes(45)
+    yield "script", b"\1#! /usr/bin/env python3\n"
+    yield "list", b"\1/usr/lib/libasan.so.8:/y/libiorama.so a.so"
+    yield "metadata", b"\1lib_ver=x\niorama_unseen=static:2:busybox,tool;libc:1:p\nx=y\n"
 
 
 def config_seeds():
@@ -396,14 +488,48 @@ def spool_seeds():
     yield "no-head", b"rmaspoon" + bytes(8)
 
 
+def sandbox_seeds():
+    def made(*rows, args=(0,) * 6):
+        return struct.pack("<6Q", *args) + b"".join(struct.pack("<HBBI", *row) for row in rows)
+    number, allow, kill = (0x20, 0, 0, 0), (0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x80000000)
+    argument = (0x20, 0, 0, 32)
+    yield "allow", made(allow)
+    yield "kill", made(kill)
+    yield "list", made(number, (0x15, 0, 1, 9), allow, kill)
+    yield "argument", made(number, (0x15, 0, 3, 9), argument, (0x45, 0, 1, 2), (0x06, 0, 0, 0x50001), allow)
+    yield "registers", made(argument, (0x02, 0, 0, 3), (0x07, 0, 0, 0), (0x61, 0, 0, 3), (0x1C, 0, 0, 0),
+                            (0x1D, 0, 1, 0), allow, (0x16, 0, 0, 0))
+    yield "arithmetic", made(number, *((op << 4 | 4, 0, 0, 3) for op in range(9)), (0x25, 1, 0, 7), kill, allow)
+
+
+def pack_seeds():
+    """A pack with segments, and the extents of one."""
+    def plain(extents, data):
+        return struct.pack("<Q", len(extents)) + b"".join(struct.pack("<QQ", *x) for x in extents) + data
+    def entry(known, text, name, wrong=0):
+        z = zlib.compressobj(6, zdict=known)
+        data = z.compress(text) + z.flush()
+        return struct.pack("<QQIIII", 0x7972746E656F6921, 65536, len(text), len(data), len(name), zlib.crc32(data) ^ wrong) + name + data
+    first = plain([(0, 64), (4096, 128)], bytes(range(192)))
+    head = struct.pack("<QIIII", 0x0A1A6B6361706F69, 1, len(first), zlib.crc32(first), 0) + first
+    yield "empty", b"\0" + head
+    yield "two", b"\0" + head + entry(first, first, b"h.1.0.seg") + entry(first, first[:-1] + b"x", b"h.2.0.seg")
+    yield "wrong-sum", b"\0" + head + entry(first, first, b"h.1.0.seg", wrong=1)
+    yield "bad-inside", b"\0" + head + entry(first, plain([(8192, 64), (0, 64)], bytes(128)), b"h.1.0.seg")
+    yield "plain", b"\x40" + first
+    yield "plain-many", b"\xff" + plain([(i * 128, 64) for i in range(20)], bytes(20 * 64))
+    yield "plain-short", b"\x10" + plain([(0, 64), (64, 1 << 40)], bytes(64))
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
     made = {"header": log_seeds(True), "log": log_seeds(False), "region": region_seeds(), "module": module_seeds(),
             "names": names_seeds(), "job": job_seeds(), "merge": merge_seeds(), "show": show_seeds(),
             "pattern": pattern_seeds(), "config": config_seeds(), "segment": segment_seeds(), "ring": ring_seeds(),
-            "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(),
-            "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(),
-            "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds()}
+            "view": view_seeds(), "profile": profile_seeds(), "diagnose": view_seeds(), "report": view_seeds(), "spool": spool_seeds(), "elf": elf_seeds(),
+            "block": seeds_wire.block_seeds(), "message": seeds_wire.message_seeds(), "collect": seeds_wire.collect_seeds(),
+            "import": seeds_wire.import_seeds(), "encode": seeds_wire.encode_seeds(), "annex": annex_seeds(),
+            "sandbox": sandbox_seeds(), "pack": pack_seeds()}
     count = size = 0
     for target, seeds in made.items():
         where = os.path.join(folder, target)

@@ -4,7 +4,7 @@ import struct
 import zlib
 
 FAILED, OFF_NEXT, OFF_NONE, BYTES_SAME, BYTES_NONE, CALL_NEXT, PARENT_NONE, PARENT_SAME = (1 << k for k in range(8))
-PROCESS, NAMES, BLOCK, ACTIVITY, SAMPLE, LOG, LOSS = range(1, 8)
+PROCESS, NAMES, BLOCK, ACTIVITY, SAMPLE, LOG, LOSS, COUNTERS = range(1, 9)
 JOB = b"1000/run-17"
 
 
@@ -117,11 +117,21 @@ def message_seeds():
     yield "block", message(BLOCK, block(b"", [50], 1))
     yield "activity", message(ACTIVITY, bytes(16) + text(JOB) + signed(5, 1700000000 * 10 ** 9, 10 ** 9) + unsigned(1) +
                               text(b"POSIX") + signed(1, 2, 3, 4, 5, 6, 7, 8))
+    yield "counters", message(COUNTERS, bytes(16) + unsigned(7) + text(JOB) + signed(5, 1700000000 * 10 ** 9, 1699999999 * 10 ** 9) +
+                              unsigned(1) + text(b"POSIX") + signed(1, 2, 3, 4, 5, 6, 7, 8))
     yield "sample", message(SAMPLE, text(b"node01") + signed(1700000000 * 10 ** 9) + unsigned(2) + text(b"cpu.user") +
                             struct.pack("<d", 0.25) + text(b"load") + struct.pack("<d", float("nan")))
     yield "log", message(LOG, text(b"") + text(b"x.darshan") + bytes(range(256)))
     yield "loss", message(LOSS, text(b"node01-7") + unsigned(9) + text(JOB) + text(b"the spool is full") + unsigned(100, 3))
     yield "many", message(NAMES, text(JOB) + unsigned(65536, 1, 0))
+
+
+def collect_seeds():
+    """With the subject that each should have, and with others."""
+    for name, data in message_seeds():
+        subject = b"iorama.node.node01" if name == "sample" else b"iorama.t.1000.run-17"
+        yield name, subject + b"\n" + data
+        yield name + "-other", b"iorama.t.1001.run-17\n" + data
 
 
 HEADER = b"#ProducerName,cnt,exe,file,flushes,job_id,lost,max_byte,module,op,rank,record_id,schema,seq,switches,type,uid,seg:dur," \

@@ -100,7 +100,7 @@ int iorama_writer_module(struct iorama_writer *w, const char *module, int incomp
 	if (w->segments_due > 0)
 		return rama_api_fail(e, RAMA_EUSAGE,
 				     "segments of the last trace record are missing");
-	rama_writer_module(&w->writer, m->id, m->released);
+	rama_writer_module(&w->writer, m->id, m->newest);
 	if (incomplete)
 		w->partial |= 1ull << m->id;
 	return failed(w, e);

@@ -11,16 +11,19 @@ struct rama_arena_block {
 	uint64_t bytes[]; /* aligned */
 };
 
+#define FIRST (1u << 10) /* many arenas hold next to nothing */
 #define BLOCK (64u << 10)
 
 void *rama_arena_alloc(struct rama_arena *a, size_t n)
 {
 	struct rama_arena_block *b = a->block;
-	size_t size = n > BLOCK ? n : BLOCK;
+	size_t size = b == NULL ? FIRST : b->size < BLOCK / 4 ? 4 * b->size : BLOCK;
 	char *p;
 
 	if (n > SIZE_MAX / 2)
 		return NULL;
+	if (size < n)
+		size = n;
 	if (b == NULL || b->size - b->used < n) {
 		b = malloc(sizeof(*b) + size);
 		if (b == NULL)

@@ -41,7 +41,7 @@ uint64_t *rama_map_get(const struct rama_map *m, uint64_t key)
 
 static bool grow(struct rama_map *m)
 {
-	struct rama_map n = { .size = m->size == 0 ? 64 : m->size * 2, .used = m->used };
+	struct rama_map n = { .size = m->size == 0 ? 16 : m->size * 2, .used = m->used };
 
 	n.slots = malloc(n.size * sizeof(*n.slots));
 	n.full = calloc(n.size, 1);

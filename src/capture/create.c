@@ -2,59 +2,11 @@
 /* create.c: makes the segment of this process. */
 #include <sys/resource.h>
 
-#include "capture/runtime.h"
+#include "capture/before.h"
+#include "capture/place.h"
 #include "config/text.h"
-#include "core/recordid.h"
 
 /* ---- where ----------------------------------------------------------------------------------------------- */
-
-/* a directory that is ours alone, made if need be */
-static bool own_dir(const char *path)
-{
-	struct stat st;
-	long rc = rama_sys3(SYS_mkdirat, AT_FDCWD, path, 0700);
-
-	if (rc == 0) /* whatever the mask of the process is */
-		return rama_sys3(SYS_fchmodat, AT_FDCWD, path, 0700) == 0;
-	if (rama_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)&st, AT_SYMLINK_NOFOLLOW, 0, 0) !=
-	    0)
-		return false;
-	return S_ISDIR(st.st_mode) && st.st_uid == (uid_t)rama_sys3(SYS_geteuid, 0, 0, 0) &&
-	       (st.st_mode & 022) == 0;
-}
-
-/* Where `iorama run` is not, its choice of a directory may make no sense. */
-static bool is_elsewhere(void)
-{
-	return rama_variable("IORAMA_RUN_HOST") && !rama_by_run();
-}
-
-/* $IORAMA_DIR/<job>, or the first of the usual places that works; "" if none does */
-static void find_dir(struct rama_text *t, const char *job)
-{
-	const char *given = rama_run.settings->dir, *tmp = rama_variable("TMPDIR");
-	const char *root[] = { "/dev/shm", tmp && tmp[0] == '/' ? tmp : "/tmp", "/tmp" };
-	unsigned end = given[0] && !is_elsewhere() ? 1 : 4;
-	char *p = t->p;
-
-	for (unsigned i = given[0] ? 0 : 1; i < end; i++) {
-		rama_text_init(t, p, sizeof(rama_run.path) - 256);
-		if (i == 0) {
-			rama_text_str(t, given);
-		} else {
-			rama_text_str(t, root[i - 1]);
-			rama_text_str(t, "/iorama-");
-			rama_text_u64(t, (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0));
-		}
-		if (t->cut || !own_dir(p))
-			continue;
-		rama_text_str(t, "/");
-		rama_text_str(t, job);
-		if (!t->cut && own_dir(p))
-			return;
-	}
-	rama_text_init(t, p, sizeof(rama_run.path));
-}
 
 /* root/OLD/file becomes root/NEW/file. The directory may go with somebody else's last segment right before ours comes:
  * then it is made again. */
@@ -63,35 +15,49 @@ static bool move_file(char *to, const char *job)
 	char *slash = strrchr(rama_run.path, '/'), *root = slash;
 	struct rama_text t;
 	long rc = -ENOENT;
+	int dir;
 
+	if (!slash) /* it has no file */
+		return false;
 	while (root > rama_run.path && *--root != '/')
 		;
 	for (unsigned i = 0; i < 10 && rc == -ENOENT; i++) {
 		rama_text_init(&t, to, sizeof(rama_run.path));
 		rama_text_put(&t, rama_run.path, (size_t)(root - rama_run.path) + 1);
 		rama_text_str(&t, job);
-		if (t.cut || !own_dir(to))
+		dir = t.cut ? -1 : rama_capture_place_make(to);
+		if (dir < 0)
 			return false;
 		rama_text_str(&t, slash);
+		if (!t.cut)
+			rc = rama_sys6(SYS_renameat2, AT_FDCWD, (long)rama_run.path, dir,
+				       (long)slash + 1, 1 /* RENAME_NOREPLACE */, 0);
+		rama_sys_close(dir);
 		if (t.cut)
 			return false;
-		rc = rama_sys6(SYS_renameat2, AT_FDCWD, (long)rama_run.path, AT_FDCWD, (long)to,
-			       1 /* RENAME_NOREPLACE */, 0);
 	}
 	return rc == 0;
 }
 
-void rama_join_job(const char *job, int64_t jobid)
+bool rama_move_segment(const char *job)
 {
 	static char to[sizeof(rama_run.path)];
-	struct rama_text t;
 
 	if (!move_file(to, job))
-		return;
+		return false;
 	char *slash = strrchr(rama_run.path, '/');
 	*slash = '\0'; /* the old one goes, if this was all it held */
 	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
 	memcpy(rama_run.path, to, sizeof(to));
+	return true;
+}
+
+void rama_join_job(const char *job, int64_t jobid)
+{
+	struct rama_text t;
+
+	if (!rama_move_segment(job))
+		return;
 	rama_text_init(&t, rama_run.id->job, sizeof(rama_run.id->job));
 	rama_text_str(&t, job);
 	memcpy(rama_run.job, rama_run.id->job, sizeof(rama_run.job));
@@ -100,7 +66,7 @@ void rama_join_job(const char *job, int64_t jobid)
 
 /* <host>.<pid>.<k>.seg: k counts the programs that this process became one after the other. `make` is tried until the
  * name is not taken. */
-static long name_file(struct rama_text *t, long (*make)(int fd), int fd)
+static long name_file(struct rama_text *t, long (*make)(int dir, int fd), int dir, int fd)
 {
 	size_t stem = t->len;
 	long rc = -EEXIST;
@@ -109,18 +75,20 @@ static long name_file(struct rama_text *t, long (*make)(int fd), int fd)
 		t->len = stem;
 		rama_text_u64(t, k);
 		rama_text_str(t, ".seg");
-		rc = t->cut ? -ENAMETOOLONG : make(fd);
+		rc = t->cut ? -ENAMETOOLONG : make(dir, fd);
 	}
 	return rc;
 }
 
-static long make_file(int unused)
+/* the name alone, in the directory */
+static long make_file(int dir, int unused)
 {
 	(void)unused;
-	return rama_sys_open(rama_run.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	return rama_sys6(SYS_openat, dir, (long)strrchr(rama_run.path, '/') + 1,
+			 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600, 0, 0);
 }
 
-static long link_file(int fd)
+static long link_file(int dir, int fd)
 {
 	char proc[32];
 	struct rama_text t;
@@ -128,19 +96,18 @@ static long link_file(int fd)
 	rama_text_init(&t, proc, sizeof(proc));
 	rama_text_str(&t, "/proc/self/fd/");
 	rama_text_i64(&t, fd);
-	return rama_sys6(SYS_linkat, AT_FDCWD, (long)proc, AT_FDCWD, (long)rama_run.path,
-			 AT_SYMLINK_FOLLOW, 0);
+	return rama_sys6(SYS_linkat, AT_FDCWD, (long)proc, dir,
+			 (long)strrchr(rama_run.path, '/') + 1, AT_SYMLINK_FOLLOW, 0);
 }
 
-/* The file has no name until it is complete, so that nobody ever finds half of one; where the file system cannot do
- * that, it is made under its name. *named: the second. */
-static int create_file(const char *job, struct rama_text *t, bool *named)
+/* The file has no name until it is complete, so that nobody ever finds half of one; where the
+ * file system cannot do that, it is made under its name. *named: the second. t: the path of its
+ * directory, then of the file without its end. */
+static int create_file(int dir, struct rama_text *t, bool *named)
 {
-	rama_text_init(t, rama_run.path, sizeof(rama_run.path));
-	find_dir(t, job);
-	if (rama_run.path[0] == '\0')
-		return -1;
-	int fd = rama_sys_open(rama_run.path, O_TMPFILE | O_RDWR, 0600);
+	int fd = (int)rama_sys6(SYS_openat, dir, (long)".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600, 0,
+				0);
+
 	*named = fd < 0;
 	t->room = sizeof(rama_run.path);
 	rama_text_str(t, "/");
@@ -148,204 +115,135 @@ static int create_file(const char *job, struct rama_text *t, bool *named)
 	rama_text_str(t, ".");
 	rama_text_i64(t, rama_run.pid);
 	rama_text_str(t, ".");
-	return *named ? (int)name_file(t, make_file, -1) : fd;
+	return *named ? (int)name_file(t, make_file, dir, -1) : fd;
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------- */
 
-/* a slot area as large as asked, by the number of records or by memory */
-static uint32_t records(unsigned module, uint64_t item)
+/* how many records of a module there may be, of those that fit, if somebody said so; and the
+ * catch-all */
+static uint32_t records(unsigned module)
 {
-	const struct rama_settings *s = rama_run.settings;
-	uint64_t n = s->records[module];
+	uint32_t n = rama_settings_records(rama_run.settings, module);
 
-	if (s->mod_memory && n * item > s->mod_memory)
-		n = s->mod_memory / item;
-	return (uint32_t)(n < 1 ? 1 : n > 1 << 20 ? 1 << 20 : n) + 1;
+	return (n > 1 << 30 ? 1 << 30 : n) + 1;
 }
 
-static void plan(struct rama_seg_header *h)
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* the largest power of two that is not more, of those from `from` on */
+static uint64_t power_below(uint64_t n, uint64_t from)
+{
+	while (from * 2 <= n)
+		from *= 2;
+	return from;
+}
+
+/* Bytes of each area that grows, in no more than a file may have. Records come first: half of
+ * what there is, then the threads; traces and live events share what is left. false: it is too
+ * little for anything. */
+static bool divide(uint64_t len[RAMA_AREAS], uint64_t room)
 {
 	const struct rama_settings *s = rama_run.settings;
-	uint64_t at = RAMA_SEG_PAGE, trace = rama_settings_trace_memory(s);
-	uint64_t len[RAMA_AREAS] = { 0 };
-	uint32_t item[RAMA_AREAS] = { 0 };
+	uint64_t trace = rama_settings_trace_memory(s), memory = s->memory;
+	const uint64_t block = RAMA_CAPTURE_LANE_BLOCK * RAMA_CAPTURE_LANE;
 
-#define KIND(kind, slot, module)                                                 \
-	rama_run.slots[RAMA_KIND_##kind] = records(module, sizeof(struct slot)); \
-	item[RAMA_AREA_##kind] = sizeof(struct slot);                            \
-	len[RAMA_AREA_##kind] = (uint64_t)rama_run.slots[RAMA_KIND_##kind] * sizeof(struct slot);
-#include "segment/kinds.def"
-#undef KIND
-	rama_run.n_lanes = RAMA_SEG_LANES;
-	rama_run.names_size = (s->name_memory < 4096 ? 4096 : s->name_memory) & ~(uint64_t)7;
-	item[RAMA_AREA_LANES] = sizeof(struct rama_seg_lane);
-	item[RAMA_AREA_EVENTS] = RAMA_SEG_CHUNK;
-	len[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
-	len[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
-	len[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
-	len[RAMA_AREA_NAMES] = rama_run.names_size;
-	len[RAMA_AREA_LANES] = (uint64_t)rama_run.n_lanes * sizeof(struct rama_seg_lane);
+	memory = rama_capture_memory_share(memory < RAMA_CAPTURE_FIRST ? RAMA_CAPTURE_FIRST
+								       : memory);
+	if (memory > room / 2) {
+		if (room < 4 * (uint64_t)RAMA_CAPTURE_FIRST)
+			return false;
+		memory = power_below(room / 2, RAMA_CAPTURE_FIRST);
+	}
+	len[RAMA_AREA_RECORDS] = memory;
+	room -= memory;
+	len[RAMA_AREA_LANES] = least(RAMA_SEG_LANES * (uint64_t)RAMA_CAPTURE_LANE,
+				     room / 4 > block ? room / 4 / block * block : block);
+	room -= len[RAMA_AREA_LANES];
 	/* tracing can be switched on from outside: there is always room for some */
 	if (trace < 2 << 20)
 		trace = 2 << 20;
-	len[RAMA_AREA_EVENTS] = trace / RAMA_SEG_CHUNK * RAMA_SEG_CHUNK;
-	item[RAMA_AREA_RINGS] = sizeof(struct rama_event);
-	len[RAMA_AREA_RINGS] = s->live_memory & ~(uint64_t)(RAMA_SEG_PAGE - 1);
+	len[RAMA_AREA_EVENTS] = least(trace, room / 2) / RAMA_SEG_CHUNK * RAMA_SEG_CHUNK;
+	room -= len[RAMA_AREA_EVENTS];
+	len[RAMA_AREA_RINGS] = least(s->live_memory, room) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
+	return true;
+}
+
+static void plan_records(struct rama_seg_header *h, uint64_t *memory)
+{
+	const struct rama_settings *s = rama_run.settings;
+	uint64_t chunk = RAMA_CAPTURE_POOL;
+
+	while (*memory / chunk > RAMA_SEG_POOL_CHUNKS && chunk < 1u << 30)
+		chunk *= 2;
+	rama_run.pool_chunks = (uint32_t)least(*memory / chunk, RAMA_SEG_POOL_CHUNKS);
+	*memory = rama_run.pool_chunks * chunk;
+	h->area[RAMA_AREA_RECORDS].item = (uint32_t)chunk;
+	rama_run.pool_shift = (uint32_t)__builtin_ctzll(chunk);
+#define KIND(kind, type, module)                            \
+	rama_run.slots[RAMA_KIND_##kind] = records(module); \
+	h->slot[RAMA_KIND_##kind] = sizeof(struct type);
+#include "segment/kinds.def"
+#undef KIND
+	rama_run.names_most = s->name_memory > 0 ? s->name_memory : *memory;
+	rama_run.names_most = least(rama_run.names_most < 4096 ? 4096 : rama_run.names_most,
+				    least(*memory, 8ull * (UINT32_MAX - 1)));
+	/* names of files that do not exist must leave room for those that do, and for their
+	 * records */
+	rama_run.failed_most = s->name_memory > 0 ? rama_run.names_most / 2 : *memory / 16;
+}
+
+/* false: files may not be large enough */
+static bool plan(struct rama_seg_header *h, uint64_t limit)
+{
+	uint64_t at = RAMA_SEG_PAGE, len[RAMA_AREAS] = { 0 };
+	const uint64_t fixed = 16 * RAMA_SEG_PAGE; /* more than the areas that do not grow */
+
 	*h = (struct rama_seg_header){ .magic = RAMA_SEG_MAGIC,
 				       .version = RAMA_SEG_VERSION,
 				       .areas = RAMA_AREAS };
+	if (limit < fixed || !divide(len, limit - fixed))
+		return false;
+	plan_records(h, &len[RAMA_AREA_RECORDS]);
+	rama_run.n_lanes = (uint32_t)(len[RAMA_AREA_LANES] / RAMA_CAPTURE_LANE);
+	len[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
+	len[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
+	len[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
+	h->area[RAMA_AREA_LANES].item = RAMA_CAPTURE_LANE;
+	h->area[RAMA_AREA_EVENTS].item = RAMA_SEG_CHUNK;
+	h->area[RAMA_AREA_RINGS].item = sizeof(struct rama_event);
 	for (unsigned i = 0; i < RAMA_AREAS; i++) {
-		h->area[i] = (struct rama_seg_area){ .off = at, .len = len[i], .item = item[i] };
+		h->area[i].off = at;
+		h->area[i].len = len[i];
 		at += (len[i] + RAMA_SEG_PAGE - 1) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
 	}
 	h->size = at;
-}
-
-/* Where files may not be that large there are fewer rings: they are the last area. */
-static void plan_within(struct rama_seg_header *h, uint64_t limit)
-{
-	struct rama_seg_area *rings = &h->area[RAMA_AREA_RINGS];
-
-	if (h->size <= limit || rings->off > limit)
-		return;
-	rings->len = (limit - rings->off) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
-	h->size = rings->off + rings->len;
+	return at <= limit;
 }
 
 static void point(unsigned char *base, const struct rama_seg_header *h)
 {
 	const struct rama_seg_area *a = h->area;
 
-	rama_run.base = base;
-	rama_run.size = h->size;
+	rama_run.head = (struct rama_seg_header *)base;
 	rama_run.id = (struct rama_seg_identity *)(base + a[RAMA_AREA_IDENTITY].off);
 	rama_run.state = (struct rama_seg_state *)(base + a[RAMA_AREA_STATE].off);
 	rama_run.control = (struct rama_seg_control *)(base + a[RAMA_AREA_CONTROL].off);
-	rama_run.names = base + a[RAMA_AREA_NAMES].off;
-	for (unsigned i = 0; i < RAMA_KINDS; i++)
-		rama_run.slot_area[i] = base + a[RAMA_AREA_SLOTS + i].off;
-	rama_run.stdio = (struct rama_stdio_file *)rama_run.slot_area[RAMA_KIND_STDIO];
-	rama_run.lanes = (struct rama_seg_lane *)(base + a[RAMA_AREA_LANES].off);
-	rama_run.chunks = base + a[RAMA_AREA_EVENTS].off;
-	rama_run.rings = base + a[RAMA_AREA_RINGS].off;
 }
 
-/* ---- memory that is really there --------------------------------------------------------------------------------- */
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-static bool allocated; /* an old kernel: all but the events has its memory from the start */
-
-/* such a kernel gives memory to files only, by their descriptor; ours is closed */
-static bool allocate(uintptr_t from, uintptr_t to)
+static void set_limits(void)
 {
-	int fd = rama_sys_open(rama_run.path, O_RDWR | O_NOFOLLOW, 0);
-
-	if (fd < 0)
-		return false;
-	long rc = rama_sys6(SYS_fallocate, fd, 0, (long)(from - (uintptr_t)rama_run.base),
-			    (long)(to - from), 0, 0);
-	rama_sys_close(fd);
-	return rc == 0;
-}
-
-bool rama_populate(void *p, size_t n)
-{
-	uintptr_t from = (uintptr_t)p & ~(uintptr_t)(RAMA_SEG_PAGE - 1);
-	uintptr_t to = ((uintptr_t)p + n + RAMA_SEG_PAGE - 1) & ~(uintptr_t)(RAMA_SEG_PAGE - 1);
-	long rc;
-
-	if (allocated)
-		return (unsigned char *)p < rama_run.chunks || allocate(from, to);
-	do
-		rc = rama_sys3(SYS_madvise, from, to - from, MADV_POPULATE_WRITE);
-	while (rc == -EINTR || rc == -EAGAIN);
-	return rc == 0;
-}
-
-/* in steps that become larger, so that few files cost little and many few calls */
-bool rama_grow(unsigned area, void *start, uint64_t need, uint64_t size)
-{
-	uint64_t has = rama_run.ready[area], step = has < 16384	   ? 16384
-						    : has > 524288 ? 524288
-								   : has;
-
-	if (need <= has)
-		return true;
-	if (step < need - has)
-		step = need - has;
-	if (step > size - has)
-		step = size - has;
-	if (!rama_populate((unsigned char *)start + has, step))
-		return false;
-	rama_run.ready[area] = has + step;
-	return true;
-}
-
-/* the parts that every process needs */
-static bool populate_first(int fd, const struct rama_seg_header *h)
-{
-	const struct rama_seg_area *a = h->area;
-
-	memset(rama_run.ready, 0, sizeof(rama_run.ready));
-	allocated = rama_sys3(SYS_madvise, rama_run.base, RAMA_SEG_PAGE, MADV_POPULATE_WRITE) ==
-		    -EINVAL;
-	if (allocated &&
-	    rama_sys6(SYS_fallocate, fd, 0, 0, (long)a[RAMA_AREA_EVENTS].off, 0, 0) != 0)
-		return false;
-	return rama_populate(rama_run.base, a[RAMA_AREA_NAMES].off) &&
-	       rama_grow(RAMA_KINDS, rama_run.names, RAMA_SEG_PAGE, a[RAMA_AREA_NAMES].len);
-}
-
-static void *anonymous(size_t size)
-{
-	long p = rama_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p < 0 && p > -4096 ? NULL : (void *)p;
-}
-
-/* Memory of our own, beside the segment. A forked child has copies of it: descriptors stay, the index
- * begins anew. */
-static bool own_memory(void)
-{
-	uint32_t want = 1;
-
-	if (!rama_run.fds)
-		rama_run.fds = anonymous(RAMA_FDS * sizeof(struct rama_fd));
-	if (!rama_run.scratch)
-		rama_run.scratch = anonymous((size_t)RAMA_SEG_LANES * RAMA_SCRATCH);
-	while (want < rama_run.names_size / 24)
-		want *= 2;
-	if (!rama_run.index) {
-		rama_run.index = anonymous((size_t)want * sizeof(uint32_t));
-		rama_run.index_mask = want - 1;
-	} else {
-		rama_sys3(SYS_madvise, rama_run.index,
-			  (size_t)(rama_run.index_mask + 1) * sizeof(uint32_t), MADV_DONTNEED);
-	}
-	return rama_run.fds && rama_run.scratch && rama_run.index;
-}
-
-static void first_name(void)
-{
-	static const char text[] = RAMA_SEG_CATCHALL;
 	struct rama_seg_state *s = rama_run.state;
-	struct rama_seg_name *n = (struct rama_seg_name *)rama_run.names;
-	size_t len = sizeof(text) - 1;
+	const struct rama_seg_area *a = rama_run.head->area;
 
-	n->id = rama_record_id(text, len);
-	n->len = (uint32_t)len;
-	memcpy(n->text, text, len + 1);
-	rama_run.index[n->id & rama_run.index_mask] = 1;
-	s->names_used = (sizeof(struct rama_seg_name) + len + 1 + 7) & ~(uint64_t)7;
-	s->beat = 1;
 	s->chunks_limit = rama_settings_trace_memory(rama_run.settings) / RAMA_SEG_CHUNK;
 	if (s->chunks_limit == 0)
 		s->chunks_limit = (2 << 20) / RAMA_SEG_CHUNK;
-	s->rings_limit = rama_run.head->area[RAMA_AREA_RINGS].len;
+	s->chunks_limit = least(s->chunks_limit, a[RAMA_AREA_EVENTS].len / RAMA_SEG_CHUNK);
+	s->rings_limit = a[RAMA_AREA_RINGS].len;
 }
 
 uint64_t rama_file_limit(void)
@@ -356,30 +254,54 @@ uint64_t rama_file_limit(void)
 	return limit[0];
 }
 
-static bool map_segment(int fd, struct rama_seg_identity *id)
+/* A thread and some files: a place that has no room for these is of no use to the process. */
+static bool few_have_room(void)
+{
+	static const uint8_t kind[] = { RAMA_KIND_POSIX, RAMA_KIND_STDIO, RAMA_KIND_EXTRA };
+
+	for (unsigned i = 0; i < sizeof(kind); i++)
+		if (!rama_capture_pool_room(kind[i], 4 * rama_run.head->slot[kind[i]]))
+			return false;
+	void *lane = rama_capture_memory_lane(0, true);
+	return lane && rama_capture_memory_fill(lane, RAMA_CAPTURE_LANE);
+}
+
+static bool fill_first(unsigned char *base, const struct rama_seg_header *h,
+		       const struct rama_seg_identity *id)
+{
+	if (!rama_capture_memory_fill(base, h->area[RAMA_AREA_RECORDS].off))
+		return false;
+	point(base, h);
+	*rama_run.head = *h;
+	*rama_run.id = *id;
+	if (!rama_run.fds)
+		rama_run.fds = rama_capture_memory_own(RAMA_FDS_FIRST * sizeof(struct rama_fd));
+	return rama_run.fds && rama_capture_names_init() && few_have_room();
+}
+
+/* fd: -1: memory of its own, for want of a file */
+static bool map_segment(int fd, const struct rama_seg_identity *id)
 {
 	struct rama_seg_header h;
-	long p = -1;
+	unsigned char *base = NULL;
+	int memory = -1;
 
-	plan(&h);
-	plan_within(&h, rama_file_limit());
+	/* of no file that others see: the rest is the same, and it counts where it is used */
+	if (fd < 0)
+		fd = memory = (int)rama_sys3(SYS_memfd_create, "iorama", 1 /* MFD_CLOEXEC */, 0);
+	if (fd < 0)
+		return false;
 	rama_sys3(SYS_fchmod, fd, 0600, 0);
-	if (h.size > rama_file_limit()) /* to ask for more would kill the application */
-		return false;
-	if (rama_sys3(SYS_ftruncate, fd, h.size, 0) == 0)
-		p = rama_sys6(SYS_mmap, 0, (long)h.size, PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (p < 0 && p > -4096)
-		return false;
-	point((unsigned char *)p, &h);
-	if (!populate_first(fd, &h)) {
-		rama_sys3(SYS_munmap, p, h.size, 0);
-		return false;
+	/* to ask for more than a file may have would kill the application */
+	if (plan(&h, rama_file_limit()) && rama_sys3(SYS_ftruncate, fd, h.size, 0) == 0)
+		base = rama_capture_memory_open(fd, &h, rama_run.generation);
+	if (memory >= 0)
+		rama_sys_close(memory);
+	if (base && !fill_first(base, &h, id)) {
+		rama_capture_memory_close(rama_run.generation);
+		base = NULL;
 	}
-	*(struct rama_seg_header *)p = h;
-	rama_run.head = (struct rama_seg_header *)p;
-	*rama_run.id = *id;
-	return true;
+	return base != NULL;
 }
 
 static void fill_segment(struct rama_seg_clock clock)
@@ -392,7 +314,11 @@ static void fill_segment(struct rama_seg_clock clock)
 	rama_run.id->clock = clock;
 	rama_run.heat_width = (uint64_t)(clock.hz / 10);
 	rama_run.heat = rama_settings_module(rama_run.settings, RAMA_MOD_HEATMAP);
-	first_name();
+	if (!rama_settings_module(rama_run.settings, RAMA_MOD_PROCESS))
+		rama_run.id->flags |= RAMA_SEG_NO_PROCESS;
+	if (!rama_settings_module(rama_run.settings, RAMA_MOD_EXTRA))
+		rama_run.id->flags |= RAMA_SEG_NO_EXTRA;
+	set_limits();
 	rama_run.control->trace = rama_run.id->trace;
 	rama_run.control->live = rama_run.live;
 	if (rama_run.mounts_known)
@@ -402,24 +328,94 @@ static void fill_segment(struct rama_seg_clock clock)
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
 }
 
-static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clock *clock)
+/* In this directory; -ENOENT: it was removed meanwhile, with the last segment of another
+ * process. */
+static long make_in(int dir, struct rama_text *t, struct rama_seg_identity *id,
+		    const struct rama_seg_clock *clock)
 {
-	struct rama_text t;
 	bool named, ok;
+	long rc = -ENOSPC;
 
 	rama_run.id = id;
-	int fd = create_file(id->job, &t, &named);
+	int fd = create_file(dir, t, &named);
 	if (fd < 0)
-		return false;
-	ok = map_segment(fd, id) && own_memory();
-	if (ok)
+		return fd;
+	ok = map_segment(fd, id);
+	if (ok) {
 		fill_segment(*clock);
-	if (ok && !named)
-		ok = name_file(&t, link_file, fd) == 0;
-	if (!ok && named)
-		rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
+		rc = named ? 0 : name_file(t, link_file, dir, fd);
+	}
+	if (ok && rc != 0)
+		rama_capture_memory_close(rama_run.generation);
+	if (rc != 0 && named)
+		rama_sys6(SYS_unlinkat, dir, (long)strrchr(rama_run.path, '/') + 1, 0, 0, 0, 0);
+	if (rc == 0)
+		rama_before_note();
+	rama_run.unlinked = false;
 	rama_sys_close(fd);
-	return ok;
+	return rc;
+}
+
+/* what was made of it goes again, if nobody else uses it */
+static void leave_dir(size_t len)
+{
+	rama_run.path[len] = '\0';
+	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
+}
+
+/* The first place that has room. */
+static bool make_file_somewhere(struct rama_seg_identity *id, const struct rama_seg_clock *clock)
+{
+	struct rama_text t;
+	bool more = true;
+
+	for (unsigned i = 0; more; i++) {
+		long rc = -ENOENT;
+
+		for (unsigned k = 0; more && k < 3 && rc == -ENOENT; k++) {
+			int dir;
+
+			rama_text_init(&t, rama_run.path, sizeof(rama_run.path) - 256);
+			rama_run.id = id;
+			more = rama_capture_place_open(i, id->job, &t, &dir);
+			if (!more || dir < 0)
+				break;
+			size_t len = t.len;
+			rama_capture_tally_find(dir);
+			rc = make_in(dir, &t, id, clock);
+			rama_sys_close(dir);
+			if (rc != 0)
+				leave_dir(len);
+		}
+		if (rc == 0) {
+			rama_capture_tally_begin(i == 0 ? RAMA_CAPTURE_PLACED_FIRST
+							: RAMA_CAPTURE_PLACED_SPARE);
+			return true;
+		}
+	}
+	rama_run.path[0] = '\0';
+	return false;
+}
+
+static bool rights_gone; /* a forked child has others than its parent had */
+
+/* Without any place a process that writes its own log keeps all in memory that is its own:
+ * nobody can look into it or recover it. One that leaves the log to `iorama run` at least learns
+ * that way how many calls are not recorded. */
+static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clock *clock)
+{
+	rama_run.told_calls = rama_run.told_end = rama_run.told_replaced = 0;
+	if (make_file_somewhere(id, clock))
+		return true;
+	rama_run.id = id;
+	if (rights_gone) /* it is no want of room: who comes back from here counts it */
+		return false;
+	rama_capture_tally_begin(RAMA_CAPTURE_PLACED_NOWHERE);
+	if ((!rama_run.bare && !rama_run.tally) || !map_segment(-1, id))
+		return false;
+	fill_segment(*clock);
+	rama_before_note(); /* there were none, as far as anybody can tell */
+	return true;
 }
 
 bool rama_create_segment(void)
@@ -429,11 +425,14 @@ bool rama_create_segment(void)
 	bool first = !rama_run.settings;
 
 	if (first) {
-		rama_run.settings = anonymous(sizeof(struct rama_settings));
+		rama_run.settings = rama_capture_memory_own(sizeof(struct rama_settings));
 		if (!rama_run.settings)
 			return false;
 		rama_choose_clock();
 	}
+	uint64_t parents = rama_run.euid;
+	rama_run.euid = (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0);
+	rights_gone = rama_run.forked && rama_run.euid != parents;
 	rama_clock_pair(&clock.tick0, &clock.mono0, &clock.real0);
 	if (first)
 		rama_read_settings();

@@ -5,25 +5,40 @@
 
 /* ---- trace ----------------------------------------------------------------------------------------------- */
 
-static struct rama_seg_chunk *new_chunk(struct rama_thread *t)
+/* the next chunk of the area, mapped and with memory behind it; the caller holds the lock */
+static struct rama_seg_chunk *next_chunk(struct rama_seg_state *s)
 {
-	struct rama_seg_state *s = rama_run.state;
-	uint64_t i = __atomic_load_n(&s->chunks_used, __ATOMIC_RELAXED);
+	uint64_t i = s->chunks_used;
 
-	do {
-		if (i >= s->chunks_limit)
-			return NULL;
-	} while (!__atomic_compare_exchange_n(&s->chunks_used, &i, i + 1, false, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
-	struct rama_seg_chunk *c = (struct rama_seg_chunk *)(rama_run.chunks + i * RAMA_SEG_CHUNK);
-	if (!rama_populate(c, RAMA_SEG_CHUNK)) {
-		s->chunks_limit = 0;
+	if (i >= s->chunks_limit)
+		return NULL;
+	unsigned char *at =
+		rama_capture_memory_at(RAMA_CAPTURE_EVENTS, i * RAMA_SEG_CHUNK, RAMA_SEG_CHUNK);
+	if (!at || !rama_capture_memory_fill(at, RAMA_SEG_CHUNK)) {
+		__atomic_store_n(&s->chunks_limit, 0, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	c->thread = t->lane->thread;
-	c->lane = (uint32_t)(t->lane - rama_run.lanes);
-	t->lane->chunk = (uint32_t)i + 1;
-	t->chunk = c;
+	__atomic_store_n(&s->chunks_used, i + 1, __ATOMIC_RELEASE);
+	return (struct rama_seg_chunk *)at;
+}
+
+static __attribute__((noinline)) struct rama_seg_chunk *new_chunk(struct rama_thread *t)
+{
+	struct rama_seg_state *s = rama_run.state;
+	struct rama_seg_chunk *c = NULL;
+
+	if (__atomic_load_n(&s->chunks_used, __ATOMIC_RELAXED) >=
+		    __atomic_load_n(&s->chunks_limit, __ATOMIC_RELAXED) ||
+	    !rama_lock(t, &rama_run.events_lock))
+		return NULL;
+	c = next_chunk(s);
+	if (c) {
+		c->thread = t->lane->thread;
+		c->lane = t->lane_number;
+		t->lane->chunk = (uint32_t)s->chunks_used;
+		t->chunk = c;
+	}
+	rama_unlock(t, &rama_run.events_lock);
 	return c;
 }
 
@@ -52,36 +67,52 @@ static uint64_t ring_events(uint32_t level)
 
 #define UNREAD_MOST (8ull << 20) /* bytes, as long as nobody reads: events may be for nobody */
 
-/* bytes of the rings area, with memory behind them; false: there are none left */
-static bool take_bytes(uint64_t n, uint64_t *at)
+/* Bytes of the rings area, without a gap and with memory behind them: what is left of a piece
+ * and too small is skipped. The caller holds the lock. */
+static bool next_bytes(uint64_t n, uint64_t limit, uint64_t *at)
+{
+	struct rama_seg_state *s = rama_run.state;
+	uint64_t used = s->rings_used, end = rama_capture_memory_end(RAMA_CAPTURE_RINGS);
+
+	if (used < end && n > end - used)
+		used = end;
+	if (used > limit || n > limit - used)
+		return false;
+	unsigned char *p = rama_capture_memory_at(RAMA_CAPTURE_RINGS, used, n);
+	if (!p || !rama_capture_memory_fill(p, n)) {
+		/* it would not be there next time */
+		__atomic_store_n(&s->rings_limit, 0, __ATOMIC_RELAXED);
+		return false;
+	}
+	__atomic_store_n(&s->rings_used, used + n, __ATOMIC_RELAXED);
+	*at = used;
+	return true;
+}
+
+static bool take_bytes(struct rama_thread *t, uint64_t n, uint64_t *at)
 {
 	struct rama_seg_state *s = rama_run.state;
 	bool read = __atomic_load_n(&rama_run.control->reader, __ATOMIC_RELAXED) != 0;
-	uint64_t used = __atomic_load_n(&s->rings_used, __ATOMIC_RELAXED);
+	uint64_t limit = __atomic_load_n(&s->rings_limit, __ATOMIC_RELAXED);
 
-	do {
-		uint64_t limit = __atomic_load_n(&s->rings_limit, __ATOMIC_RELAXED);
-		if (!read && limit > UNREAD_MOST)
-			limit = UNREAD_MOST;
-		if (used > limit || n > limit - used)
-			return false;
-	} while (!__atomic_compare_exchange_n(&s->rings_used, &used, used + n, false,
-					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	*at = used;
-	if (rama_populate(rama_run.rings + used, n))
-		return true;
-	__atomic_store_n(&s->rings_limit, 0,
-			 __ATOMIC_RELAXED); /* it would not be there next time */
-	return false;
+	if (!read && limit > UNREAD_MOST)
+		limit = UNREAD_MOST;
+	if (n > limit || __atomic_load_n(&s->rings_used, __ATOMIC_RELAXED) > limit - n ||
+	    !rama_lock(t, &rama_run.events_lock))
+		return false;
+	bool ok = next_bytes(n, limit, at);
+	rama_unlock(t, &rama_run.events_lock);
+	return ok;
 }
 
 /* a ring of twice the size, which events from number n on go into */
-static bool grow(struct rama_seg_lane *l, uint64_t n)
+static bool grow(struct rama_thread *t, uint64_t n)
 {
+	struct rama_seg_lane *l = t->lane;
 	uint64_t at;
 
 	if (l->level >= RAMA_RING_LEVELS ||
-	    !take_bytes(ring_events(l->level) * sizeof(struct rama_event), &at))
+	    !take_bytes(t, ring_events(l->level) * sizeof(struct rama_event), &at))
 		return false;
 	l->ring[l->level].from = n;
 	l->ring[l->level].at = at;
@@ -94,10 +125,12 @@ static void find_room(struct rama_thread *t, uint64_t n)
 {
 	struct rama_seg_lane *l = t->lane;
 	uint64_t taken =
-		__atomic_load_n(&rama_run.control->taken[l - rama_run.lanes], __ATOMIC_ACQUIRE);
+		__atomic_load_n(&rama_run.control->taken[t->lane_number], __ATOMIC_ACQUIRE);
 	uint64_t size = ring_events(l->level - 1), from = l->ring[l->level - 1].from;
 
-	t->ring = (struct rama_event *)(rama_run.rings + l->ring[l->level - 1].at);
+	/* it is mapped since it was taken */
+	t->ring = (struct rama_event *)rama_capture_memory_at(
+		RAMA_CAPTURE_RINGS, l->ring[l->level - 1].at, size * sizeof(struct rama_event));
 	t->ring_mask = (uint32_t)size - 1;
 	t->ring_end = (taken > n ? n : taken > from ? taken : from) + size;
 }
@@ -111,7 +144,7 @@ static __attribute__((noinline)) bool make_room(struct rama_thread *t, uint64_t 
 		if (n < t->ring_end)
 			return true;
 	}
-	if (!grow(l, n)) {
+	if (!grow(t, n)) {
 		__atomic_store_n(&l->dropped, l->dropped + 1, __ATOMIC_RELAXED);
 		return false;
 	}
@@ -187,7 +220,7 @@ void rama_live_call(struct rama_thread *t, enum rama_layer layer, uint32_t name,
 void rama_live_path(struct rama_thread *t, enum rama_layer layer, const char *path, size_t len,
 		    const struct rama_op *op)
 {
-	bool room = rama_run.state->names_used < rama_run.names_size / 2;
+	bool room = rama_run.names_bytes < rama_run.failed_most;
 	struct rama_seg_name *n = rama_name(t, path, len, room);
 
 	if (!n)

@@ -7,90 +7,6 @@
 #include "capture/runtime.h"
 #include "config/mounts.h"
 #include "config/path.h"
-#include "core/recordid.h"
-
-/* ---- names --------------------------------------------------------------------------------------------- */
-
-struct rama_seg_name *rama_name_at(uint32_t number)
-{
-	return (struct rama_seg_name *)(rama_run.names + (uint64_t)(number - 1) * 8);
-}
-
-uint32_t rama_name_number(const struct rama_seg_name *n)
-{
-	return (uint32_t)(((const unsigned char *)n - rama_run.names) / 8) + 1;
-}
-
-/* Entries are only ever added, each published after it is complete: looking needs no lock. */
-static struct rama_seg_name *find(uint64_t id, uint32_t *place)
-{
-	uint32_t i = (uint32_t)id & rama_run.index_mask;
-
-	for (;; i = (i + 1) & rama_run.index_mask) {
-		uint32_t number = __atomic_load_n(&rama_run.index[i], __ATOMIC_ACQUIRE);
-		*place = i;
-		if (number == 0)
-			return NULL;
-		struct rama_seg_name *n = rama_name_at(number);
-		if (n->id == id)
-			return n;
-	}
-}
-
-static struct rama_seg_name *others(void)
-{
-	return rama_name_at(1); /* made together with the segment */
-}
-
-static struct rama_seg_name *add(uint64_t id, const char *text, size_t len)
-{
-	struct rama_seg_state *s = rama_run.state;
-	uint64_t at = s->names_used,
-		 need = (sizeof(struct rama_seg_name) + len + 1 + 7) & ~(uint64_t)7;
-	uint32_t place;
-	struct rama_seg_name *n = find(id, &place);
-
-	if (n)
-		return n;
-	/* a quarter of the index stays empty so that searches end soon */
-	if (at + need > rama_run.names_size || s->beat >= rama_run.index_mask / 4 * 3 ||
-	    !rama_grow(RAMA_KINDS, rama_run.names, at + need, rama_run.names_size))
-		return NULL;
-	n = (struct rama_seg_name *)(rama_run.names + at);
-	n->id = id;
-	n->len = (uint32_t)len;
-	memcpy(n->text, text, len);
-	n->text[len] = '\0';
-	__atomic_store_n(&s->names_used, at + need, __ATOMIC_RELEASE);
-	__atomic_store_n(&s->beat, s->beat + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&rama_run.index[place], rama_name_number(n), __ATOMIC_RELEASE);
-	return n;
-}
-
-struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t len, bool make)
-{
-	uint64_t id = rama_record_id(text, len);
-	uint32_t place;
-	struct rama_seg_name *n = find(id, &place);
-
-	if (n || !make)
-		return n;
-	if (!rama_lock(t, &rama_run.names_lock))
-		return others();
-	n = add(id, text, len);
-	rama_unlock(t, &rama_run.names_lock);
-	return n ? n : others();
-}
-
-struct rama_seg_name *rama_name_known(struct rama_thread *t, const char *text, size_t len)
-{
-	struct rama_seg_name *n = rama_name(t, text, len, false);
-
-	for (unsigned k = 0; n && k < RAMA_KINDS; k++)
-		if (n->slot[k])
-			return n;
-	return NULL; /* it is there for the events of failed calls only */
-}
 
 bool rama_observes(unsigned module, const char *text, size_t len)
 {
@@ -170,25 +86,67 @@ static const struct {
 #undef KIND
 };
 
-static void *slot_at(unsigned kind, uint32_t slot)
+/* chunk, and place in it, in one number */
+static void *slot_at(unsigned kind, uint32_t number)
 {
-	return rama_run.slot_area[kind] + (size_t)slot * kinds[kind].size;
+	uint32_t per = (1u << rama_run.pool_shift) / kinds[kind].size;
+
+	return rama_run.pool[number / per] + (size_t)(number % per) * kinds[kind].size;
 }
 
-/* the next slot of a kind, with memory behind it; NULL: there is none */
-static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t more)
+static uint32_t slot_number(unsigned kind, const struct rama_pool_now *now)
 {
-	uint32_t slot = rama_run.state->slots_used[kind];
+	uint32_t per = (1u << rama_run.pool_shift) / kinds[kind].size;
 
-	if (slot >= rama_run.slots[kind] ||
-	    !rama_grow(kind, rama_run.slot_area[kind], ((uint64_t)slot + 1) * kinds[kind].size,
-		       (uint64_t)rama_run.slots[kind] * kinds[kind].size))
+	return now->chunk * per + now->used / kinds[kind].size;
+}
+
+/* in the order in which they were handed out */
+const void *rama_capture_slot_nth(unsigned kind, uint32_t n)
+{
+	uint32_t per = (1u << rama_run.pool_shift) / kinds[kind].size;
+
+	for (uint32_t c = 0; c < rama_run.state->pool_used; c++) {
+		if (rama_run.head->pool[c] != RAMA_SEG_POOL_SLOTS + kind)
+			continue;
+		if (n < per)
+			return rama_run.pool[c] + (size_t)n * kinds[kind].size;
+		n -= per;
+	}
+	return NULL;
+}
+
+/* The next slot of a kind, with memory behind it; *number: of slot_at(), plus 1. NULL: there is
+ * none */
+static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t more, uint32_t *number)
+{
+	uint32_t slots = rama_run.state->slots_used[kind];
+	struct rama_slot_head *head = NULL;
+
+	if (slots < rama_run.slots[kind])
+		head = (struct rama_slot_head *)rama_capture_pool_room(kind, kinds[kind].size);
+	if (!head)
 		return NULL;
-	struct rama_slot_head *head = slot_at(kind, slot);
+	*number = slot_number(kind, &rama_run.pool_now[kind]) + 1;
 	kinds[kind].init(head, n, more);
 	head->name = rama_name_number(n);
-	__atomic_store_n(&rama_run.state->slots_used[kind], slot + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&rama_run.state->slots_used[kind], slots + 1, __ATOMIC_RELEASE);
 	return head;
+}
+
+/* Is there room for one more record, if the user has said how much memory all may take? First come, first served. */
+static bool fits(unsigned kind)
+{
+	uint64_t most = rama_settings_pool(rama_run.settings), used;
+
+	if (most == UINT64_MAX)
+		return true;
+	used = rama_settings_record(kinds[kind].module);
+	for (unsigned k = 0; k < RAMA_KINDS; k++)
+		if (rama_run.state->slots_used[k] > 1) /* the first one is the catch-all */
+			used += (uint64_t)(rama_run.state->slots_used[k] - 1) *
+				rama_settings_record(kinds[k].module);
+	return used <= most;
 }
 
 /* Slot of a name, taken if it has none yet; the caller holds the names lock. Slot 0 of each kind is the catch-all, made
@@ -196,20 +154,24 @@ static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t mor
 static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 {
 	struct rama_seg_state *s = rama_run.state;
+	struct rama_seg_name *others = rama_name_at(1);
+	uint32_t number;
 
 	if (n->slot[kind])
 		return slot_at(kind, n->slot[kind] - 1);
 	s->registered |= 1ull << kinds[kind].module;
-	if (s->slots_used[kind] == 0 &&
-	    !next_slot(kind, others(), kind == RAMA_KIND_POSIX ? -1 : 0))
-		return NULL;
-	void *slot = n == others() ? NULL : next_slot(kind, n, more);
+	if (s->slots_used[kind] == 0)
+		rama_run.others[kind] =
+			next_slot(kind, others, kind == RAMA_KIND_POSIX ? -1 : 0, &number);
+	void *slot = rama_run.others[kind] && n != others && fits(kind)
+			     ? next_slot(kind, n, more, &number)
+			     : NULL;
 	if (!slot) {
 		s->folded[kind]++;
 		s->partial |= 1ull << kinds[kind].module;
-		return slot_at(kind, 0);
+		return rama_run.others[kind];
 	}
-	__atomic_store_n(&n->slot[kind], s->slots_used[kind], __ATOMIC_RELEASE);
+	__atomic_store_n(&n->slot[kind], number, __ATOMIC_RELEASE);
 	return slot;
 }
 
@@ -318,6 +280,23 @@ static bool anybody_observes(const char *text, size_t len)
 	return false;
 }
 
+/* What lies below a directory that is not observed is not either, unless the user has rules of his own for that. */
+static long clean_below(struct rama_thread *t, int dirfd, const char *path, char *to)
+{
+	struct rama_fd *e = rama_fd(dirfd);
+	struct rama_seg_name *dir;
+	const char *text;
+
+	if (e && e->posix == RAMA_NO_FILE && e->name == 0) {
+		text = rama_run.settings->n_rules > 0 ? link_of(dirfd, t->scratch) : NULL;
+		return text ? rama_path_clean(to, PATH_MAX, text, path) : 0;
+	}
+	dir = rama_fd_name(t, dirfd);
+	if (!dir || dir == rama_name_at(1))
+		return 0;
+	return rama_path_clean_at(to, PATH_MAX, dir->text, path);
+}
+
 const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len)
 {
 	char *base = t->scratch, *to = t->scratch + PATH_MAX;
@@ -331,13 +310,7 @@ const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_
 		const char *here = cwd(t, base);
 		n = here ? rama_path_clean(to, PATH_MAX, here, path) : 0;
 	} else {
-		struct rama_fd *e = rama_fd(dirfd);
-		if (e && e->posix == RAMA_NO_FILE && e->name == 0)
-			return NULL; /* what lies below a directory that is not observed is not either */
-		struct rama_seg_name *dir = rama_fd_name(t, dirfd);
-		if (!dir || dir == rama_name_at(1))
-			return NULL;
-		n = rama_path_clean_at(to, PATH_MAX, dir->text, path);
+		n = clean_below(t, dirfd, path, to);
 	}
 	if (n == 0)
 		return NULL;
@@ -420,7 +393,30 @@ int64_t rama_file_alignment(const char *path, size_t len)
 
 /* ---- descriptors --------------------------------------------------------------------------------------- */
 
-void rama_fd_set(int fd, struct rama_posix_file *posix, uint32_t stdio, uint32_t name)
+/* those beyond the first: blocks that are made when one of their descriptors is met */
+struct rama_fd *rama_capture_fd_high(int fd)
+{
+	static struct rama_fd *blocks[RAMA_FDS / RAMA_FDS_FIRST];
+
+	if ((unsigned)fd >= RAMA_FDS)
+		return NULL;
+	struct rama_fd **block = &blocks[(unsigned)fd / RAMA_FDS_FIRST], *none = NULL;
+	struct rama_fd *is = __atomic_load_n(block, __ATOMIC_ACQUIRE);
+	if (!is) {
+		struct rama_fd *made =
+			rama_capture_memory_own(RAMA_FDS_FIRST * sizeof(struct rama_fd));
+		if (!made)
+			return NULL;
+		is = made;
+		if (!__atomic_compare_exchange_n(block, &none, made, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
+			is = none; /* another thread was faster; what is lost is address space */
+	}
+	return &is[(unsigned)fd % RAMA_FDS_FIRST];
+}
+
+void rama_fd_set(int fd, struct rama_posix_file *posix, struct rama_stdio_file *stdio,
+		 uint32_t name)
 {
 	struct rama_fd *e = rama_fd(fd);
 
@@ -446,7 +442,7 @@ void rama_fd_forget_range(unsigned first, unsigned last)
 	if (!rama_run.fds)
 		return;
 	for (unsigned fd = first; fd < rama_run.fd_high && fd <= last; fd++)
-		rama_run.fds[fd] = (struct rama_fd){ 0 };
+		rama_fd_forget((int)fd);
 }
 
 /* An entry that a forked child has from its parent: the name is in the parent's segment, which is
@@ -454,7 +450,6 @@ void rama_fd_forget_range(unsigned first, unsigned last)
 static void inherit(struct rama_thread *t, int fd, struct rama_fd *e, int64_t moved)
 {
 	struct rama_fd was = *e;
-	unsigned char *old = rama_run.old[was.generation % 4];
 	char *text = t->scratch + 2 * PATH_MAX;
 
 	*e = (struct rama_fd){ .generation = rama_run.generation };
@@ -464,21 +459,16 @@ static void inherit(struct rama_thread *t, int fd, struct rama_fd *e, int64_t mo
 		e->posix = RAMA_NO_FILE;
 	if (was.stdio == RAMA_NO_STREAM)
 		e->stdio = RAMA_NO_STREAM;
-	if (!old || was.generation + 4 <= rama_run.generation || (uintptr_t)was.posix <= 1)
+	if (was.generation + 4 <= rama_run.generation || (uintptr_t)was.posix <= 1)
 		return;
-	const struct rama_seg_header *h = (const struct rama_seg_header *)old;
-	uint64_t at = h->area[RAMA_AREA_NAMES].off + (uint64_t)(was.posix->name - 1) * 8;
-	if (was.posix->name == 0)
+	size_t len = rama_capture_name_old(was.generation, was.posix->name, text, PATH_MAX);
+	if (len == 0)
 		return;
-	const struct rama_seg_name *n = (const struct rama_seg_name *)(old + at);
-	size_t len = n->len < PATH_MAX ? n->len : PATH_MAX - 1;
-	memcpy(text, n->text, len);
-	text[len] = '\0';
 	struct rama_seg_name *mine = rama_name(t, text, len, true);
 	struct rama_posix_file *f = mine ? rama_posix_of(t, mine) : NULL;
 	if (f)
 		ask_position(f, fd, moved);
-	rama_fd_set(fd, f ? f : RAMA_NO_FILE, 0, 0);
+	rama_fd_set(fd, f ? f : RAMA_NO_FILE, NULL, 0);
 }
 
 /* A descriptor we did not see being opened: inherited over exec, received from another process, made by
@@ -510,8 +500,10 @@ static void learn(struct rama_thread *t, int fd, struct rama_fd *e, int64_t move
 
 struct rama_posix_file *rama_fd_posix_slow(struct rama_thread *t, int fd, int64_t moved)
 {
-	struct rama_fd *e = &rama_run.fds[fd];
+	struct rama_fd *e = rama_fd(fd);
 
+	if (!e)
+		return NULL;
 	if (e->generation != rama_run.generation && (e->posix || e->stdio || e->name))
 		inherit(t, fd, e, moved);
 	if (e->posix == NULL)
@@ -543,14 +535,16 @@ static struct rama_stdio_file *standard(struct rama_thread *t, FILE *stream)
 
 static struct rama_stdio_file *stream_slow(struct rama_thread *t, FILE *stream, int fd)
 {
-	struct rama_fd *e = &rama_run.fds[fd];
+	struct rama_fd *e = rama_fd(fd);
 	struct rama_stdio_file *f = NULL;
 
+	if (!e)
+		return NULL;
 	if (e->generation != rama_run.generation && (e->posix || e->stdio || e->name))
 		inherit(t, fd, e, 0);
 	if (stream == stdin || stream == stdout || stream == stderr) {
 		f = standard(t, stream);
-	} else if (e->stdio == 0) {
+	} else if (!e->stdio) {
 		char *to = t->scratch + 2 * PATH_MAX;
 		struct stat st;
 		if (rama_sys3(SYS_fstat, fd, &st, 0) == 0 && S_ISREG(st.st_mode) &&
@@ -562,7 +556,7 @@ static struct rama_stdio_file *stream_slow(struct rama_thread *t, FILE *stream, 
 			f = n ? rama_stdio_of(t, n) : NULL;
 		}
 	}
-	e->stdio = f ? (uint32_t)(f - rama_run.stdio) + 1 : RAMA_NO_STREAM;
+	e->stdio = f ? f : RAMA_NO_STREAM;
 	e->generation = rama_run.generation;
 	if ((uint32_t)fd >= rama_run.fd_high)
 		rama_run.fd_high = (uint32_t)fd + 1;
@@ -577,6 +571,6 @@ struct rama_stdio_file *rama_stream_file(struct rama_thread *t, FILE *stream)
 	if (!e)
 		return NULL;
 	if (RAMA_LIKELY(e->stdio && e->generation == rama_run.generation))
-		return e->stdio != RAMA_NO_STREAM ? &rama_run.stdio[e->stdio - 1] : NULL;
+		return e->stdio != RAMA_NO_STREAM ? e->stdio : NULL;
 	return stream_slow(t, stream, fd);
 }

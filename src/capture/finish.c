@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* finish.c: bare preload: at its end the process turns its own segment into a log. Whatever goes wrong, the
- * segment stays and can be recovered later. */
+/* finish.c: bare preload: at its end the process turns its own segment into a log. Then the
+ * segment goes, also if the log could not be written: nobody would ever take it away, and the
+ * same is true of every program that is started that way. What could not be written is counted
+ * beside the segments, where `iorama doctor` finds it. */
 #include <sys/file.h>
 #include <time.h>
 
-#include "capture/runtime.h"
+#include "capture/before.h"
+#include "capture/place.h"
 #include "config/logname.h"
 #include "config/text.h"
 #include "gather/gather.h"
 
 static char log_path[4096];
+static long failure; /* errno of what went wrong last */
 
 /* ---- the calendar, without the C library's locks -------------------------------------------------------------- */
 
@@ -50,14 +54,18 @@ static int sink_write(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 	int fd = *(int *)ctx;
 	const char *p = bytes;
 
-	if (off + n > rama_file_limit())
+	if (off + n > rama_file_limit()) {
+		failure = EFBIG;
 		return rama_err_set(e, RAMA_EIO, "the log is larger than a file may be");
+	}
 	while (n > 0) {
 		long done = rama_sys6(SYS_pwrite64, fd, (long)p, (long)n, (long)off, 0, 0);
 		if (done == -EINTR)
 			continue;
-		if (done <= 0)
+		if (done <= 0) {
+			failure = done < 0 ? -done : ENOSPC;
 			return rama_err_set(e, RAMA_EIO, "cannot write the log");
+		}
 		p += done;
 		off += (uint64_t)done;
 		n -= (size_t)done;
@@ -71,12 +79,26 @@ static int write_all(int fd)
 	static struct rama_segment seg; /* large, and stacks are small */
 	static struct rama_writer w;
 	struct rama_sink sink = { sink_write, &fd };
-	struct rama_gather_process p = { .parent_rank = -1, .nprocs = 1, .images = 1, .ended = 1 };
+	bool quiet = (rama_run.id->flags & RAMA_SEG_QUIET) != 0;
+	struct rama_gather_process p = { .parent_rank = -1,
+					 .nprocs = 1,
+					 .images = 1,
+					 .ended = quiet ? RAMA_ENDED_QUIET : 1,
+					 .incomplete = quiet };
 	struct rama_err e;
 	uint64_t partial = 0;
 
+	if (!rama_run.path[0])
+		p.note = RAMA_META_PLACE "memory\n";
 	rama_sys3(SYS_fchmod, fd, 0400, 0); /* whatever the mask of the process is */
-	rama_source_memory(&src, rama_run.base, rama_run.size);
+	if (rama_before_count() > 0) {
+		const struct rama_before_how how = { &sink, 0, 3, &p, false };
+
+		if (rama_before_write(&how) == 0)
+			return 0;
+		rama_sys3(SYS_ftruncate, fd, 0, 0); /* at least what we are ourselves */
+	}
+	rama_capture_memory_source(&src);
 	int rc = rama_segment_open(&seg, &src, &e);
 	if (rc == 0)
 		rc = rama_writer_init(&w, &sink, 0, 3);
@@ -132,13 +154,18 @@ static bool write_named(void)
 
 	describe(&n);
 	rama_text_init(&t, partial, sizeof(partial));
-	if (!folder(&t, &n) || t.len + 2 * RAMA_LOGNAME_MOST > sizeof(partial))
+	if (!folder(&t, &n) || t.len + 2 * RAMA_LOGNAME_MOST > sizeof(partial)) {
+		failure = ENAMETOOLONG;
 		return false;
+	}
+	memcpy(log_path, partial, t.len + 1); /* if it fails, that is where */
 	size_t stem = t.len;
 	rama_logname_partial(partial + stem, sizeof(partial) - stem, &n);
 	int fd = rama_sys_open(partial, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
-	if (fd < 0)
+	if (fd < 0) {
+		failure = -fd;
 		return false;
+	}
 	int rc = write_all(fd);
 	rama_sys_close(fd);
 	memcpy(log_path, partial, stem);
@@ -156,16 +183,18 @@ static bool write_named(void)
 static bool write_given(const char *path)
 {
 	int fd = rama_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
+	struct rama_text t;
 
-	if (fd < 0)
+	rama_text_init(&t, log_path, sizeof(log_path));
+	rama_text_str(&t, path);
+	if (fd < 0) {
+		failure = -fd;
 		return false;
+	}
 	int rc = write_all(fd);
 	rama_sys_close(fd);
 	if (rc != 0)
 		rama_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
-	struct rama_text t;
-	rama_text_init(&t, log_path, sizeof(log_path));
-	rama_text_str(&t, path);
 	return rc == 0;
 }
 
@@ -192,10 +221,16 @@ bool rama_write_log(void)
 	const char *given = rama_run.settings->log_file;
 
 	log_path[0] = '\0';
-	if (!(given[0] ? write_given(given) : write_named()))
-		return false;
-	rama_remove_segment();
-	return true;
+	failure = EIO;
+	bool written = given[0] ? write_given(given) : write_named();
+	if (!written) {
+		rama_capture_unwritten(failure, log_path);
+		log_path[0] = '\0'; /* it is not ours to remove */
+	}
+	/* Ranks have told where they are when the file that should be their log was somebody's. */
+	if (written || failure != EEXIST || !rama_run.job[0])
+		rama_remove_segment();
+	return written;
 }
 
 /* Does somebody hold the lock of this directory's file .agent? `len`: of the directory's path, which rama_run.path begins
@@ -228,28 +263,34 @@ static bool agent_watches(void)
 		is_watched((size_t)(job - rama_run.path)));
 }
 
-/* Are there live events that nobody has taken yet, but somebody will? Then it is his to remove. */
+/* Does somebody read it, who has not let go of it? Or are there live events that nobody has taken yet, but somebody will? Then it is
+ * his to remove. An agent that was killed has not let go either: the next one finds what the counters stand at in the end. */
 static bool is_awaited(void)
 {
 	uint64_t left = 0;
 
 	for (uint32_t i = 0; i < rama_run.state->lanes_used; i++) {
-		uint64_t made = __atomic_load_n(&rama_run.lanes[i].made, __ATOMIC_RELAXED);
+		const struct rama_seg_lane *l = rama_capture_memory_lane(i, false);
+		uint64_t made = l ? __atomic_load_n(&l->made, __ATOMIC_RELAXED) : 0;
 		uint64_t taken = __atomic_load_n(&rama_run.control->taken[i], __ATOMIC_RELAXED);
 
 		left += made > taken ? made - taken : 0;
 	}
-	return left > 0 && (__atomic_load_n(&rama_run.control->reader, __ATOMIC_RELAXED) != 0 ||
-			    agent_watches());
+	return __atomic_load_n(&rama_run.control->reader, __ATOMIC_RELAXED) != 0 ||
+	       (left > 0 && agent_watches());
 }
 
 void rama_remove_segment(void)
 {
+	rama_before_remove();
+	if (!rama_run.path[0]) /* it has no file */
+		return;
 	if (is_awaited()) {
 		__atomic_fetch_or(&rama_run.id->flags, RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
 		return;
 	}
 	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
+	rama_run.unlinked = true;
 	/* the directory of the job goes with its last segment */
 	char *slash = strrchr(rama_run.path, '/');
 	if (slash && slash != rama_run.path) {
@@ -264,4 +305,5 @@ void rama_unwrite_log(void)
 	__atomic_fetch_and(&rama_run.id->flags, ~(uint32_t)RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
 	if (log_path[0])
 		rama_sys3(SYS_unlinkat, AT_FDCWD, log_path, 0);
+	log_path[0] = '\0';
 }

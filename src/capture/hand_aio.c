@@ -17,7 +17,7 @@ static unsigned place_of(const void *cb)
 	return (unsigned)((uintptr_t)cb * 0x9e3779b97f4a7c15ull >> 52) % PENDING;
 }
 
-void rama_aio_submitted(const void *cb)
+void rama_aio_submitted(const void *cb, uint64_t t0)
 {
 	for (unsigned i = 0; i < PROBES; i++) {
 		unsigned at = (place_of(cb) + i) % PENDING;
@@ -25,7 +25,7 @@ void rama_aio_submitted(const void *cb)
 		if ((is == NULL || is == cb) &&
 		    __atomic_compare_exchange_n(&pending[at].cb, &is, cb, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED)) {
-			pending[at].t0 = rama_ticks();
+			pending[at].t0 = t0;
 			return;
 		}
 	}
@@ -51,7 +51,7 @@ uint64_t rama_aio_taken(const void *cb)
 	if (on)                                        \
 		rama_idle(&sp);                        \
 	if (on && r == 0)                              \
-		rama_aio_submitted(cb);                \
+		rama_aio_submitted(cb, sp.t0);         \
 	return r;
 
 RAMA_EXPORT int RAMA_SYM(aio_read)(struct aiocb *cb){ AIO_BODY(aio_read) }
@@ -65,9 +65,11 @@ RAMA_EXPORT int RAMA_SYM(aio_write64)(struct aiocb64 *cb){ AIO_BODY(aio_write64)
 #define LIO_BODY(name)                                             \
 	struct rama_span sp;                                       \
 	bool on = rama_begin(&sp, RAMA_FN_##name, -1);             \
-	for (int i = 0; on && i < n; i++)                          \
+	/* with another mode the list is not looked at */          \
+	bool known = mode == LIO_WAIT || mode == LIO_NOWAIT;       \
+	for (int i = 0; on && known && list && i < n; i++)         \
 		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP) \
-			rama_aio_submitted(list[i]);               \
+			rama_aio_submitted(list[i], sp.t0);        \
 	int r = RAMA_REAL(name)(mode, list, n, sig);               \
 	if (on)                                                    \
 		rama_idle(&sp);                                    \

@@ -32,13 +32,12 @@ RAMA_EXPORT int RAMA_SYM(io_submit)(io_context_t ctx, long n, struct iocb **list
 {
 	struct rama_span sp;
 	bool on = rama_begin(&sp, RAMA_FN_io_submit, -1);
-
-	for (long i = 0; on && list && i < n; i++)
-		if (list[i])
-			rama_aio_submitted(list[i]);
 	int r = REAL(io_submit)(ctx, n, list);
+
 	if (on)
 		rama_idle(&sp);
+	for (int i = 0; on && i < r; i++)
+		rama_aio_submitted(list[i], sp.t0);
 	return r;
 }
 
@@ -59,8 +58,8 @@ static void completed(const struct io_event *ev, unsigned fn)
 			       .op.ok = ev->res >= 0,
 			       .op.bytes = ev->res };
 
-	if (!sp.t0)
-		return;
+	if (!sp.t0) /* fetched by a thread that was faster than the one that submitted it */
+		sp.t0 = rama_ticks();
 	bool vector =
 		cb->aio_lio_opcode == IOCB_CMD_PREADV || cb->aio_lio_opcode == IOCB_CMD_PWRITEV;
 	c.fd = (int)cb->aio_fildes;

@@ -34,9 +34,12 @@ static int started(int r, int *argc, char ***argv)
 {
 	bool known = r == 0 && rama_mpi_begin();
 
-	if (r != 0 || !rama_awake())
+	if (r != 0 || !rama_awake()) {
+		rama_mpi_depart();
 		return r;
+	}
 	if (!known) { /* the process is observed as one of its own */
+		rama_mpi_depart();
 		rama_run.id->flags |= RAMA_SEG_UNKNOWN_MPI;
 		return r;
 	}
@@ -58,6 +61,7 @@ static int do_init(REAL(MPI_Init), int *argc, char ***argv)
 		return RAMA_MPI_MISSING;
 	if (!rama_mpi_enter(&c))
 		return real(argc, argv);
+	rama_mpi_arrive();
 	int r = real(argc, argv);
 	rama_mpi_leave(&c);
 	return started(r, argc, argv);
@@ -72,6 +76,7 @@ static int do_init_thread(REAL(MPI_Init_thread), int *argc, char ***argv, int re
 		return RAMA_MPI_MISSING;
 	if (!rama_mpi_enter(&c))
 		return real(argc, argv, required, provided);
+	rama_mpi_arrive();
 	int r = real(argc, argv, required, provided);
 	rama_mpi_leave(&c);
 	return started(r, argc, argv);

@@ -130,7 +130,7 @@ static int end_dup(const struct rama_span *sp, int fd, int r, unsigned fn)
 	struct rama_fd *from = rama_fd(fd);
 	if (r != fd)
 		rama_fd_set(r, f ? f : RAMA_NO_FILE,
-			    from && from->stdio == RAMA_NO_STREAM ? RAMA_NO_STREAM : 0,
+			    from && from->stdio == RAMA_NO_STREAM ? RAMA_NO_STREAM : NULL,
 			    from ? from->name : 0);
 	if (f)
 		rama_do_posix(v.t, f, &c.op);
@@ -258,7 +258,7 @@ static int end_rename(const struct rama_span *sp, unsigned fn, const struct rama
 	rama_times(sp, &c.op);
 	if (!rama_enter(&v))
 		return r;
-	bool readable = c.op.ok || v.saved_errno != EFAULT;
+	bool readable = c.op.ok || rama_path_was_read(what->from, v.saved_errno);
 	const char *from = readable ? rama_clean(v.t, what->fromfd, what->from, &len) : NULL;
 	struct rama_seg_name *old = from && c.op.ok ? rama_name(v.t, from, len, true) : NULL;
 	if (!c.op.ok) {
@@ -319,7 +319,7 @@ RAMA_EXPORT DIR *RAMA_SYM(opendir)(const char *path)
 		size_t len;
 		const char *text = rama_clean(v.t, AT_FDCWD, path, &len);
 		struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
-		rama_fd_set(dirfd(r), RAMA_NO_FILE, 0, n ? rama_name_number(n) : 0);
+		rama_fd_set(dirfd(r), RAMA_NO_FILE, NULL, n ? rama_name_number(n) : 0);
 		rama_leave(&v);
 	}
 	return r;
@@ -501,6 +501,13 @@ RAMA_EXPORT long RAMA_SYM(syscall)(long number, ...)
 		break;
 	case SYS_close:
 		return RAMA_SYM(close)((int)a[0]);
+	case SYS_prctl:
+	case SYS_seccomp: {
+		const char *why = rama_confines(number, a);
+		long r = RAMA_REAL_SYSCALL(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+		rama_confined(why, r);
+		return r;
+	}
 	case SYS_close_range:
 		return RAMA_SYM(close_range)((unsigned)a[0], (unsigned)a[1], (int)a[2]);
 	}

@@ -2,7 +2,7 @@
 /* hand_process.c: calls that end, replace or unwind what we watch. */
 #include <alloca.h>
 
-#include "capture/runtime.h"
+#include "capture/launch.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
@@ -12,7 +12,7 @@ static _Noreturn void leave(int status)
 {
 	rama_end_process();
 	for (;;)
-		rama_sys3(SYS_exit_group, status, 0, 0);
+		rama_sys_always(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
 RAMA_EXPORT void RAMA_SYM(_exit)(int status)
@@ -27,38 +27,75 @@ RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
 
 /* ---- another program takes our place: success does not return ------------------------------------------------ */
 
-#define EXEC_BODY(name, ...)                  \
-	rama_replace_process();               \
-	int r = RAMA_REAL(name)(__VA_ARGS__); \
-	int saved = errno;                    \
-	rama_replace_failed();                \
-	errno = saved;                        \
+/* What confines a process outlives exec, and the next program would be observed anew: if we are
+ * quiet it is told not to be. The longer environment lies on the stack, as these calls are used
+ * between vfork and exec, and as there is no other memory to be had. */
+#define QUIET_ENV                                                          \
+	size_t env_n = 0;                                                  \
+	while (rama_quiet && l.envp && l.envp[env_n])                      \
+		env_n++;                                                   \
+	char **quiet_env = alloca((env_n + 2) * sizeof(*quiet_env));       \
+	if (rama_quiet && l.envp) {                                        \
+		memcpy(quiet_env, l.envp, env_n * sizeof(*quiet_env));     \
+		quiet_env[env_n] = (char *)(uintptr_t) "IORAMA_DISABLE=1"; \
+		quiet_env[env_n + 1] = NULL;                               \
+		l.envp = quiet_env;                                        \
+		l.changed = true;                                          \
+	}
+
+/* `call` uses l.envp; `plain` is what was asked for, where nothing about the environment changes */
+#define EXEC_BODY(fd, file, along, argv, env, plain, call)     \
+	struct rama_launch_what w = { fd, file, along, argv }; \
+	struct rama_launched l;                                \
+	rama_launch_plan(&l, &w, env, true);                   \
+	QUIET_ENV                                              \
+	rama_replace_process(l.goes_on, l.fails);              \
+	int r = l.changed ? call : plain;                      \
+	int saved = errno;                                     \
+	rama_replace_failed();                                 \
+	rama_launch_failed(&l);                                \
+	errno = saved;                                         \
 	return r;
 
+#define EXECVE_BODY(path, argv, env)                                                    \
+	EXEC_BODY(AT_FDCWD, path, false, argv, env, RAMA_REAL(execve)(path, argv, env), \
+		  RAMA_REAL(execve)(path, argv, l.envp))
+#define EXECV_BODY(path, argv)                                                        \
+	EXEC_BODY(AT_FDCWD, path, false, argv, environ, RAMA_REAL(execv)(path, argv), \
+		  RAMA_REAL(execve)(path, argv, l.envp))
+#define EXECVP_BODY(file, argv)                                                       \
+	EXEC_BODY(AT_FDCWD, file, true, argv, environ, RAMA_REAL(execvp)(file, argv), \
+		  RAMA_REAL(execvpe)(file, argv, l.envp))
+
 RAMA_EXPORT int RAMA_SYM(execve)(const char *path, char *const *argv,
-				 char *const *envp){ EXEC_BODY(execve, path, argv, envp) }
+				 char *const *envp){ EXECVE_BODY(path, argv, envp) }
 
-RAMA_EXPORT int RAMA_SYM(execv)(const char *path, char *const *argv){ EXEC_BODY(execv, path, argv) }
+RAMA_EXPORT int RAMA_SYM(execv)(const char *path, char *const *argv){ EXECV_BODY(path, argv) }
 
-RAMA_EXPORT
-	int RAMA_SYM(execvp)(const char *file, char *const *argv){ EXEC_BODY(execvp, file, argv) }
+RAMA_EXPORT int RAMA_SYM(execvp)(const char *file, char *const *argv){ EXECVP_BODY(file, argv) }
 
-RAMA_EXPORT int RAMA_SYM(execvpe)(const char *file, char *const *argv,
-				  char *const *envp){ EXEC_BODY(execvpe, file, argv, envp) }
+RAMA_EXPORT int RAMA_SYM(execvpe)(const char *file, char *const *argv, char *const *envp){
+	EXEC_BODY(AT_FDCWD, file, true, argv, envp, RAMA_REAL(execvpe)(file, argv, envp),
+		  RAMA_REAL(execvpe)(file, argv, l.envp))
+}
 
-RAMA_EXPORT int RAMA_SYM(fexecve)(int fd, char *const *argv,
-				  char *const *envp){ EXEC_BODY(fexecve, fd, argv, envp) }
+RAMA_EXPORT int RAMA_SYM(fexecve)(int fd, char *const *argv, char *const *envp){
+	EXEC_BODY(fd, "", false, argv, envp, RAMA_REAL(fexecve)(fd, argv, envp),
+		  RAMA_REAL(fexecve)(fd, argv, l.envp))
+}
 
 RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, char *const *envp,
-				   int flags){ EXEC_BODY(execveat, fd, path, argv, envp, flags) }
+				   int flags){
+	EXEC_BODY(fd, path, false, argv, envp, RAMA_REAL(execveat)(fd, path, argv, envp, flags),
+		  RAMA_REAL(execveat)(fd, path, argv, l.envp, flags))
+}
 
-/* The arguments of execl and its relatives as an array. It lies on the stack: these calls are used between
- * vfork and exec, where malloc is forbidden. */
-#define EXECL_BODY(vname, envp_arg)                          \
+/* The arguments of execl and its relatives as an array, on the stack, too. */
+#define EXECL_BODY(envp_arg)                                 \
 	va_list ap;                                          \
-	size_t n = 1;                                        \
+	size_t n = arg ? 1 : 0;                              \
 	va_start(ap, arg);                                   \
-	while (va_arg(ap, const char *))                     \
+	while (arg && va_arg(ap, const char *))              \
 		n++;                                         \
 	va_end(ap);                                          \
 	const char **argv = alloca((n + 1) * sizeof(*argv)); \
@@ -68,51 +105,48 @@ RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, 
 		argv[i] = va_arg(ap, const char *);          \
 	envp_arg va_end(ap);
 
-RAMA_EXPORT int RAMA_SYM(execl)(const char *path, const char *arg, ...)
-{
-	if (!arg) {
-		EXEC_BODY(execv, path, (char *const[]){ NULL })
-	}
-	EXECL_BODY(execv, )
-	EXEC_BODY(execv, path, (char *const *)argv)
-}
+RAMA_EXPORT int RAMA_SYM(execl)(const char *path, const char *arg,
+				...){ EXECL_BODY() EXECV_BODY(path, (char *const *)argv) }
 
-RAMA_EXPORT int RAMA_SYM(execlp)(const char *file, const char *arg, ...)
-{
-	if (!arg) {
-		EXEC_BODY(execvp, file, (char *const[]){ NULL })
-	}
-	EXECL_BODY(execvp, )
-	EXEC_BODY(execvp, file, (char *const *)argv)
-}
+RAMA_EXPORT int RAMA_SYM(execlp)(const char *file, const char *arg,
+				 ...){ EXECL_BODY() EXECVP_BODY(file, (char *const *)argv) }
 
 RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
 {
-	if (!arg)
-		return RAMA_REAL(execve)(path, (char *const[]){ NULL }, environ);
-	EXECL_BODY(execve, char *const *envp = va_arg(ap, char *const *);)
-	EXEC_BODY(execve, path, (char *const *)argv, envp)
+	EXECL_BODY(char *const *envp = arg ? va_arg(ap, char *const *) : environ;)
+	EXECVE_BODY(path, (char *const *)argv, envp)
 }
 
-/* ---- a signal handler that interrupted us jumps out and never comes back ---------------------------------------- */
+/* ---- another program starts beside us ------------------------------------------------------------------------- */
 
-static void unwind(void)
+#define SPAWN_BODY(name, along)                                          \
+	struct rama_launch_what w = { AT_FDCWD, path, along, NULL };     \
+	struct rama_launched l;                                          \
+	rama_launch_plan(&l, &w, envp, false);                           \
+	QUIET_ENV                                                        \
+	int r = RAMA_REAL(name)(pid, path, actions, attr, argv, l.envp); \
+	int saved = errno;                                               \
+	if (r != 0)                                                      \
+		rama_launch_failed(&l);                                  \
+	else                                                             \
+		rama_launch_done(&l);                                    \
+	errno = saved;                                                   \
+	return r;
+
+RAMA_EXPORT int RAMA_SYM(posix_spawn)(pid_t *pid, const char *path,
+				      const posix_spawn_file_actions_t *actions,
+				      const posix_spawnattr_t *attr, char *const *argv,
+				      char *const *envp){ SPAWN_BODY(posix_spawn, false) }
+
+RAMA_EXPORT int RAMA_SYM(posix_spawnp)(pid_t *pid, const char *path,
+				       const posix_spawn_file_actions_t *actions,
+				       const posix_spawnattr_t *attr, char *const *argv,
+				       char *const *envp)
 {
-	struct rama_thread *t = &rama_thread;
-
-	if (rama_off)
-		return;
-	if (t->lane && t->live == *rama_live) /* the call that was at work does not return */
-		t->lane->doing_since = 0;
-	if (!t->busy)
-		return;
-	if (t->held && (*t->held & 1))
-		__atomic_store_n(t->held, *t->held + 1, __ATOMIC_RELEASE);
-	if (t->guard && (*t->guard & 1))
-		__atomic_store_n(t->guard, *t->guard + 1, __ATOMIC_RELEASE);
-	t->held = t->guard = NULL;
-	t->busy = 0;
+	SPAWN_BODY(posix_spawnp, true)
 }
+
+/* ---- a signal handler that interrupted us may jump out and never come back ------------------------------------- */
 
 #define FN_HAND(name, ...)
 #define FN_EXECL(name, vname)
@@ -120,7 +154,7 @@ static void unwind(void)
 #define FN_JUMP(name)                                                                   \
 	RAMA_EXPORT __attribute__((noreturn)) void RAMA_SYM(name)(void *env, int value) \
 	{                                                                               \
-		unwind();                                                               \
+		rama_jump(env);                                                         \
 		RAMA_REAL(name)(env, value);                                            \
 		__builtin_unreachable();                                                \
 	}

@@ -24,8 +24,9 @@ static void end_fopen(const struct rama_span *sp, const char *path, FILE *r, uns
 	rama_times(sp, &c.op);
 	if (!rama_enter(&v))
 		return;
-	const char *text =
-		r || v.saved_errno != EFAULT ? rama_clean(v.t, AT_FDCWD, path, &len) : NULL;
+	const char *text = r || rama_path_was_read(path, v.saved_errno)
+				   ? rama_clean(v.t, AT_FDCWD, path, &len)
+				   : NULL;
 	if (!r && text) {
 		rama_do_failed(v.t, rama_name_known(v.t, text, len), &c.op);
 		if (rama_live_on(RAMA_LAYER_STDIO))
@@ -35,8 +36,7 @@ static void end_fopen(const struct rama_span *sp, const char *path, FILE *r, uns
 		struct rama_stdio_file *f = n ? rama_stdio_of(v.t, n) : NULL;
 		int fd = RAMA_REAL(fileno)(r);
 		if (fd >= 0)
-			rama_fd_set(fd, NULL,
-				    f ? (uint32_t)(f - rama_run.stdio) + 1 : RAMA_NO_STREAM, 0);
+			rama_fd_set(fd, NULL, f ? f : RAMA_NO_STREAM, 0);
 		if (f)
 			rama_do_stdio(v.t, f, &c.op);
 	}
@@ -114,7 +114,7 @@ RAMA_EXPORT FILE *RAMA_SYM(fdopen)(int fd, const char *mode)
 	struct rama_stdio_file *f = p ? rama_stdio_of(v.t, rama_name_at(p->name)) : NULL;
 	struct rama_fd *e = rama_fd(fd);
 	if (e)
-		e->stdio = f ? (uint32_t)(f - rama_run.stdio) + 1 : RAMA_NO_STREAM;
+		e->stdio = f ? f : RAMA_NO_STREAM;
 	if (f)
 		rama_do_stdio(v.t, f, &c.op);
 	rama_leave(&v);
@@ -161,7 +161,7 @@ RAMA_EXPORT int RAMA_SYM(fcloseall)(void)
 {
 	if (!rama_off && rama_run.fds)
 		for (unsigned fd = 0; fd < rama_run.fd_high; fd++)
-			if (rama_run.fds[fd].stdio)
+			if (rama_fd((int)fd) && rama_fd((int)fd)->stdio)
 				rama_fd_forget((int)fd);
 	return RAMA_REAL(fcloseall)();
 }

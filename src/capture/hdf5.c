@@ -219,18 +219,11 @@ static struct rama_h5_open *find(uint32_t library, rama_hid id)
 /* Of a forked child: the name is in the segment of its parent, which is still mapped. */
 static bool inherit(struct rama_thread *t, struct rama_h5_open *o)
 {
-	const unsigned char *old = rama_run.old[o->generation % 4];
 	char *text = t->scratch + 2 * PATH_MAX;
+	size_t len = rama_capture_name_old(o->generation, o->name, text, PATH_MAX);
 
-	if (!old || o->generation + 4 <= rama_run.generation || o->name == 0)
+	if (len == 0)
 		return false;
-	const struct rama_seg_header *h = (const struct rama_seg_header *)old;
-	const struct rama_seg_name *was =
-		(const struct rama_seg_name *)(old + h->area[RAMA_AREA_NAMES].off +
-					       (uint64_t)(o->name - 1) * 8);
-	size_t len = was->len < PATH_MAX ? was->len : PATH_MAX - 1;
-	memcpy(text, was->text, len);
-	text[len] = '\0';
 	struct rama_seg_name *n = rama_name(t, text, len, true);
 	if (!n)
 		return false;

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "capture/sys.h"
+#include "capture/memory.h"
+#include "capture/runtime.h"
 
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
@@ -14,16 +15,15 @@ void *__wrap_realloc(void *p, size_t n);
 void __wrap_free(void *p);
 
 enum { BLOCK = 1 << 20, LARGE = 1 << 17, HEAD = 16 };
-static unsigned char *block;
-static size_t left;
+/* the first pieces need no system call: a rank that is quiet still has to say so */
+static unsigned char first[4096] __attribute__((aligned(16)));
+static unsigned char *block = first;
+static size_t left = sizeof(first);
 static uint32_t lock;
 
 static void *pages(size_t n)
 {
-	long p = rama_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p < 0 && p > -4096 ? NULL : (void *)p;
+	return rama_capture_memory_borrow(n);
 }
 
 void *__wrap_malloc(size_t n)
@@ -36,8 +36,12 @@ void *__wrap_malloc(size_t n)
 	if (need >= LARGE) {
 		p = pages(need);
 	} else {
-		while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-			rama_sys3(SYS_sched_yield, 0, 0, 0);
+		/* who holds it may have been left by a jump, and never let go */
+		for (unsigned i = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE); i++) {
+			if (i == RAMA_PATIENCE)
+				return NULL;
+			rama_rest(i);
+		}
 		if (left < need) {
 			block = pages(BLOCK);
 			left = block ? BLOCK : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* identity.c: who this process is, what was asked of us, and what time it is. */
+#include <linux/limits.h>
 #include <time.h>
 
-#include "capture/runtime.h"
+#include "capture/before.h"
 #include "config/jobid.h"
 #include "config/text.h"
 
@@ -25,6 +26,31 @@ size_t rama_sys_slurp(const char *path, char *buf, size_t size)
 	rama_sys_close(fd);
 	buf[used] = '\0';
 	return used;
+}
+
+/* By an error that is not told before the path was looked at; else the system says whether it
+ * can be read: a copy made by it fails where one of ours would end the process. */
+bool rama_path_was_read(const char *path, int error)
+{
+	char part[256];
+	size_t at = 0;
+
+	if (error == EFAULT)
+		return false;
+	if (error == ENOENT || error == EACCES || error == EEXIST || error == ENOTDIR)
+		return true;
+	while (path && at < 2 * PATH_MAX) { /* what is too long is told with this error, too */
+		size_t n = sizeof(part) - ((uintptr_t)path + at) % sizeof(part);
+		struct iovec to = { part, n }, from = { (char *)(uintptr_t)path + at, n };
+
+		if (rama_sys6(SYS_process_vm_readv, rama_run.pid, (long)&to, 1, (long)&from, 1,
+			      0) != (long)n)
+			return false;
+		if (memchr(part, '\0', n))
+			return true;
+		at += n;
+	}
+	return false;
 }
 
 const char *rama_variable(const char *name)
@@ -85,6 +111,8 @@ static uint64_t ns(clockid_t id)
 
 uint64_t rama_ticks_slow(void)
 {
+	if (rama_quiet) /* calls that were at work when it came */
+		return rama_run.id->clock.tick1;
 	return ns(CLOCK_MONOTONIC);
 }
 
@@ -211,6 +239,27 @@ static void name_job(struct rama_seg_identity *id)
 	for (char *p = id->job; *p; p++)
 		if (*p == '/' || (*p == '.' && p == id->job))
 			*p = '_';
+}
+
+/* A forked process is of its family's job; the program that it becomes knows nothing of that family. */
+bool rama_hand_on(void)
+{
+	const struct rama_settings *s = rama_run.settings;
+	char name[sizeof(rama_run.job)];
+	struct rama_jobid job;
+	struct rama_text t;
+
+	if (rama_run.unlinked || !rama_run.path[0] || rama_run.job[0] ||
+	    (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0) != rama_run.euid ||
+	    rama_before_count() + 1 >= RAMA_BEFORE_MOST)
+		return false;
+	if (s->has_jobid || rama_run.id->jobid == rama_run.pid ||
+	    rama_jobid_find(&job, s->jobid_variable, lookup, NULL))
+		return true;
+	rama_text_init(&t, name, sizeof(name));
+	rama_text_str(&t, "bare.");
+	rama_text_i64(&t, rama_run.pid);
+	return rama_move_segment(name);
 }
 
 bool rama_by_run(void)

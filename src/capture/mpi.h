@@ -113,7 +113,10 @@ struct rama_mpi_quiet {
 void rama_mpi_hush(struct rama_mpi_quiet *q);
 void rama_mpi_unhush(struct rama_mpi_quiet *q);
 
-/* mpi_meet.c: after MPI_Init, on all ranks: makes sure that they can reach each other later */
+/* mpi_meet.c: before MPI_Init, so that the other ranks know that this one is observed */
+void rama_mpi_arrive(void);
+void rama_mpi_depart(void); /* it will not meet them after all */
+/* after MPI_Init, on all ranks: makes sure that they can reach each other later */
 void rama_mpi_meet(void);
 bool rama_mpi_all(bool mine); /* Is it so on all ranks? They have met, and all ask. */
 /* mpi_shutdown.c: before MPI_Finalize, on all ranks: one log, where nobody else makes it */

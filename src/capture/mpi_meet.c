@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_meet.c: in MPI_Init the ranks find each other, so that they can make one log later.
  *
- * They need a communicator of their own, and what makes one is called by all ranks or by none: if only some of them are
- * observed, those would wait for the others, and in some MPIs the application would too, for ever. So they first make
- * sure of each other by means that harm nobody: ranks of one node through a word of shared memory, ranks of several
- * nodes through messages that each takes before its application can see them. Where this fails, each rank makes a log
- * of its own. */
-#include <sys/mman.h>
+ * They need a communicator of their own, and what makes one is called by all ranks or by none: if
+ * only some of them are observed, those would wait for the others, and in some MPIs the application
+ * would too, for ever. So they first make sure of each other by means that harm nobody: ranks of
+ * one node by a socket of a name that only they know, ranks of several nodes through messages that
+ * each takes before its application can see them. Where this fails, each rank makes a log of its
+ * own.
+ *
+ * MPI_Init itself makes all ranks wait for each other. So a rank that is observed comes to the
+ * socket before it, and after it who has not come is not observed: nobody waits to see. */
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <sys/un.h>
 
 #include "capture/mpi.h"
 #include "config/text.h"
+#include "core/recordid.h"
 #include "gather/shutdown.h"
 
 #define MEET_LIMIT 10.0	  /* seconds: all of them are in MPI_Init now */
+#define CROWD 100	  /* ranks of a node that a queue of the system may not hold at once */
 #define ANSWER_LIMIT 30.0 /* of the rank that asks all others */
-#define VETO (1u << 31)	  /* somebody has given up: then all do */
 
 enum { TAG_HERE = RAMA_SHUTDOWN_TAGS, TAG_ANSWER, TAG_JOB };
 
@@ -30,95 +34,164 @@ static int64_t ranks_here(void)
 	return rama_mpi_number("OMPI_COMM_WORLD_LOCAL_SIZE", rama_mpi_number("MPI_LOCALNRANKS", 0));
 }
 
-/* what tells the job's ranks from other processes of this node; false: not known */
-static bool name_world(struct rama_text *t)
+/* What tells the job's ranks on this node from all other processes: the job, and who started
+ * them here; 0: not known, as its launcher is none that we know; 1: not known, as they are kept
+ * apart from it. */
+static uint64_t world_id(void)
 {
-	const char *space = rama_variable("PMIX_NAMESPACE");
+	static const char *const server[] = { "PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
+					      "PMIX_SERVER_URI3", "PMIX_SERVER_URI21",
+					      "PMIX_SERVER_URI2" };
+	const char *space = rama_variable("PMIX_NAMESPACE"), *uri = NULL;
 	int64_t fd = rama_mpi_number("PMI_FD", -1);
 	struct ucred proxy = { 0 };
 	unsigned len = sizeof(proxy);
 
-	if (space && space[0] && !strchr(space, '/')) {
-		rama_text_str(t, space);
-		return !t->cut;
-	}
+	for (size_t i = 0; i < sizeof(server) / sizeof(server[0]) && !uri; i++)
+		uri = rama_variable(server[i]);
+	if (space && space[0])
+		return (rama_record_id(space, strlen(space)) ^
+			(uri ? rama_record_id(uri, strlen(uri)) * 3 : 0)) |
+		       2;
 	/* MPICH: the process that started them is at the other end */
 	if (fd < 0 || rama_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&proxy,
 				(long)&len, 0) != 0)
-		return false;
-	rama_text_i64(t, proxy.pid);
-	return !t->cut;
+		return 0;
+	return proxy.pid > 0 ? (uint64_t)proxy.pid << 2 | 2 : 1;
 }
 
-/* beside the directories of the jobs: .meet-HOST-WORLD */
-static bool name_file(char *path, size_t size)
+/* The one who came first keeps the socket (`host`), the others are connected to it. Names of
+ * this kind are of the network, whatever file systems a rank sees. */
+static struct {
+	int fd; /* -1: none */
+	bool host, tried;
+} door = { .fd = -1 };
+
+static unsigned name_door(struct sockaddr_un *to, uint64_t world)
 {
-	const char *end = strrchr(rama_run.path, '/');
 	struct rama_text t;
 
-	while (end && end > rama_run.path && *--end != '/')
-		;
-	if (!end)
-		return false;
-	rama_text_init(&t, path, size);
-	rama_text_put(&t, rama_run.path, (size_t)(end - rama_run.path));
-	rama_text_str(&t, "/.meet-");
-	rama_text_str(&t, rama_run.id->host);
+	memset(to, 0, sizeof(*to));
+	to->sun_family = AF_UNIX;
+	rama_text_init(&t, to->sun_path + 1, sizeof(to->sun_path) - 1);
+	rama_text_str(&t, "iorama-meet-");
+	rama_text_u64(&t, (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0));
 	rama_text_str(&t, "-");
-	return name_world(&t);
+	rama_text_u64(&t, world);
+	return (unsigned)(offsetof(struct sockaddr_un, sun_path) + 1 + t.len);
 }
 
-static uint32_t *map_word(const char *path)
+/* anybody may use such a name */
+static bool is_mine(int fd)
 {
-	int fd = rama_sys_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
-	long p = -1;
+	struct ucred other = { .uid = (uid_t)-1 };
+	unsigned len = sizeof(other);
 
-	if (fd < 0)
-		return NULL;
-	if (rama_sys3(SYS_ftruncate, fd, RAMA_SEG_PAGE, 0) == 0)
-		p = rama_sys6(SYS_mmap, 0, RAMA_SEG_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			      0);
-	rama_sys_close(fd);
-	return p < 0 && p > -4096 ? NULL : (uint32_t *)p;
+	return rama_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&other, (long)&len,
+			 0) == 0 &&
+	       other.uid == (uid_t)rama_sys3(SYS_geteuid, 0, 0, 0);
 }
 
-/* Counts this rank; true: all have come. Once they have nobody gives up any more, and once somebody has given up
- * nobody goes on. *last: this rank has decided it. */
-static bool count_in(uint32_t *word, uint32_t all, bool *last)
+/* out of the way of numbers that the application expects */
+static int high(int fd)
+{
+	long up = fd < 0 ? -1 : rama_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 500);
+
+	if (up < 0)
+		return fd;
+	rama_sys_close(fd);
+	return (int)up;
+}
+
+void rama_mpi_arrive(void)
+{
+	int64_t here = ranks_here();
+	uint64_t world = here > 1 && rama_awake() && !rama_off && door.fd < 0 ? world_id() : 0;
+	struct sockaddr_un name;
+
+	if (world == 0)
+		return;
+	door.tried = true;
+	unsigned len = name_door(&name, world);
+	int fd = world == 1
+			 ? -1
+			 : high((int)rama_sys3(SYS_socket, AF_UNIX,
+					       SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	/* between the first two of these the other one finds a name at which nobody listens yet */
+	for (unsigned i = 0; fd >= 0 && door.fd < 0 && i < RAMA_PATIENCE; i++) {
+		if (rama_sys3(SYS_bind, fd, &name, len) == 0) {
+			door.host = rama_sys3(SYS_listen, fd, here < 4096 ? here : 4096, 0) == 0;
+			door.fd = fd;
+		} else if (rama_sys3(SYS_connect, fd, &name, len) == 0) {
+			door.fd = fd;
+		} else {
+			rama_rest(i);
+		}
+	}
+	if (fd >= 0 && door.fd < 0)
+		rama_sys_close(fd);
+}
+
+/* Those who have come: all of them but this one? Each is told. */
+static bool count_in(int64_t here)
+{
+	int *guest = malloc((size_t)here * sizeof(*guest));
+	int64_t n = 0;
+	double until = rama_mpi_now(NULL) + MEET_LIMIT;
+
+	for (unsigned i = 0; guest && n < here - 1; i++) {
+		long fd = rama_sys6(SYS_accept4, door.fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
+
+		if (fd >= 0 && is_mine((int)fd))
+			guest[n++] = high((int)fd);
+		else if (fd >= 0)
+			rama_sys_close((int)fd);
+		else if (here <= CROWD || rama_mpi_now(NULL) >= until)
+			break;
+		else
+			rama_rest(i);
+	}
+	char all = guest && n == here - 1;
+	for (int64_t i = 0; i < n; i++) {
+		rama_sys6(SYS_sendto, guest[i], (long)&all, 1, MSG_NOSIGNAL, 0, 0);
+		rama_sys_close(guest[i]);
+	}
+	free(guest);
+	return all;
+}
+
+/* what the one who counts says; it does so as soon as MPI_Init has let it go, too */
+static bool be_told(void)
 {
 	double until = rama_mpi_now(NULL) + MEET_LIMIT;
-	uint32_t n = __atomic_add_fetch(word, 1, __ATOMIC_ACQ_REL);
+	char all = 0;
+	long n = -EAGAIN;
 
-	*last = n == all;
-	for (unsigned i = 0; !(n & VETO) && n < all; i++) {
-		if (rama_mpi_now(NULL) >= until &&
-		    __atomic_compare_exchange_n(word, &n, n | VETO, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE)) {
-			*last = true;
-			return false;
-		}
-		rama_rest(i * 4);
-		n = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	if (!is_mine(door.fd))
+		return false;
+	for (unsigned i = 0; n == -EAGAIN && rama_mpi_now(NULL) < until; i++) {
+		n = rama_sys6(SYS_recvfrom, door.fd, (long)&all, 1, 0, 0, 0);
+		if (n == -EAGAIN)
+			rama_rest(i * 4);
 	}
-	return !(n & VETO);
+	return n == 1 && all;
 }
 
 /* Are all ranks of this node observed? */
 static bool all_of_node(int64_t here)
 {
-	static char path[4096];
-	bool last = false;
-
-	if (here <= 1 || !name_file(path, sizeof(path)))
+	if (here <= 1 || !door.tried)
 		return true;
-	uint32_t *word = map_word(path);
-	if (!word)
-		return false; /* the others will miss this one */
-	bool ok = count_in(word, (uint32_t)here, &last);
-	if (last)
-		rama_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
-	rama_sys3(SYS_munmap, word, RAMA_SEG_PAGE, 0);
-	return ok;
+	return door.fd >= 0 && (door.host ? count_in(here) : be_told());
+}
+
+/* Whoever waits to be told by us is told by this, too. */
+void rama_mpi_depart(void)
+{
+	if (door.fd >= 0)
+		rama_sys_close(door.fd);
+	door.fd = -1;
+	door.host = door.tried = false;
 }
 
 /* ---- ranks of all nodes: up and down a binomial tree ----------------------------------------------------------- */
@@ -253,9 +326,12 @@ void rama_mpi_meet(void)
 {
 	struct rama_mpi_quiet q;
 
-	if (rama_mpi_post.met || !rama_mpi.call.Comm_idup || rama_mpi.size < 1)
+	if (rama_mpi_post.met || !rama_mpi.call.Comm_idup || rama_mpi.size < 1) {
+		rama_mpi_depart();
 		return;
+	}
 	rama_mpi_hush(&q);
 	meet();
+	rama_mpi_depart();
 	rama_mpi_unhush(&q);
 }

@@ -4,6 +4,7 @@
  * are elsewhere, the log is made for it, beside the one that it will write. */
 #include <sys/stat.h>
 
+#include "capture/before.h"
 #include "capture/mpi.h"
 #include "config/text.h"
 #include "gather/shutdown.h"
@@ -34,7 +35,17 @@ static int make_own(struct rama_own *own, struct rama_err *e)
 
 	if (!s)
 		return RAMA_EMEMORY;
-	rama_source_memory(&src, rama_run.base, rama_run.size);
+	if (rama_before_count() > 0) {
+		struct rama_sink sink = rama_own_sink(own);
+		const struct rama_before_how how = { &sink, RAMA_PLAIN_BYTES, 0, &p, true };
+
+		if (rama_before_write(&how) == 0 && rama_own_ready(own, e) == 0) {
+			free(s);
+			return 0;
+		}
+		rama_own_fini(own);
+	}
+	rama_capture_memory_source(&src);
 	int rc = rama_segment_open(s, &src, e);
 	if (rc == 0)
 		rc = rama_own_from_segment(own, s, &p, e);
@@ -73,6 +84,22 @@ static void tell_times(const struct rama_shutdown_result *r, double make, double
 			rama_text_u64(&t, us / digit % 10);
 		rama_text_str(&t, "\n");
 	}
+	rama_sys3(SYS_write, STDERR_FILENO, line, t.len);
+}
+
+/* The one thing that a job says by itself, on rank 0: who named the file expects a log there. */
+static void tell_existing(const char *path)
+{
+	const char *slash = strrchr(rama_run.path, '/');
+	char line[9000];
+	struct rama_text t;
+
+	rama_text_init(&t, line, sizeof(line));
+	rama_text_str(&t, "iorama: ");
+	rama_text_str(&t, path);
+	rama_text_str(&t, " exists and is left as it is; iorama recover ");
+	rama_text_put(&t, rama_run.path, slash ? (size_t)(slash - rama_run.path) : 0);
+	rama_text_str(&t, " makes the log of this job\n");
 	rama_sys3(SYS_write, STDERR_FILENO, line, t.len);
 }
 
@@ -151,6 +178,8 @@ static int write_together(struct rama_mpi_post *p, double limit)
 	made = rama_mpi_now(NULL);
 	int rc = rama_shutdown(&comm, have ? &own : NULL, &opt, &result, &e);
 	rama_own_fini(&own);
+	if (disk.in_the_way)
+		tell_existing(path);
 	for (double until = rama_mpi_now(NULL) + LETTERS_LIMIT;
 	     !rama_mpi_collect(p) && rama_mpi_now(NULL) < until;)
 		rama_rest(2000);
@@ -171,11 +200,12 @@ void rama_mpi_shutdown(void)
 		(double)rama_mpi_number("IORAMA_SHUTDOWN_LIMIT", (int64_t)RAMA_SHUTDOWN_LIMIT);
 	struct rama_mpi_quiet q;
 
-	if (!rama_mpi_post.met || rama_run.logged || !rama_awake())
+	/* a rank that is quiet has nothing to give, but the others have to know */
+	if (!rama_mpi_post.met || rama_run.logged || !(rama_quiet || rama_awake()))
 		return;
 	rama_mpi_hush(&q);
 	wait_for_all(limit);
-	if (is_ours_to_do()) {
+	if (rama_mpi_all(!rama_quiet) && is_ours_to_do()) {
 		rama_clock_pair(&rama_run.id->clock.tick1, &rama_run.id->clock.mono1,
 				&rama_run.id->clock.real1);
 		if (write_together(&rama_mpi_post, limit) == 0) {

@@ -11,8 +11,11 @@ static void missed(struct rama_thread *t)
 		t->lane->missed++;
 }
 
-static inline void enter(struct rama_thread *t)
+/* frame: an address in the frame of the one who works, or below it */
+static inline void enter(struct rama_thread *t, uintptr_t frame)
 {
+	t->frame = frame;
+	atomic_signal_fence(memory_order_seq_cst);
 	t->busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 }
@@ -33,11 +36,11 @@ bool rama_enter(struct rama_visit *v)
 	v->t = &rama_thread;
 	if (v->t->live != *rama_live && !rama_wake())
 		return false;
-	if (v->t->busy) {
+	if (v->t->busy && !rama_was_left(v->t, (uintptr_t)v)) {
 		missed(v->t);
 		return false;
 	}
-	enter(v->t);
+	enter(v->t, (uintptr_t)v);
 	return true;
 }
 
@@ -47,8 +50,19 @@ void rama_leave(struct rama_visit *v)
 	errno = v->saved_errno;
 }
 
+/* Only memory that is there already may be touched when we are quiet; calls of processes forked
+ * since count here, too. */
+static bool uncounted(void)
+{
+	if (rama_run.state && !rama_off)
+		__atomic_fetch_add(&rama_run.state->missed, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
 bool rama_begin_slow(struct rama_span *sp, unsigned fn, int fd)
 {
+	if (rama_quiet)
+		return uncounted();
 	if (*rama_live != rama_thread.live && !rama_wake())
 		return false;
 	sp->t0 = rama_ticks();
@@ -84,8 +98,11 @@ static bool lock_slot_slow(struct rama_thread *t, uint32_t *seq, uint8_t *stuck)
 	if (*stuck)
 		return false;
 	if (rama_lock(t, seq)) {
-		t->guard = NULL;
+		t->held_at = t->guard_at;
+		atomic_signal_fence(memory_order_seq_cst);
 		t->held = seq;
+		atomic_signal_fence(memory_order_seq_cst);
+		t->guard = NULL;
 		return true;
 	}
 	*stuck = 1;
@@ -96,7 +113,10 @@ static inline bool lock_slot(struct rama_thread *t, uint32_t *seq, uint8_t *stuc
 {
 	uint32_t is = __atomic_load_n(seq, __ATOMIC_RELAXED);
 
+	t->held_at = is | 1; /* if it is ours: rama_lock() says why it is noted first */
+	atomic_signal_fence(memory_order_seq_cst);
 	t->held = seq;
+	atomic_signal_fence(memory_order_seq_cst);
 	if (RAMA_LIKELY((is & 1) == 0 &&
 			__atomic_compare_exchange_n(seq, &is, is + 1, false, __ATOMIC_ACQUIRE,
 						    __ATOMIC_RELAXED)))
@@ -110,7 +130,8 @@ static inline bool lock_slot(struct rama_thread *t, uint32_t *seq, uint8_t *stuc
 
 static inline void unlock_slot(struct rama_thread *t, uint32_t *seq)
 {
-	__atomic_store_n(seq, *seq + 1, __ATOMIC_RELEASE);
+	if (RAMA_LIKELY(t->held == seq && *seq == t->held_at))
+		__atomic_store_n(seq, t->held_at + 1, __ATOMIC_RELEASE);
 	t->held = NULL;
 }
 
@@ -305,9 +326,15 @@ void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_
 static inline __attribute__((always_inline)) void data(struct rama_thread *t, int fd, uintptr_t mem,
 						       struct rama_op *op, enum rama_opkind kind)
 {
-	if (RAMA_UNLIKELY((unsigned)fd >= RAMA_FDS))
-		return;
-	struct rama_posix_file *f = rama_run.fds[fd].posix;
+	struct rama_posix_file *f;
+	if (RAMA_UNLIKELY((unsigned)fd >= RAMA_FDS_FIRST)) {
+		struct rama_fd *e = rama_fd(fd);
+		if (!e)
+			return;
+		f = e->posix;
+	} else {
+		f = rama_run.fds[fd].posix;
+	}
 	if (RAMA_UNLIKELY(!f || (uintptr_t)f & 1) &&
 	    !(f = rama_fd_posix_slow(
 		      t, fd, !op->has_off && op->ok && kind != RAMA_OP_NOTHING ? op->bytes : 0)))
@@ -330,11 +357,11 @@ static inline __attribute__((always_inline)) void record(uint64_t t0, const stru
 	if (RAMA_LIKELY(t->lane->doing_since == t0))
 		t->lane->doing_since = 0;
 	op.t0 = t0 - rama_run.tick0;
-	if (RAMA_UNLIKELY(t->busy)) {
+	if (RAMA_UNLIKELY(t->busy) && !rama_was_left(t, rama_frame())) {
 		queue(t, &op, c->fd, c->mem);
 		return;
 	}
-	enter(t);
+	enter(t, rama_frame());
 	data(t, c->fd, c->mem, &op, kind);
 	leave(t);
 }
@@ -365,7 +392,7 @@ void rama_drain(struct rama_thread *t)
 	while (more) {
 		struct rama_pending c = { .op.kind = RAMA_OP_NOTHING };
 
-		enter(t);
+		enter(t, rama_frame());
 		more = t->head != t->tail;
 		if (more) {
 			c = t->queue[t->head % RAMA_QUEUE];
@@ -402,7 +429,7 @@ void rama_end_open(const struct rama_span *sp, struct rama_call *c)
 			rama_fd_forget(c->fd); /* looked up when it is used */
 		return;
 	}
-	if (!c->op.ok && v.saved_errno == EFAULT) { /* then the path must not be looked at */
+	if (!c->op.ok && !rama_path_was_read(c->path, v.saved_errno)) {
 		rama_leave(&v);
 		return;
 	}
@@ -414,7 +441,7 @@ void rama_end_open(const struct rama_span *sp, struct rama_call *c)
 	} else {
 		struct rama_seg_name *n = path ? rama_name(v.t, path, len, true) : NULL;
 		struct rama_posix_file *f = n ? rama_posix_of(v.t, n) : NULL;
-		rama_fd_set(c->fd, f ? f : RAMA_NO_FILE, 0, 0);
+		rama_fd_set(c->fd, f ? f : RAMA_NO_FILE, NULL, 0);
 		if (f)
 			rama_do_posix(v.t, f, &c->op);
 	}
@@ -480,6 +507,14 @@ static void meta_fd(struct rama_thread *t, struct rama_call *c)
 		rama_live_call(t, RAMA_LAYER_POSIX, rama_name_number(n), &c->op);
 }
 
+/* of two names the one that is not ours may have been looked at first */
+static bool path_was_read(const struct rama_call *c, int error)
+{
+	bool second = c->op.fn == RAMA_FN_symlink || c->op.fn == RAMA_FN_symlinkat;
+
+	return rama_path_was_read(c->path, second && error != EFAULT ? 0 : error);
+}
+
 void rama_end_meta(const struct rama_span *sp, struct rama_call *c)
 {
 	struct rama_visit v;
@@ -488,8 +523,8 @@ void rama_end_meta(const struct rama_span *sp, struct rama_call *c)
 	rama_times(sp, &c->op);
 	if (!rama_enter(&v))
 		return;
-	if (!c->op.ok && v.saved_errno == EFAULT)
-		; /* then the path must not be looked at */
+	if (!c->op.ok && c->path && !path_was_read(c, v.saved_errno))
+		; /* then it must not be looked at */
 	else if (c->path && c->path[0])
 		meta_path(v.t, c);
 	else
@@ -523,10 +558,10 @@ void rama_end_stream(const struct rama_span *sp, struct rama_call *c)
 	if (!c->stream || (!c->op.ok && !rama_live_on(RAMA_LAYER_STDIO)))
 		return;
 	rama_times(sp, &c->op);
-	if (RAMA_UNLIKELY(t->busy)) {
+	if (RAMA_UNLIKELY(t->busy) && !rama_was_left(t, rama_frame())) {
 		missed(t);
 	} else if (RAMA_LIKELY(t->live == *rama_live) || rama_wake()) {
-		enter(t);
+		enter(t, rama_frame());
 		struct rama_stdio_file *f = rama_stream_file(t, c->stream);
 		if (f && RAMA_UNLIKELY(!c->op.ok))
 			nothing_moved(t, f, c);

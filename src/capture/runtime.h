@@ -3,12 +3,18 @@
  *
  *   start.c    comes to life at the first call, in a forked child, and goes at the end
  *   create.c   makes the segment
+ *   memory.c   maps it, piece by piece as it is used
+ *   place.c    ... where it can be, and counts it where it cannot
  *   identity.c who we are, what was asked of us, what time it is
  *   files.c    path or descriptor -> the slots of a file
  *   record.c   one observed call -> slots, heat map
  *   events.c   ... -> trace, live events
  *   thread.c   lanes of threads
+ *   jump.c     handlers that interrupted us and do not come back
+ *   confine.c  notices that the process confines itself: then we are quiet
  *   finish.c   bare preload: the log of this process
+ *   before.c   ... and of the programs that it was before
+ *   launch.c   programs that it starts: can they be observed?
  *
  * Rules: errno of the application stays; no malloc, stdio, locale or libc locks; nothing waits for
  * another thread but the short locks in here, and those only for a while. */
@@ -17,6 +23,7 @@
 
 #include <stdatomic.h>
 
+#include "capture/memory.h"
 #include "capture/sys.h"
 #include "capture/wrap.h"
 #include "config/settings.h"
@@ -32,17 +39,18 @@
 /* ---- descriptors --------------------------------------------------------------------------- */
 
 #define RAMA_FDS (1u << 20) /* descriptors beyond are not observed */
+/* so many have entries from the start; others in blocks of as many, as they are met */
+#define RAMA_FDS_FIRST (1u << 14)
 #define RAMA_NO_FILE ((struct rama_posix_file *)1)
-#define RAMA_NO_STREAM UINT32_MAX
+#define RAMA_NO_STREAM ((struct rama_stdio_file *)1)
 
 /* What a descriptor stands for; all zero: not known (yet). In a forked child the pointers of its parent are
  * marked by an odd address until they are looked up. */
 struct rama_fd {
 	struct rama_posix_file *posix; /* RAMA_NO_FILE: nothing that we observe */
-	uint32_t stdio;		       /* STDIO slot + 1 of the stream on it */
+	struct rama_stdio_file *stdio; /* of the stream on it */
 	uint32_t name;		       /* of a directory that has no slot */
 	uint32_t generation;	       /* segment that all this is of: changes with fork */
-	uint32_t pad;
 };
 
 /* ---- threads ----------------------------------------------------------------------------------- */
@@ -72,9 +80,13 @@ struct rama_thread {
 	struct rama_event *ring;
 	uint64_t ring_end;
 	uint32_t ring_mask;
-	uint32_t *held;	 /* seq of the slot that is locked */
-	uint32_t *guard; /* a lock of rama_run that is held */
-	char *scratch;	 /* room for paths, RAMA_SCRATCH bytes */
+	uint32_t lane_number;
+	uint32_t *held;		    /* seq of the slot that is locked, or about to be */
+	uint32_t *guard;	    /* a lock of rama_run, the same */
+	uint32_t held_at, guard_at; /* what they are while they are ours */
+	uintptr_t frame;	    /* where on the stack our code runs, while busy */
+	uintptr_t doing_frame;	    /* the same of the call that is at work */
+	char *scratch;		    /* room for paths, RAMA_SCRATCH bytes */
 	uint32_t head, tail;
 	uint32_t parent; /* id of the call of a higher layer that is at work; 0: none */
 	const struct rama_nest *nest; /* of the call that is being recorded; NULL: it has none */
@@ -91,9 +103,18 @@ extern RAMA_TLS uint32_t rama_off;
 
 enum { RAMA_ASLEEP, RAMA_WAKING, RAMA_AWAKE, RAMA_ENDED };
 
+#define RAMA_POOL_NAMES RAMA_KINDS /* beside the kinds of slots */
+
+/* the chunk of records that names or slots of one kind are being taken from */
+struct rama_pool_now {
+	unsigned char *at;    /* NULL: there was none yet */
+	uint32_t chunk;	      /* its number */
+	uint32_t used, ready; /* bytes; ready: with memory behind them */
+	uint32_t first;	      /* slots that were handed out before it */
+};
+
 struct rama_run {
 	/* read by every call */
-	unsigned char *base; /* the segment */
 	uint64_t tick0;
 	uintptr_t mem_mask; /* alignment - 1; 0: it is no power of two, or 1 */
 	uintptr_t mem_align;
@@ -107,40 +128,38 @@ struct rama_run {
 	int64_t pid,
 		job_pid; /* job_pid: of the first process of a family of forks, where no job id is known */
 	double hz;
-	uint64_t size;
 	struct rama_seg_header *head;
 	struct rama_seg_identity *id;
 	struct rama_seg_state *state;
-	unsigned char *names;
-	unsigned char *slot_area[RAMA_KINDS];
-	struct rama_stdio_file *stdio; /* one of them */
-	struct rama_seg_lane *lanes;
-	unsigned char *chunks, *rings;
 	uint32_t live;			     /* what the control word begins with */
-	uint32_t slots[RAMA_KINDS], n_lanes; /* how many there are */
-	uint64_t names_size;
-	uint32_t *index; /* hash table: number of a name */
-	uint32_t index_mask;
-	uint32_t fd_high;    /* highest descriptor in use + 1 */
-	uint64_t heat_width; /* ticks */
-	/* bytes of the slots of each kind, and of the names, that have memory behind them */
-	uint64_t ready[RAMA_KINDS + 1];
-	unsigned char *old[4]; /* segments of the processes we were forked from, by generation */
-	uint64_t old_size[4];
-	uint32_t names_lock, cwd_lock, mount_lock;
+	uint32_t slots[RAMA_KINDS], n_lanes; /* how many there may be */
+	/* chunks of records: how many there may be, and how large they are (a power of 2) */
+	uint32_t pool_chunks, pool_shift;
+	struct rama_pool_now pool_now[RAMA_KINDS + 1];
+	void *others[RAMA_KINDS];	  /* the catch-all slots */
+	uint64_t names_bytes, names_most; /* that names take, and may take */
+	uint64_t failed_most; /* ... while names of files that do not exist are still added */
+	uint32_t fd_high;     /* highest descriptor in use + 1 */
+	uint64_t heat_width;  /* ticks */
+	uint32_t names_lock, cwd_lock, mount_lock, events_lock;
 	uint32_t mounts_known;
 	uint32_t no_lustre; /* the mounts are known, and none is */
 	uint32_t h5d_lacks; /* RAMA_H5D_NO_...: what the HDF5 library of the program cannot say */
 	uint32_t cwd_len;   /* 0: not known */
 	int64_t zone;	    /* seconds east of Greenwich */
+	uint64_t euid;	    /* with which the segment was made */
 	bool forked, bare, ended;
-	bool logged; /* what was recorded up to MPI_Finalize is in a log already */
-	char cwd[4096];
-	char path[4096]; /* of the segment */
-	char job[64];	 /* of ranks that belong together; "": none */
-	char start_dir[4096];
+	bool unlinked; /* the segment has no name any more */
+	bool logged;   /* what was recorded up to MPI_Finalize is in a log already */
 	struct rama_settings *settings;
-	unsigned char *scratch; /* of the lanes */
+	unsigned char *pool[RAMA_SEG_POOL_CHUNKS]; /* chunks of records that were handed out */
+	char cwd[4096];
+	char path[4096];		  /* of the segment; "": it has no file */
+	struct rama_segment_tally *tally; /* of the job; NULL: there is none */
+	/* what of this program the tally has, if the segment has no file */
+	int64_t told_calls, told_end, told_replaced;
+	char job[64]; /* of ranks that belong together; "": none */
+	char start_dir[4096];
 };
 extern struct rama_run rama_run;
 
@@ -158,10 +177,21 @@ static inline bool rama_alive(void)
 {
 	return *rama_live == RAMA_LIVE + rama_run.generation;
 }
+/* a forked child gets its segment now, while its rights allow it */
+void rama_settle(void);
 void rama_end_process(void);
-void rama_replace_process(void);
+/* start.c: from now on nothing is recorded, no system call made and no clock read; what there is becomes a log
+ * where nobody else makes one. Back: the call that it was for has failed. */
+void rama_go_quiet(const char *why);
+void rama_go_on(void);
+/* confine.c: around a system call that may confine the process; NULL: it does not. a: its arguments */
+const char *rama_confines(long call, const long *a);
+void rama_confined(const char *why, long result);
+/* goes_on: the next program of this process will be observed, too, and sees to the log of both; fails: there is none */
+void rama_replace_process(bool goes_on, bool fails);
 void rama_replace_failed(void);
-/* finish.c: false: it could not be written, the segment stays. unwrite: the process goes on after all. */
+/* finish.c: false: it could not be written, which is counted. The segment goes. unwrite: the
+ * process goes on after all. */
 bool rama_write_log(void);
 void rama_unwrite_log(void);
 bool rama_log_path(char *to, size_t size); /* where a log of this process would go */
@@ -170,12 +200,9 @@ void rama_note_zone(void);
 bool rama_create_segment(void);
 /* the segment, and those of children to come, are part of this job from now on; if its file can be moved there */
 void rama_join_job(const char *job, int64_t jobid);
+/* its file goes into the directory of that job; false: it stays where it is */
+bool rama_move_segment(const char *job);
 uint64_t rama_file_limit(void); /* RLIMIT_FSIZE */
-/* Memory behind this part of the segment, so that touching it cannot fail: a full file system would kill the
- * application. false: there is none. */
-bool rama_populate(void *p, size_t n);
-/* the same for an area that grows: it has `size` bytes and needs `need` of them */
-bool rama_grow(unsigned area, void *start, uint64_t need, uint64_t size);
 /* identity.c */
 void rama_identify(struct rama_seg_identity *id);
 bool rama_by_run(void); /* Is `iorama run` at work, and on this host? */
@@ -183,6 +210,8 @@ bool rama_wanted(const struct rama_seg_identity *id); /* is this program to be o
 void rama_read_settings(void);
 void rama_choose_clock(void);
 double rama_measure_hz(const struct rama_seg_clock *c);
+/* Puts the segment where the next program of this process looks for it; false: that cannot be. */
+bool rama_hand_on(void);
 const char *rama_variable(const char *name); /* of the environment; NULL: not set */
 void rama_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real);
 void rama_mounts_again(void); /* into the segment of a forked child */
@@ -201,6 +230,19 @@ static inline uint64_t rama_ticks(void)
 	return rama_ticks_slow();
 }
 
+/* where on the stack we are */
+static inline __attribute__((always_inline)) uintptr_t rama_frame(void)
+{
+#if defined(__x86_64__)
+	uintptr_t sp;
+
+	__asm__ volatile("movq %%rsp, %0" : "=r"(sp)); /* without the cost of a frame pointer */
+	return sp;
+#else
+	return (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
 /* Before the real call, which is this function on this descriptor (-1: on none). The lane says what its thread is at; a
  * call that comes while another is at work, as those of MPI-IO do, is part of it. false: do not observe it. */
 static inline __attribute__((always_inline)) void rama_doing(const struct rama_span *sp,
@@ -211,6 +253,7 @@ static inline __attribute__((always_inline)) void rama_doing(const struct rama_s
 	if (RAMA_LIKELY(l->doing_since == 0)) {
 		l->doing_fn = fn;
 		l->doing_fd = (uint32_t)fd + 1;
+		rama_thread.doing_frame = rama_frame();
 		l->doing_since = sp->t0;
 	}
 }
@@ -334,7 +377,18 @@ void rama_live_path(struct rama_thread *t, enum rama_layer layer, const char *pa
 
 /* the cleaned path in the thread's scratch; NULL: cannot be known or is not observed. *len: its length. */
 const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len);
-/* entry of the names area, made if `make`; the catch-all's if there is no room; NULL: not there */
+/* bytes of a chunk of records, for slots of a kind or RAMA_POOL_NAMES, with memory behind them;
+ * the caller holds the names lock and adds them to `used` when they are. NULL: there is no room */
+unsigned char *rama_capture_pool_room(unsigned what, uint32_t n);
+/* the n-th slot of a kind, from 0 on; NULL: there are not so many */
+const void *rama_capture_slot_nth(unsigned kind, uint32_t n);
+/* begins anew, for a new segment */
+bool rama_capture_names_init(void);
+/* of a segment that we were forked from: the text of a name; its length, 0: it cannot be found */
+size_t rama_capture_name_old(unsigned generation, uint32_t number, char *to, size_t room);
+/* May the path of a call that failed be looked at? Some errors come before anybody did, and then it may be anything. */
+bool rama_path_was_read(const char *path, int error);
+/* entry of the names, made if `make`; the catch-all's if there is no room; NULL: not there */
 struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t len, bool make);
 struct rama_seg_name *rama_name_at(uint32_t number);
 /* the entry of a path that something is recorded of, or NULL */
@@ -362,10 +416,12 @@ static inline struct rama_mpiio_file *rama_mpiio_of(struct rama_thread *t, struc
 {
 	return rama_slot_of(t, n, RAMA_KIND_MPIIO);
 }
-/* entry of a descriptor, or NULL if it is out of range */
+/* entry of a descriptor, or NULL if it is out of range or finds no memory */
+struct rama_fd *rama_capture_fd_high(int fd);
 static inline struct rama_fd *rama_fd(int fd)
 {
-	return (unsigned)fd < RAMA_FDS ? &rama_run.fds[fd] : NULL;
+	return RAMA_LIKELY((unsigned)fd < RAMA_FDS_FIRST) ? &rama_run.fds[fd]
+							  : rama_capture_fd_high(fd);
 }
 /* Slot of a descriptor; NULL: not observed. Descriptors not seen before are looked up; `moved`: bytes by which the call
  * that is being recorded has moved its position. */
@@ -379,7 +435,8 @@ static inline struct rama_posix_file *rama_fd_posix(struct rama_thread *t, int f
 }
 /* the name that is known of a descriptor, NULL if there is none */
 struct rama_seg_name *rama_fd_name(struct rama_thread *t, int fd);
-void rama_fd_set(int fd, struct rama_posix_file *posix, uint32_t stdio, uint32_t name);
+void rama_fd_set(int fd, struct rama_posix_file *posix, struct rama_stdio_file *stdio,
+		 uint32_t name);
 void rama_fd_forget(int fd);
 void rama_fd_forget_range(unsigned first, unsigned last);
 struct rama_stdio_file *rama_stream_file(struct rama_thread *t, FILE *stream);
@@ -412,7 +469,7 @@ static inline void rama_nest_end(const struct rama_nest *n)
 
 /* ---- hand_aio.c: when asynchronous operations were submitted ---------------------------------------- */
 
-void rama_aio_submitted(const void *cb);
+void rama_aio_submitted(const void *cb, uint64_t t0);
 uint64_t rama_aio_taken(const void *cb); /* 0: not known */
 
 /* ---- thread.c ------------------------------------------------------------------------------------------ */
@@ -422,9 +479,19 @@ void rama_threads_init(void);
 
 #define RAMA_PATIENCE 50000 /* rests until somebody waits no longer: some seconds */
 void rama_rest(unsigned i); /* longer the larger i is */
-/* Short locks. false after long waiting: then the thing is left undone. */
+/* Short locks. false after long waiting, or at once if that was in vain before: then the thing is left undone. A lock that
+ * was taken from its thread (jump.c) is not unlocked again. */
 bool rama_lock(struct rama_thread *t, uint32_t *lock);
 void rama_unlock(struct rama_thread *t, uint32_t *lock);
+
+/* ---- jump.c ------------------------------------------------------------------------------------------- */
+
+void rama_jump(const void *env); /* before longjmp(env) */
+bool rama_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to);
+/* busy, but the code that is at work was left and will not come back? Then it no longer is. here: of the one who asks */
+bool rama_was_left(struct rama_thread *t, uintptr_t here);
+/* start.c: of a thread that was waking us, perhaps */
+void rama_wake_jumped(uintptr_t here, uintptr_t to);
 
 #pragma GCC visibility pop
 #endif

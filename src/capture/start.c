@@ -5,9 +5,12 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 
-#include "capture/runtime.h"
+#include "capture/launch.h"
+#include "capture/place.h"
 
 struct rama_run rama_run;
+uint32_t rama_quiet;
+static uint32_t was_phase, was_clock; /* before we went quiet */
 
 static const volatile uint32_t asleep = 1;
 const volatile uint32_t *rama_live = &asleep;
@@ -31,6 +34,7 @@ rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name)
 	return f;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a line per row */
 static void resolve_all(void)
 {
 #define FN(name, ...) rama_resolve((rama_anyfn **)&rama_real.name, #name);
@@ -98,8 +102,10 @@ static bool begin_first(void)
 	if (getauxval(AT_SECURE))
 		return false; /* setuid and the like are never observed */
 	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
-	if (!make_live_page() || !rama_create_segment())
+	if (!make_live_page() || !rama_create_segment()) {
+		rama_run.state = NULL;
 		return false;
+	}
 	rama_threads_init();
 #ifndef RAMA_STATIC_WRAP
 	/* Without a library's handle it runs after the destructors of all libraries. */
@@ -112,31 +118,32 @@ static bool begin_first(void)
 /* We are the child of a process that was observed: a new segment, the same descriptors. */
 static bool begin_forked(void)
 {
-	unsigned gen = rama_run.generation % 4;
+	struct rama_seg_state *before = rama_run.state; /* stays mapped */
+	uint64_t euid = rama_run.euid;
 
-	rama_run.names_lock = rama_run.cwd_lock = rama_run.mount_lock = 0;
-	if (rama_run.old[(gen + 1) % 4])
-		rama_sys3(SYS_munmap, rama_run.old[(gen + 1) % 4], rama_run.old_size[(gen + 1) % 4],
-			  0);
-	rama_run.old[(gen + 1) % 4] = NULL;
-	rama_run.old[gen] = rama_run.base;
+	rama_run.names_lock = rama_run.cwd_lock = rama_run.mount_lock = rama_run.events_lock = 0;
 	rama_run.live = rama_run.control->live; /* as it was switched since */
-	rama_run.old_size[gen] = rama_run.size;
 	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
 	rama_run.forked = true;
 	rama_run.ended = rama_run.logged = false;
-	if (!rama_create_segment())
-		return false;
-	for (unsigned fd = 0; fd < rama_run.fd_high; fd++)
-		if (rama_run.fds[fd].posix)
-			rama_run.fds[fd].posix =
-				(struct rama_posix_file *)((uintptr_t)rama_run.fds[fd].posix | 1);
 	rama_run.generation++;
+	if (!rama_create_segment()) {
+		rama_run.state = before;
+		if ((uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0) != euid)
+			rama_launch_count(RAMA_UNSEEN_DROPPED, rama_run.id->exe);
+		return false;
+	}
+	for (unsigned fd = 0; fd < rama_run.fd_high; fd++) {
+		struct rama_fd *e = rama_fd((int)fd);
+		if (e && e->posix)
+			e->posix = (struct rama_posix_file *)((uintptr_t)e->posix | 1);
+	}
 	return true;
 }
 
 static RAMA_TLS bool
 	waking; /* this thread does it: what it calls is its own, or a signal handler's */
+static RAMA_TLS uintptr_t waking_frame;
 
 /* other threads wait for the one that wakes us, so that their calls count */
 static bool wait_awake(void)
@@ -159,6 +166,7 @@ static bool wake(bool fork_too)
 	bool forked = phase == RAMA_AWAKE && !rama_alive() && fork_too;
 	if (phase != RAMA_ASLEEP && !forked)
 		return rama_alive(); /* another thread may have done it since we looked */
+	waking_frame = rama_frame();
 	waking = true;
 	if (!atomic_compare_exchange_strong(&rama_run.phase, &phase, RAMA_WAKING)) {
 		waking = false;
@@ -182,6 +190,16 @@ static bool wake(bool fork_too)
 	return ok;
 }
 
+/* A handler has left: nobody may wait for this thread to finish it. The process is not observed. */
+void rama_wake_jumped(uintptr_t here, uintptr_t to)
+{
+	if (!waking || !rama_jump_leaves(waking_frame, here, to))
+		return;
+	rama_live = &asleep;
+	atomic_store(&rama_run.phase, RAMA_ENDED);
+	waking = false;
+}
+
 bool rama_wake(void)
 {
 	if (rama_off || !(rama_alive() || wake(true)))
@@ -194,11 +212,18 @@ bool rama_awake(void)
 	return !rama_off && (rama_alive() || wake(false));
 }
 
+void rama_settle(void)
+{
+	if (!rama_off && !rama_alive())
+		wake(true);
+}
+
 __attribute__((constructor)) static void start(void)
 {
 	int saved = errno;
 
 	resolve_all();
+	rama_launch_init();
 	if (rama_awake() && rama_run.bare)
 		rama_note_zone(); /* not earlier: it allocates memory */
 	errno = saved;
@@ -225,6 +250,7 @@ void rama_end_process(void)
 		return;
 	stamp();
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_DONE, __ATOMIC_RELEASE);
+	rama_capture_tally_end(false);
 	if (rama_run.bare) {
 		atomic_store(&rama_run.phase, RAMA_ENDED);
 		rama_live = &asleep;
@@ -234,13 +260,45 @@ void rama_end_process(void)
 	errno = saved;
 }
 
-void rama_replace_process(void)
+/* A process that was forked and has done nothing yet begins a history all the same: what says that nothing was
+ * recorded of it. */
+void rama_go_quiet(const char *why)
+{
+	if (rama_wake()) {
+		stamp();
+		rama_run.id->flags |= RAMA_SEG_QUIET;
+		strncpy(rama_run.state->why, why, sizeof(rama_run.state->why) - 1);
+		__atomic_store_n(&rama_run.state->phase, RAMA_SEG_OFF, __ATOMIC_RELEASE);
+		if (rama_run.bare && !rama_run.logged)
+			rama_write_log();
+	}
+	was_phase = atomic_exchange(&rama_run.phase, RAMA_ENDED);
+	was_clock = rama_run.clock;
+	rama_live = &asleep;
+	rama_run.clock = 0; /* neither of those that there are */
+	__atomic_store_n(&rama_quiet, 1, __ATOMIC_SEQ_CST);
+}
+
+void rama_go_on(void)
+{
+	__atomic_store_n(&rama_quiet, 0, __ATOMIC_SEQ_CST);
+	rama_run.clock = was_clock;
+	atomic_store(&rama_run.phase, was_phase);
+	if (was_phase != RAMA_AWAKE || *live_page != RAMA_LIVE + rama_run.generation)
+		return;
+	rama_live = live_page;
+	rama_run.id->flags &= ~(uint32_t)RAMA_SEG_QUIET;
+	rama_replace_failed();
+}
+
+void rama_replace_process(bool goes_on, bool fails)
 {
 	if (rama_off || !rama_alive())
 		return;
 	stamp();
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_REPLACED, __ATOMIC_RELEASE);
-	if (rama_run.bare && !rama_run.logged)
+	rama_capture_tally_end(true);
+	if (rama_run.bare && !rama_run.logged && !fails && !(goes_on && rama_hand_on()))
 		rama_write_log();
 }
 
@@ -250,6 +308,7 @@ void rama_replace_failed(void)
 		return;
 	if (rama_run.bare)
 		rama_unwrite_log();
+	rama_capture_tally_again();
 	rama_run.id->clock.tick1 = 0;
 	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
 }

@@ -29,24 +29,48 @@ void rama_rest(unsigned i)
 	}
 }
 
+/* Locks whose holders are gone: the seconds are waited once, not by every call. */
+enum { DEAD = 8 };
+static struct {
+	uint32_t *lock, at;
+} dead[DEAD];
+
+static unsigned place_of(const uint32_t *lock)
+{
+	return (unsigned)((uintptr_t)lock / sizeof(*lock)) % DEAD;
+}
+
+/* A jump may come at any instruction: it must find what to let go, and never what another thread
+ * holds. So the lock is noted before it is taken, with the value that it has while it is ours. */
 bool rama_lock(struct rama_thread *t, uint32_t *lock)
 {
+	uint32_t is = __atomic_load_n(lock, __ATOMIC_RELAXED);
+
+	if (dead[place_of(lock)].lock == lock && dead[place_of(lock)].at == is && is & 1)
+		return false;
 	for (unsigned i = 0; i < RAMA_PATIENCE; i++) {
-		uint32_t is = __atomic_load_n(lock, __ATOMIC_RELAXED);
-		if ((is & 1) == 0 &&
-		    __atomic_compare_exchange_n(lock, &is, is + 1, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED)) {
+		is = __atomic_load_n(lock, __ATOMIC_RELAXED);
+		if ((is & 1) == 0) {
+			t->guard_at = is + 1;
+			atomic_signal_fence(memory_order_seq_cst);
 			t->guard = lock;
-			return true;
+			atomic_signal_fence(memory_order_seq_cst);
+			if (__atomic_compare_exchange_n(lock, &is, is + 1, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
+				return true;
+			t->guard = NULL;
 		}
 		rama_rest(i);
 	}
+	dead[place_of(lock)].at = is;
+	dead[place_of(lock)].lock = lock;
 	return false;
 }
 
 void rama_unlock(struct rama_thread *t, uint32_t *lock)
 {
-	__atomic_store_n(lock, *lock + 1, __ATOMIC_RELEASE);
+	if (t->guard == lock && *lock == t->guard_at)
+		__atomic_store_n(lock, t->guard_at + 1, __ATOMIC_RELEASE);
 	t->guard = NULL;
 }
 
@@ -78,10 +102,9 @@ void rama_threads_init(void)
 }
 
 /* Live events that were not read yet need to be told apart by their threads: a lane remembers only so many. */
-static bool knows_owners(const struct rama_seg_lane *l)
+static bool knows_owners(const struct rama_seg_lane *l, uint32_t i)
 {
-	uint64_t taken =
-		__atomic_load_n(&rama_run.control->taken[l - rama_run.lanes], __ATOMIC_RELAXED);
+	uint64_t taken = __atomic_load_n(&rama_run.control->taken[i], __ATOMIC_RELAXED);
 	uint32_t n = __atomic_load_n(&l->owners, __ATOMIC_RELAXED);
 
 	/* the oldest would be forgotten: all of its events are read if those of the next one begin below `taken` */
@@ -101,42 +124,64 @@ static void note_owner(struct rama_seg_lane *l)
 	__atomic_store_n(&l->owners, n + 1, __ATOMIC_RELEASE);
 }
 
-static struct rama_seg_lane *take_lane(void)
+static bool take(struct rama_seg_lane *l)
+{
+	uint32_t free_one = 0;
+
+	return l && __atomic_load_n(&l->owned, __ATOMIC_RELAXED) == 0 &&
+	       __atomic_compare_exchange_n(&l->owned, &free_one, 1, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* its number, or -1 */
+static int64_t take_lane(void)
 {
 	struct rama_seg_state *s = rama_run.state;
 
 	for (unsigned round = 0; round < 2; round++) {
 		uint32_t used = __atomic_load_n(&s->lanes_used, __ATOMIC_ACQUIRE);
+		struct rama_seg_lane *l;
 		for (uint32_t i = 0; i < used; i++) {
-			uint32_t free_one = 0;
-			if (__atomic_load_n(&rama_run.lanes[i].owned, __ATOMIC_RELAXED) == 0 &&
-			    (round > 0 || knows_owners(&rama_run.lanes[i])) &&
-			    __atomic_compare_exchange_n(&rama_run.lanes[i].owned, &free_one, 1,
-							false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-				return &rama_run.lanes[i];
+			l = rama_capture_memory_lane(i, true);
+			if (l && (round > 0 || knows_owners(l, i)) && take(l))
+				return i;
 		}
-		while (used < rama_run.n_lanes &&
-		       rama_populate(&rama_run.lanes[used], sizeof(struct rama_seg_lane))) {
-			if (__atomic_compare_exchange_n(&s->lanes_used, &used, used + 1, false,
+		while (used < rama_run.n_lanes && (l = rama_capture_memory_lane(used, true)) &&
+		       rama_capture_memory_fill(l, sizeof(*l))) {
+			uint32_t i = used;
+			if (__atomic_compare_exchange_n(&s->lanes_used, &used, i + 1, false,
 							__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-				uint32_t free_one = 0;
-				if (__atomic_compare_exchange_n(&rama_run.lanes[used].owned,
-								&free_one, 1, false,
-								__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-					return &rama_run.lanes[used];
+				if (take(l))
+					return i;
+				used = i + 1;
 			}
 		}
 	}
-	return NULL;
+	return -1;
+}
+
+/* a lane and what belongs to it; NULL: there is no room */
+static struct rama_seg_lane *find_lane(uint32_t *number)
+{
+	int64_t i = take_lane();
+	struct rama_seg_lane *l = i >= 0 ? rama_capture_memory_lane((uint32_t)i, false) : NULL;
+
+	if (l && !rama_capture_memory_scratch((uint32_t)i, RAMA_SCRATCH)) {
+		__atomic_store_n(&l->owned, 0, __ATOMIC_RELEASE);
+		l = NULL;
+	}
+	*number = (uint32_t)i;
+	return l;
 }
 
 bool rama_thread_join(void)
 {
 	struct rama_thread *t = &rama_thread;
 	int saved = errno;
-	struct rama_seg_lane *l = take_lane();
+	uint32_t number;
+	struct rama_seg_lane *l = find_lane(&number);
 
-	*t = (struct rama_thread){ .live = RAMA_NO_LANE, .lane = l };
+	*t = (struct rama_thread){ .live = RAMA_NO_LANE, .lane = l, .lane_number = number };
 	if (!l) {
 		__atomic_fetch_add(&rama_run.state->missed, 1, __ATOMIC_RELAXED);
 		__atomic_fetch_or(&rama_run.state->partial,
@@ -152,7 +197,7 @@ bool rama_thread_join(void)
 	for (unsigned i = 0; i < RAMA_LAYERS; i++)
 		if (l->heat[i].width == 0 && rama_run.heat)
 			rama_heat_init(&l->heat[i], rama_run.heat_width);
-	t->scratch = (char *)rama_run.scratch + (size_t)(l - rama_run.lanes) * RAMA_SCRATCH;
+	t->scratch = rama_capture_memory_scratch(number, RAMA_SCRATCH);
 	t->queue = (struct rama_pending *)(t->scratch + 3 * 4096);
 	uint32_t now = __atomic_add_fetch(&rama_run.state->threads_now, 1, __ATOMIC_RELAXED);
 	if (now > rama_run.state->threads_most)

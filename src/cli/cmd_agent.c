@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/run_place.h"
+#include "segment/place.h"
 #include "cli/open_store.h"
 #include "config/text.h"
 #include "live/agent.h"
@@ -26,7 +27,8 @@ struct command {
 	struct rama_agent_options a;
 	bool quiet;
 	const char *dirs[DIRS_MOST];
-	char place[4][PATH_MAX], spool[PATH_MAX], sink[PATH_MAX + 16], logs[PATH_MAX];
+	struct rama_gather_roots roots;
+	char spool[PATH_MAX], sink[PATH_MAX + 16], logs[PATH_MAX];
 };
 
 /* ---- where things are -------------------------------------------------------------------------------------------------- */
@@ -107,6 +109,28 @@ static int choose_sink(struct command *c)
 	return 0;
 }
 
+/* All places that processes of this user may use. What is not there is made, so that nobody else
+ * can take its name. */
+static void choose_own(struct command *c)
+{
+	struct rama_gather_roots *roots = &c->roots;
+	char path[PATH_MAX / 2], why[256];
+	const char *base;
+
+	for (unsigned i = 0; (base = rama_segment_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
+		struct rama_err e = { 0 };
+
+		if (rama_gather_root_make(base, path, why, &e) != 0)
+			rama_complain("agent", "%s", e.text);
+		else if (why[0] != '\0')
+			rama_complain("agent", "%s/iorama-%u: %s; segments are in %s", base,
+				      (unsigned)geteuid(), why, path);
+	}
+	rama_gather_roots_find(roots, (uint32_t)geteuid());
+	for (size_t i = 0; i < roots->n && c->a.n_dirs < DIRS_MOST; i++)
+		c->dirs[c->a.n_dirs++] = roots->path[i];
+}
+
 static void choose_dirs(struct command *c)
 {
 	const char *chosen = rama_opts_setting(RAMA_SET_DIR), *dir;
@@ -129,10 +153,7 @@ static void choose_dirs(struct command *c)
 		c->dirs[c->a.n_dirs++] = chosen;
 		return;
 	}
-	for (unsigned i = 0; i < 3 && rama_place_candidate(i, c->place[i], sizeof(c->place[i]));
-	     i++)
-		if (i == 0 || access(c->place[i], F_OK) == 0)
-			c->dirs[c->a.n_dirs++] = c->place[i];
+	choose_own(c);
 }
 
 /* ---- options --------------------------------------------------------------------------------------------------------- */
@@ -276,10 +297,18 @@ static int start(struct command *c)
 			"--system needs the rights of root; without it your own jobs are read");
 		return 4;
 	}
-	choose_logs(c);
-	choose_dirs(c);
 	umask(077);
-	if (rama_agent_run(&c->a, &e) == 0)
+	if (rama_opts_has(&c->o, RAMA_OPT_agent_drain)) {
+		bool chosen = rama_opts_value(&c->o, RAMA_OPT_agent_sink) != NULL ||
+			      rama_opts_value(&c->o, RAMA_OPT_agent_store) != NULL;
+
+		status = rama_agent_drain(&c->a, chosen, &e);
+	} else {
+		choose_logs(c);
+		choose_dirs(c);
+		status = rama_agent_run(&c->a, &e);
+	}
+	if (status == 0)
 		return 0;
 	rama_complain("agent", "%s", e.text);
 	return rama_err_status(e.code);
@@ -314,6 +343,8 @@ int rama_cmd_agent(int argc, char **argv)
 		c->a.home = RAMA_AGENT_HOME;
 	if (c->a.job != NULL && c->a.system)
 		rama_opts_usage(&c->o, "--job and --system: one of them");
+	if (rama_opts_has(&c->o, RAMA_OPT_agent_drain) && (c->a.job != NULL || c->a.system))
+		rama_opts_usage(&c->o, "--drain is for spools of your own");
 	choose_spool(c);
 	status = rama_opts_has(&c->o, RAMA_OPT_agent_status) ? show_status(c) : start(c);
 	rama_opts_fini(&c->o);

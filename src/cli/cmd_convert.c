@@ -15,7 +15,7 @@ struct conversion {
 	struct rama_input in;
 	struct rama_output out;
 	struct rama_anon anon;
-	bool hide, filtered;
+	bool hide, filtered, released;
 	struct rama_map used; /* ids that kept records name; only when some are left out */
 };
 
@@ -66,6 +66,7 @@ static void read_options(struct conversion *c)
 	rama_filter_modules(&c->filter, c->o, RAMA_OPT_convert_module);
 	rama_filter_ranks(&c->filter, c->o, RAMA_OPT_convert_rank);
 	rama_filter_files(&c->filter, c->o, RAMA_OPT_convert_file);
+	c->released = rama_opts_has(c->o, RAMA_OPT_convert_released);
 	c->filtered = c->filter.modules != 0 || c->filter.n_ranks > 0 || c->filter.n_files > 0;
 	if (c->o->n_args != 1)
 		rama_opts_usage(c->o, c->o->n_args == 0
@@ -84,11 +85,6 @@ static bool keep(const struct conversion *c, const struct rama_record *r)
 	return rama_filter_record(&c->filter, r, n != NULL ? n->text : NULL);
 }
 
-static bool has_threads(const struct rama_log *log, const struct rama_module *mod)
-{
-	return rama_module_has_threads(mod, log->part[mod->id].version);
-}
-
 static int copy_segments(struct conversion *c, struct rama_cursor *cur)
 {
 	union rama_word seg[512][RAMA_SEG_WORDS];
@@ -105,8 +101,8 @@ static int copy_segments(struct conversion *c, struct rama_cursor *cur)
 
 static int copy_module(struct conversion *c, const struct rama_module *mod)
 {
-	bool released =
-		rama_opts_has(c->o, RAMA_OPT_convert_released) || !has_threads(&c->in.log, mod);
+	bool threads = rama_logfile_has_threads(&c->in.log, mod->id),
+	     released = c->released || !threads;
 	struct rama_short_trace cut = { 0 };
 	struct rama_cursor cur;
 	struct rama_record *r;
@@ -131,9 +127,60 @@ static int copy_module(struct conversion *c, const struct rama_module *mod)
 		rama_progress(&c->in, &cur);
 	}
 	rama_cursor_close(&cur);
-	if (rc == 0 && has_threads(&c->in.log, mod) && released && !c->in.quiet &&
-	    !rama_module_has_threads(mod, mod->released))
+	if (rc == 0 && threads && released && !c->in.quiet)
 		rama_complain(c->in.path, "%s: thread ids are dropped", mod->name);
+	return rc;
+}
+
+/* A module that only the annex has room for. */
+static int copy_ours(struct conversion *c, const struct rama_module *mod)
+{
+	if (!c->released)
+		return copy_module(c, mod);
+	if (!c->in.quiet)
+		rama_complain(c->in.path, "%s is dropped: the released Darshan does not know it",
+			      mod->name);
+	return 0;
+}
+
+static int copy_section(struct conversion *c, const struct rama_logfile_section *s)
+{
+	struct rama_log *log = &c->in.log;
+	unsigned char buf[8192];
+	struct rama_region r;
+	size_t n;
+	int rc = rama_region_open(&r, log->src, s->off, s->len, log->compression);
+
+	if (rc == 0)
+		rc = rama_logfile_writer_section(&c->out.writer, s);
+	while (rc == 0 && (n = rama_region_read(&r, buf, sizeof(buf))) > 0)
+		rc = rama_logfile_writer_bytes(&c->out.writer, buf, n);
+	if (rc == 0 && r.err.code != 0)
+		rc = rama_log_problem(log, r.err.code, "section %u of the annex: %s", s->id,
+				      r.err.text);
+	rama_region_close(&r);
+	return rc;
+}
+
+/* Sections that nobody here knows: as they are, if nothing else changes and nothing is to be hidden. Numbers
+ * in them cannot be found, so that those of the other byte order stay behind. */
+static int copy_unknown(struct conversion *c)
+{
+	struct rama_log *log = &c->in.log;
+	bool stay = c->hide || c->filtered || c->released || log->swap;
+	int rc = 0;
+
+	for (unsigned i = 0; i < log->annex.n && rc == 0; i++) {
+		const struct rama_logfile_section *s = &log->annex.section[i];
+
+		if (rama_logfile_section_known(log, s) ||
+		    rama_logfile_writer_has(&c->out.writer, s->id))
+			continue;
+		if (stay)
+			rama_logfile_note_section(log, s, "left out");
+		else
+			rc = copy_section(c, s);
+	}
 	return rc;
 }
 
@@ -237,9 +284,11 @@ static int convert(struct conversion *c)
 		if (mod == NULL && part->len > 0)
 			rama_log_note_unknown(&c->in.log, id);
 		else if (mod != NULL && part->version > 0)
-			rc = copy_module(c, mod);
+			rc = id < RAMA_TABLE_OURS ? copy_module(c, mod) : copy_ours(c, mod);
 		partial |= mod != NULL ? c->in.log.partial & 1ull << id : 0;
 	}
+	if (rc == 0)
+		rc = copy_unknown(c);
 	return rc == 0 ? rama_output_finish(&c->out, partial) : failed(c, rc);
 }
 

@@ -8,10 +8,11 @@
 #include "cli/input.h"
 #include "cli/paper.h"
 #include "cli/profile.h"
-#include "cli/stored.h"
+#include "cli/open_store.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
 #include "report/diff.h"
+#include "study/stored.h"
 
 #define TOLERANCE 0.05
 
@@ -171,20 +172,22 @@ static void check_options(const struct rama_opts *o)
 static int read_side(struct rama_study *to, const struct rama_opts *o, unsigned i,
 		     struct rama_store *store, const struct rama_study_options *opt)
 {
-	struct rama_study_source from;
-	struct rama_stored stored;
+	bool quiet = rama_opts_has(o, RAMA_OPT_diff_quiet);
+	struct rama_study_source from = { .path = o->args[i] };
+	struct rama_study_stored stored;
 	struct rama_err e = { 0 };
 	int status;
 
 	if (store == NULL)
-		return rama_study_open(to, &o->args[i], 1, opt);
-	if (rama_stored_find(store, o->args[i], &stored, &e) != 0) {
+		return rama_cli_study_open(to, &from, 1, *opt, quiet);
+	if (rama_study_stored_find(store, o->args[i], rama_opts_setting(RAMA_SET_DIR), &stored,
+				   &e) != 0) {
 		rama_complain("diff", "%s", e.text);
 		return rama_err_status(e.code);
 	}
-	from = rama_stored_source(&stored);
-	status = rama_study_open_sources(to, &from, 1, opt);
-	rama_stored_fini(&stored);
+	from = rama_study_stored_source(&stored);
+	status = rama_cli_study_open(to, &from, 1, *opt, quiet);
+	rama_study_stored_fini(&stored);
 	return status;
 }
 
@@ -206,9 +209,8 @@ int rama_cmd_diff(int argc, char **argv)
 	}
 	opt.profile = &profile;
 	opt.no_trace = rama_opts_has(&o, RAMA_OPT_diff_notrace);
-	opt.quiet = rama_opts_has(&o, RAMA_OPT_diff_quiet);
 	if (rama_opts_has(&o, RAMA_OPT_diff_store))
-		status = rama_stored_open(&store, &o, RAMA_OPT_diff_store);
+		status = rama_store_here(&store, &o, RAMA_OPT_diff_store, RAMA_STORE_READ);
 	for (unsigned i = 0; i < 2 && status == 0; i++) {
 		int one = read_side(&s[i], &o, i, store, &opt);
 
@@ -219,7 +221,7 @@ int rama_cmd_diff(int argc, char **argv)
 		status = compare(s, &o, damage);
 	rama_study_close(&s[0]);
 	rama_study_close(&s[1]);
-	rama_stored_close(store);
+	rama_store_close(store);
 	rama_profile_fini(&profile);
 	rama_opts_fini(&o);
 	return status;

@@ -158,10 +158,44 @@ static enum rama_health check_segments(struct rama_doctor *d)
 		found(d, "%s", e.text);
 		return RAMA_FAIL;
 	}
-	close(place.lock);
+	rama_place_unlock(&place);
 	rama_place_remove(place.dir, &none, NULL, false);
+	if (place.note[0] != '\0') {
+		found(d, "%s; segments go to %s", place.note, place.root);
+		return RAMA_WARN;
+	}
 	found(d, "%s%s", place.root, *chosen != '\0' ? " (IORAMA_DIR)" : "");
 	return RAMA_OK;
+}
+
+/* logs that programs could not write that were preloaded without `iorama run` */
+static enum rama_health check_unwritten(struct rama_doctor *d)
+{
+	struct rama_segment_unwritten all = { 0 };
+	struct rama_gather_roots roots = { 0 };
+
+	if (*d->root == '\0')
+		rama_gather_roots_find(&roots, (uint32_t)geteuid());
+	for (size_t i = 0; i < roots.n; i++) {
+		struct rama_segment_unwritten u;
+
+		rama_gather_unwritten_read(&u, roots.path[i]);
+		if (u.count > 0 && u.when >= all.when)
+			all = (struct rama_segment_unwritten){ .when = u.when,
+							       .error = u.error,
+							       .count = all.count };
+		if (u.count > 0 && u.when == all.when)
+			memcpy(all.where, u.where, sizeof(all.where));
+		all.count += u.count;
+	}
+	rama_gather_roots_fini(&roots);
+	if (all.count == 0) {
+		found(d, "none");
+		return RAMA_OK;
+	}
+	found(d, "%llu programs could not write their log; the last, to %.300s: %s",
+	      (unsigned long long)all.count, all.where, strerror(all.error));
+	return RAMA_WARN;
 }
 
 static enum rama_health check_leftover(struct rama_doctor *d)
@@ -332,6 +366,9 @@ static const struct {
 	{ "segments", check_segments, "name a directory of your own by IORAMA_DIR" },
 	{ "memory", check_shm, "mount a larger tmpfs on /dev/shm, or name another by IORAMA_DIR" },
 	{ "leftover", check_leftover, "`iorama recover` makes logs of them" },
+	{ "unwritten", check_unwritten,
+	  "name a directory that can be written by IORAMA_LOG_DIR; remove the file `unwritten` "
+	  "beside the segments to begin anew" },
 	{ "limits", check_limits, "raise it with ulimit" },
 	{ "kernel", check_kernel,
 	  "4.14 or newer keeps forked processes apart by itself (MADV_WIPEONFORK)" },

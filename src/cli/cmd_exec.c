@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_exec.c: iorama exec */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +37,18 @@ static char *from_here(struct rama_opts *o, enum rama_option_id option, struct r
 static int set_variables(struct rama_opts *o, const char *library, struct rama_arena *a)
 {
 	const char *memory = rama_opts_value(o, RAMA_OPT_exec_memory);
+	struct rama_program kind = { 0 };
+	char program[PATH_MAX];
+
+	if (rama_find_program(o->args[0], program))
+		rama_program_look(&kind, AT_FDCWD, program);
+	if (rama_program_stops(kind.why))
+		rama_complain(o->args[0], "%s: it runs, but is not observed",
+			      rama_unseen_one(kind.why));
 	struct change all[] = {
-		{ "LD_PRELOAD", rama_vars_preload(library, a), true },
+		{ "LD_PRELOAD", rama_vars_preload(library, &kind, a), true },
+		{ "IORAMA_RUNTIME", rama_arena_text(a, kind.first, strlen(kind.first)),
+		  kind.first[0] != '\0' && kind.why == RAMA_UNSEEN_NOT },
 		{ "IORAMA_LOG", from_here(o, RAMA_OPT_exec_output, a),
 		  rama_opts_has(o, RAMA_OPT_exec_output) },
 		{ "IORAMA_LOG_DIR", from_here(o, RAMA_OPT_exec_dir, a),

@@ -19,7 +19,7 @@
 #include "cli/open_store.h"
 #include "cli/paper.h"
 #include "cli/profile.h"
-#include "cli/report_paths.h"
+#include "cli/study.h"
 #include "live/index_run.h"
 #include "live/index_watch.h"
 
@@ -188,7 +188,7 @@ static int find_roots(struct command *c)
 }
 
 /* those of lists may be relative */
-static int make_absolute(struct rama_paths *p)
+static int make_absolute(struct rama_study_paths *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		char *path = p->path[i][0] != '/' ? realpath(p->path[i], NULL) : NULL;
@@ -199,7 +199,7 @@ static int make_absolute(struct rama_paths *p)
 		if (p->path[i] == NULL)
 			return 4;
 	}
-	rama_paths_sort(p);
+	rama_study_paths_sort(p);
 	return 0;
 }
 
@@ -222,12 +222,12 @@ static int put(struct command *c, const char *const *paths, size_t n)
 /* all there is. With a watch, what is still being written waits. */
 static int put_trees(struct command *c)
 {
-	struct rama_paths p = { 0 };
+	struct rama_study_paths p = { 0 };
 	size_t n = 0;
 	int status = 0;
 
 	for (size_t i = 0; i < c->n_roots && status == 0; i++)
-		status = rama_paths_add(&p, c->roots[i]);
+		status = rama_cli_paths_add(&p, "index", c->roots[i]);
 	if (status == 0)
 		status = make_absolute(&p);
 	c->unread += p.unread;
@@ -236,7 +236,7 @@ static int put_trees(struct command *c)
 			p.path[n++] = p.path[i];
 	if (status == 0)
 		status = put(c, (const char *const *)p.path, n);
-	rama_paths_fini(&p);
+	rama_study_paths_fini(&p);
 	return status;
 }
 

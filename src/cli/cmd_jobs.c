@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_jobs.c: iorama jobs */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "base/when.h"
@@ -13,56 +11,44 @@
 #include "cli/jobs_list.h"
 #include "cli/open_store.h"
 #include "config/text.h"
-#include "diagnose/diagnose.h"
-#include "live/index.h"
 
-#define LIMIT_ELSE 50 /* jobs of a table for people */
-#define WHERE_ROOM 16384
+#define LIMIT_ELSE 50 /* jobs of a table for people, and of a page */
 
 struct command {
 	struct rama_opts o;
 	struct rama_jobs_list list;
-	char where[WHERE_ROOM];
-	char order[1200];
 };
 
 /* ---- conditions ------------------------------------------------------------------------------------ */
 
-static struct rama_cell text_cell(const char *s)
+/* what is wrong with a word ends the program */
+static void check(const struct command *c, int rc, const struct rama_err *e)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_TEXT, .text = s, .len = strlen(s) };
+	if (rc != 0)
+		rama_opts_usage(&c->o, "%s", e->text);
 }
 
-/* one more condition; every %u of it is the number of this argument */
-static void condition(struct command *c, const char *sql, struct rama_cell arg)
-{
-	size_t have = strlen(c->where);
-	unsigned n = c->list.n_args + 1;
-
-	if (n > RAMA_COMPARE_MOST)
-		rama_opts_usage(&c->o, "more than %d conditions", RAMA_COMPARE_MOST);
-	c->list.arg[c->list.n_args++] = arg;
-	snprintf(c->where + have, sizeof(c->where) - have, " AND %s $%u", sql, n);
-}
-
-static void time_condition(struct command *c, enum rama_option_id option, const char *sql)
+static void time_condition(struct command *c, enum rama_option_id option,
+			   int (*add)(struct rama_query_jobs *q, int64_t ns, struct rama_err *e))
 {
 	const char *text = rama_opts_value(&c->o, option);
-	struct rama_cell arg = { .type = RAMA_CELL_INT };
+	struct rama_err e = { 0 };
+	int64_t ns;
 
 	if (text == NULL)
 		return;
-	if (!rama_when(text, (int64_t)time(NULL) * 1000000000, 0, &arg.i))
+	if (!rama_when(text, (int64_t)time(NULL) * 1000000000, 0, &ns))
 		rama_opts_usage(&c->o,
 				"--%s is a time such as 2026-11-16, '2026-11-16 09:20', -2h or "
 				"yesterday, not '%s'",
 				rama_options[option].name, text);
-	condition(c, sql, arg);
+	check(c, add(&c->list.query, ns, &e), &e);
 }
 
 static void size_condition(struct command *c)
 {
 	const char *text = rama_opts_value(&c->o, RAMA_OPT_jobs_minbytes);
+	struct rama_err e = { 0 };
 	uint64_t bytes;
 
 	if (text == NULL)
@@ -72,132 +58,89 @@ static void size_condition(struct command *c)
 		rama_opts_usage(&c->o,
 				"--min-bytes is a size such as 4096, 64KiB or 1.5GiB, not '%s'",
 				text);
-	condition(c,
-		  "CAST(j.bytes_read AS DOUBLE PRECISION) + CAST(j.bytes_written AS DOUBLE "
-		  "PRECISION) >=",
-		  (struct rama_cell){ .type = RAMA_CELL_REAL, .f = (double)bytes });
+	check(c, rama_query_jobs_bytes(&c->list.query, (double)bytes, &e), &e);
 }
 
-/* a rule, or a level that one of the findings has at least */
-static void finding_conditions(struct command *c)
+/* an option that may be given several times */
+static void each(struct command *c, enum rama_option_id option,
+		 int (*add)(struct rama_query_jobs *q, const char *text, struct rama_err *e))
 {
+	struct rama_err e = { 0 };
 	const char *text;
 
-	for (size_t at = 0; (text = rama_opts_next(&c->o, RAMA_OPT_jobs_finding, &at)) != NULL;) {
-		const struct rama_rule *rule = rama_rule_find(text);
-		size_t have = strlen(c->where);
-
-		if (strcasecmp(text, "high") == 0 || strcasecmp(text, "warn") == 0) {
-			snprintf(c->where + have, sizeof(c->where) - have,
-				 " AND EXISTS (SELECT 1 FROM findings f WHERE f.job = j.number AND "
-				 "f.level IN ('HIGH'%s))",
-				 strcasecmp(text, "warn") == 0 ? ", 'WARN'" : "");
-			continue;
-		}
-		if (rule == NULL)
-			rama_opts_usage(&c->o,
-					"there is no rule '%s'; `iorama explain rules` lists them, "
-					"high and warn are levels",
-					text);
-		condition(c, "j.number IN (SELECT f.job FROM findings f WHERE f.rule =",
-			  text_cell(rule->id));
-		have = strlen(c->where);
-		snprintf(c->where + have, sizeof(c->where) - have, ")");
-	}
+	for (size_t at = 0; (text = rama_opts_next(&c->o, option, &at)) != NULL;)
+		check(c, add(&c->list.query, text, &e), &e);
 }
 
 static void conditions(struct command *c)
 {
-	const char *user = rama_opts_value(&c->o, RAMA_OPT_jobs_user), *text;
-	size_t have;
+	struct rama_query_jobs *q = &c->list.query;
+	const char *user = rama_opts_value(&c->o, RAMA_OPT_jobs_user);
+	const char *name = rama_opts_value(&c->o, RAMA_OPT_jobs_name);
+	struct rama_err e = { 0 };
 
 	if (user != NULL)
-		condition(c, "j.username =", text_cell(user));
-	time_condition(c, RAMA_OPT_jobs_since, "coalesce(j.end_ns, 9223372036854775807) >=");
-	time_condition(c, RAMA_OPT_jobs_until, "j.start_ns <");
+		check(c, rama_query_jobs_user(q, user, &e), &e);
+	if (name != NULL)
+		check(c, rama_query_jobs_name(q, name, &e), &e);
+	time_condition(c, RAMA_OPT_jobs_since, rama_query_jobs_since);
+	time_condition(c, RAMA_OPT_jobs_until, rama_query_jobs_until);
 	size_condition(c);
-	finding_conditions(c);
-	if (rama_opts_has(&c->o, RAMA_OPT_jobs_running)) {
-		have = strlen(c->where);
-		snprintf(c->where + have, sizeof(c->where) - have, " AND j.state = 'running'");
-	}
-	for (size_t at = 0; (text = rama_opts_next(&c->o, RAMA_OPT_jobs_where, &at)) != NULL;) {
-		if (c->list.n_args == RAMA_COMPARE_MOST)
-			rama_opts_usage(&c->o, "more than %d conditions", RAMA_COMPARE_MOST);
-		rama_metric_compare(&c->o, text, c->where, sizeof(c->where), c->list.n_args + 1,
-				    &c->list.arg[c->list.n_args]);
-		c->list.n_args++;
-	}
-	c->list.where = c->where;
+	each(c, RAMA_OPT_jobs_finding, rama_query_jobs_finding);
+	if (rama_opts_has(&c->o, RAMA_OPT_jobs_running))
+		check(c, rama_query_jobs_running(q, &e), &e);
+	each(c, RAMA_OPT_jobs_where, rama_query_jobs_where);
+	for (size_t i = 0; i < c->o.n_args; i++)
+		check(c, rama_query_jobs_word(q, c->o.args[i], &e), &e);
 }
 
 /* ---- columns and order ------------------------------------------------------------------------------ */
 
 static int list_metrics(void)
 {
-	struct rama_metric m;
+	struct rama_query_metric m;
 
 	puts("Columns:");
-	for (unsigned i = 0; rama_metric_column(i, &m); i++)
+	for (unsigned i = 0; rama_query_metric_column(i, &m); i++)
 		printf("  %-16s %s\n", m.key, m.doc);
 	puts("\nFigures of jobs with a log:");
-	for (unsigned i = 0; i < rama_n_index_figures; i++)
-		printf("  %-16s %s\n", rama_index_figures[i].name, rama_index_figures[i].doc);
+	for (unsigned i = 0; i < rama_query_n_figures; i++)
+		printf("  %-16s %s\n", rama_query_figures[i].name, rama_query_figures[i].doc);
 	puts("\nFigures of the rules (`iorama explain figures`) and sums of counters (`iorama "
 	     "explain counters`) can be used\n"
 	     "like columns: small_writes, POSIX_OPENS.");
 	return 0;
 }
 
-static void add_column(struct command *c, const char *name, size_t len)
-{
-	if (c->list.n_columns == RAMA_JOBS_COLUMNS)
-		rama_opts_usage(&c->o, "more than %d columns", RAMA_JOBS_COLUMNS);
-	if (!rama_metric_find(name, len, &c->list.column[c->list.n_columns]))
-		rama_opts_usage(&c->o,
-				"there is no column or figure '%.*s'; `iorama jobs --columns help` "
-				"lists them",
-				(int)len, name);
-	c->list.column[c->list.n_columns++].shown = 1;
-}
-
 static void choose_columns(struct command *c)
 {
+	struct rama_query_jobs *q = &c->list.query;
 	const char *text = rama_opts_value(&c->o, RAMA_OPT_jobs_columns);
 	bool all = text == NULL && c->list.form != RAMA_ROWS_TEXT;
-	struct rama_metric m;
+	struct rama_query_metric m;
+	struct rama_err e = { 0 };
 
-	for (unsigned i = 0; text == NULL && rama_metric_column(i, &m); i++)
+	for (unsigned i = 0; text == NULL && rama_query_metric_column(i, &m); i++)
 		if (all || m.shown > 0)
-			c->list.column[c->list.n_columns++] = m;
+			q->column[q->n_columns++] = m;
 	for (size_t n; text != NULL && *text != '\0'; text += n + (text[n] == ',')) {
 		n = strcspn(text, ",");
-		add_column(c, text, n);
+		check(c, rama_query_jobs_column(q, text, n, &e), &e);
+		q->column[q->n_columns - 1].shown = 1;
 	}
 }
 
-/* numbers and times: the largest first; texts in order; -KEY the other way round */
 static void choose_order(struct command *c)
 {
-	const char *key = rama_opts_value(&c->o, RAMA_OPT_jobs_sort);
-	bool turned = key != NULL && *key == '-', up;
-	struct rama_metric m;
+	const char *key = rama_opts_value(&c->o, RAMA_OPT_jobs_sort),
+		   *after = rama_opts_value(&c->o, RAMA_OPT_jobs_after);
+	struct rama_err e = { 0 };
 
-	c->list.order = c->order;
-	if (key == NULL) {
-		snprintf(c->order, sizeof(c->order),
-			 "j.start_ns IS NULL, j.start_ns DESC, j.number DESC");
-		return;
-	}
-	key += turned;
-	if (!rama_metric_find(key, strlen(key), &m))
-		rama_opts_usage(&c->o,
-				"there is no column or figure '%s'; `iorama jobs --columns help` "
-				"lists them",
-				key);
-	up = (strcmp(m.unit, "text") == 0) != turned;
-	snprintf(c->order, sizeof(c->order), "%s IS NULL, %s %s, j.number DESC", m.sql, m.sql,
-		 up ? "ASC" : "DESC");
+	if (key != NULL)
+		check(c, rama_query_jobs_sort(&c->list.query, key, &e), &e);
+	c->list.paged = after != NULL;
+	if (after != NULL)
+		check(c, rama_query_jobs_after(&c->list.query, after, &e), &e);
 }
 
 static uint64_t limit_of(const struct command *c)
@@ -207,7 +150,9 @@ static uint64_t limit_of(const struct command *c)
 	uint64_t n;
 
 	if (text == NULL)
-		return c->list.form == RAMA_ROWS_TEXT ? LIMIT_ELSE : 0;
+		return c->list.form == RAMA_ROWS_TEXT || rama_opts_has(&c->o, RAMA_OPT_jobs_after)
+			       ? LIMIT_ELSE
+			       : 0;
 	n = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0')
 		rama_opts_usage(&c->o, "--limit is a number, 0 for none, not '%s'", text);
@@ -269,10 +214,8 @@ static void read_options(struct command *c)
 	c->list.form = rama_opts_has(o, RAMA_OPT_jobs_csv)    ? RAMA_ROWS_CSV
 		       : rama_opts_has(o, RAMA_OPT_jobs_json) ? RAMA_ROWS_JSON
 							      : RAMA_ROWS_TEXT;
-	c->list.limit = limit_of(c);
-	c->list.name = rama_opts_value(o, RAMA_OPT_jobs_name);
-	c->list.words = o->args;
-	c->list.n_words = o->n_args;
+	rama_query_jobs_init(&c->list.query);
+	c->list.query.limit = limit_of(c);
 	choose_columns(c);
 	choose_order(c);
 	conditions(c);
@@ -305,6 +248,7 @@ int rama_cmd_jobs(int argc, char **argv)
 		}
 	}
 	rama_store_close(s);
+	rama_query_jobs_fini(&c->list.query);
 	rama_opts_fini(&c->o);
 	free(c);
 	return status;

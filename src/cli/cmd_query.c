@@ -12,7 +12,10 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/open_store.h"
-#include "cli/query_events.h"
+#include "cli/rows.h"
+#include "query/events.h"
+#include "query/job.h"
+#include "query/series.h"
 
 #define LIMIT_ELSE 1000 /* rows of a table for people */
 
@@ -83,37 +86,19 @@ static enum rama_store_order order_of(const struct rama_opts *o, bool job)
 			text);
 }
 
-static int take_start(void *ctx, const struct rama_row *row, struct rama_err *e)
-{
-	struct command *c = ctx;
-
-	(void)e;
-	c->origin = row->cell[0].i;
-	return 1;
-}
-
 static int find_job(struct command *c, struct rama_err *e)
 {
 	const char *word = rama_opts_value(&c->o, RAMA_OPT_query_job);
-	struct rama_cell arg = { .type = RAMA_CELL_INT };
 	int rc;
 
 	c->events.filter.job = -1;
 	if (word == NULL)
 		return 0;
 	rc = rama_store_find_job(c->store, word, &c->events.filter.job, e);
-	arg.i = c->events.filter.job;
 	if (rc == 0)
-		rc = rama_store_select(c->store, "SELECT start_ns FROM jobs WHERE number = $1",
-				       &arg, 1, take_start, c, e);
-	return rc < 0 ? rc : 0;
+		rc = rama_query_job_start(c->store, c->events.filter.job, &c->origin, e);
+	return rc;
 }
-
-/* columns that are known before the first row */
-struct columns {
-	unsigned n;
-	const char *const *name, *const *unit;
-};
 
 /* ---- rows of statements ------------------------------------------------------------------------------ */
 
@@ -134,7 +119,7 @@ static int add_row(void *ctx, const struct rama_row *row, struct rama_err *e)
 	return rc == 0 || rc == RAMA_ESTOPPED ? rc : rama_err_set(e, rc, "%s", rama_err_text(rc));
 }
 
-static int begin_rows(struct command *c, const struct columns *k, struct rama_out *out,
+static int begin_rows(struct command *c, const struct rama_query_columns *k, struct rama_out *out,
 		      struct rama_err *e)
 {
 	int rc;
@@ -145,105 +130,92 @@ static int begin_rows(struct command *c, const struct columns *k, struct rama_ou
 	return rc == 0 ? 0 : rama_err_set(e, rc, "%s", rama_err_text(rc));
 }
 
-static int select_rows(struct command *c, const char *sql, const struct rama_cell *args, unsigned n,
-		       struct rama_out *out, struct rama_err *e)
+static int end_rows(struct command *c, int rc)
+{
+	if (rc >= 0 || c->begun)
+		rama_rows_end(&c->rows);
+	return rc;
+}
+
+static int statement(struct command *c, const char *sql, struct rama_out *out, struct rama_err *e)
+{
+	c->rows.out = out;
+	c->rows.form = c->form;
+	return end_rows(c, rama_query_statement_run(c->store, sql, add_row, c, e));
+}
+
+/* host: samples of this node, else the activity of jobs */
+static int series(struct command *c, const char *host, struct rama_out *out, struct rama_err *e)
+{
+	struct rama_query_series q = {
+		.job = c->events.filter.job,
+		.rank = c->events.filter.rank,
+		.host = host,
+		.what = rama_opts_value(&c->o,
+					host != NULL ? RAMA_OPT_query_op : RAMA_OPT_query_layer),
+		.from = c->from,
+		.to = c->to,
+		.limit = c->limit > 0 ? c->limit + 1 : 0 /* one more: it is told */
+	};
+	int rc = begin_rows(
+		c, host != NULL ? &rama_query_samples_columns : &rama_query_activity_columns, out,
+		e);
+
+	if (rc == 0)
+		rc = host != NULL ? rama_query_samples_list(c->store, &q, add_row, c, e)
+				  : rama_query_activity_list(c->store, &q, add_row, c, e);
+	return end_rows(c, rc);
+}
+
+/* ---- events --------------------------------------------------------------------------------------- */
+
+/* for people: fewer, and the ones that tell most first */
+#define E(id) RAMA_QUERY_EVENT_##id
+static const enum rama_query_event_column short_columns[] = { E(START), E(DUR),	  E(JOB),
+							      E(RANK),	E(LAYER), E(FN),
+							      E(OFF),	E(LEN),	  E(FILE) };
+static const char *const short_names[] = { "time", "took",   "job",   "rank", "layer",
+					   "call", "offset", "bytes", "file" };
+static const char *const short_units[] = { "when", "span", "id", "id",	"text",
+					   "text", "id",   "id", "text" };
+#define N_SHORT (sizeof(short_columns) / sizeof(*short_columns))
+/* for programs: all but the number of the process, which is of the store's own */
+static const struct rama_query_columns few = { N_SHORT, short_names, short_units },
+				       all = { E(PROCESS), rama_query_event_name,
+					       rama_query_event_unit };
+#undef E
+
+static int begin_events(struct command *c, struct rama_err *e)
+{
+	return begin_rows(c, c->form == RAMA_ROWS_TEXT ? &few : &all, c->rows.out, e);
+}
+
+static int add_event(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct command *c = ctx;
+	struct rama_cell cell[N_SHORT];
+	int rc = c->begun ? 0 : begin_events(c, e);
+
+	if (rc != 0)
+		return rc;
+	if (c->form != RAMA_ROWS_TEXT)
+		return rama_rows_add(&c->rows, row->cell);
+	for (unsigned i = 0; i < N_SHORT; i++)
+		cell[i] = row->cell[short_columns[i]];
+	return rama_rows_add(&c->rows, cell);
+}
+
+/* Rows begin with the first one, so that a file that is not there leaves nothing behind. */
+static int list_events(struct command *c, struct rama_out *out, struct rama_err *e)
 {
 	int rc;
 
 	c->rows.out = out;
-	c->rows.form = c->form;
-	rc = rama_store_select(c->store, sql, args, n, add_row, c, e);
-	if (rc >= 0 || c->begun)
-		rama_rows_end(&c->rows);
-	return rc > 0 ? 0 : rc;
+	rc = rama_query_events_list(c->store, c->names, &c->events, add_event, c, e);
+	if (rc == 0 && !c->begun)
+		rc = begin_events(c, e);
+	return end_rows(c, rc);
 }
-
-/* a statement whose conditions are only those that were asked for, so that keys can be used */
-struct statement {
-	char sql[700];
-	struct rama_cell args[8];
-	unsigned n;
-};
-
-static void add_condition(struct statement *s, const char *sql, struct rama_cell arg)
-{
-	size_t have = strlen(s->sql);
-
-	s->args[s->n++] = arg;
-	snprintf(s->sql + have, sizeof(s->sql) - have, "%s %s $%u", s->n == 1 ? " WHERE" : " AND",
-		 sql, s->n);
-}
-
-static struct rama_cell integer(int64_t v)
-{
-	return (struct rama_cell){ .type = RAMA_CELL_INT, .i = v };
-}
-
-static struct rama_cell text(const char *v)
-{
-	return (struct rama_cell){ .type = RAMA_CELL_TEXT, .text = v, .len = strlen(v) };
-}
-
-static void add_times(const struct command *c, struct statement *s)
-{
-	if (c->from != INT64_MIN)
-		add_condition(s, "t_ns >=", integer(c->from));
-	if (c->to != INT64_MAX)
-		add_condition(s, "t_ns <", integer(c->to));
-}
-
-static int run_statement(struct command *c, struct statement *s, const char *order,
-			 struct rama_out *out, struct rama_err *e)
-{
-	size_t have = strlen(s->sql);
-
-	snprintf(s->sql + have, sizeof(s->sql) - have, " ORDER BY %s", order);
-	return select_rows(c, s->sql, s->args, s->n, out, e);
-}
-
-static int activity(struct command *c, struct rama_out *out, struct rama_err *e)
-{
-	static const char *const names[] = { "time",	      "job",	 "rank",     "layer",
-					     "reads",	      "writes",	 "metas",    "bytes_read",
-					     "bytes_written", "read_ns", "write_ns", "meta_ns",
-					     "width_ns" };
-	static const char *const units[] = { "when",  "id",    "id",	"text",	 "count",
-					     "count", "count", "bytes", "bytes", "span",
-					     "span",  "span",  "span" };
-	static const struct columns columns = { 13, names, units };
-	struct statement s = { .sql = "SELECT t_ns, job, rank, layer, reads, writes, metas, "
-				      "bytes_read, bytes_written, read_ns, write_ns,"
-				      " meta_ns, width_ns FROM activity" };
-	const char *layer = rama_opts_value(&c->o, RAMA_OPT_query_layer);
-	int rc = begin_rows(c, &columns, out, e);
-
-	if (c->events.filter.job >= 0)
-		add_condition(&s, "job =", integer(c->events.filter.job));
-	add_times(c, &s);
-	if (c->events.filter.rank >= 0)
-		add_condition(&s, "rank =", integer(c->events.filter.rank));
-	if (layer != NULL)
-		add_condition(&s, "layer =", text(layer));
-	return rc != 0 ? rc : run_statement(c, &s, "t_ns, job, process, layer", out, e);
-}
-
-static int samples(struct command *c, const char *host, struct rama_out *out, struct rama_err *e)
-{
-	static const char *const names[] = { "time", "host", "metric", "value" };
-	static const char *const units[] = { "when", "text", "text", NULL };
-	static const struct columns columns = { 4, names, units };
-	struct statement s = { .sql = "SELECT t_ns, host, metric, value FROM samples" };
-	const char *metric = rama_opts_value(&c->o, RAMA_OPT_query_op);
-	int rc = begin_rows(c, &columns, out, e);
-
-	add_condition(&s, "host =", text(host));
-	add_times(c, &s);
-	if (metric != NULL)
-		add_condition(&s, "metric =", text(metric));
-	return rc != 0 ? rc : run_statement(c, &s, "t_ns, metric", out, e);
-}
-
-/* ---- events --------------------------------------------------------------------------------------- */
 
 static int events(struct command *c, struct rama_out *out, struct rama_err *e)
 {
@@ -257,14 +229,14 @@ static int events(struct command *c, struct rama_out *out, struct rama_err *e)
 	f->op = rama_opts_value(&c->o, RAMA_OPT_query_op);
 	number_of(&c->o, RAMA_OPT_query_record, &f->record);
 	c->events.file = rama_opts_value(&c->o, RAMA_OPT_query_file);
-	c->events.form = c->form;
+	c->events.no_hosts = c->form == RAMA_ROWS_TEXT;
 	c->events.limit = c->limit;
 	if (c->events.file != NULL && f->record != 0)
 		rama_opts_usage(&c->o, "--file and --record exclude each other");
 	rc = rama_store_here(&c->names, &c->o, RAMA_OPT_query_store, RAMA_STORE_READ);
 	if (rc != 0)
 		return rama_err_set(e, RAMA_EIO, "the store cannot be opened again");
-	rc = rama_query_events(c->store, c->names, &c->events, out, e);
+	rc = list_events(c, out, e);
 	c->more = c->events.more;
 	return rc;
 }
@@ -283,11 +255,11 @@ static int answer(struct command *c, struct rama_out *out)
 		c->from = time_of(c, RAMA_OPT_query_from, INT64_MIN);
 		c->to = time_of(c, RAMA_OPT_query_to, INT64_MAX);
 		if (sql != NULL)
-			rc = select_rows(c, sql, NULL, 0, out, &e);
+			rc = statement(c, sql, out, &e);
 		else if (host != NULL)
-			rc = samples(c, host, out, &e);
+			rc = series(c, host, out, &e);
 		else if (rama_opts_has(&c->o, RAMA_OPT_query_activity))
-			rc = activity(c, out, &e);
+			rc = series(c, NULL, out, &e);
 		else
 			rc = events(c, out, &e);
 	}

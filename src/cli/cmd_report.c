@@ -12,12 +12,12 @@
 #include "cli/input.h"
 #include "cli/profile.h"
 #include "cli/report_fleet.h"
-#include "cli/stored.h"
 #include "cli/study.h"
 #include "cli/terminal.h"
 #include "report/html.h"
 #include "report/svg.h"
 #include "report/table.h"
+#include "study/stored.h"
 
 #define STATUS_FOUND 1 /* of --fail-on */
 
@@ -38,6 +38,7 @@ struct command {
 	struct rama_opts o;
 	struct rama_profile profile;
 	struct rama_study_options study;
+	bool quiet;
 	const struct form *form;
 	const struct rama_table *table; /* of --csv */
 	struct rama_report_look look;
@@ -156,9 +157,9 @@ static void read_options(struct command *c)
 		.detail = c->form->option == RAMA_OPT_report_html ||
 			  c->form->option == RAMA_OPT_report_json ||
 			  c->table == &rama_tables[RAMA_TABLE_ops],
-		.quiet = rama_opts_has(o, RAMA_OPT_report_quiet),
 		.only = only_of(o),
 	};
+	c->quiet = rama_opts_has(o, RAMA_OPT_report_quiet);
 	if (c->look.verbose && c->look.brief)
 		rama_opts_usage(o, "--verbose and --short exclude each other");
 }
@@ -233,7 +234,7 @@ static int write_report(const struct command *c, const struct rama_out *out, con
 	name_file(c, log, path);
 	if (path[0] != '\0') {
 		rc = write_file(out, path);
-		if (rc == 0 && c->output == NULL && !c->study.quiet)
+		if (rc == 0 && c->output == NULL && !c->quiet)
 			fprintf(stderr, "iorama: wrote %s\n", path);
 		return rc;
 	}
@@ -279,7 +280,7 @@ static int report_one(struct command *c, const struct rama_study_source *from, s
 	const char *name = from[0].path;
 	struct rama_study s;
 	struct rama_out out;
-	int status = rama_study_open_sources(&s, from, n, &c->study), more = 0;
+	int status = rama_cli_study_open(&s, from, n, c->study, c->quiet), more = 0;
 
 	rama_out_init(&out, NULL, NULL);
 	if (s.reported) {
@@ -314,7 +315,7 @@ static int tell_stored(struct command *c, int64_t job, const char *line)
 	if (c->form->option != RAMA_OPTIONS)
 		return rama_err_status(RAMA_EMISSING);
 	rama_out_init(&out, NULL, NULL);
-	rc = rama_stored_tell(c->store, job, &t, c->look.verbose, &out, &e);
+	rc = rama_cli_stored_tell(c->store, job, &t, c->look.verbose, &out, &e);
 	status = rc != 0 ? rama_err_status(rc) : write_report(c, &out, line);
 	if (rc != 0)
 		rama_complain("report", "%s", e.text);
@@ -323,17 +324,19 @@ static int tell_stored(struct command *c, int64_t job, const char *line)
 }
 
 /* the sources of all arguments; 0, or the exit status after the reason was printed */
-static int find_stored(struct command *c, struct rama_stored *stored,
+static int find_stored(struct command *c, struct rama_study_stored *stored,
 		       struct rama_study_source *from, size_t *n)
 {
 	int status = 0;
 
 	for (size_t i = 0; i < c->o.n_args; i++) {
 		struct rama_err e = { 0 };
-		int one = 0, rc = rama_stored_find(c->store, c->o.args[i], &stored[*n], &e);
+		int one = 0,
+		    rc = rama_study_stored_find(c->store, c->o.args[i],
+						rama_opts_setting(RAMA_SET_DIR), &stored[*n], &e);
 
 		if (rc == 0) {
-			from[*n] = rama_stored_source(&stored[*n]);
+			from[*n] = rama_study_stored_source(&stored[*n]);
 			++*n;
 			continue;
 		}
@@ -368,7 +371,7 @@ static int report_all(struct command *c)
 {
 	size_t n = 0, args = c->o.n_args;
 	struct rama_study_source *from = calloc(args + 1, sizeof(*from));
-	struct rama_stored *stored = calloc(c->store != NULL ? args + 1 : 1, sizeof(*stored));
+	struct rama_study_stored *stored = calloc(c->store != NULL ? args + 1 : 1, sizeof(*stored));
 	int status = 0;
 
 	c->names = calloc(args + 1, sizeof(*c->names));
@@ -384,7 +387,7 @@ static int report_all(struct command *c)
 	if (from != NULL && c->names != NULL)
 		status = report_sources(c, from, n, status);
 	for (size_t i = 0; c->store != NULL && i < n; i++)
-		rama_stored_fini(&stored[i]);
+		rama_study_stored_fini(&stored[i]);
 	free(stored);
 	free(from);
 	free(c->names);
@@ -421,18 +424,18 @@ int rama_cmd_report(int argc, char **argv)
 		read_options(&c);
 	status = rama_profile_load(&c.profile, &c.o, RAMA_OPT_report_profile);
 	if (status == 0 && rama_opts_has(&c.o, RAMA_OPT_report_store)) {
-		status = rama_stored_open(&c.store, &c.o, RAMA_OPT_report_store);
+		status = rama_cli_stored_open(&c.store, &c.o, RAMA_OPT_report_store);
 		if (status != 0)
 			rama_profile_fini(&c.profile);
 	}
 	if (status == 0) {
-		rama_progress_start(!c.study.quiet);
+		rama_progress_start(!c.quiet);
 		status = rama_opts_has(&c.o, RAMA_OPT_report_limits) ? list_limits(&c)
 								     : report_all(&c);
 		rama_progress_end();
 		rama_profile_fini(&c.profile);
 	}
-	rama_stored_close(c.store);
+	rama_cli_stored_close(c.store);
 	rama_opts_fini(&c.o);
 	return status;
 }

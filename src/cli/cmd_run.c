@@ -16,6 +16,7 @@
 #include "cli/run_log.h"
 #include "cli/run_made.h"
 #include "cli/run_summary.h"
+#include "cli/run_take.h"
 #include "cli/run_vars.h"
 #include "config/jobid.h"
 
@@ -23,7 +24,7 @@ extern char **environ;
 
 #define TAG_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-#define VARS_MOST 12
+#define VARS_MOST 13
 
 /* one observed command */
 struct run {
@@ -42,9 +43,16 @@ struct run {
 	struct rama_child child;
 	size_t left;		/* processes that still run */
 	char program[PATH_MAX]; /* file of the command, or of its interpreter */
-	enum rama_program kind;
+	struct rama_program kind;
+	/* of the first word, or where that starts ranks elsewhere, of theirs: what LD_PRELOAD has to be like */
+	struct rama_program preloaded;
 	char unobserved[PATH_MAX + 200];
+	struct {
+		enum rama_unseen why; /* NOT: the command was observed */
+		struct rama_unseen_sum sum;
+	} unseen;
 	struct rama_run_live live;
+	struct rama_segment_tally tally; /* what processes counted that had no room */
 };
 
 /* ---- before --------------------------------------------------------------------------------- */
@@ -89,9 +97,21 @@ static int add_var(struct run *r, const char *name, const char *value)
 	return 0;
 }
 
-static int add_preload(struct run *r)
+/* Everything that the first word starts sees to its own children; only the first is ours to see to. */
+static int add_preload(struct run *r, const struct rama_launch_in *in)
 {
-	return add_var(r, "LD_PRELOAD", rama_vars_preload(r->library, &r->arena));
+	size_t launcher = rama_launch_parallel(in);
+	char path[PATH_MAX];
+	int status;
+
+	if (launcher < r->o.n_args)
+		rama_find_rank_program(&r->o.args[launcher + 1], &r->preloaded);
+	else if (rama_find_program(r->o.args[0], path))
+		rama_program_look(&r->preloaded, AT_FDCWD, path);
+	status = add_var(r, "LD_PRELOAD", rama_vars_preload(r->library, &r->preloaded, &r->arena));
+	if (status == 0 && r->preloaded.first[0] != '\0' && r->preloaded.why == RAMA_UNSEEN_NOT)
+		status = add_var(r, "IORAMA_RUNTIME", r->preloaded.first);
+	return status;
 }
 
 static int add_globs(struct run *r, const char *name, enum rama_option_id option)
@@ -123,10 +143,10 @@ static int add_live(struct run *r)
 	return add_var(r, "IORAMA_LIVE", "1");
 }
 
-static int make_vars(struct run *r)
+static int make_vars(struct run *r, const struct rama_launch_in *in)
 {
 	char number[24];
-	int status = add_preload(r);
+	int status = add_preload(r, in);
 
 	snprintf(number, sizeof(number), "%lld", (long long)r->jobid);
 	if (status == 0)
@@ -180,6 +200,8 @@ static int make_environment(struct run *r)
 
 		if (entry == NULL)
 			return no_memory();
+		if (i == 0 && r->var[i].value[0] == '\0')
+			continue; /* there is nothing to preload */
 		snprintf(entry, size, "%s=%s", r->var[i].name, r->var[i].value);
 		r->envp[k++] = entry;
 	}
@@ -191,7 +213,7 @@ static int make_environment(struct run *r)
 static void look_at_program(struct run *r)
 {
 	if (rama_find_program(r->launch.argv[r->launch.program], r->program))
-		r->kind = rama_program_kind(r->program);
+		rama_find_kind(r->program, &r->kind);
 	if (r->launch.kind == RAMA_LAUNCH_ELSEWHERE && !r->quiet)
 		rama_complain(r->launch.argv[r->launch.program],
 			      "has the work done by another process, which is not observed; put "
@@ -248,7 +270,7 @@ static int prepare(struct run *r)
 		rama_complain("run", "%s", e.text);
 		return 4;
 	}
-	status = make_vars(r);
+	status = make_vars(r, &in);
 	in.vars = r->var;
 	in.n_vars = r->n_vars;
 	if (status == 0 && rama_launch_plan(&r->launch, &in, &r->arena) != 0)
@@ -284,14 +306,16 @@ static void print_word(const char *word)
 /* the variables and words that a shell would need to do the same */
 static void print_plan(const struct run *r)
 {
-	if (r->kind != RAMA_PROGRAM_OK)
+	if (r->kind.why != RAMA_UNSEEN_NOT)
 		rama_complain(
 			r->program, "%s: it would run, but not be observed%s",
-			rama_program_text(r->kind),
-			r->kind == RAMA_PROGRAM_STATIC
+			rama_unseen_one(r->kind.why),
+			r->kind.why == RAMA_UNSEEN_STATIC
 				? " unless it was linked with `iorama config --static-ldflags`"
 				: "");
 	for (size_t i = r->launch.preload ? 0 : 1; i < r->n_vars; i++) {
+		if (i == 0 && r->var[i].value[0] == '\0')
+			continue;
 		printf("%s=", r->var[i].name);
 		print_word(r->var[i].value);
 		putchar('\n');
@@ -322,42 +346,58 @@ static int not_started(const struct run *r)
 	return 126;
 }
 
+/* Did the command itself leave anything? If not, the log tells of it, too. */
+static void see_command(struct run *r, const struct rama_seg_infos *infos)
+{
+	bool family = rama_launch_family_name(r->launch.kind) != NULL;
+
+	if (family ? infos->processes + r->made.it.n > 0 : rama_seg_infos_has(infos, r->child.pid))
+		return;
+	r->unseen.why = r->kind.why != RAMA_UNSEEN_NOT ? r->kind.why : RAMA_UNSEEN_OTHER;
+	rama_unseen_add(&r->unseen.sum, r->unseen.why, 1,
+			r->program[0] != '\0' ? r->program : r->launch.argv[0]);
+}
+
 /* Says in one line why the command itself is not in the log; NULL: it is. */
-static const char *why_unobserved(struct run *r, const struct rama_seg_infos *infos)
+static const char *why_unobserved(struct run *r)
 {
 	bool family = rama_launch_family_name(r->launch.kind) != NULL;
 	const char *name = r->program[0] != '\0' ? r->program : r->launch.argv[0], *hint = "";
 
-	if (family ? infos->processes + r->made.it.n > 0 : rama_seg_infos_has(infos, r->child.pid))
+	if (r->unseen.why == RAMA_UNSEEN_NOT)
+		return NULL;
+	if (r->tally.unplaced > 0) /* that is told */
 		return NULL;
 	if (strcmp(rama_opts_setting(RAMA_SET_DISABLE), "0") != 0 ||
 	    look(NULL, "DARSHAN_DISABLE") != NULL)
 		hint = "; IORAMA_DISABLE or DARSHAN_DISABLE is set";
-	else if (r->kind == RAMA_PROGRAM_STATIC)
+	else if (r->kind.why == RAMA_UNSEEN_STATIC)
 		hint = "; link it with `iorama config --static-ldflags`";
 	else if (family)
 		hint = "; if its ranks ran on other hosts, `iorama recover` may find their data "
 		       "there";
-	else if (r->kind == RAMA_PROGRAM_OK)
+	else if (rama_program_stops(r->kind.why))
+		hint = ", nor could what it started";
+	else if (r->kind.why == RAMA_UNSEEN_NOT)
 		hint = "; `iorama doctor` may know why";
 	snprintf(r->unobserved, sizeof(r->unobserved), "%s %s: it ran, but could not be observed%s",
-		 name, rama_program_text(r->kind), hint);
+		 name, rama_unseen_one(r->kind.why), hint);
 	return r->unobserved;
 }
 
-static char *joined(char *const *argv, struct rama_arena *a)
+/* what the log is to say of processes that are not in it, and of where segments were */
+static const char *note_of(const struct run *r, char *to, size_t room)
 {
-	size_t size = 1;
-	char *text, *p;
+	int n = 0;
 
-	for (size_t i = 0; argv[i] != NULL; i++)
-		size += strlen(argv[i]) + 1;
-	p = text = rama_arena_alloc(a, size);
-	for (size_t i = 0; text != NULL && argv[i] != NULL; i++)
-		p = stpcpy(stpcpy(p, i > 0 ? " " : ""), argv[i]);
-	if (text != NULL)
-		*p = '\0';
-	return text;
+	to[0] = '\0';
+	if (r->tally.unplaced > 0 || r->tally.calls > 0)
+		n = snprintf(to, room,
+			     RAMA_META_UNPLACED "%lld\n" RAMA_META_UNPLACED_CALLS "%lld\n",
+			     (long long)r->tally.unplaced, (long long)r->tally.calls);
+	if (r->place.note[0] != '\0' && strlen(r->place.root) < room - 64)
+		snprintf(to + n, room - (size_t)n, RAMA_META_PLACE "%s\n", r->place.root);
+	return to;
 }
 
 static int make_log(struct run *r, const struct rama_gather_list *segs,
@@ -367,6 +407,7 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 	struct rama_gather_options opt = { .reduce = getenv("DARSHAN_DISABLE_SHARED_REDUCTION") ==
 						     NULL,
 					   .jobid = r->jobid,
+					   .unseen = &r->unseen.sum,
 					   .logs = (const char *const *)r->made.it.path,
 					   .n_logs = r->made.it.n,
 					   .progress = r->quiet ? NULL : rama_log_progress };
@@ -377,12 +418,14 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 	const char *first = r->made.it.n > 0 ? r->made.program
 			    : infos->n > 0   ? infos->info[0].text
 					     : r->launch.argv[r->launch.program];
-	char program[NAME_MAX + 1];
+	char program[NAME_MAX + 1], note[512];
 	struct rama_err e = { 0 };
 	int rc;
 
 	/* what a launcher of parallel jobs started is of more interest than itself */
-	opt.command = family ? NULL : joined((char *const *)r->o.args, &r->arena);
+	opt.command = family ? NULL : rama_vars_joined((char *const *)r->o.args, &r->arena);
+	opt.note = note_of(r, note, sizeof(note));
+	opt.incomplete = r->tally.unplaced > 0 || r->tally.calls > 0;
 	rama_log_program(program, sizeof(program),
 			 family ? first : r->launch.argv[r->launch.program]);
 	about.program = program;
@@ -405,14 +448,21 @@ static void print_summary(struct run *r, const char *path, const struct rama_seg
 				      .signal = r->child.signal,
 				      .running = r->left > infos->alive ? r->left : infos->alive,
 				      .place = r->place.dir,
-				      .unobserved = why_unobserved(r, infos),
-				      .unseen = infos->unseen,
+				      .unobserved = why_unobserved(r),
+				      .why = r->unseen.why,
+				      .unplaced = r->tally.unplaced,
+				      .told = r->tally.told,
+				      .unplaced_calls = r->tally.calls,
+				      .moved = r->tally.moved,
+				      .odd = r->place.note[0] != '\0' ? r->place.note : NULL,
 				      .live = r->live.on ? &r->live : NULL,
 				      .busiest = { .rank = -1 } };
 	struct rama_err e = { 0 };
 
 	if (r->quiet)
 		return;
+	if (path == NULL && s.unobserved != NULL)
+		s.unseen = r->unseen.sum;
 	if (path != NULL && rama_run_summary_read(&s, &e) != 0) {
 		rama_complain(path, "%s", e.text);
 	} else if (r->json) {
@@ -421,7 +471,9 @@ static void print_summary(struct run *r, const char *path, const struct rama_seg
 		rama_run_summary_json(&s, stderr);
 	} else if (path == NULL) {
 		rama_complain("run", "%s; there is no log",
-			      s.unobserved != NULL ? s.unobserved : "nothing was observed");
+			      s.unobserved != NULL ? s.unobserved
+			      : s.unplaced > 0	   ? "there was no room for segments"
+						   : "nothing was observed");
 	} else {
 		rama_run_summary_text(&s, &r->o);
 	}
@@ -471,12 +523,16 @@ static void finish(struct run *r)
 	struct rama_err e = { 0 };
 	char path[PATH_MAX];
 
+	rama_gather_tally_read(&r->tally, r->place.dir);
 	if (r->live.on)
 		rama_run_live_drain(&r->live);
 	if (rama_gather_find(&segs, r->place.dir, &e) != 0 ||
 	    rama_seg_infos_read(&infos, &segs) != 0 || rama_made_find(&r->made, &e) != 0) {
 		rama_complain("run", "%s", e.code != 0 ? e.text : "out of memory");
-	} else if (segs.n + r->made.it.n == 0) {
+		goto out;
+	}
+	see_command(r, &infos);
+	if (segs.n + r->made.it.n == 0) {
 		end(r, NULL, &segs, &infos);
 	} else if (make_log(r, &segs, &infos, path) == 0) {
 		end(r, path, &segs, &infos);
@@ -485,6 +541,7 @@ static void finish(struct run *r)
 		rama_run_live_end(&r->live, r->left > 0, NULL);
 		rama_run_live_text(&r->live, r->quiet);
 	}
+out:
 	rama_seg_infos_fini(&infos);
 	rama_gather_list_fini(&segs);
 }
@@ -492,6 +549,9 @@ static void finish(struct run *r)
 static int run(struct run *r)
 {
 	static const struct rama_gather_list none = { 0 };
+	struct rama_cli_take *take = NULL;
+	struct rama_cli_taken taken;
+	int rc;
 
 	r->child.parallel = rama_launch_family_name(r->launch.kind) != NULL;
 	if (rama_opts_has(&r->o, RAMA_OPT_run_live)) {
@@ -500,7 +560,13 @@ static int run(struct run *r)
 		r->child.pause = rama_run_live_pause;
 		r->child.ctx = &r->live;
 	}
-	if (rama_child_run(&r->child, r->launch.argv, r->envp) != 0) {
+	if (!rama_opts_has(&r->o, RAMA_OPT_run_keep))
+		take = rama_cli_take_start(&r->place, r->live.on);
+	rc = rama_child_run(&r->child, r->launch.argv, r->envp);
+	rama_cli_take_stop(take, &taken);
+	r->live.past_made = taken.made;
+	r->live.past_dropped = taken.dropped;
+	if (rc != 0) {
 		rama_complain("run", "no process can be made: %s", strerror(errno));
 		rama_place_remove(r->place.dir, &none, NULL, false);
 		return 4;
@@ -534,7 +600,7 @@ int rama_cmd_run(int argc, char **argv)
 	if (r == NULL)
 		return no_memory();
 	fill_streams();
-	r->place.lock = -1;
+	r->place.lock = r->place.spare_lock[0] = r->place.spare_lock[1] = -1;
 	rama_opts_parse(&r->o, RAMA_CMD_run, argc, argv);
 	if (r->o.n_args == 0)
 		rama_opts_usage(&r->o, "which command? none is given");
@@ -549,8 +615,7 @@ int rama_cmd_run(int argc, char **argv)
 		if (r->place.job != NULL && r->child.pid == 0)
 			rama_place_remove(r->place.dir, &none, NULL, false);
 	}
-	if (r->place.lock >= 0)
-		close(r->place.lock);
+	rama_place_unlock(&r->place);
 	rama_run_live_fini(&r->live);
 	rama_made_fini(&r->made);
 	rama_arena_fini(&r->arena);

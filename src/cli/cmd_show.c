@@ -138,6 +138,13 @@ static int check_whole(struct rama_input *in)
 	return 0;
 }
 
+static void name_unknown(struct rama_log *log)
+{
+	for (unsigned i = 0; i < log->annex.n; i++)
+		if (!rama_logfile_section_known(log, &log->annex.section[i]))
+			rama_logfile_note_section(log, &log->annex.section[i], "not shown");
+}
+
 /* *printed: the log could be opened, and is in the output */
 static int show_one(struct rama_show *s, const struct rama_opts *o, const char *path, bool *printed)
 {
@@ -148,6 +155,8 @@ static int show_one(struct rama_show *s, const struct rama_opts *o, const char *
 
 	if (status != 0)
 		return status;
+	if (rama_opts_has(o, RAMA_OPT_show_verbose))
+		name_unknown(&in.log);
 	if (strict)
 		status = check_whole(&in);
 	*printed = status == 0;

@@ -17,6 +17,7 @@
 #include "cli/run_place.h"
 #include "cli/watch.h"
 #include "live/find.h"
+#include "segment/place.h"
 
 #define LINGER 5.0 /* s that what has ended stays on the screen */
 #define PLACES 256
@@ -78,15 +79,19 @@ static void add_dir(struct watch *w, const char *dir)
 	snprintf(w->place + n, sizeof(w->place) - n, "%s%s", n > 0 ? ", " : "", dir);
 }
 
-/* iorama-UID, a real directory of that very user: anybody can make others */
-static bool is_users(const char *path)
+/* iorama-UID, a real directory of that very user: anybody can make others, and many of his own */
+static bool is_users(const struct watch *w, const char *path)
 {
 	const char *name = strrchr(path, '/');
-	struct stat st;
-	uint32_t uid;
+	uint32_t uid, other;
+	size_t n = 0;
 
-	return name != NULL && rama_find_user_of(name + 1, &uid) && lstat(path, &st) == 0 &&
-	       S_ISDIR(st.st_mode) && st.st_uid == uid;
+	if (name == NULL || !rama_find_user_of(name + 1, &uid) ||
+	    !rama_find_is_dir(path, uid, NULL))
+		return false;
+	for (size_t i = 0; i < w->n_dirs; i++)
+		n += rama_find_user_of(strrchr(w->dir[i], '/') + 1, &other) && other == uid;
+	return n < RAMA_FIND_ROOTS;
 }
 
 /* Root sees the jobs of all users, each in his own directory. */
@@ -98,7 +103,7 @@ static void add_all_users(struct watch *w)
 	for (unsigned i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
 		if (glob(where[i], 0, NULL, &g) == 0)
 			for (size_t k = 0; k < g.gl_pathc; k++)
-				if (is_users(g.gl_pathv[k]))
+				if (is_users(w, g.gl_pathv[k]))
 					add_dir(w, g.gl_pathv[k]);
 		globfree(&g);
 	}
@@ -106,11 +111,28 @@ static void add_all_users(struct watch *w)
 		snprintf(w->place, sizeof(w->place), "%s, %s", where[0], where[1]);
 }
 
+/* The usual ones, which may be there in a moment, and others that are there. */
+static void add_own(struct watch *w)
+{
+	char path[PATH_MAX], name[RAMA_SEGMENT_PLACE_NAME];
+	struct rama_gather_roots roots;
+	const char *base;
+
+	rama_segment_place_name(name, (uint32_t)geteuid(), NULL);
+	for (unsigned i = 0; (base = rama_segment_place_base(i, getenv("TMPDIR"))) != NULL; i++)
+		if (snprintf(path, sizeof(path), "%s/%s", base, name) < (int)sizeof(path))
+			add_dir(w, path);
+	rama_gather_roots_find(&roots, (uint32_t)geteuid());
+	for (size_t i = 0; i < roots.n; i++)
+		if (strcmp(strrchr(roots.path[i], '/') + 1, name) != 0)
+			add_dir(w, roots.path[i]);
+	rama_gather_roots_fini(&roots);
+}
+
 static void find_dirs(struct watch *w)
 {
 	const char *chosen = rama_opts_setting(RAMA_SET_DIR),
 		   *given = rama_opts_value(&w->o, RAMA_OPT_watch_dir);
-	char root[PATH_MAX];
 
 	if (given != NULL && access(given, R_OK | X_OK) != 0)
 		rama_opts_usage(&w->o, "--dir %s: %s", given, strerror(errno));
@@ -120,10 +142,8 @@ static void find_dirs(struct watch *w)
 		add_dir(w, chosen);
 	else if (geteuid() == 0)
 		add_all_users(w);
-	for (unsigned i = 0; given == NULL && *chosen == '\0' && geteuid() != 0 &&
-			     rama_place_candidate(i, root, sizeof(root));
-	     i++)
-		add_dir(w, root);
+	else
+		add_own(w);
 }
 
 /* ---- looking ---------------------------------------------------------------------------------------------- */

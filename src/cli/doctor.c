@@ -189,6 +189,6 @@ enum rama_health rama_doctor_observe(struct rama_doctor *d)
 	} else {
 		health = judge(d, &place, said);
 	}
-	close(place.lock);
+	rama_place_unlock(&place);
 	return health;
 }

@@ -8,13 +8,15 @@
 #include "base/human.h"
 #include "base/when.h"
 #include "cli/jobs_list.h"
+#include "query/job.h"
 #include "report/sheet.h"
 
 #define PROCESSES_MOST 16
 
-/* a table of the page: a statement whose only argument is the job */
+/* a table of the page, with the columns of the table of the query */
 struct part {
-	const char *key, *title, *sql;
+	const char *key, *title;
+	enum rama_query_job_table table;
 	const struct rama_sheet_column *column;
 	unsigned n_columns, most; /* rows, 0: all */
 };
@@ -63,35 +65,15 @@ static const struct rama_sheet_column loss_columns[] = {
 	{ .key = "messages", .header = "messages", .unit = "count" },
 };
 #define COLUMNS(x) x, sizeof(x) / sizeof(*(x))
-#define SUM(x) "CAST(sum(" x ") AS DOUBLE PRECISION)" /* may be too much for an integer */
-#define SECONDS(x) "CAST(sum(" x ") / 1e9 AS DOUBLE PRECISION)"
 
 static const struct part parts[] = {
-	{ "findings", "Findings",
-	  "SELECT level, rule, cost, title FROM findings WHERE job = $1 ORDER BY number",
-	  COLUMNS(finding_columns), 0 },
-	{ "activity", "What it did, by its counters",
-	  "SELECT layer, " SUM("reads") ", " SUM("writes") ", " SUM("metas") ", " SUM(
-		  "bytes_read") ", " SUM("bytes_written") ", " SECONDS("read_ns + write_ns + "
-								       "meta_ns") " FROM activity "
-										  "WHERE job = $1 "
-										  "GROUP BY layer "
-										  "ORDER BY layer",
+	{ "findings", "Findings", RAMA_QUERY_JOB_FINDINGS, COLUMNS(finding_columns), 0 },
+	{ "activity", "What it did, by its counters", RAMA_QUERY_JOB_ACTIVITY,
 	  COLUMNS(activity_columns), 0 },
-	{ "events", "Its events",
-	  "SELECT layer, kind, " SUM("ops") ", " SUM("failed") ", " SUM("bytes") ", " SECONDS(
-		  "ns") ", CAST(max(longest) / 1e9 AS DOUBLE PRECISION) FROM rollups WHERE job = "
-			"$1 GROUP BY layer, kind ORDER BY layer, kind",
-	  COLUMNS(layer_columns), 0 },
-	{ "processes", "Processes",
-	  "SELECT rank, host, pid, state, start_ns, end_ns, made + dropped, stored, dropped, "
-	  "missed, exe FROM processes"
-	  " WHERE job = $1 ORDER BY rank, start_ns, number",
-	  COLUMNS(process_columns), PROCESSES_MOST },
-	{ "losses", "Lost by agents",
-	  "SELECT agent, why, " SUM("events") ", " SUM(
-		  "messages") " FROM losses WHERE job = $1 GROUP BY agent, why ORDER BY agent, why",
-	  COLUMNS(loss_columns), 0 },
+	{ "events", "Its events", RAMA_QUERY_JOB_EVENTS, COLUMNS(layer_columns), 0 },
+	{ "processes", "Processes", RAMA_QUERY_JOB_PROCESSES, COLUMNS(process_columns),
+	  PROCESSES_MOST },
+	{ "losses", "Lost by agents", RAMA_QUERY_JOB_LOSSES, COLUMNS(loss_columns), 0 },
 };
 #define N_PARTS (sizeof(parts) / sizeof(*parts))
 
@@ -102,9 +84,8 @@ struct detail {
 	const struct part *part;
 	struct rama_sheet *sheet;
 	bool all;
-	struct rama_metric *column;
+	struct rama_query_metric *column;
 	unsigned n_columns;
-	bool found;
 };
 
 static const char *unit_of(const struct rama_sheet_column *c)
@@ -135,9 +116,9 @@ static enum rama_tone tone_of(const char *key, const char *text, double value)
 		       : strcmp(text, "WARN") == 0 ? RAMA_TONE_WARN
 						   : RAMA_TONE_DIM;
 	if (strcmp(key, "state") == 0)
-		return strcmp(text, "running") == 0  ? RAMA_TONE_GOOD
-		       : strcmp(text, "killed") == 0 ? RAMA_TONE_WARN
-						     : RAMA_TONE_PLAIN;
+		return strcmp(text, "running") == 0				  ? RAMA_TONE_GOOD
+		       : strcmp(text, "killed") == 0 || strcmp(text, "lost") == 0 ? RAMA_TONE_WARN
+										  : RAMA_TONE_PLAIN;
 	return (strcmp(key, "dropped") == 0 || strcmp(key, "missed") == 0) && value > 0
 		       ? RAMA_TONE_BAD
 		       : RAMA_TONE_PLAIN;
@@ -241,7 +222,6 @@ static int head(void *ctx, const struct rama_row *row, struct rama_err *e)
 		   *end = value(d, row, "end"), *nodes = value(d, row, "nodes");
 
 	(void)e;
-	d->found = true;
 	rama_paper_head(p, RAMA_TONE_BOLD,
 			rama_paper_fmt(p, "%s%sjob %s of the store%s%s · %s", name,
 				       *name != '\0' ? " · " : "", value(d, row, "job"),
@@ -264,7 +244,6 @@ static int job_json(void *ctx, const struct rama_row *row, struct rama_err *e)
 	struct detail *d = ctx;
 
 	(void)e;
-	d->found = true;
 	for (unsigned i = 0; i < d->n_columns && i < row->n; i++) {
 		rama_json_key(d->json, d->column[i].key);
 		rama_cell_json(d->json, &row->cell[i], d->column[i].unit);
@@ -282,28 +261,7 @@ static int figure_json(void *ctx, const struct rama_row *row, struct rama_err *e
 	return d->json->out->error;
 }
 
-static int job_itself(struct detail *d, const struct rama_cell *job, struct rama_err *e)
-{
-	struct rama_out sql;
-	int rc;
-
-	rama_out_init(&sql, NULL, NULL);
-	rama_out_text(&sql, "SELECT ");
-	for (unsigned i = 0; i < d->n_columns; i++)
-		rama_out_fmt(&sql, "%s%s", i > 0 ? ", " : "", d->column[i].sql);
-	rama_out_text(&sql, " FROM jobs j WHERE j.number = $1");
-	rama_out_char(&sql, '\0');
-	rc = sql.error != 0 ? rama_err_set(e, sql.error, "out of memory")
-			    : rama_store_select(d->store, sql.buf, job, 1,
-						d->json != NULL ? job_json : head, d, e);
-	rama_out_fini(&sql);
-	if (rc >= 0 && !d->found)
-		return rama_err_set(e, RAMA_EMISSING, "job %lld is no longer there",
-				    (long long)job->i);
-	return rc > 0 ? 0 : rc;
-}
-
-static int all_parts(struct detail *d, const struct rama_cell *job, struct rama_err *e)
+static int all_parts(struct detail *d, int64_t job, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -316,16 +274,15 @@ static int all_parts(struct detail *d, const struct rama_cell *job, struct rama_
 			d->sheet = rama_paper_sheet(d->paper, d->part->key, d->part->title,
 						    d->part->column, d->part->n_columns);
 		}
-		rc = rama_store_select(d->store, d->part->sql, job, 1,
-				       d->json != NULL ? part_json : part_row, d, e);
+		rc = rama_query_job_rows(d->store, job, d->part->table,
+					 d->json != NULL ? part_json : part_row, d, e);
 		if (d->json != NULL)
 			rama_json_close(d->json, ']');
 	}
 	return rc;
 }
 
-static int print_json(struct detail *d, const struct rama_cell *job, struct rama_out *out,
-		      struct rama_err *e)
+static int print_json(struct detail *d, int64_t job, struct rama_out *out, struct rama_err *e)
 {
 	struct rama_json j;
 	int rc;
@@ -334,15 +291,13 @@ static int print_json(struct detail *d, const struct rama_cell *job, struct rama
 	d->json = &j;
 	rama_json_open(&j, '{');
 	rama_json_key_string(&j, "schema", "iorama.job/1");
-	rc = job_itself(d, job, e);
+	rc = rama_query_job_row(d->store, job, d->column, d->n_columns, job_json, d, e);
 	if (rc == 0)
 		rc = all_parts(d, job, e);
 	rama_json_key(&j, "figures");
 	rama_json_open(&j, '{');
 	if (rc == 0)
-		rc = rama_store_select(
-			d->store, "SELECT name, value FROM figures WHERE job = $1 ORDER BY name",
-			job, 1, figure_json, d, e);
+		rc = rama_query_job_rows(d->store, job, RAMA_QUERY_JOB_FIGURES, figure_json, d, e);
 	rama_json_close(&j, '}');
 	rama_json_close(&j, '}');
 	rama_out_char(out, '\n');
@@ -354,24 +309,23 @@ int rama_jobs_detail(struct rama_store *s, int64_t job, enum rama_rows_form form
 		     const struct rama_terminal *t, bool all, struct rama_out *out,
 		     struct rama_err *e)
 {
-	struct rama_cell arg = { .type = RAMA_CELL_INT, .i = job };
 	struct rama_paper_style style = { t->width, t->colour, t->utf8 };
 	struct rama_paper paper = { 0 };
 	struct detail d = { .store = s, .paper = &paper, .all = all };
 	int rc;
 
-	d.column = calloc(RAMA_JOBS_COLUMNS, sizeof(*d.column));
+	d.column = calloc(RAMA_QUERY_COLUMNS, sizeof(*d.column));
 	if (d.column == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	while (d.n_columns < RAMA_JOBS_COLUMNS &&
-	       rama_metric_column(d.n_columns, &d.column[d.n_columns]))
+	while (d.n_columns < RAMA_QUERY_COLUMNS &&
+	       rama_query_metric_column(d.n_columns, &d.column[d.n_columns]))
 		d.n_columns++;
 	if (form == RAMA_ROWS_JSON) {
-		rc = print_json(&d, &arg, out, e);
+		rc = print_json(&d, job, out, e);
 	} else {
-		rc = job_itself(&d, &arg, e);
+		rc = rama_query_job_row(s, job, d.column, d.n_columns, head, &d, e);
 		if (rc == 0)
-			rc = all_parts(&d, &arg, e);
+			rc = all_parts(&d, job, e);
 		if (rc == 0 && paper.failed)
 			rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
 		if (rc == 0)

@@ -2,61 +2,33 @@
 /* jobs_list.c: many jobs of a store. */
 #include "cli/jobs_list.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/when.h"
+#include "cli/input.h"
 #include "report/sheet.h"
 
-/* what follows the columns in each row: for words and globs */
-enum { FIND_NAME, FIND_USER, FIND_COMMAND, FIND_KEY, FIND_JOBID, FIND_SOURCE, FINDS };
-static const char finds[] = ", j.name, j.username, j.command, j.key, j.jobid, j.source";
-
 struct list {
-	const struct rama_jobs_list *l;
+	struct rama_jobs_list *l;
 	struct rama_rows rows;
 	struct rama_paper paper;
 	struct rama_sheet *sheet;
-	const char *name[RAMA_JOBS_COLUMNS], *unit[RAMA_JOBS_COLUMNS];
-	struct rama_sheet_column column[RAMA_JOBS_COLUMNS];
-	uint64_t n;
+	const char *name[RAMA_QUERY_COLUMNS], *unit[RAMA_QUERY_COLUMNS];
+	struct rama_sheet_column column[RAMA_QUERY_COLUMNS];
 };
-
-/* ---- which of them --------------------------------------------------------------------------------- */
-
-static bool has_word(const struct rama_cell *find, const char *word)
-{
-	char number[24];
-
-	for (unsigned i = 0; i < FIND_JOBID; i++)
-		if (find[i].type == RAMA_CELL_TEXT && strcasestr(find[i].text, word) != NULL)
-			return true;
-	snprintf(number, sizeof(number), "%lld", (long long)find[FIND_JOBID].i);
-	return strcmp(number, word) == 0;
-}
-
-static bool wanted(const struct rama_jobs_list *l, const struct rama_cell *find)
-{
-	if (l->name != NULL && (find[FIND_NAME].type != RAMA_CELL_TEXT ||
-				fnmatch(l->name, find[FIND_NAME].text, 0) != 0))
-		return false;
-	for (size_t i = 0; i < l->n_words; i++)
-		if (!has_word(find, l->words[i]))
-			return false;
-	return true;
-}
 
 /* ---- the table ------------------------------------------------------------------------------------- */
 
 static enum rama_tone tone_of(const char *key, const char *text, double value)
 {
 	if (strcmp(key, "state") == 0)
-		return strcmp(text, "running") == 0	 ? RAMA_TONE_GOOD
-		       : strcmp(text, "incomplete") == 0 ? RAMA_TONE_WARN
-							 : RAMA_TONE_DIM;
+		return strcmp(text, "running") == 0 ? RAMA_TONE_GOOD
+		       : strcmp(text, "incomplete") == 0 || strcmp(text, "lost") == 0
+			       ? RAMA_TONE_WARN
+			       : RAMA_TONE_DIM;
 	if (strcmp(key, "finding") == 0)
 		return RAMA_TONE_WARN;
 	if ((strcmp(key, "lost") == 0 || strcmp(key, "dropped") == 0 ||
@@ -66,7 +38,7 @@ static enum rama_tone tone_of(const char *key, const char *text, double value)
 	return RAMA_TONE_PLAIN;
 }
 
-static struct rama_sheet_cell sheet_cell(struct rama_paper *p, const struct rama_metric *m,
+static struct rama_sheet_cell sheet_cell(struct rama_paper *p, const struct rama_query_metric *m,
 					 const struct rama_cell *c)
 {
 	char text[RAMA_CELL_TEXT_MOST], when[RAMA_WHEN];
@@ -88,31 +60,22 @@ static struct rama_sheet_cell sheet_cell(struct rama_paper *p, const struct rama
 static int add(void *ctx, const struct rama_row *row, struct rama_err *e)
 {
 	struct list *k = ctx;
-	const struct rama_jobs_list *l = k->l;
+	const struct rama_query_jobs *q = &k->l->query;
 	struct rama_sheet_cell *to;
 
-	if (row->n < l->n_columns + FINDS)
-		return rama_err_set(e, RAMA_ECORRUPT, "the store answers with too few columns");
-	if (!wanted(l, row->cell + l->n_columns))
-		return 0;
-	if (l->limit > 0 && k->n == l->limit) {
-		if (k->sheet != NULL)
-			k->sheet->more++;
-		return k->sheet != NULL ? 0 : 1;
-	}
-	k->n++;
+	(void)e;
 	if (k->sheet == NULL)
 		return rama_rows_add(&k->rows, row->cell);
 	to = rama_sheet_row(&k->paper, k->sheet);
-	for (unsigned i = 0; i < l->n_columns; i++)
-		to[i] = sheet_cell(&k->paper, &l->column[i], &row->cell[i]);
+	for (unsigned i = 0; i < q->n_columns; i++)
+		to[i] = sheet_cell(&k->paper, &q->column[i], &row->cell[i]);
 	return 0;
 }
 
 static void columns(struct list *k)
 {
-	for (unsigned i = 0; i < k->l->n_columns; i++) {
-		const struct rama_metric *m = &k->l->column[i];
+	for (unsigned i = 0; i < k->l->query.n_columns; i++) {
+		const struct rama_query_metric *m = &k->l->query.column[i];
 		bool text = strcmp(m->unit, "text") == 0 || strcmp(m->unit, "when") == 0;
 
 		k->name[i] = m->key;
@@ -132,7 +95,7 @@ static bool is_used(const struct list *k, unsigned i)
 {
 	const struct rama_sheet *s = k->sheet;
 
-	if (k->l->column[i].shown <= 2)
+	if (k->l->query.column[i].shown <= 2)
 		return true;
 	for (size_t r = 0; r < s->n_rows; r++) {
 		const struct rama_sheet_cell *c = &s->cells[r * s->n_columns + i];
@@ -146,7 +109,7 @@ static bool is_used(const struct list *k, unsigned i)
 static void drop_empty(struct list *k)
 {
 	struct rama_sheet *s = k->sheet;
-	unsigned kept = 0, from[RAMA_JOBS_COLUMNS];
+	unsigned kept = 0, from[RAMA_QUERY_COLUMNS];
 
 	for (unsigned i = 0; i < s->n_columns; i++) {
 		if (!is_used(k, i))
@@ -172,66 +135,63 @@ static int print_table(struct list *k, const struct rama_terminal *t, struct ram
 	return 0;
 }
 
-static char *statement(const struct rama_jobs_list *l)
+/* Where the next page begins: part of the JSON, else a line beside the rows. */
+static void tell_next(struct list *k, struct rama_out *out)
 {
-	struct rama_out o;
-	char *text = NULL;
+	const char *next = k->l->query.next;
+	struct rama_json j;
 
-	rama_out_init(&o, NULL, NULL);
-	rama_out_text(&o, "SELECT ");
-	for (unsigned i = 0; i < l->n_columns; i++) {
-		rama_out_text(&o, i > 0 ? ", " : "");
-		rama_out_text(&o, l->column[i].sql);
+	if (k->l->form == RAMA_ROWS_JSON) {
+		rama_out_text(out, ",\n\"next\": ");
+		rama_json_init(&j, out);
+		rama_json_string(&j, next);
+		rama_out_text(out, "}\n");
+	} else if (next != NULL) {
+		rama_out_flush(out);
+		rama_complain("jobs", "there are more: --after %s", next);
 	}
-	rama_out_text(&o, finds);
-	rama_out_text(&o, " FROM jobs j WHERE 1 = 1");
-	rama_out_text(&o, l->where);
-	rama_out_text(&o, " ORDER BY ");
-	rama_out_text(&o, l->order);
-	rama_out_char(&o, '\0');
-	if (o.error == 0)
-		text = strdup(o.buf);
-	rama_out_fini(&o);
-	return text;
 }
 
-static int run_list(struct list *k, struct rama_store *s, const char *sql,
-		    const struct rama_terminal *t, struct rama_out *out, struct rama_err *e)
+static int run_list(struct list *k, struct rama_store *s, const struct rama_terminal *t,
+		    struct rama_out *out, struct rama_err *e)
 {
-	const struct rama_jobs_list *l = k->l;
+	struct rama_query_jobs *q = &k->l->query;
+	enum rama_rows_form form = k->l->form;
 	int rc = 0;
 
 	columns(k);
-	k->rows = (struct rama_rows){ .out = out, .form = l->form };
-	if (l->form == RAMA_ROWS_TEXT)
-		k->sheet = rama_paper_sheet(&k->paper, "jobs", NULL, k->column, l->n_columns);
+	k->rows = (struct rama_rows){ .out = out, .form = form };
+	if (k->l->paged && form == RAMA_ROWS_JSON)
+		rama_out_text(out, "{\"schema\": \"iorama.jobs/1\",\n\"jobs\": ");
+	if (form == RAMA_ROWS_TEXT)
+		k->sheet = rama_paper_sheet(&k->paper, "jobs", NULL, k->column, q->n_columns);
 	else
-		rc = rama_rows_begin(&k->rows, l->n_columns, k->name, k->unit);
+		rc = rama_rows_begin(&k->rows, q->n_columns, k->name, k->unit);
 	if (rc == 0)
-		rc = rama_store_select(s, sql, l->arg, l->n_args, add, k, e);
-	rc = rc > 0 ? 0 : rc;
-	if (rc == 0 && k->sheet != NULL)
+		rc = rama_query_jobs_list(s, q, add, k, e);
+	if (rc == 0 && k->sheet != NULL) {
+		k->sheet->more = (unsigned)q->more;
+		k->sheet->more_uncounted = q->more_uncounted;
 		rc = print_table(k, t, out);
+	}
 	if (k->sheet == NULL)
 		rama_rows_end(&k->rows);
+	if (rc == 0 && k->l->paged)
+		tell_next(k, out);
 	rama_paper_fini(&k->paper);
 	return rc;
 }
 
-int rama_jobs_list(struct rama_store *s, const struct rama_jobs_list *l,
-		   const struct rama_terminal *t, struct rama_out *out, struct rama_err *e)
+int rama_jobs_list(struct rama_store *s, struct rama_jobs_list *l, const struct rama_terminal *t,
+		   struct rama_out *out, struct rama_err *e)
 {
 	struct list *k = calloc(1, sizeof(*k));
-	char *sql = statement(l);
 	int rc;
 
-	if (k == NULL || sql == NULL) {
-		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	} else {
-		k->l = l;
-		rc = run_list(k, s, sql, t, out, e);
-	}
-	free(sql);
+	if (k == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	k->l = l;
+	rc = run_list(k, s, t, out, e);
 	free(k);
 	return rc;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cli/opts.h"
@@ -140,90 +139,6 @@ enum rama_launch_kind rama_find_family(void *ctx, const char *program)
 	return kind;
 }
 
-/* ---- ELF ------------------------------------------------------------------------------------ */
-
-#if __SIZEOF_POINTER__ == 8
-#define OUR_CLASS ELFCLASS64
-typedef Elf64_Ehdr ehdr;
-typedef Elf64_Phdr phdr;
-typedef Elf64_Shdr shdr;
-typedef Elf64_Sym sym;
-#define SYM_BIND ELF64_ST_BIND
-#define SYM_TYPE ELF64_ST_TYPE
-#else
-#define OUR_CLASS ELFCLASS32
-typedef Elf32_Ehdr ehdr;
-typedef Elf32_Phdr phdr;
-typedef Elf32_Shdr shdr;
-typedef Elf32_Sym sym;
-#define SYM_BIND ELF32_ST_BIND
-#define SYM_TYPE ELF32_ST_TYPE
-#endif
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define OUR_ORDER ELFDATA2LSB
-#else
-#define OUR_ORDER ELFDATA2MSB
-#endif
-
-/* the machine this program was built for, from its own first bytes */
-static unsigned our_machine(void)
-{
-	static unsigned machine;
-	ehdr h;
-	int fd;
-
-	if (machine != 0)
-		return machine;
-	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (read(fd, &h, sizeof(h)) == (ssize_t)sizeof(h))
-			machine = h.e_machine;
-		close(fd);
-	}
-	return machine;
-}
-
-enum rama_program rama_elf_kind(const unsigned char *bytes, size_t n)
-{
-	ehdr h;
-
-	if (n < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0)
-		return RAMA_PROGRAM_OK;
-	if (bytes[EI_CLASS] != OUR_CLASS || bytes[EI_DATA] != OUR_ORDER)
-		return RAMA_PROGRAM_FOREIGN;
-	if (n < sizeof(h))
-		return RAMA_PROGRAM_OK;
-	memcpy(&h, bytes, sizeof(h));
-	if (our_machine() != 0 && h.e_machine != our_machine())
-		return RAMA_PROGRAM_FOREIGN;
-	if (h.e_phentsize != sizeof(phdr) || h.e_phoff > n ||
-	    (n - h.e_phoff) / sizeof(phdr) < h.e_phnum)
-		return RAMA_PROGRAM_OK; /* unusual: wait and see */
-	for (unsigned i = 0; i < h.e_phnum; i++) {
-		phdr p;
-
-		memcpy(&p, bytes + h.e_phoff + i * sizeof(p), sizeof(p));
-		if (p.p_type == PT_INTERP)
-			return RAMA_PROGRAM_OK;
-	}
-	return RAMA_PROGRAM_STATIC;
-}
-
-/* Does the kernel take the preload away because the program has rights its user has not? */
-static bool secure(const char *path)
-{
-	struct stat st;
-	char caps[64];
-
-	if (stat(path, &st) != 0)
-		return false;
-	return ((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
-	       ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
-		st.st_gid != getegid()) ||
-	       (geteuid() != 0 && getxattr(path, "security.capability", caps, sizeof(caps)) > 0);
-}
-
 /* the next word at *p, ended with a NUL; NULL: no more */
 static char *next_word(char **p)
 {
@@ -256,43 +171,47 @@ static bool interpreter(const char *head, size_t n, char buf[PATH_MAX])
 	return rama_find_program(word, buf);
 }
 
-enum rama_program rama_program_kind(char buf[PATH_MAX])
+void rama_find_kind(char buf[PATH_MAX], struct rama_program *kind)
 {
 	for (int i = 0; i < SCRIPTS; i++) {
-		unsigned char head[HEAD];
+		char head[HEAD];
 		int fd = open(buf, O_RDONLY | O_CLOEXEC);
-		ssize_t n;
+		ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
 
-		if (fd < 0)
-			return RAMA_PROGRAM_OK;
-		n = read(fd, head, sizeof(head));
-		close(fd);
-		if (n > 2 && memcmp(head, "#!", 2) == 0) {
-			if (!interpreter((char *)head, (size_t)n, buf))
-				return RAMA_PROGRAM_OK;
-			continue;
-		}
-		if (n > 0 && rama_elf_kind(head, (size_t)n) != RAMA_PROGRAM_OK)
-			return rama_elf_kind(head, (size_t)n);
-		return secure(buf) ? RAMA_PROGRAM_SECURE : RAMA_PROGRAM_OK;
+		if (fd >= 0)
+			close(fd);
+		if (n <= 2 || memcmp(head, "#!", 2) != 0 || !interpreter(head, (size_t)n, buf))
+			break;
 	}
-	return RAMA_PROGRAM_OK;
+	rama_program_look(kind, AT_FDCWD, buf);
 }
 
-const char *rama_program_text(enum rama_program kind)
+void rama_find_rank_program(const char *const *words, struct rama_program *kind)
 {
-	static const char *const text[] = {
-		[RAMA_PROGRAM_OK] = "left no data",
-		[RAMA_PROGRAM_STATIC] = "is statically linked",
-		[RAMA_PROGRAM_SECURE] = "runs with other rights than yours (setuid, setgid or "
-					"capabilities)",
-		[RAMA_PROGRAM_FOREIGN] = "is for another kind of processor than our library",
-	};
+	char path[PATH_MAX];
 
-	return text[kind];
+	for (; *words != NULL && !kind->there; words++)
+		if (**words != '-' && rama_find_program(*words, path))
+			rama_program_look(kind, AT_FDCWD, path);
 }
 
 /* ---- what a library defines ----------------------------------------------------------------- */
+
+#if __SIZEOF_POINTER__ == 8
+#define OUR_CLASS ELFCLASS64
+typedef Elf64_Ehdr ehdr;
+typedef Elf64_Shdr shdr;
+typedef Elf64_Sym sym;
+#define SYM_BIND ELF64_ST_BIND
+#define SYM_TYPE ELF64_ST_TYPE
+#else
+#define OUR_CLASS ELFCLASS32
+typedef Elf32_Ehdr ehdr;
+typedef Elf32_Shdr shdr;
+typedef Elf32_Sym sym;
+#define SYM_BIND ELF32_ST_BIND
+#define SYM_TYPE ELF32_ST_TYPE
+#endif
 
 /* item i of size n at off; NULL if it is not in the file */
 static const void *at(const unsigned char *map, size_t size, uint64_t off, size_t n)
@@ -325,8 +244,7 @@ static int walk_sections(const unsigned char *map, size_t size, void (*tell)(voi
 {
 	const ehdr *h = at(map, size, 0, sizeof(*h));
 
-	if (h == NULL || rama_elf_kind(map, sizeof(*h)) == RAMA_PROGRAM_FOREIGN ||
-	    memcmp(map, ELFMAG, SELFMAG) != 0)
+	if (h == NULL || memcmp(map, ELFMAG, SELFMAG) != 0 || h->e_ident[EI_CLASS] != OUR_CLASS)
 		return rama_err_set(e, RAMA_EFORMAT, "is no library for this machine");
 	for (unsigned i = 0; i < h->e_shnum; i++) {
 		const shdr *s = at(map, size, h->e_shoff + i * sizeof(*s), sizeof(*s));

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/program.h"
 #include "cli/run_launch.h"
 
 /* Path of a file that comes with the program (libiorama.so, libiorama.a, iorama-wrap.opts):
@@ -23,19 +24,12 @@ bool rama_find_program(const char *word, char buf[PATH_MAX]);
 /* family of an mpirun or mpiexec, by its real name or what its file holds */
 enum rama_launch_kind rama_find_family(void *ctx, const char *program);
 
-/* can the preload reach this program? */
-enum rama_program {
-	RAMA_PROGRAM_OK, /* also: cannot be told */
-	RAMA_PROGRAM_STATIC,
-	RAMA_PROGRAM_SECURE, /* setuid, setgid or with capabilities: other rights than its user's */
-	RAMA_PROGRAM_FOREIGN /* for another kind of processor than our library */
-};
-/* of a file; scripts are judged by their interpreter, whose path is left in buf */
-enum rama_program rama_program_kind(char buf[PATH_MAX]);
-/* "is statically linked" and so on */
-const char *rama_program_text(enum rama_program kind);
-/* of the first bytes of an ELF file; STATIC, FOREIGN or OK */
-enum rama_program rama_elf_kind(const unsigned char *bytes, size_t n);
+/* Can the preload reach this program? Scripts are judged by their interpreter, whose path is left in buf. */
+void rama_find_kind(char buf[PATH_MAX], struct rama_program *kind);
+
+/* The program of the ranks of a parallel job, as far as it can be told from the words behind its launcher: the first that is
+ * one. */
+void rama_find_rank_program(const char *const *words, struct rama_program *kind);
 
 /* Tells the names a shared library defines for others. 0 or an error. */
 int rama_elf_symbols(const char *path, void (*tell)(void *ctx, const char *name), void *ctx,

@@ -71,8 +71,10 @@ static int add_children(struct rama_jobs *jobs, const char *root, struct rama_er
 		struct rama_gather_list segs = { 0 };
 		char dir[PATH_MAX];
 
+		/* a spare directory comes with the one that it is of */
 		if (rc == 0 && at >= 0 && is_own_dir(at, names[i]->d_name) &&
-		    snprintf(dir, sizeof(dir), "%s/%s", root, names[i]->d_name) < PATH_MAX) {
+		    snprintf(dir, sizeof(dir), "%s/%s", root, names[i]->d_name) < PATH_MAX &&
+		    !rama_gather_spare_is(dir)) {
 			rc = rama_gather_find(&segs, dir, e);
 			if (rc == 0)
 				rc = add_job(jobs, dir, &segs, e);
@@ -124,14 +126,15 @@ int rama_jobs_add_files(struct rama_jobs *jobs, const char *const *paths, size_t
 int rama_jobs_add_default(struct rama_jobs *jobs, struct rama_err *e)
 {
 	const char *chosen = rama_opts_setting(RAMA_SET_DIR);
-	char root[PATH_MAX];
+	struct rama_gather_roots roots;
 	int rc = 0;
 
 	if (*chosen != '\0')
 		return access(chosen, F_OK) == 0 ? rama_jobs_add_dir(jobs, chosen, e) : 0;
-	for (unsigned i = 0; rc == 0 && rama_place_candidate(i, root, sizeof(root)); i++)
-		if (is_own_dir(AT_FDCWD, root))
-			rc = rama_jobs_add_dir(jobs, root, e);
+	rama_gather_roots_find(&roots, (uint32_t)geteuid());
+	for (size_t i = 0; rc == 0 && i < roots.n; i++)
+		rc = rama_jobs_add_dir(jobs, roots.path[i], e);
+	rama_gather_roots_fini(&roots);
 	return rc;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/run_launch.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -276,6 +277,15 @@ const char *rama_launch_refused(const struct rama_launch_in *in)
 	size_t at = walk(in, &kind, &row);
 
 	return kind == RAMA_LAUNCH_REFUSED ? in->argv[at] : NULL;
+}
+
+size_t rama_launch_parallel(const struct rama_launch_in *in)
+{
+	enum rama_launch_kind kind;
+	const struct launcher *row;
+	size_t at = walk(in, &kind, &row);
+
+	return row != NULL && rama_launch_family_name(kind) != NULL ? at : SIZE_MAX;
 }
 
 int rama_launch_plan(struct rama_launch *l, const struct rama_launch_in *in, struct rama_arena *a)

@@ -50,6 +50,8 @@ int rama_launch_plan(struct rama_launch *l, const struct rama_launch_in *in, str
 
 /* the word that cannot be observed and has to be refused, or NULL; needs no variables */
 const char *rama_launch_refused(const struct rama_launch_in *in);
+/* word of the launcher of a parallel job; SIZE_MAX: there is none */
+size_t rama_launch_parallel(const struct rama_launch_in *in);
 
 /* "Open MPI"; NULL for what is no family */
 const char *rama_launch_family_name(enum rama_launch_kind kind);

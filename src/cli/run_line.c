@@ -15,6 +15,7 @@
 #include "base/human.h"
 #include "cli/run_live.h"
 #include "cli/terminal.h"
+#include "gather/place.h"
 #include "live/look.h"
 #include "report/pen.h"
 
@@ -38,13 +39,18 @@ static bool can_show(void)
 struct rama_run_line *rama_run_line_create(const char *dir)
 {
 	struct rama_run_line *l = can_show() ? calloc(1, sizeof(*l)) : NULL;
+	const char *dirs[1 + RAMA_SEGMENT_SPARES] = { dir };
 	struct rama_look_options o = {
-		.dir = &dir, .n_dirs = 1, .uid = (uint32_t)geteuid(), .linger = 2
+		.dir = dirs, .n_dirs = 1, .uid = (uint32_t)geteuid(), .linger = 2
 	};
+	struct rama_gather_spares spares;
 	struct rama_err e = { 0 };
 
 	if (l == NULL)
 		return NULL;
+	rama_gather_spares_read(&spares, dir);
+	for (size_t i = 0; i < spares.n; i++)
+		dirs[o.n_dirs++] = spares.dir[i];
 	if (rama_look_create(&l->look, &o, &e) != 0) {
 		free(l);
 		return NULL;

@@ -22,8 +22,10 @@
 #include "cli/open_store.h"
 #include "cli/run_live_segs.h"
 #include "cli/run_place.h"
+#include "live/agent.h"
 #include "live/find.h"
 #include "live/status.h"
+#include "query/job.h"
 
 #define PATIENCE 30.0	   /* s for the agent in the end */
 #define PATIENCE_STORE 5.0 /* s for a store that does not answer */
@@ -197,7 +199,7 @@ void rama_run_live_start(struct rama_run_live *v, const struct rama_job_place *p
 	int64_t pid = 0;
 
 	v->on = true;
-	v->ended = v->words = -1;
+	v->ended = v->words = v->lock = -1;
 	snprintf(v->dir, sizeof(v->dir), "%s", place->dir);
 	find_key(v, place->job);
 	if (rama_agent_at(place->root, &pid, v->spool, sizeof(v->spool))) {
@@ -208,6 +210,7 @@ void rama_run_live_start(struct rama_run_live *v, const struct rama_job_place *p
 			 v->spool, strerror(errno));
 		v->spool[0] = '\0';
 	} else {
+		v->lock = rama_agent_run_lock(v->spool);
 		v->words = memfd_create("words of the agent", MFD_CLOEXEC);
 		start_agent(v);
 		if (v->agent <= 0)
@@ -245,8 +248,8 @@ void rama_run_live_drain(struct rama_run_live *v)
 
 	do {
 		rama_run_rings_read(&r, v->dir);
-		v->seen = r.made + r.dropped;
-		v->dropped = r.dropped;
+		v->seen = r.made + r.dropped + v->past_made + v->past_dropped;
+		v->dropped = r.dropped + v->past_dropped;
 		if (r.left == 0 || v->spool[0] == '\0' || !keep_agent(v))
 			break;
 		if (v->line != NULL)
@@ -311,37 +314,15 @@ static bool in_store(const struct rama_run_live *v, const char *sink)
 	       (strncmp(sink, "store:", 6) == 0 && strcmp(sink + 6, v->store) == 0);
 }
 
-struct count {
-	uint64_t events;
-	bool ended, found;
-};
-
-static int see_count(void *ctx, const struct rama_row *row, struct rama_err *e)
-{
-	struct count *c = ctx;
-
-	(void)e;
-	if (row->n < 2)
-		return 1;
-	c->found = true;
-	c->events = row->cell[0].i > 0 ? (uint64_t)row->cell[0].i : 0;
-	c->ended = row->cell[1].i == 0;
-	return 1;
-}
-
 /* What the store itself says it has of the job, whoever brought it there. False: it cannot be asked. */
-static bool ask_store(struct rama_run_live *v, struct count *c, struct rama_err *e)
+static bool ask_store(struct rama_run_live *v, struct rama_query_job_live *c, struct rama_err *e)
 {
-	static const char sql[] =
-		"SELECT COALESCE(SUM(p.stored), 0), COUNT(*) - COUNT(p.end_ns) FROM processes p "
-		"JOIN jobs j ON j.number = p.job WHERE j.key = $1";
-	struct rama_cell key = { .type = RAMA_CELL_TEXT, .text = v->key, .len = strlen(v->key) };
 	struct rama_store *s;
 	int rc = rama_store_open(&s, v->store, RAMA_STORE_READ, e);
 
-	*c = (struct count){ 0 };
+	*c = (struct rama_query_job_live){ 0 };
 	if (rc == 0) {
-		rc = rama_store_select(s, sql, &key, 1, see_count, c, e);
+		rc = rama_query_job_live_get(s, v->key, c, e);
 		rama_store_close(s);
 	}
 	return rc >= 0;
@@ -353,7 +334,7 @@ static bool wait_for_agent(struct rama_run_live *v)
 {
 	double end = now() + PATIENCE, ask = 0, answered = now();
 	struct rama_err e = { 0 };
-	struct count c;
+	struct rama_query_job_live c;
 	struct status s;
 
 	while (now() < end && now() < answered + PATIENCE_STORE) {
@@ -385,7 +366,7 @@ static bool wait_for_agent(struct rama_run_live *v)
 static void count(struct rama_run_live *v, bool in_time)
 {
 	struct rama_err e = { 0 };
-	struct count c;
+	struct rama_query_job_live c;
 	struct status s;
 	uint64_t rest;
 
@@ -455,13 +436,13 @@ void rama_run_live_text(const struct rama_run_live *v, bool quiet)
 	if (v->waiting > 0)
 		fprintf(stderr, ", %s wait", rama_human_count(d, (int64_t)v->waiting));
 	fputc('\n', stderr);
-	if (v->waiting > 0 && agent_lives(v))
+	if (v->waiting > 0 && v->other && agent_lives(v))
 		fprintf(stderr, "  the agent %ld goes on with them\n", (long)v->agent);
 	else if (v->waiting > 0)
 		fprintf(stderr,
-			"  they are in %s; iorama agent --spool %s --store %s brings them to the "
-			"store\n",
-			v->spool, v->spool, where);
+			"  they wait in %s; when %s can be reached, your next iorama agent brings "
+			"them there, or now: iorama agent --drain\n",
+			v->spool, where);
 	if (!quiet && v->elsewhere)
 		fprintf(stderr, "  went to %s, by the agent %ld\n", where, (long)v->agent);
 	else if (!quiet && v->counted)
@@ -496,4 +477,6 @@ void rama_run_live_fini(struct rama_run_live *v)
 		close(v->ended);
 	if (v->words >= 0)
 		close(v->words);
+	if (v->lock >= 0)
+		close(v->lock);
 }

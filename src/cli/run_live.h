@@ -15,6 +15,7 @@ struct rama_job_place;
 struct rama_run_line;
 
 struct rama_run_live {
+	uint64_t past_made, past_dropped; /* events of segments that are gone already */
 	bool on;
 	char store[PATH_MAX]; /* path or URL */
 	char key[128];	      /* of the job in it */
@@ -23,8 +24,9 @@ struct rama_run_live {
 	pid_t agent;	      /* 0: none could be started */
 	int ended;	      /* descriptor that tells of its end; -1: none */
 	int words;	      /* what it said, a file without a name; -1: none */
-	bool other;	      /* it was there before and goes on */
-	bool elsewhere;	      /* what it reads goes to another place than the store: `sink` */
+	int lock;	/* of the spool: nobody takes it over while we look after it; -1: none */
+	bool other;	/* it was there before and goes on */
+	bool elsewhere; /* what it reads goes to another place than the store: `sink` */
 	char sink[PATH_MAX];
 	unsigned again;	   /* times it was started again */
 	char trouble[512]; /* what went wrong; "": nothing */

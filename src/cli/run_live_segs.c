@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "gather/gather.h"
+#include "gather/pack.h"
 #include "segment/ring.h"
 
 static void add(struct rama_run_rings *r, struct rama_mapped *m)
@@ -30,8 +30,9 @@ void rama_run_rings_read(struct rama_run_rings *r, const char *dir)
 	rama_mapped_guard();
 	if (m != NULL && rama_gather_find(&segs, dir, &e) == 0)
 		for (size_t i = 0; i < segs.n; i++)
-			if (rama_mapped_open(m, segs.path[i], (uint32_t)geteuid(), false, &e) ==
-			    0) {
+			if (!rama_gather_is_packed(segs.path[i]) && /* counted when it was packed */
+			    rama_mapped_open(m, segs.path[i], (uint32_t)geteuid(), false, &e) ==
+				    0) {
 				add(r, m);
 				rama_mapped_close(m);
 			}

@@ -15,12 +15,13 @@ struct rama_job_place {
 	char dir[PATH_MAX]; /* root/job */
 	const char *job;    /* in dir */
 	int lock;	    /* descriptor, -1: none */
+	int spare_lock[RAMA_SEGMENT_SPARES];
+	struct rama_gather_spares spare; /* for what finds no room in dir */
+	char note[PATH_MAX / 2 + 300];	 /* why it is not where one would look for it; "": it is */
 };
 
-/* The i-th place where segments may be, if nobody chose one; false: no more. */
-bool rama_place_candidate(unsigned i, char *buf, size_t size);
-
-/* Makes a new job's directory and holds its lock. */
+/* Makes a new job's directory, the spare ones and the tally, and holds the locks. */
 int rama_place_make(struct rama_job_place *p, struct rama_err *e);
+void rama_place_unlock(struct rama_job_place *p);
 
 #endif

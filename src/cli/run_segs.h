@@ -15,8 +15,9 @@ struct rama_seg_info {
 	uint32_t phase; /* enum rama_seg_phase */
 	bool logged;	/* its log was written; it stays only for its live events */
 	int64_t pid, jobid;
-	uint64_t start; /* ns since 1970 */
-	uint64_t size;	/* bytes it takes */
+	uint64_t pid_start; /* tells it from a later process of the same id */
+	uint64_t start;	    /* ns since 1970 */
+	uint64_t size;	    /* bytes it takes */
 	char host[64];
 	char text[256]; /* command line, or why it is bad */
 };
@@ -26,7 +27,6 @@ struct rama_seg_infos {
 	size_t n;
 	size_t processes; /* images of one process counted once */
 	size_t bad, alive, unknown;
-	size_t unseen;	      /* went on as a program that could not be observed */
 	uint64_t size, start; /* start: of the first */
 };
 

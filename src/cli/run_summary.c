@@ -210,7 +210,10 @@ static void read_metadata(struct rama_run_summary *s, const char *text)
 		key += strlen(RAMA_META_MISSING);
 		s->missing = strndup(key, strcspn(key, "\n"));
 	}
+	key = strstr(text, RAMA_META_QUIET);
+	s->quiet = key != NULL ? strtoll(key + strlen(RAMA_META_QUIET), NULL, 10) : 0;
 	s->unknown_mpi = strstr(text, RAMA_META_MPI "unknown") != NULL;
+	rama_unseen_read(&s->unseen, text);
 }
 
 static int walk_log(struct walk *w, struct rama_err *e)
@@ -287,6 +290,24 @@ static void label(const struct paper *p, const char *text, const char *code)
 		fprintf(p->f, "  %-10s ", text);
 }
 
+static void print_unseen(const struct rama_run_summary *s, const struct paper *p)
+{
+	struct rama_unseen_sum others = s->unseen;
+	char text[RAMA_UNSEEN_LINE];
+
+	if (s->unobserved != NULL) {
+		label(p, "unseen", "33");
+		fprintf(p->f, "%s\n", s->unobserved);
+	}
+	if (s->why != RAMA_UNSEEN_NOT && others.n[s->why] > 0)
+		others.n[s->why]--; /* the line before tells of it */
+	if (rama_unseen_total(&others) > 0) {
+		rama_unseen_text(&others, text, sizeof(text));
+		label(p, "unseen", "33");
+		fprintf(p->f, "programs that could not be observed: %s\n", text);
+	}
+}
+
 static void print_warnings(const struct rama_run_summary *s, const struct paper *p)
 {
 	if (s->unfinished > 0) {
@@ -305,6 +326,14 @@ static void print_warnings(const struct rama_run_summary *s, const struct paper 
 			"it there\n",
 			s->missing);
 	}
+	if (s->quiet > 0) {
+		label(p, "quiet", "33");
+		fprintf(p->f,
+			"%lld process%s confined %s (seccomp or the like); what came after that is "
+			"not in the log\n",
+			(long long)s->quiet, s->quiet == 1 ? "" : "es",
+			s->quiet == 1 ? "itself" : "themselves");
+	}
 	if (s->unknown_mpi) {
 		label(p, "MPI", "33");
 		fputs("not one that iorama knows: processes are observed one by one, without "
@@ -316,21 +345,32 @@ static void print_warnings(const struct rama_run_summary *s, const struct paper 
 		fprintf(p->f, "%zu process%s still running; later: iorama recover %s\n", s->running,
 			s->running == 1 ? " is" : "es are", s->place);
 	}
+	if (s->unplaced > 0 || s->unplaced_calls > 0) {
+		label(p, "no room", "33");
+		fprintf(p->f,
+			"%lld process%s left nothing: there was no room for segments; %s%lld calls "
+			"are not recorded\n",
+			(long long)s->unplaced, s->unplaced == 1 ? "" : "es",
+			s->told < s->unplaced ? "at least " : "", (long long)s->unplaced_calls);
+	}
+	if (s->odd != NULL) {
+		label(p, "place", "33");
+		fprintf(p->f, "%s; segments were in %s\n", s->odd, s->place);
+	}
 	if (s->lost + s->missed + s->folded > 0) {
 		label(p, "lost", "33");
 		fprintf(p->f,
 			"%lld traced events, %lld calls not counted; %lld opens share one record\n",
 			(long long)s->lost, (long long)s->missed, (long long)s->folded);
 	}
-	if (s->unobserved != NULL) {
-		label(p, "unseen", "33");
-		fprintf(p->f, "%s\n", s->unobserved);
+	if (s->lost + s->folded > 0) {
+		label(p, "", "33");
+		fprintf(p->f, "%s%s%s: a larger one gives more room\n",
+			s->folded > 0 ? "IORAMA_MEMORY" : "",
+			s->folded > 0 && s->lost > 0 ? ", " : "",
+			s->lost > 0 ? "IORAMA_TRACE_MEMORY" : "");
 	}
-	if (s->unseen > 0) {
-		label(p, "unseen", "33");
-		fprintf(p->f, "%zu process%s went on as a program that could not be observed\n",
-			s->unseen, s->unseen == 1 ? "" : "es");
-	}
+	print_unseen(s, p);
 }
 
 static int to_file(void *ctx, const char *bytes, size_t n)
@@ -348,16 +388,17 @@ static void print_report(const struct rama_run_summary *s, const struct rama_opt
 					 .brief = true,
 					 .lead = "iorama: " };
 	struct rama_profile profile;
-	struct rama_study_options opt = { .profile = &profile, .quiet = true };
+	struct rama_study_options opt = { .profile = &profile };
 	struct rama_study study;
 	struct rama_out out;
 
 	/* what the lines below say is not said twice */
-	look.no_banner =
-		s->unfinished > 0 || s->missing != NULL || s->lost + s->missed + s->folded > 0;
+	look.no_unseen = true;
+	look.no_banner = s->unfinished > 0 || s->quiet > 0 || s->missing != NULL ||
+			 s->unplaced + s->unplaced_calls > 0 || s->lost + s->missed + s->folded > 0;
 	if (rama_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_profile_init(&profile) != 0)
 		return;
-	rama_study_open(&study, &s->log, 1, &opt);
+	rama_cli_study_open(&study, &(struct rama_study_source){ .path = s->log }, 1, opt, true);
 	if (study.reported) {
 		look.utc_offset = rama_study_utc_offset(&study);
 		rama_out_init(&out, to_file, stderr);
@@ -422,6 +463,21 @@ static void json_data(struct rama_json *j, const struct rama_run_summary *s)
 	rama_json_close(j, '}');
 }
 
+static void json_unseen(struct rama_json *j, const struct rama_unseen_sum *s)
+{
+	rama_json_key(j, "unseen_why");
+	rama_json_open(j, '{');
+	for (unsigned i = 1; i < RAMA_UNSEEN_REASONS; i++)
+		if (s->n[i] > 0)
+			rama_json_key_i64(j, rama_unseen_key((enum rama_unseen)i), s->n[i]);
+	rama_json_close(j, '}');
+	rama_json_key(j, "unseen_programs");
+	rama_json_open(j, '[');
+	for (size_t i = 0; i < RAMA_UNSEEN_NAMES && s->program[i].why != 0; i++)
+		rama_json_string(j, s->program[i].name);
+	rama_json_close(j, ']');
+}
+
 void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
 {
 	struct rama_out o;
@@ -440,14 +496,20 @@ void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
 	rama_json_key_i64(&j, "unfinished", (int64_t)s->unfinished);
 	rama_json_key_i64(&j, "running", (int64_t)s->running);
 	rama_json_key_string(&j, "unobserved", s->unobserved);
-	rama_json_key_i64(&j, "unseen", (int64_t)s->unseen);
+	rama_json_key_i64(&j, "unseen", rama_unseen_total(&s->unseen));
+	json_unseen(&j, &s->unseen);
+	rama_json_key_i64(&j, "unplaced", s->unplaced);
+	rama_json_key_i64(&j, "unplaced_calls", s->unplaced_calls);
+	rama_json_key_i64(&j, "moved", (int64_t)s->moved);
+	rama_json_key_string(&j, "place", s->odd);
 	rama_json_key_string(&j, "missing", s->missing);
+	rama_json_key_i64(&j, "quiet", s->quiet);
 	rama_json_key_string(&j, "mpi", s->unknown_mpi ? "unknown" : NULL);
 	rama_json_key_i64(&j, "events_lost", s->lost);
 	rama_json_key_i64(&j, "calls_missed", s->missed);
 	rama_json_key_i64(&j, "files_folded", s->folded);
 	rama_json_key(&j, "incomplete");
-	rama_json_bool(&j, s->partial);
+	rama_json_bool(&j, s->partial || s->unplaced > 0 || s->unplaced_calls > 0);
 	if (s->live != NULL)
 		rama_run_live_json(s->live, &j);
 	rama_json_close(&j, '}');

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "cli/opts.h"
+#include "logfile/unseen.h"
 
 struct rama_run_live;
 
@@ -21,7 +22,11 @@ struct rama_run_summary {
 	size_t running;		/* processes that go on */
 	const char *place;	/* directory of their segments */
 	const char *unobserved; /* one line about the command, or NULL */
-	size_t unseen;		/* processes that went on as a program that could not be observed */
+	enum rama_unseen why;	/* the reason that it tells */
+	/* programs that had no room; how many of them said how many calls they made */
+	int64_t unplaced, told, unplaced_calls;
+	uint64_t moved;	 /* processes whose segments were in a spare directory */
+	const char *odd; /* why segments were not where one would look for them, or NULL */
 	const struct rama_run_live *live; /* its events; NULL: not asked for */
 
 	/* from the log */
@@ -41,9 +46,11 @@ struct rama_run_summary {
 	double slowest_time;
 	size_t unfinished; /* processes that did not end by themselves */
 	int64_t lost, missed, folded;
-	bool partial;	  /* some module lacks data */
-	char *missing;	  /* ranks that are not in the log: "3,7-9"; NULL: none */
-	bool unknown_mpi; /* processes had an MPI of which nothing could be observed */
+	bool partial;  /* some module lacks data */
+	char *missing; /* ranks that are not in the log: "3,7-9"; NULL: none */
+	int64_t quiet; /* processes that confined themselves, and were not recorded after that */
+	struct rama_unseen_sum unseen; /* programs that could not be observed, the command too */
+	bool unknown_mpi;	       /* processes had an MPI of which nothing could be observed */
 };
 
 /* Fills in what the log tells, in one pass over it. */

@@ -6,21 +6,43 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/preload.h"
+
 #define GLOBS_MOST 65536
 
-char *rama_vars_preload(const char *library, struct rama_arena *a)
+char *rama_vars_preload(const char *library, const struct rama_program *kind, struct rama_arena *a)
 {
 	const char *before = getenv("LD_PRELOAD");
-	size_t n = strlen(library);
-	char *text;
+	size_t size = strlen(library) + (before != NULL ? strlen(before) : 0) + RAMA_ELF_NAME + 3;
+	char *text = rama_arena_alloc(a, size), *more = rama_arena_alloc(a, size);
 
-	if (before == NULL || *before == '\0')
-		return rama_arena_text(a, library, n);
-	if (strncmp(before, library, n) == 0 && (before[n] == ':' || before[n] == '\0'))
-		return rama_arena_text(a, before, strlen(before)); /* iorama inside iorama */
-	text = rama_arena_alloc(a, n + strlen(before) + 2);
+	if (text == NULL || more == NULL)
+		return NULL;
+	if (before == NULL)
+		before = "";
+	if (rama_program_stops(kind->why)) {
+		rama_preload_without(text, size, before, library);
+		return text;
+	}
+	rama_preload_with(text, size, before, library);
+	if (kind->first[0] == '\0')
+		return text;
+	rama_preload_first(more, size, text, kind->first);
+	return more;
+}
+
+char *rama_vars_joined(char *const *argv, struct rama_arena *a)
+{
+	size_t size = 1;
+	char *text, *p;
+
+	for (size_t i = 0; argv[i] != NULL; i++)
+		size += strlen(argv[i]) + 1;
+	p = text = rama_arena_alloc(a, size);
+	for (size_t i = 0; text != NULL && argv[i] != NULL; i++)
+		p = stpcpy(stpcpy(p, i > 0 ? " " : ""), argv[i]);
 	if (text != NULL)
-		stpcpy(stpcpy(stpcpy(text, library), ":"), before);
+		*p = '\0';
 	return text;
 }
 

@@ -4,10 +4,16 @@
 #define RAMA_CLI_RUN_VARS_H
 
 #include "base/arena.h"
+#include "base/program.h"
 #include "cli/opts.h"
 
-/* LD_PRELOAD: ours before what is there already; NULL: no memory */
-char *rama_vars_preload(const char *library, struct rama_arena *a);
+/* LD_PRELOAD for a program of this kind: ours before what is there already, or not at all where the program would not
+ * start with it. "": it needs none; NULL: no memory. Where kind->first is set, and the program can be observed, it wants
+ * IORAMA_RUNTIME with the same value beside it. */
+char *rama_vars_preload(const char *library, const struct rama_program *kind, struct rama_arena *a);
+
+/* words with blanks between them; NULL: no memory */
+char *rama_vars_joined(char *const *argv, struct rama_arena *a);
 
 /* The globs of an option, joined by newlines, after those the variable holds; NULL: no memory. Too many of them are
  * wrong usage, which ends the program. */

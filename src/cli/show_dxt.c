@@ -284,22 +284,17 @@ static int print_record(void *ctx, struct rama_cursor *c, const struct rama_reco
 static const unsigned traces[] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_MPIIO, RAMA_MOD_DXT_STDIO };
 #define N_TRACES (sizeof(traces) / sizeof(traces[0]))
 
-static bool has_threads(const struct rama_log *log, unsigned module)
-{
-	return rama_module_has_threads(rama_module_get(module), log->part[module].version);
-}
-
 static int print_module(struct rama_show *s, struct rama_input *in, unsigned module)
 {
 	static const char stars[] = "# ***************************************************\n";
 	struct trace t = { .show = s, .in = in, .mod = rama_module_get(module) };
 	int rc = 0;
 
-	t.has_ids = has_threads(&in->log, module);
+	t.has_ids = rama_logfile_has_threads(&in->log, module);
 	t.files = module != RAMA_MOD_DXT_MPIIO;
 	t.threads = s->threads;
 	for (unsigned i = 0; i < N_TRACES; i++)
-		t.threads = t.threads || has_threads(&in->log, traces[i]);
+		t.threads = t.threads || rama_logfile_has_threads(&in->log, traces[i]);
 	rama_out_fmt(s->out, "\n%s# %s module data\n%s", stars, t.mod->name, stars);
 	if (!rama_show_may_lack(s, &in->log, t.mod))
 		return 3;
@@ -316,6 +311,8 @@ static int print_module(struct rama_show *s, struct rama_input *in, unsigned mod
 
 		rc = count_threads(&t);
 		rama_log_unhush(&in->log, before);
+		t.has_ids =
+			rama_logfile_has_threads(&in->log, module); /* they may not fit after all */
 	}
 	if (rc == 0)
 		rc = rama_show_records(s, in, module, print_record, &t);

@@ -1,44 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* study.h: logs given on the command line, read, diagnosed and made into a report. */
+/* study.h: study/ for the command line: what it tells is printed, errors become exit statuses. */
 #ifndef RAMA_CLI_STUDY_H
 #define RAMA_CLI_STUDY_H
 
-#include "report/report.h"
+#include "base/out.h"
+#include "cli/opts.h"
+#include "cli/terminal.h"
+#include "study/paths.h"
+#include "study/study.h"
 
-struct rama_study_options {
-	const struct rama_profile *profile;
-	bool no_trace;	  /* counters only */
-	bool detail;	  /* keep single operations, for pages and JSON */
-	bool quiet;	  /* no notes, no progress */
-	const char *only; /* findings of these rules or topics, with commas; NULL: all */
-};
+struct rama_store;
 
-struct rama_study {
-	struct rama_view view;
-	struct rama_diagnosis diagnosis;
-	struct rama_report report;
-	bool viewed, diagnosed, reported;
-};
+/* Reads the sources of one job. The exit status, after what was wrong was printed: 0, or 3 also if part of it could not be
+ * read; s->reported says whether there is a report. quiet: no notes, no progress. */
+int rama_cli_study_open(struct rama_study *s, const struct rama_study_source *sources, size_t n,
+			struct rama_study_options opt, bool quiet);
+/* 0, or the exit status after the reason was printed */
+int rama_cli_paths_add(struct rama_study_paths *p, const char *command, const char *arg);
 
-/* a log in memory, or (bytes NULL) one at its path, or a directory of segments */
-struct rama_study_source {
-	const char *path; /* its name in reports */
-	const void *bytes;
-	size_t len;
-};
-
-/* Reads the logs (or directories of segments) of one job. Returns the exit status, after what was wrong was printed:
- * 0, or 3 also if part of it could not be read; s->reported says whether there is a report. */
-int rama_study_open(struct rama_study *s, const char *const *paths, size_t n,
-		    const struct rama_study_options *opt);
-int rama_study_open_sources(struct rama_study *s, const struct rama_study_source *sources, size_t n,
-			    const struct rama_study_options *opt);
-void rama_study_close(struct rama_study *s);
-
-/* seconds that clocks here were ahead of UTC when the job started */
-long rama_study_utc_offset(const struct rama_study *s);
-
-/* Is the word (a rule or a topic) known? */
-bool rama_study_knows(const char *word, size_t len);
+/* The store that an option --store[=WHERE] names, or the usual one, to be read; 0, or the exit status after the reason
+ * was printed. */
+int rama_cli_stored_open(struct rama_store **s, const struct rama_opts *o,
+			 enum rama_option_id option);
+void rama_cli_stored_close(struct rama_store *s);
+/* a job without a log: what the store has of it instead, for people */
+int rama_cli_stored_tell(struct rama_store *s, int64_t job, const struct rama_terminal *t, bool all,
+			 struct rama_out *out, struct rama_err *e);
 
 #endif

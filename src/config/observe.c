@@ -30,15 +30,21 @@ static bool begins(const char *path, size_t len, const char *prefix, size_t n)
 	return len >= n && memcmp(path, prefix, n) == 0;
 }
 
+#define X(...)
+#define R(...)
+#define F(...)
+#define E(...)
+#define T(...)
+#define N(...)
+
 /* most paths are known to be none of these by their second letter */
 static bool prefix_excluded(const char *path, size_t len)
 {
+#undef X
 #define X(prefix, letter) | 1u << (letter - 'a')
-#define R(prefix)
 	static const uint32_t letters = 0
 #include "table/excluded.def"
 		;
-#undef X
 	unsigned letter;
 
 	if (len < 2 || path[0] != '/')
@@ -46,25 +52,153 @@ static bool prefix_excluded(const char *path, size_t len)
 	letter = (unsigned char)path[1] - (unsigned)'a';
 	if (letter > 'z' - 'a' || (letters >> letter & 1) == 0)
 		return false;
+#undef X
 #define X(prefix, letter)                                                         \
 	if (path[1] == (letter) && begins(path, len, prefix, sizeof(prefix) - 1)) \
 		return true;
 #include "table/excluded.def"
-#undef X
-#undef R
 	return false;
 }
 
 static bool prefix_readmitted(const char *path, size_t len)
 {
-#define X(prefix, letter)
+#undef X
+#undef R
+#define X(...)
 #define R(prefix)                                          \
 	if (begins(path, len, prefix, sizeof(prefix) - 1)) \
 		return true;
 #include "table/excluded.def"
-#undef X
 #undef R
+#define R(...)
 	return false;
+}
+
+/* ---- what MPI libraries keep for themselves ----------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A row T: * is any text within a name, # a number. What follows a slash at its end does not matter. */
+static bool row_matches(const char *row, const char *name, size_t len)
+{
+	const char *star = NULL, *end = name + len, *from = NULL;
+
+	for (;;) {
+		if (*row == '/' && (name == end || *name == '/'))
+			return true;
+		if (*row == '\0' && name == end)
+			return true;
+		if (*row == '*') {
+			star = ++row;
+			from = name;
+		} else if (*row == '#' && name < end && is_digit(*name)) {
+			while (name < end && is_digit(*name))
+				name++;
+			row++;
+		} else if (*row != '\0' && *row != '#' && name < end && *row == *name) {
+			row++;
+			name++;
+		} else if (star != NULL && from < end && *from != '/') {
+			row = star;
+			name = ++from;
+		} else {
+			return false;
+		}
+	}
+}
+
+/* directly in a directory for such files */
+static bool temporary(const char *dir, const char *path, size_t len)
+{
+	size_t n = strlen(dir);
+
+	if (n == 0 || len <= n + 1 || !begins(path, len, dir, n) || path[n] != '/')
+		return false;
+	path += n + 1;
+	len -= n + 1;
+#undef T
+#define T(row)                           \
+	if (row_matches(row, path, len)) \
+		return true;
+#include "table/excluded.def"
+#undef T
+#define T(...)
+	return false;
+}
+
+bool rama_settings_private(const struct rama_settings *s, const char *path, size_t len)
+{
+	const char *last = len > 0 ? memrchr(path, '/', len) : NULL;
+	size_t rest = last != NULL ? len - (size_t)(++last - path) : 0;
+
+	for (unsigned i = 0; i < RAMA_SETTINGS_SESSIONS; i++) {
+		size_t n = s->session[i][0] != '\0' ? strlen(s->session[i]) : 0;
+
+		if (n > 0 && len >= n && begins(path, len, s->session[i], n) &&
+		    (len == n || path[n] == '/'))
+			return true;
+	}
+#undef F
+#define F(dir)                                                                 \
+	if (len == sizeof(dir) - 1 && begins(path, len, dir, sizeof(dir) - 1)) \
+		return true;
+#undef N
+#define N(name)                                                          \
+	if (rest > 0 && begins(last, rest, name, sizeof(name) - 1) &&    \
+	    (rest == sizeof(name) - 1 || last[sizeof(name) - 1] == '.')) \
+		return true;
+#include "table/excluded.def"
+#undef F
+#define F(...)
+#undef N
+#define N(...)
+	return temporary("/tmp", path, len) || temporary(s->temp, path, len) ||
+	       (len == 4 && begins(path, len, "/tmp", 4)) ||
+	       (s->temp[0] != '\0' && len == strlen(s->temp) && begins(path, len, s->temp, len));
+}
+
+static size_t without_slashes(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n > 0 && path[n - 1] == '/')
+		n--;
+	return n;
+}
+
+/* A directory that a variable names. One that the program itself works in is none of the launcher's alone. */
+static void find_folder(char to[RAMA_SETTINGS_FOLDER], const char *path, const char *here)
+{
+	size_t n = path != NULL ? without_slashes(path) : 0;
+
+	to[0] = '\0';
+	if (n < 2 || n >= RAMA_SETTINGS_FOLDER || path[0] != '/' ||
+	    (here != NULL && strncmp(here, path, n) == 0 && (here[n] == '/' || here[n] == '\0')))
+		return;
+	memcpy(to, path, n);
+	to[n] = '\0';
+}
+
+void rama_settings_folders(struct rama_settings *s, rama_lookup lookup, void *ctx)
+{
+	static const char *const sessions[] = {
+#undef E
+#define E(variable) variable,
+#include "table/excluded.def"
+#undef E
+#define E(...)
+	};
+	const char *here = lookup(ctx, "PWD");
+
+	find_folder(s->temp, lookup(ctx, "TMPDIR"), NULL);
+	for (unsigned i = 0; i < RAMA_SETTINGS_SESSIONS; i++) {
+		find_folder(s->session[i], lookup(ctx, sessions[i]), here);
+		if (strcmp(s->session[i], s->temp) == 0 || strcmp(s->session[i], "/tmp") == 0)
+			s->session[i][0] = '\0'; /* all temporary files */
+	}
 }
 
 bool rama_settings_observes(const struct rama_settings *s, unsigned module, const char *path,
@@ -79,7 +213,8 @@ bool rama_settings_observes(const struct rama_settings *s, unsigned module, cons
 		return true;
 	if (any_rule(s, RAMA_RULE_PATH_EXCLUDE, bit, path, len))
 		return false;
-	if (!prefix_excluded(path, len) && !any_rule(s, RAMA_RULE_NAME_EXCLUDE, bit, path, len))
+	if (!prefix_excluded(path, len) && !rama_settings_private(s, path, len) &&
+	    !any_rule(s, RAMA_RULE_NAME_EXCLUDE, bit, path, len))
 		return true;
 	return prefix_readmitted(path, len) || any_rule(s, RAMA_RULE_NAME_INCLUDE, bit, path, len);
 }
@@ -98,6 +233,35 @@ bool rama_settings_rank(const struct rama_settings *s, int64_t rank)
 		if (rank >= s->range[i].first && rank <= s->range[i].last)
 			*(s->range[i].include ? &included : &excluded) = true;
 	return !excluded || included;
+}
+
+/* ---- memory for records, as Darshan counts it ---------------------------------------------------- */
+
+#define HEATMAPS (8 * 3248) /* bytes that its heat maps take, however many there are */
+
+uint32_t rama_settings_record(unsigned module)
+{
+	const struct rama_module *m = rama_module_get(module);
+
+	if (m == NULL || (m->flags & RAMA_TRACE) != 0 || module >= RAMA_MOD_DXT_STDIO)
+		return 0; /* traces have their own; ours are not in Darshan's */
+	return 8u * m->record->words;
+}
+
+uint64_t rama_settings_pool(const struct rama_settings *s)
+{
+	if (s->mod_memory == 0)
+		return UINT64_MAX;
+	return s->mod_memory - (rama_settings_module(s, RAMA_MOD_HEATMAP) ? HEATMAPS : 0);
+}
+
+uint32_t rama_settings_records(const struct rama_settings *s, unsigned module)
+{
+	uint32_t record = rama_settings_record(module), n = s->records[module];
+
+	if (record > 0 && rama_settings_pool(s) / record < n)
+		n = (uint32_t)(rama_settings_pool(s) / record);
+	return n;
 }
 
 uint64_t rama_settings_trace_memory(const struct rama_settings *s)

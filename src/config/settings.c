@@ -431,6 +431,9 @@ static const struct how hows[RAMA_SETTINGS] = {
 	[RAMA_SET_EXCLUDE] = HOW_USE(set_globs, RAMA_RULE_PATH_EXCLUDE),
 	[RAMA_SET_INCLUDE] = HOW_USE(set_globs, RAMA_RULE_PATH_INCLUDE),
 	[RAMA_SET_RECORDS] = HOW_USE(set_records, 0),
+	[RAMA_SET_MEMORY] = HOW(set_size, memory),
+	[RAMA_SET_MOD_DISABLE] = HOW(set_modules, mod_disable),
+	[RAMA_SET_MOD_ENABLE] = HOW(set_modules, mod_enable),
 	[RAMA_SET_NAME_MEMORY] = HOW(set_size, name_memory),
 };
 
@@ -460,7 +463,9 @@ void rama_settings_init(struct rama_settings *s)
 	s->n_warnings = 0;
 	s->small_trigger = s->unaligned_trigger = -1;
 	for (unsigned i = 0; i < RAMA_MODULES; i++)
-		s->records[i] = RAMA_SETTINGS_TRACED >> i & 1 ? DXT_KIB : 1;
+		s->records[i] = RAMA_SETTINGS_TRACED >> i & 1 ? DXT_KIB
+				: FIXED_RECORDS >> i & 1      ? 1
+							      : RAMA_SETTINGS_ANY;
 	for (unsigned i = RAMA_SETTINGS; i-- > 0;) { /* higher rows win */
 		const char *preset = rama_settings[i].preset;
 		struct given g = { rama_settings[i].variable, { preset, strlen(preset) } };
@@ -551,7 +556,7 @@ void rama_settings_file(struct rama_settings *s, const char *text, size_t len)
 static void drop_pairs(struct rama_settings *s, rama_lookup lookup, void *ctx)
 {
 #define SET(id) (lookup(ctx, rama_settings[RAMA_SET_##id].variable) != NULL)
-	if (SET(D_MOD_DISABLE) || SET(D_MOD_ENABLE))
+	if (SET(D_MOD_DISABLE) || SET(D_MOD_ENABLE) || SET(MOD_DISABLE) || SET(MOD_ENABLE))
 		s->mod_disable = s->mod_enable = 0;
 	if (SET(D_APP_EXCLUDE) || SET(D_APP_INCLUDE)) {
 		drop_rules(s, RAMA_RULE_APP_EXCLUDE);
@@ -576,6 +581,7 @@ void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx)
 		if (g.value.n > 0 || hows[i].set == set_flag || hows[i].set == set_dxt)
 			hows[i].set(s, &hows[i], &g);
 	}
+	rama_settings_folders(s, lookup, ctx);
 	settle(s);
 }
 

@@ -16,6 +16,25 @@
 #define RAMA_SETTINGS_RANGES 64
 #define RAMA_SETTINGS_RULES RAMA_PATTERNS
 #define RAMA_SETTINGS_PATH 4096
+#define RAMA_SETTINGS_ANY UINT32_MAX
+#define RAMA_SETTINGS_FOLDER 512 /* a longer name of a directory of the launcher says nothing */
+/* rows E of excluded.def */
+#define X(...)
+#define R(...)
+#define F(...)
+#define T(...)
+#define N(...)
+#define E(...) +1
+enum {
+	RAMA_SETTINGS_SESSIONS = 0
+#include "table/excluded.def"
+};
+#undef X
+#undef R
+#undef F
+#undef T
+#undef N
+#undef E
 /* the modules that IORAMA_TRACE switches on */
 #define RAMA_SETTINGS_TRACED                                                     \
 	((uint64_t)1 << RAMA_MOD_DXT_POSIX | (uint64_t)1 << RAMA_MOD_DXT_MPIIO | \
@@ -53,14 +72,16 @@ struct rama_settings {
 
 	uint64_t modules; /* bit per module of the log that is on */
 	uint64_t mod_enable, mod_disable;
-	uint32_t records[RAMA_MODULES]; /* most records of a module; DXT_*: KiB of trace */
-	uint64_t mod_memory;		/* bytes for records of all modules; 0: not asked for */
-	uint64_t name_memory;		/* bytes for names */
-	uint64_t trace_memory;		/* IORAMA_TRACE_MEMORY */
-	bool has_trace_memory;		/* somebody gave it */
-	uint32_t live;			/* IORAMA_LIVE: bit per layer of table/layers.def */
-	uint64_t live_memory;		/* IORAMA_LIVE_MEMORY */
-	int64_t mem_align;		/* at least 1 */
+	/* most records of a module, RAMA_SETTINGS_ANY: nobody said; DXT_*: KiB of trace */
+	uint32_t records[RAMA_MODULES];
+	uint64_t memory;       /* IORAMA_MEMORY: bytes for records and names */
+	uint64_t mod_memory;   /* bytes for records of all modules; 0: not asked for */
+	uint64_t name_memory;  /* bytes for names; 0: not asked for */
+	uint64_t trace_memory; /* IORAMA_TRACE_MEMORY */
+	bool has_trace_memory; /* somebody gave it */
+	uint32_t live;	       /* IORAMA_LIVE: bit per layer of table/layers.def */
+	uint64_t live_memory;  /* IORAMA_LIVE_MEMORY */
+	int64_t mem_align;     /* at least 1 */
 	double small_trigger, unaligned_trigger; /* negative: none */
 
 	bool has_jobid;
@@ -75,6 +96,10 @@ struct rama_settings {
 	char log_file[RAMA_SETTINGS_PATH]; /* this very file: IORAMA_LOG, DARSHAN_LOGFILE */
 	char log_dir[RAMA_SETTINGS_PATH];  /* no folders below it: IORAMA_LOG_DIR */
 	char log_path[RAMA_SETTINGS_PATH]; /* year/month/day below it: DARSHAN_LOGPATH */
+
+	/* directories of the launcher (excluded.def), "": none; temp: $TMPDIR unless it is /tmp */
+	char temp[RAMA_SETTINGS_FOLDER];
+	char session[RAMA_SETTINGS_SESSIONS][RAMA_SETTINGS_FOLDER];
 
 	unsigned n_ranges, n_rules;
 	struct rama_rank_range range[RAMA_SETTINGS_RANGES];
@@ -94,6 +119,9 @@ void rama_settings_init(struct rama_settings *s);
 void rama_settings_file(struct rama_settings *s, const char *text, size_t len);
 void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx);
 
+/* part of the above: directories that launchers name */
+void rama_settings_folders(struct rama_settings *s, rama_lookup lookup, void *ctx);
+
 /* Layers by their words, joined by commas; 1 or all: all of them. false: one is not known */
 bool rama_settings_layers(const char *text, size_t n, uint32_t *layers);
 
@@ -108,6 +136,13 @@ static inline bool rama_settings_module(const struct rama_settings *s, unsigned 
 /* Is the module on, and may it make a record of this (cleaned) name? */
 bool rama_settings_observes(const struct rama_settings *s, unsigned module, const char *path,
 			    size_t len);
+/* Is it a file that an MPI library keeps for itself, or a note of ours? */
+bool rama_settings_private(const struct rama_settings *s, const char *path, size_t len);
+/* Records of a module that a process may have at most: MAX_RECORDS, and what fits into MODMEM. */
+uint32_t rama_settings_records(const struct rama_settings *s, unsigned module);
+/* bytes that records of all modules together may take, and those of one record of a module there; 0: it does not count */
+uint64_t rama_settings_pool(const struct rama_settings *s);
+uint32_t rama_settings_record(unsigned module);
 /* Is this program to be observed? Its name is the first word of the command line. */
 bool rama_settings_app(const struct rama_settings *s, const char *app, size_t len);
 /* Does this rank record anything? */

@@ -135,11 +135,12 @@ static void known_facts(struct rama_facts *f, const struct rama_view *v)
 		f->partial_modules += v->modules[i].partial && !trace;
 	}
 	/* where a trace is cut the counters still have everything */
-	f->counters_lost = !v->complete && (f->partial_traces == 0 ||
-					    f->partial_modules + f->problems + f->unfinished +
-							    f->missed_calls + f->folded_files >
-						    0 ||
-					    v->missing_ranks != NULL);
+	f->counters_lost = !v->complete &&
+			   (f->partial_traces == 0 ||
+			    f->partial_modules + f->problems + f->unfinished + f->missed_calls +
+					    f->folded_files >
+				    0 ||
+			    v->missing_ranks != NULL || v->unplaced > 0 || v->unplaced_calls > 0);
 }
 
 /* bytes of a chunk, 0: not chunked */

@@ -127,7 +127,7 @@ struct lines {
 	size_t n;
 	bool failed;
 };
-#define BANNER_LINES 8
+#define BANNER_LINES 9
 
 static void say(struct lines *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void say(struct lines *l, const char *fmt, ...)
@@ -168,7 +168,7 @@ static int banner(struct rama_engine *g)
 	const struct rama_view *v = g->view;
 	struct lines l = { .g = g,
 			   .line = rama_arena_alloc(&g->d->arena, BANNER_LINES * sizeof(*l.line)) };
-	char n[RAMA_HUMAN];
+	char n[RAMA_HUMAN], programs[350];
 
 	if (l.line == NULL)
 		return RAMA_EMEMORY;
@@ -181,14 +181,27 @@ static int banner(struct rama_engine *g)
 		    v->unfinished == 1 ? "process" : "processes");
 	if (v->missing_ranks != NULL && v->missing_ranks[0] != '\0')
 		say(&l, "Nothing is known of ranks %.200s.", v->missing_ranks);
+	if (v->unplaced > 0)
+		say(&l,
+		    "Nothing is here of %s %s: there was no room for what they would have left.",
+		    rama_human_count(n, v->unplaced), v->unplaced == 1 ? "process" : "processes");
+	if (v->unplaced_calls > 0)
+		say(&l, "%s calls were not recorded for want of room.",
+		    rama_human_count(n, v->unplaced_calls));
 	if (v->missed_calls > 0)
 		say(&l, "%s calls were missed.", rama_human_count(n, v->missed_calls));
 	if (v->folded_files > 0)
-		say(&l, "%s opens are of files that share one record for want of room.",
+		say(&l,
+		    "%s opens are of files that share one record for want of room: "
+		    "IORAMA_MEMORY gives more.",
 		    rama_human_count(n, v->folded_files));
 	if (v->lost_events > 0)
 		say(&l, "%s traced accesses were lost; counters have them.",
 		    rama_human_count(n, v->lost_events));
+	if (rama_unseen_total(&v->unseen) > 0) { /* the last: rama_report_look.no_unseen */
+		rama_unseen_text(&v->unseen, programs, sizeof(programs));
+		say(&l, "Programs that could not be observed: %s.", programs);
+	}
 	g->d->banner = l.line;
 	g->d->n_banner = l.n;
 	return l.failed ? RAMA_EMEMORY : 0;

@@ -35,14 +35,21 @@ int rama_sets_next(const char *dir, uint64_t below, uint64_t *set, struct rama_s
 bool rama_set_has(const char *dir, uint64_t set, const struct rama_shape *shape, uint32_t writer);
 bool rama_set_marked(const char *dir, uint64_t set);
 /* Writes the manifest; all files are on disk already. `rank` keeps those apart who do it at once. */
-int rama_set_commit(const char *dir, uint64_t set, const struct rama_shape *shape, int rank,
+int rama_set_commit(struct rama_emulate_own *own, const char *dir, uint64_t set,
+		    const struct rama_shape *shape, int rank, struct rama_err *e);
+/* Of what follows each removes only what is ours. */
+/* the files of one writer, whole and half-written */
+void rama_set_drop(struct rama_emulate_own *own, const char *dir, uint64_t set, uint32_t writer,
+		   uint32_t files);
+/* all sets but the newest `keep`, and but `spare`: first the manifests */
+int rama_sets_prune(struct rama_emulate_own *own, const char *dir, uint64_t keep, uint64_t spare,
 		    struct rama_err *e);
-/* Removes the files of one writer, whole and half-written. */
-void rama_set_drop(const char *dir, uint64_t set, uint32_t writer, uint32_t files);
-/* Removes all sets but the newest `keep`, and but `spare`: first the manifests. */
-int rama_sets_prune(const char *dir, uint64_t keep, uint64_t spare, struct rama_err *e);
-/* Removes what a crash left: sets above `newest`, files without a manifest, half-written ones. */
-int rama_sets_tidy(const char *dir, uint64_t newest, struct rama_err *e);
+/* what a crash left: sets above `newest`, files without a manifest, half-written ones */
+int rama_sets_tidy(struct rama_emulate_own *own, const char *dir, uint64_t newest,
+		   struct rama_err *e);
+/* Is there anything above `newest`, or in the way of the job, that is not ours? */
+int rama_sets_check(struct rama_emulate_own *own, const char *dir, uint64_t newest,
+		    struct rama_err *e);
 
 struct rama_cr_job {
 	uint64_t base; /* set that was there before it began */
@@ -52,8 +59,9 @@ struct rama_cr_job {
 };
 bool rama_cr_job_parse(const char *text, struct rama_cr_job *job);
 bool rama_cr_job_read(const char *dir, struct rama_cr_job *job); /* false: there is none */
-int rama_cr_job_write(const char *dir, const struct rama_cr_job *job, struct rama_err *e);
-void rama_cr_job_end(const char *dir);
+int rama_cr_job_write(struct rama_emulate_own *own, const char *dir, const struct rama_cr_job *job,
+		      struct rama_err *e);
+void rama_cr_job_end(struct rama_emulate_own *own, const char *dir);
 /* Waits until no process of an earlier run is left that could write there; then this one holds the directory, with others of its run. *fd
  * is closed at the end. File systems without locks are trusted. */
 int rama_cr_lock(const char *dir, double seconds, int *fd, struct rama_err *e);
@@ -62,6 +70,7 @@ void rama_cr_join(const char *dir, int *fd); /* the other ranks */
 /* ---- cr_copy.c: copies from the fast place to the safe one, in a thread --------------------- */
 
 struct rama_copy_order {
+	struct rama_emulate_own *own;
 	const char *from, *to;
 	uint64_t set;
 	struct rama_shape shape;
@@ -97,6 +106,7 @@ struct rama_cr {
 	double copy_time, restart_time;
 	struct rama_out from; /* rank 0: sets that were restarted from */
 	int lock;
+	bool entered; /* files may have been made */
 };
 
 static inline const char *rama_cr_here(const struct rama_cr *c)

@@ -59,14 +59,15 @@ static int copy_bytes(struct rama_copy *c, int in, int out, const char *name, ch
 
 static int copy_file(struct rama_copy *c, uint32_t writer, uint32_t file, char *buf)
 {
-	char from[RAMA_SET_PATH], to[RAMA_SET_PATH], part[RAMA_SET_PATH + 8];
+	struct rama_emulate_own *own = c->order.own;
+	char from[RAMA_SET_PATH], to[RAMA_SET_PATH], part[RAMA_SET_PATH + 16];
 	int in, out, rc;
 
 	rama_set_file(c->order.from, c->order.set, writer, file, from);
 	rama_set_file(c->order.to, c->order.set, writer, file, to);
-	snprintf(part, sizeof(part), "%s.part", to);
+	rama_emulate_own_partial(own, to, part, sizeof(part));
 	in = open(from, O_RDONLY | O_CLOEXEC);
-	out = in < 0 ? -1 : open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	out = in < 0 ? -1 : rama_emulate_own_open(own, part, O_WRONLY | O_CREAT | O_TRUNC);
 	if (in < 0 || out < 0)
 		rc = rama_err_set(&c->e, RAMA_EIO, "%s: open: %s", in < 0 ? from : part,
 				  strerror(errno));
@@ -76,10 +77,10 @@ static int copy_file(struct rama_copy *c, uint32_t writer, uint32_t file, char *
 		close(in);
 	if (out >= 0 && close(out) != 0 && rc == 0)
 		rc = rama_err_set(&c->e, RAMA_EIO, "%s: close: %s", part, strerror(errno));
-	if (rc == 0 && !atomic_load(&c->stop) && rename(part, to) != 0)
-		rc = rama_err_set(&c->e, RAMA_EIO, "%s: %s", to, strerror(errno));
+	if (rc == 0 && !atomic_load(&c->stop))
+		rc = rama_emulate_own_publish(own, part, to, &c->e);
 	if (rc != 0)
-		unlink(part);
+		rama_emulate_own_drop(own, to);
 	return rc;
 }
 

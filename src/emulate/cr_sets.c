@@ -33,6 +33,11 @@ static void mark_path(const char *dir, uint64_t set, char to[RAMA_SET_PATH])
 	snprintf(to, RAMA_SET_PATH, "%.4200s/ckpt.%" PRIu64 ".done", dir, set);
 }
 
+static void job_path(const char *dir, char to[RAMA_SET_PATH])
+{
+	snprintf(to, RAMA_SET_PATH, "%.4200s/ckpt.job", dir);
+}
+
 /* ---- small files that must be whole or not there -------------------------------------------- */
 
 static int sync_dir(const char *dir)
@@ -46,27 +51,30 @@ static int sync_dir(const char *dir)
 	return rc;
 }
 
-static int write_small(const char *dir, const char *path, int rank, const char *text,
-		       struct rama_err *e)
+static int write_small(struct rama_emulate_own *own, const char *dir, const char *path, int rank,
+		       const char *text, struct rama_err *e)
 {
-	char part[RAMA_SET_PATH + 32];
+	char mine[RAMA_SET_PATH + 16], part[RAMA_SET_PATH + 32];
 	size_t n = strlen(text);
 	int fd, bad;
 
-	snprintf(part, sizeof(part), "%s.%d.part", path, rank);
-	fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	snprintf(mine, sizeof(mine), "%s.%d", path, rank);
+	rama_emulate_own_partial(own, mine, part, sizeof(part));
+	fd = rama_emulate_own_open(own, part, O_WRONLY | O_CREAT | O_TRUNC);
 	if (fd < 0)
 		return rama_err_set(e, RAMA_EIO, "%s: %s", part, strerror(errno));
 	errno = ENOSPC; /* what a write that was cut short means */
 	bad = write(fd, text, n) != (ssize_t)n || fsync(fd) != 0;
 	bad |= close(fd) != 0;
-	if (bad || rename(part, path) != 0 || sync_dir(dir) != 0) {
-		int number = errno;
-
-		unlink(part);
-		return rama_err_set(e, RAMA_EIO, "%s: %s", path, strerror(number));
-	}
-	return 0;
+	if (bad)
+		rama_err_set(e, RAMA_EIO, "%s: %s", path, strerror(errno));
+	else if (rama_emulate_own_publish(own, part, path, e) != 0)
+		bad = 1;
+	else if (sync_dir(dir) != 0)
+		return rama_err_set(e, RAMA_EIO, "%s: %s", path, strerror(errno));
+	if (bad)
+		rama_emulate_own_drop(own, mine);
+	return bad ? RAMA_EIO : 0;
 }
 
 static ssize_t read_small(const char *path, char *to, size_t room)
@@ -245,8 +253,8 @@ bool rama_set_has(const char *dir, uint64_t set, const struct rama_shape *shape,
 
 /* ---- changing them -------------------------------------------------------------------------- */
 
-int rama_set_commit(const char *dir, uint64_t set, const struct rama_shape *shape, int rank,
-		    struct rama_err *e)
+int rama_set_commit(struct rama_emulate_own *own, const char *dir, uint64_t set,
+		    const struct rama_shape *shape, int rank, struct rama_err *e)
 {
 	char path[RAMA_SET_PATH], text[512];
 
@@ -255,23 +263,24 @@ int rama_set_commit(const char *dir, uint64_t set, const struct rama_shape *shap
 		return rama_err_set(e, RAMA_EIO, "%s: %s", dir, strerror(errno));
 	rama_shape_put(shape, set, text, sizeof(text));
 	mark_path(dir, set, path);
-	return write_small(dir, path, rank, text, e);
+	return write_small(own, dir, path, rank, text, e);
 }
 
-void rama_set_drop(const char *dir, uint64_t set, uint32_t writer, uint32_t files)
+void rama_set_drop(struct rama_emulate_own *own, const char *dir, uint64_t set, uint32_t writer,
+		   uint32_t files)
 {
-	char path[RAMA_SET_PATH], part[RAMA_SET_PATH + 8];
+	char path[RAMA_SET_PATH];
 
 	for (uint32_t f = 0; f < files; f++) {
 		rama_set_file(dir, set, writer, f, path);
-		snprintf(part, sizeof(part), "%s.part", path);
-		unlink(path);
-		unlink(part);
+		rama_emulate_own_remove(own, path);
+		rama_emulate_own_drop(own, path);
 	}
 }
 
-/* Calls fn for every file of a set; a name for which it is true is removed. */
-static int sweep(const char *dir, bool (*fn)(void *ctx, const char *name, uint64_t set), void *ctx,
+/* Calls fn for every file of a set; a name for which it is true is removed, if the file is ours, or (`look`) must be ours. */
+static int sweep(struct rama_emulate_own *own, const char *dir,
+		 bool (*fn)(void *ctx, const char *name, uint64_t set), void *ctx, bool look,
 		 struct rama_err *e)
 {
 	int rc;
@@ -285,7 +294,9 @@ static int sweep(const char *dir, bool (*fn)(void *ctx, const char *name, uint64
 		if (!set_of(at->d_name, &set, &rest) || !fn(ctx, at->d_name, set))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, at->d_name);
-		if (unlink(path) != 0 && errno != ENOENT)
+		if (look)
+			rc = rama_emulate_own_check(own, path, e);
+		else if (rama_emulate_own_remove(own, path) != 0 && errno != EPERM)
 			rc = rama_err_set(e, RAMA_EIO, "%s: %s", path, strerror(errno));
 	}
 	if (d != NULL)
@@ -314,7 +325,8 @@ static bool old_file(void *ctx, const char *name, uint64_t set)
 	return set < l->below && set != l->spare;
 }
 
-int rama_sets_prune(const char *dir, uint64_t keep, uint64_t spare, struct rama_err *e)
+int rama_sets_prune(struct rama_emulate_own *own, const char *dir, uint64_t keep, uint64_t spare,
+		    struct rama_err *e)
 {
 	struct limits l = { .below = UINT64_MAX, .spare = spare };
 	struct rama_shape shape;
@@ -329,8 +341,8 @@ int rama_sets_prune(const char *dir, uint64_t keep, uint64_t spare, struct rama_
 		l.below = set;
 	}
 	if (rc == 0)
-		rc = sweep(dir, old_mark, &l, e);
-	return rc == 0 ? sweep(dir, old_file, &l, e) : rc;
+		rc = sweep(own, dir, old_mark, &l, false, e);
+	return rc == 0 ? sweep(own, dir, old_file, &l, false, e) : rc;
 }
 
 static bool left_over(void *ctx, const char *name, uint64_t set)
@@ -342,9 +354,31 @@ static bool left_over(void *ctx, const char *name, uint64_t set)
 	       !rama_set_marked(l->dir, set);
 }
 
-int rama_sets_tidy(const char *dir, uint64_t newest, struct rama_err *e)
+int rama_sets_tidy(struct rama_emulate_own *own, const char *dir, uint64_t newest,
+		   struct rama_err *e)
 {
-	return sweep(dir, left_over, &(struct limits){ .dir = dir, .newest = newest }, e);
+	struct limits l = { .dir = dir, .newest = newest };
+
+	return sweep(own, dir, left_over, &l, false, e);
+}
+
+static bool is_newer(void *ctx, const char *name, uint64_t set)
+{
+	const struct limits *l = ctx;
+
+	(void)name;
+	return set > l->newest;
+}
+
+int rama_sets_check(struct rama_emulate_own *own, const char *dir, uint64_t newest,
+		    struct rama_err *e)
+{
+	struct limits l = { .dir = dir, .newest = newest };
+	char path[RAMA_SET_PATH];
+	int rc = sweep(own, dir, is_newer, &l, true, e);
+
+	job_path(dir, path);
+	return rc == 0 ? rama_emulate_own_check(own, path, e) : rc;
 }
 
 /* ---- the job -------------------------------------------------------------------------------- */
@@ -365,26 +399,27 @@ bool rama_cr_job_read(const char *dir, struct rama_cr_job *job)
 {
 	char path[RAMA_SET_PATH], text[512];
 
-	snprintf(path, sizeof(path), "%.4200s/ckpt.job", dir);
+	job_path(dir, path);
 	return read_small(path, text, sizeof(text)) > 0 && rama_cr_job_parse(text, job);
 }
 
-int rama_cr_job_write(const char *dir, const struct rama_cr_job *job, struct rama_err *e)
+int rama_cr_job_write(struct rama_emulate_own *own, const char *dir, const struct rama_cr_job *job,
+		      struct rama_err *e)
 {
 	char path[RAMA_SET_PATH], text[512];
 
-	snprintf(path, sizeof(path), "%.4200s/ckpt.job", dir);
+	job_path(dir, path);
 	snprintf(text, sizeof(text), JOB, job->base, job->crashes, job->written, job->lost,
 		 job->cost, job->seconds);
-	return write_small(dir, path, 0, text, e);
+	return write_small(own, dir, path, 0, text, e);
 }
 
-void rama_cr_job_end(const char *dir)
+void rama_cr_job_end(struct rama_emulate_own *own, const char *dir)
 {
 	char path[RAMA_SET_PATH];
 
-	snprintf(path, sizeof(path), "%.4200s/ckpt.job", dir);
-	unlink(path);
+	job_path(dir, path);
+	rama_emulate_own_remove(own, path);
 }
 
 int rama_cr_lock(const char *dir, double seconds, int *fd, struct rama_err *e)

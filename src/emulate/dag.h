@@ -15,6 +15,7 @@ struct rama_dag {
 	const char **folders; /* that hold units, outer ones first */
 	bool *new_folder;     /* which of them this run made; the same on all ranks */
 	uint32_t n_folders, room_folders;
+	bool entered; /* files may have been made */
 };
 
 struct rama_dag_moved {

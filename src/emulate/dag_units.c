@@ -9,7 +9,7 @@
 
 #include "emulate/dag.h"
 
-#define PART_MOST 240  /* bytes of one part of a path: .part is added */
+#define PART_MOST 240  /* bytes of one part of a path: .RUN.part is added */
 #define PATH_MOST 3900 /* bytes of a path */
 
 /* ---- where units live ----------------------------------------------------------------------- */
@@ -121,7 +121,8 @@ static const char *path_of(struct rama_dag *d, struct places *p, uint32_t i, str
 	const char *dir, *path;
 	char name[64];
 
-	if (folder_of(d, d->graph->data[i].tier, &dir, e) != 0)
+	if (folder_of(d, d->graph->data[i].tier, &dir, e) != 0 ||
+	    (!d->m->opt.engine->no_files && rama_emulate_own_place(d->m->opt.own, dir, e) != 0))
 		return NULL;
 	path = rama_emulation_path(d->m, dir, d->graph->data[i].name, e);
 	for (unsigned k = 0; path != NULL && collides(p, path, strlen(dir) + 1); k++) {
@@ -195,11 +196,31 @@ static int make_folders(struct rama_dag *d, struct rama_err *e)
 	if (d->new_folder == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	for (uint32_t i = 0; d->m->team->rank == 0 && i < d->n_folders; i++) {
-		d->new_folder[i] = mkdir(d->folders[i], 0777) == 0;
-		if (!d->new_folder[i] && errno != EEXIST && errno != EISDIR && errno != EROFS)
-			return rama_err_set(e, RAMA_EIO, "%s: %s", d->folders[i], strerror(errno));
+		int made = rama_emulate_own_folder(d->m->opt.own, d->folders[i], e);
+
+		if (made < 0)
+			return made;
+		d->new_folder[i] = made > 0;
 	}
 	return rama_team_bcast(d->m->team, d->new_folder, d->n_folders * sizeof(*d->new_folder), e);
+}
+
+/* Is the place of a unit free? Input that is there is the user's own; links to it are followed, as it is only read. */
+static int check_unit(struct rama_dag *d, uint32_t i, struct rama_err *e)
+{
+	const struct rama_unit *u = d->units[i];
+	struct stat st;
+
+	if (u == NULL)
+		return 0;
+	if (d->graph->data[i].writers > 0 || stat(u->path, &st) != 0)
+		return rama_emulate_own_check(d->m->opt.own, u->path, e);
+	if (!S_ISREG(st.st_mode))
+		return rama_err_set(e, RAMA_EMISSING, "%s: no plain file", u->path);
+	if (d->m->opt.engine->container || st.st_size >= u->size)
+		return 0;
+	return rama_err_set(e, RAMA_EMISSING, "%s: has %lld bytes, not %lld", u->path,
+			    (long long)st.st_size, (long long)u->size);
 }
 
 /* Input that no task writes and that is not there is made, outside of all measurements. */
@@ -215,12 +236,8 @@ static int stage_in(struct rama_dag *d, uint32_t i, struct rama_err *e)
 	struct stat st;
 	int rc;
 
-	if (stat(u->path, &st) == 0) {
-		if (container || st.st_size >= u->size)
-			return 0; /* the user's own */
-		return rama_err_set(e, RAMA_EMISSING, "%s: has %lld bytes, not %lld", u->path,
-				    (long long)st.st_size, (long long)u->size);
-	}
+	if (stat(u->path, &st) == 0)
+		return 0; /* the user's own */
 	d->made[i] = true;
 	d->m->books = (struct rama_books){ 0 };
 	d->m->opt.record = false;
@@ -259,19 +276,25 @@ static int prepare_files(struct rama_dag *d, struct rama_err *e)
 {
 	const struct rama_graph *g = d->graph;
 	struct rama_team *t = d->m->team;
-	char part[4096];
-	int rc = make_folders(d, e);
+	int rc = 0;
 
+	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < g->n_data; i += (uint32_t)t->size)
+		rc = check_unit(d, i, e);
+	if (rc == 0)
+		rc = rama_team_barrier(t, e); /* nothing is made before all is known to be free */
+	if (rc == 0)
+		rc = make_folders(d, e);
+	d->entered = rc == 0;
+	if (rc == 0)
+		rc = rama_emulation_enter(d->m, t->rank == 0, e);
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < g->n_data; i += (uint32_t)t->size) {
 		if (d->units[i] == NULL)
 			continue;
-		/* what an earlier run left half-written is not this run's */
-		if (rama_unit_partial(d->units[i], part, sizeof(part)) != NULL)
-			unlink(part);
 		if (g->data[i].writers == 0)
 			rc = stage_in(d, i, e);
-		else
-			unlink(d->units[i]->path); /* not taken for this run's */
+		else if (rama_emulate_own_remove(d->m->opt.own, d->units[i]->path) != 0)
+			rc = rama_err_set(e, RAMA_EIO, "%s: cannot be removed: %s",
+					  d->units[i]->path, strerror(errno));
 	}
 	return rc != 0 ? rc : agree(d, e);
 }
@@ -302,7 +325,6 @@ static void remove_units(struct rama_dag *d, bool failed)
 	bool keep = rama_config_flag(d->m->cfg, RAMA_P_keep);
 	uint32_t step = failed ? 1 : (uint32_t)d->m->team->size;
 	uint32_t first = failed ? 0 : (uint32_t)d->m->team->rank;
-	char part[4096];
 
 	for (uint32_t i = first; i < d->graph->n_data; i += step) {
 		bool ours = d->made[i] || d->graph->data[i].writers > 0;
@@ -310,9 +332,9 @@ static void remove_units(struct rama_dag *d, bool failed)
 		if (d->units[i] == NULL || !ours)
 			continue;
 		if (!keep)
-			unlink(d->units[i]->path);
-		if (failed && rama_unit_partial(d->units[i], part, sizeof(part)) != NULL)
-			unlink(part);
+			rama_emulate_own_remove(d->m->opt.own, d->units[i]->path);
+		if (failed)
+			rama_emulate_own_drop(d->m->opt.own, d->units[i]->path);
 	}
 }
 
@@ -320,14 +342,14 @@ static void remove_folders(const struct rama_dag *d)
 {
 	for (uint32_t i = d->n_folders; d->new_folder != NULL && i-- > 0;)
 		if (d->new_folder[i])
-			rmdir(d->folders[i]); /* fails as long as something is in it */
+			rama_emulate_own_rmdir(d->m->opt.own, d->folders[i]);
 }
 
 int rama_dag_clean(struct rama_dag *d, bool failed, struct rama_err *e)
 {
 	int rc = 0;
 
-	if (d->units != NULL && d->made != NULL && !d->m->opt.engine->no_files) {
+	if (d->entered) {
 		remove_units(d, failed);
 		if (!failed)
 			rc = rama_team_barrier(d->m->team, e);

@@ -11,9 +11,35 @@
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-static int make_one(struct rama_emulation *m, int64_t i, struct rama_err *e)
+static void name_of(const struct rama_emulation *m, int64_t i, char name[96])
 {
 	int64_t dirs = rama_config_size(m->cfg, RAMA_P_make_dirs);
+
+	snprintf(name, 96, "subdir.%lld/data.%lld", (long long)(i % (dirs > 0 ? dirs : 1)),
+		 (long long)i);
+}
+
+/* Nothing is made before all files of all ranks are known to be free or ours. */
+static int check_all(struct rama_emulation *m, int64_t n, struct rama_err *e)
+{
+	struct rama_arena arena = { 0 };
+	char name[96];
+	int rc = rama_emulate_own_place(m->opt.own, rama_config_text(m->cfg, RAMA_P_input_dir), e);
+
+	for (int64_t i = m->team->rank; rc == 0 && i < n; i += m->team->size) {
+		struct rama_sample s = { .name = name };
+		struct rama_unit *u;
+
+		name_of(m, i, name);
+		u = rama_dataset_unit(m, &arena, &s, e);
+		rc = u != NULL ? rama_emulate_own_check(m->opt.own, u->path, e) : e->code;
+		rama_arena_fini(&arena);
+	}
+	return rc == 0 ? rama_team_barrier(m->team, e) : rc;
+}
+
+static int make_one(struct rama_emulation *m, int64_t i, struct rama_err *e)
+{
 	double bytes = rama_config_number(m->cfg, RAMA_P_bytes);
 	struct rama_sample s = { .size = rama_config_size(m->cfg, RAMA_P_make_size) };
 	struct rama_walk w = { .request = 1 << 20 };
@@ -23,8 +49,7 @@ static int make_one(struct rama_emulation *m, int64_t i, struct rama_err *e)
 	char name[96];
 	int rc = 0;
 
-	snprintf(name, sizeof(name), "subdir.%lld/data.%lld",
-		 (long long)(i % (dirs > 0 ? dirs : 1)), (long long)i);
+	name_of(m, i, name);
 	s.name = name;
 	s.size = bytes == 1 ? s.size : (int64_t)((double)s.size * bytes);
 	w.size = s.size;
@@ -59,7 +84,7 @@ static int make_dirs(struct rama_emulation *m, struct rama_err *e)
 
 		snprintf(name, sizeof(name), "subdir.%lld", (long long)i);
 		path = rama_emulation_path(m, top, name, e);
-		rc = path != NULL ? rama_make_folders(path, e) : e->code;
+		rc = path != NULL ? rama_emulate_own_folders(m->opt.own, path, e) : e->code;
 	}
 	return rc;
 }
@@ -76,9 +101,13 @@ int rama_dataset_make(struct rama_emulation *m, struct rama_err *e)
 		return 0;
 	m->books = (struct rama_books){ 0 };
 	m->opt.record = false;
-	rc = make_dirs(m, e);
+	rc = check_all(m, n, e);
+	if (rc == 0)
+		rc = make_dirs(m, e);
 	if (rc == 0)
 		rc = rama_team_barrier(m->team, e);
+	if (rc == 0)
+		rc = rama_emulation_enter(m, m->team->rank == 0, e);
 	for (int64_t i = m->team->rank; rc == 0 && i < n; i += m->team->size)
 		rc = make_one(m, i, e);
 	rama_books_fini(&m->books);

@@ -116,23 +116,15 @@ int rama_emulation_stream(struct rama_emulation *m, struct rama_script *s, struc
 	return rama_run_stream(&stream, &m->opt, m->team, &m->books, e);
 }
 
-int rama_make_folders(const char *path, struct rama_err *e)
+int rama_emulation_enter(struct rama_emulation *m, bool leads, struct rama_err *e)
 {
-	char part[4096];
+	int rc = leads ? rama_emulate_own_enter(m->opt.own, true, e) : 0;
 
-	if (strlen(path) >= sizeof(part))
-		return rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", path);
-	for (size_t i = 1; path[i - 1] != '\0'; i++) {
-		if (path[i] != '/' && path[i] != '\0')
-			continue;
-		memcpy(part, path, i);
-		part[i] = '\0';
-		if (mkdir(part, 0777) != 0 && errno != EEXIST)
-			return rama_err_set(e, RAMA_EIO, "%s: %s", part, strerror(errno));
-		if (path[i] == '\0')
-			break;
-	}
-	return 0;
+	if (rc == 0)
+		rc = rama_team_barrier(m->team, e);
+	if (rc == 0 && !leads)
+		rc = rama_emulate_own_enter(m->opt.own, false, e);
+	return rc;
 }
 
 /* ---- parameters ----------------------------------------------------------------------------- */
@@ -396,6 +388,7 @@ static int report(struct rama_emulation *m, struct rama_out *out, double *second
 	struct rama_result r;
 	int rc = rama_result_gather(&r, m, e);
 
+	m->together = rc == 0;
 	if (rc == 0 && m->team->rank == 0) {
 		if (seconds != NULL)
 			*seconds = r.seconds;
@@ -449,6 +442,10 @@ static int run(const struct rama_config *cfg, struct rama_team *team, struct ram
 	}
 	rc = mode != NULL ? set_options(&m, e)
 			  : rama_err_set(e, RAMA_EUSAGE, "no mode is called %s", cfg->mode);
+	if (rc == 0 && seconds == NULL && team->rank == 0)
+		rc = rama_result_check(&m, e);
+	if (rc == 0)
+		rc = rama_emulate_own_new(&m.opt.own, team, e);
 	if (rc == 0 && mode != NULL)
 		rc = mode->run(&m, e);
 	if (rc == 0 && !m.told) {
@@ -457,6 +454,7 @@ static int run(const struct rama_config *cfg, struct rama_team *team, struct ram
 		rama_team_abort(team, e);
 		rc = rama_team_reason(team, e);
 	}
+	rama_emulate_own_free(m.opt.own, m.together);
 	if (m.graph != NULL)
 		rama_graph_fini(m.graph);
 	free(m.graph);

@@ -7,6 +7,7 @@
 #include "base/out.h"
 #include "emulate/config.h"
 #include "emulate/graph.h"
+#include "emulate/own.h"
 #include "emulate/script.h"
 #include "emulate/team.h"
 #include "emulate/work.h"
@@ -49,7 +50,8 @@ struct rama_emulation {
 	struct rama_books books;      /* of this rank */
 	struct rama_file_book *files; /* of this rank */
 	struct rama_out *out;	      /* where the result goes */
-	bool told;		      /* the mode has written it itself, on rank 0 */
+	bool together; /* books of all have come together: no rank makes or removes anything */
+	bool told;     /* the mode has written it itself, on rank 0 */
 };
 
 /* a mode: a row of modes.c */
@@ -70,8 +72,9 @@ char *rama_emulation_path(struct rama_emulation *m, const char *dir, const char 
 struct rama_unit *rama_emulation_unit(struct rama_emulation *m, const char *name, const char *path,
 				      int64_t size, uint64_t version, struct rama_err *e);
 int rama_emulation_stream(struct rama_emulation *m, struct rama_script *s, struct rama_err *e);
-/* makes a directory and those above it */
-int rama_make_folders(const char *path, struct rama_err *e);
+/* All ranks, when each has looked whether what it will make is free to be made (own.h): from here on files are made. `leads`: one
+ * process for each directory. */
+int rama_emulation_enter(struct rama_emulation *m, bool leads, struct rama_err *e);
 
 /* what all ranks did, on rank 0 */
 struct rama_result {
@@ -106,6 +109,8 @@ void rama_result_json(const struct rama_result *r, const struct rama_emulation *
 void rama_result_svg(const struct rama_result *r, const struct rama_emulation *m,
 		     struct rama_out *out);
 /* files beside the result: --svg, --graph_svg, profiles */
+int rama_result_check(const struct rama_emulation *m,
+		      struct rama_err *e); /* before the run: may they be written? */
 int rama_result_save(const struct rama_result *r, const struct rama_emulation *m,
 		     struct rama_err *e);
 

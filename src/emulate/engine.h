@@ -23,10 +23,12 @@ struct rama_engine_options {
 };
 
 struct rama_engine;
+struct rama_emulate_own;
 struct rama_handle {
 	const struct rama_engine *engine;
 	const char *path;
 	struct rama_engine_options opt;
+	struct rama_emulate_own *own; /* whoever opens to write does it through this */
 	void *state;
 };
 
@@ -53,6 +55,9 @@ struct rama_engine {
 	/* Also after an error: frees all. e NULL: the run has failed, and other ranks may never come to close it with us. */
 	int (*close)(struct rama_handle *h, struct rama_err *e);
 };
+
+/* Opens a handle; what is written belongs to the run, or it is an error. in_place: under the name that the file keeps. */
+int rama_engine_open(struct rama_handle *h, bool in_place, int flags, struct rama_err *e);
 
 /* engines of this program, by name; NULL: there is none. The worker of an MPI adds its own to those of every program. */
 const struct rama_engine *rama_engine_find(const char *name);

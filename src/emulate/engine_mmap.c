@@ -42,10 +42,8 @@ static int map_open(struct rama_handle *h, int flags, struct rama_err *e)
 	if (m == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	m->write = flags & RAMA_OPEN_WRITE;
-	m->fd = open(h->path,
-		     (m->write ? O_RDWR : O_RDONLY) | (flags & RAMA_OPEN_CREATE ? O_CREAT : 0) |
-			     (flags & RAMA_OPEN_TRUNCATE ? O_TRUNC : 0) | O_CLOEXEC,
-		     0666);
+	/* what is mapped to be written must be readable too */
+	m->fd = rama_engine_fd(h, m->write ? flags | RAMA_OPEN_READ : flags, 0);
 	if (m->fd < 0) {
 		int number = errno;
 
@@ -120,8 +118,8 @@ static int copy(struct rama_handle *h, char *buf, size_t n, int64_t off, bool wr
 		char *at;
 		int rc = move_window(h, off, e);
 
-		if (rc != 0)
-			return rc;
+		if (rc != 0 || m->at == NULL)
+			return rc != 0 ? rc : RAMA_EIO;
 		part = m->len - (size_t)(off - m->from);
 		part = part < n ? part : n;
 		at = m->at + (off - m->from);

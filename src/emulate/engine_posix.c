@@ -30,16 +30,11 @@ int rama_engine_error(const struct rama_handle *h, const char *what, int64_t off
 static int open_file(struct rama_handle *h, int flags, int more, struct rama_err *e)
 {
 	struct file *f = calloc(1, sizeof(*f));
-	int how = (flags & RAMA_OPEN_WRITE) == 0 ? O_RDONLY
-		  : flags & RAMA_OPEN_READ	 ? O_RDWR
-						 : O_WRONLY;
 
 	if (f == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	how |= (flags & RAMA_OPEN_CREATE ? O_CREAT : 0) |
-	       (flags & RAMA_OPEN_TRUNCATE ? O_TRUNC : 0);
 	f->cut = -1;
-	f->fd = open(h->path, how | O_CLOEXEC | more, 0666);
+	f->fd = rama_engine_fd(h, flags, more);
 	if (f->fd < 0) {
 		int number = errno;
 

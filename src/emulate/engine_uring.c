@@ -49,13 +49,7 @@ static int ring_open(struct rama_handle *h, int flags, struct rama_err *e)
 		r->all[i].next = r->free;
 		r->free = &r->all[i];
 	}
-	r->fd = open(h->path,
-		     ((flags & RAMA_OPEN_WRITE) == 0 ? O_RDONLY
-		      : flags & RAMA_OPEN_READ	     ? O_RDWR
-						     : O_WRONLY) |
-			     (flags & RAMA_OPEN_CREATE ? O_CREAT : 0) |
-			     (flags & RAMA_OPEN_TRUNCATE ? O_TRUNC : 0) | O_CLOEXEC,
-		     0666);
+	r->fd = rama_engine_fd(h, flags, 0);
 	h->state = r;
 	if (r->fd >= 0)
 		return 0;

@@ -356,6 +356,8 @@ static int read_log(struct rama_story *s, const char *path, uint32_t number, str
 	rc = rama_log_open(&r.log, &file.src, &opt, e);
 	if (rc == 0) {
 		rc = read_all(&r);
+		if (rc == 0)
+			rc = rama_logfile_annex_check(&r.log, e);
 		if (rc < 0 && e->code == 0)
 			rama_err_set(e, rc, "%s",
 				     r.log.err.code != 0 ? r.log.err.text : rama_err_text(rc));

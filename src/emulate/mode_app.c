@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mode_app.c: files that are read, then files that are written. A file is used by all ranks, each of which has its part (or, with --whole, all of
  * it); by one rank of its own; or by the ranks that are named. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,8 @@ static int make_file(struct rama_emulation *m, const struct side *s, size_t i, s
 	if (size > 9e18)
 		return rama_err_set(e, RAMA_EUSAGE, "%s: block of %lld x %lld segments", name,
 				    (long long)block, (long long)segments);
+	if (s->what == RAMA_DO_WRITE && rama_emulate_own_place(m->opt.own, dir, e) != 0)
+		return e->code;
 	path = rama_emulation_path(m, dir, name, e);
 	f->unit = path != NULL ? rama_emulation_unit(m, name, path, (int64_t)size, 0, e) : NULL;
 	f->ranks = rama_arena_alloc(&m->arena, sizeof(*f->ranks) * ((size_t)m->team->size + 1));
@@ -247,21 +250,59 @@ static void add_write(struct rama_emulation *m, struct rama_script *s, struct fi
 	rama_script_step(s, RAMA_DO_CLOSE, f->unit);
 }
 
-/* What lies there of an earlier run that was stopped must not become part of this one. */
-static int clear_file(const struct file *f, struct rama_err *e)
+static int make_folder(struct rama_emulation *m, const struct file *f, struct rama_err *e)
 {
-	char part[4096], *slash;
-	const char *path = rama_unit_partial(f->unit, part, sizeof(part));
+	char folder[RAMA_OWN_PATH], *slash;
+
+	if (f->unit == NULL) /* never: all were made */
+		return 0;
+	if (strlen(f->unit->path) >= sizeof(folder) - RAMA_OWN_PART)
+		return rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", f->unit->path);
+	memcpy(folder, f->unit->path, strlen(f->unit->path) + 1);
+	slash = strrchr(folder, '/');
+	if (slash == NULL || slash == folder)
+		return 0;
+	*slash = '\0';
+	return rama_emulate_own_folders(m->opt.own, folder, e);
+}
+
+/* What an earlier run left under the name that is written to must not become part of this one. */
+static int clear_file(struct rama_emulation *m, const struct file *f, struct rama_err *e)
+{
+	if (!f->unit->in_place)
+		return 0;
+	if (!m->opt.engine->container)
+		return rama_emulate_own_create(m->opt.own, f->unit->path, e);
+	if (rama_emulate_own_remove(m->opt.own, f->unit->path) == 0)
+		return 0;
+	return rama_err_set(e, RAMA_EIO, "%s: cannot be removed: %s", f->unit->path,
+			    strerror(errno));
+}
+
+/* Nothing is made before all files that will be written are known to be free or ours. */
+static int clear_places(struct rama_emulation *m, struct file *files, size_t n, struct rama_err *e)
+{
 	int rc = 0;
 
-	if (path == NULL)
-		return rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", f->unit->path);
-	unlink(path);
-	slash = strrchr(part, '/');
-	if (slash != NULL && slash != part) {
-		*slash = '\0';
-		rc = rama_make_folders(part, e);
-	}
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		if (files[i].first)
+			rc = rama_emulate_own_check(m->opt.own, files[i].unit->path, e);
+	if (rc == 0)
+		rc = rama_team_barrier(m->team, e);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		if (files[i].first)
+			rc = make_folder(m, &files[i], e);
+	/* places of which no rank uses a file */
+	for (size_t i = 0; rc == 0 && m->team->rank == 0 && i < n; i++)
+		if (files[i].parts == 0)
+			rc = make_folder(m, &files[i], e);
+	if (rc == 0)
+		rc = rama_team_barrier(m->team, e);
+	if (rc == 0)
+		rc = rama_emulation_enter(m, m->team->rank == 0, e);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		if (files[i].first)
+			rc = clear_file(m, &files[i], e);
 	return rc;
 }
 
@@ -269,20 +310,19 @@ static int clear_file(const struct file *f, struct rama_err *e)
 static void clear_side(struct rama_emulation *m, const struct side *side)
 {
 	size_t n = files_of(m, side);
-	char part[4096];
 
 	for (size_t i = 0; i < n; i++) {
-		struct rama_unit u = { 0 };
 		const char *dir = dir_of(m, side, i, NULL), *name = name_of(m, side, i, NULL);
+		const char *path = dir != NULL && name != NULL
+					   ? rama_emulation_path(m, dir, name, NULL)
+					   : NULL;
 
-		u.path = dir != NULL && name != NULL ? rama_emulation_path(m, dir, name, NULL)
-						     : NULL;
-		if (u.path != NULL && rama_unit_partial(&u, part, sizeof(part)) != NULL)
-			unlink(part);
+		if (path != NULL)
+			rama_emulate_own_drop(m->opt.own, path);
 	}
 }
 
-/* All files with their ranks; what is written has its place cleared by the first of them. */
+/* All files with their ranks; what is written has its place cleared by the first of these. */
 static int make_files(struct rama_emulation *m, const struct side *side, struct file *files,
 		      size_t n, struct rama_err *e)
 {
@@ -296,10 +336,10 @@ static int make_files(struct rama_emulation *m, const struct side *side, struct 
 		if (rc == 0 && f->parts > 1 && m->team->group != NULL && !f->loose &&
 		    f->part != RAMA_NONE_YET)
 			f->unit->opt.group = m->team->group(m->team, f->ranks, f->parts);
-		if (rc == 0 && side->what == RAMA_DO_WRITE && f->first)
-			rc = clear_file(f, e);
 	}
 	free(load);
+	if (rc == 0 && n > 0 && side->what == RAMA_DO_WRITE && !m->opt.engine->no_files)
+		rc = clear_places(m, files, n, e);
 	return rc;
 }
 

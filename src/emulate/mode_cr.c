@@ -69,7 +69,7 @@ static int finish_copy(struct rama_cr *c, struct rama_err *e)
 	if (rc == 0)
 		rc = rama_team_barrier(c->m->team, e);
 	if (rc == 0 && c->m->team->rank == 0)
-		rc = rama_set_commit(c->safe, set, &c->copy_shape, 0, e);
+		rc = rama_set_commit(c->m->opt.own, c->safe, set, &c->copy_shape, 0, e);
 	if (rc == 0)
 		rc = rama_team_barrier(c->m->team, e);
 	if (rc == 0) {
@@ -84,7 +84,8 @@ static int finish_copy(struct rama_cr *c, struct rama_err *e)
 static int begin_copy(struct rama_cr *c, uint64_t set, const struct rama_shape *shape,
 		      struct rama_err *e)
 {
-	struct rama_copy_order o = { .from = c->fast,
+	struct rama_copy_order o = { .own = c->m->opt.own,
+				     .from = c->fast,
 				     .to = c->safe,
 				     .set = set,
 				     .shape = *shape,
@@ -123,9 +124,9 @@ static int prune(struct rama_cr *c, struct rama_err *e)
 	if (keep == 0)
 		return 0;
 	if (c->m->team->rank == 0)
-		rc = rama_sets_prune(c->safe, keep, c->copying, e);
+		rc = rama_sets_prune(c->m->opt.own, c->safe, keep, c->copying, e);
 	if (rc == 0 && c->staging && c->leader)
-		rc = rama_sets_prune(c->fast, keep, c->copying, e);
+		rc = rama_sets_prune(c->m->opt.own, c->fast, keep, c->copying, e);
 	return rc;
 }
 
@@ -135,7 +136,8 @@ static int commit(struct rama_cr *c, uint64_t set, struct rama_err *e)
 	int rc = 0;
 
 	if (c->files && (c->staging ? c->leader : c->m->team->rank == 0))
-		rc = rama_set_commit(rama_cr_here(c), set, &c->shape, c->m->team->rank, e);
+		rc = rama_set_commit(c->m->opt.own, rama_cr_here(c), set, &c->shape,
+				     c->m->team->rank, e);
 	if (rc == 0)
 		rc = rama_team_barrier(c->m->team, e);
 	if (rc != 0)
@@ -202,7 +204,7 @@ static int remember(struct rama_cr *c, double ahead, struct rama_err *e)
 	job.lost += now - c->since + ahead;
 	job.seconds += now - c->began + ahead;
 	if (c->m->team->rank == 0 && c->files)
-		rc = rama_cr_job_write(c->safe, &job, e);
+		rc = rama_cr_job_write(c->m->opt.own, c->safe, &job, e);
 	return rc == 0 ? rama_team_barrier(c->m->team, e) : rc;
 }
 
@@ -272,10 +274,26 @@ static int tidy(struct rama_cr *c, struct rama_err *e)
 	int rc = 0;
 
 	if (c->m->team->rank == 0)
-		rc = rama_sets_tidy(c->safe, c->last, e);
+		rc = rama_sets_tidy(c->m->opt.own, c->safe, c->last, e);
 	if (rc == 0 && c->staging && c->leader)
-		rc = rama_sets_tidy(c->fast, c->last, e);
+		rc = rama_sets_tidy(c->m->opt.own, c->fast, c->last, e);
 	return rc == 0 ? rama_team_barrier(c->m->team, e) : rc;
+}
+
+/* Once, before anything is made: whatever is where sets will be written must be ours. */
+static int enter(struct rama_cr *c, uint64_t in_safe, struct rama_err *e)
+{
+	struct rama_emulate_own *own = c->m->opt.own;
+	int rc = 0;
+
+	if (c->m->team->rank == 0)
+		rc = rama_sets_check(own, c->safe, in_safe, e);
+	if (rc == 0 && c->staging && c->leader)
+		rc = rama_sets_check(own, c->fast, c->last, e);
+	if (rc == 0)
+		rc = rama_team_barrier(c->m->team, e);
+	c->entered = rc == 0;
+	return rc == 0 ? rama_emulation_enter(c->m, c->m->team->rank == 0 || c->leader, e) : rc;
 }
 
 /* From the newest complete set, wherever it is; what is half-written is cleared away. */
@@ -297,7 +315,9 @@ static int find_last(struct rama_cr *c, const char **dir, struct rama_err *e)
 			e, RAMA_EUSAGE,
 			"%s/ckpt.%llu.done: files of form %s, which engine %s does not read", *dir,
 			(unsigned long long)c->last, c->last_shape.form, c->m->opt.engine->name);
-	return tidy(c, e);
+	if (!c->entered)
+		rc = enter(c, safe.set, e);
+	return rc == 0 ? tidy(c, e) : rc;
 }
 
 static int restart(struct rama_cr *c, struct rama_err *e)
@@ -437,10 +457,13 @@ static int set_places(struct rama_cr *c, struct rama_err *e)
 				    "after --kill there must be files to start again from");
 	if (!c->files)
 		return 0;
-	if (t->rank == 0)
-		rc = rama_make_folders(c->safe, e);
+	rc = rama_emulate_own_place(c->m->opt.own, c->safe, e);
+	if (rc == 0 && c->staging)
+		rc = rama_emulate_own_place(c->m->opt.own, c->fast, e);
+	if (rc == 0 && t->rank == 0)
+		rc = rama_emulate_own_folders(c->m->opt.own, c->safe, e);
 	if (rc == 0 && c->staging && c->leader)
-		rc = rama_make_folders(c->fast, e);
+		rc = rama_emulate_own_folders(c->m->opt.own, c->fast, e);
 	if (rc == 0 && c->staging && same_place(c->safe, c->fast))
 		rc = rama_err_set(e, RAMA_EUSAGE, "stage_dir and input_dir are the same");
 	if (rc == 0 && t->rank == 0)
@@ -464,7 +487,7 @@ static int begin_job(struct rama_cr *c, struct rama_err *e)
 			c->job = (struct rama_cr_job){ .base = c->last };
 		if (c->job.base > c->last)
 			c->job.base = c->last;
-		rc = rama_cr_job_write(c->safe, &c->job, e);
+		rc = rama_cr_job_write(c->m->opt.own, c->safe, &c->job, e);
 	}
 	return rc == 0 ? rama_team_bcast(c->m->team, &c->job, sizeof(c->job), e) : rc;
 }
@@ -476,13 +499,14 @@ static void clear_up(struct rama_cr *c)
 
 	if (c->copy != NULL)
 		rama_copy_end(c->copy, true, &c->copy_time, NULL);
-	if (!c->files)
+	if (!c->entered)
 		return;
 	if (c->writer && c->writing != 0 && !rama_set_marked(rama_cr_here(c), c->writing))
-		rama_set_drop(rama_cr_here(c), c->writing, rank, c->shape.files);
+		rama_set_drop(c->m->opt.own, rama_cr_here(c), c->writing, rank, c->shape.files);
 	if (c->copying != 0 && !rama_set_marked(c->safe, c->copying))
 		for (uint64_t w = rank; w < c->copy_shape.writers; w += (uint32_t)c->m->team->size)
-			rama_set_drop(c->safe, c->copying, (uint32_t)w, c->copy_shape.files);
+			rama_set_drop(c->m->opt.own, c->safe, c->copying, (uint32_t)w,
+				      c->copy_shape.files);
 }
 
 int rama_mode_cr(struct rama_emulation *m, struct rama_err *e)
@@ -505,7 +529,7 @@ int rama_mode_cr(struct rama_emulation *m, struct rama_err *e)
 		clear_up(&c);
 	if (rc == 0 && m->team->rank == 0) {
 		if (c.files)
-			rama_cr_job_end(c.safe);
+			rama_cr_job_end(m->opt.own, c.safe);
 		rama_cr_note(&c);
 	}
 	if (c.lock >= 0)

@@ -238,12 +238,16 @@ static int publish(struct rama_dag *d, const struct order *o, const uint32_t *li
 		   struct rama_err *e)
 {
 	for (uint32_t i = 0; i < o->n && !d->m->opt.engine->no_files; i++) {
-		struct rama_unit u = *d->units[list[i]];
-		char part[4096];
+		const struct rama_unit *u = d->units[list[i]];
+		char part[RAMA_OWN_PATH];
+		int rc = 0;
 
-		if (rama_unit_partial(&u, part, sizeof(part)) == NULL || rename(part, u.path) != 0)
-			return rama_err_set(e, RAMA_EIO, "%s: cannot take its name: %s", u.path,
-					    strerror(errno));
+		if (rama_unit_partial(d->m->opt.own, u, part, sizeof(part)) == NULL)
+			rc = rama_err_set(e, RAMA_EIO, "%s: name too long", u->path);
+		else
+			rc = rama_emulate_own_publish(d->m->opt.own, part, u->path, e);
+		if (rc != 0)
+			return rc;
 	}
 	return answer(d, MSG_PUBLISHED, o, e);
 }

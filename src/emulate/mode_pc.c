@@ -269,39 +269,46 @@ static struct rama_unit *unit_of(struct rama_emulation *m, const struct pair *p,
 	return u;
 }
 
-/* What an earlier run left must not be taken for this one's. */
-static int clear(const struct rama_unit *u, struct rama_err *e)
+/* What is there must be ours; what an earlier run left must not be taken for this one's. All ranks call it. */
+static int clear(struct rama_emulation *m, const struct pair *p, const struct rama_unit *u,
+		 struct rama_err *e)
 {
-	char part[4096];
+	const char *dir = rama_config_text(m->cfg, RAMA_P_input_dir);
+	bool makes = u != NULL && p->role != CONSUMER && !m->opt.engine->no_files;
+	int rc = rama_emulate_own_place(m->opt.own, dir, e);
 
-	if (rama_unit_partial(u, part, sizeof(part)) == NULL)
-		return rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", u->path);
-	unlink(part);
-	if (unlink(u->path) != 0 && errno != ENOENT)
-		return rama_err_set(e, RAMA_EIO,
-				    "%s: a file of an earlier run cannot be removed: %s", u->path,
-				    strerror(errno));
-	return 0;
+	if (rc == 0 && makes)
+		rc = rama_emulate_own_check(m->opt.own, u->path, e);
+	if (rc == 0)
+		rc = rama_team_barrier(m->team, e);
+	/* for consumers of another run too: only a directory that is there can be watched */
+	if (rc == 0 && m->team->rank == 0)
+		rc = rama_emulate_own_folders(m->opt.own, dir, e);
+	if (rc == 0)
+		rc = rama_team_barrier(m->team, e);
+	if (rc == 0 && !rama_config_flag(m->cfg, RAMA_P_consumer_only) && !m->opt.engine->no_files)
+		rc = rama_emulation_enter(m, m->team->rank == 0, e);
+	if (rc == 0 && makes && rama_emulate_own_remove(m->opt.own, u->path) != 0)
+		rc = rama_err_set(e, RAMA_EIO, "%s: a file of an earlier run cannot be removed: %s",
+				  u->path, strerror(errno));
+	return rc == 0 ? rama_team_barrier(m->team, e) : rc;
 }
 
 static void clear_up(struct rama_emulation *m, const struct pair *p, const struct rama_unit *u,
 		     bool failed)
 {
-	char part[4096];
-
 	if (u == NULL)
 		return;
-	if (failed && p->role != CONSUMER && rama_unit_partial(u, part, sizeof(part)) != NULL)
-		unlink(part);
+	if (failed && p->role != CONSUMER)
+		rama_emulate_own_drop(m->opt.own, u->path);
 	/* Files for another run stay: it may not have read them, or others may want to. */
 	if (!failed && (p->role == BOTH || (p->role == CONSUMER && p->partner >= 0)) &&
 	    !rama_config_flag(m->cfg, RAMA_P_keep))
-		unlink(u->path);
+		rama_emulate_own_remove(m->opt.own, u->path);
 }
 
 int rama_mode_pc(struct rama_emulation *m, struct rama_err *e)
 {
-	const char *dir = rama_config_text(m->cfg, RAMA_P_input_dir);
 	struct pair p = { 0 };
 	struct talk t = { .m = m };
 	struct rama_unit *u = NULL;
@@ -312,19 +319,12 @@ int rama_mode_pc(struct rama_emulation *m, struct rama_err *e)
 		return rc;
 	rama_script_init(&s);
 	t.partner = p.partner;
-	/* for consumers of another run too: only a directory that is there can be watched */
-	if (m->team->rank == 0)
-		rc = rama_make_folders(dir, e);
-	if (rc == 0)
-		rc = rama_team_barrier(m->team, e);
-	if (rc == 0 && p.role != IDLE) {
+	if (p.role != IDLE) {
 		u = unit_of(m, &p, e);
 		rc = u != NULL ? 0 : e->code;
 	}
-	if (rc == 0 && u != NULL && p.role != CONSUMER && !m->opt.engine->no_files)
-		rc = clear(u, e);
 	if (rc == 0)
-		rc = rama_team_barrier(m->team, e);
+		rc = clear(m, &p, u, e);
 	if (rc == 0 && u != NULL)
 		write_down(m, &p, &s, u, &t);
 	if (rc == 0)

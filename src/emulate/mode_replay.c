@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "emulate/replay.h"
@@ -48,6 +49,7 @@ static int make_file(struct rama_replay *r, struct rama_replay_file *f, struct r
 
 	r->m->books = (struct rama_books){ 0 };
 	u.engine = rama_engine_find(r->m->opt.engine->no_files ? "null" : "posix");
+	rc = r->entered ? rama_emulate_own_create(r->m->opt.own, u.path, e) : 0;
 	rama_script_init(&s);
 	rama_script_open(&s, &u, RAMA_OPEN_WRITE | RAMA_OPEN_CREATE | RAMA_OPEN_TRUNCATE);
 	for (uint32_t i = 0; i < f->needed.n; i++) {
@@ -60,11 +62,44 @@ static int make_file(struct rama_replay *r, struct rama_replay_file *f, struct r
 		rama_script_move(&s, RAMA_DO_WRITE, &u, &w, false);
 	}
 	rama_script_step(&s, RAMA_DO_CLOSE, &u);
-	rc = rama_emulation_stream(r->m, &s, e);
+	if (rc == 0)
+		rc = rama_emulation_stream(r->m, &s, e);
 	rama_script_fini(&s);
 	rama_books_fini(&r->m->books);
 	r->m->books = books;
 	return rc;
+}
+
+/* Nothing but what an earlier replay left may be where files will be. */
+static int take_scratch(struct rama_replay *r, const char *scratch, struct rama_err *e)
+{
+	struct rama_team *t = r->m->team;
+	struct rama_emulate_own *own = r->m->opt.own;
+	int rc = 0, made = 0;
+
+	/* what the user named may be a link, a folder below it that is not named may not */
+	rc = rama_emulate_own_place(own,
+				    rama_config_text(r->m->cfg,
+						     rama_config_given(r->m->cfg, RAMA_P_scratch)
+							     ? RAMA_P_scratch
+							     : RAMA_P_input_dir),
+				    e);
+	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < r->n_files; i += (uint32_t)t->size)
+		rc = rama_emulate_own_check(own, r->files[i].unit->path, e);
+	if (rc == 0)
+		rc = rama_team_barrier(t, e);
+	if (rc == 0 && t->rank == 0) {
+		struct stat st;
+
+		made = lstat(scratch, &st) != 0;
+		rc = rama_emulate_own_folders(own, scratch, e);
+	}
+	if (rc == 0)
+		rc = rama_team_bcast(t, &made, sizeof(made), e);
+	if (rc == 0 && made)
+		rama_emulate_own_rmdir(own, scratch);
+	r->entered = rc == 0;
+	return rc == 0 ? rama_emulation_enter(r->m, t->rank == 0, e) : rc;
 }
 
 static int prepare(struct rama_replay *r, const char *scratch, struct rama_err *e)
@@ -72,10 +107,8 @@ static int prepare(struct rama_replay *r, const char *scratch, struct rama_err *
 	struct rama_team *t = r->m->team;
 	int rc = make_units(r, scratch, e);
 
-	if (rc == 0 && t->rank == 0 && !r->m->opt.engine->no_files)
-		rc = rama_make_folders(scratch, e);
-	if (rc == 0)
-		rc = rama_team_barrier(t, e);
+	if (rc == 0 && !r->m->opt.engine->no_files)
+		rc = take_scratch(r, scratch, e);
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < r->n_files; i += (uint32_t)t->size)
 		rc = make_file(r, &r->files[i], e);
 	return rc;
@@ -135,16 +168,18 @@ static int note(struct rama_replay *r, struct rama_err *e)
 	return 0;
 }
 
-static void clean(struct rama_replay *r, const char *scratch)
+/* When all have ended, if they did. */
+static int clean(struct rama_replay *r, bool failed, struct rama_err *e)
 {
 	struct rama_team *t = r->m->team;
+	int rc = failed ? 0 : rama_team_barrier(t, e);
 
-	if (rama_config_flag(r->m->cfg, RAMA_P_keep))
-		return;
-	for (uint32_t i = (uint32_t)t->rank; i < r->n_files; i += (uint32_t)t->size)
-		if (r->files[i].unit != NULL)
-			unlink(r->files[i].unit->path);
-	rmdir(scratch); /* if nothing else is in it */
+	for (uint32_t i = (uint32_t)t->rank; r->entered && i < r->n_files; i += (uint32_t)t->size)
+		if (rama_config_flag(r->m->cfg, RAMA_P_keep))
+			rama_emulate_own_complete(r->m->opt.own, r->files[i].unit->path);
+		else
+			rama_emulate_own_remove(r->m->opt.own, r->files[i].unit->path);
+	return rc;
 }
 
 int rama_mode_replay(struct rama_emulation *m, struct rama_err *e)
@@ -179,7 +214,10 @@ int rama_mode_replay(struct rama_emulation *m, struct rama_err *e)
 		rc = rama_replay_play(&r, &order, e);
 	if (rc == 0 && m->team->rank == 0)
 		rc = note(&r, e);
-	clean(&r, scratch);
+	if (rc != 0)
+		clean(&r, true, NULL);
+	else
+		rc = clean(&r, false, e);
 	rama_replay_order_fini(&order);
 	rama_replay_fini(&r);
 	return rc;

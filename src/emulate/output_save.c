@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* output_save.c: files beside the result: charts, and a profile of each rank. Complete or not there at all. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "emulate/formats.h"
 #include "emulate/output.h"
+
+#define PROFILE_HEAD "WAIT:"
 
 static int save(const char *path, const struct rama_out *out, struct rama_err *e)
 {
@@ -74,24 +79,67 @@ static void put_times(struct rama_out *out, const struct rama_result *r, uint32_
 	rama_out_char(out, '\n');
 }
 
+static const char *profile_prefix(const struct rama_config *c)
+{
+	const char *prefix = rama_config_text(c, RAMA_P_profile_out);
+
+	if (prefix[0] != '\0')
+		return prefix;
+	return rama_config_flag(c, RAMA_P_profiler) ? "profiler.out" : NULL;
+}
+
+static int profile_path(const char *prefix, uint32_t rank, char to[4096], struct rama_err *e)
+{
+	int n = snprintf(to, 4096, "%s.%u", prefix, rank);
+
+	if (n < 0 || n >= 4096)
+		return rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", prefix);
+	return 0;
+}
+
+/* Their names are made up here: what the user has under one of them is not replaced, unless it is a profile too. */
+int rama_result_check(const struct rama_emulation *m, struct rama_err *e)
+{
+	const char *prefix = profile_prefix(m->cfg);
+	char path[4096], head[sizeof(PROFILE_HEAD)] = "";
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && prefix != NULL && i < (uint32_t)m->team->size; i++) {
+		struct stat st;
+		int fd;
+
+		rc = profile_path(prefix, i, path, e);
+		if (rc != 0 || lstat(path, &st) != 0)
+			continue;
+		fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (fd < 0 || read(fd, head, sizeof(head) - 1) != (ssize_t)sizeof(head) - 1 ||
+		    memcmp(head, PROFILE_HEAD, sizeof(head) - 1) != 0)
+			rc = rama_err_set(
+				e, RAMA_EIO,
+				"%.300s: there is something that is no profile of emulate; "
+				"nothing was touched",
+				path);
+		if (fd >= 0)
+			close(fd);
+	}
+	return rc;
+}
+
 static int save_profiles(const struct rama_result *r, const struct rama_emulation *m,
 			 struct rama_err *e)
 {
-	const char *prefix = rama_config_text(m->cfg, RAMA_P_profile_out);
+	const char *prefix = profile_prefix(m->cfg);
 	char path[4096];
 	int rc = 0;
 
-	if (prefix[0] == '\0' && !rama_config_flag(m->cfg, RAMA_P_profiler))
-		return 0;
-	for (uint32_t i = 0; rc == 0 && i < r->n_ranks; i++) {
+	for (uint32_t i = 0; rc == 0 && prefix != NULL && i < r->n_ranks; i++) {
 		struct rama_out out;
-		int n = snprintf(path, sizeof(path), "%s.%u",
-				 prefix[0] != '\0' ? prefix : "profiler.out", i);
 
-		if (n < 0 || (size_t)n >= sizeof(path))
-			return rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", prefix);
+		rc = profile_path(prefix, i, path, e);
+		if (rc != 0)
+			return rc;
 		rama_out_init(&out, NULL, NULL);
-		rama_out_text(&out, "WAIT:");
+		rama_out_text(&out, PROFILE_HEAD);
 		put_times(&out, r, i, RAMA_DO_WAIT);
 		rama_out_text(&out, "READ:");
 		put_times(&out, r, i, RAMA_DO_READ);

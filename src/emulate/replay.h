@@ -57,6 +57,7 @@ struct rama_replay {
 	double *untraced; /* by rank of the log: seconds of I/O that the trace does not show */
 	bool shape;	  /* some of it is guessed from counters */
 	uint64_t lost;	  /* operations that the trace lacks, because memory for it was full */
+	bool entered;	  /* files may have been made */
 };
 
 /* Reads logs: what is traced exactly, all other files in shape. Ranks of a log follow those of the log before. Jobs keep their place in time,

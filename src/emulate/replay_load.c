@@ -359,6 +359,8 @@ static int with_log(struct loader *l, const char *path, int (*act)(struct loader
 	rc = rama_log_open(&l->log, &file.src, &opt, l->e);
 	if (rc == 0) {
 		rc = act(l);
+		if (rc == 0)
+			rc = rama_logfile_annex_check(&l->log, l->e);
 		if (rc < 0 && l->e->code == 0)
 			rama_err_set(l->e, rc, "%s",
 				     l->log.err.code != 0 ? l->log.err.text : rama_err_text(rc));

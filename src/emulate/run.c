@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emulate/own.h"
 #include "emulate/work.h"
 
 #define ALIGN 4096
@@ -333,11 +334,14 @@ static int move(struct runner *r, const struct rama_step *step)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-const char *rama_unit_partial(const struct rama_unit *u, char *to, size_t room)
+const char *rama_unit_partial(const struct rama_emulate_own *own, const struct rama_unit *u,
+			      char *to, size_t room)
 {
-	int n = snprintf(to, room, u->in_place ? "%s" : "%s.part", u->path);
+	size_t n = strlen(u->path) + 1;
 
-	return n > 0 && (size_t)n < room ? to : NULL;
+	if (!u->in_place)
+		return rama_emulate_own_partial(own, u->path, to, room);
+	return n <= room ? memcpy(to, u->path, n) : NULL;
 }
 
 void rama_drop_cache(const char *path)
@@ -354,18 +358,19 @@ void rama_drop_cache(const char *path)
 static int open_unit(struct runner *r, const struct rama_step *step)
 {
 	struct rama_unit *u = step->unit;
-	char part[4096];
+	char part[RAMA_OWN_PATH];
 	const char *path = u->path;
 	struct rama_handle *h = calloc(1, sizeof(*h));
 	int rc;
 
 	if (step->flags & RAMA_OPEN_WRITE)
-		path = rama_unit_partial(u, part, sizeof(part));
+		path = rama_unit_partial(r->opt->own, u, part, sizeof(part));
 	if (h == NULL || path == NULL) {
 		free(h);
 		return rama_err_set(r->e, RAMA_EMEMORY, "%s: name too long or no memory", u->path);
 	}
 	h->engine = engine_of(r, u);
+	h->own = r->opt->own;
 	h->opt = u->opt;
 	if (h->opt.depth == 0)
 		h->opt = r->opt->opt;
@@ -376,7 +381,7 @@ static int open_unit(struct runner *r, const struct rama_step *step)
 		free(h);
 		return rama_err_set(r->e, RAMA_EMEMORY, "no memory");
 	}
-	rc = h->engine->open(h, step->flags, r->e);
+	rc = rama_engine_open(h, u->in_place, step->flags, r->e);
 	if (rc != 0) {
 		free((void *)h->path);
 		free(h);
@@ -416,25 +421,27 @@ static void drop_all(struct runner *r)
 {
 	while (r->open != NULL) {
 		struct rama_unit *u = r->open;
-		char *part = strcmp(u->handle->path, u->path) != 0 ? strdup(u->handle->path) : NULL;
+		bool partial = strcmp(u->handle->path, u->path) != 0;
 
 		drop_handle(r, u, NULL);
-		if (part != NULL)
-			unlink(part);
-		free(part);
+		if (partial)
+			rama_emulate_own_drop(r->opt->own, u->path);
 	}
 }
 
 static int publish(struct runner *r, struct rama_unit *u)
 {
-	char part[4096];
+	char part[RAMA_OWN_PATH];
 
-	if (u->in_place || engine_of(r, u)->no_files)
+	if (engine_of(r, u)->no_files)
 		return 0;
-	if (rama_unit_partial(u, part, sizeof(part)) == NULL || rename(part, u->path) != 0)
-		return rama_err_set(r->e, RAMA_EIO, "%s: cannot take its name: %s", u->path,
-				    strerror(errno));
-	return 0;
+	if (u->in_place) { /* it has its name */
+		rama_emulate_own_complete(r->opt->own, u->path);
+		return 0;
+	}
+	if (rama_unit_partial(r->opt->own, u, part, sizeof(part)) == NULL)
+		return rama_err_set(r->e, RAMA_EIO, "%s: name too long", u->path);
+	return rama_emulate_own_publish(r->opt->own, part, u->path, r->e);
 }
 
 static int wait_for(struct runner *r, const struct rama_step *step)
@@ -533,7 +540,7 @@ static int act(struct runner *r, struct rama_step *s)
 	case RAMA_DO_BARRIER:
 		return rama_team_barrier(r->team, r->e);
 	case RAMA_DO_REMOVE:
-		if (unlink(s->unit->path) != 0 && errno != ENOENT)
+		if (rama_emulate_own_remove(r->opt->own, s->unit->path) != 0)
 			return rama_err_set(r->e, RAMA_EIO, "%s: %s", s->unit->path,
 					    strerror(errno));
 		return 0;
@@ -569,8 +576,6 @@ static int do_step(struct runner *r, struct rama_step *s)
 	}
 	if (s->what == RAMA_DO_WRITE || s->what == RAMA_DO_READ)
 		return s->length > 0 || in_step(s->unit->handle) ? move(r, s) : 0;
-	if (s->what == RAMA_DO_READY && s->unit->in_place)
-		return 0; /* it has its name */
 	if (s->what == RAMA_DO_OPEN && r->opt->cold && (s->flags & RAMA_OPEN_WRITE) == 0)
 		rama_drop_cache(s->unit->path);
 	start = rama_team_now();

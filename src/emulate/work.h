@@ -63,6 +63,7 @@ struct rama_stream {
 };
 
 struct rama_run_options {
+	struct rama_emulate_own *own; /* files that may be written */
 	const struct rama_engine *engine;
 	struct rama_engine_options opt;
 	bool verify; /* reads are checked */
@@ -106,7 +107,8 @@ void rama_books_span(struct rama_books *b,
 		     const struct rama_span *s); /* without memory the chart lacks it */
 
 /* What a unit is called until it is complete; `room` bytes. */
-const char *rama_unit_partial(const struct rama_unit *u, char *to, size_t room);
+const char *rama_unit_partial(const struct rama_emulate_own *own, const struct rama_unit *u,
+			      char *to, size_t room);
 
 /* Makes the kernel forget what it holds of a file, as far as it will. */
 void rama_drop_cache(const char *path);

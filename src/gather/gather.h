@@ -4,6 +4,7 @@
 #ifndef RAMA_GATHER_H
 #define RAMA_GATHER_H
 
+#include "logfile/unseen.h"
 #include "logfile/writer.h"
 #include "segment/segment.h"
 
@@ -13,10 +14,14 @@ struct rama_gather_process {
 	int64_t parent_rank; /* -1: not known */
 	int64_t nprocs;
 	int64_t images;
-	int64_t ended;	  /* PROCESS_ENDED */
+	int64_t ended; /* PROCESS_ENDED */
+#define RAMA_ENDED_QUIET 4
 	bool incomplete;  /* set RAMA_PARTIAL_END: the process did not end by itself */
 	const char *note; /* "key=value\n" lines for the metadata, or NULL */
 };
+
+/* what a segment says of programs that could not be observed, added */
+void rama_gather_unseen(struct rama_unseen_sum *to, const struct rama_seg_state *s);
 
 /* One segment as a log of one process, without the header (rama_writer_finish() is the caller's, with
  * *partial). Used for bare preload. */
@@ -29,6 +34,7 @@ struct rama_gather_options {
 	const char *note;    /* more metadata lines, or NULL */
 	int64_t jobid;	     /* < 0: that of the first segment */
 	const char *command; /* of the job; NULL: that of rank 0 */
+	const struct rama_unseen_sum *unseen; /* programs of which no segment tells; NULL: none */
 	/* logs that ranks of the job have made themselves, to be joined with the segments */
 	const char *const *logs;
 	size_t n_logs;
@@ -43,6 +49,7 @@ struct rama_gather_result {
 	uint64_t partial;
 	size_t unreadable; /* segments that gave nothing */
 	size_t unfinished; /* processes that did not end by themselves */
+	size_t quiet;	   /* processes that confined themselves: nothing was recorded after that */
 	uint64_t lost, missed, folded;
 };
 
@@ -56,16 +63,20 @@ int rama_gather_job(const char *const *paths, size_t n, const char *out,
 
 /* Does its process live? 1 yes, 0 no, -1 it cannot be known from here (another machine). */
 int rama_gather_alive(const struct rama_segment *s);
+/* Is it certain that its process will write no more? */
+bool rama_gather_gone(const struct rama_segment *s);
 /* For a process without an end: takes the length of a tick from this machine's clocks if the segment is
  * of this boot, and if the process lives, now as its end. */
 void rama_gather_clock(struct rama_segment *s);
 
 struct rama_gather_list {
-	char **path; /* sorted by name */
+	char **path; /* sorted by name; those of pack.h among them */
 	size_t n;
 };
 
-/* The files "*.seg" in a directory, links left out. */
+int rama_gather_list_add(struct rama_gather_list *list, const char *dir, const char *name);
+/* The segments of a job: the files "*.seg" in its directory and in its spare ones (place.h),
+ * links left out, and those that were packed there (pack.h). */
 int rama_gather_find(struct rama_gather_list *list, const char *dir, struct rama_err *e);
 void rama_gather_list_fini(struct rama_gather_list *list);
 

@@ -3,6 +3,7 @@
  * then they are joined. Never more than one segment is open. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "base/file.h"
 #include "gather/job_parts.h"
+#include "gather/pack.h"
 #include "gather/parts.h"
 #include "logfile/merge.h"
 
@@ -37,10 +39,10 @@ static void step(struct rama_gather_work *k)
 
 /* ---- which processes ------------------------------------------------------------------------- */
 
-static int open_segment(struct rama_gather_work *k, struct rama_file *f, const char *path,
-			struct rama_err *e)
+static int open_segment(struct rama_gather_work *k, struct rama_gather_segment_file *f,
+			const char *path, struct rama_err *e)
 {
-	int rc = rama_file_open(f, path, e);
+	int rc = rama_gather_file_open(f, path, e);
 
 	if (rc != 0)
 		return rc;
@@ -48,7 +50,7 @@ static int open_segment(struct rama_gather_work *k, struct rama_file *f, const c
 	if (rc == 0 && k->seg.state.phase == RAMA_SEG_STARTING)
 		rc = rama_err_set(e, RAMA_EMISSING, "its process had not begun to record");
 	if (rc != 0)
-		rama_file_close(f);
+		rama_gather_file_close(f);
 	return rc;
 }
 
@@ -61,9 +63,13 @@ static void see_end(struct rama_gather_work *k, struct rama_gather_image *im)
 		im->ended = 1;
 	else if (phase == RAMA_SEG_REPLACED)
 		im->ended = 2;
+	else if (im->quiet)
+		im->ended = RAMA_ENDED_QUIET;
 	else
 		im->ended = rama_gather_alive(&k->seg) == 1 ? 3 : 0;
 	im->unfinished = im->ended == 0 || im->ended == 3;
+	im->gone =
+		im->ended == 2 && k->seg.state.unseen_self == 0 && rama_gather_alive(&k->seg) == 0;
 }
 
 static void see_segment(struct rama_gather_work *k, const char *path)
@@ -71,7 +77,7 @@ static void see_segment(struct rama_gather_work *k, const char *path)
 	struct rama_gather_image *im = &k->image[k->n];
 	const struct rama_seg_identity *id = &k->seg.id;
 	struct rama_err e = { 0 };
-	struct rama_file f;
+	struct rama_gather_segment_file f;
 
 	if (open_segment(k, &f, path, &e) != 0) {
 		problem(k, path, e.text);
@@ -88,37 +94,88 @@ static void see_segment(struct rama_gather_work *k, const char *path)
 					  .world = id->nprocs,
 					  .keep_last = (id->flags & RAMA_SEG_KEEP_LAST) != 0,
 					  .unknown_mpi = (id->flags & RAMA_SEG_UNKNOWN_MPI) != 0,
+					  .quiet = (id->flags & RAMA_SEG_QUIET) != 0,
 					  .work = k };
 	memcpy(im->host, id->host, sizeof(im->host));
 	memcpy(im->boot, id->boot, sizeof(im->boot));
 	see_end(k, im);
-	rama_file_close(&f);
+	rama_gather_unseen(&k->unseen, &k->seg.state);
+	k->result->quiet += im->quiet;
+	rama_gather_file_close(&f);
 	k->n++;
 }
 
 /* ---- a log of each ----------------------------------------------------------------------------- */
 
+/* where temporary files may be: beside others, beside the log, in memory */
+static int next_temp(struct rama_gather_work *k)
+{
+	const char *dir = getenv("TMPDIR"), *slash = strrchr(k->out, '/');
+	char beside[PATH_MAX] = ".";
+	int fd = -1;
+
+	if (slash != NULL)
+		snprintf(beside, sizeof(beside), "%.*s",
+			 slash == k->out ? 1 : (int)(slash - k->out), k->out);
+	while (fd < 0 && k->temps < 3) {
+		if (k->temps == 2)
+			fd = memfd_create("iorama", MFD_CLOEXEC);
+		else
+			fd = open(k->temps == 1			? beside
+				  : dir != NULL && *dir != '\0' ? dir
+								: "/tmp",
+				  O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		k->temps++;
+	}
+	return fd;
+}
+
 static int open_temp(struct rama_gather_work *k)
 {
-	const char *dir = getenv("TMPDIR");
-
-	k->temp = open(dir != NULL && *dir != '\0' ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
-		       0600);
-	if (k->temp < 0)
-		k->temp = memfd_create("iorama", MFD_CLOEXEC);
+	k->temp = next_temp(k);
 	return k->temp >= 0
 		       ? 0
 		       : rama_err_set(k->e, RAMA_EIO, "no temporary file: %s", strerror(errno));
+}
+
+/* It is full: on with another one, that begins as a copy of it. */
+static bool move_temp(struct rama_gather_work *k, uint64_t end)
+{
+	int fd = next_temp(k);
+	struct rama_newfile f = { .fd = fd };
+	unsigned char buf[16384];
+	struct rama_err e;
+	bool ok = fd >= 0;
+
+	for (uint64_t at = 0; ok && at < end;) {
+		ssize_t got = pread(k->temp, buf, sizeof(buf), (off_t)at);
+
+		ok = got > 0 && rama_newfile_write(&f, at, buf, (size_t)got, &e) == 0;
+		at += got > 0 ? (uint64_t)got : 0;
+	}
+	if (ok) {
+		close(k->temp);
+		k->temp = fd;
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	return ok;
 }
 
 static int write_temp(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
 {
 	struct rama_gather_image *im = ctx;
 	struct rama_newfile f = { .fd = im->work->temp };
+	int rc = rama_newfile_write(&f, im->off + off, bytes, n, e);
 
+	while (rc != 0 && im->work->temps < 3 && move_temp(im->work, im->off + im->len)) {
+		f.fd = im->work->temp;
+		*e = (struct rama_err){ 0 };
+		rc = rama_newfile_write(&f, im->off + off, bytes, n, e);
+	}
 	if (off + n > im->len)
 		im->len = off + n;
-	return rama_newfile_write(&f, im->off + off, bytes, n, e);
+	return rc;
 }
 
 static int read_temp(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err *e)
@@ -145,13 +202,14 @@ static int write_log(struct rama_gather_work *k, struct rama_gather_image *im, s
 					 .nprocs = k->result->nprocs,
 					 .images = im->images,
 					 .ended = im->ended,
-					 .incomplete = im->unfinished };
+					 .incomplete = im->unfinished || im->quiet };
 	struct rama_sink sink = { .write = write_temp, .ctx = im };
 	struct rama_gather_losses lost = { 0 };
 	struct rama_writer w;
 	uint64_t partial;
 	int rc = rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0);
 
+	w.inner = true;
 	if (rc == 0)
 		rc = rama_gather_segment(&k->seg, &p, &w, &partial, &lost, e);
 	if (rc == 0)
@@ -169,7 +227,7 @@ static int write_log(struct rama_gather_work *k, struct rama_gather_image *im, s
 static int make_log(struct rama_gather_work *k, struct rama_gather_image *im)
 {
 	struct rama_err e = { 0 };
-	struct rama_file f;
+	struct rama_gather_segment_file f;
 	int rc;
 
 	im->off = k->temp_end;
@@ -177,7 +235,7 @@ static int make_log(struct rama_gather_work *k, struct rama_gather_image *im)
 	if (rc == 0) {
 		rama_gather_clock(&k->seg);
 		rc = write_log(k, im, &e);
-		rama_file_close(&f);
+		rama_gather_file_close(&f);
 	}
 	if (rc == 0) {
 		im->src = (struct rama_source){ .size = im->len, .read = read_temp, .ctx = im };
@@ -218,6 +276,18 @@ static void say_missing(const struct rama_gather_work *k, struct rama_job *job)
 	add_line(job, line);
 }
 
+static void say_unseen(struct rama_gather_work *k, struct rama_job *job)
+{
+	char line[RAMA_UNSEEN_LINE];
+
+	for (size_t i = 0; i < k->made.n; i++)
+		rama_unseen_read(&k->unseen, k->made.log[i].log.job.metadata);
+	if (k->opt->unseen != NULL)
+		rama_unseen_join(&k->unseen, k->opt->unseen);
+	rama_unseen_line(&k->unseen, line);
+	add_line(job, line);
+}
+
 static void describe(struct rama_gather_work *k, struct rama_job *job)
 {
 	char line[64];
@@ -230,7 +300,11 @@ static void describe(struct rama_gather_work *k, struct rama_job *job)
 	snprintf(line, sizeof(line), "iorama_unreadable=%zu\n", k->result->unreadable);
 	if (k->result->unreadable > 0)
 		add_line(job, line);
+	snprintf(line, sizeof(line), RAMA_META_QUIET "%zu\n", k->result->quiet);
+	if (k->result->quiet > 0)
+		add_line(job, line);
 	say_missing(k, job);
+	say_unseen(k, job);
 	for (size_t i = 0; i < k->n; i++)
 		if (k->image[i].unknown_mpi) {
 			add_line(job, RAMA_META_MPI "unknown\n");
@@ -365,9 +439,12 @@ int rama_gather_job(const char *const *paths, size_t n, const char *out,
 	*result = (struct rama_gather_result){ 0 };
 	if (k == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	*k = (struct rama_gather_work){
-		.opt = opt, .result = result, .e = e != NULL ? e : &mine, .temp = -1, .steps = 2 * n
-	};
+	*k = (struct rama_gather_work){ .out = out,
+					.opt = opt,
+					.result = result,
+					.e = e != NULL ? e : &mine,
+					.temp = -1,
+					.steps = 2 * n };
 	k->image = calloc(n + 1, sizeof(*k->image));
 	rc = k->image == NULL ? no_memory(k) : gather_all(k, paths, n, out);
 	for (size_t i = 0; i < k->n; i++)

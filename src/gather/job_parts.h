@@ -17,7 +17,8 @@ struct rama_gather_image {
 	int64_t images, number; /* of its process, and which of them this is */
 	int64_t parent;		/* rank, or -1 */
 	int64_t ended;
-	bool unfinished, keep_last, unknown_mpi;
+	bool unfinished, keep_last, unknown_mpi, quiet;
+	bool gone; /* exec took place, nobody said what for, and what came then ended without a trace */
 	uint64_t off, len; /* its log in the temporary file */
 	struct rama_log log;
 	struct rama_source src; /* of that log */
@@ -33,7 +34,10 @@ struct rama_gather_work {
 	size_t n;
 	struct rama_gather_made made;
 	struct rama_ranges missing; /* ranks of which nothing is there */
+	struct rama_unseen_sum unseen;
+	const char *out; /* path of the log */
 	int temp;
+	unsigned temps; /* places that were tried for it */
 	uint64_t temp_end;
 	struct rama_segment seg; /* the one that is open */
 	size_t done, steps;

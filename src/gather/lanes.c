@@ -45,7 +45,8 @@ int rama_gather_lanes_find(struct rama_gather *g)
 	}
 	if (g->lost > 0) /* nobody counts by layer what is lost */
 		g->partial |= (g->has | g->s->state.registered) & TRACES;
-	g->has |= 1ull << RAMA_MOD_PROCESS;
+	if (!(g->s->id.flags & RAMA_SEG_NO_PROCESS))
+		g->has |= 1ull << RAMA_MOD_PROCESS;
 	return 0;
 }
 

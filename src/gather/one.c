@@ -208,12 +208,26 @@ static size_t split_mounts(char *text, struct rama_mount *to, size_t room)
 	return n;
 }
 
+void rama_gather_unseen(struct rama_unseen_sum *to, const struct rama_seg_state *s)
+{
+	for (unsigned i = 1; i < RAMA_UNSEEN_REASONS; i++)
+		rama_unseen_add(to, (enum rama_unseen)i, s->unseen[i], NULL);
+	for (unsigned i = 0; i < RAMA_SEG_UNSEEN_NAMES; i++) {
+		uint32_t why = s->unseen_name[i].reason;
+
+		if (why < RAMA_UNSEEN_REASONS && s->unseen[why] > 0)
+			rama_unseen_name(to, (enum rama_unseen)why, s->unseen_name[i].name);
+	}
+}
+
 static int write_job(struct rama_gather *g)
 {
 	enum { MOUNTS = 64 };
 	const struct rama_seg_identity *id = &g->s->id;
 	struct rama_mount mounts[MOUNTS];
 	struct rama_job *job = &g->job;
+	struct rama_unseen_sum unseen = { 0 };
+	char line[RAMA_UNSEEN_LINE];
 
 	job->uid = id->uid;
 	job->jobid = id->jobid;
@@ -226,6 +240,11 @@ static int write_job(struct rama_gather *g)
 		add_number(job, "fork_parent=", id->ppid);
 	if (id->flags & RAMA_SEG_UNKNOWN_MPI)
 		add_text(job, RAMA_META_MPI "unknown\n");
+	if (id->flags & RAMA_SEG_QUIET)
+		add_text(job, RAMA_META_QUIET "1\n");
+	rama_gather_unseen(&unseen, &g->s->state);
+	rama_unseen_line(&unseen, line);
+	add_text(job, line);
 	if (g->p->note != NULL)
 		add_text(job, g->p->note);
 	memcpy(g->u.mounts, id->mounts, sizeof(g->u.mounts));

@@ -15,6 +15,15 @@ static int compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+/* the name of its file, wherever that is: packed or not, the order is the same */
+static int by_name(const struct rama_gather_image *x, const struct rama_gather_image *y)
+{
+	const char *a = strrchr(x->path, '/'), *b = strrchr(y->path, '/');
+	int rc = strcmp(a != NULL ? a + 1 : x->path, b != NULL ? b + 1 : y->path);
+
+	return rc != 0 ? rc : strcmp(x->path, y->path);
+}
+
 /* processes together, programs of each in the order in which it ran them */
 static int by_process(const void *a, const void *b)
 {
@@ -29,7 +38,7 @@ static int by_process(const void *a, const void *b)
 		rc = compare(x->pid_start, y->pid_start);
 	if (rc == 0)
 		rc = compare(x->real0, y->real0);
-	return rc != 0 ? rc : strcmp(x->path, y->path);
+	return rc != 0 ? rc : by_name(x, y);
 }
 
 static bool same_machine(const struct rama_gather_image *x, const struct rama_gather_image *y)
@@ -58,7 +67,7 @@ static int by_start(const void *a, const void *b)
 
 	if (rc == 0)
 		rc = compare((uint64_t)x->pid, (uint64_t)y->pid);
-	return rc != 0 ? rc : strcmp(x->path, y->path);
+	return rc != 0 ? rc : by_name(x, y);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -83,6 +92,8 @@ static void settle(struct rama_gather_work *k, const struct process *p, int64_t 
 			im->unfinished = false;
 		}
 		k->result->unfinished += im->unfinished;
+		if (im->gone && i + 1 == p->images)
+			rama_unseen_add(&k->unseen, RAMA_UNSEEN_OTHER, 1, NULL);
 	}
 }
 

@@ -34,7 +34,7 @@ struct rama_own {
 	uint64_t partial;
 };
 
-/* Takes a log from a rama_writer that was made with RAMA_PLAIN_BYTES and writes newest versions.
+/* Takes a log from a rama_writer that was made with RAMA_PLAIN_BYTES, is `inner` and writes newest versions.
  * rama_own_ready() comes after rama_writer_finish(). */
 struct rama_sink rama_own_sink(struct rama_own *o);
 int rama_own_ready(struct rama_own *o, struct rama_err *e);
@@ -67,6 +67,7 @@ struct rama_shutdown_file {
 struct rama_shutdown_disk {
 	const char *path; /* of the log, used on rank 0; must not exist */
 	bool creator;
+	bool in_the_way; /* something of that name exists: it was left as it is */
 	int fd;
 	char partial[4096];
 };

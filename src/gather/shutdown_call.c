@@ -73,6 +73,7 @@ static void make_report(const struct rama_shut *s, struct rama_msg *m)
 	put_times(m, s);
 	rama_msg_u64(m, s->partial);
 	rama_msg_put(m, s->version, sizeof(s->version));
+	rama_msg_put(m, &s->unseen, sizeof(s->unseen));
 	rama_ranges_put(m, &s->missing);
 }
 
@@ -81,7 +82,8 @@ static bool take_report(struct rama_shut *s, struct rama_got *g)
 {
 	int64_t start[2], end[2];
 	uint64_t partial;
-	const void *version;
+	const void *version, *unseen;
+	struct rama_unseen_sum more;
 
 	for (unsigned i = 0; i < 2; i++)
 		start[i] = (int64_t)rama_got_u64(g);
@@ -89,6 +91,7 @@ static bool take_report(struct rama_shut *s, struct rama_got *g)
 		end[i] = (int64_t)rama_got_u64(g);
 	partial = rama_got_u64(g);
 	version = rama_got_take(g, sizeof(s->version));
+	unseen = rama_got_take(g, sizeof(more));
 	if (g->bad || rama_ranges_take(g, &s->missing, s->comm->size) != 0 || g->bad)
 		return false;
 	if (earlier(start, s->start))
@@ -96,6 +99,8 @@ static bool take_report(struct rama_shut *s, struct rama_got *g)
 	if (earlier(s->end, end))
 		memcpy(s->end, end, sizeof(end));
 	s->partial |= partial;
+	memcpy(&more, unseen, sizeof(more));
+	rama_unseen_join(&s->unseen, &more);
 	for (unsigned i = 0; i < RAMA_MODULES; i++) {
 		uint64_t v;
 
@@ -116,6 +121,7 @@ static void own_report(struct rama_shut *s)
 	memcpy(s->start, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 8, 16);
 	memcpy(s->end, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 24, 16);
 	s->partial = s->own->partial;
+	rama_unseen_read(&s->unseen, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 56);
 	for (unsigned i = 0; i < RAMA_MODULES; i++)
 		s->version[i] = s->own->part[RAMA_REGION_MODULE + i].version;
 }

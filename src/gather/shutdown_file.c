@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gather/shutdown.h"
@@ -33,6 +34,33 @@ static int disk_write(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 	return 0;
 }
 
+/* also a link to nowhere */
+static bool exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+/* As Darshan does: a log never takes the place of another file. */
+static int there(struct rama_shutdown_disk *d, struct rama_err *e)
+{
+	d->in_the_way = true;
+	return rama_err_set(e, RAMA_EIO, "%s exists and is left as it is", d->path);
+}
+
+/* Where the system cannot do both at once, it is looked for just before. */
+static int take_name(struct rama_shutdown_disk *d, struct rama_err *e)
+{
+	if (renameat2(AT_FDCWD, d->partial, AT_FDCWD, d->path, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno == EEXIST || exists(d->path))
+		return there(d, e);
+	if ((errno != EINVAL && errno != ENOSYS) || rename(d->partial, d->path) != 0)
+		return failed(e, d->path, "cannot be made");
+	return 0;
+}
+
 static int disk_create(void *ctx, struct rama_shutdown_place *place, struct rama_err *e)
 {
 	struct rama_shutdown_disk *d = ctx;
@@ -43,6 +71,8 @@ static int disk_create(void *ctx, struct rama_shutdown_place *place, struct rama
 	memcpy(d->partial, d->path, n);
 	memcpy(d->partial + n, PARTIAL, sizeof(PARTIAL));
 	memcpy(place->path, d->partial, n + sizeof(PARTIAL));
+	if (exists(d->path))
+		return there(d, e);
 	if (getrandom(&place->mark, sizeof(place->mark), GRND_NONBLOCK) !=
 	    (ssize_t)sizeof(place->mark))
 		place->mark = (uint64_t)getpid() << 32 | 1;
@@ -81,8 +111,8 @@ static int disk_finish(void *ctx, bool complete, struct rama_err *e)
 	d->fd = -1;
 	if (!d->creator)
 		return rc;
-	if (rc == 0 && complete && rename(d->partial, d->path) != 0)
-		rc = failed(e, d->path, "cannot be made");
+	if (rc == 0 && complete)
+		rc = take_name(d, e);
 	if (rc != 0 || !complete)
 		unlink(d->partial);
 	return rc;

@@ -107,6 +107,7 @@ int rama_own_from_segment(struct rama_own *o, struct rama_segment *seg,
 	if (w == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	rc = rama_writer_init(w, &sink, RAMA_PLAIN_BYTES, 0);
+	w->inner = true;
 	if (rc == 0)
 		rc = rama_gather_one(seg, p, w, &partial, e);
 	if (rc == 0)
@@ -245,7 +246,7 @@ static int find_records(struct rama_shut *s, unsigned id)
 
 	for (size_t at = 0; rama_own_next(s->own, id, &at, &w) > 0;)
 		n++;
-	s->ref[id] = malloc((n + 1) * sizeof(*s->ref[id]));
+	s->ref[id] = calloc(n + 1, sizeof(*s->ref[id]));
 	if (s->ref[id] == NULL)
 		return rama_shut_no_memory(s);
 	for (size_t at = 0; rama_own_next(s->own, id, &at, &w) > 0;)

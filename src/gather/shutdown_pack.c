@@ -88,6 +88,54 @@ static int pack_names(struct rama_shut *s)
 	return rc;
 }
 
+/* is the last word of its segments one that goes into the annex? */
+static bool is_split(const struct rama_module *mod)
+{
+	return mod->newest != mod->released && rama_table_section_threads(mod->id) != NULL;
+}
+
+/* a trace as released tools know it: segments without the word that says which thread it was */
+static int pack_trace(struct rama_shut *s, const struct rama_module *mod)
+{
+	unsigned region = RAMA_REGION_MODULE + mod->id, words = mod->record->words;
+	union rama_word *w;
+	size_t n;
+	int rc = 0;
+
+	for (size_t at = 0; rc == 0 && (n = rama_own_next(s->own, mod->id, &at, &w)) > 0;) {
+		rc = rama_shut_add(s, region, w, words * sizeof(*w));
+		for (size_t i = words; i < n / sizeof(*w) && rc == 0; i += RAMA_SEG_WORDS)
+			rc = rama_shut_add(s, region, w + i, RAMA_SEG_THREAD * sizeof(*w));
+	}
+	return rc;
+}
+
+/* Its threads, as logfile/threads.c reads them. Every rank writes them for every record that it writes, so
+ * that both stay in step. */
+static int pack_threads(struct rama_shut *s, const struct rama_module *mod)
+{
+	unsigned region = RAMA_REGION_MODULE + rama_table_section_threads(mod->id)->id;
+	union rama_word *w;
+	size_t n;
+	int rc = 0;
+
+	for (size_t at = 0; rc == 0 && (n = rama_own_next(s->own, mod->id, &at, &w)) > 0;) {
+		union rama_word *seg = w + mod->record->words, *end = w + n / sizeof(*w);
+		const uint64_t head[] = { w[RAMA_ID].u, w[RAMA_RANK].u,
+					  (uint64_t)(end - seg) / RAMA_SEG_WORDS };
+
+		rc = rama_shut_add(s, region, head, sizeof(head));
+		while (seg < end && rc == 0) {
+			uint64_t run[] = { seg[RAMA_SEG_THREAD].u, 0 };
+
+			for (; seg < end && seg[RAMA_SEG_THREAD].u == run[0]; seg += RAMA_SEG_WORDS)
+				run[1]++;
+			rc = rama_shut_add(s, region, run, sizeof(run));
+		}
+	}
+	return rc;
+}
+
 /* Records of shared files are at rank 0 already; layouts are the same everywhere, and rank 0 writes its. */
 static int pack_module(struct rama_shut *s, const struct rama_module *mod)
 {
@@ -97,6 +145,8 @@ static int pack_module(struct rama_shut *s, const struct rama_module *mod)
 
 	if (mod->id == RAMA_MOD_HEATMAP)
 		return rama_shut_heat_pack(s);
+	if (is_split(mod))
+		return pack_trace(s, mod);
 	for (size_t at = 0; rc == 0 && (n = rama_own_next(s->own, mod->id, &at, &w)) > 0;) {
 		bool shared = rama_ids_has(&s->shared[mod->id], w[RAMA_ID].u);
 
@@ -118,6 +168,13 @@ int rama_shut_pack(struct rama_shut *s)
 
 		if (mod != NULL && s->own->part[RAMA_REGION_MODULE + id].version > 0)
 			rc = pack_module(s, mod);
+	}
+	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
+		const struct rama_module *mod = rama_module_get(id);
+
+		if (mod != NULL && s->own->part[RAMA_REGION_MODULE + id].version > 0 &&
+		    is_split(mod))
+			rc = pack_threads(s, mod);
 	}
 	if (rc == 0)
 		rc = flush(s);
@@ -164,6 +221,8 @@ int rama_shut_job(struct rama_shut *s)
 	memcpy(job + 8, s->start, 16);
 	memcpy(job + 24, s->end, 16);
 	memcpy(job + 40, &s->comm->size, 8);
+	job[56 + RAMA_META_SIZE - 1] = '\0';
+	rama_unseen_replace(&s->unseen, (char *)job + 56, RAMA_META_SIZE - 1);
 	say_missing(s, (char *)job + 56);
 	rc = rama_packer_init(&p, RAMA_ZLIB, 0, s->e);
 	if (rc == 0)
@@ -190,6 +249,7 @@ struct filler {
 	uint64_t off;
 	unsigned char bytes[4096];
 	size_t n;
+	uint32_t crc; /* of all that was written */
 	int rc;
 };
 
@@ -199,6 +259,7 @@ static void emit(struct filler *f, const void *bytes, size_t n)
 
 	if (f->rc == 0 && (f->n + n > sizeof(f->bytes) || bytes == NULL)) {
 		f->rc = file->write(file->ctx, f->off, f->bytes, f->n, f->s->e);
+		f->crc = rama_logfile_crc(f->crc, f->bytes, f->n);
 		f->off += f->n;
 		f->n = 0;
 	}
@@ -208,10 +269,10 @@ static void emit(struct filler *f, const void *bytes, size_t n)
 	}
 }
 
-int rama_shut_fill(struct rama_shut *s, uint64_t off, uint64_t n)
+int rama_shut_fill(struct rama_shut *s, uint64_t off, uint64_t n, uint32_t *crc)
 {
 	static const uint8_t least[] = { 0, 6, 7, 13, 9 }; /* by what is left after blocks of 5 */
-	struct filler f = { .s = s, .off = off };
+	struct filler f = { .s = s, .off = off, .crc = *crc };
 	uint64_t left = n - sizeof(head) - sizeof(tail);
 	unsigned odd;
 
@@ -232,5 +293,6 @@ int rama_shut_fill(struct rama_shut *s, uint64_t off, uint64_t n)
 		emit(&f, empty5, sizeof(empty5));
 	emit(&f, tail, sizeof(tail));
 	emit(&f, NULL, 0);
+	*crc = f.crc;
 	return f.rc;
 }

@@ -99,6 +99,7 @@ struct rama_shut {
 	/* the job */
 	int64_t start[2], end[2]; /* seconds, ns */
 	uint64_t partial;
+	struct rama_unseen_sum unseen; /* of this rank and those below it */
 	uint64_t version[RAMA_MODULES];
 	double heat_width, heat_end;
 	/* files */
@@ -174,8 +175,8 @@ int rama_shut_add(struct rama_shut *s, unsigned region, const void *bytes, size_
 int rama_shut_pack(struct rama_shut *s);
 int rama_shut_job(
 	struct rama_shut *s); /* rank 0: makes the job's piece, of the same size each time */
-/* A stream of n bytes that holds nothing, at the place of one that did not come. */
-int rama_shut_fill(struct rama_shut *s, uint64_t off, uint64_t n);
+/* A stream of n bytes that holds nothing, at the place of one that did not come; *crc goes on over it. */
+int rama_shut_fill(struct rama_shut *s, uint64_t off, uint64_t n, uint32_t *crc);
 
 /* shutdown_write.c: sends or writes the pieces; returns what became of the log */
 int rama_shut_write(struct rama_shut *s);

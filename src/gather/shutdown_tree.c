@@ -344,6 +344,8 @@ static int reduce_module(struct rama_shut *s, const struct rama_module *mod)
 	size_t most = BATCH / b.size > 0 ? BATCH / b.size : 1;
 	int rc = 0;
 
+	if (ids->n == 0)
+		return 0;
 	rama_plan_init(&b.plan, mod);
 	b.bytes = malloc((ids->n < most ? ids->n : most) * b.size);
 	if (b.bytes == NULL)
@@ -448,6 +450,8 @@ int rama_shut_measure(struct rama_shut *s)
 
 	hear_sizes(s);
 	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+		if (i == RAMA_REGION_MODULE + RAMA_TABLE_OURS)
+			at += RAMA_LOGFILE_ANNEX_HEAD;
 		all[i] = s->piece[i].n;
 		for (unsigned k = 0; k < RAMA_SHUT_LEVELS; k++)
 			all[i] += s->below[k][i];

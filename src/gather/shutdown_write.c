@@ -18,6 +18,7 @@ struct lane {
 	uint64_t at;
 	unsigned char *bytes;
 	size_t n;
+	uint32_t crc; /* from the writer's first byte on, for sections of the annex */
 };
 
 struct group {
@@ -25,6 +26,7 @@ struct group {
 	int64_t writer, end; /* indices: it writes for those from itself to the end */
 	struct lane lane[RAMA_REGIONS];
 	uint64_t mark[RAMA_REGIONS]; /* where the lanes were before the rank being read */
+	uint32_t mark_crc[RAMA_REGIONS];
 	int rc;
 };
 
@@ -52,11 +54,13 @@ static int take_in(struct group *g, unsigned region, uint64_t off, const unsigne
 	if (off > l->at + l->n) {
 		rc = put_out(g, l);
 		if (rc == 0)
-			rc = rama_shut_fill(g->s, l->at, off - l->at);
+			rc = rama_shut_fill(g->s, l->at, off - l->at, &l->crc);
 		l->at = off;
 	}
 	if (l->bytes == NULL && (l->bytes = malloc(LANE)) == NULL)
 		return rama_shut_no_memory(g->s);
+	if (region >= RAMA_REGION_MODULE + RAMA_TABLE_OURS)
+		l->crc = rama_logfile_crc(l->crc, bytes, n);
 	while (n > 0 && rc == 0) {
 		size_t part = n < LANE - l->n ? n : LANE - l->n;
 
@@ -72,8 +76,10 @@ static int take_in(struct group *g, unsigned region, uint64_t off, const unsigne
 
 static void set_mark(struct group *g)
 {
-	for (unsigned i = 0; i < RAMA_REGIONS; i++)
+	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
 		g->mark[i] = g->lane[i].at + g->lane[i].n;
+		g->mark_crc[i] = g->lane[i].crc;
+	}
 }
 
 /* as if the rank being read had never sent anything */
@@ -84,6 +90,7 @@ static void forget(struct group *g)
 			continue;
 		g->rc = put_out(g, &g->lane[i]);
 		g->lane[i].at = g->mark[i];
+		g->lane[i].crc = g->mark_crc[i];
 	}
 }
 
@@ -231,6 +238,8 @@ static void report(struct group *g)
 	rama_msg_put(&m, g->s->place, sizeof(g->s->place));
 	for (unsigned i = 0; i < RAMA_REGIONS; i++)
 		rama_msg_u64(&m, g->lane[i].at);
+	for (unsigned i = 0; i < RAMA_REGIONS; i++)
+		rama_msg_u64(&m, g->lane[i].crc);
 	rama_ranges_put(&m, &g->s->missing);
 	if (!m.failed)
 		rama_shut_send(g->s, 0, RAMA_TAG_WRITTEN, &m);
@@ -314,11 +323,11 @@ static void tell_end(struct rama_shut *s, int rc)
 	rama_msg_fini(&m);
 }
 
-/* rank 0: what a writer says; *at: how far the file is written, region by region */
-static int take_written(struct rama_shut *s, int64_t writer, uint64_t *at)
+/* rank 0: what a writer says; *at: how far the file is written, region by region, and the checksum so far */
+static int take_written(struct rama_shut *s, int64_t writer, uint64_t *at, uint32_t *crc)
 {
 	struct rama_got g = { 0 };
-	const unsigned char *from, *to;
+	const unsigned char *from, *to, *sums;
 	int rc = rama_shut_recv(s, rama_shut_rank(s, writer), RAMA_TAG_WRITTEN, &g,
 				rama_shut_until(s, RAMA_SHUT_END, 0));
 
@@ -327,26 +336,48 @@ static int take_written(struct rama_shut *s, int64_t writer, uint64_t *at)
 	rc = (int)(int64_t)rama_got_u64(&g);
 	from = rama_got_take(&g, sizeof(s->place));
 	to = rama_got_take(&g, sizeof(s->place));
+	sums = rama_got_take(&g, sizeof(s->place));
 	if (rc != 0)
 		rc = rama_err_set(s->e, rc < 0 ? rc : RAMA_ECORRUPT, "a writer could not write");
-	else if (to == NULL || rama_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad)
+	else if (sums == NULL || rama_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad)
 		rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
-	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0; i++) {
-		uint64_t first, end;
+	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0 && sums != NULL; i++) {
+		uint64_t first, end, sum;
 
 		memcpy(&first, from + i * sizeof(first), sizeof(first));
 		memcpy(&end, to + i * sizeof(end), sizeof(end));
+		memcpy(&sum, sums + i * sizeof(sum), sizeof(sum));
 		if (first < at[i] || end < first || end > s->stop[i])
 			rc = rama_err_set(s->e, RAMA_ECORRUPT, "pieces are not where they belong");
 		else
-			rc = rama_shut_fill(s, at[i], first - at[i]);
+			rc = rama_shut_fill(s, at[i], first - at[i], &crc[i]);
+		crc[i] = rama_logfile_crc_join(crc[i], (uint32_t)sum, end - first);
 		at[i] = end;
 	}
 	rama_got_fini(&g);
 	return rc;
 }
 
-static int write_head(struct rama_shut *s)
+/* directory and footer of the annex, behind all regions */
+static int write_annex(struct rama_shut *s, const struct rama_header *h, const uint32_t *crc)
+{
+	const struct rama_shutdown_file *f = &s->opt.file;
+	unsigned char bytes[RAMA_LOGFILE_ANNEX_BYTES];
+	struct rama_logfile_annex annex;
+	size_t n;
+
+	rama_logfile_annex_of(h, crc + RAMA_REGION_MODULE, &annex);
+	n = rama_logfile_annex_encode(&annex, s->stop[RAMA_REGIONS - 1], bytes);
+	s->result->bytes = s->stop[RAMA_REGIONS - 1] + n;
+	if (n == 0)
+		return 0;
+	if (f->write(f->ctx, annex.begin, RAMA_LOGFILE_ANNEX_MAGIC, RAMA_LOGFILE_ANNEX_HEAD,
+		     s->e) != 0)
+		return s->e->code;
+	return f->write(f->ctx, s->stop[RAMA_REGIONS - 1], bytes, n, s->e);
+}
+
+static int write_head(struct rama_shut *s, const uint32_t *crc)
 {
 	const struct rama_shutdown_file *f = &s->opt.file;
 	struct rama_header h = { .compression = RAMA_ZLIB, .partial = s->partial };
@@ -356,14 +387,18 @@ static int write_head(struct rama_shut *s)
 	if (s->missing.n > 0)
 		h.partial |= RAMA_PARTIAL_END;
 	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+		const struct rama_module *mod =
+			i >= RAMA_REGION_MODULE ? rama_module_get(i - RAMA_REGION_MODULE) : NULL;
+
 		h.part[i].off = s->place[i];
 		h.part[i].len = s->stop[i] - s->place[i];
-		if (i >= RAMA_REGION_MODULE)
-			h.part[i].version = (uint32_t)s->version[i - RAMA_REGION_MODULE];
+		if (mod != NULL && s->version[mod->id] > 0) /* that of the records in memory */
+			h.part[i].version = mod->released;
 	}
 	s->result->partial = h.partial;
-	s->result->bytes = s->stop[RAMA_REGIONS - 1];
 	rama_header_encode(&h, bytes);
+	if (rc == 0)
+		rc = write_annex(s, &h, crc);
 	if (rc == 0)
 		rc = f->write(f->ctx, s->place[RAMA_REGION_JOB], s->piece[RAMA_REGION_JOB].bytes,
 			      s->piece[RAMA_REGION_JOB].n, s->e);
@@ -384,11 +419,14 @@ static int64_t writer_of(const struct rama_shut *s, unsigned row, unsigned rows,
 static int complete(struct rama_shut *s, struct group *g, unsigned rows)
 {
 	uint64_t at[RAMA_REGIONS];
+	uint32_t crc[RAMA_REGIONS];
 	int64_t writer[RAMA_SHUT_WRITERS], end;
 	int rc = g->rc;
 
-	for (unsigned i = 0; i < RAMA_REGIONS; i++)
+	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
 		at[i] = g->lane[i].at;
+		crc[i] = g->lane[i].crc;
+	}
 	for (unsigned row = 1; row < rows; row++) {
 		writer[row] = writer_of(s, row, rows, &end);
 		if (writer[row] == end)
@@ -396,10 +434,10 @@ static int complete(struct rama_shut *s, struct group *g, unsigned rows)
 	}
 	for (unsigned row = 1; row < rows && rc == 0; row++)
 		if (writer[row] >= 0)
-			rc = take_written(s, writer[row], at);
+			rc = take_written(s, writer[row], at, crc);
 	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0; i++)
-		rc = rama_shut_fill(s, at[i], s->stop[i] - at[i]);
-	return rc == 0 ? write_head(s) : rc;
+		rc = rama_shut_fill(s, at[i], s->stop[i] - at[i], &crc[i]);
+	return rc == 0 ? write_head(s, crc) : rc;
 }
 
 static int finish(struct rama_shut *s, int rc)

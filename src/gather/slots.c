@@ -70,6 +70,8 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 		n->extra = n->extra ||
 			   any_set(g->u.EXTRA.w, RAMA_EXTRA_F_WRITE_SUM + 1, RAMA_EXTRA__WORDS - 1);
 	}
+	if (g->s->id.flags & RAMA_SEG_NO_EXTRA)
+		n->extra = false;
 	if (kind != RAMA_KIND_EXTRA) {
 		n->used = true;
 		g->has |= 1ull << module_of[kind];
@@ -84,11 +86,10 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 int rama_gather_slots_find(struct rama_gather *g)
 {
 	for (unsigned a = 0; a < RAMA_KINDS; a++) {
-		enum rama_area area = (enum rama_area)(RAMA_AREA_SLOTS + a);
-		uint32_t n = rama_segment_slots(g->s, area);
+		uint32_t n = rama_segment_slots(g->s, (enum rama_kind)a);
 
 		for (uint32_t i = 0; i < n; i++) {
-			int rc = rama_segment_slot(g->s, area, i, &g->u, g->e);
+			int rc = rama_segment_slot(g->s, (enum rama_kind)a, i, &g->u, g->e);
 
 			if (rc < 0)
 				return rc;
@@ -133,14 +134,13 @@ static void finish(struct rama_gather *g, unsigned kind)
 
 int rama_gather_slots_write(struct rama_gather *g, enum rama_kind kind)
 {
-	enum rama_area area = (enum rama_area)(RAMA_AREA_SLOTS + kind);
-	uint32_t slots = rama_segment_slots(g->s, area);
+	uint32_t slots = rama_segment_slots(g->s, kind);
 	int rc = 0;
 
 	for (uint32_t i = 0; i < slots && rc == 0; i++) {
 		const struct rama_gather_name *n;
 
-		rc = rama_segment_slot(g->s, area, i, &g->u, g->e);
+		rc = rama_segment_slot(g->s, kind, i, &g->u, g->e);
 		if (rc < 0)
 			return rc;
 		n = rama_gather_name_get(g, g->u.slot.name);
@@ -167,13 +167,13 @@ int rama_gather_extra_write(struct rama_gather *g)
 			continue;
 		memset(w, 0, RAMA_EXTRA__WORDS * sizeof(*w));
 		if (n->slot[RAMA_KIND_EXTRA] != 0) {
-			rc = rama_segment_slot(g->s, RAMA_AREA_EXTRA, n->slot[RAMA_KIND_EXTRA] - 1,
+			rc = rama_segment_slot(g->s, RAMA_KIND_EXTRA, n->slot[RAMA_KIND_EXTRA] - 1,
 					       &g->extra, g->e);
 			if (rc >= 0)
 				rama_extra_finish(&g->extra, g->s->tick, w);
 		}
 		if (n->slot[RAMA_KIND_POSIX] != 0 && rc >= 0) {
-			rc = rama_segment_slot(g->s, RAMA_AREA_POSIX, n->slot[RAMA_KIND_POSIX] - 1,
+			rc = rama_segment_slot(g->s, RAMA_KIND_POSIX, n->slot[RAMA_KIND_POSIX] - 1,
 					       &g->u.POSIX, g->e);
 			if (rc >= 0)
 				rama_posix_finish(&g->u.POSIX, g->s->tick, g->words,

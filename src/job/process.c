@@ -90,17 +90,28 @@ static const char *meta_value(const char *metadata, const char *key)
 	return at != NULL && (at == metadata || at[-1] == '\n') ? at + strlen(key) : NULL;
 }
 
+static int64_t meta_number(const char *metadata, const char *key)
+{
+	const char *text = meta_value(metadata, key);
+	int64_t n = text != NULL ? strtoll(text, NULL, 10) : 0;
+
+	return n > 0 ? n : 0;
+}
+
 int rama_view_missing(struct rama_view *v)
 {
 	struct rama_view_work *k = v->work;
 	const char *metadata = k->log->job.metadata;
 	const char *missing = meta_value(metadata, RAMA_META_MISSING);
-	const char *unfinished = meta_value(metadata, RAMA_META_UNFINISHED);
-	int64_t n = unfinished != NULL ? strtoll(unfinished, NULL, 10) : 0;
+	int64_t n = meta_number(metadata, RAMA_META_UNFINISHED);
 
-	v->unfinished += k->unfinished > n ? k->unfinished : n > 0 ? n : 0;
+	v->unfinished += k->unfinished > n ? k->unfinished : n;
 	v->running += k->running;
 	k->unfinished = k->running = 0;
+	rama_unseen_read(&v->unseen, metadata);
+	v->unplaced = rama_add(v->unplaced, meta_number(metadata, RAMA_META_UNPLACED));
+	v->unplaced_calls =
+		rama_add(v->unplaced_calls, meta_number(metadata, RAMA_META_UNPLACED_CALLS));
 	if (missing == NULL || v->missing_ranks != NULL)
 		return 0;
 	v->missing_ranks = rama_arena_text(&v->arena, missing, strcspn(missing, "\n"));

@@ -376,7 +376,7 @@ int rama_view_add_log(struct rama_view *v, struct rama_log *log, const char *nam
 		rc = rama_view_missing(v);
 	if (rc == 0)
 		rc = list_modules(v);
-	v->problems += log->problems;
+	v->problems += log->problems + (rama_logfile_annex_check(log, NULL) != 0);
 	if (rc != 0)
 		return failed(v, e, rc);
 	progress(v, v->work->steps);
@@ -422,7 +422,8 @@ int rama_view_finish(struct rama_view *v, struct rama_err *e)
 	rama_view_trace_sizes(v);
 	v->complete = v->partial == 0 && v->problems == 0 && v->unfinished == 0 &&
 		      v->running == 0 && v->lost_events == 0 && v->missed_calls == 0 &&
-		      v->folded_files == 0 && v->missing_ranks == NULL;
+		      v->folded_files == 0 && v->missing_ranks == NULL && v->unplaced == 0 &&
+		      v->unplaced_calls == 0;
 	free_work(v->work);
 	v->work = NULL;
 	return 0;

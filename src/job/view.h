@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "core/record.h"
 #include "logfile/log.h"
+#include "logfile/unseen.h"
 
 /* layers, the one nearest to the application first: rows of job/layers.def */
 enum rama_layer {
@@ -262,7 +263,10 @@ struct rama_view {
 	size_t problems;  /* things that could not be read */
 	/* processes that did not end by themselves, that still ran; what was dropped, see PROCESS counters */
 	int64_t unfinished, running, lost_events, missed_calls, folded_files;
-	const char *missing_ranks; /* "3,7-9" or NULL */
+	const char *missing_ranks;     /* "3,7-9" or NULL */
+	struct rama_unseen_sum unseen; /* programs that could not be observed */
+	/* programs that nothing is here of for want of room, and their calls as far as known */
+	int64_t unplaced, unplaced_calls;
 	bool complete;
 	/* what it did */
 	struct rama_view_file *files;

@@ -20,6 +20,7 @@
 #define SECOND 1000000000ll
 #define PAUSE_MOST 50		 /* ms between rounds when nothing moves */
 #define SCAN_EVERY (10 * SECOND) /* with the kernel telling what is new */
+#define LEFT_QUICK (32ull << 20) /* bytes of a spool that is taken over while events come */
 #define PRIORITY (-10)		 /* as nice has it */
 #define END_WAIT 5000	   /* ms for the sink to commit at the end; the spool keeps the rest */
 #define END_WAIT_JOB 25000 /* the same where the spool is of this job alone */
@@ -85,6 +86,12 @@ static void take_sample(struct rama_agent *a)
 			rama_post_send(a->user[i]->post, &m, "", 0, &e);
 }
 
+/* What others left: an agent of one job has enough to do, and the spools of a system's are below its own. */
+static bool takes_over(const struct rama_agent *a)
+{
+	return a->o.job == NULL && !a->o.system;
+}
+
 static void on_second(uv_timer_t *timer)
 {
 	struct rama_agent *a = timer->data;
@@ -93,6 +100,13 @@ static void on_second(uv_timer_t *timer)
 	rama_drain_now(&a->drain);
 	if (a->no_inotify || a->drain.mono - a->scanned >= SCAN_EVERY)
 		rama_agent_scan(a);
+	if (takes_over(a)) {
+		if (a->drain.mono - a->looked >= SCAN_EVERY) {
+			a->looked = a->drain.mono;
+			rama_agent_left_look(&a->left, LEFT_QUICK);
+		}
+		rama_agent_left_second(&a->left);
+	}
 	rama_agent_again(a);
 	rama_agent_second(a);
 	take_sample(a);
@@ -186,6 +200,7 @@ static void stop(struct rama_agent *a)
 	while (a->n_jobs > 0)
 		rama_agent_drop_job(a, a->n_jobs - 1);
 	rama_agent_users_close(a, 0);
+	rama_agent_left_close(&a->left);
 	if (a->post != NULL)
 		rama_post_close(a->post, 0);
 	uv_walk(&a->loop, close_handles, NULL);
@@ -295,6 +310,11 @@ static int start(struct rama_agent *a, struct rama_err *e)
 		rc = rama_agent_watch(a, e);
 	if (rc == 0)
 		take_sample(a);
+	if (rc == 0 && a->o.system && a->post == NULL)
+		rama_agent_users_left(a);
+	if (rc == 0 && takes_over(a))
+		rama_agent_left_look(&a->left, UINT64_MAX);
+	a->looked = a->drain.mono;
 	return rc == 0 ? rama_agent_status(a, e) : rc;
 }
 
@@ -309,6 +329,7 @@ int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
 	}
 	a->o = *o;
 	a->spool_lock = -1;
+	a->left.o = &a->o;
 	rc = start(a, e);
 	if (rc == 0)
 		uv_run(&a->loop, UV_RUN_DEFAULT);
@@ -318,10 +339,9 @@ int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
 	if (a->sampler != NULL)
 		rama_sampler_destroy(a->sampler);
 	rama_drain_fini(&a->drain);
-	rama_map_fini(&a->by_ino);
-	for (size_t i = 0; i < a->n_odd; i++)
-		free(a->odd[i].path);
-	free(a->odd);
+	rama_map_fini(&a->by_id);
+	rama_map_fini(&a->dir_by);
+	rama_agent_odd_fini(a);
 	free(a->seg);
 	free(a->job);
 	if (a->spool_lock >= 0)

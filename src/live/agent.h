@@ -37,6 +37,14 @@ struct rama_agent_options {
 	void *ctx;
 };
 
+#define RAMA_AGENT_RUN_FILE "run"
+/* Of a spool that `iorama run` has made: held as long as it may start an agent there. -1: another has it, or it cannot be had. */
+int rama_agent_run_lock(const char *spool);
+
+/* Brings what waits in the spool, and in those that were left beside it (SPOOL.run/…), to the sink, and ends. instead: to o->sink,
+ * also what was meant for another. 0; RAMA_EIO: some of it cannot be brought there now, and still waits. */
+int rama_agent_drain(const struct rama_agent_options *o, bool instead, struct rama_err *e);
+
 /* Works until SIGTERM, SIGINT or the end of the job. 0 or an error. */
 int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e);
 

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "config/logname.h"
+#include "gather/pack.h"
 #include "gather/place.h"
 #include "live/agent_parts.h"
 
@@ -32,7 +33,7 @@ struct work {
 	size_t len;
 	struct rama_err err;
 	char user[64];
-	uint64_t *ino; /* of segs */
+	struct rama_find_id *id; /* of segs */
 };
 
 /* ---- the log ------------------------------------------------------------------------------------------------------------ */
@@ -44,16 +45,16 @@ static int about(const struct work *w, struct rama_logname *n, struct rama_seg_i
 	struct rama_segment *seg = malloc(sizeof(*seg));
 
 	for (size_t i = 0; i < w->segs.n && seg != NULL; i++) {
-		struct rama_file f;
+		struct rama_gather_segment_file f;
 		struct rama_err e;
 
-		if (rama_file_open(&f, w->segs.path[i], &e) != 0)
+		if (rama_gather_file_open(&f, w->segs.path[i], &e) != 0)
 			continue;
 		if (rama_segment_open(seg, &f.src, &e) == 0 && seg->id.clock.real0 < first) {
 			first = seg->id.clock.real0;
 			*id = seg->id;
 		}
-		rama_file_close(&f);
+		rama_gather_file_close(&f);
 	}
 	free(seg);
 	if (first == UINT64_MAX)
@@ -165,20 +166,23 @@ static int send_log(struct work *w, struct rama_err *e)
 
 static void remove_segments(struct work *w)
 {
-	char path[PATH_MAX];
 	bool bad;
 
 	rama_agent_as(w->agent, w->uid);
 	for (size_t i = 0; i < w->segs.n; i++) {
+		struct rama_find_id id;
 		struct stat st;
 
-		if (lstat(w->segs.path[i], &st) == 0 && st.st_ino == w->ino[i] &&
-		    rama_agent_done(w->agent, st.st_ino, &bad) && !bad)
+		if (rama_gather_is_packed(w->segs.path[i]))
+			continue;
+		if (lstat(w->segs.path[i], &st) != 0)
+			continue;
+		id = (struct rama_find_id){ st.st_dev, st.st_ino };
+		if (rama_find_id_same(&id, &w->id[i]) && rama_agent_done(w->agent, &id, &bad) &&
+		    !bad)
 			unlink(w->segs.path[i]);
 	}
-	if (snprintf(path, sizeof(path), "%s/" RAMA_PLACE_LOCK, w->dir) < (int)sizeof(path))
-		unlink(path);
-	rmdir(w->dir);
+	rama_gather_place_clear(w->dir, w->uid);
 	rama_agent_as_self(w->agent);
 }
 
@@ -187,7 +191,7 @@ static void free_work(struct work *w)
 	if (w->lock >= 0)
 		close(w->lock);
 	rama_gather_list_fini(&w->segs);
-	free(w->ino);
+	free(w->id);
 	free(w->bytes);
 	free(w);
 }
@@ -219,17 +223,21 @@ static bool all_read(struct rama_agent *a, struct work *w)
 {
 	size_t good = 0;
 
-	w->ino = calloc(w->segs.n + 1, sizeof(*w->ino));
-	for (size_t i = 0; w->ino != NULL && i < w->segs.n; i++) {
-		struct stat st;
+	w->id = calloc(w->segs.n + 1, sizeof(*w->id));
+	for (size_t i = 0; w->id != NULL && i < w->segs.n; i++) {
 		bool bad;
 
-		if (lstat(w->segs.path[i], &st) != 0 || !rama_agent_done(a, st.st_ino, &bad))
+		/* what was packed had been read, if somebody read it */
+		if (rama_gather_is_packed(w->segs.path[i])) {
+			good++;
+			continue;
+		}
+		if (!rama_agent_id_of(a, w->segs.path[i], w->job->uid, &w->id[i]) ||
+		    !rama_agent_done(a, &w->id[i], &bad))
 			return false;
-		w->ino[i] = st.st_ino;
 		good += !bad;
 	}
-	return w->ino != NULL && good > 0;
+	return w->id != NULL && good > 0;
 }
 
 static const char *logs_of(struct rama_agent *a, uint32_t uid)
@@ -243,7 +251,7 @@ static const char *logs_of(struct rama_agent *a, uint32_t uid)
 static void begin(struct rama_agent *a, struct rama_drain_job *j, struct work *w)
 {
 	*w = (struct work){
-		.agent = a, .job = j, .segs = w->segs, .uid = j->uid, .lock = -1, .ino = w->ino
+		.agent = a, .job = j, .segs = w->segs, .uid = j->uid, .lock = -1, .id = w->id
 	};
 	snprintf(w->dir, sizeof(w->dir), "%s", j->dir);
 	snprintf(w->logs, sizeof(w->logs), "%s", logs_of(a, j->uid));
@@ -269,6 +277,7 @@ static void finish(struct rama_agent *a, struct rama_drain_job *j)
 	if (w == NULL)
 		return;
 	w->lock = -1;
+	w->job = j;
 	rama_agent_as(a, j->uid);
 	if (rama_gather_find(&w->segs, j->dir, &e) != 0)
 		w->segs.n = 0;
@@ -277,6 +286,17 @@ static void finish(struct rama_agent *a, struct rama_drain_job *j)
 		begin(a, j, w);
 	else
 		free_work(w);
+}
+
+/* another directory of a job is finished with the job */
+static bool is_spare(struct rama_agent *a, const struct rama_drain_job *j)
+{
+	bool is;
+
+	rama_agent_as(a, j->uid);
+	is = rama_gather_spare_is(j->dir);
+	rama_agent_as_self(a);
+	return is;
 }
 
 void rama_agent_finish_jobs(struct rama_agent *a)
@@ -289,7 +309,7 @@ void rama_agent_finish_jobs(struct rama_agent *a)
 		    a->drain.mono - j->quiet_since < QUIET)
 			continue;
 		j->quiet_since = a->drain.mono; /* not again at once */
-		if (lstat(j->dir, &st) == 0 && !j->left)
+		if (lstat(j->dir, &st) == 0 && !j->left && !is_spare(a, j))
 			finish(a, j);
 	}
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +99,54 @@ static int read_name(struct rama_post *p, struct rama_err *e)
 	return 0;
 }
 
+/* ---- where it goes: a word for who takes the spool over --------------------------------------------------------- */
+
+#define SINK_FILE "sink"
+
+/* paths are meant as of here */
+static void absolute(char *to, size_t room, const char *sink)
+{
+	static const char *const kinds[] = { "store:", "file:" };
+	char here[PATH_MAX];
+
+	snprintf(to, room, "%s", sink);
+	for (unsigned i = 0; i < 2; i++) {
+		size_t n = strlen(kinds[i]);
+
+		if (strncmp(sink, kinds[i], n) == 0 && sink[n] != '/' &&
+		    getcwd(here, sizeof(here)) != NULL)
+			snprintf(to, room, "%s%s/%s", kinds[i], here, sink + n);
+	}
+}
+
+static void write_sink(const struct rama_post *p)
+{
+	int fd = openat(rama_spool_dir(p->spool), SINK_FILE,
+			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	char text[PATH_MAX + 4096];
+
+	absolute(text, sizeof(text), p->sink_text);
+	/* without it who takes over uses his own */
+	if (fd >= 0 && write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		(void)!ftruncate(fd, 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void read_sink(struct rama_post *p)
+{
+	int fd = openat(rama_spool_dir(p->spool), SINK_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	char text[sizeof(p->sink_text)];
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	const char *where;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	if (n > 0 && rama_sink_find(text, &where) != NULL)
+		memcpy(p->sink_text, text, (size_t)n + 1);
+}
+
 /* what an agent before us left in the spool */
 static int count_waiting(struct rama_post *p, struct rama_err *e)
 {
@@ -134,13 +184,17 @@ static int open_all(struct rama_post *p, struct rama_err *e)
 	const char *where;
 	int rc;
 
-	p->ops = rama_sink_find(p->sink_text, &where);
-	if (p->ops == NULL)
+	if (rama_sink_find(p->sink_text, &where) == NULL)
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "'%s' is no sink: store:PATH, file:PATH, nats://HOST:PORT, "
 				    "ldms:HOST:PORT or postgresql://…",
 				    p->sink_text);
 	rc = rama_spool_open(&p->spool, p->dir, p->o.limit, p->o.tell, p->o.ctx, e);
+	if (rc == 0 && p->as_meant)
+		read_sink(p);
+	else if (rc == 0)
+		write_sink(p);
+	p->ops = rama_sink_find(p->sink_text, &where);
 	if (rc == 0)
 		rc = read_name(p, e);
 	if (rc == 0)
@@ -153,7 +207,8 @@ static int open_all(struct rama_post *p, struct rama_err *e)
 	return rc;
 }
 
-int rama_post_open(struct rama_post **to, const struct rama_post_options *o, struct rama_err *e)
+static int open_post(struct rama_post **to, const struct rama_post_options *o, bool as_meant,
+		     struct rama_err *e)
 {
 	struct rama_post *p = calloc(1, sizeof(*p));
 	pthread_condattr_t attr;
@@ -163,6 +218,7 @@ int rama_post_open(struct rama_post **to, const struct rama_post_options *o, str
 	if (p == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	p->o = *o;
+	p->as_meant = as_meant;
 	snprintf(p->dir, sizeof(p->dir), "%s", o->spool);
 	snprintf(p->sink_text, sizeof(p->sink_text), "%s", o->sink);
 	pthread_mutex_init(&p->mutex, NULL);
@@ -178,6 +234,42 @@ int rama_post_open(struct rama_post **to, const struct rama_post_options *o, str
 	return rc;
 }
 
+int rama_post_open(struct rama_post **to, const struct rama_post_options *o, struct rama_err *e)
+{
+	return open_post(to, o, false, e);
+}
+
+int rama_post_open_left(struct rama_post **to, const struct rama_post_options *o, bool instead,
+			struct rama_err *e)
+{
+	return open_post(to, o, !instead, e);
+}
+
+/* Who waits for the lock of the spool finds that it is gone: spool.c. */
+static void remove_files(const struct rama_post *p)
+{
+	int fd = openat(rama_spool_dir(p->spool), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			unlinkat(dirfd(d), entry->d_name, 0);
+	if (d != NULL)
+		closedir(d);
+	rmdir(p->dir);
+}
+
+bool rama_post_remove(struct rama_post *p)
+{
+	bool all = rama_post_idle(p);
+
+	p->remove = all;
+	if (all)
+		rama_post_close(p, 0);
+	return all;
+}
+
 void rama_post_close(struct rama_post *p, unsigned wait_ms)
 {
 	if (p->started) {
@@ -189,6 +281,8 @@ void rama_post_close(struct rama_post *p, unsigned wait_ms)
 		pthread_join(p->thread, NULL);
 	}
 	rama_losses_close(p);
+	if (p->remove)
+		remove_files(p);
 	if (p->spool != NULL)
 		rama_spool_close(p->spool);
 	pthread_cond_destroy(&p->wake);
@@ -242,6 +336,16 @@ bool rama_post_idle(struct rama_post *p)
 
 	rama_spool_state(p->spool, &st);
 	return st.messages == 0;
+}
+
+bool rama_post_failing(struct rama_post *p)
+{
+	bool failing;
+
+	pthread_mutex_lock(&p->mutex);
+	failing = p->failing;
+	pthread_mutex_unlock(&p->mutex);
+	return failing;
 }
 
 void rama_post_state(struct rama_post *p, struct rama_post_state *st)

@@ -20,10 +20,16 @@ struct rama_post_options {
 };
 
 int rama_post_open(struct rama_post **p, const struct rama_post_options *o, struct rama_err *e);
+/* The same for a spool that somebody left: it goes where it was meant to go, or to o->sink if that is not known or `instead`. */
+int rama_post_open_left(struct rama_post **p, const struct rama_post_options *o, bool instead,
+			struct rama_err *e);
+/* Removes the spool itself, with its lock held, if all of it is committed; then as close. false: it stays. */
+bool rama_post_remove(struct rama_post *p);
 /* Waits so long for the sink to commit what is in the spool (which stays there if it does not), then ends. */
 void rama_post_close(struct rama_post *p, unsigned wait_ms);
 /* Does it have nothing to do any more? */
 bool rama_post_idle(struct rama_post *p);
+bool rama_post_failing(struct rama_post *p); /* the sink could not be reached the last time */
 bool rama_post_has_room(struct rama_post *p, size_t n);
 
 /* Into the spool; events: how many of this job it holds. RAMA_ELIMIT, RAMA_EIO: there is no room, nothing happened. */

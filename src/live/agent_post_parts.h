@@ -29,6 +29,8 @@ struct rama_post {
 	struct rama_losses *losses;
 	pthread_t thread;
 	bool started;
+	bool as_meant;	       /* the sink is that of the spool, if it knows one */
+	bool remove;	       /* the spool goes when it is closed */
 	pthread_mutex_t mutex; /* for what follows */
 	pthread_cond_t wake;
 	bool stop, waits, failing;

@@ -22,51 +22,6 @@
 #define LOOK_RESTING 100    /* ms */
 #define JOBS_MOST 4096	    /* that are remembered after their end */
 
-/* ---- files that are not, or no more, followed ----------------------------------------------------------------------- */
-
-static struct rama_agent_odd *odd_of(struct rama_agent *a, uint64_t ino, const char *path)
-{
-	for (size_t i = 0; i < a->n_odd; i++)
-		if (ino != 0 ? a->odd[i].ino == ino : strcmp(a->odd[i].path, path) == 0)
-			return &a->odd[i];
-	return NULL;
-}
-
-static struct rama_agent_odd *add_odd(struct rama_agent *a, uint64_t ino, const char *path,
-				      uint32_t uid)
-{
-	struct rama_agent_odd *more, *o = odd_of(a, ino, path);
-
-	if (o != NULL)
-		return o;
-	more = realloc(a->odd, (a->n_odd + 1) * sizeof(*more));
-	if (more == NULL)
-		return NULL;
-	a->odd = more;
-	o = &a->odd[a->n_odd];
-	*o = (struct rama_agent_odd){
-		.ino = ino, .path = strdup(path), .uid = uid, .since = a->drain.mono
-	};
-	if (o->path == NULL)
-		return NULL;
-	a->n_odd++;
-	return o;
-}
-
-static void drop_odd(struct rama_agent *a, size_t i)
-{
-	free(a->odd[i].path);
-	a->odd[i] = a->odd[--a->n_odd];
-}
-
-bool rama_agent_done(struct rama_agent *a, uint64_t ino, bool *bad)
-{
-	struct rama_agent_odd *o = odd_of(a, ino, "");
-
-	*bad = o != NULL && o->bad;
-	return o != NULL && o->done;
-}
-
 /* ---- jobs --------------------------------------------------------------------------------------------------------------- */
 
 struct rama_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid)
@@ -178,6 +133,30 @@ static void switch_events(struct rama_agent *a, struct rama_drain_seg *s)
 		__atomic_store_n(&s->map.control->live, 0, __ATOMIC_RELAXED);
 }
 
+static struct rama_find_id id_of(const struct rama_drain_seg *s)
+{
+	return (struct rama_find_id){ s->map.dev, s->map.ino };
+}
+
+static uint64_t hash_of(const struct rama_drain_seg *s)
+{
+	struct rama_find_id id = id_of(s);
+
+	return rama_find_id_hash(&id);
+}
+
+/* the segment that is read by way of this file's descriptor */
+static struct rama_drain_seg *seg_of(const struct rama_agent *a, const struct rama_find_id *id)
+{
+	const uint64_t *at = rama_map_get(&a->by_id, rama_find_id_hash(id));
+	struct rama_find_id its;
+
+	if (at == NULL || *at == 0)
+		return NULL;
+	its = id_of(a->seg[*at - 1]);
+	return rama_find_id_same(&its, id) ? a->seg[*at - 1] : NULL;
+}
+
 static bool add_seg(struct rama_agent *a, struct rama_drain_seg *s)
 {
 	uint64_t *place;
@@ -191,8 +170,8 @@ static bool add_seg(struct rama_agent *a, struct rama_drain_seg *s)
 		a->seg = more;
 		a->room_segs = room;
 	}
-	place = rama_map_put(&a->by_ino, s->map.ino, NULL);
-	if (place == NULL)
+	place = rama_map_put(&a->by_id, hash_of(s), NULL);
+	if (place == NULL || *place != 0)
 		return false;
 	a->seg[a->n_segs++] = s;
 	*place = a->n_segs;
@@ -219,6 +198,7 @@ static void follow(struct rama_agent *a, struct rama_drain_seg *s, struct rama_d
 		rama_drain_close(s);
 		return;
 	}
+	rama_agent_use(a, job->uid, RAMA_SHARE_SEGS, 1);
 	rama_drain_join(s, job);
 	settle_losses(s);
 	switch_events(a, s);
@@ -235,14 +215,14 @@ static void dir_of(char *to, size_t room, const char *path)
 	snprintf(to, room, "%.*s", slash != NULL ? (int)(slash - path) : 0, path);
 }
 
-/* followed already: it may have been moved to another job */
+/* Followed already: it may have been moved to another job of its user, and never to one of another's, wherever it seems to be. */
 static void look_where(struct rama_agent *a, struct rama_drain_seg *s, const char *path,
 		       uint32_t uid)
 {
 	struct rama_drain_job *job;
 	char dir[PATH_MAX], *copy;
 
-	if (strcmp(s->path, path) == 0)
+	if (s->job->uid != uid || strcmp(s->path, path) == 0)
 		return;
 	dir_of(dir, sizeof(dir), path);
 	job = rama_agent_job(a, dir, uid);
@@ -261,10 +241,10 @@ static void look_where(struct rama_agent *a, struct rama_drain_seg *s, const cha
 	}
 }
 
-static void put_off(struct rama_agent *a, const char *path, uint32_t uid, uint64_t ino,
-		    const struct rama_err *e)
+static void put_off(struct rama_agent *a, const char *path, uint32_t uid,
+		    const struct rama_find_id *id, const struct rama_err *e)
 {
-	struct rama_agent_odd *o = add_odd(a, ino, path, uid);
+	struct rama_agent_odd *o = rama_agent_odd_add(a, id, path, uid);
 	bool other = e->code == RAMA_EIO || e->code == RAMA_EMEMORY;
 
 	if (o == NULL || o->done)
@@ -273,8 +253,10 @@ static void put_off(struct rama_agent *a, const char *path, uint32_t uid, uint64
 	if (!other && a->drain.mono - o->since < UNREADY_MOST)
 		return;
 	o->bad = o->done = !other;
-	if (!o->told)
+	if (!o->told && rama_agent_may(a, uid, RAMA_SHARE_WORDS)) {
+		rama_agent_use(a, uid, RAMA_SHARE_WORDS, 1);
 		rama_agent_say(a, "%s; it is left alone", e->text);
+	}
 	o->told = true;
 }
 
@@ -304,23 +286,23 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 	struct rama_drain_job *job;
 	struct rama_agent_odd *o;
 	struct rama_err e = { 0 };
-	struct stat st = { 0 };
+	struct rama_find_id id;
 	char dir[PATH_MAX];
-	uint64_t *at;
 	int rc;
 
-	rama_agent_as(a, uid);
-	rc = lstat(path, &st);
-	rama_agent_as_self(a);
-	if (rc != 0)
+	if (!rama_agent_may(a, uid, RAMA_SHARE_LOOKS))
 		return;
-	at = rama_map_get(&a->by_ino, st.st_ino);
-	if (at != NULL && *at > 0) {
-		look_where(a, a->seg[*at - 1], path, uid);
+	rama_agent_use(a, uid, RAMA_SHARE_LOOKS, 1);
+	if (!rama_agent_id_of(a, path, uid, &id))
+		return;
+	s = seg_of(a, &id);
+	if (s != NULL) {
+		look_where(a, s, path, uid);
 		return;
 	}
-	o = odd_of(a, st.st_ino, path);
-	if (o != NULL && (o->done || a->drain.mono < o->next))
+	o = rama_agent_odd(a, &id);
+	if ((o != NULL && (o->done || a->drain.mono < o->next)) ||
+	    !rama_agent_may(a, uid, RAMA_SHARE_SEGS))
 		return;
 	dir_of(dir, sizeof(dir), path);
 	job = rama_agent_job(a, dir, uid);
@@ -337,29 +319,10 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 		rama_drain_close(s);
 	if (rc != 0) {
 		if (rc != RAMA_EMISSING)
-			put_off(a, path, uid, st.st_ino, &e);
+			put_off(a, path, uid, &id, &e);
 		return;
 	}
 	follow(a, s, job);
-}
-
-void rama_agent_again(struct rama_agent *a)
-{
-	for (size_t i = a->n_odd; i-- > 0;) {
-		struct stat st;
-		char path[PATH_MAX];
-		bool gone;
-
-		rama_agent_as(a, a->odd[i].uid);
-		gone = lstat(a->odd[i].path, &st) != 0 || st.st_ino != a->odd[i].ino;
-		rama_agent_as_self(a);
-		if (gone) {
-			drop_odd(a, i);
-		} else if (!a->odd[i].done && a->drain.mono >= a->odd[i].next) {
-			snprintf(path, sizeof(path), "%s", a->odd[i].path);
-			rama_agent_found(a, path, a->odd[i].uid);
-		}
-	}
 }
 
 /* ---- ending ------------------------------------------------------------------------------------------------------------------ */
@@ -369,18 +332,19 @@ void rama_agent_leave(struct rama_agent *a, size_t i)
 	struct rama_drain_seg *s = a->seg[i];
 	uint64_t *place;
 
-	place = rama_map_get(&a->by_ino, s->map.ino);
+	place = rama_map_get(&a->by_id, hash_of(s));
 	if (place != NULL)
 		*place = 0;
 	a->seg[i] = a->seg[--a->n_segs];
 	if (i < a->n_segs) {
-		place = rama_map_get(&a->by_ino, a->seg[i]->map.ino);
+		place = rama_map_get(&a->by_id, hash_of(a->seg[i]));
 		if (place != NULL)
 			*place = i + 1;
 	}
 	s->job->made += s->made;
 	s->job->dropped += s->dropped;
 	s->job->taken += s->taken;
+	rama_agent_use(a, s->job->uid, RAMA_SHARE_SEGS, -1);
 	s->job->segments--;
 	if (s->job->segments == 0)
 		s->job->quiet_since = a->drain.mono;
@@ -391,8 +355,11 @@ void rama_agent_leave(struct rama_agent *a, size_t i)
 /* The log was written by the process itself; the file stayed for us alone. The directory goes with the last one. */
 static void remove_logged(struct rama_agent *a, const struct rama_drain_seg *s)
 {
+	struct rama_find_id id, mine = id_of(s);
 	char dir[PATH_MAX];
 
+	if (!rama_agent_id_of(a, s->path, s->job->uid, &id) || !rama_find_id_same(&id, &mine))
+		return; /* it is another file that has its name now */
 	dir_of(dir, sizeof(dir), s->path);
 	rama_agent_as(a, s->job->uid);
 	unlink(s->path);
@@ -405,6 +372,7 @@ static void remove_logged(struct rama_agent *a, const struct rama_drain_seg *s)
 static bool finish_seg(struct rama_agent *a, size_t i)
 {
 	struct rama_drain_seg *s = a->seg[i];
+	struct rama_find_id id = id_of(s);
 	struct rama_agent_odd *o;
 	struct rama_err e = { 0 };
 	struct stat st;
@@ -412,11 +380,12 @@ static bool finish_seg(struct rama_agent *a, size_t i)
 	if (rama_drain_count(&a->drain, s, &e) != 0 || rama_drain_tell(&a->drain, s, true, &e) != 0)
 		return false;
 	s->phase = RAMA_DRAIN_TOLD;
+	__atomic_store_n(&s->map.control->read, 1, __ATOMIC_RELEASE);
 	if (fstat(s->map.fd, &st) != 0 || st.st_nlink > 0) {
 		if ((__atomic_load_n(&s->id->flags, __ATOMIC_RELAXED) & RAMA_SEG_LOGGED) != 0) {
 			remove_logged(a, s);
 		} else {
-			o = add_odd(a, s->map.ino, s->path, s->job->uid);
+			o = rama_agent_odd_add(a, &id, s->path, s->job->uid);
 			if (o != NULL)
 				o->done = true;
 		}
@@ -453,6 +422,8 @@ static bool must_lose(const struct rama_agent *a)
 static bool look_at(struct rama_agent *a, size_t i)
 {
 	struct rama_drain_seg *s = a->seg[i];
+	struct rama_find_id id = id_of(s);
+	struct rama_agent_odd *o;
 	bool dead = s->phase != RAMA_DRAIN_RUNNING;
 	unsigned flags = dead || a->stopping ? RAMA_DRAIN_ALL : 0;
 	struct rama_err e = { 0 };
@@ -466,10 +437,9 @@ static bool look_at(struct rama_agent *a, size_t i)
 	if (rama_mapped_gone(&s->map)) {
 		rama_agent_say(a, "%s: became shorter while it was read; it is left alone",
 			       s->path);
-		add_odd(a, s->map.ino, s->path, s->job->uid);
-		if (odd_of(a, s->map.ino, s->path) != NULL)
-			odd_of(a, s->map.ino, s->path)->done = odd_of(a, s->map.ino, s->path)->bad =
-				true;
+		o = rama_agent_odd_add(a, &id, s->path, s->job->uid);
+		if (o != NULL)
+			o->done = o->bad = true;
 		rama_agent_leave(a, i);
 		return true;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent_users.c: whose jobs they are. An agent of one user has one way out; one of the system has one for each user (a spool and a
  * store of his own, written with his rights), unless all go to one sink that was chosen. */
+#include <dirent.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -116,6 +117,41 @@ struct rama_agent_user *rama_agent_user(struct rama_agent *a, uint32_t uid, stru
 	}
 	a->user[a->n_users++] = u;
 	return u;
+}
+
+static bool has_messages(struct rama_agent *a, const char *name)
+{
+	struct rama_spool_state st = { 0 };
+	struct rama_err e = { 0 };
+	struct rama_spool *s;
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", a->o.spool, name) >= (int)sizeof(path) ||
+	    rama_spool_open(&s, path, a->o.limit, NULL, NULL, &e) != 0)
+		return false;
+	rama_spool_state(s, &st);
+	rama_spool_close(s);
+	return st.messages > 0;
+}
+
+/* An agent before us may have ended with messages of users who have no job now. */
+void rama_agent_users_left(struct rama_agent *a)
+{
+	DIR *d = opendir(a->o.spool);
+	struct dirent *entry;
+	struct rama_err e = { 0 };
+
+	while (d != NULL && (entry = readdir(d)) != NULL) {
+		char *end;
+		unsigned long long uid = strtoull(entry->d_name, &end, 10);
+
+		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && *end == '\0' &&
+		    uid < UINT32_MAX && has_messages(a, entry->d_name) &&
+		    rama_agent_user(a, (uint32_t)uid, &e) == NULL)
+			rama_agent_say(a, "%s", e.text);
+	}
+	if (d != NULL)
+		closedir(d);
 }
 
 /* what it did stays in the sums */

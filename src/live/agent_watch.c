@@ -21,11 +21,26 @@ static void on_dir_closed(uv_handle_t *h)
 	free(d);
 }
 
+/* takes it out of the list; the last one gets its place */
+static void forget(struct rama_agent *a, size_t i)
+{
+	uint64_t *at = rama_map_get(&a->dir_by, rama_agent_path_hash(a->dir[i]->path));
+
+	if (at != NULL)
+		*at = 0;
+	a->dir[i] = a->dir[--a->n_dirs];
+	at = i < a->n_dirs ? rama_map_get(&a->dir_by, rama_agent_path_hash(a->dir[i]->path)) : NULL;
+	if (at != NULL)
+		*at = i + 1;
+}
+
 static void close_dir(struct rama_agent *a, size_t i)
 {
 	struct rama_agent_dir *d = a->dir[i];
 
-	a->dir[i] = a->dir[--a->n_dirs];
+	forget(a, i);
+	if (d->kind == RAMA_DIR_JOB)
+		rama_agent_use(a, d->uid, RAMA_SHARE_DIRS, -1);
 	if (d->claim >= 0) {
 		rama_agent_as(a, d->uid);
 		rama_agent_release(d->path, d->claim);
@@ -36,10 +51,10 @@ static void close_dir(struct rama_agent *a, size_t i)
 
 static struct rama_agent_dir *dir_at(struct rama_agent *a, const char *path)
 {
-	for (size_t i = 0; i < a->n_dirs; i++)
-		if (strcmp(a->dir[i]->path, path) == 0)
-			return a->dir[i];
-	return NULL;
+	const uint64_t *at = rama_map_get(&a->dir_by, rama_agent_path_hash(path));
+
+	return at != NULL && *at != 0 && strcmp(a->dir[*at - 1]->path, path) == 0 ? a->dir[*at - 1]
+										  : NULL;
 }
 
 static void read_dir(struct rama_agent *a, struct rama_agent_dir *d);
@@ -49,15 +64,19 @@ static struct rama_agent_dir *add_dir(struct rama_agent *a, const char *path, ui
 				      int kind)
 {
 	struct rama_agent_dir **more = realloc(a->dir, (a->n_dirs + 1) * sizeof(void *)), *d;
+	uint64_t *at = rama_map_put(&a->dir_by, rama_agent_path_hash(path), NULL);
 
-	if (more == NULL)
+	if (more != NULL)
+		a->dir = more;
+	if (more == NULL || at == NULL || *at != 0)
 		return NULL;
-	a->dir = more;
 	d = calloc(1, sizeof(*d));
 	if (d == NULL || (d->path = strdup(path)) == NULL) {
 		free(d);
 		return NULL;
 	}
+	if (kind == RAMA_DIR_JOB)
+		rama_agent_use(a, uid, RAMA_SHARE_DIRS, 1);
 	d->agent = a;
 	d->uid = uid;
 	d->kind = kind;
@@ -65,21 +84,22 @@ static struct rama_agent_dir *add_dir(struct rama_agent *a, const char *path, ui
 	d->event.data = d;
 	uv_fs_event_init(&a->loop, &d->event);
 	a->dir[a->n_dirs++] = d;
+	*at = a->n_dirs;
 	return d;
 }
 
 /* Begins to watch it, or again if another one took its place under the same name. */
 static void watch(struct rama_agent *a, struct rama_agent_dir *d)
 {
-	uint64_t ino = 0;
+	struct rama_find_id id = { 0 };
 
-	if (d->kind != RAMA_DIR_BASE &&
-	    (!rama_find_is_dir(d->path, d->uid, &ino) || (d->watched && ino == d->ino)))
+	if (d->kind != RAMA_DIR_BASE && (!rama_find_is_dir(d->path, d->uid, &id) ||
+					 (d->watched && rama_find_id_same(&id, &d->id))))
 		return;
 	if (d->kind == RAMA_DIR_BASE && d->watched)
 		return;
 	uv_fs_event_stop(&d->event);
-	d->ino = ino;
+	d->id = id;
 	d->watched = uv_fs_event_start(&d->event, on_change, d->path, 0) == 0;
 	if (!d->watched && !a->no_inotify) {
 		a->no_inotify = true;
@@ -104,7 +124,8 @@ static void found_job(void *ctx, const char *path, const char *name)
 	struct rama_agent_dir *root = ctx, *d = dir_at(root->agent, path);
 
 	(void)name;
-	if (d == NULL && rama_find_is_dir(path, root->uid, NULL))
+	if (d == NULL && rama_agent_may(root->agent, root->uid, RAMA_SHARE_DIRS) &&
+	    rama_find_is_dir(path, root->uid, NULL))
 		d = add_dir(root->agent, path, root->uid, RAMA_DIR_JOB);
 	if (d == NULL)
 		return;
@@ -128,6 +149,15 @@ static bool claim(struct rama_agent *a, struct rama_agent_dir *d, struct rama_er
 	return d->claim >= 0;
 }
 
+static size_t roots_of(const struct rama_agent *a, uint32_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n_dirs; i++)
+		n += a->dir[i]->kind == RAMA_DIR_ROOT && a->dir[i]->uid == uid;
+	return n;
+}
+
 static void found_user(void *ctx, const char *path, const char *name)
 {
 	struct rama_agent_dir *base = ctx, *d = dir_at(base->agent, path);
@@ -136,7 +166,7 @@ static void found_user(void *ctx, const char *path, const char *name)
 
 	if (!rama_find_user_of(name, &uid) || !rama_find_is_dir(path, uid, NULL))
 		return;
-	if (d == NULL)
+	if (d == NULL && roots_of(base->agent, uid) < RAMA_FIND_ROOTS)
 		d = add_dir(base->agent, path, uid, RAMA_DIR_ROOT);
 	if (d == NULL)
 		return;
@@ -186,6 +216,8 @@ static void on_change(uv_fs_event_t *handle, const char *name, int events, int s
 void rama_agent_scan(struct rama_agent *a)
 {
 	a->scanned = a->drain.mono;
+	rama_agent_shares_renew(a);
+	rama_agent_tidy(a);
 	for (size_t i = a->n_dirs; i-- > 0;) {
 		struct rama_agent_dir *d = a->dir[i];
 		struct stat st;
@@ -217,6 +249,7 @@ static int add_root(struct rama_agent *a, const char *path, struct rama_err *e)
 
 static int add_job_dir(struct rama_agent *a, struct rama_err *e)
 {
+	struct rama_gather_spares spares;
 	struct rama_agent_dir *d;
 
 	if (rama_place_check(a->o.job, e) != 0)
@@ -224,7 +257,18 @@ static int add_job_dir(struct rama_agent *a, struct rama_err *e)
 	d = add_dir(a, a->o.job, geteuid(), RAMA_DIR_JOB);
 	if (d == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	return claim(a, d, e) ? 0 : e->code;
+	if (!claim(a, d, e))
+		return e->code;
+	/* processes that find no room there go on in these */
+	rama_gather_spares_read(&spares, a->o.job);
+	for (size_t i = 0; i < spares.n; i++) {
+		d = add_dir(a, spares.dir[i], geteuid(), RAMA_DIR_JOB);
+		if (d == NULL)
+			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		if (!claim(a, d, e))
+			return e->code;
+	}
+	return 0;
 }
 
 static int add_bases(struct rama_agent *a, struct rama_err *e)

@@ -48,9 +48,11 @@ static int put_bytes(struct rama_collect_store *s, struct rama_collected *c, str
 	c->events = c->stored = 0;
 	if (rc == 0) {
 		c->events = rama_message_events(&m);
+		rc = s->check != NULL ? s->check(s->ctx, c, &m, e) : 0;
+	}
+	if (rc == 0)
 		rc = m.kind == RAMA_MSG_LOG ? rama_index_log(s->store, &m.log, e)
 					    : rama_store_put(s->store, &m, &c->stored, e);
-	}
 	rama_arena_fini(&s->arena);
 	return rc;
 }

@@ -64,6 +64,9 @@ struct rama_collect_store {
 	int (*fetch)(void *ctx, struct rama_collected *c, struct rama_err *e);
 	void (*release)(void *ctx, struct rama_collected *c);
 	void (*refused)(void *ctx, struct rama_collected *c, const char *why);
+	/* Is it what it says it is? Else RAMA_ECORRUPT: it is refused. NULL: whatever comes is. */
+	int (*check)(void *ctx, struct rama_collected *c, struct rama_message *m,
+		     struct rama_err *e);
 	void *ctx;
 };
 
@@ -73,10 +76,37 @@ int rama_collect_put(struct rama_collect_store *s, struct rama_collected *c, siz
 		     struct rama_collect_totals *t, struct rama_err *e);
 void rama_collect_store_close(struct rama_collect_store *s);
 
+/* ---- whom messages are from: collect_check.c --------------------------------------------------------------- */
+
+/* iorama.<tag>.<uid>.<job>, or iorama.node.<host> */
+struct rama_collect_subject {
+	char word[4][128];
+	unsigned n;
+	uint64_t uid;
+};
+/* false: it is none of them */
+bool rama_collect_subject(struct rama_collect_subject *to, const char *subject);
+
+/* users, as this machine knows them */
+#define RAMA_COLLECT_USERS 257
+struct rama_collect_users {
+	struct rama_collect_user {
+		uint64_t uid;
+		int64_t asked; /* ms; 0: never */
+		char name[64];
+	} user[RAMA_COLLECT_USERS];
+	char number[24];
+};
+/* 0, or RAMA_ECORRUPT and a line: job, user or name of a message are not those of its subject. A name that nobody here can vouch for
+ * becomes the number of the user; valid until the next call. */
+int rama_collect_check(struct rama_collect_users *users, const char *subject,
+		       struct rama_message *m, struct rama_err *e);
+
 /* ---- what agents are told --------------------------------------------------------------------------------- */
 
 struct rama_receipt {
-	char agent[64], epoch[24];
+	char agent[80],
+		epoch[24]; /* agent: as in the subject of acknowledgements, <from>.<agent> */
 	uint64_t number;
 	char mark; /* 0: stored, '!': refused, 'p': a probe */
 };

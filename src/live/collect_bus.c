@@ -14,6 +14,7 @@
 #define LONGEST_PAUSE 5000 /* ms between two attempts to store */
 #define IDLE 1000	   /* ms to wait for messages when none came lately */
 #define RECEIPT 16384	   /* bytes of one receipt */
+#define REAP_EVERY 10000   /* ms between two looks for processes that are lost */
 #define MOST_PENDING 65536 /* messages that collectors may have fetched and not acknowledged */
 
 struct collector {
@@ -22,11 +23,13 @@ struct collector {
 	struct rama_bus bus;
 	natsSubscription *sub;
 	struct rama_collect_store store;
+	struct rama_collect_users users;
 	natsMsgList list;
 	struct rama_collected *item;
 	struct rama_receipt *receipt;
-	int64_t asked; /* ms, when the server was last asked how much waits */
-	bool troubled; /* told that the store is away */
+	int64_t asked;	/* ms, when the server was last asked how much waits */
+	int64_t reaped; /* ms, when processes that are lost were last looked for */
+	bool troubled;	/* told that the store is away */
 	unsigned idle;
 };
 
@@ -66,6 +69,28 @@ static bool copy_word(char *to, size_t room, const char *text)
 	return strcmp(to, text) == 0;
 }
 
+/* <from>.<agent>, as subjects name the sender. An agent of a user tells of that user alone, one of the system of all. false: it
+ * cannot be. Messages of older agents do not say whose agent it is. */
+static bool sender_of(char *to, size_t room, natsMsg *m)
+{
+	struct rama_collect_subject s;
+	const char *from = header(m, RAMA_BUS_FROM);
+	char agent[64], uid[16];
+
+	if (!copy_word(agent, sizeof agent, header(m, RAMA_BUS_AGENT)))
+		return false;
+	if (*from == '\0') {
+		snprintf(to, room, "%s", agent);
+		return true;
+	}
+	if (!copy_word(uid, sizeof uid, from) || strspn(uid, "0123456789") != strlen(uid) ||
+	    !rama_collect_subject(&s, natsMsg_GetSubject(m)) ||
+	    (s.n == 4 && strcmp(uid, "0") != 0 && strcmp(uid, s.word[2]) != 0))
+		return false;
+	snprintf(to, room, "%s.%s", uid, agent);
+	return true;
+}
+
 /* how a receipt names it; false: it says nothing of whom it is from */
 static bool receipt_of(const struct rama_collected *c, struct rama_receipt *r)
 {
@@ -74,17 +99,17 @@ static bool receipt_of(const struct rama_collected *c, struct rama_receipt *r)
 	*r = (struct rama_receipt){ .number = rama_bus_header(m, RAMA_BUS_NUMBER, UINT64_MAX) };
 	r->mark = is_probe(m) ? 'p' : c->fate == RAMA_FATE_REFUSED ? '!' : 0;
 	return c->fate != RAMA_FATE_ABSENT && r->number != UINT64_MAX &&
-	       copy_word(r->agent, sizeof r->agent, header(m, RAMA_BUS_AGENT)) &&
+	       sender_of(r->agent, sizeof r->agent, m) &&
 	       copy_word(r->epoch, sizeof r->epoch, header(m, RAMA_BUS_EPOCH));
 }
 
 /* subject of a part, or of all parts ('>') of a message that was cut */
 static bool part_subject(char *to, size_t room, natsMsg *m, unsigned part)
 {
-	char agent[64], epoch[24];
+	char agent[80], epoch[24];
 	int n;
 
-	if (!copy_word(agent, sizeof agent, header(m, RAMA_BUS_AGENT)) ||
+	if (!sender_of(agent, sizeof agent, m) ||
 	    !copy_word(epoch, sizeof epoch, header(m, RAMA_BUS_EPOCH)))
 		return false;
 	n = snprintf(to, room, RAMA_BUS_PART "%s.%s.%llu.", agent, epoch,
@@ -175,6 +200,13 @@ static void tell_refused(void *ctx, struct rama_collected *c, const char *why)
 	rama_sink_tell(&k->o->bus, "%s: message %s of %s: %s; left out",
 		       natsMsg_GetSubject(c->user), header(c->user, RAMA_BUS_NUMBER),
 		       header(c->user, RAMA_BUS_AGENT), why);
+}
+
+static int check(void *ctx, struct rama_collected *c, struct rama_message *m, struct rama_err *e)
+{
+	struct collector *k = ctx;
+
+	return rama_collect_check(&k->users, natsMsg_GetSubject(c->user), m, e);
 }
 
 /* ---- the consumer ------------------------------------------------------------------------------------------- */
@@ -385,6 +417,18 @@ static void show(struct collector *k)
 	k->o->progress(k->o->ctx, k->t);
 }
 
+/* A batch of its own; what goes wrong with it goes wrong with the next batch of messages too, and is told there. */
+static void reap(struct collector *k)
+{
+	struct rama_err e = { 0 };
+
+	if (rama_sink_now() - k->reaped < REAP_EVERY || rama_collect_store_open(&k->store, &e) != 0)
+		return;
+	k->reaped = rama_sink_now();
+	if (rama_store_reap(k->store.store, rama_store_now(k->store.store), &e) != 0)
+		rama_collect_store_close(&k->store);
+}
+
 static void run(struct collector *k)
 {
 	while (!stopped(k)) {
@@ -403,6 +447,7 @@ static void run(struct collector *k)
 		}
 		natsMsgList_Destroy(&k->list);
 		memset(&k->list, 0, sizeof k->list);
+		reap(k);
 		show(k);
 	}
 	k->t->waiting = waiting(k);
@@ -418,6 +463,7 @@ int rama_collect_bus(const struct rama_collect_options *o, struct rama_collect_t
 					       .fetch = fetch_parts,
 					       .release = release_parts,
 					       .refused = tell_refused,
+					       .check = check,
 					       .ctx = &k };
 	t->waiting = -1;
 	rc = rama_bus_open(&k.bus, &o->bus, KNOWN, e);

@@ -14,7 +14,7 @@
 #define TAKE_TIGHT 256 /* the same where the process has little memory left for more */
 
 /* words of control->reserved that agents keep there: they live as long as the segment */
-enum { KEPT_ORDER, KEPT_COUNTED /* 2 and 3: drain_tell.c */ };
+enum { KEPT_ORDER /* 2 and 3: drain_tell.c */ };
 
 /* ---- what all share ------------------------------------------------------------------------------------------------ */
 
@@ -133,12 +133,6 @@ int rama_drain_open(struct rama_drain *d, struct rama_drain_seg **to, const char
 	if (s->path == NULL) {
 		rama_drain_close(s);
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	}
-	if (s->map.control->reserved[KEPT_COUNTED] ==
-	    0) { /* nobody told what its counters gained: all of it is to be told */
-		s->counted.any = true;
-		s->counted.at = (int64_t)s->own.real0;
-		s->map.control->reserved[KEPT_COUNTED] = 1;
 	}
 	__atomic_store_n(&s->map.control->reader, (uint32_t)getpid(), __ATOMIC_RELAXED);
 	*to = s;

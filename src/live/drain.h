@@ -84,12 +84,10 @@ struct rama_drain_seg {
 		uint64_t made, dropped;
 		int64_t at;
 	} told;
-	/* what its counters said last */
+	/* its counters as they were told last */
 	struct {
 		bool any;
 		uint64_t seqs[RAMA_KINDS];
-		int64_t at;
-		struct rama_look_io io[RAMA_LOOK_LAYERS];
 	} counted;
 	uint64_t round;	     /* in which it is looked at next */
 	unsigned idle;	     /* rounds in which nothing moved */
@@ -120,7 +118,7 @@ int rama_drain_look(struct rama_drain *d, struct rama_drain_seg *s, unsigned fla
 bool rama_drain_empty(const struct rama_drain_seg *s);
 uint64_t rama_drain_pending(const struct rama_drain_seg *s);
 
-/* Once a second: what its counters gained, and the process itself if it changed. end: it has come to its end. */
+/* Once a second: what its counters stand at, and the process itself if it changed. end: it has come to its end. */
 int rama_drain_count(struct rama_drain *d, struct rama_drain_seg *s, struct rama_err *e);
 int rama_drain_tell(struct rama_drain *d, struct rama_drain_seg *s, bool end, struct rama_err *e);
 

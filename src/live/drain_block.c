@@ -20,10 +20,10 @@ struct fresh {
 /* the names that are complete by now */
 static void see_names_used(struct rama_drain_seg *s)
 {
-	uint64_t used = __atomic_load_n(&s->state->names_used, __ATOMIC_ACQUIRE);
-	uint64_t most = s->map.seg.head.area[RAMA_AREA_NAMES].len;
+	struct rama_err e;
 
-	s->map.seg.state.names_used = used < most ? used : most;
+	if (__atomic_load_n(&s->state->names_used, __ATOMIC_ACQUIRE) > s->names_at)
+		rama_segment_count(&s->map.seg, &e); /* what cannot be read stays as it was */
 }
 
 /* 1: a name that nobody was told, 0: no more, negative: damaged from here on */

@@ -6,6 +6,8 @@
 #include "live/look_parts.h"
 
 #define TOLD_EVERY 5000000000ll /* ns: counts of a process are told no more often */
+#define TOLD_LEAST \
+	20000000000ll /* ns: and that it is there no less often: else it counts as lost */
 #define KEPT_VERSION \
 	2 /* words 2 and 3 of control->reserved: grows with each message, whoever sends it */
 
@@ -67,7 +69,8 @@ int rama_drain_tell(struct rama_drain *d, struct rama_drain_seg *s, bool end, st
 
 	if (rama_drain_rank(s))
 		s->told.any = false;
-	if (s->told.any && !end && !(counts && d->mono - s->told.at >= TOLD_EVERY))
+	if (s->told.any && !end && !(counts && d->mono - s->told.at >= TOLD_EVERY) &&
+	    d->mono - s->told.at < TOLD_LEAST)
 		return 0;
 	m.process = (struct rama_msg_process){ .segment = s->key,
 					       .version = next_version(s),
@@ -105,26 +108,23 @@ int rama_drain_tell(struct rama_drain *d, struct rama_drain_seg *s, bool end, st
 
 static uint32_t slots_of(const struct rama_drain_seg *s, unsigned kind)
 {
-	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_SLOTS + kind];
-	uint32_t n = __atomic_load_n(&s->state->slots_used[kind], __ATOMIC_ACQUIRE);
-
-	if (a->item < rama_look_kind[kind].item)
-		return 0;
-	return n < a->len / a->item ? n : (uint32_t)(a->len / a->item);
+	return rama_segment_slots(&s->map.seg, (enum rama_kind)kind);
 }
 
+/* one of those */
 static const unsigned char *slot_at(const struct rama_drain_seg *s, unsigned kind, uint32_t i)
 {
-	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_SLOTS + kind];
-
-	return s->map.base + a->off + (uint64_t)i * a->item;
+	return s->map.base + rama_segment_slot_place(&s->map.seg, (enum rama_kind)kind, i);
 }
 
 /* Numbers that change with every slot that changes: while they stay there is nothing to add up. */
 static bool has_changed(struct rama_drain_seg *s)
 {
 	bool changed = !s->counted.any;
+	struct rama_err e;
 
+	if (rama_segment_count(&s->map.seg, &e) != 0)
+		return false;
 	for (unsigned kind = 0; kind < RAMA_KINDS; kind++) {
 		uint32_t n = slots_of(s, kind);
 		uint64_t sum = n;
@@ -163,65 +163,52 @@ static void add_up(const struct rama_drain_seg *s, struct rama_look_io io[RAMA_L
 	}
 }
 
-static int64_t more(int64_t now, int64_t before)
+static int64_t as_ns(double seconds)
 {
-	return now > before ? now - before : 0;
-}
-
-static int64_t longer(double now, double before)
-{
-	double ns = (now - before) * 1e9;
+	double ns = seconds * 1e9;
 
 	return ns > 0 && ns < 9e18 ? (int64_t)ns : 0;
 }
 
-static bool gain_of(struct rama_msg_gain *g, unsigned layer, const struct rama_look_io *now,
-		    const struct rama_look_io *before)
+static bool total_of(struct rama_msg_gain *g, unsigned layer, const struct rama_look_io *io)
 {
-	*g = (struct rama_msg_gain){ .reads = more(now->reads, before->reads),
-				     .writes = more(now->writes, before->writes),
-				     .metas = more(now->metas, before->metas),
-				     .bytes_read = more(now->bytes_read, before->bytes_read),
-				     .bytes_written =
-					     more(now->bytes_written, before->bytes_written),
-				     .read_ns = longer(now->read_time, before->read_time),
-				     .write_ns = longer(now->write_time, before->write_time),
-				     .meta_ns = longer(now->meta_time, before->meta_time) };
+	*g = (struct rama_msg_gain){ .reads = io->reads,
+				     .writes = io->writes,
+				     .metas = io->metas,
+				     .bytes_read = io->bytes_read,
+				     .bytes_written = io->bytes_written,
+				     .read_ns = as_ns(io->read_time),
+				     .write_ns = as_ns(io->write_time),
+				     .meta_ns = as_ns(io->meta_time) };
 	memcpy(g->layer, rama_look_layer_name[layer], strlen(rama_look_layer_name[layer]) + 1);
 	return g->reads > 0 || g->writes > 0 || g->metas > 0;
 }
 
+/* What they stand at, not what they gained since we looked last: an agent before us may have told that, or died before. */
 int rama_drain_count(struct rama_drain *d, struct rama_drain_seg *s, struct rama_err *e)
 {
-	struct rama_message m = { .kind = RAMA_MSG_ACTIVITY };
-	struct rama_msg_gain gain[RAMA_LOOK_LAYERS];
+	struct rama_message m = { .kind = RAMA_MSG_COUNTERS };
+	struct rama_msg_gain total[RAMA_LOOK_LAYERS];
 	struct rama_look_io now[RAMA_LOOK_LAYERS];
 	uint32_t n = 0;
 	int rc = 0;
 
-	if (!has_changed(s)) {
-		s->counted.at = d->real;
+	if (!has_changed(s))
 		return 0;
-	}
 	add_up(s, now);
-	for (unsigned i = 0; i < RAMA_LOOK_LAYERS && s->counted.any; i++)
-		n += gain_of(&gain[n], i, &now[i], &s->counted.io[i]);
+	for (unsigned i = 0; i < RAMA_LOOK_LAYERS; i++)
+		n += total_of(&total[n], i, &now[i]);
 	if (n > 0) {
-		m.activity = (struct rama_msg_activity){ .segment = s->key,
+		m.counters = (struct rama_msg_counters){ .segment = s->key,
+							 .version = next_version(s),
 							 .job = s->job->key,
 							 .rank = s->rank,
 							 .t = d->real,
-							 .width = more(d->real, s->counted.at),
+							 .since = (int64_t)s->own.real0,
 							 .n = n,
-							 .gain = gain };
+							 .total = total };
 		rc = rama_post_send(s->job->post, &m, s->job->key, 0, e);
-		if (rc != 0) {
-			s->counted.seqs[0]++; /* comes again, with what is gained until then */
-			return rc;
-		}
 	}
-	memcpy(s->counted.io, now, sizeof(now));
-	s->counted.any = true;
-	s->counted.at = d->real;
+	s->counted.any = rc == 0; /* else it comes again, with what is gained until then */
 	return rc;
 }

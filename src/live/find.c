@@ -12,19 +12,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/siphash.h"
 #include "gather/place.h"
+#include "segment/place.h"
 
-#define USERS "iorama-"
+uint64_t rama_find_id_hash(const struct rama_find_id *id)
+{
+	static const struct rama_sipkey key = { 0x66696e64u, 1 };
 
-bool rama_find_is_dir(const char *path, uint32_t uid, uint64_t *ino)
+	return rama_siphash(&key, id, sizeof(*id));
+}
+
+bool rama_find_is_dir(const char *path, uint32_t uid, struct rama_find_id *id)
 {
 	struct stat st;
 
 	if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != uid ||
 	    (st.st_mode & 022) != 0)
 		return false;
-	if (ino != NULL)
-		*ino = st.st_ino;
+	if (id != NULL)
+		*id = (struct rama_find_id){ st.st_dev, st.st_ino };
 	return true;
 }
 
@@ -37,25 +44,24 @@ bool rama_find_is_segment(const char *name)
 
 bool rama_find_user_of(const char *name, uint32_t *uid)
 {
-	unsigned long long v;
-	char *end;
+	bool usual;
 
-	if (strncmp(name, USERS, strlen(USERS)) != 0 || name[strlen(USERS)] < '0' ||
-	    name[strlen(USERS)] > '9')
-		return false;
-	errno = 0;
-	v = strtoull(name + strlen(USERS), &end, 10);
-	*uid = (uint32_t)v;
-	return *end == '\0' && errno == 0 && v < UINT32_MAX;
+	return rama_segment_place_read(name, uid, &usual);
 }
 
-/* all entries that `fits` likes */
-static void walk(const char *dir, bool (*fits)(const char *name), rama_find_fn fn, void *ctx)
+/* all entries that `fits` likes; uid: of the directory as it was opened, whatever its name
+ * stands for by then; NULL: anybody's */
+static void walk(const char *dir, const uint32_t *uid, bool (*fits)(const char *name),
+		 rama_find_fn fn, void *ctx)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
+	struct stat st;
+	DIR *d = NULL;
 
+	if (fd >= 0 && (uid == NULL || (fstat(fd, &st) == 0 &&
+					rama_segment_place_own(st.st_mode, st.st_uid, *uid))))
+		d = fdopendir(fd);
 	if (d == NULL && fd >= 0)
 		close(fd);
 	while (d != NULL && (entry = readdir(d)) != NULL) {
@@ -83,19 +89,17 @@ static bool is_user(const char *name)
 
 void rama_find_jobs(const char *root, uint32_t uid, rama_find_fn fn, void *ctx)
 {
-	if (rama_find_is_dir(root, uid, NULL))
-		walk(root, is_job, fn, ctx);
+	walk(root, &uid, is_job, fn, ctx);
 }
 
 void rama_find_segments(const char *dir, uint32_t uid, rama_find_fn fn, void *ctx)
 {
-	if (rama_find_is_dir(dir, uid, NULL))
-		walk(dir, rama_find_is_segment, fn, ctx);
+	walk(dir, &uid, rama_find_is_segment, fn, ctx);
 }
 
 void rama_find_users(const char *base, rama_find_fn fn, void *ctx)
 {
-	walk(base, is_user, fn, ctx);
+	walk(base, NULL, is_user, fn, ctx);
 }
 
 /* ---- who reads ------------------------------------------------------------------------------------------------ */

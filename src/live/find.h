@@ -9,8 +9,19 @@
 
 #include "base/err.h"
 
-/* Is it a directory, no link, of this user and closed to others? *ino: which one. */
-bool rama_find_is_dir(const char *path, uint32_t uid, uint64_t *ino);
+/* Which file it is, whatever its name: numbers of files begin anew on each file system, and /dev/shm and /tmp are two. */
+struct rama_find_id {
+	uint64_t dev, ino;
+};
+/* a number for tables; who finds one compares the ids */
+uint64_t rama_find_id_hash(const struct rama_find_id *id);
+static inline bool rama_find_id_same(const struct rama_find_id *a, const struct rama_find_id *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+/* Is it a directory, no link, of this user and closed to others? *id: which one. */
+bool rama_find_is_dir(const char *path, uint32_t uid, struct rama_find_id *id);
 
 /* dir/NAME for each that could be a job's directory (of a root) or a segment (of a job); names that do not fit are left out */
 typedef void (*rama_find_fn)(void *ctx, const char *path, const char *name);
@@ -18,8 +29,10 @@ void rama_find_jobs(const char *root, uint32_t uid, rama_find_fn fn, void *ctx);
 void rama_find_segments(const char *dir, uint32_t uid, rama_find_fn fn, void *ctx);
 /* BASE/iorama-UID of all users; uid of each is in its name */
 void rama_find_users(const char *base, rama_find_fn fn, void *ctx);
-bool rama_find_user_of(const char *name, uint32_t *uid); /* "iorama-1000" */
-bool rama_find_is_segment(const char *name);		 /* "*.seg" */
+bool rama_find_user_of(const char *name, uint32_t *uid); /* "iorama-1000", segment/place.h */
+#define RAMA_FIND_ROOTS \
+	8 /* so many directories of one user are looked at: who makes more wants to be a nuisance */
+bool rama_find_is_segment(const char *name); /* "*.seg" */
 
 /* ---- who reads -------------------------------------------------------------------------------------------- */
 

@@ -13,6 +13,8 @@
 
 #include "base/siphash.h"
 #include "job/view.h"
+#include "query/metric.h"
+#include "study/study.h"
 
 #define PIECE (1u << 20) /* of a large log, for its hash */
 
@@ -27,13 +29,6 @@ static double found_cost(const struct rama_diagnosis *d)
 	return cost;
 }
 
-const struct rama_index_figure rama_index_figures[] = {
-#define FIGURE(name, unit, value, doc) { #name, #unit, doc },
-#include "live/index_figures.def"
-#undef FIGURE
-};
-const unsigned rama_n_index_figures = sizeof(rama_index_figures) / sizeof(*rama_index_figures);
-
 static const struct rama_store_figure *add_figure(struct rama_store_figure *to, size_t *n,
 						  const char *name, double value)
 {
@@ -45,7 +40,7 @@ static const struct rama_store_figure *add_figure(struct rama_store_figure *to, 
 static int take_figures(struct rama_indexed *x, const struct rama_view *v,
 			const struct rama_diagnosis *d)
 {
-	size_t most = rama_n_facts + rama_n_index_figures;
+	size_t most = rama_n_facts + rama_query_n_figures;
 	struct rama_store_figure *f = rama_arena_alloc(&x->arena, most * sizeof(*f));
 
 	if (f == NULL)
@@ -54,7 +49,7 @@ static int take_figures(struct rama_indexed *x, const struct rama_view *v,
 	for (unsigned i = 0; i < rama_n_facts; i++)
 		add_figure(f, &x->row.n_figures, rama_fact_info[i].name, d->facts[i]);
 #define FIGURE(name, unit, value, doc) add_figure(f, &x->row.n_figures, #name, value);
-#include "live/index_figures.def"
+#include "query/figures.def"
 #undef FIGURE
 	return 0;
 }
@@ -163,23 +158,16 @@ static void keep_first(void *ctx, const char *line)
 
 static int study(struct rama_indexed *x, const struct rama_index_options *opt, struct rama_err *e)
 {
-	struct rama_view_options view = { .trace = true };
 	struct rama_index_users own = { 0 };
 	struct rama_view v;
 	struct rama_diagnosis d;
-	int rc;
+	int rc = rama_study_log(&v, &d, &x->log, x->row.path, true, opt->profile, e);
 
-	rama_view_init(&v, &view);
-	rc = rama_view_add_log(&v, &x->log, x->row.path, e);
-	if (rc == 0)
-		rc = rama_view_finish(&v, e);
-	if (rc == 0)
-		rc = rama_diagnose(&d, &v, opt->profile, e);
 	if (rc == 0) {
 		rc = take_row(x, &v, &d, opt->users != NULL ? opt->users : &own);
 		rama_diagnosis_fini(&d);
+		rama_view_fini(&v);
 	}
-	rama_view_fini(&v);
 	return rc == 0 || e->code != 0 ? rc : rama_err_set(e, rc, "%s", rama_err_text(rc));
 }
 

@@ -12,13 +12,6 @@
  * are. */
 #define RAMA_INDEX_KEPT RAMA_MESSAGE_MOST
 
-/* a figure of a job beside the facts of the rules: a row of index_figures.def */
-struct rama_index_figure {
-	const char *name, *unit, *doc;
-};
-extern const struct rama_index_figure rama_index_figures[];
-extern const unsigned rama_n_index_figures;
-
 /* names of users that were asked for before; of one thread */
 #define RAMA_INDEX_USERS 16
 struct rama_index_users {

@@ -101,8 +101,8 @@ void rama_look_destroy(struct rama_look *l)
 		free(all->found);
 		free(all->jobs);
 		free(all->dir);
-		rama_map_fini(&all->by_inode);
-		rama_map_fini(&all->job_by_inode);
+		rama_map_fini(&all->by_id);
+		rama_map_fini(&all->job_by_id);
 	}
 	free(all);
 	if (l != NULL)
@@ -117,12 +117,13 @@ static struct rama_look_job *new_job(struct rama_look_state_all *all, const stru
 {
 	struct rama_look_job *j = calloc(1, sizeof(*j));
 	const char *name = strrchr(dir, '/') != NULL ? strrchr(dir, '/') + 1 : dir;
+	const struct rama_find_id id = { st->st_dev, st->st_ino };
 	uint64_t *at;
 	bool fresh;
 
 	if (j == NULL || (j->past = calloc(1, sizeof(*j->past))) == NULL ||
 	    rama_look_room(&all->jobs, all->n_jobs, &all->room_jobs) != 0 ||
-	    (at = rama_map_put(&all->job_by_inode, st->st_ino, &fresh)) == NULL) {
+	    (at = rama_map_put(&all->job_by_id, rama_find_id_hash(&id), &fresh)) == NULL) {
 		if (j != NULL)
 			rama_look_job_free(j);
 		return NULL;
@@ -131,22 +132,34 @@ static struct rama_look_job *new_job(struct rama_look_state_all *all, const stru
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	snprintf(j->key, sizeof(j->key), "%u/%s", (unsigned)st->st_uid, j->name);
 	j->uid = st->st_uid;
-	j->past->inode = st->st_ino;
+	j->past->id = id;
 	j->past->there = true;
 	all->jobs[all->n_jobs++] = j;
 	*at = all->n_jobs;
 	return j;
 }
 
+/* A job may have several directories: where it found no room it went on elsewhere, under the
+ * same name. */
 static struct rama_look_job *job_of(struct rama_look_state_all *all, const struct stat *st,
 				    const char *dir)
 {
-	uint64_t *at = rama_map_get(&all->job_by_inode, st->st_ino);
+	const char *name = strrchr(dir, '/') != NULL ? strrchr(dir, '/') + 1 : dir;
+	const struct rama_find_id id = { st->st_dev, st->st_ino };
+	uint64_t *at = rama_map_get(&all->job_by_id, rama_find_id_hash(&id));
+	struct rama_look_job *j = NULL;
 
-	if (at == NULL || *at == 0)
+	if (at != NULL && *at > 0 && rama_find_id_same(&all->jobs[*at - 1]->past->id, &id) &&
+	    all->jobs[*at - 1]->uid == st->st_uid)
+		j = all->jobs[*at - 1];
+	for (size_t i = 0; i < all->n_jobs && j == NULL; i++)
+		if (all->jobs[i]->uid == st->st_uid && strcmp(all->jobs[i]->name, name) == 0 &&
+		    strncmp(name, "run-", 4) == 0)
+			j = all->jobs[i];
+	if (j == NULL)
 		return new_job(all, st, dir);
-	all->jobs[*at - 1]->past->there = true;
-	return all->jobs[*at - 1];
+	j->past->there = true;
+	return j;
 }
 
 static void copy_identity(struct rama_look_found *f)
@@ -166,7 +179,7 @@ static void copy_identity(struct rama_look_found *f)
 }
 
 static int add_segment(struct rama_look_state_all *all, struct rama_look_job *j, const char *path,
-		       uint64_t inode)
+		       const struct rama_find_id *id)
 {
 	struct rama_look_found *f = calloc(1, sizeof(*f));
 	struct rama_err why = { 0 };
@@ -174,13 +187,13 @@ static int add_segment(struct rama_look_state_all *all, struct rama_look_job *j,
 	bool fresh;
 
 	if (f == NULL || rama_look_room(&all->found, all->n, &all->room) != 0 ||
-	    (at = rama_map_put(&all->by_inode, inode, &fresh)) == NULL) {
+	    (at = rama_map_put(&all->by_id, rama_find_id_hash(id), &fresh)) == NULL) {
 		free(f);
 		return RAMA_EMEMORY;
 	}
 	all->found[all->n++] = f;
 	*at = all->n;
-	f->inode = inode;
+	f->id = *id;
 	f->job = j;
 	f->there = f->fresh = true;
 	f->p.seg = &f->seg;
@@ -194,18 +207,19 @@ static int add_segment(struct rama_look_state_all *all, struct rama_look_job *j,
 	return 0;
 }
 
-/* A segment that moved to another job, once its MPI told it which, belongs there from now on. */
+/* A segment that moved to another job of its user, once its MPI told it which, belongs there from now on. */
 static int see_segment(struct rama_look_state_all *all, struct rama_look_job *j, const char *dir,
-		       const struct dirent *entry)
+		       uint64_t dev, const struct dirent *entry)
 {
-	uint64_t *at = rama_map_get(&all->by_inode, entry->d_ino);
+	const struct rama_find_id id = { dev, entry->d_ino };
+	uint64_t *at = rama_map_get(&all->by_id, rama_find_id_hash(&id));
 	char path[1024];
 
-	if (at != NULL && *at > 0) {
+	if (at != NULL && *at > 0 && rama_find_id_same(&all->found[*at - 1]->id, &id)) {
 		struct rama_look_found *f = all->found[*at - 1];
 
 		f->there = true;
-		if (!f->closed && f->job != j) {
+		if (!f->closed && f->job != j && f->job->uid == j->uid) {
 			f->job = j;
 			f->order = 0;
 		}
@@ -214,7 +228,7 @@ static int see_segment(struct rama_look_state_all *all, struct rama_look_job *j,
 	if (all->n >= RAMA_LOOK_PROCESSES ||
 	    snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= (int)sizeof(path))
 		return 0;
-	return add_segment(all, j, path, entry->d_ino);
+	return add_segment(all, j, path, &id);
 }
 
 static bool is_segment(const struct dirent *entry)
@@ -253,7 +267,8 @@ static int scan_job(struct rama_look_state_all *all, const char *dir, const stru
 		while (rc == 0 && (entry = readdir(d)) != NULL)
 			if (is_segment(entry)) {
 				j = j != NULL ? j : job_of(all, &st, dir);
-				rc = j == NULL ? RAMA_EMEMORY : see_segment(all, j, dir, entry);
+				rc = j == NULL ? RAMA_EMEMORY
+					       : see_segment(all, j, dir, st.st_dev, entry);
 			}
 	if (d != NULL)
 		closedir(d);
@@ -287,10 +302,11 @@ static int index_known(struct rama_look_state_all *all)
 	bool fresh;
 	int rc = 0;
 
-	rama_map_fini(&all->by_inode);
-	rama_map_fini(&all->job_by_inode);
+	rama_map_fini(&all->by_id);
+	rama_map_fini(&all->job_by_id);
 	for (size_t i = 0; i < all->n && rc == 0; i++) {
-		uint64_t *at = rama_map_put(&all->by_inode, all->found[i]->inode, &fresh);
+		uint64_t *at =
+			rama_map_put(&all->by_id, rama_find_id_hash(&all->found[i]->id), &fresh);
 
 		all->found[i]->there = all->found[i]->fresh = false;
 		if (at == NULL)
@@ -299,7 +315,8 @@ static int index_known(struct rama_look_state_all *all)
 			*at = i + 1;
 	}
 	for (size_t i = 0; i < all->n_jobs && rc == 0; i++) {
-		uint64_t *at = rama_map_put(&all->job_by_inode, all->jobs[i]->past->inode, &fresh);
+		uint64_t *at = rama_map_put(&all->job_by_id,
+					    rama_find_id_hash(&all->jobs[i]->past->id), &fresh);
 
 		all->jobs[i]->past->there = false;
 		if (at == NULL)

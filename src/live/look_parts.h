@@ -4,6 +4,7 @@
 #define RAMA_LIVE_LOOK_PARTS_H
 
 #include "base/map.h"
+#include "live/find.h"
 #include "live/look.h"
 #include "segment/ring.h"
 
@@ -81,12 +82,12 @@ void rama_look_seg_close(struct rama_look_seg *g);
 struct rama_look_found {
 	struct rama_look_process p; /* first: the job's list points here */
 	struct rama_look_seg seg;
-	uint64_t inode;
+	struct rama_find_id id;
 	uint64_t pid_start;
 	struct rama_look_job *job;
 	bool there;    /* has a name still */
 	bool bad;      /* cannot be read */
-	bool closed;   /* was added to what is gone; only its inode is remembered */
+	bool closed;   /* was added to what is gone; only its id is remembered */
 	bool fresh;    /* seen for the first time in this look */
 	uint32_t beat; /* of its agent */
 	uint64_t order;
@@ -98,7 +99,7 @@ struct rama_look_past {
 	struct rama_look_io total, layer[RAMA_LOOK_LAYERS];
 	double longest;
 	struct rama_look_live live;
-	uint64_t inode;
+	struct rama_find_id id;
 	uint64_t next_order;
 	uint64_t ended_at;
 	bool there;  /* its directory is */
@@ -115,7 +116,7 @@ struct rama_look_state_all {
 	size_t n, room;
 	struct rama_look_job **jobs; /* all, also those that are not shown */
 	size_t n_jobs, room_jobs;
-	struct rama_map by_inode, job_by_inode;
+	struct rama_map by_id, job_by_id; /* hash of an id -> place + 1 */
 	uint64_t last_mono, last_real, number;
 	struct rama_look_now now;
 };

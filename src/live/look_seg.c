@@ -69,10 +69,10 @@ static bool copy_slot(const struct rama_look_process *p, unsigned kind, const un
 
 static uint64_t id_of(const struct rama_look_seg *g, uint32_t number)
 {
-	const unsigned char *n = number == 0
-					 ? NULL
-					 : at(&g->map, RAMA_AREA_NAMES, (uint64_t)(number - 1) * 8,
-					      sizeof(struct rama_seg_name));
+	uint64_t place = rama_segment_name_place(&g->map.seg, number);
+	const unsigned char *n = place == UINT64_MAX ? NULL
+						     : at(&g->map, RAMA_AREA_RECORDS, place,
+							  sizeof(struct rama_seg_name));
 
 	return n != NULL ? __atomic_load_n((const uint64_t *)(const void *)n, __ATOMIC_RELAXED) : 0;
 }
@@ -99,9 +99,10 @@ static int read_slot(struct rama_look_process *p, unsigned kind, uint32_t i, boo
 	struct rama_look_seg *g = p->seg;
 	struct rama_look_slot *s = &g->slot[kind][i], now = { 0 };
 	unsigned layer = rama_look_kind[kind].layer;
-	uint32_t item = g->map.seg.head.area[RAMA_AREA_SLOTS + kind].item;
-	const unsigned char *slot = at(&g->map, (enum rama_area)(RAMA_AREA_SLOTS + kind),
-				       (uint64_t)i * item, rama_look_kind[kind].item);
+	uint64_t place = rama_segment_slot_place(&g->map.seg, (enum rama_kind)kind, i);
+	const unsigned char *slot = place > 0 && place + rama_look_kind[kind].item <= g->map.size
+					    ? g->map.base + place
+					    : NULL;
 	struct rama_look_io gain;
 
 	if (slot == NULL || seq_of(slot) == s->seq || is_standard(kind, slot) ||
@@ -399,12 +400,11 @@ int rama_look_seg_read(struct rama_look_process *p, const struct rama_look_now *
 void rama_look_seg_name(struct rama_look_seg *g, uint32_t number, char *to, size_t room)
 {
 	struct rama_segment_name *n = malloc(sizeof(*n));
-	uint64_t off = number > 0 ? (uint64_t)(number - 1) * 8 : 0;
+	uint64_t off = g->open ? rama_segment_name_place(&g->map.seg, number) : UINT64_MAX;
 	struct rama_err e = { 0 };
 
 	to[0] = '\0';
-	if (n != NULL && number > 0 && g->open &&
-	    rama_segment_name_next(&g->map.seg, &off, n, &e) == 1)
+	if (n != NULL && off != UINT64_MAX && rama_segment_name_next(&g->map.seg, &off, n, &e) == 1)
 		snprintf(to, room, "%s", n->text);
 	free(n);
 }

@@ -73,10 +73,23 @@ static void on_connected(natsConnection *nc, void *closure)
 		(void)closure; /* the library connects in the background only if it has somebody to tell */
 }
 
-/* slow consumers and the like: without this the library prints them */
+/* Slow consumers and the like: without this the library prints them. What the server does not let us do is told once: what cannot
+ * be published waits, but for figures of the node, which users' agents need not have a right to tell. */
 static void on_error(natsConnection *nc, natsSubscription *sub, natsStatus st, void *closure)
 {
-	(void)nc, (void)sub, (void)st, (void)closure;
+	struct rama_bus *b = closure;
+	const char *why = NULL;
+
+	(void)sub;
+	if (st != NATS_NOT_PERMITTED)
+		return;
+	natsConnection_GetLastError(nc, &why);
+	if (why != NULL && strcasestr(why, "publish to \"iorama.node.") != NULL &&
+	    !__atomic_exchange_n(&b->no_samples, true, __ATOMIC_ACQ_REL))
+		rama_sink_tell(&b->o, "%s: %s; no figures of this node are sent", b->shown, why);
+	else if (!__atomic_exchange_n(&b->denied, true, __ATOMIC_ACQ_REL))
+		rama_sink_tell(&b->o, "%s: %s", b->shown,
+			       why != NULL && *why != '\0' ? why : natsStatus_GetText(st));
 }
 
 static natsStatus set_servers(struct rama_bus *b)
@@ -149,7 +162,7 @@ static natsStatus set_options(struct rama_bus *b)
 	if (st == NATS_OK)
 		st = natsOptions_SetDisconnectedCB(b->opts, on_lost, b);
 	if (st == NATS_OK)
-		st = natsOptions_SetErrorHandler(b->opts, on_error, NULL);
+		st = natsOptions_SetErrorHandler(b->opts, on_error, b);
 	if (st == NATS_OK)
 		st = natsOptions_SetPingInterval(b->opts, 5000);
 	if (st == NATS_OK)

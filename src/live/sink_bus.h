@@ -2,11 +2,12 @@
 /* sink_bus.h: what agents and collectors have in common on NATS: how they connect, the stream between them, names of subjects
  * and headers. docs/live.md tells it in words.
  *
- *   iorama.<tag>.<uid>.<job>   messages of a job          iorama.node.<host>   those of a node
- *   iorama.probe.<agent>       is anybody reading?        iorama-part.<agent>.<epoch>.<number>.<attempt>.<i>
- *   iorama-ack.<agent>         what collectors have committed, not kept: "<epoch> 5-9 11 !12 p3"
+ *   iorama.<tag>.<uid>.<job>     messages of a job         iorama.node.<host>   those of a node
+ *   iorama.probe.<from>.<agent>  is anybody reading?       iorama-part.<from>.<agent>.<epoch>.<number>.<attempt>.<i>
+ *   iorama-ack.<from>.<agent>    what collectors have committed, not kept: "<epoch> 5-9 11 !12 p3"
  *
- * An epoch is one opening of a sink: acknowledgements of another one mean nothing. */
+ * <from> is the user whose agent it is, 0 for one of the system: so a server can be told who may publish and hear what. An epoch is
+ * one opening of a sink, and nobody can guess it: acknowledgements of another one mean nothing. */
 #ifndef RAMA_LIVE_SINK_BUS_H
 #define RAMA_LIVE_SINK_BUS_H
 
@@ -21,10 +22,12 @@
 #define RAMA_BUS_PART "iorama-part."
 #define RAMA_BUS_PROBE "iorama.probe."
 #define RAMA_BUS_ACK "iorama-ack."
-#define RAMA_BUS_WAIT 3000 /* ms for an answer of the server */
+#define RAMA_BUS_INBOX "_INBOX." /* of agents: followed by <from> */
+#define RAMA_BUS_WAIT 3000	 /* ms for an answer of the server */
 
 /* headers */
 #define RAMA_BUS_AGENT "Iorama-Agent"
+#define RAMA_BUS_FROM "Iorama-From" /* number of the user whose agent it is */
 #define RAMA_BUS_EPOCH "Iorama-Epoch"
 #define RAMA_BUS_NUMBER "Iorama-Number" /* of the spool; of the probe, if it is one */
 #define RAMA_BUS_KIND "Iorama-Kind"	/* name of the kind of message, "probe", "part" */
@@ -51,6 +54,8 @@ struct rama_bus {
 	bool troubled; /* told that it cannot be used */
 	int64_t not_before, pause;
 	unsigned losses; /* times the connection was lost; written by the library's thread */
+	bool denied,
+		no_samples; /* told that something is not permitted; that samples are not: likewise */
 };
 
 /* Settings are checked, the connection is made in the background and kept for ever. on_link: called by a thread of the library

@@ -7,10 +7,13 @@
  * asked for again and then sent under another attempt. When collectors are silent for a while, a probe is sent behind all the rest:
  * once it is acknowledged, whatever was sent before it and is not, is lost on the way (or its acknowledgement is). As long as
  * there is no collector at all, nothing but a few probes is sent. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "live/sink_nats_parts.h"
 
@@ -118,11 +121,22 @@ static void on_commit(natsConnection *nc, natsSubscription *sub, natsMsg *msg, v
 
 static void nats_close(struct rama_sink *s);
 
+/* Answers come to subjects of our own, so that a server can be told to let nobody else hear them. */
+static int own_inbox(struct rama_sink *s, struct rama_err *e)
+{
+	char prefix[32];
+	natsStatus st;
+
+	snprintf(prefix, sizeof prefix, RAMA_BUS_INBOX "%s", s->from);
+	st = natsOptions_SetCustomInboxPrefix(s->bus.opts, prefix);
+	return st == NATS_OK ? 0 : rama_bus_error(e, st, prefix);
+}
+
 static int nats_open(struct rama_sink **to, const struct rama_sink_options *o, struct rama_err *e)
 {
 	struct rama_sink *s = calloc(1, sizeof *s);
 	pthread_condattr_t attr;
-	struct timespec t;
+	uint64_t number;
 	int rc;
 
 	if (s == NULL || (s->slot = calloc(RAMA_NATS_WINDOW, sizeof *s->slot)) == NULL) {
@@ -134,10 +148,16 @@ static int nats_open(struct rama_sink **to, const struct rama_sink_options *o, s
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->moved, &attr);
 	pthread_condattr_destroy(&attr);
-	clock_gettime(CLOCK_REALTIME, &t);
-	snprintf(s->epoch, sizeof s->epoch, "%lld", (long long)t.tv_sec * 1000000000 + t.tv_nsec);
 	rama_bus_word(s->agent, sizeof s->agent, o->agent, strlen(o->agent));
-	rc = rama_bus_open(&s->bus, o, RAMA_BUS_KNOWN, e);
+	snprintf(s->from, sizeof s->from, "%u", (unsigned)geteuid());
+	rc = getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number
+		     ? 0
+		     : rama_err_set(e, RAMA_EIO, "no random numbers: %s", strerror(errno));
+	snprintf(s->epoch, sizeof s->epoch, "%016llx", (unsigned long long)number);
+	if (rc == 0)
+		rc = rama_bus_open(&s->bus, o, RAMA_BUS_KNOWN, e);
+	if (rc == 0)
+		rc = own_inbox(s, e);
 	if (rc == 0)
 		rc = rama_sink_number(&s->bus.spec, "payload", &s->payload, e);
 	s->quiet = QUIET;
@@ -178,7 +198,7 @@ static int hear(struct rama_sink *s, struct rama_err *e)
 	s->acks = NULL;
 	if (s->by_stream)
 		return 0;
-	snprintf(subject, sizeof subject, RAMA_BUS_ACK "%s", s->agent);
+	snprintf(subject, sizeof subject, RAMA_BUS_ACK "%s.%s", s->from, s->agent);
 	st = natsConnection_Subscribe(&s->acks, s->bus.nc, subject, on_commit, s);
 	return st == NATS_OK ? 0 : rama_bus_error(e, st, subject);
 }
@@ -256,17 +276,21 @@ static int put_one(struct rama_sink *s, const struct rama_parcel *p, struct rama
 	size_t size = rama_nats_largest(s);
 	uint32_t parts = p->len > size ? (uint32_t)((p->len + size - 1) / size) : 0;
 	char subject[512];
+	bool unwanted;
 	int rc = rama_message_decode(&m, p->bytes, p->len, &s->arena, e);
 
 	if (rc == 0 && parts > RAMA_BUS_PARTS_MOST)
 		rc = rama_err_set(e, RAMA_ELIMIT, "too large for the bus");
+	unwanted = rc == 0 && m.kind == RAMA_MSG_SAMPLE &&
+		   __atomic_load_n(&s->bus.no_samples, __ATOMIC_ACQUIRE);
 	if (rc == RAMA_EMEMORY)
 		return rc;
 	if (!take_slot(s, p->number, rc == 0 ? (uint32_t)rama_message_events(&m) : 0, parts + 1))
 		return 0;
-	if (rc != 0) {
-		rama_sink_tell(&s->bus.o, "message %llu: %s; left out",
-			       (unsigned long long)p->number, e->text);
+	if (rc != 0 || unwanted) { /* unwanted: that was told once, for all of them */
+		if (!unwanted)
+			rama_sink_tell(&s->bus.o, "message %llu: %s; left out",
+				       (unsigned long long)p->number, e->text);
 		set_failed(s, p->number, true);
 		return 0;
 	}
@@ -378,7 +402,7 @@ static void send_probe(struct rama_sink *s)
 	pthread_mutex_unlock(&s->lock);
 	if (!due)
 		return;
-	snprintf(subject, sizeof subject, RAMA_BUS_PROBE "%s", s->agent);
+	snprintf(subject, sizeof subject, RAMA_BUS_PROBE "%s.%s", s->from, s->agent);
 	l.subject = subject;
 	rama_nats_post(s, &l, &e);
 }

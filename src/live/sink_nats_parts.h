@@ -20,7 +20,7 @@ struct rama_nats_slot {
 
 struct rama_sink {
 	struct rama_bus bus;
-	char agent[64], epoch[24];
+	char agent[64], epoch[24], from[16];
 	const char *tag;
 	bool by_stream; /* the server's word is enough */
 	natsSubscription *acks;

@@ -24,6 +24,8 @@ static natsStatus add_headers(struct rama_sink *s, natsMsg *msg, const struct ra
 	natsStatus st = natsMsgHeader_Set(msg, RAMA_BUS_AGENT, s->agent);
 
 	if (st == NATS_OK)
+		st = natsMsgHeader_Set(msg, RAMA_BUS_FROM, s->from);
+	if (st == NATS_OK)
 		st = natsMsgHeader_Set(msg, RAMA_BUS_EPOCH, s->epoch);
 	if (st == NATS_OK)
 		st = natsMsgHeader_Set(msg, RAMA_BUS_KIND, l->kind);
@@ -84,7 +86,7 @@ void rama_nats_subject(struct rama_sink *s, const struct rama_message *m, char *
 		return;
 	}
 	if (rama_message_job(m, job) != 0 || *job == '\0')
-		snprintf(job, sizeof job, "0/unknown");
+		snprintf(job, sizeof job, "%s/unknown", s->from);
 	slash = strchr(job, '/');
 	slash = slash != NULL ? slash : job + strlen(job);
 	said = rama_tags_of(&s->tags, m, job, s->tag);
@@ -142,8 +144,8 @@ int rama_nats_post_parts(struct rama_sink *s, struct rama_nats_letter *l, size_t
 		if (!rama_nats_room(s, RAMA_NATS_ANSWER))
 			return rama_err_set(e, RAMA_EIO, "%s: the server does not answer",
 					    s->bus.shown);
-		snprintf(subject, sizeof subject, RAMA_BUS_PART "%s.%s.%llu.%u.%u", s->agent,
-			 s->epoch, (unsigned long long)l->number, l->attempt, i + 1);
+		snprintf(subject, sizeof subject, RAMA_BUS_PART "%s.%s.%s.%llu.%u.%u", s->from,
+			 s->agent, s->epoch, (unsigned long long)l->number, l->attempt, i + 1);
 		part.subject = subject;
 		part.kind = "part";
 		part.part = i + 1;

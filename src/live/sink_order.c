@@ -27,6 +27,8 @@ static void fill_key(struct rama_order *o, struct rama_order_key *k, const unsig
 		k->segment = m.process.segment;
 	} else if (m.kind == RAMA_MSG_ACTIVITY) {
 		k->segment = m.activity.segment;
+	} else if (m.kind == RAMA_MSG_COUNTERS) {
+		k->segment = m.counters.segment;
 	} else if (m.kind == RAMA_MSG_BLOCK &&
 		   rama_block_head(o->head, m.block.bytes, m.block.len, NULL) == 0) {
 		k->segment = o->head->segment;

@@ -10,6 +10,7 @@
 #include "live/sink_order.h"
 #include "store/store.h"
 
+#define REAP_EVERY 10000   /* ms between two looks for processes that are lost */
 #define LONGEST_PAUSE 5000 /* ms between two attempts to open it again */
 
 struct rama_sink {
@@ -25,6 +26,7 @@ struct rama_sink {
 	bool failed;			     /* parcels after `committed` have to come again */
 	bool troubled;			     /* told that it cannot be used */
 	int64_t not_before, pause;	     /* ms */
+	int64_t reaped;			     /* ms */
 };
 
 /* Does it exist, so that it was all right once? Servers always count as such. */
@@ -190,6 +192,17 @@ static void add_totals(struct rama_sink_totals *to, const struct rama_sink_total
 	to->refused_events += t->refused_events;
 }
 
+/* Nobody is missed if it fails: it is tried again. */
+static void reap(struct rama_sink *s)
+{
+	struct rama_err e = { 0 };
+
+	if (s->store == NULL || rama_sink_now() - s->reaped < REAP_EVERY)
+		return;
+	s->reaped = rama_sink_now();
+	rama_store_reap(s->store, rama_store_now(s->store), &e);
+}
+
 static int store_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
 		      struct rama_err *e)
 {
@@ -207,6 +220,7 @@ static int store_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uin
 			if (s->troubled)
 				rama_sink_tell(&s->o, "store: it is back");
 			s->troubled = false;
+			reap(s);
 		}
 	}
 	if (s->failed)

@@ -224,6 +224,7 @@ static int open_dir(struct rama_spool *s, struct rama_err *e)
 static int take_lock(struct rama_spool *s, struct rama_err *e)
 {
 	char text[32] = "";
+	struct stat st;
 
 	s->lock = openat(s->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0)
@@ -235,6 +236,8 @@ static int take_lock(struct rama_spool *s, struct rama_err *e)
 		return rama_err_set(e, RAMA_EIO, "%s: process %ld uses this spool", s->path,
 				    strtol(text, NULL, 10));
 	}
+	if (fstat(s->lock, &st) != 0 || st.st_nlink == 0)
+		return rama_err_set(e, RAMA_EMISSING, "%s: it was removed", s->path);
 	snprintf(text, sizeof(text), "%-11ld\n", (long)getpid());
 	return pwrite(s->lock, text, strlen(text), 0) > 0
 		       ? 0

@@ -13,6 +13,7 @@
 
 struct sums {
 	uint64_t made, dropped, lost, stored, repeated, refused, bytes, limit, messages;
+	uint64_t left; /* messages in spools of others that were taken over */
 	bool full;
 };
 
@@ -74,6 +75,15 @@ static void add_post(struct rama_post *p, struct sums *s)
 	s->full = s->full || st.spool.full;
 }
 
+/* what others left waits in their spools, and none of it was seen here */
+static uint64_t add_left(struct rama_post *p)
+{
+	struct rama_post_state st;
+
+	rama_post_state(p, &st);
+	return st.spool.messages;
+}
+
 static void add_posts(struct rama_agent *a, struct sums *s)
 {
 	s->lost = a->past_lost;
@@ -82,6 +92,8 @@ static void add_posts(struct rama_agent *a, struct sums *s)
 	s->refused = a->past_refused;
 	if (a->post != NULL)
 		add_post(a->post, s);
+	for (size_t i = 0; i < a->left.n; i++)
+		s->left += add_left(a->left.one[i].post);
 	for (size_t i = 0; i < a->n_users; i++)
 		if (a->user[i]->own_post)
 			add_post(a->user[i]->post, s);
@@ -94,6 +106,7 @@ static void put_sums(struct rama_agent *a, struct rama_json *j, const struct sum
 	key_u64(j, "bytes", s->bytes);
 	key_u64(j, "limit", s->limit);
 	key_u64(j, "messages", s->messages);
+	key_u64(j, "left", s->left);
 	rama_json_key(j, "full");
 	rama_json_bool(j, s->full);
 	rama_json_close(j, '}');

@@ -167,7 +167,8 @@ int rama_cursor_open(struct rama_cursor *c, struct rama_log *log, unsigned modul
 				  (c->mod->header != NULL ? c->mod->header->words : 0u),
 			  sizeof(*c->words));
 	if (rc != 0 || c->stored == NULL || c->words == NULL ||
-	    rama_region_open(&c->region, log->src, part->off, part->len, log->compression) != 0)
+	    rama_region_open(&c->region, log->src, part->off, part->len, log->compression) != 0 ||
+	    rama_cursor_threads_open(c) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
 	c->segment_words =
 		rama_module_has_threads(c->mod, c->version) ? RAMA_SEG_WORDS : RAMA_SEG_WORDS - 1;
@@ -179,6 +180,7 @@ void rama_cursor_close(struct rama_cursor *c)
 {
 	if (c->region.in != NULL || c->region.out != NULL)
 		rama_region_close(&c->region);
+	rama_cursor_threads_close(c);
 	layout_fini(&c->layout);
 	layout_fini(&c->header);
 	free(c->stored);
@@ -190,7 +192,7 @@ void rama_cursor_close(struct rama_cursor *c)
 
 bool rama_cursor_has_threads(const struct rama_cursor *c)
 {
-	return rama_module_has_threads(c->mod, c->version);
+	return c->threads.open || rama_module_has_threads(c->mod, c->version);
 }
 
 /* The module ends here, or its data does: says so once. Always ends the walk. */
@@ -296,6 +298,7 @@ static int start_segments(struct rama_cursor *c)
 		c->segments_left[k] = (uint64_t)n;
 		c->rec.count[k] = (uint64_t)n;
 	}
+	rama_cursor_threads_record(c);
 	return 1;
 }
 
@@ -387,6 +390,7 @@ int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_
 		if (c->mod->id == RAMA_MOD_DXT_MPIIO && c->version == 1)
 			seg[i][RAMA_SEG_OFFSET].i = -1; /* was not recorded */
 	}
+	rama_cursor_threads_fill(c, seg, n);
 	rama_region_skip(&c->region, n * size);
 	c->segments_left[*kind] -= n;
 	return (int)n;

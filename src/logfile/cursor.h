@@ -33,6 +33,13 @@ struct rama_cursor {
 	uint64_t dropped; /* POSIX version 1: records that mix stream and descriptor I/O */
 	uint64_t segments_left[2];
 	unsigned segment_words; /* stored */
+	struct {		/* thread ids of a trace that are in the annex: threads.c */
+		struct rama_region region;
+		bool open;
+		uint64_t left;	 /* segments of the record that no run was read for */
+		uint64_t run;	 /* segments left of the one being used */
+		uint64_t thread; /* its thread */
+	} threads;
 	struct {
 		bool known;
 		int64_t bins;
@@ -49,6 +56,7 @@ int rama_cursor_next(struct rama_cursor *c, struct rama_record **r);
  * Returns how many (0: no more of this record); *kind: 0 writes, 1 reads; negative as above. */
 int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS], int max,
 			 unsigned *kind);
+/* do the segments handed out say which thread it was? No longer, once ids from the annex do not fit */
 bool rama_cursor_has_threads(const struct rama_cursor *c);
 void rama_cursor_close(struct rama_cursor *c);
 
@@ -62,6 +70,13 @@ int rama_short_trace_find(struct rama_short_trace *s, struct rama_log *log, unsi
 /* after rama_cursor_next(): puts the right counts into the record */
 void rama_short_trace_apply(const struct rama_short_trace *s, const struct rama_cursor *c,
 			    struct rama_record *r);
+
+/* threads.c: 0 or RAMA_EMEMORY; then after each record, and for all of its segments in their order */
+int rama_cursor_threads_open(struct rama_cursor *c);
+void rama_cursor_threads_record(struct rama_cursor *c);
+void rama_cursor_threads_fill(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS],
+			      uint64_t n);
+void rama_cursor_threads_close(struct rama_cursor *c);
 
 /* upgrade.c: module's own corrections of a record just read; 1 keep, 0 drop it, negative error */
 int rama_cursor_upgrade(struct rama_cursor *c);

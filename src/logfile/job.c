@@ -86,15 +86,16 @@ static int read_text(struct rama_log *log, char *text)
 int rama_log_read_job(struct rama_log *log)
 {
 	size_t fixed = log->minor >= 41 ? RAMA_JOB_NEW : RAMA_JOB_OLD, n;
-	unsigned char *buf = rama_arena_alloc(&log->arena, RAMA_JOB_REGION + 1);
+	unsigned char buf[RAMA_JOB_REGION + 1];
 	struct rama_region r;
+	char *text;
 	int rc = 0;
 
 	log->job.exe = "";
-	if (buf == NULL || rama_region_open(&r, log->src, log->job_part.off, log->job_part.len,
-					    log->compression) != 0)
+	if (rama_region_open(&r, log->src, log->job_part.off, log->job_part.len,
+			     log->compression) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
-	memset(buf, 0, RAMA_JOB_REGION + 1);
+	memset(buf, 0, sizeof(buf));
 	n = rama_region_read(&r, buf, RAMA_JOB_REGION);
 	if (r.err.code != 0)
 		rc = rama_log_problem(log, r.err.code, "job data: %s", r.err.text);
@@ -105,5 +106,8 @@ int rama_log_read_job(struct rama_log *log)
 	if (rc != 0)
 		return rc;
 	read_numbers(log, buf);
-	return read_text(log, (char *)buf + fixed);
+	text = rama_arena_text(&log->arena, (char *)buf + fixed, strlen((char *)buf + fixed));
+	if (text == NULL)
+		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
+	return read_text(log, text);
 }

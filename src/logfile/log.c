@@ -213,6 +213,13 @@ static void note_unfinished(struct rama_log *log)
 			      "%d of its processes did not end by themselves; the log holds what "
 			      "they did until then",
 			      (int)strtol(key + strlen(RAMA_META_UNFINISHED), NULL, 10));
+	key = strstr(log->job.metadata, RAMA_META_UNPLACED);
+	if (key != NULL)
+		rama_log_note(
+			log,
+			"there was no room for the records of %lld processes; nothing of them is "
+			"here",
+			strtoll(key + strlen(RAMA_META_UNPLACED), NULL, 10));
 	key = strstr(log->job.metadata, RAMA_META_MISSING);
 	if (key != NULL)
 		rama_log_note(log, "ranks that did not answer at the end are missing: %.*s",
@@ -242,8 +249,10 @@ int rama_log_open(struct rama_log *log, struct rama_source *src, const struct ra
 		rc = rama_log_read_job(log);
 	if (rc == 0)
 		rc = rama_log_read_names(log);
-	if (rc == 0)
+	if (rc == 0) {
 		note_unfinished(log);
+		rama_logfile_annex_read(log);
+	}
 	if (rc != 0) {
 		if (e != NULL)
 			*e = log->err;

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/source.h"
+#include "logfile/annex.h"
 #include "table/table.h"
 
 #define RAMA_HEADER_OLD 360
@@ -23,6 +24,14 @@
 #define RAMA_META_MISSING "iorama_missing=" /* metadata: ranks that are not in the log: 3,7-9 */
 #define RAMA_META_MPI \
 	"iorama_mpi=" /* metadata: "unknown": processes had an MPI that nobody knows */
+#define RAMA_META_QUIET \
+	"iorama_quiet=" /* metadata: how many processes confined themselves, and were not recorded after that */
+#define RAMA_META_PLACE \
+	"iorama_place=" /* metadata: an unusual place of the segments; "memory": there was none */
+/* metadata: programs of which nothing is in the log since there was no room for their segments,
+ * and their calls as far as known */
+#define RAMA_META_UNPLACED "iorama_unplaced="
+#define RAMA_META_UNPLACED_CALLS "iorama_unplaced_calls="
 #define RAMA_META_UNFINISHED "iorama_unfinished=" /* metadata: how many they were */
 
 struct rama_job {
@@ -67,7 +76,13 @@ struct rama_log {
 	uint8_t compression;
 	uint64_t partial; /* bit per module */
 	unsigned header_size;
+	/* of modules from RAMA_TABLE_OURS on: from the annex, or from the header of an older log of ours */
 	struct rama_part name_part, job_part, part[RAMA_MODULES];
+	struct rama_logfile_annex annex; /* sections that are whole, known or not */
+	/* Something of the annex was there and cannot be read; only a note, but whoever needs all of a log must
+	 * know it. */
+	struct rama_err annex_lost;
+	uint64_t unfit, unfit_told; /* bit per module: its thread ids do not fit its segments */
 	struct rama_job job;
 	struct rama_mount *mounts; /* longest path first */
 	size_t n_mounts;
@@ -88,6 +103,18 @@ void rama_log_close(struct rama_log *log);
 const struct rama_name *rama_log_name(const struct rama_log *log, uint64_t id);
 /* the mount a name is on, or NULL */
 const struct rama_mount *rama_log_mount(const struct rama_log *log, const char *name);
+
+/* is this section of its annex one that is read here: a module, thread ids? */
+bool rama_logfile_section_known(const struct rama_log *log, const struct rama_logfile_section *s);
+/* ... that one has a number that nobody knows, and what becomes of it */
+void rama_logfile_note_section(struct rama_log *log, const struct rama_logfile_section *s,
+			       const char *then);
+
+/* 0, or an error that says what of its annex is missing, as far as it was looked at */
+int rama_logfile_annex_check(const struct rama_log *log, struct rama_err *e);
+
+/* do segments of this module say which thread it was? */
+bool rama_logfile_has_threads(const struct rama_log *log, unsigned module);
 
 /* Tells a problem; returns 0 to go on, or its code when the log is strict. */
 int rama_log_problem(struct rama_log *log, int code, const char *fmt, ...)

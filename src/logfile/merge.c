@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "logfile/cursor.h"
+#include "logfile/unseen.h"
 
 static bool earlier(const struct rama_job *x, const struct rama_job *y)
 {
@@ -126,6 +127,15 @@ static void set_end(struct rama_merge *m, double last)
 	}
 }
 
+static void sum_unseen(struct rama_merge *m)
+{
+	struct rama_unseen_sum sum = { 0 };
+
+	for (size_t i = 0; i < m->n_in; i++)
+		rama_unseen_read(&sum, m->in[i].log->job.metadata);
+	rama_unseen_replace(&sum, m->job.metadata, sizeof(m->job.metadata));
+}
+
 int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
 {
 	struct rama_map owner = { 0 };
@@ -136,6 +146,7 @@ int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
 	if (!m->images)
 		qsort(m->in, m->n_in, sizeof(*m->in), by_start);
 	m->job = m->in[0].log->job;
+	sum_unseen(m);
 	m->job.end_sec = m->job.end_nsec = 0;
 	for (size_t i = 1; i < m->n_in; i++) { /* images are not sorted by their start */
 		const struct rama_job *j = &m->in[i].log->job;
@@ -213,6 +224,17 @@ static size_t join_mounts(const struct rama_merge *m, struct rama_mount *to, siz
 	return n;
 }
 
+/* sections of an annex that nobody here knows cannot be joined either */
+static void tell_dropped(struct rama_log *log)
+{
+	for (unsigned i = 0; i < log->annex.n; i++) {
+		const struct rama_logfile_section *s = &log->annex.section[i];
+
+		if (!rama_logfile_section_known(log, s))
+			rama_logfile_note_section(log, s, "left out");
+	}
+}
+
 int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *partial,
 		     struct rama_err *e)
 {
@@ -225,6 +247,8 @@ int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *part
 	else
 		rc = write_names(m, w, e);
 	*partial = 0;
+	for (size_t i = 0; i < m->n_in; i++)
+		tell_dropped(m->in[i].log);
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
 		bool used = false;

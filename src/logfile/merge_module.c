@@ -492,12 +492,16 @@ static int write_heatmap(struct walk *k, struct rama_cursor *c, struct rama_reco
 static int merge_heatmaps(struct walk *k)
 {
 	int rc = each_record(k, measure_heatmap, true);
+	double bins;
 
 	if (rc != 0 || !(k->width > 0))
 		return rc;
-	while (ceil(k->end / k->width - 1e-6) > BINS_MAX)
+	while (k->end / k->width - 1e-6 > BINS_MAX)
 		k->width *= 2;
-	k->bins = (uint64_t)fmax(1, ceil(k->end / k->width - 1e-6));
+	bins = k->end / k->width - 1e-6;
+	/* rounded up, without libm: this runs inside of applications, too */
+	k->bins = bins > 1 ? (uint64_t)bins : 1;
+	k->bins += (double)k->bins < bins;
 	for (unsigned a = 0; a < 2; a++) {
 		k->bin[a] = calloc(k->bins, sizeof(*k->bin[a]));
 		if (k->bin[a] == NULL)
@@ -551,8 +555,7 @@ int rama_merge_module(struct rama_merge *m, struct rama_writer *w, const struct 
 
 	rama_plan_init(&k.plan, mod);
 	for (size_t i = 0; i < m->n_in; i++)
-		threads = threads ||
-			  rama_module_has_threads(mod, m->in[i].log->part[mod->id].version);
+		threads = threads || rama_logfile_has_threads(m->in[i].log, mod->id);
 	rc = rama_writer_module(w, mod->id, threads ? mod->newest : mod->released);
 	if (rc != 0)
 		*e = w->err;

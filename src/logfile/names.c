@@ -22,7 +22,7 @@ static int keep(struct rama_log *log, uint64_t id, const char *text, size_t len,
 		return RAMA_EMEMORY;
 	if (fresh) {
 		if (log->n_names == *room) {
-			size_t more = *room == 0 ? 256 : *room * 2;
+			size_t more = *room == 0 ? 16 : *room * 2;
 
 			n = realloc(log->names, more * sizeof(*n));
 			if (n == NULL)

@@ -86,6 +86,8 @@ uint64_t rama_place(const uint64_t *size, size_t writers, uint64_t *off, struct 
 	uint64_t at = RAMA_HEADER_NEW;
 
 	for (unsigned region = 0; region < RAMA_REGIONS; region++) {
+		if (region == RAMA_REGION_MODULE + RAMA_TABLE_OURS)
+			at += RAMA_LOGFILE_ANNEX_HEAD;
 		header->part[region].off = at;
 		for (size_t w = 0; w < writers; w++) {
 			off[w * RAMA_REGIONS + region] = at;
@@ -103,6 +105,7 @@ static void put(unsigned char *to, const void *v, size_t n)
 
 void rama_header_encode(const struct rama_header *h, unsigned char b[RAMA_HEADER_NEW])
 {
+	uint64_t partial = h->inner ? h->partial : h->partial & ((1ull << RAMA_TABLE_OURS) - 1);
 	int64_t magic = RAMA_LOG_MAGIC;
 	const struct rama_part *names = &h->part[RAMA_REGION_NAMES];
 
@@ -110,17 +113,37 @@ void rama_header_encode(const struct rama_header *h, unsigned char b[RAMA_HEADER
 	put(b, "3.41", 4);
 	put(b + 8, &magic, 8);
 	b[16] = h->compression;
-	put(b + 24, &h->partial, 8);
+	put(b + 24, &partial, 8);
 	put(b + 32, &names->off, 8);
 	put(b + 40, &names->len, 8);
 	for (unsigned i = 0; i < RAMA_MODULES; i++) {
 		const struct rama_part *p = &h->part[RAMA_REGION_MODULE + i];
 
-		if (p->version == 0)
-			continue; /* a module nobody used has no entry at all */
+		if (p->version == 0 || (i >= RAMA_TABLE_OURS && !h->inner))
+			continue; /* a module nobody used has no entry at all, and ours never have */
 		put(b + 48 + 16 * i, &p->off, 8);
 		put(b + 56 + 16 * i, &p->len, 8);
 		put(b + 1072 + 4 * i, &p->version, 4);
+	}
+}
+
+void rama_logfile_annex_of(const struct rama_header *h, const uint32_t crc[RAMA_MODULES],
+			   struct rama_logfile_annex *to)
+{
+	rama_logfile_annex_begin(to, h->part[RAMA_REGION_MODULE + RAMA_TABLE_OURS].off -
+					     RAMA_LOGFILE_ANNEX_HEAD);
+	for (unsigned id = RAMA_TABLE_OURS; id < RAMA_MODULES; id++) {
+		const struct rama_part *p = &h->part[RAMA_REGION_MODULE + id];
+		const struct rama_table_section *known = rama_table_section_get(id);
+		uint32_t version = known != NULL && p->len > 0 ? known->newest : p->version;
+		struct rama_logfile_section *s;
+
+		if (version == 0 || (s = rama_logfile_annex_add(to, id, version, p->off)) == NULL)
+			continue;
+		s->len = p->len;
+		s->crc = crc[id];
+		if (h->partial >> id & 1)
+			s->flags |= RAMA_LOGFILE_SECTION_INCOMPLETE;
 	}
 }
 

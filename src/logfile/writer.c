@@ -20,8 +20,22 @@ int rama_writer_init(struct rama_writer *w, const struct rama_sink *sink, uint8_
 void rama_writer_fini(struct rama_writer *w)
 {
 	rama_packer_fini(&w->packer);
+	rama_logfile_runs_fini(w);
 	free(w->pending);
 	w->pending = NULL;
+}
+
+/* stored bytes of the region or section being filled */
+static int store(struct rama_writer *w, const unsigned char *packed, size_t n)
+{
+	if (w->sink.write(w->sink.ctx, w->at, packed, n, &w->err) != 0)
+		return w->err.code;
+	w->at += n;
+	if (w->section != NULL) {
+		w->section->crc = rama_logfile_crc(w->section->crc, packed, n);
+		w->section->len += n;
+	}
+	return 0;
 }
 
 static int flush(struct rama_writer *w)
@@ -32,9 +46,8 @@ static int flush(struct rama_writer *w)
 	if (w->err.code != 0 || w->pending_n == 0)
 		return w->err.code;
 	if (rama_pack(&w->packer, w->pending, w->pending_n, &packed, &n, &w->err) != 0 ||
-	    w->sink.write(w->sink.ctx, w->at, packed, n, &w->err) != 0)
+	    store(w, packed, n) != 0)
 		return w->err.code;
-	w->at += n;
 	w->header.part[w->region].len += n;
 	w->pending_n = 0;
 	return 0;
@@ -57,6 +70,22 @@ static int add(struct rama_writer *w, const void *bytes, size_t n)
 	return w->err.code;
 }
 
+/* the next section of the annex, which begins here */
+static int begin_section(struct rama_writer *w, uint32_t id, uint32_t version)
+{
+	if (w->annex.n == 0) {
+		rama_logfile_annex_begin(&w->annex, w->at);
+		if (w->sink.write(w->sink.ctx, w->at, RAMA_LOGFILE_ANNEX_MAGIC,
+				  RAMA_LOGFILE_ANNEX_HEAD, &w->err) != 0)
+			return w->err.code;
+		w->at += RAMA_LOGFILE_ANNEX_HEAD;
+	}
+	w->section = rama_logfile_annex_add(&w->annex, id, version, w->at);
+	return w->section != NULL
+		       ? 0
+		       : rama_err_set(&w->err, RAMA_ELIMIT, "the annex has too many sections");
+}
+
 static int begin(struct rama_writer *w, unsigned region, unsigned version)
 {
 	if (flush(w) != 0)
@@ -68,6 +97,9 @@ static int begin(struct rama_writer *w, unsigned region, unsigned version)
 	if (w->region < RAMA_REGION_NAMES && region > RAMA_REGION_NAMES)
 		w->header.part[RAMA_REGION_NAMES].off = w->at;
 	w->region = region;
+	if (region >= RAMA_REGION_MODULE + RAMA_TABLE_OURS && !w->inner &&
+	    begin_section(w, region - RAMA_REGION_MODULE, version) != 0)
+		return w->err.code;
 	w->header.part[region].off = w->at;
 	w->header.part[region].version = version;
 	return 0;
@@ -100,7 +132,11 @@ int rama_writer_module(struct rama_writer *w, unsigned id, unsigned version)
 	if (m == NULL || (version != m->newest && version != m->released))
 		return rama_err_set(&w->err, RAMA_EUSAGE, "module %u, version %u cannot be written",
 				    id, version);
-	return begin(w, RAMA_REGION_MODULE + id, version);
+	if (rama_logfile_runs_end(w) != 0)
+		return w->err.code;
+	if (!w->inner && version != m->released && rama_logfile_runs_begin(w, id) != 0)
+		return w->err.code;
+	return begin(w, RAMA_REGION_MODULE + id, w->inner ? version : m->released);
 }
 
 int rama_writer_record(struct rama_writer *w, const struct rama_record *r)
@@ -110,6 +146,8 @@ int rama_writer_record(struct rama_writer *w, const struct rama_record *r)
 	if (w->region != RAMA_REGION_MODULE + (unsigned)r->mod->id)
 		return rama_err_set(&w->err, RAMA_EUSAGE, "a record of %s outside its module",
 				    r->mod->name);
+	if (w->tracing != NULL)
+		rama_logfile_runs_record(w, r->w);
 	add(w, r->w, s->words * sizeof(*r->w));
 	for (unsigned k = 0; k < s->n_arrays && !(r->mod->flags & RAMA_TRACE); k++) {
 		static const union rama_word none = { .u = 0 };
@@ -130,9 +168,68 @@ int rama_writer_segments(struct rama_writer *w, union rama_word (*seg)[RAMA_SEG_
 			       ? RAMA_SEG_WORDS
 			       : RAMA_SEG_WORDS - 1;
 
+	if (w->tracing != NULL)
+		rama_logfile_runs_segments(w, seg, n);
 	for (size_t i = 0; i < n && w->err.code == 0; i++)
 		add(w, seg[i], words * sizeof(seg[i][0]));
 	return w->err.code;
+}
+
+bool rama_logfile_writer_has(const struct rama_writer *w, uint32_t section)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (w->runs[i].any && w->runs[i].section == section)
+			return true;
+	return rama_logfile_annex_find(&w->annex, section) != NULL;
+}
+
+int rama_logfile_writer_section(struct rama_writer *w, const struct rama_logfile_section *like)
+{
+	if (w->region < RAMA_REGION_NAMES && begin(w, RAMA_REGION_NAMES, 0) != 0)
+		return w->err.code;
+	if (rama_logfile_runs_end(w) != 0 || flush(w) != 0)
+		return w->err.code;
+	w->region = RAMA_REGIONS - 1; /* no module comes after it */
+	if (begin_section(w, like->id, like->version) == 0)
+		w->section->flags = like->flags;
+	return w->err.code;
+}
+
+int rama_logfile_writer_bytes(struct rama_writer *w, const void *bytes, size_t n)
+{
+	return add(w, bytes, n);
+}
+
+/* thread ids of both traces, after all that came before */
+static int write_runs(struct rama_writer *w)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct rama_logfile_runs *r = &w->runs[i];
+
+		if (!r->any)
+			continue;
+		if (begin_section(w, r->section, rama_table_section_get(r->section)->newest) != 0 ||
+		    store(w, r->packed, r->packed_n) != 0)
+			return w->err.code;
+	}
+	return 0;
+}
+
+static int write_annex(struct rama_writer *w, uint64_t partial)
+{
+	unsigned char bytes[RAMA_LOGFILE_ANNEX_BYTES];
+	size_t n;
+
+	if (write_runs(w) != 0)
+		return w->err.code;
+	for (unsigned i = 0; i < w->annex.n; i++) {
+		struct rama_logfile_section *s = &w->annex.section[i];
+
+		if (s->id < RAMA_MODULES && partial >> s->id & 1)
+			s->flags |= RAMA_LOGFILE_SECTION_INCOMPLETE;
+	}
+	n = rama_logfile_annex_encode(&w->annex, w->at, bytes);
+	return n > 0 ? w->sink.write(w->sink.ctx, w->at, bytes, n, &w->err) : 0;
 }
 
 int rama_writer_finish(struct rama_writer *w, uint64_t partial)
@@ -141,9 +238,10 @@ int rama_writer_finish(struct rama_writer *w, uint64_t partial)
 
 	if (w->region < RAMA_REGION_NAMES && begin(w, RAMA_REGION_NAMES, 0) != 0)
 		return w->err.code;
-	if (flush(w) != 0)
+	if (rama_logfile_runs_end(w) != 0 || flush(w) != 0 || write_annex(w, partial) != 0)
 		return w->err.code;
 	w->header.partial = partial;
+	w->header.inner = w->inner;
 	rama_header_encode(&w->header, bytes);
 	return w->sink.write(w->sink.ctx, 0, bytes, sizeof(bytes), &w->err);
 }

@@ -138,6 +138,28 @@ static void job(struct rama_json *j, const struct rama_view *v)
 	rama_json_close(j, '}');
 }
 
+static void unseen(struct rama_json *j, const struct rama_unseen_sum *s)
+{
+	rama_json_key(j, "unseen");
+	rama_json_open(j, '[');
+	for (unsigned i = 1; i < RAMA_UNSEEN_REASONS; i++) {
+		const char *name[RAMA_UNSEEN_NAMES];
+		size_t n = 0;
+
+		if (s->n[i] <= 0)
+			continue;
+		for (size_t k = 0; k < RAMA_UNSEEN_NAMES; k++)
+			if (s->program[k].why == i)
+				name[n++] = s->program[k].name;
+		rama_json_open(j, '{');
+		rama_json_key_string(j, "why", rama_unseen_key((enum rama_unseen)i));
+		rama_json_key_i64(j, "programs", s->n[i]);
+		strings(j, "names", name, n);
+		rama_json_close(j, '}');
+	}
+	rama_json_close(j, ']');
+}
+
 static void verdict(struct rama_json *j, const struct rama_view *v, const struct rama_diagnosis *d)
 {
 	rama_json_key(j, "verdict");
@@ -157,6 +179,7 @@ static void verdict(struct rama_json *j, const struct rama_view *v, const struct
 	rama_json_key(j, "complete");
 	rama_json_bool(j, v->complete);
 	strings(j, "banner", d->banner, d->n_banner);
+	unseen(j, &v->unseen);
 }
 
 static void totals(struct rama_json *j, const struct rama_report *r)

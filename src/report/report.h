@@ -96,6 +96,7 @@ struct rama_report_look {
 	bool brief;	  /* a few lines */
 	const char *lead; /* in front of the first line, or NULL */
 	bool no_banner;	  /* somebody else tells what is incomplete */
+	bool no_unseen;	  /* ... or what could not be observed, the last line of it */
 	long utc_offset;  /* seconds that clocks here were ahead of UTC when the job started */
 };
 void rama_report_text(struct rama_out *o, const struct rama_report *r,

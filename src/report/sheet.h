@@ -48,8 +48,9 @@ struct rama_sheet {
 	unsigned n_columns;
 	struct rama_sheet_cell *cells; /* n_rows x n_columns */
 	size_t n_rows, room;
-	unsigned more; /* rows that are not shown */
-	bool data;     /* for CSV only: too long for people */
+	unsigned more;	     /* rows that are not shown */
+	bool more_uncounted; /* there are more of them than that */
+	bool data;	     /* for CSV only: too long for people */
 };
 
 struct rama_line {

@@ -177,8 +177,9 @@ static void html_sheet(struct rama_out *o, const struct rama_sheet *s)
 	for (size_t r = 0; r < s->n_rows; r++)
 		html_row(o, s, &s->cells[r * s->n_columns], most);
 	rama_out_text(o, "</tbody></table></div>\n");
-	if (s->more > 0)
-		rama_out_fmt(o, "<p class=\"note\">and %u more</p>\n", s->more);
+	if (s->more > 0 || s->more_uncounted)
+		rama_out_fmt(o, "<p class=\"note\">and %s%u more</p>\n",
+			     s->more_uncounted ? "more than " : "", s->more);
 	if (s->note != NULL)
 		put_p(o, "note", s->note);
 	rama_out_text(o, "</section>\n");
@@ -261,8 +262,9 @@ static void mark_sheet(struct rama_out *o, const struct rama_sheet *s)
 	rama_out_text(o, "|\n");
 	for (size_t r = 0; r < s->n_rows; r++)
 		mark_row(o, s, &s->cells[r * s->n_columns]);
-	if (s->more > 0)
-		rama_out_fmt(o, "\nand %u more\n", s->more);
+	if (s->more > 0 || s->more_uncounted)
+		rama_out_fmt(o, "\nand %s%u more\n", s->more_uncounted ? "more than " : "",
+			     s->more);
 	if (s->note != NULL)
 		mark_line(o, "\n", s->note, "\n");
 }

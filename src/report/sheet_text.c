@@ -284,8 +284,9 @@ static void put_sheet(const struct printer *p, const struct rama_sheet *s)
 		put_row(p, &l, s, n, NULL);
 	for (size_t r = 0; r < s->n_rows; r++)
 		put_row(p, &l, s, n, &s->cells[r * s->n_columns]);
-	if (s->more > 0)
-		rama_out_fmt(p->o, "  and %u more\n", s->more);
+	if (s->more > 0 || s->more_uncounted)
+		rama_out_fmt(p->o, "  and %s%u more\n", s->more_uncounted ? "more than " : "",
+			     s->more);
 	if (s->note != NULL) {
 		blanks(p, GAP);
 		put_line(p, s->note, RAMA_TONE_DIM, GAP, GAP);

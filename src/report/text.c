@@ -57,9 +57,9 @@ static void put_head(struct rama_pen *p, const struct rama_report *r,
 	rama_pen_line(p);
 }
 
-static void put_banner(struct rama_pen *p, const struct rama_diagnosis *d)
+static void put_banner(struct rama_pen *p, const struct rama_diagnosis *d, size_t n)
 {
-	for (size_t i = 0; i < d->n_banner; i++) {
+	for (size_t i = 0; i < n; i++) {
 		rama_pen_style(p, "33");
 		rama_pen_text(p, i == 0 ? "incomplete: " : "            ");
 		rama_pen_wrap(p, d->banner[i], 12, p->width);
@@ -337,7 +337,11 @@ void rama_report_text(struct rama_out *o, const struct rama_report *r,
 		p.width = RAMA_REPORT_NARROWEST;
 	put_head(&p, r, look);
 	if (!look->no_banner)
-		put_banner(&p, d);
+		put_banner(&p, d,
+			   look->no_unseen && d->n_banner > 0 &&
+					   rama_unseen_total(&r->view->unseen) > 0
+				   ? d->n_banner - 1
+				   : d->n_banner);
 	put_verdict(&p, d);
 	if (!look->brief && r->view->run_time > 0)
 		put_bar(&p, d);

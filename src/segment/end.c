@@ -70,11 +70,10 @@ int rama_segment_find_end(struct rama_segment *s, struct rama_err *e)
 	if (m == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	for (unsigned k = 0; k < RAMA_KINDS && rc >= 0; k++) {
-		enum rama_area a = (enum rama_area)(RAMA_AREA_SLOTS + k);
-		uint32_t n = rama_segment_slots(s, a);
+		uint32_t n = rama_segment_slots(s, (enum rama_kind)k);
 
 		for (uint32_t i = 0; i < n && rc >= 0; i++) {
-			rc = rama_segment_slot(s, a, i, &m->slot, e);
+			rc = rama_segment_slot(s, (enum rama_kind)k, i, &m->slot, e);
 			if (rc >= 0)
 				see_slot(s, k, &m->slot);
 		}

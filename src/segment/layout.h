@@ -2,15 +2,18 @@
 /* layout.h: the shared-memory file of one observed process, as it lies in memory. Written by the
  * process itself, read by others while it changes. docs/format/segment.md tells it in words.
  *
- *   header | identity | state | control | names | slots of each kind | lanes | events | rings
+ *   header | identity | state | control | records | lanes | events | rings
  *
- * Areas are found by the offsets in the header; the file is sparse. All numbers in host order. */
+ * Areas are found by the offsets in the header; the file is sparse. Records are chunks, each of
+ * names or of slots of one kind, handed out one after the other; the header says which chunk is
+ * what. All numbers in host order. */
 #ifndef RAMA_SEGMENT_LAYOUT_H
 #define RAMA_SEGMENT_LAYOUT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/elf.h"
 #include "core/extra.h"
 #include "core/h5d.h"
 #include "core/h5f.h"
@@ -22,24 +25,19 @@
 #include "core/stdio.h"
 
 #define RAMA_SEG_MAGIC 0x0a1a616d61726f69ull /* "iorama\x1a\n" */
-#define RAMA_SEG_VERSION 3
+#define RAMA_SEG_VERSION 4
 #define RAMA_SEG_PAGE 4096
 
 enum rama_area {
 	RAMA_AREA_IDENTITY,
 	RAMA_AREA_STATE,
 	RAMA_AREA_CONTROL,
-	RAMA_AREA_NAMES,
-#define KIND(kind, slot, module) RAMA_AREA_##kind,
-#include "segment/kinds.def"
-#undef KIND
+	RAMA_AREA_RECORDS,
 	RAMA_AREA_LANES,
 	RAMA_AREA_EVENTS,
 	RAMA_AREA_RINGS,
 	RAMA_AREAS
 };
-
-#define RAMA_AREA_SLOTS RAMA_AREA_POSIX /* the first of them */
 
 /* what records a process keeps of a file */
 enum rama_kind {
@@ -51,8 +49,20 @@ enum rama_kind {
 
 struct rama_seg_area {
 	uint64_t off, len; /* bytes; off is a multiple of RAMA_SEG_PAGE */
-	uint32_t item;	   /* bytes of one slot, lane or chunk */
+	uint32_t item;	   /* bytes of one chunk, lane or event */
 	uint32_t pad;
+};
+
+/* Chunks of the records area: a power of two of bytes, at least the first number; so large that
+ * there are no more than the second */
+#define RAMA_SEG_POOL_LEAST 8192
+#define RAMA_SEG_POOL_CHUNKS 2048
+
+/* what a chunk of it holds */
+enum {
+	RAMA_SEG_POOL_NOTHING, /* nobody has it yet */
+	RAMA_SEG_POOL_NAMES,
+	RAMA_SEG_POOL_SLOTS /* of kind 0; those of others follow */
 };
 
 struct rama_seg_header {
@@ -61,6 +71,10 @@ struct rama_seg_header {
 	uint32_t areas; /* entries of `area` that are used */
 	uint64_t size;	/* of the file */
 	struct rama_seg_area area[32];
+	uint32_t slot[16]; /* bytes of a slot, per kind */
+	/* Per chunk of the records area: RAMA_SEG_POOL_... Those below state.pool_used are in
+	 * use and never change. */
+	uint8_t pool[RAMA_SEG_POOL_CHUNKS];
 };
 
 /* ---- identity: written once, before the state becomes RUNNING -------------------------------- */
@@ -79,14 +93,21 @@ struct rama_seg_clock {
 
 /* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those of the last rank;
  * UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls were not observed; LOGGED: its log was
- * written, and the segment stays only until its live events have been read: who reads them removes it */
+ * written, and the segment stays only until its live events have been read: who reads them removes it; QUIET: the
+ * process has confined itself, and from then on nothing was recorded: `why` of the state says how; OTHER_PIDS: its process has another
+ * number outside the pid namespace it lives in, so that nobody there can tell whether it lives; NO_PROCESS,
+ * NO_EXTRA: these modules of ours are switched off, the log has none of them */
 enum {
 	RAMA_SEG_STATIC = 1,
 	RAMA_SEG_FORKED = 2,
 	RAMA_SEG_BARE = 4,
 	RAMA_SEG_KEEP_LAST = 8,
 	RAMA_SEG_UNKNOWN_MPI = 16,
-	RAMA_SEG_LOGGED = 32
+	RAMA_SEG_LOGGED = 32,
+	RAMA_SEG_QUIET = 64,
+	RAMA_SEG_OTHER_PIDS = 128,
+	RAMA_SEG_NO_PROCESS = 256,
+	RAMA_SEG_NO_EXTRA = 512
 };
 
 struct rama_seg_identity {
@@ -132,14 +153,17 @@ enum rama_layer {
 	RAMA_EVENT_LAYERS
 };
 
+#define RAMA_SEG_REASONS 16
+#define RAMA_SEG_UNSEEN_NAMES 6
+
 struct rama_seg_state {
 	uint32_t phase;
 	uint32_t beat;	     /* grows with every slot, name, lane and chunk that is handed out */
-	uint64_t names_used; /* bytes of the names area */
+	uint64_t names_used; /* where the last name ends: a place in the records area */
 	uint32_t slots_used[16]; /* per kind */
 	uint32_t lanes_used;
 	uint32_t threads_now, threads_most;
-	uint32_t pad;
+	uint32_t pool_used;    /* chunks of the records area that were handed out */
 	uint64_t chunks_used;  /* of the events area */
 	uint64_t chunks_limit; /* no more than these may be used */
 	uint64_t rings_used;   /* bytes of the rings area */
@@ -149,7 +173,17 @@ struct rama_seg_state {
 	uint64_t missed;       /* calls that could not be counted (those of lanes come on top) */
 	uint64_t registered;   /* bit per module of the log that saw a call */
 	char why[96];
+	/* Programs that could not be observed, started by this process or its children: how many for each reason (enum
+	 * rama_unseen), and the names of the first of them. unseen_self: this process went on as such a program. */
+	uint32_t unseen[RAMA_SEG_REASONS];
+	uint32_t unseen_self;
+	uint32_t unseen_names; /* places that were taken, or asked for */
+	struct {
+		uint32_t reason; /* 0: being written */
+		char name[28];
+	} unseen_name[RAMA_SEG_UNSEEN_NAMES];
 };
+_Static_assert(RAMA_UNSEEN_REASONS <= RAMA_SEG_REASONS, "there is a place for each");
 
 /* ---- control: words that others may write -------------------------------------------------- */
 
@@ -160,7 +194,8 @@ struct rama_seg_control {
 	uint32_t live;	 /* bit per layer of enum rama_layer */
 	uint32_t reader; /* process id of the agent that reads the rings; 0: none yet */
 	uint32_t beat;	 /* of that agent: grows while it is at work */
-	uint32_t reserved[12];
+	uint32_t reserved[11];
+	uint32_t read; /* not 0: the agent has read all of it, and the file may go */
 	/* per lane: live events below this number are in the reader's spool, and their place may be used again. Written by the
 	 * reader only, and only upwards */
 	uint64_t taken[RAMA_SEG_LANES];
@@ -168,12 +203,17 @@ struct rama_seg_control {
 
 /* ---- names: append-only ------------------------------------------------------------------- */
 
-/* A name's number is its offset in the area divided by 8, plus 1. Entries follow each other, padded to
- * 8 bytes; the first names_used bytes are complete. */
+/* A name's number is its place in the records area divided by 8, plus 1. In a chunk entries
+ * follow each other, padded to 8 bytes; one that does not fit begins the next chunk of names,
+ * and what is left of the chunk stays zero. Those before names_used are complete. */
 struct rama_seg_name {
 	uint64_t id;
-	uint32_t len;	   /* of the text, without the NUL that follows it */
-	uint32_t slot[15]; /* per kind: slot + 1; 0: none */
+	uint32_t len;	 /* of the text, without the NUL that follows it */
+	uint32_t number; /* its own */
+	uint32_t slot
+		/* per kind: chunk of its slot times slots of a chunk, plus place in it, plus 1;
+		 * 0: none */
+		[14];
 	char text[];
 };
 
@@ -185,11 +225,11 @@ struct rama_slot_head {
 	uint32_t name; /* 0: the slot is not in use yet */
 	uint8_t stuck; /* a thread died while changing it: no longer updated */
 };
-_Static_assert(RAMA_KINDS <= 15, "kinds fit the arrays of state and names");
+_Static_assert(RAMA_KINDS <= 14, "kinds fit the arrays of header, state and names");
 _Static_assert(sizeof(struct rama_seg_name) == offsetof(struct rama_seg_name, text),
 	       "no gap before the text");
 
-/* slot 0 of each area is the catch-all record for files beyond the limit */
+/* slot 0 of each kind is the catch-all record for files beyond the limit */
 #define RAMA_SEG_CATCHALL "<OTHERS>"
 
 /* ---- rings: live events, read and given back while the process runs -------------------------------

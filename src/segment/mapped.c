@@ -15,7 +15,7 @@
 
 /* ---- the guard -------------------------------------------------------------------------------------- */
 
-enum { PLACES = 16384, NOWHERE = -1 };
+enum { PLACES = 32768, NOWHERE = -1 };
 
 /* what is mapped, for the handler: it may come at any moment and takes no lock */
 static struct place {

@@ -30,14 +30,20 @@ static int area_read(struct rama_segment *s, enum rama_area a, uint64_t off, voi
 	return s->src->read(s->src->ctx, area_of(s, a)->off + off, to, n, e);
 }
 
+static const uint32_t slot_size[RAMA_KINDS] = {
+#define KIND(kind, slot, module) sizeof(struct slot),
+#include "segment/kinds.def"
+#undef KIND
+};
+
+size_t rama_segment_slot_size(enum rama_kind kind)
+{
+	return slot_size[kind];
+}
+
 static size_t item_size(enum rama_area a)
 {
 	switch (a) {
-#define KIND(kind, slot, module) \
-	case RAMA_AREA_##kind:   \
-		return sizeof(struct slot);
-#include "segment/kinds.def"
-#undef KIND
 	case RAMA_AREA_LANES:
 		return sizeof(struct rama_seg_lane);
 	case RAMA_AREA_EVENTS:
@@ -65,12 +71,26 @@ static int check_area(struct rama_segment *s, enum rama_area a, struct rama_err 
 	if (size > 0 && area->len > 0 && area->item != size && area->item != padded)
 		return rama_err_set(e, RAMA_ECORRUPT, "area %d has items of %u bytes, not %zu",
 				    (int)a, area->item, size);
-	if (size == 0)
+	if (size == 0 && a != RAMA_AREA_RECORDS)
 		area->item = 0;
 	if (area->off >= s->src->size)
 		area->len = 0;
 	else if (area->len > s->src->size - area->off)
 		area->len = s->src->size - area->off;
+	return 0;
+}
+
+static int check_pool(struct rama_segment *s, struct rama_err *e)
+{
+	uint32_t chunk = area_of(s, RAMA_AREA_RECORDS)->item;
+
+	if (chunk < RAMA_SEG_POOL_LEAST || (chunk & (chunk - 1)) != 0)
+		return rama_err_set(e, RAMA_ECORRUPT, "has chunks of %u bytes for records", chunk);
+	for (unsigned k = 0; k < RAMA_KINDS; k++)
+		if (s->head.slot[k] != slot_size[k])
+			return rama_err_set(e, RAMA_ECORRUPT,
+					    "has slots of %u bytes for kind %u, not %u",
+					    s->head.slot[k], k, slot_size[k]);
 	return 0;
 }
 
@@ -95,7 +115,93 @@ static int read_header(struct rama_segment *s, struct rama_err *e)
 	s->cut = s->src->size < h->size;
 	for (int a = 0; a < RAMA_AREAS && rc == 0; a++)
 		rc = check_area(s, (enum rama_area)a, e);
+	return rc == 0 ? check_pool(s, e) : rc;
+}
+
+/* ---- chunks of records ----------------------------------------------------------------------- */
+
+static uint32_t pool_size(const struct rama_segment *s)
+{
+	return area_of(s, RAMA_AREA_RECORDS)->item;
+}
+
+/* slots of a kind that a chunk holds */
+static uint32_t per_chunk(const struct rama_segment *s, unsigned kind)
+{
+	return pool_size(s) / slot_size[kind];
+}
+
+/* Which chunks hold slots of which kind; those that hold something else, or nothing that is
+ * known, are nobody's. */
+static void sort_chunks(struct rama_segment *s)
+{
+	uint16_t at[RAMA_KINDS + 1] = { 0 };
+
+	for (uint32_t c = 0; c < s->pool_known; c++) {
+		unsigned kind = s->head.pool[c] - RAMA_SEG_POOL_SLOTS;
+
+		if (kind < RAMA_KINDS)
+			at[kind + 1]++;
+	}
+	for (unsigned k = 0; k < RAMA_KINDS; k++)
+		at[k + 1] = (uint16_t)(at[k + 1] + at[k]);
+	memcpy(s->first, at, sizeof(at));
+	for (uint32_t c = 0; c < s->pool_known; c++) {
+		unsigned kind = s->head.pool[c] - RAMA_SEG_POOL_SLOTS;
+
+		if (kind < RAMA_KINDS)
+			s->chunk[at[kind]++] = (uint16_t)c;
+	}
+}
+
+/* The state was read before: what it counts is in chunks that are told by now. */
+static int read_chunks(struct rama_segment *s, struct rama_err *e)
+{
+	uint64_t all = (area_of(s, RAMA_AREA_RECORDS)->len + pool_size(s) - 1) / pool_size(s);
+	uint32_t n = s->state.pool_used;
+	int rc;
+
+	if (n > RAMA_SEG_POOL_CHUNKS)
+		n = RAMA_SEG_POOL_CHUNKS;
+	if (n > all)
+		n = (uint32_t)all;
+	if (n == s->pool_known)
+		return 0;
+	rc = s->src->read(s->src->ctx, offsetof(struct rama_seg_header, pool), s->head.pool,
+			  sizeof(s->head.pool), e);
+	s->pool_known = rc == 0 ? n : 0;
+	sort_chunks(s);
 	return rc;
+}
+
+/* how many slots of a kind the chunks hold that are there */
+static uint32_t slots_there(const struct rama_segment *s, unsigned kind)
+{
+	uint64_t len = area_of(s, RAMA_AREA_RECORDS)->len, n = 0;
+	uint32_t per = per_chunk(s, kind);
+
+	for (unsigned i = s->first[kind]; i < s->first[kind + 1]; i++) {
+		uint64_t at = (uint64_t)s->chunk[i] * pool_size(s);
+		uint64_t left = at < len ? (len - at) / slot_size[kind] : 0;
+
+		n += left < per ? left : per;
+		if (left < per) /* the file ends here */
+			break;
+	}
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+uint64_t rama_segment_slot_place(const struct rama_segment *s, enum rama_kind kind, uint32_t i)
+{
+	const struct rama_seg_area *a = area_of(s, RAMA_AREA_RECORDS);
+	uint32_t per = per_chunk(s, kind);
+	uint64_t at;
+
+	if (per == 0 || i / per >= (uint32_t)(s->first[kind + 1] - s->first[kind]))
+		return 0;
+	at = (uint64_t)s->chunk[s->first[kind] + i / per] * pool_size(s) +
+	     (uint64_t)(i % per) * slot_size[kind];
+	return at <= a->len && slot_size[kind] <= a->len - at ? a->off + at : 0;
 }
 
 /* ---- identity, state, control ---------------------------------------------------------------- */
@@ -114,10 +220,9 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static void tame(struct rama_segment *s)
+static void tame_texts(struct rama_segment *s)
 {
 	struct rama_seg_identity *id = &s->id;
-	struct rama_seg_state *st = &s->state;
 
 	id->boot[sizeof(id->boot) - 1] = '\0';
 	id->host[sizeof(id->host) - 1] = '\0';
@@ -126,11 +231,19 @@ static void tame(struct rama_segment *s)
 	id->exe[sizeof(id->exe) - 1] = '\0';
 	id->command[sizeof(id->command) - 1] = '\0';
 	id->mounts[sizeof(id->mounts) - 1] = '\0';
+}
+
+static void tame_counts(struct rama_segment *s)
+{
+	struct rama_seg_state *st = &s->state;
+
 	st->why[sizeof(st->why) - 1] = '\0';
-	st->names_used = least(st->names_used, area_of(s, RAMA_AREA_NAMES)->len);
+	for (unsigned i = 0; i < RAMA_SEG_UNSEEN_NAMES; i++)
+		st->unseen_name[i].name[sizeof(st->unseen_name[i].name) - 1] = '\0';
+	st->names_used = least(st->names_used, area_of(s, RAMA_AREA_RECORDS)->len);
+	st->names_used = least(st->names_used, (uint64_t)s->pool_known * pool_size(s));
 	for (unsigned i = 0; i < RAMA_KINDS; i++)
-		st->slots_used[i] = (uint32_t)least(
-			st->slots_used[i], items(s, (enum rama_area)(RAMA_AREA_SLOTS + i)));
+		st->slots_used[i] = (uint32_t)least(st->slots_used[i], slots_there(s, i));
 	st->lanes_used = (uint32_t)least(st->lanes_used, items(s, RAMA_AREA_LANES));
 	st->chunks_used = least(st->chunks_used, items(s, RAMA_AREA_EVENTS));
 }
@@ -177,19 +290,30 @@ void rama_segment_now(struct rama_segment *s, uint64_t tick, uint64_t mono)
 		s->tick = t;
 }
 
-int rama_segment_refresh(struct rama_segment *s, struct rama_err *e)
+int rama_segment_count(struct rama_segment *s, struct rama_err *e)
 {
 	int rc = read_struct(s, RAMA_AREA_STATE, &s->state, sizeof(s->state), e);
 
 	/* what the state counts was written before it */
 	then();
 	if (rc == 0)
+		rc = read_chunks(s, e);
+	if (rc == 0)
+		tame_counts(s);
+	return rc;
+}
+
+int rama_segment_refresh(struct rama_segment *s, struct rama_err *e)
+{
+	int rc = rama_segment_count(s, e);
+
+	if (rc == 0)
 		rc = read_struct(s, RAMA_AREA_IDENTITY, &s->id, sizeof(s->id), e);
 	if (rc == 0)
 		rc = read_struct(s, RAMA_AREA_CONTROL, &s->control, sizeof(s->control), e);
 	if (rc != 0)
 		return rc;
-	tame(s);
+	tame_texts(s);
 	set_clock(s);
 	return 0;
 }
@@ -205,82 +329,123 @@ int rama_segment_open(struct rama_segment *s, struct rama_source *src, struct ra
 
 /* ---- names --------------------------------------------------------------------------------- */
 
+/* Where names go on: this place, or the beginning of the next chunk of names. *end: of the
+ * chunk, as far as it is used */
+static uint64_t next_names(const struct rama_segment *s, uint64_t at, uint64_t *end)
+{
+	uint64_t used = s->state.names_used, c = at / pool_size(s);
+
+	while (at < used && s->head.pool[c] != RAMA_SEG_POOL_NAMES)
+		at = ++c * pool_size(s);
+	*end = least((c + 1) * pool_size(s), used);
+	return least(at, used);
+}
+
+uint64_t rama_segment_name_place(const struct rama_segment *s, uint32_t number)
+{
+	uint64_t at = (uint64_t)(number - 1) * 8, end;
+
+	return number > 0 && next_names(s, at, &end) == at && at < end ? at : UINT64_MAX;
+}
+
+/* what a name is, and how long it is; `have`: bytes of it that were read */
+union name_bytes {
+	struct rama_seg_name n;
+	char bytes[offsetof(struct rama_seg_name, text) + 232];
+};
+
+static int take_name(struct rama_segment *s, uint64_t at, const union name_bytes *first,
+		     size_t have, struct rama_segment_name *name, struct rama_err *e)
+{
+	enum { HEAD = offsetof(struct rama_seg_name, text) };
+	size_t keep = first->n.len < sizeof(name->text) - 1 ? first->n.len : sizeof(name->text) - 1;
+	int rc = 0;
+
+	*name = (struct rama_segment_name){ .number = (uint32_t)(at / 8 + 1), .id = first->n.id };
+	if (keep <= have - HEAD)
+		memcpy(name->text, first->bytes + HEAD, keep);
+	else
+		rc = area_read(s, RAMA_AREA_RECORDS, at + HEAD, name->text, keep, e);
+	name->text[keep] = '\0';
+	name->len = (uint32_t)strlen(name->text);
+	return rc == 0 ? 1 : rc;
+}
+
 int rama_segment_name_next(struct rama_segment *s, uint64_t *at, struct rama_segment_name *name,
 			   struct rama_err *e)
 {
-	enum { HEAD = offsetof(struct rama_seg_name, text), GUESS = 232 };
-	union {
-		struct rama_seg_name n;
-		char bytes[HEAD + GUESS];
-	} first;
-	uint64_t left = s->state.names_used > *at ? s->state.names_used - *at : 0, whole;
-	size_t have = left < sizeof(first) ? (size_t)left : sizeof(first), keep;
-	int rc = 0;
+	enum { HEAD = offsetof(struct rama_seg_name, text) };
+	union name_bytes first;
 
-	if (left == 0)
-		return 0;
-	if (left <= HEAD)
-		return rama_err_set(e, RAMA_ECORRUPT, "the names end within one");
-	rc = area_read(s, RAMA_AREA_NAMES, *at, first.bytes, have, e);
-	if (rc != 0)
-		return rc;
-	whole = ((uint64_t)HEAD + first.n.len + 1 + 7) & ~7ull;
-	if (whole > left)
-		return rama_err_set(e, RAMA_ECORRUPT, "name at %llu claims %u bytes, %llu are left",
-				    (unsigned long long)*at, first.n.len, (unsigned long long)left);
-	*name = (struct rama_segment_name){ .number = (uint32_t)(*at / 8 + 1), .id = first.n.id };
-	memcpy(name->slot, first.n.slot, sizeof(name->slot));
-	keep = first.n.len < sizeof(name->text) - 1 ? first.n.len : sizeof(name->text) - 1;
-	if (keep <= have - HEAD)
-		memcpy(name->text, first.bytes + HEAD, keep);
-	else
-		rc = area_read(s, RAMA_AREA_NAMES, *at + HEAD, name->text, keep, e);
-	name->text[keep] = '\0';
-	name->len = (uint32_t)strlen(name->text);
-	*at += whole;
-	return rc == 0 ? 1 : rc;
+	for (;;) {
+		uint64_t end, whole, here = next_names(s, *at, &end), left = end - here;
+		size_t have = left < sizeof(first) ? (size_t)left : sizeof(first);
+		int rc;
+
+		*at = here;
+		if (here >= s->state.names_used)
+			return 0;
+		if (left <= HEAD && end == s->state.names_used)
+			return rama_err_set(e, RAMA_ECORRUPT, "the names end within one");
+		memset(&first.n, 0, sizeof(first.n));
+		rc = left <= HEAD ? 0 : area_read(s, RAMA_AREA_RECORDS, here, first.bytes, have, e);
+		if (rc != 0)
+			return rc;
+		if (first.n.id == 0 && first.n.len == 0 && end != s->state.names_used) {
+			*at = end; /* the rest of the chunk was too small for the next one */
+			continue;
+		}
+		whole = ((uint64_t)HEAD + first.n.len + 1 + 7) & ~7ull;
+		if (whole > left)
+			return rama_err_set(e, RAMA_ECORRUPT,
+					    "name at %llu claims %u bytes, %llu are left",
+					    (unsigned long long)here, first.n.len,
+					    (unsigned long long)left);
+		*at = here + whole;
+		return take_name(s, here, &first, have, name, e);
+	}
 }
 
 /* ---- slots --------------------------------------------------------------------------------- */
 
-uint32_t rama_segment_slots(const struct rama_segment *s, enum rama_area area)
+uint32_t rama_segment_slots(const struct rama_segment *s, enum rama_kind kind)
 {
-	return s->state.slots_used[area - RAMA_AREA_SLOTS];
+	return s->state.slots_used[kind];
 }
 
 /* The process has ended: nobody changes the slot any more. */
-static int copy_at_rest(struct rama_segment *s, enum rama_area area, uint64_t off, void *slot,
+static int copy_at_rest(struct rama_segment *s, enum rama_kind kind, uint64_t off, void *slot,
 			struct rama_err *e)
 {
 	const struct rama_slot_head *head = slot;
-	int rc = area_read(s, area, off, slot, item_size(area), e);
+	int rc = s->src->read(s->src->ctx, off, slot, slot_size[kind], e);
 
 	return rc != 0 ? rc : head->seq % 2 == 0 && !head->stuck;
 }
 
-int rama_segment_slot(struct rama_segment *s, enum rama_area area, uint32_t i, void *slot,
+int rama_segment_slot(struct rama_segment *s, enum rama_kind kind, uint32_t i, void *slot,
 		      struct rama_err *e)
 {
 	const struct rama_slot_head *head = slot;
-	uint64_t off = (uint64_t)i * area_of(s, area)->item;
+	uint64_t off = rama_segment_slot_place(s, kind, i);
 	int rc = 0;
 
-	if (i >= items(s, area))
+	if (off == 0)
 		return rama_err_set(e, RAMA_EUSAGE, "there is no slot %u", i);
 	if (s->state.phase == RAMA_SEG_DONE || s->state.phase == RAMA_SEG_REPLACED)
-		return copy_at_rest(s, area, off, slot, e);
+		return copy_at_rest(s, kind, off, slot, e);
 	for (unsigned n = 0; n < TRIES; n++) {
 		struct rama_slot_head before, after;
 
 		if (n > TRIES_QUICK)
 			sched_yield();
-		rc = area_read(s, area, off, &before, sizeof(before), e);
+		rc = s->src->read(s->src->ctx, off, &before, sizeof(before), e);
 		then();
 		if (rc == 0)
-			rc = area_read(s, area, off, slot, item_size(area), e);
+			rc = s->src->read(s->src->ctx, off, slot, slot_size[kind], e);
 		then();
 		if (rc == 0)
-			rc = area_read(s, area, off, &after, sizeof(after), e);
+			rc = s->src->read(s->src->ctx, off, &after, sizeof(after), e);
 		if (rc != 0)
 			return rc;
 		if (before.seq == after.seq && head->seq == before.seq && before.seq % 2 == 0)

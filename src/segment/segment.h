@@ -18,12 +18,19 @@ struct rama_segment {
 	bool cut;	   /* the file is shorter than it was made */
 	double tick;	   /* seconds of one tick */
 	uint64_t end_tick; /* end of its history, since tick0; 0: see rama_segment_find_end() */
+	/* chunks of slots by kind, in the order in which they were handed out: those of kind k
+	 * begin at first[k] */
+	uint16_t chunk[RAMA_SEG_POOL_CHUNKS];
+	uint16_t first[RAMA_KINDS + 1];
+	uint32_t pool_known; /* chunks of the records area that it knows */
 };
 
 /* The source must outlive it. It needs no close. */
 int rama_segment_open(struct rama_segment *s, struct rama_source *src, struct rama_err *e);
 /* reads identity and state again, for a process that goes on */
 int rama_segment_refresh(struct rama_segment *s, struct rama_err *e);
+/* the same of what it counts only: names, slots, lanes, chunks */
+int rama_segment_count(struct rama_segment *s, struct rama_err *e);
 /* For a process that has no end yet: its tick counter as it stands now beside CLOCK_MONOTONIC (ns), both
  * read on the machine and since the boot that the segment names. Says how long a tick is. */
 void rama_segment_now(struct rama_segment *s, uint64_t tick, uint64_t mono);
@@ -33,19 +40,25 @@ int rama_segment_find_end(struct rama_segment *s, struct rama_err *e);
 struct rama_segment_name {
 	uint32_t number;
 	uint64_t id;
-	uint32_t slot[RAMA_KINDS];
 	uint32_t len;
 	char text[4097]; /* longer names are cut; NUL at the end */
 };
-/* Walk: *at = 0 at the start. 1: a name, 0: the end, negative: the area is damaged from here on. */
+/* Walk: *at = 0 at the start, and never becomes less. 1: a name, 0: the end, negative: they are
+ * damaged from here on. */
 int rama_segment_name_next(struct rama_segment *s, uint64_t *at, struct rama_segment_name *name,
 			   struct rama_err *e);
 
-/* Consistent copy of slot i of RAMA_AREA_POSIX, STDIO or EXTRA into `slot`, which has the size of the area's
- * struct. 1: copied; 0: copied, but it was being changed and stayed so (its process died); negative: error. */
-int rama_segment_slot(struct rama_segment *s, enum rama_area area, uint32_t i, void *slot,
+/* where the walk meets the name of this number; UINT64_MAX: it cannot be one */
+uint64_t rama_segment_name_place(const struct rama_segment *s, uint32_t number);
+
+/* Consistent copy of slot i of a kind into `slot`, which has the size of its struct. 1: copied;
+ * 0: copied, but it was being changed and stayed so (its process died); negative: error. */
+int rama_segment_slot(struct rama_segment *s, enum rama_kind kind, uint32_t i, void *slot,
 		      struct rama_err *e);
-uint32_t rama_segment_slots(const struct rama_segment *s, enum rama_area area);
+uint32_t rama_segment_slots(const struct rama_segment *s, enum rama_kind kind);
+size_t rama_segment_slot_size(enum rama_kind kind);
+/* Where slot i lies in the file, all of it, for who has that mapped; 0: there is no such slot. */
+uint64_t rama_segment_slot_place(const struct rama_segment *s, enum rama_kind kind, uint32_t i);
 
 uint32_t rama_segment_lanes(const struct rama_segment *s); /* that were ever used */
 int rama_segment_lane(struct rama_segment *s, uint32_t i, struct rama_seg_lane *lane,

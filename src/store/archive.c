@@ -74,13 +74,20 @@ static int copy_process(void *ctx, const struct rama_row *row, struct rama_err *
 					       .dropped = (uint64_t)v[17].i,
 					       .missed = (uint64_t)v[18].i,
 					       .lanes = (uint32_t)v[19].i } };
+	/* no message says so */
+	static const char lost[] = "UPDATE processes SET state = 'lost', end_ns = $2, seen_ns = $3"
+				   " WHERE number = $1 AND state = 'running'";
 	struct rama_store_process *p;
+	int rc;
 
 	if (!take_segment(&m.process.segment, &v[0]))
 		return rama_err_set(e, RAMA_ECORRUPT, "a process without a key");
-	if (v[1].i < 0) /* nothing is known of it but its events */
-		return rama_process_get(c->to, &m.process.segment, c->key, v[2].i, &p, e);
-	return pass(c, &m, e);
+	rc = rama_process_get(c->to, &m.process.segment, c->key, v[2].i, &p, e);
+	if (rc == 0 && v[1].i >= 0) /* else nothing is known of it but its events */
+		rc = pass(c, &m, e);
+	if (rc == 0 && strcmp(text_of(&v[15]), "lost") == 0)
+		rc = rama_store_do(c->to, lost, ARGS(I(p->number), v[13], v[14]), e);
+	return rc;
 }
 
 static int copy_name(void *ctx, const struct rama_row *row, struct rama_err *e)
@@ -251,11 +258,11 @@ static int copy_tables(struct copy *c, struct rama_err *e)
 		  " bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)" },
 		{ "SELECT number, name, username, uid, jobid, command, run_time, nodes, logged, "
 		  "bytes_read, bytes_written, reads, writes, metas, files, io_time, meta_time,"
-		  " verdict, complete FROM jobs WHERE number = $1",
+		  " verdict, complete, cost FROM jobs WHERE number = $1",
 		  "UPDATE jobs SET name = $2, username = $3, uid = $4, jobid = $5, command = $6,"
 		  " run_time = $7, nodes = $8, logged = $9, bytes_read = $10, bytes_written ="
 		  " $11, reads = $12, writes = $13, metas = $14, files = $15, io_time = $16,"
-		  " meta_time = $17, verdict = $18, complete = $19 WHERE number = $1" },
+		  " meta_time = $17, verdict = $18, complete = $19, cost = $20 WHERE number = $1" },
 	};
 	struct rama_cell cells[WIDEST];
 	struct rows r = { .c = c, .cells = cells };
@@ -445,6 +452,8 @@ int rama_store_archive(struct rama_store *s, const char *where, int64_t before, 
 		return rama_err_prefix(e, "the archive: ");
 	if (rc == 0)
 		rc = not_the_same(s, to, e);
+	if (rc == 0)
+		rc = rama_store_reap(s, rama_store_now(s), e);
 	if (rc == 0)
 		rc = rama_jobs_ended(s, before, false, &l, e);
 	if (rc == 0)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/siphash.h"
 #include "store/parts.h"
 
 void rama_batch_clear(struct rama_store_batch *b)
@@ -95,54 +96,114 @@ static struct rama_store_process *met(struct rama_store *s, const struct rama_se
 	return NULL;
 }
 
+static uint64_t owner_of(const char *key, size_t n)
+{
+	static const struct rama_sipkey fixed = { 0x6f776e6572u, 1 };
+	const char *slash = memchr(key, '/', n);
+
+	return rama_siphash(&fixed, key, slash != NULL ? (size_t)(slash - key) : n);
+}
+
+static int take_process(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct rama_store_process *p = ctx;
+	const struct rama_cell *v = row->cell;
+
+	(void)e;
+	p->number = v[0].i, p->job = v[1].i, p->rank = v[2].i, p->version = v[3].i;
+	p->seen = p->was_seen = v[4].type == RAMA_CELL_INT ? v[4].i : 0;
+	p->lost = v[5].i != 0;
+	p->owner = owner_of(v[6].type == RAMA_CELL_TEXT ? v[6].text : "", v[6].len);
+	return 1;
+}
+
+static int find_process(struct rama_store *s, struct rama_store_process *p, struct rama_err *e)
+{
+	static const char sql[] =
+		"SELECT p.number, p.job, p.rank, p.version, p.seen_ns, CASE WHEN p.state = 'lost'"
+		" THEN 1 ELSE 0 END, (SELECT j.key FROM jobs j WHERE j.number = p.job)"
+		" FROM processes p WHERE p.segment = $1 /*lock*/";
+	struct rama_cell key = rama_cell_b(&p->segment, sizeof(p->segment));
+	int rc = rama_store_rows(s, sql, &key, 1, take_process, p, e);
+
+	return rc < 0 ? rc : p->number != 0;
+}
+
+static int make_process(struct rama_store *s, struct rama_store_process *p, const char *job,
+			int64_t rank, struct rama_err *e)
+{
+	static const char sql[] = "INSERT INTO processes (segment, job, rank) VALUES ($1, $2, $3)"
+				  " ON CONFLICT (segment) DO NOTHING RETURNING number";
+	struct rama_cell key = rama_cell_b(&p->segment, sizeof(p->segment));
+	struct rama_store_change *c;
+	int rc = rama_job_get(s, job, "live", &p->job, e);
+
+	if (rc == 0)
+		rc = rama_store_ints(s, sql, ARGS(key, I(p->job), I(rank)), &p->number, 1, e);
+	if (rc == 0) /* another writer was faster */
+		return find_process(s, p, e);
+	if (rc < 0)
+		return rc;
+	p->rank = rank;
+	p->version = -1;
+	p->owner = owner_of(job, strlen(job));
+	c = rama_batch_change(s, p->job);
+	if (c != NULL)
+		c->settle = true;
+	return 1;
+}
+
+/* A process goes from job to job when its MPI tells it where it belongs, but never to another user's. */
+static int check_owner(const struct rama_store_process *p, const char *job, struct rama_err *e)
+{
+	if (p->owner == owner_of(job, strlen(job)))
+		return 0;
+	return rama_err_set(e, RAMA_ECORRUPT, "job %.100s: the process is another user's", job);
+}
+
 int rama_process_get(struct rama_store *s, const struct rama_segment_key *segment, const char *job,
 		     int64_t rank, struct rama_store_process **to, struct rama_err *e)
 {
-	static const char find[] =
-		"SELECT number, job, rank, version FROM processes WHERE segment = $1 /*lock*/";
-	static const char make[] = "INSERT INTO processes (segment, job, rank) VALUES ($1, $2, $3)"
-				   " ON CONFLICT (segment) DO NOTHING RETURNING number";
-	struct rama_cell key = rama_cell_b(segment, sizeof(*segment));
 	struct rama_store_process p = { .segment = *segment };
-	struct rama_store_change *c;
-	int64_t v[4] = { 0 };
 	int rc;
 
 	*to = met(s, segment);
 	if (*to != NULL)
-		return 0;
-	rc = rama_store_ints(s, find, &key, 1, v, 4, e);
-	if (rc == 0) {
-		rc = rama_job_get(s, job, "live", &v[1], e);
-		v[2] = rank;
-		v[3] = -1;
-		if (rc == 0)
-			rc = rama_store_ints(s, make, ARGS(key, I(v[1]), I(rank)), v, 1, e);
-		c = rc == 1 ? rama_batch_change(s, v[1]) : NULL;
-		if (c != NULL)
-			c->settle = true;
-		if (rc == 0) /* another writer was faster */
-			rc = rama_store_ints(s, find, &key, 1, v, 4, e);
-	}
+		return check_owner(*to, job, e);
+	rc = find_process(s, &p, e);
+	if (rc == 0)
+		rc = make_process(s, &p, job, rank, e);
 	if (rc <= 0)
 		return rc < 0 ? rc : rama_err_set(e, RAMA_EIO, "a process got no number");
-	p.number = v[0], p.job = v[1], p.rank = v[2], p.version = v[3];
+	rc = check_owner(&p, job, e);
+	if (rc != 0)
+		return rc;
 	*to = remember(s, &p);
 	return *to != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
 }
 
 /* ---- the end of a batch -------------------------------------------------------------------------------- */
 
+#define SEEN_EVERY 10000000000ll /* ns: no need to write more often that a process was seen */
+
+/* One that is lost is back when there is news of it; what is only old and late leaves it lost. */
 static int flush_process(struct rama_store *s, const struct rama_store_process *p,
 			 struct rama_err *e)
 {
-	static const char sql[] = "UPDATE processes SET stored = stored + $2 WHERE number = $1";
+	static const char sql[] =
+		"UPDATE processes SET stored = stored + $2, seen_ns = $3 WHERE number = $1";
+	static const char back[] = "UPDATE processes SET state = 'running', end_ns = NULL WHERE"
+				   " number = $1 AND state = 'lost'";
+	bool is_back = p->lost && p->seen > rama_store_now(s) - RAMA_LOST_AFTER;
 	struct rama_store_change *c;
 	int rc;
 
-	if (p->stored == 0)
+	if (p->stored == 0 && !is_back &&
+	    (p->seen == p->was_seen || (p->was_seen != 0 && p->seen - p->was_seen < SEEN_EVERY)))
 		return 0;
-	rc = rama_store_do(s, sql, ARGS(I(p->number), I(p->stored)), e);
+	rc = rama_store_do(s, sql, ARGS(I(p->number), I(p->stored), rama_cell_when(p->seen)), e);
+	if (rc == 0 && is_back)
+		rc = rama_store_do(s, back, ARGS(I(p->number)), e);
 	c = rc == 0 ? rama_batch_change(s, p->job) : NULL;
 	if (rc == 0 && c == NULL)
 		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");

@@ -20,7 +20,7 @@ struct rama_db_ops {
 	 * its identity; once != 0: it is text made for this call, prepared and forgotten; RAMA_DB_READ: and it must be one that
 	 * only reads (RAMA_EUSAGE). changed: rows that it changed, may be NULL. A SELECT that ends in a comment "lock" holds
 	 * its rows until the end of the transaction: others that write them wait; in a comment "hold": they are only kept from
-	 * being removed. */
+	 * being removed; "free": as "lock", without those that others hold. */
 	int (*run)(struct rama_db *db, const char *sql, int once, const struct rama_cell *args,
 		   unsigned n_args, rama_row_fn fn, void *ctx, int64_t *changed,
 		   struct rama_err *e);

@@ -237,6 +237,7 @@ static int put_range(struct rama_store *s, struct rama_store_process *p, struct 
 	if (rc != 0)
 		return rc;
 	p->stored += b->n;
+	rama_process_seen(s, p, b->t1);
 	if (b->t1 - b->t0 > c->span)
 		c->span = b->t1 - b->t0;
 	return 0;

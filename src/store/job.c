@@ -8,13 +8,15 @@ int rama_job_get(struct rama_store *s, const char *key, const char *source, int6
 		 struct rama_err *e)
 {
 	static const char find[] = "SELECT number FROM jobs WHERE key = $1 /*hold*/";
-	static const char make[] = "INSERT INTO jobs (key, source) VALUES ($1, $2)"
+	static const char make[] = "INSERT INTO jobs (key, source, seen_ns) VALUES ($1, $2, $3)"
 				   " ON CONFLICT (key) DO NOTHING RETURNING number";
-	struct rama_cell args[] = { rama_cell_t(key), rama_cell_t(source) };
+	bool live = strcmp(source, "log") != 0; /* nobody is waited for who is known from his log */
+	struct rama_cell args[] = { rama_cell_t(key), rama_cell_t(source),
+				    rama_cell_when(live ? rama_store_now(s) : 0) };
 	int rc = rama_store_ints(s, find, args, 1, job, 1, e);
 
 	if (rc == 0)
-		rc = rama_store_ints(s, make, args, 2, job, 1, e);
+		rc = rama_store_ints(s, make, args, 3, job, 1, e);
 	if (rc == 0) /* another writer was faster */
 		rc = rama_store_ints(s, find, args, 1, job, 1, e);
 	if (rc == 0)
@@ -117,12 +119,15 @@ enum {
 	STORED,
 	DROPPED,
 	MISSED,
+	LOST,
+	SEEN,
 	SUMS
 };
 struct seen {
 	int64_t p[SUMS]; /* of its processes */
 	int64_t logged, log_start, log_end, log_nprocs, complete;
 	int64_t lost;
+	int64_t seen; /* of a job without processes: when its row was made */
 };
 
 static int look(struct rama_store *s, int64_t job, struct seen *w, struct rama_err *e)
@@ -133,12 +138,18 @@ static int look(struct rama_store *s, int64_t job, struct seen *w, struct rama_e
 		" END), CAST(sum(CASE WHEN state = 'running' THEN 1 ELSE 0 END) AS BIGINT),"
 		" CAST(sum(CASE WHEN state = 'killed' THEN 1 ELSE 0 END) AS BIGINT),"
 		" CAST(sum(made) AS BIGINT), CAST(sum(stored) AS BIGINT), CAST(sum(dropped) AS"
-		" BIGINT), CAST(sum(missed) AS BIGINT) FROM processes WHERE job = $1";
+		" BIGINT), CAST(sum(missed) AS BIGINT), CAST(sum(CASE WHEN state = 'lost' THEN 1 "
+		"ELSE 0"
+		" END) AS BIGINT), max(seen_ns) FROM processes WHERE job = $1";
 	static const char log[] =
 		"SELECT 1, start_ns, end_ns, nprocs, complete FROM logs WHERE job = $1";
 	static const char losses[] =
 		"SELECT CAST(sum(events) AS BIGINT) FROM losses WHERE job = $1";
+	static const char made[] = "SELECT seen_ns FROM jobs WHERE number = $1";
 	int rc = rama_store_ints(s, processes, ARGS(I(job)), w->p, SUMS, e);
+
+	if (rc >= 0 && w->p[COUNT] == 0)
+		rc = rama_store_ints(s, made, ARGS(I(job)), &w->seen, 1, e);
 
 	if (rc >= 0)
 		rc = rama_store_ints(s, log, ARGS(I(job)), &w->logged, 5, e);
@@ -190,30 +201,53 @@ static int64_t most(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+/* Nobody is in it, and no log came: is somebody still to come? */
+static bool is_deserted(const struct rama_store *s, const struct seen *w)
+{
+	return s->reaping != 0 && w->p[COUNT] == 0 && !w->logged &&
+	       w->seen < s->reaping - RAMA_LOST_AFTER;
+}
+
+static const char *state_of(const struct seen *w, bool runs, bool deserted)
+{
+	if (runs)
+		return "running";
+	if (w->logged) /* which knows better */
+		return w->complete ? "done" : "incomplete";
+	if (deserted || w->p[LOST] > 0)
+		return "lost";
+	return w->p[KILLED] > 0 ? "incomplete" : "done";
+}
+
 static int write_row(struct rama_store *s, int64_t job, const struct seen *w, struct rama_err *e)
 {
 	static const char sql[] =
 		"UPDATE jobs SET start_ns = $2, end_ns = $3, nprocs = $4, nodes = CASE WHEN $5 >"
 		" 0 THEN $5 ELSE nodes END, state = $6, source = CASE WHEN key LIKE 'import/%'"
 		" THEN 'import' WHEN $7 > 0 THEN 'live' ELSE source END, processes = $7, made ="
-		" $8, events = $9, dropped = $10, lost = $11, missed = $12 WHERE number = $1";
+		" $8, events = $9, dropped = $10, lost = $11, missed = $12, seen_ns = $13"
+		" WHERE number = $1";
 	static const char time[] = "UPDATE jobs SET run_time = $2 WHERE number = $1 AND logged = 0";
-	bool runs = w->p[RUNNING] > 0 || (w->p[COUNT] == 0 && !w->logged);
+	static const char none[] = "UPDATE jobs SET run_time = NULL WHERE number = $1 AND"
+				   " logged = 0 AND run_time IS NOT NULL";
+	bool deserted = is_deserted(s, w);
+	bool runs = w->p[RUNNING] > 0 || (w->p[COUNT] == 0 && !w->logged && !deserted);
 	int64_t start = least(w->p[START], w->log_start);
-	int64_t end = runs ? 0 : most(w->p[END], w->log_end);
+	int64_t seen = w->p[COUNT] > 0 ? w->p[SEEN] : w->seen;
+	int64_t end = runs ? 0 : most(most(w->p[END], w->log_end), deserted ? seen : start);
 	int64_t nprocs = most(most(w->p[NPROCS], w->log_nprocs), w->p[RANKS]);
-	const char *state = runs					    ? "running"
-			    : (w->logged ? !w->complete : w->p[KILLED] > 0) ? "incomplete"
-									    : "done";
 	int rc = rama_store_do(s, sql,
 			       ARGS(I(job), rama_cell_when(start), rama_cell_when(end),
 				    I(nprocs > 0 ? nprocs : w->p[COUNT]), I(w->p[HOSTS]),
-				    rama_cell_t(state), I(w->p[COUNT]), I(w->p[MADE]),
-				    I(w->p[STORED]), I(w->p[DROPPED]), I(w->p[DROPPED] + w->lost),
-				    I(w->p[MISSED])),
+				    rama_cell_t(state_of(w, runs, deserted)), I(w->p[COUNT]),
+				    I(w->p[MADE]), I(w->p[STORED]), I(w->p[DROPPED]),
+				    I(w->p[DROPPED] + w->lost), I(w->p[MISSED]),
+				    rama_cell_when(seen)),
 			       e);
 
-	if (rc == 0 && start != 0 && end >= start)
+	if (rc == 0 && runs)
+		rc = rama_store_do(s, none, ARGS(I(job)), e);
+	else if (rc == 0 && start != 0)
 		rc = rama_store_do(
 			s, time, ARGS(I(job), rama_cell_f(((double)end - (double)start) / 1e9)), e);
 	return rc;
@@ -305,9 +339,9 @@ int rama_job_remove(struct rama_store *s, int64_t job, bool events, struct rama_
 		"DELETE FROM activity WHERE job = $1",
 	};
 	static const char *const of_rest[] = {
-		"DELETE FROM processes WHERE job = $1", "DELETE FROM files WHERE job = $1",
-		"DELETE FROM losses WHERE job = $1",	"DELETE FROM aliases WHERE job = $1",
-		"DELETE FROM jobs WHERE number = $1",
+		"DELETE FROM counted WHERE job = $1", "DELETE FROM processes WHERE job = $1",
+		"DELETE FROM files WHERE job = $1",   "DELETE FROM losses WHERE job = $1",
+		"DELETE FROM aliases WHERE job = $1", "DELETE FROM jobs WHERE number = $1",
 	};
 	static const char pruned[] = "UPDATE jobs SET pruned = 1, max_span = 0 WHERE number = $1";
 	int rc = 0;

@@ -14,7 +14,10 @@
 struct rama_store_process {
 	struct rama_segment_key segment;
 	int64_t number, job, rank, version;
-	int64_t stored; /* events that came in with this batch */
+	int64_t stored;		/* events that came in with this batch */
+	int64_t seen, was_seen; /* ns: when it was seen last; the same as the store has it */
+	bool lost;		/* the store has it as lost */
+	uint64_t owner; /* whose job it is of: hash of what stands before the '/' in its key */
 };
 
 /* what this batch changes of a job; written at its end, once */
@@ -53,7 +56,9 @@ struct rama_store {
 	const struct rama_db_ops *ops;
 	struct rama_db *db;
 	unsigned flags;
-	bool open; /* a batch is open */
+	bool open;	 /* a batch is open */
+	int64_t clock;	 /* what time it is, of tests; 0: as the system says */
+	int64_t reaping; /* what time it is for rama_store_reap, while it is at work */
 	struct rama_block_packer packer;
 	struct rama_block *block, *cut; /* memory for one each */
 	struct rama_arena text;		/* of the message at work */
@@ -181,8 +186,14 @@ int rama_blocks_next(struct rama_blocks *b, const struct rama_block_row **r, str
 int rama_process_get(struct rama_store *s, const struct rama_segment_key *segment, const char *job,
 		     int64_t rank, struct rama_store_process **p, struct rama_err *e);
 int rama_process_put(struct rama_store *s, const struct rama_msg_process *m, struct rama_err *e);
+/* It was seen at that time, by what is being put. */
+void rama_process_seen(struct rama_store *s, struct rama_store_process *p, int64_t t);
 int rama_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job, int64_t rank,
 		      struct rama_err *e);
+
+/* counters of a process: gains, and what they stand at */
+int rama_activity_put(struct rama_store *s, const struct rama_msg_activity *m, struct rama_err *e);
+int rama_counters_take(struct rama_store *s, const struct rama_msg_counters *m, struct rama_err *e);
 
 /* Events of a block, those that are not there yet. bytes: its packed form, or NULL. */
 int rama_events_put(struct rama_store *s, struct rama_block *b, const unsigned char *bytes,

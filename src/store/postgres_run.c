@@ -15,6 +15,7 @@ static const struct {
 } locks[] = {
 	{ "/*lock*/", "FOR NO KEY UPDATE" },
 	{ "/*hold*/", "FOR KEY SHARE" },
+	{ "/*free*/", "FOR NO KEY UPDATE SKIP LOCKED" },
 };
 
 /* a statement with its arguments, and who wants to know what it gives */

@@ -115,11 +115,6 @@ static const char value[] =
 	" RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$"
 	" SELECT base + step * i + CASE WHEN x IS NULL THEN 0 ELSE get_byte(x, i) + " BYTES_1 " END $$;";
 
-#define EVENT_COLUMNS \
-	"job BIGINT, rank BIGINT, end_ns BIGINT, start_ns BIGINT, dur_ns BIGINT, off BIGINT, len BIGINT," \
-	" record BIGINT, file TEXT, layer TEXT, op TEXT, fn TEXT, tid BIGINT, lane BIGINT, seq BIGINT," \
-	" call BIGINT, parent BIGINT, failed INTEGER, host TEXT, process BIGINT"
-
 /* Events of blocks b, one per row. m: the block as it is in memory, once and not anew for each event: bytes that were
  * concatenated with nothing are neither compressed nor elsewhere, and OFFSET 0 keeps the planner from taking it apart. */
 #define PLAIN(x) "b." x "_base, b." x "_step, b." x "_bytes || ''::BYTEA AS " x "_bytes, "
@@ -147,7 +142,11 @@ static const char events[] = "CREATE VIEW events AS " EVENTS ";";
 /* Events of a job, of a rank (NULL: of all) and of a time, from <= end < to (NULL: without an end), by keys of blocks. */
 static const char events_of[] =
 	"CREATE FUNCTION iorama_events(of_job BIGINT, of_rank BIGINT DEFAULT NULL,"
-	" from_ns BIGINT DEFAULT NULL, to_ns BIGINT DEFAULT NULL) RETURNS TABLE (" EVENT_COLUMNS ")"
+	" from_ns BIGINT DEFAULT NULL, to_ns BIGINT DEFAULT NULL) RETURNS TABLE ("
+#define EVENT_FIRST(id, name, lite, postgres, unit) #name " " #postgres
+#define EVENT(id, name, lite, postgres, unit) ", " #name " " #postgres
+#include "store/events.def"
+	")"
 	" LANGUAGE sql STABLE PARALLEL SAFE ROWS 10000 AS $$ "
 	EVENTS " WHERE b.job = of_job AND (of_rank IS NULL OR b.rank = of_rank)"
 	" AND (to_ns IS NULL OR b.t0 < to_ns) AND (to_ns IS NULL OR v.end_ns < to_ns)"
@@ -212,6 +211,50 @@ static const char share[] =
 
 static const char *const version2[] = { views, share, NULL };
 
+/* What counters of processes stand at, by which gains are known; and what is looked for among all that is running. */
+static const char counted[] =
+	"CREATE TABLE counted (job " N ", process " N ", layer " T ", version " N ", t_ns " N
+	", reads " N ", writes " N ", metas " N ", bytes_read " N ", bytes_written " N ", read_ns " N
+	", write_ns " N ", meta_ns " N ", PRIMARY KEY (process, layer));"
+	"CREATE INDEX counted_job ON counted (job);"
+	"INSERT INTO counted (job, process, layer, version, t_ns, reads, writes, metas, bytes_read,"
+	" bytes_written, read_ns, write_ns, meta_ns) SELECT p.job, p.number, a.layer, 0, max(a.t_ns),"
+	" sum(a.reads), sum(a.writes), sum(a.metas), sum(a.bytes_read), sum(a.bytes_written),"
+	" sum(a.read_ns), sum(a.write_ns), sum(a.meta_ns) FROM processes p JOIN activity a ON"
+	" a.job = p.job AND a.process = p.number WHERE p.state = 'running'"
+	" GROUP BY p.job, p.number, a.layer;"
+	"ALTER TABLE jobs ADD COLUMN seen_ns BIGINT;"
+	"UPDATE jobs SET seen_ns = (SELECT max(p.seen_ns) FROM processes p WHERE p.job = jobs.number)"
+	" WHERE state = 'running';"
+	"CREATE INDEX jobs_seen ON jobs (seen_ns) WHERE state = 'running';"
+	"CREATE INDEX processes_running ON processes (seen_ns) WHERE state = 'running';";
+
+/* Lists of jobs in any order that people ask for, a page at a time: each index ends in the number of the job, which decides
+ * among equals. cost: seconds of the findings HIGH and WARN, said once. */
+static const char lists[] =
+	"ALTER TABLE jobs ADD COLUMN cost " R ";"
+	"UPDATE jobs SET cost = s.cost FROM (SELECT job, sum(coalesce(cost, 0)) AS cost FROM findings"
+	" WHERE level IN ('HIGH', 'WARN') GROUP BY job) s WHERE s.job = jobs.number;"
+	"CREATE INDEX jobs_running ON jobs (start_ns, number) WHERE state = 'running';"
+	"CREATE INDEX jobs_by_user ON jobs (username, number);"
+	"CREATE INDEX jobs_by_name ON jobs (name, number);"
+	"CREATE INDEX jobs_name ON jobs (name, start_ns);"
+	"DROP INDEX jobs_start; CREATE INDEX jobs_start ON jobs (start_ns, number);"
+	"CREATE INDEX jobs_by_cost ON jobs (cost, number);"
+	"CREATE INDEX jobs_by_bytes ON jobs"
+	" ((CAST(bytes_read AS " R ") + CAST(bytes_written AS " R ")), number);"
+	"CREATE INDEX jobs_by_run_time ON jobs"
+	" (CAST(coalesce(run_time, CASE WHEN coalesce(end_ns, seen_ns) > start_ns"
+	" THEN (CAST(coalesce(end_ns, seen_ns) AS NUMERIC) - start_ns) / 1e9"
+	" WHEN coalesce(end_ns, seen_ns) <= start_ns THEN 0 END) AS " R "), number);"
+	"CREATE INDEX findings_high ON findings (job) WHERE level = 'HIGH';"
+	"ALTER TABLE figure_values ADD COLUMN ranked BIGINT;"
+	"UPDATE figure_values SET ranked = 1 WHERE figure IN (SELECT number FROM figure_names"
+	" WHERE name IN ('small_reads', 'small_writes', 'opens', 'seeks', 'imbalance', 'slow_call'));"
+	"CREATE INDEX figure_values_rank ON figure_values (figure, value, job) WHERE ranked = 1;";
+
+static const char *const version3[] = { counted, lists, NULL };
+
 /* clang-format on */
 
-const char *const *const rama_pg_schema[] = { version1, version2, NULL };
+const char *const *const rama_pg_schema[] = { version1, version2, version3, NULL };

@@ -67,6 +67,7 @@ int rama_process_move(struct rama_store *s, struct rama_store_process *p, int64_
 		"UPDATE rollups SET job = $2, rank = $3 WHERE process = $1 AND job = $4";
 	static const char activity[] =
 		"UPDATE activity SET job = $2, rank = $3 WHERE process = $1 AND job = $4";
+	static const char counted[] = "UPDATE counted SET job = $2 WHERE process = $1";
 	const struct rama_cell args[] = { I(p->number), I(job), I(rank), I(p->job) };
 	int64_t old = p->job;
 	struct key_of k;
@@ -79,6 +80,8 @@ int rama_process_move(struct rama_store *s, struct rama_store_process *p, int64_
 		rc = rama_store_do(s, rollups, args, 4, e);
 	if (rc == 0)
 		rc = rama_store_do(s, activity, args, 4, e);
+	if (rc == 0)
+		rc = rama_store_do(s, counted, args, 2, e);
 	p->job = job;
 	p->rank = rank;
 	if (rc != 0 || old == job)
@@ -110,6 +113,12 @@ static const char *state_of(uint32_t state)
 					      : "running";
 }
 
+/* a time that is not before the start, whatever the clocks were; 0: none */
+static int64_t after(int64_t start, int64_t t)
+{
+	return t != 0 && t < start ? start : t;
+}
+
 static int update(struct rama_store *s, const struct rama_store_process *p,
 		  const struct rama_msg_process *m, struct rama_err *e)
 {
@@ -123,7 +132,7 @@ static int update(struct rama_store *s, const struct rama_store_process *p,
 			     ARGS(I(p->number), I(p->job), I(p->rank), TEXT(m->host), I(m->pid),
 				  I(m->uid), TEXT(m->user), I(m->jobid), I(m->nprocs), TEXT(m->exe),
 				  TEXT(m->command), TEXT(m->tag), rama_cell_when(m->start),
-				  rama_cell_when(m->end), rama_cell_when(m->seen_at),
+				  rama_cell_when(after(m->start, m->end)), rama_cell_when(p->seen),
 				  rama_cell_t(state_of(m->state)), I(p->version),
 				  I(rama_told(m->made, RAMA_TOLD_MOST)),
 				  I(rama_told(m->dropped, RAMA_TOLD_MOST)),
@@ -147,6 +156,10 @@ int rama_process_put(struct rama_store *s, const struct rama_msg_process *m, str
 	if (rc == 0)
 		rc = rama_process_move(s, p, job, m->rank, e);
 	p->version = rama_told(m->version, INT64_MAX);
+	p->lost = false;
+	p->seen = 0; /* as this message says it, and no message before */
+	rama_process_seen(s, p, after(m->start, m->seen_at));
+	p->was_seen = p->seen;
 	if (rc == 0)
 		rc = update(s, p, m, e);
 	c = rc == 0 ? rama_batch_change(s, job) : NULL;

@@ -80,8 +80,10 @@ int rama_store_prune(struct rama_store *s, int64_t before, bool events_only, int
 		     struct rama_err *e)
 {
 	struct rama_store_list l = { 0 };
-	int rc = rama_jobs_ended(s, before, events_only, &l, e);
+	int rc = rama_store_reap(s, rama_store_now(s), e);
 
+	if (rc == 0)
+		rc = rama_jobs_ended(s, before, events_only, &l, e);
 	*jobs = 0;
 	if (rc == 0)
 		rc = rama_jobs_remove(s, l.number, l.n, events_only, e);

@@ -51,72 +51,6 @@ static int put_names(struct rama_store *s, const struct rama_msg_names *m, struc
 	return rc;
 }
 
-/* ---- activity --------------------------------------------------------------------------------------- */
-
-/* bytes that went through several layers count once: where they left the program */
-static bool is_lowest(const char *layer)
-{
-	return strcmp(layer, "POSIX") == 0 || strcmp(layer, "STDIO") == 0 ||
-	       strcmp(layer, "EXTRA") == 0;
-}
-
-static void gain(struct rama_store_change *c, const struct rama_msg_gain *g)
-{
-	c->reads = rama_sum(c->reads, g->reads);
-	c->writes = rama_sum(c->writes, g->writes);
-	c->metas = rama_sum(c->metas, g->metas);
-	c->bytes_read = rama_sum(c->bytes_read, g->bytes_read);
-	c->bytes_written = rama_sum(c->bytes_written, g->bytes_written);
-	c->io_ns = rama_sum(c->io_ns, g->read_ns + g->write_ns + g->meta_ns);
-	c->meta_ns = rama_sum(c->meta_ns, g->meta_ns);
-}
-
-/* what counters may gain in one interval: a petabyte, two weeks of all threads together */
-#define GAIN_MOST (1ll << 50)
-
-static struct rama_msg_gain sane(const struct rama_msg_gain *g)
-{
-	struct rama_msg_gain s = *g;
-	int64_t *const all[] = { &s.reads,	   &s.writes,  &s.metas,    &s.bytes_read,
-				 &s.bytes_written, &s.read_ns, &s.write_ns, &s.meta_ns };
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		*all[i] = rama_told((uint64_t)*all[i], GAIN_MOST);
-	return s;
-}
-
-static int put_activity(struct rama_store *s, const struct rama_msg_activity *m, struct rama_err *e)
-{
-	static const char sql[] =
-		"INSERT INTO activity (job, t_ns, process, layer, rank, width_ns, reads, writes,"
-		" metas, bytes_read, bytes_written, read_ns, write_ns, meta_ns) VALUES ($1, $2,"
-		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (job, t_ns,"
-		" process, layer) DO NOTHING";
-	struct rama_store_process *p;
-	struct rama_store_change *c;
-	int64_t changed = 0;
-	int rc = rama_process_get(s, &m->segment, m->job, m->rank, &p, e);
-
-	if (rc != 0)
-		return rc;
-	c = rama_batch_change(s, p->job);
-	if (c == NULL)
-		return no_memory(e);
-	for (uint32_t i = 0; rc == 0 && i < m->n; i++) {
-		const struct rama_msg_gain g = sane(&m->gain[i]);
-
-		rc = rama_store_count(s, sql,
-				      ARGS(I(p->job), I(m->t), I(p->number), rama_cell_t(g.layer),
-					   I(p->rank), I(m->width), I(g.reads), I(g.writes),
-					   I(g.metas), I(g.bytes_read), I(g.bytes_written),
-					   I(g.read_ns), I(g.write_ns), I(g.meta_ns)),
-				      &changed, e);
-		if (rc == 0 && changed > 0 && is_lowest(g.layer))
-			gain(c, &g);
-	}
-	return rc;
-}
-
 /* part of keys, which have limits in databases */
 #define LONGEST_NAME 255
 
@@ -216,7 +150,9 @@ int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t 
 	case RAMA_MSG_BLOCK:
 		return put_block(s, m->block.bytes, m->block.len, stored, e);
 	case RAMA_MSG_ACTIVITY:
-		return put_activity(s, &m->activity, e);
+		return rama_activity_put(s, &m->activity, e);
+	case RAMA_MSG_COUNTERS:
+		return rama_counters_take(s, &m->counters, e);
 	case RAMA_MSG_SAMPLE:
 		return put_sample(s, &m->sample, e);
 	case RAMA_MSG_LOSS:

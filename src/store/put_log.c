@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* put_log.c: a job known from its log. The same log may come twice, under two keys: by an agent with the key of the job
  * it saw running, and from a folder with a key made of the log. */
+#include <math.h>
 #include <string.h>
 
 #include "base/siphash.h"
@@ -152,6 +153,22 @@ static int make_job(struct rama_store *s, const struct rama_store_log *l, struct
 	return rc < 0 ? rc : 0;
 }
 
+/* seconds of the findings that count; NULL: there are none */
+static struct rama_cell cost_of(const struct rama_store_log *l)
+{
+	struct rama_cell sum = { .type = RAMA_CELL_NULL };
+
+	for (size_t i = 0; i < l->n_findings; i++) {
+		const struct rama_store_finding *f = &l->findings[i];
+
+		if (strcmp(f->level, "HIGH") != 0 && strcmp(f->level, "WARN") != 0)
+			continue;
+		sum.type = RAMA_CELL_REAL;
+		sum.f += isnan(f->cost) ? 0 : f->cost;
+	}
+	return sum;
+}
+
 static int put_row(struct rama_store *s, const struct rama_store_log *l, int64_t job,
 		   struct rama_err *e)
 {
@@ -160,21 +177,21 @@ static int put_row(struct rama_store *s, const struct rama_store_log *l, int64_t
 		" start_ns = $7, end_ns = $8, run_time = $9, nprocs = $10, nodes = $11, state ="
 		" $12, logged = 1, bytes_read = $13, bytes_written = $14, reads = $15, writes ="
 		" $16, metas = $17, files = $18, io_time = $19, meta_time = $20, verdict = $21,"
-		" complete = $22 WHERE number = $1";
+		" complete = $22, cost = $23 WHERE number = $1";
 	const struct rama_job *j = &l->log->job;
 	const char *command = j->exe != NULL ? j->exe : "";
 
 #define TEXT(t) rama_cell_clean(s, t, strlen(t))
-	return rama_store_do(s, sql,
-			     ARGS(I(job), TEXT(l->name), TEXT(l->user), I(j->uid), I(j->jobid),
-				  TEXT(command), rama_cell_when(start_of(l)),
-				  rama_cell_when(end_of(l)), rama_cell_f(l->run_time), I(j->nprocs),
-				  I(l->nodes), rama_cell_t(l->complete ? "done" : "incomplete"),
-				  I(l->bytes_read), I(l->bytes_written), I(l->reads), I(l->writes),
-				  I(l->metas), I(l->files), rama_cell_f(l->io_time),
-				  rama_cell_f(l->meta_time),
-				  TEXT(l->verdict != NULL ? l->verdict : ""), I(l->complete)),
-			     e);
+	return rama_store_do(
+		s, sql,
+		ARGS(I(job), TEXT(l->name), TEXT(l->user), I(j->uid), I(j->jobid), TEXT(command),
+		     rama_cell_when(start_of(l)), rama_cell_when(end_of(l)),
+		     rama_cell_f(l->run_time), I(j->nprocs), I(l->nodes),
+		     rama_cell_t(l->complete ? "done" : "incomplete"), I(l->bytes_read),
+		     I(l->bytes_written), I(l->reads), I(l->writes), I(l->metas), I(l->files),
+		     rama_cell_f(l->io_time), rama_cell_f(l->meta_time),
+		     TEXT(l->verdict != NULL ? l->verdict : ""), I(l->complete), cost_of(l)),
+		e);
 }
 
 static int put_log_row(struct rama_store *s, const struct rama_store_log *l, int64_t job,
@@ -258,26 +275,53 @@ static int put_some_figures(struct rama_store *s, const struct rama_cell *args, 
 	return rc;
 }
 
-int rama_figures_put(struct rama_store *s, int64_t job, const struct rama_store_figure *figures,
-		     size_t n_figures, struct rama_err *e)
+bool rama_store_figure_ranked(const char *name)
+{
+	static const char *const names[] = {
+#define RANKED(name) #name,
+#include "store/ranked.def"
+#undef RANKED
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int figure_number(struct rama_store *s, const char *figure, int64_t *number,
+			 struct rama_err *e)
 {
 	static const char find[] = "SELECT number FROM figure_names WHERE name = $1";
 	static const char make[] = "INSERT INTO figure_names (name) VALUES ($1)"
 				   " ON CONFLICT (name) DO NOTHING RETURNING number";
 	static const char *const sql[2] = { find, make };
+	const char *const name[2] = { figure, "" };
+
+	return rama_store_number(s, &s->figures, name, sql, number, e);
+}
+
+int rama_figures_put(struct rama_store *s, int64_t job, const struct rama_store_figure *figures,
+		     size_t n_figures, struct rama_err *e)
+{
+	static const char ranked[] = "INSERT INTO figure_values (figure, job, value, ranked)"
+				     " VALUES ($1, $2, $3, 1) ON CONFLICT (job, figure) DO NOTHING";
 	struct rama_cell args[3 * AT_ONCE];
 	unsigned n = 0;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n_figures; i++) {
-		const char *const name[2] = { figures[i].name, "" };
 		int64_t figure = 0;
 
-		rc = rama_store_number(s, &s->figures, name, sql, &figure, e);
+		rc = figure_number(s, figures[i].name, &figure, e);
 		args[3 * n] = rama_cell_i(figure);
 		args[3 * n + 1] = rama_cell_i(job);
 		args[3 * n + 2] = rama_cell_f(figures[i].value);
-		if (rc == 0 && (++n == AT_ONCE || i + 1 == n_figures)) {
+		if (rc == 0 && rama_store_figure_ranked(figures[i].name))
+			rc = rama_store_do(s, ranked, &args[3 * (size_t)n], 3, e);
+		else
+			n++;
+		if (rc == 0 && (n == AT_ONCE || i + 1 == n_figures)) {
 			rc = put_some_figures(s, args, n, e);
 			n = 0;
 		}

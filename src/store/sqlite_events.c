@@ -12,32 +12,14 @@
 #include "store/walk.h"
 
 enum column {
-	JOB,
-	RANK,
-	END,
-	START,
-	DUR,
-	OFF,
-	LEN,
-	RECORD,
-	FILE_NAME,
-	LAYER,
-	OP,
-	FN,
-	TID,
-	LANE,
-	SEQ,
-	CALL,
-	PARENT,
-	FAILED,
-	HOST,
-	PROCESS
+#define EVENT(id, name, lite, postgres, unit) COLUMN_##id,
+#include "store/events.def"
 };
-static const char declaration[] =
-	"CREATE TABLE events (job INTEGER, rank INTEGER, end_ns INTEGER, start_ns INTEGER, dur_ns"
-	" INTEGER, off INTEGER, len INTEGER, record INTEGER, file TEXT, layer TEXT, op TEXT, fn"
-	" TEXT, tid INTEGER, lane INTEGER, seq INTEGER, call INTEGER, parent INTEGER, failed"
-	" INTEGER, host TEXT, process INTEGER)";
+static const char declaration[] = "CREATE TABLE events ("
+#define EVENT_FIRST(id, name, lite, postgres, unit) #name " " #lite
+#define EVENT(id, name, lite, postgres, unit) ", " #name " " #lite
+#include "store/events.def"
+				  ")";
 
 struct table {
 	sqlite3_vtab base;
@@ -93,14 +75,14 @@ struct plan {
 static char letter_of(int column, unsigned char op)
 {
 	if (op == SQLITE_INDEX_CONSTRAINT_EQ)
-		return column == JOB	  ? 'j'
-		       : column == RANK	  ? 'r'
-		       : column == RECORD ? 'f'
-		       : column == LAYER  ? 'l'
-		       : column == OP	  ? 'o'
-		       : column == END	  ? '='
-					  : 0;
-	if (column != END)
+		return column == COLUMN_JOB	 ? 'j'
+		       : column == COLUMN_RANK	 ? 'r'
+		       : column == COLUMN_RECORD ? 'f'
+		       : column == COLUMN_LAYER	 ? 'l'
+		       : column == COLUMN_OP	 ? 'o'
+		       : column == COLUMN_END	 ? '='
+						 : 0;
+	if (column != COLUMN_END)
 		return 0;
 	return op == SQLITE_INDEX_CONSTRAINT_GT	  ? '>'
 	       : op == SQLITE_INDEX_CONSTRAINT_GE ? 'g'
@@ -134,7 +116,10 @@ static int order_of(const struct plan *p, const sqlite3_index_info *info)
 
 	for (int i = 0; i < info->nOrderBy; i++) {
 		int column = info->aOrderBy[i].iColumn;
-		char c = column == JOB ? 'j' : column == RANK ? 'r' : column == END ? 't' : 0;
+		char c = column == COLUMN_JOB	 ? 'j'
+			 : column == COLUMN_RANK ? 'r'
+			 : column == COLUMN_END	 ? 't'
+						 : 0;
 
 		if (c == 0 || info->aOrderBy[i].desc || n == 3)
 			return -1;
@@ -395,29 +380,29 @@ static int64_t number_of(const struct rama_stored_event *ev, int column)
 	const struct rama_wire_event *w = ev->event;
 
 	switch (column) {
-	case JOB:
+	case COLUMN_JOB:
 		return ev->job;
-	case RANK:
+	case COLUMN_RANK:
 		return ev->rank;
-	case END:
+	case COLUMN_END:
 		return w->end;
-	case START:
+	case COLUMN_START:
 		return (int64_t)((uint64_t)w->end - (uint64_t)w->dur);
-	case DUR:
+	case COLUMN_DUR:
 		return w->dur;
-	case RECORD:
+	case COLUMN_RECORD:
 		return (int64_t)w->record;
-	case TID:
+	case COLUMN_TID:
 		return ev->tid;
-	case LANE:
+	case COLUMN_LANE:
 		return ev->lane;
-	case SEQ:
+	case COLUMN_SEQ:
 		return (int64_t)ev->seq;
-	case CALL:
+	case COLUMN_CALL:
 		return w->call;
-	case PARENT:
+	case COLUMN_PARENT:
 		return w->parent;
-	case FAILED:
+	case COLUMN_FAILED:
 		return w->failed;
 	default:
 		return ev->process;
@@ -430,24 +415,24 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 	const struct rama_wire_event *w = c->event.event;
 
 	switch (i) {
-	case OFF:
-	case LEN:
-		if ((i == OFF ? w->off : w->bytes) >= 0)
-			sqlite3_result_int64(ctx, i == OFF ? w->off : w->bytes);
+	case COLUMN_OFF:
+	case COLUMN_LEN:
+		if ((i == COLUMN_OFF ? w->off : w->bytes) >= 0)
+			sqlite3_result_int64(ctx, i == COLUMN_OFF ? w->off : w->bytes);
 		break;
-	case FILE_NAME:
+	case COLUMN_FILE:
 		give_file(c, ctx);
 		break;
-	case LAYER:
+	case COLUMN_LAYER:
 		give_text(ctx, c->event.what->layer);
 		break;
-	case OP:
+	case COLUMN_OP:
 		give_text(ctx, c->event.what->op);
 		break;
-	case FN:
+	case COLUMN_FN:
 		give_text(ctx, c->event.what->fn);
 		break;
-	case HOST:
+	case COLUMN_HOST:
 		give_host(c, ctx);
 		break;
 	default:

@@ -103,4 +103,54 @@ static const char views[] =
 
 static const char *const version2[] = { views, NULL };
 
-const char *const *const rama_sqlite_schema[] = { version1, version2, NULL };
+/* What counters of processes stand at, by which gains are known; and what is looked for among all that is running. */
+static const char counted[] =
+	"CREATE TABLE counted (job " N ", process " N ", layer " T ", version " N ", t_ns " N
+	", reads " N ", writes " N ", metas " N ", bytes_read " N ", bytes_written " N
+	", read_ns " N ", write_ns " N ", meta_ns " N
+	", PRIMARY KEY (process, layer)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX counted_job ON counted (job);"
+	"INSERT INTO counted (job, process, layer, version, t_ns, reads, writes, metas, bytes_read,"
+	" bytes_written, read_ns, write_ns, meta_ns) SELECT p.job, p.number, a.layer, 0, "
+	"max(a.t_ns),"
+	" sum(a.reads), sum(a.writes), sum(a.metas), sum(a.bytes_read), sum(a.bytes_written),"
+	" sum(a.read_ns), sum(a.write_ns), sum(a.meta_ns) FROM processes p JOIN activity a ON"
+	" a.job = p.job AND a.process = p.number WHERE p.state = 'running'"
+	" GROUP BY p.job, p.number, a.layer;"
+	"ALTER TABLE jobs ADD COLUMN seen_ns INTEGER;"
+	"UPDATE jobs SET seen_ns = (SELECT max(p.seen_ns) FROM processes p WHERE p.job = "
+	"jobs.number)"
+	" WHERE state = 'running';"
+	"CREATE INDEX jobs_seen ON jobs (seen_ns) WHERE state = 'running';"
+	"CREATE INDEX processes_running ON processes (seen_ns) WHERE state = 'running';";
+
+/* Lists of jobs in any order that people ask for, a page at a time: SQLite adds the number of the job to each index, which
+ * decides among equals. cost: seconds of the findings HIGH and WARN, said once. */
+static const char lists[] =
+	"ALTER TABLE jobs ADD COLUMN cost REAL;"
+	"UPDATE jobs SET cost = (SELECT sum(coalesce(f.cost, 0)) FROM findings f WHERE f.job = "
+	"jobs.number"
+	" AND f.level IN ('HIGH', 'WARN'));"
+	"CREATE INDEX jobs_running ON jobs (start_ns) WHERE state = 'running';"
+	"CREATE INDEX jobs_by_user ON jobs (username);"
+	"CREATE INDEX jobs_by_name ON jobs (name);"
+	"CREATE INDEX jobs_name ON jobs (name, start_ns);"
+	"CREATE INDEX jobs_by_cost ON jobs (cost);"
+	"CREATE INDEX jobs_by_bytes ON jobs"
+	" (CAST(bytes_read AS DOUBLE PRECISION) + CAST(bytes_written AS DOUBLE PRECISION));"
+	"CREATE INDEX jobs_by_run_time ON jobs"
+	" (CAST(coalesce(run_time, CASE WHEN coalesce(end_ns, seen_ns) > start_ns"
+	" THEN (CAST(coalesce(end_ns, seen_ns) AS NUMERIC) - start_ns) / 1e9"
+	" WHEN coalesce(end_ns, seen_ns) <= start_ns THEN 0 END) AS DOUBLE PRECISION));"
+	"CREATE INDEX findings_high ON findings (job) WHERE level = 'HIGH';"
+	"ALTER TABLE figure_values ADD COLUMN ranked INTEGER;"
+	"UPDATE figure_values SET ranked = 1 WHERE figure IN (SELECT number FROM figure_names"
+	" WHERE name IN ('small_reads', 'small_writes', 'opens', 'seeks', 'imbalance',"
+	" 'slow_call'));"
+	/* `ranked` once more, so that nothing but the index is read */
+	"CREATE INDEX figure_values_rank ON figure_values (ranked, figure, value)"
+	" WHERE ranked = 1;";
+
+static const char *const version3[] = { counted, lists, NULL };
+
+const char *const *const rama_sqlite_schema[] = { version1, version2, version3, NULL };

@@ -212,6 +212,11 @@ void rama_store_close(struct rama_store *s)
 	free(s);
 }
 
+const char *rama_store_kind(const struct rama_store *s)
+{
+	return s->ops->name;
+}
+
 bool rama_store_default(char *to, size_t room)
 {
 	const char *own = getenv("IORAMA_STORE"), *data = getenv("XDG_DATA_HOME"),

@@ -19,6 +19,8 @@ enum {
  * one opened for reading, is RAMA_EVERSION with a line that says what to do. Messages do not name the store. */
 int rama_store_open(struct rama_store **s, const char *where, unsigned flags, struct rama_err *e);
 void rama_store_close(struct rama_store *s);
+/* "sqlite" or "postgresql": what the few functions differ in that SQL has for texts */
+const char *rama_store_kind(const struct rama_store *s);
 /* IORAMA_STORE, else $XDG_DATA_HOME/iorama/store.db, else ~/.local/share/iorama/store.db; false: does not fit */
 bool rama_store_default(char *to, size_t room);
 
@@ -37,6 +39,16 @@ void rama_store_wait(struct rama_store *s, int ms);
  * RAMA_ECORRUPT and leave the batch as it was. RAMA_MSG_LOG is refused with RAMA_EUSAGE: see rama_store_put_log. */
 int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t *stored,
 		   struct rama_err *e);
+
+/* Processes of which nothing was heard for RAMA_LOST_AFTER ns before `now`, and jobs with nobody else in them, become `lost`; those
+ * that report again are back. A batch of its own. To be called now and then by who writes. */
+#define RAMA_LOST_AFTER 60000000000ll
+int rama_store_reap(struct rama_store *s, int64_t now, struct rama_err *e);
+/* 1: there are such, 0: not; for who only reads */
+int rama_store_stale(struct rama_store *s, int64_t now, struct rama_err *e);
+/* what time it is, for tests; 0: as the system says */
+void rama_store_clock(struct rama_store *s, int64_t ns);
+int64_t rama_store_now(const struct rama_store *s);
 
 /* A job known from its log. Figures and findings come from the caller, who has diagnosed it. */
 struct rama_store_finding {
@@ -68,6 +80,8 @@ struct rama_store_log {
 	const struct rama_store_figure *figures;
 	size_t n_figures;
 };
+/* Has the store an index for this figure? See ranked.def. */
+bool rama_store_figure_ranked(const char *name);
 /* Replaces what was known of the job by an earlier version of its log (same path or same key); what came live stays. */
 int rama_store_put_log(struct rama_store *s, const struct rama_store_log *l, struct rama_err *e);
 /* 1: a log of this path with this size and time is in the store already */
@@ -151,7 +165,7 @@ struct rama_store_counts {
 	int schema;
 };
 int rama_store_stats(struct rama_store *s, struct rama_store_counts *c, struct rama_err *e);
-/* Jobs that ended before this moment; events_only: their events and activity, the rest stays. Running jobs stay.
+/* Jobs that ended, or were lost, before this moment; events_only: their events and activity, the rest stays. Running jobs stay.
  * *jobs: how many. Space is given back. */
 int rama_store_prune(struct rama_store *s, int64_t before, bool events_only, int64_t *jobs,
 		     struct rama_err *e);

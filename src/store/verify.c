@@ -226,8 +226,8 @@ static void count_missing(struct verify *v, const int64_t *p, const struct lane 
 
 static int check_process(struct verify *v, int64_t process, struct rama_err *e)
 {
-	static const char sql[] = "SELECT job, rank, made, stored, CASE WHEN state = 'running' "
-				  "THEN 0 ELSE 1 END, version"
+	static const char sql[] = "SELECT job, rank, made, stored, CASE WHEN state IN "
+				  "('running', 'lost') THEN 0 ELSE 1 END, version"
 				  " FROM processes WHERE number = $1";
 	struct rama_blocks *bs = malloc(sizeof(*bs));
 	struct lane l = { .lane = -1 };
@@ -337,6 +337,15 @@ static int check_strays(struct verify *v, struct rama_err *e)
 						   "IN (SELECT number FROM processes)" },
 		{ "rows of activity of no process", "SELECT count(*) FROM activity WHERE process "
 						    "NOT IN (SELECT number FROM processes)" },
+		{ "counters of no process", "SELECT count(*) FROM counted WHERE process NOT IN "
+					    "(SELECT number FROM processes)" },
+		{ "counters whose gains are others",
+		  "SELECT count(*) FROM counted c JOIN jobs j ON j.number = c.job JOIN (SELECT "
+		  "process,"
+		  " layer, sum(bytes_read + bytes_written + reads + writes) AS all_of FROM activity"
+		  " GROUP BY process, layer) a ON a.process = c.process AND a.layer = c.layer WHERE"
+		  " j.pruned = 0 AND c.bytes_read + c.bytes_written + c.reads + c.writes <> "
+		  "a.all_of" },
 		{ "files of no job",
 		  "SELECT count(*) FROM files WHERE job NOT IN (SELECT number FROM jobs)" },
 		{ "logs of no job",

@@ -90,6 +90,28 @@ bool rama_module_has_threads(const struct rama_module *mod, unsigned version)
 	return (mod->flags & RAMA_TRACE) && version >= mod->record->array[0].wide_since;
 }
 
+static const struct rama_table_section sections[] = {
+#define S(id, symbol, name, newest, module, doc) { id, newest, RAMA_MOD_##module, name, doc },
+#include "table/sections.def"
+#undef S
+};
+
+const struct rama_table_section *rama_table_section_get(unsigned id)
+{
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		if (sections[i].id == id)
+			return &sections[i];
+	return NULL;
+}
+
+const struct rama_table_section *rama_table_section_threads(unsigned module)
+{
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		if (sections[i].module == module)
+			return &sections[i];
+	return NULL;
+}
+
 bool rama_field_is_timestamp(const struct rama_field *f)
 {
 	return f->type == RAMA_F64 && f->place == RAMA_COUNTER &&

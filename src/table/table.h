@@ -47,6 +47,8 @@ enum rama_reduce {
 #define RAMA_NO_WORD 0xffff
 #define RAMA_VERSION_ANY 255
 #define RAMA_MODULES 64 /* slots in a log's header */
+/* Modules and sections from here on are ours: no header names them, they stand in the annex. */
+#define RAMA_TABLE_OURS 48
 
 /* one field of a record: a row of counters_*.def */
 struct rama_field {
@@ -115,6 +117,23 @@ const struct rama_module *rama_module_find(const char *name);
 
 /* do segments of this version say which thread it was? */
 bool rama_module_has_threads(const struct rama_module *mod, unsigned version);
+
+/* what an annex holds beside modules: a row of sections.def */
+struct rama_table_section {
+	uint8_t id, newest, module;
+	const char *name, *doc;
+};
+
+enum {
+#define S(id, symbol, ...) RAMA_TABLE_SECTION_##symbol = id,
+#include "table/sections.def"
+#undef S
+};
+
+/* NULL for an id that no section has; modules are none */
+const struct rama_table_section *rama_table_section_get(unsigned id);
+/* the section that has the thread ids of a module's segments, or NULL */
+const struct rama_table_section *rama_table_section_threads(unsigned module);
 
 /* field whose name, without the module's prefix, is `suffix` (BYTES_READ, F_META_TIME); or NULL */
 const struct rama_field *rama_field_find(const struct rama_module *mod, const char *suffix);

@@ -152,18 +152,10 @@ static void put_names(struct writer *w, const struct rama_msg_names *m)
 	}
 }
 
-static void put_activity(struct writer *w, const struct rama_msg_activity *m)
+static void put_gains(struct writer *w, const struct rama_msg_gain *gain, uint32_t count)
 {
-	if (m->rank < -1 || m->width < 0)
-		refuse(w, "its rank or width is not possible");
-	put_bytes(w, m->segment.b, sizeof(m->segment.b));
-	put_job(w, m->job, false);
-	put_i64(w, m->rank);
-	put_i64(w, m->t);
-	put_i64(w, m->width);
-	for (uint32_t i = 0, n = put_count(w, m->n, RAMA_MSG_GAINS); i < n; i++) {
-		const struct rama_msg_gain *g = &m->gain[i];
-
+	for (uint32_t i = 0, n = put_count(w, count, RAMA_MSG_GAINS); i < n; i++) {
+		const struct rama_msg_gain *g = &gain[i];
 		put_text(w, g->layer, sizeof(g->layer) - 1);
 		put_i64(w, g->reads);
 		put_i64(w, g->writes);
@@ -176,6 +168,30 @@ static void put_activity(struct writer *w, const struct rama_msg_activity *m)
 	}
 }
 
+static void put_activity(struct writer *w, const struct rama_msg_activity *m)
+{
+	if (m->rank < -1 || m->width < 0)
+		refuse(w, "its rank or width is not possible");
+	put_bytes(w, m->segment.b, sizeof(m->segment.b));
+	put_job(w, m->job, false);
+	put_i64(w, m->rank);
+	put_i64(w, m->t);
+	put_i64(w, m->width);
+	put_gains(w, m->gain, m->n);
+}
+
+static void put_counters(struct writer *w, const struct rama_msg_counters *m)
+{
+	if (m->rank < -1)
+		refuse(w, "its rank is not possible");
+	put_bytes(w, m->segment.b, sizeof(m->segment.b));
+	put_u64(w, m->version);
+	put_job(w, m->job, false);
+	put_i64(w, m->rank);
+	put_i64(w, m->t);
+	put_i64(w, m->since);
+	put_gains(w, m->total, m->n);
+}
 static void put_sample(struct writer *w, const struct rama_msg_sample *m)
 {
 	put_text(w, m->host, RAMA_MSG_WORD);
@@ -233,6 +249,9 @@ static void put_kind(struct writer *w, const struct rama_message *m)
 	case RAMA_MSG_LOSS:
 		put_loss(w, &m->loss);
 		break;
+	case RAMA_MSG_COUNTERS:
+		put_counters(w, &m->counters);
+		break;
 	default:
 		refuse(w, "there is no such kind");
 	}
@@ -281,7 +300,7 @@ const char *rama_message_name(enum rama_message_kind kind)
 		[RAMA_MSG_PROCESS] = "process", [RAMA_MSG_NAMES] = "names",
 		[RAMA_MSG_BLOCK] = "block",	[RAMA_MSG_ACTIVITY] = "activity",
 		[RAMA_MSG_SAMPLE] = "sample",	[RAMA_MSG_LOG] = "log",
-		[RAMA_MSG_LOSS] = "loss",
+		[RAMA_MSG_LOSS] = "loss",	[RAMA_MSG_COUNTERS] = "counters",
 	};
 
 	return kind > 0 && kind < RAMA_MSG_KINDS ? names[kind] : "?";
@@ -300,6 +319,8 @@ static const char *job_of(const struct rama_message *m)
 		return m->log.job;
 	case RAMA_MSG_LOSS:
 		return m->loss.job;
+	case RAMA_MSG_COUNTERS:
+		return m->counters.job;
 	default:
 		return "";
 	}

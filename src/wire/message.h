@@ -15,10 +15,11 @@ enum rama_message_kind {
 	RAMA_MSG_PROCESS = 1, /* a process of a job: what it is, and how it goes on */
 	RAMA_MSG_NAMES,	      /* names of files */
 	RAMA_MSG_BLOCK,	      /* events */
-	RAMA_MSG_ACTIVITY,    /* what the counters of a process gained in a second */
+	RAMA_MSG_ACTIVITY,    /* what they gained in a second: as agents once told it */
 	RAMA_MSG_SAMPLE,      /* figures of a node */
 	RAMA_MSG_LOG,	      /* the log of a job, whole */
 	RAMA_MSG_LOSS,	      /* what an agent had to drop */
+	RAMA_MSG_COUNTERS,    /* what the counters of a process stand at */
 	RAMA_MSG_KINDS
 };
 
@@ -71,6 +72,19 @@ struct rama_msg_activity {
 	struct rama_msg_gain *gain;
 };
 
+/* What the counters of layers stand at, since the process began: who takes it in works out the gains. So it does not matter which
+ * of these messages are lost with an agent that is killed, come twice or late: the newest has it all. */
+struct rama_msg_counters {
+	struct rama_segment_key segment;
+	uint64_t version; /* grows with each message about this segment, whoever sends it */
+	const char *job;
+	int64_t rank;
+	int64_t t;     /* ns since 1970: when they were read */
+	int64_t since; /* when they stood at 0 */
+	uint32_t n;
+	struct rama_msg_gain *total; /* since then */
+};
+
 struct rama_msg_figure {
 	char metric[48]; /* "cpu.user", "disk.sda.read_bytes": rows of table/metrics.def */
 	double value;
@@ -110,6 +124,7 @@ struct rama_message {
 		struct rama_msg_sample sample;
 		struct rama_msg_log log;
 		struct rama_msg_loss loss;
+		struct rama_msg_counters counters;
 	};
 };
 

@@ -177,16 +177,12 @@ static void get_names(struct decoder *d, struct rama_msg_names *m)
 	}
 }
 
-static void get_activity(struct decoder *d, struct rama_msg_activity *m)
+static struct rama_msg_gain *get_gains(struct decoder *d, uint32_t *n)
 {
-	get_segment(d, &m->segment);
-	m->job = get_job(d, false);
-	m->rank = get_i64(d);
-	m->t = get_i64(d);
-	m->width = get_i64(d);
-	m->gain = get_array(d, &m->n, RAMA_MSG_GAINS, 9, sizeof(*m->gain));
-	for (uint32_t i = 0; i < m->n && !d->r.bad; i++) {
-		struct rama_msg_gain *g = &m->gain[i];
+	struct rama_msg_gain *gain = get_array(d, n, RAMA_MSG_GAINS, 9, sizeof(*gain));
+
+	for (uint32_t i = 0; i < *n && !d->r.bad; i++) {
+		struct rama_msg_gain *g = &gain[i];
 
 		get_word(d, g->layer, sizeof(g->layer));
 		g->reads = get_i64(d);
@@ -198,7 +194,31 @@ static void get_activity(struct decoder *d, struct rama_msg_activity *m)
 		g->write_ns = get_i64(d);
 		g->meta_ns = get_i64(d);
 	}
+	return gain;
+}
+
+static void get_activity(struct decoder *d, struct rama_msg_activity *m)
+{
+	get_segment(d, &m->segment);
+	m->job = get_job(d, false);
+	m->rank = get_i64(d);
+	m->t = get_i64(d);
+	m->width = get_i64(d);
+	m->gain = get_gains(d, &m->n);
 	if (m->rank < -1 || m->width < 0)
+		d->r.bad = true;
+}
+
+static void get_counters(struct decoder *d, struct rama_msg_counters *m)
+{
+	get_segment(d, &m->segment);
+	m->version = get_u64(d);
+	m->job = get_job(d, false);
+	m->rank = get_i64(d);
+	m->t = get_i64(d);
+	m->since = get_i64(d);
+	m->total = get_gains(d, &m->n);
+	if (m->rank < -1)
 		d->r.bad = true;
 }
 
@@ -260,6 +280,9 @@ static void get_kind(struct decoder *d, struct rama_message *m)
 		break;
 	case RAMA_MSG_LOG:
 		get_log(d, &m->log);
+		break;
+	case RAMA_MSG_COUNTERS:
+		get_counters(d, &m->counters);
 		break;
 	default:
 		get_loss(d, &m->loss);

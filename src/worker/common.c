@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "emulate/lines.h"
 #include "worker/worker.h"
@@ -55,11 +55,13 @@ int rama_worker_error(const struct rama_handle *h, const char *what, int64_t off
 int rama_worker_exists(const struct rama_handle *h)
 {
 	MPI_Comm comm = rama_worker_comm(h);
+	struct stat st;
 	int rank, there = 0;
 
 	MPI_Comm_rank(comm, &rank);
 	if (rank == 0)
-		there = access(h->path, F_OK) == 0;
+		there = stat(h->path, &st) == 0 &&
+			st.st_size > 0; /* an empty one has no format yet */
 	MPI_Bcast(&there, 1, MPI_INT, 0, comm);
 	return there;
 }

@@ -17,6 +17,9 @@ import urllib.parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 WORK = os.path.join(ROOT, "tests", "work")
+sys.path.insert(0, os.path.join(ROOT, "tests", "gen"))
+import stock  # noqa: E402
+
 SKIPPED = 77
 TIMEOUT = 30
 
@@ -144,8 +147,11 @@ def text_of(word):
 class Log:
     """One log as `iorama show --json` gives it."""
 
-    def __init__(self, iorama, path, traced):
+    def __init__(self, iorama, path, traced, ours=False):
         self.path = path
+        refusals = stock.refusals(path) if ours else []
+        if refusals:
+            raise Failed("%s: released tools: %s" % (path, "; ".join(refusals)))
         self.json = self.show(iorama, path)
         self.modules = {m["module"]: m for m in self.json["modules"]}
         self.traces = {}
@@ -354,7 +360,7 @@ class Harness:
     def collect(self, run, logs, traced):
         for path in sorted(glob.glob(logs + "/**/*", recursive=True)):
             if os.path.isfile(path):
-                run.logs.append(Log(self.iorama, path, traced))
+                run.logs.append(Log(self.iorama, path, traced, ours=True))
         for folder, _, files in os.walk(os.path.join(run.folder_quiet, "segments")):
             run.left += [os.path.join(folder, name) for name in files]
 
@@ -368,7 +374,7 @@ class Harness:
         )  # fmt: skip
         if done.returncode not in (0, 1) or not os.path.exists(log):
             raise Failed("recover: status %d: %s" % (done.returncode, done.stderr.strip()))
-        run.logs.append(Log(self.iorama, log, traced))
+        run.logs.append(Log(self.iorama, log, traced, ours=True))
         run.left = [os.path.join(f, n) for f, _, names in os.walk(segments) for n in names]
 
 

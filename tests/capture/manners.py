@@ -404,6 +404,71 @@ def ordinary_user(h):
         shutil.rmtree(place, ignore_errors=True)
 
 
+def modules_off(h):
+    """DARSHAN_MOD_DISABLE and IORAMA_MOD_DISABLE: the log has none of these modules, ours neither; who enables wins"""
+    program = h.compile("stream")
+
+    def modules(mode, **env):
+        run = h.start([program], mode, env)
+        must(run.status == 0 and len(run.logs) == 1, "%s, %s: status %s, %d logs", mode, env, run.status, len(run.logs))
+        return {name for name, module in run.logs[0].modules.items() if module["records"]} | set(run.logs[0].traces)
+
+    for mode in ("bare", "run", "trace"):
+        all_of = modules(mode)
+        must({"POSIX", "STDIO", "HEATMAP", "PROCESS", "EXTRA"} <= all_of, "%s: modules %s", mode, all_of)
+        for variable in ("DARSHAN_MOD_DISABLE", "IORAMA_MOD_DISABLE"):
+            for off in ("STDIO,HEATMAP", "PROCESS,EXTRA"):
+                found = modules(mode, **{variable: off})
+                rest = all_of - set(off.split(","))  # a trace of streams has the files that STDIO knows
+                must(found in (rest, rest - {"DXT_STDIO"}), "%s, %s=%s: modules %s", mode, variable, off, found)
+    for variable in ("DARSHAN_MOD_%s", "IORAMA_MOD_%s"):
+        must(modules("bare", **{variable % "DISABLE": "*"}) == set(), "something is on")
+        found = modules("bare", **{variable % "DISABLE": "*", variable % "ENABLE": "POSIX,PROCESS"})
+        must(found == {"POSIX", "PROCESS"}, "those that were enabled: %s", found)
+    # a variable makes void what the file says of both
+    path = os.path.join(h.quiet, "off.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("MOD_DISABLE POSIX\n")
+    must("POSIX" not in modules("bare", DARSHAN_CONFIG_PATH=path), "the file says POSIX is off")
+    found = modules("bare", DARSHAN_CONFIG_PATH=path, IORAMA_MOD_DISABLE="STDIO")
+    must("POSIX" in found and "STDIO" not in found, "the variable is for both: %s", found)
+
+
+def module_memory(h):
+    """DARSHAN_MODMEM is for the records of all modules together, MAX_RECORDS for those of one"""
+    program = h.compile("files")
+    record, heatmaps, mib = 704, 8 * 3248, 1 << 20
+
+    def named(n, lines, **env):
+        path = os.path.join(h.quiet, "memory.conf")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(lines)
+        run = h.start([program, str(n), "turn"], "bare", {"DARSHAN_CONFIG_PATH": path, **env})
+        must(run.status == 0 and len(run.logs) == 1, "status %s, %d logs", run.status, len(run.logs))
+        posix = run.logs[0].modules["POSIX"]
+        return len([x for x in names_of(run.logs[0]) if x.startswith("file")]), posix["incomplete"]
+
+    many = "MAX_RECORDS 5000 POSIX,EXTRA\n"
+    for lines, env, want in (
+        (many + "MODMEM 1.9\n", {}, (mib - heatmaps) // record),  # a fraction is cut off
+        (many, {"DARSHAN_MODMEM": "1", "DARSHAN_MOD_DISABLE": "HEATMAP"}, mib // record),
+    ):
+        have = named(1500, lines, **env)
+        must(have == (want, want < 1500), "%r, %s: %s records, not %d", lines, env, have, want)
+    # each module alone would have room for all
+    conf = os.path.join(h.quiet, "both.conf")
+    with open(conf, "w", encoding="ascii") as file:
+        file.write("MAX_RECORDS 5000 POSIX,STDIO,EXTRA\n")
+    run = h.start([program, "1100", "both"], "bare", {"DARSHAN_CONFIG_PATH": conf, "DARSHAN_MODMEM": "1"})
+    log = run.logs[0]
+    sizes = {"POSIX": record, "STDIO": 248}
+    used = sum(size * len([r for r in log.records(m) if r["name"] != "<OTHERS>"]) for m, size in sizes.items())
+    must(mib - heatmaps - record < used <= mib - heatmaps, "records take %d bytes", used)
+    for most in (0, 5, 8, 9):
+        have = named(8, "MAX_RECORDS %d POSIX\n" % most)
+        must(have == (min(most, 8), most < 8), "MAX_RECORDS %d: %s records of 8", most, have)
+
+
 def broken_preload(h):
     """the preload of a shell's children survives `env -i`-like cleaning: they are just not observed"""
     run = h.start(["sh", "-c", "env -i /bin/echo hello; exit 7"], "bare")
@@ -421,6 +486,8 @@ CASES = {
     "chosen-files": chosen_files,
     "trace-limit": trace_limit,
     "darshan-settings": darshan_settings,
+    "modules-off": modules_off,
+    "module-memory": module_memory,
     "identity": identity,
     "no-segment-place": no_segment_place,
     "limits": limits,

@@ -197,7 +197,7 @@ def preamble(lines):
 
 def reader_knows(log):
     """It reads Darshan's own modules."""
-    return not any(name in layout.OWN for name in log.regions)
+    return not any(name in layout.OWN for name in log.regions) and not log.annex
 
 
 def reader_records(reader, log, module):

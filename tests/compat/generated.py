@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
 from common import difference, failed_run, run  # noqa: E402
+import annex  # noqa: E402
 import family  # noqa: E402
 import loggen  # noqa: E402
 import truth  # noqa: E402
@@ -70,7 +71,12 @@ def check_cut(log, path):
     with open(path, "rb") as stream:
         data = stream.read()
     want = truth.counter_lines(log)
-    last = max(id for id, stored in log.stored.items() if stored)
+    regions = [id for id, stored in log.stored.items() if stored and not (log.annex and id >= annex.FIRST)]
+    if not regions:
+        return
+    last = max(regions)
+    if log.annex:  # it is gone with all that follows
+        want = [line for line in want if MODULE_ID[line.split("\t", 1)[0]] < annex.FIRST]
     whole = [line for line in want if MODULE_ID[line.split("\t", 1)[0]] < last]
     for lost in (1, log.stored[last] // 2, log.stored[last]):
         with open(path + ".cut", "wb") as stream:

@@ -25,6 +25,7 @@ import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
+import annex  # noqa: E402
 import family  # noqa: E402
 from layout import BIG, COMPRESSIONS, FORMATS, LITTLE, MAGIC, build_log, load_tables  # noqa: E402
 
@@ -207,6 +208,22 @@ def repeated(parts, rng):
     return parts.with_region(at, squeeze(parts.compression, content * (MANY // max(1, len(content)) + 1)))
 
 
+def annexes(parts, rng):
+    """Numbers of directory and footer are others, mostly with a checksum that is right again."""
+    if parts.data[-8:] != annex.MAGIC:
+        return flips(parts, rng)
+    changed = bytearray(parts.data)
+    at = struct.unpack_from(parts.order + "Q", changed, len(changed) - 40)[0]
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        place = rng.randrange(at, len(changed) - 8) & ~3
+        hostile = rng.choice(HOSTILE + [len(changed), at, len(changed) - 48]) & 0xFFFFFFFF
+        old = struct.unpack_from(parts.order + "I", changed, place)[0]
+        struct.pack_into(parts.order + "I", changed, place, rng.choice([hostile, old + 1 & 0xFFFFFFFF, old ^ 8]))
+    if rng.random() < 0.8 and struct.unpack_from(parts.order + "Q", changed, len(changed) - 40)[0] == at:
+        return annex.seal(bytes(changed), parts.order)
+    return bytes(changed)
+
+
 def cut(length):
     return lambda parts, rng: parts.data[:length]
 
@@ -228,6 +245,7 @@ RANDOM_KINDS = {
     "crossed": (2, crossed),
     "inner": (8, inner),
     "repeated": (1, repeated),
+    "annex": (3, annexes),
 }
 
 
@@ -391,7 +409,7 @@ def load_sources(options):
     sources = {}
     if options.generated:
         tables = load_tables(options.generated)
-        for log in family.family(tables, options.seed, ["release-*", "all-*", *family.SPECIAL]):
+        for log in family.family(tables, options.seed, ["release-*", "all-*", "annex-all-*", *family.SPECIAL]):
             if not any(family.fnmatch.fnmatch(log.name, pattern) for pattern in SLOW_LOGS):
                 sources[log.name] = build_log(log)
         return sources

@@ -13,7 +13,11 @@ from common import difference, failed_run, run  # noqa: E402
 import family  # noqa: E402
 import loggen  # noqa: E402
 import truth  # noqa: E402
-from layout import COMPRESSIONS, FORMATS, GOLDEN_BYTES, MAGIC  # noqa: E402
+import annex  # noqa: E402
+import mutate  # noqa: E402
+import stock  # noqa: E402
+from layout import COMPRESSIONS, FORMATS, MAGIC, MODULE_ID, OWN, SEGMENT_BYTES  # noqa: E402
+from stock import RELEASED  # noqa: E402
 
 state = {}
 
@@ -41,6 +45,8 @@ def compare(log, compression, before, after):
         yield None if log.complaint and converted.status == 3 else "no log was written"
         return
     yield from check_header(log, compression, after)
+    if not log.complaint and log.plain:
+        yield from stock.refusals(after)
     base = run(state["iorama"], "show", "--base", "--show-incomplete", after)
     yield failed_run(base)
     yield difference(common.counter_lines(base.lines()), truth.counter_lines(log), "after", "before")
@@ -66,11 +72,49 @@ def check_header(log, compression, path):
     for name, region in log.regions.items():
         slot = FORMATS["3.41"].slot[name]
         version = int.from_bytes(head[1072 + 4 * slot :][:4], sys.byteorder)
-        want = max(GOLDEN_BYTES[name])
-        if name in common.TRACES:  # the newest without or with thread ids
-            want = max(region.version, want - 1)
+        want = 0 if name in OWN else RELEASED[name]
         if version != want:
             yield "%s records are of version %d, not %d" % (name, version, want)
+    yield from check_annex(log, path)
+
+
+def check_annex(log, path):
+    """Our own modules and thread ids are there, of the same records."""
+    with open(path, "rb") as stream:
+        data = stream.read()
+    order = "<" if sys.byteorder == "little" else ">"
+    try:
+        found = annex.read(data, order) or {}
+    except ValueError as why:
+        yield "annex: %s" % why
+        return
+    own = {MODULE_ID[name] for name in [*log.regions, *log.registered] if name in OWN}
+    threads = {}
+    for name, number in annex.THREADS.items():
+        region = log.regions.get(name)
+        if region and SEGMENT_BYTES[name][region.version] == 40:
+            segments = [(r.id, r.rank, [s[4] for kind in ("write", "read") for s in r.arrays[kind]]) for r in region.records]
+            if any(thread for _, _, listed in segments for thread in listed):
+                threads[number] = segments
+    unknown = {number for number, *_ in log.annex_unknown} if log.order == order else set()
+    if set(found) != own | set(threads) | unknown:
+        yield "annex: sections are %s" % sorted(found)
+        return
+    for number, version, flags, content in log.annex_unknown if unknown else ():
+        section = found[number]
+        if (section.version, section.flags) != (version, flags) or unpacked(data, section) != content:
+            yield "annex: section %d is another one" % number
+    for number, segments in threads.items():
+        if annex.unpack_threads(order, unpacked(data, found[number])) != segments:
+            yield "annex: thread ids of section %d are others" % number
+    for name in OWN:
+        flagged = found[MODULE_ID[name]].flags & 1 if MODULE_ID[name] in found else 0
+        if flagged != (name in log.partial and MODULE_ID[name] in found):
+            yield "annex: %s is %sincomplete" % (name, "" if flagged else "not ")
+
+
+def unpacked(data, section):
+    return mutate.unsqueeze(COMPRESSIONS[data[16]], section.stored)
 
 
 def check_reader(log, before, after):
@@ -79,13 +123,19 @@ def check_reader(log, before, after):
     names = "after", "before"
     ours, want = (common.reader_counter_lines(reader, read) for read in (new, old))
     yield prefixed(difference(ours, want, *names))
-    ours, want = (common.reader_trace_lines(reader, read) for read in (new, old))
+    # thread ids are in the annex now, which it does not know
+    ours, want = (without_threads(common.reader_trace_lines(reader, read)) for read in (new, old))
     yield prefixed(difference(ours, want, *names))
     yield prefixed(difference(*(job_lines(read, log.format) for read in (new, old)), *names))
     if new.names != old.names:
         yield prefixed("names differ")
     flags = [[m for m, flag in zip(reader.MODS, read.partial) if flag] for read in (new, old)]
     yield prefixed(difference(*flags, *names))
+
+
+def without_threads(lines):
+    kept = (line for line in lines if not line.startswith("# DXT, number of threads: "))
+    return [line.rsplit(None, 1)[0] if line.startswith(" X_") else line for line in kept]
 
 
 def job_lines(read, format):

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import check
-from harness import FAMILIES, LAUNCHERS, LOCAL, OPENMPI, Failed, Skip, environment, expect, main
+from harness import FAMILIES, LAUNCHERS, LIST, LOCAL, OPENMPI, PART, Failed, Skip, environment, expect, main
 
 ENGINES = ("posix", "vector", "direct", "mmap", "uring")
 ORDERS = ("sequential", "strided", "random")
@@ -157,7 +157,8 @@ def moves(path):
             m = MOVE.match(line.strip())
             if m and "/d/" in m[1]:
                 name = os.path.basename(m[1])
-                found.setdefault(name[:-5] if name.endswith(".part") else name, []).append((int(m[3]), int(m[4])))
+                if name != LIST:
+                    found.setdefault(re.sub(PART + "$", "", name), []).append((int(m[3]), int(m[4])))
     return found
 
 
@@ -300,7 +301,7 @@ def no_space(case):
         if engine in ("direct", "uring") and UNUSABLE.search(told):
             continue
         expect(done.returncode == 4, "%s: status %d: %r", engine, done.returncode, told)
-        expect("d/b.part" in told and "File too large" in told and told.count("\n") == 1, "%s: %r", engine, told)
+        expect(re.search("d/b" + PART, told) and "File too large" in told and told.count("\n") == 1, "%s: %r", engine, told)
         case.only(folder="d")
 
 
@@ -316,7 +317,7 @@ def full_disk(case, launcher):
                               check=False)  # fmt: skip
         if done.returncode in (77, 1) or "io_uring cannot" in done.stderr:
             raise Skip("no file systems can be mounted here: %s" % done.stderr.strip())
-        said = re.search(r"^iorama emulate: m/[ab]\.part: write at", done.stderr, re.MULTILINE)
+        said = re.search(r"^iorama emulate: m/[ab]" + PART + ": write at", done.stderr, re.MULTILINE)
         expect(done.returncode == 4 and said, "%s: %d %r", engine, done.returncode, done.stderr)
         expect(launcher != LOCAL or "No space left" in done.stderr, "%s: %r", engine, done.stderr)
         expect(done.stdout.strip() == "", "%s: left behind: %r", engine, done.stdout)
@@ -362,6 +363,8 @@ def wrong_bytes(case):
         ("foreign", lambda b: b[:320] + check.pattern("y", 640, 1, 0, 320) + b[960:]),
         ("torn", lambda b: b[:328] + bytes([b[328] ^ 0xFF]) + b[329:]),
     ):
+        if os.path.exists(case.path("d", "x")):
+            os.unlink(case.path("d", "x"))
         case.emulate(*words, "--write_filenames", "x", ranks=2)
         with open(case.path("d", "x"), "r+b") as file:
             right = file.read()

@@ -87,7 +87,7 @@ def requests(plan):
 
 
 def traced(case, log):
-    """The same of a log, by rank. Files of a replay are called HASH-NAME: only NAME counts."""
+    """The same of a log, by rank. Files of a replay are called HASH-NAME: only NAME counts; its list of them does not."""
     text = subprocess.run([case.iorama, "show", "--dxt", log], check=True, capture_output=True, text=True).stdout
     ranks, name = {}, None
     for line in text.splitlines():
@@ -95,7 +95,7 @@ def traced(case, log):
         if found:
             name = re.sub(r"^[0-9a-f]{16}-", "", os.path.basename(found[1]))
         found = re.match(r"\s*X_\w+\s+(\d+)\s+(read|write)\s+\d+\s+(\d+)\s+(\d+)\s", line)
-        if found:
+        if found and not name.startswith(harness.LIST):
             mine = ranks.setdefault(int(found[1]), {})
             mine.setdefault((name, found[2][0]), []).append((int(found[3]), int(found[4])))
     return [ranks[r] for r in sorted(ranks)]

@@ -13,7 +13,7 @@ import signal
 import subprocess
 
 import check
-from harness import FAMILIES, LAUNCHERS, LOCAL, Skip, environment, expect, main
+from harness import FAMILIES, LAUNCHERS, LOCAL, PART, Skip, adopt, environment, expect, main
 
 RANKS = (1, 2, 4, 7)
 BLOCK, SEGMENTS = 501, 7
@@ -127,6 +127,7 @@ def kept(case):
     # of another shape and from long ago: they go too, but only after there is something newer
     make_set(case.path("d"), 3, writers=4, files=2)
     make_set(case.path("d"), 9, writers=5)
+    adopt(case.path("d"))
     found = figures(case, "--num_ck_iter", 2, "--ck_error_rate", 0, ranks=2)
     expect(found["started_from"] == 9, "%s", found)
     case.only(*names_of([10, 11], 1), folder="d")
@@ -177,6 +178,7 @@ def newest(case):
                 if name.startswith("ckpt.%d." % number):
                     when = (1700000000 * 1000 + moment) * 1000000
                     os.utime(os.path.join(top, name), ns=(when, when))
+        adopt(top)
         words = ["--input_dir", folder, "--num_ck_ranks", 2, "--num_ck_files_per_rank", 2, "--num_ck_iter", 1, "--keep_sets", 0,
                  "--ck_error_rate", 0]  # fmt: skip
         found = figures(case, *words, ranks=2)
@@ -366,9 +368,11 @@ def staging_kept(case):
     make_set(case.path("fast"), 3, writers=2)
     with open(case.path("fast", "ckpt.4.0.0.part"), "wb"):
         pass
+    adopt(case.path("fast"))
     os.mkdir(case.path("d"))
     with open(case.path("d", "ckpt.job"), "w", encoding="ascii") as out:
         out.write("iorama job 1\nbase 0\ncrashes 2\nwritten 3\nlost 1.5\ncost 0.3\nseconds 4\nend\n")
+    adopt(case.path("d"))
     found = figures(case, *STAGED, "--num_ck_iter", 3, ranks=2)
     expect((found["checkpoints"], found["crashes"], found["lost_work_s"]) == (3, 2, 1.5), "%s", found)
     case.only(*names_of([3], 2), folder="fast")
@@ -412,7 +416,7 @@ def limited():
 def no_space(case):
     """Nothing of the set that could not be written stays; what was complete does."""
     make_set(case.path("d"), 5, writers=2, size=2000)
-    for words, part in (([], "d/ckpt.6.%s.0.part"), (STAGED, "fast/ckpt.6.%s.0.part")):
+    for words, part in (([], "d/ckpt.6.%s.0" + PART), (STAGED, "fast/ckpt.6.%s.0" + PART)):
         run = case.start(*WORDS, *words, "--num_ck_ranks", 2, "--num_ck_iter", 1, "--ck_error_rate", 0, ranks=3,
                          preexec_fn=limited, restore_signals=False)  # fmt: skip
         _, told = run.communicate(timeout=60)

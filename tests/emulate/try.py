@@ -51,7 +51,7 @@ def worse(case):
         result = tried(case, "app", *WRITE, *SMALL, "--input_dir", folder)
     finally:
         for name in os.listdir(folder):
-            if name.startswith("f"):
+            if name.startswith("f") or name == harness.LIST:
                 os.unlink(os.path.join(folder, name))
         if folder != case.folder:
             os.rmdir(folder)

@@ -30,6 +30,10 @@ def plans(tables):
     for format, order, compression in itertools.product(FORMATS, (LITTLE, BIG), COMPRESSIONS):
         if (format, compression) != ("3.00", "none"):
             yield one_format(format, order, compression)
+    for order, compression in itertools.product((LITTLE, BIG), COMPRESSIONS):
+        yield one_annex(order, compression)
+        for module in ("DXT_POSIX", "DXT_MPIIO", "DXT_STDIO", "PROCESS", "EXTRA"):
+            yield one_annex(order, compression, tables[module])
     yield from SPECIAL.items()
 
 
@@ -111,6 +115,28 @@ def one_format(format, order, compression):
         for module in FORMATS[format].slot:
             log.regions[module] = maker.region(module, count=3)
         dress(log, maker, maker.random.randrange(60))
+        return log
+
+    return name, make
+
+
+def one_annex(order, compression, module=None):
+    """What is ours in the annex, beside all that Darshan has or alone."""
+    name = "annex-%s-%s-%s" % (slug(module.name) if module else "all", ORDERS[order], compression)
+
+    def make(name, maker):
+        log = Log(name, "3.41", order, compression)
+        maker.choose_files(5)
+        for each in [module.name] if module else FORMATS["3.41"].slot:
+            log.regions[each] = maker.region(each, count=4)
+        if module:
+            maker.odd = True
+            log.plain = False
+            log.regions[module.name].records += maker.region(module.name).records
+        dress(log, maker, maker.random.randrange(60))
+        log.partial = set(maker.random.sample(sorted(log.regions), 1))
+        log.annex = True
+        log.annex_runs = maker.random.choice([1, 2, 2**63])
         return log
 
     return name, make
@@ -207,6 +233,38 @@ def unknown_module(log, maker):
     log.regions["POSIX"] = maker.region("POSIX")
     log.complaint = True
     log.unknown = {18: (1, b"\1\2\3\4" * 30), 63: (9, b"x" * 7)}
+    return log
+
+
+@special("annex-unknown")
+def annex_unknown(log, maker):
+    """Sections of later versions; a reader that is not asked says nothing."""
+    maker.choose_files(2)
+    for module in ("POSIX", "DXT_POSIX", "PROCESS"):
+        log.regions[module] = maker.region(module)
+    log.names = maker.names()
+    log.annex = True
+    log.annex_unknown = [(53, 1, 0, b"calls and parents" * 99), (63, 7, 1, b""), (2**32 - 1, 2**32 - 1, 2**31, b"x")]
+    return log
+
+
+@special("annex-registered", "3.41", BIG)
+def annex_registered(log, maker):
+    """Modules of the annex that have no data, or none but a flag."""
+    maker.choose_files(2)
+    log.regions["POSIX"] = maker.region("POSIX")
+    log.registered = {"EXTRA": 1, "DXT_STDIO": 2, "DXT_POSIX": 1}
+    log.partial = {"EXTRA"}
+    log.annex = True
+    return log
+
+
+@special("annex-alone")
+def annex_alone(log, maker):
+    """No names, no module that others know."""
+    maker.choose_files(2)
+    log.regions["PROCESS"] = maker.region("PROCESS")
+    log.annex = True
     return log
 
 

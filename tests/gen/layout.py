@@ -8,6 +8,8 @@ import json
 import struct
 import zlib
 
+import annex
+
 MAGIC = 6567223
 COMPRESSIONS = ("zlib", "bzip2", "none")  # in the order of their codes
 LITTLE, BIG = "<", ">"
@@ -281,12 +283,12 @@ class Region:
         self.header = header
         self.tail = b""  # bytes of a record that was cut off
 
-    def pieces(self, order):
+    def pieces(self, order, version=None):
         """Content, one piece of bytes per record."""
         if self.header:
             yield pack_fields(self.module.header_fields, 1, order, self.header)
         for record in self.records:
-            yield pack_record(self.module, self.version, order, record)
+            yield pack_record(self.module, version or self.version, order, record)
         if self.tail:
             yield self.tail
 
@@ -338,10 +340,23 @@ class Log:
         self.names_mapped = True  # False: the header does not say where the (no) names are
         self.plain = True  # values are such that a real job might have written them
         self.complaint = False  # a reader may say that something is wrong
+        # Modules of our own and thread ids: in the header and the segments, as we once wrote them, or in the annex.
+        self.annex = False
+        self.annex_runs = 2**63  # longest run of segments of one thread
+        self.annex_unknown = []  # sections that no reader knows: (number, version, flags, bytes)
         # set by build_log()
         self.job_stored = self.names_stored = 0
         self.stored = {}  # module id -> stored bytes
         self.ends = {}  # module id -> where its region ends in the file
+
+    def stored_version(self, name):
+        """Of the records as they stand in the file: thread ids in the annex are no part of them."""
+        version = self.regions[name].version if name in self.regions else self.registered[name]
+        wide = SEGMENT_BYTES.get(name, {}).get(version) == 40
+        return version - 1 if self.annex and wide and name in annex.THREADS else version
+
+    def in_annex(self, name):
+        return self.annex and name in OWN
 
     def left_out(self):
         """Records that no reader shows: version 1 of POSIX, streams and descriptors mixed."""
@@ -377,6 +392,29 @@ def pack_names(log):
             yield struct.pack(log.order + "Q", id) + name + b"\0"
 
 
+def build_annex(log, body):
+    """The body with an annex behind it."""
+    sections = []
+    for name in OWN:
+        flags = annex.INCOMPLETE if name in log.partial else 0
+        if name in log.regions or name in log.registered:
+            pieces = log.regions[name].pieces(log.order) if name in log.regions else []
+            version = log.stored_version(name)
+            sections.append(annex.Section(MODULE_ID[name], version, flags, compress(log, pieces)))
+    for name, number in annex.THREADS.items():
+        if name in log.regions and log.stored_version(name) != log.regions[name].version:
+            pieces = annex.pack_threads(log.order, log.regions[name].records, log.annex_runs)
+            sections.append(annex.Section(number, 1, 0, compress(log, pieces)))
+    for number, version, flags, data in log.annex_unknown:
+        sections.append(annex.Section(number, version, flags, compress(log, [data])))
+    data = annex.append(body, log.order, sections)
+    for section in sections:
+        log.stored[section.id], log.ends[section.id] = len(section.stored), section.offset + len(section.stored)
+    for number in [*annex.THREADS.values(), *(number for number, *_ in log.annex_unknown)]:
+        log.stored.pop(number, None)  # no module that a reader lists
+    return data
+
+
 def build_log(log):
     """The bytes of the file."""
     fmt, order = log.format, log.order
@@ -402,9 +440,12 @@ def build_log(log):
 
     content = []
     for name, region in log.regions.items():
-        content.append((fmt.slot[name], region.version, compress(log, region.pieces(order)), MODULE_ID[name]))
-    for name, version in log.registered.items():
-        content.append((fmt.slot[name], version, b"", MODULE_ID[name]))
+        version = log.stored_version(name)
+        if not log.in_annex(name):
+            content.append((fmt.slot[name], version, compress(log, region.pieces(order, version)), MODULE_ID[name]))
+    for name in log.registered:
+        if not log.in_annex(name):
+            content.append((fmt.slot[name], log.stored_version(name), b"", MODULE_ID[name]))
     for slot, (version, data) in log.unknown.items():
         content.append((slot, version, compress(log, [data]), slot))
     log.stored, log.ends = {}, {}
@@ -416,7 +457,10 @@ def build_log(log):
     if log.memory_image:
         body += bytes(-len(body) % 4096)
 
-    flags = sum(1 << fmt.slot[name] for name in log.partial)
+    if log.annex:
+        body = bytearray(build_annex(log, body))
+
+    flags = sum(1 << fmt.slot[name] for name in log.partial if not log.in_annex(name))
     head = struct.pack(order + "8sqB", fmt.version.encode(), MAGIC, COMPRESSIONS.index(log.compression))
     head += struct.pack(order + ("3xI" if fmt.small else "7xQ"), flags)
     head += pack_words(order, "Q", name_map) + b"".join(pack_words(order, "Q", m) for m in maps)

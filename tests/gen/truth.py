@@ -342,8 +342,7 @@ def preamble_lines(log):
     lines += ["", "# log file regions", rule, "# header: 1328 bytes (uncompressed)"]
     lines.append("# job data: %d bytes (compressed)" % log.job_stored)
     lines.append("# record table: %d bytes (compressed)" % log.names_stored)
-    versions = {MODULE_ID[name]: region.version for name, region in log.regions.items()}
-    versions.update({MODULE_ID[name]: version for name, version in log.registered.items()})
+    versions = {MODULE_ID[name]: log.stored_version(name) for name in [*log.regions, *log.registered]}
     versions.update({slot: version for slot, (version, _) in log.unknown.items()})
     flagged = {MODULE_ID[name] for name in log.partial}
     names = {id: name for name, id in MODULE_ID.items()}

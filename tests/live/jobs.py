@@ -130,6 +130,41 @@ def order_and_columns(case):
     expect(json.loads(ask(case, "--json", "last"))["job"] == newest["job"], "last")
 
 
+def all_pages(case, *words, size=7, store=None):
+    """Numbers of the jobs of all pages, each asked for by the cursor of the one before."""
+    jobs, cursor = [], "first"
+    while cursor:
+        said = json.loads(ask(case, "--json", "--limit", str(size), "--after", cursor, *words, store=store))
+        expect(said["schema"] == "iorama.jobs/1" and len(said["jobs"]) <= size, "a page: %s", said)
+        expect(bool(said["next"]) <= (len(said["jobs"]) == size), "a page that is not full, and goes on: %s", said)
+        jobs += [job["job"] for job in said["jobs"]]
+        cursor = said["next"]
+    return jobs
+
+
+def pages(case, store=None, rows=None):
+    """The pages of a list, put together, are the list: whatever it is sorted by, whatever has to hold."""
+    rows = rows or made_site(case)
+    for words in ((), ("--sort", "user"), ("--sort", "-name"), ("--sort", "cost"), ("--sort", "-bytes"), ("--sort", "small_writes"),
+                  ("--sort", "POSIX_OPENS"), ("--user", "user3"), ("--name", "prog[12]", "--sort", "run_time"), ("--finding", "warn"),
+                  ("--where", "small_writes >= 5000", "--sort", "ranks"), ("prog2",)):  # fmt: skip
+        whole = [int(r["job"]) for r in ask(case, "--csv", "--columns", "job", *words, store=store)]
+        got = all_pages(case, *words, store=store)
+        expect(got == whole, "%s: pages %s, whole %s", words, got, whole)
+    # beside text and CSV it is said; the next page begins where this one ended
+    words = ("--csv", "--columns", "job", "--limit", "20", "--after")
+    more = ("--store", store) if store else ()
+    first = case.command("jobs", *more, *words, "first")
+    cursor = first.stderr.split("--after ")[1].strip()
+    second = case.command("jobs", *more, *words, cursor)
+    both = [int(line) for page in (first, second) for line in page.stdout.splitlines()[1:]]
+    whole = [int(r["job"]) for r in ask(case, "--csv", "--columns", "job", store=store)]
+    expect(both == whole[:40], "two pages: %s", both)
+    # a place in another order is none
+    done = case.command("jobs", *more, "--json", "--sort", "bytes", "--after", cursor, status=2)
+    expect("no place" in done.stderr and done.stdout == "", "another order: %s %s", done.stdout, done.stderr)
+
+
 def refused(case):
     """What is no figure, no time, no rule is named, and nothing a user writes becomes part of a statement."""
     logs.site(case, case.path("site"), 2)
@@ -310,6 +345,7 @@ def postgres(case):
     with servers.Postgres() as pg:
         rows = made_site(case, store=pg.url)
         compare(case, rows, store=pg.url)
+        pages(case, store=pg.url, rows=rows)
         case.command("index", "-q", case.path("site"))
         columns = ("jobid,user,name,start,end,run_time,ranks,nodes,bytes,reads,writes,metas,files,io_time,io_share,meta_time,state,"
                    "finding,findings,cost,verdict,small_writes,POSIX_OPENS")  # fmt: skip
@@ -331,5 +367,5 @@ def postgres(case):
         expect(len(ask(case, "--csv", store=pg.url)) == JOBS + 2, "jobs were removed")
 
 
-harness.main({"filters": filters, "order_and_columns": order_and_columns, "refused": refused, "events": events, "other_rows": other_rows,
+harness.main({"filters": filters, "order_and_columns": order_and_columns, "pages": pages, "refused": refused, "events": events, "other_rows": other_rows,
               "streams": streams, "postgres": postgres})  # fmt: skip

@@ -90,6 +90,12 @@ def store(case):
         case.run(os.path.join(case.build, "tests", "test_store"), env=case.environment(IORAMA_TEST_STORE=pg.url), timeout=280)
 
 
+def query(case):
+    """Those of questions to a store, too."""
+    with servers.Postgres() as pg:
+        case.run(os.path.join(case.build, "tests", "test_query"), env=case.environment(IORAMA_TEST_STORE=pg.url), timeout=280)
+
+
 # ---- a server that goes away ------------------------------------------------------------------------------
 
 
@@ -386,7 +392,7 @@ def pages(case):
                set(sqlite) ^ set(mine) or [t for t in sqlite if sqlite[t] != mine[t]])
 
 
-CASES = {"unit": unit, "store": store, "restart-fast": restart_fast, "restart-immediate": restart_immediate,
+CASES = {"unit": unit, "store": store, "query": query, "restart-fast": restart_fast, "restart-immediate": restart_immediate,
          "restart-kill": restart_kill, "absent-at-first": absent_at_first, "answer-lost": answer_lost, "locked": locked, "stopped": stopped,
          "too-many": too_many, "writers": writers, "users": users, "keys": keys,
          "pages": pages}  # fmt: skip

@@ -116,17 +116,21 @@ static struct rama_wire_event event_of(uint64_t process, uint64_t lane, uint64_t
 
 static void make_process(struct rama_message *m, uint64_t process, bool ended)
 {
+	static char user[24]; /* as his job says; he has no name */
+	int64_t uid = strtoll(arg.job, NULL, 10);
+
+	snprintf(user, sizeof user, "%lld", (long long)uid);
 	m->kind = RAMA_MSG_PROCESS;
 	m->process =
 		(struct rama_msg_process){ .segment = segment_of(process),
 					   .version = ended ? 2 : 1,
 					   .job = job_of(process),
-					   .user = "feeder",
+					   .user = user,
 					   .host = "node1",
 					   .exe = "/bin/app",
 					   .command = "/bin/app -x",
 					   .tag = arg.tag,
-					   .uid = 1000,
+					   .uid = uid,
 					   .jobid = 4711,
 					   .pid = (int64_t)(100 + process),
 					   .rank = (int64_t)process,

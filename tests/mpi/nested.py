@@ -9,8 +9,7 @@ import sys
 import tempfile
 
 POSIX, MPIIO, H5D = 0, 2, 3
-KINDS = 9  # of slots: src/segment/kinds.def
-EVENTS = 4 + KINDS + 1  # after identity, state, control, names, slots and lanes
+EVENTS = 5  # after identity, state, control, records and lanes
 
 PROGRAMS = {
     "mpi": r"""

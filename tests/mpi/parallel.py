@@ -223,9 +223,37 @@ def case_h5py(case):
     python(case, "truth_h5py.py", "mpi4py", "h5py")
 
 
+def many(case, count, tool, **extra):
+    """Two ranks with so many files of their own each: all are there, and nothing is said to be missing."""
+    program = os.path.join(case.folder, case.compile("many", "many.c"))
+    data = os.path.join(case.folder, "data")
+    shutil.rmtree(data, ignore_errors=True)
+    os.mkdir(data)
+    done = run([*tool, "mpirun." + case.family, "-n", "2", program, str(count), data], case.folder,
+               IORAMA_DIR=os.path.join(case.quiet, "seg"), **extra)  # fmt: skip
+    must_succeed(done)
+    found, modules = case.log("-m", "POSIX")
+    partial = [m["module"] for m in found["modules"] if m["incomplete"]]
+    names = [data + "/rank%d-%d" % (rank, i) for rank in (0, 1) for i in range(1, count + 1)]
+    want = {**{name: (1, len(name)) for name in names}, data + "/common": (2, 2 * len(data + "/common"))}
+    have = {r["name"]: (r["counters"]["POSIX_OPENS"], r["counters"]["POSIX_BYTES_WRITTEN"])
+            for r in modules["POSIX"] if r["name"].startswith(data + "/")}  # fmt: skip
+    wrong = [(name, have.get(name), want[name]) for name in want if have.get(name) != want[name]]
+    if partial or wrong or len(have) != len(want):
+        raise Failed("incomplete: %s; %d files, not %d; %s" % (partial, len(have), len(want), wrong[:5]))
+
+
+def case_many(case):
+    many(case, 1024, [case.iorama, "run", "-q", "-f", "-o", "log.darshan"])
+    os.remove(os.path.join(case.folder, "log.darshan"))
+    log = os.path.join(case.folder, "log.darshan")
+    library = os.path.join(case.build, "lib", "libiorama.so")
+    many(case, 5000, [], LD_PRELOAD=library, IORAMA_LOG=log)
+
+
 def names():
     for family in FAMILIES:
-        for name in ("mix", "preload", "mpmd", *ENDINGS, "f08"):
+        for name in ("mix", "preload", "many", "mpmd", *ENDINGS, "f08"):
             yield "%s-%s" % (family, name)
     yield from ("openmpi-mpi4py", "openmpi-h5py")  # Debian's are of this family
 

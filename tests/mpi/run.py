@@ -14,6 +14,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TABLE = os.path.join(ROOT, "src", "table")
+sys.path.insert(0, os.path.join(ROOT, "tests", "gen"))
+import stock  # noqa: E402
+
 SKIPPED = 77
 TIMEOUT = 120
 TRUTHS = ("independent", "collective", "nonblocking", "split", "shared", "views", "failing", "names", "handles")
@@ -86,6 +89,9 @@ class Case:
             return file.read().splitlines()
 
     def log(self, *options):
+        refusals = stock.refusals(os.path.join(self.folder, "log.darshan"))
+        if refusals:
+            raise Failed("released tools: %s" % "; ".join(refusals))
         done = run([self.iorama, "show", "--quiet", "--json", *options, "log.darshan"], self.folder)
         if done.returncode != 0:
             raise Failed("show: %s" % done.stderr)

@@ -4,13 +4,15 @@
 
 spawn: ranks start others with MPI_Comm_spawn; spawned: the same, preloaded, where each world makes a log; recover: all
 ranks of a preloaded job are killed, and what they leave is one log; part: only some ranks are observed, which must not
-disturb the others."""
+disturb the others; apart: each rank has a directory of its own for segments; private: each has a /dev/shm of its own, as in
+containers; confined: a rank confines itself. None of these makes anybody wait."""
 import collections
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -18,7 +20,8 @@ sys.path.insert(0, HERE)
 from parallel import judge, launch, mixed, must_succeed  # noqa: E402
 from run import FAMILIES, SKIPPED, Case, Failed, Skip, run  # noqa: E402
 
-CASES = ("spawn", "spawned", "recover", "part")
+CASES = ("spawn", "spawned", "recover", "part", "apart", "private", "confined")
+SLACK = 5  # seconds more than the same job without a reason to wait; the shortest of our limits is 10
 
 
 def preload(case, one=False):
@@ -120,13 +123,92 @@ def case_recover(case):
     judge(case, lines, 4)
 
 
+def timed(case, arguments, **extra):
+    began = time.monotonic()
+    result = launch(case, arguments, observed=False, **extra)
+    return result, time.monotonic() - began
+
+
+def at_once(took, alone):
+    if took > alone + SLACK:
+        raise Failed("the job took %.1f s, %.1f s without a reason to wait" % (took, alone))
+
+
+def script(case, text):
+    """What each rank runs: it becomes the program in its arguments, which alone is observed. RANK is its number."""
+    path = os.path.join(case.folder, "rank.sh")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\nRANK=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n%s\n" % text)
+    os.chmod(path, 0o755)
+    return path
+
+
+def one_log(case, start, launcher=(), **extra):
+    """The ranks of a preloaded job, each begun by `start`, make one log together, and none of them waits."""
+    case.compile("mix", "mix.c")
+    logs = os.path.join(case.quiet, "logs")
+    os.mkdir(logs)
+    arguments = [*launcher, "-n", "3", start, *mixed(case, "finalize", 6)]
+    (done, _), alone = timed(case, arguments, LIBRARY="", **extra)
+    must_succeed(done)
+    library = os.path.join(case.build, "lib", "libiorama.so")
+    (done, lines), took = timed(case, arguments, LIBRARY=library, IORAMA_LOG_DIR=logs, IORAMA_TRACE="1", **extra)
+    must_succeed(done)
+    at_once(took, alone)
+    if len(os.listdir(logs)) != 1:
+        raise Failed("logs: %s" % os.listdir(logs))
+    shutil.move(in_folder(logs)[0], os.path.join(case.folder, "log.darshan"))
+    judge(case, lines, 3)
+
+
+def case_apart(case):
+    start = script(case, 'IORAMA_DIR=$SEGMENTS/$RANK LD_PRELOAD=$LIBRARY exec "$@"')
+    segments = os.path.join(case.quiet, "apart")
+    os.mkdir(segments, 0o700)
+    one_log(case, start, SEGMENTS=segments)
+    left = [name for _, _, names in os.walk(segments) for name in names]
+    if left:
+        raise Failed("left behind: %s" % left)
+
+
+def case_private(case):
+    if os.geteuid() != 0:
+        raise Skip("only root can make name spaces here")
+    mount = "mount -t tmpfs tmpfs /dev/shm && unset IORAMA_DIR"
+    start = script(case, 'exec unshare --mount sh -c \'%s && LD_PRELOAD=$LIBRARY exec "$0" "$@"\' "$@"' % mount)
+    shared, case.quiet = case.quiet, tempfile.mkdtemp(prefix="iorama-mpi-", dir="/var/tmp")
+    try:
+        if case.family == "mpich":  # neither MPI can use a shared memory that is not shared
+            one_log(case, start, MPIR_CVAR_NOLOCAL="1")
+        else:
+            one_log(case, start, ["--mca", "btl", "tcp,self", "--mca", "pml", "ob1", "--mca", "btl_tcp_if_include", "lo"])
+    finally:
+        shutil.rmtree(case.quiet)
+        case.quiet = shared
+
+
+def case_confined(case):
+    program = os.path.join(case.folder, case.compile("confined", "confined.c"))
+    logs = os.path.join(case.quiet, "logs")
+    os.mkdir(logs)
+    (done, _), alone = timed(case, ["-n", "3", program])
+    must_succeed(done)
+    (done, _), took = timed(case, [*preload(case), "-n", "3", program], IORAMA_LOG_DIR=logs, IORAMA_SHUTDOWN_LIMIT="1")
+    must_succeed(done)
+    at_once(took, alone)
+    truth = {(os.path.join(case.folder, "confined.%d" % rank), "POSIX_WRITES"): 1 if rank == 1 else 2 for rank in range(3)}
+    compare_sums(case, truth, in_folder(logs), 3)
+
+
 def case_part(case):
     case.compile("mix", "mix.c")
     logs, program = os.path.join(case.quiet, "logs"), mixed(case, "finalize", 6)
     os.mkdir(logs)
-    done, lines = launch(case, ["-n", "2", *preload(case, one=True), *program, ":", "-n", "1", *program],
-                         observed=False, IORAMA_LOG_DIR=logs)  # fmt: skip
+    arguments = ["-n", "2", *preload(case, one=True), *program, ":", "-n", "1", *program]
+    _, alone = timed(case, ["-n", "2", *program, ":", "-n", "1", *program])
+    (done, lines), took = timed(case, arguments, IORAMA_LOG_DIR=logs)
     must_succeed(done)
+    at_once(took, alone)
     truth = truth_of([line for line in lines if line.startswith("TRUTH") and line.split(" ")[2] in "01"
                       and line.split(" ")[3].endswith((".0", ".1")) and "half" not in line])  # fmt: skip
     if len(truth) < 20 or len(os.listdir(logs)) != 2:

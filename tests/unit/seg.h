@@ -33,9 +33,32 @@ static inline void *seg_area(const struct seg *s, enum rama_area a)
 struct seg_sizes {
 	unsigned slots, lanes, chunks; /* slots: of each kind */
 	size_t rings;		       /* events */
+	/* bytes of a chunk of records; 0: so many that one is enough for all slots of a kind,
+	 * which then follow each other */
+	uint32_t pool;
 };
 
-/* places for areas: identity, state, control, names, slots, lanes, chunks, rings */
+static const uint32_t seg_slot_size[RAMA_KINDS] = {
+#define KIND(kind, slot, module) sizeof(struct slot),
+#include "segment/kinds.def"
+#undef KIND
+};
+
+/* chunks of records, and how large they are */
+static inline size_t seg_pool(const struct seg_sizes *sizes, size_t *chunk)
+{
+	size_t n;
+
+	*chunk = sizes->pool > 0 ? sizes->pool : SEG_NAMES;
+	while (sizes->pool == 0 && *chunk < sizes->slots * sizeof(struct rama_pnetcdf_var))
+		*chunk *= 2;
+	n = SEG_NAMES > *chunk ? 2 * SEG_NAMES / *chunk : 1;
+	for (unsigned k = 0; k < RAMA_KINDS; k++)
+		n += (sizes->slots + *chunk / seg_slot_size[k] - 1) / (*chunk / seg_slot_size[k]);
+	return n;
+}
+
+/* places for areas: identity, state, control, records, lanes, chunks, rings */
 static inline void seg_layout(struct rama_seg_header *h, const struct seg_sizes *sizes)
 {
 	size_t item[RAMA_AREAS] = { 0 }, n[RAMA_AREAS] = { 0 }, at = RAMA_SEG_PAGE;
@@ -43,13 +66,7 @@ static inline void seg_layout(struct rama_seg_header *h, const struct seg_sizes 
 	n[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
 	n[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
 	n[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
-	item[RAMA_AREA_NAMES] = 8;
-	n[RAMA_AREA_NAMES] = SEG_NAMES / 8;
-#define KIND(kind, slot, module)                      \
-	item[RAMA_AREA_##kind] = sizeof(struct slot); \
-	n[RAMA_AREA_##kind] = sizes->slots;
-#include "segment/kinds.def"
-#undef KIND
+	n[RAMA_AREA_RECORDS] = seg_pool(sizes, &item[RAMA_AREA_RECORDS]);
 	item[RAMA_AREA_LANES] = sizeof(struct rama_seg_lane);
 	n[RAMA_AREA_LANES] = sizes->lanes;
 	item[RAMA_AREA_EVENTS] = RAMA_SEG_CHUNK;
@@ -64,6 +81,41 @@ static inline void seg_layout(struct rama_seg_header *h, const struct seg_sizes 
 		at += (len + RAMA_SEG_PAGE - 1) / RAMA_SEG_PAGE * RAMA_SEG_PAGE;
 	}
 	h->size = at;
+	memcpy(h->slot, seg_slot_size, sizeof(seg_slot_size));
+}
+
+/* the next chunk of records, for names or slots; its place in the area */
+static inline size_t seg_take(struct seg *s, unsigned what)
+{
+	const struct rama_seg_area *a = &s->head->area[RAMA_AREA_RECORDS];
+
+	if (s->state->pool_used >= a->len / a->item)
+		abort();
+	s->head->pool[s->state->pool_used] = (uint8_t)what;
+	return (size_t)s->state->pool_used++ * a->item;
+}
+
+/* slot i of a kind, which is in a chunk that was taken; NULL: it is not */
+static inline void *seg_slot(const struct seg *s, unsigned kind, uint32_t i)
+{
+	uint32_t chunk = s->head->area[RAMA_AREA_RECORDS].item, per = chunk / seg_slot_size[kind];
+	uint32_t before = i / per;
+
+	for (uint32_t c = 0; c < s->state->pool_used; c++)
+		if (s->head->pool[c] == RAMA_SEG_POOL_SLOTS + kind && before-- == 0)
+			return (unsigned char *)seg_area(s, RAMA_AREA_RECORDS) + c * chunk +
+			       (size_t)(i % per) * seg_slot_size[kind];
+	return NULL;
+}
+
+/* one more */
+static inline void *seg_slot_take(struct seg *s, unsigned kind)
+{
+	uint32_t i = s->state->slots_used[kind]++;
+
+	if (seg_slot(s, kind, i) == NULL)
+		seg_take(s, RAMA_SEG_POOL_SLOTS + kind);
+	return seg_slot(s, kind, i);
 }
 
 static inline void seg_text(char *to, size_t size, const char *text)
@@ -115,14 +167,15 @@ static inline void seg_make_sized(struct seg *s, const struct seg_sizes *sizes)
 	seg_text(s->id->mounts, sizeof(s->id->mounts), "/\text4\n/home\tnfs\n");
 	s->state->phase = RAMA_SEG_DONE;
 	s->state->threads_most = 1;
-	for (unsigned i = 0; i < RAMA_KINDS; i++)
-		s->state->slots_used[i] = sizes->slots > 0;
+	seg_take(s, RAMA_SEG_POOL_NAMES);
+	for (unsigned i = 0; i < RAMA_KINDS && sizes->slots > 0; i++)
+		seg_slot_take(s, i);
 	s->state->rings_limit = head.area[RAMA_AREA_RINGS].len;
 }
 
 static inline void seg_make(struct seg *s, unsigned slots, unsigned lanes, unsigned chunks)
 {
-	seg_make_sized(s, &(struct seg_sizes){ slots, lanes, chunks, 0 });
+	seg_make_sized(s, &(struct seg_sizes){ slots, lanes, chunks, 0, 0 });
 }
 
 static inline void seg_free(struct seg *s)
@@ -134,30 +187,34 @@ static inline void seg_free(struct seg *s)
 /* returns its number */
 static inline uint32_t seg_name(struct seg *s, const char *text)
 {
-	unsigned char *area = seg_area(s, RAMA_AREA_NAMES);
+	unsigned char *area = seg_area(s, RAMA_AREA_RECORDS);
+	size_t len = strlen(text), chunk = s->head->area[RAMA_AREA_RECORDS].item;
+	size_t need = (sizeof(struct rama_seg_name) + len + 1 + 7) / 8 * 8;
+
+	if (s->state->names_used > 0 && (s->state->names_used - 1) % chunk + need >= chunk)
+		s->state->names_used = seg_take(s, RAMA_SEG_POOL_NAMES);
 	struct rama_seg_name *n = (struct rama_seg_name *)(void *)(area + s->state->names_used);
-	size_t len = strlen(text);
 	uint32_t number = (uint32_t)(s->state->names_used / 8 + 1);
 
+	n->number = number;
 	n->id = rama_record_id(text, len);
 	n->len = (uint32_t)len;
 	memcpy(n->text, text, len + 1);
-	s->state->names_used += (sizeof(*n) + len + 1 + 7) / 8 * 8;
+	s->state->names_used += need;
 	return number;
 }
 
 static inline uint64_t seg_id(const struct seg *s, uint32_t number)
 {
-	const unsigned char *area = seg_area(s, RAMA_AREA_NAMES);
+	const unsigned char *area = seg_area(s, RAMA_AREA_RECORDS);
 
 	return ((const struct rama_seg_name *)(const void *)(area + (number - 1) * 8))->id;
 }
 
 static inline struct rama_posix_file *seg_posix(struct seg *s, uint32_t name)
 {
-	struct rama_posix_file *f = seg_area(s, RAMA_AREA_POSIX);
+	struct rama_posix_file *f = seg_slot_take(s, RAMA_KIND_POSIX);
 
-	f += s->state->slots_used[RAMA_KIND_POSIX]++;
 	rama_posix_init(f, seg_id(s, name), 8, 4096);
 	f->name = name;
 	s->state->registered |= 1ull << RAMA_MOD_POSIX;
@@ -166,9 +223,8 @@ static inline struct rama_posix_file *seg_posix(struct seg *s, uint32_t name)
 
 static inline struct rama_stdio_file *seg_stdio(struct seg *s, uint32_t name, bool standard)
 {
-	struct rama_stdio_file *f = seg_area(s, RAMA_AREA_STDIO);
+	struct rama_stdio_file *f = seg_slot_take(s, RAMA_KIND_STDIO);
 
-	f += s->state->slots_used[RAMA_KIND_STDIO]++;
 	rama_stdio_init(f, seg_id(s, name), standard);
 	f->name = name;
 	s->state->registered |= 1ull << RAMA_MOD_STDIO;
@@ -177,9 +233,8 @@ static inline struct rama_stdio_file *seg_stdio(struct seg *s, uint32_t name, bo
 
 static inline struct rama_extra_file *seg_extra(struct seg *s, uint32_t name)
 {
-	struct rama_extra_file *f = seg_area(s, RAMA_AREA_EXTRA);
+	struct rama_extra_file *f = seg_slot_take(s, RAMA_KIND_EXTRA);
 
-	f += s->state->slots_used[RAMA_KIND_EXTRA]++;
 	rama_extra_init(f, seg_id(s, name));
 	f->name = name;
 	s->state->registered |= 1ull << RAMA_MOD_EXTRA;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* files.c N open|turn: N files, all open at once or one after the other. Says the totals. */
+/* files.c N open|turn|both: N files, all open at once or one after the other; both: and as many streams, which the totals that it says are
+ * without. */
 #include "truth.h"
 
 #include <sys/resource.h>
@@ -27,6 +28,11 @@ int main(int argc, char **argv)
 		MUST(fds[i] >= 0 && write(fds[i], buf, 10) == 10);
 		if (!at_once)
 			close(fds[i]);
+		if (argc > 2 && !strcmp(argv[2], "both")) {
+			snprintf(name, sizeof name, "many/stream%ld", i);
+			FILE *more = fopen(name, "w");
+			MUST(more && fclose(more) == 0);
+		}
 	}
 	for (long i = 0; i < n && at_once; i++)
 		MUST(pread(fds[i], buf, 3, 0) == 3 && close(fds[i]) == 0);

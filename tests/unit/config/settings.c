@@ -37,9 +37,9 @@ static void built_in_values(void **state)
 	assert_true(ON(POSIX) && ON(STDIO) && ON(MPIIO) && ON(HEATMAP) && ON(EXTRA) && ON(PROCESS));
 	assert_false(ON(DXT_POSIX) || ON(DXT_MPIIO) || ON(DXT_STDIO));
 	assert_false(rama_settings_module(&s, 40) || rama_settings_module(&s, 64));
-	assert_int_equal(s.records[RAMA_MOD_POSIX], 1024);
-	assert_int_equal(s.records[RAMA_MOD_STDIO], 1024);
-	assert_true(s.name_memory == MIB && s.mod_memory == 0);
+	assert_int_equal(s.records[RAMA_MOD_POSIX], RAMA_SETTINGS_ANY);
+	assert_int_equal(s.records[RAMA_MOD_STDIO], RAMA_SETTINGS_ANY);
+	assert_true(s.memory == 64 * MIB && s.name_memory == 0 && s.mod_memory == 0);
 	assert_true(s.mem_align == 8 && s.small_trigger < 0 && s.unaligned_trigger < 0);
 	assert_true(rama_settings_trace_memory(&s) == 0);
 	assert_false(s.has_jobid);
@@ -88,7 +88,7 @@ static void each_line_of_a_file(void **state)
 	assert_true(s.small_trigger == 0.25 && s.unaligned_trigger == 0.5);
 	assert_int_equal(s.records[RAMA_MOD_POSIX], 5000);
 	assert_int_equal(s.records[RAMA_MOD_STDIO], 5000);
-	assert_int_equal(s.records[RAMA_MOD_MPIIO], 1024);
+	assert_int_equal(s.records[RAMA_MOD_MPIIO], RAMA_SETTINGS_ANY);
 	assert_int_equal(s.records[RAMA_MOD_HEATMAP], 1); /* its number is fixed */
 	assert_true(rama_settings_trace_memory(&s) == 10 * 1024);
 }
@@ -116,7 +116,8 @@ static void our_variables(void **state)
 	load("NAMEMEM 2\nMAX_RECORDS 7 *\n",
 	     VARS("IORAMA_DIR=/seg", "IORAMA_JOB=run-1", "IORAMA_JOBID=123456789012",
 		  "IORAMA_LOG=/l.darshan", "DARSHAN_LOGFILE=/x", "IORAMA_LOG_DIR=/logs",
-		  "IORAMA_RECORDS=99", "IORAMA_NAME_MEMORY=3MiB", "DARSHAN_NAMEMEM=4"));
+		  "IORAMA_RECORDS=99", "IORAMA_NAME_MEMORY=3MiB", "DARSHAN_NAMEMEM=4",
+		  "IORAMA_MEMORY=5M"));
 	assert_string_equal(s.warnings, "");
 	assert_string_equal(s.dir, "/seg");
 	assert_string_equal(s.job, "run-1");
@@ -126,7 +127,98 @@ static void our_variables(void **state)
 	assert_int_equal(s.records[RAMA_MOD_POSIX], 99);
 	assert_int_equal(s.records[RAMA_MOD_EXTRA], 99);
 	assert_int_equal(s.records[RAMA_MOD_DXT_POSIX], 7);
-	assert_true(s.name_memory == 3 * MIB);
+	assert_true(s.name_memory == 3 * MIB && s.memory == 5 * MIB);
+}
+
+static void memory_of_all_modules(void **state)
+{
+	(void)state;
+	load("MAX_RECORDS 5000 POSIX,STDIO\n", VARS("DARSHAN_MODMEM=1"));
+	assert_true(rama_settings_pool(&s) == MIB - 8 * 3248); /* heat maps take theirs */
+	assert_int_equal(rama_settings_record(RAMA_MOD_POSIX), 704);
+	assert_int_equal(rama_settings_record(RAMA_MOD_STDIO), 248);
+	assert_int_equal(rama_settings_record(RAMA_MOD_MPIIO), 560);
+	assert_int_equal(rama_settings_record(RAMA_MOD_DXT_POSIX), 0);
+	assert_int_equal(rama_settings_record(RAMA_MOD_EXTRA), 0);
+	assert_int_equal(rama_settings_records(&s, RAMA_MOD_POSIX), (MIB - 8 * 3248) / 704);
+	assert_int_equal(rama_settings_records(&s, RAMA_MOD_STDIO), (MIB - 8 * 3248) / 248);
+	assert_int_equal(rama_settings_records(&s, RAMA_MOD_MPIIO), (MIB - 8 * 3248) / 560);
+	assert_true(rama_settings_records(&s, RAMA_MOD_EXTRA) == RAMA_SETTINGS_ANY);
+	load("MAX_RECORDS 0 POSIX\n", VARS("DARSHAN_MODMEM=4", "DARSHAN_MOD_DISABLE=HEATMAP"));
+	assert_true(rama_settings_pool(&s) == 4 * MIB);
+	assert_int_equal(rama_settings_records(&s, RAMA_MOD_POSIX), 0);
+	load("", NULL);
+	assert_true(rama_settings_pool(&s) == UINT64_MAX);
+	assert_true(rama_settings_records(&s, RAMA_MOD_POSIX) == RAMA_SETTINGS_ANY);
+}
+
+static bool hidden(const char *path)
+{
+	return !rama_settings_observes(&s, RAMA_MOD_POSIX, path, strlen(path));
+}
+
+static void files_of_mpi(void **state)
+{
+	static const char *const theirs[] = {
+		"/",
+		"/sys",
+		"/dev",
+		"/tmp",
+		"/scratch/me",
+		"/tmp/ompi.node-1.x.1000",
+		"/tmp/ompi.vm.0/pid.77/pmix_dstor_ds12_77/dstore_sm.lock",
+		"/tmp/ompi.vm.0/pid.7/hwloc.sm",
+		"/scratch/me/ompi.vm.0/x",
+		"/tmp/mpich_shar_tmpHNsQwt",
+		"/scratch/me/ucx_shm_posix_5ef3187",
+		"/tmp/vader_segment.vm.0.368e0001.0",
+		"/scratch/me/open_mpi.0000",
+		"/spool/pmix.7.0/a/b",
+		"/spool/pmix.7.0",
+		"/data/.iorama-emulate",
+		"/data/.iorama-emulate.abcdefgh",
+	};
+	static const char *const users[] = {
+		"/home/me/ompi.dat",
+		"/home/me/ompi.vm.0/pid.7/x",
+		"/data/mpich_shar_tmpHNsQwt",
+		"/tmp/ompi.dat",
+		"/tmp/ompi.1000",
+		"/tmp/ompi.vm.x/pid.7/y",
+		"/tmp/me/ompi.vm.0/x",
+		"/tmpfile",
+		"/scratch/me2/ompi.vm.0/x",
+		"/scratch/me/ompi.vm.0x/y",
+		"/tmp/vader_segment.csv",
+		"/spool/pmix.7.01/a",
+		"/data/.iorama-emulated",
+		"/system",
+		"/devices/x",
+		"/tmp/open_mpi.",
+		"/tmp/open_mpi.00a",
+		"/work/run/out",
+		"/tmp/pmix_dstor",
+		"/data/x.iorama-emulate",
+	};
+
+	(void)state;
+	load("", VARS("TMPDIR=/scratch/me/", "PMIX_SERVER_TMPDIR=/spool/pmix.7.0", "PWD=/work/run",
+		      "OMPI_FILE_LOCATION=/work"));
+	for (size_t i = 0; i < sizeof(theirs) / sizeof(*theirs); i++)
+		if (!hidden(theirs[i]))
+			fail_msg("%s is recorded", theirs[i]);
+	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++)
+		if (hidden(users[i]))
+			fail_msg("%s is not recorded", users[i]);
+	/* one that names all temporary files says nothing */
+	load("",
+	     VARS("TMPDIR=/scratch", "PMIX_SERVER_TMPDIR=/tmp/", "OMPI_FILE_LOCATION=/scratch"));
+	assert_true(!hidden("/tmp/mine") && !hidden("/scratch/mine") && hidden("/scratch"));
+	/* asking for them brings them back */
+	load("", VARS("IORAMA_INCLUDE=*/mpich_shar*\n/"));
+	assert_true(!hidden("/tmp/mpich_shar_tmpHNsQwt") && !hidden("/") && hidden("/sys"));
+	load("NAME_INCLUDE ^/tmp/ompi POSIX\n", NULL);
+	assert_true(!hidden("/tmp/ompi.vm.0/pid.7/x"));
 }
 
 static void live_events(void **state)
@@ -243,21 +335,11 @@ static void system_files_are_not_recorded(void **state)
 	static const char *const excluded[] = { "/etc/passwd", "/dev/null", "/usr/lib/a", "/bin/sh",
 						"/boot/x",     "/lib/a",    "/opt/a",	  "/sbin/a",
 						"/sys/a",      "/proc/1",   "/var/log" };
-	static const char *const recorded[] = { "/etc",
-						"/etcetera",
-						"/home/u/a",
-						"/data",
-						"/liberty/a",
-						"/lib64/a",
-						"/",
-						"",
-						"<STDIN>",
-						"/Var/a",
-						"/var/opt/cray/dws/mounts/a",
-						"/e",
-						"etc/a",
-						"/{a",
-						"/v" };
+	static const char *const recorded[] = {
+		"/etc",	    "/etcetera", "/home/u/a", "/data",	"/liberty/a",
+		"/lib64/a", "",		 "<STDIN>",   "/Var/a", "/var/opt/cray/dws/mounts/a",
+		"/e",	    "etc/a",	 "/{a",	      "/v"
+	};
 
 	(void)state;
 	load(NULL, NULL);
@@ -389,9 +471,9 @@ static void what_is_wrong_is_said(void **state)
 		assert_string_equal(s.warnings, rows[i].warning);
 		assert_int_equal(s.n_warnings, 1);
 	}
-	assert_true(s.name_memory == MIB && s.records[RAMA_MOD_POSIX] == 1024);
+	assert_true(s.name_memory == 0 && s.records[RAMA_MOD_POSIX] == RAMA_SETTINGS_ANY);
 	load("", VARS("DARSHAN_NAMEMEM=0.5"));
-	assert_true(s.name_memory == MIB);
+	assert_true(s.name_memory == 0);
 }
 
 static void warnings_are_bounded(void **state)
@@ -467,13 +549,14 @@ static void any_bytes(void **state)
 		free(text);
 		observes(RAMA_MOD_POSIX, "/home/a");
 		assert_true(s.n_rules <= RAMA_SETTINGS_RULES && s.n_ranges <= RAMA_SETTINGS_RANGES);
-		assert_true(s.mem_align >= 1 && s.name_memory >= MIB);
+		assert_true(s.mem_align >= 1 && (s.name_memory == 0 || s.name_memory >= MIB));
 	}
 }
 
 UNIT_GROUP(settings, test(built_in_values), test(each_line_of_a_file),
 	   test(variables_win_over_the_file), test(our_variables), test(live_events),
-	   test(switched_off), test(modules_on_and_off), test(memory_for_traces),
-	   test(system_files_are_not_recorded), test(names_by_expressions), test(paths_by_globs),
-	   test(programs), test(ranks), test(what_is_wrong_is_said), test(warnings_are_bounded),
-	   test(long_lists_are_cut), test(config_file), test(any_bytes))
+	   test(memory_of_all_modules), test(files_of_mpi), test(switched_off),
+	   test(modules_on_and_off), test(memory_for_traces), test(system_files_are_not_recorded),
+	   test(names_by_expressions), test(paths_by_globs), test(programs), test(ranks),
+	   test(what_is_wrong_is_said), test(warnings_are_bounded), test(long_lists_are_cut),
+	   test(config_file), test(any_bytes))

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emulate/own.h"
 #include "emulate/work.h"
 
 /* a stream from a list */
@@ -24,6 +25,8 @@ static int next(struct rama_stream *me, struct rama_step *s, struct rama_err *e)
 	return 1;
 }
 
+static char folder[64];
+
 static int run(const struct rama_step *steps, size_t n, struct rama_run_options *opt,
 	       struct rama_books *books, struct rama_err *e)
 {
@@ -34,7 +37,11 @@ static int run(const struct rama_step *steps, size_t n, struct rama_run_options 
 
 	*books = (struct rama_books){ 0 };
 	assert_int_equal(rama_team_local(&t, 1, e), 0);
+	assert_int_equal(rama_emulate_own_new(&opt->own, &t, e), 0);
+	assert_int_equal(rama_emulate_own_place(opt->own, folder, e), 0);
+	assert_int_equal(rama_emulate_own_enter(opt->own, true, e), 0);
 	rc = rama_run_stream(&s, opt, &t, books, e);
+	rama_emulate_own_free(opt->own, true);
 	rama_team_end(&t, 0, &worst, &(struct rama_err){ 0 });
 	return rc;
 }
@@ -63,8 +70,6 @@ static size_t whole(struct rama_step *s, struct rama_unit *u, enum rama_do what)
 		s[n++] = (struct rama_step){ .what = RAMA_DO_READY, .unit = u };
 	return n;
 }
-
-static char folder[64];
 
 static int make_folder(void **state)
 {

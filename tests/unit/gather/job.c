@@ -331,7 +331,7 @@ static void killed_processes_are_marked(void **st)
 	s.id->clock.tick1 = s.id->clock.mono1 = 0;
 	s.id->clock.real0 += 20 * SEG_SECOND;
 	opened(&s, "/b", 1);
-	((struct rama_posix_file *)seg_area(&s, RAMA_AREA_POSIX))[1]
+	((struct rama_posix_file *)seg_slot(&s, RAMA_KIND_POSIX, 0))[1]
 		.w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP]
 		.u = 5 * SEG_SECOND;
 	add(&j, &s);

@@ -63,7 +63,7 @@ static void registered_without_records(void **st)
 	c = check_one(&s, &check_alone);
 	assert_int_equal(c->log.part[RAMA_MOD_POSIX].version, 4);
 	assert_int_equal(c->log.part[RAMA_MOD_STDIO].version, 2);
-	assert_int_equal(c->log.part[RAMA_MOD_DXT_POSIX].version, 2);
+	assert_int_equal(c->log.part[RAMA_MOD_DXT_POSIX].version, 1);
 	assert_int_equal(c->log.part[RAMA_MOD_POSIX].len, 0);
 	assert_int_equal(c->log.part[RAMA_MOD_EXTRA].version, 0);
 	check_end(c);
@@ -179,7 +179,7 @@ static void catch_all(void **st)
 
 	(void)st;
 	seg_make(&s, 4, 0, 0);
-	f = seg_area(&s, RAMA_AREA_POSIX); /* slot 0, without a name of its own */
+	f = seg_slot(&s, RAMA_KIND_POSIX, 0); /* slot 0, without a name of its own */
 	rama_posix_init(f, rama_record_id("<OTHERS>", 8), 8, 4096);
 	c = check_one(&s, &check_alone);
 	assert_int_equal(check_count(c, RAMA_MOD_POSIX), 0);
@@ -294,13 +294,14 @@ static void damage_marks_every_module(void **st)
 	seg_make(&s, 4, 0, 0);
 	seg_posix(&s, seg_name(&s, "/a"));
 	whole = s.size;
-	s.size = (size_t)s.head->area[RAMA_AREA_EXTRA].off; /* the rest of the file is missing */
+	/* the rest of the file is missing */
+	s.size = (size_t)((unsigned char *)seg_slot(&s, RAMA_KIND_EXTRA, 0) - s.bytes);
 	c = check_one(&s, &check_alone);
 	assert_int_equal(check_count(c, RAMA_MOD_POSIX), 1);
 	assert_int_equal(c->partial, BIT(POSIX) | BIT(PROCESS));
 	check_end(c);
 	s.size = whole;
-	second = (void *)((char *)seg_area(&s, RAMA_AREA_NAMES) + s.state->names_used);
+	second = (void *)((char *)seg_area(&s, RAMA_AREA_RECORDS) + s.state->names_used);
 	seg_stdio(&s, seg_name(&s, "/lost"), false);
 	second->len = UINT32_MAX;
 	c = check_one(&s, &check_alone);

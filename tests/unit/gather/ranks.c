@@ -126,6 +126,23 @@ static void write_many(struct rama_writer *w, unsigned many, int64_t rank, struc
 	}
 }
 
+/* files of this rank alone, more than fit into a message, in a section of the annex */
+static void write_many_ours(struct rama_writer *w, unsigned many, int64_t rank, struct rng *r)
+{
+	const struct rama_module *mod = rama_module_get(RAMA_MOD_EXTRA);
+	union rama_word words[RAMA_EXTRA__WORDS];
+	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
+
+	rama_writer_module(w, mod->id, mod->newest);
+	for (unsigned i = 0; i < many; i++) {
+		fill_record(mod, words, 1000 + many + i + (uint64_t)rank * many, rank, r);
+		for (unsigned k = 0; k < *mod->record->n_fields; k++)
+			if (mod->record->fields[k].type == RAMA_I64)
+				words[mod->record->fields[k].word].u = rng_u64(r) >> 8;
+		assert_int_equal(rama_writer_record(w, &rec), 0);
+	}
+}
+
 static void write_layouts(struct rama_writer *w, const struct files *f, int64_t rank)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_LUSTRE);
@@ -250,19 +267,25 @@ static void write_rank(struct rama_writer *w, int64_t rank, const struct job *j,
 	if (rng_below(r, 5) > 0)
 		write_heat(w, rank, r);
 	write_process(w, rank);
-	write_counters(w, RAMA_MOD_EXTRA, &f, rank, r);
+	if (j->many_ours > 0)
+		write_many_ours(w, j->many_ours, rank, r);
+	else
+		write_counters(w, RAMA_MOD_EXTRA, &f, rank, r);
 	assert_int_equal(rama_writer_finish(w, rng_below(r, 3) == 0 ? 1ull << RAMA_MOD_STDIO : 0),
 			 0);
 }
 
 void job_make(struct job *j, int64_t size, uint64_t seed)
 {
-	job_make_large(j, size, seed, 0);
+	job_make_large(j, size, seed, 0, 0);
 }
 
-void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many)
+void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many, unsigned many_ours)
 {
-	*j = (struct job){ .size = size, .many = many, .path = "/tmp/iorama-shutdown-XXXXXX" };
+	*j = (struct job){ .size = size,
+			   .many = many,
+			   .many_ours = many_ours,
+			   .path = "/tmp/iorama-shutdown-XXXXXX" };
 	assert_true(size <= RANKS_MOST);
 	close(mkstemp(j->path));
 	unlink(j->path);
@@ -275,6 +298,7 @@ void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many)
 
 		k->job = j;
 		assert_int_equal(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0), 0);
+		w.inner = true;
 		write_rank(&w, i, j, &r);
 		rama_writer_fini(&w);
 		k->n = k->own.n;

@@ -26,6 +26,7 @@ struct rank {
 struct job {
 	int64_t size;
 	unsigned many;
+	unsigned many_ours; /* the same in a section of the annex */
 	struct world world;
 	struct rank rank[RANKS_MOST];
 	char path[64];
@@ -34,7 +35,7 @@ struct job {
 /* random records; the same seed gives the same, whatever the options */
 void job_make(struct job *j, int64_t size, uint64_t seed);
 /* ... and `many` files more that all have, and as many of each rank; they cannot be compressed */
-void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many);
+void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many, unsigned many_ours);
 /* with these options for every rank; the log is at j->path if there is one */
 void job_run(struct job *j, const struct rama_shutdown_options *opt);
 void job_free(struct job *j);

@@ -81,7 +81,7 @@ static void large_and_slow(void **st)
 	static struct job j;
 
 	(void)st;
-	job_make_large(&j, 5, 8, 4000);
+	job_make_large(&j, 5, 8, 4000, 0);
 	j.world.eager = 64;
 	merged = job_merge(&j, NULL);
 	job_run(&j, &opt);
@@ -356,10 +356,12 @@ static void holes(void **st)
 	for (uint64_t n = 20; n < 2000; n += n < 100 ? 1 : 37) {
 		struct rama_source src;
 		struct rama_region r;
+		uint32_t crc = rama_logfile_crc(0, "before", 6);
 		char text[8];
 
 		memset(hole, 0xaa, sizeof(hole));
-		assert_int_equal(rama_shut_fill(&s, 0, n), 0);
+		assert_int_equal(rama_shut_fill(&s, 0, n, &crc), 0);
+		assert_int_equal(crc, rama_logfile_crc(rama_logfile_crc(0, "before", 6), hole, n));
 		assert_int_equal(hole[n], 0xaa);
 		memcpy(hole + n, packed, packed_n);
 		rama_source_memory(&src, hole, sizeof(hole));
@@ -369,8 +371,11 @@ static void holes(void **st)
 		assert_int_equal(r.err.code, 0);
 		rama_region_close(&r);
 	}
-	for (uint64_t n = 1; n < 11; n++)
-		assert_int_equal(rama_shut_fill(&s, 0, n), RAMA_EIO);
+	for (uint64_t n = 1; n < 11; n++) {
+		uint32_t crc = 0;
+
+		assert_int_equal(rama_shut_fill(&s, 0, n, &crc), RAMA_EIO);
+	}
 	rama_packer_fini(&p);
 }
 

@@ -303,7 +303,7 @@ static void half_a_rank(void **st)
 	static struct job j;
 
 	(void)st;
-	job_make_large(&j, 4, 11, 4000);
+	job_make_large(&j, 4, 11, 4000, 0);
 	j.world.seat[2].dies_at = RAMA_TAG_PIECES;
 	j.world.seat[2].spare = 1;
 	job_run(&j, &opt);
@@ -314,6 +314,27 @@ static void half_a_rank(void **st)
 	log = check_file(j.path);
 	assert_int_equal(check_count(log, RAMA_MOD_MPIIO), 4000 + 3 * 4000);
 	assert_int_equal(check_count(log, RAMA_MOD_PROCESS), 3);
+	check_whole(&j);
+	check_end(log);
+	job_free(&j);
+}
+
+/* ... also if it is a section of the annex of which a part came: its checksum forgets that part */
+static void half_a_section(void **st)
+{
+	struct rama_shutdown_options opt = { .limit = LIMIT, .writers = 1 };
+	struct check *log;
+	static struct job j;
+
+	(void)st;
+	job_make_large(&j, 4, 12, 0, 8000);
+	j.world.seat[2].dies_at = RAMA_TAG_PIECES;
+	j.world.seat[2].spare = 1;
+	job_run(&j, &opt);
+	assert_true(j.rank[2].result.own_bytes > 1u << 20);
+	assert_true(j.world.seat[2].dead);
+	log = check_file(j.path);
+	assert_int_equal(check_count(log, RAMA_MOD_EXTRA), 3 * 8000);
 	check_whole(&j);
 	check_end(log);
 	job_free(&j);
@@ -340,4 +361,4 @@ static void nonsense(void **st)
 UNIT_GROUP(shutdown_lost, test(one_leaf), test(an_inner_rank), test(several), test(all_but_rank_0),
 	   test(all_but_the_last), test(rank_0), test(no_records), test(late), test(too_late),
 	   test(dies_on_the_way), test(random_deaths), test(hole_in_the_file), test(half_a_rank),
-	   test(nonsense))
+	   test(half_a_section), test(nonsense))

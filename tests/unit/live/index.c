@@ -5,18 +5,19 @@
 
 #include "diagnose/diagnose.h"
 #include "live/index.h"
+#include "query/metric.h"
 
 /* figures have one name each, whoever made them */
 static void names_differ(void **st)
 {
 	(void)st;
-	for (unsigned i = 0; i < rama_n_index_figures; i++) {
-		assert_true(strlen(rama_index_figures[i].doc) > 0);
+	for (unsigned i = 0; i < rama_query_n_figures; i++) {
+		assert_true(strlen(rama_query_figures[i].doc) > 0);
 		for (unsigned k = 0; k < rama_n_facts; k++)
-			assert_string_not_equal(rama_index_figures[i].name, rama_fact_info[k].name);
+			assert_string_not_equal(rama_query_figures[i].name, rama_fact_info[k].name);
 		for (unsigned k = 0; k < i; k++)
-			assert_string_not_equal(rama_index_figures[i].name,
-						rama_index_figures[k].name);
+			assert_string_not_equal(rama_query_figures[i].name,
+						rama_query_figures[k].name);
 	}
 }
 

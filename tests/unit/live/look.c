@@ -305,7 +305,7 @@ static void time_is_that_of_the_upper_layer(void **st)
 	live_make(&a, &m, "mpi-1", 100);
 	name = seg_name(&a.s, "/data/shared");
 	g = seg_posix(&a.s, name);
-	f = seg_area(&a.s, RAMA_AREA_MPIIO);
+	f = seg_slot(&a.s, RAMA_KIND_MPIIO, 0);
 	f += a.s.state->slots_used[RAMA_KIND_MPIIO]++;
 	rama_mpiio_init(f, seg_id(&a.s, name));
 	f->name = name;

@@ -7,15 +7,39 @@
 #define WRITERS 5
 #define RECORDS 7
 
-static const unsigned modules[] = { RAMA_MOD_POSIX, RAMA_MOD_LUSTRE, RAMA_MOD_STDIO,
-				    RAMA_MOD_DXT_POSIX, RAMA_MOD_HEATMAP };
+static const unsigned modules[] = { RAMA_MOD_POSIX,	RAMA_MOD_LUSTRE,  RAMA_MOD_STDIO,
+				    RAMA_MOD_DXT_POSIX, RAMA_MOD_HEATMAP, RAMA_MOD_EXTRA };
+
+/* a trace as it is stored: its segments without their threads, or the threads alone */
+static void trace_bytes(const struct sample *s, bool threads, struct memfile *to)
+{
+	if (threads) {
+		memfile_append(to, s->w, 16);
+		memfile_append(to, &(uint64_t){ s->r.count[0] + s->r.count[1] }, 8);
+	} else {
+		memfile_append(to, s->w, s->r.schema->words * 8);
+	}
+	for (unsigned k = 0; k < 2; k++) {
+		for (uint64_t i = 0; i < s->r.count[k]; i++) {
+			if (!threads) {
+				memfile_append(to, s->seg[k][i], RAMA_SEG_THREAD * 8);
+				continue;
+			}
+			memfile_append(to, &s->seg[k][i][RAMA_SEG_THREAD], 8);
+			memfile_append(to, &(uint64_t){ 1 }, 8);
+		}
+	}
+}
 
 /* what writer number `n` has to say of a region, as bytes */
 static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 {
+	bool threads = region == RAMA_REGION_MODULE + RAMA_TABLE_SECTION_THREADS_POSIX;
 	struct rng r = { n * 1000 + region };
 	struct sample s;
 
+	if (threads)
+		region = RAMA_REGION_MODULE + RAMA_MOD_DXT_POSIX, r.state = n * 1000 + region;
 	if (region == RAMA_REGION_JOB && n == 0) {
 		unsigned char job[RAMA_JOB_REGION];
 
@@ -34,10 +58,13 @@ static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 		if (region != RAMA_REGION_MODULE + id || (n == 2 && id == RAMA_MOD_STDIO))
 			continue; /* writer 2 has nothing there */
 		sample_make(&s, id, &r, i);
+		if (id == RAMA_MOD_DXT_POSIX) {
+			trace_bytes(&s, threads, to);
+			continue;
+		}
 		memfile_append(to, s.w, s.r.schema->words * 8);
-		for (unsigned k = 0; k < 2; k++)
-			memfile_append(to,
-				       s.r.mod->flags & RAMA_TRACE ? &s.seg[k][0][0] : s.array[k],
+		for (unsigned k = 0; k < s.r.schema->n_arrays; k++)
+			memfile_append(to, s.array[k],
 				       s.r.count[k] * s.r.schema->array[k].words * 8);
 	}
 }
@@ -46,6 +73,7 @@ static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 struct writer {
 	unsigned n;
 	uint64_t *size, *off; /* of all writers */
+	uint32_t crc[RAMA_REGIONS];
 	unsigned char *file;
 	pthread_barrier_t *packed, *placed;
 };
@@ -67,6 +95,7 @@ static void *write_pieces(void *arg)
 		if (bytes.n > 0 && rama_pack(&p, bytes.bytes, bytes.n, &packed, &n, &e) == 0)
 			memfile_append(&piece[i], packed, n);
 		w->size[w->n * RAMA_REGIONS + i] = piece[i].n;
+		w->crc[i] = rama_logfile_crc(0, piece[i].bytes, piece[i].n);
 		memfile_free(&bytes);
 	}
 	rama_packer_fini(&p);
@@ -87,6 +116,8 @@ static void write_together(struct memfile *f)
 {
 	static uint64_t size[WRITERS * RAMA_REGIONS], off[WRITERS * RAMA_REGIONS];
 	struct rama_header header = { .compression = RAMA_ZLIB, .partial = 1 << RAMA_MOD_STDIO };
+	uint32_t crc[RAMA_MODULES] = { 0 };
+	struct rama_logfile_annex annex;
 	pthread_barrier_t packed, placed;
 	pthread_t thread[WRITERS];
 	struct writer w[WRITERS];
@@ -95,16 +126,29 @@ static void write_together(struct memfile *f)
 	pthread_barrier_init(&packed, NULL, WRITERS + 1);
 	pthread_barrier_init(&placed, NULL, WRITERS + 1);
 	for (unsigned i = 0; i < WRITERS; i++) {
-		w[i] = (struct writer){ i, size, off, f->bytes, &packed, &placed };
+		w[i] = (struct writer){ .n = i,
+					.size = size,
+					.off = off,
+					.file = f->bytes,
+					.packed = &packed,
+					.placed = &placed };
 		assert_int_equal(pthread_create(&thread[i], NULL, write_pieces, &w[i]), 0);
 	}
 	pthread_barrier_wait(&packed);
 	f->n = rama_place(size, WRITERS, off, &header);
-	assert_true(f->n <= LOG_MAX);
+	assert_true(f->n + RAMA_LOGFILE_ANNEX_BYTES <= LOG_MAX);
 	for (size_t i = 0; i < LENGTH(modules); i++)
 		header.part[RAMA_REGION_MODULE + modules[i]].version =
-			rama_module_get(modules[i])->newest;
+			rama_module_get(modules[i])->released;
 	rama_header_encode(&header, f->bytes);
+	for (unsigned id = RAMA_TABLE_OURS; id < RAMA_MODULES; id++)
+		for (unsigned i = 0; i < WRITERS; i++)
+			crc[id] = rama_logfile_crc_join(
+				crc[id], w[i].crc[RAMA_REGION_MODULE + id],
+				size[i * RAMA_REGIONS + RAMA_REGION_MODULE + id]);
+	rama_logfile_annex_of(&header, crc, &annex);
+	memcpy(f->bytes + annex.begin, RAMA_LOGFILE_ANNEX_MAGIC, RAMA_LOGFILE_ANNEX_HEAD);
+	f->n += rama_logfile_annex_encode(&annex, f->n, f->bytes + f->n);
 	pthread_barrier_wait(&placed);
 	for (unsigned i = 0; i < WRITERS; i++)
 		pthread_join(thread[i], NULL);
@@ -138,6 +182,30 @@ static void write_alone(struct memfile *f)
 		}
 	}
 	writer_end(&w, 1 << RAMA_MOD_STDIO);
+}
+
+/* both logs say the same threads for the same segments */
+static void same_threads(struct reading *a, struct reading *b)
+{
+	union rama_word x[1][RAMA_SEG_WORDS], y[1][RAMA_SEG_WORDS];
+	struct rama_cursor i, k;
+	struct rama_record *r;
+	unsigned kind, n = 0;
+	int more;
+
+	assert_int_equal(rama_cursor_open(&i, &a->log, RAMA_MOD_DXT_POSIX), 1);
+	assert_int_equal(rama_cursor_open(&k, &b->log, RAMA_MOD_DXT_POSIX), 1);
+	while (rama_cursor_next(&i, &r) > 0) {
+		assert_int_equal(rama_cursor_next(&k, &r), 1);
+		while ((more = rama_cursor_segments(&i, x, 1, &kind)) > 0) {
+			assert_int_equal(rama_cursor_segments(&k, y, 1, &kind), 1);
+			assert_memory_equal(x, y, sizeof(x));
+			n += x[0][RAMA_SEG_THREAD].u != 0;
+		}
+	}
+	assert_true(rama_cursor_has_threads(&i) && rama_cursor_has_threads(&k) && n > RECORDS);
+	rama_cursor_close(&i);
+	rama_cursor_close(&k);
 }
 
 /* both logs hold the same bytes in the region, however they are packed */
@@ -176,6 +244,8 @@ static void pieces_of_many_writers_are_one_log(void **state)
 		assert_int_equal(a.log.part[id].version, b.log.part[id].version);
 		same_region(&a, &b, &a.log.part[id], &b.log.part[id]);
 	}
+	assert_int_equal(a.log.annex.n, 2);
+	same_threads(&a, &b);
 	assert_int_equal(reading_walk(&a), 0);
 	assert_int_equal(a.lines, 0);
 	assert_int_equal(a.log.n_names, WRITERS * RECORDS);
@@ -197,7 +267,7 @@ static void pieces_lie_by_region_then_by_writer(void **state)
 	size[RAMA_REGIONS + RAMA_REGION_NAMES] = 20;
 	size[posix] = 5;
 	size[RAMA_REGIONS + posix] = 7;
-	assert_int_equal(rama_place(size, 2, off, &h), 1328 + 100 + 30 + 12);
+	assert_int_equal(rama_place(size, 2, off, &h), 1328 + 100 + 30 + 12 + 8);
 	assert_int_equal(off[RAMA_REGION_JOB], 1328);
 	assert_int_equal(off[RAMA_REGION_NAMES], 1428);
 	assert_int_equal(off[RAMA_REGIONS + RAMA_REGION_NAMES], 1438);

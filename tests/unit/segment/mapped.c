@@ -28,7 +28,7 @@ static void begin(struct seg *s)
 	strcpy(folder, "/tmp/iorama-unit-XXXXXX"); /* NOLINT: it fits */
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/a.seg", folder);
-	seg_make_sized(s, &(struct seg_sizes){ 2, 2, 1, 4096 });
+	seg_make_sized(s, &(struct seg_sizes){ 2, 2, 1, 4096, 0 });
 	seg_lane(s, 1);
 	write_file(path, s->bytes, s->size);
 	free(s->bytes);

@@ -76,7 +76,7 @@ static void strangers_are_refused(void **st)
 	refuse(o, RAMA_EFORMAT, "not a segment");
 	o = begin();
 	o->seg.head->version = RAMA_SEG_VERSION + 1;
-	refuse(o, RAMA_EVERSION, "version 3");
+	refuse(o, RAMA_EVERSION, "version 4");
 	o = begin();
 	o->seg.head->areas = RAMA_AREAS - 1;
 	refuse(o, RAMA_ECORRUPT, "areas");
@@ -114,7 +114,7 @@ static void areas_must_lie_inside(void **st)
 static void items_must_have_their_size(void **st)
 {
 	(void)st;
-	for (int a = RAMA_AREA_POSIX; a <= RAMA_AREA_EVENTS; a++) {
+	for (int a = RAMA_AREA_LANES; a <= RAMA_AREA_EVENTS; a++) {
 		struct opened *o = begin();
 
 		o->seg.head->area[a].item -= 8;
@@ -122,6 +122,19 @@ static void items_must_have_their_size(void **st)
 		o = begin();
 		o->seg.head->area[a].item = 0;
 		refuse(o, RAMA_ECORRUPT, "items");
+	}
+	for (unsigned k = 0; k < RAMA_KINDS; k++) {
+		struct opened *o = begin();
+
+		o->seg.head->slot[k] -= 8;
+		refuse(o, RAMA_ECORRUPT, "slots of");
+	}
+	static const uint32_t wrong[] = { 0, 8, 4096, 16384 - 8, 16384 + 4096, UINT32_MAX };
+	for (size_t i = 0; i < LENGTH(wrong); i++) {
+		struct opened *o = begin();
+
+		o->seg.head->area[RAMA_AREA_RECORDS].item = wrong[i];
+		refuse(o, RAMA_ECORRUPT, "chunks of");
 	}
 }
 
@@ -152,16 +165,17 @@ static void counts_are_cut(void **st)
 	o->seg.state->names_used = UINT64_MAX;
 	((struct rama_seg_chunk *)seg_area(&o->seg, RAMA_AREA_EVENTS))->used = UINT32_MAX;
 	assert_int_equal(open_it(o), 0);
-	for (int a = RAMA_AREA_SLOTS; a < RAMA_AREA_SLOTS + RAMA_KINDS; a++)
-		assert_int_equal(rama_segment_slots(&o->s, (enum rama_area)a), 4);
+	for (unsigned k = 0; k < RAMA_KINDS; k++) /* what one chunk holds */
+		assert_int_equal(rama_segment_slots(&o->s, (enum rama_kind)k),
+				 o->seg.head->area[RAMA_AREA_RECORDS].item / seg_slot_size[k]);
 	assert_int_equal(rama_segment_lanes(&o->s), 2);
 	assert_int_equal(rama_segment_chunks(&o->s), 2);
-	assert_int_equal(o->s.state.names_used, SEG_NAMES);
+	assert_int_equal(o->s.state.names_used, o->seg.head->area[RAMA_AREA_RECORDS].len);
 	assert_int_equal(rama_segment_chunk(&o->s, 0, chunk, &o->err), 0);
 	assert_int_equal(chunk->used, RAMA_SEG_CHUNK_EVENTS);
 	assert_true(rama_segment_chunk(&o->s, 2, chunk, &o->err) < 0);
 	assert_true(rama_segment_lane(&o->s, 2, &lane, &o->err) < 0);
-	assert_true(rama_segment_slot(&o->s, RAMA_AREA_POSIX, 4, &slot, &o->err) < 0);
+	assert_true(rama_segment_slot(&o->s, RAMA_KIND_POSIX, 1u << 20, &slot, &o->err) < 0);
 	free(chunk);
 	end(o);
 }
@@ -212,8 +226,8 @@ static void cut_files(void **st)
 		if (rc == 0) {
 			good++;
 			assert_true(o->s.cut);
-			for (uint32_t i = 0; i < rama_segment_slots(&o->s, RAMA_AREA_POSIX); i++)
-				assert_int_equal(rama_segment_slot(&o->s, RAMA_AREA_POSIX, i, &slot,
+			for (uint32_t i = 0; i < rama_segment_slots(&o->s, RAMA_KIND_POSIX); i++)
+				assert_int_equal(rama_segment_slot(&o->s, RAMA_KIND_POSIX, i, &slot,
 								   &o->err),
 						 1);
 		} else {
@@ -273,7 +287,7 @@ static void damaged_names_end_the_walk(void **st)
 		uint64_t at = 0;
 
 		seg_name(&o->seg, "/first");
-		second = (void *)((char *)seg_area(&o->seg, RAMA_AREA_NAMES) +
+		second = (void *)((char *)seg_area(&o->seg, RAMA_AREA_RECORDS) +
 				  o->seg.state->names_used);
 		seg_name(&o->seg, "/second");
 		second->len = lens[i];

@@ -23,7 +23,7 @@ static struct opened *begin(size_t room)
 	struct rama_err e = { 0 };
 
 	assert_non_null(o);
-	seg_make_sized(&o->seg, &(struct seg_sizes){ 2, LANES, 1, room });
+	seg_make_sized(&o->seg, &(struct seg_sizes){ 2, LANES, 1, room, 0 });
 	o->lane = seg_lane(&o->seg, 77);
 	seg_lane(&o->seg, 78);
 	o->lane->tid = 9;

@@ -229,6 +229,9 @@ static void make_old(const char *path)
 		      " STRICT, WITHOUT ROWID;"
 		      "INSERT INTO jobs (key, name, start_ns, end_ns, state) VALUES ('7/old', "
 		      "'sim', 5000000000, 6000000000, 'done');"
+		      "INSERT INTO findings VALUES (1, 0, 'W01', 'HIGH', '', '', '', 2.5, 0),"
+		      " (1, 1, 'M01', 'WARN', '', '', '', 0.5, 0),"
+		      " (1, 2, 'X01', 'INFO', '', '', '', 9, 0);"
 		      "INSERT INTO counters_posix VALUES (1, 0, 0, 77, 5, 6)");
 }
 
@@ -247,7 +250,8 @@ static void older_is_brought_up(void **state)
 	assert_int_equal(number(s, "SELECT posix_reads FROM counters_posix WHERE job = 1"), 6);
 	assert_string_equal(text(s, "SELECT posix_writes FROM counters_posix WHERE job = 1"),
 			    "null");
-	assert_string_equal(text(s, "SELECT value FROM meta WHERE key = 'schema'"), "2");
+	assert_string_equal(text(s, "SELECT value FROM meta WHERE key = 'schema'"), "3");
+	assert_int_equal(number(s, "SELECT CAST(10 * cost AS INTEGER) FROM jobs"), 30);
 	rama_store_close(s);
 	s = reopen_at(sibling("old"), RAMA_STORE_READ);
 	assert_int_equal(number(s, "SELECT count(*) FROM jobs"), 1);

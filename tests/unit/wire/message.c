@@ -104,6 +104,16 @@ static struct rama_message message(enum rama_message_kind kind)
 							 2,
 							 gains };
 		break;
+	case RAMA_MSG_COUNTERS:
+		m.counters = (struct rama_msg_counters){ { "fedcba9876543210" },
+							 UINT64_MAX,
+							 "1000/run-17",
+							 -1,
+							 1700000000000000000,
+							 INT64_MIN,
+							 2,
+							 gains };
+		break;
 	case RAMA_MSG_SAMPLE:
 		m.sample = (struct rama_msg_sample){ "node01", 1700000000000000000, 3, figures };
 		break;
@@ -298,6 +308,9 @@ static void refused_when_written(void **st)
 	REFUSED(RAMA_MSG_NAMES, m.names.job = "a b");
 	REFUSED(RAMA_MSG_ACTIVITY, m.activity.n = RAMA_MSG_GAINS + 1);
 	REFUSED(RAMA_MSG_ACTIVITY, m.activity.width = -1);
+	REFUSED(RAMA_MSG_COUNTERS, m.counters.n = RAMA_MSG_GAINS + 1);
+	REFUSED(RAMA_MSG_COUNTERS, m.counters.rank = -2);
+	REFUSED(RAMA_MSG_COUNTERS, m.counters.job = "");
 	REFUSED(RAMA_MSG_LOG, m.log.len = (size_t)RAMA_MESSAGE_MOST + 1);
 	REFUSED(0, m.kind = 0);
 	REFUSED(0, m.kind = RAMA_MSG_KINDS);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "study/stored.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/human.h"
+#include "query/job.h"
+#include "study/segments.h"
+
+/* ---- one job ------------------------------------------------------------------------------------ */
+
+/* Is the log where it was, as it was? */
+static bool is_there(const struct rama_query_job_log *k)
+{
+	struct stat st;
+
+	return k->path[0] == '/' && stat(k->path, &st) == 0 && st.st_size == k->size &&
+	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec == k->mtime_ns;
+}
+
+static int nothing(const struct rama_query_job_log *k, int64_t job, struct rama_err *e)
+{
+	char n[2][RAMA_HUMAN];
+
+	if (k->logged && k->path[0] != '\0')
+		return rama_err_set(
+			e, RAMA_EMISSING,
+			"job %" PRId64
+			": the store does not keep its log, and it is no longer at %s as it was",
+			job, k->path);
+	return rama_err_set(e, RAMA_EMISSING,
+			    "job %" PRId64 ": the store has no log of it%s, but %s events and %s "
+			    "seconds of activity: `iorama jobs"
+			    " %" PRId64 "`, `iorama query --job %" PRId64 "`",
+			    job, strcmp(k->state, "running") == 0 ? " yet, it runs" : "",
+			    rama_human_count(n[0], k->events), rama_human_count(n[1], k->seconds),
+			    job, job);
+}
+
+int rama_study_stored_get(struct rama_store *s, int64_t job, const char *dir,
+			  struct rama_study_stored *to, struct rama_err *e)
+{
+	struct rama_query_job_log k;
+	int rc = rama_query_job_log_get(s, job, &k, e);
+
+	*to = (struct rama_study_stored){ .job = job };
+	if (rc != 0)
+		return rc;
+	snprintf(to->path, sizeof(to->path), "%s", k.path[0] != '\0' ? k.path : k.key);
+	if (k.kept)
+		return rama_store_log_bytes(s, job, &to->bytes, &to->len, e);
+	if (k.logged && is_there(&k))
+		return 0;
+	if (!k.logged && rama_study_segments_find(k.key, dir, to->path))
+		return 0;
+	return nothing(&k, job, e);
+}
+
+int rama_study_stored_find(struct rama_store *s, const char *word, const char *dir,
+			   struct rama_study_stored *to, struct rama_err *e)
+{
+	int64_t job;
+	int rc = rama_store_find_job(s, word, &job, e);
+
+	*to = (struct rama_study_stored){ .job = -1 };
+	return rc != 0 ? rc : rama_study_stored_get(s, job, dir, to, e);
+}
+
+void rama_study_stored_fini(struct rama_study_stored *x)
+{
+	free(x->bytes);
+	x->bytes = NULL;
+}
+
+struct rama_study_source rama_study_stored_source(const struct rama_study_stored *x)
+{
+	return (struct rama_study_source){ .path = x->path, .bytes = x->bytes, .len = x->len };
+}
+
+/* ---- all jobs ----------------------------------------------------------------------------------- */
+
+struct logs {
+	struct rama_study_paths *paths;
+	int64_t *jobs;
+	size_t room;
+};
+
+static int add_log(void *ctx, const struct rama_row *row, struct rama_err *e)
+{
+	struct logs *k = ctx;
+	const struct rama_cell *path = &row->cell[1], *key = &row->cell[2];
+	bool has_path = path->type == RAMA_CELL_TEXT && path->len > 0;
+
+	if (k->paths->n == k->room) {
+		size_t room = k->room == 0 ? 1024 : 2 * k->room;
+		int64_t *jobs = realloc(k->jobs, room * sizeof(*jobs));
+
+		if (jobs == NULL)
+			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		k->jobs = jobs;
+		k->room = room;
+	}
+	k->jobs[k->paths->n] = row->cell[0].i;
+	return rama_study_paths_put(k->paths, has_path ? path->text : key->text, e);
+}
+
+int rama_study_stored_logs(struct rama_store *s, struct rama_study_paths *paths, int64_t **jobs,
+			   struct rama_err *e)
+{
+	struct logs k = { .paths = paths };
+	int rc = rama_query_logs_list(s, add_log, &k, e);
+
+	*jobs = k.jobs;
+	return rc;
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""settings.py BUILD FAMILY-CASE: what is asked of a job with MPI by its environment, seen by its log; --list prints all cases.
+
+existing   the file that the log should be exists already: it stays as it is, one line says so, and the job can be recovered
+files      1,024 files of each rank: all of them are in the log, none is missing, and none is MPI's own"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FAMILIES = ("openmpi", "mpich")
+SKIPPED = 77
+FILES = 1024
+
+
+class Failed(Exception):
+    """The case went wrong; the text says how."""
+
+
+def expect(true, text, *values):
+    if not true:
+        raise Failed(text % values)
+
+
+class Case:
+    def __init__(self, build, family, folder):
+        self.build, self.family, self.folder = os.path.abspath(build), family, folder
+        self.iorama = os.path.join(self.build, "bin", "iorama")
+        self.program, self.below = self.path("own_files"), []
+        subprocess.run(["mpicc." + family, "-O1", "-o", self.program, os.path.join(HERE, "own_files.c")], check=True)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def run(self, ranks, files, *before, **extra):
+        shutil.rmtree(self.path("data"), ignore_errors=True)
+        os.makedirs(self.path("data", *self.below))
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("IORAMA_", "DARSHAN_", "DXT_"))}
+        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                           OMPI_MCA_btl_vader_single_copy_mechanism="none", PWD=self.folder,
+                           IORAMA_DIR=self.path("segments"), **extra)  # fmt: skip
+        preload = [] if before else ["env", "LD_PRELOAD=" + os.path.join(self.build, "lib", "libiorama.so")]
+        done = subprocess.run([*before, "mpirun." + self.family, "-n", str(ranks), *preload, self.program, self.path("data", *self.below), str(files),
+                               "7"], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)  # fmt: skip
+        expect(done.returncode == 0, "status %d: %s", done.returncode, done.stderr)
+        # that is what it did: nobody else writes there
+        truth = sorted(os.path.join(here, name) for here, _, names in os.walk(self.path("data")) for name in names)
+        return truth, done.stderr
+
+    def show(self, log):
+        done = subprocess.run([self.iorama, "show", "--json", log], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)["logs"][0], done.stderr
+
+
+def names_in(case, log):
+    """Paths of all records, but those of heat maps, streams without a file and processes."""
+    done = subprocess.run([case.iorama, "show", "--show-incomplete", log], capture_output=True, text=True, check=True)
+    names = {line.split("\t")[5] for line in done.stdout.splitlines() if line[:1].isupper() and line.count("\t") >= 6
+             and line.split("\t")[0] in ("POSIX", "EXTRA", "STDIO")}  # fmt: skip
+    return sorted(n for n in names if n.startswith("/")), "incomplete" in done.stdout
+
+
+def bytes_of(path):
+    st = os.lstat(path)
+    return (os.readlink(path) if os.path.islink(path) else open(path, "rb").read(), st.st_mtime_ns, st.st_ino)
+
+
+def existing(case):
+    """As without MPI: what is there is left alone."""
+    other = case.path("elsewhere")
+    for variable in ("IORAMA_LOG", "DARSHAN_LOGFILE"):
+        for kind in ("file", "link", "dangling"):
+            log = case.path("named-%s-%s.darshan" % (variable, kind))
+            target = log if kind == "file" else other
+            if kind != "dangling":
+                with open(target, "w", encoding="ascii") as file:
+                    file.write("precious\n")
+                os.utime(target, ns=(10**18, 10**18))
+            elif os.path.exists(other):
+                os.unlink(other)
+            if kind != "file":
+                os.symlink(other, log)
+            before = bytes_of(log)
+            truth, told = case.run(2, 3, **{variable: log})
+            expect(bytes_of(log) == before, "%s, %s: it was changed", variable, kind)
+            expect(kind == "dangling" or open(target, "rb").read() == b"precious\n", "%s, %s: it is gone", variable, kind)
+            expect(kind != "dangling" or not os.path.exists(other), "%s: a link was followed", variable)
+            said = re.findall(r"^iorama: %s exists and is left as it is; iorama recover (\S+) makes" % re.escape(log), told, re.MULTILINE)
+            expect(len(said) == 1, "%s, %s: %r", variable, kind, told)
+            expect(sorted(os.listdir(case.folder)).count(os.path.basename(log) + "_partial") == 0, "a half-written log is left")
+            made = case.path("recovered.darshan")
+            subprocess.run([case.iorama, "recover", "-f", "-o", made, said[0]], check=True, capture_output=True)
+            have = names_in(case, made)[0]
+            expect(have == truth, "recovered: %s, not %s", have, truth)
+    # and where nothing is in the way it is that very file
+    truth, told = case.run(2, 3, IORAMA_LOG=case.path("new.darshan"))
+    expect(names_in(case, case.path("new.darshan"))[0] == truth and "iorama:" not in told, "%r", told)
+
+
+def files(case):
+    """With as many files as a module has records by default none is left out for the sake of MPI's own."""
+    for ranks in (1, 2):
+        log = case.path("files-%d.darshan" % ranks)
+        truth, _ = case.run(ranks, FILES, IORAMA_LOG=log)
+        expect(len(truth) == ranks * FILES, "the program made %d files", len(truth))
+        have, incomplete = names_in(case, log)
+        expect(have == truth, "%d ranks: too many: %s; missing: %s", ranks, sorted(set(have) - set(truth))[:9],
+               sorted(set(truth) - set(have))[:9])  # fmt: skip
+        expect(not incomplete, "%d ranks: incomplete", ranks)
+    log = case.path("run.darshan")
+    truth, _ = case.run(2, FILES, case.iorama, "run", "-q", "-o", log, "--")
+    have, incomplete = names_in(case, log)
+    expect(have == truth and not incomplete, "run: too many: %s; incomplete: %s", sorted(set(have) - set(truth))[:9], incomplete)
+    # names like those of MPI, in a directory of the user's: they count
+    log = case.path("alike.darshan")
+    case.below = ["ompi.vm.0", "pid.7"]
+    truth, _ = case.run(1, 3, IORAMA_LOG=log)
+    case.below = []
+    expect(len(truth) == 3 and names_in(case, log)[0] == truth, "%s, not %s", names_in(case, log)[0], truth)
+    # --include brings back what is MPI's own
+    log = case.path("all.darshan")
+    truth, _ = case.run(2, 3, IORAMA_LOG=log, IORAMA_INCLUDE="*", IORAMA_RECORDS="100000")
+    more = [n for n in names_in(case, log)[0] if n not in truth]
+    want = r"/(vader_segment|open_mpi\.\d|pmix_dstor)" if case.family == "openmpi" else r"/(mpich_shar|ucx_shm)"
+    expect(any(re.search(want, n) for n in more), "nothing of MPI's own: %s", more[:20])
+
+
+CASES = {"existing": existing, "files": files}
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join("%s-%s" % (family, case) for family in FAMILIES for case in CASES))
+        return 0
+    family, case = sys.argv[2].split("-")
+    for tool in ("mpicc.", "mpirun."):
+        if not shutil.which(tool + family):
+            print("SKIP: %s%s is not installed" % (tool, family))
+            return SKIPPED
+    with tempfile.TemporaryDirectory(prefix="settings-", dir=os.path.join(sys.argv[1], "tests")) as folder:
+        try:
+            CASES[case](Case(sys.argv[1], family, os.path.realpath(folder)))
+        except Failed as why:
+            print("FAILED: %s: %s" % (sys.argv[2], why))
+            return 1
+    print("ok: %s" % sys.argv[2])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
