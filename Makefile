@@ -45,6 +45,12 @@ test: setup
 	       -j2 --output-log build/test.log; status=$$?; \
 	       grep '% tests passed' build/test.log | tail -n 1; exit $$status
 
+# What is done in under two minutes: pure parts, commands, logs of every kind, places of segments.
+.PHONY: check
+check: all
+	@ctest --test-dir build --output-on-failure --no-tests=error --no-label-summary -j$(JOBS) \
+	       -R '^(lint|unit|fuzz|api|cli|stock|place)/'
+
 .PHONY: bench
 bench: all
 	@bench/run
@@ -95,6 +101,7 @@ help:
 	@echo "make setup         install the packages of tools/packages.txt that are missing"
 	@echo "make demo          set up, build, show what it does"
 	@echo "make test          set up, build, run all tests"
+	@echo "make check         build, run the tests that take two minutes together"
 	@echo "make bench         measure, compared with the peers"
 	@echo "make install       PREFIX=$(PREFIX) DESTDIR="
 	@echo "make format        clang-format all C files"
