@@ -75,6 +75,7 @@ lint: build/.configured
 	@codespell --config .codespellrc
 	@tools/check-layers
 	@tools/check-size
+	@tools/check-tree
 	@echo "lint: clean"
 
 .PHONY: fuzz

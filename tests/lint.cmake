@@ -12,6 +12,8 @@ iorama_add_lint(layers ${tools}/check-layers)
 iorama_add_lint(layers-selftest ${tools}/check-layers --self-test)
 iorama_add_lint(size ${tools}/check-size)
 iorama_add_lint(size-selftest ${tools}/check-size --self-test)
+iorama_add_lint(tree ${tools}/check-tree)
+iorama_add_lint(tree-selftest ${tools}/check-tree --self-test)
 iorama_add_lint(coverage ${tools}/check-coverage)
 iorama_add_lint(coverage-selftest ${tools}/check-coverage --self-test)
 iorama_add_lint(shellcheck sh -c
