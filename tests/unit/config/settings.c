@@ -196,13 +196,13 @@ static void files_of_mpi(void **state)
 		"/devices/x",
 		"/tmp/open_mpi.",
 		"/tmp/open_mpi.00a",
-		"/work/run/out",
+		"/home/me/run/out",
 		"/tmp/pmix_dstor",
 		"/data/x.iorama-emulate",
 	};
 
 	(void)state;
-	load("", VARS("TMPDIR=/scratch/me/", "PMIX_SERVER_TMPDIR=/spool/pmix.7.0", "PWD=/work/run",
+	load("", VARS("TMPDIR=/scratch/me/", "PMIX_SERVER_TMPDIR=/spool/pmix.7.0", "PWD=/home/me/run",
 		      "OMPI_FILE_LOCATION=/work"));
 	for (size_t i = 0; i < sizeof(theirs) / sizeof(*theirs); i++)
 		if (!hidden(theirs[i]))
