@@ -195,6 +195,7 @@ void rama_agent_left_close(struct rama_agent_left *l)
 struct drain {
 	struct rama_agent_left left;
 	struct rama_post *own; /* of the spool itself; NULL: there is none, or all of it is there */
+	int own_rc;            /* what became of opening that; RAMA_EBUSY: another process has it */
 	int64_t began, since;  /* ms; since when nothing can be reached */
 	bool told;
 	char why[600]; /* the last line about that */
@@ -210,22 +211,23 @@ static void remember(void *ctx, const char *line)
 }
 
 /* The spool of an agent stays where it is, one of a run goes when it is empty. */
-static int open_own_spool(struct drain *d, const struct rama_agent_options *o, bool instead,
-			  struct rama_err *e)
+static void open_own_spool(struct drain *d, struct rama_err *e)
 {
+	const struct rama_agent_options *o = d->o;
 	struct rama_post_options po = { .spool = o->spool,
 					.limit = o->limit,
 					.sink = o->sink,
 					.uid = UINT32_MAX,
 					.tell = remember,
 					.ctx = d };
-	int fd = open_own(AT_FDCWD, o->spool), rc = 0;
+	int fd = open_own(AT_FDCWD, o->spool);
 
 	if (fd >= 0 && size_of(fd) > 0)
-		rc = rama_post_open_left(&d->own, &po, instead, e);
+		d->own_rc = rama_post_open_left(&d->own, &po, d->left.instead, e);
+	else
+		d->own_rc = 0;
 	if (fd >= 0)
 		close(fd);
-	return rc;
 }
 
 static uint64_t waiting(struct drain *d)
@@ -268,7 +270,7 @@ static bool is_hopeless(struct drain *d)
 /* Another process has some of them: it may bring them itself, or give up soon. */
 static bool waits_for_others(struct drain *d)
 {
-	if (d->left.others == 0 || rama_sink_now() - d->began > OTHERS)
+	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) || rama_sink_now() - d->began > OTHERS)
 		return false;
 	if (!d->told)
 		d->o->tell(d->o->ctx, "another process uses a spool still; waiting for it");
@@ -276,10 +278,12 @@ static bool waits_for_others(struct drain *d)
 	return true;
 }
 
-static void step(struct drain *d)
+static void step(struct drain *d, struct rama_err *e)
 {
 	const struct timespec t = { .tv_nsec = STEP * 1000L };
 
+	if (d->own_rc == RAMA_EBUSY)
+		open_own_spool(d, e);
 	if (d->own != NULL && rama_post_idle(d->own)) {
 		rama_post_close(d->own, 0);
 		d->own = NULL;
@@ -287,7 +291,7 @@ static void step(struct drain *d)
 	rama_agent_left_second(&d->left);
 	if (d->left.n < RAMA_AGENT_LEFT)
 		rama_agent_left_look(&d->left, UINT64_MAX);
-	if (d->own != NULL || d->left.n > 0 || d->left.others > 0)
+	if (d->own != NULL || d->left.n > 0 || d->left.others > 0 || d->own_rc == RAMA_EBUSY)
 		nanosleep(&t, NULL);
 }
 
@@ -296,24 +300,23 @@ int rama_agent_drain(const struct rama_agent_options *o, bool instead, struct ra
 	struct drain d = { .o = o, .began = rama_sink_now() };
 	struct rama_agent_options mine = *o;
 	uint64_t left;
-	int rc;
 
 	mine.tell = remember;
 	mine.ctx = &d;
 	d.left = (struct rama_agent_left){ .o = &mine, .instead = instead };
-	rc = open_own_spool(&d, o, instead, e);
+	open_own_spool(&d, e);
 	do
-		step(&d);
+		step(&d, e);
 	while ((d.own != NULL || d.left.n > 0 || waits_for_others(&d)) && !is_hopeless(&d));
 	left = waiting(&d);
 	if (d.own != NULL)
 		rama_post_close(d.own, 0);
 	rama_agent_left_close(&d.left);
-	if (left == 0 && d.left.others > 0 && rc == 0)
+	if (left == 0 && d.left.others > 0 && d.own_rc == 0)
 		return rama_err_set(e, RAMA_EIO, "%s.run: another process uses spools there",
 				    o->spool);
 	if (left > 0)
 		return rama_err_set(e, RAMA_EIO, "%llu messages wait in %s and %s.run: %.300s",
 				    (unsigned long long)left, o->spool, o->spool, d.why);
-	return rc;
+	return d.own_rc;
 }

@@ -233,7 +233,7 @@ static int take_lock(struct rama_spool *s, struct rama_err *e)
 		ssize_t n = pread(s->lock, text, sizeof(text) - 1, 0);
 
 		text[n > 0 ? n : 0] = '\0';
-		return rama_err_set(e, RAMA_EIO, "%s: process %ld uses this spool", s->path,
+		return rama_err_set(e, RAMA_EBUSY, "%s: process %ld uses this spool", s->path,
 				    strtol(text, NULL, 10));
 	}
 	if (fstat(s->lock, &st) != 0 || st.st_nlink == 0)

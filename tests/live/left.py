@@ -147,6 +147,21 @@ def one_owner(case):
     expect(spools(case) == [], "left: %s", spools(case))
 
 
+def waited_for(case):
+    """Another process has the agent's own spool: that is said and waited for, and what waits there is brought when it is free."""
+    store = away(case)
+    load = run_away(case, store)
+    back(case)
+    os.rename(spools(case)[0], case.path("spool"))
+    with open(case.path("spool", "lock"), "a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        drain = case.start(case.iorama, "agent", "--drain", "--spool", case.path("spool"))
+        case.wait(lambda: "waiting for it" in drain.said(), "its patience")
+        expect(drain.poll() is None and not os.path.exists(store), "it did not wait: %s", drain.said())
+    case.end(drain)
+    whole(case, store, load)
+
+
 def strangers(case):
     """A spool that belongs to another, or into which others may write, is nobody's business here; also not root's."""
     if os.geteuid() != 0:
@@ -217,7 +232,7 @@ def of_the_system(case):
     case.end(agent, send=signal.SIGTERM)
 
 
-CASES = {f.__name__.replace("_", "-"): f for f in (drained, next_agent, by_postgres, one_owner, strangers, of_the_system)}
+CASES = {f.__name__.replace("_", "-"): f for f in (drained, next_agent, by_postgres, one_owner, waited_for, strangers, of_the_system)}
 
 if __name__ == "__main__":
     harness.main(CASES)
