@@ -195,7 +195,7 @@ void rama_agent_left_close(struct rama_agent_left *l)
 struct drain {
 	struct rama_agent_left left;
 	struct rama_post *own; /* of the spool itself; NULL: there is none, or all of it is there */
-	int own_rc;            /* what became of opening that; RAMA_EBUSY: another process has it */
+	int own_rc;	       /* what became of opening that; RAMA_EBUSY: another process has it */
 	int64_t began, since;  /* ms; since when nothing can be reached */
 	bool told;
 	char why[600]; /* the last line about that */

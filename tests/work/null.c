@@ -131,9 +131,10 @@ static unsigned variants(unsigned row)
 	return is_asked(row) ? n : 0;
 }
 
-static long good(const char *type)
+/* Programs are started that are there, so that it is their lists of words that fail. */
+static long good(const char *type, bool starts, bool odd)
 {
-	static char text[ARGS][64];
+	static char text[ARGS][64], *astray[] = { text[0], (char *)16, NULL };
 	static unsigned next;
 
 	if (strncmp(type, "FILE *", 6) == 0)
@@ -142,13 +143,15 @@ static long good(const char *type)
 		return (long)dir;
 	if (strncmp(type, "const char *", 12) == 0 || strncmp(type, "char *", 6) == 0) {
 		next = (next + 1) % ARGS;
-		memcpy(text[next], "nullfile", 9);
+		memcpy(text[next], starts ? "/bin/true" : "nullfile\0", 10);
 		return (long)text[next];
 	}
+	if (strncmp(type, "char *const *", 13) == 0 && odd)
+		return (long)astray;
 	return (long)zeros;
 }
 
-static void fill(long *a, const char *types, unsigned variant)
+static void fill(long *a, const char *types, unsigned variant, bool starts)
 {
 	unsigned v = variant / 2;
 
@@ -160,7 +163,9 @@ static void fill(long *a, const char *types, unsigned variant)
 			bool handle = strncmp(t, "FILE *", 6) == 0 || strncmp(t, "DIR *", 5) == 0;
 
 			/* what is no stream at all is nobody's to tell */
-			*a = v % 3 == 0 ? 0 : v % 3 == 1 && !handle ? 16 : good(t);
+			*a = v % 3 == 0		     ? 0
+			     : v % 3 == 1 && !handle ? 16
+						     : good(t, starts, variant & 1);
 			v /= 3;
 		} else if (strncmp(t, "int;", 4) == 0 && (variant & 1)) {
 			*a = 99;
@@ -187,7 +192,7 @@ static void make_call(unsigned row, unsigned variant, struct result *to)
 	long a[ARGS] = { 0 };
 	long (*f)(long, ...) = (long (*)(long, ...))address[row];
 
-	fill(a, rows[row].types, variant);
+	fill(a, rows[row].types, variant, strncmp(rows[row].name, "exec", 4) == 0);
 	prepare();
 	to->state = 'n';
 	errno = 0;
