@@ -109,6 +109,10 @@ enum {
 	RAMA_SEG_NO_PROCESS = 256,
 	RAMA_SEG_NO_EXTRA = 512
 };
+_Static_assert((RAMA_SEG_STATIC | RAMA_SEG_FORKED | RAMA_SEG_BARE | RAMA_SEG_KEEP_LAST |
+		RAMA_SEG_UNKNOWN_MPI | RAMA_SEG_LOGGED | RAMA_SEG_QUIET | RAMA_SEG_OTHER_PIDS |
+		RAMA_SEG_NO_PROCESS | RAMA_SEG_NO_EXTRA) == 1023,
+	       "each flag is a bit of its own");
 
 struct rama_seg_identity {
 	struct rama_seg_clock clock;

@@ -37,11 +37,17 @@ static struct sock_filter few[] = { LOAD(nr),
 				    PASS(gettid),
 				    PASS(tgkill),
 				    RETURN(KILL_PROCESS) };
-/* the same for another program: what its loader needs */
-static struct sock_filter starting[] = {
-	LOAD(nr),      IS(mkdirat),	     RETURN(KILL_PROCESS), IS(linkat), RETURN(KILL_PROCESS),
-	IS(ftruncate), RETURN(KILL_PROCESS), RETURN(ALLOW)
-};
+/* the same for another program: what its loader needs, and nothing that one looks at it with */
+static struct sock_filter starting[] = { LOAD(nr),
+					 IS(mkdirat),
+					 RETURN(KILL_PROCESS),
+					 IS(linkat),
+					 RETURN(KILL_PROCESS),
+					 IS(ftruncate),
+					 RETURN(KILL_PROCESS),
+					 IS(process_vm_readv),
+					 RETURN(KILL_PROCESS),
+					 RETURN(ALLOW) };
 /* harmless: one call fails, one kills that nobody makes */
 static struct sock_filter harmless[] = {
 	LOAD(arch),	      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
