@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look DIR PROCESSES FILES ROUNDS: how long a look at running jobs takes (live/look.h): made-up segments of processes that
+/* look DIR PROCESSES FILES ROUNDS: how long a look at running jobs takes (look/look.h): made-up segments of processes that
  * live (all are this one), between two looks every file of each changes, or none does. Prints "moving\tms\nidle\tms", the
  * least of all rounds. */
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live/look.h"
+#include "look/look.h"
 #include "seg.h"
 
 static char boot[40];

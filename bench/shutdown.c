@@ -17,7 +17,7 @@
 #include "core/plan.h"
 #include "core/recordid.h"
 #include "core/reduce.h"
-#include "gather/shutdown_parts.h"
+#include "shutdown/parts.h"
 #include "threads.h"
 
 #define NAMES_MOST (1u << 20) /* as in the algorithm */

@@ -28,10 +28,10 @@ set(capture_plain -fno-sanitize=all -fno-profile-arcs -fno-test-coverage)
 set(capture_heap -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free)
 
 find_library(LIBDEFLATE_STATIC NAMES libdeflate.a REQUIRED)
-file(GLOB capture_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/capture/*.c)
+file(GLOB_RECURSE capture_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/capture/*.c)
 set(capture_inner "")
-foreach(folder IN LISTS IORAMA_LAYER_capture)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
+foreach(folder IN LISTS IORAMA_BELOW_capture)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
   list(APPEND capture_inner ${sources})
 endforeach()
 # The same folders again, without sanitizers; the linker takes what it needs.
@@ -60,9 +60,9 @@ add_custom_command(OUTPUT ${capture_missing} ${capture_wrap}
   COMMENT "Generating lib/iorama-wrap.opts")
 
 # A program that holds its MPI itself is observed without its MPI calls.
-list(FILTER capture_sources EXCLUDE REGEX "hand_libaio|/(hand_|wrap_|ask_)?(mpi|hdf5|pnetcdf)(_shutdown|_meet|_post)?\\.c$")
+list(FILTER capture_sources EXCLUDE REGEX "hand_libaio|/mpi/|/(hand_|ask_)?(mpi|hdf5|pnetcdf)\\.c$")
 add_library(iorama_static_parts OBJECT ${capture_sources} ${capture_missing})
-add_library(iorama_static_libaio OBJECT ${PROJECT_SOURCE_DIR}/src/capture/hand_libaio.c)
+add_library(iorama_static_libaio OBJECT ${PROJECT_SOURCE_DIR}/src/capture/wrap/hand_libaio.c)
 foreach(target iorama_static_parts iorama_static_libaio)
   set_target_properties(${target} PROPERTIES C_EXTENSIONS ON)
   target_compile_definitions(${target} PRIVATE RAMA_STATIC_WRAP)

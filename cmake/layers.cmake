@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # layers.cmake: folders of src/ to targets, with the edges of src/layers.txt.
 
-# Sets IORAMA_FOLDERS (lowest first) and IORAMA_LAYER_<folder> (what it may use) for the caller.
+# Sets for the caller IORAMA_FOLDERS (lowest first), IORAMA_LAYER_<folder> (what it includes) and IORAMA_BELOW_<folder> (that, and all
+# that it needs in turn, highest first).
 function(iorama_read_layers file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(STRINGS ${file} rows REGEX "^[a-z][a-z0-9_]*:")
   set(folders "")
   foreach(row IN LISTS rows)
-    string(REGEX MATCH "^([a-z][a-z0-9_]*):(.*)$" _ "${row}")
+    string(REGEX MATCH "^([a-z][a-z0-9_]*): *[-a-z]+(.*)$" _ "${row}")
     set(folder ${CMAKE_MATCH_1})
     string(STRIP "${CMAKE_MATCH_2}" allowed)
     if(allowed STREQUAL "*")
@@ -16,8 +17,19 @@ function(iorama_read_layers file)
     else()
       separate_arguments(allowed)
     endif()
+    set(needed ${allowed})
+    foreach(below IN LISTS allowed)
+      list(APPEND needed ${below_${below}})
+    endforeach()
+    set(below_${folder} "")
+    foreach(other IN LISTS folders)
+      if(other IN_LIST needed)
+        list(PREPEND below_${folder} ${other})
+      endif()
+    endforeach()
     list(APPEND folders ${folder})
     set(IORAMA_LAYER_${folder} ${allowed} PARENT_SCOPE)
+    set(IORAMA_BELOW_${folder} ${below_${folder}} PARENT_SCOPE)
   endforeach()
   set(IORAMA_FOLDERS ${folders} PARENT_SCOPE)
 endfunction()

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulate/cr.h"
+#include "emulate/mode/cr.h"
 #include "fuzz.h"
 
 static void check_shape(const char *text, uint64_t set)

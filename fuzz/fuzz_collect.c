@@ -8,7 +8,7 @@
 #include <libdeflate.h>
 
 #include "fuzz.h"
-#include "live/collect.h"
+#include "bus/collect.h"
 #include "wire/coding.h"
 #include "wire/message_head.h"
 

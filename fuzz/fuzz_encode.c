@@ -9,7 +9,7 @@
 #include <libdeflate.h>
 
 #include "fuzz.h"
-#include "live/encode.h"
+#include "bus/encode.h"
 #include "wire/coding.h"
 #include "wire/columns.h"
 #include "wire/message_head.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulate/graph.h"
+#include "emulate/graph/graph.h"
 #include "fuzz.h"
 
 #define SMALL 3000 /* tasks and edges of workflows that are also scheduled and written */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "live/import.h"
+#include "index/import.h"
 
 struct input {
 	const uint8_t *p;

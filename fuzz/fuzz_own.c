@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulate/own.h"
+#include "emulate/own/own.h"
 #include "fuzz.h"
 
 static void check_line(const char *line)

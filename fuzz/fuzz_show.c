@@ -7,7 +7,7 @@
  * parts as in fuzz_log_parts(). */
 #include <string.h>
 
-#include "cli/show.h"
+#include "cli/show/show.h"
 #include "fuzz.h"
 
 enum { TEXT, ALL, TRACE, JSON, JSON_TRACE, CSV, FORMS };

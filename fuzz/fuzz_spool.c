@@ -2,7 +2,7 @@
 /* fuzz_spool.c: the input is a file of a spool. What is found good in it stays good when it is cut there, and nothing more is. */
 #include "fuzz.h"
 
-#include "live/spool.h"
+#include "agent/spool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -9,7 +9,7 @@
 #ifndef RAMA_CAPTURE_PNETCDF_H
 #define RAMA_CAPTURE_PNETCDF_H
 
-#include "capture/mpi.h"
+#include "capture/mpi/mpi.h"
 #include "core/pnetcdf.h"
 
 #pragma GCC visibility push(hidden)

@@ -25,7 +25,7 @@
 
 #include "capture/memory.h"
 #include "capture/sys.h"
-#include "capture/wrap.h"
+#include "capture/wrap/wrap.h"
 #include "config/settings.h"
 #include "segment/layout.h"
 

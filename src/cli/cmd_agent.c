@@ -12,13 +12,13 @@
 #include "base/human.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run_place.h"
+#include "cli/run/place.h"
 #include "segment/place.h"
 #include "cli/open_store.h"
 #include "config/text.h"
-#include "live/agent.h"
-#include "live/sink.h"
-#include "live/status.h"
+#include "agent/agent.h"
+#include "bus/sink.h"
+#include "agent/status.h"
 
 #define DIRS_MOST 64
 

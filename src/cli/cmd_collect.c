@@ -12,8 +12,8 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/open_store.h"
-#include "live/collect.h"
-#include "live/import.h"
+#include "bus/collect.h"
+#include "index/import.h"
 
 #define BATCH 256
 #define WAIT_MS 200

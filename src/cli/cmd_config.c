@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run_find.h"
+#include "cli/run/find.h"
 
 /* what libiorama.a needs besides itself */
 #define STATIC_NEEDS "-lpthread -ldl"

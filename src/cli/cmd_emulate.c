@@ -11,7 +11,7 @@
 
 #include "base/source.h"
 #include "cli/commands.h"
-#include "cli/emulate_help.h"
+#include "cli/emulate/help.h"
 #include "cli/input.h"
 #include "emulate/emulate.h"
 #include "emulate/session.h"

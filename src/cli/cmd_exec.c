@@ -10,8 +10,8 @@
 
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run_find.h"
-#include "cli/run_vars.h"
+#include "cli/run/find.h"
+#include "cli/run/vars.h"
 
 struct change {
 	const char *name;

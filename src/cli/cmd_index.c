@@ -20,8 +20,8 @@
 #include "cli/paper.h"
 #include "cli/profile.h"
 #include "cli/study.h"
-#include "live/index_run.h"
-#include "live/index_watch.h"
+#include "index/run.h"
+#include "index/watch.h"
 
 #define KEPT (32 << 20) /* bytes */
 #define SHOW_EVERY 0.1	/* seconds between two states of the progress line */

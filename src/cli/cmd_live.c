@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run_jobs.h"
+#include "cli/run/jobs.h"
 #include "config/settings.h"
 #include "segment/ring.h"
 #include "table/layers.h"

@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run_jobs.h"
-#include "cli/run_log.h"
+#include "cli/run/jobs.h"
+#include "cli/run/log.h"
 
 struct recover {
 	struct rama_opts o;

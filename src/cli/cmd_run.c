@@ -9,15 +9,15 @@
 
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run_child.h"
+#include "cli/run/child.h"
 #include "cli/open_store.h"
-#include "cli/run_find.h"
-#include "cli/run_live.h"
-#include "cli/run_log.h"
-#include "cli/run_made.h"
-#include "cli/run_summary.h"
-#include "cli/run_take.h"
-#include "cli/run_vars.h"
+#include "cli/run/find.h"
+#include "cli/run/live.h"
+#include "cli/run/log.h"
+#include "cli/run/made.h"
+#include "cli/run/summary.h"
+#include "cli/run/take.h"
+#include "cli/run/vars.h"
 #include "config/jobid.h"
 
 extern char **environ;

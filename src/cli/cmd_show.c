@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/show.h"
+#include "cli/show/show.h"
 
 int rama_show_records(struct rama_show *s, struct rama_input *in, unsigned module,
 		      int (*fn)(void *ctx, struct rama_cursor *c, const struct rama_record *r),

@@ -14,9 +14,9 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "cli/run_place.h"
-#include "cli/watch.h"
-#include "live/find.h"
+#include "cli/run/place.h"
+#include "cli/watch/watch.h"
+#include "look/find.h"
 #include "segment/place.h"
 
 #define LINGER 5.0 /* s that what has ended stays on the screen */

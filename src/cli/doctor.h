@@ -4,8 +4,8 @@
 #define RAMA_CLI_DOCTOR_H
 
 #include "cli/opts.h"
-#include "cli/run_find.h"
-#include "cli/run_jobs.h"
+#include "cli/run/find.h"
+#include "cli/run/jobs.h"
 
 enum rama_health { RAMA_OK, RAMA_WARN, RAMA_FAIL };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulate/lines.h"
+#include "emulate/format/lines.h"
 
 const struct rama_param_info rama_param_info[RAMA_PARAMS] = {
 #define P(symbol, kind, otherwise, name, arg, modes, doc) \

@@ -6,10 +6,10 @@
 #include "base/arena.h"
 #include "base/out.h"
 #include "emulate/config.h"
-#include "emulate/graph.h"
-#include "emulate/own.h"
+#include "emulate/graph/graph.h"
+#include "emulate/own/own.h"
 #include "emulate/script.h"
-#include "emulate/team.h"
+#include "emulate/team/team.h"
 #include "emulate/work.h"
 
 /* what was done with one file, of one rank */

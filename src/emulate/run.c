@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "emulate/own.h"
+#include "emulate/own/own.h"
 #include "emulate/work.h"
 
 #define ALIGN 4096

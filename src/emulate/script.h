@@ -4,7 +4,7 @@
 #ifndef RAMA_EMULATE_SCRIPT_H
 #define RAMA_EMULATE_SCRIPT_H
 
-#include "emulate/graph.h"
+#include "emulate/graph/graph.h"
 #include "emulate/work.h"
 
 /* requests over a file: which of them are of this part, in which order */

@@ -4,7 +4,7 @@
 #define RAMA_EMULATE_SESSION_H
 
 #include "emulate/config.h"
-#include "emulate/team.h"
+#include "emulate/team/team.h"
 
 /* Carries out the run; on rank 0 the result goes to standard output, or to --output, complete or not at all; how far it is
  * is shown if standard error is a terminal. */

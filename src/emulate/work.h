@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emulate/engine.h"
+#include "emulate/engine/engine.h"
 #include "emulate/pattern.h"
-#include "emulate/team.h"
+#include "emulate/team/team.h"
 
 enum rama_do {
 	RAMA_DO_OPEN,  /* file, flags */

@@ -10,7 +10,7 @@
 #include "segment/tally.h"
 
 #define RAMA_PLACE_LOCK "lock"
-#define RAMA_PLACE_AGENT ".agent" /* of an agent that reads live events; see live/find.h */
+#define RAMA_PLACE_AGENT ".agent" /* of an agent that reads live events; see look/find.h */
 
 /* Is the directory ours alone? 0, or an error that says what is wrong with it. */
 int rama_place_check(const char *dir, struct rama_err *e);

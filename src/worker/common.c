@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "emulate/lines.h"
+#include "emulate/format/lines.h"
 #include "worker/worker.h"
 
 int rama_worker_info(const char *hints, MPI_Info *info, struct rama_err *e)

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "emulate/team.h"
+#include "emulate/team/team.h"
 #include "worker/worker.h"
 
 #define CHUNK (1 << 20) /* bytes of the units that requests beyond INT_MAX are counted in */

@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#include "emulate/engine.h"
+#include "emulate/engine/engine.h"
 
 extern const struct rama_engine rama_engine_mpiio, rama_engine_hdf5, rama_engine_pnetcdf;
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """harm.py BUILD [CASE...]: programs that do what few programs do: pass NULL, jump out of handlers or inside of them, confine
 themselves. Observed in whatever way they live as without us: same results, same errors, no waiting."""
+import glob
 import json
 import os
 import re
@@ -211,8 +212,8 @@ def confine_calls(h):
     del h
     folder = os.path.join(ROOT, "src", "capture")
     made = set()
-    for name in sorted(os.listdir(folder)):
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
+    for name in sorted(glob.glob(os.path.join(folder, "**", "*.[ch]"), recursive=True)):
+        with open(name, encoding="utf-8") as file:
             made |= set(re.findall(r"rama_sys[36]\(SYS_(\w+)", re.sub(r"\s+", "", file.read())))
     with open(os.path.join(ROOT, "src", "table", "own_calls.def"), encoding="utf-8") as file:
         rows = set(re.findall(r"^OWN\((\w+)\)", file.read(), re.M))

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "live/sink.h"
+#include "bus/sink.h"
 
 #define READ 64 /* parcels at a time */
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "emulate/replay.h"
+#include "emulate/replay/replay.h"
 #include "emulate/try.h"
 
 #define ROUNDS 5

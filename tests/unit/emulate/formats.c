@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "emulate/graph.h"
-#include "emulate/graph_walk.h"
+#include "emulate/graph/graph.h"
+#include "emulate/graph/graph_walk.h"
 
 static void must_read(struct rama_graph *g, const char *text)
 {

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "emulate/own.h"
+#include "emulate/own/own.h"
 #include "emulate/pattern.h"
 
 static void lines_come_out_as_they_went_in(void **state)

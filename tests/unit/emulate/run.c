@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emulate/own.h"
+#include "emulate/own/own.h"
 #include "emulate/work.h"
 
 /* a stream from a list */

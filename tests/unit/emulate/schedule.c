@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
-#include "emulate/graph.h"
+#include "emulate/graph/graph.h"
 
 static void read_graph(struct rama_graph *g, const char *text)
 {

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "emulate/team.h"
+#include "emulate/team/team.h"
 
 /* Runs body in n local processes; each returns 0 if it saw what it should. In the parent: the worst of all. */
 static int run(int n, int (*body)(struct rama_team *t))

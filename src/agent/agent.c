@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent.c: the loop: rounds in which events are read, seconds in which all else is done, and the end. */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gather/place.h"
+#include "agent/parts.h"
+
+#define SECOND 1000000000ll
+#define PAUSE_MOST 50		 /* ms between rounds when nothing moves */
+#define SCAN_EVERY (10 * SECOND) /* with the kernel telling what is new */
+#define LEFT_QUICK (32ull << 20) /* bytes of a spool that is taken over while events come */
+#define PRIORITY (-10)		 /* as nice has it */
+#define END_WAIT 5000	   /* ms for the sink to commit at the end; the spool keeps the rest */
+#define END_WAIT_JOB 25000 /* the same where the spool is of this job alone */
+
+void rama_agent_say(struct rama_agent *a, const char *fmt, ...)
+{
+	char line[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	a->o.tell(a->o.ctx, line);
+}
+
+/* ---- rounds and seconds ----------------------------------------------------------------------------------------------- */
+
+static void on_round(uv_timer_t *timer)
+{
+	struct rama_agent *a = timer->data;
+	uint64_t began = uv_hrtime();
+	bool moved, behind;
+
+	rama_drain_now(&a->drain);
+	moved = rama_agent_round(a);
+	/* as much as that can be read in the time between rounds: there is more already */
+	behind = moved && (uv_hrtime() - began) / 1000000 >= a->o.interval;
+	a->pause = moved ? a->o.interval : a->pause * 2;
+	if (a->pause > PAUSE_MOST)
+		a->pause = PAUSE_MOST;
+	uv_timer_start(&a->rounds, on_round, behind ? 0 : a->pause, 0);
+}
+
+/* One job only: it has ended when its directory is gone, or when nobody looks after it any more and no process is left. */
+static bool job_has_ended(struct rama_agent *a)
+{
+	struct stat st;
+
+	if (a->o.job == NULL || a->n_segs > 0)
+		return false;
+	if (lstat(a->o.job, &st) != 0)
+		return true;
+	return a->job_was && !rama_place_locked(a->o.job);
+}
+
+static void take_sample(struct rama_agent *a)
+{
+	struct rama_message m = { .kind = RAMA_MSG_SAMPLE };
+	struct rama_err e = { 0 };
+	int64_t n;
+
+	if (a->sampler == NULL)
+		return;
+	m.sample = (struct rama_msg_sample){ .host = a->drain.host, .t = a->drain.real };
+	n = rama_sampler_take(a->sampler, a->drain.mono, &m.sample.figure, &e);
+	if (n <= 0)
+		return;
+	m.sample.n = (uint32_t)n;
+	if (a->post != NULL && rama_post_has_room(a->post, 65536))
+		rama_post_send(a->post, &m, "", 0, &e);
+	for (size_t i = 0; i < a->n_users; i++)
+		if (a->user[i]->own_post && rama_post_has_room(a->user[i]->post, 65536))
+			rama_post_send(a->user[i]->post, &m, "", 0, &e);
+}
+
+/* What others left: an agent of one job has enough to do, and the spools of a system's are below its own. */
+static bool takes_over(const struct rama_agent *a)
+{
+	return a->o.job == NULL && !a->o.system;
+}
+
+static void on_second(uv_timer_t *timer)
+{
+	struct rama_agent *a = timer->data;
+	struct rama_err e = { 0 };
+
+	rama_drain_now(&a->drain);
+	if (a->no_inotify || a->drain.mono - a->scanned >= SCAN_EVERY)
+		rama_agent_scan(a);
+	if (takes_over(a)) {
+		if (a->drain.mono - a->looked >= SCAN_EVERY) {
+			a->looked = a->drain.mono;
+			rama_agent_left_look(&a->left, LEFT_QUICK);
+		}
+		rama_agent_left_second(&a->left);
+	}
+	rama_agent_again(a);
+	rama_agent_second(a);
+	take_sample(a);
+	rama_agent_finish_jobs(a);
+	rama_agent_users_second(a);
+	a->job_was = a->job_was || a->n_jobs > 0;
+	if (job_has_ended(a))
+		uv_stop(&a->loop);
+	rama_agent_status(a, &e);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct rama_agent *a = handle->data;
+
+	(void)number;
+	uv_stop(&a->loop);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------------------ */
+
+/* All that was made until now goes into the spool; what does not fit stays in the segments for the next agent. Where a segment has
+ * no file any more, there will be no next one. */
+static void last_round(struct rama_agent *a)
+{
+	struct rama_err e = { 0 };
+
+	a->stopping = true;
+	rama_drain_now(&a->drain);
+	rama_agent_scan(a);
+	for (size_t i = 0; i < a->n_segs; i++) {
+		a->seg[i]->round = 0;
+		if (rama_gather_alive(&a->seg[i]->map.seg) != 1)
+			a->seg[i]->phase = RAMA_DRAIN_DEAD;
+	}
+	rama_agent_round(a);
+	for (size_t i = a->n_segs; i-- > 0;) {
+		struct rama_drain_seg *s = a->seg[i];
+		struct stat st;
+
+		if (!rama_drain_empty(s) && fstat(s->map.fd, &st) == 0 && st.st_nlink == 0)
+			rama_drain_look(&a->drain, s, RAMA_DRAIN_ALL | RAMA_DRAIN_LOSE, &e);
+		rama_drain_count(&a->drain, s, &e);
+		rama_drain_tell(&a->drain, s, false, &e);
+	}
+	rama_agent_users_second(a);
+}
+
+static bool all_idle(struct rama_agent *a)
+{
+	bool idle = a->post == NULL || rama_post_idle(a->post);
+
+	for (size_t i = 0; i < a->n_users; i++)
+		idle = idle && rama_post_idle(a->user[i]->post);
+	return idle;
+}
+
+static void wait_for_sink(struct rama_agent *a)
+{
+	int64_t limit = rama_sink_now() + (a->o.job != NULL ? END_WAIT_JOB : END_WAIT);
+
+	while (!all_idle(a) && rama_sink_now() < limit)
+		usleep(5000);
+}
+
+static void close_handles(uv_handle_t *h, void *arg)
+{
+	(void)arg;
+	if (!uv_is_closing(h))
+		uv_close(h, NULL);
+}
+
+static void stop(struct rama_agent *a)
+{
+	struct rama_err e = { 0 };
+
+	if (a->n_dirs > 0) {
+		last_round(a);
+		rama_agent_status(a, &e);
+		wait_for_sink(a);
+		rama_drain_now(&a->drain);
+	}
+	a->ended = true;
+	if (a->drain.block != NULL && (a->post != NULL || a->o.system))
+		rama_agent_status(a, &e);
+	rama_agent_unwatch(a);
+	while (a->working > 0 && uv_run(&a->loop, UV_RUN_ONCE) != 0)
+		;
+	while (a->n_segs > 0)
+		rama_agent_leave(a, a->n_segs - 1);
+	while (a->n_jobs > 0)
+		rama_agent_drop_job(a, a->n_jobs - 1);
+	rama_agent_users_close(a, 0);
+	rama_agent_left_close(&a->left);
+	if (a->post != NULL)
+		rama_post_close(a->post, 0);
+	uv_walk(&a->loop, close_handles, NULL);
+	uv_run(&a->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&a->loop);
+}
+
+/* ---- the beginning ----------------------------------------------------------------------------------------------------------- */
+
+/* Events are lost if their reader has to wait behind those who make them. Only a system's agent may do so; others share what
+ * their session gets. */
+static void go_first(void)
+{
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+}
+
+/* a descriptor for each segment and each process */
+static void many_files(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+/* everybody may pass through it to what is his own, whatever our mask is */
+static int make_home(const struct rama_agent *a, struct rama_err *e)
+{
+	if (mkdir(a->o.home, 0755) == 0 ? chmod(a->o.home, 0755) != 0 : errno != EEXIST)
+		return rama_err_set(e, RAMA_EIO, "%s: cannot be made: %s", a->o.home,
+				    strerror(errno));
+	return 0;
+}
+
+/* of a system's agent: spools of users are below this directory */
+static int lock_spools(struct rama_agent *a, struct rama_err *e)
+{
+	char path[PATH_MAX + 16];
+
+	if (mkdir(a->o.spool, 0700) != 0 && errno != EEXIST)
+		return rama_err_set(e, RAMA_EIO, "%s: cannot be made: %s", a->o.spool,
+				    strerror(errno));
+	snprintf(path, sizeof(path), "%s/lock", a->o.spool);
+	a->spool_lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (a->spool_lock < 0)
+		return rama_err_set(e, RAMA_EIO, "%s: %s", path, strerror(errno));
+	if (flock(a->spool_lock, LOCK_EX | LOCK_NB) != 0)
+		return rama_err_set(e, RAMA_EIO, "%s: another agent uses these spools", a->o.spool);
+	return 0;
+}
+
+static int open_post(struct rama_agent *a, struct rama_err *e)
+{
+	struct rama_post_options o = { .spool = a->o.spool,
+				       .limit = a->o.limit,
+				       .sink = a->o.sink,
+				       .uid = UINT32_MAX,
+				       .tell = a->o.tell,
+				       .ctx = a->o.ctx };
+
+	if (a->o.system && make_home(a, e) != 0)
+		return RAMA_EIO;
+	if (a->o.sink == NULL)
+		return lock_spools(a, e);
+	return rama_post_open(&a->post, &o, e);
+}
+
+static int start_loop(struct rama_agent *a, struct rama_err *e)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+
+	a->rounds.data = a->seconds.data = a;
+	uv_timer_init(&a->loop, &a->rounds);
+	uv_timer_init(&a->loop, &a->seconds);
+	for (unsigned i = 0; i < 3; i++) {
+		uv_signal_init(&a->loop, &a->signal[i]);
+		a->signal[i].data = a;
+		if (uv_signal_start(&a->signal[i], on_signal, signals[i]) != 0)
+			return rama_err_set(e, RAMA_EIO, "signals cannot be taken");
+	}
+	signal(SIGPIPE, SIG_IGN);
+	a->pause = a->o.interval;
+	uv_timer_start(&a->rounds, on_round, 0, 0);
+	uv_timer_start(&a->seconds, on_second, 1000, 1000);
+	return 0;
+}
+
+static int start(struct rama_agent *a, struct rama_err *e)
+{
+	int rc = rama_drain_init(&a->drain, e);
+
+	if (rc == 0)
+		rc = rama_mapped_guard() == 0 ? 0
+					      : rama_err_set(e, RAMA_EIO, "no handler for SIGBUS");
+	a->started = a->drain.real;
+	go_first();
+	many_files();
+	if (rc == 0)
+		rc = open_post(a, e);
+	if (rc == 0 && a->o.samples)
+		rc = rama_sampler_create(&a->sampler, a->o.root, e);
+	if (rc == 0)
+		rc = start_loop(a, e);
+	if (rc == 0)
+		rc = rama_agent_watch(a, e);
+	if (rc == 0)
+		take_sample(a);
+	if (rc == 0 && a->o.system && a->post == NULL)
+		rama_agent_users_left(a);
+	if (rc == 0 && takes_over(a))
+		rama_agent_left_look(&a->left, UINT64_MAX);
+	a->looked = a->drain.mono;
+	return rc == 0 ? rama_agent_status(a, e) : rc;
+}
+
+int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
+{
+	struct rama_agent *a = calloc(1, sizeof(*a));
+	int rc;
+
+	if (a == NULL || uv_loop_init(&a->loop) != 0) {
+		free(a);
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	}
+	a->o = *o;
+	a->spool_lock = -1;
+	a->left.o = &a->o;
+	rc = start(a, e);
+	if (rc == 0)
+		uv_run(&a->loop, UV_RUN_DEFAULT);
+	else
+		rama_agent_unwatch(a);
+	stop(a);
+	if (a->sampler != NULL)
+		rama_sampler_destroy(a->sampler);
+	rama_drain_fini(&a->drain);
+	rama_map_fini(&a->by_id);
+	rama_map_fini(&a->dir_by);
+	rama_agent_odd_fini(a);
+	free(a->seg);
+	free(a->job);
+	if (a->spool_lock >= 0)
+		close(a->spool_lock);
+	free(a);
+	return rc;
+}

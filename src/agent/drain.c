@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "agent/drain.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/siphash.h"
+#include "look/parts.h"
+
+#define TAKE_AT 2048   /* events of a lane that are worth a block at once */
+#define TAKE_TIGHT 256 /* the same where the process has little memory left for more */
+
+/* words of control->reserved that agents keep there: they live as long as the segment */
+enum { KEPT_ORDER /* 2 and 3: drain_tell.c */ };
+
+/* ---- what all share ------------------------------------------------------------------------------------------------ */
+
+static void read_boot(char *to, size_t room)
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	to[0] = '\0';
+	if (f != NULL && fgets(to, (int)room, f) == NULL)
+		to[0] = '\0';
+	if (f != NULL)
+		fclose(f);
+	to[strcspn(to, "\n")] = '\0';
+}
+
+int rama_drain_init(struct rama_drain *d, struct rama_err *e)
+{
+	memset(d, 0, sizeof(*d));
+	d->block_age = 1000;
+	d->raw = malloc(RAMA_BLOCK_EVENTS * sizeof(*d->raw));
+	d->block = calloc(1, sizeof(*d->block));
+	if (d->block != NULL)
+		d->block->n = RAMA_BLOCK_EVENTS;
+	if (d->block != NULL)
+		d->packed = malloc(rama_block_room(d->block));
+	if (d->raw == NULL || d->packed == NULL) {
+		rama_drain_fini(d);
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	}
+	read_boot(d->boot, sizeof(d->boot));
+	gethostname(d->host, sizeof(d->host) - 1);
+	for (unsigned i = 0; i < 3;
+	     i++) { /* so that it is known from the start how long a tick is */
+		rama_drain_now(d);
+		usleep(10000);
+	}
+	rama_drain_now(d);
+	return 0;
+}
+
+void rama_drain_fini(struct rama_drain *d)
+{
+	free(d->raw);
+	free(d->block);
+	free(d->packed);
+	rama_block_packer_fini(&d->packer);
+	rama_arena_fini(&d->arena);
+	memset(d, 0, sizeof(*d));
+}
+
+void rama_drain_now(struct rama_drain *d)
+{
+	struct rama_clock_pair p = { 0 };
+
+	for (unsigned source = RAMA_CLOCK_MONOTONIC; source <= RAMA_CLOCK_TSC; source++) {
+		rama_clock_read((enum rama_clock_source)source, &p);
+		rama_clock_add(&d->clock[source], &p);
+	}
+	d->real = (int64_t)p.real;
+	d->mono = (int64_t)p.mono;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------------- */
+
+static struct rama_segment_key key_of(const struct rama_seg_identity *id)
+{
+	static const struct rama_sipkey one = { 0x696f72616d61u, 1 }, two = { 0x696f72616d61u, 2 };
+	struct {
+		char boot[40];
+		int64_t pid;
+		uint64_t pid_start, tick0;
+	} what = { .pid = id->pid, .pid_start = id->pid_start, .tick0 = id->clock.tick0 };
+	struct rama_segment_key key;
+	uint64_t h[2];
+
+	memcpy(what.boot, id->boot, sizeof(what.boot));
+	h[0] = rama_siphash(&one, &what, sizeof(what));
+	h[1] = rama_siphash(&two, &what, sizeof(what));
+	memcpy(key.b, h, sizeof(key.b));
+	return key;
+}
+
+static void choose_clock(const struct rama_drain *d, struct rama_drain_seg *s)
+{
+	const struct rama_seg_identity *id = &s->map.seg.id;
+	bool here = strcmp(id->boot, d->boot) == 0;
+	uint32_t source = id->clock.source;
+
+	s->own = id->clock;
+	s->clock = &d->clock[here && (source == RAMA_CLOCK_TSC || source == RAMA_CLOCK_MONOTONIC)
+				     ? source
+				     : 0];
+}
+
+int rama_drain_open(struct rama_drain *d, struct rama_drain_seg **to, const char *path,
+		    uint32_t uid, struct rama_err *e)
+{
+	struct rama_drain_seg *s = calloc(1, sizeof(*s));
+	int rc;
+
+	*to = NULL;
+	if (s == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	rc = rama_mapped_open(&s->map, path, uid, true, e);
+	if (rc != 0) {
+		free(s);
+		return rc;
+	}
+	s->path = strdup(path);
+	s->pidfd = -1;
+	s->id = (const void *)(s->map.base + s->map.seg.head.area[RAMA_AREA_IDENTITY].off);
+	s->state = (const void *)(s->map.base + s->map.seg.head.area[RAMA_AREA_STATE].off);
+	s->key = key_of(&s->map.seg.id);
+	s->rank = -1;
+	choose_clock(d, s);
+	if (s->path == NULL) {
+		rama_drain_close(s);
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	}
+	__atomic_store_n(&s->map.control->reader, (uint32_t)getpid(), __ATOMIC_RELAXED);
+	*to = s;
+	return 0;
+}
+
+void rama_drain_close(struct rama_drain_seg *s)
+{
+	if (s->map.control != NULL)
+		__atomic_store_n(&s->map.control->reader, 0, __ATOMIC_RELAXED);
+	rama_mapped_close(&s->map);
+	rama_map_fini(&s->names);
+	free(s->lane);
+	free(s->path);
+	free(s);
+}
+
+/* ---- which job, which rank ------------------------------------------------------------------------------------------------ */
+
+static bool is_wide(const char *dir)
+{
+	return strncmp(dir, "run-", 4) == 0 || strncmp(dir, "mpi-", 4) == 0;
+}
+
+void rama_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir, const char *host)
+{
+	const char *slash = strrchr(dir, '/'), *name = slash != NULL ? slash + 1 : dir;
+
+	if (is_wide(name))
+		snprintf(to, RAMA_WIRE_JOB, "%u/%.100s", (unsigned)uid, name);
+	else
+		snprintf(to, RAMA_WIRE_JOB, "%u/%.64s@%.40s", (unsigned)uid, name, host);
+	for (char *c = strchr(to, '/') + 1; *c != '\0'; c++)
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+		      (*c >= '0' && *c <= '9') || strchr("._@-", *c) != NULL))
+			*c = '_';
+}
+
+/* The rank that its MPI gave it, or in the order of start behind those. true: it is another one than before. */
+bool rama_drain_rank(struct rama_drain_seg *s)
+{
+	int64_t mpi = __atomic_load_n(&s->id->rank, __ATOMIC_RELAXED);
+	int64_t world = __atomic_load_n(&s->id->nprocs, __ATOMIC_RELAXED), rank, before = s->rank;
+
+	if (mpi >= 0 && mpi < world && world <= 1 << 24) {
+		s->nprocs = world;
+		s->job->world = world > s->job->world ? world : s->job->world;
+		rank = mpi;
+	} else {
+		s->nprocs = 0;
+		rank = s->job->world + s->order;
+	}
+	s->rank = rank;
+	return rank != before;
+}
+
+void rama_drain_join(struct rama_drain_seg *s, struct rama_drain_job *job)
+{
+	uint32_t kept = s->map.control->reserved[KEPT_ORDER];
+
+	if (s->job != NULL)
+		s->job->segments--;
+	s->job = job;
+	job->segments++;
+	job->quiet_since = 0;
+	s->names_at = 0; /* names belong to jobs */
+	s->told.any = false;
+	if (kept == 0 || kept > 1u << 24)
+		kept = (uint32_t)job->next_order + 1;
+	s->order = kept - 1;
+	s->map.control->reserved[KEPT_ORDER] = kept;
+	if (job->next_order < kept)
+		job->next_order = kept;
+	rama_drain_rank(s);
+}
+
+/* ---- events -------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t lanes_of(const struct rama_drain_seg *s)
+{
+	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_LANES];
+	uint64_t n = __atomic_load_n(&s->state->lanes_used, __ATOMIC_ACQUIRE);
+
+	if (a->item == 0 || n > a->len / a->item)
+		n = a->item == 0 ? 0 : a->len / a->item;
+	return (uint32_t)(n < RAMA_SEG_LANES ? n : RAMA_SEG_LANES);
+}
+
+static bool make_lanes(struct rama_drain_seg *s, uint32_t n)
+{
+	struct rama_drain_lane *more;
+
+	if (n <= s->n_lanes)
+		return true;
+	more = realloc(s->lane, n * sizeof(*more));
+	if (more == NULL)
+		return false;
+	memset(more + s->n_lanes, 0, (n - s->n_lanes) * sizeof(*more));
+	s->lane = more;
+	s->n_lanes = n;
+	return true;
+}
+
+static const struct rama_seg_lane *lane_at(const struct rama_drain_seg *s, uint32_t i)
+{
+	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_LANES];
+
+	return (const void *)(s->map.base + a->off + (uint64_t)i * a->item);
+}
+
+/* What is new in a lane. One that rests costs the look at one number. */
+static bool see_lane(struct rama_drain *d, struct rama_drain_seg *s, uint32_t i)
+{
+	const struct rama_seg_lane *in = lane_at(s, i);
+	struct rama_drain_lane *l = &s->lane[i];
+	struct rama_ring_state st;
+	bool moved;
+
+	if (__atomic_load_n(&in->made, __ATOMIC_RELAXED) == l->made &&
+	    __atomic_load_n(&in->dropped, __ATOMIC_RELAXED) == l->dropped)
+		return false;
+	if (rama_ring_state(&s->map, i, &st) != 0 || st.made < l->made)
+		return false;
+	moved = st.made != l->made || st.dropped != l->dropped;
+	if (l->made == 0 && l->taken == 0) { /* the first look: somebody may have read before us */
+		l->taken = st.taken;
+		s->taken += st.taken;
+	}
+	s->made += st.made - l->made;
+	s->dropped += st.dropped - l->dropped;
+	l->made = st.made;
+	l->dropped = st.dropped;
+	if (l->since == 0 && l->made > l->taken)
+		l->since = d->mono;
+	return moved;
+}
+
+/* Has the process little room left for more events? */
+static bool is_tight(const struct rama_drain_seg *s)
+{
+	uint64_t used = __atomic_load_n(&s->state->rings_used, __ATOMIC_RELAXED);
+	uint64_t limit = __atomic_load_n(&s->state->rings_limit, __ATOMIC_RELAXED);
+
+	return used > limit / 4 * 3;
+}
+
+/* what cannot be read, or finds no room and is to go */
+static int lose(struct rama_drain_seg *s, uint32_t lane, uint64_t until, const char *why,
+		struct rama_err *e)
+{
+	struct rama_drain_lane *l = &s->lane[lane];
+	struct rama_loss_place at = {
+		.segment = s->key, .lane = lane, .from = l->taken, .until = until
+	};
+	int rc = rama_post_lose(s->job->post, s->job->key, why, &at, e);
+
+	if (rc != 0)
+		return rc;
+	rama_ring_give_back(&s->map, lane, until);
+	rama_post_lose_done(s->job->post);
+	s->taken += until - l->taken;
+	l->taken = until;
+	return 0;
+}
+
+static int take_lane(struct rama_drain *d, struct rama_drain_seg *s, uint32_t i, unsigned flags,
+		     struct rama_err *e)
+{
+	struct rama_drain_lane *l = &s->lane[i];
+	uint64_t at = is_tight(s) ? TAKE_TIGHT : TAKE_AT;
+	bool old = l->since > 0 && d->mono - l->since >= (int64_t)d->block_age * 1000000;
+
+	while (l->taken < l->made &&
+	       ((flags & RAMA_DRAIN_ALL) != 0 || old || l->made - l->taken >= at)) {
+		int64_t n = rama_drain_lane(d, s, i, e);
+
+		if (n == 0) { /* nonsense in the segment: there they are, and cannot be read */
+			s->job->damaged += l->made - l->taken;
+			n = lose(s, i, l->made, "the segment is damaged", e);
+		} else if ((n == RAMA_ELIMIT || n == RAMA_EIO) && (flags & RAMA_DRAIN_LOSE) != 0) {
+			n = lose(s, i, l->made, "the spool is full", e);
+		}
+		if (n < 0)
+			return (int)n;
+	}
+	if (l->taken == l->made)
+		l->since = 0;
+	else if (old)
+		l->since = d->mono;
+	return 0;
+}
+
+int rama_drain_look(struct rama_drain *d, struct rama_drain_seg *s, unsigned flags,
+		    struct rama_err *e)
+{
+	uint32_t n = lanes_of(s);
+	int moved = 0, rc = 0;
+
+	if (!make_lanes(s, n))
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	for (uint32_t i = 0; i < n; i++) {
+		moved |= see_lane(d, s, i);
+		if (s->lane[i].made > s->lane[i].taken && rc == 0 && (flags & RAMA_DRAIN_SEE) == 0)
+			rc = take_lane(d, s, i, flags, e);
+	}
+	return rc < 0 ? rc : moved;
+}
+
+uint64_t rama_drain_pending(const struct rama_drain_seg *s)
+{
+	return s->made - s->taken;
+}
+
+bool rama_drain_empty(const struct rama_drain_seg *s)
+{
+	return s->made == s->taken;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent_odd.c: files that are not, or no more, followed; and how much of an agent of all users one of them may take: directories,
+ * files and looks at them. Whoever makes more of them than anybody needs waits, and nobody else does. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/siphash.h"
+#include "agent/parts.h"
+
+/* of one user, in an agent of the system */
+static const size_t most[RAMA_SHARES] = {
+	[RAMA_SHARE_DIRS] = 8192, /* a watch of the kernel each, of which there are some 100,000 */
+	[RAMA_SHARE_FILES] = 16384, /* that are no segments, or not any more */
+	[RAMA_SHARE_SEGS] = 4096,   /* two mappings each, of which the guard knows 32,768 */
+	[RAMA_SHARE_LOOKS] = 65536, /* from one reading of all directories to the next */
+	[RAMA_SHARE_WORDS] = 100,   /* lines of the journal, likewise */
+};
+
+/* ---- shares ------------------------------------------------------------------------------------------------------------ */
+
+static struct rama_agent_share *share_of(struct rama_agent *a, uint32_t uid)
+{
+	struct rama_agent_share *more_room;
+
+	for (size_t i = 0; i < a->n_shares; i++)
+		if (a->share[i].uid == uid)
+			return &a->share[i];
+	more_room = realloc(a->share, (a->n_shares + 1) * sizeof(*more_room));
+	if (more_room == NULL)
+		return NULL;
+	a->share = more_room;
+	a->share[a->n_shares] = (struct rama_agent_share){ .uid = uid };
+	return &a->share[a->n_shares++];
+}
+
+bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_share_kind what)
+{
+	struct rama_agent_share *s = a->o.system ? share_of(a, uid) : NULL;
+
+	if (!a->o.system)
+		return true; /* all is his own */
+	if (s == NULL)
+		return false;
+	if (s->used[what] < most[what])
+		return true;
+	if (!s->told && what != RAMA_SHARE_WORDS)
+		rama_agent_say(
+			a,
+			"user %u has more directories and files of segments than are looked at; "
+			"the others wait until some are gone",
+			(unsigned)uid);
+	s->told = true;
+	return false;
+}
+
+void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_share_kind what, int n)
+{
+	struct rama_agent_share *s = a->o.system ? share_of(a, uid) : NULL;
+
+	if (s != NULL && (n > 0 || s->used[what] > 0))
+		s->used[what] += (size_t)n; /* n is 1 or -1 */
+}
+
+void rama_agent_shares_renew(struct rama_agent *a)
+{
+	for (size_t i = 0; i < a->n_shares; i++)
+		a->share[i].used[RAMA_SHARE_LOOKS] = a->share[i].used[RAMA_SHARE_WORDS] = 0;
+}
+
+/* Keys of what is gone stay in a table; from time to time it is made anew. */
+static void tidy(struct rama_map *m, size_t n,
+		 void (*fill)(struct rama_agent *a, struct rama_map *m), struct rama_agent *a)
+{
+	if (m->used < 4 * n + 4096)
+		return;
+	rama_map_fini(m);
+	*m = (struct rama_map){ 0 };
+	fill(a, m);
+}
+
+static void put(struct rama_map *m, uint64_t key, size_t i)
+{
+	uint64_t *at = rama_map_put(m, key, NULL);
+
+	if (at != NULL)
+		*at = i + 1;
+}
+
+static void fill_segs(struct rama_agent *a, struct rama_map *m)
+{
+	for (size_t i = 0; i < a->n_segs; i++) {
+		struct rama_find_id id = { a->seg[i]->map.dev, a->seg[i]->map.ino };
+
+		put(m, rama_find_id_hash(&id), i);
+	}
+}
+
+static void fill_odd(struct rama_agent *a, struct rama_map *m)
+{
+	for (size_t i = 0; i < a->n_odd; i++)
+		put(m, rama_find_id_hash(&a->odd[i].id), i);
+}
+
+static void fill_dirs(struct rama_agent *a, struct rama_map *m)
+{
+	for (size_t i = 0; i < a->n_dirs; i++)
+		put(m, rama_agent_path_hash(a->dir[i]->path), i);
+}
+
+void rama_agent_tidy(struct rama_agent *a)
+{
+	tidy(&a->by_id, a->n_segs, fill_segs, a);
+	tidy(&a->odd_by, a->n_odd, fill_odd, a);
+	tidy(&a->dir_by, a->n_dirs, fill_dirs, a);
+}
+
+uint64_t rama_agent_path_hash(const char *path)
+{
+	static const struct rama_sipkey key = { 0x646972u, 1 };
+
+	return rama_siphash(&key, path, strlen(path));
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------------------------- */
+
+struct rama_agent_odd *rama_agent_odd(struct rama_agent *a, const struct rama_find_id *id)
+{
+	const uint64_t *at = rama_map_get(&a->odd_by, rama_find_id_hash(id));
+
+	if (at == NULL || *at == 0 || !rama_find_id_same(&a->odd[*at - 1].id, id))
+		return NULL;
+	return &a->odd[*at - 1];
+}
+
+struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct rama_find_id *id,
+					  const char *path, uint32_t uid)
+{
+	struct rama_agent_odd *o = rama_agent_odd(a, id);
+	uint64_t *at;
+
+	if (o != NULL || !rama_agent_may(a, uid, RAMA_SHARE_FILES))
+		return o;
+	if (a->n_odd == a->room_odd) {
+		size_t room = a->room_odd == 0 ? 64 : 2 * a->room_odd;
+		struct rama_agent_odd *more_room = realloc(a->odd, room * sizeof(*more_room));
+
+		if (more_room == NULL)
+			return NULL;
+		a->odd = more_room;
+		a->room_odd = room;
+	}
+	at = rama_map_put(&a->odd_by, rama_find_id_hash(id), NULL);
+	if (at == NULL || *at != 0)
+		return NULL;
+	o = &a->odd[a->n_odd];
+	*o = (struct rama_agent_odd){
+		.id = *id, .path = strdup(path), .uid = uid, .since = a->drain.mono
+	};
+	if (o->path == NULL)
+		return NULL;
+	*at = ++a->n_odd;
+	rama_agent_use(a, uid, RAMA_SHARE_FILES, 1);
+	return o;
+}
+
+static void drop_odd(struct rama_agent *a, size_t i)
+{
+	uint64_t *at = rama_map_get(&a->odd_by, rama_find_id_hash(&a->odd[i].id));
+
+	if (at != NULL)
+		*at = 0;
+	rama_agent_use(a, a->odd[i].uid, RAMA_SHARE_FILES, -1);
+	free(a->odd[i].path);
+	a->odd[i] = a->odd[--a->n_odd];
+	at = i < a->n_odd ? rama_map_get(&a->odd_by, rama_find_id_hash(&a->odd[i].id)) : NULL;
+	if (at != NULL)
+		*at = i + 1;
+}
+
+bool rama_agent_done(struct rama_agent *a, const struct rama_find_id *id, bool *bad)
+{
+	const struct rama_agent_odd *o = rama_agent_odd(a, id);
+
+	*bad = o != NULL && o->bad;
+	return o != NULL && o->done;
+}
+
+bool rama_agent_id_of(const struct rama_agent *a, const char *path, uint32_t uid,
+		      struct rama_find_id *id)
+{
+	struct stat st;
+	int rc;
+
+	rama_agent_as(a, uid);
+	rc = lstat(path, &st);
+	rama_agent_as_self(a);
+	*id = (struct rama_find_id){ st.st_dev, st.st_ino };
+	return rc == 0;
+}
+
+void rama_agent_again(struct rama_agent *a)
+{
+	bool all = a->scanned ==
+		   a->drain.mono; /* those that are done with are looked after now and then */
+
+	for (size_t i = a->n_odd; i-- > 0;) {
+		struct rama_agent_odd *o = &a->odd[i];
+		struct rama_find_id id;
+		char path[PATH_MAX];
+
+		if (!all && (o->done || a->drain.mono < o->next))
+			continue;
+		if (!rama_agent_id_of(a, o->path, o->uid, &id) || !rama_find_id_same(&id, &o->id)) {
+			drop_odd(a, i);
+		} else if (!o->done && a->drain.mono >= o->next) {
+			snprintf(path, sizeof(path), "%s", o->path);
+			rama_agent_found(a, path, o->uid);
+		}
+	}
+}
+
+void rama_agent_odd_fini(struct rama_agent *a)
+{
+	for (size_t i = 0; i < a->n_odd; i++)
+		free(a->odd[i].path);
+	free(a->odd);
+	free(a->share);
+	rama_map_fini(&a->odd_by);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/siphash.h"
+#include "agent/post_parts.h"
+
+/* ---- jobs ------------------------------------------------------------------------------------------------------ */
+
+size_t rama_post_job(struct rama_post *p, const char *key)
+{
+	const struct rama_sipkey k = { 1, 2 };
+	uint64_t *place = rama_map_put(&p->job_of, rama_siphash(&k, key, strlen(key)), NULL);
+
+	if (place == NULL)
+		return SIZE_MAX;
+	if (*place > 0)
+		return (size_t)*place - 1;
+	if (p->n_jobs == p->room_jobs) {
+		size_t room = p->room_jobs == 0 ? 16 : 2 * p->room_jobs;
+		struct rama_post_job *more = realloc(p->job, room * sizeof(*more));
+
+		if (more == NULL)
+			return SIZE_MAX;
+		p->job = more;
+		p->room_jobs = room;
+	}
+	p->job[p->n_jobs] = (struct rama_post_job){ 0 };
+	snprintf(p->job[p->n_jobs].key, RAMA_WIRE_JOB, "%s", key);
+	*place = ++p->n_jobs;
+	return p->n_jobs - 1;
+}
+
+uint64_t rama_post_waiting(struct rama_post *p, const char *job)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	pthread_mutex_lock(&p->mutex);
+	i = rama_post_job(p, job);
+	if (i != SIZE_MAX)
+		n = p->job[i].waiting;
+	pthread_mutex_unlock(&p->mutex);
+	return n;
+}
+
+uint64_t rama_post_lost(struct rama_post *p, const char *job)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	pthread_mutex_lock(&p->mutex);
+	i = rama_post_job(p, job);
+	if (i != SIZE_MAX)
+		n = p->job[i].lost;
+	pthread_mutex_unlock(&p->mutex);
+	return n;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------- */
+
+/* The name of this agent stays with its spool: acknowledgements of another one's messages must not be taken for ours. */
+static int read_name(struct rama_post *p, struct rama_err *e)
+{
+	int fd = openat(rama_spool_dir(p->spool), "agent",
+			O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	char host[48] = "";
+	uint64_t number;
+	ssize_t n = fd >= 0 ? read(fd, p->agent, sizeof(p->agent) - 1) : -1;
+
+	if (fd < 0)
+		return rama_err_set(e, RAMA_EIO, "%s/agent: %s", p->dir, strerror(errno));
+	p->agent[n > 0 ? n : 0] = '\0';
+	p->agent[strcspn(p->agent, "\n")] = '\0';
+	if (strlen(p->agent) < 18 ||
+	    strspn(p->agent, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
+		    strlen(p->agent)) {
+		gethostname(host, sizeof(host) - 1);
+		for (char *c = host; *c != '\0'; c++)
+			if (strchr("._-", *c) != NULL || *c <= ' ' || *c > 'z')
+				*c = '-';
+		if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+			number = (uint64_t)getpid();
+		n = snprintf(p->agent, sizeof(p->agent), "%s-%016llx", host,
+			     (unsigned long long)number);
+		if (ftruncate(fd, 0) != 0 || pwrite(fd, p->agent, (size_t)n, 0) != n) {
+			close(fd);
+			return rama_err_set(e, RAMA_EIO, "%s/agent: %s", p->dir, strerror(errno));
+		}
+	}
+	close(fd);
+	return 0;
+}
+
+/* ---- where it goes: a word for who takes the spool over --------------------------------------------------------- */
+
+#define SINK_FILE "sink"
+
+/* paths are meant as of here */
+static void absolute(char *to, size_t room, const char *sink)
+{
+	static const char *const kinds[] = { "store:", "file:" };
+	char here[PATH_MAX];
+
+	snprintf(to, room, "%s", sink);
+	for (unsigned i = 0; i < 2; i++) {
+		size_t n = strlen(kinds[i]);
+
+		if (strncmp(sink, kinds[i], n) == 0 && sink[n] != '/' &&
+		    getcwd(here, sizeof(here)) != NULL)
+			snprintf(to, room, "%s%s/%s", kinds[i], here, sink + n);
+	}
+}
+
+static void write_sink(const struct rama_post *p)
+{
+	int fd = openat(rama_spool_dir(p->spool), SINK_FILE,
+			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	char text[PATH_MAX + 4096];
+
+	absolute(text, sizeof(text), p->sink_text);
+	/* without it who takes over uses his own */
+	if (fd >= 0 && write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		(void)!ftruncate(fd, 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void read_sink(struct rama_post *p)
+{
+	int fd = openat(rama_spool_dir(p->spool), SINK_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	char text[sizeof(p->sink_text)];
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	const char *where;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	if (n > 0 && rama_sink_find(text, &where) != NULL)
+		memcpy(p->sink_text, text, (size_t)n + 1);
+}
+
+/* what an agent before us left in the spool */
+static int count_waiting(struct rama_post *p, struct rama_err *e)
+{
+	struct rama_parcel parcel[64];
+	struct rama_spool_state st;
+	struct rama_arena arena = { 0 };
+	int n = 0;
+
+	rama_spool_state(p->spool, &st);
+	p->next = st.committed + 1;
+	for (uint64_t at = p->next; (n = rama_spool_read(p->spool, at, parcel, 64, e)) > 0;) {
+		for (int i = 0; i < n; i++) {
+			struct rama_message m;
+			char job[RAMA_WIRE_JOB];
+			struct rama_err mine;
+			size_t k;
+
+			if (rama_message_decode(&m, parcel[i].bytes, parcel[i].len, &arena,
+						&mine) != 0 ||
+			    m.kind != RAMA_MSG_BLOCK || rama_message_job(&m, job) != 0)
+				continue;
+			k = rama_post_job(p, job);
+			if (k != SIZE_MAX)
+				p->job[k].waiting += rama_message_events(&m);
+		}
+		rama_arena_fini(&arena);
+		at = parcel[n - 1].number + 1;
+	}
+	rama_arena_fini(&arena);
+	return n;
+}
+
+static int open_all(struct rama_post *p, struct rama_err *e)
+{
+	const char *where;
+	int rc;
+
+	if (rama_sink_find(p->sink_text, &where) == NULL)
+		return rama_err_set(e, RAMA_EUSAGE,
+				    "'%s' is no sink: store:PATH, file:PATH, nats://HOST:PORT, "
+				    "ldms:HOST:PORT or postgresql://…",
+				    p->sink_text);
+	rc = rama_spool_open(&p->spool, p->dir, p->o.limit, p->o.tell, p->o.ctx, e);
+	if (rc == 0 && p->as_meant)
+		read_sink(p);
+	else if (rc == 0)
+		write_sink(p);
+	p->ops = rama_sink_find(p->sink_text, &where);
+	if (rc == 0)
+		rc = read_name(p, e);
+	if (rc == 0)
+		rc = count_waiting(p, e);
+	if (rc == 0)
+		rc = rama_losses_open(p, e);
+	if (rc == 0 && pthread_create(&p->thread, NULL, rama_post_thread, p) != 0)
+		rc = rama_err_set(e, RAMA_EMEMORY, "no thread");
+	p->started = rc == 0;
+	return rc;
+}
+
+static int open_post(struct rama_post **to, const struct rama_post_options *o, bool as_meant,
+		     struct rama_err *e)
+{
+	struct rama_post *p = calloc(1, sizeof(*p));
+	pthread_condattr_t attr;
+	int rc;
+
+	*to = NULL;
+	if (p == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	p->o = *o;
+	p->as_meant = as_meant;
+	snprintf(p->dir, sizeof(p->dir), "%s", o->spool);
+	snprintf(p->sink_text, sizeof(p->sink_text), "%s", o->sink);
+	pthread_mutex_init(&p->mutex, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	rc = open_all(p, e);
+	if (rc != 0)
+		rama_post_close(p, 0);
+	else
+		*to = p;
+	return rc;
+}
+
+int rama_post_open(struct rama_post **to, const struct rama_post_options *o, struct rama_err *e)
+{
+	return open_post(to, o, false, e);
+}
+
+int rama_post_open_left(struct rama_post **to, const struct rama_post_options *o, bool instead,
+			struct rama_err *e)
+{
+	return open_post(to, o, !instead, e);
+}
+
+/* Who waits for the lock of the spool finds that it is gone: spool.c. */
+static void remove_files(const struct rama_post *p)
+{
+	int fd = openat(rama_spool_dir(p->spool), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	while (d != NULL && (entry = readdir(d)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			unlinkat(dirfd(d), entry->d_name, 0);
+	if (d != NULL)
+		closedir(d);
+	rmdir(p->dir);
+}
+
+bool rama_post_remove(struct rama_post *p)
+{
+	bool all = rama_post_idle(p);
+
+	p->remove = all;
+	if (all)
+		rama_post_close(p, 0);
+	return all;
+}
+
+void rama_post_close(struct rama_post *p, unsigned wait_ms)
+{
+	if (p->started) {
+		pthread_mutex_lock(&p->mutex);
+		p->stop = true;
+		p->stop_at = rama_sink_now() + wait_ms;
+		pthread_cond_signal(&p->wake);
+		pthread_mutex_unlock(&p->mutex);
+		pthread_join(p->thread, NULL);
+	}
+	rama_losses_close(p);
+	if (p->remove)
+		remove_files(p);
+	if (p->spool != NULL)
+		rama_spool_close(p->spool);
+	pthread_cond_destroy(&p->wake);
+	pthread_mutex_destroy(&p->mutex);
+	rama_bytes_fini(&p->bytes);
+	rama_map_fini(&p->job_of);
+	free(p->job);
+	free(p->sent);
+	free(p);
+}
+
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+int rama_post_send(struct rama_post *p, const struct rama_message *m, const char *job,
+		   uint64_t events, struct rama_err *e)
+{
+	uint64_t number;
+	size_t i;
+	int rc;
+
+	p->bytes.n = 0;
+	rc = rama_message_encode(m, &p->bytes, e);
+	if (rc != 0)
+		return rc;
+	/* counted first: the other thread may be done with it before we are */
+	pthread_mutex_lock(&p->mutex);
+	i = events > 0 ? rama_post_job(p, job) : SIZE_MAX;
+	if (i != SIZE_MAX)
+		p->job[i].waiting += events;
+	pthread_mutex_unlock(&p->mutex);
+	rc = rama_spool_append(p->spool, p->bytes.b, p->bytes.n, &number, e);
+	pthread_mutex_lock(&p->mutex);
+	if (rc != 0 && i != SIZE_MAX)
+		p->job[i].waiting -= events;
+	if (rc == 0 && p->waits)
+		pthread_cond_signal(&p->wake);
+	pthread_mutex_unlock(&p->mutex);
+	return rc;
+}
+
+bool rama_post_has_room(struct rama_post *p, size_t n)
+{
+	return rama_spool_has_room(p->spool, n);
+}
+
+/* ---- how it stands --------------------------------------------------------------------------------------------------- */
+
+bool rama_post_idle(struct rama_post *p)
+{
+	struct rama_spool_state st;
+
+	rama_spool_state(p->spool, &st);
+	return st.messages == 0;
+}
+
+bool rama_post_failing(struct rama_post *p)
+{
+	bool failing;
+
+	pthread_mutex_lock(&p->mutex);
+	failing = p->failing;
+	pthread_mutex_unlock(&p->mutex);
+	return failing;
+}
+
+void rama_post_state(struct rama_post *p, struct rama_post_state *st)
+{
+	*st = (struct rama_post_state){ .sink_name = p->sink_text };
+	rama_spool_state(p->spool, &st->spool);
+	pthread_mutex_lock(&p->mutex);
+	st->sink = p->totals;
+	st->lost = p->lost;
+	st->failing = p->failing;
+	pthread_mutex_unlock(&p->mutex);
+}
+
+const char *rama_post_agent(const struct rama_post *p)
+{
+	return p->agent;
+}

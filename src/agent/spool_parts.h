@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spool_parts.h: a spool from the inside; internal to live/spool*.c. */
+#ifndef RAMA_LIVE_SPOOL_PARTS_H
+#define RAMA_LIVE_SPOOL_PARTS_H
+
+#include <pthread.h>
+
+#include "agent/spool.h"
+
+#define SUFFIX ".spool"
+#define HEAD sizeof(struct rama_spool_head)
+#define RECORD sizeof(struct rama_spool_record)
+
+struct spool_file {
+	uint64_t first, next; /* numbers */
+	uint64_t size;	      /* bytes that are complete */
+};
+
+/* where the reader is */
+struct cursor {
+	int fd;
+	uint64_t file;	 /* `first` of the file that fd is */
+	uint64_t number; /* of the message at `at` */
+	uint64_t at;
+};
+
+struct rama_spool {
+	int dir, lock;
+	char path[1024];
+	uint64_t limit, file_size;
+	void (*tell)(void *ctx, const char *line);
+	void *ctx;
+	pthread_mutex_t mutex; /* for all up to the cursor */
+	struct spool_file *file;
+	size_t n, room;
+	int active; /* descriptor of the last file, -1: the next message begins a new one */
+	uint64_t next, committed, bytes;
+	bool full, disk_full;
+	uint64_t unchecked; /* bytes written since the disk was last asked how full it is */
+	/* the reader's own */
+	struct cursor cursor;
+	unsigned char *buf;
+	size_t buf_room;
+	int mark; /* descriptor of the file that says what is committed */
+	unsigned mark_turn;
+};
+
+void rama_spool_file_name(char to[40], uint64_t first);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spool_read.c: the reader's side of a spool: a cursor that mostly goes on from where it was. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/spool_parts.h"
+
+#define READ_ABOUT (4u << 20)
+
+void rama_spool_file_name(char to[40], uint64_t first)
+{
+	snprintf(to, 40, "%020llu" SUFFIX, (unsigned long long)first);
+}
+
+/* The file that has this number, or the first after it; a copy, since the list changes. */
+static bool file_of(struct rama_spool *s, uint64_t number, struct spool_file *f)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&s->mutex);
+	for (size_t i = 0; i < s->n && !found; i++)
+		if (s->file[i].next > number && s->file[i].next > s->file[i].first) {
+			*f = s->file[i];
+			found = true;
+		}
+	pthread_mutex_unlock(&s->mutex);
+	return found;
+}
+
+static int read_record(struct rama_spool *s, const struct spool_file *f,
+		       struct rama_spool_record *r, struct rama_err *e)
+{
+	struct cursor *c = &s->cursor;
+
+	if (c->at + RECORD > f->size || pread(c->fd, r, RECORD, (off_t)c->at) != (ssize_t)RECORD ||
+	    !rama_spool_record_good(r, f->size - c->at - RECORD) || r->number != c->number)
+		return rama_err_set(e, RAMA_ECORRUPT, "%s: message %llu is damaged", s->path,
+				    (unsigned long long)c->number);
+	return 0;
+}
+
+/* moves the cursor to that message of the file */
+static int seek(struct rama_spool *s, const struct spool_file *f, uint64_t number,
+		struct rama_err *e)
+{
+	struct cursor *c = &s->cursor;
+	char name[40];
+
+	if (number < f->first)
+		number = f->first;
+	if (c->fd < 0 || c->file != f->first) {
+		if (c->fd >= 0)
+			close(c->fd);
+		rama_spool_file_name(name, f->first);
+		c->fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (c->fd < 0)
+			return rama_err_set(e, RAMA_EIO, "%s/%s: %s", s->path, name,
+					    strerror(errno));
+		c->file = f->first;
+		c->number = f->first;
+		c->at = HEAD;
+	}
+	if (number < c->number) {
+		c->number = f->first;
+		c->at = HEAD;
+	}
+	while (c->number < number) {
+		struct rama_spool_record r = { 0 };
+
+		if (read_record(s, f, &r, e) != 0)
+			return RAMA_ECORRUPT;
+		c->at += RECORD + rama_spool_padded(r.len);
+		c->number++;
+	}
+	return 0;
+}
+
+static bool make_room(struct rama_spool *s, size_t n)
+{
+	unsigned char *p;
+
+	if (n <= s->buf_room)
+		return true;
+	p = realloc(s->buf, n);
+	if (p == NULL)
+		return false;
+	s->buf = p;
+	s->buf_room = n;
+	return true;
+}
+
+/* messages of one file from the cursor on, one behind the other into the buffer */
+static int read_some(struct rama_spool *s, const struct spool_file *f, struct rama_parcel *p,
+		     unsigned most, struct rama_err *e)
+{
+	struct cursor *c = &s->cursor;
+	size_t used = 0;
+	unsigned n = 0;
+
+	if (!make_room(s, READ_ABOUT))
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	for (; n < most && c->number < f->next; n++) {
+		struct rama_spool_record r = { 0 };
+
+		if (read_record(s, f, &r, e) != 0)
+			return RAMA_ECORRUPT;
+		if (n > 0 && used + r.len > s->buf_room)
+			break; /* the rest comes with the next call */
+		if (!make_room(s, r.len))
+			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		if (pread(c->fd, s->buf + used, r.len, (off_t)(c->at + RECORD)) != (ssize_t)r.len)
+			return rama_err_set(e, RAMA_EIO, "%s: %s", s->path, strerror(errno));
+		p[n] = (struct rama_parcel){ .number = r.number,
+					     .bytes = s->buf + used,
+					     .len = r.len };
+		used += r.len;
+		c->at += RECORD + rama_spool_padded(r.len);
+		c->number++;
+	}
+	return (int)n;
+}
+
+int rama_spool_read(struct rama_spool *s, uint64_t from, struct rama_parcel *p, unsigned most,
+		    struct rama_err *e)
+{
+	struct spool_file f;
+	int rc;
+
+	if (most == 0 || !file_of(s, from, &f))
+		return 0;
+	rc = seek(s, &f, from, e);
+	if (rc == 0)
+		rc = read_some(s, &f, p, most, e);
+	if (rc < 0 && s->cursor.fd >= 0) {
+		close(s->cursor.fd);
+		s->cursor.fd = -1;
+	}
+	return rc;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bus/sink_tags.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/siphash.h"
+
+#define MOST \
+	65536u /* jobs that are remembered; then it begins anew, and running ones say their tag again and again */
+#define STEP 256u
+
+static uint64_t key_of(const char *job)
+{
+	static const struct rama_sipkey salt = { 0x696f72616d610001ull, 0x7461677300000002ull };
+
+	return rama_siphash(&salt, job, strlen(job));
+}
+
+static bool have_room(struct rama_tags *t)
+{
+	struct rama_tag *more;
+
+	if (t->n == MOST)
+		rama_tags_fini(t);
+	if (t->n % STEP != 0)
+		return true;
+	more = realloc(t->tag, (t->n + STEP) * sizeof *more);
+	if (more != NULL)
+		t->tag = more;
+	return more != NULL;
+}
+
+const char *rama_tags_of(struct rama_tags *t, const struct rama_message *m, const char *job,
+			 const char *otherwise)
+{
+	uint64_t *at = rama_map_get(&t->jobs, key_of(job));
+	bool fresh;
+
+	if (m->kind == RAMA_MSG_PROCESS && *m->process.tag != '\0') {
+		if (at == NULL && have_room(t)) {
+			at = rama_map_put(&t->jobs, key_of(job), &fresh);
+			if (at != NULL)
+				*at = ++t->n;
+		}
+		if (at == NULL)
+			return m->process.tag;
+		snprintf(t->tag[*at - 1].text, sizeof t->tag->text, "%s", m->process.tag);
+	}
+	return at != NULL ? t->tag[*at - 1].text : otherwise;
+}
+
+void rama_tags_fini(struct rama_tags *t)
+{
+	rama_map_fini(&t->jobs);
+	free(t->tag);
+	memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/run/jobs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/opts.h"
+
+static struct rama_job_left *add(struct rama_jobs *jobs, const char *dir)
+{
+	struct rama_job_left *j;
+
+	if (jobs->n == jobs->room) {
+		size_t room = jobs->room == 0 ? 16 : jobs->room * 2;
+		struct rama_job_left *p = realloc(jobs->job, room * sizeof(*p));
+
+		if (p == NULL)
+			return NULL;
+		jobs->job = p;
+		jobs->room = room;
+	}
+	j = &jobs->job[jobs->n];
+	*j = (struct rama_job_left){ .dir = dir != NULL ? strdup(dir) : NULL };
+	if (dir != NULL && j->dir == NULL)
+		return NULL;
+	if (j->dir != NULL) {
+		j->name = strrchr(j->dir, '/') != NULL ? strrchr(j->dir, '/') + 1 : j->dir;
+		j->locked = rama_place_locked(j->dir);
+	}
+	jobs->n++;
+	return j;
+}
+
+/* the segments become the job's even if this fails */
+static int add_job(struct rama_jobs *jobs, const char *dir, struct rama_gather_list *segs,
+		   struct rama_err *e)
+{
+	struct rama_job_left *j = add(jobs, dir);
+
+	if (j == NULL) {
+		rama_gather_list_fini(segs);
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	}
+	j->segs = *segs;
+	if (rama_seg_infos_read(&j->infos, &j->segs) != 0)
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	return 0;
+}
+
+static bool is_own_dir(int at, const char *name)
+{
+	struct stat st;
+
+	return name[0] != '.' && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+static int add_children(struct rama_jobs *jobs, const char *root, struct rama_err *e)
+{
+	struct dirent **names;
+	int n = scandir(root, &names, NULL, alphasort), rc = 0;
+	int at = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = 0; i < n; i++) {
+		struct rama_gather_list segs = { 0 };
+		char dir[PATH_MAX];
+
+		/* a spare directory comes with the one that it is of */
+		if (rc == 0 && at >= 0 && is_own_dir(at, names[i]->d_name) &&
+		    snprintf(dir, sizeof(dir), "%s/%s", root, names[i]->d_name) < PATH_MAX &&
+		    !rama_gather_spare_is(dir)) {
+			rc = rama_gather_find(&segs, dir, e);
+			if (rc == 0)
+				rc = add_job(jobs, dir, &segs, e);
+		}
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	if (at >= 0)
+		close(at);
+	return n < 0 ? rama_err_set(e, RAMA_EIO, "%s: %s", root, strerror(errno)) : rc;
+}
+
+int rama_jobs_add_dir(struct rama_jobs *jobs, const char *dir, struct rama_err *e)
+{
+	struct rama_gather_list segs = { 0 };
+	char clean[PATH_MAX];
+	size_t n = strlen(dir);
+	int rc;
+
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	snprintf(clean, sizeof(clean), "%.*s", (int)n, dir);
+	rc = rama_gather_find(&segs, clean, e);
+	if (rc != 0)
+		return rc;
+	if (segs.n > 0)
+		return add_job(jobs, clean, &segs, e);
+	rama_gather_list_fini(&segs);
+	return add_children(jobs, clean, e);
+}
+
+int rama_jobs_add_files(struct rama_jobs *jobs, const char *const *paths, size_t n,
+			struct rama_err *e)
+{
+	struct rama_gather_list segs = { .path = calloc(n, sizeof(*segs.path)) };
+
+	for (size_t i = 0; segs.path != NULL && i < n; i++) {
+		segs.path[i] = strdup(paths[i]);
+		segs.n += segs.path[i] != NULL;
+	}
+	if (segs.n < n) {
+		rama_gather_list_fini(&segs);
+		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	}
+	return add_job(jobs, NULL, &segs, e);
+}
+
+int rama_jobs_add_default(struct rama_jobs *jobs, struct rama_err *e)
+{
+	const char *chosen = rama_opts_setting(RAMA_SET_DIR);
+	struct rama_gather_roots roots;
+	int rc = 0;
+
+	if (*chosen != '\0')
+		return access(chosen, F_OK) == 0 ? rama_jobs_add_dir(jobs, chosen, e) : 0;
+	rama_gather_roots_find(&roots, (uint32_t)geteuid());
+	for (size_t i = 0; rc == 0 && i < roots.n; i++)
+		rc = rama_jobs_add_dir(jobs, roots.path[i], e);
+	rama_gather_roots_fini(&roots);
+	return rc;
+}
+
+void rama_jobs_fini(struct rama_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->n; i++) {
+		rama_seg_infos_fini(&jobs->job[i].infos);
+		rama_gather_list_fini(&jobs->job[i].segs);
+		free(jobs->job[i].dir);
+	}
+	free(jobs->job);
+	*jobs = (struct rama_jobs){ 0 };
+}

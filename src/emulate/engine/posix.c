@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* engine_posix.c: pread and pwrite; the same in pieces (preadv, pwritev); past the page cache (O_DIRECT); nothing at all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "emulate/engine/engines.h"
+
+#define BLOCK 4096 /* of O_DIRECT: what every file system accepts */
+#define PIECES_MOST 1024
+
+struct file {
+	int fd;
+	int64_t cut; /* O_DIRECT: real size of a file that was padded to a block; -1: not padded */
+};
+
+int rama_engine_error(const struct rama_handle *h, const char *what, int64_t off, int number,
+		      struct rama_err *e)
+{
+	if (off < 0)
+		return rama_err_set(e, RAMA_EIO, "%s: %s: %s", h->path, what, strerror(number));
+	return rama_err_set(e, RAMA_EIO, "%s: %s at %lld: %s", h->path, what, (long long)off,
+			    number != 0 ? strerror(number) : "the file ends there");
+}
+
+static int open_file(struct rama_handle *h, int flags, int more, struct rama_err *e)
+{
+	struct file *f = calloc(1, sizeof(*f));
+
+	if (f == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "no memory");
+	f->cut = -1;
+	f->fd = rama_engine_fd(h, flags, more);
+	if (f->fd < 0) {
+		int number = errno;
+
+		free(f);
+		return rama_engine_error(h, "open", -1, number, e);
+	}
+	h->state = f;
+	return 0;
+}
+
+static int posix_open(struct rama_handle *h, int flags, struct rama_err *e)
+{
+	return open_file(h, flags, 0, e);
+}
+
+static int posix_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+		       struct rama_err *e)
+{
+	struct file *f = h->state;
+
+	(void)tag;
+	while (n > 0) {
+		ssize_t done = pwrite(f->fd, buf, n, off);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return rama_engine_error(h, "write", off, done < 0 ? errno : ENOSPC, e);
+		buf = (const char *)buf + done;
+		n -= (size_t)done;
+		off += done;
+	}
+	return 0;
+}
+
+static int posix_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+		      struct rama_err *e)
+{
+	struct file *f = h->state;
+
+	(void)tag;
+	while (n > 0) {
+		ssize_t done = pread(f->fd, buf, n, off);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return rama_engine_error(h, "read", off, done < 0 ? errno : 0, e);
+		buf = (char *)buf + done;
+		n -= (size_t)done;
+		off += done;
+	}
+	return 0;
+}
+
+static int posix_sync(struct rama_handle *h, struct rama_err *e)
+{
+	struct file *f = h->state;
+
+	return fsync(f->fd) == 0 ? 0 : rama_engine_error(h, "fsync", -1, errno, e);
+}
+
+static int posix_close(struct rama_handle *h, struct rama_err *e)
+{
+	struct file *f = h->state;
+	struct stat st;
+	int64_t end = f->cut > h->opt.size
+			      ? f->cut
+			      : h->opt.size; /* nobody writes behind the size that is known */
+	int rc = 0;
+
+	/* only our own padding: another rank may have written behind it since */
+	if (f->cut >= 0 && fstat(f->fd, &st) == 0 && st.st_size > end &&
+	    st.st_size <= (end + BLOCK - 1) / BLOCK * BLOCK && ftruncate(f->fd, end) != 0)
+		rc = rama_engine_error(h, "truncate", -1, errno, e);
+	if (close(f->fd) != 0 && rc == 0)
+		rc = rama_engine_error(h, "close", -1, errno, e);
+	free(f);
+	return rc;
+}
+
+const struct rama_engine rama_engine_posix = {
+	.name = "posix",
+	.doc = "pread and pwrite",
+	.open = posix_open,
+	.write = posix_write,
+	.read = posix_read,
+	.sync = posix_sync,
+	.close = posix_close,
+};
+
+/* ---- in pieces ------------------------------------------------------------------------------ */
+
+/* The buffer from byte `done` on, in as many pieces as were asked for. */
+static int pieces(const struct rama_handle *h, struct iovec *v, char *buf, size_t n)
+{
+	unsigned want = h->opt.vector > 1 ? h->opt.vector : 4;
+	size_t each;
+	int k = 0;
+
+	want = want < PIECES_MOST ? want : PIECES_MOST;
+	each = (n + want - 1) / want;
+	for (size_t at = 0; at < n; at += each)
+		v[k++] = (struct iovec){ buf + at, each < n - at ? each : n - at };
+	return k;
+}
+
+static int vector_move(struct rama_handle *h, char *buf, size_t n, int64_t off, bool write,
+		       struct rama_err *e)
+{
+	struct file *f = h->state;
+	struct iovec v[PIECES_MOST];
+
+	while (n > 0) {
+		int k = pieces(h, v, buf, n);
+		ssize_t done = write ? pwritev(f->fd, v, k, off) : preadv(f->fd, v, k, off);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return rama_engine_error(h, write ? "write" : "read", off,
+						 done < 0 ? errno
+						 : write  ? ENOSPC
+							  : 0,
+						 e);
+		buf += done;
+		n -= (size_t)done;
+		off += done;
+	}
+	return 0;
+}
+
+static int vector_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+			struct rama_err *e)
+{
+	(void)tag;
+	return vector_move(h, (char *)buf, n, off, true, e);
+}
+
+static int vector_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+		       struct rama_err *e)
+{
+	(void)tag;
+	return vector_move(h, buf, n, off, false, e);
+}
+
+const struct rama_engine rama_engine_vector = {
+	.name = "vector",
+	.doc = "preadv and pwritev",
+	.open = posix_open,
+	.write = vector_write,
+	.read = vector_read,
+	.sync = posix_sync,
+	.close = posix_close,
+};
+
+/* ---- past the page cache -------------------------------------------------------------------- */
+
+static int direct_open(struct rama_handle *h, int flags, struct rama_err *e)
+{
+	/* unaligned ends are read before they are written */
+	if (flags & RAMA_OPEN_WRITE)
+		flags |= RAMA_OPEN_READ;
+	return open_file(h, flags, O_DIRECT, e);
+}
+
+/* n bytes at an aligned offset, n a multiple of the block */
+static ssize_t direct_blocks(struct file *f, char *buf, size_t n, int64_t off, bool write)
+{
+	size_t got = 0;
+
+	while (got < n) {
+		ssize_t done = write ? pwrite(f->fd, buf + got, n - got, off + (int64_t)got)
+				     : pread(f->fd, buf + got, n - got, off + (int64_t)got);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		if (done == 0 || done % BLOCK != 0)
+			return (ssize_t)got + done; /* the end of the file */
+		got += (size_t)done;
+	}
+	return (ssize_t)got;
+}
+
+/* Other ranks may have bytes in the same blocks. Where files cannot be locked, parts had better be aligned. */
+static void lock_blocks(const struct file *f, int64_t from, int64_t to, short kind)
+{
+	struct flock l = {
+		.l_type = kind, .l_whence = SEEK_SET, .l_start = from, .l_len = to - from
+	};
+
+	while (fcntl(f->fd, F_OFD_SETLKW, &l) != 0 && errno == EINTR)
+		;
+}
+
+/* The blocks that hold [off, off + n) through a buffer of our own: read, change, write back. */
+static int direct_around(struct rama_handle *h, char *buf, size_t n, int64_t off, bool write,
+			 struct rama_err *e)
+{
+	struct file *f = h->state;
+	int64_t from = off / BLOCK * BLOCK, to = (off + (int64_t)n + BLOCK - 1) / BLOCK * BLOCK;
+	size_t room = (size_t)(to - from);
+	char *own = aligned_alloc(BLOCK, room);
+	ssize_t got;
+	int rc = 0;
+
+	if (own == NULL)
+		return rama_err_set(e, RAMA_EMEMORY, "no memory for %zu bytes", room);
+	memset(own, 0, room);
+	if (write)
+		lock_blocks(f, from, to, F_WRLCK);
+	got = direct_blocks(f, own, room, from, false);
+	if (got < 0 || (!write && from + got < off + (int64_t)n)) {
+		rc = rama_engine_error(h, "read", off, got < 0 ? errno : 0, e);
+	} else if (!write) {
+		memcpy(buf, own + (off - from), n);
+	} else {
+		struct stat st;
+		int64_t size = fstat(f->fd, &st) == 0 ? st.st_size : 0;
+
+		size = f->cut >= 0 && f->cut < size ? f->cut : size;
+		memcpy(own + (off - from), buf, n);
+		if (direct_blocks(f, own, room, from, true) != (ssize_t)room)
+			rc = rama_engine_error(h, "write", off, errno, e);
+		size = off + (int64_t)n > size ? off + (int64_t)n : size;
+		f->cut = size % BLOCK != 0 || f->cut >= 0 ? size : -1;
+		if (h->opt.size >= 0 &&
+		    to > h->opt.size) /* also if another rank has padded it before */
+			f->cut = h->opt.size;
+	}
+	if (write)
+		lock_blocks(f, from, to, F_UNLCK);
+	free(own);
+	return rc;
+}
+
+static int direct_move(struct rama_handle *h, char *buf, size_t n, int64_t off, bool write,
+		       struct rama_err *e)
+{
+	struct file *f = h->state;
+	ssize_t done;
+
+	if (off % BLOCK != 0 || n % BLOCK != 0 || (uintptr_t)buf % BLOCK != 0)
+		return direct_around(h, buf, n, off, write, e);
+	errno = 0;
+	done = direct_blocks(f, buf, n, off, write);
+	if (done == (ssize_t)n) {
+		if (write && f->cut >= 0 && off + (int64_t)n > f->cut)
+			f->cut = off + (int64_t)n;
+		return 0;
+	}
+	return rama_engine_error(h, write ? "write" : "read", off,
+				 done < 0 ? errno
+				 : write  ? ENOSPC
+					  : 0,
+				 e);
+}
+
+static int direct_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+			struct rama_err *e)
+{
+	(void)tag;
+	return direct_move(h, (char *)buf, n, off, true, e);
+}
+
+static int direct_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+		       struct rama_err *e)
+{
+	(void)tag;
+	return direct_move(h, buf, n, off, false, e);
+}
+
+const struct rama_engine rama_engine_direct = {
+	.name = "direct",
+	.doc = "pread and pwrite with O_DIRECT; unaligned ends are read, changed and written back",
+	.direct = true,
+	.open = direct_open,
+	.write = direct_write,
+	.read = direct_read,
+	.sync = posix_sync,
+	.close = posix_close,
+};
+
+/* ---- nothing -------------------------------------------------------------------------------- */
+
+static int null_open(struct rama_handle *h, int flags, struct rama_err *e)
+{
+	(void)h;
+	(void)flags;
+	(void)e;
+	return 0;
+}
+
+static int null_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+		      struct rama_err *e)
+{
+	(void)buf;
+	(void)n;
+	(void)off;
+	(void)tag;
+	return null_open(h, 0, e);
+}
+
+static int null_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+		     struct rama_err *e)
+{
+	return null_write(h, buf, n, off, tag, e);
+}
+
+static int null_end(struct rama_handle *h, struct rama_err *e)
+{
+	return null_open(h, 0, e);
+}
+
+const struct rama_engine rama_engine_null = {
+	.name = "null",
+	.doc = "moves nothing: what the emulation itself costs",
+	.no_files = true,
+	.open = null_open,
+	.write = null_write,
+	.read = null_read,
+	.sync = null_end,
+	.close = null_end,
+};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* engine_uring.c: io_uring, --depth requests at a time. A kernel that has none says so when the file is opened. */
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emulate/engine/engines.h"
+#include "emulate/team/team.h"
+
+struct request {
+	struct request *next; /* free ones */
+	char *buf;
+	size_t left;
+	int64_t off;
+	bool write;
+	void *tag;
+	double start;
+};
+
+struct ring {
+	int fd;
+	struct io_uring ring;
+	struct request *all, *free;
+	unsigned flying;
+};
+
+static int ring_open(struct rama_handle *h, int flags, struct rama_err *e)
+{
+	unsigned depth = h->opt.depth > 0 ? h->opt.depth : 1;
+	struct ring *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (r != NULL)
+		r->all = calloc(depth, sizeof(*r->all));
+	if (r == NULL || r->all == NULL) {
+		free(r);
+		return rama_err_set(e, RAMA_EMEMORY, "no memory");
+	}
+	rc = io_uring_queue_init(depth, &r->ring, 0);
+	if (rc < 0) {
+		free(r->all);
+		free(r);
+		return rama_err_set(e, RAMA_EIO, "io_uring cannot be used here: %s", strerror(-rc));
+	}
+	for (unsigned i = 0; i < depth; i++) {
+		r->all[i].next = r->free;
+		r->free = &r->all[i];
+	}
+	r->fd = rama_engine_fd(h, flags, 0);
+	h->state = r;
+	if (r->fd >= 0)
+		return 0;
+	rc = rama_engine_error(h, "open", -1, errno, e);
+	io_uring_queue_exit(&r->ring);
+	free(r->all);
+	free(r);
+	return rc;
+}
+
+static int submit(struct rama_handle *h, struct request *q, struct rama_err *e)
+{
+	struct ring *r = h->state;
+	unsigned part = q->left < (1u << 30) ? (unsigned)q->left : 1u << 30;
+	struct io_uring_sqe *s = io_uring_get_sqe(&r->ring);
+	int rc;
+
+	if (s == NULL)
+		return rama_err_set(e, RAMA_EIO, "%s: no place in the ring", h->path);
+	if (q->write)
+		io_uring_prep_write(s, r->fd, q->buf, part, (uint64_t)q->off);
+	else
+		io_uring_prep_read(s, r->fd, q->buf, part, (uint64_t)q->off);
+	io_uring_sqe_set_data(s, q);
+	do
+		rc = io_uring_submit(&r->ring);
+	while (rc == -EINTR || rc == -EAGAIN);
+	return rc >= 0 ? 0 : rama_engine_error(h, "io_uring", q->off, -rc, e);
+}
+
+static int begin(struct rama_handle *h, char *buf, size_t n, int64_t off, bool write, void *tag,
+		 struct rama_err *e)
+{
+	struct ring *r = h->state;
+	struct request *q = r->free;
+	int rc;
+
+	if (q == NULL)
+		return rama_err_set(e, RAMA_EIO, "%s: more requests than --depth", h->path);
+	r->free = q->next;
+	*q = (struct request){ .buf = buf,
+			       .left = n,
+			       .off = off,
+			       .write = write,
+			       .tag = tag,
+			       .start = rama_team_now() };
+	rc = submit(h, q, e);
+	if (rc == 0)
+		r->flying++;
+	return rc;
+}
+
+static int ring_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+		      struct rama_err *e)
+{
+	return begin(h, (char *)buf, n, off, true, tag, e);
+}
+
+static int ring_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+		     struct rama_err *e)
+{
+	return begin(h, buf, n, off, false, tag, e);
+}
+
+/* 1: the request is finished; 0: its rest was asked for again */
+static int advance(struct rama_handle *h, struct request *q, int result, struct rama_err *e)
+{
+	if (result == -EINTR || result == -EAGAIN)
+		result = 0;
+	else if (result < 0)
+		return rama_engine_error(h, q->write ? "write" : "read", q->off, -result, e);
+	else if (result == 0)
+		return rama_engine_error(h, q->write ? "write" : "read", q->off,
+					 q->write ? ENOSPC : 0, e);
+	q->buf += result;
+	q->off += result;
+	q->left -= (size_t)result;
+	if (q->left == 0)
+		return 1;
+	return submit(h, q, e);
+}
+
+static int ring_reap(struct rama_handle *h, unsigned left,
+		     void (*done)(void *ctx, void *tag, double seconds), void *ctx,
+		     struct rama_err *e)
+{
+	struct ring *r = h->state;
+
+	while (r->flying > left) {
+		struct io_uring_cqe *c;
+		struct request *q;
+		int rc = io_uring_wait_cqe(&r->ring, &c), result;
+
+		if (rc == -EINTR)
+			continue;
+		if (rc < 0)
+			return rama_engine_error(h, "io_uring", -1, -rc, e);
+		q = io_uring_cqe_get_data(c);
+		result = c->res;
+		io_uring_cqe_seen(&r->ring, c);
+		rc = advance(h, q, result, e);
+		if (rc == 0)
+			continue;
+		r->flying--;
+		q->next = r->free;
+		r->free = q;
+		if (rc < 0)
+			return rc;
+		if (done != NULL)
+			done(ctx, q->tag, rama_team_now() - q->start);
+	}
+	return 0;
+}
+
+static int ring_sync(struct rama_handle *h, struct rama_err *e)
+{
+	struct ring *r = h->state;
+
+	return fsync(r->fd) == 0 ? 0 : rama_engine_error(h, "fsync", -1, errno, e);
+}
+
+/* Nothing may be under way when the buffers go. */
+static int ring_close(struct rama_handle *h, struct rama_err *e)
+{
+	struct ring *r = h->state;
+	struct rama_err ignored;
+	int rc = 0;
+
+	while (r->flying > 0 && ring_reap(h, 0, NULL, NULL, &ignored) != 0)
+		;
+	io_uring_queue_exit(&r->ring);
+	if (close(r->fd) != 0)
+		rc = rama_engine_error(h, "close", -1, errno, e);
+	free(r->all);
+	free(r);
+	return rc;
+}
+
+const struct rama_engine rama_engine_uring = {
+	.name = "uring",
+	.doc = "io_uring, --depth requests at a time",
+	.open = ring_open,
+	.write = ring_write,
+	.read = ring_read,
+	.reap = ring_reap,
+	.sync = ring_sync,
+	.close = ring_close,
+};

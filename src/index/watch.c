@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "index/watch.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/map.h"
+
+#define SETTLE \
+	2.0 /* seconds without a change after which a file that nobody closed before us is complete */
+#define RESCAN 30.0 /* seconds between two lists, where the kernel does not tell */
+#define RETRY 1.0   /* seconds between two looks for a tree that has gone */
+#define ASKED (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF)
+
+struct root {
+	char *path;
+	int wd;	   /* -1: it is not there */
+	bool poll; /* the kernel does not tell what other machines do to it */
+};
+
+struct waiting {
+	char *path;
+	double due; /* monotonic seconds */
+};
+
+struct rama_watch {
+	int fd;
+	struct rama_map by_wd; /* -> place in dirs */
+	char **dirs;
+	size_t n_dirs, room_dirs;
+	struct root *roots;
+	size_t n_roots;
+	struct waiting *wait; /* files that may not be complete */
+	size_t n_wait, room_wait;
+	const char **ready; /* given to the caller */
+	size_t n_ready, room_ready;
+	bool polling, again;
+	double rescan, retry; /* when */
+	void (*tell)(void *ctx, const char *path, const char *line);
+	void *ctx;
+};
+
+static double now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int no_memory(struct rama_err *e)
+{
+	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+}
+
+/* room for one more; the new array, or NULL */
+static void *grow(void *array, size_t n, size_t *room, size_t element)
+{
+	size_t more = *room == 0 ? 64 : *room * 2;
+	void *p;
+
+	if (n < *room)
+		return array;
+	p = realloc(array, more * element);
+	if (p != NULL)
+		*room = more;
+	return p;
+}
+
+static bool is_log(const char *name)
+{
+	size_t n = strlen(name), m = strlen(".darshan");
+
+	return n > m && strcmp(name + n - m, ".darshan") == 0;
+}
+
+/* ---- files ---------------------------------------------------------------------------------------- */
+
+/* path is taken over */
+static int wait_for(struct rama_watch *w, char *path, double due, struct rama_err *e)
+{
+	struct waiting *bigger =
+		path == NULL ? NULL : grow(w->wait, w->n_wait, &w->room_wait, sizeof(*bigger));
+
+	if (bigger == NULL) {
+		free(path);
+		return no_memory(e);
+	}
+	w->wait = bigger;
+	w->wait[w->n_wait++] = (struct waiting){ path, due };
+	return 0;
+}
+
+/* seconds until it will have been still long enough; 0: it is */
+static double unsettled(const char *path)
+{
+	struct stat st;
+	double age;
+
+	if (stat(path, &st) != 0)
+		return 0;
+	age = now(CLOCK_REALTIME) - ((double)st.st_mtim.tv_sec + 1e-9 * (double)st.st_mtim.tv_nsec);
+	return age >= 0 && age < SETTLE ? SETTLE - age : 0;
+}
+
+bool rama_watch_defer(struct rama_watch *w, const char *path)
+{
+	double left = unsettled(path);
+
+	return left > 0 && wait_for(w, strdup(path), now(CLOCK_MONOTONIC) + left, NULL) == 0;
+}
+
+static int make_ready(struct rama_watch *w, char *path, struct rama_err *e)
+{
+	const char **bigger =
+		path == NULL ? NULL : grow(w->ready, w->n_ready, &w->room_ready, sizeof(*bigger));
+
+	if (bigger == NULL) {
+		free(path);
+		return no_memory(e);
+	}
+	w->ready = bigger;
+	w->ready[w->n_ready++] = path;
+	return 0;
+}
+
+/* those whose time has come; `next`: when the next one is due */
+static int settle(struct rama_watch *w, double *next, struct rama_err *e)
+{
+	double t = now(CLOCK_MONOTONIC);
+	size_t kept = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < w->n_wait; i++) {
+		struct waiting x = w->wait[i];
+		double left = x.due <= t ? unsettled(x.path) : x.due - t;
+
+		if (left > 0 || rc != 0) {
+			x.due = t + left;
+			*next = x.due < *next ? x.due : *next;
+			w->wait[kept++] = x;
+		} else {
+			rc = make_ready(w, x.path, e);
+		}
+	}
+	w->n_wait = kept;
+	return rc;
+}
+
+static void forget_ready(struct rama_watch *w)
+{
+	for (size_t i = 0; i < w->n_ready; i++)
+		free((char *)w->ready[i]);
+	w->n_ready = 0;
+}
+
+/* ---- directories ------------------------------------------------------------------------------------ */
+
+static char *join(const char *dir, const char *name)
+{
+	size_t n = strlen(dir) + strlen(name) + 2;
+	char *path = malloc(n);
+
+	if (path != NULL)
+		snprintf(path, n, "%s/%s", dir, name);
+	return path;
+}
+
+/* Watches cannot be had: the trees are listed now and then instead. */
+static void give_up(struct rama_watch *w, const char *path, int why)
+{
+	char line[160];
+
+	if (!w->polling) {
+		snprintf(line, sizeof(line),
+			 "cannot be watched (%s): listed every %d seconds instead",
+			 why == ENOSPC ? "fs.inotify.max_user_watches is used up" : strerror(why),
+			 (int)RESCAN);
+		w->tell(w->ctx, path, line);
+		w->rescan = now(CLOCK_MONOTONIC) + RESCAN;
+	}
+	w->polling = true;
+}
+
+static int watch_dir(struct rama_watch *w, const char *path, int *wd, struct rama_err *e)
+{
+	char *copy, **bigger;
+	uint64_t *at;
+	bool fresh = true;
+
+	*wd = inotify_add_watch(w->fd, path, ASKED | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK);
+	if (*wd < 0) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			give_up(w, path, errno);
+		return 0;
+	}
+	copy = strdup(path);
+	at = copy != NULL ? rama_map_put(&w->by_wd, (uint64_t)*wd, &fresh) : NULL;
+	if (at != NULL && !fresh) { /* it was moved */
+		free(w->dirs[*at]);
+		w->dirs[*at] = copy;
+		return 0;
+	}
+	bigger = at != NULL ? grow(w->dirs, w->n_dirs, &w->room_dirs, sizeof(*bigger)) : NULL;
+	if (bigger == NULL) {
+		free(copy);
+		return no_memory(e);
+	}
+	w->dirs = bigger;
+	w->dirs[w->n_dirs] = copy;
+	*at = w->n_dirs++;
+	return 0;
+}
+
+/* Watches a directory and all below it. Each is watched before it is listed, so that what comes in between is told.
+ * list: logs that are there wait until they are still. */
+static int watch_tree(struct rama_watch *w, const char *top, bool list, int *top_wd,
+		      struct rama_err *e)
+{
+	char *const names[] = { (char *)top, NULL };
+	FTS *t = fts_open(names, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *f;
+	int rc = 0, wd;
+
+	*top_wd = -1;
+	if (t == NULL)
+		return no_memory(e);
+	while (rc == 0 && (f = fts_read(t)) != NULL) {
+		if (f->fts_info == FTS_D) {
+			rc = watch_dir(w, f->fts_path, &wd, e);
+			if (f->fts_level == FTS_ROOTLEVEL)
+				*top_wd = wd;
+		} else if (list && f->fts_info == FTS_F && is_log(f->fts_name)) {
+			rc = wait_for(w, strdup(f->fts_path), now(CLOCK_MONOTONIC), e);
+		}
+	}
+	fts_close(t);
+	return rc;
+}
+
+/* what other machines do to these, the kernel does not tell */
+static bool is_remote(const char *path)
+{
+	static const uint32_t kinds[] = { 0x6969 /* NFS */,	 0x0bd00bd0 /* Lustre */,
+					  0x47504653 /* GPFS */, 0xff534d42 /* CIFS */,
+					  0xfe534d42 /* SMB2 */, 0x19830326 /* BeeGFS */,
+					  0x00c36400 /* Ceph */, 0x65735546 /* FUSE */ };
+	struct statfs fs;
+
+	if (statfs(path, &fs) != 0)
+		return false;
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if ((uint32_t)fs.f_type == kinds[i])
+			return true;
+	return false;
+}
+
+int rama_watch_add(struct rama_watch *w, const char *root, struct rama_err *e)
+{
+	struct root *bigger = realloc(w->roots, (w->n_roots + 1) * sizeof(*bigger));
+	char *copy = strdup(root);
+
+	if (bigger != NULL)
+		w->roots = bigger;
+	if (bigger == NULL || copy == NULL) {
+		free(copy);
+		return no_memory(e);
+	}
+	w->roots[w->n_roots] = (struct root){ copy, -1, is_remote(root) };
+	if (w->roots[w->n_roots].poll && !w->polling) {
+		w->polling = true;
+		w->rescan = now(CLOCK_MONOTONIC) + RESCAN;
+	}
+	return watch_tree(w, root, false, &w->roots[w->n_roots++].wd, e);
+}
+
+/* a tree that had gone and is back is watched again, and listed */
+static int look_for_roots(struct rama_watch *w, struct rama_err *e)
+{
+	int rc = 0;
+
+	w->retry = 0;
+	for (size_t i = 0; rc == 0 && i < w->n_roots; i++) {
+		struct root *r = &w->roots[i];
+
+		if (r->wd >= 0)
+			continue;
+		rc = watch_tree(w, r->path, true, &r->wd, e);
+		if (r->wd < 0)
+			w->retry = now(CLOCK_MONOTONIC) + RETRY;
+	}
+	return rc;
+}
+
+/* ---- what the kernel tells ---------------------------------------------------------------------------- */
+
+static void lost_watch(struct rama_watch *w, int wd)
+{
+	for (size_t i = 0; i < w->n_roots; i++)
+		if (w->roots[i].wd == wd) {
+			w->roots[i].wd = -1;
+			w->retry = now(CLOCK_MONOTONIC) + RETRY;
+		}
+}
+
+static int heard(struct rama_watch *w, const struct inotify_event *ev, struct rama_err *e)
+{
+	const uint64_t *at = rama_map_get(&w->by_wd, (uint64_t)ev->wd);
+	char *path;
+	int rc = 0, wd;
+
+	if (ev->mask & IN_Q_OVERFLOW)
+		w->again = true;
+	if (ev->mask & (IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT))
+		lost_watch(w, ev->wd);
+	if (at == NULL || ev->len == 0)
+		return 0;
+	if (!(ev->mask & IN_ISDIR) && !is_log(ev->name))
+		return 0;
+	path = join(w->dirs[*at], ev->name);
+	if (path == NULL)
+		return no_memory(e);
+	if (ev->mask & IN_ISDIR) {
+		if (ev->mask & (IN_CREATE | IN_MOVED_TO))
+			rc = watch_tree(w, path, true, &wd, e);
+		free(path);
+		return rc;
+	}
+	if (ev->mask & (IN_CLOSE_WRITE | IN_MOVED_TO))
+		return make_ready(w, path, e);
+	/* created: closed later, or a second name of a file that is complete */
+	return wait_for(w, path, now(CLOCK_MONOTONIC) + SETTLE, e);
+}
+
+static int hear(struct rama_watch *w, struct rama_err *e)
+{
+	char buf[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t n;
+	int rc = 0;
+
+	while (rc == 0 && (n = read(w->fd, buf, sizeof(buf))) > 0) {
+		for (char *p = buf; rc == 0 && p < buf + n;) {
+			const struct inotify_event *ev = (const struct inotify_event *)p;
+
+			rc = heard(w, ev, e);
+			p += sizeof(*ev) + ev->len;
+		}
+	}
+	return rc;
+}
+
+static int until(double when, int wait_ms)
+{
+	double left = (when - now(CLOCK_MONOTONIC)) * 1000;
+	int ms = left <= 0 ? 0 : left > 1e6 ? 1000000 : (int)left + 1;
+
+	return wait_ms < 0 || ms < wait_ms ? ms : wait_ms;
+}
+
+int rama_watch_wait(struct rama_watch *w, int wait_ms, const sigset_t *let_in,
+		    const char *const **paths, size_t *n, bool *again, struct rama_err *e)
+{
+	struct pollfd p = { .fd = w->fd, .events = POLLIN };
+	double next = 1e300;
+	int rc;
+
+	forget_ready(w);
+	rc = settle(w, &next, e);
+	if (w->retry > 0 && w->retry < next)
+		next = w->retry;
+	if (w->polling && w->rescan < next)
+		next = w->rescan;
+	if (rc == 0 && w->n_ready == 0 && !w->again) {
+		int ms = next < 1e300 ? until(next, wait_ms) : wait_ms;
+		struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
+
+		if (ppoll(&p, 1, ms < 0 ? NULL : &t, let_in) < 0 && errno != EINTR)
+			rc = rama_err_set(e, RAMA_EIO, "cannot wait: %s", strerror(errno));
+	}
+	if (rc == 0)
+		rc = hear(w, e);
+	if (rc == 0 && w->retry > 0 && w->retry <= now(CLOCK_MONOTONIC))
+		rc = look_for_roots(w, e);
+	if (rc == 0)
+		rc = settle(w, &next, e);
+	if (w->polling && w->rescan <= now(CLOCK_MONOTONIC)) {
+		w->again = true;
+		w->rescan = now(CLOCK_MONOTONIC) + RESCAN;
+	}
+	*again = w->again;
+	w->again = false;
+	*paths = w->ready;
+	*n = w->n_ready;
+	return rc;
+}
+
+int rama_watch_open(struct rama_watch **made,
+		    void (*tell)(void *ctx, const char *path, const char *line), void *ctx,
+		    struct rama_err *e)
+{
+	struct rama_watch *w = calloc(1, sizeof(*w));
+
+	if (w == NULL)
+		return no_memory(e);
+	w->tell = tell;
+	w->ctx = ctx;
+	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (w->fd < 0) {
+		free(w);
+		return rama_err_set(e, RAMA_EIO, "directories cannot be watched: %s",
+				    strerror(errno));
+	}
+	*made = w;
+	return 0;
+}
+
+void rama_watch_close(struct rama_watch *w)
+{
+	if (w == NULL)
+		return;
+	close(w->fd);
+	forget_ready(w);
+	for (size_t i = 0; i < w->n_dirs; i++)
+		free(w->dirs[i]);
+	for (size_t i = 0; i < w->n_roots; i++)
+		free(w->roots[i].path);
+	for (size_t i = 0; i < w->n_wait; i++)
+		free(w->wait[i].path);
+	free(w->dirs);
+	free(w->roots);
+	free(w->wait);
+	free(w->ready);
+	rama_map_fini(&w->by_wd);
+	free(w);
+}
