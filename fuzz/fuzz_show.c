@@ -134,8 +134,8 @@ static void check_csv(const char *text, size_t n, unsigned columns)
 
 static void show(const struct fuzz_bytes *built, unsigned form)
 {
-	struct rama_input in = { .path = "log", .quiet = true };
-	struct rama_show s = { .base = true, .incomplete = true, .threads = form == TRACE };
+	struct rama_cli_input in = { .path = "log", .quiet = true };
+	struct rama_cli_show s = { .base = true, .incomplete = true, .threads = form == TRACE };
 	struct rama_source src;
 	struct rama_out out;
 
@@ -147,13 +147,13 @@ static void show(const struct fuzz_bytes *built, unsigned form)
 	s.dxt = form == TRACE || form == JSON_TRACE;
 	s.total = s.file = s.perf = form == ALL || form == JSON;
 	if (form == JSON || form == JSON_TRACE)
-		CHECK(rama_show_json(&s, &in) == 0);
+		CHECK(rama_cli_show_json(&s, &in) == 0);
 	else if (form == CSV)
-		CHECK(rama_show_csv(&s, &in) == 0);
+		CHECK(rama_cli_show_csv(&s, &in) == 0);
 	else if (form == TRACE)
-		CHECK(rama_show_dxt(&s, &in) == 0);
+		CHECK(rama_cli_show_dxt(&s, &in) == 0);
 	else
-		CHECK(rama_show_text(&s, &in) == 0);
+		CHECK(rama_cli_show_text(&s, &in) == 0);
 	CHECK(out.error == 0);
 	rama_out_char(&out, '\0');
 	if (form == JSON || form == JSON_TRACE)

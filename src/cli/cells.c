@@ -9,7 +9,7 @@
 #include "base/when.h"
 #include "cli/rows.h"
 
-void rama_csv_text(struct rama_out *out, const char *s, size_t n)
+void rama_cli_csv_text(struct rama_out *out, const char *s, size_t n)
 {
 	bool quote = false;
 
@@ -66,7 +66,7 @@ static void real(struct rama_out *out, double v)
 	rama_json_f64(&j, v); /* as few digits as are exact */
 }
 
-void rama_cell_csv(struct rama_out *out, const struct rama_cell *c, const char *unit)
+void rama_cli_cell_csv(struct rama_out *out, const struct rama_cell *c, const char *unit)
 {
 	char text[RAMA_WHEN];
 
@@ -83,7 +83,7 @@ void rama_cell_csv(struct rama_out *out, const struct rama_cell *c, const char *
 		real(out, c->f);
 		break;
 	case RAMA_CELL_TEXT:
-		rama_csv_text(out, c->text, c->len);
+		rama_cli_csv_text(out, c->text, c->len);
 		break;
 	case RAMA_CELL_BYTES:
 		hex(out, c);
@@ -93,7 +93,7 @@ void rama_cell_csv(struct rama_out *out, const struct rama_cell *c, const char *
 	}
 }
 
-void rama_cell_json(struct rama_json *j, const struct rama_cell *c, const char *unit)
+void rama_cli_cell_json(struct rama_json *j, const struct rama_cell *c, const char *unit)
 {
 	char text[RAMA_WHEN];
 
@@ -128,27 +128,27 @@ static void number(char *to, double v, bool whole, const char *unit)
 	char text[RAMA_HUMAN];
 
 	if (unit == NULL && !whole)
-		snprintf(to, RAMA_CELL_TEXT_MOST, "%.6g", v);
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%.6g", v);
 	else if (is(unit, "span") && v > -1000 && v < 1000)
-		snprintf(to, RAMA_CELL_TEXT_MOST, "%.0f ns", v);
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%.0f ns", v);
 	else if (is(unit, "span"))
-		snprintf(to, RAMA_CELL_TEXT_MOST, "%s", rama_human_seconds(text, v / 1e9));
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%s", rama_human_seconds(text, v / 1e9));
 	else if (is(unit, "s") && v >= 60)
-		snprintf(to, RAMA_CELL_TEXT_MOST, "%s", rama_human_duration(text, v));
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%s", rama_human_duration(text, v));
 	else
-		snprintf(to, RAMA_CELL_TEXT_MOST, "%s", rama_human_value(text, unit, v));
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%s", rama_human_value(text, unit, v));
 }
 
-void rama_cell_shown(char to[RAMA_CELL_TEXT_MOST], const struct rama_cell *c, const char *unit)
+void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_cell *c, const char *unit)
 {
 	char text[RAMA_WHEN];
 
 	if (c->type == RAMA_CELL_INT && is(unit, "when"))
-		snprintf(to, RAMA_CELL_TEXT_MOST, "%s", rama_when_text(text, c->i, 6));
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%s", rama_when_text(text, c->i, 6));
 	else if (c->type == RAMA_CELL_INT && is(unit, "record"))
-		snprintf(to, RAMA_CELL_TEXT_MOST, "%" PRIu64, (uint64_t)c->i);
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%" PRIu64, (uint64_t)c->i);
 	else if (c->type == RAMA_CELL_INT && (unit == NULL || is(unit, "id") || is(unit, "text")))
-		snprintf(to, RAMA_CELL_TEXT_MOST, "%" PRId64, c->i);
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%" PRId64, c->i);
 	else if (c->type == RAMA_CELL_INT && is(unit, "count"))
 		rama_human_count(to, c->i);
 	else if (c->type == RAMA_CELL_INT)
@@ -156,11 +156,11 @@ void rama_cell_shown(char to[RAMA_CELL_TEXT_MOST], const struct rama_cell *c, co
 	else if (c->type == RAMA_CELL_REAL)
 		number(to, c->f, false, unit);
 	else if (c->type == RAMA_CELL_TEXT)
-		snprintf(to, RAMA_CELL_TEXT_MOST, "%.*s",
-			 (int)(c->len < RAMA_CELL_TEXT_MOST ? c->len : RAMA_CELL_TEXT_MOST - 1),
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%.*s",
+			 (int)(c->len < RAMA_CLI_CELL_TEXT_MOST ? c->len : RAMA_CLI_CELL_TEXT_MOST - 1),
 			 c->text);
 	else if (c->type == RAMA_CELL_BYTES)
-		snprintf(to, RAMA_CELL_TEXT_MOST, "(%zu bytes)", c->len);
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "(%zu bytes)", c->len);
 	else
-		snprintf(to, RAMA_CELL_TEXT_MOST, "-");
+		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "-");
 }

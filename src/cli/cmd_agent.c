@@ -23,7 +23,7 @@
 #define DIRS_MOST 64
 
 struct command {
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	struct rama_agent_options a;
 	bool quiet;
 	const char *dirs[DIRS_MOST];
@@ -49,24 +49,24 @@ static bool state_place(char to[PATH_MAX], const char *name)
 
 static void choose_spool(struct command *c)
 {
-	const char *given = rama_opts_value(&c->o, RAMA_OPT_agent_spool);
+	const char *given = rama_cli_opts_value(&c->o, RAMA_OPT_agent_spool);
 
 	if (given == NULL)
-		given = rama_opts_setting(RAMA_SET_SPOOL);
+		given = rama_cli_opts_setting(RAMA_SET_SPOOL);
 	if (*given != '\0') {
 		if (snprintf(c->spool, sizeof(c->spool), "%s", given) >= (int)sizeof(c->spool))
-			rama_opts_usage(&c->o, "the path of the spool is too long");
+			rama_cli_opts_usage(&c->o, "the path of the spool is too long");
 	} else if (c->a.system) {
 		snprintf(c->spool, sizeof(c->spool), "%s/spool", c->a.home);
 	} else if (!state_place(c->spool, "spool")) {
-		rama_opts_usage(&c->o, "there is no home directory: --spool names a place");
+		rama_cli_opts_usage(&c->o, "there is no home directory: --spool names a place");
 	}
 	c->a.spool = c->spool;
 }
 
 static void choose_logs(struct command *c)
 {
-	const char *given = rama_opts_setting(RAMA_SET_LOG_DIR);
+	const char *given = rama_cli_opts_setting(RAMA_SET_LOG_DIR);
 
 	if (*given != '\0')
 		snprintf(c->logs, sizeof(c->logs), "%s", given);
@@ -85,21 +85,21 @@ static void choose_logs(struct command *c)
 
 static int choose_sink(struct command *c)
 {
-	const char *sink = rama_opts_value(&c->o, RAMA_OPT_agent_sink), *where;
-	const char *store = rama_opts_value(&c->o, RAMA_OPT_agent_store);
+	const char *sink = rama_cli_opts_value(&c->o, RAMA_OPT_agent_sink), *where;
+	const char *store = rama_cli_opts_value(&c->o, RAMA_OPT_agent_store);
 	char place[PATH_MAX];
 
 	if (sink != NULL && store != NULL)
-		rama_opts_usage(&c->o, "--sink and --store: one of them");
+		rama_cli_opts_usage(&c->o, "--sink and --store: one of them");
 	if (sink != NULL && rama_sink_find(sink, &where) == NULL)
-		rama_opts_usage(&c->o,
+		rama_cli_opts_usage(&c->o,
 				"'%s' is no sink: store:PATH, file:PATH, nats://HOST:PORT, "
 				"ldms:HOST:PORT or postgresql://…",
 				sink);
 	if (sink == NULL && store == NULL && c->a.system)
 		return 0;
 	if (sink == NULL) {
-		if (!rama_store_place(&c->o, RAMA_OPT_agent_store, place))
+		if (!rama_cli_store_place(&c->o, RAMA_OPT_agent_store, place))
 			return 4;
 		snprintf(c->sink, sizeof(c->sink), "%s%s",
 			 strstr(place, "://") != NULL ? "" : "store:", place);
@@ -121,9 +121,9 @@ static void choose_own(struct command *c)
 		struct rama_err e = { 0 };
 
 		if (rama_gather_root_make(base, path, why, &e) != 0)
-			rama_complain("agent", "%s", e.text);
+			rama_cli_complain("agent", "%s", e.text);
 		else if (why[0] != '\0')
-			rama_complain("agent", "%s/iorama-%u: %s; segments are in %s", base,
+			rama_cli_complain("agent", "%s/iorama-%u: %s; segments are in %s", base,
 				      (unsigned)geteuid(), why, path);
 	}
 	rama_gather_roots_find(roots, (uint32_t)geteuid());
@@ -133,17 +133,17 @@ static void choose_own(struct command *c)
 
 static void choose_dirs(struct command *c)
 {
-	const char *chosen = rama_opts_setting(RAMA_SET_DIR), *dir;
+	const char *chosen = rama_cli_opts_setting(RAMA_SET_DIR), *dir;
 	size_t at = 0;
 
 	c->a.dirs = c->dirs;
-	while ((dir = rama_opts_next(&c->o, RAMA_OPT_agent_dir, &at)) != NULL &&
+	while ((dir = rama_cli_opts_next(&c->o, RAMA_OPT_agent_dir, &at)) != NULL &&
 	       c->a.n_dirs < DIRS_MOST)
 		c->dirs[c->a.n_dirs++] = dir;
 	if (c->a.system && c->a.n_dirs > 0) {
 		c->a.base = c->dirs[0];
 		if (c->a.n_dirs > 1)
-			rama_opts_usage(&c->o,
+			rama_cli_opts_usage(&c->o,
 					"--system: one --dir, which has the directories of users");
 		c->a.n_dirs = 0;
 	}
@@ -161,19 +161,19 @@ static void choose_dirs(struct command *c)
 static uint64_t size_of(struct command *c, enum rama_option_id option, uint64_t otherwise,
 			uint64_t least)
 {
-	const char *text = rama_opts_value(&c->o, option);
+	const char *text = rama_cli_opts_value(&c->o, option);
 	uint64_t v;
 
 	if (text == NULL)
 		return otherwise;
 	if (!rama_piece_size((struct rama_piece){ text, strlen(text) }, &v) || v < least)
-		rama_opts_usage(&c->o, "'%s' is no size: 512M, 4G, at least 256K", text);
+		rama_cli_opts_usage(&c->o, "'%s' is no size: 512M, 4G, at least 256K", text);
 	return v;
 }
 
 static unsigned interval_of(struct command *c)
 {
-	const char *text = rama_opts_value(&c->o, RAMA_OPT_agent_interval);
+	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_agent_interval);
 	char *end;
 	long v;
 
@@ -181,7 +181,7 @@ static unsigned interval_of(struct command *c)
 		return 5;
 	v = strtol(text, &end, 10);
 	if (*text == '\0' || *end != '\0' || v < 1 || v > 1000)
-		rama_opts_usage(&c->o,
+		rama_cli_opts_usage(&c->o,
 				"--interval is a number of milliseconds from 1 to 1000, not '%s'",
 				text);
 	return (unsigned)v;
@@ -190,12 +190,12 @@ static unsigned interval_of(struct command *c)
 static enum rama_agent_events events_of(struct command *c)
 {
 	static const char *const word[] = { "asked", "on", "off" };
-	const char *text = rama_opts_value(&c->o, RAMA_OPT_agent_events);
+	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_agent_events);
 
 	for (unsigned i = 0; i < 3; i++)
 		if (text == NULL || strcmp(text, word[i]) == 0)
 			return (enum rama_agent_events)i;
-	rama_opts_usage(&c->o, "--events is asked, on or off, not '%s'", text);
+	rama_cli_opts_usage(&c->o, "--events is asked, on or off, not '%s'", text);
 }
 
 /* ---- --status ---------------------------------------------------------------------------------------------------------- */
@@ -254,9 +254,9 @@ static int show_status(struct command *c)
 	s = json_load_file(path, 0, &error);
 	if (s == NULL || !json_is_object(s)) {
 		if (access(path, F_OK) != 0)
-			rama_complain(c->spool, "no agent has used this spool");
+			rama_cli_complain(c->spool, "no agent has used this spool");
 		else
-			rama_complain(path, "line %d: %s", error.line, error.text);
+			rama_cli_complain(path, "line %d: %s", error.line, error.text);
 		json_decref(s);
 		return 3;
 	}
@@ -264,7 +264,7 @@ static int show_status(struct command *c)
 	       (kill((pid_t)json_integer_value(json_object_get(s, "pid")), 0) == 0 ||
 		errno == EPERM);
 	json_object_set_new(s, "running", json_boolean(runs));
-	if (rama_opts_has(&c->o, RAMA_OPT_agent_json)) {
+	if (rama_cli_opts_has(&c->o, RAMA_OPT_agent_json)) {
 		json_dumpf(s, stdout, JSON_COMPACT);
 		putchar('\n');
 	} else {
@@ -292,15 +292,15 @@ static int start(struct command *c)
 	if (status != 0)
 		return status;
 	if (c->a.system && geteuid() != 0) {
-		rama_complain(
+		rama_cli_complain(
 			"agent",
 			"--system needs the rights of root; without it your own jobs are read");
 		return 4;
 	}
 	umask(077);
-	if (rama_opts_has(&c->o, RAMA_OPT_agent_drain)) {
-		bool chosen = rama_opts_value(&c->o, RAMA_OPT_agent_sink) != NULL ||
-			      rama_opts_value(&c->o, RAMA_OPT_agent_store) != NULL;
+	if (rama_cli_opts_has(&c->o, RAMA_OPT_agent_drain)) {
+		bool chosen = rama_cli_opts_value(&c->o, RAMA_OPT_agent_sink) != NULL ||
+			      rama_cli_opts_value(&c->o, RAMA_OPT_agent_store) != NULL;
 
 		status = rama_agent_drain(&c->a, chosen, &e);
 	} else {
@@ -310,30 +310,30 @@ static int start(struct command *c)
 	}
 	if (status == 0)
 		return 0;
-	rama_complain("agent", "%s", e.text);
+	rama_cli_complain("agent", "%s", e.text);
 	return rama_err_status(e.code);
 }
 
-int rama_cmd_agent(int argc, char **argv)
+int rama_cli_cmd_agent(int argc, char **argv)
 {
 	struct command *c = calloc(1, sizeof(*c));
 	int status;
 
 	if (c == NULL)
 		return 4;
-	rama_opts_parse(&c->o, RAMA_CMD_agent, argc, argv);
+	rama_cli_opts_parse(&c->o, RAMA_CMD_agent, argc, argv);
 	if (c->o.n_args > 0)
-		rama_opts_usage(&c->o, "'%s' is no option", c->o.args[0]);
-	c->quiet = rama_opts_has(&c->o, RAMA_OPT_agent_quiet);
+		rama_cli_opts_usage(&c->o, "'%s' is no option", c->o.args[0]);
+	c->quiet = rama_cli_opts_has(&c->o, RAMA_OPT_agent_quiet);
 	c->a = (struct rama_agent_options){
-		.job = rama_opts_value(&c->o, RAMA_OPT_agent_job),
-		.system = rama_opts_has(&c->o, RAMA_OPT_agent_system),
-		.samples = !rama_opts_has(&c->o, RAMA_OPT_agent_no_samples),
+		.job = rama_cli_opts_value(&c->o, RAMA_OPT_agent_job),
+		.system = rama_cli_opts_has(&c->o, RAMA_OPT_agent_system),
+		.samples = !rama_cli_opts_has(&c->o, RAMA_OPT_agent_no_samples),
 		.limit = size_of(c, RAMA_OPT_agent_limit, 1ull << 30, 256 << 10),
 		.interval = interval_of(c),
 		.events = events_of(c),
-		.root = rama_opts_value(&c->o, RAMA_OPT_agent_root),
-		.home = rama_opts_value(&c->o, RAMA_OPT_agent_home),
+		.root = rama_cli_opts_value(&c->o, RAMA_OPT_agent_root),
+		.home = rama_cli_opts_value(&c->o, RAMA_OPT_agent_home),
 		.tell = tell,
 		.ctx = c
 	};
@@ -342,12 +342,12 @@ int rama_cmd_agent(int argc, char **argv)
 	if (c->a.home == NULL)
 		c->a.home = RAMA_AGENT_HOME;
 	if (c->a.job != NULL && c->a.system)
-		rama_opts_usage(&c->o, "--job and --system: one of them");
-	if (rama_opts_has(&c->o, RAMA_OPT_agent_drain) && (c->a.job != NULL || c->a.system))
-		rama_opts_usage(&c->o, "--drain is for spools of your own");
+		rama_cli_opts_usage(&c->o, "--job and --system: one of them");
+	if (rama_cli_opts_has(&c->o, RAMA_OPT_agent_drain) && (c->a.job != NULL || c->a.system))
+		rama_cli_opts_usage(&c->o, "--drain is for spools of your own");
 	choose_spool(c);
-	status = rama_opts_has(&c->o, RAMA_OPT_agent_status) ? show_status(c) : start(c);
-	rama_opts_fini(&c->o);
+	status = rama_cli_opts_has(&c->o, RAMA_OPT_agent_status) ? show_status(c) : start(c);
+	rama_cli_opts_fini(&c->o);
 	free(c);
 	return status;
 }

@@ -23,7 +23,7 @@
 static volatile sig_atomic_t stop;
 
 struct state {
-	const struct rama_opts *o;
+	const struct rama_cli_opts *o;
 	const char *where; /* NATS, without its password; or the file that is read */
 	bool quiet, terminal;
 	int64_t began, shown; /* ms */
@@ -103,7 +103,7 @@ static void print_totals(const struct state *s)
 
 	if (s->terminal)
 		fputs("\r\033[K", stderr);
-	if (rama_opts_has(s->o, RAMA_OPT_collect_json)) {
+	if (rama_cli_opts_has(s->o, RAMA_OPT_collect_json)) {
 		print_json(s);
 		return;
 	}
@@ -125,10 +125,10 @@ static void print_totals(const struct state *s)
 
 /* ---- from NATS ---------------------------------------------------------------------------------------------- */
 
-static unsigned number(const struct rama_opts *o, enum rama_option_id option, const char *name,
+static unsigned number(const struct rama_cli_opts *o, enum rama_option_id option, const char *name,
 		       unsigned otherwise, unsigned most)
 {
-	const char *text = rama_opts_value(o, option);
+	const char *text = rama_cli_opts_value(o, option);
 	char *end;
 	unsigned long v;
 
@@ -136,29 +136,29 @@ static unsigned number(const struct rama_opts *o, enum rama_option_id option, co
 		return otherwise;
 	v = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0' || v == 0 || v > most)
-		rama_opts_usage(o, "--%s is a number from 1 to %u, not '%s'", name, most, text);
+		rama_cli_opts_usage(o, "--%s is a number from 1 to %u, not '%s'", name, most, text);
 	return (unsigned)v;
 }
 
 static int from_bus(struct state *s, const char *store)
 {
-	const struct rama_opts *o = s->o;
+	const struct rama_cli_opts *o = s->o;
 	char name[128] = "collector-";
 	struct rama_collect_options c = {
 		.store = store,
 		.bus = { .agent = name,
 			 .where = o->args[0],
-			 .credentials = rama_opts_value(o, RAMA_OPT_collect_credentials),
-			 .ca = rama_opts_value(o, RAMA_OPT_collect_ca),
-			 .cert = rama_opts_value(o, RAMA_OPT_collect_cert),
-			 .key = rama_opts_value(o, RAMA_OPT_collect_key),
-			 .domain = rama_opts_value(o, RAMA_OPT_collect_domain),
+			 .credentials = rama_cli_opts_value(o, RAMA_OPT_collect_credentials),
+			 .ca = rama_cli_opts_value(o, RAMA_OPT_collect_ca),
+			 .cert = rama_cli_opts_value(o, RAMA_OPT_collect_cert),
+			 .key = rama_cli_opts_value(o, RAMA_OPT_collect_key),
+			 .domain = rama_cli_opts_value(o, RAMA_OPT_collect_domain),
 			 .tell = tell,
 			 .ctx = s },
 		.batch = number(o, RAMA_OPT_collect_batch, "batch", BATCH, 65536),
 		.wait_ms = WAIT_MS,
 		.ack_wait_s = number(o, RAMA_OPT_collect_ackwait, "ack-wait", ACK_WAIT, 86400),
-		.drain = rama_opts_has(o, RAMA_OPT_collect_drain),
+		.drain = rama_cli_opts_has(o, RAMA_OPT_collect_drain),
 		.stop = &stop,
 		.progress = s->terminal ? show : NULL,
 		.ctx = s,
@@ -167,12 +167,12 @@ static int from_bus(struct state *s, const char *store)
 	int rc;
 
 	if (o->n_args > 1)
-		rama_opts_usage(o, "one URL; several servers are joined by commas: "
+		rama_cli_opts_usage(o, "one URL; several servers are joined by commas: "
 				   "nats://a:4222,nats://b:4222");
 	gethostname(name + strlen(name), sizeof name - strlen(name) - 1);
 	rc = rama_collect_bus(&c, &s->total, &e);
 	if (rc != 0) {
-		rama_complain("collect", "%s", e.text);
+		rama_cli_complain("collect", "%s", e.text);
 		return rama_err_status(rc);
 	}
 	print_totals(s);
@@ -247,7 +247,7 @@ static int import_one(struct import *im, const char *path)
 static int from_files(struct state *s)
 {
 	struct import im = { .s = s };
-	int status = rama_store_here(&im.store, s->o, RAMA_OPT_collect_store,
+	int status = rama_cli_store_here(&im.store, s->o, RAMA_OPT_collect_store,
 				     RAMA_STORE_WRITE | RAMA_STORE_CREATE);
 
 	if (status != 0)
@@ -262,28 +262,28 @@ static int from_files(struct state *s)
 	return status;
 }
 
-int rama_cmd_collect(int argc, char **argv)
+int rama_cli_cmd_collect(int argc, char **argv)
 {
 	struct sigaction act = { .sa_handler = on_signal };
 	char store[PATH_MAX];
 	const char *where;
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	struct state s = { .o = &o, .began = rama_sink_now() };
 	int status;
 
-	rama_opts_parse(&o, RAMA_CMD_collect, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_CMD_collect, argc, argv);
 	if (o.n_args == 0)
-		rama_opts_usage(&o, "where from? The URL of a NATS server, or files");
-	s.quiet = rama_opts_has(&o, RAMA_OPT_collect_quiet);
+		rama_cli_opts_usage(&o, "where from? The URL of a NATS server, or files");
+	s.quiet = rama_cli_opts_has(&o, RAMA_OPT_collect_quiet);
 	s.terminal = !s.quiet && isatty(STDERR_FILENO);
 	s.shown = s.began;
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGINT, &act, NULL);
-	if (!rama_store_place(&o, RAMA_OPT_collect_store, store))
+	if (!rama_cli_store_place(&o, RAMA_OPT_collect_store, store))
 		status = 4;
 	else
 		status = rama_sink_find(o.args[0], &where) == &rama_sink_nats ? from_bus(&s, store)
 									      : from_files(&s);
-	rama_opts_fini(&o);
+	rama_cli_opts_fini(&o);
 	return status;
 }

@@ -13,7 +13,7 @@
 
 static int missing(const struct rama_err *e)
 {
-	rama_complain("config", "%s", e->text);
+	rama_cli_complain("config", "%s", e->text);
 	return 4;
 }
 
@@ -25,7 +25,7 @@ static bool pc_includedir(char buf[PATH_MAX])
 	bool found = false;
 	FILE *f;
 
-	if (rama_find_file("pkgconfig/iorama.pc", path, &e) != 0 || (f = fopen(path, "re")) == NULL)
+	if (rama_cli_find_file("pkgconfig/iorama.pc", path, &e) != 0 || (f = fopen(path, "re")) == NULL)
 		return false;
 	while (!found && fgets(line, sizeof(line), f) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
@@ -42,7 +42,7 @@ static int print_cflags(void)
 	char path[PATH_MAX];
 	struct rama_err e = { 0 };
 
-	if (rama_find_file("../include/iorama/log.h", path, &e) == 0)
+	if (rama_cli_find_file("../include/iorama/log.h", path, &e) == 0)
 		*strrchr(path, '/') = '\0', *strrchr(path, '/') = '\0';
 	else if (!pc_includedir(path))
 		return missing(&e);
@@ -55,7 +55,7 @@ static int print_shared(bool rpath)
 	char path[PATH_MAX];
 	struct rama_err e = { 0 };
 
-	if (rama_find_library(NULL, path, &e) != 0)
+	if (rama_cli_find_library(NULL, path, &e) != 0)
 		return missing(&e);
 	*strrchr(path, '/') = '\0';
 	/* nothing in the program asks for it, so the linker has to be told to keep it */
@@ -71,8 +71,8 @@ static int print_static(void)
 	char options[PATH_MAX], archive[PATH_MAX];
 	struct rama_err e = { 0 };
 
-	if (rama_find_file("iorama-wrap.opts", options, &e) != 0 ||
-	    rama_find_file("libiorama.a", archive, &e) != 0)
+	if (rama_cli_find_file("iorama-wrap.opts", options, &e) != 0 ||
+	    rama_cli_find_file("libiorama.a", archive, &e) != 0)
 		return missing(&e);
 	printf("@%s %s " STATIC_NEEDS "\n", options, archive);
 	return 0;
@@ -83,7 +83,7 @@ static int print_preload(void)
 	char path[PATH_MAX];
 	struct rama_err e = { 0 };
 
-	if (rama_find_library(NULL, path, &e) != 0)
+	if (rama_cli_find_library(NULL, path, &e) != 0)
 		return missing(&e);
 	puts(path);
 	return 0;
@@ -108,20 +108,20 @@ static int print_one(int option)
 	}
 }
 
-int rama_cmd_config(int argc, char **argv)
+int rama_cli_cmd_config(int argc, char **argv)
 {
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	int status = 0;
 
-	rama_opts_parse(&o, RAMA_CMD_config, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_CMD_config, argc, argv);
 	if (o.n_args > 0)
-		rama_opts_usage(&o, "'%s' is not expected here", o.args[0]);
+		rama_cli_opts_usage(&o, "'%s' is not expected here", o.args[0]);
 	if (o.n_given == 0)
-		rama_opts_usage(&o,
+		rama_cli_opts_usage(&o,
 				"what should be printed? --cflags, --ldflags, --static-ldflags, "
 				"--libs, --preload or --version");
 	for (size_t i = 0; i < o.n_given && status == 0; i++)
 		status = print_one(o.given[i].option);
-	rama_opts_fini(&o);
+	rama_cli_opts_fini(&o);
 	return status;
 }

@@ -10,10 +10,10 @@
 #include "logfile/anon.h"
 
 struct conversion {
-	const struct rama_opts *o;
-	struct rama_filter filter;
-	struct rama_input in;
-	struct rama_output out;
+	const struct rama_cli_opts *o;
+	struct rama_cli_filter filter;
+	struct rama_cli_input in;
+	struct rama_cli_output out;
 	struct rama_anon anon;
 	bool hide, filtered, released;
 	struct rama_map used; /* ids that kept records name; only when some are left out */
@@ -32,7 +32,7 @@ static int read_key_file(struct conversion *c, const char *path)
 	while (n > 0 && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
 		n--;
 	if (n == 0) {
-		rama_complain(path, f == NULL ? "cannot be opened" : "holds no key");
+		rama_cli_complain(path, f == NULL ? "cannot be opened" : "holds no key");
 		return 3;
 	}
 	c->anon.key = rama_sipkey_from(buf, n);
@@ -41,21 +41,21 @@ static int read_key_file(struct conversion *c, const char *path)
 
 static int read_key(struct conversion *c)
 {
-	const char *file = rama_opts_value(c->o, RAMA_OPT_convert_keyfile),
-		   *text = rama_opts_value(c->o, RAMA_OPT_convert_key);
+	const char *file = rama_cli_opts_value(c->o, RAMA_OPT_convert_keyfile),
+		   *text = rama_cli_opts_value(c->o, RAMA_OPT_convert_key);
 
-	c->hide = rama_opts_has(c->o, RAMA_OPT_convert_anonymize);
+	c->hide = rama_cli_opts_has(c->o, RAMA_OPT_convert_anonymize);
 	if (!c->hide) {
 		if (file != NULL || text != NULL)
-			rama_opts_usage(c->o, "a key is for --anonymize");
+			rama_cli_opts_usage(c->o, "a key is for --anonymize");
 		return 0;
 	}
 	if (file != NULL)
 		return read_key_file(c, file);
 	if (text == NULL)
-		text = rama_opts_setting(RAMA_SET_KEY);
+		text = rama_cli_opts_setting(RAMA_SET_KEY);
 	if (*text == '\0')
-		rama_opts_usage(
+		rama_cli_opts_usage(
 			c->o, "--anonymize needs a key: --key-file FILE, --key TEXT or IORAMA_KEY");
 	c->anon.key = rama_sipkey_from(text, strlen(text));
 	return 0;
@@ -63,13 +63,13 @@ static int read_key(struct conversion *c)
 
 static void read_options(struct conversion *c)
 {
-	rama_filter_modules(&c->filter, c->o, RAMA_OPT_convert_module);
-	rama_filter_ranks(&c->filter, c->o, RAMA_OPT_convert_rank);
-	rama_filter_files(&c->filter, c->o, RAMA_OPT_convert_file);
-	c->released = rama_opts_has(c->o, RAMA_OPT_convert_released);
+	rama_cli_filter_modules(&c->filter, c->o, RAMA_OPT_convert_module);
+	rama_cli_filter_ranks(&c->filter, c->o, RAMA_OPT_convert_rank);
+	rama_cli_filter_files(&c->filter, c->o, RAMA_OPT_convert_file);
+	c->released = rama_cli_opts_has(c->o, RAMA_OPT_convert_released);
 	c->filtered = c->filter.modules != 0 || c->filter.n_ranks > 0 || c->filter.n_files > 0;
 	if (c->o->n_args != 1)
-		rama_opts_usage(c->o, c->o->n_args == 0
+		rama_cli_opts_usage(c->o, c->o->n_args == 0
 					      ? "no log given"
 					      : "one log at a time; `iorama merge` joins several");
 }
@@ -82,7 +82,7 @@ static bool keep(const struct conversion *c, const struct rama_record *r)
 
 	if (r->schema == r->mod->header)
 		return true;
-	return rama_filter_record(&c->filter, r, n != NULL ? n->text : NULL);
+	return rama_cli_filter_record(&c->filter, r, n != NULL ? n->text : NULL);
 }
 
 static int copy_segments(struct conversion *c, struct rama_cursor *cur)
@@ -94,7 +94,7 @@ static int copy_segments(struct conversion *c, struct rama_cursor *cur)
 	while ((n = rama_cursor_segments(cur, seg, 512, &kind)) > 0) {
 		if (rama_writer_segments(&c->out.writer, seg, (size_t)n) != 0)
 			return c->out.writer.err.code;
-		rama_progress(&c->in, cur);
+		rama_cli_progress(&c->in, cur);
 	}
 	return n;
 }
@@ -124,11 +124,11 @@ static int copy_module(struct conversion *c, const struct rama_module *mod)
 			rc = c->out.writer.err.code;
 		else if ((mod->flags & RAMA_TRACE) && copy_segments(c, &cur) < 0)
 			rc = c->in.log.err.code != 0 ? c->in.log.err.code : c->out.writer.err.code;
-		rama_progress(&c->in, &cur);
+		rama_cli_progress(&c->in, &cur);
 	}
 	rama_cursor_close(&cur);
 	if (rc == 0 && threads && released && !c->in.quiet)
-		rama_complain(c->in.path, "%s: thread ids are dropped", mod->name);
+		rama_cli_complain(c->in.path, "%s: thread ids are dropped", mod->name);
 	return rc;
 }
 
@@ -138,7 +138,7 @@ static int copy_ours(struct conversion *c, const struct rama_module *mod)
 	if (!c->released)
 		return copy_module(c, mod);
 	if (!c->in.quiet)
-		rama_complain(c->in.path, "%s is dropped: the released Darshan does not know it",
+		rama_cli_complain(c->in.path, "%s is dropped: the released Darshan does not know it",
 			      mod->name);
 	return 0;
 }
@@ -199,7 +199,7 @@ static int find_used(struct conversion *c)
 		struct rama_cursor cur;
 		struct rama_record *r;
 
-		if (!rama_filter_module(&c->filter, id))
+		if (!rama_cli_filter_module(&c->filter, id))
 			continue;
 		rc = rama_cursor_open(&cur, &c->in.log, id);
 		while (rc > 0 && (rc = rama_cursor_next(&cur, &r)) > 0) {
@@ -249,7 +249,7 @@ static int copy_job(struct conversion *c)
 		job.end_nsec = 999999999;
 	if (c->hide)
 		rama_anon_job(&c->anon, &job, exe);
-	if (rama_output_notes(&job, c->o, RAMA_OPT_convert_note) != 0)
+	if (rama_cli_output_notes(&job, c->o, RAMA_OPT_convert_note) != 0)
 		return RAMA_EUSAGE;
 	return rama_writer_job(&c->out.writer, &job, c->in.log.mounts, c->in.log.n_mounts);
 }
@@ -258,11 +258,11 @@ static int copy_job(struct conversion *c)
 static int failed(const struct conversion *c, int rc)
 {
 	if (c->out.writer.err.code != 0)
-		rama_complain(c->out.path, "%s", c->out.writer.err.text);
+		rama_cli_complain(c->out.path, "%s", c->out.writer.err.text);
 	else if (c->in.log.err.code != 0)
-		rama_complain(c->in.path, "%s", c->in.log.err.text);
+		rama_cli_complain(c->in.path, "%s", c->in.log.err.text);
 	else if (rc != RAMA_EUSAGE) /* a note that does not fit was told */
-		rama_complain(c->in.path, "%s", rama_err_text(rc));
+		rama_cli_complain(c->in.path, "%s", rama_err_text(rc));
 	return rama_err_status(rc);
 }
 
@@ -279,7 +279,7 @@ static int convert(struct conversion *c)
 		const struct rama_module *mod = rama_module_get(id);
 		const struct rama_part *part = &c->in.log.part[id];
 
-		if (!rama_filter_module(&c->filter, id))
+		if (!rama_cli_filter_module(&c->filter, id))
 			continue;
 		if (mod == NULL && part->len > 0)
 			rama_log_note_unknown(&c->in.log, id);
@@ -289,38 +289,38 @@ static int convert(struct conversion *c)
 	}
 	if (rc == 0)
 		rc = copy_unknown(c);
-	return rc == 0 ? rama_output_finish(&c->out, partial) : failed(c, rc);
+	return rc == 0 ? rama_cli_output_finish(&c->out, partial) : failed(c, rc);
 }
 
-int rama_cmd_convert(int argc, char **argv)
+int rama_cli_cmd_convert(int argc, char **argv)
 {
-	static const struct rama_output_options opt = { RAMA_OPT_convert_output,
+	static const struct rama_cli_output_options opt = { RAMA_OPT_convert_output,
 							RAMA_OPT_convert_compression,
 							RAMA_OPT_convert_level,
 							RAMA_OPT_convert_force };
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	struct conversion c = { .o = &o };
 	int status;
 
-	rama_opts_parse(&o, RAMA_CMD_convert, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_CMD_convert, argc, argv);
 	read_options(&c);
-	rama_progress_start(!rama_opts_has(&o, RAMA_OPT_convert_quiet));
+	rama_cli_progress_start(!rama_cli_opts_has(&o, RAMA_OPT_convert_quiet));
 	status = read_key(&c);
 	if (status == 0)
-		status = rama_input_open(&c.in, o.args[0],
-					 rama_opts_has(&o, RAMA_OPT_convert_strict),
-					 rama_opts_has(&o, RAMA_OPT_convert_quiet));
+		status = rama_cli_input_open(&c.in, o.args[0],
+					 rama_cli_opts_has(&o, RAMA_OPT_convert_strict),
+					 rama_cli_opts_has(&o, RAMA_OPT_convert_quiet));
 	if (status == 0) {
 		c.anon.log = &c.in.log;
-		status = rama_output_open(&c.out, &o, &opt);
+		status = rama_cli_output_open(&c.out, &o, &opt);
 		if (status == 0)
 			status = convert(&c);
 		if (status == 0)
-			status = rama_input_status(&c.in);
-		rama_output_close(&c.out);
+			status = rama_cli_input_status(&c.in);
+		rama_cli_output_close(&c.out);
 	}
-	rama_input_close(&c.in);
+	rama_cli_input_close(&c.in);
 	rama_map_fini(&c.used);
-	rama_opts_fini(&o);
+	rama_cli_opts_fini(&o);
 	return status;
 }

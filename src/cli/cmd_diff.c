@@ -17,9 +17,9 @@
 #define TOLERANCE 0.05
 
 /* 5, 5% or "5 %" are percent, as people say it */
-static double tolerance_of(const struct rama_opts *o)
+static double tolerance_of(const struct rama_cli_opts *o)
 {
-	const char *text = rama_opts_value(o, RAMA_OPT_diff_tolerance);
+	const char *text = rama_cli_opts_value(o, RAMA_OPT_diff_tolerance);
 	char *end;
 	double v;
 
@@ -28,60 +28,60 @@ static double tolerance_of(const struct rama_opts *o)
 	v = strtod(text, &end);
 	end += strspn(end, " ");
 	if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(v >= 0 && v <= 100))
-		rama_opts_usage(o, "the tolerance is a number of percent from 0 to 100, not '%s'",
+		rama_cli_opts_usage(o, "the tolerance is a number of percent from 0 to 100, not '%s'",
 				text);
 	return v / 100;
 }
 
 enum gate { GATE_NONE, GATE_SLOWER, GATE_ANY };
 
-static enum gate gate_of(const struct rama_opts *o)
+static enum gate gate_of(const struct rama_cli_opts *o)
 {
-	const char *text = rama_opts_value(o, RAMA_OPT_diff_failon);
+	const char *text = rama_cli_opts_value(o, RAMA_OPT_diff_failon);
 
 	if (text == NULL)
 		return GATE_NONE;
 	if (strcmp(text, "slower") != 0 && strcmp(text, "any") != 0)
-		rama_opts_usage(o, "--fail-on is slower or any, not '%s'", text);
+		rama_cli_opts_usage(o, "--fail-on is slower or any, not '%s'", text);
 	return strcmp(text, "any") == 0 ? GATE_ANY : GATE_SLOWER;
 }
 
 /* the one form that was asked for; RAMA_OPTIONS: text */
-static enum rama_option_id form_of(const struct rama_opts *o)
+static enum rama_option_id form_of(const struct rama_cli_opts *o)
 {
 	static const enum rama_option_id forms[] = { RAMA_OPT_diff_json, RAMA_OPT_diff_html,
 						     RAMA_OPT_diff_markdown, RAMA_OPT_diff_csv };
 	enum rama_option_id form = RAMA_OPTIONS;
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		if (!rama_opts_has(o, forms[i]))
+		if (!rama_cli_opts_has(o, forms[i]))
 			continue;
 		if (form != RAMA_OPTIONS)
-			rama_opts_usage(o, "--%s and --%s exclude each other",
+			rama_cli_opts_usage(o, "--%s and --%s exclude each other",
 					rama_options[form].name, rama_options[forms[i]].name);
 		form = forms[i];
 	}
 	return form;
 }
 
-static const char *csv_table(const struct rama_opts *o)
+static const char *csv_table(const struct rama_cli_opts *o)
 {
-	const char *name = rama_opts_value(o, RAMA_OPT_diff_csv);
+	const char *name = rama_cli_opts_value(o, RAMA_OPT_diff_csv);
 
 	if (name == NULL || strcmp(name, "figures") == 0)
 		return "metrics";
 	if (strcmp(name, "findings") != 0 && strcmp(name, "layers") != 0 &&
 	    strcmp(name, "files") != 0)
-		rama_opts_usage(o,
+		rama_cli_opts_usage(o,
 				"no table is called '%s'; figures, findings, layers and files are",
 				name);
 	return name;
 }
 
-static int render(const struct rama_diff *d, const struct rama_opts *o, struct rama_out *out)
+static int render(const struct rama_diff *d, const struct rama_cli_opts *o, struct rama_out *out)
 {
 	enum rama_option_id form = form_of(o);
-	bool all = form == RAMA_OPT_diff_csv || rama_opts_has(o, RAMA_OPT_diff_verbose);
+	bool all = form == RAMA_OPT_diff_csv || rama_cli_opts_has(o, RAMA_OPT_diff_verbose);
 	struct rama_paper paper;
 	int rc;
 
@@ -97,9 +97,9 @@ static int render(const struct rama_diff *d, const struct rama_opts *o, struct r
 	} else if (rc == 0 && form == RAMA_OPT_diff_csv) {
 		rama_sheet_csv(rama_paper_find(&paper, csv_table(o)), out);
 	} else if (rc == 0) {
-		struct rama_terminal t =
-			rama_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color,
-					 rama_opts_has(o, RAMA_OPT_diff_output));
+		struct rama_cli_terminal t =
+			rama_cli_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color,
+					 rama_cli_opts_has(o, RAMA_OPT_diff_output));
 		struct rama_paper_style style = { t.width, t.colour, t.utf8 };
 
 		rama_paper_print(&paper, out, &style);
@@ -109,11 +109,11 @@ static int render(const struct rama_diff *d, const struct rama_opts *o, struct r
 }
 
 /* --html may name its file itself */
-static const char *place_of(const struct rama_opts *o)
+static const char *place_of(const struct rama_cli_opts *o)
 {
-	const char *html = rama_opts_value(o, RAMA_OPT_diff_html);
+	const char *html = rama_cli_opts_value(o, RAMA_OPT_diff_html);
 
-	return html != NULL ? html : rama_opts_value(o, RAMA_OPT_diff_output);
+	return html != NULL ? html : rama_cli_opts_value(o, RAMA_OPT_diff_output);
 }
 
 /* what a side is called: the log, also if it came from a store */
@@ -123,7 +123,7 @@ static const char *name_of(const struct rama_study *s, const char *arg)
 }
 
 /* damage: the exit status of what could not be read */
-static int compare(const struct rama_study *s, const struct rama_opts *o, int damage)
+static int compare(const struct rama_study *s, const struct rama_cli_opts *o, int damage)
 {
 	struct rama_diff_side sides[2] = {
 		{ name_of(&s[0], o->args[0]), &s[0].view, &s[0].diagnosis },
@@ -140,10 +140,10 @@ static int compare(const struct rama_study *s, const struct rama_opts *o, int da
 	if (status == 0)
 		status = render(&d, o, &out);
 	if (status != 0) {
-		rama_complain("diff", "%s", rama_err_text(status));
+		rama_cli_complain("diff", "%s", rama_err_text(status));
 		status = rama_err_status(status);
 	} else {
-		status = rama_paper_write(&out, place_of(o));
+		status = rama_cli_paper_write(&out, place_of(o));
 	}
 	if (status == 0)
 		status = damage;
@@ -155,24 +155,24 @@ static int compare(const struct rama_study *s, const struct rama_opts *o, int da
 }
 
 /* wrong words are told before the work */
-static void check_options(const struct rama_opts *o)
+static void check_options(const struct rama_cli_opts *o)
 {
 	if (o->n_args != 2)
-		rama_opts_usage(o, "two logs are compared, not %zu", o->n_args);
+		rama_cli_opts_usage(o, "two logs are compared, not %zu", o->n_args);
 	if (strcmp(o->args[0], "-") == 0 && strcmp(o->args[1], "-") == 0)
-		rama_opts_usage(o, "standard input holds one log only");
+		rama_cli_opts_usage(o, "standard input holds one log only");
 	form_of(o);
 	csv_table(o);
 	gate_of(o);
 	tolerance_of(o);
-	rama_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color, true);
+	rama_cli_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color, true);
 }
 
 /* one side: a log, or a job of a store */
-static int read_side(struct rama_study *to, const struct rama_opts *o, unsigned i,
+static int read_side(struct rama_study *to, const struct rama_cli_opts *o, unsigned i,
 		     struct rama_store *store, const struct rama_study_options *opt)
 {
-	bool quiet = rama_opts_has(o, RAMA_OPT_diff_quiet);
+	bool quiet = rama_cli_opts_has(o, RAMA_OPT_diff_quiet);
 	struct rama_study_source from = { .path = o->args[i] };
 	struct rama_study_stored stored;
 	struct rama_err e = { 0 };
@@ -180,9 +180,9 @@ static int read_side(struct rama_study *to, const struct rama_opts *o, unsigned 
 
 	if (store == NULL)
 		return rama_cli_study_open(to, &from, 1, *opt, quiet);
-	if (rama_study_stored_find(store, o->args[i], rama_opts_setting(RAMA_SET_DIR), &stored,
+	if (rama_study_stored_find(store, o->args[i], rama_cli_opts_setting(RAMA_SET_DIR), &stored,
 				   &e) != 0) {
-		rama_complain("diff", "%s", e.text);
+		rama_cli_complain("diff", "%s", e.text);
 		return rama_err_status(e.code);
 	}
 	from = rama_study_stored_source(&stored);
@@ -191,26 +191,26 @@ static int read_side(struct rama_study *to, const struct rama_opts *o, unsigned 
 	return status;
 }
 
-int rama_cmd_diff(int argc, char **argv)
+int rama_cli_cmd_diff(int argc, char **argv)
 {
 	struct rama_study s[2] = { { .viewed = false } };
 	struct rama_study_options opt = { 0 };
 	struct rama_profile profile;
 	struct rama_store *store = NULL;
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	int status, damage = 0;
 
-	rama_opts_parse(&o, RAMA_CMD_diff, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_CMD_diff, argc, argv);
 	check_options(&o);
-	status = rama_profile_load(&profile, &o, RAMA_OPT_diff_profile);
+	status = rama_cli_profile_load(&profile, &o, RAMA_OPT_diff_profile);
 	if (status != 0) {
-		rama_opts_fini(&o);
+		rama_cli_opts_fini(&o);
 		return status;
 	}
 	opt.profile = &profile;
-	opt.no_trace = rama_opts_has(&o, RAMA_OPT_diff_notrace);
-	if (rama_opts_has(&o, RAMA_OPT_diff_store))
-		status = rama_store_here(&store, &o, RAMA_OPT_diff_store, RAMA_STORE_READ);
+	opt.no_trace = rama_cli_opts_has(&o, RAMA_OPT_diff_notrace);
+	if (rama_cli_opts_has(&o, RAMA_OPT_diff_store))
+		status = rama_cli_store_here(&store, &o, RAMA_OPT_diff_store, RAMA_STORE_READ);
 	for (unsigned i = 0; i < 2 && status == 0; i++) {
 		int one = read_side(&s[i], &o, i, store, &opt);
 
@@ -223,6 +223,6 @@ int rama_cmd_diff(int argc, char **argv)
 	rama_study_close(&s[1]);
 	rama_store_close(store);
 	rama_profile_fini(&profile);
-	rama_opts_fini(&o);
+	rama_cli_opts_fini(&o);
 	return status;
 }

@@ -260,7 +260,7 @@ static int run(struct rama_config *c, const struct launcher *l)
 	return become_worker(c, l);
 }
 
-int rama_cmd_emulate(int argc, char **argv)
+int rama_cli_cmd_emulate(int argc, char **argv)
 {
 	const struct launcher *l = find_launcher();
 	struct words w = { .argc = argc, .at = 1, .argv = argv };
@@ -276,11 +276,11 @@ int rama_cmd_emulate(int argc, char **argv)
 			fprintf(stderr, "iorama emulate: %s\n%s", e.text,
 				status == 2 ? "Try `iorama help emulate`.\n" : "");
 	} else if (w.help) {
-		rama_emulate_help(stdout, c.mode[0] != '\0' ? c.mode : NULL);
+		rama_cli_emulate_help(stdout, c.mode[0] != '\0' ? c.mode : NULL);
 		status = 0;
 	} else if (c.mode[0] == '\0') {
 		fputs("iorama emulate: which mode?\n", stderr);
-		rama_emulate_modes(stderr);
+		rama_cli_emulate_modes(stderr);
 		fputs("Try `iorama emulate MODE --help`.\n", stderr);
 		status = 2;
 	} else {

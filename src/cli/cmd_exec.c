@@ -20,9 +20,9 @@ struct change {
 };
 
 /* a file or directory of the option, as it is from anywhere; NULL: no memory */
-static char *from_here(struct rama_opts *o, enum rama_option_id option, struct rama_arena *a)
+static char *from_here(struct rama_cli_opts *o, enum rama_option_id option, struct rama_arena *a)
 {
-	const char *path = rama_opts_value(o, option);
+	const char *path = rama_cli_opts_value(o, option);
 	char here[PATH_MAX], *text;
 
 	if (path == NULL || path[0] == '/' || getcwd(here, sizeof(here)) == NULL)
@@ -34,65 +34,65 @@ static char *from_here(struct rama_opts *o, enum rama_option_id option, struct r
 	return text;
 }
 
-static int set_variables(struct rama_opts *o, const char *library, struct rama_arena *a)
+static int set_variables(struct rama_cli_opts *o, const char *library, struct rama_arena *a)
 {
-	const char *memory = rama_opts_value(o, RAMA_OPT_exec_memory);
+	const char *memory = rama_cli_opts_value(o, RAMA_OPT_exec_memory);
 	struct rama_program kind = { 0 };
 	char program[PATH_MAX];
 
-	if (rama_find_program(o->args[0], program))
+	if (rama_cli_find_program(o->args[0], program))
 		rama_program_look(&kind, AT_FDCWD, program);
 	if (rama_program_stops(kind.why))
-		rama_complain(o->args[0], "%s: it runs, but is not observed",
+		rama_cli_complain(o->args[0], "%s: it runs, but is not observed",
 			      rama_unseen_one(kind.why));
 	struct change all[] = {
-		{ "LD_PRELOAD", rama_vars_preload(library, &kind, a), true },
+		{ "LD_PRELOAD", rama_cli_vars_preload(library, &kind, a), true },
 		{ "IORAMA_RUNTIME", rama_arena_text(a, kind.first, strlen(kind.first)),
 		  kind.first[0] != '\0' && kind.why == RAMA_UNSEEN_NOT },
 		{ "IORAMA_LOG", from_here(o, RAMA_OPT_exec_output, a),
-		  rama_opts_has(o, RAMA_OPT_exec_output) },
+		  rama_cli_opts_has(o, RAMA_OPT_exec_output) },
 		{ "IORAMA_LOG_DIR", from_here(o, RAMA_OPT_exec_dir, a),
-		  rama_opts_has(o, RAMA_OPT_exec_dir) },
+		  rama_cli_opts_has(o, RAMA_OPT_exec_dir) },
 		{ "IORAMA_TRACE", rama_arena_text(a, "1", 1),
-		  rama_opts_has(o, RAMA_OPT_exec_trace) || memory != NULL },
+		  rama_cli_opts_has(o, RAMA_OPT_exec_trace) || memory != NULL },
 		{ "IORAMA_TRACE_MEMORY",
 		  rama_arena_text(a, memory != NULL ? memory : "",
 				  memory != NULL ? strlen(memory) : 0),
 		  memory != NULL },
-		{ "IORAMA_EXCLUDE", rama_vars_globs(o, "IORAMA_EXCLUDE", RAMA_OPT_exec_exclude, a),
-		  rama_opts_has(o, RAMA_OPT_exec_exclude) },
-		{ "IORAMA_INCLUDE", rama_vars_globs(o, "IORAMA_INCLUDE", RAMA_OPT_exec_include, a),
-		  rama_opts_has(o, RAMA_OPT_exec_include) },
+		{ "IORAMA_EXCLUDE", rama_cli_vars_globs(o, "IORAMA_EXCLUDE", RAMA_OPT_exec_exclude, a),
+		  rama_cli_opts_has(o, RAMA_OPT_exec_exclude) },
+		{ "IORAMA_INCLUDE", rama_cli_vars_globs(o, "IORAMA_INCLUDE", RAMA_OPT_exec_include, a),
+		  rama_cli_opts_has(o, RAMA_OPT_exec_include) },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i].wanted &&
 		    (all[i].value == NULL || setenv(all[i].name, all[i].value, 1) != 0)) {
-			rama_complain("exec", "out of memory");
+			rama_cli_complain("exec", "out of memory");
 			return 4;
 		}
 	return 0;
 }
 
-int rama_cmd_exec(int argc, char **argv)
+int rama_cli_cmd_exec(int argc, char **argv)
 {
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	struct rama_arena arena = { 0 };
 	struct rama_err e = { 0 };
 	char library[PATH_MAX];
 
-	rama_opts_parse(&o, RAMA_CMD_exec, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_CMD_exec, argc, argv);
 	if (o.n_args == 0)
-		rama_opts_usage(&o, "which command? none is given");
-	rama_vars_check_memory(&o, RAMA_OPT_exec_memory);
-	if (rama_find_library(rama_opts_value(&o, RAMA_OPT_exec_library), library, &e) != 0) {
-		rama_complain("exec", "%s", e.text);
+		rama_cli_opts_usage(&o, "which command? none is given");
+	rama_cli_vars_check_memory(&o, RAMA_OPT_exec_memory);
+	if (rama_cli_find_library(rama_cli_opts_value(&o, RAMA_OPT_exec_library), library, &e) != 0) {
+		rama_cli_complain("exec", "%s", e.text);
 		return 4;
 	}
 	if (set_variables(&o, library, &arena) != 0)
 		return 4;
 	execvp(o.args[0], (char *const *)o.args);
-	rama_complain(o.args[0],
+	rama_cli_complain(o.args[0],
 		      errno == ENOENT ? "there is no such command" : "cannot be started: %s",
 		      strerror(errno));
 	return errno == ENOENT ? 127 : 126;

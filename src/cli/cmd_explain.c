@@ -17,8 +17,8 @@
 #define LABEL 14 /* columns of the words before texts */
 
 struct explaining {
-	struct rama_opts o;
-	struct rama_topics topics;
+	struct rama_cli_opts o;
+	struct rama_cli_topics topics;
 	struct rama_out out;
 	struct rama_json json;
 	bool as_json;
@@ -61,10 +61,10 @@ static void wrap(struct explaining *x, const char *text, unsigned at, unsigned i
 	rama_out_char(&x->out, '\n');
 }
 
-static void print_page(struct explaining *x, const struct rama_topic *topic,
-		       const struct rama_page *p)
+static void print_page(struct explaining *x, const struct rama_cli_topic *topic,
+		       const struct rama_cli_explain_page *p)
 {
-	rama_out_fmt(&x->out, "%s (%s)%s%s\n", topic->name, rama_topic_kind_info[topic->kind].one,
+	rama_out_fmt(&x->out, "%s (%s)%s%s\n", topic->name, rama_cli_topic_kind_info[topic->kind].one,
 		     *p->title != '\0' ? ": " : "", p->title);
 	rama_out_text(&x->out, "  ");
 	wrap(x, p->text, 2, 2);
@@ -74,11 +74,11 @@ static void print_page(struct explaining *x, const struct rama_topic *topic,
 	}
 }
 
-static void page_json(struct explaining *x, const struct rama_topic *topic,
-		      const struct rama_page *p)
+static void page_json(struct explaining *x, const struct rama_cli_topic *topic,
+		      const struct rama_cli_explain_page *p)
 {
 	rama_json_open(&x->json, '{');
-	rama_json_key_string(&x->json, "kind", rama_topic_kind_info[topic->kind].one);
+	rama_json_key_string(&x->json, "kind", rama_cli_topic_kind_info[topic->kind].one);
 	rama_json_key_string(&x->json, "name", topic->name);
 	if (*p->title != '\0')
 		rama_json_key_string(&x->json, "title", p->title);
@@ -88,10 +88,10 @@ static void page_json(struct explaining *x, const struct rama_topic *topic,
 	rama_json_close(&x->json, '}');
 }
 
-static int explain_topic(struct explaining *x, const struct rama_topic *topic)
+static int explain_topic(struct explaining *x, const struct rama_cli_topic *topic)
 {
-	struct rama_page p;
-	int error = rama_page_make(&p, &x->topics, topic);
+	struct rama_cli_explain_page p;
+	int error = rama_cli_page_make(&p, &x->topics, topic);
 
 	if (error != 0)
 		return error;
@@ -108,16 +108,16 @@ static int explain_topic(struct explaining *x, const struct rama_topic *topic)
 /* ---- lists ---- */
 
 /* a line each: rules, settings; the others have short names that stand side by side */
-static void list_kind(struct explaining *x, enum rama_topic_kind kind, bool lines)
+static void list_kind(struct explaining *x, enum rama_cli_topic_kind kind, bool lines)
 {
-	unsigned at = 2, wide = kind == RAMA_TOPIC_RULE ? 4 : 28;
+	unsigned at = 2, wide = kind == RAMA_CLI_TOPIC_RULE ? 4 : 28;
 
-	rama_out_fmt(&x->out, "%s: %s\n", rama_topic_kind_info[kind].many,
-		     rama_topic_kind_info[kind].doc);
+	rama_out_fmt(&x->out, "%s: %s\n", rama_cli_topic_kind_info[kind].many,
+		     rama_cli_topic_kind_info[kind].doc);
 	if (!lines)
 		rama_out_text(&x->out, "  ");
 	for (size_t i = 0; i < x->topics.n; i++) {
-		const struct rama_topic *t = &x->topics.at[i];
+		const struct rama_cli_topic *t = &x->topics.at[i];
 		unsigned n = columns(t->name, strlen(t->name));
 
 		if (t->kind != kind)
@@ -142,12 +142,12 @@ static void list_kind(struct explaining *x, enum rama_topic_kind kind, bool line
 		rama_out_char(&x->out, '\n');
 }
 
-static void list_kind_json(struct explaining *x, enum rama_topic_kind kind)
+static void list_kind_json(struct explaining *x, enum rama_cli_topic_kind kind)
 {
-	rama_json_key(&x->json, rama_topic_kind_info[kind].many);
+	rama_json_key(&x->json, rama_cli_topic_kind_info[kind].many);
 	rama_json_open(&x->json, '[');
 	for (size_t i = 0; i < x->topics.n; i++) {
-		const struct rama_topic *t = &x->topics.at[i];
+		const struct rama_cli_topic *t = &x->topics.at[i];
 
 		if (t->kind != kind)
 			continue;
@@ -163,14 +163,14 @@ static void list_all(struct explaining *x)
 {
 	size_t counters = 0;
 
-	for (int kind = 0; kind < RAMA_TOPIC_KINDS; kind++) {
-		if (kind == RAMA_TOPIC_COUNTER)
+	for (int kind = 0; kind < RAMA_CLI_TOPIC_KINDS; kind++) {
+		if (kind == RAMA_CLI_TOPIC_COUNTER)
 			continue;
-		list_kind(x, (enum rama_topic_kind)kind, kind == RAMA_TOPIC_RULE);
+		list_kind(x, (enum rama_cli_topic_kind)kind, kind == RAMA_CLI_TOPIC_RULE);
 		rama_out_char(&x->out, '\n');
 	}
 	for (size_t i = 0; i < x->topics.n; i++)
-		counters += x->topics.at[i].kind == RAMA_TOPIC_COUNTER;
+		counters += x->topics.at[i].kind == RAMA_CLI_TOPIC_COUNTER;
 	rama_out_fmt(&x->out,
 		     "%zu counters: `iorama explain counters` lists all, `iorama explain MODULE` "
 		     "those of a module.\n"
@@ -190,23 +190,23 @@ static void marked(struct rama_out *o, const char *s)
 	}
 }
 
-static void markdown_table(struct explaining *x, enum rama_topic_kind kind)
+static void markdown_table(struct explaining *x, enum rama_cli_topic_kind kind)
 {
-	struct rama_page p;
+	struct rama_cli_explain_page p;
 
 	rama_out_fmt(&x->out, "\n## %c%s\n\n%s.\n\n| %s | meaning |%s\n|---|---|%s\n",
-		     rama_topic_kind_info[kind].many[0] - 32, rama_topic_kind_info[kind].many + 1,
-		     rama_topic_kind_info[kind].doc, rama_topic_kind_info[kind].one,
-		     kind == RAMA_TOPIC_LIMIT ? " default |" : "",
-		     kind == RAMA_TOPIC_LIMIT ? "---|" : "");
+		     rama_cli_topic_kind_info[kind].many[0] - 32, rama_cli_topic_kind_info[kind].many + 1,
+		     rama_cli_topic_kind_info[kind].doc, rama_cli_topic_kind_info[kind].one,
+		     kind == RAMA_CLI_TOPIC_LIMIT ? " default |" : "",
+		     kind == RAMA_CLI_TOPIC_LIMIT ? "---|" : "");
 	for (size_t i = 0; i < x->topics.n; i++) {
-		const struct rama_topic *t = &x->topics.at[i];
+		const struct rama_cli_topic *t = &x->topics.at[i];
 
-		if (t->kind != kind || rama_page_make(&p, &x->topics, t) != 0)
+		if (t->kind != kind || rama_cli_page_make(&p, &x->topics, t) != 0)
 			continue;
 		rama_out_fmt(&x->out, "| %s | ", t->name);
 		marked(&x->out, t->line);
-		if (kind == RAMA_TOPIC_LIMIT)
+		if (kind == RAMA_CLI_TOPIC_LIMIT)
 			rama_out_fmt(&x->out, " | %s", p.field[0].text);
 		rama_out_text(&x->out, " |\n");
 	}
@@ -220,10 +220,10 @@ static void markdown(struct explaining *x)
 		      "--markdown`; "
 		      "edit those, then run\n`cmake --build build --target docs`.\n\n## Rules\n");
 	for (size_t i = 0; i < x->topics.n; i++) {
-		const struct rama_topic *t = &x->topics.at[i];
-		struct rama_page p;
+		const struct rama_cli_topic *t = &x->topics.at[i];
+		struct rama_cli_explain_page p;
 
-		if (t->kind != RAMA_TOPIC_RULE || rama_page_make(&p, &x->topics, t) != 0)
+		if (t->kind != RAMA_CLI_TOPIC_RULE || rama_cli_page_make(&p, &x->topics, t) != 0)
 			continue;
 		rama_out_fmt(&x->out, "\n### %s %s\n\n%s\n\n", t->name, p.title, p.text);
 		for (size_t k = 0; k < p.n; k++) {
@@ -237,17 +237,17 @@ static void markdown(struct explaining *x)
 			rama_out_char(&x->out, '\n');
 		}
 	}
-	markdown_table(x, RAMA_TOPIC_LIMIT);
-	markdown_table(x, RAMA_TOPIC_FACT);
-	markdown_table(x, RAMA_TOPIC_TERM);
+	markdown_table(x, RAMA_CLI_TOPIC_LIMIT);
+	markdown_table(x, RAMA_CLI_TOPIC_FACT);
+	markdown_table(x, RAMA_CLI_TOPIC_TERM);
 }
 
 /* ---- the command ---- */
 
 static int not_known(struct explaining *x, const char *name)
 {
-	const struct rama_topic *near[NEAREST];
-	size_t n = rama_topics_nearest(&x->topics, name, near, NEAREST);
+	const struct rama_cli_topic *near[NEAREST];
+	size_t n = rama_cli_topics_nearest(&x->topics, name, near, NEAREST);
 	char list[512] = "";
 	size_t used = 0;
 
@@ -255,16 +255,16 @@ static int not_known(struct explaining *x, const char *name)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
 					 i > 0 ? ", " : "", near[i]->name);
 	if (n > 0)
-		rama_complain("explain", "nothing is known of '%s'; did you mean %s?", name, list);
+		rama_cli_complain("explain", "nothing is known of '%s'; did you mean %s?", name, list);
 	else
-		rama_complain("explain", "nothing is known of '%s'; `iorama explain` lists what is",
+		rama_cli_complain("explain", "nothing is known of '%s'; `iorama explain` lists what is",
 			      name);
 	return 2;
 }
 
 /* all topics that are named so, by whatever way of naming; 0, an exit status, or -1: there is none */
 static int explain_named(struct explaining *x, const char *name,
-			 bool (*named)(const struct rama_topic *, const char *))
+			 bool (*named)(const struct rama_cli_topic *, const char *))
 {
 	int status = -1;
 
@@ -278,24 +278,24 @@ static int explain_named(struct explaining *x, const char *name,
 	return status;
 }
 
-static bool of_kind(const struct rama_topic *t, const char *name)
+static bool of_kind(const struct rama_cli_topic *t, const char *name)
 {
-	return t->kind == rama_topic_kind_named(name);
+	return t->kind == rama_cli_topic_kind_named(name);
 }
 
 static int explain_name(struct explaining *x, const char *name)
 {
-	enum rama_topic_kind kind = rama_topic_kind_named(name);
+	enum rama_cli_topic_kind kind = rama_cli_topic_kind_named(name);
 	int status;
 
-	if (kind < RAMA_TOPIC_KINDS) {
+	if (kind < RAMA_CLI_TOPIC_KINDS) {
 		if (x->as_json)
 			return explain_named(x, name, of_kind);
 		list_kind(x, kind, true);
 		return 0;
 	}
-	status = explain_named(x, name, rama_topic_named);
-	return status >= 0 ? status : explain_named(x, name, rama_topic_counter_named);
+	status = explain_named(x, name, rama_cli_topic_named);
+	return status >= 0 ? status : explain_named(x, name, rama_cli_topic_counter_named);
 }
 
 static int explain_args(struct explaining *x)
@@ -325,7 +325,7 @@ static int explain(struct explaining *x)
 {
 	int status = 0;
 
-	if (rama_opts_has(&x->o, RAMA_OPT_explain_markdown)) {
+	if (rama_cli_opts_has(&x->o, RAMA_OPT_explain_markdown)) {
 		markdown(x);
 		return 0;
 	}
@@ -335,8 +335,8 @@ static int explain(struct explaining *x)
 		status = explain_args(x);
 	else if (!x->as_json)
 		list_all(x);
-	for (int kind = 0; x->as_json && x->o.n_args == 0 && kind < RAMA_TOPIC_KINDS; kind++)
-		list_kind_json(x, (enum rama_topic_kind)kind);
+	for (int kind = 0; x->as_json && x->o.n_args == 0 && kind < RAMA_CLI_TOPIC_KINDS; kind++)
+		list_kind_json(x, (enum rama_cli_topic_kind)kind);
 	if (x->as_json) {
 		rama_json_close(&x->json, x->o.n_args > 0 ? ']' : '}');
 		rama_out_char(&x->out, '\n');
@@ -344,26 +344,26 @@ static int explain(struct explaining *x)
 	return status;
 }
 
-int rama_cmd_explain(int argc, char **argv)
+int rama_cli_cmd_explain(int argc, char **argv)
 {
 	struct explaining x = { 0 };
 	int status;
 
-	rama_opts_parse(&x.o, RAMA_CMD_explain, argc, argv);
-	x.as_json = rama_opts_has(&x.o, RAMA_OPT_explain_json);
-	x.width = rama_terminal_of(&x.o, RAMA_OPT_explain_width, RAMA_OPTIONS, false).width;
+	rama_cli_opts_parse(&x.o, RAMA_CMD_explain, argc, argv);
+	x.as_json = rama_cli_opts_has(&x.o, RAMA_OPT_explain_json);
+	x.width = rama_cli_terminal_of(&x.o, RAMA_OPT_explain_width, RAMA_OPTIONS, false).width;
 	rama_out_init(&x.out, NULL, NULL);
 	rama_json_init(&x.json, &x.out);
-	if (rama_topics_make(&x.topics) == 0) {
+	if (rama_cli_topics_make(&x.topics) == 0) {
 		status = explain(&x);
 	} else {
-		rama_complain("explain", "%s", rama_err_text(RAMA_EMEMORY));
+		rama_cli_complain("explain", "%s", rama_err_text(RAMA_EMEMORY));
 		status = 4;
 	}
 	if (status == 0)
-		status = rama_paper_write(&x.out, NULL);
+		status = rama_cli_paper_write(&x.out, NULL);
 	rama_out_fini(&x.out);
-	rama_topics_fini(&x.topics);
-	rama_opts_fini(&x.o);
+	rama_cli_topics_fini(&x.topics);
+	rama_cli_opts_fini(&x.o);
 	return status;
 }

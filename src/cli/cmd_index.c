@@ -32,7 +32,7 @@ struct flaw {
 };
 
 struct command {
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	struct rama_profile profile;
 	struct rama_index_run run;
 	struct rama_watch *watch;
@@ -93,7 +93,7 @@ static void problem(void *ctx, const char *path, const char *line)
 	struct flaw *bigger;
 
 	clear_line(c);
-	rama_complain(path, "%s", line);
+	rama_cli_complain(path, "%s", line);
 	bigger = c->as_json ? realloc(c->flaws, (c->n_flaws + 1) * sizeof(*bigger)) : NULL;
 	if (bigger == NULL)
 		return;
@@ -107,7 +107,7 @@ static void note(void *ctx, const char *path, const char *line)
 
 	clear_line(c);
 	if (!c->quiet)
-		rama_complain(path, "%s", line);
+		rama_cli_complain(path, "%s", line);
 }
 
 /* with --watch each log is told when it is in the store, for people and for programs that wait for it */
@@ -178,7 +178,7 @@ static int find_roots(struct command *c)
 		char *path = arg[0] == '@' ? strdup(arg) : realpath(arg, NULL);
 
 		if (path == NULL) {
-			rama_complain(arg, "cannot be opened: %s", strerror(errno));
+			rama_cli_complain(arg, "cannot be opened: %s", strerror(errno));
 			c->unread++;
 			continue;
 		}
@@ -215,7 +215,7 @@ static int put(struct command *c, const char *const *paths, size_t n)
 	clear_line(c);
 	if (rc == 0)
 		return 0;
-	rama_complain(rama_store_shown(c->where, shown), "%s", e.text);
+	rama_cli_complain(rama_cli_store_shown(c->where, shown), "%s", e.text);
 	return rama_err_status(rc);
 }
 
@@ -253,7 +253,7 @@ static int start_watch(struct command *c)
 			rc = rama_watch_add(c->watch, c->roots[i], &e);
 	if (rc == 0)
 		return 0;
-	rama_complain("index", "%s", e.text);
+	rama_cli_complain("index", "%s", e.text);
 	return rama_err_status(rc);
 }
 
@@ -270,7 +270,7 @@ static int watch(struct command *c)
 		int rc = rama_watch_wait(c->watch, -1, &c->before, &paths, &n, &again, &e);
 
 		if (rc != 0) {
-			rama_complain("index", "%s", e.text);
+			rama_cli_complain("index", "%s", e.text);
 			return rama_err_status(rc);
 		}
 		if (n > 0)
@@ -294,7 +294,7 @@ static void print_json(struct command *c)
 	rama_json_init(&j, &out);
 	rama_json_open(&j, '{');
 	rama_json_key_string(&j, "schema", "iorama.index/1");
-	rama_json_key_string(&j, "store", rama_store_shown(c->where, shown));
+	rama_json_key_string(&j, "store", rama_cli_store_shown(c->where, shown));
 	rama_json_key_i64(&j, "logs", (int64_t)n->all);
 	rama_json_key_i64(&j, "stored", (int64_t)n->stored);
 	rama_json_key_i64(&j, "unchanged", (int64_t)n->same);
@@ -312,7 +312,7 @@ static void print_json(struct command *c)
 	rama_json_close(&j, ']');
 	rama_json_close(&j, '}');
 	rama_out_char(&out, '\n');
-	rama_paper_write(&out, NULL);
+	rama_cli_paper_write(&out, NULL);
 	rama_out_fini(&out);
 }
 
@@ -328,7 +328,7 @@ static void print_end(struct command *c)
 	if (c->quiet)
 		return;
 	printf("%s of %s logs into %s", rama_human_count(text[0], (int64_t)n->stored),
-	       rama_human_count(text[1], (int64_t)n->all), rama_store_shown(c->where, shown));
+	       rama_human_count(text[1], (int64_t)n->all), rama_cli_store_shown(c->where, shown));
 	if (n->same > 0)
 		printf(", %s were there already", rama_human_count(text[2], (int64_t)n->same));
 	if (n->damaged + n->failed > 0)
@@ -337,9 +337,9 @@ static void print_end(struct command *c)
 	printf("\n");
 }
 
-static unsigned threads_of(const struct rama_opts *o)
+static unsigned threads_of(const struct rama_cli_opts *o)
 {
-	const char *text = rama_opts_value(o, RAMA_OPT_index_jobs);
+	const char *text = rama_cli_opts_value(o, RAMA_OPT_index_jobs);
 	cpu_set_t set;
 	char *rest;
 	unsigned long n;
@@ -348,14 +348,14 @@ static unsigned threads_of(const struct rama_opts *o)
 		return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 	n = strtoul(text, &rest, 10);
 	if (*text < '0' || *text > '9' || *rest != '\0' || n < 1 || n > RAMA_INDEX_THREADS)
-		rama_opts_usage(o, "-j is a number from 1 to %d, not '%s'", RAMA_INDEX_THREADS,
+		rama_cli_opts_usage(o, "-j is a number from 1 to %d, not '%s'", RAMA_INDEX_THREADS,
 				text);
 	return (unsigned)n;
 }
 
 static int run(struct command *c)
 {
-	bool watched = rama_opts_has(&c->o, RAMA_OPT_index_watch);
+	bool watched = rama_cli_opts_has(&c->o, RAMA_OPT_index_watch);
 	int status = find_roots(c);
 
 	if (status == 0 && watched)
@@ -384,42 +384,42 @@ static void fini(struct command *c)
 	}
 	free(c->roots);
 	free(c->flaws);
-	rama_opts_fini(&c->o);
+	rama_cli_opts_fini(&c->o);
 }
 
-int rama_cmd_index(int argc, char **argv)
+int rama_cli_cmd_index(int argc, char **argv)
 {
 	struct command c = { 0 };
 	int status;
 
-	rama_opts_parse(&c.o, RAMA_CMD_index, argc, argv);
+	rama_cli_opts_parse(&c.o, RAMA_CMD_index, argc, argv);
 	/* Each log takes and gives back a few hundred KiB: the kernel need not be asked for them each time. */
 	mallopt(M_MMAP_THRESHOLD, KEPT);
 	mallopt(M_TRIM_THRESHOLD, KEPT);
 	if (c.o.n_args == 0)
-		rama_opts_usage(&c.o, "no directory and no log given");
-	c.quiet = rama_opts_has(&c.o, RAMA_OPT_index_quiet);
-	c.as_json = rama_opts_has(&c.o, RAMA_OPT_index_json);
+		rama_cli_opts_usage(&c.o, "no directory and no log given");
+	c.quiet = rama_cli_opts_has(&c.o, RAMA_OPT_index_quiet);
+	c.as_json = rama_cli_opts_has(&c.o, RAMA_OPT_index_json);
 	c.shows = !c.quiet && isatty(STDERR_FILENO);
 	c.start = now();
-	c.delay = strtod(rama_opts_setting(RAMA_SET_PROGRESS), NULL);
+	c.delay = strtod(rama_cli_opts_setting(RAMA_SET_PROGRESS), NULL);
 	c.run = (struct rama_index_run){ .opt = { .profile = &c.profile,
-						  .no_logs = rama_opts_has(&c.o,
+						  .no_logs = rama_cli_opts_has(&c.o,
 									   RAMA_OPT_index_nologs) },
 					 .threads = threads_of(&c.o),
-					 .again = rama_opts_has(&c.o, RAMA_OPT_index_force),
+					 .again = rama_cli_opts_has(&c.o, RAMA_OPT_index_force),
 					 .problem = problem,
 					 .progress = progress,
 					 .ctx = &c };
-	if (rama_opts_has(&c.o, RAMA_OPT_index_watch)) {
+	if (rama_cli_opts_has(&c.o, RAMA_OPT_index_watch)) {
 		hold_signals(&c);
 		c.run.stop = stop;
 	}
-	status = rama_store_place(&c.o, RAMA_OPT_index_store, c.where) ? 0 : 4;
+	status = rama_cli_store_place(&c.o, RAMA_OPT_index_store, c.where) ? 0 : 4;
 	if (status == 0)
-		status = rama_profile_load(&c.profile, &c.o, RAMA_OPT_index_profile);
+		status = rama_cli_profile_load(&c.profile, &c.o, RAMA_OPT_index_profile);
 	if (status == 0)
-		status = rama_store_here(&c.run.store, &c.o, RAMA_OPT_index_store,
+		status = rama_cli_store_here(&c.run.store, &c.o, RAMA_OPT_index_store,
 					 RAMA_STORE_WRITE | RAMA_STORE_CREATE);
 	if (status == 0)
 		status = run(&c);

@@ -15,8 +15,8 @@
 #define LIMIT_ELSE 50 /* jobs of a table for people, and of a page */
 
 struct command {
-	struct rama_opts o;
-	struct rama_jobs_list list;
+	struct rama_cli_opts o;
+	struct rama_cli_jobs_list list;
 };
 
 /* ---- conditions ------------------------------------------------------------------------------------ */
@@ -25,20 +25,20 @@ struct command {
 static void check(const struct command *c, int rc, const struct rama_err *e)
 {
 	if (rc != 0)
-		rama_opts_usage(&c->o, "%s", e->text);
+		rama_cli_opts_usage(&c->o, "%s", e->text);
 }
 
 static void time_condition(struct command *c, enum rama_option_id option,
 			   int (*add)(struct rama_query_jobs *q, int64_t ns, struct rama_err *e))
 {
-	const char *text = rama_opts_value(&c->o, option);
+	const char *text = rama_cli_opts_value(&c->o, option);
 	struct rama_err e = { 0 };
 	int64_t ns;
 
 	if (text == NULL)
 		return;
 	if (!rama_when(text, (int64_t)time(NULL) * 1000000000, 0, &ns))
-		rama_opts_usage(&c->o,
+		rama_cli_opts_usage(&c->o,
 				"--%s is a time such as 2026-11-16, '2026-11-16 09:20', -2h or "
 				"yesterday, not '%s'",
 				rama_options[option].name, text);
@@ -47,7 +47,7 @@ static void time_condition(struct command *c, enum rama_option_id option,
 
 static void size_condition(struct command *c)
 {
-	const char *text = rama_opts_value(&c->o, RAMA_OPT_jobs_minbytes);
+	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_minbytes);
 	struct rama_err e = { 0 };
 	uint64_t bytes;
 
@@ -55,7 +55,7 @@ static void size_condition(struct command *c)
 		return;
 	if (!rama_piece_size((struct rama_piece){ text, strlen(text) }, &bytes) ||
 	    bytes > INT64_MAX)
-		rama_opts_usage(&c->o,
+		rama_cli_opts_usage(&c->o,
 				"--min-bytes is a size such as 4096, 64KiB or 1.5GiB, not '%s'",
 				text);
 	check(c, rama_query_jobs_bytes(&c->list.query, (double)bytes, &e), &e);
@@ -68,15 +68,15 @@ static void each(struct command *c, enum rama_option_id option,
 	struct rama_err e = { 0 };
 	const char *text;
 
-	for (size_t at = 0; (text = rama_opts_next(&c->o, option, &at)) != NULL;)
+	for (size_t at = 0; (text = rama_cli_opts_next(&c->o, option, &at)) != NULL;)
 		check(c, add(&c->list.query, text, &e), &e);
 }
 
 static void conditions(struct command *c)
 {
 	struct rama_query_jobs *q = &c->list.query;
-	const char *user = rama_opts_value(&c->o, RAMA_OPT_jobs_user);
-	const char *name = rama_opts_value(&c->o, RAMA_OPT_jobs_name);
+	const char *user = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_user);
+	const char *name = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_name);
 	struct rama_err e = { 0 };
 
 	if (user != NULL)
@@ -87,7 +87,7 @@ static void conditions(struct command *c)
 	time_condition(c, RAMA_OPT_jobs_until, rama_query_jobs_until);
 	size_condition(c);
 	each(c, RAMA_OPT_jobs_finding, rama_query_jobs_finding);
-	if (rama_opts_has(&c->o, RAMA_OPT_jobs_running))
+	if (rama_cli_opts_has(&c->o, RAMA_OPT_jobs_running))
 		check(c, rama_query_jobs_running(q, &e), &e);
 	each(c, RAMA_OPT_jobs_where, rama_query_jobs_where);
 	for (size_t i = 0; i < c->o.n_args; i++)
@@ -115,8 +115,8 @@ static int list_metrics(void)
 static void choose_columns(struct command *c)
 {
 	struct rama_query_jobs *q = &c->list.query;
-	const char *text = rama_opts_value(&c->o, RAMA_OPT_jobs_columns);
-	bool all = text == NULL && c->list.form != RAMA_ROWS_TEXT;
+	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_columns);
+	bool all = text == NULL && c->list.form != RAMA_CLI_ROWS_TEXT;
 	struct rama_query_metric m;
 	struct rama_err e = { 0 };
 
@@ -132,8 +132,8 @@ static void choose_columns(struct command *c)
 
 static void choose_order(struct command *c)
 {
-	const char *key = rama_opts_value(&c->o, RAMA_OPT_jobs_sort),
-		   *after = rama_opts_value(&c->o, RAMA_OPT_jobs_after);
+	const char *key = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_sort),
+		   *after = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_after);
 	struct rama_err e = { 0 };
 
 	if (key != NULL)
@@ -145,17 +145,17 @@ static void choose_order(struct command *c)
 
 static uint64_t limit_of(const struct command *c)
 {
-	const char *text = rama_opts_value(&c->o, RAMA_OPT_jobs_limit);
+	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_limit);
 	char *end;
 	uint64_t n;
 
 	if (text == NULL)
-		return c->list.form == RAMA_ROWS_TEXT || rama_opts_has(&c->o, RAMA_OPT_jobs_after)
+		return c->list.form == RAMA_CLI_ROWS_TEXT || rama_cli_opts_has(&c->o, RAMA_OPT_jobs_after)
 			       ? LIMIT_ELSE
 			       : 0;
 	n = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0')
-		rama_opts_usage(&c->o, "--limit is a number, 0 for none, not '%s'", text);
+		rama_cli_opts_usage(&c->o, "--limit is a number, 0 for none, not '%s'", text);
 	return n;
 }
 
@@ -184,36 +184,36 @@ static int one_job(const struct command *c, struct rama_store *s, int64_t *job, 
 
 static int answer(struct command *c, struct rama_store *s, struct rama_out *out)
 {
-	struct rama_terminal t =
-		rama_terminal_of(&c->o, RAMA_OPT_jobs_width, RAMA_OPT_jobs_color, false);
+	struct rama_cli_terminal t =
+		rama_cli_terminal_of(&c->o, RAMA_OPT_jobs_width, RAMA_OPT_jobs_color, false);
 	struct rama_err e = { 0 };
 	int64_t job;
 	int rc;
 
 	rc = one_job(c, s, &job, &e);
 	if (rc > 0) {
-		if (c->list.form == RAMA_ROWS_CSV)
-			rama_opts_usage(&c->o, "one job is text or --json; --csv is for lists");
-		rc = rama_jobs_detail(s, job, c->list.form, &t,
-				      rama_opts_has(&c->o, RAMA_OPT_jobs_limit), out, &e);
+		if (c->list.form == RAMA_CLI_ROWS_CSV)
+			rama_cli_opts_usage(&c->o, "one job is text or --json; --csv is for lists");
+		rc = rama_cli_jobs_detail(s, job, c->list.form, &t,
+				      rama_cli_opts_has(&c->o, RAMA_OPT_jobs_limit), out, &e);
 	} else if (rc == 0) {
-		rc = rama_jobs_list(s, &c->list, &t, out, &e);
+		rc = rama_cli_jobs_list(s, &c->list, &t, out, &e);
 	}
 	if (rc == 0 || rc == RAMA_ESTOPPED)
 		return 0;
-	rama_complain("jobs", "%s", e.code != 0 ? e.text : rama_err_text(rc));
+	rama_cli_complain("jobs", "%s", e.code != 0 ? e.text : rama_err_text(rc));
 	return rama_err_status(rc);
 }
 
 static void read_options(struct command *c)
 {
-	const struct rama_opts *o = &c->o;
+	const struct rama_cli_opts *o = &c->o;
 
-	if (rama_opts_has(o, RAMA_OPT_jobs_csv) && rama_opts_has(o, RAMA_OPT_jobs_json))
-		rama_opts_usage(o, "--csv and --json exclude each other");
-	c->list.form = rama_opts_has(o, RAMA_OPT_jobs_csv)    ? RAMA_ROWS_CSV
-		       : rama_opts_has(o, RAMA_OPT_jobs_json) ? RAMA_ROWS_JSON
-							      : RAMA_ROWS_TEXT;
+	if (rama_cli_opts_has(o, RAMA_OPT_jobs_csv) && rama_cli_opts_has(o, RAMA_OPT_jobs_json))
+		rama_cli_opts_usage(o, "--csv and --json exclude each other");
+	c->list.form = rama_cli_opts_has(o, RAMA_OPT_jobs_csv)    ? RAMA_CLI_ROWS_CSV
+		       : rama_cli_opts_has(o, RAMA_OPT_jobs_json) ? RAMA_CLI_ROWS_JSON
+							      : RAMA_CLI_ROWS_TEXT;
 	rama_query_jobs_init(&c->list.query);
 	c->list.query.limit = limit_of(c);
 	choose_columns(c);
@@ -221,7 +221,7 @@ static void read_options(struct command *c)
 	conditions(c);
 }
 
-int rama_cmd_jobs(int argc, char **argv)
+int rama_cli_cmd_jobs(int argc, char **argv)
 {
 	struct command *c = calloc(1, sizeof(*c));
 	struct rama_store *s = NULL;
@@ -230,26 +230,26 @@ int rama_cmd_jobs(int argc, char **argv)
 	int status, end;
 
 	if (c == NULL) {
-		rama_complain("jobs", "%s", rama_err_text(RAMA_EMEMORY));
+		rama_cli_complain("jobs", "%s", rama_err_text(RAMA_EMEMORY));
 		return 4;
 	}
-	rama_opts_parse(&c->o, RAMA_CMD_jobs, argc, argv);
-	columns = rama_opts_value(&c->o, RAMA_OPT_jobs_columns);
+	rama_cli_opts_parse(&c->o, RAMA_CMD_jobs, argc, argv);
+	columns = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_columns);
 	if (columns != NULL && strcmp(columns, "help") == 0) {
 		status = list_metrics();
 	} else {
 		read_options(c);
-		status = rama_store_here(&s, &c->o, RAMA_OPT_jobs_store, RAMA_STORE_READ);
+		status = rama_cli_store_here(&s, &c->o, RAMA_OPT_jobs_store, RAMA_STORE_READ);
 		if (status == 0) {
-			rama_stdout_begin(&out);
+			rama_cli_stdout_begin(&out);
 			status = answer(c, s, &out);
-			end = rama_stdout_end(&out);
+			end = rama_cli_stdout_end(&out);
 			status = status != 0 ? status : end;
 		}
 	}
 	rama_store_close(s);
 	rama_query_jobs_fini(&c->list.query);
-	rama_opts_fini(&c->o);
+	rama_cli_opts_fini(&c->o);
 	free(c);
 	return status;
 }

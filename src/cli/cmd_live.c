@@ -16,8 +16,8 @@
 enum { LIST = 64 }; /* bytes for words of layers */
 
 struct live {
-	struct rama_opts o;
-	struct rama_jobs jobs;
+	struct rama_cli_opts o;
+	struct rama_cli_jobs jobs;
 	struct rama_out out;
 	struct rama_json json;
 	bool as_json, quiet;
@@ -32,8 +32,8 @@ struct live {
 
 /* one process, as it was before */
 struct process {
-	const struct rama_job_left *job;
-	const struct rama_seg_info *info;
+	const struct rama_cli_job_left *job;
+	const struct rama_cli_seg_info *info;
 	struct rama_switch was, now;
 	uint32_t reader;
 	uint64_t made, dropped, waiting;
@@ -71,8 +71,8 @@ static const char *words_of(char to[LIST], uint32_t layers)
 
 /* ---- which processes -------------------------------------------------------------------------------- */
 
-static bool is_named(const char *asked, const struct rama_job_left *j,
-		     const struct rama_seg_info *info)
+static bool is_named(const char *asked, const struct rama_cli_job_left *j,
+		     const struct rama_cli_seg_info *info)
 {
 	char number[24];
 
@@ -85,8 +85,8 @@ static bool is_named(const char *asked, const struct rama_job_left *j,
 	return strcmp(asked, number) == 0;
 }
 
-static bool is_asked(struct live *l, const struct rama_job_left *j,
-		     const struct rama_seg_info *info)
+static bool is_asked(struct live *l, const struct rama_cli_job_left *j,
+		     const struct rama_cli_seg_info *info)
 {
 	bool is = l->n_asked == 0;
 
@@ -101,7 +101,7 @@ static bool is_asked(struct live *l, const struct rama_job_left *j,
 }
 
 /* Programs that another took the place of are past; a process that cannot be told from here may run on another host. */
-static bool runs(const struct rama_seg_info *info)
+static bool runs(const struct rama_cli_seg_info *info)
 {
 	return !info->bad && info->alive > 0 && info->phase != RAMA_SEG_REPLACED;
 }
@@ -197,7 +197,7 @@ static void show_text(const struct live *l, const struct process *p)
 	       p->job->name != NULL ? p->job->name : "-", p->info->text);
 }
 
-static void take(struct live *l, const struct rama_job_left *j, const struct rama_seg_info *info)
+static void take(struct live *l, const struct rama_cli_job_left *j, const struct rama_cli_seg_info *info)
 {
 	struct process p = { .job = j, .info = info };
 	struct rama_err e = { 0 };
@@ -208,7 +208,7 @@ static void take(struct live *l, const struct rama_job_left *j, const struct ram
 	if (rc == RAMA_EMISSING) /* it has just ended */
 		return;
 	if (rc != 0) {
-		rama_complain("live", "%s", e.text);
+		rama_cli_complain("live", "%s", e.text);
 		worse(l, rama_err_status(rc));
 		return;
 	}
@@ -225,10 +225,10 @@ static void parse(struct live *l, int argc, char **argv)
 {
 	const char *layers;
 
-	rama_opts_parse(&l->o, RAMA_CMD_live, argc, argv);
-	l->as_json = rama_opts_has(&l->o, RAMA_OPT_live_json);
-	l->quiet = rama_opts_has(&l->o, RAMA_OPT_live_quiet);
-	l->trace = rama_opts_has(&l->o, RAMA_OPT_live_trace);
+	rama_cli_opts_parse(&l->o, RAMA_CMD_live, argc, argv);
+	l->as_json = rama_cli_opts_has(&l->o, RAMA_OPT_live_json);
+	l->quiet = rama_cli_opts_has(&l->o, RAMA_OPT_live_quiet);
+	l->trace = rama_cli_opts_has(&l->o, RAMA_OPT_live_trace);
 	l->asked = l->o.args;
 	l->n_asked = l->o.n_args;
 	if (l->n_asked > 0 && (strcmp(l->asked[0], "on") == 0 || strcmp(l->asked[0], "off") == 0)) {
@@ -237,13 +237,13 @@ static void parse(struct live *l, int argc, char **argv)
 		l->asked++;
 		l->n_asked--;
 	}
-	layers = rama_opts_value(&l->o, RAMA_OPT_live_layers);
+	layers = rama_cli_opts_value(&l->o, RAMA_OPT_live_layers);
 	if (!l->change && (layers != NULL || l->trace))
-		rama_opts_usage(&l->o, "say on or off first");
+		rama_cli_opts_usage(&l->o, "say on or off first");
 	if (!rama_settings_layers(layers != NULL ? layers : "all",
 				  layers != NULL ? strlen(layers) : 3, &l->layers) ||
 	    l->layers == 0)
-		rama_opts_usage(&l->o,
+		rama_cli_opts_usage(&l->o,
 				"--layers %s: POSIX, STDIO, MPIIO, H5F, H5D and PNETCDF are layers",
 				layers);
 	l->met = calloc(l->n_asked + 1, sizeof(*l->met));
@@ -255,17 +255,17 @@ static int find(struct live *l, struct rama_err *e)
 	size_t at = 0;
 	int rc = 0;
 
-	if (!rama_opts_has(&l->o, RAMA_OPT_live_dir))
-		return rama_jobs_add_default(&l->jobs, e);
-	while (rc == 0 && (dir = rama_opts_next(&l->o, RAMA_OPT_live_dir, &at)) != NULL)
-		rc = rama_jobs_add_dir(&l->jobs, dir, e);
+	if (!rama_cli_opts_has(&l->o, RAMA_OPT_live_dir))
+		return rama_cli_jobs_add_default(&l->jobs, e);
+	while (rc == 0 && (dir = rama_cli_opts_next(&l->o, RAMA_OPT_live_dir, &at)) != NULL)
+		rc = rama_cli_jobs_add_dir(&l->jobs, dir, e);
 	return rc;
 }
 
 static void walk(struct live *l)
 {
 	for (size_t i = 0; i < l->jobs.n; i++) {
-		const struct rama_job_left *j = &l->jobs.job[i];
+		const struct rama_cli_job_left *j = &l->jobs.job[i];
 
 		for (size_t k = 0; k < j->infos.n; k++)
 			if (runs(&j->infos.info[k]) && is_asked(l, j, &j->infos.info[k]))
@@ -274,7 +274,7 @@ static void walk(struct live *l)
 	for (size_t i = 0; i < l->n_asked; i++) {
 		if (l->met == NULL || l->met[i])
 			continue;
-		rama_complain("live",
+		rama_cli_complain("live",
 			      "%s: no observed process or job of this name or number runs here",
 			      l->asked[i]);
 		worse(l, 3);
@@ -296,7 +296,7 @@ static void print(struct live *l)
 		worse(l, 4);
 }
 
-int rama_cmd_live(int argc, char **argv)
+int rama_cli_cmd_live(int argc, char **argv)
 {
 	struct live l = { 0 };
 	struct rama_err e = { 0 };
@@ -309,12 +309,12 @@ int rama_cmd_live(int argc, char **argv)
 	if (rc == 0) {
 		print(&l);
 	} else {
-		rama_complain("live", "%s", e.text);
+		rama_cli_complain("live", "%s", e.text);
 		worse(&l, rama_err_status(rc));
 	}
 	rama_out_fini(&l.out);
-	rama_jobs_fini(&l.jobs);
+	rama_cli_jobs_fini(&l.jobs);
 	free(l.met);
-	rama_opts_fini(&l.o);
+	rama_cli_opts_fini(&l.o);
 	return l.status;
 }

@@ -21,16 +21,16 @@ static bool allowed(size_t n)
 
 static void show_progress(const struct rama_merge_input *in, const struct rama_cursor *c)
 {
-	rama_progress(in->user, c);
+	rama_cli_progress(in->user, c);
 }
 
-static int open_all(struct rama_input *in, struct rama_merge *m, const struct rama_opts *o)
+static int open_all(struct rama_cli_input *in, struct rama_merge *m, const struct rama_cli_opts *o)
 {
-	bool strict = rama_opts_has(o, RAMA_OPT_merge_strict),
-	     quiet = rama_opts_has(o, RAMA_OPT_merge_quiet), park = !allowed(o->n_args);
+	bool strict = rama_cli_opts_has(o, RAMA_OPT_merge_strict),
+	     quiet = rama_cli_opts_has(o, RAMA_OPT_merge_quiet), park = !allowed(o->n_args);
 
 	for (size_t i = 0; i < o->n_args; i++) {
-		int status = rama_input_open(&in[i], o->args[i], strict, quiet);
+		int status = rama_cli_input_open(&in[i], o->args[i], strict, quiet);
 
 		if (status != 0)
 			return status;
@@ -40,8 +40,8 @@ static int open_all(struct rama_input *in, struct rama_merge *m, const struct ra
 							      .path = in[i].path,
 							      .user = &in[i] };
 		if (in[i].log.job.jobid != in[0].log.job.jobid &&
-		    !rama_opts_has(o, RAMA_OPT_merge_anyjob)) {
-			rama_complain(
+		    !rama_cli_opts_has(o, RAMA_OPT_merge_anyjob)) {
+			rama_cli_complain(
 				in[i].path,
 				"is of job %lld, %s of job %lld; --any-job joins them all the same",
 				(long long)in[i].log.job.jobid, in[0].path,
@@ -52,63 +52,63 @@ static int open_all(struct rama_input *in, struct rama_merge *m, const struct ra
 	return 0;
 }
 
-static int merge(struct rama_merge *m, struct rama_output *out, const struct rama_opts *o)
+static int merge(struct rama_merge *m, struct rama_cli_output *out, const struct rama_cli_opts *o)
 {
-	static const struct rama_output_options opt = { RAMA_OPT_merge_output,
+	static const struct rama_cli_output_options opt = { RAMA_OPT_merge_output,
 							RAMA_OPT_merge_compression, RAMA_OPTIONS,
 							RAMA_OPT_merge_force };
 	struct rama_err e = { 0 };
 	uint64_t partial;
-	int status = rama_output_open(out, o, &opt);
+	int status = rama_cli_output_open(out, o, &opt);
 
 	if (status != 0)
 		return status;
 	if (rama_merge_plan(m, &e) != 0) {
-		rama_complain("merge", "%s", e.text);
+		rama_cli_complain("merge", "%s", e.text);
 		return rama_err_status(e.code);
 	}
-	status = rama_output_notes(&m->job, o, RAMA_OPT_merge_note);
+	status = rama_cli_output_notes(&m->job, o, RAMA_OPT_merge_note);
 	if (status != 0)
 		return status;
 	if (rama_merge_write(m, &out->writer, &partial, &e) != 0) {
-		rama_complain(out->writer.err.code != 0 ? out->path : "merge", "%s", e.text);
+		rama_cli_complain(out->writer.err.code != 0 ? out->path : "merge", "%s", e.text);
 		return rama_err_status(e.code);
 	}
-	return rama_output_finish(out, partial);
+	return rama_cli_output_finish(out, partial);
 }
 
-int rama_cmd_merge(int argc, char **argv)
+int rama_cli_cmd_merge(int argc, char **argv)
 {
 	struct rama_merge m = { 0 };
-	struct rama_output out = { .file = { .fd = -1 } };
-	struct rama_input *in;
-	struct rama_opts o;
+	struct rama_cli_output out = { .file = { .fd = -1 } };
+	struct rama_cli_input *in;
+	struct rama_cli_opts o;
 	int status;
 
-	rama_opts_parse(&o, RAMA_CMD_merge, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_CMD_merge, argc, argv);
 	if (o.n_args == 0)
-		rama_opts_usage(&o, "no logs given");
+		rama_cli_opts_usage(&o, "no logs given");
 	in = calloc(o.n_args, sizeof(*in));
 	m.in = calloc(o.n_args, sizeof(*m.in));
 	if (in == NULL || m.in == NULL) {
-		rama_complain("merge", "out of memory");
+		rama_cli_complain("merge", "out of memory");
 		return 4;
 	}
-	m.renumber = rama_opts_has(&o, RAMA_OPT_merge_renumber);
+	m.renumber = rama_cli_opts_has(&o, RAMA_OPT_merge_renumber);
 	m.progress = show_progress;
-	rama_progress_start(!rama_opts_has(&o, RAMA_OPT_merge_quiet));
-	m.reduce = !rama_opts_has(&o, RAMA_OPT_merge_reduce);
+	rama_cli_progress_start(!rama_cli_opts_has(&o, RAMA_OPT_merge_quiet));
+	m.reduce = !rama_cli_opts_has(&o, RAMA_OPT_merge_reduce);
 	status = open_all(in, &m, &o);
 	if (status == 0)
 		status = merge(&m, &out, &o);
 	for (size_t i = 0; i < m.n_in; i++) {
 		if (status == 0)
-			status = rama_input_status(&in[i]);
-		rama_input_close(&in[i]);
+			status = rama_cli_input_status(&in[i]);
+		rama_cli_input_close(&in[i]);
 	}
-	rama_output_close(&out);
+	rama_cli_output_close(&out);
 	free(in);
 	free(m.in);
-	rama_opts_fini(&o);
+	rama_cli_opts_fini(&o);
 	return status;
 }

@@ -15,9 +15,9 @@
 #include "cli/run/log.h"
 
 struct recover {
-	struct rama_opts o;
-	struct rama_jobs jobs;
-	struct rama_log_place log;
+	struct rama_cli_opts o;
+	struct rama_cli_jobs jobs;
+	struct rama_cli_log_place log;
 	bool running, quiet, as_json;
 	struct rama_out out;
 	struct rama_json json;
@@ -38,7 +38,7 @@ static void worse(struct recover *r, int status)
 		r->status = status;
 }
 
-static const char *state_of(const struct rama_job_left *j)
+static const char *state_of(const struct rama_cli_job_left *j)
 {
 	if (j->locked || j->infos.alive > 0)
 		return "running";
@@ -49,18 +49,18 @@ static const char *state_of(const struct rama_job_left *j)
 	return j->infos.processes == 0 && j->infos.bad > 0 ? "bad" : "dead";
 }
 
-static const char *name_of(const struct rama_job_left *j)
+static const char *name_of(const struct rama_cli_job_left *j)
 {
 	return j->dir != NULL ? j->dir : j->segs.path[0];
 }
 
 /* the command of the first process that can be read */
-static const struct rama_seg_info *first_of(const struct rama_job_left *j)
+static const struct rama_cli_seg_info *first_of(const struct rama_cli_job_left *j)
 {
-	const struct rama_seg_info *first = NULL;
+	const struct rama_cli_seg_info *first = NULL;
 
 	for (size_t i = 0; i < j->infos.n; i++) {
-		const struct rama_seg_info *info = &j->infos.info[i];
+		const struct rama_cli_seg_info *info = &j->infos.info[i];
 
 		if (!info->bad && (first == NULL || info->start < first->start))
 			first = info;
@@ -70,16 +70,16 @@ static const struct rama_seg_info *first_of(const struct rama_job_left *j)
 
 /* ---- --list --------------------------------------------------------------------------------- */
 
-static double age_of(const struct recover *r, const struct rama_job_left *j)
+static double age_of(const struct recover *r, const struct rama_cli_job_left *j)
 {
 	return j->infos.start > 0 && r->now > j->infos.start
 		       ? (double)(r->now - j->infos.start) / 1e9
 		       : 0;
 }
 
-static void list_json(struct recover *r, const struct rama_job_left *j)
+static void list_json(struct recover *r, const struct rama_cli_job_left *j)
 {
-	const struct rama_seg_info *first = first_of(j);
+	const struct rama_cli_seg_info *first = first_of(j);
 
 	rama_json_open(&r->json, '{');
 	rama_json_key_string(&r->json, "job", name_of(j));
@@ -105,9 +105,9 @@ static void age_text(char *to, size_t size, double s)
 		snprintf(to, size, "%.0f days", s / 86400);
 }
 
-static void list_text(struct recover *r, const struct rama_job_left *j)
+static void list_text(struct recover *r, const struct rama_cli_job_left *j)
 {
-	const struct rama_seg_info *first = first_of(j);
+	const struct rama_cli_seg_info *first = first_of(j);
 	char age[32];
 
 	age_text(age, sizeof(age), age_of(r, j));
@@ -132,16 +132,16 @@ static void list(struct recover *r)
 
 /* ---- making logs and removing --------------------------------------------------------------- */
 
-static void say_bad(struct recover *r, const struct rama_job_left *j)
+static void say_bad(struct recover *r, const struct rama_cli_job_left *j)
 {
 	for (size_t i = 0; i < j->infos.n; i++)
 		if (j->infos.info[i].bad)
-			rama_complain(j->infos.info[i].path, "%s", j->infos.info[i].text);
+			rama_cli_complain(j->infos.info[i].path, "%s", j->infos.info[i].text);
 	if (j->infos.bad > 0)
 		worse(r, 3);
 }
 
-static void drop(struct recover *r, struct rama_job_left *j, const bool *keep)
+static void drop(struct recover *r, struct rama_cli_job_left *j, const bool *keep)
 {
 	if (j->dir != NULL) {
 		rama_place_remove(j->dir, &j->segs, keep, false);
@@ -149,12 +149,12 @@ static void drop(struct recover *r, struct rama_job_left *j, const bool *keep)
 	}
 	for (size_t i = 0; i < j->segs.n; i++)
 		if ((keep == NULL || !keep[i]) && unlink(j->segs.path[i]) != 0) {
-			rama_complain(j->segs.path[i], "cannot be removed: %s", strerror(errno));
+			rama_cli_complain(j->segs.path[i], "cannot be removed: %s", strerror(errno));
 			worse(r, 4);
 		}
 }
 
-static void remove_job(struct recover *r, struct rama_job_left *j)
+static void remove_job(struct recover *r, struct rama_cli_job_left *j)
 {
 	drop(r, j, NULL);
 	r->made++;
@@ -163,18 +163,18 @@ static void remove_job(struct recover *r, struct rama_job_left *j)
 }
 
 /* what was read is in the log; what was not stays, and so does all of a job that runs */
-static void drop_read(struct recover *r, struct rama_job_left *j)
+static void drop_read(struct recover *r, struct rama_cli_job_left *j)
 {
 	bool *keep = calloc(j->segs.n + 1, sizeof(*keep));
 
 	for (size_t i = 0; keep != NULL && i < j->infos.n; i++)
 		keep[i] = j->infos.info[i].bad;
-	if (keep != NULL && !rama_job_left_runs(j))
+	if (keep != NULL && !rama_cli_job_left_runs(j))
 		drop(r, j, keep);
 	free(keep);
 }
 
-static void made_json(struct recover *r, const struct rama_job_left *j, const char *path,
+static void made_json(struct recover *r, const struct rama_cli_job_left *j, const char *path,
 		      const struct rama_gather_result *result)
 {
 	rama_json_open(&r->json, '{');
@@ -194,7 +194,7 @@ static void silent(void *ctx, const char *line)
 }
 
 /* The segments that have no log yet. Processes that ended while an agent read their live events have one. */
-static size_t without_log(const struct rama_job_left *j, struct rama_gather_list *some)
+static size_t without_log(const struct rama_cli_job_left *j, struct rama_gather_list *some)
 {
 	*some = (struct rama_gather_list){ .path = calloc(j->segs.n + 1, sizeof(*some->path)) };
 	for (size_t i = 0; some->path != NULL && i < j->infos.n; i++)
@@ -203,17 +203,17 @@ static size_t without_log(const struct rama_job_left *j, struct rama_gather_list
 	return some->n;
 }
 
-static void make_log(struct recover *r, struct rama_job_left *j)
+static void make_log(struct recover *r, struct rama_cli_job_left *j)
 {
-	const struct rama_seg_info *first = first_of(j);
+	const struct rama_cli_seg_info *first = first_of(j);
 	struct rama_gather_options opt = { .reduce = true,
 					   .incomplete = true,
 					   .jobid = -1,
-					   .progress = r->quiet ? NULL : rama_log_progress,
+					   .progress = r->quiet ? NULL : rama_cli_log_progress,
 					   .problem = silent /* said already */ };
 	struct rama_gather_result result = { 0 };
 	char path[PATH_MAX], program[NAME_MAX + 1];
-	struct rama_log_about about = { .program = program,
+	struct rama_cli_log_about about = { .program = program,
 					.jobid = first->jobid,
 					.pid = first->pid,
 					.start = j->infos.start };
@@ -231,11 +231,11 @@ static void make_log(struct recover *r, struct rama_job_left *j)
 		drop_read(r, j);
 		return;
 	}
-	rama_log_program(program, sizeof(program), first->text);
-	rc = rama_log_make(&r->log, &some, &about, &opt, path, &result, &e);
+	rama_cli_log_program(program, sizeof(program), first->text);
+	rc = rama_cli_log_make(&r->log, &some, &about, &opt, path, &result, &e);
 	free(some.path);
 	if (rc != 0) {
-		rama_complain(name_of(j), "%s; its segments stay", e.text);
+		rama_cli_complain(name_of(j), "%s; its segments stay", e.text);
 		worse(r, rama_err_status(e.code));
 		return;
 	}
@@ -248,16 +248,16 @@ static void make_log(struct recover *r, struct rama_job_left *j)
 	drop_read(r, j);
 }
 
-static void one_job(struct recover *r, struct rama_job_left *j)
+static void one_job(struct recover *r, struct rama_cli_job_left *j)
 {
-	bool removing = rama_opts_has(&r->o, RAMA_OPT_recover_remove);
+	bool removing = rama_cli_opts_has(&r->o, RAMA_OPT_recover_remove);
 	bool named = r->running && !removing;
 	int lock = -2;
 
-	if (rama_job_left_runs(j) && !named) {
+	if (rama_cli_job_left_runs(j) && !named) {
 		r->left++;
 		if (!r->quiet)
-			rama_complain(name_of(j),
+			rama_cli_complain(name_of(j),
 				      strcmp(state_of(j), "elsewhere") == 0
 					      ? "belongs to another machine; recover it there, or "
 						"with --running here"
@@ -292,7 +292,7 @@ static int collect(struct recover *r)
 	int rc = files == NULL ? RAMA_EMEMORY : 0;
 
 	if (rc == 0 && r->o.n_args == 0)
-		rc = rama_jobs_add_default(&r->jobs, &e);
+		rc = rama_cli_jobs_add_default(&r->jobs, &e);
 	for (size_t i = 0; rc == 0 && i < r->o.n_args; i++) {
 		struct stat st;
 
@@ -300,16 +300,16 @@ static int collect(struct recover *r)
 			rc = rama_err_set(&e, RAMA_EMISSING, "%s: %s", r->o.args[i],
 					  strerror(errno));
 		else if (S_ISDIR(st.st_mode))
-			rc = rama_jobs_add_dir(&r->jobs, r->o.args[i], &e);
+			rc = rama_cli_jobs_add_dir(&r->jobs, r->o.args[i], &e);
 		else
 			files[n++] = r->o.args[i];
 	}
 	if (rc == 0 && n > 0)
-		rc = rama_jobs_add_files(&r->jobs, files, n, &e);
+		rc = rama_cli_jobs_add_files(&r->jobs, files, n, &e);
 	free(files);
 	if (rc == 0)
 		return 0;
-	rama_complain("recover", "%s", e.code != 0 ? e.text : "out of memory");
+	rama_cli_complain("recover", "%s", e.code != 0 ? e.text : "out of memory");
 	return rama_err_status(rc);
 }
 
@@ -319,27 +319,27 @@ static size_t ready_jobs(const struct recover *r)
 
 	for (size_t i = 0; i < r->jobs.n; i++)
 		n += r->jobs.job[i].infos.processes > 0 &&
-		     (r->running || !rama_job_left_runs(&r->jobs.job[i]));
+		     (r->running || !rama_cli_job_left_runs(&r->jobs.job[i]));
 	return n;
 }
 
 static int work(struct recover *r)
 {
-	static const struct rama_log_options_of options = { RAMA_OPT_recover_output,
+	static const struct rama_cli_log_options_of options = { RAMA_OPT_recover_output,
 							    RAMA_OPT_recover_dir,
 							    RAMA_OPT_recover_force };
-	bool only_list = rama_opts_has(&r->o, RAMA_OPT_recover_list);
+	bool only_list = rama_cli_opts_has(&r->o, RAMA_OPT_recover_list);
 	int status = collect(r);
 
 	if (status != 0)
 		return status;
-	if (!only_list && !rama_opts_has(&r->o, RAMA_OPT_recover_remove) && ready_jobs(r) > 0) {
-		if (rama_opts_has(&r->o, RAMA_OPT_recover_output) && ready_jobs(r) > 1)
-			rama_opts_usage(&r->o,
+	if (!only_list && !rama_cli_opts_has(&r->o, RAMA_OPT_recover_remove) && ready_jobs(r) > 0) {
+		if (rama_cli_opts_has(&r->o, RAMA_OPT_recover_output) && ready_jobs(r) > 1)
+			rama_cli_opts_usage(&r->o,
 					"-o is for one job, and there are %zu; name one, or "
 					"use --log-dir",
 					ready_jobs(r));
-		status = rama_log_place_init(&r->log, &r->o, &options);
+		status = rama_cli_log_place_init(&r->log, &r->o, &options);
 		if (status != 0)
 			return status;
 	}
@@ -360,23 +360,23 @@ static int work(struct recover *r)
 	return r->status;
 }
 
-int rama_cmd_recover(int argc, char **argv)
+int rama_cli_cmd_recover(int argc, char **argv)
 {
 	struct recover r = { 0 };
 	struct timespec now;
 	int status;
 
-	rama_opts_parse(&r.o, RAMA_CMD_recover, argc, argv);
-	r.running = rama_opts_has(&r.o, RAMA_OPT_recover_running);
-	r.quiet = rama_opts_has(&r.o, RAMA_OPT_recover_quiet);
-	r.as_json = rama_opts_has(&r.o, RAMA_OPT_recover_json);
+	rama_cli_opts_parse(&r.o, RAMA_CMD_recover, argc, argv);
+	r.running = rama_cli_opts_has(&r.o, RAMA_OPT_recover_running);
+	r.quiet = rama_cli_opts_has(&r.o, RAMA_OPT_recover_quiet);
+	r.as_json = rama_cli_opts_has(&r.o, RAMA_OPT_recover_json);
 	clock_gettime(CLOCK_REALTIME, &now);
 	r.now = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	rama_out_init(&r.out, to_stdout, NULL);
 	rama_json_init(&r.json, &r.out);
 	status = work(&r);
 	rama_out_fini(&r.out);
-	rama_jobs_fini(&r.jobs);
-	rama_opts_fini(&r.o);
+	rama_cli_jobs_fini(&r.jobs);
+	rama_cli_opts_fini(&r.o);
 	return status;
 }

@@ -35,7 +35,7 @@ static const struct form forms[] = {
 #define N_FORMS (sizeof(forms) / sizeof(forms[0]))
 
 struct command {
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	struct rama_profile profile;
 	struct rama_study_options study;
 	bool quiet;
@@ -52,15 +52,15 @@ struct command {
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-static const struct form *form_of(const struct rama_opts *o)
+static const struct form *form_of(const struct rama_cli_opts *o)
 {
 	const struct form *form = &forms[N_FORMS - 1];
 
 	for (size_t i = 0; i + 1 < N_FORMS; i++) {
-		if (!rama_opts_has(o, forms[i].option))
+		if (!rama_cli_opts_has(o, forms[i].option))
 			continue;
 		if (form->option != RAMA_OPTIONS)
-			rama_opts_usage(o, "--%s and --%s exclude each other",
+			rama_cli_opts_usage(o, "--%s and --%s exclude each other",
 					rama_options[form->option].name,
 					rama_options[forms[i].option].name);
 		form = &forms[i];
@@ -68,35 +68,35 @@ static const struct form *form_of(const struct rama_opts *o)
 	return form;
 }
 
-static const struct rama_table *table_of(const struct rama_opts *o)
+static const struct rama_table *table_of(const struct rama_cli_opts *o)
 {
-	const char *name = rama_opts_value(o, RAMA_OPT_report_csv);
+	const char *name = rama_cli_opts_value(o, RAMA_OPT_report_csv);
 	const struct rama_table *t = rama_table_find(name != NULL ? name : "findings");
 
 	if (t == NULL)
-		rama_opts_usage(o, "there is no table '%s'; `iorama help report` lists them", name);
+		rama_cli_opts_usage(o, "there is no table '%s'; `iorama help report` lists them", name);
 	return t;
 }
 
-static enum rama_level fail_of(const struct rama_opts *o)
+static enum rama_level fail_of(const struct rama_cli_opts *o)
 {
-	const char *level = rama_opts_value(o, RAMA_OPT_report_failon);
+	const char *level = rama_cli_opts_value(o, RAMA_OPT_report_failon);
 
 	if (level == NULL)
 		return RAMA_LEVELS;
 	if (strcasecmp(level, "high") != 0 && strcasecmp(level, "warn") != 0)
-		rama_opts_usage(o, "--fail-on is high or warn, not '%s'", level);
+		rama_cli_opts_usage(o, "--fail-on is high or warn, not '%s'", level);
 	return strcasecmp(level, "high") == 0 ? RAMA_LEVEL_HIGH : RAMA_LEVEL_WARN;
 }
 
-static const char *only_of(const struct rama_opts *o)
+static const char *only_of(const struct rama_cli_opts *o)
 {
-	const char *only = rama_opts_value(o, RAMA_OPT_report_only);
+	const char *only = rama_cli_opts_value(o, RAMA_OPT_report_only);
 
 	for (size_t n, at = 0; only != NULL && only[at] != '\0'; at += n + (only[at + n] == ',')) {
 		n = strcspn(only + at, ",");
 		if (!rama_study_knows(only + at, n))
-			rama_opts_usage(
+			rama_cli_opts_usage(
 				o, "there is no rule or topic '%.*s'; `iorama explain` lists them",
 				(int)n, only + at);
 	}
@@ -113,11 +113,11 @@ static bool is_directory(const char *path)
 /* where to: -o, or the FILE of --html and --svg */
 static void find_output(struct command *c, size_t reports)
 {
-	const char *file = c->form->file ? rama_opts_value(&c->o, c->form->option) : NULL;
+	const char *file = c->form->file ? rama_cli_opts_value(&c->o, c->form->option) : NULL;
 
-	c->output = rama_opts_value(&c->o, RAMA_OPT_report_output);
+	c->output = rama_cli_opts_value(&c->o, RAMA_OPT_report_output);
 	if (c->output != NULL && file != NULL)
-		rama_opts_usage(&c->o, "-o and --%s=FILE exclude each other",
+		rama_cli_opts_usage(&c->o, "-o and --%s=FILE exclude each other",
 				rama_options[c->form->option].name);
 	if (c->output == NULL)
 		c->output = file;
@@ -126,7 +126,7 @@ static void find_output(struct command *c, size_t reports)
 	c->to_dir = is_directory(c->output);
 	if (reports > 1 && !c->to_dir) {
 		if (mkdir(c->output, 0777) != 0)
-			rama_opts_usage(&c->o, "several reports need a directory; %s: %s",
+			rama_cli_opts_usage(&c->o, "several reports need a directory; %s: %s",
 					c->output, strerror(errno));
 		c->to_dir = true;
 	}
@@ -134,34 +134,34 @@ static void find_output(struct command *c, size_t reports)
 
 static void read_options(struct command *c)
 {
-	const struct rama_opts *o = &c->o;
-	struct rama_terminal t;
+	const struct rama_cli_opts *o = &c->o;
+	struct rama_cli_terminal t;
 
 	if (o->n_args == 0)
-		rama_opts_usage(o, rama_opts_has(o, RAMA_OPT_report_store) ? "no job given"
+		rama_cli_opts_usage(o, rama_cli_opts_has(o, RAMA_OPT_report_store) ? "no job given"
 									   : "no log given");
 	c->form = form_of(o);
 	c->table = table_of(o);
 	c->fail = fail_of(o);
-	find_output(c, rama_opts_has(o, RAMA_OPT_report_job) ? 1 : o->n_args);
-	t = rama_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color,
+	find_output(c, rama_cli_opts_has(o, RAMA_OPT_report_job) ? 1 : o->n_args);
+	t = rama_cli_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color,
 			     c->output != NULL && strcmp(c->output, "-") != 0);
 	c->look = (struct rama_report_look){ .width = t.width,
 					     .colour = t.colour,
 					     .utf8 = t.utf8,
-					     .verbose = rama_opts_has(o, RAMA_OPT_report_verbose),
-					     .brief = rama_opts_has(o, RAMA_OPT_report_brief) };
+					     .verbose = rama_cli_opts_has(o, RAMA_OPT_report_verbose),
+					     .brief = rama_cli_opts_has(o, RAMA_OPT_report_brief) };
 	c->study = (struct rama_study_options){
 		.profile = &c->profile,
-		.no_trace = rama_opts_has(o, RAMA_OPT_report_notrace),
+		.no_trace = rama_cli_opts_has(o, RAMA_OPT_report_notrace),
 		.detail = c->form->option == RAMA_OPT_report_html ||
 			  c->form->option == RAMA_OPT_report_json ||
 			  c->table == &rama_tables[RAMA_TABLE_ops],
 		.only = only_of(o),
 	};
-	c->quiet = rama_opts_has(o, RAMA_OPT_report_quiet);
+	c->quiet = rama_cli_opts_has(o, RAMA_OPT_report_quiet);
 	if (c->look.verbose && c->look.brief)
-		rama_opts_usage(o, "--verbose and --short exclude each other");
+		rama_cli_opts_usage(o, "--verbose and --short exclude each other");
 }
 
 /* ---- output ------------------------------------------------------------------------------------- */
@@ -222,7 +222,7 @@ static int write_file(const struct rama_out *out, const char *path)
 		rama_newfile_commit(&file, &e);
 	rama_newfile_abort(&file);
 	if (e.code != 0)
-		rama_complain(path, "%s", e.text);
+		rama_cli_complain(path, "%s", e.text);
 	return e.code != 0 ? 4 : 0;
 }
 
@@ -240,7 +240,7 @@ static int write_report(const struct command *c, const struct rama_out *out, con
 	}
 	rc = rama_fd_write(STDOUT_FILENO, out->buf, out->used);
 	if (rc != 0 && rc != RAMA_ESTOPPED) /* `| head` has seen enough */
-		rama_complain("standard output", "cannot be written: %s", strerror(errno));
+		rama_cli_complain("standard output", "cannot be written: %s", strerror(errno));
 	return rc != 0 && rc != RAMA_ESTOPPED ? 4 : 0;
 }
 
@@ -286,7 +286,7 @@ static int report_one(struct command *c, const struct rama_study_source *from, s
 	if (s.reported) {
 		render(c, &s, &out);
 		if (out.error != 0) {
-			rama_complain(name, "%s", rama_err_text(out.error));
+			rama_cli_complain(name, "%s", rama_err_text(out.error));
 			more = rama_err_status(out.error);
 		} else {
 			more = write_report(c, &out, name);
@@ -306,19 +306,19 @@ static int report_one(struct command *c, const struct rama_study_source *from, s
 /* A job without a log: what the store has of it instead, for people. */
 static int tell_stored(struct command *c, int64_t job, const char *line)
 {
-	struct rama_terminal t = { c->look.width, c->look.colour, c->look.utf8 };
+	struct rama_cli_terminal t = { c->look.width, c->look.colour, c->look.utf8 };
 	struct rama_err e = { 0 };
 	struct rama_out out;
 	int rc, status;
 
-	rama_complain("report", "%s", line);
+	rama_cli_complain("report", "%s", line);
 	if (c->form->option != RAMA_OPTIONS)
 		return rama_err_status(RAMA_EMISSING);
 	rama_out_init(&out, NULL, NULL);
 	rc = rama_cli_stored_tell(c->store, job, &t, c->look.verbose, &out, &e);
 	status = rc != 0 ? rama_err_status(rc) : write_report(c, &out, line);
 	if (rc != 0)
-		rama_complain("report", "%s", e.text);
+		rama_cli_complain("report", "%s", e.text);
 	rama_out_fini(&out);
 	return status;
 }
@@ -333,7 +333,7 @@ static int find_stored(struct command *c, struct rama_study_stored *stored,
 		struct rama_err e = { 0 };
 		int one = 0,
 		    rc = rama_study_stored_find(c->store, c->o.args[i],
-						rama_opts_setting(RAMA_SET_DIR), &stored[*n], &e);
+						rama_cli_opts_setting(RAMA_SET_DIR), &stored[*n], &e);
 
 		if (rc == 0) {
 			from[*n] = rama_study_stored_source(&stored[*n]);
@@ -343,7 +343,7 @@ static int find_stored(struct command *c, struct rama_study_stored *stored,
 		if (rc == RAMA_EMISSING && stored[*n].job >= 0) {
 			one = tell_stored(c, stored[*n].job, e.text);
 		} else {
-			rama_complain("report", "%s", e.text);
+			rama_cli_complain("report", "%s", e.text);
 			one = rama_err_status(rc);
 		}
 		status = one > status ? one : status;
@@ -356,7 +356,7 @@ static int report_sources(struct command *c, const struct rama_study_source *fro
 {
 	int one;
 
-	if (n > 0 && rama_opts_has(&c->o, RAMA_OPT_report_job)) {
+	if (n > 0 && rama_cli_opts_has(&c->o, RAMA_OPT_report_job)) {
 		one = report_one(c, from, n);
 		return one > status ? one : status;
 	}
@@ -376,7 +376,7 @@ static int report_all(struct command *c)
 
 	c->names = calloc(args + 1, sizeof(*c->names));
 	if (from == NULL || stored == NULL || c->names == NULL) {
-		rama_complain("report", "%s", rama_err_text(RAMA_EMEMORY));
+		rama_cli_complain("report", "%s", rama_err_text(RAMA_EMEMORY));
 		status = rama_err_status(RAMA_EMEMORY);
 	} else if (c->store != NULL) {
 		status = find_stored(c, stored, from, &n);
@@ -409,33 +409,33 @@ static int list_limits(struct command *c)
 	return 0;
 }
 
-int rama_cmd_report(int argc, char **argv)
+int rama_cli_cmd_report(int argc, char **argv)
 {
 	struct command c = { 0 };
 	int status;
 
-	rama_opts_parse(&c.o, RAMA_CMD_report, argc, argv);
-	if (rama_opts_has(&c.o, RAMA_OPT_report_fleet)) {
-		status = rama_report_fleet(&c.o);
-		rama_opts_fini(&c.o);
+	rama_cli_opts_parse(&c.o, RAMA_CMD_report, argc, argv);
+	if (rama_cli_opts_has(&c.o, RAMA_OPT_report_fleet)) {
+		status = rama_cli_report_fleet(&c.o);
+		rama_cli_opts_fini(&c.o);
 		return status;
 	}
-	if (!rama_opts_has(&c.o, RAMA_OPT_report_limits))
+	if (!rama_cli_opts_has(&c.o, RAMA_OPT_report_limits))
 		read_options(&c);
-	status = rama_profile_load(&c.profile, &c.o, RAMA_OPT_report_profile);
-	if (status == 0 && rama_opts_has(&c.o, RAMA_OPT_report_store)) {
+	status = rama_cli_profile_load(&c.profile, &c.o, RAMA_OPT_report_profile);
+	if (status == 0 && rama_cli_opts_has(&c.o, RAMA_OPT_report_store)) {
 		status = rama_cli_stored_open(&c.store, &c.o, RAMA_OPT_report_store);
 		if (status != 0)
 			rama_profile_fini(&c.profile);
 	}
 	if (status == 0) {
-		rama_progress_start(!c.quiet);
-		status = rama_opts_has(&c.o, RAMA_OPT_report_limits) ? list_limits(&c)
+		rama_cli_progress_start(!c.quiet);
+		status = rama_cli_opts_has(&c.o, RAMA_OPT_report_limits) ? list_limits(&c)
 								     : report_all(&c);
-		rama_progress_end();
+		rama_cli_progress_end();
 		rama_profile_fini(&c.profile);
 	}
 	rama_cli_stored_close(c.store);
-	rama_opts_fini(&c.o);
+	rama_cli_opts_fini(&c.o);
 	return status;
 }

@@ -28,19 +28,19 @@ extern char **environ;
 
 /* one observed command */
 struct run {
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	bool quiet, json;
-	struct rama_log_place log;
-	struct rama_job_place place;
-	struct rama_made made;
+	struct rama_cli_log_place log;
+	struct rama_cli_job_place place;
+	struct rama_cli_made made;
 	char library[PATH_MAX];
 	int64_t jobid;
 	struct rama_arena arena;
-	struct rama_launch_var var[VARS_MOST]; /* the first is LD_PRELOAD */
+	struct rama_cli_launch_var var[VARS_MOST]; /* the first is LD_PRELOAD */
 	size_t n_vars;
-	struct rama_launch launch;
+	struct rama_cli_launch launch;
 	char **envp;
-	struct rama_child child;
+	struct rama_cli_child child;
 	size_t left;		/* processes that still run */
 	char program[PATH_MAX]; /* file of the command, or of its interpreter */
 	struct rama_program kind;
@@ -51,7 +51,7 @@ struct run {
 		enum rama_unseen why; /* NOT: the command was observed */
 		struct rama_unseen_sum sum;
 	} unseen;
-	struct rama_run_live live;
+	struct rama_cli_run_live live;
 	struct rama_segment_tally tally; /* what processes counted that had no room */
 };
 
@@ -59,7 +59,7 @@ struct run {
 
 static int no_memory(void)
 {
-	rama_complain("run", "out of memory");
+	rama_cli_complain("run", "out of memory");
 	return 4;
 }
 
@@ -71,7 +71,7 @@ static const char *look(void *ctx, const char *name)
 
 static void find_jobid(struct run *r)
 {
-	const char *text = rama_opts_value(&r->o, RAMA_OPT_run_jobid);
+	const char *text = rama_cli_opts_value(&r->o, RAMA_OPT_run_jobid);
 	const char *named = getenv("DARSHAN_JOBID");
 	struct rama_jobid job;
 	char *end;
@@ -81,7 +81,7 @@ static void find_jobid(struct run *r)
 		errno = 0;
 		r->jobid = strtoll(text, &end, 10);
 		if (*text == '\0' || *end != '\0' || errno != 0 || r->jobid < 0)
-			rama_opts_usage(&r->o, "--job-id takes a number, not '%s'", text);
+			rama_cli_opts_usage(&r->o, "--job-id takes a number, not '%s'", text);
 	} else if (rama_jobid_find(&job, named != NULL ? named : "", look, NULL)) {
 		r->jobid = job.id;
 	}
@@ -93,22 +93,22 @@ static int add_var(struct run *r, const char *name, const char *value)
 
 	if (copy == NULL)
 		return no_memory();
-	r->var[r->n_vars++] = (struct rama_launch_var){ name, copy };
+	r->var[r->n_vars++] = (struct rama_cli_launch_var){ name, copy };
 	return 0;
 }
 
 /* Everything that the first word starts sees to its own children; only the first is ours to see to. */
-static int add_preload(struct run *r, const struct rama_launch_in *in)
+static int add_preload(struct run *r, const struct rama_cli_launch_in *in)
 {
-	size_t launcher = rama_launch_parallel(in);
+	size_t launcher = rama_cli_launch_parallel(in);
 	char path[PATH_MAX];
 	int status;
 
 	if (launcher < r->o.n_args)
-		rama_find_rank_program(&r->o.args[launcher + 1], &r->preloaded);
-	else if (rama_find_program(r->o.args[0], path))
+		rama_cli_find_rank_program(&r->o.args[launcher + 1], &r->preloaded);
+	else if (rama_cli_find_program(r->o.args[0], path))
 		rama_program_look(&r->preloaded, AT_FDCWD, path);
-	status = add_var(r, "LD_PRELOAD", rama_vars_preload(r->library, &r->preloaded, &r->arena));
+	status = add_var(r, "LD_PRELOAD", rama_cli_vars_preload(r->library, &r->preloaded, &r->arena));
 	if (status == 0 && r->preloaded.first[0] != '\0' && r->preloaded.why == RAMA_UNSEEN_NOT)
 		status = add_var(r, "IORAMA_RUNTIME", r->preloaded.first);
 	return status;
@@ -116,34 +116,34 @@ static int add_preload(struct run *r, const struct rama_launch_in *in)
 
 static int add_globs(struct run *r, const char *name, enum rama_option_id option)
 {
-	if (!rama_opts_has(&r->o, option))
+	if (!rama_cli_opts_has(&r->o, option))
 		return 0;
-	return add_var(r, name, rama_vars_globs(&r->o, name, option, &r->arena));
+	return add_var(r, name, rama_cli_vars_globs(&r->o, name, option, &r->arena));
 }
 
 static int add_trace(struct run *r)
 {
-	const char *memory = rama_opts_value(&r->o, RAMA_OPT_run_memory);
+	const char *memory = rama_cli_opts_value(&r->o, RAMA_OPT_run_memory);
 
 	if (memory != NULL && add_var(r, "IORAMA_TRACE_MEMORY", memory) != 0)
 		return 4;
-	return rama_opts_has(&r->o, RAMA_OPT_run_trace) || memory != NULL
+	return rama_cli_opts_has(&r->o, RAMA_OPT_run_trace) || memory != NULL
 		       ? add_var(r, "IORAMA_TRACE", "1")
 		       : 0;
 }
 
 static int add_live(struct run *r)
 {
-	const char *tag = rama_opts_value(&r->o, RAMA_OPT_run_tag);
+	const char *tag = rama_cli_opts_value(&r->o, RAMA_OPT_run_tag);
 
-	if (!rama_opts_has(&r->o, RAMA_OPT_run_live))
+	if (!rama_cli_opts_has(&r->o, RAMA_OPT_run_live))
 		return 0;
 	if (tag != NULL && add_var(r, "IORAMA_LIVE_TAG", tag) != 0)
 		return 4;
 	return add_var(r, "IORAMA_LIVE", "1");
 }
 
-static int make_vars(struct run *r, const struct rama_launch_in *in)
+static int make_vars(struct run *r, const struct rama_cli_launch_in *in)
 {
 	char number[24];
 	int status = add_preload(r, in);
@@ -212,10 +212,10 @@ static int make_environment(struct run *r)
 /* What is known of the program before it runs; only used if it leaves no data. */
 static void look_at_program(struct run *r)
 {
-	if (rama_find_program(r->launch.argv[r->launch.program], r->program))
-		rama_find_kind(r->program, &r->kind);
-	if (r->launch.kind == RAMA_LAUNCH_ELSEWHERE && !r->quiet)
-		rama_complain(r->launch.argv[r->launch.program],
+	if (rama_cli_find_program(r->launch.argv[r->launch.program], r->program))
+		rama_cli_find_kind(r->program, &r->kind);
+	if (r->launch.kind == RAMA_CLI_LAUNCH_ELSEWHERE && !r->quiet)
+		rama_cli_complain(r->launch.argv[r->launch.program],
 			      "has the work done by another process, which is not observed; put "
 			      "iorama run in front of the command there");
 }
@@ -225,55 +225,55 @@ static int check_live(struct run *r)
 {
 	static const enum rama_option_id only[] = { RAMA_OPT_run_store, RAMA_OPT_run_tag,
 						    RAMA_OPT_run_noindex };
-	const char *tag = rama_opts_value(&r->o, RAMA_OPT_run_tag);
+	const char *tag = rama_cli_opts_value(&r->o, RAMA_OPT_run_tag);
 
-	if (rama_opts_has(&r->o, RAMA_OPT_run_live)) {
+	if (rama_cli_opts_has(&r->o, RAMA_OPT_run_live)) {
 		if (tag != NULL &&
 		    (*tag == '\0' || strlen(tag) > 63 || tag[strspn(tag, TAG_LETTERS)] != '\0'))
-			rama_opts_usage(
+			rama_cli_opts_usage(
 				&r->o, "a tag has up to 63 letters, digits and ._-, not '%s'", tag);
-		return rama_store_place(&r->o, RAMA_OPT_run_store, r->live.store) ? 0 : 4;
+		return rama_cli_store_place(&r->o, RAMA_OPT_run_store, r->live.store) ? 0 : 4;
 	}
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
-		if (rama_opts_has(&r->o, only[i]))
-			rama_opts_usage(&r->o, "--store, --tag and --no-index need --live");
+		if (rama_cli_opts_has(&r->o, only[i]))
+			rama_cli_opts_usage(&r->o, "--store, --tag and --no-index need --live");
 	return 0;
 }
 
 static int prepare(struct run *r)
 {
-	static const struct rama_log_options_of options = { RAMA_OPT_run_output, RAMA_OPT_run_dir,
+	static const struct rama_cli_log_options_of options = { RAMA_OPT_run_output, RAMA_OPT_run_dir,
 							    RAMA_OPT_run_force };
-	struct rama_launch_in in = { .argv = (char *const *)r->o.args, .family = rama_find_family };
+	struct rama_cli_launch_in in = { .argv = (char *const *)r->o.args, .family = rama_cli_find_family };
 	struct rama_err e = { 0 };
 	const char *refused;
 	int status;
 
-	refused = rama_launch_refused(&in);
+	refused = rama_cli_launch_refused(&in);
 	if (refused != NULL) {
-		rama_complain(refused,
+		rama_cli_complain(refused,
 			      "takes the preload away, so that nothing could be observed; put "
 			      "iorama inside: %s iorama run …",
 			      refused);
 		return 2;
 	}
-	rama_vars_check_memory(&r->o, RAMA_OPT_run_memory);
+	rama_cli_vars_check_memory(&r->o, RAMA_OPT_run_memory);
 	find_jobid(r);
 	status = check_live(r);
 	if (status == 0)
-		status = rama_log_place_init(&r->log, &r->o, &options);
+		status = rama_cli_log_place_init(&r->log, &r->o, &options);
 	if (status != 0)
 		return status;
-	if (rama_find_library(rama_opts_value(&r->o, RAMA_OPT_run_library), r->library, &e) != 0 ||
-	    rama_place_make(&r->place, &e) != 0 ||
-	    rama_made_init(&r->made, &r->log, r->place.job, &e) != 0) {
-		rama_complain("run", "%s", e.text);
+	if (rama_cli_find_library(rama_cli_opts_value(&r->o, RAMA_OPT_run_library), r->library, &e) != 0 ||
+	    rama_cli_place_make(&r->place, &e) != 0 ||
+	    rama_cli_made_init(&r->made, &r->log, r->place.job, &e) != 0) {
+		rama_cli_complain("run", "%s", e.text);
 		return 4;
 	}
 	status = make_vars(r, &in);
 	in.vars = r->var;
 	in.n_vars = r->n_vars;
-	if (status == 0 && rama_launch_plan(&r->launch, &in, &r->arena) != 0)
+	if (status == 0 && rama_cli_launch_plan(&r->launch, &in, &r->arena) != 0)
 		status = no_memory();
 	if (status == 0)
 		status = make_environment(r);
@@ -307,7 +307,7 @@ static void print_word(const char *word)
 static void print_plan(const struct run *r)
 {
 	if (r->kind.why != RAMA_UNSEEN_NOT)
-		rama_complain(
+		rama_cli_complain(
 			r->program, "%s: it would run, but not be observed%s",
 			rama_unseen_one(r->kind.why),
 			r->kind.why == RAMA_UNSEEN_STATIC
@@ -336,22 +336,22 @@ static int not_started(const struct run *r)
 	bool there = strchr(name, '/') != NULL && access(name, F_OK) == 0;
 
 	if (r->child.error == ENOENT && !there) {
-		rama_complain(name, strchr(name, '/') != NULL ? "there is no such file"
+		rama_cli_complain(name, strchr(name, '/') != NULL ? "there is no such file"
 							      : "there is no such command");
 		return 127;
 	}
-	rama_complain(name, "cannot be started: %s",
+	rama_cli_complain(name, "cannot be started: %s",
 		      r->child.error == ENOENT ? "its interpreter is missing"
 					       : strerror(r->child.error));
 	return 126;
 }
 
 /* Did the command itself leave anything? If not, the log tells of it, too. */
-static void see_command(struct run *r, const struct rama_seg_infos *infos)
+static void see_command(struct run *r, const struct rama_cli_seg_infos *infos)
 {
-	bool family = rama_launch_family_name(r->launch.kind) != NULL;
+	bool family = rama_cli_launch_family_name(r->launch.kind) != NULL;
 
-	if (family ? infos->processes + r->made.it.n > 0 : rama_seg_infos_has(infos, r->child.pid))
+	if (family ? infos->processes + r->made.it.n > 0 : rama_cli_seg_infos_has(infos, r->child.pid))
 		return;
 	r->unseen.why = r->kind.why != RAMA_UNSEEN_NOT ? r->kind.why : RAMA_UNSEEN_OTHER;
 	rama_unseen_add(&r->unseen.sum, r->unseen.why, 1,
@@ -361,14 +361,14 @@ static void see_command(struct run *r, const struct rama_seg_infos *infos)
 /* Says in one line why the command itself is not in the log; NULL: it is. */
 static const char *why_unobserved(struct run *r)
 {
-	bool family = rama_launch_family_name(r->launch.kind) != NULL;
+	bool family = rama_cli_launch_family_name(r->launch.kind) != NULL;
 	const char *name = r->program[0] != '\0' ? r->program : r->launch.argv[0], *hint = "";
 
 	if (r->unseen.why == RAMA_UNSEEN_NOT)
 		return NULL;
 	if (r->tally.unplaced > 0) /* that is told */
 		return NULL;
-	if (strcmp(rama_opts_setting(RAMA_SET_DISABLE), "0") != 0 ||
+	if (strcmp(rama_cli_opts_setting(RAMA_SET_DISABLE), "0") != 0 ||
 	    look(NULL, "DARSHAN_DISABLE") != NULL)
 		hint = "; IORAMA_DISABLE or DARSHAN_DISABLE is set";
 	else if (r->kind.why == RAMA_UNSEEN_STATIC)
@@ -401,18 +401,18 @@ static const char *note_of(const struct run *r, char *to, size_t room)
 }
 
 static int make_log(struct run *r, const struct rama_gather_list *segs,
-		    const struct rama_seg_infos *infos, char path[PATH_MAX])
+		    const struct rama_cli_seg_infos *infos, char path[PATH_MAX])
 {
-	bool family = rama_launch_family_name(r->launch.kind) != NULL;
+	bool family = rama_cli_launch_family_name(r->launch.kind) != NULL;
 	struct rama_gather_options opt = { .reduce = getenv("DARSHAN_DISABLE_SHARED_REDUCTION") ==
 						     NULL,
 					   .jobid = r->jobid,
 					   .unseen = &r->unseen.sum,
 					   .logs = (const char *const *)r->made.it.path,
 					   .n_logs = r->made.it.n,
-					   .progress = r->quiet ? NULL : rama_log_progress };
+					   .progress = r->quiet ? NULL : rama_cli_log_progress };
 	struct rama_gather_result result = { 0 };
-	struct rama_log_about about = { .jobid = r->jobid,
+	struct rama_cli_log_about about = { .jobid = r->jobid,
 					.pid = r->child.pid,
 					.start = infos->n > 0 ? infos->start : r->made.start };
 	const char *first = r->made.it.n > 0 ? r->made.program
@@ -423,27 +423,27 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 	int rc;
 
 	/* what a launcher of parallel jobs started is of more interest than itself */
-	opt.command = family ? NULL : rama_vars_joined((char *const *)r->o.args, &r->arena);
+	opt.command = family ? NULL : rama_cli_vars_joined((char *const *)r->o.args, &r->arena);
 	opt.note = note_of(r, note, sizeof(note));
 	opt.incomplete = r->tally.unplaced > 0 || r->tally.calls > 0;
-	rama_log_program(program, sizeof(program),
+	rama_cli_log_program(program, sizeof(program),
 			 family ? first : r->launch.argv[r->launch.program]);
 	about.program = program;
-	rc = rama_log_make(&r->log, segs, &about, &opt, path, &result, &e);
+	rc = rama_cli_log_make(&r->log, segs, &about, &opt, path, &result, &e);
 	if (rc != 0) {
-		rama_complain("run", "%s", e.text);
-		rama_complain(r->place.dir,
+		rama_cli_complain("run", "%s", e.text);
+		rama_cli_complain(r->place.dir,
 			      "holds all that was recorded; `iorama recover %s` tries again",
 			      r->place.dir);
 		for (size_t i = 0; i < r->made.it.n; i++)
-			rama_complain(r->made.it.path[i], "holds what ranks of several hosts did");
+			rama_cli_complain(r->made.it.path[i], "holds what ranks of several hosts did");
 	}
 	return rc;
 }
 
-static void print_summary(struct run *r, const char *path, const struct rama_seg_infos *infos)
+static void print_summary(struct run *r, const char *path, const struct rama_cli_seg_infos *infos)
 {
-	struct rama_run_summary s = { .log = path,
+	struct rama_cli_run_summary s = { .log = path,
 				      .exit = r->child.status,
 				      .signal = r->child.signal,
 				      .running = r->left > infos->alive ? r->left : infos->alive,
@@ -463,34 +463,34 @@ static void print_summary(struct run *r, const char *path, const struct rama_seg
 		return;
 	if (path == NULL && s.unobserved != NULL)
 		s.unseen = r->unseen.sum;
-	if (path != NULL && rama_run_summary_read(&s, &e) != 0) {
-		rama_complain(path, "%s", e.text);
+	if (path != NULL && rama_cli_run_summary_read(&s, &e) != 0) {
+		rama_cli_complain(path, "%s", e.text);
 	} else if (r->json) {
 		if (path == NULL)
 			s.command = strdup(r->o.args[0]);
-		rama_run_summary_json(&s, stderr);
+		rama_cli_run_summary_json(&s, stderr);
 	} else if (path == NULL) {
-		rama_complain("run", "%s; there is no log",
+		rama_cli_complain("run", "%s; there is no log",
 			      s.unobserved != NULL ? s.unobserved
 			      : s.unplaced > 0	   ? "there was no room for segments"
 						   : "nothing was observed");
 	} else {
-		rama_run_summary_text(&s, &r->o);
+		rama_cli_run_summary_text(&s, &r->o);
 	}
-	rama_run_summary_fini(&s);
+	rama_cli_run_summary_fini(&s);
 }
 
 /* Segments of processes that go on stay: `iorama recover` makes a log of them later. */
 static void clean_up(struct run *r, const struct rama_gather_list *segs,
-		     const struct rama_seg_infos *infos)
+		     const struct rama_cli_seg_infos *infos)
 {
 	bool *keep = calloc(segs->n + 1, sizeof(*keep));
 
 	for (size_t i = 0; keep != NULL && i < infos->n; i++)
 		keep[i] = infos->info[i].alive > 0;
-	if (rama_opts_has(&r->o, RAMA_OPT_run_keep)) {
+	if (rama_cli_opts_has(&r->o, RAMA_OPT_run_keep)) {
 		if (!r->quiet)
-			rama_complain(r->place.dir, "keeps the segments");
+			rama_cli_complain(r->place.dir, "keeps the segments");
 	} else if (keep != NULL) {
 		rama_place_remove(r->place.dir, segs, keep, r->left > 0);
 	}
@@ -499,7 +499,7 @@ static void clean_up(struct run *r, const struct rama_gather_list *segs,
 
 /* Events are counted when the segments are gone; a report for people need not wait for that, a line of JSON must. */
 static void end(struct run *r, const char *path, const struct rama_gather_list *segs,
-		const struct rama_seg_infos *infos)
+		const struct rama_cli_seg_infos *infos)
 {
 	bool later = r->json && r->live.on;
 
@@ -508,27 +508,27 @@ static void end(struct run *r, const char *path, const struct rama_gather_list *
 	clean_up(r, segs, infos);
 	if (!r->live.on)
 		return;
-	rama_run_live_end(&r->live, r->left > 0 || infos->alive > 0,
-			  rama_opts_has(&r->o, RAMA_OPT_run_noindex) ? NULL : path);
+	rama_cli_run_live_end(&r->live, r->left > 0 || infos->alive > 0,
+			  rama_cli_opts_has(&r->o, RAMA_OPT_run_noindex) ? NULL : path);
 	if (later)
 		print_summary(r, path, infos);
 	else
-		rama_run_live_text(&r->live, r->quiet);
+		rama_cli_run_live_text(&r->live, r->quiet);
 }
 
 static void finish(struct run *r)
 {
 	struct rama_gather_list segs = { 0 };
-	struct rama_seg_infos infos = { 0 };
+	struct rama_cli_seg_infos infos = { 0 };
 	struct rama_err e = { 0 };
 	char path[PATH_MAX];
 
 	rama_gather_tally_read(&r->tally, r->place.dir);
 	if (r->live.on)
-		rama_run_live_drain(&r->live);
+		rama_cli_run_live_drain(&r->live);
 	if (rama_gather_find(&segs, r->place.dir, &e) != 0 ||
-	    rama_seg_infos_read(&infos, &segs) != 0 || rama_made_find(&r->made, &e) != 0) {
-		rama_complain("run", "%s", e.code != 0 ? e.text : "out of memory");
+	    rama_cli_seg_infos_read(&infos, &segs) != 0 || rama_cli_made_find(&r->made, &e) != 0) {
+		rama_cli_complain("run", "%s", e.code != 0 ? e.text : "out of memory");
 		goto out;
 	}
 	see_command(r, &infos);
@@ -536,13 +536,13 @@ static void finish(struct run *r)
 		end(r, NULL, &segs, &infos);
 	} else if (make_log(r, &segs, &infos, path) == 0) {
 		end(r, path, &segs, &infos);
-		rama_made_remove(&r->made);
+		rama_cli_made_remove(&r->made);
 	} else if (r->live.on) {
-		rama_run_live_end(&r->live, r->left > 0, NULL);
-		rama_run_live_text(&r->live, r->quiet);
+		rama_cli_run_live_end(&r->live, r->left > 0, NULL);
+		rama_cli_run_live_text(&r->live, r->quiet);
 	}
 out:
-	rama_seg_infos_fini(&infos);
+	rama_cli_seg_infos_fini(&infos);
 	rama_gather_list_fini(&segs);
 }
 
@@ -553,31 +553,31 @@ static int run(struct run *r)
 	struct rama_cli_taken taken;
 	int rc;
 
-	r->child.parallel = rama_launch_family_name(r->launch.kind) != NULL;
-	if (rama_opts_has(&r->o, RAMA_OPT_run_live)) {
-		rama_run_live_start(&r->live, &r->place, !r->quiet && !r->json);
-		r->child.second = rama_run_live_second;
-		r->child.pause = rama_run_live_pause;
+	r->child.parallel = rama_cli_launch_family_name(r->launch.kind) != NULL;
+	if (rama_cli_opts_has(&r->o, RAMA_OPT_run_live)) {
+		rama_cli_run_live_start(&r->live, &r->place, !r->quiet && !r->json);
+		r->child.second = rama_cli_run_live_second;
+		r->child.pause = rama_cli_run_live_pause;
 		r->child.ctx = &r->live;
 	}
-	if (!rama_opts_has(&r->o, RAMA_OPT_run_keep))
+	if (!rama_cli_opts_has(&r->o, RAMA_OPT_run_keep))
 		take = rama_cli_take_start(&r->place, r->live.on);
-	rc = rama_child_run(&r->child, r->launch.argv, r->envp);
+	rc = rama_cli_child_run(&r->child, r->launch.argv, r->envp);
 	rama_cli_take_stop(take, &taken);
 	r->live.past_made = taken.made;
 	r->live.past_dropped = taken.dropped;
 	if (rc != 0) {
-		rama_complain("run", "no process can be made: %s", strerror(errno));
+		rama_cli_complain("run", "no process can be made: %s", strerror(errno));
 		rama_place_remove(r->place.dir, &none, NULL, false);
 		return 4;
 	}
 	if (r->child.error != 0) {
 		rama_place_remove(r->place.dir, &none, NULL, false);
 		if (r->live.on)
-			rama_run_live_end(&r->live, false, NULL);
+			rama_cli_run_live_end(&r->live, false, NULL);
 		return not_started(r);
 	}
-	r->left = rama_child_left();
+	r->left = rama_cli_child_left();
 	finish(r);
 	return r->child.status;
 }
@@ -591,7 +591,7 @@ static void fill_streams(void)
 			return;
 }
 
-int rama_cmd_run(int argc, char **argv)
+int rama_cli_cmd_run(int argc, char **argv)
 {
 	static const struct rama_gather_list none = { 0 };
 	struct run *r = calloc(1, sizeof(*r));
@@ -601,25 +601,25 @@ int rama_cmd_run(int argc, char **argv)
 		return no_memory();
 	fill_streams();
 	r->place.lock = r->place.spare_lock[0] = r->place.spare_lock[1] = -1;
-	rama_opts_parse(&r->o, RAMA_CMD_run, argc, argv);
+	rama_cli_opts_parse(&r->o, RAMA_CMD_run, argc, argv);
 	if (r->o.n_args == 0)
-		rama_opts_usage(&r->o, "which command? none is given");
-	r->quiet = rama_opts_has(&r->o, RAMA_OPT_run_quiet);
-	r->json = rama_opts_has(&r->o, RAMA_OPT_run_json);
+		rama_cli_opts_usage(&r->o, "which command? none is given");
+	r->quiet = rama_cli_opts_has(&r->o, RAMA_OPT_run_quiet);
+	r->json = rama_cli_opts_has(&r->o, RAMA_OPT_run_json);
 	status = prepare(r);
-	if (status == 0 && rama_opts_has(&r->o, RAMA_OPT_run_dry))
+	if (status == 0 && rama_cli_opts_has(&r->o, RAMA_OPT_run_dry))
 		print_plan(r);
 	else if (status == 0)
 		status = run(r);
-	if (status != 0 || rama_opts_has(&r->o, RAMA_OPT_run_dry)) {
+	if (status != 0 || rama_cli_opts_has(&r->o, RAMA_OPT_run_dry)) {
 		if (r->place.job != NULL && r->child.pid == 0)
 			rama_place_remove(r->place.dir, &none, NULL, false);
 	}
-	rama_place_unlock(&r->place);
-	rama_run_live_fini(&r->live);
-	rama_made_fini(&r->made);
+	rama_cli_place_unlock(&r->place);
+	rama_cli_run_live_fini(&r->live);
+	rama_cli_made_fini(&r->made);
 	rama_arena_fini(&r->arena);
-	rama_opts_fini(&r->o);
+	rama_cli_opts_fini(&r->o);
 	free(r);
 	return status;
 }

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/show/show.h"
 
-int rama_show_records(struct rama_show *s, struct rama_input *in, unsigned module,
+int rama_cli_show_records(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module,
 		      int (*fn)(void *ctx, struct rama_cursor *c, const struct rama_record *r),
 		      void *ctx)
 {
@@ -24,7 +24,7 @@ int rama_show_records(struct rama_show *s, struct rama_input *in, unsigned modul
 				s->filter.n_files > 0 ? rama_log_name(&in->log, r->w[RAMA_ID].u)
 						      : NULL;
 
-			if (!rama_filter_record(&s->filter, r, n != NULL ? n->text : NULL))
+			if (!rama_cli_filter_record(&s->filter, r, n != NULL ? n->text : NULL))
 				continue;
 			rc = fn(ctx, &c, r);
 			if (rc == 0)
@@ -32,14 +32,14 @@ int rama_show_records(struct rama_show *s, struct rama_input *in, unsigned modul
 			if (rc != 0)
 				break;
 			if ((c.index & 63) == 0)
-				rama_progress(in, &c);
+				rama_cli_progress(in, &c);
 		}
 	}
 	if (rc < 0 && s->out->error == 0) { /* trouble with the output is told at the end */
 		if (in->log.err.code != 0)
-			rama_complain(in->path, "%s", in->log.err.text);
+			rama_cli_complain(in->path, "%s", in->log.err.text);
 		else
-			rama_complain(in->path, "%s", rama_err_text(rc));
+			rama_cli_complain(in->path, "%s", rama_err_text(rc));
 	}
 	rama_cursor_close(&c);
 	return rc;
@@ -93,34 +93,34 @@ static void join_file_globs(int *argc, char **argv, char **made)
 	}
 }
 
-static void read_options(struct rama_show *s, const struct rama_opts *o)
+static void read_options(struct rama_cli_show *s, const struct rama_cli_opts *o)
 {
-	bool all = rama_opts_has(o, RAMA_OPT_show_all);
+	bool all = rama_cli_opts_has(o, RAMA_OPT_show_all);
 
-	rama_filter_modules(&s->filter, o, RAMA_OPT_show_module);
-	rama_filter_ranks(&s->filter, o, RAMA_OPT_show_rank);
-	rama_filter_files(&s->filter, o, RAMA_OPT_show_file);
-	rama_filter_counters(&s->filter, o, RAMA_OPT_show_counter);
-	s->base = all || rama_opts_has(o, RAMA_OPT_show_base);
-	s->total = all || rama_opts_has(o, RAMA_OPT_show_total);
-	s->perf = all || rama_opts_has(o, RAMA_OPT_show_perf);
+	rama_cli_filter_modules(&s->filter, o, RAMA_OPT_show_module);
+	rama_cli_filter_ranks(&s->filter, o, RAMA_OPT_show_rank);
+	rama_cli_filter_files(&s->filter, o, RAMA_OPT_show_file);
+	rama_cli_filter_counters(&s->filter, o, RAMA_OPT_show_counter);
+	s->base = all || rama_cli_opts_has(o, RAMA_OPT_show_base);
+	s->total = all || rama_cli_opts_has(o, RAMA_OPT_show_total);
+	s->perf = all || rama_cli_opts_has(o, RAMA_OPT_show_perf);
 	s->file = all;
 	for (size_t i = 0; i < o->n_given; i++)
 		if (o->given[i].option == RAMA_OPT_show_file && o->given[i].value == NULL)
 			s->file = true;
 	if (!s->base && !s->total && !s->perf && !s->file)
 		s->base = true;
-	s->incomplete = all || rama_opts_has(o, RAMA_OPT_show_incomplete);
-	s->dxt = rama_opts_has(o, RAMA_OPT_show_dxt);
-	s->threads = rama_opts_has(o, RAMA_OPT_show_threads);
+	s->incomplete = all || rama_cli_opts_has(o, RAMA_OPT_show_incomplete);
+	s->dxt = rama_cli_opts_has(o, RAMA_OPT_show_dxt);
+	s->threads = rama_cli_opts_has(o, RAMA_OPT_show_threads);
 	if (o->n_args == 0)
-		rama_opts_usage(o, "no log given");
-	if (rama_opts_has(o, RAMA_OPT_show_json) && rama_opts_has(o, RAMA_OPT_show_csv))
-		rama_opts_usage(o, "--json and --csv exclude each other");
+		rama_cli_opts_usage(o, "no log given");
+	if (rama_cli_opts_has(o, RAMA_OPT_show_json) && rama_cli_opts_has(o, RAMA_OPT_show_csv))
+		rama_cli_opts_usage(o, "--json and --csv exclude each other");
 }
 
 /* --strict promises that nothing of a damaged log is printed: read it once before */
-static int check_whole(struct rama_input *in)
+static int check_whole(struct rama_cli_input *in)
 {
 	for (unsigned i = 0; i < RAMA_MODULES; i++) {
 		struct rama_cursor c;
@@ -131,7 +131,7 @@ static int check_whole(struct rama_input *in)
 			rc = rama_cursor_next(&c, &r);
 		rama_cursor_close(&c);
 		if (rc < 0) {
-			rama_complain(in->path, "%s", in->log.err.text);
+			rama_cli_complain(in->path, "%s", in->log.err.text);
 			return rama_err_status(rc);
 		}
 	}
@@ -146,38 +146,38 @@ static void name_unknown(struct rama_log *log)
 }
 
 /* *printed: the log could be opened, and is in the output */
-static int show_one(struct rama_show *s, const struct rama_opts *o, const char *path, bool *printed)
+static int show_one(struct rama_cli_show *s, const struct rama_cli_opts *o, const char *path, bool *printed)
 {
-	bool strict = rama_opts_has(o, RAMA_OPT_show_strict);
-	struct rama_input in;
-	int status = rama_input_open(&in, path, strict, rama_opts_has(o, RAMA_OPT_show_quiet)),
+	bool strict = rama_cli_opts_has(o, RAMA_OPT_show_strict);
+	struct rama_cli_input in;
+	int status = rama_cli_input_open(&in, path, strict, rama_cli_opts_has(o, RAMA_OPT_show_quiet)),
 	    damage;
 
 	if (status != 0)
 		return status;
-	if (rama_opts_has(o, RAMA_OPT_show_verbose))
+	if (rama_cli_opts_has(o, RAMA_OPT_show_verbose))
 		name_unknown(&in.log);
 	if (strict)
 		status = check_whole(&in);
 	*printed = status == 0;
 	if (status == 0) {
-		if (rama_opts_has(o, RAMA_OPT_show_json))
-			status = rama_show_json(s, &in);
-		else if (rama_opts_has(o, RAMA_OPT_show_csv))
-			status = rama_show_csv(s, &in);
+		if (rama_cli_opts_has(o, RAMA_OPT_show_json))
+			status = rama_cli_show_json(s, &in);
+		else if (rama_cli_opts_has(o, RAMA_OPT_show_csv))
+			status = rama_cli_show_csv(s, &in);
 		else if (s->dxt)
-			status = rama_show_dxt(s, &in);
+			status = rama_cli_show_dxt(s, &in);
 		else
-			status = rama_show_text(s, &in);
+			status = rama_cli_show_text(s, &in);
 	}
-	damage = rama_input_status(&in);
-	rama_input_close(&in);
+	damage = rama_cli_input_status(&in);
+	rama_cli_input_close(&in);
 	return status != 0 ? status : damage;
 }
 
-static int show_all(struct rama_show *s, const struct rama_opts *o)
+static int show_all(struct rama_cli_show *s, const struct rama_cli_opts *o)
 {
-	bool json = rama_opts_has(o, RAMA_OPT_show_json), csv = rama_opts_has(o, RAMA_OPT_show_csv);
+	bool json = rama_cli_opts_has(o, RAMA_OPT_show_json), csv = rama_cli_opts_has(o, RAMA_OPT_show_csv);
 	int status = 0;
 
 	if (json)
@@ -214,21 +214,21 @@ static int finish_output(struct rama_out *out, struct place *to, struct rama_new
 	if (rama_out_flush(out) == RAMA_ESTOPPED)
 		return 0; /* `| head` has seen enough */
 	if (out->error == RAMA_EIO)
-		rama_complain(name, "cannot be written: %s", strerror(to->reason));
+		rama_cli_complain(name, "cannot be written: %s", strerror(to->reason));
 	else if (out->error != 0)
-		rama_complain(name, "%s", rama_err_text(out->error));
+		rama_cli_complain(name, "%s", rama_err_text(out->error));
 	else if (file->fd >= 0 && rama_newfile_commit(file, &e) != 0 && e.code != RAMA_ESTOPPED)
-		rama_complain(name, "%s", e.text);
+		rama_cli_complain(name, "%s", e.text);
 	return out->error != 0 || e.code != 0 ? 4 : 0;
 }
 
-int rama_cmd_show(int argc, char **argv)
+int rama_cli_cmd_show(int argc, char **argv)
 {
-	struct rama_show s = { 0 };
+	struct rama_cli_show s = { 0 };
 	struct rama_newfile file = { .fd = -1 };
 	struct place to = { .fd = STDOUT_FILENO };
 	struct rama_err e = { 0 };
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	struct rama_out out;
 	char **made = calloc((size_t)argc + 1, sizeof(*made));
 	const char *path;
@@ -236,24 +236,24 @@ int rama_cmd_show(int argc, char **argv)
 
 	if (made != NULL)
 		join_file_globs(&argc, argv, made);
-	rama_opts_parse(&o, RAMA_CMD_show, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_CMD_show, argc, argv);
 	read_options(&s, &o);
-	path = rama_opts_value(&o, RAMA_OPT_show_output);
+	path = rama_cli_opts_value(&o, RAMA_OPT_show_output);
 	if (path != NULL && strcmp(path, "-") != 0 && rama_newfile_open(&file, path, &e) != 0) {
-		rama_complain(path, "%s", e.text);
+		rama_cli_complain(path, "%s", e.text);
 		status = 4;
 	}
 	to.fd = file.fd >= 0 ? file.fd : to.fd;
-	rama_progress_start(!rama_opts_has(&o, RAMA_OPT_show_quiet) && !isatty(to.fd));
+	rama_cli_progress_start(!rama_cli_opts_has(&o, RAMA_OPT_show_quiet) && !isatty(to.fd));
 	rama_out_init(&out, write_to, &to);
 	s.out = &out;
 	if (status == 0)
 		status = show_all(&s, &o);
-	rama_progress_end();
+	rama_cli_progress_end();
 	trouble = finish_output(&out, &to, &file, path);
 	rama_newfile_abort(&file);
 	rama_out_fini(&out);
-	rama_opts_fini(&o);
+	rama_cli_opts_fini(&o);
 	for (char **p = made; p != NULL && *p != NULL; p++)
 		free(*p);
 	free(made);

@@ -11,7 +11,7 @@
 #include "cli/open_store.h"
 
 struct upkeep {
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	struct rama_store *store;
 	const char *to; /* archive */
 	bool quiet, as_json;
@@ -29,7 +29,7 @@ static int to_stdout(void *ctx, const char *bytes, size_t n)
 
 static int open_store(struct upkeep *u, unsigned flags)
 {
-	int status = rama_store_here(&u->store, &u->o, RAMA_OPT_store_store, flags);
+	int status = rama_cli_store_here(&u->store, &u->o, RAMA_OPT_store_store, flags);
 
 	u->failed = status != 0;
 	return status;
@@ -38,7 +38,7 @@ static int open_store(struct upkeep *u, unsigned flags)
 static int failed(struct upkeep *u)
 {
 	u->failed = true;
-	rama_complain("store", "%s", u->e.text);
+	rama_cli_complain("store", "%s", u->e.text);
 	return rama_err_status(u->e.code);
 }
 
@@ -113,21 +113,21 @@ static int stats(struct upkeep *u)
 /* --before or --older; one of them is needed, so that nothing is removed by a slip */
 static int64_t moment(const struct upkeep *u)
 {
-	const char *before = rama_opts_value(&u->o, RAMA_OPT_store_before);
-	const char *older = rama_opts_value(&u->o, RAMA_OPT_store_older);
+	const char *before = rama_cli_opts_value(&u->o, RAMA_OPT_store_before);
+	const char *older = rama_cli_opts_value(&u->o, RAMA_OPT_store_older);
 	struct timespec t;
 	int64_t now, ns = 0;
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 	if ((before == NULL) == (older == NULL))
-		rama_opts_usage(&u->o,
+		rama_cli_opts_usage(&u->o,
 				"which jobs? One of --before TIME and --older SPAN is needed");
 	if (before != NULL && !rama_when(before, now, 0, &ns))
-		rama_opts_usage(&u->o, "--before is a moment such as 2026-11-16 or -30d, not '%s'",
+		rama_cli_opts_usage(&u->o, "--before is a moment such as 2026-11-16 or -30d, not '%s'",
 				before);
 	if (older != NULL && (!rama_when_span(older, &ns) || ns < 0))
-		rama_opts_usage(&u->o, "--older is a span such as 30d, not '%s'", older);
+		rama_cli_opts_usage(&u->o, "--older is a span such as 30d, not '%s'", older);
 	return older != NULL ? now - ns : ns;
 }
 
@@ -141,7 +141,7 @@ static void say_done(struct upkeep *u, const char *what, int64_t jobs)
 
 static int prune(struct upkeep *u)
 {
-	bool events = rama_opts_has(&u->o, RAMA_OPT_store_events);
+	bool events = rama_cli_opts_has(&u->o, RAMA_OPT_store_events);
 	int64_t before = moment(u), jobs;
 	int status = open_store(u, RAMA_STORE_WRITE);
 
@@ -228,34 +228,34 @@ static int run(struct upkeep *u)
 {
 	const char *word = u->o.n_args > 0 ? u->o.args[0] : "";
 	size_t i = 0, n = sizeof(words) / sizeof(words[0]);
-	bool chosen = rama_opts_has(&u->o, RAMA_OPT_store_before) ||
-		      rama_opts_has(&u->o, RAMA_OPT_store_older);
+	bool chosen = rama_cli_opts_has(&u->o, RAMA_OPT_store_before) ||
+		      rama_cli_opts_has(&u->o, RAMA_OPT_store_older);
 
 	while (i < n && strcmp(words[i].name, word) != 0)
 		i++;
 	if (i == n)
-		rama_opts_usage(&u->o, "what to do? One of stats, prune, archive, verify, upgrade");
+		rama_cli_opts_usage(&u->o, "what to do? One of stats, prune, archive, verify, upgrade");
 	if (u->o.n_args != (words[i].moves ? 2u : 1u))
-		rama_opts_usage(&u->o,
+		rama_cli_opts_usage(&u->o,
 				words[i].moves ? "archive takes the store to move jobs to"
 					       : "%s takes no more words",
 				word);
 	if (chosen && !words[i].chooses)
-		rama_opts_usage(&u->o, "--before and --older are for prune and archive");
-	if (rama_opts_has(&u->o, RAMA_OPT_store_events) && words[i].run != prune)
-		rama_opts_usage(&u->o, "--events-only is for prune");
+		rama_cli_opts_usage(&u->o, "--before and --older are for prune and archive");
+	if (rama_cli_opts_has(&u->o, RAMA_OPT_store_events) && words[i].run != prune)
+		rama_cli_opts_usage(&u->o, "--events-only is for prune");
 	u->to = words[i].moves ? u->o.args[1] : NULL;
 	return words[i].run(u);
 }
 
-int rama_cmd_store(int argc, char **argv)
+int rama_cli_cmd_store(int argc, char **argv)
 {
 	struct upkeep u = { 0 };
 	int status;
 
-	rama_opts_parse(&u.o, RAMA_CMD_store, argc, argv);
-	u.quiet = rama_opts_has(&u.o, RAMA_OPT_store_quiet);
-	u.as_json = rama_opts_has(&u.o, RAMA_OPT_store_json);
+	rama_cli_opts_parse(&u.o, RAMA_CMD_store, argc, argv);
+	u.quiet = rama_cli_opts_has(&u.o, RAMA_OPT_store_quiet);
+	u.as_json = rama_cli_opts_has(&u.o, RAMA_OPT_store_json);
 	rama_out_init(&u.out, to_stdout, NULL);
 	rama_json_init(&u.json, &u.out);
 	if (u.as_json)
@@ -269,6 +269,6 @@ int rama_cmd_store(int argc, char **argv)
 	}
 	rama_out_fini(&u.out);
 	rama_store_close(u.store);
-	rama_opts_fini(&u.o);
+	rama_cli_opts_fini(&u.o);
 	return status;
 }

@@ -23,12 +23,12 @@
 #define PLACES 256
 
 struct watch {
-	struct rama_opts o;
+	struct rama_cli_opts o;
 	const char *word; /* JOB or PID; NULL: all */
 	double interval;
-	enum rama_watch_sort sort;
+	enum rama_cli_watch_sort sort;
 	bool sorted; /* by the user's wish */
-	struct rama_terminal t;
+	struct rama_cli_terminal t;
 	char *dir[PLACES + 1];
 	size_t n_dirs;
 	char place[512];
@@ -39,7 +39,7 @@ struct watch {
 
 static void find_interval(struct watch *w)
 {
-	const char *text = rama_opts_value(&w->o, RAMA_OPT_watch_interval);
+	const char *text = rama_cli_opts_value(&w->o, RAMA_OPT_watch_interval);
 	char *end;
 
 	w->interval = 1;
@@ -47,23 +47,23 @@ static void find_interval(struct watch *w)
 		return;
 	w->interval = strtod(text, &end);
 	if (*text == '\0' || *end != '\0' || !(w->interval >= 0.1 && w->interval <= 3600))
-		rama_opts_usage(&w->o, "--interval takes seconds, 0.1 to 3600, not '%s'", text);
+		rama_cli_opts_usage(&w->o, "--interval takes seconds, 0.1 to 3600, not '%s'", text);
 }
 
 static void find_sort(struct watch *w)
 {
-	const char *text = rama_opts_value(&w->o, RAMA_OPT_watch_sort);
+	const char *text = rama_cli_opts_value(&w->o, RAMA_OPT_watch_sort);
 
-	w->sort = RAMA_SORT_RATE;
+	w->sort = RAMA_CLI_SORT_RATE;
 	if (text == NULL)
 		return;
-	for (unsigned i = 0; i < RAMA_SORTS; i++)
-		if (strcmp(text, rama_watch_sort_name[i]) == 0) {
-			w->sort = (enum rama_watch_sort)i;
+	for (unsigned i = 0; i < RAMA_CLI_SORTS; i++)
+		if (strcmp(text, rama_cli_watch_sort_name[i]) == 0) {
+			w->sort = (enum rama_cli_watch_sort)i;
 			w->sorted = true;
 		}
 	if (!w->sorted)
-		rama_opts_usage(
+		rama_cli_opts_usage(
 			&w->o,
 			"--sort takes rate, ops, latency, longest, io, moved or name, not '%s'",
 			text);
@@ -131,11 +131,11 @@ static void add_own(struct watch *w)
 
 static void find_dirs(struct watch *w)
 {
-	const char *chosen = rama_opts_setting(RAMA_SET_DIR),
-		   *given = rama_opts_value(&w->o, RAMA_OPT_watch_dir);
+	const char *chosen = rama_cli_opts_setting(RAMA_SET_DIR),
+		   *given = rama_cli_opts_value(&w->o, RAMA_OPT_watch_dir);
 
 	if (given != NULL && access(given, R_OK | X_OK) != 0)
-		rama_opts_usage(&w->o, "--dir %s: %s", given, strerror(errno));
+		rama_cli_opts_usage(&w->o, "--dir %s: %s", given, strerror(errno));
 	if (given != NULL)
 		add_dir(w, given);
 	else if (*chosen != '\0')
@@ -158,7 +158,7 @@ static int start(struct watch *w)
 
 	if (rama_look_create(&w->l, &o, &e) == 0)
 		return 0;
-	rama_complain("watch", "%s", e.text);
+	rama_cli_complain("watch", "%s", e.text);
 	return rama_err_status(e.code);
 }
 
@@ -187,7 +187,7 @@ static int take(struct watch *w, struct rama_err *e)
 	wait_interval(w->interval);
 	if (rc == 0)
 		rc = rama_look_take(w->l, e);
-	if (rc == 0 && w->word != NULL && !rama_watch_choose(w->l, w->word, &p))
+	if (rc == 0 && w->word != NULL && !rama_cli_watch_choose(w->l, w->word, &p))
 		rc = rama_err_set(
 			e, RAMA_EMISSING,
 			"no job or process %s runs here; `iorama watch --once` lists them",
@@ -204,16 +204,16 @@ static int print(struct watch *w, bool json, bool once)
 
 	rama_out_init(&out, to_stdout, NULL);
 	do {
-		struct rama_page p;
+		struct rama_cli_watch_page p;
 
 		rc = take(w, &e);
 		if (rc == 0 && json) {
-			rc = rama_watch_json(&out, w->l, &e);
+			rc = rama_cli_watch_json(&out, w->l, &e);
 		} else if (rc == 0) {
-			rama_page_init(&p, w->t.width, 0, w->t.utf8);
-			rc = rama_watch_text(&p, w->l, w->place, w->sort, &e);
-			rama_page_print(&p, &out, w->t.colour);
-			rama_page_fini(&p);
+			rama_cli_page_init(&p, w->t.width, 0, w->t.utf8);
+			rc = rama_cli_watch_text(&p, w->l, w->place, w->sort, &e);
+			rama_cli_page_print(&p, &out, w->t.colour);
+			rama_cli_page_fini(&p);
 		}
 		if (rc == 0 && rama_out_flush(&out) != 0)
 			break;
@@ -223,53 +223,53 @@ static int print(struct watch *w, bool json, bool once)
 	rama_out_fini(&out);
 	if (rc == 0)
 		return 0;
-	rama_complain("watch", "%s", e.text);
+	rama_cli_complain("watch", "%s", e.text);
 	return rama_err_status(rc);
 }
 
 /* a job or process that was asked for is shown at once, not in the list of all */
 static int screen(struct watch *w)
 {
-	enum rama_watch_sort ranks = w->sorted ? w->sort : RAMA_SORT_NAME;
-	struct rama_watch_view v = { .sort = { w->sort, ranks, w->sort } };
-	struct rama_watch_about a = { .interval = w->interval,
+	enum rama_cli_watch_sort ranks = w->sorted ? w->sort : RAMA_CLI_SORT_NAME;
+	struct rama_cli_watch_view v = { .sort = { w->sort, ranks, w->sort } };
+	struct rama_cli_watch_about a = { .interval = w->interval,
 				      .ascii = !w->t.utf8,
 				      .place = w->place };
 	const struct rama_look_process *p = NULL;
 	struct rama_err e = { 0 };
 
 	if (w->word != NULL) {
-		if (rama_look_take(w->l, &e) != 0 || !rama_watch_choose(w->l, w->word, &p)) {
-			rama_complain("watch", "%s",
+		if (rama_look_take(w->l, &e) != 0 || !rama_cli_watch_choose(w->l, w->word, &p)) {
+			rama_cli_complain("watch", "%s",
 				      e.code != 0 ? e.text : "no such job or process runs here");
 			return e.code != 0 ? rama_err_status(e.code) : 3;
 		}
 		if (p != NULL || w->l->n == 1) {
-			v.kind = p != NULL ? RAMA_WATCH_FILES : RAMA_WATCH_RANKS;
+			v.kind = p != NULL ? RAMA_CLI_WATCH_FILES : RAMA_CLI_WATCH_RANKS;
 			v.process = p != NULL ? p->number : 0;
 			snprintf(v.job, sizeof(v.job), "%s", w->l->job[0]->key);
 		}
 	}
-	return rama_watch_screen(w->l, &v, &a, w->word, w->t.colour);
+	return rama_cli_watch_screen(w->l, &v, &a, w->word, w->t.colour);
 }
 
 /* each process that is looked at takes memory maps, no descriptors; directories are open one at a time */
-int rama_cmd_watch(int argc, char **argv)
+int rama_cli_cmd_watch(int argc, char **argv)
 {
 	struct watch w = { 0 };
 	bool once, json;
 	int status;
 
 	signal(SIGPIPE, SIG_IGN);
-	rama_opts_parse(&w.o, RAMA_CMD_watch, argc, argv);
+	rama_cli_opts_parse(&w.o, RAMA_CMD_watch, argc, argv);
 	if (w.o.n_args > 1)
-		rama_opts_usage(&w.o, "one job or process at a time, not %zu", w.o.n_args);
+		rama_cli_opts_usage(&w.o, "one job or process at a time, not %zu", w.o.n_args);
 	w.word = w.o.n_args == 1 ? w.o.args[0] : NULL;
-	json = rama_opts_has(&w.o, RAMA_OPT_watch_json);
-	once = rama_opts_has(&w.o, RAMA_OPT_watch_once);
+	json = rama_cli_opts_has(&w.o, RAMA_OPT_watch_json);
+	once = rama_cli_opts_has(&w.o, RAMA_OPT_watch_once);
 	find_interval(&w);
 	find_sort(&w);
-	w.t = rama_terminal_of(&w.o, RAMA_OPT_watch_width, RAMA_OPT_watch_color, false);
+	w.t = rama_cli_terminal_of(&w.o, RAMA_OPT_watch_width, RAMA_OPT_watch_color, false);
 	find_dirs(&w);
 	status = start(&w);
 	if (status == 0 && (json || once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))
@@ -279,6 +279,6 @@ int rama_cmd_watch(int argc, char **argv)
 	rama_look_destroy(w.l);
 	for (size_t i = 0; i < w.n_dirs; i++)
 		free(w.dir[i]);
-	rama_opts_fini(&w.o);
+	rama_cli_opts_fini(&w.o);
 	return status;
 }

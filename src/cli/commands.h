@@ -5,7 +5,7 @@
 
 #include "table/commands.h"
 
-#define CMD(name, ...) int rama_cmd_##name(int argc, char **argv);
+#define CMD(name, ...) int rama_cli_cmd_##name(int argc, char **argv);
 #define OPT(...)
 #define EXAMPLE(...)
 #include "table/commands.def"

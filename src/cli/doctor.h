@@ -7,9 +7,9 @@
 #include "cli/run/find.h"
 #include "cli/run/jobs.h"
 
-enum rama_health { RAMA_OK, RAMA_WARN, RAMA_FAIL };
+enum rama_cli_health { RAMA_CLI_OK, RAMA_CLI_WARN, RAMA_CLI_FAIL };
 
-struct rama_doctor {
+struct rama_cli_doctor {
 	const char *root;   /* before every path of the machine; "": this machine */
 	const char *chosen; /* library the user named, or NULL */
 	char library[PATH_MAX];
@@ -17,10 +17,10 @@ struct rama_doctor {
 };
 
 /* Runs a small program with the library and looks at the segment it leaves. */
-enum rama_health rama_doctor_observe(struct rama_doctor *d);
+enum rama_cli_health rama_cli_doctor_observe(struct rama_cli_doctor *d);
 
 /* How many functions the library defines, and how many of them the C library has too. */
-int rama_doctor_functions(const struct rama_doctor *d, size_t *ours, size_t *both,
+int rama_cli_doctor_functions(const struct rama_cli_doctor *d, size_t *ours, size_t *both,
 			  struct rama_err *e);
 
 #endif

@@ -10,26 +10,26 @@
 #include "base/out.h"
 
 /* in the order in which they are listed */
-enum rama_topic_kind {
-	RAMA_TOPIC_RULE,
-	RAMA_TOPIC_TERM,
-	RAMA_TOPIC_LIMIT,
-	RAMA_TOPIC_FACT,
-	RAMA_TOPIC_LAYER,
-	RAMA_TOPIC_MODULE,
-	RAMA_TOPIC_COUNTER,
-	RAMA_TOPIC_SETTING,
-	RAMA_TOPIC_KINDS
+enum rama_cli_topic_kind {
+	RAMA_CLI_TOPIC_RULE,
+	RAMA_CLI_TOPIC_TERM,
+	RAMA_CLI_TOPIC_LIMIT,
+	RAMA_CLI_TOPIC_FACT,
+	RAMA_CLI_TOPIC_LAYER,
+	RAMA_CLI_TOPIC_MODULE,
+	RAMA_CLI_TOPIC_COUNTER,
+	RAMA_CLI_TOPIC_SETTING,
+	RAMA_CLI_TOPIC_KINDS
 };
 
-struct rama_topic_kind_info {
+struct rama_cli_topic_kind_info {
 	const char *one, *many; /* rule, rules */
 	const char *doc;
 };
-extern const struct rama_topic_kind_info rama_topic_kind_info[RAMA_TOPIC_KINDS];
+extern const struct rama_cli_topic_kind_info rama_cli_topic_kind_info[RAMA_CLI_TOPIC_KINDS];
 
-struct rama_topic {
-	enum rama_topic_kind kind;
+struct rama_cli_topic {
+	enum rama_cli_topic_kind kind;
 	const char *name;
 	const char *
 		also; /* other names for it, with commas or blanks between words of one kind, or "" */
@@ -38,33 +38,33 @@ struct rama_topic {
 	unsigned module;  /* of a counter */
 };
 
-struct rama_topics {
-	struct rama_topic *at;
+struct rama_cli_topics {
+	struct rama_cli_topic *at;
 	size_t n, room;
 	struct rama_arena arena; /* of texts that are put together */
 };
 
-int rama_topics_make(struct rama_topics *t); /* 0 or RAMA_EMEMORY */
-void rama_topics_fini(struct rama_topics *t);
+int rama_cli_topics_make(struct rama_cli_topics *t); /* 0 or RAMA_EMEMORY */
+void rama_cli_topics_fini(struct rama_cli_topics *t);
 
 /* is it called so? letter case, and whether words are joined by blanks, - or _, make no difference */
-bool rama_topic_named(const struct rama_topic *topic, const char *name);
+bool rama_cli_topic_named(const struct rama_cli_topic *topic, const char *name);
 /* is it a counter that is called so after the word for its module? */
-bool rama_topic_counter_named(const struct rama_topic *topic, const char *name);
-/* the kind whose plural this is, or RAMA_TOPIC_KINDS */
-enum rama_topic_kind rama_topic_kind_named(const char *name);
+bool rama_cli_topic_counter_named(const struct rama_cli_topic *topic, const char *name);
+/* the kind whose plural this is, or RAMA_CLI_TOPIC_KINDS */
+enum rama_cli_topic_kind rama_cli_topic_kind_named(const char *name);
 /* Topics whose names are most like this one, at most `most`, the nearest first; how many. */
-size_t rama_topics_nearest(const struct rama_topics *t, const char *name,
-			   const struct rama_topic **to, size_t most);
+size_t rama_cli_topics_nearest(const struct rama_cli_topics *t, const char *name,
+			   const struct rama_cli_topic **to, size_t most);
 
 /* what there is to say of a topic: a text, then words with their texts */
-struct rama_page {
+struct rama_cli_explain_page {
 	const char *title, *text;
 	struct {
 		const char *key, *label, *text;
 	} field[16];
 	size_t n;
 };
-int rama_page_make(struct rama_page *p, struct rama_topics *t, const struct rama_topic *topic);
+int rama_cli_page_make(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic);
 
 #endif

@@ -11,7 +11,7 @@
 #include "table/table.h"
 #include "table/terms.h"
 
-static void say(struct rama_page *p, const char *key, const char *label, const char *text)
+static void say(struct rama_cli_explain_page *p, const char *key, const char *label, const char *text)
 {
 	if (text == NULL || *text == '\0' || p->n == sizeof(p->field) / sizeof(p->field[0]))
 		return;
@@ -21,7 +21,7 @@ static void say(struct rama_page *p, const char *key, const char *label, const c
 }
 
 /* the text that was put together in o; NULL: no memory */
-static const char *kept(struct rama_topics *t, struct rama_out *o)
+static const char *kept(struct rama_cli_topics *t, struct rama_out *o)
 {
 	const char *copy = o->error == 0
 				   ? rama_arena_text(&t->arena, o->used > 0 ? o->buf : "", o->used)
@@ -55,7 +55,7 @@ static void separate(struct rama_out *o, const char *by)
 
 /* ---- rules ---- */
 
-static const char *limits_of(struct rama_topics *t, const char *condition)
+static const char *limits_of(struct rama_cli_topics *t, const char *condition)
 {
 	struct rama_out o;
 	char value[RAMA_HUMAN];
@@ -72,7 +72,7 @@ static const char *limits_of(struct rama_topics *t, const char *condition)
 	return kept(t, &o);
 }
 
-static const char *figures_of(struct rama_topics *t, const char *condition)
+static const char *figures_of(struct rama_cli_topics *t, const char *condition)
 {
 	struct rama_out o;
 
@@ -88,7 +88,7 @@ static const char *figures_of(struct rama_topics *t, const char *condition)
 }
 
 /* {file} -> <file>: there is no job to fill it in from */
-static const char *unfilled(struct rama_topics *t, const char *text)
+static const char *unfilled(struct rama_cli_topics *t, const char *text)
 {
 	struct rama_out o;
 
@@ -98,7 +98,7 @@ static const char *unfilled(struct rama_topics *t, const char *text)
 	return kept(t, &o);
 }
 
-static const char *snippets_of(struct rama_topics *t, const struct rama_advice *a)
+static const char *snippets_of(struct rama_cli_topics *t, const struct rama_advice *a)
 {
 	struct rama_out o;
 
@@ -136,7 +136,7 @@ static size_t speak(struct rama_out *o, const char *s)
 }
 
 /* The part of a condition behind `mark`, up to the next one. "": there is nothing to say, NULL: no memory */
-static const char *condition_of(struct rama_topics *t, const char *condition, const char *mark,
+static const char *condition_of(struct rama_cli_topics *t, const char *condition, const char *mark,
 				const char *next)
 {
 	const char *from = strstr(condition, mark),
@@ -154,7 +154,7 @@ static const char *condition_of(struct rama_topics *t, const char *condition, co
 	return kept(t, &o);
 }
 
-static int rule_page(struct rama_page *p, struct rama_topics *t, const struct rama_rule *r)
+static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_rule *r)
 {
 	const struct rama_advice *a = rama_advice_find(r->advice != NULL ? r->advice : "");
 	const char *limits = limits_of(t, r->condition), *figures = figures_of(t, r->condition);
@@ -192,7 +192,7 @@ static int rule_page(struct rama_page *p, struct rama_topics *t, const struct ra
 
 /* ---- the others ---- */
 
-static int limit_page(struct rama_page *p, struct rama_topics *t, const struct rama_limit *l)
+static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_limit *l)
 {
 	char value[RAMA_HUMAN], least[RAMA_HUMAN], most[RAMA_HUMAN];
 	struct rama_out o, rules, range;
@@ -219,7 +219,7 @@ static int limit_page(struct rama_page *p, struct rama_topics *t, const struct r
 	return 0;
 }
 
-static int fact_page(struct rama_page *p, struct rama_topics *t, const struct rama_fact *f)
+static int fact_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_fact *f)
 {
 	struct rama_out rules;
 
@@ -236,7 +236,7 @@ static int fact_page(struct rama_page *p, struct rama_topics *t, const struct ra
 	return 0;
 }
 
-static int module_page(struct rama_page *p, struct rama_topics *t, const struct rama_module *m)
+static int module_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_module *m)
 {
 	struct rama_out o;
 	const struct rama_schema *part[2] = { m->header, m->record };
@@ -283,7 +283,7 @@ static const char *const reduce_text[RAMA_REDUCE_KINDS] = {
 	[RAMA_STRIDE_COUNT] = "the four most frequent of all ranks",
 };
 
-static int counter_page(struct rama_page *p, struct rama_topics *t, const struct rama_topic *topic)
+static int counter_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic)
 {
 	const struct rama_field *f = topic->row;
 	const struct rama_module *m = rama_module_get(topic->module);
@@ -303,7 +303,7 @@ static int counter_page(struct rama_page *p, struct rama_topics *t, const struct
 	return 0;
 }
 
-static int setting_page(struct rama_page *p, const struct rama_setting *s)
+static int setting_page(struct rama_cli_explain_page *p, const struct rama_setting *s)
 {
 	p->text = s->text;
 	say(p, "default", "default", s->preset);
@@ -311,7 +311,7 @@ static int setting_page(struct rama_page *p, const struct rama_setting *s)
 	return 0;
 }
 
-static int layer_page(struct rama_page *p, struct rama_topics *t, const struct rama_topic *topic)
+static int layer_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic)
 {
 	const struct rama_module *m = rama_module_get(topic->module);
 	struct rama_out o;
@@ -323,23 +323,23 @@ static int layer_page(struct rama_page *p, struct rama_topics *t, const struct r
 	return 0;
 }
 
-int rama_page_make(struct rama_page *p, struct rama_topics *t, const struct rama_topic *topic)
+int rama_cli_page_make(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic)
 {
-	*p = (struct rama_page){ .title = "" };
+	*p = (struct rama_cli_explain_page){ .title = "" };
 	switch (topic->kind) {
-	case RAMA_TOPIC_RULE:
+	case RAMA_CLI_TOPIC_RULE:
 		return rule_page(p, t, topic->row);
-	case RAMA_TOPIC_LIMIT:
+	case RAMA_CLI_TOPIC_LIMIT:
 		return limit_page(p, t, topic->row);
-	case RAMA_TOPIC_FACT:
+	case RAMA_CLI_TOPIC_FACT:
 		return fact_page(p, t, topic->row);
-	case RAMA_TOPIC_LAYER:
+	case RAMA_CLI_TOPIC_LAYER:
 		return layer_page(p, t, topic);
-	case RAMA_TOPIC_MODULE:
+	case RAMA_CLI_TOPIC_MODULE:
 		return module_page(p, t, topic->row);
-	case RAMA_TOPIC_COUNTER:
+	case RAMA_CLI_TOPIC_COUNTER:
 		return counter_page(p, t, topic);
-	case RAMA_TOPIC_SETTING:
+	case RAMA_CLI_TOPIC_SETTING:
 		return setting_page(p, topic->row);
 	default:
 		p->text = topic->line;

@@ -7,21 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_module(struct rama_filter *f, const struct rama_opts *o, const char *name)
+static void add_module(struct rama_cli_filter *f, const struct rama_cli_opts *o, const char *name)
 {
 	const struct rama_module *m = rama_module_find(name);
 
 	if (m == NULL && strcasecmp(name, "MPIIO") == 0)
 		m = rama_module_get(RAMA_MOD_MPIIO);
 	if (m == NULL)
-		rama_opts_usage(
+		rama_cli_opts_usage(
 			o,
 			"no module is called '%s'; POSIX, MPI-IO, STDIO, H5F, H5D, LUSTRE, … are",
 			name);
 	f->modules |= 1ull << m->id;
 }
 
-static void add_ranks(struct rama_filter *f, const struct rama_opts *o, const char *text)
+static void add_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o, const char *text)
 {
 	char *end;
 
@@ -34,66 +34,66 @@ static void add_ranks(struct rama_filter *f, const struct rama_opts *o, const ch
 		end = *last == '\0' ? (char *)(uintptr_t)last : end;
 	}
 	if (end == text || *end != '\0' || errno != 0)
-		rama_opts_usage(
+		rama_cli_opts_usage(
 			o, "'%s' is no rank (3), range of ranks (0-7) or -1 for shared records",
 			text);
 	f->n_ranks++;
 }
 
-static void each_word(struct rama_filter *f, const struct rama_opts *o, enum rama_option_id option,
-		      void (*add)(struct rama_filter *, const struct rama_opts *, const char *))
+static void each_word(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_option_id option,
+		      void (*add)(struct rama_cli_filter *, const struct rama_cli_opts *, const char *))
 {
 	const char *list;
 
-	for (size_t at = 0; (list = rama_opts_next(o, option, &at)) != NULL;) {
+	for (size_t at = 0; (list = rama_cli_opts_next(o, option, &at)) != NULL;) {
 		char *copy = strdup(list), *save = NULL;
 
 		for (char *w = copy != NULL ? strtok_r(copy, ",", &save) : NULL; w != NULL;
 		     w = strtok_r(NULL, ",", &save)) {
-			if (f->n_ranks == RAMA_FILTER_MAX)
-				rama_opts_usage(o, "more than %d ranges of ranks", RAMA_FILTER_MAX);
+			if (f->n_ranks == RAMA_CLI_FILTER_MAX)
+				rama_cli_opts_usage(o, "more than %d ranges of ranks", RAMA_CLI_FILTER_MAX);
 			add(f, o, w);
 		}
 		free(copy);
 	}
 }
 
-static unsigned patterns(const char **to, const struct rama_opts *o, enum rama_option_id option)
+static unsigned patterns(const char **to, const struct rama_cli_opts *o, enum rama_option_id option)
 {
 	unsigned n = 0;
 	const char *v;
 
-	for (size_t at = 0; (v = rama_opts_next(o, option, &at)) != NULL;) {
-		if (n == RAMA_FILTER_MAX)
-			rama_opts_usage(o, "more than %d patterns", RAMA_FILTER_MAX);
+	for (size_t at = 0; (v = rama_cli_opts_next(o, option, &at)) != NULL;) {
+		if (n == RAMA_CLI_FILTER_MAX)
+			rama_cli_opts_usage(o, "more than %d patterns", RAMA_CLI_FILTER_MAX);
 		to[n++] = v;
 	}
 	return n;
 }
 
-void rama_filter_modules(struct rama_filter *f, const struct rama_opts *o,
+void rama_cli_filter_modules(struct rama_cli_filter *f, const struct rama_cli_opts *o,
 			 enum rama_option_id option)
 {
 	each_word(f, o, option, add_module);
 }
 
-void rama_filter_ranks(struct rama_filter *f, const struct rama_opts *o, enum rama_option_id option)
+void rama_cli_filter_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_option_id option)
 {
 	each_word(f, o, option, add_ranks);
 }
 
-void rama_filter_files(struct rama_filter *f, const struct rama_opts *o, enum rama_option_id option)
+void rama_cli_filter_files(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_option_id option)
 {
 	f->n_files = patterns(f->file, o, option);
 }
 
-void rama_filter_counters(struct rama_filter *f, const struct rama_opts *o,
+void rama_cli_filter_counters(struct rama_cli_filter *f, const struct rama_cli_opts *o,
 			  enum rama_option_id option)
 {
 	f->n_counters = patterns(f->counter, o, option);
 }
 
-bool rama_filter_module(const struct rama_filter *f, unsigned module)
+bool rama_cli_filter_module(const struct rama_cli_filter *f, unsigned module)
 {
 	return f->modules == 0 || (f->modules >> module & 1);
 }
@@ -106,7 +106,7 @@ static bool matches(const char *const *patterns_, unsigned n, const char *name)
 	return n == 0;
 }
 
-bool rama_filter_record(const struct rama_filter *f, const struct rama_record *r, const char *name)
+bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_record *r, const char *name)
 {
 	bool ok = f->n_ranks == 0;
 
@@ -115,7 +115,7 @@ bool rama_filter_record(const struct rama_filter *f, const struct rama_record *r
 	return ok && (f->n_files == 0 || (name != NULL && matches(f->file, f->n_files, name)));
 }
 
-bool rama_filter_counter(const struct rama_filter *f, const char *name)
+bool rama_cli_filter_counter(const struct rama_cli_filter *f, const char *name)
 {
 	return matches(f->counter, f->n_counters, name);
 }

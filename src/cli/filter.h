@@ -7,33 +7,33 @@
 #include "core/record.h"
 #include "logfile/log.h"
 
-#define RAMA_FILTER_MAX 64
+#define RAMA_CLI_FILTER_MAX 64
 
-struct rama_filter {
+struct rama_cli_filter {
 	uint64_t modules; /* bit per module; 0: all */
 	struct {
 		int64_t first, last;
-	} rank[RAMA_FILTER_MAX];
+	} rank[RAMA_CLI_FILTER_MAX];
 	unsigned n_ranks;
-	const char *file[RAMA_FILTER_MAX];
+	const char *file[RAMA_CLI_FILTER_MAX];
 	unsigned n_files;
-	const char *counter[RAMA_FILTER_MAX];
+	const char *counter[RAMA_CLI_FILTER_MAX];
 	unsigned n_counters;
 };
 
 /* each adds to the filter; wrong values end the program with status 2 */
-void rama_filter_modules(struct rama_filter *f, const struct rama_opts *o,
+void rama_cli_filter_modules(struct rama_cli_filter *f, const struct rama_cli_opts *o,
 			 enum rama_option_id option);
-void rama_filter_ranks(struct rama_filter *f, const struct rama_opts *o,
+void rama_cli_filter_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o,
 		       enum rama_option_id option);
-void rama_filter_files(struct rama_filter *f, const struct rama_opts *o,
+void rama_cli_filter_files(struct rama_cli_filter *f, const struct rama_cli_opts *o,
 		       enum rama_option_id option);
-void rama_filter_counters(struct rama_filter *f, const struct rama_opts *o,
+void rama_cli_filter_counters(struct rama_cli_filter *f, const struct rama_cli_opts *o,
 			  enum rama_option_id option);
 
-bool rama_filter_module(const struct rama_filter *f, unsigned module);
+bool rama_cli_filter_module(const struct rama_cli_filter *f, unsigned module);
 /* name may be NULL: such a record passes only where no file is asked for */
-bool rama_filter_record(const struct rama_filter *f, const struct rama_record *r, const char *name);
-bool rama_filter_counter(const struct rama_filter *f, const char *name);
+bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_record *r, const char *name);
+bool rama_cli_filter_counter(const struct rama_cli_filter *f, const char *name);
 
 #endif

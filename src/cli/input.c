@@ -15,15 +15,15 @@ static struct {
 	int percent;
 } progress;
 
-void rama_progress_start(bool wanted)
+void rama_cli_progress_start(bool wanted)
 {
 	progress.on = wanted && isatty(STDERR_FILENO);
-	progress.delay = strtod(rama_opts_setting(RAMA_SET_PROGRESS), NULL);
+	progress.delay = strtod(rama_cli_opts_setting(RAMA_SET_PROGRESS), NULL);
 	progress.percent = -1;
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
 }
 
-void rama_progress_end(void)
+void rama_cli_progress_end(void)
 {
 	if (progress.shown)
 		fputs("\r\033[K", stderr);
@@ -50,7 +50,7 @@ static bool is_due(int percent)
 	return true;
 }
 
-void rama_progress(const struct rama_input *in, const struct rama_cursor *c)
+void rama_cli_progress(const struct rama_cli_input *in, const struct rama_cursor *c)
 {
 	uint64_t size = in->file.src.size;
 	int percent = size > 0 ? (int)((double)c->region.at * 100 / (double)size) : 0;
@@ -59,7 +59,7 @@ void rama_progress(const struct rama_input *in, const struct rama_cursor *c)
 		fprintf(stderr, "\r%s: %s %3d %%\033[K", in->path, c->mod->name, percent);
 }
 
-void rama_progress_share(const char *path, double done)
+void rama_cli_progress_share(const char *path, double done)
 {
 	int percent = done > 0 ? done < 1 ? (int)(done * 100) : 100 : 0;
 
@@ -68,11 +68,11 @@ void rama_progress_share(const char *path, double done)
 			strcmp(path, "-") == 0 ? "standard input" : path, percent);
 }
 
-void rama_complain(const char *path, const char *fmt, ...)
+void rama_cli_complain(const char *path, const char *fmt, ...)
 {
 	va_list ap;
 
-	rama_progress_end();
+	rama_cli_progress_end();
 	fprintf(stderr, "iorama: %s: ", path);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
@@ -82,12 +82,12 @@ void rama_complain(const char *path, const char *fmt, ...)
 
 static void print_problem(void *ctx, const char *line)
 {
-	const struct rama_input *in = ctx;
+	const struct rama_cli_input *in = ctx;
 
-	rama_complain(in->path, "%s", line);
+	rama_cli_complain(in->path, "%s", line);
 }
 
-int rama_input_open(struct rama_input *in, const char *path, bool strict, bool quiet)
+int rama_cli_input_open(struct rama_cli_input *in, const char *path, bool strict, bool quiet)
 {
 	struct rama_log_options opt = { .strict = strict,
 					.problem = print_problem,
@@ -96,13 +96,13 @@ int rama_input_open(struct rama_input *in, const char *path, bool strict, bool q
 	struct rama_err e = { 0 };
 	int rc;
 
-	*in = (struct rama_input){ .path = strcmp(path, "-") == 0 ? "standard input" : path,
+	*in = (struct rama_cli_input){ .path = strcmp(path, "-") == 0 ? "standard input" : path,
 				   .quiet = quiet };
 	rc = rama_file_open(&in->file, path, &e);
 	if (rc == 0)
 		rc = rama_log_open(&in->log, &in->file.src, &opt, &e);
 	if (rc != 0) {
-		rama_complain(in->path, "%s", e.text);
+		rama_cli_complain(in->path, "%s", e.text);
 		rama_file_close(&in->file);
 		return rama_err_status(rc);
 	}
@@ -110,7 +110,7 @@ int rama_input_open(struct rama_input *in, const char *path, bool strict, bool q
 	return 0;
 }
 
-int rama_input_memory(struct rama_input *in, const char *path, const void *bytes, size_t n,
+int rama_cli_input_memory(struct rama_cli_input *in, const char *path, const void *bytes, size_t n,
 		      bool quiet)
 {
 	struct rama_log_options opt = { .problem = print_problem,
@@ -119,20 +119,20 @@ int rama_input_memory(struct rama_input *in, const char *path, const void *bytes
 	struct rama_err e = { 0 };
 	int rc;
 
-	*in = (struct rama_input){ .path = path, .file.fd = -1, .quiet = quiet };
+	*in = (struct rama_cli_input){ .path = path, .file.fd = -1, .quiet = quiet };
 	rama_source_memory(&in->file.src, bytes, n);
 	rc = rama_log_open(&in->log, &in->file.src, &opt, &e);
 	if (rc != 0) {
-		rama_complain(in->path, "%s", e.text);
+		rama_cli_complain(in->path, "%s", e.text);
 		return rama_err_status(rc);
 	}
 	in->opened = true;
 	return 0;
 }
 
-void rama_input_close(struct rama_input *in)
+void rama_cli_input_close(struct rama_cli_input *in)
 {
-	rama_progress_end();
+	rama_cli_progress_end();
 	if (in->opened) {
 		rama_log_close(&in->log);
 		rama_file_close(&in->file);
@@ -140,7 +140,7 @@ void rama_input_close(struct rama_input *in)
 	in->opened = false;
 }
 
-int rama_input_status(const struct rama_input *in)
+int rama_cli_input_status(const struct rama_cli_input *in)
 {
 	return in->log.problems > 0 ? 3 : 0;
 }
@@ -167,7 +167,7 @@ static bool null_uuid(const union rama_word *w)
 }
 
 /* DAOS has pools and containers where others have mounts */
-static void daos_columns(struct rama_columns *c, const union rama_word *pool,
+static void daos_columns(struct rama_cli_columns *c, const union rama_word *pool,
 			 const union rama_word *cont, bool dfs)
 {
 	char *mount = c->buf + 64;
@@ -179,7 +179,7 @@ static void daos_columns(struct rama_columns *c, const union rama_word *pool,
 	c->fs = "N/A";
 }
 
-void rama_columns_of(struct rama_columns *c, const struct rama_log *log,
+void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
 		     const struct rama_record *r)
 {
 	const struct rama_name *n = rama_log_name(log, r->w[RAMA_ID].u);

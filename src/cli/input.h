@@ -8,7 +8,7 @@
 #include "logfile/cursor.h"
 #include "logfile/log.h"
 
-struct rama_input {
+struct rama_cli_input {
 	const char *path; /* as given; "standard input" for - */
 	struct rama_file file;
 	struct rama_log log;
@@ -16,32 +16,32 @@ struct rama_input {
 };
 
 /* 0, or the exit status after the reason was printed */
-int rama_input_open(struct rama_input *in, const char *path, bool strict, bool quiet);
+int rama_cli_input_open(struct rama_cli_input *in, const char *path, bool strict, bool quiet);
 /* the same for a log in memory, which must outlive it; path: what messages call it */
-int rama_input_memory(struct rama_input *in, const char *path, const void *bytes, size_t n,
+int rama_cli_input_memory(struct rama_cli_input *in, const char *path, const void *bytes, size_t n,
 		      bool quiet);
-void rama_input_close(struct rama_input *in);
+void rama_cli_input_close(struct rama_cli_input *in);
 /* exit status for what was read so far: 3 if anything could not be */
-int rama_input_status(const struct rama_input *in);
+int rama_cli_input_status(const struct rama_cli_input *in);
 
 /* "iorama: PATH: text" on standard error */
-void rama_complain(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void rama_cli_complain(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* name and mount columns of a record */
-struct rama_columns {
+struct rama_cli_columns {
 	const char *name; /* never NULL */
 	const char *mount, *fs;
 	bool named;
 	char buf[160];
 };
-void rama_columns_of(struct rama_columns *c, const struct rama_log *log,
+void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
 		     const struct rama_record *r);
 
 /* Shows how far a long walk is, if standard error is a terminal, after the first second (or what
  * IORAMA_PROGRESS says). `wanted`: asked once, before the walk. */
-void rama_progress_start(bool wanted);
-void rama_progress(const struct rama_input *in, const struct rama_cursor *c);
-void rama_progress_share(const char *path, double done); /* 0..1 */
-void rama_progress_end(void);
+void rama_cli_progress_start(bool wanted);
+void rama_cli_progress(const struct rama_cli_input *in, const struct rama_cursor *c);
+void rama_cli_progress_share(const char *path, double done); /* 0..1 */
+void rama_cli_progress_end(void);
 
 #endif

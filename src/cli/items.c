@@ -5,26 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static void give(struct rama_items *it, const char *name, uint8_t type, union rama_word value)
+static void give(struct rama_cli_items *it, const char *name, uint8_t type, union rama_word value)
 {
-	struct rama_item item = { .name = name, .type = type, .value = value };
+	struct rama_cli_item item = { .name = name, .type = type, .value = value };
 
 	it->fn(it->ctx, &item);
 }
 
-static void give_text(struct rama_items *it, const char *name, const char *text, size_t len)
+static void give_text(struct rama_cli_items *it, const char *name, const char *text, size_t len)
 {
-	struct rama_item item = {
+	struct rama_cli_item item = {
 		.name = name, .type = RAMA_TEXT, .text = text, .text_len = strnlen(text, len)
 	};
 
 	it->fn(it->ctx, &item);
 }
 
-static void give_field(struct rama_items *it, const struct rama_record *r,
+static void give_field(struct rama_cli_items *it, const struct rama_record *r,
 		       const struct rama_field *f)
 {
-	struct rama_item item = { .name = f->name,
+	struct rama_cli_item item = { .name = f->name,
 				  .type = f->type,
 				  .is_id = rama_field_is_id(f),
 				  .value = r->w[f->word] };
@@ -32,12 +32,12 @@ static void give_field(struct rama_items *it, const struct rama_record *r,
 	it->fn(it->ctx, &item);
 }
 
-static void give_i64(struct rama_items *it, const char *name, int64_t v)
+static void give_i64(struct rama_cli_items *it, const char *name, int64_t v)
 {
 	give(it, name, RAMA_I64, (union rama_word){ .i = v });
 }
 
-static void give_place(struct rama_items *it, const struct rama_record *r, uint8_t place)
+static void give_place(struct rama_cli_items *it, const struct rama_record *r, uint8_t place)
 {
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
 		const struct rama_field *f = &r->schema->fields[i];
@@ -47,7 +47,7 @@ static void give_place(struct rama_items *it, const struct rama_record *r, uint8
 	}
 }
 
-static void give_numbered(struct rama_items *it, const char *name, const union rama_word *w,
+static void give_numbered(struct rama_cli_items *it, const char *name, const union rama_word *w,
 			  uint64_t n)
 {
 	char text[64];
@@ -80,7 +80,7 @@ static void flags_text(char *to, size_t size, int64_t v)
 			n += (size_t)snprintf(to + n, size - n, "%s%s", n > 0 ? "," : "", bit[i]);
 }
 
-static void give_component(struct rama_items *it, uint64_t n, const union rama_word *comp)
+static void give_component(struct rama_cli_items *it, uint64_t n, const union rama_word *comp)
 {
 	const struct rama_schema *s = &rama_schema_lustre_comp;
 	char name[64], text[160];
@@ -104,7 +104,7 @@ static void give_component(struct rama_items *it, uint64_t n, const union rama_w
 	}
 }
 
-static void give_lustre(struct rama_items *it, const struct rama_record *r)
+static void give_lustre(struct rama_cli_items *it, const struct rama_record *r)
 {
 	const union rama_word *ost = r->array[1];
 	char name[64];
@@ -121,7 +121,7 @@ static void give_lustre(struct rama_items *it, const struct rama_record *r)
 	}
 }
 
-static void give_apmpi(struct rama_items *it, const struct rama_record *r)
+static void give_apmpi(struct rama_cli_items *it, const struct rama_record *r)
 {
 	uint32_t sync;
 
@@ -144,7 +144,7 @@ static void give_apmpi(struct rama_items *it, const struct rama_record *r)
 	}
 }
 
-static void give_mode(struct rama_items *it, const char *name, const char *flag, int64_t v,
+static void give_mode(struct rama_cli_items *it, const char *name, const char *flag, int64_t v,
 		      const char *const *modes, unsigned n)
 {
 	uint64_t mode = (uint64_t)v & 0x7fffffff;
@@ -153,7 +153,7 @@ static void give_mode(struct rama_items *it, const char *name, const char *flag,
 	give_i64(it, flag, ((uint64_t)v & 0x80000000) == 0);
 }
 
-static void give_apxc_header(struct rama_items *it, const struct rama_record *r)
+static void give_apxc_header(struct rama_cli_items *it, const struct rama_record *r)
 {
 	static const char *const memory[] = { "MM_UNKNOWN", "MM_FLAT", "MM_EQUAL", "MM_SPLIT",
 					      "MM_CACHE" };
@@ -167,13 +167,13 @@ static void give_apxc_header(struct rama_items *it, const struct rama_record *r)
 		  r->w[RAMA_APXC_HEADER_MEMORY_MODE].i, memory, 5);
 	give_mode(it, "APXC_CLUSTER_MODE", "APXC_CLUSTER_MODE_CONSISTENT",
 		  r->w[RAMA_APXC_HEADER_CLUSTER_MODE].i, cluster, 6);
-	it->fn(it->ctx, &(struct rama_item){ .name = "APXC_APPLICATION_ID",
+	it->fn(it->ctx, &(struct rama_cli_item){ .name = "APXC_APPLICATION_ID",
 					     .type = RAMA_U64,
 					     .is_id = true,
 					     .value = r->w[RAMA_APXC_HEADER_APPLICATION_ID] });
 }
 
-void rama_items_each(struct rama_items *it, const struct rama_record *r)
+void rama_cli_items_each(struct rama_cli_items *it, const struct rama_record *r)
 {
 	if (r->mod->id == RAMA_MOD_LUSTRE) {
 		give_lustre(it, r);

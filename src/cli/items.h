@@ -5,7 +5,7 @@
 
 #include "core/record.h"
 
-struct rama_item {
+struct rama_cli_item {
 	const char *name;
 	uint8_t type; /* RAMA_I64, RAMA_U64, RAMA_F64 or RAMA_TEXT */
 	bool is_id;
@@ -14,12 +14,12 @@ struct rama_item {
 	size_t text_len;
 };
 
-struct rama_items {
-	void (*fn)(void *ctx, const struct rama_item *item);
+struct rama_cli_items {
+	void (*fn)(void *ctx, const struct rama_cli_item *item);
 	void *ctx;
 	bool sync; /* kept between records: APMPI's header says whether sync times mean anything */
 };
 
-void rama_items_each(struct rama_items *it, const struct rama_record *r);
+void rama_cli_items_each(struct rama_cli_items *it, const struct rama_record *r);
 
 #endif

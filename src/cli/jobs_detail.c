@@ -103,7 +103,7 @@ static int part_json(void *ctx, const struct rama_row *row, struct rama_err *e)
 	rama_json_open(d->json, '{');
 	for (unsigned i = 0; i < d->part->n_columns && i < row->n; i++) {
 		rama_json_key(d->json, d->part->column[i].key);
-		rama_cell_json(d->json, &row->cell[i], unit_of(&d->part->column[i]));
+		rama_cli_cell_json(d->json, &row->cell[i], unit_of(&d->part->column[i]));
 	}
 	rama_json_close(d->json, '}');
 	return d->json->out->error;
@@ -138,9 +138,9 @@ static int part_row(void *ctx, const struct rama_row *row, struct rama_err *e)
 	for (unsigned i = 0; i < d->part->n_columns && i < row->n; i++) {
 		const struct rama_cell *c = &row->cell[i];
 		const char *unit = unit_of(&d->part->column[i]);
-		char text[RAMA_CELL_TEXT_MOST], when[RAMA_WHEN];
+		char text[RAMA_CLI_CELL_TEXT_MOST], when[RAMA_WHEN];
 
-		rama_cell_shown(text, c, unit);
+		rama_cli_cell_shown(text, c, unit);
 		if (strcmp(unit, "when") == 0 && c->type == RAMA_CELL_INT)
 			snprintf(text, sizeof(text), "%s", rama_when_text(when, c->i, 0));
 		to[i].text = c->type != RAMA_CELL_NULL ? rama_paper_text(d->paper, text) : "";
@@ -157,7 +157,7 @@ static int part_row(void *ctx, const struct rama_row *row, struct rama_err *e)
 /* the text of a column, "" if it has none */
 static const char *value(struct detail *d, const struct rama_row *row, const char *key)
 {
-	char text[RAMA_CELL_TEXT_MOST], when[RAMA_WHEN];
+	char text[RAMA_CLI_CELL_TEXT_MOST], when[RAMA_WHEN];
 
 	for (unsigned i = 0; i < d->n_columns && i < row->n; i++) {
 		const struct rama_cell *c = &row->cell[i];
@@ -168,7 +168,7 @@ static const char *value(struct detail *d, const struct rama_row *row, const cha
 			return rama_paper_text(d->paper, c->text);
 		if (strcmp(d->column[i].unit, "when") == 0)
 			return rama_paper_fmt(d->paper, "%s", rama_when_text(when, c->i, 0));
-		rama_cell_shown(text, c, d->column[i].unit);
+		rama_cli_cell_shown(text, c, d->column[i].unit);
 		return rama_paper_text(d->paper, text);
 	}
 	return "";
@@ -246,7 +246,7 @@ static int job_json(void *ctx, const struct rama_row *row, struct rama_err *e)
 	(void)e;
 	for (unsigned i = 0; i < d->n_columns && i < row->n; i++) {
 		rama_json_key(d->json, d->column[i].key);
-		rama_cell_json(d->json, &row->cell[i], d->column[i].unit);
+		rama_cli_cell_json(d->json, &row->cell[i], d->column[i].unit);
 	}
 	return 1;
 }
@@ -257,7 +257,7 @@ static int figure_json(void *ctx, const struct rama_row *row, struct rama_err *e
 
 	(void)e;
 	rama_json_key(d->json, row->cell[0].text);
-	rama_cell_json(d->json, &row->cell[1], NULL);
+	rama_cli_cell_json(d->json, &row->cell[1], NULL);
 	return d->json->out->error;
 }
 
@@ -305,8 +305,8 @@ static int print_json(struct detail *d, int64_t job, struct rama_out *out, struc
 	return rc;
 }
 
-int rama_jobs_detail(struct rama_store *s, int64_t job, enum rama_rows_form form,
-		     const struct rama_terminal *t, bool all, struct rama_out *out,
+int rama_cli_jobs_detail(struct rama_store *s, int64_t job, enum rama_cli_rows_form form,
+		     const struct rama_cli_terminal *t, bool all, struct rama_out *out,
 		     struct rama_err *e)
 {
 	struct rama_paper_style style = { t->width, t->colour, t->utf8 };
@@ -320,7 +320,7 @@ int rama_jobs_detail(struct rama_store *s, int64_t job, enum rama_rows_form form
 	while (d.n_columns < RAMA_QUERY_COLUMNS &&
 	       rama_query_metric_column(d.n_columns, &d.column[d.n_columns]))
 		d.n_columns++;
-	if (form == RAMA_ROWS_JSON) {
+	if (form == RAMA_CLI_ROWS_JSON) {
 		rc = print_json(&d, job, out, e);
 	} else {
 		rc = rama_query_job_row(s, job, d.column, d.n_columns, head, &d, e);

@@ -12,8 +12,8 @@
 #include "report/sheet.h"
 
 struct list {
-	struct rama_jobs_list *l;
-	struct rama_rows rows;
+	struct rama_cli_jobs_list *l;
+	struct rama_cli_rows rows;
 	struct rama_paper paper;
 	struct rama_sheet *sheet;
 	const char *name[RAMA_QUERY_COLUMNS], *unit[RAMA_QUERY_COLUMNS];
@@ -41,7 +41,7 @@ static enum rama_tone tone_of(const char *key, const char *text, double value)
 static struct rama_sheet_cell sheet_cell(struct rama_paper *p, const struct rama_query_metric *m,
 					 const struct rama_cell *c)
 {
-	char text[RAMA_CELL_TEXT_MOST], when[RAMA_WHEN];
+	char text[RAMA_CLI_CELL_TEXT_MOST], when[RAMA_WHEN];
 	struct rama_sheet_cell to = { .text = "", .value = NAN };
 
 	if (c->type == RAMA_CELL_NULL)
@@ -49,7 +49,7 @@ static struct rama_sheet_cell sheet_cell(struct rama_paper *p, const struct rama
 	if (strcmp(m->unit, "when") == 0 && c->type == RAMA_CELL_INT)
 		to.text = rama_paper_fmt(p, "%.16s", rama_when_text(when, c->i, 0));
 	else {
-		rama_cell_shown(text, c, m->unit);
+		rama_cli_cell_shown(text, c, m->unit);
 		to.text = rama_paper_text(p, text);
 	}
 	to.value = c->type == RAMA_CELL_INT ? (double)c->i : c->type == RAMA_CELL_REAL ? c->f : NAN;
@@ -65,7 +65,7 @@ static int add(void *ctx, const struct rama_row *row, struct rama_err *e)
 
 	(void)e;
 	if (k->sheet == NULL)
-		return rama_rows_add(&k->rows, row->cell);
+		return rama_cli_rows_add(&k->rows, row->cell);
 	to = rama_sheet_row(&k->paper, k->sheet);
 	for (unsigned i = 0; i < q->n_columns; i++)
 		to[i] = sheet_cell(&k->paper, &q->column[i], &row->cell[i]);
@@ -123,7 +123,7 @@ static void drop_empty(struct list *k)
 	s->n_columns = kept;
 }
 
-static int print_table(struct list *k, const struct rama_terminal *t, struct rama_out *out)
+static int print_table(struct list *k, const struct rama_cli_terminal *t, struct rama_out *out)
 {
 	struct rama_paper_style style = { t->width, t->colour, t->utf8 };
 
@@ -141,32 +141,32 @@ static void tell_next(struct list *k, struct rama_out *out)
 	const char *next = k->l->query.next;
 	struct rama_json j;
 
-	if (k->l->form == RAMA_ROWS_JSON) {
+	if (k->l->form == RAMA_CLI_ROWS_JSON) {
 		rama_out_text(out, ",\n\"next\": ");
 		rama_json_init(&j, out);
 		rama_json_string(&j, next);
 		rama_out_text(out, "}\n");
 	} else if (next != NULL) {
 		rama_out_flush(out);
-		rama_complain("jobs", "there are more: --after %s", next);
+		rama_cli_complain("jobs", "there are more: --after %s", next);
 	}
 }
 
-static int run_list(struct list *k, struct rama_store *s, const struct rama_terminal *t,
+static int run_list(struct list *k, struct rama_store *s, const struct rama_cli_terminal *t,
 		    struct rama_out *out, struct rama_err *e)
 {
 	struct rama_query_jobs *q = &k->l->query;
-	enum rama_rows_form form = k->l->form;
+	enum rama_cli_rows_form form = k->l->form;
 	int rc = 0;
 
 	columns(k);
-	k->rows = (struct rama_rows){ .out = out, .form = form };
-	if (k->l->paged && form == RAMA_ROWS_JSON)
+	k->rows = (struct rama_cli_rows){ .out = out, .form = form };
+	if (k->l->paged && form == RAMA_CLI_ROWS_JSON)
 		rama_out_text(out, "{\"schema\": \"iorama.jobs/1\",\n\"jobs\": ");
-	if (form == RAMA_ROWS_TEXT)
+	if (form == RAMA_CLI_ROWS_TEXT)
 		k->sheet = rama_paper_sheet(&k->paper, "jobs", NULL, k->column, q->n_columns);
 	else
-		rc = rama_rows_begin(&k->rows, q->n_columns, k->name, k->unit);
+		rc = rama_cli_rows_begin(&k->rows, q->n_columns, k->name, k->unit);
 	if (rc == 0)
 		rc = rama_query_jobs_list(s, q, add, k, e);
 	if (rc == 0 && k->sheet != NULL) {
@@ -175,14 +175,14 @@ static int run_list(struct list *k, struct rama_store *s, const struct rama_term
 		rc = print_table(k, t, out);
 	}
 	if (k->sheet == NULL)
-		rama_rows_end(&k->rows);
+		rama_cli_rows_end(&k->rows);
 	if (rc == 0 && k->l->paged)
 		tell_next(k, out);
 	rama_paper_fini(&k->paper);
 	return rc;
 }
 
-int rama_jobs_list(struct rama_store *s, struct rama_jobs_list *l, const struct rama_terminal *t,
+int rama_cli_jobs_list(struct rama_store *s, struct rama_cli_jobs_list *l, const struct rama_cli_terminal *t,
 		   struct rama_out *out, struct rama_err *e)
 {
 	struct list *k = calloc(1, sizeof(*k));

@@ -7,17 +7,17 @@
 #include "cli/terminal.h"
 #include "query/jobs.h"
 
-struct rama_jobs_list {
+struct rama_cli_jobs_list {
 	struct rama_query_jobs query;
-	enum rama_rows_form form;
+	enum rama_cli_rows_form form;
 	bool paged; /* --after: it is said where the next page begins */
 };
 
 /* 0 or an error */
-int rama_jobs_list(struct rama_store *s, struct rama_jobs_list *l, const struct rama_terminal *t,
+int rama_cli_jobs_list(struct rama_store *s, struct rama_cli_jobs_list *l, const struct rama_cli_terminal *t,
 		   struct rama_out *out, struct rama_err *e);
-int rama_jobs_detail(struct rama_store *s, int64_t job, enum rama_rows_form form,
-		     const struct rama_terminal *t, bool all, struct rama_out *out,
+int rama_cli_jobs_detail(struct rama_store *s, int64_t job, enum rama_cli_rows_form form,
+		     const struct rama_cli_terminal *t, bool all, struct rama_out *out,
 		     struct rama_err *e);
 
 #endif

@@ -11,7 +11,7 @@
 #include "cli/opts.h"
 
 static int (*const run[RAMA_COMMANDS])(int, char **) = {
-#define CMD(name, ...) rama_cmd_##name,
+#define CMD(name, ...) rama_cli_cmd_##name,
 #define OPT(...)
 #define EXAMPLE(...)
 #include "table/commands.def"
@@ -58,7 +58,7 @@ static int unknown(const char *name)
 	return 2;
 }
 
-int rama_cmd_help(int argc, char **argv)
+int rama_cli_cmd_help(int argc, char **argv)
 {
 	char *ask[] = { argv[0], "--help", NULL };
 	int i;
@@ -70,7 +70,7 @@ int rama_cmd_help(int argc, char **argv)
 	i = find_command(argv[1]);
 	if (i < 0)
 		return unknown(argv[1]);
-	return i == RAMA_CMD_help ? rama_cmd_help(1, argv) : run[i](2, ask);
+	return i == RAMA_CMD_help ? rama_cli_cmd_help(1, argv) : run[i](2, ask);
 }
 
 /* text that could not be printed must not look like success */

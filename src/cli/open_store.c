@@ -6,19 +6,19 @@
 
 #include "cli/input.h"
 
-bool rama_store_place(const struct rama_opts *o, enum rama_option_id option, char where[PATH_MAX])
+bool rama_cli_store_place(const struct rama_cli_opts *o, enum rama_option_id option, char where[PATH_MAX])
 {
-	const char *given = rama_opts_value(o, option);
+	const char *given = rama_cli_opts_value(o, option);
 
 	if (given == NULL) {
 		if (rama_store_default(where, PATH_MAX))
 			return true;
-		rama_complain("store", "no place is known for it: neither --store, IORAMA_STORE "
+		rama_cli_complain("store", "no place is known for it: neither --store, IORAMA_STORE "
 				       "nor HOME is given");
 		return false;
 	}
 	if (*given == '\0' || (size_t)snprintf(where, PATH_MAX, "%s", given) >= PATH_MAX)
-		rama_opts_usage(o, "--store is the path of a file or a postgresql:// URL, not '%s'",
+		rama_cli_opts_usage(o, "--store is the path of a file or a postgresql:// URL, not '%s'",
 				given);
 	return true;
 }
@@ -39,25 +39,25 @@ static void see_lost(struct rama_store *s, const char *where)
 	rama_store_close(to_write);
 }
 
-int rama_store_here(struct rama_store **s, const struct rama_opts *o, enum rama_option_id option,
+int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o, enum rama_option_id option,
 		    unsigned flags)
 {
 	char where[PATH_MAX], shown[PATH_MAX];
 	struct rama_err e = { 0 };
 	int rc;
 
-	if (!rama_store_place(o, option, where))
+	if (!rama_cli_store_place(o, option, where))
 		return 4;
 	rc = rama_store_open(s, where, flags, &e);
 	if (rc == 0 && (flags & RAMA_STORE_WRITE) == 0)
 		see_lost(*s, where);
 	if (rc == 0)
 		return 0;
-	rama_complain(rama_store_shown(where, shown), "%s", e.text);
+	rama_cli_complain(rama_cli_store_shown(where, shown), "%s", e.text);
 	return rama_err_status(rc);
 }
 
-const char *rama_store_shown(const char *where, char to[PATH_MAX])
+const char *rama_cli_store_shown(const char *where, char to[PATH_MAX])
 {
 	const char *host = strstr(where, "://"), *at, *colon;
 

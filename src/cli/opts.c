@@ -36,7 +36,7 @@ static bool in_order(enum rama_command_id command)
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
-	struct rama_opts *o = state->input;
+	struct rama_cli_opts *o = state->input;
 	int option = option_of(o->command, key);
 
 	if (option >= 0) {
@@ -107,12 +107,12 @@ static void make_texts(struct texts *t, enum rama_command_id command)
 				 .doc = t->doc };
 }
 
-void rama_opts_parse(struct rama_opts *o, enum rama_command_id command, int argc, char **argv)
+void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_command_id command, int argc, char **argv)
 {
 	bool chosen = getenv("ARGP_HELP_FMT") != NULL;
 	struct texts t;
 
-	*o = (struct rama_opts){ .command = command };
+	*o = (struct rama_cli_opts){ .command = command };
 	o->given = calloc((size_t)argc + 1, sizeof(*o->given));
 	o->args = calloc((size_t)argc + 1, sizeof(*o->args));
 	make_texts(&t, command);
@@ -130,13 +130,13 @@ void rama_opts_parse(struct rama_opts *o, enum rama_command_id command, int argc
 	free(t.doc);
 }
 
-void rama_opts_fini(struct rama_opts *o)
+void rama_cli_opts_fini(struct rama_cli_opts *o)
 {
 	free(o->given);
 	free(o->args);
 }
 
-const char *rama_opts_next(const struct rama_opts *o, enum rama_option_id option, size_t *at)
+const char *rama_cli_opts_next(const struct rama_cli_opts *o, enum rama_option_id option, size_t *at)
 {
 	while (*at < o->n_given) {
 		size_t i = (*at)++;
@@ -147,7 +147,7 @@ const char *rama_opts_next(const struct rama_opts *o, enum rama_option_id option
 	return NULL;
 }
 
-bool rama_opts_has(const struct rama_opts *o, enum rama_option_id option)
+bool rama_cli_opts_has(const struct rama_cli_opts *o, enum rama_option_id option)
 {
 	for (size_t i = 0; i < o->n_given; i++)
 		if (o->given[i].option == (int)option)
@@ -155,23 +155,23 @@ bool rama_opts_has(const struct rama_opts *o, enum rama_option_id option)
 	return false;
 }
 
-const char *rama_opts_value(const struct rama_opts *o, enum rama_option_id option)
+const char *rama_cli_opts_value(const struct rama_cli_opts *o, enum rama_option_id option)
 {
 	const char *value = NULL, *v;
 
-	for (size_t at = 0; (v = rama_opts_next(o, option, &at)) != NULL;)
+	for (size_t at = 0; (v = rama_cli_opts_next(o, option, &at)) != NULL;)
 		value = v;
 	return value;
 }
 
-const char *rama_opts_setting(enum rama_setting_id setting)
+const char *rama_cli_opts_setting(enum rama_setting_id setting)
 {
 	const char *value = getenv(rama_settings[setting].variable);
 
 	return value != NULL ? value : rama_settings[setting].preset;
 }
 
-void rama_opts_usage(const struct rama_opts *o, const char *fmt, ...)
+void rama_cli_opts_usage(const struct rama_cli_opts *o, const char *fmt, ...)
 {
 	const char *name = rama_commands[o->command].name;
 	va_list ap;

@@ -15,17 +15,17 @@ static int to_stdout(const struct rama_out *o)
 	if (rc == 0)
 		return 0;
 	if (rc != RAMA_ESTOPPED)
-		rama_complain("standard output", "cannot be written: %s", strerror(errno));
+		rama_cli_complain("standard output", "cannot be written: %s", strerror(errno));
 	return rama_err_status(rc);
 }
 
-int rama_paper_write(struct rama_out *o, const char *path)
+int rama_cli_paper_write(struct rama_out *o, const char *path)
 {
 	struct rama_newfile file;
 	struct rama_err e = { 0 };
 
 	if (o->error != 0) {
-		rama_complain(path != NULL ? path : "standard output", "%s",
+		rama_cli_complain(path != NULL ? path : "standard output", "%s",
 			      rama_err_text(o->error));
 		return rama_err_status(o->error);
 	}
@@ -38,6 +38,6 @@ int rama_paper_write(struct rama_out *o, const char *path)
 	}
 	if (e.code == 0)
 		return 0;
-	rama_complain(path, "%s", e.text);
+	rama_cli_complain(path, "%s", e.text);
 	return rama_err_status(e.code);
 }

@@ -7,6 +7,6 @@
 
 /* The bytes of a buffer that only grew go to `path` (NULL or "-": standard output). 0, or the exit status after the
  * reason was printed. */
-int rama_paper_write(struct rama_out *o, const char *path);
+int rama_cli_paper_write(struct rama_out *o, const char *path);
 
 #endif

@@ -21,7 +21,7 @@ static int read_file(struct rama_profile *p, const char *path, bool named)
 	if (f == NULL && !named && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 		return 0;
 	if (f == NULL) {
-		rama_complain(path, "cannot be opened: %s", strerror(errno));
+		rama_cli_complain(path, "cannot be opened: %s", strerror(errno));
 		return rama_err_status(RAMA_EMISSING);
 	}
 	rc = rama_profile_read(p, f, path, &e);
@@ -47,13 +47,13 @@ static int read_user(struct rama_profile *p)
 	return n > 0 && n < (int)sizeof(path) ? read_file(p, path, false) : 0;
 }
 
-int rama_profile_load(struct rama_profile *p, const struct rama_opts *o, enum rama_option_id option)
+int rama_cli_profile_load(struct rama_profile *p, const struct rama_cli_opts *o, enum rama_option_id option)
 {
-	const char *path = rama_opts_setting(RAMA_SET_PROFILE);
+	const char *path = rama_cli_opts_setting(RAMA_SET_PROFILE);
 	int status;
 
 	if (rama_profile_init(p) != 0) {
-		rama_complain("profile", "%s", rama_err_text(RAMA_EMEMORY));
+		rama_cli_complain("profile", "%s", rama_err_text(RAMA_EMEMORY));
 		return rama_err_status(RAMA_EMEMORY);
 	}
 	status = read_file(p, SITE_PROFILE, false);
@@ -61,7 +61,7 @@ int rama_profile_load(struct rama_profile *p, const struct rama_opts *o, enum ra
 		status = read_user(p);
 	if (status == 0 && *path != '\0')
 		status = read_file(p, path, true);
-	for (size_t at = 0; status == 0 && (path = rama_opts_next(o, option, &at)) != NULL;)
+	for (size_t at = 0; status == 0 && (path = rama_cli_opts_next(o, option, &at)) != NULL;)
 		status = read_file(p, path, true);
 	if (status != 0)
 		rama_profile_fini(p);

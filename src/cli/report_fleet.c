@@ -60,9 +60,9 @@ static void show_progress(void *ctx, size_t done, size_t damaged)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static size_t top_of(const struct rama_opts *o)
+static size_t top_of(const struct rama_cli_opts *o)
 {
-	const char *text = rama_opts_value(o, RAMA_OPT_report_top);
+	const char *text = rama_cli_opts_value(o, RAMA_OPT_report_top);
 	char *end;
 	unsigned long n;
 
@@ -70,73 +70,73 @@ static size_t top_of(const struct rama_opts *o)
 		return TOP_ELSE;
 	n = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0' || n < 1 || n > TOP_MOST)
-		rama_opts_usage(o, "--top is a number from 1 to %d, not '%s'", TOP_MOST, text);
+		rama_cli_opts_usage(o, "--top is a number from 1 to %d, not '%s'", TOP_MOST, text);
 	return n;
 }
 
-static const char *table_of(const struct rama_opts *o)
+static const char *table_of(const struct rama_cli_opts *o)
 {
 	static const char *const names[] = { "findings", "jobs", "logs", "programs" };
-	const char *name = rama_opts_value(o, RAMA_OPT_report_csv);
+	const char *name = rama_cli_opts_value(o, RAMA_OPT_report_csv);
 
 	if (name == NULL)
 		return "findings";
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return name;
-	rama_opts_usage(
+	rama_cli_opts_usage(
 		o, "with --fleet no table is called '%s'; findings, jobs, logs and programs are",
 		name);
 }
 
-static void check_options(const struct rama_opts *o)
+static void check_options(const struct rama_cli_opts *o)
 {
 	static const enum rama_option_id forms[] = { RAMA_OPT_report_html, RAMA_OPT_report_json,
 						     RAMA_OPT_report_csv,
 						     RAMA_OPT_report_markdown };
 	static const enum rama_option_id others[] = { RAMA_OPT_report_svg, RAMA_OPT_report_job,
 						      RAMA_OPT_report_only };
-	const char *level = rama_opts_value(o, RAMA_OPT_report_failon);
+	const char *level = rama_cli_opts_value(o, RAMA_OPT_report_failon);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (rama_opts_has(o, others[i]))
-			rama_opts_usage(o, "--%s is for one job, not for --fleet",
+		if (rama_cli_opts_has(o, others[i]))
+			rama_cli_opts_usage(o, "--%s is for one job, not for --fleet",
 					rama_options[others[i]].name);
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		n += rama_opts_has(o, forms[i]);
+		n += rama_cli_opts_has(o, forms[i]);
 	if (n > 1)
-		rama_opts_usage(o, "--html, --json, --csv and --markdown exclude each other");
+		rama_cli_opts_usage(o, "--html, --json, --csv and --markdown exclude each other");
 	if (level != NULL && strcmp(level, "high") != 0 && strcmp(level, "warn") != 0)
-		rama_opts_usage(o, "--fail-on is high or warn, not '%s'", level);
+		rama_cli_opts_usage(o, "--fail-on is high or warn, not '%s'", level);
 	top_of(o);
 	table_of(o);
-	rama_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color, true);
+	rama_cli_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color, true);
 }
 
-static int render(const struct rama_fleet *f, const struct rama_opts *o, struct rama_out *out)
+static int render(const struct rama_fleet *f, const struct rama_cli_opts *o, struct rama_out *out)
 {
 	struct rama_paper paper;
-	bool csv = rama_opts_has(o, RAMA_OPT_report_csv);
+	bool csv = rama_cli_opts_has(o, RAMA_OPT_report_csv);
 	int rc;
 
-	if (rama_opts_has(o, RAMA_OPT_report_json)) {
+	if (rama_cli_opts_has(o, RAMA_OPT_report_json)) {
 		rama_fleet_json(f, out);
 		return 0;
 	}
 	rc = rama_fleet_paper(f, &paper,
-			      csv || rama_opts_has(o, RAMA_OPT_report_html) ||
-				      rama_opts_has(o, RAMA_OPT_report_verbose));
+			      csv || rama_cli_opts_has(o, RAMA_OPT_report_html) ||
+				      rama_cli_opts_has(o, RAMA_OPT_report_verbose));
 	if (rc == 0 && csv) {
 		rama_sheet_csv(rama_paper_find(&paper, table_of(o)), out);
-	} else if (rc == 0 && rama_opts_has(o, RAMA_OPT_report_html)) {
+	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_OPT_report_html)) {
 		rama_paper_html(&paper, out);
-	} else if (rc == 0 && rama_opts_has(o, RAMA_OPT_report_markdown)) {
+	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_OPT_report_markdown)) {
 		rama_paper_markdown(&paper, out);
 	} else if (rc == 0) {
-		struct rama_terminal t =
-			rama_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color,
-					 rama_opts_has(o, RAMA_OPT_report_output));
+		struct rama_cli_terminal t =
+			rama_cli_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color,
+					 rama_cli_opts_has(o, RAMA_OPT_report_output));
 		struct rama_paper_style style = { t.width, t.colour, t.utf8 };
 
 		rama_paper_print(&paper, out, &style);
@@ -150,13 +150,13 @@ static void tell_problems(const struct rama_fleet *f)
 {
 	for (size_t i = 0; i < f->n_logs; i++)
 		if (f->logs[i].problem != NULL)
-			rama_complain(f->logs[i].path, "%s", f->logs[i].problem);
+			rama_cli_complain(f->logs[i].path, "%s", f->logs[i].problem);
 }
 
 static int status_of(const struct rama_fleet *f, const struct rama_study_paths *p,
-		     const struct rama_opts *o)
+		     const struct rama_cli_opts *o)
 {
-	const char *level = rama_opts_value(o, RAMA_OPT_report_failon);
+	const char *level = rama_cli_opts_value(o, RAMA_OPT_report_failon);
 
 	if (f->n_unread + f->n_damaged + p->unread > 0)
 		return 3;
@@ -184,9 +184,9 @@ static int read_all(struct fleet_run *r)
 	return rc;
 }
 
-static int report(struct fleet_run *r, const struct rama_opts *o)
+static int report(struct fleet_run *r, const struct rama_cli_opts *o)
 {
-	const char *html = rama_opts_value(o, RAMA_OPT_report_html);
+	const char *html = rama_cli_opts_value(o, RAMA_OPT_report_html);
 	struct rama_out out;
 	struct rama_err e = { 0 };
 	int rc = read_all(r), status;
@@ -197,12 +197,12 @@ static int report(struct fleet_run *r, const struct rama_opts *o)
 	if (rc == 0)
 		rc = render(&r->fleet, o, &out);
 	if (rc != 0) {
-		rama_complain("report", "%s", rama_err_text(rc));
+		rama_cli_complain("report", "%s", rama_err_text(rc));
 		status = rama_err_status(rc);
 	} else {
 		tell_problems(&r->fleet);
-		status = rama_paper_write(
-			&out, html != NULL ? html : rama_opts_value(o, RAMA_OPT_report_output));
+		status = rama_cli_paper_write(
+			&out, html != NULL ? html : rama_cli_opts_value(o, RAMA_OPT_report_output));
 	}
 	if (status == 0)
 		status = status_of(&r->fleet, &r->paths, o);
@@ -211,7 +211,7 @@ static int report(struct fleet_run *r, const struct rama_opts *o)
 	return status;
 }
 
-static int find_logs(struct rama_study_paths *p, const struct rama_opts *o)
+static int find_logs(struct rama_study_paths *p, const struct rama_cli_opts *o)
 {
 	int status = 0;
 
@@ -221,11 +221,11 @@ static int find_logs(struct rama_study_paths *p, const struct rama_opts *o)
 		return status;
 	rama_study_paths_sort(p);
 	if (p->n == 0) {
-		rama_complain("report", "no logs there: nothing ends in .darshan");
+		rama_cli_complain("report", "no logs there: nothing ends in .darshan");
 		return 3;
 	}
-	if (p->unfinished > 0 && !rama_opts_has(o, RAMA_OPT_report_quiet))
-		rama_complain(
+	if (p->unfinished > 0 && !rama_cli_opts_has(o, RAMA_OPT_report_quiet))
+		rama_cli_complain(
 			"report",
 			"%zu logs are still being written (.darshan_partial) and are left out",
 			p->unfinished);
@@ -233,43 +233,43 @@ static int find_logs(struct rama_study_paths *p, const struct rama_opts *o)
 }
 
 /* every job of the store with a log; 0 or the exit status */
-static int find_stored(struct fleet_run *r, const struct rama_opts *o)
+static int find_stored(struct fleet_run *r, const struct rama_cli_opts *o)
 {
 	struct rama_err e = { 0 };
-	int status = rama_store_here(&r->store, o, RAMA_OPT_report_store, RAMA_STORE_READ), rc;
+	int status = rama_cli_store_here(&r->store, o, RAMA_OPT_report_store, RAMA_STORE_READ), rc;
 
 	if (status != 0)
 		return status;
 	rc = rama_study_stored_logs(r->store, &r->paths, &r->jobs, &e);
 	if (rc < 0) {
-		rama_complain("report", "%s", e.text);
+		rama_cli_complain("report", "%s", e.text);
 		return rama_err_status(rc);
 	}
 	if (r->paths.n == 0) {
-		rama_complain("report", "the store has no logs; `iorama index` takes them in");
+		rama_cli_complain("report", "the store has no logs; `iorama index` takes them in");
 		return 3;
 	}
 	return 0;
 }
 
-int rama_report_fleet(const struct rama_opts *o)
+int rama_cli_report_fleet(const struct rama_cli_opts *o)
 {
-	struct fleet_run r = { .trace = !rama_opts_has(o, RAMA_OPT_report_notrace),
-			       .shows = !rama_opts_has(o, RAMA_OPT_report_quiet) &&
+	struct fleet_run r = { .trace = !rama_cli_opts_has(o, RAMA_OPT_report_notrace),
+			       .shows = !rama_cli_opts_has(o, RAMA_OPT_report_quiet) &&
 					isatty(STDERR_FILENO) };
-	bool from_store = rama_opts_has(o, RAMA_OPT_report_store);
+	bool from_store = rama_cli_opts_has(o, RAMA_OPT_report_store);
 	int status;
 
 	if (o->n_args == 0 && !from_store)
-		rama_opts_usage(o, "no directory given");
+		rama_cli_opts_usage(o, "no directory given");
 	if (o->n_args > 0 && from_store)
-		rama_opts_usage(
+		rama_cli_opts_usage(
 			o,
 			"--fleet --store is about all jobs of the store; '%s' is one word too many",
 			o->args[0]);
 	check_options(o);
-	r.delay = strtod(rama_opts_setting(RAMA_SET_PROGRESS), NULL);
-	status = rama_profile_load(&r.profile, o, RAMA_OPT_report_profile);
+	r.delay = strtod(rama_cli_opts_setting(RAMA_SET_PROGRESS), NULL);
+	status = rama_cli_profile_load(&r.profile, o, RAMA_OPT_report_profile);
 	if (status != 0)
 		return status;
 	status = from_store ? find_stored(&r, o) : find_logs(&r.paths, o);

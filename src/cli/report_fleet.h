@@ -6,6 +6,6 @@
 #include "cli/opts.h"
 
 /* Options and arguments are those of `report`. Returns the exit status. */
-int rama_report_fleet(const struct rama_opts *o);
+int rama_cli_report_fleet(const struct rama_cli_opts *o);
 
 #endif

@@ -15,7 +15,7 @@
 #define WIDEST 72 /* of a column that is not the last */
 #define GAP 2
 
-int rama_rows_begin(struct rama_rows *r, unsigned n, const char *const *name,
+int rama_cli_rows_begin(struct rama_cli_rows *r, unsigned n, const char *const *name,
 		    const char *const *unit)
 {
 	r->name = calloc(n + 1, sizeof(*r->name));
@@ -28,12 +28,12 @@ int rama_rows_begin(struct rama_rows *r, unsigned n, const char *const *name,
 	}
 	r->unit = unit;
 	r->rows = 0;
-	if (r->form == RAMA_ROWS_JSON) {
+	if (r->form == RAMA_CLI_ROWS_JSON) {
 		rama_out_char(r->out, '[');
-	} else if (r->form == RAMA_ROWS_CSV) {
+	} else if (r->form == RAMA_CLI_ROWS_CSV) {
 		for (unsigned i = 0; i < n; i++) {
 			rama_out_text(r->out, i > 0 ? "," : "");
-			rama_csv_text(r->out, name[i], strlen(name[i]));
+			rama_cli_csv_text(r->out, name[i], strlen(name[i]));
 		}
 		rama_out_char(r->out, '\n');
 	} else {
@@ -48,7 +48,7 @@ int rama_rows_begin(struct rama_rows *r, unsigned n, const char *const *name,
 	return 0;
 }
 
-static const char *unit_of(const struct rama_rows *r, unsigned i)
+static const char *unit_of(const struct rama_cli_rows *r, unsigned i)
 {
 	return r->unit != NULL ? r->unit[i] : NULL;
 }
@@ -62,7 +62,7 @@ static void put_text(struct rama_out *o, const char *s)
 		s += rama_pen_char(o, s);
 }
 
-static void put_cell(const struct rama_rows *r, unsigned i, const char *text)
+static void put_cell(const struct rama_cli_rows *r, unsigned i, const char *text)
 {
 	unsigned width = rama_text_width(text), room = r->width[i];
 	bool last = i + 1 == r->n;
@@ -76,7 +76,7 @@ static void put_cell(const struct rama_rows *r, unsigned i, const char *text)
 		rama_out_char(r->out, ' ');
 }
 
-static void lay_out(struct rama_rows *r)
+static void lay_out(struct rama_cli_rows *r)
 {
 	for (unsigned i = 0; i < r->n; i++)
 		put_cell(r, i, r->name[i]);
@@ -89,15 +89,15 @@ static void lay_out(struct rama_rows *r)
 	r->laid_out = true;
 }
 
-static int keep_row(struct rama_rows *r, const struct rama_cell *cell)
+static int keep_row(struct rama_cli_rows *r, const struct rama_cell *cell)
 {
-	char text[RAMA_CELL_TEXT_MOST];
+	char text[RAMA_CLI_CELL_TEXT_MOST];
 
 	for (unsigned i = 0; i < r->n; i++) {
 		char **place = &r->cell[(size_t)r->kept * r->n + i];
 		unsigned width;
 
-		rama_cell_shown(text, &cell[i], unit_of(r, i));
+		rama_cli_cell_shown(text, &cell[i], unit_of(r, i));
 		*place = strdup(text);
 		if (*place == NULL)
 			return RAMA_EMEMORY;
@@ -112,12 +112,12 @@ static int keep_row(struct rama_rows *r, const struct rama_cell *cell)
 	return 0;
 }
 
-static void print_row(struct rama_rows *r, const struct rama_cell *cell)
+static void print_row(struct rama_cli_rows *r, const struct rama_cell *cell)
 {
-	char text[RAMA_CELL_TEXT_MOST];
+	char text[RAMA_CLI_CELL_TEXT_MOST];
 
 	for (unsigned i = 0; i < r->n; i++) {
-		rama_cell_shown(text, &cell[i], unit_of(r, i));
+		rama_cli_cell_shown(text, &cell[i], unit_of(r, i));
 		put_cell(r, i, text);
 	}
 	rama_out_char(r->out, '\n');
@@ -125,18 +125,18 @@ static void print_row(struct rama_rows *r, const struct rama_cell *cell)
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-int rama_rows_add(struct rama_rows *r, const struct rama_cell *cell)
+int rama_cli_rows_add(struct rama_cli_rows *r, const struct rama_cell *cell)
 {
 	r->rows++;
-	if (r->form == RAMA_ROWS_TEXT) {
+	if (r->form == RAMA_CLI_ROWS_TEXT) {
 		if (!r->laid_out)
 			return keep_row(r, cell);
 		print_row(r, cell);
-	} else if (r->form == RAMA_ROWS_CSV) {
+	} else if (r->form == RAMA_CLI_ROWS_CSV) {
 		for (unsigned i = 0; i < r->n; i++) {
 			if (i > 0)
 				rama_out_char(r->out, ',');
-			rama_cell_csv(r->out, &cell[i], unit_of(r, i));
+			rama_cli_cell_csv(r->out, &cell[i], unit_of(r, i));
 		}
 		rama_out_char(r->out, '\n');
 	} else {
@@ -145,18 +145,18 @@ int rama_rows_add(struct rama_rows *r, const struct rama_cell *cell)
 		rama_json_open(&r->json, '{');
 		for (unsigned i = 0; i < r->n; i++) {
 			rama_json_key(&r->json, r->name[i]);
-			rama_cell_json(&r->json, &cell[i], unit_of(r, i));
+			rama_cli_cell_json(&r->json, &cell[i], unit_of(r, i));
 		}
 		rama_json_close(&r->json, '}');
 	}
 	return r->out->error;
 }
 
-void rama_rows_end(struct rama_rows *r)
+void rama_cli_rows_end(struct rama_cli_rows *r)
 {
-	if (r->form == RAMA_ROWS_JSON)
+	if (r->form == RAMA_CLI_ROWS_JSON)
 		rama_out_text(r->out, r->name != NULL ? "\n]\n" : "[]\n");
-	else if (r->form == RAMA_ROWS_TEXT && r->width != NULL && !r->laid_out)
+	else if (r->form == RAMA_CLI_ROWS_TEXT && r->width != NULL && !r->laid_out)
 		lay_out(r);
 	for (unsigned i = 0; r->name != NULL && i < r->n; i++)
 		free(r->name[i]);
@@ -180,19 +180,19 @@ static int to_stdout(void *ctx, const char *bytes, size_t n)
 	return rama_fd_write(STDOUT_FILENO, bytes, n);
 }
 
-void rama_stdout_begin(struct rama_out *out)
+void rama_cli_stdout_begin(struct rama_out *out)
 {
 	rama_out_init(out, to_stdout, NULL);
 }
 
-int rama_stdout_end(struct rama_out *out)
+int rama_cli_stdout_end(struct rama_out *out)
 {
 	int rc = rama_out_flush(out);
 
 	rama_out_fini(out);
 	if (rc == 0 || rc == RAMA_ESTOPPED) /* `| head` has seen enough */
 		return 0;
-	rama_complain("standard output", "cannot be written: %s",
+	rama_cli_complain("standard output", "cannot be written: %s",
 		      rc == RAMA_EIO ? strerror(errno) : rama_err_text(rc));
 	return 4;
 }

@@ -8,13 +8,13 @@
 #include "base/out.h"
 #include "store/store.h"
 
-enum rama_rows_form { RAMA_ROWS_TEXT, RAMA_ROWS_CSV, RAMA_ROWS_JSON };
+enum rama_cli_rows_form { RAMA_CLI_ROWS_TEXT, RAMA_CLI_ROWS_CSV, RAMA_CLI_ROWS_JSON };
 
 /* unit of a column: text, id (a number that is a name), when (ns since 1970), span (ns), record (64 bits), or one of
  * base/human.h; NULL: as it is */
-struct rama_rows {
+struct rama_cli_rows {
 	struct rama_out *out;
-	enum rama_rows_form form;
+	enum rama_cli_rows_form form;
 	unsigned n;
 	char **name; /* NULL: not begun */
 	const char *const *unit;
@@ -29,22 +29,22 @@ struct rama_rows {
 };
 
 /* Units must live as long as it does; they may be NULL. 0 or RAMA_EMEMORY; end in any case. */
-int rama_rows_begin(struct rama_rows *r, unsigned n, const char *const *name,
+int rama_cli_rows_begin(struct rama_cli_rows *r, unsigned n, const char *const *name,
 		    const char *const *unit);
-int rama_rows_add(struct rama_rows *r, const struct rama_cell *cell);
-void rama_rows_end(struct rama_rows *r);
+int rama_cli_rows_add(struct rama_cli_rows *r, const struct rama_cell *cell);
+void rama_cli_rows_end(struct rama_cli_rows *r);
 
 /* one cell: CSV, quoted if it must be; JSON */
-void rama_csv_text(struct rama_out *out, const char *s, size_t n);
-void rama_cell_csv(struct rama_out *out, const struct rama_cell *c, const char *unit);
-void rama_cell_json(struct rama_json *j, const struct rama_cell *c, const char *unit);
+void rama_cli_csv_text(struct rama_out *out, const char *s, size_t n);
+void rama_cli_cell_csv(struct rama_out *out, const struct rama_cell *c, const char *unit);
+void rama_cli_cell_json(struct rama_json *j, const struct rama_cell *c, const char *unit);
 /* as people read it: "-" for nothing */
-#define RAMA_CELL_TEXT_MOST 400
-void rama_cell_shown(char to[RAMA_CELL_TEXT_MOST], const struct rama_cell *c, const char *unit);
+#define RAMA_CLI_CELL_TEXT_MOST 400
+void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_cell *c, const char *unit);
 
 /* Standard output as something that is written as it comes. end: 0, or the exit status after the reason was printed; a
  * reader that has gone has seen enough. */
-void rama_stdout_begin(struct rama_out *out);
-int rama_stdout_end(struct rama_out *out);
+void rama_cli_stdout_begin(struct rama_out *out);
+int rama_cli_stdout_end(struct rama_out *out);
 
 #endif

@@ -8,13 +8,13 @@
 static void print_line(void *ctx, const char *path, const char *line)
 {
 	(void)ctx;
-	rama_complain(path, "%s", line);
+	rama_cli_complain(path, "%s", line);
 }
 
 static void show_progress(void *ctx, const char *path, double share)
 {
 	(void)ctx;
-	rama_progress_share(path, share);
+	rama_cli_progress_share(path, share);
 }
 
 int rama_cli_study_open(struct rama_study *s, const struct rama_study_source *sources, size_t n,
@@ -26,7 +26,7 @@ int rama_cli_study_open(struct rama_study *s, const struct rama_study_source *so
 					     .note = quiet ? NULL : print_line,
 					     .progress = quiet ? NULL : show_progress };
 	rc = rama_study_open(s, sources, n, &opt);
-	rama_progress_end();
+	rama_cli_progress_end();
 	return rc < 0 ? rama_err_status(rc) : 0;
 }
 
@@ -38,15 +38,15 @@ int rama_cli_paths_add(struct rama_study_paths *p, const char *command, const ch
 	p->told.problem = print_line;
 	rc = rama_study_paths_add(p, arg, &e);
 	if (rc == RAMA_EMEMORY) /* others were told */
-		rama_complain(command, "%s", e.text);
+		rama_cli_complain(command, "%s", e.text);
 	return rc < 0 ? rama_err_status(rc) : 0;
 }
 
 /* report/ and store/ both have cells: who prints reports does not see those of the store */
-int rama_cli_stored_open(struct rama_store **s, const struct rama_opts *o,
+int rama_cli_stored_open(struct rama_store **s, const struct rama_cli_opts *o,
 			 enum rama_option_id option)
 {
-	return rama_store_here(s, o, option, RAMA_STORE_READ);
+	return rama_cli_store_here(s, o, option, RAMA_STORE_READ);
 }
 
 void rama_cli_stored_close(struct rama_store *s)
@@ -54,8 +54,8 @@ void rama_cli_stored_close(struct rama_store *s)
 	rama_store_close(s);
 }
 
-int rama_cli_stored_tell(struct rama_store *s, int64_t job, const struct rama_terminal *t, bool all,
+int rama_cli_stored_tell(struct rama_store *s, int64_t job, const struct rama_cli_terminal *t, bool all,
 			 struct rama_out *out, struct rama_err *e)
 {
-	return rama_jobs_detail(s, job, RAMA_ROWS_TEXT, t, all, out, e);
+	return rama_cli_jobs_detail(s, job, RAMA_CLI_ROWS_TEXT, t, all, out, e);
 }

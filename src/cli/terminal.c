@@ -21,7 +21,7 @@ static unsigned width_of(const char *text)
 		return 0;
 	errno = 0;
 	n = strtoul(text, &end, 10);
-	return *end == '\0' && errno == 0 && n >= RAMA_TERMINAL_LEAST && n <= RAMA_TERMINAL_MOST
+	return *end == '\0' && errno == 0 && n >= RAMA_CLI_TERMINAL_LEAST && n <= RAMA_CLI_TERMINAL_MOST
 		       ? (unsigned)n
 		       : 0;
 }
@@ -35,7 +35,7 @@ static unsigned width_here(int fd)
 	if (n > 0)
 		return n;
 	if (fd >= 0 && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
-		return w.ws_col < RAMA_TERMINAL_LEAST ? RAMA_TERMINAL_LEAST : w.ws_col;
+		return w.ws_col < RAMA_CLI_TERMINAL_LEAST ? RAMA_CLI_TERMINAL_LEAST : w.ws_col;
 	return WIDTH_ELSE;
 }
 
@@ -53,29 +53,29 @@ static bool is_utf8(void)
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-struct rama_terminal rama_terminal_stderr(void)
+struct rama_cli_terminal rama_cli_terminal_stderr(void)
 {
-	return (struct rama_terminal){ .width = width_here(STDERR_FILENO),
+	return (struct rama_cli_terminal){ .width = width_here(STDERR_FILENO),
 				       .colour = colour_here(STDERR_FILENO),
 				       .utf8 = is_utf8() };
 }
 
-struct rama_terminal rama_terminal_of(const struct rama_opts *o, enum rama_option_id width,
+struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o, enum rama_option_id width,
 				      enum rama_option_id colour, bool to_file)
 {
-	const char *columns = rama_opts_value(o, width), *when = rama_opts_value(o, colour);
+	const char *columns = rama_cli_opts_value(o, width), *when = rama_cli_opts_value(o, colour);
 	int fd = to_file ? -1 : STDOUT_FILENO;
-	struct rama_terminal t = { .colour = colour_here(fd), .utf8 = is_utf8() };
+	struct rama_cli_terminal t = { .colour = colour_here(fd), .utf8 = is_utf8() };
 
 	if (columns != NULL && width_of(columns) == 0)
-		rama_opts_usage(o, "the width is a number from %d to %d, not '%s'",
-				RAMA_TERMINAL_LEAST, RAMA_TERMINAL_MOST, columns);
+		rama_cli_opts_usage(o, "the width is a number from %d to %d, not '%s'",
+				RAMA_CLI_TERMINAL_LEAST, RAMA_CLI_TERMINAL_MOST, columns);
 	t.width = columns != NULL ? width_of(columns) : width_here(fd);
 	if (when != NULL && strcmp(when, "always") == 0)
 		t.colour = true;
 	else if (when != NULL && strcmp(when, "never") == 0)
 		t.colour = false;
 	else if (when != NULL && strcmp(when, "auto") != 0)
-		rama_opts_usage(o, "--color is auto, always or never, not '%s'", when);
+		rama_cli_opts_usage(o, "--color is auto, always or never, not '%s'", when);
 	return t;
 }

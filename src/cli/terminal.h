@@ -7,19 +7,19 @@
 
 #include "cli/opts.h"
 
-#define RAMA_TERMINAL_LEAST 40
-#define RAMA_TERMINAL_MOST 1000
+#define RAMA_CLI_TERMINAL_LEAST 40
+#define RAMA_CLI_TERMINAL_MOST 1000
 
-struct rama_terminal {
+struct rama_cli_terminal {
 	unsigned width;
 	bool colour, utf8;
 };
 
 /* From the options --width N and --color auto|always|never, else COLUMNS and the terminal itself, NO_COLOR, and the
  * locale. `to_file`: the text goes to a file, not to standard output. Wrong values end the program (status 2). */
-struct rama_terminal rama_terminal_of(const struct rama_opts *o, enum rama_option_id width,
+struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o, enum rama_option_id width,
 				      enum rama_option_id colour, bool to_file);
 /* The same for standard error, without options. */
-struct rama_terminal rama_terminal_stderr(void);
+struct rama_cli_terminal rama_cli_terminal_stderr(void);
 
 #endif

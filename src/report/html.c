@@ -12,7 +12,7 @@
 #define ROOM 3072    /* bytes of base64 written at once, a multiple of 4 */
 
 /* web/dist/report.html: cmake/web.cmake */
-extern const char rama_page[], rama_page_end[];
+extern const char rama_cli_page[], rama_page_end[];
 
 static void put_escaped(struct rama_out *o, const char *s)
 {
@@ -120,7 +120,7 @@ static const struct {
 
 void rama_report_html(struct rama_out *o, const struct rama_report *r)
 {
-	const char *at = rama_page;
+	const char *at = rama_cli_page;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t length = strlen(places[i].mark);

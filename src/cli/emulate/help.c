@@ -19,7 +19,7 @@ static bool is_of(const char *line, const char *mode)
 	       (at[8 + strlen(mode)] == ' ' || at[8 + strlen(mode)] == '\0');
 }
 
-void rama_emulate_modes(FILE *f)
+void rama_cli_emulate_modes(FILE *f)
 {
 	fputs("Modes:\n", f);
 	for (unsigned i = 0; i < rama_n_modes; i++)
@@ -102,7 +102,7 @@ static void examples(FILE *f, const char *mode)
 	}
 }
 
-void rama_emulate_help(FILE *f, const char *mode)
+void rama_cli_emulate_help(FILE *f, const char *mode)
 {
 	const struct rama_mode *m = mode != NULL ? rama_mode_find(mode) : NULL;
 	char title[64];
@@ -115,7 +115,7 @@ void rama_emulate_help(FILE *f, const char *mode)
 	} else {
 		fprintf(f, "Usage: iorama emulate %s\n%s\n\n", rama_commands[RAMA_CMD_emulate].args,
 			rama_commands[RAMA_CMD_emulate].line);
-		rama_emulate_modes(f);
+		rama_cli_emulate_modes(f);
 		fprintf(f, "\n%s\n", rama_commands[RAMA_CMD_emulate].text);
 		for (unsigned i = 0; i < rama_n_modes; i++) {
 			snprintf(title, sizeof(title), "Parameters of %s:", rama_modes[i].name);

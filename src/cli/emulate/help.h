@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-void rama_emulate_modes(FILE *f);
+void rama_cli_emulate_modes(FILE *f);
 /* parameters of one mode, or (NULL) of all */
-void rama_emulate_help(FILE *f, const char *mode);
+void rama_cli_emulate_help(FILE *f, const char *mode);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct rama_child {
+struct rama_cli_child {
 	bool parallel; /* set by the caller: the command starts ranks, and may end before them */
 	/* Set by the caller or NULL: called once a second while the command runs, and before we stop with it. */
 	void (*second)(void *ctx);
@@ -25,9 +25,9 @@ struct rama_child {
 
 /* Starts the command and waits for its end. Processes it leaves behind become children of this
  * one and go on. 0, or -1 with errno if no process could be made. */
-int rama_child_run(struct rama_child *c, char *const *argv, char *const *envp);
+int rama_cli_child_run(struct rama_cli_child *c, char *const *argv, char *const *envp);
 
 /* how many processes that it left behind, and their children, still run */
-size_t rama_child_left(void);
+size_t rama_cli_child_left(void);
 
 #endif

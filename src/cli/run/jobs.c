@@ -12,13 +12,13 @@
 
 #include "cli/opts.h"
 
-static struct rama_job_left *add(struct rama_jobs *jobs, const char *dir)
+static struct rama_cli_job_left *add(struct rama_cli_jobs *jobs, const char *dir)
 {
-	struct rama_job_left *j;
+	struct rama_cli_job_left *j;
 
 	if (jobs->n == jobs->room) {
 		size_t room = jobs->room == 0 ? 16 : jobs->room * 2;
-		struct rama_job_left *p = realloc(jobs->job, room * sizeof(*p));
+		struct rama_cli_job_left *p = realloc(jobs->job, room * sizeof(*p));
 
 		if (p == NULL)
 			return NULL;
@@ -26,7 +26,7 @@ static struct rama_job_left *add(struct rama_jobs *jobs, const char *dir)
 		jobs->room = room;
 	}
 	j = &jobs->job[jobs->n];
-	*j = (struct rama_job_left){ .dir = dir != NULL ? strdup(dir) : NULL };
+	*j = (struct rama_cli_job_left){ .dir = dir != NULL ? strdup(dir) : NULL };
 	if (dir != NULL && j->dir == NULL)
 		return NULL;
 	if (j->dir != NULL) {
@@ -38,17 +38,17 @@ static struct rama_job_left *add(struct rama_jobs *jobs, const char *dir)
 }
 
 /* the segments become the job's even if this fails */
-static int add_job(struct rama_jobs *jobs, const char *dir, struct rama_gather_list *segs,
+static int add_job(struct rama_cli_jobs *jobs, const char *dir, struct rama_gather_list *segs,
 		   struct rama_err *e)
 {
-	struct rama_job_left *j = add(jobs, dir);
+	struct rama_cli_job_left *j = add(jobs, dir);
 
 	if (j == NULL) {
 		rama_gather_list_fini(segs);
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	}
 	j->segs = *segs;
-	if (rama_seg_infos_read(&j->infos, &j->segs) != 0)
+	if (rama_cli_seg_infos_read(&j->infos, &j->segs) != 0)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	return 0;
 }
@@ -61,7 +61,7 @@ static bool is_own_dir(int at, const char *name)
 	       S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-static int add_children(struct rama_jobs *jobs, const char *root, struct rama_err *e)
+static int add_children(struct rama_cli_jobs *jobs, const char *root, struct rama_err *e)
 {
 	struct dirent **names;
 	int n = scandir(root, &names, NULL, alphasort), rc = 0;
@@ -88,7 +88,7 @@ static int add_children(struct rama_jobs *jobs, const char *root, struct rama_er
 	return n < 0 ? rama_err_set(e, RAMA_EIO, "%s: %s", root, strerror(errno)) : rc;
 }
 
-int rama_jobs_add_dir(struct rama_jobs *jobs, const char *dir, struct rama_err *e)
+int rama_cli_jobs_add_dir(struct rama_cli_jobs *jobs, const char *dir, struct rama_err *e)
 {
 	struct rama_gather_list segs = { 0 };
 	char clean[PATH_MAX];
@@ -107,7 +107,7 @@ int rama_jobs_add_dir(struct rama_jobs *jobs, const char *dir, struct rama_err *
 	return add_children(jobs, clean, e);
 }
 
-int rama_jobs_add_files(struct rama_jobs *jobs, const char *const *paths, size_t n,
+int rama_cli_jobs_add_files(struct rama_cli_jobs *jobs, const char *const *paths, size_t n,
 			struct rama_err *e)
 {
 	struct rama_gather_list segs = { .path = calloc(n, sizeof(*segs.path)) };
@@ -123,28 +123,28 @@ int rama_jobs_add_files(struct rama_jobs *jobs, const char *const *paths, size_t
 	return add_job(jobs, NULL, &segs, e);
 }
 
-int rama_jobs_add_default(struct rama_jobs *jobs, struct rama_err *e)
+int rama_cli_jobs_add_default(struct rama_cli_jobs *jobs, struct rama_err *e)
 {
-	const char *chosen = rama_opts_setting(RAMA_SET_DIR);
+	const char *chosen = rama_cli_opts_setting(RAMA_SET_DIR);
 	struct rama_gather_roots roots;
 	int rc = 0;
 
 	if (*chosen != '\0')
-		return access(chosen, F_OK) == 0 ? rama_jobs_add_dir(jobs, chosen, e) : 0;
+		return access(chosen, F_OK) == 0 ? rama_cli_jobs_add_dir(jobs, chosen, e) : 0;
 	rama_gather_roots_find(&roots, (uint32_t)geteuid());
 	for (size_t i = 0; rc == 0 && i < roots.n; i++)
-		rc = rama_jobs_add_dir(jobs, roots.path[i], e);
+		rc = rama_cli_jobs_add_dir(jobs, roots.path[i], e);
 	rama_gather_roots_fini(&roots);
 	return rc;
 }
 
-void rama_jobs_fini(struct rama_jobs *jobs)
+void rama_cli_jobs_fini(struct rama_cli_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->n; i++) {
-		rama_seg_infos_fini(&jobs->job[i].infos);
+		rama_cli_seg_infos_fini(&jobs->job[i].infos);
 		rama_gather_list_fini(&jobs->job[i].segs);
 		free(jobs->job[i].dir);
 	}
 	free(jobs->job);
-	*jobs = (struct rama_jobs){ 0 };
+	*jobs = (struct rama_cli_jobs){ 0 };
 }

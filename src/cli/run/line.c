@@ -21,7 +21,7 @@
 
 #define ROWS_LEAST 5
 
-struct rama_run_line {
+struct rama_cli_run_line {
 	struct rama_look *look;
 	bool shown; /* the bottom line is ours */
 	unsigned rows, cols;
@@ -36,9 +36,9 @@ static bool can_show(void)
 	return isatty(STDERR_FILENO) && term != NULL && *term != '\0' && strcmp(term, "dumb") != 0;
 }
 
-struct rama_run_line *rama_run_line_create(const char *dir)
+struct rama_cli_run_line *rama_cli_run_line_create(const char *dir)
 {
-	struct rama_run_line *l = can_show() ? calloc(1, sizeof(*l)) : NULL;
+	struct rama_cli_run_line *l = can_show() ? calloc(1, sizeof(*l)) : NULL;
 	const char *dirs[1 + RAMA_SEGMENT_SPARES] = { dir };
 	struct rama_look_options o = {
 		.dir = dirs, .n_dirs = 1, .uid = (uint32_t)geteuid(), .linger = 2
@@ -55,7 +55,7 @@ struct rama_run_line *rama_run_line_create(const char *dir)
 		free(l);
 		return NULL;
 	}
-	l->utf8 = rama_terminal_stderr().utf8;
+	l->utf8 = rama_cli_terminal_stderr().utf8;
 	rama_look_take(l->look, &e);
 	return l;
 }
@@ -85,7 +85,7 @@ static bool is_ours(void)
 	       (front == getpgrp() || front < 0);
 }
 
-void rama_run_line_hide(struct rama_run_line *l)
+void rama_cli_run_line_hide(struct rama_cli_run_line *l)
 {
 	if (l->shown) /* all lines scroll again; the cursor stays where it is */
 		send("\0337\033[r\033[%u;1H\033[K\0338", l->rows);
@@ -93,13 +93,13 @@ void rama_run_line_hide(struct rama_run_line *l)
 }
 
 /* The last line is kept out of scrolling. A cursor that stands there moves up together with what is above. */
-static bool reserve(struct rama_run_line *l)
+static bool reserve(struct rama_cli_run_line *l)
 {
 	struct winsize w;
 
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) != 0 || w.ws_row < ROWS_LEAST || !is_ours()) {
 		if (l->shown && is_ours())
-			rama_run_line_hide(l);
+			rama_cli_run_line_hide(l);
 		l->shown = false;
 		return false;
 	}
@@ -114,7 +114,7 @@ static bool reserve(struct rama_run_line *l)
 	return true;
 }
 
-void rama_run_line_say(struct rama_run_line *l, const char *text)
+void rama_cli_run_line_say(struct rama_cli_run_line *l, const char *text)
 {
 	struct rama_out o;
 	struct rama_pen pen = { .o = &o, .utf8 = l->utf8 };
@@ -132,7 +132,7 @@ void rama_run_line_say(struct rama_run_line *l, const char *text)
 	rama_out_fini(&o);
 }
 
-void rama_run_line_second(struct rama_run_line *l)
+void rama_cli_run_line_second(struct rama_cli_run_line *l)
 {
 	char text[512], a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN], f[RAMA_HUMAN];
 	const struct rama_look_job *j;
@@ -142,7 +142,7 @@ void rama_run_line_second(struct rama_run_line *l)
 	if (rama_look_take(l->look, &e) != 0)
 		return;
 	if (l->look->n == 0) {
-		rama_run_line_say(l, "live: no process is observed yet");
+		rama_cli_run_line_say(l, "live: no process is observed yet");
 		return;
 	}
 	j = l->look->job[0];
@@ -155,14 +155,14 @@ void rama_run_line_second(struct rama_run_line *l)
 		 j->n_calls == 1 ? "" : "s", rama_human_count(d, (int64_t)j->live.made),
 		 rama_human_count(f, (int64_t)j->live.dropped),
 		 j->live.reader > 0 ? "" : ", no agent reads them");
-	rama_run_line_say(l, text);
+	rama_cli_run_line_say(l, text);
 }
 
-void rama_run_line_destroy(struct rama_run_line *l)
+void rama_cli_run_line_destroy(struct rama_cli_run_line *l)
 {
 	if (l == NULL)
 		return;
-	rama_run_line_hide(l);
+	rama_cli_run_line_hide(l);
 	rama_look_destroy(l->look);
 	free(l);
 }

@@ -50,9 +50,9 @@ static void wait_step(void)
 /* ---- the spool ---------------------------------------------------------------------------------------- */
 
 /* Beside the one of an agent that reads all jobs. What the store cannot take waits there after our end. */
-static bool spool_place(struct rama_run_live *v, const char *job)
+static bool spool_place(struct rama_cli_run_live *v, const char *job)
 {
-	const char *given = rama_opts_setting(RAMA_SET_SPOOL), *state = getenv("XDG_STATE_HOME"),
+	const char *given = rama_cli_opts_setting(RAMA_SET_SPOOL), *state = getenv("XDG_STATE_HOME"),
 		   *home = getenv("HOME");
 	int n;
 
@@ -78,7 +78,7 @@ static bool make_path(char *path)
 }
 
 /* only when nothing waits in it any more */
-static void remove_spool(const struct rama_run_live *v)
+static void remove_spool(const struct rama_cli_run_live *v)
 {
 	DIR *d = opendir(v->spool);
 	struct dirent *entry;
@@ -95,7 +95,7 @@ static void remove_spool(const struct rama_run_live *v)
 
 /* It is nobody's child here, so that it is not taken for a process of the command, and has no terminal, so that
  * Ctrl-C does not reach it. */
-static void become_agent(const struct rama_run_live *v)
+static void become_agent(const struct rama_cli_run_live *v)
 {
 	const char *const argv[] = { "iorama", "agent",	  "--job",  v->dir, "--spool",
 				     v->spool, "--store", v->store, "-q",   NULL };
@@ -113,7 +113,7 @@ static void become_agent(const struct rama_run_live *v)
 	_exit(4);
 }
 
-static void start_agent(struct rama_run_live *v)
+static void start_agent(struct rama_cli_run_live *v)
 {
 	int told[2];
 	pid_t between, agent = 0;
@@ -141,7 +141,7 @@ static void start_agent(struct rama_run_live *v)
 		continue;
 }
 
-static bool agent_lives(const struct rama_run_live *v)
+static bool agent_lives(const struct rama_cli_run_live *v)
 {
 	struct pollfd p = { .fd = v->ended, .events = POLLIN };
 
@@ -153,7 +153,7 @@ static bool agent_lives(const struct rama_run_live *v)
 }
 
 /* the last line that the agent said, without our own name before it */
-static void last_words(const struct rama_run_live *v, char *to, size_t room)
+static void last_words(const struct rama_cli_run_live *v, char *to, size_t room)
 {
 	char text[4096], *line;
 	off_t size = v->words >= 0 ? lseek(v->words, 0, SEEK_END) : 0;
@@ -171,7 +171,7 @@ static void last_words(const struct rama_run_live *v, char *to, size_t room)
 
 /* What it had not taken waits in the memory of the processes, what it had in the spool: nothing is lost by its death
  * but what the processes have no room for until the next one reads. */
-static bool keep_agent(struct rama_run_live *v)
+static bool keep_agent(struct rama_cli_run_live *v)
 {
 	char words[400];
 
@@ -189,12 +189,12 @@ static bool keep_agent(struct rama_run_live *v)
 	return v->agent > 0;
 }
 
-static void find_key(struct rama_run_live *v, const char *job)
+static void find_key(struct rama_cli_run_live *v, const char *job)
 {
 	snprintf(v->key, sizeof(v->key), "%u/%.100s", (unsigned)geteuid(), job);
 }
 
-void rama_run_live_start(struct rama_run_live *v, const struct rama_job_place *place, bool show)
+void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_job_place *place, bool show)
 {
 	int64_t pid = 0;
 
@@ -218,42 +218,42 @@ void rama_run_live_start(struct rama_run_live *v, const struct rama_job_place *p
 				 strerror(errno));
 	}
 	if (show)
-		v->line = rama_run_line_create(v->dir);
+		v->line = rama_cli_run_line_create(v->dir);
 }
 
-void rama_run_live_second(void *ctx)
+void rama_cli_run_live_second(void *ctx)
 {
-	struct rama_run_live *v = ctx;
+	struct rama_cli_run_live *v = ctx;
 
 	if (v->spool[0] != '\0')
 		keep_agent(v);
 	if (v->line != NULL)
-		rama_run_line_second(v->line);
+		rama_cli_run_line_second(v->line);
 }
 
-void rama_run_live_pause(void *ctx)
+void rama_cli_run_live_pause(void *ctx)
 {
-	struct rama_run_live *v = ctx;
+	struct rama_cli_run_live *v = ctx;
 
 	if (v->line != NULL)
-		rama_run_line_hide(v->line);
+		rama_cli_run_line_hide(v->line);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------- */
 
-void rama_run_live_drain(struct rama_run_live *v)
+void rama_cli_run_live_drain(struct rama_cli_run_live *v)
 {
 	double end = now() + PATIENCE;
-	struct rama_run_rings r;
+	struct rama_cli_run_rings r;
 
 	do {
-		rama_run_rings_read(&r, v->dir);
+		rama_cli_run_rings_read(&r, v->dir);
 		v->seen = r.made + r.dropped + v->past_made + v->past_dropped;
 		v->dropped = r.dropped + v->past_dropped;
 		if (r.left == 0 || v->spool[0] == '\0' || !keep_agent(v))
 			break;
 		if (v->line != NULL)
-			rama_run_line_say(v->line, "waiting for the agent to read the last events");
+			rama_cli_run_line_say(v->line, "waiting for the agent to read the last events");
 		wait_step();
 	} while (now() < end);
 	if (r.left > 0 && v->trouble[0] == '\0')
@@ -277,7 +277,7 @@ static uint64_t number(const json_t *o, const char *key)
 							       : 0;
 }
 
-static void read_status(const struct rama_run_live *v, struct status *s)
+static void read_status(const struct rama_cli_run_live *v, struct status *s)
 {
 	char path[PATH_MAX + 32];
 	json_t *doc, *job;
@@ -308,14 +308,14 @@ static void read_status(const struct rama_run_live *v, struct status *s)
 	json_decref(doc);
 }
 
-static bool in_store(const struct rama_run_live *v, const char *sink)
+static bool in_store(const struct rama_cli_run_live *v, const char *sink)
 {
 	return strcmp(sink, v->store) == 0 ||
 	       (strncmp(sink, "store:", 6) == 0 && strcmp(sink + 6, v->store) == 0);
 }
 
 /* What the store itself says it has of the job, whoever brought it there. False: it cannot be asked. */
-static bool ask_store(struct rama_run_live *v, struct rama_query_job_live *c, struct rama_err *e)
+static bool ask_store(struct rama_cli_run_live *v, struct rama_query_job_live *c, struct rama_err *e)
 {
 	struct rama_store *s;
 	int rc = rama_store_open(&s, v->store, RAMA_STORE_READ, e);
@@ -330,7 +330,7 @@ static bool ask_store(struct rama_run_live *v, struct rama_query_job_live *c, st
 
 /* Its end is known by the descriptor; an agent that reads all jobs goes on, and is done with this one when it has
  * committed what it had spooled. */
-static bool wait_for_agent(struct rama_run_live *v)
+static bool wait_for_agent(struct rama_cli_run_live *v)
 {
 	double end = now() + PATIENCE, ask = 0, answered = now();
 	struct rama_err e = { 0 };
@@ -357,13 +357,13 @@ static bool wait_for_agent(struct rama_run_live *v)
 			ask = now() + 0.1;
 		}
 		if (v->line != NULL)
-			rama_run_line_say(v->line, "waiting for the store");
+			rama_cli_run_line_say(v->line, "waiting for the store");
 		wait_step();
 	}
 	return false;
 }
 
-static void count(struct rama_run_live *v, bool in_time)
+static void count(struct rama_cli_run_live *v, bool in_time)
 {
 	struct rama_err e = { 0 };
 	struct rama_query_job_live c;
@@ -376,7 +376,7 @@ static void count(struct rama_run_live *v, bool in_time)
 		char shown[PATH_MAX];
 
 		snprintf(v->trouble, sizeof(v->trouble), "%.200s: %.250s",
-			 rama_store_shown(v->store, shown), e.text);
+			 rama_cli_store_shown(v->store, shown), e.text);
 	}
 	v->stored = !v->counted ? 0 : v->elsewhere ? s.committed : c.events;
 	rest = v->seen > v->stored ? v->seen - v->stored : 0;
@@ -388,16 +388,16 @@ static void count(struct rama_run_live *v, bool in_time)
 	}
 }
 
-static void put_log(struct rama_run_live *v, const char *log)
+static void put_log(struct rama_cli_run_live *v, const char *log)
 {
 	struct rama_err e = { 0 };
 
-	if (rama_run_live_put_log(v->store, v->key, log, &e) != 0 && v->trouble[0] == '\0')
+	if (rama_cli_run_live_put_log(v->store, v->key, log, &e) != 0 && v->trouble[0] == '\0')
 		snprintf(v->trouble, sizeof(v->trouble), "the log is not in the store: %.400s",
 			 e.text);
 }
 
-void rama_run_live_end(struct rama_run_live *v, bool left, const char *log)
+void rama_cli_run_live_end(struct rama_cli_run_live *v, bool left, const char *log)
 {
 	bool in_time = true;
 
@@ -407,7 +407,7 @@ void rama_run_live_end(struct rama_run_live *v, bool left, const char *log)
 	if (v->agent > 0 && !left)
 		in_time = wait_for_agent(v);
 	if (v->line != NULL)
-		rama_run_line_hide(v->line);
+		rama_cli_run_line_hide(v->line);
 	count(v, in_time && !left);
 	if (log != NULL)
 		put_log(v, log);
@@ -418,13 +418,13 @@ void rama_run_live_end(struct rama_run_live *v, bool left, const char *log)
 
 /* ---- told ------------------------------------------------------------------------------------------------------ */
 
-void rama_run_live_text(const struct rama_run_live *v, bool quiet)
+void rama_cli_run_live_text(const struct rama_cli_run_live *v, bool quiet)
 {
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN], shown[PATH_MAX];
-	const char *where = rama_store_shown(v->elsewhere ? v->sink : v->store, shown);
+	const char *where = rama_cli_store_shown(v->elsewhere ? v->sink : v->store, shown);
 
 	if (v->trouble[0] != '\0')
-		rama_complain("live", "%s%s", v->trouble,
+		rama_cli_complain("live", "%s%s", v->trouble,
 			      v->again > 0 && v->counted && v->waiting == 0
 				      ? "; it was started again"
 				      : "");
@@ -450,7 +450,7 @@ void rama_run_live_text(const struct rama_run_live *v, bool quiet)
 			v->key);
 }
 
-void rama_run_live_json(const struct rama_run_live *v, struct rama_json *j)
+void rama_cli_run_live_json(const struct rama_cli_run_live *v, struct rama_json *j)
 {
 	char shown[PATH_MAX];
 
@@ -461,18 +461,18 @@ void rama_run_live_json(const struct rama_run_live *v, struct rama_json *j)
 	rama_json_key_i64(j, "lost", (int64_t)v->lost);
 	rama_json_key_i64(j, "waiting", (int64_t)v->waiting);
 	rama_json_key_string(j, "store",
-			     rama_store_shown(v->elsewhere ? v->sink : v->store, shown));
+			     rama_cli_store_shown(v->elsewhere ? v->sink : v->store, shown));
 	rama_json_key_string(j, "job", v->key);
 	rama_json_key_i64(j, "agent_restarts", v->again);
 	rama_json_key_string(j, "trouble", v->trouble[0] != '\0' ? v->trouble : NULL);
 	rama_json_close(j, '}');
 }
 
-void rama_run_live_fini(struct rama_run_live *v)
+void rama_cli_run_live_fini(struct rama_cli_run_live *v)
 {
 	if (!v->on)
 		return;
-	rama_run_line_destroy(v->line);
+	rama_cli_run_line_destroy(v->line);
 	if (v->ended >= 0)
 		close(v->ended);
 	if (v->words >= 0)

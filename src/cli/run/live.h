@@ -11,10 +11,10 @@
 
 #include "base/json.h"
 
-struct rama_job_place;
-struct rama_run_line;
+struct rama_cli_job_place;
+struct rama_cli_run_line;
 
-struct rama_run_live {
+struct rama_cli_run_live {
 	uint64_t past_made, past_dropped; /* events of segments that are gone already */
 	bool on;
 	char store[PATH_MAX]; /* path or URL */
@@ -30,7 +30,7 @@ struct rama_run_live {
 	char sink[PATH_MAX];
 	unsigned again;	   /* times it was started again */
 	char trouble[512]; /* what went wrong; "": nothing */
-	struct rama_run_line *line;
+	struct rama_cli_run_line *line;
 
 	/* in the end; seen = stored + lost + waiting */
 	uint64_t seen, stored, lost, waiting;
@@ -39,26 +39,26 @@ struct rama_run_live {
 };
 
 /* Starts an agent for the job, unless one reads there already. `show`: a line on the terminal. */
-void rama_run_live_start(struct rama_run_live *v, const struct rama_job_place *place, bool show);
+void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_job_place *place, bool show);
 /* Once a second while the command runs; and when the terminal is somebody else's for a while. */
-void rama_run_live_second(void *v);
-void rama_run_live_pause(void *v);
+void rama_cli_run_live_second(void *v);
+void rama_cli_run_live_pause(void *v);
 /* The command has ended: waits until the agent has all its events, which must be before the segments go. */
-void rama_run_live_drain(struct rama_run_live *v);
+void rama_cli_run_live_drain(struct rama_cli_run_live *v);
 /* The segments are gone, unless processes go on (`left`): waits for the store, counts, and puts the log into the store
  * (NULL: it is not wanted there). */
-void rama_run_live_end(struct rama_run_live *v, bool left, const char *log);
-void rama_run_live_text(const struct rama_run_live *v, bool quiet); /* on standard error */
-void rama_run_live_json(const struct rama_run_live *v, struct rama_json *j);
-void rama_run_live_fini(struct rama_run_live *v);
+void rama_cli_run_live_end(struct rama_cli_run_live *v, bool left, const char *log);
+void rama_cli_run_live_text(const struct rama_cli_run_live *v, bool quiet); /* on standard error */
+void rama_cli_run_live_json(const struct rama_cli_run_live *v, struct rama_json *j);
+void rama_cli_run_live_fini(struct rama_cli_run_live *v);
 
 /* ---- run_line.c: one line at the bottom of the terminal, which the command does not scroll away ------------- */
 
 /* NULL: this terminal cannot, or there is none */
-struct rama_run_line *rama_run_line_create(const char *dir);
-void rama_run_line_second(struct rama_run_line *l);
-void rama_run_line_say(struct rama_run_line *l, const char *text);
-void rama_run_line_hide(struct rama_run_line *l);
-void rama_run_line_destroy(struct rama_run_line *l);
+struct rama_cli_run_line *rama_cli_run_line_create(const char *dir);
+void rama_cli_run_line_second(struct rama_cli_run_line *l);
+void rama_cli_run_line_say(struct rama_cli_run_line *l, const char *text);
+void rama_cli_run_line_hide(struct rama_cli_run_line *l);
+void rama_cli_run_line_destroy(struct rama_cli_run_line *l);
 
 #endif

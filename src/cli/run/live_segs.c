@@ -7,7 +7,7 @@
 #include "gather/pack.h"
 #include "segment/ring.h"
 
-static void add(struct rama_run_rings *r, struct rama_mapped *m)
+static void add(struct rama_cli_run_rings *r, struct rama_mapped *m)
 {
 	for (uint32_t i = 0; i < rama_segment_lanes(&m->seg); i++) {
 		struct rama_ring_state st;
@@ -20,13 +20,13 @@ static void add(struct rama_run_rings *r, struct rama_mapped *m)
 	}
 }
 
-void rama_run_rings_read(struct rama_run_rings *r, const char *dir)
+void rama_cli_run_rings_read(struct rama_cli_run_rings *r, const char *dir)
 {
 	struct rama_mapped *m = malloc(sizeof(*m));
 	struct rama_gather_list segs = { 0 };
 	struct rama_err e = { 0 };
 
-	*r = (struct rama_run_rings){ 0 };
+	*r = (struct rama_cli_run_rings){ 0 };
 	rama_mapped_guard();
 	if (m != NULL && rama_gather_find(&segs, dir, &e) == 0)
 		for (size_t i = 0; i < segs.n; i++)

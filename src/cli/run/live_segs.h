@@ -8,15 +8,15 @@
 
 #include "base/err.h"
 
-struct rama_run_rings {
+struct rama_cli_run_rings {
 	uint64_t made, dropped;
 	uint64_t left; /* made, but no agent has taken them yet */
 };
 
 /* of all segments in a directory, as they are now */
-void rama_run_rings_read(struct rama_run_rings *r, const char *dir);
+void rama_cli_run_rings_read(struct rama_cli_run_rings *r, const char *dir);
 
 /* 0 or an error */
-int rama_run_live_put_log(const char *store, const char *key, const char *log, struct rama_err *e);
+int rama_cli_run_live_put_log(const char *store, const char *key, const char *log, struct rama_err *e);
 
 #endif

@@ -6,7 +6,7 @@
 #include "cli/run/live_segs.h"
 #include "index/index.h"
 
-int rama_run_live_put_log(const char *store, const char *key, const char *log, struct rama_err *e)
+int rama_cli_run_live_put_log(const char *store, const char *key, const char *log, struct rama_err *e)
 {
 	struct rama_store *s;
 	char real[PATH_MAX];

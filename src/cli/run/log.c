@@ -21,15 +21,15 @@ static int check_dir(const char *dir)
 	struct stat st;
 
 	if (stat(dir, &st) != 0) {
-		rama_complain(dir, "the log cannot go there: %s", strerror(errno));
+		rama_cli_complain(dir, "the log cannot go there: %s", strerror(errno));
 		return 4;
 	}
 	if (!S_ISDIR(st.st_mode)) {
-		rama_complain(dir, "the log cannot go there: it is no directory");
+		rama_cli_complain(dir, "the log cannot go there: it is no directory");
 		return 4;
 	}
 	if (access(dir, W_OK | X_OK) != 0) {
-		rama_complain(dir,
+		rama_cli_complain(dir,
 			      "the log cannot go there: %s; -o or --log-dir name another place",
 			      strerror(errno));
 		return 4;
@@ -37,18 +37,18 @@ static int check_dir(const char *dir)
 	return 0;
 }
 
-static int check_file(const struct rama_log_place *p)
+static int check_file(const struct rama_cli_log_place *p)
 {
 	char dir[PATH_MAX];
 	const char *slash = strrchr(p->file, '/');
 	struct stat st;
 
 	if (stat(p->file, &st) == 0 && S_ISDIR(st.st_mode)) {
-		rama_complain(p->file, "is a directory; --log-dir takes one");
+		rama_cli_complain(p->file, "is a directory; --log-dir takes one");
 		return 4;
 	}
 	if (!p->force && lstat(p->file, &st) == 0) {
-		rama_complain(p->file, "exists already; -f replaces it");
+		rama_cli_complain(p->file, "exists already; -f replaces it");
 		return 4;
 	}
 	if (slash == NULL)
@@ -57,26 +57,26 @@ static int check_file(const struct rama_log_place *p)
 	return check_dir(dir);
 }
 
-int rama_log_place_init(struct rama_log_place *p, const struct rama_opts *o,
-			const struct rama_log_options_of *opt)
+int rama_cli_log_place_init(struct rama_cli_log_place *p, const struct rama_cli_opts *o,
+			const struct rama_cli_log_options_of *opt)
 {
-	*p = (struct rama_log_place){ .file = rama_opts_value(o, opt->output),
-				      .dir = rama_opts_value(o, opt->dir),
-				      .force = rama_opts_has(o, opt->force) };
+	*p = (struct rama_cli_log_place){ .file = rama_cli_opts_value(o, opt->output),
+				      .dir = rama_cli_opts_value(o, opt->dir),
+				      .force = rama_cli_opts_has(o, opt->force) };
 	if (p->file != NULL && strcmp(p->file, "-") == 0)
-		rama_opts_usage(o, "the log needs a file; standard output is not for it");
+		rama_cli_opts_usage(o, "the log needs a file; standard output is not for it");
 	if (p->file != NULL && *p->file == '\0')
-		rama_opts_usage(o, "-o needs the name of a file");
+		rama_cli_opts_usage(o, "-o needs the name of a file");
 	if (p->file != NULL)
 		return check_file(p);
 	if (p->dir == NULL)
-		p->dir = rama_opts_setting(RAMA_SET_LOG_DIR);
+		p->dir = rama_cli_opts_setting(RAMA_SET_LOG_DIR);
 	if (*p->dir == '\0')
 		p->dir = ".";
 	return check_dir(p->dir);
 }
 
-void rama_log_program(char *to, size_t size, const char *command)
+void rama_cli_log_program(char *to, size_t size, const char *command)
 {
 	size_t n = strcspn(command, " "), start = n;
 
@@ -106,7 +106,7 @@ static int free_name(char path[PATH_MAX], const char *wanted)
 	return -1;
 }
 
-static int choose(const struct rama_log_place *p, const struct rama_log_about *about,
+static int choose(const struct rama_cli_log_place *p, const struct rama_cli_log_about *about,
 		  char path[PATH_MAX])
 {
 	time_t start = (time_t)(about->start / 1000000000);
@@ -138,7 +138,7 @@ static int choose(const struct rama_log_place *p, const struct rama_log_about *a
 	return free_name(path, wanted);
 }
 
-void rama_log_progress(void *ctx, size_t done, size_t of)
+void rama_cli_log_progress(void *ctx, size_t done, size_t of)
 {
 	static time_t start; /* of the first call; a job's segments are gathered once */
 	time_t now = time(NULL);
@@ -157,12 +157,12 @@ void rama_log_progress(void *ctx, size_t done, size_t of)
 static void print_problem(void *ctx, const char *line)
 {
 	(void)ctx;
-	rama_progress_end();
+	rama_cli_progress_end();
 	fprintf(stderr, "iorama: %s\n", line);
 }
 
-int rama_log_make(const struct rama_log_place *p, const struct rama_gather_list *segs,
-		  const struct rama_log_about *about, const struct rama_gather_options *opt,
+int rama_cli_log_make(const struct rama_cli_log_place *p, const struct rama_gather_list *segs,
+		  const struct rama_cli_log_about *about, const struct rama_gather_options *opt,
 		  char path[PATH_MAX], struct rama_gather_result *result, struct rama_err *e)
 {
 	struct rama_gather_options o = *opt;

@@ -15,7 +15,7 @@
 
 #define SUFFIX ".darshan"
 
-static int directory_of(const struct rama_log_place *log, char real[PATH_MAX], struct rama_err *e)
+static int directory_of(const struct rama_cli_log_place *log, char real[PATH_MAX], struct rama_err *e)
 {
 	const char *slash = log->file != NULL ? strrchr(log->file, '/') : NULL;
 	char dir[PATH_MAX];
@@ -32,7 +32,7 @@ static int directory_of(const struct rama_log_place *log, char real[PATH_MAX], s
 	return 0;
 }
 
-int rama_made_init(struct rama_made *m, const struct rama_log_place *log, const char *job,
+int rama_cli_made_init(struct rama_cli_made *m, const struct rama_cli_log_place *log, const char *job,
 		   struct rama_err *e)
 {
 	char real[PATH_MAX];
@@ -67,7 +67,7 @@ static int add(struct rama_gather_list *list, const char *path)
 }
 
 /* one file whose name begins as theirs do */
-static int see(struct rama_made *m, const char *dir, const char *name)
+static int see(struct rama_cli_made *m, const char *dir, const char *name)
 {
 	size_t n = strlen(name), end = strlen(SUFFIX);
 	char path[PATH_MAX];
@@ -82,7 +82,7 @@ static int see(struct rama_made *m, const char *dir, const char *name)
 	return 0;
 }
 
-static void look_at(struct rama_made *m, const char *path)
+static void look_at(struct rama_cli_made *m, const char *path)
 {
 	struct rama_err e = { 0 };
 	struct rama_file file;
@@ -99,7 +99,7 @@ static void look_at(struct rama_made *m, const char *path)
 	rama_file_close(&file);
 }
 
-int rama_made_find(struct rama_made *m, struct rama_err *e)
+int rama_cli_made_find(struct rama_cli_made *m, struct rama_err *e)
 {
 	char dir[PATH_MAX];
 	const char *base = strrchr(m->stem, '/') + 1;
@@ -126,13 +126,13 @@ int rama_made_find(struct rama_made *m, struct rama_err *e)
 	return 0;
 }
 
-void rama_made_remove(const struct rama_made *m)
+void rama_cli_made_remove(const struct rama_cli_made *m)
 {
 	for (size_t i = 0; i < m->it.n; i++)
 		unlink(m->it.path[i]);
 }
 
-void rama_made_fini(struct rama_made *m)
+void rama_cli_made_fini(struct rama_cli_made *m)
 {
 	rama_gather_list_fini(&m->it);
 }

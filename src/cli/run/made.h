@@ -6,7 +6,7 @@
 
 #include "cli/run/log.h"
 
-struct rama_made {
+struct rama_cli_made {
 	char host[65];	     /* of this machine */
 	char stem[PATH_MAX]; /* what their paths begin with */
 	char told
@@ -19,11 +19,11 @@ struct rama_made {
 };
 
 /* where they go; 0, or an error if the directory cannot be known */
-int rama_made_init(struct rama_made *m, const struct rama_log_place *log, const char *job,
+int rama_cli_made_init(struct rama_cli_made *m, const struct rama_cli_log_place *log, const char *job,
 		   struct rama_err *e);
 /* Finds them. What ranks that were killed have left half done is removed. */
-int rama_made_find(struct rama_made *m, struct rama_err *e);
-void rama_made_remove(const struct rama_made *m);
-void rama_made_fini(struct rama_made *m);
+int rama_cli_made_find(struct rama_cli_made *m, struct rama_err *e);
+void rama_cli_made_remove(const struct rama_cli_made *m);
+void rama_cli_made_fini(struct rama_cli_made *m);
 
 #endif

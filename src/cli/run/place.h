@@ -10,7 +10,7 @@
 
 #include "gather/place.h"
 
-struct rama_job_place {
+struct rama_cli_job_place {
 	char root[PATH_MAX / 2];
 	char dir[PATH_MAX]; /* root/job */
 	const char *job;    /* in dir */
@@ -21,7 +21,7 @@ struct rama_job_place {
 };
 
 /* Makes a new job's directory, the spare ones and the tally, and holds the locks. */
-int rama_place_make(struct rama_job_place *p, struct rama_err *e);
-void rama_place_unlock(struct rama_job_place *p);
+int rama_cli_place_make(struct rama_cli_job_place *p, struct rama_err *e);
+void rama_cli_place_unlock(struct rama_cli_job_place *p);
 
 #endif

@@ -25,7 +25,7 @@ struct rank_use {
 
 /* one walk over a log */
 struct walk {
-	struct rama_run_summary *s;
+	struct rama_cli_run_summary *s;
 	struct rama_log *log;
 	struct rank_use *rank;
 	struct rama_map files; /* id -> index of time */
@@ -87,7 +87,7 @@ static bool is_file(const struct rama_log *log, uint64_t id)
 
 static int add_record(struct walk *w, const struct rama_plan *p, const struct rama_record *r)
 {
-	struct rama_run_summary *s = w->s;
+	struct rama_cli_run_summary *s = w->s;
 	const union rama_word *v = r->w;
 	double read = v[p->read_time].f, write = v[p->write_time].f, meta = v[p->meta_time].f;
 	bool posix = r->mod->id == RAMA_MOD_POSIX;
@@ -121,7 +121,7 @@ static int walk_io(struct walk *w, unsigned module)
 static void add_process(struct walk *w, const struct rama_record *r)
 {
 	const union rama_word *v = r->w;
-	struct rama_run_summary *s = w->s;
+	struct rama_cli_run_summary *s = w->s;
 	int64_t rank = v[RAMA_RANK].i, ended = v[RAMA_PROCESS_ENDED].i;
 	struct rank_use *use;
 
@@ -159,7 +159,7 @@ static double capped(double part, double whole)
 
 static void find_busiest(struct walk *w)
 {
-	struct rama_run_summary *s = w->s;
+	struct rama_cli_run_summary *s = w->s;
 	double io = 0, alive = 0;
 	struct rank_use *best = NULL;
 
@@ -186,7 +186,7 @@ static void find_busiest(struct walk *w)
 
 static void find_slowest(struct walk *w)
 {
-	struct rama_run_summary *s = w->s;
+	struct rama_cli_run_summary *s = w->s;
 	const struct rama_name *name;
 	struct rama_map_slot slot;
 	uint64_t id = 0;
@@ -202,7 +202,7 @@ static void find_slowest(struct walk *w)
 	s->slowest = name != NULL ? strdup(name->text) : NULL;
 }
 
-static void read_metadata(struct rama_run_summary *s, const char *text)
+static void read_metadata(struct rama_cli_run_summary *s, const char *text)
 {
 	const char *key = strstr(text, RAMA_META_MISSING);
 
@@ -218,7 +218,7 @@ static void read_metadata(struct rama_run_summary *s, const char *text)
 
 static int walk_log(struct walk *w, struct rama_err *e)
 {
-	struct rama_run_summary *s = w->s;
+	struct rama_cli_run_summary *s = w->s;
 	int rc;
 
 	read_metadata(s, w->log->job.metadata);
@@ -242,7 +242,7 @@ static int walk_log(struct walk *w, struct rama_err *e)
 	return 0;
 }
 
-int rama_run_summary_read(struct rama_run_summary *s, struct rama_err *e)
+int rama_cli_run_summary_read(struct rama_cli_run_summary *s, struct rama_err *e)
 {
 	struct rama_log_options opt = { 0 };
 	struct rama_log log;
@@ -266,7 +266,7 @@ int rama_run_summary_read(struct rama_run_summary *s, struct rama_err *e)
 	return rc;
 }
 
-void rama_run_summary_fini(struct rama_run_summary *s)
+void rama_cli_run_summary_fini(struct rama_cli_run_summary *s)
 {
 	free(s->command);
 	free(s->busiest.command);
@@ -290,7 +290,7 @@ static void label(const struct paper *p, const char *text, const char *code)
 		fprintf(p->f, "  %-10s ", text);
 }
 
-static void print_unseen(const struct rama_run_summary *s, const struct paper *p)
+static void print_unseen(const struct rama_cli_run_summary *s, const struct paper *p)
 {
 	struct rama_unseen_sum others = s->unseen;
 	char text[RAMA_UNSEEN_LINE];
@@ -308,7 +308,7 @@ static void print_unseen(const struct rama_run_summary *s, const struct paper *p
 	}
 }
 
-static void print_warnings(const struct rama_run_summary *s, const struct paper *p)
+static void print_warnings(const struct rama_cli_run_summary *s, const struct paper *p)
 {
 	if (s->unfinished > 0) {
 		label(p, "killed", "33");
@@ -379,8 +379,8 @@ static int to_file(void *ctx, const char *bytes, size_t n)
 }
 
 /* The report of the log in its short form. Trouble with it is told, and does not matter to the rest. */
-static void print_report(const struct rama_run_summary *s, const struct rama_opts *o,
-			 const struct rama_terminal *t)
+static void print_report(const struct rama_cli_run_summary *s, const struct rama_cli_opts *o,
+			 const struct rama_cli_terminal *t)
 {
 	struct rama_report_look look = { .width = t->width,
 					 .colour = t->colour,
@@ -396,7 +396,7 @@ static void print_report(const struct rama_run_summary *s, const struct rama_opt
 	look.no_unseen = true;
 	look.no_banner = s->unfinished > 0 || s->quiet > 0 || s->missing != NULL ||
 			 s->unplaced + s->unplaced_calls > 0 || s->lost + s->missed + s->folded > 0;
-	if (rama_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_profile_init(&profile) != 0)
+	if (rama_cli_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_profile_init(&profile) != 0)
 		return;
 	rama_cli_study_open(&study, &(struct rama_study_source){ .path = s->log }, 1, opt, true);
 	if (study.reported) {
@@ -410,9 +410,9 @@ static void print_report(const struct rama_run_summary *s, const struct rama_opt
 	rama_profile_fini(&profile);
 }
 
-void rama_run_summary_text(const struct rama_run_summary *s, const struct rama_opts *o)
+void rama_cli_run_summary_text(const struct rama_cli_run_summary *s, const struct rama_cli_opts *o)
 {
-	struct rama_terminal t = rama_terminal_stderr();
+	struct rama_cli_terminal t = rama_cli_terminal_stderr();
 	struct paper p = { stderr, t.colour };
 
 	print_report(s, o, &t);
@@ -425,7 +425,7 @@ void rama_run_summary_text(const struct rama_run_summary *s, const struct rama_o
 
 /* ---- for scripts ---------------------------------------------------------------------------- */
 
-static void json_time(struct rama_json *j, const struct rama_run_summary *s)
+static void json_time(struct rama_json *j, const struct rama_cli_run_summary *s)
 {
 	rama_json_key_f64(j, "run_time", s->run_time);
 	rama_json_key_f64(j, "io_share", s->share);
@@ -445,7 +445,7 @@ static void json_time(struct rama_json *j, const struct rama_run_summary *s)
 	rama_json_close(j, '}');
 }
 
-static void json_data(struct rama_json *j, const struct rama_run_summary *s)
+static void json_data(struct rama_json *j, const struct rama_cli_run_summary *s)
 {
 	rama_json_key_i64(j, "bytes_read", s->bytes_read);
 	rama_json_key_i64(j, "bytes_written", s->bytes_written);
@@ -478,7 +478,7 @@ static void json_unseen(struct rama_json *j, const struct rama_unseen_sum *s)
 	rama_json_close(j, ']');
 }
 
-void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
+void rama_cli_run_summary_json(const struct rama_cli_run_summary *s, FILE *f)
 {
 	struct rama_out o;
 	struct rama_json j;
@@ -511,7 +511,7 @@ void rama_run_summary_json(const struct rama_run_summary *s, FILE *f)
 	rama_json_key(&j, "incomplete");
 	rama_json_bool(&j, s->partial || s->unplaced > 0 || s->unplaced_calls > 0);
 	if (s->live != NULL)
-		rama_run_live_json(s->live, &j);
+		rama_cli_run_live_json(s->live, &j);
 	rama_json_close(&j, '}');
 	rama_out_char(&o, '\n');
 	rama_out_flush(&o);

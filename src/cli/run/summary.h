@@ -13,9 +13,9 @@
 #include "cli/opts.h"
 #include "logfile/unseen.h"
 
-struct rama_run_live;
+struct rama_cli_run_live;
 
-struct rama_run_summary {
+struct rama_cli_run_summary {
 	/* what the log does not know; set by the caller */
 	const char *log; /* its path */
 	int exit, signal;
@@ -27,7 +27,7 @@ struct rama_run_summary {
 	int64_t unplaced, told, unplaced_calls;
 	uint64_t moved;	 /* processes whose segments were in a spare directory */
 	const char *odd; /* why segments were not where one would look for them, or NULL */
-	const struct rama_run_live *live; /* its events; NULL: not asked for */
+	const struct rama_cli_run_live *live; /* its events; NULL: not asked for */
 
 	/* from the log */
 	char *command;
@@ -54,10 +54,10 @@ struct rama_run_summary {
 };
 
 /* Fills in what the log tells, in one pass over it. */
-int rama_run_summary_read(struct rama_run_summary *s, struct rama_err *e);
-void rama_run_summary_text(const struct rama_run_summary *s,
-			   const struct rama_opts *o);		       /* on standard error */
-void rama_run_summary_json(const struct rama_run_summary *s, FILE *f); /* one line */
-void rama_run_summary_fini(struct rama_run_summary *s);
+int rama_cli_run_summary_read(struct rama_cli_run_summary *s, struct rama_err *e);
+void rama_cli_run_summary_text(const struct rama_cli_run_summary *s,
+			   const struct rama_cli_opts *o);		       /* on standard error */
+void rama_cli_run_summary_json(const struct rama_cli_run_summary *s, FILE *f); /* one line */
+void rama_cli_run_summary_fini(struct rama_cli_run_summary *s);
 
 #endif

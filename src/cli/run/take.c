@@ -27,7 +27,7 @@
 struct rama_cli_take {
 	pthread_t thread;
 	int stop, notify; /* descriptors */
-	const struct rama_job_place *place;
+	const struct rama_cli_job_place *place;
 	bool live;
 	const char *dir[DIRS];
 	size_t n_dirs;
@@ -269,7 +269,7 @@ static void watch(struct rama_cli_take *t)
 		}
 }
 
-struct rama_cli_take *rama_cli_take_start(const struct rama_job_place *place, bool live)
+struct rama_cli_take *rama_cli_take_start(const struct rama_cli_job_place *place, bool live)
 {
 	struct rama_cli_take *t = calloc(1, sizeof(*t));
 	sigset_t all, before;

@@ -18,7 +18,7 @@ struct rama_cli_taken {
 };
 
 /* live: an agent is to read them before. NULL: it cannot be done, which only costs memory. */
-struct rama_cli_take *rama_cli_take_start(const struct rama_job_place *place, bool live);
+struct rama_cli_take *rama_cli_take_start(const struct rama_cli_job_place *place, bool live);
 void rama_cli_take_stop(struct rama_cli_take *t, struct rama_cli_taken *taken); /* t may be NULL */
 
 #endif

@@ -10,7 +10,7 @@
 
 #define GLOBS_MOST 65536
 
-char *rama_vars_preload(const char *library, const struct rama_program *kind, struct rama_arena *a)
+char *rama_cli_vars_preload(const char *library, const struct rama_program *kind, struct rama_arena *a)
 {
 	const char *before = getenv("LD_PRELOAD");
 	size_t size = strlen(library) + (before != NULL ? strlen(before) : 0) + RAMA_ELF_NAME + 3;
@@ -31,7 +31,7 @@ char *rama_vars_preload(const char *library, const struct rama_program *kind, st
 	return more;
 }
 
-char *rama_vars_joined(char *const *argv, struct rama_arena *a)
+char *rama_cli_vars_joined(char *const *argv, struct rama_arena *a)
 {
 	size_t size = 1;
 	char *text, *p;
@@ -46,7 +46,7 @@ char *rama_vars_joined(char *const *argv, struct rama_arena *a)
 	return text;
 }
 
-char *rama_vars_globs(struct rama_opts *o, const char *variable, enum rama_option_id option,
+char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable, enum rama_option_id option,
 		      struct rama_arena *a)
 {
 	const char *before = getenv(variable), *glob;
@@ -58,25 +58,25 @@ char *rama_vars_globs(struct rama_opts *o, const char *variable, enum rama_optio
 	text[0] = '\0';
 	if (before != NULL && *before != '\0')
 		used = (size_t)snprintf(text, GLOBS_MOST, "%s", before);
-	for (size_t at = 0; (glob = rama_opts_next(o, option, &at)) != NULL;)
+	for (size_t at = 0; (glob = rama_cli_opts_next(o, option, &at)) != NULL;)
 		if (used < GLOBS_MOST)
 			used += (size_t)snprintf(text + used, GLOBS_MOST - used, "%s%s",
 						 used > 0 ? "\n" : "", glob);
 	if (used >= GLOBS_MOST)
-		rama_opts_usage(o, "too many globs for %s: more than %d bytes", variable,
+		rama_cli_opts_usage(o, "too many globs for %s: more than %d bytes", variable,
 				GLOBS_MOST - 1);
 	return text;
 }
 
-void rama_vars_check_memory(struct rama_opts *o, enum rama_option_id option)
+void rama_cli_vars_check_memory(struct rama_cli_opts *o, enum rama_option_id option)
 {
 	static const char *const units[] = { "", "K", "M", "G", "KiB", "MiB", "GiB" };
-	const char *text = rama_opts_value(o, option);
+	const char *text = rama_cli_opts_value(o, option);
 	size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
 
 	for (size_t i = 0; digits > 0 && i < sizeof(units) / sizeof(units[0]); i++)
 		if (strcasecmp(text + digits, units[i]) == 0)
 			return;
 	if (text != NULL)
-		rama_opts_usage(o, "a size is like 64M or 1G, not '%s'", text);
+		rama_cli_opts_usage(o, "a size is like 64M or 1G, not '%s'", text);
 }

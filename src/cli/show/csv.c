@@ -5,11 +5,11 @@
 #include "cli/show/show.h"
 
 struct writer {
-	struct rama_show *show;
-	struct rama_input *in;
-	struct rama_items items;
+	struct rama_cli_show *show;
+	struct rama_cli_input *in;
+	struct rama_cli_items items;
 	const struct rama_record *r;
-	struct rama_columns col;
+	struct rama_cli_columns col;
 };
 
 /* in quotes where it has to be (RFC 4180) */
@@ -46,12 +46,12 @@ static void front(struct writer *w)
 	rama_out_char(o, ',');
 }
 
-static void item(void *ctx, const struct rama_item *it)
+static void item(void *ctx, const struct rama_cli_item *it)
 {
 	struct writer *w = ctx;
 	struct rama_out *o = w->show->out;
 
-	if (!rama_filter_counter(&w->show->filter, it->name))
+	if (!rama_cli_filter_counter(&w->show->filter, it->name))
 		return;
 	front(w);
 	rama_out_text(o, it->name);
@@ -99,7 +99,7 @@ static void segments(struct writer *w, struct rama_cursor *c)
 			text(o, w->col.name, w->col.named ? strlen(w->col.name) : 0);
 			rama_out_char(o, '\n');
 		}
-		rama_progress(w->in, c);
+		rama_cli_progress(w->in, c);
 	}
 }
 
@@ -108,15 +108,15 @@ static int record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
 	struct writer *w = ctx;
 
 	w->r = r;
-	rama_columns_of(&w->col, &w->in->log, r);
+	rama_cli_columns_of(&w->col, &w->in->log, r);
 	if (r->mod->flags & RAMA_TRACE)
 		segments(w, c);
 	else
-		rama_items_each(&w->items, r);
+		rama_cli_items_each(&w->items, r);
 	return 0;
 }
 
-int rama_show_csv(struct rama_show *s, struct rama_input *in)
+int rama_cli_show_csv(struct rama_cli_show *s, struct rama_cli_input *in)
 {
 	struct writer w = { .show = s, .in = in, .items = { .fn = item, .ctx = &w } };
 	int rc = 0;
@@ -124,9 +124,9 @@ int rama_show_csv(struct rama_show *s, struct rama_input *in)
 	for (unsigned i = 0; i < RAMA_MODULES && rc == 0; i++) {
 		const struct rama_module *mod = rama_module_get(i);
 
-		if (mod != NULL && rama_filter_module(&s->filter, i) &&
+		if (mod != NULL && rama_cli_filter_module(&s->filter, i) &&
 		    (bool)(mod->flags & RAMA_TRACE) == s->dxt)
-			rc = rama_show_records(s, in, i, record, &w);
+			rc = rama_cli_show_records(s, in, i, record, &w);
 	}
 	return rc == 0 ? 0 : rama_err_status(rc);
 }

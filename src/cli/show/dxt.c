@@ -13,8 +13,8 @@ struct layout {
 };
 
 struct trace {
-	struct rama_show *show;
-	struct rama_input *in;
+	struct rama_cli_show *show;
+	struct rama_cli_input *in;
 	const struct rama_module *mod;
 	bool threads;	       /* thread columns are shown */
 	bool has_ids;	       /* the log knows threads */
@@ -131,9 +131,9 @@ static void print_record_head(struct trace *t, const struct rama_record *r, uint
 			      const struct layout *l)
 {
 	struct rama_out *o = t->show->out;
-	struct rama_columns c;
+	struct rama_cli_columns c;
 
-	rama_columns_of(&c, &t->in->log, r);
+	rama_cli_columns_of(&c, &t->in->log, r);
 	rama_out_fmt(o, "\n# DXT, file_id: %llu, file_name: ", (unsigned long long)r->w[RAMA_ID].u);
 	rama_out_text(o, c.name);
 	rama_out_fmt(o, "\n# DXT, rank: %lld, hostname: %.64s\n", (long long)r->w[RAMA_RANK].i,
@@ -274,7 +274,7 @@ static int print_record(void *ctx, struct rama_cursor *c, const struct rama_reco
 		p = kind == 0 ? rama_put_pad(p, "write", 5, 7) : rama_put_pad(p, "read", 4, 7);
 		for (int i = 0; i < n; i++)
 			print_segment(t, head, (size_t)(p - head), number[kind]++, seg[i], l);
-		rama_progress(t->in, c);
+		rama_cli_progress(t->in, c);
 		if (t->show->out->error != 0)
 			return t->show->out->error;
 	}
@@ -284,7 +284,7 @@ static int print_record(void *ctx, struct rama_cursor *c, const struct rama_reco
 static const unsigned traces[] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_MPIIO, RAMA_MOD_DXT_STDIO };
 #define N_TRACES (sizeof(traces) / sizeof(traces[0]))
 
-static int print_module(struct rama_show *s, struct rama_input *in, unsigned module)
+static int print_module(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module)
 {
 	static const char stars[] = "# ***************************************************\n";
 	struct trace t = { .show = s, .in = in, .mod = rama_module_get(module) };
@@ -296,15 +296,15 @@ static int print_module(struct rama_show *s, struct rama_input *in, unsigned mod
 	for (unsigned i = 0; i < N_TRACES; i++)
 		t.threads = t.threads || rama_logfile_has_threads(&in->log, traces[i]);
 	rama_out_fmt(s->out, "\n%s# %s module data\n%s", stars, t.mod->name, stars);
-	if (!rama_show_may_lack(s, &in->log, t.mod))
+	if (!rama_cli_show_may_lack(s, &in->log, t.mod))
 		return 3;
 	/* layouts are only used here: a warning about them would not belong into the output */
-	if (!s->incomplete && !rama_show_may_lack(s, &in->log, rama_module_get(RAMA_MOD_LUSTRE)))
+	if (!s->incomplete && !rama_cli_show_may_lack(s, &in->log, rama_module_get(RAMA_MOD_LUSTRE)))
 		return 3;
 	if (t.files) {
-		struct rama_show all = { .out = s->out };
+		struct rama_cli_show all = { .out = s->out };
 
-		rc = rama_show_records(&all, in, RAMA_MOD_LUSTRE, keep_layout, &t);
+		rc = rama_cli_show_records(&all, in, RAMA_MOD_LUSTRE, keep_layout, &t);
 	}
 	if (rc == 0 && t.threads && t.has_ids) {
 		struct rama_hush before = rama_log_hush(&in->log);
@@ -315,7 +315,7 @@ static int print_module(struct rama_show *s, struct rama_input *in, unsigned mod
 			rama_logfile_has_threads(&in->log, module); /* they may not fit after all */
 	}
 	if (rc == 0)
-		rc = rama_show_records(s, in, module, print_record, &t);
+		rc = rama_cli_show_records(s, in, module, print_record, &t);
 	rama_map_fini(&t.by_id);
 	rama_arena_fini(&t.arena);
 	free(t.layouts);
@@ -323,17 +323,17 @@ static int print_module(struct rama_show *s, struct rama_input *in, unsigned mod
 	return rc == 0 ? 0 : rama_err_status(rc);
 }
 
-int rama_show_dxt(struct rama_show *s, struct rama_input *in)
+int rama_cli_show_dxt(struct rama_cli_show *s, struct rama_cli_input *in)
 {
 	bool any = false;
 	int rc = 0;
 
-	rama_show_preamble(s, &in->log);
+	rama_cli_show_preamble(s, &in->log);
 	for (unsigned i = 0; i < N_TRACES && rc == 0; i++) {
 		if (in->log.part[traces[i]].stored_len == 0)
 			continue;
 		any = true;
-		if (rama_filter_module(&s->filter, traces[i]))
+		if (rama_cli_filter_module(&s->filter, traces[i]))
 			rc = print_module(s, in, traces[i]);
 	}
 	if (!any)

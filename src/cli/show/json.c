@@ -9,10 +9,10 @@
 #include "core/total.h"
 
 struct writer {
-	struct rama_show *show;
-	struct rama_input *in;
+	struct rama_cli_show *show;
+	struct rama_cli_input *in;
 	struct rama_json j;
-	struct rama_items items;
+	struct rama_cli_items items;
 	struct rama_total total;
 	struct rama_summary summary;
 };
@@ -91,11 +91,11 @@ static void head(struct rama_json *j, const struct rama_log *log, const char *pa
 	rama_json_close(j, ']');
 }
 
-static void item(void *ctx, const struct rama_item *it)
+static void item(void *ctx, const struct rama_cli_item *it)
 {
 	struct writer *w = ctx;
 
-	if (!rama_filter_counter(&w->show->filter, it->name))
+	if (!rama_cli_filter_counter(&w->show->filter, it->name))
 		return;
 	rama_json_key(&w->j, it->name);
 	if (it->type == RAMA_TEXT)
@@ -131,7 +131,7 @@ static void segments(struct writer *w, struct rama_cursor *c)
 				rama_json_id(&w->j, seg[i][RAMA_SEG_THREAD].u);
 			rama_json_close(&w->j, ']');
 		}
-		rama_progress(w->in, c);
+		rama_cli_progress(w->in, c);
 	}
 	if (open_list != NULL)
 		rama_json_close(&w->j, ']');
@@ -140,7 +140,7 @@ static void segments(struct writer *w, struct rama_cursor *c)
 static int record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
 {
 	struct writer *w = ctx;
-	struct rama_columns col;
+	struct rama_cli_columns col;
 
 	if (r->mod->flags & RAMA_TOTALS) {
 		if (w->show->total)
@@ -150,7 +150,7 @@ static int record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
 	}
 	if (!w->show->base && !w->show->dxt)
 		return 0;
-	rama_columns_of(&col, &w->in->log, r);
+	rama_cli_columns_of(&col, &w->in->log, r);
 	rama_json_open(&w->j, '{');
 	rama_json_key(&w->j, "id");
 	rama_json_id(&w->j, r->w[RAMA_ID].u);
@@ -166,7 +166,7 @@ static int record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
 	} else {
 		rama_json_key(&w->j, "counters");
 		rama_json_open(&w->j, '{');
-		rama_items_each(&w->items, r);
+		rama_cli_items_each(&w->items, r);
 		rama_json_close(&w->j, '}');
 	}
 	rama_json_close(&w->j, '}');
@@ -181,7 +181,7 @@ static void totals(struct writer *w, const struct rama_module *mod)
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
 		const struct rama_field *f = &mod->record->fields[i];
 
-		if (f->place != RAMA_COUNTER || !rama_filter_counter(&w->show->filter, f->name))
+		if (f->place != RAMA_COUNTER || !rama_cli_filter_counter(&w->show->filter, f->name))
 			continue;
 		rama_json_key(&w->j, f->name);
 		value(&w->j, f->type, rama_field_is_id(f), w->total.w[f->word]);
@@ -249,7 +249,7 @@ static int module(struct writer *w, unsigned id)
 		rama_summary_init(&w->summary, mod);
 		rama_json_key(&w->j, "records");
 		rama_json_open(&w->j, '[');
-		rc = rama_show_records(w->show, w->in, id, record, w);
+		rc = rama_cli_show_records(w->show, w->in, id, record, w);
 		rama_json_close(&w->j, ']');
 		if (rc == 0 && sums && w->show->total)
 			totals(w, mod);
@@ -264,7 +264,7 @@ static int module(struct writer *w, unsigned id)
 	return rc;
 }
 
-int rama_show_json(struct rama_show *s, struct rama_input *in)
+int rama_cli_show_json(struct rama_cli_show *s, struct rama_cli_input *in)
 {
 	struct writer w = { .show = s, .in = in, .items = { .fn = item, .ctx = &w } };
 	int rc = 0;
@@ -280,7 +280,7 @@ int rama_show_json(struct rama_show *s, struct rama_input *in)
 
 		if (in->log.part[i].stored_len == 0 && !(in->log.partial >> i & 1))
 			continue;
-		if (rama_filter_module(&s->filter, i) && trace == s->dxt)
+		if (rama_cli_filter_module(&s->filter, i) && trace == s->dxt)
 			rc = module(&w, i);
 	}
 	rama_json_close(&w.j, ']');

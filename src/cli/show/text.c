@@ -11,10 +11,10 @@
 
 /* one module while it is printed */
 struct section {
-	struct rama_show *show;
-	struct rama_input *in;
+	struct rama_cli_show *show;
+	struct rama_cli_input *in;
 	const struct rama_module *mod;
-	struct rama_items items;
+	struct rama_cli_items items;
 	struct rama_total total;
 	struct rama_summary summary;
 	size_t *name_len; /* of each field */
@@ -61,7 +61,7 @@ static void job_lines(struct rama_out *o, const struct rama_log *log)
 	}
 }
 
-void rama_show_preamble(struct rama_show *s, const struct rama_log *log)
+void rama_cli_show_preamble(struct rama_cli_show *s, const struct rama_log *log)
 {
 	struct rama_out *o = s->out;
 
@@ -99,7 +99,7 @@ void rama_show_preamble(struct rama_show *s, const struct rama_log *log)
 			     log->mounts[i].type);
 }
 
-bool rama_show_may_lack(struct rama_show *s, const struct rama_log *log,
+bool rama_cli_show_may_lack(struct rama_cli_show *s, const struct rama_log *log,
 			const struct rama_module *mod)
 {
 	static const char *const advice = "This happens when a module runs out of";
@@ -143,7 +143,7 @@ static void legend(struct rama_out *o, const struct rama_log *log, const struct 
 
 /* prefix and suffix are the same for all lines of a record */
 static int record_frame(struct section *s, const struct rama_record *r,
-			const struct rama_columns *c)
+			const struct rama_cli_columns *c)
 {
 	size_t name = strlen(c->name), mount = strlen(c->mount), fs = strlen(c->fs),
 	       need = name + mount + fs + 4;
@@ -190,13 +190,13 @@ static void text_value(struct rama_out *o, const char *s, size_t n)
 		rama_out_char(o, (unsigned char)s[i] < ' ' ? ' ' : s[i]);
 }
 
-static void item_line(void *ctx, const struct rama_item *item)
+static void item_line(void *ctx, const struct rama_cli_item *item)
 {
 	struct section *s = ctx;
 	struct rama_out *o = s->show->out;
 	char *p;
 
-	if (!rama_filter_counter(&s->show->filter, item->name))
+	if (!rama_cli_filter_counter(&s->show->filter, item->name))
 		return;
 	rama_out_bytes(o, s->prefix, s->prefix_len);
 	rama_out_text(o, item->name);
@@ -235,17 +235,17 @@ static void field_lines(struct section *s, const struct rama_record *r, uint8_t 
 static int print_record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
 {
 	struct section *s = ctx;
-	struct rama_columns columns;
+	struct rama_cli_columns columns;
 	int rc = 0;
 
 	(void)c;
 	if (s->show->base) {
-		rama_columns_of(&columns, &s->in->log, r);
+		rama_cli_columns_of(&columns, &s->in->log, r);
 		rc = record_frame(s, r, &columns);
 		if (rc != 0)
 			return rc;
 		if (s->mod->record->n_arrays > 0 || (s->mod->flags & RAMA_PLAIN)) {
-			rama_items_each(&s->items, r);
+			rama_cli_items_each(&s->items, r);
 		} else {
 			field_lines(s, r, RAMA_COUNTER);
 			field_lines(s, r, RAMA_LAST);
@@ -329,7 +329,7 @@ static void print_perf(struct section *s)
 	rama_out_fmt(o, "# agg_perf_by_slowest: %f # MiB/s\n", p.mib_per_s);
 }
 
-static int section_init(struct section *s, struct rama_show *show, struct rama_input *in,
+static int section_init(struct section *s, struct rama_cli_show *show, struct rama_cli_input *in,
 			const struct rama_module *mod)
 {
 	unsigned n = *mod->record->n_fields;
@@ -348,7 +348,7 @@ static int section_init(struct section *s, struct rama_show *show, struct rama_i
 	rama_summary_init(&s->summary, mod);
 	for (unsigned i = 0; i < n; i++) {
 		s->name_len[i] = strlen(mod->record->fields[i].name);
-		s->wanted[i] = rama_filter_counter(&show->filter, mod->record->fields[i].name);
+		s->wanted[i] = rama_cli_filter_counter(&show->filter, mod->record->fields[i].name);
 	}
 	return 0;
 }
@@ -362,21 +362,21 @@ static void section_fini(struct section *s)
 	free(s->suffix);
 }
 
-static void print_banner(struct rama_show *show, const struct rama_module *mod)
+static void print_banner(struct rama_cli_show *show, const struct rama_module *mod)
 {
 	static const char stars[] = "# *******************************************************\n";
 
 	rama_out_fmt(show->out, "\n%s# %s module data\n%s", stars, mod->name, stars);
 }
 
-static int print_module(struct rama_show *show, struct rama_input *in,
+static int print_module(struct rama_cli_show *show, struct rama_cli_input *in,
 			const struct rama_module *mod)
 {
 	struct section s;
 	int rc;
 
 	print_banner(show, mod);
-	if (!rama_show_may_lack(show, &in->log, mod))
+	if (!rama_cli_show_may_lack(show, &in->log, mod))
 		return 3;
 	if (show->base) {
 		legend(show->out, &in->log, mod);
@@ -386,7 +386,7 @@ static int print_module(struct rama_show *show, struct rama_input *in,
 	}
 	rc = section_init(&s, show, in, mod);
 	if (rc == 0)
-		rc = rama_show_records(show, in, mod->id, print_record, &s);
+		rc = rama_cli_show_records(show, in, mod->id, print_record, &s);
 	if (rc == 0 && (mod->flags & RAMA_TOTALS)) {
 		if (show->total)
 			print_total(&s);
@@ -414,12 +414,12 @@ static void column_help(struct rama_out *o)
 			 "#   <fs type>: type of file system that the file resides on.\n");
 }
 
-int rama_show_text(struct rama_show *s, struct rama_input *in)
+int rama_cli_show_text(struct rama_cli_show *s, struct rama_cli_input *in)
 {
 	bool any = false;
 	int rc = 0;
 
-	rama_show_preamble(s, &in->log);
+	rama_cli_show_preamble(s, &in->log);
 	if (s->base)
 		column_help(s->out);
 	for (unsigned i = 0; i < RAMA_MODULES && rc == 0; i++) {
@@ -428,7 +428,7 @@ int rama_show_text(struct rama_show *s, struct rama_input *in)
 		if (in->log.part[i].stored_len == 0)
 			continue;
 		any = true;
-		if (!rama_filter_module(&s->filter, i))
+		if (!rama_cli_filter_module(&s->filter, i))
 			continue;
 		if (mod == NULL)
 			rama_log_note_unknown(&in->log, i);

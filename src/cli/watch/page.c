@@ -8,39 +8,39 @@
 
 #include "report/pen.h"
 
-void rama_page_init(struct rama_page *p, unsigned width, unsigned height, bool utf8)
+void rama_cli_page_init(struct rama_cli_watch_page *p, unsigned width, unsigned height, bool utf8)
 {
-	*p = (struct rama_page){ .width = width, .height = height, .utf8 = utf8, .chosen = -1 };
+	*p = (struct rama_cli_watch_page){ .width = width, .height = height, .utf8 = utf8, .chosen = -1 };
 	rama_out_init(&p->out, NULL, NULL);
 }
 
-void rama_page_fini(struct rama_page *p)
+void rama_cli_page_fini(struct rama_cli_watch_page *p)
 {
 	free(p->span);
 	rama_arena_fini(&p->arena);
 	rama_out_fini(&p->out);
-	*p = (struct rama_page){ 0 };
+	*p = (struct rama_cli_watch_page){ 0 };
 }
 
-static struct rama_pen pen_of(const struct rama_page *p, struct rama_out *o)
+static struct rama_pen pen_of(const struct rama_cli_watch_page *p, struct rama_out *o)
 {
 	return (struct rama_pen){ .o = o, .width = p->width, .utf8 = p->utf8 };
 }
 
-unsigned rama_page_columns(const struct rama_page *p, const char *text)
+unsigned rama_cli_page_columns(const struct rama_cli_watch_page *p, const char *text)
 {
 	struct rama_pen pen = pen_of(p, NULL);
 
 	return rama_pen_columns(&pen, text);
 }
 
-static void add(struct rama_page *p, enum rama_style style, const char *text, size_t n)
+static void add(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, size_t n)
 {
 	char *copy = rama_arena_text(&p->arena, text, n);
 
 	if (p->n == p->room) {
 		size_t room = p->room == 0 ? 256 : 2 * p->room;
-		struct rama_page_span *more = realloc(p->span, room * sizeof(*more));
+		struct rama_cli_page_span *more = realloc(p->span, room * sizeof(*more));
 
 		p->failed = p->failed || more == NULL;
 		if (more == NULL)
@@ -50,12 +50,12 @@ static void add(struct rama_page *p, enum rama_style style, const char *text, si
 	}
 	p->failed = p->failed || copy == NULL;
 	if (copy != NULL)
-		p->span[p->n++] = (struct rama_page_span){
+		p->span[p->n++] = (struct rama_cli_page_span){
 			.row = p->row, .col = p->col, .text = copy, .style = style
 		};
 }
 
-void rama_page_put(struct rama_page *p, enum rama_style style, const char *text, unsigned most)
+void rama_cli_page_put(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, unsigned most)
 {
 	struct rama_pen pen = pen_of(p, &p->out);
 	unsigned left = p->col < p->width ? p->width - p->col : 0;
@@ -69,12 +69,12 @@ void rama_page_put(struct rama_page *p, enum rama_style style, const char *text,
 	if (p->out.error != 0)
 		p->failed = true;
 	else
-		add(p, p->dim && style != RAMA_STYLE_HEAD ? RAMA_STYLE_DIM : style, p->out.buf,
+		add(p, p->dim && style != RAMA_CLI_STYLE_HEAD ? RAMA_CLI_STYLE_DIM : style, p->out.buf,
 		    p->out.used);
 	p->col += pen.column;
 }
 
-void rama_page_fmt(struct rama_page *p, enum rama_style style, const char *fmt, ...)
+void rama_cli_page_fmt(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -82,23 +82,23 @@ void rama_page_fmt(struct rama_page *p, enum rama_style style, const char *fmt, 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	rama_page_put(p, style, text, p->width);
+	rama_cli_page_put(p, style, text, p->width);
 }
 
-void rama_page_to(struct rama_page *p, unsigned col)
+void rama_cli_page_to(struct rama_cli_watch_page *p, unsigned col)
 {
 	p->col = col;
 }
 
-void rama_page_right(struct rama_page *p, enum rama_style style, const char *text, unsigned end)
+void rama_cli_page_right(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, unsigned end)
 {
-	unsigned n = rama_page_columns(p, text);
+	unsigned n = rama_cli_page_columns(p, text);
 
 	p->col = n < end ? end - n : 0;
-	rama_page_put(p, style, text, end - p->col);
+	rama_cli_page_put(p, style, text, end - p->col);
 }
 
-void rama_page_line(struct rama_page *p)
+void rama_cli_page_line(struct rama_cli_watch_page *p)
 {
 	p->row++;
 	p->col = 0;
@@ -106,19 +106,19 @@ void rama_page_line(struct rama_page *p)
 
 /* ---- printing --------------------------------------------------------------------------------------- */
 
-static const char *const code[RAMA_STYLES] = {
-	[RAMA_STYLE_PLAIN] = "",	 [RAMA_STYLE_BOLD] = "1",  [RAMA_STYLE_DIM] = "2",
-	[RAMA_STYLE_READ] = "34",	 [RAMA_STYLE_META] = "35", [RAMA_STYLE_GOOD] = "32",
-	[RAMA_STYLE_WRITE] = "38;5;166", [RAMA_STYLE_WARN] = "33", [RAMA_STYLE_BAD] = "31",
-	[RAMA_STYLE_HEAD] = "1",
+static const char *const code[RAMA_CLI_STYLES] = {
+	[RAMA_CLI_STYLE_PLAIN] = "",	 [RAMA_CLI_STYLE_BOLD] = "1",  [RAMA_CLI_STYLE_DIM] = "2",
+	[RAMA_CLI_STYLE_READ] = "34",	 [RAMA_CLI_STYLE_META] = "35", [RAMA_CLI_STYLE_GOOD] = "32",
+	[RAMA_CLI_STYLE_WRITE] = "38;5;166", [RAMA_CLI_STYLE_WARN] = "33", [RAMA_CLI_STYLE_BAD] = "31",
+	[RAMA_CLI_STYLE_HEAD] = "1",
 };
 
-void rama_page_print(const struct rama_page *p, struct rama_out *o, bool colour)
+void rama_cli_page_print(const struct rama_cli_watch_page *p, struct rama_out *o, bool colour)
 {
 	unsigned row = 0, col = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct rama_page_span *s = &p->span[i];
+		const struct rama_cli_page_span *s = &p->span[i];
 		bool styled = colour && code[s->style][0] != '\0';
 
 		for (; row < s->row; row++, col = 0)
@@ -130,7 +130,7 @@ void rama_page_print(const struct rama_page *p, struct rama_out *o, bool colour)
 		rama_out_text(o, s->text);
 		if (styled)
 			rama_out_text(o, "\033[0m");
-		col += rama_page_columns(p, s->text);
+		col += rama_cli_page_columns(p, s->text);
 	}
 	for (; row < p->row; row++)
 		rama_out_char(o, '\n');

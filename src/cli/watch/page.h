@@ -11,61 +11,61 @@
 #include "base/out.h"
 
 /* looks, not meanings alone: words say the same where there is no colour */
-enum rama_style {
-	RAMA_STYLE_PLAIN,
-	RAMA_STYLE_BOLD,
-	RAMA_STYLE_DIM,
-	RAMA_STYLE_READ,
-	RAMA_STYLE_WRITE,
-	RAMA_STYLE_META,
-	RAMA_STYLE_GOOD,
-	RAMA_STYLE_WARN,
-	RAMA_STYLE_BAD,
-	RAMA_STYLE_HEAD, /* of a table */
-	RAMA_STYLES
+enum rama_cli_style {
+	RAMA_CLI_STYLE_PLAIN,
+	RAMA_CLI_STYLE_BOLD,
+	RAMA_CLI_STYLE_DIM,
+	RAMA_CLI_STYLE_READ,
+	RAMA_CLI_STYLE_WRITE,
+	RAMA_CLI_STYLE_META,
+	RAMA_CLI_STYLE_GOOD,
+	RAMA_CLI_STYLE_WARN,
+	RAMA_CLI_STYLE_BAD,
+	RAMA_CLI_STYLE_HEAD, /* of a table */
+	RAMA_CLI_STYLES
 };
 
-struct rama_page_span {
+struct rama_cli_page_span {
 	unsigned row, col;
 	const char *text;
-	enum rama_style style;
+	enum rama_cli_style style;
 };
 
-struct rama_page {
+struct rama_cli_watch_page {
 	unsigned width;
 	unsigned height; /* 0: as many lines as it takes */
 	bool utf8;
 	unsigned row, col; /* where the next piece goes */
 	bool dim;	   /* everything from now on is grey */
 	int chosen;	   /* line that is marked; -1: none */
-	struct rama_page_span *span;
+	struct rama_cli_page_span *span;
 	size_t n, room;
 	struct rama_arena arena;
 	struct rama_out out;
 	bool failed; /* no memory: something is missing */
 };
 
-void rama_page_init(struct rama_page *p, unsigned width, unsigned height, bool utf8);
-void rama_page_fini(struct rama_page *p);
+void rama_cli_page_init(struct rama_cli_watch_page *p, unsigned width, unsigned height, bool utf8);
+void rama_cli_page_fini(struct rama_cli_watch_page *p);
 /* columns of a text */
-unsigned rama_page_columns(const struct rama_page *p, const char *text);
+unsigned rama_cli_page_columns(const struct rama_cli_watch_page *p, const char *text);
 /* A text at the current column, cut in its middle if it is wider than `most` or than the line. */
-void rama_page_put(struct rama_page *p, enum rama_style style, const char *text, unsigned most);
-void rama_page_fmt(struct rama_page *p, enum rama_style style, const char *fmt, ...)
+void rama_cli_page_put(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, unsigned most);
+void rama_cli_page_fmt(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* goes to a column; what stands there already stays */
-void rama_page_to(struct rama_page *p, unsigned col);
+void rama_cli_page_to(struct rama_cli_watch_page *p, unsigned col);
 /* a text that ends at column `end` */
-void rama_page_right(struct rama_page *p, enum rama_style style, const char *text, unsigned end);
-void rama_page_line(struct rama_page *p);
+void rama_cli_page_right(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, unsigned end);
+void rama_cli_page_line(struct rama_cli_watch_page *p);
 /* one of two words: that for terminals with UTF-8, or that for others */
-static inline const char *rama_page_word(const struct rama_page *p, const char *utf8,
+static inline const char *rama_cli_page_word(const struct rama_cli_watch_page *p, const char *utf8,
 					 const char *ascii)
 {
 	return p->utf8 ? utf8 : ascii;
 }
 
 /* all lines, with colour if wanted */
-void rama_page_print(const struct rama_page *p, struct rama_out *o, bool colour);
+void rama_cli_page_print(const struct rama_cli_watch_page *p, struct rama_out *o, bool colour);
 
 #endif

@@ -4,7 +4,7 @@
 #include "gather/gather.h"
 #include "segment/ring.h"
 
-int rama_watch_switch(const struct rama_look_job *j, bool on, struct rama_err *e)
+int rama_cli_watch_switch(const struct rama_look_job *j, bool on, struct rama_err *e)
 {
 	struct rama_switch word = { .set_live = true,
 				    .live = on ? (1u << RAMA_EVENT_LAYERS) - 1 : 0 };

@@ -8,53 +8,53 @@
 #define RANKS_TOLD 10
 #define FILES_TOLD 5
 
-static int table(struct rama_page *p, const struct rama_look *l, struct rama_watch_view *v,
+static int table(struct rama_cli_watch_page *p, const struct rama_look *l, struct rama_cli_watch_view *v,
 		 size_t most, const char *more, struct rama_err *e)
 {
-	struct rama_watch_rows r;
-	int rc = rama_watch_rows(&r, l, v, e);
+	struct rama_cli_watch_rows r;
+	int rc = rama_cli_watch_rows(&r, l, v, e);
 
 	if (rc == 0 && r.n > 0) {
-		rama_page_line(p);
-		rama_watch_table(p, l, v, &r, 0, most);
+		rama_cli_page_line(p);
+		rama_cli_watch_table(p, l, v, &r, 0, most);
 		if (r.n > most) {
-			rama_page_to(p, 1);
-			rama_page_fmt(p, RAMA_STYLE_DIM, "and %zu more %s", r.n - most, more);
-			rama_page_line(p);
+			rama_cli_page_to(p, 1);
+			rama_cli_page_fmt(p, RAMA_CLI_STYLE_DIM, "and %zu more %s", r.n - most, more);
+			rama_cli_page_line(p);
 		}
 	}
-	rama_watch_rows_fini(&r);
+	rama_cli_watch_rows_fini(&r);
 	return rc;
 }
 
-static int one_job(struct rama_page *p, const struct rama_look *l, const struct rama_look_job *j,
-		   struct rama_watch_view *v, struct rama_err *e)
+static int one_job(struct rama_cli_watch_page *p, const struct rama_look *l, const struct rama_look_job *j,
+		   struct rama_cli_watch_view *v, struct rama_err *e)
 {
-	struct rama_watch_rows r = { .job = j };
+	struct rama_cli_watch_rows r = { .job = j };
 	int rc;
 
 	snprintf(v->job, sizeof(v->job), "%s", j->key);
 	v->process = 0;
-	v->kind = RAMA_WATCH_RANKS;
-	rama_page_line(p);
-	rama_page_put(p, RAMA_STYLE_BOLD, rama_watch_program(j), p->width);
-	rama_page_fmt(p, RAMA_STYLE_DIM, "  %s%s", j->name, j->ended ? "  ended" : "");
-	rama_page_line(p);
-	rama_watch_head(p, l, v, &r);
+	v->kind = RAMA_CLI_WATCH_RANKS;
+	rama_cli_page_line(p);
+	rama_cli_page_put(p, RAMA_CLI_STYLE_BOLD, rama_cli_watch_program(j), p->width);
+	rama_cli_page_fmt(p, RAMA_CLI_STYLE_DIM, "  %s%s", j->name, j->ended ? "  ended" : "");
+	rama_cli_page_line(p);
+	rama_cli_watch_head(p, l, v, &r);
 	rc = table(p, l, v, RANKS_TOLD, "ranks", e);
-	v->kind = RAMA_WATCH_FILES;
+	v->kind = RAMA_CLI_WATCH_FILES;
 	return rc == 0 ? table(p, l, v, FILES_TOLD, "files", e) : rc;
 }
 
-int rama_watch_text(struct rama_page *p, const struct rama_look *l, const char *place,
-		    enum rama_watch_sort sort, struct rama_err *e)
+int rama_cli_watch_text(struct rama_cli_watch_page *p, const struct rama_look *l, const char *place,
+		    enum rama_cli_watch_sort sort, struct rama_err *e)
 {
-	struct rama_watch_view v = { .sort = { sort, sort == RAMA_SORT_RATE ? RAMA_SORT_NAME : sort,
+	struct rama_cli_watch_view v = { .sort = { sort, sort == RAMA_CLI_SORT_RATE ? RAMA_CLI_SORT_NAME : sort,
 					       sort } };
 	int rc = 0;
 
 	if (l->n == 0) {
-		rama_watch_nothing(p, place);
+		rama_cli_watch_nothing(p, place);
 		return 0;
 	}
 	if (l->n > 1)
