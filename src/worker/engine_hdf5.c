@@ -194,7 +194,7 @@ static int hdf5_close(struct rama_handle *h, struct rama_err *e)
 	return rc;
 }
 
-const struct rama_engine rama_engine_hdf5 = {
+const struct rama_engine rama_worker_engine_hdf5 = {
 	.name = "hdf5",
 	.doc = "parallel HDF5: one dataset of bytes, collective or independent",
 	.needs_mpi = true,

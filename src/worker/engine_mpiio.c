@@ -266,7 +266,7 @@ static int mpiio_close(struct rama_handle *h, struct rama_err *e)
 	return rc == MPI_SUCCESS ? 0 : rama_worker_error(h, "close", -1, rc, e);
 }
 
-const struct rama_engine rama_engine_mpiio = {
+const struct rama_engine rama_worker_engine_mpiio = {
 	.name = "mpiio",
 	.doc = "MPI-IO: collective, independent or non-blocking, with hints",
 	.needs_mpi = true,

@@ -144,7 +144,7 @@ static int netcdf_close(struct rama_handle *h, struct rama_err *e)
 	return rc == NC_NOERR ? 0 : failed(h, "close", -1, rc, e);
 }
 
-const struct rama_engine rama_engine_pnetcdf = {
+const struct rama_engine rama_worker_engine_pnetcdf = {
 	.name = "pnetcdf",
 	.doc = "PnetCDF: one variable of bytes, collective or independent",
 	.needs_mpi = true,

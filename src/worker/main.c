@@ -158,13 +158,13 @@ int main(int argc, char **argv)
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	rama_team_on_signals();
-	rama_engine_add(&rama_engine_mpiio);
+	rama_engine_add(&rama_worker_engine_mpiio);
 #ifdef RAMA_HAVE_HDF5
 	H5dont_atexit(); /* after a failure it would wait for other ranks */
-	rama_engine_add(&rama_engine_hdf5);
+	rama_engine_add(&rama_worker_engine_hdf5);
 #endif
 #ifdef RAMA_HAVE_PNETCDF
-	rama_engine_add(&rama_engine_pnetcdf);
+	rama_engine_add(&rama_worker_engine_pnetcdf);
 #endif
 	rama_config_init(&c);
 	rc = read_words(&c, argc, argv, &e);

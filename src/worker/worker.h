@@ -7,7 +7,7 @@
 
 #include "emulate/engine/engine.h"
 
-extern const struct rama_engine rama_engine_mpiio, rama_engine_hdf5, rama_engine_pnetcdf;
+extern const struct rama_engine rama_worker_engine_mpiio, rama_worker_engine_hdf5, rama_worker_engine_pnetcdf;
 
 /* communicator of the ranks that share a file; this rank's own when it has it alone */
 static inline MPI_Comm rama_worker_comm(const struct rama_handle *h)
