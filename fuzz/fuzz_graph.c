@@ -9,7 +9,7 @@
 
 #define SMALL 3000 /* tasks and edges of workflows that are also scheduled and written */
 
-static void check_bounds(const struct rama_graph *g)
+static void check_bounds(const struct rama_emu_graph *g)
 {
 	uint64_t writes = 0, edges = 0;
 
@@ -31,13 +31,13 @@ static void check_bounds(const struct rama_graph *g)
 }
 
 /* every task once, none before those it waits for */
-static void check_order(const struct rama_graph *g)
+static void check_order(const struct rama_emu_graph *g)
 {
 	uint32_t *order = calloc((size_t)g->n_tasks + 1, sizeof(*order));
 	uint32_t *place = calloc((size_t)g->n_tasks + 1, sizeof(*place));
 
 	CHECK(order != NULL && place != NULL);
-	CHECK(rama_graph_order(g, order) == 0);
+	CHECK(rama_emu_graph_order(g, order) == 0);
 	for (uint32_t i = 0; i < g->n_tasks; i++) {
 		CHECK(order[i] < g->n_tasks && place[order[i]] == 0);
 		place[order[i]] = i + 1;
@@ -50,47 +50,47 @@ static void check_order(const struct rama_graph *g)
 }
 
 /* Two ranks do all of it: each task as often as there are iterations. */
-static void check_schedule(const struct rama_graph *g)
+static void check_schedule(const struct rama_emu_graph *g)
 {
 	const uint32_t node[2] = { 0, 1 };
 	struct rama_err e = { 0 };
-	struct rama_schedule *s = rama_schedule_new(g, 2, node, 2, &e);
+	struct rama_emu_schedule *s = rama_emu_schedule_new(g, 2, node, 2, &e);
 	uint64_t ran = 0;
 
 	CHECK(s != NULL);
-	while (!rama_schedule_finished(s)) {
-		struct rama_placement p;
+	while (!rama_emu_schedule_finished(s)) {
+		struct rama_emu_placement p;
 
-		CHECK(rama_schedule_next(s, &p));
+		CHECK(rama_emu_schedule_next(s, &p));
 		CHECK(p.task < g->n_tasks && p.iteration < 2 && p.n_ranks >= 1 && p.n_ranks <= 2);
-		rama_schedule_done(s, p.task, p.iteration);
+		rama_emu_schedule_done(s, p.task, p.iteration);
 		ran++;
 	}
 	CHECK(ran == (uint64_t)2 * g->n_tasks);
-	rama_schedule_free(s);
+	rama_emu_schedule_free(s);
 }
 
-static void check_again(const struct rama_graph *g, const struct rama_out *text)
+static void check_again(const struct rama_emu_graph *g, const struct rama_out *text)
 {
 	struct rama_err e = { 0 };
-	struct rama_graph again;
+	struct rama_emu_graph again;
 	int rc;
 
-	rama_graph_init(&again);
-	rc = rama_graph_read(&again, "iorama", text->buf, text->used, &e);
+	rama_emu_graph_init(&again);
+	rc = rama_emu_graph_read(&again, "iorama", text->buf, text->used, &e);
 	CHECK(rc == 0 && again.n_tasks == g->n_tasks && again.n_data == g->n_data &&
 	      again.n_edges == g->n_edges && again.n_afters == g->n_afters);
 	for (uint32_t i = 0; i < g->n_tasks; i++)
 		CHECK(strcmp(again.tasks[i].id, g->tasks[i].id) == 0);
 	for (uint32_t i = 0; i < g->n_data; i++)
 		CHECK(strcmp(again.data[i].id, g->data[i].id) == 0);
-	rama_graph_fini(&again);
+	rama_emu_graph_fini(&again);
 }
 
-static void check_written(const struct rama_graph *g)
+static void check_written(const struct rama_emu_graph *g)
 {
-	for (unsigned i = 0; i < rama_n_graph_formats; i++) {
-		const struct rama_graph_format *f = &rama_graph_formats[i];
+	for (unsigned i = 0; i < rama_emu_n_graph_formats; i++) {
+		const struct rama_emu_graph_format *f = &rama_emu_graph_formats[i];
 		struct rama_err e = { 0 };
 		struct rama_out out;
 
@@ -108,21 +108,21 @@ static void check_written(const struct rama_graph *g)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
-	uint8_t what = fuzz_take_byte(&in) % (rama_n_graph_formats + 1);
-	const char *format = what == 0 ? NULL : rama_graph_formats[what - 1].name;
+	uint8_t what = fuzz_take_byte(&in) % (rama_emu_n_graph_formats + 1);
+	const char *format = what == 0 ? NULL : rama_emu_graph_formats[what - 1].name;
 	char *text = malloc(in.n + 1); /* its own block: reading beyond the end is seen */
 	struct rama_err e = { 0 };
-	struct rama_graph g;
+	struct rama_emu_graph g;
 
 	CHECK(text != NULL);
 	if (in.n > 0)
 		memcpy(text, in.p, in.n);
-	rama_graph_init(&g);
-	if (rama_graph_read(&g, format, text, in.n, &e) != 0) {
+	rama_emu_graph_init(&g);
+	if (rama_emu_graph_read(&g, format, text, in.n, &e) != 0) {
 		CHECK(e.code < 0 && e.text[0] != '\0');
 	} else {
 		check_bounds(&g);
-		if (rama_graph_cut(&g, &e) == 0) {
+		if (rama_emu_graph_cut(&g, &e) == 0) {
 			check_order(&g);
 			if (g.n_tasks < SMALL && g.n_edges < SMALL)
 				check_schedule(&g);
@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (g.n_tasks < SMALL && g.n_edges < SMALL)
 			check_written(&g);
 	}
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 	free(text);
 	return 0;
 }

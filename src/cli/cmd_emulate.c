@@ -67,9 +67,9 @@ static bool find_worker(const char *family, char path[PATH_MAX])
 }
 
 /* iorama-worker-FAMILY MODE name=value… -- words of the mode */
-static int become_worker(const struct rama_config *c, const struct launcher *l)
+static int become_worker(const struct rama_emu_config *c, const struct launcher *l)
 {
-	char path[PATH_MAX], **argv = calloc(RAMA_PARAMS + c->n_args + 4, sizeof(*argv));
+	char path[PATH_MAX], **argv = calloc(RAMA_EMU_PARAMS + c->n_args + 4, sizeof(*argv));
 	size_t n = 0;
 
 	if (!find_worker(l->family, path)) {
@@ -85,9 +85,9 @@ static int become_worker(const struct rama_config *c, const struct launcher *l)
 		return 4;
 	argv[n++] = path;
 	argv[n++] = (char *)c->mode;
-	for (int i = 0; i < RAMA_PARAMS; i++)
+	for (int i = 0; i < RAMA_EMU_PARAMS; i++)
 		if (c->value[i] != NULL &&
-		    asprintf(&argv[n++], "%s=%s", rama_param_info[i].name, c->value[i]) < 0)
+		    asprintf(&argv[n++], "%s=%s", rama_emu_param_info[i].name, c->value[i]) < 0)
 			return 4;
 	argv[n++] = "--";
 	for (size_t i = 0; i < c->n_args; i++)
@@ -107,7 +107,7 @@ struct words {
 	bool help;
 };
 
-static int add_arg(struct rama_config *c, const char *word, struct rama_err *e)
+static int add_arg(struct rama_emu_config *c, const char *word, struct rama_err *e)
 {
 	char **args = reallocarray(c->args, c->n_args + 1, sizeof(*args));
 
@@ -122,25 +122,25 @@ static int add_arg(struct rama_config *c, const char *word, struct rama_err *e)
 }
 
 /* --name value, --name=value, --flag */
-static int take_parameter(struct rama_config *c, struct words *w, const char *word,
+static int take_parameter(struct rama_emu_config *c, struct words *w, const char *word,
 			  struct rama_err *e)
 {
 	const char *equal = strchr(word, '='), *value = equal != NULL ? equal + 1 : NULL;
 	size_t n = equal != NULL ? (size_t)(equal - word) : strlen(word);
-	int p = rama_config_find(word, n);
+	int p = rama_emu_config_find(word, n);
 	char name[128];
 
 	snprintf(name, sizeof(name), "%.*s", (int)(n < 127 ? n : 127), word);
-	if (p >= 0 && rama_param_info[p].arg != NULL && value == NULL) {
+	if (p >= 0 && rama_emu_param_info[p].arg != NULL && value == NULL) {
 		if (w->at == w->argc)
 			return rama_err_set(e, RAMA_EUSAGE, "--%s needs %s", name,
-					    rama_param_info[p].arg);
+					    rama_emu_param_info[p].arg);
 		value = w->argv[w->at++];
 	}
-	return rama_config_set(c, name, value, PLACE, e);
+	return rama_emu_config_set(c, name, value, PLACE, e);
 }
 
-static int take_word(struct rama_config *c, struct words *w, struct rama_err *e)
+static int take_word(struct rama_emu_config *c, struct words *w, struct rama_err *e)
 {
 	const char *word = w->argv[w->at++];
 
@@ -163,9 +163,9 @@ static int take_word(struct rama_config *c, struct words *w, struct rama_err *e)
 	return rama_err_set(e, RAMA_EUSAGE, "there is no option %s", word);
 }
 
-static int read_file(struct rama_config *c, struct rama_err *e)
+static int read_file(struct rama_emu_config *c, struct rama_err *e)
 {
-	const char *path = rama_config_text(c, RAMA_P_config_file);
+	const char *path = rama_emu_config_text(c, RAMA_EMU_P_config_file);
 	struct rama_file f;
 	char *bytes;
 	int rc;
@@ -181,18 +181,18 @@ static int read_file(struct rama_config *c, struct rama_err *e)
 	if (rc == 0)
 		rc = f.src.read(f.src.ctx, 0, bytes, (size_t)f.src.size, e);
 	if (rc == 0)
-		rc = rama_config_read(c, bytes, (size_t)f.src.size, path, e);
+		rc = rama_emu_config_read(c, bytes, (size_t)f.src.size, path, e);
 	free(bytes);
 	rama_file_close(&f);
 	return rc;
 }
 
 /* the mode: the first word that is no parameter, else --subtype */
-static int find_mode(struct rama_config *c, struct rama_err *e)
+static int find_mode(struct rama_emu_config *c, struct rama_err *e)
 {
-	const char *subtype = rama_config_text(c, RAMA_P_subtype);
+	const char *subtype = rama_emu_config_text(c, RAMA_EMU_P_subtype);
 
-	if (subtype[0] != '\0' && (c->n_args == 0 || rama_mode_find(c->args[0]) == NULL)) {
+	if (subtype[0] != '\0' && (c->n_args == 0 || rama_emu_mode_find(c->args[0]) == NULL)) {
 		c->mode = subtype;
 	} else if (c->n_args > 0) {
 		static char mode[64];
@@ -202,13 +202,13 @@ static int find_mode(struct rama_config *c, struct rama_err *e)
 		free(c->args[0]);
 		memmove(c->args, c->args + 1, --c->n_args * sizeof(*c->args));
 	}
-	if (c->mode[0] != '\0' && rama_mode_find(c->mode) == NULL)
+	if (c->mode[0] != '\0' && rama_emu_mode_find(c->mode) == NULL)
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "there is no mode '%s'; `iorama emulate` lists them", c->mode);
 	return 0;
 }
 
-static int read_command_line(struct rama_config *c, struct words *w, struct rama_err *e)
+static int read_command_line(struct rama_emu_config *c, struct words *w, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -218,44 +218,44 @@ static int read_command_line(struct rama_config *c, struct words *w, struct rama
 		rc = read_file(c, e);
 	if (rc == 0)
 		rc = find_mode(c, e);
-	return rc == 0 && !w->help ? rama_config_check(c, e) : rc;
+	return rc == 0 && !w->help ? rama_emu_config_check(c, e) : rc;
 }
 
 /* ---- local processes ------------------------------------------------------------------------ */
 
-static int run_here(struct rama_config *c)
+static int run_here(struct rama_emu_config *c)
 {
-	int64_t ranks = rama_config_size(c, RAMA_P_ranks);
+	int64_t ranks = rama_emu_config_size(c, RAMA_EMU_P_ranks);
 	struct rama_err e = { 0 };
-	struct rama_team team;
+	struct rama_emu_team team;
 	int rc, status, worst = 0;
 
 	if (ranks < 1 || ranks > RANKS_MOST) {
 		fprintf(stderr, "iorama emulate: ranks: from 1 to %d\n", RANKS_MOST);
 		return 2;
 	}
-	rama_team_on_signals();
-	rc = rama_team_local(&team, (int)ranks, &e);
+	rama_emu_team_on_signals();
+	rc = rama_emu_team_local(&team, (int)ranks, &e);
 	if (rc == 0)
-		rc = rama_session_run(c, &team, &e);
+		rc = rama_emu_session_run(c, &team, &e);
 	status = rc == 0 ? 0 : rama_err_status(rc);
 	if (rc != 0 && team.rank == 0)
 		fprintf(stderr, "iorama emulate: %s\n", e.text);
 	if (team.state != NULL)
-		rama_team_end(&team, status, &worst, &e);
+		rama_emu_team_end(&team, status, &worst, &e);
 	if (status == 0 && worst > 0)
 		fprintf(stderr, "iorama emulate: a rank ended with status %d\n", worst);
 	return status != 0 ? status : worst >= 128 ? 4 : worst;
 }
 
-static int run(struct rama_config *c, const struct launcher *l)
+static int run(struct rama_emu_config *c, const struct launcher *l)
 {
-	if (speaks(l) && !rama_config_flag(c, RAMA_P_quiet))
+	if (speaks(l) && !rama_emu_config_flag(c, RAMA_EMU_P_quiet))
 		for (size_t i = 0; i < c->n_warnings; i++)
 			fprintf(stderr, "iorama emulate: %s\n", c->warnings[i]);
 	if (l == NULL)
 		return run_here(c);
-	if (rama_config_given(c, RAMA_P_ranks) && speaks(l) && !rama_config_flag(c, RAMA_P_quiet))
+	if (rama_emu_config_given(c, RAMA_EMU_P_ranks) && speaks(l) && !rama_emu_config_flag(c, RAMA_EMU_P_quiet))
 		fprintf(stderr, "iorama emulate: --ranks means nothing under %s\n", l->name);
 	return become_worker(c, l);
 }
@@ -265,10 +265,10 @@ int rama_cli_cmd_emulate(int argc, char **argv)
 	const struct launcher *l = find_launcher();
 	struct words w = { .argc = argc, .at = 1, .argv = argv };
 	struct rama_err e = { 0 };
-	struct rama_config c;
+	struct rama_emu_config c;
 	int rc, status;
 
-	rama_config_init(&c);
+	rama_emu_config_init(&c);
 	rc = read_command_line(&c, &w, &e);
 	if (rc != 0) {
 		status = rama_err_status(rc);
@@ -286,6 +286,6 @@ int rama_cli_cmd_emulate(int argc, char **argv)
 	} else {
 		status = run(&c, l);
 	}
-	rama_config_fini(&c);
+	rama_emu_config_fini(&c);
 	return status;
 }

@@ -10,21 +10,21 @@
 
 #include "emulate/format/lines.h"
 
-const struct rama_param_info rama_param_info[RAMA_PARAMS] = {
+const struct rama_emu_param_info rama_emu_param_info[RAMA_EMU_PARAMS] = {
 #define P(symbol, kind, otherwise, name, arg, modes, doc) \
-	[RAMA_P_##symbol] = { RAMA_KIND_##kind, otherwise, name, arg, modes, doc },
+	[RAMA_EMU_P_##symbol] = { RAMA_EMU_KIND_##kind, otherwise, name, arg, modes, doc },
 #include "table/emulate.def"
 #undef P
 };
 
-void rama_config_init(struct rama_config *c)
+void rama_emu_config_init(struct rama_emu_config *c)
 {
-	*c = (struct rama_config){ .mode = "" };
+	*c = (struct rama_emu_config){ .mode = "" };
 }
 
-void rama_config_fini(struct rama_config *c)
+void rama_emu_config_fini(struct rama_emu_config *c)
 {
-	for (int i = 0; i < RAMA_PARAMS; i++) {
+	for (int i = 0; i < RAMA_EMU_PARAMS; i++) {
 		free(c->value[i]);
 		free(c->place[i]);
 	}
@@ -34,10 +34,10 @@ void rama_config_fini(struct rama_config *c)
 		free(c->warnings[i]);
 	free(c->args);
 	free(c->warnings);
-	rama_config_init(c);
+	rama_emu_config_init(c);
 }
 
-int rama_config_warn(struct rama_config *c, const char *fmt, ...)
+int rama_emu_config_warn(struct rama_emu_config *c, const char *fmt, ...)
 {
 	char **w = reallocarray(c->warnings, c->n_warnings + 1, sizeof(*w)), text[400];
 	va_list args;
@@ -67,10 +67,10 @@ static bool same_name(const char *a, const char *b, size_t n)
 	return a[n] == '\0';
 }
 
-int rama_config_find(const char *name, size_t n)
+int rama_emu_config_find(const char *name, size_t n)
 {
-	for (int i = 0; i < RAMA_PARAMS; i++)
-		if (same_name(rama_param_info[i].name, name, n))
+	for (int i = 0; i < RAMA_EMU_PARAMS; i++)
+		if (same_name(rama_emu_param_info[i].name, name, n))
 			return i;
 	return -1;
 }
@@ -104,8 +104,8 @@ static int unknown(const char *name, const char *place, struct rama_err *e)
 	int nearest = -1;
 	unsigned best = 4;
 
-	for (int i = 0; i < RAMA_PARAMS; i++) {
-		unsigned d = distance(name, rama_param_info[i].name);
+	for (int i = 0; i < RAMA_EMU_PARAMS; i++) {
+		unsigned d = distance(name, rama_emu_param_info[i].name);
 
 		if (d < best) {
 			best = d;
@@ -114,7 +114,7 @@ static int unknown(const char *name, const char *place, struct rama_err *e)
 	}
 	return rama_err_set(e, RAMA_EUSAGE, "%s: no parameter is called %.60s%s%s%s", place, name,
 			    nearest >= 0 ? "; did you mean " : "",
-			    nearest >= 0 ? rama_param_info[nearest].name : "",
+			    nearest >= 0 ? rama_emu_param_info[nearest].name : "",
 			    nearest >= 0 ? "?" : "");
 }
 
@@ -126,7 +126,7 @@ static bool count_of(struct rama_piece w, int64_t *value)
 {
 	double n;
 
-	if (!rama_word_number(w, &n) || n != floor(n) || n > 9e15)
+	if (!rama_emu_word_number(w, &n) || n != floor(n) || n > 9e15)
 		return false;
 	*value = (int64_t)n;
 	return true;
@@ -139,15 +139,15 @@ static bool ratio_of(struct rama_piece w, double *value)
 	double below;
 
 	if (slash != NULL)
-		return rama_word_number((struct rama_piece){ w.p, (size_t)(slash - w.p) }, value) &&
-		       rama_word_number((struct rama_piece){ slash + 1,
+		return rama_emu_word_number((struct rama_piece){ w.p, (size_t)(slash - w.p) }, value) &&
+		       rama_emu_word_number((struct rama_piece){ slash + 1,
 							     w.n - (size_t)(slash - w.p) - 1 },
 					&below) &&
 		       below > 0 && (*value /= below, true);
 	if (w.n > 1 && w.p[w.n - 1] == '%')
-		return rama_word_number((struct rama_piece){ w.p, w.n - 1 }, value) &&
+		return rama_emu_word_number((struct rama_piece){ w.p, w.n - 1 }, value) &&
 		       (*value /= 100, true);
-	return rama_word_number(w, value);
+	return rama_emu_word_number(w, value);
 }
 
 static bool flag_of(const char *value, bool *on)
@@ -171,7 +171,7 @@ static bool is_choice(const char *doc, const char *value)
 	const char *end = strchr(doc, ']');
 	struct rama_piece all = { doc + 1, (size_t)(end - doc) - 1 }, word;
 
-	while (rama_word_next(&all, &word))
+	while (rama_emu_word_next(&all, &word))
 		if (rama_piece_is(word, value))
 			return true;
 	return false;
@@ -188,7 +188,7 @@ static bool each_is(const char *list, bool (*is)(struct rama_piece, int64_t *))
 	return true;
 }
 
-static bool acceptable(const struct rama_param_info *p, const char *value)
+static bool acceptable(const struct rama_emu_param_info *p, const char *value)
 {
 	struct rama_piece w = PIECE(value);
 	int64_t n;
@@ -196,21 +196,21 @@ static bool acceptable(const struct rama_param_info *p, const char *value)
 	bool on;
 
 	switch (p->kind) {
-	case RAMA_KIND_FLAG:
+	case RAMA_EMU_KIND_FLAG:
 		return flag_of(value, &on);
-	case RAMA_KIND_SIZE:
-		return rama_word_size(w, &n);
-	case RAMA_KIND_SIZES:
-		return each_is(value, rama_word_size);
-	case RAMA_KIND_COUNT:
+	case RAMA_EMU_KIND_SIZE:
+		return rama_emu_word_size(w, &n);
+	case RAMA_EMU_KIND_SIZES:
+		return each_is(value, rama_emu_word_size);
+	case RAMA_EMU_KIND_COUNT:
 		return count_of(w, &n);
-	case RAMA_KIND_COUNTS:
+	case RAMA_EMU_KIND_COUNTS:
 		return each_is(value, count_of);
-	case RAMA_KIND_SECONDS:
-		return rama_word_seconds(w, &x);
-	case RAMA_KIND_RATIO:
+	case RAMA_EMU_KIND_SECONDS:
+		return rama_emu_word_seconds(w, &x);
+	case RAMA_EMU_KIND_RATIO:
 		return ratio_of(w, &x);
-	case RAMA_KIND_CHOICE:
+	case RAMA_EMU_KIND_CHOICE:
 		return is_choice(p->doc, value);
 	default:
 		return true;
@@ -218,17 +218,17 @@ static bool acceptable(const struct rama_param_info *p, const char *value)
 }
 
 static const char *const kind_words[] = {
-	[RAMA_KIND_FLAG] = "true or false",
-	[RAMA_KIND_SIZE] = "a size such as 4096, 64KiB or 1.5GiB",
-	[RAMA_KIND_SIZES] = "a list of sizes with colons",
-	[RAMA_KIND_COUNT] = "a whole number",
-	[RAMA_KIND_COUNTS] = "a list of whole numbers with colons",
-	[RAMA_KIND_SECONDS] = "a time such as 0.5, 200ms or 2min",
-	[RAMA_KIND_RATIO] = "a ratio such as 0.01, 1/100 or 50%",
-	[RAMA_KIND_CHOICE] = "one of the words known",
+	[RAMA_EMU_KIND_FLAG] = "true or false",
+	[RAMA_EMU_KIND_SIZE] = "a size such as 4096, 64KiB or 1.5GiB",
+	[RAMA_EMU_KIND_SIZES] = "a list of sizes with colons",
+	[RAMA_EMU_KIND_COUNT] = "a whole number",
+	[RAMA_EMU_KIND_COUNTS] = "a list of whole numbers with colons",
+	[RAMA_EMU_KIND_SECONDS] = "a time such as 0.5, 200ms or 2min",
+	[RAMA_EMU_KIND_RATIO] = "a ratio such as 0.01, 1/100 or 50%",
+	[RAMA_EMU_KIND_CHOICE] = "one of the words known",
 };
 
-static int store(struct rama_config *c, int p, const char *value, const char *place,
+static int store(struct rama_emu_config *c, int p, const char *value, const char *place,
 		 struct rama_err *e)
 {
 	char *text = strdup(value), *where = strdup(place);
@@ -245,28 +245,28 @@ static int store(struct rama_config *c, int p, const char *value, const char *pl
 	return 0;
 }
 
-int rama_config_set(struct rama_config *c, const char *name, const char *value, const char *place,
+int rama_emu_config_set(struct rama_emu_config *c, const char *name, const char *value, const char *place,
 		    struct rama_err *e)
 {
-	int p = rama_config_find(name, strlen(name));
-	const struct rama_param_info *info;
+	int p = rama_emu_config_find(name, strlen(name));
+	const struct rama_emu_param_info *info;
 
 	if (p < 0)
 		return unknown(name, place, e);
-	info = &rama_param_info[p];
+	info = &rama_emu_param_info[p];
 	if (value == NULL)
 		value = "";
-	if (info->kind == RAMA_KIND_DEAD)
-		return rama_config_warn(c, "%s does nothing here: %s", info->name, info->doc);
+	if (info->kind == RAMA_EMU_KIND_DEAD)
+		return rama_emu_config_warn(c, "%s does nothing here: %s", info->name, info->doc);
 	if (!acceptable(info, value))
 		return rama_err_set(e, RAMA_EUSAGE, "%s: %s: \"%.60s\" is not %s%s%.*s", place,
 				    info->name, value, kind_words[info->kind],
-				    info->kind == RAMA_KIND_CHOICE ? ": " : "",
-				    info->kind == RAMA_KIND_CHOICE
+				    info->kind == RAMA_EMU_KIND_CHOICE ? ": " : "",
+				    info->kind == RAMA_EMU_KIND_CHOICE
 					    ? (int)(strchr(info->doc, ']') - info->doc + 1)
 					    : 0,
 				    info->doc);
-	if (p == RAMA_P_set && c->value[p] != NULL) { /* may be given several times */
+	if (p == RAMA_EMU_P_set && c->value[p] != NULL) { /* may be given several times */
 		char both[2048];
 
 		snprintf(both, sizeof(both), "%s:%s", c->value[p], value);
@@ -277,14 +277,14 @@ int rama_config_set(struct rama_config *c, const char *name, const char *value, 
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static int set_from_file(struct rama_config *c, const char *key, const char *value,
+static int set_from_file(struct rama_emu_config *c, const char *key, const char *value,
 			 const char *place, struct rama_err *e)
 {
-	int p = rama_config_find(key, strlen(key)), rc;
+	int p = rama_emu_config_find(key, strlen(key)), rc;
 
 	if (p >= 0 && c->value[p] != NULL)
 		return 0; /* the command line wins */
-	rc = rama_config_set(c, key, value, place, e);
+	rc = rama_emu_config_set(c, key, value, place, e);
 	if (rc == RAMA_EUSAGE)
 		e->code = rc = RAMA_EFORMAT;
 	return rc;
@@ -322,7 +322,7 @@ static const char *json_text(const json_t *value, char *to, size_t room)
 	return to;
 }
 
-static int read_json(struct rama_config *c, const char *bytes, size_t n, const char *name,
+static int read_json(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
 		     struct rama_err *e)
 {
 	json_error_t bad;
@@ -351,15 +351,15 @@ static int read_json(struct rama_config *c, const char *bytes, size_t n, const c
 }
 
 /* name = value; [sections] are for people and mean nothing */
-static int read_ini(struct rama_config *c, const char *bytes, size_t n, const char *name,
+static int read_ini(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
 		    struct rama_err *e)
 {
-	struct rama_lines l;
+	struct rama_emu_lines l;
 	struct rama_piece line;
 	char key[128], value[4096], place[512];
 
-	rama_lines_init(&l, bytes, n);
-	while (rama_lines_next(&l, &line)) {
+	rama_emu_lines_init(&l, bytes, n);
+	while (rama_emu_lines_next(&l, &line)) {
 		const char *equal = memchr(line.p, '=', line.n);
 		struct rama_piece k, v;
 		int rc;
@@ -369,9 +369,9 @@ static int read_ini(struct rama_config *c, const char *bytes, size_t n, const ch
 		snprintf(place, sizeof(place), "%.400s line %lu", name, l.number);
 		if (equal == NULL)
 			return rama_err_set(e, RAMA_EFORMAT, "%s: no = in \"%.*s\"", place,
-					    RAMA_PIECE(line));
-		k = rama_piece_trim((struct rama_piece){ line.p, (size_t)(equal - line.p) });
-		v = rama_piece_trim(
+					    RAMA_EMU_PIECE(line));
+		k = rama_emu_piece_trim((struct rama_piece){ line.p, (size_t)(equal - line.p) });
+		v = rama_emu_piece_trim(
 			(struct rama_piece){ equal + 1, line.n - (size_t)(equal - line.p) - 1 });
 		if (k.n >= sizeof(key) || v.n >= sizeof(value))
 			return rama_err_set(e, RAMA_EFORMAT, "%s: too long", place);
@@ -384,7 +384,7 @@ static int read_ini(struct rama_config *c, const char *bytes, size_t n, const ch
 	return 0;
 }
 
-int rama_config_read(struct rama_config *c, const char *bytes, size_t n, const char *name,
+int rama_emu_config_read(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
 		     struct rama_err *e)
 {
 	struct rama_piece p = { bytes, n };
@@ -395,20 +395,20 @@ int rama_config_read(struct rama_config *c, const char *bytes, size_t n, const c
 					: read_ini(c, bytes, n, name, e);
 }
 
-int rama_config_check(struct rama_config *c, struct rama_err *e)
+int rama_emu_config_check(struct rama_emu_config *c, struct rama_err *e)
 {
 	(void)e;
-	for (int i = 0; i < RAMA_PARAMS; i++) {
-		struct rama_piece modes = PIECE(rama_param_info[i].modes), word;
+	for (int i = 0; i < RAMA_EMU_PARAMS; i++) {
+		struct rama_piece modes = PIECE(rama_emu_param_info[i].modes), word;
 		bool found = modes.n == 0;
 
 		if (c->value[i] == NULL)
 			continue;
-		while (!found && rama_word_next(&modes, &word))
+		while (!found && rama_emu_word_next(&modes, &word))
 			found = rama_piece_is(word, c->mode);
 		if (!found && strcmp(c->mode, "try") != 0 &&
-		    rama_config_warn(c, "%s: %s has no meaning in mode %s", c->place[i],
-				     rama_param_info[i].name, c->mode) != 0)
+		    rama_emu_config_warn(c, "%s: %s has no meaning in mode %s", c->place[i],
+				     rama_emu_param_info[i].name, c->mode) != 0)
 			return RAMA_EMEMORY;
 	}
 	return 0;
@@ -416,50 +416,50 @@ int rama_config_check(struct rama_config *c, struct rama_err *e)
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-bool rama_config_given(const struct rama_config *c, enum rama_param p)
+bool rama_emu_config_given(const struct rama_emu_config *c, enum rama_emu_param p)
 {
 	return c->value[p] != NULL;
 }
 
-const char *rama_config_text(const struct rama_config *c, enum rama_param p)
+const char *rama_emu_config_text(const struct rama_emu_config *c, enum rama_emu_param p)
 {
-	return c->value[p] != NULL ? c->value[p] : rama_param_info[p].otherwise;
+	return c->value[p] != NULL ? c->value[p] : rama_emu_param_info[p].otherwise;
 }
 
-bool rama_config_flag(const struct rama_config *c, enum rama_param p)
+bool rama_emu_config_flag(const struct rama_emu_config *c, enum rama_emu_param p)
 {
 	bool on;
 
 	return c->value[p] != NULL && flag_of(c->value[p], &on) && on;
 }
 
-int64_t rama_config_size(const struct rama_config *c, enum rama_param p)
+int64_t rama_emu_config_size(const struct rama_emu_config *c, enum rama_emu_param p)
 {
-	struct rama_piece w = PIECE(rama_config_text(c, p));
+	struct rama_piece w = PIECE(rama_emu_config_text(c, p));
 	int64_t n = 0;
 
-	if (rama_param_info[p].kind == RAMA_KIND_COUNT)
+	if (rama_emu_param_info[p].kind == RAMA_EMU_KIND_COUNT)
 		count_of(w, &n);
 	else
-		rama_word_size(w, &n);
+		rama_emu_word_size(w, &n);
 	return n;
 }
 
-double rama_config_number(const struct rama_config *c, enum rama_param p)
+double rama_emu_config_number(const struct rama_emu_config *c, enum rama_emu_param p)
 {
-	struct rama_piece w = PIECE(rama_config_text(c, p));
+	struct rama_piece w = PIECE(rama_emu_config_text(c, p));
 	double x = 0;
 
-	if (rama_param_info[p].kind == RAMA_KIND_SECONDS)
-		rama_word_seconds(w, &x);
+	if (rama_emu_param_info[p].kind == RAMA_EMU_KIND_SECONDS)
+		rama_emu_word_seconds(w, &x);
 	else
 		ratio_of(w, &x);
 	return x;
 }
 
-size_t rama_config_item(const struct rama_config *c, enum rama_param p, size_t i, const char **text)
+size_t rama_emu_config_item(const struct rama_emu_config *c, enum rama_emu_param p, size_t i, const char **text)
 {
-	struct rama_piece all = PIECE(rama_config_text(c, p)), item;
+	struct rama_piece all = PIECE(rama_emu_config_text(c, p)), item;
 
 	while (rama_piece_next(&all, ':', &item)) {
 		if (i-- == 0) {
@@ -470,9 +470,9 @@ size_t rama_config_item(const struct rama_config *c, enum rama_param p, size_t i
 	return 0;
 }
 
-size_t rama_config_items(const struct rama_config *c, enum rama_param p)
+size_t rama_emu_config_items(const struct rama_emu_config *c, enum rama_emu_param p)
 {
-	struct rama_piece all = PIECE(rama_config_text(c, p)), item;
+	struct rama_piece all = PIECE(rama_emu_config_text(c, p)), item;
 	size_t n = 0;
 
 	while (rama_piece_next(&all, ':', &item))
@@ -480,19 +480,19 @@ size_t rama_config_items(const struct rama_config *c, enum rama_param p)
 	return n;
 }
 
-int64_t rama_config_item_size(const struct rama_config *c, enum rama_param p, size_t i,
+int64_t rama_emu_config_item_size(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
 			      int64_t otherwise)
 {
-	size_t n = rama_config_items(c, p), len;
+	size_t n = rama_emu_config_items(c, p), len;
 	const char *text = "";
 	int64_t value = otherwise;
 
 	if (n == 0)
 		return otherwise;
-	len = rama_config_item(c, p, i < n ? i : n - 1, &text);
-	if (rama_param_info[p].kind == RAMA_KIND_COUNTS)
+	len = rama_emu_config_item(c, p, i < n ? i : n - 1, &text);
+	if (rama_emu_param_info[p].kind == RAMA_EMU_KIND_COUNTS)
 		count_of((struct rama_piece){ text, len }, &value);
 	else
-		rama_word_size((struct rama_piece){ text, len }, &value);
+		rama_emu_word_size((struct rama_piece){ text, len }, &value);
 	return value;
 }

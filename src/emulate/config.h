@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* config.h: the parameters of a run, by the rows of table/emulate.def. All values are kept as text and turned into numbers when they are
- * asked for; whatever was accepted by rama_config_set() can be. */
+ * asked for; whatever was accepted by rama_emu_config_set() can be. */
 #ifndef RAMA_EMULATE_CONFIG_H
 #define RAMA_EMULATE_CONFIG_H
 
@@ -10,37 +10,37 @@
 
 #include "base/err.h"
 
-enum rama_param {
-#define P(symbol, ...) RAMA_P_##symbol,
+enum rama_emu_param {
+#define P(symbol, ...) RAMA_EMU_P_##symbol,
 #include "table/emulate.def"
 #undef P
-	RAMA_PARAMS
+	RAMA_EMU_PARAMS
 };
 
-enum rama_param_kind {
-	RAMA_KIND_FLAG,
-	RAMA_KIND_TEXT,
-	RAMA_KIND_LIST,
-	RAMA_KIND_SIZE,
-	RAMA_KIND_SIZES,
-	RAMA_KIND_COUNT,
-	RAMA_KIND_COUNTS,
-	RAMA_KIND_SECONDS,
-	RAMA_KIND_RATIO,
-	RAMA_KIND_CHOICE,
-	RAMA_KIND_DEAD,
+enum rama_emu_param_kind {
+	RAMA_EMU_KIND_FLAG,
+	RAMA_EMU_KIND_TEXT,
+	RAMA_EMU_KIND_LIST,
+	RAMA_EMU_KIND_SIZE,
+	RAMA_EMU_KIND_SIZES,
+	RAMA_EMU_KIND_COUNT,
+	RAMA_EMU_KIND_COUNTS,
+	RAMA_EMU_KIND_SECONDS,
+	RAMA_EMU_KIND_RATIO,
+	RAMA_EMU_KIND_CHOICE,
+	RAMA_EMU_KIND_DEAD,
 };
 
-struct rama_param_info {
-	enum rama_param_kind kind;
+struct rama_emu_param_info {
+	enum rama_emu_param_kind kind;
 	const char *otherwise, *name, *arg, *modes, *doc;
 };
-extern const struct rama_param_info rama_param_info[RAMA_PARAMS];
+extern const struct rama_emu_param_info rama_emu_param_info[RAMA_EMU_PARAMS];
 
-struct rama_config {
+struct rama_emu_config {
 	const char *mode;
-	char *value[RAMA_PARAMS]; /* NULL: not given */
-	char *place[RAMA_PARAMS]; /* where it was given: "command line", "FILE line 3" */
+	char *value[RAMA_EMU_PARAMS]; /* NULL: not given */
+	char *place[RAMA_EMU_PARAMS]; /* where it was given: "command line", "FILE line 3" */
 	char **args;		  /* words after the mode: workflow, logs */
 	size_t n_args;
 	char **warnings;
@@ -50,32 +50,32 @@ struct rama_config {
 	void *progress_ctx;
 };
 
-void rama_config_init(struct rama_config *c);
-void rama_config_fini(struct rama_config *c);
-int rama_config_find(const char *name, size_t n); /* - and _ are the same; -1: none */
+void rama_emu_config_init(struct rama_emu_config *c);
+void rama_emu_config_fini(struct rama_emu_config *c);
+int rama_emu_config_find(const char *name, size_t n); /* - and _ are the same; -1: none */
 /* Checks the value; an unknown name is an error that suggests the nearest one. `place` goes into messages. */
-int rama_config_set(struct rama_config *c, const char *name, const char *value, const char *place,
+int rama_emu_config_set(struct rama_emu_config *c, const char *name, const char *value, const char *place,
 		    struct rama_err *e);
 /* An INI or a JSON file, which does not replace what is already given; `name` goes into messages. */
-int rama_config_read(struct rama_config *c, const char *bytes, size_t n, const char *name,
+int rama_emu_config_read(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
 		     struct rama_err *e);
 /* Are all parameters given of use in the mode? Those that are not become warnings. */
-int rama_config_check(struct rama_config *c, struct rama_err *e);
+int rama_emu_config_check(struct rama_emu_config *c, struct rama_err *e);
 
-bool rama_config_given(const struct rama_config *c, enum rama_param p);
-bool rama_config_flag(const struct rama_config *c, enum rama_param p);
-const char *rama_config_text(const struct rama_config *c, enum rama_param p); /* never NULL */
-int64_t rama_config_size(const struct rama_config *c, enum rama_param p);     /* SIZE, COUNT */
-double rama_config_number(const struct rama_config *c, enum rama_param p);    /* SECONDS, RATIO */
+bool rama_emu_config_given(const struct rama_emu_config *c, enum rama_emu_param p);
+bool rama_emu_config_flag(const struct rama_emu_config *c, enum rama_emu_param p);
+const char *rama_emu_config_text(const struct rama_emu_config *c, enum rama_emu_param p); /* never NULL */
+int64_t rama_emu_config_size(const struct rama_emu_config *c, enum rama_emu_param p);     /* SIZE, COUNT */
+double rama_emu_config_number(const struct rama_emu_config *c, enum rama_emu_param p);    /* SECONDS, RATIO */
 /* Item i of a list, from 0: its length and *text, or 0 when there is none. */
-size_t rama_config_item(const struct rama_config *c, enum rama_param p, size_t i,
+size_t rama_emu_config_item(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
 			const char **text);
-size_t rama_config_items(const struct rama_config *c, enum rama_param p);
+size_t rama_emu_config_items(const struct rama_emu_config *c, enum rama_emu_param p);
 /* ... as a number; the last one holds for all that follow; `otherwise` if there are none */
-int64_t rama_config_item_size(const struct rama_config *c, enum rama_param p, size_t i,
+int64_t rama_emu_config_item_size(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
 			      int64_t otherwise);
 
-int rama_config_warn(struct rama_config *c, const char *fmt, ...)
+int rama_emu_config_warn(struct rama_emu_config *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -13,27 +13,27 @@
 
 /* ---- modes ---------------------------------------------------------------------------------- */
 
-const struct rama_mode rama_modes[] = {
+const struct rama_emu_mode rama_emu_modes[] = {
 	{ "app", "one application: files that are read, then files that are written", false,
-	  rama_mode_app },
-	{ "pc", "producers and consumers, in pairs", false, rama_mode_pc },
-	{ "dl", "training: a data set read in another order in each epoch", false, rama_mode_dl },
-	{ "cr", "checkpoints, a crash, a restart", false, rama_mode_cr },
-	{ "dag", "a workflow: tasks that wait for each other's data", false, rama_mode_dag },
-	{ "replay", "what a log says a job did", true, rama_mode_replay },
+	  rama_emu_mode_app },
+	{ "pc", "producers and consumers, in pairs", false, rama_emu_mode_pc },
+	{ "dl", "training: a data set read in another order in each epoch", false, rama_emu_mode_dl },
+	{ "cr", "checkpoints, a crash, a restart", false, rama_emu_mode_cr },
+	{ "dag", "a workflow: tasks that wait for each other's data", false, rama_emu_mode_dag },
+	{ "replay", "what a log says a job did", true, rama_emu_mode_replay },
 	{ "graph", "who wrote what others read, from logs: a workflow file", true,
-	  rama_mode_graph },
+	  rama_emu_mode_graph },
 	{ "try",
 	  "a log, a workflow or a mode, as it is and changed by --set, by turns: is it faster?",
-	  true, rama_mode_try },
+	  true, rama_emu_mode_try },
 };
-const unsigned rama_n_modes = sizeof(rama_modes) / sizeof(rama_modes[0]);
+const unsigned rama_emu_n_modes = sizeof(rama_emu_modes) / sizeof(rama_emu_modes[0]);
 
-const struct rama_mode *rama_mode_find(const char *name)
+const struct rama_emu_mode *rama_emu_mode_find(const char *name)
 {
-	for (unsigned i = 0; i < rama_n_modes; i++)
-		if (strcmp(rama_modes[i].name, name) == 0)
-			return &rama_modes[i];
+	for (unsigned i = 0; i < rama_emu_n_modes; i++)
+		if (strcmp(rama_emu_modes[i].name, name) == 0)
+			return &rama_emu_modes[i];
 	return NULL;
 }
 
@@ -65,7 +65,7 @@ static char *safe_name(struct rama_arena *arena, const char *name)
 	return to;
 }
 
-char *rama_emulation_path(struct rama_emulation *m, const char *dir, const char *name,
+char *rama_emu_emulation_path(struct rama_emu_emulation *m, const char *dir, const char *name,
 			  struct rama_err *e)
 {
 	char *safe = safe_name(&m->arena, name), *path;
@@ -86,59 +86,59 @@ no_memory:
 	return NULL;
 }
 
-struct rama_unit *rama_emulation_unit(struct rama_emulation *m, const char *name, const char *path,
+struct rama_emu_unit *rama_emu_emulation_unit(struct rama_emu_emulation *m, const char *name, const char *path,
 				      int64_t size, uint64_t version, struct rama_err *e)
 {
-	struct rama_unit *u = rama_arena_alloc(&m->arena, sizeof(*u));
-	struct rama_file_book *f = rama_arena_alloc(&m->arena, sizeof(*f));
+	struct rama_emu_unit *u = rama_arena_alloc(&m->arena, sizeof(*u));
+	struct rama_emu_file_book *f = rama_arena_alloc(&m->arena, sizeof(*f));
 
 	if (u == NULL || f == NULL) {
 		rama_err_set(e, RAMA_EMEMORY, "no memory");
 		return NULL;
 	}
-	*f = (struct rama_file_book){ .next = m->files, .name = name, .tally.flaws.first = -1 };
+	*f = (struct rama_emu_file_book){ .next = m->files, .name = name, .tally.flaws.first = -1 };
 	m->files = f;
-	*u = (struct rama_unit){ .tally = &f->tally,
+	*u = (struct rama_emu_unit){ .tally = &f->tally,
 				 .name = name,
 				 .path = path,
 				 .size = size,
 				 .opt = m->opt.opt,
 				 .pattern = { .seed = m->opt.seed,
-					      .unit = rama_pattern_unit(name),
+					      .unit = rama_emu_pattern_unit(name),
 					      .version = version } };
 	return u;
 }
 
-int rama_emulation_stream(struct rama_emulation *m, struct rama_script *s, struct rama_err *e)
+int rama_emu_emulation_stream(struct rama_emu_emulation *m, struct rama_emu_script *s, struct rama_err *e)
 {
-	struct rama_stream stream = rama_script_stream(s);
+	struct rama_emu_stream stream = rama_emu_script_stream(s);
 
-	return rama_run_stream(&stream, &m->opt, m->team, &m->books, e);
+	return rama_emu_run_stream(&stream, &m->opt, m->team, &m->books, e);
 }
 
-int rama_emulation_enter(struct rama_emulation *m, bool leads, struct rama_err *e)
+int rama_emu_emulation_enter(struct rama_emu_emulation *m, bool leads, struct rama_err *e)
 {
-	int rc = leads ? rama_emulate_own_enter(m->opt.own, true, e) : 0;
+	int rc = leads ? rama_emu_own_enter(m->opt.own, true, e) : 0;
 
 	if (rc == 0)
-		rc = rama_team_barrier(m->team, e);
+		rc = rama_emu_team_barrier(m->team, e);
 	if (rc == 0 && !leads)
-		rc = rama_emulate_own_enter(m->opt.own, false, e);
+		rc = rama_emu_own_enter(m->opt.own, false, e);
 	return rc;
 }
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-static const char *engine_name(const struct rama_config *c)
+static const char *engine_name(const struct rama_emu_config *c)
 {
-	const char *api = rama_config_text(c, RAMA_P_io_api);
+	const char *api = rama_emu_config_text(c, RAMA_EMU_P_io_api);
 
-	if (rama_config_given(c, RAMA_P_engine) || api[0] == '\0')
-		return rama_config_text(c, RAMA_P_engine);
+	if (rama_emu_config_given(c, RAMA_EMU_P_engine) || api[0] == '\0')
+		return rama_emu_config_text(c, RAMA_EMU_P_engine);
 	return strcmp(api, "mpiio") == 0 ? "mpiio" : "posix";
 }
 
-static int no_engine(const struct rama_team *t, const char *name, struct rama_err *e)
+static int no_engine(const struct rama_emu_team *t, const char *name, struct rama_err *e)
 {
 	static const char *const of_mpi[] = { "mpiio", "hdf5", "pnetcdf" };
 
@@ -153,45 +153,45 @@ static int no_engine(const struct rama_team *t, const char *name, struct rama_er
 	return rama_err_set(e, RAMA_EUSAGE, "no engine is called %s", name);
 }
 
-static int set_options(struct rama_emulation *m, struct rama_err *e)
+static int set_options(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	const struct rama_config *c = m->cfg;
-	const char *name = engine_name(c), *type = rama_config_text(c, RAMA_P_mpiio_type);
-	const char *compute = rama_config_text(c, RAMA_P_compute);
-	double time = rama_config_number(c, RAMA_P_time);
-	int64_t depth = rama_config_size(c, RAMA_P_depth), transfer;
+	const struct rama_emu_config *c = m->cfg;
+	const char *name = engine_name(c), *type = rama_emu_config_text(c, RAMA_EMU_P_mpiio_type);
+	const char *compute = rama_emu_config_text(c, RAMA_EMU_P_compute);
+	double time = rama_emu_config_number(c, RAMA_EMU_P_time);
+	int64_t depth = rama_emu_config_size(c, RAMA_EMU_P_depth), transfer;
 
-	m->opt.engine = rama_engine_find(name);
+	m->opt.engine = rama_emu_engine_find(name);
 	if (m->opt.engine == NULL)
 		return no_engine(m->team, name, e);
 	if (depth < 1 || depth > 4096)
 		return rama_err_set(e, RAMA_EUSAGE, "depth: from 1 to 4096");
-	m->opt.opt = (struct rama_engine_options){
+	m->opt.opt = (struct rama_emu_engine_options){
 		.depth = (unsigned)depth,
-		.vector = (unsigned)rama_config_size(c, RAMA_P_vector),
+		.vector = (unsigned)rama_emu_config_size(c, RAMA_EMU_P_vector),
 		.collective = strcmp(type, "collective") == 0,
 		.nonblocking = strcmp(type, "nonblocking") == 0,
-		.hints = rama_config_text(c, RAMA_P_hints),
+		.hints = rama_emu_config_text(c, RAMA_EMU_P_hints),
 		.size = -1,
 	};
-	m->opt.verify = rama_config_flag(c, RAMA_P_verify);
-	m->opt.no_fill = rama_config_flag(c, RAMA_P_no_fill);
-	m->opt.cold = rama_config_flag(c, RAMA_P_cold);
-	m->opt.seed = (uint64_t)rama_config_size(c, RAMA_P_seed);
-	m->opt.timeout = rama_config_number(c, RAMA_P_timeout);
+	m->opt.verify = rama_emu_config_flag(c, RAMA_EMU_P_verify);
+	m->opt.no_fill = rama_emu_config_flag(c, RAMA_EMU_P_no_fill);
+	m->opt.cold = rama_emu_config_flag(c, RAMA_EMU_P_cold);
+	m->opt.seed = (uint64_t)rama_emu_config_size(c, RAMA_EMU_P_seed);
+	m->opt.timeout = rama_emu_config_number(c, RAMA_EMU_P_timeout);
 	m->opt.spin = strcmp(compute, "spin") == 0;
 	m->opt.speed = strcmp(compute, "none") == 0 || time <= 0 ? 0 : 1 / time;
-	m->opt.record = rama_config_text(c, RAMA_P_svg)[0] != '\0' ||
-			rama_config_flag(c, RAMA_P_profiler) ||
-			rama_config_given(c, RAMA_P_profile_out);
-	transfer = rama_config_size(c, RAMA_P_transfer_size);
-	m->request = transfer > 0 ? transfer : rama_config_size(c, RAMA_P_block_size);
+	m->opt.record = rama_emu_config_text(c, RAMA_EMU_P_svg)[0] != '\0' ||
+			rama_emu_config_flag(c, RAMA_EMU_P_profiler) ||
+			rama_emu_config_given(c, RAMA_EMU_P_profile_out);
+	transfer = rama_emu_config_size(c, RAMA_EMU_P_transfer_size);
+	m->request = transfer > 0 ? transfer : rama_emu_config_size(c, RAMA_EMU_P_block_size);
 	if (m->request < 1)
 		m->request = 1; /* files of no bytes: any size will do */
 	if (m->opt.verify && m->opt.no_fill)
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "--verify needs data that --no-fill does not make");
-	if (strcmp(rama_config_text(c, RAMA_P_type), "data") != 0)
+	if (strcmp(rama_emu_config_text(c, RAMA_EMU_P_type), "data") != 0)
 		return rama_err_set(e, RAMA_EUSAGE, "type: only data");
 	return 0;
 }
@@ -203,19 +203,19 @@ struct packed {
 	uint64_t tasks, spans, files;
 };
 
-static int pack(const struct rama_emulation *m, struct rama_out *out)
+static int pack(const struct rama_emu_emulation *m, struct rama_out *out)
 {
-	const struct rama_books *b = &m->books;
+	const struct rama_emu_books *b = &m->books;
 	struct packed head = { .tasks = b->n_tasks, .spans = b->n_spans };
 
-	for (const struct rama_file_book *f = m->files; f != NULL; f = f->next)
+	for (const struct rama_emu_file_book *f = m->files; f != NULL; f = f->next)
 		head.files += f->tally.last != 0;
 	rama_out_init(out, NULL, NULL);
 	rama_out_bytes(out, (const char *)&head, sizeof(head));
 	rama_out_bytes(out, (const char *)&b->rank, sizeof(b->rank));
 	rama_out_bytes(out, (const char *)b->task, b->n_tasks * sizeof(*b->task));
 	rama_out_bytes(out, (const char *)b->spans, b->n_spans * sizeof(*b->spans));
-	for (const struct rama_file_book *f = m->files; f != NULL; f = f->next) {
+	for (const struct rama_emu_file_book *f = m->files; f != NULL; f = f->next) {
 		if (f->tally.last == 0)
 			continue; /* was never used here */
 		rama_out_bytes(out, (const char *)&f->tally, sizeof(f->tally));
@@ -224,20 +224,20 @@ static int pack(const struct rama_emulation *m, struct rama_out *out)
 	return out->error;
 }
 
-static int grow_result(struct rama_result *r, uint64_t tasks, uint64_t spans)
+static int grow_result(struct rama_emu_result *r, uint64_t tasks, uint64_t spans)
 {
 	if (tasks > r->n_tasks) {
-		struct rama_tally *p = reallocarray(r->task, tasks, sizeof(*p));
+		struct rama_emu_tally *p = reallocarray(r->task, tasks, sizeof(*p));
 
 		if (p == NULL)
 			return RAMA_EMEMORY;
 		for (uint64_t i = r->n_tasks; i < tasks; i++)
-			p[i] = (struct rama_tally){ .flaws.first = -1 };
+			p[i] = (struct rama_emu_tally){ .flaws.first = -1 };
 		r->task = p;
 		r->n_tasks = (uint32_t)tasks;
 	}
 	if (spans > 0) {
-		struct rama_span *p = reallocarray(r->spans, r->n_spans + spans, sizeof(*p));
+		struct rama_emu_span *p = reallocarray(r->spans, r->n_spans + spans, sizeof(*p));
 
 		if (p == NULL)
 			return RAMA_EMEMORY;
@@ -247,15 +247,15 @@ static int grow_result(struct rama_result *r, uint64_t tasks, uint64_t spans)
 }
 
 /* the file of that name, also of other ranks */
-static struct rama_tally *file_of(struct rama_result *r, const char *name)
+static struct rama_emu_tally *file_of(struct rama_emu_result *r, const char *name)
 {
 	bool fresh = false;
-	uint64_t *at = rama_map_put(&r->by_name, rama_pattern_unit(name), &fresh);
+	uint64_t *at = rama_map_put(&r->by_name, rama_emu_pattern_unit(name), &fresh);
 
 	if (at != NULL && fresh) {
 		if (r->n_files == r->room_files) {
 			uint32_t room = r->room_files == 0 ? 64 : 2 * r->room_files;
-			struct rama_file_book *p = reallocarray(r->file, room, sizeof(*p));
+			struct rama_emu_file_book *p = reallocarray(r->file, room, sizeof(*p));
 
 			if (p == NULL)
 				return NULL;
@@ -263,7 +263,7 @@ static struct rama_tally *file_of(struct rama_result *r, const char *name)
 			r->room_files = room;
 		}
 		*at = r->n_files;
-		r->file[r->n_files] = (struct rama_file_book){ .tally.flaws.first = -1 };
+		r->file[r->n_files] = (struct rama_emu_file_book){ .tally.flaws.first = -1 };
 		r->file[r->n_files].name = rama_arena_text(&r->arena, name, strlen(name));
 		if (r->file[r->n_files++].name == NULL)
 			return NULL;
@@ -271,9 +271,9 @@ static struct rama_tally *file_of(struct rama_result *r, const char *name)
 	return at != NULL ? &r->file[*at].tally : NULL;
 }
 
-static int unpack_files(struct rama_result *r, uint64_t files, const char *bytes, size_t n)
+static int unpack_files(struct rama_emu_result *r, uint64_t files, const char *bytes, size_t n)
 {
-	struct rama_tally t, *to;
+	struct rama_emu_tally t, *to;
 
 	for (; files > 0; files--) {
 		const char *end =
@@ -285,17 +285,17 @@ static int unpack_files(struct rama_result *r, uint64_t files, const char *bytes
 		to = file_of(r, bytes + sizeof(t));
 		if (to == NULL)
 			return RAMA_EMEMORY;
-		rama_tally_add(to, &t);
+		rama_emu_tally_add(to, &t);
 		n -= (size_t)(end + 1 - bytes);
 		bytes = end + 1;
 	}
 	return n == 0 ? 0 : RAMA_ECORRUPT;
 }
 
-static int unpack(struct rama_result *r, uint32_t rank, const char *bytes, size_t n)
+static int unpack(struct rama_emu_result *r, uint32_t rank, const char *bytes, size_t n)
 {
 	struct packed head;
-	struct rama_tally t;
+	struct rama_emu_tally t;
 	size_t fixed;
 
 	if (n < sizeof(head) + sizeof(t))
@@ -308,11 +308,11 @@ static int unpack(struct rama_result *r, uint32_t rank, const char *bytes, size_
 		return RAMA_EMEMORY;
 	bytes += sizeof(head);
 	memcpy(&r->rank[rank], bytes, sizeof(t));
-	rama_tally_add(&r->total, &r->rank[rank]);
+	rama_emu_tally_add(&r->total, &r->rank[rank]);
 	bytes += sizeof(t);
 	for (uint64_t i = 0; i < head.tasks; i++, bytes += sizeof(t)) {
 		memcpy(&t, bytes, sizeof(t));
-		rama_tally_add(&r->task[i], &t);
+		rama_emu_tally_add(&r->task[i], &t);
 	}
 	if (head.spans > 0)
 		memcpy(r->spans + r->n_spans, bytes, head.spans * sizeof(*r->spans));
@@ -322,21 +322,21 @@ static int unpack(struct rama_result *r, uint32_t rank, const char *bytes, size_
 
 static int by_start(const void *a, const void *b)
 {
-	const struct rama_span *x = a, *y = b;
+	const struct rama_emu_span *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-int rama_result_gather(struct rama_result *r, struct rama_emulation *m, struct rama_err *e)
+int rama_emu_result_gather(struct rama_emu_result *r, struct rama_emu_emulation *m, struct rama_err *e)
 {
 	struct rama_out mine;
 	char *all = NULL;
 	size_t *lens = NULL, at = 0;
 	int rc = pack(m, &mine);
 
-	*r = (struct rama_result){ .total.flaws.first = -1 };
+	*r = (struct rama_emu_result){ .total.flaws.first = -1 };
 	if (rc == 0)
-		rc = rama_team_gather(m->team, mine.buf, mine.used, &all, &lens, e);
+		rc = rama_emu_team_gather(m->team, mine.buf, mine.used, &all, &lens, e);
 	rama_out_fini(&mine);
 	if (rc != 0 || m->team->rank != 0)
 		return rc;
@@ -354,7 +354,7 @@ int rama_result_gather(struct rama_result *r, struct rama_emulation *m, struct r
 	return rc == 0 ? 0 : rama_err_set(e, rc, "the books of the ranks: %s", rama_err_text(rc));
 }
 
-void rama_result_fini(struct rama_result *r)
+void rama_emu_result_fini(struct rama_emu_result *r)
 {
 	free(r->rank);
 	free(r->task);
@@ -362,16 +362,16 @@ void rama_result_fini(struct rama_result *r)
 	free(r->file);
 	rama_map_fini(&r->by_name);
 	rama_arena_fini(&r->arena);
-	*r = (struct rama_result){ 0 };
+	*r = (struct rama_emu_result){ 0 };
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-static int check_flaws(const struct rama_result *r, struct rama_err *e)
+static int check_flaws(const struct rama_emu_result *r, struct rama_err *e)
 {
 	uint64_t bad = 0;
 
-	for (int i = 1; i < RAMA_FLAWS; i++)
+	for (int i = 1; i < RAMA_EMU_FLAWS; i++)
 		bad += r->total.flaws.bad[i];
 	if (bad == 0)
 		return 0;
@@ -379,39 +379,39 @@ static int check_flaws(const struct rama_result *r, struct rama_err *e)
 			    "%llu of %llu bytes that were read are wrong, the first at %lld: %s",
 			    (unsigned long long)bad, (unsigned long long)r->total.bytes_read,
 			    (long long)r->total.flaws.first,
-			    rama_flaw_name[r->total.flaws.first_kind]);
+			    rama_emu_flaw_name[r->total.flaws.first_kind]);
 }
 
-static int report(struct rama_emulation *m, struct rama_out *out, double *seconds,
+static int report(struct rama_emu_emulation *m, struct rama_out *out, double *seconds,
 		  struct rama_err *e)
 {
-	struct rama_result r;
-	int rc = rama_result_gather(&r, m, e);
+	struct rama_emu_result r;
+	int rc = rama_emu_result_gather(&r, m, e);
 
 	m->together = rc == 0;
 	if (rc == 0 && m->team->rank == 0) {
 		if (seconds != NULL)
 			*seconds = r.seconds;
-		else if (rama_config_flag(m->cfg, RAMA_P_json))
-			rama_result_json(&r, m, out);
+		else if (rama_emu_config_flag(m->cfg, RAMA_EMU_P_json))
+			rama_emu_result_json(&r, m, out);
 		else
-			rama_result_text(&r, m, out);
+			rama_emu_result_text(&r, m, out);
 		if (seconds == NULL)
-			rc = rama_result_save(&r, m, e);
+			rc = rama_emu_result_save(&r, m, e);
 		if (rc == 0)
 			rc = check_flaws(&r, e);
 	}
-	rama_result_fini(&r);
+	rama_emu_result_fini(&r);
 	return rc;
 }
 
 /* how far rank 0 is with what it has to move, which stands for all: for modes that do not tell it themselves */
 static void tick(void *ctx)
 {
-	const struct rama_emulation *m = ctx;
-	const struct rama_tally *t = &m->books.rank;
+	const struct rama_emu_emulation *m = ctx;
+	const struct rama_emu_tally *t = &m->books.rank;
 	double moved = (double)(t->bytes_read + t->bytes_written), planned = (double)m->planned;
-	double took = rama_team_now() - t->first;
+	double took = rama_emu_team_now() - t->first;
 	char line[200], a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN];
 
 	if (planned <= 0 || moved <= 0 || took <= 0)
@@ -424,11 +424,11 @@ static void tick(void *ctx)
 	m->progress(m->progress_ctx, line);
 }
 
-static int run(const struct rama_config *cfg, struct rama_team *team, struct rama_out *out,
+static int run(const struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_out *out,
 	       double *seconds, struct rama_err *e)
 {
-	struct rama_emulation m = { .cfg = cfg, .team = team, .out = out };
-	const struct rama_mode *mode = rama_mode_find(cfg->mode);
+	struct rama_emu_emulation m = { .cfg = cfg, .team = team, .out = out };
+	const struct rama_emu_mode *mode = rama_emu_mode_find(cfg->mode);
 	int rc;
 
 	m.books.rank.flaws.first = -1;
@@ -443,35 +443,35 @@ static int run(const struct rama_config *cfg, struct rama_team *team, struct ram
 	rc = mode != NULL ? set_options(&m, e)
 			  : rama_err_set(e, RAMA_EUSAGE, "no mode is called %s", cfg->mode);
 	if (rc == 0 && seconds == NULL && team->rank == 0)
-		rc = rama_result_check(&m, e);
+		rc = rama_emu_result_check(&m, e);
 	if (rc == 0)
-		rc = rama_emulate_own_new(&m.opt.own, team, e);
+		rc = rama_emu_own_new(&m.opt.own, team, e);
 	if (rc == 0 && mode != NULL)
 		rc = mode->run(&m, e);
 	if (rc == 0 && !m.told) {
 		rc = report(&m, out, seconds, e);
 	} else if (rc != 0 && seconds == NULL) {
-		rama_team_abort(team, e);
-		rc = rama_team_reason(team, e);
+		rama_emu_team_abort(team, e);
+		rc = rama_emu_team_reason(team, e);
 	}
-	rama_emulate_own_free(m.opt.own, m.together);
+	rama_emu_own_free(m.opt.own, m.together);
 	if (m.graph != NULL)
-		rama_graph_fini(m.graph);
+		rama_emu_graph_fini(m.graph);
 	free(m.graph);
-	rama_books_fini(&m.books);
+	rama_emu_books_fini(&m.books);
 	rama_out_fini(&m.notes);
 	rama_out_fini(&m.remarks);
 	rama_arena_fini(&m.arena);
 	return rc;
 }
 
-int rama_emulate(const struct rama_config *cfg, struct rama_team *team, struct rama_out *out,
+int rama_emu(const struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_out *out,
 		 struct rama_err *e)
 {
 	return run(cfg, team, out, NULL, e);
 }
 
-int rama_emulate_part(const struct rama_config *cfg, struct rama_team *team, double *seconds,
+int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team, double *seconds,
 		      struct rama_err *e)
 {
 	return run(cfg, team, NULL, seconds, e);

@@ -13,23 +13,23 @@
 #include "emulate/work.h"
 
 /* what was done with one file, of one rank */
-struct rama_file_book {
-	struct rama_file_book *next;
+struct rama_emu_file_book {
+	struct rama_emu_file_book *next;
 	const char *name;
-	struct rama_tally tally;
+	struct rama_emu_tally tally;
 };
 
 /* one run of a task of a workflow, on rank 0's clock; end 0: it did not run */
-struct rama_task_run {
+struct rama_emu_task_run {
 	double start, end;
 	uint32_t first_rank, ranks;
 };
 
-struct rama_emulation {
-	const struct rama_config *cfg;
-	struct rama_team *team;
+struct rama_emu_emulation {
+	const struct rama_emu_config *cfg;
+	struct rama_emu_team *team;
 	struct rama_arena arena; /* of this run */
-	struct rama_run_options opt;
+	struct rama_emu_run_options opt;
 	uint64_t
 		planned; /* bytes that this rank will move: for how far it is; 0: the mode tells itself */
 	int64_t request; /* bytes of one request where nothing else is said */
@@ -39,89 +39,89 @@ struct rama_emulation {
 	/* what the mode has to say about itself, for the result: set on rank 0 */
 	const char **task_names; /* by task index; NULL: there are none */
 	uint32_t n_tasks;
-	struct rama_graph
+	struct rama_emu_graph
 		*graph; /* dag: on the heap, freed at the end of the run; NULL elsewhere */
 	struct rama_out
 		notes; /* JSON members of the mode, `"key":value` with commas between: own figures */
 	struct rama_out remarks; /* the same for people, one line each */
-	struct rama_task_run
+	struct rama_emu_task_run
 		*runs; /* dag, rank 0: n_runs = iterations x tasks; NULL: too many to be kept */
 	uint64_t n_runs;
-	struct rama_books books;      /* of this rank */
-	struct rama_file_book *files; /* of this rank */
+	struct rama_emu_books books;      /* of this rank */
+	struct rama_emu_file_book *files; /* of this rank */
 	struct rama_out *out;	      /* where the result goes */
 	bool together; /* books of all have come together: no rank makes or removes anything */
 	bool told;     /* the mode has written it itself, on rank 0 */
 };
 
 /* a mode: a row of modes.c */
-struct rama_mode {
+struct rama_emu_mode {
 	const char *name, *doc;
 	bool needs_args; /* words after the mode */
-	int (*run)(struct rama_emulation *m, struct rama_err *e);
+	int (*run)(struct rama_emu_emulation *m, struct rama_err *e);
 };
-extern const struct rama_mode rama_modes[];
-extern const unsigned rama_n_modes;
-const struct rama_mode *rama_mode_find(const char *name);
+extern const struct rama_emu_mode rama_emu_modes[];
+extern const unsigned rama_emu_n_modes;
+const struct rama_emu_mode *rama_emu_mode_find(const char *name);
 
 /* helpers of the modes */
 /* a path in the run's directory (or a tier's); names from files are made safe: no way out of the directory */
-char *rama_emulation_path(struct rama_emulation *m, const char *dir, const char *name,
+char *rama_emu_emulation_path(struct rama_emu_emulation *m, const char *dir, const char *name,
 			  struct rama_err *e);
 /* a unit with pattern, size and engine options of the run */
-struct rama_unit *rama_emulation_unit(struct rama_emulation *m, const char *name, const char *path,
+struct rama_emu_unit *rama_emu_emulation_unit(struct rama_emu_emulation *m, const char *name, const char *path,
 				      int64_t size, uint64_t version, struct rama_err *e);
-int rama_emulation_stream(struct rama_emulation *m, struct rama_script *s, struct rama_err *e);
+int rama_emu_emulation_stream(struct rama_emu_emulation *m, struct rama_emu_script *s, struct rama_err *e);
 /* All ranks, when each has looked whether what it will make is free to be made (own.h): from here on files are made. `leads`: one
  * process for each directory. */
-int rama_emulation_enter(struct rama_emulation *m, bool leads, struct rama_err *e);
+int rama_emu_emulation_enter(struct rama_emu_emulation *m, bool leads, struct rama_err *e);
 
 /* what all ranks did, on rank 0 */
-struct rama_result {
+struct rama_emu_result {
 	double seconds; /* from the first operation to the last, all ranks */
-	struct rama_tally total;
-	struct rama_tally *rank;
-	struct rama_tally *task;
-	struct rama_file_book *file; /* next is not used */
+	struct rama_emu_tally total;
+	struct rama_emu_tally *rank;
+	struct rama_emu_tally *task;
+	struct rama_emu_file_book *file; /* next is not used */
 	uint32_t n_ranks, n_tasks, n_files, room_files;
 	struct rama_map by_name; /* hash of a file's name -> its index */
 	struct rama_arena arena; /* names of files */
-	struct rama_span *spans; /* by start */
+	struct rama_emu_span *spans; /* by start */
 	size_t n_spans;
 };
 
 /* The whole run. 0 if every byte moved (and, where asked for, was right); the result is printed by rank 0. */
-int rama_emulate(const struct rama_config *cfg, struct rama_team *team, struct rama_out *out,
+int rama_emu(const struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_out *out,
 		 struct rama_err *e);
 
 /* The same without abort and result: for modes that run others. *seconds is set on rank 0. */
-int rama_emulate_part(const struct rama_config *cfg, struct rama_team *team, double *seconds,
+int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team, double *seconds,
 		      struct rama_err *e);
 
 /* collects the books of all ranks; on rank 0 the result, elsewhere an empty one */
-int rama_result_gather(struct rama_result *r, struct rama_emulation *m, struct rama_err *e);
-void rama_result_fini(struct rama_result *r);
+int rama_emu_result_gather(struct rama_emu_result *r, struct rama_emu_emulation *m, struct rama_err *e);
+void rama_emu_result_fini(struct rama_emu_result *r);
 /* output.c */
-void rama_result_text(const struct rama_result *r, const struct rama_emulation *m,
+void rama_emu_result_text(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 		      struct rama_out *out);
-void rama_result_json(const struct rama_result *r, const struct rama_emulation *m,
+void rama_emu_result_json(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 		      struct rama_out *out);
-void rama_result_svg(const struct rama_result *r, const struct rama_emulation *m,
+void rama_emu_result_svg(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 		     struct rama_out *out);
 /* files beside the result: --svg, --graph_svg, profiles */
-int rama_result_check(const struct rama_emulation *m,
+int rama_emu_result_check(const struct rama_emu_emulation *m,
 		      struct rama_err *e); /* before the run: may they be written? */
-int rama_result_save(const struct rama_result *r, const struct rama_emulation *m,
+int rama_emu_result_save(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 		     struct rama_err *e);
 
 /* modes */
-int rama_mode_app(struct rama_emulation *m, struct rama_err *e);
-int rama_mode_dag(struct rama_emulation *m, struct rama_err *e);
-int rama_mode_pc(struct rama_emulation *m, struct rama_err *e);
-int rama_mode_cr(struct rama_emulation *m, struct rama_err *e);
-int rama_mode_dl(struct rama_emulation *m, struct rama_err *e);
-int rama_mode_replay(struct rama_emulation *m, struct rama_err *e);
-int rama_mode_graph(struct rama_emulation *m, struct rama_err *e);
-int rama_mode_try(struct rama_emulation *m, struct rama_err *e);
+int rama_emu_mode_app(struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_mode_dag(struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_mode_pc(struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_mode_cr(struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_mode_dl(struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_mode_replay(struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_mode_graph(struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_mode_try(struct rama_emu_emulation *m, struct rama_err *e);
 
 #endif

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-const char *const rama_flaw_name[RAMA_FLAWS] = {
-	[RAMA_FLAW_NONE] = "right",	     [RAMA_FLAW_STALE] = "stale",
-	[RAMA_FLAW_MISPLACED] = "misplaced", [RAMA_FLAW_FOREIGN] = "foreign",
-	[RAMA_FLAW_LOST] = "lost",	     [RAMA_FLAW_TORN] = "torn",
-	[RAMA_FLAW_GARBAGE] = "garbage",
+const char *const rama_emu_flaw_name[RAMA_EMU_FLAWS] = {
+	[RAMA_EMU_FLAW_NONE] = "right",	     [RAMA_EMU_FLAW_STALE] = "stale",
+	[RAMA_EMU_FLAW_MISPLACED] = "misplaced", [RAMA_EMU_FLAW_FOREIGN] = "foreign",
+	[RAMA_EMU_FLAW_LOST] = "lost",	     [RAMA_EMU_FLAW_TORN] = "torn",
+	[RAMA_EMU_FLAW_GARBAGE] = "garbage",
 };
 
 /* words of a cell */
@@ -16,7 +16,7 @@ enum { WHO, VERSION, PLACE, PROOF, CELL_WORDS };
 struct cell {
 	uint64_t w[CELL_WORDS];
 };
-_Static_assert(sizeof(struct cell) == RAMA_CELL, "a cell has no holes");
+_Static_assert(sizeof(struct cell) == RAMA_EMU_CELL, "a cell has no holes");
 
 static uint64_t mix(uint64_t x)
 {
@@ -32,18 +32,18 @@ static uint64_t proof(uint64_t who, uint64_t version, uint64_t place, uint64_t s
 	       mix(place + seed);
 }
 
-static struct cell cell_at(const struct rama_pattern *p, uint64_t who, uint64_t number)
+static struct cell cell_at(const struct rama_emu_pattern *p, uint64_t who, uint64_t number)
 {
 	return (struct cell){ { who, p->version, number,
 				proof(who, p->version, number, p->seed) } };
 }
 
-static uint64_t who_of(const struct rama_pattern *p)
+static uint64_t who_of(const struct rama_emu_pattern *p)
 {
 	return mix(p->unit ^ mix(p->seed));
 }
 
-uint64_t rama_pattern_unit(const char *name)
+uint64_t rama_emu_pattern_unit(const char *name)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 
@@ -52,24 +52,24 @@ uint64_t rama_pattern_unit(const char *name)
 	return mix(h);
 }
 
-void rama_pattern_fill(const struct rama_pattern *p, void *buf, size_t n, int64_t offset)
+void rama_emu_pattern_fill(const struct rama_emu_pattern *p, void *buf, size_t n, int64_t offset)
 {
-	uint64_t number = (uint64_t)offset / RAMA_CELL, who = who_of(p);
-	size_t skip = (uint64_t)offset % RAMA_CELL;
+	uint64_t number = (uint64_t)offset / RAMA_EMU_CELL, who = who_of(p);
+	size_t skip = (uint64_t)offset % RAMA_EMU_CELL;
 	char *to = buf;
 
 	if (skip != 0 && n > 0) { /* the first cell is not ours from its start */
 		struct cell c = cell_at(p, who, number++);
-		size_t part = RAMA_CELL - skip < n ? RAMA_CELL - skip : n;
+		size_t part = RAMA_EMU_CELL - skip < n ? RAMA_EMU_CELL - skip : n;
 
 		memcpy(to, (char *)&c + skip, part);
 		to += part;
 		n -= part;
 	}
-	for (; n >= RAMA_CELL; n -= RAMA_CELL, to += RAMA_CELL) {
+	for (; n >= RAMA_EMU_CELL; n -= RAMA_EMU_CELL, to += RAMA_EMU_CELL) {
 		struct cell c = cell_at(p, who, number++);
 
-		memcpy(to, &c, RAMA_CELL);
+		memcpy(to, &c, RAMA_EMU_CELL);
 	}
 	if (n > 0) {
 		struct cell c = cell_at(p, who, number);
@@ -98,36 +98,36 @@ static size_t same_bytes(const char *a, const char *b, size_t n)
 }
 
 /* Whole bytes that equal what should be there by chance are few; half a cell is no chance. */
-static enum rama_flaw torn_or_garbage(const char *found, const char *want, size_t n)
+static enum rama_emu_flaw torn_or_garbage(const char *found, const char *want, size_t n)
 {
 	size_t half = n / 2;
 
 	if (half >= 8 && (same_bytes(found, want, half) == half ||
 			  same_bytes(found + n - half, want + n - half, half) == half))
-		return RAMA_FLAW_TORN;
-	return RAMA_FLAW_GARBAGE;
+		return RAMA_EMU_FLAW_TORN;
+	return RAMA_EMU_FLAW_GARBAGE;
 }
 
-static enum rama_flaw judge_whole(const struct rama_pattern *p, const struct cell *found,
-				  const struct cell *want, struct rama_check_result *r)
+static enum rama_emu_flaw judge_whole(const struct rama_emu_pattern *p, const struct cell *found,
+				  const struct cell *want, struct rama_emu_check_result *r)
 {
 	const uint64_t *f = found->w;
 
 	if (f[PROOF] != proof(f[WHO], f[VERSION], f[PLACE], p->seed))
-		return torn_or_garbage((const char *)found, (const char *)want, RAMA_CELL);
+		return torn_or_garbage((const char *)found, (const char *)want, RAMA_EMU_CELL);
 	if (f[WHO] != want->w[WHO])
-		return RAMA_FLAW_FOREIGN;
+		return RAMA_EMU_FLAW_FOREIGN;
 	if (f[PLACE] != want->w[PLACE]) {
-		if (r->bad[RAMA_FLAW_MISPLACED] == 0)
-			r->found_offset = (int64_t)(f[PLACE] * RAMA_CELL);
-		return RAMA_FLAW_MISPLACED;
+		if (r->bad[RAMA_EMU_FLAW_MISPLACED] == 0)
+			r->found_offset = (int64_t)(f[PLACE] * RAMA_EMU_CELL);
+		return RAMA_EMU_FLAW_MISPLACED;
 	}
-	if (r->bad[RAMA_FLAW_STALE] == 0)
+	if (r->bad[RAMA_EMU_FLAW_STALE] == 0)
 		r->found_version = f[VERSION];
-	return RAMA_FLAW_STALE;
+	return RAMA_EMU_FLAW_STALE;
 }
 
-static void note(struct rama_check_result *r, enum rama_flaw flaw, size_t n, int64_t offset)
+static void note(struct rama_emu_check_result *r, enum rama_emu_flaw flaw, size_t n, int64_t offset)
 {
 	r->bad[flaw] += n;
 	if (r->first < 0) {
@@ -137,18 +137,18 @@ static void note(struct rama_check_result *r, enum rama_flaw flaw, size_t n, int
 }
 
 /* n bytes of the cell from byte `skip` on */
-static int check_cell(const struct rama_pattern *p, const struct cell *want, const char *b,
-		      size_t skip, size_t n, int64_t offset, struct rama_check_result *r)
+static int check_cell(const struct rama_emu_pattern *p, const struct cell *want, const char *b,
+		      size_t skip, size_t n, int64_t offset, struct rama_emu_check_result *r)
 {
 	struct cell found;
-	enum rama_flaw flaw;
+	enum rama_emu_flaw flaw;
 
 	if (memcmp(b, (const char *)want + skip, n) == 0)
 		return 0;
 	if (all_zero(b, n)) {
-		flaw = RAMA_FLAW_LOST;
-	} else if (n == RAMA_CELL) {
-		memcpy(&found, b, RAMA_CELL);
+		flaw = RAMA_EMU_FLAW_LOST;
+	} else if (n == RAMA_EMU_CELL) {
+		memcpy(&found, b, RAMA_EMU_CELL);
 		flaw = judge_whole(p, &found, want, r);
 	} else {
 		flaw = torn_or_garbage(b, (const char *)want + skip, n);
@@ -157,17 +157,17 @@ static int check_cell(const struct rama_pattern *p, const struct cell *want, con
 	return 1;
 }
 
-int rama_pattern_check(const struct rama_pattern *p, const void *buf, size_t n, int64_t offset,
-		       struct rama_check_result *r)
+int rama_emu_pattern_check(const struct rama_emu_pattern *p, const void *buf, size_t n, int64_t offset,
+		       struct rama_emu_check_result *r)
 {
-	uint64_t number = (uint64_t)offset / RAMA_CELL, who = who_of(p);
-	size_t skip = (uint64_t)offset % RAMA_CELL;
+	uint64_t number = (uint64_t)offset / RAMA_EMU_CELL, who = who_of(p);
+	size_t skip = (uint64_t)offset % RAMA_EMU_CELL;
 	const char *at = buf;
 	int bad = 0;
 
 	while (n > 0) {
 		struct cell want = cell_at(p, who, number++);
-		size_t part = RAMA_CELL - skip < n ? RAMA_CELL - skip : n;
+		size_t part = RAMA_EMU_CELL - skip < n ? RAMA_EMU_CELL - skip : n;
 
 		bad |= check_cell(p, &want, at, skip, part, offset, r);
 		at += part;

@@ -15,38 +15,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RAMA_CELL 32
+#define RAMA_EMU_CELL 32
 
-struct rama_pattern {
+struct rama_emu_pattern {
 	uint64_t seed;
 	uint64_t unit;	  /* of data: hash of its name */
 	uint64_t version; /* of the unit: iteration, checkpoint number */
 };
 
-enum rama_flaw {
-	RAMA_FLAW_NONE,
-	RAMA_FLAW_STALE,     /* an older version of the same place */
-	RAMA_FLAW_MISPLACED, /* of another place of the same unit and version */
-	RAMA_FLAW_FOREIGN,   /* of another unit or another run */
-	RAMA_FLAW_LOST,	     /* zeros */
-	RAMA_FLAW_TORN,	     /* part of a cell is right, part is not */
-	RAMA_FLAW_GARBAGE,   /* none of ours */
-	RAMA_FLAWS
+enum rama_emu_flaw {
+	RAMA_EMU_FLAW_NONE,
+	RAMA_EMU_FLAW_STALE,     /* an older version of the same place */
+	RAMA_EMU_FLAW_MISPLACED, /* of another place of the same unit and version */
+	RAMA_EMU_FLAW_FOREIGN,   /* of another unit or another run */
+	RAMA_EMU_FLAW_LOST,	     /* zeros */
+	RAMA_EMU_FLAW_TORN,	     /* part of a cell is right, part is not */
+	RAMA_EMU_FLAW_GARBAGE,   /* none of ours */
+	RAMA_EMU_FLAWS
 };
-extern const char *const rama_flaw_name[RAMA_FLAWS];
+extern const char *const rama_emu_flaw_name[RAMA_EMU_FLAWS];
 
-struct rama_check_result {
-	uint64_t bad[RAMA_FLAWS]; /* bytes of each kind */
+struct rama_emu_check_result {
+	uint64_t bad[RAMA_EMU_FLAWS]; /* bytes of each kind */
 	int64_t first;		  /* offset of the first bad byte, -1: none */
-	enum rama_flaw first_kind;
+	enum rama_emu_flaw first_kind;
 	uint64_t found_version; /* of the first stale one */
 	int64_t found_offset;	/* of the first misplaced one */
 };
 
-void rama_pattern_fill(const struct rama_pattern *p, void *buf, size_t n, int64_t offset);
+void rama_emu_pattern_fill(const struct rama_emu_pattern *p, void *buf, size_t n, int64_t offset);
 /* adds to r (start with all 0 and first = -1); returns 0 if all n bytes are right, else 1 */
-int rama_pattern_check(const struct rama_pattern *p, const void *buf, size_t n, int64_t offset,
-		       struct rama_check_result *r);
-uint64_t rama_pattern_unit(const char *name); /* number of a name */
+int rama_emu_pattern_check(const struct rama_emu_pattern *p, const void *buf, size_t n, int64_t offset,
+		       struct rama_emu_check_result *r);
+uint64_t rama_emu_pattern_unit(const char *name); /* number of a name */
 
 #endif

@@ -24,18 +24,18 @@
 struct slot {
 	char *buf;
 	size_t room;
-	struct rama_unit *unit;
+	struct rama_emu_unit *unit;
 	int64_t offset, length;
 	bool read, busy;
 };
 
 struct runner {
-	const struct rama_run_options *opt;
-	struct rama_team *team;
-	struct rama_books *books;
+	const struct rama_emu_run_options *opt;
+	struct rama_emu_team *team;
+	struct rama_emu_books *books;
 	struct slot **slots; /* pointers: engines hold on to them while the array grows */
 	unsigned n_slots;
-	struct rama_unit *open; /* all that are open, by next_open */
+	struct rama_emu_unit *open; /* all that are open, by next_open */
 	uint32_t task;		/* that is running */
 	uint32_t iteration;
 	double began;  /* of it */
@@ -45,7 +45,7 @@ struct runner {
 
 /* ---- books ---------------------------------------------------------------------------------- */
 
-void rama_tally_add(struct rama_tally *to, const struct rama_tally *x)
+void rama_emu_tally_add(struct rama_emu_tally *to, const struct rama_emu_tally *x)
 {
 	bool fresh = to->last == 0;
 
@@ -74,22 +74,22 @@ void rama_tally_add(struct rama_tally *to, const struct rama_tally *x)
 		to->flaws.found_version = x->flaws.found_version;
 		to->flaws.found_offset = x->flaws.found_offset;
 	}
-	for (int i = 0; i < RAMA_FLAWS; i++)
+	for (int i = 0; i < RAMA_EMU_FLAWS; i++)
 		to->flaws.bad[i] += x->flaws.bad[i];
 }
 
-void rama_books_fini(struct rama_books *b)
+void rama_emu_books_fini(struct rama_emu_books *b)
 {
 	free(b->task);
 	free(b->spans);
-	*b = (struct rama_books){ 0 };
+	*b = (struct rama_emu_books){ 0 };
 }
 
 /* room for the books of one more task */
 static int open_book(struct runner *r, uint32_t task)
 {
-	struct rama_books *b = r->books;
-	struct rama_tally *p;
+	struct rama_emu_books *b = r->books;
+	struct rama_emu_tally *p;
 	uint32_t n = task + 1;
 
 	if (task < b->n_tasks)
@@ -98,17 +98,17 @@ static int open_book(struct runner *r, uint32_t task)
 	if (p == NULL)
 		return rama_err_set(r->e, RAMA_EMEMORY, "no memory for the books of %u tasks", n);
 	for (uint32_t i = b->n_tasks; i < n; i++)
-		p[i] = (struct rama_tally){ .flaws.first = -1 };
+		p[i] = (struct rama_emu_tally){ .flaws.first = -1 };
 	b->task = p;
 	b->n_tasks = n;
 	return 0;
 }
 
-void rama_books_span(struct rama_books *b, const struct rama_span *s)
+void rama_emu_books_span(struct rama_emu_books *b, const struct rama_emu_span *s)
 {
 	if (b->n_spans == b->room_spans) {
 		size_t room = b->room_spans == 0 ? 256 : 2 * b->room_spans;
-		struct rama_span *p = reallocarray(b->spans, room, sizeof(*p));
+		struct rama_emu_span *p = reallocarray(b->spans, room, sizeof(*p));
 
 		if (p == NULL)
 			return;
@@ -118,11 +118,11 @@ void rama_books_span(struct rama_books *b, const struct rama_span *s)
 	b->spans[b->n_spans++] = *s;
 }
 
-static void span(struct runner *r, enum rama_do what, double start, double end, uint64_t bytes)
+static void span(struct runner *r, enum rama_emu_do what, double start, double end, uint64_t bytes)
 {
 	if (r->opt->record)
-		rama_books_span(r->books,
-				&(struct rama_span){ .task = r->task,
+		rama_emu_books_span(r->books,
+				&(struct rama_emu_span){ .task = r->task,
 						     .rank = (uint32_t)r->team->rank,
 						     .iteration = r->iteration,
 						     .what = (uint8_t)what,
@@ -132,28 +132,28 @@ static void span(struct runner *r, enum rama_do what, double start, double end, 
 }
 
 /* Straight into the books, as this is done for every file: where the time of a step belongs. */
-static void book_into(struct rama_tally *t, enum rama_do what, double start, double end)
+static void book_into(struct rama_emu_tally *t, enum rama_emu_do what, double start, double end)
 {
 	double seconds = end - start;
 
 	switch (what) {
-	case RAMA_DO_OPEN:
+	case RAMA_EMU_DO_OPEN:
 		t->opens++;
 		t->open_time += seconds;
 		break;
-	case RAMA_DO_CLOSE:
+	case RAMA_EMU_DO_CLOSE:
 		t->open_time += seconds;
 		break;
-	case RAMA_DO_SYNC:
+	case RAMA_EMU_DO_SYNC:
 		t->syncs++;
 		t->sync_time += seconds;
 		break;
-	case RAMA_DO_COMPUTE:
+	case RAMA_EMU_DO_COMPUTE:
 		t->compute_time += seconds;
 		break;
-	case RAMA_DO_WAIT:
-	case RAMA_DO_BARRIER:
-	case RAMA_DO_CALL:
+	case RAMA_EMU_DO_WAIT:
+	case RAMA_EMU_DO_BARRIER:
+	case RAMA_EMU_DO_CALL:
 		t->waits++;
 		t->wait_time += seconds;
 		return; /* a run lasts from the first to the last thing that is done, not waited for */
@@ -165,7 +165,7 @@ static void book_into(struct rama_tally *t, enum rama_do what, double start, dou
 }
 
 /* Adds what one step took to the books of the rank, of the task and of the file. */
-static void book(struct runner *r, const struct rama_step *s, double start, double end)
+static void book(struct runner *r, const struct rama_emu_step *s, double start, double end)
 {
 	double from = start + r->team->clock_offset, to = end + r->team->clock_offset;
 
@@ -179,7 +179,7 @@ static void book(struct runner *r, const struct rama_step *s, double start, doub
 /* ---- requests ------------------------------------------------------------------------------- */
 
 /* Straight into both books: this is done for every request. Empty ones only keep collective calls in step. */
-static void book_move(struct rama_tally *t, const struct slot *s, double start, double end)
+static void book_move(struct rama_emu_tally *t, const struct slot *s, double start, double end)
 {
 	double seconds = end - start;
 	bool counts = s->length > 0;
@@ -202,15 +202,15 @@ static void book_move(struct rama_tally *t, const struct slot *s, double start, 
 
 static void check_move(struct runner *r, const struct slot *s)
 {
-	struct rama_tally t = { .flaws.first = -1 };
+	struct rama_emu_tally t = { .flaws.first = -1 };
 
-	rama_pattern_check(&s->unit->pattern, s->buf, (size_t)s->length, s->offset, &t.flaws);
+	rama_emu_pattern_check(&s->unit->pattern, s->buf, (size_t)s->length, s->offset, &t.flaws);
 	if (t.flaws.first < 0)
 		return;
-	rama_tally_add(&r->books->rank, &t);
-	rama_tally_add(&r->books->task[r->task], &t);
+	rama_emu_tally_add(&r->books->rank, &t);
+	rama_emu_tally_add(&r->books->task[r->task], &t);
 	if (s->unit->tally != NULL)
-		rama_tally_add(s->unit->tally, &t);
+		rama_emu_tally_add(s->unit->tally, &t);
 }
 
 static void finish_at(struct runner *r, struct slot *s, double start, double end)
@@ -222,7 +222,7 @@ static void finish_at(struct runner *r, struct slot *s, double start, double end
 	if (s->unit->tally != NULL)
 		book_move(s->unit->tally, s, start + offset, end + offset);
 	if (r->opt->record)
-		span(r, s->read ? RAMA_DO_READ : RAMA_DO_WRITE, start, end, (uint64_t)s->length);
+		span(r, s->read ? RAMA_EMU_DO_READ : RAMA_EMU_DO_WRITE, start, end, (uint64_t)s->length);
 	if (s->read && r->opt->verify)
 		check_move(r, s);
 	s->busy = false;
@@ -230,19 +230,19 @@ static void finish_at(struct runner *r, struct slot *s, double start, double end
 
 static void finish(void *ctx, void *tag, double seconds)
 {
-	double end = rama_team_now();
+	double end = rama_emu_team_now();
 
 	finish_at(ctx, tag, end - seconds, end);
 }
 
-static const struct rama_engine *engine_of(const struct runner *r, const struct rama_unit *u)
+static const struct rama_emu_engine *engine_of(const struct runner *r, const struct rama_emu_unit *u)
 {
 	return u->engine != NULL ? u->engine : r->opt->engine;
 }
 
-static int reap(struct runner *r, struct rama_unit *u, unsigned left)
+static int reap(struct runner *r, struct rama_emu_unit *u, unsigned left)
 {
-	const struct rama_engine *g = u->handle->engine;
+	const struct rama_emu_engine *g = u->handle->engine;
 
 	return g->reap != NULL ? g->reap(u->handle, left, finish, r, r->e) : 0;
 }
@@ -295,10 +295,10 @@ static struct slot *free_slot(struct runner *r, size_t n)
 	return s;
 }
 
-static int move(struct runner *r, const struct rama_step *step)
+static int move(struct runner *r, const struct rama_emu_step *step)
 {
-	struct rama_unit *u = step->unit;
-	const struct rama_engine *g = u->handle->engine;
+	struct rama_emu_unit *u = step->unit;
+	const struct rama_emu_engine *g = u->handle->engine;
 	unsigned depth = u->handle->opt.depth > 0 ? u->handle->opt.depth : 1;
 	struct slot *s;
 	double start;
@@ -312,13 +312,13 @@ static int move(struct runner *r, const struct rama_step *step)
 	s->unit = u;
 	s->offset = step->offset;
 	s->length = step->length;
-	s->read = step->what == RAMA_DO_READ;
+	s->read = step->what == RAMA_EMU_DO_READ;
 	if (!s->read && !r->opt->no_fill)
-		rama_pattern_fill(&u->pattern, s->buf, (size_t)s->length, s->offset);
-	start = rama_team_now();
+		rama_emu_pattern_fill(&u->pattern, s->buf, (size_t)s->length, s->offset);
+	start = rama_emu_team_now();
 	if (start - r->looked > LOOK_EVERY) {
 		r->looked = start;
-		rc = rama_team_look(r->team, r->e);
+		rc = rama_emu_team_look(r->team, r->e);
 		if (rc != 0)
 			return rc;
 		if (r->opt->tick != NULL)
@@ -328,23 +328,23 @@ static int move(struct runner *r, const struct rama_step *step)
 	rc = s->read ? g->read(u->handle, s->buf, (size_t)s->length, s->offset, s, r->e)
 		     : g->write(u->handle, s->buf, (size_t)s->length, s->offset, s, r->e);
 	if (rc == 0 && g->reap == NULL)
-		finish_at(r, s, start, rama_team_now());
+		finish_at(r, s, start, rama_emu_team_now());
 	return rc;
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-const char *rama_unit_partial(const struct rama_emulate_own *own, const struct rama_unit *u,
+const char *rama_emu_unit_partial(const struct rama_emu_own *own, const struct rama_emu_unit *u,
 			      char *to, size_t room)
 {
 	size_t n = strlen(u->path) + 1;
 
 	if (!u->in_place)
-		return rama_emulate_own_partial(own, u->path, to, room);
+		return rama_emu_own_partial(own, u->path, to, room);
 	return n <= room ? memcpy(to, u->path, n) : NULL;
 }
 
-void rama_drop_cache(const char *path)
+void rama_emu_drop_cache(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -355,16 +355,16 @@ void rama_drop_cache(const char *path)
 	close(fd);
 }
 
-static int open_unit(struct runner *r, const struct rama_step *step)
+static int open_unit(struct runner *r, const struct rama_emu_step *step)
 {
-	struct rama_unit *u = step->unit;
-	char part[RAMA_OWN_PATH];
+	struct rama_emu_unit *u = step->unit;
+	char part[RAMA_EMU_OWN_PATH];
 	const char *path = u->path;
-	struct rama_handle *h = calloc(1, sizeof(*h));
+	struct rama_emu_handle *h = calloc(1, sizeof(*h));
 	int rc;
 
-	if (step->flags & RAMA_OPEN_WRITE)
-		path = rama_unit_partial(r->opt->own, u, part, sizeof(part));
+	if (step->flags & RAMA_EMU_OPEN_WRITE)
+		path = rama_emu_unit_partial(r->opt->own, u, part, sizeof(part));
 	if (h == NULL || path == NULL) {
 		free(h);
 		return rama_err_set(r->e, RAMA_EMEMORY, "%s: name too long or no memory", u->path);
@@ -381,7 +381,7 @@ static int open_unit(struct runner *r, const struct rama_step *step)
 		free(h);
 		return rama_err_set(r->e, RAMA_EMEMORY, "no memory");
 	}
-	rc = rama_engine_open(h, u->in_place, step->flags, r->e);
+	rc = rama_emu_engine_open(h, u->in_place, step->flags, r->e);
 	if (rc != 0) {
 		free((void *)h->path);
 		free(h);
@@ -393,10 +393,10 @@ static int open_unit(struct runner *r, const struct rama_step *step)
 	return 0;
 }
 
-static int drop_handle(struct runner *r, struct rama_unit *u, struct rama_err *e)
+static int drop_handle(struct runner *r, struct rama_emu_unit *u, struct rama_err *e)
 {
-	struct rama_unit **at = &r->open;
-	struct rama_handle *h = u->handle;
+	struct rama_emu_unit **at = &r->open;
+	struct rama_emu_handle *h = u->handle;
 	int rc = h->engine->close(h, e);
 
 	while (*at != NULL && *at != u)
@@ -409,7 +409,7 @@ static int drop_handle(struct runner *r, struct rama_unit *u, struct rama_err *e
 	return rc;
 }
 
-static int close_unit(struct runner *r, struct rama_unit *u)
+static int close_unit(struct runner *r, struct rama_emu_unit *u)
 {
 	int rc = reap(r, u, 0), closed = drop_handle(r, u, rc == 0 ? r->e : NULL);
 
@@ -420,45 +420,45 @@ static int close_unit(struct runner *r, struct rama_unit *u)
 static void drop_all(struct runner *r)
 {
 	while (r->open != NULL) {
-		struct rama_unit *u = r->open;
+		struct rama_emu_unit *u = r->open;
 		bool partial = strcmp(u->handle->path, u->path) != 0;
 
 		drop_handle(r, u, NULL);
 		if (partial)
-			rama_emulate_own_drop(r->opt->own, u->path);
+			rama_emu_own_drop(r->opt->own, u->path);
 	}
 }
 
-static int publish(struct runner *r, struct rama_unit *u)
+static int publish(struct runner *r, struct rama_emu_unit *u)
 {
-	char part[RAMA_OWN_PATH];
+	char part[RAMA_EMU_OWN_PATH];
 
 	if (engine_of(r, u)->no_files)
 		return 0;
 	if (u->in_place) { /* it has its name */
-		rama_emulate_own_complete(r->opt->own, u->path);
+		rama_emu_own_complete(r->opt->own, u->path);
 		return 0;
 	}
-	if (rama_unit_partial(r->opt->own, u, part, sizeof(part)) == NULL)
+	if (rama_emu_unit_partial(r->opt->own, u, part, sizeof(part)) == NULL)
 		return rama_err_set(r->e, RAMA_EIO, "%s: name too long", u->path);
-	return rama_emulate_own_publish(r->opt->own, part, u->path, r->e);
+	return rama_emu_own_publish(r->opt->own, part, u->path, r->e);
 }
 
-static int wait_for(struct runner *r, const struct rama_step *step)
+static int wait_for(struct runner *r, const struct rama_emu_step *step)
 {
-	struct rama_unit *u = step->unit;
+	struct rama_emu_unit *u = step->unit;
 	double limit = step->seconds > 0 ? step->seconds : r->opt->timeout;
 	int64_t size = engine_of(r, u)->container ? -1 : u->size;
-	double until = rama_team_now() + (step->strict ? limit : 0), left = 0;
+	double until = rama_emu_team_now() + (step->strict ? limit : 0), left = 0;
 	int rc;
 
 	if (engine_of(r, u)->no_files)
 		return 0;
 	do {
-		left = until - rama_team_now();
-		rc = rama_wait_file(u->path, size, fmax(0, fmin(left, REST)), r->e);
+		left = until - rama_emu_team_now();
+		rc = rama_emu_wait_file(u->path, size, fmax(0, fmin(left, REST)), r->e);
 		if (rc == 0)
-			rc = rama_team_look(r->team, r->e);
+			rc = rama_emu_team_look(r->team, r->e);
 	} while (rc == 0 && left > 0);
 	if (rc == 0 && step->strict)
 		return rama_err_set(r->e, RAMA_EMISSING,
@@ -474,7 +474,7 @@ static int wait_for(struct runner *r, const struct rama_step *step)
 
 static void *spin(void *until)
 {
-	while (rama_team_now() < *(const double *)until)
+	while (rama_emu_team_now() < *(const double *)until)
 		;
 	return NULL;
 }
@@ -494,59 +494,59 @@ static void spin_on(double until, int64_t cores)
 
 static int compute(const struct runner *r, double seconds, int64_t cores)
 {
-	double until = rama_team_now() + seconds, part;
+	double until = rama_emu_team_now() + seconds, part;
 	struct timespec t;
 	int rc = 0;
 
-	while (rc == 0 && (seconds = until - rama_team_now()) > 0) {
+	while (rc == 0 && (seconds = until - rama_emu_team_now()) > 0) {
 		part = fmin(seconds, REST);
 		t.tv_sec = (time_t)part;
 		t.tv_nsec = (long)(1e9 * (part - (double)t.tv_sec));
 		if (r->opt->spin)
-			spin_on(rama_team_now() + part, cores);
+			spin_on(rama_emu_team_now() + part, cores);
 		else
 			nanosleep(&t, NULL);
 		if (seconds > REST)
-			rc = rama_team_look(r->team, r->e);
+			rc = rama_emu_team_look(r->team, r->e);
 	}
 	return rc;
 }
 
-static int sync_unit(struct runner *r, struct rama_unit *u)
+static int sync_unit(struct runner *r, struct rama_emu_unit *u)
 {
 	int rc = reap(r, u, 0);
 
 	return rc != 0 ? rc : u->handle->engine->sync(u->handle, r->e);
 }
 
-static int act(struct runner *r, struct rama_step *s)
+static int act(struct runner *r, struct rama_emu_step *s)
 {
 	switch (s->what) {
-	case RAMA_DO_OPEN:
+	case RAMA_EMU_DO_OPEN:
 		return open_unit(r, s);
-	case RAMA_DO_SYNC:
+	case RAMA_EMU_DO_SYNC:
 		return sync_unit(r, s->unit);
-	case RAMA_DO_CLOSE:
+	case RAMA_EMU_DO_CLOSE:
 		return close_unit(r, s->unit);
-	case RAMA_DO_COMPUTE:
+	case RAMA_EMU_DO_COMPUTE:
 		if (s->call != NULL &&
 		    s->call(s->ctx, s, r->e) != 0) /* how long is known only now */
 			return r->e->code;
 		return r->opt->speed > 0 ? compute(r, s->seconds / r->opt->speed, s->length) : 0;
-	case RAMA_DO_WAIT:
+	case RAMA_EMU_DO_WAIT:
 		return wait_for(r, s);
-	case RAMA_DO_READY:
+	case RAMA_EMU_DO_READY:
 		return publish(r, s->unit);
-	case RAMA_DO_BARRIER:
-		return rama_team_barrier(r->team, r->e);
-	case RAMA_DO_REMOVE:
-		if (rama_emulate_own_remove(r->opt->own, s->unit->path) != 0)
+	case RAMA_EMU_DO_BARRIER:
+		return rama_emu_team_barrier(r->team, r->e);
+	case RAMA_EMU_DO_REMOVE:
+		if (rama_emu_own_remove(r->opt->own, s->unit->path) != 0)
 			return rama_err_set(r->e, RAMA_EIO, "%s: %s", s->unit->path,
 					    strerror(errno));
 		return 0;
-	case RAMA_DO_KILL:
+	case RAMA_EMU_DO_KILL:
 		return raise(SIGKILL);
-	case RAMA_DO_CALL:
+	case RAMA_EMU_DO_CALL:
 		return s->call(s->ctx, s, r->e);
 	default:
 		return 0;
@@ -554,48 +554,48 @@ static int act(struct runner *r, struct rama_step *s)
 }
 
 /* Does an empty request mean something, because others of the group make theirs? */
-static bool in_step(const struct rama_handle *h)
+static bool in_step(const struct rama_emu_handle *h)
 {
 	return h->engine->needs_mpi && h->opt.group != NULL;
 }
 
-static int do_step(struct runner *r, struct rama_step *s)
+static int do_step(struct runner *r, struct rama_emu_step *s)
 {
 	double start;
 	int rc;
 
-	if (s->what == RAMA_DO_BEGIN) {
+	if (s->what == RAMA_EMU_DO_BEGIN) {
 		r->task = s->task;
 		r->iteration = (uint32_t)s->offset;
-		r->began = rama_team_now();
+		r->began = rama_emu_team_now();
 		return open_book(r, s->task);
 	}
-	if (s->what == RAMA_DO_END) {
-		span(r, RAMA_DO_END, r->began, rama_team_now(), 0);
+	if (s->what == RAMA_EMU_DO_END) {
+		span(r, RAMA_EMU_DO_END, r->began, rama_emu_team_now(), 0);
 		return 0;
 	}
-	if (s->what == RAMA_DO_WRITE || s->what == RAMA_DO_READ)
+	if (s->what == RAMA_EMU_DO_WRITE || s->what == RAMA_EMU_DO_READ)
 		return s->length > 0 || in_step(s->unit->handle) ? move(r, s) : 0;
-	if (s->what == RAMA_DO_OPEN && r->opt->cold && (s->flags & RAMA_OPEN_WRITE) == 0)
-		rama_drop_cache(s->unit->path);
-	start = rama_team_now();
+	if (s->what == RAMA_EMU_DO_OPEN && r->opt->cold && (s->flags & RAMA_EMU_OPEN_WRITE) == 0)
+		rama_emu_drop_cache(s->unit->path);
+	start = rama_emu_team_now();
 	rc = act(r, s);
-	book(r, s, start, rama_team_now());
+	book(r, s, start, rama_emu_team_now());
 	return rc;
 }
 
-int rama_run_stream(struct rama_stream *stream, const struct rama_run_options *opt,
-		    struct rama_team *team, struct rama_books *books, struct rama_err *e)
+int rama_emu_run_stream(struct rama_emu_stream *stream, const struct rama_emu_run_options *opt,
+		    struct rama_emu_team *team, struct rama_emu_books *books, struct rama_err *e)
 {
 	struct runner r = { .opt = opt, .team = team, .books = books, .e = e };
-	struct rama_step s = { 0 };
+	struct rama_emu_step s = { 0 };
 	int rc;
 
 	if (books->n_tasks == 0) /* else it goes on with the books of an earlier stream */
 		books->rank.flaws.first = -1;
 	rc = open_book(&r, 0);
 	while (rc == 0) {
-		s = (struct rama_step){ 0 };
+		s = (struct rama_emu_step){ 0 };
 		rc = stream->next(stream, &s, e);
 		if (rc <= 0)
 			break;

@@ -13,7 +13,7 @@ static uint64_t share(uint64_t all, uint64_t part, uint64_t parts)
 	return all / parts * part + all % parts * part / parts;
 }
 
-void rama_walk_start(struct rama_walk *w)
+void rama_emu_walk_start(struct rama_emu_walk *w)
 {
 	uint64_t all =
 		w->request > 0 && w->size > 0
@@ -21,7 +21,7 @@ void rama_walk_start(struct rama_walk *w)
 			: 0;
 	uint64_t parts = w->parts > 0 ? w->parts : 1;
 
-	if (w->order == RAMA_STRIDED) {
+	if (w->order == RAMA_EMU_STRIDED) {
 		w->first = w->part;
 		w->step = parts;
 		w->count = all > w->part ? (all - w->part + parts - 1) / parts : 0;
@@ -30,7 +30,7 @@ void rama_walk_start(struct rama_walk *w)
 		w->step = 1;
 		w->count = share(all, (uint64_t)w->part + 1, parts) - w->first;
 	}
-	if (w->limit > 0 && w->limit < w->count && w->order != RAMA_RANDOM)
+	if (w->limit > 0 && w->limit < w->count && w->order != RAMA_EMU_RANDOM)
 		w->count = w->limit;
 	w->calls = w->even ? (all + parts - 1) / parts : w->count; /* no part has more */
 	w->calls = w->limit > 0 && w->limit < w->calls ? w->limit : w->calls;
@@ -41,7 +41,7 @@ void rama_walk_start(struct rama_walk *w)
 
 /* A number below count for each number below count, no two alike: a mixing that can be undone, on the next power of two, tried again while
  * it lands outside. No memory, any size. */
-static uint64_t shuffled(const struct rama_walk *w, uint64_t i)
+static uint64_t shuffled(const struct rama_emu_walk *w, uint64_t i)
 {
 	uint64_t m = w->mask - 1;
 	unsigned bits = 0;
@@ -58,7 +58,7 @@ static uint64_t shuffled(const struct rama_walk *w, uint64_t i)
 	return i;
 }
 
-bool rama_walk_next(struct rama_walk *w, int64_t *offset, int64_t *length)
+bool rama_emu_walk_next(struct rama_emu_walk *w, int64_t *offset, int64_t *length)
 {
 	uint64_t i;
 	int64_t at;
@@ -71,7 +71,7 @@ bool rama_walk_next(struct rama_walk *w, int64_t *offset, int64_t *length)
 		*length = 0;
 		return true;
 	}
-	i = w->order == RAMA_RANDOM ? shuffled(w, w->at) : w->at;
+	i = w->order == RAMA_EMU_RANDOM ? shuffled(w, w->at) : w->at;
 	w->at++;
 	at = (int64_t)((w->first + i * w->step) * (uint64_t)w->request);
 	*offset = w->from + at;
@@ -79,12 +79,12 @@ bool rama_walk_next(struct rama_walk *w, int64_t *offset, int64_t *length)
 	return true;
 }
 
-int64_t rama_walk_bytes(const struct rama_walk *w)
+int64_t rama_emu_walk_bytes(const struct rama_emu_walk *w)
 {
-	struct rama_walk copy = *w;
+	struct rama_emu_walk copy = *w;
 	uint64_t last, all;
 
-	rama_walk_start(&copy);
+	rama_emu_walk_start(&copy);
 	if (copy.count == 0)
 		return 0;
 	if (copy.limit > 0 &&
@@ -98,28 +98,28 @@ int64_t rama_walk_bytes(const struct rama_walk *w)
 
 /* ---- scripts -------------------------------------------------------------------------------- */
 
-void rama_script_init(struct rama_script *s)
+void rama_emu_script_init(struct rama_emu_script *s)
 {
-	*s = (struct rama_script){ 0 };
+	*s = (struct rama_emu_script){ 0 };
 }
 
-void rama_script_fini(struct rama_script *s)
+void rama_emu_script_fini(struct rama_emu_script *s)
 {
 	free(s->lines);
-	rama_script_init(s);
+	rama_emu_script_init(s);
 }
 
-void rama_script_clear(struct rama_script *s)
+void rama_emu_script_clear(struct rama_emu_script *s)
 {
 	s->n = s->at = 0;
 	s->between = false;
 }
 
-static struct rama_line *add(struct rama_script *s)
+static struct rama_emu_line *add(struct rama_emu_script *s)
 {
 	if (s->n == s->room) {
 		size_t room = s->room == 0 ? 32 : 2 * s->room;
-		struct rama_line *p = reallocarray(s->lines, room, sizeof(*p));
+		struct rama_emu_line *p = reallocarray(s->lines, room, sizeof(*p));
 
 		if (p == NULL) {
 			s->error = RAMA_EMEMORY;
@@ -128,54 +128,54 @@ static struct rama_line *add(struct rama_script *s)
 		s->lines = p;
 		s->room = room;
 	}
-	s->lines[s->n] = (struct rama_line){ 0 };
+	s->lines[s->n] = (struct rama_emu_line){ 0 };
 	return &s->lines[s->n++];
 }
 
-struct rama_step *rama_script_step(struct rama_script *s, enum rama_do what, struct rama_unit *unit)
+struct rama_emu_step *rama_emu_script_step(struct rama_emu_script *s, enum rama_emu_do what, struct rama_emu_unit *unit)
 {
-	static struct rama_step nowhere; /* written to by callers when there is no memory */
-	struct rama_line *l = add(s);
-	struct rama_step *step = l != NULL ? &l->step : &nowhere;
+	static struct rama_emu_step nowhere; /* written to by callers when there is no memory */
+	struct rama_emu_line *l = add(s);
+	struct rama_emu_step *step = l != NULL ? &l->step : &nowhere;
 
-	*step = (struct rama_step){ .what = what, .unit = unit };
+	*step = (struct rama_emu_step){ .what = what, .unit = unit };
 	return step;
 }
 
-void rama_script_open(struct rama_script *s, struct rama_unit *unit, int flags)
+void rama_emu_script_open(struct rama_emu_script *s, struct rama_emu_unit *unit, int flags)
 {
-	rama_script_step(s, RAMA_DO_OPEN, unit)->flags = flags;
+	rama_emu_script_step(s, RAMA_EMU_DO_OPEN, unit)->flags = flags;
 }
 
-void rama_script_move(struct rama_script *s, enum rama_do what, struct rama_unit *unit,
-		      const struct rama_walk *walk, bool sync)
+void rama_emu_script_move(struct rama_emu_script *s, enum rama_emu_do what, struct rama_emu_unit *unit,
+		      const struct rama_emu_walk *walk, bool sync)
 {
-	struct rama_line *l = add(s);
+	struct rama_emu_line *l = add(s);
 
 	if (l == NULL)
 		return;
-	l->step = (struct rama_step){ .what = what, .unit = unit };
+	l->step = (struct rama_emu_step){ .what = what, .unit = unit };
 	l->walks = true;
 	l->walk = *walk;
 	l->walk.even |= unit->opt.group != NULL;
 	l->sync = sync;
-	rama_walk_start(&l->walk);
+	rama_emu_walk_start(&l->walk);
 }
 
-void rama_script_compute(struct rama_script *s, double seconds, double cores)
+void rama_emu_script_compute(struct rama_emu_script *s, double seconds, double cores)
 {
-	struct rama_step *step;
+	struct rama_emu_step *step;
 
 	if (seconds <= 0)
 		return;
-	step = rama_script_step(s, RAMA_DO_COMPUTE, NULL);
+	step = rama_emu_script_step(s, RAMA_EMU_DO_COMPUTE, NULL);
 	step->seconds = seconds;
 	step->length = cores > 1 ? (int64_t)fmin(cores, 1e6) : 1;
 }
 
-void rama_script_begin(struct rama_script *s, uint32_t task, uint32_t iteration)
+void rama_emu_script_begin(struct rama_emu_script *s, uint32_t task, uint32_t iteration)
 {
-	struct rama_step *step = rama_script_step(s, RAMA_DO_BEGIN, NULL);
+	struct rama_emu_step *step = rama_emu_script_step(s, RAMA_EMU_DO_BEGIN, NULL);
 
 	step->task = task;
 	step->offset = iteration;
@@ -183,12 +183,12 @@ void rama_script_begin(struct rama_script *s, uint32_t task, uint32_t iteration)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int next(struct rama_stream *me, struct rama_step *step, struct rama_err *e)
+static int next(struct rama_emu_stream *me, struct rama_emu_step *step, struct rama_err *e)
 {
-	struct rama_script *s = me->ctx;
+	struct rama_emu_script *s = me->ctx;
 
 	for (;;) {
-		struct rama_line *l;
+		struct rama_emu_line *l;
 
 		if (s->error != 0)
 			return rama_err_set(e, s->error, "no memory for what is to be done");
@@ -207,10 +207,10 @@ static int next(struct rama_stream *me, struct rama_step *step, struct rama_err 
 		}
 		if (s->between) {
 			s->between = false;
-			step->what = RAMA_DO_SYNC;
+			step->what = RAMA_EMU_DO_SYNC;
 			return 1;
 		}
-		if (rama_walk_next(&l->walk, &step->offset, &step->length)) {
+		if (rama_emu_walk_next(&l->walk, &step->offset, &step->length)) {
 			s->between = l->sync;
 			return 1;
 		}
@@ -218,7 +218,7 @@ static int next(struct rama_stream *me, struct rama_step *step, struct rama_err 
 	}
 }
 
-struct rama_stream rama_script_stream(struct rama_script *s)
+struct rama_emu_stream rama_emu_script_stream(struct rama_emu_script *s)
 {
-	return (struct rama_stream){ .next = next, .ctx = s };
+	return (struct rama_emu_stream){ .next = next, .ctx = s };
 }

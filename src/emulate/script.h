@@ -8,11 +8,11 @@
 #include "emulate/work.h"
 
 /* requests over a file: which of them are of this part, in which order */
-struct rama_walk {
+struct rama_emu_walk {
 	int64_t size; /* bytes that are walked over, from offset `from` on */
 	int64_t from;
 	int64_t request; /* bytes of one; the last may be shorter */
-	enum rama_order order;
+	enum rama_emu_order order;
 	uint32_t part,
 		parts;	/* requests are dealt out: pieces of neighbours, or (strided) one by one */
 	uint64_t seed;	/* of a random order */
@@ -23,40 +23,40 @@ struct rama_walk {
 	uint64_t mask; /* random: numbers are drawn below this power of two */
 };
 /* ready to be walked: after the fields above `how far` are set */
-void rama_walk_start(struct rama_walk *w);
-bool rama_walk_next(struct rama_walk *w, int64_t *offset, int64_t *length);
+void rama_emu_walk_start(struct rama_emu_walk *w);
+bool rama_emu_walk_next(struct rama_emu_walk *w, int64_t *offset, int64_t *length);
 /* bytes that the whole walk moves */
-int64_t rama_walk_bytes(const struct rama_walk *w);
+int64_t rama_emu_walk_bytes(const struct rama_emu_walk *w);
 
-struct rama_line {
-	struct rama_step step;
+struct rama_emu_line {
+	struct rama_emu_step step;
 	bool walks;
-	struct rama_walk walk;
+	struct rama_emu_walk walk;
 	bool sync; /* after every request */
 };
 
-struct rama_script {
-	struct rama_line *lines;
+struct rama_emu_script {
+	struct rama_emu_line *lines;
 	size_t n, room, at;
 	bool between; /* a request was handed out: its sync is next */
-	/* asked at the end: 1 when more lines were added (rama_script_clear() first drops the old ones), 0: that was all */
-	int (*more)(struct rama_script *s, void *ctx, struct rama_err *e);
+	/* asked at the end: 1 when more lines were added (rama_emu_script_clear() first drops the old ones), 0: that was all */
+	int (*more)(struct rama_emu_script *s, void *ctx, struct rama_err *e);
 	void *ctx;
 	int error; /* RAMA_EMEMORY once a line did not fit */
 };
 
-void rama_script_init(struct rama_script *s);
-void rama_script_fini(struct rama_script *s);
-void rama_script_clear(struct rama_script *s);
-struct rama_stream rama_script_stream(struct rama_script *s);
+void rama_emu_script_init(struct rama_emu_script *s);
+void rama_emu_script_fini(struct rama_emu_script *s);
+void rama_emu_script_clear(struct rama_emu_script *s);
+struct rama_emu_stream rama_emu_script_stream(struct rama_emu_script *s);
 
 /* one line each; trouble is kept in s->error and told when the script is read */
-struct rama_step *rama_script_step(struct rama_script *s, enum rama_do what,
-				   struct rama_unit *unit);
-void rama_script_open(struct rama_script *s, struct rama_unit *unit, int flags);
-void rama_script_move(struct rama_script *s, enum rama_do what, struct rama_unit *unit,
-		      const struct rama_walk *walk, bool sync);
-void rama_script_compute(struct rama_script *s, double seconds, double cores);
-void rama_script_begin(struct rama_script *s, uint32_t task, uint32_t iteration);
+struct rama_emu_step *rama_emu_script_step(struct rama_emu_script *s, enum rama_emu_do what,
+				   struct rama_emu_unit *unit);
+void rama_emu_script_open(struct rama_emu_script *s, struct rama_emu_unit *unit, int flags);
+void rama_emu_script_move(struct rama_emu_script *s, enum rama_emu_do what, struct rama_emu_unit *unit,
+		      const struct rama_emu_walk *walk, bool sync);
+void rama_emu_script_compute(struct rama_emu_script *s, double seconds, double cores);
+void rama_emu_script_begin(struct rama_emu_script *s, uint32_t task, uint32_t iteration);
 
 #endif

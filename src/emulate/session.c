@@ -40,19 +40,19 @@ static void draw(void *ctx, const char *text)
 {
 	struct line *l = ctx;
 
-	if (rama_team_now() - l->began < l->delay)
+	if (rama_emu_team_now() - l->began < l->delay)
 		return;
 	l->drawn = true;
 	dprintf(STDERR_FILENO, "\r\033[K%s", text);
 }
 
-static void watch(struct rama_config *cfg, const struct rama_team *team, struct line *l)
+static void watch(struct rama_emu_config *cfg, const struct rama_emu_team *team, struct line *l)
 {
 	const char *delay = getenv(rama_settings[RAMA_SET_PROGRESS].variable);
 
-	*l = (struct line){ .began = rama_team_now() };
+	*l = (struct line){ .began = rama_emu_team_now() };
 	l->delay = strtod(delay != NULL ? delay : rama_settings[RAMA_SET_PROGRESS].preset, NULL);
-	if (team->rank != 0 || rama_config_flag(cfg, RAMA_P_quiet) || !isatty(STDERR_FILENO))
+	if (team->rank != 0 || rama_emu_config_flag(cfg, RAMA_EMU_P_quiet) || !isatty(STDERR_FILENO))
 		return;
 	cfg->progress = draw;
 	cfg->progress_ctx = l;
@@ -60,9 +60,9 @@ static void watch(struct rama_config *cfg, const struct rama_team *team, struct 
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-int rama_session_run(struct rama_config *cfg, struct rama_team *team, struct rama_err *e)
+int rama_emu_session_run(struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_err *e)
 {
-	const char *path = rama_config_text(cfg, RAMA_P_output);
+	const char *path = rama_emu_config_text(cfg, RAMA_EMU_P_output);
 	struct line line;
 	struct rama_err lost = { 0 };
 	struct rama_out out;
@@ -70,7 +70,7 @@ int rama_session_run(struct rama_config *cfg, struct rama_team *team, struct ram
 
 	rama_out_init(&out, NULL, NULL);
 	watch(cfg, team, &line);
-	rc = rama_emulate(cfg, team, &out, e);
+	rc = rama_emu(cfg, team, &out, e);
 	if (line.drawn)
 		dprintf(STDERR_FILENO, "\r\033[K");
 	/* also after an error: what there is of a result says more than none */

@@ -8,6 +8,6 @@
 
 /* Carries out the run; on rank 0 the result goes to standard output, or to --output, complete or not at all; how far it is
  * is shown if standard error is a terminal. */
-int rama_session_run(struct rama_config *cfg, struct rama_team *team, struct rama_err *e);
+int rama_emu_session_run(struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_err *e);
 
 #endif

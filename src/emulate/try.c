@@ -16,10 +16,10 @@
 #define PLACE "set"
 
 /* parameters that do not change what is done, or belong to the whole of the job */
-static const enum rama_param fixed[] = { RAMA_P_set,	  RAMA_P_rounds,      RAMA_P_ranks,
-					 RAMA_P_json,	  RAMA_P_svg,	      RAMA_P_output,
-					 RAMA_P_quiet,	  RAMA_P_type,	      RAMA_P_subtype,
-					 RAMA_P_profiler, RAMA_P_config_file, RAMA_P_profile_out };
+static const enum rama_emu_param fixed[] = { RAMA_EMU_P_set,	  RAMA_EMU_P_rounds,      RAMA_EMU_P_ranks,
+					 RAMA_EMU_P_json,	  RAMA_EMU_P_svg,	      RAMA_EMU_P_output,
+					 RAMA_EMU_P_quiet,	  RAMA_EMU_P_type,	      RAMA_EMU_P_subtype,
+					 RAMA_EMU_P_profiler, RAMA_EMU_P_config_file, RAMA_EMU_P_profile_out };
 
 static bool is_fixed(int p)
 {
@@ -39,7 +39,7 @@ static const char *find_mode(const char *word)
 	struct rama_file file;
 	struct rama_log log;
 
-	if (rama_mode_find(word) != NULL)
+	if (rama_emu_mode_find(word) != NULL)
 		return word;
 	if (rama_file_open(&file, word, NULL) != 0)
 		return NULL;
@@ -51,7 +51,7 @@ static const char *find_mode(const char *word)
 	return mode;
 }
 
-static int copy_args(struct rama_config *to, const struct rama_config *from, size_t first,
+static int copy_args(struct rama_emu_config *to, const struct rama_emu_config *from, size_t first,
 		     struct rama_err *e)
 {
 	to->args = calloc(from->n_args + 1, sizeof(*to->args));
@@ -65,7 +65,7 @@ static int copy_args(struct rama_config *to, const struct rama_config *from, siz
 }
 
 /* parameters of one run: those of the command line, without those of try itself */
-static int copy_config(struct rama_config *to, const struct rama_config *from, struct rama_err *e)
+static int copy_config(struct rama_emu_config *to, const struct rama_emu_config *from, struct rama_err *e)
 {
 	const char *mode = find_mode(from->args[0]);
 	int rc;
@@ -78,14 +78,14 @@ static int copy_config(struct rama_config *to, const struct rama_config *from, s
 		return rama_err_set(e, RAMA_EUSAGE, "%s cannot be tried", mode);
 	to->mode = mode;
 	rc = copy_args(to, from, mode == from->args[0], e);
-	for (int i = 0; rc == 0 && i < RAMA_PARAMS; i++)
+	for (int i = 0; rc == 0 && i < RAMA_EMU_PARAMS; i++)
 		if (from->value[i] != NULL && !is_fixed(i))
-			rc = rama_config_set(to, rama_param_info[i].name, from->value[i],
+			rc = rama_emu_config_set(to, rama_emu_param_info[i].name, from->value[i],
 					     from->place[i], e);
 	return rc;
 }
 
-static bool belongs(const struct rama_param_info *p, const char *mode)
+static bool belongs(const struct rama_emu_param_info *p, const char *mode)
 {
 	const char *at = p->modes;
 	size_t n = strlen(mode);
@@ -98,22 +98,22 @@ static bool belongs(const struct rama_param_info *p, const char *mode)
 	return p->modes[0] == '\0';
 }
 
-static int change(struct rama_config *c, const char *text, struct rama_err *e)
+static int change(struct rama_emu_config *c, const char *text, struct rama_err *e)
 {
 	const char *equal = strchr(text, '=');
 	size_t n = equal != NULL ? (size_t)(equal - text) : strlen(text);
-	int p = rama_config_find(text, n);
+	int p = rama_emu_config_find(text, n);
 	char name[128];
 
 	snprintf(name, sizeof(name), "%.*s", (int)(n < 127 ? n : 127), text);
 	if (p >= 0 && is_fixed(p))
 		return rama_err_set(e, RAMA_EUSAGE, "set: %s is the same for both runs", name);
-	if (p >= 0 && !belongs(&rama_param_info[p], c->mode))
+	if (p >= 0 && !belongs(&rama_emu_param_info[p], c->mode))
 		return rama_err_set(e, RAMA_EUSAGE, "set: %s has no meaning in mode %s", name,
 				    c->mode);
-	if (equal == NULL && (p < 0 || rama_param_info[p].kind != RAMA_KIND_FLAG))
+	if (equal == NULL && (p < 0 || rama_emu_param_info[p].kind != RAMA_EMU_KIND_FLAG))
 		return rama_err_set(e, RAMA_EUSAGE, "set: \"%.60s\" is not KEY=VALUE", text);
-	return rama_config_set(c, name, equal != NULL ? equal + 1 : NULL, PLACE, e);
+	return rama_emu_config_set(c, name, equal != NULL ? equal + 1 : NULL, PLACE, e);
 }
 
 /* Values may hold colons themselves: what is no name of a parameter goes on with the value before. */
@@ -121,18 +121,18 @@ static bool begins(const char *item, size_t n)
 {
 	const char *equal = memchr(item, '=', n);
 
-	return rama_config_find(item, equal != NULL ? (size_t)(equal - item) : n) >= 0;
+	return rama_emu_config_find(item, equal != NULL ? (size_t)(equal - item) : n) >= 0;
 }
 
-static int change_all(struct rama_config *c, const struct rama_config *from, struct rama_err *e)
+static int change_all(struct rama_emu_config *c, const struct rama_emu_config *from, struct rama_err *e)
 {
-	size_t n = rama_config_items(from, RAMA_P_set);
+	size_t n = rama_emu_config_items(from, RAMA_EMU_P_set);
 	char text[2048] = "";
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const char *item;
-		size_t len = rama_config_item(from, RAMA_P_set, i, &item), used = strlen(text);
+		size_t len = rama_emu_config_item(from, RAMA_EMU_P_set, i, &item), used = strlen(text);
 
 		if (used > 0 && begins(item, len)) {
 			rc = change(c, text, e);
@@ -147,8 +147,8 @@ static int change_all(struct rama_config *c, const struct rama_config *from, str
 /* ---- rounds --------------------------------------------------------------------------------- */
 
 struct trial {
-	struct rama_emulation *m;
-	struct rama_config way[2];
+	struct rama_emu_emulation *m;
+	struct rama_emu_config way[2];
 	unsigned rounds;
 	double *seconds[2]; /* of each round, on rank 0 */
 	double *sorted[2];
@@ -159,9 +159,9 @@ static int run_way(struct trial *t, int which, double *seconds, struct rama_err 
 	int rc;
 
 	*seconds = 0;
-	rc = rama_emulate_part(&t->way[which], t->m->team, seconds, e);
+	rc = rama_emu_part(&t->way[which], t->m->team, seconds, e);
 	if (rc == 0)
-		rc = rama_team_barrier(t->m->team, e);
+		rc = rama_emu_team_barrier(t->m->team, e);
 	if (rc == 0 && t->m->team->rank == 0 && *seconds <= 0)
 		rc = rama_err_set(e, RAMA_EUSAGE, "nothing was done that takes time");
 	return rc != 0 ? rama_err_prefix(e, which == 0 ? "as it is" : "changed") : 0;
@@ -187,7 +187,7 @@ static int run_rounds(struct trial *t, struct rama_err *e)
 
 /* ---- what came out -------------------------------------------------------------------------- */
 
-static void put_json(const struct trial *t, const struct rama_comparison *c)
+static void put_json(const struct trial *t, const struct rama_emu_comparison *c)
 {
 	static const char *const key[] = { "baseline", "changed" };
 	struct rama_json j;
@@ -198,7 +198,7 @@ static void put_json(const struct trial *t, const struct rama_comparison *c)
 	rama_json_key_i64(&j, "version", 1);
 	rama_json_key_string(&j, "mode", t->way[0].mode);
 	rama_json_key_string(&j, "what", t->m->cfg->args[0]);
-	rama_json_key_string(&j, "set", rama_config_text(t->m->cfg, RAMA_P_set));
+	rama_json_key_string(&j, "set", rama_emu_config_text(t->m->cfg, RAMA_EMU_P_set));
 	rama_json_key_i64(&j, "ranks", t->m->team->size);
 	rama_json_key_i64(&j, "rounds", t->rounds);
 	for (int i = 0; i < 2; i++) {
@@ -212,9 +212,9 @@ static void put_json(const struct trial *t, const struct rama_comparison *c)
 		rama_json_close(&j, ']');
 		rama_json_key(&j, "parameters");
 		rama_json_open(&j, '{');
-		for (int p = 0; p < RAMA_PARAMS; p++)
+		for (int p = 0; p < RAMA_EMU_PARAMS; p++)
 			if (t->way[i].value[p] != NULL)
-				rama_json_key_string(&j, rama_param_info[p].name,
+				rama_json_key_string(&j, rama_emu_param_info[p].name,
 						     t->way[i].value[p]);
 		rama_json_close(&j, '}');
 		rama_json_close(&j, '}');
@@ -223,19 +223,19 @@ static void put_json(const struct trial *t, const struct rama_comparison *c)
 	rama_json_key_f64(&j, "low", c->low);
 	rama_json_key_f64(&j, "high", c->high);
 	rama_json_key_f64(&j, "confidence", c->confidence);
-	rama_json_key_string(&j, "verdict", rama_verdict_name[c->verdict]);
+	rama_json_key_string(&j, "verdict", rama_emu_verdict_name[c->verdict]);
 	rama_json_close(&j, '}');
 	rama_out_char(t->m->out, '\n');
 }
 
-static void put_text(const struct trial *t, const struct rama_comparison *c)
+static void put_text(const struct trial *t, const struct rama_emu_comparison *c)
 {
 	static const char *const way[] = { "as it is", "changed" };
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], d[RAMA_HUMAN];
 	struct rama_out *out = t->m->out;
 
 	rama_out_fmt(out, "try: %s, with %s; %u rank%s, %u rounds by turns\n", t->m->cfg->args[0],
-		     rama_config_text(t->m->cfg, RAMA_P_set), (unsigned)t->m->team->size,
+		     rama_emu_config_text(t->m->cfg, RAMA_EMU_P_set), (unsigned)t->m->team->size,
 		     t->m->team->size == 1 ? "" : "s", t->rounds);
 	for (int i = 0; i < 2; i++)
 		rama_out_fmt(out, "  %-8s %s (%s to %s)\n", way[i],
@@ -245,10 +245,10 @@ static void put_text(const struct trial *t, const struct rama_comparison *c)
 	rama_out_fmt(out,
 		     "  %-8s %.3g times as long, between %.3g and %.3g with %.1f %% confidence\n",
 		     "ratio", c->ratio, c->low, c->high, 100 * c->confidence);
-	rama_out_fmt(out, "  %-8s %s", "verdict", rama_verdict_name[c->verdict]);
-	if (c->verdict == RAMA_BETTER)
+	rama_out_fmt(out, "  %-8s %s", "verdict", rama_emu_verdict_name[c->verdict]);
+	if (c->verdict == RAMA_EMU_BETTER)
 		rama_out_fmt(out, ": %s as fast\n", rama_human_ratio(a, 1 / c->ratio));
-	else if (c->verdict == RAMA_WORSE)
+	else if (c->verdict == RAMA_EMU_WORSE)
 		rama_out_fmt(out, ": takes %s as long\n", rama_human_ratio(a, c->ratio));
 	else
 		rama_out_text(out,
@@ -257,15 +257,15 @@ static void put_text(const struct trial *t, const struct rama_comparison *c)
 
 static int tell(struct trial *t, struct rama_err *e)
 {
-	struct rama_comparison c;
+	struct rama_emu_comparison c;
 	int rc;
 
 	for (int i = 0; i < 2; i++)
 		memcpy(t->sorted[i], t->seconds[i], t->rounds * sizeof(*t->seconds[i]));
-	rc = rama_compare(&c, t->sorted[0], t->sorted[1], t->rounds, e);
+	rc = rama_emu_compare(&c, t->sorted[0], t->sorted[1], t->rounds, e);
 	if (rc != 0)
 		return rc;
-	if (rama_config_flag(t->m->cfg, RAMA_P_json))
+	if (rama_emu_config_flag(t->m->cfg, RAMA_EMU_P_json))
 		put_json(t, &c);
 	else
 		put_text(t, &c);
@@ -274,28 +274,28 @@ static int tell(struct trial *t, struct rama_err *e)
 
 /* ---- the mode ------------------------------------------------------------------------------- */
 
-static int check(const struct rama_config *c, struct rama_err *e)
+static int check(const struct rama_emu_config *c, struct rama_err *e)
 {
-	int64_t rounds = rama_config_size(c, RAMA_P_rounds);
+	int64_t rounds = rama_emu_config_size(c, RAMA_EMU_P_rounds);
 
 	if (c->n_args == 0)
 		return rama_err_set(e, RAMA_EUSAGE, "try what? a log, a workflow or a mode");
-	if (rama_config_text(c, RAMA_P_set)[0] == '\0')
+	if (rama_emu_config_text(c, RAMA_EMU_P_set)[0] == '\0')
 		return rama_err_set(e, RAMA_EUSAGE, "nothing is changed: --set KEY=VALUE");
-	if (rounds < RAMA_TRY_LEAST || rounds > RAMA_TRY_MOST)
-		return rama_err_set(e, RAMA_EUSAGE, "rounds: from %d to %d", RAMA_TRY_LEAST,
-				    RAMA_TRY_MOST);
+	if (rounds < RAMA_EMU_TRY_LEAST || rounds > RAMA_EMU_TRY_MOST)
+		return rama_err_set(e, RAMA_EUSAGE, "rounds: from %d to %d", RAMA_EMU_TRY_LEAST,
+				    RAMA_EMU_TRY_MOST);
 	return 0;
 }
 
-int rama_mode_try(struct rama_emulation *m, struct rama_err *e)
+int rama_emu_mode_try(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	struct trial t = { .m = m, .rounds = (unsigned)rama_config_size(m->cfg, RAMA_P_rounds) };
+	struct trial t = { .m = m, .rounds = (unsigned)rama_emu_config_size(m->cfg, RAMA_EMU_P_rounds) };
 	int rc = check(m->cfg, e);
 
 	m->told = true;
 	for (int i = 0; i < 2; i++) {
-		rama_config_init(&t.way[i]);
+		rama_emu_config_init(&t.way[i]);
 		if (rc == 0)
 			rc = copy_config(&t.way[i], m->cfg, e);
 		t.seconds[i] = rc == 0 ? calloc(t.rounds, sizeof(*t.seconds[i])) : NULL;
@@ -310,7 +310,7 @@ int rama_mode_try(struct rama_emulation *m, struct rama_err *e)
 	if (rc == 0 && m->team->rank == 0)
 		rc = tell(&t, e);
 	for (int i = 0; i < 2; i++) {
-		rama_config_fini(&t.way[i]);
+		rama_emu_config_fini(&t.way[i]);
 		free(t.seconds[i]);
 		free(t.sorted[i]);
 	}

@@ -5,22 +5,22 @@
 
 #include "base/err.h"
 
-#define RAMA_TRY_LEAST 5 /* rounds */
-#define RAMA_TRY_MOST 1000
+#define RAMA_EMU_TRY_LEAST 5 /* rounds */
+#define RAMA_EMU_TRY_MOST 1000
 
-enum rama_verdict { RAMA_CANNOT_TELL, RAMA_BETTER, RAMA_WORSE };
-extern const char *const rama_verdict_name[];
+enum rama_emu_verdict { RAMA_EMU_CANNOT_TELL, RAMA_EMU_BETTER, RAMA_EMU_WORSE };
+extern const char *const rama_emu_verdict_name[];
 
-struct rama_comparison {
+struct rama_emu_comparison {
 	double median[2];
 	double ratio;	   /* of the medians: above 1, the second takes longer */
 	double low, high;  /* of the ratio, with this confidence: */
 	double confidence; /* at least 0.95 */
-	enum rama_verdict verdict;
+	enum rama_emu_verdict verdict;
 };
 
 /* Two samples of n times each (which are sorted here), all above 0. Nothing is assumed of how they are spread: the interval is that of Mann and
  * Whitney's test, for the logarithm of the ratio. A difference of less than 2 % is not one. */
-int rama_compare(struct rama_comparison *c, double *a, double *b, unsigned n, struct rama_err *e);
+int rama_emu_compare(struct rama_emu_comparison *c, double *a, double *b, unsigned n, struct rama_err *e);
 
 #endif

@@ -9,7 +9,7 @@
 #define LEAST_EFFECT 0.02
 #define EXACT_MOST 30 /* rounds; with more the normal distribution is as good */
 
-const char *const rama_verdict_name[] = { "cannot tell", "better", "worse" };
+const char *const rama_emu_verdict_name[] = { "cannot tell", "better", "worse" };
 
 static int by_value(const void *a, const void *b)
 {
@@ -59,13 +59,13 @@ static unsigned cut_normal(unsigned n, double *tail)
 	return k > 0 ? (unsigned)k : 0;
 }
 
-int rama_compare(struct rama_comparison *c, double *a, double *b, unsigned n, struct rama_err *e)
+int rama_emu_compare(struct rama_emu_comparison *c, double *a, double *b, unsigned n, struct rama_err *e)
 {
 	size_t all = (size_t)n * n, at = 0;
 	double *log_ratio = calloc(all + 1, sizeof(*log_ratio)), tail, middle;
 	unsigned cut;
 
-	*c = (struct rama_comparison){ 0 };
+	*c = (struct rama_emu_comparison){ 0 };
 	if (log_ratio == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	qsort(a, n, sizeof(*a), by_value);
@@ -85,9 +85,9 @@ int rama_compare(struct rama_comparison *c, double *a, double *b, unsigned n, st
 	middle = all % 2 == 1 ? log_ratio[all / 2]
 			      : (log_ratio[all / 2 - 1] + log_ratio[all / 2]) / 2;
 	if (c->low > 1 && middle > log1p(LEAST_EFFECT))
-		c->verdict = RAMA_WORSE;
+		c->verdict = RAMA_EMU_WORSE;
 	else if (c->high < 1 && middle < -log1p(LEAST_EFFECT))
-		c->verdict = RAMA_BETTER;
+		c->verdict = RAMA_EMU_BETTER;
 	free(log_ratio);
 	return 0;
 }

@@ -11,61 +11,61 @@
 #include "emulate/pattern.h"
 #include "emulate/team/team.h"
 
-enum rama_do {
-	RAMA_DO_OPEN,  /* file, flags */
-	RAMA_DO_WRITE, /* file, offset, length */
-	RAMA_DO_READ,
-	RAMA_DO_SYNC,
-	RAMA_DO_CLOSE,
-	RAMA_DO_COMPUTE, /* seconds; length: processors it keeps busy, 0 is 1 */
-	RAMA_DO_WAIT,	 /* until the file is complete, at most seconds; strict or not */
-	RAMA_DO_READY,	 /* the file is complete: renamed to its name, others are told */
-	RAMA_DO_BARRIER, /* all ranks */
-	RAMA_DO_REMOVE,
-	RAMA_DO_BEGIN, /* a task or phase begins: task, version */
-	RAMA_DO_END,
-	RAMA_DO_KILL, /* SIGKILL to this process: a real crash */
-	RAMA_DO_CALL, /* what only the mode knows: call(ctx) */
+enum rama_emu_do {
+	RAMA_EMU_DO_OPEN,  /* file, flags */
+	RAMA_EMU_DO_WRITE, /* file, offset, length */
+	RAMA_EMU_DO_READ,
+	RAMA_EMU_DO_SYNC,
+	RAMA_EMU_DO_CLOSE,
+	RAMA_EMU_DO_COMPUTE, /* seconds; length: processors it keeps busy, 0 is 1 */
+	RAMA_EMU_DO_WAIT,	 /* until the file is complete, at most seconds; strict or not */
+	RAMA_EMU_DO_READY,	 /* the file is complete: renamed to its name, others are told */
+	RAMA_EMU_DO_BARRIER, /* all ranks */
+	RAMA_EMU_DO_REMOVE,
+	RAMA_EMU_DO_BEGIN, /* a task or phase begins: task, version */
+	RAMA_EMU_DO_END,
+	RAMA_EMU_DO_KILL, /* SIGKILL to this process: a real crash */
+	RAMA_EMU_DO_CALL, /* what only the mode knows: call(ctx) */
 };
 
 /* a data unit in a file */
-struct rama_unit {
+struct rama_emu_unit {
 	const char *name; /* in reports */
 	const char *path;
 	int64_t size;
-	struct rama_pattern pattern;
-	const struct rama_engine *engine; /* NULL: the run's */
-	struct rama_engine_options opt;
+	struct rama_emu_pattern pattern;
+	const struct rama_emu_engine *engine; /* NULL: the run's */
+	struct rama_emu_engine_options opt;
 	bool in_place; /* written under its own name, not under a temporary one that is renamed when complete */
 	const char *producer;	    /* for messages: who should make it, or NULL */
-	struct rama_tally *tally;   /* what was done with it, or NULL */
-	struct rama_handle *handle; /* the runner's while it is open, else NULL */
-	struct rama_unit *next_open;
+	struct rama_emu_tally *tally;   /* what was done with it, or NULL */
+	struct rama_emu_handle *handle; /* the runner's while it is open, else NULL */
+	struct rama_emu_unit *next_open;
 };
 
-struct rama_step {
-	enum rama_do what;
-	struct rama_unit
+struct rama_emu_step {
+	enum rama_emu_do what;
+	struct rama_emu_unit
 		*unit; /* belongs to the maker; stays valid until its CLOSE, READY or REMOVE */
 	uint32_t task; /* index for the books: maker's names, 0 if it has none */
 	int flags;     /* of open */
 	int64_t offset, length;
 	double seconds;
 	bool strict; /* of a wait: without the file there is no going on */
-	int (*call)(void *ctx, struct rama_step *s, struct rama_err *e);
+	int (*call)(void *ctx, struct rama_emu_step *s, struct rama_err *e);
 	void *ctx;
 };
 
-struct rama_stream {
+struct rama_emu_stream {
 	/* 1: *s is the next step; 0: no more; negative: error */
-	int (*next)(struct rama_stream *me, struct rama_step *s, struct rama_err *e);
+	int (*next)(struct rama_emu_stream *me, struct rama_emu_step *s, struct rama_err *e);
 	void *ctx;
 };
 
-struct rama_run_options {
-	struct rama_emulate_own *own; /* files that may be written */
-	const struct rama_engine *engine;
-	struct rama_engine_options opt;
+struct rama_emu_run_options {
+	struct rama_emu_own *own; /* files that may be written */
+	const struct rama_emu_engine *engine;
+	struct rama_emu_engine_options opt;
 	bool verify; /* reads are checked */
 	bool cold;   /* page cache dropped (posix_fadvise) before reads */
 	uint64_t seed;
@@ -79,48 +79,48 @@ struct rama_run_options {
 };
 
 /* what was measured, of one rank; merged on rank 0 */
-struct rama_tally {
+struct rama_emu_tally {
 	uint64_t reads, writes, opens, syncs, waits;
 	uint64_t bytes_read, bytes_written;
 	double read_time, write_time, open_time, sync_time, wait_time, compute_time;
 	double first, last;	    /* on rank 0's clock */
 	double max_read, max_write; /* longest single one */
-	struct rama_check_result flaws;
+	struct rama_emu_check_result flaws;
 };
 
-struct rama_span { /* for charts */
+struct rama_emu_span { /* for charts */
 	uint32_t task, rank, iteration;
-	uint8_t what; /* enum rama_do */
+	uint8_t what; /* enum rama_emu_do */
 	double start, end;
 	uint64_t bytes;
 };
 
-struct rama_books {
-	struct rama_tally rank;	 /* of this rank */
-	struct rama_tally *task; /* by task index, n_tasks */
+struct rama_emu_books {
+	struct rama_emu_tally rank;	 /* of this rank */
+	struct rama_emu_tally *task; /* by task index, n_tasks */
 	uint32_t n_tasks;
-	struct rama_span *spans;
+	struct rama_emu_span *spans;
 	size_t n_spans, room_spans;
 };
-void rama_books_fini(struct rama_books *b);
-void rama_books_span(struct rama_books *b,
-		     const struct rama_span *s); /* without memory the chart lacks it */
+void rama_emu_books_fini(struct rama_emu_books *b);
+void rama_emu_books_span(struct rama_emu_books *b,
+		     const struct rama_emu_span *s); /* without memory the chart lacks it */
 
 /* What a unit is called until it is complete; `room` bytes. */
-const char *rama_unit_partial(const struct rama_emulate_own *own, const struct rama_unit *u,
+const char *rama_emu_unit_partial(const struct rama_emu_own *own, const struct rama_emu_unit *u,
 			      char *to, size_t room);
 
 /* Makes the kernel forget what it holds of a file, as far as it will. */
-void rama_drop_cache(const char *path);
+void rama_emu_drop_cache(const char *path);
 
 /* 1 when the file is there in its full size (-1: any), 0 when time is over or `give_up` says so. Sleeps in between: told by
  * the kernel where it can be, else looking now and then, at most some ten times a second. */
-int rama_wait_file(const char *path, int64_t size, double seconds, struct rama_err *e);
+int rama_emu_wait_file(const char *path, int64_t size, double seconds, struct rama_err *e);
 
-void rama_tally_add(struct rama_tally *to, const struct rama_tally *x);
+void rama_emu_tally_add(struct rama_emu_tally *to, const struct rama_emu_tally *x);
 
 /* Carries out a stream; the first thing that goes wrong ends it with an error that names file, offset and reason. */
-int rama_run_stream(struct rama_stream *stream, const struct rama_run_options *opt,
-		    struct rama_team *team, struct rama_books *books, struct rama_err *e);
+int rama_emu_run_stream(struct rama_emu_stream *stream, const struct rama_emu_run_options *opt,
+		    struct rama_emu_team *team, struct rama_emu_books *books, struct rama_err *e);
 
 #endif

@@ -19,7 +19,7 @@ int rama_worker_info(const char *hints, MPI_Info *info, struct rama_err *e)
 		if (n == 0 || n >= sizeof(key) || item.n - n >= sizeof(value)) {
 			rama_worker_no_info(info);
 			return rama_err_set(e, RAMA_EUSAGE, "hints: \"%.*s\" is not key=value",
-					    RAMA_PIECE(item));
+					    RAMA_EMU_PIECE(item));
 		}
 		snprintf(key, sizeof(key), "%.*s", (int)n, item.p);
 		snprintf(value, sizeof(value), "%.*s", (int)(item.n - n - 1), equal + 1);
@@ -36,7 +36,7 @@ void rama_worker_no_info(MPI_Info *info)
 		MPI_Info_free(info);
 }
 
-int rama_worker_error(const struct rama_handle *h, const char *what, int64_t off, int code,
+int rama_worker_error(const struct rama_emu_handle *h, const char *what, int64_t off, int code,
 		      struct rama_err *e)
 {
 	char text[MPI_MAX_ERROR_STRING + 1] = "", place[48] = "";
@@ -52,7 +52,7 @@ int rama_worker_error(const struct rama_handle *h, const char *what, int64_t off
 	return rama_err_set(e, RAMA_EIO, "%s: %s%s: %.300s", h->path, what, place, text);
 }
 
-int rama_worker_exists(const struct rama_handle *h)
+int rama_worker_exists(const struct rama_emu_handle *h)
 {
 	MPI_Comm comm = rama_worker_comm(h);
 	struct stat st;

@@ -23,7 +23,7 @@ static herr_t innermost(unsigned n, const H5E_error2_t *at, void *ctx)
 	return 0;
 }
 
-static int failed(const struct rama_handle *h, const char *what, int64_t off, struct rama_err *e)
+static int failed(const struct rama_emu_handle *h, const char *what, int64_t off, struct rama_err *e)
 {
 	char text[256] = "no reason given", place[48] = "";
 
@@ -35,7 +35,7 @@ static int failed(const struct rama_handle *h, const char *what, int64_t off, st
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
-static hid_t access_list(const struct rama_handle *h, struct rama_err *e)
+static hid_t access_list(const struct rama_emu_handle *h, struct rama_err *e)
 {
 	hid_t list = H5Pcreate(H5P_FILE_ACCESS);
 	MPI_Info info;
@@ -87,11 +87,11 @@ static void let_go(struct file *f)
 	free(f);
 }
 
-static int hdf5_open(struct rama_handle *h, int flags, struct rama_err *e)
+static int hdf5_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	struct file *f = calloc(1, sizeof(*f));
-	bool write = flags & RAMA_OPEN_WRITE;
-	bool create = write && (flags & RAMA_OPEN_TRUNCATE || !rama_worker_exists(h));
+	bool write = flags & RAMA_EMU_OPEN_WRITE;
+	bool create = write && (flags & RAMA_EMU_OPEN_TRUNCATE || !rama_worker_exists(h));
 	hid_t list;
 	int rc;
 
@@ -135,7 +135,7 @@ static int select_bytes(const struct file *f, hsize_t from, hsize_t n, hid_t *th
 	return H5Sselect_none(*there) < 0 || H5Sselect_none(*here) < 0 ? -1 : 0;
 }
 
-static int move(struct rama_handle *h, void *buf, size_t n, int64_t off, bool write,
+static int move(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, bool write,
 		struct rama_err *e)
 {
 	struct file *f = h->state;
@@ -157,28 +157,28 @@ static int move(struct rama_handle *h, void *buf, size_t n, int64_t off, bool wr
 	return rc;
 }
 
-static int hdf5_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+static int hdf5_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 		      struct rama_err *e)
 {
 	(void)tag;
 	return move(h, (void *)buf, n, off, true, e);
 }
 
-static int hdf5_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+static int hdf5_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		     struct rama_err *e)
 {
 	(void)tag;
 	return move(h, buf, n, off, false, e);
 }
 
-static int hdf5_sync(struct rama_handle *h, struct rama_err *e)
+static int hdf5_sync(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct file *f = h->state;
 
 	return H5Fflush(f->file, H5F_SCOPE_LOCAL) < 0 ? failed(h, "flush", -1, e) : 0;
 }
 
-static int hdf5_close(struct rama_handle *h, struct rama_err *e)
+static int hdf5_close(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct file *f = h->state;
 	int rc = 0;
@@ -194,7 +194,7 @@ static int hdf5_close(struct rama_handle *h, struct rama_err *e)
 	return rc;
 }
 
-const struct rama_engine rama_worker_engine_hdf5 = {
+const struct rama_emu_engine rama_worker_engine_hdf5 = {
 	.name = "hdf5",
 	.doc = "parallel HDF5: one dataset of bytes, collective or independent",
 	.needs_mpi = true,

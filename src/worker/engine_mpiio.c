@@ -58,7 +58,7 @@ static void drop_type(MPI_Datatype *type)
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
-static int prepare(struct rama_handle *h, struct file *f)
+static int prepare(struct rama_emu_handle *h, struct file *f)
 {
 	f->collective = h->opt.collective && h->opt.group != NULL;
 	f->nonblocking = h->opt.nonblocking;
@@ -77,7 +77,7 @@ static void drop(struct file *f)
 	free(f);
 }
 
-static int mpiio_open(struct rama_handle *h, int flags, struct rama_err *e)
+static int mpiio_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	struct file *f = calloc(1, sizeof(*f));
 	MPI_Info info = MPI_INFO_NULL;
@@ -87,15 +87,15 @@ static int mpiio_open(struct rama_handle *h, int flags, struct rama_err *e)
 		drop(f);
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	}
-	mode = (flags & RAMA_OPEN_WRITE) == 0 ? MPI_MODE_RDONLY
-	       : flags & RAMA_OPEN_READ	      ? MPI_MODE_RDWR
+	mode = (flags & RAMA_EMU_OPEN_WRITE) == 0 ? MPI_MODE_RDONLY
+	       : flags & RAMA_EMU_OPEN_READ	      ? MPI_MODE_RDWR
 					      : MPI_MODE_WRONLY;
-	if (flags & RAMA_OPEN_CREATE)
+	if (flags & RAMA_EMU_OPEN_CREATE)
 		mode |= MPI_MODE_CREATE;
 	rc = rama_worker_info(h->opt.hints, &info, e);
 	if (rc == 0) {
 		rc = MPI_File_open(rama_worker_comm(h), h->path, mode, info, &f->f);
-		if (rc == MPI_SUCCESS && flags & RAMA_OPEN_TRUNCATE)
+		if (rc == MPI_SUCCESS && flags & RAMA_EMU_OPEN_TRUNCATE)
 			rc = MPI_File_set_size(f->f, 0);
 		if (rc != MPI_SUCCESS)
 			rc = rama_worker_error(h, "open", -1, rc, e);
@@ -111,7 +111,7 @@ static int mpiio_open(struct rama_handle *h, int flags, struct rama_err *e)
 /* ---- requests ------------------------------------------------------------------------------- */
 
 /* A transfer that ended short has no error of its own. */
-static int check(struct rama_handle *h, const struct request *q, int rc, MPI_Status *status,
+static int check(struct rama_emu_handle *h, const struct request *q, int rc, MPI_Status *status,
 		 struct rama_err *e)
 {
 	const char *what = q->write ? "write" : "read";
@@ -128,7 +128,7 @@ static int check(struct rama_handle *h, const struct request *q, int rc, MPI_Sta
 }
 
 /* what is not waited for: collective and independent calls, empty requests */
-static int move_now(struct rama_handle *h, struct request *q, void *buf, struct rama_err *e)
+static int move_now(struct rama_emu_handle *h, struct request *q, void *buf, struct rama_err *e)
 {
 	struct file *f = h->state;
 	MPI_Datatype type;
@@ -145,12 +145,12 @@ static int move_now(struct rama_handle *h, struct request *q, void *buf, struct 
 			      : MPI_File_read_at(f->f, q->off, buf, count, type, &status);
 	drop_type(&type);
 	q->done = true;
-	q->seconds = rama_team_now() - q->start;
+	q->seconds = rama_emu_team_now() - q->start;
 	f->waiting[f->flying] = MPI_REQUEST_NULL;
 	return q->n > 0 || rc != MPI_SUCCESS ? check(h, q, rc, &status, e) : 0;
 }
 
-static int begin(struct rama_handle *h, struct request *q, void *buf, struct rama_err *e)
+static int begin(struct rama_emu_handle *h, struct request *q, void *buf, struct rama_err *e)
 {
 	struct file *f = h->state;
 	MPI_Request *r = &f->waiting[f->flying];
@@ -166,21 +166,21 @@ static int begin(struct rama_handle *h, struct request *q, void *buf, struct ram
 	return 0;
 }
 
-static int move(struct rama_handle *h, struct request *q, void *buf, struct rama_err *e)
+static int move(struct rama_emu_handle *h, struct request *q, void *buf, struct rama_err *e)
 {
 	struct file *f = h->state;
 	int rc;
 
 	if (f->flying == f->depth)
 		return rama_err_set(e, RAMA_EIO, "%s: more requests than --depth", h->path);
-	q->start = rama_team_now();
+	q->start = rama_emu_team_now();
 	rc = f->nonblocking && q->n > 0 ? begin(h, q, buf, e) : move_now(h, q, buf, e);
 	if (rc == 0)
 		f->request[f->flying++] = *q;
 	return rc;
 }
 
-static int mpiio_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+static int mpiio_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 		       struct rama_err *e)
 {
 	struct request q = { .tag = tag, .n = n, .off = off, .write = true };
@@ -188,7 +188,7 @@ static int mpiio_write(struct rama_handle *h, const void *buf, size_t n, int64_t
 	return move(h, &q, (void *)buf, e);
 }
 
-static int mpiio_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+static int mpiio_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		      struct rama_err *e)
 {
 	struct request q = { .tag = tag, .n = n, .off = off };
@@ -197,7 +197,7 @@ static int mpiio_read(struct rama_handle *h, void *buf, size_t n, int64_t off, v
 }
 
 /* index of one that ended, or an error */
-static int wait_one(struct rama_handle *h, MPI_Status *status, struct rama_err *e)
+static int wait_one(struct rama_emu_handle *h, MPI_Status *status, struct rama_err *e)
 {
 	struct file *f = h->state;
 	int i, rc;
@@ -208,7 +208,7 @@ static int wait_one(struct rama_handle *h, MPI_Status *status, struct rama_err *
 	rc = MPI_Waitany((int)f->flying, f->waiting, &i, status);
 	if (rc != MPI_SUCCESS || i == MPI_UNDEFINED)
 		return rama_worker_error(h, "wait", -1, rc, e);
-	f->request[i].seconds = rama_team_now() - f->request[i].start;
+	f->request[i].seconds = rama_emu_team_now() - f->request[i].start;
 	return i;
 }
 
@@ -217,7 +217,7 @@ static bool some_done(const struct file *f)
 	return f->flying > 0 && !f->nonblocking;
 }
 
-static int mpiio_reap(struct rama_handle *h, unsigned left,
+static int mpiio_reap(struct rama_emu_handle *h, unsigned left,
 		      void (*done)(void *ctx, void *tag, double seconds), void *ctx,
 		      struct rama_err *e)
 {
@@ -244,7 +244,7 @@ static int mpiio_reap(struct rama_handle *h, unsigned left,
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static int mpiio_sync(struct rama_handle *h, struct rama_err *e)
+static int mpiio_sync(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct file *f = h->state;
 	int rc = MPI_File_sync(f->f);
@@ -252,7 +252,7 @@ static int mpiio_sync(struct rama_handle *h, struct rama_err *e)
 	return rc == MPI_SUCCESS ? 0 : rama_worker_error(h, "sync", -1, rc, e);
 }
 
-static int mpiio_close(struct rama_handle *h, struct rama_err *e)
+static int mpiio_close(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct file *f = h->state;
 	int rc = MPI_SUCCESS;
@@ -266,7 +266,7 @@ static int mpiio_close(struct rama_handle *h, struct rama_err *e)
 	return rc == MPI_SUCCESS ? 0 : rama_worker_error(h, "close", -1, rc, e);
 }
 
-const struct rama_engine rama_worker_engine_mpiio = {
+const struct rama_emu_engine rama_worker_engine_mpiio = {
 	.name = "mpiio",
 	.doc = "MPI-IO: collective, independent or non-blocking, with hints",
 	.needs_mpi = true,

@@ -14,7 +14,7 @@ struct file {
 	bool collective;
 };
 
-static int failed(const struct rama_handle *h, const char *what, int64_t off, int rc,
+static int failed(const struct rama_emu_handle *h, const char *what, int64_t off, int rc,
 		  struct rama_err *e)
 {
 	if (off >= 0)
@@ -49,11 +49,11 @@ static int look_up(struct file *f)
 	return ncmpi_inq_dimlen(f->file, dim, &f->size);
 }
 
-static int netcdf_open(struct rama_handle *h, int flags, struct rama_err *e)
+static int netcdf_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	struct file *f = calloc(1, sizeof(*f));
-	bool write = flags & RAMA_OPEN_WRITE;
-	bool create = write && (flags & RAMA_OPEN_TRUNCATE || !rama_worker_exists(h));
+	bool write = flags & RAMA_EMU_OPEN_WRITE;
+	bool create = write && (flags & RAMA_EMU_OPEN_TRUNCATE || !rama_worker_exists(h));
 	MPI_Comm comm = rama_worker_comm(h);
 	MPI_Info info;
 	int rc;
@@ -87,7 +87,7 @@ static int netcdf_open(struct rama_handle *h, int flags, struct rama_err *e)
 	return 0;
 }
 
-static int move(struct rama_handle *h, void *buf, size_t n, int64_t off, bool write,
+static int move(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, bool write,
 		struct rama_err *e)
 {
 	struct file *f = h->state;
@@ -108,21 +108,21 @@ static int move(struct rama_handle *h, void *buf, size_t n, int64_t off, bool wr
 	return rc == NC_NOERR ? 0 : failed(h, write ? "write" : "read", off, rc, e);
 }
 
-static int netcdf_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+static int netcdf_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 			struct rama_err *e)
 {
 	(void)tag;
 	return move(h, (void *)buf, n, off, true, e);
 }
 
-static int netcdf_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+static int netcdf_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		       struct rama_err *e)
 {
 	(void)tag;
 	return move(h, buf, n, off, false, e);
 }
 
-static int netcdf_sync(struct rama_handle *h, struct rama_err *e)
+static int netcdf_sync(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct file *f = h->state;
 	int rc = ncmpi_sync(f->file);
@@ -130,7 +130,7 @@ static int netcdf_sync(struct rama_handle *h, struct rama_err *e)
 	return rc == NC_NOERR ? 0 : failed(h, "sync", -1, rc, e);
 }
 
-static int netcdf_close(struct rama_handle *h, struct rama_err *e)
+static int netcdf_close(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct file *f = h->state;
 	int rc = NC_NOERR;
@@ -144,7 +144,7 @@ static int netcdf_close(struct rama_handle *h, struct rama_err *e)
 	return rc == NC_NOERR ? 0 : failed(h, "close", -1, rc, e);
 }
 
-const struct rama_engine rama_worker_engine_pnetcdf = {
+const struct rama_emu_engine rama_worker_engine_pnetcdf = {
 	.name = "pnetcdf",
 	.doc = "PnetCDF: one variable of bytes, collective or independent",
 	.needs_mpi = true,

@@ -56,7 +56,7 @@ static int make_comm(const uint32_t *ranks, uint32_t n, MPI_Comm *comm)
 	return rc;
 }
 
-static void *group_of(struct rama_team *t, const uint32_t *ranks, uint32_t n)
+static void *group_of(struct rama_emu_team *t, const uint32_t *ranks, uint32_t n)
 {
 	struct group *g = known(ranks, n);
 
@@ -88,7 +88,7 @@ static void free_groups(void)
 
 /* ---- the command line ----------------------------------------------------------------------- */
 
-static int read_words(struct rama_config *c, int argc, char **argv, struct rama_err *e)
+static int read_words(struct rama_emu_config *c, int argc, char **argv, struct rama_err *e)
 {
 	int i = 2, rc = 0;
 
@@ -101,7 +101,7 @@ static int read_words(struct rama_config *c, int argc, char **argv, struct rama_
 		if (equal == NULL)
 			return rama_err_set(e, RAMA_EUSAGE, "%s: not name=value", argv[i]);
 		*equal = '\0';
-		rc = rama_config_set(c, argv[i], equal + 1, "command line", e);
+		rc = rama_emu_config_set(c, argv[i], equal + 1, "command line", e);
 	}
 	c->args = calloc((size_t)argc, sizeof(*c->args));
 	for (i++; rc == 0 && c->args != NULL && i < argc; i++) {
@@ -114,18 +114,18 @@ static int read_words(struct rama_config *c, int argc, char **argv, struct rama_
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-static int join(struct rama_team *t, struct rama_err *e)
+static int join(struct rama_emu_team *t, struct rama_err *e)
 {
-	char address[RAMA_TEAM_ADDRESS] = "";
+	char address[RAMA_EMU_TEAM_ADDRESS] = "";
 	int rank, size, rc = 0;
 
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (rank == 0)
-		rc = rama_team_listen(t, size, address, e);
+		rc = rama_emu_team_listen(t, size, address, e);
 	MPI_Bcast(address, sizeof(address), MPI_CHAR, 0, MPI_COMM_WORLD);
 	if (rc == 0)
-		rc = rama_team_join(t, rank, size, address, e);
+		rc = rama_emu_team_join(t, rank, size, address, e);
 	t->kind = strcmp(RAMA_FAMILY, "openmpi") == 0 ? "Open MPI" : "MPICH";
 	t->group = group_of;
 	return rc;
@@ -133,16 +133,16 @@ static int join(struct rama_team *t, struct rama_err *e)
 
 /* Ranks may hang in a call of MPI that others will never make: after some time the job is ended for them. One rank says why and
  * does it; it must not be killed by another before that. */
-static void give_up(struct rama_team *t, int status, const struct rama_err *e)
+static void give_up(struct rama_emu_team *t, int status, const struct rama_err *e)
 {
-	int by = rama_team_aborted_by(t, GRACE);
-	bool mine = by == t->rank || (by == RAMA_TEAM_DIRECTOR && t->rank == 0);
+	int by = rama_emu_team_aborted_by(t, GRACE);
+	bool mine = by == t->rank || (by == RAMA_EMU_TEAM_DIRECTOR && t->rank == 0);
 
 	if (mine)
 		fprintf(stderr, "iorama emulate: %s\n", e->text);
 	fflush(NULL);
 	if (t->state != NULL)
-		rama_team_settle(t, GRACE);
+		rama_emu_team_settle(t, GRACE);
 	if (!mine)
 		poll(NULL, 0, (int)(GRACE * 1000));
 	MPI_Abort(MPI_COMM_WORLD, status);
@@ -150,33 +150,33 @@ static void give_up(struct rama_team *t, int status, const struct rama_err *e)
 
 int main(int argc, char **argv)
 {
-	struct rama_team team = { 0 };
+	struct rama_emu_team team = { 0 };
 	struct rama_err e = { 0 };
-	struct rama_config c;
+	struct rama_emu_config c;
 	int level, rc, worst;
 
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-	rama_team_on_signals();
-	rama_engine_add(&rama_worker_engine_mpiio);
+	rama_emu_team_on_signals();
+	rama_emu_engine_add(&rama_worker_engine_mpiio);
 #ifdef RAMA_HAVE_HDF5
 	H5dont_atexit(); /* after a failure it would wait for other ranks */
-	rama_engine_add(&rama_worker_engine_hdf5);
+	rama_emu_engine_add(&rama_worker_engine_hdf5);
 #endif
 #ifdef RAMA_HAVE_PNETCDF
-	rama_engine_add(&rama_worker_engine_pnetcdf);
+	rama_emu_engine_add(&rama_worker_engine_pnetcdf);
 #endif
-	rama_config_init(&c);
+	rama_emu_config_init(&c);
 	rc = read_words(&c, argc, argv, &e);
 	if (rc == 0)
 		rc = join(&team, &e);
 	if (rc == 0)
-		rc = rama_session_run(&c, &team, &e);
+		rc = rama_emu_session_run(&c, &team, &e);
 	if (rc != 0)
 		give_up(&team, rama_err_status(rc), &e);
 	if (team.state != NULL)
-		rama_team_end(&team, 0, &worst, &e);
-	rama_config_fini(&c);
+		rama_emu_team_end(&team, 0, &worst, &e);
+	rama_emu_config_fini(&c);
 	free_groups();
 #ifdef RAMA_HAVE_HDF5
 	H5close();

@@ -7,10 +7,10 @@
 
 #include "emulate/engine/engine.h"
 
-extern const struct rama_engine rama_worker_engine_mpiio, rama_worker_engine_hdf5, rama_worker_engine_pnetcdf;
+extern const struct rama_emu_engine rama_worker_engine_mpiio, rama_worker_engine_hdf5, rama_worker_engine_pnetcdf;
 
 /* communicator of the ranks that share a file; this rank's own when it has it alone */
-static inline MPI_Comm rama_worker_comm(const struct rama_handle *h)
+static inline MPI_Comm rama_worker_comm(const struct rama_emu_handle *h)
 {
 	return h->opt.group != NULL ? *(MPI_Comm *)h->opt.group : MPI_COMM_SELF;
 }
@@ -20,10 +20,10 @@ int rama_worker_info(const char *hints, MPI_Info *info, struct rama_err *e);
 void rama_worker_no_info(MPI_Info *info);
 
 /* "PATH: WHAT at OFFSET: words of MPI" */
-int rama_worker_error(const struct rama_handle *h, const char *what, int64_t off, int code,
+int rama_worker_error(const struct rama_emu_handle *h, const char *what, int64_t off, int code,
 		      struct rama_err *e);
 
 /* Is the file there? Rank 0 of the communicator looks, all get its answer. */
-int rama_worker_exists(const struct rama_handle *h);
+int rama_worker_exists(const struct rama_emu_handle *h);
 
 #endif

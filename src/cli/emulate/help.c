@@ -22,8 +22,8 @@ static bool is_of(const char *line, const char *mode)
 void rama_cli_emulate_modes(FILE *f)
 {
 	fputs("Modes:\n", f);
-	for (unsigned i = 0; i < rama_n_modes; i++)
-		fprintf(f, "  %-8s %s\n", rama_modes[i].name, rama_modes[i].doc);
+	for (unsigned i = 0; i < rama_emu_n_modes; i++)
+		fprintf(f, "  %-8s %s\n", rama_emu_modes[i].name, rama_emu_modes[i].doc);
 }
 
 static bool has_word(const char *words, const char *word)
@@ -54,7 +54,7 @@ static void wrapped(FILE *f, const char *text)
 	fprintf(f, "%s\n", text);
 }
 
-static void parameter(FILE *f, const struct rama_param_info *p)
+static void parameter(FILE *f, const struct rama_emu_param_info *p)
 {
 	int n = fprintf(f, "  --%s%s%s", p->name, p->arg != NULL ? " " : "",
 			p->arg != NULL ? p->arg : "");
@@ -64,9 +64,9 @@ static void parameter(FILE *f, const struct rama_param_info *p)
 		n -= 2; /* one column, three bytes */
 	fprintf(f, "%*s", n < INDENT ? INDENT - n : 1, "");
 	snprintf(text, sizeof(text), "%s%s%s%s", p->doc,
-		 p->otherwise[0] != '\0' && p->kind != RAMA_KIND_FLAG ? " (" : "",
-		 p->kind != RAMA_KIND_FLAG ? p->otherwise : "",
-		 p->otherwise[0] != '\0' && p->kind != RAMA_KIND_FLAG ? ")" : "");
+		 p->otherwise[0] != '\0' && p->kind != RAMA_EMU_KIND_FLAG ? " (" : "",
+		 p->kind != RAMA_EMU_KIND_FLAG ? p->otherwise : "",
+		 p->otherwise[0] != '\0' && p->kind != RAMA_EMU_KIND_FLAG ? ")" : "");
 	wrapped(f, text);
 }
 
@@ -75,10 +75,10 @@ static void parameters(FILE *f, const char *title, const char *mode)
 {
 	bool any = false;
 
-	for (int i = 0; i < RAMA_PARAMS; i++) {
-		const struct rama_param_info *p = &rama_param_info[i];
+	for (int i = 0; i < RAMA_EMU_PARAMS; i++) {
+		const struct rama_emu_param_info *p = &rama_emu_param_info[i];
 
-		if (p->kind == RAMA_KIND_DEAD ||
+		if (p->kind == RAMA_EMU_KIND_DEAD ||
 		    (mode[0] == '\0' ? p->modes[0] != '\0' : !has_word(p->modes, mode)))
 			continue;
 		if (!any)
@@ -104,7 +104,7 @@ static void examples(FILE *f, const char *mode)
 
 void rama_cli_emulate_help(FILE *f, const char *mode)
 {
-	const struct rama_mode *m = mode != NULL ? rama_mode_find(mode) : NULL;
+	const struct rama_emu_mode *m = mode != NULL ? rama_emu_mode_find(mode) : NULL;
 	char title[64];
 
 	if (m != NULL) {
@@ -117,9 +117,9 @@ void rama_cli_emulate_help(FILE *f, const char *mode)
 			rama_commands[RAMA_CMD_emulate].line);
 		rama_cli_emulate_modes(f);
 		fprintf(f, "\n%s\n", rama_commands[RAMA_CMD_emulate].text);
-		for (unsigned i = 0; i < rama_n_modes; i++) {
-			snprintf(title, sizeof(title), "Parameters of %s:", rama_modes[i].name);
-			parameters(f, title, rama_modes[i].name);
+		for (unsigned i = 0; i < rama_emu_n_modes; i++) {
+			snprintf(title, sizeof(title), "Parameters of %s:", rama_emu_modes[i].name);
+			parameters(f, title, rama_emu_modes[i].name);
 		}
 	}
 	parameters(f, "Parameters of every mode:", "");

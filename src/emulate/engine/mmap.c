@@ -34,28 +34,28 @@ static void on_bus(int number)
 	raise(number);
 }
 
-static int map_open(struct rama_handle *h, int flags, struct rama_err *e)
+static int map_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	struct map *m = calloc(1, sizeof(*m));
 	struct sigaction act = { .sa_handler = on_bus };
 
 	if (m == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	m->write = flags & RAMA_OPEN_WRITE;
+	m->write = flags & RAMA_EMU_OPEN_WRITE;
 	/* what is mapped to be written must be readable too */
-	m->fd = rama_engine_fd(h, m->write ? flags | RAMA_OPEN_READ : flags, 0);
+	m->fd = rama_emu_engine_fd(h, m->write ? flags | RAMA_EMU_OPEN_READ : flags, 0);
 	if (m->fd < 0) {
 		int number = errno;
 
 		free(m);
-		return rama_engine_error(h, "open", -1, number, e);
+		return rama_emu_engine_error(h, "open", -1, number, e);
 	}
 	sigaction(SIGBUS, &act, NULL);
 	h->state = m;
 	return 0;
 }
 
-static int move_window(struct rama_handle *h, int64_t off, struct rama_err *e)
+static int move_window(struct rama_emu_handle *h, int64_t off, struct rama_err *e)
 {
 	struct map *m = h->state;
 	struct stat st;
@@ -67,32 +67,32 @@ static int move_window(struct rama_handle *h, int64_t off, struct rama_err *e)
 		munmap(m->at, m->len);
 	m->at = NULL;
 	if (fstat(m->fd, &st) != 0)
-		return rama_engine_error(h, "stat", -1, errno, e);
+		return rama_emu_engine_error(h, "stat", -1, errno, e);
 	m->from = from;
 	m->len = (size_t)(st.st_size - from < WINDOW ? st.st_size - from : WINDOW);
 	if (off >= st.st_size)
-		return rama_engine_error(h, "read", off, 0, e);
+		return rama_emu_engine_error(h, "read", off, 0, e);
 	m->at = mmap(NULL, m->len, m->write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, m->fd,
 		     from);
 	if (m->at == MAP_FAILED) {
 		m->at = NULL;
-		return rama_engine_error(h, "mmap", off, errno, e);
+		return rama_emu_engine_error(h, "mmap", off, errno, e);
 	}
 	return 0;
 }
 
 /* The whole file at once where its size is known: growing it step by step would map it again each time. */
-static int grow(struct rama_handle *h, int64_t end, struct rama_err *e)
+static int grow(struct rama_emu_handle *h, int64_t end, struct rama_err *e)
 {
 	struct map *m = h->state;
 	struct stat st;
 	int64_t size = h->opt.size > end ? h->opt.size : end;
 
 	if (fstat(m->fd, &st) != 0)
-		return rama_engine_error(h, "stat", -1, errno, e);
+		return rama_emu_engine_error(h, "stat", -1, errno, e);
 	if (st.st_size >= end)
 		return 0;
-	return ftruncate(m->fd, size) == 0 ? 0 : rama_engine_error(h, "truncate", size, errno, e);
+	return ftruncate(m->fd, size) == 0 ? 0 : rama_emu_engine_error(h, "truncate", size, errno, e);
 }
 
 /* 0, or 1 if a page could not be had. A function of its own: a jump leaves its variables undefined. */
@@ -108,7 +108,7 @@ static int guarded_copy(char *to, const char *from, size_t n)
 	return 0;
 }
 
-static int copy(struct rama_handle *h, char *buf, size_t n, int64_t off, bool write,
+static int copy(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bool write,
 		struct rama_err *e)
 {
 	struct map *m = h->state;
@@ -124,7 +124,7 @@ static int copy(struct rama_handle *h, char *buf, size_t n, int64_t off, bool wr
 		part = part < n ? part : n;
 		at = m->at + (off - m->from);
 		if (guarded_copy(write ? at : buf, write ? buf : at, part) != 0)
-			return rama_engine_error(h, write ? "write" : "read", off,
+			return rama_emu_engine_error(h, write ? "write" : "read", off,
 						 write ? ENOSPC : EIO, e);
 		buf += part;
 		off += (int64_t)part;
@@ -133,7 +133,7 @@ static int copy(struct rama_handle *h, char *buf, size_t n, int64_t off, bool wr
 	return 0;
 }
 
-static int map_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+static int map_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 		     struct rama_err *e)
 {
 	int rc = grow(h, off + (int64_t)n, e);
@@ -142,23 +142,23 @@ static int map_write(struct rama_handle *h, const void *buf, size_t n, int64_t o
 	return rc != 0 ? rc : copy(h, (char *)buf, n, off, true, e);
 }
 
-static int map_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+static int map_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		    struct rama_err *e)
 {
 	(void)tag;
 	return copy(h, buf, n, off, false, e);
 }
 
-static int map_sync(struct rama_handle *h, struct rama_err *e)
+static int map_sync(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct map *m = h->state;
 
 	if (m->at != NULL && m->write && msync(m->at, m->len, MS_SYNC) != 0)
-		return rama_engine_error(h, "msync", -1, errno, e);
-	return fsync(m->fd) == 0 ? 0 : rama_engine_error(h, "fsync", -1, errno, e);
+		return rama_emu_engine_error(h, "msync", -1, errno, e);
+	return fsync(m->fd) == 0 ? 0 : rama_emu_engine_error(h, "fsync", -1, errno, e);
 }
 
-static int map_close(struct rama_handle *h, struct rama_err *e)
+static int map_close(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct map *m = h->state;
 	int rc = 0;
@@ -166,12 +166,12 @@ static int map_close(struct rama_handle *h, struct rama_err *e)
 	if (m->at != NULL)
 		munmap(m->at, m->len);
 	if (close(m->fd) != 0)
-		rc = rama_engine_error(h, "close", -1, errno, e);
+		rc = rama_emu_engine_error(h, "close", -1, errno, e);
 	free(m);
 	return rc;
 }
 
-const struct rama_engine rama_engine_mmap = {
+const struct rama_emu_engine rama_emu_engine_mmap = {
 	.name = "mmap",
 	.doc = "files as memory",
 	.open = map_open,

@@ -18,7 +18,7 @@ struct file {
 	int64_t cut; /* O_DIRECT: real size of a file that was padded to a block; -1: not padded */
 };
 
-int rama_engine_error(const struct rama_handle *h, const char *what, int64_t off, int number,
+int rama_emu_engine_error(const struct rama_emu_handle *h, const char *what, int64_t off, int number,
 		      struct rama_err *e)
 {
 	if (off < 0)
@@ -27,30 +27,30 @@ int rama_engine_error(const struct rama_handle *h, const char *what, int64_t off
 			    number != 0 ? strerror(number) : "the file ends there");
 }
 
-static int open_file(struct rama_handle *h, int flags, int more, struct rama_err *e)
+static int open_file(struct rama_emu_handle *h, int flags, int more, struct rama_err *e)
 {
 	struct file *f = calloc(1, sizeof(*f));
 
 	if (f == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	f->cut = -1;
-	f->fd = rama_engine_fd(h, flags, more);
+	f->fd = rama_emu_engine_fd(h, flags, more);
 	if (f->fd < 0) {
 		int number = errno;
 
 		free(f);
-		return rama_engine_error(h, "open", -1, number, e);
+		return rama_emu_engine_error(h, "open", -1, number, e);
 	}
 	h->state = f;
 	return 0;
 }
 
-static int posix_open(struct rama_handle *h, int flags, struct rama_err *e)
+static int posix_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	return open_file(h, flags, 0, e);
 }
 
-static int posix_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+static int posix_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 		       struct rama_err *e)
 {
 	struct file *f = h->state;
@@ -62,7 +62,7 @@ static int posix_write(struct rama_handle *h, const void *buf, size_t n, int64_t
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
-			return rama_engine_error(h, "write", off, done < 0 ? errno : ENOSPC, e);
+			return rama_emu_engine_error(h, "write", off, done < 0 ? errno : ENOSPC, e);
 		buf = (const char *)buf + done;
 		n -= (size_t)done;
 		off += done;
@@ -70,7 +70,7 @@ static int posix_write(struct rama_handle *h, const void *buf, size_t n, int64_t
 	return 0;
 }
 
-static int posix_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+static int posix_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		      struct rama_err *e)
 {
 	struct file *f = h->state;
@@ -82,7 +82,7 @@ static int posix_read(struct rama_handle *h, void *buf, size_t n, int64_t off, v
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
-			return rama_engine_error(h, "read", off, done < 0 ? errno : 0, e);
+			return rama_emu_engine_error(h, "read", off, done < 0 ? errno : 0, e);
 		buf = (char *)buf + done;
 		n -= (size_t)done;
 		off += done;
@@ -90,14 +90,14 @@ static int posix_read(struct rama_handle *h, void *buf, size_t n, int64_t off, v
 	return 0;
 }
 
-static int posix_sync(struct rama_handle *h, struct rama_err *e)
+static int posix_sync(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct file *f = h->state;
 
-	return fsync(f->fd) == 0 ? 0 : rama_engine_error(h, "fsync", -1, errno, e);
+	return fsync(f->fd) == 0 ? 0 : rama_emu_engine_error(h, "fsync", -1, errno, e);
 }
 
-static int posix_close(struct rama_handle *h, struct rama_err *e)
+static int posix_close(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct file *f = h->state;
 	struct stat st;
@@ -109,14 +109,14 @@ static int posix_close(struct rama_handle *h, struct rama_err *e)
 	/* only our own padding: another rank may have written behind it since */
 	if (f->cut >= 0 && fstat(f->fd, &st) == 0 && st.st_size > end &&
 	    st.st_size <= (end + BLOCK - 1) / BLOCK * BLOCK && ftruncate(f->fd, end) != 0)
-		rc = rama_engine_error(h, "truncate", -1, errno, e);
+		rc = rama_emu_engine_error(h, "truncate", -1, errno, e);
 	if (close(f->fd) != 0 && rc == 0)
-		rc = rama_engine_error(h, "close", -1, errno, e);
+		rc = rama_emu_engine_error(h, "close", -1, errno, e);
 	free(f);
 	return rc;
 }
 
-const struct rama_engine rama_engine_posix = {
+const struct rama_emu_engine rama_emu_engine_posix = {
 	.name = "posix",
 	.doc = "pread and pwrite",
 	.open = posix_open,
@@ -129,7 +129,7 @@ const struct rama_engine rama_engine_posix = {
 /* ---- in pieces ------------------------------------------------------------------------------ */
 
 /* The buffer from byte `done` on, in as many pieces as were asked for. */
-static int pieces(const struct rama_handle *h, struct iovec *v, char *buf, size_t n)
+static int pieces(const struct rama_emu_handle *h, struct iovec *v, char *buf, size_t n)
 {
 	unsigned want = h->opt.vector > 1 ? h->opt.vector : 4;
 	size_t each;
@@ -142,7 +142,7 @@ static int pieces(const struct rama_handle *h, struct iovec *v, char *buf, size_
 	return k;
 }
 
-static int vector_move(struct rama_handle *h, char *buf, size_t n, int64_t off, bool write,
+static int vector_move(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bool write,
 		       struct rama_err *e)
 {
 	struct file *f = h->state;
@@ -155,7 +155,7 @@ static int vector_move(struct rama_handle *h, char *buf, size_t n, int64_t off, 
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
-			return rama_engine_error(h, write ? "write" : "read", off,
+			return rama_emu_engine_error(h, write ? "write" : "read", off,
 						 done < 0 ? errno
 						 : write  ? ENOSPC
 							  : 0,
@@ -167,21 +167,21 @@ static int vector_move(struct rama_handle *h, char *buf, size_t n, int64_t off, 
 	return 0;
 }
 
-static int vector_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+static int vector_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 			struct rama_err *e)
 {
 	(void)tag;
 	return vector_move(h, (char *)buf, n, off, true, e);
 }
 
-static int vector_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+static int vector_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		       struct rama_err *e)
 {
 	(void)tag;
 	return vector_move(h, buf, n, off, false, e);
 }
 
-const struct rama_engine rama_engine_vector = {
+const struct rama_emu_engine rama_emu_engine_vector = {
 	.name = "vector",
 	.doc = "preadv and pwritev",
 	.open = posix_open,
@@ -193,11 +193,11 @@ const struct rama_engine rama_engine_vector = {
 
 /* ---- past the page cache -------------------------------------------------------------------- */
 
-static int direct_open(struct rama_handle *h, int flags, struct rama_err *e)
+static int direct_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	/* unaligned ends are read before they are written */
-	if (flags & RAMA_OPEN_WRITE)
-		flags |= RAMA_OPEN_READ;
+	if (flags & RAMA_EMU_OPEN_WRITE)
+		flags |= RAMA_EMU_OPEN_READ;
 	return open_file(h, flags, O_DIRECT, e);
 }
 
@@ -233,7 +233,7 @@ static void lock_blocks(const struct file *f, int64_t from, int64_t to, short ki
 }
 
 /* The blocks that hold [off, off + n) through a buffer of our own: read, change, write back. */
-static int direct_around(struct rama_handle *h, char *buf, size_t n, int64_t off, bool write,
+static int direct_around(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bool write,
 			 struct rama_err *e)
 {
 	struct file *f = h->state;
@@ -250,7 +250,7 @@ static int direct_around(struct rama_handle *h, char *buf, size_t n, int64_t off
 		lock_blocks(f, from, to, F_WRLCK);
 	got = direct_blocks(f, own, room, from, false);
 	if (got < 0 || (!write && from + got < off + (int64_t)n)) {
-		rc = rama_engine_error(h, "read", off, got < 0 ? errno : 0, e);
+		rc = rama_emu_engine_error(h, "read", off, got < 0 ? errno : 0, e);
 	} else if (!write) {
 		memcpy(buf, own + (off - from), n);
 	} else {
@@ -260,7 +260,7 @@ static int direct_around(struct rama_handle *h, char *buf, size_t n, int64_t off
 		size = f->cut >= 0 && f->cut < size ? f->cut : size;
 		memcpy(own + (off - from), buf, n);
 		if (direct_blocks(f, own, room, from, true) != (ssize_t)room)
-			rc = rama_engine_error(h, "write", off, errno, e);
+			rc = rama_emu_engine_error(h, "write", off, errno, e);
 		size = off + (int64_t)n > size ? off + (int64_t)n : size;
 		f->cut = size % BLOCK != 0 || f->cut >= 0 ? size : -1;
 		if (h->opt.size >= 0 &&
@@ -273,7 +273,7 @@ static int direct_around(struct rama_handle *h, char *buf, size_t n, int64_t off
 	return rc;
 }
 
-static int direct_move(struct rama_handle *h, char *buf, size_t n, int64_t off, bool write,
+static int direct_move(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bool write,
 		       struct rama_err *e)
 {
 	struct file *f = h->state;
@@ -288,28 +288,28 @@ static int direct_move(struct rama_handle *h, char *buf, size_t n, int64_t off, 
 			f->cut = off + (int64_t)n;
 		return 0;
 	}
-	return rama_engine_error(h, write ? "write" : "read", off,
+	return rama_emu_engine_error(h, write ? "write" : "read", off,
 				 done < 0 ? errno
 				 : write  ? ENOSPC
 					  : 0,
 				 e);
 }
 
-static int direct_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+static int direct_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 			struct rama_err *e)
 {
 	(void)tag;
 	return direct_move(h, (char *)buf, n, off, true, e);
 }
 
-static int direct_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+static int direct_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		       struct rama_err *e)
 {
 	(void)tag;
 	return direct_move(h, buf, n, off, false, e);
 }
 
-const struct rama_engine rama_engine_direct = {
+const struct rama_emu_engine rama_emu_engine_direct = {
 	.name = "direct",
 	.doc = "pread and pwrite with O_DIRECT; unaligned ends are read, changed and written back",
 	.direct = true,
@@ -322,7 +322,7 @@ const struct rama_engine rama_engine_direct = {
 
 /* ---- nothing -------------------------------------------------------------------------------- */
 
-static int null_open(struct rama_handle *h, int flags, struct rama_err *e)
+static int null_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	(void)h;
 	(void)flags;
@@ -330,7 +330,7 @@ static int null_open(struct rama_handle *h, int flags, struct rama_err *e)
 	return 0;
 }
 
-static int null_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+static int null_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 		      struct rama_err *e)
 {
 	(void)buf;
@@ -340,18 +340,18 @@ static int null_write(struct rama_handle *h, const void *buf, size_t n, int64_t 
 	return null_open(h, 0, e);
 }
 
-static int null_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+static int null_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		     struct rama_err *e)
 {
 	return null_write(h, buf, n, off, tag, e);
 }
 
-static int null_end(struct rama_handle *h, struct rama_err *e)
+static int null_end(struct rama_emu_handle *h, struct rama_err *e)
 {
 	return null_open(h, 0, e);
 }
 
-const struct rama_engine rama_engine_null = {
+const struct rama_emu_engine rama_emu_engine_null = {
 	.name = "null",
 	.doc = "moves nothing: what the emulation itself costs",
 	.no_files = true,

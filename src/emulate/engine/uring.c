@@ -27,7 +27,7 @@ struct ring {
 	unsigned flying;
 };
 
-static int ring_open(struct rama_handle *h, int flags, struct rama_err *e)
+static int ring_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 {
 	unsigned depth = h->opt.depth > 0 ? h->opt.depth : 1;
 	struct ring *r = calloc(1, sizeof(*r));
@@ -49,18 +49,18 @@ static int ring_open(struct rama_handle *h, int flags, struct rama_err *e)
 		r->all[i].next = r->free;
 		r->free = &r->all[i];
 	}
-	r->fd = rama_engine_fd(h, flags, 0);
+	r->fd = rama_emu_engine_fd(h, flags, 0);
 	h->state = r;
 	if (r->fd >= 0)
 		return 0;
-	rc = rama_engine_error(h, "open", -1, errno, e);
+	rc = rama_emu_engine_error(h, "open", -1, errno, e);
 	io_uring_queue_exit(&r->ring);
 	free(r->all);
 	free(r);
 	return rc;
 }
 
-static int submit(struct rama_handle *h, struct request *q, struct rama_err *e)
+static int submit(struct rama_emu_handle *h, struct request *q, struct rama_err *e)
 {
 	struct ring *r = h->state;
 	unsigned part = q->left < (1u << 30) ? (unsigned)q->left : 1u << 30;
@@ -77,10 +77,10 @@ static int submit(struct rama_handle *h, struct request *q, struct rama_err *e)
 	do
 		rc = io_uring_submit(&r->ring);
 	while (rc == -EINTR || rc == -EAGAIN);
-	return rc >= 0 ? 0 : rama_engine_error(h, "io_uring", q->off, -rc, e);
+	return rc >= 0 ? 0 : rama_emu_engine_error(h, "io_uring", q->off, -rc, e);
 }
 
-static int begin(struct rama_handle *h, char *buf, size_t n, int64_t off, bool write, void *tag,
+static int begin(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, bool write, void *tag,
 		 struct rama_err *e)
 {
 	struct ring *r = h->state;
@@ -95,34 +95,34 @@ static int begin(struct rama_handle *h, char *buf, size_t n, int64_t off, bool w
 			       .off = off,
 			       .write = write,
 			       .tag = tag,
-			       .start = rama_team_now() };
+			       .start = rama_emu_team_now() };
 	rc = submit(h, q, e);
 	if (rc == 0)
 		r->flying++;
 	return rc;
 }
 
-static int ring_write(struct rama_handle *h, const void *buf, size_t n, int64_t off, void *tag,
+static int ring_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 		      struct rama_err *e)
 {
 	return begin(h, (char *)buf, n, off, true, tag, e);
 }
 
-static int ring_read(struct rama_handle *h, void *buf, size_t n, int64_t off, void *tag,
+static int ring_read(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		     struct rama_err *e)
 {
 	return begin(h, buf, n, off, false, tag, e);
 }
 
 /* 1: the request is finished; 0: its rest was asked for again */
-static int advance(struct rama_handle *h, struct request *q, int result, struct rama_err *e)
+static int advance(struct rama_emu_handle *h, struct request *q, int result, struct rama_err *e)
 {
 	if (result == -EINTR || result == -EAGAIN)
 		result = 0;
 	else if (result < 0)
-		return rama_engine_error(h, q->write ? "write" : "read", q->off, -result, e);
+		return rama_emu_engine_error(h, q->write ? "write" : "read", q->off, -result, e);
 	else if (result == 0)
-		return rama_engine_error(h, q->write ? "write" : "read", q->off,
+		return rama_emu_engine_error(h, q->write ? "write" : "read", q->off,
 					 q->write ? ENOSPC : 0, e);
 	q->buf += result;
 	q->off += result;
@@ -132,7 +132,7 @@ static int advance(struct rama_handle *h, struct request *q, int result, struct 
 	return submit(h, q, e);
 }
 
-static int ring_reap(struct rama_handle *h, unsigned left,
+static int ring_reap(struct rama_emu_handle *h, unsigned left,
 		     void (*done)(void *ctx, void *tag, double seconds), void *ctx,
 		     struct rama_err *e)
 {
@@ -146,7 +146,7 @@ static int ring_reap(struct rama_handle *h, unsigned left,
 		if (rc == -EINTR)
 			continue;
 		if (rc < 0)
-			return rama_engine_error(h, "io_uring", -1, -rc, e);
+			return rama_emu_engine_error(h, "io_uring", -1, -rc, e);
 		q = io_uring_cqe_get_data(c);
 		result = c->res;
 		io_uring_cqe_seen(&r->ring, c);
@@ -159,20 +159,20 @@ static int ring_reap(struct rama_handle *h, unsigned left,
 		if (rc < 0)
 			return rc;
 		if (done != NULL)
-			done(ctx, q->tag, rama_team_now() - q->start);
+			done(ctx, q->tag, rama_emu_team_now() - q->start);
 	}
 	return 0;
 }
 
-static int ring_sync(struct rama_handle *h, struct rama_err *e)
+static int ring_sync(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct ring *r = h->state;
 
-	return fsync(r->fd) == 0 ? 0 : rama_engine_error(h, "fsync", -1, errno, e);
+	return fsync(r->fd) == 0 ? 0 : rama_emu_engine_error(h, "fsync", -1, errno, e);
 }
 
 /* Nothing may be under way when the buffers go. */
-static int ring_close(struct rama_handle *h, struct rama_err *e)
+static int ring_close(struct rama_emu_handle *h, struct rama_err *e)
 {
 	struct ring *r = h->state;
 	struct rama_err ignored;
@@ -182,13 +182,13 @@ static int ring_close(struct rama_handle *h, struct rama_err *e)
 		;
 	io_uring_queue_exit(&r->ring);
 	if (close(r->fd) != 0)
-		rc = rama_engine_error(h, "close", -1, errno, e);
+		rc = rama_emu_engine_error(h, "close", -1, errno, e);
 	free(r->all);
 	free(r);
 	return rc;
 }
 
-const struct rama_engine rama_engine_uring = {
+const struct rama_emu_engine rama_emu_engine_uring = {
 	.name = "uring",
 	.doc = "io_uring, --depth requests at a time",
 	.open = ring_open,

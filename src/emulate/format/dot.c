@@ -22,7 +22,7 @@ static void put_style(struct rama_out *out, bool strict, bool feedback)
 	rama_out_text(out, ";\n");
 }
 
-int rama_write_dot(const struct rama_graph *g, struct rama_out *out, struct rama_err *e)
+int rama_emu_write_dot(const struct rama_emu_graph *g, struct rama_out *out, struct rama_err *e)
 {
 	(void)e;
 	rama_out_text(out, "digraph ");
@@ -40,7 +40,7 @@ int rama_write_dot(const struct rama_graph *g, struct rama_out *out, struct rama
 		rama_out_text(out, "];\n");
 	}
 	for (uint32_t i = 0; i < g->n_edges; i++) {
-		const struct rama_edge *x = &g->edges[i];
+		const struct rama_emu_edge *x = &g->edges[i];
 
 		if (x->write)
 			rama_out_fmt(out, "\tt%u -> d%u", x->task, x->data);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "emulate/format/formats.h"
 
-#define READ_WRITE(name) rama_looks_##name, rama_read_##name, rama_write_##name
-#define READ(name) rama_looks_##name, rama_read_##name, NULL
-#define WRITE(name) NULL, NULL, rama_write_##name
+#define READ_WRITE(name) rama_emu_looks_##name, rama_emu_read_##name, rama_emu_write_##name
+#define READ(name) rama_emu_looks_##name, rama_emu_read_##name, NULL
+#define WRITE(name) NULL, NULL, rama_emu_write_##name
 
-const struct rama_graph_format rama_graph_formats[] = {
+const struct rama_emu_graph_format rama_emu_graph_formats[] = {
 	{ "iorama", "sections [task NAME], [data NAME]: everything that can be said",
 	  READ_WRITE(own) },
 	{ "paper", "lines TASK, DATA, APP, PARENT ... CHILD ... of the Wemul paper",
@@ -16,4 +16,4 @@ const struct rama_graph_format rama_graph_formats[] = {
 	{ "dot", "Graphviz, to look at", WRITE(dot) },
 	{ "svg", "a picture, of not too many tasks", WRITE(svg) },
 };
-const unsigned rama_n_graph_formats = sizeof(rama_graph_formats) / sizeof(rama_graph_formats[0]);
+const unsigned rama_emu_n_graph_formats = sizeof(rama_emu_graph_formats) / sizeof(rama_emu_graph_formats[0]);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-void rama_lines_init(struct rama_lines *l, const char *bytes, size_t n)
+void rama_emu_lines_init(struct rama_emu_lines *l, const char *bytes, size_t n)
 {
-	*l = (struct rama_lines){ .rest = { bytes, n } };
+	*l = (struct rama_emu_lines){ .rest = { bytes, n } };
 }
 
 static bool blank(char c)
@@ -16,7 +16,7 @@ static bool blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
-struct rama_piece rama_piece_trim(struct rama_piece p)
+struct rama_piece rama_emu_piece_trim(struct rama_piece p)
 {
 	while (p.n > 0 && blank(p.p[0]))
 		p = (struct rama_piece){ p.p + 1, p.n - 1 };
@@ -25,7 +25,7 @@ struct rama_piece rama_piece_trim(struct rama_piece p)
 	return p;
 }
 
-bool rama_lines_next(struct rama_lines *l, struct rama_piece *line)
+bool rama_emu_lines_next(struct rama_emu_lines *l, struct rama_piece *line)
 {
 	const char *end;
 	size_t n;
@@ -44,15 +44,15 @@ bool rama_lines_next(struct rama_lines *l, struct rama_piece *line)
 			break;
 		}
 	}
-	*line = rama_piece_trim(*line);
+	*line = rama_emu_piece_trim(*line);
 	return true;
 }
 
-bool rama_word_next(struct rama_piece *line, struct rama_piece *word)
+bool rama_emu_word_next(struct rama_piece *line, struct rama_piece *word)
 {
 	size_t n = 0;
 
-	*line = rama_piece_trim(*line);
+	*line = rama_emu_piece_trim(*line);
 	while (n < line->n && !blank(line->p[n]))
 		n++;
 	*word = (struct rama_piece){ line->p, n };
@@ -60,7 +60,7 @@ bool rama_word_next(struct rama_piece *line, struct rama_piece *word)
 	return n > 0;
 }
 
-int rama_lines_error(const struct rama_lines *l, struct rama_err *e, const char *fmt, ...)
+int rama_emu_lines_error(const struct rama_emu_lines *l, struct rama_err *e, const char *fmt, ...)
 {
 	char text[400];
 	va_list args;
@@ -77,22 +77,22 @@ static bool number_and_unit(struct rama_piece w, double *value, struct rama_piec
 {
 	size_t n;
 
-	w = rama_piece_trim(w);
+	w = rama_emu_piece_trim(w);
 	n = rama_piece_number(w, value);
 	if (n == 0 || !isfinite(*value) || *value < 0)
 		return false;
-	*unit = rama_piece_trim((struct rama_piece){ w.p + n, w.n - n });
+	*unit = rama_emu_piece_trim((struct rama_piece){ w.p + n, w.n - n });
 	return true;
 }
 
-bool rama_word_number(struct rama_piece w, double *value)
+bool rama_emu_word_number(struct rama_piece w, double *value)
 {
 	struct rama_piece unit;
 
 	return number_and_unit(w, value, &unit) && unit.n == 0;
 }
 
-bool rama_word_seconds(struct rama_piece w, double *seconds)
+bool rama_emu_word_seconds(struct rama_piece w, double *seconds)
 {
 	static const struct {
 		const char *name;
@@ -112,13 +112,13 @@ bool rama_word_seconds(struct rama_piece w, double *seconds)
 	return false;
 }
 
-bool rama_word_size(struct rama_piece w, int64_t *bytes)
+bool rama_emu_word_size(struct rama_piece w, int64_t *bytes)
 {
 	char text[64];
 	size_t n = 0;
 	uint64_t size;
 
-	w = rama_piece_trim(w);
+	w = rama_emu_piece_trim(w);
 	for (size_t i = 0; i < w.n; i++) { /* "2 GiB" is 2GiB */
 		if (blank(w.p[i]))
 			continue;

@@ -20,8 +20,8 @@
 enum kind { NOTHING, WORKFLOW, DATA, TASK, ACCESS };
 
 struct reader {
-	struct rama_graph *g;
-	struct rama_lines lines;
+	struct rama_emu_graph *g;
+	struct rama_emu_lines lines;
 	struct rama_err *e;
 	enum kind kind;
 	uint32_t index;	   /* of the task or data unit of this section */
@@ -34,21 +34,21 @@ struct reader {
 	} pass; /* what is looked at; the rest is left alone */
 };
 
-bool rama_looks_own(const char *bytes, size_t n)
+bool rama_emu_looks_own(const char *bytes, size_t n)
 {
-	struct rama_lines l;
+	struct rama_emu_lines l;
 	struct rama_piece line, word;
 
-	rama_lines_init(&l, bytes, n);
-	while (rama_lines_next(&l, &line))
+	rama_emu_lines_init(&l, bytes, n);
+	while (rama_emu_lines_next(&l, &line))
 		if (line.n > 0)
-			return rama_word_next(&line, &word) && word.p[0] == '[' &&
+			return rama_emu_word_next(&line, &word) && word.p[0] == '[' &&
 			       (rama_piece_is(word, "[workflow]") || rama_piece_is(word, "[data") ||
 				rama_piece_is(word, "[task"));
 	return false;
 }
 
-#define WRONG(r, ...) rama_lines_error(&(r)->lines, (r)->e, __VA_ARGS__)
+#define WRONG(r, ...) rama_emu_lines_error(&(r)->lines, (r)->e, __VA_ARGS__)
 
 static int at_line(struct reader *r, int64_t rc)
 {
@@ -102,18 +102,18 @@ static int keep(struct reader *r, const char **to, struct rama_piece w)
 static int open_access(struct reader *r, struct rama_piece rest)
 {
 	struct rama_piece task, data;
-	const struct rama_task *owner;
+	const struct rama_emu_task *owner;
 	int64_t t, d;
 
-	if (!rama_word_next(&rest, &task) || !rama_word_next(&rest, &data) ||
-	    rama_piece_trim(rest).n > 0)
+	if (!rama_emu_word_next(&rest, &task) || !rama_emu_word_next(&rest, &data) ||
+	    rama_emu_piece_trim(rest).n > 0)
 		return WRONG(r, "[access TASK DATA] needs two names");
 	if (plain(r, &task) != 0 || plain(r, &data) != 0)
 		return r->e->code;
-	t = rama_graph_find_task(r->g, task.p, task.n);
-	d = rama_graph_find_datum(r->g, data.p, data.n);
+	t = rama_emu_graph_find_task(r->g, task.p, task.n);
+	d = rama_emu_graph_find_datum(r->g, data.p, data.n);
 	if (t < 0 || d < 0)
-		return WRONG(r, "nothing is called %.*s", RAMA_PIECE(t < 0 ? task : data));
+		return WRONG(r, "nothing is called %.*s", RAMA_EMU_PIECE(t < 0 ? task : data));
 	owner = &r->g->tasks[t];
 	r->index = (uint32_t)d;
 	r->first = owner->first_edge;
@@ -121,8 +121,8 @@ static int open_access(struct reader *r, struct rama_piece rest)
 	for (uint32_t i = 0; i < r->n; i++)
 		if (r->g->edges[r->first + i].data == r->index)
 			return 0;
-	return WRONG(r, "task %.*s neither reads nor writes %.*s", RAMA_PIECE(task),
-		     RAMA_PIECE(data));
+	return WRONG(r, "task %.*s neither reads nor writes %.*s", RAMA_EMU_PIECE(task),
+		     RAMA_EMU_PIECE(data));
 }
 
 static int open_section(struct reader *r, struct rama_piece line)
@@ -131,18 +131,18 @@ static int open_section(struct reader *r, struct rama_piece line)
 	int64_t i = 0;
 
 	if (line.p[line.n - 1] != ']')
-		return WRONG(r, "%.*s: no ] at the end", RAMA_PIECE(line));
+		return WRONG(r, "%.*s: no ] at the end", RAMA_EMU_PIECE(line));
 	rest = (struct rama_piece){ line.p + 1, line.n - 2 };
-	if (!rama_word_next(&rest, &word))
+	if (!rama_emu_word_next(&rest, &word))
 		return WRONG(r, "an empty section");
-	rest = rama_piece_trim(rest);
+	rest = rama_emu_piece_trim(rest);
 	r->kind = rama_piece_is(word, "workflow") ? WORKFLOW
 		  : rama_piece_is(word, "data")	  ? DATA
 		  : rama_piece_is(word, "task")	  ? TASK
 		  : rama_piece_is(word, "access") ? ACCESS
 						  : NOTHING;
 	if (r->kind == NOTHING)
-		return WRONG(r, "%.*s is none of workflow data task access", RAMA_PIECE(word));
+		return WRONG(r, "%.*s is none of workflow data task access", RAMA_EMU_PIECE(word));
 	if (r->kind == ACCESS)
 		return r->pass == ACCESSES ? open_access(r, rest) : 0;
 	if (r->kind == WORKFLOW)
@@ -150,11 +150,11 @@ static int open_section(struct reader *r, struct rama_piece line)
 	if (plain(r, &rest) != 0)
 		return r->e->code;
 	if (r->pass != NAMES)
-		i = r->kind == DATA ? rama_graph_find_datum(r->g, rest.p, rest.n)
-				    : rama_graph_find_task(r->g, rest.p, rest.n);
+		i = r->kind == DATA ? rama_emu_graph_find_datum(r->g, rest.p, rest.n)
+				    : rama_emu_graph_find_task(r->g, rest.p, rest.n);
 	else
-		i = r->kind == DATA ? rama_graph_datum(r->g, rest.p, rest.n, r->e)
-				    : rama_graph_task(r->g, rest.p, rest.n, r->e);
+		i = r->kind == DATA ? rama_emu_graph_datum(r->g, rest.p, rest.n, r->e)
+				    : rama_emu_graph_task(r->g, rest.p, rest.n, r->e);
 	r->index = (uint32_t)i;
 	return at_line(r, i);
 }
@@ -169,17 +169,17 @@ static int set_workflow(struct reader *r, struct rama_piece key, struct rama_pie
 		return keep(r, &r->g->name, value);
 	if (!rama_piece_is(key, "iterations"))
 		return WRONG(r, "[workflow] has no %.*s; it has name and iterations",
-			     RAMA_PIECE(key));
-	if (!rama_word_number(value, &n) || n < 1 || n > 1e6 || n != (uint32_t)n)
+			     RAMA_EMU_PIECE(key));
+	if (!rama_emu_word_number(value, &n) || n < 1 || n > 1e6 || n != (uint32_t)n)
 		return WRONG(r, "iterations: %.*s is no number from 1 to 1000000",
-			     RAMA_PIECE(value));
+			     RAMA_EMU_PIECE(value));
 	r->g->iterations = (uint32_t)n;
 	return 0;
 }
 
 static int set_data(struct reader *r, struct rama_piece key, struct rama_piece value)
 {
-	struct rama_datum *d = &r->g->data[r->index];
+	struct rama_emu_datum *d = &r->g->data[r->index];
 
 	if (rama_piece_is(key, "file"))
 		return keep(r, &d->name, value);
@@ -188,11 +188,11 @@ static int set_data(struct reader *r, struct rama_piece key, struct rama_piece v
 	if (rama_piece_is(key, "note"))
 		return keep(r, &d->note, value);
 	if (!rama_piece_is(key, "size"))
-		return WRONG(r, "[data] has no %.*s; it has file size tier note", RAMA_PIECE(key));
-	return rama_word_size(value, &d->size)
+		return WRONG(r, "[data] has no %.*s; it has file size tier note", RAMA_EMU_PIECE(key));
+	return rama_emu_word_size(value, &d->size)
 		       ? 0
 		       : WRONG(r, "size: %.*s is no size such as 4096 or 1.5 GiB",
-			       RAMA_PIECE(value));
+			       RAMA_EMU_PIECE(value));
 }
 
 /* reads, writes, after: names with commas; a ? behind a name: the relation is not strict */
@@ -205,21 +205,21 @@ static int add_list(struct reader *r, struct rama_piece key, struct rama_piece v
 		bool strict = true;
 		int64_t other;
 
-		item = rama_piece_trim(item);
+		item = rama_emu_piece_trim(item);
 		if (item.n > 1 && item.p[item.n - 1] == '?') {
 			strict = false;
-			item = rama_piece_trim((struct rama_piece){ item.p, item.n - 1 });
+			item = rama_emu_piece_trim((struct rama_piece){ item.p, item.n - 1 });
 		}
 		if (plain(r, &item) != 0)
 			return r->e->code;
-		other = rama_piece_is(key, "after") ? rama_graph_find_task(r->g, item.p, item.n)
-						    : rama_graph_find_datum(r->g, item.p, item.n);
+		other = rama_piece_is(key, "after") ? rama_emu_graph_find_task(r->g, item.p, item.n)
+						    : rama_emu_graph_find_datum(r->g, item.p, item.n);
 		if (other < 0)
-			return WRONG(r, "%.*s: nothing is called %.*s", RAMA_PIECE(key),
-				     RAMA_PIECE(item));
+			return WRONG(r, "%.*s: nothing is called %.*s", RAMA_EMU_PIECE(key),
+				     RAMA_EMU_PIECE(item));
 		rc = rama_piece_is(key, "after")
-			     ? rama_graph_after(r->g, (uint32_t)other, r->index, strict, r->e)
-			     : rama_graph_edge(r->g, r->index, (uint32_t)other,
+			     ? rama_emu_graph_after(r->g, (uint32_t)other, r->index, strict, r->e)
+			     : rama_emu_graph_edge(r->g, r->index, (uint32_t)other,
 					       rama_piece_is(key, "writes"), strict, r->e);
 	}
 	return rc == 0 ? 0 : at_line(r, rc);
@@ -227,31 +227,31 @@ static int add_list(struct reader *r, struct rama_piece key, struct rama_piece v
 
 static int set_task_number(struct reader *r, struct rama_piece key, struct rama_piece value)
 {
-	struct rama_task *t = &r->g->tasks[r->index];
+	struct rama_emu_task *t = &r->g->tasks[r->index];
 	double n;
 
 	if (rama_piece_is(key, "compute") || rama_piece_is(key, "runtime")) {
 		t->measured = rama_piece_is(key, "runtime");
-		return rama_word_seconds(value, &t->seconds)
+		return rama_emu_word_seconds(value, &t->seconds)
 			       ? 0
 			       : WRONG(r, "%.*s: %.*s is no time such as 0.5 s or 2 min",
-				       RAMA_PIECE(key), RAMA_PIECE(value));
+				       RAMA_EMU_PIECE(key), RAMA_EMU_PIECE(value));
 	}
-	if (!rama_word_number(value, &n) || n > 1e9)
-		return WRONG(r, "%.*s: %.*s is no number", RAMA_PIECE(key), RAMA_PIECE(value));
+	if (!rama_emu_word_number(value, &n) || n > 1e9)
+		return WRONG(r, "%.*s: %.*s is no number", RAMA_EMU_PIECE(key), RAMA_EMU_PIECE(value));
 	if (rama_piece_is(key, "cores")) {
 		t->cores = n;
 		return 0;
 	}
 	if (n < 1 || n != (uint32_t)n)
-		return WRONG(r, "ranks: %.*s is no number of processes", RAMA_PIECE(value));
+		return WRONG(r, "ranks: %.*s is no number of processes", RAMA_EMU_PIECE(value));
 	t->ranks = (uint32_t)n;
 	return 0;
 }
 
 static int set_task(struct reader *r, struct rama_piece key, struct rama_piece value)
 {
-	struct rama_task *t = &r->g->tasks[r->index];
+	struct rama_emu_task *t = &r->g->tasks[r->index];
 	bool relation = rama_piece_is(key, "reads") || rama_piece_is(key, "writes") ||
 			rama_piece_is(key, "after");
 
@@ -269,33 +269,33 @@ static int set_task(struct reader *r, struct rama_piece key, struct rama_piece v
 	return WRONG(r,
 		     "[task] has no %.*s; it has name app ranks compute runtime cores reads writes "
 		     "after",
-		     RAMA_PIECE(key));
+		     RAMA_EMU_PIECE(key));
 }
 
 static int read_access(struct reader *r, struct rama_piece key, struct rama_piece value,
-		       struct rama_edge *x)
+		       struct rama_emu_edge *x)
 {
 	if (rama_piece_is(key, "fraction")) {
-		if (!rama_word_number(value, &x->fraction) || x->fraction > 1)
+		if (!rama_emu_word_number(value, &x->fraction) || x->fraction > 1)
 			return WRONG(r, "fraction: %.*s is no number from 0 to 1",
-				     RAMA_PIECE(value));
+				     RAMA_EMU_PIECE(value));
 	} else if (rama_piece_is(key, "request")) {
-		if (!rama_word_size(value, &x->request) || x->request == 0)
-			return WRONG(r, "request: %.*s is no size", RAMA_PIECE(value));
+		if (!rama_emu_word_size(value, &x->request) || x->request == 0)
+			return WRONG(r, "request: %.*s is no size", RAMA_EMU_PIECE(value));
 	} else if (rama_piece_is(key, "order")) {
-		x->order = rama_piece_is(value, "strided")  ? RAMA_STRIDED
-			   : rama_piece_is(value, "random") ? RAMA_RANDOM
-							    : RAMA_SEQUENTIAL;
-		if (x->order == RAMA_SEQUENTIAL && !rama_piece_is(value, "sequential"))
+		x->order = rama_piece_is(value, "strided")  ? RAMA_EMU_STRIDED
+			   : rama_piece_is(value, "random") ? RAMA_EMU_RANDOM
+							    : RAMA_EMU_SEQUENTIAL;
+		if (x->order == RAMA_EMU_SEQUENTIAL && !rama_piece_is(value, "sequential"))
 			return WRONG(r, "order: %.*s is none of sequential strided random",
-				     RAMA_PIECE(value));
+				     RAMA_EMU_PIECE(value));
 	} else if (rama_piece_is(key, "whole")) {
 		x->whole = rama_piece_is(value, "yes");
 		if (!x->whole && !rama_piece_is(value, "no"))
-			return WRONG(r, "whole: yes or no, not %.*s", RAMA_PIECE(value));
+			return WRONG(r, "whole: yes or no, not %.*s", RAMA_EMU_PIECE(value));
 	} else {
 		return WRONG(r, "[access] has no %.*s; it has fraction request order whole",
-			     RAMA_PIECE(key));
+			     RAMA_EMU_PIECE(key));
 	}
 	return 0;
 }
@@ -317,9 +317,9 @@ static int set_value(struct reader *r, struct rama_piece line)
 	struct rama_piece key, value;
 
 	if (equal == NULL)
-		return WRONG(r, "%.*s: neither [section] nor key = value", RAMA_PIECE(line));
-	key = rama_piece_trim((struct rama_piece){ line.p, (size_t)(equal - line.p) });
-	value = rama_piece_trim(
+		return WRONG(r, "%.*s: neither [section] nor key = value", RAMA_EMU_PIECE(line));
+	key = rama_emu_piece_trim((struct rama_piece){ line.p, (size_t)(equal - line.p) });
+	value = rama_emu_piece_trim(
 		(struct rama_piece){ equal + 1, line.n - (size_t)(equal - line.p) - 1 });
 	if (key.n == 0 || value.n == 0)
 		return WRONG(r, "nothing on one side of =");
@@ -333,22 +333,22 @@ static int set_value(struct reader *r, struct rama_piece line)
 	case ACCESS:
 		return r->pass == ACCESSES ? set_access(r, key, value) : 0;
 	default:
-		return WRONG(r, "%.*s stands in no section", RAMA_PIECE(key));
+		return WRONG(r, "%.*s stands in no section", RAMA_EMU_PIECE(key));
 	}
 }
 
-int rama_read_own(struct rama_graph *g, const char *bytes, size_t n, struct rama_err *e)
+int rama_emu_read_own(struct rama_emu_graph *g, const char *bytes, size_t n, struct rama_err *e)
 {
 	struct reader r = { .g = g, .e = e };
 	struct rama_piece line;
 	int rc = 0;
 
 	for (r.pass = NAMES; rc == 0 && r.pass < PASSES; r.pass++) {
-		rama_lines_init(&r.lines, bytes, n);
+		rama_emu_lines_init(&r.lines, bytes, n);
 		r.kind = NOTHING;
 		if (r.pass == ACCESSES) /* edges of a task are neighbours from here on */
-			rc = rama_graph_finish(g, e);
-		while (rc == 0 && rama_lines_next(&r.lines, &line)) {
+			rc = rama_emu_graph_finish(g, e);
+		while (rc == 0 && rama_emu_lines_next(&r.lines, &line)) {
 			if (line.n == 0)
 				continue;
 			rc = line.p[0] == '[' ? open_section(&r, line) : set_value(&r, line);
@@ -389,13 +389,13 @@ static void put_value(struct rama_out *out, const char *key, const char *text)
 	rama_out_char(out, '\n');
 }
 
-static void put_list(const struct rama_graph *g, struct rama_out *out, uint32_t task, bool write)
+static void put_list(const struct rama_emu_graph *g, struct rama_out *out, uint32_t task, bool write)
 {
-	const struct rama_task *t = &g->tasks[task];
+	const struct rama_emu_task *t = &g->tasks[task];
 	bool any = false;
 
 	for (uint32_t i = 0; i < t->n_edges; i++) {
-		const struct rama_edge *x = &g->edges[t->first_edge + i];
+		const struct rama_emu_edge *x = &g->edges[t->first_edge + i];
 
 		if (x->write != write)
 			continue;
@@ -409,15 +409,15 @@ static void put_list(const struct rama_graph *g, struct rama_out *out, uint32_t 
 		rama_out_char(out, '\n');
 }
 
-static void put_accesses(const struct rama_graph *g, struct rama_out *out,
-			 const struct rama_task *t)
+static void put_accesses(const struct rama_emu_graph *g, struct rama_out *out,
+			 const struct rama_emu_task *t)
 {
 	static const char *const order[] = { "sequential", "strided", "random" };
 
 	for (uint32_t i = 0; i < t->n_edges; i++) {
-		const struct rama_edge *x = &g->edges[t->first_edge + i];
+		const struct rama_emu_edge *x = &g->edges[t->first_edge + i];
 
-		if (x->fraction == 1 && x->request < 0 && x->order == RAMA_SEQUENTIAL && !x->whole)
+		if (x->fraction == 1 && x->request < 0 && x->order == RAMA_EMU_SEQUENTIAL && !x->whole)
 			continue;
 		rama_out_text(out, "\n[access ");
 		put_id(out, t->id);
@@ -428,16 +428,16 @@ static void put_accesses(const struct rama_graph *g, struct rama_out *out,
 			rama_out_fmt(out, "fraction = %.9g\n", x->fraction);
 		if (x->request > 0)
 			rama_out_fmt(out, "request = %lld\n", (long long)x->request);
-		if (x->order != RAMA_SEQUENTIAL)
+		if (x->order != RAMA_EMU_SEQUENTIAL)
 			rama_out_fmt(out, "order = %s\n", order[x->order]);
 		if (x->whole)
 			rama_out_text(out, "whole = yes\n");
 	}
 }
 
-static void put_task(const struct rama_graph *g, struct rama_out *out, uint32_t i)
+static void put_task(const struct rama_emu_graph *g, struct rama_out *out, uint32_t i)
 {
-	const struct rama_task *t = &g->tasks[i];
+	const struct rama_emu_task *t = &g->tasks[i];
 
 	rama_out_text(out, "\n[task ");
 	put_id(out, t->id);
@@ -456,7 +456,7 @@ static void put_task(const struct rama_graph *g, struct rama_out *out, uint32_t 
 	put_list(g, out, i, true);
 }
 
-int rama_write_own(const struct rama_graph *g, struct rama_out *out, struct rama_err *e)
+int rama_emu_write_own(const struct rama_emu_graph *g, struct rama_out *out, struct rama_err *e)
 {
 	uint32_t *first = calloc((size_t)g->n_tasks + 1, sizeof(*first)); /* after + 1, linked */
 	uint32_t *next = calloc((size_t)g->n_afters + 1, sizeof(*next));
@@ -475,7 +475,7 @@ int rama_write_own(const struct rama_graph *g, struct rama_out *out, struct rama
 	if (g->iterations != 1)
 		rama_out_fmt(out, "iterations = %u\n", g->iterations);
 	for (uint32_t i = 0; i < g->n_data; i++) {
-		const struct rama_datum *d = &g->data[i];
+		const struct rama_emu_datum *d = &g->data[i];
 
 		rama_out_text(out, "\n[data ");
 		put_id(out, d->id);

@@ -26,22 +26,22 @@ struct app {
 };
 
 struct reader {
-	struct rama_graph *g;
-	struct rama_lines lines;
+	struct rama_emu_graph *g;
+	struct rama_emu_lines lines;
 	struct app *apps;
 	size_t n_apps, room_apps;
 	uint32_t *left, *right; /* nodes of a relation */
 	struct rama_err *e;
 };
 
-bool rama_looks_paper(const char *bytes, size_t n)
+bool rama_emu_looks_paper(const char *bytes, size_t n)
 {
-	struct rama_lines l;
+	struct rama_emu_lines l;
 	struct rama_piece line, word;
 
-	rama_lines_init(&l, bytes, n);
-	while (rama_lines_next(&l, &line))
-		if (rama_word_next(&line, &word) && line.n > 0)
+	rama_emu_lines_init(&l, bytes, n);
+	while (rama_emu_lines_next(&l, &line))
+		if (rama_emu_word_next(&line, &word) && line.n > 0)
 			return rama_piece_is(word, "APP") || rama_piece_is(word, "TASK") ||
 			       rama_piece_is(word, "DATA") || rama_piece_is(word, "PARENT") ||
 			       rama_piece_is(word, "NS_PARENT");
@@ -54,7 +54,7 @@ static size_t words_of(struct rama_piece line, struct rama_piece *w, size_t most
 {
 	size_t n = 0;
 
-	while (n < most && rama_word_next(&line, &w[n]))
+	while (n < most && rama_emu_word_next(&line, &w[n]))
 		n++;
 	return n;
 }
@@ -80,9 +80,9 @@ static struct app *find_app(struct reader *r, struct rama_piece id)
 static int add_app(struct reader *r, struct rama_piece id, uint32_t first, uint32_t n)
 {
 	if (find_app(r, id) != NULL)
-		return rama_lines_error(&r->lines, r->e, "APP %.*s is there twice", RAMA_PIECE(id));
+		return rama_emu_lines_error(&r->lines, r->e, "APP %.*s is there twice", RAMA_EMU_PIECE(id));
 	if (r->n_apps == APPS_MOST)
-		return rama_lines_error(&r->lines, r->e, "more than %d applications", APPS_MOST);
+		return rama_emu_lines_error(&r->lines, r->e, "more than %d applications", APPS_MOST);
 	if (r->n_apps == r->room_apps) {
 		size_t room = r->room_apps == 0 ? 16 : 2 * r->room_apps;
 		struct app *p = reallocarray(r->apps, room, sizeof(*p));
@@ -108,22 +108,22 @@ static int read_app(struct reader *r, struct rama_piece line)
 	char text[128];
 
 	if (words_of(line, w, 5) != 4)
-		return rama_lines_error(
+		return rama_emu_lines_error(
 			&r->lines, r->e,
 			"APP needs an id, a name, a number of processes and seconds");
-	if (!rama_word_number(w[2], &n) || n < 1 || n > RAMA_GRAPH_TASKS || n != (uint32_t)n)
-		return rama_lines_error(&r->lines, r->e, "APP: %.*s is no number of processes",
-					RAMA_PIECE(w[2]));
-	if (!rama_word_seconds(w[3], &seconds))
-		return rama_lines_error(&r->lines, r->e, "APP: %.*s is no time in seconds",
-					RAMA_PIECE(w[3]));
+	if (!rama_emu_word_number(w[2], &n) || n < 1 || n > RAMA_EMU_GRAPH_TASKS || n != (uint32_t)n)
+		return rama_emu_lines_error(&r->lines, r->e, "APP: %.*s is no number of processes",
+					RAMA_EMU_PIECE(w[2]));
+	if (!rama_emu_word_seconds(w[3], &seconds))
+		return rama_emu_lines_error(&r->lines, r->e, "APP: %.*s is no time in seconds",
+					RAMA_EMU_PIECE(w[3]));
 	for (uint32_t k = 1; k <= (uint32_t)n; k++) {
 		int len = snprintf(text, sizeof(text), "T%u", r->g->n_tasks + 1);
-		int64_t t = rama_graph_task(r->g, text, (size_t)len, r->e);
+		int64_t t = rama_emu_graph_task(r->g, text, (size_t)len, r->e);
 
 		if (t < 0)
 			return at_line(r, t);
-		snprintf(text, sizeof(text), "%.*s.%u", RAMA_PIECE(w[1]), k);
+		snprintf(text, sizeof(text), "%.*s.%u", RAMA_EMU_PIECE(w[1]), k);
 		r->g->tasks[t].name = rama_arena_text(&r->g->arena, text, strlen(text));
 		r->g->tasks[t].app = keep(r, w[0]);
 		r->g->tasks[t].seconds = seconds;
@@ -141,13 +141,13 @@ static int read_task(struct reader *r, struct rama_piece line)
 	int64_t t;
 
 	if (n != 3 && n != 4)
-		return rama_lines_error(
+		return rama_emu_lines_error(
 			&r->lines, r->e,
 			"TASK needs an id, perhaps an application, a name and seconds");
-	if (!rama_word_seconds(w[n - 1], &seconds))
-		return rama_lines_error(&r->lines, r->e, "TASK: %.*s is no time in seconds",
-					RAMA_PIECE(w[n - 1]));
-	t = rama_graph_task(r->g, w[0].p, w[0].n, r->e);
+	if (!rama_emu_word_seconds(w[n - 1], &seconds))
+		return rama_emu_lines_error(&r->lines, r->e, "TASK: %.*s is no time in seconds",
+					RAMA_EMU_PIECE(w[n - 1]));
+	t = rama_emu_graph_task(r->g, w[0].p, w[0].n, r->e);
 	if (t < 0)
 		return at_line(r, t);
 	r->g->tasks[t].name = keep(r, w[n - 2]);
@@ -162,15 +162,15 @@ static int read_data(struct reader *r, struct rama_piece line)
 	int64_t d, size;
 
 	for (int i = 0; i < 3; i++)
-		if (!rama_word_next(&rest, &w[i]))
-			return rama_lines_error(&r->lines, r->e,
+		if (!rama_emu_word_next(&rest, &w[i]))
+			return rama_emu_lines_error(&r->lines, r->e,
 						"DATA needs an id, a name and a size");
-	if (!rama_word_size(w[2], &size))
-		return rama_lines_error(&r->lines, r->e, "DATA: %.*s is no size", RAMA_PIECE(w[2]));
-	d = rama_graph_datum(r->g, w[0].p, w[0].n, r->e);
+	if (!rama_emu_word_size(w[2], &size))
+		return rama_emu_lines_error(&r->lines, r->e, "DATA: %.*s is no size", RAMA_EMU_PIECE(w[2]));
+	d = rama_emu_graph_datum(r->g, w[0].p, w[0].n, r->e);
 	if (d < 0)
 		return at_line(r, d);
-	rest = rama_piece_trim(rest);
+	rest = rama_emu_piece_trim(rest);
 	r->g->data[d].name = keep(r, w[1]);
 	r->g->data[d].size = size;
 	r->g->data[d].note = rest.n > 0 ? keep(r, rest) : NULL;
@@ -182,7 +182,7 @@ static int read_data(struct reader *r, struct rama_piece line)
 /* the nodes of a name: a data unit, a task, or all tasks of an application */
 static int add_nodes(struct reader *r, struct rama_piece id, uint32_t *to, uint32_t *n)
 {
-	int64_t d = rama_graph_find_datum(r->g, id.p, id.n), t;
+	int64_t d = rama_emu_graph_find_datum(r->g, id.p, id.n), t;
 	struct app *app;
 
 	if (d >= 0) {
@@ -192,35 +192,35 @@ static int add_nodes(struct reader *r, struct rama_piece id, uint32_t *to, uint3
 	app = find_app(r, id);
 	for (uint32_t i = 0; app != NULL && i < app->n; i++) {
 		if (*n + 1 >= WORDS_MOST)
-			return rama_lines_error(&r->lines, r->e, "more than %d names", WORDS_MOST);
+			return rama_emu_lines_error(&r->lines, r->e, "more than %d names", WORDS_MOST);
 		to[(*n)++] = app->first + i;
 	}
 	if (app != NULL)
 		return 0;
-	t = rama_graph_find_task(r->g, id.p, id.n);
+	t = rama_emu_graph_find_task(r->g, id.p, id.n);
 	if (t < 0)
-		return rama_lines_error(&r->lines, r->e, "nothing is called %.*s", RAMA_PIECE(id));
+		return rama_emu_lines_error(&r->lines, r->e, "nothing is called %.*s", RAMA_EMU_PIECE(id));
 	if (*n + 1 >= WORDS_MOST)
-		return rama_lines_error(&r->lines, r->e, "more than %d names", WORDS_MOST);
+		return rama_emu_lines_error(&r->lines, r->e, "more than %d names", WORDS_MOST);
 	to[(*n)++] = (uint32_t)t;
 	return 0;
 }
 
 static int relate(struct reader *r, uint32_t parent, uint32_t child, bool strict)
 {
-	struct rama_graph *g = r->g;
+	struct rama_emu_graph *g = r->g;
 	bool from_data = parent >= g->n_tasks, to_data = child >= g->n_tasks;
 
 	if (from_data && to_data)
-		return rama_lines_error(&r->lines, r->e,
+		return rama_emu_lines_error(&r->lines, r->e,
 					"data %s cannot come from data %s without a task",
 					g->data[child - g->n_tasks].id,
 					g->data[parent - g->n_tasks].id);
 	if (from_data)
-		return rama_graph_edge(g, child, parent - g->n_tasks, false, strict, r->e);
+		return rama_emu_graph_edge(g, child, parent - g->n_tasks, false, strict, r->e);
 	if (to_data)
-		return rama_graph_edge(g, parent, child - g->n_tasks, true, strict, r->e);
-	return rama_graph_after(g, parent, child, strict, r->e);
+		return rama_emu_graph_edge(g, parent, child - g->n_tasks, true, strict, r->e);
+	return rama_emu_graph_after(g, parent, child, strict, r->e);
 }
 
 struct sides {
@@ -235,16 +235,16 @@ static int read_sides(struct reader *r, struct rama_piece line, struct sides *s)
 	int rc = 0;
 
 	*s = (struct sides){ 0 };
-	while (rc == 0 && rama_word_next(&line, &w)) {
+	while (rc == 0 && rama_emu_word_next(&line, &w)) {
 		if (rama_piece_is(w, "CHILD") || rama_piece_is(w, "NS_CHILD")) {
 			if (children)
-				return rama_lines_error(&r->lines, r->e, "CHILD stands twice");
+				return rama_emu_lines_error(&r->lines, r->e, "CHILD stands twice");
 			children = true;
 		} else if (rama_piece_is(w, "ACCESS")) {
-			if (!rama_word_next(&line, &w) ||
+			if (!rama_emu_word_next(&line, &w) ||
 			    (!rama_piece_is(w, "0") && !rama_piece_is(w, "1")) ||
-			    rama_piece_trim(line).n > 0)
-				return rama_lines_error(&r->lines, r->e,
+			    rama_emu_piece_trim(line).n > 0)
+				return rama_emu_lines_error(&r->lines, r->e,
 							"ACCESS 0 or ACCESS 1 ends the line");
 			s->one_to_one = rama_piece_is(w, "1");
 		} else if (children) {
@@ -254,11 +254,11 @@ static int read_sides(struct reader *r, struct rama_piece line, struct sides *s)
 		}
 	}
 	if (rc == 0 && s->n_left == 0)
-		return rama_lines_error(&r->lines, r->e, "PARENT names nobody");
+		return rama_emu_lines_error(&r->lines, r->e, "PARENT names nobody");
 	if (rc == 0 && s->n_right == 0)
-		return rama_lines_error(&r->lines, r->e, "PARENT without CHILD");
+		return rama_emu_lines_error(&r->lines, r->e, "PARENT without CHILD");
 	if (rc == 0 && s->one_to_one && s->n_left != s->n_right)
-		return rama_lines_error(
+		return rama_emu_lines_error(
 			&r->lines, r->e,
 			"ACCESS 1 pairs %u parents with %u children: they must be as many",
 			s->n_left, s->n_right);
@@ -288,7 +288,7 @@ static int read_line(struct reader *r, struct rama_piece line, bool relations)
 	struct rama_piece word;
 	bool parent, loose;
 
-	if (!rama_word_next(&line, &word))
+	if (!rama_emu_word_next(&line, &word))
 		return 0;
 	loose = rama_piece_is(word, "NS_PARENT");
 	parent = loose || rama_piece_is(word, "PARENT");
@@ -302,11 +302,11 @@ static int read_line(struct reader *r, struct rama_piece line, bool relations)
 		return read_task(r, line);
 	if (rama_piece_is(word, "DATA"))
 		return read_data(r, line);
-	return rama_lines_error(&r->lines, r->e, "%.*s is none of APP TASK DATA PARENT NS_PARENT",
-				RAMA_PIECE(word));
+	return rama_emu_lines_error(&r->lines, r->e, "%.*s is none of APP TASK DATA PARENT NS_PARENT",
+				RAMA_EMU_PIECE(word));
 }
 
-int rama_read_paper(struct rama_graph *g, const char *bytes, size_t n, struct rama_err *e)
+int rama_emu_read_paper(struct rama_emu_graph *g, const char *bytes, size_t n, struct rama_err *e)
 {
 	struct reader r = { .g = g, .e = e };
 	struct rama_piece line;
@@ -317,8 +317,8 @@ int rama_read_paper(struct rama_graph *g, const char *bytes, size_t n, struct ra
 	if (r.left == NULL || r.right == NULL)
 		rc = rama_err_set(e, RAMA_EMEMORY, "no memory");
 	for (int relations = 0; rc == 0 && relations < 2; relations++) {
-		rama_lines_init(&r.lines, bytes, n);
-		while (rc == 0 && rama_lines_next(&r.lines, &line))
+		rama_emu_lines_init(&r.lines, bytes, n);
+		while (rc == 0 && rama_emu_lines_next(&r.lines, &line))
 			rc = read_line(&r, line, relations == 1);
 	}
 	free(r.left);
@@ -355,19 +355,19 @@ static bool put_word(struct rama_out *out, const char *text)
 }
 
 /* An id that had to be changed gets its number too: others may look like it now. */
-static void put_task_id(struct rama_out *out, const struct rama_graph *g, uint32_t i)
+static void put_task_id(struct rama_out *out, const struct rama_emu_graph *g, uint32_t i)
 {
 	if (put_word(out, g->tasks[i].id))
 		rama_out_fmt(out, "_t%u", i);
 }
 
-static void put_data_id(struct rama_out *out, const struct rama_graph *g, uint32_t i)
+static void put_data_id(struct rama_out *out, const struct rama_emu_graph *g, uint32_t i)
 {
 	if (put_word(out, g->data[i].id))
 		rama_out_fmt(out, "_d%u", i);
 }
 
-static void put_declarations(const struct rama_graph *g, struct rama_out *out)
+static void put_declarations(const struct rama_emu_graph *g, struct rama_out *out)
 {
 	for (uint32_t i = 0; i < g->n_tasks; i++) {
 		rama_out_text(out, "TASK");
@@ -377,7 +377,7 @@ static void put_declarations(const struct rama_graph *g, struct rama_out *out)
 		rama_out_fmt(out, " %.9g\n", g->tasks[i].seconds);
 	}
 	for (uint32_t i = 0; i < g->n_data; i++) {
-		const struct rama_datum *d = &g->data[i];
+		const struct rama_emu_datum *d = &g->data[i];
 
 		rama_out_text(out, "DATA");
 		put_data_id(out, g, i);
@@ -389,12 +389,12 @@ static void put_declarations(const struct rama_graph *g, struct rama_out *out)
 	}
 }
 
-int rama_write_paper(const struct rama_graph *g, struct rama_out *out, struct rama_err *e)
+int rama_emu_write_paper(const struct rama_emu_graph *g, struct rama_out *out, struct rama_err *e)
 {
 	(void)e;
 	put_declarations(g, out);
 	for (uint32_t i = 0; i < g->n_edges; i++) {
-		const struct rama_edge *x = &g->edges[i];
+		const struct rama_emu_edge *x = &g->edges[i];
 
 		rama_out_text(out, x->strict ? "PARENT" : "NS_PARENT");
 		if (x->write)
@@ -409,7 +409,7 @@ int rama_write_paper(const struct rama_graph *g, struct rama_out *out, struct ra
 		rama_out_char(out, '\n');
 	}
 	for (uint32_t i = 0; i < g->n_afters; i++) {
-		const struct rama_after *a = &g->afters[i];
+		const struct rama_emu_after *a = &g->afters[i];
 
 		rama_out_text(out, a->strict ? "PARENT" : "NS_PARENT");
 		put_task_id(out, g, a->before);

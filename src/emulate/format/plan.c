@@ -29,8 +29,8 @@ struct use {
 };
 
 struct reader {
-	struct rama_graph *g, who; /* who: the names of the plan's tasks */
-	struct rama_lines lines;
+	struct rama_emu_graph *g, who; /* who: the names of the plan's tasks */
+	struct rama_emu_lines lines;
 	struct rama_err *e;
 	struct use *uses;
 	size_t n_uses, room_uses;
@@ -46,13 +46,13 @@ static int section_of(struct rama_piece line)
 	return -1;
 }
 
-bool rama_looks_plan(const char *bytes, size_t n)
+bool rama_emu_looks_plan(const char *bytes, size_t n)
 {
-	struct rama_lines l;
+	struct rama_emu_lines l;
 	struct rama_piece line;
 
-	rama_lines_init(&l, bytes, n);
-	while (rama_lines_next(&l, &line))
+	rama_emu_lines_init(&l, bytes, n);
+	while (rama_emu_lines_next(&l, &line))
 		if (line.n > 0)
 			return section_of(line) >= 0;
 	return false;
@@ -60,23 +60,23 @@ bool rama_looks_plan(const char *bytes, size_t n)
 
 static int64_t datum(struct reader *r, struct rama_piece id)
 {
-	int64_t d = rama_graph_find_datum(r->g, id.p, id.n);
+	int64_t d = rama_emu_graph_find_datum(r->g, id.p, id.n);
 
-	return d >= 0 ? d : rama_graph_datum(r->g, id.p, id.n, r->e);
+	return d >= 0 ? d : rama_emu_graph_datum(r->g, id.p, id.n, r->e);
 }
 
 static int64_t who(struct reader *r, struct rama_piece id)
 {
-	int64_t t = rama_graph_find_task(&r->who, id.p, id.n);
+	int64_t t = rama_emu_graph_find_task(&r->who, id.p, id.n);
 
-	return t >= 0 ? t : rama_graph_task(&r->who, id.p, id.n, r->e);
+	return t >= 0 ? t : rama_emu_graph_task(&r->who, id.p, id.n, r->e);
 }
 
 static int add_use(struct reader *r, uint32_t task, uint32_t data, bool write)
 {
 	if (r->n_uses == r->room_uses) {
 		size_t room = r->room_uses == 0 ? 256 : 2 * r->room_uses;
-		struct use *p = room <= 20ull * RAMA_GRAPH_TASKS
+		struct use *p = room <= 20ull * RAMA_EMU_GRAPH_TASKS
 					? reallocarray(r->uses, room, sizeof(*p))
 					: NULL;
 
@@ -98,7 +98,7 @@ static int read_uses(struct reader *r, struct rama_piece data, struct rama_piece
 	int rc = d < 0 ? (int)d : 0;
 
 	while (rc == 0 && rama_piece_next(&list, ',', &item)) {
-		item = rama_piece_trim(item);
+		item = rama_emu_piece_trim(item);
 		t = who(r, item);
 		rc = t < 0 ? (int)t : add_use(r, (uint32_t)t, (uint32_t)d, write);
 	}
@@ -108,8 +108,8 @@ static int read_uses(struct reader *r, struct rama_piece data, struct rama_piece
 /* Few pairs are not strict: each looks through all uses of a unit once. */
 static int read_loose(struct reader *r, struct rama_piece data, struct rama_piece task)
 {
-	int64_t d = rama_graph_find_datum(r->g, data.p, data.n);
-	int64_t t = rama_graph_find_task(&r->who, task.p, task.n);
+	int64_t d = rama_emu_graph_find_datum(r->g, data.p, data.n);
+	int64_t t = rama_emu_graph_find_task(&r->who, task.p, task.n);
 	bool found = false;
 
 	for (size_t i = 0; d >= 0 && t >= 0 && i < r->n_uses; i++) {
@@ -121,8 +121,8 @@ static int read_loose(struct reader *r, struct rama_piece data, struct rama_piec
 		}
 	}
 	return found ? 0
-		     : rama_lines_error(&r->lines, r->e, "%.*s is not read by %.*s",
-					RAMA_PIECE(data), RAMA_PIECE(task));
+		     : rama_emu_lines_error(&r->lines, r->e, "%.*s is not read by %.*s",
+					RAMA_EMU_PIECE(data), RAMA_EMU_PIECE(task));
 }
 
 static int read_stage(struct reader *r, struct rama_piece number, struct rama_piece list)
@@ -130,17 +130,17 @@ static int read_stage(struct reader *r, struct rama_piece number, struct rama_pi
 	struct rama_piece item;
 	double n;
 
-	if (!rama_word_number(number, &n) || n > STAGES_MOST || n != (uint32_t)n)
-		return rama_lines_error(&r->lines, r->e, "%.*s is no number of a stage",
-					RAMA_PIECE(number));
+	if (!rama_emu_word_number(number, &n) || n > STAGES_MOST || n != (uint32_t)n)
+		return rama_emu_lines_error(&r->lines, r->e, "%.*s is no number of a stage",
+					RAMA_EMU_PIECE(number));
 	while (rama_piece_next(&list, ',', &item)) {
 		int64_t d;
 
-		item = rama_piece_trim(item);
-		d = rama_graph_find_datum(r->g, item.p, item.n);
+		item = rama_emu_piece_trim(item);
+		d = rama_emu_graph_find_datum(r->g, item.p, item.n);
 		if (d < 0)
-			return rama_lines_error(&r->lines, r->e, "nobody reads or writes %.*s",
-						RAMA_PIECE(item));
+			return rama_emu_lines_error(&r->lines, r->e, "nobody reads or writes %.*s",
+						RAMA_EMU_PIECE(item));
 		r->stage[d] = (uint32_t)n;
 	}
 	if ((uint32_t)n > r->last_stage)
@@ -154,12 +154,12 @@ static int read_line(struct reader *r, enum section section, struct rama_piece l
 	struct rama_piece left, right;
 
 	if (colon == NULL)
-		return rama_lines_error(&r->lines, r->e, "%.*s: no colon", RAMA_PIECE(line));
-	left = rama_piece_trim((struct rama_piece){ line.p, (size_t)(colon - line.p) });
-	right = rama_piece_trim(
+		return rama_emu_lines_error(&r->lines, r->e, "%.*s: no colon", RAMA_EMU_PIECE(line));
+	left = rama_emu_piece_trim((struct rama_piece){ line.p, (size_t)(colon - line.p) });
+	right = rama_emu_piece_trim(
 		(struct rama_piece){ colon + 1, line.n - (size_t)(colon - line.p) - 1 });
 	if (left.n == 0 || right.n == 0)
-		return rama_lines_error(&r->lines, r->e, "nothing on one side of the colon");
+		return rama_emu_lines_error(&r->lines, r->e, "nothing on one side of the colon");
 	switch (section) {
 	case NONSTRICT:
 		return read_loose(r, left, right);
@@ -197,7 +197,7 @@ static int64_t add_turn(struct reader *r, const struct use *u, bool alone)
 	int n = alone ? snprintf(text, sizeof(text), "%s", id)
 		      : snprintf(text, sizeof(text), "%.200s.%u%c", id, u->stage,
 				 u->write ? 'w' : 'r');
-	int64_t t = rama_graph_task(r->g, text, (size_t)n < sizeof(text) ? (size_t)n : 255, r->e);
+	int64_t t = rama_emu_graph_task(r->g, text, (size_t)n < sizeof(text) ? (size_t)n : 255, r->e);
 
 	if (t >= 0) {
 		r->g->tasks[t].stage = u->stage;
@@ -228,11 +228,11 @@ static int make_tasks(struct reader *r)
 			if (task < 0)
 				return (int)task;
 			if (again)
-				rc = rama_graph_after(r->g, (uint32_t)before, (uint32_t)task, true,
+				rc = rama_emu_graph_after(r->g, (uint32_t)before, (uint32_t)task, true,
 						      r->e);
 		}
 		if (rc == 0)
-			rc = rama_graph_edge(r->g, (uint32_t)task, u->data, u->write, u->strict,
+			rc = rama_emu_graph_edge(r->g, (uint32_t)task, u->data, u->write, u->strict,
 					     r->e);
 	}
 	return rc;
@@ -244,7 +244,7 @@ static int set_stages(struct reader *r)
 	char text[128];
 
 	for (uint32_t d = 0; d < r->g->n_data; d++) {
-		if (r->stage[d] == RAMA_NONE_YET) {
+		if (r->stage[d] == RAMA_EMU_NONE_YET) {
 			r->stage[d] = r->last_stage + 1;
 			missing++;
 		}
@@ -256,7 +256,7 @@ static int set_stages(struct reader *r)
 	snprintf(text, sizeof(text),
 		 "%u of %u data units are in no stage; they come after the last one", missing,
 		 r->g->n_data);
-	return rama_graph_warn(r->g, text);
+	return rama_emu_graph_warn(r->g, text);
 }
 
 static int read_all(struct reader *r, const char *bytes, size_t n)
@@ -265,8 +265,8 @@ static int read_all(struct reader *r, const char *bytes, size_t n)
 	struct rama_piece line;
 	int rc = 0;
 
-	rama_lines_init(&r->lines, bytes, n);
-	while (rc == 0 && rama_lines_next(&r->lines, &line)) {
+	rama_emu_lines_init(&r->lines, bytes, n);
+	while (rc == 0 && rama_emu_lines_next(&r->lines, &line)) {
 		int s = section_of(line);
 
 		if (s >= 0)
@@ -279,19 +279,19 @@ static int read_all(struct reader *r, const char *bytes, size_t n)
 				return rama_err_set(r->e, RAMA_EMEMORY, "no memory");
 			memset(r->stage, 0xff, r->g->n_data * sizeof(*r->stage));
 		} else if (r->stage != NULL && (s == READ || s == WRITE)) {
-			return rama_lines_error(&r->lines, r->e, "%s after STAGES",
+			return rama_emu_lines_error(&r->lines, r->e, "%s after STAGES",
 						section_name[s]);
 		}
 	}
 	return rc;
 }
 
-int rama_read_plan(struct rama_graph *g, const char *bytes, size_t n, struct rama_err *e)
+int rama_emu_read_plan(struct rama_emu_graph *g, const char *bytes, size_t n, struct rama_err *e)
 {
 	struct reader r = { .g = g, .e = e };
 	int rc;
 
-	rama_graph_init(&r.who);
+	rama_emu_graph_init(&r.who);
 	rc = read_all(&r, bytes, n);
 	if (rc == 0 && r.stage == NULL)
 		rc = rama_err_set(e, RAMA_EFORMAT, "no section STAGES");
@@ -301,6 +301,6 @@ int rama_read_plan(struct rama_graph *g, const char *bytes, size_t n, struct ram
 		rc = make_tasks(&r);
 	free(r.uses);
 	free(r.stage);
-	rama_graph_fini(&r.who);
+	rama_emu_graph_fini(&r.who);
 	return rc;
 }

@@ -37,8 +37,8 @@ struct wish { /* for sorting */
 };
 
 struct picture {
-	const struct rama_graph *g;
-	struct rama_arrows a;
+	const struct rama_emu_graph *g;
+	struct rama_emu_arrows a;
 	struct place *place; /* nodes of the graph first, then bends */
 	uint32_t n_places, room_places, n_levels;
 	struct link *link;
@@ -70,7 +70,7 @@ static uint32_t arrow_from(const struct picture *p, uint32_t arrow)
 static int find_levels(struct picture *p)
 {
 	uint32_t *level = calloc((size_t)p->a.n_nodes + 1, sizeof(*level));
-	int rc = level != NULL ? rama_graph_levels(p->g, level) : RAMA_EMEMORY;
+	int rc = level != NULL ? rama_emu_graph_levels(p->g, level) : RAMA_EMEMORY;
 
 	for (uint32_t i = 0; rc == 0 && i < p->a.n_nodes; i++) {
 		p->place[i] = (struct place){ .level = level[i] };
@@ -242,9 +242,9 @@ static void put_arrow(const struct picture *p, struct rama_out *out, uint32_t i)
 	const struct place *from = &p->place[arrow_from(p, i)], *to = &p->place[p->a.arrow[i].to];
 
 	rama_out_fmt(out, "<path fill=\"none\" stroke=\"%s\"%s marker-end=\"url(#%s)\" d=\"",
-		     back || rama_arrow_feedback(p->g, edge) ? "#c53030" : "#4a5568",
-		     rama_arrow_strict(p->g, edge) ? "" : " stroke-dasharray=\"5 4\"",
-		     back || rama_arrow_feedback(p->g, edge) ? "r" : "k");
+		     back || rama_emu_arrow_feedback(p->g, edge) ? "#c53030" : "#4a5568",
+		     rama_emu_arrow_strict(p->g, edge) ? "" : " stroke-dasharray=\"5 4\"",
+		     back || rama_emu_arrow_feedback(p->g, edge) ? "r" : "k");
 	if (back) { /* up again: out at the nearer side and around */
 		double way = to->x < p->middle ? -1 : 1;
 		double far = way * (fmax(way * from->x, way * to->x) + BOX / 2 + BULGE +
@@ -281,13 +281,13 @@ static void put_label(struct rama_out *out, const char *name)
 	for (char *c = text; n > NAME && *c != '\0'; c++)
 		if ((unsigned char)*c >= 0x80)
 			*c = '_'; /* letters of several bytes may have been cut */
-	rama_out_xml(out, text);
+	rama_emu_out_xml(out, text);
 }
 
 static void put_node(const struct picture *p, struct rama_out *out, uint32_t i)
 {
 	const struct place *x = &p->place[i];
-	const char *id = rama_node_id(p->g, i);
+	const char *id = rama_emu_node_id(p->g, i);
 	bool task = i < p->g->n_tasks;
 
 	rama_out_fmt(out,
@@ -295,7 +295,7 @@ static void put_node(const struct picture *p, struct rama_out *out, uint32_t i)
 		     "fill=\"%s\" stroke=\"%s\"><title>",
 		     x->x - BOX / 2, y_of(x) - TALL / 2, BOX, TALL, task ? 4 : 15,
 		     task ? "#ebf4ff" : "#fffaf0", task ? "#2b6cb0" : "#c05621");
-	rama_out_xml(out, id);
+	rama_emu_out_xml(out, id);
 	rama_out_fmt(out, "</title></rect><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
 		     x->x, y_of(x) + 4);
 	put_label(out, id);
@@ -338,7 +338,7 @@ static void draw(struct picture *p, struct rama_out *out)
 		     "</defs>\n<rect x=\"%.1f\" width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 		     "<text x=\"%.1f\" y=\"26\" font-size=\"16\" font-weight=\"600\">",
 		     left, left + MARGIN);
-	rama_out_xml(out, p->g->name);
+	rama_emu_out_xml(out, p->g->name);
 	rama_out_fmt(out,
 		     "<tspan font-weight=\"400\" font-size=\"12\" dx=\"12\">%u tasks, %u data "
 		     "units</tspan></text>\n",
@@ -350,17 +350,17 @@ static void draw(struct picture *p, struct rama_out *out)
 	rama_out_text(out, "</svg>\n");
 }
 
-int rama_write_svg(const struct rama_graph *g, struct rama_out *out, struct rama_err *e)
+int rama_emu_write_svg(const struct rama_emu_graph *g, struct rama_out *out, struct rama_err *e)
 {
 	struct picture p = { .g = g };
 	int rc;
 
-	if ((uint64_t)g->n_tasks + g->n_data > RAMA_PICTURE)
+	if ((uint64_t)g->n_tasks + g->n_data > RAMA_EMU_PICTURE)
 		return rama_err_set(
 			e, RAMA_ELIMIT,
 			"%u tasks and %u data units are too many for a picture: write dot",
 			g->n_tasks, g->n_data);
-	rc = rama_arrows_make(&p.a, g);
+	rc = rama_emu_arrows_make(&p.a, g);
 	p.place = calloc((size_t)p.a.n_nodes + 1, sizeof(*p.place));
 	if (rc == 0)
 		rc = p.place != NULL ? find_levels(&p) : RAMA_EMEMORY;
@@ -370,7 +370,7 @@ int rama_write_svg(const struct rama_graph *g, struct rama_out *out, struct rama
 		rc = arrange(&p);
 	if (rc == 0)
 		draw(&p, out);
-	rama_arrows_fini(&p.a);
+	rama_emu_arrows_fini(&p.a);
 	for (uint32_t l = 0; p.row != NULL && l < p.n_levels; l++)
 		free(p.row[l]);
 	free(p.row);

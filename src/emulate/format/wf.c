@@ -13,16 +13,16 @@
 #include "emulate/format/wf.h"
 
 struct reader {
-	struct rama_graph *g;
+	struct rama_emu_graph *g;
 	struct rama_err *e;
-	struct rama_graph
+	struct rama_emu_graph
 		names; /* names of tasks, where parents are given by name: index of the task in `ranks` */
 	bool kilobytes; /* bytesRead and the like of old versions, but not of Pegasus */
 };
 
 #define WRONG(r, ...) rama_err_set((r)->e, RAMA_EFORMAT, __VA_ARGS__)
 
-bool rama_looks_wfformat(const char *bytes, size_t n)
+bool rama_emu_looks_wfformat(const char *bytes, size_t n)
 {
 	struct rama_piece p;
 
@@ -62,7 +62,7 @@ static int number_of(struct reader *r, const json_t *value, const char *what, do
 		return 0;
 	if (json_is_number(value))
 		*to = json_number_value(value);
-	else if (text == NULL || !rama_word_number((struct rama_piece){ text, strlen(text) }, to))
+	else if (text == NULL || !rama_emu_word_number((struct rama_piece){ text, strlen(text) }, to))
 		return WRONG(r, "%s is no number", what);
 	if (!isfinite(*to) || *to < 0)
 		return WRONG(r, "%s is negative", what);
@@ -102,7 +102,7 @@ static const char *keep(struct reader *r, const char *text)
 /* Times and bytes stand beside the task, or in a record of its own in `execution`. */
 static int read_measured(struct reader *r, const json_t *from, uint32_t task)
 {
-	struct rama_task *t = &r->g->tasks[task];
+	struct rama_emu_task *t = &r->g->tasks[task];
 	double cores = 1, cpu, factor = r->kilobytes ? 1000 : 1, n;
 	const json_t *v;
 	int rc = number_of(r, ANY(from, "runtimeInSeconds", "runtime"), "run time", t->seconds,
@@ -145,8 +145,8 @@ static int whole_of(struct reader *r, const json_t *from, const char *key, uint3
 	if (v == NULL)
 		return 0;
 	if (!json_is_integer(v) || json_integer_value(v) < 1 ||
-	    json_integer_value(v) > RAMA_GRAPH_TASKS)
-		return WRONG(r, "%s is no number from 1 to %d", key, RAMA_GRAPH_TASKS);
+	    json_integer_value(v) > RAMA_EMU_GRAPH_TASKS)
+		return WRONG(r, "%s is no number from 1 to %d", key, RAMA_EMU_GRAPH_TASKS);
 	*to = (uint32_t)json_integer_value(v);
 	return 0;
 }
@@ -158,7 +158,7 @@ static int add_task(struct reader *r, const json_t *task, size_t i)
 
 	if (!json_is_object(task) || id == NULL)
 		return WRONG(r, "task %zu has neither id nor name", i);
-	t = rama_graph_task(r->g, id, strlen(id), r->e);
+	t = rama_emu_graph_task(r->g, id, strlen(id), r->e);
 	if (t < 0)
 		return (int)t;
 	if (name != NULL)
@@ -166,8 +166,8 @@ static int add_task(struct reader *r, const json_t *task, size_t i)
 	r->g->tasks[t].app = keep(r, text_of(json_object_get(task, "category")));
 	if (r->g->tasks[t].name == NULL)
 		return rama_err_set(r->e, RAMA_EMEMORY, "no memory");
-	if (name != NULL && rama_graph_find_task(&r->names, name, strlen(name)) < 0) {
-		twin = rama_graph_task(&r->names, name, strlen(name), r->e);
+	if (name != NULL && rama_emu_graph_find_task(&r->names, name, strlen(name)) < 0) {
+		twin = rama_emu_graph_task(&r->names, name, strlen(name), r->e);
 		if (twin < 0)
 			return (int)twin;
 		r->names.tasks[twin].ranks = (uint32_t)t;
@@ -179,11 +179,11 @@ static int add_task(struct reader *r, const json_t *task, size_t i)
 
 static int64_t find_task(struct reader *r, const char *id)
 {
-	int64_t t = rama_graph_find_task(r->g, id, strlen(id));
+	int64_t t = rama_emu_graph_find_task(r->g, id, strlen(id));
 
 	if (t >= 0)
 		return t;
-	t = rama_graph_find_task(&r->names, id, strlen(id));
+	t = rama_emu_graph_find_task(&r->names, id, strlen(id));
 	return t >= 0 ? (int64_t)r->names.tasks[t].ranks : -1;
 }
 
@@ -192,7 +192,7 @@ static int64_t find_task(struct reader *r, const char *id)
 static int add_file(struct reader *r, const json_t *file, const char *id, int64_t *index)
 {
 	const json_t *size = ANY(file, "sizeInBytes", "size");
-	struct rama_datum *d;
+	struct rama_emu_datum *d;
 	int64_t bytes = -1;
 	int rc;
 
@@ -201,9 +201,9 @@ static int add_file(struct reader *r, const json_t *file, const char *id, int64_
 	rc = size_of(r, size, "size of a file", &bytes);
 	if (rc != 0)
 		return rama_err_prefix(r->e, "%.80s", id);
-	*index = rama_graph_find_datum(r->g, id, strlen(id));
+	*index = rama_emu_graph_find_datum(r->g, id, strlen(id));
 	if (*index < 0)
-		*index = rama_graph_datum(r->g, id, strlen(id), r->e);
+		*index = rama_emu_graph_datum(r->g, id, strlen(id), r->e);
 	if (*index < 0)
 		return (int)*index;
 	d = &r->g->data[*index];
@@ -229,14 +229,14 @@ static int add_files(struct reader *r, const json_t *files)
 	return rc;
 }
 
-const struct rama_wf_list rama_wf_lists[] = { { "inputFiles", false, true },
+const struct rama_emu_wf_list rama_emu_wf_lists[] = { { "inputFiles", false, true },
 					      { "outputFiles", true, true },
 					      { "looseInputFiles", false, false },
 					      { "looseOutputFiles", true, false } };
-const size_t rama_n_wf_lists = sizeof(rama_wf_lists) / sizeof(rama_wf_lists[0]);
+const size_t rama_emu_n_wf_lists = sizeof(rama_emu_wf_lists) / sizeof(rama_emu_wf_lists[0]);
 
 static int use_list(struct reader *r, uint32_t task, const json_t *list,
-		    const struct rama_wf_list *how)
+		    const struct rama_emu_wf_list *how)
 {
 	const json_t *item;
 	size_t i;
@@ -245,16 +245,16 @@ static int use_list(struct reader *r, uint32_t task, const json_t *list,
 	json_array_foreach(list, i, item)
 	{
 		const char *id = text_of(item);
-		int64_t d = id != NULL ? rama_graph_find_datum(r->g, id, strlen(id)) : -1;
+		int64_t d = id != NULL ? rama_emu_graph_find_datum(r->g, id, strlen(id)) : -1;
 
 		if (rc != 0)
 			break;
 		if (id == NULL)
 			return WRONG(r, "task %s: a file id that is no text", r->g->tasks[task].id);
 		if (d < 0) /* not in the table: a file of no known size */
-			d = rama_graph_datum(r->g, id, strlen(id), r->e);
+			d = rama_emu_graph_datum(r->g, id, strlen(id), r->e);
 		rc = d < 0 ? (int)d
-			   : rama_graph_edge(r->g, task, (uint32_t)d, how->write, how->strict,
+			   : rama_emu_graph_edge(r->g, task, (uint32_t)d, how->write, how->strict,
 					     r->e);
 	}
 	return rc;
@@ -278,7 +278,7 @@ static int use_inner(struct reader *r, uint32_t task, const json_t *files)
 				     r->g->tasks[task].id);
 		rc = add_file(r, file, text_of(ANY(file, "id", "name")), &d);
 		if (rc == 0)
-			rc = rama_graph_edge(r->g, task, (uint32_t)d, strcmp(link, "output") == 0,
+			rc = rama_emu_graph_edge(r->g, task, (uint32_t)d, strcmp(link, "output") == 0,
 					     true, r->e);
 	}
 	return rc;
@@ -302,7 +302,7 @@ static int relate(struct reader *r, uint32_t task, const json_t *list, bool pare
 		if (other < 0)
 			return WRONG(r, "task %s: %s %.80s is not there", r->g->tasks[task].id,
 				     parents ? "parent" : "child", id != NULL ? id : "?");
-		rc = rama_graph_after(r->g, parents ? (uint32_t)other : task,
+		rc = rama_emu_graph_after(r->g, parents ? (uint32_t)other : task,
 				      parents ? task : (uint32_t)other, true, r->e);
 	}
 	return rc;
@@ -310,11 +310,11 @@ static int relate(struct reader *r, uint32_t task, const json_t *list, bool pare
 
 static int read_uses(struct reader *r, const json_t *task)
 {
-	uint32_t t = (uint32_t)rama_graph_find_task(r->g, id_of(task), strlen(id_of(task)));
+	uint32_t t = (uint32_t)rama_emu_graph_find_task(r->g, id_of(task), strlen(id_of(task)));
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < rama_n_wf_lists; i++)
-		rc = use_list(r, t, json_object_get(task, rama_wf_lists[i].key), &rama_wf_lists[i]);
+	for (size_t i = 0; rc == 0 && i < rama_emu_n_wf_lists; i++)
+		rc = use_list(r, t, json_object_get(task, rama_emu_wf_lists[i].key), &rama_emu_wf_lists[i]);
 	if (rc == 0)
 		rc = use_inner(r, t, json_object_get(task, "files"));
 	if (rc == 0)
@@ -326,7 +326,7 @@ static int read_uses(struct reader *r, const json_t *task)
 
 static int by_ends(const void *a, const void *b)
 {
-	const struct rama_after *x = a, *y = b;
+	const struct rama_emu_after *x = a, *y = b;
 
 	if (x->after != y->after)
 		return x->after < y->after ? -1 : 1;
@@ -334,7 +334,7 @@ static int by_ends(const void *a, const void *b)
 }
 
 /* Parents and children say each relation twice. */
-static void drop_double_afters(struct rama_graph *g)
+static void drop_double_afters(struct rama_emu_graph *g)
 {
 	uint32_t n = 0;
 
@@ -347,10 +347,10 @@ static void drop_double_afters(struct rama_graph *g)
 }
 
 /* Tasks that read what they write: the edge that reads is made loose. */
-static void loosen_in_place(struct rama_graph *g)
+static void loosen_in_place(struct rama_emu_graph *g)
 {
 	for (uint32_t i = 0; g->n_edges > 0 && i < g->n_tasks; i++) {
-		struct rama_edge *x = &g->edges[g->tasks[i].first_edge];
+		struct rama_emu_edge *x = &g->edges[g->tasks[i].first_edge];
 		uint32_t n = g->tasks[i].n_edges, writes = 0;
 
 		while (writes < n && !x[writes].write)
@@ -441,13 +441,13 @@ static int read_root(struct reader *r, const json_t *root)
 	if (rc != 0)
 		return rc;
 	drop_double_afters(r->g);
-	rc = rama_graph_finish(r->g, r->e);
+	rc = rama_emu_graph_finish(r->g, r->e);
 	if (rc == 0)
 		loosen_in_place(r->g);
 	return rc;
 }
 
-int rama_read_wfformat(struct rama_graph *g, const char *bytes, size_t n, struct rama_err *e)
+int rama_emu_read_wfformat(struct rama_emu_graph *g, const char *bytes, size_t n, struct rama_err *e)
 {
 	struct reader r = { .g = g, .e = e };
 	json_error_t bad;
@@ -460,9 +460,9 @@ int rama_read_wfformat(struct rama_graph *g, const char *bytes, size_t n, struct
 	if (root == NULL)
 		return rama_err_set(e, RAMA_EFORMAT, "line %d, column %d: %s", bad.line, bad.column,
 				    bad.text);
-	rama_graph_init(&r.names);
+	rama_emu_graph_init(&r.names);
 	rc = read_root(&r, root);
-	rama_graph_fini(&r.names);
+	rama_emu_graph_fini(&r.names);
 	json_decref(root);
 	return rc;
 }

@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 /* lists of files that a task has; keys of our own say the same of relations that are not strict */
-struct rama_wf_list {
+struct rama_emu_wf_list {
 	const char *key;
 	bool write, strict;
 };
-extern const struct rama_wf_list rama_wf_lists[];
-extern const size_t rama_n_wf_lists;
+extern const struct rama_emu_wf_list rama_emu_wf_lists[];
+extern const size_t rama_emu_n_wf_lists;
 
 #endif

@@ -7,8 +7,8 @@
 #include "emulate/graph/graph_walk.h"
 #include "emulate/format/wf.h"
 
-static void put_ids(struct rama_json *j, const struct rama_graph *g, const struct rama_task *t,
-		    const struct rama_wf_list *list)
+static void put_ids(struct rama_json *j, const struct rama_emu_graph *g, const struct rama_emu_task *t,
+		    const struct rama_emu_wf_list *list)
 {
 	bool open = list->strict; /* those of our own only where there are any */
 
@@ -17,7 +17,7 @@ static void put_ids(struct rama_json *j, const struct rama_graph *g, const struc
 		rama_json_open(j, '[');
 	}
 	for (uint32_t i = 0; i < t->n_edges; i++) {
-		const struct rama_edge *x = &g->edges[t->first_edge + i];
+		const struct rama_emu_edge *x = &g->edges[t->first_edge + i];
 
 		if (x->write != list->write || x->strict != list->strict)
 			continue;
@@ -34,7 +34,7 @@ static void put_ids(struct rama_json *j, const struct rama_graph *g, const struc
 
 /* tasks that a task waits for, or that wait for it, through data or not */
 struct relatives {
-	const struct rama_graph *g;
+	const struct rama_emu_graph *g;
 	const uint32_t *first, *next; /* of each node, in one direction */
 	uint32_t *mark;		      /* by task: task + 1 that named it last */
 };
@@ -65,13 +65,13 @@ static void put_relatives(struct rama_json *j, const char *key, const struct rel
 }
 
 /* Parents and children are always strict. */
-static bool related(const struct rama_graph *g, uint32_t edge)
+static bool related(const struct rama_emu_graph *g, uint32_t edge)
 {
-	return rama_arrow_strict(g, edge);
+	return rama_emu_arrow_strict(g, edge);
 }
 
 /* the arrows of all nodes, forwards or backwards */
-static int direct(struct relatives *r, const struct rama_arrows *a, bool back)
+static int direct(struct relatives *r, const struct rama_emu_arrows *a, bool back)
 {
 	uint32_t n = a->n_nodes, *first, *next;
 
@@ -104,7 +104,7 @@ static void relatives_fini(struct relatives *r)
 	free(r->mark);
 }
 
-static void put_specification(struct rama_json *j, const struct rama_graph *g,
+static void put_specification(struct rama_json *j, const struct rama_emu_graph *g,
 			      const struct relatives *up, const struct relatives *down)
 {
 	rama_json_key(j, "specification");
@@ -112,15 +112,15 @@ static void put_specification(struct rama_json *j, const struct rama_graph *g,
 	rama_json_key(j, "tasks");
 	rama_json_open(j, '[');
 	for (uint32_t i = 0; i < g->n_tasks; i++) {
-		const struct rama_task *t = &g->tasks[i];
+		const struct rama_emu_task *t = &g->tasks[i];
 
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "name", t->name);
 		rama_json_key_string(j, "id", t->id);
 		put_relatives(j, "parents", up, i);
 		put_relatives(j, "children", down, i);
-		for (size_t k = 0; k < rama_n_wf_lists; k++)
-			put_ids(j, g, t, &rama_wf_lists[k]);
+		for (size_t k = 0; k < rama_emu_n_wf_lists; k++)
+			put_ids(j, g, t, &rama_emu_wf_lists[k]);
 		if (t->ranks > 1)
 			rama_json_key_i64(j, "ranks", t->ranks);
 		rama_json_close(j, '}');
@@ -141,7 +141,7 @@ static void put_specification(struct rama_json *j, const struct rama_graph *g,
 	rama_json_close(j, '}');
 }
 
-static void put_execution(struct rama_json *j, const struct rama_graph *g)
+static void put_execution(struct rama_json *j, const struct rama_emu_graph *g)
 {
 	rama_json_key(j, "execution");
 	rama_json_open(j, '{');
@@ -166,12 +166,12 @@ static void put_execution(struct rama_json *j, const struct rama_graph *g)
 	rama_json_close(j, '}');
 }
 
-int rama_write_wfformat(const struct rama_graph *g, struct rama_out *out, struct rama_err *e)
+int rama_emu_write_wfformat(const struct rama_emu_graph *g, struct rama_out *out, struct rama_err *e)
 {
-	struct rama_arrows a;
+	struct rama_emu_arrows a;
 	struct rama_json j;
 	struct relatives up = { .g = g }, down = { .g = g };
-	int rc = rama_arrows_make(&a, g);
+	int rc = rama_emu_arrows_make(&a, g);
 
 	if (rc != 0 || direct(&up, &a, true) != 0 || direct(&down, &a, false) != 0) {
 		rc = rama_err_set(e, RAMA_EMEMORY, "no memory");
@@ -189,7 +189,7 @@ int rama_write_wfformat(const struct rama_graph *g, struct rama_out *out, struct
 		rama_out_char(out, '\n');
 		rc = out->error;
 	}
-	rama_arrows_fini(&a);
+	rama_emu_arrows_fini(&a);
 	relatives_fini(&up);
 	relatives_fini(&down);
 	return rc;

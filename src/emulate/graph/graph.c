@@ -6,12 +6,12 @@
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-void rama_graph_init(struct rama_graph *g)
+void rama_emu_graph_init(struct rama_emu_graph *g)
 {
-	*g = (struct rama_graph){ .iterations = 1, .name = "workflow", .format = "" };
+	*g = (struct rama_emu_graph){ .iterations = 1, .name = "workflow", .format = "" };
 }
 
-void rama_graph_fini(struct rama_graph *g)
+void rama_emu_graph_fini(struct rama_emu_graph *g)
 {
 	free(g->data);
 	free(g->tasks);
@@ -21,7 +21,7 @@ void rama_graph_fini(struct rama_graph *g)
 	rama_map_fini(&g->data_by_id);
 	rama_map_fini(&g->task_by_id);
 	rama_arena_fini(&g->arena);
-	*g = (struct rama_graph){ 0 };
+	*g = (struct rama_emu_graph){ 0 };
 }
 
 /* room for one more of an array; NULL and the error if there is none */
@@ -69,7 +69,7 @@ static uint64_t *slot_of(const struct rama_map *m, uint64_t *key)
 	return at;
 }
 
-int64_t rama_graph_find_task(const struct rama_graph *g, const char *id, size_t len)
+int64_t rama_emu_graph_find_task(const struct rama_emu_graph *g, const char *id, size_t len)
 {
 	uint64_t key = hash(id, len), *at;
 
@@ -79,7 +79,7 @@ int64_t rama_graph_find_task(const struct rama_graph *g, const char *id, size_t 
 	return -1;
 }
 
-int64_t rama_graph_find_datum(const struct rama_graph *g, const char *id, size_t len)
+int64_t rama_emu_graph_find_datum(const struct rama_emu_graph *g, const char *id, size_t len)
 {
 	uint64_t key = hash(id, len), *at;
 
@@ -103,7 +103,7 @@ static int remember(struct rama_map *m, const char *id, size_t len, uint32_t ind
 	return 0;
 }
 
-static const char *copy_id(struct rama_graph *g, const char *id, size_t len, struct rama_err *e)
+static const char *copy_id(struct rama_emu_graph *g, const char *id, size_t len, struct rama_err *e)
 {
 	char *text;
 
@@ -123,15 +123,15 @@ static const char *copy_id(struct rama_graph *g, const char *id, size_t len, str
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-int64_t rama_graph_task(struct rama_graph *g, const char *id, size_t len, struct rama_err *e)
+int64_t rama_emu_graph_task(struct rama_emu_graph *g, const char *id, size_t len, struct rama_err *e)
 {
-	struct rama_task *t;
+	struct rama_emu_task *t;
 	const char *text;
 
-	if (rama_graph_find_task(g, id, len) >= 0)
+	if (rama_emu_graph_find_task(g, id, len) >= 0)
 		return rama_err_set(e, RAMA_EFORMAT, "task %.*s is there twice",
 				    (int)(len < 80 ? len : 80), id);
-	t = more(g->tasks, g->n_tasks, &g->room_tasks, sizeof(*t), RAMA_GRAPH_TASKS, "tasks", e);
+	t = more(g->tasks, g->n_tasks, &g->room_tasks, sizeof(*t), RAMA_EMU_GRAPH_TASKS, "tasks", e);
 	if (t == NULL)
 		return e != NULL ? e->code : RAMA_EMEMORY;
 	g->tasks = t;
@@ -140,25 +140,25 @@ int64_t rama_graph_task(struct rama_graph *g, const char *id, size_t len, struct
 		return e != NULL ? e->code : RAMA_EFORMAT;
 	if (remember(&g->task_by_id, id, len, g->n_tasks) != 0)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory for task %s", text);
-	g->tasks[g->n_tasks] = (struct rama_task){ .id = text,
+	g->tasks[g->n_tasks] = (struct rama_emu_task){ .id = text,
 						   .name = text,
 						   .ranks = 1,
 						   .cores = 1,
 						   .read_bytes = -1,
 						   .written_bytes = -1,
-						   .stage = RAMA_NONE_YET };
+						   .stage = RAMA_EMU_NONE_YET };
 	return g->n_tasks++;
 }
 
-int64_t rama_graph_datum(struct rama_graph *g, const char *id, size_t len, struct rama_err *e)
+int64_t rama_emu_graph_datum(struct rama_emu_graph *g, const char *id, size_t len, struct rama_err *e)
 {
-	struct rama_datum *d;
+	struct rama_emu_datum *d;
 	const char *text;
 
-	if (rama_graph_find_datum(g, id, len) >= 0)
+	if (rama_emu_graph_find_datum(g, id, len) >= 0)
 		return rama_err_set(e, RAMA_EFORMAT, "data %.*s is there twice",
 				    (int)(len < 80 ? len : 80), id);
-	d = more(g->data, g->n_data, &g->room_data, sizeof(*d), 10 * RAMA_GRAPH_TASKS, "data units",
+	d = more(g->data, g->n_data, &g->room_data, sizeof(*d), 10 * RAMA_EMU_GRAPH_TASKS, "data units",
 		 e);
 	if (d == NULL)
 		return e != NULL ? e->code : RAMA_EMEMORY;
@@ -168,20 +168,20 @@ int64_t rama_graph_datum(struct rama_graph *g, const char *id, size_t len, struc
 		return e != NULL ? e->code : RAMA_EFORMAT;
 	if (remember(&g->data_by_id, id, len, g->n_data) != 0)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory for data %s", text);
-	g->data[g->n_data] = (struct rama_datum){ .id = text, .name = text, .size = -1 };
+	g->data[g->n_data] = (struct rama_emu_datum){ .id = text, .name = text, .size = -1 };
 	return g->n_data++;
 }
 
-int rama_graph_edge(struct rama_graph *g, uint32_t task, uint32_t data, bool write, bool strict,
+int rama_emu_graph_edge(struct rama_emu_graph *g, uint32_t task, uint32_t data, bool write, bool strict,
 		    struct rama_err *e)
 {
-	struct rama_edge *x = more(g->edges, g->n_edges, &g->room_edges, sizeof(*x),
-				   20ull * RAMA_GRAPH_TASKS, "reads and writes", e);
+	struct rama_emu_edge *x = more(g->edges, g->n_edges, &g->room_edges, sizeof(*x),
+				   20ull * RAMA_EMU_GRAPH_TASKS, "reads and writes", e);
 
 	if (x == NULL)
 		return e != NULL ? e->code : RAMA_EMEMORY;
 	g->edges = x;
-	g->edges[g->n_edges++] = (struct rama_edge){ .task = task,
+	g->edges[g->n_edges++] = (struct rama_emu_edge){ .task = task,
 						     .data = data,
 						     .write = write,
 						     .strict = strict,
@@ -190,21 +190,21 @@ int rama_graph_edge(struct rama_graph *g, uint32_t task, uint32_t data, bool wri
 	return 0;
 }
 
-int rama_graph_after(struct rama_graph *g, uint32_t before, uint32_t after, bool strict,
+int rama_emu_graph_after(struct rama_emu_graph *g, uint32_t before, uint32_t after, bool strict,
 		     struct rama_err *e)
 {
-	struct rama_after *a = more(g->afters, g->n_afters, &g->room_afters, sizeof(*a),
-				    20ull * RAMA_GRAPH_TASKS, "relations", e);
+	struct rama_emu_after *a = more(g->afters, g->n_afters, &g->room_afters, sizeof(*a),
+				    20ull * RAMA_EMU_GRAPH_TASKS, "relations", e);
 
 	if (a == NULL)
 		return e != NULL ? e->code : RAMA_EMEMORY;
 	g->afters = a;
 	g->afters[g->n_afters++] =
-		(struct rama_after){ .before = before, .after = after, .strict = strict };
+		(struct rama_emu_after){ .before = before, .after = after, .strict = strict };
 	return 0;
 }
 
-int rama_graph_warn(struct rama_graph *g, const char *text)
+int rama_emu_graph_warn(struct rama_emu_graph *g, const char *text)
 {
 	char **w = reallocarray(g->warnings, g->n_warnings + 1, sizeof(*w));
 
@@ -222,7 +222,7 @@ int rama_graph_warn(struct rama_graph *g, const char *text)
 
 static int by_task(const void *a, const void *b)
 {
-	const struct rama_edge *x = a, *y = b;
+	const struct rama_emu_edge *x = a, *y = b;
 
 	if (x->task != y->task)
 		return x->task < y->task ? -1 : 1;
@@ -232,12 +232,12 @@ static int by_task(const void *a, const void *b)
 }
 
 /* The same relation said twice is one; strict wins. */
-static void drop_doubles(struct rama_graph *g)
+static void drop_doubles(struct rama_emu_graph *g)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < g->n_edges; i++) {
-		struct rama_edge *x = &g->edges[i];
+		struct rama_emu_edge *x = &g->edges[i];
 
 		if (n > 0 && by_task(&g->edges[n - 1], x) == 0)
 			g->edges[n - 1].strict |= x->strict;
@@ -247,7 +247,7 @@ static void drop_doubles(struct rama_graph *g)
 	g->n_edges = n;
 }
 
-int rama_graph_finish(struct rama_graph *g, struct rama_err *e)
+int rama_emu_graph_finish(struct rama_emu_graph *g, struct rama_err *e)
 {
 	if (g->n_tasks == 0)
 		return rama_err_set(e, RAMA_EFORMAT, "no task in it");
@@ -259,8 +259,8 @@ int rama_graph_finish(struct rama_graph *g, struct rama_err *e)
 	for (uint32_t i = 0; i < g->n_tasks; i++)
 		g->tasks[i].n_edges = 0;
 	for (uint32_t i = 0; i < g->n_edges; i++) {
-		struct rama_edge *x = &g->edges[i];
-		struct rama_task *t = &g->tasks[x->task];
+		struct rama_emu_edge *x = &g->edges[i];
+		struct rama_emu_task *t = &g->tasks[x->task];
 
 		if (t->n_edges++ == 0)
 			t->first_edge = i;
@@ -272,7 +272,7 @@ int rama_graph_finish(struct rama_graph *g, struct rama_err *e)
 	return 0;
 }
 
-void rama_graph_scale(struct rama_graph *g, double bytes, double time)
+void rama_emu_graph_scale(struct rama_emu_graph *g, double bytes, double time)
 {
 	for (uint32_t i = 0; i < g->n_data; i++) {
 		int64_t *size = &g->data[i].size;
@@ -286,11 +286,11 @@ void rama_graph_scale(struct rama_graph *g, double bytes, double time)
 	g->makespan *= time;
 }
 
-int rama_graph_read(struct rama_graph *g, const char *format, const char *bytes, size_t n,
+int rama_emu_graph_read(struct rama_emu_graph *g, const char *format, const char *bytes, size_t n,
 		    struct rama_err *e)
 {
-	for (unsigned i = 0; i < rama_n_graph_formats; i++) {
-		const struct rama_graph_format *f = &rama_graph_formats[i];
+	for (unsigned i = 0; i < rama_emu_n_graph_formats; i++) {
+		const struct rama_emu_graph_format *f = &rama_emu_graph_formats[i];
 		int rc;
 
 		if (f->read == NULL ||
@@ -298,7 +298,7 @@ int rama_graph_read(struct rama_graph *g, const char *format, const char *bytes,
 			continue;
 		g->format = f->name;
 		rc = f->read(g, bytes, n, e);
-		return rc != 0 ? rc : rama_graph_finish(g, e);
+		return rc != 0 ? rc : rama_emu_graph_finish(g, e);
 	}
 	if (format != NULL)
 		return rama_err_set(e, RAMA_EUSAGE, "no format %s of workflows can be read",

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void ends(const struct rama_graph *g, uint32_t edge, uint32_t *from, uint32_t *to)
+static void ends(const struct rama_emu_graph *g, uint32_t edge, uint32_t *from, uint32_t *to)
 {
 	if (edge >= g->n_edges) {
 		*from = g->afters[edge - g->n_edges].before;
@@ -22,15 +22,15 @@ static void ends(const struct rama_graph *g, uint32_t edge, uint32_t *from, uint
 	}
 }
 
-int rama_arrows_make(struct rama_arrows *a, const struct rama_graph *g)
+int rama_emu_arrows_make(struct rama_emu_arrows *a, const struct rama_emu_graph *g)
 {
 	uint32_t n = g->n_edges + g->n_afters, from, to;
 
-	*a = (struct rama_arrows){ .n_nodes = g->n_tasks + g->n_data };
+	*a = (struct rama_emu_arrows){ .n_nodes = g->n_tasks + g->n_data };
 	a->first = calloc((size_t)a->n_nodes + 2, sizeof(*a->first));
 	a->arrow = calloc((size_t)n + 1, sizeof(*a->arrow));
 	if (a->first == NULL || a->arrow == NULL) {
-		rama_arrows_fini(a);
+		rama_emu_arrows_fini(a);
 		return RAMA_EMEMORY;
 	}
 	/* counted one place further on, so that filling moves each start to where it belongs */
@@ -42,36 +42,36 @@ int rama_arrows_make(struct rama_arrows *a, const struct rama_graph *g)
 		a->first[i] += a->first[i - 1];
 	for (uint32_t i = 0; i < n; i++) {
 		ends(g, i, &from, &to);
-		a->arrow[a->first[from + 1]++] = (struct rama_arrow){ to, i };
+		a->arrow[a->first[from + 1]++] = (struct rama_emu_arrow){ to, i };
 	}
 	return 0;
 }
 
-void rama_arrows_fini(struct rama_arrows *a)
+void rama_emu_arrows_fini(struct rama_emu_arrows *a)
 {
 	free(a->first);
 	free(a->arrow);
-	*a = (struct rama_arrows){ 0 };
+	*a = (struct rama_emu_arrows){ 0 };
 }
 
-bool rama_arrow_strict(const struct rama_graph *g, uint32_t edge)
+bool rama_emu_arrow_strict(const struct rama_emu_graph *g, uint32_t edge)
 {
 	return edge < g->n_edges ? g->edges[edge].strict : g->afters[edge - g->n_edges].strict;
 }
 
-bool rama_arrow_feedback(const struct rama_graph *g, uint32_t edge)
+bool rama_emu_arrow_feedback(const struct rama_emu_graph *g, uint32_t edge)
 {
 	return edge < g->n_edges ? g->edges[edge].feedback : g->afters[edge - g->n_edges].feedback;
 }
 
-bool rama_arrow_holds(const struct rama_graph *g, uint32_t edge)
+bool rama_emu_arrow_holds(const struct rama_emu_graph *g, uint32_t edge)
 {
-	if (rama_arrow_feedback(g, edge))
+	if (rama_emu_arrow_feedback(g, edge))
 		return false;
-	return rama_arrow_strict(g, edge) || (edge < g->n_edges && g->edges[edge].write);
+	return rama_emu_arrow_strict(g, edge) || (edge < g->n_edges && g->edges[edge].write);
 }
 
-static void cut(struct rama_graph *g, uint32_t edge)
+static void cut(struct rama_emu_graph *g, uint32_t edge)
 {
 	if (edge >= g->n_edges) {
 		g->afters[edge - g->n_edges].feedback = true;
@@ -82,7 +82,7 @@ static void cut(struct rama_graph *g, uint32_t edge)
 		g->data[g->edges[edge].data].fed_back = true;
 }
 
-const char *rama_node_id(const struct rama_graph *g, uint32_t node)
+const char *rama_emu_node_id(const struct rama_emu_graph *g, uint32_t node)
 {
 	return node < g->n_tasks ? g->tasks[node].id : g->data[node - g->n_tasks].id;
 }
@@ -97,8 +97,8 @@ struct step {
 };
 
 struct search {
-	struct rama_graph *g;
-	struct rama_arrows a;
+	struct rama_emu_graph *g;
+	struct rama_emu_arrows a;
 	uint8_t *colour;
 	struct step *path;
 	uint32_t depth;
@@ -114,7 +114,7 @@ static int name_cycle(const struct search *s, uint32_t head, struct rama_err *e)
 	uint32_t at = head, n = s->depth - head;
 
 	for (uint32_t i = 0; i <= n; i++, at++) {
-		const char *id = rama_node_id(s->g, s->path[i == n ? head : at].node);
+		const char *id = rama_emu_node_id(s->g, s->path[i == n ? head : at].node);
 		size_t len = strlen(id);
 
 		if (i > 6 && i + 3 < n) { /* of a long one: the start and the end */
@@ -143,11 +143,11 @@ static int break_cycle(struct search *s, uint32_t head, uint32_t edge, struct ra
 
 	if (++s->work > CUTS_MOST)
 		return rama_err_set(e, RAMA_ELIMIT, "more than %d cycles", CUTS_MOST);
-	if (!rama_arrow_strict(s->g, edge)) {
+	if (!rama_emu_arrow_strict(s->g, edge)) {
 		cut(s->g, edge);
 		return 0;
 	}
-	while (--i > head && rama_arrow_strict(s->g, s->path[i].by))
+	while (--i > head && rama_emu_arrow_strict(s->g, s->path[i].by))
 		;
 	if (i == head)
 		return name_cycle(s, head, e);
@@ -164,7 +164,7 @@ static int visit(struct search *s, uint32_t root, struct rama_err *e)
 	s->colour[root] = ON_PATH;
 	while (s->depth > 0) {
 		struct step *top = &s->path[s->depth - 1];
-		struct rama_arrow next;
+		struct rama_emu_arrow next;
 
 		if (top->next == s->a.first[top->node + 1]) {
 			s->colour[top->node] = BLACK;
@@ -172,7 +172,7 @@ static int visit(struct search *s, uint32_t root, struct rama_err *e)
 			continue;
 		}
 		next = s->a.arrow[top->next++];
-		if (rama_arrow_feedback(s->g, next.edge) || s->colour[next.to] == BLACK)
+		if (rama_emu_arrow_feedback(s->g, next.edge) || s->colour[next.to] == BLACK)
 			continue;
 		if (s->colour[next.to] == WHITE) {
 			s->colour[next.to] = ON_PATH;
@@ -192,10 +192,10 @@ static int visit(struct search *s, uint32_t root, struct rama_err *e)
 	return 0;
 }
 
-int rama_graph_cut(struct rama_graph *g, struct rama_err *e)
+int rama_emu_graph_cut(struct rama_emu_graph *g, struct rama_err *e)
 {
 	struct search s = { .g = g };
-	int rc = rama_arrows_make(&s.a, g);
+	int rc = rama_emu_arrows_make(&s.a, g);
 
 	s.colour = calloc((size_t)s.a.n_nodes + 1, 1);
 	s.path = calloc((size_t)s.a.n_nodes + 1, sizeof(*s.path));
@@ -206,7 +206,7 @@ int rama_graph_cut(struct rama_graph *g, struct rama_err *e)
 	for (uint32_t i = 0; rc == 0 && i < s.a.n_nodes; i++)
 		if (s.colour[i] == WHITE)
 			rc = visit(&s, i, e);
-	rama_arrows_fini(&s.a);
+	rama_emu_arrows_fini(&s.a);
 	free(s.colour);
 	free(s.path);
 	return rc;
@@ -216,7 +216,7 @@ int rama_graph_cut(struct rama_graph *g, struct rama_err *e)
 
 /* Nodes in an order in which every arrow goes forward, and how many arrows away from a start; feedback does
  * not count. Without a cycle all of them are in it. */
-static int sort_nodes(const struct rama_graph *g, struct rama_arrows *a, uint32_t *order,
+static int sort_nodes(const struct rama_emu_graph *g, struct rama_emu_arrows *a, uint32_t *order,
 		      uint32_t *level)
 {
 	uint32_t *wait = calloc((size_t)a->n_nodes + 1, sizeof(*wait)), n = 0;
@@ -224,7 +224,7 @@ static int sort_nodes(const struct rama_graph *g, struct rama_arrows *a, uint32_
 	if (wait == NULL)
 		return RAMA_EMEMORY;
 	for (uint32_t i = 0; i < a->first[a->n_nodes]; i++)
-		if (!rama_arrow_feedback(g, a->arrow[i].edge))
+		if (!rama_emu_arrow_feedback(g, a->arrow[i].edge))
 			wait[a->arrow[i].to]++;
 	for (uint32_t i = 0; i < a->n_nodes; i++) {
 		level[i] = 0;
@@ -235,7 +235,7 @@ static int sort_nodes(const struct rama_graph *g, struct rama_arrows *a, uint32_
 		for (uint32_t k = a->first[order[i]]; k < a->first[order[i] + 1]; k++) {
 			uint32_t to = a->arrow[k].to;
 
-			if (rama_arrow_feedback(g, a->arrow[k].edge))
+			if (rama_emu_arrow_feedback(g, a->arrow[k].edge))
 				continue;
 			if (level[to] < level[order[i]] + 1)
 				level[to] = level[order[i]] + 1;
@@ -247,10 +247,10 @@ static int sort_nodes(const struct rama_graph *g, struct rama_arrows *a, uint32_
 	return n == a->n_nodes ? 0 : RAMA_EFORMAT;
 }
 
-int rama_graph_levels(const struct rama_graph *g, uint32_t *level)
+int rama_emu_graph_levels(const struct rama_emu_graph *g, uint32_t *level)
 {
-	struct rama_arrows a;
-	int rc = rama_arrows_make(&a, g);
+	struct rama_emu_arrows a;
+	int rc = rama_emu_arrows_make(&a, g);
 	uint32_t *wait = calloc((size_t)a.n_nodes + 1, sizeof(*wait));
 	uint32_t *queue = calloc((size_t)a.n_nodes + 1, sizeof(*queue)), n = 0;
 	bool *queued = calloc((size_t)a.n_nodes + 1, sizeof(*queued));
@@ -258,7 +258,7 @@ int rama_graph_levels(const struct rama_graph *g, uint32_t *level)
 	if (rc == 0 && (wait == NULL || queue == NULL || queued == NULL))
 		rc = RAMA_EMEMORY;
 	for (uint32_t i = 0; rc == 0 && i < a.first[a.n_nodes]; i++)
-		wait[a.arrow[i].to] += !rama_arrow_feedback(g, a.arrow[i].edge);
+		wait[a.arrow[i].to] += !rama_emu_arrow_feedback(g, a.arrow[i].edge);
 	for (uint32_t i = 0; rc == 0 && i < a.n_nodes; i++) {
 		level[i] = 0;
 		queued[i] = wait[i] == 0;
@@ -275,7 +275,7 @@ int rama_graph_levels(const struct rama_graph *g, uint32_t *level)
 		for (uint32_t k = a.first[queue[i]]; k < a.first[queue[i] + 1]; k++) {
 			uint32_t to = a.arrow[k].to;
 
-			if (rama_arrow_feedback(g, a.arrow[k].edge) || queued[to])
+			if (rama_emu_arrow_feedback(g, a.arrow[k].edge) || queued[to])
 				continue;
 			level[to] = level[to] > level[queue[i]] ? level[to] : level[queue[i]] + 1;
 			if (--wait[to] > 0)
@@ -284,7 +284,7 @@ int rama_graph_levels(const struct rama_graph *g, uint32_t *level)
 			queue[n++] = to;
 		}
 	}
-	rama_arrows_fini(&a);
+	rama_emu_arrows_fini(&a);
 	free(wait);
 	free(queue);
 	free(queued);
@@ -292,13 +292,13 @@ int rama_graph_levels(const struct rama_graph *g, uint32_t *level)
 }
 
 struct sorted {
-	struct rama_arrows a;
+	struct rama_emu_arrows a;
 	uint32_t *order, *level;
 };
 
-static int sorted_make(struct sorted *s, const struct rama_graph *g)
+static int sorted_make(struct sorted *s, const struct rama_emu_graph *g)
 {
-	int rc = rama_arrows_make(&s->a, g);
+	int rc = rama_emu_arrows_make(&s->a, g);
 
 	s->order = calloc((size_t)s->a.n_nodes + 1, sizeof(*s->order));
 	s->level = calloc((size_t)s->a.n_nodes + 1, sizeof(*s->level));
@@ -311,12 +311,12 @@ static int sorted_make(struct sorted *s, const struct rama_graph *g)
 
 static void sorted_fini(struct sorted *s)
 {
-	rama_arrows_fini(&s->a);
+	rama_emu_arrows_fini(&s->a);
 	free(s->order);
 	free(s->level);
 }
 
-int rama_graph_order(const struct rama_graph *g, uint32_t *order)
+int rama_emu_graph_order(const struct rama_emu_graph *g, uint32_t *order)
 {
 	struct sorted s;
 	int rc = sorted_make(&s, g);
@@ -328,20 +328,20 @@ int rama_graph_order(const struct rama_graph *g, uint32_t *order)
 	return rc;
 }
 
-int rama_graph_stages(struct rama_graph *g)
+int rama_emu_graph_stages(struct rama_emu_graph *g)
 {
 	struct sorted s;
 	int rc = sorted_make(&s, g);
 
 	/* each task is two arrows further than the one whose data it reads */
 	for (uint32_t i = 0; rc == 0 && i < g->n_tasks; i++)
-		if (g->tasks[i].stage == RAMA_NONE_YET)
+		if (g->tasks[i].stage == RAMA_EMU_NONE_YET)
 			g->tasks[i].stage = (s.level[i] + 1) / 2;
 	sorted_fini(&s);
 	return rc;
 }
 
-int64_t rama_graph_critical(const struct rama_graph *g, const double *seconds, uint32_t *tasks)
+int64_t rama_emu_graph_critical(const struct rama_emu_graph *g, const double *seconds, uint32_t *tasks)
 {
 	struct sorted s;
 	int rc = sorted_make(&s, g);
@@ -354,21 +354,21 @@ int64_t rama_graph_critical(const struct rama_graph *g, const double *seconds, u
 	for (uint32_t i = s.a.n_nodes; rc == 0 && i-- > 0;) {
 		uint32_t node = s.order[i];
 
-		via[node] = RAMA_NONE_YET;
+		via[node] = RAMA_EMU_NONE_YET;
 		for (uint32_t k = s.a.first[node]; k < s.a.first[node + 1]; k++) {
 			uint32_t to = s.a.arrow[k].to;
 
-			if (!rama_arrow_holds(g, s.a.arrow[k].edge))
+			if (!rama_emu_arrow_holds(g, s.a.arrow[k].edge))
 				continue;
-			if (via[node] == RAMA_NONE_YET || reach[to] > reach[via[node]])
+			if (via[node] == RAMA_EMU_NONE_YET || reach[to] > reach[via[node]])
 				via[node] = to;
 		}
-		reach[node] = (via[node] != RAMA_NONE_YET ? reach[via[node]] : 0) +
+		reach[node] = (via[node] != RAMA_EMU_NONE_YET ? reach[via[node]] : 0) +
 			      (node < g->n_tasks ? seconds[node] : 0);
 		if (reach[node] >= reach[at] || i == s.a.n_nodes - 1)
 			at = node;
 	}
-	for (; rc == 0 && at != RAMA_NONE_YET; at = via[at])
+	for (; rc == 0 && at != RAMA_EMU_NONE_YET; at = via[at])
 		if (at < g->n_tasks)
 			tasks[n++] = at;
 	free(reach);
@@ -378,7 +378,7 @@ int64_t rama_graph_critical(const struct rama_graph *g, const double *seconds, u
 }
 
 /* longest way from each task to an end, by its seconds */
-int rama_graph_ways(const struct rama_graph *g, double *way)
+int rama_emu_graph_ways(const struct rama_emu_graph *g, double *way)
 {
 	struct sorted s;
 	int rc = sorted_make(&s, g);
@@ -390,7 +390,7 @@ int rama_graph_ways(const struct rama_graph *g, double *way)
 		uint32_t node = s.order[i];
 
 		for (uint32_t k = s.a.first[node]; k < s.a.first[node + 1]; k++)
-			if (!rama_arrow_feedback(g, s.a.arrow[k].edge) &&
+			if (!rama_emu_arrow_feedback(g, s.a.arrow[k].edge) &&
 			    reach[s.a.arrow[k].to] > reach[node])
 				reach[node] = reach[s.a.arrow[k].to];
 		if (node < g->n_tasks) {

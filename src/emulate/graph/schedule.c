@@ -9,9 +9,9 @@
 #define LOOK_AT 64   /* ready tasks that are compared for locality, the longest way to go first */
 #define PATIENCE 256 /* tasks that may pass one that needs more ranks than are free */
 
-struct rama_schedule {
-	const struct rama_graph *g;
-	struct rama_arrows arrows;
+struct rama_emu_schedule {
+	const struct rama_emu_graph *g;
+	struct rama_emu_arrows arrows;
 	uint32_t n_ranks, n_nodes;
 	const uint32_t *node;
 	uint32_t iteration, iterations;
@@ -20,7 +20,7 @@ struct rama_schedule {
 	uint32_t *heap; /* ready tasks, longest way first */
 	uint32_t n_ready;
 	uint32_t passed; /* since the first of them did not fit */
-	uint32_t *home;	 /* data: node it was written on, or RAMA_NONE_YET */
+	uint32_t *home;	 /* data: node it was written on, or RAMA_EMU_NONE_YET */
 	bool *busy;	 /* ranks */
 	uint32_t n_free;
 	uint32_t **used; /* tasks: ranks they run on, NULL when they do not */
@@ -33,7 +33,7 @@ struct rama_schedule {
 
 /* ---- the heap of ready tasks ---------------------------------------------------------------- */
 
-static bool before(const struct rama_schedule *s, uint32_t a, uint32_t b)
+static bool before(const struct rama_emu_schedule *s, uint32_t a, uint32_t b)
 {
 	if (s->way[a] != s->way[b])
 		return s->way[a] > s->way[b];
@@ -48,7 +48,7 @@ static void swap(uint32_t *a, uint32_t *b)
 	*b = x;
 }
 
-static void push(struct rama_schedule *s, uint32_t task)
+static void push(struct rama_emu_schedule *s, uint32_t task)
 {
 	uint32_t i = s->n_ready++;
 
@@ -57,7 +57,7 @@ static void push(struct rama_schedule *s, uint32_t task)
 		swap(&s->heap[i], &s->heap[(i - 1) / 2]);
 }
 
-static void sink(struct rama_schedule *s, uint32_t i)
+static void sink(struct rama_emu_schedule *s, uint32_t i)
 {
 	for (;;) {
 		uint32_t child = 2 * i + 1;
@@ -73,7 +73,7 @@ static void sink(struct rama_schedule *s, uint32_t i)
 	}
 }
 
-static uint32_t pop(struct rama_schedule *s)
+static uint32_t pop(struct rama_emu_schedule *s)
 {
 	uint32_t task = s->heap[0];
 
@@ -84,14 +84,14 @@ static uint32_t pop(struct rama_schedule *s)
 
 /* ---- readiness ------------------------------------------------------------------------------ */
 
-static bool holds(const struct rama_schedule *s, const struct rama_arrow *a)
+static bool holds(const struct rama_emu_schedule *s, const struct rama_emu_arrow *a)
 {
-	return rama_arrow_holds(s->g, a->edge);
+	return rama_emu_arrow_holds(s->g, a->edge);
 }
 
-static void arrive(struct rama_schedule *s, uint32_t node);
+static void arrive(struct rama_emu_schedule *s, uint32_t node);
 
-static void leave(struct rama_schedule *s, uint32_t node)
+static void leave(struct rama_emu_schedule *s, uint32_t node)
 {
 	for (uint32_t k = s->arrows.first[node]; k < s->arrows.first[node + 1]; k++)
 		if (holds(s, &s->arrows.arrow[k]) && --s->wait[s->arrows.arrow[k].to] == 0)
@@ -99,7 +99,7 @@ static void leave(struct rama_schedule *s, uint32_t node)
 }
 
 /* Nothing holds the node back any more. At most two deep: task -> data -> task. */
-static void arrive(struct rama_schedule *s, uint32_t node)
+static void arrive(struct rama_emu_schedule *s, uint32_t node)
 {
 	if (node < s->g->n_tasks)
 		push(s, node);
@@ -107,7 +107,7 @@ static void arrive(struct rama_schedule *s, uint32_t node)
 		leave(s, node);
 }
 
-static void begin_iteration(struct rama_schedule *s)
+static void begin_iteration(struct rama_emu_schedule *s)
 {
 	uint32_t n = s->arrows.n_nodes;
 
@@ -119,15 +119,15 @@ static void begin_iteration(struct rama_schedule *s)
 	/* Marked before any arrives: arrivals must not be taken for starts. */
 	for (uint32_t i = 0; i < n; i++)
 		if (s->wait[i] == 0)
-			s->wait[i] = RAMA_NONE_YET;
+			s->wait[i] = RAMA_EMU_NONE_YET;
 	for (uint32_t i = 0; i < n; i++)
-		if (s->wait[i] == RAMA_NONE_YET)
+		if (s->wait[i] == RAMA_EMU_NONE_YET)
 			arrive(s, i);
 }
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-static int allocate(struct rama_schedule *s)
+static int allocate(struct rama_emu_schedule *s)
 {
 	size_t tasks = s->g->n_tasks, ranks = s->n_ranks;
 
@@ -142,15 +142,15 @@ static int allocate(struct rama_schedule *s)
 	s->chosen = calloc(ranks, sizeof(*s->chosen));
 	return s->wait && s->way && s->heap && s->home && s->busy && s->used && s->n_used &&
 			       s->free_on && s->chosen
-		       ? rama_graph_ways(s->g, s->way)
+		       ? rama_emu_graph_ways(s->g, s->way)
 		       : RAMA_EMEMORY;
 }
 
-struct rama_schedule *rama_schedule_new(const struct rama_graph *g, uint32_t n_ranks,
+struct rama_emu_schedule *rama_emu_schedule_new(const struct rama_emu_graph *g, uint32_t n_ranks,
 					const uint32_t *node, uint32_t iterations,
 					struct rama_err *e)
 {
-	struct rama_schedule *s = calloc(1, sizeof(*s));
+	struct rama_emu_schedule *s = calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		goto no_memory;
@@ -162,28 +162,28 @@ struct rama_schedule *rama_schedule_new(const struct rama_graph *g, uint32_t n_r
 	for (uint32_t r = 0; r < n_ranks; r++)
 		if (node[r] >= s->n_nodes)
 			s->n_nodes = node[r] + 1;
-	if (rama_arrows_make(&s->arrows, g) != 0 || allocate(s) != 0)
+	if (rama_emu_arrows_make(&s->arrows, g) != 0 || allocate(s) != 0)
 		goto no_memory;
 	for (uint32_t r = 0; r < n_ranks; r++)
 		s->free_on[node[r]]++;
 	for (uint32_t i = 0; i < g->n_data; i++)
-		s->home[i] = RAMA_NONE_YET;
+		s->home[i] = RAMA_EMU_NONE_YET;
 	if (iterations > 0)
 		begin_iteration(s);
 	return s;
 no_memory:
-	rama_schedule_free(s);
+	rama_emu_schedule_free(s);
 	rama_err_set(e, RAMA_EMEMORY, "no memory to place %u tasks", g->n_tasks);
 	return NULL;
 }
 
-void rama_schedule_free(struct rama_schedule *s)
+void rama_emu_schedule_free(struct rama_emu_schedule *s)
 {
 	if (s == NULL)
 		return;
 	for (uint32_t i = 0; s->used != NULL && i < s->g->n_tasks; i++)
 		free(s->used[i]);
-	rama_arrows_fini(&s->arrows);
+	rama_emu_arrows_fini(&s->arrows);
 	free(s->wait);
 	free(s->way);
 	free(s->heap);
@@ -198,7 +198,7 @@ void rama_schedule_free(struct rama_schedule *s)
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
-static uint32_t ranks_of(const struct rama_schedule *s, uint32_t task)
+static uint32_t ranks_of(const struct rama_emu_schedule *s, uint32_t task)
 {
 	uint32_t n = s->g->tasks[task].ranks;
 
@@ -207,21 +207,21 @@ static uint32_t ranks_of(const struct rama_schedule *s, uint32_t task)
 
 /* The node with a free rank that holds most of what the task reads, and how much that is. Input of one node is added
  * up where it is met first: tasks read few units, or units of few nodes. */
-static double best_node(const struct rama_schedule *s, uint32_t task, uint32_t *node)
+static double best_node(const struct rama_emu_schedule *s, uint32_t task, uint32_t *node)
 {
-	const struct rama_task *t = &s->g->tasks[task];
+	const struct rama_emu_task *t = &s->g->tasks[task];
 	double most = 0;
 
-	*node = RAMA_NONE_YET;
+	*node = RAMA_EMU_NONE_YET;
 	for (uint32_t i = 0; i < t->n_edges && i < LOOK_AT; i++) {
-		const struct rama_edge *x = &s->g->edges[t->first_edge + i];
+		const struct rama_emu_edge *x = &s->g->edges[t->first_edge + i];
 		uint32_t home = s->home[x->data];
 		double bytes = 0;
 
-		if (x->write || home == RAMA_NONE_YET || home == *node || s->free_on[home] == 0)
+		if (x->write || home == RAMA_EMU_NONE_YET || home == *node || s->free_on[home] == 0)
 			continue;
 		for (uint32_t k = i; k < t->n_edges && k < i + LOOK_AT; k++) {
-			const struct rama_edge *y = &s->g->edges[t->first_edge + k];
+			const struct rama_emu_edge *y = &s->g->edges[t->first_edge + k];
 			int64_t size = s->g->data[y->data].size;
 
 			if (!y->write && s->home[y->data] == home)
@@ -235,7 +235,7 @@ static double best_node(const struct rama_schedule *s, uint32_t task, uint32_t *
 	return most;
 }
 
-static void take_rank(struct rama_schedule *s, struct rama_placement *p, uint32_t rank)
+static void take_rank(struct rama_emu_schedule *s, struct rama_emu_placement *p, uint32_t rank)
 {
 	s->busy[rank] = true;
 	s->n_free--;
@@ -243,11 +243,11 @@ static void take_rank(struct rama_schedule *s, struct rama_placement *p, uint32_
 	s->chosen[p->n_ranks++] = rank;
 }
 
-static bool place(struct rama_schedule *s, uint32_t task, uint32_t node, struct rama_placement *p)
+static bool place(struct rama_emu_schedule *s, uint32_t task, uint32_t node, struct rama_emu_placement *p)
 {
 	uint32_t want = ranks_of(s, task);
 
-	*p = (struct rama_placement){ .task = task, .iteration = s->iteration, .ranks = s->chosen };
+	*p = (struct rama_emu_placement){ .task = task, .iteration = s->iteration, .ranks = s->chosen };
 	s->used[task] = malloc(want * sizeof(*s->used[task]));
 	if (s->used[task] == NULL)
 		return false;
@@ -261,9 +261,9 @@ static bool place(struct rama_schedule *s, uint32_t task, uint32_t node, struct 
 	return true;
 }
 
-bool rama_schedule_next(struct rama_schedule *s, struct rama_placement *p)
+bool rama_emu_schedule_next(struct rama_emu_schedule *s, struct rama_emu_placement *p)
 {
-	uint32_t seen[LOOK_AT], n = 0, best = RAMA_NONE_YET, where = RAMA_NONE_YET;
+	uint32_t seen[LOOK_AT], n = 0, best = RAMA_EMU_NONE_YET, where = RAMA_EMU_NONE_YET;
 	double most = -1;
 	bool ok = false;
 
@@ -288,7 +288,7 @@ bool rama_schedule_next(struct rama_schedule *s, struct rama_placement *p)
 			where = node;
 		}
 	}
-	if (best != RAMA_NONE_YET) {
+	if (best != RAMA_EMU_NONE_YET) {
 		s->passed = best > 0 && ranks_of(s, seen[0]) > s->n_free ? s->passed + 1 : 0;
 		ok = place(s, seen[best], where, p);
 	}
@@ -298,9 +298,9 @@ bool rama_schedule_next(struct rama_schedule *s, struct rama_placement *p)
 	return ok;
 }
 
-void rama_schedule_done(struct rama_schedule *s, uint32_t task, uint32_t iteration)
+void rama_emu_schedule_done(struct rama_emu_schedule *s, uint32_t task, uint32_t iteration)
 {
-	const struct rama_task *t = &s->g->tasks[task];
+	const struct rama_emu_task *t = &s->g->tasks[task];
 
 	if (s->used[task] == NULL || iteration != s->iteration)
 		return;
@@ -321,12 +321,12 @@ void rama_schedule_done(struct rama_schedule *s, uint32_t task, uint32_t iterati
 		begin_iteration(s);
 }
 
-bool rama_schedule_finished(const struct rama_schedule *s)
+bool rama_emu_schedule_finished(const struct rama_emu_schedule *s)
 {
 	return s->done == s->total;
 }
 
-void rama_schedule_counts(const struct rama_schedule *s, uint64_t *done, uint64_t *running,
+void rama_emu_schedule_counts(const struct rama_emu_schedule *s, uint64_t *done, uint64_t *running,
 			  uint64_t *waiting)
 {
 	*done = s->done;

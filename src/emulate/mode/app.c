@@ -12,19 +12,19 @@
 
 /* the parameters of one side */
 struct side {
-	enum rama_param dirs, names, block, segments, own, procs, ranks;
-	enum rama_do what;
+	enum rama_emu_param dirs, names, block, segments, own, procs, ranks;
+	enum rama_emu_do what;
 };
 static const struct side sides[2] = {
-	{ RAMA_P_read_dirs, RAMA_P_read_names, RAMA_P_read_block, RAMA_P_read_segments,
-	  RAMA_P_read_own, RAMA_P_read_procs, RAMA_P_read_ranks, RAMA_DO_READ },
-	{ RAMA_P_write_dirs, RAMA_P_write_names, RAMA_P_write_block, RAMA_P_write_segments,
-	  RAMA_P_write_own, RAMA_P_write_procs, RAMA_P_write_ranks, RAMA_DO_WRITE },
+	{ RAMA_EMU_P_read_dirs, RAMA_EMU_P_read_names, RAMA_EMU_P_read_block, RAMA_EMU_P_read_segments,
+	  RAMA_EMU_P_read_own, RAMA_EMU_P_read_procs, RAMA_EMU_P_read_ranks, RAMA_EMU_DO_READ },
+	{ RAMA_EMU_P_write_dirs, RAMA_EMU_P_write_names, RAMA_EMU_P_write_block, RAMA_EMU_P_write_segments,
+	  RAMA_EMU_P_write_own, RAMA_EMU_P_write_procs, RAMA_EMU_P_write_ranks, RAMA_EMU_DO_WRITE },
 };
 
 /* one file and what this rank has to do with it */
 struct file {
-	struct rama_unit *unit;
+	struct rama_emu_unit *unit;
 	int64_t request;
 	uint32_t part, parts; /* parts 0: nothing */
 	bool first;	      /* of its ranks */
@@ -36,7 +36,7 @@ struct file {
 /* ---- who uses a file ------------------------------------------------------------------------ */
 
 /* "0,2-1,3": ranks; R-1: does not wait for the file. Sets part, parts, first, strict. */
-static int named_ranks(struct rama_emulation *m, struct file *f, const char *text, size_t n,
+static int named_ranks(struct rama_emu_emulation *m, struct file *f, const char *text, size_t n,
 		       struct rama_err *e)
 {
 	struct rama_piece all = { text, n }, item;
@@ -48,8 +48,8 @@ static int named_ranks(struct rama_emulation *m, struct file *f, const char *tex
 		bool loose = dash != NULL && dash + 1 < item.p + item.n && dash[1] == '1';
 		double r;
 
-		if (!rama_word_number(number, &r) || r > UINT32_MAX || r != (uint32_t)r)
-			return rama_err_set(e, RAMA_EUSAGE, "%.*s is no rank", RAMA_PIECE(item));
+		if (!rama_emu_word_number(number, &r) || r > UINT32_MAX || r != (uint32_t)r)
+			return rama_err_set(e, RAMA_EUSAGE, "%.*s is no rank", RAMA_EMU_PIECE(item));
 		if (r >= m->team->size)
 			return rama_err_set(e, RAMA_EUSAGE, "rank %.0f of %d does not exist", r,
 					    m->team->size);
@@ -68,19 +68,19 @@ static int named_ranks(struct rama_emulation *m, struct file *f, const char *tex
 }
 
 /* The n ranks that have least to do; all ranks find the same. */
-static void least_busy(struct rama_emulation *m, struct file *f, uint32_t n, double *load)
+static void least_busy(struct rama_emu_emulation *m, struct file *f, uint32_t n, double *load)
 {
 	uint32_t size = (uint32_t)m->team->size;
 
 	for (n = n < size ? n : size; f->parts < n;) {
-		uint32_t best = RAMA_NONE_YET;
+		uint32_t best = RAMA_EMU_NONE_YET;
 
 		for (uint32_t r = 0; r < size; r++) {
 			bool used = false;
 
 			for (uint32_t i = 0; i < f->parts; i++)
 				used |= f->ranks[i] == r;
-			if (!used && (best == RAMA_NONE_YET || load[r] < load[best]))
+			if (!used && (best == RAMA_EMU_NONE_YET || load[r] < load[best]))
 				best = r;
 		}
 		f->ranks[f->parts++] = best;
@@ -92,26 +92,26 @@ static void least_busy(struct rama_emulation *m, struct file *f, uint32_t n, dou
 	}
 }
 
-static int find_ranks(struct rama_emulation *m, const struct side *s, size_t i, struct file *f,
+static int find_ranks(struct rama_emu_emulation *m, const struct side *s, size_t i, struct file *f,
 		      double *load, struct rama_err *e)
 {
-	const struct rama_config *c = m->cfg;
+	const struct rama_emu_config *c = m->cfg;
 	uint32_t size = (uint32_t)m->team->size;
 	const char *text;
 	size_t n;
 	int rc = 0;
 
 	f->strict = true;
-	f->part = RAMA_NONE_YET;
-	if (rama_config_flag(c, s->own)) {
+	f->part = RAMA_EMU_NONE_YET;
+	if (rama_emu_config_flag(c, s->own)) {
 		f->ranks[f->parts++] = (uint32_t)i;
-		f->part = i == (size_t)m->team->rank ? 0 : RAMA_NONE_YET;
-	} else if ((n = rama_config_item(c, s->ranks, i, &text)) > 0) {
+		f->part = i == (size_t)m->team->rank ? 0 : RAMA_EMU_NONE_YET;
+	} else if ((n = rama_emu_config_item(c, s->ranks, i, &text)) > 0) {
 		rc = named_ranks(m, f, text, n, e);
-	} else if (rama_config_items(c, s->ranks) > 0) {
+	} else if (rama_emu_config_items(c, s->ranks) > 0) {
 		return 0; /* ranks are named for other files: nobody uses this one */
-	} else if (rama_config_items(c, s->procs) > 0) {
-		least_busy(m, f, (uint32_t)rama_config_item_size(c, s->procs, i, 1), load);
+	} else if (rama_emu_config_items(c, s->procs) > 0) {
+		least_busy(m, f, (uint32_t)rama_emu_config_item_size(c, s->procs, i, 1), load);
 	} else {
 		for (uint32_t r = 0; r < size; r++)
 			f->ranks[f->parts++] = r;
@@ -124,15 +124,15 @@ static int find_ranks(struct rama_emulation *m, const struct side *s, size_t i, 
 /* ---- the files of one side ------------------------------------------------------------------ */
 
 /* Names run out with a file for each rank: LAST.r for the rest. */
-static const char *name_of(struct rama_emulation *m, const struct side *s, size_t i,
+static const char *name_of(struct rama_emu_emulation *m, const struct side *s, size_t i,
 			   struct rama_err *e)
 {
-	size_t n = rama_config_items(m->cfg, s->names), len;
-	const char *text = rama_config_text(m->cfg, RAMA_P_filename);
+	size_t n = rama_emu_config_items(m->cfg, s->names), len;
+	const char *text = rama_emu_config_text(m->cfg, RAMA_EMU_P_filename);
 	char name[4096];
 
-	len = n > 0 ? rama_config_item(m->cfg, s->names, i < n ? i : n - 1, &text) : strlen(text);
-	if (i < n || (n == 0 && i == 0 && !rama_config_flag(m->cfg, s->own)))
+	len = n > 0 ? rama_emu_config_item(m->cfg, s->names, i < n ? i : n - 1, &text) : strlen(text);
+	if (i < n || (n == 0 && i == 0 && !rama_emu_config_flag(m->cfg, s->own)))
 		snprintf(name, sizeof(name), "%.*s", (int)len, text);
 	else
 		snprintf(name, sizeof(name), "%.*s.%zu", (int)len, text, i);
@@ -142,29 +142,29 @@ static const char *name_of(struct rama_emulation *m, const struct side *s, size_
 	return text;
 }
 
-static const char *dir_of(struct rama_emulation *m, const struct side *s, size_t i,
+static const char *dir_of(struct rama_emu_emulation *m, const struct side *s, size_t i,
 			  struct rama_err *e)
 {
-	size_t n = rama_config_items(m->cfg, s->dirs), len;
-	const char *text = rama_config_text(m->cfg, RAMA_P_input_dir);
+	size_t n = rama_emu_config_items(m->cfg, s->dirs), len;
+	const char *text = rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir);
 
-	len = n > 0 ? rama_config_item(m->cfg, s->dirs, i < n ? i : n - 1, &text) : strlen(text);
+	len = n > 0 ? rama_emu_config_item(m->cfg, s->dirs, i < n ? i : n - 1, &text) : strlen(text);
 	text = rama_arena_text(&m->arena, text, len);
 	if (text == NULL)
 		rama_err_set(e, RAMA_EMEMORY, "no memory");
 	return text;
 }
 
-static int make_file(struct rama_emulation *m, const struct side *s, size_t i, struct file *f,
+static int make_file(struct rama_emu_emulation *m, const struct side *s, size_t i, struct file *f,
 		     double *load, struct rama_err *e)
 {
-	const struct rama_config *c = m->cfg;
+	const struct rama_emu_config *c = m->cfg;
 	int64_t block =
-		rama_config_item_size(c, s->block, i, rama_config_size(c, RAMA_P_block_size));
+		rama_emu_config_item_size(c, s->block, i, rama_emu_config_size(c, RAMA_EMU_P_block_size));
 	int64_t segments =
-		rama_config_item_size(c, s->segments, i, rama_config_size(c, RAMA_P_segment_count));
-	int64_t transfer = rama_config_size(c, RAMA_P_transfer_size);
-	double size = (double)block * (double)segments * rama_config_number(c, RAMA_P_bytes);
+		rama_emu_config_item_size(c, s->segments, i, rama_emu_config_size(c, RAMA_EMU_P_segment_count));
+	int64_t transfer = rama_emu_config_size(c, RAMA_EMU_P_transfer_size);
+	double size = (double)block * (double)segments * rama_emu_config_number(c, RAMA_EMU_P_bytes);
 	const char *dir = dir_of(m, s, i, e), *name = name_of(m, s, i, e), *path;
 
 	*f = (struct file){ .request = transfer > 0 && transfer < block ? transfer : block };
@@ -175,120 +175,120 @@ static int make_file(struct rama_emulation *m, const struct side *s, size_t i, s
 	if (size > 9e18)
 		return rama_err_set(e, RAMA_EUSAGE, "%s: block of %lld x %lld segments", name,
 				    (long long)block, (long long)segments);
-	if (s->what == RAMA_DO_WRITE && rama_emulate_own_place(m->opt.own, dir, e) != 0)
+	if (s->what == RAMA_EMU_DO_WRITE && rama_emu_own_where(m->opt.own, dir, e) != 0)
 		return e->code;
-	path = rama_emulation_path(m, dir, name, e);
-	f->unit = path != NULL ? rama_emulation_unit(m, name, path, (int64_t)size, 0, e) : NULL;
+	path = rama_emu_emulation_path(m, dir, name, e);
+	f->unit = path != NULL ? rama_emu_emulation_unit(m, name, path, (int64_t)size, 0, e) : NULL;
 	f->ranks = rama_arena_alloc(&m->arena, sizeof(*f->ranks) * ((size_t)m->team->size + 1));
 	if (f->unit == NULL || f->ranks == NULL)
 		return RAMA_EMEMORY;
-	f->unit->in_place = rama_config_flag(c, RAMA_P_in_place);
+	f->unit->in_place = rama_emu_config_flag(c, RAMA_EMU_P_in_place);
 	return find_ranks(m, s, i, f, load, e);
 }
 
 /* How many files there are: the list, or one for each rank, or (with no list at all) one if something was asked of this side. */
-static size_t files_of(const struct rama_emulation *m, const struct side *s)
+static size_t files_of(const struct rama_emu_emulation *m, const struct side *s)
 {
-	const struct rama_config *c = m->cfg;
-	size_t n = rama_config_items(c, s->names);
+	const struct rama_emu_config *c = m->cfg;
+	size_t n = rama_emu_config_items(c, s->names);
 
-	if (rama_config_flag(c, s->own))
+	if (rama_emu_config_flag(c, s->own))
 		return (size_t)m->team->size;
 	if (n == 0 &&
-	    (rama_config_given(c, s->dirs) || rama_config_given(c, s->block) ||
-	     rama_config_given(c, s->segments) ||
-	     rama_config_flag(c, s == &sides[0] ? RAMA_P_read_shared : RAMA_P_write_shared)))
+	    (rama_emu_config_given(c, s->dirs) || rama_emu_config_given(c, s->block) ||
+	     rama_emu_config_given(c, s->segments) ||
+	     rama_emu_config_flag(c, s == &sides[0] ? RAMA_EMU_P_read_shared : RAMA_EMU_P_write_shared)))
 		return 1;
 	return n;
 }
 
 /* ---- the script ----------------------------------------------------------------------------- */
 
-static void add_walk(struct rama_emulation *m, struct rama_script *s, const struct file *f,
-		     enum rama_do what)
+static void add_walk(struct rama_emu_emulation *m, struct rama_emu_script *s, const struct file *f,
+		     enum rama_emu_do what)
 {
-	bool whole = rama_config_flag(m->cfg, RAMA_P_whole);
-	const char *order = rama_config_text(m->cfg, RAMA_P_order);
-	struct rama_walk w = { .size = f->unit->size,
+	bool whole = rama_emu_config_flag(m->cfg, RAMA_EMU_P_whole);
+	const char *order = rama_emu_config_text(m->cfg, RAMA_EMU_P_order);
+	struct rama_emu_walk w = { .size = f->unit->size,
 			       .request = f->request,
 			       .part = whole ? 0 : f->part,
 			       .parts = whole ? 1 : f->parts,
 			       .seed = m->opt.seed ^ f->unit->pattern.unit,
-			       .order = strcmp(order, "random") == 0	? RAMA_RANDOM
-					: strcmp(order, "strided") == 0 ? RAMA_STRIDED
-									: RAMA_SEQUENTIAL };
+			       .order = strcmp(order, "random") == 0	? RAMA_EMU_RANDOM
+					: strcmp(order, "strided") == 0 ? RAMA_EMU_STRIDED
+									: RAMA_EMU_SEQUENTIAL };
 
-	if (what == RAMA_DO_READ) {
-		double part = rama_config_number(m->cfg, RAMA_P_read_fraction);
+	if (what == RAMA_EMU_DO_READ) {
+		double part = rama_emu_config_number(m->cfg, RAMA_EMU_P_read_fraction);
 
 		w.size = part < 1 ? (int64_t)((double)w.size * part) : w.size;
 	}
-	m->planned += (uint64_t)rama_walk_bytes(&w);
-	rama_script_move(s, what, f->unit, &w,
-			 what == RAMA_DO_WRITE &&
-				 strcmp(rama_config_text(m->cfg, RAMA_P_fsync), "request") == 0);
+	m->planned += (uint64_t)rama_emu_walk_bytes(&w);
+	rama_emu_script_move(s, what, f->unit, &w,
+			 what == RAMA_EMU_DO_WRITE &&
+				 strcmp(rama_emu_config_text(m->cfg, RAMA_EMU_P_fsync), "request") == 0);
 }
 
-static void add_read(struct rama_emulation *m, struct rama_script *s, struct file *f)
+static void add_read(struct rama_emu_emulation *m, struct rama_emu_script *s, struct file *f)
 {
-	struct rama_step *wait = rama_script_step(s, RAMA_DO_WAIT, f->unit);
+	struct rama_emu_step *wait = rama_emu_script_step(s, RAMA_EMU_DO_WAIT, f->unit);
 
 	wait->strict = f->strict;
 	if (!f->strict && access(f->unit->path, F_OK) != 0)
 		return; /* not there and not needed */
-	rama_script_open(s, f->unit, RAMA_OPEN_READ);
-	add_walk(m, s, f, RAMA_DO_READ);
-	rama_script_step(s, RAMA_DO_CLOSE, f->unit);
+	rama_emu_script_open(s, f->unit, RAMA_EMU_OPEN_READ);
+	add_walk(m, s, f, RAMA_EMU_DO_READ);
+	rama_emu_script_step(s, RAMA_EMU_DO_CLOSE, f->unit);
 }
 
-static void add_write(struct rama_emulation *m, struct rama_script *s, struct file *f)
+static void add_write(struct rama_emu_emulation *m, struct rama_emu_script *s, struct file *f)
 {
-	rama_script_open(s, f->unit, RAMA_OPEN_WRITE | RAMA_OPEN_CREATE);
-	add_walk(m, s, f, RAMA_DO_WRITE);
-	if (strcmp(rama_config_text(m->cfg, RAMA_P_fsync), "file") == 0)
-		rama_script_step(s, RAMA_DO_SYNC, f->unit);
-	rama_script_step(s, RAMA_DO_CLOSE, f->unit);
+	rama_emu_script_open(s, f->unit, RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE);
+	add_walk(m, s, f, RAMA_EMU_DO_WRITE);
+	if (strcmp(rama_emu_config_text(m->cfg, RAMA_EMU_P_fsync), "file") == 0)
+		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, f->unit);
+	rama_emu_script_step(s, RAMA_EMU_DO_CLOSE, f->unit);
 }
 
-static int make_folder(struct rama_emulation *m, const struct file *f, struct rama_err *e)
+static int make_folder(struct rama_emu_emulation *m, const struct file *f, struct rama_err *e)
 {
-	char folder[RAMA_OWN_PATH], *slash;
+	char folder[RAMA_EMU_OWN_PATH], *slash;
 
 	if (f->unit == NULL) /* never: all were made */
 		return 0;
-	if (strlen(f->unit->path) >= sizeof(folder) - RAMA_OWN_PART)
+	if (strlen(f->unit->path) >= sizeof(folder) - RAMA_EMU_OWN_PART)
 		return rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", f->unit->path);
 	memcpy(folder, f->unit->path, strlen(f->unit->path) + 1);
 	slash = strrchr(folder, '/');
 	if (slash == NULL || slash == folder)
 		return 0;
 	*slash = '\0';
-	return rama_emulate_own_folders(m->opt.own, folder, e);
+	return rama_emu_own_folders(m->opt.own, folder, e);
 }
 
 /* What an earlier run left under the name that is written to must not become part of this one. */
-static int clear_file(struct rama_emulation *m, const struct file *f, struct rama_err *e)
+static int clear_file(struct rama_emu_emulation *m, const struct file *f, struct rama_err *e)
 {
 	if (!f->unit->in_place)
 		return 0;
 	if (!m->opt.engine->container)
-		return rama_emulate_own_create(m->opt.own, f->unit->path, e);
-	if (rama_emulate_own_remove(m->opt.own, f->unit->path) == 0)
+		return rama_emu_own_create(m->opt.own, f->unit->path, e);
+	if (rama_emu_own_remove(m->opt.own, f->unit->path) == 0)
 		return 0;
 	return rama_err_set(e, RAMA_EIO, "%s: cannot be removed: %s", f->unit->path,
 			    strerror(errno));
 }
 
 /* Nothing is made before all files that will be written are known to be free or ours. */
-static int clear_places(struct rama_emulation *m, struct file *files, size_t n, struct rama_err *e)
+static int clear_places(struct rama_emu_emulation *m, struct file *files, size_t n, struct rama_err *e)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		if (files[i].first)
-			rc = rama_emulate_own_check(m->opt.own, files[i].unit->path, e);
+			rc = rama_emu_own_check(m->opt.own, files[i].unit->path, e);
 	if (rc == 0)
-		rc = rama_team_barrier(m->team, e);
+		rc = rama_emu_team_barrier(m->team, e);
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		if (files[i].first)
 			rc = make_folder(m, &files[i], e);
@@ -297,9 +297,9 @@ static int clear_places(struct rama_emulation *m, struct file *files, size_t n, 
 		if (files[i].parts == 0)
 			rc = make_folder(m, &files[i], e);
 	if (rc == 0)
-		rc = rama_team_barrier(m->team, e);
+		rc = rama_emu_team_barrier(m->team, e);
 	if (rc == 0)
-		rc = rama_emulation_enter(m, m->team->rank == 0, e);
+		rc = rama_emu_emulation_enter(m, m->team->rank == 0, e);
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		if (files[i].first)
 			rc = clear_file(m, &files[i], e);
@@ -307,23 +307,23 @@ static int clear_places(struct rama_emulation *m, struct file *files, size_t n, 
 }
 
 /* After an error, when this rank writes no more: every rank does it, so nothing of those that were killed stays either. */
-static void clear_side(struct rama_emulation *m, const struct side *side)
+static void clear_side(struct rama_emu_emulation *m, const struct side *side)
 {
 	size_t n = files_of(m, side);
 
 	for (size_t i = 0; i < n; i++) {
 		const char *dir = dir_of(m, side, i, NULL), *name = name_of(m, side, i, NULL);
 		const char *path = dir != NULL && name != NULL
-					   ? rama_emulation_path(m, dir, name, NULL)
+					   ? rama_emu_emulation_path(m, dir, name, NULL)
 					   : NULL;
 
 		if (path != NULL)
-			rama_emulate_own_drop(m->opt.own, path);
+			rama_emu_own_drop(m->opt.own, path);
 	}
 }
 
 /* All files with their ranks; what is written has its place cleared by the first of these. */
-static int make_files(struct rama_emulation *m, const struct side *side, struct file *files,
+static int make_files(struct rama_emu_emulation *m, const struct side *side, struct file *files,
 		      size_t n, struct rama_err *e)
 {
 	double *load = calloc((size_t)m->team->size, sizeof(*load));
@@ -334,30 +334,30 @@ static int make_files(struct rama_emulation *m, const struct side *side, struct 
 
 		rc = make_file(m, side, i, f, load, e);
 		if (rc == 0 && f->parts > 1 && m->team->group != NULL && !f->loose &&
-		    f->part != RAMA_NONE_YET)
+		    f->part != RAMA_EMU_NONE_YET)
 			f->unit->opt.group = m->team->group(m->team, f->ranks, f->parts);
 	}
 	free(load);
-	if (rc == 0 && n > 0 && side->what == RAMA_DO_WRITE && !m->opt.engine->no_files)
+	if (rc == 0 && n > 0 && side->what == RAMA_EMU_DO_WRITE && !m->opt.engine->no_files)
 		rc = clear_places(m, files, n, e);
 	return rc;
 }
 
-static int add_side(struct rama_emulation *m, struct rama_script *s, const struct side *side,
+static int add_side(struct rama_emu_emulation *m, struct rama_emu_script *s, const struct side *side,
 		    struct rama_err *e)
 {
 	size_t n = files_of(m, side);
 	struct file *files = calloc(n + 1, sizeof(*files));
-	bool write = side->what == RAMA_DO_WRITE;
+	bool write = side->what == RAMA_EMU_DO_WRITE;
 	int rc;
 
 	if (files == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	rc = make_files(m, side, files, n, e);
 	if (n > 0 && write) /* places are cleared */
-		rama_script_step(s, RAMA_DO_BARRIER, NULL);
+		rama_emu_script_step(s, RAMA_EMU_DO_BARRIER, NULL);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		if (files[i].part == RAMA_NONE_YET || files[i].parts == 0)
+		if (files[i].part == RAMA_EMU_NONE_YET || files[i].parts == 0)
 			continue;
 		if (write)
 			add_write(m, s, &files[i]);
@@ -365,32 +365,32 @@ static int add_side(struct rama_emulation *m, struct rama_script *s, const struc
 			add_read(m, s, &files[i]);
 	}
 	if (n > 0 && write) /* all parts are there */
-		rama_script_step(s, RAMA_DO_BARRIER, NULL);
+		rama_emu_script_step(s, RAMA_EMU_DO_BARRIER, NULL);
 	for (size_t i = 0; rc == 0 && write && i < n; i++)
 		if (files[i].first)
-			rama_script_step(s, RAMA_DO_READY, files[i].unit);
+			rama_emu_script_step(s, RAMA_EMU_DO_READY, files[i].unit);
 	free(files);
 	return rc;
 }
 
-int rama_mode_app(struct rama_emulation *m, struct rama_err *e)
+int rama_emu_mode_app(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	struct rama_script s;
+	struct rama_emu_script s;
 	int rc;
 
 	if (files_of(m, &sides[0]) + files_of(m, &sides[1]) == 0)
 		return rama_err_set(
 			e, RAMA_EUSAGE,
 			"nothing to do: name files with read_filenames or write_filenames");
-	rama_script_init(&s);
+	rama_emu_script_init(&s);
 	rc = add_side(m, &s, &sides[0], e);
-	rama_script_step(&s, RAMA_DO_BARRIER, NULL);
+	rama_emu_script_step(&s, RAMA_EMU_DO_BARRIER, NULL);
 	if (rc == 0)
 		rc = add_side(m, &s, &sides[1], e);
 	if (rc == 0)
-		rc = rama_emulation_stream(m, &s, e);
+		rc = rama_emu_emulation_stream(m, &s, e);
 	if (rc != 0)
 		clear_side(m, &sides[1]);
-	rama_script_fini(&s);
+	rama_emu_script_fini(&s);
 	return rc;
 }

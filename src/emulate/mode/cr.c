@@ -13,7 +13,7 @@
 /* ---- chance --------------------------------------------------------------------------------- */
 
 /* A number from 0 to 1 for this round, the same on all ranks and in every run with this seed. */
-static double draw(const struct rama_cr *c, unsigned what)
+static double draw(const struct rama_emu_cr *c, unsigned what)
 {
 	uint64_t x = c->m->opt.seed * 0x9e3779b97f4a7c15u +
 		     (c->last - c->job.base + 1) * 0xbf58476d1ce4e5b9u +
@@ -28,27 +28,27 @@ static double draw(const struct rama_cr *c, unsigned what)
 }
 
 /* A plain number is per cent, as in the paper: 0.2 is 0.2 %. */
-static double rate_of(const struct rama_config *c)
+static double rate_of(const struct rama_emu_config *c)
 {
-	const char *text = rama_config_text(c, RAMA_P_ck_error);
-	double x = rama_config_number(c, RAMA_P_ck_error);
+	const char *text = rama_emu_config_text(c, RAMA_EMU_P_ck_error);
+	double x = rama_emu_config_number(c, RAMA_EMU_P_ck_error);
 
 	return strchr(text, '%') != NULL || strchr(text, '/') != NULL ? x : x / 100;
 }
 
 /* Is it true on all ranks? */
-static int agree(struct rama_cr *c, bool *yes, struct rama_err *e)
+static int agree(struct rama_emu_cr *c, bool *yes, struct rama_err *e)
 {
 	char mine = *yes ? 1 : 0, *all = NULL;
 	size_t *lens = NULL;
-	int rc = rama_team_gather(c->m->team, &mine, 1, &all, &lens, e);
+	int rc = rama_emu_team_gather(c->m->team, &mine, 1, &all, &lens, e);
 
 	for (int i = 0; rc == 0 && all != NULL && i < c->m->team->size; i++)
 		mine = (char)(mine & all[i]);
 	free(all);
 	free(lens);
 	if (rc == 0)
-		rc = rama_team_bcast(c->m->team, &mine, 1, e);
+		rc = rama_emu_team_bcast(c->m->team, &mine, 1, e);
 	*yes = mine != 0;
 	return rc;
 }
@@ -56,7 +56,7 @@ static int agree(struct rama_cr *c, bool *yes, struct rama_err *e)
 /* ---- copies to the safe place --------------------------------------------------------------- */
 
 /* Waits for the copy that is under way, if any; then the set is complete there too. All ranks call it. */
-static int finish_copy(struct rama_cr *c, struct rama_err *e)
+static int finish_copy(struct rama_emu_cr *c, struct rama_err *e)
 {
 	uint64_t set = c->copying;
 	int rc = 0;
@@ -64,14 +64,14 @@ static int finish_copy(struct rama_cr *c, struct rama_err *e)
 	if (set == 0)
 		return 0;
 	if (c->copy != NULL)
-		rc = rama_copy_end(c->copy, false, &c->copy_time, e);
+		rc = rama_emu_copy_end(c->copy, false, &c->copy_time, e);
 	c->copy = NULL;
 	if (rc == 0)
-		rc = rama_team_barrier(c->m->team, e);
+		rc = rama_emu_team_barrier(c->m->team, e);
 	if (rc == 0 && c->m->team->rank == 0)
-		rc = rama_set_commit(c->m->opt.own, c->safe, set, &c->copy_shape, 0, e);
+		rc = rama_emu_set_commit(c->m->opt.own, c->safe, set, &c->copy_shape, 0, e);
 	if (rc == 0)
-		rc = rama_team_barrier(c->m->team, e);
+		rc = rama_emu_team_barrier(c->m->team, e);
 	if (rc == 0) {
 		c->copying = 0;
 		c->in_safe = set;
@@ -81,10 +81,10 @@ static int finish_copy(struct rama_cr *c, struct rama_err *e)
 	return rc;
 }
 
-static int begin_copy(struct rama_cr *c, uint64_t set, const struct rama_shape *shape,
+static int begin_copy(struct rama_emu_cr *c, uint64_t set, const struct rama_emu_cr_shape *shape,
 		      struct rama_err *e)
 {
-	struct rama_copy_order o = { .own = c->m->opt.own,
+	struct rama_emu_copy_order o = { .own = c->m->opt.own,
 				     .from = c->fast,
 				     .to = c->safe,
 				     .set = set,
@@ -99,14 +99,14 @@ static int begin_copy(struct rama_cr *c, uint64_t set, const struct rama_shape *
 	c->copy_shape = *shape;
 	if (o.first >= shape->writers)
 		return 0;
-	c->copy = rama_copy_start(&o, e);
+	c->copy = rama_emu_copy_start(&o, e);
 	return c->copy != NULL ? 0 : e->code;
 }
 
 /* The copy is committed as soon as all ranks are done with it, not when the next one begins. */
-static int look_at_copy(struct rama_cr *c, struct rama_err *e)
+static int look_at_copy(struct rama_emu_cr *c, struct rama_err *e)
 {
-	bool done = c->copy == NULL || rama_copy_done(c->copy);
+	bool done = c->copy == NULL || rama_emu_copy_done(c->copy);
 	int rc = 0;
 
 	if (c->copying != 0)
@@ -116,37 +116,37 @@ static int look_at_copy(struct rama_cr *c, struct rama_err *e)
 
 /* ---- a checkpoint --------------------------------------------------------------------------- */
 
-static int prune(struct rama_cr *c, struct rama_err *e)
+static int prune(struct rama_emu_cr *c, struct rama_err *e)
 {
-	uint64_t keep = (uint64_t)rama_config_size(c->m->cfg, RAMA_P_keep_sets);
+	uint64_t keep = (uint64_t)rama_emu_config_size(c->m->cfg, RAMA_EMU_P_keep_sets);
 	int rc = 0;
 
 	if (keep == 0)
 		return 0;
 	if (c->m->team->rank == 0)
-		rc = rama_sets_prune(c->m->opt.own, c->safe, keep, c->copying, e);
+		rc = rama_emu_sets_prune(c->m->opt.own, c->safe, keep, c->copying, e);
 	if (rc == 0 && c->staging && c->leader)
-		rc = rama_sets_prune(c->m->opt.own, c->fast, keep, c->copying, e);
+		rc = rama_emu_sets_prune(c->m->opt.own, c->fast, keep, c->copying, e);
 	return rc;
 }
 
-static int commit(struct rama_cr *c, uint64_t set, struct rama_err *e)
+static int commit(struct rama_emu_cr *c, uint64_t set, struct rama_err *e)
 {
-	uint64_t steps = (uint64_t)rama_config_size(c->m->cfg, RAMA_P_stage_steps);
+	uint64_t steps = (uint64_t)rama_emu_config_size(c->m->cfg, RAMA_EMU_P_stage_steps);
 	int rc = 0;
 
 	if (c->files && (c->staging ? c->leader : c->m->team->rank == 0))
-		rc = rama_set_commit(c->m->opt.own, rama_cr_here(c), set, &c->shape,
+		rc = rama_emu_set_commit(c->m->opt.own, rama_emu_cr_here(c), set, &c->shape,
 				     c->m->team->rank, e);
 	if (rc == 0)
-		rc = rama_team_barrier(c->m->team, e);
+		rc = rama_emu_team_barrier(c->m->team, e);
 	if (rc != 0)
 		return rc;
 	c->last = set;
 	c->last_shape = c->shape;
 	c->writing = 0;
 	c->written++;
-	c->since = rama_team_now();
+	c->since = rama_emu_team_now();
 	if (!c->files)
 		return 0;
 	if (!c->staging)
@@ -158,58 +158,58 @@ static int commit(struct rama_cr *c, uint64_t set, struct rama_err *e)
 	return rc == 0 ? prune(c, e) : rc;
 }
 
-static int compute(struct rama_cr *c, double seconds, bool die, struct rama_err *e)
+static int compute(struct rama_emu_cr *c, double seconds, bool die, struct rama_err *e)
 {
-	struct rama_script s;
+	struct rama_emu_script s;
 	int rc;
 
-	rama_script_init(&s);
-	rama_script_begin(&s, 0, (uint32_t)c->last);
-	rama_script_compute(&s, seconds, 1);
+	rama_emu_script_init(&s);
+	rama_emu_script_begin(&s, 0, (uint32_t)c->last);
+	rama_emu_script_compute(&s, seconds, 1);
 	if (die)
-		rama_script_step(&s, RAMA_DO_KILL, NULL);
-	rc = rama_emulation_stream(c->m, &s, e);
-	rama_script_fini(&s);
+		rama_emu_script_step(&s, RAMA_EMU_DO_KILL, NULL);
+	rc = rama_emu_emulation_stream(c->m, &s, e);
+	rama_emu_script_fini(&s);
 	return rc;
 }
 
-static int checkpoint(struct rama_cr *c, struct rama_err *e)
+static int checkpoint(struct rama_emu_cr *c, struct rama_err *e)
 {
 	uint64_t set = c->last + 1;
 	double start;
 	int rc = compute(c, c->interval, false, e);
 
 	if (rc == 0)
-		rc = rama_team_barrier(c->m->team,
+		rc = rama_emu_team_barrier(c->m->team,
 				       e); /* else ranks that wake late count as its cost */
-	start = rama_team_now();
+	start = rama_emu_team_now();
 	if (rc == 0)
-		rc = rama_cr_write(c, set, 1, e);
+		rc = rama_emu_cr_write(c, set, 1, e);
 	if (rc == 0)
 		rc = commit(c, set, e);
-	c->job.cost += rama_team_now() - start;
+	c->job.cost += rama_emu_team_now() - start;
 	return rc;
 }
 
 /* ---- crash and restart ---------------------------------------------------------------------- */
 
 /* What a killed run cannot tell is written down before it dies. */
-static int remember(struct rama_cr *c, double ahead, struct rama_err *e)
+static int remember(struct rama_emu_cr *c, double ahead, struct rama_err *e)
 {
-	struct rama_cr_job job = c->job;
-	double now = rama_team_now();
+	struct rama_emu_cr_job job = c->job;
+	double now = rama_emu_team_now();
 	int rc = 0;
 
 	job.written += c->written;
 	job.lost += now - c->since + ahead;
 	job.seconds += now - c->began + ahead;
 	if (c->m->team->rank == 0 && c->files)
-		rc = rama_cr_job_write(c->m->opt.own, c->safe, &job, e);
-	return rc == 0 ? rama_team_barrier(c->m->team, e) : rc;
+		rc = rama_emu_cr_job_write(c->m->opt.own, c->safe, &job, e);
+	return rc == 0 ? rama_emu_team_barrier(c->m->team, e) : rc;
 }
 
 /* Somewhere in the round: while computing, or while writing. */
-static int crash(struct rama_cr *c, struct rama_err *e)
+static int crash(struct rama_emu_cr *c, struct rama_err *e)
 {
 	double where = draw(c, 2), how_far = draw(c, 3);
 	double seconds = where < 0.5 ? 2 * where * c->interval : c->interval;
@@ -223,27 +223,27 @@ static int crash(struct rama_cr *c, struct rama_err *e)
 		return rc;
 	rc = compute(c, seconds, c->kill && where < 0.5, e);
 	if (rc == 0 && where >= 0.5)
-		rc = rama_cr_write(c, set, how_far, e);
+		rc = rama_emu_cr_write(c, set, how_far, e);
 	if (c->kill) /* another rank died first, which is an error of the run to those that are left */
 		raise(SIGKILL);
 	if (rc != 0)
 		return rc;
 	c->writing = 0; /* what is there of it is cleared away by the restart */
-	c->job.lost += rama_team_now() - c->since;
+	c->job.lost += rama_emu_team_now() - c->since;
 	if (c->copy != NULL) /* a copy dies with the process */
-		rama_copy_end(c->copy, true, &c->copy_time, NULL);
+		rama_emu_copy_end(c->copy, true, &c->copy_time, NULL);
 	c->copy = NULL;
 	c->copying = 0;
-	return rama_team_barrier(c->m->team, e);
+	return rama_emu_team_barrier(c->m->team, e);
 }
 
 struct candidate {
 	uint64_t set;
-	struct rama_shape shape;
+	struct rama_emu_cr_shape shape;
 };
 
 /* The newest complete set of a place. Rank 0 reads the manifests; each rank looks for its own files, which others may not see. */
-static int find_newest(struct rama_cr *c, const char *dir, struct candidate *found,
+static int find_newest(struct rama_emu_cr *c, const char *dir, struct candidate *found,
 		       struct rama_err *e)
 {
 	uint32_t size = (uint32_t)c->m->team->size;
@@ -254,50 +254,50 @@ static int find_newest(struct rama_cr *c, const char *dir, struct candidate *fou
 	while (rc == 0 && !whole) {
 		memset(found, 0, sizeof(*found));
 		if (c->m->team->rank == 0)
-			rc = rama_sets_next(dir, below, &found->set, &found->shape, e);
+			rc = rama_emu_sets_next(dir, below, &found->set, &found->shape, e);
 		if (rc == 0)
-			rc = rama_team_bcast(c->m->team, found, sizeof(*found), e);
+			rc = rama_emu_team_bcast(c->m->team, found, sizeof(*found), e);
 		if (rc != 0 || found->set == 0)
 			return rc;
 		whole = true;
 		for (uint64_t w = (uint32_t)c->m->team->rank; whole && w < found->shape.writers;
 		     w += size)
-			whole = rama_set_has(dir, found->set, &found->shape, (uint32_t)w);
+			whole = rama_emu_set_has(dir, found->set, &found->shape, (uint32_t)w);
 		rc = agree(c, &whole, e);
 		below = found->set;
 	}
 	return rc;
 }
 
-static int tidy(struct rama_cr *c, struct rama_err *e)
+static int tidy(struct rama_emu_cr *c, struct rama_err *e)
 {
 	int rc = 0;
 
 	if (c->m->team->rank == 0)
-		rc = rama_sets_tidy(c->m->opt.own, c->safe, c->last, e);
+		rc = rama_emu_sets_tidy(c->m->opt.own, c->safe, c->last, e);
 	if (rc == 0 && c->staging && c->leader)
-		rc = rama_sets_tidy(c->m->opt.own, c->fast, c->last, e);
-	return rc == 0 ? rama_team_barrier(c->m->team, e) : rc;
+		rc = rama_emu_sets_tidy(c->m->opt.own, c->fast, c->last, e);
+	return rc == 0 ? rama_emu_team_barrier(c->m->team, e) : rc;
 }
 
 /* Once, before anything is made: whatever is where sets will be written must be ours. */
-static int enter(struct rama_cr *c, uint64_t in_safe, struct rama_err *e)
+static int enter(struct rama_emu_cr *c, uint64_t in_safe, struct rama_err *e)
 {
-	struct rama_emulate_own *own = c->m->opt.own;
+	struct rama_emu_own *own = c->m->opt.own;
 	int rc = 0;
 
 	if (c->m->team->rank == 0)
-		rc = rama_sets_check(own, c->safe, in_safe, e);
+		rc = rama_emu_sets_check(own, c->safe, in_safe, e);
 	if (rc == 0 && c->staging && c->leader)
-		rc = rama_sets_check(own, c->fast, c->last, e);
+		rc = rama_emu_sets_check(own, c->fast, c->last, e);
 	if (rc == 0)
-		rc = rama_team_barrier(c->m->team, e);
+		rc = rama_emu_team_barrier(c->m->team, e);
 	c->entered = rc == 0;
-	return rc == 0 ? rama_emulation_enter(c->m, c->m->team->rank == 0 || c->leader, e) : rc;
+	return rc == 0 ? rama_emu_emulation_enter(c->m, c->m->team->rank == 0 || c->leader, e) : rc;
 }
 
 /* From the newest complete set, wherever it is; what is half-written is cleared away. */
-static int find_last(struct rama_cr *c, const char **dir, struct rama_err *e)
+static int find_last(struct rama_emu_cr *c, const char **dir, struct rama_err *e)
 {
 	struct candidate safe, fast = { 0 };
 	int rc = find_newest(c, c->safe, &safe, e);
@@ -320,10 +320,10 @@ static int find_last(struct rama_cr *c, const char **dir, struct rama_err *e)
 	return rc == 0 ? tidy(c, e) : rc;
 }
 
-static int restart(struct rama_cr *c, struct rama_err *e)
+static int restart(struct rama_emu_cr *c, struct rama_err *e)
 {
 	const char *dir = c->safe;
-	double start = rama_team_now();
+	double start = rama_emu_team_now();
 	int rc = c->files ? find_last(c, &dir, e) : 0;
 
 	if (rc == 0 && c->last > 0) {
@@ -331,16 +331,16 @@ static int restart(struct rama_cr *c, struct rama_err *e)
 		if (c->m->team->rank == 0)
 			rama_out_fmt(&c->from, "%s%llu", c->from.used > 0 ? "," : "",
 				     (unsigned long long)c->last);
-		rc = rama_cr_read(c, dir, c->last, &c->last_shape, e);
+		rc = rama_emu_cr_read(c, dir, c->last, &c->last_shape, e);
 	}
-	c->since = rama_team_now();
+	c->since = rama_emu_team_now();
 	c->restart_time += c->since - start;
 	return rc;
 }
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
-static void show(const struct rama_cr *c)
+static void show(const struct rama_emu_cr *c)
 {
 	char line[96];
 
@@ -352,7 +352,7 @@ static void show(const struct rama_cr *c)
 	c->m->progress(c->m->progress_ctx, line);
 }
 
-static int rounds(struct rama_cr *c, struct rama_err *e)
+static int rounds(struct rama_emu_cr *c, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -379,15 +379,15 @@ static int rounds(struct rama_cr *c, struct rama_err *e)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-static int set_shape(struct rama_cr *c, struct rama_err *e)
+static int set_shape(struct rama_emu_cr *c, struct rama_err *e)
 {
-	const struct rama_config *cfg = c->m->cfg;
-	const struct rama_engine *g = c->m->opt.engine;
-	int64_t writers = rama_config_size(cfg, RAMA_P_ck_ranks);
-	int64_t files = rama_config_size(cfg, RAMA_P_ck_files);
-	double size = (double)rama_config_size(cfg, RAMA_P_block_size) *
-		      (double)rama_config_size(cfg, RAMA_P_segment_count) *
-		      rama_config_number(cfg, RAMA_P_bytes);
+	const struct rama_emu_config *cfg = c->m->cfg;
+	const struct rama_emu_engine *g = c->m->opt.engine;
+	int64_t writers = rama_emu_config_size(cfg, RAMA_EMU_P_ck_ranks);
+	int64_t files = rama_emu_config_size(cfg, RAMA_EMU_P_ck_files);
+	double size = (double)rama_emu_config_size(cfg, RAMA_EMU_P_block_size) *
+		      (double)rama_emu_config_size(cfg, RAMA_EMU_P_segment_count) *
+		      rama_emu_config_number(cfg, RAMA_EMU_P_bytes);
 
 	if (writers < 1 || files < 1 || files > 1000000)
 		return rama_err_set(
@@ -396,13 +396,13 @@ static int set_shape(struct rama_cr *c, struct rama_err *e)
 	if (size > 9e18 / (double)files)
 		return rama_err_set(e, RAMA_EUSAGE, "block_size x segment_count is too large");
 	if (writers > c->m->team->size) {
-		if (c->m->team->rank == 0 && rama_config_given(cfg, RAMA_P_ck_ranks))
+		if (c->m->team->rank == 0 && rama_emu_config_given(cfg, RAMA_EMU_P_ck_ranks))
 			rama_out_fmt(&c->m->remarks,
 				     "num_ck_ranks is %lld, but there are %d ranks\n",
 				     (long long)writers, c->m->team->size);
 		writers = c->m->team->size;
 	}
-	c->shape = (struct rama_shape){ .writers = (uint32_t)writers,
+	c->shape = (struct rama_emu_cr_shape){ .writers = (uint32_t)writers,
 					.files = (uint32_t)files,
 					.size = (int64_t)size,
 					.seed = c->m->opt.seed };
@@ -413,13 +413,13 @@ static int set_shape(struct rama_cr *c, struct rama_err *e)
 	return 0;
 }
 
-static int set_chance(struct rama_cr *c, struct rama_err *e)
+static int set_chance(struct rama_emu_cr *c, struct rama_err *e)
 {
-	const struct rama_config *cfg = c->m->cfg;
+	const struct rama_emu_config *cfg = c->m->cfg;
 
-	c->interval = rama_config_number(cfg, RAMA_P_ck_interval);
-	c->count = (uint64_t)rama_config_size(cfg, RAMA_P_ck_iter);
-	c->mtbf = rama_config_number(cfg, RAMA_P_mtbf);
+	c->interval = rama_emu_config_number(cfg, RAMA_EMU_P_ck_interval);
+	c->count = (uint64_t)rama_emu_config_size(cfg, RAMA_EMU_P_ck_iter);
+	c->mtbf = rama_emu_config_number(cfg, RAMA_EMU_P_mtbf);
 	c->chance = c->mtbf > 0 ? 1 - exp(-c->interval / c->mtbf) : rate_of(cfg);
 	if (c->chance > 1)
 		return rama_err_set(e, RAMA_EUSAGE, "ck_error_rate: more than 100 per cent");
@@ -440,15 +440,15 @@ static bool same_place(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static int set_places(struct rama_cr *c, struct rama_err *e)
+static int set_places(struct rama_emu_cr *c, struct rama_err *e)
 {
-	const struct rama_team *t = c->m->team;
+	const struct rama_emu_team *t = c->m->team;
 	int rc = 0;
 
-	c->safe = rama_config_text(c->m->cfg, RAMA_P_input_dir);
-	c->fast = rama_config_text(c->m->cfg, RAMA_P_stage_dir);
-	c->staging = c->files && rama_config_flag(c->m->cfg, RAMA_P_staging);
-	c->kill = rama_config_flag(c->m->cfg, RAMA_P_kill);
+	c->safe = rama_emu_config_text(c->m->cfg, RAMA_EMU_P_input_dir);
+	c->fast = rama_emu_config_text(c->m->cfg, RAMA_EMU_P_stage_dir);
+	c->staging = c->files && rama_emu_config_flag(c->m->cfg, RAMA_EMU_P_staging);
+	c->kill = rama_emu_config_flag(c->m->cfg, RAMA_EMU_P_kill);
 	c->leader = true;
 	for (int r = 0; r < t->rank; r++)
 		c->leader &= t->node_of[r] != t->node_of[t->rank];
@@ -457,61 +457,61 @@ static int set_places(struct rama_cr *c, struct rama_err *e)
 				    "after --kill there must be files to start again from");
 	if (!c->files)
 		return 0;
-	rc = rama_emulate_own_place(c->m->opt.own, c->safe, e);
+	rc = rama_emu_own_where(c->m->opt.own, c->safe, e);
 	if (rc == 0 && c->staging)
-		rc = rama_emulate_own_place(c->m->opt.own, c->fast, e);
+		rc = rama_emu_own_where(c->m->opt.own, c->fast, e);
 	if (rc == 0 && t->rank == 0)
-		rc = rama_emulate_own_folders(c->m->opt.own, c->safe, e);
+		rc = rama_emu_own_folders(c->m->opt.own, c->safe, e);
 	if (rc == 0 && c->staging && c->leader)
-		rc = rama_emulate_own_folders(c->m->opt.own, c->fast, e);
+		rc = rama_emu_own_folders(c->m->opt.own, c->fast, e);
 	if (rc == 0 && c->staging && same_place(c->safe, c->fast))
 		rc = rama_err_set(e, RAMA_EUSAGE, "stage_dir and input_dir are the same");
 	if (rc == 0 && t->rank == 0)
-		rc = rama_cr_lock(c->safe, c->m->opt.timeout, &c->lock, e);
+		rc = rama_emu_cr_lock(c->safe, c->m->opt.timeout, &c->lock, e);
 	if (rc == 0)
-		rc = rama_team_barrier(c->m->team, e);
+		rc = rama_emu_team_barrier(c->m->team, e);
 	if (rc == 0 && t->rank != 0)
-		rama_cr_join(c->safe, &c->lock);
+		rama_emu_cr_join(c->safe, &c->lock);
 	return rc;
 }
 
 /* A job that was killed goes on where it was; else this is a new one. */
-static int begin_job(struct rama_cr *c, struct rama_err *e)
+static int begin_job(struct rama_emu_cr *c, struct rama_err *e)
 {
 	int rc = 0;
 
 	c->started_from = c->last;
-	c->began = rama_team_now();
+	c->began = rama_emu_team_now();
 	if (c->m->team->rank == 0 && c->files) {
-		if (!rama_cr_job_read(c->safe, &c->job))
-			c->job = (struct rama_cr_job){ .base = c->last };
+		if (!rama_emu_cr_job_read(c->safe, &c->job))
+			c->job = (struct rama_emu_cr_job){ .base = c->last };
 		if (c->job.base > c->last)
 			c->job.base = c->last;
-		rc = rama_cr_job_write(c->m->opt.own, c->safe, &c->job, e);
+		rc = rama_emu_cr_job_write(c->m->opt.own, c->safe, &c->job, e);
 	}
-	return rc == 0 ? rama_team_bcast(c->m->team, &c->job, sizeof(c->job), e) : rc;
+	return rc == 0 ? rama_emu_team_bcast(c->m->team, &c->job, sizeof(c->job), e) : rc;
 }
 
 /* After an error: files of a set that is not and will not be complete are of no use. */
-static void clear_up(struct rama_cr *c)
+static void clear_up(struct rama_emu_cr *c)
 {
 	uint32_t rank = (uint32_t)c->m->team->rank;
 
 	if (c->copy != NULL)
-		rama_copy_end(c->copy, true, &c->copy_time, NULL);
+		rama_emu_copy_end(c->copy, true, &c->copy_time, NULL);
 	if (!c->entered)
 		return;
-	if (c->writer && c->writing != 0 && !rama_set_marked(rama_cr_here(c), c->writing))
-		rama_set_drop(c->m->opt.own, rama_cr_here(c), c->writing, rank, c->shape.files);
-	if (c->copying != 0 && !rama_set_marked(c->safe, c->copying))
+	if (c->writer && c->writing != 0 && !rama_emu_set_marked(rama_emu_cr_here(c), c->writing))
+		rama_emu_set_drop(c->m->opt.own, rama_emu_cr_here(c), c->writing, rank, c->shape.files);
+	if (c->copying != 0 && !rama_emu_set_marked(c->safe, c->copying))
 		for (uint64_t w = rank; w < c->copy_shape.writers; w += (uint32_t)c->m->team->size)
-			rama_set_drop(c->m->opt.own, c->safe, c->copying, (uint32_t)w,
+			rama_emu_set_drop(c->m->opt.own, c->safe, c->copying, (uint32_t)w,
 				      c->copy_shape.files);
 }
 
-int rama_mode_cr(struct rama_emulation *m, struct rama_err *e)
+int rama_emu_mode_cr(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	struct rama_cr c = { .m = m, .lock = -1 };
+	struct rama_emu_cr c = { .m = m, .lock = -1 };
 	int rc = set_shape(&c, e);
 
 	rama_out_init(&c.from, NULL, NULL);
@@ -529,8 +529,8 @@ int rama_mode_cr(struct rama_emulation *m, struct rama_err *e)
 		clear_up(&c);
 	if (rc == 0 && m->team->rank == 0) {
 		if (c.files)
-			rama_cr_job_end(m->opt.own, c.safe);
-		rama_cr_note(&c);
+			rama_emu_cr_job_end(m->opt.own, c.safe);
+		rama_emu_cr_note(&c);
 	}
 	if (c.lock >= 0)
 		close(c.lock);

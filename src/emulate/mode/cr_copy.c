@@ -13,9 +13,9 @@
 
 #define PIECE (1 << 20)
 
-struct rama_copy {
+struct rama_emu_copy {
 	pthread_t thread;
-	struct rama_copy_order order;
+	struct rama_emu_copy_order order;
 	atomic_bool stop, done;
 	double seconds;
 	int rc;
@@ -38,7 +38,7 @@ static int write_piece(int fd, const char *buf, ssize_t n, const char *name, str
 	return 0;
 }
 
-static int copy_bytes(struct rama_copy *c, int in, int out, const char *name, char *buf)
+static int copy_bytes(struct rama_emu_copy *c, int in, int out, const char *name, char *buf)
 {
 	ssize_t n = 1;
 	int rc = 0;
@@ -57,17 +57,17 @@ static int copy_bytes(struct rama_copy *c, int in, int out, const char *name, ch
 	return rc;
 }
 
-static int copy_file(struct rama_copy *c, uint32_t writer, uint32_t file, char *buf)
+static int copy_file(struct rama_emu_copy *c, uint32_t writer, uint32_t file, char *buf)
 {
-	struct rama_emulate_own *own = c->order.own;
-	char from[RAMA_SET_PATH], to[RAMA_SET_PATH], part[RAMA_SET_PATH + 16];
+	struct rama_emu_own *own = c->order.own;
+	char from[RAMA_EMU_SET_PATH], to[RAMA_EMU_SET_PATH], part[RAMA_EMU_SET_PATH + 16];
 	int in, out, rc;
 
-	rama_set_file(c->order.from, c->order.set, writer, file, from);
-	rama_set_file(c->order.to, c->order.set, writer, file, to);
-	rama_emulate_own_partial(own, to, part, sizeof(part));
+	rama_emu_set_file(c->order.from, c->order.set, writer, file, from);
+	rama_emu_set_file(c->order.to, c->order.set, writer, file, to);
+	rama_emu_own_partial(own, to, part, sizeof(part));
 	in = open(from, O_RDONLY | O_CLOEXEC);
-	out = in < 0 ? -1 : rama_emulate_own_open(own, part, O_WRONLY | O_CREAT | O_TRUNC);
+	out = in < 0 ? -1 : rama_emu_own_open(own, part, O_WRONLY | O_CREAT | O_TRUNC);
 	if (in < 0 || out < 0)
 		rc = rama_err_set(&c->e, RAMA_EIO, "%s: open: %s", in < 0 ? from : part,
 				  strerror(errno));
@@ -78,17 +78,17 @@ static int copy_file(struct rama_copy *c, uint32_t writer, uint32_t file, char *
 	if (out >= 0 && close(out) != 0 && rc == 0)
 		rc = rama_err_set(&c->e, RAMA_EIO, "%s: close: %s", part, strerror(errno));
 	if (rc == 0 && !atomic_load(&c->stop))
-		rc = rama_emulate_own_publish(own, part, to, &c->e);
+		rc = rama_emu_own_publish(own, part, to, &c->e);
 	if (rc != 0)
-		rama_emulate_own_drop(own, to);
+		rama_emu_own_drop(own, to);
 	return rc;
 }
 
 static void *work(void *ctx)
 {
-	struct rama_copy *c = ctx;
-	const struct rama_copy_order *o = &c->order;
-	double start = rama_team_now();
+	struct rama_emu_copy *c = ctx;
+	const struct rama_emu_copy_order *o = &c->order;
+	double start = rama_emu_team_now();
 	char *buf = malloc(PIECE);
 
 	if (buf == NULL)
@@ -98,14 +98,14 @@ static void *work(void *ctx)
 		     f++)
 			c->rc = copy_file(c, (uint32_t)w, f, buf);
 	free(buf);
-	c->seconds = rama_team_now() - start;
+	c->seconds = rama_emu_team_now() - start;
 	atomic_store(&c->done, true);
 	return NULL;
 }
 
-struct rama_copy *rama_copy_start(const struct rama_copy_order *order, struct rama_err *e)
+struct rama_emu_copy *rama_emu_copy_start(const struct rama_emu_copy_order *order, struct rama_err *e)
 {
-	struct rama_copy *c = calloc(1, sizeof(*c));
+	struct rama_emu_copy *c = calloc(1, sizeof(*c));
 
 	if (c != NULL)
 		c->order = *order;
@@ -117,12 +117,12 @@ struct rama_copy *rama_copy_start(const struct rama_copy_order *order, struct ra
 	return c;
 }
 
-bool rama_copy_done(struct rama_copy *c)
+bool rama_emu_copy_done(struct rama_emu_copy *c)
 {
 	return atomic_load(&c->done);
 }
 
-int rama_copy_end(struct rama_copy *c, bool give_up, double *seconds, struct rama_err *e)
+int rama_emu_copy_end(struct rama_emu_copy *c, bool give_up, double *seconds, struct rama_err *e)
 {
 	int rc;
 

@@ -25,12 +25,12 @@ struct sums {
 	int64_t bytes; /* of one set */
 };
 
-static struct sums sum_up(const struct rama_cr *c)
+static struct sums sum_up(const struct rama_emu_cr *c)
 {
 	/* --time scales the interval; without any compute time the figures are for the times as asked for */
 	double scale = c->m->opt.speed > 0 ? 1 / c->m->opt.speed : 1;
 	struct sums s = { .written = c->job.written + c->written,
-			  .seconds = c->job.seconds + rama_team_now() - c->began,
+			  .seconds = c->job.seconds + rama_emu_team_now() - c->began,
 			  .interval = c->interval * scale,
 			  .mtbf = c->mtbf * scale,
 			  .lost = c->job.lost };
@@ -43,7 +43,7 @@ static struct sums sum_up(const struct rama_cr *c)
 	return s;
 }
 
-static void put_notes(const struct rama_cr *c, const struct sums *s, struct rama_out *o)
+static void put_notes(const struct rama_emu_cr *c, const struct sums *s, struct rama_out *o)
 {
 	rama_out_fmt(o,
 		     "\"checkpoints\":%llu,\"newest\":%llu,\"started_from\":%llu,\"crashes\":%llu,"
@@ -66,7 +66,7 @@ static void put_notes(const struct rama_cr *c, const struct sums *s, struct rama
 		     (unsigned long long)c->copied, c->copy_time);
 }
 
-static void put_remarks(const struct rama_cr *c, const struct sums *s, struct rama_out *o)
+static void put_remarks(const struct rama_emu_cr *c, const struct sums *s, struct rama_out *o)
 {
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], d[RAMA_HUMAN], f[RAMA_HUMAN];
 
@@ -100,7 +100,7 @@ static void put_remarks(const struct rama_cr *c, const struct sums *s, struct ra
 		rama_out_fmt(o, ", here it is %s\n", rama_human_seconds(a, s->interval));
 }
 
-void rama_cr_note(struct rama_cr *c)
+void rama_emu_cr_note(struct rama_emu_cr *c)
 {
 	struct sums s = sum_up(c);
 

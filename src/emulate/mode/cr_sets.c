@@ -22,20 +22,20 @@
 	"iorama job 1\nbase %" PRIu64 "\ncrashes %" PRIu64 "\nwritten %" PRIu64 \
 	"\nlost %.9g\ncost %.9g\nseconds %.9g\nend\n"
 
-void rama_set_file(const char *dir, uint64_t set, uint32_t rank, uint32_t file,
-		   char to[RAMA_SET_PATH])
+void rama_emu_set_file(const char *dir, uint64_t set, uint32_t rank, uint32_t file,
+		   char to[RAMA_EMU_SET_PATH])
 {
-	snprintf(to, RAMA_SET_PATH, "%.4200s/ckpt.%" PRIu64 ".%u.%u", dir, set, rank, file);
+	snprintf(to, RAMA_EMU_SET_PATH, "%.4200s/ckpt.%" PRIu64 ".%u.%u", dir, set, rank, file);
 }
 
-static void mark_path(const char *dir, uint64_t set, char to[RAMA_SET_PATH])
+static void mark_path(const char *dir, uint64_t set, char to[RAMA_EMU_SET_PATH])
 {
-	snprintf(to, RAMA_SET_PATH, "%.4200s/ckpt.%" PRIu64 ".done", dir, set);
+	snprintf(to, RAMA_EMU_SET_PATH, "%.4200s/ckpt.%" PRIu64 ".done", dir, set);
 }
 
-static void job_path(const char *dir, char to[RAMA_SET_PATH])
+static void job_path(const char *dir, char to[RAMA_EMU_SET_PATH])
 {
-	snprintf(to, RAMA_SET_PATH, "%.4200s/ckpt.job", dir);
+	snprintf(to, RAMA_EMU_SET_PATH, "%.4200s/ckpt.job", dir);
 }
 
 /* ---- small files that must be whole or not there -------------------------------------------- */
@@ -51,16 +51,16 @@ static int sync_dir(const char *dir)
 	return rc;
 }
 
-static int write_small(struct rama_emulate_own *own, const char *dir, const char *path, int rank,
+static int write_small(struct rama_emu_own *own, const char *dir, const char *path, int rank,
 		       const char *text, struct rama_err *e)
 {
-	char mine[RAMA_SET_PATH + 16], part[RAMA_SET_PATH + 32];
+	char mine[RAMA_EMU_SET_PATH + 16], part[RAMA_EMU_SET_PATH + 32];
 	size_t n = strlen(text);
 	int fd, bad;
 
 	snprintf(mine, sizeof(mine), "%s.%d", path, rank);
-	rama_emulate_own_partial(own, mine, part, sizeof(part));
-	fd = rama_emulate_own_open(own, part, O_WRONLY | O_CREAT | O_TRUNC);
+	rama_emu_own_partial(own, mine, part, sizeof(part));
+	fd = rama_emu_own_open(own, part, O_WRONLY | O_CREAT | O_TRUNC);
 	if (fd < 0)
 		return rama_err_set(e, RAMA_EIO, "%s: %s", part, strerror(errno));
 	errno = ENOSPC; /* what a write that was cut short means */
@@ -68,12 +68,12 @@ static int write_small(struct rama_emulate_own *own, const char *dir, const char
 	bad |= close(fd) != 0;
 	if (bad)
 		rama_err_set(e, RAMA_EIO, "%s: %s", path, strerror(errno));
-	else if (rama_emulate_own_publish(own, part, path, e) != 0)
+	else if (rama_emu_own_publish(own, part, path, e) != 0)
 		bad = 1;
 	else if (sync_dir(dir) != 0)
 		return rama_err_set(e, RAMA_EIO, "%s: %s", path, strerror(errno));
 	if (bad)
-		rama_emulate_own_drop(own, mine);
+		rama_emu_own_drop(own, mine);
 	return bad ? RAMA_EIO : 0;
 }
 
@@ -151,7 +151,7 @@ static bool take_seconds(const char **at, const char *word, double *to)
 	return *to >= 0 && take_end(at); /* not a NaN either */
 }
 
-bool rama_shape_parse(const char *text, uint64_t set, struct rama_shape *shape)
+bool rama_emu_shape_parse(const char *text, uint64_t set, struct rama_emu_cr_shape *shape)
 {
 	const char *at = text;
 	uint64_t number, writers, files, size;
@@ -175,23 +175,23 @@ bool rama_shape_parse(const char *text, uint64_t set, struct rama_shape *shape)
 	return strcmp(at + n, "\nend\n") == 0;
 }
 
-void rama_shape_put(const struct rama_shape *shape, uint64_t set, char *to, size_t room)
+void rama_emu_shape_put(const struct rama_emu_cr_shape *shape, uint64_t set, char *to, size_t room)
 {
 	snprintf(to, room, MARK, set, shape->seed, shape->writers, shape->files, shape->size,
 		 shape->form);
 }
 
-static bool read_mark(const char *dir, uint64_t set, struct rama_shape *shape)
+static bool read_mark(const char *dir, uint64_t set, struct rama_emu_cr_shape *shape)
 {
-	char path[RAMA_SET_PATH], text[512];
+	char path[RAMA_EMU_SET_PATH], text[512];
 
 	mark_path(dir, set, path);
-	return read_small(path, text, sizeof(text)) > 0 && rama_shape_parse(text, set, shape);
+	return read_small(path, text, sizeof(text)) > 0 && rama_emu_shape_parse(text, set, shape);
 }
 
-bool rama_set_marked(const char *dir, uint64_t set)
+bool rama_emu_set_marked(const char *dir, uint64_t set)
 {
-	char path[RAMA_SET_PATH];
+	char path[RAMA_EMU_SET_PATH];
 
 	mark_path(dir, set, path);
 	return access(path, F_OK) == 0;
@@ -207,7 +207,7 @@ static DIR *open_sets(const char *dir, int *rc, struct rama_err *e)
 	return d;
 }
 
-int rama_sets_next(const char *dir, uint64_t below, uint64_t *set, struct rama_shape *shape,
+int rama_emu_sets_next(const char *dir, uint64_t below, uint64_t *set, struct rama_emu_cr_shape *shape,
 		   struct rama_err *e)
 {
 	int rc;
@@ -236,14 +236,14 @@ int rama_sets_next(const char *dir, uint64_t below, uint64_t *set, struct rama_s
 	return rc;
 }
 
-bool rama_set_has(const char *dir, uint64_t set, const struct rama_shape *shape, uint32_t writer)
+bool rama_emu_set_has(const char *dir, uint64_t set, const struct rama_emu_cr_shape *shape, uint32_t writer)
 {
 	bool plain = strcmp(shape->form, "plain") == 0;
-	char path[RAMA_SET_PATH];
+	char path[RAMA_EMU_SET_PATH];
 	struct stat st;
 
 	for (uint32_t f = 0; f < shape->files; f++) {
-		rama_set_file(dir, set, writer, f, path);
+		rama_emu_set_file(dir, set, writer, f, path);
 		if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
 		    (plain ? st.st_size != shape->size : st.st_size < shape->size))
 			return false;
@@ -253,33 +253,33 @@ bool rama_set_has(const char *dir, uint64_t set, const struct rama_shape *shape,
 
 /* ---- changing them -------------------------------------------------------------------------- */
 
-int rama_set_commit(struct rama_emulate_own *own, const char *dir, uint64_t set,
-		    const struct rama_shape *shape, int rank, struct rama_err *e)
+int rama_emu_set_commit(struct rama_emu_own *own, const char *dir, uint64_t set,
+		    const struct rama_emu_cr_shape *shape, int rank, struct rama_err *e)
 {
-	char path[RAMA_SET_PATH], text[512];
+	char path[RAMA_EMU_SET_PATH], text[512];
 
 	/* names of the files first: else a power failure could leave the manifest alone */
 	if (sync_dir(dir) != 0)
 		return rama_err_set(e, RAMA_EIO, "%s: %s", dir, strerror(errno));
-	rama_shape_put(shape, set, text, sizeof(text));
+	rama_emu_shape_put(shape, set, text, sizeof(text));
 	mark_path(dir, set, path);
 	return write_small(own, dir, path, rank, text, e);
 }
 
-void rama_set_drop(struct rama_emulate_own *own, const char *dir, uint64_t set, uint32_t writer,
+void rama_emu_set_drop(struct rama_emu_own *own, const char *dir, uint64_t set, uint32_t writer,
 		   uint32_t files)
 {
-	char path[RAMA_SET_PATH];
+	char path[RAMA_EMU_SET_PATH];
 
 	for (uint32_t f = 0; f < files; f++) {
-		rama_set_file(dir, set, writer, f, path);
-		rama_emulate_own_remove(own, path);
-		rama_emulate_own_drop(own, path);
+		rama_emu_set_file(dir, set, writer, f, path);
+		rama_emu_own_remove(own, path);
+		rama_emu_own_drop(own, path);
 	}
 }
 
 /* Calls fn for every file of a set; a name for which it is true is removed, if the file is ours, or (`look`) must be ours. */
-static int sweep(struct rama_emulate_own *own, const char *dir,
+static int sweep(struct rama_emu_own *own, const char *dir,
 		 bool (*fn)(void *ctx, const char *name, uint64_t set), void *ctx, bool look,
 		 struct rama_err *e)
 {
@@ -287,7 +287,7 @@ static int sweep(struct rama_emulate_own *own, const char *dir,
 	DIR *d = open_sets(dir, &rc, e);
 	struct dirent *at;
 	const char *rest;
-	char path[RAMA_SET_PATH + 256];
+	char path[RAMA_EMU_SET_PATH + 256];
 	uint64_t set;
 
 	while (d != NULL && rc == 0 && (at = readdir(d)) != NULL) {
@@ -295,8 +295,8 @@ static int sweep(struct rama_emulate_own *own, const char *dir,
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, at->d_name);
 		if (look)
-			rc = rama_emulate_own_check(own, path, e);
-		else if (rama_emulate_own_remove(own, path) != 0 && errno != EPERM)
+			rc = rama_emu_own_check(own, path, e);
+		else if (rama_emu_own_remove(own, path) != 0 && errno != EPERM)
 			rc = rama_err_set(e, RAMA_EIO, "%s: %s", path, strerror(errno));
 	}
 	if (d != NULL)
@@ -325,17 +325,17 @@ static bool old_file(void *ctx, const char *name, uint64_t set)
 	return set < l->below && set != l->spare;
 }
 
-int rama_sets_prune(struct rama_emulate_own *own, const char *dir, uint64_t keep, uint64_t spare,
+int rama_emu_sets_prune(struct rama_emu_own *own, const char *dir, uint64_t keep, uint64_t spare,
 		    struct rama_err *e)
 {
 	struct limits l = { .below = UINT64_MAX, .spare = spare };
-	struct rama_shape shape;
+	struct rama_emu_cr_shape shape;
 	int rc = 0;
 
 	for (uint64_t i = 0; rc == 0 && i < keep; i++) {
 		uint64_t set;
 
-		rc = rama_sets_next(dir, l.below, &set, &shape, e);
+		rc = rama_emu_sets_next(dir, l.below, &set, &shape, e);
 		if (rc != 0 || set == 0)
 			return rc; /* there are not so many */
 		l.below = set;
@@ -351,10 +351,10 @@ static bool left_over(void *ctx, const char *name, uint64_t set)
 	size_t n = strlen(name);
 
 	return set > l->newest || (n > 5 && strcmp(name + n - 5, ".part") == 0) ||
-	       !rama_set_marked(l->dir, set);
+	       !rama_emu_set_marked(l->dir, set);
 }
 
-int rama_sets_tidy(struct rama_emulate_own *own, const char *dir, uint64_t newest,
+int rama_emu_sets_tidy(struct rama_emu_own *own, const char *dir, uint64_t newest,
 		   struct rama_err *e)
 {
 	struct limits l = { .dir = dir, .newest = newest };
@@ -370,20 +370,20 @@ static bool is_newer(void *ctx, const char *name, uint64_t set)
 	return set > l->newest;
 }
 
-int rama_sets_check(struct rama_emulate_own *own, const char *dir, uint64_t newest,
+int rama_emu_sets_check(struct rama_emu_own *own, const char *dir, uint64_t newest,
 		    struct rama_err *e)
 {
 	struct limits l = { .dir = dir, .newest = newest };
-	char path[RAMA_SET_PATH];
+	char path[RAMA_EMU_SET_PATH];
 	int rc = sweep(own, dir, is_newer, &l, true, e);
 
 	job_path(dir, path);
-	return rc == 0 ? rama_emulate_own_check(own, path, e) : rc;
+	return rc == 0 ? rama_emu_own_check(own, path, e) : rc;
 }
 
 /* ---- the job -------------------------------------------------------------------------------- */
 
-bool rama_cr_job_parse(const char *text, struct rama_cr_job *job)
+bool rama_emu_cr_job_parse(const char *text, struct rama_emu_cr_job *job)
 {
 	const char *at = text;
 
@@ -395,18 +395,18 @@ bool rama_cr_job_parse(const char *text, struct rama_cr_job *job)
 	       take_seconds(&at, "seconds", &job->seconds) && strcmp(at, "end\n") == 0;
 }
 
-bool rama_cr_job_read(const char *dir, struct rama_cr_job *job)
+bool rama_emu_cr_job_read(const char *dir, struct rama_emu_cr_job *job)
 {
-	char path[RAMA_SET_PATH], text[512];
+	char path[RAMA_EMU_SET_PATH], text[512];
 
 	job_path(dir, path);
-	return read_small(path, text, sizeof(text)) > 0 && rama_cr_job_parse(text, job);
+	return read_small(path, text, sizeof(text)) > 0 && rama_emu_cr_job_parse(text, job);
 }
 
-int rama_cr_job_write(struct rama_emulate_own *own, const char *dir, const struct rama_cr_job *job,
+int rama_emu_cr_job_write(struct rama_emu_own *own, const char *dir, const struct rama_emu_cr_job *job,
 		      struct rama_err *e)
 {
-	char path[RAMA_SET_PATH], text[512];
+	char path[RAMA_EMU_SET_PATH], text[512];
 
 	job_path(dir, path);
 	snprintf(text, sizeof(text), JOB, job->base, job->crashes, job->written, job->lost,
@@ -414,24 +414,24 @@ int rama_cr_job_write(struct rama_emulate_own *own, const char *dir, const struc
 	return write_small(own, dir, path, 0, text, e);
 }
 
-void rama_cr_job_end(struct rama_emulate_own *own, const char *dir)
+void rama_emu_cr_job_end(struct rama_emu_own *own, const char *dir)
 {
-	char path[RAMA_SET_PATH];
+	char path[RAMA_EMU_SET_PATH];
 
 	job_path(dir, path);
-	rama_emulate_own_remove(own, path);
+	rama_emu_own_remove(own, path);
 }
 
-int rama_cr_lock(const char *dir, double seconds, int *fd, struct rama_err *e)
+int rama_emu_cr_lock(const char *dir, double seconds, int *fd, struct rama_err *e)
 {
-	double until = rama_team_now() + seconds;
+	double until = rama_emu_team_now() + seconds;
 	long pause = 1000000; /* nanoseconds */
 
 	*fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd < 0)
 		return rama_err_set(e, RAMA_EMISSING, "%s: %s", dir, strerror(errno));
 	while (flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-		if (rama_team_now() > until)
+		if (rama_emu_team_now() > until)
 			return rama_err_set(
 				e, RAMA_EIO,
 				"%s: another run writes checkpoints there, after %.3g s still", dir,
@@ -443,7 +443,7 @@ int rama_cr_lock(const char *dir, double seconds, int *fd, struct rama_err *e)
 	return 0;
 }
 
-void rama_cr_join(const char *dir, int *fd)
+void rama_emu_cr_join(const char *dir, int *fd)
 {
 	*fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd >= 0)

@@ -21,24 +21,24 @@ enum { MSG_TASK = 1, MSG_PUBLISH, MSG_STOP, MSG_DONE, MSG_PUBLISHED, MSG_BEGIN }
 struct order {
 	uint32_t task, iteration, part,
 		n;		     /* n numbers follow: ranks of the task, or units to publish */
-	struct rama_dag_moved moved; /* by this part */
+	struct rama_emu_dag_moved moved; /* by this part */
 };
 
 /* ---- the director's side -------------------------------------------------------------------- */
 
 struct director {
-	struct rama_dag *d;
-	struct rama_schedule *schedule;
+	struct rama_emu_dag *d;
+	struct rama_emu_schedule *schedule;
 	uint32_t *pending;   /* tasks: parts that still run */
 	uint32_t *first;     /* tasks: the rank that publishes */
 	uint32_t *unwritten; /* data: writers that are not done in this iteration */
 	uint32_t *list;	     /* of one order */
 	double began, told;  /* when progress was last told */
 	double work, worked; /* seconds that all tasks may last, and those that are done */
-	struct rama_dag_moved moved;
+	struct rama_emu_dag_moved moved;
 };
 
-static int post(struct rama_team *t, int to, uint32_t kind, struct order o, const uint32_t *numbers)
+static int post(struct rama_emu_team *t, int to, uint32_t kind, struct order o, const uint32_t *numbers)
 {
 	char bytes[sizeof(o) + 4 * 64], *b = bytes;
 	size_t n = sizeof(o) + 4 * (size_t)o.n;
@@ -52,7 +52,7 @@ static int post(struct rama_team *t, int to, uint32_t kind, struct order o, cons
 	memcpy(b, &o, sizeof(o));
 	if (o.n > 0)
 		memcpy(b + sizeof(o), numbers, 4 * (size_t)o.n);
-	rc = rama_team_post(t, to, kind, b, n);
+	rc = rama_emu_team_post(t, to, kind, b, n);
 	if (b != bytes)
 		free(b);
 	return rc;
@@ -60,25 +60,25 @@ static int post(struct rama_team *t, int to, uint32_t kind, struct order o, cons
 
 /* ---- how far it is -------------------------------------------------------------------------- */
 
-static double work_of(const struct rama_dag *d, uint32_t task)
+static double work_of(const struct rama_emu_dag *d, uint32_t task)
 {
 	double speed = d->m->opt.speed;
 
 	return (speed > 0 ? d->graph->tasks[task].seconds / speed : 0) +
-	       rama_dag_bytes(d, task) / USUAL_RATE + 1e-6;
+	       rama_emu_dag_bytes(d, task) / USUAL_RATE + 1e-6;
 }
 
 static void tell(struct director *x)
 {
-	struct rama_emulation *m = x->d->m;
+	struct rama_emu_emulation *m = x->d->m;
 	uint64_t done, running, waiting;
-	double now = rama_team_now(), took = now - x->began;
+	double now = rama_emu_team_now(), took = now - x->began;
 	char line[300], a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN], e[RAMA_HUMAN];
 
 	if (m->progress == NULL || now - x->told < TELL_EVERY)
 		return;
 	x->told = now;
-	rama_schedule_counts(x->schedule, &done, &running, &waiting);
+	rama_emu_schedule_counts(x->schedule, &done, &running, &waiting);
 	snprintf(line, sizeof(line), "tasks: %s done, %s running, %s waiting; read %s, written %s",
 		 rama_human_count(a, (int64_t)done), rama_human_count(b, (int64_t)running),
 		 rama_human_count(c, (int64_t)waiting),
@@ -93,17 +93,17 @@ static void tell(struct director *x)
 	m->progress(m->progress_ctx, line);
 }
 
-static struct rama_task_run *run_of(const struct director *x, uint32_t task, uint32_t iteration)
+static struct rama_emu_task_run *run_of(const struct director *x, uint32_t task, uint32_t iteration)
 {
-	const struct rama_emulation *m = x->d->m;
+	const struct rama_emu_emulation *m = x->d->m;
 	uint64_t i = (uint64_t)iteration * x->d->graph->n_tasks + task;
 
 	return i < m->n_runs ? &m->runs[i] : NULL;
 }
 
-static int keep_runs(struct rama_dag *d, struct rama_err *e)
+static int keep_runs(struct rama_emu_dag *d, struct rama_err *e)
 {
-	struct rama_emulation *m = d->m;
+	struct rama_emu_emulation *m = d->m;
 	uint64_t n = (uint64_t)d->iterations * d->graph->n_tasks;
 
 	if (n > RUNS_MOST)
@@ -120,18 +120,18 @@ static int keep_runs(struct rama_dag *d, struct rama_err *e)
 /* ---- orders --------------------------------------------------------------------------------- */
 
 /* hands out all that can start now, or the end */
-static int dispatch(struct director *x, struct rama_team *t)
+static int dispatch(struct director *x, struct rama_emu_team *t)
 {
-	struct rama_placement p;
+	struct rama_emu_placement p;
 	int rc = 0;
 
-	while (rc == 0 && rama_schedule_next(x->schedule, &p)) {
-		struct rama_task_run *run = run_of(x, p.task, p.iteration);
+	while (rc == 0 && rama_emu_schedule_next(x->schedule, &p)) {
+		struct rama_emu_task_run *run = run_of(x, p.task, p.iteration);
 
 		x->pending[p.task] = p.n_ranks;
 		x->first[p.task] = p.ranks[0];
 		if (run != NULL)
-			*run = (struct rama_task_run){ .start = rama_team_now(),
+			*run = (struct rama_emu_task_run){ .start = rama_emu_team_now(),
 						       .first_rank = p.ranks[0],
 						       .ranks = p.n_ranks };
 		for (uint32_t i = 0; rc == 0 && i < p.n_ranks; i++)
@@ -139,8 +139,8 @@ static int dispatch(struct director *x, struct rama_team *t)
 				  (struct order){ p.task, p.iteration, i, p.n_ranks, { 0 } },
 				  p.ranks);
 	}
-	for (int r = 0; rc == 0 && rama_schedule_finished(x->schedule) && r < t->size; r++)
-		rc = rama_team_post(t, r, MSG_STOP, NULL, 0);
+	for (int r = 0; rc == 0 && rama_emu_schedule_finished(x->schedule) && r < t->size; r++)
+		rc = rama_emu_team_post(t, r, MSG_STOP, NULL, 0);
 	tell(x);
 	return rc;
 }
@@ -148,12 +148,12 @@ static int dispatch(struct director *x, struct rama_team *t)
 /* The units that this task was the last to write. */
 static uint32_t completed(struct director *x, uint32_t task)
 {
-	const struct rama_graph *g = x->d->graph;
-	const struct rama_task *t = &g->tasks[task];
+	const struct rama_emu_graph *g = x->d->graph;
+	const struct rama_emu_task *t = &g->tasks[task];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < t->n_edges; i++) {
-		const struct rama_edge *e = &g->edges[t->first_edge + i];
+		const struct rama_emu_edge *e = &g->edges[t->first_edge + i];
 
 		if (!e->write || --x->unwritten[e->data] > 0)
 			continue;
@@ -163,12 +163,12 @@ static uint32_t completed(struct director *x, uint32_t task)
 	return n;
 }
 
-static int on_message(void *ctx, struct rama_team *t, const struct rama_team_message *msg,
+static int on_message(void *ctx, struct rama_emu_team *t, const struct rama_emu_team_message *msg,
 		      struct rama_err *e)
 {
 	struct director *x = ctx;
 	struct order o = { 0 };
-	struct rama_task_run *run;
+	struct rama_emu_task_run *run;
 
 	if (msg->kind == MSG_BEGIN)
 		return dispatch(x, t);
@@ -191,19 +191,19 @@ static int on_message(void *ctx, struct rama_team *t, const struct rama_team_mes
 	}
 	run = run_of(x, o.task, o.iteration);
 	if (run != NULL)
-		run->end = rama_team_now();
+		run->end = rama_emu_team_now();
 	x->worked += work_of(x->d, o.task);
-	rama_schedule_done(x->schedule, o.task, o.iteration);
+	rama_emu_schedule_done(x->schedule, o.task, o.iteration);
 	return dispatch(x, t);
 }
 
-static int director_init(struct director *x, struct rama_dag *d, struct rama_err *e)
+static int director_init(struct director *x, struct rama_emu_dag *d, struct rama_err *e)
 {
-	const struct rama_graph *g = d->graph;
-	struct rama_team *t = d->m->team;
+	const struct rama_emu_graph *g = d->graph;
+	struct rama_emu_team *t = d->m->team;
 
-	*x = (struct director){ .d = d, .began = rama_team_now() };
-	x->schedule = rama_schedule_new(g, (uint32_t)t->size, t->node_of, d->iterations, e);
+	*x = (struct director){ .d = d, .began = rama_emu_team_now() };
+	x->schedule = rama_emu_schedule_new(g, (uint32_t)t->size, t->node_of, d->iterations, e);
 	x->pending = calloc(g->n_tasks, sizeof(*x->pending));
 	x->first = calloc(g->n_tasks, sizeof(*x->first));
 	x->unwritten = calloc((size_t)g->n_data + 1, sizeof(*x->unwritten));
@@ -220,7 +220,7 @@ static int director_init(struct director *x, struct rama_dag *d, struct rama_err
 
 static void director_fini(struct director *x)
 {
-	rama_schedule_free(x->schedule);
+	rama_emu_schedule_free(x->schedule);
 	free(x->pending);
 	free(x->first);
 	free(x->unwritten);
@@ -229,71 +229,71 @@ static void director_fini(struct director *x)
 
 /* ---- the ranks' side ------------------------------------------------------------------------ */
 
-static int answer(struct rama_dag *d, uint32_t kind, const struct order *o, struct rama_err *e)
+static int answer(struct rama_emu_dag *d, uint32_t kind, const struct order *o, struct rama_err *e)
 {
-	return rama_team_send(d->m->team, RAMA_TEAM_DIRECTOR, kind, o, sizeof(*o), e);
+	return rama_emu_team_send(d->m->team, RAMA_EMU_TEAM_DIRECTOR, kind, o, sizeof(*o), e);
 }
 
-static int publish(struct rama_dag *d, const struct order *o, const uint32_t *list,
+static int publish(struct rama_emu_dag *d, const struct order *o, const uint32_t *list,
 		   struct rama_err *e)
 {
 	for (uint32_t i = 0; i < o->n && !d->m->opt.engine->no_files; i++) {
-		const struct rama_unit *u = d->units[list[i]];
-		char part[RAMA_OWN_PATH];
+		const struct rama_emu_unit *u = d->units[list[i]];
+		char part[RAMA_EMU_OWN_PATH];
 		int rc = 0;
 
-		if (rama_unit_partial(d->m->opt.own, u, part, sizeof(part)) == NULL)
+		if (rama_emu_unit_partial(d->m->opt.own, u, part, sizeof(part)) == NULL)
 			rc = rama_err_set(e, RAMA_EIO, "%s: name too long", u->path);
 		else
-			rc = rama_emulate_own_publish(d->m->opt.own, part, u->path, e);
+			rc = rama_emu_own_publish(d->m->opt.own, part, u->path, e);
 		if (rc != 0)
 			return rc;
 	}
 	return answer(d, MSG_PUBLISHED, o, e);
 }
 
-static int obey(struct rama_dag *d, const struct rama_team_message *msg, struct rama_err *e)
+static int obey(struct rama_emu_dag *d, const struct rama_emu_team_message *msg, struct rama_err *e)
 {
 	const uint32_t *numbers = (const uint32_t *)(msg->bytes + sizeof(struct order));
-	const struct rama_tally *b = &d->m->books.rank;
-	struct rama_dag_moved before = { b->bytes_read, b->bytes_written };
+	const struct rama_emu_tally *b = &d->m->books.rank;
+	struct rama_emu_dag_moved before = { b->bytes_read, b->bytes_written };
 	struct order o;
 	int rc;
 
 	memcpy(&o, msg->bytes, sizeof(o));
 	if (msg->kind == MSG_PUBLISH)
 		return publish(d, &o, numbers, e);
-	rc = rama_dag_task(d, &(struct rama_dag_part){ o.task, o.iteration, o.part, o.n, numbers },
+	rc = rama_emu_dag_task(d, &(struct rama_emu_dag_part){ o.task, o.iteration, o.part, o.n, numbers },
 			   e);
-	o.moved = (struct rama_dag_moved){ b->bytes_read - before.read,
+	o.moved = (struct rama_emu_dag_moved){ b->bytes_read - before.read,
 					   b->bytes_written - before.written };
 	return rc != 0 ? rc : answer(d, MSG_DONE, &o, e);
 }
 
-static void waited(struct rama_dag *d, double start, double end)
+static void waited(struct rama_emu_dag *d, double start, double end)
 {
-	const struct rama_team *t = d->m->team;
+	const struct rama_emu_team *t = d->m->team;
 
 	if (d->m->opt.record)
-		rama_books_span(&d->m->books, &(struct rama_span){ .rank = (uint32_t)t->rank,
-								   .what = RAMA_DO_WAIT,
-								   .task = RAMA_NONE_YET,
+		rama_emu_books_span(&d->m->books, &(struct rama_emu_span){ .rank = (uint32_t)t->rank,
+								   .what = RAMA_EMU_DO_WAIT,
+								   .task = RAMA_EMU_NONE_YET,
 								   .start = start + t->clock_offset,
 								   .end = end + t->clock_offset });
 }
 
-static int work(struct rama_dag *d, struct rama_err *e)
+static int work(struct rama_emu_dag *d, struct rama_err *e)
 {
-	struct rama_team_message msg;
+	struct rama_emu_team_message msg;
 	int rc = 0;
 
 	while (rc == 0) {
-		double start = rama_team_now(), end;
+		double start = rama_emu_team_now(), end;
 
-		rc = rama_team_recv(d->m->team, &msg, -1, e);
+		rc = rama_emu_team_recv(d->m->team, &msg, -1, e);
 		if (rc <= 0)
 			break;
-		end = rama_team_now();
+		end = rama_emu_team_now();
 		d->m->books.rank.wait_time += end - start;
 		d->m->books.rank.waits++;
 		waited(d, start, end);
@@ -303,55 +303,55 @@ static int work(struct rama_dag *d, struct rama_err *e)
 	return rc < 0 ? rc : 0;
 }
 
-static int run_all(struct rama_dag *d, struct rama_err *e)
+static int run_all(struct rama_emu_dag *d, struct rama_err *e)
 {
-	struct rama_team *t = d->m->team;
+	struct rama_emu_team *t = d->m->team;
 	struct director x = { 0 };
 	int rc = 0;
 
 	if (t->rank == 0) {
 		rc = director_init(&x, d, e);
 		if (rc == 0)
-			rama_team_serve(t, on_message, &x);
+			rama_emu_team_serve(t, on_message, &x);
 	}
 	if (rc == 0)
-		rc = rama_team_barrier(t, e);
+		rc = rama_emu_team_barrier(t, e);
 	if (rc == 0 && t->rank == 0)
-		rc = rama_team_send(t, RAMA_TEAM_DIRECTOR, MSG_BEGIN, NULL, 0, e);
+		rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, MSG_BEGIN, NULL, 0, e);
 	if (rc == 0)
 		rc = work(d, e);
 	if (rc == 0)
-		rc = rama_team_barrier(t, e); /* nobody talks to the director any more */
+		rc = rama_emu_team_barrier(t, e); /* nobody talks to the director any more */
 	if (t->rank == 0)
-		rama_team_serve(t, NULL, NULL);
+		rama_emu_team_serve(t, NULL, NULL);
 	director_fini(&x);
 	return rc;
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-int rama_mode_dag(struct rama_emulation *m, struct rama_err *e)
+int rama_emu_mode_dag(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	struct rama_graph *g = malloc(sizeof(*g));
-	struct rama_dag d = { .m = m, .graph = g };
+	struct rama_emu_graph *g = malloc(sizeof(*g));
+	struct rama_emu_dag d = { .m = m, .graph = g };
 	int rc;
 
 	if (g == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	m->graph = g; /* the result speaks of it */
-	rama_graph_init(g);
-	rc = rama_dag_load(&d, g, e);
+	rama_emu_graph_init(g);
+	rc = rama_emu_dag_load(&d, g, e);
 	if (rc == 0)
-		rc = rama_dag_prepare(&d, e);
+		rc = rama_emu_dag_prepare(&d, e);
 	if (rc == 0)
 		rc = run_all(&d, e);
 	if (rc == 0 && m->team->rank == 0)
-		rc = rama_dag_remarks(&d, e);
+		rc = rama_emu_dag_remarks(&d, e);
 	if (rc == 0)
-		return rama_dag_clean(&d, false, e);
+		return rama_emu_dag_clean(&d, false, e);
 	/* before files go that others still read: what they would say is not the reason */
-	rama_team_abort(m->team, e);
-	rama_team_aborted_by(m->team, TOLD_WITHIN);
-	rama_dag_clean(&d, true, NULL);
+	rama_emu_team_abort(m->team, e);
+	rama_emu_team_aborted_by(m->team, TOLD_WITHIN);
+	rama_emu_dag_clean(&d, true, NULL);
 	return rc;
 }

@@ -5,11 +5,11 @@
 
 #include "emulate/emulate.h"
 
-struct rama_dag {
-	struct rama_emulation *m;
-	const struct rama_graph *graph;
+struct rama_emu_dag {
+	struct rama_emu_emulation *m;
+	const struct rama_emu_graph *graph;
 	uint32_t iterations;
-	struct rama_unit **units; /* by data */
+	struct rama_emu_unit **units; /* by data */
 	bool *made;	      /* by data: input that this run made itself; the same on all ranks */
 	uint32_t *turn;	      /* by edge: which of the writers of its unit the task is */
 	const char **folders; /* that hold units, outer ones first */
@@ -18,28 +18,28 @@ struct rama_dag {
 	bool entered; /* files may have been made */
 };
 
-struct rama_dag_moved {
+struct rama_emu_dag_moved {
 	uint64_t read, written; /* bytes */
 };
 
 /* what one rank does of one task */
-struct rama_dag_part {
+struct rama_emu_dag_part {
 	uint32_t task, iteration, part, parts;
 	const uint32_t *ranks;
 };
 
 /* A workflow file of any format. 1: read; 0: it is none, by its first bytes */
-int rama_workflow_read(const char *path, struct rama_graph *g, struct rama_err *e);
+int rama_emu_workflow_read(const char *path, struct rama_emu_graph *g, struct rama_err *e);
 /* reads the workflow (rank 0 reads the file, all get its bytes), scales it, cuts cycles */
-int rama_dag_load(struct rama_dag *d, struct rama_graph *g, struct rama_err *e);
+int rama_emu_dag_load(struct rama_emu_dag *d, struct rama_emu_graph *g, struct rama_err *e);
 /* rank 0: what is worth saying besides the books */
-int rama_dag_remarks(struct rama_dag *d, struct rama_err *e);
+int rama_emu_dag_remarks(struct rama_emu_dag *d, struct rama_err *e);
 /* dag_units.c: files and folders, input that nobody writes; all ranks together */
-int rama_dag_prepare(struct rama_dag *d, struct rama_err *e);
+int rama_emu_dag_prepare(struct rama_emu_dag *d, struct rama_err *e);
 /* After the run, by all ranks. Failed: each removes whatever any of them may have left, when it writes no more itself. */
-int rama_dag_clean(struct rama_dag *d, bool failed, struct rama_err *e);
-int rama_dag_task(struct rama_dag *d, const struct rama_dag_part *p, struct rama_err *e);
+int rama_emu_dag_clean(struct rama_emu_dag *d, bool failed, struct rama_err *e);
+int rama_emu_dag_task(struct rama_emu_dag *d, const struct rama_emu_dag_part *p, struct rama_err *e);
 /* bytes that all ranks of a task move, for guesses */
-double rama_dag_bytes(const struct rama_dag *d, uint32_t task);
+double rama_emu_dag_bytes(const struct rama_emu_dag *d, uint32_t task);
 
 #endif

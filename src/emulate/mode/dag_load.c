@@ -61,14 +61,14 @@ static bool is_workflow(const char *path)
 
 	if (fd >= 0)
 		close(fd);
-	for (unsigned i = 0; n > 0 && i < rama_n_graph_formats; i++)
-		if (rama_graph_formats[i].read != NULL &&
-		    rama_graph_formats[i].looks_like(bytes, (size_t)n))
+	for (unsigned i = 0; n > 0 && i < rama_emu_n_graph_formats; i++)
+		if (rama_emu_graph_formats[i].read != NULL &&
+		    rama_emu_graph_formats[i].looks_like(bytes, (size_t)n))
 			return true;
 	return false;
 }
 
-int rama_workflow_read(const char *path, struct rama_graph *g, struct rama_err *e)
+int rama_emu_workflow_read(const char *path, struct rama_emu_graph *g, struct rama_err *e)
 {
 	struct rama_err loops;
 	char *bytes;
@@ -80,20 +80,20 @@ int rama_workflow_read(const char *path, struct rama_graph *g, struct rama_err *
 	bytes = slurp(path, &n, e);
 	if (bytes == NULL)
 		return e->code;
-	rc = rama_graph_read(g, NULL, bytes, n, e);
+	rc = rama_emu_graph_read(g, NULL, bytes, n, e);
 	free(bytes);
 	if (rc != 0)
 		return rama_err_prefix(e, "%s", path);
-	rama_graph_cut(
+	rama_emu_graph_cut(
 		g,
 		&loops); /* what is fed back is shown as such; what cannot be run can still be looked at */
 	return 1;
 }
 
 /* Rank 0 reads it, all get the bytes: the file need not be on every node. */
-static int fetch(struct rama_dag *d, const char *path, char **bytes, size_t *n, struct rama_err *e)
+static int fetch(struct rama_emu_dag *d, const char *path, char **bytes, size_t *n, struct rama_err *e)
 {
-	struct rama_team *t = d->m->team;
+	struct rama_emu_team *t = d->m->team;
 	uint64_t size = 0;
 	int rc = 0;
 
@@ -104,7 +104,7 @@ static int fetch(struct rama_dag *d, const char *path, char **bytes, size_t *n, 
 			return e->code;
 		size = *n;
 	}
-	rc = rama_team_bcast(t, &size, sizeof(size), e);
+	rc = rama_emu_team_bcast(t, &size, sizeof(size), e);
 	if (rc == 0 && t->rank != 0) {
 		*bytes = malloc(size + 1);
 		*n = size;
@@ -112,16 +112,16 @@ static int fetch(struct rama_dag *d, const char *path, char **bytes, size_t *n, 
 			return rama_err_set(e, RAMA_EMEMORY, "no memory for %s", path);
 	}
 	if (rc == 0)
-		rc = rama_team_bcast(t, *bytes, *n, e);
+		rc = rama_emu_team_bcast(t, *bytes, *n, e);
 	return rc;
 }
 
-int rama_dag_load(struct rama_dag *d, struct rama_graph *g, struct rama_err *e)
+int rama_emu_dag_load(struct rama_emu_dag *d, struct rama_emu_graph *g, struct rama_err *e)
 {
-	const struct rama_config *c = d->m->cfg;
-	const char *path = c->n_args > 0 ? c->args[0] : rama_config_text(c, RAMA_P_dag_file);
-	const char *format = rama_config_text(c, RAMA_P_format);
-	int64_t wanted = rama_config_size(c, RAMA_P_iterations);
+	const struct rama_emu_config *c = d->m->cfg;
+	const char *path = c->n_args > 0 ? c->args[0] : rama_emu_config_text(c, RAMA_EMU_P_dag_file);
+	const char *format = rama_emu_config_text(c, RAMA_EMU_P_format);
+	int64_t wanted = rama_emu_config_size(c, RAMA_EMU_P_iterations);
 	char *bytes;
 	size_t n = 0;
 	int rc;
@@ -131,22 +131,22 @@ int rama_dag_load(struct rama_dag *d, struct rama_graph *g, struct rama_err *e)
 	rc = fetch(d, path, &bytes, &n, e);
 	if (rc != 0)
 		return rc;
-	rc = rama_graph_read(g, format[0] != '\0' ? format : NULL, bytes, n, e);
+	rc = rama_emu_graph_read(g, format[0] != '\0' ? format : NULL, bytes, n, e);
 	free(bytes);
 	if (rc == 0)
-		rc = rama_graph_cut(g, e);
+		rc = rama_emu_graph_cut(g, e);
 	if (rc != 0)
 		return rama_err_prefix(e, "%s", path);
 	for (uint32_t i = 0; i < g->n_data; i++)
 		if (g->data[i].size < 0 &&
-		    __builtin_mul_overflow(rama_config_size(c, RAMA_P_block_size),
-					   rama_config_size(c, RAMA_P_segment_count),
+		    __builtin_mul_overflow(rama_emu_config_size(c, RAMA_EMU_P_block_size),
+					   rama_emu_config_size(c, RAMA_EMU_P_segment_count),
 					   &g->data[i].size))
 			return rama_err_set(e, RAMA_EUSAGE,
 					    "block_size x segment_count is larger than any file");
-	rama_graph_scale(g, rama_config_number(c, RAMA_P_bytes), 1);
-	if (rama_config_text(c, RAMA_P_graph_svg)[0] != '\0' &&
-	    (uint64_t)g->n_tasks + g->n_data > RAMA_PICTURE)
+	rama_emu_graph_scale(g, rama_emu_config_number(c, RAMA_EMU_P_bytes), 1);
+	if (rama_emu_config_text(c, RAMA_EMU_P_graph_svg)[0] != '\0' &&
+	    (uint64_t)g->n_tasks + g->n_data > RAMA_EMU_PICTURE)
 		return rama_err_set(
 			e, RAMA_EUSAGE,
 			"graph_svg: %u tasks and %u data units are too many for a picture",
@@ -157,9 +157,9 @@ int rama_dag_load(struct rama_dag *d, struct rama_graph *g, struct rama_err *e)
 
 /* ---- after the run -------------------------------------------------------------------------- */
 
-int rama_dag_remarks(struct rama_dag *d, struct rama_err *e)
+int rama_emu_dag_remarks(struct rama_emu_dag *d, struct rama_err *e)
 {
-	const struct rama_graph *g = d->graph;
+	const struct rama_emu_graph *g = d->graph;
 	uint32_t cut = 0;
 
 	(void)e;

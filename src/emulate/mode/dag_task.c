@@ -10,47 +10,47 @@
 #define TIMES_MOST \
 	1000 /* a unit is read again at most so often: what was measured holds libraries and the like too */
 
-static int64_t request_of(const struct rama_dag *d, const struct rama_edge *x)
+static int64_t request_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 {
 	return x->request > 0 ? x->request : d->m->request;
 }
 
 /* How often a unit is moved, by what was measured: less than once, it is read in part; more, over and over. What is written is complete in any case. */
-static double times_of(const struct rama_dag *d, const struct rama_edge *x)
+static double times_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 {
-	const struct rama_task *t = &d->graph->tasks[x->task];
+	const struct rama_emu_task *t = &d->graph->tasks[x->task];
 	int64_t measured = x->write ? t->written_bytes : t->read_bytes;
 	double listed = 0, times;
 
-	if (!rama_config_flag(d->m->cfg, RAMA_P_measured) || measured < 0)
+	if (!rama_emu_config_flag(d->m->cfg, RAMA_EMU_P_measured) || measured < 0)
 		return 1;
 	for (uint32_t i = 0; i < t->n_edges; i++)
 		if (d->graph->edges[t->first_edge + i].write == x->write)
 			listed += (double)d->graph->data[d->graph->edges[t->first_edge + i].data]
 					  .size;
-	times = listed > 0 ? (double)measured * rama_config_number(d->m->cfg, RAMA_P_bytes) / listed
+	times = listed > 0 ? (double)measured * rama_emu_config_number(d->m->cfg, RAMA_EMU_P_bytes) / listed
 			   : 1;
 	return fmin(x->write ? fmax(times, 1) : times, TIMES_MOST);
 }
 
-static enum rama_order order_of(const struct rama_dag *d, const struct rama_edge *x)
+static enum rama_emu_order order_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 {
-	const char *order = rama_config_text(d->m->cfg, RAMA_P_order);
+	const char *order = rama_emu_config_text(d->m->cfg, RAMA_EMU_P_order);
 
-	if (x->order != RAMA_SEQUENTIAL)
+	if (x->order != RAMA_EMU_SEQUENTIAL)
 		return x->order;
-	return strcmp(order, "strided") == 0  ? RAMA_STRIDED
-	       : strcmp(order, "random") == 0 ? RAMA_RANDOM
-					      : RAMA_SEQUENTIAL;
+	return strcmp(order, "strided") == 0  ? RAMA_EMU_STRIDED
+	       : strcmp(order, "random") == 0 ? RAMA_EMU_RANDOM
+					      : RAMA_EMU_SEQUENTIAL;
 }
 
 /* `fraction` of the unit, as far as it is this part's */
-static struct rama_walk walk_of(const struct rama_dag *d, const struct rama_edge *x,
-				const struct rama_dag_part *p, double fraction)
+static struct rama_emu_walk walk_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x,
+				const struct rama_emu_dag_part *p, double fraction)
 {
-	bool whole = x->whole || rama_config_flag(d->m->cfg, RAMA_P_whole);
+	bool whole = x->whole || rama_emu_config_flag(d->m->cfg, RAMA_EMU_P_whole);
 	int64_t size = d->graph->data[x->data].size;
-	struct rama_walk w = { .size = size,
+	struct rama_emu_walk w = { .size = size,
 			       .request = request_of(d, x),
 			       .order = order_of(d, x),
 			       .part = whole ? 0 : p->part,
@@ -59,7 +59,7 @@ static struct rama_walk walk_of(const struct rama_dag *d, const struct rama_edge
 	int64_t who = d->turn[x - d->graph->edges], all = d->graph->data[x->data].writers, n;
 
 	if (!x->write)
-		fraction *= x->fraction * rama_config_number(d->m->cfg, RAMA_P_read_fraction);
+		fraction *= x->fraction * rama_emu_config_number(d->m->cfg, RAMA_EMU_P_read_fraction);
 	if (fraction < 1)
 		w.size = (int64_t)ceil((double)size * fraction);
 	if (!x->write || whole || all < 2)
@@ -73,14 +73,14 @@ static struct rama_walk walk_of(const struct rama_dag *d, const struct rama_edge
 }
 
 /* What is waited for is of this iteration; what is not may be there or not, of this one or of the one before. */
-static bool sure(const struct rama_dag *d, const struct rama_edge *x)
+static bool sure(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 {
 	return x->strict && !x->feedback && !d->graph->data[x->data].fed_back;
 }
 
 /* The unit as this access sees it. */
-static struct rama_unit *view_of(struct rama_dag *d, const struct rama_edge *x,
-				 const struct rama_dag_part *p, struct rama_unit *to)
+static struct rama_emu_unit *view_of(struct rama_emu_dag *d, const struct rama_emu_edge *x,
+				 const struct rama_emu_dag_part *p, struct rama_emu_unit *to)
 {
 	*to = *d->units[x->data];
 	to->pattern.version = d->graph->data[x->data].writers > 0 ? p->iteration : 0;
@@ -90,7 +90,7 @@ static struct rama_unit *view_of(struct rama_dag *d, const struct rama_edge *x,
 	return to;
 }
 
-static bool wanted(const struct rama_dag *d, const struct rama_edge *x, uint32_t iteration)
+static bool wanted(const struct rama_emu_dag *d, const struct rama_emu_edge *x, uint32_t iteration)
 {
 	struct stat st;
 
@@ -101,88 +101,88 @@ static bool wanted(const struct rama_dag *d, const struct rama_edge *x, uint32_t
 	return d->m->opt.engine->no_files || stat(d->units[x->data]->path, &st) == 0;
 }
 
-static void add_access(struct rama_dag *d, struct rama_script *s, const struct rama_edge *x,
-		       const struct rama_dag_part *p, struct rama_unit *u)
+static void add_access(struct rama_emu_dag *d, struct rama_emu_script *s, const struct rama_emu_edge *x,
+		       const struct rama_emu_dag_part *p, struct rama_emu_unit *u)
 {
-	const char *sync = rama_config_text(d->m->cfg, RAMA_P_fsync);
+	const char *sync = rama_emu_config_text(d->m->cfg, RAMA_EMU_P_fsync);
 	double times = times_of(d, x);
 
-	rama_script_open(s, u, x->write ? RAMA_OPEN_WRITE | RAMA_OPEN_CREATE : RAMA_OPEN_READ);
+	rama_emu_script_open(s, u, x->write ? RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE : RAMA_EMU_OPEN_READ);
 	for (uint32_t i = 0; i < times; i++) {
-		struct rama_walk w = walk_of(d, x, p, fmin(times - i, 1));
+		struct rama_emu_walk w = walk_of(d, x, p, fmin(times - i, 1));
 
-		rama_script_move(s, x->write ? RAMA_DO_WRITE : RAMA_DO_READ, u, &w,
+		rama_emu_script_move(s, x->write ? RAMA_EMU_DO_WRITE : RAMA_EMU_DO_READ, u, &w,
 				 x->write && strcmp(sync, "request") == 0);
 	}
 	if (x->write && strcmp(sync, "file") == 0)
-		rama_script_step(s, RAMA_DO_SYNC, u);
-	rama_script_step(s, RAMA_DO_CLOSE, u);
+		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, u);
+	rama_emu_script_step(s, RAMA_EMU_DO_CLOSE, u);
 }
 
 /* all that the task reads, or all that it writes */
-static int run_side(struct rama_dag *d, const struct rama_dag_part *p, bool write,
+static int run_side(struct rama_emu_dag *d, const struct rama_emu_dag_part *p, bool write,
 		    struct rama_err *e)
 {
-	const struct rama_task *t = &d->graph->tasks[p->task];
-	struct rama_unit *views = calloc((size_t)t->n_edges + 1, sizeof(*views));
+	const struct rama_emu_task *t = &d->graph->tasks[p->task];
+	struct rama_emu_unit *views = calloc((size_t)t->n_edges + 1, sizeof(*views));
 	bool verify = d->m->opt.verify;
-	struct rama_script s;
+	struct rama_emu_script s;
 	int rc = 0;
 
 	if (views == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	rama_script_init(&s);
+	rama_emu_script_init(&s);
 	for (uint32_t i = 0; rc == 0 && i < t->n_edges; i++) {
-		const struct rama_edge *x = &d->graph->edges[t->first_edge + i];
+		const struct rama_emu_edge *x = &d->graph->edges[t->first_edge + i];
 
 		if (x->write != write || !wanted(d, x, p->iteration))
 			continue;
-		rama_script_clear(&s);
-		rama_script_begin(&s, p->task, p->iteration);
+		rama_emu_script_clear(&s);
+		rama_emu_script_begin(&s, p->task, p->iteration);
 		add_access(d, &s, x, p, view_of(d, x, p, &views[i]));
 		/* what the user's own input should hold nobody knows */
 		d->m->opt.verify = verify && sure(d, x) &&
 				   (d->graph->data[x->data].writers > 0 || d->made[x->data]);
-		rc = rama_emulation_stream(d->m, &s, e);
+		rc = rama_emu_emulation_stream(d->m, &s, e);
 	}
 	d->m->opt.verify = verify;
-	rama_script_fini(&s);
+	rama_emu_script_fini(&s);
 	free(views);
 	return rc;
 }
 
-static double bytes_of(const struct rama_dag *d, const struct rama_dag_part *p, bool write)
+static double bytes_of(const struct rama_emu_dag *d, const struct rama_emu_dag_part *p, bool write)
 {
-	const struct rama_task *t = &d->graph->tasks[p->task];
+	const struct rama_emu_task *t = &d->graph->tasks[p->task];
 	double n = 0;
 
 	for (uint32_t i = 0; i < t->n_edges; i++) {
-		const struct rama_edge *x = &d->graph->edges[t->first_edge + i];
-		struct rama_walk w;
+		const struct rama_emu_edge *x = &d->graph->edges[t->first_edge + i];
+		struct rama_emu_walk w;
 
 		if (x->write != write)
 			continue;
 		w = walk_of(d, x, p, 1);
-		n += times_of(d, x) * (double)rama_walk_bytes(&w);
+		n += times_of(d, x) * (double)rama_emu_walk_bytes(&w);
 	}
 	return n;
 }
 
-double rama_dag_bytes(const struct rama_dag *d, uint32_t task)
+double rama_emu_dag_bytes(const struct rama_emu_dag *d, uint32_t task)
 {
-	struct rama_dag_part all = { .task = task, .parts = 1 };
+	struct rama_emu_dag_part all = { .task = task, .parts = 1 };
 
 	return bytes_of(d, &all, false) + bytes_of(d, &all, true);
 }
 
 /* Times that were measured hold the I/O too: what reading took is known, what writing will take is guessed from what it took so far. */
-static double compute_time(struct rama_dag *d, const struct rama_dag_part *p, double reading)
+static double compute_time(struct rama_emu_dag *d, const struct rama_emu_dag_part *p, double reading)
 {
-	const struct rama_task *t = &d->graph->tasks[p->task];
+	const struct rama_emu_task *t = &d->graph->tasks[p->task];
 	double seconds = t->seconds;
 
 	if (t->measured && d->m->opt.speed > 0) {
-		const struct rama_tally *b = &d->m->books.rank;
+		const struct rama_emu_tally *b = &d->m->books.rank;
 		double io = reading;
 
 		if (b->bytes_written > 0)
@@ -193,20 +193,20 @@ static double compute_time(struct rama_dag *d, const struct rama_dag_part *p, do
 	return seconds > 0 ? seconds : 0;
 }
 
-int rama_dag_task(struct rama_dag *d, const struct rama_dag_part *p, struct rama_err *e)
+int rama_emu_dag_task(struct rama_emu_dag *d, const struct rama_emu_dag_part *p, struct rama_err *e)
 {
-	const struct rama_task *t = &d->graph->tasks[p->task];
-	double start = rama_team_now();
-	struct rama_script s;
+	const struct rama_emu_task *t = &d->graph->tasks[p->task];
+	double start = rama_emu_team_now();
+	struct rama_emu_script s;
 	int rc = run_side(d, p, false, e);
 
 	if (rc == 0) {
-		rama_script_init(&s);
-		rama_script_begin(&s, p->task, p->iteration);
-		rama_script_compute(&s, compute_time(d, p, rama_team_now() - start),
+		rama_emu_script_init(&s);
+		rama_emu_script_begin(&s, p->task, p->iteration);
+		rama_emu_script_compute(&s, compute_time(d, p, rama_emu_team_now() - start),
 				    ceil(t->cores / fmax(1, p->parts)));
-		rc = rama_emulation_stream(d->m, &s, e);
-		rama_script_fini(&s);
+		rc = rama_emu_emulation_stream(d->m, &s, e);
+		rama_emu_script_fini(&s);
 	}
 	if (rc == 0)
 		rc = run_side(d, p, true, e);

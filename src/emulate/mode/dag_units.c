@@ -15,14 +15,14 @@
 /* ---- where units live ----------------------------------------------------------------------- */
 
 /* the directory of a tier: NAME=DIR in the list of tiers */
-static int folder_of(struct rama_dag *d, const char *tier, const char **dir, struct rama_err *e)
+static int folder_of(struct rama_emu_dag *d, const char *tier, const char **dir, struct rama_err *e)
 {
-	const struct rama_config *c = d->m->cfg;
+	const struct rama_emu_config *c = d->m->cfg;
 	const char *text;
 	size_t n;
 
-	*dir = rama_config_text(c, RAMA_P_input_dir);
-	for (size_t i = 0; tier != NULL && (n = rama_config_item(c, RAMA_P_tier, i, &text)) > 0;
+	*dir = rama_emu_config_text(c, RAMA_EMU_P_input_dir);
+	for (size_t i = 0; tier != NULL && (n = rama_emu_config_item(c, RAMA_EMU_P_tier, i, &text)) > 0;
 	     i++) {
 		size_t len = strlen(tier);
 
@@ -48,7 +48,7 @@ static uint64_t place_of(const char *path, size_t n, const char *end)
 
 	memcpy(text, path, n);
 	memcpy(text + n, end, strlen(end) + 1);
-	return rama_pattern_unit(text);
+	return rama_emu_pattern_unit(text);
 }
 
 static bool known(const struct rama_map *m, uint64_t key)
@@ -77,7 +77,7 @@ static bool collides(const struct places *p, const char *path, size_t start)
 	return false;
 }
 
-static int add_folder(struct rama_dag *d, const char *path, size_t n, struct rama_err *e)
+static int add_folder(struct rama_emu_dag *d, const char *path, size_t n, struct rama_err *e)
 {
 	const char **p = d->folders;
 
@@ -95,7 +95,7 @@ static int add_folder(struct rama_dag *d, const char *path, size_t n, struct ram
 	return 0;
 }
 
-static int occupy(struct rama_dag *d, struct places *p, const char *path, struct rama_err *e)
+static int occupy(struct rama_emu_dag *d, struct places *p, const char *path, struct rama_err *e)
 {
 	size_t n = strlen(path);
 	bool fresh = false;
@@ -116,36 +116,36 @@ static int occupy(struct rama_dag *d, struct places *p, const char *path, struct
 }
 
 /* Many ids end alike; a file keeps the whole of its name, unless that is in the way of another one's: then it gets a number. */
-static const char *path_of(struct rama_dag *d, struct places *p, uint32_t i, struct rama_err *e)
+static const char *path_of(struct rama_emu_dag *d, struct places *p, uint32_t i, struct rama_err *e)
 {
 	const char *dir, *path;
 	char name[64];
 
 	if (folder_of(d, d->graph->data[i].tier, &dir, e) != 0 ||
-	    (!d->m->opt.engine->no_files && rama_emulate_own_place(d->m->opt.own, dir, e) != 0))
+	    (!d->m->opt.engine->no_files && rama_emu_own_where(d->m->opt.own, dir, e) != 0))
 		return NULL;
-	path = rama_emulation_path(d->m, dir, d->graph->data[i].name, e);
+	path = rama_emu_emulation_path(d->m, dir, d->graph->data[i].name, e);
 	for (unsigned k = 0; path != NULL && collides(p, path, strlen(dir) + 1); k++) {
 		if (strlen(dir) + sizeof(name) > PATH_MOST) {
 			rama_err_set(e, RAMA_EUSAGE, "%.100s...: name too long", dir);
 			return NULL;
 		}
 		snprintf(name, sizeof(name), k == 0 ? "unit.%u" : "unit.%u.%u", i, k);
-		path = rama_emulation_path(d->m, dir, name, e);
+		path = rama_emu_emulation_path(d->m, dir, name, e);
 	}
 	return path != NULL && occupy(d, p, path, e) == 0 ? path : NULL;
 }
 
-static int make_units(struct rama_dag *d, struct rama_err *e)
+static int make_units(struct rama_emu_dag *d, struct rama_err *e)
 {
-	const struct rama_graph *g = d->graph;
+	const struct rama_emu_graph *g = d->graph;
 	struct places p = { 0 };
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < g->n_data; i++) {
 		const char *path = path_of(d, &p, i, e);
 
-		d->units[i] = path != NULL ? rama_emulation_unit(d->m, g->data[i].id, path,
+		d->units[i] = path != NULL ? rama_emu_emulation_unit(d->m, g->data[i].id, path,
 								 g->data[i].size, 0, e)
 					   : NULL;
 		if (d->units[i] == NULL)
@@ -157,9 +157,9 @@ static int make_units(struct rama_dag *d, struct rama_err *e)
 }
 
 /* Which of the writers of its unit each task is: they share it. */
-static int number_writers(struct rama_dag *d, struct rama_err *e)
+static int number_writers(struct rama_emu_dag *d, struct rama_err *e)
 {
-	const struct rama_graph *g = d->graph;
+	const struct rama_emu_graph *g = d->graph;
 	uint32_t *seen = calloc((size_t)g->n_data + 1, sizeof(*seen));
 
 	d->turn = calloc((size_t)g->n_edges + 1, sizeof(*d->turn));
@@ -175,9 +175,9 @@ static int number_writers(struct rama_dag *d, struct rama_err *e)
 }
 
 /* Such a file is opened by all that write to it together, and tasks are not together. */
-static int check_engine(const struct rama_dag *d, struct rama_err *e)
+static int check_engine(const struct rama_emu_dag *d, struct rama_err *e)
 {
-	const struct rama_graph *g = d->graph;
+	const struct rama_emu_graph *g = d->graph;
 
 	for (uint32_t i = 0; d->m->opt.engine->container && i < g->n_data; i++)
 		if (g->data[i].writers > 1)
@@ -190,31 +190,31 @@ static int check_engine(const struct rama_dag *d, struct rama_err *e)
 
 /* ---- folders and input ---------------------------------------------------------------------- */
 
-static int make_folders(struct rama_dag *d, struct rama_err *e)
+static int make_folders(struct rama_emu_dag *d, struct rama_err *e)
 {
 	d->new_folder = calloc((size_t)d->n_folders + 1, sizeof(*d->new_folder));
 	if (d->new_folder == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	for (uint32_t i = 0; d->m->team->rank == 0 && i < d->n_folders; i++) {
-		int made = rama_emulate_own_folder(d->m->opt.own, d->folders[i], e);
+		int made = rama_emu_own_folder(d->m->opt.own, d->folders[i], e);
 
 		if (made < 0)
 			return made;
 		d->new_folder[i] = made > 0;
 	}
-	return rama_team_bcast(d->m->team, d->new_folder, d->n_folders * sizeof(*d->new_folder), e);
+	return rama_emu_team_bcast(d->m->team, d->new_folder, d->n_folders * sizeof(*d->new_folder), e);
 }
 
 /* Is the place of a unit free? Input that is there is the user's own; links to it are followed, as it is only read. */
-static int check_unit(struct rama_dag *d, uint32_t i, struct rama_err *e)
+static int check_unit(struct rama_emu_dag *d, uint32_t i, struct rama_err *e)
 {
-	const struct rama_unit *u = d->units[i];
+	const struct rama_emu_unit *u = d->units[i];
 	struct stat st;
 
 	if (u == NULL)
 		return 0;
 	if (d->graph->data[i].writers > 0 || stat(u->path, &st) != 0)
-		return rama_emulate_own_check(d->m->opt.own, u->path, e);
+		return rama_emu_own_check(d->m->opt.own, u->path, e);
 	if (!S_ISREG(st.st_mode))
 		return rama_err_set(e, RAMA_EMISSING, "%s: no plain file", u->path);
 	if (d->m->opt.engine->container || st.st_size >= u->size)
@@ -224,33 +224,33 @@ static int check_unit(struct rama_dag *d, uint32_t i, struct rama_err *e)
 }
 
 /* Input that no task writes and that is not there is made, outside of all measurements. */
-static int stage_in(struct rama_dag *d, uint32_t i, struct rama_err *e)
+static int stage_in(struct rama_emu_dag *d, uint32_t i, struct rama_err *e)
 {
-	struct rama_unit *u = d->units[i];
+	struct rama_emu_unit *u = d->units[i];
 	bool container = d->m->opt.engine->container;
-	struct rama_walk w = { .size = u->size, .request = 1 << 20 };
-	struct rama_books books = d->m->books;
-	struct rama_tally tally = *u->tally;
+	struct rama_emu_walk w = { .size = u->size, .request = 1 << 20 };
+	struct rama_emu_books books = d->m->books;
+	struct rama_emu_tally tally = *u->tally;
 	bool record = d->m->opt.record;
-	struct rama_script s;
+	struct rama_emu_script s;
 	struct stat st;
 	int rc;
 
 	if (stat(u->path, &st) == 0)
 		return 0; /* the user's own */
 	d->made[i] = true;
-	d->m->books = (struct rama_books){ 0 };
+	d->m->books = (struct rama_emu_books){ 0 };
 	d->m->opt.record = false;
-	rama_script_init(&s);
-	rama_script_open(&s, u, RAMA_OPEN_WRITE | RAMA_OPEN_CREATE | RAMA_OPEN_TRUNCATE);
-	rama_script_move(&s, RAMA_DO_WRITE, u, &w, false);
-	rama_script_step(&s, RAMA_DO_CLOSE, u);
-	rama_script_step(&s, RAMA_DO_READY, u);
-	u->engine = container ? NULL : rama_engine_find("posix");
-	rc = rama_emulation_stream(d->m, &s, e);
+	rama_emu_script_init(&s);
+	rama_emu_script_open(&s, u, RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
+	rama_emu_script_move(&s, RAMA_EMU_DO_WRITE, u, &w, false);
+	rama_emu_script_step(&s, RAMA_EMU_DO_CLOSE, u);
+	rama_emu_script_step(&s, RAMA_EMU_DO_READY, u);
+	u->engine = container ? NULL : rama_emu_engine_find("posix");
+	rc = rama_emu_emulation_stream(d->m, &s, e);
 	u->engine = NULL;
-	rama_script_fini(&s);
-	rama_books_fini(&d->m->books);
+	rama_emu_script_fini(&s);
+	rama_emu_books_fini(&d->m->books);
 	d->m->books = books;
 	d->m->opt.record = record;
 	*u->tally = tally;
@@ -258,50 +258,50 @@ static int stage_in(struct rama_dag *d, uint32_t i, struct rama_err *e)
 }
 
 /* All ranks must know what can be verified and what has to go in the end. */
-static int agree(struct rama_dag *d, struct rama_err *e)
+static int agree(struct rama_emu_dag *d, struct rama_err *e)
 {
 	uint32_t n = d->graph->n_data;
 	char *all = NULL;
 	size_t *lens = NULL;
-	int rc = rama_team_gather(d->m->team, d->made, n, &all, &lens, e);
+	int rc = rama_emu_team_gather(d->m->team, d->made, n, &all, &lens, e);
 
 	for (size_t i = 0; rc == 0 && all != NULL && i < (size_t)n * (size_t)d->m->team->size; i++)
 		d->made[i % n] |= all[i] != 0;
 	free(all);
 	free(lens);
-	return rc != 0 ? rc : rama_team_bcast(d->m->team, d->made, n, e);
+	return rc != 0 ? rc : rama_emu_team_bcast(d->m->team, d->made, n, e);
 }
 
-static int prepare_files(struct rama_dag *d, struct rama_err *e)
+static int prepare_files(struct rama_emu_dag *d, struct rama_err *e)
 {
-	const struct rama_graph *g = d->graph;
-	struct rama_team *t = d->m->team;
+	const struct rama_emu_graph *g = d->graph;
+	struct rama_emu_team *t = d->m->team;
 	int rc = 0;
 
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < g->n_data; i += (uint32_t)t->size)
 		rc = check_unit(d, i, e);
 	if (rc == 0)
-		rc = rama_team_barrier(t, e); /* nothing is made before all is known to be free */
+		rc = rama_emu_team_barrier(t, e); /* nothing is made before all is known to be free */
 	if (rc == 0)
 		rc = make_folders(d, e);
 	d->entered = rc == 0;
 	if (rc == 0)
-		rc = rama_emulation_enter(d->m, t->rank == 0, e);
+		rc = rama_emu_emulation_enter(d->m, t->rank == 0, e);
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < g->n_data; i += (uint32_t)t->size) {
 		if (d->units[i] == NULL)
 			continue;
 		if (g->data[i].writers == 0)
 			rc = stage_in(d, i, e);
-		else if (rama_emulate_own_remove(d->m->opt.own, d->units[i]->path) != 0)
+		else if (rama_emu_own_remove(d->m->opt.own, d->units[i]->path) != 0)
 			rc = rama_err_set(e, RAMA_EIO, "%s: cannot be removed: %s",
 					  d->units[i]->path, strerror(errno));
 	}
 	return rc != 0 ? rc : agree(d, e);
 }
 
-int rama_dag_prepare(struct rama_dag *d, struct rama_err *e)
+int rama_emu_dag_prepare(struct rama_emu_dag *d, struct rama_err *e)
 {
-	const struct rama_graph *g = d->graph;
+	const struct rama_emu_graph *g = d->graph;
 	int rc;
 
 	d->units = calloc((size_t)g->n_data + 1, sizeof(void *));
@@ -320,9 +320,9 @@ int rama_dag_prepare(struct rama_dag *d, struct rama_err *e)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static void remove_units(struct rama_dag *d, bool failed)
+static void remove_units(struct rama_emu_dag *d, bool failed)
 {
-	bool keep = rama_config_flag(d->m->cfg, RAMA_P_keep);
+	bool keep = rama_emu_config_flag(d->m->cfg, RAMA_EMU_P_keep);
 	uint32_t step = failed ? 1 : (uint32_t)d->m->team->size;
 	uint32_t first = failed ? 0 : (uint32_t)d->m->team->rank;
 
@@ -332,27 +332,27 @@ static void remove_units(struct rama_dag *d, bool failed)
 		if (d->units[i] == NULL || !ours)
 			continue;
 		if (!keep)
-			rama_emulate_own_remove(d->m->opt.own, d->units[i]->path);
+			rama_emu_own_remove(d->m->opt.own, d->units[i]->path);
 		if (failed)
-			rama_emulate_own_drop(d->m->opt.own, d->units[i]->path);
+			rama_emu_own_drop(d->m->opt.own, d->units[i]->path);
 	}
 }
 
-static void remove_folders(const struct rama_dag *d)
+static void remove_folders(const struct rama_emu_dag *d)
 {
 	for (uint32_t i = d->n_folders; d->new_folder != NULL && i-- > 0;)
 		if (d->new_folder[i])
-			rama_emulate_own_rmdir(d->m->opt.own, d->folders[i]);
+			rama_emu_own_rmdir(d->m->opt.own, d->folders[i]);
 }
 
-int rama_dag_clean(struct rama_dag *d, bool failed, struct rama_err *e)
+int rama_emu_dag_clean(struct rama_emu_dag *d, bool failed, struct rama_err *e)
 {
 	int rc = 0;
 
 	if (d->entered) {
 		remove_units(d, failed);
 		if (!failed)
-			rc = rama_team_barrier(d->m->team, e);
+			rc = rama_emu_team_barrier(d->m->team, e);
 		if (failed || d->m->team->rank == 0)
 			remove_folders(d);
 	}

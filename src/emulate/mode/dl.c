@@ -10,58 +10,58 @@
 
 /* one rank's way through one epoch */
 struct epoch {
-	struct rama_emulation *m;
-	struct rama_dataset *d;
+	struct rama_emu_emulation *m;
+	struct rama_emu_dataset *d;
 	uint32_t first, n, at; /* samples of this rank; how many are done */
 	uint32_t batch;
 	uint32_t number;
 	double step;		  /* compute time of a batch */
 	struct rama_arena arena;  /* of one batch */
-	struct rama_ahead *ahead; /* NULL: no prefetch */
+	struct rama_emu_ahead *ahead; /* NULL: no prefetch */
 	double waited;		  /* for data, in all epochs: what compute time did not hide */
 };
 
 /* ---- without threads: one batch after the other --------------------------------------------- */
 
-static int add_sample(struct epoch *x, struct rama_script *s, const struct rama_sample *sample,
+static int add_sample(struct epoch *x, struct rama_emu_script *s, const struct rama_emu_sample *sample,
 		      struct rama_err *e)
 {
-	struct rama_unit *u = rama_dataset_unit(x->m, &x->arena, sample, e);
-	struct rama_walk w = { .size = sample->size, .request = x->m->request };
+	struct rama_emu_unit *u = rama_emu_dataset_unit(x->m, &x->arena, sample, e);
+	struct rama_emu_walk w = { .size = sample->size, .request = x->m->request };
 
 	if (u == NULL)
 		return e->code;
-	rama_script_open(s, u, RAMA_OPEN_READ);
-	rama_script_move(s, RAMA_DO_READ, u, &w, false);
-	rama_script_step(s, RAMA_DO_CLOSE, u);
+	rama_emu_script_open(s, u, RAMA_EMU_OPEN_READ);
+	rama_emu_script_move(s, RAMA_EMU_DO_READ, u, &w, false);
+	rama_emu_script_step(s, RAMA_EMU_DO_CLOSE, u);
 	return 0;
 }
 
-static int wait_batch(void *ctx, struct rama_step *step, struct rama_err *e)
+static int wait_batch(void *ctx, struct rama_emu_step *step, struct rama_err *e)
 {
 	struct epoch *x = ctx;
-	double start = rama_team_now();
-	int rc = rama_ahead_wait(x->ahead, (uint32_t)step->offset, e);
+	double start = rama_emu_team_now();
+	int rc = rama_emu_ahead_wait(x->ahead, (uint32_t)step->offset, e);
 
-	x->waited += rama_team_now() - start;
+	x->waited += rama_emu_team_now() - start;
 	return rc;
 }
 
-static int next_batch(struct rama_script *s, void *ctx, struct rama_err *e)
+static int next_batch(struct rama_emu_script *s, void *ctx, struct rama_err *e)
 {
 	struct epoch *x = ctx;
 	uint32_t last = x->n - x->at < x->batch ? x->n : x->at + x->batch;
 	int rc = 0;
 
-	rama_script_clear(s);
+	rama_emu_script_clear(s);
 	rama_arena_fini(&x->arena);
 	if (x->at == x->n)
 		return 0;
-	rama_script_begin(s, 0, x->number);
+	rama_emu_script_begin(s, 0, x->number);
 	if (x->ahead != NULL) {
 		/* samples may be read in any order: each of the batch is asked for */
 		for (uint32_t i = x->at; i < last; i++) {
-			struct rama_step *step = rama_script_step(s, RAMA_DO_CALL, NULL);
+			struct rama_emu_step *step = rama_emu_script_step(s, RAMA_EMU_DO_CALL, NULL);
 
 			step->call = wait_batch;
 			step->ctx = x;
@@ -70,24 +70,24 @@ static int next_batch(struct rama_script *s, void *ctx, struct rama_err *e)
 	}
 	for (uint32_t i = x->at; x->ahead == NULL && rc == 0 && i < last; i++)
 		rc = add_sample(x, s, &x->d->samples[x->d->order[x->first + i]], e);
-	rama_script_compute(s, x->step, 1);
+	rama_emu_script_compute(s, x->step, 1);
 	x->at = last;
 	return rc != 0 ? rc : 1;
 }
 
 static int run_epoch(struct epoch *x, struct rama_err *e)
 {
-	int64_t threads = rama_config_size(x->m->cfg, RAMA_P_prefetch);
-	const struct rama_tally *t = &x->m->books.rank;
+	int64_t threads = rama_emu_config_size(x->m->cfg, RAMA_EMU_P_prefetch);
+	const struct rama_emu_tally *t = &x->m->books.rank;
 	double before = t->read_time + t->open_time;
-	struct rama_script s;
+	struct rama_emu_script s;
 	int rc = 0, ended = 0;
 
-	rama_script_init(&s);
+	rama_emu_script_init(&s);
 	s.more = next_batch;
 	s.ctx = x;
 	if (threads > 0 && x->n > 0) {
-		x->ahead = rama_ahead_start(
+		x->ahead = rama_emu_ahead_start(
 			x->m, x->d, x->first, x->n, threads < 256 ? (unsigned)threads : 256,
 			x->batch <= UINT32_MAX / 4
 				? 2 * x->batch + (uint32_t)(threads < 256 ? threads : 256)
@@ -96,13 +96,13 @@ static int run_epoch(struct epoch *x, struct rama_err *e)
 		rc = x->ahead != NULL ? 0 : e->code;
 	}
 	if (rc == 0)
-		rc = rama_emulation_stream(x->m, &s, e);
+		rc = rama_emu_emulation_stream(x->m, &s, e);
 	x->waited += t->read_time + t->open_time -
 		     before; /* of this thread: those of others are booked below */
 	if (x->ahead != NULL)
-		ended = rama_ahead_end(x->ahead, rc == 0 ? e : NULL);
+		ended = rama_emu_ahead_end(x->ahead, rc == 0 ? e : NULL);
 	x->ahead = NULL;
-	rama_script_fini(&s);
+	rama_emu_script_fini(&s);
 	rama_arena_fini(&x->arena);
 	return rc != 0 ? rc : ended;
 }
@@ -120,7 +120,7 @@ static void piece(struct epoch *x)
 }
 
 /* Bytes of one epoch, dealt out to all ranks: about what each of them reads. */
-static void plan(struct rama_emulation *m, const struct rama_dataset *d, int64_t epochs)
+static void plan(struct rama_emu_emulation *m, const struct rama_emu_dataset *d, int64_t epochs)
 {
 	double bytes = 0;
 
@@ -135,7 +135,7 @@ struct course {
 	double all, waited; /* from begin to end; mean of the ranks */
 };
 
-static void note(struct rama_emulation *m, const struct rama_dataset *d, const struct course *c)
+static void note(struct rama_emu_emulation *m, const struct rama_emu_dataset *d, const struct course *c)
 {
 	struct rama_out *o = &m->notes;
 	double rate = c->all > 0 ? (double)d->n * (double)c->epochs / c->all : 0;
@@ -156,12 +156,12 @@ static void note(struct rama_emulation *m, const struct rama_dataset *d, const s
 }
 
 /* the mean of all ranks, on rank 0 */
-static int mean(struct rama_emulation *m, double *x, struct rama_err *e)
+static int mean(struct rama_emu_emulation *m, double *x, struct rama_err *e)
 {
 	char *all = NULL;
 	size_t *lens = NULL;
 	double one, sum = 0;
-	int rc = rama_team_gather(m->team, x, sizeof(*x), &all, &lens, e);
+	int rc = rama_emu_team_gather(m->team, x, sizeof(*x), &all, &lens, e);
 
 	for (int i = 0; rc == 0 && all != NULL && i < m->team->size; i++) {
 		memcpy(&one, all + (size_t)i * sizeof(one), sizeof(one));
@@ -175,25 +175,25 @@ static int mean(struct rama_emulation *m, double *x, struct rama_err *e)
 
 static int one_epoch(struct epoch *x, uint32_t number, struct rama_err *e)
 {
-	struct rama_emulation *m = x->m;
-	struct rama_script s;
+	struct rama_emu_emulation *m = x->m;
+	struct rama_emu_script s;
 	int rc;
 
-	if (!rama_config_flag(m->cfg, RAMA_P_no_shuffle))
-		rama_dataset_shuffle(x->d, m->opt.seed, number);
+	if (!rama_emu_config_flag(m->cfg, RAMA_EMU_P_no_shuffle))
+		rama_emu_dataset_shuffle(x->d, m->opt.seed, number);
 	x->number = number;
 	piece(x);
 	rc = run_epoch(x, e);
-	rama_script_init(&s);
-	rama_script_compute(&s, rama_config_number(m->cfg, RAMA_P_comp_epoch), 1);
-	rama_script_step(&s, RAMA_DO_BARRIER, NULL);
+	rama_emu_script_init(&s);
+	rama_emu_script_compute(&s, rama_emu_config_number(m->cfg, RAMA_EMU_P_comp_epoch), 1);
+	rama_emu_script_step(&s, RAMA_EMU_DO_BARRIER, NULL);
 	if (rc == 0)
-		rc = rama_emulation_stream(m, &s, e);
-	rama_script_fini(&s);
+		rc = rama_emu_emulation_stream(m, &s, e);
+	rama_emu_script_fini(&s);
 	return rc;
 }
 
-static void show(struct rama_emulation *m, const struct course *c, int64_t i)
+static void show(struct rama_emu_emulation *m, const struct course *c, int64_t i)
 {
 	char line[96];
 
@@ -204,12 +204,12 @@ static void show(struct rama_emulation *m, const struct course *c, int64_t i)
 	m->progress(m->progress_ctx, line);
 }
 
-static int train(struct rama_emulation *m, struct rama_dataset *d, struct rama_err *e)
+static int train(struct rama_emu_emulation *m, struct rama_emu_dataset *d, struct rama_err *e)
 {
-	int64_t batch = rama_config_size(m->cfg, RAMA_P_batch_size);
-	struct course c = { .epochs = rama_config_size(m->cfg, RAMA_P_num_epochs) };
-	struct epoch x = { .m = m, .d = d, .step = rama_config_number(m->cfg, RAMA_P_comp_step) };
-	double begin = rama_team_now();
+	int64_t batch = rama_emu_config_size(m->cfg, RAMA_EMU_P_batch_size);
+	struct course c = { .epochs = rama_emu_config_size(m->cfg, RAMA_EMU_P_num_epochs) };
+	struct epoch x = { .m = m, .d = d, .step = rama_emu_config_number(m->cfg, RAMA_EMU_P_comp_step) };
+	double begin = rama_emu_team_now();
 	int rc = 0;
 
 	x.batch = batch < 1 ? 1 : batch < d->n ? (uint32_t)batch : d->n;
@@ -219,13 +219,13 @@ static int train(struct rama_emulation *m, struct rama_dataset *d, struct rama_e
 				    (long long)c.epochs);
 	plan(m, d, c.epochs);
 	for (int64_t i = 0; rc == 0 && i < c.epochs; i++) {
-		double start = rama_team_now();
+		double start = rama_emu_team_now();
 
 		rc = one_epoch(&x, (uint32_t)i, e);
-		c.seconds[i] = rama_team_now() - start;
+		c.seconds[i] = rama_emu_team_now() - start;
 		show(m, &c, i);
 	}
-	c.all = rama_team_now() - begin;
+	c.all = rama_emu_team_now() - begin;
 	c.waited = x.waited;
 	if (rc == 0)
 		rc = mean(m, &c.waited, e);
@@ -235,33 +235,33 @@ static int train(struct rama_emulation *m, struct rama_dataset *d, struct rama_e
 	return rc;
 }
 
-static int check(const struct rama_emulation *m, struct rama_err *e)
+static int check(const struct rama_emu_emulation *m, struct rama_err *e)
 {
-	const struct rama_engine *g = m->opt.engine;
+	const struct rama_emu_engine *g = m->opt.engine;
 
 	if (g->container)
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "a data set is made of plain files: engine %s cannot read them",
 				    g->name);
-	if (rama_config_size(m->cfg, RAMA_P_prefetch) > 0 && (g->reap != NULL || g->needs_mpi))
+	if (rama_emu_config_size(m->cfg, RAMA_EMU_P_prefetch) > 0 && (g->reap != NULL || g->needs_mpi))
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "prefetch works with posix vector direct mmap null");
-	if (rama_config_size(m->cfg, RAMA_P_num_epochs) > 1000000)
+	if (rama_emu_config_size(m->cfg, RAMA_EMU_P_num_epochs) > 1000000)
 		return rama_err_set(e, RAMA_EUSAGE, "num_epochs: at most 1000000");
 	return 0;
 }
 
-int rama_mode_dl(struct rama_emulation *m, struct rama_err *e)
+int rama_emu_mode_dl(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	struct rama_dataset d = { 0 };
+	struct rama_emu_dataset d = { 0 };
 	int rc = check(m, e);
 
 	if (rc == 0)
-		rc = rama_dataset_make(m, e);
+		rc = rama_emu_dataset_make(m, e);
 	if (rc == 0)
-		rc = rama_dataset_find(&d, m, e);
+		rc = rama_emu_dataset_find(&d, m, e);
 	if (rc == 0)
 		rc = train(m, &d, e);
-	rama_dataset_fini(&d);
+	rama_emu_dataset_fini(&d);
 	return rc;
 }

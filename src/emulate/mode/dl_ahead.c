@@ -9,9 +9,9 @@
 
 #include "emulate/mode/dl.h"
 
-struct rama_ahead {
-	struct rama_emulation *m;
-	const struct rama_dataset *d;
+struct rama_emu_ahead {
+	struct rama_emu_emulation *m;
+	const struct rama_emu_dataset *d;
 	uint32_t first, n, window;
 	unsigned threads;
 	pthread_t *thread;
@@ -20,42 +20,42 @@ struct rama_ahead {
 	pthread_cond_t read, used; /* a sample was read; the one waited for has moved on */
 	uint32_t next, wanted;
 	bool *done, stop;
-	struct rama_tally tally;
+	struct rama_emu_tally tally;
 	struct rama_err e;
 };
 
 /* All of a sample, request by request, with an engine that works alone. */
-static int read_sample(struct rama_ahead *a, struct rama_unit *u, char *buf, struct rama_tally *t,
+static int read_sample(struct rama_emu_ahead *a, struct rama_emu_unit *u, char *buf, struct rama_emu_tally *t,
 		       struct rama_err *e)
 {
-	struct rama_walk w = { .size = u->size, .request = a->m->request };
-	const struct rama_engine *g = a->m->opt.engine;
-	struct rama_handle h = { .engine = g, .path = u->path, .opt = a->m->opt.opt };
+	struct rama_emu_walk w = { .size = u->size, .request = a->m->request };
+	const struct rama_emu_engine *g = a->m->opt.engine;
+	struct rama_emu_handle h = { .engine = g, .path = u->path, .opt = a->m->opt.opt };
 	double start, end;
 	int64_t offset, length;
 	int rc;
 
 	if (a->m->opt.cold)
-		rama_drop_cache(u->path);
+		rama_emu_drop_cache(u->path);
 	h.opt.size = u->size;
-	start = rama_team_now();
-	rc = g->open(&h, RAMA_OPEN_READ, e);
+	start = rama_emu_team_now();
+	rc = g->open(&h, RAMA_EMU_OPEN_READ, e);
 	if (rc != 0)
 		return rc;
 	t->opens++;
-	end = rama_team_now();
+	end = rama_emu_team_now();
 	t->open_time += end - start;
-	rama_walk_start(&w);
-	while (rc == 0 && rama_walk_next(&w, &offset, &length)) {
-		start = rama_team_now();
+	rama_emu_walk_start(&w);
+	while (rc == 0 && rama_emu_walk_next(&w, &offset, &length)) {
+		start = rama_emu_team_now();
 		rc = g->read(&h, buf, (size_t)length, offset, NULL, e);
-		end = rama_team_now();
+		end = rama_emu_team_now();
 		t->reads++;
 		t->bytes_read += (uint64_t)length;
 		t->read_time += end - start;
 		t->max_read = end - start > t->max_read ? end - start : t->max_read;
 		if (rc == 0 && a->m->opt.verify)
-			rama_pattern_check(&u->pattern, buf, (size_t)length, offset, &t->flaws);
+			rama_emu_pattern_check(&u->pattern, buf, (size_t)length, offset, &t->flaws);
 	}
 	if (rc != 0) {
 		g->close(&h, NULL);
@@ -65,7 +65,7 @@ static int read_sample(struct rama_ahead *a, struct rama_unit *u, char *buf, str
 }
 
 /* room for the largest request of all samples */
-static char *new_buffer(const struct rama_ahead *a)
+static char *new_buffer(const struct rama_emu_ahead *a)
 {
 	int64_t most = 1;
 
@@ -79,7 +79,7 @@ static char *new_buffer(const struct rama_ahead *a)
 }
 
 /* the number of the next sample, or n when there is no more */
-static uint32_t take(struct rama_ahead *a)
+static uint32_t take(struct rama_emu_ahead *a)
 {
 	uint32_t i = a->n;
 
@@ -93,7 +93,7 @@ static uint32_t take(struct rama_ahead *a)
 	return i;
 }
 
-static void give(struct rama_ahead *a, uint32_t i, int rc, const struct rama_err *e)
+static void give(struct rama_emu_ahead *a, uint32_t i, int rc, const struct rama_err *e)
 {
 	pthread_mutex_lock(&a->lock);
 	a->done[i] = true;
@@ -106,14 +106,14 @@ static void give(struct rama_ahead *a, uint32_t i, int rc, const struct rama_err
 	pthread_mutex_unlock(&a->lock);
 }
 
-static int read_next(struct rama_ahead *a, uint32_t i, char *buf, struct rama_tally *t,
+static int read_next(struct rama_emu_ahead *a, uint32_t i, char *buf, struct rama_emu_tally *t,
 		     struct rama_err *e)
 {
-	const struct rama_sample *s = &a->d->samples[a->d->order[a->first + i]];
-	const char *top = rama_config_text(a->m->cfg, RAMA_P_input_dir);
-	struct rama_unit u = { .name = s->name,
+	const struct rama_emu_sample *s = &a->d->samples[a->d->order[a->first + i]];
+	const char *top = rama_emu_config_text(a->m->cfg, RAMA_EMU_P_input_dir);
+	struct rama_emu_unit u = { .name = s->name,
 			       .size = s->size,
-			       .pattern = { a->m->opt.seed, rama_pattern_unit(s->name), 0 } };
+			       .pattern = { a->m->opt.seed, rama_emu_pattern_unit(s->name), 0 } };
 	size_t room = strlen(top) + strlen(s->name) + 2;
 	char *path = malloc(room);
 	int rc;
@@ -131,8 +131,8 @@ static int read_next(struct rama_ahead *a, uint32_t i, char *buf, struct rama_ta
 
 static void *reader(void *ctx)
 {
-	struct rama_ahead *a = ctx;
-	struct rama_tally t = { .flaws.first = -1, .first = rama_team_now() };
+	struct rama_emu_ahead *a = ctx;
+	struct rama_emu_tally t = { .flaws.first = -1, .first = rama_emu_team_now() };
 	char *buf = new_buffer(a);
 	uint32_t i;
 
@@ -143,21 +143,21 @@ static void *reader(void *ctx)
 		give(a, i, rc, &e);
 	}
 	free(buf);
-	t.last = rama_team_now();
+	t.last = rama_emu_team_now();
 	pthread_mutex_lock(&a->lock);
-	rama_tally_add(&a->tally, &t);
+	rama_emu_tally_add(&a->tally, &t);
 	pthread_mutex_unlock(&a->lock);
 	return NULL;
 }
 
-struct rama_ahead *rama_ahead_start(struct rama_emulation *m, const struct rama_dataset *d,
+struct rama_emu_ahead *rama_emu_ahead_start(struct rama_emu_emulation *m, const struct rama_emu_dataset *d,
 				    uint32_t first, uint32_t n, unsigned threads, uint32_t window,
 				    struct rama_err *e)
 {
-	struct rama_ahead *a = calloc(1, sizeof(*a));
+	struct rama_emu_ahead *a = calloc(1, sizeof(*a));
 
 	if (a != NULL) {
-		*a = (struct rama_ahead){ .m = m,
+		*a = (struct rama_emu_ahead){ .m = m,
 					  .d = d,
 					  .first = first,
 					  .n = n,
@@ -181,14 +181,14 @@ struct rama_ahead *rama_ahead_start(struct rama_emulation *m, const struct rama_
 		a->started++;
 	if (a->started == 0) {
 		rama_err_set(e, RAMA_EIO, "no thread to read ahead");
-		rama_ahead_end(a, NULL);
+		rama_emu_ahead_end(a, NULL);
 		return NULL;
 	}
 	return a;
 }
 
 /* A second at most: another rank may have failed meanwhile. */
-static void sleep_until_read(struct rama_ahead *a)
+static void sleep_until_read(struct rama_emu_ahead *a)
 {
 	struct timespec t;
 
@@ -197,7 +197,7 @@ static void sleep_until_read(struct rama_ahead *a)
 	pthread_cond_timedwait(&a->read, &a->lock, &t);
 }
 
-int rama_ahead_wait(struct rama_ahead *a, uint32_t i, struct rama_err *e)
+int rama_emu_ahead_wait(struct rama_emu_ahead *a, uint32_t i, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -208,7 +208,7 @@ int rama_ahead_wait(struct rama_ahead *a, uint32_t i, struct rama_err *e)
 		sleep_until_read(a);
 		if (!a->done[i] && a->e.code == 0) {
 			pthread_mutex_unlock(&a->lock);
-			rc = rama_team_look(a->m->team, e);
+			rc = rama_emu_team_look(a->m->team, e);
 			pthread_mutex_lock(&a->lock);
 		}
 	}
@@ -220,7 +220,7 @@ int rama_ahead_wait(struct rama_ahead *a, uint32_t i, struct rama_err *e)
 	return rc;
 }
 
-int rama_ahead_end(struct rama_ahead *a, struct rama_err *e)
+int rama_emu_ahead_end(struct rama_emu_ahead *a, struct rama_err *e)
 {
 	double offset = a->m->team->clock_offset;
 	int rc;
@@ -233,9 +233,9 @@ int rama_ahead_end(struct rama_ahead *a, struct rama_err *e)
 		pthread_join(a->thread[i], NULL);
 	a->tally.first += offset;
 	a->tally.last += offset;
-	rama_tally_add(&a->m->books.rank, &a->tally);
+	rama_emu_tally_add(&a->m->books.rank, &a->tally);
 	if (a->m->books.n_tasks > 0)
-		rama_tally_add(&a->m->books.task[0], &a->tally);
+		rama_emu_tally_add(&a->m->books.task[0], &a->tally);
 	rc = a->e.code;
 	if (rc != 0 && e != NULL)
 		*e = a->e;

@@ -11,41 +11,41 @@
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-static void name_of(const struct rama_emulation *m, int64_t i, char name[96])
+static void name_of(const struct rama_emu_emulation *m, int64_t i, char name[96])
 {
-	int64_t dirs = rama_config_size(m->cfg, RAMA_P_make_dirs);
+	int64_t dirs = rama_emu_config_size(m->cfg, RAMA_EMU_P_make_dirs);
 
 	snprintf(name, 96, "subdir.%lld/data.%lld", (long long)(i % (dirs > 0 ? dirs : 1)),
 		 (long long)i);
 }
 
 /* Nothing is made before all files of all ranks are known to be free or ours. */
-static int check_all(struct rama_emulation *m, int64_t n, struct rama_err *e)
+static int check_all(struct rama_emu_emulation *m, int64_t n, struct rama_err *e)
 {
 	struct rama_arena arena = { 0 };
 	char name[96];
-	int rc = rama_emulate_own_place(m->opt.own, rama_config_text(m->cfg, RAMA_P_input_dir), e);
+	int rc = rama_emu_own_where(m->opt.own, rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir), e);
 
 	for (int64_t i = m->team->rank; rc == 0 && i < n; i += m->team->size) {
-		struct rama_sample s = { .name = name };
-		struct rama_unit *u;
+		struct rama_emu_sample s = { .name = name };
+		struct rama_emu_unit *u;
 
 		name_of(m, i, name);
-		u = rama_dataset_unit(m, &arena, &s, e);
-		rc = u != NULL ? rama_emulate_own_check(m->opt.own, u->path, e) : e->code;
+		u = rama_emu_dataset_unit(m, &arena, &s, e);
+		rc = u != NULL ? rama_emu_own_check(m->opt.own, u->path, e) : e->code;
 		rama_arena_fini(&arena);
 	}
-	return rc == 0 ? rama_team_barrier(m->team, e) : rc;
+	return rc == 0 ? rama_emu_team_barrier(m->team, e) : rc;
 }
 
-static int make_one(struct rama_emulation *m, int64_t i, struct rama_err *e)
+static int make_one(struct rama_emu_emulation *m, int64_t i, struct rama_err *e)
 {
-	double bytes = rama_config_number(m->cfg, RAMA_P_bytes);
-	struct rama_sample s = { .size = rama_config_size(m->cfg, RAMA_P_make_size) };
-	struct rama_walk w = { .request = 1 << 20 };
+	double bytes = rama_emu_config_number(m->cfg, RAMA_EMU_P_bytes);
+	struct rama_emu_sample s = { .size = rama_emu_config_size(m->cfg, RAMA_EMU_P_make_size) };
+	struct rama_emu_walk w = { .request = 1 << 20 };
 	struct rama_arena arena = { 0 };
-	struct rama_script script;
-	struct rama_unit *u;
+	struct rama_emu_script script;
+	struct rama_emu_unit *u;
 	char name[96];
 	int rc = 0;
 
@@ -53,29 +53,29 @@ static int make_one(struct rama_emulation *m, int64_t i, struct rama_err *e)
 	s.name = name;
 	s.size = bytes == 1 ? s.size : (int64_t)((double)s.size * bytes);
 	w.size = s.size;
-	rama_script_init(&script);
-	u = rama_dataset_unit(m, &arena, &s, e);
+	rama_emu_script_init(&script);
+	u = rama_emu_dataset_unit(m, &arena, &s, e);
 	if (u == NULL) {
 		rc = e->code;
 	} else {
-		u->engine = rama_engine_find("posix");
-		rama_script_open(&script, u,
-				 RAMA_OPEN_WRITE | RAMA_OPEN_CREATE | RAMA_OPEN_TRUNCATE);
-		rama_script_move(&script, RAMA_DO_WRITE, u, &w, false);
-		rama_script_step(&script, RAMA_DO_CLOSE, u);
-		rama_script_step(&script, RAMA_DO_READY, u);
-		rc = rama_emulation_stream(m, &script, e);
+		u->engine = rama_emu_engine_find("posix");
+		rama_emu_script_open(&script, u,
+				 RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
+		rama_emu_script_move(&script, RAMA_EMU_DO_WRITE, u, &w, false);
+		rama_emu_script_step(&script, RAMA_EMU_DO_CLOSE, u);
+		rama_emu_script_step(&script, RAMA_EMU_DO_READY, u);
+		rc = rama_emu_emulation_stream(m, &script, e);
 	}
-	rama_script_fini(&script);
+	rama_emu_script_fini(&script);
 	rama_arena_fini(&arena);
 	return rc;
 }
 
 /* the directories of this rank's share */
-static int make_dirs(struct rama_emulation *m, struct rama_err *e)
+static int make_dirs(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	int64_t dirs = rama_config_size(m->cfg, RAMA_P_make_dirs);
-	const char *top = rama_config_text(m->cfg, RAMA_P_input_dir);
+	int64_t dirs = rama_emu_config_size(m->cfg, RAMA_EMU_P_make_dirs);
+	const char *top = rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir);
 	char name[64];
 	int rc = 0;
 
@@ -83,37 +83,37 @@ static int make_dirs(struct rama_emulation *m, struct rama_err *e)
 		const char *path;
 
 		snprintf(name, sizeof(name), "subdir.%lld", (long long)i);
-		path = rama_emulation_path(m, top, name, e);
-		rc = path != NULL ? rama_emulate_own_folders(m->opt.own, path, e) : e->code;
+		path = rama_emu_emulation_path(m, top, name, e);
+		rc = path != NULL ? rama_emu_own_folders(m->opt.own, path, e) : e->code;
 	}
 	return rc;
 }
 
 /* Not part of what is measured. */
-int rama_dataset_make(struct rama_emulation *m, struct rama_err *e)
+int rama_emu_dataset_make(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	int64_t n = rama_config_size(m->cfg, RAMA_P_make_files);
-	struct rama_books books = m->books;
+	int64_t n = rama_emu_config_size(m->cfg, RAMA_EMU_P_make_files);
+	struct rama_emu_books books = m->books;
 	bool record = m->opt.record;
 	int rc;
 
 	if (n == 0)
 		return 0;
-	m->books = (struct rama_books){ 0 };
+	m->books = (struct rama_emu_books){ 0 };
 	m->opt.record = false;
 	rc = check_all(m, n, e);
 	if (rc == 0)
 		rc = make_dirs(m, e);
 	if (rc == 0)
-		rc = rama_team_barrier(m->team, e);
+		rc = rama_emu_team_barrier(m->team, e);
 	if (rc == 0)
-		rc = rama_emulation_enter(m, m->team->rank == 0, e);
+		rc = rama_emu_emulation_enter(m, m->team->rank == 0, e);
 	for (int64_t i = m->team->rank; rc == 0 && i < n; i += m->team->size)
 		rc = make_one(m, i, e);
-	rama_books_fini(&m->books);
+	rama_emu_books_fini(&m->books);
 	m->books = books;
 	m->opt.record = record;
-	return rc != 0 ? rc : rama_team_barrier(m->team, e);
+	return rc != 0 ? rc : rama_emu_team_barrier(m->team, e);
 }
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ static int pack(const char *top, struct rama_out *out, struct rama_err *e)
 	return rc;
 }
 
-static int unpack(struct rama_dataset *d, size_t bytes, struct rama_err *e)
+static int unpack(struct rama_emu_dataset *d, size_t bytes, struct rama_err *e)
 {
 	size_t at = 0;
 
@@ -246,19 +246,19 @@ static int unpack(struct rama_dataset *d, size_t bytes, struct rama_err *e)
 	return 0;
 }
 
-int rama_dataset_find(struct rama_dataset *d, struct rama_emulation *m, struct rama_err *e)
+int rama_emu_dataset_find(struct rama_emu_dataset *d, struct rama_emu_emulation *m, struct rama_err *e)
 {
 	struct rama_out out;
 	uint64_t n = 0;
 	int rc = 0;
 
-	*d = (struct rama_dataset){ 0 };
+	*d = (struct rama_emu_dataset){ 0 };
 	rama_out_init(&out, NULL, NULL);
 	if (m->team->rank == 0)
-		rc = pack(rama_config_text(m->cfg, RAMA_P_input_dir), &out, e);
+		rc = pack(rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir), &out, e);
 	n = out.used;
 	if (rc == 0)
-		rc = rama_team_bcast(m->team, &n, sizeof(n), e);
+		rc = rama_emu_team_bcast(m->team, &n, sizeof(n), e);
 	if (rc == 0) {
 		d->text = malloc(n + 1);
 		if (d->text == NULL)
@@ -268,17 +268,17 @@ int rama_dataset_find(struct rama_dataset *d, struct rama_emulation *m, struct r
 			memcpy(d->text, out.buf, n);
 	}
 	if (rc == 0)
-		rc = rama_team_bcast(m->team, d->text, n, e);
+		rc = rama_emu_team_bcast(m->team, d->text, n, e);
 	rama_out_fini(&out);
 	return rc == 0 ? unpack(d, n, e) : rc;
 }
 
-void rama_dataset_fini(struct rama_dataset *d)
+void rama_emu_dataset_fini(struct rama_emu_dataset *d)
 {
 	free(d->samples);
 	free(d->order);
 	free(d->text);
-	*d = (struct rama_dataset){ 0 };
+	*d = (struct rama_emu_dataset){ 0 };
 }
 
 /* ---- order ---------------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ static uint64_t draw(uint64_t *state)
 	return x ^ x >> 31;
 }
 
-void rama_dataset_shuffle(struct rama_dataset *d, uint64_t seed, uint32_t epoch)
+void rama_emu_dataset_shuffle(struct rama_emu_dataset *d, uint64_t seed, uint32_t epoch)
 {
 	uint64_t state = seed * 0xd6e8feb86659fd93u + epoch;
 
@@ -306,12 +306,12 @@ void rama_dataset_shuffle(struct rama_dataset *d, uint64_t seed, uint32_t epoch)
 	}
 }
 
-struct rama_unit *rama_dataset_unit(struct rama_emulation *m, struct rama_arena *arena,
-				    const struct rama_sample *s, struct rama_err *e)
+struct rama_emu_unit *rama_emu_dataset_unit(struct rama_emu_emulation *m, struct rama_arena *arena,
+				    const struct rama_emu_sample *s, struct rama_err *e)
 {
-	const char *top = rama_config_text(m->cfg, RAMA_P_input_dir);
+	const char *top = rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir);
 	size_t room = strlen(top) + strlen(s->name) + 2;
-	struct rama_unit *u = rama_arena_alloc(arena, sizeof(*u));
+	struct rama_emu_unit *u = rama_arena_alloc(arena, sizeof(*u));
 	char *path = rama_arena_alloc(arena, room);
 
 	if (u == NULL || path == NULL) {
@@ -319,10 +319,10 @@ struct rama_unit *rama_dataset_unit(struct rama_emulation *m, struct rama_arena 
 		return NULL;
 	}
 	snprintf(path, room, "%s/%s", top, s->name);
-	*u = (struct rama_unit){ .name = path + strlen(top) + 1,
+	*u = (struct rama_emu_unit){ .name = path + strlen(top) + 1,
 				 .path = path,
 				 .size = s->size,
 				 .opt = m->opt.opt,
-				 .pattern = { m->opt.seed, rama_pattern_unit(s->name), 0 } };
+				 .pattern = { m->opt.seed, rama_emu_pattern_unit(s->name), 0 } };
 	return u;
 }

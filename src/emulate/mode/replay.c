@@ -15,10 +15,10 @@
 
 /* ---- before the run ------------------------------------------------------------------------- */
 
-static int make_units(struct rama_replay *r, const char *scratch, struct rama_err *e)
+static int make_units(struct rama_emu_replay *r, const char *scratch, struct rama_err *e)
 {
 	for (uint32_t i = 0; i < r->n_files; i++) {
-		struct rama_replay_file *f = &r->files[i];
+		struct rama_emu_replay_file *f = &r->files[i];
 		const char *base = strrchr(f->name, '/');
 		char name[320];
 		const char *path, *kept;
@@ -26,9 +26,9 @@ static int make_units(struct rama_replay *r, const char *scratch, struct rama_er
 		base = base != NULL && base[1] != '\0' ? base + 1 : f->name;
 		snprintf(name, sizeof(name), "%016" PRIx64 "-%.200s", f->id, base);
 		kept = rama_arena_text(&r->m->arena, name, strlen(name));
-		path = rama_emulation_path(r->m, scratch, name, e);
+		path = rama_emu_emulation_path(r->m, scratch, name, e);
 		f->unit = path != NULL && kept != NULL
-				  ? rama_emulation_unit(r->m, kept, path, f->size, 0, e)
+				  ? rama_emu_emulation_unit(r->m, kept, path, f->size, 0, e)
 				  : NULL;
 		if (f->unit == NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "no memory");
@@ -40,71 +40,71 @@ static int make_units(struct rama_replay *r, const char *scratch, struct rama_er
 }
 
 /* The file, empty but for what is read in it before anybody has written that. */
-static int make_file(struct rama_replay *r, struct rama_replay_file *f, struct rama_err *e)
+static int make_file(struct rama_emu_replay *r, struct rama_emu_replay_file *f, struct rama_err *e)
 {
-	struct rama_books books = r->m->books;
-	struct rama_unit u = *f->unit;
-	struct rama_script s;
+	struct rama_emu_books books = r->m->books;
+	struct rama_emu_unit u = *f->unit;
+	struct rama_emu_script s;
 	int rc;
 
-	r->m->books = (struct rama_books){ 0 };
-	u.engine = rama_engine_find(r->m->opt.engine->no_files ? "null" : "posix");
-	rc = r->entered ? rama_emulate_own_create(r->m->opt.own, u.path, e) : 0;
-	rama_script_init(&s);
-	rama_script_open(&s, &u, RAMA_OPEN_WRITE | RAMA_OPEN_CREATE | RAMA_OPEN_TRUNCATE);
+	r->m->books = (struct rama_emu_books){ 0 };
+	u.engine = rama_emu_engine_find(r->m->opt.engine->no_files ? "null" : "posix");
+	rc = r->entered ? rama_emu_own_create(r->m->opt.own, u.path, e) : 0;
+	rama_emu_script_init(&s);
+	rama_emu_script_open(&s, &u, RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
 	for (uint32_t i = 0; i < f->needed.n; i++) {
-		const struct rama_range *range = &f->needed.range[i];
-		struct rama_walk w = { .size = range->to - range->from,
+		const struct rama_emu_range *range = &f->needed.range[i];
+		struct rama_emu_walk w = { .size = range->to - range->from,
 				       .from = range->from,
 				       .request = 1 << 20,
 				       .parts = 1 };
 
-		rama_script_move(&s, RAMA_DO_WRITE, &u, &w, false);
+		rama_emu_script_move(&s, RAMA_EMU_DO_WRITE, &u, &w, false);
 	}
-	rama_script_step(&s, RAMA_DO_CLOSE, &u);
+	rama_emu_script_step(&s, RAMA_EMU_DO_CLOSE, &u);
 	if (rc == 0)
-		rc = rama_emulation_stream(r->m, &s, e);
-	rama_script_fini(&s);
-	rama_books_fini(&r->m->books);
+		rc = rama_emu_emulation_stream(r->m, &s, e);
+	rama_emu_script_fini(&s);
+	rama_emu_books_fini(&r->m->books);
 	r->m->books = books;
 	return rc;
 }
 
 /* Nothing but what an earlier replay left may be where files will be. */
-static int take_scratch(struct rama_replay *r, const char *scratch, struct rama_err *e)
+static int take_scratch(struct rama_emu_replay *r, const char *scratch, struct rama_err *e)
 {
-	struct rama_team *t = r->m->team;
-	struct rama_emulate_own *own = r->m->opt.own;
+	struct rama_emu_team *t = r->m->team;
+	struct rama_emu_own *own = r->m->opt.own;
 	int rc = 0, made = 0;
 
 	/* what the user named may be a link, a folder below it that is not named may not */
-	rc = rama_emulate_own_place(own,
-				    rama_config_text(r->m->cfg,
-						     rama_config_given(r->m->cfg, RAMA_P_scratch)
-							     ? RAMA_P_scratch
-							     : RAMA_P_input_dir),
+	rc = rama_emu_own_where(own,
+				    rama_emu_config_text(r->m->cfg,
+						     rama_emu_config_given(r->m->cfg, RAMA_EMU_P_scratch)
+							     ? RAMA_EMU_P_scratch
+							     : RAMA_EMU_P_input_dir),
 				    e);
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < r->n_files; i += (uint32_t)t->size)
-		rc = rama_emulate_own_check(own, r->files[i].unit->path, e);
+		rc = rama_emu_own_check(own, r->files[i].unit->path, e);
 	if (rc == 0)
-		rc = rama_team_barrier(t, e);
+		rc = rama_emu_team_barrier(t, e);
 	if (rc == 0 && t->rank == 0) {
 		struct stat st;
 
 		made = lstat(scratch, &st) != 0;
-		rc = rama_emulate_own_folders(own, scratch, e);
+		rc = rama_emu_own_folders(own, scratch, e);
 	}
 	if (rc == 0)
-		rc = rama_team_bcast(t, &made, sizeof(made), e);
+		rc = rama_emu_team_bcast(t, &made, sizeof(made), e);
 	if (rc == 0 && made)
-		rama_emulate_own_rmdir(own, scratch);
+		rama_emu_own_rmdir(own, scratch);
 	r->entered = rc == 0;
-	return rc == 0 ? rama_emulation_enter(r->m, t->rank == 0, e) : rc;
+	return rc == 0 ? rama_emu_emulation_enter(r->m, t->rank == 0, e) : rc;
 }
 
-static int prepare(struct rama_replay *r, const char *scratch, struct rama_err *e)
+static int prepare(struct rama_emu_replay *r, const char *scratch, struct rama_err *e)
 {
-	struct rama_team *t = r->m->team;
+	struct rama_emu_team *t = r->m->team;
 	int rc = make_units(r, scratch, e);
 
 	if (rc == 0 && !r->m->opt.engine->no_files)
@@ -116,7 +116,7 @@ static int prepare(struct rama_replay *r, const char *scratch, struct rama_err *
 
 /* ---- what is said about it ------------------------------------------------------------------ */
 
-static void note_plan(struct rama_out *out, const struct rama_tally *t)
+static void note_plan(struct rama_out *out, const struct rama_emu_tally *t)
 {
 	rama_out_fmt(out,
 		     "\"planned_reads\":%llu,\"planned_writes\":%llu,\"planned_bytes_read\":%llu,"
@@ -125,16 +125,16 @@ static void note_plan(struct rama_out *out, const struct rama_tally *t)
 		     (unsigned long long)t->bytes_read, (unsigned long long)t->bytes_written);
 }
 
-static int note(struct rama_replay *r, struct rama_err *e)
+static int note(struct rama_emu_replay *r, struct rama_err *e)
 {
-	struct rama_emulation *m = r->m;
-	struct rama_tally all = { 0 }, *rank = calloc((size_t)m->team->size, sizeof(*rank));
+	struct rama_emu_emulation *m = r->m;
+	struct rama_emu_tally all = { 0 }, *rank = calloc((size_t)m->team->size, sizeof(*rank));
 
 	if (rank == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	for (size_t i = 0; i < r->n; i++) {
-		rama_replay_plan(&all, &r->ops[i]);
-		rama_replay_plan(&rank[rama_replay_rank(r, r->ops[i].rank)], &r->ops[i]);
+		rama_emu_replay_plan(&all, &r->ops[i]);
+		rama_emu_replay_plan(&rank[rama_emu_replay_rank(r, r->ops[i].rank)], &r->ops[i]);
 	}
 	rama_out_fmt(&m->notes,
 		     "\"log_processes\":%lld,\"log_span_s\":%.9g,\"files\":%u,\"from_counters\":%s,"
@@ -169,56 +169,56 @@ static int note(struct rama_replay *r, struct rama_err *e)
 }
 
 /* When all have ended, if they did. */
-static int clean(struct rama_replay *r, bool failed, struct rama_err *e)
+static int clean(struct rama_emu_replay *r, bool failed, struct rama_err *e)
 {
-	struct rama_team *t = r->m->team;
-	int rc = failed ? 0 : rama_team_barrier(t, e);
+	struct rama_emu_team *t = r->m->team;
+	int rc = failed ? 0 : rama_emu_team_barrier(t, e);
 
 	for (uint32_t i = (uint32_t)t->rank; r->entered && i < r->n_files; i += (uint32_t)t->size)
-		if (rama_config_flag(r->m->cfg, RAMA_P_keep))
-			rama_emulate_own_complete(r->m->opt.own, r->files[i].unit->path);
+		if (rama_emu_config_flag(r->m->cfg, RAMA_EMU_P_keep))
+			rama_emu_own_complete(r->m->opt.own, r->files[i].unit->path);
 		else
-			rama_emulate_own_remove(r->m->opt.own, r->files[i].unit->path);
+			rama_emu_own_remove(r->m->opt.own, r->files[i].unit->path);
 	return rc;
 }
 
-int rama_mode_replay(struct rama_emulation *m, struct rama_err *e)
+int rama_emu_mode_replay(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	const struct rama_config *c = m->cfg;
-	struct rama_replay r = { .m = m };
-	struct rama_replay_order order = { 0 };
+	const struct rama_emu_config *c = m->cfg;
+	struct rama_emu_replay r = { .m = m };
+	struct rama_emu_replay_order order = { 0 };
 	char scratch[4096];
 	int rc;
 
 	if (c->n_args == 0)
 		return rama_err_set(e, RAMA_EUSAGE, "no log: iorama emulate replay LOG");
-	if (rama_config_given(c, RAMA_P_scratch))
-		snprintf(scratch, sizeof(scratch), "%s", rama_config_text(c, RAMA_P_scratch));
+	if (rama_emu_config_given(c, RAMA_EMU_P_scratch))
+		snprintf(scratch, sizeof(scratch), "%s", rama_emu_config_text(c, RAMA_EMU_P_scratch));
 	else
 		snprintf(scratch, sizeof(scratch), "%.4000s/iorama-replay",
-			 rama_config_text(c, RAMA_P_input_dir));
-	rc = rama_replay_load(&r, c->args, c->n_args, e);
+			 rama_emu_config_text(c, RAMA_EMU_P_input_dir));
+	rc = rama_emu_replay_load(&r, c->args, c->n_args, e);
 	if (rc == 0 && r.n == 0)
 		rc = rama_err_set(e, RAMA_EMISSING, "%s: no reads or writes in it", c->args[0]);
 	if (rc == 0)
-		rc = rama_replay_find_hands(&r, e);
+		rc = rama_emu_replay_find_hands(&r, e);
 	if (rc == 0)
-		rc = rama_replay_change(&r, e);
+		rc = rama_emu_replay_change(&r, e);
 	if (rc == 0)
-		rc = rama_replay_number(&r, e);
+		rc = rama_emu_replay_number(&r, e);
 	if (rc == 0)
-		rc = rama_replay_find_order(&order, &r, e);
+		rc = rama_emu_replay_find_order(&order, &r, e);
 	if (rc == 0)
 		rc = prepare(&r, scratch, e);
 	if (rc == 0)
-		rc = rama_replay_play(&r, &order, e);
+		rc = rama_emu_replay_play(&r, &order, e);
 	if (rc == 0 && m->team->rank == 0)
 		rc = note(&r, e);
 	if (rc != 0)
 		clean(&r, true, NULL);
 	else
 		rc = clean(&r, false, e);
-	rama_replay_order_fini(&order);
-	rama_replay_fini(&r);
+	rama_emu_replay_order_fini(&order);
+	rama_emu_replay_fini(&r);
 	return rc;
 }

@@ -5,7 +5,7 @@
 
 #include "emulate/output/output.h"
 
-uint32_t rama_result_iterations(const struct rama_emulation *m)
+uint32_t rama_emu_result_iterations(const struct rama_emu_emulation *m)
 {
 	return m->graph != NULL && m->runs != NULL && m->graph->n_tasks > 0
 		       ? (uint32_t)(m->n_runs / m->graph->n_tasks)
@@ -15,7 +15,7 @@ uint32_t rama_result_iterations(const struct rama_emulation *m)
 /* ---- waiting -------------------------------------------------------------------------------- */
 
 /* when the last of what each task waits for was there; `data`: when each unit was complete */
-static void find_ready(const struct rama_graph *g, const struct rama_task_run *run, double *ready,
+static void find_ready(const struct rama_emu_graph *g, const struct rama_emu_task_run *run, double *ready,
 		       double *data)
 {
 	double begin = INFINITY;
@@ -28,27 +28,27 @@ static void find_ready(const struct rama_graph *g, const struct rama_task_run *r
 	for (uint32_t i = 0; i < g->n_data; i++)
 		data[i] = begin;
 	for (uint32_t i = 0; i < g->n_edges; i++) {
-		const struct rama_edge *x = &g->edges[i];
+		const struct rama_emu_edge *x = &g->edges[i];
 
 		if (x->write && !x->feedback)
 			data[x->data] = fmax(data[x->data], run[x->task].end);
 	}
 	for (uint32_t i = 0; i < g->n_edges; i++) {
-		const struct rama_edge *x = &g->edges[i];
+		const struct rama_emu_edge *x = &g->edges[i];
 
 		if (!x->write && x->strict && !x->feedback)
 			ready[x->task] = fmax(ready[x->task], data[x->data]);
 	}
 	for (uint32_t i = 0; i < g->n_afters; i++) {
-		const struct rama_after *a = &g->afters[i];
+		const struct rama_emu_after *a = &g->afters[i];
 
 		if (a->strict && !a->feedback)
 			ready[a->after] = fmax(ready[a->after], run[a->before].end);
 	}
 }
 
-static void add_waits(struct rama_task_wait *to, const struct rama_graph *g,
-		      const struct rama_task_run *run, const double *ready)
+static void add_waits(struct rama_emu_task_wait *to, const struct rama_emu_graph *g,
+		      const struct rama_emu_task_run *run, const double *ready)
 {
 	double begin = INFINITY;
 
@@ -63,11 +63,11 @@ static void add_waits(struct rama_task_wait *to, const struct rama_graph *g,
 	}
 }
 
-struct rama_task_wait *rama_result_waits(const struct rama_emulation *m)
+struct rama_emu_task_wait *rama_emu_result_waits(const struct rama_emu_emulation *m)
 {
-	const struct rama_graph *g = m->graph;
-	uint32_t iterations = rama_result_iterations(m);
-	struct rama_task_wait *waits;
+	const struct rama_emu_graph *g = m->graph;
+	uint32_t iterations = rama_emu_result_iterations(m);
+	struct rama_emu_task_wait *waits;
 	double *ready, *data;
 
 	if (iterations == 0)
@@ -77,7 +77,7 @@ struct rama_task_wait *rama_result_waits(const struct rama_emulation *m)
 	data = calloc((size_t)g->n_data + 1, sizeof(*data));
 	for (uint32_t k = 0; waits != NULL && ready != NULL && data != NULL && k < iterations;
 	     k++) {
-		const struct rama_task_run *run = m->runs + (size_t)k * g->n_tasks;
+		const struct rama_emu_task_run *run = m->runs + (size_t)k * g->n_tasks;
 
 		find_ready(g, run, ready, data);
 		add_waits(waits, g, run, ready);
@@ -89,22 +89,22 @@ struct rama_task_wait *rama_result_waits(const struct rama_emulation *m)
 
 /* ---- the critical path ---------------------------------------------------------------------- */
 
-uint32_t *rama_result_critical(const struct rama_emulation *m, uint32_t iteration, int64_t *n,
+uint32_t *rama_emu_result_critical(const struct rama_emu_emulation *m, uint32_t iteration, int64_t *n,
 			       double *seconds)
 {
-	const struct rama_graph *g = m->graph;
+	const struct rama_emu_graph *g = m->graph;
 	double *took = calloc((size_t)g->n_tasks + 1, sizeof(*took));
 	uint32_t *path = calloc((size_t)g->n_tasks + 1, sizeof(*path));
 
 	*n = 0;
 	*seconds = 0;
 	for (uint32_t i = 0; took != NULL && i < g->n_tasks; i++) {
-		const struct rama_task_run *run = &m->runs[(size_t)iteration * g->n_tasks + i];
+		const struct rama_emu_task_run *run = &m->runs[(size_t)iteration * g->n_tasks + i];
 
 		took[i] = run->end - run->start;
 	}
 	if (took != NULL && path != NULL)
-		*n = rama_graph_critical(g, took, path);
+		*n = rama_emu_graph_critical(g, took, path);
 	for (int64_t i = 0; i < *n; i++)
 		*seconds += took[path[i]];
 	free(took);

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "emulate/output/output.h"
 
-static void put_tally(struct rama_json *j, const struct rama_tally *t)
+static void put_tally(struct rama_json *j, const struct rama_emu_tally *t)
 {
 	rama_json_key_i64(j, "reads", (int64_t)t->reads);
 	rama_json_key_i64(j, "writes", (int64_t)t->writes);
@@ -24,24 +24,24 @@ static void put_tally(struct rama_json *j, const struct rama_tally *t)
 	rama_json_key_f64(j, "longest_write_s", t->max_write);
 }
 
-static void put_config(struct rama_json *j, const struct rama_config *c)
+static void put_config(struct rama_json *j, const struct rama_emu_config *c)
 {
 	rama_json_key(j, "parameters");
 	rama_json_open(j, '{');
-	for (int i = 0; i < RAMA_PARAMS; i++) {
-		const struct rama_param_info *p = &rama_param_info[i];
+	for (int i = 0; i < RAMA_EMU_PARAMS; i++) {
+		const struct rama_emu_param_info *p = &rama_emu_param_info[i];
 
-		if (p->kind == RAMA_KIND_DEAD)
+		if (p->kind == RAMA_EMU_KIND_DEAD)
 			continue;
 		rama_json_key(j, p->name);
-		if (p->kind == RAMA_KIND_FLAG)
-			rama_json_bool(j, rama_config_flag(c, (enum rama_param)i));
-		else if (p->kind == RAMA_KIND_SIZE || p->kind == RAMA_KIND_COUNT)
-			rama_json_i64(j, rama_config_size(c, (enum rama_param)i));
-		else if (p->kind == RAMA_KIND_SECONDS || p->kind == RAMA_KIND_RATIO)
-			rama_json_f64(j, rama_config_number(c, (enum rama_param)i));
+		if (p->kind == RAMA_EMU_KIND_FLAG)
+			rama_json_bool(j, rama_emu_config_flag(c, (enum rama_emu_param)i));
+		else if (p->kind == RAMA_EMU_KIND_SIZE || p->kind == RAMA_EMU_KIND_COUNT)
+			rama_json_i64(j, rama_emu_config_size(c, (enum rama_emu_param)i));
+		else if (p->kind == RAMA_EMU_KIND_SECONDS || p->kind == RAMA_EMU_KIND_RATIO)
+			rama_json_f64(j, rama_emu_config_number(c, (enum rama_emu_param)i));
 		else
-			rama_json_string(j, rama_config_text(c, (enum rama_param)i));
+			rama_json_string(j, rama_emu_config_text(c, (enum rama_emu_param)i));
 	}
 	rama_json_close(j, '}');
 	rama_json_key(j, "arguments");
@@ -51,17 +51,17 @@ static void put_config(struct rama_json *j, const struct rama_config *c)
 	rama_json_close(j, ']');
 }
 
-static void put_flaws(struct rama_json *j, const struct rama_result *r)
+static void put_flaws(struct rama_json *j, const struct rama_emu_result *r)
 {
 	rama_json_key(j, "wrong_bytes");
 	rama_json_open(j, '{');
-	for (int i = 1; i < RAMA_FLAWS; i++)
-		rama_json_key_i64(j, rama_flaw_name[i], (int64_t)r->total.flaws.bad[i]);
+	for (int i = 1; i < RAMA_EMU_FLAWS; i++)
+		rama_json_key_i64(j, rama_emu_flaw_name[i], (int64_t)r->total.flaws.bad[i]);
 	rama_json_close(j, '}');
 }
 
-static void put_ranks(struct rama_json *j, const struct rama_result *r,
-		      const struct rama_team *team)
+static void put_ranks(struct rama_json *j, const struct rama_emu_result *r,
+		      const struct rama_emu_team *team)
 {
 	rama_json_key(j, "ranks");
 	rama_json_open(j, '[');
@@ -75,7 +75,7 @@ static void put_ranks(struct rama_json *j, const struct rama_result *r,
 	rama_json_close(j, ']');
 }
 
-static void put_files(struct rama_json *j, const struct rama_result *r)
+static void put_files(struct rama_json *j, const struct rama_emu_result *r)
 {
 	rama_json_key(j, "files");
 	rama_json_open(j, '[');
@@ -89,9 +89,9 @@ static void put_files(struct rama_json *j, const struct rama_result *r)
 }
 
 /* as the paper reports it */
-static void put_side(struct rama_json *j, const struct rama_result *r, bool write)
+static void put_side(struct rama_json *j, const struct rama_emu_result *r, bool write)
 {
-	struct rama_side s = rama_result_side(r, write);
+	struct rama_emu_side s = rama_emu_result_side(r, write);
 
 	rama_json_key(j, write ? "write" : "read");
 	rama_json_open(j, '{');
@@ -107,14 +107,14 @@ static void put_side(struct rama_json *j, const struct rama_result *r, bool writ
 
 /* ---- workflows ------------------------------------------------------------------------------ */
 
-static void put_critical(struct rama_json *j, const struct rama_emulation *m)
+static void put_critical(struct rama_json *j, const struct rama_emu_emulation *m)
 {
 	rama_json_key(j, "critical_paths");
 	rama_json_open(j, '[');
-	for (uint32_t k = 0; k < rama_result_iterations(m); k++) {
+	for (uint32_t k = 0; k < rama_emu_result_iterations(m); k++) {
 		double seconds;
 		int64_t n;
-		uint32_t *path = rama_result_critical(m, k, &n, &seconds);
+		uint32_t *path = rama_emu_result_critical(m, k, &n, &seconds);
 
 		rama_json_open(j, '{');
 		rama_json_key_i64(j, "iteration", k);
@@ -131,13 +131,13 @@ static void put_critical(struct rama_json *j, const struct rama_emulation *m)
 }
 
 /* one line for each time the task ran: start, end, ranks */
-static void put_runs(struct rama_json *j, const struct rama_result *r,
-		     const struct rama_emulation *m, uint32_t task)
+static void put_runs(struct rama_json *j, const struct rama_emu_result *r,
+		     const struct rama_emu_emulation *m, uint32_t task)
 {
 	rama_json_key(j, "runs");
 	rama_json_open(j, '[');
-	for (uint32_t k = 0; k < rama_result_iterations(m); k++) {
-		const struct rama_task_run *run = &m->runs[(size_t)k * m->graph->n_tasks + task];
+	for (uint32_t k = 0; k < rama_emu_result_iterations(m); k++) {
+		const struct rama_emu_task_run *run = &m->runs[(size_t)k * m->graph->n_tasks + task];
 
 		rama_json_open(j, '{');
 		rama_json_key_f64(j, "start_s", run->start - r->total.first);
@@ -149,11 +149,11 @@ static void put_runs(struct rama_json *j, const struct rama_result *r,
 	rama_json_close(j, ']');
 }
 
-static void put_tasks(struct rama_json *j, const struct rama_result *r,
-		      const struct rama_emulation *m)
+static void put_tasks(struct rama_json *j, const struct rama_emu_result *r,
+		      const struct rama_emu_emulation *m)
 {
-	const struct rama_graph *g = m->graph;
-	struct rama_task_wait *waits = rama_result_waits(m);
+	const struct rama_emu_graph *g = m->graph;
+	struct rama_emu_task_wait *waits = rama_emu_result_waits(m);
 
 	rama_json_key(j, "tasks");
 	rama_json_open(j, '[');
@@ -172,26 +172,26 @@ static void put_tasks(struct rama_json *j, const struct rama_result *r,
 	free(waits);
 }
 
-static void put_workflow(struct rama_json *j, const struct rama_result *r,
-			 const struct rama_emulation *m)
+static void put_workflow(struct rama_json *j, const struct rama_emu_result *r,
+			 const struct rama_emu_emulation *m)
 {
-	const struct rama_graph *g = m->graph;
+	const struct rama_emu_graph *g = m->graph;
 
 	rama_json_key(j, "workflow");
 	rama_json_open(j, '{');
 	rama_json_key_string(j, "name", g->name);
 	rama_json_key_string(j, "format", g->format);
-	rama_json_key_i64(j, "iterations", rama_result_iterations(m));
+	rama_json_key_i64(j, "iterations", rama_emu_result_iterations(m));
 	rama_json_key_f64(j, "makespan_s", r->seconds);
 	rama_json_key_f64(j, "makespan_measured_s", g->makespan);
 	rama_json_key_f64(j, "makespan_scaled_s",
-			  g->makespan * rama_config_number(m->cfg, RAMA_P_time));
+			  g->makespan * rama_emu_config_number(m->cfg, RAMA_EMU_P_time));
 	put_critical(j, m);
 	put_tasks(j, r, m);
 	rama_json_close(j, '}');
 }
 
-void rama_result_json(const struct rama_result *r, const struct rama_emulation *m,
+void rama_emu_result_json(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 		      struct rama_out *out)
 {
 	struct rama_json j;

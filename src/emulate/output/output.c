@@ -11,15 +11,15 @@
 
 #define ROWS_MOST 20 /* of a table; the rest is in the JSON form */
 
-double rama_tally_io(const struct rama_tally *t)
+double rama_emu_tally_io(const struct rama_emu_tally *t)
 {
 	return t->read_time + t->write_time + t->open_time + t->sync_time;
 }
 
-struct rama_side rama_result_side(const struct rama_result *r, bool write)
+struct rama_emu_side rama_emu_result_side(const struct rama_emu_result *r, bool write)
 {
-	const struct rama_tally *t = &r->total;
-	struct rama_side s = { .bytes = write ? t->bytes_written : t->bytes_read,
+	const struct rama_emu_tally *t = &r->total;
+	struct rama_emu_side s = { .bytes = write ? t->bytes_written : t->bytes_read,
 			       .requests = write ? t->writes : t->reads,
 			       .busy = write ? t->write_time : t->read_time,
 			       .longest = write ? t->max_write : t->max_read };
@@ -31,10 +31,10 @@ struct rama_side rama_result_side(const struct rama_result *r, bool write)
 
 /* Two rates: over the whole run, which is what the user got, and over the time in requests of the rank that was busiest with them, which is
  * what the storage delivered and the paper reports. */
-static void put_side(struct rama_out *out, const struct rama_result *r, bool write)
+static void put_side(struct rama_out *out, const struct rama_emu_result *r, bool write)
 {
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN];
-	struct rama_side s = rama_result_side(r, write);
+	struct rama_emu_side s = rama_emu_result_side(r, write);
 
 	if (s.requests == 0)
 		return;
@@ -48,10 +48,10 @@ static void put_side(struct rama_out *out, const struct rama_result *r, bool wri
 		     rama_human_seconds(b, s.longest));
 }
 
-static void put_times(struct rama_out *out, const struct rama_result *r)
+static void put_times(struct rama_out *out, const struct rama_emu_result *r)
 {
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN];
-	const struct rama_tally *t = &r->total;
+	const struct rama_emu_tally *t = &r->total;
 	double n = r->n_ranks > 0 ? r->n_ranks : 1;
 
 	rama_out_fmt(out,
@@ -65,14 +65,14 @@ static void put_times(struct rama_out *out, const struct rama_result *r)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static void put_row(struct rama_out *out, const char *name, const struct rama_tally *t)
+static void put_row(struct rama_out *out, const char *name, const struct rama_emu_tally *t)
 {
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN], f[RAMA_HUMAN];
 
 	rama_out_fmt(out, "  %-24.24s %11s %11s %11s %11s %11s\n", name,
 		     rama_human_bytes(a, (double)t->bytes_read),
 		     rama_human_bytes(b, (double)t->bytes_written),
-		     rama_human_seconds(c, rama_tally_io(t)), rama_human_seconds(d, t->wait_time),
+		     rama_human_seconds(c, rama_emu_tally_io(t)), rama_human_seconds(d, t->wait_time),
 		     rama_human_seconds(f, t->compute_time));
 }
 
@@ -82,7 +82,7 @@ static void put_head(struct rama_out *out, const char *what)
 		     "waiting", "computing");
 }
 
-static void put_ranks(struct rama_out *out, const struct rama_result *r)
+static void put_ranks(struct rama_out *out, const struct rama_emu_result *r)
 {
 	char name[32];
 
@@ -100,20 +100,20 @@ static void put_ranks(struct rama_out *out, const struct rama_result *r)
 /* one row of a table that shows the longest ones first */
 struct row {
 	const char *name;
-	struct rama_tally tally;
+	struct rama_emu_tally tally;
 };
 
 static int by_length(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	double p = rama_tally_io(&x->tally) + x->tally.compute_time;
-	double q = rama_tally_io(&y->tally) + y->tally.compute_time;
+	double p = rama_emu_tally_io(&x->tally) + x->tally.compute_time;
+	double q = rama_emu_tally_io(&y->tally) + y->tally.compute_time;
 
 	return p > q ? -1 : p < q;
 }
 
 /* Nobody waits or computes in a file: how many requests there were instead, and how long one took. */
-static void put_file(struct rama_out *out, const char *name, const struct rama_tally *t)
+static void put_file(struct rama_out *out, const char *name, const struct rama_emu_tally *t)
 {
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN], f[RAMA_HUMAN];
 	uint64_t n = t->reads + t->writes;
@@ -121,12 +121,12 @@ static void put_file(struct rama_out *out, const char *name, const struct rama_t
 	rama_out_fmt(out, "  %-24.24s %11s %11s %11s %11s %11s\n", name,
 		     rama_human_bytes(a, (double)t->bytes_read),
 		     rama_human_bytes(b, (double)t->bytes_written),
-		     rama_human_seconds(c, rama_tally_io(t)), rama_human_count(d, (int64_t)n),
+		     rama_human_seconds(c, rama_emu_tally_io(t)), rama_human_count(d, (int64_t)n),
 		     rama_human_seconds(f, n > 0 ? (t->read_time + t->write_time) / (double)n : 0));
 }
 
 static void put_table(struct rama_out *out, struct row *rows, uint32_t n,
-		      void (*put)(struct rama_out *, const char *, const struct rama_tally *))
+		      void (*put)(struct rama_out *, const char *, const struct rama_emu_tally *))
 {
 	if (n == 0)
 		return;
@@ -137,12 +137,12 @@ static void put_table(struct rama_out *out, struct row *rows, uint32_t n,
 		rama_out_fmt(out, "  and %u more: --json\n", n - ROWS_MOST);
 }
 
-static void put_tasks(struct rama_out *out, const struct rama_result *r,
-		      const struct rama_emulation *m)
+static void put_tasks(struct rama_out *out, const struct rama_emu_result *r,
+		      const struct rama_emu_emulation *m)
 {
-	const struct rama_graph *g = m->graph;
+	const struct rama_emu_graph *g = m->graph;
 	uint32_t n = r->n_tasks < g->n_tasks ? r->n_tasks : g->n_tasks;
-	struct rama_task_wait *waits = rama_result_waits(m);
+	struct rama_emu_task_wait *waits = rama_emu_result_waits(m);
 	struct row *rows = calloc((size_t)n + 1, sizeof(*rows));
 
 	for (uint32_t i = 0; rows != NULL && i < n; i++) {
@@ -157,7 +157,7 @@ static void put_tasks(struct rama_out *out, const struct rama_result *r,
 	free(waits);
 }
 
-static void put_files(struct rama_out *out, const struct rama_result *r)
+static void put_files(struct rama_out *out, const struct rama_emu_result *r)
 {
 	struct row *rows = calloc((size_t)r->n_files + 1, sizeof(*rows));
 
@@ -173,7 +173,7 @@ static void put_files(struct rama_out *out, const struct rama_result *r)
 
 /* ---- a workflow ----------------------------------------------------------------------------- */
 
-static void put_path(struct rama_out *out, const struct rama_graph *g, const uint32_t *path,
+static void put_path(struct rama_out *out, const struct rama_emu_graph *g, const uint32_t *path,
 		     int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
@@ -187,24 +187,24 @@ static void put_path(struct rama_out *out, const struct rama_graph *g, const uin
 }
 
 /* of the iteration in which it was longest */
-static void put_critical(struct rama_out *out, const struct rama_result *r,
-			 const struct rama_emulation *m)
+static void put_critical(struct rama_out *out, const struct rama_emu_result *r,
+			 const struct rama_emu_emulation *m)
 {
-	uint32_t iterations = rama_result_iterations(m), longest = 0;
+	uint32_t iterations = rama_emu_result_iterations(m), longest = 0;
 	char a[RAMA_HUMAN], b[RAMA_HUMAN];
 	double sum = 0, most = -1, seconds;
 	uint32_t *path;
 	int64_t n;
 
 	for (uint32_t k = 0; k < iterations; k++) {
-		free(rama_result_critical(m, k, &n, &seconds));
+		free(rama_emu_result_critical(m, k, &n, &seconds));
 		sum += seconds;
 		if (seconds > most) {
 			most = seconds;
 			longest = k;
 		}
 	}
-	path = iterations > 0 ? rama_result_critical(m, longest, &n, &seconds) : NULL;
+	path = iterations > 0 ? rama_emu_result_critical(m, longest, &n, &seconds) : NULL;
 	if (path == NULL)
 		return;
 	rama_out_fmt(out, "  %-9s %s of %s", "critical",
@@ -217,10 +217,10 @@ static void put_critical(struct rama_out *out, const struct rama_result *r,
 	free(path);
 }
 
-static void put_makespan(struct rama_out *out, const struct rama_result *r,
-			 const struct rama_emulation *m)
+static void put_makespan(struct rama_out *out, const struct rama_emu_result *r,
+			 const struct rama_emu_emulation *m)
 {
-	double time = rama_config_number(m->cfg, RAMA_P_time), measured = m->graph->makespan;
+	double time = rama_emu_config_number(m->cfg, RAMA_EMU_P_time), measured = m->graph->makespan;
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN];
 
 	if (measured <= 0)
@@ -234,8 +234,8 @@ static void put_makespan(struct rama_out *out, const struct rama_result *r,
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static void put_flaws(struct rama_out *out, const struct rama_result *r,
-		      const struct rama_emulation *m)
+static void put_flaws(struct rama_out *out, const struct rama_emu_result *r,
+		      const struct rama_emu_emulation *m)
 {
 	char a[RAMA_HUMAN];
 
@@ -247,15 +247,15 @@ static void put_flaws(struct rama_out *out, const struct rama_result *r,
 			     rama_human_bytes(a, (double)r->total.bytes_read));
 		return;
 	}
-	for (int i = 1; i < RAMA_FLAWS; i++)
+	for (int i = 1; i < RAMA_EMU_FLAWS; i++)
 		if (r->total.flaws.bad[i] > 0)
 			rama_out_fmt(out, " %s %s;",
 				     rama_human_bytes(a, (double)r->total.flaws.bad[i]),
-				     rama_flaw_name[i]);
+				     rama_emu_flaw_name[i]);
 	rama_out_char(out, '\n');
 }
 
-void rama_result_text(const struct rama_result *r, const struct rama_emulation *m,
+void rama_emu_result_text(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 		      struct rama_out *out)
 {
 	char a[RAMA_HUMAN];

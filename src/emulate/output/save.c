@@ -27,32 +27,32 @@ static int save(const char *path, const struct rama_out *out, struct rama_err *e
 	return rc != 0 ? rama_err_prefix(e, "%s", path) : 0;
 }
 
-static int save_chart(const struct rama_result *r, const struct rama_emulation *m,
+static int save_chart(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 		      struct rama_err *e)
 {
-	const char *path = rama_config_text(m->cfg, RAMA_P_svg);
+	const char *path = rama_emu_config_text(m->cfg, RAMA_EMU_P_svg);
 	struct rama_out out;
 	int rc;
 
 	if (path[0] == '\0')
 		return 0;
 	rama_out_init(&out, NULL, NULL);
-	rama_result_svg(r, m, &out);
+	rama_emu_result_svg(r, m, &out);
 	rc = save(path, &out, e);
 	rama_out_fini(&out);
 	return rc;
 }
 
-static int save_graph(const struct rama_emulation *m, struct rama_err *e)
+static int save_graph(const struct rama_emu_emulation *m, struct rama_err *e)
 {
-	const char *path = rama_config_text(m->cfg, RAMA_P_graph_svg);
+	const char *path = rama_emu_config_text(m->cfg, RAMA_EMU_P_graph_svg);
 	struct rama_out out;
 	int rc;
 
 	if (path[0] == '\0' || m->graph == NULL)
 		return 0;
 	rama_out_init(&out, NULL, NULL);
-	rc = rama_write_svg(m->graph, &out, e);
+	rc = rama_emu_write_svg(m->graph, &out, e);
 	if (rc == 0)
 		rc = save(path, &out, e);
 	rama_out_fini(&out);
@@ -63,29 +63,29 @@ static int save_graph(const struct rama_emulation *m, struct rama_err *e)
 
 static bool is_wait(uint8_t what)
 {
-	return what == RAMA_DO_WAIT || what == RAMA_DO_BARRIER || what == RAMA_DO_CALL;
+	return what == RAMA_EMU_DO_WAIT || what == RAMA_EMU_DO_BARRIER || what == RAMA_EMU_DO_CALL;
 }
 
 /* "start,end;" of all spans of a rank that are of one kind, in seconds since the run began */
-static void put_times(struct rama_out *out, const struct rama_result *r, uint32_t rank, int what)
+static void put_times(struct rama_out *out, const struct rama_emu_result *r, uint32_t rank, int what)
 {
 	for (size_t i = 0; i < r->n_spans; i++) {
-		const struct rama_span *s = &r->spans[i];
+		const struct rama_emu_span *s = &r->spans[i];
 
-		if (s->rank == rank && (what == RAMA_DO_WAIT ? is_wait(s->what) : s->what == what))
+		if (s->rank == rank && (what == RAMA_EMU_DO_WAIT ? is_wait(s->what) : s->what == what))
 			rama_out_fmt(out, "%.9f,%.9f;", fmax(s->start - r->total.first, 0),
 				     fmax(s->end - r->total.first, 0));
 	}
 	rama_out_char(out, '\n');
 }
 
-static const char *profile_prefix(const struct rama_config *c)
+static const char *profile_prefix(const struct rama_emu_config *c)
 {
-	const char *prefix = rama_config_text(c, RAMA_P_profile_out);
+	const char *prefix = rama_emu_config_text(c, RAMA_EMU_P_profile_out);
 
 	if (prefix[0] != '\0')
 		return prefix;
-	return rama_config_flag(c, RAMA_P_profiler) ? "profiler.out" : NULL;
+	return rama_emu_config_flag(c, RAMA_EMU_P_profiler) ? "profiler.out" : NULL;
 }
 
 static int profile_path(const char *prefix, uint32_t rank, char to[4096], struct rama_err *e)
@@ -98,7 +98,7 @@ static int profile_path(const char *prefix, uint32_t rank, char to[4096], struct
 }
 
 /* Their names are made up here: what the user has under one of them is not replaced, unless it is a profile too. */
-int rama_result_check(const struct rama_emulation *m, struct rama_err *e)
+int rama_emu_result_check(const struct rama_emu_emulation *m, struct rama_err *e)
 {
 	const char *prefix = profile_prefix(m->cfg);
 	char path[4096], head[sizeof(PROFILE_HEAD)] = "";
@@ -125,7 +125,7 @@ int rama_result_check(const struct rama_emulation *m, struct rama_err *e)
 	return rc;
 }
 
-static int save_profiles(const struct rama_result *r, const struct rama_emulation *m,
+static int save_profiles(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 			 struct rama_err *e)
 {
 	const char *prefix = profile_prefix(m->cfg);
@@ -140,11 +140,11 @@ static int save_profiles(const struct rama_result *r, const struct rama_emulatio
 			return rc;
 		rama_out_init(&out, NULL, NULL);
 		rama_out_text(&out, PROFILE_HEAD);
-		put_times(&out, r, i, RAMA_DO_WAIT);
+		put_times(&out, r, i, RAMA_EMU_DO_WAIT);
 		rama_out_text(&out, "READ:");
-		put_times(&out, r, i, RAMA_DO_READ);
+		put_times(&out, r, i, RAMA_EMU_DO_READ);
 		rama_out_text(&out, "WRITE:");
-		put_times(&out, r, i, RAMA_DO_WRITE);
+		put_times(&out, r, i, RAMA_EMU_DO_WRITE);
 		rama_out_fmt(&out, "BYTES:%llu,%llu\n", (unsigned long long)r->rank[i].bytes_read,
 			     (unsigned long long)r->rank[i].bytes_written);
 		rc = save(path, &out, e);
@@ -153,7 +153,7 @@ static int save_profiles(const struct rama_result *r, const struct rama_emulatio
 	return rc;
 }
 
-int rama_result_save(const struct rama_result *r, const struct rama_emulation *m,
+int rama_emu_result_save(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 		     struct rama_err *e)
 {
 	int rc = save_chart(r, m, e);

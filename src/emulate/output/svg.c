@@ -31,28 +31,28 @@ static const struct {
 static enum kind kind_of(uint8_t what)
 {
 	switch (what) {
-	case RAMA_DO_READ:
+	case RAMA_EMU_DO_READ:
 		return READ;
-	case RAMA_DO_WRITE:
+	case RAMA_EMU_DO_WRITE:
 		return WRITE;
-	case RAMA_DO_OPEN:
-	case RAMA_DO_CLOSE:
-	case RAMA_DO_SYNC:
-	case RAMA_DO_READY:
-	case RAMA_DO_REMOVE:
+	case RAMA_EMU_DO_OPEN:
+	case RAMA_EMU_DO_CLOSE:
+	case RAMA_EMU_DO_SYNC:
+	case RAMA_EMU_DO_READY:
+	case RAMA_EMU_DO_REMOVE:
 		return META;
-	case RAMA_DO_COMPUTE:
+	case RAMA_EMU_DO_COMPUTE:
 		return COMPUTE;
-	case RAMA_DO_WAIT:
-	case RAMA_DO_BARRIER:
-	case RAMA_DO_CALL:
+	case RAMA_EMU_DO_WAIT:
+	case RAMA_EMU_DO_BARRIER:
+	case RAMA_EMU_DO_CALL:
 		return WAIT;
 	default:
 		return KINDS;
 	}
 }
 
-void rama_out_xml(struct rama_out *out, const char *text)
+void rama_emu_out_xml(struct rama_out *out, const char *text)
 {
 	for (; *text != '\0'; text++) {
 		if (*text == '<' || *text == '&' || *text == '>' || *text == '"')
@@ -63,8 +63,8 @@ void rama_out_xml(struct rama_out *out, const char *text)
 }
 
 struct chart {
-	const struct rama_result *r;
-	const struct rama_emulation *m;
+	const struct rama_emu_result *r;
+	const struct rama_emu_emulation *m;
 	struct rama_out *out;
 	uint32_t each, rows;	   /* ranks of a row */
 	double scale;		   /* pixels per second */
@@ -96,7 +96,7 @@ static void put_head(const struct chart *c)
 		     "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 		     "<text x=\"%d\" y=\"26\" font-size=\"16\" font-weight=\"600\">",
 		     WIDTH, bottom + 34, WIDTH, bottom + 34, LEFT);
-	rama_out_xml(c->out, c->m->graph != NULL ? c->m->graph->name : c->m->cfg->mode);
+	rama_emu_out_xml(c->out, c->m->graph != NULL ? c->m->graph->name : c->m->cfg->mode);
 	rama_out_fmt(c->out,
 		     "<tspan font-weight=\"400\" font-size=\"13\" dx=\"12\">%s, read %s, written "
 		     "%s</tspan></text>\n",
@@ -152,7 +152,7 @@ static void put_rows(const struct chart *c)
 
 /* ---- what happened -------------------------------------------------------------------------- */
 
-static void add_span(struct chart *c, const struct rama_span *s)
+static void add_span(struct chart *c, const struct rama_emu_span *s)
 {
 	enum kind kind = kind_of(s->what);
 	double from = 2 * x_of(c, s->start), to = 2 * x_of(c, s->end);
@@ -208,7 +208,7 @@ struct name {
 
 static void put_name(const struct chart *c, uint32_t rank, const struct name *n)
 {
-	const struct rama_graph *g = c->m->graph;
+	const struct rama_emu_graph *g = c->m->graph;
 	double x = LEFT + x_of(c, n->from), width = x_of(c, n->to) - x_of(c, n->from);
 	size_t fit = (size_t)(fmax(width - 4, 0) / LETTER), len;
 	char text[64];
@@ -227,7 +227,7 @@ static void put_name(const struct chart *c, uint32_t rank, const struct name *n)
 		text[keep] = '\0';
 		rama_out_fmt(c->out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"10\">", x + 3,
 			     y_of(c, rank) + c->label - 3);
-		rama_out_xml(c->out, text);
+		rama_emu_out_xml(c->out, text);
 		rama_out_text(c->out, "</text>");
 	}
 	rama_out_char(c->out, '\n');
@@ -238,10 +238,10 @@ static void put_names(const struct chart *c)
 	struct name *now = calloc((size_t)c->r->n_ranks + 1, sizeof(*now));
 
 	for (size_t i = 0; now != NULL && i < c->r->n_spans; i++) {
-		const struct rama_span *s = &c->r->spans[i];
+		const struct rama_emu_span *s = &c->r->spans[i];
 		struct name *n = &now[s->rank];
 
-		if (s->task == RAMA_NONE_YET)
+		if (s->task == RAMA_EMU_NONE_YET)
 			continue; /* waits between tasks */
 		if (n->to == 0 || n->task != s->task || n->iteration != s->iteration) {
 			put_name(c, s->rank, n);
@@ -254,7 +254,7 @@ static void put_names(const struct chart *c)
 	free(now);
 }
 
-void rama_result_svg(const struct rama_result *r, const struct rama_emulation *m,
+void rama_emu_result_svg(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
 		     struct rama_out *out)
 {
 	double seconds = r->seconds > 0 ? r->seconds : 1e-6;

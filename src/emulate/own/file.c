@@ -13,54 +13,54 @@
 
 /* ---- whose it is ---------------------------------------------------------------------------- */
 
-static bool is_partial(const struct rama_emulate_own *own, const char *name)
+static bool is_partial(const struct rama_emu_own *own, const char *name)
 {
 	size_t n = strlen(name);
 
-	return n > RAMA_OWN_PART && name[n - RAMA_OWN_PART] == '.' &&
-	       strncmp(name + n - RAMA_OWN_PART + 1, own->run, RAMA_OWN_RUN) == 0 &&
+	return n > RAMA_EMU_OWN_PART && name[n - RAMA_EMU_OWN_PART] == '.' &&
+	       strncmp(name + n - RAMA_EMU_OWN_PART + 1, own->run, RAMA_EMU_OWN_RUN) == 0 &&
 	       strcmp(name + n - 5, ".part") == 0;
 }
 
 /* Before this run has entered: afterwards there are none. */
-static bool is_left(const struct rama_own_way *w)
+static bool is_left(const struct rama_emu_own_way *w)
 {
 	size_t n = w->last > w->name ? (size_t)(w->last - w->name - 1) : 1;
 
 	return w->place->since == INT64_MAX &&
-	       rama_own_list_left(w->place, w->last > w->name ? w->name : ".", n, w->last);
+	       rama_emu_own_list_left(w->place, w->last > w->name ? w->name : ".", n, w->last);
 }
 
 /* a file of this user that has no other name */
-static bool is_plain(const struct rama_own_id *id)
+static bool is_plain(const struct rama_emu_own_id *id)
 {
 	return S_ISREG(id->mode) && id->uid == geteuid() && id->links == 1;
 }
 
 /* what there is of a file, by a list that is read to its end if need be */
-static enum rama_own_state state_of(struct rama_emulate_own *own, struct rama_own_way *w,
-				    struct rama_own_id *id)
+static enum rama_emu_own_state state_of(struct rama_emu_own *own, struct rama_emu_own_way *w,
+				    struct rama_emu_own_id *id)
 {
-	enum rama_own_state s;
+	enum rama_emu_own_state s;
 
 	if (is_partial(own, w->last) || is_left(w)) { /* half-written, by this run or a dead one */
-		if (rama_own_identify(w->fd, w->last, id) != 0)
-			return errno == ENOENT ? RAMA_OWN_NOTHING : RAMA_OWN_OTHER;
-		return is_plain(id) ? RAMA_OWN_OURS : RAMA_OWN_OTHER;
+		if (rama_emu_own_identify(w->fd, w->last, id) != 0)
+			return errno == ENOENT ? RAMA_EMU_OWN_NOTHING : RAMA_EMU_OWN_OTHER;
+		return is_plain(id) ? RAMA_EMU_OWN_OURS : RAMA_EMU_OWN_OTHER;
 	}
 	pthread_mutex_lock(&own->lock);
-	s = rama_own_state(w, id, rama_own_list_find(w->place, w->name));
-	if (s == RAMA_OWN_OTHER && rama_own_list_read(w->place) == 0)
-		s = rama_own_state(w, id, rama_own_list_find(w->place, w->name));
+	s = rama_emu_own_state(w, id, rama_emu_own_list_find(w->place, w->name));
+	if (s == RAMA_EMU_OWN_OTHER && rama_emu_own_list_read(w->place) == 0)
+		s = rama_emu_own_state(w, id, rama_emu_own_list_find(w->place, w->name));
 	/* The lines of other hosts may not be seen yet (NFS): then a plain file of ours that is younger than the run is taken for one. */
-	if (s == RAMA_OWN_OTHER && own->several_nodes && is_plain(id) &&
+	if (s == RAMA_EMU_OWN_OTHER && own->several_nodes && is_plain(id) &&
 	    id->changed >= w->place->since)
-		s = RAMA_OWN_OURS;
+		s = RAMA_EMU_OWN_OURS;
 	pthread_mutex_unlock(&own->lock);
 	return s;
 }
 
-static int in_the_way(const char *path, const struct rama_own_id *id, struct rama_err *e)
+static int in_the_way(const char *path, const struct rama_emu_own_id *id, struct rama_err *e)
 {
 	const char *what = S_ISLNK(id->mode)   ? "a symbolic link"
 			   : S_ISDIR(id->mode) ? "a folder"
@@ -81,37 +81,37 @@ static int no_way(const char *path, struct rama_err *e)
 	return rama_err_set(e, RAMA_EIO, "%.300s: %s", path, strerror(errno));
 }
 
-int rama_emulate_own_check(struct rama_emulate_own *own, const char *path, struct rama_err *e)
+int rama_emu_own_check(struct rama_emu_own *own, const char *path, struct rama_err *e)
 {
-	struct rama_own_way w;
-	struct rama_own_id id = { 0 };
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id = { 0 };
 	int rc = 0;
 
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return errno == ENOENT ? 0 : no_way(path, e);
-	if (state_of(own, &w, &id) == RAMA_OWN_OTHER)
+	if (state_of(own, &w, &id) == RAMA_EMU_OWN_OTHER)
 		rc = in_the_way(path, &id, e);
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 	return rc;
 }
 
-bool rama_emulate_own_has(struct rama_emulate_own *own, const char *path)
+bool rama_emu_own_has(struct rama_emu_own *own, const char *path)
 {
-	struct rama_own_way w;
-	struct rama_own_id id = { 0 };
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id = { 0 };
 	bool has;
 
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return false;
-	has = state_of(own, &w, &id) == RAMA_OWN_OURS;
-	rama_own_back(&w);
+	has = state_of(own, &w, &id) == RAMA_EMU_OWN_OURS;
+	rama_emu_own_back(&w);
 	return has;
 }
 
 /* ---- folders -------------------------------------------------------------------------------- */
 
 /* by the user: a place, or what is above one */
-static bool is_named(const struct rama_emulate_own *own, const char *path)
+static bool is_named(const struct rama_emu_own *own, const char *path)
 {
 	size_t n = strlen(path);
 
@@ -122,28 +122,28 @@ static bool is_named(const struct rama_emulate_own *own, const char *path)
 	return false;
 }
 
-int rama_emulate_own_folder(struct rama_emulate_own *own, const char *path, struct rama_err *e)
+int rama_emu_own_folder(struct rama_emu_own *own, const char *path, struct rama_err *e)
 {
-	struct rama_own_way w = { .fd = -1 };
+	struct rama_emu_own_way w = { .fd = -1 };
 	const char *name;
 	int rc;
 
-	if (is_named(own, path) || rama_own_find(own, path, &name) == NULL) {
+	if (is_named(own, path) || rama_emu_own_find(own, path, &name) == NULL) {
 		rc = mkdir(path, 0777); /* the place itself, or above it */
 		if (rc == 0 || errno == EEXIST || errno == EISDIR || errno == EROFS)
 			return rc == 0;
 		return rama_err_set(e, RAMA_EIO, "%.300s: %s", path, strerror(errno));
 	}
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return no_way(path, e);
 	rc = mkdirat(w.fd, w.last, 0777) == 0 ? 1 : errno == EEXIST ? 0 : no_way(path, e);
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 	return rc;
 }
 
-int rama_emulate_own_folders(struct rama_emulate_own *own, const char *path, struct rama_err *e)
+int rama_emu_own_folders(struct rama_emu_own *own, const char *path, struct rama_err *e)
 {
-	char part[RAMA_OWN_PATH];
+	char part[RAMA_EMU_OWN_PATH];
 	int rc = 0;
 
 	if (strlen(path) >= sizeof(part))
@@ -153,14 +153,14 @@ int rama_emulate_own_folders(struct rama_emulate_own *own, const char *path, str
 			continue;
 		memcpy(part, path, i);
 		part[i] = '\0';
-		rc = rama_emulate_own_folder(own, part, e);
+		rc = rama_emu_own_folder(own, part, e);
 	}
 	return rc < 0 ? rc : 0;
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-const char *rama_emulate_own_partial(const struct rama_emulate_own *own, const char *path, char *to,
+const char *rama_emu_own_partial(const struct rama_emu_own *own, const char *path, char *to,
 				     size_t room)
 {
 	int n = snprintf(to, room, "%s.%s.part", path, own->run);
@@ -169,10 +169,10 @@ const char *rama_emulate_own_partial(const struct rama_emulate_own *own, const c
 }
 
 /* The list must know of this folder before there is anything incomplete in it. */
-static int note_folder(struct rama_emulate_own *own, const struct rama_own_way *w)
+static int note_folder(struct rama_emu_own *own, const struct rama_emu_own_way *w)
 {
-	struct rama_own_line l = { .kind = 'i' };
-	char folder[RAMA_OWN_PATH];
+	struct rama_emu_own_line l = { .kind = 'i' };
+	char folder[RAMA_EMU_OWN_PATH];
 	bool fresh = false;
 	int rc = 0;
 
@@ -182,18 +182,18 @@ static int note_folder(struct rama_emulate_own *own, const struct rama_own_way *
 	memcpy(l.run, own->run, sizeof(l.run));
 	l.name = folder;
 	pthread_mutex_lock(&own->lock);
-	if (rama_map_put(&w->place->entered, rama_pattern_unit(folder), &fresh) == NULL || fresh)
-		rc = rama_own_list_add(w->place, &l);
+	if (rama_map_put(&w->place->entered, rama_emu_pattern_unit(folder), &fresh) == NULL || fresh)
+		rc = rama_emu_own_list_add(w->place, &l);
 	pthread_mutex_unlock(&own->lock);
 	return rc;
 }
 
-static int add_file(struct rama_emulate_own *own, const struct rama_own_way *w,
-		    const struct rama_own_id *id, bool complete)
+static int add_file(struct rama_emu_own *own, const struct rama_emu_own_way *w,
+		    const struct rama_emu_own_id *id, bool complete)
 {
-	struct rama_own_line l = { .kind = 'f',
+	struct rama_emu_own_line l = { .kind = 'f',
 				   .inode = id->inode,
-				   .device = rama_own_device(w->place, id),
+				   .device = rama_emu_own_device(w->place, id),
 				   .born = id->born,
 				   .changed = complete ? id->changed : 0,
 				   .size = id->size,
@@ -201,24 +201,24 @@ static int add_file(struct rama_emulate_own *own, const struct rama_own_way *w,
 	int rc;
 
 	pthread_mutex_lock(&own->lock);
-	rc = rama_own_list_add(w->place, &l);
+	rc = rama_emu_own_list_add(w->place, &l);
 	pthread_mutex_unlock(&own->lock);
 	return rc;
 }
 
 /* A plain file that only we can reach, under a name that nobody else would use, or the one that the list tells of. */
-static int check_made(struct rama_emulate_own *own, struct rama_own_way *w,
-		      const struct rama_own_id *id)
+static int check_made(struct rama_emu_own *own, struct rama_emu_own_way *w,
+		      const struct rama_emu_own_id *id)
 {
-	const struct rama_own_line *l;
+	const struct rama_emu_own_line *l;
 	bool ours = is_plain(id);
 
 	if (ours && !is_partial(own, w->last)) {
 		pthread_mutex_lock(&own->lock);
-		l = rama_own_list_find(w->place, w->name);
+		l = rama_emu_own_list_find(w->place, w->name);
 		if (l == NULL || l->inode != id->inode) {
-			rama_own_list_read(w->place);
-			l = rama_own_list_find(w->place, w->name);
+			rama_emu_own_list_read(w->place);
+			l = rama_emu_own_list_find(w->place, w->name);
 		}
 		ours = l != NULL && l->inode == id->inode && l->born == id->born;
 		pthread_mutex_unlock(&own->lock);
@@ -229,13 +229,13 @@ static int check_made(struct rama_emulate_own *own, struct rama_own_way *w,
 	return ours ? 0 : -1;
 }
 
-int rama_emulate_own_open(struct rama_emulate_own *own, const char *path, int flags)
+int rama_emu_own_open(struct rama_emu_own *own, const char *path, int flags)
 {
-	struct rama_own_way w;
-	struct rama_own_id id;
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id;
 	int fd = -1, number = 0;
 
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return -1;
 	if (!is_partial(own, w.last))
 		flags &= ~O_CREAT; /* it is there, or somebody took it away */
@@ -244,90 +244,90 @@ int rama_emulate_own_open(struct rama_emulate_own *own, const char *path, int fl
 	if (number == 0)
 		fd = openat(w.fd, w.last, (flags & ~O_TRUNC) | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (number == 0 &&
-	    (fd < 0 || rama_own_identify(fd, "", &id) != 0 || check_made(own, &w, &id) != 0 ||
+	    (fd < 0 || rama_emu_own_identify(fd, "", &id) != 0 || check_made(own, &w, &id) != 0 ||
 	     (flags & O_TRUNC && id.size > 0 && ftruncate(fd, 0) != 0)))
 		number = errno;
 	if (number != 0 && fd >= 0) {
 		close(fd);
 		fd = -1;
 	}
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 	errno = number;
 	return fd;
 }
 
-int rama_emulate_own_look(struct rama_emulate_own *own, const char *path, bool there)
+int rama_emu_own_look(struct rama_emu_own *own, const char *path, bool there)
 {
-	struct rama_own_way w;
-	struct rama_own_id id, named;
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id, named;
 	int rc = 0;
 
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return -1;
 	if (is_partial(own, w.last) && !there && note_folder(own, &w) != 0) {
 		errno = EIO;
 		rc = -1;
-	} else if (rama_own_identify(w.fd, w.last, &id) != 0) {
+	} else if (rama_emu_own_identify(w.fd, w.last, &id) != 0) {
 		rc = errno == ENOENT && !there ? 0 : -1;
 	} else {
 		rc = check_made(own, &w, &id);
 		/* what the library finds by the whole name is the same */
-		if (rc == 0 && (rama_own_identify(AT_FDCWD, path, &named) != 0 ||
+		if (rc == 0 && (rama_emu_own_identify(AT_FDCWD, path, &named) != 0 ||
 				named.inode != id.inode || named.device != id.device)) {
 			errno = ESTALE;
 			rc = -1;
 		}
 	}
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 	return rc;
 }
 
-int rama_emulate_own_adopt(struct rama_emulate_own *own, const char *path)
+int rama_emu_own_adopt(struct rama_emu_own *own, const char *path)
 {
-	struct rama_own_way w;
-	struct rama_own_id id;
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id;
 	int rc = -1;
 
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return -1;
 	errno = EEXIST;
-	if (rama_own_identify(w.fd, w.last, &id) == 0 && is_plain(&id))
+	if (rama_emu_own_identify(w.fd, w.last, &id) == 0 && is_plain(&id))
 		rc = add_file(own, &w, &id, false) == 0 ? 0 : -1;
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 	return rc;
 }
 
-int rama_emulate_own_create(struct rama_emulate_own *own, const char *path, struct rama_err *e)
+int rama_emu_own_create(struct rama_emu_own *own, const char *path, struct rama_err *e)
 {
-	struct rama_own_way w;
-	struct rama_own_id id;
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id;
 	int fd, rc = 0;
 
-	if (rama_emulate_own_remove(own, path) != 0 && errno == EPERM)
-		return rama_emulate_own_check(own, path, e);
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_remove(own, path) != 0 && errno == EPERM)
+		return rama_emu_own_check(own, path, e);
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return no_way(path, e);
 	fd = openat(w.fd, w.last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (fd < 0 || rama_own_identify(fd, "", &id) != 0 || add_file(own, &w, &id, false) != 0)
+	if (fd < 0 || rama_emu_own_identify(fd, "", &id) != 0 || add_file(own, &w, &id, false) != 0)
 		rc = rama_err_set(e, RAMA_EIO, "%.300s: cannot be made: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 	return rc;
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* Nothing but what was `there` is replaced. Where the system cannot do both at once, it is looked for just before. */
-static int take_name(const char *part, struct rama_own_way *w, const struct rama_own_id *there)
+static int take_name(const char *part, struct rama_emu_own_way *w, const struct rama_emu_own_id *there)
 {
-	struct rama_own_id id = { 0 };
+	struct rama_emu_own_id id = { 0 };
 
 	if (renameat2(w->fd, part, w->fd, w->last, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (errno != EEXIST && errno != EINVAL && errno != ENOSYS)
 		return -1;
-	if (rama_own_identify(w->fd, w->last, &id) == 0 &&
+	if (rama_emu_own_identify(w->fd, w->last, &id) == 0 &&
 	    (id.inode != there->inode || id.born != there->born || id.changed != there->changed ||
 	     id.size != there->size || id.links != there->links)) {
 		errno = EEXIST;
@@ -336,70 +336,70 @@ static int take_name(const char *part, struct rama_own_way *w, const struct rama
 	return renameat(w->fd, part, w->fd, w->last);
 }
 
-int rama_emulate_own_publish(struct rama_emulate_own *own, const char *part, const char *path,
+int rama_emu_own_publish(struct rama_emu_own *own, const char *part, const char *path,
 			     struct rama_err *e)
 {
 	const char *last = strrchr(part, '/');
-	struct rama_own_way w;
-	struct rama_own_id id, there = { 0 };
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id, there = { 0 };
 	int rc = 0;
 
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return no_way(path, e);
 	last = last != NULL ? last + 1 : part;
 	/* whose the name is now must be known before the new line says whose it will be */
-	if (state_of(own, &w, &there) == RAMA_OWN_OTHER)
+	if (state_of(own, &w, &there) == RAMA_EMU_OWN_OTHER)
 		rc = in_the_way(path, &there, e);
-	else if (rama_own_identify(w.fd, last, &id) != 0 || !S_ISREG(id.mode) ||
+	else if (rama_emu_own_identify(w.fd, last, &id) != 0 || !S_ISREG(id.mode) ||
 		 add_file(own, &w, &id, true) != 0 || take_name(last, &w, &there) != 0)
 		rc = rama_err_set(e, RAMA_EIO, "%.300s: cannot take its name: %s", path,
 				  strerror(errno));
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 	return rc;
 }
 
-void rama_emulate_own_complete(struct rama_emulate_own *own, const char *path)
+void rama_emu_own_complete(struct rama_emu_own *own, const char *path)
 {
-	struct rama_own_way w;
-	struct rama_own_id id;
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id;
 
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return;
-	if (rama_own_identify(w.fd, w.last, &id) == 0 && check_made(own, &w, &id) == 0)
+	if (rama_emu_own_identify(w.fd, w.last, &id) == 0 && check_made(own, &w, &id) == 0)
 		add_file(own, &w, &id, true);
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 }
 
-int rama_emulate_own_remove(struct rama_emulate_own *own, const char *path)
+int rama_emu_own_remove(struct rama_emu_own *own, const char *path)
 {
-	struct rama_own_way w;
-	struct rama_own_id id = { 0 };
-	enum rama_own_state s;
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id = { 0 };
+	enum rama_emu_own_state s;
 	int rc = 0;
 
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return errno == ENOENT ? 0 : -1;
 	s = state_of(own, &w, &id);
-	if (s == RAMA_OWN_OURS)
+	if (s == RAMA_EMU_OWN_OURS)
 		rc = unlinkat(w.fd, w.last, 0);
-	rama_own_back(&w);
-	if (s == RAMA_OWN_OTHER) {
+	rama_emu_own_back(&w);
+	if (s == RAMA_EMU_OWN_OTHER) {
 		errno = EPERM;
 		rc = -1;
 	}
 	return rc;
 }
 
-void rama_emulate_own_drop(struct rama_emulate_own *own, const char *path)
+void rama_emu_own_drop(struct rama_emu_own *own, const char *path)
 {
-	char part[RAMA_OWN_PATH];
-	struct rama_own_way w;
-	struct rama_own_id id;
+	char part[RAMA_EMU_OWN_PATH];
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id;
 
-	if (rama_emulate_own_partial(own, path, part, sizeof(part)) == NULL ||
-	    rama_own_go(own, part, &w) != 0)
+	if (rama_emu_own_partial(own, path, part, sizeof(part)) == NULL ||
+	    rama_emu_own_go(own, part, &w) != 0)
 		return;
-	if (rama_own_identify(w.fd, w.last, &id) == 0 && check_made(own, &w, &id) == 0)
+	if (rama_emu_own_identify(w.fd, w.last, &id) == 0 && check_made(own, &w, &id) == 0)
 		unlinkat(w.fd, w.last, 0);
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 }

@@ -26,11 +26,11 @@ static bool take_number(const char **at, uint64_t most, uint64_t *to)
 	return true;
 }
 
-static bool take_run(const char **at, char run[RAMA_OWN_RUN + 1])
+static bool take_run(const char **at, char run[RAMA_EMU_OWN_RUN + 1])
 {
 	size_t n = strspn(*at, "abcdefghijklmnopqrstuvwxyz0123456789");
 
-	if (n != RAMA_OWN_RUN || (*at)[n] != ' ')
+	if (n != RAMA_EMU_OWN_RUN || (*at)[n] != ' ')
 		return false;
 	memcpy(run, *at, n);
 	run[n] = '\0';
@@ -41,7 +41,7 @@ static bool take_run(const char **at, char run[RAMA_OWN_RUN + 1])
 /* A name is below the place, whatever the list says. */
 static bool good_name(const char *name)
 {
-	if (name[0] == '\0' || name[0] == '/' || strlen(name) >= RAMA_OWN_PATH)
+	if (name[0] == '\0' || name[0] == '/' || strlen(name) >= RAMA_EMU_OWN_PATH)
 		return false;
 	for (const char *at = name; at != NULL; at = strchr(at, '/')) {
 		at += *at == '/';
@@ -51,11 +51,11 @@ static bool good_name(const char *name)
 	return true;
 }
 
-bool rama_own_line_parse(const char *line, struct rama_own_line *l)
+bool rama_emu_own_line_parse(const char *line, struct rama_emu_own_line *l)
 {
 	uint64_t born, changed, size;
 
-	*l = (struct rama_own_line){ 0 };
+	*l = (struct rama_emu_own_line){ 0 };
 	if (strncmp(line, "in ", 3) == 0) {
 		line += 3;
 		l->kind = 'i';
@@ -80,7 +80,7 @@ bool rama_own_line_parse(const char *line, struct rama_own_line *l)
 	return good_name(line);
 }
 
-int rama_own_line_put(const struct rama_own_line *l, char *to, size_t room)
+int rama_emu_own_line_put(const struct rama_emu_own_line *l, char *to, size_t room)
 {
 	int n = l->kind == 'i'
 			? snprintf(to, room, "in %s %s\n", l->run, l->name)
@@ -112,8 +112,8 @@ static bool find_cells(struct look *l, const char *buf, size_t n, int64_t offset
 
 	for (size_t i = 0; i < n; i++)
 		l->data |= buf[i] != 0;
-	for (size_t i = 0; i + RAMA_CELL <= n; i += RAMA_CELL) {
-		uint64_t place = (uint64_t)(offset + (int64_t)i) / RAMA_CELL;
+	for (size_t i = 0; i + RAMA_EMU_CELL <= n; i += RAMA_EMU_CELL) {
+		uint64_t place = (uint64_t)(offset + (int64_t)i) / RAMA_EMU_CELL;
 
 		memcpy(cell, buf + i, sizeof(cell));
 		if (place == 0 || cell[2] != place || cell[0] == 0)
@@ -128,12 +128,12 @@ static bool find_cells(struct look *l, const char *buf, size_t n, int64_t offset
 /* Requests may begin and end within cells: what they did not write are zeros, all else is of the unit and the place. */
 static bool only_cells(struct look *l, const char *buf, size_t n, int64_t offset)
 {
-	unsigned char want[RAMA_CELL] = { 0 };
+	unsigned char want[RAMA_EMU_CELL] = { 0 };
 
 	memcpy(want, &l->who, sizeof(l->who));
 	for (size_t i = 0; i < n; i++) {
-		uint64_t place = (uint64_t)(offset + (int64_t)i) / RAMA_CELL;
-		size_t at = i % RAMA_CELL;
+		uint64_t place = (uint64_t)(offset + (int64_t)i) / RAMA_EMU_CELL;
+		size_t at = i % RAMA_EMU_CELL;
 
 		memcpy(want + 16, &place, sizeof(place));
 		if (buf[i] != 0 && (at < 8 || (at >= 16 && at < 24)) &&
@@ -159,7 +159,7 @@ static bool over_blocks(struct look *l, int fd, int64_t size,
 	return true;
 }
 
-bool rama_own_data(int fd, int64_t size, bool *empty)
+bool rama_emu_own_data(int fd, int64_t size, bool *empty)
 {
 	struct look l = { 0 };
 

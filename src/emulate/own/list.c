@@ -15,25 +15,25 @@
 #include "emulate/pattern.h"
 
 #define TITLE "# files in this folder that iorama emulate made: it replaces and removes no others\n"
-#define LINE_MOST (RAMA_OWN_PATH + 160)
+#define LINE_MOST (RAMA_EMU_OWN_PATH + 160)
 #define TRIES 100
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int not_ours(const struct rama_own_place *p, const char *why, struct rama_err *e)
+static int not_ours(const struct rama_emu_own_place *p, const char *why, struct rama_err *e)
 {
-	return rama_err_set(e, RAMA_EIO, "%.400s/" RAMA_OWN_LIST ": %s", p->dir, why);
+	return rama_err_set(e, RAMA_EIO, "%.400s/" RAMA_EMU_OWN_LIST ": %s", p->dir, why);
 }
 
-int rama_own_list_open(struct rama_own_place *p, bool create, struct rama_err *e)
+int rama_emu_own_list_open(struct rama_emu_own_place *p, bool create, struct rama_err *e)
 {
 	int how = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (create ? O_CREAT : 0);
-	struct rama_own_id id;
+	struct rama_emu_own_id id;
 	struct stat st;
 
-	p->list = openat(p->fd, RAMA_OWN_LIST, how, 0644);
+	p->list = openat(p->fd, RAMA_EMU_OWN_LIST, how, 0644);
 	if (p->list < 0 && (errno == EACCES || errno == EROFS) && !create)
-		p->list = openat(p->fd, RAMA_OWN_LIST, (how & ~O_RDWR) | O_RDONLY);
+		p->list = openat(p->fd, RAMA_EMU_OWN_LIST, (how & ~O_RDWR) | O_RDONLY);
 	if (p->list < 0 && errno == ENOENT && !create)
 		return 0;
 	if (p->list < 0)
@@ -45,12 +45,12 @@ int rama_own_list_open(struct rama_own_place *p, bool create, struct rama_err *e
 		return not_ours(
 			p, "others can change what it says, or it is no plain file of yours", e);
 	}
-	if (rama_own_identify(p->list, "", &id) == 0)
+	if (rama_emu_own_identify(p->list, "", &id) == 0)
 		p->device = id.device;
 	return 0;
 }
 
-void rama_own_list_close(struct rama_own_place *p)
+void rama_emu_own_list_close(struct rama_emu_own_place *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		free((void *)p->lines[i].name);
@@ -70,9 +70,9 @@ void rama_own_list_close(struct rama_own_place *p)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int keep_left(struct rama_own_place *p, const struct rama_own_line *l)
+static int keep_left(struct rama_emu_own_place *p, const struct rama_emu_own_line *l)
 {
-	struct rama_own_left *more = reallocarray(p->left, p->n_left + 1, sizeof(*more));
+	struct rama_emu_own_left *more = reallocarray(p->left, p->n_left + 1, sizeof(*more));
 	char *folder = strdup(l->name);
 
 	if (more != NULL)
@@ -86,10 +86,10 @@ static int keep_left(struct rama_own_place *p, const struct rama_own_line *l)
 	return 0;
 }
 
-static int keep_file(struct rama_own_place *p, const struct rama_own_line *l)
+static int keep_file(struct rama_emu_own_place *p, const struct rama_emu_own_line *l)
 {
 	bool fresh = false;
-	uint64_t *at = rama_map_put(&p->by_name, rama_pattern_unit(l->name), &fresh);
+	uint64_t *at = rama_map_put(&p->by_name, rama_emu_pattern_unit(l->name), &fresh);
 	char *name;
 
 	if (at != NULL && *at != 0 && strcmp(p->lines[*at - 1].name, l->name) == 0) {
@@ -102,7 +102,7 @@ static int keep_file(struct rama_own_place *p, const struct rama_own_line *l)
 	name = strdup(l->name);
 	if (p->n == p->room) {
 		size_t room = p->room == 0 ? 64 : 2 * p->room;
-		struct rama_own_line *more = reallocarray(p->lines, room, sizeof(*more));
+		struct rama_emu_own_line *more = reallocarray(p->lines, room, sizeof(*more));
 
 		if (more != NULL) {
 			p->lines = more;
@@ -121,16 +121,16 @@ static int keep_file(struct rama_own_place *p, const struct rama_own_line *l)
 }
 
 /* whole lines only: what another rank is about to write is read next time */
-static int take_lines(struct rama_own_place *p, char *text, size_t n)
+static int take_lines(struct rama_emu_own_place *p, char *text, size_t n)
 {
 	char *at = text, *end;
 	int rc = 0;
 
 	while (rc == 0 && (end = memchr(at, '\n', n - (size_t)(at - text))) != NULL) {
-		struct rama_own_line l;
+		struct rama_emu_own_line l;
 
 		*end = '\0';
-		if (rama_own_line_parse(at, &l))
+		if (rama_emu_own_line_parse(at, &l))
 			rc = l.kind == 'f' ? keep_file(p, &l) : keep_left(p, &l);
 		at = end + 1;
 	}
@@ -138,7 +138,7 @@ static int take_lines(struct rama_own_place *p, char *text, size_t n)
 	return rc;
 }
 
-int rama_own_list_read(struct rama_own_place *p)
+int rama_emu_own_list_read(struct rama_emu_own_place *p)
 {
 	char *text = p->list >= 0 ? malloc(16 * LINE_MOST) : NULL;
 	off_t before = -1;
@@ -157,19 +157,19 @@ int rama_own_list_read(struct rama_own_place *p)
 	return rc;
 }
 
-const struct rama_own_line *rama_own_list_find(struct rama_own_place *p, const char *name)
+const struct rama_emu_own_line *rama_emu_own_list_find(struct rama_emu_own_place *p, const char *name)
 {
-	const uint64_t *at = rama_map_get(&p->by_name, rama_pattern_unit(name));
+	const uint64_t *at = rama_map_get(&p->by_name, rama_emu_pattern_unit(name));
 
 	if (at == NULL || strcmp(p->lines[*at - 1].name, name) != 0)
 		return NULL;
 	return &p->lines[*at - 1];
 }
 
-int rama_own_list_add(struct rama_own_place *p, const struct rama_own_line *l)
+int rama_emu_own_list_add(struct rama_emu_own_place *p, const struct rama_emu_own_line *l)
 {
 	char text[LINE_MOST];
-	int n = rama_own_line_put(l, text, sizeof(text));
+	int n = rama_emu_own_line_put(l, text, sizeof(text));
 
 	if (n < 0 || p->list < 0)
 		return RAMA_EIO;
@@ -178,41 +178,41 @@ int rama_own_list_add(struct rama_own_place *p, const struct rama_own_line *l)
 
 /* ---- who leads ------------------------------------------------------------------------------ */
 
-bool rama_own_list_left(const struct rama_own_place *p, const char *folder, size_t n,
+bool rama_emu_own_list_left(const struct rama_emu_own_place *p, const char *folder, size_t n,
 			const char *last)
 {
 	size_t len = strlen(last);
 
-	if (len <= RAMA_OWN_PART || last[len - RAMA_OWN_PART] != '.' ||
+	if (len <= RAMA_EMU_OWN_PART || last[len - RAMA_EMU_OWN_PART] != '.' ||
 	    strcmp(last + len - 5, ".part") != 0)
 		return false;
 	for (size_t i = 0; i < p->n_left; i++)
 		if (strncmp(p->left[i].folder, folder, n) == 0 && p->left[i].folder[n] == '\0' &&
-		    strncmp(last + len - RAMA_OWN_PART + 1, p->left[i].run, RAMA_OWN_RUN) == 0)
+		    strncmp(last + len - RAMA_EMU_OWN_PART + 1, p->left[i].run, RAMA_EMU_OWN_RUN) == 0)
 			return true;
 	return false;
 }
 
 /* how many there are, or were */
-static unsigned sweep(struct rama_emulate_own *own, struct rama_own_place *p, const char *folder,
+static unsigned sweep(struct rama_emu_own *own, struct rama_emu_own_place *p, const char *folder,
 		      bool away)
 {
 	unsigned found = 0;
-	char path[2 * RAMA_OWN_PATH];
-	struct rama_own_way w;
-	struct rama_own_id id;
+	char path[2 * RAMA_EMU_OWN_PATH];
+	struct rama_emu_own_way w;
+	struct rama_emu_own_id id;
 	struct dirent *at;
 	int fd;
 	DIR *d;
 
 	snprintf(path, sizeof(path), "%s/%s/x", p->dir, strcmp(folder, ".") == 0 ? "" : folder);
-	if (rama_own_go(own, path, &w) != 0)
+	if (rama_emu_own_go(own, path, &w) != 0)
 		return 0;
 	fd = openat(w.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	d = fd >= 0 ? fdopendir(fd) : NULL;
 	while (d != NULL && (at = readdir(d)) != NULL)
-		if (rama_own_list_left(p, folder, strlen(folder), at->d_name) &&
-		    rama_own_identify(dirfd(d), at->d_name, &id) == 0 && S_ISREG(id.mode) &&
+		if (rama_emu_own_list_left(p, folder, strlen(folder), at->d_name) &&
+		    rama_emu_own_identify(dirfd(d), at->d_name, &id) == 0 && S_ISREG(id.mode) &&
 		    id.uid == geteuid() && id.links == 1) {
 			found++;
 			if (away)
@@ -222,11 +222,11 @@ static unsigned sweep(struct rama_emulate_own *own, struct rama_own_place *p, co
 		closedir(d);
 	else if (fd >= 0)
 		close(fd);
-	rama_own_back(&w);
+	rama_emu_own_back(&w);
 	return found;
 }
 
-static void sweep_all(struct rama_emulate_own *own, struct rama_own_place *p)
+static void sweep_all(struct rama_emu_own *own, struct rama_emu_own_place *p)
 {
 	for (size_t i = 0; i < p->n_left; i++) {
 		bool before = false;
@@ -239,22 +239,22 @@ static void sweep_all(struct rama_emulate_own *own, struct rama_own_place *p)
 }
 
 /* The list may have been removed by its last user between open and lock. */
-static bool is_named(const struct rama_own_place *p)
+static bool is_named(const struct rama_emu_own_place *p)
 {
 	struct stat a, b;
 
 	return fstat(p->list, &a) == 0 &&
-	       fstatat(p->fd, RAMA_OWN_LIST, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstatat(p->fd, RAMA_EMU_OWN_LIST, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-int rama_own_list_lead(struct rama_emulate_own *own, struct rama_own_place *p, struct rama_err *e)
+int rama_emu_own_list_lead(struct rama_emu_own *own, struct rama_emu_own_place *p, struct rama_err *e)
 {
 	int rc = 0;
 
 	for (int i = 0; i < TRIES; i++) {
-		rama_own_list_close(p);
-		rc = rama_own_list_open(p, true, e);
+		rama_emu_own_list_close(p);
+		rc = rama_emu_own_list_open(p, true, e);
 		if (rc != 0)
 			return rc;
 		/* where files cannot be locked nobody knows who is alive: what is left stays */
@@ -265,7 +265,7 @@ int rama_own_list_lead(struct rama_emulate_own *own, struct rama_own_place *p, s
 			break;
 	}
 	p->leads = true;
-	if (rama_own_list_read(p) != 0)
+	if (rama_emu_own_list_read(p) != 0)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	if (p->read == 0 && write(p->list, TITLE, strlen(TITLE)) != (ssize_t)strlen(TITLE))
 		return not_ours(p, strerror(errno), e);
@@ -279,11 +279,11 @@ int rama_own_list_lead(struct rama_emulate_own *own, struct rama_own_place *p, s
 /* ---- the end -------------------------------------------------------------------------------- */
 
 /* All lines that are still true, in a new list; -1: there are none. */
-static int write_anew(struct rama_emulate_own *own, struct rama_own_place *p, const char *temp)
+static int write_anew(struct rama_emu_own *own, struct rama_emu_own_place *p, const char *temp)
 {
 	int fd = openat(p->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-	char path[2 * RAMA_OWN_PATH], text[LINE_MOST];
+	char path[2 * RAMA_EMU_OWN_PATH], text[LINE_MOST];
 	size_t kept = 0;
 	bool bad;
 
@@ -294,19 +294,19 @@ static int write_anew(struct rama_emulate_own *own, struct rama_own_place *p, co
 	}
 	fputs(TITLE, f);
 	for (size_t i = 0; i < p->n; i++) {
-		const struct rama_own_line *l = &p->lines[i];
-		struct rama_own_way w;
-		struct rama_own_id id;
+		const struct rama_emu_own_line *l = &p->lines[i];
+		struct rama_emu_own_way w;
+		struct rama_emu_own_id id;
 
 		snprintf(path, sizeof(path), "%s/%s", p->dir, l->name);
-		if (rama_own_list_find(p, l->name) != l || rama_own_go(own, path, &w) != 0)
+		if (rama_emu_own_list_find(p, l->name) != l || rama_emu_own_go(own, path, &w) != 0)
 			continue;
-		if (w.place == p && rama_own_state(&w, &id, l) == RAMA_OWN_OURS &&
-		    rama_own_line_put(l, text, sizeof(text)) > 0) {
+		if (w.place == p && rama_emu_own_state(&w, &id, l) == RAMA_EMU_OWN_OURS &&
+		    rama_emu_own_line_put(l, text, sizeof(text)) > 0) {
 			fputs(text, f);
 			kept++;
 		}
-		rama_own_back(&w);
+		rama_emu_own_back(&w);
 	}
 	bad = fflush(f) != 0;
 	fclose(f);
@@ -314,7 +314,7 @@ static int write_anew(struct rama_emulate_own *own, struct rama_own_place *p, co
 }
 
 /* Is anything half-written there, of whatever run? */
-static bool has_partial(struct rama_emulate_own *own, struct rama_own_place *p)
+static bool has_partial(struct rama_emu_own *own, struct rama_emu_own_place *p)
 {
 	for (size_t i = 0; i < p->n_left; i++)
 		if (sweep(own, p, p->left[i].folder, false) > 0)
@@ -322,19 +322,19 @@ static bool has_partial(struct rama_emulate_own *own, struct rama_own_place *p)
 	return false;
 }
 
-void rama_own_list_tidy(struct rama_emulate_own *own, struct rama_own_place *p, bool done)
+void rama_emu_own_list_tidy(struct rama_emu_own *own, struct rama_emu_own_place *p, bool done)
 {
 	char temp[64];
 	int rc;
 
 	if ((done && !p->leads) || p->since == INT64_MAX || p->list < 0 ||
-	    flock(p->list, LOCK_EX | LOCK_NB) != 0 || !is_named(p) || rama_own_list_read(p) != 0 ||
+	    flock(p->list, LOCK_EX | LOCK_NB) != 0 || !is_named(p) || rama_emu_own_list_read(p) != 0 ||
 	    (!done && has_partial(own, p)))
 		return;
-	snprintf(temp, sizeof(temp), RAMA_OWN_LIST ".%s", own->run);
+	snprintf(temp, sizeof(temp), RAMA_EMU_OWN_LIST ".%s", own->run);
 	rc = write_anew(own, p, temp);
 	if (rc < 0)
-		unlinkat(p->fd, RAMA_OWN_LIST, 0);
-	if (rc <= 0 || renameat(p->fd, temp, p->fd, RAMA_OWN_LIST) != 0)
+		unlinkat(p->fd, RAMA_EMU_OWN_LIST, 0);
+	if (rc <= 0 || renameat(p->fd, temp, p->fd, RAMA_EMU_OWN_LIST) != 0)
 		unlinkat(p->fd, temp, 0);
 }

@@ -16,11 +16,11 @@
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-int rama_emulate_own_new(struct rama_emulate_own **own, struct rama_team *t, struct rama_err *e)
+int rama_emu_own_new(struct rama_emu_own **own, struct rama_emu_team *t, struct rama_err *e)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
-	struct rama_emulate_own *o = calloc(1, sizeof(*o));
-	unsigned char bytes[RAMA_OWN_RUN] = { 0 };
+	struct rama_emu_own *o = calloc(1, sizeof(*o));
+	unsigned char bytes[RAMA_EMU_OWN_RUN] = { 0 };
 	int rc = 0;
 
 	*own = o;
@@ -31,26 +31,26 @@ int rama_emulate_own_new(struct rama_emulate_own **own, struct rama_team *t, str
 	if (t->rank == 0 && getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		rc = rama_err_set(e, RAMA_EIO, "getrandom: %s", strerror(errno));
 	if (rc == 0)
-		rc = rama_team_bcast(t, bytes, sizeof(bytes), e);
-	for (int i = 0; i < RAMA_OWN_RUN; i++)
+		rc = rama_emu_team_bcast(t, bytes, sizeof(bytes), e);
+	for (int i = 0; i < RAMA_EMU_OWN_RUN; i++)
 		o->run[i] = letters[bytes[i] % (sizeof(letters) - 1)];
 	return rc;
 }
 
-static void remove_folder(struct rama_emulate_own *own, const char *path)
+static void remove_folder(struct rama_emu_own *own, const char *path)
 {
-	struct rama_own_way w;
+	struct rama_emu_own_way w;
 	const char *name;
 
-	if (rama_own_find(own, path, &name) == NULL) {
+	if (rama_emu_own_find(own, path, &name) == NULL) {
 		rmdir(path);
-	} else if (rama_own_go(own, path, &w) == 0) {
+	} else if (rama_emu_own_go(own, path, &w) == 0) {
 		unlinkat(w.fd, w.last, AT_REMOVEDIR);
-		rama_own_back(&w);
+		rama_emu_own_back(&w);
 	}
 }
 
-void rama_emulate_own_rmdir(struct rama_emulate_own *own, const char *path)
+void rama_emu_own_rmdir(struct rama_emu_own *own, const char *path)
 {
 	char **more = reallocarray(own->empty, own->n_empty + 1, sizeof(*more));
 	char *copy = strdup(path);
@@ -63,13 +63,13 @@ void rama_emulate_own_rmdir(struct rama_emulate_own *own, const char *path)
 		free(copy); /* an empty folder stays */
 }
 
-void rama_emulate_own_free(struct rama_emulate_own *own, bool done)
+void rama_emu_own_free(struct rama_emu_own *own, bool done)
 {
 	for (size_t i = 0; own != NULL && i < own->n; i++) {
-		struct rama_own_place *p = &own->places[i];
+		struct rama_emu_own_place *p = &own->places[i];
 
-		rama_own_list_tidy(own, p, done);
-		rama_own_list_close(p);
+		rama_emu_own_list_tidy(own, p, done);
+		rama_emu_own_list_close(p);
 	}
 	for (size_t i = 0; own != NULL && i < own->n_empty; i++) {
 		remove_folder(own, own->empty[i]);
@@ -92,16 +92,16 @@ void rama_emulate_own_free(struct rama_emulate_own *own, bool done)
 /* ---- places --------------------------------------------------------------------------------- */
 
 /* the place itself is where the user says, through links too */
-static int open_place(struct rama_own_place *p)
+static int open_place(struct rama_emu_own_place *p)
 {
 	if (p->fd < 0)
 		p->fd = open(p->dir[0] != '\0' ? p->dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return p->fd;
 }
 
-int rama_emulate_own_place(struct rama_emulate_own *own, const char *dir, struct rama_err *e)
+int rama_emu_own_where(struct rama_emu_own *own, const char *dir, struct rama_err *e)
 {
-	struct rama_own_place *p;
+	struct rama_emu_own_place *p;
 	size_t n = strlen(dir);
 	struct stat st;
 	int rc = 0;
@@ -116,7 +116,7 @@ int rama_emulate_own_place(struct rama_emulate_own *own, const char *dir, struct
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	own->places = p;
 	p += own->n;
-	*p = (struct rama_own_place){
+	*p = (struct rama_emu_own_place){
 		.dir = strndup(dir, n), .len = n, .fd = -1, .list = -1, .since = INT64_MAX
 	};
 	if (p->dir == NULL)
@@ -131,43 +131,43 @@ int rama_emulate_own_place(struct rama_emulate_own *own, const char *dir, struct
 		return rama_err_set(e, number == ENOTDIR ? RAMA_EMISSING : RAMA_EIO, "%s: %s", dir,
 				    strerror(number));
 	}
-	rc = rama_own_list_open(p, false, e);
-	if (rc == 0 && rama_own_list_read(p) != 0)
+	rc = rama_emu_own_list_open(p, false, e);
+	if (rc == 0 && rama_emu_own_list_read(p) != 0)
 		rc = rama_err_set(e, RAMA_EMEMORY, "no memory");
 	return rc;
 }
 
 /* Two names of one directory have one list, which is led once. */
-static bool is_led(const struct rama_emulate_own *own, const struct rama_own_place *p)
+static bool is_led(const struct rama_emu_own *own, const struct rama_emu_own_place *p)
 {
 	struct stat a, b;
 
-	for (const struct rama_own_place *q = own->places; q < p; q++)
+	for (const struct rama_emu_own_place *q = own->places; q < p; q++)
 		if (fstat(p->fd, &a) == 0 && fstat(q->fd, &b) == 0 && a.st_dev == b.st_dev &&
 		    a.st_ino == b.st_ino)
 			return true;
 	return false;
 }
 
-int rama_emulate_own_enter(struct rama_emulate_own *own, bool leads, struct rama_err *e)
+int rama_emu_own_enter(struct rama_emu_own *own, bool leads, struct rama_err *e)
 {
-	struct rama_own_id id;
+	struct rama_emu_own_id id;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < own->n; i++) {
-		struct rama_own_place *p = &own->places[i];
+		struct rama_emu_own_place *p = &own->places[i];
 
 		if (open_place(p) < 0)
 			return rama_err_set(e, RAMA_EIO, "%s: %s", p->dir, strerror(errno));
 		if (leads && !is_led(own, p)) {
-			rc = rama_own_list_lead(own, p, e);
+			rc = rama_emu_own_list_lead(own, p, e);
 		} else {
-			rama_own_list_close(p);
-			rc = rama_own_list_open(p, true, e);
+			rama_emu_own_list_close(p);
+			rc = rama_emu_own_list_open(p, true, e);
 		}
-		if (rc == 0 && rama_own_list_read(p) != 0)
+		if (rc == 0 && rama_emu_own_list_read(p) != 0)
 			rc = rama_err_set(e, RAMA_EMEMORY, "no memory");
-		if (rc == 0 && rama_own_identify(p->list, "", &id) == 0)
+		if (rc == 0 && rama_emu_own_identify(p->list, "", &id) == 0)
 			p->since = id.changed;
 	}
 	return rc;
@@ -183,13 +183,13 @@ static bool leads_up(const char *name)
 	return false;
 }
 
-struct rama_own_place *rama_own_find(struct rama_emulate_own *own, const char *path,
+struct rama_emu_own_place *rama_emu_own_find(struct rama_emu_own *own, const char *path,
 				     const char **name)
 {
-	struct rama_own_place *best = NULL;
+	struct rama_emu_own_place *best = NULL;
 
 	for (size_t i = 0; i < own->n; i++) {
-		struct rama_own_place *p = &own->places[i];
+		struct rama_emu_own_place *p = &own->places[i];
 		bool root = p->len == 1 && p->dir[0] == '/';
 		bool below = p->len == 0 ? path[0] != '/'
 			     : root	 ? path[0] == '/'
@@ -241,13 +241,13 @@ static int open_folder(int from, char *name)
 	return step_by_step(from, name);
 }
 
-int rama_own_go(struct rama_emulate_own *own, const char *path, struct rama_own_way *w)
+int rama_emu_own_go(struct rama_emu_own *own, const char *path, struct rama_emu_own_way *w)
 {
-	char folder[RAMA_OWN_PATH];
+	char folder[RAMA_EMU_OWN_PATH];
 	const char *slash;
 
-	*w = (struct rama_own_way){ .fd = -1 };
-	w->place = rama_own_find(own, path, &w->name);
+	*w = (struct rama_emu_own_way){ .fd = -1 };
+	w->place = rama_emu_own_find(own, path, &w->name);
 	if (w->place == NULL) { /* a mistake of a mode, not of the user */
 		errno = EXDEV;
 		return -1;
@@ -270,7 +270,7 @@ int rama_own_go(struct rama_emulate_own *own, const char *path, struct rama_own_
 	return w->fd >= 0 ? 0 : -1;
 }
 
-void rama_own_back(struct rama_own_way *w)
+void rama_emu_own_back(struct rama_emu_own_way *w)
 {
 	if (w->place != NULL && w->fd >= 0 && w->fd != w->place->fd)
 		close(w->fd);
@@ -284,7 +284,7 @@ static int64_t nanoseconds(const struct statx_timestamp *t)
 	return t->tv_sec * INT64_C(1000000000) + t->tv_nsec;
 }
 
-int rama_own_identify(int fd, const char *name, struct rama_own_id *id)
+int rama_emu_own_identify(int fd, const char *name, struct rama_emu_own_id *id)
 {
 	struct statx x;
 	unsigned dev[2];
@@ -294,7 +294,7 @@ int rama_own_identify(int fd, const char *name, struct rama_own_id *id)
 		return -1;
 	dev[0] = x.stx_dev_major;
 	dev[1] = x.stx_dev_minor;
-	*id = (struct rama_own_id){ .inode = x.stx_ino,
+	*id = (struct rama_emu_own_id){ .inode = x.stx_ino,
 				    .device = (uint64_t)dev[0] << 32 | dev[1],
 				    .links = x.stx_nlink,
 				    .changed = nanoseconds(&x.stx_mtime),
@@ -307,38 +307,38 @@ int rama_own_identify(int fd, const char *name, struct rama_own_id *id)
 }
 
 /* Written to since, or never complete: then it is ours if what it holds is. Zeros say nothing, but the time of its birth does. */
-static bool holds_ours(const struct rama_own_way *w, const struct rama_own_id *id,
-		       const struct rama_own_line *l)
+static bool holds_ours(const struct rama_emu_own_way *w, const struct rama_emu_own_id *id,
+		       const struct rama_emu_own_line *l)
 {
 	int fd = openat(w->fd, w->last, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct rama_own_id now;
+	struct rama_emu_own_id now;
 	bool empty = false, ours;
 
 	if (fd < 0)
 		return false;
-	ours = rama_own_identify(fd, "", &now) == 0 && now.inode == id->inode &&
-	       rama_own_data(fd, id->size, &empty) && (!empty || (l->born != 0 && l->changed == 0));
+	ours = rama_emu_own_identify(fd, "", &now) == 0 && now.inode == id->inode &&
+	       rama_emu_own_data(fd, id->size, &empty) && (!empty || (l->born != 0 && l->changed == 0));
 	close(fd);
 	return ours;
 }
 
 /* Devices have other numbers on other hosts and after the next start of this one: that of the list is 0. */
-uint64_t rama_own_device(const struct rama_own_place *p, const struct rama_own_id *id)
+uint64_t rama_emu_own_device(const struct rama_emu_own_place *p, const struct rama_emu_own_id *id)
 {
 	return id->device == p->device ? 0 : id->device;
 }
 
-enum rama_own_state rama_own_state(struct rama_own_way *w, struct rama_own_id *id,
-				   const struct rama_own_line *l)
+enum rama_emu_own_state rama_emu_own_state(struct rama_emu_own_way *w, struct rama_emu_own_id *id,
+				   const struct rama_emu_own_line *l)
 {
-	if (rama_own_identify(w->fd, w->last, id) != 0)
-		return errno == ENOENT ? RAMA_OWN_NOTHING : RAMA_OWN_OTHER;
-	if (l == NULL || rama_own_device(w->place, id) != l->device || !S_ISREG(id->mode) ||
+	if (rama_emu_own_identify(w->fd, w->last, id) != 0)
+		return errno == ENOENT ? RAMA_EMU_OWN_NOTHING : RAMA_EMU_OWN_OTHER;
+	if (l == NULL || rama_emu_own_device(w->place, id) != l->device || !S_ISREG(id->mode) ||
 	    id->uid != geteuid() || id->links != 1 || id->inode != l->inode || id->born != l->born)
-		return RAMA_OWN_OTHER;
+		return RAMA_EMU_OWN_OTHER;
 	if (l->changed != 0 && id->changed == l->changed && id->size == l->size)
-		return RAMA_OWN_OURS;
+		return RAMA_EMU_OWN_OURS;
 	if (l->changed == 0 && l->fresh)
-		return RAMA_OWN_OURS; /* this run writes to it */
-	return holds_ours(w, id, l) ? RAMA_OWN_OURS : RAMA_OWN_OTHER;
+		return RAMA_EMU_OWN_OURS; /* this run writes to it */
+	return holds_ours(w, id, l) ? RAMA_EMU_OWN_OURS : RAMA_EMU_OWN_OTHER;
 }

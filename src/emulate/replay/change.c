@@ -9,7 +9,7 @@
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct rama_replay_op *x = a, *y = b;
+	const struct rama_emu_replay_op *x = a, *y = b;
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
@@ -25,7 +25,7 @@ static int by_rank(const void *a, const void *b)
 /* ---- size of requests ----------------------------------------------------------------------- */
 
 /* Can b be done with a, in one request? */
-static bool follows(const struct rama_replay_op *a, const struct rama_replay_op *b, int64_t most)
+static bool follows(const struct rama_emu_replay_op *a, const struct rama_emu_replay_op *b, int64_t most)
 {
 	return a->rank == b->rank && a->hand == b->hand && a->file == b->file &&
 	       a->write == b->write && a->offset + a->length == b->offset &&
@@ -33,7 +33,7 @@ static bool follows(const struct rama_replay_op *a, const struct rama_replay_op 
 }
 
 /* A write is done when the first was, a read when the last was: what is to be read may have been written in between. What they took is added. */
-static void join(struct rama_replay_op *a, const struct rama_replay_op *b)
+static void join(struct rama_emu_replay_op *a, const struct rama_emu_replay_op *b)
 {
 	double took = a->end - a->start + (b->end - b->start);
 
@@ -43,7 +43,7 @@ static void join(struct rama_replay_op *a, const struct rama_replay_op *b)
 	a->length += b->length;
 }
 
-static void join_all(struct rama_replay *r, int64_t most)
+static void join_all(struct rama_emu_replay *r, int64_t most)
 {
 	size_t n = 0;
 
@@ -57,13 +57,13 @@ static void join_all(struct rama_replay *r, int64_t most)
 	r->n = n;
 }
 
-static int split_all(struct rama_replay *r, int64_t most, struct rama_err *e)
+static int split_all(struct rama_emu_replay *r, int64_t most, struct rama_err *e)
 {
 	size_t n = r->n;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		struct rama_replay_op op = r->ops[i], part;
+		struct rama_emu_replay_op op = r->ops[i], part;
 		double each = (op.end - op.start) / (double)op.length;
 		int64_t done = most;
 
@@ -77,19 +77,19 @@ static int split_all(struct rama_replay *r, int64_t most, struct rama_err *e)
 			part.length = op.length - done < most ? op.length - done : most;
 			part.start = op.start + each * (double)done;
 			part.end = part.start + each * (double)part.length;
-			rc = rama_replay_add(r, &part, e);
+			rc = rama_emu_replay_add(r, &part, e);
 		}
 	}
 	return rc;
 }
 
 /* All offsets multiplied; a request keeps at least a byte. */
-static void scale_all(struct rama_replay *r, double ratio)
+static void scale_all(struct rama_emu_replay *r, double ratio)
 {
 	for (uint32_t i = 0; i < r->n_files; i++)
 		r->files[i].size = 0;
 	for (size_t i = 0; i < r->n; i++) {
-		struct rama_replay_op *op = &r->ops[i];
+		struct rama_emu_replay_op *op = &r->ops[i];
 		double from = (double)op->offset * ratio,
 		       to = (double)(op->offset + op->length) * ratio;
 
@@ -104,14 +104,14 @@ static void scale_all(struct rama_replay *r, double ratio)
 
 /* ---- where they go -------------------------------------------------------------------------- */
 
-static void align_all(struct rama_replay *r, int64_t to)
+static void align_all(struct rama_emu_replay *r, int64_t to)
 {
 	for (size_t i = 0; i < r->n; i++)
 		r->ops[i].offset -= r->ops[i].offset % to;
 }
 
 /* The file of a rank has the offsets of the shared one; so has what the rank reads in it. */
-static int part_files(struct rama_replay *r, struct rama_err *e)
+static int part_files(struct rama_emu_replay *r, struct rama_err *e)
 {
 	int32_t *owner = calloc((size_t)r->n_files + 1, sizeof(*owner)); /* rank + 1; -1: several */
 	uint32_t n_files = r->n_files;
@@ -125,7 +125,7 @@ static int part_files(struct rama_replay *r, struct rama_err *e)
 		*o = *o == 0 || *o == r->ops[i].rank + 1 ? r->ops[i].rank + 1 : -1;
 	}
 	for (size_t i = 0; rc == 0 && i < r->n; i++) {
-		struct rama_replay_op *op = &r->ops[i];
+		struct rama_emu_replay_op *op = &r->ops[i];
 		uint64_t id =
 			r->files[op->file].id ^ ((uint64_t)op->rank + 1) * 0x9e3779b97f4a7c15u;
 		char name[4200];
@@ -135,7 +135,7 @@ static int part_files(struct rama_replay *r, struct rama_err *e)
 			continue;
 		snprintf(name, sizeof(name), "%.4096s.%d", r->files[op->file].name, op->rank);
 		size = r->files[op->file].size;
-		file = rama_replay_file(r, id, name, e);
+		file = rama_emu_replay_file(r, id, name, e);
 		if (file < 0)
 			rc = (int)file;
 		else
@@ -145,12 +145,12 @@ static int part_files(struct rama_replay *r, struct rama_err *e)
 	return rc;
 }
 
-int rama_replay_change(struct rama_replay *r, struct rama_err *e)
+int rama_emu_replay_change(struct rama_emu_replay *r, struct rama_err *e)
 {
-	const struct rama_config *c = r->m->cfg;
-	int64_t transfer = rama_config_size(c, RAMA_P_transfer_size);
-	int64_t alignment = rama_config_size(c, RAMA_P_alignment);
-	double ratio = rama_config_number(c, RAMA_P_bytes);
+	const struct rama_emu_config *c = r->m->cfg;
+	int64_t transfer = rama_emu_config_size(c, RAMA_EMU_P_transfer_size);
+	int64_t alignment = rama_emu_config_size(c, RAMA_EMU_P_alignment);
+	double ratio = rama_emu_config_number(c, RAMA_EMU_P_bytes);
 	int rc = 0;
 
 	if (ratio != 1)
@@ -162,9 +162,9 @@ int rama_replay_change(struct rama_replay *r, struct rama_err *e)
 	if (rc == 0 && alignment > 1)
 		align_all(r, alignment);
 	if (rc == 0 &&
-	    (rama_config_flag(c, RAMA_P_write_own) || rama_config_flag(c, RAMA_P_read_own)))
+	    (rama_emu_config_flag(c, RAMA_EMU_P_write_own) || rama_emu_config_flag(c, RAMA_EMU_P_read_own)))
 		rc = part_files(r, e);
 	if (rc == 0)
-		rama_replay_sort(r);
+		rama_emu_replay_sort(r);
 	return rc;
 }

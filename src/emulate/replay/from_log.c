@@ -12,7 +12,7 @@
 #include "logfile/cursor.h"
 
 struct reader {
-	struct rama_story *s;
+	struct rama_emu_story *s;
 	struct rama_log log;
 	struct rama_err *e;
 	uint32_t number; /* of the log */
@@ -31,9 +31,9 @@ static int more(void *array, size_t n, size_t *room, size_t size, struct rama_er
 
 	if (n < *room)
 		return 0;
-	if (n >= RAMA_STORY_MOST)
+	if (n >= RAMA_EMU_STORY_MOST)
 		return rama_err_set(e, RAMA_ELIMIT, "more than %d tasks, files or uses of files",
-				    RAMA_STORY_MOST);
+				    RAMA_EMU_STORY_MOST);
 	p = reallocarray(*at, want, size);
 	if (p == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
@@ -92,9 +92,9 @@ static const char *program_of(struct reader *r, const char *command, size_t n)
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
-static int64_t new_task(struct reader *r, const struct rama_story_task *t)
+static int64_t new_task(struct reader *r, const struct rama_emu_story_task *t)
 {
-	struct rama_story *s = r->s;
+	struct rama_emu_story *s = r->s;
 	int rc = more(&s->tasks, s->n_tasks, &s->room_tasks, sizeof(*s->tasks), r->e);
 
 	if (rc == 0 && t->program == NULL)
@@ -106,10 +106,10 @@ static int64_t new_task(struct reader *r, const struct rama_story_task *t)
 }
 
 /* The same program, started by the same process, at the same time: parts of one task. */
-static int64_t task_like(const struct reader *r, const struct rama_story_task *t)
+static int64_t task_like(const struct reader *r, const struct rama_emu_story_task *t)
 {
 	for (size_t i = r->first_task; i < r->s->n_tasks; i++) {
-		const struct rama_story_task *x = &r->s->tasks[i];
+		const struct rama_emu_story_task *x = &r->s->tasks[i];
 
 		if (x->parent == t->parent && strcmp(x->program, t->program) == 0 &&
 		    x->start < t->end && t->start < x->end)
@@ -122,7 +122,7 @@ static int add_process(struct reader *r, const struct rama_record *rec)
 {
 	const union rama_word *w = rec->w;
 	int64_t rank = w[RAMA_RANK].i, parent = w[RAMA_PROCESS_PARENT_RANK].i, task = -1;
-	struct rama_story_task t = { .log = r->number, .parent = parent };
+	struct rama_emu_story_task t = { .log = r->number, .parent = parent };
 	const char *command = rec->count[0] > 0 ? rec->array[0][0].b : "";
 
 	if (rank < 0 || rank >= r->nprocs)
@@ -149,7 +149,7 @@ static int add_process(struct reader *r, const struct rama_record *rec)
 
 static int find_tasks(struct reader *r)
 {
-	struct rama_story_task all = { .log = r->number, .parent = -1, .start = r->start };
+	struct rama_emu_story_task all = { .log = r->number, .parent = -1, .start = r->start };
 	struct rama_cursor c;
 	struct rama_record *rec;
 	int64_t task = -1;
@@ -182,7 +182,7 @@ static int find_tasks(struct reader *r)
 
 static int64_t find_file(struct reader *r, uint64_t id, const char *name)
 {
-	struct rama_story *s = r->s;
+	struct rama_emu_story *s = r->s;
 	bool fresh = false;
 	uint64_t *at = rama_map_put(&s->file_by_id, id, &fresh);
 	int rc;
@@ -198,13 +198,13 @@ static int64_t find_file(struct reader *r, uint64_t id, const char *name)
 	if (name == NULL)
 		return rama_err_set(r->e, RAMA_EMEMORY, "no memory");
 	*at = s->n_files;
-	s->files[s->n_files] = (struct rama_story_file){ .id = id, .name = name };
+	s->files[s->n_files] = (struct rama_emu_story_file){ .id = id, .name = name };
 	return (int64_t)s->n_files++;
 }
 
-static struct rama_story_use *find_use(struct reader *r, uint32_t task, uint32_t file)
+static struct rama_emu_story_use *find_use(struct reader *r, uint32_t task, uint32_t file)
 {
-	struct rama_story *s = r->s;
+	struct rama_emu_story *s = r->s;
 	bool fresh = false;
 	uint64_t *at = rama_map_put(&s->use_by_key, (uint64_t)task << 32 | file, &fresh);
 
@@ -217,7 +217,7 @@ static struct rama_story_use *find_use(struct reader *r, uint32_t task, uint32_t
 	if (more(&s->uses, s->n_uses, &s->room_uses, sizeof(*s->uses), r->e) != 0)
 		return NULL;
 	*at = s->n_uses;
-	s->uses[s->n_uses] = (struct rama_story_use){ .task = task, .file = file, .request = -1 };
+	s->uses[s->n_uses] = (struct rama_emu_story_use){ .task = task, .file = file, .request = -1 };
 	return &s->uses[s->n_uses++];
 }
 
@@ -241,7 +241,7 @@ static const struct words stdio_words = { RAMA_STDIO_F_READ_START_TIMESTAMP,
 					  RAMA_STDIO_F_WRITE_START_TIMESTAMP,
 					  RAMA_STDIO_F_WRITE_END_TIMESTAMP };
 
-static void add_pattern(struct rama_story_use *u, const struct rama_plan *p,
+static void add_pattern(struct rama_emu_story_use *u, const struct rama_plan *p,
 			const union rama_word *w)
 {
 	if (p->mod->id != RAMA_MOD_POSIX)
@@ -260,8 +260,8 @@ static int add_use(struct reader *r, const struct rama_plan *p, const union rama
 		   uint32_t task, uint32_t file)
 {
 	const struct words *k = p->mod->id == RAMA_MOD_POSIX ? &posix_words : &stdio_words;
-	struct rama_story_file *f = &r->s->files[file];
-	struct rama_story_use *u = find_use(r, task, file);
+	struct rama_emu_story_file *f = &r->s->files[file];
+	struct rama_emu_story_use *u = find_use(r, task, file);
 	int64_t read = w[p->bytes_read].i, written = w[p->bytes_written].i;
 
 	if (u == NULL)
@@ -344,7 +344,7 @@ static int read_all(struct reader *r)
 	return rc;
 }
 
-static int read_log(struct rama_story *s, const char *path, uint32_t number, struct rama_err *e)
+static int read_log(struct rama_emu_story *s, const char *path, uint32_t number, struct rama_err *e)
 {
 	struct rama_log_options opt = { .strict = true };
 	struct reader r = { .s = s, .number = number, .e = e };
@@ -371,7 +371,7 @@ static int read_log(struct rama_story *s, const char *path, uint32_t number, str
 
 static int by_start(const void *a, const void *b, void *ctx)
 {
-	const struct rama_story *s = ctx;
+	const struct rama_emu_story *s = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	if (s->tasks[x].start != s->tasks[y].start)
@@ -381,7 +381,7 @@ static int by_start(const void *a, const void *b, void *ctx)
 
 static int by_task(const void *a, const void *b)
 {
-	const struct rama_story_use *x = a, *y = b;
+	const struct rama_emu_story_use *x = a, *y = b;
 
 	if (x->task != y->task)
 		return x->task < y->task ? -1 : 1;
@@ -389,11 +389,11 @@ static int by_task(const void *a, const void *b)
 }
 
 /* Tasks in the order of their start; those that did nothing with files go. */
-static int sort(struct rama_story *s, struct rama_err *e)
+static int sort(struct rama_emu_story *s, struct rama_err *e)
 {
 	uint32_t *order = calloc(s->n_tasks + 1, sizeof(*order)),
 		 *place = calloc(s->n_tasks + 1, sizeof(*place));
-	struct rama_story_task *tasks = calloc(s->n_tasks + 1, sizeof(*tasks));
+	struct rama_emu_story_task *tasks = calloc(s->n_tasks + 1, sizeof(*tasks));
 	size_t n = 0;
 
 	if (order == NULL || place == NULL || tasks == NULL) {
@@ -427,11 +427,11 @@ static int sort(struct rama_story *s, struct rama_err *e)
 	return 0;
 }
 
-int rama_story_read(struct rama_story *s, char *const *paths, size_t n, struct rama_err *e)
+int rama_emu_story_read(struct rama_emu_story *s, char *const *paths, size_t n, struct rama_err *e)
 {
 	int rc = 0;
 
-	*s = (struct rama_story){ 0 };
+	*s = (struct rama_emu_story){ 0 };
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = read_log(s, paths[i], (uint32_t)i, e);
 	if (rc == 0)
@@ -442,7 +442,7 @@ int rama_story_read(struct rama_story *s, char *const *paths, size_t n, struct r
 	return rc;
 }
 
-void rama_story_fini(struct rama_story *s)
+void rama_emu_story_fini(struct rama_emu_story *s)
 {
 	free(s->tasks);
 	free(s->files);

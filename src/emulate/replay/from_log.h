@@ -6,10 +6,10 @@
 #include "base/map.h"
 #include "emulate/emulate.h"
 
-#define RAMA_STORY_MOST 1000000 /* tasks, files, uses */
+#define RAMA_EMU_STORY_MOST 1000000 /* tasks, files, uses */
 
 /* processes of one job that run one program together */
-struct rama_story_task {
+struct rama_emu_story_task {
 	const char *program; /* its name, without folders and arguments */
 	uint32_t log;	     /* which */
 	int64_t parent;	     /* rank that started it; -1: not known */
@@ -19,14 +19,14 @@ struct rama_story_task {
 	uint32_t first, n; /* its uses, after they are sorted */
 };
 
-struct rama_story_file {
+struct rama_emu_story_file {
 	uint64_t id;
 	const char *name;
 	int64_t size; /* highest byte that anybody reached, + 1 */
 };
 
 /* what a task did with a file; windows are seconds since 1970, 0: never */
-struct rama_story_use {
+struct rama_emu_story_use {
 	uint32_t task, file;
 	int64_t read, written; /* bytes */
 	double read_from, read_to, write_from, write_to;
@@ -36,20 +36,20 @@ struct rama_story_use {
 	uint32_t readers;	 /* ranks that read it */
 };
 
-struct rama_story {
+struct rama_emu_story {
 	struct rama_arena arena;
-	struct rama_story_task *tasks; /* by start, once read */
-	struct rama_story_file *files;
-	struct rama_story_use *uses; /* by task, then file */
+	struct rama_emu_story_task *tasks; /* by start, once read */
+	struct rama_emu_story_file *files;
+	struct rama_emu_story_use *uses; /* by task, then file */
 	size_t n_tasks, n_files, n_uses, room_tasks, room_files, room_uses;
 	struct rama_map file_by_id, use_by_key;
 	double slack; /* seconds by which the clocks of the logs may be wrong */
 };
 
 /* from_log.c */
-int rama_story_read(struct rama_story *s, char *const *paths, size_t n, struct rama_err *e);
-void rama_story_fini(struct rama_story *s);
+int rama_emu_story_read(struct rama_emu_story *s, char *const *paths, size_t n, struct rama_err *e);
+void rama_emu_story_fini(struct rama_emu_story *s);
 /* from_log_graph.c: the graph is finished */
-int rama_story_graph(struct rama_story *s, struct rama_graph *g, struct rama_err *e);
+int rama_emu_story_graph(struct rama_emu_story *s, struct rama_emu_graph *g, struct rama_err *e);
 
 #endif

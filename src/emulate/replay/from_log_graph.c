@@ -10,8 +10,8 @@
 #include "emulate/replay/from_log.h"
 
 struct maker {
-	struct rama_story *s;
-	struct rama_graph *g;
+	struct rama_emu_story *s;
+	struct rama_emu_graph *g;
 	size_t first;	  /* task: those before are earlier iterations of the same */
 	uint32_t *datum;  /* by file: index + 1 */
 	uint32_t *writer; /* by file: a use that writes it, + 1 ... */
@@ -23,15 +23,15 @@ struct maker {
 /* ---- iterations ----------------------------------------------------------------------------- */
 
 /* Does task b all that a does, to the same files? `more`: and perhaps more. */
-static bool does_same(const struct rama_story *s, const struct rama_story_task *a,
-		      const struct rama_story_task *b, bool more)
+static bool does_same(const struct rama_emu_story *s, const struct rama_emu_story_task *a,
+		      const struct rama_emu_story_task *b, bool more)
 {
 	uint32_t k = 0;
 
 	if (strcmp(a->program, b->program) != 0 || (!more && a->n != b->n))
 		return false;
 	for (uint32_t i = 0; i < a->n; i++) {
-		const struct rama_story_use *x = &s->uses[a->first + i], *y;
+		const struct rama_emu_story_use *x = &s->uses[a->first + i], *y;
 
 		while (k < b->n && s->uses[b->first + k].file < x->file)
 			k++;
@@ -47,7 +47,7 @@ static bool does_same(const struct rama_story *s, const struct rama_story_task *
 }
 
 /* Tasks of one round: the smallest number after which all begins again. In the first round what comes from the round before is not there yet. */
-static size_t round_length(const struct rama_story *s)
+static size_t round_length(const struct rama_emu_story *s)
 {
 	for (size_t p = 1; p <= s->n_tasks / 2; p++) {
 		size_t i = p;
@@ -65,7 +65,7 @@ static size_t round_length(const struct rama_story *s)
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* the folder that all files of the graph are in, with its slash */
-static size_t common_folder(const struct rama_story *s)
+static size_t common_folder(const struct rama_emu_story *s)
 {
 	const char *name = s->files[0].name;
 	size_t n = strlen(name);
@@ -82,25 +82,25 @@ static size_t common_folder(const struct rama_story *s)
 	return n;
 }
 
-static int64_t task_node(struct maker *k, const struct rama_story_task *t)
+static int64_t task_node(struct maker *k, const struct rama_emu_story_task *t)
 {
 	char id[300];
 	int n = snprintf(id, sizeof(id), "%.255s", t->program);
 
-	for (unsigned i = 2; rama_graph_find_task(k->g, id, (size_t)n) >= 0; i++)
+	for (unsigned i = 2; rama_emu_graph_find_task(k->g, id, (size_t)n) >= 0; i++)
 		n = snprintf(id, sizeof(id), "%.255s.%u", t->program, i);
-	return rama_graph_task(k->g, id, (size_t)n, k->e);
+	return rama_emu_graph_task(k->g, id, (size_t)n, k->e);
 }
 
 static int64_t file_node(struct maker *k, uint32_t file)
 {
-	const struct rama_story_file *f = &k->s->files[file];
+	const struct rama_emu_story_file *f = &k->s->files[file];
 	const char *name = f->name + k->folder;
 	int64_t at;
 
 	if (k->datum[file] != 0)
 		return k->datum[file] - 1;
-	at = rama_graph_datum(k->g, name, strlen(name), k->e);
+	at = rama_emu_graph_datum(k->g, name, strlen(name), k->e);
 	if (at < 0)
 		return at;
 	k->datum[file] = (uint32_t)at + 1;
@@ -115,12 +115,12 @@ struct sources {
 	unsigned before, beside; /* had ended when it began; had not */
 };
 
-static struct sources find_sources(const struct maker *k, const struct rama_story_use *u)
+static struct sources find_sources(const struct maker *k, const struct rama_emu_story_use *u)
 {
 	struct sources s = { 0 };
 
 	for (uint32_t i = k->writer[u->file]; i != 0; i = k->next[i - 1]) {
-		const struct rama_story_use *w = &k->s->uses[i - 1];
+		const struct rama_emu_story_use *w = &k->s->uses[i - 1];
 
 		if (w->task == u->task)
 			continue;
@@ -132,7 +132,7 @@ static struct sources find_sources(const struct maker *k, const struct rama_stor
 	return s;
 }
 
-static bool is_after(const struct rama_graph *g, uint32_t before, uint32_t after)
+static bool is_after(const struct rama_emu_graph *g, uint32_t before, uint32_t after)
 {
 	/* those of a task are added one after the other */
 	for (uint32_t i = g->n_afters; i-- > 0 && g->afters[i].after == after;)
@@ -142,48 +142,48 @@ static bool is_after(const struct rama_graph *g, uint32_t before, uint32_t after
 }
 
 /* An edge that is not strict lets the reader go on before those that had ended: they are named. */
-static int add_afters(struct maker *k, const struct rama_story_use *u, uint32_t task)
+static int add_afters(struct maker *k, const struct rama_emu_story_use *u, uint32_t task)
 {
 	int rc = 0;
 
 	for (uint32_t i = k->writer[u->file]; rc == 0 && i != 0; i = k->next[i - 1]) {
-		const struct rama_story_use *w = &k->s->uses[i - 1];
+		const struct rama_emu_story_use *w = &k->s->uses[i - 1];
 
 		if (w->task != u->task && w->write_to <= u->read_from + k->s->slack &&
 		    !is_after(k->g, (uint32_t)(w->task - k->first), task))
-			rc = rama_graph_after(k->g, (uint32_t)(w->task - k->first), task, true,
+			rc = rama_emu_graph_after(k->g, (uint32_t)(w->task - k->first), task, true,
 					      k->e);
 	}
 	return rc;
 }
 
-static void describe(const struct maker *k, const struct rama_story_use *u, struct rama_edge *x)
+static void describe(const struct maker *k, const struct rama_emu_story_use *u, struct rama_emu_edge *x)
 {
 	double size = (double)k->s->files[u->file].size;
 	double parts = u->readers > 1 ? u->readers : 1;
 
 	x->request = u->request;
 	if (u->count > 2 && (double)u->in_order < 0.5 * (double)u->count)
-		x->order = RAMA_RANDOM;
+		x->order = RAMA_EMU_RANDOM;
 	if (x->write || size <= 0)
 		return;
 	x->whole = parts > 1 && (double)u->read >= 0.999 * parts * size;
 	x->fraction = x->whole || (double)u->read >= 0.999 * size ? 1 : (double)u->read / size;
 }
 
-static int add_edge(struct maker *k, const struct rama_story_use *u, uint32_t task, bool write,
+static int add_edge(struct maker *k, const struct rama_emu_story_use *u, uint32_t task, bool write,
 		    bool strict)
 {
 	int64_t data = file_node(k, u->file);
 	int rc = data < 0 ? (int)data
-			  : rama_graph_edge(k->g, task, (uint32_t)data, write, strict, k->e);
+			  : rama_emu_graph_edge(k->g, task, (uint32_t)data, write, strict, k->e);
 
 	if (rc == 0)
 		describe(k, u, &k->g->edges[k->g->n_edges - 1]);
 	return rc;
 }
 
-static int add_use(struct maker *k, const struct rama_story_use *u, uint32_t task)
+static int add_use(struct maker *k, const struct rama_emu_story_use *u, uint32_t task)
 {
 	/* what a task reads after it wrote it is its own */
 	bool foreign = u->read > 0 && (u->written == 0 || u->read_from < u->write_from);
@@ -202,10 +202,10 @@ static int add_use(struct maker *k, const struct rama_story_use *u, uint32_t tas
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static int add_task(struct maker *k, const struct rama_story_task *t)
+static int add_task(struct maker *k, const struct rama_emu_story_task *t)
 {
 	int64_t task = task_node(k, t);
-	struct rama_task *to;
+	struct rama_emu_task *to;
 
 	if (task < 0)
 		return (int)task;
@@ -223,7 +223,7 @@ static int add_task(struct maker *k, const struct rama_story_task *t)
 
 static int add_all(struct maker *k)
 {
-	struct rama_story *s = k->s;
+	struct rama_emu_story *s = k->s;
 	int rc = 0;
 
 	for (size_t i = k->first; rc == 0 && i < s->n_tasks; i++)
@@ -240,7 +240,7 @@ static int add_all(struct maker *k)
 	return rc;
 }
 
-int rama_story_graph(struct rama_story *s, struct rama_graph *g, struct rama_err *e)
+int rama_emu_story_graph(struct rama_emu_story *s, struct rama_emu_graph *g, struct rama_err *e)
 {
 	struct maker k = { .s = s, .g = g, .e = e };
 	size_t round = round_length(s);
@@ -266,19 +266,19 @@ int rama_story_graph(struct rama_story *s, struct rama_graph *g, struct rama_err
 	g->name = "captured";
 	g->iterations = round > 0 ? (uint32_t)(s->n_tasks / round) : 1;
 	g->makespan = fmax(0, end - s->tasks[0].start);
-	return rama_graph_finish(g, e);
+	return rama_emu_graph_finish(g, e);
 }
 
 /* ---- the mode ------------------------------------------------------------------------------- */
 
-static const struct rama_graph_format *find_format(const char *name, struct rama_err *e)
+static const struct rama_emu_graph_format *find_format(const char *name, struct rama_err *e)
 {
 	char known[200] = "";
 
 	if (name[0] == '\0')
 		name = "iorama";
-	for (unsigned i = 0; i < rama_n_graph_formats; i++) {
-		const struct rama_graph_format *f = &rama_graph_formats[i];
+	for (unsigned i = 0; i < rama_emu_n_graph_formats; i++) {
+		const struct rama_emu_graph_format *f = &rama_emu_graph_formats[i];
 		size_t n = strlen(known);
 
 		if (f->write == NULL)
@@ -292,34 +292,34 @@ static const struct rama_graph_format *find_format(const char *name, struct rama
 	return NULL;
 }
 
-static int write_graph(struct rama_emulation *m, struct rama_err *e)
+static int write_graph(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	const struct rama_graph_format *format =
-		find_format(rama_config_text(m->cfg, RAMA_P_format), e);
-	struct rama_story s;
-	struct rama_graph g;
+	const struct rama_emu_graph_format *format =
+		find_format(rama_emu_config_text(m->cfg, RAMA_EMU_P_format), e);
+	struct rama_emu_story s;
+	struct rama_emu_graph g;
 	int rc;
 
 	if (format == NULL)
 		return RAMA_EUSAGE;
-	rama_graph_init(&g);
-	rc = m->cfg->n_args == 1 ? rama_workflow_read(m->cfg->args[0], &g, e) : 0;
+	rama_emu_graph_init(&g);
+	rc = m->cfg->n_args == 1 ? rama_emu_workflow_read(m->cfg->args[0], &g, e) : 0;
 	if (rc != 0) { /* a workflow already: only its format changes */
 		rc = rc > 0 ? format->write(&g, m->out, e) : rc;
-		rama_graph_fini(&g);
+		rama_emu_graph_fini(&g);
 		return rc;
 	}
-	rc = rama_story_read(&s, m->cfg->args, m->cfg->n_args, e);
+	rc = rama_emu_story_read(&s, m->cfg->args, m->cfg->n_args, e);
 	if (rc == 0)
-		rc = rama_story_graph(&s, &g, e);
+		rc = rama_emu_story_graph(&s, &g, e);
 	if (rc == 0)
 		rc = format->write(&g, m->out, e);
-	rama_graph_fini(&g);
-	rama_story_fini(&s);
+	rama_emu_graph_fini(&g);
+	rama_emu_story_fini(&s);
 	return rc;
 }
 
-int rama_mode_graph(struct rama_emulation *m, struct rama_err *e)
+int rama_emu_mode_graph(struct rama_emu_emulation *m, struct rama_err *e)
 {
 	if (m->cfg->n_args == 0)
 		return rama_err_set(e, RAMA_EUSAGE, "no log: iorama emulate graph LOG...");

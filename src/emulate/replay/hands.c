@@ -9,7 +9,7 @@
 #define HANDS_MOST 64 /* of a rank; more than these wait for each other */
 
 /* Hands of engines that MPI drives would need it to know threads. */
-static uint32_t most_hands(const struct rama_replay *r)
+static uint32_t most_hands(const struct rama_emu_replay *r)
 {
 	return r->m->opt.engine->needs_mpi ? 1 : HANDS_MOST;
 }
@@ -28,19 +28,19 @@ static uint16_t take_hand(double *free_at, uint32_t most, double start)
 	return (uint16_t)best;
 }
 
-int rama_replay_number(struct rama_replay *r, struct rama_err *e)
+int rama_emu_replay_number(struct rama_emu_replay *r, struct rama_err *e)
 {
 	uint32_t *count = calloc((size_t)r->m->team->size * r->hands, sizeof(*count));
 
 	if (count == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	for (size_t i = 0; i < r->n; i++)
-		r->ops[i].number = count[rama_replay_hand(r, &r->ops[i])]++;
+		r->ops[i].number = count[rama_emu_replay_hand(r, &r->ops[i])]++;
 	free(count);
 	return 0;
 }
 
-int rama_replay_find_hands(struct rama_replay *r, struct rama_err *e)
+int rama_emu_replay_find_hands(struct rama_emu_replay *r, struct rama_err *e)
 {
 	uint32_t most = most_hands(r);
 	double *free_at = calloc((size_t)r->nprocs * most, sizeof(*free_at));
@@ -49,7 +49,7 @@ int rama_replay_find_hands(struct rama_replay *r, struct rama_err *e)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	r->hands = 1;
 	for (size_t i = 0; i < r->n; i++) {
-		struct rama_replay_op *op = &r->ops[i];
+		struct rama_emu_replay_op *op = &r->ops[i];
 		double *mine = &free_at[(size_t)op->rank * most];
 
 		op->hand = op->guessed ? 0 : take_hand(mine, most, op->start);
@@ -61,7 +61,7 @@ int rama_replay_find_hands(struct rama_replay *r, struct rama_err *e)
 	return 0;
 }
 
-uint32_t rama_replay_hand(const struct rama_replay *r, const struct rama_replay_op *op)
+uint32_t rama_emu_replay_hand(const struct rama_emu_replay *r, const struct rama_emu_replay_op *op)
 {
-	return rama_replay_rank(r, op->rank) * r->hands + op->hand;
+	return rama_emu_replay_rank(r, op->rank) * r->hands + op->hand;
 }

@@ -16,7 +16,7 @@ static const unsigned traces[] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO, RAMA_
 #define N_TRACES (sizeof(traces) / sizeof(traces[0]))
 
 struct loader {
-	struct rama_replay *r;
+	struct rama_emu_replay *r;
 	struct rama_log log;
 	struct rama_err *e;
 	uint32_t number;    /* of this log, from 1 */
@@ -33,7 +33,7 @@ struct era {
 
 /* ---- files and operations ------------------------------------------------------------------- */
 
-int64_t rama_replay_file(struct rama_replay *r, uint64_t id, const char *name, struct rama_err *e)
+int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char *name, struct rama_err *e)
 {
 	bool fresh = false;
 	uint64_t *at = rama_map_put(&r->by_id, id, &fresh);
@@ -44,7 +44,7 @@ int64_t rama_replay_file(struct rama_replay *r, uint64_t id, const char *name, s
 		return (int64_t)*at;
 	if (r->n_files == r->room_files) {
 		uint32_t room = r->room_files == 0 ? 64 : 2 * r->room_files;
-		struct rama_replay_file *p = reallocarray(r->files, room, sizeof(*p));
+		struct rama_emu_replay_file *p = reallocarray(r->files, room, sizeof(*p));
 
 		if (p == NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "no memory for %u files", room);
@@ -52,7 +52,7 @@ int64_t rama_replay_file(struct rama_replay *r, uint64_t id, const char *name, s
 		r->room_files = room;
 	}
 	*at = r->n_files;
-	r->files[r->n_files] = (struct rama_replay_file){
+	r->files[r->n_files] = (struct rama_emu_replay_file){
 		.id = id, .name = rama_arena_text(&r->m->arena, name, strlen(name))
 	};
 	if (r->files[r->n_files].name == NULL)
@@ -60,9 +60,9 @@ int64_t rama_replay_file(struct rama_replay *r, uint64_t id, const char *name, s
 	return r->n_files++;
 }
 
-int rama_replay_add(struct rama_replay *r, const struct rama_replay_op *op, struct rama_err *e)
+int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_op *op, struct rama_err *e)
 {
-	struct rama_replay_file *f = &r->files[op->file];
+	struct rama_emu_replay_file *f = &r->files[op->file];
 
 	if (op->length <= 0)
 		return 0; /* nothing is moved */
@@ -71,11 +71,11 @@ int rama_replay_add(struct rama_replay *r, const struct rama_replay_op *op, stru
 				    f->name, (long long)op->length, (long long)op->offset);
 	if (r->n == r->room) {
 		size_t room = r->room == 0 ? 4096 : 2 * r->room;
-		struct rama_replay_op *p;
+		struct rama_emu_replay_op *p;
 
-		if (room > 2 * (size_t)RAMA_REPLAY_MOST)
+		if (room > 2 * (size_t)RAMA_EMU_REPLAY_MOST)
 			return rama_err_set(e, RAMA_ELIMIT, "more than %d operations",
-					    RAMA_REPLAY_MOST);
+					    RAMA_EMU_REPLAY_MOST);
 		p = reallocarray(r->ops, room, sizeof(*p));
 		if (p == NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "no memory for %zu operations", room);
@@ -110,7 +110,7 @@ static int add_segments(struct loader *l, struct rama_cursor *c, uint32_t file, 
 
 	while (rc == 0 && (n = rama_cursor_segments(c, seg, 256, &kind)) > 0) {
 		for (int i = 0; rc == 0 && i < n; i++) {
-			struct rama_replay_op op = { .file = file,
+			struct rama_emu_replay_op op = { .file = file,
 						     .rank = (int32_t)(l->rank_base + rank),
 						     .write = kind == 0,
 						     .offset = seg[i][RAMA_SEG_OFFSET].i,
@@ -119,7 +119,7 @@ static int add_segments(struct loader *l, struct rama_cursor *c, uint32_t file, 
 						     .end = seg[i][RAMA_SEG_END].f + l->shift };
 
 			if (op.offset >= 0) /* -1: some traces of MPI-IO do not know it */
-				rc = rama_replay_add(l->r, &op, l->e);
+				rc = rama_emu_replay_add(l->r, &op, l->e);
 		}
 	}
 	return rc;
@@ -141,7 +141,7 @@ static int load_trace(struct loader *l, unsigned module)
 		    (known != NULL && l->r->files[*known].traced == l->number &&
 		     module == RAMA_MOD_DXT_MPIIO)) /* seen below MPI-IO already */
 			continue;
-		file = rama_replay_file(l->r, rec->w[RAMA_ID].u, name, l->e);
+		file = rama_emu_replay_file(l->r, rec->w[RAMA_ID].u, name, l->e);
 		if (file < 0)
 			rc = (int)file;
 		else
@@ -169,7 +169,7 @@ static double sane(double x)
 	return isfinite(x) && x > 0 ? x : 0;
 }
 
-static void frequent(struct rama_shape *s, const struct rama_plan *p, const union rama_word *w)
+static void frequent(struct rama_emu_replay_shape *s, const struct rama_plan *p, const union rama_word *w)
 {
 	for (int i = 0; i < 4 && p->access.width != 0; i++) {
 		s->size[i] = w[p->access.value[i]].i;
@@ -178,12 +178,12 @@ static void frequent(struct rama_shape *s, const struct rama_plan *p, const unio
 }
 
 /* A histogram that does not add up to the requests is none. */
-static void histogram(struct rama_shape *s, const union rama_word *w)
+static void histogram(struct rama_emu_replay_shape *s, const union rama_word *w)
 {
 	unsigned first = s->write ? RAMA_POSIX_SIZE_WRITE_0_100 : RAMA_POSIX_SIZE_READ_0_100;
 	int64_t sum = 0;
 
-	for (unsigned b = 0; b < RAMA_SHAPE_BINS; b++) {
+	for (unsigned b = 0; b < RAMA_EMU_SHAPE_BINS; b++) {
 		s->in_bin[b] = w[first + b].i;
 		if (s->in_bin[b] < 0 || s->in_bin[b] > s->count - sum)
 			break;
@@ -200,7 +200,7 @@ static int shape_side(struct loader *l, const struct rama_plan *p, const union r
 {
 	bool posix = p->mod->id == RAMA_MOD_POSIX;
 	int64_t rank = w[RAMA_RANK].i;
-	struct rama_shape s = { .file = file, .write = write, .highest = -1 };
+	struct rama_emu_replay_shape s = { .file = file, .write = write, .highest = -1 };
 
 	s.first = (int32_t)(l->rank_base + (rank < 0 ? 0 : rank));
 	s.ranks = rank < 0 ? (uint32_t)l->log.job.nprocs : 1;
@@ -235,14 +235,14 @@ static int shape_side(struct loader *l, const struct rama_plan *p, const union r
 	s.to += l->shift;
 	if (s.count <= 0 || s.bytes <= 0)
 		return 0;
-	if (s.count > RAMA_REPLAY_MOST)
+	if (s.count > RAMA_EMU_REPLAY_MOST)
 		return rama_err_set(l->e, RAMA_ELIMIT, "%s: %lld operations",
 				    l->r->files[file].name, (long long)s.count);
 	if (s.bytes > BYTES_MOST || s.highest > BYTES_MOST)
 		return rama_err_set(l->e, RAMA_ECORRUPT, "%s: %lld bytes", l->r->files[file].name,
 				    (long long)s.bytes);
 	l->r->shape = true;
-	return rama_replay_shape(l->r, &s, l->e);
+	return rama_emu_replay_shape(l->r, &s, l->e);
 }
 
 static int load_counters(struct loader *l, unsigned module)
@@ -269,7 +269,7 @@ static int load_counters(struct loader *l, unsigned module)
 					sane(w[plan.meta_time].f) / (double)l->log.job.nprocs;
 		if (known != NULL && l->r->files[*known].traced == l->number)
 			continue;
-		file = rama_replay_file(l->r, w[RAMA_ID].u, name, l->e);
+		file = rama_emu_replay_file(l->r, w[RAMA_ID].u, name, l->e);
 		rc = file < 0 ? (int)file : shape_side(l, &plan, w, (uint32_t)file, false);
 		if (rc == 0)
 			rc = shape_side(l, &plan, w, (uint32_t)file, true);
@@ -323,7 +323,7 @@ static int load_all(struct loader *l)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct rama_replay_op *x = a, *y = b;
+	const struct rama_emu_replay_op *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -336,7 +336,7 @@ static int by_start(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-void rama_replay_sort(struct rama_replay *r)
+void rama_emu_replay_sort(struct rama_emu_replay *r)
 {
 	double last = 0;
 
@@ -388,7 +388,7 @@ static int by_era(const void *a, const void *b)
 }
 
 /* Jobs by start; hours between them in which nothing ran are not waited for. */
-static int find_eras(struct rama_replay *r, struct era *eras, size_t n, struct rama_err *e)
+static int find_eras(struct rama_emu_replay *r, struct era *eras, size_t n, struct rama_err *e)
 {
 	double end = 0, cut = 0;
 	int rc = 0;
@@ -412,7 +412,7 @@ static int find_eras(struct rama_replay *r, struct era *eras, size_t n, struct r
 	return 0;
 }
 
-int rama_replay_load(struct rama_replay *r, char *const *paths, size_t n, struct rama_err *e)
+int rama_emu_replay_load(struct rama_emu_replay *r, char *const *paths, size_t n, struct rama_err *e)
 {
 	struct era *eras = calloc(n, sizeof(*eras));
 	int rc;
@@ -431,14 +431,14 @@ int rama_replay_load(struct rama_replay *r, char *const *paths, size_t n, struct
 	}
 	free(eras);
 	if (rc == 0)
-		rama_replay_sort(r);
+		rama_emu_replay_sort(r);
 	return rc;
 }
 
-void rama_replay_fini(struct rama_replay *r)
+void rama_emu_replay_fini(struct rama_emu_replay *r)
 {
 	for (uint32_t i = 0; i < r->n_files; i++)
-		rama_replay_ranges_fini(&r->files[i].needed);
+		rama_emu_replay_ranges_fini(&r->files[i].needed);
 	free(r->ops);
 	free(r->files);
 	free(r->untraced);

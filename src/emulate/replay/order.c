@@ -15,9 +15,9 @@ struct writer {
 };
 
 struct finder {
-	struct rama_replay *r;
-	struct rama_replay_ranges *covered; /* by file: written by then */
-	struct rama_replay_order *o;
+	struct rama_emu_replay *r;
+	struct rama_emu_replay_ranges *covered; /* by file: written by then */
+	struct rama_emu_replay_order *o;
 	struct rama_map blocks; /* file and block -> first writer + 1 */
 	struct writer *writers;
 	size_t n_writers, room_writers;
@@ -26,12 +26,12 @@ struct finder {
 	struct rama_err *e;
 };
 
-uint32_t rama_replay_rank(const struct rama_replay *r, int32_t rank)
+uint32_t rama_emu_replay_rank(const struct rama_emu_replay *r, int32_t rank)
 {
 	return (uint32_t)rank % (uint32_t)r->m->team->size;
 }
 
-static int64_t block_of(const struct rama_replay *r, uint32_t file)
+static int64_t block_of(const struct rama_emu_replay *r, uint32_t file)
 {
 	int64_t size = r->files[file].size / BLOCKS;
 
@@ -85,72 +85,72 @@ static int note_block(struct finder *f, uint64_t key, uint32_t hand, uint32_t nu
 	return 0;
 }
 
-static int note_write(struct finder *f, const struct rama_replay_op *op)
+static int note_write(struct finder *f, const struct rama_emu_replay_op *op)
 {
 	int64_t size = block_of(f->r, op->file);
 	int rc = 0;
 
-	if (rama_replay_ranges_add(&f->covered[op->file], op->offset, op->offset + op->length) ==
+	if (rama_emu_replay_ranges_add(&f->covered[op->file], op->offset, op->offset + op->length) ==
 	    RAMA_EMEMORY)
 		return rama_err_set(f->e, RAMA_EMEMORY, "no memory for the order of operations");
 	for (int64_t b = op->offset / size; rc == 0 && b <= (op->offset + op->length - 1) / size;
 	     b++)
-		rc = note_block(f, key_of(op->file, b), rama_replay_hand(f->r, op), op->number);
+		rc = note_block(f, key_of(op->file, b), rama_emu_replay_hand(f->r, op), op->number);
 	return rc;
 }
 
 /* ---- what is read --------------------------------------------------------------------------- */
 
-static int add_wait(struct finder *f, const struct rama_replay_op *op, uint32_t writer)
+static int add_wait(struct finder *f, const struct rama_emu_replay_op *op, uint32_t writer)
 {
-	uint32_t me = (uint32_t)f->r->m->team->rank, reader = rama_replay_rank(f->r, op->rank);
-	struct rama_replay_order *o = f->o;
+	uint32_t me = (uint32_t)f->r->m->team->rank, reader = rama_emu_replay_rank(f->r, op->rank);
+	struct rama_emu_replay_order *o = f->o;
 
 	if (reader == me) {
-		struct rama_replay_wait *p =
+		struct rama_emu_replay_wait *p =
 			more(o->waits, o->n_waits, &o->room_waits, sizeof(*p), f->e);
 
 		if (p == NULL)
 			return RAMA_EMEMORY;
 		o->waits = p;
 		p[o->n_waits++] =
-			(struct rama_replay_wait){ op->hand, op->number, writer, f->seen[writer] };
+			(struct rama_emu_replay_wait){ op->hand, op->number, writer, f->seen[writer] };
 	}
 	if (writer / f->r->hands == me) { /* also when both are ours: one hand tells the other */
-		struct rama_replay_tell *p =
+		struct rama_emu_replay_tell *p =
 			more(o->tells, o->n_tells, &o->room_tells, sizeof(*p), f->e);
 
 		if (p == NULL)
 			return RAMA_EMEMORY;
 		o->tells = p;
-		p[o->n_tells++] = (struct rama_replay_tell){ writer % f->r->hands,
+		p[o->n_tells++] = (struct rama_emu_replay_tell){ writer % f->r->hands,
 							     f->seen[writer] - 1, reader };
 	}
 	return 0;
 }
 
 /* What nobody had written before must be there before the run. */
-static int note_needed(struct finder *f, const struct rama_replay_op *op)
+static int note_needed(struct finder *f, const struct rama_emu_replay_op *op)
 {
-	struct rama_replay_ranges *needed = &f->r->files[op->file].needed;
+	struct rama_emu_replay_ranges *needed = &f->r->files[op->file].needed;
 	int64_t from = op->offset, to = op->offset + op->length;
 	int rc;
 
-	if (rama_replay_ranges_hold(&f->covered[op->file], from, to))
+	if (rama_emu_replay_ranges_hold(&f->covered[op->file], from, to))
 		return 0;
-	rc = rama_replay_ranges_add(needed, from, to);
+	rc = rama_emu_replay_ranges_add(needed, from, to);
 	if (rc == RAMA_ELIMIT) { /* so many: all that lies between, too */
 		to = needed->range[needed->n - 1].to > to ? needed->range[needed->n - 1].to : to;
-		rc = rama_replay_ranges_add(
+		rc = rama_emu_replay_ranges_add(
 			needed, needed->range[0].from < from ? needed->range[0].from : from, to);
 	}
 	return rc == 0 ? 0 : rama_err_set(f->e, rc, "no memory for the order of operations");
 }
 
-static int note_read(struct finder *f, const struct rama_replay_op *op)
+static int note_read(struct finder *f, const struct rama_emu_replay_op *op)
 {
 	int64_t size = block_of(f->r, op->file);
-	uint32_t me = rama_replay_hand(f->r, op), n = 0;
+	uint32_t me = rama_emu_replay_hand(f->r, op), n = 0;
 	int rc = 0;
 
 	if (f->writers == NULL) /* nobody has written yet */
@@ -182,7 +182,7 @@ static int note_read(struct finder *f, const struct rama_replay_op *op)
 
 static int by_end(const void *a, const void *b, void *ctx)
 {
-	const struct rama_replay_op *ops = ctx;
+	const struct rama_emu_replay_op *ops = ctx;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 
 	if (ops[i].end != ops[k].end)
@@ -192,7 +192,7 @@ static int by_end(const void *a, const void *b, void *ctx)
 
 static int by_op(const void *a, const void *b)
 {
-	const struct rama_replay_tell *x = a, *y = b;
+	const struct rama_emu_replay_tell *x = a, *y = b;
 
 	if (x->hand != y->hand)
 		return x->hand < y->hand ? -1 : 1;
@@ -205,7 +205,7 @@ static int by_op(const void *a, const void *b)
  * order, too: so every wait goes back in that order, and none can go round in a circle. */
 static int find(struct finder *f, const uint32_t *writes, size_t n_writes)
 {
-	const struct rama_replay *r = f->r;
+	const struct rama_emu_replay *r = f->r;
 	size_t next = 0;
 	int rc = 0;
 
@@ -223,14 +223,14 @@ static int find(struct finder *f, const uint32_t *writes, size_t n_writes)
 	return rc;
 }
 
-int rama_replay_find_order(struct rama_replay_order *o, struct rama_replay *r, struct rama_err *e)
+int rama_emu_replay_find_order(struct rama_emu_replay_order *o, struct rama_emu_replay *r, struct rama_err *e)
 {
 	size_t size = (size_t)r->m->team->size * r->hands, n_writes = 0;
 	struct finder f = { .r = r, .o = o, .e = e };
 	uint32_t *writes = calloc(r->n + 1, sizeof(*writes));
 	int rc = RAMA_EMEMORY;
 
-	*o = (struct rama_replay_order){ 0 };
+	*o = (struct rama_emu_replay_order){ 0 };
 	f.seen = calloc(size, sizeof(*f.seen));
 	f.list = calloc(size, sizeof(*f.list));
 	f.covered = calloc((size_t)r->n_files + 1, sizeof(*f.covered));
@@ -248,7 +248,7 @@ int rama_replay_find_order(struct rama_replay_order *o, struct rama_replay *r, s
 		qsort(o->tells, o->n_tells, sizeof(*o->tells), by_op);
 out:
 	for (uint32_t i = 0; f.covered != NULL && i < r->n_files; i++)
-		rama_replay_ranges_fini(&f.covered[i]);
+		rama_emu_replay_ranges_fini(&f.covered[i]);
 	rama_map_fini(&f.blocks);
 	free(f.covered);
 	free(f.writers);
@@ -258,9 +258,9 @@ out:
 	return rc;
 }
 
-void rama_replay_order_fini(struct rama_replay_order *o)
+void rama_emu_replay_order_fini(struct rama_emu_replay_order *o)
 {
 	free(o->waits);
 	free(o->tells);
-	*o = (struct rama_replay_order){ 0 };
+	*o = (struct rama_emu_replay_order){ 0 };
 }

@@ -20,13 +20,13 @@ struct news {
 
 /* what the hands of a rank share */
 struct stage {
-	struct rama_replay *r;
-	const struct rama_replay_order *order;
+	struct rama_emu_replay *r;
+	const struct rama_emu_replay_order *order;
 	double think;	    /* what times between operations are multiplied with */
 	double began;	    /* of the run, on this rank's clock */
 	uint32_t most_open; /* files, of each hand */
 	enum { SYNC_NEVER, SYNC_FILE, SYNC_REQUEST } sync;
-	struct rama_tally plan; /* requests and bytes */
+	struct rama_emu_tally plan; /* requests and bytes */
 	pthread_mutex_t lock;	/* of all below */
 	pthread_cond_t told;
 	uint32_t *heard;	/* by hand of any rank: operations that it has done */
@@ -42,9 +42,9 @@ struct player {
 	bool started;
 	int rc;
 	struct rama_err e;
-	struct rama_books books;
-	struct rama_unit *units;    /* by file */
-	struct rama_tally *tallies; /* by file */
+	struct rama_emu_books books;
+	struct rama_emu_unit *units;    /* by file */
+	struct rama_emu_tally *tallies; /* by file */
 	uint32_t *mine;		    /* operations, by start */
 	uint32_t n, at;
 	uint32_t *last;	    /* by file: number of the last operation on it, + 1 */
@@ -58,7 +58,7 @@ struct player {
 /* ---- waiting and telling -------------------------------------------------------------------- */
 
 /* with the lock held */
-static void hear(struct stage *st, const struct rama_team_message *m)
+static void hear(struct stage *st, const struct rama_emu_team_message *m)
 {
 	struct news n;
 
@@ -73,7 +73,7 @@ static void hear(struct stage *st, const struct rama_team_message *m)
 /* One hand listens for all; the others sleep until it has heard something. */
 static int listen_once(struct stage *st, struct rama_err *e)
 {
-	struct rama_team_message m;
+	struct rama_emu_team_message m;
 	int rc;
 
 	if (st->listening) {
@@ -82,7 +82,7 @@ static int listen_once(struct stage *st, struct rama_err *e)
 	}
 	st->listening = true;
 	pthread_mutex_unlock(&st->lock);
-	rc = rama_team_recv(st->r->m->team, &m, st->r->hands > 1 ? SLICE : -1, e);
+	rc = rama_emu_team_recv(st->r->m->team, &m, st->r->hands > 1 ? SLICE : -1, e);
 	pthread_mutex_lock(&st->lock);
 	st->listening = false;
 	if (rc > 0) {
@@ -93,11 +93,11 @@ static int listen_once(struct stage *st, struct rama_err *e)
 	return rc < 0 ? rc : 0;
 }
 
-static int wait_for_writer(void *ctx, struct rama_step *s, struct rama_err *e)
+static int wait_for_writer(void *ctx, struct rama_emu_step *s, struct rama_err *e)
 {
 	struct player *p = ctx;
 	struct stage *st = p->st;
-	const struct rama_replay_wait *w = &st->order->waits[s->offset];
+	const struct rama_emu_replay_wait *w = &st->order->waits[s->offset];
 	int rc = 0;
 
 	pthread_mutex_lock(&st->lock);
@@ -111,26 +111,26 @@ static int wait_for_writer(void *ctx, struct rama_step *s, struct rama_err *e)
 	return rc;
 }
 
-static int tell_reader(void *ctx, struct rama_step *s, struct rama_err *e)
+static int tell_reader(void *ctx, struct rama_emu_step *s, struct rama_err *e)
 {
 	struct player *p = ctx;
-	struct rama_team *team = p->st->r->m->team;
-	const struct rama_replay_tell *t = &p->st->order->tells[s->offset];
+	struct rama_emu_team *team = p->st->r->m->team;
+	const struct rama_emu_replay_tell *t = &p->st->order->tells[s->offset];
 	struct news n = { (uint32_t)team->rank * p->st->r->hands + p->hand, t->op + 1 };
-	struct rama_team_message m = { .bytes = (char *)&n, .n = sizeof(n) };
+	struct rama_emu_team_message m = { .bytes = (char *)&n, .n = sizeof(n) };
 
 	if ((int)t->rank != team->rank)
-		return rama_team_send(team, (int)t->rank, MSG_DONE_UP_TO, &n, sizeof(n), e);
+		return rama_emu_team_send(team, (int)t->rank, MSG_DONE_UP_TO, &n, sizeof(n), e);
 	pthread_mutex_lock(&p->st->lock);
 	hear(p->st, &m);
 	pthread_mutex_unlock(&p->st->lock);
 	return 0;
 }
 
-static void add_call(struct rama_script *s, struct player *p,
-		     int (*call)(void *, struct rama_step *, struct rama_err *), size_t which)
+static void add_call(struct rama_emu_script *s, struct player *p,
+		     int (*call)(void *, struct rama_emu_step *, struct rama_err *), size_t which)
 {
-	struct rama_step *step = rama_script_step(s, RAMA_DO_CALL, NULL);
+	struct rama_emu_step *step = rama_emu_script_step(s, RAMA_EMU_DO_CALL, NULL);
 
 	step->call = call;
 	step->ctx = p;
@@ -141,27 +141,27 @@ static void add_call(struct rama_script *s, struct player *p,
 
 /* Time between operations is that between the end of one and the start of the next. It is measured against all that was moved and thought
  * so far, so that what the emulation itself takes (making data, waking up late) is part of it, not added to it. */
-static int think(void *ctx, struct rama_step *s, struct rama_err *e)
+static int think(void *ctx, struct rama_emu_step *s, struct rama_err *e)
 {
 	struct player *p = ctx;
-	const struct rama_run_options *opt = &p->st->r->m->opt;
-	const struct rama_tally *t = &p->books.rank;
+	const struct rama_emu_run_options *opt = &p->st->r->m->opt;
+	const struct rama_emu_tally *t = &p->books.rank;
 	double busy = t->read_time + t->write_time + t->open_time + t->sync_time + t->wait_time;
-	double left = p->st->began + busy + s->seconds - rama_team_now();
+	double left = p->st->began + busy + s->seconds - rama_emu_team_now();
 
 	(void)e;
 	s->seconds = left > LEAST_SLEEP && opt->speed > 0 ? left * opt->speed : 0;
 	return 0;
 }
 
-static void add_think(struct player *p, struct rama_script *s, const struct rama_replay_op *op)
+static void add_think(struct player *p, struct rama_emu_script *s, const struct rama_emu_replay_op *op)
 {
-	struct rama_step *step;
+	struct rama_emu_step *step;
 
 	if (op->start > p->before)
 		p->thought += (op->start - p->before) * p->st->think;
 	if (op->start > p->before && p->st->think > 0) {
-		step = rama_script_step(s, RAMA_DO_COMPUTE, NULL);
+		step = rama_emu_script_step(s, RAMA_EMU_DO_COMPUTE, NULL);
 		step->seconds = p->thought;
 		step->call = think;
 		step->ctx = p;
@@ -169,16 +169,16 @@ static void add_think(struct player *p, struct rama_script *s, const struct rama
 	p->before = fmax(p->before, op->end);
 }
 
-static void add_close(struct player *p, struct rama_script *s, uint32_t file)
+static void add_close(struct player *p, struct rama_emu_script *s, uint32_t file)
 {
 	if (p->dirty[file] && p->st->sync == SYNC_FILE)
-		rama_script_step(s, RAMA_DO_SYNC, &p->units[file]);
-	rama_script_step(s, RAMA_DO_CLOSE, &p->units[file]);
+		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, &p->units[file]);
+	rama_emu_script_step(s, RAMA_EMU_DO_CLOSE, &p->units[file]);
 	p->open[file] = p->dirty[file] = false;
 	p->n_open--;
 }
 
-static void add_open(struct player *p, struct rama_script *s, uint32_t file)
+static void add_open(struct player *p, struct rama_emu_script *s, uint32_t file)
 {
 	if (p->open[file])
 		return;
@@ -186,16 +186,16 @@ static void add_open(struct player *p, struct rama_script *s, uint32_t file)
 	for (uint32_t i = 0; p->n_open >= p->st->most_open && i < p->st->r->n_files; i++)
 		if (p->open[i])
 			add_close(p, s, i);
-	rama_script_open(s, &p->units[file], RAMA_OPEN_READ | RAMA_OPEN_WRITE | RAMA_OPEN_CREATE);
+	rama_emu_script_open(s, &p->units[file], RAMA_EMU_OPEN_READ | RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE);
 	p->open[file] = true;
 	p->n_open++;
 }
 
 /* Those of a hand stand together, in the order of its operations. */
-static void add_tells(struct player *p, struct rama_script *s, uint32_t number)
+static void add_tells(struct player *p, struct rama_emu_script *s, uint32_t number)
 {
-	const struct rama_replay_order *o = p->st->order;
-	const struct rama_replay_tell *t = o->tells;
+	const struct rama_emu_replay_order *o = p->st->order;
+	const struct rama_emu_replay_tell *t = o->tells;
 	size_t i = p->tell;
 
 	for (; i < o->n_tells && t[i].hand == p->hand && t[i].op == number; i++)
@@ -205,12 +205,12 @@ static void add_tells(struct player *p, struct rama_script *s, uint32_t number)
 }
 
 /* Waits are in the order of operations, those of all hands mixed; several of one operation stand together. */
-static void add_waits(struct player *p, struct rama_script *s, uint32_t number)
+static void add_waits(struct player *p, struct rama_emu_script *s, uint32_t number)
 {
-	const struct rama_replay_order *o = p->st->order;
+	const struct rama_emu_replay_order *o = p->st->order;
 
 	for (; p->wait < o->n_waits; p->wait++) {
-		const struct rama_replay_wait *w = &o->waits[p->wait];
+		const struct rama_emu_replay_wait *w = &o->waits[p->wait];
 
 		if (w->hand == p->hand && w->op > number)
 			break;
@@ -219,32 +219,32 @@ static void add_waits(struct player *p, struct rama_script *s, uint32_t number)
 	}
 }
 
-static void add_op(struct player *p, struct rama_script *s, const struct rama_replay_op *op)
+static void add_op(struct player *p, struct rama_emu_script *s, const struct rama_emu_replay_op *op)
 {
-	struct rama_unit *unit = &p->units[op->file];
-	struct rama_step *step;
+	struct rama_emu_unit *unit = &p->units[op->file];
+	struct rama_emu_step *step;
 
 	add_think(p, s, op);
 	/* after the thinking: the log's time between operations holds what was waited there */
 	add_waits(p, s, op->number);
 	add_open(p, s, op->file);
-	step = rama_script_step(s, op->write ? RAMA_DO_WRITE : RAMA_DO_READ, unit);
+	step = rama_emu_script_step(s, op->write ? RAMA_EMU_DO_WRITE : RAMA_EMU_DO_READ, unit);
 	step->offset = op->offset;
 	step->length = op->length;
 	p->dirty[op->file] |= op->write;
 	if (op->write && p->st->sync == SYNC_REQUEST)
-		rama_script_step(s, RAMA_DO_SYNC, unit);
+		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, unit);
 	if (p->last[op->file] == op->number + 1)
 		add_close(p, s, op->file);
 	add_tells(p, s, op->number);
 }
 
-static int next_ops(struct rama_script *s, void *ctx, struct rama_err *e)
+static int next_ops(struct rama_emu_script *s, void *ctx, struct rama_err *e)
 {
 	struct player *p = ctx;
 	int rc = 0;
 
-	rama_script_clear(s);
+	rama_emu_script_clear(s);
 	pthread_mutex_lock(&p->st->lock);
 	if (p->st->failed.code != 0) /* another hand has */
 		rc = rama_err_set(e, p->st->failed.code, "%s", p->st->failed.text);
@@ -256,7 +256,7 @@ static int next_ops(struct rama_script *s, void *ctx, struct rama_err *e)
 
 /* ---- before the run ------------------------------------------------------------------------- */
 
-void rama_replay_plan(struct rama_tally *t, const struct rama_replay_op *op)
+void rama_emu_replay_plan(struct rama_emu_tally *t, const struct rama_emu_replay_op *op)
 {
 	t->writes += op->write;
 	t->reads += !op->write;
@@ -279,15 +279,15 @@ static uint32_t most_open(void)
 }
 
 /* Opens and the like take their time in the replay too: it is not thought about twice. */
-static double think_share(const struct rama_replay *r)
+static double think_share(const struct rama_emu_replay *r)
 {
 	uint32_t size = (uint32_t)r->m->team->size, me = (uint32_t)r->m->team->rank;
 	double gaps = 0, end = r->ops[0].start, untraced = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
-		const struct rama_replay_op *op = &r->ops[i];
+		const struct rama_emu_replay_op *op = &r->ops[i];
 
-		if (rama_replay_rank(r, op->rank) != me)
+		if (rama_emu_replay_rank(r, op->rank) != me)
 			continue;
 		gaps += op->start > end ? op->start - end : 0;
 		end = fmax(end, op->end);
@@ -297,12 +297,12 @@ static double think_share(const struct rama_replay *r)
 	return gaps > 0 ? fmax(0, 1 - untraced / gaps) : 1;
 }
 
-static int stage_init(struct stage *st, struct rama_replay *r, const struct rama_replay_order *o,
+static int stage_init(struct stage *st, struct rama_emu_replay *r, const struct rama_emu_replay_order *o,
 		      struct rama_err *e)
 {
-	const struct rama_config *c = r->m->cfg;
-	const char *sync = rama_config_text(c, RAMA_P_fsync);
-	double speed = rama_config_number(c, RAMA_P_speed);
+	const struct rama_emu_config *c = r->m->cfg;
+	const char *sync = rama_emu_config_text(c, RAMA_EMU_P_fsync);
+	double speed = rama_emu_config_number(c, RAMA_EMU_P_speed);
 
 	*st = (struct stage){ .r = r, .order = o, .think = think_share(r) };
 	pthread_mutex_init(&st->lock, NULL);
@@ -312,11 +312,11 @@ static int stage_init(struct stage *st, struct rama_replay *r, const struct rama
 	st->heard = calloc((size_t)r->m->team->size * r->hands, sizeof(*st->heard));
 	if (st->heard == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	if (rama_config_given(c, RAMA_P_fsync)) /* else as little as the trace shows: none */
+	if (rama_emu_config_given(c, RAMA_EMU_P_fsync)) /* else as little as the trace shows: none */
 		st->sync = strcmp(sync, "request") == 0 ? SYNC_REQUEST
 			   : strcmp(sync, "file") == 0	? SYNC_FILE
 							: SYNC_NEVER;
-	if (rama_config_flag(c, RAMA_P_no_think) || r->m->opt.speed <= 0)
+	if (rama_emu_config_flag(c, RAMA_EMU_P_no_think) || r->m->opt.speed <= 0)
 		st->think = 0;
 	else
 		st->think /= (speed > 0 ? speed : 1) * r->m->opt.speed;
@@ -324,7 +324,7 @@ static int stage_init(struct stage *st, struct rama_replay *r, const struct rama
 }
 
 /* first entry of this hand among the tells */
-static size_t first_tell(const struct rama_replay_order *o, uint32_t hand)
+static size_t first_tell(const struct rama_emu_replay_order *o, uint32_t hand)
 {
 	size_t i = 0;
 
@@ -338,7 +338,7 @@ static void take_files(struct player *p)
 {
 	for (uint32_t i = 0; i < p->st->r->n_files; i++) {
 		p->units[i] = *p->st->r->files[i].unit;
-		p->tallies[i] = (struct rama_tally){ .flaws.first = -1 };
+		p->tallies[i] = (struct rama_emu_tally){ .flaws.first = -1 };
 		if (p->units[i].tally != NULL)
 			p->units[i].tally = &p->tallies[i];
 	}
@@ -346,13 +346,13 @@ static void take_files(struct player *p)
 
 static int player_init(struct player *p, struct stage *st, uint32_t hand, struct rama_err *e)
 {
-	struct rama_replay *r = st->r;
+	struct rama_emu_replay *r = st->r;
 	uint32_t me = (uint32_t)r->m->team->rank * r->hands + hand;
 	size_t files = (size_t)r->n_files + 1;
 
 	*p = (struct player){ .st = st, .hand = hand, .before = r->ops[0].start };
 	for (size_t i = 0; i < r->n; i++)
-		p->n += rama_replay_hand(r, &r->ops[i]) == me;
+		p->n += rama_emu_replay_hand(r, &r->ops[i]) == me;
 	p->mine = calloc((size_t)p->n + 1, sizeof(*p->mine));
 	p->last = calloc(files, sizeof(*p->last));
 	p->open = calloc(files, sizeof(*p->open));
@@ -366,20 +366,20 @@ static int player_init(struct player *p, struct stage *st, uint32_t hand, struct
 	p->tell = first_tell(st->order, hand);
 	p->n = 0;
 	for (size_t i = 0; i < r->n; i++) {
-		const struct rama_replay_op *op = &r->ops[i];
+		const struct rama_emu_replay_op *op = &r->ops[i];
 
-		if (rama_replay_hand(r, op) != me)
+		if (rama_emu_replay_hand(r, op) != me)
 			continue;
 		p->mine[p->n++] = (uint32_t)i;
 		p->last[op->file] = op->number + 1;
-		rama_replay_plan(&st->plan, op);
+		rama_emu_replay_plan(&st->plan, op);
 	}
 	return 0;
 }
 
 static void player_fini(struct player *p)
 {
-	rama_books_fini(&p->books);
+	rama_emu_books_fini(&p->books);
 	free(p->mine);
 	free(p->last);
 	free(p->open);
@@ -393,19 +393,19 @@ static void player_fini(struct player *p)
 static void *play(void *player)
 {
 	struct player *p = player;
-	struct rama_emulation *m = p->st->r->m;
-	struct rama_run_options opt = m->opt;
-	struct rama_script s;
-	struct rama_stream stream;
+	struct rama_emu_emulation *m = p->st->r->m;
+	struct rama_emu_run_options opt = m->opt;
+	struct rama_emu_script s;
+	struct rama_emu_stream stream;
 
 	if (p->hand > 0)
 		opt.tick = NULL; /* one tells how far it is */
-	rama_script_init(&s);
+	rama_emu_script_init(&s);
 	s.more = next_ops;
 	s.ctx = p;
-	stream = rama_script_stream(&s);
-	p->rc = rama_run_stream(&stream, &opt, m->team, &p->books, &p->e);
-	rama_script_fini(&s);
+	stream = rama_emu_script_stream(&s);
+	p->rc = rama_emu_run_stream(&stream, &opt, m->team, &p->books, &p->e);
+	rama_emu_script_fini(&s);
 	if (p->rc < 0) {
 		pthread_mutex_lock(&p->st->lock);
 		if (p->st->failed.code == 0)
@@ -419,7 +419,7 @@ static void *play(void *player)
 /* what a hand did is what its rank did */
 static void add_books(struct player *p)
 {
-	struct rama_books *to = &p->st->r->m->books;
+	struct rama_emu_books *to = &p->st->r->m->books;
 
 	if (to->n_tasks == 0 && p->books.n_tasks > 0) {
 		to->task = calloc(1, sizeof(*to->task));
@@ -428,19 +428,19 @@ static void add_books(struct player *p)
 		if (to->task != NULL)
 			to->task->flaws.first = -1;
 	}
-	rama_tally_add(&to->rank, &p->books.rank);
+	rama_emu_tally_add(&to->rank, &p->books.rank);
 	if (p->books.n_tasks > 0 && to->n_tasks > 0)
-		rama_tally_add(&to->task[0], &p->books.task[0]);
+		rama_emu_tally_add(&to->task[0], &p->books.task[0]);
 	for (size_t i = 0; i < p->books.n_spans; i++)
-		rama_books_span(to, &p->books.spans[i]);
+		rama_emu_books_span(to, &p->books.spans[i]);
 	for (uint32_t i = 0; i < p->st->r->n_files; i++)
 		if (p->st->r->files[i].unit->tally != NULL)
-			rama_tally_add(p->st->r->files[i].unit->tally, &p->tallies[i]);
+			rama_emu_tally_add(p->st->r->files[i].unit->tally, &p->tallies[i]);
 }
 
 static int check_plan(const struct stage *st, struct rama_err *e)
 {
-	const struct rama_tally *t = &st->r->m->books.rank;
+	const struct rama_emu_tally *t = &st->r->m->books.rank;
 
 	if (t->reads == st->plan.reads && t->writes == st->plan.writes &&
 	    t->bytes_read == st->plan.bytes_read && t->bytes_written == st->plan.bytes_written)
@@ -457,11 +457,11 @@ static int check_plan(const struct stage *st, struct rama_err *e)
 static int play_all(struct stage *st, struct player *players, struct rama_err *e)
 {
 	uint32_t hands = st->r->hands;
-	int rc = rama_team_barrier(st->r->m->team, e);
+	int rc = rama_emu_team_barrier(st->r->m->team, e);
 
 	if (rc != 0)
 		return rc;
-	st->began = rama_team_now();
+	st->began = rama_emu_team_now();
 	for (uint32_t i = 1; i < hands; i++) {
 		players[i].started =
 			pthread_create(&players[i].thread, NULL, play, &players[i]) == 0;
@@ -477,10 +477,10 @@ static int play_all(struct stage *st, struct player *players, struct rama_err *e
 	if (st->failed.code != 0)
 		return rama_err_set(e, st->failed.code, "%s", st->failed.text);
 	rc = check_plan(st, e);
-	return rc == 0 ? rama_team_barrier(st->r->m->team, e) : rc;
+	return rc == 0 ? rama_emu_team_barrier(st->r->m->team, e) : rc;
 }
 
-int rama_replay_play(struct rama_replay *r, const struct rama_replay_order *o, struct rama_err *e)
+int rama_emu_replay_play(struct rama_emu_replay *r, const struct rama_emu_replay_order *o, struct rama_err *e)
 {
 	struct player *players = calloc(r->hands, sizeof(*players));
 	struct stage st;

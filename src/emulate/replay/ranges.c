@@ -8,7 +8,7 @@
 #define MOST 65536 /* ranges of a file: more are not worth their memory */
 
 /* index of the first range that ends at `at` or later */
-static uint32_t find(const struct rama_replay_ranges *s, int64_t at)
+static uint32_t find(const struct rama_emu_replay_ranges *s, int64_t at)
 {
 	uint32_t low = 0, high = s->n;
 
@@ -23,7 +23,7 @@ static uint32_t find(const struct rama_replay_ranges *s, int64_t at)
 	return low;
 }
 
-int rama_replay_ranges_add(struct rama_replay_ranges *s, int64_t from, int64_t to)
+int rama_emu_replay_ranges_add(struct rama_emu_replay_ranges *s, int64_t from, int64_t to)
 {
 	uint32_t at = find(s, from), last = at;
 
@@ -37,7 +37,7 @@ int rama_replay_ranges_add(struct rama_replay_ranges *s, int64_t from, int64_t t
 			return RAMA_ELIMIT;
 		if (s->n == s->room) {
 			uint32_t room = s->room == 0 ? 4 : 2 * s->room;
-			struct rama_range *p = reallocarray(s->range, room, sizeof(*p));
+			struct rama_emu_range *p = reallocarray(s->range, room, sizeof(*p));
 
 			if (p == NULL)
 				return RAMA_EMEMORY;
@@ -50,11 +50,11 @@ int rama_replay_ranges_add(struct rama_replay_ranges *s, int64_t from, int64_t t
 		memmove(s->range + at + 1, s->range + last, (s->n - last) * sizeof(*s->range));
 		s->n -= last - at - 1;
 	}
-	s->range[at] = (struct rama_range){ from, to };
+	s->range[at] = (struct rama_emu_range){ from, to };
 	return 0;
 }
 
-bool rama_replay_ranges_hold(const struct rama_replay_ranges *s, int64_t from, int64_t to)
+bool rama_emu_replay_ranges_hold(const struct rama_emu_replay_ranges *s, int64_t from, int64_t to)
 {
 	uint32_t at = find(s, from);
 
@@ -64,8 +64,8 @@ bool rama_replay_ranges_hold(const struct rama_replay_ranges *s, int64_t from, i
 	return at < s->n && s->range[at].from <= from && s->range[at].to >= to;
 }
 
-void rama_replay_ranges_fini(struct rama_replay_ranges *s)
+void rama_emu_replay_ranges_fini(struct rama_emu_replay_ranges *s)
 {
 	free(s->range);
-	*s = (struct rama_replay_ranges){ 0 };
+	*s = (struct rama_emu_replay_ranges){ 0 };
 }

@@ -6,9 +6,9 @@
 #include "base/map.h"
 #include "emulate/emulate.h"
 
-#define RAMA_REPLAY_MOST 20000000 /* operations */
+#define RAMA_EMU_REPLAY_MOST 20000000 /* operations */
 
-struct rama_replay_op {
+struct rama_emu_replay_op {
 	uint32_t file;
 	int32_t rank; /* of the log */
 	bool write;
@@ -21,34 +21,34 @@ struct rama_replay_op {
 };
 
 /* replay_ranges.c */
-struct rama_range {
+struct rama_emu_range {
 	int64_t from, to;
 };
-struct rama_replay_ranges {
-	struct rama_range *range; /* in order; they do not touch each other */
+struct rama_emu_replay_ranges {
+	struct rama_emu_range *range; /* in order; they do not touch each other */
 	uint32_t n, room;
 };
 /* RAMA_ELIMIT: too many of them, nothing was added */
-int rama_replay_ranges_add(struct rama_replay_ranges *s, int64_t from, int64_t to);
-bool rama_replay_ranges_hold(const struct rama_replay_ranges *s, int64_t from,
+int rama_emu_replay_ranges_add(struct rama_emu_replay_ranges *s, int64_t from, int64_t to);
+bool rama_emu_replay_ranges_hold(const struct rama_emu_replay_ranges *s, int64_t from,
 			     int64_t to); /* all of it */
-void rama_replay_ranges_fini(struct rama_replay_ranges *s);
+void rama_emu_replay_ranges_fini(struct rama_emu_replay_ranges *s);
 
-struct rama_replay_file {
+struct rama_emu_replay_file {
 	uint64_t id;
 	const char *name; /* in the log */
 	int64_t size;	  /* that any operation reaches */
-	struct rama_replay_ranges
+	struct rama_emu_replay_ranges
 		needed;	 /* must be there before the run: read before it was written */
 	uint32_t traced; /* number of the newest log that has a trace of it, from 1; 0: none */
-	struct rama_unit *unit;
+	struct rama_emu_unit *unit;
 };
 
-struct rama_replay {
-	struct rama_emulation *m;
-	struct rama_replay_op *ops; /* by start */
+struct rama_emu_replay {
+	struct rama_emu_emulation *m;
+	struct rama_emu_replay_op *ops; /* by start */
 	size_t n, room;
-	struct rama_replay_file *files;
+	struct rama_emu_replay_file *files;
 	uint32_t n_files, room_files;
 	struct rama_map by_id;
 	int64_t nprocs;
@@ -62,61 +62,61 @@ struct rama_replay {
 
 /* Reads logs: what is traced exactly, all other files in shape. Ranks of a log follow those of the log before. Jobs keep their place in time,
  * but times in which none of them ran are left out. */
-int rama_replay_load(struct rama_replay *r, char *const *paths, size_t n, struct rama_err *e);
-int rama_replay_add(struct rama_replay *r, const struct rama_replay_op *op, struct rama_err *e);
-int64_t rama_replay_file(struct rama_replay *r, uint64_t id, const char *name, struct rama_err *e);
-void rama_replay_sort(struct rama_replay *r);
-void rama_replay_fini(struct rama_replay *r);
+int rama_emu_replay_load(struct rama_emu_replay *r, char *const *paths, size_t n, struct rama_err *e);
+int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_op *op, struct rama_err *e);
+int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char *name, struct rama_err *e);
+void rama_emu_replay_sort(struct rama_emu_replay *r);
+void rama_emu_replay_fini(struct rama_emu_replay *r);
 
 /* replay_change.c: what the parameters ask to be done in another way than in the log: size of requests, alignment, a file of its own for each rank */
-int rama_replay_change(struct rama_replay *r, struct rama_err *e);
+int rama_emu_replay_change(struct rama_emu_replay *r, struct rama_err *e);
 
-#define RAMA_SHAPE_BINS 10
+#define RAMA_EMU_SHAPE_BINS 10
 /* replay_shape.c: operations of one record from its counters. reads and writes of `ranks` ranks from `first` on */
-struct rama_shape {
+struct rama_emu_replay_shape {
 	uint32_t file;
 	int32_t first;
 	uint32_t ranks;
 	bool write;
 	int64_t count, bytes, highest;	 /* highest: offset that is reached, or -1 */
 	int64_t size[4], often[4];	 /* most frequent sizes and how often */
-	int64_t in_bin[RAMA_SHAPE_BINS]; /* size histogram; adds up to count */
+	int64_t in_bin[RAMA_EMU_SHAPE_BINS]; /* size histogram; adds up to count */
 	double sequential;		 /* share */
 	double from, to, busy; /* window, and seconds in it that were I/O, added over ranks */
 };
-int rama_replay_shape(struct rama_replay *r, const struct rama_shape *s, struct rama_err *e);
+int rama_emu_replay_shape(struct rama_emu_replay *r, const struct rama_emu_replay_shape *s, struct rama_err *e);
 
 /* replay_order.c: who must wait for whom: a read of what another rank has written before. All of it is found by each rank for itself, and only what
  * concerns it is kept. */
-struct rama_replay_wait {
+struct rama_emu_replay_wait {
 	uint32_t hand, op; /* hand of this rank, and the number of its operation that waits */
 	uint32_t other;	   /* for this hand of any rank ... */
 	uint32_t done;	   /* ... to have done so many operations */
 };
-struct rama_replay_tell {
+struct rama_emu_replay_tell {
 	uint32_t hand, op, rank; /* after this operation of a hand of this rank that rank is told */
 };
-struct rama_replay_order {
-	struct rama_replay_wait *waits;
+struct rama_emu_replay_order {
+	struct rama_emu_replay_wait *waits;
 	size_t n_waits, room_waits;
-	struct rama_replay_tell *tells; /* by hand and op */
+	struct rama_emu_replay_tell *tells; /* by hand and op */
 	size_t n_tells, room_tells;
 };
 /* Operations have their numbers. Also finds what each file needs before the run. */
-int rama_replay_find_order(struct rama_replay_order *o, struct rama_replay *r, struct rama_err *e);
-void rama_replay_order_fini(struct rama_replay_order *o);
+int rama_emu_replay_find_order(struct rama_emu_replay_order *o, struct rama_emu_replay *r, struct rama_err *e);
+void rama_emu_replay_order_fini(struct rama_emu_replay_order *o);
 /* rank of the run that does what a rank of the log did */
-uint32_t rama_replay_rank(const struct rama_replay *r, int32_t rank);
+uint32_t rama_emu_replay_rank(const struct rama_emu_replay *r, int32_t rank);
 
 /* replay_hands.c: what went on at the same time does so again */
-int rama_replay_find_hands(struct rama_replay *r, struct rama_err *e);
+int rama_emu_replay_find_hands(struct rama_emu_replay *r, struct rama_err *e);
 /* after all changes: gives operations their numbers */
-int rama_replay_number(struct rama_replay *r, struct rama_err *e);
+int rama_emu_replay_number(struct rama_emu_replay *r, struct rama_err *e);
 /* the hand of an operation among those of all ranks of the run */
-uint32_t rama_replay_hand(const struct rama_replay *r, const struct rama_replay_op *op);
+uint32_t rama_emu_replay_hand(const struct rama_emu_replay *r, const struct rama_emu_replay_op *op);
 
 /* replay_play.c: does all operations of this rank; files have their units */
-int rama_replay_play(struct rama_replay *r, const struct rama_replay_order *o, struct rama_err *e);
-void rama_replay_plan(struct rama_tally *t, const struct rama_replay_op *op);
+int rama_emu_replay_play(struct rama_emu_replay *r, const struct rama_emu_replay_order *o, struct rama_err *e);
+void rama_emu_replay_plan(struct rama_emu_tally *t, const struct rama_emu_replay_op *op);
 
 #endif

@@ -7,16 +7,16 @@
 #include "emulate/replay/replay.h"
 
 /* ranges of the size histogram */
-static const int64_t lowest[RAMA_SHAPE_BINS + 1] = { 0,		101,	    1025,     10241,
+static const int64_t lowest[RAMA_EMU_SHAPE_BINS + 1] = { 0,		101,	    1025,     10241,
 						     102401,	1048577,    4194305,  10485761,
 						     104857601, 1073741825, INT64_MAX };
 
 /* The sizes of all requests of a record: the frequent ones as often as they were, the rest of the bytes on the rest of the requests, each
  * within its range of the histogram. */
 struct sizes {
-	const struct rama_shape *s;
+	const struct rama_emu_replay_shape *s;
 	int64_t often[4];	       /* left of each */
-	int64_t rest[RAMA_SHAPE_BINS]; /* left of the others */
+	int64_t rest[RAMA_EMU_SHAPE_BINS]; /* left of the others */
 	int64_t count, surplus; /* of the others: how many, bytes above the lowest they can have */
 	unsigned turn;
 };
@@ -25,7 +25,7 @@ static unsigned bin_of(int64_t size)
 {
 	unsigned b = 0;
 
-	while (b + 1 < RAMA_SHAPE_BINS && size >= lowest[b + 1])
+	while (b + 1 < RAMA_EMU_SHAPE_BINS && size >= lowest[b + 1])
 		b++;
 	return b;
 }
@@ -65,10 +65,10 @@ static void leave_one(struct sizes *z)
 	}
 }
 
-static void sizes_init(struct sizes *z, const struct rama_shape *s)
+static void sizes_init(struct sizes *z, const struct rama_emu_replay_shape *s)
 {
 	*z = (struct sizes){ .s = s, .count = s->count, .surplus = s->bytes };
-	for (unsigned b = 0; b < RAMA_SHAPE_BINS; b++) {
+	for (unsigned b = 0; b < RAMA_EMU_SHAPE_BINS; b++) {
 		z->rest[b] = s->in_bin[b];
 		z->surplus -= s->in_bin[b] * lowest[b];
 	}
@@ -115,7 +115,7 @@ static int64_t next_size(struct sizes *z)
 	return 0;
 }
 
-int rama_replay_shape(struct rama_replay *r, const struct rama_shape *s, struct rama_err *e)
+int rama_emu_replay_shape(struct rama_emu_replay *r, const struct rama_emu_replay_shape *s, struct rama_err *e)
 {
 	struct sizes z;
 	int64_t each = s->bytes / s->ranks + 1, *at = calloc(s->ranks, sizeof(*at));
@@ -133,7 +133,7 @@ int rama_replay_shape(struct rama_replay *r, const struct rama_shape *s, struct 
 		uint32_t rank = (uint32_t)(i % s->ranks);
 		int64_t turn = i / s->ranks;
 		int64_t n = next_size(&z), base = (int64_t)rank * each;
-		struct rama_replay_op op = { .file = s->file,
+		struct rama_emu_replay_op op = { .file = s->file,
 					     .rank = s->first + (int32_t)rank,
 					     .write = s->write,
 					     .guessed = true,
@@ -147,7 +147,7 @@ int rama_replay_shape(struct rama_replay *r, const struct rama_shape *s, struct 
 		at[rank] += n;
 		op.start = s->from + (double)turn * step;
 		op.end = op.start + (busy < step ? busy : step);
-		rc = rama_replay_add(r, &op, e);
+		rc = rama_emu_replay_add(r, &op, e);
 	}
 	free(at);
 	return rc;

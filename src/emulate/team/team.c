@@ -20,7 +20,7 @@
 #define JOIN_LIMIT 60.0 /* seconds in which all ranks must have come */
 #define CLOCK_ROUNDS 5
 
-double rama_team_now(void)
+double rama_emu_team_now(void)
 {
 	struct timespec t;
 
@@ -30,9 +30,9 @@ double rama_team_now(void)
 
 /* ---- waiting for messages ------------------------------------------------------------------- */
 
-static int stopped(struct rama_team *t, const struct rama_letter *l, struct rama_err *e)
+static int stopped(struct rama_emu_team *t, const struct rama_emu_letter *l, struct rama_err *e)
 {
-	struct rama_abort a = { 0 };
+	struct rama_emu_abort a = { 0 };
 
 	if (l->frame.n == sizeof(a))
 		memcpy(&a, l->bytes, sizeof(a));
@@ -44,29 +44,29 @@ static int stopped(struct rama_team *t, const struct rama_letter *l, struct rama
 }
 
 /* One more letter from the socket. 1: got it; 0: time is over. */
-int rama_team_fetch(struct rama_team *t, struct rama_letter **l, double until, struct rama_err *e)
+int rama_emu_team_fetch(struct rama_emu_team *t, struct rama_emu_letter **l, double until, struct rama_err *e)
 {
-	struct rama_wire *w = &t->state->wire;
+	struct rama_emu_wire *w = &t->state->wire;
 
 	for (;;) {
 		struct pollfd p = { .fd = w->fd, .events = POLLIN };
-		int rc = rama_wire_read(w, l), wait = -1;
+		int rc = rama_emu_wire_read(w, l), wait = -1;
 
 		if (rc < 0)
 			return rama_err_set(e, RAMA_EIO, "rank 0 has gone");
-		if (rc > 0 && (*l)->frame.kind == RAMA_KIND_ABORT) {
+		if (rc > 0 && (*l)->frame.kind == RAMA_EMU_KIND_ABORT) {
 			rc = stopped(t, *l, e);
 			free(*l);
 		}
 		if (rc != 0)
 			return rc;
-		if (rama_team_signal() != 0 && !t->state->ending) {
+		if (rama_emu_team_signal() != 0 && !t->state->ending) {
 			t->state->ending = true; /* said once: what follows is the end */
 			return rama_err_set(e, RAMA_ESTOPPED, "stopped by signal %d (%s)",
-					    rama_team_signal(), strsignal(rama_team_signal()));
+					    rama_emu_team_signal(), strsignal(rama_emu_team_signal()));
 		}
 		if (isfinite(until)) {
-			double left = until - rama_team_now();
+			double left = until - rama_emu_team_now();
 
 			if (left <= 0)
 				return 0;
@@ -79,41 +79,41 @@ int rama_team_fetch(struct rama_team *t, struct rama_letter **l, double until, s
 
 #define ANY_OF_THE_CALLERS 0
 
-static bool wanted(const struct rama_letter *l, uint32_t kind)
+static bool wanted(const struct rama_emu_letter *l, uint32_t kind)
 {
-	return kind == ANY_OF_THE_CALLERS ? l->frame.kind < RAMA_KIND_HELLO : l->frame.kind == kind;
+	return kind == ANY_OF_THE_CALLERS ? l->frame.kind < RAMA_EMU_KIND_HELLO : l->frame.kind == kind;
 }
 
 /* Waits for a message of this kind; others are kept for who asks for them. */
-int rama_team_await(struct rama_team *t, uint32_t kind, double until, struct rama_letter **l,
+int rama_emu_team_await(struct rama_emu_team *t, uint32_t kind, double until, struct rama_emu_letter **l,
 		    struct rama_err *e)
 {
 	int rc;
 
-	for (struct rama_letter **at = &t->state->inbox.first; *at != NULL; at = &(*at)->next) {
+	for (struct rama_emu_letter **at = &t->state->inbox.first; *at != NULL; at = &(*at)->next) {
 		if (wanted(*at, kind)) {
-			*l = rama_mail_pick(&t->state->inbox, at);
+			*l = rama_emu_mail_pick(&t->state->inbox, at);
 			return 1;
 		}
 	}
-	while ((rc = rama_team_fetch(t, l, until, e)) > 0) {
+	while ((rc = rama_emu_team_fetch(t, l, until, e)) > 0) {
 		if (wanted(*l, kind))
 			return 1;
-		rama_mail_put(&t->state->inbox, *l);
+		rama_emu_mail_put(&t->state->inbox, *l);
 	}
 	return rc;
 }
 
-static int send_all(struct rama_team *t, struct rama_letter *l, struct rama_err *e)
+static int send_all(struct rama_emu_team *t, struct rama_emu_letter *l, struct rama_err *e)
 {
-	struct rama_wire *w = &t->state->wire;
+	struct rama_emu_wire *w = &t->state->wire;
 	int rc;
 
 	if (l == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory for a message");
 	pthread_mutex_lock(&t->state->out);
-	rama_mail_put(&w->out, l);
-	while ((rc = rama_wire_write(w)) == 0) {
+	rama_emu_mail_put(&w->out, l);
+	while ((rc = rama_emu_wire_write(w)) == 0) {
 		struct pollfd p = { .fd = w->fd, .events = POLLOUT };
 
 		poll(&p, 1, -1);
@@ -122,19 +122,19 @@ static int send_all(struct rama_team *t, struct rama_letter *l, struct rama_err 
 	return rc > 0 ? 0 : rama_err_set(e, RAMA_EIO, "rank 0 has gone");
 }
 
-int rama_team_send(struct rama_team *t, int to, uint32_t kind, const void *bytes, size_t n,
+int rama_emu_team_send(struct rama_emu_team *t, int to, uint32_t kind, const void *bytes, size_t n,
 		   struct rama_err *e)
 {
-	struct rama_frame f = { .kind = kind, .from = t->rank, .to = to, .n = n };
+	struct rama_emu_frame f = { .kind = kind, .from = t->rank, .to = to, .n = n };
 
-	if (n > RAMA_FRAME_MOST)
+	if (n > RAMA_EMU_FRAME_MOST)
 		return rama_err_set(e, RAMA_ELIMIT, "a message of %zu bytes", n);
-	return send_all(t, rama_letter_new(&f, bytes), e);
+	return send_all(t, rama_emu_letter_new(&f, bytes), e);
 }
 
-static int hand_over(struct rama_letter *l, struct rama_team_message *m, struct rama_err *e)
+static int hand_over(struct rama_emu_letter *l, struct rama_emu_team_message *m, struct rama_err *e)
 {
-	*m = (struct rama_team_message){ l->frame.from, l->frame.kind, NULL, l->frame.n };
+	*m = (struct rama_emu_team_message){ l->frame.from, l->frame.kind, NULL, l->frame.n };
 	m->bytes = malloc(m->n + 1);
 	if (m->bytes != NULL)
 		memcpy(m->bytes, l->bytes, m->n + 1);
@@ -142,42 +142,42 @@ static int hand_over(struct rama_letter *l, struct rama_team_message *m, struct 
 	return m->bytes != NULL ? 1 : rama_err_set(e, RAMA_EMEMORY, "no memory for a message");
 }
 
-int rama_team_recv(struct rama_team *t, struct rama_team_message *m, double seconds,
+int rama_emu_team_recv(struct rama_emu_team *t, struct rama_emu_team_message *m, double seconds,
 		   struct rama_err *e)
 {
-	double until = seconds < 0 ? INFINITY : rama_team_now() + seconds;
-	struct rama_letter *l;
+	double until = seconds < 0 ? INFINITY : rama_emu_team_now() + seconds;
+	struct rama_emu_letter *l;
 	int rc;
 
 	pthread_mutex_lock(&t->state->in);
-	rc = rama_team_await(t, ANY_OF_THE_CALLERS, until, &l, e);
+	rc = rama_emu_team_await(t, ANY_OF_THE_CALLERS, until, &l, e);
 	pthread_mutex_unlock(&t->state->in);
 	return rc > 0 ? hand_over(l, m, e) : rc;
 }
 
 /* ---- all together --------------------------------------------------------------------------- */
 
-int rama_team_barrier(struct rama_team *t, struct rama_err *e)
+int rama_emu_team_barrier(struct rama_emu_team *t, struct rama_err *e)
 {
-	struct rama_letter *l = NULL;
-	int rc = rama_team_send(t, RAMA_TEAM_DIRECTOR, RAMA_KIND_BARRIER, NULL, 0, e);
+	struct rama_emu_letter *l = NULL;
+	int rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_BARRIER, NULL, 0, e);
 
 	if (rc != 0)
 		return rc;
-	rc = rama_team_await(t, RAMA_KIND_BARRIER, INFINITY, &l, e);
+	rc = rama_emu_team_await(t, RAMA_EMU_KIND_BARRIER, INFINITY, &l, e);
 	free(rc > 0 ? l : NULL);
 	return rc < 0 ? rc : 0;
 }
 
-int rama_team_bcast(struct rama_team *t, void *bytes, size_t n, struct rama_err *e)
+int rama_emu_team_bcast(struct rama_emu_team *t, void *bytes, size_t n, struct rama_err *e)
 {
-	struct rama_letter *l = NULL;
-	int rc = t->rank == 0 ? rama_team_send(t, RAMA_TEAM_DIRECTOR, RAMA_KIND_BCAST, bytes, n, e)
+	struct rama_emu_letter *l = NULL;
+	int rc = t->rank == 0 ? rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_BCAST, bytes, n, e)
 			      : 0;
 
 	if (rc != 0)
 		return rc;
-	rc = rama_team_await(t, RAMA_KIND_BCAST, INFINITY, &l, e);
+	rc = rama_emu_team_await(t, RAMA_EMU_KIND_BCAST, INFINITY, &l, e);
 	if (rc < 0)
 		return rc;
 	if (l->frame.n != n)
@@ -189,7 +189,7 @@ int rama_team_bcast(struct rama_team *t, void *bytes, size_t n, struct rama_err 
 	return rc < 0 ? rc : 0;
 }
 
-static int join_pieces(struct rama_letter **piece, uint32_t n, char **all, size_t **lens,
+static int join_pieces(struct rama_emu_letter **piece, uint32_t n, char **all, size_t **lens,
 		       struct rama_err *e)
 {
 	size_t total = 0, at = 0;
@@ -212,32 +212,32 @@ static int join_pieces(struct rama_letter **piece, uint32_t n, char **all, size_
 	return 0;
 }
 
-int rama_team_gather(struct rama_team *t, const void *bytes, size_t n, char **all, size_t **lens,
+int rama_emu_team_gather(struct rama_emu_team *t, const void *bytes, size_t n, char **all, size_t **lens,
 		     struct rama_err *e)
 {
-	struct rama_letter **piece, *l;
-	struct rama_mail early;
-	int rc = rama_team_send(t, 0, RAMA_KIND_GATHER, bytes, n, e);
+	struct rama_emu_letter **piece, *l;
+	struct rama_emu_mail early;
+	int rc = rama_emu_team_send(t, 0, RAMA_EMU_KIND_GATHER, bytes, n, e);
 
 	*all = NULL;
 	*lens = NULL;
 	if (rc != 0 || t->rank != 0)
 		return rc;
-	piece = calloc((size_t)t->size, sizeof(struct rama_letter *));
+	piece = calloc((size_t)t->size, sizeof(struct rama_emu_letter *));
 	if (piece == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory for %d ranks", t->size);
-	rama_mail_init(&early);
+	rama_emu_mail_init(&early);
 	for (int got = 0; rc >= 0 && got < t->size;) {
-		rc = rama_team_await(t, RAMA_KIND_GATHER, INFINITY, &l, e);
+		rc = rama_emu_team_await(t, RAMA_EMU_KIND_GATHER, INFINITY, &l, e);
 		if (rc > 0 && piece[l->frame.from] != NULL) {
-			rama_mail_put(&early, l); /* that rank is at the next gather already */
+			rama_emu_mail_put(&early, l); /* that rank is at the next gather already */
 		} else if (rc > 0) {
 			piece[l->frame.from] = l;
 			got++;
 		}
 	}
 	while (early.first != NULL)
-		rama_mail_put(&t->state->inbox, rama_mail_take(&early));
+		rama_emu_mail_put(&t->state->inbox, rama_emu_mail_take(&early));
 	if (rc >= 0)
 		rc = join_pieces(piece, (uint32_t)t->size, all, lens, e);
 	for (int r = 0; r < t->size; r++)
@@ -249,7 +249,7 @@ int rama_team_gather(struct rama_team *t, const void *bytes, size_t n, char **al
 /* ---- coming together ------------------------------------------------------------------------ */
 
 /* Distinct hosts in the order of their first rank. */
-static int learn_nodes(struct rama_team *t, const struct rama_letter *l, struct rama_err *e)
+static int learn_nodes(struct rama_emu_team *t, const struct rama_emu_letter *l, struct rama_err *e)
 {
 	const char *name = l->bytes, *end = l->bytes + l->frame.n;
 
@@ -278,20 +278,20 @@ static int learn_nodes(struct rama_team *t, const struct rama_letter *l, struct 
 }
 
 /* Asked several times; the answer that came fastest is best. */
-static int compare_clocks(struct rama_team *t, struct rama_err *e)
+static int compare_clocks(struct rama_emu_team *t, struct rama_err *e)
 {
 	double best = INFINITY;
 
 	for (int i = 0; i < CLOCK_ROUNDS; i++) {
-		double sent = rama_team_now(), got, theirs;
-		struct rama_letter *l = NULL;
-		int rc = rama_team_send(t, RAMA_TEAM_DIRECTOR, RAMA_KIND_CLOCK, NULL, 0, e);
+		double sent = rama_emu_team_now(), got, theirs;
+		struct rama_emu_letter *l = NULL;
+		int rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_CLOCK, NULL, 0, e);
 
 		if (rc == 0)
-			rc = rama_team_await(t, RAMA_KIND_CLOCK, INFINITY, &l, e);
+			rc = rama_emu_team_await(t, RAMA_EMU_KIND_CLOCK, INFINITY, &l, e);
 		if (rc < 0 || l == NULL)
 			return rc;
-		got = rama_team_now();
+		got = rama_emu_team_now();
 		memcpy(&theirs, l->bytes, sizeof(theirs));
 		free(l);
 		if (got - sent < best) {
@@ -304,21 +304,21 @@ static int compare_clocks(struct rama_team *t, struct rama_err *e)
 	return 0;
 }
 
-static int introduce(struct rama_team *t, struct rama_err *e)
+static int introduce(struct rama_emu_team *t, struct rama_err *e)
 {
-	char text[RAMA_SECRET + 256] = { 0 };
-	struct rama_letter *l = NULL;
+	char text[RAMA_EMU_SECRET + 256] = { 0 };
+	struct rama_emu_letter *l = NULL;
 	size_t n;
 	int rc;
 
-	memcpy(text, t->state->secret, RAMA_SECRET);
+	memcpy(text, t->state->secret, RAMA_EMU_SECRET);
 	n = strlen(text) + 1;
 	if (gethostname(text + n, 255) != 0)
 		text[n] = '\0';
 	n += strlen(text + n) + 1;
-	rc = rama_team_send(t, RAMA_TEAM_DIRECTOR, RAMA_KIND_HELLO, text, n, e);
+	rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_HELLO, text, n, e);
 	if (rc == 0)
-		rc = rama_team_await(t, RAMA_KIND_NODES, rama_team_now() + JOIN_LIMIT, &l, e);
+		rc = rama_emu_team_await(t, RAMA_EMU_KIND_NODES, rama_emu_team_now() + JOIN_LIMIT, &l, e);
 	if (rc == 0)
 		return rama_err_set(e, RAMA_EIO, "not all of %d ranks came within %.0f s", t->size,
 				    JOIN_LIMIT);
@@ -329,21 +329,21 @@ static int introduce(struct rama_team *t, struct rama_err *e)
 	return rc == 0 ? compare_clocks(t, e) : rc;
 }
 
-static int state_new(struct rama_team *t, struct rama_err *e)
+static int state_new(struct rama_emu_team *t, struct rama_err *e)
 {
 	t->state = calloc(1, sizeof(*t->state));
 	if (t->state == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	rama_wire_init(&t->state->wire, -1);
-	rama_mail_init(&t->state->inbox);
+	rama_emu_wire_init(&t->state->wire, -1);
+	rama_emu_mail_init(&t->state->inbox);
 	pthread_mutex_init(&t->state->in, NULL);
 	pthread_mutex_init(&t->state->out, NULL);
 	return 0;
 }
 
-static int make_secret(char secret[RAMA_SECRET], struct rama_err *e)
+static int make_secret(char secret[RAMA_EMU_SECRET], struct rama_err *e)
 {
-	unsigned char bytes[RAMA_SECRET / 2];
+	unsigned char bytes[RAMA_EMU_SECRET / 2];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return rama_err_set(e, RAMA_EIO, "getrandom: %s", strerror(errno));
@@ -352,9 +352,9 @@ static int make_secret(char secret[RAMA_SECRET], struct rama_err *e)
 	return 0;
 }
 
-static int director_new(struct rama_team *t, int size, struct rama_err *e)
+static int director_new(struct rama_emu_team *t, int size, struct rama_err *e)
 {
-	struct rama_director *d = calloc(1, sizeof(*d));
+	struct rama_emu_director *d = calloc(1, sizeof(*d));
 
 	t->state->director = d;
 	if (d != NULL)
@@ -363,31 +363,31 @@ static int director_new(struct rama_team *t, int size, struct rama_err *e)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory for %d ranks", size);
 	d->listener = -1;
 	for (int r = 0; r < size; r++)
-		rama_wire_init(&d->wire[r], -1);
-	memcpy(d->secret, t->state->secret, RAMA_SECRET);
+		rama_emu_wire_init(&d->wire[r], -1);
+	memcpy(d->secret, t->state->secret, RAMA_EMU_SECRET);
 	return 0;
 }
 
 /* ---- local processes ------------------------------------------------------------------------ */
 
-static int pair(struct rama_director *d, int rank, int *mine, struct rama_err *e)
+static int pair(struct rama_emu_director *d, int rank, int *mine, struct rama_err *e)
 {
 	int fd[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) != 0)
 		return rama_err_set(e, RAMA_EIO, "socketpair: %s", strerror(errno));
-	rama_wire_init(&d->wire[rank], fd[0]);
+	rama_emu_wire_init(&d->wire[rank], fd[0]);
 	*mine = fd[1];
 	return 0;
 }
 
 /* in a child: what belongs to the director is not ours */
-static void become(struct rama_team *t, int rank, int fd)
+static void become(struct rama_emu_team *t, int rank, int fd)
 {
-	struct rama_team_state *s = t->state;
+	struct rama_emu_team_state *s = t->state;
 
 	for (int r = 0; r < t->size; r++)
-		rama_wire_fini(&s->director->wire[r]);
+		rama_emu_wire_fini(&s->director->wire[r]);
 	free(s->director->wire);
 	free(s->director);
 	s->director = NULL;
@@ -395,12 +395,12 @@ static void become(struct rama_team *t, int rank, int fd)
 	s->children = NULL;
 	if (s->wire.fd >= 0)
 		close(s->wire.fd);
-	rama_wire_init(&s->wire, fd);
+	rama_emu_wire_init(&s->wire, fd);
 	t->rank = rank;
 }
 
 /* 1 in a child */
-static int fork_ranks(struct rama_team *t, struct rama_err *e)
+static int fork_ranks(struct rama_emu_team *t, struct rama_err *e)
 {
 	fflush(NULL); /* what is buffered must not come out of every child */
 	for (int r = 1; r < t->size; r++) {
@@ -424,11 +424,11 @@ static int fork_ranks(struct rama_team *t, struct rama_err *e)
 	return 0;
 }
 
-int rama_team_local(struct rama_team *t, int n, struct rama_err *e)
+int rama_emu_team_local(struct rama_emu_team *t, int n, struct rama_err *e)
 {
 	int rc, fd = -1;
 
-	*t = (struct rama_team){ .size = n, .kind = n == 1 ? "single" : "local" };
+	*t = (struct rama_emu_team){ .size = n, .kind = n == 1 ? "single" : "local" };
 	rc = state_new(t, e);
 	if (rc == 0)
 		rc = make_secret(t->state->secret, e);
@@ -443,16 +443,16 @@ int rama_team_local(struct rama_team *t, int n, struct rama_err *e)
 	rc = pair(t->state->director, 0, &fd, e);
 	if (rc != 0)
 		return rc;
-	rama_wire_init(&t->state->wire, fd);
+	rama_emu_wire_init(&t->state->wire, fd);
 	rc = fork_ranks(t, e);
 	if (rc == 0)
-		rc = rama_director_start(t->state->director, t, n, e);
+		rc = rama_emu_director_start(t->state->director, t, n, e);
 	return rc < 0 ? rc : introduce(t, e);
 }
 
 /* ---- processes of a launcher ---------------------------------------------------------------- */
 
-int rama_team_listen(struct rama_team *t, int size, char address[RAMA_TEAM_ADDRESS],
+int rama_emu_team_listen(struct rama_emu_team *t, int size, char address[RAMA_EMU_TEAM_ADDRESS],
 		     struct rama_err *e)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_addr = in6addr_any };
@@ -462,7 +462,7 @@ int rama_team_listen(struct rama_team *t, int size, char address[RAMA_TEAM_ADDRE
 	char host[256] = "localhost";
 	int off = 0, fd, mine, rc;
 
-	*t = (struct rama_team){ .size = size };
+	*t = (struct rama_emu_team){ .size = size };
 	rc = state_new(t, e);
 	if (rc == 0)
 		rc = make_secret(t->state->secret, e);
@@ -485,7 +485,7 @@ int rama_team_listen(struct rama_team *t, int size, char address[RAMA_TEAM_ADDRE
 	    getsockname(fd, (struct sockaddr *)&got, &len) != 0)
 		return rama_err_set(e, RAMA_EIO, "no socket for the ranks: %s", strerror(errno));
 	gethostname(host, sizeof(host) - 1);
-	snprintf(address, RAMA_TEAM_ADDRESS, "%s %d %s", host,
+	snprintf(address, RAMA_EMU_TEAM_ADDRESS, "%s %d %s", host,
 		 ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&got)->sin6_port
 						 : ((struct sockaddr_in *)&got)->sin_port),
 		 t->state->secret);
@@ -493,8 +493,8 @@ int rama_team_listen(struct rama_team *t, int size, char address[RAMA_TEAM_ADDRE
 	rc = pair(t->state->director, 0, &mine, e);
 	if (rc != 0)
 		return rc;
-	rama_wire_init(&t->state->wire, mine);
-	return rama_director_start(t->state->director, t, size, e);
+	rama_emu_wire_init(&t->state->wire, mine);
+	return rama_emu_director_start(t->state->director, t, size, e);
 }
 
 static int dial_one(const char *host, const char *port)
@@ -532,33 +532,33 @@ static int dial(const char *host, const char *port)
 	return dial_one(host, port);
 }
 
-int rama_team_join(struct rama_team *t, int rank, int size, const char *address, struct rama_err *e)
+int rama_emu_team_join(struct rama_emu_team *t, int rank, int size, const char *address, struct rama_err *e)
 {
-	char host[256], port[16], secret[RAMA_SECRET];
+	char host[256], port[16], secret[RAMA_EMU_SECRET];
 	int fd, rc;
 
 	if (rank == 0) /* it listens already */
 		return introduce(t, e);
-	*t = (struct rama_team){ .rank = rank, .size = size };
+	*t = (struct rama_emu_team){ .rank = rank, .size = size };
 	rc = state_new(t, e);
 	if (rc != 0)
 		return rc;
 	if (sscanf(address, "%255s %15s %32s", host, port, secret) != 3)
 		return rama_err_set(e, RAMA_EIO, "rank 0 gave no address");
-	memcpy(t->state->secret, secret, RAMA_SECRET);
+	memcpy(t->state->secret, secret, RAMA_EMU_SECRET);
 	fd = dial(host, port);
 	if (fd < 0)
 		return rama_err_set(e, RAMA_EIO, "rank %d cannot reach rank 0 at %s port %s: %s",
 				    rank, host, port, strerror(errno));
-	rama_wire_init(&t->state->wire, fd);
+	rama_emu_wire_init(&t->state->wire, fd);
 	return introduce(t, e);
 }
 
 /* ---- director's handler --------------------------------------------------------------------- */
 
-void rama_team_serve(struct rama_team *t, rama_team_handler *fn, void *ctx)
+void rama_emu_team_serve(struct rama_emu_team *t, rama_emu_team_handler *fn, void *ctx)
 {
-	struct rama_director *d = t->state->director;
+	struct rama_emu_director *d = t->state->director;
 
 	pthread_mutex_lock(&d->lock);
 	d->fn = fn;

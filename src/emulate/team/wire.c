@@ -7,22 +7,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-void rama_mail_init(struct rama_mail *m)
+void rama_emu_mail_init(struct rama_emu_mail *m)
 {
 	m->first = NULL;
 	m->last = &m->first;
 }
 
-void rama_mail_put(struct rama_mail *m, struct rama_letter *l)
+void rama_emu_mail_put(struct rama_emu_mail *m, struct rama_emu_letter *l)
 {
 	l->next = NULL;
 	*m->last = l;
 	m->last = &l->next;
 }
 
-struct rama_letter *rama_mail_pick(struct rama_mail *m, struct rama_letter **at)
+struct rama_emu_letter *rama_emu_mail_pick(struct rama_emu_mail *m, struct rama_emu_letter **at)
 {
-	struct rama_letter *l = *at;
+	struct rama_emu_letter *l = *at;
 
 	*at = l->next;
 	if (l->next == NULL)
@@ -30,27 +30,27 @@ struct rama_letter *rama_mail_pick(struct rama_mail *m, struct rama_letter **at)
 	return l;
 }
 
-struct rama_letter *rama_mail_take(struct rama_mail *m)
+struct rama_emu_letter *rama_emu_mail_take(struct rama_emu_mail *m)
 {
-	return m->first != NULL ? rama_mail_pick(m, &m->first) : NULL;
+	return m->first != NULL ? rama_emu_mail_pick(m, &m->first) : NULL;
 }
 
-void rama_mail_fini(struct rama_mail *m)
+void rama_emu_mail_fini(struct rama_emu_mail *m)
 {
-	struct rama_letter *l;
+	struct rama_emu_letter *l;
 
-	while ((l = rama_mail_take(m)) != NULL)
+	while ((l = rama_emu_mail_take(m)) != NULL)
 		free(l);
 }
 
-struct rama_letter *rama_letter_new(const struct rama_frame *f, const void *bytes)
+struct rama_emu_letter *rama_emu_letter_new(const struct rama_emu_frame *f, const void *bytes)
 {
-	struct rama_letter *l = malloc(sizeof(*l) + f->n + 1);
+	struct rama_emu_letter *l = malloc(sizeof(*l) + f->n + 1);
 
 	if (l == NULL)
 		return NULL;
 	l->frame = *f;
-	l->frame.magic = RAMA_FRAME_MAGIC;
+	l->frame.magic = RAMA_EMU_FRAME_MAGIC;
 	if (bytes != NULL && f->n > 0)
 		memcpy(l->bytes, bytes, f->n);
 	l->bytes[f->n] = '\0';
@@ -59,23 +59,23 @@ struct rama_letter *rama_letter_new(const struct rama_frame *f, const void *byte
 
 /* ---- one socket ----------------------------------------------------------------------------- */
 
-void rama_wire_init(struct rama_wire *w, int fd)
+void rama_emu_wire_init(struct rama_emu_wire *w, int fd)
 {
-	*w = (struct rama_wire){ .fd = fd };
-	rama_mail_init(&w->out);
+	*w = (struct rama_emu_wire){ .fd = fd };
+	rama_emu_mail_init(&w->out);
 }
 
-void rama_wire_fini(struct rama_wire *w)
+void rama_emu_wire_fini(struct rama_emu_wire *w)
 {
 	if (w->fd >= 0)
 		close(w->fd);
 	free(w->coming);
-	rama_mail_fini(&w->out);
-	rama_wire_init(w, -1);
+	rama_emu_mail_fini(&w->out);
+	rama_emu_wire_init(w, -1);
 }
 
 /* bytes that came; 0: none are there; negative: the other side has gone */
-static ssize_t take(struct rama_wire *w, void *to, size_t n)
+static ssize_t take(struct rama_emu_wire *w, void *to, size_t n)
 {
 	ssize_t got;
 
@@ -87,7 +87,7 @@ static ssize_t take(struct rama_wire *w, void *to, size_t n)
 	return got == 0 ? -1 : got;
 }
 
-static int begin(struct rama_wire *w)
+static int begin(struct rama_emu_wire *w)
 {
 	ssize_t got = take(w, (char *)&w->head + w->head_got, sizeof(w->head) - w->head_got);
 
@@ -96,14 +96,14 @@ static int begin(struct rama_wire *w)
 	w->head_got += (size_t)got;
 	if (w->head_got < sizeof(w->head))
 		return 0;
-	if (w->head.magic != RAMA_FRAME_MAGIC || w->head.n > RAMA_FRAME_MOST)
+	if (w->head.magic != RAMA_EMU_FRAME_MAGIC || w->head.n > RAMA_EMU_FRAME_MOST)
 		return -1;
-	w->coming = rama_letter_new(&w->head, NULL);
+	w->coming = rama_emu_letter_new(&w->head, NULL);
 	w->got = 0;
 	return w->coming != NULL ? 1 : -1;
 }
 
-int rama_wire_read(struct rama_wire *w, struct rama_letter **l)
+int rama_emu_wire_read(struct rama_emu_wire *w, struct rama_emu_letter **l)
 {
 	int rc;
 
@@ -125,10 +125,10 @@ int rama_wire_read(struct rama_wire *w, struct rama_letter **l)
 	return 1;
 }
 
-int rama_wire_write(struct rama_wire *w)
+int rama_emu_wire_write(struct rama_emu_wire *w)
 {
 	while (w->out.first != NULL) {
-		struct rama_letter *l = w->out.first;
+		struct rama_emu_letter *l = w->out.first;
 		size_t head = sizeof(l->frame), all = head + l->frame.n;
 
 		while (w->out_done < all) {
@@ -147,7 +147,7 @@ int rama_wire_write(struct rama_wire *w)
 				return -1;
 			w->out_done += (size_t)n;
 		}
-		free(rama_mail_take(&w->out));
+		free(rama_emu_mail_take(&w->out));
 		w->out_done = 0;
 	}
 	return 1;

@@ -8,14 +8,14 @@
 
 #define ROUNDS 5
 
-static struct rama_comparison compare(const double *a, const double *b, unsigned n)
+static struct rama_emu_comparison compare(const double *a, const double *b, unsigned n)
 {
 	double x[64], y[64];
-	struct rama_comparison c;
+	struct rama_emu_comparison c;
 
 	memcpy(x, a, n * sizeof(*x));
 	memcpy(y, b, n * sizeof(*y));
-	assert_int_equal(rama_compare(&c, x, y, n, NULL), 0);
+	assert_int_equal(rama_emu_compare(&c, x, y, n, NULL), 0);
 	return c;
 }
 
@@ -23,14 +23,14 @@ static void a_clear_difference_is_found(void **state)
 {
 	static const double a[] = { 1.02, 0.98, 1.00, 1.01, 0.99 },
 			    b[] = { 2.04, 1.96, 2.00, 2.02, 1.98 };
-	struct rama_comparison c = compare(a, b, ROUNDS);
+	struct rama_emu_comparison c = compare(a, b, ROUNDS);
 
 	(void)state;
-	assert_int_equal(c.verdict, RAMA_WORSE);
+	assert_int_equal(c.verdict, RAMA_EMU_WORSE);
 	assert_float_equal(c.ratio, 2, 1e-12);
 	assert_true(c.low > 1.9 && c.low < 2 && c.high > 2 && c.high < 2.1);
 	c = compare(b, a, ROUNDS);
-	assert_int_equal(c.verdict, RAMA_BETTER);
+	assert_int_equal(c.verdict, RAMA_EMU_BETTER);
 	assert_float_equal(c.ratio, 0.5, 1e-12);
 }
 
@@ -38,13 +38,13 @@ static void a_clear_difference_is_found(void **state)
 static void five_rounds_leave_out_two_of_25_at_each_end(void **state)
 {
 	static const double a[] = { 1, 1, 1, 1, 1 }, b[] = { 1, 2, 3, 4, 5 };
-	struct rama_comparison c = compare(a, b, ROUNDS);
+	struct rama_emu_comparison c = compare(a, b, ROUNDS);
 
 	(void)state;
 	assert_float_equal(c.confidence, 1 - 8.0 / 252, 1e-12);
 	assert_float_equal(c.low, 1, 1e-12); /* each ratio is there five times */
 	assert_float_equal(c.high, 5, 1e-12);
-	assert_int_equal(c.verdict, RAMA_CANNOT_TELL);
+	assert_int_equal(c.verdict, RAMA_EMU_CANNOT_TELL);
 }
 
 static void a_difference_of_one_per_cent_is_none(void **state)
@@ -52,7 +52,7 @@ static void a_difference_of_one_per_cent_is_none(void **state)
 	static const double a[] = { 1, 1, 1, 1, 1 }, b[] = { 1.01, 1.01, 1.01, 1.01, 1.01 };
 
 	(void)state;
-	assert_int_equal(compare(a, b, ROUNDS).verdict, RAMA_CANNOT_TELL);
+	assert_int_equal(compare(a, b, ROUNDS).verdict, RAMA_EMU_CANNOT_TELL);
 }
 
 /* The interval holds the true ratio as often as it says, however the times are spread, and with as many rounds as one likes. */
@@ -67,7 +67,7 @@ static void the_interval_keeps_its_promise(void **state)
 
 		for (unsigned t = 0; t < tries; t++) {
 			double a[64], b[64];
-			struct rama_comparison c;
+			struct rama_emu_comparison c;
 
 			for (unsigned i = 0; i < rounds[k]; i++) { /* long tails, as times have */
 				a[i] = 1 - log(1 - rng_unit(&rng));
@@ -88,14 +88,14 @@ static void ranges_are_what_was_added(void **state)
 
 	(void)state;
 	for (int round = 0; round < 200; round++) {
-		struct rama_replay_ranges s = { 0 };
+		struct rama_emu_replay_ranges s = { 0 };
 		bool bytes[64] = { false };
 
 		for (int i = 0; i < 12; i++) {
 			int64_t from = (int64_t)(rng_below(&rng, 60)),
 				to = from + 1 + (int64_t)(rng_below(&rng, 4));
 
-			assert_int_equal(rama_replay_ranges_add(&s, from, to), 0);
+			assert_int_equal(rama_emu_replay_ranges_add(&s, from, to), 0);
 			for (int64_t k = from; k < to; k++)
 				bytes[k] = true;
 		}
@@ -104,12 +104,12 @@ static void ranges_are_what_was_added(void **state)
 
 			for (int64_t to = from + 1; to <= 64; to++) {
 				all &= bytes[to - 1];
-				assert_int_equal(rama_replay_ranges_hold(&s, from, to), all);
+				assert_int_equal(rama_emu_replay_ranges_hold(&s, from, to), all);
 			}
 		}
 		for (uint32_t i = 1; i < s.n; i++) /* none touches the next */
 			assert_true(s.range[i - 1].to < s.range[i].from);
-		rama_replay_ranges_fini(&s);
+		rama_emu_replay_ranges_fini(&s);
 	}
 }
 

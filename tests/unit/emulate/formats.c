@@ -4,24 +4,24 @@
 #include "emulate/graph/graph.h"
 #include "emulate/graph/graph_walk.h"
 
-static void must_read(struct rama_graph *g, const char *text)
+static void must_read(struct rama_emu_graph *g, const char *text)
 {
 	struct rama_err e = { 0 };
 
-	rama_graph_init(g);
-	if (rama_graph_read(g, NULL, text, strlen(text), &e) != 0)
+	rama_emu_graph_init(g);
+	if (rama_emu_graph_read(g, NULL, text, strlen(text), &e) != 0)
 		fail_msg("%s", e.text);
 }
 
-static char *written(const struct rama_graph *g, const char *format)
+static char *written(const struct rama_emu_graph *g, const char *format)
 {
 	struct rama_out out;
 	struct rama_err e = { 0 };
 
 	rama_out_init(&out, NULL, NULL);
-	for (unsigned i = 0; i < rama_n_graph_formats; i++)
-		if (strcmp(rama_graph_formats[i].name, format) == 0)
-			assert_int_equal(rama_graph_formats[i].write(g, &out, &e), 0);
+	for (unsigned i = 0; i < rama_emu_n_graph_formats; i++)
+		if (strcmp(rama_emu_graph_formats[i].name, format) == 0)
+			assert_int_equal(rama_emu_graph_formats[i].write(g, &out, &e), 0);
 	rama_out_char(&out, '\0');
 	return out.buf;
 }
@@ -34,20 +34,20 @@ static void any_name_comes_through_our_own_format(void **state)
 					     "%4",	  "%%2C" };
 	enum { N = sizeof(names) / sizeof(names[0]) };
 	struct rama_err e = { 0 };
-	struct rama_graph g, back;
+	struct rama_emu_graph g, back;
 	char *text;
 
 	(void)state;
-	rama_graph_init(&g);
+	rama_emu_graph_init(&g);
 	for (uint32_t i = 0; i < N; i++) {
-		assert_int_equal(rama_graph_task(&g, names[i], strlen(names[i]), &e), i);
-		assert_int_equal(rama_graph_datum(&g, names[i], strlen(names[i]), &e), i);
+		assert_int_equal(rama_emu_graph_task(&g, names[i], strlen(names[i]), &e), i);
+		assert_int_equal(rama_emu_graph_datum(&g, names[i], strlen(names[i]), &e), i);
 		g.tasks[i].app = names[N - 1 - i];
-		assert_int_equal(rama_graph_edge(&g, i, i, true, true, &e), 0);
+		assert_int_equal(rama_emu_graph_edge(&g, i, i, true, true, &e), 0);
 		if (i > 0)
-			assert_int_equal(rama_graph_after(&g, i - 1, i, i % 2 == 0, &e), 0);
+			assert_int_equal(rama_emu_graph_after(&g, i - 1, i, i % 2 == 0, &e), 0);
 	}
-	assert_int_equal(rama_graph_finish(&g, &e), 0);
+	assert_int_equal(rama_emu_graph_finish(&g, &e), 0);
 	text = written(&g, "iorama");
 	must_read(&back, text);
 	assert_int_equal(back.n_tasks, N);
@@ -58,14 +58,14 @@ static void any_name_comes_through_our_own_format(void **state)
 		assert_string_equal(back.data[back.edges[i].data].id, names[i]);
 	}
 	free(text);
-	rama_graph_fini(&back);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&back);
+	rama_emu_graph_fini(&g);
 }
 
 static void names_that_the_paper_cannot_hold_stay_apart(void **state)
 {
 	struct rama_err e = { 0 };
-	struct rama_graph g, back;
+	struct rama_emu_graph g, back;
 	char *text;
 
 	(void)state;
@@ -78,15 +78,15 @@ static void names_that_the_paper_cannot_hold_stay_apart(void **state)
 	assert_int_equal(back.n_edges, 1);
 	assert_int_equal(back.edges[0].task, 2);
 	assert_int_equal(back.data[0].size, 7);
-	assert_int_equal(rama_graph_cut(&back, &e), 0);
+	assert_int_equal(rama_emu_graph_cut(&back, &e), 0);
 	free(text);
-	rama_graph_fini(&back);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&back);
+	rama_emu_graph_fini(&g);
 }
 
 static void loose_relations_survive_wfformat(void **state)
 {
-	struct rama_graph g, back;
+	struct rama_emu_graph g, back;
 	char *text;
 
 	(void)state;
@@ -106,8 +106,8 @@ static void loose_relations_survive_wfformat(void **state)
 	assert_false(back.edges[1].write || back.edges[1].strict);
 	assert_int_equal(back.n_afters, 0);
 	free(text);
-	rama_graph_fini(&back);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&back);
+	rama_emu_graph_fini(&g);
 }
 
 /* Bytes of old versions are kB, unless Pegasus counted them; units in the names of keys are bytes. */
@@ -123,7 +123,7 @@ static void old_units_are_understood(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct rama_graph g;
+		struct rama_emu_graph g;
 
 		snprintf(text, sizeof(text),
 			 "{\"wms\": {\"name\": \"%s\"}, \"workflow\": {\"jobs\": [{\"name\": "
@@ -131,13 +131,13 @@ static void old_units_are_understood(void **state)
 			 rows[i].system, rows[i].key);
 		must_read(&g, text);
 		assert_int_equal(g.tasks[0].read_bytes, rows[i].bytes);
-		rama_graph_fini(&g);
+		rama_emu_graph_fini(&g);
 	}
 }
 
 static void levels_of_a_picture_go_down(void **state)
 {
-	struct rama_graph g;
+	struct rama_emu_graph g;
 	uint32_t level[8];
 	char *text;
 
@@ -145,7 +145,7 @@ static void levels_of_a_picture_go_down(void **state)
 	must_read(&g, "[data x]\n[data y]\n[task a]\nwrites = x\nreads = y\n[task b]\nreads = "
 		      "x\nwrites = y\n[task c]\nafter = b\n");
 	/* not cut, and strict all around: a picture can be made of it all the same */
-	assert_int_equal(rama_graph_levels(&g, level), 0);
+	assert_int_equal(rama_emu_graph_levels(&g, level), 0);
 	assert_int_equal(level[0], 0);
 	assert_int_equal(level[3], 1);
 	assert_int_equal(level[1], 2);
@@ -153,42 +153,42 @@ static void levels_of_a_picture_go_down(void **state)
 	text = written(&g, "svg");
 	assert_non_null(strstr(text, "</svg>"));
 	free(text);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 static void a_critical_path_follows_what_is_waited_for(void **state)
 {
 	static const double seconds[] = { 1, 10, 2 };
 	struct rama_err e = { 0 };
-	struct rama_graph g;
+	struct rama_emu_graph g;
 	uint32_t path[3];
 
 	(void)state;
 	must_read(&g, "[data x]\n[data y]\n[task a]\nwrites = x\n[task b]\nreads = x?\n[task "
 		      "c]\nreads = x\nwrites = y\n");
-	assert_int_equal(rama_graph_cut(&g, &e), 0);
-	assert_int_equal(rama_graph_critical(&g, seconds, path),
+	assert_int_equal(rama_emu_graph_cut(&g, &e), 0);
+	assert_int_equal(rama_emu_graph_critical(&g, seconds, path),
 			 1); /* b alone: it waits for nobody */
 	assert_int_equal(path[0], 1);
 	g.edges[1].strict = true;
-	assert_int_equal(rama_graph_critical(&g, seconds, path), 2);
+	assert_int_equal(rama_emu_graph_critical(&g, seconds, path), 2);
 	assert_int_equal(path[0], 0);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 static void a_write_that_is_cut_feeds_back(void **state)
 {
 	struct rama_err e = { 0 };
-	struct rama_graph g;
+	struct rama_emu_graph g;
 
 	(void)state;
 	must_read(&g, "TASK t1 a 0\nTASK t2 b 0\nDATA d1 x 1\nDATA d2 y 1\nPARENT d1 CHILD "
 		      "t1\nPARENT t1 CHILD d2\n"
 		      "PARENT d2 CHILD t2\nNS_PARENT t2 NS_CHILD d1\n");
-	assert_int_equal(rama_graph_cut(&g, &e), 0);
+	assert_int_equal(rama_emu_graph_cut(&g, &e), 0);
 	assert_true(g.data[0].fed_back);
 	assert_false(g.data[1].fed_back);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 UNIT_GROUP(formats, test(any_name_comes_through_our_own_format),

@@ -3,36 +3,36 @@
 
 #include "emulate/graph/graph.h"
 
-static void must_read(struct rama_graph *g, const char *text)
+static void must_read(struct rama_emu_graph *g, const char *text)
 {
 	struct rama_err e = { 0 };
 
-	rama_graph_init(g);
-	if (rama_graph_read(g, NULL, text, strlen(text), &e) != 0)
+	rama_emu_graph_init(g);
+	if (rama_emu_graph_read(g, NULL, text, strlen(text), &e) != 0)
 		fail_msg("%s", e.text);
 }
 
 static void must_fail(const char *text, const char *words)
 {
-	struct rama_graph g;
+	struct rama_emu_graph g;
 	struct rama_err e = { 0 };
 	int rc;
 
-	rama_graph_init(&g);
-	rc = rama_graph_read(&g, NULL, text, strlen(text), &e);
+	rama_emu_graph_init(&g);
+	rc = rama_emu_graph_read(&g, NULL, text, strlen(text), &e);
 	if (rc == 0)
-		rc = rama_graph_cut(&g, &e);
+		rc = rama_emu_graph_cut(&g, &e);
 	if (rc == 0 || strstr(e.text, words) == NULL)
 		fail_msg("\"%s\" instead of \"%s\" for:\n%s", e.text, words, text);
 	assert_int_equal(rama_err_status(rc), 3);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
-static const struct rama_edge *edge(const struct rama_graph *g, const char *task, const char *data,
+static const struct rama_emu_edge *edge(const struct rama_emu_graph *g, const char *task, const char *data,
 				    bool write)
 {
-	int64_t t = rama_graph_find_task(g, task, strlen(task));
-	int64_t d = rama_graph_find_datum(g, data, strlen(data));
+	int64_t t = rama_emu_graph_find_task(g, task, strlen(task));
+	int64_t d = rama_emu_graph_find_datum(g, data, strlen(data));
 
 	for (uint32_t i = 0; i < g->n_edges; i++)
 		if (g->edges[i].task == (uint32_t)t && g->edges[i].data == (uint32_t)d &&
@@ -41,15 +41,15 @@ static const struct rama_edge *edge(const struct rama_graph *g, const char *task
 	return NULL;
 }
 
-static char *written(const struct rama_graph *g, const char *format)
+static char *written(const struct rama_emu_graph *g, const char *format)
 {
 	struct rama_out out;
 	struct rama_err e = { 0 };
 
 	rama_out_init(&out, NULL, NULL);
-	for (unsigned i = 0; i < rama_n_graph_formats; i++)
-		if (strcmp(rama_graph_formats[i].name, format) == 0)
-			assert_int_equal(rama_graph_formats[i].write(g, &out, &e), 0);
+	for (unsigned i = 0; i < rama_emu_n_graph_formats; i++)
+		if (strcmp(rama_emu_graph_formats[i].name, format) == 0)
+			assert_int_equal(rama_emu_graph_formats[i].write(g, &out, &e), 0);
 	rama_out_char(&out, '\0');
 	return out.buf;
 }
@@ -67,7 +67,7 @@ static void the_papers_file_is_read(void **state)
 				   "PARENT T1 CHILD D1 D2\n"
 				   "PARENT D1 CHILD T2\n"
 				   "NS_PARENT D2 NS_CHILD T2\n";
-	struct rama_graph g;
+	struct rama_emu_graph g;
 
 	(void)state;
 	must_read(&g, text);
@@ -84,7 +84,7 @@ static void the_papers_file_is_read(void **state)
 	assert_true(edge(&g, "T2", "D1", false)->strict);
 	assert_false(edge(&g, "T2", "D2", false)->strict);
 	assert_true(edge(&g, "T1", "D2", true)->write);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 static void applications_are_all_their_tasks(void **state)
@@ -92,7 +92,7 @@ static void applications_are_all_their_tasks(void **state)
 	static const char text[] =
 		"APP A one 2 1\nAPP B two 3 1\nDATA D d 1\nDATA E e 1\nDATA F f 1\n"
 		"PARENT A CHILD D\nPARENT D CHILD B\nPARENT B CHILD D E F ACCESS 1\n";
-	struct rama_graph g;
+	struct rama_emu_graph g;
 
 	(void)state;
 	must_read(&g, text);
@@ -103,7 +103,7 @@ static void applications_are_all_their_tasks(void **state)
 	assert_int_equal(g.data[0].readers, 3);
 	assert_non_null(edge(&g, "T4", "E", true));
 	assert_null(edge(&g, "T4", "F", true));
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 static void wrong_lines_are_named(void **state)
@@ -133,7 +133,7 @@ static void a_plan_becomes_a_graph(void **state)
 	static const char text[] =
 		"WRITE\nD1:T1,T2\nD2:T3\nREAD\nD1:T3\nD2:T1\nD9:T2\nNONSTRICT\nD2:T1\n"
 		"STAGES\n1:D1\n2:D2\n";
-	struct rama_graph g;
+	struct rama_emu_graph g;
 	struct rama_err e = { 0 };
 
 	(void)state;
@@ -146,25 +146,25 @@ static void a_plan_becomes_a_graph(void **state)
 	assert_non_null(edge(&g, "T2.3r", "D9", false));
 	assert_int_equal(g.n_warnings, 1);
 	assert_non_null(strstr(g.warnings[0], "1 of 3 data units"));
-	assert_int_equal(rama_graph_cut(&g, &e), 0);
-	rama_graph_fini(&g);
+	assert_int_equal(rama_emu_graph_cut(&g, &e), 0);
+	rama_emu_graph_fini(&g);
 }
 
 /* All write one file, then all read it: no cycle. */
 static void write_then_read_is_no_cycle(void **state)
 {
-	struct rama_graph g;
+	struct rama_emu_graph g;
 	struct rama_err e = { 0 };
 	uint32_t order[4];
 
 	(void)state;
 	must_read(&g, "WRITE\nC:T1,T2\nREAD\nC:T1,T2\nSTAGES\n0:C\n");
 	assert_int_equal(g.n_tasks, 4);
-	assert_int_equal(rama_graph_cut(&g, &e), 0);
-	assert_int_equal(rama_graph_order(&g, order), 0);
+	assert_int_equal(rama_emu_graph_cut(&g, &e), 0);
+	assert_int_equal(rama_emu_graph_order(&g, order), 0);
 	for (int i = 0; i < 4; i++) /* both writers before both readers */
 		assert_int_equal(strchr(g.tasks[order[i]].id, 'w') != NULL, i < 2);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 /* ---- our own -------------------------------------------------------------------------------- */
@@ -179,7 +179,7 @@ static const char own_text[] =
 
 static void our_own_format_says_all(void **state)
 {
-	struct rama_graph g;
+	struct rama_emu_graph g;
 
 	(void)state;
 	must_read(&g, own_text);
@@ -194,12 +194,12 @@ static void our_own_format_says_all(void **state)
 	assert_true(g.tasks[1].measured && !g.tasks[0].measured && g.tasks[1].cores == 0.5);
 	assert_true(edge(&g, "sim", "in", false)->fraction == 0.25);
 	assert_int_equal(edge(&g, "sim", "in", false)->request, 65536);
-	assert_int_equal(edge(&g, "sim", "in", false)->order, RAMA_RANDOM);
+	assert_int_equal(edge(&g, "sim", "in", false)->order, RAMA_EMU_RANDOM);
 	assert_true(edge(&g, "sim", "in", false)->whole);
 	assert_false(edge(&g, "sim", "out", false)->strict);
 	assert_true(edge(&g, "sim", "out", true)->strict);
 	assert_int_equal(g.n_afters, 1);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 static void our_own_format_names_mistakes(void **state)
@@ -217,7 +217,7 @@ static void our_own_format_names_mistakes(void **state)
 static void what_is_written_is_read_back(void **state)
 {
 	static const char *const formats[] = { "iorama", "paper", "wfformat" };
-	struct rama_graph g, back;
+	struct rama_emu_graph g, back;
 
 	(void)state;
 	must_read(&g, own_text);
@@ -232,27 +232,27 @@ static void what_is_written_is_read_back(void **state)
 		assert_int_equal(back.data[0].size, g.data[0].size);
 		assert_non_null(edge(&back, "look", "out", false));
 		assert_false(edge(&back, "sim", "out", false)->strict);
-		rama_graph_fini(&back);
+		rama_emu_graph_fini(&back);
 		free(text);
 	}
 	free(written(&g, "dot"));
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 /* ---- cycles --------------------------------------------------------------------------------- */
 
 static void a_loose_edge_is_cut(void **state)
 {
-	struct rama_graph g;
+	struct rama_emu_graph g;
 	struct rama_err e = { 0 };
 
 	(void)state;
 	must_read(&g, "TASK T1 a 1\nTASK T2 b 1\nDATA D1 c 1\nDATA D2 d 1\nPARENT T1 CHILD D1\n"
 		      "PARENT D1 CHILD T2\nPARENT T2 CHILD D2\nNS_PARENT D2 NS_CHILD T1\n");
-	assert_int_equal(rama_graph_cut(&g, &e), 0);
+	assert_int_equal(rama_emu_graph_cut(&g, &e), 0);
 	assert_true(edge(&g, "T1", "D2", false)->feedback);
 	assert_false(edge(&g, "T2", "D1", false)->feedback);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 static void a_strict_cycle_is_named(void **state)
@@ -271,29 +271,29 @@ static void any_graph_can_be_ordered(void **state)
 	(void)state;
 	for (int round = 0; round < 300; round++) {
 		uint32_t n = 2 + (uint32_t)rng_below(&rng, 20), place[32], order[32], cut = 0;
-		struct rama_graph g;
+		struct rama_emu_graph g;
 		struct rama_err e = { 0 };
 		char id[8];
 
-		rama_graph_init(&g);
+		rama_emu_graph_init(&g);
 		for (uint32_t i = 0; i < n; i++) {
 			snprintf(id, sizeof(id), "n%u", i);
-			assert_true(rama_graph_task(&g, id, strlen(id), &e) >= 0);
-			assert_true(rama_graph_datum(&g, id, strlen(id), &e) >= 0);
-			assert_int_equal(rama_graph_edge(&g, i, i, true, true, &e), 0);
+			assert_true(rama_emu_graph_task(&g, id, strlen(id), &e) >= 0);
+			assert_true(rama_emu_graph_datum(&g, id, strlen(id), &e) >= 0);
+			assert_int_equal(rama_emu_graph_edge(&g, i, i, true, true, &e), 0);
 		}
 		for (uint32_t k = 0; k < 3 * n; k++) { /* strict only from lower to higher */
 			uint32_t a = (uint32_t)rng_below(&rng, n), b = (uint32_t)rng_below(&rng, n);
 
-			assert_int_equal(rama_graph_edge(&g, b, a, false, a < b, &e), 0);
+			assert_int_equal(rama_emu_graph_edge(&g, b, a, false, a < b, &e), 0);
 		}
-		assert_int_equal(rama_graph_finish(&g, &e), 0);
-		assert_int_equal(rama_graph_cut(&g, &e), 0);
-		assert_int_equal(rama_graph_order(&g, order), 0);
+		assert_int_equal(rama_emu_graph_finish(&g, &e), 0);
+		assert_int_equal(rama_emu_graph_cut(&g, &e), 0);
+		assert_int_equal(rama_emu_graph_order(&g, order), 0);
 		for (uint32_t i = 0; i < n; i++)
 			place[order[i]] = i;
 		for (uint32_t i = 0; i < g.n_edges; i++) {
-			struct rama_edge *x = &g.edges[i];
+			struct rama_emu_edge *x = &g.edges[i];
 
 			cut += x->feedback;
 			assert_false(x->strict && x->feedback);
@@ -301,27 +301,27 @@ static void any_graph_can_be_ordered(void **state)
 				assert_true(place[x->data] < place[x->task]);
 		}
 		assert_true(round > 10 || cut < g.n_edges);
-		rama_graph_fini(&g);
+		rama_emu_graph_fini(&g);
 	}
 }
 
 static void the_critical_path_is_the_longest(void **state)
 {
 	static const double seconds[] = { 1, 5, 2, 1 };
-	struct rama_graph g;
+	struct rama_emu_graph g;
 	uint32_t path[4];
 
 	(void)state;
 	must_read(&g, "[data a]\n[data b]\n[data c]\n[task t0]\nwrites = a\n[task t1]\nreads = "
 		      "a\nwrites = b\n"
 		      "[task t2]\nreads = a\nwrites = c\n[task t3]\nreads = b, c\n");
-	assert_int_equal(rama_graph_critical(&g, seconds, path), 3);
+	assert_int_equal(rama_emu_graph_critical(&g, seconds, path), 3);
 	assert_int_equal(path[0], 0);
 	assert_int_equal(path[1], 1);
 	assert_int_equal(path[2], 3);
-	assert_int_equal(rama_graph_stages(&g), 0);
+	assert_int_equal(rama_emu_graph_stages(&g), 0);
 	assert_int_equal(g.tasks[3].stage, 2);
-	rama_graph_fini(&g);
+	rama_emu_graph_fini(&g);
 }
 
 UNIT_GROUP(graph, test(the_papers_file_is_read), test(applications_are_all_their_tasks),

@@ -26,21 +26,21 @@ static void lines_come_out_as_they_went_in(void **state)
 		"in ABCDEFGH x",
 		"in abcdefgh ..",
 	};
-	struct rama_own_line l;
+	struct rama_emu_own_line l;
 	char put[200];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		if (rama_own_line_parse(bad[i], &l))
+		if (rama_emu_own_line_parse(bad[i], &l))
 			fail_msg("'%s' is a line", bad[i]);
-	assert_true(rama_own_line_parse("file 18446744073709551615 2 3 4 5 a b/..c", &l));
+	assert_true(rama_emu_own_line_parse("file 18446744073709551615 2 3 4 5 a b/..c", &l));
 	assert_true(l.kind == 'f' && l.inode == UINT64_MAX && l.born == 2 && l.changed == 3 &&
 		    l.size == 4 && l.device == 5);
 	assert_string_equal(l.name, "a b/..c");
-	assert_int_equal(rama_own_line_put(&l, put, sizeof(put)), 42);
+	assert_int_equal(rama_emu_own_line_put(&l, put, sizeof(put)), 42);
 	assert_string_equal(put, "file 18446744073709551615 2 3 4 5 a b/..c\n");
-	assert_int_equal(rama_own_line_put(&l, put, 20), -1);
-	assert_true(rama_own_line_parse("in abcdef01 .", &l));
+	assert_int_equal(rama_emu_own_line_put(&l, put, 20), -1);
+	assert_true(rama_emu_own_line_parse("in abcdef01 .", &l));
 	assert_true(l.kind == 'i' && strcmp(l.run, "abcdef01") == 0 && strcmp(l.name, ".") == 0);
 }
 
@@ -53,7 +53,7 @@ static int whose(const char *bytes, size_t n)
 
 	assert_non_null(f);
 	assert_int_equal(write(fileno(f), bytes, n), n);
-	is = rama_own_data(fileno(f), (int64_t)n, &empty);
+	is = rama_emu_own_data(fileno(f), (int64_t)n, &empty);
 	fclose(f);
 	return is && empty ? 2 : is;
 }
@@ -61,13 +61,13 @@ static int whose(const char *bytes, size_t n)
 static void data_tell_whose_they_are(void **state)
 {
 	static char b[3 << 20];
-	const struct rama_pattern p = { 7, 8, 9 };
+	const struct rama_emu_pattern p = { 7, 8, 9 };
 
 	(void)state;
 	assert_int_equal(whose("", 0), 2);
 	memset(b, 0, sizeof(b));
 	assert_int_equal(whose(b, sizeof(b)), 2);
-	rama_pattern_fill(&p, b, sizeof(b), 0);
+	rama_emu_pattern_fill(&p, b, sizeof(b), 0);
 	assert_int_equal(whose(b, sizeof(b)), 1);
 	assert_int_equal(whose(b, 4097), 1); /* cut anywhere */
 	assert_int_equal(whose(b, 3 * 32), 1);
@@ -77,10 +77,10 @@ static void data_tell_whose_they_are(void **state)
 	assert_int_equal(whose(b, sizeof(b)), 1);
 	memcpy(b + 20001, "mine", 4);
 	assert_int_equal(whose(b, sizeof(b)), 0);
-	rama_pattern_fill(&p, b, sizeof(b), 0);
+	rama_emu_pattern_fill(&p, b, sizeof(b), 0);
 	memcpy(b + 32 * 40, b + 32, 32); /* of another place */
 	assert_int_equal(whose(b, sizeof(b)), 0);
-	rama_pattern_fill(&p, b, sizeof(b), 0);
+	rama_emu_pattern_fill(&p, b, sizeof(b), 0);
 	memset(b, 'x', 32); /* the first cell, of which the place alone says nothing */
 	assert_int_equal(whose(b, sizeof(b)), 0);
 	memset(b, 0, sizeof(b));

@@ -3,21 +3,21 @@
 
 #include "emulate/graph/graph.h"
 
-static void read_graph(struct rama_graph *g, const char *text)
+static void read_graph(struct rama_emu_graph *g, const char *text)
 {
 	struct rama_err e = { 0 };
 
-	rama_graph_init(g);
-	if (rama_graph_read(g, NULL, text, strlen(text), &e) != 0 || rama_graph_cut(g, &e) != 0)
+	rama_emu_graph_init(g);
+	if (rama_emu_graph_read(g, NULL, text, strlen(text), &e) != 0 || rama_emu_graph_cut(g, &e) != 0)
 		fail_msg("%s", e.text);
 }
 
 static void data_draw_tasks_to_their_node(void **state)
 {
 	static const uint32_t node[] = { 0, 0, 1, 1 };
-	struct rama_graph g;
-	struct rama_schedule *s;
-	struct rama_placement p;
+	struct rama_emu_graph g;
+	struct rama_emu_schedule *s;
+	struct rama_emu_placement p;
 	struct rama_err e = { 0 };
 	uint32_t where[2];
 
@@ -25,24 +25,24 @@ static void data_draw_tasks_to_their_node(void **state)
 	read_graph(&g, "[data a]\nsize = 10\n[data b]\nsize = 1000\n[task w0]\nwrites = a\n[task "
 		       "w1]\nwrites = b\n"
 		       "[task r]\nreads = a, b\n");
-	s = rama_schedule_new(&g, 4, node, 1, &e);
-	assert_true(rama_schedule_next(s, &p));
+	s = rama_emu_schedule_new(&g, 4, node, 1, &e);
+	assert_true(rama_emu_schedule_next(s, &p));
 	assert_int_equal(p.task, 0);
 	where[0] = p.ranks[0];
-	assert_true(rama_schedule_next(s, &p));
+	assert_true(rama_emu_schedule_next(s, &p));
 	where[1] = p.ranks[0];
 	assert_int_not_equal(where[0], where[1]);
-	assert_false(rama_schedule_next(s, &p)); /* r waits for both */
-	rama_schedule_done(s, 0, 0);
-	assert_false(rama_schedule_next(s, &p));
-	rama_schedule_done(s, 1, 0);
-	assert_true(rama_schedule_next(s, &p));
+	assert_false(rama_emu_schedule_next(s, &p)); /* r waits for both */
+	rama_emu_schedule_done(s, 0, 0);
+	assert_false(rama_emu_schedule_next(s, &p));
+	rama_emu_schedule_done(s, 1, 0);
+	assert_true(rama_emu_schedule_next(s, &p));
 	assert_int_equal(p.task, 2);
 	assert_int_equal(node[p.ranks[0]], node[where[1]]); /* where the larger input is */
-	rama_schedule_done(s, 2, 0);
-	assert_true(rama_schedule_finished(s));
-	rama_schedule_free(s);
-	rama_graph_fini(&g);
+	rama_emu_schedule_done(s, 2, 0);
+	assert_true(rama_emu_schedule_finished(s));
+	rama_emu_schedule_free(s);
+	rama_emu_graph_fini(&g);
 }
 
 /* Random graphs on few ranks: each task runs once in each iteration, never before what it needs, never on a busy rank. */
@@ -56,36 +56,36 @@ static void every_task_runs_once_in_order(void **state)
 		uint32_t node[RANKS] = { 0, 0, 1 }, runs[N] = { 0 }, running[N], n_running = 0;
 		bool busy[RANKS] = { false };
 		uint32_t used[N][RANKS], n_used[N];
-		struct rama_graph g;
-		struct rama_schedule *s;
-		struct rama_placement p;
+		struct rama_emu_graph g;
+		struct rama_emu_schedule *s;
+		struct rama_emu_placement p;
 		struct rama_err e = { 0 };
 		uint64_t done, run, wait;
 		char id[8];
 
-		rama_graph_init(&g);
+		rama_emu_graph_init(&g);
 		for (uint32_t i = 0; i < N; i++) {
 			snprintf(id, sizeof(id), "n%u", i);
-			assert_true(rama_graph_task(&g, id, strlen(id), &e) >= 0);
+			assert_true(rama_emu_graph_task(&g, id, strlen(id), &e) >= 0);
 			g.tasks[i].ranks =
 				1 + (uint32_t)rng_below(&rng, 4); /* also more than there are */
-			assert_true(rama_graph_datum(&g, id, strlen(id), &e) >= 0);
-			assert_int_equal(rama_graph_edge(&g, i, i, true, true, &e), 0);
+			assert_true(rama_emu_graph_datum(&g, id, strlen(id), &e) >= 0);
+			assert_int_equal(rama_emu_graph_edge(&g, i, i, true, true, &e), 0);
 			for (uint32_t k = 0; i > 0 && k < rng_below(&rng, 4); k++)
-				rama_graph_edge(&g, i, (uint32_t)rng_below(&rng, i), false, true,
+				rama_emu_graph_edge(&g, i, (uint32_t)rng_below(&rng, i), false, true,
 						&e);
 		}
-		assert_int_equal(rama_graph_finish(&g, &e), 0);
-		s = rama_schedule_new(&g, RANKS, node, ITERATIONS, &e);
-		while (!rama_schedule_finished(s)) {
+		assert_int_equal(rama_emu_graph_finish(&g, &e), 0);
+		s = rama_emu_schedule_new(&g, RANKS, node, ITERATIONS, &e);
+		while (!rama_emu_schedule_finished(s)) {
 			uint32_t last;
 
-			while (rama_schedule_next(s, &p)) {
-				const struct rama_task *t = &g.tasks[p.task];
+			while (rama_emu_schedule_next(s, &p)) {
+				const struct rama_emu_task *t = &g.tasks[p.task];
 
 				assert_int_equal(runs[p.task], p.iteration);
 				for (uint32_t i = 0; i < t->n_edges; i++) {
-					const struct rama_edge *x = &g.edges[t->first_edge + i];
+					const struct rama_emu_edge *x = &g.edges[t->first_edge + i];
 
 					if (!x->write) /* data i is written by task i */
 						assert_true(runs[x->data] > p.iteration);
@@ -102,16 +102,16 @@ static void every_task_runs_once_in_order(void **state)
 			last = (uint32_t)rng_below(&rng, n_running);
 			for (uint32_t i = 0; i < n_used[running[last]]; i++)
 				busy[used[running[last]][i]] = false;
-			rama_schedule_done(s, running[last], runs[running[last]]);
+			rama_emu_schedule_done(s, running[last], runs[running[last]]);
 			runs[running[last]]++;
 			running[last] = running[--n_running];
-			rama_schedule_counts(s, &done, &run, &wait);
+			rama_emu_schedule_counts(s, &done, &run, &wait);
 			assert_int_equal(done + run + wait, N * ITERATIONS);
 		}
 		for (uint32_t i = 0; i < N; i++)
 			assert_int_equal(runs[i], ITERATIONS);
-		rama_schedule_free(s);
-		rama_graph_fini(&g);
+		rama_emu_schedule_free(s);
+		rama_emu_graph_fini(&g);
 	}
 }
 

@@ -4,13 +4,13 @@
 #include "emulate/script.h"
 
 /* Each byte of the file belongs to one part exactly, in requests that start where requests start. */
-static void walk_all(int64_t size, int64_t request, uint32_t parts, enum rama_order order)
+static void walk_all(int64_t size, int64_t request, uint32_t parts, enum rama_emu_order order)
 {
 	unsigned char seen[5000] = { 0 };
 
 	assert_true((size_t)size <= sizeof(seen));
 	for (uint32_t part = 0; part < parts; part++) {
-		struct rama_walk w = { .size = size,
+		struct rama_emu_walk w = { .size = size,
 				       .request = request,
 				       .order = order,
 				       .part = part,
@@ -18,14 +18,14 @@ static void walk_all(int64_t size, int64_t request, uint32_t parts, enum rama_or
 				       .seed = 77 };
 		int64_t offset, length, bytes = 0;
 
-		rama_walk_start(&w);
-		while (rama_walk_next(&w, &offset, &length)) {
+		rama_emu_walk_start(&w);
+		while (rama_emu_walk_next(&w, &offset, &length)) {
 			assert_true(length > 0 && offset % request == 0 && offset + length <= size);
 			for (int64_t i = offset; i < offset + length; i++)
 				seen[i]++;
 			bytes += length;
 		}
-		assert_int_equal(bytes, rama_walk_bytes(&w));
+		assert_int_equal(bytes, rama_emu_walk_bytes(&w));
 	}
 	for (int64_t i = 0; i < size; i++)
 		assert_int_equal(seen[i], 1);
@@ -39,17 +39,17 @@ static void parts_make_the_whole(void **state)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		for (int64_t request = 1; request < 6000; request = request * 3 + 1)
 			for (uint32_t parts = 1; parts < 9; parts++)
-				for (int order = RAMA_SEQUENTIAL; order <= RAMA_RANDOM; order++)
-					walk_all(sizes[i], request, parts, (enum rama_order)order);
+				for (int order = RAMA_EMU_SEQUENTIAL; order <= RAMA_EMU_RANDOM; order++)
+					walk_all(sizes[i], request, parts, (enum rama_emu_order)order);
 }
 
-static uint64_t calls_of(struct rama_walk w, uint64_t *empty)
+static uint64_t calls_of(struct rama_emu_walk w, uint64_t *empty)
 {
 	int64_t offset, length;
 	uint64_t n = 0;
 
-	rama_walk_start(&w);
-	for (*empty = 0; rama_walk_next(&w, &offset, &length); n++)
+	rama_emu_walk_start(&w);
+	for (*empty = 0; rama_emu_walk_next(&w, &offset, &length); n++)
 		*empty += length == 0;
 	return n;
 }
@@ -57,13 +57,13 @@ static uint64_t calls_of(struct rama_walk w, uint64_t *empty)
 static void even_walks_have_as_many_calls(void **state)
 {
 	(void)state;
-	for (int order = RAMA_SEQUENTIAL; order <= RAMA_RANDOM; order++)
+	for (int order = RAMA_EMU_SEQUENTIAL; order <= RAMA_EMU_RANDOM; order++)
 		for (int64_t size = 0; size < 40; size++)
 			for (uint32_t parts = 1; parts < 9; parts++)
 				for (uint64_t limit = 0; limit < 4; limit++) {
-					struct rama_walk w = { .size = size,
+					struct rama_emu_walk w = { .size = size,
 							       .request = 3,
-							       .order = (enum rama_order)order,
+							       .order = (enum rama_emu_order)order,
 							       .parts = parts,
 							       .limit = limit,
 							       .even = true };
