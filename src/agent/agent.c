@@ -44,7 +44,7 @@ static void on_round(uv_timer_t *timer)
 	uint64_t began = uv_hrtime();
 	bool moved, behind;
 
-	rama_drain_now(&a->drain);
+	rama_agent_drain_now(&a->drain);
 	moved = rama_agent_round(a);
 	/* as much as that can be read in the time between rounds: there is more already */
 	behind = moved && (uv_hrtime() - began) / 1000000 >= a->o.interval;
@@ -75,15 +75,15 @@ static void take_sample(struct rama_agent *a)
 	if (a->sampler == NULL)
 		return;
 	m.sample = (struct rama_msg_sample){ .host = a->drain.host, .t = a->drain.real };
-	n = rama_sampler_take(a->sampler, a->drain.mono, &m.sample.figure, &e);
+	n = rama_agent_sampler_take(a->sampler, a->drain.mono, &m.sample.figure, &e);
 	if (n <= 0)
 		return;
 	m.sample.n = (uint32_t)n;
-	if (a->post != NULL && rama_post_has_room(a->post, 65536))
-		rama_post_send(a->post, &m, "", 0, &e);
+	if (a->post != NULL && rama_agent_post_has_room(a->post, 65536))
+		rama_agent_post_send(a->post, &m, "", 0, &e);
 	for (size_t i = 0; i < a->n_users; i++)
-		if (a->user[i]->own_post && rama_post_has_room(a->user[i]->post, 65536))
-			rama_post_send(a->user[i]->post, &m, "", 0, &e);
+		if (a->user[i]->own_post && rama_agent_post_has_room(a->user[i]->post, 65536))
+			rama_agent_post_send(a->user[i]->post, &m, "", 0, &e);
 }
 
 /* What others left: an agent of one job has enough to do, and the spools of a system's are below its own. */
@@ -97,7 +97,7 @@ static void on_second(uv_timer_t *timer)
 	struct rama_agent *a = timer->data;
 	struct rama_err e = { 0 };
 
-	rama_drain_now(&a->drain);
+	rama_agent_drain_now(&a->drain);
 	if (a->no_inotify || a->drain.mono - a->scanned >= SCAN_EVERY)
 		rama_agent_scan(a);
 	if (takes_over(a)) {
@@ -135,32 +135,32 @@ static void last_round(struct rama_agent *a)
 	struct rama_err e = { 0 };
 
 	a->stopping = true;
-	rama_drain_now(&a->drain);
+	rama_agent_drain_now(&a->drain);
 	rama_agent_scan(a);
 	for (size_t i = 0; i < a->n_segs; i++) {
 		a->seg[i]->round = 0;
 		if (rama_gather_alive(&a->seg[i]->map.seg) != 1)
-			a->seg[i]->phase = RAMA_DRAIN_DEAD;
+			a->seg[i]->phase = RAMA_AGENT_DRAIN_DEAD;
 	}
 	rama_agent_round(a);
 	for (size_t i = a->n_segs; i-- > 0;) {
-		struct rama_drain_seg *s = a->seg[i];
+		struct rama_agent_drain_seg *s = a->seg[i];
 		struct stat st;
 
-		if (!rama_drain_empty(s) && fstat(s->map.fd, &st) == 0 && st.st_nlink == 0)
-			rama_drain_look(&a->drain, s, RAMA_DRAIN_ALL | RAMA_DRAIN_LOSE, &e);
-		rama_drain_count(&a->drain, s, &e);
-		rama_drain_tell(&a->drain, s, false, &e);
+		if (!rama_agent_drain_empty(s) && fstat(s->map.fd, &st) == 0 && st.st_nlink == 0)
+			rama_agent_drain_look(&a->drain, s, RAMA_AGENT_DRAIN_ALL | RAMA_AGENT_DRAIN_LOSE, &e);
+		rama_agent_drain_count(&a->drain, s, &e);
+		rama_agent_drain_tell(&a->drain, s, false, &e);
 	}
 	rama_agent_users_second(a);
 }
 
 static bool all_idle(struct rama_agent *a)
 {
-	bool idle = a->post == NULL || rama_post_idle(a->post);
+	bool idle = a->post == NULL || rama_agent_post_idle(a->post);
 
 	for (size_t i = 0; i < a->n_users; i++)
-		idle = idle && rama_post_idle(a->user[i]->post);
+		idle = idle && rama_agent_post_idle(a->user[i]->post);
 	return idle;
 }
 
@@ -187,7 +187,7 @@ static void stop(struct rama_agent *a)
 		last_round(a);
 		rama_agent_status(a, &e);
 		wait_for_sink(a);
-		rama_drain_now(&a->drain);
+		rama_agent_drain_now(&a->drain);
 	}
 	a->ended = true;
 	if (a->drain.block != NULL && (a->post != NULL || a->o.system))
@@ -202,7 +202,7 @@ static void stop(struct rama_agent *a)
 	rama_agent_users_close(a, 0);
 	rama_agent_left_close(&a->left);
 	if (a->post != NULL)
-		rama_post_close(a->post, 0);
+		rama_agent_post_close(a->post, 0);
 	uv_walk(&a->loop, close_handles, NULL);
 	uv_run(&a->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&a->loop);
@@ -256,7 +256,7 @@ static int lock_spools(struct rama_agent *a, struct rama_err *e)
 
 static int open_post(struct rama_agent *a, struct rama_err *e)
 {
-	struct rama_post_options o = { .spool = a->o.spool,
+	struct rama_agent_post_options o = { .spool = a->o.spool,
 				       .limit = a->o.limit,
 				       .sink = a->o.sink,
 				       .uid = UINT32_MAX,
@@ -267,7 +267,7 @@ static int open_post(struct rama_agent *a, struct rama_err *e)
 		return RAMA_EIO;
 	if (a->o.sink == NULL)
 		return lock_spools(a, e);
-	return rama_post_open(&a->post, &o, e);
+	return rama_agent_post_open(&a->post, &o, e);
 }
 
 static int start_loop(struct rama_agent *a, struct rama_err *e)
@@ -292,7 +292,7 @@ static int start_loop(struct rama_agent *a, struct rama_err *e)
 
 static int start(struct rama_agent *a, struct rama_err *e)
 {
-	int rc = rama_drain_init(&a->drain, e);
+	int rc = rama_agent_drain_init(&a->drain, e);
 
 	if (rc == 0)
 		rc = rama_mapped_guard() == 0 ? 0
@@ -303,7 +303,7 @@ static int start(struct rama_agent *a, struct rama_err *e)
 	if (rc == 0)
 		rc = open_post(a, e);
 	if (rc == 0 && a->o.samples)
-		rc = rama_sampler_create(&a->sampler, a->o.root, e);
+		rc = rama_agent_sampler_create(&a->sampler, a->o.root, e);
 	if (rc == 0)
 		rc = start_loop(a, e);
 	if (rc == 0)
@@ -337,8 +337,8 @@ int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
 		rama_agent_unwatch(a);
 	stop(a);
 	if (a->sampler != NULL)
-		rama_sampler_destroy(a->sampler);
-	rama_drain_fini(&a->drain);
+		rama_agent_sampler_destroy(a->sampler);
+	rama_agent_drain_fini(&a->drain);
 	rama_map_fini(&a->by_id);
 	rama_map_fini(&a->dir_by);
 	rama_agent_odd_fini(a);

@@ -11,9 +11,9 @@
 #include "base/err.h"
 
 enum rama_agent_events {
-	RAMA_EVENTS_ASKED, /* of processes that ask for it (IORAMA_LIVE, iorama live) */
-	RAMA_EVENTS_ON,	   /* of all: switched on where they are off */
-	RAMA_EVENTS_OFF	   /* of none: switched off; counters are read all the same */
+	RAMA_AGENT_EVENTS_ASKED, /* of processes that ask for it (IORAMA_LIVE, iorama live) */
+	RAMA_AGENT_EVENTS_ON,	   /* of all: switched on where they are off */
+	RAMA_AGENT_EVENTS_OFF	   /* of none: switched off; counters are read all the same */
 };
 
 #define RAMA_AGENT_HOME "/var/lib/iorama" /* of --system */
@@ -43,7 +43,7 @@ int rama_agent_run_lock(const char *spool);
 
 /* Brings what waits in the spool, and in those that were left beside it (SPOOL.run/…), to the sink, and ends. instead: to o->sink,
  * also what was meant for another. 0; RAMA_EIO: some of it cannot be brought there now, and still waits. */
-int rama_agent_drain(const struct rama_agent_options *o, bool instead, struct rama_err *e);
+int rama_agent_left_drain(const struct rama_agent_options *o, bool instead, struct rama_err *e);
 
 /* Works until SIGTERM, SIGINT or the end of the job. 0 or an error. */
 int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e);

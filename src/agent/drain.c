@@ -30,7 +30,7 @@ static void read_boot(char *to, size_t room)
 	to[strcspn(to, "\n")] = '\0';
 }
 
-int rama_drain_init(struct rama_drain *d, struct rama_err *e)
+int rama_agent_drain_init(struct rama_agent_drain *d, struct rama_err *e)
 {
 	memset(d, 0, sizeof(*d));
 	d->block_age = 1000;
@@ -41,21 +41,21 @@ int rama_drain_init(struct rama_drain *d, struct rama_err *e)
 	if (d->block != NULL)
 		d->packed = malloc(rama_block_room(d->block));
 	if (d->raw == NULL || d->packed == NULL) {
-		rama_drain_fini(d);
+		rama_agent_drain_fini(d);
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	}
 	read_boot(d->boot, sizeof(d->boot));
 	gethostname(d->host, sizeof(d->host) - 1);
 	for (unsigned i = 0; i < 3;
 	     i++) { /* so that it is known from the start how long a tick is */
-		rama_drain_now(d);
+		rama_agent_drain_now(d);
 		usleep(10000);
 	}
-	rama_drain_now(d);
+	rama_agent_drain_now(d);
 	return 0;
 }
 
-void rama_drain_fini(struct rama_drain *d)
+void rama_agent_drain_fini(struct rama_agent_drain *d)
 {
 	free(d->raw);
 	free(d->block);
@@ -65,7 +65,7 @@ void rama_drain_fini(struct rama_drain *d)
 	memset(d, 0, sizeof(*d));
 }
 
-void rama_drain_now(struct rama_drain *d)
+void rama_agent_drain_now(struct rama_agent_drain *d)
 {
 	struct rama_clock_pair p = { 0 };
 
@@ -97,7 +97,7 @@ static struct rama_segment_key key_of(const struct rama_seg_identity *id)
 	return key;
 }
 
-static void choose_clock(const struct rama_drain *d, struct rama_drain_seg *s)
+static void choose_clock(const struct rama_agent_drain *d, struct rama_agent_drain_seg *s)
 {
 	const struct rama_seg_identity *id = &s->map.seg.id;
 	bool here = strcmp(id->boot, d->boot) == 0;
@@ -109,10 +109,10 @@ static void choose_clock(const struct rama_drain *d, struct rama_drain_seg *s)
 				     : 0];
 }
 
-int rama_drain_open(struct rama_drain *d, struct rama_drain_seg **to, const char *path,
+int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_seg **to, const char *path,
 		    uint32_t uid, struct rama_err *e)
 {
-	struct rama_drain_seg *s = calloc(1, sizeof(*s));
+	struct rama_agent_drain_seg *s = calloc(1, sizeof(*s));
 	int rc;
 
 	*to = NULL;
@@ -131,7 +131,7 @@ int rama_drain_open(struct rama_drain *d, struct rama_drain_seg **to, const char
 	s->rank = -1;
 	choose_clock(d, s);
 	if (s->path == NULL) {
-		rama_drain_close(s);
+		rama_agent_drain_close(s);
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	}
 	__atomic_store_n(&s->map.control->reader, (uint32_t)getpid(), __ATOMIC_RELAXED);
@@ -139,7 +139,7 @@ int rama_drain_open(struct rama_drain *d, struct rama_drain_seg **to, const char
 	return 0;
 }
 
-void rama_drain_close(struct rama_drain_seg *s)
+void rama_agent_drain_close(struct rama_agent_drain_seg *s)
 {
 	if (s->map.control != NULL)
 		__atomic_store_n(&s->map.control->reader, 0, __ATOMIC_RELAXED);
@@ -157,7 +157,7 @@ static bool is_wide(const char *dir)
 	return strncmp(dir, "run-", 4) == 0 || strncmp(dir, "mpi-", 4) == 0;
 }
 
-void rama_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir, const char *host)
+void rama_agent_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir, const char *host)
 {
 	const char *slash = strrchr(dir, '/'), *name = slash != NULL ? slash + 1 : dir;
 
@@ -172,7 +172,7 @@ void rama_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir, c
 }
 
 /* The rank that its MPI gave it, or in the order of start behind those. true: it is another one than before. */
-bool rama_drain_rank(struct rama_drain_seg *s)
+bool rama_agent_drain_rank(struct rama_agent_drain_seg *s)
 {
 	int64_t mpi = __atomic_load_n(&s->id->rank, __ATOMIC_RELAXED);
 	int64_t world = __atomic_load_n(&s->id->nprocs, __ATOMIC_RELAXED), rank, before = s->rank;
@@ -189,7 +189,7 @@ bool rama_drain_rank(struct rama_drain_seg *s)
 	return rank != before;
 }
 
-void rama_drain_join(struct rama_drain_seg *s, struct rama_drain_job *job)
+void rama_agent_drain_join(struct rama_agent_drain_seg *s, struct rama_agent_drain_job *job)
 {
 	uint32_t kept = s->map.control->reserved[KEPT_ORDER];
 
@@ -206,12 +206,12 @@ void rama_drain_join(struct rama_drain_seg *s, struct rama_drain_job *job)
 	s->map.control->reserved[KEPT_ORDER] = kept;
 	if (job->next_order < kept)
 		job->next_order = kept;
-	rama_drain_rank(s);
+	rama_agent_drain_rank(s);
 }
 
 /* ---- events -------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t lanes_of(const struct rama_drain_seg *s)
+static uint32_t lanes_of(const struct rama_agent_drain_seg *s)
 {
 	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_LANES];
 	uint64_t n = __atomic_load_n(&s->state->lanes_used, __ATOMIC_ACQUIRE);
@@ -221,9 +221,9 @@ static uint32_t lanes_of(const struct rama_drain_seg *s)
 	return (uint32_t)(n < RAMA_SEG_LANES ? n : RAMA_SEG_LANES);
 }
 
-static bool make_lanes(struct rama_drain_seg *s, uint32_t n)
+static bool make_lanes(struct rama_agent_drain_seg *s, uint32_t n)
 {
-	struct rama_drain_lane *more;
+	struct rama_agent_drain_lane *more;
 
 	if (n <= s->n_lanes)
 		return true;
@@ -236,7 +236,7 @@ static bool make_lanes(struct rama_drain_seg *s, uint32_t n)
 	return true;
 }
 
-static const struct rama_seg_lane *lane_at(const struct rama_drain_seg *s, uint32_t i)
+static const struct rama_seg_lane *lane_at(const struct rama_agent_drain_seg *s, uint32_t i)
 {
 	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_LANES];
 
@@ -244,10 +244,10 @@ static const struct rama_seg_lane *lane_at(const struct rama_drain_seg *s, uint3
 }
 
 /* What is new in a lane. One that rests costs the look at one number. */
-static bool see_lane(struct rama_drain *d, struct rama_drain_seg *s, uint32_t i)
+static bool see_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint32_t i)
 {
 	const struct rama_seg_lane *in = lane_at(s, i);
-	struct rama_drain_lane *l = &s->lane[i];
+	struct rama_agent_drain_lane *l = &s->lane[i];
 	struct rama_ring_state st;
 	bool moved;
 
@@ -271,7 +271,7 @@ static bool see_lane(struct rama_drain *d, struct rama_drain_seg *s, uint32_t i)
 }
 
 /* Has the process little room left for more events? */
-static bool is_tight(const struct rama_drain_seg *s)
+static bool is_tight(const struct rama_agent_drain_seg *s)
 {
 	uint64_t used = __atomic_load_n(&s->state->rings_used, __ATOMIC_RELAXED);
 	uint64_t limit = __atomic_load_n(&s->state->rings_limit, __ATOMIC_RELAXED);
@@ -280,39 +280,39 @@ static bool is_tight(const struct rama_drain_seg *s)
 }
 
 /* what cannot be read, or finds no room and is to go */
-static int lose(struct rama_drain_seg *s, uint32_t lane, uint64_t until, const char *why,
+static int lose(struct rama_agent_drain_seg *s, uint32_t lane, uint64_t until, const char *why,
 		struct rama_err *e)
 {
-	struct rama_drain_lane *l = &s->lane[lane];
-	struct rama_loss_place at = {
+	struct rama_agent_drain_lane *l = &s->lane[lane];
+	struct rama_agent_loss_place at = {
 		.segment = s->key, .lane = lane, .from = l->taken, .until = until
 	};
-	int rc = rama_post_lose(s->job->post, s->job->key, why, &at, e);
+	int rc = rama_agent_post_lose(s->job->post, s->job->key, why, &at, e);
 
 	if (rc != 0)
 		return rc;
 	rama_ring_give_back(&s->map, lane, until);
-	rama_post_lose_done(s->job->post);
+	rama_agent_post_lose_done(s->job->post);
 	s->taken += until - l->taken;
 	l->taken = until;
 	return 0;
 }
 
-static int take_lane(struct rama_drain *d, struct rama_drain_seg *s, uint32_t i, unsigned flags,
+static int take_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint32_t i, unsigned flags,
 		     struct rama_err *e)
 {
-	struct rama_drain_lane *l = &s->lane[i];
+	struct rama_agent_drain_lane *l = &s->lane[i];
 	uint64_t at = is_tight(s) ? TAKE_TIGHT : TAKE_AT;
 	bool old = l->since > 0 && d->mono - l->since >= (int64_t)d->block_age * 1000000;
 
 	while (l->taken < l->made &&
-	       ((flags & RAMA_DRAIN_ALL) != 0 || old || l->made - l->taken >= at)) {
-		int64_t n = rama_drain_lane(d, s, i, e);
+	       ((flags & RAMA_AGENT_DRAIN_ALL) != 0 || old || l->made - l->taken >= at)) {
+		int64_t n = rama_agent_drain_lane(d, s, i, e);
 
 		if (n == 0) { /* nonsense in the segment: there they are, and cannot be read */
 			s->job->damaged += l->made - l->taken;
 			n = lose(s, i, l->made, "the segment is damaged", e);
-		} else if ((n == RAMA_ELIMIT || n == RAMA_EIO) && (flags & RAMA_DRAIN_LOSE) != 0) {
+		} else if ((n == RAMA_ELIMIT || n == RAMA_EIO) && (flags & RAMA_AGENT_DRAIN_LOSE) != 0) {
 			n = lose(s, i, l->made, "the spool is full", e);
 		}
 		if (n < 0)
@@ -325,7 +325,7 @@ static int take_lane(struct rama_drain *d, struct rama_drain_seg *s, uint32_t i,
 	return 0;
 }
 
-int rama_drain_look(struct rama_drain *d, struct rama_drain_seg *s, unsigned flags,
+int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, unsigned flags,
 		    struct rama_err *e)
 {
 	uint32_t n = lanes_of(s);
@@ -335,18 +335,18 @@ int rama_drain_look(struct rama_drain *d, struct rama_drain_seg *s, unsigned fla
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	for (uint32_t i = 0; i < n; i++) {
 		moved |= see_lane(d, s, i);
-		if (s->lane[i].made > s->lane[i].taken && rc == 0 && (flags & RAMA_DRAIN_SEE) == 0)
+		if (s->lane[i].made > s->lane[i].taken && rc == 0 && (flags & RAMA_AGENT_DRAIN_SEE) == 0)
 			rc = take_lane(d, s, i, flags, e);
 	}
 	return rc < 0 ? rc : moved;
 }
 
-uint64_t rama_drain_pending(const struct rama_drain_seg *s)
+uint64_t rama_agent_drain_pending(const struct rama_agent_drain_seg *s)
 {
 	return s->made - s->taken;
 }
 
-bool rama_drain_empty(const struct rama_drain_seg *s)
+bool rama_agent_drain_empty(const struct rama_agent_drain_seg *s)
 {
 	return s->made == s->taken;
 }

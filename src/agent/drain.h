@@ -12,10 +12,10 @@
 #include "segment/ring.h"
 
 /* What all segments share: room to work in, and the clocks of this machine. */
-struct rama_drain {
+struct rama_agent_drain {
 	struct rama_clock clock[3]; /* by enum rama_clock_source; 0: of another boot, never read */
 	char boot[40], host[64];
-	int64_t real, mono; /* now, ns; set by rama_drain_now() */
+	int64_t real, mono; /* now, ns; set by rama_agent_drain_now() */
 	unsigned block_age; /* ms that an event may wait for others */
 	struct rama_event *raw;
 	struct rama_block *block;
@@ -25,17 +25,17 @@ struct rama_drain {
 	uint16_t what_of[1024]; /* calls of the block, hashed: place + 1 */
 	uint32_t what_key[RAMA_BLOCK_WHATS];
 };
-int rama_drain_init(struct rama_drain *d, struct rama_err *e);
-void rama_drain_fini(struct rama_drain *d);
-void rama_drain_now(struct rama_drain *d); /* reads the clocks */
+int rama_agent_drain_init(struct rama_agent_drain *d, struct rama_err *e);
+void rama_agent_drain_fini(struct rama_agent_drain *d);
+void rama_agent_drain_now(struct rama_agent_drain *d); /* reads the clocks */
 
 /* a job: what its segments have in common */
-struct rama_drain_job {
+struct rama_agent_drain_job {
 	char key[RAMA_WIRE_JOB];
 	char *dir;
 	uint32_t uid;
 	char user[64];
-	struct rama_post *post;
+	struct rama_agent_post *post;
 	struct rama_map names;	       /* records whose names were sent */
 	int64_t world;		       /* ranks of its MPI program; 0: it has none */
 	int64_t next_order;	       /* of processes without MPI: how many came so far */
@@ -49,30 +49,30 @@ struct rama_drain_job {
 	bool finishing, left; /* left: what remains of it is somebody else's */
 };
 
-struct rama_drain_lane {
+struct rama_agent_drain_lane {
 	uint64_t made, taken, dropped;
 	int64_t since; /* ns: when the oldest event that waits was seen; 0: none waits */
 	int64_t end;   /* of the last event */
 };
 
-enum rama_drain_phase {
-	RAMA_DRAIN_RUNNING,
-	RAMA_DRAIN_DEAD, /* its process is gone: what is left is read, then it is told */
-	RAMA_DRAIN_TOLD	 /* all of it is in the spool */
+enum rama_agent_drain_phase {
+	RAMA_AGENT_DRAIN_RUNNING,
+	RAMA_AGENT_DRAIN_DEAD, /* its process is gone: what is left is read, then it is told */
+	RAMA_AGENT_DRAIN_TOLD	 /* all of it is in the spool */
 };
 
-struct rama_drain_seg {
+struct rama_agent_drain_seg {
 	struct rama_mapped map;
 	char *path;
-	struct rama_drain_job *job;
+	struct rama_agent_drain_job *job;
 	struct rama_segment_key key;
 	const struct rama_seg_identity *id; /* in the mapping: they change */
 	const struct rama_seg_state *state;
 	const struct rama_clock *clock;
 	struct rama_seg_clock own;
-	enum rama_drain_phase phase;
+	enum rama_agent_drain_phase phase;
 	bool unlinked; /* its file has no name any more */
-	struct rama_drain_lane *lane;
+	struct rama_agent_drain_lane *lane;
 	uint32_t n_lanes;
 	struct rama_map names; /* number -> record */
 	uint64_t names_at;
@@ -98,37 +98,37 @@ struct rama_drain_seg {
 };
 
 /* Opens it for reading. The job is the caller's; where it goes on reading is known from the segment. */
-int rama_drain_open(struct rama_drain *d, struct rama_drain_seg **s, const char *path, uint32_t uid,
+int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_seg **s, const char *path, uint32_t uid,
 		    struct rama_err *e);
-void rama_drain_close(struct rama_drain_seg *s);
+void rama_agent_drain_close(struct rama_agent_drain_seg *s);
 /* joins a job, or another one than before; gives it a rank */
-void rama_drain_join(struct rama_drain_seg *s, struct rama_drain_job *job);
+void rama_agent_drain_join(struct rama_agent_drain_seg *s, struct rama_agent_drain_job *job);
 /* Which rank is it now? true: another one than before. */
-bool rama_drain_rank(struct rama_drain_seg *s);
+bool rama_agent_drain_rank(struct rama_agent_drain_seg *s);
 
 enum {
-	RAMA_DRAIN_ALL = 1,  /* also what could wait */
-	RAMA_DRAIN_LOSE = 2, /* what finds no room is dropped, and told */
-	RAMA_DRAIN_SEE = 4   /* only look, take nothing */
+	RAMA_AGENT_DRAIN_ALL = 1,  /* also what could wait */
+	RAMA_AGENT_DRAIN_LOSE = 2, /* what finds no room is dropped, and told */
+	RAMA_AGENT_DRAIN_SEE = 4   /* only look, take nothing */
 };
 /* Reads what there is. 1: something was made since the last look, 0: nothing, negative: there is no room. */
-int rama_drain_look(struct rama_drain *d, struct rama_drain_seg *s, unsigned flags,
+int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, unsigned flags,
 		    struct rama_err *e);
 /* Is there nothing left to read? */
-bool rama_drain_empty(const struct rama_drain_seg *s);
-uint64_t rama_drain_pending(const struct rama_drain_seg *s);
+bool rama_agent_drain_empty(const struct rama_agent_drain_seg *s);
+uint64_t rama_agent_drain_pending(const struct rama_agent_drain_seg *s);
 
 /* Once a second: what its counters stand at, and the process itself if it changed. end: it has come to its end. */
-int rama_drain_count(struct rama_drain *d, struct rama_drain_seg *s, struct rama_err *e);
-int rama_drain_tell(struct rama_drain *d, struct rama_drain_seg *s, bool end, struct rama_err *e);
+int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e);
+int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, bool end, struct rama_err *e);
 
 /* drain_block.c */
-int rama_drain_names(struct rama_drain *d, struct rama_drain_seg *s, struct rama_err *e);
+int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e);
 /* Takes events of a lane from `taken` on, at most `most` blocks; returns how many events, or negative. */
-int64_t rama_drain_lane(struct rama_drain *d, struct rama_drain_seg *s, uint32_t lane,
+int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint32_t lane,
 			struct rama_err *e);
 
 /* key of the job whose segments are in this directory */
-void rama_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir, const char *host);
+void rama_agent_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir, const char *host);
 
 #endif

@@ -18,7 +18,7 @@ struct fresh {
 };
 
 /* the names that are complete by now */
-static void see_names_used(struct rama_drain_seg *s)
+static void see_names_used(struct rama_agent_drain_seg *s)
 {
 	struct rama_err e;
 
@@ -27,7 +27,7 @@ static void see_names_used(struct rama_drain_seg *s)
 }
 
 /* 1: a name that nobody was told, 0: no more, negative: damaged from here on */
-static int next_fresh(struct rama_drain *d, struct rama_drain_seg *s, uint64_t *at,
+static int next_fresh(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint64_t *at,
 		      struct rama_msg_name *to)
 {
 	struct rama_segment_name name;
@@ -50,7 +50,7 @@ static int next_fresh(struct rama_drain *d, struct rama_drain_seg *s, uint64_t *
 	return rc;
 }
 
-static int send_names(struct rama_drain_seg *s, struct fresh *f, struct rama_err *e)
+static int send_names(struct rama_agent_drain_seg *s, struct fresh *f, struct rama_err *e)
 {
 	struct rama_message m = { .kind = RAMA_MSG_NAMES };
 	int rc;
@@ -58,14 +58,14 @@ static int send_names(struct rama_drain_seg *s, struct fresh *f, struct rama_err
 	if (f->n == 0)
 		return 0;
 	m.names = (struct rama_msg_names){ .job = s->job->key, .n = f->n, .name = f->name };
-	rc = rama_post_send(s->job->post, &m, s->job->key, 0, e);
+	rc = rama_agent_post_send(s->job->post, &m, s->job->key, 0, e);
 	for (uint32_t i = 0; rc == 0 && i < f->n && s->job->names.used < NAMES_KNOWN; i++)
 		rama_map_put(&s->job->names, f->name[i].record, NULL);
 	f->n = 0;
 	return rc;
 }
 
-int rama_drain_names(struct rama_drain *d, struct rama_drain_seg *s, struct rama_err *e)
+int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e)
 {
 	struct fresh *f;
 	uint64_t at = s->names_at;
@@ -134,7 +134,7 @@ static void describe(struct rama_what *w, uint32_t layer, uint32_t kind, uint32_
 }
 
 /* The row of the block's table for this call; -1: the table is full. */
-static int what_of(struct rama_drain *d, const struct rama_event *ev)
+static int what_of(struct rama_agent_drain *d, const struct rama_event *ev)
 {
 	const uint32_t most = sizeof(d->what_of) / sizeof(d->what_of[0]);
 	uint32_t layer = ev->layer & ~(uint32_t)RAMA_EVENT_FAILED;
@@ -155,8 +155,8 @@ static int what_of(struct rama_drain *d, const struct rama_event *ev)
 /* ---- events --------------------------------------------------------------------------------------------------------- */
 
 /* Fills the block with the first of n raw events; returns how many fitted. */
-static uint32_t convert(struct rama_drain *d, struct rama_drain_seg *s,
-			struct rama_drain_lane *lane, uint32_t n)
+static uint32_t convert(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+			struct rama_agent_drain_lane *lane, uint32_t n)
 {
 	uint64_t record = 0;
 	uint32_t name = 0, i;
@@ -189,7 +189,7 @@ static uint32_t convert(struct rama_drain *d, struct rama_drain_seg *s,
 	return i;
 }
 
-static int send_block(struct rama_drain *d, struct rama_drain_seg *s, struct rama_err *e)
+static int send_block(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e)
 {
 	struct rama_message m = { .kind = RAMA_MSG_BLOCK };
 	int64_t n = rama_block_pack(&d->packer, d->block, d->packed, rama_block_room(d->block), e);
@@ -198,15 +198,15 @@ static int send_block(struct rama_drain *d, struct rama_drain_seg *s, struct ram
 		return (int)n;
 	m.block.bytes = d->packed;
 	m.block.len = (size_t)n;
-	if (!rama_post_has_room(s->job->post, (size_t)n + 256))
+	if (!rama_agent_post_has_room(s->job->post, (size_t)n + 256))
 		return rama_err_set(e, RAMA_ELIMIT, "the spool is full");
-	return rama_post_send(s->job->post, &m, s->job->key, d->block->n, e);
+	return rama_agent_post_send(s->job->post, &m, s->job->key, d->block->n, e);
 }
 
-int64_t rama_drain_lane(struct rama_drain *d, struct rama_drain_seg *s, uint32_t lane,
+int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint32_t lane,
 			struct rama_err *e)
 {
-	struct rama_drain_lane *l = &s->lane[lane];
+	struct rama_agent_drain_lane *l = &s->lane[lane];
 	struct rama_block *b = d->block;
 	uint32_t tid = 0,
 		 n = rama_ring_read(&s->map, lane, l->taken, d->raw, RAMA_BLOCK_EVENTS, &tid);
@@ -214,11 +214,11 @@ int64_t rama_drain_lane(struct rama_drain *d, struct rama_drain_seg *s, uint32_t
 
 	if (n == 0)
 		return 0;
-	if (rama_drain_rank(s))
+	if (rama_agent_drain_rank(s))
 		s->told.any = false;
-	rc = s->told.any ? 0 : rama_drain_tell(d, s, false, e);
+	rc = s->told.any ? 0 : rama_agent_drain_tell(d, s, false, e);
 	if (rc == 0)
-		rc = rama_drain_names(d, s, e);
+		rc = rama_agent_drain_names(d, s, e);
 	if (rc != 0)
 		return rc;
 	memset(d->what_of, 0, sizeof(d->what_of));

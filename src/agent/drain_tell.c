@@ -13,7 +13,7 @@
 
 /* ---- the process --------------------------------------------------------------------------------------------------- */
 
-static uint64_t next_version(struct rama_drain_seg *s)
+static uint64_t next_version(struct rama_agent_drain_seg *s)
 {
 	uint32_t *kept = &s->map.control->reserved[KEPT_VERSION];
 	uint64_t version = ((uint64_t)kept[1] << 32 | kept[0]) + 1;
@@ -23,7 +23,7 @@ static uint64_t next_version(struct rama_drain_seg *s)
 	return version;
 }
 
-static uint32_t state_of(const struct rama_drain_seg *s, bool end)
+static uint32_t state_of(const struct rama_agent_drain_seg *s, bool end)
 {
 	uint32_t phase = __atomic_load_n(&s->state->phase, __ATOMIC_ACQUIRE);
 
@@ -35,7 +35,7 @@ static uint32_t state_of(const struct rama_drain_seg *s, bool end)
 }
 
 /* when it ended: as it said itself, or when that was seen */
-static int64_t end_of(struct rama_drain *d, struct rama_drain_seg *s)
+static int64_t end_of(struct rama_agent_drain *d, struct rama_agent_drain_seg *s)
 {
 	uint64_t tick = __atomic_load_n(&s->id->clock.tick1, __ATOMIC_RELAXED);
 	int64_t end;
@@ -46,7 +46,7 @@ static int64_t end_of(struct rama_drain *d, struct rama_drain_seg *s)
 	return end > 0 ? end : d->real;
 }
 
-static uint64_t missed_of(struct rama_drain_seg *s)
+static uint64_t missed_of(struct rama_agent_drain_seg *s)
 {
 	uint64_t n = __atomic_load_n(&s->state->missed, __ATOMIC_RELAXED);
 	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_LANES];
@@ -60,14 +60,14 @@ static uint64_t missed_of(struct rama_drain_seg *s)
 	return n;
 }
 
-int rama_drain_tell(struct rama_drain *d, struct rama_drain_seg *s, bool end, struct rama_err *e)
+int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, bool end, struct rama_err *e)
 {
 	struct rama_message m = { .kind = RAMA_MSG_PROCESS };
 	const struct rama_seg_identity *id = &s->map.seg.id;
 	bool counts = s->told.made != s->made || s->told.dropped != s->dropped;
 	int rc;
 
-	if (rama_drain_rank(s))
+	if (rama_agent_drain_rank(s))
 		s->told.any = false;
 	if (s->told.any && !end && !(counts && d->mono - s->told.at >= TOLD_EVERY) &&
 	    d->mono - s->told.at < TOLD_LEAST)
@@ -94,7 +94,7 @@ int rama_drain_tell(struct rama_drain *d, struct rama_drain_seg *s, bool end, st
 					       .dropped = s->dropped,
 					       .missed = missed_of(s),
 					       .lanes = s->n_lanes };
-	rc = rama_post_send(s->job->post, &m, s->job->key, 0, e);
+	rc = rama_agent_post_send(s->job->post, &m, s->job->key, 0, e);
 	if (rc == 0) {
 		s->told.any = true;
 		s->told.made = s->made;
@@ -106,19 +106,19 @@ int rama_drain_tell(struct rama_drain *d, struct rama_drain_seg *s, bool end, st
 
 /* ---- its counters ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t slots_of(const struct rama_drain_seg *s, unsigned kind)
+static uint32_t slots_of(const struct rama_agent_drain_seg *s, unsigned kind)
 {
 	return rama_segment_slots(&s->map.seg, (enum rama_kind)kind);
 }
 
 /* one of those */
-static const unsigned char *slot_at(const struct rama_drain_seg *s, unsigned kind, uint32_t i)
+static const unsigned char *slot_at(const struct rama_agent_drain_seg *s, unsigned kind, uint32_t i)
 {
 	return s->map.base + rama_segment_slot_place(&s->map.seg, (enum rama_kind)kind, i);
 }
 
 /* Numbers that change with every slot that changes: while they stay there is nothing to add up. */
-static bool has_changed(struct rama_drain_seg *s)
+static bool has_changed(struct rama_agent_drain_seg *s)
 {
 	bool changed = !s->counted.any;
 	struct rama_err e;
@@ -138,12 +138,12 @@ static bool has_changed(struct rama_drain_seg *s)
 	return changed;
 }
 
-static double tick_of(const struct rama_drain_seg *s)
+static double tick_of(const struct rama_agent_drain_seg *s)
 {
 	return (double)rama_clock_ns(s->clock, &s->own, 1000000000) / 1e18;
 }
 
-static void add_up(const struct rama_drain_seg *s, struct rama_look_io io[RAMA_LOOK_LAYERS])
+static void add_up(const struct rama_agent_drain_seg *s, struct rama_look_io io[RAMA_LOOK_LAYERS])
 {
 	double tick = tick_of(s), longest;
 
@@ -185,7 +185,7 @@ static bool total_of(struct rama_msg_gain *g, unsigned layer, const struct rama_
 }
 
 /* What they stand at, not what they gained since we looked last: an agent before us may have told that, or died before. */
-int rama_drain_count(struct rama_drain *d, struct rama_drain_seg *s, struct rama_err *e)
+int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e)
 {
 	struct rama_message m = { .kind = RAMA_MSG_COUNTERS };
 	struct rama_msg_gain total[RAMA_LOOK_LAYERS];
@@ -207,7 +207,7 @@ int rama_drain_count(struct rama_drain *d, struct rama_drain_seg *s, struct rama
 							 .since = (int64_t)s->own.real0,
 							 .n = n,
 							 .total = total };
-		rc = rama_post_send(s->job->post, &m, s->job->key, 0, e);
+		rc = rama_agent_post_send(s->job->post, &m, s->job->key, 0, e);
 	}
 	s->counted.any = rc == 0; /* else it comes again, with what is gained until then */
 	return rc;

@@ -24,7 +24,7 @@
 struct work {
 	uv_work_t request;
 	struct rama_agent *agent;
-	struct rama_drain_job *job;
+	struct rama_agent_drain_job *job;
 	struct rama_gather_list segs;
 	char dir[PATH_MAX], logs[PATH_MAX], path[PATH_MAX];
 	uint32_t uid;
@@ -161,7 +161,7 @@ static int send_log(struct work *w, struct rama_err *e)
 				       .name = slash != NULL ? slash + 1 : w->path,
 				       .bytes = w->bytes,
 				       .len = w->len };
-	return rama_post_send(w->job->post, &m, w->job->key, 0, e);
+	return rama_agent_post_send(w->job->post, &m, w->job->key, 0, e);
 }
 
 static void remove_segments(struct work *w)
@@ -248,7 +248,7 @@ static const char *logs_of(struct rama_agent *a, uint32_t uid)
 	return "";
 }
 
-static void begin(struct rama_agent *a, struct rama_drain_job *j, struct work *w)
+static void begin(struct rama_agent *a, struct rama_agent_drain_job *j, struct work *w)
 {
 	*w = (struct work){
 		.agent = a, .job = j, .segs = w->segs, .uid = j->uid, .lock = -1, .id = w->id
@@ -269,7 +269,7 @@ static void begin(struct rama_agent *a, struct rama_drain_job *j, struct work *w
 	a->working++;
 }
 
-static void finish(struct rama_agent *a, struct rama_drain_job *j)
+static void finish(struct rama_agent *a, struct rama_agent_drain_job *j)
 {
 	struct work *w = calloc(1, sizeof(*w));
 	struct rama_err e;
@@ -289,7 +289,7 @@ static void finish(struct rama_agent *a, struct rama_drain_job *j)
 }
 
 /* another directory of a job is finished with the job */
-static bool is_spare(struct rama_agent *a, const struct rama_drain_job *j)
+static bool is_spare(struct rama_agent *a, const struct rama_agent_drain_job *j)
 {
 	bool is;
 
@@ -302,7 +302,7 @@ static bool is_spare(struct rama_agent *a, const struct rama_drain_job *j)
 void rama_agent_finish_jobs(struct rama_agent *a)
 {
 	for (size_t i = a->n_jobs; i-- > 0 && a->o.job == NULL && !a->stopping;) {
-		struct rama_drain_job *j = a->job[i];
+		struct rama_agent_drain_job *j = a->job[i];
 		struct stat st;
 
 		if (j->segments > 0 || j->finishing || j->quiet_since == 0 ||

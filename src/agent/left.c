@@ -86,14 +86,14 @@ static bool is_taken(const struct rama_agent_left *l, const char *path)
 /* Those that somebody else has are his. */
 static void take(struct rama_agent_left *l, const char *path)
 {
-	struct rama_post_options o = { .spool = path,
+	struct rama_agent_post_options o = { .spool = path,
 				       .limit = l->o->limit,
 				       .sink = l->o->sink,
 				       .uid = UINT32_MAX,
 				       .tell = l->o->tell,
 				       .ctx = l->o->ctx };
 	struct rama_err e = { 0 };
-	struct rama_post *post;
+	struct rama_agent_post *post;
 	int run = rama_agent_run_lock(path);
 	char line[PATH_MAX + 64];
 
@@ -101,7 +101,7 @@ static void take(struct rama_agent_left *l, const char *path)
 		l->others++;
 		return;
 	}
-	if (rama_post_open_left(&post, &o, l->instead, &e) != 0) {
+	if (rama_agent_post_open_left(&post, &o, l->instead, &e) != 0) {
 		l->others++;
 		close(run);
 		return;
@@ -160,8 +160,8 @@ void rama_agent_left_look(struct rama_agent_left *l, uint64_t most)
 	l->most = most;
 
 	for (size_t i = l->n; i-- > 0;)
-		if (rama_post_failing(l->one[i].post) && l->n == RAMA_AGENT_LEFT) {
-			rama_post_close(l->one[i].post, 0);
+		if (rama_agent_post_failing(l->one[i].post) && l->n == RAMA_AGENT_LEFT) {
+			rama_agent_post_close(l->one[i].post, 0);
 			let_go(l, i);
 		}
 	if (snprintf(folder, sizeof(folder), "%s.run", l->o->spool) >= (int)sizeof(folder))
@@ -177,7 +177,7 @@ void rama_agent_left_look(struct rama_agent_left *l, uint64_t most)
 void rama_agent_left_second(struct rama_agent_left *l)
 {
 	for (size_t i = l->n; i-- > 0;)
-		if (rama_post_remove(l->one[i].post))
+		if (rama_agent_post_remove(l->one[i].post))
 			let_go(l, i);
 }
 
@@ -185,7 +185,7 @@ void rama_agent_left_close(struct rama_agent_left *l)
 {
 	rama_agent_left_second(l);
 	while (l->n > 0) {
-		rama_post_close(l->one[l->n - 1].post, 0);
+		rama_agent_post_close(l->one[l->n - 1].post, 0);
 		let_go(l, l->n - 1);
 	}
 }
@@ -194,7 +194,7 @@ void rama_agent_left_close(struct rama_agent_left *l)
 
 struct drain {
 	struct rama_agent_left left;
-	struct rama_post *own; /* of the spool itself; NULL: there is none, or all of it is there */
+	struct rama_agent_post *own; /* of the spool itself; NULL: there is none, or all of it is there */
 	int own_rc;	       /* what became of opening that; RAMA_EBUSY: another process has it */
 	int64_t began, since;  /* ms; since when nothing can be reached */
 	bool told;
@@ -214,7 +214,7 @@ static void remember(void *ctx, const char *line)
 static void open_own_spool(struct drain *d, struct rama_err *e)
 {
 	const struct rama_agent_options *o = d->o;
-	struct rama_post_options po = { .spool = o->spool,
+	struct rama_agent_post_options po = { .spool = o->spool,
 					.limit = o->limit,
 					.sink = o->sink,
 					.uid = UINT32_MAX,
@@ -223,7 +223,7 @@ static void open_own_spool(struct drain *d, struct rama_err *e)
 	int fd = open_own(AT_FDCWD, o->spool);
 
 	if (fd >= 0 && size_of(fd) > 0)
-		d->own_rc = rama_post_open_left(&d->own, &po, d->left.instead, e);
+		d->own_rc = rama_agent_post_open_left(&d->own, &po, d->left.instead, e);
 	else
 		d->own_rc = 0;
 	if (fd >= 0)
@@ -232,15 +232,15 @@ static void open_own_spool(struct drain *d, struct rama_err *e)
 
 static uint64_t waiting(struct drain *d)
 {
-	struct rama_post_state st;
+	struct rama_agent_post_state st;
 	uint64_t n = 0;
 
 	if (d->own != NULL) {
-		rama_post_state(d->own, &st);
+		rama_agent_post_state(d->own, &st);
 		n += st.spool.messages;
 	}
 	for (size_t i = 0; i < d->left.n; i++) {
-		rama_post_state(d->left.one[i].post, &st);
+		rama_agent_post_state(d->left.one[i].post, &st);
 		n += st.spool.messages;
 	}
 	return n;
@@ -248,10 +248,10 @@ static uint64_t waiting(struct drain *d)
 
 static bool all_failing(struct drain *d)
 {
-	bool all = d->own == NULL || rama_post_failing(d->own);
+	bool all = d->own == NULL || rama_agent_post_failing(d->own);
 
 	for (size_t i = 0; i < d->left.n; i++)
-		all = all && rama_post_failing(d->left.one[i].post);
+		all = all && rama_agent_post_failing(d->left.one[i].post);
 	return all;
 }
 
@@ -284,8 +284,8 @@ static void step(struct drain *d, struct rama_err *e)
 
 	if (d->own_rc == RAMA_EBUSY)
 		open_own_spool(d, e);
-	if (d->own != NULL && rama_post_idle(d->own)) {
-		rama_post_close(d->own, 0);
+	if (d->own != NULL && rama_agent_post_idle(d->own)) {
+		rama_agent_post_close(d->own, 0);
 		d->own = NULL;
 	}
 	rama_agent_left_second(&d->left);
@@ -295,7 +295,7 @@ static void step(struct drain *d, struct rama_err *e)
 		nanosleep(&t, NULL);
 }
 
-int rama_agent_drain(const struct rama_agent_options *o, bool instead, struct rama_err *e)
+int rama_agent_left_drain(const struct rama_agent_options *o, bool instead, struct rama_err *e)
 {
 	struct drain d = { .o = o, .began = rama_sink_now() };
 	struct rama_agent_options mine = *o;
@@ -310,7 +310,7 @@ int rama_agent_drain(const struct rama_agent_options *o, bool instead, struct ra
 	while ((d.own != NULL || d.left.n > 0 || waits_for_others(&d)) && !is_hopeless(&d));
 	left = waiting(&d);
 	if (d.own != NULL)
-		rama_post_close(d.own, 0);
+		rama_agent_post_close(d.own, 0);
 	rama_agent_left_close(&d.left);
 	if (left == 0 && d.left.others > 0 && d.own_rc == 0)
 		return rama_err_set(e, RAMA_EIO, "%s.run: another process uses spools there",

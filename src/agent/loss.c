@@ -25,22 +25,22 @@ struct loss {
 struct copy {
 	uint64_t turn;
 	uint64_t number;	      /* of the last report */
-	struct rama_loss_place place; /* counted, but perhaps not given back; until 0: nothing */
+	struct rama_agent_loss_place place; /* counted, but perhaps not given back; until 0: nothing */
 	uint32_t n;
 	struct loss loss[JOBS];
 };
 
-struct rama_losses {
+struct rama_agent_losses {
 	struct copy copy[2];
 };
 
-static struct copy *current(struct rama_losses *l)
+static struct copy *current(struct rama_agent_losses *l)
 {
 	return &l->copy[l->copy[1].turn > l->copy[0].turn];
 }
 
 /* a copy to change */
-static struct copy *change(struct rama_losses *l)
+static struct copy *change(struct rama_agent_losses *l)
 {
 	struct copy *now = current(l), *next = now == &l->copy[0] ? &l->copy[1] : &l->copy[0];
 	uint64_t turn = next->turn;
@@ -50,44 +50,44 @@ static struct copy *change(struct rama_losses *l)
 	return next;
 }
 
-static void take_over(struct rama_losses *l, struct copy *c)
+static void take_over(struct rama_agent_losses *l, struct copy *c)
 {
 	uint64_t turn = current(l)->turn + 1;
 
 	__atomic_store_n(&c->turn, turn, __ATOMIC_SEQ_CST);
 }
 
-int rama_losses_open(struct rama_post *p, struct rama_err *e)
+int rama_agent_losses_open(struct rama_agent_post *p, struct rama_err *e)
 {
-	int fd = openat(rama_spool_dir(p->spool), "losses",
+	int fd = openat(rama_agent_spool_dir(p->spool), "losses",
 			O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct copy *c;
 	void *map;
 
 	/* its space is taken now: later the disk may be full */
 	errno = 0;
-	if (fd < 0 || ftruncate(fd, sizeof(struct rama_losses)) != 0 ||
-	    (errno = posix_fallocate(fd, 0, sizeof(struct rama_losses))) != 0) {
+	if (fd < 0 || ftruncate(fd, sizeof(struct rama_agent_losses)) != 0 ||
+	    (errno = posix_fallocate(fd, 0, sizeof(struct rama_agent_losses))) != 0) {
 		int rc = rama_err_set(e, RAMA_EIO, "%s/losses: %s", p->dir, strerror(errno));
 
 		if (fd >= 0)
 			close(fd);
 		return rc;
 	}
-	map = mmap(NULL, sizeof(struct rama_losses), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	map = mmap(NULL, sizeof(struct rama_agent_losses), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (map == MAP_FAILED)
 		return rama_err_set(e, RAMA_EIO, "%s/losses: %s", p->dir, strerror(errno));
 	p->losses = map;
 	c = current(p->losses);
 	if (c->n > JOBS) /* damaged */
-		memset(map, 0, sizeof(struct rama_losses));
+		memset(map, 0, sizeof(struct rama_agent_losses));
 	for (uint32_t i = 0; i < c->n; i++)
 		c->loss[i].job[RAMA_WIRE_JOB - 1] = c->loss[i].why[WHY - 1] = '\0';
 	return 0;
 }
 
-void rama_losses_close(struct rama_post *p)
+void rama_agent_losses_close(struct rama_agent_post *p)
 {
 	if (p->losses != NULL)
 		munmap(p->losses, sizeof(*p->losses));
@@ -111,8 +111,8 @@ static struct loss *row(struct copy *c, const char *job, const char *why)
 	return l;
 }
 
-int rama_post_lose(struct rama_post *p, const char *job, const char *why,
-		   const struct rama_loss_place *at, struct rama_err *e)
+int rama_agent_post_lose(struct rama_agent_post *p, const char *job, const char *why,
+		   const struct rama_agent_loss_place *at, struct rama_err *e)
 {
 	struct copy *c = change(p->losses);
 	size_t i;
@@ -124,25 +124,25 @@ int rama_post_lose(struct rama_post *p, const char *job, const char *why,
 	take_over(p->losses, c);
 	pthread_mutex_lock(&p->mutex);
 	p->lost += at->until - at->from;
-	i = rama_post_job(p, job);
+	i = rama_agent_post_job(p, job);
 	if (i != SIZE_MAX)
 		p->job[i].lost += at->until - at->from;
 	pthread_mutex_unlock(&p->mutex);
 	return 0;
 }
 
-void rama_post_lose_done(struct rama_post *p)
+void rama_agent_post_lose_done(struct rama_agent_post *p)
 {
 	struct copy *c = change(p->losses);
 
-	c->place = (struct rama_loss_place){ 0 };
+	c->place = (struct rama_agent_loss_place){ 0 };
 	take_over(p->losses, c);
 }
 
-bool rama_post_lost_before(struct rama_post *p, const struct rama_segment_key *segment,
+bool rama_agent_post_lost_before(struct rama_agent_post *p, const struct rama_segment_key *segment,
 			   uint32_t *lane, uint64_t *until)
 {
-	const struct rama_loss_place *at = &current(p->losses)->place;
+	const struct rama_agent_loss_place *at = &current(p->losses)->place;
 
 	if (at->until == 0 || memcmp(&at->segment, segment, sizeof(*segment)) != 0)
 		return false;
@@ -152,7 +152,7 @@ bool rama_post_lost_before(struct rama_post *p, const struct rama_segment_key *s
 }
 
 /* A report keeps its number and its count until it is in the spool: one that gets there twice is known by them. */
-static bool tell_one(struct rama_post *p, uint32_t i)
+static bool tell_one(struct rama_agent_post *p, uint32_t i)
 {
 	struct copy *c = current(p->losses);
 	struct rama_message m = { .kind = RAMA_MSG_LOSS };
@@ -172,7 +172,7 @@ static bool tell_one(struct rama_post *p, uint32_t i)
 					 .job = c->loss[i].job,
 					 .why = c->loss[i].why,
 					 .events = c->loss[i].told };
-	if (rama_post_send(p, &m, "", 0, &e) != 0)
+	if (rama_agent_post_send(p, &m, "", 0, &e) != 0)
 		return false;
 	c = change(p->losses);
 	c->loss[i].number = c->loss[i].told = 0;
@@ -180,7 +180,7 @@ static bool tell_one(struct rama_post *p, uint32_t i)
 	return true;
 }
 
-void rama_post_tell_losses(struct rama_post *p)
+void rama_agent_post_tell_losses(struct rama_agent_post *p)
 {
 	bool open = false;
 

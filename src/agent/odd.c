@@ -9,12 +9,12 @@
 #include "agent/parts.h"
 
 /* of one user, in an agent of the system */
-static const size_t most[RAMA_SHARES] = {
-	[RAMA_SHARE_DIRS] = 8192, /* a watch of the kernel each, of which there are some 100,000 */
-	[RAMA_SHARE_FILES] = 16384, /* that are no segments, or not any more */
-	[RAMA_SHARE_SEGS] = 4096,   /* two mappings each, of which the guard knows 32,768 */
-	[RAMA_SHARE_LOOKS] = 65536, /* from one reading of all directories to the next */
-	[RAMA_SHARE_WORDS] = 100,   /* lines of the journal, likewise */
+static const size_t most[RAMA_AGENT_SHARES] = {
+	[RAMA_AGENT_SHARE_DIRS] = 8192, /* a watch of the kernel each, of which there are some 100,000 */
+	[RAMA_AGENT_SHARE_FILES] = 16384, /* that are no segments, or not any more */
+	[RAMA_AGENT_SHARE_SEGS] = 4096,   /* two mappings each, of which the guard knows 32,768 */
+	[RAMA_AGENT_SHARE_LOOKS] = 65536, /* from one reading of all directories to the next */
+	[RAMA_AGENT_SHARE_WORDS] = 100,   /* lines of the journal, likewise */
 };
 
 /* ---- shares ------------------------------------------------------------------------------------------------------------ */
@@ -34,7 +34,7 @@ static struct rama_agent_share *share_of(struct rama_agent *a, uint32_t uid)
 	return &a->share[a->n_shares++];
 }
 
-bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_share_kind what)
+bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_agent_share_kind what)
 {
 	struct rama_agent_share *s = a->o.system ? share_of(a, uid) : NULL;
 
@@ -44,7 +44,7 @@ bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_share_kind wha
 		return false;
 	if (s->used[what] < most[what])
 		return true;
-	if (!s->told && what != RAMA_SHARE_WORDS)
+	if (!s->told && what != RAMA_AGENT_SHARE_WORDS)
 		rama_agent_say(
 			a,
 			"user %u has more directories and files of segments than are looked at; "
@@ -54,7 +54,7 @@ bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_share_kind wha
 	return false;
 }
 
-void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_share_kind what, int n)
+void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_agent_share_kind what, int n)
 {
 	struct rama_agent_share *s = a->o.system ? share_of(a, uid) : NULL;
 
@@ -65,7 +65,7 @@ void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_share_kind wha
 void rama_agent_shares_renew(struct rama_agent *a)
 {
 	for (size_t i = 0; i < a->n_shares; i++)
-		a->share[i].used[RAMA_SHARE_LOOKS] = a->share[i].used[RAMA_SHARE_WORDS] = 0;
+		a->share[i].used[RAMA_AGENT_SHARE_LOOKS] = a->share[i].used[RAMA_AGENT_SHARE_WORDS] = 0;
 }
 
 /* Keys of what is gone stay in a table; from time to time it is made anew. */
@@ -139,7 +139,7 @@ struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct ram
 	struct rama_agent_odd *o = rama_agent_odd(a, id);
 	uint64_t *at;
 
-	if (o != NULL || !rama_agent_may(a, uid, RAMA_SHARE_FILES))
+	if (o != NULL || !rama_agent_may(a, uid, RAMA_AGENT_SHARE_FILES))
 		return o;
 	if (a->n_odd == a->room_odd) {
 		size_t room = a->room_odd == 0 ? 64 : 2 * a->room_odd;
@@ -160,7 +160,7 @@ struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct ram
 	if (o->path == NULL)
 		return NULL;
 	*at = ++a->n_odd;
-	rama_agent_use(a, uid, RAMA_SHARE_FILES, 1);
+	rama_agent_use(a, uid, RAMA_AGENT_SHARE_FILES, 1);
 	return o;
 }
 
@@ -170,7 +170,7 @@ static void drop_odd(struct rama_agent *a, size_t i)
 
 	if (at != NULL)
 		*at = 0;
-	rama_agent_use(a, a->odd[i].uid, RAMA_SHARE_FILES, -1);
+	rama_agent_use(a, a->odd[i].uid, RAMA_AGENT_SHARE_FILES, -1);
 	free(a->odd[i].path);
 	a->odd[i] = a->odd[--a->n_odd];
 	at = i < a->n_odd ? rama_map_get(&a->odd_by, rama_find_id_hash(&a->odd[i].id)) : NULL;

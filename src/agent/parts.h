@@ -15,7 +15,7 @@
 struct rama_agent_user {
 	uint32_t uid, gid;
 	char name[64];
-	struct rama_post *post;
+	struct rama_agent_post *post;
 	bool own_post;	     /* of this user alone */
 	int64_t used;	     /* ns: when there was a job last */
 	char logs[PATH_MAX]; /* "": none are made */
@@ -25,7 +25,7 @@ struct rama_agent_user {
 struct rama_agent_dir {
 	uv_fs_event_t event;
 	struct rama_agent *agent;
-	enum { RAMA_DIR_BASE, RAMA_DIR_ROOT, RAMA_DIR_JOB } kind;
+	enum { RAMA_AGENT_DIR_BASE, RAMA_AGENT_DIR_ROOT, RAMA_AGENT_DIR_JOB } kind;
 	char *path;
 	struct rama_find_id id;
 	uint32_t uid;
@@ -44,17 +44,17 @@ struct rama_agent_odd {
 };
 
 /* what one user may have of an agent of all users: agent_odd.c */
-enum rama_share_kind {
-	RAMA_SHARE_DIRS,
-	RAMA_SHARE_FILES,
-	RAMA_SHARE_SEGS,
-	RAMA_SHARE_LOOKS,
-	RAMA_SHARE_WORDS,
-	RAMA_SHARES
+enum rama_agent_share_kind {
+	RAMA_AGENT_SHARE_DIRS,
+	RAMA_AGENT_SHARE_FILES,
+	RAMA_AGENT_SHARE_SEGS,
+	RAMA_AGENT_SHARE_LOOKS,
+	RAMA_AGENT_SHARE_WORDS,
+	RAMA_AGENT_SHARES
 };
 struct rama_agent_share {
 	uint32_t uid;
-	size_t used[RAMA_SHARES];
+	size_t used[RAMA_AGENT_SHARES];
 	bool told;
 };
 
@@ -65,7 +65,7 @@ struct rama_agent_left {
 	bool instead; /* all go to the sink of o */
 	struct {
 		char path[PATH_MAX];
-		struct rama_post *post;
+		struct rama_agent_post *post;
 		int run; /* lock of RAMA_AGENT_RUN_FILE */
 	} one[RAMA_AGENT_LEFT];
 	size_t n;
@@ -84,16 +84,16 @@ struct rama_agent {
 	uv_loop_t loop;
 	uv_timer_t rounds, seconds;
 	uv_signal_t signal[3];
-	struct rama_drain drain;
-	struct rama_sampler *sampler;
-	struct rama_post *post; /* NULL: each user has one */
+	struct rama_agent_drain drain;
+	struct rama_agent_sampler *sampler;
+	struct rama_agent_post *post; /* NULL: each user has one */
 	struct rama_agent_user **user;
 	size_t n_users;
 	struct rama_agent_dir **dir;
 	size_t n_dirs;
-	struct rama_drain_seg **seg;
+	struct rama_agent_drain_seg **seg;
 	size_t n_segs, room_segs;
-	struct rama_drain_job **job;
+	struct rama_agent_drain_job **job;
 	size_t n_jobs;
 	struct rama_agent_odd *odd;
 	size_t n_odd, room_odd;
@@ -128,7 +128,7 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid);
 bool rama_agent_round(struct rama_agent *a); /* true: something moved */
 void rama_agent_second(struct rama_agent *a);
 void rama_agent_leave(struct rama_agent *a, size_t i); /* lets go of a segment */
-struct rama_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid);
+struct rama_agent_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid);
 void rama_agent_drop_job(struct rama_agent *a, size_t i);
 
 /* agent_odd.c */
@@ -142,8 +142,8 @@ bool rama_agent_done(struct rama_agent *a, const struct rama_find_id *id, bool *
 bool rama_agent_id_of(const struct rama_agent *a, const char *path, uint32_t uid,
 		      struct rama_find_id *id);
 /* May there be one more of them of this user? */
-bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_share_kind what);
-void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_share_kind what, int n);
+bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_agent_share_kind what);
+void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_agent_share_kind what, int n);
 void rama_agent_shares_renew(struct rama_agent *a);
 void rama_agent_tidy(struct rama_agent *a);
 uint64_t rama_agent_path_hash(const char *path);

@@ -14,7 +14,7 @@
 
 /* ---- jobs ------------------------------------------------------------------------------------------------------ */
 
-size_t rama_post_job(struct rama_post *p, const char *key)
+size_t rama_agent_post_job(struct rama_agent_post *p, const char *key)
 {
 	const struct rama_sipkey k = { 1, 2 };
 	uint64_t *place = rama_map_put(&p->job_of, rama_siphash(&k, key, strlen(key)), NULL);
@@ -25,39 +25,39 @@ size_t rama_post_job(struct rama_post *p, const char *key)
 		return (size_t)*place - 1;
 	if (p->n_jobs == p->room_jobs) {
 		size_t room = p->room_jobs == 0 ? 16 : 2 * p->room_jobs;
-		struct rama_post_job *more = realloc(p->job, room * sizeof(*more));
+		struct rama_agent_post_job *more = realloc(p->job, room * sizeof(*more));
 
 		if (more == NULL)
 			return SIZE_MAX;
 		p->job = more;
 		p->room_jobs = room;
 	}
-	p->job[p->n_jobs] = (struct rama_post_job){ 0 };
+	p->job[p->n_jobs] = (struct rama_agent_post_job){ 0 };
 	snprintf(p->job[p->n_jobs].key, RAMA_WIRE_JOB, "%s", key);
 	*place = ++p->n_jobs;
 	return p->n_jobs - 1;
 }
 
-uint64_t rama_post_waiting(struct rama_post *p, const char *job)
+uint64_t rama_agent_post_waiting(struct rama_agent_post *p, const char *job)
 {
 	uint64_t n = 0;
 	size_t i;
 
 	pthread_mutex_lock(&p->mutex);
-	i = rama_post_job(p, job);
+	i = rama_agent_post_job(p, job);
 	if (i != SIZE_MAX)
 		n = p->job[i].waiting;
 	pthread_mutex_unlock(&p->mutex);
 	return n;
 }
 
-uint64_t rama_post_lost(struct rama_post *p, const char *job)
+uint64_t rama_agent_post_lost(struct rama_agent_post *p, const char *job)
 {
 	uint64_t n = 0;
 	size_t i;
 
 	pthread_mutex_lock(&p->mutex);
-	i = rama_post_job(p, job);
+	i = rama_agent_post_job(p, job);
 	if (i != SIZE_MAX)
 		n = p->job[i].lost;
 	pthread_mutex_unlock(&p->mutex);
@@ -67,9 +67,9 @@ uint64_t rama_post_lost(struct rama_post *p, const char *job)
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 /* The name of this agent stays with its spool: acknowledgements of another one's messages must not be taken for ours. */
-static int read_name(struct rama_post *p, struct rama_err *e)
+static int read_name(struct rama_agent_post *p, struct rama_err *e)
 {
-	int fd = openat(rama_spool_dir(p->spool), "agent",
+	int fd = openat(rama_agent_spool_dir(p->spool), "agent",
 			O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	char host[48] = "";
 	uint64_t number;
@@ -119,9 +119,9 @@ static void absolute(char *to, size_t room, const char *sink)
 	}
 }
 
-static void write_sink(const struct rama_post *p)
+static void write_sink(const struct rama_agent_post *p)
 {
-	int fd = openat(rama_spool_dir(p->spool), SINK_FILE,
+	int fd = openat(rama_agent_spool_dir(p->spool), SINK_FILE,
 			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	char text[PATH_MAX + 4096];
 
@@ -133,9 +133,9 @@ static void write_sink(const struct rama_post *p)
 		close(fd);
 }
 
-static void read_sink(struct rama_post *p)
+static void read_sink(struct rama_agent_post *p)
 {
-	int fd = openat(rama_spool_dir(p->spool), SINK_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(rama_agent_spool_dir(p->spool), SINK_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	char text[sizeof(p->sink_text)];
 	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	const char *where;
@@ -148,16 +148,16 @@ static void read_sink(struct rama_post *p)
 }
 
 /* what an agent before us left in the spool */
-static int count_waiting(struct rama_post *p, struct rama_err *e)
+static int count_waiting(struct rama_agent_post *p, struct rama_err *e)
 {
 	struct rama_parcel parcel[64];
-	struct rama_spool_state st;
+	struct rama_agent_spool_state st;
 	struct rama_arena arena = { 0 };
 	int n = 0;
 
-	rama_spool_state(p->spool, &st);
+	rama_agent_spool_state(p->spool, &st);
 	p->next = st.committed + 1;
-	for (uint64_t at = p->next; (n = rama_spool_read(p->spool, at, parcel, 64, e)) > 0;) {
+	for (uint64_t at = p->next; (n = rama_agent_spool_read(p->spool, at, parcel, 64, e)) > 0;) {
 		for (int i = 0; i < n; i++) {
 			struct rama_message m;
 			char job[RAMA_WIRE_JOB];
@@ -168,7 +168,7 @@ static int count_waiting(struct rama_post *p, struct rama_err *e)
 						&mine) != 0 ||
 			    m.kind != RAMA_MSG_BLOCK || rama_message_job(&m, job) != 0)
 				continue;
-			k = rama_post_job(p, job);
+			k = rama_agent_post_job(p, job);
 			if (k != SIZE_MAX)
 				p->job[k].waiting += rama_message_events(&m);
 		}
@@ -179,7 +179,7 @@ static int count_waiting(struct rama_post *p, struct rama_err *e)
 	return n;
 }
 
-static int open_all(struct rama_post *p, struct rama_err *e)
+static int open_all(struct rama_agent_post *p, struct rama_err *e)
 {
 	const char *where;
 	int rc;
@@ -189,7 +189,7 @@ static int open_all(struct rama_post *p, struct rama_err *e)
 				    "'%s' is no sink: store:PATH, file:PATH, nats://HOST:PORT, "
 				    "ldms:HOST:PORT or postgresql://…",
 				    p->sink_text);
-	rc = rama_spool_open(&p->spool, p->dir, p->o.limit, p->o.tell, p->o.ctx, e);
+	rc = rama_agent_spool_open(&p->spool, p->dir, p->o.limit, p->o.tell, p->o.ctx, e);
 	if (rc == 0 && p->as_meant)
 		read_sink(p);
 	else if (rc == 0)
@@ -200,17 +200,17 @@ static int open_all(struct rama_post *p, struct rama_err *e)
 	if (rc == 0)
 		rc = count_waiting(p, e);
 	if (rc == 0)
-		rc = rama_losses_open(p, e);
-	if (rc == 0 && pthread_create(&p->thread, NULL, rama_post_thread, p) != 0)
+		rc = rama_agent_losses_open(p, e);
+	if (rc == 0 && pthread_create(&p->thread, NULL, rama_agent_post_thread, p) != 0)
 		rc = rama_err_set(e, RAMA_EMEMORY, "no thread");
 	p->started = rc == 0;
 	return rc;
 }
 
-static int open_post(struct rama_post **to, const struct rama_post_options *o, bool as_meant,
+static int open_post(struct rama_agent_post **to, const struct rama_agent_post_options *o, bool as_meant,
 		     struct rama_err *e)
 {
-	struct rama_post *p = calloc(1, sizeof(*p));
+	struct rama_agent_post *p = calloc(1, sizeof(*p));
 	pthread_condattr_t attr;
 	int rc;
 
@@ -228,27 +228,27 @@ static int open_post(struct rama_post **to, const struct rama_post_options *o, b
 	pthread_condattr_destroy(&attr);
 	rc = open_all(p, e);
 	if (rc != 0)
-		rama_post_close(p, 0);
+		rama_agent_post_close(p, 0);
 	else
 		*to = p;
 	return rc;
 }
 
-int rama_post_open(struct rama_post **to, const struct rama_post_options *o, struct rama_err *e)
+int rama_agent_post_open(struct rama_agent_post **to, const struct rama_agent_post_options *o, struct rama_err *e)
 {
 	return open_post(to, o, false, e);
 }
 
-int rama_post_open_left(struct rama_post **to, const struct rama_post_options *o, bool instead,
+int rama_agent_post_open_left(struct rama_agent_post **to, const struct rama_agent_post_options *o, bool instead,
 			struct rama_err *e)
 {
 	return open_post(to, o, !instead, e);
 }
 
 /* Who waits for the lock of the spool finds that it is gone: spool.c. */
-static void remove_files(const struct rama_post *p)
+static void remove_files(const struct rama_agent_post *p)
 {
-	int fd = openat(rama_spool_dir(p->spool), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(rama_agent_spool_dir(p->spool), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
 
@@ -260,17 +260,17 @@ static void remove_files(const struct rama_post *p)
 	rmdir(p->dir);
 }
 
-bool rama_post_remove(struct rama_post *p)
+bool rama_agent_post_remove(struct rama_agent_post *p)
 {
-	bool all = rama_post_idle(p);
+	bool all = rama_agent_post_idle(p);
 
 	p->remove = all;
 	if (all)
-		rama_post_close(p, 0);
+		rama_agent_post_close(p, 0);
 	return all;
 }
 
-void rama_post_close(struct rama_post *p, unsigned wait_ms)
+void rama_agent_post_close(struct rama_agent_post *p, unsigned wait_ms)
 {
 	if (p->started) {
 		pthread_mutex_lock(&p->mutex);
@@ -280,11 +280,11 @@ void rama_post_close(struct rama_post *p, unsigned wait_ms)
 		pthread_mutex_unlock(&p->mutex);
 		pthread_join(p->thread, NULL);
 	}
-	rama_losses_close(p);
+	rama_agent_losses_close(p);
 	if (p->remove)
 		remove_files(p);
 	if (p->spool != NULL)
-		rama_spool_close(p->spool);
+		rama_agent_spool_close(p->spool);
 	pthread_cond_destroy(&p->wake);
 	pthread_mutex_destroy(&p->mutex);
 	rama_bytes_fini(&p->bytes);
@@ -296,7 +296,7 @@ void rama_post_close(struct rama_post *p, unsigned wait_ms)
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
-int rama_post_send(struct rama_post *p, const struct rama_message *m, const char *job,
+int rama_agent_post_send(struct rama_agent_post *p, const struct rama_message *m, const char *job,
 		   uint64_t events, struct rama_err *e)
 {
 	uint64_t number;
@@ -309,11 +309,11 @@ int rama_post_send(struct rama_post *p, const struct rama_message *m, const char
 		return rc;
 	/* counted first: the other thread may be done with it before we are */
 	pthread_mutex_lock(&p->mutex);
-	i = events > 0 ? rama_post_job(p, job) : SIZE_MAX;
+	i = events > 0 ? rama_agent_post_job(p, job) : SIZE_MAX;
 	if (i != SIZE_MAX)
 		p->job[i].waiting += events;
 	pthread_mutex_unlock(&p->mutex);
-	rc = rama_spool_append(p->spool, p->bytes.b, p->bytes.n, &number, e);
+	rc = rama_agent_spool_append(p->spool, p->bytes.b, p->bytes.n, &number, e);
 	pthread_mutex_lock(&p->mutex);
 	if (rc != 0 && i != SIZE_MAX)
 		p->job[i].waiting -= events;
@@ -323,22 +323,22 @@ int rama_post_send(struct rama_post *p, const struct rama_message *m, const char
 	return rc;
 }
 
-bool rama_post_has_room(struct rama_post *p, size_t n)
+bool rama_agent_post_has_room(struct rama_agent_post *p, size_t n)
 {
-	return rama_spool_has_room(p->spool, n);
+	return rama_agent_spool_has_room(p->spool, n);
 }
 
 /* ---- how it stands --------------------------------------------------------------------------------------------------- */
 
-bool rama_post_idle(struct rama_post *p)
+bool rama_agent_post_idle(struct rama_agent_post *p)
 {
-	struct rama_spool_state st;
+	struct rama_agent_spool_state st;
 
-	rama_spool_state(p->spool, &st);
+	rama_agent_spool_state(p->spool, &st);
 	return st.messages == 0;
 }
 
-bool rama_post_failing(struct rama_post *p)
+bool rama_agent_post_failing(struct rama_agent_post *p)
 {
 	bool failing;
 
@@ -348,10 +348,10 @@ bool rama_post_failing(struct rama_post *p)
 	return failing;
 }
 
-void rama_post_state(struct rama_post *p, struct rama_post_state *st)
+void rama_agent_post_state(struct rama_agent_post *p, struct rama_agent_post_state *st)
 {
-	*st = (struct rama_post_state){ .sink_name = p->sink_text };
-	rama_spool_state(p->spool, &st->spool);
+	*st = (struct rama_agent_post_state){ .sink_name = p->sink_text };
+	rama_agent_spool_state(p->spool, &st->spool);
 	pthread_mutex_lock(&p->mutex);
 	st->sink = p->totals;
 	st->lost = p->lost;
@@ -359,7 +359,7 @@ void rama_post_state(struct rama_post *p, struct rama_post_state *st)
 	pthread_mutex_unlock(&p->mutex);
 }
 
-const char *rama_post_agent(const struct rama_post *p)
+const char *rama_agent_post_agent(const struct rama_agent_post *p)
 {
 	return p->agent;
 }

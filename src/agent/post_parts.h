@@ -8,25 +8,25 @@
 #include "base/map.h"
 #include "agent/post.h"
 
-struct rama_post_job {
+struct rama_agent_post_job {
 	char key[RAMA_WIRE_JOB];
 	uint64_t waiting, lost;
 };
 
 /* a block that the sink has and has not committed */
-struct rama_post_sent {
+struct rama_agent_post_sent {
 	uint64_t number, events;
 	size_t job;
 };
 
-struct rama_losses; /* agent_loss.c */
+struct rama_agent_losses; /* agent_loss.c */
 
-struct rama_post {
-	struct rama_post_options o;
+struct rama_agent_post {
+	struct rama_agent_post_options o;
 	char dir[1024], sink_text[4096], agent[96];
-	struct rama_spool *spool;
+	struct rama_agent_spool *spool;
 	struct rama_bytes bytes; /* a message being encoded */
-	struct rama_losses *losses;
+	struct rama_agent_losses *losses;
 	pthread_t thread;
 	bool started;
 	bool as_meant;	       /* the sink is that of the spool, if it knows one */
@@ -35,7 +35,7 @@ struct rama_post {
 	pthread_cond_t wake;
 	bool stop, waits, failing;
 	int64_t stop_at; /* ms: no longer than that */
-	struct rama_post_job *job;
+	struct rama_agent_post_job *job;
 	size_t n_jobs, room_jobs;
 	struct rama_map job_of; /* hash of a key -> place + 1 */
 	uint64_t lost;
@@ -43,15 +43,15 @@ struct rama_post {
 	/* the thread's own */
 	const struct rama_sink_ops *ops;
 	struct rama_sink *sink;
-	struct rama_post_sent *sent; /* in the order of their numbers */
+	struct rama_agent_post_sent *sent; /* in the order of their numbers */
 	size_t n_sent, room_sent;
 	uint64_t next; /* number that is put next */
 };
 
 /* place of a job in p->job, made if need be; SIZE_MAX: no memory. With the mutex held. */
-size_t rama_post_job(struct rama_post *p, const char *key);
-void *rama_post_thread(void *post);
-int rama_losses_open(struct rama_post *p, struct rama_err *e);
-void rama_losses_close(struct rama_post *p);
+size_t rama_agent_post_job(struct rama_agent_post *p, const char *key);
+void *rama_agent_post_thread(void *post);
+int rama_agent_losses_open(struct rama_agent_post *p, struct rama_err *e);
+void rama_agent_losses_close(struct rama_agent_post *p);
 
 #endif

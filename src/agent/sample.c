@@ -30,7 +30,7 @@ struct value {
 	uint64_t last;
 };
 
-struct rama_sampler {
+struct rama_agent_sampler {
 	char root[PATH_MAX / 2];
 	char *text;
 	struct value *value;
@@ -77,7 +77,7 @@ static bool name_of(char to[NAME], const struct rama_metric *m, const char *thin
 	return n > 0 && (size_t)n < NAME;
 }
 
-static struct value *value_of(struct rama_sampler *s, const struct rama_metric *m, const char *name)
+static struct value *value_of(struct rama_agent_sampler *s, const struct rama_metric *m, const char *name)
 {
 	static const struct rama_sipkey key = { 3, 4 };
 	uint64_t *place = rama_map_put(&s->place, rama_siphash(&key, name, strlen(name)), NULL);
@@ -104,7 +104,7 @@ static struct value *value_of(struct rama_sampler *s, const struct rama_metric *
 }
 
 /* the same name again in this round: added up */
-static void put(struct rama_sampler *s, const struct rama_metric *m, const char *thing, double v)
+static void put(struct rama_agent_sampler *s, const struct rama_metric *m, const char *thing, double v)
 {
 	struct value *x;
 	char name[NAME];
@@ -165,7 +165,7 @@ static bool number(const char *word, double *v)
 }
 
 /* all metrics of a source that this line has; first: where field 1 is */
-static void put_line(struct rama_sampler *s, enum rama_metric_source_id source, const char *key,
+static void put_line(struct rama_agent_sampler *s, enum rama_metric_source_id source, const char *key,
 		     const struct line *l, unsigned first, const char *thing)
 {
 	for (unsigned i = 0; i < rama_n_metrics; i++) {
@@ -189,7 +189,7 @@ static bool has_keys(enum rama_metric_source_id source)
 	return false;
 }
 
-static void read_lines(struct rama_sampler *s, enum rama_metric_source_id source, const char *thing)
+static void read_lines(struct rama_agent_sampler *s, enum rama_metric_source_id source, const char *thing)
 {
 	bool keys = has_keys(source);
 	char *p = s->text;
@@ -206,7 +206,7 @@ static void read_lines(struct rama_sampler *s, enum rama_metric_source_id source
 }
 
 /* Is it a disk (of which sys/block knows), a real one? */
-static bool is_disk(const struct rama_sampler *s, const char *name)
+static bool is_disk(const struct rama_agent_sampler *s, const char *name)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -220,7 +220,7 @@ static bool is_disk(const struct rama_sampler *s, const char *name)
 	return stat(path, &st) == 0;
 }
 
-static void read_named(struct rama_sampler *s, enum rama_metric_source_id source, unsigned at)
+static void read_named(struct rama_agent_sampler *s, enum rama_metric_source_id source, unsigned at)
 {
 	char *p = s->text;
 	struct line l;
@@ -238,7 +238,7 @@ static void read_named(struct rama_sampler *s, enum rama_metric_source_id source
 }
 
 /* device SERVER:/PATH mounted on DIR with fstype nfs4 statvers=1.1 */
-static void read_mounts(struct rama_sampler *s, enum rama_metric_source_id source)
+static void read_mounts(struct rama_agent_sampler *s, enum rama_metric_source_id source)
 {
 	const char *thing = NULL;
 	char *p = s->text;
@@ -260,7 +260,7 @@ static void read_mounts(struct rama_sampler *s, enum rama_metric_source_id sourc
 
 /* ---- files ---------------------------------------------------------------------------------------------------------------- */
 
-static bool read_text(struct rama_sampler *s, const char *path)
+static bool read_text(struct rama_agent_sampler *s, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -280,7 +280,7 @@ static bool read_text(struct rama_sampler *s, const char *path)
 	return n > 0;
 }
 
-static void read_source(struct rama_sampler *s, unsigned source, const char *path,
+static void read_source(struct rama_agent_sampler *s, unsigned source, const char *path,
 			const char *thing)
 {
 	if (!read_text(s, path))
@@ -309,7 +309,7 @@ static void cut_thing(unsigned source, char *thing)
 }
 
 /* each directory that the * stands for; returns how many */
-static unsigned read_each(struct rama_sampler *s, unsigned source, const char *pattern)
+static unsigned read_each(struct rama_agent_sampler *s, unsigned source, const char *pattern)
 {
 	const char *star = strchr(pattern, '*');
 	char path[PATH_MAX], thing[64];
@@ -334,7 +334,7 @@ static unsigned read_each(struct rama_sampler *s, unsigned source, const char *p
 	return n;
 }
 
-static void read_any(struct rama_sampler *s, unsigned source)
+static void read_any(struct rama_agent_sampler *s, unsigned source)
 {
 	const struct rama_metric_source *x = &rama_metric_sources[source];
 	char path[PATH_MAX];
@@ -349,9 +349,9 @@ static void read_any(struct rama_sampler *s, unsigned source)
 
 /* ---- the sampler ------------------------------------------------------------------------------------------------------- */
 
-int rama_sampler_create(struct rama_sampler **to, const char *root, struct rama_err *e)
+int rama_agent_sampler_create(struct rama_agent_sampler **to, const char *root, struct rama_err *e)
 {
-	struct rama_sampler *s = calloc(1, sizeof(*s));
+	struct rama_agent_sampler *s = calloc(1, sizeof(*s));
 	char path[PATH_MAX];
 	struct stat st;
 
@@ -362,7 +362,7 @@ int rama_sampler_create(struct rama_sampler **to, const char *root, struct rama_
 	}
 	if (s == NULL || s->text == NULL || s->figure == NULL) {
 		if (s != NULL)
-			rama_sampler_destroy(s);
+			rama_agent_sampler_destroy(s);
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	}
 	if (root == NULL ||
@@ -375,7 +375,7 @@ int rama_sampler_create(struct rama_sampler **to, const char *root, struct rama_
 	return 0;
 }
 
-void rama_sampler_destroy(struct rama_sampler *s)
+void rama_agent_sampler_destroy(struct rama_agent_sampler *s)
 {
 	rama_map_fini(&s->place);
 	free(s->value);
@@ -385,7 +385,7 @@ void rama_sampler_destroy(struct rama_sampler *s)
 }
 
 /* A counter that went back was begun anew: it has no gain to tell. */
-static bool told(const struct rama_sampler *s, const struct value *x, double seconds, double *v)
+static bool told(const struct rama_agent_sampler *s, const struct value *x, double seconds, double *v)
 {
 	if (x->round != s->round)
 		return false;
@@ -399,7 +399,7 @@ static bool told(const struct rama_sampler *s, const struct value *x, double sec
 	return true;
 }
 
-int64_t rama_sampler_take(struct rama_sampler *s, int64_t t, struct rama_msg_figure **figure,
+int64_t rama_agent_sampler_take(struct rama_agent_sampler *s, int64_t t, struct rama_msg_figure **figure,
 			  struct rama_err *e)
 {
 	double seconds = (double)(t - s->t) / 1e9, v;

@@ -24,14 +24,14 @@
 
 /* ---- jobs --------------------------------------------------------------------------------------------------------------- */
 
-struct rama_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid)
+struct rama_agent_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid)
 {
-	struct rama_drain_job **more, *j;
+	struct rama_agent_drain_job **more, *j;
 	struct rama_agent_user *u;
 	struct rama_err e = { 0 };
 	char key[RAMA_WIRE_JOB];
 
-	rama_drain_job_key(key, uid, dir, a->drain.host);
+	rama_agent_drain_job_key(key, uid, dir, a->drain.host);
 	for (size_t i = 0; i < a->n_jobs; i++)
 		if (strcmp(a->job[i]->key, key) == 0 && strcmp(a->job[i]->dir, dir) == 0)
 			return a->job[i];
@@ -58,7 +58,7 @@ struct rama_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uin
 
 void rama_agent_drop_job(struct rama_agent *a, size_t i)
 {
-	struct rama_drain_job *j = a->job[i];
+	struct rama_agent_drain_job *j = a->job[i];
 
 	a->made += j->made;
 	a->dropped += j->dropped;
@@ -72,12 +72,12 @@ void rama_agent_drop_job(struct rama_agent *a, size_t i)
 
 static void on_pid(uv_poll_t *poll, int status, int events)
 {
-	struct rama_drain_seg *s = poll->data;
+	struct rama_agent_drain_seg *s = poll->data;
 
 	(void)status;
 	(void)events;
-	if (s->phase == RAMA_DRAIN_RUNNING)
-		s->phase = RAMA_DRAIN_DEAD;
+	if (s->phase == RAMA_AGENT_DRAIN_RUNNING)
+		s->phase = RAMA_AGENT_DRAIN_DEAD;
 	s->round = 0;
 	uv_poll_stop(poll);
 }
@@ -87,7 +87,7 @@ static void on_poll_closed(uv_handle_t *h)
 	free(h);
 }
 
-static void stop_poll(struct rama_drain_seg *s)
+static void stop_poll(struct rama_agent_drain_seg *s)
 {
 	if (s->poll != NULL) {
 		uv_poll_stop(s->poll);
@@ -100,12 +100,12 @@ static void stop_poll(struct rama_drain_seg *s)
 }
 
 /* The kernel tells when the process ends, at no cost until then. Processes that cannot be waited for are asked for. */
-static void follow_process(struct rama_agent *a, struct rama_drain_seg *s)
+static void follow_process(struct rama_agent *a, struct rama_agent_drain_seg *s)
 {
 	uv_poll_t *poll;
 
 	if (rama_gather_alive(&s->map.seg) != 1) {
-		s->phase = RAMA_DRAIN_DEAD;
+		s->phase = RAMA_AGENT_DRAIN_DEAD;
 		return;
 	}
 	s->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)s->map.seg.id.pid, 0);
@@ -121,24 +121,24 @@ static void follow_process(struct rama_agent *a, struct rama_drain_seg *s)
 	poll->data = s;
 	uv_poll_start(poll, UV_READABLE, on_pid);
 	if (rama_gather_alive(&s->map.seg) != 1) /* it may be another process of this id by now */
-		s->phase = RAMA_DRAIN_DEAD;
+		s->phase = RAMA_AGENT_DRAIN_DEAD;
 }
 
-static void switch_events(struct rama_agent *a, struct rama_drain_seg *s)
+static void switch_events(struct rama_agent *a, struct rama_agent_drain_seg *s)
 {
-	if (a->o.events == RAMA_EVENTS_ON)
+	if (a->o.events == RAMA_AGENT_EVENTS_ON)
 		__atomic_store_n(&s->map.control->live, (1u << RAMA_EVENT_LAYERS) - 1,
 				 __ATOMIC_RELAXED);
-	else if (a->o.events == RAMA_EVENTS_OFF)
+	else if (a->o.events == RAMA_AGENT_EVENTS_OFF)
 		__atomic_store_n(&s->map.control->live, 0, __ATOMIC_RELAXED);
 }
 
-static struct rama_find_id id_of(const struct rama_drain_seg *s)
+static struct rama_find_id id_of(const struct rama_agent_drain_seg *s)
 {
 	return (struct rama_find_id){ s->map.dev, s->map.ino };
 }
 
-static uint64_t hash_of(const struct rama_drain_seg *s)
+static uint64_t hash_of(const struct rama_agent_drain_seg *s)
 {
 	struct rama_find_id id = id_of(s);
 
@@ -146,7 +146,7 @@ static uint64_t hash_of(const struct rama_drain_seg *s)
 }
 
 /* the segment that is read by way of this file's descriptor */
-static struct rama_drain_seg *seg_of(const struct rama_agent *a, const struct rama_find_id *id)
+static struct rama_agent_drain_seg *seg_of(const struct rama_agent *a, const struct rama_find_id *id)
 {
 	const uint64_t *at = rama_map_get(&a->by_id, rama_find_id_hash(id));
 	struct rama_find_id its;
@@ -157,13 +157,13 @@ static struct rama_drain_seg *seg_of(const struct rama_agent *a, const struct ra
 	return rama_find_id_same(&its, id) ? a->seg[*at - 1] : NULL;
 }
 
-static bool add_seg(struct rama_agent *a, struct rama_drain_seg *s)
+static bool add_seg(struct rama_agent *a, struct rama_agent_drain_seg *s)
 {
 	uint64_t *place;
 
 	if (a->n_segs == a->room_segs) {
 		size_t room = a->room_segs == 0 ? 64 : 2 * a->room_segs;
-		struct rama_drain_seg **more = realloc(a->seg, room * sizeof(void *));
+		struct rama_agent_drain_seg **more = realloc(a->seg, room * sizeof(void *));
 
 		if (more == NULL)
 			return false;
@@ -179,31 +179,31 @@ static bool add_seg(struct rama_agent *a, struct rama_drain_seg *s)
 }
 
 /* what an agent that was killed had counted as lost is given back now */
-static void settle_losses(struct rama_drain_seg *s)
+static void settle_losses(struct rama_agent_drain_seg *s)
 {
 	uint32_t lane;
 	uint64_t until;
 
-	if (!rama_post_lost_before(s->job->post, &s->key, &lane, &until))
+	if (!rama_agent_post_lost_before(s->job->post, &s->key, &lane, &until))
 		return;
 	rama_ring_give_back(&s->map, lane, until);
-	rama_post_lose_done(s->job->post);
+	rama_agent_post_lose_done(s->job->post);
 }
 
-static void follow(struct rama_agent *a, struct rama_drain_seg *s, struct rama_drain_job *job)
+static void follow(struct rama_agent *a, struct rama_agent_drain_seg *s, struct rama_agent_drain_job *job)
 {
 	struct rama_err e = { 0 };
 
 	if (!add_seg(a, s)) {
-		rama_drain_close(s);
+		rama_agent_drain_close(s);
 		return;
 	}
-	rama_agent_use(a, job->uid, RAMA_SHARE_SEGS, 1);
-	rama_drain_join(s, job);
+	rama_agent_use(a, job->uid, RAMA_AGENT_SHARE_SEGS, 1);
+	rama_agent_drain_join(s, job);
 	settle_losses(s);
 	switch_events(a, s);
 	follow_process(a, s);
-	rama_drain_tell(&a->drain, s, false, &e);
+	rama_agent_drain_tell(&a->drain, s, false, &e);
 	a->pause = a->o.interval;
 	uv_timer_start(&a->rounds, a->rounds.timer_cb, 1, 0);
 }
@@ -216,10 +216,10 @@ static void dir_of(char *to, size_t room, const char *path)
 }
 
 /* Followed already: it may have been moved to another job of its user, and never to one of another's, wherever it seems to be. */
-static void look_where(struct rama_agent *a, struct rama_drain_seg *s, const char *path,
+static void look_where(struct rama_agent *a, struct rama_agent_drain_seg *s, const char *path,
 		       uint32_t uid)
 {
-	struct rama_drain_job *job;
+	struct rama_agent_drain_job *job;
 	char dir[PATH_MAX], *copy;
 
 	if (s->job->uid != uid || strcmp(s->path, path) == 0)
@@ -236,8 +236,8 @@ static void look_where(struct rama_agent *a, struct rama_drain_seg *s, const cha
 	if (job != s->job) {
 		struct rama_err e = { 0 };
 
-		rama_drain_join(s, job);
-		rama_drain_tell(&a->drain, s, false, &e);
+		rama_agent_drain_join(s, job);
+		rama_agent_drain_tell(&a->drain, s, false, &e);
 	}
 }
 
@@ -253,15 +253,15 @@ static void put_off(struct rama_agent *a, const char *path, uint32_t uid,
 	if (!other && a->drain.mono - o->since < UNREADY_MOST)
 		return;
 	o->bad = o->done = !other;
-	if (!o->told && rama_agent_may(a, uid, RAMA_SHARE_WORDS)) {
-		rama_agent_use(a, uid, RAMA_SHARE_WORDS, 1);
+	if (!o->told && rama_agent_may(a, uid, RAMA_AGENT_SHARE_WORDS)) {
+		rama_agent_use(a, uid, RAMA_AGENT_SHARE_WORDS, 1);
 		rama_agent_say(a, "%s; it is left alone", e->text);
 	}
 	o->told = true;
 }
 
 /* Copies of a segment, or one under another's name, would be the same process twice. */
-static int check_name(struct rama_agent *a, const struct rama_drain_seg *s, struct rama_err *e)
+static int check_name(struct rama_agent *a, const struct rama_agent_drain_seg *s, struct rama_err *e)
 {
 	const char *slash = strrchr(s->path, '/');
 	char name[128];
@@ -282,17 +282,17 @@ static int check_name(struct rama_agent *a, const struct rama_drain_seg *s, stru
 
 void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 {
-	struct rama_drain_seg *s = NULL;
-	struct rama_drain_job *job;
+	struct rama_agent_drain_seg *s = NULL;
+	struct rama_agent_drain_job *job;
 	struct rama_agent_odd *o;
 	struct rama_err e = { 0 };
 	struct rama_find_id id;
 	char dir[PATH_MAX];
 	int rc;
 
-	if (!rama_agent_may(a, uid, RAMA_SHARE_LOOKS))
+	if (!rama_agent_may(a, uid, RAMA_AGENT_SHARE_LOOKS))
 		return;
-	rama_agent_use(a, uid, RAMA_SHARE_LOOKS, 1);
+	rama_agent_use(a, uid, RAMA_AGENT_SHARE_LOOKS, 1);
 	if (!rama_agent_id_of(a, path, uid, &id))
 		return;
 	s = seg_of(a, &id);
@@ -302,21 +302,21 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 	}
 	o = rama_agent_odd(a, &id);
 	if ((o != NULL && (o->done || a->drain.mono < o->next)) ||
-	    !rama_agent_may(a, uid, RAMA_SHARE_SEGS))
+	    !rama_agent_may(a, uid, RAMA_AGENT_SHARE_SEGS))
 		return;
 	dir_of(dir, sizeof(dir), path);
 	job = rama_agent_job(a, dir, uid);
 	if (job == NULL)
 		return;
 	rama_agent_as(a, uid);
-	rc = rama_drain_open(&a->drain, &s, path, uid, &e);
+	rc = rama_agent_drain_open(&a->drain, &s, path, uid, &e);
 	rama_agent_as_self(a);
 	if (rc == 0 && rama_gather_alive(&s->map.seg) < 0) {
-		rama_drain_close(s); /* of another machine, whose agent reads it */
+		rama_agent_drain_close(s); /* of another machine, whose agent reads it */
 		return;
 	}
 	if (rc == 0 && (rc = check_name(a, s, &e)) != 0)
-		rama_drain_close(s);
+		rama_agent_drain_close(s);
 	if (rc != 0) {
 		if (rc != RAMA_EMISSING)
 			put_off(a, path, uid, &id, &e);
@@ -329,7 +329,7 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 
 void rama_agent_leave(struct rama_agent *a, size_t i)
 {
-	struct rama_drain_seg *s = a->seg[i];
+	struct rama_agent_drain_seg *s = a->seg[i];
 	uint64_t *place;
 
 	place = rama_map_get(&a->by_id, hash_of(s));
@@ -344,16 +344,16 @@ void rama_agent_leave(struct rama_agent *a, size_t i)
 	s->job->made += s->made;
 	s->job->dropped += s->dropped;
 	s->job->taken += s->taken;
-	rama_agent_use(a, s->job->uid, RAMA_SHARE_SEGS, -1);
+	rama_agent_use(a, s->job->uid, RAMA_AGENT_SHARE_SEGS, -1);
 	s->job->segments--;
 	if (s->job->segments == 0)
 		s->job->quiet_since = a->drain.mono;
 	stop_poll(s);
-	rama_drain_close(s);
+	rama_agent_drain_close(s);
 }
 
 /* The log was written by the process itself; the file stayed for us alone. The directory goes with the last one. */
-static void remove_logged(struct rama_agent *a, const struct rama_drain_seg *s)
+static void remove_logged(struct rama_agent *a, const struct rama_agent_drain_seg *s)
 {
 	struct rama_find_id id, mine = id_of(s);
 	char dir[PATH_MAX];
@@ -371,15 +371,15 @@ static void remove_logged(struct rama_agent *a, const struct rama_drain_seg *s)
 /* All is read: says so, and lets go. false: there is no room for that yet. */
 static bool finish_seg(struct rama_agent *a, size_t i)
 {
-	struct rama_drain_seg *s = a->seg[i];
+	struct rama_agent_drain_seg *s = a->seg[i];
 	struct rama_find_id id = id_of(s);
 	struct rama_agent_odd *o;
 	struct rama_err e = { 0 };
 	struct stat st;
 
-	if (rama_drain_count(&a->drain, s, &e) != 0 || rama_drain_tell(&a->drain, s, true, &e) != 0)
+	if (rama_agent_drain_count(&a->drain, s, &e) != 0 || rama_agent_drain_tell(&a->drain, s, true, &e) != 0)
 		return false;
-	s->phase = RAMA_DRAIN_TOLD;
+	s->phase = RAMA_AGENT_DRAIN_TOLD;
 	__atomic_store_n(&s->map.control->read, 1, __ATOMIC_RELEASE);
 	if (fstat(s->map.fd, &st) != 0 || st.st_nlink > 0) {
 		if ((__atomic_load_n(&s->id->flags, __ATOMIC_RELAXED) & RAMA_SEG_LOGGED) != 0) {
@@ -396,11 +396,11 @@ static bool finish_seg(struct rama_agent *a, size_t i)
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------------------------- */
 
-static void when_next(struct rama_agent *a, struct rama_drain_seg *s, bool moved)
+static void when_next(struct rama_agent *a, struct rama_agent_drain_seg *s, bool moved)
 {
 	unsigned wait = 0;
 
-	s->idle = moved || !rama_drain_empty(s) ? 0 : s->idle + 1;
+	s->idle = moved || !rama_agent_drain_empty(s) ? 0 : s->idle + 1;
 	if (s->idle > LOOKS_RESTING)
 		wait = LOOK_RESTING;
 	else if (s->idle > LOOKS_QUIET)
@@ -414,25 +414,25 @@ static bool must_lose(const struct rama_agent *a)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < a->n_segs; i++)
-		if (a->seg[i]->phase != RAMA_DRAIN_RUNNING)
-			bytes += rama_drain_pending(a->seg[i]) * sizeof(struct rama_event);
+		if (a->seg[i]->phase != RAMA_AGENT_DRAIN_RUNNING)
+			bytes += rama_agent_drain_pending(a->seg[i]) * sizeof(struct rama_event);
 	return bytes > a->o.limit / 4;
 }
 
 static bool look_at(struct rama_agent *a, size_t i)
 {
-	struct rama_drain_seg *s = a->seg[i];
+	struct rama_agent_drain_seg *s = a->seg[i];
 	struct rama_find_id id = id_of(s);
 	struct rama_agent_odd *o;
-	bool dead = s->phase != RAMA_DRAIN_RUNNING;
-	unsigned flags = dead || a->stopping ? RAMA_DRAIN_ALL : 0;
+	bool dead = s->phase != RAMA_AGENT_DRAIN_RUNNING;
+	unsigned flags = dead || a->stopping ? RAMA_AGENT_DRAIN_ALL : 0;
 	struct rama_err e = { 0 };
-	int moved = rama_drain_look(&a->drain, s, RAMA_DRAIN_SEE, &e);
+	int moved = rama_agent_drain_look(&a->drain, s, RAMA_AGENT_DRAIN_SEE, &e);
 
-	if (moved >= 0 && !rama_drain_empty(s)) {
-		if (!rama_post_has_room(s->job->post, 65536))
-			flags |= dead && must_lose(a) ? RAMA_DRAIN_LOSE : RAMA_DRAIN_SEE;
-		rama_drain_look(&a->drain, s, flags, &e);
+	if (moved >= 0 && !rama_agent_drain_empty(s)) {
+		if (!rama_agent_post_has_room(s->job->post, 65536))
+			flags |= dead && must_lose(a) ? RAMA_AGENT_DRAIN_LOSE : RAMA_AGENT_DRAIN_SEE;
+		rama_agent_drain_look(&a->drain, s, flags, &e);
 	}
 	if (rama_mapped_gone(&s->map)) {
 		rama_agent_say(a, "%s: became shorter while it was read; it is left alone",
@@ -444,7 +444,7 @@ static bool look_at(struct rama_agent *a, size_t i)
 		return true;
 	}
 	when_next(a, s, moved > 0);
-	if (dead && rama_drain_empty(s))
+	if (dead && rama_agent_drain_empty(s))
 		finish_seg(a, i);
 	return moved > 0;
 }
@@ -461,14 +461,14 @@ bool rama_agent_round(struct rama_agent *a)
 }
 
 /* exec was called and did not come back: another program is there now */
-static void see_replaced(struct rama_agent *a, struct rama_drain_seg *s)
+static void see_replaced(struct rama_agent *a, struct rama_agent_drain_seg *s)
 {
 	if (__atomic_load_n(&s->state->phase, __ATOMIC_ACQUIRE) != RAMA_SEG_REPLACED) {
 		s->replaced_at = 0;
 	} else if (s->replaced_at == 0) {
 		s->replaced_at = a->drain.mono;
 	} else if (a->drain.mono - s->replaced_at >= REPLACED_FOR) {
-		s->phase = RAMA_DRAIN_DEAD;
+		s->phase = RAMA_AGENT_DRAIN_DEAD;
 		s->round = 0;
 	}
 }
@@ -476,17 +476,17 @@ static void see_replaced(struct rama_agent *a, struct rama_drain_seg *s)
 void rama_agent_second(struct rama_agent *a)
 {
 	for (size_t i = 0; i < a->n_segs; i++) {
-		struct rama_drain_seg *s = a->seg[i];
+		struct rama_agent_drain_seg *s = a->seg[i];
 		struct rama_err e = { 0 };
 
-		if (s->phase != RAMA_DRAIN_RUNNING)
+		if (s->phase != RAMA_AGENT_DRAIN_RUNNING)
 			continue;
 		__atomic_fetch_add(&s->map.control->beat, 1, __ATOMIC_RELAXED);
-		if (rama_drain_count(&a->drain, s, &e) == 0)
-			rama_drain_tell(&a->drain, s, false, &e);
+		if (rama_agent_drain_count(&a->drain, s, &e) == 0)
+			rama_agent_drain_tell(&a->drain, s, false, &e);
 		see_replaced(a, s);
 		if (s->poll == NULL && rama_gather_alive(&s->map.seg) != 1)
-			s->phase = RAMA_DRAIN_DEAD;
+			s->phase = RAMA_AGENT_DRAIN_DEAD;
 	}
 	for (size_t i = a->n_jobs; i-- > 0 && a->n_jobs > JOBS_MOST;)
 		if (a->job[i]->segments == 0 && !a->job[i]->finishing)

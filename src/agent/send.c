@@ -20,7 +20,7 @@
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 /* Until there is something to do or the time is over; with the mutex held. */
-static void rest(struct rama_post *p, int64_t ms)
+static void rest(struct rama_agent_post *p, int64_t ms)
 {
 	struct timespec until;
 
@@ -32,7 +32,7 @@ static void rest(struct rama_post *p, int64_t ms)
 }
 
 /* true: the time that was given for the end is over */
-static bool is_over(struct rama_post *p)
+static bool is_over(struct rama_agent_post *p)
 {
 	bool over;
 
@@ -43,7 +43,7 @@ static bool is_over(struct rama_post *p)
 }
 
 /* after a failure; an end that comes meanwhile makes it short */
-static void pause_for(struct rama_post *p, unsigned ms)
+static void pause_for(struct rama_agent_post *p, unsigned ms)
 {
 	int64_t until = rama_sink_now() + ms, now;
 
@@ -59,17 +59,17 @@ static void pause_for(struct rama_post *p, unsigned ms)
 }
 
 /* Waits for messages. false: it is time to end, and there are none. */
-static bool wait_for_messages(struct rama_post *p)
+static bool wait_for_messages(struct rama_agent_post *p)
 {
-	struct rama_spool_state st;
+	struct rama_agent_spool_state st;
 	bool stop;
 
 	pthread_mutex_lock(&p->mutex);
 	p->waits = true;
-	rama_spool_state(p->spool, &st);
+	rama_agent_spool_state(p->spool, &st);
 	while (st.next == p->next && !p->stop) {
 		rest(p, 1000);
-		rama_spool_state(p->spool, &st);
+		rama_agent_spool_state(p->spool, &st);
 	}
 	p->waits = false;
 	stop = p->stop;
@@ -81,7 +81,7 @@ static bool wait_for_messages(struct rama_post *p)
 
 /* ---- what is on its way -------------------------------------------------------------------------------------------- */
 
-static int remember(struct rama_post *p, const struct rama_parcel *parcel)
+static int remember(struct rama_agent_post *p, const struct rama_parcel *parcel)
 {
 	struct rama_arena arena = { 0 };
 	struct rama_message m;
@@ -97,7 +97,7 @@ static int remember(struct rama_post *p, const struct rama_parcel *parcel)
 		return 0;
 	if (p->n_sent == p->room_sent) {
 		size_t room = p->room_sent == 0 ? 256 : 2 * p->room_sent;
-		struct rama_post_sent *more = realloc(p->sent, room * sizeof(*more));
+		struct rama_agent_post_sent *more = realloc(p->sent, room * sizeof(*more));
 
 		if (more == NULL)
 			return RAMA_EMEMORY;
@@ -106,18 +106,18 @@ static int remember(struct rama_post *p, const struct rama_parcel *parcel)
 	}
 	pthread_mutex_lock(&p->mutex);
 	p->sent[p->n_sent++] =
-		(struct rama_post_sent){ parcel->number, events, rama_post_job(p, job) };
+		(struct rama_agent_post_sent){ parcel->number, events, rama_agent_post_job(p, job) };
 	pthread_mutex_unlock(&p->mutex);
 	return 0;
 }
 
-static void settle(struct rama_post *p, uint64_t committed, uint64_t again)
+static void settle(struct rama_agent_post *p, uint64_t committed, uint64_t again)
 {
 	size_t done = 0;
 
 	pthread_mutex_lock(&p->mutex);
 	for (; done < p->n_sent && p->sent[done].number <= committed; done++) {
-		struct rama_post_sent *s = &p->sent[done];
+		struct rama_agent_post_sent *s = &p->sent[done];
 
 		if (s->job != SIZE_MAX)
 			p->job[s->job].waiting -= s->events < p->job[s->job].waiting
@@ -137,7 +137,7 @@ static void settle(struct rama_post *p, uint64_t committed, uint64_t again)
 /* ---- rights -------------------------------------------------------------------------------------------------------------- */
 
 /* Files are made and followed as the user would: what he plants where his store is harms nobody else. Of this thread alone. */
-static void become(const struct rama_post *p)
+static void become(const struct rama_agent_post *p)
 {
 	if (p->o.uid == UINT32_MAX)
 		return;
@@ -147,13 +147,13 @@ static void become(const struct rama_post *p)
 }
 
 /* The spool stays ours. */
-static void step_back(const struct rama_post *p)
+static void step_back(const struct rama_agent_post *p)
 {
 	if (p->o.uid != UINT32_MAX)
 		setfsuid(geteuid());
 }
 
-static void step_in(const struct rama_post *p)
+static void step_in(const struct rama_agent_post *p)
 {
 	if (p->o.uid != UINT32_MAX)
 		setfsuid(p->o.uid);
@@ -161,7 +161,7 @@ static void step_in(const struct rama_post *p)
 
 /* ---- the thread -------------------------------------------------------------------------------------------------------- */
 
-static void say(struct rama_post *p, const char *text, bool *said)
+static void say(struct rama_agent_post *p, const char *text, bool *said)
 {
 	char line[700];
 
@@ -172,7 +172,7 @@ static void say(struct rama_post *p, const char *text, bool *said)
 	p->o.tell(p->o.ctx, line);
 }
 
-static int open_sink(struct rama_post *p, struct rama_err *e)
+static int open_sink(struct rama_agent_post *p, struct rama_err *e)
 {
 	struct rama_sink_options o = { .agent = p->agent, .tell = p->o.tell, .ctx = p->o.ctx };
 	int rc;
@@ -187,9 +187,9 @@ static int open_sink(struct rama_post *p, struct rama_err *e)
 }
 
 /* Some messages to the sink: how many, or negative. */
-static int64_t push(struct rama_post *p, struct rama_parcel *parcel, struct rama_err *e)
+static int64_t push(struct rama_agent_post *p, struct rama_parcel *parcel, struct rama_err *e)
 {
-	int n = rama_spool_read(p->spool, p->next, parcel, PARCELS, e);
+	int n = rama_agent_spool_read(p->spool, p->next, parcel, PARCELS, e);
 	int64_t taken;
 
 	if (n <= 0)
@@ -205,7 +205,7 @@ static int64_t push(struct rama_post *p, struct rama_parcel *parcel, struct rama
 	return taken;
 }
 
-static int sync_sink(struct rama_post *p, int wait_ms, struct rama_err *e)
+static int sync_sink(struct rama_agent_post *p, int wait_ms, struct rama_err *e)
 {
 	uint64_t committed = 0, again = UINT64_MAX;
 	int rc;
@@ -214,13 +214,13 @@ static int sync_sink(struct rama_post *p, int wait_ms, struct rama_err *e)
 	rc = p->ops->sync(p->sink, wait_ms, &committed, &again, e);
 	step_back(p);
 	settle(p, committed, again);
-	if (committed > 0 && rama_spool_commit(p->spool, committed, e) != 0)
+	if (committed > 0 && rama_agent_spool_commit(p->spool, committed, e) != 0)
 		rc = RAMA_EIO;
 	return rc;
 }
 
 /* One round with an open sink. 1: something moved, 0: all is still, negative: a failure. */
-static int64_t round_trip(struct rama_post *p, struct rama_parcel *parcel, struct rama_err *e)
+static int64_t round_trip(struct rama_agent_post *p, struct rama_parcel *parcel, struct rama_err *e)
 {
 	int64_t taken = push(p, parcel, e);
 	struct rama_err second = { 0 };
@@ -231,16 +231,16 @@ static int64_t round_trip(struct rama_post *p, struct rama_parcel *parcel, struc
 	return rc < 0 ? rc : taken;
 }
 
-static void note_failing(struct rama_post *p, bool failing)
+static void note_failing(struct rama_agent_post *p, bool failing)
 {
 	pthread_mutex_lock(&p->mutex);
 	p->failing = failing;
 	pthread_mutex_unlock(&p->mutex);
 }
 
-void *rama_post_thread(void *post)
+void *rama_agent_post_thread(void *post)
 {
-	struct rama_post *p = post;
+	struct rama_agent_post *p = post;
 	struct rama_parcel *parcel = calloc(PARCELS, sizeof(*parcel));
 	unsigned pause = PAUSE_LEAST;
 	bool said = false, more = true;
@@ -263,7 +263,7 @@ void *rama_post_thread(void *post)
 		note_failing(p, false);
 		pause = PAUSE_LEAST;
 		said = false;
-		if (rc == 0 && p->n_sent == 0 && rama_post_idle(p))
+		if (rc == 0 && p->n_sent == 0 && rama_agent_post_idle(p))
 			more = wait_for_messages(p);
 	}
 	if (p->sink != NULL) {

@@ -25,7 +25,7 @@
 	(256ull \
 	 << 20) /* bytes of the disk that are left to others, or a twentieth of it if that is less */
 
-static void say(struct rama_spool *s, const char *name, const char *what)
+static void say(struct rama_agent_spool *s, const char *name, const char *what)
 {
 	char line[1400];
 
@@ -40,7 +40,7 @@ struct mark {
 	uint64_t committed, check; /* check: its complement */
 };
 
-static int open_mark(struct rama_spool *s, struct rama_err *e)
+static int open_mark(struct rama_agent_spool *s, struct rama_err *e)
 {
 	struct mark m[2] = { { 0 } };
 
@@ -55,7 +55,7 @@ static int open_mark(struct rama_spool *s, struct rama_err *e)
 	return 0;
 }
 
-static int write_mark(struct rama_spool *s, struct rama_err *e)
+static int write_mark(struct rama_agent_spool *s, struct rama_err *e)
 {
 	struct mark m = { .committed = s->committed, .check = ~s->committed };
 
@@ -67,11 +67,11 @@ static int write_mark(struct rama_spool *s, struct rama_err *e)
 
 /* ---- what is there --------------------------------------------------------------------------------------------- */
 
-static struct spool_file *add_file(struct rama_spool *s, const struct spool_file *f)
+static struct rama_agent_spool_file *add_file(struct rama_agent_spool *s, const struct rama_agent_spool_file *f)
 {
 	if (s->n == s->room) {
 		size_t room = s->room == 0 ? 64 : 2 * s->room;
-		struct spool_file *p = realloc(s->file, room * sizeof(*p));
+		struct rama_agent_spool_file *p = realloc(s->file, room * sizeof(*p));
 
 		if (p == NULL)
 			return NULL;
@@ -84,13 +84,13 @@ static struct spool_file *add_file(struct rama_spool *s, const struct spool_file
 
 static int by_first(const void *a, const void *b)
 {
-	const struct spool_file *x = a, *y = b;
+	const struct rama_agent_spool_file *x = a, *y = b;
 
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
 /* a file that says nothing we could use is set aside, never removed */
-static void set_aside(struct rama_spool *s, const char *name, const char *why)
+static void set_aside(struct rama_agent_spool *s, const char *name, const char *why)
 {
 	char other[300], line[900];
 
@@ -100,11 +100,11 @@ static void set_aside(struct rama_spool *s, const char *name, const char *why)
 		say(s, name, line);
 }
 
-static int take_file(struct rama_spool *s, const char *name, struct rama_err *e)
+static int take_file(struct rama_agent_spool *s, const char *name, struct rama_err *e)
 {
 	char path[1400], expected[40], line[128];
-	struct rama_spool_scan scan;
-	struct spool_file f;
+	struct rama_agent_spool_scan scan;
+	struct rama_agent_spool_file f;
 	struct rama_file file;
 	struct rama_err mine = { 0 };
 	int rc;
@@ -114,8 +114,8 @@ static int take_file(struct rama_spool *s, const char *name, struct rama_err *e)
 		say(s, name, mine.text);
 		return 0;
 	}
-	rc = rama_spool_scan(&file.src, &scan, &mine);
-	rama_spool_file_name(expected, scan.first);
+	rc = rama_agent_spool_scan(&file.src, &scan, &mine);
+	rama_agent_spool_file_name(expected, scan.first);
 	if (rc == 0 && strcmp(expected, name) != 0)
 		rc = rama_err_set(&mine, RAMA_ECORRUPT, "its name and its head do not fit");
 	if (rc == 0 && scan.damaged) {
@@ -130,7 +130,7 @@ static int take_file(struct rama_spool *s, const char *name, struct rama_err *e)
 		set_aside(s, name, mine.text);
 		return 0;
 	}
-	f = (struct spool_file){ .first = scan.first, .next = scan.next, .size = scan.end };
+	f = (struct rama_agent_spool_file){ .first = scan.first, .next = scan.next, .size = scan.end };
 	if (rc == 0 && add_file(s, &f) == NULL)
 		rc = rama_err_set(&mine, RAMA_EMEMORY, "out of memory");
 	return rc == 0 ? 0 : rama_err_set(e, rc, "%s: %s", path, mine.text);
@@ -141,23 +141,23 @@ static bool is_ours(int dir, const char *name)
 	size_t n = strlen(name);
 	struct stat st;
 
-	return n == 20 + strlen(SUFFIX) && strspn(name, "0123456789") == 20 &&
-	       strcmp(name + 20, SUFFIX) == 0 &&
+	return n == 20 + strlen(RAMA_AGENT_SPOOL_SUFFIX) && strspn(name, "0123456789") == 20 &&
+	       strcmp(name + 20, RAMA_AGENT_SPOOL_SUFFIX) == 0 &&
 	       fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-static void remove_file(struct rama_spool *s, size_t i)
+static void remove_file(struct rama_agent_spool *s, size_t i)
 {
 	char name[40];
 
-	rama_spool_file_name(name, s->file[i].first);
+	rama_agent_spool_file_name(name, s->file[i].first);
 	unlinkat(s->dir, name, 0);
 	s->bytes -= s->file[i].size;
 	memmove(&s->file[i], &s->file[i + 1], (s->n - i - 1) * sizeof(s->file[0]));
 	s->n--;
 }
 
-static int read_dir(struct rama_spool *s, struct rama_err *e)
+static int read_dir(struct rama_agent_spool *s, struct rama_err *e)
 {
 	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -203,7 +203,7 @@ static int make_dirs(const char *path, struct rama_err *e)
 	return 0;
 }
 
-static int open_dir(struct rama_spool *s, struct rama_err *e)
+static int open_dir(struct rama_agent_spool *s, struct rama_err *e)
 {
 	struct stat st;
 
@@ -221,7 +221,7 @@ static int open_dir(struct rama_spool *s, struct rama_err *e)
 	return 0;
 }
 
-static int take_lock(struct rama_spool *s, struct rama_err *e)
+static int take_lock(struct rama_agent_spool *s, struct rama_err *e)
 {
 	char text[32] = "";
 	struct stat st;
@@ -244,16 +244,16 @@ static int take_lock(struct rama_spool *s, struct rama_err *e)
 		       : rama_err_set(e, RAMA_EIO, "%s/lock: %s", s->path, strerror(errno));
 }
 
-int rama_spool_open(struct rama_spool **to, const char *dir, uint64_t limit,
+int rama_agent_spool_open(struct rama_agent_spool **to, const char *dir, uint64_t limit,
 		    void (*tell)(void *ctx, const char *line), void *ctx, struct rama_err *e)
 {
-	struct rama_spool *s = calloc(1, sizeof(*s));
+	struct rama_agent_spool *s = calloc(1, sizeof(*s));
 	int rc;
 
 	*to = NULL;
 	if (s == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	*s = (struct rama_spool){ .dir = -1,
+	*s = (struct rama_agent_spool){ .dir = -1,
 				  .lock = -1,
 				  .active = -1,
 				  .mark = -1,
@@ -278,14 +278,14 @@ int rama_spool_open(struct rama_spool **to, const char *dir, uint64_t limit,
 	if (rc == 0)
 		rc = read_dir(s, e);
 	if (rc != 0) {
-		rama_spool_close(s);
+		rama_agent_spool_close(s);
 		return rc;
 	}
 	*to = s;
 	return 0;
 }
 
-void rama_spool_close(struct rama_spool *s)
+void rama_agent_spool_close(struct rama_agent_spool *s)
 {
 	const int fd[] = { s->active, s->cursor.fd, s->mark, s->dir, s->lock };
 
@@ -298,14 +298,14 @@ void rama_spool_close(struct rama_spool *s)
 	free(s);
 }
 
-int rama_spool_dir(const struct rama_spool *s)
+int rama_agent_spool_dir(const struct rama_agent_spool *s)
 {
 	return s->dir;
 }
 
 /* ---- appending ------------------------------------------------------------------------------------------------------- */
 
-static bool disk_has(struct rama_spool *s, uint64_t n, uint64_t written)
+static bool disk_has(struct rama_agent_spool *s, uint64_t n, uint64_t written)
 {
 	struct statvfs v;
 	uint64_t keep, unit;
@@ -322,17 +322,17 @@ static bool disk_has(struct rama_spool *s, uint64_t n, uint64_t written)
 	return !s->disk_full;
 }
 
-static bool fits(struct rama_spool *s, uint64_t n, uint64_t spare)
+static bool fits(struct rama_agent_spool *s, uint64_t n, uint64_t spare)
 {
 	return s->bytes + n + spare <= s->limit && disk_has(s, n, spare > 0 ? 0 : n);
 }
 
-bool rama_spool_has_room(struct rama_spool *s, size_t n)
+bool rama_agent_spool_has_room(struct rama_agent_spool *s, size_t n)
 {
 	bool yes;
 
 	pthread_mutex_lock(&s->mutex);
-	yes = fits(s, n + RECORD + HEAD + 8, s->limit / 16);
+	yes = fits(s, n + RAMA_AGENT_SPOOL_RECORD_SIZE + RAMA_AGENT_SPOOL_HEAD_SIZE + 8, s->limit / 16);
 	s->full = !yes;
 	pthread_mutex_unlock(&s->mutex);
 	return yes;
@@ -358,15 +358,15 @@ static int write_all(int fd, struct iovec *v, unsigned n, uint64_t at)
 	return 0;
 }
 
-static int new_file(struct rama_spool *s, struct rama_err *e)
+static int new_file(struct rama_agent_spool *s, struct rama_err *e)
 {
-	struct spool_file f = { .first = s->next, .next = s->next, .size = HEAD };
-	struct rama_spool_head head = { .magic = RAMA_SPOOL_MAGIC, .first = s->next };
-	struct iovec v = { &head, HEAD };
+	struct rama_agent_spool_file f = { .first = s->next, .next = s->next, .size = RAMA_AGENT_SPOOL_HEAD_SIZE };
+	struct rama_agent_spool_head head = { .magic = RAMA_AGENT_SPOOL_MAGIC, .first = s->next };
+	struct iovec v = { &head, RAMA_AGENT_SPOOL_HEAD_SIZE };
 	char name[40];
 	int wrong;
 
-	rama_spool_file_name(name, s->next);
+	rama_agent_spool_file_name(name, s->next);
 	if (s->active >= 0)
 		close(s->active);
 	s->active = openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -380,23 +380,23 @@ static int new_file(struct rama_spool *s, struct rama_err *e)
 		return rama_err_set(e, RAMA_EIO, "%s/%s: %s", s->path, name,
 				    strerror(wrong != 0 ? wrong : ENOMEM));
 	}
-	s->bytes += HEAD;
+	s->bytes += RAMA_AGENT_SPOOL_HEAD_SIZE;
 	return 0;
 }
 
-static int append(struct rama_spool *s, const unsigned char *bytes, size_t n, uint64_t *number,
+static int append(struct rama_agent_spool *s, const unsigned char *bytes, size_t n, uint64_t *number,
 		  struct rama_err *e)
 {
 	static const unsigned char zero[8];
-	struct rama_spool_record r;
-	struct iovec v[] = { { &r, RECORD },
+	struct rama_agent_spool_record r;
+	struct iovec v[] = { { &r, RAMA_AGENT_SPOOL_RECORD_SIZE },
 			     { (void *)(uintptr_t)bytes, n },
-			     { (void *)(uintptr_t)zero, rama_spool_padded(n) - n } };
-	uint64_t all = RECORD + rama_spool_padded(n);
-	struct spool_file *f;
+			     { (void *)(uintptr_t)zero, rama_agent_spool_padded(n) - n } };
+	uint64_t all = RAMA_AGENT_SPOOL_RECORD_SIZE + rama_agent_spool_padded(n);
+	struct rama_agent_spool_file *f;
 	int wrong;
 
-	if (!fits(s, all + HEAD, 0)) {
+	if (!fits(s, all + RAMA_AGENT_SPOOL_HEAD_SIZE, 0)) {
 		s->full = true;
 		return rama_err_set(e, s->disk_full ? RAMA_EIO : RAMA_ELIMIT,
 				    s->disk_full ? "%s: the disk is full" : "%s: the spool is full",
@@ -407,7 +407,7 @@ static int append(struct rama_spool *s, const unsigned char *bytes, size_t n, ui
 			return RAMA_EIO;
 	}
 	f = &s->file[s->n - 1];
-	rama_spool_record_make(&r, bytes, n, s->next);
+	rama_agent_spool_record_make(&r, bytes, n, s->next);
 	wrong = write_all(s->active, v, 3, f->size);
 	if (wrong != 0) {
 		/* if this fails: what lies behind the end is written over, or cut off at the next start */
@@ -422,7 +422,7 @@ static int append(struct rama_spool *s, const unsigned char *bytes, size_t n, ui
 	return 0;
 }
 
-int rama_spool_append(struct rama_spool *s, const unsigned char *bytes, size_t n, uint64_t *number,
+int rama_agent_spool_append(struct rama_agent_spool *s, const unsigned char *bytes, size_t n, uint64_t *number,
 		      struct rama_err *e)
 {
 	int rc;
@@ -437,7 +437,7 @@ int rama_spool_append(struct rama_spool *s, const unsigned char *bytes, size_t n
 
 /* ---- committing ------------------------------------------------------------------------------------------------------- */
 
-int rama_spool_commit(struct rama_spool *s, uint64_t number, struct rama_err *e)
+int rama_agent_spool_commit(struct rama_agent_spool *s, uint64_t number, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -461,10 +461,10 @@ int rama_spool_commit(struct rama_spool *s, uint64_t number, struct rama_err *e)
 	return rc;
 }
 
-void rama_spool_state(struct rama_spool *s, struct rama_spool_state *st)
+void rama_agent_spool_state(struct rama_agent_spool *s, struct rama_agent_spool_state *st)
 {
 	pthread_mutex_lock(&s->mutex);
-	*st = (struct rama_spool_state){ .next = s->next,
+	*st = (struct rama_agent_spool_state){ .next = s->next,
 					 .committed = s->committed,
 					 .bytes = s->bytes,
 					 .limit = s->limit,

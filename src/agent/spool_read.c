@@ -11,13 +11,13 @@
 
 #define READ_ABOUT (4u << 20)
 
-void rama_spool_file_name(char to[40], uint64_t first)
+void rama_agent_spool_file_name(char to[40], uint64_t first)
 {
-	snprintf(to, 40, "%020llu" SUFFIX, (unsigned long long)first);
+	snprintf(to, 40, "%020llu" RAMA_AGENT_SPOOL_SUFFIX, (unsigned long long)first);
 }
 
 /* The file that has this number, or the first after it; a copy, since the list changes. */
-static bool file_of(struct rama_spool *s, uint64_t number, struct spool_file *f)
+static bool file_of(struct rama_agent_spool *s, uint64_t number, struct rama_agent_spool_file *f)
 {
 	bool found = false;
 
@@ -31,23 +31,23 @@ static bool file_of(struct rama_spool *s, uint64_t number, struct spool_file *f)
 	return found;
 }
 
-static int read_record(struct rama_spool *s, const struct spool_file *f,
-		       struct rama_spool_record *r, struct rama_err *e)
+static int read_record(struct rama_agent_spool *s, const struct rama_agent_spool_file *f,
+		       struct rama_agent_spool_record *r, struct rama_err *e)
 {
-	struct cursor *c = &s->cursor;
+	struct rama_agent_spool_cursor *c = &s->cursor;
 
-	if (c->at + RECORD > f->size || pread(c->fd, r, RECORD, (off_t)c->at) != (ssize_t)RECORD ||
-	    !rama_spool_record_good(r, f->size - c->at - RECORD) || r->number != c->number)
+	if (c->at + RAMA_AGENT_SPOOL_RECORD_SIZE > f->size || pread(c->fd, r, RAMA_AGENT_SPOOL_RECORD_SIZE, (off_t)c->at) != (ssize_t)RAMA_AGENT_SPOOL_RECORD_SIZE ||
+	    !rama_agent_spool_record_good(r, f->size - c->at - RAMA_AGENT_SPOOL_RECORD_SIZE) || r->number != c->number)
 		return rama_err_set(e, RAMA_ECORRUPT, "%s: message %llu is damaged", s->path,
 				    (unsigned long long)c->number);
 	return 0;
 }
 
 /* moves the cursor to that message of the file */
-static int seek(struct rama_spool *s, const struct spool_file *f, uint64_t number,
+static int seek(struct rama_agent_spool *s, const struct rama_agent_spool_file *f, uint64_t number,
 		struct rama_err *e)
 {
-	struct cursor *c = &s->cursor;
+	struct rama_agent_spool_cursor *c = &s->cursor;
 	char name[40];
 
 	if (number < f->first)
@@ -55,31 +55,31 @@ static int seek(struct rama_spool *s, const struct spool_file *f, uint64_t numbe
 	if (c->fd < 0 || c->file != f->first) {
 		if (c->fd >= 0)
 			close(c->fd);
-		rama_spool_file_name(name, f->first);
+		rama_agent_spool_file_name(name, f->first);
 		c->fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		if (c->fd < 0)
 			return rama_err_set(e, RAMA_EIO, "%s/%s: %s", s->path, name,
 					    strerror(errno));
 		c->file = f->first;
 		c->number = f->first;
-		c->at = HEAD;
+		c->at = RAMA_AGENT_SPOOL_HEAD_SIZE;
 	}
 	if (number < c->number) {
 		c->number = f->first;
-		c->at = HEAD;
+		c->at = RAMA_AGENT_SPOOL_HEAD_SIZE;
 	}
 	while (c->number < number) {
-		struct rama_spool_record r = { 0 };
+		struct rama_agent_spool_record r = { 0 };
 
 		if (read_record(s, f, &r, e) != 0)
 			return RAMA_ECORRUPT;
-		c->at += RECORD + rama_spool_padded(r.len);
+		c->at += RAMA_AGENT_SPOOL_RECORD_SIZE + rama_agent_spool_padded(r.len);
 		c->number++;
 	}
 	return 0;
 }
 
-static bool make_room(struct rama_spool *s, size_t n)
+static bool make_room(struct rama_agent_spool *s, size_t n)
 {
 	unsigned char *p;
 
@@ -94,17 +94,17 @@ static bool make_room(struct rama_spool *s, size_t n)
 }
 
 /* messages of one file from the cursor on, one behind the other into the buffer */
-static int read_some(struct rama_spool *s, const struct spool_file *f, struct rama_parcel *p,
+static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_file *f, struct rama_parcel *p,
 		     unsigned most, struct rama_err *e)
 {
-	struct cursor *c = &s->cursor;
+	struct rama_agent_spool_cursor *c = &s->cursor;
 	size_t used = 0;
 	unsigned n = 0;
 
 	if (!make_room(s, READ_ABOUT))
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	for (; n < most && c->number < f->next; n++) {
-		struct rama_spool_record r = { 0 };
+		struct rama_agent_spool_record r = { 0 };
 
 		if (read_record(s, f, &r, e) != 0)
 			return RAMA_ECORRUPT;
@@ -112,22 +112,22 @@ static int read_some(struct rama_spool *s, const struct spool_file *f, struct ra
 			break; /* the rest comes with the next call */
 		if (!make_room(s, r.len))
 			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-		if (pread(c->fd, s->buf + used, r.len, (off_t)(c->at + RECORD)) != (ssize_t)r.len)
+		if (pread(c->fd, s->buf + used, r.len, (off_t)(c->at + RAMA_AGENT_SPOOL_RECORD_SIZE)) != (ssize_t)r.len)
 			return rama_err_set(e, RAMA_EIO, "%s: %s", s->path, strerror(errno));
 		p[n] = (struct rama_parcel){ .number = r.number,
 					     .bytes = s->buf + used,
 					     .len = r.len };
 		used += r.len;
-		c->at += RECORD + rama_spool_padded(r.len);
+		c->at += RAMA_AGENT_SPOOL_RECORD_SIZE + rama_agent_spool_padded(r.len);
 		c->number++;
 	}
 	return (int)n;
 }
 
-int rama_spool_read(struct rama_spool *s, uint64_t from, struct rama_parcel *p, unsigned most,
+int rama_agent_spool_read(struct rama_agent_spool *s, uint64_t from, struct rama_parcel *p, unsigned most,
 		    struct rama_err *e)
 {
-	struct spool_file f;
+	struct rama_agent_spool_file f;
 	int rc;
 
 	if (most == 0 || !file_of(s, from, &f))

@@ -37,13 +37,13 @@ static void add_segments(struct rama_agent *a)
 	}
 }
 
-static void put_job(struct rama_drain_job *job, struct rama_json *j, struct sums *s)
+static void put_job(struct rama_agent_drain_job *job, struct rama_json *j, struct sums *s)
 {
 	uint64_t made = job->made + job->now.made, dropped = job->dropped + job->now.dropped;
 	uint64_t taken = job->taken + job->now.taken, lost, waiting;
 
-	lost = rama_post_lost(job->post, job->key);
-	waiting = rama_post_waiting(job->post, job->key);
+	lost = rama_agent_post_lost(job->post, job->key);
+	waiting = rama_agent_post_waiting(job->post, job->key);
 	s->made += made;
 	s->dropped += dropped;
 	taken -= lost < taken ? lost : taken;
@@ -60,11 +60,11 @@ static void put_job(struct rama_drain_job *job, struct rama_json *j, struct sums
 
 /* ---- sums ------------------------------------------------------------------------------------------------------------- */
 
-static void add_post(struct rama_post *p, struct sums *s)
+static void add_post(struct rama_agent_post *p, struct sums *s)
 {
-	struct rama_post_state st;
+	struct rama_agent_post_state st;
 
-	rama_post_state(p, &st);
+	rama_agent_post_state(p, &st);
 	s->lost += st.lost;
 	s->stored += st.sink.events;
 	s->repeated += st.sink.repeated;
@@ -76,11 +76,11 @@ static void add_post(struct rama_post *p, struct sums *s)
 }
 
 /* what others left waits in their spools, and none of it was seen here */
-static uint64_t add_left(struct rama_post *p)
+static uint64_t add_left(struct rama_agent_post *p)
 {
-	struct rama_post_state st;
+	struct rama_agent_post_state st;
 
-	rama_post_state(p, &st);
+	rama_agent_post_state(p, &st);
 	return st.spool.messages;
 }
 
@@ -167,8 +167,8 @@ int rama_agent_status(struct rama_agent *a, struct rama_err *e)
 	rama_json_init(&j, &out);
 	put_all(a, &j);
 	rama_out_char(&out, '\n');
-	snprintf(path, sizeof(path), "%s/" RAMA_STATUS_FILE, a->o.spool);
-	snprintf(temp, sizeof(temp), "%s/" RAMA_STATUS_FILE ".new", a->o.spool);
+	snprintf(path, sizeof(path), "%s/" RAMA_AGENT_STATUS_FILE, a->o.spool);
+	snprintf(temp, sizeof(temp), "%s/" RAMA_AGENT_STATUS_FILE ".new", a->o.spool);
 	f = out.error == 0 ? fopen(temp, "we") : NULL;
 	ok = f != NULL && fwrite(out.buf, 1, out.used, f) == out.used;
 	if (f != NULL && fclose(f) != 0)

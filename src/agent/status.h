@@ -3,6 +3,6 @@
 #ifndef RAMA_LIVE_STATUS_H
 #define RAMA_LIVE_STATUS_H
 
-#define RAMA_STATUS_FILE "status.json"
+#define RAMA_AGENT_STATUS_FILE "status.json"
 
 #endif

@@ -67,7 +67,7 @@ static int make_home(struct rama_agent *a, struct rama_agent_user *u, char *to, 
 static int open_post(struct rama_agent *a, struct rama_agent_user *u, struct rama_err *e)
 {
 	char home[PATH_MAX], spool[PATH_MAX + 32], sink[PATH_MAX + 32];
-	struct rama_post_options o = { .spool = spool,
+	struct rama_agent_post_options o = { .spool = spool,
 				       .limit = a->o.limit,
 				       .sink = sink,
 				       .uid = u->uid,
@@ -87,7 +87,7 @@ static int open_post(struct rama_agent *a, struct rama_agent_user *u, struct ram
 	snprintf(spool, sizeof(spool), "%s/%u", a->o.spool, (unsigned)u->uid);
 	snprintf(sink, sizeof(sink), "store:%s/store.db", home);
 	u->own_post = true;
-	return rama_post_open(&u->post, &o, e);
+	return rama_agent_post_open(&u->post, &o, e);
 }
 
 struct rama_agent_user *rama_agent_user(struct rama_agent *a, uint32_t uid, struct rama_err *e)
@@ -121,16 +121,16 @@ struct rama_agent_user *rama_agent_user(struct rama_agent *a, uint32_t uid, stru
 
 static bool has_messages(struct rama_agent *a, const char *name)
 {
-	struct rama_spool_state st = { 0 };
+	struct rama_agent_spool_state st = { 0 };
 	struct rama_err e = { 0 };
-	struct rama_spool *s;
+	struct rama_agent_spool *s;
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/%s", a->o.spool, name) >= (int)sizeof(path) ||
-	    rama_spool_open(&s, path, a->o.limit, NULL, NULL, &e) != 0)
+	    rama_agent_spool_open(&s, path, a->o.limit, NULL, NULL, &e) != 0)
 		return false;
-	rama_spool_state(s, &st);
-	rama_spool_close(s);
+	rama_agent_spool_state(s, &st);
+	rama_agent_spool_close(s);
 	return st.messages > 0;
 }
 
@@ -158,15 +158,15 @@ void rama_agent_users_left(struct rama_agent *a)
 static void close_user(struct rama_agent *a, size_t i, unsigned wait_ms)
 {
 	struct rama_agent_user *u = a->user[i];
-	struct rama_post_state st;
+	struct rama_agent_post_state st;
 
 	if (u->own_post) {
-		rama_post_state(u->post, &st);
+		rama_agent_post_state(u->post, &st);
 		a->past_lost += st.lost;
 		a->past_stored += st.sink.events;
 		a->past_repeated += st.sink.repeated;
 		a->past_refused += st.sink.refused_events;
-		rama_post_close(u->post, wait_ms);
+		rama_agent_post_close(u->post, wait_ms);
 	}
 	free(u);
 	a->user[i] = a->user[--a->n_users];
@@ -182,8 +182,8 @@ void rama_agent_users_second(struct rama_agent *a)
 		struct rama_agent_user *u = a->user[i];
 
 		if (u->post != NULL)
-			rama_post_tell_losses(u->post);
-		if (u->own_post && a->drain.mono - u->used > IDLE_MOST && rama_post_idle(u->post) &&
+			rama_agent_post_tell_losses(u->post);
+		if (u->own_post && a->drain.mono - u->used > IDLE_MOST && rama_agent_post_idle(u->post) &&
 		    a->working == 0)
 			close_user(a, i, CLOSE_MS);
 	}

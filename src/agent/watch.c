@@ -39,8 +39,8 @@ static void close_dir(struct rama_agent *a, size_t i)
 	struct rama_agent_dir *d = a->dir[i];
 
 	forget(a, i);
-	if (d->kind == RAMA_DIR_JOB)
-		rama_agent_use(a, d->uid, RAMA_SHARE_DIRS, -1);
+	if (d->kind == RAMA_AGENT_DIR_JOB)
+		rama_agent_use(a, d->uid, RAMA_AGENT_SHARE_DIRS, -1);
 	if (d->claim >= 0) {
 		rama_agent_as(a, d->uid);
 		rama_agent_release(d->path, d->claim);
@@ -75,8 +75,8 @@ static struct rama_agent_dir *add_dir(struct rama_agent *a, const char *path, ui
 		free(d);
 		return NULL;
 	}
-	if (kind == RAMA_DIR_JOB)
-		rama_agent_use(a, uid, RAMA_SHARE_DIRS, 1);
+	if (kind == RAMA_AGENT_DIR_JOB)
+		rama_agent_use(a, uid, RAMA_AGENT_SHARE_DIRS, 1);
 	d->agent = a;
 	d->uid = uid;
 	d->kind = kind;
@@ -93,10 +93,10 @@ static void watch(struct rama_agent *a, struct rama_agent_dir *d)
 {
 	struct rama_find_id id = { 0 };
 
-	if (d->kind != RAMA_DIR_BASE && (!rama_find_is_dir(d->path, d->uid, &id) ||
+	if (d->kind != RAMA_AGENT_DIR_BASE && (!rama_find_is_dir(d->path, d->uid, &id) ||
 					 (d->watched && rama_find_id_same(&id, &d->id))))
 		return;
-	if (d->kind == RAMA_DIR_BASE && d->watched)
+	if (d->kind == RAMA_AGENT_DIR_BASE && d->watched)
 		return;
 	uv_fs_event_stop(&d->event);
 	d->id = id;
@@ -124,9 +124,9 @@ static void found_job(void *ctx, const char *path, const char *name)
 	struct rama_agent_dir *root = ctx, *d = dir_at(root->agent, path);
 
 	(void)name;
-	if (d == NULL && rama_agent_may(root->agent, root->uid, RAMA_SHARE_DIRS) &&
+	if (d == NULL && rama_agent_may(root->agent, root->uid, RAMA_AGENT_SHARE_DIRS) &&
 	    rama_find_is_dir(path, root->uid, NULL))
-		d = add_dir(root->agent, path, root->uid, RAMA_DIR_JOB);
+		d = add_dir(root->agent, path, root->uid, RAMA_AGENT_DIR_JOB);
 	if (d == NULL)
 		return;
 	watch(root->agent, d); /* before it is read, so that nothing falls between */
@@ -154,7 +154,7 @@ static size_t roots_of(const struct rama_agent *a, uint32_t uid)
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n_dirs; i++)
-		n += a->dir[i]->kind == RAMA_DIR_ROOT && a->dir[i]->uid == uid;
+		n += a->dir[i]->kind == RAMA_AGENT_DIR_ROOT && a->dir[i]->uid == uid;
 	return n;
 }
 
@@ -167,7 +167,7 @@ static void found_user(void *ctx, const char *path, const char *name)
 	if (!rama_find_user_of(name, &uid) || !rama_find_is_dir(path, uid, NULL))
 		return;
 	if (d == NULL && roots_of(base->agent, uid) < RAMA_FIND_ROOTS)
-		d = add_dir(base->agent, path, uid, RAMA_DIR_ROOT);
+		d = add_dir(base->agent, path, uid, RAMA_AGENT_DIR_ROOT);
 	if (d == NULL)
 		return;
 	if (!claim(base->agent, d, &e)) {
@@ -182,11 +182,11 @@ static void found_user(void *ctx, const char *path, const char *name)
 
 static void read_dir(struct rama_agent *a, struct rama_agent_dir *d)
 {
-	if (d->kind == RAMA_DIR_BASE)
+	if (d->kind == RAMA_AGENT_DIR_BASE)
 		rama_find_users(d->path, found_user, d);
-	else if (d->kind == RAMA_DIR_ROOT && d->claim >= 0)
+	else if (d->kind == RAMA_AGENT_DIR_ROOT && d->claim >= 0)
 		rama_find_jobs(d->path, d->uid, found_job, d);
-	else if (d->kind == RAMA_DIR_JOB)
+	else if (d->kind == RAMA_AGENT_DIR_JOB)
 		rama_find_segments(d->path, d->uid, found_segment, d);
 	(void)a;
 }
@@ -205,11 +205,11 @@ static void on_change(uv_fs_event_t *handle, const char *name, int events, int s
 	}
 	if (snprintf(path, sizeof(path), "%s/%s", d->path, name) >= (int)sizeof(path))
 		return;
-	if (d->kind == RAMA_DIR_JOB && rama_find_is_segment(name))
+	if (d->kind == RAMA_AGENT_DIR_JOB && rama_find_is_segment(name))
 		rama_agent_found(a, path, d->uid);
-	else if (d->kind == RAMA_DIR_ROOT && name[0] != '.' && d->claim >= 0)
+	else if (d->kind == RAMA_AGENT_DIR_ROOT && name[0] != '.' && d->claim >= 0)
 		found_job(d, path, name);
-	else if (d->kind == RAMA_DIR_BASE && rama_find_user_of(name, &uid))
+	else if (d->kind == RAMA_AGENT_DIR_BASE && rama_find_user_of(name, &uid))
 		found_user(d, path, name);
 }
 
@@ -222,7 +222,7 @@ void rama_agent_scan(struct rama_agent *a)
 		struct rama_agent_dir *d = a->dir[i];
 		struct stat st;
 
-		if (d->kind == RAMA_DIR_JOB && a->o.job == NULL && lstat(d->path, &st) != 0) {
+		if (d->kind == RAMA_AGENT_DIR_JOB && a->o.job == NULL && lstat(d->path, &st) != 0) {
 			close_dir(a, i);
 			continue;
 		}
@@ -241,7 +241,7 @@ static int add_root(struct rama_agent *a, const char *path, struct rama_err *e)
 		return rama_err_set(e, RAMA_EIO, "%s: cannot be made: %s", path, strerror(errno));
 	if (rama_place_check(path, e) != 0)
 		return rama_err_prefix(e, "%s", path);
-	d = add_dir(a, path, geteuid(), RAMA_DIR_ROOT);
+	d = add_dir(a, path, geteuid(), RAMA_AGENT_DIR_ROOT);
 	if (d == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	return claim(a, d, e) ? 0 : e->code;
@@ -254,7 +254,7 @@ static int add_job_dir(struct rama_agent *a, struct rama_err *e)
 
 	if (rama_place_check(a->o.job, e) != 0)
 		return rama_err_prefix(e, "%s", a->o.job);
-	d = add_dir(a, a->o.job, geteuid(), RAMA_DIR_JOB);
+	d = add_dir(a, a->o.job, geteuid(), RAMA_AGENT_DIR_JOB);
 	if (d == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	if (!claim(a, d, e))
@@ -262,7 +262,7 @@ static int add_job_dir(struct rama_agent *a, struct rama_err *e)
 	/* processes that find no room there go on in these */
 	rama_gather_spares_read(&spares, a->o.job);
 	for (size_t i = 0; i < spares.n; i++) {
-		d = add_dir(a, spares.dir[i], geteuid(), RAMA_DIR_JOB);
+		d = add_dir(a, spares.dir[i], geteuid(), RAMA_AGENT_DIR_JOB);
 		if (d == NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 		if (!claim(a, d, e))
@@ -276,7 +276,7 @@ static int add_bases(struct rama_agent *a, struct rama_err *e)
 	static const char *const usual[] = { "/dev/shm", "/tmp" };
 
 	for (unsigned i = 0; i < (a->o.base != NULL ? 1 : 2); i++)
-		if (add_dir(a, a->o.base != NULL ? a->o.base : usual[i], 0, RAMA_DIR_BASE) == NULL)
+		if (add_dir(a, a->o.base != NULL ? a->o.base : usual[i], 0, RAMA_AGENT_DIR_BASE) == NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	/* everybody writes into /tmp, and each write would be told */
 	if (a->o.base == NULL)

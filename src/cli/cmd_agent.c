@@ -250,7 +250,7 @@ static int show_status(struct command *c)
 	json_t *s;
 	bool runs;
 
-	snprintf(path, sizeof(path), "%s/" RAMA_STATUS_FILE, c->spool);
+	snprintf(path, sizeof(path), "%s/" RAMA_AGENT_STATUS_FILE, c->spool);
 	s = json_load_file(path, 0, &error);
 	if (s == NULL || !json_is_object(s)) {
 		if (access(path, F_OK) != 0)
@@ -302,7 +302,7 @@ static int start(struct command *c)
 		bool chosen = rama_cli_opts_value(&c->o, RAMA_OPT_agent_sink) != NULL ||
 			      rama_cli_opts_value(&c->o, RAMA_OPT_agent_store) != NULL;
 
-		status = rama_agent_drain(&c->a, chosen, &e);
+		status = rama_agent_left_drain(&c->a, chosen, &e);
 	} else {
 		choose_logs(c);
 		choose_dirs(c);

@@ -284,7 +284,7 @@ static void read_status(const struct rama_cli_run_live *v, struct status *s)
 	size_t i;
 
 	*s = (struct status){ 0 };
-	snprintf(path, sizeof(path), "%s/" RAMA_STATUS_FILE, v->spool);
+	snprintf(path, sizeof(path), "%s/" RAMA_AGENT_STATUS_FILE, v->spool);
 	doc = json_load_file(path, 0, NULL);
 	if (doc == NULL)
 		return;

@@ -53,11 +53,11 @@ static void put(const char *path, const char *text)
 static struct rama_msg_figure *figure;
 static int64_t n_figures;
 
-static void take(struct rama_sampler *s, int64_t seconds)
+static void take(struct rama_agent_sampler *s, int64_t seconds)
 {
 	struct rama_err e = { 0 };
 
-	n_figures = rama_sampler_take(s, seconds * SECOND, &figure, &e);
+	n_figures = rama_agent_sampler_take(s, seconds * SECOND, &figure, &e);
 	assert_true(n_figures >= 0);
 }
 
@@ -79,18 +79,18 @@ static void is(const char *name, double v)
 		fail_msg("%s is %f, not %f", name, *found, v);
 }
 
-static struct rama_sampler *begin(void)
+static struct rama_agent_sampler *begin(void)
 {
-	struct rama_sampler *s;
+	struct rama_agent_sampler *s;
 	struct rama_err e = { 0 };
 
-	assert_int_equal(rama_sampler_create(&s, root, &e), 0);
+	assert_int_equal(rama_agent_sampler_create(&s, root, &e), 0);
 	return s;
 }
 
 static void gauges_are_told_as_they_are(void **state)
 {
-	struct rama_sampler *s;
+	struct rama_agent_sampler *s;
 
 	(void)state;
 	make_root();
@@ -105,13 +105,13 @@ static void gauges_are_told_as_they_are(void **state)
 	is("load.1", 0.5);
 	is("load.15", 2);
 	assert_null(find("cpu.user"));
-	rama_sampler_destroy(s);
+	rama_agent_sampler_destroy(s);
 	remove_root();
 }
 
 static void counters_become_gains_per_second(void **state)
 {
-	struct rama_sampler *s;
+	struct rama_agent_sampler *s;
 
 	(void)state;
 	make_root();
@@ -136,7 +136,7 @@ static void counters_become_gains_per_second(void **state)
 	take(s, 13);
 	assert_null(find("cpu.user"));
 	is("cpu.switches", 0);
-	rama_sampler_destroy(s);
+	rama_agent_sampler_destroy(s);
 	remove_root();
 }
 
@@ -149,7 +149,7 @@ static void each_interface_and_each_disk(void **state)
 		"    lo: %d 1 0 0 0 0 0 0 5 6 0 0 0 0 0 0\n"
 		"  eth0:%d 10 0 0 0 0 0 0 %d 20 0 0 0 0 0 0\n";
 	char text[1000];
-	struct rama_sampler *s;
+	struct rama_agent_sampler *s;
 
 	(void)state;
 	make_root();
@@ -175,7 +175,7 @@ static void each_interface_and_each_disk(void **state)
 	is("disk.sda.reads", 10);
 	is("disk.sda.read_bytes", 100 * 512);
 	is("disk.sda.busy", 0.5);
-	rama_sampler_destroy(s);
+	rama_agent_sampler_destroy(s);
 	remove_root();
 }
 
@@ -200,7 +200,7 @@ static void put_nfs(int a)
 
 static void mounts_of_nfs(void **state)
 {
-	struct rama_sampler *s;
+	struct rama_agent_sampler *s;
 
 	(void)state;
 	make_root();
@@ -216,7 +216,7 @@ static void mounts_of_nfs(void **state)
 	is("nfs.x.app_read", 500);
 	is("nfs.calls", 100);
 	is("nfs.retransmits", 0);
-	rama_sampler_destroy(s);
+	rama_agent_sampler_destroy(s);
 	remove_root();
 }
 
@@ -242,7 +242,7 @@ static void put_lustre(const char *base, int a)
 
 static void lustre_where_it_is(const char *base)
 {
-	struct rama_sampler *s;
+	struct rama_agent_sampler *s;
 
 	make_root();
 	put_lustre(base, 0);
@@ -256,7 +256,7 @@ static void lustre_where_it_is(const char *base)
 	is("lustre.scratch.opens", 2);
 	is("lustre.scratch.osc_requests", 6); /* of three targets */
 	is("lustre.scratch.osc_wait", 6);
-	rama_sampler_destroy(s);
+	rama_agent_sampler_destroy(s);
 	remove_root();
 }
 
@@ -272,7 +272,7 @@ static void hostile_files_give_no_figures(void **state)
 	static const char odd[] = "cpu: \n\t0123456789=.-e*/%\0device on";
 	char *large = malloc(3 << 20);
 	struct rng r = { .state = 3 };
-	struct rama_sampler *s;
+	struct rama_agent_sampler *s;
 	char path[256];
 
 	(void)state;
@@ -304,7 +304,7 @@ static void hostile_files_give_no_figures(void **state)
 	take(s, 100);
 	assert_null(find("memory.total"));
 	assert_null(find("load.1"));
-	rama_sampler_destroy(s);
+	rama_agent_sampler_destroy(s);
 	free(large);
 	remove_root();
 }
@@ -312,7 +312,7 @@ static void hostile_files_give_no_figures(void **state)
 static void a_file_that_is_none(void **state)
 {
 	char path[128];
-	struct rama_sampler *s;
+	struct rama_agent_sampler *s;
 
 	(void)state;
 	make_root();
@@ -324,7 +324,7 @@ static void a_file_that_is_none(void **state)
 	s = begin();
 	take(s, 1);
 	assert_int_equal(n_figures, 0);
-	rama_sampler_destroy(s);
+	rama_agent_sampler_destroy(s);
 	remove_root();
 }
 

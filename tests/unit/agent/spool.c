@@ -43,12 +43,12 @@ static void remove_dir(void)
 	assert_int_equal(system(command), 0);
 }
 
-static struct rama_spool *open_spool(uint64_t limit)
+static struct rama_agent_spool *open_spool(uint64_t limit)
 {
-	struct rama_spool *s;
+	struct rama_agent_spool *s;
 	struct rama_err e = { 0 };
 
-	if (rama_spool_open(&s, dir, limit, tell, NULL, &e) != 0)
+	if (rama_agent_spool_open(&s, dir, limit, tell, NULL, &e) != 0)
 		fail_msg("%s", e.text);
 	return s;
 }
@@ -67,7 +67,7 @@ static void fill(unsigned char *to, uint64_t number)
 		to[i] = (unsigned char)(number * 31 + i + (i >> 8));
 }
 
-static int append(struct rama_spool *s, uint64_t number)
+static int append(struct rama_agent_spool *s, uint64_t number)
 {
 	static unsigned char bytes[BIG], copy[BIG];
 	struct rama_err e = { 0 };
@@ -76,7 +76,7 @@ static int append(struct rama_spool *s, uint64_t number)
 
 	fill(bytes, number);
 	memcpy(copy, bytes, sizeof(copy));
-	rc = rama_spool_append(s, bytes, size_of(number), &got, &e);
+	rc = rama_agent_spool_append(s, bytes, size_of(number), &got, &e);
 	if (rc == 0)
 		assert_int_equal(got, number);
 	assert_memory_equal(bytes, copy, sizeof(copy));
@@ -93,13 +93,13 @@ static void check(const struct rama_parcel *p)
 }
 
 /* reads [from, to) and finds all of them */
-static void read_all(struct rama_spool *s, uint64_t from, uint64_t to)
+static void read_all(struct rama_agent_spool *s, uint64_t from, uint64_t to)
 {
 	struct rama_parcel p[100];
 	struct rama_err e = { 0 };
 
 	while (from < to) {
-		int n = rama_spool_read(s, from, p, 1 + from % 100, &e);
+		int n = rama_agent_spool_read(s, from, p, 1 + from % 100, &e);
 
 		if (n <= 0)
 			fail_msg("message %llu: %d %s", (unsigned long long)from, n, e.text);
@@ -109,7 +109,7 @@ static void read_all(struct rama_spool *s, uint64_t from, uint64_t to)
 		}
 	}
 	assert_int_equal(from, to);
-	assert_int_equal(rama_spool_read(s, to, p, 100, &e), 0);
+	assert_int_equal(rama_agent_spool_read(s, to, p, 100, &e), 0);
 }
 
 static unsigned files(void)
@@ -126,8 +126,8 @@ static unsigned files(void)
 
 static void what_is_appended_is_read_and_goes_when_committed(void **state)
 {
-	struct rama_spool_state st;
-	struct rama_spool *s;
+	struct rama_agent_spool_state st;
+	struct rama_agent_spool *s;
 	struct rama_err e;
 
 	(void)state;
@@ -137,57 +137,57 @@ static void what_is_appended_is_read_and_goes_when_committed(void **state)
 		assert_int_equal(append(s, i), 0);
 	read_all(s, 1, 1001);
 	read_all(s, 400, 1001); /* once more, from the middle */
-	rama_spool_state(s, &st);
+	rama_agent_spool_state(s, &st);
 	assert_true(st.next == 1001 && st.committed == 0 && st.messages == 1000 && !st.full);
 	assert_true(files() > 2);
-	assert_int_equal(rama_spool_commit(s, 600, &e), 0);
+	assert_int_equal(rama_agent_spool_commit(s, 600, &e), 0);
 	read_all(s, 601, 1001);
-	rama_spool_close(s);
+	rama_agent_spool_close(s);
 
 	s = open_spool(LIMIT);
 	read_all(s, 601, 1001);
 	assert_int_equal(append(s, 1001), 0);
 	read_all(s, 601, 1002);
-	assert_int_equal(rama_spool_commit(s, 1001, &e), 0);
-	rama_spool_state(s, &st);
+	assert_int_equal(rama_agent_spool_commit(s, 1001, &e), 0);
+	rama_agent_spool_state(s, &st);
 	assert_true(st.messages == 0 && st.bytes < 70000);
 	assert_true(files() <= 1);
-	rama_spool_close(s);
+	rama_agent_spool_close(s);
 
 	s = open_spool(LIMIT); /* numbers go on though all is gone */
 	assert_int_equal(append(s, 1002), 0);
 	read_all(s, 1002, 1003);
-	rama_spool_close(s);
+	rama_agent_spool_close(s);
 	assert_int_equal(told, 0);
 	remove_dir();
 }
 
 static void a_full_spool_says_so_and_has_room_again(void **state)
 {
-	struct rama_spool_state st;
-	struct rama_spool *s;
+	struct rama_agent_spool_state st;
+	struct rama_agent_spool *s;
 	struct rama_err e = { 0 };
 	uint64_t n = 1;
 
 	(void)state;
 	make_dir();
 	s = open_spool(1 << 20);
-	while (rama_spool_has_room(s, size_of(n))) {
+	while (rama_agent_spool_has_room(s, size_of(n))) {
 		assert_int_equal(append(s, n), 0);
 		n++;
 	}
-	rama_spool_state(s, &st);
+	rama_agent_spool_state(s, &st);
 	assert_true(st.full && st.bytes <= 1 << 20);
-	assert_int_equal(rama_spool_append(s, (const unsigned char *)"lost", 4, &st.next, &e),
+	assert_int_equal(rama_agent_spool_append(s, (const unsigned char *)"lost", 4, &st.next, &e),
 			 0); /* small ones fit still */
-	while (rama_spool_append(s, (const unsigned char *)dir, sizeof(dir), &st.next, &e) == 0)
+	while (rama_agent_spool_append(s, (const unsigned char *)dir, sizeof(dir), &st.next, &e) == 0)
 		;
-	rama_spool_state(s, &st);
+	rama_agent_spool_state(s, &st);
 	assert_true(st.full && st.bytes <= 1 << 20);
 	assert_int_equal(e.code, RAMA_ELIMIT);
-	assert_int_equal(rama_spool_commit(s, n - 1, &e), 0);
-	assert_true(rama_spool_has_room(s, 1000));
-	rama_spool_close(s);
+	assert_int_equal(rama_agent_spool_commit(s, n - 1, &e), 0);
+	assert_true(rama_agent_spool_has_room(s, 1000));
+	rama_agent_spool_close(s);
 	remove_dir();
 }
 
@@ -195,7 +195,7 @@ static void a_full_spool_says_so_and_has_room_again(void **state)
 static void a_disk_that_takes_no_more(void **state)
 {
 	struct rlimit before, small = { 150000, RLIM_INFINITY };
-	struct rama_spool *s;
+	struct rama_agent_spool *s;
 	struct rama_err e = { 0 };
 	uint64_t n = 1;
 
@@ -214,37 +214,37 @@ static void a_disk_that_takes_no_more(void **state)
 	signal(SIGXFSZ, SIG_DFL);
 	assert_int_equal(append(s, n), 0);
 	read_all(s, 1, n + 1);
-	rama_spool_close(s);
+	rama_agent_spool_close(s);
 	s = open_spool(LIMIT);
 	read_all(s, 1, n + 1);
-	assert_int_equal(rama_spool_commit(s, n, &e), 0);
-	rama_spool_close(s);
+	assert_int_equal(rama_agent_spool_commit(s, n, &e), 0);
+	rama_agent_spool_close(s);
 	assert_int_equal(told, 0);
 	remove_dir();
 }
 
 static void only_one_may_have_it(void **state)
 {
-	struct rama_spool *s, *other;
+	struct rama_agent_spool *s, *other;
 	struct rama_err e = { 0 };
 	char pid[32];
 
 	(void)state;
 	make_dir();
 	s = open_spool(LIMIT);
-	assert_int_equal(rama_spool_open(&other, dir, LIMIT, tell, NULL, &e), RAMA_EBUSY);
+	assert_int_equal(rama_agent_spool_open(&other, dir, LIMIT, tell, NULL, &e), RAMA_EBUSY);
 	snprintf(pid, sizeof(pid), "process %ld ", (long)getpid());
 	assert_non_null(strstr(e.text, pid));
 	assert_non_null(strstr(e.text, dir));
-	rama_spool_close(s);
+	rama_agent_spool_close(s);
 	s = open_spool(LIMIT);
-	rama_spool_close(s);
+	rama_agent_spool_close(s);
 	remove_dir();
 }
 
 static void places_that_are_not_safe_are_refused(void **state)
 {
-	struct rama_spool *s;
+	struct rama_agent_spool *s;
 	struct rama_err e = { 0 };
 	char path[128], to[128];
 
@@ -252,13 +252,13 @@ static void places_that_are_not_safe_are_refused(void **state)
 	make_dir();
 	snprintf(path, sizeof(path), "%s/link", dir);
 	snprintf(to, sizeof(to), "%s/a/b/c", dir);
-	assert_int_equal(rama_spool_open(&s, to, LIMIT, tell, NULL, &e),
+	assert_int_equal(rama_agent_spool_open(&s, to, LIMIT, tell, NULL, &e),
 			 0); /* folders on the way are made */
-	rama_spool_close(s);
+	rama_agent_spool_close(s);
 	assert_int_equal(symlink(to, path), 0);
-	assert_int_equal(rama_spool_open(&s, path, LIMIT, tell, NULL, &e), RAMA_EIO);
+	assert_int_equal(rama_agent_spool_open(&s, path, LIMIT, tell, NULL, &e), RAMA_EIO);
 	assert_int_equal(chmod(to, 0777), 0);
-	assert_int_equal(rama_spool_open(&s, to, LIMIT, tell, NULL, &e), RAMA_EIO);
+	assert_int_equal(rama_agent_spool_open(&s, to, LIMIT, tell, NULL, &e), RAMA_EIO);
 	remove_dir();
 }
 
@@ -281,7 +281,7 @@ static void torn_ends_are_cut_off(void **state)
 		struct rng r = { .state = how };
 		struct rama_parcel p[2 * N];
 		struct rama_err e = { 0 };
-		struct rama_spool *s;
+		struct rama_agent_spool *s;
 		struct stat st;
 		int fd, n;
 
@@ -289,7 +289,7 @@ static void torn_ends_are_cut_off(void **state)
 		s = open_spool(LIMIT);
 		for (uint64_t i = 1; i <= N; i++)
 			assert_int_equal(append(s, i), 0);
-		rama_spool_close(s);
+		rama_agent_spool_close(s);
 		fd = open(file_of(1), O_RDWR);
 		assert_int_equal(fstat(fd, &st), 0);
 		if (how % 3 == 0) { /* cut */
@@ -310,7 +310,7 @@ static void torn_ends_are_cut_off(void **state)
 		}
 		close(fd);
 		s = open_spool(LIMIT);
-		n = rama_spool_read(s, 1, p, 2 * N, &e);
+		n = rama_agent_spool_read(s, 1, p, 2 * N, &e);
 		assert_true(n >= 0 && n <= N);
 		for (int i = 0; i < n; i++) {
 			assert_int_equal(p[i].number, i + 1);
@@ -318,10 +318,10 @@ static void torn_ends_are_cut_off(void **state)
 		}
 		assert_int_equal(append(s, (uint64_t)n + 1), 0);
 		read_all(s, 1, (uint64_t)n + 2);
-		rama_spool_close(s);
+		rama_agent_spool_close(s);
 		s = open_spool(LIMIT);
 		read_all(s, 1, (uint64_t)n + 2);
-		rama_spool_close(s);
+		rama_agent_spool_close(s);
 		remove_dir();
 	}
 }
@@ -336,25 +336,25 @@ struct shared {
 /* goes on with what there is: appends, reads, commits, until it is killed */
 static void write_for_ever(struct shared *sh, unsigned seed)
 {
-	struct rama_spool *s = open_spool(1ull << 30);
+	struct rama_agent_spool *s = open_spool(1ull << 30);
 	struct rng r = { .state = seed };
-	struct rama_spool_state st;
+	struct rama_agent_spool_state st;
 	struct rama_parcel p[64];
 	struct rama_err e;
 
-	rama_spool_state(s, &st);
+	rama_agent_spool_state(s, &st);
 	for (uint64_t n = st.next, done = st.committed;; n++) {
 		if (append(s, n) != 0)
 			_exit(1);
 		sh->appended = n;
 		if (rng_below(&r, 20) == 0) {
-			int k = rama_spool_read(s, done + 1, p, 64, &e);
+			int k = rama_agent_spool_read(s, done + 1, p, 64, &e);
 
 			if (k <= 0)
 				_exit(2);
 			done = p[k - 1].number;
 			sh->tried = done;
-			if (rama_spool_commit(s, done, &e) != 0)
+			if (rama_agent_spool_commit(s, done, &e) != 0)
 				_exit(3);
 			sh->committed = done;
 		}
@@ -371,8 +371,8 @@ static void a_writer_that_is_killed_loses_nothing(void **state)
 	make_dir();
 	for (unsigned round = 0; round < 100; round++) {
 		uint64_t until = sh->appended + rng_below(&r, 60);
-		struct rama_spool_state st;
-		struct rama_spool *s;
+		struct rama_agent_spool_state st;
+		struct rama_agent_spool *s;
 		pid_t pid = fork();
 		int status;
 
@@ -386,11 +386,11 @@ static void a_writer_that_is_killed_loses_nothing(void **state)
 		waitpid(pid, &status, 0);
 		assert_true(WIFSIGNALED(status));
 		s = open_spool(1ull << 30);
-		rama_spool_state(s, &st);
+		rama_agent_spool_state(s, &st);
 		assert_true(st.next > sh->appended && st.next <= sh->appended + 2);
 		assert_true(st.committed >= sh->committed && st.committed <= sh->tried);
 		read_all(s, st.committed + 1, st.next);
-		rama_spool_close(s);
+		rama_agent_spool_close(s);
 	}
 	assert_true(sh->committed > 100);
 	munmap(sh, sizeof(*sh));
@@ -411,7 +411,7 @@ static void *append_many(void *arg)
 
 static void one_appends_while_the_other_reads_and_commits(void **state)
 {
-	struct rama_spool *s;
+	struct rama_agent_spool *s;
 	struct rama_err e = { 0 };
 	pthread_t t;
 
@@ -421,17 +421,17 @@ static void one_appends_while_the_other_reads_and_commits(void **state)
 	pthread_create(&t, NULL, append_many, s);
 	for (uint64_t n = 1; n <= MANY;) {
 		struct rama_parcel p[50];
-		int k = rama_spool_read(s, n, p, 50, &e);
+		int k = rama_agent_spool_read(s, n, p, 50, &e);
 
 		if (k < 0)
 			fail_msg("%s", e.text);
 		for (int i = 0; i < k; i++, n++)
 			assert_int_equal(p[i].number, n);
 		if (k > 0)
-			assert_int_equal(rama_spool_commit(s, n - 1, &e), 0);
+			assert_int_equal(rama_agent_spool_commit(s, n - 1, &e), 0);
 	}
 	pthread_join(t, NULL);
-	rama_spool_close(s);
+	rama_agent_spool_close(s);
 	remove_dir();
 }
 
