@@ -33,7 +33,7 @@ struct work {
 	size_t len;
 	struct rama_err err;
 	char user[64];
-	struct rama_find_id *id; /* of segs */
+	struct rama_look_find_id *id; /* of segs */
 };
 
 /* ---- the log ------------------------------------------------------------------------------------------------------------ */
@@ -170,15 +170,15 @@ static void remove_segments(struct work *w)
 
 	rama_agent_as(w->agent, w->uid);
 	for (size_t i = 0; i < w->segs.n; i++) {
-		struct rama_find_id id;
+		struct rama_look_find_id id;
 		struct stat st;
 
 		if (rama_gather_is_packed(w->segs.path[i]))
 			continue;
 		if (lstat(w->segs.path[i], &st) != 0)
 			continue;
-		id = (struct rama_find_id){ st.st_dev, st.st_ino };
-		if (rama_find_id_same(&id, &w->id[i]) && rama_agent_done(w->agent, &id, &bad) &&
+		id = (struct rama_look_find_id){ st.st_dev, st.st_ino };
+		if (rama_look_find_id_same(&id, &w->id[i]) && rama_agent_done(w->agent, &id, &bad) &&
 		    !bad)
 			unlink(w->segs.path[i]);
 	}

@@ -90,16 +90,16 @@ static void put(struct rama_map *m, uint64_t key, size_t i)
 static void fill_segs(struct rama_agent *a, struct rama_map *m)
 {
 	for (size_t i = 0; i < a->n_segs; i++) {
-		struct rama_find_id id = { a->seg[i]->map.dev, a->seg[i]->map.ino };
+		struct rama_look_find_id id = { a->seg[i]->map.dev, a->seg[i]->map.ino };
 
-		put(m, rama_find_id_hash(&id), i);
+		put(m, rama_look_find_id_hash(&id), i);
 	}
 }
 
 static void fill_odd(struct rama_agent *a, struct rama_map *m)
 {
 	for (size_t i = 0; i < a->n_odd; i++)
-		put(m, rama_find_id_hash(&a->odd[i].id), i);
+		put(m, rama_look_find_id_hash(&a->odd[i].id), i);
 }
 
 static void fill_dirs(struct rama_agent *a, struct rama_map *m)
@@ -124,16 +124,16 @@ uint64_t rama_agent_path_hash(const char *path)
 
 /* ---- files ---------------------------------------------------------------------------------------------------------------- */
 
-struct rama_agent_odd *rama_agent_odd(struct rama_agent *a, const struct rama_find_id *id)
+struct rama_agent_odd *rama_agent_odd(struct rama_agent *a, const struct rama_look_find_id *id)
 {
-	const uint64_t *at = rama_map_get(&a->odd_by, rama_find_id_hash(id));
+	const uint64_t *at = rama_map_get(&a->odd_by, rama_look_find_id_hash(id));
 
-	if (at == NULL || *at == 0 || !rama_find_id_same(&a->odd[*at - 1].id, id))
+	if (at == NULL || *at == 0 || !rama_look_find_id_same(&a->odd[*at - 1].id, id))
 		return NULL;
 	return &a->odd[*at - 1];
 }
 
-struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct rama_find_id *id,
+struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct rama_look_find_id *id,
 					  const char *path, uint32_t uid)
 {
 	struct rama_agent_odd *o = rama_agent_odd(a, id);
@@ -150,7 +150,7 @@ struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct ram
 		a->odd = more_room;
 		a->room_odd = room;
 	}
-	at = rama_map_put(&a->odd_by, rama_find_id_hash(id), NULL);
+	at = rama_map_put(&a->odd_by, rama_look_find_id_hash(id), NULL);
 	if (at == NULL || *at != 0)
 		return NULL;
 	o = &a->odd[a->n_odd];
@@ -166,19 +166,19 @@ struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct ram
 
 static void drop_odd(struct rama_agent *a, size_t i)
 {
-	uint64_t *at = rama_map_get(&a->odd_by, rama_find_id_hash(&a->odd[i].id));
+	uint64_t *at = rama_map_get(&a->odd_by, rama_look_find_id_hash(&a->odd[i].id));
 
 	if (at != NULL)
 		*at = 0;
 	rama_agent_use(a, a->odd[i].uid, RAMA_AGENT_SHARE_FILES, -1);
 	free(a->odd[i].path);
 	a->odd[i] = a->odd[--a->n_odd];
-	at = i < a->n_odd ? rama_map_get(&a->odd_by, rama_find_id_hash(&a->odd[i].id)) : NULL;
+	at = i < a->n_odd ? rama_map_get(&a->odd_by, rama_look_find_id_hash(&a->odd[i].id)) : NULL;
 	if (at != NULL)
 		*at = i + 1;
 }
 
-bool rama_agent_done(struct rama_agent *a, const struct rama_find_id *id, bool *bad)
+bool rama_agent_done(struct rama_agent *a, const struct rama_look_find_id *id, bool *bad)
 {
 	const struct rama_agent_odd *o = rama_agent_odd(a, id);
 
@@ -187,7 +187,7 @@ bool rama_agent_done(struct rama_agent *a, const struct rama_find_id *id, bool *
 }
 
 bool rama_agent_id_of(const struct rama_agent *a, const char *path, uint32_t uid,
-		      struct rama_find_id *id)
+		      struct rama_look_find_id *id)
 {
 	struct stat st;
 	int rc;
@@ -195,7 +195,7 @@ bool rama_agent_id_of(const struct rama_agent *a, const char *path, uint32_t uid
 	rama_agent_as(a, uid);
 	rc = lstat(path, &st);
 	rama_agent_as_self(a);
-	*id = (struct rama_find_id){ st.st_dev, st.st_ino };
+	*id = (struct rama_look_find_id){ st.st_dev, st.st_ino };
 	return rc == 0;
 }
 
@@ -206,12 +206,12 @@ void rama_agent_again(struct rama_agent *a)
 
 	for (size_t i = a->n_odd; i-- > 0;) {
 		struct rama_agent_odd *o = &a->odd[i];
-		struct rama_find_id id;
+		struct rama_look_find_id id;
 		char path[PATH_MAX];
 
 		if (!all && (o->done || a->drain.mono < o->next))
 			continue;
-		if (!rama_agent_id_of(a, o->path, o->uid, &id) || !rama_find_id_same(&id, &o->id)) {
+		if (!rama_agent_id_of(a, o->path, o->uid, &id) || !rama_look_find_id_same(&id, &o->id)) {
 			drop_odd(a, i);
 		} else if (!o->done && a->drain.mono >= o->next) {
 			snprintf(path, sizeof(path), "%s", o->path);

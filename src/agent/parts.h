@@ -27,7 +27,7 @@ struct rama_agent_dir {
 	struct rama_agent *agent;
 	enum { RAMA_AGENT_DIR_BASE, RAMA_AGENT_DIR_ROOT, RAMA_AGENT_DIR_JOB } kind;
 	char *path;
-	struct rama_find_id id;
+	struct rama_look_find_id id;
 	uint32_t uid;
 	int claim; /* of a root: that we read there; -1: not */
 	bool watched, seen, closing;
@@ -35,7 +35,7 @@ struct rama_agent_dir {
 
 /* a file that could not be opened yet, or not any more */
 struct rama_agent_odd {
-	struct rama_find_id id;
+	struct rama_look_find_id id;
 	char *path;
 	uint32_t uid;
 	int64_t since, next; /* ns */
@@ -132,15 +132,15 @@ struct rama_agent_drain_job *rama_agent_job(struct rama_agent *a, const char *di
 void rama_agent_drop_job(struct rama_agent *a, size_t i);
 
 /* agent_odd.c */
-struct rama_agent_odd *rama_agent_odd(struct rama_agent *a, const struct rama_find_id *id);
-struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct rama_find_id *id,
+struct rama_agent_odd *rama_agent_odd(struct rama_agent *a, const struct rama_look_find_id *id);
+struct rama_agent_odd *rama_agent_odd_add(struct rama_agent *a, const struct rama_look_find_id *id,
 					  const char *path, uint32_t uid);
 void rama_agent_odd_fini(struct rama_agent *a);
 void rama_agent_again(struct rama_agent *a); /* tries files again that could not be opened */
-bool rama_agent_done(struct rama_agent *a, const struct rama_find_id *id, bool *bad);
+bool rama_agent_done(struct rama_agent *a, const struct rama_look_find_id *id, bool *bad);
 /* which file has this name now; with the rights of the user */
 bool rama_agent_id_of(const struct rama_agent *a, const char *path, uint32_t uid,
-		      struct rama_find_id *id);
+		      struct rama_look_find_id *id);
 /* May there be one more of them of this user? */
 bool rama_agent_may(struct rama_agent *a, uint32_t uid, enum rama_agent_share_kind what);
 void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_agent_share_kind what, int n);

@@ -133,28 +133,28 @@ static void switch_events(struct rama_agent *a, struct rama_agent_drain_seg *s)
 		__atomic_store_n(&s->map.control->live, 0, __ATOMIC_RELAXED);
 }
 
-static struct rama_find_id id_of(const struct rama_agent_drain_seg *s)
+static struct rama_look_find_id id_of(const struct rama_agent_drain_seg *s)
 {
-	return (struct rama_find_id){ s->map.dev, s->map.ino };
+	return (struct rama_look_find_id){ s->map.dev, s->map.ino };
 }
 
 static uint64_t hash_of(const struct rama_agent_drain_seg *s)
 {
-	struct rama_find_id id = id_of(s);
+	struct rama_look_find_id id = id_of(s);
 
-	return rama_find_id_hash(&id);
+	return rama_look_find_id_hash(&id);
 }
 
 /* the segment that is read by way of this file's descriptor */
-static struct rama_agent_drain_seg *seg_of(const struct rama_agent *a, const struct rama_find_id *id)
+static struct rama_agent_drain_seg *seg_of(const struct rama_agent *a, const struct rama_look_find_id *id)
 {
-	const uint64_t *at = rama_map_get(&a->by_id, rama_find_id_hash(id));
-	struct rama_find_id its;
+	const uint64_t *at = rama_map_get(&a->by_id, rama_look_find_id_hash(id));
+	struct rama_look_find_id its;
 
 	if (at == NULL || *at == 0)
 		return NULL;
 	its = id_of(a->seg[*at - 1]);
-	return rama_find_id_same(&its, id) ? a->seg[*at - 1] : NULL;
+	return rama_look_find_id_same(&its, id) ? a->seg[*at - 1] : NULL;
 }
 
 static bool add_seg(struct rama_agent *a, struct rama_agent_drain_seg *s)
@@ -242,7 +242,7 @@ static void look_where(struct rama_agent *a, struct rama_agent_drain_seg *s, con
 }
 
 static void put_off(struct rama_agent *a, const char *path, uint32_t uid,
-		    const struct rama_find_id *id, const struct rama_err *e)
+		    const struct rama_look_find_id *id, const struct rama_err *e)
 {
 	struct rama_agent_odd *o = rama_agent_odd_add(a, id, path, uid);
 	bool other = e->code == RAMA_EIO || e->code == RAMA_EMEMORY;
@@ -286,7 +286,7 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 	struct rama_agent_drain_job *job;
 	struct rama_agent_odd *o;
 	struct rama_err e = { 0 };
-	struct rama_find_id id;
+	struct rama_look_find_id id;
 	char dir[PATH_MAX];
 	int rc;
 
@@ -355,10 +355,10 @@ void rama_agent_leave(struct rama_agent *a, size_t i)
 /* The log was written by the process itself; the file stayed for us alone. The directory goes with the last one. */
 static void remove_logged(struct rama_agent *a, const struct rama_agent_drain_seg *s)
 {
-	struct rama_find_id id, mine = id_of(s);
+	struct rama_look_find_id id, mine = id_of(s);
 	char dir[PATH_MAX];
 
-	if (!rama_agent_id_of(a, s->path, s->job->uid, &id) || !rama_find_id_same(&id, &mine))
+	if (!rama_agent_id_of(a, s->path, s->job->uid, &id) || !rama_look_find_id_same(&id, &mine))
 		return; /* it is another file that has its name now */
 	dir_of(dir, sizeof(dir), s->path);
 	rama_agent_as(a, s->job->uid);
@@ -372,7 +372,7 @@ static void remove_logged(struct rama_agent *a, const struct rama_agent_drain_se
 static bool finish_seg(struct rama_agent *a, size_t i)
 {
 	struct rama_agent_drain_seg *s = a->seg[i];
-	struct rama_find_id id = id_of(s);
+	struct rama_look_find_id id = id_of(s);
 	struct rama_agent_odd *o;
 	struct rama_err e = { 0 };
 	struct stat st;
@@ -422,7 +422,7 @@ static bool must_lose(const struct rama_agent *a)
 static bool look_at(struct rama_agent *a, size_t i)
 {
 	struct rama_agent_drain_seg *s = a->seg[i];
-	struct rama_find_id id = id_of(s);
+	struct rama_look_find_id id = id_of(s);
 	struct rama_agent_odd *o;
 	bool dead = s->phase != RAMA_AGENT_DRAIN_RUNNING;
 	unsigned flags = dead || a->stopping ? RAMA_AGENT_DRAIN_ALL : 0;

@@ -43,7 +43,7 @@ static void close_dir(struct rama_agent *a, size_t i)
 		rama_agent_use(a, d->uid, RAMA_AGENT_SHARE_DIRS, -1);
 	if (d->claim >= 0) {
 		rama_agent_as(a, d->uid);
-		rama_agent_release(d->path, d->claim);
+		rama_look_agent_release(d->path, d->claim);
 		rama_agent_as_self(a);
 	}
 	uv_close((uv_handle_t *)&d->event, on_dir_closed);
@@ -91,10 +91,10 @@ static struct rama_agent_dir *add_dir(struct rama_agent *a, const char *path, ui
 /* Begins to watch it, or again if another one took its place under the same name. */
 static void watch(struct rama_agent *a, struct rama_agent_dir *d)
 {
-	struct rama_find_id id = { 0 };
+	struct rama_look_find_id id = { 0 };
 
-	if (d->kind != RAMA_AGENT_DIR_BASE && (!rama_find_is_dir(d->path, d->uid, &id) ||
-					 (d->watched && rama_find_id_same(&id, &d->id))))
+	if (d->kind != RAMA_AGENT_DIR_BASE && (!rama_look_find_is_dir(d->path, d->uid, &id) ||
+					 (d->watched && rama_look_find_id_same(&id, &d->id))))
 		return;
 	if (d->kind == RAMA_AGENT_DIR_BASE && d->watched)
 		return;
@@ -125,7 +125,7 @@ static void found_job(void *ctx, const char *path, const char *name)
 
 	(void)name;
 	if (d == NULL && rama_agent_may(root->agent, root->uid, RAMA_AGENT_SHARE_DIRS) &&
-	    rama_find_is_dir(path, root->uid, NULL))
+	    rama_look_find_is_dir(path, root->uid, NULL))
 		d = add_dir(root->agent, path, root->uid, RAMA_AGENT_DIR_JOB);
 	if (d == NULL)
 		return;
@@ -138,13 +138,13 @@ static bool claim(struct rama_agent *a, struct rama_agent_dir *d, struct rama_er
 {
 	if (d->claim >= 0)
 		return true;
-	if (!rama_find_is_dir(d->path, d->uid, NULL)) {
+	if (!rama_look_find_is_dir(d->path, d->uid, NULL)) {
 		rama_err_set(e, RAMA_EIO, "%s: is no directory of user %u alone", d->path,
 			     (unsigned)d->uid);
 		return false;
 	}
 	rama_agent_as(a, d->uid);
-	d->claim = rama_agent_claim(d->path, a->o.spool, e);
+	d->claim = rama_look_agent_claim(d->path, a->o.spool, e);
 	rama_agent_as_self(a);
 	return d->claim >= 0;
 }
@@ -164,9 +164,9 @@ static void found_user(void *ctx, const char *path, const char *name)
 	struct rama_err e = { 0 };
 	uint32_t uid;
 
-	if (!rama_find_user_of(name, &uid) || !rama_find_is_dir(path, uid, NULL))
+	if (!rama_look_find_user_of(name, &uid) || !rama_look_find_is_dir(path, uid, NULL))
 		return;
-	if (d == NULL && roots_of(base->agent, uid) < RAMA_FIND_ROOTS)
+	if (d == NULL && roots_of(base->agent, uid) < RAMA_LOOK_FIND_ROOTS)
 		d = add_dir(base->agent, path, uid, RAMA_AGENT_DIR_ROOT);
 	if (d == NULL)
 		return;
@@ -183,11 +183,11 @@ static void found_user(void *ctx, const char *path, const char *name)
 static void read_dir(struct rama_agent *a, struct rama_agent_dir *d)
 {
 	if (d->kind == RAMA_AGENT_DIR_BASE)
-		rama_find_users(d->path, found_user, d);
+		rama_look_find_users(d->path, found_user, d);
 	else if (d->kind == RAMA_AGENT_DIR_ROOT && d->claim >= 0)
-		rama_find_jobs(d->path, d->uid, found_job, d);
+		rama_look_find_jobs(d->path, d->uid, found_job, d);
 	else if (d->kind == RAMA_AGENT_DIR_JOB)
-		rama_find_segments(d->path, d->uid, found_segment, d);
+		rama_look_find_segments(d->path, d->uid, found_segment, d);
 	(void)a;
 }
 
@@ -205,11 +205,11 @@ static void on_change(uv_fs_event_t *handle, const char *name, int events, int s
 	}
 	if (snprintf(path, sizeof(path), "%s/%s", d->path, name) >= (int)sizeof(path))
 		return;
-	if (d->kind == RAMA_AGENT_DIR_JOB && rama_find_is_segment(name))
+	if (d->kind == RAMA_AGENT_DIR_JOB && rama_look_find_is_segment(name))
 		rama_agent_found(a, path, d->uid);
 	else if (d->kind == RAMA_AGENT_DIR_ROOT && name[0] != '.' && d->claim >= 0)
 		found_job(d, path, name);
-	else if (d->kind == RAMA_AGENT_DIR_BASE && rama_find_user_of(name, &uid))
+	else if (d->kind == RAMA_AGENT_DIR_BASE && rama_look_find_user_of(name, &uid))
 		found_user(d, path, name);
 }
 

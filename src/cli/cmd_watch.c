@@ -86,12 +86,12 @@ static bool is_users(const struct watch *w, const char *path)
 	uint32_t uid, other;
 	size_t n = 0;
 
-	if (name == NULL || !rama_find_user_of(name + 1, &uid) ||
-	    !rama_find_is_dir(path, uid, NULL))
+	if (name == NULL || !rama_look_find_user_of(name + 1, &uid) ||
+	    !rama_look_find_is_dir(path, uid, NULL))
 		return false;
 	for (size_t i = 0; i < w->n_dirs; i++)
-		n += rama_find_user_of(strrchr(w->dir[i], '/') + 1, &other) && other == uid;
-	return n < RAMA_FIND_ROOTS;
+		n += rama_look_find_user_of(strrchr(w->dir[i], '/') + 1, &other) && other == uid;
+	return n < RAMA_LOOK_FIND_ROOTS;
 }
 
 /* Root sees the jobs of all users, each in his own directory. */

@@ -16,14 +16,14 @@
 #include "gather/place.h"
 #include "segment/place.h"
 
-uint64_t rama_find_id_hash(const struct rama_find_id *id)
+uint64_t rama_look_find_id_hash(const struct rama_look_find_id *id)
 {
 	static const struct rama_sipkey key = { 0x66696e64u, 1 };
 
 	return rama_siphash(&key, id, sizeof(*id));
 }
 
-bool rama_find_is_dir(const char *path, uint32_t uid, struct rama_find_id *id)
+bool rama_look_find_is_dir(const char *path, uint32_t uid, struct rama_look_find_id *id)
 {
 	struct stat st;
 
@@ -31,18 +31,18 @@ bool rama_find_is_dir(const char *path, uint32_t uid, struct rama_find_id *id)
 	    (st.st_mode & 022) != 0)
 		return false;
 	if (id != NULL)
-		*id = (struct rama_find_id){ st.st_dev, st.st_ino };
+		*id = (struct rama_look_find_id){ st.st_dev, st.st_ino };
 	return true;
 }
 
-bool rama_find_is_segment(const char *name)
+bool rama_look_find_is_segment(const char *name)
 {
 	size_t n = strlen(name);
 
 	return n > 4 && name[0] != '.' && strcmp(name + n - 4, ".seg") == 0;
 }
 
-bool rama_find_user_of(const char *name, uint32_t *uid)
+bool rama_look_find_user_of(const char *name, uint32_t *uid)
 {
 	bool usual;
 
@@ -52,7 +52,7 @@ bool rama_find_user_of(const char *name, uint32_t *uid)
 /* all entries that `fits` likes; uid: of the directory as it was opened, whatever its name
  * stands for by then; NULL: anybody's */
 static void walk(const char *dir, const uint32_t *uid, bool (*fits)(const char *name),
-		 rama_find_fn fn, void *ctx)
+		 rama_look_find_fn fn, void *ctx)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct dirent *entry;
@@ -84,20 +84,20 @@ static bool is_user(const char *name)
 {
 	uint32_t uid;
 
-	return rama_find_user_of(name, &uid);
+	return rama_look_find_user_of(name, &uid);
 }
 
-void rama_find_jobs(const char *root, uint32_t uid, rama_find_fn fn, void *ctx)
+void rama_look_find_jobs(const char *root, uint32_t uid, rama_look_find_fn fn, void *ctx)
 {
 	walk(root, &uid, is_job, fn, ctx);
 }
 
-void rama_find_segments(const char *dir, uint32_t uid, rama_find_fn fn, void *ctx)
+void rama_look_find_segments(const char *dir, uint32_t uid, rama_look_find_fn fn, void *ctx)
 {
-	walk(dir, &uid, rama_find_is_segment, fn, ctx);
+	walk(dir, &uid, rama_look_find_is_segment, fn, ctx);
 }
 
-void rama_find_users(const char *base, rama_find_fn fn, void *ctx)
+void rama_look_find_users(const char *base, rama_look_find_fn fn, void *ctx)
 {
 	walk(base, NULL, is_user, fn, ctx);
 }
@@ -130,7 +130,7 @@ static void read_claim(int fd, int64_t *pid, char *spool, size_t room)
 	}
 }
 
-int rama_agent_claim(const char *dir, const char *spool, struct rama_err *e)
+int rama_look_agent_claim(const char *dir, const char *spool, struct rama_err *e)
 {
 	char text[PATH_MAX + 32];
 	int fd = open_claim(dir, O_RDWR | O_CREAT), n;
@@ -155,7 +155,7 @@ int rama_agent_claim(const char *dir, const char *spool, struct rama_err *e)
 	return fd;
 }
 
-void rama_agent_release(const char *dir, int fd)
+void rama_look_agent_release(const char *dir, int fd)
 {
 	char path[PATH_MAX];
 
@@ -164,7 +164,7 @@ void rama_agent_release(const char *dir, int fd)
 	close(fd);
 }
 
-bool rama_agent_at(const char *dir, int64_t *pid, char *spool, size_t room)
+bool rama_look_agent_at(const char *dir, int64_t *pid, char *spool, size_t room)
 {
 	int fd = open_claim(dir, O_RDONLY);
 	bool held;

@@ -150,10 +150,10 @@ void rama_look_io_gain(struct rama_look_io *gain, const struct rama_look_io *now
 
 /* one table made of the rows of all functions; the words are those of table/fn_words.h */
 #define CLASS(name, op)                                                       \
-	[RAMA_FN_##name] = RAMA_OP_##op == RAMA_OP_NOTHING ? RAMA_CLASS_NONE  \
-			   : RAMA_OP_##op == RAMA_OP_READ  ? RAMA_CLASS_READ  \
-			   : RAMA_OP_##op == RAMA_OP_WRITE ? RAMA_CLASS_WRITE \
-							   : RAMA_CLASS_META,
+	[RAMA_FN_##name] = RAMA_OP_##op == RAMA_OP_NOTHING ? RAMA_LOOK_CLASS_NONE  \
+			   : RAMA_OP_##op == RAMA_OP_READ  ? RAMA_LOOK_CLASS_READ  \
+			   : RAMA_OP_##op == RAMA_OP_WRITE ? RAMA_LOOK_CLASS_WRITE \
+							   : RAMA_LOOK_CLASS_META,
 #define FN(name, returns, role, op, ...) CLASS(name, op)
 #define FN_MODE FN
 #define FN_HAND FN
@@ -190,11 +190,11 @@ enum rama_look_class rama_look_class(unsigned fn)
 	case RAMA_FN_MPI_Init: /* rows by hand that open nothing */
 	case RAMA_FN_MPI_Init_thread:
 	case RAMA_FN_MPI_Abort:
-		return RAMA_CLASS_NONE;
+		return RAMA_LOOK_CLASS_NONE;
 	case RAMA_FN_io_getevents: /* waits for what others have begun */
 	case RAMA_FN_io_pgetevents:
-		return RAMA_CLASS_META;
+		return RAMA_LOOK_CLASS_META;
 	default:
-		return fn < RAMA_FNS ? (enum rama_look_class)class_of[fn] : RAMA_CLASS_NONE;
+		return fn < RAMA_FNS ? (enum rama_look_class)class_of[fn] : RAMA_LOOK_CLASS_NONE;
 	}
 }

@@ -117,13 +117,13 @@ static struct rama_look_job *new_job(struct rama_look_state_all *all, const stru
 {
 	struct rama_look_job *j = calloc(1, sizeof(*j));
 	const char *name = strrchr(dir, '/') != NULL ? strrchr(dir, '/') + 1 : dir;
-	const struct rama_find_id id = { st->st_dev, st->st_ino };
+	const struct rama_look_find_id id = { st->st_dev, st->st_ino };
 	uint64_t *at;
 	bool fresh;
 
 	if (j == NULL || (j->past = calloc(1, sizeof(*j->past))) == NULL ||
 	    rama_look_room(&all->jobs, all->n_jobs, &all->room_jobs) != 0 ||
-	    (at = rama_map_put(&all->job_by_id, rama_find_id_hash(&id), &fresh)) == NULL) {
+	    (at = rama_map_put(&all->job_by_id, rama_look_find_id_hash(&id), &fresh)) == NULL) {
 		if (j != NULL)
 			rama_look_job_free(j);
 		return NULL;
@@ -145,11 +145,11 @@ static struct rama_look_job *job_of(struct rama_look_state_all *all, const struc
 				    const char *dir)
 {
 	const char *name = strrchr(dir, '/') != NULL ? strrchr(dir, '/') + 1 : dir;
-	const struct rama_find_id id = { st->st_dev, st->st_ino };
-	uint64_t *at = rama_map_get(&all->job_by_id, rama_find_id_hash(&id));
+	const struct rama_look_find_id id = { st->st_dev, st->st_ino };
+	uint64_t *at = rama_map_get(&all->job_by_id, rama_look_find_id_hash(&id));
 	struct rama_look_job *j = NULL;
 
-	if (at != NULL && *at > 0 && rama_find_id_same(&all->jobs[*at - 1]->past->id, &id) &&
+	if (at != NULL && *at > 0 && rama_look_find_id_same(&all->jobs[*at - 1]->past->id, &id) &&
 	    all->jobs[*at - 1]->uid == st->st_uid)
 		j = all->jobs[*at - 1];
 	for (size_t i = 0; i < all->n_jobs && j == NULL; i++)
@@ -179,7 +179,7 @@ static void copy_identity(struct rama_look_found *f)
 }
 
 static int add_segment(struct rama_look_state_all *all, struct rama_look_job *j, const char *path,
-		       const struct rama_find_id *id)
+		       const struct rama_look_find_id *id)
 {
 	struct rama_look_found *f = calloc(1, sizeof(*f));
 	struct rama_err why = { 0 };
@@ -187,7 +187,7 @@ static int add_segment(struct rama_look_state_all *all, struct rama_look_job *j,
 	bool fresh;
 
 	if (f == NULL || rama_look_room(&all->found, all->n, &all->room) != 0 ||
-	    (at = rama_map_put(&all->by_id, rama_find_id_hash(id), &fresh)) == NULL) {
+	    (at = rama_map_put(&all->by_id, rama_look_find_id_hash(id), &fresh)) == NULL) {
 		free(f);
 		return RAMA_EMEMORY;
 	}
@@ -211,11 +211,11 @@ static int add_segment(struct rama_look_state_all *all, struct rama_look_job *j,
 static int see_segment(struct rama_look_state_all *all, struct rama_look_job *j, const char *dir,
 		       uint64_t dev, const struct dirent *entry)
 {
-	const struct rama_find_id id = { dev, entry->d_ino };
-	uint64_t *at = rama_map_get(&all->by_id, rama_find_id_hash(&id));
+	const struct rama_look_find_id id = { dev, entry->d_ino };
+	uint64_t *at = rama_map_get(&all->by_id, rama_look_find_id_hash(&id));
 	char path[1024];
 
-	if (at != NULL && *at > 0 && rama_find_id_same(&all->found[*at - 1]->id, &id)) {
+	if (at != NULL && *at > 0 && rama_look_find_id_same(&all->found[*at - 1]->id, &id)) {
 		struct rama_look_found *f = all->found[*at - 1];
 
 		f->there = true;
@@ -306,7 +306,7 @@ static int index_known(struct rama_look_state_all *all)
 	rama_map_fini(&all->job_by_id);
 	for (size_t i = 0; i < all->n && rc == 0; i++) {
 		uint64_t *at =
-			rama_map_put(&all->by_id, rama_find_id_hash(&all->found[i]->id), &fresh);
+			rama_map_put(&all->by_id, rama_look_find_id_hash(&all->found[i]->id), &fresh);
 
 		all->found[i]->there = all->found[i]->fresh = false;
 		if (at == NULL)
@@ -316,7 +316,7 @@ static int index_known(struct rama_look_state_all *all)
 	}
 	for (size_t i = 0; i < all->n_jobs && rc == 0; i++) {
 		uint64_t *at = rama_map_put(&all->job_by_id,
-					    rama_find_id_hash(&all->jobs[i]->past->id), &fresh);
+					    rama_look_find_id_hash(&all->jobs[i]->past->id), &fresh);
 
 		all->jobs[i]->past->there = false;
 		if (at == NULL)

@@ -43,10 +43,10 @@ double rama_look_trail_bytes(const struct rama_look_trail *t, unsigned ago);
 /* ---- a call that is at work --------------------------------------------------------------------------- */
 
 enum rama_look_class {
-	RAMA_CLASS_NONE, /* no I/O: accept, exec */
-	RAMA_CLASS_READ,
-	RAMA_CLASS_WRITE,
-	RAMA_CLASS_META
+	RAMA_LOOK_CLASS_NONE, /* no I/O: accept, exec */
+	RAMA_LOOK_CLASS_READ,
+	RAMA_LOOK_CLASS_WRITE,
+	RAMA_LOOK_CLASS_META
 };
 
 struct rama_look_call {
@@ -72,11 +72,11 @@ enum rama_look_state {
 };
 
 enum rama_look_wait {
-	RAMA_WAIT_GONE,
-	RAMA_WAIT_COMPUTE,
-	RAMA_WAIT_READ,
-	RAMA_WAIT_WRITE,
-	RAMA_WAIT_META
+	RAMA_LOOK_WAIT_GONE,
+	RAMA_LOOK_WAIT_COMPUTE,
+	RAMA_LOOK_WAIT_READ,
+	RAMA_LOOK_WAIT_WRITE,
+	RAMA_LOOK_WAIT_META
 };
 const char *rama_look_wait_name(
 	enum rama_look_wait w); /* "", computing, reading, writing, metadata */

@@ -82,7 +82,7 @@ void rama_look_seg_close(struct rama_look_seg *g);
 struct rama_look_found {
 	struct rama_look_process p; /* first: the job's list points here */
 	struct rama_look_seg seg;
-	struct rama_find_id id;
+	struct rama_look_find_id id;
 	uint64_t pid_start;
 	struct rama_look_job *job;
 	bool there;    /* has a name still */
@@ -99,7 +99,7 @@ struct rama_look_past {
 	struct rama_look_io total, layer[RAMA_LOOK_LAYERS];
 	double longest;
 	struct rama_look_live live;
-	struct rama_find_id id;
+	struct rama_look_find_id id;
 	uint64_t next_order;
 	uint64_t ended_at;
 	bool there;  /* its directory is */

@@ -205,7 +205,7 @@ static void see_call(struct rama_look_process *p, struct rama_look_lane *l, uint
 				    .fd = (int)(uint32_t)(l->doing >> 32) - 1,
 				    .tid = tid };
 
-	if (c.class == RAMA_CLASS_NONE)
+	if (c.class == RAMA_LOOK_CLASS_NONE)
 		return;
 	c.since = tick > l->since ? (double)(tick - l->since) * p->seg->map.seg.tick : 0;
 	if (!(c.since < SINCE_MOST))
@@ -320,11 +320,11 @@ static void find_time(struct rama_look_process *p, double interval)
 
 	top_time(p);
 	p->time_read =
-		gained(p->time_read + g->in_flight[RAMA_CLASS_READ] - g->before[RAMA_CLASS_READ]);
-	p->time_write = gained(p->time_write + g->in_flight[RAMA_CLASS_WRITE] -
-			       g->before[RAMA_CLASS_WRITE]);
+		gained(p->time_read + g->in_flight[RAMA_LOOK_CLASS_READ] - g->before[RAMA_LOOK_CLASS_READ]);
+	p->time_write = gained(p->time_write + g->in_flight[RAMA_LOOK_CLASS_WRITE] -
+			       g->before[RAMA_LOOK_CLASS_WRITE]);
 	p->time_meta =
-		gained(p->time_meta + g->in_flight[RAMA_CLASS_META] - g->before[RAMA_CLASS_META]);
+		gained(p->time_meta + g->in_flight[RAMA_LOOK_CLASS_META] - g->before[RAMA_LOOK_CLASS_META]);
 	all = p->time_read + p->time_write + p->time_meta;
 	if (all > most && all > 0) { /* a call held others that were counted, too */
 		p->time_read *= most / all;
@@ -339,29 +339,29 @@ static void find_time(struct rama_look_process *p, double interval)
 /* What it waits in: a call that has lasted most of the interval, else what took most of it. */
 static void find_wait(struct rama_look_process *p, double interval)
 {
-	static const enum rama_look_wait of[] = { RAMA_WAIT_COMPUTE, RAMA_WAIT_READ,
-						  RAMA_WAIT_WRITE, RAMA_WAIT_META };
+	static const enum rama_look_wait of[] = { RAMA_LOOK_WAIT_COMPUTE, RAMA_LOOK_WAIT_READ,
+						  RAMA_LOOK_WAIT_WRITE, RAMA_LOOK_WAIT_META };
 	double most = p->time_read;
 
 	if (p->state != RAMA_LOOK_RUNNING && p->state != RAMA_LOOK_OFF) {
-		p->wait = RAMA_WAIT_GONE;
+		p->wait = RAMA_LOOK_WAIT_GONE;
 		return;
 	}
 	if (p->n_told > 0 && p->call[0].since > 0.5 * interval && p->call[0].since > 0.05) {
 		p->wait = of[p->call[0].class];
 		return;
 	}
-	p->wait = RAMA_WAIT_READ;
+	p->wait = RAMA_LOOK_WAIT_READ;
 	if (p->time_write > most) {
 		most = p->time_write;
-		p->wait = RAMA_WAIT_WRITE;
+		p->wait = RAMA_LOOK_WAIT_WRITE;
 	}
 	if (p->time_meta > most) {
 		most = p->time_meta;
-		p->wait = RAMA_WAIT_META;
+		p->wait = RAMA_LOOK_WAIT_META;
 	}
 	if (most <= 0 || interval - (p->time_read + p->time_write + p->time_meta) > most)
-		p->wait = RAMA_WAIT_COMPUTE;
+		p->wait = RAMA_LOOK_WAIT_COMPUTE;
 }
 
 const char *rama_look_wait_name(enum rama_look_wait w)

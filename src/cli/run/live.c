@@ -202,7 +202,7 @@ void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_
 	v->ended = v->words = v->lock = -1;
 	snprintf(v->dir, sizeof(v->dir), "%s", place->dir);
 	find_key(v, place->job);
-	if (rama_agent_at(place->root, &pid, v->spool, sizeof(v->spool))) {
+	if (rama_look_agent_at(place->root, &pid, v->spool, sizeof(v->spool))) {
 		v->other = true;
 		v->agent = (pid_t)pid;
 	} else if (!spool_place(v, place->job) || !make_path(v->spool)) {

@@ -154,10 +154,10 @@ static bool take_one(struct rama_cli_take *t, int dir, const char *name, bool aw
 /* Will somebody read the live events, and what else an agent wants to know of a process? */
 static bool is_awaited(const struct rama_cli_take *t)
 {
-	if (t->live || rama_agent_at(t->place->root, NULL, NULL, 0))
+	if (t->live || rama_look_agent_at(t->place->root, NULL, NULL, 0))
 		return true;
 	for (size_t i = 0; i < t->n_dirs; i++)
-		if (rama_agent_at(t->dir[i], NULL, NULL, 0))
+		if (rama_look_agent_at(t->dir[i], NULL, NULL, 0))
 			return true;
 	return false;
 }
@@ -171,7 +171,7 @@ static void look_at(struct rama_cli_take *t, const char *path, bool awaited)
 	if (d == NULL && fd >= 0)
 		close(fd);
 	while (d != NULL && !t->full && (entry = readdir(d)) != NULL)
-		if (rama_find_is_segment(entry->d_name) &&
+		if (rama_look_find_is_segment(entry->d_name) &&
 		    (seems_alive(entry->d_name) || !take_one(t, dirfd(d), entry->d_name, awaited)))
 			t->left++;
 	if (d != NULL)

@@ -217,11 +217,11 @@ static void io_cell(const struct cell *c)
 	right(c, RAMA_CLI_STYLE_PLAIN, text);
 }
 
-static const enum rama_cli_style wait_style[] = { [RAMA_WAIT_GONE] = RAMA_CLI_STYLE_DIM,
-					      [RAMA_WAIT_COMPUTE] = RAMA_CLI_STYLE_DIM,
-					      [RAMA_WAIT_READ] = RAMA_CLI_STYLE_READ,
-					      [RAMA_WAIT_WRITE] = RAMA_CLI_STYLE_WRITE,
-					      [RAMA_WAIT_META] = RAMA_CLI_STYLE_META };
+static const enum rama_cli_style wait_style[] = { [RAMA_LOOK_WAIT_GONE] = RAMA_CLI_STYLE_DIM,
+					      [RAMA_LOOK_WAIT_COMPUTE] = RAMA_CLI_STYLE_DIM,
+					      [RAMA_LOOK_WAIT_READ] = RAMA_CLI_STYLE_READ,
+					      [RAMA_LOOK_WAIT_WRITE] = RAMA_CLI_STYLE_WRITE,
+					      [RAMA_LOOK_WAIT_META] = RAMA_CLI_STYLE_META };
 
 static void wait_cell(const struct cell *c)
 {
@@ -234,7 +234,7 @@ static void wait_cell(const struct cell *c)
 	if (p->state == RAMA_LOOK_OFF) {
 		snprintf(text, sizeof(text), "not observed: %s", p->why);
 		rama_cli_page_put(c->p, RAMA_CLI_STYLE_WARN, text, c->width);
-	} else if (p->wait == RAMA_WAIT_GONE) {
+	} else if (p->wait == RAMA_LOOK_WAIT_GONE) {
 		rama_cli_page_put(c->p, RAMA_CLI_STYLE_DIM,
 			      gone[p->state == RAMA_LOOK_KILLED ? p->state : RAMA_LOOK_ENDED],
 			      c->width);
@@ -423,7 +423,7 @@ static void table_head(struct rama_cli_watch_page *p, const struct fit *f, const
 
 static bool is_over(const struct rama_cli_watch_row *r)
 {
-	return r->p != NULL ? r->p->wait == RAMA_WAIT_GONE : r->f == NULL && r->j->ended;
+	return r->p != NULL ? r->p->wait == RAMA_LOOK_WAIT_GONE : r->f == NULL && r->j->ended;
 }
 
 void rama_cli_watch_table(struct rama_cli_watch_page *p, const struct rama_look *l,

@@ -320,7 +320,7 @@ static void time_is_that_of_the_upper_layer(void **st)
 	assert_int_equal(p->gain.bytes_written, 4096);
 	close_to(p->time_write, 0.7);
 	close_to(p->share, 0.7);
-	assert_int_equal(p->wait, RAMA_WAIT_WRITE);
+	assert_int_equal(p->wait, RAMA_LOOK_WAIT_WRITE);
 	assert_int_equal(rama_look_files(&files, m.l->job[0], NULL, RAMA_LOOK_BY_RATE, 10, &e), 0);
 	assert_int_equal(files.n, 1);
 	assert_string_equal(files.file[0].name, "/data/shared");
@@ -360,7 +360,7 @@ static void calls_at_work_count_while_they_last(void **st)
 	look_after(&m, 2 * SEG_SECOND);
 	close_to(p->share, 1);
 	close_to(p->longest, 2.5);
-	assert_int_equal(p->wait, RAMA_WAIT_READ);
+	assert_int_equal(p->wait, RAMA_LOOK_WAIT_READ);
 
 	/* it ends: its 3.0 s are counted now, but 2.5 of them were told already */
 	lane->doing_since = lane->doing = 0;
