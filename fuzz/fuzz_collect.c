@@ -15,10 +15,10 @@
 /* It was taken: all that it says of users is what stands in the subject. */
 static void check_taken(const struct rama_message *m, const char *subject)
 {
-	struct rama_collect_subject s;
+	struct rama_bus_collect_subject s;
 	char job[RAMA_WIRE_JOB], begin[32];
 
-	CHECK(rama_collect_subject(&s, subject));
+	CHECK(rama_bus_collect_subject(&s, subject));
 	CHECK((m->kind == RAMA_MSG_SAMPLE) == (s.n == 3));
 	if (m->kind == RAMA_MSG_SAMPLE)
 		return;
@@ -32,7 +32,7 @@ static void check_taken(const struct rama_message *m, const char *subject)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct rama_collect_users users;
+	static struct rama_bus_collect_users users;
 	const uint8_t *line = size > 0 ? memchr(data, '\n', size) : NULL;
 	size_t head = line != NULL ? (size_t)(line - data) : 0, n;
 	struct rama_arena a = { 0 };
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					       n - RAMA_MSG_AT_VERSION),
 			      4);
 	if (rama_message_decode(&m, copy, n, &a, &e) == 0) {
-		if (rama_collect_check(&users, subject, &m, &e) == 0)
+		if (rama_bus_collect_check(&users, subject, &m, &e) == 0)
 			check_taken(&m, subject);
 		else
 			CHECK(e.code == RAMA_ECORRUPT && e.text[0] != '\0');

@@ -30,23 +30,23 @@ static void check_lines(const struct rama_out *out)
 	}
 }
 
-static void check_saved(const struct rama_encoder *en, const struct rama_encoder_options *o)
+static void check_saved(const struct rama_bus_encoder *en, const struct rama_bus_encoder_options *o)
 {
 	struct rama_bytes one = { 0 }, two = { 0 };
-	struct rama_encoder *again;
+	struct rama_bus_encoder *again;
 	struct rama_err e = { 0 };
 
-	CHECK(rama_encoder_create(&again, o, &e) == 0);
-	CHECK(rama_encoder_save(en, &one, &e) == 0);
-	CHECK(rama_encoder_load(again, one.b, one.n, &e) == 0);
-	CHECK(rama_encoder_save(again, &two, &e) == 0);
+	CHECK(rama_bus_encoder_create(&again, o, &e) == 0);
+	CHECK(rama_bus_encoder_save(en, &one, &e) == 0);
+	CHECK(rama_bus_encoder_load(again, one.b, one.n, &e) == 0);
+	CHECK(rama_bus_encoder_save(again, &two, &e) == 0);
 	CHECK(one.n == two.n);
-	rama_encoder_destroy(again);
+	rama_bus_encoder_destroy(again);
 	rama_bytes_fini(&one);
 	rama_bytes_fini(&two);
 }
 
-static void load(struct rama_encoder *en, struct fuzz_input in)
+static void load(struct rama_bus_encoder *en, struct fuzz_input in)
 {
 	unsigned char *copy = malloc(in.n + 1);
 
@@ -54,11 +54,11 @@ static void load(struct rama_encoder *en, struct fuzz_input in)
 	memcpy(copy, in.p, in.n);
 	if (in.n >= 12)
 		rama_store_le(copy + 4, libdeflate_crc32(0, copy + 8, in.n - 8), 4);
-	rama_encoder_load(en, copy, in.n, NULL);
+	rama_bus_encoder_load(en, copy, in.n, NULL);
 	free(copy);
 }
 
-static void put(struct rama_encoder *en, struct fuzz_input in, struct rama_out *out)
+static void put(struct rama_bus_encoder *en, struct fuzz_input in, struct rama_out *out)
 {
 	unsigned char *copy = malloc(in.n + 1);
 	struct rama_arena a = { 0 };
@@ -73,7 +73,7 @@ static void put(struct rama_encoder *en, struct fuzz_input in, struct rama_out *
 					       in.n - RAMA_MSG_AT_VERSION),
 			      4);
 	if (rama_message_decode(&m, copy, in.n, &a, NULL) == 0 &&
-	    rama_encoder_put(en, &m, out, NULL) < 0)
+	    rama_bus_encoder_put(en, &m, out, NULL) < 0)
 		CHECK(out->used == before);
 	rama_arena_fini(&a);
 	free(copy);
@@ -83,14 +83,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
 	uint8_t choice = fuzz_take_byte(&in);
-	struct rama_encoder_options o = { .dialect = choice % 3,
+	struct rama_bus_encoder_options o = { .dialect = choice % 3,
 					  .csv = (choice & 8) != 0,
 					  .all = (choice & 16) != 0,
 					  .segs = choice >> 5 };
-	struct rama_encoder *en;
+	struct rama_bus_encoder *en;
 	struct rama_out out;
 
-	CHECK(rama_encoder_create(&en, &o, NULL) == 0);
+	CHECK(rama_bus_encoder_create(&en, &o, NULL) == 0);
 	rama_out_init(&out, NULL, NULL);
 	load(en, fuzz_take(&in, fuzz_take_u16(&in)));
 	while (in.n > 0)
@@ -99,6 +99,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_lines(&out);
 	check_saved(en, &o);
 	rama_out_fini(&out);
-	rama_encoder_destroy(en);
+	rama_bus_encoder_destroy(en);
 	return 0;
 }

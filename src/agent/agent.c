@@ -166,9 +166,9 @@ static bool all_idle(struct rama_agent *a)
 
 static void wait_for_sink(struct rama_agent *a)
 {
-	int64_t limit = rama_sink_now() + (a->o.job != NULL ? END_WAIT_JOB : END_WAIT);
+	int64_t limit = rama_bus_sink_now() + (a->o.job != NULL ? END_WAIT_JOB : END_WAIT);
 
-	while (!all_idle(a) && rama_sink_now() < limit)
+	while (!all_idle(a) && rama_bus_sink_now() < limit)
 		usleep(5000);
 }
 

@@ -258,7 +258,7 @@ static bool all_failing(struct drain *d)
 /* true: it is time to give up */
 static bool is_hopeless(struct drain *d)
 {
-	int64_t now = rama_sink_now();
+	int64_t now = rama_bus_sink_now();
 
 	if (!all_failing(d) || (d->own == NULL && d->left.n == 0))
 		d->since = 0;
@@ -270,7 +270,7 @@ static bool is_hopeless(struct drain *d)
 /* Another process has some of them: it may bring them itself, or give up soon. */
 static bool waits_for_others(struct drain *d)
 {
-	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) || rama_sink_now() - d->began > OTHERS)
+	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) || rama_bus_sink_now() - d->began > OTHERS)
 		return false;
 	if (!d->told)
 		d->o->tell(d->o->ctx, "another process uses a spool still; waiting for it");
@@ -297,7 +297,7 @@ static void step(struct drain *d, struct rama_err *e)
 
 int rama_agent_left_drain(const struct rama_agent_options *o, bool instead, struct rama_err *e)
 {
-	struct drain d = { .o = o, .began = rama_sink_now() };
+	struct drain d = { .o = o, .began = rama_bus_sink_now() };
 	struct rama_agent_options mine = *o;
 	uint64_t left;
 

@@ -143,14 +143,14 @@ static void read_sink(struct rama_agent_post *p)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	if (n > 0 && rama_sink_find(text, &where) != NULL)
+	if (n > 0 && rama_bus_sink_find(text, &where) != NULL)
 		memcpy(p->sink_text, text, (size_t)n + 1);
 }
 
 /* what an agent before us left in the spool */
 static int count_waiting(struct rama_agent_post *p, struct rama_err *e)
 {
-	struct rama_parcel parcel[64];
+	struct rama_bus_parcel parcel[64];
 	struct rama_agent_spool_state st;
 	struct rama_arena arena = { 0 };
 	int n = 0;
@@ -184,7 +184,7 @@ static int open_all(struct rama_agent_post *p, struct rama_err *e)
 	const char *where;
 	int rc;
 
-	if (rama_sink_find(p->sink_text, &where) == NULL)
+	if (rama_bus_sink_find(p->sink_text, &where) == NULL)
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "'%s' is no sink: store:PATH, file:PATH, nats://HOST:PORT, "
 				    "ldms:HOST:PORT or postgresql://…",
@@ -194,7 +194,7 @@ static int open_all(struct rama_agent_post *p, struct rama_err *e)
 		read_sink(p);
 	else if (rc == 0)
 		write_sink(p);
-	p->ops = rama_sink_find(p->sink_text, &where);
+	p->ops = rama_bus_sink_find(p->sink_text, &where);
 	if (rc == 0)
 		rc = read_name(p, e);
 	if (rc == 0)
@@ -275,7 +275,7 @@ void rama_agent_post_close(struct rama_agent_post *p, unsigned wait_ms)
 	if (p->started) {
 		pthread_mutex_lock(&p->mutex);
 		p->stop = true;
-		p->stop_at = rama_sink_now() + wait_ms;
+		p->stop_at = rama_bus_sink_now() + wait_ms;
 		pthread_cond_signal(&p->wake);
 		pthread_mutex_unlock(&p->mutex);
 		pthread_join(p->thread, NULL);

@@ -58,7 +58,7 @@ void rama_agent_post_tell_losses(struct rama_agent_post *p);
 
 struct rama_agent_post_state {
 	struct rama_agent_spool_state spool;
-	struct rama_sink_totals sink;
+	struct rama_bus_sink_totals sink;
 	uint64_t lost; /* events that were dropped here, since the agent began */
 	const char *sink_name;
 	bool failing; /* the sink could not be reached the last time */

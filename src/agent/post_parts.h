@@ -39,10 +39,10 @@ struct rama_agent_post {
 	size_t n_jobs, room_jobs;
 	struct rama_map job_of; /* hash of a key -> place + 1 */
 	uint64_t lost;
-	struct rama_sink_totals totals;
+	struct rama_bus_sink_totals totals;
 	/* the thread's own */
-	const struct rama_sink_ops *ops;
-	struct rama_sink *sink;
+	const struct rama_bus_sink_ops *ops;
+	struct rama_bus_sink *sink;
 	struct rama_agent_post_sent *sent; /* in the order of their numbers */
 	size_t n_sent, room_sent;
 	uint64_t next; /* number that is put next */

@@ -37,7 +37,7 @@ static bool is_over(struct rama_agent_post *p)
 	bool over;
 
 	pthread_mutex_lock(&p->mutex);
-	over = p->stop && rama_sink_now() >= p->stop_at;
+	over = p->stop && rama_bus_sink_now() >= p->stop_at;
 	pthread_mutex_unlock(&p->mutex);
 	return over;
 }
@@ -45,10 +45,10 @@ static bool is_over(struct rama_agent_post *p)
 /* after a failure; an end that comes meanwhile makes it short */
 static void pause_for(struct rama_agent_post *p, unsigned ms)
 {
-	int64_t until = rama_sink_now() + ms, now;
+	int64_t until = rama_bus_sink_now() + ms, now;
 
 	pthread_mutex_lock(&p->mutex);
-	while ((now = rama_sink_now()) < until && (!p->stop || now < p->stop_at)) {
+	while ((now = rama_bus_sink_now()) < until && (!p->stop || now < p->stop_at)) {
 		int64_t left = p->stop && p->stop_at < until ? p->stop_at - now : until - now;
 
 		rest(p, p->stop && left > PAUSE_LEAST ? PAUSE_LEAST : left);
@@ -81,7 +81,7 @@ static bool wait_for_messages(struct rama_agent_post *p)
 
 /* ---- what is on its way -------------------------------------------------------------------------------------------- */
 
-static int remember(struct rama_agent_post *p, const struct rama_parcel *parcel)
+static int remember(struct rama_agent_post *p, const struct rama_bus_parcel *parcel)
 {
 	struct rama_arena arena = { 0 };
 	struct rama_message m;
@@ -174,10 +174,10 @@ static void say(struct rama_agent_post *p, const char *text, bool *said)
 
 static int open_sink(struct rama_agent_post *p, struct rama_err *e)
 {
-	struct rama_sink_options o = { .agent = p->agent, .tell = p->o.tell, .ctx = p->o.ctx };
+	struct rama_bus_sink_options o = { .agent = p->agent, .tell = p->o.tell, .ctx = p->o.ctx };
 	int rc;
 
-	rama_sink_find(p->sink_text, &o.where);
+	rama_bus_sink_find(p->sink_text, &o.where);
 	step_in(p);
 	rc = p->ops->open(&p->sink, &o, e);
 	step_back(p);
@@ -187,7 +187,7 @@ static int open_sink(struct rama_agent_post *p, struct rama_err *e)
 }
 
 /* Some messages to the sink: how many, or negative. */
-static int64_t push(struct rama_agent_post *p, struct rama_parcel *parcel, struct rama_err *e)
+static int64_t push(struct rama_agent_post *p, struct rama_bus_parcel *parcel, struct rama_err *e)
 {
 	int n = rama_agent_spool_read(p->spool, p->next, parcel, PARCELS, e);
 	int64_t taken;
@@ -220,7 +220,7 @@ static int sync_sink(struct rama_agent_post *p, int wait_ms, struct rama_err *e)
 }
 
 /* One round with an open sink. 1: something moved, 0: all is still, negative: a failure. */
-static int64_t round_trip(struct rama_agent_post *p, struct rama_parcel *parcel, struct rama_err *e)
+static int64_t round_trip(struct rama_agent_post *p, struct rama_bus_parcel *parcel, struct rama_err *e)
 {
 	int64_t taken = push(p, parcel, e);
 	struct rama_err second = { 0 };
@@ -241,7 +241,7 @@ static void note_failing(struct rama_agent_post *p, bool failing)
 void *rama_agent_post_thread(void *post)
 {
 	struct rama_agent_post *p = post;
-	struct rama_parcel *parcel = calloc(PARCELS, sizeof(*parcel));
+	struct rama_bus_parcel *parcel = calloc(PARCELS, sizeof(*parcel));
 	unsigned pause = PAUSE_LEAST;
 	bool said = false, more = true;
 

@@ -28,7 +28,7 @@ int rama_agent_spool_append(struct rama_agent_spool *s, const unsigned char *byt
 		      struct rama_err *e);
 /* Parcels from number `from` on, at most `most` of them and about 4 MiB; their bytes are valid until the next read. Returns how
  * many (0: none yet) or negative. */
-int rama_agent_spool_read(struct rama_agent_spool *s, uint64_t from, struct rama_parcel *p, unsigned most,
+int rama_agent_spool_read(struct rama_agent_spool *s, uint64_t from, struct rama_bus_parcel *p, unsigned most,
 		    struct rama_err *e);
 int rama_agent_spool_commit(struct rama_agent_spool *s, uint64_t number, struct rama_err *e);
 void rama_agent_spool_state(struct rama_agent_spool *s, struct rama_agent_spool_state *st);

@@ -94,7 +94,7 @@ static bool make_room(struct rama_agent_spool *s, size_t n)
 }
 
 /* messages of one file from the cursor on, one behind the other into the buffer */
-static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_file *f, struct rama_parcel *p,
+static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_file *f, struct rama_bus_parcel *p,
 		     unsigned most, struct rama_err *e)
 {
 	struct rama_agent_spool_cursor *c = &s->cursor;
@@ -114,7 +114,7 @@ static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_f
 			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 		if (pread(c->fd, s->buf + used, r.len, (off_t)(c->at + RAMA_AGENT_SPOOL_RECORD_SIZE)) != (ssize_t)r.len)
 			return rama_err_set(e, RAMA_EIO, "%s: %s", s->path, strerror(errno));
-		p[n] = (struct rama_parcel){ .number = r.number,
+		p[n] = (struct rama_bus_parcel){ .number = r.number,
 					     .bytes = s->buf + used,
 					     .len = r.len };
 		used += r.len;
@@ -124,7 +124,7 @@ static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_f
 	return (int)n;
 }
 
-int rama_agent_spool_read(struct rama_agent_spool *s, uint64_t from, struct rama_parcel *p, unsigned most,
+int rama_agent_spool_read(struct rama_agent_spool *s, uint64_t from, struct rama_bus_parcel *p, unsigned most,
 		    struct rama_err *e)
 {
 	struct rama_agent_spool_file f;

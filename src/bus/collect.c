@@ -8,7 +8,7 @@
 
 #include "index/index.h"
 
-int rama_collect_store_open(struct rama_collect_store *s, struct rama_err *e)
+int rama_bus_collect_store_open(struct rama_bus_collect_store *s, struct rama_err *e)
 {
 	int rc;
 
@@ -19,18 +19,18 @@ int rama_collect_store_open(struct rama_collect_store *s, struct rama_err *e)
 		char shown[256];
 
 		s->store = NULL;
-		rama_err_prefix(e, "%s", rama_sink_shown(s->where, shown, sizeof shown));
+		rama_err_prefix(e, "%s", rama_bus_sink_shown(s->where, shown, sizeof shown));
 	}
 	return rc;
 }
 
-void rama_collect_store_close(struct rama_collect_store *s)
+void rama_bus_collect_store_close(struct rama_bus_collect_store *s)
 {
 	if (s->store != NULL)
 		rama_store_close(s->store);
 	s->store = NULL;
 	rama_arena_fini(&s->arena);
-	rama_order_fini(&s->order);
+	rama_bus_order_fini(&s->order);
 }
 
 /* Is it the message, which no other attempt would make better? */
@@ -40,7 +40,7 @@ static bool is_damaged(int rc)
 	       rc == RAMA_ELIMIT || rc == RAMA_EVERSION || rc == RAMA_EUSAGE;
 }
 
-static int put_bytes(struct rama_collect_store *s, struct rama_collected *c, struct rama_err *e)
+static int put_bytes(struct rama_bus_collect_store *s, struct rama_bus_collected *c, struct rama_err *e)
 {
 	struct rama_message m = { 0 };
 	int rc = rama_message_decode(&m, c->bytes, c->len, &s->arena, e);
@@ -57,14 +57,14 @@ static int put_bytes(struct rama_collect_store *s, struct rama_collected *c, str
 	return rc;
 }
 
-static int put_one(struct rama_collect_store *s, struct rama_collected *c, struct rama_err *e)
+static int put_one(struct rama_bus_collect_store *s, struct rama_bus_collected *c, struct rama_err *e)
 {
 	bool fetched = c->bytes == NULL && s->fetch != NULL;
 	int rc = fetched ? s->fetch(s->ctx, c, e) : 0;
 
-	c->fate = RAMA_FATE_STORED;
+	c->fate = RAMA_BUS_FATE_STORED;
 	if (rc == RAMA_EMISSING) {
-		c->fate = RAMA_FATE_ABSENT;
+		c->fate = RAMA_BUS_FATE_ABSENT;
 		return 0;
 	}
 	if (rc == 0)
@@ -73,19 +73,19 @@ static int put_one(struct rama_collect_store *s, struct rama_collected *c, struc
 		s->release(s->ctx, c);
 	if (rc == 0 || !is_damaged(rc))
 		return rc;
-	c->fate = RAMA_FATE_REFUSED;
+	c->fate = RAMA_BUS_FATE_REFUSED;
 	s->refused(s->ctx, c, e->text);
 	return 0;
 }
 
-static void count(struct rama_collect_totals *t, const struct rama_collected *c)
+static void count(struct rama_bus_collect_totals *t, const struct rama_bus_collected *c)
 {
-	if (c->fate == RAMA_FATE_STORED) {
+	if (c->fate == RAMA_BUS_FATE_STORED) {
 		t->messages++;
 		t->bytes += c->len;
 		t->events += c->stored;
 		t->repeated += c->events - c->stored;
-	} else if (c->fate == RAMA_FATE_REFUSED) {
+	} else if (c->fate == RAMA_BUS_FATE_REFUSED) {
 		t->refused++;
 		t->refused_events += c->events;
 	}
@@ -93,20 +93,20 @@ static void count(struct rama_collect_totals *t, const struct rama_collected *c)
 
 static const unsigned char *bytes_of(const void *batch, size_t i, size_t *len)
 {
-	const struct rama_collected *c = batch;
+	const struct rama_bus_collected *c = batch;
 
 	*len = c[i].len;
 	return c[i].bytes;
 }
 
-int rama_collect_put(struct rama_collect_store *s, struct rama_collected *c, size_t n,
-		     struct rama_collect_totals *t, struct rama_err *e)
+int rama_bus_collect_put(struct rama_bus_collect_store *s, struct rama_bus_collected *c, size_t n,
+		     struct rama_bus_collect_totals *t, struct rama_err *e)
 {
 	bool begun = false;
-	int rc = rama_collect_store_open(s, e);
+	int rc = rama_bus_collect_store_open(s, e);
 
 	if (rc == 0)
-		rc = rama_order_make(&s->order, n, bytes_of, c, e);
+		rc = rama_bus_order_make(&s->order, n, bytes_of, c, e);
 	if (rc == 0)
 		rc = rama_store_begin(s->store, e);
 	begun = rc == 0;
@@ -116,10 +116,10 @@ int rama_collect_put(struct rama_collect_store *s, struct rama_collected *c, siz
 		rc = rama_store_commit(s->store, e);
 	if (rc != 0) {
 		for (size_t i = 0; i < n; i++)
-			c[i].fate = RAMA_FATE_OPEN;
+			c[i].fate = RAMA_BUS_FATE_OPEN;
 		if (begun)
 			rama_store_rollback(s->store);
-		rama_collect_store_close(s);
+		rama_bus_collect_store_close(s);
 		t->retries++;
 		return e->code = RAMA_EIO;
 	}
@@ -133,7 +133,7 @@ int rama_collect_put(struct rama_collect_store *s, struct rama_collected *c, siz
 
 static int compare(const void *a, const void *b)
 {
-	const struct rama_receipt *x = a, *y = b;
+	const struct rama_bus_receipt *x = a, *y = b;
 	int c = strcmp(x->agent, y->agent);
 
 	c = c != 0 ? c : strcmp(x->epoch, y->epoch);
@@ -141,13 +141,13 @@ static int compare(const void *a, const void *b)
 	return c != 0 ? c : (x->number > y->number) - (x->number < y->number);
 }
 
-static bool same_text(const struct rama_receipt *a, const struct rama_receipt *b)
+static bool same_text(const struct rama_bus_receipt *a, const struct rama_bus_receipt *b)
 {
 	return strcmp(a->agent, b->agent) == 0 && strcmp(a->epoch, b->epoch) == 0;
 }
 
 /* how many, from the first on, are one word */
-static size_t word_of(const struct rama_receipt *r, size_t n, char *to, size_t room)
+static size_t word_of(const struct rama_bus_receipt *r, size_t n, char *to, size_t room)
 {
 	size_t k = 1;
 
@@ -163,7 +163,7 @@ static size_t word_of(const struct rama_receipt *r, size_t n, char *to, size_t r
 	return k;
 }
 
-void rama_receipts(struct rama_receipt *r, size_t n, size_t room,
+void rama_bus_receipts(struct rama_bus_receipt *r, size_t n, size_t room,
 		   void (*say)(void *ctx, const char *agent, const char *text, size_t len),
 		   void *ctx)
 {

@@ -18,15 +18,15 @@
 #define MOST_PENDING 65536 /* messages that collectors may have fetched and not acknowledged */
 
 struct collector {
-	const struct rama_collect_options *o;
-	struct rama_collect_totals *t;
+	const struct rama_bus_collect_options *o;
+	struct rama_bus_collect_totals *t;
 	struct rama_bus bus;
 	natsSubscription *sub;
-	struct rama_collect_store store;
-	struct rama_collect_users users;
+	struct rama_bus_collect_store store;
+	struct rama_bus_collect_users users;
 	natsMsgList list;
-	struct rama_collected *item;
-	struct rama_receipt *receipt;
+	struct rama_bus_collected *item;
+	struct rama_bus_receipt *receipt;
 	int64_t asked;	/* ms, when the server was last asked how much waits */
 	int64_t reaped; /* ms, when processes that are lost were last looked for */
 	bool troubled;	/* told that the store is away */
@@ -40,7 +40,7 @@ static bool stopped(const struct collector *c)
 
 static void pause_ms(const struct collector *c, int64_t ms)
 {
-	for (int64_t until = rama_sink_now() + ms; rama_sink_now() < until && !stopped(c);)
+	for (int64_t until = rama_bus_sink_now() + ms; rama_bus_sink_now() < until && !stopped(c);)
 		usleep(20000);
 }
 
@@ -73,7 +73,7 @@ static bool copy_word(char *to, size_t room, const char *text)
  * cannot be. Messages of older agents do not say whose agent it is. */
 static bool sender_of(char *to, size_t room, natsMsg *m)
 {
-	struct rama_collect_subject s;
+	struct rama_bus_collect_subject s;
 	const char *from = header(m, RAMA_BUS_FROM);
 	char agent[64], uid[16];
 
@@ -84,7 +84,7 @@ static bool sender_of(char *to, size_t room, natsMsg *m)
 		return true;
 	}
 	if (!copy_word(uid, sizeof uid, from) || strspn(uid, "0123456789") != strlen(uid) ||
-	    !rama_collect_subject(&s, natsMsg_GetSubject(m)) ||
+	    !rama_bus_collect_subject(&s, natsMsg_GetSubject(m)) ||
 	    (s.n == 4 && strcmp(uid, "0") != 0 && strcmp(uid, s.word[2]) != 0))
 		return false;
 	snprintf(to, room, "%s.%s", uid, agent);
@@ -92,13 +92,13 @@ static bool sender_of(char *to, size_t room, natsMsg *m)
 }
 
 /* how a receipt names it; false: it says nothing of whom it is from */
-static bool receipt_of(const struct rama_collected *c, struct rama_receipt *r)
+static bool receipt_of(const struct rama_bus_collected *c, struct rama_bus_receipt *r)
 {
 	natsMsg *m = c->user;
 
-	*r = (struct rama_receipt){ .number = rama_bus_header(m, RAMA_BUS_NUMBER, UINT64_MAX) };
-	r->mark = is_probe(m) ? 'p' : c->fate == RAMA_FATE_REFUSED ? '!' : 0;
-	return c->fate != RAMA_FATE_ABSENT && r->number != UINT64_MAX &&
+	*r = (struct rama_bus_receipt){ .number = rama_bus_header(m, RAMA_BUS_NUMBER, UINT64_MAX) };
+	r->mark = is_probe(m) ? 'p' : c->fate == RAMA_BUS_FATE_REFUSED ? '!' : 0;
+	return c->fate != RAMA_BUS_FATE_ABSENT && r->number != UINT64_MAX &&
 	       sender_of(r->agent, sizeof r->agent, m) &&
 	       copy_word(r->epoch, sizeof r->epoch, header(m, RAMA_BUS_EPOCH));
 }
@@ -168,7 +168,7 @@ static int fetch_part(struct collector *k, natsMsg *m, unsigned part, struct ram
 	return 0;
 }
 
-static int fetch_parts(void *ctx, struct rama_collected *c, struct rama_err *e)
+static int fetch_parts(void *ctx, struct rama_bus_collected *c, struct rama_err *e)
 {
 	struct collector *k = ctx;
 	struct rama_bytes all = { 0 };
@@ -186,34 +186,34 @@ static int fetch_parts(void *ctx, struct rama_collected *c, struct rama_err *e)
 	return 0;
 }
 
-static void release_parts(void *ctx, struct rama_collected *c)
+static void release_parts(void *ctx, struct rama_bus_collected *c)
 {
 	(void)ctx;
 	free((void *)c->bytes);
 	c->bytes = NULL; /* its length stays, for the totals */
 }
 
-static void tell_refused(void *ctx, struct rama_collected *c, const char *why)
+static void tell_refused(void *ctx, struct rama_bus_collected *c, const char *why)
 {
 	struct collector *k = ctx;
 
-	rama_sink_tell(&k->o->bus, "%s: message %s of %s: %s; left out",
+	rama_bus_sink_tell(&k->o->bus, "%s: message %s of %s: %s; left out",
 		       natsMsg_GetSubject(c->user), header(c->user, RAMA_BUS_NUMBER),
 		       header(c->user, RAMA_BUS_AGENT), why);
 }
 
-static int check(void *ctx, struct rama_collected *c, struct rama_message *m, struct rama_err *e)
+static int check(void *ctx, struct rama_bus_collected *c, struct rama_message *m, struct rama_err *e)
 {
 	struct collector *k = ctx;
 
-	return rama_collect_check(&k->users, natsMsg_GetSubject(c->user), m, e);
+	return rama_bus_collect_check(&k->users, natsMsg_GetSubject(c->user), m, e);
 }
 
 /* ---- the consumer ------------------------------------------------------------------------------------------- */
 
 static const char *consumer_name(const struct collector *k)
 {
-	return rama_sink_option(&k->bus.spec, "consumer", RAMA_BUS_CONSUMER);
+	return rama_bus_sink_option(&k->bus.spec, "consumer", RAMA_BUS_CONSUMER);
 }
 
 static natsStatus add_consumer(struct collector *k, const char *name)
@@ -279,7 +279,7 @@ static bool fetch(struct collector *k)
 	there = rama_bus_ready(&k->bus, &fresh, &e);
 	if (!there || subscribe(k, &e) != 0) {
 		if (there)
-			rama_sink_tell(&k->o->bus, "%s: %s; it is tried again", k->bus.shown,
+			rama_bus_sink_tell(&k->o->bus, "%s: %s; it is tried again", k->bus.shown,
 				       e.text);
 		pause_ms(k, there ? 1000 : 100);
 		return false;
@@ -310,7 +310,7 @@ static size_t sort_out(struct collector *k)
 		jsMsgMetaData_Destroy(meta);
 		if (is_probe(m))
 			continue;
-		k->item[n] = (struct rama_collected){ .user = m };
+		k->item[n] = (struct rama_bus_collected){ .user = m };
 		if (parts_of(m) == 0) {
 			k->item[n].bytes = (const unsigned char *)natsMsg_GetData(m);
 			k->item[n].len = (size_t)natsMsg_GetDataLength(m);
@@ -319,36 +319,36 @@ static size_t sort_out(struct collector *k)
 	}
 	for (int i = 0; i < k->list.Count; i++) /* probes stand behind, and are not stored */
 		if (is_probe(k->list.Msgs[i]))
-			k->item[n++] = (struct rama_collected){ .user = k->list.Msgs[i],
-								.fate = RAMA_FATE_STORED };
+			k->item[n++] = (struct rama_bus_collected){ .user = k->list.Msgs[i],
+								.fate = RAMA_BUS_FATE_STORED };
 	return n;
 }
 
 /* Stores it, however long that takes. false: stopped before that. */
 static bool store_batch(struct collector *k, size_t n)
 {
-	int64_t pause = 100, told = rama_sink_now();
+	int64_t pause = 100, told = rama_bus_sink_now();
 	struct rama_err e = { 0 };
 
-	while (n > 0 && rama_collect_put(&k->store, k->item, n, k->t, &e) != 0) {
+	while (n > 0 && rama_bus_collect_put(&k->store, k->item, n, k->t, &e) != 0) {
 		if (!k->troubled)
-			rama_sink_tell(&k->o->bus, "store: %s; messages wait in the stream",
+			rama_bus_sink_tell(&k->o->bus, "store: %s; messages wait in the stream",
 				       e.text);
 		k->troubled = true;
-		for (int64_t until = rama_sink_now() + pause;
-		     rama_sink_now() < until && !stopped(k);)
+		for (int64_t until = rama_bus_sink_now() + pause;
+		     rama_bus_sink_now() < until && !stopped(k);)
 			usleep(20000);
 		pause = pause * 2 < LONGEST_PAUSE ? pause * 2 : LONGEST_PAUSE;
 		if (stopped(k))
 			return false;
-		if (rama_sink_now() - told < (int64_t)k->o->ack_wait_s * 1000 / 4)
+		if (rama_bus_sink_now() - told < (int64_t)k->o->ack_wait_s * 1000 / 4)
 			continue;
-		told = rama_sink_now();
+		told = rama_bus_sink_now();
 		for (int i = 0; i < k->list.Count; i++)
 			natsMsg_InProgress(k->list.Msgs[i], &k->bus.jsopts);
 	}
 	if (k->troubled)
-		rama_sink_tell(&k->o->bus, "store: it is back");
+		rama_bus_sink_tell(&k->o->bus, "store: it is back");
 	k->troubled = false;
 	return true;
 }
@@ -381,9 +381,9 @@ static void acknowledge(struct collector *k, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		receipts += receipt_of(&k->item[i], &k->receipt[receipts]);
-	rama_receipts(k->receipt, receipts, RECEIPT, say, k);
+	rama_bus_receipts(k->receipt, receipts, RECEIPT, say, k);
 	for (size_t i = 0; i < n; i++) {
-		if (k->item[i].fate == RAMA_FATE_STORED)
+		if (k->item[i].fate == RAMA_BUS_FATE_STORED)
 			natsMsg_Ack(k->item[i].user, &k->bus.jsopts);
 		else
 			natsMsg_Term(k->item[i].user, &k->bus.jsopts);
@@ -410,9 +410,9 @@ static void show(struct collector *k)
 {
 	if (k->o->progress == NULL)
 		return;
-	if (rama_sink_now() - k->asked >= 1000) {
+	if (rama_bus_sink_now() - k->asked >= 1000) {
 		k->t->waiting = waiting(k);
-		k->asked = rama_sink_now();
+		k->asked = rama_bus_sink_now();
 	}
 	k->o->progress(k->o->ctx, k->t);
 }
@@ -422,11 +422,11 @@ static void reap(struct collector *k)
 {
 	struct rama_err e = { 0 };
 
-	if (rama_sink_now() - k->reaped < REAP_EVERY || rama_collect_store_open(&k->store, &e) != 0)
+	if (rama_bus_sink_now() - k->reaped < REAP_EVERY || rama_bus_collect_store_open(&k->store, &e) != 0)
 		return;
-	k->reaped = rama_sink_now();
+	k->reaped = rama_bus_sink_now();
 	if (rama_store_reap(k->store.store, rama_store_now(k->store.store), &e) != 0)
-		rama_collect_store_close(&k->store);
+		rama_bus_collect_store_close(&k->store);
 }
 
 static void run(struct collector *k)
@@ -435,7 +435,7 @@ static void run(struct collector *k)
 		if (fetch(k)) {
 			size_t n = sort_out(k), probes = 0;
 
-			while (probes < n && k->item[n - 1 - probes].fate == RAMA_FATE_STORED)
+			while (probes < n && k->item[n - 1 - probes].fate == RAMA_BUS_FATE_STORED)
 				probes++;
 			if (store_batch(k, n - probes))
 				acknowledge(k, n);
@@ -453,13 +453,13 @@ static void run(struct collector *k)
 	k->t->waiting = waiting(k);
 }
 
-int rama_collect_bus(const struct rama_collect_options *o, struct rama_collect_totals *t,
+int rama_bus_collect_bus(const struct rama_bus_collect_options *o, struct rama_bus_collect_totals *t,
 		     struct rama_err *e)
 {
 	struct collector k = { .o = o, .t = t };
 	int rc;
 
-	k.store = (struct rama_collect_store){ .where = o->store,
+	k.store = (struct rama_bus_collect_store){ .where = o->store,
 					       .fetch = fetch_parts,
 					       .release = release_parts,
 					       .refused = tell_refused,
@@ -472,7 +472,7 @@ int rama_collect_bus(const struct rama_collect_options *o, struct rama_collect_t
 	k.item = calloc(o->batch, sizeof *k.item);
 	k.receipt = calloc(o->batch, sizeof *k.receipt);
 	rc = k.item != NULL && k.receipt != NULL
-		     ? rama_collect_store_open(&k.store, e)
+		     ? rama_bus_collect_store_open(&k.store, e)
 		     : rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 	if (rc == 0)
 		run(&k);
@@ -481,7 +481,7 @@ int rama_collect_bus(const struct rama_collect_options *o, struct rama_collect_t
 		natsConnection_FlushTimeout(k.bus.nc, 2000);
 	unsubscribe(&k);
 	rama_bus_close(&k.bus);
-	rama_collect_store_close(&k.store);
+	rama_bus_collect_store_close(&k.store);
 	free(k.item);
 	free(k.receipt);
 	return rc;

@@ -22,12 +22,12 @@ static int refuse(struct rama_err *e, const char *what, const char *told, const 
 
 /* ---- subjects ------------------------------------------------------------------------------------------------------ */
 
-bool rama_collect_subject(struct rama_collect_subject *to, const char *subject)
+bool rama_bus_collect_subject(struct rama_bus_collect_subject *to, const char *subject)
 {
 	const char *at = subject;
 	char *end;
 
-	*to = (struct rama_collect_subject){ 0 };
+	*to = (struct rama_bus_collect_subject){ 0 };
 	while (to->n < 4 && at != NULL) {
 		size_t len = strcspn(at, ".");
 
@@ -49,7 +49,7 @@ bool rama_collect_subject(struct rama_collect_subject *to, const char *subject)
 
 /* ---- names of users -------------------------------------------------------------------------------------------------- */
 
-static void ask(struct rama_collect_user *u)
+static void ask(struct rama_bus_collect_user *u)
 {
 	struct passwd pw, *found = NULL;
 	char *buf = malloc(65536);
@@ -58,15 +58,15 @@ static void ask(struct rama_collect_user *u)
 	if (buf != NULL && getpwuid_r((uid_t)u->uid, &pw, buf, 65536, &found) == 0 && found != NULL)
 		snprintf(u->name, sizeof u->name, "%s", pw.pw_name);
 	free(buf);
-	u->asked = rama_sink_now();
+	u->asked = rama_bus_sink_now();
 }
 
 /* what this machine calls the user; "": it does not know him */
-static const char *name_of(struct rama_collect_users *users, uint64_t uid)
+static const char *name_of(struct rama_bus_collect_users *users, uint64_t uid)
 {
-	struct rama_collect_user *u = &users->user[uid % RAMA_COLLECT_USERS];
+	struct rama_bus_collect_user *u = &users->user[uid % RAMA_BUS_COLLECT_USERS];
 
-	if (u->asked == 0 || u->uid != uid || rama_sink_now() - u->asked > REMEMBERED) {
+	if (u->asked == 0 || u->uid != uid || rama_bus_sink_now() - u->asked > REMEMBERED) {
 		u->uid = uid;
 		ask(u);
 	}
@@ -85,7 +85,7 @@ static bool is_somebody(const char *name)
 
 /* A name that this machine knows belongs to whom it says. Of users whom it does not know it cannot tell; those are called by their
  * number, whatever they call themselves. */
-static int check_name(struct rama_collect_users *users, uint64_t uid, const char **user,
+static int check_name(struct rama_bus_collect_users *users, uint64_t uid, const char **user,
 		      const char *subject, struct rama_err *e)
 {
 	const char *known = name_of(users, uid);
@@ -133,7 +133,7 @@ static int check_log(const struct rama_msg_log *m, uint64_t uid, const char *sub
 	return its == (int64_t)uid ? 0 : refuse(e, "a log of user", told, subject);
 }
 
-static int check_job(const struct rama_message *m, const struct rama_collect_subject *s,
+static int check_job(const struct rama_message *m, const struct rama_bus_collect_subject *s,
 		     const char *subject, struct rama_err *e)
 {
 	char job[RAMA_WIRE_JOB] = "", name[RAMA_WIRE_JOB];
@@ -153,14 +153,14 @@ static int check_job(const struct rama_message *m, const struct rama_collect_sub
 	return strcmp(name, s->word[3]) == 0 ? 0 : refuse(e, "job", job, subject);
 }
 
-int rama_collect_check(struct rama_collect_users *users, const char *subject,
+int rama_bus_collect_check(struct rama_bus_collect_users *users, const char *subject,
 		       struct rama_message *m, struct rama_err *e)
 {
-	struct rama_collect_subject s;
+	struct rama_bus_collect_subject s;
 	char word[128];
 	int rc;
 
-	if (!rama_collect_subject(&s, subject))
+	if (!rama_bus_collect_subject(&s, subject))
 		return refuse(e, "a message of kind", rama_message_name(m->kind), subject);
 	if (m->kind == RAMA_MSG_SAMPLE) {
 		rama_bus_word(word, sizeof word, m->sample.host, strlen(m->sample.host));

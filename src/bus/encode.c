@@ -6,7 +6,7 @@
 
 #include "bus/encode_parts.h"
 
-bool rama_dialect_find(const char *name, enum rama_dialect *d)
+bool rama_bus_dialect_find(const char *name, enum rama_bus_dialect *d)
 {
 	static const char *const names[] = { "json", "upstream", "paper" };
 
@@ -18,77 +18,77 @@ bool rama_dialect_find(const char *name, enum rama_dialect *d)
 	return false;
 }
 
-int rama_encoder_create(struct rama_encoder **en, const struct rama_encoder_options *o,
+int rama_bus_encoder_create(struct rama_bus_encoder **en, const struct rama_bus_encoder_options *o,
 			struct rama_err *e)
 {
-	struct rama_encoder *n = calloc(1, sizeof(*n));
+	struct rama_bus_encoder *n = calloc(1, sizeof(*n));
 
 	*en = NULL;
 	if (n == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory to encode events");
 	n->opt = *o;
 	if (n->opt.segs == 0)
-		n->opt.segs = RAMA_ENC_SEGS;
+		n->opt.segs = RAMA_BUS_ENC_SEGS;
 	n->block = malloc(sizeof(*n->block));
 	n->seg = calloc(n->opt.segs, sizeof(*n->seg));
 	if (n->block == NULL || n->seg == NULL) {
-		rama_encoder_destroy(n);
+		rama_bus_encoder_destroy(n);
 		return rama_err_set(e, RAMA_EMEMORY, "no memory to encode events");
 	}
 	*en = n;
 	return 0;
 }
 
-void rama_encoder_destroy(struct rama_encoder *en)
+void rama_bus_encoder_destroy(struct rama_bus_encoder *en)
 {
 	if (en == NULL)
 		return;
-	rama_enc_forget_all(en);
+	rama_bus_enc_forget_all(en);
 	rama_block_packer_fini(&en->packer);
 	free(en->block);
 	free(en->seg);
 	free(en);
 }
 
-void rama_encoder_header(const struct rama_encoder *en, struct rama_out *out)
+void rama_bus_encoder_header(const struct rama_bus_encoder *en, struct rama_out *out)
 {
 	if (!en->opt.csv)
 		return;
-	if (en->opt.dialect == RAMA_DIALECT_JSON)
-		rama_enc_own_header(en, out);
+	if (en->opt.dialect == RAMA_BUS_DIALECT_JSON)
+		rama_bus_enc_own_header(en, out);
 	else
-		rama_enc_connector_header(en, out);
+		rama_bus_enc_connector_header(en, out);
 }
 
-static void put_own_events(struct rama_encoder *en, struct rama_enc_process *p, uint32_t from,
+static void put_own_events(struct rama_bus_encoder *en, struct rama_bus_enc_process *p, uint32_t from,
 			   struct rama_out *out)
 {
 	const struct rama_block *b = en->block;
-	uint64_t lost = rama_enc_lost(p);
+	uint64_t lost = rama_bus_enc_lost(p);
 
 	for (uint32_t i = from; i < b->n; i++) {
-		struct rama_enc_event x = {
+		struct rama_bus_enc_event x = {
 			.p = p, .b = b, .ev = &b->event[i], .seq = b->first + i, .lost = lost
 		};
 
 		x.what = &b->what[x.ev->what];
-		rama_enc_own_event(en, &x, out);
+		rama_bus_enc_own_event(en, &x, out);
 	}
 	en->totals.written += b->n - from;
 }
 
-static int put_block(struct rama_encoder *en, const struct rama_message *m, struct rama_out *out,
+static int put_block(struct rama_bus_encoder *en, const struct rama_message *m, struct rama_out *out,
 		     struct rama_err *e)
 {
 	struct rama_block *b = en->block;
-	struct rama_enc_process *p;
-	struct rama_enc_lane *lane;
+	struct rama_bus_enc_process *p;
+	struct rama_bus_enc_lane *lane;
 	uint32_t from = 0;
 	int rc = rama_block_unpack(&en->packer, b, m->block.bytes, m->block.len, e);
 
 	if (rc < 0)
 		return rc;
-	if ((p = rama_enc_process_of(en, b)) == NULL || (lane = rama_enc_lane(p, b->lane)) == NULL)
+	if ((p = rama_bus_enc_process_of(en, b)) == NULL || (lane = rama_bus_enc_lane(p, b->lane)) == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory to encode events");
 	if (lane->next > b->first)
 		from = lane->next - b->first < b->n ? (uint32_t)(lane->next - b->first) : b->n;
@@ -101,43 +101,43 @@ static int put_block(struct rama_encoder *en, const struct rama_message *m, stru
 		p->msg.rank = b->rank;
 	p->seen += b->n - from;
 	en->changes++;
-	if (en->opt.dialect == RAMA_DIALECT_JSON)
+	if (en->opt.dialect == RAMA_BUS_DIALECT_JSON)
 		put_own_events(en, p, from, out);
 	else
-		rc = rama_enc_connector_block(en, p, from, out, e);
-	rama_enc_end_if_done(en, p);
+		rc = rama_bus_enc_connector_block(en, p, from, out, e);
+	rama_bus_enc_end_if_done(en, p);
 	return rc;
 }
 
-static int put(struct rama_encoder *en, const struct rama_message *m, struct rama_out *out,
+static int put(struct rama_bus_encoder *en, const struct rama_message *m, struct rama_out *out,
 	       struct rama_err *e)
 {
-	bool lines = en->opt.dialect == RAMA_DIALECT_JSON && !en->opt.csv;
+	bool lines = en->opt.dialect == RAMA_BUS_DIALECT_JSON && !en->opt.csv;
 	int rc;
 
 	switch (m->kind) {
 	case RAMA_MSG_PROCESS:
-		if ((rc = rama_enc_take_process(en, &m->process, e)) >= 0 && lines)
-			rama_enc_own_process(en, &m->process, out);
+		if ((rc = rama_bus_enc_take_process(en, &m->process, e)) >= 0 && lines)
+			rama_bus_enc_own_process(en, &m->process, out);
 		if (m->process.state != RAMA_STATE_RUNNING)
-			rama_enc_sweep(en);
+			rama_bus_enc_sweep(en);
 		return rc;
 	case RAMA_MSG_NAMES:
-		if (en->n_jobs > 2 * RAMA_ENC_IDLE)
-			rama_enc_sweep(en);
-		return rama_enc_take_names(en, &m->names, e);
+		if (en->n_jobs > 2 * RAMA_BUS_ENC_IDLE)
+			rama_bus_enc_sweep(en);
+		return rama_bus_enc_take_names(en, &m->names, e);
 	case RAMA_MSG_BLOCK:
 		return put_block(en, m, out, e);
 	case RAMA_MSG_LOSS:
 		if (lines)
-			rama_enc_own_loss(en, &m->loss, out);
+			rama_bus_enc_own_loss(en, &m->loss, out);
 		return 0;
 	default: /* counters, samples and logs are not events */
 		return 0;
 	}
 }
 
-int rama_encoder_put(struct rama_encoder *en, const struct rama_message *m, struct rama_out *out,
+int rama_bus_encoder_put(struct rama_bus_encoder *en, const struct rama_message *m, struct rama_out *out,
 		     struct rama_err *e)
 {
 	int rc;
@@ -149,12 +149,12 @@ int rama_encoder_put(struct rama_encoder *en, const struct rama_message *m, stru
 	return rc < 0 ? rc : 0;
 }
 
-void rama_encoder_totals(const struct rama_encoder *en, struct rama_encoder_totals *t)
+void rama_bus_encoder_totals(const struct rama_bus_encoder *en, struct rama_bus_encoder_totals *t)
 {
 	*t = en->totals;
 }
 
-uint64_t rama_encoder_changes(const struct rama_encoder *en)
+uint64_t rama_bus_encoder_changes(const struct rama_bus_encoder *en)
 {
 	return en->changes;
 }

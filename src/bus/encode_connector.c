@@ -109,7 +109,7 @@ static const enum key paper_csv[] = {
 
 /* what a run of accesses has in common */
 struct run {
-	const struct rama_enc_process *p;
+	const struct rama_bus_enc_process *p;
 	const char *module, *op, *path;
 	uint64_t record, seq, lost, count;
 	int64_t max_byte, switches, flushes;
@@ -128,7 +128,7 @@ static void put_text(const struct pen *w, const char *s)
 	struct rama_json j;
 
 	if (w->csv) {
-		rama_enc_csv_text(w->out, s, strlen(s));
+		rama_bus_enc_csv_text(w->out, s, strlen(s));
 		return;
 	}
 	rama_json_init(&j, w->out);
@@ -165,7 +165,7 @@ static int64_t minus(int64_t a, int64_t b)
 }
 
 static void put_of_seg(const struct pen *w, enum key k, const struct run *r,
-		       const struct rama_enc_seg *s)
+		       const struct rama_bus_enc_seg *s)
 {
 	int64_t start = minus(minus(s->ev.end, s->ev.dur), r->p->msg.start);
 
@@ -250,7 +250,7 @@ static void put_of_run(const struct pen *w, enum key k, const struct run *r)
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static void put_keys(const struct pen *w, const enum key *order, const struct run *r,
-		     const struct rama_enc_seg *s)
+		     const struct rama_bus_enc_seg *s)
 {
 	for (unsigned i = 0; order[i] != K_END; i++) {
 		if (i > 0)
@@ -265,9 +265,9 @@ static void put_keys(const struct pen *w, const enum key *order, const struct ru
 	}
 }
 
-static void put_json(struct rama_encoder *en, const struct run *r, struct rama_out *out)
+static void put_json(struct rama_bus_encoder *en, const struct run *r, struct rama_out *out)
 {
-	bool paper = en->opt.dialect == RAMA_DIALECT_PAPER;
+	bool paper = en->opt.dialect == RAMA_BUS_DIALECT_PAPER;
 	const enum key *after = paper ? paper_after : upstream_after;
 	struct pen w = { .out = out };
 
@@ -290,9 +290,9 @@ static void put_json(struct rama_encoder *en, const struct run *r, struct rama_o
 }
 
 /* One row of each access. Counters of the run are those after its last one, but the number of the access is its own. */
-static void put_csv(struct rama_encoder *en, const struct run *r, struct rama_out *out)
+static void put_csv(struct rama_bus_encoder *en, const struct run *r, struct rama_out *out)
 {
-	const enum key *order = en->opt.dialect == RAMA_DIALECT_PAPER ? paper_csv : upstream_csv;
+	const enum key *order = en->opt.dialect == RAMA_BUS_DIALECT_PAPER ? paper_csv : upstream_csv;
 	struct pen w = { .out = out, .csv = true };
 	struct run one = *r;
 
@@ -316,9 +316,9 @@ static void put_csv(struct rama_encoder *en, const struct run *r, struct rama_ou
 	}
 }
 
-void rama_enc_connector_header(const struct rama_encoder *en, struct rama_out *out)
+void rama_bus_enc_connector_header(const struct rama_bus_encoder *en, struct rama_out *out)
 {
-	const enum key *order = en->opt.dialect == RAMA_DIALECT_PAPER ? paper_csv : upstream_csv;
+	const enum key *order = en->opt.dialect == RAMA_BUS_DIALECT_PAPER ? paper_csv : upstream_csv;
 
 	for (unsigned i = 0; order[i] != K_END; i++) {
 		rama_out_char(out, i == 0 ? '#' : ',');
@@ -332,89 +332,89 @@ void rama_enc_connector_header(const struct rama_encoder *en, struct rama_out *o
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* how the connector calls an operation; NULL: it does not tell it */
-static const char *op_name(const struct rama_encoder *en, const struct rama_enc_event *x)
+static const char *op_name(const struct rama_bus_encoder *en, const struct rama_bus_enc_event *x)
 {
-	bool known = x->layer < RAMA_ENC_PNETCDF && !x->ev->failed;
+	bool known = x->layer < RAMA_BUS_ENC_PNETCDF && !x->ev->failed;
 
 	if (known && (x->op == RAMA_OP_OPEN || x->op == RAMA_OP_CLOSE || x->op == RAMA_OP_READ ||
 		      x->op == RAMA_OP_WRITE))
 		return x->what->op;
-	if (known && x->op == RAMA_OP_FLUSH && x->layer == RAMA_ENC_STDIO)
+	if (known && x->op == RAMA_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO)
 		return "write";
 	return en->opt.all ? x->what->op : NULL;
 }
 
-static enum rama_enc_class class_of(enum rama_opkind op)
+static enum rama_bus_enc_class class_of(enum rama_opkind op)
 {
-	return op == RAMA_OP_READ			    ? RAMA_ENC_READ
-	       : op == RAMA_OP_WRITE || op == RAMA_OP_FLUSH ? RAMA_ENC_WRITE
-							    : RAMA_ENC_META;
+	return op == RAMA_OP_READ			    ? RAMA_BUS_ENC_CLASS_READ
+	       : op == RAMA_OP_WRITE || op == RAMA_OP_FLUSH ? RAMA_BUS_ENC_CLASS_WRITE
+							    : RAMA_BUS_ENC_CLASS_META;
 }
 
-static void count_access(struct rama_enc_record *r, const struct rama_wire_event *ev,
-			 enum rama_enc_class class)
+static void count_access(struct rama_bus_enc_record *r, const struct rama_wire_event *ev,
+			 enum rama_bus_enc_class class)
 {
-	int64_t *most = class == RAMA_ENC_READ ? &r->max_read : &r->max_written, last;
+	int64_t *most = class == RAMA_BUS_ENC_CLASS_READ ? &r->max_read : &r->max_written, last;
 
 	if (ev->off >= 0 && ev->bytes > 0 &&
 	    !__builtin_add_overflow(ev->off, ev->bytes - 1, &last) && last > *most)
 		*most = last;
-	if (r->last != RAMA_ENC_META && r->last != class)
+	if (r->last != RAMA_BUS_ENC_CLASS_META && r->last != class)
 		r->switches++;
 	r->last = (uint8_t) class;
 }
 
 /* one event more on a record */
-static void count_event(struct rama_enc_record *r, const struct rama_enc_event *x)
+static void count_event(struct rama_bus_enc_record *r, const struct rama_bus_enc_event *x)
 {
-	enum rama_enc_class class = class_of(x->op);
+	enum rama_bus_enc_class class = class_of(x->op);
 	enum rama_opkind op =
-		x->op == RAMA_OP_FLUSH && x->layer == RAMA_ENC_STDIO ? RAMA_OP_WRITE : x->op;
+		x->op == RAMA_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO ? RAMA_OP_WRITE : x->op;
 
 	r->count[op]++;
 	r->ns[class] += x->ev->dur > 0 ? (uint64_t)x->ev->dur : 0;
 	if (x->op == RAMA_OP_FLUSH)
 		r->flushes++;
-	else if (class != RAMA_ENC_META && !x->ev->failed)
+	else if (class != RAMA_BUS_ENC_CLASS_META && !x->ev->failed)
 		count_access(r, x->ev, class);
 }
 
-static void fill_run(struct run *run, const struct rama_enc_record *r,
-		     const struct rama_enc_event *x)
+static void fill_run(struct run *run, const struct rama_bus_enc_record *r,
+		     const struct rama_bus_enc_event *x)
 {
-	bool io = class_of(x->op) != RAMA_ENC_META,
-	     places = x->layer == RAMA_ENC_POSIX || x->layer == RAMA_ENC_STDIO;
+	bool io = class_of(x->op) != RAMA_BUS_ENC_CLASS_META,
+	     places = x->layer == RAMA_BUS_ENC_POSIX || x->layer == RAMA_BUS_ENC_STDIO;
 	enum rama_opkind op =
-		x->op == RAMA_OP_FLUSH && x->layer == RAMA_ENC_STDIO ? RAMA_OP_WRITE : x->op;
+		x->op == RAMA_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO ? RAMA_OP_WRITE : x->op;
 
 	run->count = r->count[op];
 	run->max_byte = !io || !places			   ? -1
-			: class_of(x->op) == RAMA_ENC_READ ? r->max_read
+			: class_of(x->op) == RAMA_BUS_ENC_CLASS_READ ? r->max_read
 							   : r->max_written;
-	run->switches = io && (x->layer == RAMA_ENC_POSIX || x->layer == RAMA_ENC_MPIIO)
+	run->switches = io && (x->layer == RAMA_BUS_ENC_POSIX || x->layer == RAMA_BUS_ENC_MPIIO)
 				? (int64_t)r->switches
 				: -1;
-	run->flushes = (x->layer == RAMA_ENC_STDIO && class_of(x->op) == RAMA_ENC_WRITE) ||
-				       (x->layer == RAMA_ENC_H5F && x->op == RAMA_OP_OPEN)
+	run->flushes = (x->layer == RAMA_BUS_ENC_STDIO && class_of(x->op) == RAMA_BUS_ENC_CLASS_WRITE) ||
+				       (x->layer == RAMA_BUS_ENC_H5F && x->op == RAMA_OP_OPEN)
 			       ? (int64_t)r->flushes
 			       : -1;
 }
 
-static void add_seg(struct rama_encoder *en, const struct rama_enc_record *r,
-		    const struct rama_enc_event *x)
+static void add_seg(struct rama_bus_encoder *en, const struct rama_bus_enc_record *r,
+		    const struct rama_bus_enc_event *x)
 {
-	struct rama_enc_seg *s = &en->seg[en->n_segs++];
+	struct rama_bus_enc_seg *s = &en->seg[en->n_segs++];
 
-	*s = (struct rama_enc_seg){ .ev = *x->ev, .total = r->ns[class_of(x->op)] };
-	if (class_of(x->op) == RAMA_ENC_META && !en->opt.all)
+	*s = (struct rama_bus_enc_seg){ .ev = *x->ev, .total = r->ns[class_of(x->op)] };
+	if (class_of(x->op) == RAMA_BUS_ENC_CLASS_META && !en->opt.all)
 		s->ev.off = s->ev.bytes = -1;
-	if (x->op == RAMA_OP_FLUSH && x->layer == RAMA_ENC_STDIO)
+	if (x->op == RAMA_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO)
 		s->ev.bytes = 0;
-	if (x->layer == RAMA_ENC_H5D)
+	if (x->layer == RAMA_BUS_ENC_H5D)
 		s->ev.off = -1;
 }
 
-static void put_run(struct rama_encoder *en, const struct run *r, struct rama_out *out)
+static void put_run(struct rama_bus_encoder *en, const struct run *r, struct rama_out *out)
 {
 	if (en->n_segs == 0)
 		return;
@@ -427,15 +427,15 @@ static void put_run(struct rama_encoder *en, const struct run *r, struct rama_ou
 }
 
 /* Does an event go on with the run? Then its number follows the last one's, too. */
-static bool goes_on(const struct rama_encoder *en, const struct run *r,
-		    const struct rama_enc_event *x, const char *op)
+static bool goes_on(const struct rama_bus_encoder *en, const struct run *r,
+		    const struct rama_bus_enc_event *x, const char *op)
 {
 	return en->n_segs > 0 && en->n_segs < en->opt.segs && r->record == x->ev->record &&
 	       r->seq + en->n_segs == x->seq && strcmp(r->op, op) == 0 &&
 	       strcmp(r->module, x->what->layer) == 0;
 }
 
-static void begin_run(struct run *r, const struct rama_enc_event *x, const char *op)
+static void begin_run(struct run *r, const struct rama_bus_enc_event *x, const char *op)
 {
 	*r = (struct run){ .p = x->p,
 			   .module = x->what->layer,
@@ -444,21 +444,21 @@ static void begin_run(struct run *r, const struct rama_enc_event *x, const char 
 			   .seq = x->seq,
 			   .lost = x->lost,
 			   .met = x->op == RAMA_OP_OPEN };
-	r->path = rama_enc_path(x->p, x->ev->record);
+	r->path = rama_bus_enc_path(x->p, x->ev->record);
 }
 
 /* Counts an event, and writes the run before it if it begins another. */
-static int put_event(struct rama_encoder *en, struct run *run, const struct rama_enc_event *x,
+static int put_event(struct rama_bus_encoder *en, struct run *run, const struct rama_bus_enc_event *x,
 		     struct rama_out *out)
 {
 	const char *op = op_name(en, x);
-	struct rama_enc_record *r;
+	struct rama_bus_enc_record *r;
 
 	if (op == NULL && x->op != RAMA_OP_FLUSH) {
 		en->totals.left_out++;
 		return 0;
 	}
-	if ((r = rama_enc_record(x->p, x->layer, x->ev->record)) == NULL)
+	if ((r = rama_bus_enc_record(x->p, x->layer, x->ev->record)) == NULL)
 		return -1;
 	if (op == NULL) { /* not told, but counted */
 		r->flushes += !x->ev->failed;
@@ -472,30 +472,30 @@ static int put_event(struct rama_encoder *en, struct run *run, const struct rama
 	count_event(r, x);
 	add_seg(en, r, x);
 	fill_run(run, r, x);
-	if (x->op == RAMA_OP_CLOSE && en->opt.dialect == RAMA_DIALECT_PAPER) {
+	if (x->op == RAMA_OP_CLOSE && en->opt.dialect == RAMA_BUS_DIALECT_PAPER) {
 		put_run(en, run, out); /* the paper counts from the beginning after each close */
 		memset(r->count, 0, sizeof(r->count));
 	}
 	return 0;
 }
 
-int rama_enc_connector_block(struct rama_encoder *en, struct rama_enc_process *p, uint32_t from,
+int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_enc_process *p, uint32_t from,
 			     struct rama_out *out, struct rama_err *e)
 {
-	enum rama_enc_layer layer[RAMA_BLOCK_WHATS];
+	enum rama_bus_enc_layer layer[RAMA_BLOCK_WHATS];
 	enum rama_opkind op[RAMA_BLOCK_WHATS];
 	struct rama_block *b = en->block;
 	struct run run = { .p = p, .module = "", .op = "" };
-	uint64_t lost = rama_enc_lost(p);
+	uint64_t lost = rama_bus_enc_lost(p);
 
 	for (uint32_t k = 0; k < b->n_whats; k++) {
-		layer[k] = rama_enc_layer_of(b->what[k].layer);
-		op[k] = rama_enc_op_of(b->what[k].op);
-		if (layer[k] == RAMA_ENC_MPIIO)
+		layer[k] = rama_bus_enc_layer_of(b->what[k].layer);
+		op[k] = rama_bus_enc_op_of(b->what[k].op);
+		if (layer[k] == RAMA_BUS_ENC_MPIIO)
 			memcpy(b->what[k].layer, "MPIIO", 6);
 	}
 	for (uint32_t i = from; i < b->n; i++) {
-		struct rama_enc_event x = {
+		struct rama_bus_enc_event x = {
 			.p = p, .b = b, .ev = &b->event[i], .seq = b->first + i, .lost = lost
 		};
 

@@ -7,7 +7,7 @@ static const char columns[] = "job,segment,host,rank,lane,tid,seq,lost,layer,op,
 			      "start_ns,end_ns,dur_ns,off,len,call,"
 			      "parent,failed,file_bytes\n";
 
-void rama_enc_own_header(const struct rama_encoder *en, struct rama_out *out)
+void rama_bus_enc_own_header(const struct rama_bus_encoder *en, struct rama_out *out)
 {
 	(void)en;
 	rama_out_text(out, columns);
@@ -44,7 +44,7 @@ static size_t plain_length(const char *s, size_t n)
 	return len;
 }
 
-void rama_enc_csv_text(struct rama_out *out, const char *s, size_t n)
+void rama_bus_enc_csv_text(struct rama_out *out, const char *s, size_t n)
 {
 	rama_out_char(out, '"');
 	for (size_t i = 0, len; i < n; i += len) {
@@ -103,7 +103,7 @@ static int64_t start_of(const struct rama_wire_event *ev)
 	return (int64_t)((uint64_t)ev->end - (uint64_t)ev->dur);
 }
 
-static void event_json(const struct rama_enc_event *x, const char *path, struct rama_out *out)
+static void event_json(const struct rama_bus_enc_event *x, const char *path, struct rama_out *out)
 {
 	const struct rama_wire_event *ev = x->ev;
 
@@ -136,7 +136,7 @@ static void event_json(const struct rama_enc_event *x, const char *path, struct 
 
 static void cell(struct rama_out *out, const char *s)
 {
-	rama_enc_csv_text(out, s, strlen(s));
+	rama_bus_enc_csv_text(out, s, strlen(s));
 	rama_out_char(out, ',');
 }
 
@@ -152,7 +152,7 @@ static void cell_u64(struct rama_out *out, uint64_t v)
 	rama_out_char(out, ',');
 }
 
-static void event_csv(const struct rama_enc_event *x, const char *path, struct rama_out *out)
+static void event_csv(const struct rama_bus_enc_event *x, const char *path, struct rama_out *out)
 {
 	const struct rama_wire_event *ev = x->ev;
 
@@ -170,7 +170,7 @@ static void event_csv(const struct rama_enc_event *x, const char *path, struct r
 	cell(out, x->what->fn);
 	cell_u64(out, ev->record);
 	if (path != NULL)
-		rama_enc_csv_text(out, path, strlen(path));
+		rama_bus_enc_csv_text(out, path, strlen(path));
 	rama_out_char(out, ',');
 	cell_i64(out, start_of(ev));
 	cell_i64(out, ev->end);
@@ -185,10 +185,10 @@ static void event_csv(const struct rama_enc_event *x, const char *path, struct r
 	rama_out_char(out, '\n');
 }
 
-void rama_enc_own_event(struct rama_encoder *en, const struct rama_enc_event *x,
+void rama_bus_enc_own_event(struct rama_bus_encoder *en, const struct rama_bus_enc_event *x,
 			struct rama_out *out)
 {
-	const char *path = x->ev->record != 0 ? rama_enc_path(x->p, x->ev->record) : NULL;
+	const char *path = x->ev->record != 0 ? rama_bus_enc_path(x->p, x->ev->record) : NULL;
 
 	if (en->opt.csv)
 		event_csv(x, path, out);
@@ -197,7 +197,7 @@ void rama_enc_own_event(struct rama_encoder *en, const struct rama_enc_event *x,
 	en->totals.lines++;
 }
 
-void rama_enc_own_process(struct rama_encoder *en, const struct rama_msg_process *m,
+void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_msg_process *m,
 			  struct rama_out *out)
 {
 	static const char *const states[] = { "", "running", "ended", "replaced", "killed" };
@@ -227,7 +227,7 @@ void rama_enc_own_process(struct rama_encoder *en, const struct rama_msg_process
 	en->totals.lines++;
 }
 
-void rama_enc_own_loss(struct rama_encoder *en, const struct rama_msg_loss *m, struct rama_out *out)
+void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_msg_loss *m, struct rama_out *out)
 {
 	pair_text(out, "{\"type\":\"loss\",\"agent\":", m->agent);
 	pair_u64(out, ",\"number\":", m->number);

@@ -18,7 +18,7 @@
 enum part { PART_MESSAGE = 1, PART_LANE, PART_RECORD };
 
 struct saver {
-	const struct rama_encoder *en;
+	const struct rama_bus_encoder *en;
 	struct rama_bytes *to;
 	struct rama_err *e;
 };
@@ -61,7 +61,7 @@ static int put_message(struct saver *s, const struct rama_message *m)
 	return rc;
 }
 
-static int put_names(struct saver *s, const struct rama_enc_job *j)
+static int put_names(struct saver *s, const struct rama_bus_enc_job *j)
 {
 	struct rama_msg_name name[NAMES];
 	struct rama_message m = { .kind = RAMA_MSG_NAMES, .names = { j->key, 0, name } };
@@ -86,8 +86,8 @@ static int put_names(struct saver *s, const struct rama_enc_job *j)
 	return rc;
 }
 
-static int put_lane(struct saver *s, const struct rama_enc_process *p,
-		    const struct rama_enc_lane *l)
+static int put_lane(struct saver *s, const struct rama_bus_enc_process *p,
+		    const struct rama_bus_enc_lane *l)
 {
 	unsigned char part[16 + 3 * RAMA_VARINT_MOST], *at = part + 16;
 
@@ -98,10 +98,10 @@ static int put_lane(struct saver *s, const struct rama_enc_process *p,
 	return put_part(s, PART_LANE, part, (size_t)(at - part));
 }
 
-static int put_record(struct saver *s, const struct rama_enc_process *p,
-		      const struct rama_enc_record *r)
+static int put_record(struct saver *s, const struct rama_bus_enc_process *p,
+		      const struct rama_bus_enc_record *r)
 {
-	unsigned char part[18 + (5 + RAMA_ENC_CLASSES + RAMA_OPS) * RAMA_VARINT_MOST],
+	unsigned char part[18 + (5 + RAMA_BUS_ENC_CLASS_CLASSES + RAMA_OPS) * RAMA_VARINT_MOST],
 		*at = part + 18;
 
 	memcpy(part, p->msg.segment.b, 16);
@@ -112,14 +112,14 @@ static int put_record(struct saver *s, const struct rama_enc_process *p,
 	at = rama_put_varint(at, (uint64_t)r->max_written);
 	at = rama_put_varint(at, r->switches);
 	at = rama_put_varint(at, r->flushes);
-	for (unsigned k = 0; k < RAMA_ENC_CLASSES; k++)
+	for (unsigned k = 0; k < RAMA_BUS_ENC_CLASS_CLASSES; k++)
 		at = rama_put_varint(at, r->ns[k]);
 	for (unsigned k = 0; k < RAMA_OPS; k++)
 		at = rama_put_varint(at, r->count[k]);
 	return put_part(s, PART_RECORD, part, (size_t)(at - part));
 }
 
-static int put_process(struct saver *s, const struct rama_enc_process *p)
+static int put_process(struct saver *s, const struct rama_bus_enc_process *p)
 {
 	struct rama_message m = { .kind = RAMA_MSG_PROCESS, .process = p->msg };
 	unsigned char seen[RAMA_VARINT_MOST];
@@ -137,7 +137,7 @@ static int put_process(struct saver *s, const struct rama_enc_process *p)
 	return rc;
 }
 
-int rama_encoder_save(const struct rama_encoder *en, struct rama_bytes *to, struct rama_err *e)
+int rama_bus_encoder_save(const struct rama_bus_encoder *en, struct rama_bytes *to, struct rama_err *e)
 {
 	struct saver s = { en, to, e };
 	unsigned char head[HEAD] = { 0 };
@@ -167,21 +167,21 @@ static int damaged(struct rama_err *e)
 	return rama_err_set(e, RAMA_ECORRUPT, "the saved state of an encoder is damaged");
 }
 
-static int get_message(struct rama_encoder *en, struct rama_reader *r, const unsigned char *bytes,
+static int get_message(struct rama_bus_encoder *en, struct rama_reader *r, const unsigned char *bytes,
 		       size_t n, struct rama_err *e)
 {
-	struct rama_enc_process *p;
+	struct rama_bus_enc_process *p;
 	struct rama_arena a = { 0 };
 	struct rama_message m;
 	uint64_t seen;
 	int rc = rama_message_decode(&m, bytes, n, &a, e);
 
 	if (rc >= 0 && m.kind == RAMA_MSG_NAMES) {
-		rc = rama_enc_take_names(en, &m.names, e);
+		rc = rama_bus_enc_take_names(en, &m.names, e);
 	} else if (rc >= 0 && m.kind == RAMA_MSG_PROCESS) {
 		seen = rama_get_varint(r);
-		if ((rc = rama_enc_take_process(en, &m.process, e)) >= 0 &&
-		    (p = rama_enc_process(en, &m.process.segment)) != NULL) {
+		if ((rc = rama_bus_enc_take_process(en, &m.process, e)) >= 0 &&
+		    (p = rama_bus_enc_process(en, &m.process.segment)) != NULL) {
 			p->seen = seen >> 1;
 			p->told = (seen & 1) != 0;
 		}
@@ -193,7 +193,7 @@ static int get_message(struct rama_encoder *en, struct rama_reader *r, const uns
 }
 
 /* the process that a part begins with */
-static struct rama_enc_process *get_owner(struct rama_encoder *en, struct rama_reader *r)
+static struct rama_bus_enc_process *get_owner(struct rama_bus_encoder *en, struct rama_reader *r)
 {
 	const unsigned char *bytes = rama_get_bytes(r, 16);
 	struct rama_segment_key k;
@@ -201,47 +201,47 @@ static struct rama_enc_process *get_owner(struct rama_encoder *en, struct rama_r
 	if (bytes == NULL)
 		return NULL;
 	memcpy(k.b, bytes, 16);
-	return rama_enc_process(en, &k);
+	return rama_bus_enc_process(en, &k);
 }
 
-static int get_lane(struct rama_encoder *en, struct rama_reader *r, struct rama_err *e)
+static int get_lane(struct rama_bus_encoder *en, struct rama_reader *r, struct rama_err *e)
 {
-	struct rama_enc_process *p = get_owner(en, r);
+	struct rama_bus_enc_process *p = get_owner(en, r);
 	uint64_t lane = rama_get_varint(r);
-	struct rama_enc_lane *l;
+	struct rama_bus_enc_lane *l;
 
 	if (p == NULL || r->bad || lane > UINT32_MAX)
 		return damaged(e);
-	if ((l = rama_enc_lane(p, (uint32_t)lane)) == NULL)
+	if ((l = rama_bus_enc_lane(p, (uint32_t)lane)) == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory to load an encoder");
 	l->next = rama_get_varint(r);
 	l->lost = rama_get_varint(r);
 	return 0;
 }
 
-static int get_record(struct rama_encoder *en, struct rama_reader *r, struct rama_err *e)
+static int get_record(struct rama_bus_encoder *en, struct rama_reader *r, struct rama_err *e)
 {
-	struct rama_enc_process *p = get_owner(en, r);
+	struct rama_bus_enc_process *p = get_owner(en, r);
 	uint64_t layer = rama_get_le(r, 1), last = rama_get_le(r, 1), id = rama_get_varint(r);
-	struct rama_enc_record *to;
+	struct rama_bus_enc_record *to;
 
-	if (p == NULL || r->bad || layer >= RAMA_ENC_LAYERS || last >= RAMA_ENC_CLASSES)
+	if (p == NULL || r->bad || layer >= RAMA_BUS_ENC_LAYERS || last >= RAMA_BUS_ENC_CLASS_CLASSES)
 		return damaged(e);
-	if ((to = rama_enc_record(p, (enum rama_enc_layer)layer, id)) == NULL)
+	if ((to = rama_bus_enc_record(p, (enum rama_bus_enc_layer)layer, id)) == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory to load an encoder");
 	to->last = (uint8_t)last;
 	to->max_read = (int64_t)rama_get_varint(r);
 	to->max_written = (int64_t)rama_get_varint(r);
 	to->switches = rama_get_varint(r);
 	to->flushes = rama_get_varint(r);
-	for (unsigned k = 0; k < RAMA_ENC_CLASSES; k++)
+	for (unsigned k = 0; k < RAMA_BUS_ENC_CLASS_CLASSES; k++)
 		to->ns[k] = rama_get_varint(r);
 	for (unsigned k = 0; k < RAMA_OPS; k++)
 		to->count[k] = (uint32_t)rama_get_varint(r);
 	return 0;
 }
 
-static int get_part(struct rama_encoder *en, struct rama_reader *r, struct rama_err *e)
+static int get_part(struct rama_bus_encoder *en, struct rama_reader *r, struct rama_err *e)
 {
 	uint64_t kind = rama_get_le(r, 1), n = rama_get_varint(r);
 	const unsigned char *bytes = rama_get_bytes(r, n);
@@ -258,7 +258,7 @@ static int get_part(struct rama_encoder *en, struct rama_reader *r, struct rama_
 	return rc >= 0 && (part.bad || part.p != part.end) ? damaged(e) : rc;
 }
 
-int rama_encoder_load(struct rama_encoder *en, const unsigned char *bytes, size_t n,
+int rama_bus_encoder_load(struct rama_bus_encoder *en, const unsigned char *bytes, size_t n,
 		      struct rama_err *e)
 {
 	struct rama_reader r = { bytes + HEAD, bytes + n, false };
@@ -272,12 +272,12 @@ int rama_encoder_load(struct rama_encoder *en, const unsigned char *bytes, size_
 			"the saved state of an encoder has a version that is not known");
 	if (rama_load_le(bytes + 4, 4) != libdeflate_crc32(0, bytes + 8, n - 8))
 		return damaged(e);
-	rama_enc_forget_all(en);
+	rama_bus_enc_forget_all(en);
 	while (rc >= 0 && !r.bad && r.p < r.end)
 		rc = get_part(en, &r, e);
 	if (rc >= 0 && r.bad)
 		rc = damaged(e);
 	if (rc < 0)
-		rama_enc_forget_all(en);
+		rama_bus_enc_forget_all(en);
 	return rc;
 }

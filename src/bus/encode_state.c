@@ -44,16 +44,16 @@ static bool grow_list(void ***list, size_t n, size_t *room)
 
 /* ---- jobs and names -------------------------------------------------------------------------- */
 
-static void free_job(struct rama_enc_job *j)
+static void free_job(struct rama_bus_enc_job *j)
 {
 	rama_map_fini(&j->names);
 	rama_arena_fini(&j->text);
 	free(j);
 }
 
-struct rama_enc_job *rama_enc_job(struct rama_encoder *en, const char *key)
+struct rama_bus_enc_job *rama_bus_enc_job(struct rama_bus_encoder *en, const char *key)
 {
-	struct rama_enc_job *j;
+	struct rama_bus_enc_job *j;
 
 	for (size_t i = en->n_jobs; i > 0; i--)
 		if (strcmp(en->job[i - 1]->key, key) == 0) {
@@ -70,7 +70,7 @@ struct rama_enc_job *rama_enc_job(struct rama_encoder *en, const char *key)
 	return j;
 }
 
-static int add_name(struct rama_enc_job *j, uint64_t record, const char *path, size_t len,
+static int add_name(struct rama_bus_enc_job *j, uint64_t record, const char *path, size_t len,
 		    struct rama_err *e)
 {
 	bool fresh;
@@ -87,9 +87,9 @@ static int add_name(struct rama_enc_job *j, uint64_t record, const char *path, s
 	return 0;
 }
 
-int rama_enc_take_names(struct rama_encoder *en, const struct rama_msg_names *m, struct rama_err *e)
+int rama_bus_enc_take_names(struct rama_bus_encoder *en, const struct rama_msg_names *m, struct rama_err *e)
 {
-	struct rama_enc_job *j = rama_enc_job(en, m->job);
+	struct rama_bus_enc_job *j = rama_bus_enc_job(en, m->job);
 	int rc = j == NULL ? no_memory(e) : 0;
 
 	for (uint32_t i = 0; i < m->n && rc >= 0; i++)
@@ -98,7 +98,7 @@ int rama_enc_take_names(struct rama_encoder *en, const struct rama_msg_names *m,
 	return rc;
 }
 
-const char *rama_enc_path(const struct rama_enc_process *p, uint64_t record)
+const char *rama_bus_enc_path(const struct rama_bus_enc_process *p, uint64_t record)
 {
 	uint64_t *at = rama_map_get(&p->job->names, record);
 
@@ -106,7 +106,7 @@ const char *rama_enc_path(const struct rama_enc_process *p, uint64_t record)
 }
 
 /* A process that learned late which job it belongs to takes its names along. */
-static int take_along(struct rama_enc_job *to, const struct rama_enc_job *from, struct rama_err *e)
+static int take_along(struct rama_bus_enc_job *to, const struct rama_bus_enc_job *from, struct rama_err *e)
 {
 	struct rama_map_slot slot;
 	size_t at = 0;
@@ -131,16 +131,16 @@ static const char **texts_of(struct rama_msg_process *m, unsigned k)
 }
 #define TEXTS 5
 
-static void free_records(struct rama_enc_process *p)
+static void free_records(struct rama_bus_enc_process *p)
 {
 	free(p->record);
 	p->record = NULL;
 	p->n_records = p->room_records = 0;
-	for (unsigned k = 0; k < RAMA_ENC_LAYERS; k++)
+	for (unsigned k = 0; k < RAMA_BUS_ENC_LAYERS; k++)
 		rama_map_fini(&p->at[k]);
 }
 
-static void free_process(struct rama_enc_process *p)
+static void free_process(struct rama_bus_enc_process *p)
 {
 	free_records(p);
 	free(p->lane);
@@ -154,7 +154,7 @@ static uint64_t half(const struct rama_segment_key *k)
 	return rama_load_le(k->b, 8);
 }
 
-struct rama_enc_process *rama_enc_process(struct rama_encoder *en, const struct rama_segment_key *k)
+struct rama_bus_enc_process *rama_bus_enc_process(struct rama_bus_encoder *en, const struct rama_segment_key *k)
 {
 	uint64_t *at = rama_map_get(&en->find, half(k));
 
@@ -169,11 +169,11 @@ struct rama_enc_process *rama_enc_process(struct rama_encoder *en, const struct 
 	return NULL;
 }
 
-static struct rama_enc_process *add_process(struct rama_encoder *en,
+static struct rama_bus_enc_process *add_process(struct rama_bus_encoder *en,
 					    const struct rama_segment_key *k,
-					    struct rama_enc_job *job)
+					    struct rama_bus_enc_job *job)
 {
-	struct rama_enc_process *p;
+	struct rama_bus_enc_process *p;
 	uint64_t *at;
 	bool fresh;
 
@@ -202,12 +202,12 @@ static struct rama_enc_process *add_process(struct rama_encoder *en,
 	return p;
 }
 
-struct rama_enc_process *rama_enc_process_of(struct rama_encoder *en, const struct rama_block *b)
+struct rama_bus_enc_process *rama_bus_enc_process_of(struct rama_bus_encoder *en, const struct rama_block *b)
 {
-	struct rama_enc_process *p = rama_enc_process(en, &b->segment);
+	struct rama_bus_enc_process *p = rama_bus_enc_process(en, &b->segment);
 	char *end;
 
-	if (p == NULL && (p = add_process(en, &b->segment, rama_enc_job(en, b->job))) != NULL) {
+	if (p == NULL && (p = add_process(en, &b->segment, rama_bus_enc_job(en, b->job))) != NULL) {
 		p->msg.rank = b->rank;
 		p->msg.uid = strtoll(b->job, &end, 10); /* what the key of a job begins with */
 		if (*end != '/')
@@ -229,7 +229,7 @@ static int set_text(const char **at, const char *text, struct rama_err *e)
 	return 0;
 }
 
-static int set_process(struct rama_enc_process *p, const struct rama_msg_process *m,
+static int set_process(struct rama_bus_enc_process *p, const struct rama_msg_process *m,
 		       struct rama_err *e)
 {
 	struct rama_msg_process *to = &p->msg, new = *m;
@@ -246,7 +246,7 @@ static int set_process(struct rama_enc_process *p, const struct rama_msg_process
 	return 0;
 }
 
-void rama_enc_end_if_done(struct rama_encoder *en, struct rama_enc_process *p)
+void rama_bus_enc_end_if_done(struct rama_bus_encoder *en, struct rama_bus_enc_process *p)
 {
 	if (p->msg.state == RAMA_STATE_RUNNING)
 		return;
@@ -260,11 +260,11 @@ void rama_enc_end_if_done(struct rama_encoder *en, struct rama_enc_process *p)
 		free_records(p);
 }
 
-int rama_enc_take_process(struct rama_encoder *en, const struct rama_msg_process *m,
+int rama_bus_enc_take_process(struct rama_bus_encoder *en, const struct rama_msg_process *m,
 			  struct rama_err *e)
 {
-	struct rama_enc_process *p = rama_enc_process(en, &m->segment);
-	struct rama_enc_job *job = rama_enc_job(en, m->job);
+	struct rama_bus_enc_process *p = rama_bus_enc_process(en, &m->segment);
+	struct rama_bus_enc_job *job = rama_bus_enc_job(en, m->job);
 	int rc = 0;
 
 	if (job == NULL || (p == NULL && (p = add_process(en, &m->segment, job)) == NULL))
@@ -283,24 +283,24 @@ int rama_enc_take_process(struct rama_encoder *en, const struct rama_msg_process
 		return rc;
 	p->told = true;
 	en->changes++;
-	rama_enc_end_if_done(en, p);
+	rama_bus_enc_end_if_done(en, p);
 	return 0;
 }
 
 /* ---- of one process -------------------------------------------------------------------------- */
 
-struct rama_enc_lane *rama_enc_lane(struct rama_enc_process *p, uint32_t lane)
+struct rama_bus_enc_lane *rama_bus_enc_lane(struct rama_bus_enc_process *p, uint32_t lane)
 {
 	for (uint32_t i = 0; i < p->n_lanes; i++)
 		if (p->lane[i].lane == lane)
 			return &p->lane[i];
 	if (!grow((void **)&p->lane, p->n_lanes, &p->room_lanes, sizeof(*p->lane)))
 		return NULL;
-	p->lane[p->n_lanes] = (struct rama_enc_lane){ .lane = lane };
+	p->lane[p->n_lanes] = (struct rama_bus_enc_lane){ .lane = lane };
 	return &p->lane[p->n_lanes++];
 }
 
-uint64_t rama_enc_lost(const struct rama_enc_process *p)
+uint64_t rama_bus_enc_lost(const struct rama_bus_enc_process *p)
 {
 	uint64_t lost = 0;
 
@@ -309,7 +309,7 @@ uint64_t rama_enc_lost(const struct rama_enc_process *p)
 	return lost;
 }
 
-struct rama_enc_record *rama_enc_record(struct rama_enc_process *p, enum rama_enc_layer layer,
+struct rama_bus_enc_record *rama_bus_enc_record(struct rama_bus_enc_process *p, enum rama_bus_enc_layer layer,
 					uint64_t id)
 {
 	bool fresh;
@@ -321,23 +321,23 @@ struct rama_enc_record *rama_enc_record(struct rama_enc_process *p, enum rama_en
 		return &p->record[*at - 1];
 	if (!grow((void **)&p->record, p->n_records, &p->room_records, sizeof(*p->record)))
 		return NULL;
-	p->record[p->n_records] = (struct rama_enc_record){ .id = id, .layer = (uint8_t)layer };
+	p->record[p->n_records] = (struct rama_bus_enc_record){ .id = id, .layer = (uint8_t)layer };
 	*at = ++p->n_records;
 	return &p->record[p->n_records - 1];
 }
 
-enum rama_enc_layer rama_enc_layer_of(const char *name)
+enum rama_bus_enc_layer rama_bus_enc_layer_of(const char *name)
 {
-	static const char *const names[RAMA_ENC_OTHER] = { "POSIX", "STDIO", "MPI-IO",
+	static const char *const names[RAMA_BUS_ENC_OTHER] = { "POSIX", "STDIO", "MPI-IO",
 							   "H5F",   "H5D",   "PNETCDF" };
 
-	for (unsigned k = 0; k < RAMA_ENC_OTHER; k++)
+	for (unsigned k = 0; k < RAMA_BUS_ENC_OTHER; k++)
 		if (strcmp(names[k], name) == 0)
 			return k;
-	return RAMA_ENC_OTHER;
+	return RAMA_BUS_ENC_OTHER;
 }
 
-enum rama_opkind rama_enc_op_of(const char *name)
+enum rama_opkind rama_bus_enc_op_of(const char *name)
 {
 	static const char *const names[RAMA_OPS] = {
 #define OP(kind, counter) #kind,
@@ -361,7 +361,7 @@ static int later(const void *a, const void *b)
 }
 
 /* the moment from which on half of the ended processes ended */
-static uint64_t half_way(const struct rama_encoder *en)
+static uint64_t half_way(const struct rama_bus_encoder *en)
 {
 	uint64_t *when = malloc((en->n_ended + 1) * sizeof(*when)), at;
 	size_t n = 0;
@@ -377,14 +377,14 @@ static uint64_t half_way(const struct rama_encoder *en)
 	return at;
 }
 
-static void sweep_processes(struct rama_encoder *en)
+static void sweep_processes(struct rama_bus_encoder *en)
 {
 	uint64_t from = half_way(en);
 	size_t n = 0;
 
 	rama_map_fini(&en->find);
 	for (size_t i = 0; i < en->n_processes; i++) {
-		struct rama_enc_process *p = en->process[i];
+		struct rama_bus_enc_process *p = en->process[i];
 		bool fresh, goes = p->ended && p->ended_at <= from;
 		uint64_t *at = goes ? NULL : rama_map_put(&en->find, half(&p->msg.segment), &fresh);
 
@@ -404,14 +404,14 @@ static void sweep_processes(struct rama_encoder *en)
 
 /* Names of jobs that nobody runs any more go, the longest unused ones first; the jobs themselves when no process of
  * theirs is known. */
-static void sweep_jobs(struct rama_encoder *en)
+static void sweep_jobs(struct rama_bus_encoder *en)
 {
 	for (;;) {
-		struct rama_enc_job *oldest = NULL;
+		struct rama_bus_enc_job *oldest = NULL;
 		size_t idle = 0, bytes = 0, at = 0;
 
 		for (size_t i = 0; i < en->n_jobs; i++) {
-			struct rama_enc_job *j = en->job[i];
+			struct rama_bus_enc_job *j = en->job[i];
 
 			if (j->running > 0 || (j->text.total == 0 && j->known > 0))
 				continue;
@@ -422,7 +422,7 @@ static void sweep_jobs(struct rama_encoder *en)
 				at = i;
 			}
 		}
-		if (oldest == NULL || (idle <= RAMA_ENC_IDLE && bytes <= RAMA_ENC_IDLE_BYTES))
+		if (oldest == NULL || (idle <= RAMA_BUS_ENC_IDLE && bytes <= RAMA_BUS_ENC_IDLE_BYTES))
 			return;
 		if (oldest->known > 0) {
 			rama_map_fini(&oldest->names);
@@ -434,14 +434,14 @@ static void sweep_jobs(struct rama_encoder *en)
 	}
 }
 
-void rama_enc_sweep(struct rama_encoder *en)
+void rama_bus_enc_sweep(struct rama_bus_encoder *en)
 {
-	if (en->n_ended > RAMA_ENC_ENDED)
+	if (en->n_ended > RAMA_BUS_ENC_ENDED)
 		sweep_processes(en);
 	sweep_jobs(en);
 }
 
-void rama_enc_forget_all(struct rama_encoder *en)
+void rama_bus_enc_forget_all(struct rama_bus_encoder *en)
 {
 	for (size_t i = 0; i < en->n_processes; i++)
 		free_process(en->process[i]);

@@ -10,16 +10,16 @@
 /* whole: the scheme belongs to the place */
 static const struct {
 	const char *scheme;
-	const struct rama_sink_ops *ops;
+	const struct rama_bus_sink_ops *ops;
 	bool whole;
 } kinds[] = {
-	{ "store:", &rama_sink_store, false },	   { "file:", &rama_sink_file, false },
-	{ "ldms:", &rama_sink_ldms, false },	   { "nats://", &rama_sink_nats, true },
-	{ "tls://", &rama_sink_nats, true },	   { "postgresql://", &rama_sink_store, true },
-	{ "postgres://", &rama_sink_store, true },
+	{ "store:", &rama_bus_sink_store, false },	   { "file:", &rama_bus_sink_file, false },
+	{ "ldms:", &rama_bus_sink_ldms, false },	   { "nats://", &rama_bus_sink_nats, true },
+	{ "tls://", &rama_bus_sink_nats, true },	   { "postgresql://", &rama_bus_sink_store, true },
+	{ "postgres://", &rama_bus_sink_store, true },
 };
 
-const struct rama_sink_ops *rama_sink_find(const char *text, const char **where)
+const struct rama_bus_sink_ops *rama_bus_sink_find(const char *text, const char **where)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		size_t n = strlen(kinds[i].scheme);
@@ -69,13 +69,13 @@ static bool is_known(const char *known, const char *key)
 }
 
 /* key=value of n bytes */
-static int add_option(struct rama_sink_spec *sp, const char *s, size_t n, const char *known,
+static int add_option(struct rama_bus_sink_spec *sp, const char *s, size_t n, const char *known,
 		      struct rama_err *e)
 {
 	const char *is = memchr(s, '=', n);
 	size_t len = is != NULL ? (size_t)(is - s) : n;
 
-	if (sp->n == RAMA_SINK_OPTIONS || len >= sizeof sp->option->key)
+	if (sp->n == RAMA_BUS_SINK_OPTIONS || len >= sizeof sp->option->key)
 		return rama_err_set(e, RAMA_EUSAGE, "more options than there are: %.*s", (int)n, s);
 	memcpy(sp->option[sp->n].key, s, len);
 	sp->option[sp->n].key[len] = '\0';
@@ -90,7 +90,7 @@ static int add_option(struct rama_sink_spec *sp, const char *s, size_t n, const 
 	return 0;
 }
 
-int rama_sink_split(struct rama_sink_spec *sp, const char *where, const char *known,
+int rama_bus_sink_split(struct rama_bus_sink_spec *sp, const char *where, const char *known,
 		    struct rama_err *e)
 {
 	const char *mark = strrchr(where, '?');
@@ -112,7 +112,7 @@ int rama_sink_split(struct rama_sink_spec *sp, const char *where, const char *kn
 	return 0;
 }
 
-const char *rama_sink_option(const struct rama_sink_spec *sp, const char *key,
+const char *rama_bus_sink_option(const struct rama_bus_sink_spec *sp, const char *key,
 			     const char *otherwise)
 {
 	for (unsigned i = 0; i < sp->n; i++)
@@ -121,11 +121,11 @@ const char *rama_sink_option(const struct rama_sink_spec *sp, const char *key,
 	return otherwise;
 }
 
-int rama_sink_number(const struct rama_sink_spec *sp, const char *key, uint64_t *v,
+int rama_bus_sink_number(const struct rama_bus_sink_spec *sp, const char *key, uint64_t *v,
 		     struct rama_err *e)
 {
 	static const char units[] = "KMGT";
-	const char *text = rama_sink_option(sp, key, NULL), *unit;
+	const char *text = rama_bus_sink_option(sp, key, NULL), *unit;
 	unsigned shift = 0;
 	char *end;
 	uint64_t n;
@@ -143,7 +143,7 @@ int rama_sink_number(const struct rama_sink_spec *sp, const char *key, uint64_t 
 	return 0;
 }
 
-const char *rama_sink_shown(const char *urls, char *to, size_t room)
+const char *rama_bus_sink_shown(const char *urls, char *to, size_t room)
 {
 	size_t used = 0;
 
@@ -167,7 +167,7 @@ const char *rama_sink_shown(const char *urls, char *to, size_t room)
 	return to;
 }
 
-void rama_sink_tell(const struct rama_sink_options *o, const char *fmt, ...)
+void rama_bus_sink_tell(const struct rama_bus_sink_options *o, const char *fmt, ...)
 {
 	char line[600];
 	va_list ap;
@@ -180,7 +180,7 @@ void rama_sink_tell(const struct rama_sink_options *o, const char *fmt, ...)
 	o->tell(o->ctx, line);
 }
 
-int64_t rama_sink_now(void)
+int64_t rama_bus_sink_now(void)
 {
 	struct timespec t;
 

@@ -7,20 +7,20 @@
 #include "wire/message.h"
 
 /* a message on its way: number is given by the spool and grows by one */
-struct rama_parcel {
+struct rama_bus_parcel {
 	uint64_t number;
 	const unsigned char *bytes; /* an encoded message */
 	size_t len;
 };
 
-struct rama_sink_totals {	   /* since it was opened */
+struct rama_bus_sink_totals {	   /* since it was opened */
 	uint64_t messages, events; /* committed */
 	uint64_t repeated;	   /* events that were there already */
 	uint64_t refused,
 		refused_events; /* damaged, or more than the sink can take: lost, with a line to `tell` */
 };
 
-struct rama_sink_options {
+struct rama_bus_sink_options {
 	const char *agent; /* name of this agent: host and a number that stays, [A-Za-z0-9_-] */
 	const char *
 		where; /* path, URL: what stands behind "KIND:" on the command line; options of the sink follow a '?' */
@@ -33,52 +33,52 @@ struct rama_sink_options {
 	void *ctx;
 };
 
-struct rama_sink;
-struct rama_sink_ops {
+struct rama_bus_sink;
+struct rama_bus_sink_ops {
 	const char *name; /* "store", "file", "nats", "ldms" */
 	/* Does not wait for servers: a sink that cannot be reached yet opens all the same. */
-	int (*open)(struct rama_sink **s, const struct rama_sink_options *o, struct rama_err *e);
+	int (*open)(struct rama_bus_sink **s, const struct rama_bus_sink_options *o, struct rama_err *e);
 	/* Takes up to n parcels, in order; returns how many, or negative: RAMA_EIO (try again later, the same parcels), others
 	 * are for good. Taken is not committed. */
-	int64_t (*put)(struct rama_sink *s, const struct rama_parcel *p, size_t n,
+	int64_t (*put)(struct rama_bus_sink *s, const struct rama_bus_parcel *p, size_t n,
 		       struct rama_err *e);
 	/* Pushes what was taken, waits at most that long. *committed: all parcels up to this number are safe. *again: parcels
 	 * from this number on have to be put again (a connection was lost), else UINT64_MAX. */
-	int (*sync)(struct rama_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
+	int (*sync)(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
 		    struct rama_err *e);
-	void (*totals)(const struct rama_sink *s, struct rama_sink_totals *t);
-	void (*close)(struct rama_sink *s);
+	void (*totals)(const struct rama_bus_sink *s, struct rama_bus_sink_totals *t);
+	void (*close)(struct rama_bus_sink *s);
 };
-extern const struct rama_sink_ops rama_sink_store, rama_sink_file, rama_sink_nats, rama_sink_ldms;
+extern const struct rama_bus_sink_ops rama_bus_sink_store, rama_bus_sink_file, rama_bus_sink_nats, rama_bus_sink_ldms;
 /* "store:PATH", "file:PATH", "nats://HOST:PORT", "ldms:HOST:PORT", or a postgresql:// URL; NULL: not known. *where: the
  * rest */
-const struct rama_sink_ops *rama_sink_find(const char *text, const char **where);
+const struct rama_bus_sink_ops *rama_bus_sink_find(const char *text, const char **where);
 
 /* ---- for sinks ------------------------------------------------------------------------------------------ */
 
 /* PLACE?key=value&key=value, taken apart; %26 and the like in values are read as in URLs */
-#define RAMA_SINK_OPTIONS 12
-struct rama_sink_spec {
+#define RAMA_BUS_SINK_OPTIONS 12
+struct rama_bus_sink_spec {
 	char place[4096];
 	struct {
 		char key[24], value[1024];
-	} option[RAMA_SINK_OPTIONS];
+	} option[RAMA_BUS_SINK_OPTIONS];
 	unsigned n;
 };
 /* known: names that are allowed, each followed by a blank. A place whose own name has a '?' needs another one at its end. */
-int rama_sink_split(struct rama_sink_spec *sp, const char *where, const char *known,
+int rama_bus_sink_split(struct rama_bus_sink_spec *sp, const char *where, const char *known,
 		    struct rama_err *e);
 /* its value, or `otherwise` */
-const char *rama_sink_option(const struct rama_sink_spec *sp, const char *key,
+const char *rama_bus_sink_option(const struct rama_bus_sink_spec *sp, const char *key,
 			     const char *otherwise);
 /* the same for sizes (64M) and numbers; a value that is none is RAMA_EUSAGE */
-int rama_sink_number(const struct rama_sink_spec *sp, const char *key, uint64_t *v,
+int rama_bus_sink_number(const struct rama_bus_sink_spec *sp, const char *key, uint64_t *v,
 		     struct rama_err *e);
 /* A place as it may be shown: "nats://user:secret@host:1,nats://host2" becomes "nats://host:1,nats://host2". Returns `to`. */
-const char *rama_sink_shown(const char *urls, char *to, size_t room);
+const char *rama_bus_sink_shown(const char *urls, char *to, size_t room);
 /* one line to the journal */
-void rama_sink_tell(const struct rama_sink_options *o, const char *fmt, ...)
+void rama_bus_sink_tell(const struct rama_bus_sink_options *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-int64_t rama_sink_now(void); /* ms of a clock that only goes forward */
+int64_t rama_bus_sink_now(void); /* ms of a clock that only goes forward */
 
 #endif

@@ -86,9 +86,9 @@ static void on_error(natsConnection *nc, natsSubscription *sub, natsStatus st, v
 	natsConnection_GetLastError(nc, &why);
 	if (why != NULL && strcasestr(why, "publish to \"iorama.node.") != NULL &&
 	    !__atomic_exchange_n(&b->no_samples, true, __ATOMIC_ACQ_REL))
-		rama_sink_tell(&b->o, "%s: %s; no figures of this node are sent", b->shown, why);
+		rama_bus_sink_tell(&b->o, "%s: %s; no figures of this node are sent", b->shown, why);
 	else if (!__atomic_exchange_n(&b->denied, true, __ATOMIC_ACQ_REL))
-		rama_sink_tell(&b->o, "%s: %s", b->shown,
+		rama_bus_sink_tell(&b->o, "%s: %s", b->shown,
 			       why != NULL && *why != '\0' ? why : natsStatus_GetText(st));
 }
 
@@ -110,11 +110,11 @@ static natsStatus set_servers(struct rama_bus *b)
 
 static natsStatus set_trust(struct rama_bus *b)
 {
-	const char *creds = rama_sink_option(&b->spec, "credentials", b->o.credentials),
-		   *nkey = rama_sink_option(&b->spec, "nkey", NULL),
-		   *ca = rama_sink_option(&b->spec, "ca", b->o.ca),
-		   *cert = rama_sink_option(&b->spec, "cert", b->o.cert),
-		   *key = rama_sink_option(&b->spec, "key", b->o.key);
+	const char *creds = rama_bus_sink_option(&b->spec, "credentials", b->o.credentials),
+		   *nkey = rama_bus_sink_option(&b->spec, "nkey", NULL),
+		   *ca = rama_bus_sink_option(&b->spec, "ca", b->o.ca),
+		   *cert = rama_bus_sink_option(&b->spec, "cert", b->o.cert),
+		   *key = rama_bus_sink_option(&b->spec, "key", b->o.key);
 	bool secure = ca != NULL || cert != NULL || strstr(b->spec.place, "tls://") != NULL;
 	natsStatus st = NATS_OK;
 
@@ -124,7 +124,7 @@ static natsStatus set_trust(struct rama_bus *b)
 		st = natsOptions_LoadCATrustedCertificates(b->opts, ca);
 	if (st == NATS_OK && cert != NULL)
 		st = natsOptions_LoadCertificatesChain(b->opts, cert, key != NULL ? key : cert);
-	if (st == NATS_OK && strcmp(rama_sink_option(&b->spec, "insecure", "0"), "1") == 0)
+	if (st == NATS_OK && strcmp(rama_bus_sink_option(&b->spec, "insecure", "0"), "1") == 0)
 		st = natsOptions_SkipServerVerification(b->opts, true);
 	if (st == NATS_OK && creds != NULL)
 		st = natsOptions_SetUserCredentialsFromFiles(b->opts, creds, NULL);
@@ -174,20 +174,20 @@ static natsStatus set_options(struct rama_bus *b)
 
 static int read_limits(struct rama_bus *b, struct rama_err *e)
 {
-	const char *ack = rama_sink_option(&b->spec, "ack", "store");
-	int rc = rama_sink_number(&b->spec, "stream-bytes", &b->stream_bytes, e);
+	const char *ack = rama_bus_sink_option(&b->spec, "ack", "store");
+	int rc = rama_bus_sink_number(&b->spec, "stream-bytes", &b->stream_bytes, e);
 
 	if (rc == 0)
-		rc = rama_sink_number(&b->spec, "stream-age", &b->stream_age_s, e);
+		rc = rama_bus_sink_number(&b->spec, "stream-age", &b->stream_age_s, e);
 	b->replicas = 1;
 	if (rc == 0)
-		rc = rama_sink_number(&b->spec, "replicas", &b->replicas, e);
+		rc = rama_bus_sink_number(&b->spec, "replicas", &b->replicas, e);
 	if (rc == 0 && strcmp(ack, "store") != 0 && strcmp(ack, "stream") != 0)
 		rc = rama_err_set(e, RAMA_EUSAGE, "ack=%s: it is store or stream", ack);
 	return rc;
 }
 
-int rama_bus_open(struct rama_bus *b, const struct rama_sink_options *o, const char *known,
+int rama_bus_open(struct rama_bus *b, const struct rama_bus_sink_options *o, const char *known,
 		  struct rama_err *e)
 {
 	natsStatus st;
@@ -195,14 +195,14 @@ int rama_bus_open(struct rama_bus *b, const struct rama_sink_options *o, const c
 
 	memset(b, 0, sizeof *b);
 	b->o = *o;
-	rc = rama_sink_split(&b->spec, o->where, known, e);
+	rc = rama_bus_sink_split(&b->spec, o->where, known, e);
 	if (rc == 0)
 		rc = read_limits(b, e);
 	if (rc != 0)
 		return rc;
-	rama_sink_shown(b->spec.place, b->shown, sizeof b->shown);
-	b->stream = rama_sink_option(&b->spec, "stream", RAMA_BUS_STREAM);
-	b->domain = rama_sink_option(&b->spec, "domain", o->domain);
+	rama_bus_sink_shown(b->spec.place, b->shown, sizeof b->shown);
+	b->stream = rama_bus_sink_option(&b->spec, "stream", RAMA_BUS_STREAM);
+	b->domain = rama_bus_sink_option(&b->spec, "domain", o->domain);
 	jsOptions_Init(&b->jsopts);
 	b->jsopts.Wait = RAMA_BUS_WAIT;
 	b->jsopts.Domain = b->domain;
@@ -228,7 +228,7 @@ static int connect_now(struct rama_bus *b, struct rama_err *e)
 {
 	natsStatus st;
 
-	if (rama_sink_now() < b->not_before)
+	if (rama_bus_sink_now() < b->not_before)
 		return rama_err_set(e, RAMA_EIO, "%s: not connected", b->shown);
 	st = natsConnection_Connect(&b->nc, b->opts);
 	if (st == NATS_OK || st == NATS_NOT_YET_CONNECTED)
@@ -238,7 +238,7 @@ static int connect_now(struct rama_bus *b, struct rama_err *e)
 	rama_bus_error(e, st, b->shown);
 	drop_connection(b);
 	b->pause = b->pause == 0 ? 250 : b->pause < LONGEST_PAUSE ? b->pause * 2 : LONGEST_PAUSE;
-	b->not_before = rama_sink_now() + b->pause;
+	b->not_before = rama_bus_sink_now() + b->pause;
 	return e->code;
 }
 
@@ -262,12 +262,12 @@ bool rama_bus_ready(struct rama_bus *b, bool *fresh, struct rama_err *e)
 	}
 	b->pause = 0;
 	if (b->troubled)
-		rama_sink_tell(&b->o, "%s: connected", b->shown);
+		rama_bus_sink_tell(&b->o, "%s: connected", b->shown);
 	b->troubled = false;
 	return true;
 no:
 	if (!b->troubled)
-		rama_sink_tell(&b->o, "%s; it is tried again and again", e->text);
+		rama_bus_sink_tell(&b->o, "%s; it is tried again and again", e->text);
 	b->troubled = true;
 	b->ensured = false;
 	return false;

@@ -41,8 +41,8 @@
 	"replicas payload quiet tag "
 
 struct rama_bus {
-	struct rama_sink_options o;
-	struct rama_sink_spec spec;
+	struct rama_bus_sink_options o;
+	struct rama_bus_sink_spec spec;
 	char shown[256]; /* servers, without passwords */
 	natsOptions *opts;
 	natsConnection *nc;
@@ -60,7 +60,7 @@ struct rama_bus {
 
 /* Settings are checked, the connection is made in the background and kept for ever. on_link: called by a thread of the library
  * whenever the connection is there (again), may be NULL. */
-int rama_bus_open(struct rama_bus *b, const struct rama_sink_options *o, const char *known,
+int rama_bus_open(struct rama_bus *b, const struct rama_bus_sink_options *o, const char *known,
 		  struct rama_err *e);
 /* Connects, or connects again when the library has given up (wrong password: it might be right tomorrow). true: it can be
  * used now. *fresh: the context is another one than before, so subscriptions are gone. */

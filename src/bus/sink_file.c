@@ -18,33 +18,33 @@
 #define LEAST_PAUSE 200 /* ms between two commits, at least */
 #define SHARE 20	/* of the time may be spent on them: one of so many parts */
 
-struct rama_sink {
-	struct rama_sink_options o;
-	struct rama_sink_spec spec;
+struct rama_bus_sink {
+	struct rama_bus_sink_options o;
+	struct rama_bus_sink_spec spec;
 	char state_path[4160];
 	int fd;
 	uint64_t rotate; /* 0: never */
-	struct rama_encoder *encoder;
+	struct rama_bus_encoder *encoder;
 	struct rama_out out; /* text that is not written yet, from `written` on */
 	size_t written;
 	uint64_t at; /* length of the file */
-	struct rama_text_state st;
+	struct rama_bus_text_state st;
 	struct rama_arena arena;
 	uint64_t taken, first; /* first: number that came first */
 	bool troubled, told_left_out;
 	int64_t not_before; /* ms: of the next commit */
-	struct rama_sink_totals done, batch;
-	struct rama_encoder_totals counted; /* what the encoder had counted at the last commit */
+	struct rama_bus_sink_totals done, batch;
+	struct rama_bus_encoder_totals counted; /* what the encoder had counted at the last commit */
 };
 
-static const char *file_path(const struct rama_sink *s)
+static const char *file_path(const struct rama_bus_sink *s)
 {
 	return s->spec.place;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------- */
 
-static int open_file(struct rama_sink *s, struct rama_err *e)
+static int open_file(struct rama_bus_sink *s, struct rama_err *e)
 {
 	struct stat st;
 
@@ -59,7 +59,7 @@ static int open_file(struct rama_sink *s, struct rama_err *e)
 	return 0;
 }
 
-static int cut(struct rama_sink *s, uint64_t length, struct rama_err *e)
+static int cut(struct rama_bus_sink *s, uint64_t length, struct rama_err *e)
 {
 	if (ftruncate(s->fd, (off_t)length) != 0)
 		return rama_err_set(e, RAMA_EIO, "%s: cannot be cut: %s", file_path(s),
@@ -68,13 +68,13 @@ static int cut(struct rama_sink *s, uint64_t length, struct rama_err *e)
 	return 0;
 }
 
-static void name_piece(const struct rama_sink *s, char *to, size_t room)
+static void name_piece(const struct rama_bus_sink *s, char *to, size_t room)
 {
 	snprintf(to, room, "%s.%llu", file_path(s), (unsigned long long)s->st.piece);
 }
 
 /* the state of an earlier agent: the file is what that says */
-static int take_up(struct rama_sink *s, struct rama_err *e)
+static int take_up(struct rama_bus_sink *s, struct rama_err *e)
 {
 	char piece[4160];
 	int rc = 0;
@@ -85,7 +85,7 @@ static int take_up(struct rama_sink *s, struct rama_err *e)
 		s->st.length = 0;
 		s->st.piece++;
 	} else if (s->at < s->st.length) {
-		rama_sink_tell(&s->o, "%s: somebody has shortened it; it goes on at its end",
+		rama_bus_sink_tell(&s->o, "%s: somebody has shortened it; it goes on at its end",
 			       file_path(s));
 		s->st.length = s->at;
 	} else if (s->at > s->st.length) {
@@ -96,10 +96,10 @@ static int take_up(struct rama_sink *s, struct rama_err *e)
 	return rc;
 }
 
-static int open_state(struct rama_sink *s, struct rama_err *e)
+static int open_state(struct rama_bus_sink *s, struct rama_err *e)
 {
 	char piece[4160];
-	int rc = rama_text_load(s->state_path, &s->st, s->encoder, e);
+	int rc = rama_bus_text_load(s->state_path, &s->st, s->encoder, e);
 
 	if (rc == RAMA_EIO)
 		return rc;
@@ -107,7 +107,7 @@ static int open_state(struct rama_sink *s, struct rama_err *e)
 		rc = take_up(s, e);
 	} else {
 		if (rc == RAMA_ECORRUPT)
-			rama_sink_tell(&s->o, "%s; the file goes on at its end", e->text);
+			rama_bus_sink_tell(&s->o, "%s; the file goes on at its end", e->text);
 		memset(&s->st, 0, sizeof s->st);
 		s->st.piece = 1;
 		for (name_piece(s, piece, sizeof piece); access(piece, F_OK) == 0;
@@ -118,18 +118,18 @@ static int open_state(struct rama_sink *s, struct rama_err *e)
 	}
 	snprintf(s->st.agent, sizeof s->st.agent, "%s", s->o.agent);
 	s->taken = s->st.number;
-	rama_encoder_totals(s->encoder, &s->counted);
+	rama_bus_encoder_totals(s->encoder, &s->counted);
 	if (rc == 0 && s->at == 0)
-		rama_encoder_header(s->encoder, &s->out);
+		rama_bus_encoder_header(s->encoder, &s->out);
 	return rc;
 }
 
-static void file_close(struct rama_sink *s);
+static void file_close(struct rama_bus_sink *s);
 
-static int file_open(struct rama_sink **to, const struct rama_sink_options *o, struct rama_err *e)
+static int file_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o, struct rama_err *e)
 {
-	struct rama_sink *s = calloc(1, sizeof *s);
-	struct rama_encoder_options eo;
+	struct rama_bus_sink *s = calloc(1, sizeof *s);
+	struct rama_bus_encoder_options eo;
 	int rc;
 
 	if (s == NULL)
@@ -137,16 +137,16 @@ static int file_open(struct rama_sink **to, const struct rama_sink_options *o, s
 	s->o = *o;
 	s->fd = -1;
 	rama_out_init(&s->out, NULL, NULL);
-	rc = rama_sink_split(&s->spec, o->where, KNOWN, e);
+	rc = rama_bus_sink_split(&s->spec, o->where, KNOWN, e);
 	if (rc == 0)
-		rc = rama_text_options(&eo, o, &s->spec, "json", e);
+		rc = rama_bus_text_options(&eo, o, &s->spec, "json", e);
 	if (rc == 0)
-		rc = rama_sink_number(&s->spec, "rotate", &s->rotate, e);
+		rc = rama_bus_sink_number(&s->spec, "rotate", &s->rotate, e);
 	snprintf(s->state_path, sizeof s->state_path, "%s.state", s->spec.place);
 	if (rc == 0)
 		rc = open_file(s, e);
 	if (rc == 0)
-		rc = rama_encoder_create(&s->encoder, &eo, e);
+		rc = rama_bus_encoder_create(&s->encoder, &eo, e);
 	if (rc == 0)
 		rc = open_state(s, e);
 	if (rc != 0) {
@@ -160,7 +160,7 @@ static int file_open(struct rama_sink **to, const struct rama_sink_options *o, s
 /* ---- writing ----------------------------------------------------------------------------------------------- */
 
 /* as much as the disk takes; 0: all of it */
-static int write_text(struct rama_sink *s, struct rama_err *e)
+static int write_text(struct rama_bus_sink *s, struct rama_err *e)
 {
 	while (s->written < s->out.used) {
 		ssize_t n = pwrite(s->fd, s->out.buf + s->written, s->out.used - s->written,
@@ -172,7 +172,7 @@ static int write_text(struct rama_sink *s, struct rama_err *e)
 			rama_err_set(e, RAMA_EIO, "%s: %s", file_path(s),
 				     strerror(n < 0 ? errno : ENOSPC));
 			if (!s->troubled)
-				rama_sink_tell(&s->o, "%s; events wait in the spool", e->text);
+				rama_bus_sink_tell(&s->o, "%s; events wait in the spool", e->text);
 			s->troubled = true;
 			return RAMA_EIO;
 		}
@@ -181,12 +181,12 @@ static int write_text(struct rama_sink *s, struct rama_err *e)
 	}
 	s->written = s->out.used = 0;
 	if (s->troubled)
-		rama_sink_tell(&s->o, "%s: it can be written again", file_path(s));
+		rama_bus_sink_tell(&s->o, "%s: it can be written again", file_path(s));
 	s->troubled = false;
 	return 0;
 }
 
-static int64_t file_put(struct rama_sink *s, const struct rama_parcel *p, size_t n,
+static int64_t file_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p, size_t n,
 			struct rama_err *e)
 {
 	size_t i = 0;
@@ -199,11 +199,11 @@ static int64_t file_put(struct rama_sink *s, const struct rama_parcel *p, size_t
 			continue; /* it is in the file */
 		rc = rama_message_decode(&m, p[i].bytes, p[i].len, &s->arena, e);
 		if (rc == 0)
-			rc = rama_encoder_put(s->encoder, &m, &s->out, e);
+			rc = rama_bus_encoder_put(s->encoder, &m, &s->out, e);
 		if (rc == RAMA_EMEMORY || s->out.error != 0)
 			return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 		if (rc != 0) {
-			rama_sink_tell(&s->o, "message %llu: %s; left out",
+			rama_bus_sink_tell(&s->o, "message %llu: %s; left out",
 				       (unsigned long long)p[i].number, e->text);
 			s->batch.refused++;
 			s->batch.refused_events += m.kind != 0 ? rama_message_events(&m) : 0;
@@ -221,18 +221,18 @@ static int64_t file_put(struct rama_sink *s, const struct rama_parcel *p, size_t
 /* ---- committing -------------------------------------------------------------------------------------------- */
 
 /* what the encoder has written since the last commit */
-static void count_events(struct rama_sink *s)
+static void count_events(struct rama_bus_sink *s)
 {
-	struct rama_encoder_totals t;
+	struct rama_bus_encoder_totals t;
 
-	rama_encoder_totals(s->encoder, &t);
+	rama_bus_encoder_totals(s->encoder, &t);
 	s->done.messages += s->batch.messages;
 	s->done.events += t.written - s->counted.written;
 	s->done.repeated += t.repeated - s->counted.repeated;
 	s->done.refused += s->batch.refused;
 	s->done.refused_events += s->batch.refused_events + t.left_out - s->counted.left_out;
 	if (t.left_out > s->counted.left_out && !s->told_left_out) {
-		rama_sink_tell(&s->o, "%s: events that the dialect has no word for are left out",
+		rama_bus_sink_tell(&s->o, "%s: events that the dialect has no word for are left out",
 			       file_path(s));
 		s->told_left_out = true;
 	}
@@ -241,7 +241,7 @@ static void count_events(struct rama_sink *s)
 }
 
 /* The file gets another name and a new one begins; the state is written in between, see take_up(). */
-static int put_aside(struct rama_sink *s, struct rama_err *e)
+static int put_aside(struct rama_bus_sink *s, struct rama_err *e)
 {
 	char piece[4160];
 	int rc;
@@ -257,14 +257,14 @@ static int put_aside(struct rama_sink *s, struct rama_err *e)
 		return rc;
 	s->st.piece++;
 	s->st.length = 0;
-	rama_encoder_header(s->encoder, &s->out);
-	return rama_text_save(s->state_path, &s->st, s->encoder, e);
+	rama_bus_encoder_header(s->encoder, &s->out);
+	return rama_bus_text_save(s->state_path, &s->st, s->encoder, e);
 }
 
-static int commit(struct rama_sink *s, struct rama_err *e)
+static int commit(struct rama_bus_sink *s, struct rama_err *e)
 {
-	int64_t began = rama_sink_now(), took;
-	struct rama_text_state st = s->st;
+	int64_t began = rama_bus_sink_now(), took;
+	struct rama_bus_text_state st = s->st;
 	int rc = write_text(s, e);
 
 	if (rc == 0 && fdatasync(s->fd) != 0)
@@ -272,30 +272,30 @@ static int commit(struct rama_sink *s, struct rama_err *e)
 	if (rc == 0) {
 		st.number = s->taken;
 		st.length = s->at;
-		rc = rama_text_save(s->state_path, &st, s->encoder, e);
+		rc = rama_bus_text_save(s->state_path, &st, s->encoder, e);
 	}
 	if (rc != 0)
 		return rc;
 	s->st = st;
 	count_events(s);
 	if (s->rotate > 0 && s->at >= s->rotate && put_aside(s, e) != 0)
-		rama_sink_tell(&s->o, "%s; the file stays one", e->text);
-	took = (rama_sink_now() - began) * SHARE;
-	s->not_before = rama_sink_now() + (took > LEAST_PAUSE ? took : LEAST_PAUSE);
+		rama_bus_sink_tell(&s->o, "%s; the file stays one", e->text);
+	took = (rama_bus_sink_now() - began) * SHARE;
+	s->not_before = rama_bus_sink_now() + (took > LEAST_PAUSE ? took : LEAST_PAUSE);
 	return 0;
 }
 
-static int file_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
+static int file_sync(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
 		     struct rama_err *e)
 {
-	int64_t now = rama_sink_now();
+	int64_t now = rama_bus_sink_now();
 
 	*again = UINT64_MAX;
 	if (s->taken > s->st.number && now + wait_ms >= s->not_before) {
 		if (now < s->not_before)
 			usleep((useconds_t)(s->not_before - now) * 1000);
 		if (commit(s, e) != 0 && !s->troubled) {
-			rama_sink_tell(&s->o, "%s; events wait in the spool", e->text);
+			rama_bus_sink_tell(&s->o, "%s; events wait in the spool", e->text);
 			s->troubled = true;
 		}
 	} else if (wait_ms > 0 && s->taken > s->st.number) {
@@ -305,22 +305,22 @@ static int file_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uint
 	return 0;
 }
 
-static void file_totals(const struct rama_sink *s, struct rama_sink_totals *t)
+static void file_totals(const struct rama_bus_sink *s, struct rama_bus_sink_totals *t)
 {
 	*t = s->done;
 }
 
-static void file_close(struct rama_sink *s)
+static void file_close(struct rama_bus_sink *s)
 {
 	if (s == NULL)
 		return;
 	if (s->fd >= 0)
 		close(s->fd);
-	rama_encoder_destroy(s->encoder);
+	rama_bus_encoder_destroy(s->encoder);
 	rama_out_fini(&s->out);
 	rama_arena_fini(&s->arena);
 	free(s);
 }
 
-const struct rama_sink_ops rama_sink_file = { "file",	 file_open,   file_put,
+const struct rama_bus_sink_ops rama_bus_sink_file = { "file",	 file_open,   file_put,
 					      file_sync, file_totals, file_close };

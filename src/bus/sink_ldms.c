@@ -26,24 +26,24 @@
 struct note {
 	struct note *next;
 	uint64_t number;	       /* of the parcel, if it is the last one of it; else 0 */
-	struct rama_sink_totals count; /* what the whole parcel adds */
+	struct rama_bus_sink_totals count; /* what the whole parcel adds */
 	char tag[64];
 	size_t len; /* 0: nothing to send */
 	char text[];
 };
 
-struct rama_sink {
-	struct rama_sink_options o;
-	struct rama_sink_spec spec;
+struct rama_bus_sink {
+	struct rama_bus_sink_options o;
+	struct rama_bus_sink_spec spec;
 	char host[256], port[16];
 	const char *tag, *xprt, *auth, *state_path;
 	uint64_t perm, arguments;
-	struct rama_encoder *encoder;
-	struct rama_encoder_totals counted;
+	struct rama_bus_encoder *encoder;
+	struct rama_bus_encoder_totals counted;
 	struct rama_out out;
-	struct rama_tags tags;
+	struct rama_bus_tags tags;
 	struct rama_arena arena;
-	struct rama_text_state st;
+	struct rama_bus_text_state st;
 	int64_t saved;
 	uint64_t taken;
 	bool told_left_out;
@@ -56,21 +56,21 @@ struct rama_sink {
 	uint64_t committed;
 	bool running, stop, ended, abandoned;
 	int64_t calling; /* ms: since when the library is at work; 0: it is not */
-	struct rama_sink_totals done;
+	struct rama_bus_sink_totals done;
 };
 
-static void destroy(struct rama_sink *s);
+static void destroy(struct rama_bus_sink *s);
 
 /* ---- the thread -------------------------------------------------------------------------------------------- */
 
 /* waits so long, or until it has to stop; true: go on */
-static bool rest(struct rama_sink *s, int64_t ms)
+static bool rest(struct rama_bus_sink *s, int64_t ms)
 {
-	int64_t until = rama_sink_now() + ms;
+	int64_t until = rama_bus_sink_now() + ms;
 	bool go;
 
 	pthread_mutex_lock(&s->lock);
-	while (!s->stop && rama_sink_now() < until) {
+	while (!s->stop && rama_bus_sink_now() < until) {
 		struct timespec t;
 
 		clock_gettime(CLOCK_MONOTONIC, &t);
@@ -84,15 +84,15 @@ static bool rest(struct rama_sink *s, int64_t ms)
 	return go;
 }
 
-static void set_calling(struct rama_sink *s, bool on)
+static void set_calling(struct rama_bus_sink *s, bool on)
 {
 	pthread_mutex_lock(&s->lock);
-	s->calling = on ? rama_sink_now() : 0;
+	s->calling = on ? rama_bus_sink_now() : 0;
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* A connection, however long that takes; NULL: stopped. */
-static void *get_connection(struct rama_sink *s, const struct rama_ldms *l)
+static void *get_connection(struct rama_bus_sink *s, const struct rama_bus_ldms *l)
 {
 	int64_t pause = 100;
 	void *x = NULL;
@@ -100,15 +100,15 @@ static void *get_connection(struct rama_sink *s, const struct rama_ldms *l)
 
 	for (;;) {
 		set_calling(s, true);
-		x = rama_ldms_connect(l, s->xprt, s->auth, s->host, s->port);
+		x = rama_bus_ldms_connect(l, s->xprt, s->auth, s->host, s->port);
 		set_calling(s, false);
 		if (x != NULL) {
 			if (told)
-				rama_sink_tell(&s->o, "ldms: connected to %s:%s", s->host, s->port);
+				rama_bus_sink_tell(&s->o, "ldms: connected to %s:%s", s->host, s->port);
 			return x;
 		}
 		if (!told)
-			rama_sink_tell(&s->o,
+			rama_bus_sink_tell(&s->o,
 				       "ldms: no connection to %s:%s; it is tried again and again",
 				       s->host, s->port);
 		told = true;
@@ -130,7 +130,7 @@ static bool is_refused_for_good(int rc)
 }
 
 /* Sends it, however long that takes. 1: sent; 0: never will be; -1: stopped. */
-static int deliver(struct rama_sink *s, const struct rama_ldms *l, void **x, const struct note *n)
+static int deliver(struct rama_bus_sink *s, const struct rama_bus_ldms *l, void **x, const struct note *n)
 {
 	int64_t wait = 1;
 
@@ -140,13 +140,13 @@ static int deliver(struct rama_sink *s, const struct rama_ldms *l, void **x, con
 		if (*x == NULL && (*x = get_connection(s, l)) == NULL)
 			return -1;
 		set_calling(s, true);
-		rc = rama_ldms_publish(l, *x, n->tag, (unsigned)s->perm, n->text, n->len);
+		rc = rama_bus_ldms_publish(l, *x, n->tag, (unsigned)s->perm, n->text, n->len);
 		set_calling(s, false);
 		if (rc == 0 || is_refused_for_good(rc))
 			return rc == 0;
 		if (!is_refused_now(rc)) {
-			rama_sink_tell(&s->o, "ldms: %s", strerror(rc));
-			rama_ldms_close(l, *x);
+			rama_bus_sink_tell(&s->o, "ldms: %s", strerror(rc));
+			rama_bus_ldms_close(l, *x);
 			*x = NULL;
 		}
 		if (!rest(s, wait))
@@ -155,7 +155,7 @@ static int deliver(struct rama_sink *s, const struct rama_ldms *l, void **x, con
 	}
 }
 
-static struct note *next_note(struct rama_sink *s)
+static struct note *next_note(struct rama_bus_sink *s)
 {
 	struct note *n;
 
@@ -167,10 +167,10 @@ static struct note *next_note(struct rama_sink *s)
 	return n;
 }
 
-static void note_done(struct rama_sink *s, struct note *n, bool sent)
+static void note_done(struct rama_bus_sink *s, struct note *n, bool sent)
 {
 	if (!sent)
-		rama_sink_tell(&s->o, "ldms: a message of %zu bytes was refused; left out", n->len);
+		rama_bus_sink_tell(&s->o, "ldms: a message of %zu bytes was refused; left out", n->len);
 	pthread_mutex_lock(&s->lock);
 	s->first = n->next;
 	if (s->first == NULL)
@@ -189,7 +189,7 @@ static void note_done(struct rama_sink *s, struct note *n, bool sent)
 	free(n);
 }
 
-static void work(struct rama_sink *s, const struct rama_ldms *l)
+static void work(struct rama_bus_sink *s, const struct rama_bus_ldms *l)
 {
 	void *x = NULL;
 	struct note *n;
@@ -202,22 +202,22 @@ static void work(struct rama_sink *s, const struct rama_ldms *l)
 		note_done(s, n, sent == 1);
 	}
 	set_calling(s, true);
-	rama_ldms_close(l, x);
+	rama_bus_ldms_close(l, x);
 }
 
 static void *thread(void *arg)
 {
-	struct rama_sink *s = arg;
-	struct rama_ldms l;
+	struct rama_bus_sink *s = arg;
+	struct rama_bus_ldms l;
 	struct rama_err e = { 0 };
 	bool told = false, mine;
 	int64_t pause = 1000;
 
-	while (rama_ldms_load(&l, rama_sink_option(&s->spec, "library", NULL),
-			      rama_sink_option(&s->spec, "service", "auto"), (unsigned)s->arguments,
+	while (rama_bus_ldms_load(&l, rama_bus_sink_option(&s->spec, "library", NULL),
+			      rama_bus_sink_option(&s->spec, "service", "auto"), (unsigned)s->arguments,
 			      &e) != 0) {
 		if (!told)
-			rama_sink_tell(&s->o, "ldms: %s; it is tried again and again", e.text);
+			rama_bus_sink_tell(&s->o, "ldms: %s; it is tried again and again", e.text);
 		told = true;
 		if (!rest(s, pause))
 			goto out;
@@ -236,24 +236,24 @@ out:
 
 /* ---- the agent's side -------------------------------------------------------------------------------------- */
 
-static void destroy(struct rama_sink *s)
+static void destroy(struct rama_bus_sink *s)
 {
 	for (struct note *n = s->first, *next; n != NULL; n = next) {
 		next = n->next;
 		free(n);
 	}
-	rama_encoder_destroy(s->encoder);
+	rama_bus_encoder_destroy(s->encoder);
 	rama_out_fini(&s->out);
-	rama_tags_fini(&s->tags);
+	rama_bus_tags_fini(&s->tags);
 	rama_arena_fini(&s->arena);
 	pthread_cond_destroy(&s->moved);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
-static void ldms_close(struct rama_sink *s)
+static void ldms_close(struct rama_bus_sink *s)
 {
-	int64_t until = rama_sink_now() + END_LIMIT;
+	int64_t until = rama_bus_sink_now() + END_LIMIT;
 	bool ended;
 
 	if (s == NULL)
@@ -261,7 +261,7 @@ static void ldms_close(struct rama_sink *s)
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
 	pthread_cond_broadcast(&s->moved);
-	while (s->running && !s->ended && rama_sink_now() < until) {
+	while (s->running && !s->ended && rama_bus_sink_now() < until) {
 		struct timespec t;
 
 		clock_gettime(CLOCK_MONOTONIC, &t);
@@ -281,7 +281,7 @@ static void ldms_close(struct rama_sink *s)
 }
 
 /* "HOST:PORT", "//HOST:PORT", "HOST" */
-static int split_place(struct rama_sink *s, struct rama_err *e)
+static int split_place(struct rama_bus_sink *s, struct rama_err *e)
 {
 	const char *place =
 			   strncmp(s->spec.place, "//", 2) == 0 ? s->spec.place + 2 : s->spec.place,
@@ -296,10 +296,10 @@ static int split_place(struct rama_sink *s, struct rama_err *e)
 	return 0;
 }
 
-static int read_options(struct rama_sink *s, struct rama_err *e)
+static int read_options(struct rama_bus_sink *s, struct rama_err *e)
 {
-	const char *service = rama_sink_option(&s->spec, "service", "auto"),
-		   *perm = rama_sink_option(&s->spec, "perm", "0400");
+	const char *service = rama_bus_sink_option(&s->spec, "service", "auto"),
+		   *perm = rama_bus_sink_option(&s->spec, "perm", "0400");
 	char *end;
 	int rc = split_place(s, e);
 
@@ -307,40 +307,40 @@ static int read_options(struct rama_sink *s, struct rama_err *e)
 	if (rc == 0 && (*end != '\0' || s->perm == 0 || s->perm > 0777))
 		rc = rama_err_set(e, RAMA_EUSAGE, "perm=%s: it is an octal number, 0400", perm);
 	if (rc == 0)
-		rc = rama_sink_number(&s->spec, "arguments", &s->arguments, e);
+		rc = rama_bus_sink_number(&s->spec, "arguments", &s->arguments, e);
 	if (rc == 0 && s->arguments != 0 && s->arguments != 3 && s->arguments != 4)
 		rc = rama_err_set(e, RAMA_EUSAGE, "arguments: it is 3 or 4");
 	if (rc == 0 && strcmp(service, "auto") != 0 && strcmp(service, "msg") != 0 &&
 	    strcmp(service, "stream") != 0)
 		rc = rama_err_set(e, RAMA_EUSAGE, "service=%s: it is msg, stream or auto", service);
-	s->xprt = rama_sink_option(&s->spec, "xprt", "sock");
-	s->auth = rama_sink_option(&s->spec, "auth", "munge");
-	s->state_path = rama_sink_option(&s->spec, "state", NULL);
-	s->tag = rama_sink_option(&s->spec, "tag",
+	s->xprt = rama_bus_sink_option(&s->spec, "xprt", "sock");
+	s->auth = rama_bus_sink_option(&s->spec, "auth", "munge");
+	s->state_path = rama_bus_sink_option(&s->spec, "state", NULL);
+	s->tag = rama_bus_sink_option(&s->spec, "tag",
 				  s->o.tag != NULL && *s->o.tag != '\0' ? s->o.tag : "iorama");
 	return rc;
 }
 
-static void load_state(struct rama_sink *s)
+static void load_state(struct rama_bus_sink *s)
 {
 	struct rama_err e = { 0 };
-	int rc = s->state_path != NULL ? rama_text_load(s->state_path, &s->st, s->encoder, &e)
+	int rc = s->state_path != NULL ? rama_bus_text_load(s->state_path, &s->st, s->encoder, &e)
 				       : RAMA_EMISSING;
 
 	if (rc != 0 && rc != RAMA_EMISSING)
-		rama_sink_tell(&s->o, "%s; names of files that were told before are not known",
+		rama_bus_sink_tell(&s->o, "%s; names of files that were told before are not known",
 			       e.text);
 	if (rc != 0 || strcmp(s->st.agent, s->o.agent) != 0)
 		s->st.number = 0;
 	snprintf(s->st.agent, sizeof s->st.agent, "%s", s->o.agent);
 	s->taken = s->committed = s->st.number;
-	rama_encoder_totals(s->encoder, &s->counted);
+	rama_bus_encoder_totals(s->encoder, &s->counted);
 }
 
-static int ldms_open(struct rama_sink **to, const struct rama_sink_options *o, struct rama_err *e)
+static int ldms_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o, struct rama_err *e)
 {
-	struct rama_sink *s = calloc(1, sizeof *s);
-	struct rama_encoder_options eo;
+	struct rama_bus_sink *s = calloc(1, sizeof *s);
+	struct rama_bus_encoder_options eo;
 	pthread_condattr_t attr;
 	int rc;
 
@@ -354,13 +354,13 @@ static int ldms_open(struct rama_sink **to, const struct rama_sink_options *o, s
 	pthread_cond_init(&s->moved, &attr);
 	pthread_condattr_destroy(&attr);
 	rama_out_init(&s->out, NULL, NULL);
-	rc = rama_sink_split(&s->spec, o->where, KNOWN, e);
+	rc = rama_bus_sink_split(&s->spec, o->where, KNOWN, e);
 	if (rc == 0)
 		rc = read_options(s, e);
 	if (rc == 0)
-		rc = rama_text_options(&eo, o, &s->spec, "upstream", e);
+		rc = rama_bus_text_options(&eo, o, &s->spec, "upstream", e);
 	if (rc == 0)
-		rc = rama_encoder_create(&s->encoder, &eo, e);
+		rc = rama_bus_encoder_create(&s->encoder, &eo, e);
 	if (rc == 0) {
 		load_state(s);
 		s->running = pthread_create(&s->thread, NULL, thread, s) == 0;
@@ -375,8 +375,8 @@ static int ldms_open(struct rama_sink **to, const struct rama_sink_options *o, s
 	return 0;
 }
 
-static int add_note(struct rama_sink *s, const char *tag, const char *text, size_t len,
-		    const struct rama_sink_totals *count, uint64_t number)
+static int add_note(struct rama_bus_sink *s, const char *tag, const char *text, size_t len,
+		    const struct rama_bus_sink_totals *count, uint64_t number)
 {
 	struct note *n = calloc(1, sizeof *n + len + 1);
 
@@ -415,7 +415,7 @@ static uint64_t events_in(const char *text, size_t n)
 }
 
 /* The text of a parcel goes into the queue line by line; what counts for all of it goes with the last one. */
-static int queue_lines(struct rama_sink *s, const char *tag, struct rama_sink_totals *count,
+static int queue_lines(struct rama_bus_sink *s, const char *tag, struct rama_bus_sink_totals *count,
 		       uint64_t number, struct rama_err *e)
 {
 	const char *at = s->out.buf, *end = at + s->out.used;
@@ -425,7 +425,7 @@ static int queue_lines(struct rama_sink *s, const char *tag, struct rama_sink_to
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((stop != NULL ? stop : end) - at);
 		bool last = at + len + 1 >= end;
-		struct rama_sink_totals line = { .events = events_in(at, len) };
+		struct rama_bus_sink_totals line = { .events = events_in(at, len) };
 
 		if (last)
 			line = *count;
@@ -440,10 +440,10 @@ static int queue_lines(struct rama_sink *s, const char *tag, struct rama_sink_to
 	return rc == 0 ? 0 : rama_err_set(e, rc, "%s", rama_err_text(rc));
 }
 
-static int put_one(struct rama_sink *s, const struct rama_parcel *p, struct rama_err *e)
+static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, struct rama_err *e)
 {
-	struct rama_sink_totals count = { 0 };
-	struct rama_encoder_totals t;
+	struct rama_bus_sink_totals count = { 0 };
+	struct rama_bus_encoder_totals t;
 	char job[RAMA_WIRE_JOB] = "", tag[64];
 	struct rama_message m = { 0 };
 	int rc = rama_message_decode(&m, p->bytes, p->len, &s->arena, e);
@@ -451,15 +451,15 @@ static int put_one(struct rama_sink *s, const struct rama_parcel *p, struct rama
 	if (rc == 0)
 		rc = rama_message_job(&m, job);
 	if (rc == 0)
-		rc = rama_encoder_put(s->encoder, &m, &s->out, e);
+		rc = rama_bus_encoder_put(s->encoder, &m, &s->out, e);
 	if (rc == RAMA_EMEMORY || s->out.error != 0)
 		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 	if (rc != 0) {
-		rama_sink_tell(&s->o, "message %llu: %s; left out", (unsigned long long)p->number,
+		rama_bus_sink_tell(&s->o, "message %llu: %s; left out", (unsigned long long)p->number,
 			       e->text);
 		s->out.used = 0;
 	}
-	rama_encoder_totals(s->encoder, &t);
+	rama_bus_encoder_totals(s->encoder, &t);
 	count.messages = rc == 0;
 	count.refused = rc != 0;
 	count.events = t.written - s->counted.written;
@@ -467,15 +467,15 @@ static int put_one(struct rama_sink *s, const struct rama_parcel *p, struct rama
 	count.refused_events = t.left_out - s->counted.left_out +
 			       (rc != 0 && m.kind != 0 ? rama_message_events(&m) : 0);
 	if (t.left_out > s->counted.left_out && !s->told_left_out) {
-		rama_sink_tell(&s->o, "ldms: events that the dialect has no word for are left out");
+		rama_bus_sink_tell(&s->o, "ldms: events that the dialect has no word for are left out");
 		s->told_left_out = true;
 	}
 	s->counted = t;
-	snprintf(tag, sizeof tag, "%s", rc == 0 ? rama_tags_of(&s->tags, &m, job, s->tag) : s->tag);
+	snprintf(tag, sizeof tag, "%s", rc == 0 ? rama_bus_tags_of(&s->tags, &m, job, s->tag) : s->tag);
 	return queue_lines(s, tag, &count, p->number, e);
 }
 
-static int64_t ldms_put(struct rama_sink *s, const struct rama_parcel *p, size_t n,
+static int64_t ldms_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p, size_t n,
 			struct rama_err *e)
 {
 	size_t i = 0;
@@ -486,7 +486,7 @@ static int64_t ldms_put(struct rama_sink *s, const struct rama_parcel *p, size_t
 
 		pthread_mutex_lock(&s->lock);
 		full = s->bytes > QUEUE_BYTES;
-		stuck = s->calling != 0 && rama_sink_now() - s->calling > STUCK;
+		stuck = s->calling != 0 && rama_bus_sink_now() - s->calling > STUCK;
 		pthread_mutex_unlock(&s->lock);
 		if (full && stuck && i == 0)
 			return rama_err_set(e, RAMA_EIO, "ldms: its library does not come back");
@@ -504,7 +504,7 @@ static int64_t ldms_put(struct rama_sink *s, const struct rama_parcel *p, size_t
 }
 
 /* With nothing on its way, what the encoder knows belongs to what is committed. */
-static void save_state(struct rama_sink *s)
+static void save_state(struct rama_bus_sink *s)
 {
 	struct rama_err e = { 0 };
 	bool idle;
@@ -512,25 +512,25 @@ static void save_state(struct rama_sink *s)
 	pthread_mutex_lock(&s->lock);
 	idle = s->committed == s->taken && s->committed != s->st.number;
 	pthread_mutex_unlock(&s->lock);
-	if (s->state_path == NULL || !idle || rama_sink_now() - s->saved < SAVE_PAUSE)
+	if (s->state_path == NULL || !idle || rama_bus_sink_now() - s->saved < SAVE_PAUSE)
 		return;
 	s->st.number = s->taken;
-	s->saved = rama_sink_now();
-	if (rama_text_save(s->state_path, &s->st, s->encoder, &e) != 0)
-		rama_sink_tell(&s->o, "%s", e.text);
+	s->saved = rama_bus_sink_now();
+	if (rama_bus_text_save(s->state_path, &s->st, s->encoder, &e) != 0)
+		rama_bus_sink_tell(&s->o, "%s", e.text);
 }
 
-static int ldms_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
+static int ldms_sync(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
 		     struct rama_err *e)
 {
-	int64_t until = rama_sink_now() + wait_ms;
+	int64_t until = rama_bus_sink_now() + wait_ms;
 	uint64_t before;
 
 	(void)e;
 	*again = UINT64_MAX; /* the queue keeps them */
 	pthread_mutex_lock(&s->lock);
 	before = s->committed;
-	while (s->committed == before && s->first != NULL && rama_sink_now() < until) {
+	while (s->committed == before && s->first != NULL && rama_bus_sink_now() < until) {
 		struct timespec t;
 
 		clock_gettime(CLOCK_MONOTONIC, &t);
@@ -545,12 +545,12 @@ static int ldms_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uint
 	return 0;
 }
 
-static void ldms_totals(const struct rama_sink *s, struct rama_sink_totals *t)
+static void ldms_totals(const struct rama_bus_sink *s, struct rama_bus_sink_totals *t)
 {
 	pthread_mutex_lock((pthread_mutex_t *)&s->lock);
 	*t = s->done;
 	pthread_mutex_unlock((pthread_mutex_t *)&s->lock);
 }
 
-const struct rama_sink_ops rama_sink_ldms = { "ldms",	 ldms_open,   ldms_put,
+const struct rama_bus_sink_ops rama_bus_sink_ldms = { "ldms",	 ldms_open,   ldms_put,
 					      ldms_sync, ldms_totals, ldms_close };

@@ -31,7 +31,7 @@ static void *open_one(const char *const *list, size_t n)
 }
 
 /* the newest way to publish that there is and that was asked for */
-static bool find_publish(struct rama_ldms *l, const char *service)
+static bool find_publish(struct rama_bus_ldms *l, const char *service)
 {
 	bool any = strcmp(service, "auto") == 0;
 
@@ -54,7 +54,7 @@ static bool find_publish(struct rama_ldms *l, const char *service)
 	return l->how != NULL;
 }
 
-int rama_ldms_load(struct rama_ldms *l, const char *path, const char *service, unsigned arguments,
+int rama_bus_ldms_load(struct rama_bus_ldms *l, const char *path, const char *service, unsigned arguments,
 		   struct rama_err *e)
 {
 	void *any;
@@ -95,28 +95,28 @@ static void no_log(const char *format, ...)
 	(void)format;
 }
 
-void *rama_ldms_connect(const struct rama_ldms *l, const char *xprt, const char *auth,
+void *rama_bus_ldms_connect(const struct rama_bus_ldms *l, const char *xprt, const char *auth,
 			const char *host, const char *port)
 {
 	void *x = l->four ? l->new4(xprt, no_log, auth, NULL) : l->new3(xprt, auth, NULL);
 
 	if (x != NULL && l->connect(x, host, port, NULL, NULL) != 0) { /* no callback: it waits */
-		rama_ldms_close(l, x);
+		rama_bus_ldms_close(l, x);
 		x = NULL;
 	}
 	return x;
 }
 
-int rama_ldms_publish(const struct rama_ldms *l, void *x, const char *tag, unsigned perm,
+int rama_bus_ldms_publish(const struct rama_bus_ldms *l, void *x, const char *tag, unsigned perm,
 		      const char *data, size_t n)
 {
-	int rc = l->message != NULL ? l->message(x, tag, RAMA_LDMS_JSON, NULL, perm, data, n + 1)
-				    : l->stream(x, tag, RAMA_LDMS_JSON, data, n + 1);
+	int rc = l->message != NULL ? l->message(x, tag, RAMA_BUS_LDMS_JSON, NULL, perm, data, n + 1)
+				    : l->stream(x, tag, RAMA_BUS_LDMS_JSON, data, n + 1);
 
 	return rc < 0 ? -rc : rc;
 }
 
-void rama_ldms_close(const struct rama_ldms *l, void *x)
+void rama_bus_ldms_close(const struct rama_bus_ldms *l, void *x)
 {
 	if (x != NULL && l->close != NULL)
 		l->close(x);

@@ -9,9 +9,9 @@
 
 #include "base/err.h"
 
-#define RAMA_LDMS_JSON 1 /* kind of content */
+#define RAMA_BUS_LDMS_JSON 1 /* kind of content */
 
-struct rama_ldms {
+struct rama_bus_ldms {
 	void *handle, *streams; /* libraries; streams: the one that has ldmsd_stream_publish */
 	const char *how;	/* name of the function that publishes */
 	bool four;		/* ldms_xprt_new_with_auth wants a log function too */
@@ -31,14 +31,14 @@ struct rama_ldms {
 
 /* path: of the library, NULL: it is looked for. service: "msg", "stream" (the old one, which stores of LDMS 4 read), or "auto". arguments:
  * of ldms_xprt_new_with_auth, 3 or 4; 0: as the version has it. */
-int rama_ldms_load(struct rama_ldms *l, const char *path, const char *service, unsigned arguments,
+int rama_bus_ldms_load(struct rama_bus_ldms *l, const char *path, const char *service, unsigned arguments,
 		   struct rama_err *e);
 /* Connects, and waits for it; NULL: it did not work. */
-void *rama_ldms_connect(const struct rama_ldms *l, const char *xprt, const char *auth,
+void *rama_bus_ldms_connect(const struct rama_bus_ldms *l, const char *xprt, const char *auth,
 			const char *host, const char *port);
 /* 0, or an errno; data ends with a NUL that is not counted in n */
-int rama_ldms_publish(const struct rama_ldms *l, void *x, const char *tag, unsigned perm,
+int rama_bus_ldms_publish(const struct rama_bus_ldms *l, void *x, const char *tag, unsigned perm,
 		      const char *data, size_t n);
-void rama_ldms_close(const struct rama_ldms *l, void *x);
+void rama_bus_ldms_close(const struct rama_bus_ldms *l, void *x);
 
 #endif

@@ -21,20 +21,20 @@
 #define LONGEST_PROBE 300000 /* ms between two probes */
 #define LONGEST_HOLD 5000    /* ms that nothing is sent because the server took nothing */
 
-static struct rama_nats_slot *slot_of(struct rama_sink *s, uint64_t number)
+static struct rama_bus_nats_slot *slot_of(struct rama_bus_sink *s, uint64_t number)
 {
-	return number >= s->base && number < s->next ? &s->slot[number % RAMA_NATS_WINDOW] : NULL;
+	return number >= s->base && number < s->next ? &s->slot[number % RAMA_BUS_NATS_WINDOW] : NULL;
 }
 
 /* ---- what comes back, on threads of the library -------------------------------------------------------- */
 
 static void on_answer(jsCtx *js, natsMsg *msg, jsPubAck *yes, jsPubAckErr *no, void *closure)
 {
-	struct rama_sink *s = closure;
+	struct rama_bus_sink *s = closure;
 	uint64_t number = rama_bus_header(msg, RAMA_BUS_NUMBER, 0);
 	uint32_t attempt = (uint32_t)rama_bus_header(msg, RAMA_BUS_ATTEMPT, 0);
 	size_t len = (size_t)natsMsg_GetDataLength(msg);
-	struct rama_nats_slot *t;
+	struct rama_bus_nats_slot *t;
 
 	(void)js;
 	pthread_mutex_lock(&s->lock);
@@ -51,12 +51,12 @@ static void on_answer(jsCtx *js, natsMsg *msg, jsPubAck *yes, jsPubAckErr *no, v
 		s->told = false;
 	}
 	if (yes == NULL && no != NULL) {
-		if (rama_sink_now() >=
+		if (rama_bus_sink_now() >=
 		    s->hold_until) { /* once for all that were in flight together */
 			s->hold = s->hold == 0		       ? 50
 				  : s->hold < LONGEST_HOLD / 2 ? s->hold * 2
 							       : LONGEST_HOLD;
-			s->hold_until = rama_sink_now() + s->hold;
+			s->hold_until = rama_bus_sink_now() + s->hold;
 		}
 		s->no_stream |= no->Err == NATS_NO_RESPONDERS;
 		snprintf(s->trouble, sizeof s->trouble, "%s",
@@ -68,21 +68,21 @@ static void on_answer(jsCtx *js, natsMsg *msg, jsPubAck *yes, jsPubAckErr *no, v
 }
 
 /* numbers a to b are in the store, or were refused there */
-static void mark_stored(struct rama_sink *s, uint64_t a, uint64_t b, bool refused)
+static void mark_stored(struct rama_bus_sink *s, uint64_t a, uint64_t b, bool refused)
 {
 	if (a < s->base)
 		a = s->base;
 	for (uint64_t n = a; n <= b && n < s->next; n++) {
-		struct rama_nats_slot *t = slot_of(s, n);
+		struct rama_bus_nats_slot *t = slot_of(s, n);
 
-		s->news = t->stored ? s->news : rama_sink_now();
+		s->news = t->stored ? s->news : rama_bus_sink_now();
 		t->refused |= refused && !t->stored;
 		t->stored = true;
 	}
 }
 
 /* one word of an acknowledgement; false: nonsense */
-static bool read_word(struct rama_sink *s, const char *word)
+static bool read_word(struct rama_bus_sink *s, const char *word)
 {
 	bool refused = *word == '!', probe = *word == 'p';
 	char *end;
@@ -95,13 +95,13 @@ static bool read_word(struct rama_sink *s, const char *word)
 	if (!probe)
 		mark_stored(s, a, b, refused);
 	else if (a == s->probe && s->probe_at != 0 && s->probe_back == 0)
-		s->probe_back = rama_sink_now();
+		s->probe_back = rama_bus_sink_now();
 	return true;
 }
 
 static void on_commit(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-	struct rama_sink *s = closure;
+	struct rama_bus_sink *s = closure;
 	char *text = strndup(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)),
 	     *save = NULL;
 	char *word = text != NULL ? strtok_r(text, " ", &save) : NULL;
@@ -119,10 +119,10 @@ static void on_commit(natsConnection *nc, natsSubscription *sub, natsMsg *msg, v
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static void nats_close(struct rama_sink *s);
+static void nats_close(struct rama_bus_sink *s);
 
 /* Answers come to subjects of our own, so that a server can be told to let nobody else hear them. */
-static int own_inbox(struct rama_sink *s, struct rama_err *e)
+static int own_inbox(struct rama_bus_sink *s, struct rama_err *e)
 {
 	char prefix[32];
 	natsStatus st;
@@ -132,14 +132,14 @@ static int own_inbox(struct rama_sink *s, struct rama_err *e)
 	return st == NATS_OK ? 0 : rama_bus_error(e, st, prefix);
 }
 
-static int nats_open(struct rama_sink **to, const struct rama_sink_options *o, struct rama_err *e)
+static int nats_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o, struct rama_err *e)
 {
-	struct rama_sink *s = calloc(1, sizeof *s);
+	struct rama_bus_sink *s = calloc(1, sizeof *s);
 	pthread_condattr_t attr;
 	uint64_t number;
 	int rc;
 
-	if (s == NULL || (s->slot = calloc(RAMA_NATS_WINDOW, sizeof *s->slot)) == NULL) {
+	if (s == NULL || (s->slot = calloc(RAMA_BUS_NATS_WINDOW, sizeof *s->slot)) == NULL) {
 		free(s);
 		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 	}
@@ -159,17 +159,17 @@ static int nats_open(struct rama_sink **to, const struct rama_sink_options *o, s
 	if (rc == 0)
 		rc = own_inbox(s, e);
 	if (rc == 0)
-		rc = rama_sink_number(&s->bus.spec, "payload", &s->payload, e);
+		rc = rama_bus_sink_number(&s->bus.spec, "payload", &s->payload, e);
 	s->quiet = QUIET;
 	if (rc == 0)
-		rc = rama_sink_number(&s->bus.spec, "quiet", &s->quiet, e);
+		rc = rama_bus_sink_number(&s->bus.spec, "quiet", &s->quiet, e);
 	if (rc != 0) {
 		nats_close(s);
 		return rc;
 	}
-	s->tag = rama_sink_option(&s->bus.spec, "tag",
+	s->tag = rama_bus_sink_option(&s->bus.spec, "tag",
 				  o->tag != NULL && *o->tag != '\0' ? o->tag : "iorama");
-	s->by_stream = strcmp(rama_sink_option(&s->bus.spec, "ack", "store"), "stream") == 0;
+	s->by_stream = strcmp(rama_bus_sink_option(&s->bus.spec, "ack", "store"), "stream") == 0;
 	s->bus.jsopts.PublishAsync.AckHandler = on_answer;
 	s->bus.jsopts.PublishAsync.AckHandlerClosure = s;
 	*to = s;
@@ -177,7 +177,7 @@ static int nats_open(struct rama_sink **to, const struct rama_sink_options *o, s
 }
 
 /* after a connection was lost nobody knows what of the messages in flight arrived */
-static void fail_flight(struct rama_sink *s, bool fresh)
+static void fail_flight(struct rama_bus_sink *s, bool fresh)
 {
 	pthread_mutex_lock(&s->lock);
 	for (uint64_t n = s->base; n < s->next; n++)
@@ -189,7 +189,7 @@ static void fail_flight(struct rama_sink *s, bool fresh)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static int hear(struct rama_sink *s, struct rama_err *e)
+static int hear(struct rama_bus_sink *s, struct rama_err *e)
 {
 	char subject[128];
 	natsStatus st;
@@ -204,7 +204,7 @@ static int hear(struct rama_sink *s, struct rama_err *e)
 }
 
 /* Connected, with all that belongs to it? */
-static bool ready(struct rama_sink *s, struct rama_err *e)
+static bool ready(struct rama_bus_sink *s, struct rama_err *e)
 {
 	bool fresh, there;
 	unsigned losses;
@@ -226,7 +226,7 @@ static bool ready(struct rama_sink *s, struct rama_err *e)
 		return false;
 	if (!s->asked && rama_bus_stream(&s->bus, e) != 0 &&
 	    !s->told_stream) { /* it may be there all the same */
-		rama_sink_tell(&s->bus.o, "%s: %s; if it is there, all is well", s->bus.shown,
+		rama_bus_sink_tell(&s->bus.o, "%s: %s; if it is there, all is well", s->bus.shown,
 			       e->text);
 		s->told_stream = true;
 	}
@@ -235,9 +235,9 @@ static bool ready(struct rama_sink *s, struct rama_err *e)
 }
 
 /* Its slot, made ready for another attempt; NULL: it is on its way or there already. */
-static bool take_slot(struct rama_sink *s, uint64_t number, uint32_t events, uint32_t pending)
+static bool take_slot(struct rama_bus_sink *s, uint64_t number, uint32_t events, uint32_t pending)
 {
-	struct rama_nats_slot *t = &s->slot[number % RAMA_NATS_WINDOW];
+	struct rama_bus_nats_slot *t = &s->slot[number % RAMA_BUS_NATS_WINDOW];
 	bool wanted = true;
 
 	pthread_mutex_lock(&s->lock);
@@ -247,7 +247,7 @@ static bool take_slot(struct rama_sink *s, uint64_t number, uint32_t events, uin
 		memset(t, 0, sizeof *t);
 		t->number = number;
 		s->next = number + 1;
-		s->news = s->base == number ? rama_sink_now() : s->news;
+		s->news = s->base == number ? rama_bus_sink_now() : s->news;
 	}
 	if (wanted) {
 		t->attempt++;
@@ -259,7 +259,7 @@ static bool take_slot(struct rama_sink *s, uint64_t number, uint32_t events, uin
 	return wanted;
 }
 
-static void set_failed(struct rama_sink *s, uint64_t number, bool refused)
+static void set_failed(struct rama_bus_sink *s, uint64_t number, bool refused)
 {
 	pthread_mutex_lock(&s->lock);
 	if (refused)
@@ -269,11 +269,11 @@ static void set_failed(struct rama_sink *s, uint64_t number, bool refused)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static int put_one(struct rama_sink *s, const struct rama_parcel *p, struct rama_err *e)
+static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, struct rama_err *e)
 {
-	struct rama_nats_letter l = { .number = p->number, .data = p->bytes, .len = p->len };
+	struct rama_bus_nats_letter l = { .number = p->number, .data = p->bytes, .len = p->len };
 	struct rama_message m = { 0 };
-	size_t size = rama_nats_largest(s);
+	size_t size = rama_bus_nats_largest(s);
 	uint32_t parts = p->len > size ? (uint32_t)((p->len + size - 1) / size) : 0;
 	char subject[512];
 	bool unwanted;
@@ -289,22 +289,22 @@ static int put_one(struct rama_sink *s, const struct rama_parcel *p, struct rama
 		return 0;
 	if (rc != 0 || unwanted) { /* unwanted: that was told once, for all of them */
 		if (!unwanted)
-			rama_sink_tell(&s->bus.o, "message %llu: %s; left out",
+			rama_bus_sink_tell(&s->bus.o, "message %llu: %s; left out",
 				       (unsigned long long)p->number, e->text);
 		set_failed(s, p->number, true);
 		return 0;
 	}
-	rama_nats_subject(s, &m, subject, sizeof subject);
+	rama_bus_nats_subject(s, &m, subject, sizeof subject);
 	l.subject = subject;
 	l.kind = rama_message_name(m.kind);
-	l.attempt = s->slot[p->number % RAMA_NATS_WINDOW].attempt;
-	rc = parts > 0 ? rama_nats_post_parts(s, &l, size, e) : rama_nats_post(s, &l, e);
+	l.attempt = s->slot[p->number % RAMA_BUS_NATS_WINDOW].attempt;
+	rc = parts > 0 ? rama_bus_nats_post_parts(s, &l, size, e) : rama_bus_nats_post(s, &l, e);
 	if (rc != 0)
 		set_failed(s, p->number, false);
 	return rc;
 }
 
-static int64_t nats_put(struct rama_sink *s, const struct rama_parcel *p, size_t n,
+static int64_t nats_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p, size_t n,
 			struct rama_err *e)
 {
 	size_t i = 0;
@@ -326,9 +326,9 @@ static int64_t nats_put(struct rama_sink *s, const struct rama_parcel *p, size_t
 
 		pthread_mutex_lock(&s->lock);
 		base = s->base;
-		held = rama_sink_now() < s->hold_until;
+		held = rama_bus_sink_now() < s->hold_until;
 		pthread_mutex_unlock(&s->lock);
-		if (p[i].number >= base + RAMA_NATS_WINDOW || held || !rama_nats_room(s, 0))
+		if (p[i].number >= base + RAMA_BUS_NATS_WINDOW || held || !rama_bus_nats_room(s, 0))
 			break;
 		if (p[i].number >= base)
 			rc = put_one(s, &p[i], e);
@@ -340,12 +340,12 @@ static int64_t nats_put(struct rama_sink *s, const struct rama_parcel *p, size_t
 
 /* ---- what is committed --------------------------------------------------------------------------------- */
 
-static bool advance(struct rama_sink *s)
+static bool advance(struct rama_bus_sink *s)
 {
 	uint64_t before = s->base;
 
 	for (; s->base < s->next; s->base++) {
-		struct rama_nats_slot *t = slot_of(s, s->base);
+		struct rama_bus_nats_slot *t = slot_of(s, s->base);
 
 		if (!t->stored && !(s->by_stream && t->streamed))
 			break;
@@ -357,23 +357,23 @@ static bool advance(struct rama_sink *s)
 }
 
 /* A probe came back some time ago: what was sent before it and is not in the store never will be. */
-static void judge_probe(struct rama_sink *s)
+static void judge_probe(struct rama_bus_sink *s)
 {
 	/* collectors may still be at work on what they fetched before */
-	if (s->probe_back == 0 || rama_sink_now() - s->probe_back < (int64_t)s->quiet / 2)
+	if (s->probe_back == 0 || rama_bus_sink_now() - s->probe_back < (int64_t)s->quiet / 2)
 		return;
 	for (uint64_t n = s->base; n < s->probe_mark && n < s->next; n++)
 		slot_of(s, n)->failed |= slot_of(s, n)->streamed && !slot_of(s, n)->stored;
 	s->any_failed = true;
 	s->probe_at = s->probe_back = 0;
 	s->probe_wait = 0;
-	s->news = rama_sink_now();
+	s->news = rama_bus_sink_now();
 }
 
 /* Is it time to ask whether anybody reads? */
-static bool probe_due(struct rama_sink *s)
+static bool probe_due(struct rama_bus_sink *s)
 {
-	int64_t now = rama_sink_now();
+	int64_t now = rama_bus_sink_now();
 
 	if (s->by_stream || s->base == s->next || s->probe_back != 0 ||
 	    !slot_of(s, s->base)->streamed)
@@ -383,9 +383,9 @@ static bool probe_due(struct rama_sink *s)
 	return now - s->probe_at > s->probe_wait;
 }
 
-static void send_probe(struct rama_sink *s)
+static void send_probe(struct rama_bus_sink *s)
 {
-	struct rama_nats_letter l = { .kind = "probe" };
+	struct rama_bus_nats_letter l = { .kind = "probe" };
 	char subject[128];
 	struct rama_err e;
 	bool due;
@@ -395,7 +395,7 @@ static void send_probe(struct rama_sink *s)
 	if (due) {
 		s->probe_wait = s->probe_at == 0 ? 4 * (int64_t)s->quiet : 2 * s->probe_wait;
 		s->probe_wait = s->probe_wait < LONGEST_PROBE ? s->probe_wait : LONGEST_PROBE;
-		s->probe_at = rama_sink_now();
+		s->probe_at = rama_bus_sink_now();
 		s->probe_mark = s->next;
 		l.number = ++s->probe;
 	}
@@ -404,11 +404,11 @@ static void send_probe(struct rama_sink *s)
 		return;
 	snprintf(subject, sizeof subject, RAMA_BUS_PROBE "%s.%s", s->from, s->agent);
 	l.subject = subject;
-	rama_nats_post(s, &l, &e);
+	rama_bus_nats_post(s, &l, &e);
 }
 
 /* the first message that has to come again and would not by itself */
-static uint64_t first_failed(struct rama_sink *s)
+static uint64_t first_failed(struct rama_bus_sink *s)
 {
 	for (uint64_t n = s->base; s->any_failed && n < s->next; n++)
 		if (slot_of(s, n)->failed && !slot_of(s, n)->stored)
@@ -417,9 +417,9 @@ static uint64_t first_failed(struct rama_sink *s)
 	return s->gap ? s->expected : UINT64_MAX;
 }
 
-static void wait_for_news(struct rama_sink *s, int wait_ms, uint64_t *again)
+static void wait_for_news(struct rama_bus_sink *s, int wait_ms, uint64_t *again)
 {
-	int64_t until = rama_sink_now() + wait_ms;
+	int64_t until = rama_bus_sink_now() + wait_ms;
 	bool moved = advance(s);
 
 	for (;;) {
@@ -428,7 +428,7 @@ static void wait_for_news(struct rama_sink *s, int wait_ms, uint64_t *again)
 		judge_probe(s);
 		*again = first_failed(s);
 		if (moved || *again != UINT64_MAX || s->base == s->next ||
-		    rama_sink_now() >= until || probe_due(s))
+		    rama_bus_sink_now() >= until || probe_due(s))
 			return;
 		clock_gettime(CLOCK_MONOTONIC, &t);
 		t.tv_nsec += 50000000;
@@ -439,7 +439,7 @@ static void wait_for_news(struct rama_sink *s, int wait_ms, uint64_t *again)
 	}
 }
 
-static int nats_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
+static int nats_sync(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
 		     struct rama_err *e)
 {
 	char trouble[sizeof s->trouble] = "";
@@ -462,19 +462,19 @@ static int nats_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uint
 	*committed = s->base > 0 ? s->base - 1 : 0;
 	pthread_mutex_unlock(&s->lock);
 	if (*trouble != '\0')
-		rama_sink_tell(&s->bus.o, "%s: %s; it is sent again and again", s->bus.shown,
+		rama_bus_sink_tell(&s->bus.o, "%s: %s; it is sent again and again", s->bus.shown,
 			       trouble);
 	return 0;
 }
 
-static void nats_totals(const struct rama_sink *s, struct rama_sink_totals *t)
+static void nats_totals(const struct rama_bus_sink *s, struct rama_bus_sink_totals *t)
 {
 	pthread_mutex_lock((pthread_mutex_t *)&s->lock);
 	*t = s->done;
 	pthread_mutex_unlock((pthread_mutex_t *)&s->lock);
 }
 
-static void nats_close(struct rama_sink *s)
+static void nats_close(struct rama_bus_sink *s)
 {
 	if (s == NULL)
 		return;
@@ -485,12 +485,12 @@ static void nats_close(struct rama_sink *s)
 	natsSubscription_Destroy(s->acks);
 	rama_bus_close(&s->bus);
 	rama_arena_fini(&s->arena);
-	rama_tags_fini(&s->tags);
+	rama_bus_tags_fini(&s->tags);
 	pthread_cond_destroy(&s->moved);
 	pthread_mutex_destroy(&s->lock);
 	free(s->slot);
 	free(s);
 }
 
-const struct rama_sink_ops rama_sink_nats = { "nats",	 nats_open,   nats_put,
+const struct rama_bus_sink_ops rama_bus_sink_nats = { "nats",	 nats_open,   nats_put,
 					      nats_sync, nats_totals, nats_close };

@@ -19,7 +19,7 @@ static natsStatus add_number(natsMsg *msg, const char *key, uint64_t v)
 	return natsMsgHeader_Set(msg, key, text);
 }
 
-static natsStatus add_headers(struct rama_sink *s, natsMsg *msg, const struct rama_nats_letter *l)
+static natsStatus add_headers(struct rama_bus_sink *s, natsMsg *msg, const struct rama_bus_nats_letter *l)
 {
 	natsStatus st = natsMsgHeader_Set(msg, RAMA_BUS_AGENT, s->agent);
 
@@ -38,7 +38,7 @@ static natsStatus add_headers(struct rama_sink *s, natsMsg *msg, const struct ra
 	return st;
 }
 
-static void count_flight(struct rama_sink *s, const struct rama_nats_letter *l, bool up)
+static void count_flight(struct rama_bus_sink *s, const struct rama_bus_nats_letter *l, bool up)
 {
 	pthread_mutex_lock(&s->lock);
 	s->in_flight = up ? s->in_flight + 1 : s->in_flight - (s->in_flight > 0);
@@ -47,7 +47,7 @@ static void count_flight(struct rama_sink *s, const struct rama_nats_letter *l, 
 	pthread_mutex_unlock(&s->lock);
 }
 
-int rama_nats_post(struct rama_sink *s, const struct rama_nats_letter *l, struct rama_err *e)
+int rama_bus_nats_post(struct rama_bus_sink *s, const struct rama_bus_nats_letter *l, struct rama_err *e)
 {
 	natsMsg *msg = NULL;
 	jsPubOptions po;
@@ -58,7 +58,7 @@ int rama_nats_post(struct rama_sink *s, const struct rama_nats_letter *l, struct
 		st = add_headers(s, msg, l);
 	if (st == NATS_OK) {
 		jsPubOptions_Init(&po);
-		po.MaxWait = RAMA_NATS_ANSWER;
+		po.MaxWait = RAMA_BUS_NATS_ANSWER;
 		snprintf(id, sizeof id, "%s/%llu/%s.%u%s%.0u", s->agent,
 			 (unsigned long long)l->number, s->epoch, l->attempt,
 			 l->part > 0	   ? "/"
@@ -75,7 +75,7 @@ int rama_nats_post(struct rama_sink *s, const struct rama_nats_letter *l, struct
 	return st == NATS_OK ? 0 : rama_bus_error(e, st, s->bus.shown);
 }
 
-void rama_nats_subject(struct rama_sink *s, const struct rama_message *m, char *to, size_t room)
+void rama_bus_nats_subject(struct rama_bus_sink *s, const struct rama_message *m, char *to, size_t room)
 {
 	char job[RAMA_WIRE_JOB] = "", tag[64], uid[32], name[128];
 	const char *slash, *said;
@@ -89,7 +89,7 @@ void rama_nats_subject(struct rama_sink *s, const struct rama_message *m, char *
 		snprintf(job, sizeof job, "%s/unknown", s->from);
 	slash = strchr(job, '/');
 	slash = slash != NULL ? slash : job + strlen(job);
-	said = rama_tags_of(&s->tags, m, job, s->tag);
+	said = rama_bus_tags_of(&s->tags, m, job, s->tag);
 	rama_bus_word(tag, sizeof tag, said, strlen(said));
 	rama_bus_word(uid, sizeof uid, job, (size_t)(slash - job));
 	rama_bus_word(name, sizeof name, *slash == '/' ? slash + 1 : slash,
@@ -97,7 +97,7 @@ void rama_nats_subject(struct rama_sink *s, const struct rama_message *m, char *
 	snprintf(to, room, "iorama.%s.%s.%s", tag, uid, name);
 }
 
-size_t rama_nats_largest(struct rama_sink *s)
+size_t rama_bus_nats_largest(struct rama_bus_sink *s)
 {
 	int64_t most = natsConnection_GetMaxPayload(s->bus.nc);
 	size_t room = most > 2 * HEADERS ? (size_t)most - HEADERS : LARGEST_PART;
@@ -107,14 +107,14 @@ size_t rama_nats_largest(struct rama_sink *s)
 	return room < LARGEST_PART ? room : LARGEST_PART;
 }
 
-bool rama_nats_room(struct rama_sink *s, int wait_ms)
+bool rama_bus_nats_room(struct rama_bus_sink *s, int wait_ms)
 {
-	int64_t until = rama_sink_now() + wait_ms;
+	int64_t until = rama_bus_sink_now() + wait_ms;
 	bool room;
 
 	pthread_mutex_lock(&s->lock);
 	while (!(room = s->in_flight < FLIGHT && s->in_flight_bytes < FLIGHT_BYTES) &&
-	       rama_sink_now() < until) {
+	       rama_bus_sink_now() < until) {
 		struct timespec t;
 
 		clock_gettime(CLOCK_MONOTONIC, &t);
@@ -127,7 +127,7 @@ bool rama_nats_room(struct rama_sink *s, int wait_ms)
 	return room;
 }
 
-int rama_nats_post_parts(struct rama_sink *s, struct rama_nats_letter *l, size_t size,
+int rama_bus_nats_post_parts(struct rama_bus_sink *s, struct rama_bus_nats_letter *l, size_t size,
 			 struct rama_err *e)
 {
 	const unsigned char *data = l->data;
@@ -138,10 +138,10 @@ int rama_nats_post_parts(struct rama_sink *s, struct rama_nats_letter *l, size_t
 	l->parts = (unsigned)((len + size - 1) / size);
 	for (unsigned i = 0; i < l->parts; i++) {
 		char subject[256];
-		struct rama_nats_letter part = *l;
+		struct rama_bus_nats_letter part = *l;
 		int rc;
 
-		if (!rama_nats_room(s, RAMA_NATS_ANSWER))
+		if (!rama_bus_nats_room(s, RAMA_BUS_NATS_ANSWER))
 			return rama_err_set(e, RAMA_EIO, "%s: the server does not answer",
 					    s->bus.shown);
 		snprintf(subject, sizeof subject, RAMA_BUS_PART "%s.%s.%s.%llu.%u.%u", s->from,
@@ -151,9 +151,9 @@ int rama_nats_post_parts(struct rama_sink *s, struct rama_nats_letter *l, size_t
 		part.part = i + 1;
 		part.data = data + (size_t)i * size;
 		part.len = i + 1 < l->parts ? size : len - (size_t)i * size;
-		rc = rama_nats_post(s, &part, e);
+		rc = rama_bus_nats_post(s, &part, e);
 		if (rc != 0)
 			return rc;
 	}
-	return rama_nats_post(s, l, e);
+	return rama_bus_nats_post(s, l, e);
 }

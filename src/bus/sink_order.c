@@ -7,7 +7,7 @@
 
 static int compare(const void *a, const void *b)
 {
-	const struct rama_order_key *x = a, *y = b;
+	const struct rama_bus_order_key *x = a, *y = b;
 	int c = strcmp(x->job, y->job);
 
 	c = c != 0 ? c : memcmp(&x->segment, &y->segment, sizeof x->segment);
@@ -15,7 +15,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* What is damaged, or of no job, has an empty key: it comes first, and is judged when it is put. */
-static void fill_key(struct rama_order *o, struct rama_order_key *k, const unsigned char *bytes,
+static void fill_key(struct rama_bus_order *o, struct rama_bus_order_key *k, const unsigned char *bytes,
 		     size_t n)
 {
 	struct rama_message m = { 0 };
@@ -36,14 +36,14 @@ static void fill_key(struct rama_order *o, struct rama_order_key *k, const unsig
 	rama_arena_fini(&o->arena);
 }
 
-int rama_order_make(struct rama_order *o, size_t n,
+int rama_bus_order_make(struct rama_bus_order *o, size_t n,
 		    const unsigned char *(*get)(const void *batch, size_t i, size_t *len),
 		    const void *batch, struct rama_err *e)
 {
 	if (o->head == NULL)
 		o->head = malloc(sizeof *o->head);
 	if (n > o->room) {
-		struct rama_order_key *more = realloc(o->key, n * sizeof *more);
+		struct rama_bus_order_key *more = realloc(o->key, n * sizeof *more);
 
 		o->key = more != NULL ? more : o->key;
 		o->room = more != NULL ? n : o->room;
@@ -62,7 +62,7 @@ int rama_order_make(struct rama_order *o, size_t n,
 	return 0;
 }
 
-void rama_order_fini(struct rama_order *o)
+void rama_bus_order_fini(struct rama_bus_order *o)
 {
 	free(o->key);
 	free(o->head);

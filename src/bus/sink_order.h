@@ -6,13 +6,13 @@
 
 #include "wire/message.h"
 
-struct rama_order_key {
+struct rama_bus_order_key {
 	char job[RAMA_WIRE_JOB];
 	struct rama_segment_key segment;
 	size_t place; /* in the batch: what belongs to one process stays as it came */
 };
-struct rama_order { /* all 0 at the start */
-	struct rama_order_key *key;
+struct rama_bus_order { /* all 0 at the start */
+	struct rama_bus_order_key *key;
 	size_t room;
 	struct rama_block *head;
 	struct rama_arena arena;
@@ -20,9 +20,9 @@ struct rama_order { /* all 0 at the start */
 
 /* Of n messages, whose bytes get() gives (NULL: not known); afterwards key[i].place is the one to put as i-th. 0 or
  * RAMA_EMEMORY. */
-int rama_order_make(struct rama_order *o, size_t n,
+int rama_bus_order_make(struct rama_bus_order *o, size_t n,
 		    const unsigned char *(*get)(const void *batch, size_t i, size_t *len),
 		    const void *batch, struct rama_err *e);
-void rama_order_fini(struct rama_order *o);
+void rama_bus_order_fini(struct rama_bus_order *o);
 
 #endif

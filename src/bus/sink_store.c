@@ -13,13 +13,13 @@
 #define REAP_EVERY 10000   /* ms between two looks for processes that are lost */
 #define LONGEST_PAUSE 5000 /* ms between two attempts to open it again */
 
-struct rama_sink {
-	struct rama_sink_options o;
+struct rama_bus_sink {
+	struct rama_bus_sink_options o;
 	char *where;
 	struct rama_store *store; /* NULL: not open now */
 	struct rama_arena arena;
-	struct rama_order order;
-	struct rama_sink_totals done, batch; /* committed; taken since then */
+	struct rama_bus_order order;
+	struct rama_bus_sink_totals done, batch; /* committed; taken since then */
 	uint64_t committed, taken;	     /* numbers of parcels */
 	bool started;			     /* it was given something */
 	bool begun;			     /* a batch is open in the store */
@@ -35,21 +35,21 @@ static bool may_come_back(const char *where)
 	return strstr(where, "://") != NULL || access(where, F_OK) == 0;
 }
 
-static int reopen(struct rama_sink *s, struct rama_err *e)
+static int reopen(struct rama_bus_sink *s, struct rama_err *e)
 {
 	char shown[256];
 	int rc = rama_store_open(&s->store, s->where, RAMA_STORE_WRITE | RAMA_STORE_CREATE, e);
 
 	if (rc != 0) {
 		s->store = NULL;
-		rama_err_prefix(e, "%s", rama_sink_shown(s->where, shown, sizeof shown));
+		rama_err_prefix(e, "%s", rama_bus_sink_shown(s->where, shown, sizeof shown));
 	}
 	return rc;
 }
 
-static int store_open(struct rama_sink **to, const struct rama_sink_options *o, struct rama_err *e)
+static int store_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o, struct rama_err *e)
 {
-	struct rama_sink *s = calloc(1, sizeof *s);
+	struct rama_bus_sink *s = calloc(1, sizeof *s);
 	int rc;
 
 	if (s == NULL || (s->where = strdup(o->where)) == NULL) {
@@ -65,7 +65,7 @@ static int store_open(struct rama_sink **to, const struct rama_sink_options *o, 
 			free(s);
 			return rc;
 		}
-		rama_sink_tell(&s->o, "store: %s; events wait in the spool", e->text);
+		rama_bus_sink_tell(&s->o, "store: %s; events wait in the spool", e->text);
 		s->troubled = true;
 	}
 	*to = s;
@@ -73,10 +73,10 @@ static int store_open(struct rama_sink **to, const struct rama_sink_options *o, 
 }
 
 /* Gives the batch up: all of it is to be put again, after a pause that grows. */
-static int give_up(struct rama_sink *s, struct rama_err *e)
+static int give_up(struct rama_bus_sink *s, struct rama_err *e)
 {
 	if (!s->troubled)
-		rama_sink_tell(&s->o, "store: %s; events wait in the spool", e->text);
+		rama_bus_sink_tell(&s->o, "store: %s; events wait in the spool", e->text);
 	s->troubled = true;
 	if (s->begun)
 		rama_store_rollback(s->store);
@@ -88,17 +88,17 @@ static int give_up(struct rama_sink *s, struct rama_err *e)
 	s->taken = s->committed;
 	memset(&s->batch, 0, sizeof s->batch);
 	s->pause = s->pause == 0 ? 100 : s->pause < LONGEST_PAUSE ? s->pause * 2 : LONGEST_PAUSE;
-	s->not_before = rama_sink_now() + s->pause;
+	s->not_before = rama_bus_sink_now() + s->pause;
 	e->code = RAMA_EIO;
 	return RAMA_EIO;
 }
 
-static int begin(struct rama_sink *s, struct rama_err *e)
+static int begin(struct rama_bus_sink *s, struct rama_err *e)
 {
 	if (s->begun)
 		return 0;
 	if (s->store == NULL) {
-		if (rama_sink_now() < s->not_before)
+		if (rama_bus_sink_now() < s->not_before)
 			return rama_err_set(e, RAMA_EIO, "the store is not there yet");
 		if (reopen(s, e) != 0)
 			return give_up(s, e);
@@ -116,7 +116,7 @@ static bool is_damaged(int rc)
 	       rc == RAMA_ELIMIT || rc == RAMA_EVERSION || rc == RAMA_EUSAGE;
 }
 
-static int take(struct rama_sink *s, const struct rama_parcel *p, struct rama_err *e)
+static int take(struct rama_bus_sink *s, const struct rama_bus_parcel *p, struct rama_err *e)
 {
 	struct rama_message m = { 0 };
 	uint64_t stored = 0, events = 0;
@@ -132,7 +132,7 @@ static int take(struct rama_sink *s, const struct rama_parcel *p, struct rama_er
 	if (rc != 0) {
 		s->batch.refused++;
 		s->batch.refused_events += events;
-		rama_sink_tell(&s->o, "message %llu: %s; left out", (unsigned long long)p->number,
+		rama_bus_sink_tell(&s->o, "message %llu: %s; left out", (unsigned long long)p->number,
 			       e->text);
 	} else {
 		s->batch.messages++;
@@ -144,13 +144,13 @@ static int take(struct rama_sink *s, const struct rama_parcel *p, struct rama_er
 
 static const unsigned char *bytes_of(const void *batch, size_t i, size_t *len)
 {
-	const struct rama_parcel *p = batch;
+	const struct rama_bus_parcel *p = batch;
 
 	*len = p[i].len;
 	return p[i].bytes;
 }
 
-static int64_t store_put(struct rama_sink *s, const struct rama_parcel *p, size_t n,
+static int64_t store_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p, size_t n,
 			 struct rama_err *e)
 {
 	if (n == 0)
@@ -164,10 +164,10 @@ static int64_t store_put(struct rama_sink *s, const struct rama_parcel *p, size_
 	if (begin(s, e) != 0)
 		return RAMA_EIO;
 	s->failed = false;
-	if (rama_order_make(&s->order, n, bytes_of, p, e) != 0)
+	if (rama_bus_order_make(&s->order, n, bytes_of, p, e) != 0)
 		return give_up(s, e);
 	for (size_t i = 0; i < n; i++) {
-		const struct rama_parcel *q = &p[s->order.key[i].place];
+		const struct rama_bus_parcel *q = &p[s->order.key[i].place];
 		int rc = q->number > s->taken
 				 ? take(s, q, e)
 				 : 0; /* others are in this batch already, or in one before */
@@ -183,7 +183,7 @@ static int64_t store_put(struct rama_sink *s, const struct rama_parcel *p, size_
 	return (int64_t)n;
 }
 
-static void add_totals(struct rama_sink_totals *to, const struct rama_sink_totals *t)
+static void add_totals(struct rama_bus_sink_totals *to, const struct rama_bus_sink_totals *t)
 {
 	to->messages += t->messages;
 	to->events += t->events;
@@ -193,17 +193,17 @@ static void add_totals(struct rama_sink_totals *to, const struct rama_sink_total
 }
 
 /* Nobody is missed if it fails: it is tried again. */
-static void reap(struct rama_sink *s)
+static void reap(struct rama_bus_sink *s)
 {
 	struct rama_err e = { 0 };
 
-	if (s->store == NULL || rama_sink_now() - s->reaped < REAP_EVERY)
+	if (s->store == NULL || rama_bus_sink_now() - s->reaped < REAP_EVERY)
 		return;
-	s->reaped = rama_sink_now();
+	s->reaped = rama_bus_sink_now();
 	rama_store_reap(s->store, rama_store_now(s->store), &e);
 }
 
-static int store_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
+static int store_sync(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, uint64_t *again,
 		      struct rama_err *e)
 {
 	(void)wait_ms; /* a commit takes what it takes */
@@ -218,7 +218,7 @@ static int store_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uin
 			s->committed = s->taken;
 			s->pause = 0;
 			if (s->troubled)
-				rama_sink_tell(&s->o, "store: it is back");
+				rama_bus_sink_tell(&s->o, "store: it is back");
 			s->troubled = false;
 			reap(s);
 		}
@@ -229,12 +229,12 @@ static int store_sync(struct rama_sink *s, int wait_ms, uint64_t *committed, uin
 	return 0;
 }
 
-static void store_totals(const struct rama_sink *s, struct rama_sink_totals *t)
+static void store_totals(const struct rama_bus_sink *s, struct rama_bus_sink_totals *t)
 {
 	*t = s->done;
 }
 
-static void store_close(struct rama_sink *s)
+static void store_close(struct rama_bus_sink *s)
 {
 	if (s == NULL)
 		return;
@@ -243,10 +243,10 @@ static void store_close(struct rama_sink *s)
 	if (s->store != NULL)
 		rama_store_close(s->store);
 	rama_arena_fini(&s->arena);
-	rama_order_fini(&s->order);
+	rama_bus_order_fini(&s->order);
 	free(s->where);
 	free(s);
 }
 
-const struct rama_sink_ops rama_sink_store = { "store",	   store_open,	 store_put,
+const struct rama_bus_sink_ops rama_bus_sink_store = { "store",	   store_open,	 store_put,
 					       store_sync, store_totals, store_close };

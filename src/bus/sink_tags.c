@@ -18,12 +18,12 @@ static uint64_t key_of(const char *job)
 	return rama_siphash(&salt, job, strlen(job));
 }
 
-static bool have_room(struct rama_tags *t)
+static bool have_room(struct rama_bus_tags *t)
 {
-	struct rama_tag *more;
+	struct rama_bus_tag *more;
 
 	if (t->n == MOST)
-		rama_tags_fini(t);
+		rama_bus_tags_fini(t);
 	if (t->n % STEP != 0)
 		return true;
 	more = realloc(t->tag, (t->n + STEP) * sizeof *more);
@@ -32,7 +32,7 @@ static bool have_room(struct rama_tags *t)
 	return more != NULL;
 }
 
-const char *rama_tags_of(struct rama_tags *t, const struct rama_message *m, const char *job,
+const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_message *m, const char *job,
 			 const char *otherwise)
 {
 	uint64_t *at = rama_map_get(&t->jobs, key_of(job));
@@ -51,7 +51,7 @@ const char *rama_tags_of(struct rama_tags *t, const struct rama_message *m, cons
 	return at != NULL ? t->tag[*at - 1].text : otherwise;
 }
 
-void rama_tags_fini(struct rama_tags *t)
+void rama_bus_tags_fini(struct rama_bus_tags *t)
 {
 	rama_map_fini(&t->jobs);
 	free(t->tag);

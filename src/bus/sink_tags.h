@@ -6,19 +6,19 @@
 #include "base/map.h"
 #include "wire/message.h"
 
-struct rama_tag {
+struct rama_bus_tag {
 	char text[64];
 };
-struct rama_tags {	      /* all 0 at the start */
+struct rama_bus_tags {	      /* all 0 at the start */
 	struct rama_map jobs; /* hash of a job's key -> its place, + 1 */
-	struct rama_tag *tag;
+	struct rama_bus_tag *tag;
 	size_t n;
 };
 
 /* The tag of a message's job, learned from m if it is about a process; otherwise: while nobody has said. Valid until the next
  * call. */
-const char *rama_tags_of(struct rama_tags *t, const struct rama_message *m, const char *job,
+const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_message *m, const char *job,
 			 const char *otherwise);
-void rama_tags_fini(struct rama_tags *t);
+void rama_bus_tags_fini(struct rama_bus_tags *t);
 
 #endif

@@ -17,7 +17,7 @@
 struct head {
 	char magic[8];
 	uint64_t check; /* of all that follows */
-	struct rama_text_state st;
+	struct rama_bus_text_state st;
 };
 static const char magic[8] = "ioramaT1";
 static const struct rama_sipkey salt = { 0x696f72616d610003ull, 0x7374617465000001ull };
@@ -47,7 +47,7 @@ static int read_all(const char *path, unsigned char **b, size_t *n, struct rama_
 	return *b != NULL ? 0 : rama_err_set(e, RAMA_ECORRUPT, "%s: is no such file", path);
 }
 
-int rama_text_load(const char *path, struct rama_text_state *st, struct rama_encoder *en,
+int rama_bus_text_load(const char *path, struct rama_bus_text_state *st, struct rama_bus_encoder *en,
 		   struct rama_err *e)
 {
 	unsigned char *b;
@@ -63,7 +63,7 @@ int rama_text_load(const char *path, struct rama_text_state *st, struct rama_enc
 		free(b);
 		return rama_err_set(e, RAMA_ECORRUPT, "%s: %s", path, rama_err_text(RAMA_ECORRUPT));
 	}
-	rc = rama_encoder_load(en, b + sizeof h, n - sizeof h, e);
+	rc = rama_bus_encoder_load(en, b + sizeof h, n - sizeof h, e);
 	free(b);
 	if (rc == 0)
 		*st = h.st;
@@ -90,8 +90,8 @@ static int replace(const char *path, const struct rama_bytes *all, struct rama_e
 	return rc;
 }
 
-int rama_text_save(const char *path, const struct rama_text_state *st,
-		   const struct rama_encoder *en, struct rama_err *e)
+int rama_bus_text_save(const char *path, const struct rama_bus_text_state *st,
+		   const struct rama_bus_encoder *en, struct rama_err *e)
 {
 	struct head h = { .st = *st };
 	size_t size = sizeof h;
@@ -102,7 +102,7 @@ int rama_text_save(const char *path, const struct rama_text_state *st,
 		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 	memcpy(h.magic, magic, sizeof magic);
 	memcpy(all.b, &h, sizeof h);
-	rc = rama_encoder_save(en, &all, e);
+	rc = rama_bus_encoder_save(en, &all, e);
 	if (rc == 0) {
 		h.check = check_of(all.b, all.n);
 		memcpy(all.b, &h, sizeof h);
@@ -112,16 +112,16 @@ int rama_text_save(const char *path, const struct rama_text_state *st,
 	return rc;
 }
 
-int rama_text_options(struct rama_encoder_options *to, const struct rama_sink_options *o,
-		      const struct rama_sink_spec *sp, const char *otherwise, struct rama_err *e)
+int rama_bus_text_options(struct rama_bus_encoder_options *to, const struct rama_bus_sink_options *o,
+		      const struct rama_bus_sink_spec *sp, const char *otherwise, struct rama_err *e)
 {
-	const char *dialect = rama_sink_option(sp, "dialect",
+	const char *dialect = rama_bus_sink_option(sp, "dialect",
 					       o->dialect != NULL ? o->dialect : otherwise),
-		   *format = rama_sink_option(sp, "format", "json"),
-		   *events = rama_sink_option(sp, "events", "known");
+		   *format = rama_bus_sink_option(sp, "format", "json"),
+		   *events = rama_bus_sink_option(sp, "events", "known");
 
 	memset(to, 0, sizeof *to);
-	if (!rama_dialect_find(dialect, &to->dialect))
+	if (!rama_bus_dialect_find(dialect, &to->dialect))
 		return rama_err_set(e, RAMA_EUSAGE, "dialect %s: it is json, upstream or paper",
 				    dialect);
 	to->csv = strcmp(format, "csv") == 0;

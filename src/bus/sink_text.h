@@ -7,7 +7,7 @@
 #include "bus/encode.h"
 #include "bus/sink.h"
 
-struct rama_text_state {
+struct rama_bus_text_state {
 	char agent[64];	 /* whose numbers these are */
 	uint64_t number; /* messages up to this one are done */
 	uint64_t length; /* bytes of the text, then */
@@ -15,12 +15,12 @@ struct rama_text_state {
 };
 
 /* RAMA_EMISSING: there is none; RAMA_ECORRUPT: it is damaged. Then the encoder is empty. */
-int rama_text_load(const char *path, struct rama_text_state *st, struct rama_encoder *en,
+int rama_bus_text_load(const char *path, struct rama_bus_text_state *st, struct rama_bus_encoder *en,
 		   struct rama_err *e);
-int rama_text_save(const char *path, const struct rama_text_state *st,
-		   const struct rama_encoder *en, struct rama_err *e);
+int rama_bus_text_save(const char *path, const struct rama_bus_text_state *st,
+		   const struct rama_bus_encoder *en, struct rama_err *e);
 /* Dialect and format as a sink's options say. json: the dialect when none is named. */
-int rama_text_options(struct rama_encoder_options *to, const struct rama_sink_options *o,
-		      const struct rama_sink_spec *sp, const char *otherwise, struct rama_err *e);
+int rama_bus_text_options(struct rama_bus_encoder_options *to, const struct rama_bus_sink_options *o,
+		      const struct rama_bus_sink_spec *sp, const char *otherwise, struct rama_err *e);
 
 #endif

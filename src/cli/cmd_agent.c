@@ -91,7 +91,7 @@ static int choose_sink(struct command *c)
 
 	if (sink != NULL && store != NULL)
 		rama_cli_opts_usage(&c->o, "--sink and --store: one of them");
-	if (sink != NULL && rama_sink_find(sink, &where) == NULL)
+	if (sink != NULL && rama_bus_sink_find(sink, &where) == NULL)
 		rama_cli_opts_usage(&c->o,
 				"'%s' is no sink: store:PATH, file:PATH, nats://HOST:PORT, "
 				"ldms:HOST:PORT or postgresql://…",

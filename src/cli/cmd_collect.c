@@ -28,7 +28,7 @@ struct state {
 	bool quiet, terminal;
 	int64_t began, shown; /* ms */
 	uint64_t shown_events;
-	struct rama_collect_totals total;
+	struct rama_bus_collect_totals total;
 };
 
 static void on_signal(int signal)
@@ -46,11 +46,11 @@ static void tell(void *ctx, const char *line)
 }
 
 /* one line, once a second, on a terminal only */
-static void show(void *ctx, const struct rama_collect_totals *t)
+static void show(void *ctx, const struct rama_bus_collect_totals *t)
 {
 	struct state *s = ctx;
 	char messages[RAMA_HUMAN], events[RAMA_HUMAN], rate[RAMA_HUMAN], waiting[RAMA_HUMAN];
-	int64_t now = rama_sink_now(), span = now - s->shown;
+	int64_t now = rama_bus_sink_now(), span = now - s->shown;
 
 	if (!s->terminal || span < 1000)
 		return;
@@ -75,7 +75,7 @@ static int to_stdout(void *ctx, const char *bytes, size_t n)
 
 static void print_json(const struct state *s)
 {
-	const struct rama_collect_totals *t = &s->total;
+	const struct rama_bus_collect_totals *t = &s->total;
 	struct rama_out out;
 	struct rama_json j;
 
@@ -90,7 +90,7 @@ static void print_json(const struct state *s)
 	rama_json_key_i64(&j, "redelivered", (int64_t)t->redelivered);
 	rama_json_key_i64(&j, "batches", (int64_t)t->batches);
 	rama_json_key_i64(&j, "retries", (int64_t)t->retries);
-	rama_json_key_f64(&j, "seconds", (double)(rama_sink_now() - s->began) / 1000);
+	rama_json_key_f64(&j, "seconds", (double)(rama_bus_sink_now() - s->began) / 1000);
 	rama_json_close(&j, '}');
 	rama_out_char(&out, '\n');
 	rama_out_flush(&out);
@@ -144,7 +144,7 @@ static int from_bus(struct state *s, const char *store)
 {
 	const struct rama_cli_opts *o = s->o;
 	char name[128] = "collector-";
-	struct rama_collect_options c = {
+	struct rama_bus_collect_options c = {
 		.store = store,
 		.bus = { .agent = name,
 			 .where = o->args[0],
@@ -170,7 +170,7 @@ static int from_bus(struct state *s, const char *store)
 		rama_cli_opts_usage(o, "one URL; several servers are joined by commas: "
 				   "nats://a:4222,nats://b:4222");
 	gethostname(name + strlen(name), sizeof name - strlen(name) - 1);
-	rc = rama_collect_bus(&c, &s->total, &e);
+	rc = rama_bus_collect_bus(&c, &s->total, &e);
 	if (rc != 0) {
 		rama_cli_complain("collect", "%s", e.text);
 		return rama_err_status(rc);
@@ -199,7 +199,7 @@ static int commit(struct import *im, struct rama_err *e)
 static int take(void *ctx, const struct rama_message *m, struct rama_err *e)
 {
 	struct import *im = ctx;
-	struct rama_collect_totals *t = &im->s->total;
+	struct rama_bus_collect_totals *t = &im->s->total;
 	uint64_t stored = 0;
 	int rc = stop ? rama_err_set(e, RAMA_ESTOPPED, "stopped; import it again for the rest") : 0;
 
@@ -268,7 +268,7 @@ int rama_cli_cmd_collect(int argc, char **argv)
 	char store[PATH_MAX];
 	const char *where;
 	struct rama_cli_opts o;
-	struct state s = { .o = &o, .began = rama_sink_now() };
+	struct state s = { .o = &o, .began = rama_bus_sink_now() };
 	int status;
 
 	rama_cli_opts_parse(&o, RAMA_CMD_collect, argc, argv);
@@ -282,7 +282,7 @@ int rama_cli_cmd_collect(int argc, char **argv)
 	if (!rama_cli_store_place(&o, RAMA_OPT_collect_store, store))
 		status = 4;
 	else
-		status = rama_sink_find(o.args[0], &where) == &rama_sink_nats ? from_bus(&s, store)
+		status = rama_bus_sink_find(o.args[0], &where) == &rama_bus_sink_nats ? from_bus(&s, store)
 									      : from_files(&s);
 	rama_cli_opts_fini(&o);
 	return status;

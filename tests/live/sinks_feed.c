@@ -278,27 +278,27 @@ static void write_state(uint64_t n)
 		die(arg.state, "cannot be written");
 }
 
-static unsigned fill(struct rama_parcel *p, uint64_t from, uint64_t last)
+static unsigned fill(struct rama_bus_parcel *p, uint64_t from, uint64_t last)
 {
 	static struct rama_bytes all[READ];
 	unsigned n = 0;
 
 	for (; n < READ && from + n <= last; n++) {
 		make(from + n, &all[n]);
-		p[n] = (struct rama_parcel){ from + n, all[n].b, all[n].n };
+		p[n] = (struct rama_bus_parcel){ from + n, all[n].b, all[n].n };
 	}
 	return n;
 }
 
-static uint64_t feed(const struct rama_sink_ops *ops, struct rama_sink *s, uint64_t committed)
+static uint64_t feed(const struct rama_bus_sink_ops *ops, struct rama_bus_sink *s, uint64_t committed)
 {
 	uint64_t last = number_of_messages(), next = committed + 1, again, at, have = 0;
-	int64_t until = rama_sink_now() + (int64_t)arg.until, n;
-	struct rama_parcel p[READ];
+	int64_t until = rama_bus_sink_now() + (int64_t)arg.until, n;
+	struct rama_bus_parcel p[READ];
 	struct rama_err e = { 0 };
 	unsigned filled = 0;
 
-	while (committed < last && !stop && rama_sink_now() < until) {
+	while (committed < last && !stop && rama_bus_sink_now() < until) {
 		if (filled == 0 || next < have || next >= have + filled) {
 			filled = fill(p, next, last);
 			have = next;
@@ -357,14 +357,14 @@ static void read_words(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct rama_sink_options o = { .tell = tell };
-	const struct rama_sink_ops *ops;
-	struct rama_sink_totals t;
-	struct rama_sink *s = NULL;
+	struct rama_bus_sink_options o = { .tell = tell };
+	const struct rama_bus_sink_ops *ops;
+	struct rama_bus_sink_totals t;
+	struct rama_bus_sink *s = NULL;
 	struct rama_err e = { 0 };
 	uint64_t committed;
 
-	if (argc < 2 || (ops = rama_sink_find(argv[1], &o.where)) == NULL)
+	if (argc < 2 || (ops = rama_bus_sink_find(argv[1], &o.where)) == NULL)
 		die("SPEC", "is no sink");
 	read_words(argc - 2, argv + 2);
 	signal(SIGTERM, on_signal);

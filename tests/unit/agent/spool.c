@@ -83,7 +83,7 @@ static int append(struct rama_agent_spool *s, uint64_t number)
 	return rc;
 }
 
-static void check(const struct rama_parcel *p)
+static void check(const struct rama_bus_parcel *p)
 {
 	static unsigned char bytes[BIG];
 
@@ -95,7 +95,7 @@ static void check(const struct rama_parcel *p)
 /* reads [from, to) and finds all of them */
 static void read_all(struct rama_agent_spool *s, uint64_t from, uint64_t to)
 {
-	struct rama_parcel p[100];
+	struct rama_bus_parcel p[100];
 	struct rama_err e = { 0 };
 
 	while (from < to) {
@@ -279,7 +279,7 @@ static void torn_ends_are_cut_off(void **state)
 	(void)state;
 	for (unsigned how = 0; how < 60; how++) {
 		struct rng r = { .state = how };
-		struct rama_parcel p[2 * N];
+		struct rama_bus_parcel p[2 * N];
 		struct rama_err e = { 0 };
 		struct rama_agent_spool *s;
 		struct stat st;
@@ -339,7 +339,7 @@ static void write_for_ever(struct shared *sh, unsigned seed)
 	struct rama_agent_spool *s = open_spool(1ull << 30);
 	struct rng r = { .state = seed };
 	struct rama_agent_spool_state st;
-	struct rama_parcel p[64];
+	struct rama_bus_parcel p[64];
 	struct rama_err e;
 
 	rama_agent_spool_state(s, &st);
@@ -420,7 +420,7 @@ static void one_appends_while_the_other_reads_and_commits(void **state)
 	s = open_spool(4 << 20);
 	pthread_create(&t, NULL, append_many, s);
 	for (uint64_t n = 1; n <= MANY;) {
-		struct rama_parcel p[50];
+		struct rama_bus_parcel p[50];
 		int k = rama_agent_spool_read(s, n, p, 50, &e);
 
 		if (k < 0)

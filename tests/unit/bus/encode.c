@@ -34,11 +34,11 @@ static void tell(struct bench *b)
 
 static void upstream_is_what_readers_know(void **st)
 {
-	struct rama_encoder_totals t;
+	struct rama_bus_encoder_totals t;
 	struct bench b;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_UPSTREAM, false, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, false, false);
 	tell(&b);
 	assert_string_equal(
 		bench_text(&b),
@@ -85,7 +85,7 @@ static void upstream_is_what_readers_know(void **st)
 		"\"off\":-1,\"len\":-1,\"start\":0.007000,\"dur\":0.000001,\"total\":0.000003,"
 		"\"timestamp\":1700000000.007001}],"
 		"\"seq\":49,\"lost\":0}\n");
-	rama_encoder_totals(b.en, &t);
+	rama_bus_encoder_totals(b.en, &t);
 	assert_int_equal(t.written, 8);
 	assert_int_equal(t.left_out, 2);
 	assert_int_equal(t.lines, 6);
@@ -101,7 +101,7 @@ static void the_paper_is_figure_3(void **st)
 	struct bench b;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_PAPER, false, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_PAPER, false, false);
 	bench_put(&b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
 	bench_put(&b, a_name(9, "/scratch/a"));
 	bench_put(&b, a_block(3, 0, 0, story, 2));
@@ -140,8 +140,8 @@ static void csv_of_the_connector(void **st)
 	struct bench b;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_PAPER, true, false);
-	rama_encoder_header(b.en, &b.out);
+	bench_begin(&b, RAMA_BUS_DIALECT_PAPER, true, false);
+	rama_bus_encoder_header(b.en, &b.out);
 	bench_put(&b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
 	bench_put(&b, a_name(9, "/a \"b\",c"));
 	bench_put(&b, a_block(3, 0, 0, story, 1));
@@ -155,8 +155,8 @@ static void csv_of_the_connector(void **st)
 		"\"\"b\"\",c\",3,-1,9,\"/bin/\"\"app\"\"\",-1,\"MET\",77,\"open\",1,-1,-1,"
 		"0.000003,-1,-1,-1,-1,\"N/A\",-1,1700000000.001003\n");
 	bench_end(&b);
-	bench_begin(&b, RAMA_DIALECT_UPSTREAM, true, false);
-	rama_encoder_header(b.en, &b.out);
+	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, true, false);
+	rama_bus_encoder_header(b.en, &b.out);
 	bench_put(&b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
 	bench_put(&b, a_block(3, 0, 41, &story[1], 2));
 	assert_string_equal(bench_text(&b),
@@ -176,14 +176,14 @@ static void csv_of_the_connector(void **st)
 
 static void all_calls_when_asked_for(void **st)
 {
-	struct rama_encoder_totals t;
+	struct rama_bus_encoder_totals t;
 	struct bench b;
 	const char *text;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_UPSTREAM, false, true);
+	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, false, true);
 	tell(&b);
-	rama_encoder_totals(b.en, &t);
+	rama_bus_encoder_totals(b.en, &t);
 	assert_int_equal(t.written, LENGTH(story));
 	assert_int_equal(t.left_out, 0);
 	text = bench_text(&b);
@@ -195,7 +195,7 @@ static void all_calls_when_asked_for(void **st)
 static void long_runs_are_cut(void **st)
 {
 	static struct step many[250];
-	struct rama_encoder_totals t;
+	struct rama_bus_encoder_totals t;
 	struct bench b;
 	json_t *line;
 	const char *at;
@@ -205,7 +205,7 @@ static void long_runs_are_cut(void **st)
 	for (unsigned i = 0; i < LENGTH(many); i++)
 		many[i] =
 			(struct step){ "POSIX write write", 5, i, 1, 1000 * (int64_t)i, 10, false };
-	bench_begin(&b, RAMA_DIALECT_UPSTREAM, false, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, false, false);
 	bench_put(&b, a_block(1, 0, 0, many, LENGTH(many)));
 	at = bench_text(&b);
 	for (unsigned k = 0; k < 3; k++) {
@@ -219,7 +219,7 @@ static void long_runs_are_cut(void **st)
 	}
 	assert_int_equal(segs, 250);
 	assert_int_equal(*at, '\0');
-	rama_encoder_totals(b.en, &t);
+	rama_bus_encoder_totals(b.en, &t);
 	assert_int_equal(t.lines, 3);
 	bench_end(&b);
 }
@@ -229,7 +229,7 @@ static void own_lines_have_everything(void **st)
 	struct bench b;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_JSON, false, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_JSON, false, false);
 	bench_put(&b, a_name(9, PATH));
 	bench_put(&b, a_process(3, RAMA_STATE_RUNNING, 1, 12));
 	bench_put(&b, a_block(3, 0, 45, &story[5], 1));
@@ -257,12 +257,12 @@ static void own_lines_have_everything(void **st)
 
 static void events_are_written_once(void **st)
 {
-	struct rama_encoder_totals t;
+	struct rama_bus_encoder_totals t;
 	struct bench b;
 	size_t before;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_JSON, false, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_JSON, false, false);
 	bench_put(&b, a_block(3, 0, 0, story, 6));
 	before = b.out.used;
 	bench_put(&b, a_block(3, 0, 0, story, 6));
@@ -271,7 +271,7 @@ static void events_are_written_once(void **st)
 	bench_put(&b, a_block(3, 0, 4, &story[4], 5)); /* two of them were there */
 	bench_put(&b, a_block(3, 1, 0, story, 2));     /* another lane */
 	bench_put(&b, a_block(4, 0, 0, story, 2));     /* another process */
-	rama_encoder_totals(b.en, &t);
+	rama_bus_encoder_totals(b.en, &t);
 	assert_int_equal(t.written, 6 + 3 + 2 + 2);
 	assert_int_equal(t.repeated, 6 + 3 + 2);
 	bench_end(&b);
@@ -284,10 +284,10 @@ static void damaged_blocks_write_nothing(void **st)
 	struct bench b;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_UPSTREAM, false, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, false, false);
 	m = a_block(3, 0, 0, story, 6);
 	((unsigned char *)(uintptr_t)m.block.bytes)[m.block.len - 1] ^= 1;
-	assert_int_equal(rama_encoder_put(b.en, &m, &b.out, &e), RAMA_ECORRUPT);
+	assert_int_equal(rama_bus_encoder_put(b.en, &m, &b.out, &e), RAMA_ECORRUPT);
 	assert_int_equal(b.out.used, 0);
 	bench_put(&b, a_block(3, 0, 0, story, 6));
 	assert_true(b.out.used > 0);
@@ -301,7 +301,7 @@ static void a_job_found_late(void **st)
 	struct bench b;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_JSON, true, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_JSON, true, false);
 	bench_put(&b, m);
 	bench_put(&b, a_name(9, "/x"));
 	m.process.job = "1000/mpi-5";
@@ -328,7 +328,7 @@ static void a_saved_encoder_goes_on(void **st)
 	struct rama_err e = { 0 };
 
 	(void)st;
-	for (unsigned d = RAMA_DIALECT_JSON; d <= RAMA_DIALECT_PAPER; d++) {
+	for (unsigned d = RAMA_BUS_DIALECT_JSON; d <= RAMA_BUS_DIALECT_PAPER; d++) {
 		for (uint32_t cut = 0; cut <= LENGTH(story); cut++) {
 			struct bench whole, parts, second;
 
@@ -343,9 +343,9 @@ static void a_saved_encoder_goes_on(void **st)
 					bench_put(b, a_block(3, 0, 0, story, cut));
 			}
 			state.n = 0;
-			assert_int_equal(rama_encoder_save(parts.en, &state, &e), 0);
+			assert_int_equal(rama_bus_encoder_save(parts.en, &state, &e), 0);
 			bench_begin(&second, d, false, true);
-			assert_int_equal(rama_encoder_load(second.en, state.b, state.n, &e), 0);
+			assert_int_equal(rama_bus_encoder_load(second.en, state.b, state.n, &e), 0);
 			second.out.used = 0;
 			rama_out_bytes(&second.out, parts.out.buf, parts.out.used);
 			for (unsigned w = 0; w < 2;
@@ -371,18 +371,18 @@ static void damaged_states_are_refused(void **st)
 	struct bench b, fresh;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_UPSTREAM, false, false);
-	bench_begin(&fresh, RAMA_DIALECT_UPSTREAM, false, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, false, false);
+	bench_begin(&fresh, RAMA_BUS_DIALECT_UPSTREAM, false, false);
 	tell(&b);
-	assert_int_equal(rama_encoder_save(b.en, &state, &e), 0);
+	assert_int_equal(rama_bus_encoder_save(b.en, &state, &e), 0);
 	for (size_t k = 0; k < state.n; k++) {
-		assert_true(rama_encoder_load(fresh.en, state.b, k, &e) < 0);
+		assert_true(rama_bus_encoder_load(fresh.en, state.b, k, &e) < 0);
 		state.b[k] ^= 0x10;
-		assert_true(rama_encoder_load(fresh.en, state.b, state.n, &e) < 0);
+		assert_true(rama_bus_encoder_load(fresh.en, state.b, state.n, &e) < 0);
 		state.b[k] ^= 0x10;
 	}
 	assert_int_equal(fresh.en->n_processes, 0);
-	assert_int_equal(rama_encoder_load(fresh.en, state.b, state.n, &e), 0);
+	assert_int_equal(rama_bus_encoder_load(fresh.en, state.b, state.n, &e), 0);
 	assert_int_equal(fresh.en->n_processes, 1);
 	rama_bytes_fini(&state);
 	bench_end(&b);
@@ -397,7 +397,7 @@ static void ended_processes_are_forgotten(void **st)
 	char job[32];
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_UPSTREAM, false, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, false, false);
 	for (unsigned k = 1; k <= 10000; k++) {
 		snprintf(job, sizeof(job), "1000/run-%u", k / 4);
 		m = a_process(k, RAMA_STATE_RUNNING, 1, 0);
@@ -407,15 +407,15 @@ static void ended_processes_are_forgotten(void **st)
 		m.names.job = job;
 		bench_put(&b, m);
 		bench_put(&b, a_block(k, 0, 0, story, 2));
-		assert_int_equal(rama_enc_process(b.en,
+		assert_int_equal(rama_bus_enc_process(b.en,
 						  &(struct rama_segment_key){ { k & 255, k >> 8 } })
 					 ->n_records,
 				 1);
 		m = a_process(k, RAMA_STATE_ENDED, 2, 2);
 		m.process.job = job;
 		bench_put(&b, m);
-		assert_true(b.en->n_processes <= RAMA_ENC_ENDED + 1);
-		assert_true(b.en->n_jobs <= RAMA_ENC_ENDED + RAMA_ENC_IDLE + 2);
+		assert_true(b.en->n_processes <= RAMA_BUS_ENC_ENDED + 1);
+		assert_true(b.en->n_jobs <= RAMA_BUS_ENC_ENDED + RAMA_BUS_ENC_IDLE + 2);
 		b.out.used = 0;
 	}
 	for (size_t i = 0; i < b.en->n_processes; i++)
@@ -425,13 +425,13 @@ static void ended_processes_are_forgotten(void **st)
 
 static void dialects_by_name(void **st)
 {
-	enum rama_dialect d = RAMA_DIALECT_JSON;
+	enum rama_bus_dialect d = RAMA_BUS_DIALECT_JSON;
 
 	(void)st;
-	assert_true(rama_dialect_find("paper", &d) && d == RAMA_DIALECT_PAPER);
-	assert_true(rama_dialect_find("upstream", &d) && d == RAMA_DIALECT_UPSTREAM);
-	assert_true(rama_dialect_find("json", &d) && d == RAMA_DIALECT_JSON);
-	assert_false(rama_dialect_find("", &d));
+	assert_true(rama_bus_dialect_find("paper", &d) && d == RAMA_BUS_DIALECT_PAPER);
+	assert_true(rama_bus_dialect_find("upstream", &d) && d == RAMA_BUS_DIALECT_UPSTREAM);
+	assert_true(rama_bus_dialect_find("json", &d) && d == RAMA_BUS_DIALECT_JSON);
+	assert_false(rama_bus_dialect_find("", &d));
 }
 
 UNIT_GROUP(encode, test(upstream_is_what_readers_know), test(the_paper_is_figure_3),

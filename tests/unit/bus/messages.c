@@ -93,11 +93,11 @@ struct rama_message a_block(unsigned k, uint32_t lane, uint64_t first, const str
 	return packed(&block);
 }
 
-void bench_begin(struct bench *b, enum rama_dialect d, bool csv, bool all)
+void bench_begin(struct bench *b, enum rama_bus_dialect d, bool csv, bool all)
 {
-	struct rama_encoder_options o = { .dialect = d, .csv = csv, .all = all };
+	struct rama_bus_encoder_options o = { .dialect = d, .csv = csv, .all = all };
 
-	assert_int_equal(rama_encoder_create(&b->en, &o, NULL), 0);
+	assert_int_equal(rama_bus_encoder_create(&b->en, &o, NULL), 0);
 	rama_out_init(&b->out, NULL, NULL);
 }
 
@@ -105,7 +105,7 @@ void bench_put(struct bench *b, struct rama_message m)
 {
 	struct rama_err e = { 0 };
 
-	if (rama_encoder_put(b->en, &m, &b->out, &e) < 0)
+	if (rama_bus_encoder_put(b->en, &m, &b->out, &e) < 0)
 		fail_msg("%s", e.text);
 }
 
@@ -118,6 +118,6 @@ const char *bench_text(struct bench *b)
 
 void bench_end(struct bench *b)
 {
-	rama_encoder_destroy(b->en);
+	rama_bus_encoder_destroy(b->en);
 	rama_out_fini(&b->out);
 }

@@ -27,10 +27,10 @@ struct rama_message packed(struct rama_block *b);
 
 /* the text that an encoder makes of messages; put() appends, text() ends it with NUL */
 struct bench {
-	struct rama_encoder *en;
+	struct rama_bus_encoder *en;
 	struct rama_out out;
 };
-void bench_begin(struct bench *b, enum rama_dialect d, bool csv, bool all);
+void bench_begin(struct bench *b, enum rama_bus_dialect d, bool csv, bool all);
 void bench_put(struct bench *b, struct rama_message m);
 const char *bench_text(struct bench *b);
 void bench_end(struct bench *b);

@@ -27,42 +27,42 @@ static void kinds(void **st)
 
 	(void)st;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		assert_string_equal(rama_sink_find(known[i].text, &where)->name, known[i].name);
+		assert_string_equal(rama_bus_sink_find(known[i].text, &where)->name, known[i].name);
 		assert_string_equal(where, known[i].where);
 	}
-	assert_null(rama_sink_find("", &where));
-	assert_null(rama_sink_find("store:", &where));
-	assert_null(rama_sink_find("/a/path", &where));
-	assert_null(rama_sink_find("http://h", &where));
+	assert_null(rama_bus_sink_find("", &where));
+	assert_null(rama_bus_sink_find("store:", &where));
+	assert_null(rama_bus_sink_find("/a/path", &where));
+	assert_null(rama_bus_sink_find("http://h", &where));
 }
 
 static void options(void **st)
 {
-	struct rama_sink_spec sp;
+	struct rama_bus_sink_spec sp;
 	struct rama_err e = { 0 };
 	uint64_t v = 7;
 	char text[5000];
 
 	(void)st;
-	assert_int_equal(rama_sink_split(&sp, "a?b?one=1%26%2f&two=64M&", "one two three ", &e), 0);
+	assert_int_equal(rama_bus_sink_split(&sp, "a?b?one=1%26%2f&two=64M&", "one two three ", &e), 0);
 	assert_string_equal(sp.place, "a?b");
-	assert_string_equal(rama_sink_option(&sp, "one", ""), "1&/");
-	assert_string_equal(rama_sink_option(&sp, "three", "none"), "none");
-	assert_int_equal(rama_sink_number(&sp, "two", &v, &e), 0);
+	assert_string_equal(rama_bus_sink_option(&sp, "one", ""), "1&/");
+	assert_string_equal(rama_bus_sink_option(&sp, "three", "none"), "none");
+	assert_int_equal(rama_bus_sink_number(&sp, "two", &v, &e), 0);
 	assert_int_equal(v, 64 << 20);
-	assert_int_equal(rama_sink_number(&sp, "three", &v, &e), 0);
+	assert_int_equal(rama_bus_sink_number(&sp, "three", &v, &e), 0);
 	assert_int_equal(v, 64 << 20);
-	assert_int_equal(rama_sink_number(&sp, "one", &v, &e), RAMA_EUSAGE);
-	assert_int_equal(rama_sink_split(&sp, "a?tw=1", "one two ", &e), RAMA_EUSAGE);
-	assert_int_equal(rama_sink_split(&sp, "a?wo=1", "one two ", &e), RAMA_EUSAGE);
-	assert_int_equal(rama_sink_split(&sp, "a?=1", "one two ", &e), RAMA_EUSAGE);
-	assert_int_equal(rama_sink_split(&sp, "a?one", "one two ", &e), RAMA_EUSAGE);
-	assert_int_equal(rama_sink_split(&sp, "?one=1", "one two ", &e), RAMA_EUSAGE);
+	assert_int_equal(rama_bus_sink_number(&sp, "one", &v, &e), RAMA_EUSAGE);
+	assert_int_equal(rama_bus_sink_split(&sp, "a?tw=1", "one two ", &e), RAMA_EUSAGE);
+	assert_int_equal(rama_bus_sink_split(&sp, "a?wo=1", "one two ", &e), RAMA_EUSAGE);
+	assert_int_equal(rama_bus_sink_split(&sp, "a?=1", "one two ", &e), RAMA_EUSAGE);
+	assert_int_equal(rama_bus_sink_split(&sp, "a?one", "one two ", &e), RAMA_EUSAGE);
+	assert_int_equal(rama_bus_sink_split(&sp, "?one=1", "one two ", &e), RAMA_EUSAGE);
 	memset(text, 'x', sizeof text);
 	text[sizeof text - 1] = '\0';
-	assert_int_equal(rama_sink_split(&sp, text, "", &e), RAMA_EUSAGE);
+	assert_int_equal(rama_bus_sink_split(&sp, text, "", &e), RAMA_EUSAGE);
 	memcpy(text, "a?one=", 6);
-	assert_int_equal(rama_sink_split(&sp, text, "one ", &e), RAMA_EUSAGE);
+	assert_int_equal(rama_bus_sink_split(&sp, text, "one ", &e), RAMA_EUSAGE);
 }
 
 static void numbers(void **st)
@@ -73,15 +73,15 @@ static void numbers(void **st)
 	} all[] = { { "a?n=1", 1 },   { "a?n=2K", 2048 },	{ "a?n=1T", 1ull << 40 },
 		    { "a?n=-1", 0 },  { "a?n=1X", 0 },		{ "a?n=", 0 },
 		    { "a?n=1KK", 0 }, { "a?n=99999999999T", 0 } };
-	struct rama_sink_spec sp;
+	struct rama_bus_sink_spec sp;
 	struct rama_err e = { 0 };
 
 	(void)st;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		uint64_t v = 0;
 
-		assert_int_equal(rama_sink_split(&sp, all[i].text, "n ", &e), 0);
-		assert_int_equal(rama_sink_number(&sp, "n", &v, &e),
+		assert_int_equal(rama_bus_sink_split(&sp, all[i].text, "n ", &e), 0);
+		assert_int_equal(rama_bus_sink_number(&sp, "n", &v, &e),
 				 all[i].v > 0 ? 0 : RAMA_EUSAGE);
 		assert_int_equal(v, all[i].v);
 	}
@@ -92,12 +92,12 @@ static void secrets(void **st)
 	char to[64];
 
 	(void)st;
-	assert_string_equal(rama_sink_shown("nats://u:p@s@h:1,nats://x:2", to, sizeof to),
+	assert_string_equal(rama_bus_sink_shown("nats://u:p@s@h:1,nats://x:2", to, sizeof to),
 			    "nats://h:1,nats://x:2");
-	assert_string_equal(rama_sink_shown("postgresql://me:pw@db/io?password=x", to, sizeof to),
+	assert_string_equal(rama_bus_sink_shown("postgresql://me:pw@db/io?password=x", to, sizeof to),
 			    "postgresql://db/io");
-	assert_string_equal(rama_sink_shown("/a/b@c?", to, sizeof to), "/a/b@c?");
-	assert_string_equal(rama_sink_shown("nats://a-very-long-name-of-a-host-that-does-not-fit",
+	assert_string_equal(rama_bus_sink_shown("/a/b@c?", to, sizeof to), "/a/b@c?");
+	assert_string_equal(rama_bus_sink_shown("nats://a-very-long-name-of-a-host-that-does-not-fit",
 					    to, 16),
 			    "nats://a-very-l");
 }
@@ -129,7 +129,7 @@ static void say(void *ctx, const char *agent, const char *text, size_t len)
 
 static void receipts(void **st)
 {
-	struct rama_receipt r[] = {
+	struct rama_bus_receipt r[] = {
 		{ "b", "2", 7, 0 }, { "a", "1", 3, 0 },	  { "a", "1", 1, 0 },	{ "a", "1", 2, 0 },
 		{ "a", "1", 9, 0 }, { "a", "1", 5, '!' }, { "a", "1", 4, 'p' }, { "b", "1", 6, 0 },
 		{ "a", "1", 3, 0 }, { "a", "1", 6, '!' },
@@ -137,17 +137,17 @@ static void receipts(void **st)
 
 	(void)st;
 	said[0] = '\0';
-	rama_receipts(r, sizeof r / sizeof *r, 1000, say, NULL);
+	rama_bus_receipts(r, sizeof r / sizeof *r, 1000, say, NULL);
 	assert_string_equal(said, "a:1 1-3 9 !5 !6 p4|b:1 6|b:2 7|");
 	said[0] = '\0';
-	rama_receipts(r, 0, 1000, say, NULL);
+	rama_bus_receipts(r, 0, 1000, say, NULL);
 	assert_string_equal(said, "");
 }
 
 /* texts that are too small for all: several, each with its epoch */
 static void many_receipts(void **st)
 {
-	struct rama_receipt *r = calloc(100, sizeof *r);
+	struct rama_bus_receipt *r = calloc(100, sizeof *r);
 	unsigned texts = 0;
 
 	(void)st;
@@ -157,7 +157,7 @@ static void many_receipts(void **st)
 		r[i].number = 1000 + 2 * i;
 	}
 	said[0] = '\0';
-	rama_receipts(r, 100, 200, say, NULL);
+	rama_bus_receipts(r, 100, 200, say, NULL);
 	for (char *at = said; (at = strstr(at, "a:77 ")) != NULL; at++)
 		texts++;
 	assert_true(texts > 3);
@@ -174,26 +174,26 @@ static void many_receipts(void **st)
 
 static void tags(void **st)
 {
-	struct rama_tags t = { 0 };
+	struct rama_bus_tags t = { 0 };
 	struct rama_message p = { .kind = RAMA_MSG_PROCESS }, other = { .kind = RAMA_MSG_SAMPLE };
 	char job[32];
 
 	(void)st;
 	p.process.tag = "";
-	assert_string_equal(rama_tags_of(&t, &p, "1/a", "usual"), "usual");
+	assert_string_equal(rama_bus_tags_of(&t, &p, "1/a", "usual"), "usual");
 	p.process.tag = "mine";
-	assert_string_equal(rama_tags_of(&t, &p, "1/a", "usual"), "mine");
-	assert_string_equal(rama_tags_of(&t, &other, "1/a", "usual"), "mine");
-	assert_string_equal(rama_tags_of(&t, &other, "1/b", "usual"), "usual");
+	assert_string_equal(rama_bus_tags_of(&t, &p, "1/a", "usual"), "mine");
+	assert_string_equal(rama_bus_tags_of(&t, &other, "1/a", "usual"), "mine");
+	assert_string_equal(rama_bus_tags_of(&t, &other, "1/b", "usual"), "usual");
 	p.process.tag = "changed";
-	assert_string_equal(rama_tags_of(&t, &p, "1/a", "usual"), "changed");
+	assert_string_equal(rama_bus_tags_of(&t, &p, "1/a", "usual"), "changed");
 	for (unsigned i = 0; i < 70000; i++) { /* bounded: it forgets, and goes on */
 		snprintf(job, sizeof job, "1/%u", i);
-		assert_string_equal(rama_tags_of(&t, &p, job, "usual"), "changed");
+		assert_string_equal(rama_bus_tags_of(&t, &p, job, "usual"), "changed");
 	}
 	assert_true(t.n <= 65536);
-	assert_string_equal(rama_tags_of(&t, &other, "1/69999", "usual"), "changed");
-	rama_tags_fini(&t);
+	assert_string_equal(rama_bus_tags_of(&t, &other, "1/69999", "usual"), "changed");
+	rama_bus_tags_fini(&t);
 }
 
 static struct rama_bytes batch[6];
@@ -228,7 +228,7 @@ static void make_process(struct rama_bytes *to, const char *job, uint8_t segment
 static void order(void **st)
 {
 	static const size_t want[] = { 2, 5, 3, 1, 4, 0 };
-	struct rama_order o = { 0 };
+	struct rama_bus_order o = { 0 };
 	struct rama_err e = { 0 };
 
 	(void)st;
@@ -239,11 +239,11 @@ static void order(void **st)
 	make_process(&batch[3], "1/a", 1);
 	make_process(&batch[4], "1/a", 9); /* stays behind the other of its process */
 	for (unsigned round = 0; round < 2; round++) {
-		assert_int_equal(rama_order_make(&o, 6, bytes_of, batch, &e), 0);
+		assert_int_equal(rama_bus_order_make(&o, 6, bytes_of, batch, &e), 0);
 		for (size_t i = 0; i < 6; i++)
 			assert_int_equal(o.key[i].place, want[i]);
 	}
-	rama_order_fini(&o);
+	rama_bus_order_fini(&o);
 	for (size_t i = 0; i < 6; i++)
 		rama_bytes_fini(&batch[i]);
 }

@@ -181,7 +181,7 @@ static void tell(struct bench *b, struct rng *r)
 	memset(long_path, 'p', LONG);
 	for (unsigned i = 0; i < LENGTH(steps); i++)
 		steps[i] = random_step(r);
-	rama_encoder_header(b->en, &b->out);
+	rama_bus_encoder_header(b->en, &b->out);
 	bench_put(b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
 	for (unsigned i = 0; i < RECORDS; i++)
 		bench_put(b, a_name(ids[i], paths[i]));
@@ -232,7 +232,7 @@ static void own_dialect_comes_back(void **st)
 			struct rng r = { 100 + csv };
 			struct bench b;
 
-			bench_begin(&b, RAMA_DIALECT_JSON, csv, false);
+			bench_begin(&b, RAMA_BUS_DIALECT_JSON, csv, false);
 			tell(&b, &r);
 			bench_text(&b);
 			got.piece = pieces[k];
@@ -299,7 +299,7 @@ static void check_connector(void)
 static void connector_dialects_come_back(void **st)
 {
 	(void)st;
-	for (unsigned d = RAMA_DIALECT_UPSTREAM; d <= RAMA_DIALECT_PAPER; d++)
+	for (unsigned d = RAMA_BUS_DIALECT_UPSTREAM; d <= RAMA_BUS_DIALECT_PAPER; d++)
 		for (unsigned csv = 0; csv < 2; csv++) {
 			struct rng r = { 200 };
 			struct bench b;
@@ -325,7 +325,7 @@ static void importing_again_changes_nothing(void **st)
 	struct rama_message again;
 
 	(void)st;
-	bench_begin(&b, RAMA_DIALECT_UPSTREAM, false, false);
+	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, false, false);
 	tell(&b, &r);
 	assert_int_equal(import_bytes(b.out.buf, b.out.used), 0);
 	first.b = malloc(got.bytes.n);
