@@ -57,12 +57,12 @@ static struct seen once(const uint8_t *data, size_t size, size_t piece, int *rc)
 {
 	struct input in = { data, size, 0, piece };
 	struct seen s = { 0 };
-	struct rama_import_options o = { take, tell, &s };
-	struct rama_import_source src = { "input", read_input, &in };
-	struct rama_import_totals t;
+	struct rama_index_import_options o = { take, tell, &s };
+	struct rama_index_import_source src = { "input", read_input, &in };
+	struct rama_index_import_totals t;
 	struct rama_err e = { 0 };
 
-	*rc = rama_import(&src, &o, &t, &e);
+	*rc = rama_index_import(&src, &o, &t, &e);
 	CHECK(*rc == 0 || *rc == RAMA_ECORRUPT || *rc == RAMA_EFORMAT);
 	CHECK(*rc == 0 || e.text[0] != '\0');
 	CHECK(t.messages == s.messages && (*rc == RAMA_EFORMAT || t.events == s.events));

@@ -221,10 +221,10 @@ static int take(void *ctx, const struct rama_message *m, struct rama_err *e)
 /* One file; what is wrong with it does not keep others from being read. Status of the command. */
 static int import_one(struct import *im, const char *path)
 {
-	struct rama_import_options o = { .message = take, .tell = tell, .ctx = im };
-	struct rama_import_totals t = { 0 };
+	struct rama_index_import_options o = { .message = take, .tell = tell, .ctx = im };
+	struct rama_index_import_totals t = { 0 };
 	struct rama_err e = { 0 };
-	int rc = rama_import_file(path, &o, &t, &e), done;
+	int rc = rama_index_import_file(path, &o, &t, &e), done;
 
 	im->s->total.refused += t.bad;
 	if (rc == 0 || rc == RAMA_ECORRUPT || rc == RAMA_EFORMAT) {

@@ -35,7 +35,7 @@ struct command {
 	struct rama_cli_opts o;
 	struct rama_profile profile;
 	struct rama_index_run run;
-	struct rama_watch *watch;
+	struct rama_index_watch *watch;
 	char **roots; /* arguments, absolute */
 	size_t n_roots;
 	char where[PATH_MAX];
@@ -232,7 +232,7 @@ static int put_trees(struct command *c)
 		status = make_absolute(&p);
 	c->unread += p.unread;
 	for (size_t i = 0; status == 0 && i < p.n; i++)
-		if (c->watch == NULL || !rama_watch_defer(c->watch, p.path[i]))
+		if (c->watch == NULL || !rama_index_watch_defer(c->watch, p.path[i]))
 			p.path[n++] = p.path[i];
 	if (status == 0)
 		status = put(c, (const char *const *)p.path, n);
@@ -246,11 +246,11 @@ static int start_watch(struct command *c)
 {
 	struct rama_err e = { 0 };
 	struct stat st;
-	int rc = rama_watch_open(&c->watch, note, c, &e);
+	int rc = rama_index_watch_open(&c->watch, note, c, &e);
 
 	for (size_t i = 0; rc == 0 && i < c->n_roots; i++)
 		if (stat(c->roots[i], &st) == 0 && S_ISDIR(st.st_mode))
-			rc = rama_watch_add(c->watch, c->roots[i], &e);
+			rc = rama_index_watch_add(c->watch, c->roots[i], &e);
 	if (rc == 0)
 		return 0;
 	rama_cli_complain("index", "%s", e.text);
@@ -267,7 +267,7 @@ static int watch(struct command *c)
 		const char *const *paths;
 		size_t n;
 		bool again;
-		int rc = rama_watch_wait(c->watch, -1, &c->before, &paths, &n, &again, &e);
+		int rc = rama_index_watch_wait(c->watch, -1, &c->before, &paths, &n, &again, &e);
 
 		if (rc != 0) {
 			rama_cli_complain("index", "%s", e.text);
@@ -373,7 +373,7 @@ static int run(struct command *c)
 
 static void fini(struct command *c)
 {
-	rama_watch_close(c->watch);
+	rama_index_watch_close(c->watch);
 	rama_store_close(c->run.store);
 	rama_profile_fini(&c->profile);
 	for (size_t i = 0; i < c->n_roots; i++)

@@ -16,7 +16,7 @@
  * ---------------------------------------------------------------------------------------------------------- */
 
 struct lines {
-	struct rama_import *im;
+	struct rama_index_import *im;
 	char *buf;
 	size_t at, n, room; /* the unread bytes are buf[at .. n) */
 	bool end;
@@ -63,7 +63,7 @@ static int find_end(struct lines *l, size_t from, size_t *length)
 			*length = nl != NULL ? (size_t)(nl - l->buf) - l->at : l->n - l->at;
 			return *length > from || nl != NULL ? 1 : 0;
 		}
-		if (l->n - l->at - (l->n - l->at > from ? from : 0) > RAMA_IMPORT_LINE)
+		if (l->n - l->at - (l->n - l->at > from ? from : 0) > RAMA_INDEX_IMPORT_LINE)
 			return 2;
 		if ((rc = fill(l)) < 0)
 			return rc;
@@ -93,25 +93,25 @@ static void take_line(struct lines *l, size_t length)
 /* ---- what becomes of them
  * ---------------------------------------------------------------------------------------------- */
 
-void rama_import_identify(struct rama_import *im, const char *line, size_t n)
+void rama_index_import_identify(struct rama_index_import *im, const char *line, size_t n)
 {
 	if (im->has_identity)
 		return;
-	im->identity = rama_import_hash(line, n, 0);
+	im->identity = rama_index_import_hash(line, n, 0);
 	im->has_identity = true;
 }
 
-static void tell_bad(struct rama_import *im, const char *why)
+static void tell_bad(struct rama_index_import *im, const char *why)
 {
 	char line[640];
 
 	im->t->bad++;
-	if (im->opt->tell == NULL || im->t->bad > RAMA_IMPORT_TOLD)
+	if (im->opt->tell == NULL || im->t->bad > RAMA_INDEX_IMPORT_TOLD)
 		return;
 	snprintf(line, sizeof(line), "%.400s:%llu: %s", im->src->name, (unsigned long long)im->line,
 		 why);
 	im->opt->tell(im->opt->ctx, line);
-	if (im->t->bad == RAMA_IMPORT_TOLD)
+	if (im->t->bad == RAMA_INDEX_IMPORT_TOLD)
 		im->opt->tell(im->opt->ctx, "further bad lines are counted only");
 }
 
@@ -123,13 +123,13 @@ static size_t trimmed(const char *s, size_t n)
 }
 
 /* A row of CSV, which may go on in the next lines; *used: bytes of all of them. */
-static int csv_row(struct lines *l, size_t *used, struct rama_import_bad *bad)
+static int csv_row(struct lines *l, size_t *used, struct rama_index_import_bad *bad)
 {
-	struct rama_import *im = l->im;
+	struct rama_index_import *im = l->im;
 	size_t length = *used;
 	unsigned joined = 0;
 	bool more;
-	int rc = rama_import_csv(im, l->buf + l->at, trimmed(l->buf + l->at, length), &more, bad),
+	int rc = rama_index_import_csv(im, l->buf + l->at, trimmed(l->buf + l->at, length), &more, bad),
 	    found;
 
 	while (rc == 1 && more && ++joined < JOINED && length < 4 * RAMA_MSG_TEXT) {
@@ -138,7 +138,7 @@ static int csv_row(struct lines *l, size_t *used, struct rama_import_bad *bad)
 		if ((found = find_end(l, length + 1, &next)) != 1)
 			return found < 0 ? found : 1;
 		length = next;
-		if ((rc = rama_import_csv(im, l->buf + l->at, trimmed(l->buf + l->at, length),
+		if ((rc = rama_index_import_csv(im, l->buf + l->at, trimmed(l->buf + l->at, length),
 					  &more, bad)) == 1)
 			continue;
 		im->line += joined;
@@ -149,11 +149,11 @@ static int csv_row(struct lines *l, size_t *used, struct rama_import_bad *bad)
 }
 
 /* The first line says what the file is. */
-static int begin(struct rama_import *im, const char *s, size_t n)
+static int begin(struct rama_index_import *im, const char *s, size_t n)
 {
 	if (n > 0 && s[0] == '{')
 		im->csv = 0;
-	else if (rama_import_csv_header(im, s, n))
+	else if (rama_index_import_csv_header(im, s, n))
 		im->csv = 1;
 	else
 		return rama_err_set(
@@ -165,9 +165,9 @@ static int begin(struct rama_import *im, const char *s, size_t n)
 }
 
 /* One line; 1: it is bad. *used may grow. */
-static int one_line(struct lines *l, size_t *used, struct rama_import_bad *bad)
+static int one_line(struct lines *l, size_t *used, struct rama_index_import_bad *bad)
 {
-	struct rama_import *im = l->im;
+	struct rama_index_import *im = l->im;
 	const char *s = l->buf + l->at;
 	size_t n = trimmed(s, *used);
 	int rc;
@@ -188,21 +188,21 @@ static int one_line(struct lines *l, size_t *used, struct rama_import_bad *bad)
 			return rc;
 	}
 	if (!im->csv)
-		return rama_import_json(im, s, n, bad);
+		return rama_index_import_json(im, s, n, bad);
 	if (s[0] == '#') { /* another file was appended */
 		snprintf(bad->why, sizeof(bad->why), "not a line of column names that is known");
-		return rama_import_csv_header(im, s, n) ? 0 : 1;
+		return rama_index_import_csv_header(im, s, n) ? 0 : 1;
 	}
 	return csv_row(l, used, bad);
 }
 
 static int all_lines(struct lines *l)
 {
-	struct rama_import *im = l->im;
+	struct rama_index_import *im = l->im;
 	int rc = 0;
 
 	for (;;) {
-		struct rama_import_bad bad = { "" };
+		struct rama_index_import_bad bad = { "" };
 		size_t used = 0;
 		int found = find_end(l, 0, &used);
 
@@ -224,11 +224,11 @@ static int all_lines(struct lines *l)
 	}
 }
 
-int rama_import(const struct rama_import_source *s, const struct rama_import_options *o,
-		struct rama_import_totals *t, struct rama_err *e)
+int rama_index_import(const struct rama_index_import_source *s, const struct rama_index_import_options *o,
+		struct rama_index_import_totals *t, struct rama_err *e)
 {
 	struct rama_err own = { 0 };
-	struct rama_import im = { .src = s, .opt = o, .t = t, .e = e != NULL ? e : &own };
+	struct rama_index_import im = { .src = s, .opt = o, .t = t, .e = e != NULL ? e : &own };
 	struct lines l = { .im = &im };
 	int rc;
 
@@ -244,13 +244,13 @@ int rama_import(const struct rama_import_source *s, const struct rama_import_opt
 		     ? rama_err_set(im.e, RAMA_EMEMORY, "%s: no memory to import it", s->name)
 		     : all_lines(&l);
 	if (rc >= 0)
-		rc = rama_import_finish(&im);
+		rc = rama_index_import_finish(&im);
 	if (rc >= 0 && t->bad > 0)
 		rc = rama_err_set(im.e, RAMA_ECORRUPT,
 				  "%s: %llu of %llu lines are bad and were left out", s->name,
 				  (unsigned long long)t->bad, (unsigned long long)t->lines);
 	free(l.buf);
-	rama_import_fini(&im);
+	rama_index_import_fini(&im);
 	return rc;
 }
 
@@ -273,20 +273,20 @@ static int64_t read_file(void *from, void *to, size_t n, struct rama_err *e)
 	return got < 0 ? rama_err_set(e, RAMA_EIO, "%s: %s", f->path, strerror(errno)) : got;
 }
 
-int rama_import_file(const char *path, const struct rama_import_options *o,
-		     struct rama_import_totals *t, struct rama_err *e)
+int rama_index_import_file(const char *path, const struct rama_index_import_options *o,
+		     struct rama_index_import_totals *t, struct rama_err *e)
 {
 	bool in = strcmp(path, "-") == 0;
 	struct file f = { in ? "standard input" : path,
 			  in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC) };
-	struct rama_import_source s = { f.path, read_file, &f };
+	struct rama_index_import_source s = { f.path, read_file, &f };
 	int rc;
 
 	memset(t, 0, sizeof(*t));
 	if (f.fd < 0)
 		return rama_err_set(e, errno == ENOENT ? RAMA_EMISSING : RAMA_EIO, "%s: %s", path,
 				    strerror(errno));
-	rc = rama_import(&s, o, t, e);
+	rc = rama_index_import(&s, o, t, e);
 	if (!in)
 		close(f.fd);
 	return rc;

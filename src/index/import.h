@@ -7,7 +7,7 @@
 
 #include "wire/message.h"
 
-struct rama_import_options {
+struct rama_index_import_options {
 	/* Takes each message; a negative return ends the import with it. PROCESS and NAMES come before the blocks
 	 * they are for. */
 	int (*message)(void *ctx, const struct rama_message *m, struct rama_err *e);
@@ -16,23 +16,23 @@ struct rama_import_options {
 	void *ctx;
 };
 
-struct rama_import_totals {
+struct rama_index_import_totals {
 	uint64_t lines, events, messages;
 	uint64_t bad; /* lines that could not be used: told, and left out */
 };
 
 /* "-": standard input. RAMA_ECORRUPT with a line that says how many, if some lines were bad: all others have been
  * taken. RAMA_EFORMAT: it is no such file. */
-int rama_import_file(const char *path, const struct rama_import_options *o,
-		     struct rama_import_totals *t, struct rama_err *e);
+int rama_index_import_file(const char *path, const struct rama_index_import_options *o,
+		     struct rama_index_import_totals *t, struct rama_err *e);
 
 /* The same from anywhere. read: up to n bytes; 0: the end; negative: an error. */
-struct rama_import_source {
+struct rama_index_import_source {
 	const char *name; /* for what is told */
 	int64_t (*read)(void *from, void *to, size_t n, struct rama_err *e);
 	void *from;
 };
-int rama_import(const struct rama_import_source *s, const struct rama_import_options *o,
-		struct rama_import_totals *t, struct rama_err *e);
+int rama_index_import(const struct rama_index_import_source *s, const struct rama_index_import_options *o,
+		struct rama_index_import_totals *t, struct rama_err *e);
 
 #endif

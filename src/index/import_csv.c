@@ -89,7 +89,7 @@ static const enum column own_needs[] = { C_JOB,	 C_SEGMENT, C_RANK, C_LANE, C_TI
 enum split { SPLIT_DONE, SPLIT_OPEN /* ends inside quotes */, SPLIT_WRONG };
 
 struct row {
-	char *cell[RAMA_IMPORT_COLUMNS];
+	char *cell[RAMA_INDEX_IMPORT_COLUMNS];
 	unsigned n;
 };
 
@@ -119,7 +119,7 @@ static enum split quoted_cell(const char *s, size_t n, size_t *at, char **to, bo
 	return SPLIT_OPEN;
 }
 
-/* to: n + RAMA_IMPORT_COLUMNS + 1 bytes */
+/* to: n + RAMA_INDEX_IMPORT_COLUMNS + 1 bytes */
 static enum split split(const char *s, size_t n, char *to, struct row *r, bool strict)
 {
 	size_t i = 0;
@@ -127,7 +127,7 @@ static enum split split(const char *s, size_t n, char *to, struct row *r, bool s
 	for (r->n = 0;; i++) {
 		enum split what = SPLIT_DONE;
 
-		if (r->n == RAMA_IMPORT_COLUMNS)
+		if (r->n == RAMA_INDEX_IMPORT_COLUMNS)
 			return SPLIT_WRONG;
 		r->cell[r->n++] = to;
 		if (i < n && s[i] == '"') {
@@ -163,18 +163,18 @@ static bool has_all(const bool *seen, const enum column *needs, size_t n)
 	return true;
 }
 
-bool rama_import_csv_header(struct rama_import *im, const char *line, size_t n)
+bool rama_index_import_csv_header(struct rama_index_import *im, const char *line, size_t n)
 {
 	char text[4096];
 	bool seen[COLUMNS] = { false };
-	short column[RAMA_IMPORT_COLUMNS];
+	short column[RAMA_INDEX_IMPORT_COLUMNS];
 	struct row r;
 
 	if (n > 0 && line[0] == '#') {
 		line++;
 		n--;
 	}
-	if (n + RAMA_IMPORT_COLUMNS + 1 > sizeof(text) ||
+	if (n + RAMA_INDEX_IMPORT_COLUMNS + 1 > sizeof(text) ||
 	    split(line, n, text, &r, true) != SPLIT_DONE)
 		return false;
 	for (unsigned i = 0; i < r.n; i++) {
@@ -240,7 +240,7 @@ static int64_t get_seconds(struct cells *c, enum column k)
 	double v = strtod(s, &end);
 
 	if (end == s || *end != '\0' || strchr("-.0123456789", s[0]) == NULL ||
-	    !rama_import_seconds(v, &ns))
+	    !rama_index_import_seconds(v, &ns))
 		complain(c, k);
 	return ns;
 }
@@ -256,7 +256,7 @@ static const char *get_text(const struct cells *c, enum column k)
 	return c->at[k] != NULL ? c->at[k] : "";
 }
 
-static void connector_cells(struct cells *c, struct rama_import_event *x)
+static void connector_cells(struct cells *c, struct rama_index_import_event *x)
 {
 	x->exe = told(c->at[C_EXE]);
 	x->path = told(c->at[C_FILE]);
@@ -267,12 +267,12 @@ static void connector_cells(struct cells *c, struct rama_import_event *x)
 	x->ev.off = get_i64(c, C_SEG_OFF, -1);
 	x->ev.bytes = get_i64(c, C_SEG_LEN, -1);
 	x->ev.failed = get_i64(c, C_SEG_FAILED, 0) != 0;
-	if (!rama_import_what(&x->what, get_text(c, C_MODULE), get_text(c, C_OP), ""))
+	if (!rama_index_import_what(&x->what, get_text(c, C_MODULE), get_text(c, C_OP), ""))
 		complain(c, C_MODULE);
-	rama_import_places(x);
+	rama_index_import_places(x);
 }
 
-static void own_cells(struct cells *c, struct rama_import_event *x, struct rama_segment_key *k,
+static void own_cells(struct cells *c, struct rama_index_import_event *x, struct rama_segment_key *k,
 		      char **bytes)
 {
 	size_t n;
@@ -292,22 +292,22 @@ static void own_cells(struct cells *c, struct rama_import_event *x, struct rama_
 	x->ev.call = get_u32(c, C_CALL);
 	x->ev.parent = get_u32(c, C_PARENT);
 	x->ev.failed = get_u32(c, C_FAILED) != 0;
-	if (!rama_import_segment(get_text(c, C_SEGMENT), k))
+	if (!rama_index_import_segment(get_text(c, C_SEGMENT), k))
 		complain(c, C_SEGMENT);
-	if (!rama_import_what(&x->what, get_text(c, C_MODULE), get_text(c, C_OP),
+	if (!rama_index_import_what(&x->what, get_text(c, C_MODULE), get_text(c, C_OP),
 			      get_text(c, C_FN)))
 		complain(c, C_MODULE);
 	if (get_text(c, C_FILE_BYTES)[0] != '\0') {
-		if ((*bytes = rama_import_unhex(get_text(c, C_FILE_BYTES), &n)) == NULL)
+		if ((*bytes = rama_index_import_unhex(get_text(c, C_FILE_BYTES), &n)) == NULL)
 			complain(c, C_FILE_BYTES);
 		else
 			x->path = *bytes;
 	}
 }
 
-static int take_row(struct rama_import *im, const struct row *r, struct rama_import_bad *bad)
+static int take_row(struct rama_index_import *im, const struct row *r, struct rama_index_import_bad *bad)
 {
-	struct rama_import_event x = { 0 };
+	struct rama_index_import_event x = { 0 };
 	struct cells c = { .wrong = NULL };
 	struct rama_segment_key k;
 	char *bytes = NULL;
@@ -328,15 +328,15 @@ static int take_row(struct rama_import *im, const struct row *r, struct rama_imp
 	if (c.wrong != NULL)
 		snprintf(bad->why, sizeof(bad->why), "'%s' is wrong", c.wrong);
 	else
-		rc = rama_import_event(im, &x, bad);
+		rc = rama_index_import_event(im, &x, bad);
 	free(bytes);
 	return rc;
 }
 
-int rama_import_csv(struct rama_import *im, const char *line, size_t n, bool *more,
-		    struct rama_import_bad *bad)
+int rama_index_import_csv(struct rama_index_import *im, const char *line, size_t n, bool *more,
+		    struct rama_index_import_bad *bad)
 {
-	char *text = malloc(n + RAMA_IMPORT_COLUMNS + 1);
+	char *text = malloc(n + RAMA_INDEX_IMPORT_COLUMNS + 1);
 	enum split what;
 	struct row r;
 	int rc = 1;
@@ -351,7 +351,7 @@ int rama_import_csv(struct rama_import *im, const char *line, size_t n, bool *mo
 		*more = what == SPLIT_OPEN;
 		snprintf(bad->why, sizeof(bad->why), "not %u columns", im->n_columns);
 	} else {
-		rama_import_identify(im, line, n);
+		rama_index_import_identify(im, line, n);
 		rc = take_row(im, &r, bad);
 	}
 	free(text);

@@ -57,7 +57,7 @@ static size_t clean_number(const unsigned char *s, size_t n, char **to)
 }
 
 /* *length: of what is in im->clean then */
-static int clean(struct rama_import *im, const char *line, size_t n, size_t *length)
+static int clean(struct rama_index_import *im, const char *line, size_t n, size_t *length)
 {
 	const unsigned char *s = (const unsigned char *)line;
 	bool quoted = false;
@@ -155,13 +155,13 @@ static int64_t get_seconds(struct fields *f, const char *key)
 	const json_t *v = json_object_get(f->object, key);
 	int64_t ns = 0;
 
-	if (!json_is_number(v) || !rama_import_seconds(json_number_value(v), &ns))
+	if (!json_is_number(v) || !rama_index_import_seconds(json_number_value(v), &ns))
 		complain(f, key);
 	return ns;
 }
 
 /* why a line is bad, from the field that is wrong */
-static int is_bad(struct rama_import_bad *bad, const char *key)
+static int is_bad(struct rama_index_import_bad *bad, const char *key)
 {
 	snprintf(bad->why, sizeof(bad->why), "'%.32s' is missing or wrong", key);
 	return 1;
@@ -176,17 +176,17 @@ static const char *told(const char *text)
 	return text == NULL || strcmp(text, "N/A") == 0 ? NULL : text;
 }
 
-static void get_seg(struct fields *f, struct rama_import_event *x)
+static void get_seg(struct fields *f, struct rama_index_import_event *x)
 {
 	x->ev.end = get_seconds(f, "timestamp");
 	x->ev.dur = get_seconds(f, "dur");
 	x->ev.off = get_i64(f, "off", false, -1);
 	x->ev.bytes = get_i64(f, "len", false, -1);
 	x->ev.failed = get_i64(f, "failed", false, 0) != 0;
-	rama_import_places(x);
+	rama_index_import_places(x);
 }
 
-static void get_common(struct fields *f, struct rama_import_event *x)
+static void get_common(struct fields *f, struct rama_index_import_event *x)
 {
 	const char *module = get_text(f, "module", true), *op = get_text(f, "op", true);
 
@@ -199,26 +199,26 @@ static void get_common(struct fields *f, struct rama_import_event *x)
 	x->rank = get_i64(f, "rank", false, 0);
 	x->lost = (uint64_t)get_i64(f, "lost", false, 0);
 	x->ev.record = (uint64_t)get_i64(f, "record_id", true, 0);
-	if (module == NULL || op == NULL || !rama_import_what(&x->what, module, op, ""))
+	if (module == NULL || op == NULL || !rama_index_import_what(&x->what, module, op, ""))
 		complain(f, "module");
 	if (x->path != NULL && x->path_len > RAMA_MSG_TEXT)
 		complain(f, "file");
 }
 
 /* All of its accesses or none. */
-static int connector(struct rama_import *im, const json_t *object, struct rama_import_bad *bad)
+static int connector(struct rama_index_import *im, const json_t *object, struct rama_index_import_bad *bad)
 {
-	struct rama_import_event x = { 0 };
+	struct rama_index_import_event x = { 0 };
 	struct fields f = { .object = object };
 	const json_t *seg = json_object_get(object, "seg");
 	int rc = 0;
 
 	get_common(&f, &x);
 	if (!json_is_array(seg) || json_array_size(seg) == 0 ||
-	    json_array_size(seg) > RAMA_IMPORT_SEGS)
+	    json_array_size(seg) > RAMA_INDEX_IMPORT_SEGS)
 		complain(&f, "seg");
 	for (size_t i = 0; f.wrong == NULL && i < json_array_size(seg); i++) {
-		struct rama_import_event one = x;
+		struct rama_index_import_event one = x;
 
 		f.object = json_array_get(seg, i);
 		get_seg(&f, &one);
@@ -228,7 +228,7 @@ static int connector(struct rama_import *im, const json_t *object, struct rama_i
 	for (size_t i = 0; rc == 0 && i < json_array_size(seg); i++) {
 		f.object = json_array_get(seg, i);
 		get_seg(&f, &x);
-		rc = rama_import_event(im, &x, bad);
+		rc = rama_index_import_event(im, &x, bad);
 	}
 	return rc;
 }
@@ -236,13 +236,13 @@ static int connector(struct rama_import *im, const json_t *object, struct rama_i
 /* ---- ours
  * ------------------------------------------------------------------------------------------------------------ */
 
-static int own_event(struct rama_import *im, struct fields *f, struct rama_import_bad *bad)
+static int own_event(struct rama_index_import *im, struct fields *f, struct rama_index_import_bad *bad)
 {
 	const char *segment = get_text(f, "segment", true), *layer = get_text(f, "layer", true),
 		   *op = get_text(f, "op", true);
 	const char *fn = get_text(f, "fn", true), *hex = get_text(f, "file_bytes", false);
 	const json_t *failed = json_object_get(f->object, "failed");
-	struct rama_import_event x = { .has_seq = true };
+	struct rama_index_import_event x = { .has_seq = true };
 	struct rama_segment_key k;
 	char *bytes = NULL;
 	int rc;
@@ -266,25 +266,25 @@ static int own_event(struct rama_import *im, struct fields *f, struct rama_impor
 	x.path = get_text(f, "file", false);
 	if (!json_is_boolean(failed))
 		complain(f, "failed");
-	if (segment == NULL || !rama_import_segment(segment, &k))
+	if (segment == NULL || !rama_index_import_segment(segment, &k))
 		complain(f, "segment");
-	if (layer == NULL || op == NULL || fn == NULL || !rama_import_what(&x.what, layer, op, fn))
+	if (layer == NULL || op == NULL || fn == NULL || !rama_index_import_what(&x.what, layer, op, fn))
 		complain(f, "layer");
-	if (hex != NULL && (bytes = rama_import_unhex(hex, &x.path_len)) == NULL)
+	if (hex != NULL && (bytes = rama_index_import_unhex(hex, &x.path_len)) == NULL)
 		complain(f, "file_bytes");
 	if (x.job != NULL)
 		x.uid = strtoll(x.job, NULL, 10);
 	if (bytes != NULL)
 		x.path = bytes;
 	x.path_len = x.path != NULL ? strlen(x.path) : 0;
-	rc = f->wrong != NULL ? is_bad(bad, f->wrong) : rama_import_event(im, &x, bad);
+	rc = f->wrong != NULL ? is_bad(bad, f->wrong) : rama_index_import_event(im, &x, bad);
 	free(bytes);
 	return rc;
 }
 
 /* A message that is one line; what its own writer would not send is bad. */
-static int whole_message(struct rama_import *im, const struct fields *f,
-			 const struct rama_message *m, struct rama_import_bad *bad)
+static int whole_message(struct rama_index_import *im, const struct fields *f,
+			 const struct rama_message *m, struct rama_index_import_bad *bad)
 {
 	struct rama_bytes bytes = { 0 };
 	int rc = f->wrong == NULL ? rama_message_encode(m, &bytes, NULL) : 0;
@@ -292,7 +292,7 @@ static int whole_message(struct rama_import *im, const struct fields *f,
 	rama_bytes_fini(&bytes);
 	if (f->wrong != NULL || rc == RAMA_EUSAGE || rc == RAMA_ELIMIT)
 		return is_bad(bad, f->wrong != NULL ? f->wrong : "job");
-	return rc < 0 ? rc : rama_import_message(im, m);
+	return rc < 0 ? rc : rama_index_import_message(im, m);
 }
 
 static uint32_t state_of(const char *name)
@@ -305,7 +305,7 @@ static uint32_t state_of(const char *name)
 	return 0;
 }
 
-static int own_process(struct rama_import *im, struct fields *f, struct rama_import_bad *bad)
+static int own_process(struct rama_index_import *im, struct fields *f, struct rama_index_import_bad *bad)
 {
 	struct rama_message m = { .kind = RAMA_MSG_PROCESS };
 	struct rama_msg_process *p = &m.process;
@@ -332,13 +332,13 @@ static int own_process(struct rama_import *im, struct fields *f, struct rama_imp
 	p->dropped = (uint64_t)get_i64(f, "dropped", true, 0);
 	p->missed = (uint64_t)get_i64(f, "missed", true, 0);
 	p->lanes = get_u32(f, "lanes");
-	if (segment == NULL || !rama_import_segment(segment, &p->segment))
+	if (segment == NULL || !rama_index_import_segment(segment, &p->segment))
 		complain(f, "segment");
 	rc = whole_message(im, f, &m, bad);
-	return rc == 0 ? rama_import_told(im, &p->segment) : rc;
+	return rc == 0 ? rama_index_import_told(im, &p->segment) : rc;
 }
 
-static int own_loss(struct rama_import *im, struct fields *f, struct rama_import_bad *bad)
+static int own_loss(struct rama_index_import *im, struct fields *f, struct rama_index_import_bad *bad)
 {
 	struct rama_message m = { .kind = RAMA_MSG_LOSS };
 
@@ -351,8 +351,8 @@ static int own_loss(struct rama_import *im, struct fields *f, struct rama_import
 	return whole_message(im, f, &m, bad);
 }
 
-static int own(struct rama_import *im, const json_t *object, const char *type,
-	       struct rama_import_bad *bad)
+static int own(struct rama_index_import *im, const json_t *object, const char *type,
+	       struct rama_index_import_bad *bad)
 {
 	struct fields f = { .object = object };
 
@@ -365,8 +365,8 @@ static int own(struct rama_import *im, const json_t *object, const char *type,
 	return is_bad(bad, "type");
 }
 
-int rama_import_json(struct rama_import *im, const char *line, size_t n,
-		     struct rama_import_bad *bad)
+int rama_index_import_json(struct rama_index_import *im, const char *line, size_t n,
+		     struct rama_index_import_bad *bad)
 {
 	json_error_t error;
 	json_t *object;
@@ -383,7 +383,7 @@ int rama_import_json(struct rama_import *im, const char *line, size_t n,
 		return 1;
 	}
 	if (json_object_get(object, "seg") != NULL) {
-		rama_import_identify(im, line, n);
+		rama_index_import_identify(im, line, n);
 		rc = connector(im, object, bad);
 	} else {
 		rc = own(im, object, json_string_value(json_object_get(object, "type")), bad);

@@ -8,19 +8,19 @@
 #include "wire/columns.h"
 #include "wire/key.h"
 
-uint64_t rama_import_hash(const void *bytes, size_t n, unsigned salt)
+uint64_t rama_index_import_hash(const void *bytes, size_t n, unsigned salt)
 {
 	const struct rama_sipkey key = { 0x696f72616d612d69u ^ salt, 0x6d706f7274206b65u };
 
 	return rama_siphash(&key, bytes, n);
 }
 
-static int no_memory(struct rama_import *im)
+static int no_memory(struct rama_index_import *im)
 {
 	return rama_err_set(im->e, RAMA_EMEMORY, "%s: no memory to import it", im->src->name);
 }
 
-int rama_import_message(struct rama_import *im, const struct rama_message *m)
+int rama_index_import_message(struct rama_index_import *im, const struct rama_message *m)
 {
 	int rc = im->opt->message(im->opt->ctx, m, im->e);
 
@@ -30,7 +30,7 @@ int rama_import_message(struct rama_import *im, const struct rama_message *m)
 
 /* ---- small readers --------------------------------------------------------------------------- */
 
-bool rama_import_what(struct rama_what *w, const char *layer, const char *op, const char *fn)
+bool rama_index_import_what(struct rama_what *w, const char *layer, const char *op, const char *fn)
 {
 	memset(w, 0, sizeof(*w));
 	if (strcmp(layer, "MPIIO") == 0)
@@ -44,7 +44,7 @@ bool rama_import_what(struct rama_what *w, const char *layer, const char *op, co
 	return rama_what_valid(w);
 }
 
-bool rama_import_seconds(double s, int64_t *ns)
+bool rama_index_import_seconds(double s, int64_t *ns)
 {
 	if (!(fabs(s) < 9e9)) /* also what is no number */
 		return false;
@@ -52,7 +52,7 @@ bool rama_import_seconds(double s, int64_t *ns)
 	return true;
 }
 
-void rama_import_places(struct rama_import_event *x)
+void rama_index_import_places(struct rama_index_import_event *x)
 {
 	if (strcmp(x->what.op, "open") == 0 || strcmp(x->what.op, "close") == 0)
 		x->ev.off = x->ev.bytes = -1;
@@ -67,7 +67,7 @@ static int digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-bool rama_import_segment(const char *hex, struct rama_segment_key *k)
+bool rama_index_import_segment(const char *hex, struct rama_segment_key *k)
 {
 	if (strlen(hex) != 2 * sizeof(k->b))
 		return false;
@@ -81,7 +81,7 @@ bool rama_import_segment(const char *hex, struct rama_segment_key *k)
 	return true;
 }
 
-char *rama_import_unhex(const char *hex, size_t *n)
+char *rama_index_import_unhex(const char *hex, size_t *n)
 {
 	char *to;
 
@@ -104,7 +104,7 @@ char *rama_import_unhex(const char *hex, size_t *n)
 /* ---- streams --------------------------------------------------------------------------------- */
 
 /* A name of our own for a process of the connector: who it is, and which file told so. */
-static void make_key(struct rama_import *im, const struct rama_import_event *x,
+static void make_key(struct rama_index_import *im, const struct rama_index_import_event *x,
 		     struct rama_segment_key *k)
 {
 	char text[512];
@@ -114,12 +114,12 @@ static void make_key(struct rama_import *im, const struct rama_import_event *x,
 			 x->host != NULL ? x->host : "");
 
 	for (unsigned i = 0; i < 2; i++)
-		half[i] = rama_import_hash(text, (size_t)n, 1 + i);
+		half[i] = rama_index_import_hash(text, (size_t)n, 1 + i);
 	memcpy(k->b, half, sizeof(half));
 }
 
 /* Jobs without a number are told apart by their files. */
-static void make_job(const struct rama_import *im, const struct rama_import_event *x,
+static void make_job(const struct rama_index_import *im, const struct rama_index_import_event *x,
 		     char job[RAMA_WIRE_JOB])
 {
 	if (x->jobid != 0)
@@ -130,7 +130,7 @@ static void make_job(const struct rama_import *im, const struct rama_import_even
 			 (unsigned long long)im->identity);
 }
 
-static void free_stream(struct rama_import_stream *s)
+static void free_stream(struct rama_index_import_stream *s)
 {
 	free(s->event);
 	free(s->what);
@@ -139,13 +139,13 @@ static void free_stream(struct rama_import_stream *s)
 	free(s);
 }
 
-static bool is_stream(const struct rama_import_stream *s, const struct rama_segment_key *k,
+static bool is_stream(const struct rama_index_import_stream *s, const struct rama_segment_key *k,
 		      uint32_t lane)
 {
 	return s->lane == lane && memcmp(&s->segment, k, sizeof(*k)) == 0;
 }
 
-static int set_text(struct rama_import *im, char **at, const char *text)
+static int set_text(struct rama_index_import *im, char **at, const char *text)
 {
 	char *copy;
 
@@ -157,7 +157,7 @@ static int set_text(struct rama_import *im, char **at, const char *text)
 	return 0;
 }
 
-static int put_process(struct rama_import *im, const struct rama_import_stream *s, bool last)
+static int put_process(struct rama_index_import *im, const struct rama_index_import_stream *s, bool last)
 {
 	struct rama_message m = { .kind = RAMA_MSG_PROCESS };
 
@@ -184,17 +184,17 @@ static int put_process(struct rama_import *im, const struct rama_import_stream *
 		m.process.made = s->count;
 		m.process.dropped = s->lost;
 	}
-	return rama_import_message(im, &m);
+	return rama_index_import_message(im, &m);
 }
 
-static int add_stream(struct rama_import *im, const struct rama_import_event *x,
-		      const struct rama_segment_key *k, uint64_t hash, struct rama_import_bad *bad)
+static int add_stream(struct rama_index_import *im, const struct rama_index_import_event *x,
+		      const struct rama_segment_key *k, uint64_t hash, struct rama_index_import_bad *bad)
 {
-	struct rama_import_stream *s, **list;
+	struct rama_index_import_stream *s, **list;
 	uint64_t *at;
 	bool fresh;
 
-	if (im->n_streams == RAMA_IMPORT_STREAMS) {
+	if (im->n_streams == RAMA_INDEX_IMPORT_STREAMS) {
 		snprintf(bad->why, sizeof(bad->why),
 			 "there are more processes in this file than can be followed");
 		return 1;
@@ -202,7 +202,7 @@ static int add_stream(struct rama_import *im, const struct rama_import_event *x,
 	if (im->n_streams == im->room_streams) {
 		size_t room = im->room_streams == 0 ? 64 : im->room_streams * 2;
 
-		if ((list = realloc(im->stream, room * sizeof(struct rama_import_stream *))) ==
+		if ((list = realloc(im->stream, room * sizeof(struct rama_index_import_stream *))) ==
 		    NULL)
 			return no_memory(im);
 		im->stream = list;
@@ -219,7 +219,7 @@ static int add_stream(struct rama_import *im, const struct rama_import_event *x,
 	s->jobid = x->jobid;
 	s->made_up = x->segment == NULL;
 	s->start = s->end = (int64_t)((uint64_t)x->ev.end - (uint64_t)x->ev.dur);
-	s->next = (struct rama_import_stream *)(uintptr_t)*at;
+	s->next = (struct rama_index_import_stream *)(uintptr_t)*at;
 	*at = (uint64_t)(uintptr_t)s;
 	im->stream[im->n_streams++] = im->last = s;
 	if (x->job != NULL)
@@ -230,8 +230,8 @@ static int add_stream(struct rama_import *im, const struct rama_import_event *x,
 }
 
 /* *to: the stream of an event, also in im->last */
-static int find_stream(struct rama_import *im, const struct rama_import_event *x,
-		       struct rama_import_stream **to, struct rama_import_bad *bad)
+static int find_stream(struct rama_index_import *im, const struct rama_index_import_event *x,
+		       struct rama_index_import_stream **to, struct rama_index_import_bad *bad)
 {
 	struct rama_segment_key k;
 	uint64_t hash, *at;
@@ -244,9 +244,9 @@ static int find_stream(struct rama_import *im, const struct rama_import_event *x
 	*to = im->last;
 	if (*to != NULL && is_stream(*to, &k, x->lane))
 		return 0;
-	hash = rama_import_hash(k.b, sizeof(k.b), 3) + x->lane;
+	hash = rama_index_import_hash(k.b, sizeof(k.b), 3) + x->lane;
 	at = rama_map_get(&im->find, hash);
-	for (struct rama_import_stream *s = at != NULL ? (struct rama_import_stream *)(uintptr_t)*at
+	for (struct rama_index_import_stream *s = at != NULL ? (struct rama_index_import_stream *)(uintptr_t)*at
 						       : NULL;
 	     s != NULL; s = s->next)
 		if (is_stream(s, &k, x->lane)) {
@@ -261,7 +261,7 @@ static int find_stream(struct rama_import *im, const struct rama_import_event *x
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static int flush_stream(struct rama_import *im, struct rama_import_stream *s)
+static int flush_stream(struct rama_index_import *im, struct rama_index_import_stream *s)
 {
 	struct rama_message m = { .kind = RAMA_MSG_BLOCK };
 	struct rama_block *b = im->block;
@@ -288,16 +288,16 @@ static int flush_stream(struct rama_import *im, struct rama_import_stream *s)
 	s->n = s->n_whats = 0;
 	m.block.bytes = im->packed;
 	m.block.len = (size_t)n;
-	return rama_import_message(im, &m);
+	return rama_index_import_message(im, &m);
 }
 
 /* and their memory: what waits is limited, what was once needed would not be */
-static int flush_all(struct rama_import *im)
+static int flush_all(struct rama_index_import *im)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < im->n_streams && rc >= 0; i++) {
-		struct rama_import_stream *s = im->stream[i];
+		struct rama_index_import_stream *s = im->stream[i];
 
 		rc = flush_stream(im, s);
 		free(s->event);
@@ -308,7 +308,7 @@ static int flush_all(struct rama_import *im)
 }
 
 /* row of the stream's table of calls; -1: no memory, -2: it is full */
-static int find_what(struct rama_import_stream *s, const struct rama_what *w)
+static int find_what(struct rama_index_import_stream *s, const struct rama_what *w)
 {
 	struct rama_what *table;
 
@@ -329,8 +329,8 @@ static int find_what(struct rama_import_stream *s, const struct rama_what *w)
 	return (int)s->n_whats++;
 }
 
-static int add_event(struct rama_import *im, struct rama_import_stream *s,
-		     const struct rama_import_event *x)
+static int add_event(struct rama_index_import *im, struct rama_index_import_stream *s,
+		     const struct rama_index_import_event *x)
 {
 	struct rama_wire_event *list;
 	int what, rc;
@@ -362,12 +362,12 @@ static int add_event(struct rama_import *im, struct rama_import_stream *s,
 	s->event[s->n] = x->ev;
 	s->event[s->n++].what = (uint16_t)what;
 	im->waiting++;
-	return im->waiting > RAMA_IMPORT_WAITING ? flush_all(im) : 0;
+	return im->waiting > RAMA_INDEX_IMPORT_WAITING ? flush_all(im) : 0;
 }
 
 /* the name of a record, once per job */
-static int add_name(struct rama_import *im, const struct rama_import_stream *s,
-		    const struct rama_import_event *x)
+static int add_name(struct rama_index_import *im, const struct rama_index_import_stream *s,
+		    const struct rama_index_import_event *x)
 {
 	struct rama_msg_name name = { x->ev.record, x->path, (uint32_t)x->path_len };
 	struct rama_message m = { .kind = RAMA_MSG_NAMES, .names = { s->job, 1, &name } };
@@ -379,18 +379,18 @@ static int add_name(struct rama_import *im, const struct rama_import_stream *s,
 		return 0;
 	memcpy(text, s->job, strlen(s->job));
 	memcpy(text + RAMA_WIRE_JOB, &x->ev.record, 8);
-	if (im->named.used >= RAMA_IMPORT_NAMES)
+	if (im->named.used >= RAMA_INDEX_IMPORT_NAMES)
 		rama_map_fini(&im->named); /* told again: harmless */
-	at = rama_map_put(&im->named, rama_import_hash(text, sizeof(text), 4), &fresh);
+	at = rama_map_put(&im->named, rama_index_import_hash(text, sizeof(text), 4), &fresh);
 	if (at == NULL)
 		return no_memory(im);
-	return fresh ? rama_import_message(im, &m) : 0;
+	return fresh ? rama_index_import_message(im, &m) : 0;
 }
 
-int rama_import_event(struct rama_import *im, const struct rama_import_event *x,
-		      struct rama_import_bad *bad)
+int rama_index_import_event(struct rama_index_import *im, const struct rama_index_import_event *x,
+		      struct rama_index_import_bad *bad)
 {
-	struct rama_import_stream *s;
+	struct rama_index_import_stream *s;
 	int64_t start = (int64_t)((uint64_t)x->ev.end - (uint64_t)x->ev.dur);
 	int rc;
 
@@ -413,23 +413,23 @@ int rama_import_event(struct rama_import *im, const struct rama_import_event *x,
 	return 0;
 }
 
-int rama_import_told(struct rama_import *im, const struct rama_segment_key *k)
+int rama_index_import_told(struct rama_index_import *im, const struct rama_segment_key *k)
 {
 	bool fresh;
 
-	return rama_map_put(&im->told, rama_import_hash(k->b, sizeof(k->b), 5), &fresh) != NULL
+	return rama_map_put(&im->told, rama_index_import_hash(k->b, sizeof(k->b), 5), &fresh) != NULL
 		       ? 0
 		       : no_memory(im);
 }
 
 /* All lanes of a process of our own dialect become one: the first of them, in its place. */
-static int add_up(struct rama_import *im, struct rama_import_stream *s, size_t at,
+static int add_up(struct rama_index_import *im, struct rama_index_import_stream *s, size_t at,
 		  struct rama_map *first)
 {
 	bool fresh;
-	uint64_t *to = rama_map_put(first, rama_import_hash(s->segment.b, sizeof(s->segment.b), 5),
+	uint64_t *to = rama_map_put(first, rama_index_import_hash(s->segment.b, sizeof(s->segment.b), 5),
 				    &fresh);
-	struct rama_import_stream *sum;
+	struct rama_index_import_stream *sum;
 
 	if (to == NULL)
 		return no_memory(im);
@@ -447,7 +447,7 @@ static int add_up(struct rama_import *im, struct rama_import_stream *s, size_t a
 
 /* Of events in our own dialect whose process was not told by a line of its own, what the events say. Version 0:
  * whatever else is known of it counts more. */
-static int put_untold(struct rama_import *im)
+static int put_untold(struct rama_index_import *im)
 {
 	struct rama_map first = { 0 };
 	size_t n = 0;
@@ -455,23 +455,23 @@ static int put_untold(struct rama_import *im)
 
 	for (size_t i = 0; i < im->n_streams && rc >= 0; i++)
 		if (!im->stream[i]->made_up && (rc = add_up(im, im->stream[i], n, &first)) > 0) {
-			struct rama_import_stream *s = im->stream[i];
+			struct rama_index_import_stream *s = im->stream[i];
 
 			im->stream[i] = im->stream[n]; /* the firsts come to the front */
 			im->stream[n++] = s;
 		}
 	rama_map_fini(&first);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
-		const struct rama_import_stream *s = im->stream[i];
+		const struct rama_index_import_stream *s = im->stream[i];
 
 		if (rama_map_get(&im->told,
-				 rama_import_hash(s->segment.b, sizeof(s->segment.b), 5)) == NULL)
+				 rama_index_import_hash(s->segment.b, sizeof(s->segment.b), 5)) == NULL)
 			rc = put_process(im, s, true);
 	}
 	return rc < 0 ? rc : 0;
 }
 
-int rama_import_finish(struct rama_import *im)
+int rama_index_import_finish(struct rama_index_import *im)
 {
 	int rc = flush_all(im);
 
@@ -481,7 +481,7 @@ int rama_import_finish(struct rama_import *im)
 	return rc < 0 ? rc : put_untold(im);
 }
 
-void rama_import_fini(struct rama_import *im)
+void rama_index_import_fini(struct rama_index_import *im)
 {
 	for (size_t i = 0; i < im->n_streams; i++)
 		free_stream(im->stream[i]);

@@ -37,7 +37,7 @@ static const struct rama_store_figure *add_figure(struct rama_store_figure *to, 
 	return to;
 }
 
-static int take_figures(struct rama_indexed *x, const struct rama_view *v,
+static int take_figures(struct rama_index_indexed *x, const struct rama_view *v,
 			const struct rama_diagnosis *d)
 {
 	size_t most = rama_n_facts + rama_query_n_figures;
@@ -57,7 +57,7 @@ static int take_figures(struct rama_indexed *x, const struct rama_view *v,
 /* ---- what the store is given ---------------------------------------------------------------------- */
 
 /* a copy that outlives the view; NULL becomes "" */
-static const char *keep(struct rama_indexed *x, const char *s, int *rc)
+static const char *keep(struct rama_index_indexed *x, const char *s, int *rc)
 {
 	char *copy = s != NULL && *s != '\0' ? rama_arena_text(&x->arena, s, strlen(s)) : NULL;
 
@@ -66,7 +66,7 @@ static const char *keep(struct rama_indexed *x, const char *s, int *rc)
 	return copy != NULL ? copy : "";
 }
 
-static int take_findings(struct rama_indexed *x, const struct rama_diagnosis *d)
+static int take_findings(struct rama_index_indexed *x, const struct rama_diagnosis *d)
 {
 	struct rama_store_finding *to =
 		rama_arena_alloc(&x->arena, (d->n_findings + 1) * sizeof(*to));
@@ -89,7 +89,7 @@ static int take_findings(struct rama_indexed *x, const struct rama_diagnosis *d)
 }
 
 /* by the name of the log, as sites name them; else as this machine knows the number */
-static const char *user_of(struct rama_indexed *x, struct rama_index_users *users, int64_t uid,
+static const char *user_of(struct rama_index_indexed *x, struct rama_index_users *users, int64_t uid,
 			   int *rc)
 {
 	char buf[1024], number[24];
@@ -115,7 +115,7 @@ static const char *user_of(struct rama_indexed *x, struct rama_index_users *user
 	return keep(x, u->name, rc);
 }
 
-static int take_row(struct rama_indexed *x, const struct rama_view *v,
+static int take_row(struct rama_index_indexed *x, const struct rama_view *v,
 		    const struct rama_diagnosis *d, struct rama_index_users *users)
 {
 	struct rama_store_log *r = &x->row;
@@ -150,13 +150,13 @@ static int take_row(struct rama_indexed *x, const struct rama_view *v,
 
 static void keep_first(void *ctx, const char *line)
 {
-	struct rama_indexed *x = ctx;
+	struct rama_index_indexed *x = ctx;
 
 	if (x->problem.code == 0)
 		rama_err_set(&x->problem, RAMA_ECORRUPT, "%s", line);
 }
 
-static int study(struct rama_indexed *x, const struct rama_index_options *opt, struct rama_err *e)
+static int study(struct rama_index_indexed *x, const struct rama_index_options *opt, struct rama_err *e)
 {
 	struct rama_index_users own = { 0 };
 	struct rama_view v;
@@ -171,7 +171,7 @@ static int study(struct rama_indexed *x, const struct rama_index_options *opt, s
 	return rc == 0 || e->code != 0 ? rc : rama_err_set(e, rc, "%s", rama_err_text(rc));
 }
 
-static int read_log(struct rama_indexed *x, struct rama_source *src, const char *key,
+static int read_log(struct rama_index_indexed *x, struct rama_source *src, const char *key,
 		    const struct rama_index_options *opt, struct rama_err *e)
 {
 	struct rama_log_options how = { .problem = keep_first, .ctx = x };
@@ -198,7 +198,7 @@ static uint64_t hash_bytes(const void *bytes, size_t n)
 }
 
 /* of a file that is too large for memory: the hash of the hashes of its pieces */
-static int hash_file(struct rama_indexed *x, struct rama_err *e)
+static int hash_file(struct rama_index_indexed *x, struct rama_err *e)
 {
 	const struct rama_source *src = &x->file.src;
 	size_t pieces = (size_t)((src->size + PIECE - 1) / PIECE);
@@ -225,7 +225,7 @@ static int hash_file(struct rama_indexed *x, struct rama_err *e)
 	return rc;
 }
 
-static int read_bytes(struct rama_indexed *x, struct rama_err *e)
+static int read_bytes(struct rama_index_indexed *x, struct rama_err *e)
 {
 	const struct rama_source *src = &x->file.src;
 	int rc;
@@ -245,7 +245,7 @@ static int64_t mtime_of(const struct stat *st)
 }
 
 /* Has it been written to since? What was read is then of no one moment. */
-static int check_still(const struct rama_indexed *x, struct rama_err *e)
+static int check_still(const struct rama_index_indexed *x, struct rama_err *e)
 {
 	struct stat st;
 
@@ -255,13 +255,13 @@ static int check_still(const struct rama_indexed *x, struct rama_err *e)
 	return rama_err_set(e, RAMA_EIO, "changed while it was read");
 }
 
-int rama_indexed_file(struct rama_indexed *x, const char *path, const char *key,
+int rama_index_indexed_file(struct rama_index_indexed *x, const char *path, const char *key,
 		      const struct rama_index_options *opt, struct rama_err *e)
 {
 	struct stat st;
 	int rc;
 
-	*x = (struct rama_indexed){ .file.fd = -1, .row.path = path };
+	*x = (struct rama_index_indexed){ .file.fd = -1, .row.path = path };
 	rc = rama_file_open(&x->file, path, e);
 	if (rc != 0)
 		return rc;
@@ -285,10 +285,10 @@ int rama_indexed_file(struct rama_indexed *x, const char *path, const char *key,
 	return rc != 0 ? rc : read_log(x, &x->memory, key, opt, e);
 }
 
-int rama_indexed_bytes(struct rama_indexed *x, const struct rama_msg_log *m,
+int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_msg_log *m,
 		       const struct rama_index_options *opt, struct rama_err *e)
 {
-	*x = (struct rama_indexed){ .file.fd = -1,
+	*x = (struct rama_index_indexed){ .file.fd = -1,
 				    .row.path = m->name[0] == '/' ? m->name : "",
 				    .row.size = (int64_t)m->len,
 				    .row.hash = hash_bytes(m->bytes, m->len) };
@@ -302,7 +302,7 @@ int rama_indexed_bytes(struct rama_indexed *x, const struct rama_msg_log *m,
 
 /* ---- putting ------------------------------------------------------------------------------------ */
 
-int rama_indexed_put(struct rama_store *s, struct rama_indexed *x, struct rama_err *e)
+int rama_index_indexed_put(struct rama_store *s, struct rama_index_indexed *x, struct rama_err *e)
 {
 	struct rama_hush before = rama_log_hush(&x->log); /* its problems are known */
 	int rc = rama_store_put_log(s, &x->row, e);
@@ -311,7 +311,7 @@ int rama_indexed_put(struct rama_store *s, struct rama_indexed *x, struct rama_e
 	return rc;
 }
 
-void rama_indexed_fini(struct rama_indexed *x)
+void rama_index_indexed_fini(struct rama_index_indexed *x)
 {
 	if (x->opened)
 		rama_log_close(&x->log);
@@ -328,18 +328,18 @@ static int index_one(struct rama_store *s, const struct rama_msg_log *m, const c
 {
 	struct rama_profile profile;
 	struct rama_index_options opt = { .profile = &profile };
-	struct rama_indexed *x = malloc(sizeof(*x));
+	struct rama_index_indexed *x = malloc(sizeof(*x));
 	int rc = x != NULL ? rama_profile_init(&profile) : RAMA_EMEMORY;
 
 	if (rc != 0) {
 		free(x);
 		return rama_err_set(e, rc, "%s", rama_err_text(rc));
 	}
-	rc = m != NULL ? rama_indexed_bytes(x, m, &opt, e)
-		       : rama_indexed_file(x, path, key, &opt, e);
+	rc = m != NULL ? rama_index_indexed_bytes(x, m, &opt, e)
+		       : rama_index_indexed_file(x, path, key, &opt, e);
 	if (rc == 0)
-		rc = rama_indexed_put(s, x, e);
-	rama_indexed_fini(x);
+		rc = rama_index_indexed_put(s, x, e);
+	rama_index_indexed_fini(x);
 	rama_profile_fini(&profile);
 	free(x);
 	return rc;

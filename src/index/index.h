@@ -29,7 +29,7 @@ struct rama_index_options {
 };
 
 /* a log, read and diagnosed. Must not move. */
-struct rama_indexed {
+struct rama_index_indexed {
 	struct rama_store_log row; /* what the store is given */
 	struct rama_log log;
 	bool opened;
@@ -43,13 +43,13 @@ struct rama_indexed {
 };
 
 /* key NULL or "": made from the log. path: its name in the store. 0, or what makes it useless; fini in any case. */
-int rama_indexed_file(struct rama_indexed *x, const char *path, const char *key,
+int rama_index_indexed_file(struct rama_index_indexed *x, const char *path, const char *key,
 		      const struct rama_index_options *opt, struct rama_err *e);
 /* The bytes must stay until fini. */
-int rama_indexed_bytes(struct rama_indexed *x, const struct rama_msg_log *m,
+int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_msg_log *m,
 		       const struct rama_index_options *opt, struct rama_err *e);
-int rama_indexed_put(struct rama_store *s, struct rama_indexed *x, struct rama_err *e);
-void rama_indexed_fini(struct rama_indexed *x);
+int rama_index_indexed_put(struct rama_store *s, struct rama_index_indexed *x, struct rama_err *e);
+void rama_index_indexed_fini(struct rama_index_indexed *x);
 
 /* Both between begin and commit of the store, with the limits that hold without a profile. A log with damage is put as
  * far as it can be read. */

@@ -17,7 +17,7 @@
 
 /* a log on its way from a thread to the store */
 struct item {
-	struct rama_indexed x;
+	struct rama_index_indexed x;
 	const char *path;
 	struct rama_err e; /* code 0: it can be put */
 	bool ready;
@@ -83,7 +83,7 @@ static void tell(struct rama_index_run *r)
 static void read_item(struct item *it, const struct rama_index_options *opt)
 {
 	it->e = (struct rama_err){ 0 };
-	if (rama_indexed_file(&it->x, it->path, NULL, opt, &it->e) != 0 && it->e.code == 0)
+	if (rama_index_indexed_file(&it->x, it->path, NULL, opt, &it->e) != 0 && it->e.code == 0)
 		rama_err_set(&it->e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 }
 
@@ -121,7 +121,7 @@ static void *reader(void *ctx)
 static void free_item(struct item *it)
 {
 	if (it != NULL)
-		rama_indexed_fini(&it->x);
+		rama_index_indexed_fini(&it->x);
 	free(it);
 }
 
@@ -153,7 +153,7 @@ static int put_items(struct rama_index_run *r, struct item **it, size_t n, struc
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = rama_indexed_put(r->store, &it[i]->x, e);
+		rc = rama_index_indexed_put(r->store, &it[i]->x, e);
 	if (rc == 0)
 		rc = rama_store_commit(r->store, e);
 	if (rc != 0)
@@ -208,7 +208,7 @@ static int flush(struct work *w, struct rama_err *e)
 	else if (rc != RAMA_EMEMORY && !rama_store_temporary(r->store))
 		rc = put_singly(r, b, e);
 	for (size_t i = 0; i < b->n; i++) {
-		rama_indexed_fini(&b->item[i]->x);
+		rama_index_indexed_fini(&b->item[i]->x);
 		w->spare[w->n_spare++] = b->item[i];
 	}
 	b->n = b->bytes = 0;
@@ -224,7 +224,7 @@ static int take(struct work *w, struct item *it, struct rama_err *e)
 	struct stat st;
 
 	if (it->e.code != 0) {
-		rama_indexed_fini(&it->x);
+		rama_index_indexed_fini(&it->x);
 		w->spare[w->n_spare++] = it;
 		if (it->e.code == RAMA_EMEMORY)
 			return rama_err_set(e, it->e.code, "%s: %s", it->path, it->e.text);
@@ -254,7 +254,7 @@ static struct item *next_item(struct work *w)
 	if (fresh == NULL)
 		return NULL;
 	fresh->ready = false;
-	fresh->x = (struct rama_indexed){ .file.fd = -1 };
+	fresh->x = (struct rama_index_indexed){ .file.fd = -1 };
 	pthread_mutex_lock(&q->lock);
 	while (w->threads > 0 && !q->slot[q->put % q->slots]->ready)
 		pthread_cond_wait(&q->ready, &q->lock);

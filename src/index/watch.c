@@ -33,7 +33,7 @@ struct waiting {
 	double due; /* monotonic seconds */
 };
 
-struct rama_watch {
+struct rama_index_watch {
 	int fd;
 	struct rama_map by_wd; /* -> place in dirs */
 	char **dirs;
@@ -87,7 +87,7 @@ static bool is_log(const char *name)
 /* ---- files ---------------------------------------------------------------------------------------- */
 
 /* path is taken over */
-static int wait_for(struct rama_watch *w, char *path, double due, struct rama_err *e)
+static int wait_for(struct rama_index_watch *w, char *path, double due, struct rama_err *e)
 {
 	struct waiting *bigger =
 		path == NULL ? NULL : grow(w->wait, w->n_wait, &w->room_wait, sizeof(*bigger));
@@ -113,14 +113,14 @@ static double unsettled(const char *path)
 	return age >= 0 && age < SETTLE ? SETTLE - age : 0;
 }
 
-bool rama_watch_defer(struct rama_watch *w, const char *path)
+bool rama_index_watch_defer(struct rama_index_watch *w, const char *path)
 {
 	double left = unsettled(path);
 
 	return left > 0 && wait_for(w, strdup(path), now(CLOCK_MONOTONIC) + left, NULL) == 0;
 }
 
-static int make_ready(struct rama_watch *w, char *path, struct rama_err *e)
+static int make_ready(struct rama_index_watch *w, char *path, struct rama_err *e)
 {
 	const char **bigger =
 		path == NULL ? NULL : grow(w->ready, w->n_ready, &w->room_ready, sizeof(*bigger));
@@ -135,7 +135,7 @@ static int make_ready(struct rama_watch *w, char *path, struct rama_err *e)
 }
 
 /* those whose time has come; `next`: when the next one is due */
-static int settle(struct rama_watch *w, double *next, struct rama_err *e)
+static int settle(struct rama_index_watch *w, double *next, struct rama_err *e)
 {
 	double t = now(CLOCK_MONOTONIC);
 	size_t kept = 0;
@@ -157,7 +157,7 @@ static int settle(struct rama_watch *w, double *next, struct rama_err *e)
 	return rc;
 }
 
-static void forget_ready(struct rama_watch *w)
+static void forget_ready(struct rama_index_watch *w)
 {
 	for (size_t i = 0; i < w->n_ready; i++)
 		free((char *)w->ready[i]);
@@ -177,7 +177,7 @@ static char *join(const char *dir, const char *name)
 }
 
 /* Watches cannot be had: the trees are listed now and then instead. */
-static void give_up(struct rama_watch *w, const char *path, int why)
+static void give_up(struct rama_index_watch *w, const char *path, int why)
 {
 	char line[160];
 
@@ -192,7 +192,7 @@ static void give_up(struct rama_watch *w, const char *path, int why)
 	w->polling = true;
 }
 
-static int watch_dir(struct rama_watch *w, const char *path, int *wd, struct rama_err *e)
+static int watch_dir(struct rama_index_watch *w, const char *path, int *wd, struct rama_err *e)
 {
 	char *copy, **bigger;
 	uint64_t *at;
@@ -224,7 +224,7 @@ static int watch_dir(struct rama_watch *w, const char *path, int *wd, struct ram
 
 /* Watches a directory and all below it. Each is watched before it is listed, so that what comes in between is told.
  * list: logs that are there wait until they are still. */
-static int watch_tree(struct rama_watch *w, const char *top, bool list, int *top_wd,
+static int watch_tree(struct rama_index_watch *w, const char *top, bool list, int *top_wd,
 		      struct rama_err *e)
 {
 	char *const names[] = { (char *)top, NULL };
@@ -265,7 +265,7 @@ static bool is_remote(const char *path)
 	return false;
 }
 
-int rama_watch_add(struct rama_watch *w, const char *root, struct rama_err *e)
+int rama_index_watch_add(struct rama_index_watch *w, const char *root, struct rama_err *e)
 {
 	struct root *bigger = realloc(w->roots, (w->n_roots + 1) * sizeof(*bigger));
 	char *copy = strdup(root);
@@ -285,7 +285,7 @@ int rama_watch_add(struct rama_watch *w, const char *root, struct rama_err *e)
 }
 
 /* a tree that had gone and is back is watched again, and listed */
-static int look_for_roots(struct rama_watch *w, struct rama_err *e)
+static int look_for_roots(struct rama_index_watch *w, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -304,7 +304,7 @@ static int look_for_roots(struct rama_watch *w, struct rama_err *e)
 
 /* ---- what the kernel tells ---------------------------------------------------------------------------- */
 
-static void lost_watch(struct rama_watch *w, int wd)
+static void lost_watch(struct rama_index_watch *w, int wd)
 {
 	for (size_t i = 0; i < w->n_roots; i++)
 		if (w->roots[i].wd == wd) {
@@ -313,7 +313,7 @@ static void lost_watch(struct rama_watch *w, int wd)
 		}
 }
 
-static int heard(struct rama_watch *w, const struct inotify_event *ev, struct rama_err *e)
+static int heard(struct rama_index_watch *w, const struct inotify_event *ev, struct rama_err *e)
 {
 	const uint64_t *at = rama_map_get(&w->by_wd, (uint64_t)ev->wd);
 	char *path;
@@ -342,7 +342,7 @@ static int heard(struct rama_watch *w, const struct inotify_event *ev, struct ra
 	return wait_for(w, path, now(CLOCK_MONOTONIC) + SETTLE, e);
 }
 
-static int hear(struct rama_watch *w, struct rama_err *e)
+static int hear(struct rama_index_watch *w, struct rama_err *e)
 {
 	char buf[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
 	ssize_t n;
@@ -367,7 +367,7 @@ static int until(double when, int wait_ms)
 	return wait_ms < 0 || ms < wait_ms ? ms : wait_ms;
 }
 
-int rama_watch_wait(struct rama_watch *w, int wait_ms, const sigset_t *let_in,
+int rama_index_watch_wait(struct rama_index_watch *w, int wait_ms, const sigset_t *let_in,
 		    const char *const **paths, size_t *n, bool *again, struct rama_err *e)
 {
 	struct pollfd p = { .fd = w->fd, .events = POLLIN };
@@ -404,11 +404,11 @@ int rama_watch_wait(struct rama_watch *w, int wait_ms, const sigset_t *let_in,
 	return rc;
 }
 
-int rama_watch_open(struct rama_watch **made,
+int rama_index_watch_open(struct rama_index_watch **made,
 		    void (*tell)(void *ctx, const char *path, const char *line), void *ctx,
 		    struct rama_err *e)
 {
-	struct rama_watch *w = calloc(1, sizeof(*w));
+	struct rama_index_watch *w = calloc(1, sizeof(*w));
 
 	if (w == NULL)
 		return no_memory(e);
@@ -424,7 +424,7 @@ int rama_watch_open(struct rama_watch **made,
 	return 0;
 }
 
-void rama_watch_close(struct rama_watch *w)
+void rama_index_watch_close(struct rama_index_watch *w)
 {
 	if (w == NULL)
 		return;

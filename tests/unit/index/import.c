@@ -60,13 +60,13 @@ static int64_t read_text(void *from, void *to, size_t n, struct rama_err *e)
 	return (int64_t)n;
 }
 
-static struct rama_import_totals totals;
+static struct rama_index_import_totals totals;
 static struct rama_err err;
 
 static int import_bytes(const char *text, size_t n)
 {
-	static const struct rama_import_options o = { take, note, NULL };
-	static const struct rama_import_source s = { "events.json", read_text, NULL };
+	static const struct rama_index_import_options o = { take, note, NULL };
+	static const struct rama_index_import_source s = { "events.json", read_text, NULL };
 
 	got.bytes.n = got.n = 0;
 	got.told[0] = '\0';
@@ -76,7 +76,7 @@ static int import_bytes(const char *text, size_t n)
 	if (got.piece == 0)
 		got.piece = SIZE_MAX;
 	err = (struct rama_err){ 0 };
-	return rama_import(&s, &o, &totals, &err);
+	return rama_index_import(&s, &o, &totals, &err);
 }
 
 static int import(const char *text)
@@ -510,13 +510,13 @@ static void many_bad_lines_are_counted(void **st)
 	assert_int_equal(import(text), RAMA_ECORRUPT);
 	for (const char *p = got.told; *p != '\0'; p++)
 		lines += *p == '\n';
-	assert_int_equal(lines, RAMA_IMPORT_TOLD + 1);
+	assert_int_equal(lines, RAMA_INDEX_IMPORT_TOLD + 1);
 	assert_int_equal(totals.bad, totals.lines);
 }
 
 static void what_is_no_such_file(void **st)
 {
-	struct rama_import_options o = { take, note, NULL };
+	struct rama_index_import_options o = { take, note, NULL };
 
 	(void)st;
 	assert_int_equal(import("\x7f"
@@ -528,14 +528,14 @@ static void what_is_no_such_file(void **st)
 	assert_int_equal(import(""), 0);
 	assert_int_equal(import("\n\n"), 0);
 	assert_int_equal(totals.events, 0);
-	assert_int_equal(rama_import_file("/does/not/exist", &o, &totals, &err), RAMA_EMISSING);
+	assert_int_equal(rama_index_import_file("/does/not/exist", &o, &totals, &err), RAMA_EMISSING);
 	assert_non_null(strstr(err.text, "/does/not/exist: "));
 }
 
 /* lines without end, and bytes that no text has */
 static void hostile_lines(void **st)
 {
-	size_t n = RAMA_IMPORT_LINE + (3u << 20);
+	size_t n = RAMA_INDEX_IMPORT_LINE + (3u << 20);
 	char *text = malloc(n + 400);
 	const char *good = LINE("read", "\"seg\":[" SEG("10") "]");
 	size_t len = strlen(good);
