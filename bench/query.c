@@ -21,7 +21,7 @@ static double now(void)
 	return (double)t.tv_sec * 1e3 + 1e-6 * (double)t.tv_nsec;
 }
 
-static int take(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)row, (void)e;
 	++*(unsigned *)ctx;

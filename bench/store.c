@@ -218,7 +218,7 @@ static void fill(struct rama_store *s, uint64_t events, uint32_t per_block)
 
 /* ---- asking ----------------------------------------------------------------------------------------------- */
 
-static int count(void *ctx, const struct rama_stored_event *ev, struct rama_err *e)
+static int count(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e)
 {
 	(void)ev, (void)e;
 	++*(unsigned *)ctx;
@@ -233,7 +233,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* the median of answers at different times of the job, each by a store that was just opened */
-static void ask(const char *where, const char *name, struct rama_event_filter f, int64_t last)
+static void ask(const char *where, const char *name, struct rama_store_event_filter f, int64_t last)
 {
 	double took[ANSWERS];
 	struct rama_err e = { 0 };
@@ -260,7 +260,7 @@ static void ask(const char *where, const char *name, struct rama_event_filter f,
 
 static void scan(const char *where, uint64_t events)
 {
-	struct rama_event_filter f = { .job = 1, .rank = 1, .order = RAMA_ORDER_JOB_RANK_TIME };
+	struct rama_store_event_filter f = { .job = 1, .rank = 1, .order = RAMA_STORE_ORDER_JOB_RANK_TIME };
 	struct rama_err e = { 0 };
 	struct rama_store *s;
 	unsigned n = 0;
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 {
 	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
 	uint32_t per_block = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : RAMA_BLOCK_EVENTS;
-	struct rama_event_filter f = { .job = 1, .rank = 2 };
+	struct rama_store_event_filter f = { .job = 1, .rank = 2 };
 	struct rama_err e = { 0 };
 	struct rama_store *s;
 	int64_t last;
@@ -294,9 +294,9 @@ int main(int argc, char **argv)
 		return 0;
 	last = now[2 * THREADS];
 	ask(argv[1], "1,000 rows of a rank", f, last);
-	f.rank = RAMA_RANK_ALL, f.order = RAMA_ORDER_JOB_TIME_RANK;
+	f.rank = RAMA_STORE_RANK_ALL, f.order = RAMA_STORE_ORDER_JOB_TIME_RANK;
 	ask(argv[1], "1,000 rows of a job", f, last);
-	f.job = -1, f.order = RAMA_ORDER_TIME_JOB_RANK;
+	f.job = -1, f.order = RAMA_STORE_ORDER_TIME_JOB_RANK;
 	ask(argv[1], "1,000 rows of all", f, last);
 	scan(argv[1], events);
 	for (unsigned i = 0; i < BATCH; i++)

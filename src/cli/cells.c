@@ -33,7 +33,7 @@ static bool is(const char *unit, const char *what)
 	return unit != NULL && strcmp(unit, what) == 0;
 }
 
-static void put_hex(char *to, const struct rama_cell *c)
+static void put_hex(char *to, const struct rama_store_cell *c)
 {
 	static const char digit[] = "0123456789abcdef";
 
@@ -44,10 +44,10 @@ static void put_hex(char *to, const struct rama_cell *c)
 }
 
 /* bytes as hexadecimal digits, a piece at a time */
-static void hex(struct rama_out *out, const struct rama_cell *c)
+static void hex(struct rama_out *out, const struct rama_store_cell *c)
 {
 	for (size_t at = 0; at < c->len; at += 1024) {
-		struct rama_cell part = { .text = c->text + at,
+		struct rama_store_cell part = { .text = c->text + at,
 					  .len = c->len - at < 1024 ? c->len - at : 1024 };
 		char digits[2048];
 
@@ -66,12 +66,12 @@ static void real(struct rama_out *out, double v)
 	rama_json_f64(&j, v); /* as few digits as are exact */
 }
 
-void rama_cli_cell_csv(struct rama_out *out, const struct rama_cell *c, const char *unit)
+void rama_cli_cell_csv(struct rama_out *out, const struct rama_store_cell *c, const char *unit)
 {
 	char text[RAMA_WHEN];
 
 	switch (c->type) {
-	case RAMA_CELL_INT:
+	case RAMA_STORE_CELL_INT:
 		if (is(unit, "when"))
 			rama_out_text(out, rama_when_iso(text, c->i));
 		else if (is(unit, "record"))
@@ -79,13 +79,13 @@ void rama_cli_cell_csv(struct rama_out *out, const struct rama_cell *c, const ch
 		else
 			rama_out_i64(out, c->i);
 		break;
-	case RAMA_CELL_REAL:
+	case RAMA_STORE_CELL_REAL:
 		real(out, c->f);
 		break;
-	case RAMA_CELL_TEXT:
+	case RAMA_STORE_CELL_TEXT:
 		rama_cli_csv_text(out, c->text, c->len);
 		break;
-	case RAMA_CELL_BYTES:
+	case RAMA_STORE_CELL_BYTES:
 		hex(out, c);
 		break;
 	default:
@@ -93,12 +93,12 @@ void rama_cli_cell_csv(struct rama_out *out, const struct rama_cell *c, const ch
 	}
 }
 
-void rama_cli_cell_json(struct rama_json *j, const struct rama_cell *c, const char *unit)
+void rama_cli_cell_json(struct rama_json *j, const struct rama_store_cell *c, const char *unit)
 {
 	char text[RAMA_WHEN];
 
 	switch (c->type) {
-	case RAMA_CELL_INT:
+	case RAMA_STORE_CELL_INT:
 		if (is(unit, "when"))
 			rama_json_string(j, rama_when_iso(text, c->i));
 		else if (is(unit, "record"))
@@ -106,13 +106,13 @@ void rama_cli_cell_json(struct rama_json *j, const struct rama_cell *c, const ch
 		else
 			rama_json_i64(j, c->i);
 		break;
-	case RAMA_CELL_REAL:
+	case RAMA_STORE_CELL_REAL:
 		rama_json_f64(j, c->f);
 		break;
-	case RAMA_CELL_TEXT:
+	case RAMA_STORE_CELL_TEXT:
 		rama_json_text(j, c->text, c->len);
 		break;
-	case RAMA_CELL_BYTES:
+	case RAMA_STORE_CELL_BYTES:
 		rama_json_raw(j, "\"");
 		hex(j->out, c);
 		rama_out_char(j->out, '"');
@@ -139,27 +139,27 @@ static void number(char *to, double v, bool whole, const char *unit)
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%s", rama_human_value(text, unit, v));
 }
 
-void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_cell *c, const char *unit)
+void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_store_cell *c, const char *unit)
 {
 	char text[RAMA_WHEN];
 
-	if (c->type == RAMA_CELL_INT && is(unit, "when"))
+	if (c->type == RAMA_STORE_CELL_INT && is(unit, "when"))
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%s", rama_when_text(text, c->i, 6));
-	else if (c->type == RAMA_CELL_INT && is(unit, "record"))
+	else if (c->type == RAMA_STORE_CELL_INT && is(unit, "record"))
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%" PRIu64, (uint64_t)c->i);
-	else if (c->type == RAMA_CELL_INT && (unit == NULL || is(unit, "id") || is(unit, "text")))
+	else if (c->type == RAMA_STORE_CELL_INT && (unit == NULL || is(unit, "id") || is(unit, "text")))
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%" PRId64, c->i);
-	else if (c->type == RAMA_CELL_INT && is(unit, "count"))
+	else if (c->type == RAMA_STORE_CELL_INT && is(unit, "count"))
 		rama_human_count(to, c->i);
-	else if (c->type == RAMA_CELL_INT)
+	else if (c->type == RAMA_STORE_CELL_INT)
 		number(to, (double)c->i, true, unit);
-	else if (c->type == RAMA_CELL_REAL)
+	else if (c->type == RAMA_STORE_CELL_REAL)
 		number(to, c->f, false, unit);
-	else if (c->type == RAMA_CELL_TEXT)
+	else if (c->type == RAMA_STORE_CELL_TEXT)
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%.*s",
 			 (int)(c->len < RAMA_CLI_CELL_TEXT_MOST ? c->len : RAMA_CLI_CELL_TEXT_MOST - 1),
 			 c->text);
-	else if (c->type == RAMA_CELL_BYTES)
+	else if (c->type == RAMA_STORE_CELL_BYTES)
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "(%zu bytes)", c->len);
 	else
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "-");

@@ -67,17 +67,17 @@ static int64_t time_of(const struct command *c, enum rama_option_id option, int6
 
 static enum rama_store_order order_of(const struct rama_cli_opts *o, bool job)
 {
-	static const char *const orders[] = { [RAMA_ORDER_JOB_RANK_TIME] = "job_rank_time",
-					      [RAMA_ORDER_JOB_TIME_RANK] = "job_time_rank",
-					      [RAMA_ORDER_TIME_JOB_RANK] = "time_job_rank" };
+	static const char *const orders[] = { [RAMA_STORE_ORDER_JOB_RANK_TIME] = "job_rank_time",
+					      [RAMA_STORE_ORDER_JOB_TIME_RANK] = "job_time_rank",
+					      [RAMA_STORE_ORDER_TIME_JOB_RANK] = "time_job_rank" };
 	const char *text = rama_cli_opts_value(o, RAMA_OPT_query_order);
 
 	if (text == NULL)
-		return job ? RAMA_ORDER_JOB_RANK_TIME : RAMA_ORDER_TIME_JOB_RANK;
+		return job ? RAMA_STORE_ORDER_JOB_RANK_TIME : RAMA_STORE_ORDER_TIME_JOB_RANK;
 	for (unsigned i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
 		if (strcmp(text, orders[i]) != 0)
 			continue;
-		if (!job && i != RAMA_ORDER_TIME_JOB_RANK)
+		if (!job && i != RAMA_STORE_ORDER_TIME_JOB_RANK)
 			rama_cli_opts_usage(o, "the order %s is one of a job: --job says of which",
 					text);
 		return (enum rama_store_order)i;
@@ -102,7 +102,7 @@ static int find_job(struct command *c, struct rama_err *e)
 
 /* ---- rows of statements ------------------------------------------------------------------------------ */
 
-static int add_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int add_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct command *c = ctx;
 	int rc = 0;
@@ -190,10 +190,10 @@ static int begin_events(struct command *c, struct rama_err *e)
 	return begin_rows(c, c->form == RAMA_CLI_ROWS_TEXT ? &few : &all, c->rows.out, e);
 }
 
-static int add_event(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int add_event(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct command *c = ctx;
-	struct rama_cell cell[N_SHORT];
+	struct rama_store_cell cell[N_SHORT];
 	int rc = c->begun ? 0 : begin_events(c, e);
 
 	if (rc != 0)
@@ -219,7 +219,7 @@ static int list_events(struct command *c, struct rama_out *out, struct rama_err 
 
 static int events(struct command *c, struct rama_out *out, struct rama_err *e)
 {
-	struct rama_event_filter *f = &c->events.filter;
+	struct rama_store_event_filter *f = &c->events.filter;
 	int rc;
 
 	f->order = order_of(&c->o, f->job >= 0);

@@ -95,7 +95,7 @@ static const char *unit_of(const struct rama_sheet_column *c)
 	return when ? "when" : c->unit != NULL ? c->unit : "text";
 }
 
-static int part_json(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int part_json(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct detail *d = ctx;
 
@@ -124,7 +124,7 @@ static enum rama_tone tone_of(const char *key, const char *text, double value)
 		       : RAMA_TONE_PLAIN;
 }
 
-static int part_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int part_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct detail *d = ctx;
 	struct rama_sheet_cell *to;
@@ -136,16 +136,16 @@ static int part_row(void *ctx, const struct rama_row *row, struct rama_err *e)
 	}
 	to = rama_sheet_row(d->paper, d->sheet);
 	for (unsigned i = 0; i < d->part->n_columns && i < row->n; i++) {
-		const struct rama_cell *c = &row->cell[i];
+		const struct rama_store_cell *c = &row->cell[i];
 		const char *unit = unit_of(&d->part->column[i]);
 		char text[RAMA_CLI_CELL_TEXT_MOST], when[RAMA_WHEN];
 
 		rama_cli_cell_shown(text, c, unit);
-		if (strcmp(unit, "when") == 0 && c->type == RAMA_CELL_INT)
+		if (strcmp(unit, "when") == 0 && c->type == RAMA_STORE_CELL_INT)
 			snprintf(text, sizeof(text), "%s", rama_when_text(when, c->i, 0));
-		to[i].text = c->type != RAMA_CELL_NULL ? rama_paper_text(d->paper, text) : "";
-		to[i].value = c->type == RAMA_CELL_INT	  ? (double)c->i
-			      : c->type == RAMA_CELL_REAL ? c->f
+		to[i].text = c->type != RAMA_STORE_CELL_NULL ? rama_paper_text(d->paper, text) : "";
+		to[i].value = c->type == RAMA_STORE_CELL_INT	  ? (double)c->i
+			      : c->type == RAMA_STORE_CELL_REAL ? c->f
 							  : NAN;
 		to[i].tone = tone_of(d->part->column[i].key, text, to[i].value);
 	}
@@ -155,16 +155,16 @@ static int part_row(void *ctx, const struct rama_row *row, struct rama_err *e)
 /* ---- the job itself -------------------------------------------------------------------------------- */
 
 /* the text of a column, "" if it has none */
-static const char *value(struct detail *d, const struct rama_row *row, const char *key)
+static const char *value(struct detail *d, const struct rama_store_row *row, const char *key)
 {
 	char text[RAMA_CLI_CELL_TEXT_MOST], when[RAMA_WHEN];
 
 	for (unsigned i = 0; i < d->n_columns && i < row->n; i++) {
-		const struct rama_cell *c = &row->cell[i];
+		const struct rama_store_cell *c = &row->cell[i];
 
-		if (strcmp(d->column[i].key, key) != 0 || c->type == RAMA_CELL_NULL)
+		if (strcmp(d->column[i].key, key) != 0 || c->type == RAMA_STORE_CELL_NULL)
 			continue;
-		if (c->type == RAMA_CELL_TEXT)
+		if (c->type == RAMA_STORE_CELL_TEXT)
 			return rama_paper_text(d->paper, c->text);
 		if (strcmp(d->column[i].unit, "when") == 0)
 			return rama_paper_fmt(d->paper, "%s", rama_when_text(when, c->i, 0));
@@ -192,7 +192,7 @@ static const char *number(struct detail *d, const char *n, const char *what)
 	return rama_paper_fmt(d->paper, "%s %s%s", n, what, strcmp(n, "1") == 0 ? "" : "s");
 }
 
-static void tell_work(struct detail *d, const struct rama_row *row)
+static void tell_work(struct detail *d, const struct rama_store_row *row)
 {
 	const char *lost = value(d, row, "lost"), *missed = value(d, row, "missed"),
 		   *reads = value(d, row, "reads"), *writes = value(d, row, "writes"),
@@ -214,7 +214,7 @@ static void tell_work(struct detail *d, const struct rama_row *row)
 	line(d, "verdict", value(d, row, "verdict"));
 }
 
-static int head(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int head(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct detail *d = ctx;
 	struct rama_paper *p = d->paper;
@@ -239,7 +239,7 @@ static int head(void *ctx, const struct rama_row *row, struct rama_err *e)
 	return 1;
 }
 
-static int job_json(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int job_json(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct detail *d = ctx;
 
@@ -251,7 +251,7 @@ static int job_json(void *ctx, const struct rama_row *row, struct rama_err *e)
 	return 1;
 }
 
-static int figure_json(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int figure_json(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct detail *d = ctx;
 

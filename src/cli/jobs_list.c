@@ -39,25 +39,25 @@ static enum rama_tone tone_of(const char *key, const char *text, double value)
 }
 
 static struct rama_sheet_cell sheet_cell(struct rama_paper *p, const struct rama_query_metric *m,
-					 const struct rama_cell *c)
+					 const struct rama_store_cell *c)
 {
 	char text[RAMA_CLI_CELL_TEXT_MOST], when[RAMA_WHEN];
 	struct rama_sheet_cell to = { .text = "", .value = NAN };
 
-	if (c->type == RAMA_CELL_NULL)
+	if (c->type == RAMA_STORE_CELL_NULL)
 		return to;
-	if (strcmp(m->unit, "when") == 0 && c->type == RAMA_CELL_INT)
+	if (strcmp(m->unit, "when") == 0 && c->type == RAMA_STORE_CELL_INT)
 		to.text = rama_paper_fmt(p, "%.16s", rama_when_text(when, c->i, 0));
 	else {
 		rama_cli_cell_shown(text, c, m->unit);
 		to.text = rama_paper_text(p, text);
 	}
-	to.value = c->type == RAMA_CELL_INT ? (double)c->i : c->type == RAMA_CELL_REAL ? c->f : NAN;
+	to.value = c->type == RAMA_STORE_CELL_INT ? (double)c->i : c->type == RAMA_STORE_CELL_REAL ? c->f : NAN;
 	to.tone = tone_of(m->key, to.text, to.value);
 	return to;
 }
 
-static int add(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int add(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct list *k = ctx;
 	const struct rama_query_jobs *q = &k->l->query;

@@ -89,7 +89,7 @@ static void lay_out(struct rama_cli_rows *r)
 	r->laid_out = true;
 }
 
-static int keep_row(struct rama_cli_rows *r, const struct rama_cell *cell)
+static int keep_row(struct rama_cli_rows *r, const struct rama_store_cell *cell)
 {
 	char text[RAMA_CLI_CELL_TEXT_MOST];
 
@@ -104,7 +104,7 @@ static int keep_row(struct rama_cli_rows *r, const struct rama_cell *cell)
 		width = rama_text_width(text);
 		width = width > WIDEST ? WIDEST : width;
 		r->width[i] = width > r->width[i] ? width : r->width[i];
-		if (cell[i].type == RAMA_CELL_INT || cell[i].type == RAMA_CELL_REAL)
+		if (cell[i].type == RAMA_STORE_CELL_INT || cell[i].type == RAMA_STORE_CELL_REAL)
 			r->right[i] = true;
 	}
 	if (++r->kept == KEPT)
@@ -112,7 +112,7 @@ static int keep_row(struct rama_cli_rows *r, const struct rama_cell *cell)
 	return 0;
 }
 
-static void print_row(struct rama_cli_rows *r, const struct rama_cell *cell)
+static void print_row(struct rama_cli_rows *r, const struct rama_store_cell *cell)
 {
 	char text[RAMA_CLI_CELL_TEXT_MOST];
 
@@ -125,7 +125,7 @@ static void print_row(struct rama_cli_rows *r, const struct rama_cell *cell)
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-int rama_cli_rows_add(struct rama_cli_rows *r, const struct rama_cell *cell)
+int rama_cli_rows_add(struct rama_cli_rows *r, const struct rama_store_cell *cell)
 {
 	r->rows++;
 	if (r->form == RAMA_CLI_ROWS_TEXT) {

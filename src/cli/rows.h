@@ -31,16 +31,16 @@ struct rama_cli_rows {
 /* Units must live as long as it does; they may be NULL. 0 or RAMA_EMEMORY; end in any case. */
 int rama_cli_rows_begin(struct rama_cli_rows *r, unsigned n, const char *const *name,
 		    const char *const *unit);
-int rama_cli_rows_add(struct rama_cli_rows *r, const struct rama_cell *cell);
+int rama_cli_rows_add(struct rama_cli_rows *r, const struct rama_store_cell *cell);
 void rama_cli_rows_end(struct rama_cli_rows *r);
 
 /* one cell: CSV, quoted if it must be; JSON */
 void rama_cli_csv_text(struct rama_out *out, const char *s, size_t n);
-void rama_cli_cell_csv(struct rama_out *out, const struct rama_cell *c, const char *unit);
-void rama_cli_cell_json(struct rama_json *j, const struct rama_cell *c, const char *unit);
+void rama_cli_cell_csv(struct rama_out *out, const struct rama_store_cell *c, const char *unit);
+void rama_cli_cell_json(struct rama_json *j, const struct rama_store_cell *c, const char *unit);
 /* as people read it: "-" for nothing */
 #define RAMA_CLI_CELL_TEXT_MOST 400
-void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_cell *c, const char *unit);
+void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_store_cell *c, const char *unit);
 
 /* Standard output as something that is written as it comes. end: 0, or the exit status after the reason was printed; a
  * reader that has gone has seen enough. */

@@ -36,7 +36,7 @@ struct host {
 struct walk {
 	struct rama_query_events *q;
 	struct rama_store *names;
-	rama_row_fn fn;
+	rama_store_row_fn fn;
 	void *ctx;
 	uint64_t rows;
 	struct rama_map by_id; /* job and record -> text */
@@ -49,12 +49,12 @@ struct walk {
 
 /* ---- names ---------------------------------------------------------------------------------------- */
 
-static int take_text(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_text(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct walk *w = ctx;
-	const struct rama_cell *c = &row->cell[0];
+	const struct rama_store_cell *c = &row->cell[0];
 
-	if (c->type != RAMA_CELL_TEXT)
+	if (c->type != RAMA_STORE_CELL_TEXT)
 		return 1;
 	w->found = rama_arena_text(&w->arena, c->text, c->len);
 	return w->found != NULL ? 1 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
@@ -78,8 +78,8 @@ static int name_of(struct walk *w, int64_t job, uint64_t record, const char **na
 		   struct rama_err *e)
 {
 	static const char sql[] = "SELECT path FROM files WHERE job = $1 AND record = $2";
-	struct rama_cell args[] = { { .type = RAMA_CELL_INT, .i = job },
-				    { .type = RAMA_CELL_INT, .i = (int64_t)record } };
+	struct rama_store_cell args[] = { { .type = RAMA_STORE_CELL_INT, .i = job },
+				    { .type = RAMA_STORE_CELL_INT, .i = (int64_t)record } };
 	uint64_t key = place_of(job, record), *at = rama_map_get(&w->by_id, key);
 	struct named *n = at != NULL ? (struct named *)(uintptr_t)*at : NULL;
 	int rc;
@@ -108,12 +108,12 @@ static int name_of(struct walk *w, int64_t job, uint64_t record, const char **na
 	return 0;
 }
 
-static int take_host(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_host(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct host *h = ctx;
 
 	(void)e;
-	if (row->cell[0].type == RAMA_CELL_TEXT)
+	if (row->cell[0].type == RAMA_STORE_CELL_TEXT)
 		snprintf(h->name, sizeof(h->name), "%s", row->cell[0].text);
 	return 1;
 }
@@ -132,7 +132,7 @@ static int host_of(struct walk *w, const struct rama_segment_key *segment, const
 {
 	static const char sql[] = "SELECT host FROM processes WHERE segment = $1";
 	struct host *h = &w->host[place_in(segment)];
-	struct rama_cell arg = { .type = RAMA_CELL_BYTES,
+	struct rama_store_cell arg = { .type = RAMA_STORE_CELL_BYTES,
 				 .text = (const char *)segment->b,
 				 .len = sizeof(segment->b) };
 	int rc = 0;
@@ -149,11 +149,11 @@ static int host_of(struct walk *w, const struct rama_segment_key *segment, const
 
 /* ---- records of a glob ------------------------------------------------------------------------------ */
 
-static int take_record(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_record(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct walk *w = ctx;
 
-	if (row->cell[1].type != RAMA_CELL_TEXT || fnmatch(w->q->file, row->cell[1].text, 0) != 0)
+	if (row->cell[1].type != RAMA_STORE_CELL_TEXT || fnmatch(w->q->file, row->cell[1].text, 0) != 0)
 		return 0;
 	return rama_map_put(&w->wanted, (uint64_t)row->cell[0].i, NULL) != NULL
 		       ? 0
@@ -162,8 +162,8 @@ static int take_record(void *ctx, const struct rama_row *row, struct rama_err *e
 
 static int find_records(struct walk *w, struct rama_err *e)
 {
-	struct rama_event_filter *f = &w->q->filter;
-	struct rama_cell job = { .type = RAMA_CELL_INT, .i = f->job };
+	struct rama_store_event_filter *f = &w->q->filter;
+	struct rama_store_cell job = { .type = RAMA_STORE_CELL_INT, .i = f->job };
 	struct rama_map_slot slot;
 	size_t at = 0;
 	int rc = rama_store_select(w->names,
@@ -183,20 +183,20 @@ static int find_records(struct walk *w, struct rama_err *e)
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-static struct rama_cell text(const char *s)
+static struct rama_store_cell text(const char *s)
 {
 	return s != NULL && *s != '\0' ? rama_query_cell_text(s)
-				       : (struct rama_cell){ .type = RAMA_CELL_NULL };
+				       : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 }
 
 /* -1: it has none */
-static struct rama_cell unless_none(int64_t v)
+static struct rama_store_cell unless_none(int64_t v)
 {
-	return v >= 0 ? rama_query_cell_int(v) : (struct rama_cell){ .type = RAMA_CELL_NULL };
+	return v >= 0 ? rama_query_cell_int(v) : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 }
 
 #define C(id) RAMA_QUERY_EVENT_##id
-static void fill(struct rama_cell *c, const struct rama_stored_event *ev, const char *file,
+static void fill(struct rama_store_cell *c, const struct rama_store_stored_event *ev, const char *file,
 		 const char *host)
 {
 	const struct rama_wire_event *x = ev->event;
@@ -209,7 +209,7 @@ static void fill(struct rama_cell *c, const struct rama_stored_event *ev, const 
 	c[C(OFF)] = unless_none(x->off);
 	c[C(LEN)] = unless_none(x->bytes);
 	c[C(RECORD)] = x->record != 0 ? rama_query_cell_int((int64_t)x->record)
-				      : (struct rama_cell){ .type = RAMA_CELL_NULL };
+				      : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 	c[C(FILE)] = text(file);
 	c[C(LAYER)] = text(ev->what->layer);
 	c[C(OP)] = text(ev->what->op);
@@ -225,12 +225,12 @@ static void fill(struct rama_cell *c, const struct rama_stored_event *ev, const 
 #undef C
 }
 
-static int add(void *ctx, const struct rama_stored_event *ev, struct rama_err *e)
+static int add(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e)
 {
 	struct walk *w = ctx;
 	const char *file = NULL, *host = "";
-	struct rama_cell cell[RAMA_QUERY_EVENT_COLUMNS];
-	struct rama_row row = { RAMA_QUERY_EVENT_COLUMNS, rama_query_event_name, cell };
+	struct rama_store_cell cell[RAMA_QUERY_EVENT_COLUMNS];
+	struct rama_store_row row = { RAMA_QUERY_EVENT_COLUMNS, rama_query_event_name, cell };
 	int rc;
 
 	if (w->rank >= 0 && ev->rank != w->rank)
@@ -252,7 +252,7 @@ static int add(void *ctx, const struct rama_stored_event *ev, struct rama_err *e
 }
 
 int rama_query_events_list(struct rama_store *s, struct rama_store *names,
-			   struct rama_query_events *q, rama_row_fn fn, void *ctx,
+			   struct rama_query_events *q, rama_store_row_fn fn, void *ctx,
 			   struct rama_err *e)
 {
 	struct walk *w = calloc(1, sizeof(*w));

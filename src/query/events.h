@@ -16,7 +16,7 @@ extern const char *const rama_query_event_name[RAMA_QUERY_EVENT_COLUMNS];
 extern const char *const rama_query_event_unit[RAMA_QUERY_EVENT_COLUMNS];
 
 struct rama_query_events {
-	struct rama_event_filter filter;
+	struct rama_store_event_filter filter;
 	const char *file; /* glob, NULL: all */
 	uint64_t limit;	  /* of rows, 0: none */
 	bool no_hosts;	  /* the column `host` is not wanted */
@@ -25,7 +25,7 @@ struct rama_query_events {
 
 /* names: the same store once more, for what is looked up while events come. RAMA_EMISSING: no file matches. */
 int rama_query_events_list(struct rama_store *s, struct rama_store *names,
-			   struct rama_query_events *q, rama_row_fn fn, void *ctx,
+			   struct rama_query_events *q, rama_store_row_fn fn, void *ctx,
 			   struct rama_err *e);
 
 #endif

@@ -33,12 +33,12 @@ static const char *const tables[] = {
 /* clang-format on */
 
 struct one {
-	rama_row_fn fn;
+	rama_store_row_fn fn;
 	void *ctx;
 	bool found;
 };
 
-static int take_one(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_one(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct one *o = ctx;
 	int rc = o->fn(o->ctx, row, e);
@@ -48,9 +48,9 @@ static int take_one(void *ctx, const struct rama_row *row, struct rama_err *e)
 }
 
 int rama_query_job_row(struct rama_store *s, int64_t job, const struct rama_query_metric *column,
-		       unsigned n, rama_row_fn fn, void *ctx, struct rama_err *e)
+		       unsigned n, rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
-	struct rama_cell arg = rama_query_cell_int(job);
+	struct rama_store_cell arg = rama_query_cell_int(job);
 	struct one o = { fn, ctx, false };
 	struct rama_query_sql sql;
 	int rc;
@@ -70,15 +70,15 @@ int rama_query_job_row(struct rama_store *s, int64_t job, const struct rama_quer
 }
 
 int rama_query_job_rows(struct rama_store *s, int64_t job, enum rama_query_job_table table,
-			rama_row_fn fn, void *ctx, struct rama_err *e)
+			rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
-	struct rama_cell arg = rama_query_cell_int(job);
+	struct rama_store_cell arg = rama_query_cell_int(job);
 	int rc = rama_store_select(s, tables[table], &arg, 1, fn, ctx, e);
 
 	return rc < 0 ? rc : 0;
 }
 
-static int take_start(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_start(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)e;
 	*(int64_t *)ctx = row->cell[0].i;
@@ -87,7 +87,7 @@ static int take_start(void *ctx, const struct rama_row *row, struct rama_err *e)
 
 int rama_query_job_start(struct rama_store *s, int64_t job, int64_t *ns, struct rama_err *e)
 {
-	struct rama_cell arg = rama_query_cell_int(job);
+	struct rama_store_cell arg = rama_query_cell_int(job);
 	int rc;
 
 	*ns = 0;
@@ -98,22 +98,22 @@ int rama_query_job_start(struct rama_store *s, int64_t job, int64_t *ns, struct 
 
 /* ---- its log ----------------------------------------------------------------------------------------- */
 
-static void take_text(char *to, size_t room, const struct rama_cell *c)
+static void take_text(char *to, size_t room, const struct rama_store_cell *c)
 {
-	if (c->type == RAMA_CELL_TEXT && c->len < room)
+	if (c->type == RAMA_STORE_CELL_TEXT && c->len < room)
 		snprintf(to, room, "%s", c->text);
 }
 
-static int take_log(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_log(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_query_job_log *k = ctx;
-	const struct rama_cell *c = row->cell;
+	const struct rama_store_cell *c = row->cell;
 
 	(void)e;
 	take_text(k->key, sizeof(k->key), &c[0]);
 	take_text(k->state, sizeof(k->state), &c[1]);
 	k->events = c[2].i;
-	k->logged = c[3].type != RAMA_CELL_NULL;
+	k->logged = c[3].type != RAMA_STORE_CELL_NULL;
 	take_text(k->path, sizeof(k->path), &c[3]);
 	k->size = c[4].i;
 	k->mtime_ns = c[5].i;
@@ -129,7 +129,7 @@ int rama_query_job_log_get(struct rama_store *s, int64_t job, struct rama_query_
 		"SELECT j.key, j.state, j.events, l.path, l.size, l.mtime_ns, l.kept,"
 		" (SELECT count(DISTINCT a.t_ns) FROM activity a WHERE a.job = j.number)"
 		" FROM jobs j LEFT JOIN logs l ON l.job = j.number WHERE j.number = $1";
-	struct rama_cell arg = rama_query_cell_int(job);
+	struct rama_store_cell arg = rama_query_cell_int(job);
 	struct one o = { take_log, to, false };
 	int rc;
 
@@ -140,7 +140,7 @@ int rama_query_job_log_get(struct rama_store *s, int64_t job, struct rama_query_
 	return rc < 0 ? rc : 0;
 }
 
-int rama_query_logs_list(struct rama_store *s, rama_row_fn fn, void *ctx, struct rama_err *e)
+int rama_query_logs_list(struct rama_store *s, rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
 	int rc = rama_store_select(
 		s,
@@ -153,7 +153,7 @@ int rama_query_logs_list(struct rama_store *s, rama_row_fn fn, void *ctx, struct
 
 /* ---- a live one ---------------------------------------------------------------------------------------- */
 
-static int take_live(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_live(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_query_job_live *to = ctx;
 
@@ -171,7 +171,7 @@ int rama_query_job_live_get(struct rama_store *s, const char *key, struct rama_q
 	static const char sql[] =
 		"SELECT COALESCE(SUM(p.stored), 0), COUNT(*) - COUNT(p.end_ns) FROM processes p "
 		"JOIN jobs j ON j.number = p.job WHERE j.key = $1";
-	struct rama_cell arg = rama_query_cell_text(key);
+	struct rama_store_cell arg = rama_query_cell_text(key);
 	int rc;
 
 	*to = (struct rama_query_job_live){ 0 };

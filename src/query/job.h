@@ -19,9 +19,9 @@ enum rama_query_job_table {
 
 /* One row of the columns; RAMA_EMISSING: there is no such job (any more). */
 int rama_query_job_row(struct rama_store *s, int64_t job, const struct rama_query_metric *column,
-		       unsigned n, rama_row_fn fn, void *ctx, struct rama_err *e);
+		       unsigned n, rama_store_row_fn fn, void *ctx, struct rama_err *e);
 int rama_query_job_rows(struct rama_store *s, int64_t job, enum rama_query_job_table table,
-			rama_row_fn fn, void *ctx, struct rama_err *e);
+			rama_store_row_fn fn, void *ctx, struct rama_err *e);
 
 /* when it began, ns since 1970; 0: not known */
 int rama_query_job_start(struct rama_store *s, int64_t job, int64_t *ns, struct rama_err *e);
@@ -35,7 +35,7 @@ struct rama_query_job_log {
 int rama_query_job_log_get(struct rama_store *s, int64_t job, struct rama_query_job_log *to,
 			   struct rama_err *e);
 /* Every job with a log, in the order of their paths: job, path (may be ""), key. */
-int rama_query_logs_list(struct rama_store *s, rama_row_fn fn, void *ctx, struct rama_err *e);
+int rama_query_logs_list(struct rama_store *s, rama_store_row_fn fn, void *ctx, struct rama_err *e);
 
 /* What there is of a live job so far, by its key: events, and processes that have not ended. *known: there is a row. */
 struct rama_query_job_live {

@@ -99,9 +99,9 @@ static int add(struct rama_query_jobs *q, const struct rama_query_condition *c, 
 	if (to->sql == NULL || (c->jobs != NULL && to->jobs == NULL))
 		return no_memory(e);
 	for (unsigned i = 0; i < 4; i++) {
-		struct rama_cell *cell = i < 2 ? &to->arg[i] : &to->jobs_arg[i - 2];
+		struct rama_store_cell *cell = i < 2 ? &to->arg[i] : &to->jobs_arg[i - 2];
 
-		if (cell->type != RAMA_CELL_TEXT)
+		if (cell->type != RAMA_STORE_CELL_TEXT)
 			continue;
 		cell->text = rama_arena_text(&q->arena, cell->text, cell->len);
 		if (cell->text == NULL)
@@ -113,7 +113,7 @@ static int add(struct rama_query_jobs *q, const struct rama_query_condition *c, 
 
 int rama_query_jobs_user(struct rama_query_jobs *q, const char *user, struct rama_err *e)
 {
-	struct rama_cell name = rama_query_cell_text(user);
+	struct rama_store_cell name = rama_query_cell_text(user);
 
 	return add(q,
 		   &(struct rama_query_condition){
@@ -129,7 +129,7 @@ int rama_query_jobs_user(struct rama_query_jobs *q, const char *user, struct ram
 
 int rama_query_jobs_since(struct rama_query_jobs *q, int64_t ns, struct rama_err *e)
 {
-	struct rama_cell when = rama_query_cell_int(ns);
+	struct rama_store_cell when = rama_query_cell_int(ns);
 
 	return add(q,
 		   &(struct rama_query_condition){
@@ -143,7 +143,7 @@ int rama_query_jobs_since(struct rama_query_jobs *q, int64_t ns, struct rama_err
 
 int rama_query_jobs_until(struct rama_query_jobs *q, int64_t ns, struct rama_err *e)
 {
-	struct rama_cell when = rama_query_cell_int(ns);
+	struct rama_store_cell when = rama_query_cell_int(ns);
 
 	return add(q,
 		   &(struct rama_query_condition){
@@ -197,7 +197,7 @@ int rama_query_jobs_finding(struct rama_query_jobs *q, const char *word, struct 
 
 /* Integers of the store are compared as such, not as the reals that the condition makes of them: what it meets lies
  * within a little more. */
-static struct rama_cell bound(const struct rama_query_metric *m, double v, bool down)
+static struct rama_store_cell bound(const struct rama_query_metric *m, double v, bool down)
 {
 	double by = 1 + fabs(v) * 0x1p-50;
 

@@ -15,7 +15,7 @@
 /* one condition on the row j of jobs; each '?' takes the next argument */
 struct rama_query_condition {
 	const char *sql;
-	struct rama_cell arg[2];
+	struct rama_store_cell arg[2];
 	/* The same so that no index is of use for it: databases would take that one rather than the one of the order. NULL: it
 	 * is so already. helps: the other order, beside that by start, in which the index is the
 	 * right one; NULL: none. */
@@ -24,13 +24,13 @@ struct rama_query_condition {
 	/* A statement that gives the numbers of all jobs that meet it (others, too, if that is simpler) by an index; NULL:
 	 * there is none. */
 	const char *jobs;
-	struct rama_cell jobs_arg[2];
+	struct rama_store_cell jobs_arg[2];
 };
 
 /* where a page ended: the key by which jobs are sorted, and the job */
 struct rama_query_place {
 	bool set;
-	struct rama_cell key;
+	struct rama_store_cell key;
 	int64_t job;
 };
 
@@ -85,7 +85,7 @@ int rama_query_jobs_name(struct rama_query_jobs *q, const char *glob, struct ram
 int rama_query_jobs_word(struct rama_query_jobs *q, const char *word, struct rama_err *e);
 
 /* Rows have the columns of q. */
-int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_row_fn fn, void *ctx,
+int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_store_row_fn fn, void *ctx,
 			 struct rama_err *e);
 
 #endif

@@ -24,7 +24,7 @@ static int no_memory(struct rama_err *e)
 /* what of a part is asked for, beside the conditions */
 struct slice {
 	const char *op[2]; /* of the key, NULL: any */
-	const struct rama_cell *value[2];
+	const struct rama_store_cell *value[2];
 	int64_t below;	   /* numbers below this; 0: all */
 	const char *order; /* of the key: " DESC", "" or NULL: they are alike */
 	bool alone;	   /* the key at `skip`, nothing else */
@@ -115,12 +115,12 @@ static void add_both(struct rama_query_sql *sql, const struct rama_query_list *l
 	add_slice(sql, &(struct slice){ .order = w->order, .alone = w->alone }, "k", "n");
 }
 
-static int take_entry(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_entry(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_query_list *l = ctx;
 	struct rama_query_entry *to;
 
-	if (row->n < 2 || row->cell[0].type != RAMA_CELL_INT)
+	if (row->n < 2 || row->cell[0].type != RAMA_STORE_CELL_INT)
 		return rama_err_set(e, RAMA_ECORRUPT, "the store answers with other columns");
 	if (l->n == l->room) {
 		size_t room = l->room == 0 ? 256 : 2 * l->room;
@@ -134,7 +134,7 @@ static int take_entry(void *ctx, const struct rama_row *row, struct rama_err *e)
 	to = &l->entry[l->n++];
 	*to = (struct rama_query_entry){ row->cell[0].i,
 					 l->same != NULL ? *l->same : row->cell[1] };
-	if (to->key.type != RAMA_CELL_TEXT)
+	if (to->key.type != RAMA_STORE_CELL_TEXT)
 		return 0;
 	to->key.text = rama_arena_text(&l->q->arena, to->key.text, to->key.len);
 	return to->key.text != NULL ? 0 : no_memory(e);
@@ -166,10 +166,10 @@ static int take_slice(struct rama_query_list *l, const struct rama_query_part *p
 /* The smallest first, but the greatest number first among equals, which no index gives: all up to the key of the last
  * one, then the first of those that share it. */
 static int take_upwards(struct rama_query_list *l, const struct rama_query_part *p,
-			const struct rama_cell *after, struct rama_err *e)
+			const struct rama_store_cell *after, struct rama_err *e)
 {
 	struct slice w = { .order = "", .alone = true, .skip = l->want - l->n - 1 };
-	struct rama_cell last;
+	struct rama_store_cell last;
 	size_t n = l->n;
 	int rc;
 
@@ -195,7 +195,7 @@ static int take_upwards(struct rama_query_list *l, const struct rama_query_part 
 static int take_part(struct rama_query_list *l, const struct rama_query_part *p,
 		     const struct rama_query_place *after, struct rama_err *e)
 {
-	const struct rama_cell *key = after != NULL ? &after->key : NULL;
+	const struct rama_store_cell *key = after != NULL ? &after->key : NULL;
 	struct slice w = { .below = after != NULL ? after->job : 0 };
 	int rc = 0;
 
@@ -233,14 +233,14 @@ static int take_page(struct rama_query_list *l, struct rama_err *e)
 
 static void add_after(struct rama_query_sql *sql, const struct rama_query_list *l)
 {
-	const struct rama_cell two[] = { l->after.key, l->after.key };
+	const struct rama_store_cell two[] = { l->after.key, l->after.key };
 	const char *key = l->order->key;
 
 	if (!l->after.set)
 		return;
 	rama_query_sql_add(sql, " AND (", NULL);
 	rama_query_sql_add(sql, key, NULL);
-	if (l->after.key.type != RAMA_CELL_NULL) {
+	if (l->after.key.type != RAMA_STORE_CELL_NULL) {
 		rama_query_sql_add(sql, " IS NULL OR ", NULL);
 		rama_query_sql_add(sql, key, NULL);
 		rama_query_sql_add(sql, l->order->up ? " > ? OR (" : " < ? OR (", &two[0]);
@@ -303,7 +303,7 @@ static void add_columns(struct rama_query_sql *sql, const struct rama_query_jobs
 	}
 }
 
-static int give_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int give_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_query_list *l = ctx;
 	int rc;
@@ -366,17 +366,17 @@ static int give_page(struct rama_query_list *l, struct rama_err *e)
 /* ---- all of them ------------------------------------------------------------------------------------- */
 
 /* with the key, the number and the name of the program behind the columns */
-static int take_streamed(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_streamed(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_query_list *l = ctx;
 	struct rama_query_jobs *q = l->q;
-	const struct rama_cell *extra = &row->cell[q->n_columns];
+	const struct rama_store_cell *extra = &row->cell[q->n_columns];
 	int rc;
 
 	if (row->n < q->n_columns + 3)
 		return rama_err_set(e, RAMA_ECORRUPT, "the store answers with too few columns");
 	if (q->name != NULL && !l->by_name &&
-	    (extra[2].type != RAMA_CELL_TEXT || fnmatch(q->name, extra[2].text, 0) != 0))
+	    (extra[2].type != RAMA_STORE_CELL_TEXT || fnmatch(q->name, extra[2].text, 0) != 0))
 		return 0;
 	if (q->limit > 0 && l->given == q->limit) {
 		q->more = 0;
@@ -413,7 +413,7 @@ static int stream(struct rama_query_list *l, struct rama_err *e)
 	return rc;
 }
 
-int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_row_fn fn, void *ctx,
+int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_store_row_fn fn, void *ctx,
 			 struct rama_err *e)
 {
 	struct rama_query_order *order = malloc(sizeof(*order));

@@ -8,7 +8,7 @@
 
 struct rama_query_entry {
 	int64_t job;
-	struct rama_cell key;
+	struct rama_store_cell key;
 };
 
 struct rama_query_list {
@@ -21,15 +21,15 @@ struct rama_query_list {
 	size_t n_few;
 	bool is_few;
 	/* names that the glob matches */
-	struct rama_cell *names;
+	struct rama_store_cell *names;
 	size_t n_names;
 	bool by_name; /* else each row is compared */
 	/* the page */
 	struct rama_query_entry *entry;
 	size_t n, room, want;
-	rama_row_fn fn;
+	rama_store_row_fn fn;
 	void *ctx;
-	const struct rama_cell *same; /* the key of what comes now; NULL: it is in the row */
+	const struct rama_store_cell *same; /* the key of what comes now; NULL: it is in the row */
 	uint64_t given;
 	bool enough; /* fn has said so */
 };

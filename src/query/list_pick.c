@@ -14,7 +14,7 @@
 static void add_word(struct rama_query_sql *sql, const struct rama_store *s, const char *word)
 {
 	static const char *const columns[] = { "j.name", "j.username", "j.command", "j.key" };
-	struct rama_cell text = rama_query_cell_text(word);
+	struct rama_store_cell text = rama_query_cell_text(word);
 	bool lite = strcmp(rama_store_kind(s), "sqlite") == 0;
 
 	/* letters of ASCII only, in both */
@@ -62,9 +62,9 @@ void rama_query_list_conditions(struct rama_query_sql *sql, const struct rama_qu
 }
 
 /* The names that the glob matches: those of all programs are read, by leaps from one to the next. */
-static int take_name(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_name(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	const struct rama_cell *c = &row->cell[0];
+	const struct rama_store_cell *c = &row->cell[0];
 	struct rama_query_list *l = ctx;
 	char *text;
 
@@ -72,13 +72,13 @@ static int take_name(void *ctx, const struct rama_row *row, struct rama_err *e)
 		l->by_name = false;
 		return 1;
 	}
-	if (c->type != RAMA_CELL_TEXT || fnmatch(l->q->name, c->text, 0) != 0)
+	if (c->type != RAMA_STORE_CELL_TEXT || fnmatch(l->q->name, c->text, 0) != 0)
 		return 0;
 	text = rama_arena_text(&l->q->arena, c->text, c->len);
 	if (text == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	l->names[l->n_names++] =
-		(struct rama_cell){ .type = RAMA_CELL_TEXT, .text = text, .len = c->len };
+		(struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = text, .len = c->len };
 	return 0;
 }
 
@@ -107,7 +107,7 @@ struct few {
 	size_t n;
 };
 
-static int take_few(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_few(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct few *f = ctx;
 

@@ -35,7 +35,7 @@ static void by_column(struct rama_query_order *o, const struct rama_query_metric
 		snprintf(p->rest_where, sizeof(p->rest_where), "(%s) IS NULL", m->rank);
 	}
 	p = add(o, "");
-	p->same = (struct rama_cell){ .type = RAMA_CELL_NULL };
+	p->same = (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 	snprintf(p->where, sizeof(p->where), "(%s) IS NULL%s%s%s", key, two ? " AND (" : "",
 		 two ? m->sql : "", two ? ") IS NULL" : "");
 }
@@ -65,7 +65,7 @@ static void by_figure(struct rama_query_order *o, const struct rama_query_metric
 		p->sign = sign;
 	}
 	p = add(o, "");
-	p->same = (struct rama_cell){ .type = RAMA_CELL_NULL };
+	p->same = (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 	snprintf(p->where, sizeof(p->where), "NOT (j.logged > 0)");
 }
 
@@ -79,11 +79,11 @@ void rama_query_order_init(struct rama_query_order *o, const struct rama_query_j
 		by_column(o, &q->order);
 }
 
-unsigned rama_query_order_part(const struct rama_query_order *o, const struct rama_cell *key)
+unsigned rama_query_order_part(const struct rama_query_order *o, const struct rama_store_cell *key)
 {
-	double v = key->type == RAMA_CELL_REAL ? key->f : (double)key->i;
+	double v = key->type == RAMA_STORE_CELL_REAL ? key->f : (double)key->i;
 
-	if (key->type == RAMA_CELL_NULL)
+	if (key->type == RAMA_STORE_CELL_NULL)
 		return o->n - 1;
 	if (o->n == 2)
 		return 0;
@@ -102,24 +102,24 @@ static uint32_t mark_of(const struct rama_query_jobs *q)
 	return (uint32_t)rama_siphash(&fixed, text, (size_t)n);
 }
 
-const char *rama_query_place_text(struct rama_query_jobs *q, const struct rama_cell *key,
+const char *rama_query_place_text(struct rama_query_jobs *q, const struct rama_store_cell *key,
 				  int64_t job)
 {
-	size_t room = 80 + (key->type == RAMA_CELL_TEXT ? 2 * key->len : 0);
+	size_t room = 80 + (key->type == RAMA_STORE_CELL_TEXT ? 2 * key->len : 0);
 	char *to = rama_arena_alloc(&q->arena, room), *at = to;
 	uint64_t bits;
 
 	if (to == NULL)
 		return NULL;
 	switch (key->type) {
-	case RAMA_CELL_INT:
+	case RAMA_STORE_CELL_INT:
 		at += snprintf(at, room, "i%" PRIx64, (uint64_t)key->i);
 		break;
-	case RAMA_CELL_REAL:
+	case RAMA_STORE_CELL_REAL:
 		memcpy(&bits, &key->f, sizeof(bits));
 		at += snprintf(at, room, "r%" PRIx64, bits);
 		break;
-	case RAMA_CELL_TEXT:
+	case RAMA_STORE_CELL_TEXT:
 		*at++ = 't';
 		for (size_t i = 0; i < key->len; i++)
 			at += snprintf(at, 3, "%02x", (unsigned char)key->text[i]);
@@ -143,7 +143,7 @@ static bool take_hex(const char **text, uint64_t *v)
 	return true;
 }
 
-static bool take_text(struct rama_query_jobs *q, const char **text, struct rama_cell *key)
+static bool take_text(struct rama_query_jobs *q, const char **text, struct rama_store_cell *key)
 {
 	size_t n = strspn(*text, "0123456789abcdef");
 	char *to = rama_arena_alloc(&q->arena, n / 2 + 1);
@@ -156,12 +156,12 @@ static bool take_text(struct rama_query_jobs *q, const char **text, struct rama_
 		to[i / 2] = (char)strtoul(two, NULL, 16);
 	}
 	to[n / 2] = '\0';
-	*key = (struct rama_cell){ .type = RAMA_CELL_TEXT, .text = to, .len = n / 2 };
+	*key = (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = to, .len = n / 2 };
 	*text += n + 1;
 	return true;
 }
 
-static bool take_key(struct rama_query_jobs *q, const char **text, struct rama_cell *key)
+static bool take_key(struct rama_query_jobs *q, const char **text, struct rama_store_cell *key)
 {
 	char type = **text;
 	uint64_t v = 0;
@@ -170,7 +170,7 @@ static bool take_key(struct rama_query_jobs *q, const char **text, struct rama_c
 	if (type == 't')
 		return take_text(q, text, key);
 	if (type == 'n') {
-		*key = (struct rama_cell){ .type = RAMA_CELL_NULL };
+		*key = (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 		*text += **text == '.';
 		return true;
 	}
@@ -178,7 +178,7 @@ static bool take_key(struct rama_query_jobs *q, const char **text, struct rama_c
 		return false;
 	*key = rama_query_cell_int((int64_t)v);
 	if (type == 'r') {
-		key->type = RAMA_CELL_REAL;
+		key->type = RAMA_STORE_CELL_REAL;
 		memcpy(&key->f, &v, sizeof(v));
 	}
 	return true;
@@ -194,7 +194,7 @@ int rama_query_place_parse(struct rama_query_jobs *q, const char *text,
 	*place = (struct rama_query_place){ 0 };
 	if (!take_key(q, &at, &place->key) || !take_hex(&at, &job) || !take_hex(&at, &mark) ||
 	    *at != '\0' || mark != mark_of(q) ||
-	    (place->key.type != RAMA_CELL_NULL && (place->key.type == RAMA_CELL_TEXT) != is_text))
+	    (place->key.type != RAMA_STORE_CELL_NULL && (place->key.type == RAMA_STORE_CELL_TEXT) != is_text))
 		return rama_err_set(e, RAMA_EUSAGE, "'%.100s' is no place in a list in this order",
 				    text);
 	place->job = (int64_t)job;

@@ -18,7 +18,7 @@ struct rama_query_part {
 		*sign; /* of the key in this part, " > 0"; NULL: any. One that is given has it. */
 	/* the same for rows whose key the index does not have, as far as they have one; "": there are none */
 	char rest[RAMA_QUERY_TEXT], rest_where[RAMA_QUERY_TEXT];
-	struct rama_cell same; /* the key of a part whose rows are alike */
+	struct rama_store_cell same; /* the key of a part whose rows are alike */
 };
 
 struct rama_query_order {
@@ -30,10 +30,10 @@ struct rama_query_order {
 
 void rama_query_order_init(struct rama_query_order *o, const struct rama_query_jobs *q);
 /* the part that a key is in */
-unsigned rama_query_order_part(const struct rama_query_order *o, const struct rama_cell *key);
+unsigned rama_query_order_part(const struct rama_query_order *o, const struct rama_store_cell *key);
 
 /* A place in the order as a text of letters, digits and dots, in the arena; NULL: no memory. */
-const char *rama_query_place_text(struct rama_query_jobs *q, const struct rama_cell *key,
+const char *rama_query_place_text(struct rama_query_jobs *q, const struct rama_store_cell *key,
 				  int64_t job);
 /* RAMA_EUSAGE: it is no place in this order */
 int rama_query_place_parse(struct rama_query_jobs *q, const char *text,

@@ -39,7 +39,7 @@ const struct rama_query_columns rama_query_samples_columns = { N(sample_names), 
 							       sample_units };
 
 /* Only conditions that were asked for are in the statement, so that keys can be used. */
-static void add(struct rama_query_sql *sql, const char *condition, struct rama_cell *arg)
+static void add(struct rama_query_sql *sql, const char *condition, struct rama_store_cell *arg)
 {
 	rama_query_sql_add(sql, sql->n == 0 ? " WHERE " : " AND ", NULL);
 	rama_query_sql_add(sql, condition, arg);
@@ -47,14 +47,14 @@ static void add(struct rama_query_sql *sql, const char *condition, struct rama_c
 
 static void add_integer(struct rama_query_sql *sql, const char *condition, int64_t v)
 {
-	struct rama_cell arg = rama_query_cell_int(v);
+	struct rama_store_cell arg = rama_query_cell_int(v);
 
 	add(sql, condition, &arg);
 }
 
 static void add_text(struct rama_query_sql *sql, const char *condition, const char *text)
 {
-	struct rama_cell arg = rama_query_cell_text(text);
+	struct rama_store_cell arg = rama_query_cell_text(text);
 
 	add(sql, condition, &arg);
 }
@@ -68,7 +68,7 @@ static void add_times(struct rama_query_sql *sql, const struct rama_query_series
 }
 
 static int run(struct rama_query_sql *sql, struct rama_store *s, const struct rama_query_series *q,
-	       rama_row_fn fn, void *ctx, struct rama_err *e)
+	       rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
 	int rc;
 
@@ -82,7 +82,7 @@ static int run(struct rama_query_sql *sql, struct rama_store *s, const struct ra
 }
 
 int rama_query_activity_list(struct rama_store *s, const struct rama_query_series *q,
-			     rama_row_fn fn, void *ctx, struct rama_err *e)
+			     rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
 	static const char columns[] = ACTIVITY(PLACE);
 	struct rama_query_sql sql;
@@ -102,7 +102,7 @@ int rama_query_activity_list(struct rama_store *s, const struct rama_query_serie
 	return run(&sql, s, q, fn, ctx, e);
 }
 
-int rama_query_samples_list(struct rama_store *s, const struct rama_query_series *q, rama_row_fn fn,
+int rama_query_samples_list(struct rama_store *s, const struct rama_query_series *q, rama_store_row_fn fn,
 			    void *ctx, struct rama_err *e)
 {
 	static const char columns[] = SAMPLES(PLACE);
@@ -120,7 +120,7 @@ int rama_query_samples_list(struct rama_store *s, const struct rama_query_series
 	return run(&sql, s, q, fn, ctx, e);
 }
 
-int rama_query_statement_run(struct rama_store *s, const char *sql, rama_row_fn fn, void *ctx,
+int rama_query_statement_run(struct rama_store *s, const char *sql, rama_store_row_fn fn, void *ctx,
 			     struct rama_err *e)
 {
 	int rc = rama_store_select(s, sql, NULL, 0, fn, ctx, e);

@@ -22,11 +22,11 @@ struct rama_query_series {
 };
 
 int rama_query_activity_list(struct rama_store *s, const struct rama_query_series *q,
-			     rama_row_fn fn, void *ctx, struct rama_err *e);
-int rama_query_samples_list(struct rama_store *s, const struct rama_query_series *q, rama_row_fn fn,
+			     rama_store_row_fn fn, void *ctx, struct rama_err *e);
+int rama_query_samples_list(struct rama_store *s, const struct rama_query_series *q, rama_store_row_fn fn,
 			    void *ctx, struct rama_err *e);
 /* one statement as it was given, which may only read */
-int rama_query_statement_run(struct rama_store *s, const char *sql, rama_row_fn fn, void *ctx,
+int rama_query_statement_run(struct rama_store *s, const char *sql, rama_store_row_fn fn, void *ctx,
 			     struct rama_err *e);
 
 #endif

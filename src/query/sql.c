@@ -17,11 +17,11 @@ void rama_query_sql_fini(struct rama_query_sql *q)
 	*q = (struct rama_query_sql){ 0 };
 }
 
-static void add_arg(struct rama_query_sql *q, const struct rama_cell *cell)
+static void add_arg(struct rama_query_sql *q, const struct rama_store_cell *cell)
 {
 	if (q->n == q->room) {
 		unsigned room = q->room == 0 ? 32 : 2 * q->room;
-		struct rama_cell *bigger = realloc(q->args, room * sizeof(*bigger));
+		struct rama_store_cell *bigger = realloc(q->args, room * sizeof(*bigger));
 
 		if (bigger == NULL) {
 			q->text.error = RAMA_EMEMORY;
@@ -35,7 +35,7 @@ static void add_arg(struct rama_query_sql *q, const struct rama_cell *cell)
 	rama_out_u64(&q->text, q->n);
 }
 
-void rama_query_sql_add(struct rama_query_sql *q, const char *text, const struct rama_cell *cells)
+void rama_query_sql_add(struct rama_query_sql *q, const char *text, const struct rama_store_cell *cells)
 {
 	for (size_t n; *text != '\0'; text += n + (text[n] == '?')) {
 		n = strcspn(text, "?");
@@ -50,7 +50,7 @@ void rama_query_sql_number(struct rama_query_sql *q, int64_t v)
 	rama_out_i64(&q->text, v);
 }
 
-int rama_query_sql_run(struct rama_query_sql *q, struct rama_store *s, rama_row_fn fn, void *ctx,
+int rama_query_sql_run(struct rama_query_sql *q, struct rama_store *s, rama_store_row_fn fn, void *ctx,
 		       struct rama_err *e)
 {
 	int rc;
@@ -62,17 +62,17 @@ int rama_query_sql_run(struct rama_query_sql *q, struct rama_store *s, rama_row_
 	return rc > 0 ? 0 : rc;
 }
 
-struct rama_cell rama_query_cell_int(int64_t v)
+struct rama_store_cell rama_query_cell_int(int64_t v)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_INT, .i = v };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_INT, .i = v };
 }
 
-struct rama_cell rama_query_cell_real(double v)
+struct rama_store_cell rama_query_cell_real(double v)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_REAL, .f = v };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_REAL, .f = v };
 }
 
-struct rama_cell rama_query_cell_text(const char *s)
+struct rama_store_cell rama_query_cell_text(const char *s)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_TEXT, .text = s, .len = strlen(s) };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = s, .len = strlen(s) };
 }

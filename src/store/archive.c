@@ -19,9 +19,9 @@ struct copy {
 	bool logged, pruned;
 };
 
-static const char *text_of(const struct rama_cell *c)
+static const char *text_of(const struct rama_store_cell *c)
 {
-	return c->type == RAMA_CELL_TEXT ? c->text : "";
+	return c->type == RAMA_STORE_CELL_TEXT ? c->text : "";
 }
 
 static int pass(struct copy *c, const struct rama_message *m, struct rama_err *e)
@@ -41,18 +41,18 @@ static uint32_t state_of(const char *state)
 						: RAMA_STATE_RUNNING;
 }
 
-static bool take_segment(struct rama_segment_key *k, const struct rama_cell *c)
+static bool take_segment(struct rama_segment_key *k, const struct rama_store_cell *c)
 {
-	if (c->type != RAMA_CELL_BYTES || c->len != sizeof(*k))
+	if (c->type != RAMA_STORE_CELL_BYTES || c->len != sizeof(*k))
 		return false;
 	memcpy(k, c->text, sizeof(*k));
 	return true;
 }
 
-static int copy_process(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int copy_process(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct copy *c = ctx;
-	const struct rama_cell *v = row->cell;
+	const struct rama_store_cell *v = row->cell;
 	struct rama_message m = { .kind = RAMA_MSG_PROCESS,
 				  .process = { .version = (uint64_t)v[1].i,
 					       .job = c->key,
@@ -82,7 +82,7 @@ static int copy_process(void *ctx, const struct rama_row *row, struct rama_err *
 
 	if (!take_segment(&m.process.segment, &v[0]))
 		return rama_err_set(e, RAMA_ECORRUPT, "a process without a key");
-	rc = rama_process_get(c->to, &m.process.segment, c->key, v[2].i, &p, e);
+	rc = rama_store_process_get(c->to, &m.process.segment, c->key, v[2].i, &p, e);
 	if (rc == 0 && v[1].i >= 0) /* else nothing is known of it but its events */
 		rc = pass(c, &m, e);
 	if (rc == 0 && strcmp(text_of(&v[15]), "lost") == 0)
@@ -90,18 +90,18 @@ static int copy_process(void *ctx, const struct rama_row *row, struct rama_err *
 	return rc;
 }
 
-static int copy_name(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int copy_name(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct copy *c = ctx;
 	struct rama_msg_name n = { (uint64_t)row->cell[0].i, text_of(&row->cell[1]),
 				   (uint32_t)row->cell[1].len };
 
-	return rama_names_put(c->to, c->new_job, &n, 1, e);
+	return rama_store_names_put(c->to, c->new_job, &n, 1, e);
 }
 
-static int copy_activity(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int copy_activity(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	const struct rama_cell *v = row->cell;
+	const struct rama_store_cell *v = row->cell;
 	struct rama_msg_gain g = { .reads = v[5].i,
 				   .writes = v[6].i,
 				   .metas = v[7].i,
@@ -125,9 +125,9 @@ static int copy_activity(void *ctx, const struct rama_row *row, struct rama_err 
 	return pass(c, &m, e);
 }
 
-static int copy_loss(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int copy_loss(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	const struct rama_cell *v = row->cell;
+	const struct rama_store_cell *v = row->cell;
 	struct copy *c = ctx;
 	struct rama_message m = { .kind = RAMA_MSG_LOSS,
 				  .loss = { text_of(&v[0]), (uint64_t)v[1].i, c->key,
@@ -139,25 +139,25 @@ static int copy_loss(void *ctx, const struct rama_row *row, struct rama_err *e)
 static int copy_events(struct copy *c, int64_t process, const struct rama_segment_key *k,
 		       struct rama_err *e)
 {
-	struct rama_blocks *b = malloc(sizeof(*b));
-	const struct rama_block_row *r;
+	struct rama_store_blocks *b = malloc(sizeof(*b));
+	const struct rama_store_block_row *r;
 	int rc = b != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
 
 	if (b != NULL)
-		rama_blocks_init(b, c->from, process);
-	while (rc == 0 && (rc = rama_blocks_next(b, &r, e)) == 1) {
+		rama_store_blocks_init(b, c->from, process);
+	while (rc == 0 && (rc = rama_store_blocks_next(b, &r, e)) == 1) {
 		struct rama_block *block = c->from->block;
 		uint64_t stored = 0;
 
 		snprintf(block->job, sizeof(block->job), "%s", c->key);
 		block->segment = *k;
-		rc = rama_events_put(c->to, block, NULL, 0, &stored, e);
+		rc = rama_store_events_put(c->to, block, NULL, 0, &stored, e);
 	}
 	free(b);
 	return rc;
 }
 
-static int take_key(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_key(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	if (!take_segment(ctx, &row->cell[0]))
 		return rama_err_set(e, RAMA_ECORRUPT, "a process without a key");
@@ -174,7 +174,7 @@ static int copy_counts(struct copy *c, int64_t process, const struct rama_segmen
 	int rc = rama_store_ints(c->from, get, ARGS(I(process)), &stored, 1, e);
 
 	return rc < 0 ? rc
-		      : rama_store_do(c->to, set, ARGS(rama_cell_b(k, sizeof(*k)), I(stored)), e);
+		      : rama_store_do(c->to, set, ARGS(rama_store_cell_b(k, sizeof(*k)), I(stored)), e);
 }
 
 static int copy_processes(struct copy *c, struct rama_err *e)
@@ -200,7 +200,7 @@ static int copy_processes(struct copy *c, struct rama_err *e)
 static int copy_messages(struct copy *c, struct rama_err *e)
 {
 	static const struct {
-		rama_row_fn fn;
+		rama_store_row_fn fn;
 		const char *sql;
 	} steps[] = {
 		{ copy_process,
@@ -227,11 +227,11 @@ static int copy_messages(struct copy *c, struct rama_err *e)
 struct rows {
 	struct copy *c;
 	const char *insert;
-	struct rama_cell *cells; /* for the widest */
+	struct rama_store_cell *cells; /* for the widest */
 };
 
 /* the same row with the number that the job has there */
-static int copy_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int copy_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rows *r = ctx;
 
@@ -264,9 +264,9 @@ static int copy_tables(struct copy *c, struct rama_err *e)
 		  " $11, reads = $12, writes = $13, metas = $14, files = $15, io_time = $16,"
 		  " meta_time = $17, verdict = $18, complete = $19, cost = $20 WHERE number = $1" },
 	};
-	struct rama_cell cells[WIDEST];
+	struct rama_store_cell cells[WIDEST];
 	struct rows r = { .c = c, .cells = cells };
-	int rc = rama_job_remove_log(c->to, c->new_job, e);
+	int rc = rama_store_job_remove_log(c->to, c->new_job, e);
 
 	for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
 		r.insert = tables[i].insert;
@@ -282,13 +282,13 @@ static int copy_tables(struct copy *c, struct rama_err *e)
 	return rc;
 }
 
-static int copy_figure(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int copy_figure(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	bool known = row->cell[1].type == RAMA_CELL_REAL;
+	bool known = row->cell[1].type == RAMA_STORE_CELL_REAL;
 	struct rama_store_figure f = { text_of(&row->cell[0]), known ? row->cell[1].f : NAN };
 	struct copy *c = ctx;
 
-	return rama_figures_put(c->to, c->new_job, &f, 1, e);
+	return rama_store_figures_put(c->to, c->new_job, &f, 1, e);
 }
 
 static int copy_log(struct copy *c, struct rama_err *e)
@@ -301,7 +301,7 @@ static int copy_log(struct copy *c, struct rama_err *e)
 
 /* ---- one job ------------------------------------------------------------------------------------------------ */
 
-static int take_job(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_job(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct copy *c = ctx;
 
@@ -320,14 +320,14 @@ static int copy_job(struct copy *c, struct rama_err *e)
 	int rc = rama_store_rows(c->from, get, ARGS(I(c->job)), take_job, c, e);
 
 	if (rc == 0)
-		rc = rama_job_get(c->to, c->key, c->logged ? "log" : "live", &c->new_job, e);
+		rc = rama_store_job_get(c->to, c->key, c->logged ? "log" : "live", &c->new_job, e);
 	if (rc == 0)
 		rc = copy_messages(c, e);
 	if (rc == 0 && c->logged)
 		rc = copy_log(c, e);
 	if (rc == 0 && c->pruned)
 		rc = rama_store_do(c->to, pruned, ARGS(I(c->new_job)), e);
-	change = rc == 0 ? rama_batch_change(c->to, c->new_job) : NULL;
+	change = rc == 0 ? rama_store_batch_change(c->to, c->new_job) : NULL;
 	if (rc == 0 && change == NULL)
 		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	if (change != NULL) {
@@ -399,11 +399,11 @@ static int not_the_same(struct rama_store *from, struct rama_store *to, struct r
 	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(word, sizeof(word), "archive %lld.%09ld %p", (long long)now.tv_sec, now.tv_nsec,
 		 (void *)&now);
-	rc = rama_store_do(to, set, ARGS(rama_cell_t(word)), e);
+	rc = rama_store_do(to, set, ARGS(rama_store_cell_t(word)), e);
 	if (rc == 0)
-		rc = rama_store_ints(from, get, ARGS(rama_cell_t(word)), &seen, 1, e);
+		rc = rama_store_ints(from, get, ARGS(rama_store_cell_t(word)), &seen, 1, e);
 	if (rc >= 0)
-		rc = rama_store_do(to, forget, ARGS(rama_cell_t(word)), e);
+		rc = rama_store_do(to, forget, ARGS(rama_store_cell_t(word)), e);
 	if (rc == 0 && seen != 0)
 		rc = rama_err_set(e, RAMA_EUSAGE, "the archive is the store itself");
 	return rc;
@@ -430,7 +430,7 @@ static int archive_list(struct rama_store *from, struct rama_store *to,
 			int safe = to->ops->shrink(to->db, &other);
 
 			if (safe == 0)
-				safe = rama_jobs_remove(from, l->number + i, n, false, &other);
+				safe = rama_store_jobs_remove(from, l->number + i, n, false, &other);
 			*jobs += safe == 0 ? (int64_t)n : 0;
 			if (rc == 0 && safe != 0)
 				rc = rama_err_set(e, safe, "%s", other.text);
@@ -455,7 +455,7 @@ int rama_store_archive(struct rama_store *s, const char *where, int64_t before, 
 	if (rc == 0)
 		rc = rama_store_reap(s, rama_store_now(s), e);
 	if (rc == 0)
-		rc = rama_jobs_ended(s, before, false, &l, e);
+		rc = rama_store_jobs_ended(s, before, false, &l, e);
 	if (rc == 0)
 		rc = archive_list(s, to, &l, jobs, e);
 	if (rc == 0 && l.n > 0)

@@ -7,7 +7,7 @@
 #include "base/siphash.h"
 #include "store/parts.h"
 
-void rama_batch_clear(struct rama_store_batch *b)
+void rama_store_batch_clear(struct rama_store_batch *b)
 {
 	b->n_processes = b->n_changes = 0;
 	rama_map_fini(&b->by_segment);
@@ -15,15 +15,15 @@ void rama_batch_clear(struct rama_store_batch *b)
 	b->by_segment = b->by_job = (struct rama_map){ 0 };
 }
 
-void rama_batch_fini(struct rama_store_batch *b)
+void rama_store_batch_fini(struct rama_store_batch *b)
 {
-	rama_batch_clear(b);
+	rama_store_batch_clear(b);
 	free(b->process);
 	free(b->change);
 	*b = (struct rama_store_batch){ 0 };
 }
 
-struct rama_store_change *rama_batch_change(struct rama_store *s, int64_t job)
+struct rama_store_change *rama_store_batch_change(struct rama_store *s, int64_t job)
 {
 	struct rama_store_batch *b = &s->batch;
 	bool fresh;
@@ -104,16 +104,16 @@ static uint64_t owner_of(const char *key, size_t n)
 	return rama_siphash(&fixed, key, slash != NULL ? (size_t)(slash - key) : n);
 }
 
-static int take_process(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_process(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_store_process *p = ctx;
-	const struct rama_cell *v = row->cell;
+	const struct rama_store_cell *v = row->cell;
 
 	(void)e;
 	p->number = v[0].i, p->job = v[1].i, p->rank = v[2].i, p->version = v[3].i;
-	p->seen = p->was_seen = v[4].type == RAMA_CELL_INT ? v[4].i : 0;
+	p->seen = p->was_seen = v[4].type == RAMA_STORE_CELL_INT ? v[4].i : 0;
 	p->lost = v[5].i != 0;
-	p->owner = owner_of(v[6].type == RAMA_CELL_TEXT ? v[6].text : "", v[6].len);
+	p->owner = owner_of(v[6].type == RAMA_STORE_CELL_TEXT ? v[6].text : "", v[6].len);
 	return 1;
 }
 
@@ -123,7 +123,7 @@ static int find_process(struct rama_store *s, struct rama_store_process *p, stru
 		"SELECT p.number, p.job, p.rank, p.version, p.seen_ns, CASE WHEN p.state = 'lost'"
 		" THEN 1 ELSE 0 END, (SELECT j.key FROM jobs j WHERE j.number = p.job)"
 		" FROM processes p WHERE p.segment = $1 /*lock*/";
-	struct rama_cell key = rama_cell_b(&p->segment, sizeof(p->segment));
+	struct rama_store_cell key = rama_store_cell_b(&p->segment, sizeof(p->segment));
 	int rc = rama_store_rows(s, sql, &key, 1, take_process, p, e);
 
 	return rc < 0 ? rc : p->number != 0;
@@ -134,9 +134,9 @@ static int make_process(struct rama_store *s, struct rama_store_process *p, cons
 {
 	static const char sql[] = "INSERT INTO processes (segment, job, rank) VALUES ($1, $2, $3)"
 				  " ON CONFLICT (segment) DO NOTHING RETURNING number";
-	struct rama_cell key = rama_cell_b(&p->segment, sizeof(p->segment));
+	struct rama_store_cell key = rama_store_cell_b(&p->segment, sizeof(p->segment));
 	struct rama_store_change *c;
-	int rc = rama_job_get(s, job, "live", &p->job, e);
+	int rc = rama_store_job_get(s, job, "live", &p->job, e);
 
 	if (rc == 0)
 		rc = rama_store_ints(s, sql, ARGS(key, I(p->job), I(rank)), &p->number, 1, e);
@@ -147,7 +147,7 @@ static int make_process(struct rama_store *s, struct rama_store_process *p, cons
 	p->rank = rank;
 	p->version = -1;
 	p->owner = owner_of(job, strlen(job));
-	c = rama_batch_change(s, p->job);
+	c = rama_store_batch_change(s, p->job);
 	if (c != NULL)
 		c->settle = true;
 	return 1;
@@ -161,7 +161,7 @@ static int check_owner(const struct rama_store_process *p, const char *job, stru
 	return rama_err_set(e, RAMA_ECORRUPT, "job %.100s: the process is another user's", job);
 }
 
-int rama_process_get(struct rama_store *s, const struct rama_segment_key *segment, const char *job,
+int rama_store_process_get(struct rama_store *s, const struct rama_segment_key *segment, const char *job,
 		     int64_t rank, struct rama_store_process **to, struct rama_err *e)
 {
 	struct rama_store_process p = { .segment = *segment };
@@ -194,17 +194,17 @@ static int flush_process(struct rama_store *s, const struct rama_store_process *
 		"UPDATE processes SET stored = stored + $2, seen_ns = $3 WHERE number = $1";
 	static const char back[] = "UPDATE processes SET state = 'running', end_ns = NULL WHERE"
 				   " number = $1 AND state = 'lost'";
-	bool is_back = p->lost && p->seen > rama_store_now(s) - RAMA_LOST_AFTER;
+	bool is_back = p->lost && p->seen > rama_store_now(s) - RAMA_STORE_LOST_AFTER;
 	struct rama_store_change *c;
 	int rc;
 
 	if (p->stored == 0 && !is_back &&
 	    (p->seen == p->was_seen || (p->was_seen != 0 && p->seen - p->was_seen < SEEN_EVERY)))
 		return 0;
-	rc = rama_store_do(s, sql, ARGS(I(p->number), I(p->stored), rama_cell_when(p->seen)), e);
+	rc = rama_store_do(s, sql, ARGS(I(p->number), I(p->stored), rama_store_cell_when(p->seen)), e);
 	if (rc == 0 && is_back)
 		rc = rama_store_do(s, back, ARGS(I(p->number)), e);
-	c = rc == 0 ? rama_batch_change(s, p->job) : NULL;
+	c = rc == 0 ? rama_store_batch_change(s, p->job) : NULL;
 	if (rc == 0 && c == NULL)
 		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	if (c != NULL)
@@ -220,7 +220,7 @@ static bool is_changed(const struct rama_store_change *c)
 }
 
 /* Settling one job may ask for another to be settled (once more). */
-int rama_batch_flush(struct rama_store *s, struct rama_err *e)
+int rama_store_batch_flush(struct rama_store *s, struct rama_err *e)
 {
 	bool again = true;
 	int rc = 0;
@@ -236,7 +236,7 @@ int rama_batch_flush(struct rama_store *s, struct rama_err *e)
 				continue;
 			again = true;
 			s->batch.change[i] = (struct rama_store_change){ .job = c.job };
-			rc = rama_job_settle(s, &c, e);
+			rc = rama_store_job_settle(s, &c, e);
 		}
 	}
 	return rc;

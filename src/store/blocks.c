@@ -2,7 +2,7 @@
 /* blocks.c: all blocks of a process, one after the other, for those who look at everything. */
 #include "store/parts.h"
 
-void rama_blocks_init(struct rama_blocks *b, struct rama_store *s, int64_t process)
+void rama_store_blocks_init(struct rama_store_blocks *b, struct rama_store *s, int64_t process)
 {
 	b->s = s;
 	b->process = process;
@@ -11,19 +11,19 @@ void rama_blocks_init(struct rama_blocks *b, struct rama_store *s, int64_t proce
 	b->end = false;
 }
 
-static int take_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	struct rama_blocks *b = ctx;
-	const struct rama_cell *c = row->cell;
+	struct rama_store_blocks *b = ctx;
+	const struct rama_store_cell *c = row->cell;
 
 	(void)e;
-	if (b->n < RAMA_BLOCKS_PAGE)
-		b->row[b->n++] = (struct rama_block_row){ c[0].i, c[1].i, c[2].i, c[3].i, c[4].i,
+	if (b->n < RAMA_STORE_BLOCKS_PAGE)
+		b->row[b->n++] = (struct rama_store_block_row){ c[0].i, c[1].i, c[2].i, c[3].i, c[4].i,
 							  c[5].i, c[6].i, c[7].i, c[8].i, c[9].i };
 	return 0;
 }
 
-static int read_page(struct rama_blocks *b, struct rama_err *e)
+static int read_page(struct rama_store_blocks *b, struct rama_err *e)
 {
 	static const char sql[] =
 		"SELECT number, lane, first, n, t0, t1, tid, lost, job, rank FROM blocks WHERE"
@@ -34,7 +34,7 @@ static int read_page(struct rama_blocks *b, struct rama_err *e)
 	b->n = b->at = 0;
 	rc = rama_store_rows(b->s, sql, ARGS(I(b->process), I(b->lane), I(b->first)), take_row, b,
 			     e);
-	b->end = b->n < RAMA_BLOCKS_PAGE;
+	b->end = b->n < RAMA_STORE_BLOCKS_PAGE;
 	if (b->n > 0) {
 		b->lane = b->row[b->n - 1].lane;
 		b->first = b->row[b->n - 1].first;
@@ -42,7 +42,7 @@ static int read_page(struct rama_blocks *b, struct rama_err *e)
 	return rc;
 }
 
-static int take_body(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_body(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_store *s = ctx;
 	int rc = s->ops->get_block(s->db, row->cell, row->n, s->block, &s->packer, e);
@@ -50,7 +50,7 @@ static int take_body(void *ctx, const struct rama_row *row, struct rama_err *e)
 	return rc < 0 ? rc : 1;
 }
 
-int rama_blocks_next(struct rama_blocks *b, const struct rama_block_row **r, struct rama_err *e)
+int rama_store_blocks_next(struct rama_store_blocks *b, const struct rama_store_block_row **r, struct rama_err *e)
 {
 	struct rama_store *s = b->s;
 	int rc;

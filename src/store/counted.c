@@ -30,12 +30,12 @@ static void to_figures(int64_t to[FIGURES], const struct rama_msg_gain *g)
 					g->bytes_written, g->read_ns, g->write_ns, g->meta_ns };
 
 	for (unsigned i = 0; i < FIGURES; i++)
-		to[i] = rama_told((uint64_t)from[i], TOTAL_MOST);
+		to[i] = rama_store_told((uint64_t)from[i], TOTAL_MOST);
 }
 
 /* ---- what is known ------------------------------------------------------------------------------------------- */
 
-static int take_known(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_known(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct all *a = ctx;
 	struct known *k = &a->k[a->n];
@@ -89,7 +89,7 @@ static int write_known(struct rama_store *s, const struct rama_store_process *p,
 	const int64_t *f = k->figure;
 
 	return rama_store_do(s, sql,
-			     ARGS(I(p->job), I(p->number), rama_cell_t(k->layer), I(k->version),
+			     ARGS(I(p->job), I(p->number), rama_store_cell_t(k->layer), I(k->version),
 				  I(k->t), I(f[READS]), I(f[WRITES]), I(f[METAS]), I(f[BYTES_READ]),
 				  I(f[BYTES_WRITTEN]), I(f[READ_NS]), I(f[WRITE_NS]),
 				  I(f[META_NS])),
@@ -107,13 +107,13 @@ static bool is_lowest(const char *layer)
 
 static void add_to_job(struct rama_store_change *c, const int64_t g[FIGURES])
 {
-	c->reads = rama_sum(c->reads, g[READS]);
-	c->writes = rama_sum(c->writes, g[WRITES]);
-	c->metas = rama_sum(c->metas, g[METAS]);
-	c->bytes_read = rama_sum(c->bytes_read, g[BYTES_READ]);
-	c->bytes_written = rama_sum(c->bytes_written, g[BYTES_WRITTEN]);
-	c->io_ns = rama_sum(c->io_ns, g[READ_NS] + g[WRITE_NS] + g[META_NS]);
-	c->meta_ns = rama_sum(c->meta_ns, g[META_NS]);
+	c->reads = rama_store_sum(c->reads, g[READS]);
+	c->writes = rama_store_sum(c->writes, g[WRITES]);
+	c->metas = rama_store_sum(c->metas, g[METAS]);
+	c->bytes_read = rama_store_sum(c->bytes_read, g[BYTES_READ]);
+	c->bytes_written = rama_store_sum(c->bytes_written, g[BYTES_WRITTEN]);
+	c->io_ns = rama_store_sum(c->io_ns, g[READ_NS] + g[WRITE_NS] + g[META_NS]);
+	c->meta_ns = rama_store_sum(c->meta_ns, g[META_NS]);
 }
 
 struct interval {
@@ -139,7 +139,7 @@ static int put_row(struct rama_store *s, const struct rama_store_process *p, con
 #undef ROW
 
 	return rama_store_count(s, once != NULL ? first : add,
-				ARGS(I(p->job), I(in.t), I(p->number), rama_cell_t(layer),
+				ARGS(I(p->job), I(in.t), I(p->number), rama_store_cell_t(layer),
 				     I(p->rank), I(in.width), I(g[READS]), I(g[WRITES]),
 				     I(g[METAS]), I(g[BYTES_READ]), I(g[BYTES_WRITTEN]),
 				     I(g[READ_NS]), I(g[WRITE_NS]), I(g[META_NS])),
@@ -158,7 +158,7 @@ static int put_total(struct rama_store *s, const struct rama_store_process *p,
 		     const struct rama_msg_counters *m, const struct rama_msg_gain *total,
 		     struct known *k, struct rama_err *e)
 {
-	struct rama_store_change *c = rama_batch_change(s, p->job);
+	struct rama_store_change *c = rama_store_batch_change(s, p->job);
 	struct interval in = { m->t, width_of(k->there ? k->t : m->since, m->t) };
 	int64_t now[FIGURES], gain[FIGURES], any = 0;
 	int rc = 0;
@@ -176,16 +176,16 @@ static int put_total(struct rama_store *s, const struct rama_store_process *p,
 	if (rc == 0 && is_lowest(k->layer))
 		add_to_job(c, gain);
 	k->there = true;
-	k->version = rama_told(m->version, INT64_MAX);
+	k->version = rama_store_told(m->version, INT64_MAX);
 	k->t = m->t;
 	return rc == 0 ? write_known(s, p, k, e) : rc;
 }
 
-int rama_counters_take(struct rama_store *s, const struct rama_msg_counters *m, struct rama_err *e)
+int rama_store_counters_take(struct rama_store *s, const struct rama_msg_counters *m, struct rama_err *e)
 {
 	struct rama_store_process *p;
 	struct all a;
-	int rc = rama_process_get(s, &m->segment, m->job, m->rank, &p, e);
+	int rc = rama_store_process_get(s, &m->segment, m->job, m->rank, &p, e);
 
 	if (rc == 0)
 		rc = read_known(s, p->number, &a, e);
@@ -193,12 +193,12 @@ int rama_counters_take(struct rama_store *s, const struct rama_msg_counters *m, 
 		struct known *k = known_of(&a, m->total[i].layer);
 
 		/* a newer one came before it, and had all that this one tells */
-		if (k == NULL || rama_told(m->version, INT64_MAX) <= k->version)
+		if (k == NULL || rama_store_told(m->version, INT64_MAX) <= k->version)
 			continue;
 		rc = put_total(s, p, m, &m->total[i], k, e);
 	}
 	if (rc == 0)
-		rama_process_seen(s, p, m->t);
+		rama_store_process_seen(s, p, m->t);
 	return rc;
 }
 
@@ -208,7 +208,7 @@ static int put_gain(struct rama_store *s, struct rama_store_process *p,
 		    const struct rama_msg_activity *m, const struct rama_msg_gain *g,
 		    struct rama_err *e)
 {
-	struct rama_store_change *c = rama_batch_change(s, p->job);
+	struct rama_store_change *c = rama_store_batch_change(s, p->job);
 	int64_t gain[FIGURES], changed = 0;
 	struct known *k;
 	struct all a;
@@ -227,20 +227,20 @@ static int put_gain(struct rama_store *s, struct rama_store_process *p,
 	if (k == NULL)
 		return rc;
 	for (unsigned i = 0; i < FIGURES; i++)
-		k->figure[i] = rama_sum(k->figure[i], gain[i]);
+		k->figure[i] = rama_store_sum(k->figure[i], gain[i]);
 	k->version = k->version < 0 ? 0 : k->version;
 	k->t = !k->there || m->t > k->t ? m->t : k->t;
 	return write_known(s, p, k, e);
 }
 
-int rama_activity_put(struct rama_store *s, const struct rama_msg_activity *m, struct rama_err *e)
+int rama_store_activity_put(struct rama_store *s, const struct rama_msg_activity *m, struct rama_err *e)
 {
 	struct rama_store_process *p;
-	int rc = rama_process_get(s, &m->segment, m->job, m->rank, &p, e);
+	int rc = rama_store_process_get(s, &m->segment, m->job, m->rank, &p, e);
 
 	for (uint32_t i = 0; rc == 0 && i < m->n; i++)
 		rc = put_gain(s, p, m, &m->gain[i], e);
 	if (rc == 0)
-		rama_process_seen(s, p, m->t);
+		rama_store_process_seen(s, p, m->t);
 	return rc;
 }

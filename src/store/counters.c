@@ -54,7 +54,7 @@ bool rama_store_column_name(const struct rama_field *field, char *to, size_t roo
 	return has_column(field) && room > 0 && copy_lower(to, room, "", field->name);
 }
 
-static const char *type_of(const struct rama_db_ops *ops, const struct rama_field *f)
+static const char *type_of(const struct rama_store_db_ops *ops, const struct rama_field *f)
 {
 	return f->type == RAMA_F64			      ? ops->real_type
 	       : f->type == RAMA_TEXT || f->type == RAMA_UUID ? ops->text_type
@@ -130,7 +130,7 @@ static int init_one(struct rama_store_table *t, const struct rama_module *m)
 	return make_statements(t, m);
 }
 
-int rama_tables_init(struct rama_store *s, struct rama_err *e)
+int rama_store_tables_init(struct rama_store *s, struct rama_err *e)
 {
 	unsigned widest = 0;
 
@@ -148,7 +148,7 @@ int rama_tables_init(struct rama_store *s, struct rama_err *e)
 	return s->cells != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
 }
 
-void rama_tables_fini(struct rama_store *s)
+void rama_store_tables_fini(struct rama_store *s)
 {
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
 		free(s->table[id].insert);
@@ -174,7 +174,7 @@ static char *columns_of(const struct rama_store_table *t, const struct rama_modu
 	return take(&o);
 }
 
-void rama_tables_mark(const struct rama_store *s, char to[20])
+void rama_store_tables_mark(const struct rama_store *s, char to[20])
 {
 	uint64_t h = 0xcbf29ce484222325u;
 
@@ -187,7 +187,7 @@ void rama_tables_mark(const struct rama_store *s, char to[20])
 static char *create_text(const struct rama_store *s, const struct rama_store_table *t,
 			 const struct rama_module *m)
 {
-	const struct rama_db_ops *ops = s->ops;
+	const struct rama_store_db_ops *ops = s->ops;
 	struct rama_out o;
 
 	rama_out_init(&o, NULL, NULL);
@@ -233,12 +233,12 @@ static int add_columns(struct rama_store *s, const struct rama_store_table *t,
 	return rc;
 }
 
-static int take_columns(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_columns(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	char **text = ctx;
 
 	(void)e;
-	if (row->cell[0].type == RAMA_CELL_TEXT)
+	if (row->cell[0].type == RAMA_STORE_CELL_TEXT)
 		*text = strdup(row->cell[0].text);
 	return 1;
 }
@@ -253,12 +253,12 @@ static int make_one(struct rama_store *s, const struct rama_store_table *t,
 	int rc = RAMA_EMEMORY;
 
 	if (mine != NULL && create != NULL) {
-		rc = rama_store_rows(s, get, ARGS(rama_cell_t(t->name)), take_columns, &there, e);
+		rc = rama_store_rows(s, get, ARGS(rama_store_cell_t(t->name)), take_columns, &there, e);
 		if (rc == 0)
 			rc = there == NULL ? s->ops->script(s->db, create, e)
 					   : add_columns(s, t, m, there, e);
 		if (rc == 0)
-			rc = rama_store_do(s, set, ARGS(rama_cell_t(t->name), rama_cell_t(mine)),
+			rc = rama_store_do(s, set, ARGS(rama_store_cell_t(t->name), rama_store_cell_t(mine)),
 					   e);
 	} else {
 		rama_err_set(e, rc, "out of memory");
@@ -269,7 +269,7 @@ static int make_one(struct rama_store *s, const struct rama_store_table *t,
 	return rc;
 }
 
-int rama_tables_make(struct rama_store *s, struct rama_err *e)
+int rama_store_tables_make(struct rama_store *s, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -281,42 +281,42 @@ int rama_tables_make(struct rama_store *s, struct rama_err *e)
 
 /* ---- records ------------------------------------------------------------------------------------------ */
 
-static struct rama_cell uuid_cell(struct rama_store *s, const unsigned char *b)
+static struct rama_store_cell uuid_cell(struct rama_store *s, const unsigned char *b)
 {
 	char *text = rama_arena_alloc(&s->text, 40), *p = text;
 
 	if (text == NULL)
-		return rama_cell_t("");
+		return rama_store_cell_t("");
 	for (unsigned i = 0; i < 16; i++)
 		p += snprintf(p, 6, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
 			      b[i]);
-	return rama_cell_t(text);
+	return rama_store_cell_t(text);
 }
 
-static struct rama_cell cell_of(struct rama_store *s, const struct rama_record *r,
+static struct rama_store_cell cell_of(struct rama_store *s, const struct rama_record *r,
 				const struct rama_field *f)
 {
 	const char *raw = rama_record_raw(r, f->word);
 
 	switch (f->type) {
 	case RAMA_F64:
-		return rama_cell_f(r->w[f->word].f);
+		return rama_store_cell_f(r->w[f->word].f);
 	case RAMA_TEXT:
-		return rama_cell_clean(s, raw, strnlen(raw, 8u * f->words));
+		return rama_store_cell_clean(s, raw, strnlen(raw, 8u * f->words));
 	case RAMA_UUID:
 		return uuid_cell(s, (const unsigned char *)raw);
 	default:
-		return rama_cell_i(r->w[f->word].i);
+		return rama_store_cell_i(r->w[f->word].i);
 	}
 }
 
-static int put_record(struct rama_store *s, struct rama_cell *cells, const struct rama_record *r,
+static int put_record(struct rama_store *s, struct rama_store_cell *cells, const struct rama_record *r,
 		      struct rama_err *e)
 {
 	const struct rama_store_table *t = &s->table[r->mod->id];
 
-	cells[2] = rama_cell_i(r->w[RAMA_RANK].i);
-	cells[3] = rama_cell_i(r->w[RAMA_ID].i);
+	cells[2] = rama_store_cell_i(r->w[RAMA_RANK].i);
+	cells[3] = rama_store_cell_i(r->w[RAMA_ID].i);
 	for (unsigned i = 0; i < t->n; i++)
 		cells[FIXED + i] = cell_of(s, r, field_of(r->mod, t, i));
 	return rama_store_do(s, t->insert, cells, FIXED + t->n, e);
@@ -325,7 +325,7 @@ static int put_record(struct rama_store *s, struct rama_cell *cells, const struc
 static int put_module(struct rama_store *s, int64_t job, struct rama_log *log, unsigned id,
 		      struct rama_err *e)
 {
-	struct rama_cell *cells = s->cells;
+	struct rama_store_cell *cells = s->cells;
 	struct rama_cursor c;
 	struct rama_record *r;
 	int rc = rama_cursor_open(&c, log, id), got;
@@ -336,8 +336,8 @@ static int put_module(struct rama_store *s, int64_t job, struct rama_log *log, u
 		while (rc == 0 && (got = rama_cursor_next(&c, &r)) > 0) {
 			if (r->schema != r->mod->record)
 				continue; /* the header of its region */
-			cells[0] = rama_cell_i(job);
-			cells[1] = rama_cell_i(number++);
+			cells[0] = rama_store_cell_i(job);
+			cells[1] = rama_store_cell_i(number++);
 			rc = put_record(s, cells, r, e);
 		}
 		if (rc == 0 && got < 0)
@@ -349,7 +349,7 @@ static int put_module(struct rama_store *s, int64_t job, struct rama_log *log, u
 	return rc;
 }
 
-int rama_counters_put(struct rama_store *s, int64_t job, struct rama_log *log, struct rama_err *e)
+int rama_store_counters_put(struct rama_store *s, int64_t job, struct rama_log *log, struct rama_err *e)
 {
 	int rc = 0;
 

@@ -73,7 +73,7 @@ static struct sum *sum_of(struct sums *t, int64_t second, uint16_t what)
 	return &t->sum[*at - 1];
 }
 
-int64_t rama_second_of(int64_t ns)
+int64_t rama_store_second_of(int64_t ns)
 {
 	return ns >= 0 ? ns / 1000000000 : -1 - -(ns + 1) / 1000000000;
 }
@@ -82,14 +82,14 @@ static int sum_up(struct sums *t, const struct rama_block *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
 		const struct rama_wire_event *ev = &b->event[i];
-		struct sum *sum = sum_of(t, rama_second_of(ev->end), ev->what);
+		struct sum *sum = sum_of(t, rama_store_second_of(ev->end), ev->what);
 
 		if (sum == NULL)
 			return RAMA_EMEMORY;
 		sum->ops++;
 		sum->failed += ev->failed;
-		sum->bytes = rama_sum(sum->bytes, ev->bytes);
-		sum->ns = rama_sum(sum->ns, ev->dur);
+		sum->bytes = rama_store_sum(sum->bytes, ev->bytes);
+		sum->ns = rama_store_sum(sum->ns, ev->dur);
 		if (ev->dur > sum->longest)
 			sum->longest = ev->dur;
 	}
@@ -117,16 +117,16 @@ static int put_sums(struct rama_store *s, const struct rama_store_process *p, co
 
 		rc = rama_store_do(s, sql,
 				   ARGS(I(p->job), I(sum->second), I(p->number),
-					rama_cell_t(t->layer[sum->group]),
-					rama_cell_t(kind_name[sum->group % KINDS]), I(p->rank),
+					rama_store_cell_t(t->layer[sum->group]),
+					rama_store_cell_t(kind_name[sum->group % KINDS]), I(p->rank),
 					I(sum->ops), I(sum->failed), I(sum->bytes), I(sum->ns),
-					I(sum->longest), I(RAMA_SUM_MOST)),
+					I(sum->longest), I(RAMA_STORE_SUM_MOST)),
 				   e);
 	}
 	return rc;
 }
 
-int rama_rollups_put(struct rama_store *s, const struct rama_store_process *p,
+int rama_store_rollups_put(struct rama_store *s, const struct rama_store_process *p,
 		     const struct rama_block *b, struct rama_err *e)
 {
 	struct sums *t = calloc(1, sizeof(*t));
@@ -175,7 +175,7 @@ static void add_range(struct missing *m, uint64_t from, uint64_t to)
 }
 
 /* a block that is there, in order of its first event */
-static int there(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int there(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct missing *m = ctx;
 	uint64_t first = (uint64_t)row->cell[0].i, end = first + (uint64_t)row->cell[1].i;
@@ -226,18 +226,18 @@ static void cut(struct rama_block *to, const struct rama_block *b, const struct 
 static int put_range(struct rama_store *s, struct rama_store_process *p, struct rama_block *b,
 		     const unsigned char *bytes, size_t n, struct rama_err *e)
 {
-	struct rama_store_change *c = rama_batch_change(s, p->job);
+	struct rama_store_change *c = rama_store_batch_change(s, p->job);
 	int rc;
 
 	if (c == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	rc = s->ops->put_block(s->db, p->job, p->number, p->rank, b, bytes, n, &s->packer, e);
 	if (rc == 0)
-		rc = rama_rollups_put(s, p, b, e);
+		rc = rama_store_rollups_put(s, p, b, e);
 	if (rc != 0)
 		return rc;
 	p->stored += b->n;
-	rama_process_seen(s, p, b->t1);
+	rama_store_process_seen(s, p, b->t1);
 	if (b->t1 - b->t0 > c->span)
 		c->span = b->t1 - b->t0;
 	return 0;
@@ -252,11 +252,11 @@ static int rank_of(struct rama_store *s, struct rama_store_process *p, int64_t r
 
 	if (p->version >= 0 || rank <= p->rank)
 		return 0;
-	rc = rama_process_move(s, p, p->job, rank, e);
+	rc = rama_store_process_move(s, p, p->job, rank, e);
 	return rc == 0 ? rama_store_do(s, sql, ARGS(I(p->number), I(rank)), e) : rc;
 }
 
-int rama_events_put(struct rama_store *s, struct rama_block *b, const unsigned char *bytes,
+int rama_store_events_put(struct rama_store *s, struct rama_block *b, const unsigned char *bytes,
 		    size_t n, uint64_t *stored, struct rama_err *e)
 {
 	struct rama_store_process *p;
@@ -268,7 +268,7 @@ int rama_events_put(struct rama_store *s, struct rama_block *b, const unsigned c
 				    "a block with a number larger than any real one");
 	if ((b->t0 < 0 && b->t1 > b->t0 + INT64_MAX))
 		return rama_err_set(e, RAMA_ECORRUPT, "a block with times that cannot be");
-	rc = rama_process_get(s, &b->segment, b->job, b->rank, &p, e);
+	rc = rama_store_process_get(s, &b->segment, b->job, b->rank, &p, e);
 	if (rc == 0)
 		rc = rank_of(s, p, b->rank, e);
 	if (rc == 0)

@@ -4,15 +4,15 @@
 
 #include "store/parts.h"
 
-int rama_job_get(struct rama_store *s, const char *key, const char *source, int64_t *job,
+int rama_store_job_get(struct rama_store *s, const char *key, const char *source, int64_t *job,
 		 struct rama_err *e)
 {
 	static const char find[] = "SELECT number FROM jobs WHERE key = $1 /*hold*/";
 	static const char make[] = "INSERT INTO jobs (key, source, seen_ns) VALUES ($1, $2, $3)"
 				   " ON CONFLICT (key) DO NOTHING RETURNING number";
 	bool live = strcmp(source, "log") != 0; /* nobody is waited for who is known from his log */
-	struct rama_cell args[] = { rama_cell_t(key), rama_cell_t(source),
-				    rama_cell_when(live ? rama_store_now(s) : 0) };
+	struct rama_store_cell args[] = { rama_store_cell_t(key), rama_store_cell_t(source),
+				    rama_store_cell_when(live ? rama_store_now(s) : 0) };
 	int rc = rama_store_ints(s, find, args, 1, job, 1, e);
 
 	if (rc == 0)
@@ -52,28 +52,28 @@ static int add_sums(struct rama_store *s, const struct rama_store_change *c, str
 		return rc; /* its log says what it did */
 	return rama_store_do(
 		s, set,
-		ARGS(I(c->job), I(rama_sum(v[READS], c->reads)), I(rama_sum(v[WRITES], c->writes)),
-		     I(rama_sum(v[METAS], c->metas)), I(rama_sum(v[BYTES_READ], c->bytes_read)),
-		     I(rama_sum(v[BYTES_WRITTEN], c->bytes_written)),
-		     rama_cell_f((double)c->io_ns / 1e9), rama_cell_f((double)c->meta_ns / 1e9),
+		ARGS(I(c->job), I(rama_store_sum(v[READS], c->reads)), I(rama_store_sum(v[WRITES], c->writes)),
+		     I(rama_store_sum(v[METAS], c->metas)), I(rama_store_sum(v[BYTES_READ], c->bytes_read)),
+		     I(rama_store_sum(v[BYTES_WRITTEN], c->bytes_written)),
+		     rama_store_cell_f((double)c->io_ns / 1e9), rama_store_cell_f((double)c->meta_ns / 1e9),
 		     I(c->files)),
 		e);
 }
 
-static int sum_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int sum_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_store_change *c = ctx;
-	const struct rama_cell *v = row->cell;
+	const struct rama_store_cell *v = row->cell;
 
 	(void)e;
-	c->reads = rama_sum(c->reads, v[0].i);
-	c->writes = rama_sum(c->writes, v[1].i);
-	c->metas = rama_sum(c->metas, v[2].i);
-	c->bytes_read = rama_sum(c->bytes_read, v[3].i);
-	c->bytes_written = rama_sum(c->bytes_written, v[4].i);
+	c->reads = rama_store_sum(c->reads, v[0].i);
+	c->writes = rama_store_sum(c->writes, v[1].i);
+	c->metas = rama_store_sum(c->metas, v[2].i);
+	c->bytes_read = rama_store_sum(c->bytes_read, v[3].i);
+	c->bytes_written = rama_store_sum(c->bytes_written, v[4].i);
 	for (unsigned i = 5; i < 8; i++)
-		c->io_ns = rama_sum(c->io_ns, v[i].i);
-	c->meta_ns = rama_sum(c->meta_ns, v[7].i);
+		c->io_ns = rama_store_sum(c->io_ns, v[i].i);
+	c->meta_ns = rama_store_sum(c->meta_ns, v[7].i);
 	return 0;
 }
 
@@ -172,20 +172,20 @@ static const char *base_name(const char *path)
 }
 
 /* A job without a log is named after its first process. */
-static int name_it(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int name_it(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	static const char tag[] = "UPDATE jobs SET tag = $2 WHERE number = $1";
 	static const char all[] =
 		"UPDATE jobs SET username = $2, uid = $3, jobid = $4, name = $5, command = $6"
 		" WHERE number = $1 AND logged = 0";
 	const struct first *f = ctx;
-	const struct rama_cell *c = row->cell;
+	const struct rama_store_cell *c = row->cell;
 	int rc = rama_store_do(f->s, tag, ARGS(I(f->job), c[5]), e);
 
 	if (rc == 0 && !f->w->logged)
 		rc = rama_store_do(f->s, all,
 				   ARGS(I(f->job), c[0], c[1], c[2],
-					rama_cell_t(base_name(c[3].text)),
+					rama_store_cell_t(base_name(c[3].text)),
 					c[4].len > 0 ? c[4] : c[3]),
 				   e);
 	return rc < 0 ? rc : 1;
@@ -205,7 +205,7 @@ static int64_t most(int64_t a, int64_t b)
 static bool is_deserted(const struct rama_store *s, const struct seen *w)
 {
 	return s->reaping != 0 && w->p[COUNT] == 0 && !w->logged &&
-	       w->seen < s->reaping - RAMA_LOST_AFTER;
+	       w->seen < s->reaping - RAMA_STORE_LOST_AFTER;
 }
 
 static const char *state_of(const struct seen *w, bool runs, bool deserted)
@@ -237,19 +237,19 @@ static int write_row(struct rama_store *s, int64_t job, const struct seen *w, st
 	int64_t end = runs ? 0 : most(most(w->p[END], w->log_end), deserted ? seen : start);
 	int64_t nprocs = most(most(w->p[NPROCS], w->log_nprocs), w->p[RANKS]);
 	int rc = rama_store_do(s, sql,
-			       ARGS(I(job), rama_cell_when(start), rama_cell_when(end),
+			       ARGS(I(job), rama_store_cell_when(start), rama_store_cell_when(end),
 				    I(nprocs > 0 ? nprocs : w->p[COUNT]), I(w->p[HOSTS]),
-				    rama_cell_t(state_of(w, runs, deserted)), I(w->p[COUNT]),
+				    rama_store_cell_t(state_of(w, runs, deserted)), I(w->p[COUNT]),
 				    I(w->p[MADE]), I(w->p[STORED]), I(w->p[DROPPED]),
 				    I(w->p[DROPPED] + w->lost), I(w->p[MISSED]),
-				    rama_cell_when(seen)),
+				    rama_store_cell_when(seen)),
 			       e);
 
 	if (rc == 0 && runs)
 		rc = rama_store_do(s, none, ARGS(I(job)), e);
 	else if (rc == 0 && start != 0)
 		rc = rama_store_do(
-			s, time, ARGS(I(job), rama_cell_f(((double)end - (double)start) / 1e9)), e);
+			s, time, ARGS(I(job), rama_store_cell_f(((double)end - (double)start) / 1e9)), e);
 	return rc;
 }
 
@@ -268,8 +268,8 @@ static int dissolve(struct rama_store *s, int64_t job, struct rama_err *e)
 		return rc < 0 ? rc : 0;
 	rc = rama_store_do(s, losses, ARGS(I(job), I(to)), e);
 	if (rc == 0)
-		rc = rama_job_remove(s, job, false, e);
-	c = rc == 0 ? rama_batch_change(s, to) : NULL;
+		rc = rama_store_job_remove(s, job, false, e);
+	c = rc == 0 ? rama_store_batch_change(s, to) : NULL;
 	if (rc == 0 && c == NULL)
 		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	if (c != NULL)
@@ -277,7 +277,7 @@ static int dissolve(struct rama_store *s, int64_t job, struct rama_err *e)
 	return rc == 0 ? 1 : rc;
 }
 
-int rama_job_settle(struct rama_store *s, const struct rama_store_change *c, struct rama_err *e)
+int rama_store_job_settle(struct rama_store *s, const struct rama_store_change *c, struct rama_err *e)
 {
 	static const char first[] =
 		"SELECT username, uid, jobid, exe, command, tag FROM processes"
@@ -317,7 +317,7 @@ static int remove_counters(struct rama_store *s, int64_t job, struct rama_err *e
 	return rc;
 }
 
-int rama_job_remove_log(struct rama_store *s, int64_t job, struct rama_err *e)
+int rama_store_job_remove_log(struct rama_store *s, int64_t job, struct rama_err *e)
 {
 	static const char *const of_log[] = {
 		"DELETE FROM findings WHERE job = $1",
@@ -331,7 +331,7 @@ int rama_job_remove_log(struct rama_store *s, int64_t job, struct rama_err *e)
 	return rc;
 }
 
-int rama_job_remove(struct rama_store *s, int64_t job, bool events, struct rama_err *e)
+int rama_store_job_remove(struct rama_store *s, int64_t job, bool events, struct rama_err *e)
 {
 	static const char *const of_events[] = {
 		"DELETE FROM blocks WHERE job = $1",
@@ -351,7 +351,7 @@ int rama_job_remove(struct rama_store *s, int64_t job, bool events, struct rama_
 	if (rc == 0 && events)
 		return rama_store_do(s, pruned, ARGS(I(job)), e);
 	if (rc == 0)
-		rc = rama_job_remove_log(s, job, e);
+		rc = rama_store_job_remove_log(s, job, e);
 	for (size_t i = 0; rc == 0 && i < sizeof(of_rest) / sizeof(of_rest[0]); i++)
 		rc = rama_store_do(s, of_rest[i], ARGS(I(job)), e);
 	return rc;

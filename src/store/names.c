@@ -25,8 +25,8 @@ static uint64_t hash_of(const char *text, size_t n)
 static int ask(struct rama_store *s, const char *const name[2], const char *const sql[2],
 	       int64_t *number, struct rama_err *e)
 {
-	struct rama_cell args[2] = { rama_cell_clean(s, name[0], strlen(name[0])),
-				     rama_cell_clean(s, name[1], strlen(name[1])) };
+	struct rama_store_cell args[2] = { rama_store_cell_clean(s, name[0], strlen(name[0])),
+				     rama_store_cell_clean(s, name[1], strlen(name[1])) };
 	unsigned n = *name[1] != '\0' ? 2 : 1;
 	int rc = rama_store_ints(s, sql[0], args, n, number, 1, e);
 
@@ -87,12 +87,12 @@ void rama_store_names_fini(struct rama_store_names *names)
 	*names = (struct rama_store_names){ 0 };
 }
 
-int rama_names_put(struct rama_store *s, int64_t job, const struct rama_msg_name *name, size_t n,
+int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_msg_name *name, size_t n,
 		   struct rama_err *e)
 {
 	static const char sql[] = "INSERT INTO files (job, record, path) VALUES ($1, $2, $3)"
 				  " ON CONFLICT (job, record) DO NOTHING";
-	struct rama_store_change *c = rama_batch_change(s, job);
+	struct rama_store_change *c = rama_store_batch_change(s, job);
 	int64_t changed;
 	int rc = 0;
 
@@ -101,7 +101,7 @@ int rama_names_put(struct rama_store *s, int64_t job, const struct rama_msg_name
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		rc = rama_store_count(s, sql,
 				      ARGS(I(job), I(name[i].record),
-					   rama_cell_clean(s, name[i].path, name[i].len)),
+					   rama_store_cell_clean(s, name[i].path, name[i].len)),
 				      &changed, e);
 		if (rc == 0)
 			c->files += changed;

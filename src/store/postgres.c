@@ -14,7 +14,7 @@
 
 /* ---- errors --------------------------------------------------------------------------------------- */
 
-bool rama_pg_passing(const char *state)
+bool rama_store_pg_passing(const char *state)
 {
 	static const char *const rows[] = {
 		"",	 /* it never came to the server */
@@ -43,7 +43,7 @@ bool rama_pg_passing(const char *state)
 
 static int code_of(const char *state)
 {
-	if (state[0] == '\0' || rama_pg_passing(state))
+	if (state[0] == '\0' || rama_store_pg_passing(state))
 		return RAMA_EIO;
 	if (strncmp(state, "22", 2) == 0 || strncmp(state, "XX", 2) == 0)
 		return RAMA_ECORRUPT;
@@ -66,7 +66,7 @@ static void first_line(const char *text, char *to, size_t room)
 	snprintf(to, room, "%.*s", (int)n, text);
 }
 
-int rama_pg_fail(struct rama_db *db, const PGresult *r, struct rama_err *e)
+int rama_store_pg_fail(struct rama_store_db *db, const PGresult *r, struct rama_err *e)
 {
 	const char *state = r != NULL ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
 	const char *said = r != NULL ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
@@ -84,7 +84,7 @@ int rama_pg_fail(struct rama_db *db, const PGresult *r, struct rama_err *e)
 	if (said == NULL)
 		said = PQerrorMessage(db->conn);
 	first_line(said, line, sizeof(line));
-	db->passing = rama_pg_passing(state);
+	db->passing = rama_store_pg_passing(state);
 	if (strcmp(state, "25006") == 0)
 		rama_err_set(e, RAMA_EUSAGE, "only statements that read are allowed");
 	else
@@ -100,7 +100,7 @@ int rama_pg_fail(struct rama_db *db, const PGresult *r, struct rama_err *e)
 	return e->code;
 }
 
-static bool temporary(const struct rama_db *db)
+static bool temporary(const struct rama_store_db *db)
 {
 	return db->passing;
 }
@@ -111,7 +111,7 @@ static bool temporary(const struct rama_db *db)
 static void take_notice(void *ctx, const PGresult *r)
 {
 	const char *severity = PQresultErrorField(r, PG_DIAG_SEVERITY_NONLOCALIZED);
-	struct rama_db *db = ctx;
+	struct rama_store_db *db = ctx;
 
 	db->ended |= severity != NULL &&
 		     (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
@@ -128,7 +128,7 @@ static void state_in(const char *text, char state[6])
 		snprintf(state, 6, "%.5s", at + 3);
 }
 
-static int refused(struct rama_db *db, struct rama_err *e)
+static int refused(struct rama_store_db *db, struct rama_err *e)
 {
 	const char *text = PQerrorMessage(db->conn), *at;
 	char state[6], line[400];
@@ -136,7 +136,7 @@ static int refused(struct rama_db *db, struct rama_err *e)
 	state_in(text, state);
 	at = state[0] != '\0' ? strstr(text, ":  ") + 10 : text;
 	first_line(at, line, sizeof(line));
-	db->passing = rama_pg_passing(state);
+	db->passing = rama_store_pg_passing(state);
 	return rama_err_set(e, RAMA_EIO, "%s", line[0] != '\0' ? line : "no connection");
 }
 
@@ -164,14 +164,14 @@ static bool await_connection(PGconn *conn)
  * of it later. */
 #define COMMON "SET jit = off; SET client_encoding = 'UTF8'; SET standard_conforming_strings = on;"
 #define NUMBERS "SET extra_float_digits = 1; SET bytea_output = 'hex';"
-static int settings(struct rama_db *db, struct rama_err *e)
+static int settings(struct rama_store_db *db, struct rama_err *e)
 {
 	static const char reads[] = COMMON NUMBERS "SET default_transaction_read_only = on";
 	static const char writes[] = COMMON NUMBERS "SET enable_seqscan = off";
 	bool write = (db->flags & RAMA_STORE_WRITE) != 0;
 	const char *encoding = PQparameterStatus(db->conn, "server_encoding");
 	PGresult *r = PQexec(db->conn, write ? writes : reads);
-	int rc = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : rama_pg_fail(db, r, e);
+	int rc = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : rama_store_pg_fail(db, r, e);
 
 	PQclear(r);
 	if (rc == 0 && encoding != NULL && strcmp(encoding, "UTF8") != 0 &&
@@ -185,7 +185,7 @@ static int settings(struct rama_db *db, struct rama_err *e)
 	return rc;
 }
 
-static int connect_now(struct rama_db *db, struct rama_err *e)
+static int connect_now(struct rama_store_db *db, struct rama_err *e)
 {
 	/* the ones before dbname are what it may override */
 	static const char *const keys[] = { "fallback_application_name",
@@ -203,7 +203,7 @@ static int connect_now(struct rama_db *db, struct rama_err *e)
 
 	PQfinish(db->conn);
 	db->unread = db->syncs = 0;
-	rama_pg_forget_statements(db, false);
+	rama_store_pg_forget_statements(db, false);
 	db->conn = PQconnectStartParams(keys, values, 1);
 	if (db->conn == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
@@ -222,7 +222,7 @@ static int connect_now(struct rama_db *db, struct rama_err *e)
 }
 
 /* Has a server that went away said so meanwhile, or has the connection been closed? */
-static bool still_there(struct rama_db *db)
+static bool still_there(struct rama_store_db *db)
 {
 	struct pollfd p = { .fd = PQsocket(db->conn), .events = POLLIN };
 
@@ -232,7 +232,7 @@ static bool still_there(struct rama_db *db)
 	return !db->ended && PQstatus(db->conn) == CONNECTION_OK;
 }
 
-int rama_pg_connected(struct rama_db *db, struct rama_err *e)
+int rama_store_pg_connected(struct rama_store_db *db, struct rama_err *e)
 {
 	if (PQstatus(db->conn) == CONNECTION_OK && PQpipelineStatus(db->conn) == PQ_PIPELINE_ON &&
 	    (db->syncs > 0 || still_there(db)))
@@ -240,14 +240,14 @@ int rama_pg_connected(struct rama_db *db, struct rama_err *e)
 	return connect_now(db, e);
 }
 
-static void close_db(struct rama_db *db)
+static void close_db(struct rama_store_db *db)
 {
 	if (db == NULL)
 		return;
 	PQfinish(db->conn);
-	rama_pg_forget_statements(db, true);
+	rama_store_pg_forget_statements(db, true);
 	free(db->call);
-	rama_pg_work_fini(db);
+	rama_store_pg_work_fini(db);
 	free(db->where);
 	free(db);
 }
@@ -270,9 +270,9 @@ static int check_url(const char *where, struct rama_err *e)
 	return rc;
 }
 
-static int open_db(struct rama_db **to, const char *where, unsigned flags, struct rama_err *e)
+static int open_db(struct rama_store_db **to, const char *where, unsigned flags, struct rama_err *e)
 {
-	struct rama_db *db;
+	struct rama_store_db *db;
 	int rc = check_url(where, e);
 
 	*to = NULL;
@@ -295,27 +295,27 @@ static int open_db(struct rama_db **to, const char *where, unsigned flags, struc
 
 /* ---- transactions ---------------------------------------------------------------------------------- */
 
-static int begin(struct rama_db *db, struct rama_err *e)
+static int begin(struct rama_store_db *db, struct rama_err *e)
 {
-	int rc = rama_pg_connected(db, e);
+	int rc = rama_store_pg_connected(db, e);
 
 	if (rc == 0)
-		rc = rama_pg_send(db, "BEGIN", e);
+		rc = rama_store_pg_send(db, "BEGIN", e);
 	db->in_batch = rc == 0;
 	db->broken = false;
 	return rc;
 }
 
-static void rollback(struct rama_db *db)
+static void rollback(struct rama_store_db *db)
 {
 	bool passing = db->passing;
 
 	if (!db->in_batch)
 		return;
 	if (PQstatus(db->conn) == CONNECTION_OK) {
-		rama_pg_settle(db, NULL);
-		if (rama_pg_send(db, "ROLLBACK", NULL) == 0)
-			rama_pg_settle(db, NULL);
+		rama_store_pg_settle(db, NULL);
+		if (rama_store_pg_send(db, "ROLLBACK", NULL) == 0)
+			rama_store_pg_settle(db, NULL);
 	}
 	/* calls that this batch made known are not there */
 	db->n_calls = 0;
@@ -323,7 +323,7 @@ static void rollback(struct rama_db *db)
 	db->passing = passing;
 }
 
-static int commit(struct rama_db *db, struct rama_err *e)
+static int commit(struct rama_store_db *db, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -332,18 +332,18 @@ static int commit(struct rama_db *db, struct rama_err *e)
 			*e = db->why;
 		return db->why.code;
 	}
-	rc = rama_pg_send(db, "COMMIT", e);
+	rc = rama_store_pg_send(db, "COMMIT", e);
 	if (rc == 0)
-		rc = rama_pg_settle(db, e);
+		rc = rama_store_pg_settle(db, e);
 	if (rc == 0)
 		db->in_batch = false;
 	return rc;
 }
 
-static int script(struct rama_db *db, const char *sql, struct rama_err *e)
+static int script(struct rama_store_db *db, const char *sql, struct rama_err *e)
 {
 	PGresult *r;
-	int rc = db->in_batch ? rama_pg_settle(db, e) : rama_pg_connected(db, e);
+	int rc = db->in_batch ? rama_store_pg_settle(db, e) : rama_store_pg_connected(db, e);
 
 	if (rc != 0)
 		return rc;
@@ -351,14 +351,14 @@ static int script(struct rama_db *db, const char *sql, struct rama_err *e)
 	r = PQexec(db->conn, sql);
 	if (PQresultStatus(r) != PGRES_COMMAND_OK && PQresultStatus(r) != PGRES_TUPLES_OK &&
 	    PQresultStatus(r) != PGRES_EMPTY_QUERY)
-		rc = rama_pg_fail(db, r, e);
+		rc = rama_store_pg_fail(db, r, e);
 	PQclear(r);
 	if (PQstatus(db->conn) == CONNECTION_OK)
 		PQenterPipelineMode(db->conn);
 	return rc;
 }
 
-static void wait_for(struct rama_db *db, int ms)
+static void wait_for(struct rama_store_db *db, int ms)
 {
 	char sql[64];
 
@@ -369,22 +369,22 @@ static void wait_for(struct rama_db *db, int ms)
 
 /* ---- schema, upkeep ---------------------------------------------------------------------------------- */
 
-static int one_int(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int one_int(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)e;
 	*(int64_t *)ctx = row->n > 0 ? row->cell[0].i : 0;
 	return 1;
 }
 
-static int ask(struct rama_db *db, const char *sql, int64_t *n, struct rama_err *e)
+static int ask(struct rama_store_db *db, const char *sql, int64_t *n, struct rama_err *e)
 {
 	*n = 0;
-	return rama_pg_run(db, sql, RAMA_DB_ONCE, NULL, 0, one_int, n, NULL, e);
+	return rama_store_pg_run(db, sql, RAMA_STORE_DB_ONCE, NULL, 0, one_int, n, NULL, e);
 }
 
 /* In a transaction it is asked by somebody who is about to change the schema: one at a time. The schema that the tables are to
  * lie in (search_path) is made if it is not there. */
-static int schema_lock(struct rama_db *db, struct rama_err *e)
+static int schema_lock(struct rama_store_db *db, struct rama_err *e)
 {
 	static const char place[] =
 		"DO $$ BEGIN IF current_schema() IS NULL THEN EXECUTE format('CREATE SCHEMA %I',"
@@ -395,7 +395,7 @@ static int schema_lock(struct rama_db *db, struct rama_err *e)
 	return rc == 0 && (db->flags & RAMA_STORE_CREATE) != 0 ? script(db, place, e) : rc;
 }
 
-static int version(struct rama_db *db, int *v, struct rama_err *e)
+static int version(struct rama_store_db *db, int *v, struct rama_err *e)
 {
 	static const char tables[] =
 		"SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -423,7 +423,7 @@ static int version(struct rama_db *db, int *v, struct rama_err *e)
 	return rc;
 }
 
-static int64_t size(struct rama_db *db)
+static int64_t size(struct rama_store_db *db)
 {
 	int64_t n = 0;
 
@@ -435,7 +435,7 @@ static int64_t size(struct rama_db *db)
 	return n;
 }
 
-static int shrink(struct rama_db *db, struct rama_err *e)
+static int shrink(struct rama_store_db *db, struct rama_err *e)
 {
 	static const char *const tables[] = { "blocks",	       "rollups", "activity",
 					      "sample_values", "files",	  "logs" };
@@ -450,26 +450,26 @@ static int shrink(struct rama_db *db, struct rama_err *e)
 	return rc;
 }
 
-const struct rama_db_ops rama_db_postgres = {
+const struct rama_store_db_ops rama_store_db_postgres = {
 	.name = "postgresql",
 	.open = open_db,
 	.close = close_db,
 	.script = script,
-	.run = rama_pg_run,
+	.run = rama_store_pg_run,
 	.begin = begin,
 	.commit = commit,
 	.rollback = rollback,
 	.temporary = temporary,
-	.schema = rama_pg_schema,
+	.schema = rama_store_pg_schema,
 	.version = version,
 	.wait = wait_for,
 	.int_type = "BIGINT",
 	.real_type = "DOUBLE PRECISION",
 	.text_type = "TEXT",
 	.table_end = "",
-	.put_block = rama_pg_put_block,
-	.get_block = rama_pg_get_block,
-	.block_sql = rama_pg_block_sql,
+	.put_block = rama_store_pg_put_block,
+	.get_block = rama_store_pg_get_block,
+	.block_sql = rama_store_pg_block_sql,
 	.size = size,
 	.shrink = shrink,
 };

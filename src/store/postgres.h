@@ -14,25 +14,25 @@
 #include "store/db.h"
 
 /* types whose values travel as bytes, all others as text (PostgreSQL's pg_type.dat; they never change) */
-enum rama_pg_type {
-	RAMA_PG_BOOL = 16,
-	RAMA_PG_BYTEA = 17,
-	RAMA_PG_NAME = 19,
-	RAMA_PG_INT8 = 20,
-	RAMA_PG_INT2 = 21,
-	RAMA_PG_INT4 = 23,
-	RAMA_PG_TEXT = 25,
-	RAMA_PG_OID = 26,
-	RAMA_PG_FLOAT4 = 700,
-	RAMA_PG_FLOAT8 = 701,
-	RAMA_PG_INT2S = 1005, /* arrays */
-	RAMA_PG_INT4S = 1007,
-	RAMA_PG_INT8S = 1016,
-	RAMA_PG_VARCHAR = 1043,
-	RAMA_PG_NUMERIC = 1700
+enum rama_store_pg_type {
+	RAMA_STORE_PG_BOOL = 16,
+	RAMA_STORE_PG_BYTEA = 17,
+	RAMA_STORE_PG_NAME = 19,
+	RAMA_STORE_PG_INT8 = 20,
+	RAMA_STORE_PG_INT2 = 21,
+	RAMA_STORE_PG_INT4 = 23,
+	RAMA_STORE_PG_TEXT = 25,
+	RAMA_STORE_PG_OID = 26,
+	RAMA_STORE_PG_FLOAT4 = 700,
+	RAMA_STORE_PG_FLOAT8 = 701,
+	RAMA_STORE_PG_INT2S = 1005, /* arrays */
+	RAMA_STORE_PG_INT4S = 1007,
+	RAMA_STORE_PG_INT8S = 1016,
+	RAMA_STORE_PG_VARCHAR = 1043,
+	RAMA_STORE_PG_NUMERIC = 1700
 };
 
-struct rama_pg_statement {
+struct rama_store_pg_statement {
 	char *sql;	    /* a copy: the address may come again with another text */
 	char name[24];	    /* there */
 	bool ready, binary; /* known to this connection; its rows come as bytes */
@@ -41,21 +41,21 @@ struct rama_pg_statement {
 };
 
 /* rows of a statement that were read ahead because another statement came between */
-struct rama_pg_rows {
+struct rama_store_pg_rows {
 	PGresult **kept;
 	size_t n, at, room;
 	bool whole; /* nothing more is on the wire */
 };
 
 /* a row of the table `calls` */
-struct rama_pg_call {
+struct rama_store_pg_call {
 	int64_t number;
 	struct rama_what what;
 };
 
 struct work;
 
-struct rama_db {
+struct rama_store_db {
 	PGconn *conn;
 	char *where;
 	unsigned flags;
@@ -68,36 +68,36 @@ struct rama_db {
 		unread; /* statements sent since the last end of a pipeline: nobody waits for them yet */
 	unsigned syncs;		   /* ends of pipelines that were asked for and did not come yet */
 	unsigned connections;	   /* made so far */
-	struct rama_pg_rows *open; /* rows being read, or NULL */
+	struct rama_store_pg_rows *open; /* rows being read, or NULL */
 	struct rama_map by_key;	   /* address of a text -> statement[] */
-	struct rama_pg_statement **statement;
+	struct rama_store_pg_statement **statement;
 	unsigned n_statements;
-	struct rama_pg_call *call; /* known calls */
+	struct rama_store_pg_call *call; /* known calls */
 	unsigned n_calls, room_calls;
 	struct work *work; /* of postgres_block.c */
 };
 
 /* ---- postgres.c */
 /* Makes sure that there is a connection that seems to work. */
-int rama_pg_connected(struct rama_db *db, struct rama_err *e);
+int rama_store_pg_connected(struct rama_store_db *db, struct rama_err *e);
 /* Error of a result, or of the connection if r is NULL: its text, its code, whether it may pass. Fails the batch. */
-int rama_pg_fail(struct rama_db *db, const PGresult *r, struct rama_err *e);
+int rama_store_pg_fail(struct rama_store_db *db, const PGresult *r, struct rama_err *e);
 /* by SQLSTATE; "": it never came to the server */
-bool rama_pg_passing(const char *state);
+bool rama_store_pg_passing(const char *state);
 
 /* ---- postgres_run.c */
-int rama_pg_run(struct rama_db *db, const char *sql, int once, const struct rama_cell *args,
-		unsigned n_args, rama_row_fn fn, void *ctx, int64_t *changed, struct rama_err *e);
+int rama_store_pg_run(struct rama_store_db *db, const char *sql, int once, const struct rama_store_cell *args,
+		unsigned n_args, rama_store_row_fn fn, void *ctx, int64_t *changed, struct rama_err *e);
 /* Sends a statement, does not wait for it. */
-int rama_pg_send(struct rama_db *db, const char *sql, struct rama_err *e);
+int rama_store_pg_send(struct rama_store_db *db, const char *sql, struct rama_err *e);
 /* Waits for all that was sent; the first error of it. */
-int rama_pg_settle(struct rama_db *db, struct rama_err *e);
+int rama_store_pg_settle(struct rama_store_db *db, struct rama_err *e);
 /* Reads, whatever it is, up to the end of the pipeline that was asked for last. */
-void rama_pg_drain(struct rama_db *db);
-void rama_pg_forget_statements(struct rama_db *db, bool for_good);
+void rama_store_pg_drain(struct rama_store_db *db);
+void rama_store_pg_forget_statements(struct rama_store_db *db, bool for_good);
 
 /* ---- postgres_cells.c: arguments as libpq takes them, rows as the store gives them */
-struct rama_pg_args {
+struct rama_store_pg_args {
 	unsigned n;
 	const char **value;
 	int *length, *format;
@@ -105,30 +105,30 @@ struct rama_pg_args {
 	char (*number)[32];
 	char **text; /* texts that had to be changed */
 };
-int rama_pg_args_init(struct rama_pg_args *a, const struct rama_pg_statement *st,
-		      const struct rama_cell *args, unsigned n, struct rama_err *e);
-void rama_pg_args_fini(struct rama_pg_args *a);
+int rama_store_pg_args_init(struct rama_store_pg_args *a, const struct rama_store_pg_statement *st,
+		      const struct rama_store_cell *args, unsigned n, struct rama_err *e);
+void rama_store_pg_args_fini(struct rama_store_pg_args *a);
 /* A copy in which bytes that are not UTF-8 stand as \xHH; NULL: it is as it should be, or there is no memory (*len is 0). */
-char *rama_pg_clean(const char *text, size_t n, size_t *len);
-bool rama_pg_binary(Oid type);
+char *rama_store_pg_clean(const char *text, size_t n, size_t *len);
+bool rama_store_pg_binary(Oid type);
 /* who wants rows */
-struct rama_pg_reader {
-	rama_row_fn fn;
+struct rama_store_pg_reader {
+	rama_store_row_fn fn;
 	void *ctx;
 };
-int rama_pg_give(const PGresult *r, const struct rama_pg_reader *to, struct rama_err *e);
+int rama_store_pg_give(const PGresult *r, const struct rama_store_pg_reader *to, struct rama_err *e);
 
 /* ---- postgres_block.c */
-extern const char rama_pg_block_sql[];
-int rama_pg_put_block(struct rama_db *db, int64_t job, int64_t process, int64_t rank,
+extern const char rama_store_pg_block_sql[];
+int rama_store_pg_put_block(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
 		      struct rama_block *b, const unsigned char *bytes, size_t n,
 		      struct rama_block_packer *p, struct rama_err *e);
-int rama_pg_get_block(struct rama_db *db, const struct rama_cell *cells, unsigned n,
+int rama_store_pg_get_block(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
 		      struct rama_block *b, struct rama_block_packer *p, struct rama_err *e);
 
-void rama_pg_work_fini(struct rama_db *db);
+void rama_store_pg_work_fini(struct rama_store_db *db);
 
 /* ---- postgres_schema.c */
-extern const char *const *const rama_pg_schema[];
+extern const char *const *const rama_store_pg_schema[];
 
 #endif

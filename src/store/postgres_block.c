@@ -28,7 +28,7 @@ static const enum line line_of[COLUMNS] = {
 #define OTHER_NAMES(p) NAMES(p, "what") NAMES(p, "call") NAMES(p, "parent") NAMES(p, "record")
 #define ALL_NAMES(p) SOME_NAMES(p) OTHER_NAMES(p) p "records"
 
-const char rama_pg_block_sql[] =
+const char rama_store_pg_block_sql[] =
 	"SELECT b.n, b.t0, b.t1, " ALL_NAMES("b.") " FROM blocks b WHERE b.number = $1";
 
 static const char insert_sql[] =
@@ -47,22 +47,22 @@ struct work {
 	struct rama_map places; /* of records, + 1 */
 };
 
-static struct rama_cell number(int64_t v)
+static struct rama_store_cell number(int64_t v)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_INT, .i = v };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_INT, .i = v };
 }
 
-static struct rama_cell text(const char *s)
+static struct rama_store_cell text(const char *s)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_TEXT, .text = s, .len = strlen(s) };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = s, .len = strlen(s) };
 }
 
 /* ---- calls: their numbers in the table `calls` ------------------------------------------------------ */
 
-static int take_call(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_call(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	struct rama_db *db = ctx;
-	struct rama_pg_call *c;
+	struct rama_store_db *db = ctx;
+	struct rama_store_pg_call *c;
 	char *to[3];
 
 	if (db->n_calls == db->room_calls) {
@@ -75,7 +75,7 @@ static int take_call(void *ctx, const struct rama_row *row, struct rama_err *e)
 		db->room_calls = room;
 	}
 	c = &db->call[db->n_calls];
-	*c = (struct rama_pg_call){ .number = row->cell[0].i };
+	*c = (struct rama_store_pg_call){ .number = row->cell[0].i };
 	to[0] = c->what.layer, to[1] = c->what.op, to[2] = c->what.fn;
 	for (unsigned i = 0; i < 3; i++) {
 		size_t room = i == 2 ? sizeof(c->what.fn) : sizeof(c->what.op);
@@ -90,7 +90,7 @@ static int take_call(void *ctx, const struct rama_row *row, struct rama_err *e)
 	return 0;
 }
 
-static const struct rama_pg_call *known_call(const struct rama_db *db, const struct rama_what *w)
+static const struct rama_store_pg_call *known_call(const struct rama_store_db *db, const struct rama_what *w)
 {
 	for (unsigned i = 0; i < db->n_calls; i++)
 		if (strcmp(db->call[i].what.fn, w->fn) == 0 &&
@@ -101,7 +101,7 @@ static const struct rama_pg_call *known_call(const struct rama_db *db, const str
 }
 
 /* The number of a call, which gets one if it has none; another writer may be faster. */
-static int number_of_call(struct rama_db *db, const struct rama_what *w, int64_t *n,
+static int number_of_call(struct rama_store_db *db, const struct rama_what *w, int64_t *n,
 			  struct rama_err *e)
 {
 	static const char find[] =
@@ -110,12 +110,12 @@ static int number_of_call(struct rama_db *db, const struct rama_what *w, int64_t
 		"INSERT INTO calls (layer, op, fn) VALUES ($1, $2, $3)"
 		" ON CONFLICT (layer, op, fn) DO NOTHING RETURNING number, layer, op, fn";
 	static const char *const tries[] = { find, make, find };
-	struct rama_cell args[] = { text(w->layer), text(w->op), text(w->fn) };
-	const struct rama_pg_call *c = known_call(db, w);
+	struct rama_store_cell args[] = { text(w->layer), text(w->op), text(w->fn) };
+	const struct rama_store_pg_call *c = known_call(db, w);
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && c == NULL && i < 3; i++) {
-		rc = rama_pg_run(db, tries[i], RAMA_DB_KEPT, args, 3, take_call, db, NULL, e);
+		rc = rama_store_pg_run(db, tries[i], RAMA_STORE_DB_KEPT, args, 3, take_call, db, NULL, e);
 		c = known_call(db, w);
 	}
 	if (rc == 0 && c == NULL)
@@ -124,7 +124,7 @@ static int number_of_call(struct rama_db *db, const struct rama_what *w, int64_t
 	return rc;
 }
 
-static const struct rama_pg_call *call_of_number(const struct rama_db *db, int64_t n)
+static const struct rama_store_pg_call *call_of_number(const struct rama_store_db *db, int64_t n)
 {
 	for (unsigned i = 0; i < db->n_calls; i++)
 		if (db->call[i].number == n)
@@ -135,17 +135,17 @@ static const struct rama_pg_call *call_of_number(const struct rama_db *db, int64
 /* ---- to the database ---------------------------------------------------------------------------------- */
 
 /* The numbers of v, byte by byte: first the lowest bytes of all, then the next ones. `any` has all bits that occur. */
-static struct rama_cell planes(unsigned char **at, const int64_t *v, uint32_t n, uint64_t any)
+static struct rama_store_cell planes(unsigned char **at, const int64_t *v, uint32_t n, uint64_t any)
 {
 	unsigned char *start = *at, *p = start;
 
 	if (any == 0)
-		return (struct rama_cell){ .type = RAMA_CELL_NULL };
+		return (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 	for (unsigned shift = 0; shift < 64 && any >> shift != 0; shift += 8)
 		for (uint32_t i = 0; i < n; i++)
 			*p++ = (unsigned char)((uint64_t)v[i] >> shift);
 	*at = p;
-	return (struct rama_cell){ .type = RAMA_CELL_BYTES,
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_BYTES,
 				   .text = (const char *)start,
 				   .len = (size_t)(p - start) };
 }
@@ -185,7 +185,7 @@ static int64_t usual_step(const int64_t *v, uint32_t n, enum line line)
 
 /* Base, step and bytes of the values in w->v, which become what is left of them. */
 static void put_column(struct work *w, uint32_t n, enum column c, unsigned char **at,
-		       struct rama_cell *args)
+		       struct rama_store_cell *args)
 {
 	int64_t *v = w->v, step = line_of[c] ? usual_step(v, n, line_of[c]) : 0, low = INT64_MAX,
 		high = INT64_MIN;
@@ -237,9 +237,9 @@ static int list_records(struct work *w, const struct rama_block *b, uint32_t *n_
 }
 
 /* as an array of BIGINT is sent */
-static struct rama_cell record_array(struct work *w, uint32_t n)
+static struct rama_store_cell record_array(struct work *w, uint32_t n)
 {
-	const uint32_t head[] = { htobe32(1), 0, htobe32(RAMA_PG_INT8), htobe32(n), htobe32(1) };
+	const uint32_t head[] = { htobe32(1), 0, htobe32(RAMA_STORE_PG_INT8), htobe32(n), htobe32(1) };
 	const uint32_t len = htobe32(8);
 	unsigned char *p = w->records;
 
@@ -251,7 +251,7 @@ static struct rama_cell record_array(struct work *w, uint32_t n)
 		memcpy(p, &len, 4);
 		memcpy(p + 4, &id, 8);
 	}
-	return (struct rama_cell){ .type = RAMA_CELL_BYTES,
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_BYTES,
 				   .text = (const char *)w->records,
 				   .len = (size_t)(p - w->records) };
 }
@@ -277,14 +277,14 @@ static int64_t value_of(const struct rama_wire_event *ev, enum column c, const i
 	}
 }
 
-static struct work *work_of(struct rama_db *db)
+static struct work *work_of(struct rama_store_db *db)
 {
 	if (db->work == NULL)
 		db->work = calloc(1, sizeof(struct work));
 	return db->work;
 }
 
-void rama_pg_work_fini(struct rama_db *db)
+void rama_store_pg_work_fini(struct rama_store_db *db)
 {
 	struct work *w = db->work;
 
@@ -295,11 +295,11 @@ void rama_pg_work_fini(struct rama_db *db)
 }
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
-int rama_pg_put_block(struct rama_db *db, int64_t job, int64_t process, int64_t rank,
+int rama_store_pg_put_block(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
 		      struct rama_block *b, const unsigned char *bytes, size_t n,
 		      struct rama_block_packer *p, struct rama_err *e)
 {
-	struct rama_cell args[ARGS_ALL] = { number(process),
+	struct rama_store_cell args[ARGS_ALL] = { number(process),
 					    number(b->lane),
 					    number((int64_t)b->first),
 					    number(b->n),
@@ -333,20 +333,20 @@ int rama_pg_put_block(struct rama_db *db, int64_t job, int64_t process, int64_t 
 		put_column(w, b->n, (enum column)c, &at, args + HEAD_ARGS + (size_t)3 * c);
 	}
 	args[ARGS_ALL - 1] = record_array(w, n_records);
-	return rama_pg_run(db, insert_sql, RAMA_DB_KEPT, args, ARGS_ALL, NULL, NULL, NULL, e);
+	return rama_store_pg_run(db, insert_sql, RAMA_STORE_DB_KEPT, args, ARGS_ALL, NULL, NULL, NULL, e);
 }
 
 /* ---- from the database ---------------------------------------------------------------------------------- */
 
 /* Values of a column into v; numbers of a damaged row may wrap, they do not harm. */
-static bool get_column(const struct rama_cell *cell, int64_t *v, uint32_t n)
+static bool get_column(const struct rama_store_cell *cell, int64_t *v, uint32_t n)
 {
 	const unsigned char *p = (const unsigned char *)cell[2].text;
 	uint64_t base = (uint64_t)cell[0].i, step = (uint64_t)cell[1].i;
-	size_t wide = cell[2].type == RAMA_CELL_BYTES ? cell[2].len / n : 0;
+	size_t wide = cell[2].type == RAMA_STORE_CELL_BYTES ? cell[2].len / n : 0;
 
-	if (cell[0].type != RAMA_CELL_INT || cell[1].type != RAMA_CELL_INT || wide > 8 ||
-	    (cell[2].type != RAMA_CELL_NULL && (wide == 0 || cell[2].len != wide * n)))
+	if (cell[0].type != RAMA_STORE_CELL_INT || cell[1].type != RAMA_STORE_CELL_INT || wide > 8 ||
+	    (cell[2].type != RAMA_STORE_CELL_NULL && (wide == 0 || cell[2].len != wide * n)))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = (int64_t)(base + step * i);
@@ -357,11 +357,11 @@ static bool get_column(const struct rama_cell *cell, int64_t *v, uint32_t n)
 }
 
 /* v: which file each event is about */
-static bool get_records(const struct rama_cell *c, const int64_t *v, struct rama_block *b)
+static bool get_records(const struct rama_store_cell *c, const int64_t *v, struct rama_block *b)
 {
 	const unsigned char *p = (const unsigned char *)c->text;
 	size_t n =
-		c->type == RAMA_CELL_BYTES && c->len > ARRAY_HEAD ? (c->len - ARRAY_HEAD) / 12 : 0;
+		c->type == RAMA_STORE_CELL_BYTES && c->len > ARRAY_HEAD ? (c->len - ARRAY_HEAD) / 12 : 0;
 	uint32_t head[5], len;
 	uint64_t id;
 
@@ -384,7 +384,7 @@ static bool get_records(const struct rama_cell *c, const int64_t *v, struct rama
 }
 
 /* Calls of the events (their numbers are in v) become a table of the block's own. */
-static int get_calls(struct rama_db *db, const int64_t *v, struct rama_block *b, struct rama_err *e)
+static int get_calls(struct rama_store_db *db, const int64_t *v, struct rama_block *b, struct rama_err *e)
 {
 	static const char all[] = "SELECT number, layer, op, fn FROM calls ORDER BY number";
 	int64_t calls[RAMA_BLOCK_WHATS];
@@ -393,7 +393,7 @@ static int get_calls(struct rama_db *db, const int64_t *v, struct rama_block *b,
 	b->n_whats = 0;
 	for (uint32_t i = 0; i < b->n; i++) {
 		int64_t n = v[i] >> 1;
-		const struct rama_pg_call *c;
+		const struct rama_store_pg_call *c;
 
 		b->event[i].failed = (v[i] & 1) != 0;
 		for (uint32_t k = 0; k < b->n_whats && (b->n_whats == 0 || calls[last] != n); k++)
@@ -404,7 +404,7 @@ static int get_calls(struct rama_db *db, const int64_t *v, struct rama_block *b,
 				int rc;
 
 				db->n_calls = 0;
-				rc = rama_pg_run(db, all, RAMA_DB_KEPT, NULL, 0, take_call, db,
+				rc = rama_store_pg_run(db, all, RAMA_STORE_DB_KEPT, NULL, 0, take_call, db,
 						 NULL, e);
 				if (rc != 0)
 					return rc;
@@ -449,10 +449,10 @@ static void set_value(struct rama_wire_event *ev, enum column c, int64_t v)
 	}
 }
 
-int rama_pg_get_block(struct rama_db *db, const struct rama_cell *cells, unsigned n,
+int rama_store_pg_get_block(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
 		      struct rama_block *b, struct rama_block_packer *p, struct rama_err *e)
 {
-	const struct rama_cell *at = cells + 3;
+	const struct rama_store_cell *at = cells + 3;
 	struct work *w = work_of(db);
 	int rc = 0;
 

@@ -31,7 +31,7 @@ static size_t utf8_length(const unsigned char *s, size_t n)
 	return len;
 }
 
-char *rama_pg_clean(const char *text, size_t n, size_t *len)
+char *rama_store_pg_clean(const char *text, size_t n, size_t *len)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	size_t at = 0, used = 0, wide;
@@ -59,7 +59,7 @@ char *rama_pg_clean(const char *text, size_t n, size_t *len)
 	return to;
 }
 
-void rama_pg_args_fini(struct rama_pg_args *a)
+void rama_store_pg_args_fini(struct rama_store_pg_args *a)
 {
 	for (unsigned i = 0; a->text != NULL && i < a->n; i++)
 		free(a->text[i]);
@@ -69,33 +69,33 @@ void rama_pg_args_fini(struct rama_pg_args *a)
 	free(a->format);
 	free(a->type);
 	free(a->number);
-	*a = (struct rama_pg_args){ 0 };
+	*a = (struct rama_store_pg_args){ 0 };
 }
 
 /* a number as bytes of that type; false: it has to go as text */
-static bool number_bytes(struct rama_pg_args *a, unsigned i, Oid type, const struct rama_cell *c)
+static bool number_bytes(struct rama_store_pg_args *a, unsigned i, Oid type, const struct rama_store_cell *c)
 {
 	int64_t v = c->i;
 	uint64_t u8;
 	uint32_t u4;
 	uint16_t u2;
-	double f = c->type == RAMA_CELL_REAL ? c->f : (double)v;
+	double f = c->type == RAMA_STORE_CELL_REAL ? c->f : (double)v;
 
-	if (type == RAMA_PG_FLOAT8) {
+	if (type == RAMA_STORE_PG_FLOAT8) {
 		memcpy(&u8, &f, 8);
 		u8 = htobe64(u8);
 		memcpy(a->number[i], &u8, (size_t)(a->length[i] = 8));
 		return true;
 	}
-	if (c->type != RAMA_CELL_INT)
+	if (c->type != RAMA_STORE_CELL_INT)
 		return false;
-	if (type == RAMA_PG_INT8) {
+	if (type == RAMA_STORE_PG_INT8) {
 		u8 = htobe64((uint64_t)v);
 		memcpy(a->number[i], &u8, (size_t)(a->length[i] = 8));
-	} else if (type == RAMA_PG_INT4 && v >= INT32_MIN && v <= INT32_MAX) {
+	} else if (type == RAMA_STORE_PG_INT4 && v >= INT32_MIN && v <= INT32_MAX) {
 		u4 = htobe32((uint32_t)v);
 		memcpy(a->number[i], &u4, (size_t)(a->length[i] = 4));
-	} else if (type == RAMA_PG_INT2 && v >= INT16_MIN && v <= INT16_MAX) {
+	} else if (type == RAMA_STORE_PG_INT2 && v >= INT16_MIN && v <= INT16_MAX) {
 		u2 = htobe16((uint16_t)v);
 		memcpy(a->number[i], &u2, (size_t)(a->length[i] = 2));
 	} else {
@@ -104,9 +104,9 @@ static bool number_bytes(struct rama_pg_args *a, unsigned i, Oid type, const str
 	return true;
 }
 
-static void number_text(struct rama_pg_args *a, unsigned i, const struct rama_cell *c)
+static void number_text(struct rama_store_pg_args *a, unsigned i, const struct rama_store_cell *c)
 {
-	if (c->type == RAMA_CELL_INT)
+	if (c->type == RAMA_STORE_CELL_INT)
 		snprintf(a->number[i], sizeof(a->number[i]), "%" PRId64, c->i);
 	else if (isnan(c->f))
 		memcpy(a->number[i], "NaN", 4);
@@ -117,13 +117,13 @@ static void number_text(struct rama_pg_args *a, unsigned i, const struct rama_ce
 }
 
 /* As bytes where a text is wanted, else (it may be the text of a number) as the text that it is, with a NUL. */
-static int put_text(struct rama_pg_args *a, unsigned i, Oid type, const struct rama_cell *c,
+static int put_text(struct rama_store_pg_args *a, unsigned i, Oid type, const struct rama_store_cell *c,
 		    struct rama_err *e)
 {
 	size_t len;
 
-	a->text[i] = rama_pg_clean(c->text, c->len, &len);
-	a->format[i] = type == RAMA_PG_TEXT;
+	a->text[i] = rama_store_pg_clean(c->text, c->len, &len);
+	a->format[i] = type == RAMA_STORE_PG_TEXT;
 	if (a->text[i] == NULL && len == c->len && a->format[i] == 0)
 		a->text[i] = strndup(c->text, len);
 	if (a->text[i] == NULL && (len != c->len || a->format[i] == 0))
@@ -133,12 +133,12 @@ static int put_text(struct rama_pg_args *a, unsigned i, Oid type, const struct r
 	return 0;
 }
 
-static int put_arg(struct rama_pg_args *a, unsigned i, Oid type, const struct rama_cell *c,
+static int put_arg(struct rama_store_pg_args *a, unsigned i, Oid type, const struct rama_store_cell *c,
 		   struct rama_err *e)
 {
-	if (c->type == RAMA_CELL_NULL)
+	if (c->type == RAMA_STORE_CELL_NULL)
 		return 0;
-	if (c->type == RAMA_CELL_INT || c->type == RAMA_CELL_REAL) {
+	if (c->type == RAMA_STORE_CELL_INT || c->type == RAMA_STORE_CELL_REAL) {
 		a->value[i] = a->number[i];
 		a->format[i] = number_bytes(a, i, type, c) ? 1 : 0;
 		if (a->format[i] == 0)
@@ -147,7 +147,7 @@ static int put_arg(struct rama_pg_args *a, unsigned i, Oid type, const struct ra
 	}
 	if (c->len > INT32_MAX / 4)
 		return rama_err_set(e, RAMA_ELIMIT, "a value of %zu bytes", c->len);
-	if (c->type == RAMA_CELL_TEXT)
+	if (c->type == RAMA_STORE_CELL_TEXT)
 		return put_text(a, i, type, c, e);
 	a->value[i] = c->text;
 	a->length[i] = (int)c->len;
@@ -155,13 +155,13 @@ static int put_arg(struct rama_pg_args *a, unsigned i, Oid type, const struct ra
 	return 0;
 }
 
-int rama_pg_args_init(struct rama_pg_args *a, const struct rama_pg_statement *st,
-		      const struct rama_cell *args, unsigned n, struct rama_err *e)
+int rama_store_pg_args_init(struct rama_store_pg_args *a, const struct rama_store_pg_statement *st,
+		      const struct rama_store_cell *args, unsigned n, struct rama_err *e)
 {
 	/* more than it asks for is allowed, as elsewhere */
 	unsigned most = st->type != NULL && st->n_types < n ? st->n_types : n;
 
-	*a = (struct rama_pg_args){ .n = most };
+	*a = (struct rama_store_pg_args){ .n = most };
 	if (st->type != NULL && st->n_types > n)
 		return rama_err_set(e, RAMA_EUSAGE, "%u arguments for %u places", n, st->n_types);
 	a->value = calloc(most + 1, sizeof(*a->value));
@@ -178,30 +178,30 @@ int rama_pg_args_init(struct rama_pg_args *a, const struct rama_pg_statement *st
 
 		if (rc != 0)
 			return rc;
-		if (args[i].type == RAMA_CELL_BYTES)
-			a->type[i] = RAMA_PG_BYTEA;
+		if (args[i].type == RAMA_STORE_CELL_BYTES)
+			a->type[i] = RAMA_STORE_PG_BYTEA;
 	}
 	return 0;
 }
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-bool rama_pg_binary(Oid type)
+bool rama_store_pg_binary(Oid type)
 {
 	switch (type) {
-	case RAMA_PG_BOOL:
-	case RAMA_PG_BYTEA:
-	case RAMA_PG_NAME:
-	case RAMA_PG_INT8:
-	case RAMA_PG_INT2:
-	case RAMA_PG_INT4:
-	case RAMA_PG_TEXT:
-	case RAMA_PG_FLOAT4:
-	case RAMA_PG_FLOAT8:
-	case RAMA_PG_INT2S:
-	case RAMA_PG_INT4S:
-	case RAMA_PG_INT8S:
-	case RAMA_PG_VARCHAR:
+	case RAMA_STORE_PG_BOOL:
+	case RAMA_STORE_PG_BYTEA:
+	case RAMA_STORE_PG_NAME:
+	case RAMA_STORE_PG_INT8:
+	case RAMA_STORE_PG_INT2:
+	case RAMA_STORE_PG_INT4:
+	case RAMA_STORE_PG_TEXT:
+	case RAMA_STORE_PG_FLOAT4:
+	case RAMA_STORE_PG_FLOAT8:
+	case RAMA_STORE_PG_INT2S:
+	case RAMA_STORE_PG_INT4S:
+	case RAMA_STORE_PG_INT8S:
+	case RAMA_STORE_PG_VARCHAR:
 		return true;
 	default:
 		return false;
@@ -217,70 +217,70 @@ static uint64_t big_endian(const char *p, size_t n)
 	return v;
 }
 
-static void from_bytes(struct rama_cell *c, Oid type, const char *p, size_t n)
+static void from_bytes(struct rama_store_cell *c, Oid type, const char *p, size_t n)
 {
 	uint64_t v = n <= 8 ? big_endian(p, n) : 0;
 	uint32_t w = (uint32_t)v;
 	float f;
 
-	c->type = RAMA_CELL_INT;
+	c->type = RAMA_STORE_CELL_INT;
 	switch (type) {
-	case RAMA_PG_BOOL:
-	case RAMA_PG_INT8:
+	case RAMA_STORE_PG_BOOL:
+	case RAMA_STORE_PG_INT8:
 		c->i = (int64_t)v;
 		break;
-	case RAMA_PG_INT4:
+	case RAMA_STORE_PG_INT4:
 		c->i = (int32_t)w;
 		break;
-	case RAMA_PG_INT2:
+	case RAMA_STORE_PG_INT2:
 		c->i = (int16_t)(uint16_t)v;
 		break;
-	case RAMA_PG_FLOAT8:
-		c->type = RAMA_CELL_REAL;
+	case RAMA_STORE_PG_FLOAT8:
+		c->type = RAMA_STORE_CELL_REAL;
 		memcpy(&c->f, &v, 8);
 		break;
-	case RAMA_PG_FLOAT4:
-		c->type = RAMA_CELL_REAL;
+	case RAMA_STORE_PG_FLOAT4:
+		c->type = RAMA_STORE_CELL_REAL;
 		memcpy(&f, &w, 4);
 		c->f = f;
 		break;
-	case RAMA_PG_BYTEA:
-	case RAMA_PG_INT2S:
-	case RAMA_PG_INT4S:
-	case RAMA_PG_INT8S:
-		c->type = RAMA_CELL_BYTES;
+	case RAMA_STORE_PG_BYTEA:
+	case RAMA_STORE_PG_INT2S:
+	case RAMA_STORE_PG_INT4S:
+	case RAMA_STORE_PG_INT8S:
+		c->type = RAMA_STORE_CELL_BYTES;
 		break;
 	default:
-		c->type = RAMA_CELL_TEXT;
+		c->type = RAMA_STORE_CELL_TEXT;
 		break;
 	}
 }
 
-static void from_text(struct rama_cell *c, Oid type, const char *p)
+static void from_text(struct rama_store_cell *c, Oid type, const char *p)
 {
-	c->type = RAMA_CELL_TEXT;
+	c->type = RAMA_STORE_CELL_TEXT;
 	switch (type) {
-	case RAMA_PG_BOOL:
-		c->type = RAMA_CELL_INT;
+	case RAMA_STORE_PG_BOOL:
+		c->type = RAMA_STORE_CELL_INT;
 		c->i = p[0] == 't';
 		break;
-	case RAMA_PG_INT8:
-	case RAMA_PG_INT4:
-	case RAMA_PG_INT2:
-	case RAMA_PG_OID:
-		c->type = RAMA_CELL_INT;
+	case RAMA_STORE_PG_INT8:
+	case RAMA_STORE_PG_INT4:
+	case RAMA_STORE_PG_INT2:
+	case RAMA_STORE_PG_OID:
+		c->type = RAMA_STORE_CELL_INT;
 		c->i = strtoll(p, NULL, 10);
 		break;
-	case RAMA_PG_NUMERIC: /* sums of integers are of this type */
+	case RAMA_STORE_PG_NUMERIC: /* sums of integers are of this type */
 		if (p[strspn(p, "-0123456789")] == '\0' && strlen(p) < 19) {
-			c->type = RAMA_CELL_INT;
+			c->type = RAMA_STORE_CELL_INT;
 			c->i = strtoll(p, NULL, 10);
 			break;
 		}
 		/* fall through */
-	case RAMA_PG_FLOAT4:
-	case RAMA_PG_FLOAT8:
-		c->type = RAMA_CELL_REAL;
+	case RAMA_STORE_PG_FLOAT4:
+	case RAMA_STORE_PG_FLOAT8:
+		c->type = RAMA_STORE_CELL_REAL;
 		c->f = strtod(p, NULL);
 		break;
 	default:
@@ -289,22 +289,22 @@ static void from_text(struct rama_cell *c, Oid type, const char *p)
 }
 
 /* Bytes that came as text ("\x0123"); freed by the caller. */
-static unsigned char *unescaped(struct rama_cell *c, const char *p)
+static unsigned char *unescaped(struct rama_store_cell *c, const char *p)
 {
 	size_t n = 0;
 	unsigned char *bytes = PQunescapeBytea((const unsigned char *)p, &n);
 
-	c->type = RAMA_CELL_BYTES;
+	c->type = RAMA_STORE_CELL_BYTES;
 	c->text = bytes != NULL ? (const char *)bytes : "";
 	c->len = bytes != NULL ? n : 0;
 	return bytes;
 }
 
-static void read_cell(const PGresult *r, int row, int i, struct rama_cell *c, unsigned char **bytes)
+static void read_cell(const PGresult *r, int row, int i, struct rama_store_cell *c, unsigned char **bytes)
 {
 	Oid type = PQftype(r, i);
 
-	*c = (struct rama_cell){ .text = "" };
+	*c = (struct rama_store_cell){ .text = "" };
 	*bytes = NULL;
 	if (PQgetisnull(r, row, i))
 		return;
@@ -312,14 +312,14 @@ static void read_cell(const PGresult *r, int row, int i, struct rama_cell *c, un
 	c->len = (size_t)PQgetlength(r, row, i);
 	if (PQfformat(r, i) == 1)
 		from_bytes(c, type, c->text, c->len);
-	else if (type == RAMA_PG_BYTEA)
+	else if (type == RAMA_STORE_PG_BYTEA)
 		*bytes = unescaped(c, c->text);
 	else
 		from_text(c, type, c->text);
 }
 
-static int give_rows(const PGresult *r, struct rama_row *line, struct rama_cell *cell,
-		     unsigned char **bytes, const struct rama_pg_reader *to, struct rama_err *e)
+static int give_rows(const PGresult *r, struct rama_store_row *line, struct rama_store_cell *cell,
+		     unsigned char **bytes, const struct rama_store_pg_reader *to, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -333,13 +333,13 @@ static int give_rows(const PGresult *r, struct rama_row *line, struct rama_cell 
 	return rc;
 }
 
-int rama_pg_give(const PGresult *r, const struct rama_pg_reader *to, struct rama_err *e)
+int rama_store_pg_give(const PGresult *r, const struct rama_store_pg_reader *to, struct rama_err *e)
 {
 	unsigned n = (unsigned)PQnfields(r);
-	struct rama_cell *cell = calloc(n + 1, sizeof(*cell));
+	struct rama_store_cell *cell = calloc(n + 1, sizeof(*cell));
 	const char **name = calloc(n + 1, sizeof(char *));
 	unsigned char **bytes = calloc(n + 1, sizeof(unsigned char *));
-	struct rama_row line = { .n = n, .name = name, .cell = cell };
+	struct rama_store_row line = { .n = n, .name = name, .cell = cell };
 	int rc = RAMA_EMEMORY;
 
 	if (cell != NULL && name != NULL && bytes != NULL) {

@@ -20,10 +20,10 @@ static const struct {
 
 /* a statement with its arguments, and who wants to know what it gives */
 struct question {
-	const struct rama_pg_statement *st;
-	const struct rama_cell *args;
+	const struct rama_store_pg_statement *st;
+	const struct rama_store_cell *args;
 	unsigned n;
-	struct rama_pg_reader reader;
+	struct rama_store_pg_reader reader;
 	int64_t *changed;
 };
 
@@ -31,7 +31,7 @@ struct question {
 
 /* The next outcome; NULL: nothing is on the wire any more, or the connection is gone. Ends of statements (NULL) are
  * passed over. */
-static PGresult *next_result(struct rama_db *db)
+static PGresult *next_result(struct rama_store_db *db)
 {
 	PGresult *r = PQgetResult(db->conn);
 
@@ -42,7 +42,7 @@ static PGresult *next_result(struct rama_db *db)
 	return r;
 }
 
-void rama_pg_drain(struct rama_db *db)
+void rama_store_pg_drain(struct rama_store_db *db)
 {
 	PGresult *r;
 
@@ -51,10 +51,10 @@ void rama_pg_drain(struct rama_db *db)
 	db->syncs = 0;
 }
 
-static int end_pipeline(struct rama_db *db, struct rama_err *e)
+static int end_pipeline(struct rama_store_db *db, struct rama_err *e)
 {
 	if (PQpipelineSync(db->conn) != 1)
-		return rama_pg_fail(db, NULL, e);
+		return rama_store_pg_fail(db, NULL, e);
 	db->syncs++;
 	return 0;
 }
@@ -67,7 +67,7 @@ static bool bad(const PGresult *r)
 }
 
 /* Outcomes of `n` statements nobody waited for, each with its end; the first error. */
-static int read_unread(struct rama_db *db, unsigned n, struct rama_err *e)
+static int read_unread(struct rama_store_db *db, unsigned n, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -75,7 +75,7 @@ static int read_unread(struct rama_db *db, unsigned n, struct rama_err *e)
 		PGresult *r = PQgetResult(db->conn);
 
 		if (r == NULL || bad(r))
-			rc = rama_pg_fail(db, r, e);
+			rc = rama_store_pg_fail(db, r, e);
 		PQclear(r);
 		while (rc == 0 && (r = PQgetResult(db->conn)) != NULL)
 			PQclear(r);
@@ -83,7 +83,7 @@ static int read_unread(struct rama_db *db, unsigned n, struct rama_err *e)
 	return rc;
 }
 
-int rama_pg_settle(struct rama_db *db, struct rama_err *e)
+int rama_store_pg_settle(struct rama_store_db *db, struct rama_err *e)
 {
 	unsigned n = db->unread;
 	int rc = n > 0 ? end_pipeline(db, e) : 0;
@@ -91,24 +91,24 @@ int rama_pg_settle(struct rama_db *db, struct rama_err *e)
 	db->unread = 0;
 	if (rc == 0)
 		rc = read_unread(db, n, e);
-	rama_pg_drain(db);
+	rama_store_pg_drain(db);
 	return rc;
 }
 
 /* ---- what goes out -------------------------------------------------------------------------------- */
 
-int rama_pg_send(struct rama_db *db, const char *sql, struct rama_err *e)
+int rama_store_pg_send(struct rama_store_db *db, const char *sql, struct rama_err *e)
 {
 	if (PQsendQueryParams(db->conn, sql, 0, NULL, NULL, NULL, NULL, 0) != 1)
-		return rama_pg_fail(db, NULL, e);
+		return rama_store_pg_fail(db, NULL, e);
 	db->unread++;
 	return 0;
 }
 
-void rama_pg_forget_statements(struct rama_db *db, bool for_good)
+void rama_store_pg_forget_statements(struct rama_store_db *db, bool for_good)
 {
 	for (unsigned i = 0; i < db->n_statements; i++) {
-		struct rama_pg_statement *st = db->statement[i];
+		struct rama_store_pg_statement *st = db->statement[i];
 
 		st->ready = false;
 		if (!for_good)
@@ -125,12 +125,12 @@ void rama_pg_forget_statements(struct rama_db *db, bool for_good)
 	db->n_statements = 0;
 }
 
-static int new_statement(struct rama_db *db, const char *sql, struct rama_pg_statement **found,
+static int new_statement(struct rama_store_db *db, const char *sql, struct rama_store_pg_statement **found,
 			 struct rama_err *e)
 {
-	struct rama_pg_statement **grown = realloc(
-		(void *)db->statement, (db->n_statements + 1) * sizeof(struct rama_pg_statement *));
-	struct rama_pg_statement *st = calloc(1, sizeof(*st));
+	struct rama_store_pg_statement **grown = realloc(
+		(void *)db->statement, (db->n_statements + 1) * sizeof(struct rama_store_pg_statement *));
+	struct rama_store_pg_statement *st = calloc(1, sizeof(*st));
 
 	if (grown != NULL)
 		db->statement = grown;
@@ -147,7 +147,7 @@ static int new_statement(struct rama_db *db, const char *sql, struct rama_pg_sta
 }
 
 /* the statement of this text, found by its address; a text that changed since is another statement */
-static int find_statement(struct rama_db *db, const char *sql, struct rama_pg_statement **found,
+static int find_statement(struct rama_store_db *db, const char *sql, struct rama_store_pg_statement **found,
 			  struct rama_err *e)
 {
 	bool fresh = false;
@@ -166,7 +166,7 @@ static int find_statement(struct rama_db *db, const char *sql, struct rama_pg_st
 	return rc;
 }
 
-static int learn_types(struct rama_pg_statement *st, const PGresult *r, struct rama_err *e)
+static int learn_types(struct rama_store_pg_statement *st, const PGresult *r, struct rama_err *e)
 {
 	int columns = PQnfields(r);
 
@@ -179,7 +179,7 @@ static int learn_types(struct rama_pg_statement *st, const PGresult *r, struct r
 		st->type[i] = PQparamtype(r, (int)i);
 	st->binary = true;
 	for (int i = 0; i < columns; i++)
-		st->binary &= rama_pg_binary(PQftype(r, i));
+		st->binary &= rama_store_pg_binary(PQftype(r, i));
 	st->ready = true;
 	return 0;
 }
@@ -209,7 +209,7 @@ static unsigned unused_types(const char *sql, Oid *type, unsigned most)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < most; i++)
-		type[i] = RAMA_PG_INT8;
+		type[i] = RAMA_STORE_PG_INT8;
 	for (const char *at = strchr(sql, '$'); at != NULL; at = strchr(at + 1, '$')) {
 		unsigned long k = strtoul(at + 1, NULL, 10);
 
@@ -221,7 +221,7 @@ static unsigned unused_types(const char *sql, Oid *type, unsigned most)
 	return n;
 }
 
-static int prepare(struct rama_db *db, struct rama_pg_statement *st, struct rama_err *e)
+static int prepare(struct rama_store_db *db, struct rama_store_pg_statement *st, struct rama_err *e)
 {
 	enum { MOST = 1024 };
 	char *sql = with_lock(st->sql);
@@ -234,7 +234,7 @@ static int prepare(struct rama_db *db, struct rama_pg_statement *st, struct rama
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	if (PQsendPrepare(db->conn, st->name, sql, (int)unused_types(sql, type, MOST), type) != 1 ||
 	    PQsendDescribePrepared(db->conn, st->name) != 1)
-		rc = rama_pg_fail(db, NULL, e);
+		rc = rama_store_pg_fail(db, NULL, e);
 	free(sql);
 	if (rc == 0)
 		rc = end_pipeline(db, e);
@@ -243,19 +243,19 @@ static int prepare(struct rama_db *db, struct rama_pg_statement *st, struct rama
 		rc = read_unread(db, n + 1, e);
 	if (rc == 0) {
 		r = next_result(db);
-		rc = r == NULL || bad(r) ? rama_pg_fail(db, r, e) : learn_types(st, r, e);
+		rc = r == NULL || bad(r) ? rama_store_pg_fail(db, r, e) : learn_types(st, r, e);
 	}
 	PQclear(r);
-	rama_pg_drain(db);
+	rama_store_pg_drain(db);
 	return rc;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------- */
 
 /* Another statement wants the wire: what is still to come of this one is kept in memory. */
-static int read_ahead(struct rama_db *db, struct rama_err *e)
+static int read_ahead(struct rama_store_db *db, struct rama_err *e)
 {
-	struct rama_pg_rows *rows = db->open;
+	struct rama_store_pg_rows *rows = db->open;
 	PGresult *r;
 
 	db->open = NULL;
@@ -270,26 +270,26 @@ static int read_ahead(struct rama_db *db, struct rama_err *e)
 		}
 		if (grown == NULL) {
 			PQclear(r);
-			rama_pg_drain(db);
+			rama_store_pg_drain(db);
 			rows->whole = true;
 			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 		}
 		rows->kept = grown;
 		rows->kept[rows->n++] = r;
 	}
-	rama_pg_drain(db);
+	rama_store_pg_drain(db);
 	rows->whole = true;
 	return 0;
 }
 
-static PGresult *next_row(struct rama_db *db, struct rama_pg_rows *rows)
+static PGresult *next_row(struct rama_store_db *db, struct rama_store_pg_rows *rows)
 {
 	if (rows->at < rows->n)
 		return rows->kept[rows->at++];
 	return rows->whole ? NULL : PQgetResult(db->conn);
 }
 
-static void stop_server(struct rama_db *db)
+static void stop_server(struct rama_store_db *db)
 {
 	char text[256];
 	PGcancel *cancel = PQgetCancel(db->conn);
@@ -300,21 +300,21 @@ static void stop_server(struct rama_db *db)
 }
 
 /* Reads the rows of a statement; fn may run others meanwhile. `stop`: the server may be told that we have enough. */
-static int read_rows(struct rama_db *db, const struct question *q, bool stop, struct rama_err *e)
+static int read_rows(struct rama_store_db *db, const struct question *q, bool stop, struct rama_err *e)
 {
-	struct rama_pg_rows rows = { 0 };
+	struct rama_store_pg_rows rows = { 0 };
 	int answer = 0, rc = 0;
 	PGresult *r;
 
 	PQsetSingleRowMode(db->conn); /* else, too, they come: all at once */
 	while (rc == 0 && answer == 0 && (r = next_row(db, &rows)) != NULL) {
 		if (bad(r)) {
-			rc = rama_pg_fail(db, r, e);
+			rc = rama_store_pg_fail(db, r, e);
 		} else if (PQresultStatus(r) == PGRES_EMPTY_QUERY) {
 			rc = rama_err_set(e, RAMA_EUSAGE, "an empty statement");
 		} else if (q->reader.fn != NULL && PQntuples(r) > 0) {
 			db->open = &rows;
-			answer = rama_pg_give(r, &q->reader, e);
+			answer = rama_store_pg_give(r, &q->reader, e);
 			db->open = NULL;
 		}
 		if (q->changed != NULL && PQcmdTuples(r)[0] != '\0')
@@ -324,7 +324,7 @@ static int read_rows(struct rama_db *db, const struct question *q, bool stop, st
 	if (answer != 0 && stop && !rows.whole)
 		stop_server(db);
 	if (!rows.whole)
-		rama_pg_drain(db);
+		rama_store_pg_drain(db);
 	while (rows.at < rows.n)
 		PQclear(rows.kept[rows.at++]);
 	free((void *)rows.kept);
@@ -333,11 +333,11 @@ static int read_rows(struct rama_db *db, const struct question *q, bool stop, st
 
 /* ---- one statement --------------------------------------------------------------------------------- */
 
-static int send_one(struct rama_db *db, const struct question *q, struct rama_err *e)
+static int send_one(struct rama_store_db *db, const struct question *q, struct rama_err *e)
 {
-	const struct rama_pg_statement *st = q->st;
-	struct rama_pg_args a;
-	int rc = rama_pg_args_init(&a, st, q->args, q->n, e), sent = 1;
+	const struct rama_store_pg_statement *st = q->st;
+	struct rama_store_pg_args a;
+	int rc = rama_store_pg_args_init(&a, st, q->args, q->n, e), sent = 1;
 
 	if (rc == 0 && st->ready)
 		sent = PQsendQueryPrepared(db->conn, st->name, (int)a.n, a.value, a.length,
@@ -345,14 +345,14 @@ static int send_one(struct rama_db *db, const struct question *q, struct rama_er
 	else if (rc == 0)
 		sent = PQsendQueryParams(db->conn, st->sql, (int)a.n, a.type, a.value, a.length,
 					 a.format, 0);
-	rama_pg_args_fini(&a);
+	rama_store_pg_args_fini(&a);
 	if (rc == 0 && sent != 1)
-		rc = rama_pg_fail(db, NULL, e);
+		rc = rama_store_pg_fail(db, NULL, e);
 	return rc;
 }
 
 /* Waits for the statement that was sent last; `unread`: so many were sent before it. */
-static int read_answer(struct rama_db *db, const struct question *q, unsigned unread, bool stop,
+static int read_answer(struct rama_store_db *db, const struct question *q, unsigned unread, bool stop,
 		       struct rama_err *e)
 {
 	int rc = end_pipeline(db, e);
@@ -362,18 +362,18 @@ static int read_answer(struct rama_db *db, const struct question *q, unsigned un
 		rc = read_unread(db, unread, e);
 	if (rc == 0)
 		rc = read_rows(db, q, stop, e);
-	rama_pg_drain(db);
+	rama_store_pg_drain(db);
 	return rc;
 }
 
 /* A request to stop that comes late may hit this one: then again. */
-static void leave_reading(struct rama_db *db, bool batch)
+static void leave_reading(struct rama_store_db *db, bool batch)
 {
 	bool passing = db->passing;
 
 	for (int i = 0; i < 5 && PQstatus(db->conn) == CONNECTION_OK; i++) {
-		if (rama_pg_send(db, batch ? "ROLLBACK TO iorama_read" : "ROLLBACK", NULL) == 0 &&
-		    rama_pg_settle(db, NULL) == 0)
+		if (rama_store_pg_send(db, batch ? "ROLLBACK TO iorama_read" : "ROLLBACK", NULL) == 0 &&
+		    rama_store_pg_settle(db, NULL) == 0)
 			break;
 		db->broken = false;
 	}
@@ -381,14 +381,14 @@ static void leave_reading(struct rama_db *db, bool batch)
 }
 
 /* A statement of somebody else that must only read: whatever it is, it cannot write. */
-static int run_reading(struct rama_db *db, const struct question *q, struct rama_err *e)
+static int run_reading(struct rama_store_db *db, const struct question *q, struct rama_err *e)
 {
 	bool batch = db->in_batch;
 	unsigned unread;
-	int rc = rama_pg_send(db, batch ? "SAVEPOINT iorama_read" : "BEGIN READ ONLY", e);
+	int rc = rama_store_pg_send(db, batch ? "SAVEPOINT iorama_read" : "BEGIN READ ONLY", e);
 
 	if (rc == 0 && batch)
-		rc = rama_pg_send(db, "SET LOCAL transaction_read_only = on", e);
+		rc = rama_store_pg_send(db, "SET LOCAL transaction_read_only = on", e);
 	unread = db->unread;
 	if (rc == 0)
 		rc = send_one(db, q, e);
@@ -400,7 +400,7 @@ static int run_reading(struct rama_db *db, const struct question *q, struct rama
 }
 
 /* Nobody waits for what has no rows in a batch. */
-static int run_writing(struct rama_db *db, const struct question *q, struct rama_err *e)
+static int run_writing(struct rama_store_db *db, const struct question *q, struct rama_err *e)
 {
 	unsigned unread = db->unread;
 	int rc = send_one(db, q, e);
@@ -409,16 +409,16 @@ static int run_writing(struct rama_db *db, const struct question *q, struct rama
 		return rc;
 	if (db->in_batch && q->reader.fn == NULL && q->changed == NULL) {
 		db->unread++;
-		return db->unread < UNREAD_MOST ? 0 : rama_pg_settle(db, e);
+		return db->unread < UNREAD_MOST ? 0 : rama_store_pg_settle(db, e);
 	}
 	return read_answer(db, q, unread, false, e);
 }
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
-int rama_pg_run(struct rama_db *db, const char *sql, int once, const struct rama_cell *args,
-		unsigned n_args, rama_row_fn fn, void *ctx, int64_t *changed, struct rama_err *e)
+int rama_store_pg_run(struct rama_store_db *db, const char *sql, int once, const struct rama_store_cell *args,
+		unsigned n_args, rama_store_row_fn fn, void *ctx, int64_t *changed, struct rama_err *e)
 {
-	struct rama_pg_statement own = { .sql = (char *)sql }, *st = &own;
+	struct rama_store_pg_statement own = { .sql = (char *)sql }, *st = &own;
 	struct question q = { NULL, args, n_args, { fn, ctx }, changed };
 	int rc = 0;
 
@@ -432,13 +432,13 @@ int rama_pg_run(struct rama_db *db, const char *sql, int once, const struct rama
 	if (db->open != NULL)
 		rc = read_ahead(db, e);
 	if (rc == 0 && !db->in_batch)
-		rc = rama_pg_connected(db, e);
-	if (rc == 0 && once == RAMA_DB_KEPT)
+		rc = rama_store_pg_connected(db, e);
+	if (rc == 0 && once == RAMA_STORE_DB_KEPT)
 		rc = find_statement(db, sql, &st, e);
-	if (rc == 0 && once == RAMA_DB_KEPT && !st->ready)
+	if (rc == 0 && once == RAMA_STORE_DB_KEPT && !st->ready)
 		rc = prepare(db, st, e);
 	q.st = st;
 	if (rc != 0)
 		return rc;
-	return once == RAMA_DB_READ ? run_reading(db, &q, e) : run_writing(db, &q, e);
+	return once == RAMA_STORE_DB_READ ? run_reading(db, &q, e) : run_writing(db, &q, e);
 }

@@ -257,4 +257,4 @@ static const char *const version3[] = { counted, lists, NULL };
 
 /* clang-format on */
 
-const char *const *const rama_pg_schema[] = { version1, version2, version3, NULL };
+const char *const *const rama_store_pg_schema[] = { version1, version2, version3, NULL };

@@ -19,7 +19,7 @@ static int name_again(struct rama_store *s, const char *key, int64_t old, int64_
 				    "BIGINT), record, path FROM files"
 				    " WHERE job = $1 ON CONFLICT (job, record) DO NOTHING";
 	struct rama_store_change *c;
-	int rc = rama_store_do(s, alias, ARGS(rama_cell_t(key), I(job)), e);
+	int rc = rama_store_do(s, alias, ARGS(rama_store_cell_t(key), I(job)), e);
 
 	if (rc == 0 && old > 0)
 		rc = rama_store_do(s, inherit, ARGS(I(old), I(job)), e);
@@ -28,7 +28,7 @@ static int name_again(struct rama_store *s, const char *key, int64_t old, int64_
 	for (int i = 0; rc == 0 && i < 2; i++) {
 		if ((i == 0 ? job : old) <= 0)
 			continue;
-		c = rama_batch_change(s, i == 0 ? job : old);
+		c = rama_store_batch_change(s, i == 0 ? job : old);
 		if (c == NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 		c->settle = c->recount = true;
@@ -40,7 +40,7 @@ struct key_of {
 	char key[RAMA_WIRE_JOB];
 };
 
-static int take_key(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_key(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct key_of *k = ctx;
 	size_t n = row->cell[0].len;
@@ -59,7 +59,7 @@ static int key_of_job(struct rama_store *s, int64_t job, struct key_of *k, struc
 	return rama_store_rows(s, sql, ARGS(I(job)), take_key, k, e);
 }
 
-int rama_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job, int64_t rank,
+int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job, int64_t rank,
 		      struct rama_err *e)
 {
 	static const char blocks[] = "UPDATE blocks SET job = $2, rank = $3 WHERE process = $1";
@@ -68,7 +68,7 @@ int rama_process_move(struct rama_store *s, struct rama_store_process *p, int64_
 	static const char activity[] =
 		"UPDATE activity SET job = $2, rank = $3 WHERE process = $1 AND job = $4";
 	static const char counted[] = "UPDATE counted SET job = $2 WHERE process = $1";
-	const struct rama_cell args[] = { I(p->number), I(job), I(rank), I(p->job) };
+	const struct rama_store_cell args[] = { I(p->number), I(job), I(rank), I(p->job) };
 	int64_t old = p->job;
 	struct key_of k;
 	int rc;
@@ -101,7 +101,7 @@ static int older(struct rama_store *s, const struct rama_store_process *p, const
 
 	if (rc != 0 || strcmp(k.key, key) == 0)
 		return rc;
-	rc = rama_store_ints(s, find, ARGS(rama_cell_t(key)), &old, 1, e);
+	rc = rama_store_ints(s, find, ARGS(rama_store_cell_t(key)), &old, 1, e);
 	return rc < 0 ? rc : name_again(s, key, old, p->job, e);
 }
 
@@ -127,42 +127,42 @@ static int update(struct rama_store *s, const struct rama_store_process *p,
 		" username = $7, jobid = $8, nprocs = $9, exe = $10, command = $11, tag = $12,"
 		" start_ns = $13, end_ns = $14, seen_ns = $15, state = $16, version = $17, made ="
 		" $18, dropped = $19, missed = $20, lanes = $21 WHERE number = $1";
-#define TEXT(t) rama_cell_clean(s, t, strlen(t))
+#define TEXT(t) rama_store_cell_clean(s, t, strlen(t))
 	return rama_store_do(s, sql,
 			     ARGS(I(p->number), I(p->job), I(p->rank), TEXT(m->host), I(m->pid),
 				  I(m->uid), TEXT(m->user), I(m->jobid), I(m->nprocs), TEXT(m->exe),
-				  TEXT(m->command), TEXT(m->tag), rama_cell_when(m->start),
-				  rama_cell_when(after(m->start, m->end)), rama_cell_when(p->seen),
-				  rama_cell_t(state_of(m->state)), I(p->version),
-				  I(rama_told(m->made, RAMA_TOLD_MOST)),
-				  I(rama_told(m->dropped, RAMA_TOLD_MOST)),
-				  I(rama_told(m->missed, RAMA_TOLD_MOST)), I(m->lanes)),
+				  TEXT(m->command), TEXT(m->tag), rama_store_cell_when(m->start),
+				  rama_store_cell_when(after(m->start, m->end)), rama_store_cell_when(p->seen),
+				  rama_store_cell_t(state_of(m->state)), I(p->version),
+				  I(rama_store_told(m->made, RAMA_STORE_TOLD_MOST)),
+				  I(rama_store_told(m->dropped, RAMA_STORE_TOLD_MOST)),
+				  I(rama_store_told(m->missed, RAMA_STORE_TOLD_MOST)), I(m->lanes)),
 			     e);
 #undef TEXT
 }
 
-int rama_process_put(struct rama_store *s, const struct rama_msg_process *m, struct rama_err *e)
+int rama_store_process_put(struct rama_store *s, const struct rama_msg_process *m, struct rama_err *e)
 {
 	struct rama_store_process *p;
 	struct rama_store_change *c;
 	int64_t job;
-	int rc = rama_process_get(s, &m->segment, m->job, m->rank, &p, e);
+	int rc = rama_store_process_get(s, &m->segment, m->job, m->rank, &p, e);
 
 	if (rc != 0)
 		return rc;
-	if (rama_told(m->version, INT64_MAX) <= p->version)
+	if (rama_store_told(m->version, INT64_MAX) <= p->version)
 		return older(s, p, m->job, e);
-	rc = rama_job_get(s, m->job, "live", &job, e);
+	rc = rama_store_job_get(s, m->job, "live", &job, e);
 	if (rc == 0)
-		rc = rama_process_move(s, p, job, m->rank, e);
-	p->version = rama_told(m->version, INT64_MAX);
+		rc = rama_store_process_move(s, p, job, m->rank, e);
+	p->version = rama_store_told(m->version, INT64_MAX);
 	p->lost = false;
 	p->seen = 0; /* as this message says it, and no message before */
-	rama_process_seen(s, p, after(m->start, m->seen_at));
+	rama_store_process_seen(s, p, after(m->start, m->seen_at));
 	p->was_seen = p->seen;
 	if (rc == 0)
 		rc = update(s, p, m, e);
-	c = rc == 0 ? rama_batch_change(s, job) : NULL;
+	c = rc == 0 ? rama_store_batch_change(s, job) : NULL;
 	if (rc == 0 && c == NULL)
 		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	if (c != NULL)

@@ -4,7 +4,7 @@
 
 #include "store/parts.h"
 
-static int take_number(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_number(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rama_store_list *l = ctx;
 
@@ -21,14 +21,14 @@ static int take_number(void *ctx, const struct rama_row *row, struct rama_err *e
 	return 0;
 }
 
-int rama_store_list(struct rama_store *s, const char *sql, const struct rama_cell *args, unsigned n,
+int rama_store_list(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
 		    struct rama_store_list *l, struct rama_err *e)
 {
 	*l = (struct rama_store_list){ 0 };
 	return rama_store_rows(s, sql, args, n, take_number, l, e);
 }
 
-int rama_jobs_ended(struct rama_store *s, int64_t before, bool with_events,
+int rama_store_jobs_ended(struct rama_store *s, int64_t before, bool with_events,
 		    struct rama_store_list *l, struct rama_err *e)
 {
 	static const char all[] = "SELECT number FROM jobs WHERE end_ns < $1 AND state <> 'running'"
@@ -42,7 +42,7 @@ int rama_jobs_ended(struct rama_store *s, int64_t before, bool with_events,
 
 #define TOGETHER 64 /* jobs in one transaction: others may write in between */
 
-int rama_jobs_remove(struct rama_store *s, const int64_t *job, size_t n, bool events,
+int rama_store_jobs_remove(struct rama_store *s, const int64_t *job, size_t n, bool events,
 		     struct rama_err *e)
 {
 	int rc = 0;
@@ -52,7 +52,7 @@ int rama_jobs_remove(struct rama_store *s, const int64_t *job, size_t n, bool ev
 		if (rc != 0)
 			return rc;
 		for (size_t k = 0; rc == 0 && i < n && k < TOGETHER; k++, i++)
-			rc = rama_job_remove(s, job[i], events, e);
+			rc = rama_store_job_remove(s, job[i], events, e);
 		if (rc == 0)
 			rc = rama_store_commit(s, e);
 		if (rc != 0)
@@ -83,10 +83,10 @@ int rama_store_prune(struct rama_store *s, int64_t before, bool events_only, int
 	int rc = rama_store_reap(s, rama_store_now(s), e);
 
 	if (rc == 0)
-		rc = rama_jobs_ended(s, before, events_only, &l, e);
+		rc = rama_store_jobs_ended(s, before, events_only, &l, e);
 	*jobs = 0;
 	if (rc == 0)
-		rc = rama_jobs_remove(s, l.number, l.n, events_only, e);
+		rc = rama_store_jobs_remove(s, l.number, l.n, events_only, e);
 	if (rc == 0)
 		*jobs = (int64_t)l.n;
 	if (rc == 0 && !events_only)

@@ -17,7 +17,7 @@ struct jobs {
 	unsigned n;
 };
 
-static int take_job(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_job(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct jobs *j = ctx;
 
@@ -32,12 +32,12 @@ static int jobs_of(struct rama_store *s, const char *key, struct jobs *j, struct
 {
 	static const char find[] = "SELECT number FROM jobs WHERE key = $1 /*hold*/";
 	static const char alias[] = "SELECT job FROM aliases WHERE key = $1 ORDER BY job";
-	int rc = rama_store_rows(s, find, ARGS(rama_cell_t(key)), take_job, j, e);
+	int rc = rama_store_rows(s, find, ARGS(rama_store_cell_t(key)), take_job, j, e);
 
 	if (rc == 0)
-		rc = rama_store_rows(s, alias, ARGS(rama_cell_t(key)), take_job, j, e);
+		rc = rama_store_rows(s, alias, ARGS(rama_store_cell_t(key)), take_job, j, e);
 	if (rc == 0 && j->n == 0)
-		rc = rama_job_get(s, key, "live", &j->job[j->n++], e);
+		rc = rama_store_job_get(s, key, "live", &j->job[j->n++], e);
 	return rc;
 }
 
@@ -47,7 +47,7 @@ static int put_names(struct rama_store *s, const struct rama_msg_names *m, struc
 	int rc = jobs_of(s, m->job, &j, e);
 
 	for (unsigned i = 0; rc == 0 && i < j.n; i++)
-		rc = rama_names_put(s, j.job[i], m->name, m->n, e);
+		rc = rama_store_names_put(s, j.job[i], m->name, m->n, e);
 	return rc;
 }
 
@@ -81,7 +81,7 @@ static int put_sample(struct rama_store *s, const struct rama_msg_sample *m, str
 		rc = rama_store_number(s, &s->series, name, sql, &series, e);
 		if (rc == 0)
 			rc = rama_store_do(
-				s, value, ARGS(I(series), I(m->t), rama_cell_f(m->figure[i].value)),
+				s, value, ARGS(I(series), I(m->t), rama_store_cell_f(m->figure[i].value)),
 				e);
 	}
 	return rc;
@@ -103,15 +103,15 @@ static int put_loss(struct rama_store *s, const struct rama_msg_loss *m, struct 
 	}
 	if (rc == 0)
 		rc = rama_store_count(s, sql,
-				      ARGS(rama_cell_clean(s, m->agent, strlen(m->agent)),
+				      ARGS(rama_store_cell_clean(s, m->agent, strlen(m->agent)),
 					   I(m->number), I(j.job[0]),
-					   rama_cell_clean(s, m->why, strlen(m->why)),
-					   I(rama_told(m->events, RAMA_TOLD_MOST)),
-					   I(rama_told(m->messages, RAMA_TOLD_MOST))),
+					   rama_store_cell_clean(s, m->why, strlen(m->why)),
+					   I(rama_store_told(m->events, RAMA_STORE_TOLD_MOST)),
+					   I(rama_store_told(m->messages, RAMA_STORE_TOLD_MOST))),
 				      &changed, e);
 	if (rc != 0 || changed == 0 || j.job[0] == 0)
 		return rc;
-	c = rama_batch_change(s, j.job[0]);
+	c = rama_store_batch_change(s, j.job[0]);
 	if (c == NULL)
 		return no_memory(e);
 	c->settle = true;
@@ -125,7 +125,7 @@ static int put_block(struct rama_store *s, const unsigned char *bytes, size_t n,
 {
 	int rc = rama_block_unpack(&s->packer, s->block, bytes, n, e);
 
-	return rc == 0 ? rama_events_put(s, s->block, bytes, n, stored, e) : rc;
+	return rc == 0 ? rama_store_events_put(s, s->block, bytes, n, stored, e) : rc;
 }
 
 int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t *stored,
@@ -144,15 +144,15 @@ int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t 
 	}
 	switch (m->kind) {
 	case RAMA_MSG_PROCESS:
-		return rama_process_put(s, &m->process, e);
+		return rama_store_process_put(s, &m->process, e);
 	case RAMA_MSG_NAMES:
 		return put_names(s, &m->names, e);
 	case RAMA_MSG_BLOCK:
 		return put_block(s, m->block.bytes, m->block.len, stored, e);
 	case RAMA_MSG_ACTIVITY:
-		return rama_activity_put(s, &m->activity, e);
+		return rama_store_activity_put(s, &m->activity, e);
 	case RAMA_MSG_COUNTERS:
-		return rama_counters_take(s, &m->counters, e);
+		return rama_store_counters_take(s, &m->counters, e);
 	case RAMA_MSG_SAMPLE:
 		return put_sample(s, &m->sample, e);
 	case RAMA_MSG_LOSS:

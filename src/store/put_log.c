@@ -53,7 +53,7 @@ static int find_live(struct rama_store *s, const struct rama_store_log *l, int64
 	int rc = rama_store_ints(s, sql,
 				 ARGS(I(l->log->job.jobid), I(l->log->job.uid), I(start - NEAR_NS),
 				      I(start + NEAR_NS),
-				      rama_cell_clean(s, l->name, strlen(l->name)), I(start)),
+				      rama_store_cell_clean(s, l->name, strlen(l->name)), I(start)),
 				 job, 1, e);
 
 	return rc < 0 ? rc : 0;
@@ -66,7 +66,7 @@ static int find_path(struct rama_store *s, const struct rama_store_log *l, int64
 	static const char find[] = "SELECT job FROM logs WHERE path = $1";
 	static const char away[] = "UPDATE logs SET path = '' WHERE job = $1";
 	int64_t n = 0, at = 0;
-	int rc = rama_store_ints(s, find, ARGS(rama_cell_clean(s, l->path, strlen(l->path))), &at,
+	int rc = rama_store_ints(s, find, ARGS(rama_store_cell_clean(s, l->path, strlen(l->path))), &at,
 				 1, e);
 
 	if (rc <= 0)
@@ -96,7 +96,7 @@ static int rename_job(struct rama_store *s, const struct rama_store_log *l, int6
 				  " AND key = (SELECT g.key FROM logs g WHERE g.job = $1)";
 
 	return made_of_log(l->key) ? 0
-				   : rama_store_do(s, sql, ARGS(I(job), rama_cell_t(l->key)), e);
+				   : rama_store_do(s, sql, ARGS(I(job), rama_store_cell_t(l->key)), e);
 }
 
 static int find_place(struct rama_store *s, const struct rama_store_log *l, struct place *p,
@@ -106,7 +106,7 @@ static int find_place(struct rama_store *s, const struct rama_store_log *l, stru
 	static const char by_hash[] = "SELECT job FROM logs WHERE hash = $1";
 	static const char by_log[] = "SELECT job FROM logs WHERE key = $1";
 	int64_t same = 0, n = 0;
-	int rc = rama_store_ints(s, by_key, ARGS(rama_cell_t(l->key)), &p->job, 1, e);
+	int rc = rama_store_ints(s, by_key, ARGS(rama_store_cell_t(l->key)), &p->job, 1, e);
 
 	if (rc >= 0 && l->hash != 0)
 		rc = rama_store_ints(s, by_hash, ARGS(I(l->hash)), &same, 1, e);
@@ -118,7 +118,7 @@ static int find_place(struct rama_store *s, const struct rama_store_log *l, stru
 		rc = rename_job(s, l, same, e);
 	}
 	if (rc >= 0 && p->job == 0)
-		rc = rama_store_ints(s, by_log, ARGS(rama_cell_t(l->key)), &p->job, 1, e);
+		rc = rama_store_ints(s, by_log, ARGS(rama_store_cell_t(l->key)), &p->job, 1, e);
 	if (rc >= 0 && p->job == 0 && l->path[0] != '\0')
 		rc = find_path(s, l, &p->job, e);
 	if (rc >= 0 && p->job == 0)
@@ -136,15 +136,15 @@ static int make_job(struct rama_store *s, const struct rama_store_log *l, struct
 	int rc = 0;
 
 	if (p->replaced != 0)
-		rc = rama_job_remove(s, p->replaced, false, e);
+		rc = rama_store_job_remove(s, p->replaced, false, e);
 	if (rc == 0 && p->job == 0)
-		return rama_job_get(s, l->key, "log", &p->job, e);
+		return rama_store_job_get(s, l->key, "log", &p->job, e);
 	if (rc == 0)
 		rc = rama_store_ints(s, get, ARGS(I(p->job)), v, 2, e);
 	p->logged = v[0];
 	p->processes = v[1];
 	if (rc >= 0 && p->logged)
-		rc = rama_job_remove_log(s, p->job, e);
+		rc = rama_store_job_remove_log(s, p->job, e);
 	if (rc >= 0 && p->logged && p->processes == 0) {
 		static const char files[] = "DELETE FROM files WHERE job = $1";
 
@@ -154,16 +154,16 @@ static int make_job(struct rama_store *s, const struct rama_store_log *l, struct
 }
 
 /* seconds of the findings that count; NULL: there are none */
-static struct rama_cell cost_of(const struct rama_store_log *l)
+static struct rama_store_cell cost_of(const struct rama_store_log *l)
 {
-	struct rama_cell sum = { .type = RAMA_CELL_NULL };
+	struct rama_store_cell sum = { .type = RAMA_STORE_CELL_NULL };
 
 	for (size_t i = 0; i < l->n_findings; i++) {
 		const struct rama_store_finding *f = &l->findings[i];
 
 		if (strcmp(f->level, "HIGH") != 0 && strcmp(f->level, "WARN") != 0)
 			continue;
-		sum.type = RAMA_CELL_REAL;
+		sum.type = RAMA_STORE_CELL_REAL;
 		sum.f += isnan(f->cost) ? 0 : f->cost;
 	}
 	return sum;
@@ -181,15 +181,15 @@ static int put_row(struct rama_store *s, const struct rama_store_log *l, int64_t
 	const struct rama_job *j = &l->log->job;
 	const char *command = j->exe != NULL ? j->exe : "";
 
-#define TEXT(t) rama_cell_clean(s, t, strlen(t))
+#define TEXT(t) rama_store_cell_clean(s, t, strlen(t))
 	return rama_store_do(
 		s, sql,
 		ARGS(I(job), TEXT(l->name), TEXT(l->user), I(j->uid), I(j->jobid), TEXT(command),
-		     rama_cell_when(start_of(l)), rama_cell_when(end_of(l)),
-		     rama_cell_f(l->run_time), I(j->nprocs), I(l->nodes),
-		     rama_cell_t(l->complete ? "done" : "incomplete"), I(l->bytes_read),
+		     rama_store_cell_when(start_of(l)), rama_store_cell_when(end_of(l)),
+		     rama_store_cell_f(l->run_time), I(j->nprocs), I(l->nodes),
+		     rama_store_cell_t(l->complete ? "done" : "incomplete"), I(l->bytes_read),
 		     I(l->bytes_written), I(l->reads), I(l->writes), I(l->metas), I(l->files),
-		     rama_cell_f(l->io_time), rama_cell_f(l->meta_time),
+		     rama_store_cell_f(l->io_time), rama_store_cell_f(l->meta_time),
 		     TEXT(l->verdict != NULL ? l->verdict : ""), I(l->complete), cost_of(l)),
 		e);
 }
@@ -202,12 +202,12 @@ static int put_log_row(struct rama_store *s, const struct rama_store_log *l, int
 		" complete, kept, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 
 	return rama_store_do(s, sql,
-			     ARGS(I(job), rama_cell_t(l->key), TEXT(l->path), I(l->size),
-				  I(l->mtime_ns), I(l->hash), rama_cell_when(start_of(l)),
-				  rama_cell_when(end_of(l)), I(l->log->job.nprocs), I(l->complete),
+			     ARGS(I(job), rama_store_cell_t(l->key), TEXT(l->path), I(l->size),
+				  I(l->mtime_ns), I(l->hash), rama_store_cell_when(start_of(l)),
+				  rama_store_cell_when(end_of(l)), I(l->log->job.nprocs), I(l->complete),
 				  I(l->bytes != NULL),
-				  l->bytes != NULL ? rama_cell_b(l->bytes, l->len)
-						   : (struct rama_cell){ .type = RAMA_CELL_NULL }),
+				  l->bytes != NULL ? rama_store_cell_b(l->bytes, l->len)
+						   : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL }),
 			     e);
 }
 
@@ -246,7 +246,7 @@ static int put_findings(struct rama_store *s, const struct rama_store_log *l, in
 				   ARGS(I(job), I(i), TEXT(f->rule), TEXT(f->level), TEXT(f->title),
 					TEXT(f->evidence != NULL ? f->evidence : ""),
 					TEXT(f->advice != NULL ? f->advice : ""),
-					rama_cell_f(f->cost), rama_cell_f(f->bytes)),
+					rama_store_cell_f(f->cost), rama_store_cell_f(f->bytes)),
 				   e);
 	}
 	return rc;
@@ -256,7 +256,7 @@ static int put_findings(struct rama_store *s, const struct rama_store_log *l, in
 #define AT_ONCE 12 /* figures in one statement: half of what a row costs is the statement */
 
 /* n of them: AT_ONCE, or one */
-static int put_some_figures(struct rama_store *s, const struct rama_cell *args, unsigned n,
+static int put_some_figures(struct rama_store *s, const struct rama_store_cell *args, unsigned n,
 			    struct rama_err *e)
 {
 #define INTO "INSERT INTO figure_values (figure, job, value) VALUES "
@@ -301,12 +301,12 @@ static int figure_number(struct rama_store *s, const char *figure, int64_t *numb
 	return rama_store_number(s, &s->figures, name, sql, number, e);
 }
 
-int rama_figures_put(struct rama_store *s, int64_t job, const struct rama_store_figure *figures,
+int rama_store_figures_put(struct rama_store *s, int64_t job, const struct rama_store_figure *figures,
 		     size_t n_figures, struct rama_err *e)
 {
 	static const char ranked[] = "INSERT INTO figure_values (figure, job, value, ranked)"
 				     " VALUES ($1, $2, $3, 1) ON CONFLICT (job, figure) DO NOTHING";
-	struct rama_cell args[3 * AT_ONCE];
+	struct rama_store_cell args[3 * AT_ONCE];
 	unsigned n = 0;
 	int rc = 0;
 
@@ -314,9 +314,9 @@ int rama_figures_put(struct rama_store *s, int64_t job, const struct rama_store_
 		int64_t figure = 0;
 
 		rc = figure_number(s, figures[i].name, &figure, e);
-		args[3 * n] = rama_cell_i(figure);
-		args[3 * n + 1] = rama_cell_i(job);
-		args[3 * n + 2] = rama_cell_f(figures[i].value);
+		args[3 * n] = rama_store_cell_i(figure);
+		args[3 * n + 1] = rama_store_cell_i(job);
+		args[3 * n + 2] = rama_store_cell_f(figures[i].value);
 		if (rc == 0 && rama_store_figure_ranked(figures[i].name))
 			rc = rama_store_do(s, ranked, &args[3 * (size_t)n], 3, e);
 		else
@@ -338,7 +338,7 @@ static int put_names(struct rama_store *s, const struct rama_store_log *l, int64
 		const struct rama_name *n = &l->log->names[i];
 		struct rama_msg_name name = { n->id, n->text, (uint32_t)n->len };
 
-		rc = rama_names_put(s, job, &name, 1, e);
+		rc = rama_store_names_put(s, job, &name, 1, e);
 	}
 	return rc;
 }
@@ -367,12 +367,12 @@ int rama_store_put_log(struct rama_store *s, const struct rama_store_log *l, str
 	if (rc == 0)
 		rc = put_names(s, l, p.job, e);
 	if (rc == 0)
-		rc = rama_counters_put(s, p.job, l->log, e);
+		rc = rama_store_counters_put(s, p.job, l->log, e);
 	if (rc == 0)
 		rc = put_findings(s, l, p.job, e);
 	if (rc == 0)
-		rc = rama_figures_put(s, p.job, l->figures, l->n_figures, e);
-	c = rc == 0 ? rama_batch_change(s, p.job) : NULL;
+		rc = rama_store_figures_put(s, p.job, l->figures, l->n_figures, e);
+	c = rc == 0 ? rama_store_batch_change(s, p.job) : NULL;
 	if (rc == 0 && c == NULL)
 		rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	if (c != NULL) {

@@ -7,16 +7,16 @@
 #include "store/parts.h"
 #include "store/walk.h"
 
-int rama_store_events(struct rama_store *s, const struct rama_event_filter *f, rama_event_fn fn,
+int rama_store_events(struct rama_store *s, const struct rama_store_event_filter *f, rama_store_event_fn fn,
 		      void *ctx, struct rama_err *e)
 {
-	struct rama_stored_event ev;
-	struct rama_event_walk *w = NULL;
-	int rc = rama_event_walk_open(&w, s->ops, s->db, f, e);
+	struct rama_store_stored_event ev;
+	struct rama_store_event_walk *w = NULL;
+	int rc = rama_store_event_walk_open(&w, s->ops, s->db, f, e);
 
-	while (rc == 0 && (rc = rama_event_walk_next(w, &ev, e)) > 0)
+	while (rc == 0 && (rc = rama_store_event_walk_next(w, &ev, e)) > 0)
 		rc = fn(ctx, &ev, e);
-	rama_event_walk_close(w);
+	rama_store_event_walk_close(w);
 	return rc < 0 ? rc : 0;
 }
 
@@ -49,8 +49,8 @@ int rama_store_find_job(struct rama_store *s, const char *word, int64_t *job, st
 		rc = rama_store_ints(s, by_number, ARGS(I(v)), job, 1, e);
 		if (rc == 0)
 			rc = rama_store_ints(s, by_jobid, ARGS(I(v)), job, 1, e);
-	} else if (rama_utf8_clean(word, strlen(word))) {
-		rc = rama_store_ints(s, by_key, ARGS(rama_cell_t(word)), job, 1, e);
+	} else if (rama_store_utf8_clean(word, strlen(word))) {
+		rc = rama_store_ints(s, by_key, ARGS(rama_store_cell_t(word)), job, 1, e);
 	}
 	if (rc == 0)
 		return rama_err_set(e, RAMA_EMISSING,
@@ -63,12 +63,12 @@ struct bytes {
 	size_t n;
 };
 
-static int take_bytes(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_bytes(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	const struct rama_cell *c = &row->cell[0];
+	const struct rama_store_cell *c = &row->cell[0];
 	struct bytes *to = ctx;
 
-	if (c->type != RAMA_CELL_BYTES)
+	if (c->type != RAMA_STORE_CELL_BYTES)
 		return 1;
 	to->b = malloc(c->len + 1);
 	if (to->b == NULL)

@@ -21,7 +21,7 @@ void rama_store_clock(struct rama_store *s, int64_t ns)
 	s->clock = ns;
 }
 
-void rama_process_seen(struct rama_store *s, struct rama_store_process *p, int64_t t)
+void rama_store_process_seen(struct rama_store *s, struct rama_store_process *p, int64_t t)
 {
 	int64_t now = rama_store_now(s);
 
@@ -52,7 +52,7 @@ static bool add(struct rama_store_list *l, int64_t number)
 	return true;
 }
 
-static int take_process(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_process(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct due *d = ctx;
 
@@ -61,7 +61,7 @@ static int take_process(void *ctx, const struct rama_row *row, struct rama_err *
 	return 0;
 }
 
-static int take_job(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_job(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct due *d = ctx;
 
@@ -95,7 +95,7 @@ static int lose(struct rama_store *s, const struct due *d, struct rama_err *e)
 	for (size_t i = 0; rc == 0 && i < d->process.n; i++)
 		rc = rama_store_do(s, sql, ARGS(I(d->process.number[i])), e);
 	for (size_t i = 0; rc == 0 && i < d->job.n; i++) {
-		struct rama_store_change *c = rama_batch_change(s, d->job.number[i]);
+		struct rama_store_change *c = rama_store_batch_change(s, d->job.number[i]);
 
 		if (c == NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
@@ -109,7 +109,7 @@ int rama_store_stale(struct rama_store *s, int64_t now, struct rama_err *e)
 	static const char sql[] =
 		"SELECT (SELECT count(*) " PROCESSES ") + (SELECT count(*) " JOBS ")";
 	int64_t n = 0;
-	int rc = rama_store_ints(s, sql, ARGS(I(now - RAMA_LOST_AFTER)), &n, 1, e);
+	int rc = rama_store_ints(s, sql, ARGS(I(now - RAMA_STORE_LOST_AFTER)), &n, 1, e);
 
 	return rc < 0 ? rc : n > 0;
 }
@@ -122,7 +122,7 @@ int rama_store_reap(struct rama_store *s, int64_t now, struct rama_err *e)
 	if (rc != 0)
 		return rc;
 	s->reaping = now;
-	rc = find(s, now - RAMA_LOST_AFTER, &d, e);
+	rc = find(s, now - RAMA_STORE_LOST_AFTER, &d, e);
 	if (rc == 0)
 		rc = lose(s, &d, e);
 	if (rc == 0)

@@ -7,7 +7,7 @@
 
 /* ---- errors ------------------------------------------------------------------------------------ */
 
-int rama_sqlite_error(struct rama_db *db, int code, struct rama_err *e)
+int rama_store_sqlite_error(struct rama_store_db *db, int code, struct rama_err *e)
 {
 	const char *text = sqlite3_errmsg(db->handle);
 
@@ -38,7 +38,7 @@ int rama_sqlite_error(struct rama_db *db, int code, struct rama_err *e)
 	}
 }
 
-static bool temporary(const struct rama_db *db)
+static bool temporary(const struct rama_store_db *db)
 {
 	int code = db->code & 0xff;
 
@@ -48,13 +48,13 @@ static bool temporary(const struct rama_db *db)
 
 /* ---- statements, prepared once ------------------------------------------------------------------ */
 
-static void entry_fini(struct rama_sqlite_entry *en)
+static void entry_fini(struct rama_store_sqlite_entry *en)
 {
 	sqlite3_finalize(en->st);
 	free(en->arg);
 	free(en->name);
 	free(en->cell);
-	*en = (struct rama_sqlite_entry){ 0 };
+	*en = (struct rama_store_sqlite_entry){ 0 };
 }
 
 /* parameters are named $1, $2, ...: which argument each place takes */
@@ -63,15 +63,15 @@ static int number_of(const char *name)
 	return name != NULL && name[0] == '$' ? (int)strtol(name + 1, NULL, 10) : 0;
 }
 
-static int entry_init(struct rama_db *db, struct rama_sqlite_entry *en, const char *sql, int once,
+static int entry_init(struct rama_store_db *db, struct rama_store_sqlite_entry *en, const char *sql, int once,
 		      struct rama_err *e)
 {
-	unsigned flags = once == RAMA_DB_KEPT ? SQLITE_PREPARE_PERSISTENT : 0;
+	unsigned flags = once == RAMA_STORE_DB_KEPT ? SQLITE_PREPARE_PERSISTENT : 0;
 	const char *rest = NULL;
 	int rc = sqlite3_prepare_v3(db->handle, sql, -1, flags, &en->st, &rest);
 
 	if (rc != SQLITE_OK)
-		return rama_sqlite_error(db, rc, e);
+		return rama_store_sqlite_error(db, rc, e);
 	if (en->st == NULL)
 		return rama_err_set(e, RAMA_EUSAGE, "an empty statement");
 	if (rest[strspn(rest, " \t\r\n;")] != '\0')
@@ -90,12 +90,12 @@ static int entry_init(struct rama_db *db, struct rama_sqlite_entry *en, const ch
 }
 
 /* the kept statement of this text (by its address), prepared if need be; NULL: it is at work, or there is no room */
-static struct rama_sqlite_entry *kept(struct rama_db *db, const char *sql)
+static struct rama_store_sqlite_entry *kept(struct rama_store_db *db, const char *sql)
 {
 	size_t at = ((uintptr_t)sql * 0x9e3779b97f4a7c15u) >> 32;
 
-	for (size_t i = 0; i < RAMA_SQLITE_KEPT; i++) {
-		struct rama_sqlite_entry *en = &db->kept[(at + i) % RAMA_SQLITE_KEPT];
+	for (size_t i = 0; i < RAMA_STORE_SQLITE_KEPT; i++) {
+		struct rama_store_sqlite_entry *en = &db->kept[(at + i) % RAMA_STORE_SQLITE_KEPT];
 
 		if (en->sql == sql)
 			return sqlite3_stmt_busy(en->st) ? NULL : en;
@@ -105,54 +105,54 @@ static struct rama_sqlite_entry *kept(struct rama_db *db, const char *sql)
 	return NULL;
 }
 
-static int bind_one(sqlite3_stmt *st, int at, const struct rama_cell *c)
+static int bind_one(sqlite3_stmt *st, int at, const struct rama_store_cell *c)
 {
 	switch (c->type) {
-	case RAMA_CELL_INT:
+	case RAMA_STORE_CELL_INT:
 		return sqlite3_bind_int64(st, at, c->i);
-	case RAMA_CELL_REAL:
+	case RAMA_STORE_CELL_REAL:
 		return sqlite3_bind_double(st, at, c->f);
-	case RAMA_CELL_TEXT:
+	case RAMA_STORE_CELL_TEXT:
 		return sqlite3_bind_text64(st, at, c->text, c->len, SQLITE_STATIC, SQLITE_UTF8);
-	case RAMA_CELL_BYTES:
+	case RAMA_STORE_CELL_BYTES:
 		return sqlite3_bind_blob64(st, at, c->text, c->len, SQLITE_STATIC);
 	default:
 		return sqlite3_bind_null(st, at);
 	}
 }
 
-static void read_cell(sqlite3_stmt *st, int at, struct rama_cell *c)
+static void read_cell(sqlite3_stmt *st, int at, struct rama_store_cell *c)
 {
-	*c = (struct rama_cell){ 0 };
+	*c = (struct rama_store_cell){ 0 };
 	switch (sqlite3_column_type(st, at)) {
 	case SQLITE_INTEGER:
-		c->type = RAMA_CELL_INT;
+		c->type = RAMA_STORE_CELL_INT;
 		c->i = sqlite3_column_int64(st, at);
 		break;
 	case SQLITE_FLOAT:
-		c->type = RAMA_CELL_REAL;
+		c->type = RAMA_STORE_CELL_REAL;
 		c->f = sqlite3_column_double(st, at);
 		break;
 	case SQLITE_TEXT:
-		c->type = RAMA_CELL_TEXT;
+		c->type = RAMA_STORE_CELL_TEXT;
 		c->text = (const char *)sqlite3_column_text(st, at);
 		break;
 	case SQLITE_BLOB:
-		c->type = RAMA_CELL_BYTES;
+		c->type = RAMA_STORE_CELL_BYTES;
 		c->text = sqlite3_column_blob(st, at);
 		break;
 	default:
 		return;
 	}
-	if (c->type >= RAMA_CELL_TEXT)
+	if (c->type >= RAMA_STORE_CELL_TEXT)
 		c->len = (size_t)sqlite3_column_bytes(st, at);
 	if (c->text == NULL)
 		c->text = "";
 }
 
-static int give_row(struct rama_sqlite_entry *en, rama_row_fn fn, void *ctx, struct rama_err *e)
+static int give_row(struct rama_store_sqlite_entry *en, rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
-	struct rama_row row = { .n = en->n_cells, .name = en->name, .cell = en->cell };
+	struct rama_store_row row = { .n = en->n_cells, .name = en->name, .cell = en->cell };
 
 	for (unsigned i = 0; i < en->n_cells; i++) {
 		en->name[i] = sqlite3_column_name(en->st, (int)i);
@@ -161,7 +161,7 @@ static int give_row(struct rama_sqlite_entry *en, rama_row_fn fn, void *ctx, str
 	return fn(ctx, &row, e);
 }
 
-static int step_all(struct rama_db *db, struct rama_sqlite_entry *en, rama_row_fn fn, void *ctx,
+static int step_all(struct rama_store_db *db, struct rama_store_sqlite_entry *en, rama_store_row_fn fn, void *ctx,
 		    struct rama_err *e)
 {
 	int rc, answer = 0;
@@ -170,7 +170,7 @@ static int step_all(struct rama_db *db, struct rama_sqlite_entry *en, rama_row_f
 		if (fn != NULL)
 			answer = give_row(en, fn, ctx, e);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		answer = rama_sqlite_error(db, rc, e);
+		answer = rama_store_sqlite_error(db, rc, e);
 	sqlite3_reset(en->st);
 	return answer < 0 ? answer : 0;
 }
@@ -197,36 +197,36 @@ static int only_reads(void *ctx, int action, const char *a, const char *b, const
 }
 
 /* what the places of a statement take */
-static int bind_all(struct rama_db *db, struct rama_sqlite_entry *en, const struct rama_cell *args,
+static int bind_all(struct rama_store_db *db, struct rama_store_sqlite_entry *en, const struct rama_store_cell *args,
 		    unsigned n_args, struct rama_err *e)
 {
-	static const struct rama_cell none = { .type = RAMA_CELL_NULL };
+	static const struct rama_store_cell none = { .type = RAMA_STORE_CELL_NULL };
 
 	for (unsigned i = 0; i < en->n_args; i++) {
 		int k = en->arg[i];
 
 		if (bind_one(en->st, (int)i + 1,
 			     k >= 1 && (unsigned)k <= n_args ? &args[k - 1] : &none) != SQLITE_OK)
-			return rama_sqlite_error(db, sqlite3_errcode(db->handle), e);
+			return rama_store_sqlite_error(db, sqlite3_errcode(db->handle), e);
 	}
 	return 0;
 }
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
-static int run(struct rama_db *db, const char *sql, int once, const struct rama_cell *args,
-	       unsigned n_args, rama_row_fn fn, void *ctx, int64_t *changed, struct rama_err *e)
+static int run(struct rama_store_db *db, const char *sql, int once, const struct rama_store_cell *args,
+	       unsigned n_args, rama_store_row_fn fn, void *ctx, int64_t *changed, struct rama_err *e)
 {
-	struct rama_sqlite_entry own = { 0 }, *en = once == RAMA_DB_KEPT ? kept(db, sql) : NULL;
+	struct rama_store_sqlite_entry own = { 0 }, *en = once == RAMA_STORE_DB_KEPT ? kept(db, sql) : NULL;
 	int64_t before = sqlite3_total_changes64(db->handle);
 	int rc = 0;
 
 	if (en == NULL)
 		en = &own;
-	if (once == RAMA_DB_READ)
+	if (once == RAMA_STORE_DB_READ)
 		sqlite3_set_authorizer(db->handle, only_reads, NULL);
 	if (en->sql == NULL)
 		rc = entry_init(db, en, sql, once, e);
-	if (rc == 0 && once == RAMA_DB_READ && !sqlite3_stmt_readonly(en->st))
+	if (rc == 0 && once == RAMA_STORE_DB_READ && !sqlite3_stmt_readonly(en->st))
 		rc = rama_err_set(e, RAMA_EUSAGE, "only statements that read are allowed");
 	if (rc == 0)
 		rc = bind_all(db, en, args, n_args, e);
@@ -236,32 +236,32 @@ static int run(struct rama_db *db, const char *sql, int once, const struct rama_
 		*changed = sqlite3_total_changes64(db->handle) - before;
 	if (en == &own || en->sql == NULL)
 		entry_fini(en);
-	if (once == RAMA_DB_READ)
+	if (once == RAMA_STORE_DB_READ)
 		sqlite3_set_authorizer(db->handle, NULL, NULL);
 	return rc;
 }
 
-static int script(struct rama_db *db, const char *sql, struct rama_err *e)
+static int script(struct rama_store_db *db, const char *sql, struct rama_err *e)
 {
 	int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
 
-	return rc == SQLITE_OK ? 0 : rama_sqlite_error(db, rc, e);
+	return rc == SQLITE_OK ? 0 : rama_store_sqlite_error(db, rc, e);
 }
 
 /* ---- transactions ------------------------------------------------------------------------------- */
 
-static int begin(struct rama_db *db, struct rama_err *e)
+static int begin(struct rama_store_db *db, struct rama_err *e)
 {
-	return run(db, db->writes ? "BEGIN IMMEDIATE" : "BEGIN", RAMA_DB_ONCE, NULL, 0, NULL, NULL,
+	return run(db, db->writes ? "BEGIN IMMEDIATE" : "BEGIN", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL,
 		   NULL, e);
 }
 
-static int commit(struct rama_db *db, struct rama_err *e)
+static int commit(struct rama_store_db *db, struct rama_err *e)
 {
-	return run(db, "COMMIT", RAMA_DB_ONCE, NULL, 0, NULL, NULL, NULL, e);
+	return run(db, "COMMIT", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL, e);
 }
 
-static void rollback(struct rama_db *db)
+static void rollback(struct rama_store_db *db)
 {
 	int code = db->code;
 
@@ -270,7 +270,7 @@ static void rollback(struct rama_db *db)
 	db->code = code;
 }
 
-static void wait_for(struct rama_db *db, int ms)
+static void wait_for(struct rama_store_db *db, int ms)
 {
 	sqlite3_busy_timeout(db->handle, ms);
 }
@@ -279,11 +279,11 @@ static void wait_for(struct rama_db *db, int ms)
 
 #define INT(v)                                           \
 	{                                                \
-		.type = RAMA_CELL_INT, .i = (int64_t)(v) \
+		.type = RAMA_STORE_CELL_INT, .i = (int64_t)(v) \
 	}
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
-static int put_block(struct rama_db *db, int64_t job, int64_t process, int64_t rank,
+static int put_block(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
 		     struct rama_block *b, const unsigned char *bytes, size_t n,
 		     struct rama_block_packer *p, struct rama_err *e)
 {
@@ -303,7 +303,7 @@ static int put_block(struct rama_db *db, int64_t job, int64_t process, int64_t r
 		rc = len < 0 ? (int)len : 0;
 	}
 	if (rc == 0) {
-		struct rama_cell args[] = {
+		struct rama_store_cell args[] = {
 			INT(process),
 			INT(b->lane),
 			INT(b->first),
@@ -314,51 +314,51 @@ static int put_block(struct rama_db *db, int64_t job, int64_t process, int64_t r
 			INT(b->t1),
 			INT(b->tid),
 			INT(b->lost),
-			{ .type = RAMA_CELL_BYTES,
+			{ .type = RAMA_STORE_CELL_BYTES,
 			  .text = (const char *)(own != NULL ? own : bytes),
 			  .len = (size_t)len },
 		};
 
-		rc = run(db, sql, RAMA_DB_KEPT, args, 11, NULL, NULL, NULL, e);
+		rc = run(db, sql, RAMA_STORE_DB_KEPT, args, 11, NULL, NULL, NULL, e);
 	}
 	free(own);
 	return rc;
 }
 
-static int get_block(struct rama_db *db, const struct rama_cell *cells, unsigned n,
+static int get_block(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
 		     struct rama_block *b, struct rama_block_packer *p, struct rama_err *e)
 {
 	(void)db;
-	if (n < 1 || cells[0].type != RAMA_CELL_BYTES)
+	if (n < 1 || cells[0].type != RAMA_STORE_CELL_BYTES)
 		return rama_err_set(e, RAMA_ECORRUPT, "a block without bytes");
 	return rama_block_unpack(p, b, (const unsigned char *)cells[0].text, cells[0].len, e);
 }
 
 /* ---- upkeep --------------------------------------------------------------------------------------- */
 
-static int one_int(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int one_int(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)e;
 	*(int64_t *)ctx = row->n > 0 ? row->cell[0].i : 0;
 	return 1;
 }
 
-static int64_t size(struct rama_db *db)
+static int64_t size(struct rama_store_db *db)
 {
 	int64_t pages = 0, page = 0;
 
-	run(db, "PRAGMA page_count", RAMA_DB_ONCE, NULL, 0, one_int, &pages, NULL, NULL);
-	run(db, "PRAGMA page_size", RAMA_DB_ONCE, NULL, 0, one_int, &page, NULL, NULL);
+	run(db, "PRAGMA page_count", RAMA_STORE_DB_ONCE, NULL, 0, one_int, &pages, NULL, NULL);
+	run(db, "PRAGMA page_size", RAMA_STORE_DB_ONCE, NULL, 0, one_int, &page, NULL, NULL);
 	return pages * page;
 }
 
-static int shrink(struct rama_db *db, struct rama_err *e)
+static int shrink(struct rama_store_db *db, struct rama_err *e)
 {
-	int rc = run(db, "PRAGMA incremental_vacuum", RAMA_DB_ONCE, NULL, 0, NULL, NULL, NULL, e);
+	int rc = run(db, "PRAGMA incremental_vacuum", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL, e);
 
 	/* while others read, the file shrinks later */
 	if (rc == 0)
-		run(db, "PRAGMA wal_checkpoint(TRUNCATE)", RAMA_DB_ONCE, NULL, 0, NULL, NULL, NULL,
+		run(db, "PRAGMA wal_checkpoint(TRUNCATE)", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL,
 		    NULL);
 	return rc;
 }
@@ -369,31 +369,31 @@ struct told {
 	int64_t n;
 };
 
-static int tell(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int tell(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct told *t = ctx;
 
 	(void)e;
-	if (row->cell[0].type == RAMA_CELL_TEXT && strcmp(row->cell[0].text, "ok") != 0) {
+	if (row->cell[0].type == RAMA_STORE_CELL_TEXT && strcmp(row->cell[0].text, "ok") != 0) {
 		t->flaw(t->ctx, row->cell[0].text);
 		t->n++;
 	}
 	return 0;
 }
 
-static int64_t check(struct rama_db *db, void (*flaw)(void *ctx, const char *line), void *ctx,
+static int64_t check(struct rama_store_db *db, void (*flaw)(void *ctx, const char *line), void *ctx,
 		     struct rama_err *e)
 {
 	struct told t = { flaw, ctx, 0 };
-	int rc = run(db, "PRAGMA quick_check(20)", RAMA_DB_ONCE, NULL, 0, tell, &t, NULL, e);
+	int rc = run(db, "PRAGMA quick_check(20)", RAMA_STORE_DB_ONCE, NULL, 0, tell, &t, NULL, e);
 
 	return rc < 0 ? rc : t.n;
 }
 
-static int version(struct rama_db *db, int *v, struct rama_err *e)
+static int version(struct rama_store_db *db, int *v, struct rama_err *e)
 {
 	int64_t tables = 0, meta = 0, n = 0;
-	int rc = run(db, "SELECT count(*) FROM sqlite_schema", RAMA_DB_ONCE, NULL, 0, one_int,
+	int rc = run(db, "SELECT count(*) FROM sqlite_schema", RAMA_STORE_DB_ONCE, NULL, 0, one_int,
 		     &tables, NULL, e);
 
 	*v = 0;
@@ -402,51 +402,51 @@ static int version(struct rama_db *db, int *v, struct rama_err *e)
 	rc = run(db,
 		 "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta',"
 		 " 'jobs')",
-		 RAMA_DB_ONCE, NULL, 0, one_int, &meta, NULL, e);
+		 RAMA_STORE_DB_ONCE, NULL, 0, one_int, &meta, NULL, e);
 	if (rc == 0 && meta != 2)
 		return rama_err_set(e, RAMA_EFORMAT, "a database of something else");
 	if (rc == 0)
 		rc = run(db, "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'schema'",
-			 RAMA_DB_ONCE, NULL, 0, one_int, &n, NULL, e);
+			 RAMA_STORE_DB_ONCE, NULL, 0, one_int, &n, NULL, e);
 	if (rc == 0 && (n < 1 || n > 1000000))
 		return rama_err_set(e, RAMA_EFORMAT, "a store without a version");
 	*v = (int)n;
 	return rc;
 }
 
-void rama_sqlite_fini(struct rama_db *db)
+void rama_store_sqlite_fini(struct rama_store_db *db)
 {
-	for (size_t i = 0; i < RAMA_SQLITE_KEPT; i++)
+	for (size_t i = 0; i < RAMA_STORE_SQLITE_KEPT; i++)
 		entry_fini(&db->kept[i]);
 }
 
-struct rama_db *rama_sqlite_borrow(sqlite3 *handle)
+struct rama_store_db *rama_store_sqlite_borrow(sqlite3 *handle)
 {
-	struct rama_db *db = calloc(1, sizeof(*db));
+	struct rama_store_db *db = calloc(1, sizeof(*db));
 
 	if (db != NULL)
 		db->handle = handle;
 	return db;
 }
 
-void rama_sqlite_return(struct rama_db *db)
+void rama_store_sqlite_return(struct rama_store_db *db)
 {
 	if (db != NULL)
-		rama_sqlite_fini(db);
+		rama_store_sqlite_fini(db);
 	free(db);
 }
 
-const struct rama_db_ops rama_db_sqlite = {
+const struct rama_store_db_ops rama_store_db_sqlite = {
 	.name = "sqlite",
-	.open = rama_sqlite_open,
-	.close = rama_sqlite_close,
+	.open = rama_store_sqlite_open,
+	.close = rama_store_sqlite_close,
 	.script = script,
 	.run = run,
 	.begin = begin,
 	.commit = commit,
 	.rollback = rollback,
 	.temporary = temporary,
-	.schema = rama_sqlite_schema,
+	.schema = rama_store_sqlite_schema,
 	.version = version,
 	.wait = wait_for,
 	.int_type = "INTEGER",

@@ -13,12 +13,12 @@ SQLITE_EXTENSION_INIT3
 
 #include "store/db.h"
 
-extern const char *const *const rama_sqlite_schema[];
+extern const char *const *const rama_store_sqlite_schema[];
 
 /* a connection that somebody else has opened and closes */
-struct rama_db *rama_sqlite_borrow(sqlite3 *handle);
-void rama_sqlite_return(struct rama_db *db);
+struct rama_store_db *rama_store_sqlite_borrow(sqlite3 *handle);
+void rama_store_sqlite_return(struct rama_store_db *db);
 /* the table `events`, which reads blocks; in all connections of ours and by the extension */
-int rama_sqlite_events(sqlite3 *handle);
+int rama_store_sqlite_events(sqlite3 *handle);
 
 #endif

@@ -5,27 +5,27 @@
 
 #include "store/sqlite.h"
 
-#define RAMA_SQLITE_KEPT 512
+#define RAMA_STORE_SQLITE_KEPT 512
 
-struct rama_sqlite_entry {
+struct rama_store_sqlite_entry {
 	const char *sql; /* its address is what it is known by */
 	sqlite3_stmt *st;
 	unsigned n_args, n_cells;
 	int *arg; /* number of the argument for each place */
 	const char **name;
-	struct rama_cell *cell;
+	struct rama_store_cell *cell;
 };
 
-struct rama_db {
+struct rama_store_db {
 	sqlite3 *handle;
 	bool writes;
 	int code; /* of the last error */
-	struct rama_sqlite_entry kept[RAMA_SQLITE_KEPT];
+	struct rama_store_sqlite_entry kept[RAMA_STORE_SQLITE_KEPT];
 };
 
-int rama_sqlite_open(struct rama_db **db, const char *where, unsigned flags, struct rama_err *e);
-void rama_sqlite_close(struct rama_db *db);
-void rama_sqlite_fini(struct rama_db *db);
-int rama_sqlite_error(struct rama_db *db, int code, struct rama_err *e);
+int rama_store_sqlite_open(struct rama_store_db **db, const char *where, unsigned flags, struct rama_err *e);
+void rama_store_sqlite_close(struct rama_store_db *db);
+void rama_store_sqlite_fini(struct rama_store_db *db);
+int rama_store_sqlite_error(struct rama_store_db *db, int code, struct rama_err *e);
 
 #endif

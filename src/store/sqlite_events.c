@@ -28,9 +28,9 @@ struct table {
 
 struct cursor {
 	sqlite3_vtab_cursor base;
-	struct rama_db *db;
-	struct rama_event_walk *walk;
-	struct rama_stored_event event;
+	struct rama_store_db *db;
+	struct rama_store_event_walk *walk;
+	struct rama_store_stored_event event;
 	bool end;
 	int64_t row;
 	/* names asked for last */
@@ -128,12 +128,12 @@ static int order_of(const struct plan *p, const sqlite3_index_info *info)
 		asked[n++] = c;
 	}
 	if (n == 0)
-		return p->job ? RAMA_ORDER_JOB_TIME_RANK : RAMA_ORDER_TIME_JOB_RANK;
+		return p->job ? RAMA_STORE_ORDER_JOB_TIME_RANK : RAMA_STORE_ORDER_TIME_JOB_RANK;
 	if (p->job && (strncmp("rt", asked, n) == 0))
-		return RAMA_ORDER_JOB_RANK_TIME;
+		return RAMA_STORE_ORDER_JOB_RANK_TIME;
 	if (p->job && (strncmp("tr", asked, n) == 0))
-		return RAMA_ORDER_JOB_TIME_RANK;
-	return !p->job && strncmp("tjr", asked, n) == 0 ? RAMA_ORDER_TIME_JOB_RANK : -1;
+		return RAMA_STORE_ORDER_JOB_TIME_RANK;
+	return !p->job && strncmp("tjr", asked, n) == 0 ? RAMA_STORE_ORDER_TIME_JOB_RANK : -1;
 }
 
 static int best_index(sqlite3_vtab *t, sqlite3_index_info *info)
@@ -148,7 +148,7 @@ static int best_index(sqlite3_vtab *t, sqlite3_index_info *info)
 	order = order_of(&p, info);
 	info->orderByConsumed = order >= 0 && info->nOrderBy > 0;
 	if (order < 0)
-		order = p.job ? RAMA_ORDER_JOB_TIME_RANK : RAMA_ORDER_TIME_JOB_RANK;
+		order = p.job ? RAMA_STORE_ORDER_JOB_TIME_RANK : RAMA_STORE_ORDER_TIME_JOB_RANK;
 	info->idxNum = order;
 	/* the name is for people who ask for the plan */
 	info->idxStr = sqlite3_mprintf("%s:%s", p.letters, names[order]);
@@ -169,7 +169,7 @@ static int open_cursor(sqlite3_vtab *t, sqlite3_vtab_cursor **to)
 
 	if (c == NULL)
 		return SQLITE_NOMEM;
-	c->db = rama_sqlite_borrow(((struct table *)t)->handle);
+	c->db = rama_store_sqlite_borrow(((struct table *)t)->handle);
 	if (c->db == NULL) {
 		free(c);
 		return SQLITE_NOMEM;
@@ -182,8 +182,8 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
 
-	rama_event_walk_close(c->walk);
-	rama_sqlite_return(c->db);
+	rama_store_event_walk_close(c->walk);
+	rama_store_sqlite_return(c->db);
 	sqlite3_finalize(c->file);
 	sqlite3_finalize(c->host);
 	sqlite3_free(c->file_text);
@@ -203,7 +203,7 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
 	struct rama_err e = { 0 };
-	int rc = c->walk != NULL ? rama_event_walk_next(c->walk, &c->event, &e) : 0;
+	int rc = c->walk != NULL ? rama_store_event_walk_next(c->walk, &c->event, &e) : 0;
 
 	c->end = rc <= 0;
 	c->row++;
@@ -224,7 +224,7 @@ static int64_t time_of(sqlite3_value *v, int64_t if_none)
 }
 
 struct asked {
-	struct rama_event_filter f;
+	struct rama_store_event_filter f;
 	int64_t from, to; /* to: included */
 	bool nothing;
 	char layer[64], op[64];
@@ -283,7 +283,7 @@ static int filter(sqlite3_vtab_cursor *base, int order, const char *letters, int
 {
 	struct cursor *c = (struct cursor *)base;
 	struct asked a = {
-		.f = { .order = (enum rama_store_order)order, .job = -1, .rank = RAMA_RANK_ALL },
+		.f = { .order = (enum rama_store_order)order, .job = -1, .rank = RAMA_STORE_RANK_ALL },
 		.from = INT64_MIN,
 		.to = INT64_MAX
 	};
@@ -297,10 +297,10 @@ static int filter(sqlite3_vtab_cursor *base, int order, const char *letters, int
 		else
 			ask_time(&a, letters[i], argv[i]);
 	}
-	rama_event_walk_close(c->walk);
+	rama_store_event_walk_close(c->walk);
 	c->walk = NULL;
 	if (a.f.job < 0)
-		a.f.rank = RAMA_RANK_ALL;
+		a.f.rank = RAMA_STORE_RANK_ALL;
 	a.f.from = a.from;
 	a.f.to = a.to < INT64_MAX ? a.to + 1 : INT64_MAX;
 	if (a.f.to == 0)
@@ -308,7 +308,7 @@ static int filter(sqlite3_vtab_cursor *base, int order, const char *letters, int
 	a.f.layer = a.layer[0] != '\0' ? a.layer : NULL;
 	a.f.op = a.op[0] != '\0' ? a.op : NULL;
 	if (!a.nothing && a.f.from < a.f.to &&
-	    rama_event_walk_open(&c->walk, &rama_db_sqlite, c->db, &a.f, &e) != 0)
+	    rama_store_event_walk_open(&c->walk, &rama_store_db_sqlite, c->db, &a.f, &e) != 0)
 		return fail(c, &e);
 	return next(base);
 }
@@ -375,7 +375,7 @@ static void give_text(sqlite3_context *ctx, const char *text)
 	sqlite3_result_text(ctx, text, -1, SQLITE_STATIC); /* kept as long as the walk */
 }
 
-static int64_t number_of(const struct rama_stored_event *ev, int column)
+static int64_t number_of(const struct rama_store_stored_event *ev, int column)
 {
 	const struct rama_wire_event *w = ev->event;
 
@@ -462,7 +462,7 @@ static sqlite3_module module = {
 	.xRowid = rowid,
 };
 
-int rama_sqlite_events(sqlite3 *handle)
+int rama_store_sqlite_events(sqlite3 *handle)
 {
 	return sqlite3_create_module_v2(handle, "events", &module, NULL, NULL);
 }
@@ -473,18 +473,18 @@ int rama_sqlite_events(sqlite3 *handle)
 SQLITE_EXTENSION_INIT1
 
 /* connections are opened by the host */
-int rama_sqlite_open(struct rama_db **db, const char *where, unsigned flags, struct rama_err *e)
+int rama_store_sqlite_open(struct rama_store_db **db, const char *where, unsigned flags, struct rama_err *e)
 {
 	(void)db, (void)where, (void)flags;
 	return rama_err_set(e, RAMA_EUSAGE, "not in an extension");
 }
 
-void rama_sqlite_close(struct rama_db *db)
+void rama_store_sqlite_close(struct rama_store_db *db)
 {
-	rama_sqlite_return(db);
+	rama_store_sqlite_return(db);
 }
 
-const char *const *const rama_sqlite_schema[] = { NULL };
+const char *const *const rama_store_sqlite_schema[] = { NULL };
 
 __attribute__((visibility("default"))) int sqlite3_ioramasqlite_init(
 	sqlite3 *db, char **e, const sqlite3_api_routines *api);
@@ -492,6 +492,6 @@ int sqlite3_ioramasqlite_init(sqlite3 *db, char **e, const sqlite3_api_routines 
 {
 	(void)e;
 	SQLITE_EXTENSION_INIT2(api);
-	return rama_sqlite_events(db);
+	return rama_store_sqlite_events(db);
 }
 #endif

@@ -75,7 +75,7 @@ static int look_at(const char *path, unsigned flags, struct rama_err *e)
 }
 
 /* Page size and vacuum can be chosen for an empty file only; both are without effect on others. */
-static int set_up(struct rama_db *db, unsigned flags, struct rama_err *e)
+static int set_up(struct rama_store_db *db, unsigned flags, struct rama_err *e)
 {
 	static const char to_write[] =
 		"PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode ="
@@ -89,20 +89,20 @@ static int set_up(struct rama_db *db, unsigned flags, struct rama_err *e)
 	sqlite3_extended_result_codes(db->handle, 1);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, 256 << 20);
-	rc = rama_db_sqlite.script(db, always, e);
+	rc = rama_store_db_sqlite.script(db, always, e);
 	if (rc == 0 && (flags & RAMA_STORE_WRITE))
-		rc = rama_db_sqlite.script(db, to_write, e);
+		rc = rama_store_db_sqlite.script(db, to_write, e);
 	else if (rc == 0)
-		rc = rama_db_sqlite.script(db, "PRAGMA query_only = ON", e);
-	if (rc == 0 && rama_sqlite_events(db->handle) != SQLITE_OK)
-		rc = rama_sqlite_error(db, sqlite3_errcode(db->handle), e);
+		rc = rama_store_db_sqlite.script(db, "PRAGMA query_only = ON", e);
+	if (rc == 0 && rama_store_sqlite_events(db->handle) != SQLITE_OK)
+		rc = rama_store_sqlite_error(db, sqlite3_errcode(db->handle), e);
 	return rc;
 }
 
-int rama_sqlite_open(struct rama_db **to, const char *where, unsigned flags, struct rama_err *e)
+int rama_store_sqlite_open(struct rama_store_db **to, const char *where, unsigned flags, struct rama_err *e)
 {
 	bool write = (flags & RAMA_STORE_WRITE) != 0;
-	struct rama_db *db = NULL;
+	struct rama_store_db *db = NULL;
 	char path[PATH_MAX];
 	int rc = place(path, sizeof(path), where, (flags & RAMA_STORE_CREATE) != 0, e);
 
@@ -118,20 +118,20 @@ int rama_sqlite_open(struct rama_db **to, const char *where, unsigned flags, str
 			     (write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) |
 				     SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
 			     NULL);
-	rc = rc != SQLITE_OK ? rama_sqlite_error(db, rc, e) : set_up(db, flags, e);
+	rc = rc != SQLITE_OK ? rama_store_sqlite_error(db, rc, e) : set_up(db, flags, e);
 	if (rc != 0) {
-		rama_sqlite_close(db);
+		rama_store_sqlite_close(db);
 		return rc;
 	}
 	*to = db;
 	return 0;
 }
 
-void rama_sqlite_close(struct rama_db *db)
+void rama_store_sqlite_close(struct rama_store_db *db)
 {
 	if (db == NULL)
 		return;
-	rama_sqlite_fini(db);
+	rama_store_sqlite_fini(db);
 	sqlite3_close_v2(db->handle);
 	free(db);
 }

@@ -153,4 +153,4 @@ static const char lists[] =
 
 static const char *const version3[] = { counted, lists, NULL };
 
-const char *const *const rama_sqlite_schema[] = { version1, version2, version3, NULL };
+const char *const *const rama_store_sqlite_schema[] = { version1, version2, version3, NULL };

@@ -10,22 +10,22 @@
 
 /* ---- statements ---------------------------------------------------------------------------------- */
 
-int rama_store_rows(struct rama_store *s, const char *sql, const struct rama_cell *args, unsigned n,
-		    rama_row_fn fn, void *ctx, struct rama_err *e)
+int rama_store_rows(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
+		    rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
-	return s->ops->run(s->db, sql, RAMA_DB_KEPT, args, n, fn, ctx, NULL, e);
+	return s->ops->run(s->db, sql, RAMA_STORE_DB_KEPT, args, n, fn, ctx, NULL, e);
 }
 
-int rama_store_do(struct rama_store *s, const char *sql, const struct rama_cell *args, unsigned n,
+int rama_store_do(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
 		  struct rama_err *e)
 {
-	return s->ops->run(s->db, sql, RAMA_DB_KEPT, args, n, NULL, NULL, NULL, e);
+	return s->ops->run(s->db, sql, RAMA_STORE_DB_KEPT, args, n, NULL, NULL, NULL, e);
 }
 
-int rama_store_count(struct rama_store *s, const char *sql, const struct rama_cell *args,
+int rama_store_count(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
 		     unsigned n, int64_t *changed, struct rama_err *e)
 {
-	return s->ops->run(s->db, sql, RAMA_DB_KEPT, args, n, NULL, NULL, changed, e);
+	return s->ops->run(s->db, sql, RAMA_STORE_DB_KEPT, args, n, NULL, NULL, changed, e);
 }
 
 struct ints {
@@ -34,19 +34,19 @@ struct ints {
 	int found;
 };
 
-static int take_ints(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_ints(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct ints *in = ctx;
 
 	(void)e;
 	in->found = 1;
 	for (unsigned i = 0; i < in->n && i < row->n; i++)
-		if (row->cell[i].type == RAMA_CELL_INT)
+		if (row->cell[i].type == RAMA_STORE_CELL_INT)
 			in->v[i] = row->cell[i].i;
 	return 1;
 }
 
-int rama_store_ints(struct rama_store *s, const char *sql, const struct rama_cell *args, unsigned n,
+int rama_store_ints(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
 		    int64_t *v, unsigned n_v, struct rama_err *e)
 {
 	struct ints in = { v, n_v, 0 };
@@ -55,10 +55,10 @@ int rama_store_ints(struct rama_store *s, const char *sql, const struct rama_cel
 	return rc < 0 ? rc : in.found;
 }
 
-int rama_store_select(struct rama_store *s, const char *sql, const struct rama_cell *args,
-		      unsigned n_args, rama_row_fn fn, void *ctx, struct rama_err *e)
+int rama_store_select(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		      unsigned n_args, rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
-	return s->ops->run(s->db, sql, RAMA_DB_READ, args, n_args, fn, ctx, NULL, e);
+	return s->ops->run(s->db, sql, RAMA_STORE_DB_READ, args, n_args, fn, ctx, NULL, e);
 }
 
 /* ---- the schema ------------------------------------------------------------------------------------ */
@@ -77,13 +77,13 @@ static int set_meta(struct rama_store *s, const char *key, const char *value, st
 	static const char sql[] = "INSERT INTO meta (key, value) VALUES ($1, $2)"
 				  " ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
-	return rama_store_do(s, sql, ARGS(rama_cell_t(key), rama_cell_t(value)), e);
+	return rama_store_do(s, sql, ARGS(rama_store_cell_t(key), rama_store_cell_t(value)), e);
 }
 
-static int take_text(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_text(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)e;
-	if (row->n > 0 && row->cell[0].type == RAMA_CELL_TEXT)
+	if (row->n > 0 && row->cell[0].type == RAMA_STORE_CELL_TEXT)
 		snprintf(ctx, 20, "%s", row->cell[0].text);
 	return 1;
 }
@@ -95,7 +95,7 @@ static int tables_differ(struct rama_store *s, bool *differ, struct rama_err *e)
 	char there[20] = "", mine[20];
 	int rc = rama_store_rows(s, sql, NULL, 0, take_text, there, e);
 
-	rama_tables_mark(s, mine);
+	rama_store_tables_mark(s, mine);
 	*differ = strcmp(there, mine) != 0;
 	return rc;
 }
@@ -125,8 +125,8 @@ static int bring_up(struct rama_store *s, struct rama_err *e)
 	if (rc == 0 && v < newest(s))
 		rc = run_scripts(s, v, e);
 	if (rc == 0)
-		rc = rama_tables_make(s, e);
-	rama_tables_mark(s, mark);
+		rc = rama_store_tables_make(s, e);
+	rama_store_tables_mark(s, mark);
 	if (rc == 0)
 		rc = set_meta(s, "tables", mark, e);
 	if (rc == 0)
@@ -173,7 +173,7 @@ int rama_store_open(struct rama_store **to, const char *where, unsigned flags, s
 
 	if (s == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	s->ops = is_url(where) ? &rama_db_postgres : &rama_db_sqlite;
+	s->ops = is_url(where) ? &rama_store_db_postgres : &rama_store_db_sqlite;
 	s->flags = flags;
 	s->block = malloc(sizeof(*s->block));
 	s->cut = malloc(sizeof(*s->cut));
@@ -182,7 +182,7 @@ int rama_store_open(struct rama_store **to, const char *where, unsigned flags, s
 	if (rc == 0)
 		rc = s->ops->open(&s->db, where, flags, e);
 	if (rc == 0)
-		rc = rama_tables_init(s, e);
+		rc = rama_store_tables_init(s, e);
 	if (rc == 0)
 		rc = check_schema(s, e);
 	if (rc != 0) {
@@ -201,8 +201,8 @@ void rama_store_close(struct rama_store *s)
 		rama_store_rollback(s);
 	if (s->db != NULL)
 		s->ops->close(s->db);
-	rama_tables_fini(s);
-	rama_batch_fini(&s->batch);
+	rama_store_tables_fini(s);
+	rama_store_batch_fini(&s->batch);
 	rama_store_names_fini(&s->figures);
 	rama_store_names_fini(&s->series);
 	rama_block_packer_fini(&s->packer);
@@ -245,7 +245,7 @@ int rama_store_begin(struct rama_store *s, struct rama_err *e)
 
 	if (s->open)
 		return rama_err_set(e, RAMA_EUSAGE, "a batch is open already");
-	rama_batch_clear(&s->batch);
+	rama_store_batch_clear(&s->batch);
 	rc = s->ops->begin(s->db, e);
 	s->open = rc == 0;
 	return rc;
@@ -253,13 +253,13 @@ int rama_store_begin(struct rama_store *s, struct rama_err *e)
 
 int rama_store_commit(struct rama_store *s, struct rama_err *e)
 {
-	int rc = rama_batch_flush(s, e);
+	int rc = rama_store_batch_flush(s, e);
 
 	if (rc == 0)
 		rc = s->ops->commit(s->db, e);
 	if (rc == 0) {
 		s->open = false;
-		rama_batch_clear(&s->batch);
+		rama_store_batch_clear(&s->batch);
 	}
 	return rc;
 }
@@ -268,7 +268,7 @@ void rama_store_rollback(struct rama_store *s)
 {
 	s->ops->rollback(s->db);
 	s->open = false;
-	rama_batch_clear(&s->batch);
+	rama_store_batch_clear(&s->batch);
 	/* numbers that were given in this batch are not there any more */
 	rama_store_names_fini(&s->figures);
 	rama_store_names_fini(&s->series);

@@ -40,9 +40,9 @@ void rama_store_wait(struct rama_store *s, int ms);
 int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t *stored,
 		   struct rama_err *e);
 
-/* Processes of which nothing was heard for RAMA_LOST_AFTER ns before `now`, and jobs with nobody else in them, become `lost`; those
+/* Processes of which nothing was heard for RAMA_STORE_LOST_AFTER ns before `now`, and jobs with nobody else in them, become `lost`; those
  * that report again are back. A batch of its own. To be called now and then by who writes. */
-#define RAMA_LOST_AFTER 60000000000ll
+#define RAMA_STORE_LOST_AFTER 60000000000ll
 int rama_store_reap(struct rama_store *s, int64_t now, struct rama_err *e);
 /* 1: there are such, 0: not; for who only reads */
 int rama_store_stale(struct rama_store *s, int64_t now, struct rama_err *e);
@@ -90,40 +90,40 @@ int rama_store_has_log(struct rama_store *s, const char *path, int64_t size, int
 
 /* ---- reading -------------------------------------------------------------------------------------------- */
 
-enum rama_cell_type {
-	RAMA_CELL_NULL,
-	RAMA_CELL_INT,
-	RAMA_CELL_REAL,
-	RAMA_CELL_TEXT,
-	RAMA_CELL_BYTES
+enum rama_store_cell_type {
+	RAMA_STORE_CELL_NULL,
+	RAMA_STORE_CELL_INT,
+	RAMA_STORE_CELL_REAL,
+	RAMA_STORE_CELL_TEXT,
+	RAMA_STORE_CELL_BYTES
 };
-struct rama_cell {
-	enum rama_cell_type type;
+struct rama_store_cell {
+	enum rama_store_cell_type type;
 	int64_t i;
 	double f;
 	const char *text; /* TEXT (ends with NUL) and BYTES; valid during the call */
 	size_t len;
 };
-struct rama_row {
+struct rama_store_row {
 	unsigned n;
 	const char *const *name; /* of columns */
-	const struct rama_cell *cell;
+	const struct rama_store_cell *cell;
 };
 /* Negative: an error that ends the walk; positive: enough; 0: go on. */
-typedef int (*rama_row_fn)(void *ctx, const struct rama_row *row, struct rama_err *e);
+typedef int (*rama_store_row_fn)(void *ctx, const struct rama_store_row *row, struct rama_err *e);
 
 /* One statement that only reads, $1 $2 … in it. */
-int rama_store_select(struct rama_store *s, const char *sql, const struct rama_cell *args,
-		      unsigned n_args, rama_row_fn fn, void *ctx, struct rama_err *e);
+int rama_store_select(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		      unsigned n_args, rama_store_row_fn fn, void *ctx, struct rama_err *e);
 
 /* Events in the order of one of the joint keys, from blocks, never a scan over other jobs' or ranks' blocks. */
-#define RAMA_RANK_ALL (-1)
+#define RAMA_STORE_RANK_ALL (-1)
 enum rama_store_order {
-	RAMA_ORDER_JOB_RANK_TIME,
-	RAMA_ORDER_JOB_TIME_RANK,
-	RAMA_ORDER_TIME_JOB_RANK
+	RAMA_STORE_ORDER_JOB_RANK_TIME,
+	RAMA_STORE_ORDER_JOB_TIME_RANK,
+	RAMA_STORE_ORDER_TIME_JOB_RANK
 };
-struct rama_event_filter {
+struct rama_store_event_filter {
 	enum rama_store_order order;
 	int64_t job;		/* number in the store; -1: all (order TIME_JOB_RANK) */
 	int64_t rank;		/* -1: all */
@@ -132,7 +132,7 @@ struct rama_event_filter {
 	const char *layer, *op; /* NULL: all */
 	uint64_t limit;		/* 0: none */
 };
-struct rama_stored_event {
+struct rama_store_stored_event {
 	int64_t job;
 	int64_t process; /* number in the store */
 	struct rama_segment_key segment;
@@ -142,8 +142,8 @@ struct rama_stored_event {
 	const struct rama_what *what;
 	const struct rama_wire_event *event;
 };
-typedef int (*rama_event_fn)(void *ctx, const struct rama_stored_event *ev, struct rama_err *e);
-int rama_store_events(struct rama_store *s, const struct rama_event_filter *f, rama_event_fn fn,
+typedef int (*rama_store_event_fn)(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e);
+int rama_store_events(struct rama_store *s, const struct rama_store_event_filter *f, rama_store_event_fn fn,
 		      void *ctx, struct rama_err *e);
 
 /* Name of the table that holds a module's counters, and of the column of a field; false: there is none. */

@@ -20,7 +20,7 @@ static unsigned length_of(const unsigned char *s, size_t n)
 	return len;
 }
 
-bool rama_utf8_clean(const char *s, size_t n)
+bool rama_store_utf8_clean(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n;) {
 		unsigned len = length_of((const unsigned char *)s + i, n - i);
@@ -32,7 +32,7 @@ bool rama_utf8_clean(const char *s, size_t n)
 	return true;
 }
 
-size_t rama_utf8_copy(char *to, const char *s, size_t n)
+size_t rama_store_utf8_copy(char *to, const char *s, size_t n)
 {
 	size_t at = 0;
 
@@ -52,16 +52,16 @@ size_t rama_utf8_copy(char *to, const char *s, size_t n)
 	return at;
 }
 
-struct rama_cell rama_cell_clean(struct rama_store *s, const char *text, size_t n)
+struct rama_store_cell rama_store_cell_clean(struct rama_store *s, const char *text, size_t n)
 {
 	char *copy;
 
-	if (rama_utf8_clean(text, n))
-		return (struct rama_cell){ .type = RAMA_CELL_TEXT, .text = text, .len = n };
+	if (rama_store_utf8_clean(text, n))
+		return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = text, .len = n };
 	copy = n < SIZE_MAX / 4 ? rama_arena_alloc(&s->text, 3 * n + 1) : NULL;
 	if (copy == NULL) /* a name that cannot be kept; the record's number stays */
-		return rama_cell_t("");
-	n = rama_utf8_copy(copy, text, n);
+		return rama_store_cell_t("");
+	n = rama_store_utf8_copy(copy, text, n);
 	copy[n] = '\0';
-	return (struct rama_cell){ .type = RAMA_CELL_TEXT, .text = copy, .len = n };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = copy, .len = n };
 }

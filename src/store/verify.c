@@ -100,24 +100,24 @@ static struct expect *find_sum(struct verify *v, int64_t second, const char *lay
 static int add_event(struct verify *v, const struct rama_block *b, const struct rama_wire_event *ev)
 {
 	const struct rama_what *w = &b->what[ev->what];
-	struct expect *x = find_sum(v, rama_second_of(ev->end), w->layer, kind_of(w->op), true);
+	struct expect *x = find_sum(v, rama_store_second_of(ev->end), w->layer, kind_of(w->op), true);
 
 	if (x == NULL || (ev->record != 0 && rama_map_put(&v->records, ev->record, NULL) == NULL))
 		return RAMA_EMEMORY;
 	x->ops++;
 	x->failed += ev->failed;
-	x->bytes = rama_sum(x->bytes, ev->bytes);
-	x->ns = rama_sum(x->ns, ev->dur);
+	x->bytes = rama_store_sum(x->bytes, ev->bytes);
+	x->ns = rama_store_sum(x->ns, ev->dur);
 	x->longest = ev->dur > x->longest ? ev->dur : x->longest;
 	return 0;
 }
 
-static int compare_sum(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int compare_sum(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct verify *v = ctx;
-	const struct rama_cell *c = row->cell;
-	const char *layer = c[1].type == RAMA_CELL_TEXT ? c[1].text : "";
-	const char *kind = c[2].type == RAMA_CELL_TEXT ? c[2].text : "";
+	const struct rama_store_cell *c = row->cell;
+	const char *layer = c[1].type == RAMA_STORE_CELL_TEXT ? c[1].text : "";
+	const char *kind = c[2].type == RAMA_STORE_CELL_TEXT ? c[2].text : "";
 	struct expect *x = find_sum(v, c[0].i, layer, kind, false);
 
 	(void)e;
@@ -163,7 +163,7 @@ struct lane {
 	int64_t gap;	    /* of this process */
 };
 
-static void check_row(struct verify *v, const struct rama_block_row *r, struct lane *l)
+static void check_row(struct verify *v, const struct rama_store_block_row *r, struct lane *l)
 {
 	const struct rama_block *b = v->s->block;
 
@@ -174,7 +174,7 @@ static void check_row(struct verify *v, const struct rama_block_row *r, struct l
 		     (long long)v->rank, (long long)r->lane, (long long)r->first,
 		     (long long)l->next - 1);
 	if (r->first > l->next)
-		l->gap = rama_sum(l->gap, rama_add(r->first, -l->next));
+		l->gap = rama_store_sum(l->gap, rama_add(r->first, -l->next));
 	l->next = rama_add(r->first, r->n);
 	if (r->job != v->job || r->rank != v->rank)
 		tell(v, "block %lld is kept under job %lld, rank %lld, and belongs to rank %lld",
@@ -185,14 +185,14 @@ static void check_row(struct verify *v, const struct rama_block_row *r, struct l
 		     (long long)r->number);
 }
 
-static int check_blocks(struct verify *v, struct rama_blocks *bs, struct lane *l,
+static int check_blocks(struct verify *v, struct rama_store_blocks *bs, struct lane *l,
 			struct rama_err *e)
 {
 	const struct rama_block *b = v->s->block;
-	const struct rama_block_row *r;
+	const struct rama_store_block_row *r;
 	int rc;
 
-	while ((rc = rama_blocks_next(bs, &r, e)) != 0) {
+	while ((rc = rama_store_blocks_next(bs, &r, e)) != 0) {
 		if (rc == RAMA_EMEMORY || r == NULL)
 			return rc;
 		v->stored = rama_add(v->stored, r->n);
@@ -221,7 +221,7 @@ static void count_missing(struct verify *v, const int64_t *p, const struct lane 
 	if (tail < 0)
 		tell(v, "rank %lld: %lld events, and it made %lld", (long long)v->rank,
 		     (long long)p[STORED], (long long)p[MADE]);
-	v->missing = rama_sum(v->missing, tail > l->gap ? tail : l->gap);
+	v->missing = rama_store_sum(v->missing, tail > l->gap ? tail : l->gap);
 }
 
 static int check_process(struct verify *v, int64_t process, struct rama_err *e)
@@ -229,7 +229,7 @@ static int check_process(struct verify *v, int64_t process, struct rama_err *e)
 	static const char sql[] = "SELECT job, rank, made, stored, CASE WHEN state IN "
 				  "('running', 'lost') THEN 0 ELSE 1 END, version"
 				  " FROM processes WHERE number = $1";
-	struct rama_blocks *bs = malloc(sizeof(*bs));
+	struct rama_store_blocks *bs = malloc(sizeof(*bs));
 	struct lane l = { .lane = -1 };
 	int64_t p[SEEN] = { 0 };
 	int rc = bs != NULL ? rama_store_ints(v->s, sql, ARGS(I(process)), p, SEEN, e)
@@ -243,7 +243,7 @@ static int check_process(struct verify *v, int64_t process, struct rama_err *e)
 	rama_map_fini(&v->sum);
 	v->sum = (struct rama_map){ 0 };
 	if (rc == 1) {
-		rama_blocks_init(bs, v->s, process);
+		rama_store_blocks_init(bs, v->s, process);
 		rc = check_blocks(v, bs, &l, e);
 		if (rc == 0 && v->stored != p[STORED])
 			tell(v, "rank %lld: %lld events, its row says %lld", (long long)v->rank,
@@ -257,7 +257,7 @@ static int check_process(struct verify *v, int64_t process, struct rama_err *e)
 	return rc < 0 ? rc : 0;
 }
 
-static int strike_out(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int strike_out(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	uint64_t *at = rama_map_get(ctx, (uint64_t)row->cell[0].i);
 
@@ -315,11 +315,11 @@ static int check_job(struct verify *v, struct rama_err *e)
 	return rc < 0 ? rc : check_names(v, e);
 }
 
-static int take_key(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_key(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)e;
 	snprintf(ctx, RAMA_WIRE_JOB, "%s",
-		 row->cell[0].type == RAMA_CELL_TEXT ? row->cell[0].text : "");
+		 row->cell[0].type == RAMA_STORE_CELL_TEXT ? row->cell[0].text : "");
 	return 1;
 }
 

@@ -13,7 +13,7 @@
 	" b.t0 FROM blocks b WHERE "
 
 /* $: from where on (t0, then what follows it in the key), to where */
-const char *const rama_event_walk_sql[RAMA_EVENT_WALK_WAYS] = {
+const char *const rama_store_event_walk_sql[RAMA_STORE_EVENT_WALK_WAYS] = {
 	HEAD
 	"b.job = $1 AND b.rank = $2 AND b.t0 >= $3 AND b.t0 < $4 AND (b.t0 > $3 OR b.number > $5)"
 	" ORDER BY b.t0, b.number LIMIT 256",
@@ -37,18 +37,18 @@ struct key {
 	uint64_t seq;
 };
 
-static int compare(const struct rama_event_walk *w, const struct key *a, const struct key *b)
+static int compare(const struct rama_store_event_walk *w, const struct key *a, const struct key *b)
 {
 #define BY(field)                 \
 	if (a->field != b->field) \
 	return a->field < b->field ? -1 : 1
-	if (w->f.order == RAMA_ORDER_TIME_JOB_RANK)
+	if (w->f.order == RAMA_STORE_ORDER_TIME_JOB_RANK)
 		BY(time);
 	BY(job);
-	if (w->f.order == RAMA_ORDER_JOB_TIME_RANK)
+	if (w->f.order == RAMA_STORE_ORDER_JOB_TIME_RANK)
 		BY(time);
 	BY(rank);
-	if (w->f.order == RAMA_ORDER_JOB_RANK_TIME)
+	if (w->f.order == RAMA_STORE_ORDER_JOB_RANK_TIME)
 		BY(time);
 	BY(process);
 	BY(lane);
@@ -57,26 +57,26 @@ static int compare(const struct rama_event_walk *w, const struct key *a, const s
 	return 0;
 }
 
-static struct key next_of(const struct rama_walk_cursor *c)
+static struct key next_of(const struct rama_store_walk_cursor *c)
 {
-	const struct rama_walk_item *i = &c->item[c->at];
+	const struct rama_store_walk_item *i = &c->item[c->at];
 
 	return (struct key){ c->h.job, c->h.rank, i->event.end, c->h.process, c->h.lane, i->seq };
 }
 
-static bool before(const struct rama_event_walk *w, const struct rama_walk_cursor *a,
-		   const struct rama_walk_cursor *b)
+static bool before(const struct rama_store_event_walk *w, const struct rama_store_walk_cursor *a,
+		   const struct rama_store_walk_cursor *b)
 {
 	struct key x = next_of(a), y = next_of(b);
 
 	return compare(w, &x, &y) < 0;
 }
 
-static void sink_down(struct rama_event_walk *w, size_t at)
+static void sink_down(struct rama_store_event_walk *w, size_t at)
 {
 	for (;;) {
 		size_t child = 2 * at + 1;
-		struct rama_walk_cursor *c = w->open[at];
+		struct rama_store_walk_cursor *c = w->open[at];
 
 		if (child >= w->n_open)
 			return;
@@ -90,13 +90,13 @@ static void sink_down(struct rama_event_walk *w, size_t at)
 	}
 }
 
-static int push(struct rama_event_walk *w, struct rama_walk_cursor *c)
+static int push(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c)
 {
 	size_t at = w->n_open;
 
 	if (at == w->room_open) {
 		size_t room = w->room_open * 2 + 16;
-		void *p = realloc(w->open, room * sizeof(struct rama_walk_cursor *));
+		void *p = realloc(w->open, room * sizeof(struct rama_store_walk_cursor *));
 
 		if (p == NULL)
 			return RAMA_EMEMORY;
@@ -105,7 +105,7 @@ static int push(struct rama_event_walk *w, struct rama_walk_cursor *c)
 	}
 	w->open[w->n_open++] = c;
 	while (at > 0 && before(w, w->open[at], w->open[(at - 1) / 2])) {
-		struct rama_walk_cursor *up = w->open[(at - 1) / 2];
+		struct rama_store_walk_cursor *up = w->open[(at - 1) / 2];
 
 		w->open[(at - 1) / 2] = w->open[at];
 		w->open[at] = up;
@@ -114,7 +114,7 @@ static int push(struct rama_event_walk *w, struct rama_walk_cursor *c)
 	return 0;
 }
 
-static void cursor_free(struct rama_walk_cursor *c)
+static void cursor_free(struct rama_store_walk_cursor *c)
 {
 	if (c != NULL)
 		free(c->item);
@@ -123,16 +123,16 @@ static void cursor_free(struct rama_walk_cursor *c)
 
 /* ---- heads ------------------------------------------------------------------------------------------------ */
 
-static int take_head(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_head(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	struct rama_event_walk *w = ctx;
-	const struct rama_cell *c = row->cell;
+	struct rama_store_event_walk *w = ctx;
+	const struct rama_store_cell *c = row->cell;
 
 	(void)e;
-	if (row->n < 8 || w->n_page == PAGE)
+	if (row->n < 8 || w->n_page == RAMA_STORE_WALK_PAGE)
 		return 1;
 	w->page[w->n_page++] =
-		(struct rama_walk_head){ c[0].i, c[1].i, c[2].i,	   c[3].i,
+		(struct rama_store_walk_head){ c[0].i, c[1].i, c[2].i,	   c[3].i,
 					 c[6].i, c[7].i, (uint32_t)c[4].i, (uint32_t)c[5].i };
 	return 0;
 }
@@ -142,33 +142,33 @@ static int64_t below(int64_t t, int64_t span)
 	return t < INT64_MIN + span ? INT64_MIN : t - span;
 }
 
-static void first_page(struct rama_event_walk *w)
+static void first_page(struct rama_store_event_walk *w)
 {
-	w->last = (struct rama_walk_head){ .t0 = below(w->f.from, w->span),
+	w->last = (struct rama_store_walk_head){ .t0 = below(w->f.from, w->span),
 					   .number = INT64_MIN,
 					   .rank = INT64_MIN,
 					   .job = INT64_MIN };
 	w->no_more = false;
 }
 
-static int read_page(struct rama_event_walk *w, struct rama_err *e)
+static int read_page(struct rama_store_event_walk *w, struct rama_err *e)
 {
 	int64_t rank = w->n_ranks > 0 ? w->ranks[w->at_rank] : w->f.rank;
 	int rc;
 
 	w->n_page = w->at_page = 0;
-	rc = w->ops->run(w->db, rama_event_walk_sql[w->way], RAMA_DB_KEPT,
+	rc = w->ops->run(w->db, rama_store_event_walk_sql[w->way], RAMA_STORE_DB_KEPT,
 			 ARGS(I(w->f.job), I(rank), I(w->last.t0), I(w->f.to), I(w->last.number),
 			      I(w->last.rank), I(w->last.job)),
 			 take_head, w, NULL, e);
-	w->no_more = w->n_page < PAGE;
+	w->no_more = w->n_page < RAMA_STORE_WALK_PAGE;
 	if (w->n_page > 0)
 		w->last = w->page[w->n_page - 1];
 	return rc;
 }
 
 /* the next head, or NULL: there are no more */
-static int next_head(struct rama_event_walk *w, const struct rama_walk_head **h, struct rama_err *e)
+static int next_head(struct rama_store_event_walk *w, const struct rama_store_walk_head **h, struct rama_err *e)
 {
 	int rc;
 
@@ -188,17 +188,17 @@ static int next_head(struct rama_event_walk *w, const struct rama_walk_head **h,
 	return 0;
 }
 
-static int open_block(struct rama_event_walk *w, const struct rama_walk_head *h, struct rama_err *e)
+static int open_block(struct rama_store_event_walk *w, const struct rama_store_walk_head *h, struct rama_err *e)
 {
-	struct rama_walk_cursor *c = calloc(1, sizeof(*c));
+	struct rama_store_walk_cursor *c = calloc(1, sizeof(*c));
 	int rc;
 
 	if (c == NULL)
 		return no_memory(e);
 	c->h = *h;
-	rc = rama_event_walk_segment(w, h->process, &c->segment, e);
+	rc = rama_store_event_walk_segment(w, h->process, &c->segment, e);
 	if (rc == 0)
-		rc = rama_event_walk_load(w, c, e);
+		rc = rama_store_event_walk_load(w, c, e);
 	if (rc != 0 || c->n == 0) {
 		cursor_free(c);
 		return rc;
@@ -212,9 +212,9 @@ static int open_block(struct rama_event_walk *w, const struct rama_walk_head *h,
 }
 
 /* opens all blocks that may have an event before the least of the open ones */
-static int open_due(struct rama_event_walk *w, struct rama_err *e)
+static int open_due(struct rama_store_event_walk *w, struct rama_err *e)
 {
-	const struct rama_walk_head *h;
+	const struct rama_store_walk_head *h;
 	int rc;
 
 	for (;;) {
@@ -236,9 +236,9 @@ static int open_due(struct rama_event_walk *w, struct rama_err *e)
 }
 
 /* steps over the event that was given last */
-static int advance(struct rama_event_walk *w, struct rama_err *e)
+static int advance(struct rama_store_event_walk *w, struct rama_err *e)
 {
-	struct rama_walk_cursor *c = w->given_from;
+	struct rama_store_walk_cursor *c = w->given_from;
 	int rc = 0;
 
 	if (c == NULL)
@@ -246,7 +246,7 @@ static int advance(struct rama_event_walk *w, struct rama_err *e)
 	w->given_from = NULL;
 	if (++c->at == c->n && !c->last) {
 		c->before += c->n;
-		rc = rama_event_walk_load(w, c, e);
+		rc = rama_store_event_walk_load(w, c, e);
 		if (rc != 0)
 			return rc;
 	}
@@ -258,10 +258,10 @@ static int advance(struct rama_event_walk *w, struct rama_err *e)
 	return 0;
 }
 
-int rama_event_walk_next(struct rama_event_walk *w, struct rama_stored_event *ev,
+int rama_store_event_walk_next(struct rama_store_event_walk *w, struct rama_store_stored_event *ev,
 			 struct rama_err *e)
 {
-	const struct rama_walk_cursor *c;
+	const struct rama_store_walk_cursor *c;
 	int rc = advance(w, e);
 
 	if (rc != 0 || (w->f.limit != 0 && w->given == w->f.limit))
@@ -272,7 +272,7 @@ int rama_event_walk_next(struct rama_event_walk *w, struct rama_stored_event *ev
 	w->given_from = w->open[0];
 	w->given++;
 	c = w->given_from;
-	*ev = (struct rama_stored_event){ .job = c->h.job,
+	*ev = (struct rama_store_stored_event){ .job = c->h.job,
 					  .segment = c->segment,
 					  .process = c->h.process,
 					  .rank = c->h.rank,
@@ -286,9 +286,9 @@ int rama_event_walk_next(struct rama_event_walk *w, struct rama_stored_event *ev
 
 /* ---- open, close --------------------------------------------------------------------------------------------- */
 
-static int take_rank(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_rank(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	struct rama_event_walk *w = ctx;
+	struct rama_store_event_walk *w = ctx;
 
 	if (w->n_ranks == w->room_ranks) {
 		size_t room = w->room_ranks * 2 + 64;
@@ -303,16 +303,16 @@ static int take_rank(void *ctx, const struct rama_row *row, struct rama_err *e)
 	return 0;
 }
 
-static int take_span(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_span(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)e;
-	if (row->cell[0].type == RAMA_CELL_INT && row->cell[0].i > 0)
+	if (row->cell[0].type == RAMA_STORE_CELL_INT && row->cell[0].i > 0)
 		*(int64_t *)ctx = row->cell[0].i;
 	return 1;
 }
 
 /* which way leads to the blocks; how long one may last */
-static int find_way(struct rama_event_walk *w, struct rama_err *e)
+static int find_way(struct rama_store_event_walk *w, struct rama_err *e)
 {
 	static const char ranks[] =
 		"SELECT DISTINCT rank FROM processes WHERE job = $1 ORDER BY rank";
@@ -320,13 +320,13 @@ static int find_way(struct rama_event_walk *w, struct rama_err *e)
 	static const char spans[] = "SELECT max(max_span) FROM jobs";
 	int rc;
 
-	w->way = w->f.job < 0 ? RAMA_EVENT_WALK_ALL : RAMA_EVENT_WALK_JOB;
-	if (w->f.job >= 0 && (w->f.rank != RAMA_RANK_ALL || w->f.order == RAMA_ORDER_JOB_RANK_TIME))
-		w->way = RAMA_EVENT_WALK_RANK;
-	rc = w->ops->run(w->db, w->f.job < 0 ? spans : span, RAMA_DB_KEPT, ARGS(I(w->f.job)),
+	w->way = w->f.job < 0 ? RAMA_STORE_EVENT_WALK_ALL : RAMA_STORE_EVENT_WALK_JOB;
+	if (w->f.job >= 0 && (w->f.rank != RAMA_STORE_RANK_ALL || w->f.order == RAMA_STORE_ORDER_JOB_RANK_TIME))
+		w->way = RAMA_STORE_EVENT_WALK_RANK;
+	rc = w->ops->run(w->db, w->f.job < 0 ? spans : span, RAMA_STORE_DB_KEPT, ARGS(I(w->f.job)),
 			 take_span, &w->span, NULL, e);
-	if (rc == 0 && w->way == RAMA_EVENT_WALK_RANK && w->f.rank == RAMA_RANK_ALL) {
-		rc = w->ops->run(w->db, ranks, RAMA_DB_KEPT, ARGS(I(w->f.job)), take_rank, w, NULL,
+	if (rc == 0 && w->way == RAMA_STORE_EVENT_WALK_RANK && w->f.rank == RAMA_STORE_RANK_ALL) {
+		rc = w->ops->run(w->db, ranks, RAMA_STORE_DB_KEPT, ARGS(I(w->f.job)), take_rank, w, NULL,
 				 e);
 		if (rc == 0 && w->n_ranks == 0) {
 			w->no_more = true; /* no such job */
@@ -337,14 +337,14 @@ static int find_way(struct rama_event_walk *w, struct rama_err *e)
 	return rc;
 }
 
-static int check(struct rama_event_walk *w, struct rama_err *e)
+static int check(struct rama_store_event_walk *w, struct rama_err *e)
 {
-	const struct rama_event_filter *f = &w->f;
+	const struct rama_store_event_filter *f = &w->f;
 
-	if (f->job < 0 && f->order != RAMA_ORDER_TIME_JOB_RANK)
+	if (f->job < 0 && f->order != RAMA_STORE_ORDER_TIME_JOB_RANK)
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "events of all jobs come in the order time_job_rank only");
-	if (f->job < 0 && f->rank != RAMA_RANK_ALL)
+	if (f->job < 0 && f->rank != RAMA_STORE_RANK_ALL)
 		return rama_err_set(e, RAMA_EUSAGE, "a rank needs a job");
 	if ((f->layer != NULL && strlen(f->layer) >= sizeof(w->layer)) ||
 	    (f->op != NULL && strlen(f->op) >= sizeof(w->op))) {
@@ -354,10 +354,10 @@ static int check(struct rama_event_walk *w, struct rama_err *e)
 	return 0;
 }
 
-int rama_event_walk_open(struct rama_event_walk **to, const struct rama_db_ops *ops,
-			 struct rama_db *db, const struct rama_event_filter *f, struct rama_err *e)
+int rama_store_event_walk_open(struct rama_store_event_walk **to, const struct rama_store_db_ops *ops,
+			 struct rama_store_db *db, const struct rama_store_event_filter *f, struct rama_err *e)
 {
-	struct rama_event_walk *w = calloc(1, sizeof(*w));
+	struct rama_store_event_walk *w = calloc(1, sizeof(*w));
 	int rc;
 
 	if (w == NULL)
@@ -377,14 +377,14 @@ int rama_event_walk_open(struct rama_event_walk **to, const struct rama_db_ops *
 	if (rc == 0)
 		rc = find_way(w, e);
 	if (rc != 0) {
-		rama_event_walk_close(w);
+		rama_store_event_walk_close(w);
 		return rc;
 	}
 	*to = w;
 	return 0;
 }
 
-void rama_event_walk_close(struct rama_event_walk *w)
+void rama_store_event_walk_close(struct rama_store_event_walk *w)
 {
 	if (w == NULL)
 		return;

@@ -6,18 +6,18 @@
 
 #include "store/db.h"
 
-struct rama_event_walk;
+struct rama_store_event_walk;
 
 /* The database must outlive it. `layer` and `op` of the filter are copied. */
-int rama_event_walk_open(struct rama_event_walk **w, const struct rama_db_ops *ops,
-			 struct rama_db *db, const struct rama_event_filter *f, struct rama_err *e);
+int rama_store_event_walk_open(struct rama_store_event_walk **w, const struct rama_store_db_ops *ops,
+			 struct rama_store_db *db, const struct rama_store_event_filter *f, struct rama_err *e);
 /* 1: *ev is the next one, valid until the next call; 0: no more; negative: error */
-int rama_event_walk_next(struct rama_event_walk *w, struct rama_stored_event *ev,
+int rama_store_event_walk_next(struct rama_store_event_walk *w, struct rama_store_stored_event *ev,
 			 struct rama_err *e);
-void rama_event_walk_close(struct rama_event_walk *w);
+void rama_store_event_walk_close(struct rama_store_event_walk *w);
 
 /* the statements that find blocks: one rank, one job, all jobs */
-enum { RAMA_EVENT_WALK_RANK, RAMA_EVENT_WALK_JOB, RAMA_EVENT_WALK_ALL, RAMA_EVENT_WALK_WAYS };
-extern const char *const rama_event_walk_sql[RAMA_EVENT_WALK_WAYS];
+enum { RAMA_STORE_EVENT_WALK_RANK, RAMA_STORE_EVENT_WALK_JOB, RAMA_STORE_EVENT_WALK_ALL, RAMA_STORE_EVENT_WALK_WAYS };
+extern const char *const rama_store_event_walk_sql[RAMA_STORE_EVENT_WALK_WAYS];
 
 #endif

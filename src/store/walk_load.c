@@ -19,11 +19,11 @@ static int no_memory(struct rama_err *e)
 }
 
 struct body {
-	struct rama_event_walk *w;
+	struct rama_store_event_walk *w;
 	bool found;
 };
 
-static int take_body(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_body(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct body *b = ctx;
 	int rc = b->w->ops->get_block(b->w->db, row->cell, row->n, b->w->block, &b->w->packer, e);
@@ -32,7 +32,7 @@ static int take_body(void *ctx, const struct rama_row *row, struct rama_err *e)
 	return rc < 0 ? rc : 1;
 }
 
-static bool passes(const struct rama_event_walk *w, const bool *wanted,
+static bool passes(const struct rama_store_event_walk *w, const bool *wanted,
 		   const struct rama_wire_event *ev)
 {
 	return ev->end >= w->f.from && ev->end < w->f.to && wanted[ev->what] &&
@@ -40,7 +40,7 @@ static bool passes(const struct rama_event_walk *w, const bool *wanted,
 }
 
 /* which calls of the block are asked for; false: none */
-static bool wanted_calls(const struct rama_event_walk *w, const struct rama_block *b, bool *wanted)
+static bool wanted_calls(const struct rama_store_event_walk *w, const struct rama_block *b, bool *wanted)
 {
 	bool any = false;
 
@@ -66,7 +66,7 @@ static void sort_by_time(const struct rama_block *b, uint16_t *pick, uint32_t n)
 	}
 }
 
-static const struct rama_what *kept_what(struct rama_event_walk *w, const struct rama_what *what)
+static const struct rama_what *kept_what(struct rama_store_event_walk *w, const struct rama_what *what)
 {
 	uint64_t h = 0xcbf29ce484222325u, *at;
 	struct rama_what *copy;
@@ -101,18 +101,18 @@ static struct rama_what plain(const struct rama_what *what)
 	return p;
 }
 
-static uint32_t share(const struct rama_event_walk *w)
+static uint32_t share(const struct rama_store_event_walk *w)
 {
 	return w->n_open < FEW ? KEEP_FEW : w->n_open < MANY ? KEEP_MANY : KEEP_MORE;
 }
 
-static int copy_items(struct rama_event_walk *w, struct rama_walk_cursor *c, uint32_t n,
+static int copy_items(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c, uint32_t n,
 		      struct rama_err *e)
 {
 	const struct rama_what *what[RAMA_BLOCK_WHATS];
 	const struct rama_block *b = w->block;
 	uint32_t from = c->before, take = n - from < share(w) ? n - from : share(w);
-	struct rama_walk_item *item = realloc(c->item, (take + 1) * sizeof(*item));
+	struct rama_store_walk_item *item = realloc(c->item, (take + 1) * sizeof(*item));
 
 	if (item == NULL)
 		return no_memory(e);
@@ -127,7 +127,7 @@ static int copy_items(struct rama_event_walk *w, struct rama_walk_cursor *c, uin
 	for (uint32_t i = 0; i < take; i++) {
 		const struct rama_wire_event *ev = &b->event[w->pick[from + i]];
 
-		item[i] = (struct rama_walk_item){ *ev, (uint64_t)c->h.first + w->pick[from + i],
+		item[i] = (struct rama_store_walk_item){ *ev, (uint64_t)c->h.first + w->pick[from + i],
 						   what[ev->what] };
 	}
 	c->n = take;
@@ -136,12 +136,12 @@ static int copy_items(struct rama_event_walk *w, struct rama_walk_cursor *c, uin
 	return 0;
 }
 
-int rama_event_walk_load(struct rama_event_walk *w, struct rama_walk_cursor *c, struct rama_err *e)
+int rama_store_event_walk_load(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c, struct rama_err *e)
 {
 	struct body body = { w, false };
 	bool wanted[RAMA_BLOCK_WHATS];
 	uint32_t n = 0;
-	int rc = w->ops->run(w->db, w->ops->block_sql, RAMA_DB_KEPT, ARGS(I(c->h.number)),
+	int rc = w->ops->run(w->db, w->ops->block_sql, RAMA_STORE_DB_KEPT, ARGS(I(c->h.number)),
 			     take_body, &body, NULL, e);
 
 	if (rc == 0 && !body.found)
@@ -164,18 +164,18 @@ struct found {
 	bool ok;
 };
 
-static int take_segment(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_segment(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct found *f = ctx;
 
 	(void)e;
-	f->ok = row->cell[0].type == RAMA_CELL_BYTES && row->cell[0].len == sizeof(f->key);
+	f->ok = row->cell[0].type == RAMA_STORE_CELL_BYTES && row->cell[0].len == sizeof(f->key);
 	if (f->ok)
 		memcpy(&f->key, row->cell[0].text, sizeof(f->key));
 	return 1;
 }
 
-int rama_event_walk_segment(struct rama_event_walk *w, int64_t process, struct rama_segment_key *k,
+int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t process, struct rama_segment_key *k,
 			    struct rama_err *e)
 {
 	static const char sql[] = "SELECT segment FROM processes WHERE number = $1";
@@ -188,7 +188,7 @@ int rama_event_walk_segment(struct rama_event_walk *w, int64_t process, struct r
 	if (at == NULL)
 		return no_memory(e);
 	if (*at == 0) {
-		rc = w->ops->run(w->db, sql, RAMA_DB_KEPT, ARGS(I(process)), take_segment, &f, NULL,
+		rc = w->ops->run(w->db, sql, RAMA_STORE_DB_KEPT, ARGS(I(process)), take_segment, &f, NULL,
 				 e);
 		if (rc != 0)
 			return rc;

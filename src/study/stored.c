@@ -89,11 +89,11 @@ struct logs {
 	size_t room;
 };
 
-static int add_log(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int add_log(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct logs *k = ctx;
-	const struct rama_cell *path = &row->cell[1], *key = &row->cell[2];
-	bool has_path = path->type == RAMA_CELL_TEXT && path->len > 0;
+	const struct rama_store_cell *path = &row->cell[1], *key = &row->cell[2];
+	bool has_path = path->type == RAMA_STORE_CELL_TEXT && path->len > 0;
 
 	if (k->paths->n == k->room) {
 		size_t room = k->room == 0 ? 1024 : 2 * k->room;

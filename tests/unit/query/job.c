@@ -10,7 +10,7 @@ struct seen {
 	int64_t last;
 };
 
-static int see(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int see(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct seen *s = ctx;
 
@@ -83,17 +83,17 @@ struct events {
 	uint64_t writes;
 };
 
-static int see_event(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int see_event(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct events *x = ctx;
-	const struct rama_cell *c = row->cell;
+	const struct rama_store_cell *c = row->cell;
 	struct rama_wire_event t = truth(1, 0, (uint64_t)c[RAMA_QUERY_EVENT_SEQ].i);
 
 	(void)e;
 	assert_int_equal(row->n, RAMA_QUERY_EVENT_COLUMNS);
 	assert_int_equal(c[RAMA_QUERY_EVENT_END].i, t.end);
 	assert_int_equal(c[RAMA_QUERY_EVENT_START].i, t.end - t.dur);
-	assert_int_equal(c[RAMA_QUERY_EVENT_OFF].type, t.off < 0 ? RAMA_CELL_NULL : RAMA_CELL_INT);
+	assert_int_equal(c[RAMA_QUERY_EVENT_OFF].type, t.off < 0 ? RAMA_STORE_CELL_NULL : RAMA_STORE_CELL_INT);
 	assert_string_equal(c[RAMA_QUERY_EVENT_FN].text, what_of(&t)->fn);
 	assert_string_equal(row->name[RAMA_QUERY_EVENT_FN], "fn");
 	assert_int_equal(c[RAMA_QUERY_EVENT_RECORD].i, (int64_t)t.record);

@@ -11,7 +11,7 @@ struct numbers {
 	size_t n;
 };
 
-static int take(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct numbers *to = ctx;
 

@@ -35,12 +35,12 @@ static void empty_database(const char *url)
 {
 	static const char *sql = "DROP SCHEMA public CASCADE; CREATE SCHEMA public";
 	struct rama_err e = { 0 };
-	struct rama_db *db;
+	struct rama_store_db *db;
 
-	if (rama_db_postgres.open(&db, url, RAMA_STORE_WRITE | RAMA_STORE_CREATE, &e) != 0 ||
-	    rama_db_postgres.script(db, sql, &e) != 0)
+	if (rama_store_db_postgres.open(&db, url, RAMA_STORE_WRITE | RAMA_STORE_CREATE, &e) != 0 ||
+	    rama_store_db_postgres.script(db, sql, &e) != 0)
 		fail_msg("%s", e.text);
-	rama_db_postgres.close(db);
+	rama_store_db_postgres.close(db);
 	sql = "DO $$ DECLARE t name; k \"char\"; BEGIN FOR t, k IN SELECT relname, relkind FROM "
 	      "pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') AND"
 	      " relname <> 'meta' LOOP EXECUTE format(CASE k WHEN 'r' THEN 'DELETE FROM %I' ELSE"
@@ -212,17 +212,17 @@ uint64_t put_one(struct rama_store *s, const struct rama_message *m)
 	return stored;
 }
 
-static int first_cell(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int first_cell(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	const struct rama_cell *c = &row->cell[0];
+	const struct rama_store_cell *c = &row->cell[0];
 	char *to = ctx;
 
 	(void)e;
-	if (c->type == RAMA_CELL_INT)
+	if (c->type == RAMA_STORE_CELL_INT)
 		snprintf(to, 4096, "%lld", (long long)c->i);
-	else if (c->type == RAMA_CELL_REAL)
+	else if (c->type == RAMA_STORE_CELL_REAL)
 		snprintf(to, 4096, "%.6f", c->f);
-	else if (c->type == RAMA_CELL_NULL)
+	else if (c->type == RAMA_STORE_CELL_NULL)
 		snprintf(to, 4096, "null");
 	else
 		snprintf(to, 4096, "%.*s", (int)c->len, c->text);
@@ -257,21 +257,21 @@ int64_t job_number(struct rama_store *s, const char *key)
 
 /* ---- content ------------------------------------------------------------------------------------------- */
 
-static void add_cell(struct rama_out *o, const struct rama_cell *c)
+static void add_cell(struct rama_out *o, const struct rama_store_cell *c)
 {
-	if (c->type == RAMA_CELL_INT)
+	if (c->type == RAMA_STORE_CELL_INT)
 		rama_out_i64(o, c->i);
-	else if (c->type == RAMA_CELL_REAL)
+	else if (c->type == RAMA_STORE_CELL_REAL)
 		rama_out_fmt(o, "%.9g", c->f);
-	else if (c->type == RAMA_CELL_TEXT)
+	else if (c->type == RAMA_STORE_CELL_TEXT)
 		rama_out_bytes(o, c->text, c->len);
-	else if (c->type == RAMA_CELL_BYTES)
+	else if (c->type == RAMA_STORE_CELL_BYTES)
 		for (size_t i = 0; i < c->len; i++)
 			rama_out_fmt(o, "%02x", (unsigned char)c->text[i]);
 	rama_out_char(o, '|');
 }
 
-static int add_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int add_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)e;
 	for (unsigned i = 0; i < row->n; i++)
@@ -285,7 +285,7 @@ struct listing {
 	const char *key;
 };
 
-static int add_event(void *ctx, const struct rama_stored_event *ev, struct rama_err *e)
+static int add_event(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e)
 {
 	struct listing *l = ctx;
 	const struct rama_wire_event *w = ev->event;
@@ -307,7 +307,7 @@ struct job_list {
 	unsigned n;
 };
 
-static int add_job(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int add_job(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct job_list *l = ctx;
 
@@ -360,7 +360,7 @@ char *content(struct rama_store *s)
 			      jobs, &e) != 0)
 		fail_msg("%s", e.text);
 	for (unsigned i = 0; i < jobs->n; i++) {
-		struct rama_event_filter f = { .job = jobs->row[i].job, .rank = -1 };
+		struct rama_store_event_filter f = { .job = jobs->row[i].job, .rank = -1 };
 		struct listing l = { &o, jobs->row[i].key };
 
 		if (rama_store_events(s, &f, add_event, &l, &e) != 0)

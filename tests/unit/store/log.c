@@ -83,32 +83,32 @@ struct rows {
 	unsigned n;
 };
 
-static void same_word(const struct rama_cell *cell, const struct rama_field *f,
+static void same_word(const struct rama_store_cell *cell, const struct rama_field *f,
 		      const struct rama_record *r)
 {
 	const union rama_word *w = &r->w[f->word];
 	size_t n;
 
 	if (f->type == RAMA_F64 && w->f != w->f) {
-		assert_int_equal(cell->type, RAMA_CELL_NULL); /* no number */
+		assert_int_equal(cell->type, RAMA_STORE_CELL_NULL); /* no number */
 	} else if (f->type == RAMA_F64) {
-		assert_int_equal(cell->type, RAMA_CELL_REAL);
+		assert_int_equal(cell->type, RAMA_STORE_CELL_REAL);
 		assert_memory_equal(&cell->f, &w->f, sizeof(double));
 	} else if (f->type == RAMA_TEXT) {
 		n = strnlen(w->b, 8u * f->words);
-		assert_int_equal(cell->type, RAMA_CELL_TEXT);
+		assert_int_equal(cell->type, RAMA_STORE_CELL_TEXT);
 		if (cell->len == n) /* else it was no UTF-8 */
 			assert_memory_equal(cell->text, w->b, n);
 	} else if (f->type == RAMA_UUID) {
 		assert_int_equal(cell->len, 36);
 	} else {
-		assert_int_equal(cell->type, RAMA_CELL_INT);
+		assert_int_equal(cell->type, RAMA_STORE_CELL_INT);
 		assert_int_equal(cell->i, w->i);
 	}
 }
 
 /* the next row is the next record of the log, every column a field of its name */
-static int same_row(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int same_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rows *in = ctx;
 	struct rama_record *r;
@@ -414,7 +414,7 @@ static void log_without_the_key(void **state)
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-static int take_path(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int take_path(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	(void)e;
 	snprintf(ctx, 5000, "%s", row->cell[0].text);
@@ -449,7 +449,7 @@ static void odd_names(void **state)
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		struct rama_msg_name name = { i + 1, cases[i].path,
 					      (uint32_t)strlen(cases[i].path) };
-		struct rama_cell arg = { .type = RAMA_CELL_INT, .i = (int64_t)i + 1 };
+		struct rama_store_cell arg = { .type = RAMA_STORE_CELL_INT, .i = (int64_t)i + 1 };
 		struct rama_message m = { .kind = RAMA_MSG_NAMES, .names = { "7/run", 1, &name } };
 
 		put_one(s, &m);

@@ -110,7 +110,7 @@ static void not_a_store(void **state)
 	rama_store_close(reopen_at(sibling("empty"), ALL)); /* as good as none */
 }
 
-static int count_events(void *ctx, const struct rama_stored_event *ev, struct rama_err *e)
+static int count_events(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e)
 {
 	(void)ev, (void)e;
 	++*(uint64_t *)ctx;
@@ -160,7 +160,7 @@ static void damaged_files(void **state)
 		write_file(sibling("damaged"), bytes, n);
 		memcpy(bytes + at, kept, sizeof(kept));
 		if (rama_store_open(&s, sibling("damaged"), RAMA_STORE_READ, &e) == 0) {
-			struct rama_event_filter f = { .order = RAMA_ORDER_TIME_JOB_RANK,
+			struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_TIME_JOB_RANK,
 						       .job = -1,
 						       .rank = -1 };
 			struct rama_store_counts c;
@@ -183,7 +183,7 @@ static void damaged_files(void **state)
 /* random bytes where a block was: said with its number, others can be read */
 static void damaged_block(void **state)
 {
-	struct rama_event_filter f = { .job = 1, .rank = 0 };
+	struct rama_store_event_filter f = { .job = 1, .rank = 0 };
 	struct rama_message m;
 	struct rama_err e = { 0 };
 	struct rama_store *s;
@@ -217,7 +217,7 @@ static void make_old(const char *path)
 
 	unlink(path);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	for (const char *const *part = rama_sqlite_schema[0]; *part != NULL; part++)
+	for (const char *const *part = rama_store_sqlite_schema[0]; *part != NULL; part++)
 		assert_int_equal(sqlite3_exec(db, *part, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	execute(path, "INSERT INTO meta VALUES ('schema', '1'), ('tables', 'abc'),"

@@ -9,37 +9,37 @@
 
 #include "store/postgres.h"
 
-static const struct rama_db_ops *const pg = &rama_db_postgres;
+static const struct rama_store_db_ops *const pg = &rama_store_db_postgres;
 static struct rama_err e;
 static char url[600];
 
-static struct rama_cell num(int64_t v)
+static struct rama_store_cell num(int64_t v)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_INT, .i = v };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_INT, .i = v };
 }
 
-static struct rama_cell real(double v)
+static struct rama_store_cell real(double v)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_REAL, .f = v };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_REAL, .f = v };
 }
 
-static struct rama_cell text(const char *s)
+static struct rama_store_cell text(const char *s)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_TEXT, .text = s, .len = strlen(s) };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = s, .len = strlen(s) };
 }
 
-static struct rama_cell bytes(const void *p, size_t n)
+static struct rama_store_cell bytes(const void *p, size_t n)
 {
-	return (struct rama_cell){ .type = RAMA_CELL_BYTES, .text = p, .len = n };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_BYTES, .text = p, .len = n };
 }
 
-static const struct rama_cell none = { .type = RAMA_CELL_NULL };
+static const struct rama_store_cell none = { .type = RAMA_STORE_CELL_NULL };
 
 /* An address whose tables lie in a schema of this test; what an earlier run left there is gone. */
 static const char *server(const char *name)
 {
 	const char *where = getenv("IORAMA_TEST_POSTGRES");
-	struct rama_db *db;
+	struct rama_store_db *db;
 	char sql[200];
 
 	if (where == NULL)
@@ -53,33 +53,33 @@ static const char *server(const char *name)
 	return url;
 }
 
-static struct rama_db *opened(const char *name)
+static struct rama_store_db *opened(const char *name)
 {
-	struct rama_db *db;
+	struct rama_store_db *db;
 
 	assert_int_equal(pg->open(&db, server(name), RAMA_STORE_WRITE | RAMA_STORE_CREATE, &e), 0);
 	return db;
 }
 
-static void run_ok(struct rama_db *db, const char *sql)
+static void run_ok(struct rama_store_db *db, const char *sql)
 {
-	if (pg->run(db, sql, RAMA_DB_ONCE, NULL, 0, NULL, NULL, NULL, &e) != 0)
+	if (pg->run(db, sql, RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL, &e) != 0)
 		fail_msg("%s: %s", sql, e.text);
 }
 
-static int take_int(void *ctx, const struct rama_row *row, struct rama_err *err)
+static int take_int(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	(void)err;
-	assert_int_equal(row->cell[0].type, RAMA_CELL_INT);
+	assert_int_equal(row->cell[0].type, RAMA_STORE_CELL_INT);
 	*(int64_t *)ctx = row->cell[0].i;
 	return 0;
 }
 
-static int64_t int_of(struct rama_db *db, const char *sql)
+static int64_t int_of(struct rama_store_db *db, const char *sql)
 {
 	int64_t v = -1;
 
-	if (pg->run(db, sql, RAMA_DB_ONCE, NULL, 0, take_int, &v, NULL, &e) != 0)
+	if (pg->run(db, sql, RAMA_STORE_DB_ONCE, NULL, 0, take_int, &v, NULL, &e) != 0)
 		fail_msg("%s: %s", sql, e.text);
 	return v;
 }
@@ -96,10 +96,10 @@ static void errors_that_pass(void **st)
 
 	(void)st;
 	for (size_t i = 0; i < LENGTH(pass); i++)
-		if (!rama_pg_passing(pass[i]))
+		if (!rama_store_pg_passing(pass[i]))
 			fail_msg("%s may pass", pass[i]);
 	for (size_t i = 0; i < LENGTH(stay); i++)
-		if (rama_pg_passing(stay[i]))
+		if (rama_store_pg_passing(stay[i]))
 			fail_msg("%s does not pass", stay[i]);
 }
 
@@ -131,7 +131,7 @@ static void texts_become_utf8(void **st)
 	(void)st;
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		size_t len;
-		char *got = rama_pg_clean(rows[i].in, rows[i].n, &len);
+		char *got = rama_store_pg_clean(rows[i].in, rows[i].n, &len);
 
 		if (rows[i].out == NULL) {
 			assert_null(got);
@@ -147,7 +147,7 @@ static void texts_become_utf8(void **st)
 
 static void addresses(void **st)
 {
-	struct rama_db *db = NULL;
+	struct rama_store_db *db = NULL;
 
 	(void)st;
 	assert_int_equal(pg->open(&db, "postgresql://localhost/x?color=red", 0, &e), RAMA_EUSAGE);
@@ -162,12 +162,12 @@ static void addresses(void **st)
 /* ---- values -------------------------------------------------------------------------------------------- */
 
 struct seen {
-	struct rama_cell cell[12];
+	struct rama_store_cell cell[12];
 	char kept[12][64];
 	unsigned n, rows;
 };
 
-static int take_row(void *ctx, const struct rama_row *row, struct rama_err *err)
+static int take_row(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	struct seen *s = ctx;
 
@@ -177,16 +177,16 @@ static int take_row(void *ctx, const struct rama_row *row, struct rama_err *err)
 	for (unsigned i = 0; i < row->n && i < 12; i++) {
 		s->cell[i] = row->cell[i];
 		assert_true(row->cell[i].len < 64);
-		if (row->cell[i].type >= RAMA_CELL_TEXT)
+		if (row->cell[i].type >= RAMA_STORE_CELL_TEXT)
 			memcpy(s->kept[i], row->cell[i].text, row->cell[i].len);
 		s->cell[i].text = s->kept[i];
 	}
 	return 0;
 }
 
-static void check_values(struct rama_db *db, const char *put, const char *get, int once)
+static void check_values(struct rama_store_db *db, const char *put, const char *get, int once)
 {
-	const struct rama_cell args[] = { num(INT64_MIN),
+	const struct rama_store_cell args[] = { num(INT64_MIN),
 					  num(INT64_MAX),
 					  num(-7),
 					  num(12),
@@ -206,44 +206,44 @@ static void check_values(struct rama_db *db, const char *put, const char *get, i
 	assert_int_equal(s.rows, 1);
 	assert_int_equal(s.n, 10);
 	for (unsigned i = 0; i < 4; i++) {
-		assert_int_equal(s.cell[i].type, RAMA_CELL_INT);
+		assert_int_equal(s.cell[i].type, RAMA_STORE_CELL_INT);
 		assert_true(s.cell[i].i == args[i].i);
 	}
 	for (unsigned i = 4; i < 7; i++) {
-		assert_int_equal(s.cell[i].type, RAMA_CELL_REAL);
+		assert_int_equal(s.cell[i].type, RAMA_STORE_CELL_REAL);
 		assert_true(s.cell[i].f == (i == 6 ? 3.0 : args[i].f));
 	}
-	assert_int_equal(s.cell[7].type, RAMA_CELL_TEXT);
+	assert_int_equal(s.cell[7].type, RAMA_STORE_CELL_TEXT);
 	assert_string_equal(s.kept[7], "q'u\"o\\xt\n\xc3\xa4 \\xff");
-	assert_int_equal(s.cell[8].type, RAMA_CELL_BYTES);
+	assert_int_equal(s.cell[8].type, RAMA_STORE_CELL_BYTES);
 	assert_int_equal(s.cell[8].len, 5);
 	assert_memory_equal(s.kept[8], "\0\1\xff\\x", 5);
-	assert_int_equal(s.cell[9].type, RAMA_CELL_NULL);
+	assert_int_equal(s.cell[9].type, RAMA_STORE_CELL_NULL);
 }
 
 static void values_there_and_back(void **st)
 {
 	static const char put[] = "INSERT INTO v VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 	static const char get[] = "SELECT * FROM v";
-	struct rama_db *db = opened("values");
+	struct rama_store_db *db = opened("values");
 	struct seen s = { 0 };
 
 	(void)st;
 	run_ok(db, "CREATE TABLE v (a BIGINT, b BIGINT, c SMALLINT, d INTEGER, e DOUBLE PRECISION, "
 		   "f DOUBLE PRECISION,"
 		   " g DOUBLE PRECISION, h TEXT, i BYTEA, j BIGINT)");
-	check_values(db, put, get, RAMA_DB_KEPT);
-	check_values(db, put, get, RAMA_DB_KEPT);
-	check_values(db, put, get, RAMA_DB_ONCE);
+	check_values(db, put, get, RAMA_STORE_DB_KEPT);
+	check_values(db, put, get, RAMA_STORE_DB_KEPT);
+	check_values(db, put, get, RAMA_STORE_DB_ONCE);
 	/* types that have no bytes of ours: as text, and numbers as numbers all the same */
 	assert_int_equal(pg->run(db,
 				 "SELECT sum(d), count(*), d > 1, avg(e), 'x'::name, "
 				 "'2026-01-02'::date FROM v GROUP BY d",
-				 RAMA_DB_ONCE, NULL, 0, take_row, &s, NULL, &e),
+				 RAMA_STORE_DB_ONCE, NULL, 0, take_row, &s, NULL, &e),
 			 0);
-	assert_true(s.cell[0].type == RAMA_CELL_INT && s.cell[0].i == 12);
-	assert_true(s.cell[1].i == 1 && s.cell[2].type == RAMA_CELL_INT && s.cell[2].i == 1);
-	assert_true(s.cell[3].type == RAMA_CELL_REAL && s.cell[3].f == 0.1);
+	assert_true(s.cell[0].type == RAMA_STORE_CELL_INT && s.cell[0].i == 12);
+	assert_true(s.cell[1].i == 1 && s.cell[2].type == RAMA_STORE_CELL_INT && s.cell[2].i == 1);
+	assert_true(s.cell[3].type == RAMA_STORE_CELL_REAL && s.cell[3].f == 0.1);
 	assert_string_equal(s.kept[4], "x");
 	assert_string_equal(s.kept[5], "2026-01-02");
 	pg->close(db);
@@ -254,15 +254,15 @@ static void values_there_and_back(void **st)
 static void batches(void **st)
 {
 	static const char put[] = "INSERT INTO t VALUES ($1)";
-	struct rama_db *db = opened("batches");
+	struct rama_store_db *db = opened("batches");
 
 	(void)st;
 	run_ok(db, "CREATE TABLE t (a BIGINT PRIMARY KEY)");
 	assert_int_equal(pg->begin(db, &e), 0);
 	for (int64_t i = 0; i < 5000; i++) {
-		struct rama_cell c = num(i);
+		struct rama_store_cell c = num(i);
 
-		assert_int_equal(pg->run(db, put, RAMA_DB_KEPT, &c, 1, NULL, NULL, NULL, &e), 0);
+		assert_int_equal(pg->run(db, put, RAMA_STORE_DB_KEPT, &c, 1, NULL, NULL, NULL, &e), 0);
 	}
 	assert_int_equal(int_of(db, "SELECT count(*) FROM t"), 5000);
 	pg->rollback(db);
@@ -278,18 +278,18 @@ static void batches(void **st)
 static void late_errors(void **st)
 {
 	static const char put[] = "INSERT INTO t VALUES ($1)";
-	struct rama_db *db = opened("late");
-	struct rama_cell one = num(1);
+	struct rama_store_db *db = opened("late");
+	struct rama_store_cell one = num(1);
 	int64_t v;
 
 	(void)st;
 	run_ok(db, "CREATE TABLE t (a BIGINT PRIMARY KEY)");
 	for (int look = 0; look < 2; look++) {
 		assert_int_equal(pg->begin(db, &e), 0);
-		pg->run(db, put, RAMA_DB_KEPT, &one, 1, NULL, NULL, NULL, &e);
-		pg->run(db, put, RAMA_DB_KEPT, &one, 1, NULL, NULL, NULL, &e);
+		pg->run(db, put, RAMA_STORE_DB_KEPT, &one, 1, NULL, NULL, NULL, &e);
+		pg->run(db, put, RAMA_STORE_DB_KEPT, &one, 1, NULL, NULL, NULL, &e);
 		if (look)
-			assert_true(pg->run(db, "SELECT 1", RAMA_DB_ONCE, NULL, 0, take_int, &v,
+			assert_true(pg->run(db, "SELECT 1", RAMA_STORE_DB_ONCE, NULL, 0, take_int, &v,
 					    NULL, &e) < 0);
 		memset(&e, 0, sizeof(e));
 		assert_true(pg->commit(db, &e) < 0);
@@ -298,7 +298,7 @@ static void late_errors(void **st)
 		pg->rollback(db);
 		assert_int_equal(int_of(db, "SELECT count(*) FROM t"), 0);
 	}
-	assert_true(pg->run(db, "SELEC 1", RAMA_DB_ONCE, NULL, 0, NULL, NULL, NULL, &e) ==
+	assert_true(pg->run(db, "SELEC 1", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL, &e) ==
 		    RAMA_EUSAGE);
 	assert_false(pg->temporary(db));
 	assert_int_equal(int_of(db, "SELECT 7"), 7);
@@ -307,7 +307,7 @@ static void late_errors(void **st)
 
 static void only_reading(void **st)
 {
-	struct rama_db *db = opened("reading"), *other;
+	struct rama_store_db *db = opened("reading"), *other;
 	int64_t v = 0;
 
 	(void)st;
@@ -315,22 +315,22 @@ static void only_reading(void **st)
 	for (int batch = 0; batch < 2; batch++) {
 		if (batch)
 			assert_int_equal(pg->begin(db, &e), 0);
-		assert_int_equal(pg->run(db, "INSERT INTO t VALUES (1)", RAMA_DB_READ, NULL, 0,
+		assert_int_equal(pg->run(db, "INSERT INTO t VALUES (1)", RAMA_STORE_DB_READ, NULL, 0,
 					 NULL, NULL, NULL, &e),
 				 RAMA_EUSAGE);
 		assert_non_null(strstr(e.text, "only statements that read"));
 		if (batch)
 			pg->rollback(db);
 	}
-	assert_int_equal(pg->run(db, "SELECT 1; SELECT 2", RAMA_DB_READ, NULL, 0, NULL, NULL, NULL,
+	assert_int_equal(pg->run(db, "SELECT 1; SELECT 2", RAMA_STORE_DB_READ, NULL, 0, NULL, NULL, NULL,
 				 &e),
 			 RAMA_EUSAGE);
-	assert_int_equal(pg->run(db, "COMMIT", RAMA_DB_READ, NULL, 0, NULL, NULL, NULL, &e), 0);
+	assert_int_equal(pg->run(db, "COMMIT", RAMA_STORE_DB_READ, NULL, 0, NULL, NULL, NULL, &e), 0);
 	assert_int_equal(int_of(db, "SELECT count(*) FROM t"), 0);
 	/* in a batch it changes nothing of what the batch may do afterwards */
 	assert_int_equal(pg->begin(db, &e), 0);
 	run_ok(db, "INSERT INTO t VALUES (1)");
-	assert_int_equal(pg->run(db, "SELECT count(*) FROM t", RAMA_DB_READ, NULL, 0, take_int, &v,
+	assert_int_equal(pg->run(db, "SELECT count(*) FROM t", RAMA_STORE_DB_READ, NULL, 0, take_int, &v,
 				 NULL, &e),
 			 0);
 	assert_int_equal(v, 1);
@@ -339,7 +339,7 @@ static void only_reading(void **st)
 	assert_int_equal(int_of(db, "SELECT count(*) FROM t"), 2);
 	/* a store opened for reading */
 	assert_int_equal(pg->open(&other, url, RAMA_STORE_READ, &e), 0);
-	assert_true(pg->run(other, "INSERT INTO t VALUES (1)", RAMA_DB_ONCE, NULL, 0, NULL, NULL,
+	assert_true(pg->run(other, "INSERT INTO t VALUES (1)", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL,
 			    NULL, &e) < 0);
 	pg->close(other);
 	pg->close(db);
@@ -348,40 +348,40 @@ static void only_reading(void **st)
 /* ---- rows ----------------------------------------------------------------------------------------------- */
 
 struct nest {
-	struct rama_db *db;
+	struct rama_store_db *db;
 	int64_t rows, sum, inner;
 	int64_t stop_at;
 };
 
-static int inner_row(void *ctx, const struct rama_row *row, struct rama_err *err)
+static int inner_row(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	(void)err;
 	((struct nest *)ctx)->inner += row->cell[0].i;
 	return 0;
 }
 
-static int outer_row(void *ctx, const struct rama_row *row, struct rama_err *err)
+static int outer_row(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	static const char inner[] = "SELECT a FROM generate_series(1, $1::BIGINT) AS g (a)";
 	struct nest *n = ctx;
-	struct rama_cell c = num(row->cell[0].i % 5);
+	struct rama_store_cell c = num(row->cell[0].i % 5);
 
 	n->rows++;
 	n->sum += row->cell[0].i;
 	if (n->rows == n->stop_at)
 		return 1;
-	return n->db != NULL ? pg->run(n->db, inner, RAMA_DB_KEPT, &c, 1, inner_row, n, NULL, err)
+	return n->db != NULL ? pg->run(n->db, inner, RAMA_STORE_DB_KEPT, &c, 1, inner_row, n, NULL, err)
 			     : 0;
 }
 
 static void statements_in_statements(void **st)
 {
 	static const char sql[] = "SELECT a FROM generate_series(1, 1000) AS g (a)";
-	struct rama_db *db = opened("nested");
+	struct rama_store_db *db = opened("nested");
 
 	(void)st;
 	for (int batch = 0; batch < 2; batch++)
-		for (int once = RAMA_DB_KEPT; once <= RAMA_DB_READ; once++) {
+		for (int once = RAMA_STORE_DB_KEPT; once <= RAMA_STORE_DB_READ; once++) {
 			struct nest n = { .db = db };
 
 			if (batch)
@@ -401,20 +401,20 @@ static void statements_in_statements(void **st)
 }
 
 /* What is written while rows are read is sent and not waited for: nobody may take its outcome for another's. */
-static int write_one(void *ctx, const struct rama_row *row, struct rama_err *err)
+static int write_one(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	static const char put[] = "INSERT INTO t VALUES ($1)";
 	struct nest *n = ctx;
 
 	n->rows++;
-	return pg->run(n->db, put, RAMA_DB_KEPT, row->cell, 1, NULL, NULL, NULL, err);
+	return pg->run(n->db, put, RAMA_STORE_DB_KEPT, row->cell, 1, NULL, NULL, NULL, err);
 }
 
 static void writing_while_reading(void **st)
 {
 	static const char sql[] = "SELECT a FROM generate_series(1, 10) AS g (a)";
 	static const char count[] = "SELECT count(*) FROM t";
-	struct rama_db *db = opened("both");
+	struct rama_store_db *db = opened("both");
 	int64_t v = 0;
 
 	(void)st;
@@ -423,10 +423,10 @@ static void writing_while_reading(void **st)
 	for (int i = 1; i <= 3; i++) {
 		struct nest n = { .db = db };
 
-		assert_int_equal(pg->run(db, sql, RAMA_DB_KEPT, NULL, 0, write_one, &n, NULL, &e),
+		assert_int_equal(pg->run(db, sql, RAMA_STORE_DB_KEPT, NULL, 0, write_one, &n, NULL, &e),
 				 0);
 		assert_int_equal(n.rows, 10);
-		assert_int_equal(pg->run(db, count, RAMA_DB_KEPT, NULL, 0, take_int, &v, NULL, &e),
+		assert_int_equal(pg->run(db, count, RAMA_STORE_DB_KEPT, NULL, 0, take_int, &v, NULL, &e),
 				 0);
 		assert_int_equal(v, 10 * i);
 	}
@@ -458,12 +458,12 @@ static void streams(void **st)
 	static const char many[] =
 		"SELECT a, repeat('x', 500) FROM generate_series(1, 200000) AS g (a)";
 	static const char endless[] = "SELECT generate_series(1, 100000000000)";
-	struct rama_db *db = opened("streams");
+	struct rama_store_db *db = opened("streams");
 	struct nest n = { 0 };
 	int64_t before;
 
 	(void)st;
-	for (int once = RAMA_DB_KEPT; once <= RAMA_DB_READ; once++) {
+	for (int once = RAMA_STORE_DB_KEPT; once <= RAMA_STORE_DB_READ; once++) {
 		before = memory_kb();
 		n = (struct nest){ 0 };
 		assert_int_equal(pg->run(db, many, once, NULL, 0, outer_row, &n, NULL, &e), 0);
@@ -473,7 +473,7 @@ static void streams(void **st)
 	for (int i = 0; i < 20; i++) {
 		n = (struct nest){ .stop_at = 3 };
 		assert_int_equal(
-			pg->run(db, endless, RAMA_DB_READ, NULL, 0, outer_row, &n, NULL, &e), 0);
+			pg->run(db, endless, RAMA_STORE_DB_READ, NULL, 0, outer_row, &n, NULL, &e), 0);
 		assert_int_equal(n.rows, 3);
 		run_ok(db, "CREATE TABLE IF NOT EXISTS still_writes ()");
 	}
@@ -484,7 +484,7 @@ static void streams(void **st)
 
 static void kill_backend(int64_t pid)
 {
-	struct rama_db *db;
+	struct rama_store_db *db;
 	char sql[100];
 
 	assert_int_equal(pg->open(&db, url, RAMA_STORE_WRITE, &e), 0);
@@ -500,25 +500,25 @@ static void kill_backend(int64_t pid)
 static void connections_come_back(void **st)
 {
 	static const char put[] = "INSERT INTO t VALUES ($1)";
-	struct rama_db *db = opened("lost");
-	struct rama_cell one = num(1);
+	struct rama_store_db *db = opened("lost");
+	struct rama_store_cell one = num(1);
 	int64_t v;
 
 	(void)st;
 	run_ok(db, "CREATE TABLE t (a BIGINT)");
-	assert_int_equal(pg->run(db, put, RAMA_DB_KEPT, &one, 1, NULL, NULL, NULL, &e), 0);
+	assert_int_equal(pg->run(db, put, RAMA_STORE_DB_KEPT, &one, 1, NULL, NULL, NULL, &e), 0);
 	/* between batches nobody notices, and prepared statements are there again */
 	kill_backend(int_of(db, "SELECT pg_backend_pid()"));
 	assert_int_equal(pg->begin(db, &e), 0);
-	assert_int_equal(pg->run(db, put, RAMA_DB_KEPT, &one, 1, NULL, NULL, NULL, &e), 0);
+	assert_int_equal(pg->run(db, put, RAMA_STORE_DB_KEPT, &one, 1, NULL, NULL, NULL, &e), 0);
 	assert_int_equal(pg->commit(db, &e), 0);
 	/* in a batch it is an error that passes; what came before in the batch is gone */
 	assert_int_equal(pg->begin(db, &e), 0);
-	assert_int_equal(pg->run(db, put, RAMA_DB_KEPT, &one, 1, NULL, NULL, NULL, &e), 0);
+	assert_int_equal(pg->run(db, put, RAMA_STORE_DB_KEPT, &one, 1, NULL, NULL, NULL, &e), 0);
 	assert_int_equal(int_of(db, "SELECT count(*) FROM t"), 3);
 	v = int_of(db, "SELECT pg_backend_pid()");
 	kill_backend(v);
-	pg->run(db, put, RAMA_DB_KEPT, &one, 1, NULL, NULL, NULL, &e);
+	pg->run(db, put, RAMA_STORE_DB_KEPT, &one, 1, NULL, NULL, NULL, &e);
 	memset(&e, 0, sizeof(e));
 	assert_int_equal(pg->commit(db, &e), RAMA_EIO);
 	assert_null(strchr(e.text, '\n'));
@@ -526,7 +526,7 @@ static void connections_come_back(void **st)
 	pg->rollback(db);
 	assert_true(pg->temporary(db));
 	assert_int_equal(pg->begin(db, &e), 0);
-	assert_int_equal(pg->run(db, put, RAMA_DB_KEPT, &one, 1, NULL, NULL, NULL, &e), 0);
+	assert_int_equal(pg->run(db, put, RAMA_STORE_DB_KEPT, &one, 1, NULL, NULL, NULL, &e), 0);
 	assert_int_equal(pg->commit(db, &e), 0);
 	assert_int_equal(int_of(db, "SELECT count(*) FROM t"), 3);
 	pg->close(db);
@@ -535,19 +535,19 @@ static void connections_come_back(void **st)
 /* a lock that another holds: waits as long as it was told, then an error that passes */
 static void locks_of_others(void **st)
 {
-	struct rama_db *db = opened("locks"), *other;
+	struct rama_store_db *db = opened("locks"), *other;
 
 	(void)st;
 	run_ok(db, "CREATE TABLE t (a BIGINT)");
 	run_ok(db, "INSERT INTO t VALUES (1)");
 	assert_int_equal(pg->open(&other, url, RAMA_STORE_WRITE, &e), 0);
 	assert_int_equal(pg->begin(other, &e), 0);
-	assert_int_equal(pg->run(other, "SELECT a FROM t /*lock*/", RAMA_DB_KEPT, NULL, 0, NULL,
+	assert_int_equal(pg->run(other, "SELECT a FROM t /*lock*/", RAMA_STORE_DB_KEPT, NULL, 0, NULL,
 				 NULL, NULL, &e),
 			 0);
 	assert_int_equal(int_of(other, "SELECT count(*) FROM t"), 1);
 	pg->wait(db, 50);
-	assert_int_equal(pg->run(db, "UPDATE t SET a = 2", RAMA_DB_ONCE, NULL, 0, NULL, NULL, NULL,
+	assert_int_equal(pg->run(db, "UPDATE t SET a = 2", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL,
 				 &e),
 			 RAMA_EIO);
 	assert_true(pg->temporary(db));
@@ -576,7 +576,7 @@ static void *open_store(void *arg)
 static void many_make_it_at_once(void **st)
 {
 	pthread_t thread[8];
-	struct rama_db *db;
+	struct rama_store_db *db;
 	int v = 0;
 
 	(void)st;
@@ -599,7 +599,7 @@ static void many_make_it_at_once(void **st)
 
 static void not_a_store(void **st)
 {
-	struct rama_db *db = opened("other");
+	struct rama_store_db *db = opened("other");
 	struct rama_store *s = NULL;
 
 	(void)st;

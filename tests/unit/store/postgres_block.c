@@ -5,15 +5,15 @@
 
 #include "store/postgres.h"
 
-static const struct rama_db_ops *const pg = &rama_db_postgres;
+static const struct rama_store_db_ops *const pg = &rama_store_db_postgres;
 static struct rama_block in, out;
 static struct rama_err e;
 
-static struct rama_db *store_at(const char *name)
+static struct rama_store_db *store_at(const char *name)
 {
 	const char *where = getenv("IORAMA_TEST_POSTGRES");
 	struct rama_store *s;
-	struct rama_db *db;
+	struct rama_store_db *db;
 	char url[600], sql[200];
 
 	if (where == NULL)
@@ -56,35 +56,35 @@ static void set_times(void)
 	}
 }
 
-static int take_block(void *ctx, const struct rama_row *row, struct rama_err *err)
+static int take_block(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	assert_int_equal(pg->get_block(ctx, row->cell, row->n, &out, NULL, err), 0);
 	return 0;
 }
 
-static int take_number(void *ctx, const struct rama_row *row, struct rama_err *err)
+static int take_number(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	(void)err;
-	*(struct rama_cell *)ctx = row->cell[0];
+	*(struct rama_store_cell *)ctx = row->cell[0];
 	return 0;
 }
 
-static void put(struct rama_db *db, int64_t process)
+static void put(struct rama_store_db *db, int64_t process)
 {
 	set_times();
 	if (pg->put_block(db, 1, process, 2, &in, NULL, 0, NULL, &e) != 0)
 		fail_msg("%s", e.text);
 }
 
-static void get(struct rama_db *db, int64_t process)
+static void get(struct rama_store_db *db, int64_t process)
 {
-	struct rama_cell number = { 0 }, arg = { .type = RAMA_CELL_INT, .i = process };
+	struct rama_store_cell number = { 0 }, arg = { .type = RAMA_STORE_CELL_INT, .i = process };
 
-	assert_int_equal(pg->run(db, "SELECT number FROM blocks WHERE process = $1", RAMA_DB_ONCE,
+	assert_int_equal(pg->run(db, "SELECT number FROM blocks WHERE process = $1", RAMA_STORE_DB_ONCE,
 				 &arg, 1, take_number, &number, NULL, &e),
 			 0);
 	memset(&out, 0x55, sizeof(out));
-	if (pg->run(db, pg->block_sql, RAMA_DB_KEPT, &number, 1, take_block, db, NULL, &e) != 0)
+	if (pg->run(db, pg->block_sql, RAMA_STORE_DB_KEPT, &number, 1, take_block, db, NULL, &e) != 0)
 		fail_msg("%s", e.text);
 }
 
@@ -160,7 +160,7 @@ static void there_and_back(void **st)
 		{ 7, 3, 1 },	  { 8192, 1, 0 },  { 8192, 5, 1 },  { 8191, 256, 1 },
 		{ 8192, 256, 2 }, { 100, 100, 2 }, { 300, 256, 2 }, { 3, 1, 2 },
 	};
-	struct rama_db *db = store_at("block");
+	struct rama_store_db *db = store_at("block");
 	struct rng r = { 11 };
 
 	(void)st;
@@ -195,7 +195,7 @@ struct check {
 	bool named; /* file and host are known */
 };
 
-static int check_event(void *ctx, const struct rama_row *row, struct rama_err *err)
+static int check_event(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	static const char *const names[] = { "job",  "rank",   "end_ns", "start_ns", "dur_ns",
 					     "off",  "len",    "record", "file",     "layer",
@@ -213,12 +213,12 @@ static int check_event(void *ctx, const struct rama_row *row, struct rama_err *e
 		assert_string_equal(row->name[i], names[i]);
 	for (unsigned i = 0; i < LENGTH(want); i++)
 		if ((i == 5 || i == 6) && want[i] == -1) /* no offset, no length */
-			assert_int_equal(row->cell[i].type, RAMA_CELL_NULL);
+			assert_int_equal(row->cell[i].type, RAMA_STORE_CELL_NULL);
 		else
-			assert_true(row->cell[i].type == RAMA_CELL_INT &&
+			assert_true(row->cell[i].type == RAMA_STORE_CELL_INT &&
 				    row->cell[i].i == want[i]);
 	assert_int_equal(row->cell[8].type,
-			 ev->record == 0x8000000000000001u ? RAMA_CELL_TEXT : RAMA_CELL_NULL);
+			 ev->record == 0x8000000000000001u ? RAMA_STORE_CELL_TEXT : RAMA_STORE_CELL_NULL);
 	assert_string_equal(row->cell[9].text, w->layer);
 	assert_string_equal(row->cell[10].text, w->op);
 	assert_string_equal(row->cell[11].text, w->fn);
@@ -226,7 +226,7 @@ static int check_event(void *ctx, const struct rama_row *row, struct rama_err *e
 		    row->cell[14].i == 1000 + c->at);
 	assert_true(row->cell[15].i == ev->call && row->cell[16].i == ev->parent &&
 		    row->cell[17].i == ev->failed);
-	assert_int_equal(row->cell[18].type, RAMA_CELL_NULL);
+	assert_int_equal(row->cell[18].type, RAMA_STORE_CELL_NULL);
 	c->at++;
 	return 0;
 }
@@ -238,7 +238,7 @@ static void by_sql_alone(void **st)
 		"SELECT * FROM iorama_events(1, 2) WHERE process = $1 ORDER BY seq";
 	static const char part[] =
 		"SELECT * FROM iorama_events(1, 2, $2, $3) WHERE process = $1 ORDER BY seq";
-	struct rama_db *db = store_at("sql");
+	struct rama_store_db *db = store_at("sql");
 	struct rng r = { 12 };
 
 	(void)st;
@@ -250,7 +250,7 @@ static void by_sql_alone(void **st)
 		0);
 	for (int kind = 0; kind < 2; kind++)
 		for (uint32_t n = 1; n <= 8192; n = n * 7 + 3) {
-			struct rama_cell args[3] = { { .type = RAMA_CELL_INT,
+			struct rama_store_cell args[3] = { { .type = RAMA_STORE_CELL_INT,
 						       .i = kind * 10000 + (int64_t)n } };
 			struct check c = { 0 };
 			uint32_t from = n / 3, to = n - n / 4;
@@ -258,22 +258,22 @@ static void by_sql_alone(void **st)
 			begin(n, kind ? 9 : 1);
 			fill(kind, &r);
 			put(db, args[0].i);
-			assert_int_equal(pg->run(db, view, RAMA_DB_KEPT, args, 1, check_event, &c,
+			assert_int_equal(pg->run(db, view, RAMA_STORE_DB_KEPT, args, 1, check_event, &c,
 						 NULL, &e),
 					 0);
 			assert_int_equal(c.at, n);
 			c.at = 0;
-			assert_int_equal(pg->run(db, function, RAMA_DB_READ, args, 1, check_event,
+			assert_int_equal(pg->run(db, function, RAMA_STORE_DB_READ, args, 1, check_event,
 						 &c, NULL, &e),
 					 0);
 			assert_int_equal(c.at, n);
 			c.at = from;
-			args[1] = (struct rama_cell){ .type = RAMA_CELL_INT,
+			args[1] = (struct rama_store_cell){ .type = RAMA_STORE_CELL_INT,
 						      .i = in.event[from].end };
-			args[2] = (struct rama_cell){ .type = RAMA_CELL_INT,
+			args[2] = (struct rama_store_cell){ .type = RAMA_STORE_CELL_INT,
 						      .i = to < n ? in.event[to].end
 								  : in.event[n - 1].end + 1 };
-			assert_int_equal(pg->run(db, part, RAMA_DB_READ, args, 3, check_event, &c,
+			assert_int_equal(pg->run(db, part, RAMA_STORE_DB_READ, args, 3, check_event, &c,
 						 NULL, &e),
 					 0);
 			assert_int_equal(c.at, to);
@@ -283,7 +283,7 @@ static void by_sql_alone(void **st)
 
 /* ---- damaged rows --------------------------------------------------------------------------------------------- */
 
-static int take_damaged(void *ctx, const struct rama_row *row, struct rama_err *err)
+static int take_damaged(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	return pg->get_block(ctx, row->cell, row->n, &out, NULL, err);
 }
@@ -306,8 +306,8 @@ static void damaged(void **st)
 		"end_base = end_base + 10000000000",
 		"off_bytes = decode(repeat('00', 36), 'hex')",
 	};
-	struct rama_db *db = store_at("damaged");
-	struct rama_cell number = { .type = RAMA_CELL_INT };
+	struct rama_store_db *db = store_at("damaged");
+	struct rama_store_cell number = { .type = RAMA_STORE_CELL_INT };
 	struct rng r = { 13 };
 
 	(void)st;
@@ -320,8 +320,8 @@ static void damaged(void **st)
 		put(db, 1);
 		snprintf(sql, sizeof(sql), "UPDATE blocks SET %s RETURNING number", how[i]);
 		assert_int_equal(
-			pg->run(db, sql, RAMA_DB_ONCE, NULL, 0, take_number, &number, NULL, &e), 0);
-		if (pg->run(db, pg->block_sql, RAMA_DB_KEPT, &number, 1, take_damaged, db, NULL,
+			pg->run(db, sql, RAMA_STORE_DB_ONCE, NULL, 0, take_number, &number, NULL, &e), 0);
+		if (pg->run(db, pg->block_sql, RAMA_STORE_DB_KEPT, &number, 1, take_damaged, db, NULL,
 			    &e) != RAMA_ECORRUPT)
 			fail_msg("taken: %s", how[i]);
 	}

@@ -7,7 +7,7 @@ struct check {
 	uint64_t next;
 };
 
-static int check_event(void *ctx, const struct rama_stored_event *ev, struct rama_err *e)
+static int check_event(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e)
 {
 	struct check *c = ctx;
 	struct rama_wire_event t = truth(c->process, c->lane, c->next);
@@ -38,7 +38,7 @@ static void check_lane(struct rama_store *s, const char *job, unsigned process, 
 		       uint64_t n)
 {
 	struct check c = { process, lane, 0 };
-	struct rama_event_filter f = { .job = job_number(s, job), .rank = -1 };
+	struct rama_store_event_filter f = { .job = job_number(s, job), .rank = -1 };
 	struct rama_err e = { 0 };
 
 	if (rama_store_events(s, &f, check_event, &c, &e) != 0)

@@ -27,10 +27,10 @@ static int compare(const void *x, const void *y)
 #define BY(field)                 \
 	if (a->field != b->field) \
 	return a->field < b->field ? -1 : 1
-	if (by == RAMA_ORDER_TIME_JOB_RANK)
+	if (by == RAMA_STORE_ORDER_TIME_JOB_RANK)
 		BY(ev.end);
 	BY(job);
-	if (by == RAMA_ORDER_JOB_TIME_RANK)
+	if (by == RAMA_STORE_ORDER_JOB_TIME_RANK)
 		BY(ev.end);
 	BY(rank);
 	BY(ev.end);
@@ -85,12 +85,12 @@ static struct rama_store *filled(void)
 }
 
 struct walk {
-	const struct rama_event_filter *f;
+	const struct rama_store_event_filter *f;
 	size_t at;
 	uint64_t n;
 };
 
-static bool matches(const struct rama_event_filter *f, const struct fact *x)
+static bool matches(const struct rama_store_event_filter *f, const struct fact *x)
 {
 	return (f->job < 0 || f->job == x->job) && (f->rank < 0 || f->rank == x->rank) &&
 	       (f->from == 0 || x->ev.end >= f->from) && (f->to == 0 || x->ev.end < f->to) &&
@@ -99,7 +99,7 @@ static bool matches(const struct rama_event_filter *f, const struct fact *x)
 	       (f->op == NULL || strcmp(f->op, what_of(&x->ev)->op) == 0);
 }
 
-static int next(void *ctx, const struct rama_stored_event *ev, struct rama_err *e)
+static int next(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e)
 {
 	struct walk *w = ctx;
 	const struct fact *x;
@@ -120,7 +120,7 @@ static int next(void *ctx, const struct rama_stored_event *ev, struct rama_err *
 	return 0;
 }
 
-static uint64_t check(struct rama_store *s, const struct rama_event_filter *f)
+static uint64_t check(struct rama_store *s, const struct rama_store_event_filter *f)
 {
 	struct walk w = { f, 0, 0 };
 	struct rama_err e = { 0 };
@@ -139,19 +139,19 @@ static uint64_t check(struct rama_store *s, const struct rama_event_filter *f)
 static void three_orders(void **state)
 {
 	struct rama_store *s = filled();
-	struct rama_event_filter f = { .order = RAMA_ORDER_TIME_JOB_RANK, .job = -1, .rank = -1 };
+	struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_TIME_JOB_RANK, .job = -1, .rank = -1 };
 
 	(void)state;
 	assert_int_equal(check(s, &f), n_facts);
 	f.job = 2;
 	assert_int_equal(check(s, &f), n_facts / JOBS);
-	f.order = RAMA_ORDER_JOB_TIME_RANK;
+	f.order = RAMA_STORE_ORDER_JOB_TIME_RANK;
 	assert_int_equal(check(s, &f), n_facts / JOBS);
-	f.order = RAMA_ORDER_JOB_RANK_TIME;
+	f.order = RAMA_STORE_ORDER_JOB_RANK_TIME;
 	assert_int_equal(check(s, &f), n_facts / JOBS);
 	f.rank = 3;
 	assert_int_equal(check(s, &f), LANES * EACH);
-	f.order = RAMA_ORDER_JOB_TIME_RANK;
+	f.order = RAMA_STORE_ORDER_JOB_TIME_RANK;
 	assert_int_equal(check(s, &f), LANES * EACH);
 	f.rank = 77;
 	assert_int_equal(check(s, &f), 0);
@@ -172,7 +172,7 @@ static void parts_of_it(void **state)
 
 	(void)state;
 	for (int i = 0; i < 300; i++) {
-		struct rama_event_filter f = { .order = (enum rama_store_order)rng_below(&r, 3),
+		struct rama_store_event_filter f = { .order = (enum rama_store_order)rng_below(&r, 3),
 					       .job = (int64_t)rng_below(&r, 4),
 					       .rank = (int64_t)rng_below(&r, 6) - 1,
 					       .limit = rng_below(&r, 3) * rng_below(&r, 500) };
@@ -180,7 +180,7 @@ static void parts_of_it(void **state)
 		if (f.job == 0) {
 			f.job = -1;
 			f.rank = -1;
-			f.order = RAMA_ORDER_TIME_JOB_RANK;
+			f.order = RAMA_STORE_ORDER_TIME_JOB_RANK;
 		}
 		if (rng_below(&r, 2))
 			f.from = T0 + (int64_t)rng_below(&r, 1600 * STEP);
@@ -201,13 +201,13 @@ static void parts_of_it(void **state)
 static void wrong_questions(void **state)
 {
 	struct rama_store *s = filled();
-	struct rama_event_filter f = { .order = RAMA_ORDER_JOB_RANK_TIME, .job = -1, .rank = -1 };
+	struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_JOB_RANK_TIME, .job = -1, .rank = -1 };
 	struct walk w = { &f, 0, 0 };
 	struct rama_err e = { 0 };
 
 	(void)state;
 	assert_int_equal(rama_store_events(s, &f, next, &w, &e), RAMA_EUSAGE);
-	f.order = RAMA_ORDER_TIME_JOB_RANK;
+	f.order = RAMA_STORE_ORDER_TIME_JOB_RANK;
 	f.rank = 3;
 	assert_int_equal(rama_store_events(s, &f, next, &w, &e), RAMA_EUSAGE);
 	rama_store_close(s);
@@ -259,7 +259,7 @@ static int by_end(const void *x, const void *y)
 	return a[0] < b[0] ? -1 : a[0] > b[0];
 }
 
-static int in_order(void *ctx, const struct rama_stored_event *ev, struct rama_err *e)
+static int in_order(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e)
 {
 	struct sorted *l = ctx;
 
@@ -277,7 +277,7 @@ static void many_lanes(unsigned processes, uint32_t per_block, unsigned blocks, 
 	struct rama_store *s = fresh();
 	struct sorted l = { .all = calloc((size_t)processes * per_block * blocks, sizeof(*l.all)) };
 	int64_t *end = calloc(per_block, sizeof(*end));
-	struct rama_event_filter f = { .order = RAMA_ORDER_JOB_TIME_RANK, .job = 1, .rank = -1 };
+	struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_JOB_TIME_RANK, .job = 1, .rank = -1 };
 	struct rama_err e = { 0 };
 	struct rng r = { processes };
 
@@ -326,7 +326,7 @@ static void clock_set_back(void **state)
 
 /* ---- by keys ------------------------------------------------------------------------------------------------ */
 
-static int add_line(void *ctx, const struct rama_row *row, struct rama_err *e)
+static int add_line(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	char *to = ctx;
 	size_t n = strlen(to);
@@ -361,11 +361,11 @@ static void found_by_keys(void **state)
 	if (!is_sqlite())
 		skip();
 	s = filled();
-	for (int i = 0; i < RAMA_EVENT_WALK_WAYS; i++) {
-		plan(s, rama_event_walk_sql[i], got);
+	for (int i = 0; i < RAMA_STORE_EVENT_WALK_WAYS; i++) {
+		plan(s, rama_store_event_walk_sql[i], got);
 		assert_string_equal(got, want[i]); /* no sorting either */
 	}
-	plan(s, rama_db_sqlite.block_sql, got);
+	plan(s, rama_store_db_sqlite.block_sql, got);
 	assert_string_equal(got, "SEARCH blocks USING INTEGER PRIMARY KEY (rowid=?)\n");
 	rama_store_close(s);
 }
