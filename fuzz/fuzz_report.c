@@ -13,7 +13,7 @@
 static void check_text(const struct rama_out *o, unsigned width)
 {
 	const char *line = o->buf;
-	struct rama_pen pen = { .utf8 = true };
+	struct rama_report_pen pen = { .utf8 = true };
 
 	CHECK(o->used > 0 && o->buf[o->used - 1] == '\n');
 	for (size_t at = 0; at < o->used; at++) {
@@ -23,7 +23,7 @@ static void check_text(const struct rama_out *o, unsigned width)
 		if (c != '\n')
 			continue;
 		o->buf[at] = '\0';
-		CHECK(rama_pen_columns(&pen, line) <= width);
+		CHECK(rama_report_pen_columns(&pen, line) <= width);
 		line = o->buf + at + 1;
 	}
 }
@@ -78,8 +78,8 @@ static void data_of(const struct rama_report *r)
 	rama_out_init(&o, NULL, NULL);
 	rama_report_json(&o, r);
 	check_json(&o);
-	for (unsigned t = 0; t < RAMA_TABLES; t++)
-		rama_report_csv(&o, r, &rama_tables[t], true);
+	for (unsigned t = 0; t < RAMA_REPORT_TABLES; t++)
+		rama_report_csv(&o, r, &rama_report_tables[t], true);
 	rama_report_svg(&o, r->view, r->diagnosis);
 	rama_report_html(&o, r);
 	CHECK(o.error == 0);

@@ -78,33 +78,33 @@ static const char *csv_table(const struct rama_cli_opts *o)
 	return name;
 }
 
-static int render(const struct rama_diff *d, const struct rama_cli_opts *o, struct rama_out *out)
+static int render(const struct rama_report_diff *d, const struct rama_cli_opts *o, struct rama_out *out)
 {
 	enum rama_option_id form = form_of(o);
 	bool all = form == RAMA_OPT_diff_csv || rama_cli_opts_has(o, RAMA_OPT_diff_verbose);
-	struct rama_paper paper;
+	struct rama_report_paper paper;
 	int rc;
 
 	if (form == RAMA_OPT_diff_json) {
-		rama_diff_json(d, out);
+		rama_report_diff_json(d, out);
 		return 0;
 	}
-	rc = rama_diff_paper(d, &paper, all);
+	rc = rama_report_diff_paper(d, &paper, all);
 	if (rc == 0 && form == RAMA_OPT_diff_html) {
-		rama_paper_html(&paper, out);
+		rama_report_paper_html(&paper, out);
 	} else if (rc == 0 && form == RAMA_OPT_diff_markdown) {
-		rama_paper_markdown(&paper, out);
+		rama_report_paper_markdown(&paper, out);
 	} else if (rc == 0 && form == RAMA_OPT_diff_csv) {
-		rama_sheet_csv(rama_paper_find(&paper, csv_table(o)), out);
+		rama_report_sheet_csv(rama_report_paper_find(&paper, csv_table(o)), out);
 	} else if (rc == 0) {
 		struct rama_cli_terminal t =
 			rama_cli_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color,
 					 rama_cli_opts_has(o, RAMA_OPT_diff_output));
-		struct rama_paper_style style = { t.width, t.colour, t.utf8 };
+		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
 
-		rama_paper_print(&paper, out, &style);
+		rama_report_paper_print(&paper, out, &style);
 	}
-	rama_paper_fini(&paper);
+	rama_report_paper_fini(&paper);
 	return rc;
 }
 
@@ -125,18 +125,18 @@ static const char *name_of(const struct rama_study *s, const char *arg)
 /* damage: the exit status of what could not be read */
 static int compare(const struct rama_study *s, const struct rama_cli_opts *o, int damage)
 {
-	struct rama_diff_side sides[2] = {
+	struct rama_report_diff_side sides[2] = {
 		{ name_of(&s[0], o->args[0]), &s[0].view, &s[0].diagnosis },
 		{ name_of(&s[1], o->args[1]), &s[1].view, &s[1].diagnosis }
 	};
-	struct rama_diff d;
+	struct rama_report_diff d;
 	struct rama_out out;
 	struct rama_err e = { 0 };
 	enum gate gate = gate_of(o);
 	int status;
 
 	rama_out_init(&out, NULL, NULL);
-	status = rama_diff_make(&d, sides, tolerance_of(o), &e);
+	status = rama_report_diff_make(&d, sides, tolerance_of(o), &e);
 	if (status == 0)
 		status = render(&d, o, &out);
 	if (status != 0) {
@@ -150,7 +150,7 @@ static int compare(const struct rama_study *s, const struct rama_cli_opts *o, in
 	if (status == 0 && ((gate == GATE_SLOWER && d.slower) || (gate == GATE_ANY && d.differs)))
 		status = 1;
 	rama_out_fini(&out);
-	rama_diff_fini(&d);
+	rama_report_diff_fini(&d);
 	return status;
 }
 

@@ -40,7 +40,7 @@ struct command {
 	struct rama_study_options study;
 	bool quiet;
 	const struct form *form;
-	const struct rama_table *table; /* of --csv */
+	const struct rama_report_table *table; /* of --csv */
 	struct rama_report_look look;
 	enum rama_level fail; /* RAMA_LEVELS: never */
 	const char *output;   /* file or directory, NULL: standard output or names of our own */
@@ -68,10 +68,10 @@ static const struct form *form_of(const struct rama_cli_opts *o)
 	return form;
 }
 
-static const struct rama_table *table_of(const struct rama_cli_opts *o)
+static const struct rama_report_table *table_of(const struct rama_cli_opts *o)
 {
 	const char *name = rama_cli_opts_value(o, RAMA_OPT_report_csv);
-	const struct rama_table *t = rama_table_find(name != NULL ? name : "findings");
+	const struct rama_report_table *t = rama_report_table_find(name != NULL ? name : "findings");
 
 	if (t == NULL)
 		rama_cli_opts_usage(o, "there is no table '%s'; `iorama help report` lists them", name);
@@ -156,7 +156,7 @@ static void read_options(struct command *c)
 		.no_trace = rama_cli_opts_has(o, RAMA_OPT_report_notrace),
 		.detail = c->form->option == RAMA_OPT_report_html ||
 			  c->form->option == RAMA_OPT_report_json ||
-			  c->table == &rama_tables[RAMA_TABLE_ops],
+			  c->table == &rama_report_tables[RAMA_REPORT_TABLE_ops],
 		.only = only_of(o),
 	};
 	c->quiet = rama_cli_opts_has(o, RAMA_OPT_report_quiet);

@@ -17,11 +17,11 @@
 struct part {
 	const char *key, *title;
 	enum rama_query_job_table table;
-	const struct rama_sheet_column *column;
+	const struct rama_report_sheet_column *column;
 	unsigned n_columns, most; /* rows, 0: all */
 };
 
-static const struct rama_sheet_column process_columns[] = {
+static const struct rama_report_sheet_column process_columns[] = {
 	{ .key = "rank", .header = "rank", .unit = "id" },
 	{ .key = "host", .header = "host", .wide = true },
 	{ .key = "pid", .header = "pid", .unit = "id" },
@@ -34,13 +34,13 @@ static const struct rama_sheet_column process_columns[] = {
 	{ .key = "missed", .header = "calls missed", .unit = "count", .drop = 2 },
 	{ .key = "exe", .header = "program", .drop = 5 },
 };
-static const struct rama_sheet_column finding_columns[] = {
+static const struct rama_report_sheet_column finding_columns[] = {
 	{ .key = "level", .header = "level" },
 	{ .key = "rule", .header = "rule" },
 	{ .key = "cost", .header = "cost", .unit = "s" },
 	{ .key = "title", .header = "what", .wide = true },
 };
-static const struct rama_sheet_column layer_columns[] = {
+static const struct rama_report_sheet_column layer_columns[] = {
 	{ .key = "layer", .header = "layer" },
 	{ .key = "kind", .header = "calls" },
 	{ .key = "ops", .header = "count", .unit = "count" },
@@ -49,7 +49,7 @@ static const struct rama_sheet_column layer_columns[] = {
 	{ .key = "seconds", .header = "time", .unit = "s" },
 	{ .key = "longest", .header = "longest", .unit = "s" },
 };
-static const struct rama_sheet_column activity_columns[] = {
+static const struct rama_report_sheet_column activity_columns[] = {
 	{ .key = "layer", .header = "layer" },
 	{ .key = "reads", .header = "reads", .unit = "count" },
 	{ .key = "writes", .header = "writes", .unit = "count" },
@@ -58,7 +58,7 @@ static const struct rama_sheet_column activity_columns[] = {
 	{ .key = "bytes_written", .header = "written", .unit = "bytes" },
 	{ .key = "seconds", .header = "time", .unit = "s" },
 };
-static const struct rama_sheet_column loss_columns[] = {
+static const struct rama_report_sheet_column loss_columns[] = {
 	{ .key = "agent", .header = "agent", .wide = true },
 	{ .key = "why", .header = "why" },
 	{ .key = "events", .header = "events", .unit = "count" },
@@ -79,16 +79,16 @@ static const struct part parts[] = {
 
 struct detail {
 	struct rama_store *store;
-	struct rama_paper *paper;
+	struct rama_report_paper *paper;
 	struct rama_json *json;
 	const struct part *part;
-	struct rama_sheet *sheet;
+	struct rama_report_sheet *sheet;
 	bool all;
 	struct rama_query_metric *column;
 	unsigned n_columns;
 };
 
-static const char *unit_of(const struct rama_sheet_column *c)
+static const char *unit_of(const struct rama_report_sheet_column *c)
 {
 	bool when = strcmp(c->key, "start") == 0 || strcmp(c->key, "end") == 0;
 
@@ -109,32 +109,32 @@ static int part_json(void *ctx, const struct rama_store_row *row, struct rama_er
 	return d->json->out->error;
 }
 
-static enum rama_tone tone_of(const char *key, const char *text, double value)
+static enum rama_report_tone tone_of(const char *key, const char *text, double value)
 {
 	if (strcmp(key, "level") == 0)
-		return strcmp(text, "HIGH") == 0   ? RAMA_TONE_BAD
-		       : strcmp(text, "WARN") == 0 ? RAMA_TONE_WARN
-						   : RAMA_TONE_DIM;
+		return strcmp(text, "HIGH") == 0   ? RAMA_REPORT_TONE_BAD
+		       : strcmp(text, "WARN") == 0 ? RAMA_REPORT_TONE_WARN
+						   : RAMA_REPORT_TONE_DIM;
 	if (strcmp(key, "state") == 0)
-		return strcmp(text, "running") == 0				  ? RAMA_TONE_GOOD
-		       : strcmp(text, "killed") == 0 || strcmp(text, "lost") == 0 ? RAMA_TONE_WARN
-										  : RAMA_TONE_PLAIN;
+		return strcmp(text, "running") == 0				  ? RAMA_REPORT_TONE_GOOD
+		       : strcmp(text, "killed") == 0 || strcmp(text, "lost") == 0 ? RAMA_REPORT_TONE_WARN
+										  : RAMA_REPORT_TONE_PLAIN;
 	return (strcmp(key, "dropped") == 0 || strcmp(key, "missed") == 0) && value > 0
-		       ? RAMA_TONE_BAD
-		       : RAMA_TONE_PLAIN;
+		       ? RAMA_REPORT_TONE_BAD
+		       : RAMA_REPORT_TONE_PLAIN;
 }
 
 static int part_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct detail *d = ctx;
-	struct rama_sheet_cell *to;
+	struct rama_report_sheet_cell *to;
 
 	(void)e;
 	if (d->part->most > 0 && !d->all && d->sheet->n_rows == d->part->most) {
 		d->sheet->more++;
 		return 0;
 	}
-	to = rama_sheet_row(d->paper, d->sheet);
+	to = rama_report_sheet_row(d->paper, d->sheet);
 	for (unsigned i = 0; i < d->part->n_columns && i < row->n; i++) {
 		const struct rama_store_cell *c = &row->cell[i];
 		const char *unit = unit_of(&d->part->column[i]);
@@ -143,7 +143,7 @@ static int part_row(void *ctx, const struct rama_store_row *row, struct rama_err
 		rama_cli_cell_shown(text, c, unit);
 		if (strcmp(unit, "when") == 0 && c->type == RAMA_STORE_CELL_INT)
 			snprintf(text, sizeof(text), "%s", rama_when_text(when, c->i, 0));
-		to[i].text = c->type != RAMA_STORE_CELL_NULL ? rama_paper_text(d->paper, text) : "";
+		to[i].text = c->type != RAMA_STORE_CELL_NULL ? rama_report_paper_text(d->paper, text) : "";
 		to[i].value = c->type == RAMA_STORE_CELL_INT	  ? (double)c->i
 			      : c->type == RAMA_STORE_CELL_REAL ? c->f
 							  : NAN;
@@ -165,11 +165,11 @@ static const char *value(struct detail *d, const struct rama_store_row *row, con
 		if (strcmp(d->column[i].key, key) != 0 || c->type == RAMA_STORE_CELL_NULL)
 			continue;
 		if (c->type == RAMA_STORE_CELL_TEXT)
-			return rama_paper_text(d->paper, c->text);
+			return rama_report_paper_text(d->paper, c->text);
 		if (strcmp(d->column[i].unit, "when") == 0)
-			return rama_paper_fmt(d->paper, "%s", rama_when_text(when, c->i, 0));
+			return rama_report_paper_fmt(d->paper, "%s", rama_when_text(when, c->i, 0));
 		rama_cli_cell_shown(text, c, d->column[i].unit);
-		return rama_paper_text(d->paper, text);
+		return rama_report_paper_text(d->paper, text);
 	}
 	return "";
 }
@@ -177,8 +177,8 @@ static const char *value(struct detail *d, const struct rama_store_row *row, con
 static void line(struct detail *d, const char *label, const char *text)
 {
 	if (*text != '\0')
-		rama_paper_head(d->paper, RAMA_TONE_PLAIN,
-				rama_paper_fmt(d->paper, "%-10s %s", label, text));
+		rama_report_paper_head(d->paper, RAMA_REPORT_TONE_PLAIN,
+				rama_report_paper_fmt(d->paper, "%-10s %s", label, text));
 }
 
 static bool is_zero(const char *text)
@@ -189,7 +189,7 @@ static bool is_zero(const char *text)
 /* "4 ranks", "1 rank" */
 static const char *number(struct detail *d, const char *n, const char *what)
 {
-	return rama_paper_fmt(d->paper, "%s %s%s", n, what, strcmp(n, "1") == 0 ? "" : "s");
+	return rama_report_paper_fmt(d->paper, "%s %s%s", n, what, strcmp(n, "1") == 0 ? "" : "s");
 }
 
 static void tell_work(struct detail *d, const struct rama_store_row *row)
@@ -200,14 +200,14 @@ static void tell_work(struct detail *d, const struct rama_store_row *row)
 
 	if (is_zero(seen) || !is_zero(reads) || !is_zero(writes) || !is_zero(metas))
 		line(d, "moved",
-		     rama_paper_fmt(d->paper, "%s read in %s, %s written in %s, %s, %s",
+		     rama_report_paper_fmt(d->paper, "%s read in %s, %s written in %s, %s, %s",
 				    value(d, row, "bytes_read"), number(d, reads, "call"),
 				    value(d, row, "bytes_written"), number(d, writes, "call"),
 				    number(d, metas, "metadata call"),
 				    number(d, value(d, row, "files"), "file")));
 	if (!is_zero(seen))
 		line(d, "events",
-		     rama_paper_fmt(d->paper, "%s seen, %s stored, %s lost%s%s", seen,
+		     rama_report_paper_fmt(d->paper, "%s seen, %s stored, %s lost%s%s", seen,
 				    value(d, row, "events"), lost,
 				    is_zero(missed) ? "" : "; calls missed: ",
 				    is_zero(missed) ? "" : missed));
@@ -217,13 +217,13 @@ static void tell_work(struct detail *d, const struct rama_store_row *row)
 static int head(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct detail *d = ctx;
-	struct rama_paper *p = d->paper;
+	struct rama_report_paper *p = d->paper;
 	const char *name = value(d, row, "name"), *user = value(d, row, "user"),
 		   *end = value(d, row, "end"), *nodes = value(d, row, "nodes");
 
 	(void)e;
-	rama_paper_head(p, RAMA_TONE_BOLD,
-			rama_paper_fmt(p, "%s%sjob %s of the store%s%s · %s", name,
+	rama_report_paper_head(p, RAMA_REPORT_TONE_BOLD,
+			rama_report_paper_fmt(p, "%s%sjob %s of the store%s%s · %s", name,
 				       *name != '\0' ? " · " : "", value(d, row, "job"),
 				       *user != '\0' ? " · " : "", user, value(d, row, "state")));
 	line(d, "command", value(d, row, "command"));
@@ -231,7 +231,7 @@ static int head(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 	if (!is_zero(value(d, row, "jobid")))
 		line(d, "job id", value(d, row, "jobid"));
 	line(d, "ran",
-	     rama_paper_fmt(p, "%s to %s, %s, %s%s%s", value(d, row, "start"),
+	     rama_report_paper_fmt(p, "%s to %s, %s, %s%s%s", value(d, row, "start"),
 			    *end != '\0' ? end : "now", value(d, row, "run_time"),
 			    number(d, value(d, row, "ranks"), "rank"), is_zero(nodes) ? "" : " on ",
 			    is_zero(nodes) ? "" : number(d, nodes, "node")));
@@ -271,7 +271,7 @@ static int all_parts(struct detail *d, int64_t job, struct rama_err *e)
 			rama_json_key(d->json, d->part->key);
 			rama_json_open(d->json, '[');
 		} else {
-			d->sheet = rama_paper_sheet(d->paper, d->part->key, d->part->title,
+			d->sheet = rama_report_paper_sheet(d->paper, d->part->key, d->part->title,
 						    d->part->column, d->part->n_columns);
 		}
 		rc = rama_query_job_rows(d->store, job, d->part->table,
@@ -309,8 +309,8 @@ int rama_cli_jobs_detail(struct rama_store *s, int64_t job, enum rama_cli_rows_f
 		     const struct rama_cli_terminal *t, bool all, struct rama_out *out,
 		     struct rama_err *e)
 {
-	struct rama_paper_style style = { t->width, t->colour, t->utf8 };
-	struct rama_paper paper = { 0 };
+	struct rama_report_paper_style style = { t->width, t->colour, t->utf8 };
+	struct rama_report_paper paper = { 0 };
 	struct detail d = { .store = s, .paper = &paper, .all = all };
 	int rc;
 
@@ -329,9 +329,9 @@ int rama_cli_jobs_detail(struct rama_store *s, int64_t job, enum rama_cli_rows_f
 		if (rc == 0 && paper.failed)
 			rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
 		if (rc == 0)
-			rama_paper_print(&paper, out, &style);
+			rama_report_paper_print(&paper, out, &style);
 	}
-	rama_paper_fini(&paper);
+	rama_report_paper_fini(&paper);
 	free(d.column);
 	return rc;
 }

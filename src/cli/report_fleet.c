@@ -27,7 +27,7 @@ struct fleet_run {
 	bool trace;
 	struct rama_store *store; /* the logs are in there; NULL: at their paths */
 	int64_t *jobs;		  /* of a store: whose log each path is */
-	struct rama_fleet fleet;
+	struct rama_report_fleet fleet;
 	/* the progress line */
 	bool shows, shown;
 	double start, delay, told;
@@ -114,46 +114,46 @@ static void check_options(const struct rama_cli_opts *o)
 	rama_cli_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color, true);
 }
 
-static int render(const struct rama_fleet *f, const struct rama_cli_opts *o, struct rama_out *out)
+static int render(const struct rama_report_fleet *f, const struct rama_cli_opts *o, struct rama_out *out)
 {
-	struct rama_paper paper;
+	struct rama_report_paper paper;
 	bool csv = rama_cli_opts_has(o, RAMA_OPT_report_csv);
 	int rc;
 
 	if (rama_cli_opts_has(o, RAMA_OPT_report_json)) {
-		rama_fleet_json(f, out);
+		rama_report_fleet_json(f, out);
 		return 0;
 	}
-	rc = rama_fleet_paper(f, &paper,
+	rc = rama_report_fleet_paper(f, &paper,
 			      csv || rama_cli_opts_has(o, RAMA_OPT_report_html) ||
 				      rama_cli_opts_has(o, RAMA_OPT_report_verbose));
 	if (rc == 0 && csv) {
-		rama_sheet_csv(rama_paper_find(&paper, table_of(o)), out);
+		rama_report_sheet_csv(rama_report_paper_find(&paper, table_of(o)), out);
 	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_OPT_report_html)) {
-		rama_paper_html(&paper, out);
+		rama_report_paper_html(&paper, out);
 	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_OPT_report_markdown)) {
-		rama_paper_markdown(&paper, out);
+		rama_report_paper_markdown(&paper, out);
 	} else if (rc == 0) {
 		struct rama_cli_terminal t =
 			rama_cli_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color,
 					 rama_cli_opts_has(o, RAMA_OPT_report_output));
-		struct rama_paper_style style = { t.width, t.colour, t.utf8 };
+		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
 
-		rama_paper_print(&paper, out, &style);
+		rama_report_paper_print(&paper, out, &style);
 	}
-	rama_paper_fini(&paper);
+	rama_report_paper_fini(&paper);
 	return rc;
 }
 
 /* every damaged log is named, whatever the form: there may be more than a table shows */
-static void tell_problems(const struct rama_fleet *f)
+static void tell_problems(const struct rama_report_fleet *f)
 {
 	for (size_t i = 0; i < f->n_logs; i++)
 		if (f->logs[i].problem != NULL)
 			rama_cli_complain(f->logs[i].path, "%s", f->logs[i].problem);
 }
 
-static int status_of(const struct rama_fleet *f, const struct rama_study_paths *p,
+static int status_of(const struct rama_report_fleet *f, const struct rama_study_paths *p,
 		     const struct rama_cli_opts *o)
 {
 	const char *level = rama_cli_opts_value(o, RAMA_OPT_report_failon);
@@ -193,7 +193,7 @@ static int report(struct fleet_run *r, const struct rama_cli_opts *o)
 
 	rama_out_init(&out, NULL, NULL);
 	if (rc == 0)
-		rc = rama_fleet_finish(&r->fleet, top_of(o), &e);
+		rc = rama_report_fleet_finish(&r->fleet, top_of(o), &e);
 	if (rc == 0)
 		rc = render(&r->fleet, o, &out);
 	if (rc != 0) {
@@ -207,7 +207,7 @@ static int report(struct fleet_run *r, const struct rama_cli_opts *o)
 	if (status == 0)
 		status = status_of(&r->fleet, &r->paths, o);
 	rama_out_fini(&out);
-	rama_fleet_fini(&r->fleet);
+	rama_report_fleet_fini(&r->fleet);
 	return status;
 }
 

@@ -20,33 +20,33 @@ static void text(struct rama_out *o, const char *s)
 	rama_out_char(o, '"');
 }
 
-static void cell(struct rama_out *o, const struct rama_cell *c)
+static void cell(struct rama_out *o, const struct rama_report_cell *c)
 {
 	switch (c->kind) {
-	case RAMA_CELL_NONE:
+	case RAMA_REPORT_CELL_NONE:
 		break;
-	case RAMA_CELL_TEXT:
+	case RAMA_REPORT_CELL_TEXT:
 		text(o, c->text);
 		break;
-	case RAMA_CELL_ID:
+	case RAMA_REPORT_CELL_ID:
 		rama_out_u64(o, c->id);
 		break;
-	case RAMA_CELL_INT:
+	case RAMA_REPORT_CELL_INT:
 		rama_out_i64(o, c->i);
 		break;
-	case RAMA_CELL_REAL:
-		rama_out_figure(o, c->f);
+	case RAMA_REPORT_CELL_REAL:
+		rama_report_out_figure(o, c->f);
 		break;
-	case RAMA_CELL_FLAG:
+	case RAMA_REPORT_CELL_FLAG:
 		rama_out_char(o, c->flag ? '1' : '0');
 		break;
 	}
 }
 
-void rama_report_csv(struct rama_out *o, const struct rama_report *r, const struct rama_table *t,
+void rama_report_csv(struct rama_out *o, const struct rama_report *r, const struct rama_report_table *t,
 		     bool head)
 {
-	struct rama_cell c[RAMA_COLUMNS_MOST];
+	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
 	size_t n = t->rows(r);
 
 	if (head) {

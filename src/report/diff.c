@@ -12,16 +12,16 @@
 #define TIME_FLOOR 0.01 /* seconds: clocks and schedulers differ by as much */
 #define SHARE_FLOOR 0.005
 
-const char *const rama_metric_groups[] = { "Time", "Data", "Calls", "Request sizes", "Pattern" };
+const char *const rama_report_metric_groups[] = { "Time", "Data", "Calls", "Request sizes", "Pattern" };
 enum { GROUP_TIME, GROUP_DATA, GROUP_CALLS, GROUP_SIZES, GROUP_PATTERN };
 
-const char *const rama_change_name[] = { "same", "less", "more" };
-const char *const rama_judgement_name[] = { "worse", "neutral", "better" };
-const char *const rama_fate_name[] = { "new", "worse", "better", "gone", "same" };
+const char *const rama_report_change_name[] = { "same", "less", "more" };
+const char *const rama_report_judgement_name[] = { "worse", "neutral", "better" };
+const char *const rama_report_fate_name[] = { "new", "worse", "better", "gone", "same" };
 
-const struct rama_metric_info rama_metric_info[RAMA_METRICS] = {
+const struct rama_report_metric_info rama_report_metric_info[RAMA_REPORT_METRICS] = {
 #define METRIC(symbol, group, label, unit, wish, value) \
-	{ #symbol, label, unit, GROUP_##group, RAMA_WISH_##wish },
+	{ #symbol, label, unit, GROUP_##group, RAMA_REPORT_WISH_##wish },
 #include "report/diff_metrics.def"
 #undef METRIC
 };
@@ -44,11 +44,11 @@ static double of_layer(const struct rama_view *v, enum rama_layer layer, unsigne
 	return (double)l->total[counter].i / (double)accesses;
 }
 
-static double value_of(const struct rama_view *v, enum rama_metric m)
+static double value_of(const struct rama_view *v, enum rama_report_metric m)
 {
 	switch (m) {
 #define METRIC(symbol, group, label, unit, wish, value) \
-	case RAMA_METRIC_##symbol:                      \
+	case RAMA_REPORT_METRIC_##symbol:                      \
 		return value;
 #include "report/diff_metrics.def"
 #undef METRIC
@@ -57,44 +57,44 @@ static double value_of(const struct rama_view *v, enum rama_metric m)
 	}
 }
 
-enum rama_change rama_change_of(double a, double b, double tolerance)
+enum rama_report_change rama_report_change_of(double a, double b, double tolerance)
 {
 	double most = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
 
 	if (!isfinite(a) || !isfinite(b) || fabs(b - a) <= tolerance * most)
-		return RAMA_SAME;
-	return b > a ? RAMA_MORE : RAMA_LESS;
+		return RAMA_REPORT_SAME;
+	return b > a ? RAMA_REPORT_MORE : RAMA_REPORT_LESS;
 }
 
-static enum rama_change change_of(const struct rama_metric_info *info, const double value[2],
+static enum rama_report_change change_of(const struct rama_report_metric_info *info, const double value[2],
 				  double tolerance)
 {
 	double gap = fabs(value[1] - value[0]);
 
 	if (strcmp(info->unit, "s") == 0 && gap < TIME_FLOOR)
-		return RAMA_SAME;
+		return RAMA_REPORT_SAME;
 	if (strcmp(info->unit, "share") == 0 && gap < SHARE_FLOOR)
-		return RAMA_SAME;
-	return rama_change_of(value[0], value[1], tolerance);
+		return RAMA_REPORT_SAME;
+	return rama_report_change_of(value[0], value[1], tolerance);
 }
 
-static int judge(enum rama_wish wish, enum rama_change change)
+static int judge(enum rama_report_wish wish, enum rama_report_change change)
 {
-	if (wish == RAMA_WISH_NEITHER || change == RAMA_SAME)
+	if (wish == RAMA_REPORT_WISH_NEITHER || change == RAMA_REPORT_SAME)
 		return 0;
-	return (wish == RAMA_WISH_LOWER) == (change == RAMA_LESS) ? 1 : -1;
+	return (wish == RAMA_REPORT_WISH_LOWER) == (change == RAMA_REPORT_LESS) ? 1 : -1;
 }
 
 /* What the program asked for is what reached the disk, unless MPI-IO stands between: then one line is enough. */
-static bool repeats(const struct rama_diff *d, enum rama_metric m)
+static bool repeats(const struct rama_report_diff *d, enum rama_report_metric m)
 {
-	static const enum rama_metric pair[][2] = {
-		{ RAMA_METRIC_disk_read, RAMA_METRIC_bytes_read },
-		{ RAMA_METRIC_disk_written, RAMA_METRIC_bytes_written },
-		{ RAMA_METRIC_disk_reads, RAMA_METRIC_reads },
-		{ RAMA_METRIC_disk_writes, RAMA_METRIC_writes },
-		{ RAMA_METRIC_disk_read_size, RAMA_METRIC_read_size },
-		{ RAMA_METRIC_disk_write_size, RAMA_METRIC_write_size },
+	static const enum rama_report_metric pair[][2] = {
+		{ RAMA_REPORT_METRIC_disk_read, RAMA_REPORT_METRIC_bytes_read },
+		{ RAMA_REPORT_METRIC_disk_written, RAMA_REPORT_METRIC_bytes_written },
+		{ RAMA_REPORT_METRIC_disk_reads, RAMA_REPORT_METRIC_reads },
+		{ RAMA_REPORT_METRIC_disk_writes, RAMA_REPORT_METRIC_writes },
+		{ RAMA_REPORT_METRIC_disk_read_size, RAMA_REPORT_METRIC_read_size },
+		{ RAMA_REPORT_METRIC_disk_write_size, RAMA_REPORT_METRIC_write_size },
 	};
 
 	for (unsigned i = 0; i < sizeof(pair) / sizeof(*pair); i++) {
@@ -107,39 +107,39 @@ static bool repeats(const struct rama_diff *d, enum rama_metric m)
 	return false;
 }
 
-static void forget(struct rama_diff_metric *m)
+static void forget(struct rama_report_diff_metric *m)
 {
-	m->change = RAMA_SAME;
+	m->change = RAMA_REPORT_SAME;
 	m->better = 0;
 }
 
-static void compare_metrics(struct rama_diff *d)
+static void compare_metrics(struct rama_report_diff *d)
 {
-	for (unsigned m = 0; m < RAMA_METRICS; m++) {
-		struct rama_diff_metric *x = &d->metrics[m];
+	for (unsigned m = 0; m < RAMA_REPORT_METRICS; m++) {
+		struct rama_report_diff_metric *x = &d->metrics[m];
 
 		for (unsigned s = 0; s < 2; s++)
 			x->value[s] = value_of(d->side[s].view, m);
-		x->change = change_of(&rama_metric_info[m], x->value, d->tolerance);
-		x->better = judge(rama_metric_info[m].wish, x->change);
+		x->change = change_of(&rama_report_metric_info[m], x->value, d->tolerance);
+		x->better = judge(rama_report_metric_info[m].wish, x->change);
 		x->told = (x->value[0] > 0 || x->value[1] > 0) && !repeats(d, m);
 	}
 	/* what rests on a time that is the same does not differ either */
-	if (d->metrics[RAMA_METRIC_io_time].change == RAMA_SAME &&
-	    d->metrics[RAMA_METRIC_disk_read].change == RAMA_SAME &&
-	    d->metrics[RAMA_METRIC_disk_written].change == RAMA_SAME)
-		forget(&d->metrics[RAMA_METRIC_rate]);
-	if (d->metrics[RAMA_METRIC_io_time].change == RAMA_SAME &&
-	    d->metrics[RAMA_METRIC_run_time].change == RAMA_SAME)
-		forget(&d->metrics[RAMA_METRIC_io_share]);
-	for (unsigned m = 0; m < RAMA_METRICS; m++)
-		d->differs |= d->metrics[m].change != RAMA_SAME;
+	if (d->metrics[RAMA_REPORT_METRIC_io_time].change == RAMA_REPORT_SAME &&
+	    d->metrics[RAMA_REPORT_METRIC_disk_read].change == RAMA_REPORT_SAME &&
+	    d->metrics[RAMA_REPORT_METRIC_disk_written].change == RAMA_REPORT_SAME)
+		forget(&d->metrics[RAMA_REPORT_METRIC_rate]);
+	if (d->metrics[RAMA_REPORT_METRIC_io_time].change == RAMA_REPORT_SAME &&
+	    d->metrics[RAMA_REPORT_METRIC_run_time].change == RAMA_REPORT_SAME)
+		forget(&d->metrics[RAMA_REPORT_METRIC_io_share]);
+	for (unsigned m = 0; m < RAMA_REPORT_METRICS; m++)
+		d->differs |= d->metrics[m].change != RAMA_REPORT_SAME;
 	for (unsigned i = 0; i < 2; i++) {
-		const struct rama_diff_metric *x =
-			&d->metrics[i == 0 ? RAMA_METRIC_run_time : RAMA_METRIC_io_time];
+		const struct rama_report_diff_metric *x =
+			&d->metrics[i == 0 ? RAMA_REPORT_METRIC_run_time : RAMA_REPORT_METRIC_io_time];
 
-		d->slower |= x->change == RAMA_MORE;
-		d->faster |= x->change == RAMA_LESS;
+		d->slower |= x->change == RAMA_REPORT_MORE;
+		d->faster |= x->change == RAMA_REPORT_LESS;
 	}
 }
 
@@ -153,28 +153,28 @@ static const struct rama_finding *find(const struct rama_diagnosis *d, const str
 	return NULL;
 }
 
-static enum rama_fate fate_of(const struct rama_finding *a, const struct rama_finding *b,
+static enum rama_report_fate fate_of(const struct rama_finding *a, const struct rama_finding *b,
 			      double tolerance)
 {
 	if (a == NULL)
-		return RAMA_FATE_NEW;
+		return RAMA_REPORT_FATE_NEW;
 	if (b == NULL)
-		return RAMA_FATE_GONE;
+		return RAMA_REPORT_FATE_GONE;
 	if (a->level != b->level)
-		return b->level > a->level ? RAMA_FATE_WORSE : RAMA_FATE_BETTER;
+		return b->level > a->level ? RAMA_REPORT_FATE_WORSE : RAMA_REPORT_FATE_BETTER;
 	if (fabs(b->cost - a->cost) < TIME_FLOOR)
-		return RAMA_FATE_SAME;
-	switch (rama_change_of(a->cost, b->cost, tolerance)) {
-	case RAMA_MORE:
-		return RAMA_FATE_WORSE;
-	case RAMA_LESS:
-		return RAMA_FATE_BETTER;
+		return RAMA_REPORT_FATE_SAME;
+	switch (rama_report_change_of(a->cost, b->cost, tolerance)) {
+	case RAMA_REPORT_MORE:
+		return RAMA_REPORT_FATE_WORSE;
+	case RAMA_REPORT_LESS:
+		return RAMA_REPORT_FATE_BETTER;
 	default:
-		return RAMA_FATE_SAME;
+		return RAMA_REPORT_FATE_SAME;
 	}
 }
 
-static double gap_of(const struct rama_diff_finding *f)
+static double gap_of(const struct rama_report_diff_finding *f)
 {
 	return fabs((f->side[1] != NULL ? f->side[1]->cost : 0) -
 		    (f->side[0] != NULL ? f->side[0]->cost : 0));
@@ -182,7 +182,7 @@ static double gap_of(const struct rama_diff_finding *f)
 
 static int by_weight(const void *x, const void *y)
 {
-	const struct rama_diff_finding *a = x, *b = y;
+	const struct rama_report_diff_finding *a = x, *b = y;
 	double gap = gap_of(b) - gap_of(a);
 
 	if (gap != 0)
@@ -192,10 +192,10 @@ static int by_weight(const void *x, const void *y)
 	return strcmp(a->rule->id, b->rule->id);
 }
 
-static void compare_findings(struct rama_diff *d)
+static void compare_findings(struct rama_report_diff *d)
 {
 	for (unsigned r = 0; r < rama_n_rules; r++) {
-		struct rama_diff_finding f = { .rule = &rama_rules[r] };
+		struct rama_report_diff_finding f = { .rule = &rama_rules[r] };
 
 		for (unsigned s = 0; s < 2; s++)
 			f.side[s] = find(d->side[s].diagnosis, f.rule);
@@ -205,7 +205,7 @@ static void compare_findings(struct rama_diff *d)
 		d->n_new += f.side[0] == NULL && f.side[1]->level >= RAMA_LEVEL_WARN;
 		d->n_gone += f.side[1] == NULL && f.side[0] != NULL &&
 			     f.side[0]->level >= RAMA_LEVEL_WARN;
-		d->differs |= f.fate != RAMA_FATE_SAME;
+		d->differs |= f.fate != RAMA_REPORT_FATE_SAME;
 		d->findings[d->n_findings++] = f;
 	}
 	qsort(d->findings, d->n_findings, sizeof(*d->findings), by_weight);
@@ -213,7 +213,7 @@ static void compare_findings(struct rama_diff *d)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void note(struct rama_diff *d, const char *text)
+static void note(struct rama_report_diff *d, const char *text)
 {
 	char *copy = rama_arena_text(&d->arena, text, strlen(text));
 
@@ -221,7 +221,7 @@ static void note(struct rama_diff *d, const char *text)
 		d->notes[d->n_notes++] = copy;
 }
 
-static void compare_jobs(struct rama_diff *d)
+static void compare_jobs(struct rama_report_diff *d)
 {
 	const struct rama_view *a = d->side[0].view, *b = d->side[1].view;
 	char text[400], n[2][RAMA_HUMAN];
@@ -251,24 +251,24 @@ static void compare_jobs(struct rama_diff *d)
 	}
 }
 
-int rama_diff_make(struct rama_diff *d, const struct rama_diff_side side[2], double tolerance,
+int rama_report_diff_make(struct rama_report_diff *d, const struct rama_report_diff_side side[2], double tolerance,
 		   struct rama_err *e)
 {
-	*d = (struct rama_diff){ .side = { side[0], side[1] }, .tolerance = tolerance };
+	*d = (struct rama_report_diff){ .side = { side[0], side[1] }, .tolerance = tolerance };
 	d->findings = rama_arena_alloc(&d->arena, (rama_n_rules + 1) * sizeof(*d->findings));
 	if (d->findings == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 	compare_jobs(d);
 	compare_metrics(d);
 	compare_findings(d);
-	if (rama_diff_files(d) != 0 || (d->verdict = rama_diff_verdict(d)) == NULL)
+	if (rama_report_diff_files(d) != 0 || (d->verdict = rama_report_diff_verdict(d)) == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 	return 0;
 }
 
-void rama_diff_fini(struct rama_diff *d)
+void rama_report_diff_fini(struct rama_report_diff *d)
 {
 	free(d->files);
 	rama_arena_fini(&d->arena);
-	*d = (struct rama_diff){ 0 };
+	*d = (struct rama_report_diff){ 0 };
 }

@@ -10,66 +10,66 @@
 #include "job/view.h"
 #include "report/sheet.h"
 
-struct rama_diff_side {
+struct rama_report_diff_side {
 	const char *path; /* as given */
 	const struct rama_view *view;
 	const struct rama_diagnosis *diagnosis;
 };
 
-enum rama_change { RAMA_SAME, RAMA_LESS, RAMA_MORE };
-extern const char *const rama_change_name[];	/* "same" "less" "more" */
-extern const char *const rama_judgement_name[]; /* better + 1: "worse" "neutral" "better" */
-enum rama_wish { RAMA_WISH_NEITHER, RAMA_WISH_LOWER, RAMA_WISH_HIGHER };
+enum rama_report_change { RAMA_REPORT_SAME, RAMA_REPORT_LESS, RAMA_REPORT_MORE };
+extern const char *const rama_report_change_name[];	/* "same" "less" "more" */
+extern const char *const rama_report_judgement_name[]; /* better + 1: "worse" "neutral" "better" */
+enum rama_report_wish { RAMA_REPORT_WISH_NEITHER, RAMA_REPORT_WISH_LOWER, RAMA_REPORT_WISH_HIGHER };
 
 /* rows of diff_metrics.def */
-enum rama_metric {
-#define METRIC(symbol, ...) RAMA_METRIC_##symbol,
+enum rama_report_metric {
+#define METRIC(symbol, ...) RAMA_REPORT_METRIC_##symbol,
 #include "report/diff_metrics.def"
 #undef METRIC
-	RAMA_METRICS
+	RAMA_REPORT_METRICS
 };
 
-struct rama_metric_info {
+struct rama_report_metric_info {
 	const char *name, *label, *unit;
-	unsigned group; /* index in rama_metric_groups */
-	enum rama_wish wish;
+	unsigned group; /* index in rama_report_metric_groups */
+	enum rama_report_wish wish;
 };
-extern const struct rama_metric_info rama_metric_info[RAMA_METRICS];
-extern const char *const rama_metric_groups[];
+extern const struct rama_report_metric_info rama_report_metric_info[RAMA_REPORT_METRICS];
+extern const char *const rama_report_metric_groups[];
 
-struct rama_diff_metric {
+struct rama_report_diff_metric {
 	double value[2]; /* NAN: not known */
-	enum rama_change change;
+	enum rama_report_change change;
 	int better; /* 1: B is better, -1: worse, 0: neither */
 	bool told;  /* worth a line: something is there, and it is not the line before again */
 };
 
-enum rama_fate { RAMA_FATE_NEW, RAMA_FATE_WORSE, RAMA_FATE_BETTER, RAMA_FATE_GONE, RAMA_FATE_SAME };
-extern const char *const rama_fate_name[]; /* "new" "worse" "better" "gone" "same" */
+enum rama_report_fate { RAMA_REPORT_FATE_NEW, RAMA_REPORT_FATE_WORSE, RAMA_REPORT_FATE_BETTER, RAMA_REPORT_FATE_GONE, RAMA_REPORT_FATE_SAME };
+extern const char *const rama_report_fate_name[]; /* "new" "worse" "better" "gone" "same" */
 
-struct rama_diff_finding {
+struct rama_report_diff_finding {
 	const struct rama_rule *rule;
 	const struct rama_finding *side[2]; /* NULL: not found there */
-	enum rama_fate fate;
+	enum rama_report_fate fate;
 };
 
 /* a file of both runs, or files that differ in numbers or folder only */
-struct rama_diff_file {
+struct rama_report_diff_file {
 	const char *name;
 	uint32_t files[2];
 	struct rama_io io[2];
 };
 
-struct rama_diff {
+struct rama_report_diff {
 	struct rama_arena arena;
-	struct rama_diff_side side[2];
+	struct rama_report_diff_side side[2];
 	double tolerance; /* share: smaller differences are none */
-	struct rama_diff_metric metrics[RAMA_METRICS];
-	struct rama_diff_finding
+	struct rama_report_diff_metric metrics[RAMA_REPORT_METRICS];
+	struct rama_report_diff_finding
 		*findings; /* new and gone ones first, by cost; OK ones are not there */
 	size_t n_findings;
 	size_t n_new, n_gone;	      /* of level WARN and HIGH */
-	struct rama_diff_file *files; /* by how much their time changed */
+	struct rama_report_diff_file *files; /* by how much their time changed */
 	size_t n_files, both, only[2];
 	const char *notes[6]; /* why the runs may not be comparable */
 	unsigned n_notes;
@@ -78,20 +78,20 @@ struct rama_diff {
 	bool differs;	     /* in any figure or finding */
 };
 
-int rama_diff_make(struct rama_diff *d, const struct rama_diff_side side[2], double tolerance,
+int rama_report_diff_make(struct rama_report_diff *d, const struct rama_report_diff_side side[2], double tolerance,
 		   struct rama_err *e);
-void rama_diff_fini(struct rama_diff *d);
+void rama_report_diff_fini(struct rama_report_diff *d);
 
 /* is the difference of two values one, at this tolerance? */
-enum rama_change rama_change_of(double a, double b, double tolerance);
+enum rama_report_change rama_report_change_of(double a, double b, double tolerance);
 
 /* internal to diff */
-int rama_diff_files(struct rama_diff *d);
-const char *rama_diff_verdict(struct rama_diff *d);
+int rama_report_diff_files(struct rama_report_diff *d);
+const char *rama_report_diff_verdict(struct rama_report_diff *d);
 
-#define RAMA_DIFF_FILES 12 /* shown to people */
+#define RAMA_REPORT_DIFF_FILES 12 /* shown to people */
 /* as tables, to be printed in any form */
-int rama_diff_paper(const struct rama_diff *d, struct rama_paper *p, bool verbose);
-void rama_diff_json(const struct rama_diff *d, struct rama_out *o);
+int rama_report_diff_paper(const struct rama_report_diff *d, struct rama_report_paper *p, bool verbose);
+void rama_report_diff_json(const struct rama_report_diff *d, struct rama_out *o);
 
 #endif

@@ -11,12 +11,12 @@
 #include "report/diff.h"
 
 struct bundle {
-	struct rama_diff_file f;
+	struct rama_report_diff_file f;
 	bool gone; /* joined with another */
 };
 
 struct pairing {
-	struct rama_diff *d;
+	struct rama_report_diff *d;
 	struct rama_map by_pattern;
 	struct bundle *bundles;
 	size_t n, room;
@@ -223,7 +223,7 @@ static int pair_by_base(struct pairing *p)
 
 static int by_gap(const void *x, const void *y)
 {
-	const struct rama_diff_file *a = x, *b = y;
+	const struct rama_report_diff_file *a = x, *b = y;
 	double gap = fabs(rama_io_time(&b->io[1]) - rama_io_time(&b->io[0])) -
 		     fabs(rama_io_time(&a->io[1]) - rama_io_time(&a->io[0]));
 
@@ -232,13 +232,13 @@ static int by_gap(const void *x, const void *y)
 
 static int collect(struct pairing *p)
 {
-	struct rama_diff *d = p->d;
+	struct rama_report_diff *d = p->d;
 
 	d->files = malloc((p->n + 1) * sizeof(*d->files));
 	if (d->files == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < p->n; i++) {
-		const struct rama_diff_file *f = &p->bundles[i].f;
+		const struct rama_report_diff_file *f = &p->bundles[i].f;
 
 		if (p->bundles[i].gone)
 			continue;
@@ -250,7 +250,7 @@ static int collect(struct pairing *p)
 	return 0;
 }
 
-int rama_diff_files(struct rama_diff *d)
+int rama_report_diff_files(struct rama_report_diff *d)
 {
 	struct pairing p = { .d = d };
 	int rc = pair_by_id(&p);

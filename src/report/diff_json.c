@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "report/diff.h"
 
-static void put_side(struct rama_json *j, const struct rama_diff_side *s)
+static void put_side(struct rama_json *j, const struct rama_report_diff_side *s)
 {
 	const struct rama_view *v = s->view;
 
@@ -26,21 +26,21 @@ static void put_side(struct rama_json *j, const struct rama_diff_side *s)
 	rama_json_close(j, '}');
 }
 
-static void put_metric(struct rama_json *j, const struct rama_diff *d, enum rama_metric m)
+static void put_metric(struct rama_json *j, const struct rama_report_diff *d, enum rama_report_metric m)
 {
-	const struct rama_metric_info *info = &rama_metric_info[m];
-	const struct rama_diff_metric *x = &d->metrics[m];
+	const struct rama_report_metric_info *info = &rama_report_metric_info[m];
+	const struct rama_report_diff_metric *x = &d->metrics[m];
 
 	rama_json_open(j, '{');
 	rama_json_key_string(j, "name", info->name);
 	rama_json_key_string(j, "label", info->label);
-	rama_json_key_string(j, "group", rama_metric_groups[info->group]);
+	rama_json_key_string(j, "group", rama_report_metric_groups[info->group]);
 	rama_json_key_string(j, "unit", info->unit);
 	rama_json_key_f64(j, "a", x->value[0]);
 	rama_json_key_f64(j, "b", x->value[1]);
 	rama_json_key_f64(j, "ratio", x->value[0] != 0 ? x->value[1] / x->value[0] : NAN);
-	rama_json_key_string(j, "change", rama_change_name[x->change]);
-	rama_json_key_string(j, "judgement", rama_judgement_name[x->better + 1]);
+	rama_json_key_string(j, "change", rama_report_change_name[x->change]);
+	rama_json_key_string(j, "judgement", rama_report_judgement_name[x->better + 1]);
 	rama_json_close(j, '}');
 }
 
@@ -76,17 +76,17 @@ static void put_io(struct rama_json *j, const char *key, const struct rama_io *i
 	rama_json_close(j, '}');
 }
 
-static void put_findings(struct rama_json *j, const struct rama_diff *d)
+static void put_findings(struct rama_json *j, const struct rama_report_diff *d)
 {
 	rama_json_key(j, "findings");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < d->n_findings; i++) {
-		const struct rama_diff_finding *f = &d->findings[i];
+		const struct rama_report_diff_finding *f = &d->findings[i];
 
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "rule", f->rule->id);
 		rama_json_key_string(j, "title", f->rule->title);
-		rama_json_key_string(j, "state", rama_fate_name[f->fate]);
+		rama_json_key_string(j, "state", rama_report_fate_name[f->fate]);
 		put_finding_side(j, "a", f->side[0]);
 		put_finding_side(j, "b", f->side[1]);
 		rama_json_close(j, '}');
@@ -94,7 +94,7 @@ static void put_findings(struct rama_json *j, const struct rama_diff *d)
 	rama_json_close(j, ']');
 }
 
-static void put_layers(struct rama_json *j, const struct rama_diff *d)
+static void put_layers(struct rama_json *j, const struct rama_report_diff *d)
 {
 	rama_json_key(j, "layers");
 	rama_json_open(j, '[');
@@ -113,7 +113,7 @@ static void put_layers(struct rama_json *j, const struct rama_diff *d)
 	rama_json_close(j, ']');
 }
 
-static void put_files(struct rama_json *j, const struct rama_diff *d)
+static void put_files(struct rama_json *j, const struct rama_report_diff *d)
 {
 	rama_json_key(j, "files");
 	rama_json_open(j, '{');
@@ -123,7 +123,7 @@ static void put_files(struct rama_json *j, const struct rama_diff *d)
 	rama_json_key(j, "rows");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < d->n_files; i++) {
-		const struct rama_diff_file *f = &d->files[i];
+		const struct rama_report_diff_file *f = &d->files[i];
 
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "name", f->name);
@@ -137,7 +137,7 @@ static void put_files(struct rama_json *j, const struct rama_diff *d)
 	rama_json_close(j, '}');
 }
 
-static void put_verdict(struct rama_json *j, const struct rama_diff *d)
+static void put_verdict(struct rama_json *j, const struct rama_report_diff *d)
 {
 	rama_json_key(j, "verdict");
 	rama_json_open(j, '{');
@@ -149,14 +149,14 @@ static void put_verdict(struct rama_json *j, const struct rama_diff *d)
 	rama_json_key(j, "differs");
 	rama_json_bool(j, d->differs);
 	rama_json_key_f64(j, "io_saved_s",
-			  d->metrics[RAMA_METRIC_io_time].value[0] -
-				  d->metrics[RAMA_METRIC_io_time].value[1]);
+			  d->metrics[RAMA_REPORT_METRIC_io_time].value[0] -
+				  d->metrics[RAMA_REPORT_METRIC_io_time].value[1]);
 	rama_json_key_i64(j, "new", (int64_t)d->n_new);
 	rama_json_key_i64(j, "gone", (int64_t)d->n_gone);
 	rama_json_close(j, '}');
 }
 
-void rama_diff_json(const struct rama_diff *d, struct rama_out *o)
+void rama_report_diff_json(const struct rama_report_diff *d, struct rama_out *o)
 {
 	struct rama_json j;
 
@@ -178,7 +178,7 @@ void rama_diff_json(const struct rama_diff *d, struct rama_out *o)
 	rama_json_close(&j, ']');
 	rama_json_key(&j, "metrics");
 	rama_json_open(&j, '[');
-	for (unsigned m = 0; m < RAMA_METRICS; m++)
+	for (unsigned m = 0; m < RAMA_REPORT_METRICS; m++)
 		put_metric(&j, d, m);
 	rama_json_close(&j, ']');
 	put_findings(&j, d);

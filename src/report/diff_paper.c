@@ -10,9 +10,9 @@
 #define FILES_LEAST 3	/* shown whatever their change */
 #define GAP_LEAST 0.005 /* of the run time */
 
-static enum rama_tone judged(int better)
+static enum rama_report_tone judged(int better)
 {
-	return better > 0 ? RAMA_TONE_GOOD : better < 0 ? RAMA_TONE_BAD : RAMA_TONE_PLAIN;
+	return better > 0 ? RAMA_REPORT_TONE_GOOD : better < 0 ? RAMA_REPORT_TONE_BAD : RAMA_REPORT_TONE_PLAIN;
 }
 
 static const char *plural(int64_t n)
@@ -20,56 +20,56 @@ static const char *plural(int64_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void head(const struct rama_diff *d, struct rama_paper *p, unsigned s)
+static void head(const struct rama_report_diff *d, struct rama_report_paper *p, unsigned s)
 {
 	const struct rama_view *v = d->side[s].view;
-	char n[2][RAMA_HUMAN], date[RAMA_DATE];
+	char n[2][RAMA_HUMAN], date[RAMA_REPORT_DATE];
 
-	rama_date_text(date, v->start_sec);
-	rama_paper_head(p, RAMA_TONE_PLAIN,
-			rama_paper_fmt(p, "%c  %s · job %lld · %s rank%s%s · %s · %s", 'A' + (int)s,
-				       rama_paper_text(p, v->name), (long long)v->jobid,
+	rama_report_date_text(date, v->start_sec);
+	rama_report_paper_head(p, RAMA_REPORT_TONE_PLAIN,
+			rama_report_paper_fmt(p, "%c  %s · job %lld · %s rank%s%s · %s · %s", 'A' + (int)s,
+				       rama_report_paper_text(p, v->name), (long long)v->jobid,
 				       rama_human_count(n[0], v->nprocs), plural(v->nprocs), date,
 				       rama_human_duration(n[1], v->run_time),
-				       rama_paper_text(p, d->side[s].path)));
+				       rama_report_paper_text(p, d->side[s].path)));
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
 /* −88 %, 64×, same */
-static struct rama_sheet_cell change_cell(struct rama_paper *p, const char *unit, const double v[2],
-					  enum rama_change change)
+static struct rama_report_sheet_cell change_cell(struct rama_report_paper *p, const char *unit, const double v[2],
+					  enum rama_report_change change)
 {
-	struct rama_sheet_cell c = { .text = "", .value = NAN };
+	struct rama_report_sheet_cell c = { .text = "", .value = NAN };
 	char n[RAMA_HUMAN];
 
 	if (!isfinite(v[0]) || !isfinite(v[1]))
 		return c;
 	c.value = v[0] != 0 ? v[1] / v[0] : NAN;
-	if (change == RAMA_SAME) {
+	if (change == RAMA_REPORT_SAME) {
 		c.text = "same";
-		c.tone = RAMA_TONE_DIM;
+		c.tone = RAMA_REPORT_TONE_DIM;
 	} else if (strcmp(unit, "share") == 0) {
-		c.text = rama_paper_fmt(p, "%s%.0f points", v[1] < v[0] ? "−" : "+",
+		c.text = rama_report_paper_fmt(p, "%s%.0f points", v[1] < v[0] ? "−" : "+",
 					fabs(v[1] - v[0]) * 100);
 	} else if (v[0] == 0 || v[1] == 0) {
 		c.text = v[0] == 0 ? "new" : "none left";
 	} else if (v[1] / v[0] >= 2 || v[1] / v[0] <= 0.01) {
 		bool up = v[1] > v[0];
 
-		c.text = rama_paper_fmt(p, "%s%s",
+		c.text = rama_report_paper_fmt(p, "%s%s",
 					rama_human_ratio(n, up ? v[1] / v[0] : v[0] / v[1]),
 					up ? "" : " less");
 	} else {
-		c.text = rama_paper_fmt(p, "%s%s", v[1] < v[0] ? "−" : "+",
+		c.text = rama_report_paper_fmt(p, "%s%s", v[1] < v[0] ? "−" : "+",
 					rama_human_share(n, fabs(v[1] - v[0]) / v[0]));
 	}
 	return c;
 }
 
-static void figures(const struct rama_diff *d, struct rama_paper *p)
+static void figures(const struct rama_report_diff *d, struct rama_report_paper *p)
 {
-	static const struct rama_sheet_column columns[] = {
+	static const struct rama_report_sheet_column columns[] = {
 		{ .key = "figure", .header = "" },
 		{ .key = "a", .header = "A", .unit = "value" },
 		{ .key = "b", .header = "B", .unit = "value" },
@@ -77,36 +77,36 @@ static void figures(const struct rama_diff *d, struct rama_paper *p)
 		{ .key = "judgement", .header = "" }
 	};
 	static const char *const words[] = { "worse", "", "better" };
-	struct rama_sheet *s = rama_paper_sheet(p, "figures", "Figures", columns, 5);
+	struct rama_report_sheet *s = rama_report_paper_sheet(p, "figures", "Figures", columns, 5);
 	unsigned group = UINT32_MAX;
 
-	for (unsigned m = 0; m < RAMA_METRICS; m++) {
-		const struct rama_metric_info *info = &rama_metric_info[m];
-		const struct rama_diff_metric *x = &d->metrics[m];
-		struct rama_sheet_cell *row;
+	for (unsigned m = 0; m < RAMA_REPORT_METRICS; m++) {
+		const struct rama_report_metric_info *info = &rama_report_metric_info[m];
+		const struct rama_report_diff_metric *x = &d->metrics[m];
+		struct rama_report_sheet_cell *row;
 
 		if (!x->told)
 			continue;
 		if (info->group != group) {
-			row = rama_sheet_row(p, s);
-			row[0] = (struct rama_sheet_cell){ rama_metric_groups[info->group], NAN,
-							   RAMA_TONE_BOLD };
+			row = rama_report_sheet_row(p, s);
+			row[0] = (struct rama_report_sheet_cell){ rama_report_metric_groups[info->group], NAN,
+							   RAMA_REPORT_TONE_BOLD };
 			group = info->group;
 		}
-		row = rama_sheet_row(p, s);
-		row[0] = rama_sheet_text(rama_paper_fmt(p, "  %s", info->label));
-		row[1] = rama_sheet_value(p, info->unit, x->value[0]);
-		row[2] = rama_sheet_value(p, info->unit, x->value[1]);
+		row = rama_report_sheet_row(p, s);
+		row[0] = rama_report_sheet_text(rama_report_paper_fmt(p, "  %s", info->label));
+		row[1] = rama_report_sheet_value(p, info->unit, x->value[0]);
+		row[2] = rama_report_sheet_value(p, info->unit, x->value[1]);
 		row[3] = change_cell(p, info->unit, x->value, x->change);
-		row[4] = rama_sheet_text(words[x->better + 1]);
+		row[4] = rama_report_sheet_text(words[x->better + 1]);
 		row[4].tone = judged(x->better);
 	}
 }
 
 /* the same for CSV: all of them, by name */
-static void metrics(const struct rama_diff *d, struct rama_paper *p)
+static void metrics(const struct rama_report_diff *d, struct rama_report_paper *p)
 {
-	static const struct rama_sheet_column columns[] = {
+	static const struct rama_report_sheet_column columns[] = {
 		{ .key = "name", .header = "" },
 		{ .key = "unit", .header = "" },
 		{ .key = "a", .header = "", .unit = "value" },
@@ -115,31 +115,31 @@ static void metrics(const struct rama_diff *d, struct rama_paper *p)
 		{ .key = "change", .header = "" },
 		{ .key = "judgement", .header = "" }
 	};
-	struct rama_sheet *s = rama_paper_sheet(p, "metrics", "Figures", columns, 7);
+	struct rama_report_sheet *s = rama_report_paper_sheet(p, "metrics", "Figures", columns, 7);
 
 	s->data = true;
-	for (unsigned m = 0; m < RAMA_METRICS; m++) {
-		const struct rama_diff_metric *x = &d->metrics[m];
-		struct rama_sheet_cell *row = rama_sheet_row(p, s);
+	for (unsigned m = 0; m < RAMA_REPORT_METRICS; m++) {
+		const struct rama_report_diff_metric *x = &d->metrics[m];
+		struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
 
-		row[0] = rama_sheet_text(rama_metric_info[m].name);
-		row[1] = rama_sheet_text(rama_metric_info[m].unit);
+		row[0] = rama_report_sheet_text(rama_report_metric_info[m].name);
+		row[1] = rama_report_sheet_text(rama_report_metric_info[m].unit);
 		row[2].value = x->value[0];
 		row[3].value = x->value[1];
 		row[4].value = x->value[0] != 0 ? x->value[1] / x->value[0] : NAN;
-		row[5] = rama_sheet_text(rama_change_name[x->change]);
-		row[6] = rama_sheet_text(rama_judgement_name[x->better + 1]);
+		row[5] = rama_report_sheet_text(rama_report_change_name[x->change]);
+		row[6] = rama_report_sheet_text(rama_report_judgement_name[x->better + 1]);
 	}
 }
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static enum rama_tone tone_of(enum rama_level level)
+static enum rama_report_tone tone_of(enum rama_level level)
 {
-	return level == RAMA_LEVEL_HIGH	  ? RAMA_TONE_BAD
-	       : level == RAMA_LEVEL_WARN ? RAMA_TONE_WARN
-	       : level == RAMA_LEVEL_OK	  ? RAMA_TONE_GOOD
-					  : RAMA_TONE_DIM;
+	return level == RAMA_LEVEL_HIGH	  ? RAMA_REPORT_TONE_BAD
+	       : level == RAMA_LEVEL_WARN ? RAMA_REPORT_TONE_WARN
+	       : level == RAMA_LEVEL_OK	  ? RAMA_REPORT_TONE_GOOD
+					  : RAMA_REPORT_TONE_DIM;
 }
 
 static const char *level_of(const struct rama_finding *f)
@@ -147,7 +147,7 @@ static const char *level_of(const struct rama_finding *f)
 	return f != NULL ? rama_level_name[f->level] : "–";
 }
 
-static enum rama_level worst_of(const struct rama_diff_finding *f)
+static enum rama_level worst_of(const struct rama_report_diff_finding *f)
 {
 	enum rama_level level = RAMA_LEVEL_OK;
 
@@ -157,31 +157,31 @@ static enum rama_level worst_of(const struct rama_diff_finding *f)
 	return level;
 }
 
-static void finding_row(const struct rama_diff_finding *f, struct rama_paper *p,
-			struct rama_sheet *s)
+static void finding_row(const struct rama_report_diff_finding *f, struct rama_report_paper *p,
+			struct rama_report_sheet *s)
 {
 	static const int better[] = { -1, -1, 1, 1, 0 }; /* by fate */
 	const struct rama_finding *a = f->side[0], *b = f->side[1];
 	enum rama_level worst = worst_of(f);
-	struct rama_sheet_cell *row = rama_sheet_row(p, s);
+	struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
 
-	row[0] = rama_sheet_text(rama_fate_name[f->fate]);
+	row[0] = rama_report_sheet_text(rama_report_fate_name[f->fate]);
 	row[0].tone = judged(worst >= RAMA_LEVEL_WARN ? better[f->fate] : 0);
-	row[1] = rama_sheet_text(a != NULL && b != NULL && a->level == b->level
+	row[1] = rama_report_sheet_text(a != NULL && b != NULL && a->level == b->level
 					 ? level_of(a)
-					 : rama_paper_fmt(p, "%s → %s", level_of(a), level_of(b)));
+					 : rama_report_paper_fmt(p, "%s → %s", level_of(a), level_of(b)));
 	row[1].tone = tone_of(worst);
-	row[2] = rama_sheet_value(p, "s", a != NULL ? a->cost : NAN);
-	row[3] = rama_sheet_value(p, "s", b != NULL ? b->cost : NAN);
-	row[4] = rama_sheet_text(f->rule->id);
-	row[5] = rama_sheet_text(rama_paper_text(p, b != NULL	? b->title
+	row[2] = rama_report_sheet_value(p, "s", a != NULL ? a->cost : NAN);
+	row[3] = rama_report_sheet_value(p, "s", b != NULL ? b->cost : NAN);
+	row[4] = rama_report_sheet_text(f->rule->id);
+	row[5] = rama_report_sheet_text(rama_report_paper_text(p, b != NULL	? b->title
 						    : a != NULL ? a->title
 								: ""));
 }
 
-static void findings(const struct rama_diff *d, struct rama_paper *p, bool verbose)
+static void findings(const struct rama_report_diff *d, struct rama_report_paper *p, bool verbose)
 {
-	static const struct rama_sheet_column columns[] = {
+	static const struct rama_report_sheet_column columns[] = {
 		{ .key = "state", .header = "" },
 		{ .key = "level", .header = "level" },
 		{ .key = "cost_a", .header = "cost A", .unit = "s" },
@@ -189,7 +189,7 @@ static void findings(const struct rama_diff *d, struct rama_paper *p, bool verbo
 		{ .key = "rule", .header = "rule" },
 		{ .key = "title", .header = "finding", .wide = true }
 	};
-	struct rama_sheet *s = rama_paper_sheet(p, "findings", "Findings", columns, 6);
+	struct rama_report_sheet *s = rama_report_paper_sheet(p, "findings", "Findings", columns, 6);
 	unsigned hidden = 0;
 
 	s->none = "No finding of weight in either run.";
@@ -201,20 +201,20 @@ static void findings(const struct rama_diff *d, struct rama_paper *p, bool verbo
 			hidden++;
 	}
 	if (hidden > 0)
-		s->note = rama_paper_fmt(p, "%u of level INFO left out; --verbose lists them",
+		s->note = rama_report_paper_fmt(p, "%u of level INFO left out; --verbose lists them",
 					 hidden);
 }
 
 /* ---- layers and files ------------------------------------------------------------------------ */
 
-static void pair(struct rama_paper *p, struct rama_sheet_cell *row, const char *unit, double a,
+static void pair(struct rama_report_paper *p, struct rama_report_sheet_cell *row, const char *unit, double a,
 		 double b)
 {
-	row[0] = rama_sheet_value(p, unit, a);
-	row[1] = rama_sheet_value(p, unit, b);
+	row[0] = rama_report_sheet_value(p, unit, a);
+	row[1] = rama_report_sheet_value(p, unit, b);
 }
 
-static void io_cells(struct rama_paper *p, struct rama_sheet_cell *row, const struct rama_io *a,
+static void io_cells(struct rama_report_paper *p, struct rama_report_sheet_cell *row, const struct rama_io *a,
 		     const struct rama_io *b)
 {
 	pair(p, row, "s", rama_io_time(a), rama_io_time(b));
@@ -242,33 +242,33 @@ static bool idle(const struct rama_view_layer *l)
 	       (l->io.reads + l->io.writes + l->io.metas == 0 && rama_io_time(&l->io) == 0);
 }
 
-static void layers(const struct rama_diff *d, struct rama_paper *p)
+static void layers(const struct rama_report_diff *d, struct rama_report_paper *p)
 {
-	static const struct rama_sheet_column columns[] = { { .key = "layer", .header = "layer" },
+	static const struct rama_report_sheet_column columns[] = { { .key = "layer", .header = "layer" },
 							    IO_COLUMNS };
-	struct rama_sheet *s = rama_paper_sheet(p, "layers", "Layers", columns, 9);
+	struct rama_report_sheet *s = rama_report_paper_sheet(p, "layers", "Layers", columns, 9);
 
 	for (unsigned i = 0; i < RAMA_LAYERS; i++) {
 		const struct rama_view_layer *a = &d->side[0].view->layer[i],
 					     *b = &d->side[1].view->layer[i];
-		struct rama_sheet_cell *row;
+		struct rama_report_sheet_cell *row;
 
 		if (idle(a) && idle(b))
 			continue;
-		row = rama_sheet_row(p, s);
-		row[0] = rama_sheet_text(rama_layer_info[i].label);
+		row = rama_report_sheet_row(p, s);
+		row[0] = rama_report_sheet_text(rama_layer_info[i].label);
 		io_cells(p, row + 1, &a->io, &b->io);
 	}
 	s->note = "Times and bytes are added over all ranks.";
 }
 
 /* how many files, of those that changed most, are worth a line: not each that took a millisecond more */
-static size_t telling(const struct rama_diff *d)
+static size_t telling(const struct rama_report_diff *d)
 {
 	size_t n = 0;
 
-	while (n < d->n_files && n < RAMA_DIFF_FILES) {
-		const struct rama_diff_file *f = &d->files[n];
+	while (n < d->n_files && n < RAMA_REPORT_DIFF_FILES) {
+		const struct rama_report_diff_file *f = &d->files[n];
 		double gap = fabs(rama_io_time(&f->io[1]) - rama_io_time(&f->io[0]));
 
 		if (n >= FILES_LEAST &&
@@ -279,28 +279,28 @@ static size_t telling(const struct rama_diff *d)
 	return n;
 }
 
-static void files(const struct rama_diff *d, struct rama_paper *p, bool verbose)
+static void files(const struct rama_report_diff *d, struct rama_report_paper *p, bool verbose)
 {
-	static const struct rama_sheet_column columns[] = {
+	static const struct rama_report_sheet_column columns[] = {
 		{ .key = "name", .header = "file", .wide = true },
 		{ .key = "files_a", .header = "A", .unit = "count" },
 		{ .key = "files_b", .header = "B", .unit = "count" },
 		IO_COLUMNS
 	};
-	struct rama_sheet *s = rama_paper_sheet(p, "files", "Files that changed most", columns, 11);
+	struct rama_report_sheet *s = rama_report_paper_sheet(p, "files", "Files that changed most", columns, 11);
 	size_t n = verbose ? d->n_files : telling(d);
 	char count[3][RAMA_HUMAN];
 
 	for (size_t i = 0; i < n; i++) {
-		const struct rama_diff_file *f = &d->files[i];
-		struct rama_sheet_cell *row = rama_sheet_row(p, s);
+		const struct rama_report_diff_file *f = &d->files[i];
+		struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
 
-		row[0] = rama_sheet_text(rama_paper_text(p, f->name));
+		row[0] = rama_report_sheet_text(rama_report_paper_text(p, f->name));
 		pair(p, row + 1, "count", f->files[0], f->files[1]);
 		io_cells(p, row + 3, &f->io[0], &f->io[1]);
 	}
 	s->more = (unsigned)(d->n_files - n);
-	s->note = rama_paper_fmt(
+	s->note = rama_report_paper_fmt(
 		p,
 		"%s file%s of the same name in both, %s without a match in B, %s without one in A",
 		rama_human_count(count[0], (int64_t)d->both), plural((int64_t)d->both),
@@ -308,27 +308,27 @@ static void files(const struct rama_diff *d, struct rama_paper *p, bool verbose)
 		rama_human_count(count[2], (int64_t)d->only[1]));
 }
 
-int rama_diff_paper(const struct rama_diff *d, struct rama_paper *p, bool verbose)
+int rama_report_diff_paper(const struct rama_report_diff *d, struct rama_report_paper *p, bool verbose)
 {
 	char n[RAMA_HUMAN];
 
-	*p = (struct rama_paper){ .verdict = d->verdict };
-	p->title = rama_paper_fmt(p, "%s: two runs compared",
-				  rama_paper_text(p, d->side[1].view->name));
-	p->tone = d->slower && !d->faster   ? RAMA_TONE_BAD
-		  : d->faster && !d->slower ? RAMA_TONE_GOOD
-					    : RAMA_TONE_PLAIN;
+	*p = (struct rama_report_paper){ .verdict = d->verdict };
+	p->title = rama_report_paper_fmt(p, "%s: two runs compared",
+				  rama_report_paper_text(p, d->side[1].view->name));
+	p->tone = d->slower && !d->faster   ? RAMA_REPORT_TONE_BAD
+		  : d->faster && !d->slower ? RAMA_REPORT_TONE_GOOD
+					    : RAMA_REPORT_TONE_PLAIN;
 	head(d, p, 0);
 	head(d, p, 1);
 	for (unsigned i = 0; i < d->n_notes; i++)
-		rama_paper_head(p, RAMA_TONE_WARN, rama_paper_text(p, d->notes[i]));
+		rama_report_paper_head(p, RAMA_REPORT_TONE_WARN, rama_report_paper_text(p, d->notes[i]));
 	figures(d, p);
 	metrics(d, p);
 	findings(d, p, verbose);
 	layers(d, p);
 	files(d, p, verbose);
-	rama_paper_foot(p, RAMA_TONE_DIM,
-			rama_paper_fmt(p, "Differences up to %s count as none.",
+	rama_report_paper_foot(p, RAMA_REPORT_TONE_DIM,
+			rama_report_paper_fmt(p, "Differences up to %s count as none.",
 				       rama_human_share(n, d->tolerance)));
 	return p->failed ? RAMA_EMEMORY : 0;
 }

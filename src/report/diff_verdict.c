@@ -31,7 +31,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
 
 /* What may explain that B needs less time (1) or more (-1): a figure that went the matching way. */
 struct reason {
-	enum rama_metric metric;
+	enum rama_report_metric metric;
 	char part;		 /* r: of reading, w: of writing, m: of metadata */
 	bool inverse;		 /* more of it takes less time */
 	bool asked;		 /* what the program does says more than what becomes of it */
@@ -39,34 +39,34 @@ struct reason {
 };
 
 static const struct reason reasons[] = {
-	{ RAMA_METRIC_write_size, 'w', true, true, "writes are %s larger",
+	{ RAMA_REPORT_METRIC_write_size, 'w', true, true, "writes are %s larger",
 	  "writes are %s smaller" },
-	{ RAMA_METRIC_read_size, 'r', true, true, "reads are %s larger", "reads are %s smaller" },
-	{ RAMA_METRIC_bytes_written, 'w', false, true, "%s as many bytes written",
+	{ RAMA_REPORT_METRIC_read_size, 'r', true, true, "reads are %s larger", "reads are %s smaller" },
+	{ RAMA_REPORT_METRIC_bytes_written, 'w', false, true, "%s as many bytes written",
 	  "%s fewer bytes written" },
-	{ RAMA_METRIC_bytes_read, 'r', false, true, "%s as many bytes read",
+	{ RAMA_REPORT_METRIC_bytes_read, 'r', false, true, "%s as many bytes read",
 	  "%s fewer bytes read" },
-	{ RAMA_METRIC_disk_written, 'w', false, false, "%s as many bytes reach the disk",
+	{ RAMA_REPORT_METRIC_disk_written, 'w', false, false, "%s as many bytes reach the disk",
 	  "%s fewer bytes reach the disk" },
-	{ RAMA_METRIC_disk_read, 'r', false, false, "%s as many bytes come from disk",
+	{ RAMA_REPORT_METRIC_disk_read, 'r', false, false, "%s as many bytes come from disk",
 	  "%s fewer bytes come from disk" },
-	{ RAMA_METRIC_disk_write_size, 'w', true, false, "writes to disk are %s larger",
+	{ RAMA_REPORT_METRIC_disk_write_size, 'w', true, false, "writes to disk are %s larger",
 	  "writes to disk are %s smaller" },
-	{ RAMA_METRIC_disk_read_size, 'r', true, false, "reads from disk are %s larger",
+	{ RAMA_REPORT_METRIC_disk_read_size, 'r', true, false, "reads from disk are %s larger",
 	  "reads from disk are %s smaller" },
-	{ RAMA_METRIC_metas, 'm', false, true, "%s as many opens, seeks and stats",
+	{ RAMA_REPORT_METRIC_metas, 'm', false, true, "%s as many opens, seeks and stats",
 	  "%s fewer opens, seeks and stats" },
-	{ RAMA_METRIC_writes, 'w', false, false, "%s as many writes", "%s fewer writes" },
-	{ RAMA_METRIC_reads, 'r', false, false, "%s as many reads", "%s fewer reads" },
-	{ RAMA_METRIC_active_ranks, '*', true, true, "%s as many ranks move data",
+	{ RAMA_REPORT_METRIC_writes, 'w', false, false, "%s as many writes", "%s fewer writes" },
+	{ RAMA_REPORT_METRIC_reads, 'r', false, false, "%s as many reads", "%s fewer reads" },
+	{ RAMA_REPORT_METRIC_active_ranks, '*', true, true, "%s as many ranks move data",
 	  "%s fewer ranks move data" },
 };
 
 /* reading, writing or metadata: which of them changed most the way that I/O as a whole did; 0: none */
-static char part_of(const struct rama_diff *d, int sign)
+static char part_of(const struct rama_report_diff *d, int sign)
 {
-	static const enum rama_metric time[] = { RAMA_METRIC_read_time, RAMA_METRIC_write_time,
-						 RAMA_METRIC_meta_time };
+	static const enum rama_report_metric time[] = { RAMA_REPORT_METRIC_read_time, RAMA_REPORT_METRIC_write_time,
+						 RAMA_REPORT_METRIC_meta_time };
 	double most = 0;
 	char part = 0;
 
@@ -88,7 +88,7 @@ static char part_of(const struct rama_diff *d, int sign)
 }
 
 /* by how much it changed, if that explains it; else 0 */
-static double explains(const struct rama_diff *d, const struct reason *r, char part, int sign)
+static double explains(const struct rama_report_diff *d, const struct reason *r, char part, int sign)
 {
 	const double *v = d->metrics[r->metric].value;
 	double ratio;
@@ -105,20 +105,20 @@ static double explains(const struct rama_diff *d, const struct reason *r, char p
 /* those that mean the same thing are told once: larger requests are fewer, more bytes take more of them */
 static bool alike(const struct reason *a, const struct reason *b)
 {
-	static const enum rama_metric sizes[] = { RAMA_METRIC_write_size, RAMA_METRIC_read_size,
-						  RAMA_METRIC_disk_write_size,
-						  RAMA_METRIC_disk_read_size };
+	static const enum rama_report_metric sizes[] = { RAMA_REPORT_METRIC_write_size, RAMA_REPORT_METRIC_read_size,
+						  RAMA_REPORT_METRIC_disk_write_size,
+						  RAMA_REPORT_METRIC_disk_read_size };
 	bool size[2] = { false, false };
 
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		size[0] |= a->metric == sizes[i];
 		size[1] |= b->metric == sizes[i];
 	}
-	return size[0] == size[1] || b->metric == RAMA_METRIC_writes ||
-	       b->metric == RAMA_METRIC_reads;
+	return size[0] == size[1] || b->metric == RAMA_REPORT_METRIC_writes ||
+	       b->metric == RAMA_REPORT_METRIC_reads;
 }
 
-static void put_reason(struct text *t, const struct rama_diff *d, const struct reason *r,
+static void put_reason(struct text *t, const struct rama_report_diff *d, const struct reason *r,
 		       double ratio)
 {
 	const double *v = d->metrics[r->metric].value;
@@ -135,7 +135,7 @@ static double weight_of(double ratio, bool asked)
 	return ratio > 1 ? log(ratio) * (asked ? 1.5 : 1) : 0;
 }
 
-static unsigned put_reasons(struct text *t, const struct rama_diff *d, int sign)
+static unsigned put_reasons(struct text *t, const struct rama_report_diff *d, int sign)
 {
 	const struct reason *told[REASONS_MOST] = { NULL };
 	char part = part_of(d, sign);
@@ -164,23 +164,23 @@ static unsigned put_reasons(struct text *t, const struct rama_diff *d, int sign)
 }
 
 /* the finding that came or went and costs most */
-static void put_finding(struct text *t, const struct rama_diff *d, int sign)
+static void put_finding(struct text *t, const struct rama_report_diff *d, int sign)
 {
-	enum rama_fate fate = sign > 0 ? RAMA_FATE_GONE : RAMA_FATE_NEW;
+	enum rama_report_fate fate = sign > 0 ? RAMA_REPORT_FATE_GONE : RAMA_REPORT_FATE_NEW;
 
 	for (size_t i = 0; i < d->n_findings; i++) {
-		const struct rama_diff_finding *f = &d->findings[i];
+		const struct rama_report_diff_finding *f = &d->findings[i];
 
-		if (f->fate != fate || f->side[fate == RAMA_FATE_NEW]->level < RAMA_LEVEL_WARN)
+		if (f->fate != fate || f->side[fate == RAMA_REPORT_FATE_NEW]->level < RAMA_LEVEL_WARN)
 			continue;
 		add(t, ": %s %s %s", sign > 0 ? "no more" : "new", f->rule->id, f->rule->title);
 		return;
 	}
 }
 
-static void put_io(struct text *t, const struct rama_diff *d)
+static void put_io(struct text *t, const struct rama_report_diff *d)
 {
-	const struct rama_diff_metric *m = &d->metrics[RAMA_METRIC_io_time];
+	const struct rama_report_diff_metric *m = &d->metrics[RAMA_REPORT_METRIC_io_time];
 	char n[3][RAMA_HUMAN];
 	int sign = m->value[1] < m->value[0] ? 1 : -1;
 
@@ -191,7 +191,7 @@ static void put_io(struct text *t, const struct rama_diff *d)
 		add(t, "Neither run spends time in I/O.");
 		return;
 	}
-	if (m->change == RAMA_SAME) {
+	if (m->change == RAMA_REPORT_SAME) {
 		add(t, "A and B spend about the same time in I/O: %s and %s.", n[0], n[1]);
 		return;
 	}
@@ -202,23 +202,23 @@ static void put_io(struct text *t, const struct rama_diff *d)
 	add(t, ".");
 }
 
-static void put_run_time(struct text *t, const struct rama_diff *d)
+static void put_run_time(struct text *t, const struct rama_report_diff *d)
 {
-	const struct rama_diff_metric *m = &d->metrics[RAMA_METRIC_run_time];
+	const struct rama_report_diff_metric *m = &d->metrics[RAMA_REPORT_METRIC_run_time];
 	char n[3][RAMA_HUMAN];
 
 	rama_human_duration(n[0], m->value[0]);
 	rama_human_duration(n[1], m->value[1]);
-	if (m->change == RAMA_SAME) {
+	if (m->change == RAMA_REPORT_SAME) {
 		add(t, " Run time is the same, %s.", n[1]);
 		return;
 	}
 	rama_human_share(n[2], m->value[0] > 0 ? fabs(m->value[1] - m->value[0]) / m->value[0] : 1);
-	add(t, " Run time went %s from %s to %s (%s%s).", m->change == RAMA_LESS ? "down" : "up",
-	    n[0], n[1], m->change == RAMA_LESS ? "−" : "+", n[2]);
+	add(t, " Run time went %s from %s to %s (%s%s).", m->change == RAMA_REPORT_LESS ? "down" : "up",
+	    n[0], n[1], m->change == RAMA_REPORT_LESS ? "−" : "+", n[2]);
 }
 
-const char *rama_diff_verdict(struct rama_diff *d)
+const char *rama_report_diff_verdict(struct rama_report_diff *d)
 {
 	struct text t = { .used = 0 };
 

@@ -7,16 +7,16 @@
 
 #include "core/recordid.h"
 
-int rama_fleet_init(struct rama_fleet *f, size_t n_logs)
+int rama_report_fleet_init(struct rama_report_fleet *f, size_t n_logs)
 {
-	*f = (struct rama_fleet){ .n_logs = n_logs };
+	*f = (struct rama_report_fleet){ .n_logs = n_logs };
 	f->logs = calloc(n_logs + 1, sizeof(*f->logs));
 	return f->logs != NULL ? 0 : RAMA_EMEMORY;
 }
 
-void rama_fleet_fini(struct rama_fleet *f)
+void rama_report_fleet_fini(struct rama_report_fleet *f)
 {
-	for (unsigned i = 0; i < RAMA_FLEET_TOPS; i++)
+	for (unsigned i = 0; i < RAMA_REPORT_FLEET_TOPS; i++)
 		free(f->top[i]);
 	free(f->logs);
 	free(f->exes);
@@ -25,17 +25,17 @@ void rama_fleet_fini(struct rama_fleet *f)
 	free(f->jobs);
 	rama_map_fini(&f->by_name);
 	rama_arena_fini(&f->arena);
-	*f = (struct rama_fleet){ 0 };
+	*f = (struct rama_report_fleet){ 0 };
 }
 
 /* ---- one log --------------------------------------------------------------------------------- */
 
-size_t rama_fleet_user(const char *path, const char **user)
+size_t rama_report_fleet_user(const char *path, const char **user)
 {
 	return rama_view_log_user(path, user);
 }
 
-static int exe_of(struct rama_fleet *f, const char *name, uint32_t *index)
+static int exe_of(struct rama_report_fleet *f, const char *name, uint32_t *index)
 {
 	bool fresh = false;
 	uint64_t *at = rama_map_put(&f->by_name, rama_record_id(name, strlen(name)), &fresh);
@@ -47,7 +47,7 @@ static int exe_of(struct rama_fleet *f, const char *name, uint32_t *index)
 
 		if (f->n_exes == f->room_exes) {
 			size_t room = f->room_exes == 0 ? 64 : f->room_exes * 2;
-			struct rama_fleet_exe *p = realloc(f->exes, room * sizeof(*p));
+			struct rama_report_fleet_exe *p = realloc(f->exes, room * sizeof(*p));
 
 			if (p == NULL)
 				return RAMA_EMEMORY;
@@ -56,14 +56,14 @@ static int exe_of(struct rama_fleet *f, const char *name, uint32_t *index)
 		}
 		if (copy == NULL)
 			return RAMA_EMEMORY;
-		f->exes[f->n_exes] = (struct rama_fleet_exe){ .name = copy };
+		f->exes[f->n_exes] = (struct rama_report_fleet_exe){ .name = copy };
 		*at = f->n_exes++;
 	}
 	*index = (uint32_t)*at;
 	return 0;
 }
 
-static int keep_hits(struct rama_fleet *f, struct rama_fleet_log *l, const struct rama_diagnosis *d)
+static int keep_hits(struct rama_report_fleet *f, struct rama_report_fleet_log *l, const struct rama_diagnosis *d)
 {
 	l->hits = rama_arena_alloc(&f->arena, (d->n_findings + 1) * sizeof(*l->hits));
 	if (l->hits == NULL)
@@ -74,24 +74,24 @@ static int keep_hits(struct rama_fleet *f, struct rama_fleet_log *l, const struc
 		if (x->level == RAMA_LEVEL_OK || l->n_hits == UINT16_MAX)
 			continue;
 		l->hits[l->n_hits++] =
-			(struct rama_fleet_hit){ .rule = (uint16_t)(x->rule - rama_rules),
+			(struct rama_report_fleet_hit){ .rule = (uint16_t)(x->rule - rama_rules),
 						 .level = (uint8_t)x->level,
 						 .cost = (float)x->cost };
 		if (x->level >= RAMA_LEVEL_WARN)
 			l->cost += x->cost;
 	}
-	for (unsigned r = 0; r < rama_n_rules && r < RAMA_FLEET_RULES; r++)
+	for (unsigned r = 0; r < rama_n_rules && r < RAMA_REPORT_FLEET_RULES; r++)
 		if (d->checks[r] != RAMA_CHECK_NA)
 			l->applies[r / 64] |= 1ull << r % 64;
 	return 0;
 }
 
-int rama_fleet_add(struct rama_fleet *f, size_t i, const char *path, const struct rama_view *v,
+int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_view *v,
 		   const struct rama_diagnosis *d)
 {
-	struct rama_fleet_log *l = &f->logs[i];
+	struct rama_report_fleet_log *l = &f->logs[i];
 	const char *user;
-	size_t n = rama_fleet_user(path, &user);
+	size_t n = rama_report_fleet_user(path, &user);
 
 	l->path = path;
 	l->user = n > 0 ? rama_arena_text(&f->arena, user, n) : NULL;
@@ -116,9 +116,9 @@ int rama_fleet_add(struct rama_fleet *f, size_t i, const char *path, const struc
 	return 0;
 }
 
-int rama_fleet_problem(struct rama_fleet *f, size_t i, const char *path, const char *problem)
+int rama_report_fleet_problem(struct rama_report_fleet *f, size_t i, const char *path, const char *problem)
 {
-	struct rama_fleet_log *l = &f->logs[i];
+	struct rama_report_fleet_log *l = &f->logs[i];
 
 	l->path = path;
 	l->problem = rama_arena_text(&f->arena, problem, strlen(problem));

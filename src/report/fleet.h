@@ -13,15 +13,15 @@
 #include "job/view.h"
 #include "report/sheet.h"
 
-#define RAMA_FLEET_RULES 256 /* at most */
+#define RAMA_REPORT_FLEET_RULES 256 /* at most */
 
-struct rama_fleet_hit {
+struct rama_report_fleet_hit {
 	uint16_t rule; /* index in rama_rules */
 	uint8_t level;
 	float cost;
 };
 
-struct rama_fleet_log {
+struct rama_report_fleet_log {
 	const char *path;
 	const char *problem; /* what could not be read of it, or NULL */
 	bool read;	     /* false: nothing of it could */
@@ -32,12 +32,12 @@ struct rama_fleet_log {
 	double bytes_read, bytes_written;
 	uint64_t files;
 	bool complete;
-	struct rama_fleet_hit *hits; /* INFO and worse */
+	struct rama_report_fleet_hit *hits; /* INFO and worse */
 	uint16_t n_hits;
-	uint64_t applies[RAMA_FLEET_RULES / 64]; /* rules that had something to check */
+	uint64_t applies[RAMA_REPORT_FLEET_RULES / 64]; /* rules that had something to check */
 };
 
-struct rama_fleet_job {
+struct rama_report_fleet_job {
 	size_t first, steps; /* in `order` */
 	const char *user;
 	uint32_t exe;
@@ -50,7 +50,7 @@ struct rama_fleet_job {
 	uint16_t worst; /* rule that costs most, UINT16_MAX: none */
 };
 
-struct rama_fleet_rule {
+struct rama_report_fleet_rule {
 	uint64_t applies;	    /* jobs that it could be checked for */
 	uint64_t jobs[RAMA_LEVELS]; /* that have it, by level */
 	uint64_t found;		    /* WARN and HIGH */
@@ -60,67 +60,67 @@ struct rama_fleet_rule {
 	double worst_cost;
 };
 
-struct rama_fleet_exe {
+struct rama_report_fleet_exe {
 	const char *name;
 	uint64_t jobs, bad; /* bad: with a finding WARN or HIGH */
 	double run_time, io_time, cost, bytes;
 };
 
 /* rows of fleet_tops.def */
-enum rama_fleet_top {
-#define TOP(symbol, ...) RAMA_FLEET_TOP_##symbol,
+enum rama_report_fleet_top {
+#define TOP(symbol, ...) RAMA_REPORT_FLEET_TOP_##symbol,
 #include "report/fleet_tops.def"
 #undef TOP
-	RAMA_FLEET_TOPS
+	RAMA_REPORT_FLEET_TOPS
 };
 
-struct rama_fleet {
+struct rama_report_fleet {
 	struct rama_arena arena;
 	struct rama_map by_name;     /* of programs: hash -> index */
-	struct rama_fleet_log *logs; /* one for each path, in the caller's order */
+	struct rama_report_fleet_log *logs; /* one for each path, in the caller's order */
 	size_t n_logs;
-	struct rama_fleet_exe *exes;
+	struct rama_report_fleet_exe *exes;
 	size_t n_exes, room_exes;
 	/* after finish */
 	size_t *order; /* logs that were read, by user, job and start */
 	size_t n_order;
-	struct rama_fleet_job *jobs;
+	struct rama_report_fleet_job *jobs;
 	size_t n_jobs, n_users, n_high, n_warn, n_calm; /* jobs by their level */
-	struct rama_fleet_rule rules[RAMA_FLEET_RULES];
-	unsigned rule_order[RAMA_FLEET_RULES],
+	struct rama_report_fleet_rule rules[RAMA_REPORT_FLEET_RULES];
+	unsigned rule_order[RAMA_REPORT_FLEET_RULES],
 		n_rules;     /* those that were found, most seconds lost first */
 	uint32_t *exe_order; /* most seconds lost first */
 	size_t n_damaged, n_unread;
 	double run_time, io_time, cost, bytes_read, bytes_written, rank_time;
 	uint64_t files;
 	int64_t first_start, last_start;
-	uint32_t *top[RAMA_FLEET_TOPS]; /* jobs */
-	size_t n_top[RAMA_FLEET_TOPS];
+	uint32_t *top[RAMA_REPORT_FLEET_TOPS]; /* jobs */
+	size_t n_top[RAMA_REPORT_FLEET_TOPS];
 };
 
-int rama_fleet_init(struct rama_fleet *f, size_t n_logs);
-void rama_fleet_fini(struct rama_fleet *f);
+int rama_report_fleet_init(struct rama_report_fleet *f, size_t n_logs);
+void rama_report_fleet_fini(struct rama_report_fleet *f);
 /* log number i; path must live as long as the fleet. Both return 0 or RAMA_EMEMORY. */
-int rama_fleet_add(struct rama_fleet *f, size_t i, const char *path, const struct rama_view *v,
+int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_view *v,
 		   const struct rama_diagnosis *d);
-int rama_fleet_problem(struct rama_fleet *f, size_t i, const char *path, const char *problem);
+int rama_report_fleet_problem(struct rama_report_fleet *f, size_t i, const char *path, const char *problem);
 /* top: how many jobs in each list */
-int rama_fleet_finish(struct rama_fleet *f, size_t top, struct rama_err *e);
+int rama_report_fleet_finish(struct rama_report_fleet *f, size_t top, struct rama_err *e);
 
 /* the user in the name of a log, user_program_id123…: its length, or 0 */
-size_t rama_fleet_user(const char *path, const char **user);
+size_t rama_report_fleet_user(const char *path, const char **user);
 
 /* all: with findings that are INFO only, and the long tables that only CSV prints */
-int rama_fleet_paper(const struct rama_fleet *f, struct rama_paper *p, bool all);
-void rama_fleet_json(const struct rama_fleet *f, struct rama_out *o);
+int rama_report_fleet_paper(const struct rama_report_fleet *f, struct rama_report_paper *p, bool all);
+void rama_report_fleet_json(const struct rama_report_fleet *f, struct rama_out *o);
 
-struct rama_fleet_top_info {
+struct rama_report_fleet_top_info {
 	const char *name, *title;
 	const char *columns; /* that show its value */
-	double (*value)(const struct rama_fleet_job *j);
-	bool (*listed)(const struct rama_fleet_job *j);
+	double (*value)(const struct rama_report_fleet_job *j);
+	bool (*listed)(const struct rama_report_fleet_job *j);
 	bool least;
 };
-extern const struct rama_fleet_top_info rama_fleet_top_info[RAMA_FLEET_TOPS];
+extern const struct rama_report_fleet_top_info rama_report_fleet_top_info[RAMA_REPORT_FLEET_TOPS];
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "report/fleet.h"
 
-static void put_job(struct rama_json *j, const struct rama_fleet *f, const struct rama_fleet_job *x)
+static void put_job(struct rama_json *j, const struct rama_report_fleet *f, const struct rama_report_fleet_job *x)
 {
 	rama_json_open(j, '{');
 	rama_json_key(j, "job");
@@ -33,7 +33,7 @@ static void put_job(struct rama_json *j, const struct rama_fleet *f, const struc
 	rama_json_close(j, '}');
 }
 
-static void put_totals(struct rama_json *j, const struct rama_fleet *f)
+static void put_totals(struct rama_json *j, const struct rama_report_fleet *f)
 {
 	rama_json_key(j, "totals");
 	rama_json_open(j, '{');
@@ -57,9 +57,9 @@ static void put_totals(struct rama_json *j, const struct rama_fleet *f)
 	rama_json_close(j, '}');
 }
 
-static void put_rule(struct rama_json *j, const struct rama_fleet *f, unsigned rule)
+static void put_rule(struct rama_json *j, const struct rama_report_fleet *f, unsigned rule)
 {
-	const struct rama_fleet_rule *r = &f->rules[rule];
+	const struct rama_report_fleet_rule *r = &f->rules[rule];
 
 	rama_json_open(j, '{');
 	rama_json_key_string(j, "rule", rama_rules[rule].id);
@@ -79,12 +79,12 @@ static void put_rule(struct rama_json *j, const struct rama_fleet *f, unsigned r
 	rama_json_close(j, '}');
 }
 
-static void put_programs(struct rama_json *j, const struct rama_fleet *f)
+static void put_programs(struct rama_json *j, const struct rama_report_fleet *f)
 {
 	rama_json_key(j, "programs");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < f->n_exes; i++) {
-		const struct rama_fleet_exe *x = &f->exes[f->exe_order[i]];
+		const struct rama_report_fleet_exe *x = &f->exes[f->exe_order[i]];
 
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "program", x->name);
@@ -99,7 +99,7 @@ static void put_programs(struct rama_json *j, const struct rama_fleet *f)
 	rama_json_close(j, ']');
 }
 
-static void put_problems(struct rama_json *j, const struct rama_fleet *f)
+static void put_problems(struct rama_json *j, const struct rama_report_fleet *f)
 {
 	rama_json_key(j, "problems");
 	rama_json_open(j, '[');
@@ -116,7 +116,7 @@ static void put_problems(struct rama_json *j, const struct rama_fleet *f)
 	rama_json_close(j, ']');
 }
 
-void rama_fleet_json(const struct rama_fleet *f, struct rama_out *o)
+void rama_report_fleet_json(const struct rama_report_fleet *f, struct rama_out *o)
 {
 	struct rama_json j;
 
@@ -134,8 +134,8 @@ void rama_fleet_json(const struct rama_fleet *f, struct rama_out *o)
 	put_programs(&j, f);
 	rama_json_key(&j, "top");
 	rama_json_open(&j, '{');
-	for (unsigned t = 0; t < RAMA_FLEET_TOPS; t++) {
-		rama_json_key(&j, rama_fleet_top_info[t].name);
+	for (unsigned t = 0; t < RAMA_REPORT_FLEET_TOPS; t++) {
+		rama_json_key(&j, rama_report_fleet_top_info[t].name);
 		rama_json_open(&j, '[');
 		for (size_t i = 0; i < f->n_top[t]; i++)
 			put_job(&j, f, &f->jobs[f->top[t][i]]);

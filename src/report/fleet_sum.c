@@ -12,11 +12,11 @@
 /* ---- the lists ------------------------------------------------------------------------------- */
 
 #define TOP(symbol, title, columns, first, condition, value)         \
-	static double value_##symbol(const struct rama_fleet_job *j) \
+	static double value_##symbol(const struct rama_report_fleet_job *j) \
 	{                                                            \
 		return value;                                        \
 	}                                                            \
-	static bool listed_##symbol(const struct rama_fleet_job *j)  \
+	static bool listed_##symbol(const struct rama_report_fleet_job *j)  \
 	{                                                            \
 		return condition;                                    \
 	}
@@ -24,7 +24,7 @@
 #undef TOP
 
 enum { MOST, LEAST };
-const struct rama_fleet_top_info rama_fleet_top_info[RAMA_FLEET_TOPS] = {
+const struct rama_report_fleet_top_info rama_report_fleet_top_info[RAMA_REPORT_FLEET_TOPS] = {
 #define TOP(symbol, title, columns, first, condition, value) \
 	{ #symbol, title, columns, value_##symbol, listed_##symbol, (first) == LEAST },
 #include "report/fleet_tops.def"
@@ -32,7 +32,7 @@ const struct rama_fleet_top_info rama_fleet_top_info[RAMA_FLEET_TOPS] = {
 };
 
 /* is job a before b in this list? Equal ones in the order of jobs, so that runs agree. */
-static bool before(const struct rama_fleet *f, const struct rama_fleet_top_info *t, uint32_t a,
+static bool before(const struct rama_report_fleet *f, const struct rama_report_fleet_top_info *t, uint32_t a,
 		   uint32_t b)
 {
 	double x = t->value(&f->jobs[a]), y = t->value(&f->jobs[b]);
@@ -42,9 +42,9 @@ static bool before(const struct rama_fleet *f, const struct rama_fleet_top_info 
 	return a < b;
 }
 
-static int make_list(struct rama_fleet *f, unsigned which, size_t most)
+static int make_list(struct rama_report_fleet *f, unsigned which, size_t most)
 {
-	const struct rama_fleet_top_info *t = &rama_fleet_top_info[which];
+	const struct rama_report_fleet_top_info *t = &rama_report_fleet_top_info[which];
 	uint32_t *list = malloc((most + 1) * sizeof(*list));
 	size_t n = 0;
 
@@ -72,8 +72,8 @@ static int make_list(struct rama_fleet *f, unsigned which, size_t most)
 
 static int by_step(const void *x, const void *y, void *logs)
 {
-	const struct rama_fleet_log *a = (const struct rama_fleet_log *)logs + *(const size_t *)x;
-	const struct rama_fleet_log *b = (const struct rama_fleet_log *)logs + *(const size_t *)y;
+	const struct rama_report_fleet_log *a = (const struct rama_report_fleet_log *)logs + *(const size_t *)x;
+	const struct rama_report_fleet_log *b = (const struct rama_report_fleet_log *)logs + *(const size_t *)y;
 
 	if (a->uid != b->uid)
 		return a->uid < b->uid ? -1 : 1;
@@ -84,7 +84,7 @@ static int by_step(const void *x, const void *y, void *logs)
 	return strcmp(a->path, b->path);
 }
 
-static int sort_steps(struct rama_fleet *f)
+static int sort_steps(struct rama_report_fleet *f)
 {
 	f->order = malloc((f->n_logs + 1) * sizeof(*f->order));
 	f->jobs = calloc(f->n_logs + 1, sizeof(*f->jobs));
@@ -100,7 +100,7 @@ static int sort_steps(struct rama_fleet *f)
 	return 0;
 }
 
-static void add_step(struct rama_fleet_job *j, const struct rama_fleet_log *l)
+static void add_step(struct rama_report_fleet_job *j, const struct rama_report_fleet_log *l)
 {
 	/* the step that does most I/O gives the job its name */
 	if (j->steps == 0 || l->io_time > j->step_io) {
@@ -120,18 +120,18 @@ static void add_step(struct rama_fleet_job *j, const struct rama_fleet_log *l)
 	j->rate = j->io_time > 0 ? (j->bytes_read + j->bytes_written) / j->io_time : 0;
 }
 
-static void join_steps(struct rama_fleet *f)
+static void join_steps(struct rama_report_fleet *f)
 {
-	struct rama_fleet_job *j = f->jobs;
+	struct rama_report_fleet_job *j = f->jobs;
 	double end = 0;
 
 	for (size_t i = 0; i < f->n_order; i++) {
-		struct rama_fleet_log *l = &f->logs[f->order[i]];
+		struct rama_report_fleet_log *l = &f->logs[f->order[i]];
 
 		if (f->n_jobs == 0 || j->uid != l->uid || j->jobid != l->jobid ||
 		    (double)l->start_sec > end + STEP_GAP) {
 			j = &f->jobs[f->n_jobs++];
-			*j = (struct rama_fleet_job){ .first = i,
+			*j = (struct rama_report_fleet_job){ .first = i,
 						      .jobid = l->jobid,
 						      .uid = l->uid,
 						      .start_sec = l->start_sec,
@@ -161,10 +161,10 @@ static bool fresh_in(struct seen *s, struct rama_map *m, uint64_t key)
 	return fresh;
 }
 
-static void count_program(struct rama_fleet *f, struct seen *s, unsigned rule, uint32_t exe,
+static void count_program(struct rama_report_fleet *f, struct seen *s, unsigned rule, uint32_t exe,
 			  double cost)
 {
-	struct rama_fleet_rule *r = &f->rules[rule];
+	struct rama_report_fleet_rule *r = &f->rules[rule];
 	bool fresh = false;
 	uint64_t *at = rama_map_put(&s->exe_costs, (uint64_t)rule << 32 | exe, &fresh);
 	double sum;
@@ -183,26 +183,26 @@ static void count_program(struct rama_fleet *f, struct seen *s, unsigned rule, u
 }
 
 /* a job has a finding at the worst level of its steps; costs of steps add up */
-static void count_rules(struct rama_fleet *f, struct seen *s, struct rama_fleet_job *j,
+static void count_rules(struct rama_report_fleet *f, struct seen *s, struct rama_report_fleet_job *j,
 			uint64_t user)
 {
-	uint8_t level[RAMA_FLEET_RULES] = { 0 };
-	double cost[RAMA_FLEET_RULES] = { 0 }, most = -1;
-	uint64_t applies[RAMA_FLEET_RULES / 64] = { 0 };
+	uint8_t level[RAMA_REPORT_FLEET_RULES] = { 0 };
+	double cost[RAMA_REPORT_FLEET_RULES] = { 0 }, most = -1;
+	uint64_t applies[RAMA_REPORT_FLEET_RULES / 64] = { 0 };
 
 	for (size_t i = j->first; i < j->first + j->steps; i++) {
-		const struct rama_fleet_log *l = &f->logs[f->order[i]];
+		const struct rama_report_fleet_log *l = &f->logs[f->order[i]];
 
-		for (unsigned k = 0; k < RAMA_FLEET_RULES / 64; k++)
+		for (unsigned k = 0; k < RAMA_REPORT_FLEET_RULES / 64; k++)
 			applies[k] |= l->applies[k];
 		for (unsigned k = 0; k < l->n_hits; k++) {
-			unsigned r = l->hits[k].rule % RAMA_FLEET_RULES;
+			unsigned r = l->hits[k].rule % RAMA_REPORT_FLEET_RULES;
 
 			level[r] = l->hits[k].level > level[r] ? l->hits[k].level : level[r];
 			cost[r] += (double)l->hits[k].cost;
 		}
 	}
-	for (unsigned r = 0; r < rama_n_rules && r < RAMA_FLEET_RULES; r++) {
+	for (unsigned r = 0; r < rama_n_rules && r < RAMA_REPORT_FLEET_RULES; r++) {
 		f->rules[r].applies += applies[r / 64] >> r % 64 & 1;
 		f->rules[r].jobs[level[r]] += level[r] > 0;
 		j->level = level[r] > j->level ? level[r] : j->level;
@@ -220,9 +220,9 @@ static void count_rules(struct rama_fleet *f, struct seen *s, struct rama_fleet_
 	}
 }
 
-static void count_job(struct rama_fleet *f, struct seen *s, struct rama_fleet_job *j)
+static void count_job(struct rama_report_fleet *f, struct seen *s, struct rama_report_fleet_job *j)
 {
-	struct rama_fleet_exe *x = &f->exes[j->exe];
+	struct rama_report_fleet_exe *x = &f->exes[j->exe];
 	bool fresh = false;
 	uint64_t *user = rama_map_put(&s->users, (uint64_t)j->uid, &fresh);
 
@@ -266,7 +266,7 @@ static void seen_fini(struct seen *s)
 static int rule_by_cost(const void *x, const void *y, void *fleet)
 {
 	unsigned a = *(const unsigned *)x, b = *(const unsigned *)y;
-	const struct rama_fleet_rule *r = ((const struct rama_fleet *)fleet)->rules;
+	const struct rama_report_fleet_rule *r = ((const struct rama_report_fleet *)fleet)->rules;
 
 	if (r[a].cost != r[b].cost)
 		return r[a].cost < r[b].cost ? 1 : -1;
@@ -279,8 +279,8 @@ static int rule_by_cost(const void *x, const void *y, void *fleet)
 
 static int exe_by_cost(const void *x, const void *y, void *fleet)
 {
-	const struct rama_fleet_exe *e = ((const struct rama_fleet *)fleet)->exes;
-	const struct rama_fleet_exe *a = &e[*(const uint32_t *)x], *b = &e[*(const uint32_t *)y];
+	const struct rama_report_fleet_exe *e = ((const struct rama_report_fleet *)fleet)->exes;
+	const struct rama_report_fleet_exe *a = &e[*(const uint32_t *)x], *b = &e[*(const uint32_t *)y];
 
 	if (a->cost != b->cost)
 		return a->cost < b->cost ? 1 : -1;
@@ -289,7 +289,7 @@ static int exe_by_cost(const void *x, const void *y, void *fleet)
 	return strcmp(a->name, b->name);
 }
 
-static int make_orders(struct rama_fleet *f)
+static int make_orders(struct rama_report_fleet *f)
 {
 	f->exe_order = malloc((f->n_exes + 1) * sizeof(*f->exe_order));
 	if (f->exe_order == NULL)
@@ -297,19 +297,19 @@ static int make_orders(struct rama_fleet *f)
 	for (uint32_t i = 0; i < f->n_exes; i++)
 		f->exe_order[i] = i;
 	qsort_r(f->exe_order, f->n_exes, sizeof(*f->exe_order), exe_by_cost, f);
-	for (unsigned r = 0; r < rama_n_rules && r < RAMA_FLEET_RULES; r++)
+	for (unsigned r = 0; r < rama_n_rules && r < RAMA_REPORT_FLEET_RULES; r++)
 		if (f->rules[r].found + f->rules[r].jobs[RAMA_LEVEL_INFO] > 0)
 			f->rule_order[f->n_rules++] = r;
 	qsort_r(f->rule_order, f->n_rules, sizeof(*f->rule_order), rule_by_cost, f);
 	return 0;
 }
 
-int rama_fleet_finish(struct rama_fleet *f, size_t top, struct rama_err *e)
+int rama_report_fleet_finish(struct rama_report_fleet *f, size_t top, struct rama_err *e)
 {
 	struct seen s = { .failed = false };
 	int rc = sort_steps(f);
 
-	for (unsigned r = 0; r < RAMA_FLEET_RULES; r++)
+	for (unsigned r = 0; r < RAMA_REPORT_FLEET_RULES; r++)
 		f->rules[r].worst = UINT32_MAX;
 	if (rc == 0) {
 		join_steps(f);
@@ -318,7 +318,7 @@ int rama_fleet_finish(struct rama_fleet *f, size_t top, struct rama_err *e)
 	}
 	if (rc == 0)
 		rc = make_orders(f);
-	for (unsigned i = 0; i < RAMA_FLEET_TOPS && rc == 0; i++)
+	for (unsigned i = 0; i < RAMA_REPORT_FLEET_TOPS && rc == 0; i++)
 		rc = make_list(f, i, top);
 	if (s.failed)
 		rc = RAMA_EMEMORY;

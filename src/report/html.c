@@ -12,7 +12,7 @@
 #define ROOM 3072    /* bytes of base64 written at once, a multiple of 4 */
 
 /* web/dist/report.html: cmake/web.cmake */
-extern const char rama_cli_page[], rama_page_end[];
+extern const char rama_cli_page[], rama_report_page_end[];
 
 static void put_escaped(struct rama_out *o, const char *s)
 {
@@ -35,7 +35,7 @@ static void put_escaped(struct rama_out *o, const char *s)
 			s++;
 			break;
 		default:
-			s += rama_pen_char(o, s);
+			s += rama_report_pen_char(o, s);
 		}
 	}
 }
@@ -124,7 +124,7 @@ void rama_report_html(struct rama_out *o, const struct rama_report *r)
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t length = strlen(places[i].mark);
-		const char *mark = memmem(at, (size_t)(rama_page_end - at), places[i].mark, length);
+		const char *mark = memmem(at, (size_t)(rama_report_page_end - at), places[i].mark, length);
 
 		if (mark == NULL) /* not with the page of this release: a test sees to it */
 			break;
@@ -132,5 +132,5 @@ void rama_report_html(struct rama_out *o, const struct rama_report *r)
 		places[i].put(o, r);
 		at = mark + length;
 	}
-	rama_out_bytes(o, at, (size_t)(rama_page_end - at));
+	rama_out_bytes(o, at, (size_t)(rama_report_page_end - at));
 }

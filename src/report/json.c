@@ -8,7 +8,7 @@
 
 #include "table/terms.h"
 
-void rama_report_json_rows(struct rama_json *j, const char *key, const struct rama_table *t,
+void rama_report_json_rows(struct rama_json *j, const char *key, const struct rama_report_table *t,
 			   const struct rama_report *r)
 {
 	size_t n = t->rows(r);
@@ -17,7 +17,7 @@ void rama_report_json_rows(struct rama_json *j, const char *key, const struct ra
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < n; i++) {
 		rama_json_open(j, '{');
-		rama_table_json(j, t, r, i);
+		rama_report_table_json(j, t, r, i);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, ']');
@@ -26,7 +26,7 @@ void rama_report_json_rows(struct rama_json *j, const char *key, const struct ra
 static void key_figure(struct rama_json *j, const char *key, double v)
 {
 	rama_json_key(j, key);
-	rama_json_figure(j, v);
+	rama_report_json_figure(j, v);
 }
 
 /* a number, or null when it is below `least`: not known */
@@ -255,8 +255,8 @@ static void window(struct rama_json *j, const struct rama_finding *f)
 		return;
 	}
 	rama_json_open(j, '[');
-	rama_json_figure(j, f->from);
-	rama_json_figure(j, f->to);
+	rama_report_json_figure(j, f->from);
+	rama_report_json_figure(j, f->to);
 	rama_json_close(j, ']');
 }
 
@@ -296,7 +296,7 @@ static void findings(struct rama_json *j, const struct rama_report *r)
 		const struct rama_finding *f = &d->findings[i];
 
 		rama_json_open(j, '{');
-		rama_table_json(j, &rama_tables[RAMA_TABLE_findings], r, i);
+		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_findings], r, i);
 		values(j, f);
 		culprits(j, r->view, f);
 		window(j, f);
@@ -319,7 +319,7 @@ static void checks(struct rama_json *j, const struct rama_report *r)
 	rama_json_key_i64(j, "found", (int64_t)d->n_found);
 	rama_json_key_i64(j, "passed", (int64_t)d->n_passed);
 	rama_json_key_i64(j, "not_applicable", (int64_t)d->n_na);
-	rama_report_json_rows(j, "rules", &rama_tables[RAMA_TABLE_checks], r);
+	rama_report_json_rows(j, "rules", &rama_report_tables[RAMA_REPORT_TABLE_checks], r);
 	rama_json_close(j, '}');
 }
 
@@ -377,7 +377,7 @@ void rama_report_json(struct rama_out *o, const struct rama_report *r)
 	rama_report_json_data(&j, r);
 	rama_report_json_time(&j, r);
 	rama_report_json_files(&j, r);
-	rama_report_json_rows(&j, "limits", &rama_tables[RAMA_TABLE_limits], r);
+	rama_report_json_rows(&j, "limits", &rama_report_tables[RAMA_REPORT_TABLE_limits], r);
 	glossary(&j, r);
 	rama_json_close(&j, '}');
 	rama_out_char(o, '\n');

@@ -12,7 +12,7 @@ void rama_report_json_files(struct rama_json *j, const struct rama_report *r);
 void rama_report_json_time(struct rama_json *j, const struct rama_report *r);
 
 /* "key":[...] of all rows of a table */
-void rama_report_json_rows(struct rama_json *j, const char *key, const struct rama_table *t,
+void rama_report_json_rows(struct rama_json *j, const char *key, const struct rama_report_table *t,
 			   const struct rama_report *r);
 
 #endif

@@ -11,7 +11,7 @@
 static void key_figure(struct rama_json *j, const char *key, double v)
 {
 	rama_json_key(j, key);
-	rama_json_figure(j, v);
+	rama_report_json_figure(j, v);
 }
 
 /* ---- layers ------------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void layers(struct rama_json *j, const struct rama_report *r)
 		const struct rama_view_layer *l = &r->view->layer[r->layers[i]];
 
 		rama_json_open(j, '{');
-		rama_table_json(j, &rama_tables[RAMA_TABLE_layers], r, i);
+		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_layers], r, i);
 		rama_json_key(j, "mean");
 		rama_json_open(j, '{');
 		times(j, &l->mean);
@@ -59,7 +59,7 @@ static void figures(struct rama_json *j, const char *key, const double *v, size_
 	rama_json_key(j, key);
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < n; i++)
-		rama_json_figure(j, v[i]);
+		rama_report_json_figure(j, v[i]);
 	rama_json_close(j, ']');
 }
 
@@ -71,7 +71,7 @@ static void size_use(struct rama_json *j, const char *key, const struct rama_vie
 	rama_json_key(j, "count");
 	rama_json_open(j, '[');
 	for (unsigned b = 0; b < RAMA_SIZE_BINS; b++)
-		rama_json_i64(j, rama_count(l->size_count[kind][b]));
+		rama_json_i64(j, rama_report_count(l->size_count[kind][b]));
 	rama_json_close(j, ']');
 	figures(j, "bytes", l->size_bytes[kind], RAMA_SIZE_BINS);
 	if (l->sizes_exact) {
@@ -99,7 +99,7 @@ static void sizes(struct rama_json *j, const struct rama_report *r)
 		rama_json_key(j, "classes");
 		rama_json_open(j, '[');
 		for (unsigned b = 0; b < RAMA_SIZE_BINS; b++)
-			rama_json_string(j, rama_size_label[b]);
+			rama_json_string(j, rama_report_size_label[b]);
 		rama_json_close(j, ']');
 		size_use(j, "read", l, 1);
 		size_use(j, "write", l, 0);
@@ -174,7 +174,7 @@ static void counters_of(struct rama_json *j, const struct rama_schema *s, const 
 			continue;
 		rama_json_key(j, f->name);
 		if (f->type == RAMA_F64)
-			rama_json_figure(j, w[f->word].f);
+			rama_report_json_figure(j, w[f->word].f);
 		else if (f->type == RAMA_U64)
 			rama_json_u64(j, w[f->word].u);
 		else
@@ -205,17 +205,17 @@ void rama_report_json_data(struct rama_json *j, const struct rama_report *r)
 	layers(j, r);
 	sizes(j, r);
 	patterns(j, r);
-	rama_report_json_rows(j, "operations", &rama_tables[RAMA_TABLE_operations], r);
-	rama_report_json_rows(j, "mounts", &rama_tables[RAMA_TABLE_mounts], r);
+	rama_report_json_rows(j, "operations", &rama_report_tables[RAMA_REPORT_TABLE_operations], r);
+	rama_report_json_rows(j, "mounts", &rama_report_tables[RAMA_REPORT_TABLE_mounts], r);
 	rama_json_key(j, "lustre");
 	if (r->view->n_osts > 0) {
 		rama_json_open(j, '{');
-		rama_report_json_rows(j, "osts", &rama_tables[RAMA_TABLE_targets], r);
+		rama_report_json_rows(j, "osts", &rama_report_tables[RAMA_REPORT_TABLE_targets], r);
 		rama_json_close(j, '}');
 	} else {
 		rama_json_null(j);
 	}
-	rama_report_json_rows(j, "modules", &rama_tables[RAMA_TABLE_modules], r);
+	rama_report_json_rows(j, "modules", &rama_report_tables[RAMA_REPORT_TABLE_modules], r);
 	counters(j, r);
 }
 
@@ -257,7 +257,7 @@ static void files(struct rama_json *j, const struct rama_report *r)
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < shown; i++) {
 		rama_json_open(j, '{');
-		rama_table_json(j, &rama_tables[RAMA_TABLE_files], r, i);
+		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_files], r, i);
 		file_layers(j, &r->view->files[r->files[i]]);
 		rama_json_close(j, '}');
 	}
@@ -266,7 +266,7 @@ static void files(struct rama_json *j, const struct rama_report *r)
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < groups; i++) {
 		rama_json_open(j, '{');
-		rama_table_json(j, &rama_tables[RAMA_TABLE_groups], r, i);
+		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_groups], r, i);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, ']');
@@ -282,11 +282,11 @@ static void ranks(struct rama_json *j, const struct rama_report *r)
 	rama_json_open(j, '{');
 	rama_json_key_i64(j, "total", (int64_t)n);
 	rama_json_key_i64(j, "shown", (int64_t)r->n_ranks);
-	rama_report_json_rows(j, "rows", &rama_tables[RAMA_TABLE_ranks], r);
+	rama_report_json_rows(j, "rows", &rama_report_tables[RAMA_REPORT_TABLE_ranks], r);
 	rama_json_key(j, "sorted");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < shown; i++) /* first and last one are always among them */
-		rama_json_figure(j, r->rank_times[shown == n ? i : i * (n - 1) / (shown - 1)]);
+		rama_report_json_figure(j, r->rank_times[shown == n ? i : i * (n - 1) / (shown - 1)]);
 	rama_json_close(j, ']');
 	key_figure(j, "mean", r->view->mean_io_time);
 	key_figure(j, "median", n > 0 ? r->rank_times[n / 2] : NAN);

@@ -9,7 +9,7 @@
 static void key_figure(struct rama_json *j, const char *key, double v)
 {
 	rama_json_key(j, key);
-	rama_json_figure(j, v);
+	rama_report_json_figure(j, v);
 }
 
 /* Bytes of a cell, whole: traces lay accesses upon several cells, and fractions would double the document. What is
@@ -19,7 +19,7 @@ static void put_bytes(struct rama_json *j, double v)
 	if (v >= 1 && v < 9e15)
 		rama_json_i64(j, (int64_t)(v + 0.5));
 	else
-		rama_json_figure(j, v);
+		rama_report_json_figure(j, v);
 }
 
 /* v NULL: null */
@@ -46,7 +46,7 @@ static void figures(struct rama_json *j, const char *key, const double *v, size_
 	}
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < n; i++)
-		rama_json_figure(j, v[i]);
+		rama_report_json_figure(j, v[i]);
 	rama_json_close(j, ']');
 }
 
@@ -90,7 +90,7 @@ static void timeline(struct rama_json *j, const struct rama_report *r)
 	for (size_t i = 0; i < v->n_heats; i++)
 		strip(j, v, &v->heats[i]);
 	rama_json_close(j, ']');
-	rama_report_json_rows(j, "phases", &rama_tables[RAMA_TABLE_phases], r);
+	rama_report_json_rows(j, "phases", &rama_report_tables[RAMA_REPORT_TABLE_phases], r);
 	rama_json_key_string(j, "phases_from", v->phases_traced ? "trace" : "heatmap");
 	rama_json_close(j, '}');
 }
@@ -137,8 +137,8 @@ static void ops(struct rama_json *j, const struct rama_view *v, const uint32_t *
 	COLUMN(j, "rank", rama_json_i64, x->rank);
 	COLUMN(j, "offset", rama_json_i64, x->offset);
 	COLUMN(j, "length", rama_json_i64, x->length);
-	COLUMN(j, "start", rama_json_figure, x->start);
-	COLUMN(j, "end", rama_json_figure, x->end);
+	COLUMN(j, "start", rama_report_json_figure, x->start);
+	COLUMN(j, "end", rama_report_json_figure, x->end);
 	rama_json_close(j, '}');
 }
 

@@ -18,7 +18,7 @@ static void text(struct rama_out *o, const char *s)
 	while (s != NULL && *s != '\0') {
 		if (strchr("\\`*_{}[]<>#|~&$", *s) != NULL)
 			rama_out_char(o, '\\');
-		s += rama_pen_char(o, s);
+		s += rama_report_pen_char(o, s);
 	}
 }
 
@@ -29,17 +29,17 @@ static void code(struct rama_out *o, const char *s)
 		if (*s == '\n' || *s == '\t')
 			rama_out_char(o, *s++);
 		else
-			s += rama_pen_char(o, s);
+			s += rama_report_pen_char(o, s);
 	}
 }
 
-static void words(struct rama_out *o, struct rama_words *w, const char *between)
+static void words(struct rama_out *o, struct rama_report_words *w, const char *between)
 {
 	for (unsigned i = 0; i < w->n; i++) {
 		rama_out_text(o, i > 0 ? between : "");
 		text(o, w->at[i]);
 	}
-	rama_words_fini(w);
+	rama_report_words_fini(w);
 }
 
 /* ---- verdict and numbers ------------------------------------------------------------------------ */
@@ -49,11 +49,11 @@ static void head(struct rama_out *o, const struct rama_report *r, long utc_offse
 	const struct rama_diagnosis *d = r->diagnosis;
 	const double share[] = { d->read_share, d->write_share, d->meta_share, d->other_share };
 	static const char *const name[] = { "read", "write", "meta", "other" };
-	struct rama_words w;
+	struct rama_report_words w;
 	char to[RAMA_HUMAN];
 
 	rama_out_text(o, "# ");
-	rama_words_head(&w, r, utc_offset);
+	rama_report_words_head(&w, r, utc_offset);
 	words(o, &w, " · ");
 	rama_out_text(o, "\n\n");
 	for (size_t i = 0; i < d->n_banner; i++) {
@@ -68,7 +68,7 @@ static void head(struct rama_out *o, const struct rama_report *r, long utc_offse
 		rama_out_fmt(o, "%s%s %s", i > 0 ? " · " : "", name[i],
 			     rama_human_share(to, share[i]));
 	rama_out_text(o, r->view->run_time > 0 ? "\n\n" : "");
-	rama_words_numbers(&w, r);
+	rama_report_words_numbers(&w, r);
 	words(o, &w, " · ");
 	rama_out_text(o, "\n\n");
 }
@@ -162,7 +162,7 @@ static void findings(struct rama_out *o, const struct rama_report *r,
 {
 	const struct rama_diagnosis *d = r->diagnosis;
 	size_t shown = look->verbose ? d->n_findings : d->n_high + d->n_warn;
-	struct rama_words w;
+	struct rama_report_words w;
 
 	rama_out_text(o, "## Findings\n\n");
 	for (size_t i = 0; i < shown; i++)
@@ -175,7 +175,7 @@ static void findings(struct rama_out *o, const struct rama_report *r,
 		rama_out_char(o, '\n');
 	}
 	rama_out_text(o, shown < d->n_findings ? "\n" : "");
-	rama_words_checks(&w, r);
+	rama_report_words_checks(&w, r);
 	words(o, &w, " ");
 	rama_out_text(o, "\n\n");
 }
@@ -183,20 +183,20 @@ static void findings(struct rama_out *o, const struct rama_report *r,
 /* ---- tables ------------------------------------------------------------------------------------- */
 
 static const struct {
-	enum rama_table_id table;
+	enum rama_report_table_id table;
 	const char *columns[COLUMNS_MOST];
 } choice[] = {
-	{ RAMA_TABLE_layers,
+	{ RAMA_REPORT_TABLE_layers,
 	  { "name", "files", "read_time", "write_time", "meta_time", "bytes_read", "bytes_written",
 	    "reads", "writes", "metas" } },
-	{ RAMA_TABLE_files,
+	{ RAMA_REPORT_TABLE_files,
 	  { "name", "ranks", "read_time", "write_time", "meta_time", "bytes_read", "bytes_written",
 	    "reads", "writes" } },
-	{ RAMA_TABLE_mounts, { "path", "type", "files", "bytes_read", "bytes_written", "time" } },
-	{ RAMA_TABLE_targets, { "ost", "files", "time", "mean", "slowest" } },
+	{ RAMA_REPORT_TABLE_mounts, { "path", "type", "files", "bytes_read", "bytes_written", "time" } },
+	{ RAMA_REPORT_TABLE_targets, { "ost", "files", "time", "mean", "slowest" } },
 };
 
-static void table_head(struct rama_out *o, const struct rama_table *t, const unsigned *at,
+static void table_head(struct rama_out *o, const struct rama_report_table *t, const unsigned *at,
 		       unsigned n)
 {
 	rama_out_fmt(o, "## %s\n\n|", t->title);
@@ -204,14 +204,14 @@ static void table_head(struct rama_out *o, const struct rama_table *t, const uns
 		rama_out_fmt(o, " %s |", t->columns[at[k]].header);
 	rama_out_text(o, "\n|");
 	for (unsigned k = 0; k < n; k++)
-		rama_out_text(o, t->columns[at[k]].unit == RAMA_UNIT_TEXT ? "---|" : "---:|");
+		rama_out_text(o, t->columns[at[k]].unit == RAMA_REPORT_UNIT_TEXT ? "---|" : "---:|");
 	rama_out_char(o, '\n');
 }
 
-static void table(struct rama_out *o, const struct rama_report *r, const struct rama_table *t,
+static void table(struct rama_out *o, const struct rama_report *r, const struct rama_report_table *t,
 		  const char *const *keys)
 {
-	struct rama_cell c[RAMA_COLUMNS_MOST];
+	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
 	unsigned at[COLUMNS_MOST], n = 0;
 	size_t rows = t->rows(r);
 	char to[64];
@@ -219,7 +219,7 @@ static void table(struct rama_out *o, const struct rama_report *r, const struct 
 	if (rows == 0)
 		return;
 	for (; n < COLUMNS_MOST && keys[n] != NULL; n++)
-		at[n] = rama_table_column(t, keys[n]);
+		at[n] = rama_report_table_column(t, keys[n]);
 	table_head(o, t, at, n);
 	for (size_t i = 0; i < rows && i < ROWS_MOST; i++) {
 		if (!t->row(r, i, c))
@@ -227,7 +227,7 @@ static void table(struct rama_out *o, const struct rama_report *r, const struct 
 		rama_out_char(o, '|');
 		for (unsigned k = 0; k < n; k++) {
 			rama_out_char(o, ' ');
-			text(o, rama_cell_text(to, &c[at[k]], t->columns[at[k]].unit));
+			text(o, rama_report_cell_text(to, &c[at[k]], t->columns[at[k]].unit));
 			rama_out_text(o, " |");
 		}
 		rama_out_char(o, '\n');
@@ -244,6 +244,6 @@ void rama_report_markdown(struct rama_out *o, const struct rama_report *r,
 	head(o, r, look->utc_offset);
 	findings(o, r, look);
 	for (size_t i = 0; !look->brief && i < sizeof(choice) / sizeof(choice[0]); i++)
-		table(o, r, &rama_tables[choice[i].table], choice[i].columns);
+		table(o, r, &rama_report_tables[choice[i].table], choice[i].columns);
 	rama_out_text(o, "*iorama " IORAMA_BUILD_VERSION "*\n");
 }

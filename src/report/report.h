@@ -106,8 +106,8 @@ void rama_report_json(struct rama_out *o, const struct rama_report *r);
 void rama_report_markdown(struct rama_out *o, const struct rama_report *r,
 			  const struct rama_report_look *look);
 /* one table, see table.h; head: with the line of column names and, in front, a column `log` */
-struct rama_table;
-void rama_report_csv(struct rama_out *o, const struct rama_report *r, const struct rama_table *t,
+struct rama_report_table;
+void rama_report_csv(struct rama_out *o, const struct rama_report *r, const struct rama_report_table *t,
 		     bool head);
 
 #endif

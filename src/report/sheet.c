@@ -11,15 +11,15 @@
 
 #define CELLS_MOST 64 /* columns of a table */
 
-void rama_paper_fini(struct rama_paper *p)
+void rama_report_paper_fini(struct rama_report_paper *p)
 {
 	for (unsigned i = 0; i < p->n_sheets; i++)
 		free(p->sheets[i].cells);
 	rama_arena_fini(&p->arena);
-	*p = (struct rama_paper){ 0 };
+	*p = (struct rama_report_paper){ 0 };
 }
 
-const char *rama_paper_fmt(struct rama_paper *p, const char *fmt, ...)
+const char *rama_report_paper_fmt(struct rama_report_paper *p, const char *fmt, ...)
 {
 	va_list ap;
 	char *text;
@@ -39,7 +39,7 @@ const char *rama_paper_fmt(struct rama_paper *p, const char *fmt, ...)
 	return text;
 }
 
-unsigned rama_text_sound(const char *text)
+unsigned rama_report_text_sound(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	static const unsigned char lead[] = { 0xe0, 0xf0, 0xf8 }, mark[] = { 0xc0, 0xe0, 0xf0 };
@@ -66,7 +66,7 @@ unsigned rama_text_sound(const char *text)
 	return 0;
 }
 
-const char *rama_paper_text(struct rama_paper *p, const char *s)
+const char *rama_report_paper_text(struct rama_report_paper *p, const char *s)
 {
 	size_t n = strlen(s), used = 0;
 	char *to = rama_arena_alloc(&p->arena, 3 * n + 1);
@@ -76,7 +76,7 @@ const char *rama_paper_text(struct rama_paper *p, const char *s)
 		return "";
 	}
 	for (size_t i = 0; i < n;) {
-		unsigned len = rama_text_sound(s + i);
+		unsigned len = rama_report_text_sound(s + i);
 
 		if (len > 0) {
 			memcpy(to + used, s + i, len);
@@ -92,7 +92,7 @@ const char *rama_paper_text(struct rama_paper *p, const char *s)
 	return to;
 }
 
-unsigned rama_text_width(const char *s)
+unsigned rama_report_text_width(const char *s)
 {
 	unsigned n = 0;
 
@@ -101,7 +101,7 @@ unsigned rama_text_width(const char *s)
 	return n;
 }
 
-const char *rama_date_text(char to[RAMA_DATE], int64_t seconds)
+const char *rama_report_date_text(char to[RAMA_REPORT_DATE], int64_t seconds)
 {
 	time_t t = (time_t)seconds;
 	struct tm tm;
@@ -110,48 +110,48 @@ const char *rama_date_text(char to[RAMA_DATE], int64_t seconds)
 	to[0] = '\0';
 	if (seconds > 0 && gmtime_r(&t, &tm) != NULL &&
 	    strftime(rest, sizeof(rest), "%b %Y %H:%M UTC", &tm) > 0)
-		snprintf(to, RAMA_DATE, " · %d %s", tm.tm_mday, rest);
+		snprintf(to, RAMA_REPORT_DATE, " · %d %s", tm.tm_mday, rest);
 	return to;
 }
 
-static void add_line(struct rama_line *lines, unsigned *n, struct rama_line line)
+static void add_line(struct rama_report_line *lines, unsigned *n, struct rama_report_line line)
 {
-	if (*n < RAMA_PAPER_LINES)
+	if (*n < RAMA_REPORT_PAPER_LINES)
 		lines[(*n)++] = line;
 }
 
-void rama_paper_head(struct rama_paper *p, enum rama_tone tone, const char *text)
+void rama_report_paper_head(struct rama_report_paper *p, enum rama_report_tone tone, const char *text)
 {
-	add_line(p->head, &p->n_head, (struct rama_line){ text, tone });
+	add_line(p->head, &p->n_head, (struct rama_report_line){ text, tone });
 }
 
-void rama_paper_foot(struct rama_paper *p, enum rama_tone tone, const char *text)
+void rama_report_paper_foot(struct rama_report_paper *p, enum rama_report_tone tone, const char *text)
 {
-	add_line(p->foot, &p->n_foot, (struct rama_line){ text, tone });
+	add_line(p->foot, &p->n_foot, (struct rama_report_line){ text, tone });
 }
 
-struct rama_sheet *rama_paper_sheet(struct rama_paper *p, const char *key, const char *title,
-				    const struct rama_sheet_column *columns, unsigned n_columns)
+struct rama_report_sheet *rama_report_paper_sheet(struct rama_report_paper *p, const char *key, const char *title,
+				    const struct rama_report_sheet_column *columns, unsigned n_columns)
 {
 	/* the number of sheets is known when a paper is written down: the last one takes what is too much */
-	struct rama_sheet *s =
-		&p->sheets[p->n_sheets < RAMA_PAPER_SHEETS ? p->n_sheets++ : RAMA_PAPER_SHEETS - 1];
+	struct rama_report_sheet *s =
+		&p->sheets[p->n_sheets < RAMA_REPORT_PAPER_SHEETS ? p->n_sheets++ : RAMA_REPORT_PAPER_SHEETS - 1];
 
 	free(s->cells);
-	*s = (struct rama_sheet){
+	*s = (struct rama_report_sheet){
 		.key = key, .title = title, .columns = columns, .n_columns = n_columns
 	};
 	return s;
 }
 
-struct rama_sheet_cell *rama_sheet_row(struct rama_paper *p, struct rama_sheet *s)
+struct rama_report_sheet_cell *rama_report_sheet_row(struct rama_report_paper *p, struct rama_report_sheet *s)
 {
-	static struct rama_sheet_cell nobody[CELLS_MOST];
-	struct rama_sheet_cell *row;
+	static struct rama_report_sheet_cell nobody[CELLS_MOST];
+	struct rama_report_sheet_cell *row;
 
 	if (s->n_rows == s->room) {
 		size_t room = s->room == 0 ? 16 : s->room * 2;
-		struct rama_sheet_cell *cells =
+		struct rama_report_sheet_cell *cells =
 			realloc(s->cells, room * s->n_columns * sizeof(*cells));
 
 		if (cells == NULL) {
@@ -163,11 +163,11 @@ struct rama_sheet_cell *rama_sheet_row(struct rama_paper *p, struct rama_sheet *
 	}
 	row = &s->cells[s->n_rows++ * s->n_columns];
 	for (unsigned i = 0; i < s->n_columns; i++)
-		row[i] = (struct rama_sheet_cell){ .value = NAN };
+		row[i] = (struct rama_report_sheet_cell){ .value = NAN };
 	return row;
 }
 
-const struct rama_sheet *rama_paper_find(const struct rama_paper *p, const char *key)
+const struct rama_report_sheet *rama_report_paper_find(const struct rama_report_paper *p, const char *key)
 {
 	for (unsigned i = 0; i < p->n_sheets; i++)
 		if (strcmp(p->sheets[i].key, key) == 0)
@@ -175,18 +175,18 @@ const struct rama_sheet *rama_paper_find(const struct rama_paper *p, const char 
 	return NULL;
 }
 
-struct rama_sheet_cell rama_sheet_value(struct rama_paper *p, const char *unit, double value)
+struct rama_report_sheet_cell rama_report_sheet_value(struct rama_report_paper *p, const char *unit, double value)
 {
 	char text[RAMA_HUMAN];
 
 	if (!isfinite(value))
-		return (struct rama_sheet_cell){ .text = "–", .value = NAN, .tone = RAMA_TONE_DIM };
-	return (struct rama_sheet_cell){
-		.text = rama_paper_fmt(p, "%s", rama_human_value(text, unit, value)), .value = value
+		return (struct rama_report_sheet_cell){ .text = "–", .value = NAN, .tone = RAMA_REPORT_TONE_DIM };
+	return (struct rama_report_sheet_cell){
+		.text = rama_report_paper_fmt(p, "%s", rama_human_value(text, unit, value)), .value = value
 	};
 }
 
-struct rama_sheet_cell rama_sheet_text(const char *text)
+struct rama_report_sheet_cell rama_report_sheet_text(const char *text)
 {
-	return (struct rama_sheet_cell){ .text = text, .value = NAN };
+	return (struct rama_report_sheet_cell){ .text = text, .value = NAN };
 }

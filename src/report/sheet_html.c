@@ -8,7 +8,7 @@
 
 /* ---- HTML ------------------------------------------------------------------------------------ */
 
-static const char *const class_of[RAMA_TONES] = { "", "good", "warn", "bad", "dim", "bold" };
+static const char *const class_of[RAMA_REPORT_TONES] = { "", "good", "warn", "bad", "dim", "bold" };
 
 /* colours have a contrast of 4.5 and more on their ground, in light and in dark */
 static const char style[] =
@@ -95,22 +95,22 @@ static void put_p(struct rama_out *o, const char *class, const char *text)
 	rama_out_text(o, "</p>\n");
 }
 
-static const char *cell_class(const struct rama_sheet_column *c)
+static const char *cell_class(const struct rama_report_sheet_column *c)
 {
 	return c->unit != NULL ? "n" : c->wide ? "w" : "";
 }
 
 /* a row with a text in its first cell alone heads a group */
-static bool heads_group(const struct rama_sheet *s, const struct rama_sheet_cell *row)
+static bool heads_group(const struct rama_report_sheet *s, const struct rama_report_sheet_cell *row)
 {
 	for (unsigned c = 1; c < s->n_columns; c++)
 		if (row[c].text != NULL)
 			return false;
-	return row[0].tone == RAMA_TONE_BOLD;
+	return row[0].tone == RAMA_REPORT_TONE_BOLD;
 }
 
 /* the longest bar of a column; 0: it has none */
-static double most_of(const struct rama_sheet *s, unsigned column)
+static double most_of(const struct rama_report_sheet *s, unsigned column)
 {
 	double most = 0;
 
@@ -119,8 +119,8 @@ static double most_of(const struct rama_sheet *s, unsigned column)
 	return most;
 }
 
-static void html_cell(struct rama_out *o, const struct rama_sheet *s, unsigned c,
-		      const struct rama_sheet_cell *cell, double most)
+static void html_cell(struct rama_out *o, const struct rama_report_sheet *s, unsigned c,
+		      const struct rama_report_sheet_cell *cell, double most)
 {
 	rama_out_fmt(o, "<td class=\"%s%s %s\"", cell_class(&s->columns[c]), most > 0 ? " b" : "",
 		     class_of[cell->tone]);
@@ -134,8 +134,8 @@ static void html_cell(struct rama_out *o, const struct rama_sheet *s, unsigned c
 	rama_out_text(o, "</td>");
 }
 
-static void html_row(struct rama_out *o, const struct rama_sheet *s,
-		     const struct rama_sheet_cell *row, const double *most)
+static void html_row(struct rama_out *o, const struct rama_report_sheet *s,
+		     const struct rama_report_sheet_cell *row, const double *most)
 {
 	rama_out_text(o, "<tr>");
 	if (heads_group(s, row)) {
@@ -149,7 +149,7 @@ static void html_row(struct rama_out *o, const struct rama_sheet *s,
 	rama_out_text(o, "</tr>\n");
 }
 
-static void html_sheet(struct rama_out *o, const struct rama_sheet *s)
+static void html_sheet(struct rama_out *o, const struct rama_report_sheet *s)
 {
 	double most[BARS_MOST];
 
@@ -185,7 +185,7 @@ static void html_sheet(struct rama_out *o, const struct rama_sheet *s)
 	rama_out_text(o, "</section>\n");
 }
 
-void rama_paper_html(const struct rama_paper *p, struct rama_out *o)
+void rama_report_paper_html(const struct rama_report_paper *p, struct rama_out *o)
 {
 	rama_out_text(o, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 			 "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
@@ -233,19 +233,19 @@ static void mark_line(struct rama_out *o, const char *before, const char *s, con
 	rama_out_text(o, after);
 }
 
-static void mark_row(struct rama_out *o, const struct rama_sheet *s,
-		     const struct rama_sheet_cell *row)
+static void mark_row(struct rama_out *o, const struct rama_report_sheet *s,
+		     const struct rama_report_sheet_cell *row)
 {
 	for (unsigned c = 0; c < s->n_columns; c++) {
 		const char *text = row[c].text != NULL ? row[c].text : "";
-		bool strong = row[c].tone == RAMA_TONE_BOLD && text[0] != '\0';
+		bool strong = row[c].tone == RAMA_REPORT_TONE_BOLD && text[0] != '\0';
 
 		mark_line(o, strong ? "| **" : "| ", text, strong ? "** " : " ");
 	}
 	rama_out_text(o, "|\n");
 }
 
-static void mark_sheet(struct rama_out *o, const struct rama_sheet *s)
+static void mark_sheet(struct rama_out *o, const struct rama_report_sheet *s)
 {
 	if (s->data || (s->n_rows == 0 && s->none == NULL))
 		return;
@@ -269,7 +269,7 @@ static void mark_sheet(struct rama_out *o, const struct rama_sheet *s)
 		mark_line(o, "\n", s->note, "\n");
 }
 
-void rama_paper_markdown(const struct rama_paper *p, struct rama_out *o)
+void rama_report_paper_markdown(const struct rama_report_paper *p, struct rama_out *o)
 {
 	mark_line(o, "# ", p->title, "\n\n");
 	if (p->verdict != NULL)
@@ -310,7 +310,7 @@ static void number(struct rama_out *o, double v)
 		rama_out_fmt(o, "%.9g", v);
 }
 
-void rama_sheet_csv(const struct rama_sheet *s, struct rama_out *o)
+void rama_report_sheet_csv(const struct rama_report_sheet *s, struct rama_out *o)
 {
 	for (unsigned c = 0; c < s->n_columns; c++) {
 		rama_out_text(o, c > 0 ? "," : "");
@@ -318,7 +318,7 @@ void rama_sheet_csv(const struct rama_sheet *s, struct rama_out *o)
 	}
 	rama_out_char(o, '\n');
 	for (size_t r = 0; r < s->n_rows; r++) {
-		const struct rama_sheet_cell *row = &s->cells[r * s->n_columns];
+		const struct rama_report_sheet_cell *row = &s->cells[r * s->n_columns];
 
 		for (unsigned c = 0; c < s->n_columns; c++) {
 			rama_out_text(o, c > 0 ? "," : "");

@@ -11,10 +11,10 @@
 
 struct printer {
 	struct rama_out *o;
-	const struct rama_paper_style *style;
+	const struct rama_report_paper_style *style;
 };
 
-static const char *const colour[RAMA_TONES] = { "",	    "\033[32m", "\033[33m",
+static const char *const colour[RAMA_REPORT_TONES] = { "",	    "\033[32m", "\033[33m",
 						"\033[31m", "\033[2m",	"\033[1m" };
 
 /* what a terminal without UTF-8 shows instead */
@@ -64,22 +64,22 @@ static void blanks(const struct printer *p, unsigned n)
 		rama_out_char(p->o, ' ');
 }
 
-static void tone(const struct printer *p, enum rama_tone t)
+static void tone(const struct printer *p, enum rama_report_tone t)
 {
-	if (p->style->colour && t != RAMA_TONE_PLAIN)
+	if (p->style->colour && t != RAMA_REPORT_TONE_PLAIN)
 		rama_out_text(p->o, colour[t]);
 }
 
-static void end_tone(const struct printer *p, enum rama_tone t)
+static void end_tone(const struct printer *p, enum rama_report_tone t)
 {
-	if (p->style->colour && t != RAMA_TONE_PLAIN)
+	if (p->style->colour && t != RAMA_REPORT_TONE_PLAIN)
 		rama_out_text(p->o, "\033[0m");
 }
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
 /* wrapped between words; the line is filled up to `at` already, further ones are indented */
-static void put_line(const struct printer *p, const char *s, enum rama_tone t, unsigned at,
+static void put_line(const struct printer *p, const char *s, enum rama_report_tone t, unsigned at,
 		     unsigned indent)
 {
 	unsigned width = p->style->width;
@@ -122,14 +122,14 @@ static unsigned total_width(const struct layout *l, unsigned n)
 	return sum;
 }
 
-static void natural_widths(struct layout *l, const struct rama_sheet *s, unsigned n)
+static void natural_widths(struct layout *l, const struct rama_report_sheet *s, unsigned n)
 {
 	for (unsigned c = 0; c < n; c++) {
-		l->width[c] = rama_text_width(s->columns[c].header);
+		l->width[c] = rama_report_text_width(s->columns[c].header);
 		l->shown[c] = true;
 		for (size_t r = 0; r < s->n_rows; r++) {
 			const char *text = s->cells[r * s->n_columns + c].text;
-			unsigned w = text != NULL ? rama_text_width(text) : 0;
+			unsigned w = text != NULL ? rama_report_text_width(text) : 0;
 
 			l->width[c] = w > l->width[c] ? w : l->width[c];
 		}
@@ -137,7 +137,7 @@ static void natural_widths(struct layout *l, const struct rama_sheet *s, unsigne
 }
 
 /* the column that goes next on a narrow terminal; n: none */
-static unsigned dropped_next(const struct layout *l, const struct rama_sheet *s, unsigned n)
+static unsigned dropped_next(const struct layout *l, const struct rama_report_sheet *s, unsigned n)
 {
 	unsigned found = n;
 
@@ -149,7 +149,7 @@ static unsigned dropped_next(const struct layout *l, const struct rama_sheet *s,
 }
 
 /* columns that belong together go together */
-static void drop(struct layout *l, const struct rama_sheet *s, unsigned n, unsigned group)
+static void drop(struct layout *l, const struct rama_report_sheet *s, unsigned n, unsigned group)
 {
 	for (unsigned c = 0; c < n; c++)
 		if (s->columns[c].drop == group)
@@ -157,7 +157,7 @@ static void drop(struct layout *l, const struct rama_sheet *s, unsigned n, unsig
 }
 
 /* what the table needs if its names are cut to `least` */
-static unsigned least_width(const struct layout *l, const struct rama_sheet *s, unsigned n,
+static unsigned least_width(const struct layout *l, const struct rama_report_sheet *s, unsigned n,
 			    unsigned least)
 {
 	unsigned sum = total_width(l, n);
@@ -168,7 +168,7 @@ static unsigned least_width(const struct layout *l, const struct rama_sheet *s, 
 	return sum;
 }
 
-static void shrink_wide(struct layout *l, const struct rama_sheet *s, unsigned n, unsigned width,
+static void shrink_wide(struct layout *l, const struct rama_report_sheet *s, unsigned n, unsigned width,
 			unsigned least)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -181,7 +181,7 @@ static void shrink_wide(struct layout *l, const struct rama_sheet *s, unsigned n
 }
 
 /* Names give way first, but not below what is readable; then columns go, then names give way again. */
-static void fit(struct layout *l, const struct rama_sheet *s, unsigned n, unsigned width)
+static void fit(struct layout *l, const struct rama_report_sheet *s, unsigned n, unsigned width)
 {
 	natural_widths(l, s, n);
 	while (least_width(l, s, n, WIDE_GOOD) > width) {
@@ -209,7 +209,7 @@ static void put_cut(const struct printer *p, const char *s, unsigned have, unsig
 
 static void put_cell(const struct printer *p, const char *s, unsigned width, bool right, bool last)
 {
-	unsigned have = rama_text_width(s), pad = have < width ? width - have : 0;
+	unsigned have = rama_report_text_width(s), pad = have < width ? width - have : 0;
 
 	if (right)
 		blanks(p, pad);
@@ -221,8 +221,8 @@ static void put_cell(const struct printer *p, const char *s, unsigned width, boo
 		blanks(p, pad);
 }
 
-static unsigned last_shown(const struct layout *l, const struct rama_sheet *s,
-			   const struct rama_sheet_cell *row, unsigned n)
+static unsigned last_shown(const struct layout *l, const struct rama_report_sheet *s,
+			   const struct rama_report_sheet_cell *row, unsigned n)
 {
 	unsigned last = 0;
 
@@ -235,14 +235,14 @@ static unsigned last_shown(const struct layout *l, const struct rama_sheet *s,
 	return last;
 }
 
-static void put_row(const struct printer *p, const struct layout *l, const struct rama_sheet *s,
-		    unsigned n, const struct rama_sheet_cell *row)
+static void put_row(const struct printer *p, const struct layout *l, const struct rama_report_sheet *s,
+		    unsigned n, const struct rama_report_sheet_cell *row)
 {
 	unsigned last = last_shown(l, s, row, n);
 
 	for (unsigned c = 0; c <= last; c++) {
 		const char *text = row == NULL ? s->columns[c].header : row[c].text;
-		enum rama_tone t = row == NULL ? RAMA_TONE_DIM : row[c].tone;
+		enum rama_report_tone t = row == NULL ? RAMA_REPORT_TONE_DIM : row[c].tone;
 
 		if (!l->shown[c])
 			continue;
@@ -255,7 +255,7 @@ static void put_row(const struct printer *p, const struct layout *l, const struc
 	rama_out_char(p->o, '\n');
 }
 
-static bool has_headers(const struct rama_sheet *s, unsigned n)
+static bool has_headers(const struct rama_report_sheet *s, unsigned n)
 {
 	for (unsigned c = 0; c < n; c++)
 		if (s->columns[c].header[0] != '\0')
@@ -263,7 +263,7 @@ static bool has_headers(const struct rama_sheet *s, unsigned n)
 	return false;
 }
 
-static void put_sheet(const struct printer *p, const struct rama_sheet *s)
+static void put_sheet(const struct printer *p, const struct rama_report_sheet *s)
 {
 	struct layout l = { .width = { 0 } };
 	unsigned n = s->n_columns < COLUMNS_MOST ? s->n_columns : COLUMNS_MOST;
@@ -272,11 +272,11 @@ static void put_sheet(const struct printer *p, const struct rama_sheet *s)
 		return;
 	if (s->title != NULL) {
 		rama_out_char(p->o, '\n');
-		put_line(p, s->title, RAMA_TONE_BOLD, 0, 0);
+		put_line(p, s->title, RAMA_REPORT_TONE_BOLD, 0, 0);
 	}
 	if (s->n_rows == 0) {
 		blanks(p, GAP);
-		put_line(p, s->none, RAMA_TONE_DIM, GAP, GAP);
+		put_line(p, s->none, RAMA_REPORT_TONE_DIM, GAP, GAP);
 		return;
 	}
 	fit(&l, s, n, p->style->width);
@@ -289,19 +289,19 @@ static void put_sheet(const struct printer *p, const struct rama_sheet *s)
 			     s->more);
 	if (s->note != NULL) {
 		blanks(p, GAP);
-		put_line(p, s->note, RAMA_TONE_DIM, GAP, GAP);
+		put_line(p, s->note, RAMA_REPORT_TONE_DIM, GAP, GAP);
 	}
 }
 
-void rama_paper_print(const struct rama_paper *paper, struct rama_out *o,
-		      const struct rama_paper_style *style)
+void rama_report_paper_print(const struct rama_report_paper *paper, struct rama_out *o,
+		      const struct rama_report_paper_style *style)
 {
 	struct printer p = { .o = o, .style = style };
 
 	for (unsigned i = 0; i < paper->n_head; i++)
 		put_line(&p, paper->head[i].text, paper->head[i].tone, 0, 3);
 	if (paper->verdict != NULL)
-		put_line(&p, paper->verdict, RAMA_TONE_BOLD, 0, 0);
+		put_line(&p, paper->verdict, RAMA_REPORT_TONE_BOLD, 0, 0);
 	for (unsigned i = 0; i < paper->n_sheets; i++)
 		put_sheet(&p, &paper->sheets[i]);
 	if (paper->n_foot > 0)

@@ -39,10 +39,10 @@ static const char *const ramp[] = { "440154", "481a6c", "472f7d", "414487", "395
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-void rama_svg_escape(struct rama_out *o, const char *s)
+void rama_report_svg_escape(struct rama_out *o, const char *s)
 {
 	while (*s != '\0') {
-		unsigned n = rama_text_sound(s);
+		unsigned n = rama_report_text_sound(s);
 
 		if (n == 0)
 			rama_out_text(o, "\xef\xbf\xbd");
@@ -60,30 +60,30 @@ void rama_svg_escape(struct rama_out *o, const char *s)
 	}
 }
 
-void rama_svg_text(struct svg *g, double x, double y, const char *class, const char *anchor,
+void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, const char *class, const char *anchor,
 		   const char *s)
 {
 	rama_out_fmt(g->o, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"", x, y, class);
 	if (strcmp(anchor, "start") != 0)
 		rama_out_fmt(g->o, " text-anchor=\"%s\"", anchor);
 	rama_out_char(g->o, '>');
-	rama_svg_escape(g->o, s);
+	rama_report_svg_escape(g->o, s);
 	rama_out_text(g->o, "</text>\n");
 }
 
-void rama_svg_rect(struct svg *g, double x, double y, double w, double h, const char *class)
+void rama_report_svg_rect(struct rama_report_svg_page *g, double x, double y, double w, double h, const char *class)
 {
 	rama_out_fmt(g->o,
 		     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"%s\"/>\n",
 		     x, y, w, h, class);
 }
 
-void rama_svg_title(struct svg *g, const char *title, const char *note)
+void rama_report_svg_title(struct rama_report_svg_page *g, const char *title, const char *note)
 {
 	g->y += 30;
-	rama_svg_text(g, SVG_LEFT, g->y, "ir-h", "start", title);
+	rama_report_svg_text(g, RAMA_REPORT_SVG_LEFT, g->y, "ir-h", "start", title);
 	g->y += 16;
-	rama_svg_text(g, SVG_LEFT, g->y, "ir-s", "start", note);
+	rama_report_svg_text(g, RAMA_REPORT_SVG_LEFT, g->y, "ir-s", "start", note);
 	g->y += 8;
 }
 
@@ -109,25 +109,25 @@ static const char *cut_line(char *to, size_t room, const char *s, unsigned n)
 
 /* ---- the upper part -------------------------------------------------------------------------- */
 
-static void put_head(struct svg *g)
+static void put_head(struct rama_report_svg_page *g)
 {
 	const struct rama_view *v = g->v;
-	char line[600], n[2][RAMA_HUMAN], date[RAMA_DATE];
+	char line[600], n[2][RAMA_HUMAN], date[RAMA_REPORT_DATE];
 
-	rama_date_text(date, v->start_sec);
+	rama_report_date_text(date, v->start_sec);
 	snprintf(line, sizeof(line), "%.200s · job %lld · %s rank%s%s · %s", v->name,
 		 (long long)v->jobid, rama_human_count(n[0], v->nprocs), v->nprocs == 1 ? "" : "s",
 		 date, rama_human_duration(n[1], v->run_time));
 	g->y = 30;
-	rama_svg_text(g, SVG_LEFT, g->y, "ir-d", "start", line);
-	rama_svg_text(g, SVG_RIGHT, g->y, "ir-s", "end", "iorama " IORAMA_BUILD_VERSION);
+	rama_report_svg_text(g, RAMA_REPORT_SVG_LEFT, g->y, "ir-d", "start", line);
+	rama_report_svg_text(g, RAMA_REPORT_SVG_RIGHT, g->y, "ir-s", "end", "iorama " IORAMA_BUILD_VERSION);
 	for (size_t i = 0; i < g->d->n_banner && i < 3; i++) {
 		g->y += 20;
-		rama_svg_text(g, SVG_LEFT, g->y, "ir-k", "start", g->d->banner[i]);
+		rama_report_svg_text(g, RAMA_REPORT_SVG_LEFT, g->y, "ir-k", "start", g->d->banner[i]);
 	}
 }
 
-static void put_verdict(struct svg *g)
+static void put_verdict(struct rama_report_svg_page *g)
 {
 	const char *rest = g->d->verdict;
 	char line[600];
@@ -136,11 +136,11 @@ static void put_verdict(struct svg *g)
 	for (unsigned i = 0; i < 4 && *rest != '\0'; i++) {
 		rest = cut_line(line, sizeof(line), rest, VERDICT_CHARS);
 		g->y += 25;
-		rama_svg_text(g, SVG_LEFT, g->y, "ir-v", "start", line);
+		rama_report_svg_text(g, RAMA_REPORT_SVG_LEFT, g->y, "ir-v", "start", line);
 	}
 }
 
-static void put_bar(struct svg *g)
+static void put_bar(struct rama_report_svg_page *g)
 {
 	const struct {
 		const char *name, *class;
@@ -149,29 +149,29 @@ static void put_bar(struct svg *g)
 		     { "write", "ir-w", g->d->write_share },
 		     { "metadata", "ir-m", g->d->meta_share },
 		     { "other", "ir-o", g->d->other_share } };
-	double x = SVG_LEFT, at = SVG_LEFT, wide = SVG_RIGHT - SVG_LEFT;
+	double x = RAMA_REPORT_SVG_LEFT, at = RAMA_REPORT_SVG_LEFT, wide = RAMA_REPORT_SVG_RIGHT - RAMA_REPORT_SVG_LEFT;
 
 	g->y += 14;
-	rama_svg_rect(g, SVG_LEFT, g->y, wide, 14, "ir-f");
+	rama_report_svg_rect(g, RAMA_REPORT_SVG_LEFT, g->y, wide, 14, "ir-f");
 	for (unsigned i = 0; i < 4; i++) {
 		double share = part[i].share > 0 ? part[i].share : 0;
 		char n[RAMA_HUMAN], label[80];
 
-		if (x + share * wide > SVG_RIGHT + 0.5)
-			share = (SVG_RIGHT - x) / wide;
+		if (x + share * wide > RAMA_REPORT_SVG_RIGHT + 0.5)
+			share = (RAMA_REPORT_SVG_RIGHT - x) / wide;
 		if (share > 0)
-			rama_svg_rect(g, x, g->y, share * wide, 14, part[i].class);
+			rama_report_svg_rect(g, x, g->y, share * wide, 14, part[i].class);
 		x += share * wide;
-		rama_svg_rect(g, at, g->y + 22, 10, 10, part[i].class);
+		rama_report_svg_rect(g, at, g->y + 22, 10, 10, part[i].class);
 		snprintf(label, sizeof(label), "%s %s", part[i].name,
 			 rama_human_share(n, part[i].share));
-		rama_svg_text(g, at + 15, g->y + 31, "ir-d", "start", label);
+		rama_report_svg_text(g, at + 15, g->y + 31, "ir-d", "start", label);
 		at += 150;
 	}
 	g->y += 34;
 }
 
-static void put_numbers(struct svg *g)
+static void put_numbers(struct rama_report_svg_page *g)
 {
 	const struct rama_view *v = g->v;
 	char line[400], n[5][RAMA_HUMAN], ranks[2 * RAMA_HUMAN + 40] = "";
@@ -187,29 +187,29 @@ static void put_numbers(struct svg *g)
 	snprintf(line, sizeof(line), "read %s · written %s · %s · %s file%s%s", n[0], n[1], n[2],
 		 n[3], v->n_real == 1 ? "" : "s", ranks);
 	g->y += 22;
-	rama_svg_text(g, SVG_LEFT, g->y, "ir-t", "start", line);
+	rama_report_svg_text(g, RAMA_REPORT_SVG_LEFT, g->y, "ir-t", "start", line);
 	g->y += 8;
 }
 
-static void put_finding(struct svg *g, const struct rama_finding *f, double most)
+static void put_finding(struct rama_report_svg_page *g, const struct rama_finding *f, double most)
 {
 	char n[RAMA_HUMAN], class[16], line[600];
 	const char *level = rama_level_name[f->level];
 
 	g->y += 25;
 	snprintf(class, sizeof(class), "ir-%s", level);
-	rama_svg_text(g, 90, g->y, "ir-t", "end", rama_human_seconds(n, f->cost));
+	rama_report_svg_text(g, 90, g->y, "ir-t", "end", rama_human_seconds(n, f->cost));
 	if (most > 0)
-		rama_svg_rect(g, 98, g->y - 11, 70 * f->cost / most, 13, class);
-	rama_svg_rect(g, 178, g->y - 12, 44, 16, class);
-	rama_svg_text(g, 200, g->y, "ir-c", "middle", level);
+		rama_report_svg_rect(g, 98, g->y - 11, 70 * f->cost / most, 13, class);
+	rama_report_svg_rect(g, 178, g->y - 12, 44, 16, class);
+	rama_report_svg_text(g, 200, g->y, "ir-c", "middle", level);
 	if (*cut_line(line, sizeof(line) - 4, f->title, TITLE_CHARS) != '\0')
 		memcpy(line + strlen(line), "…", sizeof("…"));
-	rama_svg_text(g, 232, g->y, "ir-t", "start", line);
-	rama_svg_text(g, SVG_RIGHT, g->y, "ir-s", "end", f->rule->id);
+	rama_report_svg_text(g, 232, g->y, "ir-t", "start", line);
+	rama_report_svg_text(g, RAMA_REPORT_SVG_RIGHT, g->y, "ir-s", "end", f->rule->id);
 }
 
-static void put_findings(struct svg *g)
+static void put_findings(struct rama_report_svg_page *g)
 {
 	size_t n = 0;
 	double most = 0;
@@ -227,7 +227,7 @@ static void put_findings(struct svg *g)
 	if (g->d->n_high + g->d->n_warn > n) {
 		g->y += 20;
 		snprintf(line, sizeof(line), "and %zu more", g->d->n_high + g->d->n_warn - n);
-		rama_svg_text(g, 232, g->y, "ir-s", "start", line);
+		rama_report_svg_text(g, 232, g->y, "ir-s", "start", line);
 	}
 	g->y += 6;
 }
@@ -238,12 +238,12 @@ static void put_style(struct rama_out *o)
 {
 	rama_out_text(o, "<style>\n");
 	rama_out_text(o, style);
-	for (unsigned i = 0; i < SVG_LEVELS; i++)
+	for (unsigned i = 0; i < RAMA_REPORT_SVG_LEVELS; i++)
 		rama_out_fmt(o, ".ir-h%u{stroke:#%s;fill:#%s}", i, ramp[i], ramp[i]);
 	rama_out_text(o, "\n@media(prefers-color-scheme:dark){");
 	rama_out_text(o, dark);
-	for (unsigned i = 0; i < SVG_LEVELS; i++) {
-		unsigned k = DARK_SKIPS + i * (SVG_LEVELS - DARK_SKIPS) / SVG_LEVELS;
+	for (unsigned i = 0; i < RAMA_REPORT_SVG_LEVELS; i++) {
+		unsigned k = DARK_SKIPS + i * (RAMA_REPORT_SVG_LEVELS - DARK_SKIPS) / RAMA_REPORT_SVG_LEVELS;
 
 		rama_out_fmt(o, ".ir-h%u{stroke:#%s;fill:#%s}", i, ramp[k], ramp[k]);
 	}
@@ -253,7 +253,7 @@ static void put_style(struct rama_out *o)
 void rama_report_svg(struct rama_out *o, const struct rama_view *v, const struct rama_diagnosis *d)
 {
 	struct rama_out body;
-	struct svg g = { .o = &body, .v = v, .d = d };
+	struct rama_report_svg_page g = { .o = &body, .v = v, .d = d };
 
 	rama_out_init(&body, NULL, NULL); /* the height is known last */
 	put_head(&g);
@@ -261,21 +261,21 @@ void rama_report_svg(struct rama_out *o, const struct rama_view *v, const struct
 	put_bar(&g);
 	put_numbers(&g);
 	put_findings(&g);
-	rama_svg_timeline(&g);
-	rama_svg_sizes(&g);
+	rama_report_svg_timeline(&g);
+	rama_report_svg_sizes(&g);
 	g.y += 20;
 	rama_out_fmt(o,
 		     "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ir\" viewBox=\"0 0 %d "
 		     "%.0f\" width=\"%d\" height=\"%.0f\" "
 		     "role=\"img\" style=\"max-width:100%%;height:auto\">\n<title>",
-		     SVG_WIDTH, g.y, SVG_WIDTH, g.y);
-	rama_svg_escape(o, d->verdict);
+		     RAMA_REPORT_SVG_WIDTH, g.y, RAMA_REPORT_SVG_WIDTH, g.y);
+	rama_report_svg_escape(o, d->verdict);
 	rama_out_text(o, "</title>\n");
 	put_style(o);
 	rama_out_fmt(
 		o,
 		"<rect x=\".5\" y=\".5\" width=\"%d\" height=\"%.0f\" rx=\"8\" class=\"ir-bg\"/>\n",
-		SVG_WIDTH - 1, g.y - 1);
+		RAMA_REPORT_SVG_WIDTH - 1, g.y - 1);
 	rama_out_bytes(o, body.buf, body.used);
 	rama_out_text(o, "</svg>\n");
 	if (body.error != 0 && o->error == 0)

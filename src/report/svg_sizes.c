@@ -61,7 +61,7 @@ static double height_of(const struct panel *p, double v)
 	return fmax(2, HEIGHT * v / p->most);
 }
 
-static void put_panel(struct svg *g, const struct panel *p, double x, const char *what, bool bytes)
+static void put_panel(struct rama_report_svg_page *g, const struct panel *p, double x, const char *what, bool bytes)
 {
 	double unit = (PANEL - 20.0) / RAMA_SIZE_BINS, base = g->y + 18 + HEIGHT;
 	char n[RAMA_HUMAN], line[160];
@@ -69,7 +69,7 @@ static void put_panel(struct svg *g, const struct panel *p, double x, const char
 	snprintf(line, sizeof(line), "%s, at most %s%s", what,
 		 bytes ? rama_human_bytes(n, p->most) : rama_human_value(n, "count", p->most),
 		 p->log ? ", logarithmic" : "");
-	rama_svg_text(g, x, g->y + 8, "ir-d", "start", line);
+	rama_report_svg_text(g, x, g->y + 8, "ir-d", "start", line);
 	rama_out_fmt(g->o, "<path class=\"ir-l\" d=\"M%.1f %.1fh%d\"/>\n", x, base + 0.5,
 		     PANEL - 20);
 	for (unsigned b = 0; b < RAMA_SIZE_BINS; b++) {
@@ -79,14 +79,14 @@ static void put_panel(struct svg *g, const struct panel *p, double x, const char
 			double h = height_of(p, p->value[1 - kind][b]);
 
 			if (h > 0)
-				rama_svg_rect(g, at + 3 + kind * (unit / 2 - 3), base - h,
+				rama_report_svg_rect(g, at + 3 + kind * (unit / 2 - 3), base - h,
 					      unit / 2 - 4, h, kind == 0 ? "ir-r" : "ir-w");
 		}
-		rama_svg_text(g, at + unit - 2, base + 14, "ir-s", "middle", class_label[b]);
+		rama_report_svg_text(g, at + unit - 2, base + 14, "ir-s", "middle", class_label[b]);
 	}
 }
 
-void rama_svg_sizes(struct svg *g)
+void rama_report_svg_sizes(struct rama_report_svg_page *g)
 {
 	const char *name = NULL;
 	const struct rama_view_layer *l = choose(g->v, &name);
@@ -104,14 +104,14 @@ void rama_svg_sizes(struct svg *g)
 	measure(&calls);
 	measure(&bytes);
 	snprintf(title, sizeof(title), "Request sizes, %s", name);
-	rama_svg_title(g, title,
+	rama_report_svg_title(g, title,
 		       l->sizes_exact ? "reads blue, writes orange; a class ends at its label "
 					"(bytes, KiB, MiB, GiB)"
 				      : "reads blue, writes orange; a class ends at its label "
 					"(bytes, KiB, MiB, GiB); "
 					"bytes are estimated from the most frequent sizes");
 	g->y += 6;
-	put_panel(g, &calls, SVG_LEFT, "calls", false);
-	put_panel(g, &bytes, SVG_LEFT + PANEL + 40, "bytes", true);
+	put_panel(g, &calls, RAMA_REPORT_SVG_LEFT, "calls", false);
+	put_panel(g, &bytes, RAMA_REPORT_SVG_LEFT + PANEL + 40, "bytes", true);
 	g->y += 18 + HEIGHT + 18;
 }

@@ -120,7 +120,7 @@ static void make_flow(struct flow *f, const struct span *s, const struct rama_vi
 }
 
 /* steps above (reads) or below (writes) the line in the middle */
-static void put_area(struct svg *g, const struct flow *f, unsigned kind, double middle)
+static void put_area(struct rama_report_svg_page *g, const struct flow *f, unsigned kind, double middle)
 {
 	double unit = (double)(X1 - X0) / FLOW_BINS, high = FLOW_HEIGHT / 2.0 - 4,
 	       sign = kind == 1 ? -1 : 1;
@@ -138,7 +138,7 @@ static void put_area(struct svg *g, const struct flow *f, unsigned kind, double 
 }
 
 /* findings that have a place in time, and do not last as long as the job: the next one from *at on, or NULL */
-static const struct rama_finding *next_band(const struct svg *g, const struct span *s, size_t *at)
+static const struct rama_finding *next_band(const struct rama_report_svg_page *g, const struct span *s, size_t *at)
 {
 	while (*at < g->d->n_findings) {
 		const struct rama_finding *f = &g->d->findings[(*at)++];
@@ -150,44 +150,44 @@ static const struct rama_finding *next_band(const struct svg *g, const struct sp
 	return NULL;
 }
 
-static void put_bands(struct svg *g, const struct span *s, double top, double height)
+static void put_bands(struct rama_report_svg_page *g, const struct span *s, double top, double height)
 {
 	const struct rama_finding *f;
 	unsigned n = 0;
 
 	for (size_t at = 0; n < BANDS_MOST && (f = next_band(g, s, &at)) != NULL; n++)
-		rama_svg_rect(g, x_of(s, f->from), top, fmax(2, x_of(s, f->to) - x_of(s, f->from)),
+		rama_report_svg_rect(g, x_of(s, f->from), top, fmax(2, x_of(s, f->to) - x_of(s, f->from)),
 			      height, "ir-b");
 }
 
-static void put_band_names(struct svg *g, const struct span *s, double top)
+static void put_band_names(struct rama_report_svg_page *g, const struct span *s, double top)
 {
 	const struct rama_finding *f;
 	unsigned n = 0;
 
 	for (size_t at = 0; n < BANDS_MOST && (f = next_band(g, s, &at)) != NULL; n++)
-		rama_svg_text(g, x_of(s, f->from) + 3, top + 12 + 12 * n, "ir-k", "start",
+		rama_report_svg_text(g, x_of(s, f->from) + 3, top + 12 + 12 * n, "ir-k", "start",
 			      f->rule->id);
 }
 
-static void put_flow(struct svg *g, const struct span *s)
+static void put_flow(struct rama_report_svg_page *g, const struct span *s)
 {
 	struct flow f = { .most = 0 };
 	double middle = g->y + FLOW_HEIGHT / 2.0;
 	char n[RAMA_HUMAN];
 
 	make_flow(&f, s, g->v);
-	rama_svg_rect(g, X0, g->y, X1 - X0, FLOW_HEIGHT, "ir-f");
+	rama_report_svg_rect(g, X0, g->y, X1 - X0, FLOW_HEIGHT, "ir-f");
 	put_bands(g, s, g->y, FLOW_HEIGHT);
 	if (f.most > 0) {
 		put_area(g, &f, 1, middle);
 		put_area(g, &f, 0, middle);
 	}
 	put_band_names(g, s, g->y);
-	rama_svg_text(g, X1 + 8, g->y + 12, "ir-s", "start", "at most");
-	rama_svg_text(g, X1 + 8, g->y + 27, "ir-s", "start", rama_human_rate(n, f.most));
-	rama_svg_text(g, X0 - 8, g->y + 24, "ir-d", "end", "read");
-	rama_svg_text(g, X0 - 8, g->y + FLOW_HEIGHT - 16, "ir-d", "end", "written");
+	rama_report_svg_text(g, X1 + 8, g->y + 12, "ir-s", "start", "at most");
+	rama_report_svg_text(g, X1 + 8, g->y + 27, "ir-s", "start", rama_human_rate(n, f.most));
+	rama_report_svg_text(g, X0 - 8, g->y + 24, "ir-d", "end", "read");
+	rama_report_svg_text(g, X0 - 8, g->y + FLOW_HEIGHT - 16, "ir-d", "end", "written");
 	g->y += FLOW_HEIGHT;
 }
 
@@ -240,11 +240,11 @@ static int level_of(const struct scale *s, double v)
 	if (!(v > 0))
 		return -1;
 	t = s->most > s->least ? log(v / s->least) / log(s->most / s->least) : 1;
-	return t >= 1 ? SVG_LEVELS - 1 : t <= 0 ? 0 : (int)(t * SVG_LEVELS);
+	return t >= 1 ? RAMA_REPORT_SVG_LEVELS - 1 : t <= 0 ? 0 : (int)(t * RAMA_REPORT_SVG_LEVELS);
 }
 
 /* one path for each colour: runs of cells as strokes, in units of cells */
-static void put_level(struct svg *g, const struct grid *grid, const struct scale *s, int level)
+static void put_level(struct rama_report_svg_page *g, const struct grid *grid, const struct scale *s, int level)
 {
 	bool any = false;
 
@@ -266,7 +266,7 @@ static void put_level(struct svg *g, const struct grid *grid, const struct scale
 		rama_out_text(g->o, "\"/>");
 }
 
-static void put_rank_bars(struct svg *g, const struct grid *grid, double height)
+static void put_rank_bars(struct rama_report_svg_page *g, const struct grid *grid, double height)
 {
 	double unit = height / grid->rows, most = 0;
 
@@ -278,9 +278,9 @@ static void put_rank_bars(struct svg *g, const struct grid *grid, double height)
 		       thick = unit > 3 ? unit - 1 : unit;
 
 		if (w > 0)
-			rama_svg_rect(g, X1 + 8, g->y + r * unit, w, thick, "ir-w");
+			rama_report_svg_rect(g, X1 + 8, g->y + r * unit, w, thick, "ir-w");
 		if (x > 0)
-			rama_svg_rect(g, X1 + 8 + w, g->y + r * unit, x, thick, "ir-r");
+			rama_report_svg_rect(g, X1 + 8 + w, g->y + r * unit, x, thick, "ir-r");
 	}
 	rama_out_text(g->o, "</g>\n");
 }
@@ -295,23 +295,23 @@ static double height_of(const struct grid *grid)
 	return busy * 16 <= grid->rows ? 48 : fmin(112, fmax(36, 8.0 * grid->rows));
 }
 
-static void put_strip(struct svg *g, const struct rama_view_heat *h, const struct grid *grid,
+static void put_strip(struct rama_report_svg_page *g, const struct rama_view_heat *h, const struct grid *grid,
 		      const struct scale *s)
 {
 	double height = height_of(grid);
 	char n[RAMA_HUMAN], line[RAMA_HUMAN + 16];
 
-	rama_svg_rect(g, X0, g->y, X1 - X0, height, "ir-f");
+	rama_report_svg_rect(g, X0, g->y, X1 - X0, height, "ir-f");
 	rama_out_fmt(g->o,
 		     "<g transform=\"translate(%d %.1f) scale(%.4f %.4f)\" "
 		     "shape-rendering=\"crispEdges\">",
 		     X0, g->y, (double)(X1 - X0) / grid->bins, height / grid->rows);
-	for (int level = 0; level < SVG_LEVELS; level++)
+	for (int level = 0; level < RAMA_REPORT_SVG_LEVELS; level++)
 		put_level(g, grid, s, level);
 	rama_out_text(g->o, "</g>\n");
-	rama_svg_text(g, X0 - 8, g->y + 13, "ir-t", "end", rama_layer_info[h->layer].label);
+	rama_report_svg_text(g, X0 - 8, g->y + 13, "ir-t", "end", rama_layer_info[h->layer].label);
 	snprintf(line, sizeof(line), "ranks 0–%s", rama_human_count(n, g->v->nprocs - 1));
-	rama_svg_text(g, X0 - 8, g->y + 27, "ir-s", "end", g->v->nprocs > 1 ? line : "rank 0");
+	rama_report_svg_text(g, X0 - 8, g->y + 27, "ir-s", "end", g->v->nprocs > 1 ? line : "rank 0");
 	put_rank_bars(g, grid, height);
 	g->y += height + 5;
 }
@@ -325,7 +325,7 @@ static double nice_step(double range)
 	return range / step > 25 ? 5 * step : range / step > 10 ? 2 * step : step;
 }
 
-static void put_axis(struct svg *g, const struct span *s)
+static void put_axis(struct rama_report_svg_page *g, const struct span *s)
 {
 	double step = nice_step(s->to - s->from), first = ceil(s->from / step);
 
@@ -336,42 +336,42 @@ static void put_axis(struct svg *g, const struct span *s)
 
 		rama_out_fmt(g->o, "<path class=\"ir-l\" d=\"M%.1f %.1fv5\"/>\n", x, g->y);
 		snprintf(line, sizeof(line), "%g s", t);
-		rama_svg_text(g, x, g->y + 17, "ir-s", "middle", line);
+		rama_report_svg_text(g, x, g->y + 17, "ir-s", "middle", line);
 	}
 	g->y += 22;
 }
 
-static void put_legend(struct svg *g, const struct scale *s, double width)
+static void put_legend(struct rama_report_svg_page *g, const struct scale *s, double width)
 {
 	char n[2][RAMA_HUMAN], line[160];
 
 	g->y += 6;
-	for (int i = 0; i < SVG_LEVELS; i++) {
+	for (int i = 0; i < RAMA_REPORT_SVG_LEVELS; i++) {
 		char class[16];
 
 		snprintf(class, sizeof(class), "ir-h%d", i);
-		rama_svg_rect(g, X0 + 9.0 * i, g->y, 9, 10, class);
+		rama_report_svg_rect(g, X0 + 9.0 * i, g->y, 9, 10, class);
 	}
 	snprintf(line, sizeof(line),
 		 "%s to %s by the busiest rank of a cell in %.3g s, logarithmic",
 		 rama_human_bytes(n[0], s->least), rama_human_bytes(n[1], s->most), width);
-	rama_svg_text(g, X0 + 9.0 * SVG_LEVELS + 10, g->y + 9, "ir-s", "start", line);
+	rama_report_svg_text(g, X0 + 9.0 * RAMA_REPORT_SVG_LEVELS + 10, g->y + 9, "ir-s", "start", line);
 	g->y += 12;
 }
 
-static void put_cuts(struct svg *g, const struct span *s)
+static void put_cuts(struct rama_report_svg_page *g, const struct span *s)
 {
 	char line[120], n[RAMA_HUMAN];
 
 	if (s->from > 0) {
 		snprintf(line, sizeof(line), "‹ nothing in the first %s",
 			 rama_human_seconds(n, s->from));
-		rama_svg_text(g, X0 + 4, g->y - 4, "ir-s", "start", line);
+		rama_report_svg_text(g, X0 + 4, g->y - 4, "ir-s", "start", line);
 	}
 	if (s->to < g->v->run_time * 0.999) {
 		snprintf(line, sizeof(line), "nothing in the last %s ›",
 			 rama_human_seconds(n, g->v->run_time - s->to));
-		rama_svg_text(g, X1 - 4, g->y - 4, "ir-s", "end", line);
+		rama_report_svg_text(g, X1 - 4, g->y - 4, "ir-s", "end", line);
 	}
 	if (s->from > 0 || s->to < g->v->run_time * 0.999)
 		g->y += 2;
@@ -393,7 +393,7 @@ static unsigned choose(const struct rama_view *v, const struct rama_view_heat *c
 	return n;
 }
 
-void rama_svg_timeline(struct svg *g)
+void rama_report_svg_timeline(struct rama_report_svg_page *g)
 {
 	struct span s = span_of(g->v);
 	struct scale scale = { INFINITY, 0 };
@@ -403,7 +403,7 @@ void rama_svg_timeline(struct svg *g)
 
 	if (!(s.to > s.from) || n == 0)
 		return;
-	rama_svg_title(g, "Timeline",
+	rama_report_svg_title(g, "Timeline",
 		       "above: bytes per second, reads up, writes down; below: each rank over "
 		       "time, and what each moved in all");
 	g->y += 12;

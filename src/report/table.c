@@ -7,7 +7,7 @@
 
 #include "base/human.h"
 
-const char *const rama_size_label[RAMA_SIZE_BINS] = {
+const char *const rama_report_size_label[RAMA_SIZE_BINS] = {
 	"0–100 B", "100 B–1 KiB", "1–10 KiB",	"10–100 KiB",	 "100 KiB–1 MiB",
 	"1–4 MiB", "4–10 MiB",	  "10–100 MiB", "100 MiB–1 GiB", "> 1 GiB"
 };
@@ -63,28 +63,28 @@ static int64_t group_place(const struct rama_report *r, uint32_t group)
 
 /* ---- cells -------------------------------------------------------------------------------------- */
 
-static struct rama_cell text_cell(const char *s)
+static struct rama_report_cell text_cell(const char *s)
 {
-	return (struct rama_cell){ s != NULL ? RAMA_CELL_TEXT : RAMA_CELL_NONE, { .text = s } };
+	return (struct rama_report_cell){ s != NULL ? RAMA_REPORT_CELL_TEXT : RAMA_REPORT_CELL_NONE, { .text = s } };
 }
 
-static struct rama_cell int_cell(int64_t v)
+static struct rama_report_cell int_cell(int64_t v)
 {
-	return (struct rama_cell){ RAMA_CELL_INT, { .i = v } };
+	return (struct rama_report_cell){ RAMA_REPORT_CELL_INT, { .i = v } };
 }
 
-static struct rama_cell known_cell(int64_t v)
+static struct rama_report_cell known_cell(int64_t v)
 {
-	return v >= 0 ? int_cell(v) : (struct rama_cell){ .kind = RAMA_CELL_NONE };
+	return v >= 0 ? int_cell(v) : (struct rama_report_cell){ .kind = RAMA_REPORT_CELL_NONE };
 }
 
-static struct rama_cell real_cell(double v)
+static struct rama_report_cell real_cell(double v)
 {
-	return (struct rama_cell){ isfinite(v) ? RAMA_CELL_REAL : RAMA_CELL_NONE, { .f = v } };
+	return (struct rama_report_cell){ isfinite(v) ? RAMA_REPORT_CELL_REAL : RAMA_REPORT_CELL_NONE, { .f = v } };
 }
 
 #define CELL_TEXT(v) text_cell(v)
-#define CELL_ID(v) ((struct rama_cell){ RAMA_CELL_ID, { .id = (v) } })
+#define CELL_ID(v) ((struct rama_report_cell){ RAMA_REPORT_CELL_ID, { .id = (v) } })
 #define CELL_RANK(v) known_cell(v)
 #define CELL_NUMBER(v) known_cell(v)
 #define CELL_COUNT(v) int_cell((int64_t)(v))
@@ -92,10 +92,10 @@ static struct rama_cell real_cell(double v)
 #define CELL_SECONDS(v) real_cell(v)
 #define CELL_SHARE(v) real_cell(v)
 #define CELL_FIGURE(v) real_cell(v)
-#define CELL_FLAG(v) ((struct rama_cell){ RAMA_CELL_FLAG, { .flag = (v) } })
+#define CELL_FLAG(v) ((struct rama_report_cell){ RAMA_REPORT_CELL_FLAG, { .flag = (v) } })
 
-#define TABLE(name, ...) static const struct rama_column name##_columns[] = {
-#define COL(key, header, unit, value) { #key, header, RAMA_UNIT_##unit },
+#define TABLE(name, ...) static const struct rama_report_column name##_columns[] = {
+#define COL(key, header, unit, value) { #key, header, RAMA_REPORT_UNIT_##unit },
 #define END \
 	}   \
 	;
@@ -111,7 +111,7 @@ static struct rama_cell real_cell(double v)
 		(void)v;                                                                   \
 		return rows;                                                               \
 	}                                                                                  \
-	static bool name##_row(const struct rama_report *r, size_t i, struct rama_cell *c) \
+	static bool name##_row(const struct rama_report *r, size_t i, struct rama_report_cell *c) \
 	{                                                                                  \
 		const struct rama_view *v = r->view;                                       \
 		struct place at = { 0 };                                                   \
@@ -128,7 +128,7 @@ static struct rama_cell real_cell(double v)
 #undef COL
 #undef END
 
-const struct rama_table rama_tables[RAMA_TABLES] = {
+const struct rama_report_table rama_report_tables[RAMA_REPORT_TABLES] = {
 #define TABLE(name, title, ...)                                               \
 	{ #name,	  title,                                              \
 	  name##_columns, sizeof(name##_columns) / sizeof(name##_columns[0]), \
@@ -142,7 +142,7 @@ const struct rama_table rama_tables[RAMA_TABLES] = {
 };
 
 #define TABLE(name, ...)                                                                        \
-	_Static_assert(sizeof(name##_columns) / sizeof(name##_columns[0]) <= RAMA_COLUMNS_MOST, \
+	_Static_assert(sizeof(name##_columns) / sizeof(name##_columns[0]) <= RAMA_REPORT_COLUMNS_MOST, \
 		       "more columns than a row has room for");
 #define COL(...)
 #define END
@@ -151,15 +151,15 @@ const struct rama_table rama_tables[RAMA_TABLES] = {
 #undef COL
 #undef END
 
-const struct rama_table *rama_table_find(const char *name)
+const struct rama_report_table *rama_report_table_find(const char *name)
 {
-	for (unsigned i = 0; i < RAMA_TABLES; i++)
-		if (strcmp(rama_tables[i].name, name) == 0)
-			return &rama_tables[i];
+	for (unsigned i = 0; i < RAMA_REPORT_TABLES; i++)
+		if (strcmp(rama_report_tables[i].name, name) == 0)
+			return &rama_report_tables[i];
 	return NULL;
 }
 
-unsigned rama_table_column(const struct rama_table *t, const char *key)
+unsigned rama_report_table_column(const struct rama_report_table *t, const char *key)
 {
 	unsigned i = 0;
 
@@ -179,14 +179,14 @@ static const char *figure_text(char to[40], double v)
 	return to;
 }
 
-void rama_out_figure(struct rama_out *o, double v)
+void rama_report_out_figure(struct rama_out *o, double v)
 {
 	char to[40];
 
 	rama_out_text(o, figure_text(to, v));
 }
 
-void rama_json_figure(struct rama_json *j, double v)
+void rama_report_json_figure(struct rama_json *j, double v)
 {
 	char to[40];
 
@@ -196,34 +196,34 @@ void rama_json_figure(struct rama_json *j, double v)
 		rama_json_null(j);
 }
 
-static void json_cell(struct rama_json *j, const struct rama_cell *c)
+static void json_cell(struct rama_json *j, const struct rama_report_cell *c)
 {
 	switch (c->kind) {
-	case RAMA_CELL_NONE:
+	case RAMA_REPORT_CELL_NONE:
 		rama_json_null(j);
 		break;
-	case RAMA_CELL_TEXT:
+	case RAMA_REPORT_CELL_TEXT:
 		rama_json_string(j, c->text);
 		break;
-	case RAMA_CELL_ID:
+	case RAMA_REPORT_CELL_ID:
 		rama_json_id(j, c->id);
 		break;
-	case RAMA_CELL_INT:
+	case RAMA_REPORT_CELL_INT:
 		rama_json_i64(j, c->i);
 		break;
-	case RAMA_CELL_REAL:
-		rama_json_figure(j, c->f);
+	case RAMA_REPORT_CELL_REAL:
+		rama_report_json_figure(j, c->f);
 		break;
-	case RAMA_CELL_FLAG:
+	case RAMA_REPORT_CELL_FLAG:
 		rama_json_bool(j, c->flag);
 		break;
 	}
 }
 
-void rama_table_json(struct rama_json *j, const struct rama_table *t, const struct rama_report *r,
+void rama_report_table_json(struct rama_json *j, const struct rama_report_table *t, const struct rama_report *r,
 		     size_t i)
 {
-	struct rama_cell c[RAMA_COLUMNS_MOST];
+	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
 
 	if (!t->row(r, i, c))
 		return;
@@ -233,33 +233,33 @@ void rama_table_json(struct rama_json *j, const struct rama_table *t, const stru
 	}
 }
 
-const char *rama_cell_text(char to[64], const struct rama_cell *c, enum rama_unit unit)
+const char *rama_report_cell_text(char to[64], const struct rama_report_cell *c, enum rama_report_unit unit)
 {
-	double v = c->kind == RAMA_CELL_REAL ? c->f : (double)c->i;
+	double v = c->kind == RAMA_REPORT_CELL_REAL ? c->f : (double)c->i;
 
-	if (c->kind == RAMA_CELL_NONE)
+	if (c->kind == RAMA_REPORT_CELL_NONE)
 		return "";
 	switch (unit) {
-	case RAMA_UNIT_TEXT:
+	case RAMA_REPORT_UNIT_TEXT:
 		return c->text;
-	case RAMA_UNIT_ID:
+	case RAMA_REPORT_UNIT_ID:
 		snprintf(to, 64, "%llu", (unsigned long long)c->id);
 		return to;
-	case RAMA_UNIT_RANK:
-	case RAMA_UNIT_NUMBER:
+	case RAMA_REPORT_UNIT_RANK:
+	case RAMA_REPORT_UNIT_NUMBER:
 		snprintf(to, 64, "%lld", (long long)c->i);
 		return to;
-	case RAMA_UNIT_COUNT:
+	case RAMA_REPORT_UNIT_COUNT:
 		return rama_human_count(to, c->i);
-	case RAMA_UNIT_BYTES:
+	case RAMA_REPORT_UNIT_BYTES:
 		return rama_human_bytes(to, v);
-	case RAMA_UNIT_SECONDS:
+	case RAMA_REPORT_UNIT_SECONDS:
 		return rama_human_seconds(to, v);
-	case RAMA_UNIT_SHARE:
+	case RAMA_REPORT_UNIT_SHARE:
 		return rama_human_share(to, v);
-	case RAMA_UNIT_FIGURE:
+	case RAMA_REPORT_UNIT_FIGURE:
 		return rama_human_value(to, "count", v);
-	case RAMA_UNIT_FLAG:
+	case RAMA_REPORT_UNIT_FLAG:
 		return c->flag ? "yes" : "no";
 	}
 	return "";

@@ -8,6 +8,6 @@
 #include "report/words.h"
 
 /* text_tables.c: layers, sizes, files, ranks and so on, for --verbose */
-void rama_report_text_tables(struct rama_pen *p, const struct rama_report *r);
+void rama_report_text_tables(struct rama_report_pen *p, const struct rama_report *r);
 
 #endif

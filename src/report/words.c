@@ -8,12 +8,12 @@
 
 #include "base/human.h"
 
-static void add(struct rama_words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct rama_words *w, const char *fmt, ...)
+static void add(struct rama_report_words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct rama_report_words *w, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (w->n == RAMA_WORDS_MOST)
+	if (w->n == RAMA_REPORT_WORDS_MOST)
 		return;
 	va_start(ap, fmt);
 	if (vasprintf(&w->at[w->n], fmt, ap) >= 0)
@@ -21,7 +21,7 @@ static void add(struct rama_words *w, const char *fmt, ...)
 	va_end(ap);
 }
 
-void rama_words_fini(struct rama_words *w)
+void rama_report_words_fini(struct rama_report_words *w)
 {
 	for (unsigned i = 0; i < w->n; i++)
 		free(w->at[i]);
@@ -33,7 +33,7 @@ static const char *many(int64_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void add_date(struct rama_words *w, const struct rama_view *v, long utc_offset)
+static void add_date(struct rama_report_words *w, const struct rama_view *v, long utc_offset)
 {
 	time_t start = (time_t)v->start_sec + utc_offset;
 	char text[64];
@@ -45,7 +45,7 @@ static void add_date(struct rama_words *w, const struct rama_view *v, long utc_o
 	add(w, "%d %s", tm.tm_mday, text);
 }
 
-void rama_words_head(struct rama_words *w, const struct rama_report *r, long utc_offset)
+void rama_report_words_head(struct rama_report_words *w, const struct rama_report *r, long utc_offset)
 {
 	const struct rama_view *v = r->view;
 	char a[RAMA_HUMAN], b[RAMA_HUMAN];
@@ -63,7 +63,7 @@ void rama_words_head(struct rama_words *w, const struct rama_report *r, long utc
 	add(w, "%s", rama_human_duration(a, v->run_time));
 }
 
-void rama_words_numbers(struct rama_words *w, const struct rama_report *r)
+void rama_report_words_numbers(struct rama_report_words *w, const struct rama_report *r)
 {
 	const struct rama_view *v = r->view;
 	int64_t files = (int64_t)r->n_files;
@@ -87,7 +87,7 @@ void rama_words_numbers(struct rama_words *w, const struct rama_report *r)
 		    many((int64_t)v->segments));
 }
 
-void rama_words_checks(struct rama_words *w, const struct rama_report *r)
+void rama_report_words_checks(struct rama_report_words *w, const struct rama_report *r)
 {
 	const struct rama_diagnosis *d = r->diagnosis;
 

@@ -6,20 +6,20 @@
 
 #include "report/report.h"
 
-#define RAMA_WORDS_MOST 12
+#define RAMA_REPORT_WORDS_MOST 12
 
 /* a few texts that are shown beside each other */
-struct rama_words {
+struct rama_report_words {
 	unsigned n;
-	char *at[RAMA_WORDS_MOST];
+	char *at[RAMA_REPORT_WORDS_MOST];
 };
 
 /* program, job, ranks, date, run time */
-void rama_words_head(struct rama_words *w, const struct rama_report *r, long utc_offset);
+void rama_report_words_head(struct rama_report_words *w, const struct rama_report *r, long utc_offset);
 /* read, written, rate, files, ranks */
-void rama_words_numbers(struct rama_words *w, const struct rama_report *r);
+void rama_report_words_numbers(struct rama_report_words *w, const struct rama_report *r);
 /* how many checks were made and what came out */
-void rama_words_checks(struct rama_words *w, const struct rama_report *r);
-void rama_words_fini(struct rama_words *w);
+void rama_report_words_checks(struct rama_report_words *w, const struct rama_report *r);
+void rama_report_words_fini(struct rama_report_words *w);
 
 #endif

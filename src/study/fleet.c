@@ -17,7 +17,7 @@
 struct fleet_run {
 	pthread_mutex_t lock;
 	const struct rama_study_fleet *f;
-	struct rama_fleet *fleet;
+	struct rama_report_fleet *fleet;
 	size_t next, done, bad;
 	int error; /* RAMA_EMEMORY: stop */
 };
@@ -44,9 +44,9 @@ static int keep(struct fleet_run *r, size_t i, const struct rama_view *v,
 
 	pthread_mutex_lock(&r->lock);
 	if (v != NULL)
-		rc = rama_fleet_add(r->fleet, i, r->f->path[i], v, d);
+		rc = rama_report_fleet_add(r->fleet, i, r->f->path[i], v, d);
 	if (rc == 0 && t->line[0] != '\0') {
-		rc = rama_fleet_problem(r->fleet, i, r->f->path[i], t->line);
+		rc = rama_report_fleet_problem(r->fleet, i, r->f->path[i], t->line);
 		r->bad++;
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -171,10 +171,10 @@ static int read_all(struct fleet_run *r)
 	return r->error;
 }
 
-int rama_study_fleet_read(const struct rama_study_fleet *f, struct rama_fleet *to)
+int rama_study_fleet_read(const struct rama_study_fleet *f, struct rama_report_fleet *to)
 {
 	struct fleet_run r = { .lock = PTHREAD_MUTEX_INITIALIZER, .f = f, .fleet = to };
-	int rc = rama_fleet_init(to, f->n);
+	int rc = rama_report_fleet_init(to, f->n);
 
 	if (rc == 0)
 		rc = read_all(&r);

@@ -20,6 +20,6 @@ struct rama_study_fleet {
 };
 
 /* Fills `to`, which is fini'ed in any case. What is wrong with a log is part of it, and no error. */
-int rama_study_fleet_read(const struct rama_study_fleet *f, struct rama_fleet *to);
+int rama_study_fleet_read(const struct rama_study_fleet *f, struct rama_report_fleet *to);
 
 #endif

@@ -125,7 +125,7 @@ struct rama_table_section {
 };
 
 enum {
-#define S(id, symbol, ...) RAMA_TABLE_SECTION_##symbol = id,
+#define S(id, symbol, ...) RAMA_REPORT_TABLE_SECTION_##symbol = id,
 #include "table/sections.def"
 #undef S
 };

@@ -22,16 +22,16 @@ void rama_cli_page_fini(struct rama_cli_watch_page *p)
 	*p = (struct rama_cli_watch_page){ 0 };
 }
 
-static struct rama_pen pen_of(const struct rama_cli_watch_page *p, struct rama_out *o)
+static struct rama_report_pen pen_of(const struct rama_cli_watch_page *p, struct rama_out *o)
 {
-	return (struct rama_pen){ .o = o, .width = p->width, .utf8 = p->utf8 };
+	return (struct rama_report_pen){ .o = o, .width = p->width, .utf8 = p->utf8 };
 }
 
 unsigned rama_cli_page_columns(const struct rama_cli_watch_page *p, const char *text)
 {
-	struct rama_pen pen = pen_of(p, NULL);
+	struct rama_report_pen pen = pen_of(p, NULL);
 
-	return rama_pen_columns(&pen, text);
+	return rama_report_pen_columns(&pen, text);
 }
 
 static void add(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, size_t n)
@@ -57,7 +57,7 @@ static void add(struct rama_cli_watch_page *p, enum rama_cli_style style, const 
 
 void rama_cli_page_put(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, unsigned most)
 {
-	struct rama_pen pen = pen_of(p, &p->out);
+	struct rama_report_pen pen = pen_of(p, &p->out);
 	unsigned left = p->col < p->width ? p->width - p->col : 0;
 
 	if (most > left)
@@ -65,7 +65,7 @@ void rama_cli_page_put(struct rama_cli_watch_page *p, enum rama_cli_style style,
 	if (most == 0 || *text == '\0' || (p->height > 0 && p->row >= p->height))
 		return;
 	p->out.used = 0;
-	rama_pen_cut(&pen, text, most);
+	rama_report_pen_cut(&pen, text, most);
 	if (p->out.error != 0)
 		p->failed = true;
 	else

@@ -290,7 +290,7 @@ static unsigned with_word(unsigned at, uint64_t v)
 
 	make_log(&f, RAMA_PLAIN_BYTES, 2);
 	entry = (size_t)number(&f, f.n - 40) + 64;
-	assert_int_equal((uint32_t)number(&f, entry), RAMA_TABLE_SECTION_THREADS_POSIX);
+	assert_int_equal((uint32_t)number(&f, entry), RAMA_REPORT_TABLE_SECTION_THREADS_POSIX);
 	memcpy(f.bytes + number(&f, entry + 16) + 8 * at, &v, 8);
 	seal_section(&f, entry);
 	reading_open(&in, &f);

@@ -34,7 +34,7 @@ static void trace_bytes(const struct sample *s, bool threads, struct memfile *to
 /* what writer number `n` has to say of a region, as bytes */
 static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 {
-	bool threads = region == RAMA_REGION_MODULE + RAMA_TABLE_SECTION_THREADS_POSIX;
+	bool threads = region == RAMA_REGION_MODULE + RAMA_REPORT_TABLE_SECTION_THREADS_POSIX;
 	struct rng r = { n * 1000 + region };
 	struct sample s;
 

@@ -201,7 +201,7 @@ static void pattern_without_first_accesses(void **st)
 static const char *csv(struct job *j, const char *table, struct rama_out *o)
 {
 	rama_out_init(o, NULL, NULL);
-	rama_report_csv(o, &j->report, rama_table_find(table), true);
+	rama_report_csv(o, &j->report, rama_report_table_find(table), true);
 	rama_out_char(o, '\0');
 	return o->buf;
 }
@@ -221,7 +221,7 @@ static void csv_quotes_what_needs_it(void **st)
 	rama_out_fini(&o);
 	assert_non_null(strstr(csv(&j, "files", &o), ",\"/b,\"\"c\"\"\",18446744073709551615,0,,"));
 	rama_out_fini(&o);
-	assert_null(rama_table_find("nothing"));
+	assert_null(rama_report_table_find("nothing"));
 	stop(&j);
 }
 
@@ -242,7 +242,7 @@ static void figures_are_short(void **st)
 
 		rama_out_init(&o, NULL, NULL);
 		rama_json_init(&json, &o);
-		rama_json_figure(&json, cases[i].v);
+		rama_report_json_figure(&json, cases[i].v);
 		rama_out_char(&o, '\0');
 		assert_string_equal(o.buf, cases[i].text);
 		rama_out_fini(&o);

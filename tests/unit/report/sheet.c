@@ -19,38 +19,38 @@ static void texts_are_harmless(void **st)
 		{ "\xe2\x80\xaeturned", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdturned" },
 		{ "", "" },
 	};
-	struct rama_paper p = { 0 };
+	struct rama_report_paper p = { 0 };
 
 	(void)st;
 	for (size_t i = 0; i < LENGTH(pairs); i++)
-		assert_string_equal(rama_paper_text(&p, pairs[i][0]), pairs[i][1]);
-	assert_int_equal(rama_text_width("a→b×"), 4);
-	rama_paper_fini(&p);
+		assert_string_equal(rama_report_paper_text(&p, pairs[i][0]), pairs[i][1]);
+	assert_int_equal(rama_report_text_width("a→b×"), 4);
+	rama_report_paper_fini(&p);
 }
 
-static const struct rama_sheet_column columns[] = {
+static const struct rama_report_sheet_column columns[] = {
 	{ .key = "name", .header = "name", .wide = true },
 	{ .key = "n", .header = "count", .unit = "count" },
 	{ .key = "note", .header = "note", .drop = 1 },
 };
 
-static void fill(struct rama_paper *p, const char *name)
+static void fill(struct rama_report_paper *p, const char *name)
 {
-	struct rama_sheet *s = rama_paper_sheet(p, "t", "Title", columns, 3);
-	struct rama_sheet_cell *row = rama_sheet_row(p, s);
+	struct rama_report_sheet *s = rama_report_paper_sheet(p, "t", "Title", columns, 3);
+	struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
 
-	row[0] = rama_sheet_text(name);
-	row[1] = rama_sheet_value(p, "count", 1234);
-	row[2] = rama_sheet_text("a, \"b\"");
+	row[0] = rama_report_sheet_text(name);
+	row[1] = rama_report_sheet_value(p, "count", 1234);
+	row[2] = rama_report_sheet_text("a, \"b\"");
 }
 
-static void printed(const struct rama_paper *p, unsigned width, bool utf8, const char *want)
+static void printed(const struct rama_report_paper *p, unsigned width, bool utf8, const char *want)
 {
-	struct rama_paper_style style = { .width = width, .utf8 = utf8 };
+	struct rama_report_paper_style style = { .width = width, .utf8 = utf8 };
 	struct rama_out o;
 
 	rama_out_init(&o, NULL, NULL);
-	rama_paper_print(p, &o, &style);
+	rama_report_paper_print(p, &o, &style);
 	rama_out_char(&o, '\0');
 	assert_string_equal(o.buf, want);
 	rama_out_fini(&o);
@@ -58,7 +58,7 @@ static void printed(const struct rama_paper *p, unsigned width, bool utf8, const
 
 static void tables_fit(void **st)
 {
-	struct rama_paper p = { .verdict = "One two three four five six seven eight." };
+	struct rama_report_paper p = { .verdict = "One two three four five six seven eight." };
 
 	(void)st;
 	fill(&p, "/scratch/a/long/name/of/some/file.h5");
@@ -71,12 +71,12 @@ static void tables_fit(void **st)
 		"One two three four five six seven eight.\n\nTitle\n"
 		"  name                               count  note\n"
 		"  /scratch/a/long/…/of/some/file.h5  1,234  a, \"b\"\n");
-	rama_paper_fini(&p);
+	rama_report_paper_fini(&p);
 }
 
 static void narrow_tables_drop_columns(void **st)
 {
-	struct rama_paper p = { .verdict = "One two three four five six seven eight." };
+	struct rama_report_paper p = { .verdict = "One two three four five six seven eight." };
 
 	(void)st;
 	fill(&p, "/scratch/a/long/name/of/some/file.h5");
@@ -84,34 +84,34 @@ static void narrow_tables_drop_columns(void **st)
 		"One two three four five six\nseven eight.\n\nTitle\n"
 		"  name                   count\n"
 		"  /scratch/a…me/file.h5  1,234\n");
-	rama_paper_fini(&p);
+	rama_report_paper_fini(&p);
 }
 
 static void csv_is_plain(void **st)
 {
-	struct rama_paper p = { 0 };
+	struct rama_report_paper p = { 0 };
 	struct rama_out o;
 
 	(void)st;
 	fill(&p, "x");
 	rama_out_init(&o, NULL, NULL);
-	rama_sheet_csv(rama_paper_find(&p, "t"), &o);
+	rama_report_sheet_csv(rama_report_paper_find(&p, "t"), &o);
 	rama_out_char(&o, '\0');
 	assert_string_equal(o.buf, "name,n,note\nx,1234,\"a, \"\"b\"\"\"\n");
-	assert_null(rama_paper_find(&p, "other"));
+	assert_null(rama_report_paper_find(&p, "other"));
 	rama_out_fini(&o);
-	rama_paper_fini(&p);
+	rama_report_paper_fini(&p);
 }
 
 static void differences_have_a_tolerance(void **st)
 {
 	(void)st;
-	assert_int_equal(rama_change_of(100, 105, 0.05), RAMA_SAME);
-	assert_int_equal(rama_change_of(100, 106, 0.05), RAMA_MORE);
-	assert_int_equal(rama_change_of(106, 100, 0.05), RAMA_LESS);
-	assert_int_equal(rama_change_of(0, 0, 0), RAMA_SAME);
-	assert_int_equal(rama_change_of(0, 1e-9, 0.05), RAMA_MORE);
-	assert_int_equal(rama_change_of(NAN, 1, 0), RAMA_SAME);
+	assert_int_equal(rama_report_change_of(100, 105, 0.05), RAMA_REPORT_SAME);
+	assert_int_equal(rama_report_change_of(100, 106, 0.05), RAMA_REPORT_MORE);
+	assert_int_equal(rama_report_change_of(106, 100, 0.05), RAMA_REPORT_LESS);
+	assert_int_equal(rama_report_change_of(0, 0, 0), RAMA_REPORT_SAME);
+	assert_int_equal(rama_report_change_of(0, 1e-9, 0.05), RAMA_REPORT_MORE);
+	assert_int_equal(rama_report_change_of(NAN, 1, 0), RAMA_REPORT_SAME);
 }
 
 static void users_are_in_names(void **st)
@@ -131,7 +131,7 @@ static void users_are_in_names(void **st)
 	for (size_t i = 0; i < LENGTH(c); i++) {
 		const char *user;
 
-		assert_int_equal(rama_fleet_user(c[i].path, &user), c[i].n);
+		assert_int_equal(rama_report_fleet_user(c[i].path, &user), c[i].n);
 	}
 }
 

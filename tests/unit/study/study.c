@@ -256,7 +256,7 @@ static void of_a_fleet(void **state)
 {
 	struct steps steps = { 0 };
 	struct rama_profile profile;
-	struct rama_fleet fleet;
+	struct rama_report_fleet fleet;
 	struct rama_err e = { 0 };
 	struct memfile f;
 	const char *path[3];
@@ -271,13 +271,13 @@ static void of_a_fleet(void **state)
 	path[2] = path[0];
 	assert_int_equal(rama_profile_init(&profile), 0);
 	assert_int_equal(rama_study_fleet_read(&q, &fleet), 0);
-	assert_int_equal(rama_fleet_finish(&fleet, 5, &e), 0);
+	assert_int_equal(rama_report_fleet_finish(&fleet, 5, &e), 0);
 	assert_true(steps.done == 3 && steps.damaged == 1);
 	assert_int_equal(fleet.n_logs, 3);
 	assert_int_equal(fleet.n_unread, 1);
 	assert_non_null(fleet.logs[1].problem);
 	assert_true(fleet.logs[0].read && fleet.logs[2].read && fleet.logs[0].problem == NULL);
-	rama_fleet_fini(&fleet);
+	rama_report_fleet_fini(&fleet);
 	rama_profile_fini(&profile);
 	memfile_free(&f);
 }
