@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # snippets.cmake: the templates of src/diagnose/snippets become arrays of the library, one per file:
-# rama_snippet_text_<name> holds its bytes.
+# rama_diag_snippet_text_<name> holds its bytes.
 #
 # Included by CMakeLists.txt it adds the rule; run by that rule (cmake -DOUT=... -DDIR=... -P) it writes the C file.
 if(CMAKE_SCRIPT_MODE_FILE)
@@ -10,8 +10,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
     get_filename_component(symbol ${file} NAME_WE)
     file(READ ${file} bytes HEX)
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-    string(APPEND text "extern const char rama_snippet_text_${symbol}[];\n"
-                       "const char rama_snippet_text_${symbol}[] = {${bytes}0};\n")
+    string(APPEND text "extern const char rama_diag_snippet_text_${symbol}[];\n"
+                       "const char rama_diag_snippet_text_${symbol}[] = {${bytes}0};\n")
   endforeach()
   file(WRITE ${OUT} "${text}")
   return()

@@ -7,13 +7,13 @@
 #include "diagnose/diagnose.h"
 #include "fuzz.h"
 
-static void check_finding(const struct rama_view *v, const struct rama_finding *f)
+static void check_finding(const struct rama_view *v, const struct rama_diag_finding *f)
 {
 	CHECK(f->title[0] != '\0' && f->evidence != NULL && f->how != NULL);
-	CHECK(f->level <= f->rule->most || f->level == RAMA_LEVEL_INFO);
+	CHECK(f->level <= f->rule->most || f->level == RAMA_DIAG_LEVEL_INFO);
 	CHECK(f->cost >= 0 && f->cost <= v->io_time && isfinite(f->cost_share));
 	CHECK(f->bytes >= 0 && isfinite(f->bytes));
-	CHECK(f->follows == NULL || (f->cost == 0 && f->level <= RAMA_LEVEL_INFO));
+	CHECK(f->follows == NULL || (f->cost == 0 && f->level <= RAMA_DIAG_LEVEL_INFO));
 	CHECK(f->n_culprits <= 10 && f->n_culprits <= f->all_culprits);
 	for (size_t i = 0; i < f->n_culprits; i++) {
 		CHECK(f->culprits[i].name != NULL && f->culprits[i].text != NULL);
@@ -25,11 +25,11 @@ static void check_finding(const struct rama_view *v, const struct rama_finding *
 		CHECK(f->values[i].name != NULL && isfinite(f->values[i].value));
 }
 
-static void check_diagnosis(const struct rama_view *v, const struct rama_diagnosis *d)
+static void check_diagnosis(const struct rama_view *v, const struct rama_diag *d)
 {
 	CHECK(d->verdict != NULL && d->verdict[0] != '\0');
 	CHECK(d->n_high + d->n_warn + d->n_info + d->n_ok == d->n_findings);
-	CHECK(d->n_found + d->n_passed + d->n_na == rama_n_rules);
+	CHECK(d->n_found + d->n_passed + d->n_na == rama_diag_n_rules);
 	CHECK(fabs(d->read_share + d->write_share + d->meta_share + d->other_share - 1) < 1e-6);
 	for (size_t i = 0; i < d->n_findings; i++) {
 		check_finding(v, &d->findings[i]);
@@ -42,20 +42,20 @@ static void check_diagnosis(const struct rama_view *v, const struct rama_diagnos
 static void diagnose(struct rama_log *log, bool trace)
 {
 	struct rama_view_options opt = { .trace = trace };
-	struct rama_profile p;
-	struct rama_diagnosis d;
+	struct rama_diag_profile p;
+	struct rama_diag d;
 	struct rama_err e = { 0 };
 	struct rama_view v;
 
-	CHECK(rama_profile_init(&p) == 0);
+	CHECK(rama_diag_profile_init(&p) == 0);
 	rama_view_init(&v, &opt);
 	if (rama_view_add_log(&v, log, "log", &e) == 0 && rama_view_finish(&v, &e) == 0) {
-		CHECK(rama_diagnose(&d, &v, &p, &e) == 0);
+		CHECK(rama_diag_make(&d, &v, &p, &e) == 0);
 		check_diagnosis(&v, &d);
-		rama_diagnosis_fini(&d);
+		rama_diag_fini(&d);
 	}
 	rama_view_fini(&v);
-	rama_profile_fini(&p);
+	rama_diag_profile_fini(&p);
 }
 
 static void diagnose_file(const uint8_t *data, size_t size, bool trace)

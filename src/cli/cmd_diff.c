@@ -195,7 +195,7 @@ int rama_cli_cmd_diff(int argc, char **argv)
 {
 	struct rama_study s[2] = { { .viewed = false } };
 	struct rama_study_options opt = { 0 };
-	struct rama_profile profile;
+	struct rama_diag_profile profile;
 	struct rama_store *store = NULL;
 	struct rama_cli_opts o;
 	int status, damage = 0;
@@ -222,7 +222,7 @@ int rama_cli_cmd_diff(int argc, char **argv)
 	rama_study_close(&s[0]);
 	rama_study_close(&s[1]);
 	rama_store_close(store);
-	rama_profile_fini(&profile);
+	rama_diag_profile_fini(&profile);
 	rama_cli_opts_fini(&o);
 	return status;
 }

@@ -33,7 +33,7 @@ struct flaw {
 
 struct command {
 	struct rama_cli_opts o;
-	struct rama_profile profile;
+	struct rama_diag_profile profile;
 	struct rama_index_run run;
 	struct rama_index_watch *watch;
 	char **roots; /* arguments, absolute */
@@ -375,7 +375,7 @@ static void fini(struct command *c)
 {
 	rama_index_watch_close(c->watch);
 	rama_store_close(c->run.store);
-	rama_profile_fini(&c->profile);
+	rama_diag_profile_fini(&c->profile);
 	for (size_t i = 0; i < c->n_roots; i++)
 		free(c->roots[i]);
 	for (size_t i = 0; i < c->n_flaws; i++) {

@@ -36,13 +36,13 @@ static const struct form forms[] = {
 
 struct command {
 	struct rama_cli_opts o;
-	struct rama_profile profile;
+	struct rama_diag_profile profile;
 	struct rama_study_options study;
 	bool quiet;
 	const struct form *form;
 	const struct rama_report_table *table; /* of --csv */
 	struct rama_report_look look;
-	enum rama_level fail; /* RAMA_LEVELS: never */
+	enum rama_diag_level fail; /* RAMA_DIAG_LEVELS: never */
 	const char *output;   /* file or directory, NULL: standard output or names of our own */
 	bool to_dir;
 	size_t done;		  /* reports */
@@ -78,15 +78,15 @@ static const struct rama_report_table *table_of(const struct rama_cli_opts *o)
 	return t;
 }
 
-static enum rama_level fail_of(const struct rama_cli_opts *o)
+static enum rama_diag_level fail_of(const struct rama_cli_opts *o)
 {
 	const char *level = rama_cli_opts_value(o, RAMA_OPT_report_failon);
 
 	if (level == NULL)
-		return RAMA_LEVELS;
+		return RAMA_DIAG_LEVELS;
 	if (strcasecmp(level, "high") != 0 && strcasecmp(level, "warn") != 0)
 		rama_cli_opts_usage(o, "--fail-on is high or warn, not '%s'", level);
-	return strcasecmp(level, "high") == 0 ? RAMA_LEVEL_HIGH : RAMA_LEVEL_WARN;
+	return strcasecmp(level, "high") == 0 ? RAMA_DIAG_LEVEL_HIGH : RAMA_DIAG_LEVEL_WARN;
 }
 
 static const char *only_of(const struct rama_cli_opts *o)
@@ -398,8 +398,8 @@ static int report_all(struct command *c)
 
 static int list_limits(struct command *c)
 {
-	for (unsigned i = 0; i < rama_n_limits; i++) {
-		const struct rama_limit *l = &rama_limits[i];
+	for (unsigned i = 0; i < rama_diag_n_limits; i++) {
+		const struct rama_diag_limit *l = &rama_diag_limits[i];
 
 		printf("%-22s %12g %-6s %s%s%s%s\n", l->name, c->profile.value[i], l->unit, l->doc,
 		       strcmp(c->profile.source[i], "default") != 0 ? " (" : "",
@@ -426,14 +426,14 @@ int rama_cli_cmd_report(int argc, char **argv)
 	if (status == 0 && rama_cli_opts_has(&c.o, RAMA_OPT_report_store)) {
 		status = rama_cli_stored_open(&c.store, &c.o, RAMA_OPT_report_store);
 		if (status != 0)
-			rama_profile_fini(&c.profile);
+			rama_diag_profile_fini(&c.profile);
 	}
 	if (status == 0) {
 		rama_cli_progress_start(!c.quiet);
 		status = rama_cli_opts_has(&c.o, RAMA_OPT_report_limits) ? list_limits(&c)
 								     : report_all(&c);
 		rama_cli_progress_end();
-		rama_profile_fini(&c.profile);
+		rama_diag_profile_fini(&c.profile);
 	}
 	rama_cli_stored_close(c.store);
 	rama_cli_opts_fini(&c.o);

@@ -61,13 +61,13 @@ static const char *limits_of(struct rama_cli_topics *t, const char *condition)
 	char value[RAMA_HUMAN];
 
 	rama_out_init(&o, NULL, NULL);
-	for (unsigned i = 0; i < rama_n_limits; i++) {
-		if (!names(condition, rama_limits[i].name))
+	for (unsigned i = 0; i < rama_diag_n_limits; i++) {
+		if (!names(condition, rama_diag_limits[i].name))
 			continue;
 		separate(&o, "; ");
-		rama_out_fmt(&o, "%s = %s (%s)", rama_limits[i].name,
-			     rama_human_value(value, rama_limits[i].unit, rama_limits[i].value),
-			     rama_limits[i].doc);
+		rama_out_fmt(&o, "%s = %s (%s)", rama_diag_limits[i].name,
+			     rama_human_value(value, rama_diag_limits[i].unit, rama_diag_limits[i].value),
+			     rama_diag_limits[i].doc);
 	}
 	return kept(t, &o);
 }
@@ -77,12 +77,12 @@ static const char *figures_of(struct rama_cli_topics *t, const char *condition)
 	struct rama_out o;
 
 	rama_out_init(&o, NULL, NULL);
-	for (unsigned i = 0; i < rama_n_facts; i++) {
-		if (!names(condition, rama_fact_info[i].name) ||
-		    strcmp(rama_fact_info[i].name, rama_fact_info[i].doc) == 0) /* "reads: reads" */
+	for (unsigned i = 0; i < rama_diag_n_facts; i++) {
+		if (!names(condition, rama_diag_fact_info[i].name) ||
+		    strcmp(rama_diag_fact_info[i].name, rama_diag_fact_info[i].doc) == 0) /* "reads: reads" */
 			continue;
 		separate(&o, "; ");
-		rama_out_fmt(&o, "%s: %s", rama_fact_info[i].name, rama_fact_info[i].doc);
+		rama_out_fmt(&o, "%s: %s", rama_diag_fact_info[i].name, rama_diag_fact_info[i].doc);
 	}
 	return kept(t, &o);
 }
@@ -98,16 +98,16 @@ static const char *unfilled(struct rama_cli_topics *t, const char *text)
 	return kept(t, &o);
 }
 
-static const char *snippets_of(struct rama_cli_topics *t, const struct rama_advice *a)
+static const char *snippets_of(struct rama_cli_topics *t, const struct rama_diag_advice *a)
 {
 	struct rama_out o;
 
 	rama_out_init(&o, NULL, NULL);
-	for (const enum rama_snippet_id *id = a->snippets; *id != RAMA_SNIPPET_none; id++) {
-		const struct rama_snippet_info *s = &rama_snippet_info[*id];
+	for (const enum rama_diag_snippet_id *id = a->snippets; *id != RAMA_DIAG_SNIPPET_none; id++) {
+		const struct rama_diag_snippet_info *s = &rama_diag_snippet_info[*id];
 
 		separate(&o, "; ");
-		rama_out_fmt(&o, "%s (%s)", s->title, rama_language_name[s->language]);
+		rama_out_fmt(&o, "%s (%s)", s->title, rama_diag_language_name[s->language]);
 	}
 	return kept(t, &o);
 }
@@ -154,15 +154,15 @@ static const char *condition_of(struct rama_cli_topics *t, const char *condition
 	return kept(t, &o);
 }
 
-static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_rule *r)
+static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_diag_rule *r)
 {
-	const struct rama_advice *a = rama_advice_find(r->advice != NULL ? r->advice : "");
+	const struct rama_diag_advice *a = rama_diag_advice_find(r->advice != NULL ? r->advice : "");
 	const char *limits = limits_of(t, r->condition), *figures = figures_of(t, r->condition);
 
 	const char *applies = condition_of(t, r->condition, "applies: ", "; file: ");
 	const char *file = condition_of(t, r->condition, "; file: ", "; job: ");
 	const char *job = condition_of(t, r->condition, "; job: ", "");
-	const char *how = unfilled(t, rama_rule_code[r - rama_rules].how);
+	const char *how = unfilled(t, rama_diag_rule_code[r - rama_diag_rules].how);
 
 	if (limits == NULL || figures == NULL || applies == NULL || file == NULL || job == NULL ||
 	    how == NULL)
@@ -175,7 +175,7 @@ static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
 	say(p, "figures", "figures", figures);
 	say(p, "limits", "limits", limits);
 	say(p, "cost", "cost", how);
-	say(p, "level", "at most", rama_level_name[r->most]);
+	say(p, "level", "at most", rama_diag_level_name[r->most]);
 	if (a != NULL) {
 		const char *advice = unfilled(t, a->text), *snippets = snippets_of(t, a);
 
@@ -192,7 +192,7 @@ static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
 
 /* ---- the others ---- */
 
-static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_limit *l)
+static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_diag_limit *l)
 {
 	char value[RAMA_HUMAN], least[RAMA_HUMAN], most[RAMA_HUMAN];
 	struct rama_out o, rules, range;
@@ -203,11 +203,11 @@ static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t
 	rama_out_fmt(&range, "%s to %s", rama_human_value(least, l->unit, l->least),
 		     rama_human_value(most, l->unit, l->most));
 	rama_out_init(&rules, NULL, NULL);
-	for (unsigned i = 0; i < rama_n_rules; i++) {
-		if (!names(rama_rules[i].condition, l->name))
+	for (unsigned i = 0; i < rama_diag_n_rules; i++) {
+		if (!names(rama_diag_rules[i].condition, l->name))
 			continue;
 		separate(&rules, ", ");
-		rama_out_text(&rules, rama_rules[i].id);
+		rama_out_text(&rules, rama_diag_rules[i].id);
 	}
 	p->text = l->doc;
 	say(p, "default", "default", kept(t, &o));
@@ -219,16 +219,16 @@ static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t
 	return 0;
 }
 
-static int fact_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_fact *f)
+static int fact_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_diag_fact *f)
 {
 	struct rama_out rules;
 
 	rama_out_init(&rules, NULL, NULL);
-	for (unsigned i = 0; i < rama_n_rules; i++) {
-		if (!names(rama_rules[i].condition, f->name))
+	for (unsigned i = 0; i < rama_diag_n_rules; i++) {
+		if (!names(rama_diag_rules[i].condition, f->name))
 			continue;
 		separate(&rules, ", ");
-		rama_out_text(&rules, rama_rules[i].id);
+		rama_out_text(&rules, rama_diag_rules[i].id);
 	}
 	p->text = f->doc;
 	say(p, "unit", "unit", f->unit);

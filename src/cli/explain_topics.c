@@ -102,30 +102,30 @@ static int add_knowledge(struct rama_cli_topics *t)
 {
 	int error = 0;
 
-	for (unsigned i = 0; i < rama_n_rules && error == 0; i++)
+	for (unsigned i = 0; i < rama_diag_n_rules && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_RULE,
-						    .name = rama_rules[i].id,
-						    .also = rama_rules[i].drishti,
-						    .line = rama_rules[i].title,
-						    .row = &rama_rules[i] });
+						    .name = rama_diag_rules[i].id,
+						    .also = rama_diag_rules[i].drishti,
+						    .line = rama_diag_rules[i].title,
+						    .row = &rama_diag_rules[i] });
 	for (unsigned i = 0; i < rama_n_terms && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_TERM,
 						    .name = rama_terms[i].name,
 						    .also = rama_terms[i].also,
 						    .line = rama_terms[i].text,
 						    .row = &rama_terms[i] });
-	for (unsigned i = 0; i < rama_n_limits && error == 0; i++)
+	for (unsigned i = 0; i < rama_diag_n_limits && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_LIMIT,
-						    .name = rama_limits[i].name,
-						    .also = rama_limits[i].drishti,
-						    .line = rama_limits[i].doc,
-						    .row = &rama_limits[i] });
-	for (unsigned i = 0; i < rama_n_facts && error == 0; i++)
+						    .name = rama_diag_limits[i].name,
+						    .also = rama_diag_limits[i].drishti,
+						    .line = rama_diag_limits[i].doc,
+						    .row = &rama_diag_limits[i] });
+	for (unsigned i = 0; i < rama_diag_n_facts && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_FACT,
-						    .name = rama_fact_info[i].name,
+						    .name = rama_diag_fact_info[i].name,
 						    .also = "",
-						    .line = rama_fact_info[i].doc,
-						    .row = &rama_fact_info[i] });
+						    .line = rama_diag_fact_info[i].doc,
+						    .row = &rama_diag_fact_info[i] });
 	return error;
 }
 

@@ -12,7 +12,7 @@
 #define SITE_PROFILE "/etc/iorama/profile.ini"
 
 /* A file that somebody named has to be there; the usual places may be empty. */
-static int read_file(struct rama_profile *p, const char *path, bool named)
+static int read_file(struct rama_diag_profile *p, const char *path, bool named)
 {
 	struct rama_err e = { 0 };
 	FILE *f = fopen(path, "re");
@@ -24,7 +24,7 @@ static int read_file(struct rama_profile *p, const char *path, bool named)
 		rama_cli_complain(path, "cannot be opened: %s", strerror(errno));
 		return rama_err_status(RAMA_EMISSING);
 	}
-	rc = rama_profile_read(p, f, path, &e);
+	rc = rama_diag_profile_read(p, f, path, &e);
 	fclose(f);
 	if (rc == 0)
 		return 0;
@@ -32,7 +32,7 @@ static int read_file(struct rama_profile *p, const char *path, bool named)
 	return rama_err_status(rc);
 }
 
-static int read_user(struct rama_profile *p)
+static int read_user(struct rama_diag_profile *p)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	char path[PATH_MAX];
@@ -47,12 +47,12 @@ static int read_user(struct rama_profile *p)
 	return n > 0 && n < (int)sizeof(path) ? read_file(p, path, false) : 0;
 }
 
-int rama_cli_profile_load(struct rama_profile *p, const struct rama_cli_opts *o, enum rama_option_id option)
+int rama_cli_profile_load(struct rama_diag_profile *p, const struct rama_cli_opts *o, enum rama_option_id option)
 {
 	const char *path = rama_cli_opts_setting(RAMA_SET_PROFILE);
 	int status;
 
-	if (rama_profile_init(p) != 0) {
+	if (rama_diag_profile_init(p) != 0) {
 		rama_cli_complain("profile", "%s", rama_err_text(RAMA_EMEMORY));
 		return rama_err_status(RAMA_EMEMORY);
 	}
@@ -64,6 +64,6 @@ int rama_cli_profile_load(struct rama_profile *p, const struct rama_cli_opts *o,
 	for (size_t at = 0; status == 0 && (path = rama_cli_opts_next(o, option, &at)) != NULL;)
 		status = read_file(p, path, true);
 	if (status != 0)
-		rama_profile_fini(p);
+		rama_diag_profile_fini(p);
 	return status;
 }

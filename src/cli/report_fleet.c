@@ -23,7 +23,7 @@
 
 struct fleet_run {
 	struct rama_study_paths paths;
-	struct rama_profile profile;
+	struct rama_diag_profile profile;
 	bool trace;
 	struct rama_store *store; /* the logs are in there; NULL: at their paths */
 	int64_t *jobs;		  /* of a store: whose log each path is */
@@ -278,6 +278,6 @@ int rama_cli_report_fleet(const struct rama_cli_opts *o)
 	rama_store_close(r.store);
 	free(r.jobs);
 	rama_study_paths_fini(&r.paths);
-	rama_profile_fini(&r.profile);
+	rama_diag_profile_fini(&r.profile);
 	return status;
 }

@@ -7,89 +7,89 @@
 #include "diagnose/diagnose.h"
 #include "diagnose/literal.h"
 
-enum rama_advice_value_id {
-#define VALUE(name, ...) RAMA_VALUE_##name,
+enum rama_diag_advice_value_id {
+#define VALUE(name, ...) RAMA_DIAG_VALUE_##name,
 #include "table/advice.def"
-	RAMA_VALUES
+	RAMA_DIAG_VALUES
 };
 
-enum rama_advice_kind { RAMA_KIND_TEXT, RAMA_KIND_PATH, RAMA_KIND_BYTES, RAMA_KIND_COUNT };
+enum rama_diag_advice_kind { RAMA_DIAG_KIND_TEXT, RAMA_DIAG_KIND_PATH, RAMA_DIAG_KIND_BYTES, RAMA_DIAG_KIND_COUNT };
 
-struct rama_advice_value_info {
+struct rama_diag_advice_value_info {
 	const char *name, *doc;
-	enum rama_advice_kind kind;
+	enum rama_diag_advice_kind kind;
 };
-extern const struct rama_advice_value_info rama_advice_value_info[RAMA_VALUES];
+extern const struct rama_diag_advice_value_info rama_diag_advice_value_info[RAMA_DIAG_VALUES];
 
 /* what stands for the placeholders */
-union rama_advice_value {
+union rama_diag_advice_value {
 	const char *text;
 	int64_t number;
 };
-struct rama_advice_values {
-	union rama_advice_value at[RAMA_VALUES];
+struct rama_diag_advice_values {
+	union rama_diag_advice_value at[RAMA_DIAG_VALUES];
 	char dir[4096], program[4096]; /* room for what some of them point to */
 };
 
-enum rama_snippet_id {
-	RAMA_SNIPPET_none,
-#define SNIPPET(symbol, ...) RAMA_SNIPPET_##symbol,
+enum rama_diag_snippet_id {
+	RAMA_DIAG_SNIPPET_none,
+#define SNIPPET(symbol, ...) RAMA_DIAG_SNIPPET_##symbol,
 #include "table/advice.def"
-	RAMA_SNIPPETS
+	RAMA_DIAG_SNIPPETS
 };
 
-struct rama_snippet_info {
+struct rama_diag_snippet_info {
 	const char *symbol, *title;
-	enum rama_language language;
-	unsigned fits;	  /* bits of enum rama_fit */
+	enum rama_diag_language language;
+	unsigned fits;	  /* bits of enum rama_diag_fit */
 	const char *text; /* the template */
 };
-extern const struct rama_snippet_info rama_snippet_info[RAMA_SNIPPETS]; /* [0] is none */
+extern const struct rama_diag_snippet_info rama_diag_snippet_info[RAMA_DIAG_SNIPPETS]; /* [0] is none */
 
-struct rama_advice {
+struct rama_diag_advice {
 	const char *id, *text;
-	enum rama_snippet_id snippets[11]; /* up to none */
+	enum rama_diag_snippet_id snippets[11]; /* up to none */
 };
-extern const struct rama_advice rama_advices[];
-extern const unsigned rama_n_advices;
-const struct rama_advice *rama_advice_find(const char *id); /* NULL: there is none */
+extern const struct rama_diag_advice rama_diag_advices[];
+extern const unsigned rama_diag_n_advices;
+const struct rama_diag_advice *rama_diag_advice_find(const char *id); /* NULL: there is none */
 
 /* when a snippet is of use; see table/advice.def */
-enum rama_fit {
-	RAMA_FIT_ANY = 1 << 0,
-	RAMA_FIT_PARALLEL = 1 << 1,
-	RAMA_FIT_MPIIO = 1 << 2,
-	RAMA_FIT_ROMIO = 1 << 3,
-	RAMA_FIT_HDF5 = 1 << 4,
-	RAMA_FIT_HDF5_MPI = 1 << 5,
-	RAMA_FIT_NETCDF = 1 << 6,
-	RAMA_FIT_NETCDF_MPI = 1 << 7,
-	RAMA_FIT_PNETCDF = 1 << 8,
-	RAMA_FIT_POSIX = 1 << 9,
-	RAMA_FIT_RANKS = 1 << 10,
-	RAMA_FIT_STDIO = 1 << 11,
-	RAMA_FIT_LUSTRE = 1 << 12,
-	RAMA_FIT_DAOS = 1 << 13,
-	RAMA_FIT_PYTHON = 1 << 14 /* the program is written in Python */
+enum rama_diag_fit {
+	RAMA_DIAG_FIT_ANY = 1 << 0,
+	RAMA_DIAG_FIT_PARALLEL = 1 << 1,
+	RAMA_DIAG_FIT_MPIIO = 1 << 2,
+	RAMA_DIAG_FIT_ROMIO = 1 << 3,
+	RAMA_DIAG_FIT_HDF5 = 1 << 4,
+	RAMA_DIAG_FIT_HDF5_MPI = 1 << 5,
+	RAMA_DIAG_FIT_NETCDF = 1 << 6,
+	RAMA_DIAG_FIT_NETCDF_MPI = 1 << 7,
+	RAMA_DIAG_FIT_PNETCDF = 1 << 8,
+	RAMA_DIAG_FIT_POSIX = 1 << 9,
+	RAMA_DIAG_FIT_RANKS = 1 << 10,
+	RAMA_DIAG_FIT_STDIO = 1 << 11,
+	RAMA_DIAG_FIT_LUSTRE = 1 << 12,
+	RAMA_DIAG_FIT_DAOS = 1 << 13,
+	RAMA_DIAG_FIT_PYTHON = 1 << 14 /* the program is written in Python */
 };
 
 /* what holds for the job and one file of it (NULL: none) */
-unsigned rama_advice_fits(const struct rama_view *v, const struct rama_view_file *file);
+unsigned rama_diag_advice_fits(const struct rama_view *v, const struct rama_view_file *file);
 /* names and sizes of the job and the finding; fd may be NULL */
-void rama_advice_values_of(struct rama_advice_values *to, const struct rama_view *v,
-			   const struct rama_view_file *file, const struct rama_finding *fd);
+void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_view *v,
+			   const struct rama_view_file *file, const struct rama_diag_finding *fd);
 /* the file that a finding is about, or the one that took most time; NULL: the job has none */
-const struct rama_view_file *rama_advice_file(const struct rama_view *v,
-					      const struct rama_finding *fd);
+const struct rama_view_file *rama_diag_advice_file(const struct rama_view *v,
+					      const struct rama_diag_finding *fd);
 
-/* a template with everything filled in: as code, or as words for people (RAMA_LANGUAGES) */
-void rama_advice_fill(struct rama_out *o, const char *text, enum rama_language language,
-		      const struct rama_advice_values *values);
+/* a template with everything filled in: as code, or as words for people (RAMA_DIAG_LANGUAGES) */
+void rama_diag_advice_fill(struct rama_out *o, const char *text, enum rama_diag_language language,
+		      const struct rama_diag_advice_values *values);
 
-#define RAMA_SNIPPETS_SHOWN 4 /* at most, with one finding */
+#define RAMA_DIAG_SNIPPETS_SHOWN 4 /* at most, with one finding */
 
 /* Fills in advice, advised_by and snippets of all findings but those that are OK; they are in their final order.
  * 0 or RAMA_EMEMORY. */
-int rama_advise(struct rama_diagnosis *d, const struct rama_view *v);
+int rama_diag_advise(struct rama_diag *d, const struct rama_view *v);
 
 #endif

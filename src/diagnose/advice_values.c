@@ -21,13 +21,13 @@ static int64_t sum(int64_t a, int64_t b)
 	return clamp(a, 0, 1LL << 50) + clamp(b, 0, 1LL << 50);
 }
 
-const struct rama_view_file *rama_advice_file(const struct rama_view *v,
-					      const struct rama_finding *fd)
+const struct rama_view_file *rama_diag_advice_file(const struct rama_view *v,
+					      const struct rama_diag_finding *fd)
 {
 	const struct rama_view_file *most = NULL;
 
 	for (size_t i = 0; fd != NULL && i < fd->n_culprits; i++) {
-		const struct rama_culprit *c = &fd->culprits[i];
+		const struct rama_diag_culprit *c = &fd->culprits[i];
 
 		if ((strcmp(c->kind, "file") == 0 || strcmp(c->kind, "dataset") == 0) &&
 		    c->index >= 0 && (uint64_t)c->index < v->n_files)
@@ -73,50 +73,50 @@ static unsigned library_fits(const struct rama_view_file *f)
 	bool hdf5 = has(f, RAMA_LAYER_H5D) || has(f, RAMA_LAYER_H5F);
 	bool mpi = has(f, RAMA_LAYER_MPIIO) ||
 		   (has(f, RAMA_LAYER_H5F) && f->rec[RAMA_LAYER_H5F][RAMA_H5F_USE_MPIIO].i > 0);
-	unsigned netcdf = RAMA_FIT_NETCDF | (mpi ? RAMA_FIT_NETCDF_MPI : 0);
+	unsigned netcdf = RAMA_DIAG_FIT_NETCDF | (mpi ? RAMA_DIAG_FIT_NETCDF_MPI : 0);
 
 	if (has(f, RAMA_LAYER_PNETCDF_VAR) || has(f, RAMA_LAYER_PNETCDF_FILE))
-		return RAMA_FIT_PNETCDF;
+		return RAMA_DIAG_FIT_PNETCDF;
 	if (named_netcdf(f->name))
-		return hdf5 || !mpi ? netcdf : netcdf | RAMA_FIT_PNETCDF;
+		return hdf5 || !mpi ? netcdf : netcdf | RAMA_DIAG_FIT_PNETCDF;
 	if (hdf5 || named_hdf5(f->name))
-		return RAMA_FIT_HDF5 | (mpi ? RAMA_FIT_HDF5_MPI : 0);
+		return RAMA_DIAG_FIT_HDF5 | (mpi ? RAMA_DIAG_FIT_HDF5_MPI : 0);
 	return 0;
 }
 
 /* what the program itself calls is the highest layer; the rest is beneath it */
 static unsigned file_fits(const struct rama_view_file *f)
 {
-	unsigned fits = f->stripes != NULL ? RAMA_FIT_LUSTRE : 0, library = library_fits(f);
+	unsigned fits = f->stripes != NULL ? RAMA_DIAG_FIT_LUSTRE : 0, library = library_fits(f);
 
 	if (has(f, RAMA_LAYER_MPIIO))
-		fits |= RAMA_FIT_ROMIO;
+		fits |= RAMA_DIAG_FIT_ROMIO;
 	if (library != 0)
 		return fits | library;
 	if (has(f, RAMA_LAYER_MPIIO))
-		return fits | RAMA_FIT_MPIIO;
+		return fits | RAMA_DIAG_FIT_MPIIO;
 	if (has(f, RAMA_LAYER_DFS) || has(f, RAMA_LAYER_DAOS))
-		return fits | RAMA_FIT_DAOS;
+		return fits | RAMA_DIAG_FIT_DAOS;
 	if (has(f, RAMA_LAYER_STDIO))
-		fits |= RAMA_FIT_STDIO;
+		fits |= RAMA_DIAG_FIT_STDIO;
 	if (has(f, RAMA_LAYER_POSIX) || has(f, RAMA_LAYER_EXTRA))
-		fits |= RAMA_FIT_POSIX;
+		fits |= RAMA_DIAG_FIT_POSIX;
 	return fits;
 }
 
-unsigned rama_advice_fits(const struct rama_view *v, const struct rama_view_file *file)
+unsigned rama_diag_advice_fits(const struct rama_view *v, const struct rama_view_file *file)
 {
-	unsigned fits = RAMA_FIT_ANY;
+	unsigned fits = RAMA_DIAG_FIT_ANY;
 
 	if (v->nprocs > 1)
-		fits |= RAMA_FIT_PARALLEL;
+		fits |= RAMA_DIAG_FIT_PARALLEL;
 	if (strncmp(v->name, "python", 6) == 0 || strstr(v->exe, ".py ") != NULL ||
 	    ends_with(v->exe, ".py"))
-		fits |= RAMA_FIT_PYTHON;
+		fits |= RAMA_DIAG_FIT_PYTHON;
 	if (file != NULL)
 		fits |= file_fits(file);
-	if ((fits & RAMA_FIT_POSIX) != 0 && v->nprocs > 1)
-		fits |= RAMA_FIT_RANKS;
+	if ((fits & RAMA_DIAG_FIT_POSIX) != 0 && v->nprocs > 1)
+		fits |= RAMA_DIAG_FIT_RANKS;
 	return fits;
 }
 
@@ -159,7 +159,7 @@ static int64_t good_stripe_size(const struct rama_view_file *f, int64_t block, i
 	return clamp(size, MIB, 16 * MIB) / (64 * KIB) * (64 * KIB);
 }
 
-static void size_values(union rama_advice_value *at, const struct rama_view *v,
+static void size_values(union rama_diag_advice_value *at, const struct rama_view *v,
 			const struct rama_view_file *f)
 {
 	int64_t bytes = f != NULL ? sum(f->io.bytes_read, f->io.bytes_written) : 0;
@@ -169,17 +169,17 @@ static void size_values(union rama_advice_value *at, const struct rama_view *v,
 				: 0;
 	int64_t stripe = good_stripe_size(f, block, bytes);
 
-	at[RAMA_VALUE_bytes].number = bytes;
-	at[RAMA_VALUE_block].number = block;
-	at[RAMA_VALUE_stripe_size].number = stripe;
-	at[RAMA_VALUE_transfer].number = clamp(4 * stripe, 4 * MIB, 16 * MIB);
+	at[RAMA_DIAG_VALUE_bytes].number = bytes;
+	at[RAMA_DIAG_VALUE_block].number = block;
+	at[RAMA_DIAG_VALUE_stripe_size].number = stripe;
+	at[RAMA_DIAG_VALUE_transfer].number = clamp(4 * stripe, 4 * MIB, 16 * MIB);
 	/* powers of two only: others are no alignments */
-	at[RAMA_VALUE_alignment].number =
+	at[RAMA_DIAG_VALUE_alignment].number =
 		align >= 512 && align <= MIB && (align & (align - 1)) == 0 ? align : 4096;
-	at[RAMA_VALUE_now_count].number =
+	at[RAMA_DIAG_VALUE_now_count].number =
 		f != NULL && f->stripes != NULL ? clamp(f->stripes->stripe_count, 0, 1 << 20) : 0;
-	at[RAMA_VALUE_stripe_count].number = good_stripes(v, bytes);
-	at[RAMA_VALUE_chunk].number = clamp(block / 8, 8 * KIB, 512 * KIB);
+	at[RAMA_DIAG_VALUE_stripe_count].number = good_stripes(v, bytes);
+	at[RAMA_DIAG_VALUE_chunk].number = clamp(block / 8, 8 * KIB, 512 * KIB);
 }
 
 /* one per node, or where nodes are not known as many as there will be stripes */
@@ -192,23 +192,23 @@ static int64_t good_aggregators(const struct rama_view *v, int64_t stripes)
 
 /* ---- names ---- */
 
-static void name_values(union rama_advice_value *at, const struct rama_view *v,
-			const struct rama_view_file *f, struct rama_advice_values *to)
+static void name_values(union rama_diag_advice_value *at, const struct rama_view *v,
+			const struct rama_view_file *f, struct rama_diag_advice_values *to)
 {
 	const char *name = f != NULL && f->named ? f->name : "output.dat",
 		   *slash = strrchr(name, '/');
 	size_t n = slash != NULL ? (size_t)(slash - name) : 0, program = strcspn(v->exe, " \t\n");
 
-	at[RAMA_VALUE_file].text = name;
+	at[RAMA_DIAG_VALUE_file].text = name;
 	snprintf(to->dir, sizeof(to->dir), "%.*s",
 		 (int)(n < sizeof(to->dir) ? n : sizeof(to->dir) - 1), name);
-	at[RAMA_VALUE_dir].text = slash == NULL ? "." : slash == name ? "/" : to->dir;
+	at[RAMA_DIAG_VALUE_dir].text = slash == NULL ? "." : slash == name ? "/" : to->dir;
 	snprintf(to->program, sizeof(to->program), "%.*s",
 		 (int)(program < sizeof(to->program) ? program : sizeof(to->program) - 1), v->exe);
-	at[RAMA_VALUE_program].text = program > 0 ? to->program : "./app";
+	at[RAMA_DIAG_VALUE_program].text = program > 0 ? to->program : "./app";
 }
 
-static int64_t culprit_number(const struct rama_finding *fd, const char *kind)
+static int64_t culprit_number(const struct rama_diag_finding *fd, const char *kind)
 {
 	for (size_t i = 0; fd != NULL && i < fd->n_culprits; i++)
 		if (strcmp(fd->culprits[i].kind, kind) == 0)
@@ -216,16 +216,16 @@ static int64_t culprit_number(const struct rama_finding *fd, const char *kind)
 	return 0;
 }
 
-void rama_advice_values_of(struct rama_advice_values *to, const struct rama_view *v,
-			   const struct rama_view_file *file, const struct rama_finding *fd)
+void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_view *v,
+			   const struct rama_view_file *file, const struct rama_diag_finding *fd)
 {
-	union rama_advice_value *at = to->at;
+	union rama_diag_advice_value *at = to->at;
 
 	name_values(at, v, file, to);
 	size_values(at, v, file);
-	at[RAMA_VALUE_ranks].number = clamp(v->nprocs, 1, 1 << 30);
-	at[RAMA_VALUE_aggregators].number = good_aggregators(v, at[RAMA_VALUE_stripe_count].number);
-	at[RAMA_VALUE_ost].number = culprit_number(fd, "ost");
-	at[RAMA_VALUE_rank].number = culprit_number(fd, "rank");
-	at[RAMA_VALUE_files].number = clamp((int64_t)v->n_real, 0, 1LL << 40);
+	at[RAMA_DIAG_VALUE_ranks].number = clamp(v->nprocs, 1, 1 << 30);
+	at[RAMA_DIAG_VALUE_aggregators].number = good_aggregators(v, at[RAMA_DIAG_VALUE_stripe_count].number);
+	at[RAMA_DIAG_VALUE_ost].number = culprit_number(fd, "ost");
+	at[RAMA_DIAG_VALUE_rank].number = culprit_number(fd, "rank");
+	at[RAMA_DIAG_VALUE_files].number = clamp((int64_t)v->n_real, 0, 1LL << 40);
 }

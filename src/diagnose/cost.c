@@ -8,7 +8,7 @@
 #include "diagnose/cost.h"
 #include "table/index.h"
 
-static int add_rank(struct rama_cost *c, const struct rama_facts *f, int64_t rank, double lost)
+static int add_rank(struct rama_diag_cost *c, const struct rama_diag_facts *f, int64_t rank, double lost)
 {
 	if (rank < 0 || rank >= f->view->nprocs) {
 		c->partly_mean += lost / fmax(1, f->ranks);
@@ -23,7 +23,7 @@ static int add_rank(struct rama_cost *c, const struct rama_facts *f, int64_t ran
 }
 
 /* time of the slowest rank in the calls of the application */
-static double slowest_top(const struct rama_view_file *file, const struct rama_sums *x)
+static double slowest_top(const struct rama_view_file *file, const struct rama_diag_sums *x)
 {
 	const union rama_word *w = file->rec[RAMA_LAYER_MPIIO];
 	double slow = file->top == RAMA_LAYER_MPIIO && w != NULL
@@ -35,7 +35,7 @@ static double slowest_top(const struct rama_view_file *file, const struct rama_s
 }
 
 /* several ranks: each loses the mean, the slowest more */
-static int add_shared(struct rama_cost *c, const struct rama_facts *f,
+static int add_shared(struct rama_diag_cost *c, const struct rama_diag_facts *f,
 		      const struct rama_view_file *file, double lost, double slow)
 {
 	double mean = lost / fmax(1, file->ranks);
@@ -50,22 +50,22 @@ static int add_shared(struct rama_cost *c, const struct rama_facts *f,
 	return more > 0 && file->slow_rank >= 0 ? add_rank(c, f, file->slow_rank, more) : 0;
 }
 
-int rama_cost_add(struct rama_cost *c, const struct rama_facts *f,
-		  const struct rama_view_file *file, const struct rama_sums *x,
-		  enum rama_rule_place place, double lost)
+int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f,
+		  const struct rama_view_file *file, const struct rama_diag_sums *x,
+		  enum rama_diag_rule_place place, double lost)
 {
-	double total = place == RAMA_PLACE_TOP ? x->top_time : x->disk_time;
+	double total = place == RAMA_DIAG_PLACE_TOP ? x->top_time : x->disk_time;
 	double slow;
 
 	if (!(lost > 0))
 		return 0;
-	if (place == RAMA_PLACE_SLOW)
+	if (place == RAMA_DIAG_PLACE_SLOW)
 		return add_rank(c, f, file->ranks <= 1 ? file->rank : file->slow_rank, lost);
-	if (place == RAMA_PLACE_OWN)
+	if (place == RAMA_DIAG_PLACE_OWN)
 		return file->ranks <= 1 ? add_rank(c, f, file->rank, lost)
 					: add_shared(c, f, file, lost, 0);
 	if (total <= 0) {
-		place = RAMA_PLACE_TOP; /* what is below is not in the log */
+		place = RAMA_DIAG_PLACE_TOP; /* what is below is not in the log */
 		total = x->top_time;
 	}
 	if (total <= 0)
@@ -73,15 +73,15 @@ int rama_cost_add(struct rama_cost *c, const struct rama_facts *f,
 	lost = fmin(lost, total);
 	if (file->ranks <= 1)
 		return add_rank(c, f, file->rank, lost);
-	slow = lost / total * (place == RAMA_PLACE_TOP ? slowest_top(file, x) : x->slowest_time);
-	if (place == RAMA_PLACE_DISK && file->top == RAMA_LAYER_MPIIO) {
+	slow = lost / total * (place == RAMA_DIAG_PLACE_TOP ? slowest_top(file, x) : x->slowest_time);
+	if (place == RAMA_DIAG_PLACE_DISK && file->top == RAMA_LAYER_MPIIO) {
 		c->everyone += fmin(slow, x->top_time / fmax(1, x->openers));
 		return 0;
 	}
 	return add_shared(c, f, file, lost, slow);
 }
 
-double rama_cost_path(const struct rama_cost *c, const struct rama_facts *f)
+double rama_diag_cost_path(const struct rama_diag_cost *c, const struct rama_diag_facts *f)
 {
 	const struct rama_view *v = f->view;
 	double base = c->everyone + fmax(c->partly_mean, c->partly_most);
@@ -104,7 +104,7 @@ double rama_cost_path(const struct rama_cost *c, const struct rama_facts *f)
 	return fmin(now - then, f->io_time);
 }
 
-void rama_cost_fini(struct rama_cost *c)
+void rama_diag_cost_fini(struct rama_diag_cost *c)
 {
 	free(c->rank);
 	c->rank = NULL;

@@ -6,7 +6,7 @@
 
 #include "diagnose/rules.h"
 
-struct rama_cost {
+struct rama_diag_cost {
 	double everyone; /* of every rank */
 	double partly_mean,
 		partly_most; /* of files that some ranks share: mean over all ranks, and of one file's ranks */
@@ -14,11 +14,11 @@ struct rama_cost {
 };
 
 /* `lost` seconds of a file, added over its ranks. 0 or RAMA_EMEMORY */
-int rama_cost_add(struct rama_cost *c, const struct rama_facts *f,
-		  const struct rama_view_file *file, const struct rama_sums *x,
-		  enum rama_rule_place place, double lost);
+int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f,
+		  const struct rama_view_file *file, const struct rama_diag_sums *x,
+		  enum rama_diag_rule_place place, double lost);
 /* seconds by which the slowest rank gets faster without them; at most the I/O time */
-double rama_cost_path(const struct rama_cost *c, const struct rama_facts *f);
-void rama_cost_fini(struct rama_cost *c);
+double rama_diag_cost_path(const struct rama_diag_cost *c, const struct rama_diag_facts *f);
+void rama_diag_cost_fini(struct rama_diag_cost *c);
 
 #endif

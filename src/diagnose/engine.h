@@ -7,9 +7,9 @@
 #include "diagnose/cost.h"
 #include "diagnose/text.h"
 
-#define RAMA_CULPRITS 10
+#define RAMA_DIAG_CULPRITS 10
 
-struct rama_suspect { /* a file that shows a rule */
+struct rama_diag_suspect { /* a file that shows a rule */
 	uint32_t file;
 	double lost, bytes;
 	double count; /* files that it stands for */
@@ -17,10 +17,10 @@ struct rama_suspect { /* a file that shows a rule */
 };
 
 /* one rule while it is tried */
-struct rama_trial {
-	struct rama_sums sums; /* over the files that show it */
-	struct rama_cost cost;
-	struct rama_suspect first[RAMA_CULPRITS]; /* those that lost most */
+struct rama_diag_trial {
+	struct rama_diag_sums sums; /* over the files that show it */
+	struct rama_diag_cost cost;
+	struct rama_diag_suspect first[RAMA_DIAG_CULPRITS]; /* those that lost most */
 	size_t n, all;
 	bool found;
 	double seconds, bytes;
@@ -29,17 +29,17 @@ struct rama_trial {
 	double more;	  /* those seconds */
 };
 
-struct rama_engine {
-	struct rama_diagnosis *d;
+struct rama_diag_engine {
+	struct rama_diag *d;
 	const struct rama_view *view;
-	struct rama_facts facts;
-	struct rama_trial *trial; /* rama_n_rules */
+	struct rama_diag_facts facts;
+	struct rama_diag_trial *trial; /* rama_diag_n_rules */
 	bool calm;		  /* so little I/O that nothing can be gained */
 };
 
 /* evidence.c: culprits, texts, values, window of one finding. 0 or RAMA_EMEMORY */
-int rama_evidence(struct rama_engine *g, struct rama_finding *to, const struct rama_trial *t);
+int rama_diag_evidence(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_trial *t);
 /* verdict.c: verdict, banner, shares of the run time */
-int rama_verdict(struct rama_engine *g);
+int rama_diag_verdict(struct rama_diag_engine *g);
 
 #endif

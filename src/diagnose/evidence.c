@@ -9,16 +9,16 @@
 #include "base/out.h"
 #include "diagnose/engine.h"
 
-static struct rama_culprit *culprits_alloc(struct rama_engine *g, struct rama_finding *to)
+static struct rama_diag_culprit *culprits_alloc(struct rama_diag_engine *g, struct rama_diag_finding *to)
 {
-	struct rama_culprit *c = rama_arena_alloc(&g->d->arena, RAMA_CULPRITS * sizeof(*c));
+	struct rama_diag_culprit *c = rama_arena_alloc(&g->d->arena, RAMA_DIAG_CULPRITS * sizeof(*c));
 
 	to->culprits = c;
 	to->n_culprits = 0;
 	return c;
 }
 
-static char *format(struct rama_engine *g, const char *fmt, const char *a, const char *b)
+static char *format(struct rama_diag_engine *g, const char *fmt, const char *a, const char *b)
 {
 	char text[400];
 
@@ -26,7 +26,7 @@ static char *format(struct rama_engine *g, const char *fmt, const char *a, const
 	return rama_arena_text(&g->d->arena, text, strlen(text));
 }
 
-static int add(struct rama_finding *to, struct rama_culprit *list, struct rama_culprit c)
+static int add(struct rama_diag_finding *to, struct rama_diag_culprit *list, struct rama_diag_culprit c)
 {
 	if (c.name == NULL || c.text == NULL)
 		return RAMA_EMEMORY;
@@ -35,10 +35,10 @@ static int add(struct rama_finding *to, struct rama_culprit *list, struct rama_c
 }
 
 /* files: each with the detail of the rule, in its own figures */
-static int file_culprits(struct rama_engine *g, struct rama_finding *to, const struct rama_trial *t)
+static int file_culprits(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_trial *t)
 {
-	const struct rama_rule_code *code = &rama_rule_code[to->rule - rama_rules];
-	struct rama_culprit *list = culprits_alloc(g, to);
+	const struct rama_diag_rule_code *code = &rama_diag_rule_code[to->rule - rama_diag_rules];
+	struct rama_diag_culprit *list = culprits_alloc(g, to);
 	bool by_time = t->n > 0 && t->first[0].lost > 0;
 
 	to->all_culprits = t->all;
@@ -46,14 +46,14 @@ static int file_culprits(struct rama_engine *g, struct rama_finding *to, const s
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < t->n; i++) {
 		const struct rama_view_file *file = &g->view->files[t->first[i].file];
-		struct rama_sums x;
-		struct rama_text text = { .f = &g->facts, .x = &x, .arena = &g->d->arena };
+		struct rama_diag_sums x;
+		struct rama_diag_text text = { .f = &g->facts, .x = &x, .arena = &g->d->arena };
 		int rc;
 
-		rama_facts_file(&g->facts, file, &x);
+		rama_diag_facts_file(&g->facts, file, &x);
 		rc = add(to, list,
-			 (struct rama_culprit){ "file", t->first[i].file, file->name,
-						rama_text_make(&text, code->detail),
+			 (struct rama_diag_culprit){ "file", t->first[i].file, file->name,
+						rama_diag_text_make(&text, code->detail),
 						by_time ? t->first[i].lost : t->first[i].bytes });
 		if (rc != 0)
 			return rc;
@@ -72,20 +72,20 @@ static void keep_most(struct ranked *most, size_t *n, struct ranked r)
 
 	while (at > 0 && r.value > most[at - 1].value)
 		at--;
-	if (at >= RAMA_CULPRITS)
+	if (at >= RAMA_DIAG_CULPRITS)
 		return;
-	if (*n < RAMA_CULPRITS)
+	if (*n < RAMA_DIAG_CULPRITS)
 		(*n)++;
 	memmove(&most[at + 1], &most[at], (*n - 1 - at) * sizeof(*most));
 	most[at] = r;
 }
 
 /* by bytes where the rule is about bytes, else by time */
-static int rank_culprits(struct rama_engine *g, struct rama_finding *to, bool by_bytes)
+static int rank_culprits(struct rama_diag_engine *g, struct rama_diag_finding *to, bool by_bytes)
 {
 	const struct rama_view *v = g->view;
-	struct ranked most[RAMA_CULPRITS];
-	struct rama_culprit *list = culprits_alloc(g, to);
+	struct ranked most[RAMA_DIAG_CULPRITS];
+	struct rama_diag_culprit *list = culprits_alloc(g, to);
 	double mean = by_bytes ? g->facts.mean_bytes : g->facts.mean_io;
 	double top = by_bytes ? g->facts.most_bytes : g->facts.io_time;
 	size_t n = 0;
@@ -113,7 +113,7 @@ static int rank_culprits(struct rama_engine *g, struct rama_finding *to, bool by
 						 v->run_time > 0 ? v->run_time : INFINITY));
 		rama_human_bytes(bytes, (double)io->bytes_read + (double)io->bytes_written);
 		rc = add(to, list,
-			 (struct rama_culprit){ "rank", most[i].index,
+			 (struct rama_diag_culprit){ "rank", most[i].index,
 						rama_arena_text(&g->d->arena, name, strlen(name)),
 						format(g, "%s in I/O, %s", seconds, bytes),
 						most[i].value });
@@ -123,11 +123,11 @@ static int rank_culprits(struct rama_engine *g, struct rama_finding *to, bool by
 	return 0;
 }
 
-static int target_culprits(struct rama_engine *g, struct rama_finding *to)
+static int target_culprits(struct rama_diag_engine *g, struct rama_diag_finding *to)
 {
 	const struct rama_view *v = g->view;
-	struct ranked most[RAMA_CULPRITS];
-	struct rama_culprit *list = culprits_alloc(g, to);
+	struct ranked most[RAMA_DIAG_CULPRITS];
+	struct rama_diag_culprit *list = culprits_alloc(g, to);
 	bool by_time = g->facts.slow_targets > 0 && strcmp(to->rule->id, "O01") == 0;
 	size_t n = 0;
 
@@ -150,7 +150,7 @@ static int target_culprits(struct rama_engine *g, struct rama_finding *to)
 		else
 			rama_human_bytes(value, o->bytes);
 		rc = add(to, list,
-			 (struct rama_culprit){
+			 (struct rama_diag_culprit){
 				 "ost", o->ost, rama_arena_text(&g->d->arena, name, strlen(name)),
 				 format(g,
 					by_time ? "%s files, %s each on average" : "%s files, %s",
@@ -163,10 +163,10 @@ static int target_culprits(struct rama_engine *g, struct rama_finding *to)
 }
 
 /* the slowest rank of the worst phase, with the call that took longest */
-static int phase_culprits(struct rama_engine *g, struct rama_finding *to)
+static int phase_culprits(struct rama_diag_engine *g, struct rama_diag_finding *to)
 {
 	const struct rama_view_phase *p = g->facts.worst_phase;
-	struct rama_culprit *list = culprits_alloc(g, to);
+	struct rama_diag_culprit *list = culprits_alloc(g, to);
 	char name[32], text[300], busy[RAMA_HUMAN], length[RAMA_HUMAN], shown[100];
 
 	if (list == NULL)
@@ -188,15 +188,15 @@ static int phase_culprits(struct rama_engine *g, struct rama_finding *to)
 	else
 		snprintf(text, sizeof(text), "busy %s", busy);
 	return add(to, list,
-		   (struct rama_culprit){
+		   (struct rama_diag_culprit){
 			   "rank", p->slow_rank, rama_arena_text(&g->d->arena, name, strlen(name)),
 			   rama_arena_text(&g->d->arena, text, strlen(text)), p->slow_busy });
 }
 
-static int operation_culprit(struct rama_engine *g, struct rama_finding *to)
+static int operation_culprit(struct rama_diag_engine *g, struct rama_diag_finding *to)
 {
 	const struct rama_view_file *file = g->facts.slow_op_file;
-	struct rama_culprit *list = culprits_alloc(g, to);
+	struct rama_diag_culprit *list = culprits_alloc(g, to);
 	char seconds[RAMA_HUMAN], bytes[RAMA_HUMAN];
 
 	if (list == NULL)
@@ -207,23 +207,23 @@ static int operation_culprit(struct rama_engine *g, struct rama_finding *to)
 	rama_human_seconds(seconds, g->facts.slow_op);
 	rama_human_bytes(bytes, g->facts.slow_op_bytes);
 	return add(to, list,
-		   (struct rama_culprit){ "file", file - g->view->files, file->name,
+		   (struct rama_diag_culprit){ "file", file - g->view->files, file->name,
 					  format(g, "%s for %s", seconds, bytes),
 					  g->facts.slow_op });
 }
 
-static int culprits(struct rama_engine *g, struct rama_finding *to, const struct rama_trial *t)
+static int culprits(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_trial *t)
 {
-	switch (rama_rule_code[to->rule - rama_rules].who) {
-	case RAMA_WHO_RANKS:
+	switch (rama_diag_rule_code[to->rule - rama_diag_rules].who) {
+	case RAMA_DIAG_WHO_RANKS:
 		return rank_culprits(g, to,
 				     strcmp(to->rule->id, "B02") == 0 ||
 					     strcmp(to->rule->id, "A07") == 0);
-	case RAMA_WHO_TARGETS:
+	case RAMA_DIAG_WHO_TARGETS:
 		return target_culprits(g, to);
-	case RAMA_WHO_PHASES:
+	case RAMA_DIAG_WHO_PHASES:
 		return phase_culprits(g, to);
-	case RAMA_WHO_OPERATION:
+	case RAMA_DIAG_WHO_OPERATION:
 		return operation_culprit(g, to);
 	default:
 		return t->n > 0 ? file_culprits(g, to, t) : 0;
@@ -238,7 +238,7 @@ static char *moment(char at[RAMA_HUMAN], double t)
 }
 
 /* one line: the file that shows it most, what it did, how many more, when */
-static char *evidence_line(struct rama_engine *g, const struct rama_finding *to, const char *file,
+static char *evidence_line(struct rama_diag_engine *g, const struct rama_diag_finding *to, const char *file,
 			   const char *detail)
 {
 	struct rama_out o;
@@ -261,9 +261,9 @@ static char *evidence_line(struct rama_engine *g, const struct rama_finding *to,
 	return text;
 }
 
-static int keep_values(struct rama_engine *g, struct rama_finding *to, const struct rama_text *t)
+static int keep_values(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_text *t)
 {
-	struct rama_value *v = rama_arena_alloc(&g->d->arena, (t->n_values + 1) * sizeof(*v));
+	struct rama_diag_value *v = rama_arena_alloc(&g->d->arena, (t->n_values + 1) * sizeof(*v));
 
 	if (v == NULL)
 		return RAMA_EMEMORY;
@@ -274,10 +274,10 @@ static int keep_values(struct rama_engine *g, struct rama_finding *to, const str
 }
 
 /* how the cost was estimated */
-static char *how_line(struct rama_engine *g, const struct rama_finding *to,
-		      const struct rama_trial *t, struct rama_text *text)
+static char *how_line(struct rama_diag_engine *g, const struct rama_diag_finding *to,
+		      const struct rama_diag_trial *t, struct rama_diag_text *text)
 {
-	char *how = rama_text_make(text, rama_rule_code[to->rule - rama_rules].how);
+	char *how = rama_diag_text_make(text, rama_diag_rule_code[to->rule - rama_diag_rules].how);
 	char more[RAMA_HUMAN], words[100];
 
 	if (to->follows != NULL)
@@ -285,14 +285,14 @@ static char *how_line(struct rama_engine *g, const struct rama_finding *to,
 	if (t->also < 0 || how == NULL)
 		return how;
 	snprintf(words, sizeof(words), "And %s in other files, with the same remedy (%s).",
-		 rama_human_seconds(more, t->more), rama_rules[t->also].id);
+		 rama_human_seconds(more, t->more), rama_diag_rules[t->also].id);
 	return format(g, "%s %s", how, words);
 }
 
-int rama_evidence(struct rama_engine *g, struct rama_finding *to, const struct rama_trial *t)
+int rama_diag_evidence(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_trial *t)
 {
-	const struct rama_rule_code *code = &rama_rule_code[to->rule - rama_rules];
-	struct rama_text text = {
+	const struct rama_diag_rule_code *code = &rama_diag_rule_code[to->rule - rama_diag_rules];
+	struct rama_diag_text text = {
 		.f = &g->facts, .x = &t->sums, .arena = &g->d->arena, .collect = true
 	};
 	const char *file = NULL, *detail;
@@ -311,16 +311,16 @@ int rama_evidence(struct rama_engine *g, struct rama_finding *to, const struct r
 		}
 	}
 	text.file = file;
-	to->title = rama_text_make(&text, code->headline);
+	to->title = rama_diag_text_make(&text, code->headline);
 	/* details of files have figures of one file */
-	text.collect = to->n_culprits == 0 || code->who != RAMA_WHO_FILES;
-	detail = rama_text_make(&text, code->detail);
+	text.collect = to->n_culprits == 0 || code->who != RAMA_DIAG_WHO_FILES;
+	detail = rama_diag_text_make(&text, code->detail);
 	text.collect = true;
 	to->how = how_line(g, to, t, &text);
 	if (to->title == NULL || detail == NULL || to->how == NULL)
 		return RAMA_EMEMORY;
 	/* of files, the line speaks of the first one */
-	if (code->who == RAMA_WHO_FILES && to->n_culprits > 0)
+	if (code->who == RAMA_DIAG_WHO_FILES && to->n_culprits > 0)
 		detail = to->culprits[0].text;
 	to->evidence = evidence_line(g, to, file, detail);
 	return to->evidence != NULL ? keep_values(g, to, &text) : RAMA_EMEMORY;

@@ -9,29 +9,29 @@
 #include "table/index.h"
 
 #define SUM(name, unit, expression, doc) \
-	{ #name, #unit, doc, offsetof(struct rama_sums, name), true },
+	{ #name, #unit, doc, offsetof(struct rama_diag_sums, name), true },
 #define RATIO(name, unit, expression, doc) SUM(name, unit, expression, doc)
-#define JOB(name, unit, doc) { #name, #unit, doc, offsetof(struct rama_facts, name), false },
-const struct rama_fact rama_fact_info[] = {
+#define JOB(name, unit, doc) { #name, #unit, doc, offsetof(struct rama_diag_facts, name), false },
+const struct rama_diag_fact rama_diag_fact_info[] = {
 #include "diagnose/facts.def"
 };
 #undef SUM
 #undef RATIO
 #undef JOB
-const unsigned rama_n_facts = sizeof(rama_fact_info) / sizeof(rama_fact_info[0]);
+const unsigned rama_diag_n_facts = sizeof(rama_diag_fact_info) / sizeof(rama_diag_fact_info[0]);
 
-const struct rama_fact *rama_fact_find(const char *name, size_t len)
+const struct rama_diag_fact *rama_diag_fact_find(const char *name, size_t len)
 {
-	for (unsigned i = 0; i < rama_n_facts; i++)
-		if (rama_fact_info[i].name[0] == name[0] &&
-		    strncmp(rama_fact_info[i].name, name, len) == 0 &&
-		    rama_fact_info[i].name[len] == '\0')
-			return &rama_fact_info[i];
+	for (unsigned i = 0; i < rama_diag_n_facts; i++)
+		if (rama_diag_fact_info[i].name[0] == name[0] &&
+		    strncmp(rama_diag_fact_info[i].name, name, len) == 0 &&
+		    rama_diag_fact_info[i].name[len] == '\0')
+			return &rama_diag_fact_info[i];
 	return NULL;
 }
 
-double rama_fact_value(const struct rama_fact *fact, const struct rama_facts *f,
-		       const struct rama_sums *x)
+double rama_diag_fact_value(const struct rama_diag_fact *fact, const struct rama_diag_facts *f,
+		       const struct rama_diag_sums *x)
 {
 	const char *base = fact->of_files ? (const char *)x : (const char *)f;
 	double v;
@@ -41,7 +41,7 @@ double rama_fact_value(const struct rama_fact *fact, const struct rama_facts *f,
 }
 
 /* nothing else is wrong with it: what shows a fault is no measure of it */
-static bool healthy(const struct rama_sums *x, const struct rama_limit_values *l)
+static bool healthy(const struct rama_diag_sums *x, const struct rama_diag_limit_values *l)
 {
 	return x->home_bytes_moved == 0 && x->syncs <= l->syncs * x->writes &&
 	       x->write_amplification < l->amplification &&
@@ -54,7 +54,7 @@ struct shown {
 	double small[2];	  /* best rate of files that are moved in requests of a few KiB */
 };
 
-static void show_large(const struct rama_facts *f, const struct rama_sums *x, struct shown *s)
+static void show_large(const struct rama_diag_facts *f, const struct rama_diag_sums *x, struct shown *s)
 {
 	if (!healthy(x, &f->limits))
 		return;
@@ -70,7 +70,7 @@ static void show_large(const struct rama_facts *f, const struct rama_sums *x, st
 	}
 }
 
-static void show_small(const struct rama_facts *f, const struct rama_sums *x, struct shown *s)
+static void show_small(const struct rama_diag_facts *f, const struct rama_diag_sums *x, struct shown *s)
 {
 	double calls[2] = { x->writes, x->reads }, bytes[2] = { x->bytes_written, x->bytes_read },
 	       time[2] = { x->write_time, x->read_time };
@@ -81,7 +81,7 @@ static void show_small(const struct rama_facts *f, const struct rama_sums *x, st
 			s->small[k] = fmax(s->small[k], bytes[k] / time[k]);
 }
 
-void rama_facts_rates(struct rama_facts *f)
+void rama_diag_facts_rates(struct rama_diag_facts *f)
 {
 	double most =
 		fmin(f->limits.good_rate,
@@ -90,11 +90,11 @@ void rama_facts_rates(struct rama_facts *f)
 
 	f->good_read = f->good_write = most;
 	for (size_t i = 0; i < f->view->n_files; i++) {
-		struct rama_sums x;
+		struct rama_diag_sums x;
 
 		if (f->view->files[i].pseudo)
 			continue;
-		rama_facts_file(f, &f->view->files[i], &x);
+		rama_diag_facts_file(f, &f->view->files[i], &x);
 		show_large(f, &x, &s);
 		show_small(f, &x, &s);
 	}
@@ -111,7 +111,7 @@ void rama_facts_rates(struct rama_facts *f)
 	}
 }
 
-static void known_facts(struct rama_facts *f, const struct rama_view *v)
+static void known_facts(struct rama_diag_facts *f, const struct rama_view *v)
 {
 	f->run_time = fmax(0, v->run_time);
 	f->io_time = fmax(0, v->io_time);
@@ -156,7 +156,7 @@ static double chunk_size(const union rama_word *w)
 }
 
 /* chunks are compared dataset by dataset, with the most frequent access to each */
-static int chunk_facts(struct rama_facts *f, const struct rama_view *v)
+static int chunk_facts(struct rama_diag_facts *f, const struct rama_view *v)
 {
 	if (v->n_parts == 0 || !v->layer[RAMA_LAYER_H5D].used)
 		return 0;
@@ -165,7 +165,7 @@ static int chunk_facts(struct rama_facts *f, const struct rama_view *v)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < v->n_parts; i++) {
 		const struct rama_view_part *part = &v->parts[i];
-		struct rama_chunk_facts *c = &f->chunks[part->file];
+		struct rama_diag_chunk_facts *c = &f->chunks[part->file];
 		double chunk, calls, access;
 
 		if (part->layer != RAMA_LAYER_H5D || (chunk = chunk_size(part->rec)) <= 0)
@@ -187,14 +187,14 @@ static int chunk_facts(struct rama_facts *f, const struct rama_view *v)
 	return 0;
 }
 
-void rama_facts_fini(struct rama_facts *f)
+void rama_diag_facts_fini(struct rama_diag_facts *f)
 {
 	free(f->chunks);
 	f->chunks = NULL;
 }
 
 /* how often files are opened that have a record of their own */
-static void usual_opens(struct rama_facts *f)
+static void usual_opens(struct rama_diag_facts *f)
 {
 	double opens = 0, users = 0;
 
@@ -213,29 +213,29 @@ static void usual_opens(struct rama_facts *f)
 	f->usual_opens = users > 0 ? opens / users : 1;
 }
 
-static void sum_files(struct rama_facts *f, const struct rama_view *v)
+static void sum_files(struct rama_diag_facts *f, const struct rama_view *v)
 {
 	double most = 0;
 
 	f->aggregators = -1;
 	for (size_t i = 0; i < v->n_files; i++) {
-		struct rama_sums x;
+		struct rama_diag_sums x;
 
 		if (v->files[i].pseudo) /* standard streams are no files (mistakes 16, 24) */
 			continue;
-		rama_facts_file(f, &v->files[i], &x);
-		rama_sums_add(&f->all, &x);
+		rama_diag_facts_file(f, &v->files[i], &x);
+		rama_diag_sums_add(&f->all, &x);
 		/* aggregators are those of the file that matters most */
 		if (x.coll_reads + x.coll_writes > 0 && x.top_bytes > most) {
 			most = x.top_bytes;
 			f->aggregators = x.disk_ranks > 0 ? x.disk_ranks : -1;
 		}
 	}
-	rama_sums_ratios(&f->all);
+	rama_diag_sums_ratios(&f->all);
 	f->waiting = f->aggregators > 0 ? fmax(0, f->ranks - f->aggregators) : 0;
 }
 
-int rama_facts_make(struct rama_facts *f, const struct rama_view *v, const struct rama_profile *p)
+int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_view *v, const struct rama_diag_profile *p)
 {
 	int rc;
 
@@ -248,8 +248,8 @@ int rama_facts_make(struct rama_facts *f, const struct rama_view *v, const struc
 	if (rc != 0)
 		return rc;
 	usual_opens(f);
-	rama_facts_rates(f);
+	rama_diag_facts_rates(f);
 	sum_files(f, v);
-	rc = rama_facts_job(f);
-	return rc == 0 ? rama_facts_targets(f) : rc;
+	rc = rama_diag_facts_job(f);
+	return rc == 0 ? rama_diag_facts_targets(f) : rc;
 }

@@ -6,7 +6,7 @@
 #include "diagnose/diagnose.h"
 
 /* values of all limits, in the order of table/limits.def */
-struct rama_limit_values {
+struct rama_diag_limit_values {
 #define LIMIT(name, ...) double name;
 #include "table/limits.def"
 #undef LIMIT
@@ -16,13 +16,13 @@ struct rama_limit_values {
 #define RATIO(name, ...)
 #define JOB(name, ...)
 /* of one file, or added up over some */
-struct rama_sums {
+struct rama_diag_sums {
 #include "diagnose/facts.def"
 #undef SUM
 #undef RATIO
 #define SUM(name, ...)
 #define RATIO(name, ...) double name;
-	/* of the sums: see rama_sums_ratios() */
+	/* of the sums: see rama_diag_sums_ratios() */
 #include "diagnose/facts.def"
 };
 #undef RATIO
@@ -30,13 +30,13 @@ struct rama_sums {
 #define RATIO(name, ...)
 #define JOB(name, ...) double name;
 
-struct rama_facts {
-	struct rama_sums all; /* over all files */
+struct rama_diag_facts {
+	struct rama_diag_sums all; /* over all files */
 #include "diagnose/facts.def"
 	const struct rama_view *view;
-	struct rama_limit_values limits;
+	struct rama_diag_limit_values limits;
 	/* where they are in the view, for evidence */
-	struct rama_chunk_facts *chunks; /* of each file of the view, NULL: no datasets */
+	struct rama_diag_chunk_facts *chunks; /* of each file of the view, NULL: no datasets */
 	const struct rama_view_phase *worst_phase;
 	const struct rama_view_file *slow_op_file;
 };
@@ -45,7 +45,7 @@ struct rama_facts {
 #undef JOB
 
 /* datasets of one file whose most frequent access is compared with their chunks */
-struct rama_chunk_facts {
+struct rama_diag_chunk_facts {
 	double accesses, partial;
 	double bytes, access; /* of the dataset with most partial accesses */
 	const char *worst;    /* its name */
@@ -53,7 +53,7 @@ struct rama_chunk_facts {
 };
 
 /* what the sums of one file are made of (facts_file.c); [0] writes, [1] reads */
-struct rama_file_parts {
+struct rama_diag_file_parts {
 	const struct rama_view_file *file;
 	double count; /* files that it stands for, 0: only looked for */
 	double users; /* ranks that share it */
@@ -71,25 +71,25 @@ struct rama_file_parts {
 	double daos_calls[2], daos_bytes[2], daos_small[2], daos_lost;
 };
 
-/* 0 or RAMA_EMEMORY; call rama_facts_fini() in any case */
-int rama_facts_make(struct rama_facts *f, const struct rama_view *v, const struct rama_profile *p);
-void rama_facts_fini(struct rama_facts *f);
+/* 0 or RAMA_EMEMORY; call rama_diag_facts_fini() in any case */
+int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_view *v, const struct rama_diag_profile *p);
+void rama_diag_facts_fini(struct rama_diag_facts *f);
 /* the sums of one file, ratios included */
-void rama_facts_file(const struct rama_facts *f, const struct rama_view_file *file,
-		     struct rama_sums *x);
-void rama_sums_add(struct rama_sums *to, const struct rama_sums *x);
-void rama_sums_ratios(struct rama_sums *x);
+void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_view_file *file,
+		     struct rama_diag_sums *x);
+void rama_diag_sums_add(struct rama_diag_sums *to, const struct rama_diag_sums *x);
+void rama_diag_sums_ratios(struct rama_diag_sums *x);
 
 /* facts_job.c, given the sums */
-int rama_facts_job(struct rama_facts *f);
+int rama_diag_facts_job(struct rama_diag_facts *f);
 /* facts_ost.c */
-int rama_facts_targets(struct rama_facts *f);
+int rama_diag_facts_targets(struct rama_diag_facts *f);
 /* rate that a process reaches when nothing is wrong: the job's own, or that of the limits */
-void rama_facts_rates(struct rama_facts *f);
+void rama_diag_facts_rates(struct rama_diag_facts *f);
 
 /* a fact by its name: of `x` if it is of files, else of the job; NULL: no such fact */
-const struct rama_fact *rama_fact_find(const char *name, size_t len);
-double rama_fact_value(const struct rama_fact *fact, const struct rama_facts *f,
-		       const struct rama_sums *x);
+const struct rama_diag_fact *rama_diag_fact_find(const char *name, size_t len);
+double rama_diag_fact_value(const struct rama_diag_fact *fact, const struct rama_diag_facts *f,
+		       const struct rama_diag_sums *x);
 
 #endif

@@ -98,7 +98,7 @@ static struct sizes sizes_of(const union rama_word *w, const struct places *at,
 }
 
 /* Calls take time to begin with, bytes take time to move: so the time of all is shared out between small and other ones */
-static double time_of_some(const struct rama_facts *f, double rate, const double some[2],
+static double time_of_some(const struct rama_diag_facts *f, double rate, const double some[2],
 			   const double all[3])
 {
 	double a = f->limits.request_time;
@@ -107,12 +107,12 @@ static double time_of_some(const struct rama_facts *f, double rate, const double
 	return weight > 0 ? all[2] * limited((some[0] * a + some[1] / rate) / weight, 0, 1) : 0;
 }
 
-static double rate_of(const struct rama_facts *f, unsigned read)
+static double rate_of(const struct rama_diag_facts *f, unsigned read)
 {
 	return fmax(1, read ? f->good_read : f->good_write);
 }
 
-static void posix_sizes(struct rama_file_parts *t, const struct rama_facts *f,
+static void posix_sizes(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
 			const union rama_word *w)
 {
 	const struct rama_view_traced *trace = t->file->traced[RAMA_LAYER_POSIX];
@@ -140,7 +140,7 @@ static void posix_sizes(struct rama_file_parts *t, const struct rama_facts *f,
 
 /* The first access of a rank to a file has none before it, but counts as neither sequential nor consecutive: it is
  * left out (mistake 7). */
-static void posix_order(struct rama_file_parts *t, const union rama_word *w,
+static void posix_order(struct rama_diag_file_parts *t, const union rama_word *w,
 			const union rama_word *own)
 {
 	static const unsigned seq[2] = { RAMA_POSIX_SEQ_WRITES, RAMA_POSIX_SEQ_READS };
@@ -162,7 +162,7 @@ static void posix_order(struct rama_file_parts *t, const union rama_word *w,
 }
 
 /* Bytes beyond the size of the file were moved before: of each file on its own (mistake 1) */
-static void posix_excess(struct rama_file_parts *t, const union rama_word *w)
+static void posix_excess(struct rama_diag_file_parts *t, const union rama_word *w)
 {
 	double bytes[2] = { count_of(w, RAMA_POSIX_BYTES_WRITTEN),
 			    count_of(w, RAMA_POSIX_BYTES_READ) };
@@ -179,7 +179,7 @@ static void posix_excess(struct rama_file_parts *t, const union rama_word *w)
 
 /* Writes to a file of one process end in memory, in microseconds. Where many take much longer, each waits for the disk:
  * O_SYNC, O_DIRECT, or a file system without a cache. */
-static void posix_waits(struct rama_file_parts *t, const struct rama_facts *f)
+static void posix_waits(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	if (t->users <= 1 && t->small[0] > 0 &&
 	    t->small_time[0] >= f->limits.slow_small_write * t->small[0])
@@ -187,7 +187,7 @@ static void posix_waits(struct rama_file_parts *t, const struct rama_facts *f)
 }
 
 /* the call that took longest, against the mean of the others of its kind */
-static void posix_longest(struct rama_file_parts *t, const union rama_word *w)
+static void posix_longest(struct rama_diag_file_parts *t, const union rama_word *w)
 {
 	static const unsigned words[2][3] = {
 		{ RAMA_POSIX_WRITES, RAMA_POSIX_F_WRITE_TIME, RAMA_POSIX_F_MAX_WRITE_TIME },
@@ -205,7 +205,7 @@ static void posix_longest(struct rama_file_parts *t, const union rama_word *w)
 	}
 }
 
-static void posix_parts(struct rama_file_parts *t, const struct rama_facts *f)
+static void posix_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	const union rama_word *w = t->file->rec[RAMA_LAYER_POSIX];
 	const struct rama_view_traced *trace = t->file->traced[RAMA_LAYER_POSIX];
@@ -227,7 +227,7 @@ static void posix_parts(struct rama_file_parts *t, const struct rama_facts *f)
 }
 
 /* time of small independent calls of files that several ranks use, less what the bytes need */
-static void mpiio_independent(struct rama_file_parts *t, const struct rama_facts *f,
+static void mpiio_independent(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
 			      const union rama_word *w)
 {
 	static const unsigned kinds[2][4] = {
@@ -266,7 +266,7 @@ static void mpiio_independent(struct rama_file_parts *t, const struct rama_facts
 }
 
 /* What the application asked MPI-IO for, and what became of it on disk: no peer compares them (mistake 32) */
-static void mpiio_parts(struct rama_file_parts *t, const struct rama_facts *f)
+static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	const union rama_word *w = t->file->rec[RAMA_LAYER_MPIIO],
 			      *below = t->file->rec[RAMA_LAYER_POSIX];
@@ -298,9 +298,9 @@ static void mpiio_parts(struct rama_file_parts *t, const struct rama_facts *f)
 	}
 }
 
-static void hdf5_parts(struct rama_file_parts *t, const struct rama_facts *f)
+static void hdf5_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	const struct rama_chunk_facts *c;
+	const struct rama_diag_chunk_facts *c;
 
 	if (f->chunks == NULL)
 		return;
@@ -313,7 +313,7 @@ static void hdf5_parts(struct rama_file_parts *t, const struct rama_facts *f)
 
 /* Calls that only EXTRA counts share its time evenly. Those of POSIX share theirs by what they take as a rule: a stat
  * half as long as an open with its close, a seek, which asks nobody, a tenth. */
-static void meta_parts(struct rama_file_parts *t)
+static void meta_parts(struct rama_diag_file_parts *t)
 {
 	const union rama_word *w = t->file->rec[RAMA_LAYER_POSIX],
 			      *own = t->file->rec[RAMA_LAYER_EXTRA];
@@ -338,7 +338,7 @@ static void meta_parts(struct rama_file_parts *t)
 }
 
 /* A file of DFS is objects of DAOS below: they are not counted again */
-static void daos_parts(struct rama_file_parts *t, const struct rama_facts *f)
+static void daos_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	bool dfs = t->file->rec[RAMA_LAYER_DFS] != NULL;
 	const union rama_word *w = t->file->rec[dfs ? RAMA_LAYER_DFS : RAMA_LAYER_DAOS];
@@ -376,7 +376,7 @@ static bool one_of(const char *type, const char *const *list)
 }
 
 /* file systems that many nodes write at once, and those that homes lie on */
-static void place_parts(struct rama_file_parts *t, const struct rama_view *v)
+static void place_parts(struct rama_diag_file_parts *t, const struct rama_view *v)
 {
 	static const char *const parallel[] = {
 		"lustre",     "gpfs",	 "mmfs",      "beegfs", "fhgfs_nodev", "pvfs2",
@@ -392,7 +392,7 @@ static void place_parts(struct rama_file_parts *t, const struct rama_view *v)
 
 /* Files beyond the room for records share one of them. How many they are is not known, but they were opened, and the
  * others tell how often files are. Ranks share the record, not the files. */
-static void count_parts(struct rama_file_parts *t, const struct rama_facts *f)
+static void count_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	const union rama_word *w = t->file->rec[RAMA_LAYER_POSIX],
 			      *stream = t->file->rec[RAMA_LAYER_STDIO];
@@ -410,7 +410,7 @@ static void count_parts(struct rama_file_parts *t, const struct rama_facts *f)
 		t->users = 1;
 }
 
-static void common_parts(struct rama_file_parts *t, const struct rama_facts *f)
+static void common_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	static const enum rama_layer layers[] = { RAMA_LAYER_POSIX, RAMA_LAYER_STDIO };
 	const union rama_word *stream = t->file->rec[RAMA_LAYER_STDIO];
@@ -434,7 +434,7 @@ static void common_parts(struct rama_file_parts *t, const struct rama_facts *f)
 }
 
 /* I/O time of the slowest rank below the application: the record of all ranks knows, or the rows of each */
-static double slowest_of(const struct rama_file_parts *t)
+static double slowest_of(const struct rama_diag_file_parts *t)
 {
 	double most = fmax(t->file->most_time, t->disk_time / fmax(1, t->file->ranks));
 
@@ -446,7 +446,7 @@ static double slowest_of(const struct rama_file_parts *t)
 
 /* Ranks that moved data of the file: traced, or with a row of their own. A record of all ranks does not tell; then the
  * ranks seen in heat maps do. Hints in a log are those of its own writing, not of the application (mistake 3). */
-static double disk_ranks_of(const struct rama_file_parts *t, const struct rama_view *v)
+static double disk_ranks_of(const struct rama_diag_file_parts *t, const struct rama_view *v)
 {
 	const struct rama_view_traced *trace = t->file->traced[RAMA_LAYER_POSIX];
 
@@ -460,7 +460,7 @@ static double disk_ranks_of(const struct rama_file_parts *t, const struct rama_v
 }
 
 /* An open that takes very long and brings nothing is that of a pipe, a device or a lock */
-static double waits_of(const struct rama_file_parts *t, const struct rama_facts *f)
+static double waits_of(const struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	double opens = count_of(t->file->rec[RAMA_LAYER_POSIX], RAMA_POSIX_OPENS);
 	double time = time_of(t->file->rec[RAMA_LAYER_POSIX], RAMA_POSIX_F_META_TIME);
@@ -486,11 +486,11 @@ static double waits_of(const struct rama_file_parts *t, const struct rama_facts 
 #define E(c) count_of(w[RAMA_LAYER_EXTRA], RAMA_EXTRA_##c)
 #define EF(c) time_of(w[RAMA_LAYER_EXTRA], RAMA_EXTRA_##c)
 
-void rama_facts_file(const struct rama_facts *f, const struct rama_view_file *file,
-		     struct rama_sums *x)
+void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_view_file *file,
+		     struct rama_diag_sums *x)
 {
 	const union rama_word *const *w = file->rec;
-	struct rama_file_parts parts = { .file = file }, *t = &parts;
+	struct rama_diag_file_parts parts = { .file = file }, *t = &parts;
 
 	count_parts(t, f);
 	common_parts(t, f);
@@ -508,13 +508,13 @@ void rama_facts_file(const struct rama_facts *f, const struct rama_view_file *fi
 #define SUM(name, unit, expression, doc) .name = (double)(expression),
 #define RATIO(name, unit, expression, doc)
 #define JOB(name, unit, doc)
-	*x = (struct rama_sums){
+	*x = (struct rama_diag_sums){
 #include "diagnose/facts.def"
 	};
 #undef SUM
 #undef RATIO
 #undef JOB
-	rama_sums_ratios(x);
+	rama_diag_sums_ratios(x);
 }
 #undef E
 
@@ -530,7 +530,7 @@ enum {
 	N_SUMS
 };
 
-void rama_sums_add(struct rama_sums *to, const struct rama_sums *x)
+void rama_diag_sums_add(struct rama_diag_sums *to, const struct rama_diag_sums *x)
 {
 	double *sum = (double *)to;
 	const double *more = (const double *)x;
@@ -545,7 +545,7 @@ static double ratio(double v)
 	return isfinite(v) ? v : 0;
 }
 
-void rama_sums_ratios(struct rama_sums *x)
+void rama_diag_sums_ratios(struct rama_diag_sums *x)
 {
 #define SUM(name, unit, expression, doc)
 #define RATIO(name, unit, expression, doc) x->name = ratio(expression);

@@ -47,7 +47,7 @@ static double spread_variation(const struct spread *s, double n)
 }
 
 /* Of records reduced over all ranks the variance is known, not each rank: that of the file that took most time counts */
-static void reduced_variation(struct rama_facts *f)
+static void reduced_variation(struct rama_diag_facts *f)
 {
 	const struct rama_view_file *best = NULL;
 	const union rama_word *w;
@@ -85,7 +85,7 @@ static void reduced_variation(struct rama_facts *f)
 	f->bytes_variation = isfinite(f->bytes_variation) ? f->bytes_variation : 0;
 }
 
-static void rank_facts_set(struct rama_facts *f, const struct spread *time,
+static void rank_facts_set(struct rama_diag_facts *f, const struct spread *time,
 			   const struct spread *bytes, const struct spread *meta)
 {
 	const struct rama_view *v = f->view;
@@ -122,7 +122,7 @@ static void rank_facts_set(struct rama_facts *f, const struct spread *time,
 }
 
 /* Ranks are compared with their mean, not with the total of all (mistake 10); metadata is added up for each rank (mistake 9) */
-static int rank_facts(struct rama_facts *f)
+static int rank_facts(struct rama_diag_facts *f)
 {
 	const struct rama_view *v = f->view;
 	size_t n = v->nprocs > 0 ? (size_t)v->nprocs : 0;
@@ -154,7 +154,7 @@ static int rank_facts(struct rama_facts *f)
 }
 
 /* mean I/O time of the ranks of each node */
-static int host_facts(struct rama_facts *f)
+static int host_facts(struct rama_diag_facts *f)
 {
 	const struct rama_view *v = f->view;
 	double *time;
@@ -199,7 +199,7 @@ static int host_facts(struct rama_facts *f)
 }
 
 /* the phase in which most is lost by waiting for one rank */
-static void phase_facts(struct rama_facts *f)
+static void phase_facts(struct rama_diag_facts *f)
 {
 	const struct rama_view *v = f->view;
 	double worst = 0;
@@ -244,7 +244,7 @@ static const struct rama_view_heat *best_heat(const struct rama_view *v)
 	return best;
 }
 
-static void early_and_late(struct rama_facts *f, const struct rama_view_heat *h)
+static void early_and_late(struct rama_diag_facts *f, const struct rama_view_heat *h)
 {
 	double part = f->limits.burst_time * f->run_time, read = 0, written = 0, early = 0,
 	       late = 0;
@@ -264,7 +264,7 @@ static void early_and_late(struct rama_facts *f, const struct rama_view_heat *h)
 }
 
 /* times between the starts of phases that write, if they are alike */
-static void period_facts(struct rama_facts *f)
+static void period_facts(struct rama_diag_facts *f)
 {
 	const struct rama_view *v = f->view;
 	double last = NAN, sum = 0, square = 0, bytes = 0, n = 0;
@@ -316,7 +316,7 @@ static void longest_of(struct longest *best, const struct rama_view_file *file, 
 	};
 }
 
-static void operation_facts(struct rama_facts *f)
+static void operation_facts(struct rama_diag_facts *f)
 {
 	struct longest best = { 0 };
 
@@ -338,7 +338,7 @@ static void operation_facts(struct rama_facts *f)
 	f->slow_op_lost = fmax(0, best.time - best.mean);
 }
 
-int rama_facts_job(struct rama_facts *f)
+int rama_diag_facts_job(struct rama_diag_facts *f)
 {
 	const struct rama_view_heat *h = best_heat(f->view);
 	int rc = rank_facts(f);

@@ -27,17 +27,17 @@ static int by_cost(const void *a, const void *b)
 }
 
 /* files on one target alone, one row of each; returns how many rows */
-static size_t lonely_files(const struct rama_facts *f, struct target *rows)
+static size_t lonely_files(const struct rama_diag_facts *f, struct target *rows)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->view->n_files; i++) {
 		const struct rama_view_file *file = &f->view->files[i];
-		struct rama_sums x;
+		struct rama_diag_sums x;
 
 		if (file->pseudo || file->stripes == NULL || file->stripes->n_osts != 1)
 			continue;
-		rama_facts_file(f, file, &x);
+		rama_diag_facts_file(f, file, &x);
 		if (x.disk_bytes <= 0)
 			continue;
 		/* of a file that several ranks use, time is added over them */
@@ -85,7 +85,7 @@ static size_t join(struct target *rows, size_t n)
 	return out;
 }
 
-static void compare(struct rama_facts *f, struct target *rows, size_t n)
+static void compare(struct rama_diag_facts *f, struct target *rows, size_t n)
 {
 	double files = 0, bytes = 0, median;
 	const struct target *worst = &rows[n - 1];
@@ -115,7 +115,7 @@ static void compare(struct rama_facts *f, struct target *rows, size_t n)
 	}
 }
 
-static void skew(struct rama_facts *f)
+static void skew(struct rama_diag_facts *f)
 {
 	const struct rama_view *v = f->view;
 	double all = 0, most = 0;
@@ -132,7 +132,7 @@ static void skew(struct rama_facts *f)
 		f->target_skew = most / (all / (double)v->n_osts);
 }
 
-int rama_facts_targets(struct rama_facts *f)
+int rama_diag_facts_targets(struct rama_diag_facts *f)
 {
 	struct target *rows;
 	size_t n;

@@ -3,7 +3,7 @@
  * are; what is no UTF-8, controls a terminal or turns the direction of writing is written as a number. */
 #include "diagnose/literal.h"
 
-const char *const rama_language_name[RAMA_LANGUAGES] = { "C", "Fortran", "Python", "shell" };
+const char *const rama_diag_language_name[RAMA_DIAG_LANGUAGES] = { "C", "Fortran", "Python", "shell" };
 
 #define NO_CHARACTER 0xffffffffu /* the byte is not part of UTF-8 */
 
@@ -140,13 +140,13 @@ static void shell_text(struct rama_out *o, const char *s)
 	rama_out_char(o, '\'');
 }
 
-void rama_literal(struct rama_out *o, enum rama_language language, const char *s)
+void rama_diag_literal(struct rama_out *o, enum rama_diag_language language, const char *s)
 {
-	if (language == RAMA_LANGUAGE_SHELL) {
+	if (language == RAMA_DIAG_LANGUAGE_SHELL) {
 		shell_text(o, s);
 		return;
 	}
-	if (language == RAMA_LANGUAGE_FORTRAN) {
+	if (language == RAMA_DIAG_LANGUAGE_FORTRAN) {
 		fortran_text(o, s);
 		return;
 	}
@@ -154,7 +154,7 @@ void rama_literal(struct rama_out *o, enum rama_language language, const char *s
 	while (*s != '\0') {
 		struct letter l = next_letter((const unsigned char *)s);
 
-		if (language == RAMA_LANGUAGE_C)
+		if (language == RAMA_DIAG_LANGUAGE_C)
 			c_letter(o, &l);
 		else
 			python_letter(o, &l);

@@ -6,18 +6,18 @@
 
 #include "base/out.h"
 
-enum rama_language {
-	RAMA_LANGUAGE_C,
-	RAMA_LANGUAGE_FORTRAN,
-	RAMA_LANGUAGE_PYTHON,
-	RAMA_LANGUAGE_SHELL,
-	RAMA_LANGUAGES
+enum rama_diag_language {
+	RAMA_DIAG_LANGUAGE_C,
+	RAMA_DIAG_LANGUAGE_FORTRAN,
+	RAMA_DIAG_LANGUAGE_PYTHON,
+	RAMA_DIAG_LANGUAGE_SHELL,
+	RAMA_DIAG_LANGUAGES
 };
 
 /* "C", "Fortran", "Python", "shell" */
-extern const char *const rama_language_name[RAMA_LANGUAGES];
+extern const char *const rama_diag_language_name[RAMA_DIAG_LANGUAGES];
 
 /* appends s as a literal, quotes included */
-void rama_literal(struct rama_out *o, enum rama_language language, const char *s);
+void rama_diag_literal(struct rama_out *o, enum rama_diag_language language, const char *s);
 
 #endif

@@ -11,34 +11,34 @@
 
 #define LIMIT(name, value, least, most, unit, drishti, doc) \
 	{ #name, #unit, doc, value, least, most, (drishti)[0] ? (drishti) : NULL },
-const struct rama_limit rama_limits[] = {
+const struct rama_diag_limit rama_diag_limits[] = {
 #include "table/limits.def"
 };
 #undef LIMIT
-const unsigned rama_n_limits = sizeof(rama_limits) / sizeof(rama_limits[0]);
+const unsigned rama_diag_n_limits = sizeof(rama_diag_limits) / sizeof(rama_diag_limits[0]);
 
-int rama_profile_init(struct rama_profile *p)
+int rama_diag_profile_init(struct rama_diag_profile *p)
 {
-	p->value = calloc(rama_n_limits, sizeof(*p->value));
-	p->source = calloc(rama_n_limits, sizeof(*p->source));
+	p->value = calloc(rama_diag_n_limits, sizeof(*p->value));
+	p->source = calloc(rama_diag_n_limits, sizeof(*p->source));
 	if (p->value == NULL || p->source == NULL) {
-		rama_profile_fini(p);
+		rama_diag_profile_fini(p);
 		return RAMA_EMEMORY;
 	}
-	for (unsigned i = 0; i < rama_n_limits; i++) {
-		p->value[i] = rama_limits[i].value;
+	for (unsigned i = 0; i < rama_diag_n_limits; i++) {
+		p->value[i] = rama_diag_limits[i].value;
 		p->source[i] = strdup("default");
 		if (p->source[i] == NULL) {
-			rama_profile_fini(p);
+			rama_diag_profile_fini(p);
 			return RAMA_EMEMORY;
 		}
 	}
 	return 0;
 }
 
-void rama_profile_fini(struct rama_profile *p)
+void rama_diag_profile_fini(struct rama_diag_profile *p)
 {
-	for (unsigned i = 0; p->source != NULL && i < rama_n_limits; i++)
+	for (unsigned i = 0; p->source != NULL && i < rama_diag_n_limits; i++)
 		free(p->source[i]);
 	free(p->source);
 	free(p->value);
@@ -99,7 +99,7 @@ static bool number(const char *text, const char *unit, double *to)
 }
 
 struct reading {
-	struct rama_profile *p;
+	struct rama_diag_profile *p;
 	const char *name;
 	struct rama_err *e;
 	FILE *file;
@@ -108,8 +108,8 @@ struct reading {
 
 static int find_limit(const char *name)
 {
-	for (unsigned i = 0; i < rama_n_limits; i++)
-		if (strcmp(rama_limits[i].name, name) == 0)
+	for (unsigned i = 0; i < rama_diag_n_limits; i++)
+		if (strcmp(rama_diag_limits[i].name, name) == 0)
 			return (int)i;
 	return -1;
 }
@@ -117,7 +117,7 @@ static int find_limit(const char *name)
 static int set_limit(struct reading *r, const char *name, const char *text)
 {
 	int i = find_limit(name);
-	const struct rama_limit *l = &rama_limits[i < 0 ? 0 : i];
+	const struct rama_diag_limit *l = &rama_diag_limits[i < 0 ? 0 : i];
 	char *source;
 	double v;
 
@@ -172,7 +172,7 @@ static char *next_line(char *to, int room, void *ctx)
 	return line;
 }
 
-int rama_profile_read(struct rama_profile *p, FILE *f, const char *name, struct rama_err *e)
+int rama_diag_profile_read(struct rama_diag_profile *p, FILE *f, const char *name, struct rama_err *e)
 {
 	struct reading r = { .p = p, .name = name, .e = e, .file = f };
 	int bad = ini_parse_stream(next_line, &r, on_value, &r);

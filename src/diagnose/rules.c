@@ -9,11 +9,11 @@
 
 #define NONE false
 #define EVALUATE(id, what, expression)                                                   \
-	static double what##_##id(const struct rama_facts *f, const struct rama_sums *x, \
+	static double what##_##id(const struct rama_diag_facts *f, const struct rama_diag_sums *x, \
 				  double path)                                           \
 	{                                                                                \
-		const struct rama_limit_values *l = &f->limits;                          \
-		const struct rama_sums *a = &f->all;                                     \
+		const struct rama_diag_limit_values *l = &f->limits;                          \
+		const struct rama_diag_sums *a = &f->all;                                     \
                                                                                          \
 		(void)x, (void)path, (void)l, (void)a;                                   \
 		return (double)(expression);                                             \
@@ -41,12 +41,12 @@
 	  doc,                                                                                  \
 	  #advice,                                                                              \
 	  causes,                                                                               \
-	  RAMA_LEVEL_##level },
-const struct rama_rule rama_rules[] = {
+	  RAMA_DIAG_LEVEL_##level },
+const struct rama_diag_rule rama_diag_rules[] = {
 #include "diagnose/rules.def"
 };
 #undef RULE
-const unsigned rama_n_rules = sizeof(rama_rules) / sizeof(rama_rules[0]);
+const unsigned rama_diag_n_rules = sizeof(rama_diag_rules) / sizeof(rama_diag_rules[0]);
 
 /* no expression about files is as short as the word NONE */
 #define RULE(id, topic, level, conf, drishti, advice, title, ap, wh, on, place_, lo, co, by, who_, \
@@ -58,20 +58,20 @@ const unsigned rama_n_rules = sizeof(rama_rules) / sizeof(rama_rules[0]);
 	  cost_##id,                                                                               \
 	  bytes_##id,                                                                              \
 	  sizeof(#wh) != sizeof("NONE"),                                                           \
-	  RAMA_PLACE_##place_,                                                                     \
-	  RAMA_WHO_##who_,                                                                         \
-	  RAMA_CONFIDENCE_##conf,                                                                  \
+	  RAMA_DIAG_PLACE_##place_,                                                                     \
+	  RAMA_DIAG_WHO_##who_,                                                                         \
+	  RAMA_DIAG_CONFIDENCE_##conf,                                                                  \
 	  headline_,                                                                               \
 	  detail_,                                                                                 \
 	  how_,                                                                                    \
 	  verdict_ },
-const struct rama_rule_code rama_rule_code[] = {
+const struct rama_diag_rule_code rama_diag_rule_code[] = {
 #include "diagnose/rules.def"
 };
 #undef RULE
 
-const char *const rama_level_name[RAMA_LEVELS] = { "OK", "INFO", "WARN", "HIGH" };
-const char *const rama_confidence_name[3] = { "low", "medium", "high" };
+const char *const rama_diag_level_name[RAMA_DIAG_LEVELS] = { "OK", "INFO", "WARN", "HIGH" };
+const char *const rama_diag_confidence_name[3] = { "low", "medium", "high" };
 
 /* is the word one of those in the list? */
 static bool listed(const char *list, const char *word)
@@ -88,19 +88,19 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-const struct rama_rule *rama_rule_find(const char *id)
+const struct rama_diag_rule *rama_diag_rule_find(const char *id)
 {
 	if (id[0] == '\0' || strchr(id, ' ') != NULL)
 		return NULL;
-	for (unsigned i = 0; i < rama_n_rules; i++)
-		if (strcasecmp(rama_rules[i].id, id) == 0)
-			return &rama_rules[i];
+	for (unsigned i = 0; i < rama_diag_n_rules; i++)
+		if (strcasecmp(rama_diag_rules[i].id, id) == 0)
+			return &rama_diag_rules[i];
 	/* Drishti's codes, its own rule before those that share it: "P06" is small writes before the others */
-	for (unsigned i = 0; i < rama_n_rules; i++)
-		if (strcasecmp(rama_rules[i].drishti, id) == 0)
-			return &rama_rules[i];
-	for (unsigned i = 0; i < rama_n_rules; i++)
-		if (listed(rama_rules[i].drishti, id))
-			return &rama_rules[i];
+	for (unsigned i = 0; i < rama_diag_n_rules; i++)
+		if (strcasecmp(rama_diag_rules[i].drishti, id) == 0)
+			return &rama_diag_rules[i];
+	for (unsigned i = 0; i < rama_diag_n_rules; i++)
+		if (listed(rama_diag_rules[i].drishti, id))
+			return &rama_diag_rules[i];
 	return NULL;
 }

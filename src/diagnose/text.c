@@ -39,28 +39,28 @@ static bool starts(const struct name *n, const char *with)
 	return n->len > len && memcmp(n->at, with, len) == 0;
 }
 
-static const struct rama_limit *limit_of(const struct name *n)
+static const struct rama_diag_limit *limit_of(const struct name *n)
 {
-	for (unsigned i = 0; i < rama_n_limits; i++)
-		if (strlen(rama_limits[i].name) == n->len - 6 &&
-		    memcmp(rama_limits[i].name, n->at + 6, n->len - 6) == 0)
-			return &rama_limits[i];
+	for (unsigned i = 0; i < rama_diag_n_limits; i++)
+		if (strlen(rama_diag_limits[i].name) == n->len - 6 &&
+		    memcmp(rama_diag_limits[i].name, n->at + 6, n->len - 6) == 0)
+			return &rama_diag_limits[i];
 	return NULL;
 }
 
 /* the figure that is meant; false: no such figure */
-static bool figure(const struct rama_text *t, struct name n, struct rama_value *v)
+static bool figure(const struct rama_diag_text *t, struct name n, struct rama_diag_value *v)
 {
-	const struct rama_sums *x = t->x;
-	const struct rama_fact *fact;
+	const struct rama_diag_sums *x = t->x;
+	const struct rama_diag_fact *fact;
 
 	if (starts(&n, "limit.")) {
-		const struct rama_limit *l = limit_of(&n);
+		const struct rama_diag_limit *l = limit_of(&n);
 
 		if (l == NULL)
 			return false;
 		memcpy(&v->value,
-		       (const char *)&t->f->limits + (size_t)(l - rama_limits) * sizeof(double),
+		       (const char *)&t->f->limits + (size_t)(l - rama_diag_limits) * sizeof(double),
 		       sizeof(double));
 		v->name = l->name;
 		v->unit = l->unit;
@@ -72,25 +72,25 @@ static bool figure(const struct rama_text *t, struct name n, struct rama_value *
 		n.len -= 4;
 		x = &t->f->all;
 	}
-	fact = rama_fact_find(n.at, n.len);
+	fact = rama_diag_fact_find(n.at, n.len);
 	if (fact == NULL)
 		return false;
-	*v = (struct rama_value){ fact->name, fact->doc, fact->unit,
-				  rama_fact_value(fact, t->f, x) };
+	*v = (struct rama_diag_value){ fact->name, fact->doc, fact->unit,
+				  rama_diag_fact_value(fact, t->f, x) };
 	return true;
 }
 
-static void collect(struct rama_text *t, const struct rama_value *v)
+static void collect(struct rama_diag_text *t, const struct rama_diag_value *v)
 {
 	for (size_t i = 0; i < t->n_values; i++)
 		if (t->values[i].name == v->name)
 			return;
-	if (t->n_values < RAMA_TEXT_VALUES)
+	if (t->n_values < RAMA_DIAG_TEXT_VALUES)
 		t->values[t->n_values++] = *v;
 }
 
 /* ranks and storage targets are names, not amounts; of counts a fraction says nothing */
-static void put_figure(struct rama_out *o, const struct rama_value *v)
+static void put_figure(struct rama_out *o, const struct rama_diag_value *v)
 {
 	char text[RAMA_HUMAN];
 
@@ -103,10 +103,10 @@ static void put_figure(struct rama_out *o, const struct rama_value *v)
 		rama_out_text(o, rama_human_value(text, v->unit, v->value));
 }
 
-static void put_name(struct rama_text *t, struct rama_out *o, const char *in, size_t len)
+static void put_name(struct rama_diag_text *t, struct rama_out *o, const char *in, size_t len)
 {
 	struct name n = parse(in, len);
-	struct rama_value v;
+	struct rama_diag_value v;
 
 	if (n.len == 4 && memcmp(n.at, "file", 4) == 0) {
 		rama_out_text(o, t->file != NULL ? t->file : "the file");
@@ -134,7 +134,7 @@ static const char *closing(const char *brace)
 	return *end == '}' ? end : NULL;
 }
 
-char *rama_text_make(struct rama_text *t, const char *template)
+char *rama_diag_text_make(struct rama_diag_text *t, const char *template)
 {
 	struct rama_out o;
 	char *text;
@@ -161,14 +161,14 @@ char *rama_text_make(struct rama_text *t, const char *template)
 	return text;
 }
 
-bool rama_text_known(const char *template)
+bool rama_diag_text_known(const char *template)
 {
-	static const struct rama_facts none;
-	struct rama_text t = { .f = &none, .x = &none.all };
+	static const struct rama_diag_facts none;
+	struct rama_diag_text t = { .f = &none, .x = &none.all };
 
 	for (const char *at = strchr(template, '{'); at != NULL; at = strchr(at, '{')) {
 		const char *end = closing(at);
-		struct rama_value v;
+		struct rama_diag_value v;
 		struct name n;
 
 		if (end == NULL)

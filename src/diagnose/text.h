@@ -13,22 +13,22 @@
 
 #include "diagnose/facts.h"
 
-#define RAMA_TEXT_VALUES 24 /* figures of one finding at most */
+#define RAMA_DIAG_TEXT_VALUES 24 /* figures of one finding at most */
 
-struct rama_text {
-	const struct rama_facts *f;
-	const struct rama_sums *x; /* what {name} of files means */
+struct rama_diag_text {
+	const struct rama_diag_facts *f;
+	const struct rama_diag_sums *x; /* what {name} of files means */
 	const char *file;	   /* what {file} means; NULL: none */
 	struct rama_arena *arena;
 	/* figures that were named, collected when `collect` is set */
 	bool collect;
-	struct rama_value values[RAMA_TEXT_VALUES];
+	struct rama_diag_value values[RAMA_DIAG_TEXT_VALUES];
 	size_t n_values;
 };
 
 /* the text in the arena; NULL: no memory. What is not known stays as it stands. */
-char *rama_text_make(struct rama_text *t, const char *template);
+char *rama_diag_text_make(struct rama_diag_text *t, const char *template);
 /* every name in braces is known: for tests */
-bool rama_text_known(const char *template);
+bool rama_diag_text_known(const char *template);
 
 #endif

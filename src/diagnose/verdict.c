@@ -9,7 +9,7 @@
 #include "base/out.h"
 #include "diagnose/engine.h"
 
-static char *take(struct rama_engine *g, struct rama_out *o)
+static char *take(struct rama_diag_engine *g, struct rama_out *o)
 {
 	char *text = o->error == 0 ? rama_arena_text(&g->d->arena, o->buf, o->used) : NULL;
 
@@ -18,12 +18,12 @@ static char *take(struct rama_engine *g, struct rama_out *o)
 }
 
 /* the worst finding in the words of its rule */
-static int put_first(struct rama_engine *g, struct rama_out *o, const struct rama_finding *first)
+static int put_first(struct rama_diag_engine *g, struct rama_out *o, const struct rama_diag_finding *first)
 {
-	size_t i = (size_t)(first->rule - rama_rules);
-	const char *template = rama_rule_code[i].verdict[0] != '\0' ? rama_rule_code[i].verdict
-								    : rama_rule_code[i].headline;
-	struct rama_text text = { .f = &g->facts, .x = &g->trial[i].sums, .arena = &g->d->arena };
+	size_t i = (size_t)(first->rule - rama_diag_rules);
+	const char *template = rama_diag_rule_code[i].verdict[0] != '\0' ? rama_diag_rule_code[i].verdict
+								    : rama_diag_rule_code[i].headline;
+	struct rama_diag_text text = { .f = &g->facts, .x = &g->trial[i].sums, .arena = &g->d->arena };
 	char file[300], shown[340], seconds[RAMA_HUMAN];
 	const char *words;
 
@@ -36,7 +36,7 @@ static int put_first(struct rama_engine *g, struct rama_out *o, const struct ram
 			 file, first->all_culprits - 1);
 		text.file = shown;
 	}
-	words = rama_text_make(&text, template);
+	words = rama_diag_text_make(&text, template);
 	if (words == NULL)
 		return RAMA_EMEMORY;
 	rama_out_fmt(o, " %s: about %s lost.", words, rama_human_seconds(seconds, first->cost));
@@ -44,15 +44,15 @@ static int put_first(struct rama_engine *g, struct rama_out *o, const struct ram
 }
 
 /* Findings may speak of the same seconds: together they cannot cost more than all I/O */
-static void put_others(struct rama_engine *g, struct rama_out *o)
+static void put_others(struct rama_diag_engine *g, struct rama_out *o)
 {
-	const struct rama_diagnosis *d = g->d;
+	const struct rama_diag *d = g->d;
 	double sum = 0;
 	size_t n = 0;
 	char seconds[RAMA_HUMAN];
 
 	for (size_t i = 0; i < d->n_findings; i++) {
-		if (d->findings[i].level < RAMA_LEVEL_WARN || d->findings[i].cost <= 0)
+		if (d->findings[i].level < RAMA_DIAG_LEVEL_WARN || d->findings[i].cost <= 0)
 			continue;
 		sum += d->findings[i].cost;
 		n++;
@@ -63,23 +63,23 @@ static void put_others(struct rama_engine *g, struct rama_out *o)
 			     rama_human_seconds(seconds, fmin(sum, g->facts.io_time)));
 }
 
-static const struct rama_finding *first_of(const struct rama_diagnosis *d)
+static const struct rama_diag_finding *first_of(const struct rama_diag *d)
 {
 	for (size_t i = 0; i < d->n_findings; i++)
-		if (d->findings[i].level >= RAMA_LEVEL_WARN && d->findings[i].cost > 0)
+		if (d->findings[i].level >= RAMA_DIAG_LEVEL_WARN && d->findings[i].cost > 0)
 			return &d->findings[i];
 	return NULL;
 }
 
 /* seconds of the slowest rank in opens that wait for another process */
-static double waits(const struct rama_engine *g)
+static double waits(const struct rama_diag_engine *g)
 {
-	const struct rama_trial *t = &g->trial[rama_rule_find("F11") - rama_rules];
+	const struct rama_diag_trial *t = &g->trial[rama_diag_rule_find("F11") - rama_diag_rules];
 
-	return t->found ? rama_cost_path(&t->cost, &g->facts) : 0;
+	return t->found ? rama_diag_cost_path(&t->cost, &g->facts) : 0;
 }
 
-static void put_waits(const struct rama_engine *g, struct rama_out *o)
+static void put_waits(const struct rama_diag_engine *g, struct rama_out *o)
 {
 	char seconds[RAMA_HUMAN];
 
@@ -90,10 +90,10 @@ static void put_waits(const struct rama_engine *g, struct rama_out *o)
 			     rama_human_seconds(seconds, waits(g)));
 }
 
-static int sentence(struct rama_engine *g)
+static int sentence(struct rama_diag_engine *g)
 {
-	const struct rama_finding *first = first_of(g->d);
-	const struct rama_facts *f = &g->facts;
+	const struct rama_diag_finding *first = first_of(g->d);
+	const struct rama_diag_facts *f = &g->facts;
 	char io[RAMA_HUMAN], run[RAMA_HUMAN], share[RAMA_HUMAN];
 	struct rama_out o;
 	int rc = 0;
@@ -122,7 +122,7 @@ static int sentence(struct rama_engine *g)
 }
 
 struct lines {
-	struct rama_engine *g;
+	struct rama_diag_engine *g;
 	const char **line;
 	size_t n;
 	bool failed;
@@ -163,7 +163,7 @@ static void partial_modules(struct lines *l, const struct rama_view *v)
 		say(l, "Not all records of %s are there: memory for them was full.", names);
 }
 
-static int banner(struct rama_engine *g)
+static int banner(struct rama_diag_engine *g)
 {
 	const struct rama_view *v = g->view;
 	struct lines l = { .g = g,
@@ -208,9 +208,9 @@ static int banner(struct rama_engine *g)
 }
 
 /* of the slowest rank; calls of several threads may add up to more than the run time */
-static void shares(struct rama_engine *g)
+static void shares(struct rama_diag_engine *g)
 {
-	struct rama_diagnosis *d = g->d;
+	struct rama_diag *d = g->d;
 	const struct rama_view *v = g->view;
 	int64_t rank = v->io_rank >= 0 && v->io_rank < v->nprocs ? v->io_rank : -1;
 	double all, scale;
@@ -228,7 +228,7 @@ static void shares(struct rama_engine *g)
 	d->other_share = fmax(0, 1 - d->read_share - d->write_share - d->meta_share);
 }
 
-int rama_verdict(struct rama_engine *g)
+int rama_diag_verdict(struct rama_diag_engine *g)
 {
 	int rc = sentence(g);
 

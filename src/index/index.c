@@ -20,7 +20,7 @@
 
 /* ---- figures ------------------------------------------------------------------------------------ */
 
-static double found_cost(const struct rama_diagnosis *d)
+static double found_cost(const struct rama_diag *d)
 {
 	double cost = 0;
 
@@ -38,16 +38,16 @@ static const struct rama_store_figure *add_figure(struct rama_store_figure *to, 
 }
 
 static int take_figures(struct rama_index_indexed *x, const struct rama_view *v,
-			const struct rama_diagnosis *d)
+			const struct rama_diag *d)
 {
-	size_t most = rama_n_facts + rama_query_n_figures;
+	size_t most = rama_diag_n_facts + rama_query_n_figures;
 	struct rama_store_figure *f = rama_arena_alloc(&x->arena, most * sizeof(*f));
 
 	if (f == NULL)
 		return RAMA_EMEMORY;
 	x->row.figures = f;
-	for (unsigned i = 0; i < rama_n_facts; i++)
-		add_figure(f, &x->row.n_figures, rama_fact_info[i].name, d->facts[i]);
+	for (unsigned i = 0; i < rama_diag_n_facts; i++)
+		add_figure(f, &x->row.n_figures, rama_diag_fact_info[i].name, d->facts[i]);
 #define FIGURE(name, unit, value, doc) add_figure(f, &x->row.n_figures, #name, value);
 #include "query/figures.def"
 #undef FIGURE
@@ -66,17 +66,17 @@ static const char *keep(struct rama_index_indexed *x, const char *s, int *rc)
 	return copy != NULL ? copy : "";
 }
 
-static int take_findings(struct rama_index_indexed *x, const struct rama_diagnosis *d)
+static int take_findings(struct rama_index_indexed *x, const struct rama_diag *d)
 {
 	struct rama_store_finding *to =
 		rama_arena_alloc(&x->arena, (d->n_findings + 1) * sizeof(*to));
 	int rc = to != NULL ? 0 : RAMA_EMEMORY;
 
 	for (size_t i = 0; rc == 0 && i < d->n_findings; i++) {
-		const struct rama_finding *f = &d->findings[i];
+		const struct rama_diag_finding *f = &d->findings[i];
 
 		to[i] = (struct rama_store_finding){ .rule = f->rule->id,
-						     .level = rama_level_name[f->level],
+						     .level = rama_diag_level_name[f->level],
 						     .title = keep(x, f->title, &rc),
 						     .evidence = keep(x, f->evidence, &rc),
 						     .advice = keep(x, f->advice, &rc),
@@ -116,7 +116,7 @@ static const char *user_of(struct rama_index_indexed *x, struct rama_index_users
 }
 
 static int take_row(struct rama_index_indexed *x, const struct rama_view *v,
-		    const struct rama_diagnosis *d, struct rama_index_users *users)
+		    const struct rama_diag *d, struct rama_index_users *users)
 {
 	struct rama_store_log *r = &x->row;
 	int rc = take_figures(x, v, d);
@@ -160,12 +160,12 @@ static int study(struct rama_index_indexed *x, const struct rama_index_options *
 {
 	struct rama_index_users own = { 0 };
 	struct rama_view v;
-	struct rama_diagnosis d;
+	struct rama_diag d;
 	int rc = rama_study_log(&v, &d, &x->log, x->row.path, true, opt->profile, e);
 
 	if (rc == 0) {
 		rc = take_row(x, &v, &d, opt->users != NULL ? opt->users : &own);
-		rama_diagnosis_fini(&d);
+		rama_diag_fini(&d);
 		rama_view_fini(&v);
 	}
 	return rc == 0 || e->code != 0 ? rc : rama_err_set(e, rc, "%s", rama_err_text(rc));
@@ -326,10 +326,10 @@ void rama_index_indexed_fini(struct rama_index_indexed *x)
 static int index_one(struct rama_store *s, const struct rama_msg_log *m, const char *path,
 		     const char *key, struct rama_err *e)
 {
-	struct rama_profile profile;
+	struct rama_diag_profile profile;
 	struct rama_index_options opt = { .profile = &profile };
 	struct rama_index_indexed *x = malloc(sizeof(*x));
-	int rc = x != NULL ? rama_profile_init(&profile) : RAMA_EMEMORY;
+	int rc = x != NULL ? rama_diag_profile_init(&profile) : RAMA_EMEMORY;
 
 	if (rc != 0) {
 		free(x);
@@ -340,7 +340,7 @@ static int index_one(struct rama_store *s, const struct rama_msg_log *m, const c
 	if (rc == 0)
 		rc = rama_index_indexed_put(s, x, e);
 	rama_index_indexed_fini(x);
-	rama_profile_fini(&profile);
+	rama_diag_profile_fini(&profile);
 	free(x);
 	return rc;
 }

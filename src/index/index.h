@@ -23,7 +23,7 @@ struct rama_index_users {
 };
 
 struct rama_index_options {
-	const struct rama_profile *profile; /* limits of the rules */
+	const struct rama_diag_profile *profile; /* limits of the rules */
 	bool no_logs;			    /* the logs themselves are not kept */
 	struct rama_index_users *users;	    /* NULL: none */
 };

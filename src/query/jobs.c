@@ -167,7 +167,7 @@ int rama_query_jobs_running(struct rama_query_jobs *q, struct rama_err *e)
 int rama_query_jobs_finding(struct rama_query_jobs *q, const char *word, struct rama_err *e)
 {
 	bool high = strcasecmp(word, "high") == 0, warn = strcasecmp(word, "warn") == 0;
-	const struct rama_rule *rule = rama_rule_find(word);
+	const struct rama_diag_rule *rule = rama_diag_rule_find(word);
 	struct rama_query_condition c = { 0 };
 
 	/* LIMIT keeps them what they are: a look at the findings of one job */

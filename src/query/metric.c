@@ -74,10 +74,10 @@ static bool figure(struct rama_query_metric *m, const char *name, const char *un
 
 static bool find_figure(const char *name, size_t len, struct rama_query_metric *m)
 {
-	for (unsigned i = 0; i < rama_n_facts; i++)
-		if (same(rama_fact_info[i].name, name, len))
-			return figure(m, rama_fact_info[i].name, rama_fact_info[i].unit,
-				      rama_fact_info[i].doc);
+	for (unsigned i = 0; i < rama_diag_n_facts; i++)
+		if (same(rama_diag_fact_info[i].name, name, len))
+			return figure(m, rama_diag_fact_info[i].name, rama_diag_fact_info[i].unit,
+				      rama_diag_fact_info[i].doc);
 	for (unsigned i = 0; i < rama_query_n_figures; i++)
 		if (same(rama_query_figures[i].name, name, len))
 			return figure(m, rama_query_figures[i].name, rama_query_figures[i].unit,

@@ -145,15 +145,15 @@ static void compare_metrics(struct rama_report_diff *d)
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static const struct rama_finding *find(const struct rama_diagnosis *d, const struct rama_rule *rule)
+static const struct rama_diag_finding *find(const struct rama_diag *d, const struct rama_diag_rule *rule)
 {
 	for (size_t i = 0; i < d->n_findings; i++)
-		if (d->findings[i].rule == rule && d->findings[i].level != RAMA_LEVEL_OK)
+		if (d->findings[i].rule == rule && d->findings[i].level != RAMA_DIAG_LEVEL_OK)
 			return &d->findings[i];
 	return NULL;
 }
 
-static enum rama_report_fate fate_of(const struct rama_finding *a, const struct rama_finding *b,
+static enum rama_report_fate fate_of(const struct rama_diag_finding *a, const struct rama_diag_finding *b,
 			      double tolerance)
 {
 	if (a == NULL)
@@ -194,17 +194,17 @@ static int by_weight(const void *x, const void *y)
 
 static void compare_findings(struct rama_report_diff *d)
 {
-	for (unsigned r = 0; r < rama_n_rules; r++) {
-		struct rama_report_diff_finding f = { .rule = &rama_rules[r] };
+	for (unsigned r = 0; r < rama_diag_n_rules; r++) {
+		struct rama_report_diff_finding f = { .rule = &rama_diag_rules[r] };
 
 		for (unsigned s = 0; s < 2; s++)
 			f.side[s] = find(d->side[s].diagnosis, f.rule);
 		if (f.side[0] == NULL && f.side[1] == NULL)
 			continue;
 		f.fate = fate_of(f.side[0], f.side[1], d->tolerance);
-		d->n_new += f.side[0] == NULL && f.side[1]->level >= RAMA_LEVEL_WARN;
+		d->n_new += f.side[0] == NULL && f.side[1]->level >= RAMA_DIAG_LEVEL_WARN;
 		d->n_gone += f.side[1] == NULL && f.side[0] != NULL &&
-			     f.side[0]->level >= RAMA_LEVEL_WARN;
+			     f.side[0]->level >= RAMA_DIAG_LEVEL_WARN;
 		d->differs |= f.fate != RAMA_REPORT_FATE_SAME;
 		d->findings[d->n_findings++] = f;
 	}
@@ -255,7 +255,7 @@ int rama_report_diff_make(struct rama_report_diff *d, const struct rama_report_d
 		   struct rama_err *e)
 {
 	*d = (struct rama_report_diff){ .side = { side[0], side[1] }, .tolerance = tolerance };
-	d->findings = rama_arena_alloc(&d->arena, (rama_n_rules + 1) * sizeof(*d->findings));
+	d->findings = rama_arena_alloc(&d->arena, (rama_diag_n_rules + 1) * sizeof(*d->findings));
 	if (d->findings == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 	compare_jobs(d);

@@ -13,7 +13,7 @@
 struct rama_report_diff_side {
 	const char *path; /* as given */
 	const struct rama_view *view;
-	const struct rama_diagnosis *diagnosis;
+	const struct rama_diag *diagnosis;
 };
 
 enum rama_report_change { RAMA_REPORT_SAME, RAMA_REPORT_LESS, RAMA_REPORT_MORE };
@@ -48,8 +48,8 @@ enum rama_report_fate { RAMA_REPORT_FATE_NEW, RAMA_REPORT_FATE_WORSE, RAMA_REPOR
 extern const char *const rama_report_fate_name[]; /* "new" "worse" "better" "gone" "same" */
 
 struct rama_report_diff_finding {
-	const struct rama_rule *rule;
-	const struct rama_finding *side[2]; /* NULL: not found there */
+	const struct rama_diag_rule *rule;
+	const struct rama_diag_finding *side[2]; /* NULL: not found there */
 	enum rama_report_fate fate;
 };
 

@@ -22,7 +22,7 @@ static void put_side(struct rama_json *j, const struct rama_report_diff_side *s)
 	rama_json_key(j, "complete");
 	rama_json_bool(j, v->complete);
 	rama_json_key_string(j, "verdict", s->diagnosis->verdict);
-	rama_json_key_string(j, "level", rama_level_name[s->diagnosis->level]);
+	rama_json_key_string(j, "level", rama_diag_level_name[s->diagnosis->level]);
 	rama_json_close(j, '}');
 }
 
@@ -44,7 +44,7 @@ static void put_metric(struct rama_json *j, const struct rama_report_diff *d, en
 	rama_json_close(j, '}');
 }
 
-static void put_finding_side(struct rama_json *j, const char *key, const struct rama_finding *f)
+static void put_finding_side(struct rama_json *j, const char *key, const struct rama_diag_finding *f)
 {
 	rama_json_key(j, key);
 	if (f == NULL) {
@@ -52,7 +52,7 @@ static void put_finding_side(struct rama_json *j, const char *key, const struct 
 		return;
 	}
 	rama_json_open(j, '{');
-	rama_json_key_string(j, "level", rama_level_name[f->level]);
+	rama_json_key_string(j, "level", rama_diag_level_name[f->level]);
 	rama_json_key_f64(j, "cost_s", f->cost);
 	rama_json_key_f64(j, "cost_share", f->cost_share);
 	rama_json_key_f64(j, "bytes", f->bytes);

@@ -134,22 +134,22 @@ static void metrics(const struct rama_report_diff *d, struct rama_report_paper *
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static enum rama_report_tone tone_of(enum rama_level level)
+static enum rama_report_tone tone_of(enum rama_diag_level level)
 {
-	return level == RAMA_LEVEL_HIGH	  ? RAMA_REPORT_TONE_BAD
-	       : level == RAMA_LEVEL_WARN ? RAMA_REPORT_TONE_WARN
-	       : level == RAMA_LEVEL_OK	  ? RAMA_REPORT_TONE_GOOD
+	return level == RAMA_DIAG_LEVEL_HIGH	  ? RAMA_REPORT_TONE_BAD
+	       : level == RAMA_DIAG_LEVEL_WARN ? RAMA_REPORT_TONE_WARN
+	       : level == RAMA_DIAG_LEVEL_OK	  ? RAMA_REPORT_TONE_GOOD
 					  : RAMA_REPORT_TONE_DIM;
 }
 
-static const char *level_of(const struct rama_finding *f)
+static const char *level_of(const struct rama_diag_finding *f)
 {
-	return f != NULL ? rama_level_name[f->level] : "–";
+	return f != NULL ? rama_diag_level_name[f->level] : "–";
 }
 
-static enum rama_level worst_of(const struct rama_report_diff_finding *f)
+static enum rama_diag_level worst_of(const struct rama_report_diff_finding *f)
 {
-	enum rama_level level = RAMA_LEVEL_OK;
+	enum rama_diag_level level = RAMA_DIAG_LEVEL_OK;
 
 	for (unsigned s = 0; s < 2; s++)
 		if (f->side[s] != NULL && f->side[s]->level > level)
@@ -161,12 +161,12 @@ static void finding_row(const struct rama_report_diff_finding *f, struct rama_re
 			struct rama_report_sheet *s)
 {
 	static const int better[] = { -1, -1, 1, 1, 0 }; /* by fate */
-	const struct rama_finding *a = f->side[0], *b = f->side[1];
-	enum rama_level worst = worst_of(f);
+	const struct rama_diag_finding *a = f->side[0], *b = f->side[1];
+	enum rama_diag_level worst = worst_of(f);
 	struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
 
 	row[0] = rama_report_sheet_text(rama_report_fate_name[f->fate]);
-	row[0].tone = judged(worst >= RAMA_LEVEL_WARN ? better[f->fate] : 0);
+	row[0].tone = judged(worst >= RAMA_DIAG_LEVEL_WARN ? better[f->fate] : 0);
 	row[1] = rama_report_sheet_text(a != NULL && b != NULL && a->level == b->level
 					 ? level_of(a)
 					 : rama_report_paper_fmt(p, "%s → %s", level_of(a), level_of(b)));
@@ -195,7 +195,7 @@ static void findings(const struct rama_report_diff *d, struct rama_report_paper 
 	s->none = "No finding of weight in either run.";
 	for (size_t i = 0; i < d->n_findings; i++) {
 		/* INFO is no news; it is there when all is asked for */
-		if (verbose || worst_of(&d->findings[i]) >= RAMA_LEVEL_WARN)
+		if (verbose || worst_of(&d->findings[i]) >= RAMA_DIAG_LEVEL_WARN)
 			finding_row(&d->findings[i], p, s);
 		else
 			hidden++;

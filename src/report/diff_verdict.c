@@ -171,7 +171,7 @@ static void put_finding(struct text *t, const struct rama_report_diff *d, int si
 	for (size_t i = 0; i < d->n_findings; i++) {
 		const struct rama_report_diff_finding *f = &d->findings[i];
 
-		if (f->fate != fate || f->side[fate == RAMA_REPORT_FATE_NEW]->level < RAMA_LEVEL_WARN)
+		if (f->fate != fate || f->side[fate == RAMA_REPORT_FATE_NEW]->level < RAMA_DIAG_LEVEL_WARN)
 			continue;
 		add(t, ": %s %s %s", sign > 0 ? "no more" : "new", f->rule->id, f->rule->title);
 		return;

@@ -63,31 +63,31 @@ static int exe_of(struct rama_report_fleet *f, const char *name, uint32_t *index
 	return 0;
 }
 
-static int keep_hits(struct rama_report_fleet *f, struct rama_report_fleet_log *l, const struct rama_diagnosis *d)
+static int keep_hits(struct rama_report_fleet *f, struct rama_report_fleet_log *l, const struct rama_diag *d)
 {
 	l->hits = rama_arena_alloc(&f->arena, (d->n_findings + 1) * sizeof(*l->hits));
 	if (l->hits == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < d->n_findings; i++) {
-		const struct rama_finding *x = &d->findings[i];
+		const struct rama_diag_finding *x = &d->findings[i];
 
-		if (x->level == RAMA_LEVEL_OK || l->n_hits == UINT16_MAX)
+		if (x->level == RAMA_DIAG_LEVEL_OK || l->n_hits == UINT16_MAX)
 			continue;
 		l->hits[l->n_hits++] =
-			(struct rama_report_fleet_hit){ .rule = (uint16_t)(x->rule - rama_rules),
+			(struct rama_report_fleet_hit){ .rule = (uint16_t)(x->rule - rama_diag_rules),
 						 .level = (uint8_t)x->level,
 						 .cost = (float)x->cost };
-		if (x->level >= RAMA_LEVEL_WARN)
+		if (x->level >= RAMA_DIAG_LEVEL_WARN)
 			l->cost += x->cost;
 	}
-	for (unsigned r = 0; r < rama_n_rules && r < RAMA_REPORT_FLEET_RULES; r++)
-		if (d->checks[r] != RAMA_CHECK_NA)
+	for (unsigned r = 0; r < rama_diag_n_rules && r < RAMA_REPORT_FLEET_RULES; r++)
+		if (d->checks[r] != RAMA_DIAG_CHECK_NA)
 			l->applies[r / 64] |= 1ull << r % 64;
 	return 0;
 }
 
 int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_view *v,
-		   const struct rama_diagnosis *d)
+		   const struct rama_diag *d)
 {
 	struct rama_report_fleet_log *l = &f->logs[i];
 	const char *user;

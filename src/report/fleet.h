@@ -16,7 +16,7 @@
 #define RAMA_REPORT_FLEET_RULES 256 /* at most */
 
 struct rama_report_fleet_hit {
-	uint16_t rule; /* index in rama_rules */
+	uint16_t rule; /* index in rama_diag_rules */
 	uint8_t level;
 	float cost;
 };
@@ -46,13 +46,13 @@ struct rama_report_fleet_job {
 	double bytes_read, bytes_written, rate;
 	double step_io; /* I/O time of the step that gave it its name */
 	uint64_t files;
-	enum rama_level level;
+	enum rama_diag_level level;
 	uint16_t worst; /* rule that costs most, UINT16_MAX: none */
 };
 
 struct rama_report_fleet_rule {
 	uint64_t applies;	    /* jobs that it could be checked for */
-	uint64_t jobs[RAMA_LEVELS]; /* that have it, by level */
+	uint64_t jobs[RAMA_DIAG_LEVELS]; /* that have it, by level */
 	uint64_t found;		    /* WARN and HIGH */
 	uint64_t users, exes;	    /* of these */
 	double cost;		    /* of these, seconds */
@@ -102,7 +102,7 @@ int rama_report_fleet_init(struct rama_report_fleet *f, size_t n_logs);
 void rama_report_fleet_fini(struct rama_report_fleet *f);
 /* log number i; path must live as long as the fleet. Both return 0 or RAMA_EMEMORY. */
 int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_view *v,
-		   const struct rama_diagnosis *d);
+		   const struct rama_diag *d);
 int rama_report_fleet_problem(struct rama_report_fleet *f, size_t i, const char *path, const char *problem);
 /* top: how many jobs in each list */
 int rama_report_fleet_finish(struct rama_report_fleet *f, size_t top, struct rama_err *e);

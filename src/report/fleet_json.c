@@ -23,8 +23,8 @@ static void put_job(struct rama_json *j, const struct rama_report_fleet *f, cons
 	rama_json_key_f64(j, "rate", x->rate);
 	rama_json_key_i64(j, "files", (int64_t)x->files);
 	rama_json_key_f64(j, "cost_s", x->cost);
-	rama_json_key_string(j, "level", rama_level_name[x->level]);
-	rama_json_key_string(j, "worst", x->worst != UINT16_MAX ? rama_rules[x->worst].id : NULL);
+	rama_json_key_string(j, "level", rama_diag_level_name[x->level]);
+	rama_json_key_string(j, "worst", x->worst != UINT16_MAX ? rama_diag_rules[x->worst].id : NULL);
 	rama_json_key(j, "logs");
 	rama_json_open(j, '[');
 	for (size_t i = x->first; i < x->first + x->steps; i++)
@@ -62,15 +62,15 @@ static void put_rule(struct rama_json *j, const struct rama_report_fleet *f, uns
 	const struct rama_report_fleet_rule *r = &f->rules[rule];
 
 	rama_json_open(j, '{');
-	rama_json_key_string(j, "rule", rama_rules[rule].id);
-	rama_json_key_string(j, "title", rama_rules[rule].title);
-	rama_json_key_string(j, "drishti", rama_rules[rule].drishti);
+	rama_json_key_string(j, "rule", rama_diag_rules[rule].id);
+	rama_json_key_string(j, "title", rama_diag_rules[rule].title);
+	rama_json_key_string(j, "drishti", rama_diag_rules[rule].drishti);
 	rama_json_key_i64(j, "jobs", (int64_t)r->found);
 	rama_json_key_f64(j, "share", f->n_jobs > 0 ? (double)r->found / (double)f->n_jobs : NAN);
 	rama_json_key_i64(j, "applicable", (int64_t)r->applies);
-	rama_json_key_i64(j, "high", (int64_t)r->jobs[RAMA_LEVEL_HIGH]);
-	rama_json_key_i64(j, "warn", (int64_t)r->jobs[RAMA_LEVEL_WARN]);
-	rama_json_key_i64(j, "info", (int64_t)r->jobs[RAMA_LEVEL_INFO]);
+	rama_json_key_i64(j, "high", (int64_t)r->jobs[RAMA_DIAG_LEVEL_HIGH]);
+	rama_json_key_i64(j, "warn", (int64_t)r->jobs[RAMA_DIAG_LEVEL_WARN]);
+	rama_json_key_i64(j, "info", (int64_t)r->jobs[RAMA_DIAG_LEVEL_INFO]);
 	rama_json_key_i64(j, "users", (int64_t)r->users);
 	rama_json_key_i64(j, "programs", (int64_t)r->exes);
 	rama_json_key_f64(j, "cost_s", r->cost);

@@ -39,10 +39,10 @@ static const char *user_of(struct rama_report_paper *p, const char *user, int64_
 	return user != NULL ? rama_report_paper_text(p, user) : rama_report_paper_fmt(p, "%lld", (long long)uid);
 }
 
-static enum rama_report_tone tone_of(enum rama_level level)
+static enum rama_report_tone tone_of(enum rama_diag_level level)
 {
-	return level == RAMA_LEVEL_HIGH	  ? RAMA_REPORT_TONE_BAD
-	       : level == RAMA_LEVEL_WARN ? RAMA_REPORT_TONE_WARN
+	return level == RAMA_DIAG_LEVEL_HIGH	  ? RAMA_REPORT_TONE_BAD
+	       : level == RAMA_DIAG_LEVEL_WARN ? RAMA_REPORT_TONE_WARN
 					  : RAMA_REPORT_TONE_DIM;
 }
 
@@ -106,14 +106,14 @@ static void rule_row(const struct rama_report_fleet *f, struct rama_report_paper
 	const struct rama_report_fleet_rule *r = &f->rules[rule];
 	struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
 
-	row[0] = rama_report_sheet_text(rama_rules[rule].id);
-	row[1] = rama_report_sheet_text(rama_rules[rule].title);
+	row[0] = rama_report_sheet_text(rama_diag_rules[rule].id);
+	row[1] = rama_report_sheet_text(rama_diag_rules[rule].title);
 	row[2] = rama_report_sheet_value(p, "count", (double)r->found);
 	row[3] = rama_report_sheet_value(p, "share", per((double)r->found, (double)f->n_jobs));
 	row[4] = rama_report_sheet_value(p, "share", per((double)r->found, (double)r->applies));
-	row[5] = rama_report_sheet_value(p, "count", (double)r->jobs[RAMA_LEVEL_HIGH]);
-	row[6] = rama_report_sheet_value(p, "count", (double)r->jobs[RAMA_LEVEL_WARN]);
-	row[7] = rama_report_sheet_value(p, "count", (double)r->jobs[RAMA_LEVEL_INFO]);
+	row[5] = rama_report_sheet_value(p, "count", (double)r->jobs[RAMA_DIAG_LEVEL_HIGH]);
+	row[6] = rama_report_sheet_value(p, "count", (double)r->jobs[RAMA_DIAG_LEVEL_WARN]);
+	row[7] = rama_report_sheet_value(p, "count", (double)r->jobs[RAMA_DIAG_LEVEL_INFO]);
 	row[8] = rama_report_sheet_value(p, "count", (double)r->users);
 	row[9] = rama_report_sheet_value(p, "count", (double)r->exes);
 	row[10] = rama_report_sheet_value(p, "s", r->cost);
@@ -123,7 +123,7 @@ static void rule_row(const struct rama_report_fleet *f, struct rama_report_paper
 		if (!(row[c].value > 0))
 			row[c].tone = RAMA_REPORT_TONE_DIM;
 		else if (c >= 5 && c <= 7)
-			row[c].tone = tone_of(RAMA_LEVEL_HIGH + 5 - c);
+			row[c].tone = tone_of(RAMA_DIAG_LEVEL_HIGH + 5 - c);
 	}
 }
 
@@ -210,9 +210,9 @@ static void job_cells(const struct rama_report_fleet *f, struct rama_report_pape
 	row[12] = rama_report_sheet_value(p, "s", j->meta_time);
 	row[13] = rama_report_sheet_value(p, "count", (double)j->files);
 	row[14] = rama_report_sheet_value(p, "s", j->cost);
-	row[15] = rama_report_sheet_text(rama_level_name[j->level]);
+	row[15] = rama_report_sheet_text(rama_diag_level_name[j->level]);
 	row[15].tone = tone_of(j->level);
-	row[16] = rama_report_sheet_text(j->worst != UINT16_MAX ? rama_rules[j->worst].id : NULL);
+	row[16] = rama_report_sheet_text(j->worst != UINT16_MAX ? rama_diag_rules[j->worst].id : NULL);
 }
 
 /* the columns of a list of jobs: those that it is about are never left out */
@@ -350,10 +350,10 @@ static void data(const struct rama_report_fleet *f, struct rama_report_paper *p)
 		row[7].value = l->io_time;
 		row[8].value = l->cost;
 		for (unsigned k = 0; k < l->n_hits; k++)
-			if (l->hits[k].level >= RAMA_LEVEL_WARN)
+			if (l->hits[k].level >= RAMA_DIAG_LEVEL_WARN)
 				rules = rama_report_paper_fmt(p, "%s%s%s", rules,
 						       *rules != '\0' ? " " : "",
-						       rama_rules[l->hits[k].rule].id);
+						       rama_diag_rules[l->hits[k].rule].id);
 		row[9] = rama_report_sheet_text(rules);
 	}
 }

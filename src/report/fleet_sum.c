@@ -202,11 +202,11 @@ static void count_rules(struct rama_report_fleet *f, struct seen *s, struct rama
 			cost[r] += (double)l->hits[k].cost;
 		}
 	}
-	for (unsigned r = 0; r < rama_n_rules && r < RAMA_REPORT_FLEET_RULES; r++) {
+	for (unsigned r = 0; r < rama_diag_n_rules && r < RAMA_REPORT_FLEET_RULES; r++) {
 		f->rules[r].applies += applies[r / 64] >> r % 64 & 1;
 		f->rules[r].jobs[level[r]] += level[r] > 0;
 		j->level = level[r] > j->level ? level[r] : j->level;
-		if (level[r] < RAMA_LEVEL_WARN)
+		if (level[r] < RAMA_DIAG_LEVEL_WARN)
 			continue;
 		f->rules[r].found++;
 		f->rules[r].cost += cost[r];
@@ -233,11 +233,11 @@ static void count_job(struct rama_report_fleet *f, struct seen *s, struct rama_r
 	if (fresh)
 		*user = f->n_users++;
 	count_rules(f, s, j, *user);
-	f->n_high += j->level == RAMA_LEVEL_HIGH;
-	f->n_warn += j->level == RAMA_LEVEL_WARN;
-	f->n_calm += j->level < RAMA_LEVEL_WARN;
+	f->n_high += j->level == RAMA_DIAG_LEVEL_HIGH;
+	f->n_warn += j->level == RAMA_DIAG_LEVEL_WARN;
+	f->n_calm += j->level < RAMA_DIAG_LEVEL_WARN;
 	x->jobs++;
-	x->bad += j->level >= RAMA_LEVEL_WARN;
+	x->bad += j->level >= RAMA_DIAG_LEVEL_WARN;
 	x->run_time += j->run_time;
 	x->io_time += j->io_time;
 	x->cost += j->cost;
@@ -272,9 +272,9 @@ static int rule_by_cost(const void *x, const void *y, void *fleet)
 		return r[a].cost < r[b].cost ? 1 : -1;
 	if (r[a].found != r[b].found)
 		return r[a].found < r[b].found ? 1 : -1;
-	if (r[a].jobs[RAMA_LEVEL_INFO] != r[b].jobs[RAMA_LEVEL_INFO])
-		return r[a].jobs[RAMA_LEVEL_INFO] < r[b].jobs[RAMA_LEVEL_INFO] ? 1 : -1;
-	return strcmp(rama_rules[a].id, rama_rules[b].id);
+	if (r[a].jobs[RAMA_DIAG_LEVEL_INFO] != r[b].jobs[RAMA_DIAG_LEVEL_INFO])
+		return r[a].jobs[RAMA_DIAG_LEVEL_INFO] < r[b].jobs[RAMA_DIAG_LEVEL_INFO] ? 1 : -1;
+	return strcmp(rama_diag_rules[a].id, rama_diag_rules[b].id);
 }
 
 static int exe_by_cost(const void *x, const void *y, void *fleet)
@@ -297,8 +297,8 @@ static int make_orders(struct rama_report_fleet *f)
 	for (uint32_t i = 0; i < f->n_exes; i++)
 		f->exe_order[i] = i;
 	qsort_r(f->exe_order, f->n_exes, sizeof(*f->exe_order), exe_by_cost, f);
-	for (unsigned r = 0; r < rama_n_rules && r < RAMA_REPORT_FLEET_RULES; r++)
-		if (f->rules[r].found + f->rules[r].jobs[RAMA_LEVEL_INFO] > 0)
+	for (unsigned r = 0; r < rama_diag_n_rules && r < RAMA_REPORT_FLEET_RULES; r++)
+		if (f->rules[r].found + f->rules[r].jobs[RAMA_DIAG_LEVEL_INFO] > 0)
 			f->rule_order[f->n_rules++] = r;
 	qsort_r(f->rule_order, f->n_rules, sizeof(*f->rule_order), rule_by_cost, f);
 	return 0;

@@ -160,12 +160,12 @@ static void unseen(struct rama_json *j, const struct rama_unseen_sum *s)
 	rama_json_close(j, ']');
 }
 
-static void verdict(struct rama_json *j, const struct rama_view *v, const struct rama_diagnosis *d)
+static void verdict(struct rama_json *j, const struct rama_view *v, const struct rama_diag *d)
 {
 	rama_json_key(j, "verdict");
 	rama_json_open(j, '{');
 	rama_json_key_string(j, "text", d->verdict);
-	rama_json_key_string(j, "level", rama_level_name[d->level]);
+	rama_json_key_string(j, "level", rama_diag_level_name[d->level]);
 	key_figure(j, "io_time", v->io_time);
 	key_figure(j, "io_share", rama_report_io_share(v));
 	key_known(j, "io_rank", v->io_rank, 0);
@@ -206,12 +206,12 @@ static void totals(struct rama_json *j, const struct rama_report *r)
 
 /* ---- findings ----------------------------------------------------------------------------------- */
 
-static void values(struct rama_json *j, const struct rama_finding *f)
+static void values(struct rama_json *j, const struct rama_diag_finding *f)
 {
 	rama_json_key(j, "values");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < f->n_values; i++) {
-		const struct rama_value *x = &f->values[i];
+		const struct rama_diag_value *x = &f->values[i];
 
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "name", x->name);
@@ -223,12 +223,12 @@ static void values(struct rama_json *j, const struct rama_finding *f)
 	rama_json_close(j, ']');
 }
 
-static void culprits(struct rama_json *j, const struct rama_view *v, const struct rama_finding *f)
+static void culprits(struct rama_json *j, const struct rama_view *v, const struct rama_diag_finding *f)
 {
 	rama_json_key(j, "culprits");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < f->n_culprits; i++) {
-		const struct rama_culprit *x = &f->culprits[i];
+		const struct rama_diag_culprit *x = &f->culprits[i];
 		const struct rama_view_file *file = rama_report_culprit_file(v, x);
 
 		rama_json_open(j, '{');
@@ -247,7 +247,7 @@ static void culprits(struct rama_json *j, const struct rama_view *v, const struc
 	rama_json_key_i64(j, "culprits_total", (int64_t)f->all_culprits);
 }
 
-static void window(struct rama_json *j, const struct rama_finding *f)
+static void window(struct rama_json *j, const struct rama_diag_finding *f)
 {
 	rama_json_key(j, "window");
 	if (!isfinite(f->from) || !isfinite(f->to)) {
@@ -260,7 +260,7 @@ static void window(struct rama_json *j, const struct rama_finding *f)
 	rama_json_close(j, ']');
 }
 
-static void snippets(struct rama_json *j, const struct rama_finding *f)
+static void snippets(struct rama_json *j, const struct rama_diag_finding *f)
 {
 	rama_json_key(j, "snippets");
 	rama_json_open(j, '[');
@@ -288,12 +288,12 @@ static void words(struct rama_json *j, const char *key, const char *s)
 
 static void findings(struct rama_json *j, const struct rama_report *r)
 {
-	const struct rama_diagnosis *d = r->diagnosis;
+	const struct rama_diag *d = r->diagnosis;
 
 	rama_json_key(j, "findings");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < d->n_findings; i++) {
-		const struct rama_finding *f = &d->findings[i];
+		const struct rama_diag_finding *f = &d->findings[i];
 
 		rama_json_open(j, '{');
 		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_findings], r, i);
@@ -311,11 +311,11 @@ static void findings(struct rama_json *j, const struct rama_report *r)
 
 static void checks(struct rama_json *j, const struct rama_report *r)
 {
-	const struct rama_diagnosis *d = r->diagnosis;
+	const struct rama_diag *d = r->diagnosis;
 
 	rama_json_key(j, "checks");
 	rama_json_open(j, '{');
-	rama_json_key_i64(j, "total", (int64_t)rama_n_rules);
+	rama_json_key_i64(j, "total", (int64_t)rama_diag_n_rules);
 	rama_json_key_i64(j, "found", (int64_t)d->n_found);
 	rama_json_key_i64(j, "passed", (int64_t)d->n_passed);
 	rama_json_key_i64(j, "not_applicable", (int64_t)d->n_na);
@@ -330,12 +330,12 @@ static bool holds(const char *text, const char *term)
 	return text != NULL && strcasestr(text, term) != NULL;
 }
 
-static bool uses(const struct rama_diagnosis *d, const char *term)
+static bool uses(const struct rama_diag *d, const char *term)
 {
 	if (holds(d->verdict, term))
 		return true;
 	for (size_t i = 0; i < d->n_findings; i++) {
-		const struct rama_finding *f = &d->findings[i];
+		const struct rama_diag_finding *f = &d->findings[i];
 
 		if (holds(f->title, term) || holds(f->evidence, term) || holds(f->how, term) ||
 		    holds(f->advice, term))

@@ -46,7 +46,7 @@ static void words(struct rama_out *o, struct rama_report_words *w, const char *b
 
 static void head(struct rama_out *o, const struct rama_report *r, long utc_offset)
 {
-	const struct rama_diagnosis *d = r->diagnosis;
+	const struct rama_diag *d = r->diagnosis;
 	const double share[] = { d->read_share, d->write_share, d->meta_share, d->other_share };
 	static const char *const name[] = { "read", "write", "meta", "other" };
 	struct rama_report_words w;
@@ -75,12 +75,12 @@ static void head(struct rama_out *o, const struct rama_report *r, long utc_offse
 
 /* ---- findings ----------------------------------------------------------------------------------- */
 
-static void culprits(struct rama_out *o, const struct rama_view *v, const struct rama_finding *f)
+static void culprits(struct rama_out *o, const struct rama_view *v, const struct rama_diag_finding *f)
 {
 	char n[RAMA_HUMAN];
 
 	for (size_t i = 0; i < f->n_culprits; i++) {
-		const struct rama_culprit *c = &f->culprits[i];
+		const struct rama_diag_culprit *c = &f->culprits[i];
 		const struct rama_view_file *file = rama_report_culprit_file(v, c);
 
 		rama_out_text(o, "- ");
@@ -99,7 +99,7 @@ static void culprits(struct rama_out *o, const struct rama_view *v, const struct
 }
 
 /* the fence is longer than any row of backticks inside */
-static void snippet(struct rama_out *o, const struct rama_snippet *s)
+static void snippet(struct rama_out *o, const struct rama_diag_snippet *s)
 {
 	size_t fence = 3, n = 0, len = strlen(s->text);
 
@@ -121,12 +121,12 @@ static void snippet(struct rama_out *o, const struct rama_snippet *s)
 	rama_out_text(o, "\n\n");
 }
 
-static void finding(struct rama_out *o, const struct rama_report *r, const struct rama_finding *f,
+static void finding(struct rama_out *o, const struct rama_report *r, const struct rama_diag_finding *f,
 		    const struct rama_report_look *look)
 {
 	char cost[RAMA_HUMAN];
 
-	rama_out_fmt(o, "### %s", rama_level_name[f->level]);
+	rama_out_fmt(o, "### %s", rama_diag_level_name[f->level]);
 	if (f->cost > 0)
 		rama_out_fmt(o, " · %s", rama_human_seconds(cost, f->cost));
 	rama_out_text(o, " · ");
@@ -136,7 +136,7 @@ static void finding(struct rama_out *o, const struct rama_report *r, const struc
 		text(o, f->evidence);
 		rama_out_text(o, "\n\n");
 	}
-	if (f->level > RAMA_LEVEL_INFO && !rama_report_culprit_told(r->view, f))
+	if (f->level > RAMA_DIAG_LEVEL_INFO && !rama_report_culprit_told(r->view, f))
 		culprits(o, r->view, f);
 	if (f->advised_by != NULL)
 		rama_out_fmt(o, "→ the same as for %s\n\n", f->advised_by->rule->id);
@@ -145,12 +145,12 @@ static void finding(struct rama_out *o, const struct rama_report *r, const struc
 		text(o, f->advice);
 		rama_out_text(o, "\n\n");
 	}
-	if (!look->verbose || f->level <= RAMA_LEVEL_INFO)
+	if (!look->verbose || f->level <= RAMA_DIAG_LEVEL_INFO)
 		return;
 	if (f->how != NULL && *f->how != '\0') {
 		rama_out_text(o, "Estimated: ");
 		text(o, f->how);
-		rama_out_fmt(o, " Confidence: %s.\n\n", rama_confidence_name[f->confidence]);
+		rama_out_fmt(o, " Confidence: %s.\n\n", rama_diag_confidence_name[f->confidence]);
 	}
 	for (size_t i = 0; i < f->n_snippets; i++)
 		if (!rama_report_snippet_told(r, f, &f->snippets[i]))
@@ -160,7 +160,7 @@ static void finding(struct rama_out *o, const struct rama_report *r, const struc
 static void findings(struct rama_out *o, const struct rama_report *r,
 		     const struct rama_report_look *look)
 {
-	const struct rama_diagnosis *d = r->diagnosis;
+	const struct rama_diag *d = r->diagnosis;
 	size_t shown = look->verbose ? d->n_findings : d->n_high + d->n_warn;
 	struct rama_report_words w;
 
@@ -168,9 +168,9 @@ static void findings(struct rama_out *o, const struct rama_report *r,
 	for (size_t i = 0; i < shown; i++)
 		finding(o, r, &d->findings[i], look);
 	for (size_t i = shown; i < d->n_findings; i++) {
-		const struct rama_finding *f = &d->findings[i];
+		const struct rama_diag_finding *f = &d->findings[i];
 
-		rama_out_fmt(o, "- %s %s: ", rama_level_name[f->level], f->rule->id);
+		rama_out_fmt(o, "- %s %s: ", rama_diag_level_name[f->level], f->rule->id);
 		text(o, f->title);
 		rama_out_char(o, '\n');
 	}

@@ -295,7 +295,7 @@ static int list_patterns(struct rama_report *r)
 }
 
 int rama_report_init(struct rama_report *r, const struct rama_view *v,
-		     const struct rama_diagnosis *d, const struct rama_profile *p)
+		     const struct rama_diag *d, const struct rama_diag_profile *p)
 {
 	int rc;
 
@@ -327,24 +327,24 @@ double rama_report_io_share(const struct rama_view *v)
 }
 
 const struct rama_view_file *rama_report_culprit_file(const struct rama_view *v,
-						      const struct rama_culprit *c)
+						      const struct rama_diag_culprit *c)
 {
 	bool file = strcmp(c->kind, "file") == 0;
 
 	return file && c->index >= 0 && (size_t)c->index < v->n_files ? &v->files[c->index] : NULL;
 }
 
-bool rama_report_snippet_told(const struct rama_report *r, const struct rama_finding *f,
-			      const struct rama_snippet *s)
+bool rama_report_snippet_told(const struct rama_report *r, const struct rama_diag_finding *f,
+			      const struct rama_diag_snippet *s)
 {
-	for (const struct rama_finding *x = r->diagnosis->findings; x < f; x++)
+	for (const struct rama_diag_finding *x = r->diagnosis->findings; x < f; x++)
 		for (size_t i = 0; i < x->n_snippets; i++)
 			if (strcmp(x->snippets[i].text, s->text) == 0)
 				return true;
 	return false;
 }
 
-bool rama_report_culprit_told(const struct rama_view *v, const struct rama_finding *f)
+bool rama_report_culprit_told(const struct rama_view *v, const struct rama_diag_finding *f)
 {
 	const struct rama_view_file *file;
 

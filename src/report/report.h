@@ -45,8 +45,8 @@ struct rama_report_pattern {
 
 struct rama_report {
 	const struct rama_view *view;
-	const struct rama_diagnosis *diagnosis;
-	const struct rama_profile *profile;
+	const struct rama_diag *diagnosis;
+	const struct rama_diag_profile *profile;
 	/* made by init */
 	struct rama_arena arena;
 	uint32_t *files; /* real files, most time first */
@@ -70,20 +70,20 @@ struct rama_report {
 
 /* keeps the addresses; 0 or RAMA_EMEMORY */
 int rama_report_init(struct rama_report *r, const struct rama_view *v,
-		     const struct rama_diagnosis *d, const struct rama_profile *p);
+		     const struct rama_diag *d, const struct rama_diag_profile *p);
 void rama_report_fini(struct rama_report *r);
 
 /* the part of the run time that the slowest rank spends in I/O, 0..1 */
 double rama_report_io_share(const struct rama_view *v);
 /* the file that a culprit is, or NULL */
 const struct rama_view_file *rama_report_culprit_file(const struct rama_view *v,
-						      const struct rama_culprit *c);
+						      const struct rama_diag_culprit *c);
 
 /* Is there one culprit only, and does the evidence name it in full? */
-bool rama_report_culprit_told(const struct rama_view *v, const struct rama_finding *f);
+bool rama_report_culprit_told(const struct rama_view *v, const struct rama_diag_finding *f);
 /* Has a finding above this one the same snippet? It is shown once. */
-bool rama_report_snippet_told(const struct rama_report *r, const struct rama_finding *f,
-			      const struct rama_snippet *s);
+bool rama_report_snippet_told(const struct rama_report *r, const struct rama_diag_finding *f,
+			      const struct rama_diag_snippet *s);
 
 #define RAMA_REPORT_NARROWEST 40 /* columns */
 

@@ -191,10 +191,10 @@ static void put_numbers(struct rama_report_svg_page *g)
 	g->y += 8;
 }
 
-static void put_finding(struct rama_report_svg_page *g, const struct rama_finding *f, double most)
+static void put_finding(struct rama_report_svg_page *g, const struct rama_diag_finding *f, double most)
 {
 	char n[RAMA_HUMAN], class[16], line[600];
-	const char *level = rama_level_name[f->level];
+	const char *level = rama_diag_level_name[f->level];
 
 	g->y += 25;
 	snprintf(class, sizeof(class), "ir-%s", level);
@@ -216,10 +216,10 @@ static void put_findings(struct rama_report_svg_page *g)
 	char line[80];
 
 	for (size_t i = 0; i < g->d->n_findings; i++)
-		if (g->d->findings[i].level >= RAMA_LEVEL_WARN && g->d->findings[i].cost > most)
+		if (g->d->findings[i].level >= RAMA_DIAG_LEVEL_WARN && g->d->findings[i].cost > most)
 			most = g->d->findings[i].cost;
 	for (size_t i = 0; i < g->d->n_findings && n < FINDINGS_MOST; i++) {
-		if (g->d->findings[i].level < RAMA_LEVEL_WARN)
+		if (g->d->findings[i].level < RAMA_DIAG_LEVEL_WARN)
 			continue;
 		put_finding(g, &g->d->findings[i], most);
 		n++;
@@ -250,7 +250,7 @@ static void put_style(struct rama_out *o)
 	rama_out_text(o, "}\n</style>\n");
 }
 
-void rama_report_svg(struct rama_out *o, const struct rama_view *v, const struct rama_diagnosis *d)
+void rama_report_svg(struct rama_out *o, const struct rama_view *v, const struct rama_diag *d)
 {
 	struct rama_out body;
 	struct rama_report_svg_page g = { .o = &body, .v = v, .d = d };

@@ -13,7 +13,7 @@
 struct rama_report_svg_page {
 	struct rama_out *o;
 	const struct rama_view *v;
-	const struct rama_diagnosis *d;
+	const struct rama_diag *d;
 	double y; /* what is above is taken */
 };
 

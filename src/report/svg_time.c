@@ -138,12 +138,12 @@ static void put_area(struct rama_report_svg_page *g, const struct flow *f, unsig
 }
 
 /* findings that have a place in time, and do not last as long as the job: the next one from *at on, or NULL */
-static const struct rama_finding *next_band(const struct rama_report_svg_page *g, const struct span *s, size_t *at)
+static const struct rama_diag_finding *next_band(const struct rama_report_svg_page *g, const struct span *s, size_t *at)
 {
 	while (*at < g->d->n_findings) {
-		const struct rama_finding *f = &g->d->findings[(*at)++];
+		const struct rama_diag_finding *f = &g->d->findings[(*at)++];
 
-		if (f->level >= RAMA_LEVEL_WARN && isfinite(f->from) && isfinite(f->to) &&
+		if (f->level >= RAMA_DIAG_LEVEL_WARN && isfinite(f->from) && isfinite(f->to) &&
 		    f->to > f->from && f->to - f->from < 0.8 * (s->to - s->from))
 			return f;
 	}
@@ -152,7 +152,7 @@ static const struct rama_finding *next_band(const struct rama_report_svg_page *g
 
 static void put_bands(struct rama_report_svg_page *g, const struct span *s, double top, double height)
 {
-	const struct rama_finding *f;
+	const struct rama_diag_finding *f;
 	unsigned n = 0;
 
 	for (size_t at = 0; n < BANDS_MOST && (f = next_band(g, s, &at)) != NULL; n++)
@@ -162,7 +162,7 @@ static void put_bands(struct rama_report_svg_page *g, const struct span *s, doub
 
 static void put_band_names(struct rama_report_svg_page *g, const struct span *s, double top)
 {
-	const struct rama_finding *f;
+	const struct rama_diag_finding *f;
 	unsigned n = 0;
 
 	for (size_t at = 0; n < BANDS_MOST && (f = next_band(g, s, &at)) != NULL; n++)

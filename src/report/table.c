@@ -12,9 +12,9 @@ const char *const rama_report_size_label[RAMA_SIZE_BINS] = {
 	"1–4 MiB", "4–10 MiB",	  "10–100 MiB", "100 MiB–1 GiB", "> 1 GiB"
 };
 
-static const char *const check_name[] = { [RAMA_CHECK_NA] = "not_applicable",
-					  [RAMA_CHECK_PASSED] = "passed",
-					  [RAMA_CHECK_FOUND] = "found" };
+static const char *const check_name[] = { [RAMA_DIAG_CHECK_NA] = "not_applicable",
+					  [RAMA_DIAG_CHECK_PASSED] = "passed",
+					  [RAMA_DIAG_CHECK_FOUND] = "found" };
 
 /* ---- what rows need ----------------------------------------------------------------------------- */
 

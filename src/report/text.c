@@ -19,7 +19,7 @@
 #define ID_ROOM 6
 #define BAR_LEAST 12
 
-static const char *const level_style[RAMA_LEVELS] = { "32", "36", "33", "1;31" };
+static const char *const level_style[RAMA_DIAG_LEVELS] = { "32", "36", "33", "1;31" };
 
 /* texts beside each other, on as many lines as they need */
 static void put_words(struct rama_report_pen *p, const struct rama_report_words *w, const char *between,
@@ -57,7 +57,7 @@ static void put_head(struct rama_report_pen *p, const struct rama_report *r,
 	rama_report_pen_line(p);
 }
 
-static void put_banner(struct rama_report_pen *p, const struct rama_diagnosis *d, size_t n)
+static void put_banner(struct rama_report_pen *p, const struct rama_diag *d, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		rama_report_pen_style(p, "33");
@@ -68,7 +68,7 @@ static void put_banner(struct rama_report_pen *p, const struct rama_diagnosis *d
 	}
 }
 
-static void put_verdict(struct rama_report_pen *p, const struct rama_diagnosis *d)
+static void put_verdict(struct rama_report_pen *p, const struct rama_diag *d)
 {
 	rama_report_pen_style(p, "1");
 	rama_report_pen_wrap(p, d->verdict != NULL ? d->verdict : "", 0, p->width);
@@ -102,7 +102,7 @@ static void share_out(const struct part *part, unsigned n_parts, unsigned n, uns
 		cells[largest] += n - used;
 }
 
-static void put_bar(struct rama_report_pen *p, const struct rama_diagnosis *d)
+static void put_bar(struct rama_report_pen *p, const struct rama_diag *d)
 {
 	const struct part part[] = { { "read", "34", d->read_share },
 				     { "write", "38;5;166", d->write_share },
@@ -151,14 +151,14 @@ static void put_numbers(struct rama_report_pen *p, const struct rama_report *r)
 /* ---- findings ----------------------------------------------------------------------------------- */
 
 /* cost, level, title, rule */
-static void put_title(struct rama_report_pen *p, const struct rama_finding *f)
+static void put_title(struct rama_report_pen *p, const struct rama_diag_finding *f)
 {
 	char cost[RAMA_HUMAN];
 
 	rama_report_pen_right(p, f->cost > 0 ? rama_human_seconds(cost, f->cost) : "-", COST_END);
 	rama_report_pen_to(p, LEVEL_AT);
 	rama_report_pen_style(p, level_style[f->level]);
-	rama_report_pen_text(p, rama_level_name[f->level]);
+	rama_report_pen_text(p, rama_diag_level_name[f->level]);
 	rama_report_pen_plain(p);
 	rama_report_pen_to(p, TEXT_AT);
 	/* the rule is told at the end of the first line; the others may not run into it either */
@@ -180,7 +180,7 @@ static void put_under(struct rama_report_pen *p, const char *style, const char *
 	rama_report_pen_line(p);
 }
 
-static void put_advice(struct rama_report_pen *p, const struct rama_finding *f)
+static void put_advice(struct rama_report_pen *p, const struct rama_diag_finding *f)
 {
 	char text[64];
 
@@ -193,14 +193,14 @@ static void put_advice(struct rama_report_pen *p, const struct rama_finding *f)
 }
 
 static void put_culprits(struct rama_report_pen *p, const struct rama_view *v,
-			 const struct rama_finding *f)
+			 const struct rama_diag_finding *f)
 {
 	char more[64], n[RAMA_HUMAN];
 
 	if (rama_report_culprit_told(v, f))
 		return;
 	for (size_t i = 0; i < f->n_culprits; i++) {
-		const struct rama_culprit *c = &f->culprits[i];
+		const struct rama_diag_culprit *c = &f->culprits[i];
 		const struct rama_view_file *file = rama_report_culprit_file(v, c);
 
 		rama_report_pen_to(p, TEXT_AT);
@@ -219,7 +219,7 @@ static void put_culprits(struct rama_report_pen *p, const struct rama_view *v,
 }
 
 /* Program text is not wrapped: it may be copied. */
-static void put_snippet(struct rama_report_pen *p, const struct rama_snippet *s)
+static void put_snippet(struct rama_report_pen *p, const struct rama_diag_snippet *s)
 {
 	rama_report_pen_to(p, CODE_AT - 2);
 	rama_report_pen_style(p, "1");
@@ -241,13 +241,13 @@ static void put_snippet(struct rama_report_pen *p, const struct rama_snippet *s)
 }
 
 static void put_details(struct rama_report_pen *p, const struct rama_report *r,
-			const struct rama_finding *f)
+			const struct rama_diag_finding *f)
 {
 	char text[64];
 
 	put_culprits(p, r->view, f);
 	put_under(p, "2", "estimated: ", f->how);
-	snprintf(text, sizeof(text), "confidence %s", rama_confidence_name[f->confidence]);
+	snprintf(text, sizeof(text), "confidence %s", rama_diag_confidence_name[f->confidence]);
 	put_under(p, "2", "", text);
 	for (size_t i = 0; i < f->n_snippets; i++)
 		if (!rama_report_snippet_told(r, f, &f->snippets[i]))
@@ -257,7 +257,7 @@ static void put_details(struct rama_report_pen *p, const struct rama_report *r,
 static void put_findings(struct rama_report_pen *p, const struct rama_report *r,
 			 const struct rama_report_look *look)
 {
-	const struct rama_diagnosis *d = r->diagnosis;
+	const struct rama_diag *d = r->diagnosis;
 	size_t serious = d->n_high + d->n_warn, shown = serious;
 
 	if (look->brief && shown > BRIEF_MOST)
@@ -265,15 +265,15 @@ static void put_findings(struct rama_report_pen *p, const struct rama_report *r,
 	if (look->verbose)
 		shown = d->n_findings;
 	for (size_t i = 0; i < shown; i++) {
-		const struct rama_finding *f = &d->findings[i];
+		const struct rama_diag_finding *f = &d->findings[i];
 		bool open = !look->brief && (look->verbose || i < OPEN_MOST);
 
 		put_title(p, f);
-		if (!open || f->level == RAMA_LEVEL_OK)
+		if (!open || f->level == RAMA_DIAG_LEVEL_OK)
 			continue;
 		put_under(p, "2", "", f->evidence);
 		put_advice(p, f);
-		if (look->verbose && f->level > RAMA_LEVEL_INFO)
+		if (look->verbose && f->level > RAMA_DIAG_LEVEL_INFO)
 			put_details(p, r, f);
 	}
 	if (look->brief && shown < serious) {
@@ -284,16 +284,16 @@ static void put_findings(struct rama_report_pen *p, const struct rama_report *r,
 }
 
 /* what is no reason to act, in a line */
-static void put_notes(struct rama_report_pen *p, const struct rama_diagnosis *d)
+static void put_notes(struct rama_report_pen *p, const struct rama_diag *d)
 {
 	struct rama_out text;
 	size_t n = 0;
 
 	rama_out_init(&text, NULL, NULL);
 	for (size_t i = 0; i < d->n_findings; i++) {
-		const struct rama_rule *rule = d->findings[i].rule;
+		const struct rama_diag_rule *rule = d->findings[i].rule;
 
-		if (d->findings[i].level != RAMA_LEVEL_INFO || n++ >= NOTES_MOST)
+		if (d->findings[i].level != RAMA_DIAG_LEVEL_INFO || n++ >= NOTES_MOST)
 			continue;
 		rama_out_fmt(&text, "%s%s %s", n > 1 ? ", " : "", rule->id, rule->title);
 	}
@@ -331,7 +331,7 @@ void rama_report_text(struct rama_out *o, const struct rama_report *r,
 	struct rama_report_pen p = {
 		.o = o, .width = look->width, .colour = look->colour, .utf8 = look->utf8
 	};
-	const struct rama_diagnosis *d = r->diagnosis;
+	const struct rama_diag *d = r->diagnosis;
 
 	if (p.width < RAMA_REPORT_NARROWEST)
 		p.width = RAMA_REPORT_NARROWEST;

@@ -89,9 +89,9 @@ void rama_report_words_numbers(struct rama_report_words *w, const struct rama_re
 
 void rama_report_words_checks(struct rama_report_words *w, const struct rama_report *r)
 {
-	const struct rama_diagnosis *d = r->diagnosis;
+	const struct rama_diag *d = r->diagnosis;
 
 	w->n = 0;
-	add(w, "checked %u rules: %zu found, %zu passed, %zu do%s not apply", rama_n_rules,
+	add(w, "checked %u rules: %zu found, %zu passed, %zu do%s not apply", rama_diag_n_rules,
 	    d->n_found, d->n_passed, d->n_na, d->n_na == 1 ? "es" : "");
 }

@@ -12,7 +12,7 @@ struct rama_study_fleet {
 	size_t n;		  /* at least 1 */
 	struct rama_store *store; /* the logs are in there; NULL: at their paths */
 	const int64_t *jobs;	  /* of a store: whose log each path is */
-	const struct rama_profile *profile;
+	const struct rama_diag_profile *profile;
 	bool trace;
 	/* one at a time, from any thread: logs that are done, and how many of them are damaged; may be NULL */
 	void (*progress)(void *ctx, size_t done, size_t damaged);

@@ -149,7 +149,7 @@ static void close_source(struct source *x)
 
 /* ---- only some findings --------------------------------------------------------------------------- */
 
-static bool matches(const struct rama_rule *rule, const char *word, size_t len)
+static bool matches(const struct rama_diag_rule *rule, const char *word, size_t len)
 {
 	return (strlen(rule->id) == len && strncasecmp(rule->id, word, len) == 0) ||
 	       (strlen(rule->topic) == len && strncasecmp(rule->topic, word, len) == 0);
@@ -157,13 +157,13 @@ static bool matches(const struct rama_rule *rule, const char *word, size_t len)
 
 bool rama_study_knows(const char *word, size_t len)
 {
-	for (unsigned i = 0; i < rama_n_rules; i++)
-		if (matches(&rama_rules[i], word, len))
+	for (unsigned i = 0; i < rama_diag_n_rules; i++)
+		if (matches(&rama_diag_rules[i], word, len))
 			return true;
 	return false;
 }
 
-static bool wanted(const struct rama_rule *rule, const char *only)
+static bool wanted(const struct rama_diag_rule *rule, const char *only)
 {
 	for (size_t n; *only != '\0'; only += n + (only[n] == ',')) {
 		n = strcspn(only, ",");
@@ -174,20 +174,20 @@ static bool wanted(const struct rama_rule *rule, const char *only)
 }
 
 /* Findings move up; those that point to another one for its advice follow it, or give it themselves. */
-static int keep_wanted(struct rama_diagnosis *d, const char *only)
+static int keep_wanted(struct rama_diag *d, const char *only)
 {
-	struct rama_finding *f = d->findings;
+	struct rama_diag_finding *f = d->findings;
 	size_t kept = 0, *place = calloc(d->n_findings + 1, sizeof(*place));
-	size_t *count[RAMA_LEVELS] = { &d->n_ok, &d->n_info, &d->n_warn, &d->n_high };
+	size_t *count[RAMA_DIAG_LEVELS] = { &d->n_ok, &d->n_info, &d->n_warn, &d->n_high };
 
 	if (place == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < d->n_findings; i++)
 		place[i] = wanted(f[i].rule, only) ? ++kept : 0;
-	for (unsigned l = 0; l < RAMA_LEVELS; l++)
+	for (unsigned l = 0; l < RAMA_DIAG_LEVELS; l++)
 		*count[l] = 0;
 	for (size_t i = 0; i < d->n_findings; i++) {
-		const struct rama_finding *by = f[i].advised_by;
+		const struct rama_diag_finding *by = f[i].advised_by;
 		size_t to = by != NULL ? place[by - f] : 0;
 
 		if (place[i] == 0)
@@ -208,7 +208,7 @@ static int conclude(struct rama_study *s, const struct rama_study_options *opt, 
 	int rc = rama_view_finish(&s->view, e);
 
 	if (rc == 0)
-		rc = rama_diagnose(&s->diagnosis, &s->view, opt->profile, e);
+		rc = rama_diag_make(&s->diagnosis, &s->view, opt->profile, e);
 	s->diagnosed = rc == 0;
 	if (rc == 0 && opt->only != NULL)
 		rc = keep_wanted(&s->diagnosis, opt->only);
@@ -263,7 +263,7 @@ void rama_study_close(struct rama_study *s)
 	if (s->reported)
 		rama_report_fini(&s->report);
 	if (s->diagnosed)
-		rama_diagnosis_fini(&s->diagnosis);
+		rama_diag_fini(&s->diagnosis);
 	rama_view_fini(&s->view);
 	*s = (struct rama_study){ 0 };
 }
@@ -276,8 +276,8 @@ long rama_study_utc_offset(const struct rama_study *s)
 	return localtime_r(&t, &tm) != NULL ? tm.tm_gmtoff : 0;
 }
 
-int rama_study_log(struct rama_view *v, struct rama_diagnosis *d, struct rama_log *log,
-		   const char *path, bool trace, const struct rama_profile *profile,
+int rama_study_log(struct rama_view *v, struct rama_diag *d, struct rama_log *log,
+		   const char *path, bool trace, const struct rama_diag_profile *profile,
 		   struct rama_err *e)
 {
 	struct rama_view_options opt = { .trace = trace };
@@ -288,7 +288,7 @@ int rama_study_log(struct rama_view *v, struct rama_diagnosis *d, struct rama_lo
 	if (rc == 0)
 		rc = rama_view_finish(v, e);
 	if (rc == 0)
-		rc = rama_diagnose(d, v, profile, e);
+		rc = rama_diag_make(d, v, profile, e);
 	if (rc != 0)
 		rama_view_fini(v);
 	return rc;

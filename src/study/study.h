@@ -8,7 +8,7 @@
 #include "study/told.h"
 
 struct rama_study_options {
-	const struct rama_profile *profile;
+	const struct rama_diag_profile *profile;
 	bool no_trace;	  /* counters only */
 	bool detail;	  /* keep single operations, for pages and JSON */
 	const char *only; /* findings of these rules or topics, with commas; NULL: all */
@@ -17,7 +17,7 @@ struct rama_study_options {
 
 struct rama_study {
 	struct rama_view view;
-	struct rama_diagnosis diagnosis;
+	struct rama_diag diagnosis;
 	struct rama_report report;
 	bool viewed, diagnosed, reported;
 };
@@ -36,8 +36,8 @@ int rama_study_open(struct rama_study *s, const struct rama_study_source *source
 void rama_study_close(struct rama_study *s);
 
 /* A log that is open becomes a view and a diagnosis; 0: fini both, else neither. */
-int rama_study_log(struct rama_view *v, struct rama_diagnosis *d, struct rama_log *log,
-		   const char *path, bool trace, const struct rama_profile *profile,
+int rama_study_log(struct rama_view *v, struct rama_diag *d, struct rama_log *log,
+		   const char *path, bool trace, const struct rama_diag_profile *profile,
 		   struct rama_err *e);
 
 /* seconds that clocks here were ahead of UTC when the job started */

@@ -10,27 +10,27 @@
 
 #include "diagnose/advice.h"
 
-static const char *const ending[RAMA_LANGUAGES] = { "c", "f90", "py", "sh" };
+static const char *const ending[RAMA_DIAG_LANGUAGES] = { "c", "f90", "py", "sh" };
 
 static const struct {
-	enum rama_advice_value_id id;
+	enum rama_diag_advice_value_id id;
 	int64_t value;
 } ordinary[] = {
-	{ RAMA_VALUE_ranks, 2 },	{ RAMA_VALUE_bytes, 1 << 30 },
-	{ RAMA_VALUE_block, 4096 },	{ RAMA_VALUE_transfer, 4 << 20 },
-	{ RAMA_VALUE_alignment, 4096 }, { RAMA_VALUE_now_count, 1 },
-	{ RAMA_VALUE_stripe_count, 8 }, { RAMA_VALUE_stripe_size, 1 << 20 },
-	{ RAMA_VALUE_aggregators, 1 },	{ RAMA_VALUE_chunk, 8192 },
-	{ RAMA_VALUE_ost, 14 },		{ RAMA_VALUE_rank, 1 },
-	{ RAMA_VALUE_files, 3 },
+	{ RAMA_DIAG_VALUE_ranks, 2 },	{ RAMA_DIAG_VALUE_bytes, 1 << 30 },
+	{ RAMA_DIAG_VALUE_block, 4096 },	{ RAMA_DIAG_VALUE_transfer, 4 << 20 },
+	{ RAMA_DIAG_VALUE_alignment, 4096 }, { RAMA_DIAG_VALUE_now_count, 1 },
+	{ RAMA_DIAG_VALUE_stripe_count, 8 }, { RAMA_DIAG_VALUE_stripe_size, 1 << 20 },
+	{ RAMA_DIAG_VALUE_aggregators, 1 },	{ RAMA_DIAG_VALUE_chunk, 8192 },
+	{ RAMA_DIAG_VALUE_ost, 14 },		{ RAMA_DIAG_VALUE_rank, 1 },
+	{ RAMA_DIAG_VALUE_files, 3 },
 };
 
-static int set_number(struct rama_advice_values *v, const char *given)
+static int set_number(struct rama_diag_advice_values *v, const char *given)
 {
 	const char *equals = strchr(given, '=');
 
-	for (int i = 0; equals != NULL && i < RAMA_VALUES; i++) {
-		const char *name = rama_advice_value_info[i].name;
+	for (int i = 0; equals != NULL && i < RAMA_DIAG_VALUES; i++) {
+		const char *name = rama_diag_advice_value_info[i].name;
 
 		if (strlen(name) == (size_t)(equals - given) &&
 		    strncmp(name, given, strlen(name)) == 0) {
@@ -42,7 +42,7 @@ static int set_number(struct rama_advice_values *v, const char *given)
 	return 2;
 }
 
-static int write_one(const struct rama_snippet_info *s, const struct rama_advice_values *v,
+static int write_one(const struct rama_diag_snippet_info *s, const struct rama_diag_advice_values *v,
 		     const char *dir)
 {
 	struct rama_out o;
@@ -51,7 +51,7 @@ static int write_one(const struct rama_snippet_info *s, const struct rama_advice
 	int bad;
 
 	rama_out_init(&o, NULL, NULL);
-	rama_advice_fill(&o, strchr(s->text, '\n') + 1, s->language, v);
+	rama_diag_advice_fill(&o, strchr(s->text, '\n') + 1, s->language, v);
 	snprintf(path, sizeof(path), "%s/%s.%s", dir, s->symbol, ending[s->language]);
 	f = fopen(path, "w");
 	bad = f == NULL || o.error != 0 || fwrite(o.buf, 1, o.used, f) != o.used;
@@ -66,9 +66,9 @@ static int print_literal(const char *language, const char *name)
 	struct rama_out o;
 
 	rama_out_init(&o, NULL, NULL);
-	for (int i = 0; i < RAMA_LANGUAGES; i++)
-		if (strcmp(rama_language_name[i], language) == 0)
-			rama_literal(&o, (enum rama_language)i, name);
+	for (int i = 0; i < RAMA_DIAG_LANGUAGES; i++)
+		if (strcmp(rama_diag_language_name[i], language) == 0)
+			rama_diag_literal(&o, (enum rama_diag_language)i, name);
 	fwrite(o.buf, 1, o.used, stdout);
 	rama_out_fini(&o);
 	return 0;
@@ -76,14 +76,14 @@ static int print_literal(const char *language, const char *name)
 
 static int print_list(void)
 {
-	for (int i = 1; i < RAMA_SNIPPETS; i++)
-		printf("snippet %s %s\n", rama_snippet_info[i].symbol,
-		       rama_language_name[rama_snippet_info[i].language]);
-	for (unsigned i = 0; i < rama_n_advices; i++) {
-		printf("advice %s", rama_advices[i].id);
-		for (const enum rama_snippet_id *id = rama_advices[i].snippets;
-		     *id != RAMA_SNIPPET_none; id++)
-			printf(" %s", rama_snippet_info[*id].symbol);
+	for (int i = 1; i < RAMA_DIAG_SNIPPETS; i++)
+		printf("snippet %s %s\n", rama_diag_snippet_info[i].symbol,
+		       rama_diag_language_name[rama_diag_snippet_info[i].language]);
+	for (unsigned i = 0; i < rama_diag_n_advices; i++) {
+		printf("advice %s", rama_diag_advices[i].id);
+		for (const enum rama_diag_snippet_id *id = rama_diag_advices[i].snippets;
+		     *id != RAMA_DIAG_SNIPPET_none; id++)
+			printf(" %s", rama_diag_snippet_info[*id].symbol);
 		printf("\n");
 	}
 	return 0;
@@ -91,7 +91,7 @@ static int print_list(void)
 
 int main(int argc, char **argv)
 {
-	static struct rama_advice_values v;
+	static struct rama_diag_advice_values v;
 	int bad = 0;
 
 	if (argc == 2 && strcmp(argv[1], "--list") == 0)
@@ -102,12 +102,12 @@ int main(int argc, char **argv)
 		return 2;
 	for (size_t i = 0; i < sizeof(ordinary) / sizeof(ordinary[0]); i++)
 		v.at[ordinary[i].id].number = ordinary[i].value;
-	v.at[RAMA_VALUE_file].text = argv[2];
-	v.at[RAMA_VALUE_dir].text = argv[3];
-	v.at[RAMA_VALUE_program].text = argv[2];
+	v.at[RAMA_DIAG_VALUE_file].text = argv[2];
+	v.at[RAMA_DIAG_VALUE_dir].text = argv[3];
+	v.at[RAMA_DIAG_VALUE_program].text = argv[2];
 	for (int i = 4; i < argc && bad == 0; i++)
 		bad = set_number(&v, argv[i]);
-	for (int i = 1; i < RAMA_SNIPPETS && bad == 0; i++)
-		bad = write_one(&rama_snippet_info[i], &v, argv[1]);
+	for (int i = 1; i < RAMA_DIAG_SNIPPETS && bad == 0; i++)
+		bad = write_one(&rama_diag_snippet_info[i], &v, argv[1]);
 	return bad;
 }

@@ -387,7 +387,7 @@ static void print_report(const struct rama_cli_run_summary *s, const struct rama
 					 .utf8 = t->utf8,
 					 .brief = true,
 					 .lead = "iorama: " };
-	struct rama_profile profile;
+	struct rama_diag_profile profile;
 	struct rama_study_options opt = { .profile = &profile };
 	struct rama_study study;
 	struct rama_out out;
@@ -396,7 +396,7 @@ static void print_report(const struct rama_cli_run_summary *s, const struct rama
 	look.no_unseen = true;
 	look.no_banner = s->unfinished > 0 || s->quiet > 0 || s->missing != NULL ||
 			 s->unplaced + s->unplaced_calls > 0 || s->lost + s->missed + s->folded > 0;
-	if (rama_cli_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_profile_init(&profile) != 0)
+	if (rama_cli_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_diag_profile_init(&profile) != 0)
 		return;
 	rama_cli_study_open(&study, &(struct rama_study_source){ .path = s->log }, 1, opt, true);
 	if (study.reported) {
@@ -407,7 +407,7 @@ static void print_report(const struct rama_cli_run_summary *s, const struct rama
 		rama_out_fini(&out);
 	}
 	rama_study_close(&study);
-	rama_profile_fini(&profile);
+	rama_diag_profile_fini(&profile);
 }
 
 void rama_cli_run_summary_text(const struct rama_cli_run_summary *s, const struct rama_cli_opts *o)

@@ -6,19 +6,19 @@
 #include "jobs.h"
 
 static struct job job;
-static struct rama_diagnosis d;
+static struct rama_diag d;
 
 static void diagnose(void)
 {
 	struct rama_err e = { 0 };
 
 	job_add_up(&job);
-	assert_int_equal(rama_diagnose(&d, &job.v, &job.p, &e), 0);
+	assert_int_equal(rama_diag_make(&d, &job.v, &job.p, &e), 0);
 }
 
 static void done(void)
 {
-	rama_diagnosis_fini(&d);
+	rama_diag_fini(&d);
 	job_end(&job);
 }
 
@@ -32,8 +32,8 @@ static void small_writes(double run_time, double time)
 
 static void limit(const char *name, double value)
 {
-	for (unsigned i = 0; i < rama_n_limits; i++)
-		if (strcmp(rama_limits[i].name, name) == 0)
+	for (unsigned i = 0; i < rama_diag_n_limits; i++)
+		if (strcmp(rama_diag_limits[i].name, name) == 0)
 			job.p.value[i] = value;
 }
 
@@ -42,14 +42,14 @@ static void levels_follow_from_costs(void **state)
 	/* at 512 MiB/s the bytes need 0.186 s */
 	(void)state;
 	small_writes(100, 10);
-	assert_int_equal(finding(&d, "W01")->level, RAMA_LEVEL_HIGH);
+	assert_int_equal(finding(&d, "W01")->level, RAMA_DIAG_LEVEL_HIGH);
 	assert_true(finding(&d, "W01")->cost > 9.8 && finding(&d, "W01")->cost < 9.82);
 	done();
 	small_writes(100, 3);
-	assert_int_equal(finding(&d, "W01")->level, RAMA_LEVEL_WARN);
+	assert_int_equal(finding(&d, "W01")->level, RAMA_DIAG_LEVEL_WARN);
 	done();
 	small_writes(100, 1.1);
-	assert_int_equal(finding(&d, "W01")->level, RAMA_LEVEL_INFO);
+	assert_int_equal(finding(&d, "W01")->level, RAMA_DIAG_LEVEL_INFO);
 	done();
 }
 
@@ -132,11 +132,11 @@ static void symptoms_follow_from_causes(void **state)
 	sieving();
 	diagnose();
 	assert_string_equal(d.findings[0].rule->id, "L01");
-	assert_int_equal(d.findings[0].level, RAMA_LEVEL_HIGH);
+	assert_int_equal(d.findings[0].level, RAMA_DIAG_LEVEL_HIGH);
 	assert_true(d.findings[0].cost > 29.9 &&
 		    d.findings[0].cost < 30.1); /* 120 s of four ranks */
 	assert_ptr_equal(finding(&d, "R02")->follows, d.findings[0].rule);
-	assert_int_equal(finding(&d, "R02")->level, RAMA_LEVEL_INFO);
+	assert_int_equal(finding(&d, "R02")->level, RAMA_DIAG_LEVEL_INFO);
 	assert_true(finding(&d, "R02")->cost == 0);
 	assert_non_null(strstr(finding(&d, "R02")->evidence, "follows from L01"));
 	done();
@@ -152,7 +152,7 @@ static void without_the_cause_the_symptom_counts(void **state)
 	diagnose();
 	assert_null(finding(&d, "L01"));
 	assert_null(finding(&d, "R02")->follows);
-	assert_int_equal(finding(&d, "R02")->level, RAMA_LEVEL_HIGH);
+	assert_int_equal(finding(&d, "R02")->level, RAMA_DIAG_LEVEL_HIGH);
 	done();
 }
 
@@ -163,7 +163,7 @@ static void incomplete_data_are_told_even_when_calm(void **state)
 	job.v.complete = false;
 	job.v.unfinished = 2;
 	diagnose();
-	assert_int_equal(finding(&d, "I01")->level, RAMA_LEVEL_WARN);
+	assert_int_equal(finding(&d, "I01")->level, RAMA_DIAG_LEVEL_WARN);
 	assert_int_equal(d.n_banner, 1);
 	assert_string_equal(d.banner[0],
 			    "2 processes did not end properly; what they did until then is here.");
@@ -188,20 +188,20 @@ static void hostile_counters_do_no_harm(void **state)
 static void rules_are_well_formed(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < rama_n_rules; i++) {
-		const struct rama_rule *r = &rama_rules[i];
+	for (unsigned i = 0; i < rama_diag_n_rules; i++) {
+		const struct rama_diag_rule *r = &rama_diag_rules[i];
 
-		assert_ptr_equal(rama_rule_find(r->id), r);
+		assert_ptr_equal(rama_diag_rule_find(r->id), r);
 		assert_true(strlen(r->id) == 3 && r->title[0] != '\0' && r->doc[0] != '\0' &&
 			    r->condition[0] != '\0');
 		/* ids are not codes of Drishti, which can be looked up as well */
 		assert_null(strchr("PMSD", r->id[0]));
-		assert_true(rama_rule_code[i].how[0] != '\0' || r->most <= RAMA_LEVEL_INFO ||
+		assert_true(rama_diag_rule_code[i].how[0] != '\0' || r->most <= RAMA_DIAG_LEVEL_INFO ||
 			    strcmp(r->topic, "incomplete") == 0);
 		for (const char *at = r->causes; *at != '\0'; at += strspn(at, " +")) {
 			char id[4] = { at[0], at[1], at[2], '\0' };
 
-			assert_non_null(rama_rule_find(id));
+			assert_non_null(rama_diag_rule_find(id));
 			assert_string_not_equal(id, r->id);
 			at += 3;
 		}
@@ -218,12 +218,12 @@ static void drishti_codes_are_found(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(codes); i++)
-		if (rama_rule_find(codes[i]) == NULL)
+		if (rama_diag_rule_find(codes[i]) == NULL)
 			fail_msg("%s has no rule", codes[i]);
-	assert_string_equal(rama_rule_find("p06")->id, "W01");
-	assert_null(rama_rule_find("P20"));
-	assert_null(rama_rule_find(""));
-	assert_null(rama_rule_find("P05 P15"));
+	assert_string_equal(rama_diag_rule_find("p06")->id, "W01");
+	assert_null(rama_diag_rule_find("P20"));
+	assert_null(rama_diag_rule_find(""));
+	assert_null(rama_diag_rule_find("P05 P15"));
 }
 
 UNIT_GROUP(engine, test(levels_follow_from_costs), test(little_io_is_nothing_to_worry_about),

@@ -15,7 +15,7 @@ void job_begin(struct job *j, int64_t ranks, double run_time)
 	j->v.exe = j->v.name = j->v.metadata = "";
 	j->v.active_ranks = -1;
 	j->v.io_rank = -1;
-	assert_int_equal(rama_profile_init(&j->p), 0);
+	assert_int_equal(rama_diag_profile_init(&j->p), 0);
 }
 
 struct rama_view_file *job_file(struct job *j, const char *name, int64_t rank)
@@ -106,10 +106,10 @@ void job_add_up(struct job *j)
 
 void job_end(struct job *j)
 {
-	rama_profile_fini(&j->p);
+	rama_diag_profile_fini(&j->p);
 }
 
-const struct rama_finding *finding(const struct rama_diagnosis *d, const char *rule)
+const struct rama_diag_finding *finding(const struct rama_diag *d, const char *rule)
 {
 	for (size_t i = 0; i < d->n_findings; i++)
 		if (strcmp(d->findings[i].rule->id, rule) == 0)

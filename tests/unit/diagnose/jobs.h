@@ -14,7 +14,7 @@ struct job {
 	struct rama_view_file file[JOB_FILES];
 	struct rama_view_rank rank[JOB_RANKS];
 	union rama_word posix[JOB_FILES][RAMA_POSIX__WORDS], mpiio[JOB_FILES][RAMA_MPIIO__WORDS];
-	struct rama_profile p;
+	struct rama_diag_profile p;
 };
 
 /* a complete job without files; call job_end() */
@@ -31,6 +31,6 @@ void job_add_up(struct job *j);
 void job_end(struct job *j);
 
 /* the finding of a rule, or NULL */
-const struct rama_finding *finding(const struct rama_diagnosis *d, const char *rule);
+const struct rama_diag_finding *finding(const struct rama_diag *d, const char *rule);
 
 #endif

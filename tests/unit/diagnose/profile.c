@@ -3,21 +3,21 @@
 
 #include "diagnose/diagnose.h"
 
-static int read_text(struct rama_profile *p, const char *text, struct rama_err *e)
+static int read_text(struct rama_diag_profile *p, const char *text, struct rama_err *e)
 {
 	FILE *f = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
 	int rc;
 
 	assert_non_null(f);
-	rc = rama_profile_read(p, f, "site.ini", e);
+	rc = rama_diag_profile_read(p, f, "site.ini", e);
 	fclose(f);
 	return rc;
 }
 
-static double value_of(const struct rama_profile *p, const char *name)
+static double value_of(const struct rama_diag_profile *p, const char *name)
 {
-	for (unsigned i = 0; i < rama_n_limits; i++)
-		if (strcmp(rama_limits[i].name, name) == 0)
+	for (unsigned i = 0; i < rama_diag_n_limits; i++)
+		if (strcmp(rama_diag_limits[i].name, name) == 0)
 			return p->value[i];
 	fail_msg("no limit %s", name);
 	return 0;
@@ -26,43 +26,43 @@ static double value_of(const struct rama_profile *p, const char *name)
 static void limits_are_within_their_bounds(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < rama_n_limits; i++) {
-		const struct rama_limit *l = &rama_limits[i];
+	for (unsigned i = 0; i < rama_diag_n_limits; i++) {
+		const struct rama_diag_limit *l = &rama_diag_limits[i];
 
 		assert_true(l->least <= l->value && l->value <= l->most);
 		assert_true(l->doc[0] != '\0' && l->unit[0] != '\0');
 		for (unsigned k = 0; k < i; k++)
-			assert_string_not_equal(l->name, rama_limits[k].name);
+			assert_string_not_equal(l->name, rama_diag_limits[k].name);
 	}
 }
 
 static void defaults_come_first(void **state)
 {
-	struct rama_profile p;
+	struct rama_diag_profile p;
 
 	(void)state;
-	assert_int_equal(rama_profile_init(&p), 0);
-	for (unsigned i = 0; i < rama_n_limits; i++) {
-		assert_true(p.value[i] == rama_limits[i].value);
+	assert_int_equal(rama_diag_profile_init(&p), 0);
+	for (unsigned i = 0; i < rama_diag_n_limits; i++) {
+		assert_true(p.value[i] == rama_diag_limits[i].value);
 		assert_string_equal(p.source[i], "default");
 	}
-	rama_profile_fini(&p);
+	rama_diag_profile_fini(&p);
 }
 
 static void later_values_win(void **state)
 {
-	struct rama_profile p;
+	struct rama_diag_profile p;
 	struct rama_err e = { 0 };
 
 	(void)state;
-	assert_int_equal(rama_profile_init(&p), 0);
+	assert_int_equal(rama_diag_profile_init(&p), 0);
 	assert_int_equal(
 		read_text(&p, "; site\n[limits]\nsmall_requests = 0.3\nstats = 20 # many\n", &e),
 		0);
 	assert_int_equal(read_text(&p, "[limits]\nsmall_requests = 0.4\n", &e), 0);
 	assert_true(value_of(&p, "small_requests") == 0.4);
 	assert_true(value_of(&p, "stats") == 20);
-	rama_profile_fini(&p);
+	rama_diag_profile_fini(&p);
 }
 
 static void numbers_may_have_units(void **state)
@@ -78,16 +78,16 @@ static void numbers_may_have_units(void **state)
 		{ "[limits]\nmetadata_time_rank = 2min\n", "metadata_time_rank", 120 },
 		{ "[limits]\namplification = 1.5x\n", "amplification", 1.5 },
 	};
-	struct rama_profile p;
+	struct rama_diag_profile p;
 	struct rama_err e = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		assert_int_equal(rama_profile_init(&p), 0);
+		assert_int_equal(rama_diag_profile_init(&p), 0);
 		assert_int_equal(read_text(&p, cases[i].text, &e), 0);
 		assert_true(value_of(&p, cases[i].name) > cases[i].value * (1 - 1e-12));
 		assert_true(value_of(&p, cases[i].name) < cases[i].value * (1 + 1e-12));
-		rama_profile_fini(&p);
+		rama_diag_profile_fini(&p);
 	}
 }
 
@@ -116,18 +116,18 @@ static void mistakes_name_the_line(void **state)
 		{ "[limits]\nsmall_requests\n",
 		  "site.ini: line 2: expected 'name = value' or '[limits]'" },
 	};
-	struct rama_profile p;
+	struct rama_diag_profile p;
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		struct rama_err e = { 0 };
 
-		assert_int_equal(rama_profile_init(&p), 0);
+		assert_int_equal(rama_diag_profile_init(&p), 0);
 		assert_int_equal(read_text(&p, cases[i].text, &e), RAMA_EFORMAT);
 		assert_string_equal(e.text, cases[i].message);
 		assert_int_equal(rama_err_status(e.code), 3);
 		assert_true(value_of(&p, "small_requests") == 0.1);
-		rama_profile_fini(&p);
+		rama_diag_profile_fini(&p);
 	}
 }
 

@@ -4,14 +4,14 @@
 #include "diagnose/rules.h"
 #include "diagnose/text.h"
 
-static struct rama_facts facts;
-static struct rama_sums sums;
+static struct rama_diag_facts facts;
+static struct rama_diag_sums sums;
 
 static void expect(const char *template, const char *text)
 {
 	struct rama_arena arena = { 0 };
-	struct rama_text t = { .f = &facts, .x = &sums, .file = "out.h5", .arena = &arena };
-	char *made = rama_text_make(&t, template);
+	struct rama_diag_text t = { .f = &facts, .x = &sums, .file = "out.h5", .arena = &arena };
+	char *made = rama_diag_text_make(&t, template);
 
 	assert_non_null(made);
 	assert_string_equal(made, text);
@@ -68,10 +68,10 @@ static void what_is_not_known_stays(void **state)
 static void figures_become_values_once(void **state)
 {
 	struct rama_arena arena = { 0 };
-	struct rama_text t = { .f = &facts, .x = &sums, .arena = &arena, .collect = true };
+	struct rama_diag_text t = { .f = &facts, .x = &sums, .arena = &arena, .collect = true };
 
 	(void)state;
-	assert_non_null(rama_text_make(&t, "{small_writes} {io_share} {small_writes} {file}"));
+	assert_non_null(rama_diag_text_make(&t, "{small_writes} {io_share} {small_writes} {file}"));
 	assert_int_equal(t.n_values, 2);
 	assert_string_equal(t.values[0].name, "small_writes");
 	assert_string_equal(t.values[0].unit, "count");
@@ -83,14 +83,14 @@ static void figures_become_values_once(void **state)
 static void rules_name_known_figures_only(void **state)
 {
 	(void)state;
-	assert_false(rama_text_known("{no_such_fact}"));
-	assert_false(rama_text_known("{small_writes"));
-	for (unsigned i = 0; i < rama_n_rules; i++) {
-		const struct rama_rule_code *code = &rama_rule_code[i];
+	assert_false(rama_diag_text_known("{no_such_fact}"));
+	assert_false(rama_diag_text_known("{small_writes"));
+	for (unsigned i = 0; i < rama_diag_n_rules; i++) {
+		const struct rama_diag_rule_code *code = &rama_diag_rule_code[i];
 
-		if (!rama_text_known(code->headline) || !rama_text_known(code->detail) ||
-		    !rama_text_known(code->how) || !rama_text_known(code->verdict))
-			fail_msg("%s names a figure that does not exist", rama_rules[i].id);
+		if (!rama_diag_text_known(code->headline) || !rama_diag_text_known(code->detail) ||
+		    !rama_diag_text_known(code->how) || !rama_diag_text_known(code->verdict))
+			fail_msg("%s names a figure that does not exist", rama_diag_rules[i].id);
 	}
 }
 

@@ -10,15 +10,15 @@
 
 struct job {
 	struct rama_view view;
-	struct rama_diagnosis diagnosis;
-	struct rama_profile profile;
+	struct rama_diag diagnosis;
+	struct rama_diag_profile profile;
 	struct rama_report report;
 	struct rama_view_rank *ranks;
 	struct rama_view_file files[4];
 	struct rama_view_group groups[2];
 	union rama_word total[RAMA_POSIX__WORDS];
 	union rama_word shared[RAMA_POSIX__WORDS];
-	enum rama_check *checks;
+	enum rama_diag_check *checks;
 	const char *log;
 };
 
@@ -29,8 +29,8 @@ static void make(struct job *j, int64_t nprocs)
 
 	*j = (struct job){ .log = "a \"b\",c" };
 	j->ranks = calloc((size_t)nprocs, sizeof(*j->ranks));
-	j->checks = calloc(rama_n_rules, sizeof(*j->checks));
-	assert_int_equal(rama_profile_init(&j->profile), 0);
+	j->checks = calloc(rama_diag_n_rules, sizeof(*j->checks));
+	assert_int_equal(rama_diag_profile_init(&j->profile), 0);
 	j->diagnosis.checks = j->checks;
 	j->diagnosis.verdict = "It ran.";
 	for (int64_t i = 0; i < nprocs; i++)
@@ -83,7 +83,7 @@ static void start(struct job *j)
 static void stop(struct job *j)
 {
 	rama_report_fini(&j->report);
-	rama_profile_fini(&j->profile);
+	rama_diag_profile_fini(&j->profile);
 	free(j->checks);
 	free(j->ranks);
 }

@@ -98,16 +98,16 @@ static void hear_progress(void *ctx, const char *path, double share)
 static int read_job(struct rama_study *s, const struct rama_study_source *from, size_t n,
 		    const char *only, struct heard *h)
 {
-	struct rama_profile profile;
+	struct rama_diag_profile profile;
 	struct rama_study_options opt = { .profile = &profile,
 					  .only = only,
 					  .told = { hear_problem, hear_note, hear_progress, h } };
 	int rc;
 
 	*h = (struct heard){ 0 };
-	assert_int_equal(rama_profile_init(&profile), 0);
+	assert_int_equal(rama_diag_profile_init(&profile), 0);
 	rc = rama_study_open(s, from, n, &opt);
-	rama_profile_fini(&profile);
+	rama_diag_profile_fini(&profile);
 	return rc;
 }
 
@@ -255,7 +255,7 @@ static void count_steps(void *ctx, size_t done, size_t damaged)
 static void of_a_fleet(void **state)
 {
 	struct steps steps = { 0 };
-	struct rama_profile profile;
+	struct rama_diag_profile profile;
 	struct rama_report_fleet fleet;
 	struct rama_err e = { 0 };
 	struct memfile f;
@@ -269,7 +269,7 @@ static void of_a_fleet(void **state)
 	path[0] = saved(&f, "f.darshan");
 	path[1] = "/nowhere/y.darshan";
 	path[2] = path[0];
-	assert_int_equal(rama_profile_init(&profile), 0);
+	assert_int_equal(rama_diag_profile_init(&profile), 0);
 	assert_int_equal(rama_study_fleet_read(&q, &fleet), 0);
 	assert_int_equal(rama_report_fleet_finish(&fleet, 5, &e), 0);
 	assert_true(steps.done == 3 && steps.damaged == 1);
@@ -278,7 +278,7 @@ static void of_a_fleet(void **state)
 	assert_non_null(fleet.logs[1].problem);
 	assert_true(fleet.logs[0].read && fleet.logs[2].read && fleet.logs[0].problem == NULL);
 	rama_report_fleet_fini(&fleet);
-	rama_profile_fini(&profile);
+	rama_diag_profile_fini(&profile);
 	memfile_free(&f);
 }
 
