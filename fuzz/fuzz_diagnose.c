@@ -7,7 +7,7 @@
 #include "diagnose/diagnose.h"
 #include "fuzz.h"
 
-static void check_finding(const struct rama_view *v, const struct rama_diag_finding *f)
+static void check_finding(const struct rama_job_view *v, const struct rama_diag_finding *f)
 {
 	CHECK(f->title[0] != '\0' && f->evidence != NULL && f->how != NULL);
 	CHECK(f->level <= f->rule->most || f->level == RAMA_DIAG_LEVEL_INFO);
@@ -25,7 +25,7 @@ static void check_finding(const struct rama_view *v, const struct rama_diag_find
 		CHECK(f->values[i].name != NULL && isfinite(f->values[i].value));
 }
 
-static void check_diagnosis(const struct rama_view *v, const struct rama_diag *d)
+static void check_diagnosis(const struct rama_job_view *v, const struct rama_diag *d)
 {
 	CHECK(d->verdict != NULL && d->verdict[0] != '\0');
 	CHECK(d->n_high + d->n_warn + d->n_info + d->n_ok == d->n_findings);
@@ -41,20 +41,20 @@ static void check_diagnosis(const struct rama_view *v, const struct rama_diag *d
 
 static void diagnose(struct rama_log *log, bool trace)
 {
-	struct rama_view_options opt = { .trace = trace };
+	struct rama_job_view_options opt = { .trace = trace };
 	struct rama_diag_profile p;
 	struct rama_diag d;
 	struct rama_err e = { 0 };
-	struct rama_view v;
+	struct rama_job_view v;
 
 	CHECK(rama_diag_profile_init(&p) == 0);
-	rama_view_init(&v, &opt);
-	if (rama_view_add_log(&v, log, "log", &e) == 0 && rama_view_finish(&v, &e) == 0) {
+	rama_job_view_init(&v, &opt);
+	if (rama_job_view_add_log(&v, log, "log", &e) == 0 && rama_job_view_finish(&v, &e) == 0) {
 		CHECK(rama_diag_make(&d, &v, &p, &e) == 0);
 		check_diagnosis(&v, &d);
 		rama_diag_fini(&d);
 	}
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	rama_diag_profile_fini(&p);
 }
 

@@ -88,16 +88,16 @@ static void data_of(const struct rama_report *r)
 
 static void report(struct rama_log *log, unsigned flags)
 {
-	struct rama_view_options opt = { .trace = !(flags & 2), .detail = true };
+	struct rama_job_view_options opt = { .trace = !(flags & 2), .detail = true };
 	struct rama_diag d;
 	struct rama_diag_profile p;
 	struct rama_report r;
 	struct rama_err e = { 0 };
-	struct rama_view v;
+	struct rama_job_view v;
 
 	CHECK(rama_diag_profile_init(&p) == 0);
-	rama_view_init(&v, &opt);
-	if (rama_view_add_log(&v, log, "log", &e) == 0 && rama_view_finish(&v, &e) == 0) {
+	rama_job_view_init(&v, &opt);
+	if (rama_job_view_add_log(&v, log, "log", &e) == 0 && rama_job_view_finish(&v, &e) == 0) {
 		CHECK(rama_diag_make(&d, &v, &p, &e) == 0);
 		CHECK(rama_report_init(&r, &v, &d, &p) == 0);
 		text_of(&r, 40 + (flags & 127), flags);
@@ -105,7 +105,7 @@ static void report(struct rama_log *log, unsigned flags)
 		rama_report_fini(&r);
 		rama_diag_fini(&d);
 	}
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	rama_diag_profile_fini(&p);
 }
 

@@ -9,21 +9,21 @@
 #include "fuzz.h"
 #include "job/view.h"
 
-static void check_names(const struct rama_view *v)
+static void check_names(const struct rama_job_view *v)
 {
 	char to[64];
 
 	CHECK(v->exe != NULL && v->name != NULL && v->metadata != NULL);
 	for (size_t i = 0; i < v->n_files; i++) {
-		const struct rama_view_file *f = &v->files[i];
+		const struct rama_job_view_file *f = &v->files[i];
 
 		CHECK(f->name != NULL && f->mount < (int)v->n_mounts &&
-		      (unsigned)f->top < RAMA_LAYERS);
+		      (unsigned)f->top < RAMA_JOB_LAYERS);
 		CHECK(f->pseudo || f->unopened || f->group < v->n_groups);
 		CHECK(f->ranks <= v->nprocs && f->rank < v->nprocs && f->slow_rank < v->nprocs);
-		CHECK(strlen(rama_view_short_name(f->name, 20, to, sizeof(to))) < sizeof(to));
-		CHECK(rama_view_file_of(v, f->id) == f);
-		CHECK(rama_io_time(&f->io) >= 0);
+		CHECK(strlen(rama_job_view_short_name(f->name, 20, to, sizeof(to))) < sizeof(to));
+		CHECK(rama_job_view_file_of(v, f->id) == f);
+		CHECK(rama_job_io_time(&f->io) >= 0);
 	}
 	for (size_t i = 0; i < v->n_groups; i++)
 		CHECK(v->groups[i].pattern != NULL && v->groups[i].files > 0);
@@ -32,13 +32,13 @@ static void check_names(const struct rama_view *v)
 		      v->parts[i].rec != NULL);
 }
 
-static void check_times(const struct rama_view *v)
+static void check_times(const struct rama_job_view *v)
 {
 	for (size_t i = 0; i < v->n_heats; i++) {
-		const struct rama_view_heat *h = &v->heats[i];
+		const struct rama_job_view_heat *h = &v->heats[i];
 
-		CHECK(h->rows > 0 && h->bins > 0 && h->bins <= RAMA_VIEW_BINS);
-		CHECK(h->rows * h->bins <= RAMA_HEAT_ALONE && h->first[h->rows] == v->nprocs);
+		CHECK(h->rows > 0 && h->bins > 0 && h->bins <= RAMA_JOB_VIEW_BINS);
+		CHECK(h->rows * h->bins <= RAMA_JOB_HEAT_ALONE && h->first[h->rows] == v->nprocs);
 		for (size_t c = 0; c < (size_t)h->rows * h->bins; c++)
 			CHECK(h->sum[0][c] >= h->max[0][c] * (1 - 1e-9) && h->max[0][c] >= 0 &&
 			      h->sum[1][c] >= 0);
@@ -55,40 +55,40 @@ static void check_times(const struct rama_view *v)
 	CHECK(v->busy_time >= 0 && isfinite(v->busy_time));
 }
 
-static void check_view(const struct rama_view *v)
+static void check_view(const struct rama_job_view *v)
 {
 	double time = 0;
 
 	check_names(v);
 	check_times(v);
 	for (int64_t r = 0; r < v->nprocs; r++) {
-		CHECK(rama_io_time(&v->ranks[r].io) >= 0 && v->ranks[r].host < (int32_t)v->n_hosts);
-		time += rama_io_time(&v->ranks[r].io);
+		CHECK(rama_job_io_time(&v->ranks[r].io) >= 0 && v->ranks[r].host < (int32_t)v->n_hosts);
+		time += rama_job_io_time(&v->ranks[r].io);
 	}
-	CHECK(isfinite(time) && time <= rama_io_time(&v->total) * (1 + 1e-6) + 1e-6);
+	CHECK(isfinite(time) && time <= rama_job_io_time(&v->total) * (1 + 1e-6) + 1e-6);
 	CHECK(v->io_time >= 0 && v->io_rank < v->nprocs && v->active_ranks <= v->nprocs);
 	CHECK(v->run_time <= 0 || v->io_time <= v->run_time);
 }
 
 static void view(struct rama_log *log, size_t n, bool trace)
 {
-	struct rama_view_options opt = { .trace = trace, .detail = trace };
+	struct rama_job_view_options opt = { .trace = trace, .detail = trace };
 	struct rama_err e = { 0 };
-	struct rama_view v;
+	struct rama_job_view v;
 	int rc = 0;
 
-	rama_view_init(&v, &opt);
+	rama_job_view_init(&v, &opt);
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = rama_view_expect(&v, &log[i], &e);
+		rc = rama_job_view_expect(&v, &log[i], &e);
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = rama_view_add_log(&v, &log[i], "log", &e);
+		rc = rama_job_view_add_log(&v, &log[i], "log", &e);
 	if (rc == 0) {
-		CHECK(rama_view_finish(&v, &e) == 0);
+		CHECK(rama_job_view_finish(&v, &e) == 0);
 		check_view(&v);
 	} else {
 		CHECK(e.code == rc && e.text[0] != '\0');
 	}
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 }
 
 static void view_file(const uint8_t *data, size_t size, bool trace)

@@ -84,8 +84,8 @@ static int add_layers(struct rama_cli_topics *t)
 {
 	int error = 0;
 
-	for (int i = 0; i < RAMA_LAYERS && error == 0; i++) {
-		const struct rama_layer_info *l = &rama_layer_info[i];
+	for (int i = 0; i < RAMA_JOB_LAYERS && error == 0; i++) {
+		const struct rama_job_layer_info *l = &rama_job_layer_info[i];
 
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_LAYER,
 						    .name = l->name,

@@ -63,7 +63,7 @@ static void put_words(struct rama_out *o, enum rama_diag_advice_kind kind,
 	switch (kind) {
 	case RAMA_DIAG_KIND_PATH: /* whoever prints it takes care of what terminals and pages must not get */
 	case RAMA_DIAG_KIND_TEXT:
-		rama_out_text(o, rama_view_short_name(value->text, 48, text, sizeof(text)));
+		rama_out_text(o, rama_job_view_short_name(value->text, 48, text, sizeof(text)));
 		break;
 	case RAMA_DIAG_KIND_BYTES:
 		rama_out_text(o, rama_human_bytes(number, (double)value->number));
@@ -175,10 +175,10 @@ static const struct rama_diag_finding *said_before(const struct rama_diag *d,
 	return NULL;
 }
 
-static int advise_one(struct rama_diag *d, struct rama_diag_finding *fd, const struct rama_view *v)
+static int advise_one(struct rama_diag *d, struct rama_diag_finding *fd, const struct rama_job_view *v)
 {
 	const struct rama_diag_advice *advice = rama_diag_advice_find(fd->rule->advice);
-	const struct rama_view_file *file = rama_diag_advice_file(v, fd);
+	const struct rama_job_view_file *file = rama_diag_advice_file(v, fd);
 	struct rama_diag_advice_values values;
 
 	if (advice == NULL)
@@ -193,7 +193,7 @@ static int advise_one(struct rama_diag *d, struct rama_diag_finding *fd, const s
 	return choose_snippets(&d->arena, fd, advice, &values, rama_diag_advice_fits(v, file));
 }
 
-int rama_diag_advise(struct rama_diag *d, const struct rama_view *v)
+int rama_diag_advise(struct rama_diag *d, const struct rama_job_view *v)
 {
 	for (size_t i = 0; i < d->n_findings; i++) {
 		struct rama_diag_finding *fd = &d->findings[i];

@@ -74,12 +74,12 @@ enum rama_diag_fit {
 };
 
 /* what holds for the job and one file of it (NULL: none) */
-unsigned rama_diag_advice_fits(const struct rama_view *v, const struct rama_view_file *file);
+unsigned rama_diag_advice_fits(const struct rama_job_view *v, const struct rama_job_view_file *file);
 /* names and sizes of the job and the finding; fd may be NULL */
-void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_view *v,
-			   const struct rama_view_file *file, const struct rama_diag_finding *fd);
+void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_job_view *v,
+			   const struct rama_job_view_file *file, const struct rama_diag_finding *fd);
 /* the file that a finding is about, or the one that took most time; NULL: the job has none */
-const struct rama_view_file *rama_diag_advice_file(const struct rama_view *v,
+const struct rama_job_view_file *rama_diag_advice_file(const struct rama_job_view *v,
 					      const struct rama_diag_finding *fd);
 
 /* a template with everything filled in: as code, or as words for people (RAMA_DIAG_LANGUAGES) */
@@ -90,6 +90,6 @@ void rama_diag_advice_fill(struct rama_out *o, const char *text, enum rama_diag_
 
 /* Fills in advice, advised_by and snippets of all findings but those that are OK; they are in their final order.
  * 0 or RAMA_EMEMORY. */
-int rama_diag_advise(struct rama_diag *d, const struct rama_view *v);
+int rama_diag_advise(struct rama_diag *d, const struct rama_job_view *v);
 
 #endif

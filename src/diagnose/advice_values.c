@@ -21,10 +21,10 @@ static int64_t sum(int64_t a, int64_t b)
 	return clamp(a, 0, 1LL << 50) + clamp(b, 0, 1LL << 50);
 }
 
-const struct rama_view_file *rama_diag_advice_file(const struct rama_view *v,
+const struct rama_job_view_file *rama_diag_advice_file(const struct rama_job_view *v,
 					      const struct rama_diag_finding *fd)
 {
-	const struct rama_view_file *most = NULL;
+	const struct rama_job_view_file *most = NULL;
 
 	for (size_t i = 0; fd != NULL && i < fd->n_culprits; i++) {
 		const struct rama_diag_culprit *c = &fd->culprits[i];
@@ -34,9 +34,9 @@ const struct rama_view_file *rama_diag_advice_file(const struct rama_view *v,
 			return &v->files[c->index];
 	}
 	for (size_t i = 0; i < v->n_files; i++) {
-		const struct rama_view_file *f = &v->files[i];
+		const struct rama_job_view_file *f = &v->files[i];
 
-		if (!f->pseudo && (most == NULL || rama_io_time(&f->io) > rama_io_time(&most->io)))
+		if (!f->pseudo && (most == NULL || rama_job_io_time(&f->io) > rama_job_io_time(&most->io)))
 			most = f;
 	}
 	return most;
@@ -51,7 +51,7 @@ static bool ends_with(const char *s, const char *end)
 	return n >= k && strcasecmp(s + n - k, end) == 0;
 }
 
-static bool has(const struct rama_view_file *f, enum rama_layer layer)
+static bool has(const struct rama_job_view_file *f, enum rama_job_layer layer)
 {
 	return f->rec[layer] != NULL;
 }
@@ -68,14 +68,14 @@ static bool named_hdf5(const char *name)
 }
 
 /* Which library the program calls for the file: its records tell, or, since many logs have none, its name */
-static unsigned library_fits(const struct rama_view_file *f)
+static unsigned library_fits(const struct rama_job_view_file *f)
 {
-	bool hdf5 = has(f, RAMA_LAYER_H5D) || has(f, RAMA_LAYER_H5F);
-	bool mpi = has(f, RAMA_LAYER_MPIIO) ||
-		   (has(f, RAMA_LAYER_H5F) && f->rec[RAMA_LAYER_H5F][RAMA_H5F_USE_MPIIO].i > 0);
+	bool hdf5 = has(f, RAMA_JOB_LAYER_H5D) || has(f, RAMA_JOB_LAYER_H5F);
+	bool mpi = has(f, RAMA_JOB_LAYER_MPIIO) ||
+		   (has(f, RAMA_JOB_LAYER_H5F) && f->rec[RAMA_JOB_LAYER_H5F][RAMA_H5F_USE_MPIIO].i > 0);
 	unsigned netcdf = RAMA_DIAG_FIT_NETCDF | (mpi ? RAMA_DIAG_FIT_NETCDF_MPI : 0);
 
-	if (has(f, RAMA_LAYER_PNETCDF_VAR) || has(f, RAMA_LAYER_PNETCDF_FILE))
+	if (has(f, RAMA_JOB_LAYER_PNETCDF_VAR) || has(f, RAMA_JOB_LAYER_PNETCDF_FILE))
 		return RAMA_DIAG_FIT_PNETCDF;
 	if (named_netcdf(f->name))
 		return hdf5 || !mpi ? netcdf : netcdf | RAMA_DIAG_FIT_PNETCDF;
@@ -85,26 +85,26 @@ static unsigned library_fits(const struct rama_view_file *f)
 }
 
 /* what the program itself calls is the highest layer; the rest is beneath it */
-static unsigned file_fits(const struct rama_view_file *f)
+static unsigned file_fits(const struct rama_job_view_file *f)
 {
 	unsigned fits = f->stripes != NULL ? RAMA_DIAG_FIT_LUSTRE : 0, library = library_fits(f);
 
-	if (has(f, RAMA_LAYER_MPIIO))
+	if (has(f, RAMA_JOB_LAYER_MPIIO))
 		fits |= RAMA_DIAG_FIT_ROMIO;
 	if (library != 0)
 		return fits | library;
-	if (has(f, RAMA_LAYER_MPIIO))
+	if (has(f, RAMA_JOB_LAYER_MPIIO))
 		return fits | RAMA_DIAG_FIT_MPIIO;
-	if (has(f, RAMA_LAYER_DFS) || has(f, RAMA_LAYER_DAOS))
+	if (has(f, RAMA_JOB_LAYER_DFS) || has(f, RAMA_JOB_LAYER_DAOS))
 		return fits | RAMA_DIAG_FIT_DAOS;
-	if (has(f, RAMA_LAYER_STDIO))
+	if (has(f, RAMA_JOB_LAYER_STDIO))
 		fits |= RAMA_DIAG_FIT_STDIO;
-	if (has(f, RAMA_LAYER_POSIX) || has(f, RAMA_LAYER_EXTRA))
+	if (has(f, RAMA_JOB_LAYER_POSIX) || has(f, RAMA_JOB_LAYER_EXTRA))
 		fits |= RAMA_DIAG_FIT_POSIX;
 	return fits;
 }
 
-unsigned rama_diag_advice_fits(const struct rama_view *v, const struct rama_view_file *file)
+unsigned rama_diag_advice_fits(const struct rama_job_view *v, const struct rama_job_view_file *file)
 {
 	unsigned fits = RAMA_DIAG_FIT_ANY;
 
@@ -123,14 +123,14 @@ unsigned rama_diag_advice_fits(const struct rama_view *v, const struct rama_view
 /* ---- sizes ---- */
 
 /* the most frequent size in the highest layer that knows one, else the mean */
-static int64_t usual_block(const struct rama_view_file *f)
+static int64_t usual_block(const struct rama_job_view_file *f)
 {
 	static const struct {
-		enum rama_layer layer;
+		enum rama_job_layer layer;
 		unsigned word;
-	} place[] = { { RAMA_LAYER_MPIIO, RAMA_MPIIO_ACCESS1_ACCESS },
-		      { RAMA_LAYER_H5D, RAMA_H5D_ACCESS1_ACCESS },
-		      { RAMA_LAYER_POSIX, RAMA_POSIX_ACCESS1_ACCESS } };
+	} place[] = { { RAMA_JOB_LAYER_MPIIO, RAMA_MPIIO_ACCESS1_ACCESS },
+		      { RAMA_JOB_LAYER_H5D, RAMA_H5D_ACCESS1_ACCESS },
+		      { RAMA_JOB_LAYER_POSIX, RAMA_POSIX_ACCESS1_ACCESS } };
 	int64_t calls = sum(f->io.reads, f->io.writes);
 
 	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++)
@@ -140,7 +140,7 @@ static int64_t usual_block(const struct rama_view_file *f)
 }
 
 /* a target for each GiB, at least 4, at most 64 and no more than there are ranks */
-static int64_t good_stripes(const struct rama_view *v, int64_t bytes)
+static int64_t good_stripes(const struct rama_job_view *v, int64_t bytes)
 {
 	int64_t n = clamp(bytes / GIB, 4, 64);
 
@@ -148,7 +148,7 @@ static int64_t good_stripes(const struct rama_view *v, int64_t bytes)
 }
 
 /* what Lustre takes are multiples of 64 KiB; larger stripes for large files and large accesses */
-static int64_t good_stripe_size(const struct rama_view_file *f, int64_t block, int64_t bytes)
+static int64_t good_stripe_size(const struct rama_job_view_file *f, int64_t block, int64_t bytes)
 {
 	int64_t size = bytes > 10LL * GIB ? 4 * MIB : MIB;
 
@@ -159,13 +159,13 @@ static int64_t good_stripe_size(const struct rama_view_file *f, int64_t block, i
 	return clamp(size, MIB, 16 * MIB) / (64 * KIB) * (64 * KIB);
 }
 
-static void size_values(union rama_diag_advice_value *at, const struct rama_view *v,
-			const struct rama_view_file *f)
+static void size_values(union rama_diag_advice_value *at, const struct rama_job_view *v,
+			const struct rama_job_view_file *f)
 {
 	int64_t bytes = f != NULL ? sum(f->io.bytes_read, f->io.bytes_written) : 0;
 	int64_t block = f != NULL ? clamp(usual_block(f), 1, GIB) : 1;
-	int64_t align = f != NULL && f->rec[RAMA_LAYER_POSIX] != NULL
-				? f->rec[RAMA_LAYER_POSIX][RAMA_POSIX_FILE_ALIGNMENT].i
+	int64_t align = f != NULL && f->rec[RAMA_JOB_LAYER_POSIX] != NULL
+				? f->rec[RAMA_JOB_LAYER_POSIX][RAMA_POSIX_FILE_ALIGNMENT].i
 				: 0;
 	int64_t stripe = good_stripe_size(f, block, bytes);
 
@@ -183,7 +183,7 @@ static void size_values(union rama_diag_advice_value *at, const struct rama_view
 }
 
 /* one per node, or where nodes are not known as many as there will be stripes */
-static int64_t good_aggregators(const struct rama_view *v, int64_t stripes)
+static int64_t good_aggregators(const struct rama_job_view *v, int64_t stripes)
 {
 	int64_t n = v->nodes > 0 ? v->nodes : stripes;
 
@@ -192,8 +192,8 @@ static int64_t good_aggregators(const struct rama_view *v, int64_t stripes)
 
 /* ---- names ---- */
 
-static void name_values(union rama_diag_advice_value *at, const struct rama_view *v,
-			const struct rama_view_file *f, struct rama_diag_advice_values *to)
+static void name_values(union rama_diag_advice_value *at, const struct rama_job_view *v,
+			const struct rama_job_view_file *f, struct rama_diag_advice_values *to)
 {
 	const char *name = f != NULL && f->named ? f->name : "output.dat",
 		   *slash = strrchr(name, '/');
@@ -216,8 +216,8 @@ static int64_t culprit_number(const struct rama_diag_finding *fd, const char *ki
 	return 0;
 }
 
-void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_view *v,
-			   const struct rama_view_file *file, const struct rama_diag_finding *fd)
+void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_job_view *v,
+			   const struct rama_job_view_file *file, const struct rama_diag_finding *fd)
 {
 	union rama_diag_advice_value *at = to->at;
 

@@ -23,10 +23,10 @@ static int add_rank(struct rama_diag_cost *c, const struct rama_diag_facts *f, i
 }
 
 /* time of the slowest rank in the calls of the application */
-static double slowest_top(const struct rama_view_file *file, const struct rama_diag_sums *x)
+static double slowest_top(const struct rama_job_view_file *file, const struct rama_diag_sums *x)
 {
-	const union rama_word *w = file->rec[RAMA_LAYER_MPIIO];
-	double slow = file->top == RAMA_LAYER_MPIIO && w != NULL
+	const union rama_word *w = file->rec[RAMA_JOB_LAYER_MPIIO];
+	double slow = file->top == RAMA_JOB_LAYER_MPIIO && w != NULL
 			      ? w[RAMA_MPIIO_F_SLOWEST_RANK_TIME].f
 			      : x->slowest_time;
 
@@ -36,7 +36,7 @@ static double slowest_top(const struct rama_view_file *file, const struct rama_d
 
 /* several ranks: each loses the mean, the slowest more */
 static int add_shared(struct rama_diag_cost *c, const struct rama_diag_facts *f,
-		      const struct rama_view_file *file, double lost, double slow)
+		      const struct rama_job_view_file *file, double lost, double slow)
 {
 	double mean = lost / fmax(1, file->ranks);
 	double more = fmax(0, slow - mean);
@@ -51,7 +51,7 @@ static int add_shared(struct rama_diag_cost *c, const struct rama_diag_facts *f,
 }
 
 int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f,
-		  const struct rama_view_file *file, const struct rama_diag_sums *x,
+		  const struct rama_job_view_file *file, const struct rama_diag_sums *x,
 		  enum rama_diag_rule_place place, double lost)
 {
 	double total = place == RAMA_DIAG_PLACE_TOP ? x->top_time : x->disk_time;
@@ -74,7 +74,7 @@ int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f
 	if (file->ranks <= 1)
 		return add_rank(c, f, file->rank, lost);
 	slow = lost / total * (place == RAMA_DIAG_PLACE_TOP ? slowest_top(file, x) : x->slowest_time);
-	if (place == RAMA_DIAG_PLACE_DISK && file->top == RAMA_LAYER_MPIIO) {
+	if (place == RAMA_DIAG_PLACE_DISK && file->top == RAMA_JOB_LAYER_MPIIO) {
 		c->everyone += fmin(slow, x->top_time / fmax(1, x->openers));
 		return 0;
 	}
@@ -83,14 +83,14 @@ int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f
 
 double rama_diag_cost_path(const struct rama_diag_cost *c, const struct rama_diag_facts *f)
 {
-	const struct rama_view *v = f->view;
+	const struct rama_job_view *v = f->view;
 	double base = c->everyone + fmax(c->partly_mean, c->partly_most);
 	double most = f->run_time > 0 ? f->run_time : INFINITY, now = 0, then = 0;
 
 	if (v->ranks == NULL || (base <= 0 && c->rank == NULL))
 		return fmin(base, f->io_time);
 	for (size_t r = 0; r < (size_t)v->nprocs; r++) {
-		double io = rama_io_time(&v->ranks[r].io),
+		double io = rama_job_io_time(&v->ranks[r].io),
 		       lost = base + (c->rank != NULL ? c->rank[r] : 0);
 
 		/* calls of several threads add up to more than the run time: so do their losses */

@@ -15,7 +15,7 @@ struct rama_diag_cost {
 
 /* `lost` seconds of a file, added over its ranks. 0 or RAMA_EMEMORY */
 int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f,
-		  const struct rama_view_file *file, const struct rama_diag_sums *x,
+		  const struct rama_job_view_file *file, const struct rama_diag_sums *x,
 		  enum rama_diag_rule_place place, double lost);
 /* seconds by which the slowest rank gets faster without them; at most the I/O time */
 double rama_diag_cost_path(const struct rama_diag_cost *c, const struct rama_diag_facts *f);

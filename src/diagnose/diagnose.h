@@ -126,7 +126,7 @@ struct rama_diag {
 	double *facts; /* rama_diag_n_facts: of the whole job, in the order of rama_diag_fact_info */
 };
 
-int rama_diag_make(struct rama_diag *d, const struct rama_view *v, const struct rama_diag_profile *p,
+int rama_diag_make(struct rama_diag *d, const struct rama_job_view *v, const struct rama_diag_profile *p,
 		  struct rama_err *e);
 void rama_diag_fini(struct rama_diag *d);
 

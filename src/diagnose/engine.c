@@ -37,7 +37,7 @@ static void suspect(struct rama_diag_trial *t, struct rama_diag_suspect s)
 /* what every rule says of one file */
 static int try_file(struct rama_diag_engine *g, uint32_t index)
 {
-	const struct rama_view_file *file = &g->view->files[index];
+	const struct rama_job_view_file *file = &g->view->files[index];
 	const struct rama_diag_facts *f = &g->facts;
 	struct rama_diag_sums x;
 
@@ -283,7 +283,7 @@ static int keep_facts(struct rama_diag_engine *g)
 	return 0;
 }
 
-int rama_diag_make(struct rama_diag *d, const struct rama_view *v, const struct rama_diag_profile *p,
+int rama_diag_make(struct rama_diag *d, const struct rama_job_view *v, const struct rama_diag_profile *p,
 		  struct rama_err *e)
 {
 	struct rama_diag_engine g = { .d = d, .view = v };

@@ -31,7 +31,7 @@ struct rama_diag_trial {
 
 struct rama_diag_engine {
 	struct rama_diag *d;
-	const struct rama_view *view;
+	const struct rama_job_view *view;
 	struct rama_diag_facts facts;
 	struct rama_diag_trial *trial; /* rama_diag_n_rules */
 	bool calm;		  /* so little I/O that nothing can be gained */

@@ -45,7 +45,7 @@ static int file_culprits(struct rama_diag_engine *g, struct rama_diag_finding *t
 	if (list == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < t->n; i++) {
-		const struct rama_view_file *file = &g->view->files[t->first[i].file];
+		const struct rama_job_view_file *file = &g->view->files[t->first[i].file];
 		struct rama_diag_sums x;
 		struct rama_diag_text text = { .f = &g->facts, .x = &x, .arena = &g->d->arena };
 		int rc;
@@ -83,7 +83,7 @@ static void keep_most(struct ranked *most, size_t *n, struct ranked r)
 /* by bytes where the rule is about bytes, else by time */
 static int rank_culprits(struct rama_diag_engine *g, struct rama_diag_finding *to, bool by_bytes)
 {
-	const struct rama_view *v = g->view;
+	const struct rama_job_view *v = g->view;
 	struct ranked most[RAMA_DIAG_CULPRITS];
 	struct rama_diag_culprit *list = culprits_alloc(g, to);
 	double mean = by_bytes ? g->facts.mean_bytes : g->facts.mean_io;
@@ -93,9 +93,9 @@ static int rank_culprits(struct rama_diag_engine *g, struct rama_diag_finding *t
 	if (list == NULL)
 		return RAMA_EMEMORY;
 	for (int64_t r = 0; r < v->nprocs && v->ranks != NULL; r++) {
-		const struct rama_io *io = &v->ranks[r].io;
+		const struct rama_job_io *io = &v->ranks[r].io;
 		double value = by_bytes ? (double)io->bytes_read + (double)io->bytes_written
-					: rama_io_time(io);
+					: rama_job_io_time(io);
 		bool outlier = value > 0 &&
 			       value >= (mean + top) / 2; /* nearer to the worst than to the mean */
 
@@ -104,12 +104,12 @@ static int rank_culprits(struct rama_diag_engine *g, struct rama_diag_finding *t
 			keep_most(most, &n, (struct ranked){ r, value });
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct rama_io *io = &v->ranks[most[i].index].io;
+		const struct rama_job_io *io = &v->ranks[most[i].index].io;
 		char name[32], seconds[RAMA_HUMAN], bytes[RAMA_HUMAN];
 		int rc;
 
 		snprintf(name, sizeof(name), "rank %lld", (long long)most[i].index);
-		rama_human_seconds(seconds, fmin(rama_io_time(io),
+		rama_human_seconds(seconds, fmin(rama_job_io_time(io),
 						 v->run_time > 0 ? v->run_time : INFINITY));
 		rama_human_bytes(bytes, (double)io->bytes_read + (double)io->bytes_written);
 		rc = add(to, list,
@@ -125,7 +125,7 @@ static int rank_culprits(struct rama_diag_engine *g, struct rama_diag_finding *t
 
 static int target_culprits(struct rama_diag_engine *g, struct rama_diag_finding *to)
 {
-	const struct rama_view *v = g->view;
+	const struct rama_job_view *v = g->view;
 	struct ranked most[RAMA_DIAG_CULPRITS];
 	struct rama_diag_culprit *list = culprits_alloc(g, to);
 	bool by_time = g->facts.slow_targets > 0 && strcmp(to->rule->id, "O01") == 0;
@@ -139,7 +139,7 @@ static int target_culprits(struct rama_diag_engine *g, struct rama_diag_finding 
 					   by_time ? v->osts[i].mean : v->osts[i].bytes });
 	to->all_culprits = v->n_osts;
 	for (size_t i = 0; i < n; i++) {
-		const struct rama_view_ost *o = &v->osts[most[i].index];
+		const struct rama_job_view_ost *o = &v->osts[most[i].index];
 		char name[32], files[RAMA_HUMAN], value[RAMA_HUMAN];
 		int rc;
 
@@ -165,7 +165,7 @@ static int target_culprits(struct rama_diag_engine *g, struct rama_diag_finding 
 /* the slowest rank of the worst phase, with the call that took longest */
 static int phase_culprits(struct rama_diag_engine *g, struct rama_diag_finding *to)
 {
-	const struct rama_view_phase *p = g->facts.worst_phase;
+	const struct rama_job_view_phase *p = g->facts.worst_phase;
 	struct rama_diag_culprit *list = culprits_alloc(g, to);
 	char name[32], text[300], busy[RAMA_HUMAN], length[RAMA_HUMAN], shown[100];
 
@@ -183,7 +183,7 @@ static int phase_culprits(struct rama_diag_engine *g, struct rama_diag_finding *
 			 "busy %s; longest: %s of %s at offset %lld of %s, t = %.3f to %.3f s",
 			 busy, p->op_kind ? "read" : "write",
 			 rama_human_bytes(length, (double)p->length), (long long)p->offset,
-			 rama_view_short_name(p->file->name, 60, shown, sizeof(shown)), p->op_start,
+			 rama_job_view_short_name(p->file->name, 60, shown, sizeof(shown)), p->op_start,
 			 p->op_end);
 	else
 		snprintf(text, sizeof(text), "busy %s", busy);
@@ -195,7 +195,7 @@ static int phase_culprits(struct rama_diag_engine *g, struct rama_diag_finding *
 
 static int operation_culprit(struct rama_diag_engine *g, struct rama_diag_finding *to)
 {
-	const struct rama_view_file *file = g->facts.slow_op_file;
+	const struct rama_job_view_file *file = g->facts.slow_op_file;
 	struct rama_diag_culprit *list = culprits_alloc(g, to);
 	char seconds[RAMA_HUMAN], bytes[RAMA_HUMAN];
 
@@ -302,9 +302,9 @@ int rama_diag_evidence(struct rama_diag_engine *g, struct rama_diag_finding *to,
 	if (rc != 0)
 		return rc;
 	if (to->n_culprits > 0 && strcmp(to->culprits[0].kind, "file") == 0) {
-		const struct rama_view_file *first = &g->view->files[to->culprits[0].index];
+		const struct rama_job_view_file *first = &g->view->files[to->culprits[0].index];
 
-		file = rama_view_short_name(first->name, 60, shown, sizeof(shown));
+		file = rama_job_view_short_name(first->name, 60, shown, sizeof(shown));
 		if (first->end > first->start) {
 			to->from = first->start;
 			to->to = first->end;

@@ -111,7 +111,7 @@ void rama_diag_facts_rates(struct rama_diag_facts *f)
 	}
 }
 
-static void known_facts(struct rama_diag_facts *f, const struct rama_view *v)
+static void known_facts(struct rama_diag_facts *f, const struct rama_job_view *v)
 {
 	f->run_time = fmax(0, v->run_time);
 	f->io_time = fmax(0, v->io_time);
@@ -156,19 +156,19 @@ static double chunk_size(const union rama_word *w)
 }
 
 /* chunks are compared dataset by dataset, with the most frequent access to each */
-static int chunk_facts(struct rama_diag_facts *f, const struct rama_view *v)
+static int chunk_facts(struct rama_diag_facts *f, const struct rama_job_view *v)
 {
-	if (v->n_parts == 0 || !v->layer[RAMA_LAYER_H5D].used)
+	if (v->n_parts == 0 || !v->layer[RAMA_JOB_LAYER_H5D].used)
 		return 0;
 	f->chunks = calloc(v->n_files, sizeof(*f->chunks));
 	if (f->chunks == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < v->n_parts; i++) {
-		const struct rama_view_part *part = &v->parts[i];
+		const struct rama_job_view_part *part = &v->parts[i];
 		struct rama_diag_chunk_facts *c = &f->chunks[part->file];
 		double chunk, calls, access;
 
-		if (part->layer != RAMA_LAYER_H5D || (chunk = chunk_size(part->rec)) <= 0)
+		if (part->layer != RAMA_JOB_LAYER_H5D || (chunk = chunk_size(part->rec)) <= 0)
 			continue;
 		calls = fmax(0, (double)part->rec[RAMA_H5D_READS].i) +
 			fmax(0, (double)part->rec[RAMA_H5D_WRITES].i);
@@ -199,8 +199,8 @@ static void usual_opens(struct rama_diag_facts *f)
 	double opens = 0, users = 0;
 
 	for (size_t i = 0; i < f->view->n_files; i++) {
-		const struct rama_view_file *file = &f->view->files[i];
-		const union rama_word *w = file->rec[RAMA_LAYER_POSIX];
+		const struct rama_job_view_file *file = &f->view->files[i];
+		const union rama_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
 		double n = w != NULL && !file->pseudo && !file->folded
 				   ? (double)w[RAMA_POSIX_OPENS].i
 				   : 0;
@@ -213,7 +213,7 @@ static void usual_opens(struct rama_diag_facts *f)
 	f->usual_opens = users > 0 ? opens / users : 1;
 }
 
-static void sum_files(struct rama_diag_facts *f, const struct rama_view *v)
+static void sum_files(struct rama_diag_facts *f, const struct rama_job_view *v)
 {
 	double most = 0;
 
@@ -235,7 +235,7 @@ static void sum_files(struct rama_diag_facts *f, const struct rama_view *v)
 	f->waiting = f->aggregators > 0 ? fmax(0, f->ranks - f->aggregators) : 0;
 }
 
-int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_view *v, const struct rama_diag_profile *p)
+int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_job_view *v, const struct rama_diag_profile *p)
 {
 	int rc;
 

@@ -33,12 +33,12 @@ struct rama_diag_sums {
 struct rama_diag_facts {
 	struct rama_diag_sums all; /* over all files */
 #include "diagnose/facts.def"
-	const struct rama_view *view;
+	const struct rama_job_view *view;
 	struct rama_diag_limit_values limits;
 	/* where they are in the view, for evidence */
 	struct rama_diag_chunk_facts *chunks; /* of each file of the view, NULL: no datasets */
-	const struct rama_view_phase *worst_phase;
-	const struct rama_view_file *slow_op_file;
+	const struct rama_job_view_phase *worst_phase;
+	const struct rama_job_view_file *slow_op_file;
 };
 #undef SUM
 #undef RATIO
@@ -54,7 +54,7 @@ struct rama_diag_chunk_facts {
 
 /* what the sums of one file are made of (facts_file.c); [0] writes, [1] reads */
 struct rama_diag_file_parts {
-	const struct rama_view_file *file;
+	const struct rama_job_view_file *file;
 	double count; /* files that it stands for, 0: only looked for */
 	double users; /* ranks that share it */
 	bool mpi, daos, tiny, several, parallel, home;
@@ -72,10 +72,10 @@ struct rama_diag_file_parts {
 };
 
 /* 0 or RAMA_EMEMORY; call rama_diag_facts_fini() in any case */
-int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_view *v, const struct rama_diag_profile *p);
+int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_job_view *v, const struct rama_diag_profile *p);
 void rama_diag_facts_fini(struct rama_diag_facts *f);
 /* the sums of one file, ratios included */
-void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_view_file *file,
+void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job_view_file *file,
 		     struct rama_diag_sums *x);
 void rama_diag_sums_add(struct rama_diag_sums *to, const struct rama_diag_sums *x);
 void rama_diag_sums_ratios(struct rama_diag_sums *x);

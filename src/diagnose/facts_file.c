@@ -115,7 +115,7 @@ static double rate_of(const struct rama_diag_facts *f, unsigned read)
 static void posix_sizes(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
 			const union rama_word *w)
 {
-	const struct rama_view_traced *trace = t->file->traced[RAMA_LAYER_POSIX];
+	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
 	double calls[2] = { count_of(w, RAMA_POSIX_WRITES), count_of(w, RAMA_POSIX_READS) };
 	double bytes[2] = { count_of(w, RAMA_POSIX_BYTES_WRITTEN),
 			    count_of(w, RAMA_POSIX_BYTES_READ) };
@@ -148,7 +148,7 @@ static void posix_order(struct rama_diag_file_parts *t, const union rama_word *w
 	static const unsigned own_seq[2] = { RAMA_EXTRA_SEQ_WRITES, RAMA_EXTRA_SEQ_READS };
 	static const unsigned own_consec[2] = { RAMA_EXTRA_CONSEC_WRITES, RAMA_EXTRA_CONSEC_READS };
 	double first = t->file->folded ? count_of(w, RAMA_POSIX_OPENS)
-				       : fmax(t->file->rows[RAMA_LAYER_POSIX], t->file->ranks);
+				       : fmax(t->file->rows[RAMA_JOB_LAYER_POSIX], t->file->ranks);
 
 	for (unsigned k = 0; k < 2; k++) {
 		double calls = count_of(w, k ? RAMA_POSIX_READS : RAMA_POSIX_WRITES);
@@ -207,13 +207,13 @@ static void posix_longest(struct rama_diag_file_parts *t, const union rama_word 
 
 static void posix_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	const union rama_word *w = t->file->rec[RAMA_LAYER_POSIX];
-	const struct rama_view_traced *trace = t->file->traced[RAMA_LAYER_POSIX];
+	const union rama_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX];
+	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
 
 	if (w == NULL)
 		return;
 	posix_sizes(t, f, w);
-	posix_order(t, w, t->file->rec[RAMA_LAYER_EXTRA]);
+	posix_order(t, w, t->file->rec[RAMA_JOB_LAYER_EXTRA]);
 	posix_excess(t, w);
 	posix_longest(t, w);
 	posix_waits(t, f);
@@ -268,8 +268,8 @@ static void mpiio_independent(struct rama_diag_file_parts *t, const struct rama_
 /* What the application asked MPI-IO for, and what became of it on disk: no peer compares them (mistake 32) */
 static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	const union rama_word *w = t->file->rec[RAMA_LAYER_MPIIO],
-			      *below = t->file->rec[RAMA_LAYER_POSIX];
+	const union rama_word *w = t->file->rec[RAMA_JOB_LAYER_MPIIO],
+			      *below = t->file->rec[RAMA_JOB_LAYER_POSIX];
 	double given = count_of(w, RAMA_MPIIO_BYTES_WRITTEN),
 	       asked = count_of(w, RAMA_MPIIO_BYTES_READ);
 	double written = count_of(below, RAMA_POSIX_BYTES_WRITTEN),
@@ -315,8 +315,8 @@ static void hdf5_parts(struct rama_diag_file_parts *t, const struct rama_diag_fa
  * half as long as an open with its close, a seek, which asks nobody, a tenth. */
 static void meta_parts(struct rama_diag_file_parts *t)
 {
-	const union rama_word *w = t->file->rec[RAMA_LAYER_POSIX],
-			      *own = t->file->rec[RAMA_LAYER_EXTRA];
+	const union rama_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
+			      *own = t->file->rec[RAMA_JOB_LAYER_EXTRA];
 	double opens = count_of(w, RAMA_POSIX_OPENS),
 	       renames = count_of(w, RAMA_POSIX_RENAME_SOURCES),
 	       stats = count_of(w, RAMA_POSIX_STATS) / 2,
@@ -324,13 +324,13 @@ static void meta_parts(struct rama_diag_file_parts *t)
 	double each = weight > 0 ? time_of(w, RAMA_POSIX_F_META_TIME) / weight : 0;
 
 	if (own != NULL) {
-		double calls = (double)rama_io_of(RAMA_LAYER_EXTRA, own).metas;
+		double calls = (double)rama_job_io_of(RAMA_JOB_LAYER_EXTRA, own).metas;
 
 		t->extra_each = calls > 0 ? time_of(own, RAMA_EXTRA_F_META_TIME) / calls : 0;
 	}
 	t->open_time = opens * each +
-		       time_of(t->file->rec[RAMA_LAYER_STDIO], RAMA_STDIO_F_META_TIME) +
-		       time_of(t->file->rec[RAMA_LAYER_DFS], RAMA_DFS_F_META_TIME);
+		       time_of(t->file->rec[RAMA_JOB_LAYER_STDIO], RAMA_STDIO_F_META_TIME) +
+		       time_of(t->file->rec[RAMA_JOB_LAYER_DFS], RAMA_DFS_F_META_TIME);
 	t->seek_time = seeks * each;
 	t->stat_time = stats * each + t->extra_each * (count_of(own, RAMA_EXTRA_STATS) +
 						       count_of(own, RAMA_EXTRA_ACCESSES));
@@ -340,14 +340,14 @@ static void meta_parts(struct rama_diag_file_parts *t)
 /* A file of DFS is objects of DAOS below: they are not counted again */
 static void daos_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	bool dfs = t->file->rec[RAMA_LAYER_DFS] != NULL;
-	const union rama_word *w = t->file->rec[dfs ? RAMA_LAYER_DFS : RAMA_LAYER_DAOS];
-	struct rama_io io;
+	bool dfs = t->file->rec[RAMA_JOB_LAYER_DFS] != NULL;
+	const union rama_word *w = t->file->rec[dfs ? RAMA_JOB_LAYER_DFS : RAMA_JOB_LAYER_DAOS];
+	struct rama_job_io io;
 	struct sizes s;
 
-	if (w == NULL || (!dfs && f->view->layer[RAMA_LAYER_DFS].used))
+	if (w == NULL || (!dfs && f->view->layer[RAMA_JOB_LAYER_DFS].used))
 		return;
-	io = rama_io_of(dfs ? RAMA_LAYER_DFS : RAMA_LAYER_DAOS, w);
+	io = rama_job_io_of(dfs ? RAMA_JOB_LAYER_DFS : RAMA_JOB_LAYER_DAOS, w);
 	t->daos = true;
 	t->daos_calls[0] = (double)io.writes;
 	t->daos_calls[1] = (double)io.reads;
@@ -363,7 +363,7 @@ static void daos_parts(struct rama_diag_file_parts *t, const struct rama_diag_fa
 					(double[]){ t->daos_calls[k], t->daos_bytes[k], time }) -
 				   s.bytes[k] / rate);
 	}
-	t->disk_time += rama_io_time(&io);
+	t->disk_time += rama_job_io_time(&io);
 	t->disk_bytes += t->daos_bytes[0] + t->daos_bytes[1];
 }
 
@@ -376,7 +376,7 @@ static bool one_of(const char *type, const char *const *list)
 }
 
 /* file systems that many nodes write at once, and those that homes lie on */
-static void place_parts(struct rama_diag_file_parts *t, const struct rama_view *v)
+static void place_parts(struct rama_diag_file_parts *t, const struct rama_job_view *v)
 {
 	static const char *const parallel[] = {
 		"lustre",     "gpfs",	 "mmfs",      "beegfs", "fhgfs_nodev", "pvfs2",
@@ -394,8 +394,8 @@ static void place_parts(struct rama_diag_file_parts *t, const struct rama_view *
  * others tell how often files are. Ranks share the record, not the files. */
 static void count_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	const union rama_word *w = t->file->rec[RAMA_LAYER_POSIX],
-			      *stream = t->file->rec[RAMA_LAYER_STDIO];
+	const union rama_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
+			      *stream = t->file->rec[RAMA_JOB_LAYER_STDIO];
 	double opens;
 
 	t->count = t->file->unopened ? 0 : 1;
@@ -406,20 +406,20 @@ static void count_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 			     count_of(w, RAMA_POSIX_DUPS),
 		     count_of(stream, RAMA_STDIO_OPENS));
 	t->count = fmax(1, round(opens / fmax(1, f->usual_opens)));
-	if (t->file->rec[RAMA_LAYER_MPIIO] == NULL)
+	if (t->file->rec[RAMA_JOB_LAYER_MPIIO] == NULL)
 		t->users = 1;
 }
 
 static void common_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	static const enum rama_layer layers[] = { RAMA_LAYER_POSIX, RAMA_LAYER_STDIO };
-	const union rama_word *stream = t->file->rec[RAMA_LAYER_STDIO];
+	static const enum rama_job_layer layers[] = { RAMA_JOB_LAYER_POSIX, RAMA_JOB_LAYER_STDIO };
+	const union rama_word *stream = t->file->rec[RAMA_JOB_LAYER_STDIO];
 
 	for (unsigned i = 0; i < 2; i++) {
 		if (t->file->rec[layers[i]] != NULL) {
-			struct rama_io io = rama_io_of(layers[i], t->file->rec[layers[i]]);
+			struct rama_job_io io = rama_job_io_of(layers[i], t->file->rec[layers[i]]);
 
-			t->disk_time += rama_io_time(&io);
+			t->disk_time += rama_job_io_time(&io);
 			t->disk_bytes += (double)io.bytes_read + (double)io.bytes_written;
 		}
 	}
@@ -429,7 +429,7 @@ static void common_parts(struct rama_diag_file_parts *t, const struct rama_diag_
 					time_of(stream, RAMA_STDIO_F_WRITE_TIME) -
 					count_of(stream, RAMA_STDIO_BYTES_READ) / rate_of(f, 1) -
 					count_of(stream, RAMA_STDIO_BYTES_WRITTEN) / rate_of(f, 0));
-	t->mpi = t->file->rec[RAMA_LAYER_MPIIO] != NULL;
+	t->mpi = t->file->rec[RAMA_JOB_LAYER_MPIIO] != NULL;
 	t->several = t->users > 1;
 }
 
@@ -440,53 +440,53 @@ static double slowest_of(const struct rama_diag_file_parts *t)
 
 	if (t->file->ranks <= 1)
 		return t->disk_time;
-	most = fmax(most, time_of(t->file->rec[RAMA_LAYER_POSIX], RAMA_POSIX_F_SLOWEST_RANK_TIME));
+	most = fmax(most, time_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_F_SLOWEST_RANK_TIME));
 	return fmin(most, t->disk_time);
 }
 
 /* Ranks that moved data of the file: traced, or with a row of their own. A record of all ranks does not tell; then the
  * ranks seen in heat maps do. Hints in a log are those of its own writing, not of the application (mistake 3). */
-static double disk_ranks_of(const struct rama_diag_file_parts *t, const struct rama_view *v)
+static double disk_ranks_of(const struct rama_diag_file_parts *t, const struct rama_job_view *v)
 {
-	const struct rama_view_traced *trace = t->file->traced[RAMA_LAYER_POSIX];
+	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
 
 	if (trace != NULL && !v->segments_cut)
 		return fmax(trace->ranks[0], trace->ranks[1]);
-	if (t->file->rec[RAMA_LAYER_POSIX] == NULL)
+	if (t->file->rec[RAMA_JOB_LAYER_POSIX] == NULL)
 		return 0;
-	if (t->file->rows[RAMA_LAYER_POSIX] > 1 || t->file->ranks <= 1)
-		return t->file->rows[RAMA_LAYER_POSIX];
+	if (t->file->rows[RAMA_JOB_LAYER_POSIX] > 1 || t->file->ranks <= 1)
+		return t->file->rows[RAMA_JOB_LAYER_POSIX];
 	return v->active_ranks > 0 ? (double)v->active_ranks : 0;
 }
 
 /* An open that takes very long and brings nothing is that of a pipe, a device or a lock */
 static double waits_of(const struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	double opens = count_of(t->file->rec[RAMA_LAYER_POSIX], RAMA_POSIX_OPENS);
-	double time = time_of(t->file->rec[RAMA_LAYER_POSIX], RAMA_POSIX_F_META_TIME);
+	double opens = count_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_OPENS);
+	double time = time_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_F_META_TIME);
 
 	if (t->file->ranks > 1 || t->disk_bytes > 65536 || time <= opens * f->limits.open_wait)
 		return 0;
 	return opens;
 }
 
-#define P(c) count_of(w[RAMA_LAYER_POSIX], RAMA_POSIX_##c)
-#define PF(c) time_of(w[RAMA_LAYER_POSIX], RAMA_POSIX_##c)
-#define M(c) count_of(w[RAMA_LAYER_MPIIO], RAMA_MPIIO_##c)
-#define MF(c) time_of(w[RAMA_LAYER_MPIIO], RAMA_MPIIO_##c)
-#define S(c) count_of(w[RAMA_LAYER_STDIO], RAMA_STDIO_##c)
-#define SF(c) time_of(w[RAMA_LAYER_STDIO], RAMA_STDIO_##c)
-#define H(c) count_of(w[RAMA_LAYER_H5D], RAMA_H5D_##c)
-#define F5(c) count_of(w[RAMA_LAYER_H5F], RAMA_H5F_##c)
-#define F5F(c) time_of(w[RAMA_LAYER_H5F], RAMA_H5F_##c)
-#define V(c) count_of(w[RAMA_LAYER_PNETCDF_VAR], RAMA_PNETCDF_VAR_##c)
-#define N(c) count_of(w[RAMA_LAYER_PNETCDF_FILE], RAMA_PNETCDF_FILE_##c)
-#define D(c) count_of(w[RAMA_LAYER_DFS], RAMA_DFS_##c)
-#define DF(c) time_of(w[RAMA_LAYER_DFS], RAMA_DFS_##c)
-#define E(c) count_of(w[RAMA_LAYER_EXTRA], RAMA_EXTRA_##c)
-#define EF(c) time_of(w[RAMA_LAYER_EXTRA], RAMA_EXTRA_##c)
+#define P(c) count_of(w[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_##c)
+#define PF(c) time_of(w[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_##c)
+#define M(c) count_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_MPIIO_##c)
+#define MF(c) time_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_MPIIO_##c)
+#define S(c) count_of(w[RAMA_JOB_LAYER_STDIO], RAMA_STDIO_##c)
+#define SF(c) time_of(w[RAMA_JOB_LAYER_STDIO], RAMA_STDIO_##c)
+#define H(c) count_of(w[RAMA_JOB_LAYER_H5D], RAMA_H5D_##c)
+#define F5(c) count_of(w[RAMA_JOB_LAYER_H5F], RAMA_H5F_##c)
+#define F5F(c) time_of(w[RAMA_JOB_LAYER_H5F], RAMA_H5F_##c)
+#define V(c) count_of(w[RAMA_JOB_LAYER_PNETCDF_VAR], RAMA_PNETCDF_VAR_##c)
+#define N(c) count_of(w[RAMA_JOB_LAYER_PNETCDF_FILE], RAMA_PNETCDF_FILE_##c)
+#define D(c) count_of(w[RAMA_JOB_LAYER_DFS], RAMA_DFS_##c)
+#define DF(c) time_of(w[RAMA_JOB_LAYER_DFS], RAMA_DFS_##c)
+#define E(c) count_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_EXTRA_##c)
+#define EF(c) time_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_EXTRA_##c)
 
-void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_view_file *file,
+void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job_view_file *file,
 		     struct rama_diag_sums *x)
 {
 	const union rama_word *const *w = file->rec;

@@ -6,12 +6,12 @@
 #include "diagnose/facts.h"
 #include "table/index.h"
 
-static double rank_time(const struct rama_view *v, size_t r)
+static double rank_time(const struct rama_job_view *v, size_t r)
 {
-	return fmin(rama_io_time(&v->ranks[r].io), v->run_time > 0 ? v->run_time : INFINITY);
+	return fmin(rama_job_io_time(&v->ranks[r].io), v->run_time > 0 ? v->run_time : INFINITY);
 }
 
-static double rank_bytes(const struct rama_view_rank *r)
+static double rank_bytes(const struct rama_job_view_rank *r)
 {
 	return (double)r->io.bytes_read + (double)r->io.bytes_written;
 }
@@ -49,26 +49,26 @@ static double spread_variation(const struct spread *s, double n)
 /* Of records reduced over all ranks the variance is known, not each rank: that of the file that took most time counts */
 static void reduced_variation(struct rama_diag_facts *f)
 {
-	const struct rama_view_file *best = NULL;
+	const struct rama_job_view_file *best = NULL;
 	const union rama_word *w;
 	double n, mean, bytes;
 	bool mpi;
 
 	for (size_t i = 0; i < f->view->n_files; i++) {
-		const struct rama_view_file *file = &f->view->files[i];
+		const struct rama_job_view_file *file = &f->view->files[i];
 
 		if (!file->pseudo && file->shared &&
-		    (best == NULL || rama_io_time(&file->io) > rama_io_time(&best->io)))
+		    (best == NULL || rama_job_io_time(&file->io) > rama_job_io_time(&best->io)))
 			best = file;
 	}
-	if (best == NULL || rama_io_time(&best->io) < 0.5 * rama_io_time(&f->view->total))
+	if (best == NULL || rama_job_io_time(&best->io) < 0.5 * rama_job_io_time(&f->view->total))
 		return;
-	mpi = best->top == RAMA_LAYER_MPIIO;
-	w = best->rec[mpi ? RAMA_LAYER_MPIIO : RAMA_LAYER_POSIX];
+	mpi = best->top == RAMA_JOB_LAYER_MPIIO;
+	w = best->rec[mpi ? RAMA_JOB_LAYER_MPIIO : RAMA_JOB_LAYER_POSIX];
 	if (w == NULL)
 		return;
 	n = fmax(1, best->ranks);
-	mean = rama_io_time(&best->io) / n;
+	mean = rama_job_io_time(&best->io) / n;
 	bytes = ((double)best->io.bytes_read + (double)best->io.bytes_written) / n;
 	f->time_variation =
 		sqrt(fmax(0,
@@ -88,7 +88,7 @@ static void reduced_variation(struct rama_diag_facts *f)
 static void rank_facts_set(struct rama_diag_facts *f, const struct spread *time,
 			   const struct spread *bytes, const struct spread *meta)
 {
-	const struct rama_view *v = f->view;
+	const struct rama_job_view *v = f->view;
 	double n = (double)v->nprocs;
 
 	f->mean_io = time->sum / n;
@@ -108,7 +108,7 @@ static void rank_facts_set(struct rama_diag_facts *f, const struct spread *time,
 	f->meta_rank = (double)meta->at;
 	f->meta_share = f->run_time > 0 ? f->meta_most / f->run_time : 0;
 	f->meta_ratio =
-		rama_io_time(&v->total) > 0 ? v->total.meta_time / rama_io_time(&v->total) : 0;
+		rama_job_io_time(&v->total) > 0 ? v->total.meta_time / rama_job_io_time(&v->total) : 0;
 	f->blocking_read =
 		f->all.mpi_reads > 0
 			? f->all.mpi_read_time * (1 - f->all.nb_reads / f->all.mpi_reads) / n
@@ -124,7 +124,7 @@ static void rank_facts_set(struct rama_diag_facts *f, const struct spread *time,
 /* Ranks are compared with their mean, not with the total of all (mistake 10); metadata is added up for each rank (mistake 9) */
 static int rank_facts(struct rama_diag_facts *f)
 {
-	const struct rama_view *v = f->view;
+	const struct rama_job_view *v = f->view;
 	size_t n = v->nprocs > 0 ? (size_t)v->nprocs : 0;
 	struct spread time = { 0 }, bytes = { 0 }, meta = { 0 };
 	double *sorted;
@@ -156,7 +156,7 @@ static int rank_facts(struct rama_diag_facts *f)
 /* mean I/O time of the ranks of each node */
 static int host_facts(struct rama_diag_facts *f)
 {
-	const struct rama_view *v = f->view;
+	const struct rama_job_view *v = f->view;
 	double *time;
 	size_t *ranks, known = 0, hosts = 0;
 	double all = 0;
@@ -201,11 +201,11 @@ static int host_facts(struct rama_diag_facts *f)
 /* the phase in which most is lost by waiting for one rank */
 static void phase_facts(struct rama_diag_facts *f)
 {
-	const struct rama_view *v = f->view;
+	const struct rama_job_view *v = f->view;
 	double worst = 0;
 
 	for (size_t i = 0; i < v->n_phases && v->phases_traced; i++) {
-		const struct rama_view_phase *p = &v->phases[i];
+		const struct rama_job_view_phase *p = &v->phases[i];
 		double lost = p->slow_busy - p->median_busy;
 
 		if (p->ranks < 2 || lost <= 0 ||
@@ -226,9 +226,9 @@ static void phase_facts(struct rama_diag_facts *f)
 }
 
 /* the heat map that saw most: MPI-IO counts bytes that POSIX counts again */
-static const struct rama_view_heat *best_heat(const struct rama_view *v)
+static const struct rama_job_view_heat *best_heat(const struct rama_job_view *v)
 {
-	const struct rama_view_heat *best = NULL;
+	const struct rama_job_view_heat *best = NULL;
 	double most = 0;
 
 	for (size_t i = 0; i < v->n_heats; i++) {
@@ -244,7 +244,7 @@ static const struct rama_view_heat *best_heat(const struct rama_view *v)
 	return best;
 }
 
-static void early_and_late(struct rama_diag_facts *f, const struct rama_view_heat *h)
+static void early_and_late(struct rama_diag_facts *f, const struct rama_job_view_heat *h)
 {
 	double part = f->limits.burst_time * f->run_time, read = 0, written = 0, early = 0,
 	       late = 0;
@@ -266,11 +266,11 @@ static void early_and_late(struct rama_diag_facts *f, const struct rama_view_hea
 /* times between the starts of phases that write, if they are alike */
 static void period_facts(struct rama_diag_facts *f)
 {
-	const struct rama_view *v = f->view;
+	const struct rama_job_view *v = f->view;
 	double last = NAN, sum = 0, square = 0, bytes = 0, n = 0;
 
 	for (size_t i = 0; i < v->n_phases; i++) {
-		const struct rama_view_phase *p = &v->phases[i];
+		const struct rama_job_view_phase *p = &v->phases[i];
 
 		if ((double)p->bytes[0] < f->limits.burst_least / 16 || p->bytes[0] < p->bytes[1])
 			continue;
@@ -293,13 +293,13 @@ static void period_facts(struct rama_diag_facts *f)
 
 /* one call of a file against the others of its kind */
 struct longest {
-	const struct rama_view_file *file;
+	const struct rama_job_view_file *file;
 	double time, bytes, mean;
 };
 
-static void longest_of(struct longest *best, const struct rama_view_file *file, bool read)
+static void longest_of(struct longest *best, const struct rama_job_view_file *file, bool read)
 {
-	const union rama_word *w = file->rec[RAMA_LAYER_POSIX];
+	const union rama_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
 	double time = w[read ? RAMA_POSIX_F_MAX_READ_TIME : RAMA_POSIX_F_MAX_WRITE_TIME].f;
 	double all = w[read ? RAMA_POSIX_F_READ_TIME : RAMA_POSIX_F_WRITE_TIME].f;
 	double calls = (double)w[read ? RAMA_POSIX_READS : RAMA_POSIX_WRITES].i;
@@ -321,9 +321,9 @@ static void operation_facts(struct rama_diag_facts *f)
 	struct longest best = { 0 };
 
 	for (size_t i = 0; i < f->view->n_files; i++) {
-		const struct rama_view_file *file = &f->view->files[i];
+		const struct rama_job_view_file *file = &f->view->files[i];
 
-		if (file->pseudo || file->rec[RAMA_LAYER_POSIX] == NULL)
+		if (file->pseudo || file->rec[RAMA_JOB_LAYER_POSIX] == NULL)
 			continue;
 		longest_of(&best, file, true);
 		longest_of(&best, file, false);
@@ -340,7 +340,7 @@ static void operation_facts(struct rama_diag_facts *f)
 
 int rama_diag_facts_job(struct rama_diag_facts *f)
 {
-	const struct rama_view_heat *h = best_heat(f->view);
+	const struct rama_job_view_heat *h = best_heat(f->view);
 	int rc = rank_facts(f);
 
 	if (rc == 0)

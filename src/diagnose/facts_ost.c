@@ -32,7 +32,7 @@ static size_t lonely_files(const struct rama_diag_facts *f, struct target *rows)
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->view->n_files; i++) {
-		const struct rama_view_file *file = &f->view->files[i];
+		const struct rama_job_view_file *file = &f->view->files[i];
 		struct rama_diag_sums x;
 
 		if (file->pseudo || file->stripes == NULL || file->stripes->n_osts != 1)
@@ -117,7 +117,7 @@ static void compare(struct rama_diag_facts *f, struct target *rows, size_t n)
 
 static void skew(struct rama_diag_facts *f)
 {
-	const struct rama_view *v = f->view;
+	const struct rama_job_view *v = f->view;
 	double all = 0, most = 0;
 
 	for (size_t i = 0; i < v->n_osts; i++) {

@@ -30,7 +30,7 @@ static int put_first(struct rama_diag_engine *g, struct rama_out *o, const struc
 	if (first->n_culprits > 0 && strcmp(first->culprits[0].kind, "file") == 0) {
 		const char *name = first->culprits[0].name, *last = strrchr(name, '/');
 
-		rama_view_short_name(last != NULL && last[1] != '\0' ? last + 1 : name, 60, file,
+		rama_job_view_short_name(last != NULL && last[1] != '\0' ? last + 1 : name, 60, file,
 				     sizeof(file));
 		snprintf(shown, sizeof(shown), first->all_culprits > 1 ? "%s and %zu more" : "%s",
 			 file, first->all_culprits - 1);
@@ -143,7 +143,7 @@ static void say(struct lines *l, const char *fmt, ...)
 		l->failed = true;
 }
 
-static void partial_modules(struct lines *l, const struct rama_view *v)
+static void partial_modules(struct lines *l, const struct rama_job_view *v)
 {
 	char names[300] = "";
 	size_t used = 0;
@@ -165,7 +165,7 @@ static void partial_modules(struct lines *l, const struct rama_view *v)
 
 static int banner(struct rama_diag_engine *g)
 {
-	const struct rama_view *v = g->view;
+	const struct rama_job_view *v = g->view;
 	struct lines l = { .g = g,
 			   .line = rama_arena_alloc(&g->d->arena, BANNER_LINES * sizeof(*l.line)) };
 	char n[RAMA_HUMAN], programs[350];
@@ -211,14 +211,14 @@ static int banner(struct rama_diag_engine *g)
 static void shares(struct rama_diag_engine *g)
 {
 	struct rama_diag *d = g->d;
-	const struct rama_view *v = g->view;
+	const struct rama_job_view *v = g->view;
 	int64_t rank = v->io_rank >= 0 && v->io_rank < v->nprocs ? v->io_rank : -1;
 	double all, scale;
 
 	d->other_share = 1;
 	if (rank < 0 || g->facts.run_time <= 0 || v->ranks == NULL)
 		return;
-	all = rama_io_time(&v->ranks[rank].io);
+	all = rama_job_io_time(&v->ranks[rank].io);
 	if (!(all > 0))
 		return;
 	scale = g->facts.io_share / all;

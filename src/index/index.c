@@ -37,7 +37,7 @@ static const struct rama_store_figure *add_figure(struct rama_store_figure *to, 
 	return to;
 }
 
-static int take_figures(struct rama_index_indexed *x, const struct rama_view *v,
+static int take_figures(struct rama_index_indexed *x, const struct rama_job_view *v,
 			const struct rama_diag *d)
 {
 	size_t most = rama_diag_n_facts + rama_query_n_figures;
@@ -94,7 +94,7 @@ static const char *user_of(struct rama_index_indexed *x, struct rama_index_users
 {
 	char buf[1024], number[24];
 	const char *user;
-	size_t n = rama_view_log_user(x->row.path, &user);
+	size_t n = rama_job_view_log_user(x->row.path, &user);
 	struct rama_index_user *u = &users->user[(uint64_t)uid % RAMA_INDEX_USERS];
 	struct passwd pw, *found = NULL;
 
@@ -115,7 +115,7 @@ static const char *user_of(struct rama_index_indexed *x, struct rama_index_users
 	return keep(x, u->name, rc);
 }
 
-static int take_row(struct rama_index_indexed *x, const struct rama_view *v,
+static int take_row(struct rama_index_indexed *x, const struct rama_job_view *v,
 		    const struct rama_diag *d, struct rama_index_users *users)
 {
 	struct rama_store_log *r = &x->row;
@@ -159,14 +159,14 @@ static void keep_first(void *ctx, const char *line)
 static int study(struct rama_index_indexed *x, const struct rama_index_options *opt, struct rama_err *e)
 {
 	struct rama_index_users own = { 0 };
-	struct rama_view v;
+	struct rama_job_view v;
 	struct rama_diag d;
 	int rc = rama_study_log(&v, &d, &x->log, x->row.path, true, opt->profile, e);
 
 	if (rc == 0) {
 		rc = take_row(x, &v, &d, opt->users != NULL ? opt->users : &own);
 		rama_diag_fini(&d);
-		rama_view_fini(&v);
+		rama_job_view_fini(&v);
 	}
 	return rc == 0 || e->code != 0 ? rc : rama_err_set(e, rc, "%s", rama_err_text(rc));
 }

@@ -11,7 +11,7 @@
 
 #define LEAST 256 /* elements that an array begins with */
 
-int rama_room(void *array, size_t n, size_t *room, size_t element)
+int rama_job_room(void *array, size_t n, size_t *room, size_t element)
 {
 	size_t more = *room == 0 ? LEAST : 2 * *room;
 	void *p;
@@ -28,7 +28,7 @@ int rama_room(void *array, size_t n, size_t *room, size_t element)
 }
 
 /* the log's name for an id, copied; or one made of the id */
-static const char *name_of(struct rama_view *v, uint64_t id, bool *named)
+static const char *name_of(struct rama_job_view *v, uint64_t id, bool *named)
 {
 	const struct rama_name *name = rama_log_name(v->work->log, id);
 	char text[32];
@@ -46,14 +46,14 @@ static bool is_stream(const char *name)
 				  strcmp(name, "<STDERR>") == 0);
 }
 
-static int add_file(struct rama_view *v, uint64_t id, const char *name, bool named)
+static int add_file(struct rama_job_view *v, uint64_t id, const char *name, bool named)
 {
-	struct rama_view_file *f;
+	struct rama_job_view_file *f;
 
-	if (rama_room(&v->files, v->n_files, &v->work->files_room, sizeof(*f)) != 0)
+	if (rama_job_room(&v->files, v->n_files, &v->work->files_room, sizeof(*f)) != 0)
 		return RAMA_EMEMORY;
 	f = &v->files[v->n_files];
-	*f = (struct rama_view_file){ .id = id,
+	*f = (struct rama_job_view_file){ .id = id,
 				      .name = name,
 				      .named = named,
 				      .pseudo = is_stream(name),
@@ -61,18 +61,18 @@ static int add_file(struct rama_view *v, uint64_t id, const char *name, bool nam
 				      .mount = -1,
 				      .rank = -1,
 				      .slow_rank = -1,
-				      .top = RAMA_LAYERS,
+				      .top = RAMA_JOB_LAYERS,
 				      .most_written = -1,
 				      .least_written = -1,
 				      .most_read = -1,
 				      .least_read = -1 };
-	if (named && !f->pseudo && rama_view_mount_of(v, name, &f->mount) != 0)
+	if (named && !f->pseudo && rama_job_view_mount_of(v, name, &f->mount) != 0)
 		return RAMA_EMEMORY;
 	v->n_files++;
 	return 0;
 }
 
-int rama_view_file_get(struct rama_view *v, uint64_t id, uint32_t *index)
+int rama_job_view_file_get(struct rama_job_view *v, uint64_t id, uint32_t *index)
 {
 	uint64_t *at = rama_map_get(&v->by_id, id);
 	const char *name;
@@ -94,7 +94,7 @@ int rama_view_file_get(struct rama_view *v, uint64_t id, uint32_t *index)
 }
 
 /* Old records do not say which file a dataset is in; its name does: "file:dataset", where both may have colons. */
-static uint64_t file_by_name(const struct rama_view *v, const char *name)
+static uint64_t file_by_name(const struct rama_job_view *v, const char *name)
 {
 	for (const char *colon = strrchr(name, ':'); colon != NULL && colon > name;) {
 		uint64_t id = rama_record_id(name, (size_t)(colon - name));
@@ -109,13 +109,13 @@ static uint64_t file_by_name(const struct rama_view *v, const char *name)
 	return 0;
 }
 
-int rama_view_part_get(struct rama_view *v, enum rama_layer layer, const union rama_word *w,
+int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer, const union rama_word *w,
 		       uint32_t *index)
 {
 	unsigned ref =
-		layer == RAMA_LAYER_H5D ? RAMA_H5D_FILE_REC_ID : RAMA_PNETCDF_VAR_FILE_REC_ID;
-	struct rama_view_work *k = v->work;
-	struct rama_view_part p = { .id = w[RAMA_ID].u, .layer = layer };
+		layer == RAMA_JOB_LAYER_H5D ? RAMA_H5D_FILE_REC_ID : RAMA_PNETCDF_VAR_FILE_REC_ID;
+	struct rama_job_view_work *k = v->work;
+	struct rama_job_view_part p = { .id = w[RAMA_ID].u, .layer = layer };
 	uint64_t file = w[ref].u;
 	bool fresh, named;
 	uint64_t *at = rama_map_put(&k->parts_by_id[layer], p.id, &fresh);
@@ -125,12 +125,12 @@ int rama_view_part_get(struct rama_view *v, enum rama_layer layer, const union r
 	if (fresh) {
 		p.name = name_of(v, p.id, &named);
 		if (p.name == NULL ||
-		    rama_room(&v->parts, v->n_parts, &k->parts_room, sizeof(p)) != 0)
+		    rama_job_room(&v->parts, v->n_parts, &k->parts_room, sizeof(p)) != 0)
 			return RAMA_EMEMORY;
 		if (file == 0 && named)
 			file = file_by_name(v, p.name);
 		*at = v->n_parts;
-		if (rama_view_file_get(v, file != 0 ? file : p.id, &p.file) != 0)
+		if (rama_job_view_file_get(v, file != 0 ? file : p.id, &p.file) != 0)
 			return RAMA_EMEMORY;
 		v->files[p.file].parts++;
 		v->parts[v->n_parts++] = p;
@@ -139,7 +139,7 @@ int rama_view_part_get(struct rama_view *v, enum rama_layer layer, const union r
 	return 0;
 }
 
-const struct rama_view_file *rama_view_file_of(const struct rama_view *v, uint64_t id)
+const struct rama_job_view_file *rama_job_view_file_of(const struct rama_job_view *v, uint64_t id)
 {
 	const uint64_t *at = rama_map_get(&v->by_id, id);
 
@@ -148,10 +148,10 @@ const struct rama_view_file *rama_view_file_of(const struct rama_view *v, uint64
 
 /* ---- what follows from all records ------------------------------------------------------------- */
 
-static const char *const begins[RAMA_BEGINS] = { "F_OPEN_START_TIMESTAMP", "F_READ_START_TIMESTAMP",
+static const char *const begins[RAMA_JOB_BEGINS] = { "F_OPEN_START_TIMESTAMP", "F_READ_START_TIMESTAMP",
 						 "F_WRITE_START_TIMESTAMP",
 						 "F_META_START_TIMESTAMP" };
-static const char *const ends[RAMA_ENDS] = { "F_CLOSE_END_TIMESTAMP", "F_READ_END_TIMESTAMP",
+static const char *const ends[RAMA_JOB_ENDS] = { "F_CLOSE_END_TIMESTAMP", "F_READ_END_TIMESTAMP",
 					     "F_WRITE_END_TIMESTAMP", "F_OPEN_END_TIMESTAMP",
 					     "F_META_END_TIMESTAMP" };
 
@@ -166,29 +166,29 @@ static void find_words(const struct rama_module *mod, const char *const *name, u
 	}
 }
 
-static void find_moments(struct rama_view *v)
+static void find_moments(struct rama_job_view *v)
 {
-	for (unsigned l = 0; l < RAMA_LAYERS; l++) {
-		find_words(v->work->plan[l].mod, begins, RAMA_BEGINS, v->work->begin[l]);
-		find_words(v->work->plan[l].mod, ends, RAMA_ENDS, v->work->end[l]);
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
+		find_words(v->work->plan[l].mod, begins, RAMA_JOB_BEGINS, v->work->begin[l]);
+		find_words(v->work->plan[l].mod, ends, RAMA_JOB_ENDS, v->work->end[l]);
 	}
 }
 
-void rama_view_file_times(struct rama_view *v, struct rama_view_file *f)
+void rama_job_view_file_times(struct rama_job_view *v, struct rama_job_view_file *f)
 {
 	if (v->work->end[0][0] == 0) /* word 0 is no moment */
 		find_moments(v);
-	for (unsigned l = 0; l < RAMA_LAYERS; l++) {
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
 		const union rama_word *w = f->rec[l];
 
-		for (unsigned i = 0; w != NULL && i < RAMA_BEGINS; i++) {
+		for (unsigned i = 0; w != NULL && i < RAMA_JOB_BEGINS; i++) {
 			unsigned at = v->work->begin[l][i];
 
 			if (at != RAMA_NO_WORD && w[at].f > 0 &&
 			    (f->start == 0 || w[at].f < f->start))
 				f->start = w[at].f;
 		}
-		for (unsigned i = 0; w != NULL && i < RAMA_ENDS; i++) {
+		for (unsigned i = 0; w != NULL && i < RAMA_JOB_ENDS; i++) {
 			unsigned at = v->work->end[l][i];
 
 			if (at != RAMA_NO_WORD && w[at].f > f->end)
@@ -201,23 +201,23 @@ void rama_view_file_times(struct rama_view *v, struct rama_view_file *f)
 	}
 }
 
-static void find_top(struct rama_view_file *f)
+static void find_top(struct rama_job_view_file *f)
 {
-	static const uint8_t order[] = { RAMA_LAYER_MPIIO, RAMA_LAYER_DFS, RAMA_LAYER_DAOS,
-					 RAMA_LAYER_POSIX, RAMA_LAYER_STDIO };
+	static const uint8_t order[] = { RAMA_JOB_LAYER_MPIIO, RAMA_JOB_LAYER_DFS, RAMA_JOB_LAYER_DAOS,
+					 RAMA_JOB_LAYER_POSIX, RAMA_JOB_LAYER_STDIO };
 	double best = -1;
 
-	f->top = RAMA_LAYER_EXTRA;
+	f->top = RAMA_JOB_LAYER_EXTRA;
 	for (unsigned i = 0; i < sizeof(order); i++) {
-		struct rama_io io;
+		struct rama_job_io io;
 		double much;
 
 		if (f->rec[order[i]] == NULL)
 			continue;
-		io = rama_io_of(order[i], f->rec[order[i]]);
+		io = rama_job_io_of(order[i], f->rec[order[i]]);
 		much = (double)io.bytes_read + (double)io.bytes_written;
-		if (order[i] == RAMA_LAYER_MPIIO && much > 0) {
-			f->top = RAMA_LAYER_MPIIO;
+		if (order[i] == RAMA_JOB_LAYER_MPIIO && much > 0) {
+			f->top = RAMA_JOB_LAYER_MPIIO;
 			return;
 		}
 		if (much > best) { /* the higher one if none moved data */
@@ -225,18 +225,18 @@ static void find_top(struct rama_view_file *f)
 			f->top = order[i];
 		}
 	}
-	for (unsigned l = 0; best < 0 && l < RAMA_LAYERS; l++) {
+	for (unsigned l = 0; best < 0 && l < RAMA_JOB_LAYERS; l++) {
 		if (f->rec[l] != NULL || f->traced[l] != NULL) {
-			f->top = (enum rama_layer)l;
+			f->top = (enum rama_job_layer)l;
 			return;
 		}
 	}
 }
 
-static void count_ranks(const struct rama_view *v, struct rama_view_file *f)
+static void count_ranks(const struct rama_job_view *v, struct rama_job_view_file *f)
 {
-	for (unsigned l = 0; l < RAMA_LAYERS; l++) {
-		if (f->cover[l] > f->ranks && !rama_layer_info[l].part)
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
+		if (f->cover[l] > f->ranks && !rama_job_layer_info[l].part)
 			f->ranks = f->cover[l];
 		if (f->rec[l] == NULL && f->traced[l] != NULL && f->traced[l]->records > f->ranks)
 			f->ranks = f->traced[l]->records;
@@ -249,13 +249,13 @@ static void count_ranks(const struct rama_view *v, struct rama_view_file *f)
 }
 
 /* parts become one record of their file */
-static int roll_up(struct rama_view *v)
+static int roll_up(struct rama_job_view *v)
 {
-	union rama_word copy[RAMA_RECORD_WORDS];
+	union rama_word copy[RAMA_JOB_RECORD_WORDS];
 
 	for (size_t i = 0; i < v->n_parts; i++) {
-		struct rama_view_part *p = &v->parts[i];
-		struct rama_view_file *f = &v->files[p->file];
+		struct rama_job_view_part *p = &v->parts[i];
+		struct rama_job_view_file *f = &v->files[p->file];
 		size_t size = v->work->plan[p->layer].mod->record->words * sizeof(copy[0]);
 		union rama_word *sum = (union rama_word *)f->rec[p->layer];
 
@@ -268,7 +268,7 @@ static int roll_up(struct rama_view *v)
 			sum[RAMA_ID].u = f->id;
 			f->rec[p->layer] = sum;
 		} else {
-			rama_record_merge(v->work, p->layer, sum, copy, 0, 0);
+			rama_job_record_merge(v->work, p->layer, sum, copy, 0, 0);
 			sum[RAMA_ID].u = f->id;
 		}
 		f->rows[p->layer] += p->rows;
@@ -276,23 +276,23 @@ static int roll_up(struct rama_view *v)
 	return 0;
 }
 
-int rama_view_files_finish(struct rama_view *v)
+int rama_job_view_files_finish(struct rama_job_view *v)
 {
 	int rc = roll_up(v);
 
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < v->n_files; i++) {
-		struct rama_view_file *f = &v->files[i];
+		struct rama_job_view_file *f = &v->files[i];
 
 		f->unopened = true;
-		for (unsigned l = 0; l < RAMA_LAYERS; l++) {
+		for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
 			if (f->rec[l] != NULL)
 				v->layer[l].files += !f->pseudo;
-			if (l != RAMA_LAYER_EXTRA && (f->rec[l] != NULL || f->traced[l] != NULL))
+			if (l != RAMA_JOB_LAYER_EXTRA && (f->rec[l] != NULL || f->traced[l] != NULL))
 				f->unopened = false;
 		}
-		rama_view_file_times(v, f);
+		rama_job_view_file_times(v, f);
 		find_top(f);
 		count_ranks(v, f);
 		v->n_real += !f->pseudo && !f->unopened;
@@ -300,7 +300,7 @@ int rama_view_files_finish(struct rama_view *v)
 	return 0;
 }
 
-const char *rama_view_short_name(const char *name, unsigned most, char *to, size_t room)
+const char *rama_job_view_short_name(const char *name, unsigned most, char *to, size_t room)
 {
 	size_t n = strlen(name), chars = 0, head, tail, from = 0, back = n;
 
@@ -325,7 +325,7 @@ const char *rama_view_short_name(const char *name, unsigned most, char *to, size
 	return to;
 }
 
-size_t rama_view_log_user(const char *path, const char **user)
+size_t rama_job_view_log_user(const char *path, const char **user)
 {
 	const char *name = strrchr(path, '/'), *id;
 	size_t n;

@@ -31,7 +31,7 @@ static size_t folded(const char *name, char *to)
 	return n;
 }
 
-static size_t longest(const struct rama_view *v)
+static size_t longest(const struct rama_job_view *v)
 {
 	size_t most = 0;
 
@@ -73,14 +73,14 @@ static void compare(struct first *first, const char *a, const char *b)
 	}
 }
 
-static void join(struct rama_view *v, uint32_t file, struct first *first, uint32_t group)
+static void join(struct rama_job_view *v, uint32_t file, struct first *first, uint32_t group)
 {
-	struct rama_view_group *g = &v->groups[group];
-	struct rama_view_file *f = &v->files[file];
+	struct rama_job_view_group *g = &v->groups[group];
+	struct rama_job_view_file *f = &v->files[file];
 
 	f->group = group;
 	g->files++;
-	rama_io_add(&g->io, &f->io);
+	rama_job_io_add(&g->io, &f->io);
 	if (g->files > 1)
 		compare(&first[group], v->files[first[group].file].name, f->name);
 }
@@ -110,7 +110,7 @@ static size_t pattern(const struct first *first, const char *name, char *to)
 	return n;
 }
 
-static int name_group(struct rama_view *v, struct rama_view_group *g, const struct first *first,
+static int name_group(struct rama_job_view *v, struct rama_job_view_group *g, const struct first *first,
 		      char *buf)
 {
 	const char *name = v->files[first->file].name;
@@ -120,7 +120,7 @@ static int name_group(struct rama_view *v, struct rama_view_group *g, const stru
 	return g->pattern != NULL ? 0 : RAMA_EMEMORY;
 }
 
-static int make(struct rama_view *v, struct rama_map *by_name, struct first *first, char *buf)
+static int make(struct rama_job_view *v, struct rama_map *by_name, struct first *first, char *buf)
 {
 	for (uint32_t i = 0; i < v->n_files; i++) {
 		/* a name that is only an id stands for itself */
@@ -146,7 +146,7 @@ static int make(struct rama_view *v, struct rama_map *by_name, struct first *fir
 	return 0;
 }
 
-int rama_view_groups_finish(struct rama_view *v)
+int rama_job_view_groups_finish(struct rama_job_view *v)
 {
 	struct rama_map by_name = { 0 };
 	struct first *first = calloc(v->n_files + 1, sizeof(*first));

@@ -9,11 +9,11 @@
 
 #define PREFIX "heatmap:"
 
-void rama_heat_maps_free(struct rama_heat_maps *h)
+void rama_job_heat_maps_free(struct rama_job_heat_maps *h)
 {
 	if (h == NULL)
 		return;
-	for (unsigned l = 0; l < RAMA_LAYERS; l++) {
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
 		for (unsigned k = 0; k < 2; k++) {
 			free(h->layer[l].sum[k]);
 			free(h->layer[l].max[k]);
@@ -24,40 +24,40 @@ void rama_heat_maps_free(struct rama_heat_maps *h)
 	free(h);
 }
 
-/* the layer a record is of, by its name or, where that is missing, by its id; RAMA_LAYERS: none */
-static unsigned layer_of(const struct rama_view *v, uint64_t id)
+/* the layer a record is of, by its name or, where that is missing, by its id; RAMA_JOB_LAYERS: none */
+static unsigned layer_of(const struct rama_job_view *v, uint64_t id)
 {
-	static const char *const names[RAMA_LAYERS] = {
+	static const char *const names[RAMA_JOB_LAYERS] = {
 #define LAYER(symbol, ...) PREFIX #symbol,
 #include "job/layers.def"
 #undef LAYER
 	};
 	const struct rama_name *name = rama_log_name(v->work->log, id);
 
-	for (unsigned l = 0; l < RAMA_LAYERS; l++)
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
 		if (name != NULL ? strcmp(name->text, names[l]) == 0
 				 : rama_record_id(names[l], strlen(names[l])) == id)
 			return l;
-	return RAMA_LAYERS;
+	return RAMA_JOB_LAYERS;
 }
 
 /* how many rows a map of n ranks gets */
 static size_t rows_for(size_t n, unsigned bins)
 {
-	return n <= RAMA_HEAT_ALONE / bins ? n : RAMA_HEAT_CELLS / bins;
+	return n <= RAMA_JOB_HEAT_ALONE / bins ? n : RAMA_JOB_HEAT_CELLS / bins;
 }
 
 /* The width of the first record is taken, or as many times that as make all of the job fit. */
-static int start(struct rama_view *v, struct rama_layer_heat *h, double width)
+static int start(struct rama_job_view *v, struct rama_job_layer_heat *h, double width)
 {
 	double bins = ceil((v->run_time > 0 ? v->run_time : width) / width);
-	double times = ceil(bins / RAMA_VIEW_BINS);
+	double times = ceil(bins / RAMA_JOB_VIEW_BINS);
 	size_t n = (size_t)v->nprocs, cells;
 	bool ok = true;
 
 	h->width = width * times;
 	bins = ceil(bins / times);
-	h->bins = bins >= 1 ? bins < RAMA_VIEW_BINS ? (unsigned)bins : RAMA_VIEW_BINS : 1;
+	h->bins = bins >= 1 ? bins < RAMA_JOB_VIEW_BINS ? (unsigned)bins : RAMA_JOB_VIEW_BINS : 1;
 	h->rows = (unsigned)rows_for(n, h->bins);
 	cells = (size_t)h->rows * h->bins;
 	h->active = calloc(n, sizeof(*h->active));
@@ -90,7 +90,7 @@ static void lay(double *row, unsigned bins, double width, const double span[2], 
 }
 
 /* One bin of a record often is one of ours, or lies within one. */
-static void lay_record(const struct rama_view *v, const struct rama_layer_heat *h,
+static void lay_record(const struct rama_job_view *v, const struct rama_job_layer_heat *h,
 		       const struct rama_record *r, unsigned kind, double *row)
 {
 	double width = r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f, shift = v->work->shift;
@@ -106,7 +106,7 @@ static void lay_record(const struct rama_view *v, const struct rama_layer_heat *
 	}
 }
 
-static void add_row(struct rama_view *v, struct rama_layer_heat *h, int64_t rank, unsigned kind,
+static void add_row(struct rama_job_view *v, struct rama_job_layer_heat *h, int64_t rank, unsigned kind,
 		    const double *row)
 {
 	size_t at = (size_t)(rank * h->rows / v->nprocs) * h->bins;
@@ -123,21 +123,21 @@ static void add_row(struct rama_view *v, struct rama_layer_heat *h, int64_t rank
 	}
 }
 
-static int take(struct rama_view *v, const struct rama_record *r)
+static int take(struct rama_job_view *v, const struct rama_record *r)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	unsigned layer = layer_of(v, r->w[RAMA_ID].u);
 	double width = r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
 	int64_t rank = r->w[RAMA_RANK].i < 0 && k->n == 1 ? 0 : r->w[RAMA_RANK].i;
-	struct rama_layer_heat *h;
+	struct rama_job_layer_heat *h;
 
-	if (layer == RAMA_LAYERS || !(width > 1e-9 && width < 1e9) || rank < 0 || rank >= k->n)
+	if (layer == RAMA_JOB_LAYERS || !(width > 1e-9 && width < 1e9) || rank < 0 || rank >= k->n)
 		return 0;
 	h = &k->heat->layer[layer];
 	if (!h->used && start(v, h, width) != 0)
 		return RAMA_EMEMORY;
 	for (unsigned kind = 0; kind < 2; kind++) {
-		double row[RAMA_VIEW_BINS] = { 0 };
+		double row[RAMA_JOB_VIEW_BINS] = { 0 };
 
 		lay_record(v, h, r, kind, row);
 		add_row(v, h, k->first + rank, kind, row);
@@ -145,9 +145,9 @@ static int take(struct rama_view *v, const struct rama_record *r)
 	return 0;
 }
 
-int rama_view_heat_maps(struct rama_view *v)
+int rama_job_view_heat_maps(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	struct rama_cursor c;
 	struct rama_record *r;
 	int rc, bad = 0;
@@ -166,7 +166,7 @@ int rama_view_heat_maps(struct rama_view *v)
 
 /* ---- what is shown ----------------------------------------------------------------------------------- */
 
-static double *copied(struct rama_view *v, const double *from, size_t n)
+static double *copied(struct rama_job_view *v, const double *from, size_t n)
 {
 	double *to = rama_arena_alloc(&v->arena, n * sizeof(*to));
 
@@ -177,7 +177,7 @@ static double *copied(struct rama_view *v, const double *from, size_t n)
 	return to;
 }
 
-static int row_ranks(struct rama_view *v, struct rama_view_heat *h)
+static int row_ranks(struct rama_job_view *v, struct rama_job_view_heat *h)
 {
 	h->first = rama_arena_alloc(&v->arena, ((size_t)h->rows + 1) * sizeof(*h->first));
 	if (h->first == NULL)
@@ -187,12 +187,12 @@ static int row_ranks(struct rama_view *v, struct rama_view_heat *h)
 	return 0;
 }
 
-static int from_records(struct rama_view *v, enum rama_layer layer, struct rama_view_heat *h)
+static int from_records(struct rama_job_view *v, enum rama_job_layer layer, struct rama_job_view_heat *h)
 {
-	const struct rama_layer_heat *x = &v->work->heat->layer[layer];
+	const struct rama_job_layer_heat *x = &v->work->heat->layer[layer];
 	size_t cells = (size_t)x->rows * x->bins;
 
-	*h = (struct rama_view_heat){
+	*h = (struct rama_job_view_heat){
 		.layer = layer, .rows = x->rows, .bins = x->bins, .width = x->width
 	};
 	for (unsigned k = 0; k < 2; k++) {
@@ -207,8 +207,8 @@ static int from_records(struct rama_view *v, enum rama_layer layer, struct rama_
 	return row_ranks(v, h);
 }
 
-static void fold(const struct rama_view *v, const struct rama_layer_trace *x,
-		 struct rama_view_heat *h)
+static void fold(const struct rama_job_view *v, const struct rama_job_layer_trace *x,
+		 struct rama_job_view_heat *h)
 {
 	for (int64_t rank = 0; rank < v->nprocs; rank++) {
 		size_t at = (size_t)(rank * h->rows / v->nprocs) * h->bins;
@@ -225,13 +225,13 @@ static void fold(const struct rama_view *v, const struct rama_layer_trace *x,
 	}
 }
 
-static int from_trace(struct rama_view *v, unsigned traced, struct rama_view_heat *h)
+static int from_trace(struct rama_job_view *v, unsigned traced, struct rama_job_view_heat *h)
 {
-	const struct rama_trace *t = v->work->trace;
-	const struct rama_layer_trace *x = &t->layer[traced];
+	const struct rama_job_trace *t = v->work->trace;
+	const struct rama_job_layer_trace *x = &t->layer[traced];
 	size_t n = (size_t)v->nprocs, rows = rows_for(n, t->bins), cells = rows * t->bins;
 
-	*h = (struct rama_view_heat){ .layer = (enum rama_layer)rama_traced_layer[traced],
+	*h = (struct rama_job_view_heat){ .layer = (enum rama_job_layer)rama_job_traced_layer[traced],
 				      .traced = true,
 				      .rows = (uint32_t)rows,
 				      .bins = t->bins,
@@ -250,51 +250,51 @@ static int from_trace(struct rama_view *v, unsigned traced, struct rama_view_hea
 }
 
 /* The trace is exact; heat maps know all ranks even if the trace does not, and may be finer where ranks are many. */
-static bool prefer_trace(const struct rama_view *v, unsigned traced)
+static bool prefer_trace(const struct rama_job_view *v, unsigned traced)
 {
-	const struct rama_trace *t = v->work->trace;
-	const struct rama_layer_heat *h = &v->work->heat->layer[rama_traced_layer[traced]];
+	const struct rama_job_trace *t = v->work->trace;
+	const struct rama_job_layer_heat *h = &v->work->heat->layer[rama_job_traced_layer[traced]];
 
 	return t != NULL && t->layer[traced].segments > 0 &&
 	       (!h->used || (t->layer[traced].whole && t->bins >= h->bins / 2));
 }
 
 /* Heat maps have the standard streams in them; alone they are not worth a map. */
-static bool only_streams(const struct rama_view *v, unsigned layer)
+static bool only_streams(const struct rama_job_view *v, unsigned layer)
 {
-	const struct rama_view_layer *l = &v->layer[layer];
+	const struct rama_job_view_layer *l = &v->layer[layer];
 
 	return l->used && l->io.bytes_read == 0 && l->io.bytes_written == 0;
 }
 
-static int heats_finish(struct rama_view *v)
+static int heats_finish(struct rama_job_view *v)
 {
 	int rc = 0;
 
-	v->heats = rama_arena_alloc(&v->arena, RAMA_LAYERS * sizeof(*v->heats));
+	v->heats = rama_arena_alloc(&v->arena, RAMA_JOB_LAYERS * sizeof(*v->heats));
 	if (v->heats == NULL)
 		return RAMA_EMEMORY;
-	for (unsigned l = 0; l < RAMA_LAYERS && rc == 0; l++) {
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS && rc == 0; l++) {
 		unsigned traced = 0;
 
-		while (traced < RAMA_TRACED_LAYERS && rama_traced_layer[traced] != l)
+		while (traced < RAMA_JOB_TRACED_LAYERS && rama_job_traced_layer[traced] != l)
 			traced++;
-		if (traced < RAMA_TRACED_LAYERS && prefer_trace(v, traced))
+		if (traced < RAMA_JOB_TRACED_LAYERS && prefer_trace(v, traced))
 			rc = from_trace(v, traced, &v->heats[v->n_heats++]);
 		else if (v->work->heat->layer[l].used && !only_streams(v, l))
-			rc = from_records(v, (enum rama_layer)l, &v->heats[v->n_heats++]);
+			rc = from_records(v, (enum rama_job_layer)l, &v->heats[v->n_heats++]);
 	}
 	return rc;
 }
 
 /* Of each layer: is its trace all there? Then it moved what the counters say. */
-static void see_whole(struct rama_view *v)
+static void see_whole(struct rama_job_view *v)
 {
-	struct rama_trace *t = v->work->trace;
+	struct rama_job_trace *t = v->work->trace;
 
-	for (unsigned i = 0; i < RAMA_TRACED_LAYERS; i++) {
-		const struct rama_io *io = &v->layer[rama_traced_layer[i]].io;
-		struct rama_layer_trace *x = &t->layer[i];
+	for (unsigned i = 0; i < RAMA_JOB_TRACED_LAYERS; i++) {
+		const struct rama_job_io *io = &v->layer[rama_job_traced_layer[i]].io;
+		struct rama_job_layer_trace *x = &t->layer[i];
 
 		x->whole = !t->bad && x->bytes[0] == io->bytes_written &&
 			   x->bytes[1] == io->bytes_read;
@@ -306,7 +306,7 @@ static void see_whole(struct rama_view *v)
 		v->segments_cut = true;
 }
 
-int rama_view_times_finish(struct rama_view *v)
+int rama_job_view_times_finish(struct rama_job_view *v)
 {
 	int rc = 0;
 
@@ -315,8 +315,8 @@ int rama_view_times_finish(struct rama_view *v)
 	if (v->work->heat != NULL)
 		rc = heats_finish(v);
 	if (rc == 0)
-		rc = rama_phases_finish(v);
+		rc = rama_job_phases_finish(v);
 	if (rc == 0 && v->work->trace != NULL)
-		rc = rama_ops_finish(v);
+		rc = rama_job_ops_finish(v);
 	return rc;
 }

@@ -5,8 +5,8 @@
 #define LAYER_PART true
 #define LAYER_FILE false
 #define LAYER(symbol, kind, label, name) \
-	[RAMA_LAYER_##symbol] = { name, label, RAMA_MOD_##symbol, LAYER_##kind },
-const struct rama_layer_info rama_layer_info[RAMA_LAYERS] = {
+	[RAMA_JOB_LAYER_##symbol] = { name, label, RAMA_MOD_##symbol, LAYER_##kind },
+const struct rama_job_layer_info rama_job_layer_info[RAMA_JOB_LAYERS] = {
 #include "job/layers.def"
 };
 #undef LAYER
@@ -15,13 +15,13 @@ struct row {
 	uint8_t layer;
 	bool time;
 	uint16_t word;
-	uint16_t to; /* figure of struct rama_io */
+	uint16_t to; /* figure of struct rama_job_io */
 };
 
 #define IO(layer, figure, counter) \
-	{ RAMA_LAYER_##layer, false, RAMA_##layer##_##counter, offsetof(struct rama_io, figure) },
+	{ RAMA_JOB_LAYER_##layer, false, RAMA_##layer##_##counter, offsetof(struct rama_job_io, figure) },
 #define IO_TIME(layer, figure, counter) \
-	{ RAMA_LAYER_##layer, true, RAMA_##layer##_##counter, offsetof(struct rama_io, figure) },
+	{ RAMA_JOB_LAYER_##layer, true, RAMA_##layer##_##counter, offsetof(struct rama_job_io, figure) },
 static const struct row rows[] = {
 #include "job/io.def"
 };
@@ -36,9 +36,9 @@ static int64_t added(int64_t a, int64_t b)
 	return b < 0 && a < INT64_MIN - b ? INT64_MIN : a + b;
 }
 
-struct rama_io rama_io_of(enum rama_layer layer, const union rama_word *w)
+struct rama_job_io rama_job_io_of(enum rama_job_layer layer, const union rama_word *w)
 {
-	struct rama_io io = { 0 };
+	struct rama_job_io io = { 0 };
 	size_t i = 0, n = sizeof(rows) / sizeof(rows[0]);
 
 	while (i < n && rows[i].layer != layer)
@@ -54,7 +54,7 @@ struct rama_io rama_io_of(enum rama_layer layer, const union rama_word *w)
 	return io;
 }
 
-void rama_io_add(struct rama_io *to, const struct rama_io *x)
+void rama_job_io_add(struct rama_job_io *to, const struct rama_job_io *x)
 {
 	to->reads = added(to->reads, x->reads);
 	to->writes = added(to->writes, x->writes);

@@ -7,7 +7,7 @@
 #include "base/file.h"
 
 /* *unreadable: segments that gave nothing. Close the file. */
-int rama_leftover_open(struct rama_file *f, const char *dir, size_t *unreadable,
+int rama_job_leftover_open(struct rama_file *f, const char *dir, size_t *unreadable,
 		       struct rama_err *e);
 
 #endif

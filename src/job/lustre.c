@@ -17,14 +17,14 @@ static int64_t held(const union rama_word *comp, int64_t size)
 	return to > from ? to - from : 0;
 }
 
-static int64_t file_size(const struct rama_view_file *f)
+static int64_t file_size(const struct rama_job_view_file *f)
 {
 	static const struct {
 		uint8_t layer;
 		uint16_t word[2];
 	} at[] = {
-		{ RAMA_LAYER_POSIX, { RAMA_POSIX_MAX_BYTE_READ, RAMA_POSIX_MAX_BYTE_WRITTEN } },
-		{ RAMA_LAYER_STDIO, { RAMA_STDIO_MAX_BYTE_READ, RAMA_STDIO_MAX_BYTE_WRITTEN } },
+		{ RAMA_JOB_LAYER_POSIX, { RAMA_POSIX_MAX_BYTE_READ, RAMA_POSIX_MAX_BYTE_WRITTEN } },
+		{ RAMA_JOB_LAYER_STDIO, { RAMA_STDIO_MAX_BYTE_READ, RAMA_STDIO_MAX_BYTE_WRITTEN } },
 	};
 	int64_t size = 0;
 
@@ -64,10 +64,10 @@ static struct choice choose(const struct rama_record *r, int64_t size)
 	return best;
 }
 
-static int take(struct rama_view *v, const struct rama_record *r)
+static int take(struct rama_job_view *v, const struct rama_record *r)
 {
-	struct rama_view_file *f;
-	struct rama_view_stripes *s;
+	struct rama_job_view_file *f;
+	struct rama_job_view_stripes *s;
 	struct choice c;
 	uint64_t n, *at = rama_map_get(&v->by_id, r->w[RAMA_ID].u);
 
@@ -81,7 +81,7 @@ static int take(struct rama_view *v, const struct rama_record *r)
 	s = rama_arena_alloc(&v->arena, sizeof(*s) + (size_t)n * sizeof(*s->osts));
 	if (s == NULL)
 		return RAMA_EMEMORY;
-	*s = (struct rama_view_stripes){ .stripe_count = c.stripes,
+	*s = (struct rama_job_view_stripes){ .stripe_count = c.stripes,
 					 .components = (int64_t)r->count[0],
 					 .n_osts = (uint32_t)n,
 					 .osts = (int64_t *)(s + 1) };
@@ -93,7 +93,7 @@ static int take(struct rama_view *v, const struct rama_record *r)
 	return 0;
 }
 
-int rama_view_stripes(struct rama_view *v)
+int rama_job_view_stripes(struct rama_job_view *v)
 {
 	struct rama_cursor c;
 	struct rama_record *r;
@@ -108,22 +108,22 @@ int rama_view_stripes(struct rama_view *v)
 
 /* ---- targets --------------------------------------------------------------------------------------- */
 
-static int add_file(struct rama_view *v, struct rama_map *by_ost, size_t *room,
-		    const struct rama_view_file *f)
+static int add_file(struct rama_job_view *v, struct rama_map *by_ost, size_t *room,
+		    const struct rama_job_view_file *f)
 {
-	double n = f->stripes->n_osts, time = rama_io_time(&f->disk);
+	double n = f->stripes->n_osts, time = rama_job_io_time(&f->disk);
 	double bytes = (double)f->disk.bytes_read + (double)f->disk.bytes_written;
 
 	for (uint32_t i = 0; i < f->stripes->n_osts; i++) {
 		bool fresh;
 		uint64_t *at = rama_map_put(by_ost, (uint64_t)f->stripes->osts[i], &fresh);
-		struct rama_view_ost *o;
+		struct rama_job_view_ost *o;
 
-		if (at == NULL || rama_room(&v->osts, v->n_osts, room, sizeof(*o)) != 0)
+		if (at == NULL || rama_job_room(&v->osts, v->n_osts, room, sizeof(*o)) != 0)
 			return RAMA_EMEMORY;
 		if (fresh) {
 			*at = v->n_osts;
-			v->osts[v->n_osts++] = (struct rama_view_ost){ .ost = f->stripes->osts[i] };
+			v->osts[v->n_osts++] = (struct rama_job_view_ost){ .ost = f->stripes->osts[i] };
 		}
 		o = &v->osts[*at];
 		o->files++;
@@ -140,12 +140,12 @@ static int add_file(struct rama_view *v, struct rama_map *by_ost, size_t *room,
 
 static int by_number(const void *a, const void *b)
 {
-	const struct rama_view_ost *x = a, *y = b;
+	const struct rama_job_view_ost *x = a, *y = b;
 
 	return x->ost < y->ost ? -1 : x->ost > y->ost;
 }
 
-int rama_view_osts_finish(struct rama_view *v)
+int rama_job_view_osts_finish(struct rama_job_view *v)
 {
 	struct rama_map by_ost = { 0 };
 	size_t room = 0;

@@ -4,9 +4,9 @@
 
 #include "job/parts.h"
 
-static int find(struct rama_view *v, const struct rama_mount *m, int *mount)
+static int find(struct rama_job_view *v, const struct rama_mount *m, int *mount)
 {
-	struct rama_view_mount new = { 0 };
+	struct rama_job_view_mount new = { 0 };
 
 	for (size_t i = 0; i < v->n_mounts; i++) {
 		if (strcmp(v->mounts[i].path, m->path) == 0 &&
@@ -18,7 +18,7 @@ static int find(struct rama_view *v, const struct rama_mount *m, int *mount)
 	new.path = rama_arena_text(&v->arena, m->path, strlen(m->path));
 	new.type = rama_arena_text(&v->arena, m->type, strlen(m->type));
 	if (new.path == NULL || new.type == NULL ||
-	    rama_room(&v->mounts, v->n_mounts, &v->work->mounts_room, sizeof(new)) != 0)
+	    rama_job_room(&v->mounts, v->n_mounts, &v->work->mounts_room, sizeof(new)) != 0)
 		return RAMA_EMEMORY;
 	*mount = (int)v->n_mounts;
 	v->mounts[v->n_mounts++] = new;
@@ -40,9 +40,9 @@ static const struct rama_mount *mount_of(const struct rama_log *log, const char 
 }
 
 /* Files of one directory come together and are on one file system. */
-int rama_view_mount_of(struct rama_view *v, const char *name, int *mount)
+int rama_job_view_mount_of(struct rama_job_view *v, const char *name, int *mount)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	const char *slash = strrchr(name, '/');
 	size_t n = slash != NULL ? (size_t)(slash - name) : 0;
 	const struct rama_mount *m;

@@ -10,16 +10,16 @@
 
 /* ---- operations: all of them, or the longest --------------------------------------------------------- */
 
-static double duration(const struct rama_view_op *op)
+static double duration(const struct rama_job_view_op *op)
 {
 	return op->end - op->start;
 }
 
-static void sink(struct rama_view_op *heap, size_t n, size_t at)
+static void sink(struct rama_job_view_op *heap, size_t n, size_t at)
 {
 	for (;;) {
 		size_t low = at, child = 2 * at + 1;
-		struct rama_view_op swap;
+		struct rama_job_view_op swap;
 
 		for (size_t i = child; i < child + 2 && i < n; i++)
 			if (duration(&heap[i]) < duration(&heap[low]))
@@ -33,9 +33,9 @@ static void sink(struct rama_view_op *heap, size_t n, size_t at)
 	}
 }
 
-void rama_ops_keep(struct rama_trace *t, const struct rama_access *a, uint8_t layer)
+void rama_job_ops_keep(struct rama_job_trace *t, const struct rama_job_access *a, uint8_t layer)
 {
-	struct rama_view_op op = { .file = a->file,
+	struct rama_job_view_op op = { .file = a->file,
 				   .rank = (int32_t)a->rank,
 				   .layer = layer,
 				   .kind = a->kind,
@@ -44,7 +44,7 @@ void rama_ops_keep(struct rama_trace *t, const struct rama_access *a, uint8_t la
 				   .start = a->start,
 				   .end = a->end };
 
-	if (t->n_ops < RAMA_OPS_KEPT) {
+	if (t->n_ops < RAMA_JOB_OPS_KEPT) {
 		t->ops[t->n_ops++] = op;
 		return;
 	}
@@ -61,7 +61,7 @@ void rama_ops_keep(struct rama_trace *t, const struct rama_access *a, uint8_t la
 
 static int by_start(const void *a, const void *b)
 {
-	const struct rama_view_op *x = a, *y = b;
+	const struct rama_job_view_op *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -72,51 +72,51 @@ static int by_start(const void *a, const void *b)
 
 /* ---- offsets over time of the files that moved most ---------------------------------------------------- */
 
-static double moved(const struct rama_view_file *f, enum rama_layer layer)
+static double moved(const struct rama_job_view_file *f, enum rama_job_layer layer)
 {
-	struct rama_io io;
+	struct rama_job_io io;
 
 	if (f->rec[layer] == NULL || f->pseudo)
 		return 0;
-	io = rama_io_of(layer, f->rec[layer]);
+	io = rama_job_io_of(layer, f->rec[layer]);
 	return (double)io.bytes_read + (double)io.bytes_written;
 }
 
 /* the lowest layer in which it moved data, and that can be traced */
-static double traced_layer(const struct rama_view_file *f, enum rama_layer *layer)
+static double traced_layer(const struct rama_job_view_file *f, enum rama_job_layer *layer)
 {
-	for (unsigned i = 0; i < RAMA_TRACED_LAYERS; i++) {
-		*layer = (enum rama_layer)rama_traced_layer[i];
+	for (unsigned i = 0; i < RAMA_JOB_TRACED_LAYERS; i++) {
+		*layer = (enum rama_job_layer)rama_job_traced_layer[i];
 		if (moved(f, *layer) > 0)
 			return moved(f, *layer);
 	}
 	return 0;
 }
 
-static int64_t size_of(const struct rama_view_file *f, enum rama_layer layer)
+static int64_t size_of(const struct rama_job_view_file *f, enum rama_job_layer layer)
 {
 	const union rama_word *w = f->rec[layer];
 	int64_t size = 1 << 20;
 
-	if (layer == RAMA_LAYER_POSIX)
+	if (layer == RAMA_JOB_LAYER_POSIX)
 		size = w[RAMA_POSIX_MAX_BYTE_READ].i > w[RAMA_POSIX_MAX_BYTE_WRITTEN].i
 			       ? w[RAMA_POSIX_MAX_BYTE_READ].i
 			       : w[RAMA_POSIX_MAX_BYTE_WRITTEN].i;
-	else if (layer == RAMA_LAYER_STDIO)
+	else if (layer == RAMA_JOB_LAYER_STDIO)
 		size = w[RAMA_STDIO_MAX_BYTE_READ].i > w[RAMA_STDIO_MAX_BYTE_WRITTEN].i
 			       ? w[RAMA_STDIO_MAX_BYTE_READ].i
 			       : w[RAMA_STDIO_MAX_BYTE_WRITTEN].i;
 	return size < ROWS ? ROWS : size < INT64_MAX / 4 ? size + 1 : INT64_MAX / 4;
 }
 
-static int start_grid(struct rama_view *v, uint32_t file, enum rama_layer layer)
+static int start_grid(struct rama_job_view *v, uint32_t file, enum rama_job_layer layer)
 {
-	struct rama_trace *t = v->work->trace;
-	struct rama_view_offsets *o = &t->offsets[t->n_offsets];
-	struct rama_view_file *f = &v->files[file];
+	struct rama_job_trace *t = v->work->trace;
+	struct rama_job_view_offsets *o = &t->offsets[t->n_offsets];
+	struct rama_job_view_file *f = &v->files[file];
 
-	rama_view_file_times(v, f);
-	*o = (struct rama_view_offsets){ .file = file,
+	rama_job_view_file_times(v, f);
+	*o = (struct rama_job_view_offsets){ .file = file,
 					 .layer = layer,
 					 .size = size_of(f, layer),
 					 .t0 = f->start,
@@ -137,18 +137,18 @@ static int start_grid(struct rama_view *v, uint32_t file, enum rama_layer layer)
 	return 0;
 }
 
-int rama_offsets_choose(struct rama_view *v)
+int rama_job_offsets_choose(struct rama_job_view *v)
 {
 	struct {
 		double bytes;
 		uint32_t file;
-		enum rama_layer layer;
-	} best[RAMA_OFFSET_FILES + 1];
+		enum rama_job_layer layer;
+	} best[RAMA_JOB_OFFSET_FILES + 1];
 	unsigned n = 0;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < v->n_files; i++) {
-		enum rama_layer layer;
+		enum rama_job_layer layer;
 		double bytes = traced_layer(&v->files[i], &layer);
 		unsigned at = n;
 
@@ -159,7 +159,7 @@ int rama_offsets_choose(struct rama_view *v)
 		best[at].bytes = bytes;
 		best[at].file = i;
 		best[at].layer = layer;
-		n += n < RAMA_OFFSET_FILES;
+		n += n < RAMA_JOB_OFFSET_FILES;
 	}
 	for (unsigned i = 0; i < n && rc == 0; i++)
 		rc = start_grid(v, best[i].file, best[i].layer);
@@ -167,7 +167,7 @@ int rama_offsets_choose(struct rama_view *v)
 }
 
 /* twice as many offsets fit: pairs of rows become one */
-static void widen(struct rama_view_offsets *o)
+static void widen(struct rama_job_view_offsets *o)
 {
 	for (unsigned k = 0; k < 2; k++) {
 		float *x = o->bytes[k];
@@ -181,7 +181,7 @@ static void widen(struct rama_view_offsets *o)
 }
 
 /* An access goes through its offsets from its start to its end. */
-static void draw(struct rama_view_offsets *o, const struct rama_access *a)
+static void draw(struct rama_job_view_offsets *o, const struct rama_job_access *a)
 {
 	double high = (double)o->size / ROWS, len = (double)a->length, from = (double)a->offset;
 	unsigned first = (unsigned)(from / high), last = (unsigned)((from + len - 1) / high);
@@ -199,10 +199,10 @@ static void draw(struct rama_view_offsets *o, const struct rama_access *a)
 	}
 }
 
-void rama_offsets_add(struct rama_trace *t, const struct rama_access *a, uint8_t layer)
+void rama_job_offsets_add(struct rama_job_trace *t, const struct rama_job_access *a, uint8_t layer)
 {
 	for (unsigned i = 0; i < t->n_offsets; i++) {
-		struct rama_view_offsets *o = &t->offsets[i];
+		struct rama_job_view_offsets *o = &t->offsets[i];
 
 		if (o->file != a->file || o->layer != layer || a->length == 0 || a->offset < 0 ||
 		    a->offset > INT64_MAX / 4 || a->length > INT64_MAX / 4)
@@ -214,11 +214,11 @@ void rama_offsets_add(struct rama_trace *t, const struct rama_access *a, uint8_t
 	}
 }
 
-int rama_ops_finish(struct rama_view *v)
+int rama_job_ops_finish(struct rama_job_view *v)
 {
-	struct rama_trace *t = v->work->trace;
+	struct rama_job_trace *t = v->work->trace;
 
-	v->offsets = rama_arena_alloc(&v->arena, RAMA_OFFSET_FILES * sizeof(*v->offsets));
+	v->offsets = rama_arena_alloc(&v->arena, RAMA_JOB_OFFSET_FILES * sizeof(*v->offsets));
 	v->ops = rama_arena_alloc(&v->arena, t->n_ops * sizeof(*v->ops) + 1);
 	if (v->ops == NULL || v->offsets == NULL)
 		return RAMA_EMEMORY;

@@ -27,7 +27,7 @@ static double median(double *x, size_t n)
 
 /* Quiet is longer than 0.1 s, than 1 % of the run time and than three times the usual gap. Where most gaps are long
  * they are not what is usual within a phase: a job that writes every minute has as many phases. */
-size_t rama_phases_join(struct rama_span *span, size_t n, double run_time, double least)
+size_t rama_job_phases_join(struct rama_job_span *span, size_t n, double run_time, double least)
 {
 	double quiet = fmax(fmax(QUIET_SECONDS, QUIET_SHARE * run_time), least), usual;
 	double *gap = n > 1 ? malloc((n - 1) * sizeof(*gap)) : NULL;
@@ -53,14 +53,14 @@ size_t rama_phases_join(struct rama_span *span, size_t n, double run_time, doubl
 /* one rank in one phase */
 struct share {
 	double busy, last;
-	const struct rama_cell *longest;
+	const struct rama_job_cell *longest;
 };
 
-static void see_cells(struct rama_view_phase *p, struct share *s, const struct rama_cell *row,
+static void see_cells(struct rama_job_view_phase *p, struct share *s, const struct rama_job_cell *row,
 		      const unsigned bins[2])
 {
 	for (unsigned b = bins[0]; b <= bins[1]; b++) {
-		const struct rama_cell *c = &row[b];
+		const struct rama_job_cell *c = &row[b];
 
 		for (unsigned k = 0; k < 2; k++)
 			p->count[k] += c->count[k];
@@ -72,7 +72,7 @@ static void see_cells(struct rama_view_phase *p, struct share *s, const struct r
 	}
 }
 
-static void see_slowest(const struct rama_view *v, struct rama_view_phase *p, const struct share *s,
+static void see_slowest(const struct rama_job_view *v, struct rama_job_view_phase *p, const struct share *s,
 			int64_t rank)
 {
 	p->slow_busy = s->busy;
@@ -93,10 +93,10 @@ struct layers {
 	unsigned first, last;
 };
 
-static void fill_traced(struct rama_view *v, struct rama_view_phase *p, struct layers l,
+static void fill_traced(struct rama_job_view *v, struct rama_job_view_phase *p, struct layers l,
 			double *busy)
 {
-	const struct rama_trace *t = v->work->trace;
+	const struct rama_job_trace *t = v->work->trace;
 	double a = p->start / t->width, b = p->end / t->width, bytes[2] = { 0 };
 	unsigned bins[2] = { a < t->bins ? (unsigned)a : t->bins - 1,
 			     b < t->bins ? (unsigned)b : t->bins - 1 };
@@ -126,21 +126,21 @@ static void fill_traced(struct rama_view *v, struct rama_view_phase *p, struct l
 	p->median_busy = median(busy, n);
 }
 
-static int from_trace(struct rama_view *v, struct layers l, const struct rama_slots *slots)
+static int from_trace(struct rama_job_view *v, struct layers l, const struct rama_job_slots *slots)
 {
-	const struct rama_trace *t = v->work->trace;
-	struct rama_span *span = malloc(RAMA_SLOTS * sizeof(*span));
+	const struct rama_job_trace *t = v->work->trace;
+	struct rama_job_span *span = malloc(RAMA_JOB_SLOTS * sizeof(*span));
 	double *busy = malloc((size_t)v->nprocs * sizeof(*busy));
 	size_t n = 0;
 
 	if (span != NULL && busy != NULL) {
-		n = rama_slots_spans(slots, t->slot_width, span, RAMA_SLOTS);
+		n = rama_job_slots_spans(slots, t->slot_width, span, RAMA_JOB_SLOTS);
 		/* phases have bins of their own: at least one is empty between two */
-		n = rama_phases_join(span, n, v->run_time, 2.5 * t->width);
+		n = rama_job_phases_join(span, n, v->run_time, 2.5 * t->width);
 		v->phases = rama_arena_alloc(&v->arena, n * sizeof(*v->phases) + 1);
 	}
 	for (size_t i = 0; v->phases != NULL && i < n; i++) {
-		v->phases[i] = (struct rama_view_phase){ .start = span[i].start,
+		v->phases[i] = (struct rama_job_view_phase){ .start = span[i].start,
 							 .end = span[i].end,
 							 .slow_rank = -1 };
 		fill_traced(v, &v->phases[i], l, busy);
@@ -149,19 +149,19 @@ static int from_trace(struct rama_view *v, struct layers l, const struct rama_sl
 	free(span);
 	free(busy);
 	v->phases_traced = true;
-	v->busy_time = rama_slots_busy(slots, t->slot_width);
+	v->busy_time = rama_job_slots_busy(slots, t->slot_width);
 	return v->phases != NULL ? 0 : RAMA_EMEMORY;
 }
 
 /* ---- from heat maps ------------------------------------------------------------------------------------ */
 
-static bool is_active(const struct rama_layer_heat *h, int64_t rank, unsigned b)
+static bool is_active(const struct rama_job_layer_heat *h, int64_t rank, unsigned b)
 {
 	return h->active[rank][b / 64] >> b % 64 & 1;
 }
 
-static void fill_heat(const struct rama_view *v, const struct rama_layer_heat *h,
-		      struct rama_view_phase *p, const unsigned bins[2], double *busy)
+static void fill_heat(const struct rama_job_view *v, const struct rama_job_layer_heat *h,
+		      struct rama_job_view_phase *p, const unsigned bins[2], double *busy)
 {
 	double bytes[2] = { 0 };
 	size_t n = 0;
@@ -194,7 +194,7 @@ static void fill_heat(const struct rama_view *v, const struct rama_layer_heat *h
 	p->median_busy = median(busy, n);
 }
 
-static size_t heat_spans(const struct rama_layer_heat *h, struct rama_span *to)
+static size_t heat_spans(const struct rama_job_layer_heat *h, struct rama_job_span *to)
 {
 	size_t n = 0;
 	bool busy = false;
@@ -211,21 +211,21 @@ static size_t heat_spans(const struct rama_layer_heat *h, struct rama_span *to)
 	return n;
 }
 
-static int from_heat(struct rama_view *v, const struct rama_layer_heat *h)
+static int from_heat(struct rama_job_view *v, const struct rama_job_layer_heat *h)
 {
-	struct rama_span span[RAMA_VIEW_BINS];
+	struct rama_job_span span[RAMA_JOB_VIEW_BINS];
 	size_t n = heat_spans(h, span);
 	double *busy = malloc((size_t)v->nprocs * sizeof(*busy));
 
 	for (size_t i = 0; i < n; i++)
 		v->busy_time += span[i].end - span[i].start;
-	n = rama_phases_join(span, n, v->run_time, 0);
+	n = rama_job_phases_join(span, n, v->run_time, 0);
 	v->phases = rama_arena_alloc(&v->arena, n * sizeof(*v->phases) + 1);
 	for (size_t i = 0; busy != NULL && v->phases != NULL && i < n; i++) {
 		unsigned bins[2] = { (unsigned)lround(span[i].start / h->width),
 				     (unsigned)lround(span[i].end / h->width) - 1 };
 
-		v->phases[i] = (struct rama_view_phase){ .start = span[i].start,
+		v->phases[i] = (struct rama_job_view_phase){ .start = span[i].start,
 							 .end = span[i].end,
 							 .slow_rank = -1 };
 		fill_heat(v, h, &v->phases[i], bins, busy);
@@ -235,11 +235,11 @@ static int from_heat(struct rama_view *v, const struct rama_layer_heat *h)
 	}
 	free(busy);
 	/* a bin in which little was moved was not busy all the time */
-	v->busy_time = fmin(v->busy_time, fmin(rama_io_time(&v->disk), v->run_time));
+	v->busy_time = fmin(v->busy_time, fmin(rama_job_io_time(&v->disk), v->run_time));
 	return busy != NULL && v->phases != NULL ? 0 : RAMA_EMEMORY;
 }
 
-static double heat_bytes(const struct rama_layer_heat *h)
+static double heat_bytes(const struct rama_job_layer_heat *h)
 {
 	double sum = 0;
 
@@ -249,19 +249,19 @@ static double heat_bytes(const struct rama_layer_heat *h)
 }
 
 /* The trace if it is all there, else heat maps, else what there is of a trace; data at the lowest layers if any. */
-int rama_phases_finish(struct rama_view *v)
+int rama_job_phases_finish(struct rama_job_view *v)
 {
-	static const uint8_t order[] = { RAMA_LAYER_DFS, RAMA_LAYER_DAOS, RAMA_LAYER_MPIIO };
-	const struct rama_trace *t = v->work->trace;
-	const struct rama_heat_maps *m = v->work->heat;
-	const struct rama_layer_heat *h = NULL;
+	static const uint8_t order[] = { RAMA_JOB_LAYER_DFS, RAMA_JOB_LAYER_DAOS, RAMA_JOB_LAYER_MPIIO };
+	const struct rama_job_trace *t = v->work->trace;
+	const struct rama_job_heat_maps *m = v->work->heat;
+	const struct rama_job_layer_heat *h = NULL;
 	bool disk = t != NULL && t->slots[0] != NULL &&
-		    t->layer[RAMA_TRACED_POSIX].segments + t->layer[RAMA_TRACED_STDIO].segments > 0;
-	bool mpi = t != NULL && t->layer[RAMA_TRACED_MPIIO].segments > 0;
+		    t->layer[RAMA_JOB_TRACED_POSIX].segments + t->layer[RAMA_JOB_TRACED_STDIO].segments > 0;
+	bool mpi = t != NULL && t->layer[RAMA_JOB_TRACED_MPIIO].segments > 0;
 
 	if (m != NULL) {
-		const struct rama_layer_heat *p = &m->layer[RAMA_LAYER_POSIX],
-					     *s = &m->layer[RAMA_LAYER_STDIO];
+		const struct rama_job_layer_heat *p = &m->layer[RAMA_JOB_LAYER_POSIX],
+					     *s = &m->layer[RAMA_JOB_LAYER_STDIO];
 
 		h = heat_bytes(s) > heat_bytes(p) ? s : p;
 		for (unsigned i = 0; i < sizeof(order) && heat_bytes(h) == 0; i++)
@@ -269,12 +269,12 @@ int rama_phases_finish(struct rama_view *v)
 		h = heat_bytes(h) > 0 ? h : NULL;
 	}
 	if (disk && (h == NULL || !v->segments_cut))
-		return from_trace(v, (struct layers){ RAMA_TRACED_POSIX, RAMA_TRACED_STDIO },
+		return from_trace(v, (struct layers){ RAMA_JOB_TRACED_POSIX, RAMA_JOB_TRACED_STDIO },
 				  t->slots[0]);
 	if (h != NULL)
 		return from_heat(v, h);
 	if (mpi)
-		return from_trace(v, (struct layers){ RAMA_TRACED_MPIIO, RAMA_TRACED_MPIIO },
+		return from_trace(v, (struct layers){ RAMA_JOB_TRACED_MPIIO, RAMA_JOB_TRACED_MPIIO },
 				  t->slots[1]);
 	return 0;
 }

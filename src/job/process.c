@@ -6,9 +6,9 @@
 #include "core/recordid.h"
 #include "job/parts.h"
 
-int rama_view_host(struct rama_view *v, int64_t rank, const char *host, size_t n)
+int rama_job_view_host(struct rama_job_view *v, int64_t rank, const char *host, size_t n)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	uint64_t *at;
 	bool fresh;
 
@@ -22,7 +22,7 @@ int rama_view_host(struct rama_view *v, int64_t rank, const char *host, size_t n
 		const char *copy = rama_arena_text(&v->arena, host, n);
 
 		if (copy == NULL ||
-		    rama_room(&v->hosts, v->n_hosts, &k->hosts_room, sizeof(*v->hosts)) != 0)
+		    rama_job_room(&v->hosts, v->n_hosts, &k->hosts_room, sizeof(*v->hosts)) != 0)
 			return RAMA_EMEMORY;
 		*at = v->n_hosts;
 		v->hosts[v->n_hosts++] = copy;
@@ -42,11 +42,11 @@ static double moment(double t, double shift)
 	return t > 0 && t < 1e12 ? t + shift : 0;
 }
 
-static int take(struct rama_view *v, const union rama_word *w)
+static int take(struct rama_job_view *v, const union rama_word *w)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	int64_t rank = w[RAMA_RANK].i;
-	struct rama_view_rank *r;
+	struct rama_job_view_rank *r;
 	double start, end;
 
 	k->unfinished += w[RAMA_PROCESS_ENDED].i == 0;
@@ -66,10 +66,10 @@ static int take(struct rama_view *v, const union rama_word *w)
 	if (end > r->end)
 		r->end = end;
 	r->pid = w[RAMA_PROCESS_PID].i;
-	return rama_view_host(v, rank, w[RAMA_PROCESS_HOSTNAME].b, sizeof(w->b) * 8);
+	return rama_job_view_host(v, rank, w[RAMA_PROCESS_HOSTNAME].b, sizeof(w->b) * 8);
 }
 
-int rama_view_processes(struct rama_view *v)
+int rama_job_view_processes(struct rama_job_view *v)
 {
 	struct rama_cursor c;
 	struct rama_record *r;
@@ -98,9 +98,9 @@ static int64_t meta_number(const char *metadata, const char *key)
 	return n > 0 ? n : 0;
 }
 
-int rama_view_missing(struct rama_view *v)
+int rama_job_view_missing(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	const char *metadata = k->log->job.metadata;
 	const char *missing = meta_value(metadata, RAMA_META_MISSING);
 	int64_t n = meta_number(metadata, RAMA_META_UNFINISHED);
@@ -118,7 +118,7 @@ int rama_view_missing(struct rama_view *v)
 	return v->missing_ranks != NULL ? 0 : RAMA_EMEMORY;
 }
 
-void rama_view_nodes_finish(struct rama_view *v)
+void rama_job_view_nodes_finish(struct rama_job_view *v)
 {
 	int64_t known = 0;
 

@@ -6,9 +6,9 @@
 
 #include "job/times.h"
 
-int rama_view_ranks_init(struct rama_view *v)
+int rama_job_view_ranks_init(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	size_t n = (size_t)v->nprocs;
 
 	v->ranks = calloc(n, sizeof(*v->ranks));
@@ -20,9 +20,9 @@ int rama_view_ranks_init(struct rama_view *v)
 	return 0;
 }
 
-struct rama_io *rama_view_rank_io(struct rama_view *v, enum rama_layer layer, int64_t rank)
+struct rama_job_io *rama_job_view_rank_io(struct rama_job_view *v, enum rama_job_layer layer, int64_t rank)
 {
-	struct rama_io **all = &v->work->rank_io[layer];
+	struct rama_job_io **all = &v->work->rank_io[layer];
 
 	if (*all == NULL)
 		*all = calloc((size_t)v->nprocs, sizeof(**all));
@@ -34,20 +34,20 @@ struct rama_io *rama_view_rank_io(struct rama_view *v, enum rama_layer layer, in
 /* Figures of the ranks of a log, and what each of them is to get in the end: without it a shared file would cost as
  * many steps as there are ranks. */
 struct target {
-	char *first; /* struct rama_io of the first rank */
+	char *first; /* struct rama_job_io of the first rank */
 	size_t stride;
-	struct rama_io each; /* for every rank */
-	struct rama_io rest; /* whole numbers that do not divide: for all of them together */
+	struct rama_job_io each; /* for every rank */
+	struct rama_job_io rest; /* whole numbers that do not divide: for all of them together */
 };
 
-static struct rama_io *of_rank(const struct target *t, int64_t rank)
+static struct rama_job_io *of_rank(const struct target *t, int64_t rank)
 {
-	return (struct rama_io *)(t->first + (size_t)rank * t->stride);
+	return (struct rama_job_io *)(t->first + (size_t)rank * t->stride);
 }
 
-static struct rama_io minus(const struct rama_io *a, const struct rama_io *b)
+static struct rama_job_io minus(const struct rama_job_io *a, const struct rama_job_io *b)
 {
-	return (struct rama_io){ .reads = a->reads - b->reads,
+	return (struct rama_job_io){ .reads = a->reads - b->reads,
 				 .writes = a->writes - b->writes,
 				 .metas = a->metas - b->metas,
 				 .bytes_read = a->bytes_read - b->bytes_read,
@@ -57,9 +57,9 @@ static struct rama_io minus(const struct rama_io *a, const struct rama_io *b)
 				 .meta_time = a->meta_time - b->meta_time };
 }
 
-static struct rama_io divided(const struct rama_io *a, int64_t n)
+static struct rama_job_io divided(const struct rama_job_io *a, int64_t n)
 {
-	return (struct rama_io){ .reads = a->reads / n,
+	return (struct rama_job_io){ .reads = a->reads / n,
 				 .writes = a->writes / n,
 				 .metas = a->metas / n,
 				 .bytes_read = a->bytes_read / n,
@@ -70,9 +70,9 @@ static struct rama_io divided(const struct rama_io *a, int64_t n)
 }
 
 /* what division left over; times have none */
-static struct rama_io remainder_of(const struct rama_io *a, int64_t n)
+static struct rama_job_io remainder_of(const struct rama_job_io *a, int64_t n)
 {
-	return (struct rama_io){ .reads = a->reads % n,
+	return (struct rama_job_io){ .reads = a->reads % n,
 				 .writes = a->writes % n,
 				 .metas = a->metas % n,
 				 .bytes_read = a->bytes_read % n,
@@ -85,13 +85,13 @@ static double share(double part, double whole)
 }
 
 /* A rank whose time and bytes are known: divided into reads and writes as those of all ranks are. */
-static struct rama_io known_io(const struct rama_shared *s, const struct rama_io *io,
-			       const struct rama_known *k, int64_t n)
+static struct rama_job_io known_io(const struct rama_job_shared *s, const struct rama_job_io *io,
+			       const struct rama_job_known *k, int64_t n)
 {
-	double time = share(k->time, rama_io_time(&s->io));
+	double time = share(k->time, rama_job_io_time(&s->io));
 	double bytes =
 		share((double)k->bytes, (double)s->io.bytes_read + (double)s->io.bytes_written);
-	struct rama_io x = divided(io, n);
+	struct rama_job_io x = divided(io, n);
 
 	x.bytes_read = (int64_t)((double)io->bytes_read * bytes);
 	x.bytes_written = (int64_t)((double)io->bytes_written * bytes);
@@ -104,7 +104,7 @@ static struct rama_io known_io(const struct rama_shared *s, const struct rama_io
 }
 
 /* whatever is left cannot be less than nothing */
-static void not_below_zero(struct rama_io *x)
+static void not_below_zero(struct rama_job_io *x)
 {
 	int64_t *n[] = { &x->reads, &x->writes, &x->metas, &x->bytes_read, &x->bytes_written };
 	double *t[] = { &x->read_time, &x->write_time, &x->meta_time };
@@ -116,19 +116,19 @@ static void not_below_zero(struct rama_io *x)
 }
 
 /* no rank has more than there is */
-static void limit(struct rama_io *x, const struct rama_io *most)
+static void limit(struct rama_job_io *x, const struct rama_job_io *most)
 {
-	struct rama_io over = minus(x, most);
+	struct rama_job_io over = minus(x, most);
 
 	not_below_zero(&over);
 	*x = minus(x, &over);
 }
 
-static void spread(struct target *t, const struct rama_shared *s, const struct rama_io *io,
+static void spread(struct target *t, const struct rama_job_shared *s, const struct rama_job_io *io,
 		   int64_t n)
 {
-	const struct rama_known *who[2] = { &s->slow, &s->fast };
-	struct rama_io own[2], left = *io, each, rest;
+	const struct rama_job_known *who[2] = { &s->slow, &s->fast };
+	struct rama_job_io own[2], left = *io, each, rest;
 	int64_t m = 0;
 
 	if (s->slow.rank < 0 || n < 2)
@@ -146,33 +146,33 @@ static void spread(struct target *t, const struct rama_shared *s, const struct r
 	not_below_zero(&left);
 	each = divided(&left, n - m);
 	rest = remainder_of(&left, n - m);
-	rama_io_add(&t->each, &each);
-	rama_io_add(&t->rest, &rest);
+	rama_job_io_add(&t->each, &each);
+	rama_job_io_add(&t->rest, &rest);
 	for (unsigned i = 0; i < 2; i++) {
 		if (who[i] != NULL) {
 			own[i] = minus(&own[i], &each);
-			rama_io_add(of_rank(t, who[i]->rank), &own[i]);
+			rama_job_io_add(of_rank(t, who[i]->rank), &own[i]);
 		}
 	}
 }
 
 static void hand_out(struct target *t, int64_t n)
 {
-	struct rama_io more = divided(&t->rest, n), last = remainder_of(&t->rest, n);
+	struct rama_job_io more = divided(&t->rest, n), last = remainder_of(&t->rest, n);
 
 	if (t->first == NULL)
 		return;
-	rama_io_add(&t->each, &more);
+	rama_job_io_add(&t->each, &more);
 	for (int64_t r = 0; r < n; r++) {
-		struct rama_io *x = of_rank(t, r);
-		struct rama_io one = { .reads = r < last.reads,
+		struct rama_job_io *x = of_rank(t, r);
+		struct rama_job_io one = { .reads = r < last.reads,
 				       .writes = r < last.writes,
 				       .metas = r < last.metas,
 				       .bytes_read = r < last.bytes_read,
 				       .bytes_written = r < last.bytes_written };
 
-		rama_io_add(x, &t->each);
-		rama_io_add(x, &one);
+		rama_job_io_add(x, &t->each);
+		rama_job_io_add(x, &one);
 		not_below_zero(x);
 	}
 }
@@ -181,7 +181,7 @@ static void hand_out(struct target *t, int64_t n)
 
 static int by_file(const void *a, const void *b)
 {
-	const struct rama_traced_rank *x = a, *y = b;
+	const struct rama_job_traced_rank *x = a, *y = b;
 
 	if (x->layer != y->layer)
 		return x->layer < y->layer ? -1 : 1;
@@ -192,12 +192,12 @@ static int by_file(const void *a, const void *b)
 
 /* the traced ranks of a file in a layer */
 struct traced {
-	const struct rama_traced_rank *who;
+	const struct rama_job_traced_rank *who;
 	size_t n;
-	struct rama_io sum;
+	struct rama_job_io sum;
 };
 
-static struct traced traced_ranks(const struct rama_view_work *k, const struct rama_shared *s)
+static struct traced traced_ranks(const struct rama_job_view_work *k, const struct rama_job_shared *s)
 {
 	size_t low = 0, high = k->n_traced, at;
 
@@ -205,7 +205,7 @@ static struct traced traced_ranks(const struct rama_view_work *k, const struct r
 		return (struct traced){ 0 };
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		const struct rama_traced_rank *t = &k->traced[mid];
+		const struct rama_job_traced_rank *t = &k->traced[mid];
 
 		if (t->layer < s->layer || (t->layer == s->layer && t->file < s->file))
 			low = mid + 1;
@@ -219,20 +219,20 @@ static struct traced traced_ranks(const struct rama_view_work *k, const struct r
 }
 
 /* A trace that holds all of it moved the same bytes; any other is not used. */
-static void check_whole(const struct rama_shared *s, struct traced *w)
+static void check_whole(const struct rama_job_shared *s, struct traced *w)
 {
 	for (size_t i = 0; i < w->n; i++)
-		rama_io_add(&w->sum, &w->who[i].io);
+		rama_job_io_add(&w->sum, &w->who[i].io);
 	if (w->sum.bytes_read != s->io.bytes_read || w->sum.bytes_written != s->io.bytes_written ||
 	    w->sum.reads > s->io.reads || w->sum.writes > s->io.writes)
 		w->n = 0;
 }
 
 /* Calls that overlap count once in the record and twice in the trace: times are made to fit the record. */
-static struct rama_io fitted(const struct rama_io *x, const struct rama_io *sum,
-			     const struct rama_io *io)
+static struct rama_job_io fitted(const struct rama_job_io *x, const struct rama_job_io *sum,
+			     const struct rama_job_io *io)
 {
-	struct rama_io y = *x;
+	struct rama_job_io y = *x;
 
 	y.read_time = sum->read_time > 0 ? x->read_time / sum->read_time * io->read_time : 0;
 	y.write_time = sum->write_time > 0 ? x->write_time / sum->write_time * io->write_time : 0;
@@ -240,14 +240,14 @@ static struct rama_io fitted(const struct rama_io *x, const struct rama_io *sum,
 }
 
 /* What is left of a rank's time when its reads and writes are known: metadata calls are not traced. */
-static struct rama_known rest_of(const struct rama_known *k, const struct traced *w,
-				 const struct rama_io *io)
+static struct rama_job_known rest_of(const struct rama_job_known *k, const struct traced *w,
+				 const struct rama_job_io *io)
 {
-	struct rama_known x = { .rank = k->rank, .time = k->time };
+	struct rama_job_known x = { .rank = k->rank, .time = k->time };
 
 	for (size_t i = 0; i < w->n; i++) {
 		if (w->who[i].rank == k->rank) {
-			struct rama_io own = fitted(&w->who[i].io, &w->sum, io);
+			struct rama_job_io own = fitted(&w->who[i].io, &w->sum, io);
 
 			x.time -= own.read_time + own.write_time;
 		}
@@ -256,29 +256,29 @@ static struct rama_known rest_of(const struct rama_known *k, const struct traced
 	return x;
 }
 
-static void take_traced(struct target *t, const struct rama_shared *s, const struct rama_io *io,
+static void take_traced(struct target *t, const struct rama_job_shared *s, const struct rama_job_io *io,
 			const struct traced *w, int64_t ranks)
 {
-	struct rama_shared rest = { .slow = rest_of(&s->slow, w, io),
+	struct rama_job_shared rest = { .slow = rest_of(&s->slow, w, io),
 				    .fast = rest_of(&s->fast, w, io) };
-	struct rama_io used = w->sum;
+	struct rama_job_io used = w->sum;
 
 	used.read_time = used.read_time > 0 ? io->read_time : 0;
 	used.write_time = used.write_time > 0 ? io->write_time : 0;
 	for (size_t i = 0; i < w->n; i++) {
-		struct rama_io x = fitted(&w->who[i].io, &w->sum, io);
+		struct rama_job_io x = fitted(&w->who[i].io, &w->sum, io);
 
-		rama_io_add(of_rank(t, w->who[i].rank), &x);
+		rama_job_io_add(of_rank(t, w->who[i].rank), &x);
 	}
 	rest.io = minus(io, &used);
 	not_below_zero(&rest.io);
 	spread(t, &rest, &rest.io, ranks);
 }
 
-static void traced_extremes(struct rama_view *v, const struct rama_shared *s,
+static void traced_extremes(struct rama_job_view *v, const struct rama_job_shared *s,
 			    const struct traced *t)
 {
-	struct rama_view_file *f = &v->files[s->file];
+	struct rama_job_view_file *f = &v->files[s->file];
 	bool first = true;
 
 	if (f->rows[s->layer] != 1 || !s->disk)
@@ -299,14 +299,14 @@ static void traced_extremes(struct rama_view *v, const struct rama_shared *s,
 /* ---- a log ------------------------------------------------------------------------------------------ */
 
 struct settling {
-	struct target layer[RAMA_LAYERS], top, disk;
+	struct target layer[RAMA_JOB_LAYERS], top, disk;
 };
 
 /* which ranks moved data at the lowest layers */
-static void see_moved(struct rama_view *v, const struct rama_shared *s, const struct traced *t)
+static void see_moved(struct rama_job_view *v, const struct rama_job_shared *s, const struct traced *t)
 {
-	struct rama_view_work *k = v->work;
-	const struct rama_layer_heat *h = k->heat != NULL ? &k->heat->layer[s->layer] : NULL;
+	struct rama_job_view_work *k = v->work;
+	const struct rama_job_layer_heat *h = k->heat != NULL ? &k->heat->layer[s->layer] : NULL;
 
 	if (!s->disk || (s->io.bytes_read == 0 && s->io.bytes_written == 0))
 		return;
@@ -323,27 +323,27 @@ static void see_moved(struct rama_view *v, const struct rama_shared *s, const st
 		k->ask_heat |= 1u << s->layer;
 }
 
-static void ask_heat(struct rama_view *v)
+static void ask_heat(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 
-	for (unsigned l = 0; l < RAMA_LAYERS; l++)
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
 		for (int64_t r = k->first; k->ask_heat >> l & 1 && r < k->first + k->n; r++)
 			k->moved[r] |= k->heat->layer[l].rank_bytes[0][r] > 0 ||
 				       k->heat->layer[l].rank_bytes[1][r] > 0;
 	k->ask_heat = 0;
 }
 
-static void settle_one(struct rama_view *v, struct settling *to, const struct rama_shared *s)
+static void settle_one(struct rama_job_view *v, struct settling *to, const struct rama_job_shared *s)
 {
-	struct rama_view_work *k = v->work;
-	struct rama_io top = s->io;
+	struct rama_job_view_work *k = v->work;
+	struct rama_job_io top = s->io;
 	struct traced traced = traced_ranks(k, s);
 	struct target *t[3] = { &to->layer[s->layer], &to->top, &to->disk };
-	const struct rama_io *io[3] = { &s->io, &top, &s->io };
-	bool use[3] = { true, s->top != RAMA_TOP_NOT, s->disk };
+	const struct rama_job_io *io[3] = { &s->io, &top, &s->io };
+	bool use[3] = { true, s->top != RAMA_JOB_TOP_NOT, s->disk };
 
-	if (s->top == RAMA_TOP_DATA) {
+	if (s->top == RAMA_JOB_TOP_DATA) {
 		top.metas = 0;
 		top.meta_time = 0;
 	}
@@ -357,13 +357,13 @@ static void settle_one(struct rama_view *v, struct settling *to, const struct ra
 	}
 	if (traced.n > 0)
 		traced_extremes(v, s, &traced);
-	else if (s->top != RAMA_TOP_NOT && rama_io_time(&top) > 0)
+	else if (s->top != RAMA_JOB_TOP_NOT && rama_job_io_time(&top) > 0)
 		k->estimated = true;
 }
 
-int rama_view_ranks_settle(struct rama_view *v)
+int rama_job_view_ranks_settle(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	struct settling to = { 0 };
 
 	k->estimated = false;
@@ -377,8 +377,8 @@ int rama_view_ranks_settle(struct rama_view *v)
 		struct target *t = &to.layer[k->shared[i].layer];
 
 		if (t->first == NULL) {
-			t->first = (char *)rama_view_rank_io(v, k->shared[i].layer, k->first);
-			t->stride = sizeof(struct rama_io);
+			t->first = (char *)rama_job_view_rank_io(v, k->shared[i].layer, k->first);
+			t->stride = sizeof(struct rama_job_io);
 		}
 		if (t->first == NULL)
 			return RAMA_EMEMORY;
@@ -387,7 +387,7 @@ int rama_view_ranks_settle(struct rama_view *v)
 	ask_heat(v);
 	hand_out(&to.top, k->n);
 	hand_out(&to.disk, k->n);
-	for (unsigned l = 0; l < RAMA_LAYERS; l++)
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
 		hand_out(&to.layer[l], k->n);
 	for (int64_t r = 0; k->estimated && r < k->n; r++)
 		v->ranks[k->first + r].estimated = true;
@@ -411,21 +411,21 @@ static int by_time(const void *a, const void *b)
 	return x->rank < y->rank ? 1 : x->rank > y->rank ? -1 : 0; /* lowest rank last: it wins */
 }
 
-static bool is_nothing(const struct rama_io *x)
+static bool is_nothing(const struct rama_job_io *x)
 {
-	return x->reads == 0 && x->writes == 0 && x->metas == 0 && rama_io_time(x) == 0;
+	return x->reads == 0 && x->writes == 0 && x->metas == 0 && rama_job_io_time(x) == 0;
 }
 
-static void layer_ranks(struct rama_view *v, enum rama_layer layer, struct timed *t)
+static void layer_ranks(struct rama_job_view *v, enum rama_job_layer layer, struct timed *t)
 {
-	const struct rama_io *io = v->work->rank_io[layer];
-	struct rama_view_layer *l = &v->layer[layer];
+	const struct rama_job_io *io = v->work->rank_io[layer];
+	struct rama_job_view_layer *l = &v->layer[layer];
 	int64_t n = 0;
 
 	l->slowest_rank = -1;
 	for (int64_t r = 0; io != NULL && r < v->nprocs; r++)
 		if (!is_nothing(&io[r]))
-			t[n++] = (struct timed){ rama_io_time(&io[r]), r };
+			t[n++] = (struct timed){ rama_job_io_time(&io[r]), r };
 	if (n == 0)
 		return;
 	qsort(t, (size_t)n, sizeof(*t), by_time);
@@ -436,13 +436,13 @@ static void layer_ranks(struct rama_view *v, enum rama_layer layer, struct timed
 	l->slowest_rank = t[n - 1].rank;
 }
 
-static void job_times(struct rama_view *v)
+static void job_times(struct rama_job_view *v)
 {
 	double sum = 0;
 
 	v->io_rank = -1;
 	for (int64_t r = 0; r < v->nprocs; r++) {
-		double time = rama_io_time(&v->ranks[r].io);
+		double time = rama_job_io_time(&v->ranks[r].io);
 
 		time = time < v->run_time || v->run_time <= 0 ? time : v->run_time;
 		sum += time;
@@ -456,15 +456,15 @@ static void job_times(struct rama_view *v)
 		v->rate = ((double)v->disk.bytes_read + (double)v->disk.bytes_written) / v->io_time;
 }
 
-int rama_view_ranks_finish(struct rama_view *v)
+int rama_job_view_ranks_finish(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	struct timed *t = malloc((size_t)v->nprocs * sizeof(*t));
 
 	if (t == NULL)
 		return RAMA_EMEMORY;
-	for (unsigned l = 0; l < RAMA_LAYERS; l++)
-		layer_ranks(v, (enum rama_layer)l, t);
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
+		layer_ranks(v, (enum rama_job_layer)l, t);
 	free(t);
 	job_times(v);
 	v->active_ranks = 0;

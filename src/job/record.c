@@ -7,15 +7,15 @@
 
 #define SECONDS_MOST 1e12 /* a time beyond is damage */
 
-void rama_care_init(struct rama_care *c, const struct rama_module *mod)
+void rama_job_care_init(struct rama_job_care *c, const struct rama_module *mod)
 {
 	const struct rama_schema *s = mod->record;
 
-	*c = (struct rama_care){ 0 };
+	*c = (struct rama_job_care){ 0 };
 	for (unsigned i = 0; i < *s->n_fields; i++) {
 		const struct rama_field *f = &s->fields[i];
 
-		if (f->word == RAMA_NO_WORD || f->word >= RAMA_RECORD_WORDS)
+		if (f->word == RAMA_NO_WORD || f->word >= RAMA_JOB_RECORD_WORDS)
 			continue;
 		if (f->type == RAMA_F64)
 			c->seconds[c->n_seconds++] = f->word;
@@ -26,7 +26,7 @@ void rama_care_init(struct rama_care *c, const struct rama_module *mod)
 	}
 }
 
-void rama_record_clean(const struct rama_care *c, union rama_word *w, double shift)
+void rama_job_record_clean(const struct rama_job_care *c, union rama_word *w, double shift)
 {
 	for (unsigned i = 0; i < c->n_seconds; i++) {
 		double *x = &w[c->seconds[i]].f;
@@ -43,12 +43,12 @@ void rama_record_clean(const struct rama_care *c, union rama_word *w, double shi
 }
 
 /* -1 means "not monitored" and must not be taken for a number: the sum is -1 only if all are. */
-void rama_record_merge(const struct rama_view_work *k, enum rama_layer layer, union rama_word *y,
+void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer, union rama_word *y,
 		       union rama_word *x, uint32_t ny, uint32_t nx)
 {
 	const struct rama_plan *p = &k->plan[layer];
-	const struct rama_care *c = &k->care[layer];
-	uint16_t none[RAMA_RECORD_WORDS];
+	const struct rama_job_care *c = &k->care[layer];
+	uint16_t none[RAMA_JOB_RECORD_WORDS];
 	struct rama_spread spread = { 0 };
 	unsigned n = 0;
 

@@ -6,53 +6,53 @@
 #include "core/reduce.h"
 #include "job/parts.h"
 
-static bool is_disk(const struct rama_view_work *k, enum rama_layer layer)
+static bool is_disk(const struct rama_job_view_work *k, enum rama_job_layer layer)
 {
-	return layer == RAMA_LAYER_POSIX || layer == RAMA_LAYER_STDIO || layer == RAMA_LAYER_DFS ||
-	       (layer == RAMA_LAYER_DAOS && !k->dfs);
+	return layer == RAMA_JOB_LAYER_POSIX || layer == RAMA_JOB_LAYER_STDIO || layer == RAMA_JOB_LAYER_DFS ||
+	       (layer == RAMA_JOB_LAYER_DAOS && !k->dfs);
 }
 
-static bool moved(const struct rama_io *io)
+static bool moved(const struct rama_job_io *io)
 {
 	return io->bytes_read > 0 || io->bytes_written > 0;
 }
 
 /* What is beneath MPI-IO is in its time already. Where MPI-IO only opened the file, data moved otherwise count, but
  * not the opens, which were MPI-IO's. MPI-IO has been read before the others. */
-static enum rama_top_part top_part(const struct rama_view *v, const struct rama_view_file *f,
-				   enum rama_layer layer)
+static enum rama_job_top_part top_part(const struct rama_job_view *v, const struct rama_job_view_file *f,
+				   enum rama_job_layer layer)
 {
-	const union rama_word *mpi = f->rec[RAMA_LAYER_MPIIO];
-	struct rama_io io = { 0 };
+	const union rama_word *mpi = f->rec[RAMA_JOB_LAYER_MPIIO];
+	struct rama_job_io io = { 0 };
 
 	if (mpi != NULL)
-		io = rama_io_of(RAMA_LAYER_MPIIO, mpi);
-	else if (f->traced[RAMA_LAYER_MPIIO] != NULL)
+		io = rama_job_io_of(RAMA_JOB_LAYER_MPIIO, mpi);
+	else if (f->traced[RAMA_JOB_LAYER_MPIIO] != NULL)
 		io.bytes_read = 1;
 	switch (layer) {
-	case RAMA_LAYER_MPIIO:
-	case RAMA_LAYER_STDIO:
-		return RAMA_TOP_ALL;
-	case RAMA_LAYER_DAOS:
-		return v->work->dfs ? RAMA_TOP_NOT : RAMA_TOP_ALL;
-	case RAMA_LAYER_DFS:
-	case RAMA_LAYER_POSIX:
-	case RAMA_LAYER_EXTRA:
-		return moved(&io)	       ? RAMA_TOP_NOT
-		       : rama_io_time(&io) > 0 ? RAMA_TOP_DATA
-					       : RAMA_TOP_ALL;
+	case RAMA_JOB_LAYER_MPIIO:
+	case RAMA_JOB_LAYER_STDIO:
+		return RAMA_JOB_TOP_ALL;
+	case RAMA_JOB_LAYER_DAOS:
+		return v->work->dfs ? RAMA_JOB_TOP_NOT : RAMA_JOB_TOP_ALL;
+	case RAMA_JOB_LAYER_DFS:
+	case RAMA_JOB_LAYER_POSIX:
+	case RAMA_JOB_LAYER_EXTRA:
+		return moved(&io)	       ? RAMA_JOB_TOP_NOT
+		       : rama_job_io_time(&io) > 0 ? RAMA_JOB_TOP_DATA
+					       : RAMA_JOB_TOP_ALL;
 	default:
-		return RAMA_TOP_NOT;
+		return RAMA_JOB_TOP_NOT;
 	}
 }
 
-static struct rama_io part_of(const struct rama_io *io, enum rama_top_part part)
+static struct rama_job_io part_of(const struct rama_job_io *io, enum rama_job_top_part part)
 {
-	struct rama_io x = *io;
+	struct rama_job_io x = *io;
 
-	if (part == RAMA_TOP_NOT)
-		return (struct rama_io){ 0 };
-	if (part == RAMA_TOP_DATA) {
+	if (part == RAMA_JOB_TOP_NOT)
+		return (struct rama_job_io){ 0 };
+	if (part == RAMA_JOB_TOP_DATA) {
 		x.metas = 0;
 		x.meta_time = 0;
 	}
@@ -60,19 +60,19 @@ static struct rama_io part_of(const struct rama_io *io, enum rama_top_part part)
 }
 
 struct row {
-	enum rama_layer layer;
+	enum rama_job_layer layer;
 	uint32_t file;
 	int64_t rank; /* in the log; -1: all */
-	struct rama_io io;
+	struct rama_job_io io;
 	union rama_word *w;
 };
 
 /* ---- of all ranks -------------------------------------------------------------------------------- */
 
-static struct rama_known known(const struct rama_plan *p, const union rama_word *w, unsigned kind,
+static struct rama_job_known known(const struct rama_plan *p, const union rama_word *w, unsigned kind,
 			       int64_t n)
 {
-	struct rama_known x = { .rank = -1 };
+	struct rama_job_known x = { .rank = -1 };
 
 	if (p->at[kind] == RAMA_NO_WORD)
 		return x;
@@ -85,19 +85,19 @@ static struct rama_known known(const struct rama_plan *p, const union rama_word 
 }
 
 /* bytes of all ranks are the same: their variance says so */
-static bool all_alike(const struct rama_plan *p, const struct rama_shared *s,
+static bool all_alike(const struct rama_plan *p, const struct rama_job_shared *s,
 		      const union rama_word *w)
 {
 	return p->at[RAMA_VAR_BYTES] != RAMA_NO_WORD && w[p->at[RAMA_VAR_BYTES]].f == 0 &&
 	       s->slow.bytes == s->fast.bytes && s->slow.bytes > 0;
 }
 
-static int add_shared(struct rama_view *v, const struct row *r, enum rama_top_part top)
+static int add_shared(struct rama_job_view *v, const struct row *r, enum rama_job_top_part top)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	const struct rama_plan *p = &k->plan[r->layer];
-	struct rama_view_file *f = &v->files[r->file];
-	struct rama_shared s = { .file = r->file,
+	struct rama_job_view_file *f = &v->files[r->file];
+	struct rama_job_shared s = { .file = r->file,
 				 .layer = (uint8_t)r->layer,
 				 .top = (uint8_t)top,
 				 .disk = is_disk(k, r->layer),
@@ -111,7 +111,7 @@ static int add_shared(struct rama_view *v, const struct row *r, enum rama_top_pa
 		f->least_time = s.fast.time;
 		f->slow_rank = k->first + s.slow.rank;
 	}
-	if (rama_room(&k->shared, k->n_shared, &k->shared_room, sizeof(s)) != 0)
+	if (rama_job_room(&k->shared, k->n_shared, &k->shared_room, sizeof(s)) != 0)
 		return RAMA_EMEMORY;
 	k->shared[k->n_shared++] = s;
 	return 0;
@@ -119,9 +119,9 @@ static int add_shared(struct rama_view *v, const struct row *r, enum rama_top_pa
 
 /* ---- of one rank --------------------------------------------------------------------------------- */
 
-static void take_extremes(struct rama_view_file *f, const struct row *r, int64_t rank)
+static void take_extremes(struct rama_job_view_file *f, const struct row *r, int64_t rank)
 {
-	double time = rama_io_time(&r->io);
+	double time = rama_job_io_time(&r->io);
 	bool first = f->most_written < 0;
 
 	if (first || r->io.bytes_written > f->most_written)
@@ -141,30 +141,30 @@ static void take_extremes(struct rama_view_file *f, const struct row *r, int64_t
 }
 
 /* rows of one file in several layers are one file of its rank: only the first layer counts */
-static bool is_first(const struct rama_view_file *f, enum rama_layer layer)
+static bool is_first(const struct rama_job_view_file *f, enum rama_job_layer layer)
 {
-	for (unsigned l = 0; l < RAMA_LAYERS; l++)
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
 		if (f->rows[l] > 0 && l != layer)
 			return false;
-	return !rama_layer_info[layer].part && layer != RAMA_LAYER_EXTRA;
+	return !rama_job_layer_info[layer].part && layer != RAMA_JOB_LAYER_EXTRA;
 }
 
-static int add_single(struct rama_view *v, const struct row *r, const struct rama_io *top)
+static int add_single(struct rama_job_view *v, const struct row *r, const struct rama_job_io *top)
 {
-	struct rama_view_work *k = v->work;
-	struct rama_view_file *f = &v->files[r->file];
+	struct rama_job_view_work *k = v->work;
+	struct rama_job_view_file *f = &v->files[r->file];
 	int64_t rank = k->first + r->rank;
-	struct rama_io *io;
+	struct rama_job_io *io;
 
 	if (r->rank < 0 || r->rank >= k->n) /* damage: in the sums, but of nobody */
 		return 0;
-	io = rama_view_rank_io(v, r->layer, rank);
+	io = rama_job_view_rank_io(v, r->layer, rank);
 	if (io == NULL)
 		return RAMA_EMEMORY;
-	rama_io_add(io, &r->io);
-	rama_io_add(&v->ranks[rank].io, top);
+	rama_job_io_add(io, &r->io);
+	rama_job_io_add(&v->ranks[rank].io, top);
 	if (is_disk(k, r->layer)) {
-		rama_io_add(&v->ranks[rank].disk, &r->io);
+		rama_job_io_add(&v->ranks[rank].disk, &r->io);
 		k->moved[rank] |= moved(&r->io);
 		take_extremes(f, r, rank);
 	}
@@ -175,30 +175,30 @@ static int add_single(struct rama_view *v, const struct row *r, const struct ram
 	return 0;
 }
 
-static int add_row(struct rama_view *v, const struct row *r)
+static int add_row(struct rama_job_view *v, const struct row *r)
 {
-	struct rama_view_work *k = v->work;
-	struct rama_view_file *f = &v->files[r->file];
-	enum rama_top_part part = top_part(v, f, r->layer);
-	struct rama_io top = part_of(&r->io, part);
+	struct rama_job_view_work *k = v->work;
+	struct rama_job_view_file *f = &v->files[r->file];
+	enum rama_job_top_part part = top_part(v, f, r->layer);
+	struct rama_job_io top = part_of(&r->io, part);
 
 	if (f->pseudo) {
 		if (is_disk(k, r->layer))
-			rama_io_add(&v->std, &r->io);
+			rama_job_io_add(&v->std, &r->io);
 		return 0;
 	}
-	rama_io_add(&v->layer[r->layer].io, &r->io);
-	rama_io_add(&f->io, &top);
-	rama_io_add(&v->total, &top);
+	rama_job_io_add(&v->layer[r->layer].io, &r->io);
+	rama_job_io_add(&f->io, &top);
+	rama_job_io_add(&v->total, &top);
 	if (is_disk(k, r->layer)) {
-		rama_io_add(&f->disk, &r->io);
-		rama_io_add(&v->disk, &r->io);
+		rama_job_io_add(&f->disk, &r->io);
+		rama_job_io_add(&v->disk, &r->io);
 	}
 	return r->rank < 0 && r->w != NULL ? add_shared(v, r, part) : add_single(v, r, &top);
 }
 
-int rama_view_traced_row(struct rama_view *v, enum rama_layer layer, uint32_t file, int64_t rank,
-			 const struct rama_io *io)
+int rama_job_view_traced_row(struct rama_job_view *v, enum rama_job_layer layer, uint32_t file, int64_t rank,
+			 const struct rama_job_io *io)
 {
 	struct row r = { .layer = layer, .file = file, .rank = -1, .io = *io };
 
@@ -209,11 +209,11 @@ int rama_view_traced_row(struct rama_view *v, enum rama_layer layer, uint32_t fi
 
 /* ---- merging --------------------------------------------------------------------------------------- */
 
-static int merge_into(struct rama_view *v, enum rama_layer layer, const union rama_word **rec,
+static int merge_into(struct rama_job_view *v, enum rama_job_layer layer, const union rama_word **rec,
 		      const union rama_word *w, const uint32_t ranks[2])
 {
 	size_t size = v->work->plan[layer].mod->record->words * sizeof(*w);
-	union rama_word copy[RAMA_RECORD_WORDS], *sum;
+	union rama_word copy[RAMA_JOB_RECORD_WORDS], *sum;
 
 	if (*rec == NULL) {
 		sum = rama_arena_alloc(&v->arena, size);
@@ -224,15 +224,15 @@ static int merge_into(struct rama_view *v, enum rama_layer layer, const union ra
 		return 0;
 	}
 	memcpy(copy, w, size);
-	rama_record_merge(v->work, layer, (union rama_word *)*rec, copy, ranks[0], ranks[1]);
+	rama_job_record_merge(v->work, layer, (union rama_word *)*rec, copy, ranks[0], ranks[1]);
 	return 0;
 }
 
-static int take_file(struct rama_view *v, struct row *r)
+static int take_file(struct rama_job_view *v, struct row *r)
 {
 	uint32_t covers = r->rank < 0 ? (uint32_t)v->work->n : 1;
-	struct rama_view_file *f;
-	int rc = rama_view_file_get(v, r->w[RAMA_ID].u, &r->file);
+	struct rama_job_view_file *f;
+	int rc = rama_job_view_file_get(v, r->w[RAMA_ID].u, &r->file);
 
 	if (rc != 0)
 		return rc;
@@ -244,11 +244,11 @@ static int take_file(struct rama_view *v, struct row *r)
 	return rc;
 }
 
-static int take_part(struct rama_view *v, struct row *r)
+static int take_part(struct rama_job_view *v, struct row *r)
 {
 	uint32_t index;
-	struct rama_view_part *p;
-	int rc = rama_view_part_get(v, r->layer, r->w, &index);
+	struct rama_job_view_part *p;
+	int rc = rama_job_view_part_get(v, r->layer, r->w, &index);
 
 	if (rc != 0)
 		return rc;
@@ -259,9 +259,9 @@ static int take_part(struct rama_view *v, struct row *r)
 }
 
 /* Renames are in POSIX records too, with their time, and those come first: they count once */
-static void rename_once(const struct rama_view *v, struct row *r)
+static void rename_once(const struct rama_job_view *v, struct row *r)
 {
-	const union rama_word *posix = v->files[r->file].rec[RAMA_LAYER_POSIX];
+	const union rama_word *posix = v->files[r->file].rec[RAMA_JOB_LAYER_POSIX];
 	double all = (double)r->io.metas, renames = (double)r->w[RAMA_EXTRA_RENAMES].i;
 
 	if (posix == NULL || posix[RAMA_POSIX_RENAME_SOURCES].i <= 0 || renames <= 0 || all <= 0)
@@ -270,35 +270,35 @@ static void rename_once(const struct rama_view *v, struct row *r)
 	r->io.metas -= r->w[RAMA_EXTRA_RENAMES].i;
 }
 
-static int take(struct rama_view *v, enum rama_layer layer, union rama_word *w)
+static int take(struct rama_job_view *v, enum rama_job_layer layer, union rama_word *w)
 {
-	struct rama_view_work *k = v->work;
-	struct rama_view_layer *l = &v->layer[layer];
+	struct rama_job_view_work *k = v->work;
+	struct rama_job_view_layer *l = &v->layer[layer];
 	struct row r = { .layer = layer, .rank = w[RAMA_RANK].i, .w = w };
 	int rc;
 
-	rama_record_clean(&k->care[layer], w, k->shift);
+	rama_job_record_clean(&k->care[layer], w, k->shift);
 	if (k->n == 1 && r.rank < 0) /* a job of one process calls all its files shared */
 		w[RAMA_RANK].i = r.rank = 0;
-	r.io = rama_io_of(layer, w);
-	rc = rama_layer_info[layer].part ? take_part(v, &r) : take_file(v, &r);
+	r.io = rama_job_io_of(layer, w);
+	rc = rama_job_layer_info[layer].part ? take_part(v, &r) : take_file(v, &r);
 	if (rc == 0)
 		rc = merge_into(v, layer, &l->total, w, (uint32_t[]){ 0, 0 });
-	if (rc == 0 && layer == RAMA_LAYER_EXTRA)
+	if (rc == 0 && layer == RAMA_JOB_LAYER_EXTRA)
 		rename_once(v, &r);
 	l->used = true;
 	l->records++;
-	if (layer == RAMA_LAYER_DFS && moved(&r.io))
+	if (layer == RAMA_JOB_LAYER_DFS && moved(&r.io))
 		k->dfs = true;
 	return rc == 0 ? add_row(v, &r) : rc;
 }
 
-int rama_view_rows(struct rama_view *v, enum rama_layer layer)
+int rama_job_view_rows(struct rama_job_view *v, enum rama_job_layer layer)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	struct rama_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, k->log, rama_layer_info[layer].module);
+	int rc = rama_cursor_open(&c, k->log, rama_job_layer_info[layer].module);
 	int bad = 0;
 
 	while (rc > 0 && bad == 0 && (rc = rama_cursor_next(&c, &r)) > 0)

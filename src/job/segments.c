@@ -3,19 +3,19 @@
 #include "job/leftover.h"
 #include "job/view.h"
 
-int rama_view_add_segments(struct rama_view *v, const char *dir, struct rama_err *e)
+int rama_job_view_add_segments(struct rama_job_view *v, const char *dir, struct rama_err *e)
 {
 	struct rama_log_options opt = { 0 };
 	struct rama_file file;
 	struct rama_log log;
 	size_t unreadable;
-	int rc = rama_leftover_open(&file, dir, &unreadable, e);
+	int rc = rama_job_leftover_open(&file, dir, &unreadable, e);
 
 	if (rc != 0)
 		return rc;
 	rc = rama_log_open(&log, &file.src, &opt, e);
 	if (rc == 0) {
-		rc = rama_view_add_log(v, &log, dir, e);
+		rc = rama_job_view_add_log(v, &log, dir, e);
 		v->problems += unreadable;
 		rama_log_close(&log);
 	}

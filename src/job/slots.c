@@ -4,11 +4,11 @@
 
 #include "job/times.h"
 
-struct rama_slots *rama_slots_create(void)
+struct rama_job_slots *rama_job_slots_create(void)
 {
-	struct rama_slots *s = calloc(1, sizeof(*s));
+	struct rama_job_slots *s = calloc(1, sizeof(*s));
 
-	for (unsigned i = 0; s != NULL && i < RAMA_SLOTS; i++)
+	for (unsigned i = 0; s != NULL && i < RAMA_JOB_SLOTS; i++)
 		s->first[i] = -1;
 	return s;
 }
@@ -17,10 +17,10 @@ static unsigned slot(double t, double width)
 {
 	double i = t / width;
 
-	return i < RAMA_SLOTS ? (unsigned)i : RAMA_SLOTS - 1;
+	return i < RAMA_JOB_SLOTS ? (unsigned)i : RAMA_JOB_SLOTS - 1;
 }
 
-void rama_slots_add(struct rama_slots *s, double width, double start, double end)
+void rama_job_slots_add(struct rama_job_slots *s, double width, double start, double end)
 {
 	unsigned a = slot(start, width), b = slot(end, width);
 
@@ -40,13 +40,13 @@ void rama_slots_add(struct rama_slots *s, double width, double start, double end
 	s->full[b]--;
 }
 
-size_t rama_slots_spans(const struct rama_slots *s, double width, struct rama_span *to, size_t room)
+size_t rama_job_slots_spans(const struct rama_job_slots *s, double width, struct rama_job_span *to, size_t room)
 {
 	int64_t open = 0;
 	size_t n = 0;
 	bool busy = false;
 
-	for (unsigned i = 0; i < RAMA_SLOTS; i++) {
+	for (unsigned i = 0; i < RAMA_JOB_SLOTS; i++) {
 		open += s->open[i];
 		if (open > 0 && !busy) {
 			if (n == room)
@@ -62,17 +62,17 @@ size_t rama_slots_spans(const struct rama_slots *s, double width, struct rama_sp
 	return busy ? n + 1 : n;
 }
 
-double rama_slots_busy(const struct rama_slots *s, double width)
+double rama_job_slots_busy(const struct rama_job_slots *s, double width)
 {
 	int64_t full = 0;
 	double sum = 0;
 
-	for (unsigned i = 0; i < RAMA_SLOTS; i++) {
+	for (unsigned i = 0; i < RAMA_JOB_SLOTS; i++) {
 		double busy;
 
 		full += s->full[i];
 		busy = (double)full * width + s->part[i];
-		sum += busy < width || i == RAMA_SLOTS - 1 ? busy : width;
+		sum += busy < width || i == RAMA_JOB_SLOTS - 1 ? busy : width;
 	}
 	return sum;
 }

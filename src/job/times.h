@@ -8,29 +8,29 @@
 
 /* ---- heat map records: heat.c ---------------------------------------------------------------------- */
 
-#define RAMA_BIN_WORDS (RAMA_VIEW_BINS / 64)
+#define RAMA_JOB_BIN_WORDS (RAMA_JOB_VIEW_BINS / 64)
 
-struct rama_layer_heat {
+struct rama_job_layer_heat {
 	bool used;
 	unsigned bins, rows;
 	double width;
 	double *sum[2], *max[2]; /* rows x bins */
 	double *rank_bytes[2];	 /* nprocs */
-	double bin_bytes[2][RAMA_VIEW_BINS];
-	uint64_t (*active)[RAMA_BIN_WORDS]; /* nprocs: bit per bin in which the rank moved data */
+	double bin_bytes[2][RAMA_JOB_VIEW_BINS];
+	uint64_t (*active)[RAMA_JOB_BIN_WORDS]; /* nprocs: bit per bin in which the rank moved data */
 };
 
-struct rama_heat_maps {
-	struct rama_layer_heat layer[RAMA_LAYERS];
+struct rama_job_heat_maps {
+	struct rama_job_layer_heat layer[RAMA_JOB_LAYERS];
 };
 
 /* ---- traces: trace.c ------------------------------------------------------------------------------- */
 
-enum { RAMA_TRACED_POSIX, RAMA_TRACED_STDIO, RAMA_TRACED_MPIIO, RAMA_TRACED_LAYERS };
-extern const uint8_t rama_traced_layer[RAMA_TRACED_LAYERS];
+enum { RAMA_JOB_TRACED_POSIX, RAMA_JOB_TRACED_STDIO, RAMA_JOB_TRACED_MPIIO, RAMA_JOB_TRACED_LAYERS };
+extern const uint8_t rama_job_traced_layer[RAMA_JOB_TRACED_LAYERS];
 
 /* one access, times since the start of the job */
-struct rama_access {
+struct rama_job_access {
 	uint32_t file;
 	int64_t rank; /* in the view; -1: of nobody */
 	uint8_t kind; /* 0 write, 1 read */
@@ -39,7 +39,7 @@ struct rama_access {
 };
 
 /* what one rank did in one bin */
-struct rama_cell {
+struct rama_job_cell {
 	double bytes[2];
 	double busy;	   /* seconds inside operations */
 	double last;	   /* end of the last one */
@@ -50,62 +50,62 @@ struct rama_cell {
 	double start, end;
 };
 
-struct rama_layer_trace {
+struct rama_job_layer_trace {
 	uint64_t segments;
 	int64_t bytes[2];
-	struct rama_cell **row; /* nprocs; NULL: it has none */
+	struct rama_job_cell **row; /* nprocs; NULL: it has none */
 	double *rank_bytes[2];
-	double bin_bytes[2][RAMA_VIEW_BINS];
-	uint64_t size_count[2][RAMA_SIZE_BINS];
-	double size_bytes[2][RAMA_SIZE_BINS], size_time[2][RAMA_SIZE_BINS];
+	double bin_bytes[2][RAMA_JOB_VIEW_BINS];
+	uint64_t size_count[2][RAMA_JOB_SIZE_BINS];
+	double size_bytes[2][RAMA_JOB_SIZE_BINS], size_time[2][RAMA_JOB_SIZE_BINS];
 	bool whole; /* it moved as much as the counters say */
 };
 
 /* Time in fine slots, for phases: at any moment in one, was somebody busy? */
-#define RAMA_SLOTS 16384
-struct rama_slots {
-	int32_t open[RAMA_SLOTS + 1]; /* change of the number of accesses that touch it */
-	int32_t full[RAMA_SLOTS + 1]; /* ... that cover all of it */
-	double part[RAMA_SLOTS];      /* seconds of those that cover a part of it */
-	double first[RAMA_SLOTS],
-		last[RAMA_SLOTS]; /* first start and last end in it; first < 0: none */
+#define RAMA_JOB_SLOTS 16384
+struct rama_job_slots {
+	int32_t open[RAMA_JOB_SLOTS + 1]; /* change of the number of accesses that touch it */
+	int32_t full[RAMA_JOB_SLOTS + 1]; /* ... that cover all of it */
+	double part[RAMA_JOB_SLOTS];      /* seconds of those that cover a part of it */
+	double first[RAMA_JOB_SLOTS],
+		last[RAMA_JOB_SLOTS]; /* first start and last end in it; first < 0: none */
 };
 
-struct rama_trace {
+struct rama_job_trace {
 	unsigned bins;
 	double width; /* of a bin */
 	double slot_width;
-	struct rama_layer_trace layer[RAMA_TRACED_LAYERS];
-	struct rama_slots *slots[2]; /* 0: POSIX and STDIO, 1: MPI-IO */
+	struct rama_job_layer_trace layer[RAMA_JOB_TRACED_LAYERS];
+	struct rama_job_slots *slots[2]; /* 0: POSIX and STDIO, 1: MPI-IO */
 	bool bad;		     /* damaged: something is missing */
-	struct rama_view_op *ops;    /* heap by duration once it is full */
+	struct rama_job_view_op *ops;    /* heap by duration once it is full */
 	size_t n_ops;
 	bool heap;
-	struct rama_view_offsets offsets[RAMA_OFFSET_FILES];
+	struct rama_job_view_offsets offsets[RAMA_JOB_OFFSET_FILES];
 	unsigned n_offsets;
 	unsigned drawn; /* bit per grid that has something */
 };
 
 /* ops.c: single operations and offsets that pages show */
-void rama_ops_keep(struct rama_trace *t, const struct rama_access *a, uint8_t layer);
-int rama_ops_finish(struct rama_view *v);
-int rama_offsets_choose(struct rama_view *v);
-void rama_offsets_add(struct rama_trace *t, const struct rama_access *a, uint8_t layer);
+void rama_job_ops_keep(struct rama_job_trace *t, const struct rama_job_access *a, uint8_t layer);
+int rama_job_ops_finish(struct rama_job_view *v);
+int rama_job_offsets_choose(struct rama_job_view *v);
+void rama_job_offsets_add(struct rama_job_trace *t, const struct rama_job_access *a, uint8_t layer);
 
 /* slots.c */
-struct rama_slots *rama_slots_create(void);
-void rama_slots_add(struct rama_slots *s, double width, double start, double end);
+struct rama_job_slots *rama_job_slots_create(void);
+void rama_job_slots_add(struct rama_job_slots *s, double width, double start, double end);
 /* times in which somebody was busy; returns how many, at most `room` */
-struct rama_span {
+struct rama_job_span {
 	double start, end;
 };
-size_t rama_slots_spans(const struct rama_slots *s, double width, struct rama_span *to,
+size_t rama_job_slots_spans(const struct rama_job_slots *s, double width, struct rama_job_span *to,
 			size_t room);
-double rama_slots_busy(const struct rama_slots *s, double width);
+double rama_job_slots_busy(const struct rama_job_slots *s, double width);
 
 /* phases.c */
-int rama_phases_finish(struct rama_view *v);
+int rama_job_phases_finish(struct rama_job_view *v);
 /* joins spans that are nearer to each other than a phase's gap; returns how many are left */
-size_t rama_phases_join(struct rama_span *span, size_t n, double run_time, double least);
+size_t rama_job_phases_join(struct rama_job_span *span, size_t n, double run_time, double least);
 
 #endif

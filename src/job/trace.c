@@ -10,16 +10,16 @@
 #define CHUNK 256
 #define BORDER (1 << 20) /* where stripes are not known */
 
-const uint8_t rama_traced_layer[RAMA_TRACED_LAYERS] = { RAMA_LAYER_POSIX, RAMA_LAYER_STDIO,
-							RAMA_LAYER_MPIIO };
-static const uint8_t modules[RAMA_TRACED_LAYERS] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO,
+const uint8_t rama_job_traced_layer[RAMA_JOB_TRACED_LAYERS] = { RAMA_JOB_LAYER_POSIX, RAMA_JOB_LAYER_STDIO,
+							RAMA_JOB_LAYER_MPIIO };
+static const uint8_t modules[RAMA_JOB_TRACED_LAYERS] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO,
 						     RAMA_MOD_DXT_MPIIO };
 
-void rama_trace_free(struct rama_trace *t)
+void rama_job_trace_free(struct rama_job_trace *t)
 {
 	if (t == NULL)
 		return;
-	for (unsigned i = 0; i < RAMA_TRACED_LAYERS; i++) {
+	for (unsigned i = 0; i < RAMA_JOB_TRACED_LAYERS; i++) {
 		free(t->layer[i].row);
 		free(t->layer[i].rank_bytes[0]);
 		free(t->layer[i].rank_bytes[1]);
@@ -30,37 +30,37 @@ void rama_trace_free(struct rama_trace *t)
 	free(t);
 }
 
-static int create(struct rama_view *v)
+static int create(struct rama_job_view *v)
 {
-	struct rama_trace *t = v->work->trace = calloc(1, sizeof(*t));
+	struct rama_job_trace *t = v->work->trace = calloc(1, sizeof(*t));
 	double span = v->run_time > 1e-6 ? v->run_time : 1e-6;
 	int64_t bins = CELLS_MOST / v->nprocs;
 
 	if (t == NULL)
 		return RAMA_EMEMORY;
-	t->bins = bins > RAMA_VIEW_BINS ? RAMA_VIEW_BINS
+	t->bins = bins > RAMA_JOB_VIEW_BINS ? RAMA_JOB_VIEW_BINS
 		  : bins < BINS_LEAST	? BINS_LEAST
 					: (unsigned)bins;
 	t->width = span / t->bins;
-	t->slot_width = span / RAMA_SLOTS;
+	t->slot_width = span / RAMA_JOB_SLOTS;
 	if (!v->opt.detail)
 		return 0;
-	t->ops = malloc(RAMA_OPS_KEPT * sizeof(*t->ops));
-	return t->ops != NULL ? rama_offsets_choose(v) : RAMA_EMEMORY;
+	t->ops = malloc(RAMA_JOB_OPS_KEPT * sizeof(*t->ops));
+	return t->ops != NULL ? rama_job_offsets_choose(v) : RAMA_EMEMORY;
 }
 
-static int start_layer(struct rama_view *v, struct rama_layer_trace *l, unsigned slots)
+static int start_layer(struct rama_job_view *v, struct rama_job_layer_trace *l, unsigned slots)
 {
-	struct rama_trace *t = v->work->trace;
+	struct rama_job_trace *t = v->work->trace;
 	size_t n = (size_t)v->nprocs;
 
 	if (t->slots[slots] == NULL)
-		t->slots[slots] = rama_slots_create();
+		t->slots[slots] = rama_job_slots_create();
 	if (t->slots[slots] == NULL)
 		return RAMA_EMEMORY;
 	if (l->row != NULL)
 		return 0;
-	l->row = calloc(n, sizeof(struct rama_cell *));
+	l->row = calloc(n, sizeof(struct rama_job_cell *));
 	l->rank_bytes[0] = calloc(n, sizeof(double));
 	l->rank_bytes[1] = calloc(n, sizeof(double));
 	return l->row != NULL && l->rank_bytes[0] != NULL && l->rank_bytes[1] != NULL
@@ -71,15 +71,15 @@ static int start_layer(struct rama_view *v, struct rama_layer_trace *l, unsigned
 /* ---- one record: a file on one rank ----------------------------------------------------------------- */
 
 struct walk {
-	struct rama_view *v;
-	struct rama_trace *t;
-	struct rama_layer_trace *l;
-	struct rama_slots *slots;
+	struct rama_job_view *v;
+	struct rama_job_trace *t;
+	struct rama_job_layer_trace *l;
+	struct rama_job_slots *slots;
 	uint8_t layer;
 	uint32_t file;
 	int64_t rank; /* in the view; -1: of nobody */
-	struct rama_cell *row;
-	struct rama_view_traced sum; /* of this record */
+	struct rama_job_cell *row;
+	struct rama_job_view_traced sum; /* of this record */
 	int64_t border;
 	bool even;	 /* it is a power of two */
 	int64_t next[2]; /* end of the access before */
@@ -90,7 +90,7 @@ static double moment(double t, double shift)
 	return t > 0 && t < 1e12 ? t + shift : shift;
 }
 
-static void take_cell(struct rama_cell *c, const struct rama_access *a)
+static void take_cell(struct rama_job_cell *c, const struct rama_job_access *a)
 {
 	c->count[a->kind]++;
 	if (a->end - a->start >= c->end - c->start) {
@@ -103,16 +103,16 @@ static void take_cell(struct rama_cell *c, const struct rama_access *a)
 	}
 }
 
-static unsigned bin_of(const struct rama_trace *t, double at)
+static unsigned bin_of(const struct rama_job_trace *t, double at)
 {
 	double b = at / t->width;
 
 	return b < t->bins ? (unsigned)b : t->bins - 1;
 }
 
-static void add_time(struct walk *w, const struct rama_access *a)
+static void add_time(struct walk *w, const struct rama_job_access *a)
 {
-	struct rama_trace *t = w->t;
+	struct rama_job_trace *t = w->t;
 	unsigned first = bin_of(t, a->start), last = bin_of(t, a->end);
 	double length = a->end - a->start, bytes = (double)a->length;
 
@@ -136,9 +136,9 @@ static void add_time(struct walk *w, const struct rama_access *a)
 	}
 }
 
-static void add_place(struct walk *w, const struct rama_access *a)
+static void add_place(struct walk *w, const struct rama_job_access *a)
 {
-	struct rama_view_traced *s = &w->sum;
+	struct rama_job_view_traced *s = &w->sum;
 	int64_t last = a->length > 0 ? rama_add(a->offset, a->length - 1) : a->offset;
 
 	if (a->offset < 0 || last < a->offset) /* not known */
@@ -154,10 +154,10 @@ static void add_place(struct walk *w, const struct rama_access *a)
 	w->next[a->kind] = rama_add(last, a->length > 0);
 }
 
-static void add(struct walk *w, const struct rama_access *a)
+static void add(struct walk *w, const struct rama_job_access *a)
 {
-	struct rama_view_traced *s = &w->sum;
-	unsigned class = rama_size_class(a->length);
+	struct rama_job_view_traced *s = &w->sum;
+	unsigned class = rama_job_size_class(a->length);
 	double length = a->end - a->start;
 
 	s->count[a->kind]++;
@@ -172,12 +172,12 @@ static void add(struct walk *w, const struct rama_access *a)
 	w->l->size_bytes[a->kind][class] += (double)a->length;
 	w->l->size_time[a->kind][class] += length;
 	add_place(w, a);
-	rama_slots_add(w->slots, w->t->slot_width, a->start, a->end);
+	rama_job_slots_add(w->slots, w->t->slot_width, a->start, a->end);
 	if (w->row != NULL)
 		add_time(w, a);
 	if (w->t->ops != NULL) {
-		rama_ops_keep(w->t, a, w->layer);
-		rama_offsets_add(w->t, a, w->layer);
+		rama_job_ops_keep(w->t, a, w->layer);
+		rama_job_offsets_add(w->t, a, w->layer);
 	}
 }
 
@@ -190,7 +190,7 @@ static int take_segments(struct walk *w, struct rama_cursor *c)
 
 	while ((n = rama_cursor_segments(c, seg, CHUNK, &kind)) > 0) {
 		for (int i = 0; i < n; i++) {
-			struct rama_access a = { .file = w->file,
+			struct rama_job_access a = { .file = w->file,
 						 .rank = w->rank,
 						 .kind = (uint8_t)kind,
 						 .offset = seg[i][RAMA_SEG_OFFSET].i,
@@ -208,24 +208,24 @@ static int take_segments(struct walk *w, struct rama_cursor *c)
 
 /* ---- what a record adds ------------------------------------------------------------------------------ */
 
-static struct rama_view_traced *traced_of(struct rama_view *v, uint32_t file, uint8_t layer)
+static struct rama_job_view_traced *traced_of(struct rama_job_view *v, uint32_t file, uint8_t layer)
 {
-	struct rama_view_file *f = &v->files[file];
-	struct rama_view_traced *x;
+	struct rama_job_view_file *f = &v->files[file];
+	struct rama_job_view_traced *x;
 
 	if (f->traced[layer] != NULL)
-		return (struct rama_view_traced *)f->traced[layer];
+		return (struct rama_job_view_traced *)f->traced[layer];
 	x = rama_arena_alloc(&v->arena, sizeof(*x));
 	if (x != NULL)
-		*x = (struct rama_view_traced){ 0 };
+		*x = (struct rama_job_view_traced){ 0 };
 	f->traced[layer] = x;
 	return x;
 }
 
 static int join(struct walk *w)
 {
-	const struct rama_view_traced *s = &w->sum;
-	struct rama_view_traced *x = traced_of(w->v, w->file, w->layer);
+	const struct rama_job_view_traced *s = &w->sum;
+	struct rama_job_view_traced *x = traced_of(w->v, w->file, w->layer);
 
 	if (x == NULL)
 		return RAMA_EMEMORY;
@@ -253,10 +253,10 @@ static int join(struct walk *w)
 /* For a record that all ranks share the trace says what each did; without a record it is all that is known. */
 static int tell_rank(struct walk *w)
 {
-	struct rama_view_work *k = w->v->work;
-	const struct rama_view_file *f = &w->v->files[w->file];
-	const struct rama_view_traced *s = &w->sum;
-	struct rama_traced_rank r = { .file = w->file,
+	struct rama_job_view_work *k = w->v->work;
+	const struct rama_job_view_file *f = &w->v->files[w->file];
+	const struct rama_job_view_traced *s = &w->sum;
+	struct rama_job_traced_rank r = { .file = w->file,
 				      .layer = w->layer,
 				      .rank = w->rank - k->first,
 				      .io = { .reads = (int64_t)s->count[1],
@@ -267,11 +267,11 @@ static int tell_rank(struct walk *w)
 					      .write_time = s->time[0] } };
 
 	if (f->rec[w->layer] == NULL)
-		return rama_view_traced_row(w->v, (enum rama_layer)w->layer, w->file, w->rank,
+		return rama_job_view_traced_row(w->v, (enum rama_job_layer)w->layer, w->file, w->rank,
 					    &r.io);
 	if (w->rank < 0 || f->cover[w->layer] == f->rows[w->layer])
 		return 0;
-	if (rama_room(&k->traced, k->n_traced, &k->traced_room, sizeof(r)) != 0)
+	if (rama_job_room(&k->traced, k->n_traced, &k->traced_room, sizeof(r)) != 0)
 		return RAMA_EMEMORY;
 	k->traced[k->n_traced++] = r;
 	return 0;
@@ -279,24 +279,24 @@ static int tell_rank(struct walk *w)
 
 static int start_record(struct walk *w, const struct rama_record *r)
 {
-	struct rama_view_work *k = w->v->work;
+	struct rama_job_view_work *k = w->v->work;
 	int64_t rank = r->w[RAMA_RANK].i < 0 && k->n == 1 ? 0 : r->w[RAMA_RANK].i;
-	const struct rama_view_stripes *s;
-	int rc = rama_view_file_get(w->v, r->w[RAMA_ID].u, &w->file);
+	const struct rama_job_view_stripes *s;
+	int rc = rama_job_view_file_get(w->v, r->w[RAMA_ID].u, &w->file);
 
 	if (rc != 0)
 		return rc;
 	s = w->v->files[w->file].stripes;
 	w->border = s != NULL && s->stripe_size > 0 ? s->stripe_size : BORDER;
 	w->even = (w->border & (w->border - 1)) == 0;
-	w->sum = (struct rama_view_traced){ 0 };
+	w->sum = (struct rama_job_view_traced){ 0 };
 	w->next[0] = w->next[1] = 0;
 	w->rank = rank >= 0 && rank < k->n ? k->first + rank : -1;
 	w->row = NULL;
 	if (w->rank < 0)
 		return 0;
 	if (w->l->row[w->rank] == NULL) {
-		size_t size = w->t->bins * sizeof(struct rama_cell);
+		size_t size = w->t->bins * sizeof(struct rama_job_cell);
 
 		w->l->row[w->rank] = rama_arena_alloc(&w->v->work->cells, size);
 		if (w->l->row[w->rank] == NULL)
@@ -304,7 +304,7 @@ static int start_record(struct walk *w, const struct rama_record *r)
 		memset(w->l->row[w->rank], 0, size);
 	}
 	w->row = w->l->row[w->rank];
-	return rama_view_host(w->v, rank, r->w[RAMA_DXT_HOSTNAME].b, 64);
+	return rama_job_view_host(w->v, rank, r->w[RAMA_DXT_HOSTNAME].b, 64);
 }
 
 static int take_record(struct walk *w, struct rama_cursor *c, const struct rama_record *r)
@@ -320,14 +320,14 @@ static int take_record(struct walk *w, struct rama_cursor *c, const struct rama_
 	return n < 0 ? n : rc;
 }
 
-static int walk_module(struct rama_view *v, unsigned traced)
+static int walk_module(struct rama_job_view *v, unsigned traced)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	struct walk w = { .v = v,
 			  .t = k->trace,
 			  .l = &k->trace->layer[traced],
-			  .layer = rama_traced_layer[traced] };
-	unsigned slots = traced == RAMA_TRACED_MPIIO, problems = k->log->problems;
+			  .layer = rama_job_traced_layer[traced] };
+	unsigned slots = traced == RAMA_JOB_TRACED_MPIIO, problems = k->log->problems;
 	struct rama_cursor c;
 	struct rama_record *r;
 	int rc = start_layer(v, w.l, slots), bad = 0;
@@ -338,7 +338,7 @@ static int walk_module(struct rama_view *v, unsigned traced)
 	rc = rama_cursor_open(&c, k->log, modules[traced]);
 	while (rc > 0 && bad == 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
 		bad = take_record(&w, &c, r);
-		rama_view_progress(v, modules[traced], c.region.at);
+		rama_job_view_progress(v, modules[traced], c.region.at);
 	}
 	k->records[modules[traced]] += c.index;
 	rama_cursor_close(&c);
@@ -347,11 +347,11 @@ static int walk_module(struct rama_view *v, unsigned traced)
 	return bad != 0 ? bad : rc;
 }
 
-int rama_view_trace(struct rama_view *v)
+int rama_job_view_trace(struct rama_job_view *v)
 {
 	int rc = 0;
 
-	for (unsigned i = RAMA_TRACED_LAYERS;
+	for (unsigned i = RAMA_JOB_TRACED_LAYERS;
 	     i-- > 0 && rc == 0;) { /* MPI-IO before what is beneath */
 		if (v->work->log->part[modules[i]].len == 0)
 			continue;
@@ -363,11 +363,11 @@ int rama_view_trace(struct rama_view *v)
 	return rc;
 }
 
-void rama_view_trace_sizes(struct rama_view *v)
+void rama_job_view_trace_sizes(struct rama_job_view *v)
 {
-	for (unsigned i = 0; v->work->trace != NULL && i < RAMA_TRACED_LAYERS; i++) {
-		const struct rama_layer_trace *x = &v->work->trace->layer[i];
-		struct rama_view_layer *l = &v->layer[rama_traced_layer[i]];
+	for (unsigned i = 0; v->work->trace != NULL && i < RAMA_JOB_TRACED_LAYERS; i++) {
+		const struct rama_job_layer_trace *x = &v->work->trace->layer[i];
+		struct rama_job_view_layer *l = &v->layer[rama_job_traced_layer[i]];
 
 		if (x->segments == 0 || !x->whole)
 			continue;

@@ -8,31 +8,31 @@
 #include "job/parts.h"
 
 /* MPI-IO before what is beneath it, DFS before DAOS, files before their parts */
-static const uint8_t order[] = { RAMA_LAYER_MPIIO,	RAMA_LAYER_H5F,	  RAMA_LAYER_PNETCDF_FILE,
-				 RAMA_LAYER_DFS,	RAMA_LAYER_DAOS,  RAMA_LAYER_STDIO,
-				 RAMA_LAYER_POSIX,	RAMA_LAYER_EXTRA, RAMA_LAYER_H5D,
-				 RAMA_LAYER_PNETCDF_VAR };
-_Static_assert(sizeof(order) == RAMA_LAYERS, "every layer is read");
+static const uint8_t order[] = { RAMA_JOB_LAYER_MPIIO,	RAMA_JOB_LAYER_H5F,	  RAMA_JOB_LAYER_PNETCDF_FILE,
+				 RAMA_JOB_LAYER_DFS,	RAMA_JOB_LAYER_DAOS,  RAMA_JOB_LAYER_STDIO,
+				 RAMA_JOB_LAYER_POSIX,	RAMA_JOB_LAYER_EXTRA, RAMA_JOB_LAYER_H5D,
+				 RAMA_JOB_LAYER_PNETCDF_VAR };
+_Static_assert(sizeof(order) == RAMA_JOB_LAYERS, "every layer is read");
 
-void rama_view_init(struct rama_view *v, const struct rama_view_options *opt)
+void rama_job_view_init(struct rama_job_view *v, const struct rama_job_view_options *opt)
 {
-	*v = (struct rama_view){ .active_ranks = -1, .io_rank = -1 };
+	*v = (struct rama_job_view){ .active_ranks = -1, .io_rank = -1 };
 	if (opt != NULL)
 		v->opt = *opt;
 }
 
-static void free_work(struct rama_view_work *k)
+static void free_work(struct rama_job_view_work *k)
 {
 	if (k == NULL)
 		return;
-	for (unsigned l = 0; l < RAMA_LAYERS; l++) {
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
 		rama_map_fini(&k->parts_by_id[l]);
 		free(k->rank_io[l]);
 	}
 	rama_map_fini(&k->hosts);
-	rama_trace_free(k->trace);
+	rama_job_trace_free(k->trace);
 	rama_arena_fini(&k->cells);
-	rama_heat_maps_free(k->heat);
+	rama_job_heat_maps_free(k->heat);
 	free(k->place);
 	free(k->shared);
 	free(k->traced);
@@ -40,7 +40,7 @@ static void free_work(struct rama_view_work *k)
 	free(k);
 }
 
-void rama_view_fini(struct rama_view *v)
+void rama_job_view_fini(struct rama_job_view *v)
 {
 	free_work(v->work);
 	rama_map_fini(&v->by_id);
@@ -54,30 +54,30 @@ void rama_view_fini(struct rama_view *v)
 	free(v->mounts);
 	free(v->osts);
 	rama_arena_fini(&v->arena);
-	*v = (struct rama_view){ 0 };
+	*v = (struct rama_job_view){ 0 };
 }
 
-static int start_work(struct rama_view *v)
+static int start_work(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 
 	if (k != NULL)
 		return 0;
 	k = v->work = calloc(1, sizeof(*k));
 	if (k == NULL)
 		return RAMA_EMEMORY;
-	for (unsigned l = 0; l < RAMA_LAYERS; l++) {
-		const struct rama_module *mod = rama_module_get(rama_layer_info[l].module);
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
+		const struct rama_module *mod = rama_module_get(rama_job_layer_info[l].module);
 
 		rama_plan_init(&k->plan[l], mod);
-		rama_care_init(&k->care[l], mod);
-		if (mod->record->words > RAMA_RECORD_WORDS)
+		rama_job_care_init(&k->care[l], mod);
+		if (mod->record->words > RAMA_JOB_RECORD_WORDS)
 			return RAMA_ELIMIT;
 	}
 	return 0;
 }
 
-static int failed(struct rama_view *v, struct rama_err *e, int rc)
+static int failed(struct rama_job_view *v, struct rama_err *e, int rc)
 {
 	if (v->work != NULL && v->work->log != NULL && v->work->log->err.code == rc)
 		return rama_err_set(e, rc, "%s", v->work->log->err.text);
@@ -86,10 +86,10 @@ static int failed(struct rama_view *v, struct rama_err *e, int rc)
 
 /* ---- when and which ranks -------------------------------------------------------------------------- */
 
-static struct rama_log_place place_of(const struct rama_log *log)
+static struct rama_job_log_place place_of(const struct rama_log *log)
 {
 	const struct rama_job *j = &log->job;
-	struct rama_log_place p = { .jobid = j->jobid,
+	struct rama_job_log_place p = { .jobid = j->jobid,
 				    .start_sec = j->start_sec,
 				    .end_sec = j->end_sec,
 				    .nprocs = j->nprocs > 0 ? j->nprocs : 1 };
@@ -100,20 +100,20 @@ static struct rama_log_place place_of(const struct rama_log *log)
 	return p;
 }
 
-int rama_view_expect(struct rama_view *v, const struct rama_log *log, struct rama_err *e)
+int rama_job_view_expect(struct rama_job_view *v, const struct rama_log *log, struct rama_err *e)
 {
-	struct rama_log_place p = place_of(log);
-	struct rama_view_work *k;
+	struct rama_job_log_place p = place_of(log);
+	struct rama_job_view_work *k;
 	int rc = start_work(v);
 
 	if (rc != 0)
 		return failed(v, e, rc);
 	k = v->work;
-	if (p.nprocs > RAMA_VIEW_RANKS)
+	if (p.nprocs > RAMA_JOB_VIEW_RANKS)
 		return rama_err_set(e, RAMA_ELIMIT, "%lld processes", (long long)p.nprocs);
 	if (k->planned)
 		return rama_err_set(e, RAMA_EUSAGE, "a log came late");
-	if (rama_room(&k->place, k->n_places, &k->place_room, sizeof(p)) != 0)
+	if (rama_job_room(&k->place, k->n_places, &k->place_room, sizeof(p)) != 0)
 		return failed(v, e, RAMA_EMEMORY);
 	k->place[k->n_places++] = p;
 	return 0;
@@ -121,7 +121,7 @@ int rama_view_expect(struct rama_view *v, const struct rama_log *log, struct ram
 
 static int by_start(const void *a, const void *b)
 {
-	const struct rama_log_place *x = a, *y = b;
+	const struct rama_job_log_place *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -130,9 +130,9 @@ static int by_start(const void *a, const void *b)
 
 /* Programs that ran at the same time are different ranks; one that began when all others had ended is a later step
  * of the job, whose ranks go on. */
-static int plan(struct rama_view *v, struct rama_err *e)
+static int plan(struct rama_job_view *v, struct rama_err *e)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	double start, end;
 	int64_t used = 0;
 
@@ -140,13 +140,13 @@ static int plan(struct rama_view *v, struct rama_err *e)
 	start = end = k->place[0].start;
 	v->start_sec = k->place[0].start_sec;
 	for (size_t i = 0; i < k->n_places; i++) {
-		struct rama_log_place *p = &k->place[i];
+		struct rama_job_log_place *p = &k->place[i];
 
 		if (p->start >= end)
 			used = 0;
 		p->first = used;
 		used += p->nprocs;
-		if (used > RAMA_VIEW_RANKS)
+		if (used > RAMA_JOB_VIEW_RANKS)
 			return rama_err_set(e, RAMA_ELIMIT, "%lld processes", (long long)used);
 		v->nprocs = used > v->nprocs ? used : v->nprocs;
 		end = p->end > end ? p->end : end;
@@ -157,17 +157,17 @@ static int plan(struct rama_view *v, struct rama_err *e)
 	if (k->n_places == 1) /* not through large numbers */
 		v->run_time = k->place[0].run_time;
 	k->planned = true;
-	return rama_view_ranks_init(v) == 0 ? 0 : failed(v, e, RAMA_EMEMORY);
+	return rama_job_view_ranks_init(v) == 0 ? 0 : failed(v, e, RAMA_EMEMORY);
 }
 
-static int begin(struct rama_view *v, struct rama_log *log, struct rama_err *e)
+static int begin(struct rama_job_view *v, struct rama_log *log, struct rama_err *e)
 {
-	struct rama_view_work *k = v->work;
-	struct rama_log_place p = place_of(log), *own = NULL;
+	struct rama_job_view_work *k = v->work;
+	struct rama_job_log_place p = place_of(log), *own = NULL;
 	int rc;
 
 	if (k == NULL || k->n_places == 0) {
-		rc = rama_view_expect(v, log, e);
+		rc = rama_job_view_expect(v, log, e);
 		if (rc != 0)
 			return rc;
 		k = v->work;
@@ -176,7 +176,7 @@ static int begin(struct rama_view *v, struct rama_log *log, struct rama_err *e)
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < k->n_places && own == NULL; i++) {
-		struct rama_log_place *x = &k->place[i];
+		struct rama_job_log_place *x = &k->place[i];
 
 		if (!x->used && x->jobid == p.jobid && x->start == p.start && x->end == p.end &&
 		    x->nprocs == p.nprocs)
@@ -196,7 +196,7 @@ static int begin(struct rama_view *v, struct rama_log *log, struct rama_err *e)
 
 /* ---- about the job ----------------------------------------------------------------------------------- */
 
-static const char *program(struct rama_view *v, const char *exe)
+static const char *program(struct rama_job_view *v, const char *exe)
 {
 	size_t from = strspn(exe, " "), n = strcspn(exe + from, " "), slash = n;
 
@@ -205,18 +205,18 @@ static const char *program(struct rama_view *v, const char *exe)
 	return n > slash ? rama_arena_text(&v->arena, exe + from + slash, n - slash) : "job";
 }
 
-static const char *copied(struct rama_view *v, const char *text)
+static const char *copied(struct rama_job_view *v, const char *text)
 {
 	return rama_arena_text(&v->arena, text, strlen(text));
 }
 
-static int about(struct rama_view *v, const char *name)
+static int about(struct rama_job_view *v, const char *name)
 {
 	const struct rama_log *log = v->work->log;
 	const char *exe = log->job.exe != NULL ? log->job.exe : "";
 	const char **logs;
 
-	if (rama_room(&v->logs, v->n_logs, &v->work->logs_room, sizeof(*logs)) != 0)
+	if (rama_job_room(&v->logs, v->n_logs, &v->work->logs_room, sizeof(*logs)) != 0)
 		return RAMA_EMEMORY;
 	v->logs[v->n_logs] = copied(v, name);
 	if (v->logs[v->n_logs] == NULL)
@@ -235,18 +235,18 @@ static int about(struct rama_view *v, const char *name)
 		       : RAMA_EMEMORY;
 }
 
-static void progress(struct rama_view *v, double more)
+static void progress(struct rama_job_view *v, double more)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 
 	k->done += more;
 	if (v->opt.progress != NULL && k->steps > 0)
 		v->opt.progress(v->opt.ctx, k->done < k->steps ? k->done / k->steps : 1);
 }
 
-void rama_view_progress(struct rama_view *v, unsigned module, uint64_t at)
+void rama_job_view_progress(struct rama_job_view *v, unsigned module, uint64_t at)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	uint64_t from = k->log->part[module].off;
 	double done = k->done + (at > from ? (double)(at - from) : 0);
 
@@ -257,7 +257,7 @@ void rama_view_progress(struct rama_view *v, unsigned module, uint64_t at)
 /* ---- modules ----------------------------------------------------------------------------------------- */
 
 /* records of modules that tell nothing else here */
-static int count_records(struct rama_view *v, unsigned module)
+static int count_records(struct rama_job_view *v, unsigned module)
 {
 	struct rama_cursor c;
 	struct rama_record *r;
@@ -271,45 +271,45 @@ static int count_records(struct rama_view *v, unsigned module)
 
 static bool is_layer(unsigned module)
 {
-	for (unsigned l = 0; l < RAMA_LAYERS; l++)
-		if (rama_layer_info[l].module == module)
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
+		if (rama_job_layer_info[l].module == module)
 			return true;
 	return false;
 }
 
-static int read_layers(struct rama_view *v)
+static int read_layers(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 	int rc = 0;
 
-	for (unsigned i = 0; i < RAMA_LAYERS && rc == 0; i++) {
-		enum rama_layer layer = (enum rama_layer)order[i];
-		unsigned module = rama_layer_info[layer].module;
+	for (unsigned i = 0; i < RAMA_JOB_LAYERS && rc == 0; i++) {
+		enum rama_job_layer layer = (enum rama_job_layer)order[i];
+		unsigned module = rama_job_layer_info[layer].module;
 		uint64_t before = v->layer[layer].records;
 
 		if (k->log->part[module].len == 0)
 			continue;
-		rc = rama_view_rows(v, layer);
+		rc = rama_job_view_rows(v, layer);
 		k->records[module] += v->layer[layer].records - before;
 		progress(v, (double)k->log->part[module].len);
 	}
 	return rc;
 }
 
-static int read_others(struct rama_view *v)
+static int read_others(struct rama_job_view *v)
 {
-	int rc = rama_view_processes(v);
+	int rc = rama_job_view_processes(v);
 
 	if (rc == 0)
-		rc = rama_view_stripes(v);
+		rc = rama_job_view_stripes(v);
 	if (rc == 0)
-		rc = rama_view_heat_maps(v);
+		rc = rama_job_view_heat_maps(v);
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
 		if (v->work->log->part[id].len > 0 && rama_module_get(id) != NULL &&
 		    (rama_module_get(id)->flags & RAMA_TRACE))
 			v->traced = true;
 	if (rc == 0 && v->opt.trace)
-		rc = rama_view_trace(v);
+		rc = rama_job_view_trace(v);
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
 
@@ -321,9 +321,9 @@ static int read_others(struct rama_view *v)
 	return rc;
 }
 
-static int list_modules(struct rama_view *v)
+static int list_modules(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
 		const struct rama_module *mod = rama_module_get(id);
@@ -335,11 +335,11 @@ static int list_modules(struct rama_view *v)
 		while (i < v->n_modules && v->modules[i].id != id)
 			i++;
 		if (i == v->n_modules) {
-			if (rama_room(&v->modules, i, &k->modules_room, sizeof(*v->modules)) != 0)
+			if (rama_job_room(&v->modules, i, &k->modules_room, sizeof(*v->modules)) != 0)
 				return RAMA_EMEMORY;
 			v->n_modules++;
 		}
-		v->modules[i] = (struct rama_view_module){ .id = (uint8_t)id,
+		v->modules[i] = (struct rama_job_view_module){ .id = (uint8_t)id,
 							   .name = mod->name,
 							   .version = k->log->part[id].version,
 							   .records = k->records[id],
@@ -348,16 +348,16 @@ static int list_modules(struct rama_view *v)
 	return 0;
 }
 
-static void count_steps(struct rama_view *v)
+static void count_steps(struct rama_job_view *v)
 {
-	struct rama_view_work *k = v->work;
+	struct rama_job_view_work *k = v->work;
 
 	k->steps = k->done = 0;
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
 		k->steps += (double)k->log->part[id].len;
 }
 
-int rama_view_add_log(struct rama_view *v, struct rama_log *log, const char *name,
+int rama_job_view_add_log(struct rama_job_view *v, struct rama_log *log, const char *name,
 		      struct rama_err *e)
 {
 	int rc = begin(v, log, e);
@@ -371,9 +371,9 @@ int rama_view_add_log(struct rama_view *v, struct rama_log *log, const char *nam
 	if (rc == 0)
 		rc = read_others(v);
 	if (rc == 0)
-		rc = rama_view_ranks_settle(v);
+		rc = rama_job_view_ranks_settle(v);
 	if (rc == 0)
-		rc = rama_view_missing(v);
+		rc = rama_job_view_missing(v);
 	if (rc == 0)
 		rc = list_modules(v);
 	v->problems += log->problems + (rama_logfile_annex_check(log, NULL) != 0);
@@ -386,40 +386,40 @@ int rama_view_add_log(struct rama_view *v, struct rama_log *log, const char *nam
 
 /* ---- the end ----------------------------------------------------------------------------------------- */
 
-static void mounts_finish(struct rama_view *v)
+static void mounts_finish(struct rama_job_view *v)
 {
 	for (size_t i = 0; i < v->n_files; i++) {
-		const struct rama_view_file *f = &v->files[i];
+		const struct rama_job_view_file *f = &v->files[i];
 
 		if (f->mount < 0 || f->pseudo || f->unopened)
 			continue;
 		v->mounts[f->mount].files++;
-		rama_io_add(&v->mounts[f->mount].io, &f->disk);
+		rama_job_io_add(&v->mounts[f->mount].io, &f->disk);
 	}
 }
 
-int rama_view_finish(struct rama_view *v, struct rama_err *e)
+int rama_job_view_finish(struct rama_job_view *v, struct rama_err *e)
 {
 	int rc = start_work(v);
 
 	if (rc == 0 && !v->work->planned)
 		return rama_err_set(e, RAMA_EUSAGE, "no log was added");
 	if (rc == 0)
-		rc = rama_view_files_finish(v);
+		rc = rama_job_view_files_finish(v);
 	if (rc == 0)
-		rc = rama_view_ranks_finish(v);
+		rc = rama_job_view_ranks_finish(v);
 	if (rc == 0)
-		rc = rama_view_groups_finish(v);
+		rc = rama_job_view_groups_finish(v);
 	if (rc == 0)
-		rc = rama_view_osts_finish(v);
+		rc = rama_job_view_osts_finish(v);
 	if (rc == 0)
-		rc = rama_view_times_finish(v);
+		rc = rama_job_view_times_finish(v);
 	if (rc != 0)
 		return failed(v, e, rc);
 	mounts_finish(v);
-	rama_view_nodes_finish(v);
-	rama_view_sizes_finish(v);
-	rama_view_trace_sizes(v);
+	rama_job_view_nodes_finish(v);
+	rama_job_view_sizes_finish(v);
+	rama_job_view_trace_sizes(v);
 	v->complete = v->partial == 0 && v->problems == 0 && v->unfinished == 0 &&
 		      v->running == 0 && v->lost_events == 0 && v->missed_calls == 0 &&
 		      v->folded_files == 0 && v->missing_ranks == NULL && v->unplaced == 0 &&

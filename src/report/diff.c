@@ -34,17 +34,17 @@ static double per(double part, double whole)
 }
 
 /* a counter of a layer as a share of its accesses */
-static double of_layer(const struct rama_view *v, enum rama_layer layer, unsigned counter,
+static double of_layer(const struct rama_job_view *v, enum rama_job_layer layer, unsigned counter,
 		       int64_t accesses)
 {
-	const struct rama_view_layer *l = &v->layer[layer];
+	const struct rama_job_view_layer *l = &v->layer[layer];
 
 	if (!l->used || l->total == NULL || accesses <= 0 || l->total[counter].i < 0)
 		return NAN;
 	return (double)l->total[counter].i / (double)accesses;
 }
 
-static double value_of(const struct rama_view *v, enum rama_report_metric m)
+static double value_of(const struct rama_job_view *v, enum rama_report_metric m)
 {
 	switch (m) {
 #define METRIC(symbol, group, label, unit, wish, value) \
@@ -223,7 +223,7 @@ static void note(struct rama_report_diff *d, const char *text)
 
 static void compare_jobs(struct rama_report_diff *d)
 {
-	const struct rama_view *a = d->side[0].view, *b = d->side[1].view;
+	const struct rama_job_view *a = d->side[0].view, *b = d->side[1].view;
 	char text[400], n[2][RAMA_HUMAN];
 
 	if (strcmp(a->name, b->name) != 0) {

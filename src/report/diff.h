@@ -12,7 +12,7 @@
 
 struct rama_report_diff_side {
 	const char *path; /* as given */
-	const struct rama_view *view;
+	const struct rama_job_view *view;
 	const struct rama_diag *diagnosis;
 };
 
@@ -57,7 +57,7 @@ struct rama_report_diff_finding {
 struct rama_report_diff_file {
 	const char *name;
 	uint32_t files[2];
-	struct rama_io io[2];
+	struct rama_job_io io[2];
 };
 
 struct rama_report_diff {

@@ -95,14 +95,14 @@ static struct bundle *new_bundle(struct pairing *p, const char *name)
 	return &p->bundles[p->n++];
 }
 
-static void add_to(struct bundle *b, unsigned side, const struct rama_view_file *f)
+static void add_to(struct bundle *b, unsigned side, const struct rama_job_view_file *f)
 {
 	b->f.files[side]++;
-	rama_io_add(&b->f.io[side], &f->io);
+	rama_job_io_add(&b->f.io[side], &f->io);
 }
 
 /* one that was used, not only looked for */
-static bool counts(const struct rama_view_file *f)
+static bool counts(const struct rama_job_view_file *f)
 {
 	return f != NULL && !f->pseudo && !f->unopened;
 }
@@ -110,10 +110,10 @@ static bool counts(const struct rama_view_file *f)
 /* those of the same name */
 static int pair_by_id(struct pairing *p)
 {
-	const struct rama_view *a = p->d->side[0].view, *b = p->d->side[1].view;
+	const struct rama_job_view *a = p->d->side[0].view, *b = p->d->side[1].view;
 
 	for (size_t i = 0; i < a->n_files; i++) {
-		const struct rama_view_file *f = &a->files[i], *g = rama_view_file_of(b, f->id);
+		const struct rama_job_view_file *f = &a->files[i], *g = rama_job_view_file_of(b, f->id);
 		struct bundle *to;
 
 		if (!counts(f) || !counts(g))
@@ -128,7 +128,7 @@ static int pair_by_id(struct pairing *p)
 	return 0;
 }
 
-static int bundle_up(struct pairing *p, unsigned side, const struct rama_view_file *f)
+static int bundle_up(struct pairing *p, unsigned side, const struct rama_job_view_file *f)
 {
 	char *pattern = pattern_of(f->name);
 	uint64_t *at;
@@ -157,13 +157,13 @@ static int bundle_up(struct pairing *p, unsigned side, const struct rama_view_fi
 static int pair_by_pattern(struct pairing *p)
 {
 	for (unsigned side = 0; side < 2; side++) {
-		const struct rama_view *v = p->d->side[side].view,
+		const struct rama_job_view *v = p->d->side[side].view,
 				       *other = p->d->side[1 - side].view;
 
 		for (size_t i = 0; i < v->n_files; i++) {
-			const struct rama_view_file *f = &v->files[i];
+			const struct rama_job_view_file *f = &v->files[i];
 
-			if (counts(f) && !counts(rama_view_file_of(other, f->id)) &&
+			if (counts(f) && !counts(rama_job_view_file_of(other, f->id)) &&
 			    bundle_up(p, side, f) != 0)
 				return RAMA_EMEMORY;
 		}
@@ -182,7 +182,7 @@ static int join(struct pairing *p, struct bundle *to, struct bundle *from)
 {
 	for (unsigned s = 0; s < 2; s++) {
 		to->f.files[s] += from->f.files[s];
-		rama_io_add(&to->f.io[s], &from->f.io[s]);
+		rama_job_io_add(&to->f.io[s], &from->f.io[s]);
 	}
 	from->gone = true;
 	to->f.name = common_name(&p->d->arena, base_of(to->f.name), base_of(from->f.name));
@@ -224,8 +224,8 @@ static int pair_by_base(struct pairing *p)
 static int by_gap(const void *x, const void *y)
 {
 	const struct rama_report_diff_file *a = x, *b = y;
-	double gap = fabs(rama_io_time(&b->io[1]) - rama_io_time(&b->io[0])) -
-		     fabs(rama_io_time(&a->io[1]) - rama_io_time(&a->io[0]));
+	double gap = fabs(rama_job_io_time(&b->io[1]) - rama_job_io_time(&b->io[0])) -
+		     fabs(rama_job_io_time(&a->io[1]) - rama_job_io_time(&a->io[0]));
 
 	return gap != 0 ? (gap > 0 ? 1 : -1) : strcmp(a->name, b->name);
 }

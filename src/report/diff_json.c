@@ -7,7 +7,7 @@
 
 static void put_side(struct rama_json *j, const struct rama_report_diff_side *s)
 {
-	const struct rama_view *v = s->view;
+	const struct rama_job_view *v = s->view;
 
 	rama_json_open(j, '{');
 	rama_json_key_string(j, "log", s->path);
@@ -61,7 +61,7 @@ static void put_finding_side(struct rama_json *j, const char *key, const struct 
 	rama_json_close(j, '}');
 }
 
-static void put_io(struct rama_json *j, const char *key, const struct rama_io *io)
+static void put_io(struct rama_json *j, const char *key, const struct rama_job_io *io)
 {
 	rama_json_key(j, key);
 	rama_json_open(j, '{');
@@ -98,14 +98,14 @@ static void put_layers(struct rama_json *j, const struct rama_report_diff *d)
 {
 	rama_json_key(j, "layers");
 	rama_json_open(j, '[');
-	for (unsigned i = 0; i < RAMA_LAYERS; i++) {
-		const struct rama_view_layer *a = &d->side[0].view->layer[i],
+	for (unsigned i = 0; i < RAMA_JOB_LAYERS; i++) {
+		const struct rama_job_view_layer *a = &d->side[0].view->layer[i],
 					     *b = &d->side[1].view->layer[i];
 
 		if (!a->used && !b->used)
 			continue;
 		rama_json_open(j, '{');
-		rama_json_key_string(j, "name", rama_layer_info[i].name);
+		rama_json_key_string(j, "name", rama_job_layer_info[i].name);
 		put_io(j, "a", &a->io);
 		put_io(j, "b", &b->io);
 		rama_json_close(j, '}');

@@ -22,7 +22,7 @@ static const char *plural(int64_t n)
 
 static void head(const struct rama_report_diff *d, struct rama_report_paper *p, unsigned s)
 {
-	const struct rama_view *v = d->side[s].view;
+	const struct rama_job_view *v = d->side[s].view;
 	char n[2][RAMA_HUMAN], date[RAMA_REPORT_DATE];
 
 	rama_report_date_text(date, v->start_sec);
@@ -214,10 +214,10 @@ static void pair(struct rama_report_paper *p, struct rama_report_sheet_cell *row
 	row[1] = rama_report_sheet_value(p, unit, b);
 }
 
-static void io_cells(struct rama_report_paper *p, struct rama_report_sheet_cell *row, const struct rama_io *a,
-		     const struct rama_io *b)
+static void io_cells(struct rama_report_paper *p, struct rama_report_sheet_cell *row, const struct rama_job_io *a,
+		     const struct rama_job_io *b)
 {
-	pair(p, row, "s", rama_io_time(a), rama_io_time(b));
+	pair(p, row, "s", rama_job_io_time(a), rama_job_io_time(b));
 	pair(p, row + 2, "bytes", (double)a->bytes_read, (double)b->bytes_read);
 	pair(p, row + 4, "bytes", (double)a->bytes_written, (double)b->bytes_written);
 	pair(p, row + 6, "count", (double)(a->reads + a->writes), (double)(b->reads + b->writes));
@@ -236,10 +236,10 @@ static void io_cells(struct rama_report_paper *p, struct rama_report_sheet_cell 
 	}
 
 /* opened at most */
-static bool idle(const struct rama_view_layer *l)
+static bool idle(const struct rama_job_view_layer *l)
 {
 	return !l->used ||
-	       (l->io.reads + l->io.writes + l->io.metas == 0 && rama_io_time(&l->io) == 0);
+	       (l->io.reads + l->io.writes + l->io.metas == 0 && rama_job_io_time(&l->io) == 0);
 }
 
 static void layers(const struct rama_report_diff *d, struct rama_report_paper *p)
@@ -248,15 +248,15 @@ static void layers(const struct rama_report_diff *d, struct rama_report_paper *p
 							    IO_COLUMNS };
 	struct rama_report_sheet *s = rama_report_paper_sheet(p, "layers", "Layers", columns, 9);
 
-	for (unsigned i = 0; i < RAMA_LAYERS; i++) {
-		const struct rama_view_layer *a = &d->side[0].view->layer[i],
+	for (unsigned i = 0; i < RAMA_JOB_LAYERS; i++) {
+		const struct rama_job_view_layer *a = &d->side[0].view->layer[i],
 					     *b = &d->side[1].view->layer[i];
 		struct rama_report_sheet_cell *row;
 
 		if (idle(a) && idle(b))
 			continue;
 		row = rama_report_sheet_row(p, s);
-		row[0] = rama_report_sheet_text(rama_layer_info[i].label);
+		row[0] = rama_report_sheet_text(rama_job_layer_info[i].label);
 		io_cells(p, row + 1, &a->io, &b->io);
 	}
 	s->note = "Times and bytes are added over all ranks.";
@@ -269,7 +269,7 @@ static size_t telling(const struct rama_report_diff *d)
 
 	while (n < d->n_files && n < RAMA_REPORT_DIFF_FILES) {
 		const struct rama_report_diff_file *f = &d->files[n];
-		double gap = fabs(rama_io_time(&f->io[1]) - rama_io_time(&f->io[0]));
+		double gap = fabs(rama_job_io_time(&f->io[1]) - rama_job_io_time(&f->io[0]));
 
 		if (n >= FILES_LEAST &&
 		    gap < GAP_LEAST * fmax(d->side[0].view->run_time, d->side[1].view->run_time))

@@ -32,7 +32,7 @@ void rama_report_fleet_fini(struct rama_report_fleet *f)
 
 size_t rama_report_fleet_user(const char *path, const char **user)
 {
-	return rama_view_log_user(path, user);
+	return rama_job_view_log_user(path, user);
 }
 
 static int exe_of(struct rama_report_fleet *f, const char *name, uint32_t *index)
@@ -86,7 +86,7 @@ static int keep_hits(struct rama_report_fleet *f, struct rama_report_fleet_log *
 	return 0;
 }
 
-int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_view *v,
+int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_job_view *v,
 		   const struct rama_diag *d)
 {
 	struct rama_report_fleet_log *l = &f->logs[i];

@@ -101,7 +101,7 @@ struct rama_report_fleet {
 int rama_report_fleet_init(struct rama_report_fleet *f, size_t n_logs);
 void rama_report_fleet_fini(struct rama_report_fleet *f);
 /* log number i; path must live as long as the fleet. Both return 0 or RAMA_EMEMORY. */
-int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_view *v,
+int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_job_view *v,
 		   const struct rama_diag *d);
 int rama_report_fleet_problem(struct rama_report_fleet *f, size_t i, const char *path, const char *problem);
 /* top: how many jobs in each list */

@@ -112,7 +112,7 @@ static void metadata(struct rama_json *j, const char *text)
 	rama_json_close(j, '}');
 }
 
-static void job(struct rama_json *j, const struct rama_view *v)
+static void job(struct rama_json *j, const struct rama_job_view *v)
 {
 	time_t start = (time_t)v->start_sec;
 	struct tm tm;
@@ -160,7 +160,7 @@ static void unseen(struct rama_json *j, const struct rama_unseen_sum *s)
 	rama_json_close(j, ']');
 }
 
-static void verdict(struct rama_json *j, const struct rama_view *v, const struct rama_diag *d)
+static void verdict(struct rama_json *j, const struct rama_job_view *v, const struct rama_diag *d)
 {
 	rama_json_key(j, "verdict");
 	rama_json_open(j, '{');
@@ -184,7 +184,7 @@ static void verdict(struct rama_json *j, const struct rama_view *v, const struct
 
 static void totals(struct rama_json *j, const struct rama_report *r)
 {
-	const struct rama_view *v = r->view;
+	const struct rama_job_view *v = r->view;
 
 	rama_json_key(j, "totals");
 	rama_json_open(j, '{');
@@ -223,13 +223,13 @@ static void values(struct rama_json *j, const struct rama_diag_finding *f)
 	rama_json_close(j, ']');
 }
 
-static void culprits(struct rama_json *j, const struct rama_view *v, const struct rama_diag_finding *f)
+static void culprits(struct rama_json *j, const struct rama_job_view *v, const struct rama_diag_finding *f)
 {
 	rama_json_key(j, "culprits");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < f->n_culprits; i++) {
 		const struct rama_diag_culprit *x = &f->culprits[i];
-		const struct rama_view_file *file = rama_report_culprit_file(v, x);
+		const struct rama_job_view_file *file = rama_report_culprit_file(v, x);
 
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "kind", x->kind);

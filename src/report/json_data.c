@@ -16,7 +16,7 @@ static void key_figure(struct rama_json *j, const char *key, double v)
 
 /* ---- layers ------------------------------------------------------------------------------------- */
 
-static void times(struct rama_json *j, const struct rama_io *io)
+static void times(struct rama_json *j, const struct rama_job_io *io)
 {
 	key_figure(j, "read", io->read_time);
 	key_figure(j, "write", io->write_time);
@@ -28,7 +28,7 @@ static void layers(struct rama_json *j, const struct rama_report *r)
 	rama_json_key(j, "layers");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < r->n_layers; i++) {
-		const struct rama_view_layer *l = &r->view->layer[r->layers[i]];
+		const struct rama_job_view_layer *l = &r->view->layer[r->layers[i]];
 
 		rama_json_open(j, '{');
 		rama_report_table_json(j, &rama_report_tables[RAMA_REPORT_TABLE_layers], r, i);
@@ -63,19 +63,19 @@ static void figures(struct rama_json *j, const char *key, const double *v, size_
 	rama_json_close(j, ']');
 }
 
-static void size_use(struct rama_json *j, const char *key, const struct rama_view_layer *l,
+static void size_use(struct rama_json *j, const char *key, const struct rama_job_view_layer *l,
 		     unsigned kind)
 {
 	rama_json_key(j, key);
 	rama_json_open(j, '{');
 	rama_json_key(j, "count");
 	rama_json_open(j, '[');
-	for (unsigned b = 0; b < RAMA_SIZE_BINS; b++)
+	for (unsigned b = 0; b < RAMA_JOB_SIZE_BINS; b++)
 		rama_json_i64(j, rama_report_count(l->size_count[kind][b]));
 	rama_json_close(j, ']');
-	figures(j, "bytes", l->size_bytes[kind], RAMA_SIZE_BINS);
+	figures(j, "bytes", l->size_bytes[kind], RAMA_JOB_SIZE_BINS);
 	if (l->sizes_exact) {
-		figures(j, "time", l->size_time[kind], RAMA_SIZE_BINS);
+		figures(j, "time", l->size_time[kind], RAMA_JOB_SIZE_BINS);
 	} else {
 		rama_json_key(j, "time");
 		rama_json_null(j);
@@ -88,17 +88,17 @@ static void sizes(struct rama_json *j, const struct rama_report *r)
 	rama_json_key(j, "sizes");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < r->n_layers; i++) {
-		const struct rama_view_layer *l = &r->view->layer[r->layers[i]];
+		const struct rama_job_view_layer *l = &r->view->layer[r->layers[i]];
 
 		if (!l->sizes)
 			continue;
 		rama_json_open(j, '{');
-		rama_json_key_string(j, "layer", rama_layer_info[r->layers[i]].name);
+		rama_json_key_string(j, "layer", rama_job_layer_info[r->layers[i]].name);
 		rama_json_key(j, "exact");
 		rama_json_bool(j, l->sizes_exact);
 		rama_json_key(j, "classes");
 		rama_json_open(j, '[');
-		for (unsigned b = 0; b < RAMA_SIZE_BINS; b++)
+		for (unsigned b = 0; b < RAMA_JOB_SIZE_BINS; b++)
 			rama_json_string(j, rama_report_size_label[b]);
 		rama_json_close(j, ']');
 		size_use(j, "read", l, 1);
@@ -133,7 +133,7 @@ static void key_known(struct rama_json *j, const char *key, int64_t v)
 static void pattern(struct rama_json *j, const struct rama_report_pattern *p)
 {
 	rama_json_open(j, '{');
-	rama_json_key_string(j, "layer", rama_layer_info[p->layer].name);
+	rama_json_key_string(j, "layer", rama_job_layer_info[p->layer].name);
 	pattern_use(j, "read", p, 1);
 	pattern_use(j, "write", p, 0);
 	rama_json_key_i64(j, "switches", p->switches);
@@ -187,7 +187,7 @@ static void counters(struct rama_json *j, const struct rama_report *r)
 	rama_json_key(j, "counters");
 	rama_json_open(j, '{');
 	for (size_t i = 0; i < r->n_layers; i++) {
-		const struct rama_layer_info *info = &rama_layer_info[r->layers[i]];
+		const struct rama_job_layer_info *info = &rama_job_layer_info[r->layers[i]];
 		const union rama_word *total = r->view->layer[r->layers[i]].total;
 
 		if (total == NULL)
@@ -221,23 +221,23 @@ void rama_report_json_data(struct rama_json *j, const struct rama_report *r)
 
 /* ---- files and ranks ---------------------------------------------------------------------------- */
 
-static void file_layers(struct rama_json *j, const struct rama_view_file *f)
+static void file_layers(struct rama_json *j, const struct rama_job_view_file *f)
 {
 	rama_json_key(j, "layers");
 	rama_json_open(j, '{');
-	for (unsigned l = 0; l < RAMA_LAYERS; l++) {
-		struct rama_io io;
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
+		struct rama_job_io io;
 
 		if (f->rec[l] == NULL)
 			continue;
-		io = rama_io_of(l, f->rec[l]);
-		rama_json_key(j, rama_layer_info[l].name);
+		io = rama_job_io_of(l, f->rec[l]);
+		rama_json_key(j, rama_job_layer_info[l].name);
 		rama_json_open(j, '{');
 		rama_json_key_i64(j, "reads", io.reads);
 		rama_json_key_i64(j, "writes", io.writes);
 		rama_json_key_i64(j, "bytes_read", io.bytes_read);
 		rama_json_key_i64(j, "bytes_written", io.bytes_written);
-		key_figure(j, "time", rama_io_time(&io));
+		key_figure(j, "time", rama_job_io_time(&io));
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, '}');

@@ -50,13 +50,13 @@ static void figures(struct rama_json *j, const char *key, const double *v, size_
 	rama_json_close(j, ']');
 }
 
-static void strip(struct rama_json *j, const struct rama_view *v, const struct rama_view_heat *h)
+static void strip(struct rama_json *j, const struct rama_job_view *v, const struct rama_job_view_heat *h)
 {
 	size_t cells = (size_t)h->rows * h->bins;
 	bool single = h->rows == (uint64_t)v->nprocs, few = v->nprocs <= RANKS_MOST;
 
 	rama_json_open(j, '{');
-	rama_json_key_string(j, "layer", rama_layer_info[h->layer].name);
+	rama_json_key_string(j, "layer", rama_job_layer_info[h->layer].name);
 	rama_json_key_string(j, "from", h->traced ? "trace" : "heatmap");
 	rama_json_key_i64(j, "ranks", v->nprocs);
 	rama_json_key_i64(j, "rows", h->rows);
@@ -80,7 +80,7 @@ static void strip(struct rama_json *j, const struct rama_view *v, const struct r
 
 static void timeline(struct rama_json *j, const struct rama_report *r)
 {
-	const struct rama_view *v = r->view;
+	const struct rama_job_view *v = r->view;
 
 	rama_json_key(j, "timeline");
 	rama_json_open(j, '{');
@@ -98,7 +98,7 @@ static void timeline(struct rama_json *j, const struct rama_report *r)
 /* ---- trace -------------------------------------------------------------------------------------- */
 
 /* where the name of a file stands in "names", by file; 0: not in it, else place + 1 */
-static void names(struct rama_json *j, const struct rama_view *v, uint32_t *place)
+static void names(struct rama_json *j, const struct rama_job_view *v, uint32_t *place)
 {
 	uint32_t n = 0;
 
@@ -120,18 +120,18 @@ static void names(struct rama_json *j, const struct rama_view *v, uint32_t *plac
 		rama_json_key(j, key);                              \
 		rama_json_open(j, '[');                             \
 		for (size_t i_ = 0; i_ < v->n_ops; i_++) {          \
-			const struct rama_view_op *x = &v->ops[i_]; \
+			const struct rama_job_view_op *x = &v->ops[i_]; \
 			put(j, value);                              \
 		}                                                   \
 		rama_json_close(j, ']');                            \
 	} while (0)
 
-static void ops(struct rama_json *j, const struct rama_view *v, const uint32_t *place)
+static void ops(struct rama_json *j, const struct rama_job_view *v, const uint32_t *place)
 {
 	rama_json_key(j, "ops");
 	rama_json_open(j, '{');
 	rama_json_key_i64(j, "n", (int64_t)v->n_ops);
-	COLUMN(j, "layer", rama_json_string, rama_layer_info[x->layer].name);
+	COLUMN(j, "layer", rama_json_string, rama_job_layer_info[x->layer].name);
 	COLUMN(j, "kind", rama_json_i64, x->kind);
 	COLUMN(j, "file", rama_json_i64, (int64_t)place[x->file] - 1);
 	COLUMN(j, "rank", rama_json_i64, x->rank);
@@ -151,17 +151,17 @@ static void grid(struct rama_json *j, const char *key, const float *v, size_t n)
 	rama_json_close(j, ']');
 }
 
-static void offsets(struct rama_json *j, const struct rama_view *v)
+static void offsets(struct rama_json *j, const struct rama_job_view *v)
 {
 	rama_json_key(j, "offsets");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < v->n_offsets; i++) {
-		const struct rama_view_offsets *x = &v->offsets[i];
+		const struct rama_job_view_offsets *x = &v->offsets[i];
 		size_t n = (size_t)x->rows * x->bins;
 
 		rama_json_open(j, '{');
 		rama_json_key_string(j, "file", v->files[x->file].name);
-		rama_json_key_string(j, "layer", rama_layer_info[x->layer].name);
+		rama_json_key_string(j, "layer", rama_job_layer_info[x->layer].name);
 		rama_json_key_i64(j, "size", x->size);
 		key_figure(j, "t0", x->t0);
 		key_figure(j, "t1", x->t1);
@@ -176,7 +176,7 @@ static void offsets(struct rama_json *j, const struct rama_view *v)
 
 static void trace(struct rama_json *j, const struct rama_report *r)
 {
-	const struct rama_view *v = r->view;
+	const struct rama_job_view *v = r->view;
 	bool there = v->traced && v->opt.trace;
 	uint32_t *place = NULL;
 

@@ -75,13 +75,13 @@ static void head(struct rama_out *o, const struct rama_report *r, long utc_offse
 
 /* ---- findings ----------------------------------------------------------------------------------- */
 
-static void culprits(struct rama_out *o, const struct rama_view *v, const struct rama_diag_finding *f)
+static void culprits(struct rama_out *o, const struct rama_job_view *v, const struct rama_diag_finding *f)
 {
 	char n[RAMA_HUMAN];
 
 	for (size_t i = 0; i < f->n_culprits; i++) {
 		const struct rama_diag_culprit *c = &f->culprits[i];
-		const struct rama_view_file *file = rama_report_culprit_file(v, c);
+		const struct rama_job_view_file *file = rama_report_culprit_file(v, c);
 
 		rama_out_text(o, "- ");
 		text(o, file != NULL ? file->name : c->name);

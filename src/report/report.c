@@ -36,9 +36,9 @@ static int by_time(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-static struct keyed key_of(const struct rama_io *io, uint32_t index)
+static struct keyed key_of(const struct rama_job_io *io, uint32_t index)
 {
-	return (struct keyed){ rama_io_time(io), rama_add(io->bytes_read, io->bytes_written),
+	return (struct keyed){ rama_job_io_time(io), rama_add(io->bytes_read, io->bytes_written),
 			       index };
 }
 
@@ -51,7 +51,7 @@ static void take_order(uint32_t *to, struct keyed *k, size_t n)
 
 static int order_files(struct rama_report *r)
 {
-	const struct rama_view *v = r->view;
+	const struct rama_job_view *v = r->view;
 	size_t most = v->n_files > v->n_groups ? v->n_files : v->n_groups, n = 0;
 	struct keyed *k = malloc((most + 1) * sizeof(*k));
 
@@ -137,15 +137,15 @@ static int order_ranks(struct rama_report *r)
 
 static int list_layers(struct rama_report *r)
 {
-	r->layers = get(r, RAMA_LAYERS, sizeof(*r->layers));
-	r->sizes = get(r, (size_t)RAMA_LAYERS * RAMA_SIZE_BINS, sizeof(*r->sizes));
+	r->layers = get(r, RAMA_JOB_LAYERS, sizeof(*r->layers));
+	r->sizes = get(r, (size_t)RAMA_JOB_LAYERS * RAMA_JOB_SIZE_BINS, sizeof(*r->sizes));
 	if (r->layers == NULL || r->sizes == NULL)
 		return RAMA_EMEMORY;
-	for (unsigned l = 0; l < RAMA_LAYERS; l++) {
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
 		if (!r->view->layer[l].used)
 			continue;
 		r->layers[r->n_layers++] = l;
-		for (unsigned b = 0; r->view->layer[l].sizes && b < RAMA_SIZE_BINS; b++)
+		for (unsigned b = 0; r->view->layer[l].sizes && b < RAMA_JOB_SIZE_BINS; b++)
 			r->sizes[r->n_sizes++] = (struct rama_report_size){ l, b };
 	}
 	return 0;
@@ -187,13 +187,13 @@ static int list_operations(struct rama_report *r)
 	size_t most = 0;
 
 	for (size_t i = 0; i < r->n_layers; i++)
-		most += *rama_module_get(rama_layer_info[r->layers[i]].module)->record->n_fields;
+		most += *rama_module_get(rama_job_layer_info[r->layers[i]].module)->record->n_fields;
 	r->operations = get(r, most, sizeof(*r->operations));
 	if (r->operations == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < r->n_layers; i++) {
-		enum rama_layer l = r->layers[i];
-		const struct rama_schema *s = rama_module_get(rama_layer_info[l].module)->record;
+		enum rama_job_layer l = r->layers[i];
+		const struct rama_schema *s = rama_module_get(rama_job_layer_info[l].module)->record;
 		const union rama_word *total = r->view->layer[l].total;
 
 		for (unsigned k = 0; total != NULL && k < *s->n_fields; k++) {
@@ -218,18 +218,18 @@ static int64_t at_least_0(int64_t v)
 }
 
 /* Files times ranks that used them: each begins with an access that has none before it. */
-static int64_t first_accesses(const struct rama_view *v, enum rama_layer l, unsigned kind)
+static int64_t first_accesses(const struct rama_job_view *v, enum rama_job_layer l, unsigned kind)
 {
 	int64_t n = 0;
 
 	for (size_t i = 0; i < v->n_files; i++) {
-		const struct rama_view_file *f = &v->files[i];
-		struct rama_io io;
+		const struct rama_job_view_file *f = &v->files[i];
+		struct rama_job_io io;
 		int64_t calls;
 
 		if (f->rec[l] == NULL || f->pseudo)
 			continue;
-		io = rama_io_of(l, f->rec[l]);
+		io = rama_job_io_of(l, f->rec[l]);
 		calls = kind == 1 ? io.reads : io.writes;
 		n += calls < f->ranks ? calls : f->ranks;
 	}
@@ -240,7 +240,7 @@ static void fill_common(struct rama_report_pattern *p, const union rama_word *to
 {
 	struct rama_plan plan;
 
-	rama_plan_init(&plan, rama_module_get(rama_layer_info[p->layer].module));
+	rama_plan_init(&plan, rama_module_get(rama_job_layer_info[p->layer].module));
 	for (unsigned i = 0; plan.access.width > 0 && i < 4; i++) {
 		p->common[i].size = total[plan.access.value[i]].i;
 		p->common[i].count = at_least_0(total[plan.access.count[i]].i);
@@ -255,12 +255,12 @@ static int64_t counter(const struct rama_module *m, const union rama_word *total
 	return f != NULL && f->word != RAMA_NO_WORD ? at_least_0(total[f->word].i) : -1;
 }
 
-static bool fill_pattern(struct rama_report_pattern *p, const struct rama_view *v,
-			 enum rama_layer l)
+static bool fill_pattern(struct rama_report_pattern *p, const struct rama_job_view *v,
+			 enum rama_job_layer l)
 {
 	static const char *const names[2][2] = { { "CONSEC_WRITES", "SEQ_WRITES" },
 						 { "CONSEC_READS", "SEQ_READS" } };
-	const struct rama_module *m = rama_module_get(rama_layer_info[l].module);
+	const struct rama_module *m = rama_module_get(rama_job_layer_info[l].module);
 	const union rama_word *total = v->layer[l].total;
 
 	*p = (struct rama_report_pattern){ .layer = l };
@@ -286,7 +286,7 @@ static bool fill_pattern(struct rama_report_pattern *p, const struct rama_view *
 
 static int list_patterns(struct rama_report *r)
 {
-	r->patterns = get(r, RAMA_LAYERS, sizeof(*r->patterns));
+	r->patterns = get(r, RAMA_JOB_LAYERS, sizeof(*r->patterns));
 	if (r->patterns == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < r->n_layers; i++)
@@ -294,7 +294,7 @@ static int list_patterns(struct rama_report *r)
 	return 0;
 }
 
-int rama_report_init(struct rama_report *r, const struct rama_view *v,
+int rama_report_init(struct rama_report *r, const struct rama_job_view *v,
 		     const struct rama_diag *d, const struct rama_diag_profile *p)
 {
 	int rc;
@@ -319,14 +319,14 @@ void rama_report_fini(struct rama_report *r)
 	rama_arena_fini(&r->arena);
 }
 
-double rama_report_io_share(const struct rama_view *v)
+double rama_report_io_share(const struct rama_job_view *v)
 {
 	double share = v->run_time > 0 ? v->io_time / v->run_time : 0;
 
 	return share < 1 ? share : 1;
 }
 
-const struct rama_view_file *rama_report_culprit_file(const struct rama_view *v,
+const struct rama_job_view_file *rama_report_culprit_file(const struct rama_job_view *v,
 						      const struct rama_diag_culprit *c)
 {
 	bool file = strcmp(c->kind, "file") == 0;
@@ -344,9 +344,9 @@ bool rama_report_snippet_told(const struct rama_report *r, const struct rama_dia
 	return false;
 }
 
-bool rama_report_culprit_told(const struct rama_view *v, const struct rama_diag_finding *f)
+bool rama_report_culprit_told(const struct rama_job_view *v, const struct rama_diag_finding *f)
 {
-	const struct rama_view_file *file;
+	const struct rama_job_view_file *file;
 
 	if (f->n_culprits != 1 || f->all_culprits != 1 || f->evidence == NULL)
 		return false;

@@ -21,18 +21,18 @@
 #define RAMA_REPORT_SLOW 10
 
 struct rama_report_size { /* a row of the table of sizes */
-	enum rama_layer layer;
+	enum rama_job_layer layer;
 	unsigned bin;
 };
 
 struct rama_report_operation {
-	enum rama_layer layer;
+	enum rama_job_layer layer;
 	const char *name; /* opens, stats */
 	int64_t count;
 };
 
 struct rama_report_pattern {
-	enum rama_layer layer;
+	enum rama_job_layer layer;
 	struct {
 		int64_t consecutive, sequential, random;
 	} use[2]; /* 0 writes, 1 reads; sequential without consecutive, random without first accesses */
@@ -44,7 +44,7 @@ struct rama_report_pattern {
 };
 
 struct rama_report {
-	const struct rama_view *view;
+	const struct rama_job_view *view;
 	const struct rama_diag *diagnosis;
 	const struct rama_diag_profile *profile;
 	/* made by init */
@@ -58,7 +58,7 @@ struct rama_report {
 	size_t slow[RAMA_REPORT_SLOW]; /* places in `ranks` of the slowest */
 	size_t n_slow;
 	double *rank_times;	 /* I/O time of all ranks, descending */
-	enum rama_layer *layers; /* used ones */
+	enum rama_job_layer *layers; /* used ones */
 	size_t n_layers;
 	struct rama_report_size *sizes;
 	size_t n_sizes;
@@ -69,18 +69,18 @@ struct rama_report {
 };
 
 /* keeps the addresses; 0 or RAMA_EMEMORY */
-int rama_report_init(struct rama_report *r, const struct rama_view *v,
+int rama_report_init(struct rama_report *r, const struct rama_job_view *v,
 		     const struct rama_diag *d, const struct rama_diag_profile *p);
 void rama_report_fini(struct rama_report *r);
 
 /* the part of the run time that the slowest rank spends in I/O, 0..1 */
-double rama_report_io_share(const struct rama_view *v);
+double rama_report_io_share(const struct rama_job_view *v);
 /* the file that a culprit is, or NULL */
-const struct rama_view_file *rama_report_culprit_file(const struct rama_view *v,
+const struct rama_job_view_file *rama_report_culprit_file(const struct rama_job_view *v,
 						      const struct rama_diag_culprit *c);
 
 /* Is there one culprit only, and does the evidence name it in full? */
-bool rama_report_culprit_told(const struct rama_view *v, const struct rama_diag_finding *f);
+bool rama_report_culprit_told(const struct rama_job_view *v, const struct rama_diag_finding *f);
 /* Has a finding above this one the same snippet? It is shown once. */
 bool rama_report_snippet_told(const struct rama_report *r, const struct rama_diag_finding *f,
 			      const struct rama_diag_snippet *s);

@@ -111,7 +111,7 @@ static const char *cut_line(char *to, size_t room, const char *s, unsigned n)
 
 static void put_head(struct rama_report_svg_page *g)
 {
-	const struct rama_view *v = g->v;
+	const struct rama_job_view *v = g->v;
 	char line[600], n[2][RAMA_HUMAN], date[RAMA_REPORT_DATE];
 
 	rama_report_date_text(date, v->start_sec);
@@ -173,7 +173,7 @@ static void put_bar(struct rama_report_svg_page *g)
 
 static void put_numbers(struct rama_report_svg_page *g)
 {
-	const struct rama_view *v = g->v;
+	const struct rama_job_view *v = g->v;
 	char line[400], n[5][RAMA_HUMAN], ranks[2 * RAMA_HUMAN + 40] = "";
 
 	if (v->active_ranks >= 0 && v->nprocs > 1)
@@ -250,7 +250,7 @@ static void put_style(struct rama_out *o)
 	rama_out_text(o, "}\n</style>\n");
 }
 
-void rama_report_svg(struct rama_out *o, const struct rama_view *v, const struct rama_diag *d)
+void rama_report_svg(struct rama_out *o, const struct rama_job_view *v, const struct rama_diag *d)
 {
 	struct rama_out body;
 	struct rama_report_svg_page g = { .o = &body, .v = v, .d = d };

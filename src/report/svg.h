@@ -10,6 +10,6 @@
 #include "job/view.h"
 
 /* Errors of memory and of writing are kept by `o`. */
-void rama_report_svg(struct rama_out *o, const struct rama_view *v, const struct rama_diag *d);
+void rama_report_svg(struct rama_out *o, const struct rama_job_view *v, const struct rama_diag *d);
 
 #endif

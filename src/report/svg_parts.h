@@ -12,7 +12,7 @@
 
 struct rama_report_svg_page {
 	struct rama_out *o;
-	const struct rama_view *v;
+	const struct rama_job_view *v;
 	const struct rama_diag *d;
 	double y; /* what is above is taken */
 };

@@ -9,21 +9,21 @@
 #define HEIGHT 110
 #define PANEL 460
 
-static const char *const class_label[RAMA_SIZE_BINS] = { "100", "1K",  "10K",  "100K", "1M",
+static const char *const class_label[RAMA_JOB_SIZE_BINS] = { "100", "1K",  "10K",  "100K", "1M",
 							 "4M",	"10M", "100M", "1G",   "more" };
 
 /* the layer whose sizes are shown: the highest one that has them */
-static const struct rama_view_layer *choose(const struct rama_view *v, const char **name)
+static const struct rama_job_view_layer *choose(const struct rama_job_view *v, const char **name)
 {
-	for (unsigned i = 0; i < RAMA_LAYERS; i++) {
+	for (unsigned i = 0; i < RAMA_JOB_LAYERS; i++) {
 		double sum = 0;
 
-		for (unsigned b = 0; v->layer[i].used && v->layer[i].sizes && b < RAMA_SIZE_BINS;
+		for (unsigned b = 0; v->layer[i].used && v->layer[i].sizes && b < RAMA_JOB_SIZE_BINS;
 		     b++)
 			sum += (double)v->layer[i].size_count[0][b] +
 			       (double)v->layer[i].size_count[1][b];
 		if (sum > 0) {
-			*name = rama_layer_info[i].label;
+			*name = rama_job_layer_info[i].label;
 			return &v->layer[i];
 		}
 	}
@@ -31,7 +31,7 @@ static const struct rama_view_layer *choose(const struct rama_view *v, const cha
 }
 
 struct panel {
-	double value[2][RAMA_SIZE_BINS];
+	double value[2][RAMA_JOB_SIZE_BINS];
 	double most, least; /* above zero */
 	bool log;
 };
@@ -41,7 +41,7 @@ static void measure(struct panel *p)
 	p->most = 0;
 	p->least = INFINITY;
 	for (unsigned kind = 0; kind < 2; kind++) {
-		for (unsigned b = 0; b < RAMA_SIZE_BINS; b++) {
+		for (unsigned b = 0; b < RAMA_JOB_SIZE_BINS; b++) {
 			if (!(p->value[kind][b] > 0))
 				continue;
 			p->most = fmax(p->most, p->value[kind][b]);
@@ -63,7 +63,7 @@ static double height_of(const struct panel *p, double v)
 
 static void put_panel(struct rama_report_svg_page *g, const struct panel *p, double x, const char *what, bool bytes)
 {
-	double unit = (PANEL - 20.0) / RAMA_SIZE_BINS, base = g->y + 18 + HEIGHT;
+	double unit = (PANEL - 20.0) / RAMA_JOB_SIZE_BINS, base = g->y + 18 + HEIGHT;
 	char n[RAMA_HUMAN], line[160];
 
 	snprintf(line, sizeof(line), "%s, at most %s%s", what,
@@ -72,7 +72,7 @@ static void put_panel(struct rama_report_svg_page *g, const struct panel *p, dou
 	rama_report_svg_text(g, x, g->y + 8, "ir-d", "start", line);
 	rama_out_fmt(g->o, "<path class=\"ir-l\" d=\"M%.1f %.1fh%d\"/>\n", x, base + 0.5,
 		     PANEL - 20);
-	for (unsigned b = 0; b < RAMA_SIZE_BINS; b++) {
+	for (unsigned b = 0; b < RAMA_JOB_SIZE_BINS; b++) {
 		double at = x + b * unit;
 
 		for (unsigned kind = 0; kind < 2; kind++) {
@@ -89,14 +89,14 @@ static void put_panel(struct rama_report_svg_page *g, const struct panel *p, dou
 void rama_report_svg_sizes(struct rama_report_svg_page *g)
 {
 	const char *name = NULL;
-	const struct rama_view_layer *l = choose(g->v, &name);
+	const struct rama_job_view_layer *l = choose(g->v, &name);
 	struct panel calls, bytes;
 	char title[120];
 
 	if (l == NULL)
 		return;
 	for (unsigned kind = 0; kind < 2; kind++) {
-		for (unsigned b = 0; b < RAMA_SIZE_BINS; b++) {
+		for (unsigned b = 0; b < RAMA_JOB_SIZE_BINS; b++) {
 			calls.value[kind][b] = (double)l->size_count[kind][b];
 			bytes.value[kind][b] = l->size_bytes[kind][b];
 		}

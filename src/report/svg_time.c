@@ -35,24 +35,24 @@ static double x_of(const struct span *s, double t)
 	return x < X0 ? X0 : x > X1 ? X1 : x;
 }
 
-static bool is_disk(enum rama_layer l)
+static bool is_disk(enum rama_job_layer l)
 {
-	return l == RAMA_LAYER_POSIX || l == RAMA_LAYER_STDIO || l == RAMA_LAYER_DFS ||
-	       l == RAMA_LAYER_DAOS;
+	return l == RAMA_JOB_LAYER_POSIX || l == RAMA_JOB_LAYER_STDIO || l == RAMA_JOB_LAYER_DFS ||
+	       l == RAMA_JOB_LAYER_DAOS;
 }
 
-static bool usable(const struct rama_view_heat *h)
+static bool usable(const struct rama_job_view_heat *h)
 {
 	return h->rows > 0 && h->bins > 0 && h->width > 0;
 }
 
-static struct span span_of(const struct rama_view *v)
+static struct span span_of(const struct rama_job_view *v)
 {
 	struct span s = { .from = INFINITY, .to = 0 };
 	double pad, width = 0;
 
 	for (size_t i = 0; i < v->n_heats; i++) {
-		const struct rama_view_heat *h = &v->heats[i];
+		const struct rama_job_view_heat *h = &v->heats[i];
 
 		width = usable(h) ? fmax(width, h->width) : width;
 		for (uint32_t b = 0; usable(h) && b < h->bins; b++) {
@@ -83,7 +83,7 @@ struct flow {
 };
 
 /* bytes of a bin lie evenly in it */
-static void add_flow(struct flow *f, const struct span *s, const struct rama_view_heat *h)
+static void add_flow(struct flow *f, const struct span *s, const struct rama_job_view_heat *h)
 {
 	double step = (s->to - s->from) / FLOW_BINS;
 
@@ -105,7 +105,7 @@ static void add_flow(struct flow *f, const struct span *s, const struct rama_vie
 	}
 }
 
-static void make_flow(struct flow *f, const struct span *s, const struct rama_view *v)
+static void make_flow(struct flow *f, const struct span *s, const struct rama_job_view *v)
 {
 	bool disk = false;
 
@@ -202,7 +202,7 @@ static void add_cell(struct grid *grid, double *row, double bytes, double from, 
 		row[k] = fmax(row[k], bytes);
 }
 
-static void make_grid(struct grid *grid, const struct rama_view_heat *h, const struct span *s)
+static void make_grid(struct grid *grid, const struct rama_job_view_heat *h, const struct span *s)
 {
 	double step;
 
@@ -295,7 +295,7 @@ static double height_of(const struct grid *grid)
 	return busy * 16 <= grid->rows ? 48 : fmin(112, fmax(36, 8.0 * grid->rows));
 }
 
-static void put_strip(struct rama_report_svg_page *g, const struct rama_view_heat *h, const struct grid *grid,
+static void put_strip(struct rama_report_svg_page *g, const struct rama_job_view_heat *h, const struct grid *grid,
 		      const struct scale *s)
 {
 	double height = height_of(grid);
@@ -309,7 +309,7 @@ static void put_strip(struct rama_report_svg_page *g, const struct rama_view_hea
 	for (int level = 0; level < RAMA_REPORT_SVG_LEVELS; level++)
 		put_level(g, grid, s, level);
 	rama_out_text(g->o, "</g>\n");
-	rama_report_svg_text(g, X0 - 8, g->y + 13, "ir-t", "end", rama_layer_info[h->layer].label);
+	rama_report_svg_text(g, X0 - 8, g->y + 13, "ir-t", "end", rama_job_layer_info[h->layer].label);
 	snprintf(line, sizeof(line), "ranks 0–%s", rama_human_count(n, g->v->nprocs - 1));
 	rama_report_svg_text(g, X0 - 8, g->y + 27, "ir-s", "end", g->v->nprocs > 1 ? line : "rank 0");
 	put_rank_bars(g, grid, height);
@@ -378,7 +378,7 @@ static void put_cuts(struct rama_report_svg_page *g, const struct span *s)
 }
 
 /* the heat maps that are drawn: those with data, the layers of the program first */
-static unsigned choose(const struct rama_view *v, const struct rama_view_heat *chosen[STRIPS_MOST])
+static unsigned choose(const struct rama_job_view *v, const struct rama_job_view_heat *chosen[STRIPS_MOST])
 {
 	unsigned n = 0;
 
@@ -397,7 +397,7 @@ void rama_report_svg_timeline(struct rama_report_svg_page *g)
 {
 	struct span s = span_of(g->v);
 	struct scale scale = { INFINITY, 0 };
-	const struct rama_view_heat *heat[STRIPS_MOST];
+	const struct rama_job_view_heat *heat[STRIPS_MOST];
 	struct grid grid;
 	unsigned n = choose(g->v, heat);
 

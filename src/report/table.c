@@ -7,7 +7,7 @@
 
 #include "base/human.h"
 
-const char *const rama_report_size_label[RAMA_SIZE_BINS] = {
+const char *const rama_report_size_label[RAMA_JOB_SIZE_BINS] = {
 	"0–100 B", "100 B–1 KiB", "1–10 KiB",	"10–100 KiB",	 "100 KiB–1 MiB",
 	"1–4 MiB", "4–10 MiB",	  "10–100 MiB", "100 MiB–1 GiB", "> 1 GiB"
 };
@@ -23,7 +23,7 @@ struct place {
 	size_t row, bin, cell;
 };
 
-static size_t heat_cells(const struct rama_view *v)
+static size_t heat_cells(const struct rama_job_view *v)
 {
 	size_t n = 0;
 
@@ -33,10 +33,10 @@ static size_t heat_cells(const struct rama_view *v)
 }
 
 /* NULL where nothing was moved */
-static const struct rama_view_heat *heat_of(const struct rama_view *v, size_t i, struct place *at)
+static const struct rama_job_view_heat *heat_of(const struct rama_job_view *v, size_t i, struct place *at)
 {
 	for (size_t h = 0; h < v->n_heats; h++) {
-		const struct rama_view_heat *x = &v->heats[h];
+		const struct rama_job_view_heat *x = &v->heats[h];
 		size_t n = (size_t)x->rows * x->bins;
 
 		if (i < n) {
@@ -48,9 +48,9 @@ static const struct rama_view_heat *heat_of(const struct rama_view *v, size_t i,
 	return NULL;
 }
 
-static double size_time(const struct rama_view *v, const struct rama_report_size *x, int kind)
+static double size_time(const struct rama_job_view *v, const struct rama_report_size *x, int kind)
 {
-	const struct rama_view_layer *l = &v->layer[x->layer];
+	const struct rama_job_view_layer *l = &v->layer[x->layer];
 
 	return l->sizes_exact ? l->size_time[kind][x->bin] : NAN;
 }
@@ -107,13 +107,13 @@ static struct rama_report_cell real_cell(double v)
 #define TABLE(name, title, type, rows, address)                                            \
 	static size_t name##_rows(const struct rama_report *r)                             \
 	{                                                                                  \
-		const struct rama_view *v = r->view;                                       \
+		const struct rama_job_view *v = r->view;                                       \
 		(void)v;                                                                   \
 		return rows;                                                               \
 	}                                                                                  \
 	static bool name##_row(const struct rama_report *r, size_t i, struct rama_report_cell *c) \
 	{                                                                                  \
-		const struct rama_view *v = r->view;                                       \
+		const struct rama_job_view *v = r->view;                                       \
 		struct place at = { 0 };                                                   \
 		const type *x = address;                                                   \
 		(void)v, (void)at;                                                         \

@@ -76,7 +76,7 @@ static inline int64_t rama_report_count(uint64_t n)
 }
 
 /* the labels of the ten size classes */
-extern const char *const rama_report_size_label[RAMA_SIZE_BINS];
+extern const char *const rama_report_size_label[RAMA_JOB_SIZE_BINS];
 
 /* members of an object that is open */
 void rama_report_table_json(struct rama_json *j, const struct rama_report_table *t, const struct rama_report *r,

@@ -192,7 +192,7 @@ static void put_advice(struct rama_report_pen *p, const struct rama_diag_finding
 	put_under(p, "0", "→ ", text);
 }
 
-static void put_culprits(struct rama_report_pen *p, const struct rama_view *v,
+static void put_culprits(struct rama_report_pen *p, const struct rama_job_view *v,
 			 const struct rama_diag_finding *f)
 {
 	char more[64], n[RAMA_HUMAN];
@@ -201,7 +201,7 @@ static void put_culprits(struct rama_report_pen *p, const struct rama_view *v,
 		return;
 	for (size_t i = 0; i < f->n_culprits; i++) {
 		const struct rama_diag_culprit *c = &f->culprits[i];
-		const struct rama_view_file *file = rama_report_culprit_file(v, c);
+		const struct rama_job_view_file *file = rama_report_culprit_file(v, c);
 
 		rama_report_pen_to(p, TEXT_AT);
 		rama_report_pen_cut(p, file != NULL ? file->name : c->name, p->width - TEXT_AT - 1);

@@ -33,7 +33,7 @@ static const char *many(int64_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void add_date(struct rama_report_words *w, const struct rama_view *v, long utc_offset)
+static void add_date(struct rama_report_words *w, const struct rama_job_view *v, long utc_offset)
 {
 	time_t start = (time_t)v->start_sec + utc_offset;
 	char text[64];
@@ -47,7 +47,7 @@ static void add_date(struct rama_report_words *w, const struct rama_view *v, lon
 
 void rama_report_words_head(struct rama_report_words *w, const struct rama_report *r, long utc_offset)
 {
-	const struct rama_view *v = r->view;
+	const struct rama_job_view *v = r->view;
 	char a[RAMA_HUMAN], b[RAMA_HUMAN];
 
 	w->n = 0;
@@ -65,7 +65,7 @@ void rama_report_words_head(struct rama_report_words *w, const struct rama_repor
 
 void rama_report_words_numbers(struct rama_report_words *w, const struct rama_report *r)
 {
-	const struct rama_view *v = r->view;
+	const struct rama_job_view *v = r->view;
 	int64_t files = (int64_t)r->n_files;
 	char a[RAMA_HUMAN], b[RAMA_HUMAN];
 

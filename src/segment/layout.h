@@ -123,7 +123,7 @@ struct rama_seg_identity {
 		pid_start; /* field 22 of /proc/PID/stat: tells the process from a later one of the same id */
 	char boot[40];	/* boot id of the machine */
 	uint32_t flags; /* RAMA_SEG_... */
-	uint32_t trace; /* bit per module that is traced from the start: 1 << RAMA_LAYER_... */
+	uint32_t trace; /* bit per module that is traced from the start: 1 << RAMA_JOB_LAYER_... */
 	int64_t mem_align;
 	double small_trigger, unaligned_trigger; /* DXT triggers; negative: none */
 	char host[64];

@@ -37,7 +37,7 @@ static void keep_first(void *ctx, const char *line)
 		snprintf(t->line, sizeof(t->line), "%s", line);
 }
 
-static int keep(struct fleet_run *r, size_t i, const struct rama_view *v,
+static int keep(struct fleet_run *r, size_t i, const struct rama_job_view *v,
 		const struct rama_diag *d, const struct trouble *t)
 {
 	int rc = 0;
@@ -55,7 +55,7 @@ static int keep(struct fleet_run *r, size_t i, const struct rama_view *v,
 
 static int view_log(struct fleet_run *r, size_t i, struct rama_log *log, struct trouble *t)
 {
-	struct rama_view v;
+	struct rama_job_view v;
 	struct rama_diag d;
 	struct rama_err e = { 0 };
 	int rc = rama_study_log(&v, &d, log, r->f->path[i], r->f->trace, r->f->profile, &e);
@@ -63,7 +63,7 @@ static int view_log(struct fleet_run *r, size_t i, struct rama_log *log, struct 
 	if (rc == 0) {
 		rc = keep(r, i, &v, &d, t);
 		rama_diag_fini(&d);
-		rama_view_fini(&v);
+		rama_job_view_fini(&v);
 	} else if (rc != RAMA_EMEMORY) {
 		keep_first(t, e.text);
 		rc = keep(r, i, NULL, NULL, t);

@@ -101,7 +101,7 @@ static int open_sources(struct rama_study *s, struct source *x, size_t n)
 		worst = worse(worst, rc);
 		if (!x[i].opened || n == 1)
 			continue;
-		rc = rama_view_expect(&s->view, &x[i].log, &e);
+		rc = rama_job_view_expect(&s->view, &x[i].log, &e);
 		if (rc != 0) {
 			rama_study_problem(x[i].told, from->path, e.text);
 			return rc;
@@ -126,8 +126,8 @@ static int read_sources(struct rama_study *s, struct source *x, size_t n)
 		if (!x[i].opened && !x[i].segments)
 			continue;
 		s->view.opt.ctx = &x[i];
-		rc = x[i].segments ? rama_view_add_segments(&s->view, path, &e)
-				   : rama_view_add_log(&s->view, &x[i].log, path, &e);
+		rc = x[i].segments ? rama_job_view_add_segments(&s->view, path, &e)
+				   : rama_job_view_add_log(&s->view, &x[i].log, path, &e);
 		if (rc != 0)
 			rama_study_problem(x[i].told, path, e.text);
 		done += rc == 0;
@@ -205,7 +205,7 @@ static int keep_wanted(struct rama_diag *d, const char *only)
 
 static int conclude(struct rama_study *s, const struct rama_study_options *opt, struct rama_err *e)
 {
-	int rc = rama_view_finish(&s->view, e);
+	int rc = rama_job_view_finish(&s->view, e);
 
 	if (rc == 0)
 		rc = rama_diag_make(&s->diagnosis, &s->view, opt->profile, e);
@@ -223,7 +223,7 @@ static int conclude(struct rama_study *s, const struct rama_study_options *opt, 
 int rama_study_open(struct rama_study *s, const struct rama_study_source *sources, size_t n,
 		    const struct rama_study_options *opt)
 {
-	struct rama_view_options view = { .trace = !opt->no_trace,
+	struct rama_job_view_options view = { .trace = !opt->no_trace,
 					  .detail = opt->detail,
 					  .progress = opt->told.progress != NULL ? show_progress
 										 : NULL };
@@ -243,7 +243,7 @@ int rama_study_open(struct rama_study *s, const struct rama_study_source *source
 								sources[i].bytes != NULL
 							? sources[i].path
 							: "standard input" };
-	rama_view_init(&s->view, &view);
+	rama_job_view_init(&s->view, &view);
 	worst = open_sources(s, x, n);
 	if (worst == 0 || rama_err_status(worst) < 4)
 		worst = worse(worst, read_sources(s, x, n));
@@ -264,7 +264,7 @@ void rama_study_close(struct rama_study *s)
 		rama_report_fini(&s->report);
 	if (s->diagnosed)
 		rama_diag_fini(&s->diagnosis);
-	rama_view_fini(&s->view);
+	rama_job_view_fini(&s->view);
 	*s = (struct rama_study){ 0 };
 }
 
@@ -276,20 +276,20 @@ long rama_study_utc_offset(const struct rama_study *s)
 	return localtime_r(&t, &tm) != NULL ? tm.tm_gmtoff : 0;
 }
 
-int rama_study_log(struct rama_view *v, struct rama_diag *d, struct rama_log *log,
+int rama_study_log(struct rama_job_view *v, struct rama_diag *d, struct rama_log *log,
 		   const char *path, bool trace, const struct rama_diag_profile *profile,
 		   struct rama_err *e)
 {
-	struct rama_view_options opt = { .trace = trace };
+	struct rama_job_view_options opt = { .trace = trace };
 	int rc;
 
-	rama_view_init(v, &opt);
-	rc = rama_view_add_log(v, log, path, e);
+	rama_job_view_init(v, &opt);
+	rc = rama_job_view_add_log(v, log, path, e);
 	if (rc == 0)
-		rc = rama_view_finish(v, e);
+		rc = rama_job_view_finish(v, e);
 	if (rc == 0)
 		rc = rama_diag_make(d, v, profile, e);
 	if (rc != 0)
-		rama_view_fini(v);
+		rama_job_view_fini(v);
 	return rc;
 }

@@ -16,7 +16,7 @@ struct rama_study_options {
 };
 
 struct rama_study {
-	struct rama_view view;
+	struct rama_job_view view;
 	struct rama_diag diagnosis;
 	struct rama_report report;
 	bool viewed, diagnosed, reported;
@@ -36,7 +36,7 @@ int rama_study_open(struct rama_study *s, const struct rama_study_source *source
 void rama_study_close(struct rama_study *s);
 
 /* A log that is open becomes a view and a diagnosis; 0: fini both, else neither. */
-int rama_study_log(struct rama_view *v, struct rama_diag *d, struct rama_log *log,
+int rama_study_log(struct rama_job_view *v, struct rama_diag *d, struct rama_log *log,
 		   const char *path, bool trace, const struct rama_diag_profile *profile,
 		   struct rama_err *e);
 

@@ -4,7 +4,7 @@
 #define RAMA_TABLE_LAYERS_H
 
 enum {
-#define LAYER(layer, word, name) RAMA_LAYER_ROW_##layer,
+#define LAYER(layer, word, name) RAMA_JOB_LAYER_ROW_##layer,
 #include "table/layers.def"
 #undef LAYER
 	RAMA_LAYER_ROWS

@@ -5,10 +5,10 @@
 #include "diagnose/rules.h"
 #include "table/index.h"
 
-static struct rama_view view;
-static struct rama_view_file file;
+static struct rama_job_view view;
+static struct rama_job_view_file file;
 static union rama_word posix[RAMA_POSIX__WORDS], mpiio[RAMA_MPIIO__WORDS], h5f[RAMA_H5F__WORDS];
-static struct rama_view_stripes stripes;
+static struct rama_job_view_stripes stripes;
 
 static int set_up(void **state)
 {
@@ -20,8 +20,8 @@ static int set_up(void **state)
 	memset(h5f, 0, sizeof(h5f));
 	file.name = "/scratch/run/out.dat";
 	file.named = true;
-	file.rec[RAMA_LAYER_POSIX] = posix;
-	stripes = (struct rama_view_stripes){ .stripe_size = 1 << 20, .stripe_count = 1 };
+	file.rec[RAMA_JOB_LAYER_POSIX] = posix;
+	stripes = (struct rama_job_view_stripes){ .stripe_size = 1 << 20, .stripe_count = 1 };
 	view.files = &file;
 	view.n_files = view.n_real = 1;
 	view.nprocs = 8;
@@ -107,7 +107,7 @@ static void sizes_stay_in_range(void **state)
 		int64_t align;
 
 		posix[RAMA_POSIX_ACCESS1_ACCESS].i = posix[RAMA_POSIX_FILE_ALIGNMENT].i = a;
-		file.io = (struct rama_io){
+		file.io = (struct rama_job_io){
 			.reads = b, .writes = a, .bytes_read = a, .bytes_written = b
 		};
 		stripes.stripe_size = b;
@@ -143,16 +143,16 @@ static void what_fits_is_what_the_program_calls(void **state)
 	view.nprocs = 1;
 	assert_int_equal(fits(), RAMA_DIAG_FIT_POSIX);
 	view.nprocs = 8;
-	file.rec[RAMA_LAYER_MPIIO] = mpiio;
+	file.rec[RAMA_JOB_LAYER_MPIIO] = mpiio;
 	assert_int_equal(fits(), RAMA_DIAG_FIT_ROMIO | RAMA_DIAG_FIT_MPIIO);
 	file.name = "/scratch/a.h5"; /* many logs do not say that it was HDF5 */
 	assert_int_equal(fits(), RAMA_DIAG_FIT_ROMIO | RAMA_DIAG_FIT_HDF5 | RAMA_DIAG_FIT_HDF5_MPI);
 	file.name = "/scratch/a.nc";
 	assert_int_equal(fits(),
 			 RAMA_DIAG_FIT_ROMIO | RAMA_DIAG_FIT_NETCDF | RAMA_DIAG_FIT_NETCDF_MPI | RAMA_DIAG_FIT_PNETCDF);
-	file.rec[RAMA_LAYER_H5F] = h5f;
+	file.rec[RAMA_JOB_LAYER_H5F] = h5f;
 	assert_int_equal(fits(), RAMA_DIAG_FIT_ROMIO | RAMA_DIAG_FIT_NETCDF | RAMA_DIAG_FIT_NETCDF_MPI);
-	file.rec[RAMA_LAYER_MPIIO] = NULL;
+	file.rec[RAMA_JOB_LAYER_MPIIO] = NULL;
 	file.name = "/scratch/a";
 	assert_int_equal(fits(), RAMA_DIAG_FIT_HDF5);
 	h5f[RAMA_H5F_USE_MPIIO].i = 1;

@@ -91,7 +91,7 @@ static void times_of_threads_add_up_to_the_run_time_at_most(void **state)
 static void below_mpi_all_wait_for_the_slowest_on_disk(void **state)
 {
 	struct rama_diag_cost c = { 0 };
-	struct rama_view_file *file;
+	struct rama_job_view_file *file;
 
 	(void)state;
 	job_begin(&job, 4, 100);

@@ -107,7 +107,7 @@ static void exactly_one_mebibyte_is_not_small(void **state)
 /* the application writes 1 GiB through MPI-IO; below, as much is read back in small pieces */
 static void sieving(void)
 {
-	struct rama_view_file *file;
+	struct rama_job_view_file *file;
 	union rama_word *w;
 
 	job_begin(&job, 4, 100);

@@ -18,32 +18,32 @@ void job_begin(struct job *j, int64_t ranks, double run_time)
 	assert_int_equal(rama_diag_profile_init(&j->p), 0);
 }
 
-struct rama_view_file *job_file(struct job *j, const char *name, int64_t rank)
+struct rama_job_view_file *job_file(struct job *j, const char *name, int64_t rank)
 {
 	size_t i = j->v.n_files++;
-	struct rama_view_file *file = &j->file[i];
+	struct rama_job_view_file *file = &j->file[i];
 
 	assert_true(i < JOB_FILES);
 	file->id = i + 1;
 	file->name = name;
 	file->named = true;
 	file->mount = -1;
-	file->rec[RAMA_LAYER_POSIX] = j->posix[i];
-	file->rows[RAMA_LAYER_POSIX] = 1;
+	file->rec[RAMA_JOB_LAYER_POSIX] = j->posix[i];
+	file->rows[RAMA_JOB_LAYER_POSIX] = 1;
 	file->ranks = rank < 0 ? (uint32_t)j->v.nprocs : 1;
 	file->shared = rank < 0;
 	file->rank = rank;
 	file->slow_rank = rank;
-	file->top = RAMA_LAYER_POSIX;
+	file->top = RAMA_JOB_LAYER_POSIX;
 	j->posix[i][RAMA_POSIX_OPENS].i = file->ranks;
 	return file;
 }
 
-void job_mpiio(struct job *j, struct rama_view_file *file)
+void job_mpiio(struct job *j, struct rama_job_view_file *file)
 {
-	file->rec[RAMA_LAYER_MPIIO] = j->mpiio[file - j->file];
-	file->rows[RAMA_LAYER_MPIIO] = 1;
-	file->top = RAMA_LAYER_MPIIO;
+	file->rec[RAMA_JOB_LAYER_MPIIO] = j->mpiio[file - j->file];
+	file->rows[RAMA_JOB_LAYER_MPIIO] = 1;
+	file->top = RAMA_JOB_LAYER_MPIIO;
 }
 
 /* upper ends of the size classes below 4 MiB */
@@ -57,7 +57,7 @@ static unsigned size_class(int64_t size)
 	return i;
 }
 
-void job_writes(struct job *j, struct rama_view_file *file, int64_t calls, int64_t size,
+void job_writes(struct job *j, struct rama_job_view_file *file, int64_t calls, int64_t size,
 		double time)
 {
 	union rama_word *w = j->posix[file - j->file];
@@ -76,13 +76,13 @@ void job_writes(struct job *j, struct rama_view_file *file, int64_t calls, int64
 void job_add_up(struct job *j)
 {
 	for (size_t i = 0; i < j->v.n_files; i++) {
-		struct rama_view_file *file = &j->file[i];
-		struct rama_io disk = rama_io_of(RAMA_LAYER_POSIX, file->rec[RAMA_LAYER_POSIX]);
+		struct rama_job_view_file *file = &j->file[i];
+		struct rama_job_io disk = rama_job_io_of(RAMA_JOB_LAYER_POSIX, file->rec[RAMA_JOB_LAYER_POSIX]);
 		int64_t first = file->rank < 0 ? 0 : file->rank, n = file->ranks;
 
-		file->io = rama_io_of(file->top, file->rec[file->top]);
-		file->most_time = rama_io_time(&disk) / (double)n;
-		rama_io_add(&j->v.total, &file->io);
+		file->io = rama_job_io_of(file->top, file->rec[file->top]);
+		file->most_time = rama_job_io_time(&disk) / (double)n;
+		rama_job_io_add(&j->v.total, &file->io);
 		for (int64_t r = first; r < first + n; r++) {
 			j->rank[r].io.read_time += file->io.read_time / (double)n;
 			j->rank[r].io.write_time += file->io.write_time / (double)n;
@@ -92,7 +92,7 @@ void job_add_up(struct job *j)
 		}
 	}
 	for (int64_t r = 0; r < j->v.nprocs; r++) {
-		double time = rama_io_time(&j->rank[r].io);
+		double time = rama_job_io_time(&j->rank[r].io);
 
 		j->v.mean_io_time += time / (double)j->v.nprocs;
 		if (time > j->v.io_time) {

@@ -16,8 +16,8 @@ static void maps_are_as_recorded(void **st)
 {
 	struct made *m = made_new(3, 0, 10);
 	uint64_t id = made_name(m, "heatmap:POSIX");
-	const struct rama_view_heat *h;
-	struct rama_view v;
+	const struct rama_job_view_heat *h;
+	struct rama_job_view v;
 
 	(void)st;
 	heat_row(m, id, 0, 2, (int64_t[]){ 10, 0, 0, 0, 5 }, (int64_t[]){ 0, 0, 0, 0, 0 }, 5);
@@ -27,7 +27,7 @@ static void maps_are_as_recorded(void **st)
 	assert_int_equal(v.n_heats, 1);
 	h = &v.heats[0];
 	assert_false(h->traced);
-	assert_int_equal(h->layer, RAMA_LAYER_POSIX);
+	assert_int_equal(h->layer, RAMA_JOB_LAYER_POSIX);
 	assert_int_equal(h->rows, 3);
 	assert_int_equal(h->bins, 5);
 	assert_near(h->width, 2);
@@ -49,7 +49,7 @@ static void maps_are_as_recorded(void **st)
 	assert_near(v.phases[0].wait, 1); /* rank 0 was ready two seconds before */
 	assert_near(v.phases[1].start, 8);
 	assert_int_equal(v.phases[1].bytes[1], 7);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -57,8 +57,8 @@ static void widths_may_differ(void **st)
 {
 	struct made *m = made_new(2, 0, 8);
 	uint64_t id = made_name(m, "heatmap:STDIO");
-	const struct rama_view_heat *h;
-	struct rama_view v;
+	const struct rama_job_view_heat *h;
+	struct rama_job_view v;
 	int64_t none[16] = { 0 }, fine[16] = { 0 };
 
 	(void)st;
@@ -75,7 +75,7 @@ static void widths_may_differ(void **st)
 	for (unsigned b = 4; b < 8; b++)
 		assert_true(fabs(h->sum[0][b] - 10) < 1e-3);
 	assert_near(h->rank_bytes[0][0], 40);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -84,8 +84,8 @@ static void fine_maps_are_made_to_fit(void **st)
 	struct made *m = made_new(1, 0, 100);
 	uint64_t id = made_name(m, "heatmap:POSIX");
 	int64_t one[2000], none[2000] = { 0 };
-	const struct rama_view_heat *h;
-	struct rama_view v;
+	const struct rama_job_view_heat *h;
+	struct rama_job_view v;
 	double sum = 0;
 
 	(void)st;
@@ -94,13 +94,13 @@ static void fine_maps_are_made_to_fit(void **st)
 	heat_row(m, id, 0, 0.1, one, none, 2000); /* twice as long as the job */
 	made_view(m, &v);
 	h = &v.heats[0];
-	assert_true(h->bins <= RAMA_VIEW_BINS);
+	assert_true(h->bins <= RAMA_JOB_VIEW_BINS);
 	assert_true(h->bins * h->width >= 100);
 	for (unsigned b = 0; b < h->bins; b++)
 		sum += h->bin_bytes[0][b];
 	assert_near(sum, 2000); /* nothing is lost */
 	assert_near(h->bin_bytes[0][0], round(h->width / 0.1));
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -110,7 +110,7 @@ static void heat_tells_who_was_active(void **st)
 	uint64_t id = made_name(m, "heatmap:POSIX");
 	union rama_word *w = made_posix(m, made_name(m, "/a"), -1, (int64_t[]){ 2, 0 },
 					(int64_t[]){ 30, 0 }, (double[]){ 1, 0, 0 });
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	w[RAMA_POSIX_F_VARIANCE_RANK_BYTES].f = 5;
@@ -119,7 +119,7 @@ static void heat_tells_who_was_active(void **st)
 	made_view(m, &v);
 	assert_int_equal(v.active_ranks, 2);
 	assert_near(v.busy_time, 1); /* not longer than all of its I/O */
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -127,7 +127,7 @@ static void maps_of_nothing_do_no_harm(void **st)
 {
 	struct made *m = made_new(2, 0, 10);
 	uint64_t id = made_name(m, "heatmap:POSIX"), other = made_name(m, "heatmap:WHAT");
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	heat_row(m, id, 0, NAN, (int64_t[]){ 5 }, (int64_t[]){ 5 }, 1);
@@ -138,7 +138,7 @@ static void maps_of_nothing_do_no_harm(void **st)
 	made_view(m, &v);
 	assert_int_equal(v.n_heats, 1);
 	assert_near(v.heats[0].bin_bytes[0][0], 0);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -146,14 +146,14 @@ static void streams_alone_make_no_map(void **st)
 {
 	struct made *m = made_new(1, 0, 10);
 	uint64_t id = made_name(m, "heatmap:STDIO");
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	made_row(m, RAMA_MOD_STDIO, made_name(m, "<STDERR>"), 0)[RAMA_STDIO_BYTES_WRITTEN].i = 5;
 	heat_row(m, id, 0, 5, (int64_t[]){ 5, 0 }, (int64_t[]){ 0, 0 }, 2);
 	made_view(m, &v);
 	assert_int_equal(v.n_heats, 0);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 

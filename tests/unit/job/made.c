@@ -192,24 +192,24 @@ struct rama_log *made_log(struct made *m)
 	return &m->log;
 }
 
-void made_damaged(struct made *m, struct rama_view *v)
+void made_damaged(struct made *m, struct rama_job_view *v)
 {
-	struct rama_view_options opt = { .trace = true, .detail = true };
+	struct rama_job_view_options opt = { .trace = true, .detail = true };
 	struct rama_err e = { 0 };
 
-	rama_view_init(v, &opt);
-	assert_int_equal(rama_view_add_log(v, made_log(m), "made", &e), 0);
-	assert_int_equal(rama_view_finish(v, &e), 0);
+	rama_job_view_init(v, &opt);
+	assert_int_equal(rama_job_view_add_log(v, made_log(m), "made", &e), 0);
+	assert_int_equal(rama_job_view_finish(v, &e), 0);
 }
 
-void made_view(struct made *m, struct rama_view *v)
+void made_view(struct made *m, struct rama_job_view *v)
 {
 	made_damaged(m, v);
 	assert_int_equal(m->problems, 0);
 	made_check(v);
 }
 
-const struct rama_view_file *made_file(const struct rama_view *v, const char *name)
+const struct rama_job_view_file *made_file(const struct rama_job_view *v, const char *name)
 {
 	for (size_t i = 0; i < v->n_files; i++)
 		if (strcmp(v->files[i].name, name) == 0)
@@ -220,7 +220,7 @@ const struct rama_view_file *made_file(const struct rama_view *v, const char *na
 
 /* ---- what holds of all ----------------------------------------------------------------------------------- */
 
-static void same_io(const struct rama_io *a, const struct rama_io *b)
+static void same_io(const struct rama_job_io *a, const struct rama_job_io *b)
 {
 	assert_int_equal(a->reads, b->reads);
 	assert_int_equal(a->writes, b->writes);
@@ -233,18 +233,18 @@ static void same_io(const struct rama_io *a, const struct rama_io *b)
 }
 
 /* ranks, files and groups each add up to the job */
-void made_check(const struct rama_view *v)
+void made_check(const struct rama_job_view *v)
 {
-	struct rama_io io = { 0 }, disk = { 0 }, files = { 0 }, low = { 0 };
+	struct rama_job_io io = { 0 }, disk = { 0 }, files = { 0 }, low = { 0 };
 
 	for (int64_t r = 0; r < v->nprocs; r++) {
-		rama_io_add(&io, &v->ranks[r].io);
-		rama_io_add(&disk, &v->ranks[r].disk);
+		rama_job_io_add(&io, &v->ranks[r].io);
+		rama_job_io_add(&disk, &v->ranks[r].disk);
 	}
 	for (size_t i = 0; i < v->n_files; i++) {
 		assert_non_null(v->files[i].name);
-		rama_io_add(&files, &v->files[i].io);
-		rama_io_add(&low, &v->files[i].disk);
+		rama_job_io_add(&files, &v->files[i].io);
+		rama_job_io_add(&low, &v->files[i].disk);
 		assert_true(v->files[i].ranks <= v->nprocs);
 		assert_true(v->files[i].pseudo || v->files[i].unopened ||
 			    v->files[i].group < v->n_groups);

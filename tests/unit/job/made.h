@@ -54,14 +54,14 @@ union rama_word *made_posix(struct made *m, uint64_t id, int64_t rank, const int
 /* writes it and opens it */
 struct rama_log *made_log(struct made *m);
 /* the view of this log alone, with trace and detail; nothing may be wrong */
-void made_view(struct made *m, struct rama_view *v);
+void made_view(struct made *m, struct rama_job_view *v);
 /* ... of a log whose numbers need not fit each other */
-void made_damaged(struct made *m, struct rama_view *v);
+void made_damaged(struct made *m, struct rama_job_view *v);
 
 /* the file of that name, which must be there */
-const struct rama_view_file *made_file(const struct rama_view *v, const char *name);
+const struct rama_job_view_file *made_file(const struct rama_job_view *v, const char *name);
 /* what must hold of any view */
-void made_check(const struct rama_view *v);
+void made_check(const struct rama_job_view *v);
 
 #define assert_near(a, b) \
 	assert_true(fabs((double)(a) - (double)(b)) <= 1e-9 + 1e-9 * fabs((double)(b)))

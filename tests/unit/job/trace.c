@@ -38,8 +38,8 @@ static struct made *two_phases(void)
 static void ranks_are_exact(void **st)
 {
 	struct made *m = two_phases();
-	const struct rama_view_file *f;
-	struct rama_view v;
+	const struct rama_job_view_file *f;
+	struct rama_job_view v;
 
 	(void)st;
 	made_view(m, &v);
@@ -60,23 +60,23 @@ static void ranks_are_exact(void **st)
 	assert_string_equal(v.hosts[v.ranks[1].host], "node2");
 	assert_int_equal(f->most_written, 6 << 20);
 	assert_int_equal(f->least_written, 1 << 20);
-	assert_int_equal(f->traced[RAMA_LAYER_POSIX]->count[0], 4);
-	assert_int_equal(f->traced[RAMA_LAYER_POSIX]->small[0], 0);
-	assert_int_equal(f->traced[RAMA_LAYER_POSIX]->crossing[0],
+	assert_int_equal(f->traced[RAMA_JOB_LAYER_POSIX]->count[0], 4);
+	assert_int_equal(f->traced[RAMA_JOB_LAYER_POSIX]->small[0], 0);
+	assert_int_equal(f->traced[RAMA_JOB_LAYER_POSIX]->crossing[0],
 			 3); /* 2 MiB accesses, borders of 1 MiB */
-	assert_int_equal(f->traced[RAMA_LAYER_POSIX]->unaligned[0], 1);
-	assert_int_equal(f->traced[RAMA_LAYER_POSIX]->backward[0], 0);
-	assert_int_equal(f->traced[RAMA_LAYER_POSIX]->ranks[0], 2);
-	assert_near(f->traced[RAMA_LAYER_POSIX]->first, 10);
-	assert_near(f->traced[RAMA_LAYER_POSIX]->last, 83);
-	rama_view_fini(&v);
+	assert_int_equal(f->traced[RAMA_JOB_LAYER_POSIX]->unaligned[0], 1);
+	assert_int_equal(f->traced[RAMA_JOB_LAYER_POSIX]->backward[0], 0);
+	assert_int_equal(f->traced[RAMA_JOB_LAYER_POSIX]->ranks[0], 2);
+	assert_near(f->traced[RAMA_JOB_LAYER_POSIX]->first, 10);
+	assert_near(f->traced[RAMA_JOB_LAYER_POSIX]->last, 83);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
 static void phases_and_stragglers(void **st)
 {
 	struct made *m = two_phases();
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	made_view(m, &v);
@@ -100,31 +100,31 @@ static void phases_and_stragglers(void **st)
 	assert_int_equal(v.phases[1].length, 2 << 20);
 	assert_int_equal(v.phases[1].op_kind, 0);
 	assert_true(fabs(v.busy_time - 7) < 0.01);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
 static void sizes_and_heat(void **st)
 {
 	struct made *m = two_phases();
-	const struct rama_view_heat *h;
-	struct rama_view v;
+	const struct rama_job_view_heat *h;
+	struct rama_job_view v;
 	double sum = 0;
 
 	(void)st;
 	made_view(m, &v);
-	assert_true(v.layer[RAMA_LAYER_POSIX].sizes_exact);
-	assert_int_equal(v.layer[RAMA_LAYER_POSIX].size_count[0][4],
+	assert_true(v.layer[RAMA_JOB_LAYER_POSIX].sizes_exact);
+	assert_int_equal(v.layer[RAMA_JOB_LAYER_POSIX].size_count[0][4],
 			 1); /* 1 MiB is in the class that ends there */
-	assert_int_equal(v.layer[RAMA_LAYER_POSIX].size_count[0][5], 3);
-	assert_near(v.layer[RAMA_LAYER_POSIX].size_time[0][5], 7);
-	assert_near(v.layer[RAMA_LAYER_POSIX].size_bytes[0][5], 6 << 20);
+	assert_int_equal(v.layer[RAMA_JOB_LAYER_POSIX].size_count[0][5], 3);
+	assert_near(v.layer[RAMA_JOB_LAYER_POSIX].size_time[0][5], 7);
+	assert_near(v.layer[RAMA_JOB_LAYER_POSIX].size_bytes[0][5], 6 << 20);
 	assert_int_equal(v.n_heats, 1);
 	h = &v.heats[0];
 	assert_true(h->traced);
-	assert_int_equal(h->layer, RAMA_LAYER_POSIX);
+	assert_int_equal(h->layer, RAMA_JOB_LAYER_POSIX);
 	assert_int_equal(h->rows, 2);
-	assert_int_equal(h->bins, RAMA_VIEW_BINS);
+	assert_int_equal(h->bins, RAMA_JOB_VIEW_BINS);
 	assert_near(h->width * h->bins, 100);
 	assert_near(h->rank_bytes[0][0], 1 << 20);
 	assert_near(h->rank_bytes[0][1], 6 << 20);
@@ -140,15 +140,15 @@ static void sizes_and_heat(void **st)
 			assert_near(h->sum[0][b], h->width * (1 << 20));
 	}
 	assert_near(sum, 7 << 20);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
 static void operations_and_offsets(void **st)
 {
 	struct made *m = two_phases();
-	const struct rama_view_offsets *o;
-	struct rama_view v;
+	const struct rama_job_view_offsets *o;
+	struct rama_job_view v;
 	double sum = 0, low = 0;
 
 	(void)st;
@@ -157,7 +157,7 @@ static void operations_and_offsets(void **st)
 	assert_int_equal(v.n_ops, 4);
 	assert_int_equal(v.ops[3].offset, (6 << 20) - 10);
 	assert_int_equal(v.ops[3].rank, 1);
-	assert_int_equal(v.ops[3].layer, RAMA_LAYER_POSIX);
+	assert_int_equal(v.ops[3].layer, RAMA_JOB_LAYER_POSIX);
 	assert_int_equal(v.n_offsets, 1);
 	o = &v.offsets[0];
 	assert_int_equal(o->size, 8 << 20);
@@ -170,7 +170,7 @@ static void operations_and_offsets(void **st)
 		}
 	assert_true(fabs(sum - (7 << 20)) < 100);
 	assert_true(fabs(low - (1 << 20)) < 100); /* the first MiB was written once */
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -180,7 +180,7 @@ static void a_cut_trace_is_not_believed(void **st)
 	uint64_t a = made_name(m, "/a");
 	union rama_word *w = made_posix(m, a, -1, (int64_t[]){ 4, 0 }, (int64_t[]){ 4000, 0 },
 					(double[]){ 8, 0, 0 });
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	w[RAMA_POSIX_SLOWEST_RANK].i = 1;
@@ -190,11 +190,11 @@ static void a_cut_trace_is_not_believed(void **st)
 	made_access(m, 0, 0, 1000, 10, 11);
 	made_view(m, &v);
 	assert_true(v.segments_cut);
-	assert_near(rama_io_time(&v.ranks[1].io), 6);
+	assert_near(rama_job_io_time(&v.ranks[1].io), 6);
 	assert_true(v.ranks[0].estimated);
-	assert_false(v.layer[RAMA_LAYER_POSIX].sizes_exact);
+	assert_false(v.layer[RAMA_JOB_LAYER_POSIX].sizes_exact);
 	assert_int_equal(v.nodes, 0); /* rank 1 is not known */
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -202,7 +202,7 @@ static void a_trace_alone_is_enough(void **st)
 {
 	struct made *m = made_new(2, 0, 100);
 	uint64_t a = made_name(m, "/a");
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	dxt(m, RAMA_MOD_DXT_MPIIO, a, 1, "n");
@@ -211,13 +211,13 @@ static void a_trace_alone_is_enough(void **st)
 	made_access(m, 0, 0, 600, 10, 12);
 	made_view(m, &v);
 	assert_int_equal(v.n_real, 1);
-	assert_int_equal(v.files[0].top, RAMA_LAYER_MPIIO);
+	assert_int_equal(v.files[0].top, RAMA_JOB_LAYER_MPIIO);
 	assert_near(v.io_time, 3);
 	assert_int_equal(v.total.bytes_written, 500);
 	assert_int_equal(v.disk.bytes_written, 600);
 	assert_int_equal(v.active_ranks, 1);
 	assert_int_equal(v.files[0].ranks, 1);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -229,8 +229,8 @@ static void borders_are_stripes(void **st)
 							       [RAMA_LUSTRE_COMP_EXT_END] = -1 };
 	struct made *m = made_new(1, 0, 100);
 	uint64_t a = made_name(m, "/scratch/a");
-	const struct rama_view_traced *t;
-	struct rama_view v;
+	const struct rama_job_view_traced *t;
+	struct rama_job_view v;
 
 	(void)st;
 	made_posix(m, a, 0, (int64_t[]){ 0, 4 }, (int64_t[]){ 0, 1700 }, (double[]){ 0, 4, 0 });
@@ -243,12 +243,12 @@ static void borders_are_stripes(void **st)
 	made_access(m, 1, 999, 2, 3, 4);  /* backward, crossing, not at a border */
 	made_access(m, 1, -1, 198, 4, 5); /* offset not known */
 	made_view(m, &v);
-	t = v.files[0].traced[RAMA_LAYER_POSIX];
+	t = v.files[0].traced[RAMA_JOB_LAYER_POSIX];
 	assert_int_equal(t->crossing[1], 1);
 	assert_int_equal(t->unaligned[1], 1);
 	assert_int_equal(t->backward[1], 1);
 	assert_int_equal(t->count[1], 4);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -257,8 +257,8 @@ static void the_longest_operations_are_kept(void **st)
 	struct made *m = made_new(1, 0, 1000);
 	uint64_t a = made_name(m, "/a");
 	struct rng r = { 11 };
-	unsigned files = RAMA_OPS_KEPT / MADE_SEGMENTS + 2, long_ones = 0;
-	struct rama_view v;
+	unsigned files = RAMA_JOB_OPS_KEPT / MADE_SEGMENTS + 2, long_ones = 0;
+	struct rama_job_view v;
 
 	(void)st;
 	for (unsigned f = 0; f < files; f++) {
@@ -273,12 +273,12 @@ static void the_longest_operations_are_kept(void **st)
 	}
 	made_view(m, &v);
 	assert_int_equal(v.segments, files * MADE_SEGMENTS);
-	assert_int_equal(v.n_ops, RAMA_OPS_KEPT);
+	assert_int_equal(v.n_ops, RAMA_JOB_OPS_KEPT);
 	assert_false(v.ops_all);
 	for (size_t i = 0; i < v.n_ops; i++)
 		long_ones -= v.ops[i].end - v.ops[i].start > 0.4;
 	assert_int_equal(long_ones, 0);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -286,8 +286,8 @@ static void many_ranks_share_rows(void **st)
 {
 	struct made *m = made_new(1000, 0, 10);
 	uint64_t a = made_name(m, "/a");
-	const struct rama_view_heat *h;
-	struct rama_view v;
+	const struct rama_job_view_heat *h;
+	struct rama_job_view v;
 	double max = 0, sum = 0;
 
 	(void)st;
@@ -297,7 +297,7 @@ static void many_ranks_share_rows(void **st)
 	}
 	made_view(m, &v);
 	h = &v.heats[0];
-	assert_true(h->rows < 1000 && h->rows * h->bins <= RAMA_HEAT_CELLS);
+	assert_true(h->rows < 1000 && h->rows * h->bins <= RAMA_JOB_HEAT_CELLS);
 	assert_int_equal(h->first[0], 0);
 	assert_int_equal(h->first[h->rows], 1000);
 	for (unsigned i = 0; i < h->rows * h->bins; i++) {
@@ -310,7 +310,7 @@ static void many_ranks_share_rows(void **st)
 	}
 	assert_near(max, 5000); /* one rank among its neighbours is not lost */
 	assert_near(sum, 5000 + 999 * 10);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -319,7 +319,7 @@ static void damaged_times_do_no_harm(void **st)
 	static const double bad[] = { NAN, INFINITY, -1, 1e300, 0 };
 	struct made *m = made_new(1, 0, 10);
 	uint64_t a = made_name(m, "/a");
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	dxt(m, RAMA_MOD_DXT_POSIX, a, 0, "n");
@@ -331,7 +331,7 @@ static void damaged_times_do_no_harm(void **st)
 	made_access(m, 0, 0, 1, 1e6, 2e6); /* long after the end, of a rank that is not there */
 	made_damaged(m, &v);
 	assert_int_equal(v.segments, LENGTH(bad) * LENGTH(bad) + 2);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -339,7 +339,7 @@ static void a_job_that_writes_every_minute(void **st)
 {
 	struct made *m = made_new(1, 0, 600);
 	uint64_t a = made_name(m, "/a");
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	dxt(m, RAMA_MOD_DXT_POSIX, a, 0, "n");
@@ -351,7 +351,7 @@ static void a_job_that_writes_every_minute(void **st)
 	assert_near(v.phases[7].start, 420);
 	assert_near(v.phases[7].end, 423.9);
 	assert_true(fabs(v.busy_time - 20) < 0.01);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 

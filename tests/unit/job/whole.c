@@ -7,17 +7,17 @@
 
 /* ---- several logs ------------------------------------------------------------------------------------ */
 
-static void view_all(struct rama_view *v, struct made **m, size_t n)
+static void view_all(struct rama_job_view *v, struct made **m, size_t n)
 {
-	struct rama_view_options opt = { .trace = true };
+	struct rama_job_view_options opt = { .trace = true };
 	struct rama_err e = { 0 };
 
-	rama_view_init(v, &opt);
+	rama_job_view_init(v, &opt);
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(rama_view_expect(v, made_log(m[i]), &e), 0);
+		assert_int_equal(rama_job_view_expect(v, made_log(m[i]), &e), 0);
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(rama_view_add_log(v, &m[i]->log, i == 0 ? "one" : "two", &e), 0);
-	assert_int_equal(rama_view_finish(v, &e), 0);
+		assert_int_equal(rama_job_view_add_log(v, &m[i]->log, i == 0 ? "one" : "two", &e), 0);
+	assert_int_equal(rama_job_view_finish(v, &e), 0);
 	made_check(v);
 }
 
@@ -42,7 +42,7 @@ static void programs_at_the_same_time_are_other_ranks(void **st)
 {
 	/* the second is told first */
 	struct made *m[] = { step(1, 4.5, 20), step(2, 0, 10) };
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	view_all(&v, m, 2);
@@ -51,7 +51,7 @@ static void programs_at_the_same_time_are_other_ranks(void **st)
 	assert_int_equal(v.n_logs, 2);
 	assert_int_equal(v.start_sec, MADE_START);
 	assert_int_equal(v.n_files, 1);
-	assert_int_equal(v.files[0].rows[RAMA_LAYER_POSIX], 3);
+	assert_int_equal(v.files[0].rows[RAMA_JOB_LAYER_POSIX], 3);
 	assert_near(v.files[0].start, 1);
 	assert_near(v.files[0].end, 9.5);
 	assert_near(v.ranks[1].io.write_time, 3);
@@ -59,7 +59,7 @@ static void programs_at_the_same_time_are_other_ranks(void **st)
 	assert_int_equal(v.n_phases, 2);
 	assert_near(v.phases[1].start, 5.5);
 	assert_int_equal(v.phases[1].slow_rank, 2);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m[0]);
 	made_free(m[1]);
 }
@@ -67,7 +67,7 @@ static void programs_at_the_same_time_are_other_ranks(void **st)
 static void steps_of_a_job_are_the_same_ranks(void **st)
 {
 	struct made *m[] = { step(2, 0, 10), step(3, 10, 10) };
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	view_all(&v, m, 2);
@@ -78,7 +78,7 @@ static void steps_of_a_job_are_the_same_ranks(void **st)
 	assert_near(v.files[0].end, 15);
 	assert_int_equal(v.n_phases, 2);
 	assert_near(v.phases[1].start, 11);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m[0]);
 	made_free(m[1]);
 }
@@ -87,13 +87,13 @@ static void numbers_beyond_all_jobs_are_refused(void **st)
 {
 	struct made *m = made_new(1ll << 40, 0, 10);
 	struct rama_err e = { 0 };
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
-	rama_view_init(&v, NULL);
-	assert_int_equal(rama_view_add_log(&v, made_log(m), "x", &e), RAMA_ELIMIT);
+	rama_job_view_init(&v, NULL);
+	assert_int_equal(rama_job_view_add_log(&v, made_log(m), "x", &e), RAMA_ELIMIT);
 	assert_string_equal(e.text, "1099511627776 processes");
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -101,7 +101,7 @@ static void nothing_is_fine(void **st)
 {
 	struct made *m = made_new(0, 0, 0);
 	struct rama_err e = { 0 };
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	made_view(m, &v);
@@ -109,11 +109,11 @@ static void nothing_is_fine(void **st)
 	assert_int_equal(v.active_ranks, 0);
 	assert_int_equal(v.io_rank, -1);
 	assert_int_equal(v.n_phases, 0);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
-	rama_view_init(&v, NULL);
-	assert_int_equal(rama_view_finish(&v, &e), RAMA_EUSAGE);
-	rama_view_fini(&v);
+	rama_job_view_init(&v, NULL);
+	assert_int_equal(rama_job_view_finish(&v, &e), RAMA_EUSAGE);
+	rama_job_view_fini(&v);
 }
 
 /* ---- what is missing --------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static void what_is_missing_is_told(void **st)
 {
 	struct made *m = made_new(3, 0, 10);
 	union rama_word *w;
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	for (int64_t r = 0; r < 2; r++) {
@@ -153,7 +153,7 @@ static void what_is_missing_is_told(void **st)
 	assert_string_equal(v.modules[1].name, "PROCESS");
 	assert_int_equal(v.modules[1].records, 2);
 	assert_true(v.modules[0].partial);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -173,7 +173,7 @@ static void names_that_differ_in_numbers(void **st)
 	static const char *const want[] = { "/d1/out.####.h5", "/d1/p#", "/d1/alone9",
 					    "/d1/x1y#z" };
 	struct made *m = made_new(1, 0, 10);
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	for (size_t i = 0; i < LENGTH(names); i++)
@@ -185,14 +185,14 @@ static void names_that_differ_in_numbers(void **st)
 	assert_int_equal(v.groups[0].files, 2);
 	assert_int_equal(v.groups[0].io.bytes_written, 20);
 	assert_int_equal(made_file(&v, "/d1/p12")->group, 1);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
 static void file_systems(void **st)
 {
 	struct made *m = made_new(1, 0, 10);
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	plain(m, "/scratch/a", 10);
@@ -207,7 +207,7 @@ static void file_systems(void **st)
 	assert_int_equal(v.mounts[0].io.bytes_written, 30);
 	assert_int_equal(v.mounts[1].files, 1);
 	assert_int_equal(made_file(&v, "relative")->mount, -1);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -225,7 +225,7 @@ static void storage_targets(void **st)
 	static const int64_t two[2][RAMA_LUSTRE_COMP__WORDS] = { { 4096, 1, 0, 0, 0, 100 },
 								 { 65536, 3, 0, 0, 100, -1 } };
 	struct made *m = made_new(1, 0, 10);
-	struct rama_view v;
+	struct rama_job_view v;
 
 	(void)st;
 	for (unsigned i = 0; i < 3; i++) {
@@ -256,7 +256,7 @@ static void storage_targets(void **st)
 	assert_near(v.osts[0].mean, 4.5);
 	assert_int_equal(v.osts[2].ost, 9);
 	assert_near(v.osts[2].time, 3);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -268,8 +268,8 @@ static void bytes_of_sizes_add_up(void **st)
 	union rama_word *w =
 		made_posix(m, made_name(m, "/a"), 0, (int64_t[]){ 100, 0 },
 			   (int64_t[]){ 90 * 64 + 10 * (3 << 20), 0 }, (double[]){ 1, 0, 0 });
-	const struct rama_view_layer *l;
-	struct rama_view v;
+	const struct rama_job_view_layer *l;
+	struct rama_job_view v;
 	double sum = 0;
 
 	(void)st;
@@ -280,14 +280,14 @@ static void bytes_of_sizes_add_up(void **st)
 	w[RAMA_POSIX_ACCESS2_ACCESS].i = 3 << 20;
 	w[RAMA_POSIX_ACCESS2_COUNT].i = 10;
 	made_view(m, &v);
-	l = &v.layer[RAMA_LAYER_POSIX];
+	l = &v.layer[RAMA_JOB_LAYER_POSIX];
 	assert_true(l->sizes);
 	assert_false(l->sizes_exact);
 	assert_int_equal(l->size_count[0][0], 90);
 	assert_int_equal(l->size_count[0][5], 10);
 	assert_near(l->size_bytes[0][0], 90 * 64);
 	assert_near(l->size_bytes[0][5], 10 * (3 << 20));
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 
 	/* without frequent sizes it is a guess, but one that adds up */
@@ -297,13 +297,13 @@ static void bytes_of_sizes_add_up(void **st)
 	w[RAMA_POSIX_SIZE_READ_100_1K].i = 10;
 	w[RAMA_POSIX_SIZE_READ_1K_10K].i = 3;
 	made_view(m, &v);
-	l = &v.layer[RAMA_LAYER_POSIX];
-	for (unsigned i = 0; i < RAMA_SIZE_BINS; i++)
+	l = &v.layer[RAMA_JOB_LAYER_POSIX];
+	for (unsigned i = 0; i < RAMA_JOB_SIZE_BINS; i++)
 		sum += l->size_bytes[1][i];
 	assert_true(fabs(sum - 30000) < 1);
 	assert_true(l->size_bytes[1][1] >= 10 * 100 && l->size_bytes[1][1] <= 10 * 1024);
 	assert_true(l->size_bytes[1][2] >= 3 * 1024 && l->size_bytes[1][2] <= 3 * 10240);
-	rama_view_fini(&v);
+	rama_job_view_fini(&v);
 	made_free(m);
 }
 
@@ -327,9 +327,9 @@ static void random_record(struct rng *r, union rama_word *w, const struct rama_m
 }
 
 /* sums, largest and smallest values of all records, against those that `show --total` prints */
-static void same_total(const struct made *m, const struct rama_view *v, enum rama_layer layer)
+static void same_total(const struct made *m, const struct rama_job_view *v, enum rama_job_layer layer)
 {
-	const struct rama_module *mod = rama_module_get(rama_layer_info[layer].module);
+	const struct rama_module *mod = rama_module_get(rama_job_layer_info[layer].module);
 	union rama_word w[256];
 	struct rama_total t;
 
@@ -365,7 +365,7 @@ static void any_log_adds_up(void **st)
 		int64_t nprocs = 1 + (int64_t)rng_below(&r, 9);
 		struct made *m = made_new(nprocs, 0, 10);
 		uint64_t id[6];
-		struct rama_view v;
+		struct rama_job_view v;
 
 		for (unsigned i = 0; i < LENGTH(id); i++) {
 			char name[32];
@@ -374,19 +374,19 @@ static void any_log_adds_up(void **st)
 			id[i] = made_name(m, name);
 		}
 		for (unsigned i = 0; i < 120; i++) {
-			enum rama_layer l = (enum rama_layer)rng_below(&r, RAMA_LAYERS);
+			enum rama_job_layer l = (enum rama_job_layer)rng_below(&r, RAMA_JOB_LAYERS);
 			int64_t rank = (int64_t)rng_below(&r, (uint64_t)nprocs + 1) - 1;
-			unsigned module = rama_layer_info[l].module;
+			unsigned module = rama_job_layer_info[l].module;
 			union rama_word *w =
 				made_row(m, module, id[rng_below(&r, LENGTH(id))], rank);
 
 			random_record(&r, w, rama_module_get(module), nprocs);
 		}
 		made_view(m, &v);
-		for (unsigned l = 0; l < RAMA_LAYERS; l++)
+		for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
 			if (v.layer[l].used)
-				same_total(m, &v, (enum rama_layer)l);
-		rama_view_fini(&v);
+				same_total(m, &v, (enum rama_job_layer)l);
+		rama_job_view_fini(&v);
 		made_free(m);
 	}
 }
@@ -398,21 +398,21 @@ static void names_are_cut_in_the_middle(void **st)
 	char to[64], small[6];
 
 	(void)st;
-	assert_string_equal(rama_view_short_name("short", 10, to, sizeof(to)), "short");
-	assert_string_equal(rama_view_short_name("/very/long/path/file.h5", 13, to, sizeof(to)),
+	assert_string_equal(rama_job_view_short_name("short", 10, to, sizeof(to)), "short");
+	assert_string_equal(rama_job_view_short_name("/very/long/path/file.h5", 13, to, sizeof(to)),
 			    "/ver…/file.h5");
-	assert_string_equal(rama_view_short_name("äöüäöüäöü", 4, to, sizeof(to)), "ä…öü");
-	assert_string_equal(rama_view_short_name("abc", 1, to, sizeof(to)), "…");
-	rama_view_short_name("abcdefghijkl", 10, small, sizeof(small));
+	assert_string_equal(rama_job_view_short_name("äöüäöüäöü", 4, to, sizeof(to)), "ä…öü");
+	assert_string_equal(rama_job_view_short_name("abc", 1, to, sizeof(to)), "…");
+	rama_job_view_short_name("abcdefghijkl", 10, small, sizeof(small));
 	assert_true(strlen(small) < sizeof(small));
 }
 
 static void layers_are_modules(void **st)
 {
 	(void)st;
-	for (unsigned l = 0; l < RAMA_LAYERS; l++)
-		assert_string_equal(rama_layer_info[l].name,
-				    rama_module_get(rama_layer_info[l].module)->name);
+	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
+		assert_string_equal(rama_job_layer_info[l].name,
+				    rama_module_get(rama_job_layer_info[l].module)->name);
 }
 
 UNIT_GROUP(whole, test(programs_at_the_same_time_are_other_ranks),

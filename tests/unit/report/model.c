@@ -9,13 +9,13 @@
 #define RANKS 5000
 
 struct job {
-	struct rama_view view;
+	struct rama_job_view view;
 	struct rama_diag diagnosis;
 	struct rama_diag_profile profile;
 	struct rama_report report;
-	struct rama_view_rank *ranks;
-	struct rama_view_file files[4];
-	struct rama_view_group groups[2];
+	struct rama_job_view_rank *ranks;
+	struct rama_job_view_file files[4];
+	struct rama_job_view_group groups[2];
 	union rama_word total[RAMA_POSIX__WORDS];
 	union rama_word shared[RAMA_POSIX__WORDS];
 	enum rama_diag_check *checks;
@@ -25,7 +25,7 @@ struct job {
 /* Rank i spends i seconds; three files, of which one is a standard stream. */
 static void make(struct job *j, int64_t nprocs)
 {
-	struct rama_view *v = &j->view;
+	struct rama_job_view *v = &j->view;
 
 	*j = (struct job){ .log = "a \"b\",c" };
 	j->ranks = calloc((size_t)nprocs, sizeof(*j->ranks));
@@ -34,31 +34,31 @@ static void make(struct job *j, int64_t nprocs)
 	j->diagnosis.checks = j->checks;
 	j->diagnosis.verdict = "It ran.";
 	for (int64_t i = 0; i < nprocs; i++)
-		j->ranks[i] = (struct rama_view_rank){ .io.read_time = (double)i, .host = -1 };
-	j->files[0] = (struct rama_view_file){ .id = 1,
+		j->ranks[i] = (struct rama_job_view_rank){ .io.read_time = (double)i, .host = -1 };
+	j->files[0] = (struct rama_job_view_file){ .id = 1,
 					       .name = "/a",
 					       .mount = -1,
 					       .group = 0,
 					       .rank = -1,
 					       .slow_rank = -1,
 					       .io = { .read_time = 1 } };
-	j->files[1] = (struct rama_view_file){
+	j->files[1] = (struct rama_job_view_file){
 		.id = 2, .name = "<STDOUT>", .pseudo = true, .io = { .read_time = 9 }
 	};
-	j->files[2] = (struct rama_view_file){ .id = UINT64_MAX,
+	j->files[2] = (struct rama_job_view_file){ .id = UINT64_MAX,
 					       .name = "/b,\"c\"",
 					       .mount = -1,
 					       .group = 1,
 					       .rank = 3,
 					       .slow_rank = 3,
 					       .io = { .read_time = 2 } };
-	j->files[3] = (struct rama_view_file){
+	j->files[3] = (struct rama_job_view_file){
 		.id = 4, .name = "/looked/for", .unopened = true, .io = { .meta_time = 3 }
 	};
 	j->groups[0] =
-		(struct rama_view_group){ .pattern = "/a", .files = 1, .io = j->files[0].io };
+		(struct rama_job_view_group){ .pattern = "/a", .files = 1, .io = j->files[0].io };
 	j->groups[1] =
-		(struct rama_view_group){ .pattern = "/b", .files = 1, .io = j->files[2].io };
+		(struct rama_job_view_group){ .pattern = "/b", .files = 1, .io = j->files[2].io };
 	v->logs = &j->log;
 	v->n_logs = 1;
 	v->name = "job";
@@ -177,10 +177,10 @@ static void pattern_without_first_accesses(void **st)
 	j.total[RAMA_POSIX_MEM_NOT_ALIGNED].i = -1;
 	j.total[RAMA_POSIX_ACCESS1_ACCESS].i = 4096;
 	j.total[RAMA_POSIX_ACCESS1_COUNT].i = 99;
-	j.files[0].rec[RAMA_LAYER_POSIX] = j.shared;
+	j.files[0].rec[RAMA_JOB_LAYER_POSIX] = j.shared;
 	j.files[0].ranks = 2;
-	j.view.layer[RAMA_LAYER_POSIX] =
-		(struct rama_view_layer){ .used = true, .total = j.total, .io.reads = 100 };
+	j.view.layer[RAMA_JOB_LAYER_POSIX] =
+		(struct rama_job_view_layer){ .used = true, .total = j.total, .io.reads = 100 };
 	start(&j);
 	assert_int_equal(j.report.n_patterns, 1);
 	p = &j.report.patterns[0];
