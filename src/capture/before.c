@@ -9,7 +9,7 @@
 #define STACK (512u << 10) /* joining logs takes more than the stack of a thread may have */
 
 /* <dir>/<host>.<pid>. of our segment when it was made, and its number, that of programs before us */
-static char stem[sizeof(rama_run.path)];
+static char stem[sizeof(rama_cap_run.path)];
 static unsigned before;
 static bool joined;
 
@@ -25,7 +25,7 @@ struct image {
 };
 
 struct work {
-	const struct rama_before_how *how;
+	const struct rama_cap_before_how *how;
 	struct rama_segment *seg;
 	struct image *image;
 	size_t n;
@@ -36,26 +36,26 @@ struct work {
 
 /* ---- which -------------------------------------------------------------------------------------------------------- */
 
-void rama_before_note(void)
+void rama_cap_before_note(void)
 {
-	char *end = strrchr(rama_run.path, '.'), *dot = end;
+	char *end = strrchr(rama_cap_run.path, '.'), *dot = end;
 	int64_t k = 0;
 
 	before = 0;
 	joined = false;
-	while (dot && dot > rama_run.path && *--dot != '.')
+	while (dot && dot > rama_cap_run.path && *--dot != '.')
 		;
 	if (!dot || *dot != '.' ||
 	    rama_piece_integer((struct rama_piece){ dot + 1, (size_t)(end - dot - 1) }, &k) == 0)
 		return;
-	memcpy(stem, rama_run.path, sizeof(stem));
-	stem[dot + 1 - rama_run.path] = '\0';
-	before = k > 0 && k < RAMA_BEFORE_MOST ? (unsigned)k : 0;
+	memcpy(stem, rama_cap_run.path, sizeof(stem));
+	stem[dot + 1 - rama_cap_run.path] = '\0';
+	before = k > 0 && k < RAMA_CAP_BEFORE_MOST ? (unsigned)k : 0;
 }
 
-unsigned rama_before_count(void)
+unsigned rama_cap_before_count(void)
 {
-	return rama_run.bare ? before : 0;
+	return rama_cap_run.bare ? before : 0;
 }
 
 static int open_segment(unsigned k)
@@ -67,13 +67,13 @@ static int open_segment(unsigned k)
 	rama_text_str(&t, stem);
 	rama_text_u64(&t, k);
 	rama_text_str(&t, ".seg");
-	return t.cut ? -1 : rama_sys_open(path, O_RDWR | O_NOFOLLOW, 0);
+	return t.cut ? -1 : rama_cap_sys_open(path, O_RDWR | O_NOFOLLOW, 0);
 }
 
 static int read_fd(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err *e)
 {
 	for (size_t done = 0; done < n;) {
-		long got = rama_sys6(SYS_pread64, *(int *)ctx, (long)((char *)buf + done),
+		long got = rama_cap_sys6(SYS_pread64, *(int *)ctx, (long)((char *)buf + done),
 				     (long)(n - done), (long)(off + done), 0, 0);
 
 		if (got == -EINTR)
@@ -88,7 +88,7 @@ static int read_fd(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err
 /* A segment of this very process that ended by exec; others may be of one that had the same id. */
 static bool is_before(const struct rama_segment *s)
 {
-	const struct rama_seg_identity *us = rama_run.id;
+	const struct rama_seg_identity *us = rama_cap_run.id;
 
 	return s->state.phase == RAMA_SEG_REPLACED && (s->id.flags & RAMA_SEG_BARE) &&
 	       !(s->id.flags & RAMA_SEG_LOGGED) && s->id.pid == us->pid &&
@@ -102,12 +102,12 @@ static bool open_image(struct rama_segment *s, struct image *im, unsigned k, str
 	im->fd = open_segment(k);
 	if (im->fd < 0)
 		return false;
-	if (rama_sys3(SYS_fstat, im->fd, &st, 0) == 0 && st.st_size > 0) {
+	if (rama_cap_sys3(SYS_fstat, im->fd, &st, 0) == 0 && st.st_size > 0) {
 		im->seg = (struct rama_source){ (uint64_t)st.st_size, read_fd, &im->fd };
 		if (rama_segment_open(s, &im->seg, e) == 0 && is_before(s))
 			return true;
 	}
-	rama_sys_close(im->fd);
+	rama_cap_sys_close(im->fd);
 	return false;
 }
 
@@ -120,7 +120,7 @@ static int write_temp(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 	if (off + n > im->len)
 		im->len = off + n;
 	for (size_t done = 0; done < n;) {
-		long put = rama_sys6(SYS_pwrite64, im->temp, (long)((const char *)bytes + done),
+		long put = rama_cap_sys6(SYS_pwrite64, im->temp, (long)((const char *)bytes + done),
 				     (long)(n - done), (long)(im->off + off + done), 0, 0);
 
 		if (put == -EINTR)
@@ -142,14 +142,14 @@ static int read_temp(void *ctx, uint64_t off, void *buf, size_t n, struct rama_e
 /* in the directory of the segments, which is there; small but for traces */
 static int make_temp(void)
 {
-	static char dir[sizeof(rama_run.path)];
+	static char dir[sizeof(rama_cap_run.path)];
 	struct rama_text t;
-	const char *slash = strrchr(rama_run.path, '/');
+	const char *slash = strrchr(rama_cap_run.path, '/');
 
 	rama_text_init(&t, dir, sizeof(dir));
-	rama_text_put(&t, rama_run.path, (size_t)(slash - rama_run.path));
-	int fd = rama_sys_open(dir, O_TMPFILE | O_RDWR, 0600);
-	return fd >= 0 ? fd : (int)rama_sys3(SYS_memfd_create, "iorama", MFD_CLOEXEC, 0);
+	rama_text_put(&t, rama_cap_run.path, (size_t)(slash - rama_cap_run.path));
+	int fd = rama_cap_sys_open(dir, O_TMPFILE | O_RDWR, 0600);
+	return fd >= 0 ? fd : (int)rama_cap_sys3(SYS_memfd_create, "iorama", MFD_CLOEXEC, 0);
 }
 
 static int make_log(struct work *k, size_t i)
@@ -243,7 +243,7 @@ static void work(struct work *k)
 		struct image *im = &k->image[k->n++];
 
 		im->fd = -1;
-		rama_capture_memory_source(&im->seg);
+		rama_cap_memory_source(&im->seg);
 		k->rc = join(k);
 	} else if (k->rc == 0) {
 		k->rc = RAMA_EMISSING; /* they were of others */
@@ -252,10 +252,10 @@ static void work(struct work *k)
 		if (k->image[i].open)
 			rama_log_close(&k->image[i].log);
 		if (k->image[i].fd >= 0)
-			rama_sys_close(k->image[i].fd);
+			rama_cap_sys_close(k->image[i].fd);
 	}
 	if (k->temp >= 0)
-		rama_sys_close(k->temp);
+		rama_cap_sys_close(k->temp);
 	free(k->seg);
 	free(k->image);
 }
@@ -294,16 +294,16 @@ static __attribute__((noinline)) void call_on(char *top, void (*fn)(struct work 
 #endif
 }
 
-int rama_before_write(const struct rama_before_how *how)
+int rama_cap_before_write(const struct rama_cap_before_how *how)
 {
 	struct work k = { .how = how, .rc = RAMA_EMEMORY };
-	long stack = rama_sys6(SYS_mmap, 0, STACK, PROT_READ | PROT_WRITE,
+	long stack = rama_cap_sys6(SYS_mmap, 0, STACK, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (stack < 0 && stack > -4096)
 		return k.rc;
 	call_on((char *)stack + STACK, work, &k);
-	rama_sys3(SYS_munmap, stack, STACK, 0);
+	rama_cap_sys3(SYS_munmap, stack, STACK, 0);
 	joined = k.rc == 0;
 	return k.rc;
 }
@@ -333,7 +333,7 @@ static void remove_one(struct rama_segment *s, struct rama_seg_lane *lane, unsig
 	if (is_awaited(s, lane)) {
 		uint32_t flags = s->id.flags | RAMA_SEG_LOGGED;
 
-		rama_sys6(SYS_pwrite64, im.fd, (long)&flags, sizeof(flags),
+		rama_cap_sys6(SYS_pwrite64, im.fd, (long)&flags, sizeof(flags),
 			  (long)(s->head.area[RAMA_AREA_IDENTITY].off +
 				 offsetof(struct rama_seg_identity, flags)),
 			  0, 0);
@@ -342,12 +342,12 @@ static void remove_one(struct rama_segment *s, struct rama_seg_lane *lane, unsig
 		rama_text_str(&t, stem);
 		rama_text_u64(&t, k);
 		rama_text_str(&t, ".seg");
-		rama_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
+		rama_cap_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
 	}
-	rama_sys_close(im.fd);
+	rama_cap_sys_close(im.fd);
 }
 
-void rama_before_remove(void)
+void rama_cap_before_remove(void)
 {
 	struct rama_segment *s = joined ? malloc(sizeof(*s)) : NULL;
 	struct rama_seg_lane *lane = s ? malloc(sizeof(*lane)) : NULL;
@@ -364,6 +364,6 @@ void rama_before_remove(void)
 	char *slash = strrchr(stem, '/');
 	if (slash && slash != stem) {
 		*slash = '\0';
-		rama_sys3(SYS_unlinkat, AT_FDCWD, stem, AT_REMOVEDIR);
+		rama_cap_sys3(SYS_unlinkat, AT_FDCWD, stem, AT_REMOVEDIR);
 	}
 }

@@ -9,10 +9,10 @@
 #pragma GCC visibility push(hidden)
 
 /* of one process; a program that comes later has no predecessors, and writes a log at once when it ends */
-#define RAMA_BEFORE_MOST 64
+#define RAMA_CAP_BEFORE_MOST 64
 
 /* where the log of all of them goes, and how */
-struct rama_before_how {
+struct rama_cap_before_how {
 	const struct rama_sink *sink;
 	uint8_t compression;
 	int level;
@@ -20,11 +20,11 @@ struct rama_before_how {
 	bool inner; /* for ranks that make one log of it: all is in regions, nothing in an annex */
 };
 
-void rama_before_note(void);	  /* our segment was made */
-unsigned rama_before_count(void); /* segments with names of programs before us */
+void rama_cap_before_note(void);	  /* our segment was made */
+unsigned rama_cap_before_count(void); /* segments with names of programs before us */
 /* One log of them and of us; 0 or an error, with nothing of use written. */
-int rama_before_write(const struct rama_before_how *how);
-void rama_before_remove(void); /* their segments, if that was done */
+int rama_cap_before_write(const struct rama_cap_before_how *how);
+void rama_cap_before_remove(void); /* their segments, if that was done */
 
 #pragma GCC visibility pop
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* confine.c: programs that confine themselves: seccomp, or no more reading of the processor's
  * counter. After that one of our own system calls, or the counter, would end the process. So we
- * notice the call that does it, and go quiet before it (rama_go_quiet): what was recorded stays,
+ * notice the call that does it, and go quiet before it (rama_cap_go_quiet): what was recorded stays,
  * nothing is added.
  *
  * A filter that provably spares every system call of ours (table/own_calls.def) changes nothing. */
@@ -27,7 +27,7 @@ static bool copy(void *to, const void *from, size_t n)
 {
 	struct iovec mine = { to, n }, theirs = { (void *)(uintptr_t)from, n };
 
-	return rama_sys6(SYS_process_vm_readv, rama_sys3(SYS_getpid, 0, 0, 0), (long)&mine, 1,
+	return rama_cap_sys6(SYS_process_vm_readv, rama_cap_sys3(SYS_getpid, 0, 0, 0), (long)&mine, 1,
 			 (long)&theirs, 1, 0) == (long)n;
 }
 
@@ -54,13 +54,13 @@ static bool is_harmless(const void *at)
 
 	if (!copy(&prog, at, sizeof(prog)) || prog.len == 0 || prog.len > BPF_MAXINSNS)
 		return false;
-	long p = rama_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+	long p = rama_cap_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p < 0 && p > -4096)
 		return false;
 	if (copy((void *)p, prog.filter, prog.len * sizeof(struct sock_filter)))
 		harmless = spares_us((const struct sock_filter *)p, prog.len);
-	rama_sys3(SYS_munmap, p, size, 0);
+	rama_cap_sys3(SYS_munmap, p, size, 0);
 	return harmless;
 }
 
@@ -88,29 +88,29 @@ static const char *by_prctl(unsigned long option, const long *a)
 	return NULL;
 }
 
-const char *rama_confines(long call, const long *a)
+const char *rama_cap_confines(long call, const long *a)
 {
 	const char *why = NULL;
 	int saved = errno;
 
-	if (rama_off || rama_quiet) /* the child of a vfork runs in memory that is not its own */
+	if (rama_cap_off || rama_cap_quiet) /* the child of a vfork runs in memory that is not its own */
 		return NULL;
 	if (call == SYS_prctl)
 		why = by_prctl((unsigned long)a[0], a + 1);
 	else if (call == SYS_seccomp)
 		why = by_seccomp((unsigned long)a[0], (const void *)a[2]);
 	if (why)
-		rama_go_quiet(why);
+		rama_cap_go_quiet(why);
 	errno = saved;
 	return why;
 }
 
-void rama_confined(const char *why, long result)
+void rama_cap_confined(const char *why, long result)
 {
 	int saved = errno;
 
 	if (why && result < 0)
-		rama_go_on();
+		rama_cap_go_on();
 	errno = saved;
 }
 
@@ -120,10 +120,10 @@ typedef int any_prctl(int option, ...);
 extern any_prctl real_prctl __asm__("__real_prctl");
 #define REAL_PRCTL real_prctl
 #else
-#define REAL_PRCTL ((any_prctl *)RAMA_REAL(prctl))
+#define REAL_PRCTL ((any_prctl *)RAMA_CAP_REAL(prctl))
 #endif
 
-RAMA_EXPORT int RAMA_SYM(prctl)(int option, ...)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(prctl)(int option, ...)
 {
 	long a[5] = { option };
 	va_list ap;
@@ -132,8 +132,8 @@ RAMA_EXPORT int RAMA_SYM(prctl)(int option, ...)
 	for (unsigned i = 1; i < 5; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	const char *why = rama_confines(SYS_prctl, a);
+	const char *why = rama_cap_confines(SYS_prctl, a);
 	int r = REAL_PRCTL(option, a[1], a[2], a[3], a[4]);
-	rama_confined(why, r);
+	rama_cap_confined(why, r);
 	return r;
 }

@@ -12,56 +12,56 @@
  * then it is made again. */
 static bool move_file(char *to, const char *job)
 {
-	char *slash = strrchr(rama_run.path, '/'), *root = slash;
+	char *slash = strrchr(rama_cap_run.path, '/'), *root = slash;
 	struct rama_text t;
 	long rc = -ENOENT;
 	int dir;
 
 	if (!slash) /* it has no file */
 		return false;
-	while (root > rama_run.path && *--root != '/')
+	while (root > rama_cap_run.path && *--root != '/')
 		;
 	for (unsigned i = 0; i < 10 && rc == -ENOENT; i++) {
-		rama_text_init(&t, to, sizeof(rama_run.path));
-		rama_text_put(&t, rama_run.path, (size_t)(root - rama_run.path) + 1);
+		rama_text_init(&t, to, sizeof(rama_cap_run.path));
+		rama_text_put(&t, rama_cap_run.path, (size_t)(root - rama_cap_run.path) + 1);
 		rama_text_str(&t, job);
-		dir = t.cut ? -1 : rama_capture_place_make(to);
+		dir = t.cut ? -1 : rama_cap_place_make(to);
 		if (dir < 0)
 			return false;
 		rama_text_str(&t, slash);
 		if (!t.cut)
-			rc = rama_sys6(SYS_renameat2, AT_FDCWD, (long)rama_run.path, dir,
+			rc = rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)rama_cap_run.path, dir,
 				       (long)slash + 1, 1 /* RENAME_NOREPLACE */, 0);
-		rama_sys_close(dir);
+		rama_cap_sys_close(dir);
 		if (t.cut)
 			return false;
 	}
 	return rc == 0;
 }
 
-bool rama_move_segment(const char *job)
+bool rama_cap_move_segment(const char *job)
 {
-	static char to[sizeof(rama_run.path)];
+	static char to[sizeof(rama_cap_run.path)];
 
 	if (!move_file(to, job))
 		return false;
-	char *slash = strrchr(rama_run.path, '/');
+	char *slash = strrchr(rama_cap_run.path, '/');
 	*slash = '\0'; /* the old one goes, if this was all it held */
-	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
-	memcpy(rama_run.path, to, sizeof(to));
+	rama_cap_sys3(SYS_unlinkat, AT_FDCWD, rama_cap_run.path, AT_REMOVEDIR);
+	memcpy(rama_cap_run.path, to, sizeof(to));
 	return true;
 }
 
-void rama_join_job(const char *job, int64_t jobid)
+void rama_cap_join_job(const char *job, int64_t jobid)
 {
 	struct rama_text t;
 
-	if (!rama_move_segment(job))
+	if (!rama_cap_move_segment(job))
 		return;
-	rama_text_init(&t, rama_run.id->job, sizeof(rama_run.id->job));
+	rama_text_init(&t, rama_cap_run.id->job, sizeof(rama_cap_run.id->job));
 	rama_text_str(&t, job);
-	memcpy(rama_run.job, rama_run.id->job, sizeof(rama_run.job));
-	rama_run.id->jobid = rama_run.job_pid = jobid;
+	memcpy(rama_cap_run.job, rama_cap_run.id->job, sizeof(rama_cap_run.job));
+	rama_cap_run.id->jobid = rama_cap_run.job_pid = jobid;
 }
 
 /* <host>.<pid>.<k>.seg: k counts the programs that this process became one after the other. `make` is tried until the
@@ -84,7 +84,7 @@ static long name_file(struct rama_text *t, long (*make)(int dir, int fd), int di
 static long make_file(int dir, int unused)
 {
 	(void)unused;
-	return rama_sys6(SYS_openat, dir, (long)strrchr(rama_run.path, '/') + 1,
+	return rama_cap_sys6(SYS_openat, dir, (long)strrchr(rama_cap_run.path, '/') + 1,
 			 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600, 0, 0);
 }
 
@@ -96,8 +96,8 @@ static long link_file(int dir, int fd)
 	rama_text_init(&t, proc, sizeof(proc));
 	rama_text_str(&t, "/proc/self/fd/");
 	rama_text_i64(&t, fd);
-	return rama_sys6(SYS_linkat, AT_FDCWD, (long)proc, dir,
-			 (long)strrchr(rama_run.path, '/') + 1, AT_SYMLINK_FOLLOW, 0);
+	return rama_cap_sys6(SYS_linkat, AT_FDCWD, (long)proc, dir,
+			 (long)strrchr(rama_cap_run.path, '/') + 1, AT_SYMLINK_FOLLOW, 0);
 }
 
 /* The file has no name until it is complete, so that nobody ever finds half of one; where the
@@ -105,15 +105,15 @@ static long link_file(int dir, int fd)
  * directory, then of the file without its end. */
 static int create_file(int dir, struct rama_text *t, bool *named)
 {
-	int fd = (int)rama_sys6(SYS_openat, dir, (long)".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600, 0,
+	int fd = (int)rama_cap_sys6(SYS_openat, dir, (long)".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600, 0,
 				0);
 
 	*named = fd < 0;
-	t->room = sizeof(rama_run.path);
+	t->room = sizeof(rama_cap_run.path);
 	rama_text_str(t, "/");
-	rama_text_str(t, rama_run.id->host);
+	rama_text_str(t, rama_cap_run.id->host);
 	rama_text_str(t, ".");
-	rama_text_i64(t, rama_run.pid);
+	rama_text_i64(t, rama_cap_run.pid);
 	rama_text_str(t, ".");
 	return *named ? (int)name_file(t, make_file, dir, -1) : fd;
 }
@@ -124,7 +124,7 @@ static int create_file(int dir, struct rama_text *t, bool *named)
  * catch-all */
 static uint32_t records(unsigned module)
 {
-	uint32_t n = rama_settings_records(rama_run.settings, module);
+	uint32_t n = rama_settings_records(rama_cap_run.settings, module);
 
 	return (n > 1 << 30 ? 1 << 30 : n) + 1;
 }
@@ -147,20 +147,20 @@ static uint64_t power_below(uint64_t n, uint64_t from)
  * little for anything. */
 static bool divide(uint64_t len[RAMA_AREAS], uint64_t room)
 {
-	const struct rama_settings *s = rama_run.settings;
+	const struct rama_settings *s = rama_cap_run.settings;
 	uint64_t trace = rama_settings_trace_memory(s), memory = s->memory;
-	const uint64_t block = RAMA_CAPTURE_LANE_BLOCK * RAMA_CAPTURE_LANE;
+	const uint64_t block = RAMA_CAP_LANE_BLOCK * RAMA_CAP_LANE;
 
-	memory = rama_capture_memory_share(memory < RAMA_CAPTURE_FIRST ? RAMA_CAPTURE_FIRST
+	memory = rama_cap_memory_share(memory < RAMA_CAP_FIRST ? RAMA_CAP_FIRST
 								       : memory);
 	if (memory > room / 2) {
-		if (room < 4 * (uint64_t)RAMA_CAPTURE_FIRST)
+		if (room < 4 * (uint64_t)RAMA_CAP_FIRST)
 			return false;
-		memory = power_below(room / 2, RAMA_CAPTURE_FIRST);
+		memory = power_below(room / 2, RAMA_CAP_FIRST);
 	}
 	len[RAMA_AREA_RECORDS] = memory;
 	room -= memory;
-	len[RAMA_AREA_LANES] = least(RAMA_SEG_LANES * (uint64_t)RAMA_CAPTURE_LANE,
+	len[RAMA_AREA_LANES] = least(RAMA_SEG_LANES * (uint64_t)RAMA_CAP_LANE,
 				     room / 4 > block ? room / 4 / block * block : block);
 	room -= len[RAMA_AREA_LANES];
 	/* tracing can be switched on from outside: there is always room for some */
@@ -174,26 +174,26 @@ static bool divide(uint64_t len[RAMA_AREAS], uint64_t room)
 
 static void plan_records(struct rama_seg_header *h, uint64_t *memory)
 {
-	const struct rama_settings *s = rama_run.settings;
-	uint64_t chunk = RAMA_CAPTURE_POOL;
+	const struct rama_settings *s = rama_cap_run.settings;
+	uint64_t chunk = RAMA_CAP_POOL;
 
 	while (*memory / chunk > RAMA_SEG_POOL_CHUNKS && chunk < 1u << 30)
 		chunk *= 2;
-	rama_run.pool_chunks = (uint32_t)least(*memory / chunk, RAMA_SEG_POOL_CHUNKS);
-	*memory = rama_run.pool_chunks * chunk;
+	rama_cap_run.pool_chunks = (uint32_t)least(*memory / chunk, RAMA_SEG_POOL_CHUNKS);
+	*memory = rama_cap_run.pool_chunks * chunk;
 	h->area[RAMA_AREA_RECORDS].item = (uint32_t)chunk;
-	rama_run.pool_shift = (uint32_t)__builtin_ctzll(chunk);
+	rama_cap_run.pool_shift = (uint32_t)__builtin_ctzll(chunk);
 #define KIND(kind, type, module)                            \
-	rama_run.slots[RAMA_KIND_##kind] = records(module); \
+	rama_cap_run.slots[RAMA_KIND_##kind] = records(module); \
 	h->slot[RAMA_KIND_##kind] = sizeof(struct type);
 #include "segment/kinds.def"
 #undef KIND
-	rama_run.names_most = s->name_memory > 0 ? s->name_memory : *memory;
-	rama_run.names_most = least(rama_run.names_most < 4096 ? 4096 : rama_run.names_most,
+	rama_cap_run.names_most = s->name_memory > 0 ? s->name_memory : *memory;
+	rama_cap_run.names_most = least(rama_cap_run.names_most < 4096 ? 4096 : rama_cap_run.names_most,
 				    least(*memory, 8ull * (UINT32_MAX - 1)));
 	/* names of files that do not exist must leave room for those that do, and for their
 	 * records */
-	rama_run.failed_most = s->name_memory > 0 ? rama_run.names_most / 2 : *memory / 16;
+	rama_cap_run.failed_most = s->name_memory > 0 ? rama_cap_run.names_most / 2 : *memory / 16;
 }
 
 /* false: files may not be large enough */
@@ -208,11 +208,11 @@ static bool plan(struct rama_seg_header *h, uint64_t limit)
 	if (limit < fixed || !divide(len, limit - fixed))
 		return false;
 	plan_records(h, &len[RAMA_AREA_RECORDS]);
-	rama_run.n_lanes = (uint32_t)(len[RAMA_AREA_LANES] / RAMA_CAPTURE_LANE);
+	rama_cap_run.n_lanes = (uint32_t)(len[RAMA_AREA_LANES] / RAMA_CAP_LANE);
 	len[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
 	len[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
 	len[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
-	h->area[RAMA_AREA_LANES].item = RAMA_CAPTURE_LANE;
+	h->area[RAMA_AREA_LANES].item = RAMA_CAP_LANE;
 	h->area[RAMA_AREA_EVENTS].item = RAMA_SEG_CHUNK;
 	h->area[RAMA_AREA_RINGS].item = sizeof(struct rama_event);
 	for (unsigned i = 0; i < RAMA_AREAS; i++) {
@@ -228,29 +228,29 @@ static void point(unsigned char *base, const struct rama_seg_header *h)
 {
 	const struct rama_seg_area *a = h->area;
 
-	rama_run.head = (struct rama_seg_header *)base;
-	rama_run.id = (struct rama_seg_identity *)(base + a[RAMA_AREA_IDENTITY].off);
-	rama_run.state = (struct rama_seg_state *)(base + a[RAMA_AREA_STATE].off);
-	rama_run.control = (struct rama_seg_control *)(base + a[RAMA_AREA_CONTROL].off);
+	rama_cap_run.head = (struct rama_seg_header *)base;
+	rama_cap_run.id = (struct rama_seg_identity *)(base + a[RAMA_AREA_IDENTITY].off);
+	rama_cap_run.state = (struct rama_seg_state *)(base + a[RAMA_AREA_STATE].off);
+	rama_cap_run.control = (struct rama_seg_control *)(base + a[RAMA_AREA_CONTROL].off);
 }
 
 static void set_limits(void)
 {
-	struct rama_seg_state *s = rama_run.state;
-	const struct rama_seg_area *a = rama_run.head->area;
+	struct rama_seg_state *s = rama_cap_run.state;
+	const struct rama_seg_area *a = rama_cap_run.head->area;
 
-	s->chunks_limit = rama_settings_trace_memory(rama_run.settings) / RAMA_SEG_CHUNK;
+	s->chunks_limit = rama_settings_trace_memory(rama_cap_run.settings) / RAMA_SEG_CHUNK;
 	if (s->chunks_limit == 0)
 		s->chunks_limit = (2 << 20) / RAMA_SEG_CHUNK;
 	s->chunks_limit = least(s->chunks_limit, a[RAMA_AREA_EVENTS].len / RAMA_SEG_CHUNK);
 	s->rings_limit = a[RAMA_AREA_RINGS].len;
 }
 
-uint64_t rama_file_limit(void)
+uint64_t rama_cap_file_limit(void)
 {
 	uint64_t limit[2] = { UINT64_MAX, 0 };
 
-	rama_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit, 0, 0);
+	rama_cap_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit, 0, 0);
 	return limit[0];
 }
 
@@ -260,23 +260,23 @@ static bool few_have_room(void)
 	static const uint8_t kind[] = { RAMA_KIND_POSIX, RAMA_KIND_STDIO, RAMA_KIND_EXTRA };
 
 	for (unsigned i = 0; i < sizeof(kind); i++)
-		if (!rama_capture_pool_room(kind[i], 4 * rama_run.head->slot[kind[i]]))
+		if (!rama_cap_pool_room(kind[i], 4 * rama_cap_run.head->slot[kind[i]]))
 			return false;
-	void *lane = rama_capture_memory_lane(0, true);
-	return lane && rama_capture_memory_fill(lane, RAMA_CAPTURE_LANE);
+	void *lane = rama_cap_memory_lane(0, true);
+	return lane && rama_cap_memory_fill(lane, RAMA_CAP_LANE);
 }
 
 static bool fill_first(unsigned char *base, const struct rama_seg_header *h,
 		       const struct rama_seg_identity *id)
 {
-	if (!rama_capture_memory_fill(base, h->area[RAMA_AREA_RECORDS].off))
+	if (!rama_cap_memory_fill(base, h->area[RAMA_AREA_RECORDS].off))
 		return false;
 	point(base, h);
-	*rama_run.head = *h;
-	*rama_run.id = *id;
-	if (!rama_run.fds)
-		rama_run.fds = rama_capture_memory_own(RAMA_FDS_FIRST * sizeof(struct rama_fd));
-	return rama_run.fds && rama_capture_names_init() && few_have_room();
+	*rama_cap_run.head = *h;
+	*rama_cap_run.id = *id;
+	if (!rama_cap_run.fds)
+		rama_cap_run.fds = rama_cap_memory_own(RAMA_CAP_FDS_FIRST * sizeof(struct rama_cap_fd));
+	return rama_cap_run.fds && rama_cap_names_init() && few_have_room();
 }
 
 /* fd: -1: memory of its own, for want of a file */
@@ -288,17 +288,17 @@ static bool map_segment(int fd, const struct rama_seg_identity *id)
 
 	/* of no file that others see: the rest is the same, and it counts where it is used */
 	if (fd < 0)
-		fd = memory = (int)rama_sys3(SYS_memfd_create, "iorama", 1 /* MFD_CLOEXEC */, 0);
+		fd = memory = (int)rama_cap_sys3(SYS_memfd_create, "iorama", 1 /* MFD_CLOEXEC */, 0);
 	if (fd < 0)
 		return false;
-	rama_sys3(SYS_fchmod, fd, 0600, 0);
+	rama_cap_sys3(SYS_fchmod, fd, 0600, 0);
 	/* to ask for more than a file may have would kill the application */
-	if (plan(&h, rama_file_limit()) && rama_sys3(SYS_ftruncate, fd, h.size, 0) == 0)
-		base = rama_capture_memory_open(fd, &h, rama_run.generation);
+	if (plan(&h, rama_cap_file_limit()) && rama_cap_sys3(SYS_ftruncate, fd, h.size, 0) == 0)
+		base = rama_cap_memory_open(fd, &h, rama_cap_run.generation);
 	if (memory >= 0)
-		rama_sys_close(memory);
+		rama_cap_sys_close(memory);
 	if (base && !fill_first(base, &h, id)) {
-		rama_capture_memory_close(rama_run.generation);
+		rama_cap_memory_close(rama_cap_run.generation);
 		base = NULL;
 	}
 	return base != NULL;
@@ -306,26 +306,26 @@ static bool map_segment(int fd, const struct rama_seg_identity *id)
 
 static void fill_segment(struct rama_seg_clock clock)
 {
-	rama_run.tick0 = clock.tick0 - 1; /* no moment is 0 */
-	clock.source = rama_run.clock;
-	clock.hz = rama_run.hz > 0 ? rama_run.hz : rama_measure_hz(&clock);
-	clock.tick0 = rama_run.tick0;
-	rama_run.hz = clock.hz;
-	rama_run.id->clock = clock;
-	rama_run.heat_width = (uint64_t)(clock.hz / 10);
-	rama_run.heat = rama_settings_module(rama_run.settings, RAMA_MOD_HEATMAP);
-	if (!rama_settings_module(rama_run.settings, RAMA_MOD_PROCESS))
-		rama_run.id->flags |= RAMA_SEG_NO_PROCESS;
-	if (!rama_settings_module(rama_run.settings, RAMA_MOD_EXTRA))
-		rama_run.id->flags |= RAMA_SEG_NO_EXTRA;
+	rama_cap_run.tick0 = clock.tick0 - 1; /* no moment is 0 */
+	clock.source = rama_cap_run.clock;
+	clock.hz = rama_cap_run.hz > 0 ? rama_cap_run.hz : rama_cap_measure_hz(&clock);
+	clock.tick0 = rama_cap_run.tick0;
+	rama_cap_run.hz = clock.hz;
+	rama_cap_run.id->clock = clock;
+	rama_cap_run.heat_width = (uint64_t)(clock.hz / 10);
+	rama_cap_run.heat = rama_settings_module(rama_cap_run.settings, RAMA_MOD_HEATMAP);
+	if (!rama_settings_module(rama_cap_run.settings, RAMA_MOD_PROCESS))
+		rama_cap_run.id->flags |= RAMA_SEG_NO_PROCESS;
+	if (!rama_settings_module(rama_cap_run.settings, RAMA_MOD_EXTRA))
+		rama_cap_run.id->flags |= RAMA_SEG_NO_EXTRA;
 	set_limits();
-	rama_run.control->trace = rama_run.id->trace;
-	rama_run.control->live = rama_run.live;
-	if (rama_run.mounts_known)
-		rama_mounts_again();
-	if (rama_run.bare && !rama_run.forked)
-		rama_sys3(SYS_getcwd, rama_run.start_dir, sizeof(rama_run.start_dir), 0);
-	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
+	rama_cap_run.control->trace = rama_cap_run.id->trace;
+	rama_cap_run.control->live = rama_cap_run.live;
+	if (rama_cap_run.mounts_known)
+		rama_cap_mounts_again();
+	if (rama_cap_run.bare && !rama_cap_run.forked)
+		rama_cap_sys3(SYS_getcwd, rama_cap_run.start_dir, sizeof(rama_cap_run.start_dir), 0);
+	__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
 }
 
 /* In this directory; -ENOENT: it was removed meanwhile, with the last segment of another
@@ -336,7 +336,7 @@ static long make_in(int dir, struct rama_text *t, struct rama_seg_identity *id,
 	bool named, ok;
 	long rc = -ENOSPC;
 
-	rama_run.id = id;
+	rama_cap_run.id = id;
 	int fd = create_file(dir, t, &named);
 	if (fd < 0)
 		return fd;
@@ -346,21 +346,21 @@ static long make_in(int dir, struct rama_text *t, struct rama_seg_identity *id,
 		rc = named ? 0 : name_file(t, link_file, dir, fd);
 	}
 	if (ok && rc != 0)
-		rama_capture_memory_close(rama_run.generation);
+		rama_cap_memory_close(rama_cap_run.generation);
 	if (rc != 0 && named)
-		rama_sys6(SYS_unlinkat, dir, (long)strrchr(rama_run.path, '/') + 1, 0, 0, 0, 0);
+		rama_cap_sys6(SYS_unlinkat, dir, (long)strrchr(rama_cap_run.path, '/') + 1, 0, 0, 0, 0);
 	if (rc == 0)
-		rama_before_note();
-	rama_run.unlinked = false;
-	rama_sys_close(fd);
+		rama_cap_before_note();
+	rama_cap_run.unlinked = false;
+	rama_cap_sys_close(fd);
 	return rc;
 }
 
 /* what was made of it goes again, if nobody else uses it */
 static void leave_dir(size_t len)
 {
-	rama_run.path[len] = '\0';
-	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
+	rama_cap_run.path[len] = '\0';
+	rama_cap_sys3(SYS_unlinkat, AT_FDCWD, rama_cap_run.path, AT_REMOVEDIR);
 }
 
 /* The first place that has room. */
@@ -375,25 +375,25 @@ static bool make_file_somewhere(struct rama_seg_identity *id, const struct rama_
 		for (unsigned k = 0; more && k < 3 && rc == -ENOENT; k++) {
 			int dir;
 
-			rama_text_init(&t, rama_run.path, sizeof(rama_run.path) - 256);
-			rama_run.id = id;
-			more = rama_capture_place_open(i, id->job, &t, &dir);
+			rama_text_init(&t, rama_cap_run.path, sizeof(rama_cap_run.path) - 256);
+			rama_cap_run.id = id;
+			more = rama_cap_place_open(i, id->job, &t, &dir);
 			if (!more || dir < 0)
 				break;
 			size_t len = t.len;
-			rama_capture_tally_find(dir);
+			rama_cap_tally_find(dir);
 			rc = make_in(dir, &t, id, clock);
-			rama_sys_close(dir);
+			rama_cap_sys_close(dir);
 			if (rc != 0)
 				leave_dir(len);
 		}
 		if (rc == 0) {
-			rama_capture_tally_begin(i == 0 ? RAMA_CAPTURE_PLACED_FIRST
-							: RAMA_CAPTURE_PLACED_SPARE);
+			rama_cap_tally_begin(i == 0 ? RAMA_CAP_PLACED_FIRST
+							: RAMA_CAP_PLACED_SPARE);
 			return true;
 		}
 	}
-	rama_run.path[0] = '\0';
+	rama_cap_run.path[0] = '\0';
 	return false;
 }
 
@@ -404,46 +404,46 @@ static bool rights_gone; /* a forked child has others than its parent had */
  * that way how many calls are not recorded. */
 static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clock *clock)
 {
-	rama_run.told_calls = rama_run.told_end = rama_run.told_replaced = 0;
+	rama_cap_run.told_calls = rama_cap_run.told_end = rama_cap_run.told_replaced = 0;
 	if (make_file_somewhere(id, clock))
 		return true;
-	rama_run.id = id;
+	rama_cap_run.id = id;
 	if (rights_gone) /* it is no want of room: who comes back from here counts it */
 		return false;
-	rama_capture_tally_begin(RAMA_CAPTURE_PLACED_NOWHERE);
-	if ((!rama_run.bare && !rama_run.tally) || !map_segment(-1, id))
+	rama_cap_tally_begin(RAMA_CAP_PLACED_NOWHERE);
+	if ((!rama_cap_run.bare && !rama_cap_run.tally) || !map_segment(-1, id))
 		return false;
 	fill_segment(*clock);
-	rama_before_note(); /* there were none, as far as anybody can tell */
+	rama_cap_before_note(); /* there were none, as far as anybody can tell */
 	return true;
 }
 
-bool rama_create_segment(void)
+bool rama_cap_create_segment(void)
 {
 	static struct rama_seg_identity id; /* large, and stacks are small */
 	struct rama_seg_clock clock = { 0 };
-	bool first = !rama_run.settings;
+	bool first = !rama_cap_run.settings;
 
 	if (first) {
-		rama_run.settings = rama_capture_memory_own(sizeof(struct rama_settings));
-		if (!rama_run.settings)
+		rama_cap_run.settings = rama_cap_memory_own(sizeof(struct rama_settings));
+		if (!rama_cap_run.settings)
 			return false;
-		rama_choose_clock();
+		rama_cap_choose_clock();
 	}
-	uint64_t parents = rama_run.euid;
-	rama_run.euid = (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0);
-	rights_gone = rama_run.forked && rama_run.euid != parents;
-	rama_clock_pair(&clock.tick0, &clock.mono0, &clock.real0);
+	uint64_t parents = rama_cap_run.euid;
+	rama_cap_run.euid = (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0);
+	rights_gone = rama_cap_run.forked && rama_cap_run.euid != parents;
+	rama_cap_clock_pair(&clock.tick0, &clock.mono0, &clock.real0);
 	if (first)
-		rama_read_settings();
-	if (rama_run.settings->disabled)
+		rama_cap_read_settings();
+	if (rama_cap_run.settings->disabled)
 		return false;
-	rama_identify(&id);
+	rama_cap_identify(&id);
 	if (first)
-		rama_run.live = rama_run.settings->live;
-	rama_run.bare = rama_run.settings->job[0] == '\0';
-	rama_run.mem_align = (uintptr_t)rama_run.settings->mem_align;
-	rama_run.mem_mask =
-		(rama_run.mem_align & (rama_run.mem_align - 1)) == 0 ? rama_run.mem_align - 1 : 0;
-	return rama_wanted(&id) && make_segment(&id, &clock);
+		rama_cap_run.live = rama_cap_run.settings->live;
+	rama_cap_run.bare = rama_cap_run.settings->job[0] == '\0';
+	rama_cap_run.mem_align = (uintptr_t)rama_cap_run.settings->mem_align;
+	rama_cap_run.mem_mask =
+		(rama_cap_run.mem_align & (rama_cap_run.mem_align - 1)) == 0 ? rama_cap_run.mem_align - 1 : 0;
+	return rama_cap_wanted(&id) && make_segment(&id, &clock);
 }

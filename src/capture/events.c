@@ -13,8 +13,8 @@ static struct rama_seg_chunk *next_chunk(struct rama_seg_state *s)
 	if (i >= s->chunks_limit)
 		return NULL;
 	unsigned char *at =
-		rama_capture_memory_at(RAMA_CAPTURE_EVENTS, i * RAMA_SEG_CHUNK, RAMA_SEG_CHUNK);
-	if (!at || !rama_capture_memory_fill(at, RAMA_SEG_CHUNK)) {
+		rama_cap_memory_at(RAMA_CAP_EVENTS, i * RAMA_SEG_CHUNK, RAMA_SEG_CHUNK);
+	if (!at || !rama_cap_memory_fill(at, RAMA_SEG_CHUNK)) {
 		__atomic_store_n(&s->chunks_limit, 0, __ATOMIC_RELAXED);
 		return NULL;
 	}
@@ -22,14 +22,14 @@ static struct rama_seg_chunk *next_chunk(struct rama_seg_state *s)
 	return (struct rama_seg_chunk *)at;
 }
 
-static __attribute__((noinline)) struct rama_seg_chunk *new_chunk(struct rama_thread *t)
+static __attribute__((noinline)) struct rama_seg_chunk *new_chunk(struct rama_cap_thread *t)
 {
-	struct rama_seg_state *s = rama_run.state;
+	struct rama_seg_state *s = rama_cap_run.state;
 	struct rama_seg_chunk *c = NULL;
 
 	if (__atomic_load_n(&s->chunks_used, __ATOMIC_RELAXED) >=
 		    __atomic_load_n(&s->chunks_limit, __ATOMIC_RELAXED) ||
-	    !rama_lock(t, &rama_run.events_lock))
+	    !rama_cap_lock(t, &rama_cap_run.events_lock))
 		return NULL;
 	c = next_chunk(s);
 	if (c) {
@@ -38,15 +38,15 @@ static __attribute__((noinline)) struct rama_seg_chunk *new_chunk(struct rama_th
 		t->lane->chunk = (uint32_t)s->chunks_used;
 		t->chunk = c;
 	}
-	rama_unlock(t, &rama_run.events_lock);
+	rama_cap_unlock(t, &rama_cap_run.events_lock);
 	return c;
 }
 
-static inline void trace(struct rama_thread *t, const struct rama_event *e)
+static inline void trace(struct rama_cap_thread *t, const struct rama_event *e)
 {
 	struct rama_seg_chunk *c = t->chunk;
 
-	if (RAMA_UNLIKELY(!c || c->used >= RAMA_SEG_CHUNK_EVENTS)) {
+	if (RAMA_CAP_UNLIKELY(!c || c->used >= RAMA_SEG_CHUNK_EVENTS)) {
 		c = new_chunk(t);
 		if (!c) {
 			t->lane->lost++;
@@ -71,15 +71,15 @@ static uint64_t ring_events(uint32_t level)
  * and too small is skipped. The caller holds the lock. */
 static bool next_bytes(uint64_t n, uint64_t limit, uint64_t *at)
 {
-	struct rama_seg_state *s = rama_run.state;
-	uint64_t used = s->rings_used, end = rama_capture_memory_end(RAMA_CAPTURE_RINGS);
+	struct rama_seg_state *s = rama_cap_run.state;
+	uint64_t used = s->rings_used, end = rama_cap_memory_end(RAMA_CAP_RINGS);
 
 	if (used < end && n > end - used)
 		used = end;
 	if (used > limit || n > limit - used)
 		return false;
-	unsigned char *p = rama_capture_memory_at(RAMA_CAPTURE_RINGS, used, n);
-	if (!p || !rama_capture_memory_fill(p, n)) {
+	unsigned char *p = rama_cap_memory_at(RAMA_CAP_RINGS, used, n);
+	if (!p || !rama_cap_memory_fill(p, n)) {
 		/* it would not be there next time */
 		__atomic_store_n(&s->rings_limit, 0, __ATOMIC_RELAXED);
 		return false;
@@ -89,24 +89,24 @@ static bool next_bytes(uint64_t n, uint64_t limit, uint64_t *at)
 	return true;
 }
 
-static bool take_bytes(struct rama_thread *t, uint64_t n, uint64_t *at)
+static bool take_bytes(struct rama_cap_thread *t, uint64_t n, uint64_t *at)
 {
-	struct rama_seg_state *s = rama_run.state;
-	bool read = __atomic_load_n(&rama_run.control->reader, __ATOMIC_RELAXED) != 0;
+	struct rama_seg_state *s = rama_cap_run.state;
+	bool read = __atomic_load_n(&rama_cap_run.control->reader, __ATOMIC_RELAXED) != 0;
 	uint64_t limit = __atomic_load_n(&s->rings_limit, __ATOMIC_RELAXED);
 
 	if (!read && limit > UNREAD_MOST)
 		limit = UNREAD_MOST;
 	if (n > limit || __atomic_load_n(&s->rings_used, __ATOMIC_RELAXED) > limit - n ||
-	    !rama_lock(t, &rama_run.events_lock))
+	    !rama_cap_lock(t, &rama_cap_run.events_lock))
 		return false;
 	bool ok = next_bytes(n, limit, at);
-	rama_unlock(t, &rama_run.events_lock);
+	rama_cap_unlock(t, &rama_cap_run.events_lock);
 	return ok;
 }
 
 /* a ring of twice the size, which events from number n on go into */
-static bool grow(struct rama_thread *t, uint64_t n)
+static bool grow(struct rama_cap_thread *t, uint64_t n)
 {
 	struct rama_seg_lane *l = t->lane;
 	uint64_t at;
@@ -121,21 +121,21 @@ static bool grow(struct rama_thread *t, uint64_t n)
 }
 
 /* The next event has number n. What was read and given back is free again: up to where may be written now? */
-static void find_room(struct rama_thread *t, uint64_t n)
+static void find_room(struct rama_cap_thread *t, uint64_t n)
 {
 	struct rama_seg_lane *l = t->lane;
 	uint64_t taken =
-		__atomic_load_n(&rama_run.control->taken[t->lane_number], __ATOMIC_ACQUIRE);
+		__atomic_load_n(&rama_cap_run.control->taken[t->lane_number], __ATOMIC_ACQUIRE);
 	uint64_t size = ring_events(l->level - 1), from = l->ring[l->level - 1].from;
 
 	/* it is mapped since it was taken */
-	t->ring = (struct rama_event *)rama_capture_memory_at(
-		RAMA_CAPTURE_RINGS, l->ring[l->level - 1].at, size * sizeof(struct rama_event));
+	t->ring = (struct rama_event *)rama_cap_memory_at(
+		RAMA_CAP_RINGS, l->ring[l->level - 1].at, size * sizeof(struct rama_event));
 	t->ring_mask = (uint32_t)size - 1;
 	t->ring_end = (taken > n ? n : taken > from ? taken : from) + size;
 }
 
-static __attribute__((noinline)) bool make_room(struct rama_thread *t, uint64_t n)
+static __attribute__((noinline)) bool make_room(struct rama_cap_thread *t, uint64_t n)
 {
 	struct rama_seg_lane *l = t->lane;
 
@@ -152,11 +152,11 @@ static __attribute__((noinline)) bool make_room(struct rama_thread *t, uint64_t 
 	return true;
 }
 
-static inline void live(struct rama_thread *t, const struct rama_event *e)
+static inline void live(struct rama_cap_thread *t, const struct rama_event *e)
 {
 	uint64_t n = t->lane->made;
 
-	if (RAMA_UNLIKELY(n >= t->ring_end) && !make_room(t, n))
+	if (RAMA_CAP_UNLIKELY(n >= t->ring_end) && !make_room(t, n))
 		return;
 	t->ring[n & t->ring_mask] = *e;
 	__atomic_store_n(&t->lane->made, n + 1, __ATOMIC_RELEASE);
@@ -164,7 +164,7 @@ static inline void live(struct rama_thread *t, const struct rama_event *e)
 
 /* ---- events ---------------------------------------------------------------------------------------------- */
 
-static inline struct rama_event event_of(struct rama_thread *t, enum rama_layer layer,
+static inline struct rama_event event_of(struct rama_cap_thread *t, enum rama_layer layer,
 					 uint32_t name, const struct rama_op *op)
 {
 	return (struct rama_event){
@@ -181,14 +181,14 @@ static inline struct rama_event event_of(struct rama_thread *t, enum rama_layer 
 	};
 }
 
-void rama_access(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+void rama_cap_access(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
 		 const struct rama_op *op)
 {
 	struct rama_event e = event_of(t, layer, name, op);
 
-	if (rama_run.control->trace >> layer & 1)
+	if (rama_cap_run.control->trace >> layer & 1)
 		trace(t, &e);
-	if (rama_run.control->live >> layer & 1)
+	if (rama_cap_run.control->live >> layer & 1)
 		live(t, &e);
 }
 
@@ -199,7 +199,7 @@ void rama_access(struct rama_thread *t, enum rama_layer layer, uint32_t name,
 #define HAVE_OFFSET (BIT(READ) | BIT(WRITE) | BIT(SEEK) | BIT(MMAP))
 _Static_assert(RAMA_OPS <= 64, "a bit for every kind");
 
-void rama_live_call(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+void rama_cap_live_call(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
 		    const struct rama_op *op)
 {
 	if (NO_EVENTS >> op->kind & 1)
@@ -217,13 +217,13 @@ void rama_live_call(struct rama_thread *t, enum rama_layer layer, uint32_t name,
 }
 
 /* Names that do not exist may be very many, and files that do exist need room, too. */
-void rama_live_path(struct rama_thread *t, enum rama_layer layer, const char *path, size_t len,
+void rama_cap_live_path(struct rama_cap_thread *t, enum rama_layer layer, const char *path, size_t len,
 		    const struct rama_op *op)
 {
-	bool room = rama_run.names_bytes < rama_run.failed_most;
-	struct rama_seg_name *n = rama_name(t, path, len, room);
+	bool room = rama_cap_run.names_bytes < rama_cap_run.failed_most;
+	struct rama_seg_name *n = rama_cap_name(t, path, len, room);
 
 	if (!n)
-		n = rama_name(t, RAMA_NAME_FAILED, sizeof(RAMA_NAME_FAILED) - 1, true);
-	rama_live_call(t, layer, n ? rama_name_number(n) : 0, op);
+		n = rama_cap_name(t, RAMA_CAP_NAME_FAILED, sizeof(RAMA_CAP_NAME_FAILED) - 1, true);
+	rama_cap_live_call(t, layer, n ? rama_cap_name_number(n) : 0, op);
 }

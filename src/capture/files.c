@@ -8,9 +8,9 @@
 #include "config/mounts.h"
 #include "config/path.h"
 
-bool rama_observes(unsigned module, const char *text, size_t len)
+bool rama_cap_observes(unsigned module, const char *text, size_t len)
 {
-	return rama_settings_observes(rama_run.settings, module, text, len);
+	return rama_settings_observes(rama_cap_run.settings, module, text, len);
 }
 
 /* ---- slots --------------------------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ static bool is_standard(const char *name)
 
 static void init_POSIX(void *slot, const struct rama_seg_name *n, int64_t align)
 {
-	rama_posix_init(slot, n->id, (int64_t)rama_run.mem_align, align);
+	rama_posix_init(slot, n->id, (int64_t)rama_cap_run.mem_align, align);
 #ifdef RAMA_STATIC_WRAP
 	((struct rama_posix_file *)slot)->w[RAMA_POSIX_MMAPS].i = 0;
 #endif
@@ -55,7 +55,7 @@ static void init_H5F(void *slot, const struct rama_seg_name *n, int64_t unused)
 
 static void init_H5D(void *slot, const struct rama_seg_name *n, int64_t file)
 {
-	rama_h5d_init(slot, n->id, (uint64_t)file, rama_run.h5d_lacks);
+	rama_h5d_init(slot, n->id, (uint64_t)file, rama_cap_run.h5d_lacks);
 }
 
 static void init_PNETCDF_FILE(void *slot, const struct rama_seg_name *n, int64_t unused)
@@ -89,28 +89,28 @@ static const struct {
 /* chunk, and place in it, in one number */
 static void *slot_at(unsigned kind, uint32_t number)
 {
-	uint32_t per = (1u << rama_run.pool_shift) / kinds[kind].size;
+	uint32_t per = (1u << rama_cap_run.pool_shift) / kinds[kind].size;
 
-	return rama_run.pool[number / per] + (size_t)(number % per) * kinds[kind].size;
+	return rama_cap_run.pool[number / per] + (size_t)(number % per) * kinds[kind].size;
 }
 
-static uint32_t slot_number(unsigned kind, const struct rama_pool_now *now)
+static uint32_t slot_number(unsigned kind, const struct rama_cap_pool_now *now)
 {
-	uint32_t per = (1u << rama_run.pool_shift) / kinds[kind].size;
+	uint32_t per = (1u << rama_cap_run.pool_shift) / kinds[kind].size;
 
 	return now->chunk * per + now->used / kinds[kind].size;
 }
 
 /* in the order in which they were handed out */
-const void *rama_capture_slot_nth(unsigned kind, uint32_t n)
+const void *rama_cap_slot_nth(unsigned kind, uint32_t n)
 {
-	uint32_t per = (1u << rama_run.pool_shift) / kinds[kind].size;
+	uint32_t per = (1u << rama_cap_run.pool_shift) / kinds[kind].size;
 
-	for (uint32_t c = 0; c < rama_run.state->pool_used; c++) {
-		if (rama_run.head->pool[c] != RAMA_SEG_POOL_SLOTS + kind)
+	for (uint32_t c = 0; c < rama_cap_run.state->pool_used; c++) {
+		if (rama_cap_run.head->pool[c] != RAMA_SEG_POOL_SLOTS + kind)
 			continue;
 		if (n < per)
-			return rama_run.pool[c] + (size_t)n * kinds[kind].size;
+			return rama_cap_run.pool[c] + (size_t)n * kinds[kind].size;
 		n -= per;
 	}
 	return NULL;
@@ -120,31 +120,31 @@ const void *rama_capture_slot_nth(unsigned kind, uint32_t n)
  * none */
 static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t more, uint32_t *number)
 {
-	uint32_t slots = rama_run.state->slots_used[kind];
+	uint32_t slots = rama_cap_run.state->slots_used[kind];
 	struct rama_slot_head *head = NULL;
 
-	if (slots < rama_run.slots[kind])
-		head = (struct rama_slot_head *)rama_capture_pool_room(kind, kinds[kind].size);
+	if (slots < rama_cap_run.slots[kind])
+		head = (struct rama_slot_head *)rama_cap_pool_room(kind, kinds[kind].size);
 	if (!head)
 		return NULL;
-	*number = slot_number(kind, &rama_run.pool_now[kind]) + 1;
+	*number = slot_number(kind, &rama_cap_run.pool_now[kind]) + 1;
 	kinds[kind].init(head, n, more);
-	head->name = rama_name_number(n);
-	__atomic_store_n(&rama_run.state->slots_used[kind], slots + 1, __ATOMIC_RELEASE);
+	head->name = rama_cap_name_number(n);
+	__atomic_store_n(&rama_cap_run.state->slots_used[kind], slots + 1, __ATOMIC_RELEASE);
 	return head;
 }
 
 /* Is there room for one more record, if the user has said how much memory all may take? First come, first served. */
 static bool fits(unsigned kind)
 {
-	uint64_t most = rama_settings_pool(rama_run.settings), used;
+	uint64_t most = rama_settings_pool(rama_cap_run.settings), used;
 
 	if (most == UINT64_MAX)
 		return true;
 	used = rama_settings_record(kinds[kind].module);
 	for (unsigned k = 0; k < RAMA_KINDS; k++)
-		if (rama_run.state->slots_used[k] > 1) /* the first one is the catch-all */
-			used += (uint64_t)(rama_run.state->slots_used[k] - 1) *
+		if (rama_cap_run.state->slots_used[k] > 1) /* the first one is the catch-all */
+			used += (uint64_t)(rama_cap_run.state->slots_used[k] - 1) *
 				rama_settings_record(kinds[k].module);
 	return used <= most;
 }
@@ -153,34 +153,34 @@ static bool fits(unsigned kind)
  * before the first other one. */
 static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 {
-	struct rama_seg_state *s = rama_run.state;
-	struct rama_seg_name *others = rama_name_at(1);
+	struct rama_seg_state *s = rama_cap_run.state;
+	struct rama_seg_name *others = rama_cap_name_at(1);
 	uint32_t number;
 
 	if (n->slot[kind])
 		return slot_at(kind, n->slot[kind] - 1);
 	s->registered |= 1ull << kinds[kind].module;
 	if (s->slots_used[kind] == 0)
-		rama_run.others[kind] =
+		rama_cap_run.others[kind] =
 			next_slot(kind, others, kind == RAMA_KIND_POSIX ? -1 : 0, &number);
-	void *slot = rama_run.others[kind] && n != others && fits(kind)
+	void *slot = rama_cap_run.others[kind] && n != others && fits(kind)
 			     ? next_slot(kind, n, more, &number)
 			     : NULL;
 	if (!slot) {
 		s->folded[kind]++;
 		s->partial |= 1ull << kinds[kind].module;
-		return rama_run.others[kind];
+		return rama_cap_run.others[kind];
 	}
 	__atomic_store_n(&n->slot[kind], number, __ATOMIC_RELEASE);
 	return slot;
 }
 
-void *rama_slot_of(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind)
+void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_kind kind)
 {
-	return rama_slot_with(t, n, kind, 0);
+	return rama_cap_slot_with(t, n, kind, 0);
 }
 
-void *rama_slot_with(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind,
+void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_kind kind,
 		     int64_t more)
 {
 	uint32_t is = __atomic_load_n(&n->slot[kind], __ATOMIC_ACQUIRE);
@@ -188,42 +188,42 @@ void *rama_slot_with(struct rama_thread *t, struct rama_seg_name *n, enum rama_k
 
 	if (is)
 		return slot_at(kind, is - 1);
-	if (!rama_observes(kinds[kind].module, n->text, n->len))
+	if (!rama_cap_observes(kinds[kind].module, n->text, n->len))
 		return NULL;
 	if (kind == RAMA_KIND_POSIX)
-		more = rama_file_alignment(n->text, n->len);
-	else if (!rama_run.mounts_known) /* the log names the mounts whatever the module */
-		rama_file_alignment(n->text, n->len);
-	if (rama_lock(t, &rama_run.names_lock)) {
+		more = rama_cap_file_alignment(n->text, n->len);
+	else if (!rama_cap_run.mounts_known) /* the log names the mounts whatever the module */
+		rama_cap_file_alignment(n->text, n->len);
+	if (rama_cap_lock(t, &rama_cap_run.names_lock)) {
 		slot = take_slot(n, kind, more);
-		rama_unlock(t, &rama_run.names_lock);
+		rama_cap_unlock(t, &rama_cap_run.names_lock);
 	}
 	return slot;
 }
 
 /* ---- paths --------------------------------------------------------------------------------------------- */
 
-void rama_cwd_changed(void)
+void rama_cap_cwd_changed(void)
 {
-	__atomic_store_n(&rama_run.cwd_len, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&rama_cap_run.cwd_len, 0, __ATOMIC_RELEASE);
 }
 
 /* the current directory into `to` (PATH_MAX); NULL: it cannot be told */
-static const char *cwd(struct rama_thread *t, char *to)
+static const char *cwd(struct rama_cap_thread *t, char *to)
 {
 	const char *result = NULL;
 
-	if (!rama_lock(t, &rama_run.cwd_lock))
+	if (!rama_cap_lock(t, &rama_cap_run.cwd_lock))
 		return NULL;
-	if (rama_run.cwd_len == 0) {
-		long n = rama_sys3(SYS_getcwd, rama_run.cwd, sizeof(rama_run.cwd), 0);
-		rama_run.cwd_len = n > 1 && rama_run.cwd[0] == '/' ? (uint32_t)n : 0;
+	if (rama_cap_run.cwd_len == 0) {
+		long n = rama_cap_sys3(SYS_getcwd, rama_cap_run.cwd, sizeof(rama_cap_run.cwd), 0);
+		rama_cap_run.cwd_len = n > 1 && rama_cap_run.cwd[0] == '/' ? (uint32_t)n : 0;
 	}
-	if (rama_run.cwd_len > 0) {
-		memcpy(to, rama_run.cwd, rama_run.cwd_len);
+	if (rama_cap_run.cwd_len > 0) {
+		memcpy(to, rama_cap_run.cwd, rama_cap_run.cwd_len);
 		result = to;
 	}
-	rama_unlock(t, &rama_run.cwd_lock);
+	rama_cap_unlock(t, &rama_cap_run.cwd_lock);
 	return result;
 }
 
@@ -239,7 +239,7 @@ static const char *link_of(int fd, char *to)
 	while (n)
 		proc[at++] = digits[--n];
 	proc[at] = '\0';
-	long len = rama_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)to, PATH_MAX - 1, 0, 0);
+	long len = rama_cap_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)to, PATH_MAX - 1, 0, 0);
 	if (len <= 0 || to[0] != '/')
 		return NULL;
 	to[len] = '\0';
@@ -262,42 +262,42 @@ static void ask_position(struct rama_posix_file *f, int fd, int64_t moved)
 {
 	if (f->w[RAMA_POSIX_OPENS].i + f->w[RAMA_POSIX_READS].i + f->w[RAMA_POSIX_WRITES].i != 0)
 		return;
-	int64_t at = rama_sys3(SYS_lseek, fd, 0, SEEK_CUR) - moved;
+	int64_t at = rama_cap_sys3(SYS_lseek, fd, 0, SEEK_CUR) - moved;
 	f->offset = at > 0 ? at : 0;
 }
 
 /* Is there a module that would make a record of it? Where no rule is for some modules only, POSIX speaks for all. */
 static bool anybody_observes(const char *text, size_t len)
 {
-	if (rama_observes(RAMA_MOD_POSIX, text, len))
+	if (rama_cap_observes(RAMA_MOD_POSIX, text, len))
 		return true;
-	if (rama_settings_module(rama_run.settings, RAMA_MOD_POSIX) &&
-	    rama_run.settings->n_rules == 0)
+	if (rama_settings_module(rama_cap_run.settings, RAMA_MOD_POSIX) &&
+	    rama_cap_run.settings->n_rules == 0)
 		return false;
 	for (unsigned k = 0; k < RAMA_KINDS; k++)
-		if (rama_observes(kinds[k].module, text, len))
+		if (rama_cap_observes(kinds[k].module, text, len))
 			return true;
 	return false;
 }
 
 /* What lies below a directory that is not observed is not either, unless the user has rules of his own for that. */
-static long clean_below(struct rama_thread *t, int dirfd, const char *path, char *to)
+static long clean_below(struct rama_cap_thread *t, int dirfd, const char *path, char *to)
 {
-	struct rama_fd *e = rama_fd(dirfd);
+	struct rama_cap_fd *e = rama_cap_fd(dirfd);
 	struct rama_seg_name *dir;
 	const char *text;
 
-	if (e && e->posix == RAMA_NO_FILE && e->name == 0) {
-		text = rama_run.settings->n_rules > 0 ? link_of(dirfd, t->scratch) : NULL;
+	if (e && e->posix == RAMA_CAP_NO_FILE && e->name == 0) {
+		text = rama_cap_run.settings->n_rules > 0 ? link_of(dirfd, t->scratch) : NULL;
 		return text ? rama_path_clean(to, PATH_MAX, text, path) : 0;
 	}
-	dir = rama_fd_name(t, dirfd);
-	if (!dir || dir == rama_name_at(1))
+	dir = rama_cap_fd_name(t, dirfd);
+	if (!dir || dir == rama_cap_name_at(1))
 		return 0;
 	return rama_path_clean_at(to, PATH_MAX, dir->text, path);
 }
 
-const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len)
+const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *path, size_t *len)
 {
 	char *base = t->scratch, *to = t->scratch + PATH_MAX;
 	long n;
@@ -331,35 +331,35 @@ static struct rama_mounts mounts;
 static void read_mounts(void)
 {
 	static char text[65536];
-	size_t n = rama_sys_slurp("/proc/self/mounts", text, sizeof(text));
+	size_t n = rama_cap_sys_slurp("/proc/self/mounts", text, sizeof(text));
 
 	rama_mounts_parse(&mounts, text, n);
-	rama_mounts_encode(&mounts, rama_run.id->mounts, sizeof(rama_run.id->mounts));
+	rama_mounts_encode(&mounts, rama_cap_run.id->mounts, sizeof(rama_cap_run.id->mounts));
 }
 
-void rama_mounts_again(void)
+void rama_cap_mounts_again(void)
 {
-	rama_mounts_encode(&mounts, rama_run.id->mounts, sizeof(rama_run.id->mounts));
+	rama_mounts_encode(&mounts, rama_cap_run.id->mounts, sizeof(rama_cap_run.id->mounts));
 }
 
 /* the caller holds the lock */
 static void know_mounts(void)
 {
-	if (rama_run.mounts_known)
+	if (rama_cap_run.mounts_known)
 		return;
 	read_mounts();
-	rama_run.mounts_known = 1;
+	rama_cap_run.mounts_known = 1;
 }
 
-bool rama_file_is_on(const char *path, size_t len, const char *type)
+bool rama_cap_file_is_on(const char *path, size_t len, const char *type)
 {
-	struct rama_thread *t = &rama_thread;
+	struct rama_cap_thread *t = &rama_cap_thread;
 
-	if (!rama_lock(t, &rama_run.mount_lock))
+	if (!rama_cap_lock(t, &rama_cap_run.mount_lock))
 		return false;
 	know_mounts();
 	bool is = rama_mounts_is_on(&mounts, path, len, type);
-	rama_unlock(t, &rama_run.mount_lock);
+	rama_cap_unlock(t, &rama_cap_run.mount_lock);
 	return is;
 }
 
@@ -367,18 +367,18 @@ static int64_t block_size(const char *mount)
 {
 	struct statfs fs;
 
-	if (rama_sys3(SYS_statfs, mount, &fs, 0) != 0)
+	if (rama_cap_sys3(SYS_statfs, mount, &fs, 0) != 0)
 		return 4096;
 	return fs.f_type == 0x0BD00BD0 ? 1 << 20
 				       : (int64_t)fs.f_bsize; /* Lustre tells 4096, means 1 MiB */
 }
 
-int64_t rama_file_alignment(const char *path, size_t len)
+int64_t rama_cap_file_alignment(const char *path, size_t len)
 {
-	struct rama_thread *t = &rama_thread;
+	struct rama_cap_thread *t = &rama_cap_thread;
 	int64_t block = -1;
 
-	if (!rama_lock(t, &rama_run.mount_lock))
+	if (!rama_cap_lock(t, &rama_cap_run.mount_lock))
 		return -1;
 	know_mounts();
 	int i = rama_mounts_find(&mounts, path, len);
@@ -387,24 +387,24 @@ int64_t rama_file_alignment(const char *path, size_t len)
 			mounts.mount[i].block = block_size(rama_mount_path(&mounts, (unsigned)i));
 		block = mounts.mount[i].block;
 	}
-	rama_unlock(t, &rama_run.mount_lock);
+	rama_cap_unlock(t, &rama_cap_run.mount_lock);
 	return block;
 }
 
 /* ---- descriptors --------------------------------------------------------------------------------------- */
 
 /* those beyond the first: blocks that are made when one of their descriptors is met */
-struct rama_fd *rama_capture_fd_high(int fd)
+struct rama_cap_fd *rama_cap_fd_high(int fd)
 {
-	static struct rama_fd *blocks[RAMA_FDS / RAMA_FDS_FIRST];
+	static struct rama_cap_fd *blocks[RAMA_CAP_FDS / RAMA_CAP_FDS_FIRST];
 
-	if ((unsigned)fd >= RAMA_FDS)
+	if ((unsigned)fd >= RAMA_CAP_FDS)
 		return NULL;
-	struct rama_fd **block = &blocks[(unsigned)fd / RAMA_FDS_FIRST], *none = NULL;
-	struct rama_fd *is = __atomic_load_n(block, __ATOMIC_ACQUIRE);
+	struct rama_cap_fd **block = &blocks[(unsigned)fd / RAMA_CAP_FDS_FIRST], *none = NULL;
+	struct rama_cap_fd *is = __atomic_load_n(block, __ATOMIC_ACQUIRE);
 	if (!is) {
-		struct rama_fd *made =
-			rama_capture_memory_own(RAMA_FDS_FIRST * sizeof(struct rama_fd));
+		struct rama_cap_fd *made =
+			rama_cap_memory_own(RAMA_CAP_FDS_FIRST * sizeof(struct rama_cap_fd));
 		if (!made)
 			return NULL;
 		is = made;
@@ -412,165 +412,165 @@ struct rama_fd *rama_capture_fd_high(int fd)
 						 __ATOMIC_ACQUIRE))
 			is = none; /* another thread was faster; what is lost is address space */
 	}
-	return &is[(unsigned)fd % RAMA_FDS_FIRST];
+	return &is[(unsigned)fd % RAMA_CAP_FDS_FIRST];
 }
 
-void rama_fd_set(int fd, struct rama_posix_file *posix, struct rama_stdio_file *stdio,
+void rama_cap_fd_set(int fd, struct rama_posix_file *posix, struct rama_stdio_file *stdio,
 		 uint32_t name)
 {
-	struct rama_fd *e = rama_fd(fd);
+	struct rama_cap_fd *e = rama_cap_fd(fd);
 
 	if (!e)
 		return;
-	*e = (struct rama_fd){
-		.posix = posix, .stdio = stdio, .name = name, .generation = rama_run.generation
+	*e = (struct rama_cap_fd){
+		.posix = posix, .stdio = stdio, .name = name, .generation = rama_cap_run.generation
 	};
-	if ((uint32_t)fd >= rama_run.fd_high)
-		rama_run.fd_high = (uint32_t)fd + 1;
+	if ((uint32_t)fd >= rama_cap_run.fd_high)
+		rama_cap_run.fd_high = (uint32_t)fd + 1;
 }
 
-void rama_fd_forget(int fd)
+void rama_cap_fd_forget(int fd)
 {
-	struct rama_fd *e = rama_run.fds ? rama_fd(fd) : NULL;
+	struct rama_cap_fd *e = rama_cap_run.fds ? rama_cap_fd(fd) : NULL;
 
 	if (e)
-		*e = (struct rama_fd){ 0 };
+		*e = (struct rama_cap_fd){ 0 };
 }
 
-void rama_fd_forget_range(unsigned first, unsigned last)
+void rama_cap_fd_forget_range(unsigned first, unsigned last)
 {
-	if (!rama_run.fds)
+	if (!rama_cap_run.fds)
 		return;
-	for (unsigned fd = first; fd < rama_run.fd_high && fd <= last; fd++)
-		rama_fd_forget((int)fd);
+	for (unsigned fd = first; fd < rama_cap_run.fd_high && fd <= last; fd++)
+		rama_cap_fd_forget((int)fd);
 }
 
 /* An entry that a forked child has from its parent: the name is in the parent's segment, which is
  * still mapped. */
-static void inherit(struct rama_thread *t, int fd, struct rama_fd *e, int64_t moved)
+static void inherit(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, int64_t moved)
 {
-	struct rama_fd was = *e;
+	struct rama_cap_fd was = *e;
 	char *text = t->scratch + 2 * PATH_MAX;
 
-	*e = (struct rama_fd){ .generation = rama_run.generation };
-	if (was.posix != RAMA_NO_FILE)
+	*e = (struct rama_cap_fd){ .generation = rama_cap_run.generation };
+	if (was.posix != RAMA_CAP_NO_FILE)
 		was.posix = (struct rama_posix_file *)((uintptr_t)was.posix & ~(uintptr_t)1);
-	if (was.posix == RAMA_NO_FILE)
-		e->posix = RAMA_NO_FILE;
-	if (was.stdio == RAMA_NO_STREAM)
-		e->stdio = RAMA_NO_STREAM;
-	if (was.generation + 4 <= rama_run.generation || (uintptr_t)was.posix <= 1)
+	if (was.posix == RAMA_CAP_NO_FILE)
+		e->posix = RAMA_CAP_NO_FILE;
+	if (was.stdio == RAMA_CAP_NO_STREAM)
+		e->stdio = RAMA_CAP_NO_STREAM;
+	if (was.generation + 4 <= rama_cap_run.generation || (uintptr_t)was.posix <= 1)
 		return;
-	size_t len = rama_capture_name_old(was.generation, was.posix->name, text, PATH_MAX);
+	size_t len = rama_cap_name_old(was.generation, was.posix->name, text, PATH_MAX);
 	if (len == 0)
 		return;
-	struct rama_seg_name *mine = rama_name(t, text, len, true);
-	struct rama_posix_file *f = mine ? rama_posix_of(t, mine) : NULL;
+	struct rama_seg_name *mine = rama_cap_name(t, text, len, true);
+	struct rama_posix_file *f = mine ? rama_cap_posix_of(t, mine) : NULL;
 	if (f)
 		ask_position(f, fd, moved);
-	rama_fd_set(fd, f ? f : RAMA_NO_FILE, NULL, 0);
+	rama_cap_fd_set(fd, f ? f : RAMA_CAP_NO_FILE, NULL, 0);
 }
 
 /* A descriptor we did not see being opened: inherited over exec, received from another process, made by
  * the C library itself. */
-static void learn(struct rama_thread *t, int fd, struct rama_fd *e, int64_t moved)
+static void learn(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, int64_t moved)
 {
 	char *to = t->scratch + 2 * PATH_MAX;
 	struct stat st;
 	struct rama_posix_file *f = NULL;
 
-	if (rama_sys3(SYS_fstat, fd, &st, 0) != 0)
+	if (rama_cap_sys3(SYS_fstat, fd, &st, 0) != 0)
 		return; /* not open at all */
 	if (S_ISREG(st.st_mode) && link_of(fd, to)) {
 		size_t len = cut_deleted(to, &st);
 		struct rama_seg_name *n =
-			rama_observes(RAMA_MOD_POSIX, to, len) ? rama_name(t, to, len, true) : NULL;
-		f = n ? rama_posix_of(t, n) : NULL;
+			rama_cap_observes(RAMA_MOD_POSIX, to, len) ? rama_cap_name(t, to, len, true) : NULL;
+		f = n ? rama_cap_posix_of(t, n) : NULL;
 		if (f)
 			ask_position(f, fd, moved);
 	} else if (S_ISDIR(st.st_mode) && link_of(fd, to)) {
 		size_t len = strlen(to);
 		struct rama_seg_name *n =
-			rama_observes(RAMA_MOD_POSIX, to, len) ? rama_name(t, to, len, true) : NULL;
-		rama_fd_set(fd, RAMA_NO_FILE, e->stdio, n ? rama_name_number(n) : 0);
+			rama_cap_observes(RAMA_MOD_POSIX, to, len) ? rama_cap_name(t, to, len, true) : NULL;
+		rama_cap_fd_set(fd, RAMA_CAP_NO_FILE, e->stdio, n ? rama_cap_name_number(n) : 0);
 		return;
 	}
-	rama_fd_set(fd, f ? f : RAMA_NO_FILE, e->stdio, 0);
+	rama_cap_fd_set(fd, f ? f : RAMA_CAP_NO_FILE, e->stdio, 0);
 }
 
-struct rama_posix_file *rama_fd_posix_slow(struct rama_thread *t, int fd, int64_t moved)
+struct rama_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd, int64_t moved)
 {
-	struct rama_fd *e = rama_fd(fd);
+	struct rama_cap_fd *e = rama_cap_fd(fd);
 
 	if (!e)
 		return NULL;
-	if (e->generation != rama_run.generation && (e->posix || e->stdio || e->name))
+	if (e->generation != rama_cap_run.generation && (e->posix || e->stdio || e->name))
 		inherit(t, fd, e, moved);
 	if (e->posix == NULL)
 		learn(t, fd, e, moved);
 	return (uintptr_t)e->posix > 1 ? e->posix : NULL;
 }
 
-struct rama_seg_name *rama_fd_name(struct rama_thread *t, int fd)
+struct rama_seg_name *rama_cap_fd_name(struct rama_cap_thread *t, int fd)
 {
-	struct rama_fd *e = rama_fd(fd);
+	struct rama_cap_fd *e = rama_cap_fd(fd);
 
 	if (!e)
 		return NULL;
-	struct rama_posix_file *f = rama_fd_posix(t, fd);
+	struct rama_posix_file *f = rama_cap_fd_posix(t, fd);
 	if (f)
-		return rama_name_at(f->name);
-	return e->name ? rama_name_at(e->name) : NULL;
+		return rama_cap_name_at(f->name);
+	return e->name ? rama_cap_name_at(e->name) : NULL;
 }
 
 /* ---- streams ------------------------------------------------------------------------------------------- */
 
-static struct rama_stdio_file *standard(struct rama_thread *t, FILE *stream)
+static struct rama_stdio_file *standard(struct rama_cap_thread *t, FILE *stream)
 {
 	const char *text = stream == stdin ? "<STDIN>" : stream == stdout ? "<STDOUT>" : "<STDERR>";
-	struct rama_seg_name *n = rama_name(t, text, strlen(text), true);
+	struct rama_seg_name *n = rama_cap_name(t, text, strlen(text), true);
 
-	return n ? rama_stdio_of(t, n) : NULL;
+	return n ? rama_cap_stdio_of(t, n) : NULL;
 }
 
-static struct rama_stdio_file *stream_slow(struct rama_thread *t, FILE *stream, int fd)
+static struct rama_stdio_file *stream_slow(struct rama_cap_thread *t, FILE *stream, int fd)
 {
-	struct rama_fd *e = rama_fd(fd);
+	struct rama_cap_fd *e = rama_cap_fd(fd);
 	struct rama_stdio_file *f = NULL;
 
 	if (!e)
 		return NULL;
-	if (e->generation != rama_run.generation && (e->posix || e->stdio || e->name))
+	if (e->generation != rama_cap_run.generation && (e->posix || e->stdio || e->name))
 		inherit(t, fd, e, 0);
 	if (stream == stdin || stream == stdout || stream == stderr) {
 		f = standard(t, stream);
 	} else if (!e->stdio) {
 		char *to = t->scratch + 2 * PATH_MAX;
 		struct stat st;
-		if (rama_sys3(SYS_fstat, fd, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+		if (rama_cap_sys3(SYS_fstat, fd, &st, 0) == 0 && S_ISREG(st.st_mode) &&
 		    link_of(fd, to)) {
 			size_t len = cut_deleted(to, &st);
-			struct rama_seg_name *n = rama_observes(RAMA_MOD_STDIO, to, len)
-							  ? rama_name(t, to, len, true)
+			struct rama_seg_name *n = rama_cap_observes(RAMA_MOD_STDIO, to, len)
+							  ? rama_cap_name(t, to, len, true)
 							  : NULL;
-			f = n ? rama_stdio_of(t, n) : NULL;
+			f = n ? rama_cap_stdio_of(t, n) : NULL;
 		}
 	}
-	e->stdio = f ? f : RAMA_NO_STREAM;
-	e->generation = rama_run.generation;
-	if ((uint32_t)fd >= rama_run.fd_high)
-		rama_run.fd_high = (uint32_t)fd + 1;
+	e->stdio = f ? f : RAMA_CAP_NO_STREAM;
+	e->generation = rama_cap_run.generation;
+	if ((uint32_t)fd >= rama_cap_run.fd_high)
+		rama_cap_run.fd_high = (uint32_t)fd + 1;
 	return f;
 }
 
-struct rama_stdio_file *rama_stream_file(struct rama_thread *t, FILE *stream)
+struct rama_stdio_file *rama_cap_stream_file(struct rama_cap_thread *t, FILE *stream)
 {
-	int fd = RAMA_REAL(fileno)(stream);
-	struct rama_fd *e = fd >= 0 ? rama_fd(fd) : NULL;
+	int fd = RAMA_CAP_REAL(fileno)(stream);
+	struct rama_cap_fd *e = fd >= 0 ? rama_cap_fd(fd) : NULL;
 
 	if (!e)
 		return NULL;
-	if (RAMA_LIKELY(e->stdio && e->generation == rama_run.generation))
-		return e->stdio != RAMA_NO_STREAM ? e->stdio : NULL;
+	if (RAMA_CAP_LIKELY(e->stdio && e->generation == rama_cap_run.generation))
+		return e->stdio != RAMA_CAP_NO_STREAM ? e->stdio : NULL;
 	return stream_slow(t, stream, fd);
 }

@@ -38,13 +38,13 @@ static void civil(int64_t seconds, struct tm *tm)
 	tm->tm_sec = (int)(rest % 60);
 }
 
-void rama_note_zone(void)
+void rama_cap_note_zone(void)
 {
-	time_t now = (time_t)(rama_run.id->clock.real0 / 1000000000u);
+	time_t now = (time_t)(rama_cap_run.id->clock.real0 / 1000000000u);
 	struct tm tm;
 
 	if (localtime_r(&now, &tm))
-		rama_run.zone = tm.tm_gmtoff;
+		rama_cap_run.zone = tm.tm_gmtoff;
 }
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
@@ -54,12 +54,12 @@ static int sink_write(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 	int fd = *(int *)ctx;
 	const char *p = bytes;
 
-	if (off + n > rama_file_limit()) {
+	if (off + n > rama_cap_file_limit()) {
 		failure = EFBIG;
 		return rama_err_set(e, RAMA_EIO, "the log is larger than a file may be");
 	}
 	while (n > 0) {
-		long done = rama_sys6(SYS_pwrite64, fd, (long)p, (long)n, (long)off, 0, 0);
+		long done = rama_cap_sys6(SYS_pwrite64, fd, (long)p, (long)n, (long)off, 0, 0);
 		if (done == -EINTR)
 			continue;
 		if (done <= 0) {
@@ -79,7 +79,7 @@ static int write_all(int fd)
 	static struct rama_segment seg; /* large, and stacks are small */
 	static struct rama_writer w;
 	struct rama_sink sink = { sink_write, &fd };
-	bool quiet = (rama_run.id->flags & RAMA_SEG_QUIET) != 0;
+	bool quiet = (rama_cap_run.id->flags & RAMA_SEG_QUIET) != 0;
 	struct rama_gather_process p = { .parent_rank = -1,
 					 .nprocs = 1,
 					 .images = 1,
@@ -88,17 +88,17 @@ static int write_all(int fd)
 	struct rama_err e;
 	uint64_t partial = 0;
 
-	if (!rama_run.path[0])
+	if (!rama_cap_run.path[0])
 		p.note = RAMA_META_PLACE "memory\n";
-	rama_sys3(SYS_fchmod, fd, 0400, 0); /* whatever the mask of the process is */
-	if (rama_before_count() > 0) {
-		const struct rama_before_how how = { &sink, 0, 3, &p, false };
+	rama_cap_sys3(SYS_fchmod, fd, 0400, 0); /* whatever the mask of the process is */
+	if (rama_cap_before_count() > 0) {
+		const struct rama_cap_before_how how = { &sink, 0, 3, &p, false };
 
-		if (rama_before_write(&how) == 0)
+		if (rama_cap_before_write(&how) == 0)
 			return 0;
-		rama_sys3(SYS_ftruncate, fd, 0, 0); /* at least what we are ourselves */
+		rama_cap_sys3(SYS_ftruncate, fd, 0, 0); /* at least what we are ourselves */
 	}
-	rama_capture_memory_source(&src);
+	rama_cap_memory_source(&src);
 	int rc = rama_segment_open(&seg, &src, &e);
 	if (rc == 0)
 		rc = rama_writer_init(&w, &sink, 0, 3);
@@ -116,21 +116,21 @@ static void describe(struct rama_logname *n)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	*n = (struct rama_logname){ .user = rama_variable("LOGNAME"),
-				    .uid = (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0),
-				    .exe = rama_run.id->exe,
-				    .jobid = rama_run.id->jobid,
-				    .pid = rama_run.pid,
-				    .host = rama_run.id->host,
+	*n = (struct rama_logname){ .user = rama_cap_variable("LOGNAME"),
+				    .uid = (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0),
+				    .exe = rama_cap_run.id->exe,
+				    .jobid = rama_cap_run.id->jobid,
+				    .pid = rama_cap_run.pid,
+				    .host = rama_cap_run.id->host,
 				    .end_us = (uint64_t)now.tv_sec * 1000000u +
 					      (uint64_t)now.tv_nsec / 1000u };
-	civil((int64_t)(rama_run.id->clock.real0 / 1000000000u) + rama_run.zone, &n->start);
+	civil((int64_t)(rama_cap_run.id->clock.real0 / 1000000000u) + rama_cap_run.zone, &n->start);
 }
 
 /* the directory the log goes to, with a slash; false: there is none */
 static bool folder(struct rama_text *t, const struct rama_logname *n)
 {
-	const struct rama_settings *s = rama_run.settings;
+	const struct rama_settings *s = rama_cap_run.settings;
 
 	if (s->log_dir[0]) {
 		rama_text_str(t, s->log_dir);
@@ -139,7 +139,7 @@ static bool folder(struct rama_text *t, const struct rama_logname *n)
 		if (t->len == 0)
 			return false;
 	} else {
-		rama_text_str(t, rama_run.start_dir);
+		rama_text_str(t, rama_cap_run.start_dir);
 	}
 	rama_text_str(t, "/");
 	return !t->cut;
@@ -161,28 +161,28 @@ static bool write_named(void)
 	memcpy(log_path, partial, t.len + 1); /* if it fails, that is where */
 	size_t stem = t.len;
 	rama_logname_partial(partial + stem, sizeof(partial) - stem, &n);
-	int fd = rama_sys_open(partial, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
+	int fd = rama_cap_sys_open(partial, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
 	if (fd < 0) {
 		failure = -fd;
 		return false;
 	}
 	int rc = write_all(fd);
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	memcpy(log_path, partial, stem);
 	rama_logname_final(log_path + stem, sizeof(log_path) - stem, &n, 0);
-	if (rc == 0 && rama_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD, (long)log_path,
+	if (rc == 0 && rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD, (long)log_path,
 				 1 /* RENAME_NOREPLACE */, 0) != 0)
-		rc = (int)rama_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD,
+		rc = (int)rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD,
 				    (long)log_path, 0, 0);
 	if (rc != 0)
-		rama_sys3(SYS_unlinkat, AT_FDCWD, partial, 0);
+		rama_cap_sys3(SYS_unlinkat, AT_FDCWD, partial, 0);
 	return rc == 0;
 }
 
 /* this very file, which must not exist */
 static bool write_given(const char *path)
 {
-	int fd = rama_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
+	int fd = rama_cap_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
 	struct rama_text t;
 
 	rama_text_init(&t, log_path, sizeof(log_path));
@@ -192,15 +192,15 @@ static bool write_given(const char *path)
 		return false;
 	}
 	int rc = write_all(fd);
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	if (rc != 0)
-		rama_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
+		rama_cap_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
 	return rc == 0;
 }
 
-bool rama_log_path(char *to, size_t size)
+bool rama_cap_log_path(char *to, size_t size)
 {
-	const char *given = rama_run.settings->log_file;
+	const char *given = rama_cap_run.settings->log_file;
 	struct rama_logname n;
 	struct rama_text t;
 
@@ -216,24 +216,24 @@ bool rama_log_path(char *to, size_t size)
 	return true;
 }
 
-bool rama_write_log(void)
+bool rama_cap_write_log(void)
 {
-	const char *given = rama_run.settings->log_file;
+	const char *given = rama_cap_run.settings->log_file;
 
 	log_path[0] = '\0';
 	failure = EIO;
 	bool written = given[0] ? write_given(given) : write_named();
 	if (!written) {
-		rama_capture_unwritten(failure, log_path);
+		rama_cap_unwritten(failure, log_path);
 		log_path[0] = '\0'; /* it is not ours to remove */
 	}
 	/* Ranks have told where they are when the file that should be their log was somebody's. */
-	if (written || failure != EEXIST || !rama_run.job[0])
-		rama_remove_segment();
+	if (written || failure != EEXIST || !rama_cap_run.job[0])
+		rama_cap_remove_segment();
 	return written;
 }
 
-/* Does somebody hold the lock of this directory's file .agent? `len`: of the directory's path, which rama_run.path begins
+/* Does somebody hold the lock of this directory's file .agent? `len`: of the directory's path, which rama_cap_run.path begins
  * with. */
 static bool is_watched(size_t len)
 {
@@ -241,26 +241,26 @@ static bool is_watched(size_t len)
 	struct rama_text t;
 
 	rama_text_init(&t, path, sizeof(path));
-	rama_text_put(&t, rama_run.path, len);
+	rama_text_put(&t, rama_cap_run.path, len);
 	rama_text_str(&t, "/.agent");
-	int fd = t.cut ? -1 : rama_sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	int fd = t.cut ? -1 : rama_cap_sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
-	bool held = rama_sys3(SYS_flock, fd, LOCK_SH | LOCK_NB, 0) == -EWOULDBLOCK;
-	rama_sys_close(fd); /* and our lock with it */
+	bool held = rama_cap_sys3(SYS_flock, fd, LOCK_SH | LOCK_NB, 0) == -EWOULDBLOCK;
+	rama_cap_sys_close(fd); /* and our lock with it */
 	return held;
 }
 
 /* An agent watches all jobs of this user, or this one. */
 static bool agent_watches(void)
 {
-	const char *job = strrchr(rama_run.path, '/'), *root = job;
+	const char *job = strrchr(rama_cap_run.path, '/'), *root = job;
 
-	while (root && root > rama_run.path && *--root != '/')
+	while (root && root > rama_cap_run.path && *--root != '/')
 		;
 	return job && root &&
-	       (is_watched((size_t)(root - rama_run.path)) ||
-		is_watched((size_t)(job - rama_run.path)));
+	       (is_watched((size_t)(root - rama_cap_run.path)) ||
+		is_watched((size_t)(job - rama_cap_run.path)));
 }
 
 /* Does somebody read it, who has not let go of it? Or are there live events that nobody has taken yet, but somebody will? Then it is
@@ -269,41 +269,41 @@ static bool is_awaited(void)
 {
 	uint64_t left = 0;
 
-	for (uint32_t i = 0; i < rama_run.state->lanes_used; i++) {
-		const struct rama_seg_lane *l = rama_capture_memory_lane(i, false);
+	for (uint32_t i = 0; i < rama_cap_run.state->lanes_used; i++) {
+		const struct rama_seg_lane *l = rama_cap_memory_lane(i, false);
 		uint64_t made = l ? __atomic_load_n(&l->made, __ATOMIC_RELAXED) : 0;
-		uint64_t taken = __atomic_load_n(&rama_run.control->taken[i], __ATOMIC_RELAXED);
+		uint64_t taken = __atomic_load_n(&rama_cap_run.control->taken[i], __ATOMIC_RELAXED);
 
 		left += made > taken ? made - taken : 0;
 	}
-	return __atomic_load_n(&rama_run.control->reader, __ATOMIC_RELAXED) != 0 ||
+	return __atomic_load_n(&rama_cap_run.control->reader, __ATOMIC_RELAXED) != 0 ||
 	       (left > 0 && agent_watches());
 }
 
-void rama_remove_segment(void)
+void rama_cap_remove_segment(void)
 {
-	rama_before_remove();
-	if (!rama_run.path[0]) /* it has no file */
+	rama_cap_before_remove();
+	if (!rama_cap_run.path[0]) /* it has no file */
 		return;
 	if (is_awaited()) {
-		__atomic_fetch_or(&rama_run.id->flags, RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
+		__atomic_fetch_or(&rama_cap_run.id->flags, RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
 		return;
 	}
-	rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, 0);
-	rama_run.unlinked = true;
+	rama_cap_sys3(SYS_unlinkat, AT_FDCWD, rama_cap_run.path, 0);
+	rama_cap_run.unlinked = true;
 	/* the directory of the job goes with its last segment */
-	char *slash = strrchr(rama_run.path, '/');
-	if (slash && slash != rama_run.path) {
+	char *slash = strrchr(rama_cap_run.path, '/');
+	if (slash && slash != rama_cap_run.path) {
 		*slash = '\0';
-		rama_sys3(SYS_unlinkat, AT_FDCWD, rama_run.path, AT_REMOVEDIR);
+		rama_cap_sys3(SYS_unlinkat, AT_FDCWD, rama_cap_run.path, AT_REMOVEDIR);
 		*slash = '/';
 	}
 }
 
-void rama_unwrite_log(void)
+void rama_cap_unwrite_log(void)
 {
-	__atomic_fetch_and(&rama_run.id->flags, ~(uint32_t)RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
+	__atomic_fetch_and(&rama_cap_run.id->flags, ~(uint32_t)RAMA_SEG_LOGGED, __ATOMIC_RELEASE);
 	if (log_path[0])
-		rama_sys3(SYS_unlinkat, AT_FDCWD, log_path, 0);
+		rama_cap_sys3(SYS_unlinkat, AT_FDCWD, log_path, 0);
 	log_path[0] = '\0';
 }

@@ -11,14 +11,14 @@
 #define ANCHOR "H5get_libversion"
 enum { LIBRARIES = 32, CALLERS = 8 };
 
-static struct rama_h5 libraries[LIBRARIES];
+static struct rama_cap_h5 libraries[LIBRARIES];
 static uint32_t n_libraries;
 
 /* which one the code at an address means, as long as no library comes or goes */
-static RAMA_TLS struct {
+static RAMA_CAP_TLS struct {
 	const void *caller;
 	uint64_t loads;
-	struct rama_h5 *h;
+	struct rama_cap_h5 *h;
 } known[CALLERS];
 
 static int count_loads(struct dl_phdr_info *info, size_t size, void *arg)
@@ -90,20 +90,20 @@ static void *choose(const void *caller, void **scope)
 	return own;
 }
 
-static void learn(struct rama_h5 *h)
+static void learn(struct rama_cap_h5 *h)
 {
 	unsigned major = 1, minor = 10, release = 0;
 
-	h->lacks = (rama_h5_symbol(h, "H5Dflush") ? 0 : RAMA_H5D_NO_FLUSH) |
-		   (rama_h5_symbol(h, "H5Sget_regular_hyperslab") ? 0 : RAMA_H5D_NO_SELECT);
-	if (RAMA_H5(h, H5get_libversion)(&major, &minor, &release) >= 0)
+	h->lacks = (rama_cap_h5_symbol(h, "H5Dflush") ? 0 : RAMA_H5D_NO_FLUSH) |
+		   (rama_cap_h5_symbol(h, "H5Sget_regular_hyperslab") ? 0 : RAMA_H5D_NO_SELECT);
+	if (RAMA_CAP_H5(h, H5get_libversion)(&major, &minor, &release) >= 0)
 		h->narrow = major == 1 && minor < 10;
 	__atomic_store_n(&h->ready, true, __ATOMIC_RELEASE);
 }
 
 /* No lock: the call must go on whatever happens. Threads that meet a library at the same time may enter it twice, and
  * then all use the first. */
-static struct rama_h5 *library_of(void *anchor, void *scope)
+static struct rama_cap_h5 *library_of(void *anchor, void *scope)
 {
 	for (uint32_t i = 0; i < LIBRARIES; i++)
 		if (__atomic_load_n(&libraries[i].ready, __ATOMIC_ACQUIRE) &&
@@ -115,7 +115,7 @@ static struct rama_h5 *library_of(void *anchor, void *scope)
 	uint32_t n = __atomic_fetch_add(&n_libraries, 1, __ATOMIC_RELAXED);
 	if (n >= LIBRARIES)
 		return NULL;
-	struct rama_h5 *h = &libraries[n];
+	struct rama_cap_h5 *h = &libraries[n];
 	h->anchor = anchor;
 	h->scope = scope; /* stays open: its functions are called */
 	h->number = n;
@@ -123,7 +123,7 @@ static struct rama_h5 *library_of(void *anchor, void *scope)
 	return h;
 }
 
-static struct rama_h5 *look(const void *caller)
+static struct rama_cap_h5 *look(const void *caller)
 {
 	void *scope = NULL, *anchor = choose(caller, &scope);
 
@@ -133,7 +133,7 @@ static struct rama_h5 *look(const void *caller)
 	return __atomic_load_n(&libraries[0].ready, __ATOMIC_ACQUIRE) ? &libraries[0] : NULL;
 }
 
-struct rama_h5 *rama_h5_of(const void *caller)
+struct rama_cap_h5 *rama_cap_h5_of(const void *caller)
 {
 	unsigned at = (unsigned)((uintptr_t)caller / 4 % CALLERS);
 	int saved = errno;
@@ -150,7 +150,7 @@ struct rama_h5 *rama_h5_of(const void *caller)
 	return known[at].h;
 }
 
-void *rama_h5_symbol(const struct rama_h5 *h, const char *name)
+void *rama_cap_h5_symbol(const struct rama_cap_h5 *h, const char *name)
 {
 	int saved = errno;
 	void *p = dlsym(h->scope, name);
@@ -161,14 +161,14 @@ void *rama_h5_symbol(const struct rama_h5 *h, const char *name)
 	return p;
 }
 
-rama_anyfn *rama_h5_resolve(struct rama_h5 *h, rama_anyfn **slot, const char *name)
+rama_cap_anyfn *rama_cap_h5_resolve(struct rama_cap_h5 *h, rama_cap_anyfn **slot, const char *name)
 {
-	rama_anyfn *f = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	rama_cap_anyfn *f = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
-	if (f == RAMA_H5_MISSING)
+	if (f == RAMA_CAP_H5_MISSING)
 		return NULL;
-	*(void **)&f = rama_h5_symbol(h, name);
-	__atomic_store_n(slot, f ? f : RAMA_H5_MISSING, __ATOMIC_RELEASE);
+	*(void **)&f = rama_cap_h5_symbol(h, name);
+	__atomic_store_n(slot, f ? f : RAMA_CAP_H5_MISSING, __ATOMIC_RELEASE);
 	return f;
 }
 
@@ -176,37 +176,37 @@ rama_anyfn *rama_h5_resolve(struct rama_h5 *h, rama_anyfn **slot, const char *na
 
 /* All under one lock: HDF5 itself lets one thread in at a time. */
 enum { OPENS = 16384, NEAR = 64 }; /* an entry is at most so far from its place */
-#define FREE_AGAIN ((rama_hid)-1)
+#define FREE_AGAIN ((rama_cap_hid)-1)
 
-static struct rama_h5_open opens[OPENS];
+static struct rama_cap_h5_open opens[OPENS];
 static uint32_t opens_lock;
 
 /* A fork may have left the lock taken in the child, where nobody would give it back. */
-static bool lock_opens(struct rama_thread *t)
+static bool lock_opens(struct rama_cap_thread *t)
 {
 	static uint32_t generation;
 	uint32_t was = __atomic_load_n(&generation, __ATOMIC_RELAXED);
 
-	if (was != rama_run.generation &&
-	    __atomic_compare_exchange_n(&generation, &was, rama_run.generation, false,
+	if (was != rama_cap_run.generation &&
+	    __atomic_compare_exchange_n(&generation, &was, rama_cap_run.generation, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
-	    rama_run.forked)
+	    rama_cap_run.forked)
 		__atomic_store_n(&opens_lock, 0, __ATOMIC_RELAXED);
-	return rama_lock(t, &opens_lock);
+	return rama_cap_lock(t, &opens_lock);
 }
 
-static unsigned place_of(uint32_t library, rama_hid id)
+static unsigned place_of(uint32_t library, rama_cap_hid id)
 {
 	return (unsigned)(((uint64_t)id + library) * 0x9e3779b97f4a7c15u >> 50);
 }
 _Static_assert(OPENS == 1 << (64 - 50), "a place for every hash");
 
-static struct rama_h5_open *find(uint32_t library, rama_hid id)
+static struct rama_cap_h5_open *find(uint32_t library, rama_cap_hid id)
 {
 	unsigned at = place_of(library, id);
 
 	for (unsigned i = 0; id > 0 && i < NEAR; i++) {
-		struct rama_h5_open *o = &opens[(at + i) % OPENS];
+		struct rama_cap_h5_open *o = &opens[(at + i) % OPENS];
 
 		if (o->id == id && o->library == library)
 			return o;
@@ -217,52 +217,52 @@ static struct rama_h5_open *find(uint32_t library, rama_hid id)
 }
 
 /* Of a forked child: the name is in the segment of its parent, which is still mapped. */
-static bool inherit(struct rama_thread *t, struct rama_h5_open *o)
+static bool inherit(struct rama_cap_thread *t, struct rama_cap_h5_open *o)
 {
 	char *text = t->scratch + 2 * PATH_MAX;
-	size_t len = rama_capture_name_old(o->generation, o->name, text, PATH_MAX);
+	size_t len = rama_cap_name_old(o->generation, o->name, text, PATH_MAX);
 
 	if (len == 0)
 		return false;
-	struct rama_seg_name *n = rama_name(t, text, len, true);
+	struct rama_seg_name *n = rama_cap_name(t, text, len, true);
 	if (!n)
 		return false;
-	o->record = o->is_dataset ? rama_slot_with(t, n, RAMA_KIND_H5D, (int64_t)o->file_id)
-				  : rama_slot_of(t, n, RAMA_KIND_H5F);
-	o->name = rama_name_number(n);
-	o->generation = rama_run.generation;
+	o->record = o->is_dataset ? rama_cap_slot_with(t, n, RAMA_KIND_H5D, (int64_t)o->file_id)
+				  : rama_cap_slot_of(t, n, RAMA_KIND_H5F);
+	o->name = rama_cap_name_number(n);
+	o->generation = rama_cap_run.generation;
 	return o->record != NULL;
 }
 
-bool rama_h5_get(struct rama_thread *t, const struct rama_h5 *h, rama_hid id,
-		 struct rama_h5_open *to)
+bool rama_cap_h5_get(struct rama_cap_thread *t, const struct rama_cap_h5 *h, rama_cap_hid id,
+		 struct rama_cap_h5_open *to)
 {
 	bool there = false;
 
 	if (!lock_opens(t))
 		return false;
-	const struct rama_h5_open *o = find(h->number, rama_h5_hid(h, id));
+	const struct rama_cap_h5_open *o = find(h->number, rama_cap_h5_hid(h, id));
 	if (o) {
 		*to = *o;
 		there = true;
 	}
-	rama_unlock(t, &opens_lock);
-	if (!there || to->generation == rama_run.generation)
+	rama_cap_unlock(t, &opens_lock);
+	if (!there || to->generation == rama_cap_run.generation)
 		return there;
-	rama_run.h5d_lacks = h->lacks;
+	rama_cap_run.h5d_lacks = h->lacks;
 	if (!inherit(t, to))
 		return false;
-	rama_h5_add(t, to);
+	rama_cap_h5_add(t, to);
 	return true;
 }
 
-static struct rama_h5_open *room_for(const struct rama_h5_open *o)
+static struct rama_cap_h5_open *room_for(const struct rama_cap_h5_open *o)
 {
 	unsigned at = place_of(o->library, o->id);
-	struct rama_h5_open *to = NULL, *oldest = &opens[at];
+	struct rama_cap_h5_open *to = NULL, *oldest = &opens[at];
 
 	for (unsigned i = 0; i < NEAR; i++) {
-		struct rama_h5_open *e = &opens[(at + i) % OPENS];
+		struct rama_cap_h5_open *e = &opens[(at + i) % OPENS];
 
 		if (e->id == o->id && e->library == o->library) /* its close was not seen */
 			return e;
@@ -276,20 +276,20 @@ static struct rama_h5_open *room_for(const struct rama_h5_open *o)
 	return to ? to : oldest; /* numbers are given in rising order */
 }
 
-void rama_h5_add(struct rama_thread *t, const struct rama_h5_open *o)
+void rama_cap_h5_add(struct rama_cap_thread *t, const struct rama_cap_h5_open *o)
 {
 	if (o->id <= 0 || !lock_opens(t))
 		return;
 	*room_for(o) = *o;
-	rama_unlock(t, &opens_lock);
+	rama_cap_unlock(t, &opens_lock);
 }
 
-void rama_h5_forget(struct rama_thread *t, const struct rama_h5 *h, rama_hid id)
+void rama_cap_h5_forget(struct rama_cap_thread *t, const struct rama_cap_h5 *h, rama_cap_hid id)
 {
 	if (!lock_opens(t))
 		return;
-	struct rama_h5_open *o = find(h->number, rama_h5_hid(h, id));
+	struct rama_cap_h5_open *o = find(h->number, rama_cap_h5_hid(h, id));
 	if (o) /* what ends a row of entries need not be remembered as having been used */
 		o->id = opens[(unsigned)(o - opens + 1) % OPENS].id ? FREE_AGAIN : 0;
-	rama_unlock(t, &opens_lock);
+	rama_cap_unlock(t, &opens_lock);
 }

@@ -23,7 +23,7 @@ static uint32_t lock;
 
 static void *pages(size_t n)
 {
-	return rama_capture_memory_borrow(n);
+	return rama_cap_memory_borrow(n);
 }
 
 void *__wrap_malloc(size_t n)
@@ -38,9 +38,9 @@ void *__wrap_malloc(size_t n)
 	} else {
 		/* who holds it may have been left by a jump, and never let go */
 		for (unsigned i = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE); i++) {
-			if (i == RAMA_PATIENCE)
+			if (i == RAMA_CAP_PATIENCE)
 				return NULL;
-			rama_rest(i);
+			rama_cap_rest(i);
 		}
 		if (left < need) {
 			block = pages(BLOCK);
@@ -67,7 +67,7 @@ void __wrap_free(void *p)
 		return;
 	memcpy(&need, (unsigned char *)p - HEAD, sizeof(need));
 	if (need >= LARGE)
-		rama_sys3(SYS_munmap, (unsigned char *)p - HEAD, need, 0);
+		rama_cap_sys3(SYS_munmap, (unsigned char *)p - HEAD, need, 0);
 }
 
 void *__wrap_calloc(size_t n, size_t size)

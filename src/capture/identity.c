@@ -9,28 +9,28 @@
 
 extern char **environ;
 
-size_t rama_sys_slurp(const char *path, char *buf, size_t size)
+size_t rama_cap_sys_slurp(const char *path, char *buf, size_t size)
 {
-	int fd = rama_sys_open(path, O_RDONLY, 0);
+	int fd = rama_cap_sys_open(path, O_RDONLY, 0);
 	size_t used = 0;
 
 	buf[0] = '\0';
 	if (fd < 0)
 		return 0;
 	while (used < size - 1) {
-		long n = rama_sys3(SYS_read, fd, buf + used, size - 1 - used);
+		long n = rama_cap_sys3(SYS_read, fd, buf + used, size - 1 - used);
 		if (n <= 0)
 			break;
 		used += (size_t)n;
 	}
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	buf[used] = '\0';
 	return used;
 }
 
 /* By an error that is not told before the path was looked at; else the system says whether it
  * can be read: a copy made by it fails where one of ours would end the process. */
-bool rama_path_was_read(const char *path, int error)
+bool rama_cap_path_was_read(const char *path, int error)
 {
 	char part[256];
 	size_t at = 0;
@@ -43,7 +43,7 @@ bool rama_path_was_read(const char *path, int error)
 		size_t n = sizeof(part) - ((uintptr_t)path + at) % sizeof(part);
 		struct iovec to = { part, n }, from = { (char *)(uintptr_t)path + at, n };
 
-		if (rama_sys6(SYS_process_vm_readv, rama_run.pid, (long)&to, 1, (long)&from, 1,
+		if (rama_cap_sys6(SYS_process_vm_readv, rama_cap_run.pid, (long)&to, 1, (long)&from, 1,
 			      0) != (long)n)
 			return false;
 		if (memchr(part, '\0', n))
@@ -53,7 +53,7 @@ bool rama_path_was_read(const char *path, int error)
 	return false;
 }
 
-const char *rama_variable(const char *name)
+const char *rama_cap_variable(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -73,7 +73,7 @@ static void put(char *to, size_t size, const char *from)
 
 static void read_command(struct rama_seg_identity *id)
 {
-	size_t n = rama_sys_slurp("/proc/self/cmdline", id->command, sizeof(id->command));
+	size_t n = rama_cap_sys_slurp("/proc/self/cmdline", id->command, sizeof(id->command));
 
 	for (size_t i = 0; i < n; i++)
 		if (id->command[i] == '\0')
@@ -81,7 +81,7 @@ static void read_command(struct rama_seg_identity *id)
 	char *line = memchr(id->command, '\n', n);
 	if (line)
 		*line = '\0';
-	long len = rama_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)id->exe,
+	long len = rama_cap_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)id->exe,
 			     sizeof(id->exe) - 1, 0, 0);
 	id->exe[len > 0 ? len : 0] = '\0';
 }
@@ -92,7 +92,7 @@ static uint64_t read_start(void)
 	char text[1024], *p;
 	uint64_t v = 0;
 
-	rama_sys_slurp("/proc/self/stat", text, sizeof(text));
+	rama_cap_sys_slurp("/proc/self/stat", text, sizeof(text));
 	p = strrchr(text, ')');
 	for (unsigned field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
@@ -109,38 +109,38 @@ static uint64_t ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-uint64_t rama_ticks_slow(void)
+uint64_t rama_cap_ticks_slow(void)
 {
-	if (rama_quiet) /* calls that were at work when it came */
-		return rama_run.id->clock.tick1;
+	if (rama_cap_quiet) /* calls that were at work when it came */
+		return rama_cap_run.id->clock.tick1;
 	return ns(CLOCK_MONOTONIC);
 }
 
 /* The counter of the processor is used only where the kernel itself trusts it. */
-void rama_choose_clock(void)
+void rama_cap_choose_clock(void)
 {
 #if defined(__x86_64__)
 	char source[16];
 
-	rama_sys_slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+	rama_cap_sys_slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
 		       sizeof(source));
-	rama_run.clock = strncmp(source, "tsc", 3) == 0 ? RAMA_CLOCK_TSC : RAMA_CLOCK_MONOTONIC;
+	rama_cap_run.clock = strncmp(source, "tsc", 3) == 0 ? RAMA_CLOCK_TSC : RAMA_CLOCK_MONOTONIC;
 #elif defined(__aarch64__)
-	rama_run.clock = RAMA_CLOCK_TSC;
+	rama_cap_run.clock = RAMA_CLOCK_TSC;
 #else
-	rama_run.clock = RAMA_CLOCK_MONOTONIC;
+	rama_cap_run.clock = RAMA_CLOCK_MONOTONIC;
 #endif
 }
 
 /* The three clocks as they stand at one moment. What comes between two readings puts them apart: of some tries that counts
  * which took the least time. */
-void rama_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real)
+void rama_cap_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (unsigned i = 0; i < 4; i++) {
-		uint64_t before = rama_ticks(), r = ns(CLOCK_REALTIME), between = rama_ticks();
-		uint64_t m = ns(CLOCK_MONOTONIC), after = rama_ticks();
+		uint64_t before = rama_cap_ticks(), r = ns(CLOCK_REALTIME), between = rama_cap_ticks();
+		uint64_t m = ns(CLOCK_MONOTONIC), after = rama_cap_ticks();
 
 		if (after - before >= least)
 			continue;
@@ -154,24 +154,24 @@ void rama_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real)
 static const char *lookup(void *ctx, const char *name)
 {
 	(void)ctx;
-	return rama_variable(name);
+	return rama_cap_variable(name);
 }
 
-void rama_read_settings(void)
+void rama_cap_read_settings(void)
 {
-	struct rama_settings *s = rama_run.settings;
+	struct rama_settings *s = rama_cap_run.settings;
 	const char *config = rama_settings_config(lookup, NULL);
 	static char text[32768];
 
 	rama_settings_init(s);
 	if (config && config[0])
-		rama_settings_file(s, text, rama_sys_slurp(config, text, sizeof(text)));
+		rama_settings_file(s, text, rama_cap_sys_slurp(config, text, sizeof(text)));
 	rama_settings_env(s, lookup, NULL);
 }
 
 static void describe(struct rama_seg_identity *id)
 {
-	const struct rama_settings *s = rama_run.settings;
+	const struct rama_settings *s = rama_cap_run.settings;
 	struct rama_jobid job;
 	struct {
 		char sysname[65], nodename[65], release[65], version[65], machine[65], domain[65];
@@ -179,17 +179,17 @@ static void describe(struct rama_seg_identity *id)
 
 	memset(id, 0, sizeof(*id));
 	id->rank = -1;
-	id->pid = rama_run.pid;
-	id->ppid = rama_sys3(SYS_getppid, 0, 0, 0);
-	id->uid = rama_sys3(SYS_getuid, 0, 0, 0);
+	id->pid = rama_cap_run.pid;
+	id->ppid = rama_cap_sys3(SYS_getppid, 0, 0, 0);
+	id->uid = rama_cap_sys3(SYS_getuid, 0, 0, 0);
 	id->pid_start = read_start();
-	rama_sys_slurp("/proc/sys/kernel/random/boot_id", id->boot, 37);
-	if (rama_sys3(SYS_uname, &host, 0, 0) == 0)
+	rama_cap_sys_slurp("/proc/sys/kernel/random/boot_id", id->boot, 37);
+	if (rama_cap_sys3(SYS_uname, &host, 0, 0) == 0)
 		put(id->host, sizeof(id->host), host.nodename);
 	for (char *p = id->host; *p; p++)
 		if (*p == '/')
 			*p = '_';
-	id->flags = (rama_run.forked ? RAMA_SEG_FORKED : 0) | (s->job[0] ? 0 : RAMA_SEG_BARE);
+	id->flags = (rama_cap_run.forked ? RAMA_SEG_FORKED : 0) | (s->job[0] ? 0 : RAMA_SEG_BARE);
 #ifdef RAMA_STATIC_WRAP
 	id->flags |= RAMA_SEG_STATIC;
 #endif
@@ -197,12 +197,12 @@ static void describe(struct rama_seg_identity *id)
 		id->jobid = s->jobid;
 	else if (rama_jobid_find(&job, s->jobid_variable, lookup, NULL))
 		id->jobid = job.id;
-	else if (rama_run.job_pid)
-		id->jobid = rama_run.job_pid;
+	else if (rama_cap_run.job_pid)
+		id->jobid = rama_cap_run.job_pid;
 	else
-		id->jobid = rama_run.pid;
-	if (!rama_run.job_pid)
-		rama_run.job_pid = id->jobid;
+		id->jobid = rama_cap_run.pid;
+	if (!rama_cap_run.job_pid)
+		rama_cap_run.job_pid = id->jobid;
 	id->mem_align = s->mem_align;
 	id->small_trigger = s->small_trigger;
 	id->unaligned_trigger = s->unaligned_trigger;
@@ -216,11 +216,11 @@ static void describe(struct rama_seg_identity *id)
 	read_command(id);
 }
 
-bool rama_wanted(const struct rama_seg_identity *id)
+bool rama_cap_wanted(const struct rama_seg_identity *id)
 {
 	size_t n = strcspn(id->command, " ");
 
-	return rama_settings_app(rama_run.settings, id->command, n);
+	return rama_settings_app(rama_cap_run.settings, id->command, n);
 }
 
 static void name_job(struct rama_seg_identity *id)
@@ -228,10 +228,10 @@ static void name_job(struct rama_seg_identity *id)
 	struct rama_text t;
 
 	rama_text_init(&t, id->job, sizeof(id->job));
-	if (rama_run.settings->job[0]) {
-		rama_text_str(&t, rama_run.settings->job);
-	} else if (rama_run.job[0]) {
-		rama_text_str(&t, rama_run.job);
+	if (rama_cap_run.settings->job[0]) {
+		rama_text_str(&t, rama_cap_run.settings->job);
+	} else if (rama_cap_run.job[0]) {
+		rama_text_str(&t, rama_cap_run.job);
 	} else {
 		rama_text_str(&t, "bare.");
 		rama_text_i64(&t, id->jobid);
@@ -242,41 +242,41 @@ static void name_job(struct rama_seg_identity *id)
 }
 
 /* A forked process is of its family's job; the program that it becomes knows nothing of that family. */
-bool rama_hand_on(void)
+bool rama_cap_hand_on(void)
 {
-	const struct rama_settings *s = rama_run.settings;
-	char name[sizeof(rama_run.job)];
+	const struct rama_settings *s = rama_cap_run.settings;
+	char name[sizeof(rama_cap_run.job)];
 	struct rama_jobid job;
 	struct rama_text t;
 
-	if (rama_run.unlinked || !rama_run.path[0] || rama_run.job[0] ||
-	    (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0) != rama_run.euid ||
-	    rama_before_count() + 1 >= RAMA_BEFORE_MOST)
+	if (rama_cap_run.unlinked || !rama_cap_run.path[0] || rama_cap_run.job[0] ||
+	    (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0) != rama_cap_run.euid ||
+	    rama_cap_before_count() + 1 >= RAMA_CAP_BEFORE_MOST)
 		return false;
-	if (s->has_jobid || rama_run.id->jobid == rama_run.pid ||
+	if (s->has_jobid || rama_cap_run.id->jobid == rama_cap_run.pid ||
 	    rama_jobid_find(&job, s->jobid_variable, lookup, NULL))
 		return true;
 	rama_text_init(&t, name, sizeof(name));
 	rama_text_str(&t, "bare.");
-	rama_text_i64(&t, rama_run.pid);
-	return rama_move_segment(name);
+	rama_text_i64(&t, rama_cap_run.pid);
+	return rama_cap_move_segment(name);
 }
 
-bool rama_by_run(void)
+bool rama_cap_by_run(void)
 {
-	const char *host = rama_variable("IORAMA_RUN_HOST");
+	const char *host = rama_cap_variable("IORAMA_RUN_HOST");
 
-	return host && strncmp(host, rama_run.id->host, sizeof(rama_run.id->host) - 1) == 0;
+	return host && strncmp(host, rama_cap_run.id->host, sizeof(rama_cap_run.id->host) - 1) == 0;
 }
 
-void rama_identify(struct rama_seg_identity *id)
+void rama_cap_identify(struct rama_seg_identity *id)
 {
 	describe(id);
 	name_job(id);
 }
 
 /* how fast the counter runs: two readings, apart by what creating the segment took */
-double rama_measure_hz(const struct rama_seg_clock *c)
+double rama_cap_measure_hz(const struct rama_seg_clock *c)
 {
 	uint64_t tick, mono, real;
 
@@ -288,7 +288,7 @@ double rama_measure_hz(const struct rama_seg_clock *c)
 	if (c->source == RAMA_CLOCK_MONOTONIC)
 		return 1e9;
 	do
-		rama_clock_pair(&tick, &mono, &real);
+		rama_cap_clock_pair(&tick, &mono, &real);
 	while (mono - c->mono0 < 100000);
 	return (double)(tick - c->tick0) * 1e9 / (double)(mono - c->mono0);
 }

@@ -7,7 +7,7 @@
  * Handlers may run on a stack of their own (sigaltstack), and programs may make more stacks
  * (makecontext): addresses of different stacks cannot be compared. Where that leaves a doubt the
  * jump counts as leaving us. Being wrong then mixes up two records at worst: who comes back after
- * all finds that it no longer holds the lock, and leaves it alone (rama_unlock). */
+ * all finds that it no longer holds the lock, and leaves it alone (rama_cap_unlock). */
 #include <setjmp.h>
 #include <signal.h>
 
@@ -50,7 +50,7 @@ static bool leaves(uintptr_t frame, uintptr_t here, uintptr_t to)
 
 	if (here <= to && to <= frame)
 		return false; /* of one stack, or of an alternate one that lies below */
-	if (rama_sys3(SYS_sigaltstack, 0, &s, 0) != 0 || s.ss_flags & SS_DISABLE)
+	if (rama_cap_sys3(SYS_sigaltstack, 0, &s, 0) != 0 || s.ss_flags & SS_DISABLE)
 		return true;
 	if (!is_within(&s, here) || is_within(&s, frame))
 		return true; /* all of it on one stack, and not in between */
@@ -60,7 +60,7 @@ static bool leaves(uintptr_t frame, uintptr_t here, uintptr_t to)
 }
 
 /* Whatever this thread was about to do with the segment will not be finished. */
-static void let_go(struct rama_thread *t)
+static void let_go(struct rama_cap_thread *t)
 {
 	if (t->held && *t->held == t->held_at)
 		__atomic_store_n(t->held, t->held_at + 1, __ATOMIC_RELEASE);
@@ -71,15 +71,15 @@ static void let_go(struct rama_thread *t)
 	t->busy = 0;
 }
 
-void rama_jump(const void *env)
+void rama_cap_jump(const void *env)
 {
-	struct rama_thread *t = &rama_thread;
+	struct rama_cap_thread *t = &rama_cap_thread;
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0), to;
 
-	if (rama_off)
+	if (rama_cap_off)
 		return;
-	rama_wake_jumped(here, to = target_of(env));
-	if (t->lane && t->live == *rama_live && t->lane->doing_since &&
+	rama_cap_wake_jumped(here, to = target_of(env));
+	if (t->lane && t->live == *rama_cap_live && t->lane->doing_since &&
 	    leaves(t->doing_frame, here, to)) {
 		t->lane->doing_since = 0; /* the call that was at work does not return */
 		t->parent = 0;
@@ -88,7 +88,7 @@ void rama_jump(const void *env)
 		let_go(t);
 }
 
-bool rama_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to)
+bool rama_cap_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to)
 {
 	return leaves(frame, here, to);
 }
@@ -98,11 +98,11 @@ bool rama_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to)
 
 /* A call comes while our code seems to be at work. If that is a handler it is well below us;
  * else we were left in a way that nobody saw (setcontext, an exception). */
-bool rama_was_left(struct rama_thread *t, uintptr_t here)
+bool rama_cap_was_left(struct rama_cap_thread *t, uintptr_t here)
 {
 	stack_t s = { 0 };
 
-	if (here + SIGNAL_FRAME <= t->frame || rama_sys3(SYS_sigaltstack, 0, &s, 0) != 0)
+	if (here + SIGNAL_FRAME <= t->frame || rama_cap_sys3(SYS_sigaltstack, 0, &s, 0) != 0)
 		return false;
 	if (!(s.ss_flags & SS_DISABLE) && is_within(&s, here) != is_within(&s, t->frame))
 		return false;

@@ -19,7 +19,7 @@ static bool preloaded; /* we came by LD_PRELOAD: programs without it are meant t
 
 /* The new environment of a program. Between vfork and exec this is memory of the parent, which cannot know of it: the
  * thread keeps it, and uses it up the next time. */
-static RAMA_TLS struct {
+static RAMA_CAP_TLS struct {
 	void *p;
 	size_t size;
 } kept;
@@ -31,7 +31,7 @@ static bool copy_safely(void *to, const void *from, size_t n)
 {
 	struct iovec a = { to, n }, b = { (void *)(uintptr_t)from, n };
 
-	return rama_sys6(SYS_process_vm_readv, rama_sys3(SYS_getpid, 0, 0, 0), (long)&a, 1,
+	return rama_cap_sys6(SYS_process_vm_readv, rama_cap_sys3(SYS_getpid, 0, 0, 0), (long)&a, 1,
 			 (long)&b, 1, 0) == (long)n;
 }
 
@@ -44,7 +44,7 @@ static bool strings_are_there(char *const *list, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		from[i] = (struct iovec){ list[i], 1 };
-	return n == 0 || rama_sys6(SYS_process_vm_readv, rama_sys3(SYS_getpid, 0, 0, 0), (long)&to,
+	return n == 0 || rama_cap_sys6(SYS_process_vm_readv, rama_cap_sys3(SYS_getpid, 0, 0, 0), (long)&to,
 				   1, (long)from, (long)n, 0) == (long)n;
 }
 
@@ -70,9 +70,9 @@ static bool list_is_there(char *const *list)
 	}
 }
 
-static bool is_there(const struct rama_launch_what *w, char *const *envp)
+static bool is_there(const struct rama_cap_launch_what *w, char *const *envp)
 {
-	return w->path && envp && rama_path_was_read(w->path, 0) && list_is_there(envp) &&
+	return w->path && envp && rama_cap_path_was_read(w->path, 0) && list_is_there(envp) &&
 	       (!w->argv || list_is_there(w->argv));
 }
 
@@ -107,9 +107,9 @@ static void note_name(struct rama_seg_state *s, enum rama_unseen why, const char
 	__atomic_store_n(&s->unseen_name[at].reason, (uint32_t)why, __ATOMIC_RELEASE);
 }
 
-void rama_launch_count(enum rama_unseen why, const char *path)
+void rama_cap_launch_count(enum rama_unseen why, const char *path)
 {
-	struct rama_seg_state *s = rama_run.state;
+	struct rama_seg_state *s = rama_cap_run.state;
 
 	if (!s)
 		return;
@@ -127,21 +127,21 @@ static __attribute__((noinline)) void count_descriptor(enum rama_unseen why, int
 	rama_text_str(&t, "/proc/self/fd/");
 	rama_text_i64(&t, fd);
 	long n =
-		rama_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)path, sizeof(path) - 1, 0, 0);
+		rama_cap_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)path, sizeof(path) - 1, 0, 0);
 	path[n > 0 ? n : 0] = '\0';
-	rama_launch_count(why, path);
+	rama_cap_launch_count(why, path);
 }
 
-static void count(struct rama_launched *l, const struct rama_launch_what *w, bool replaces)
+static void count(struct rama_cap_launched *l, const struct rama_cap_launch_what *w, bool replaces)
 {
-	l->counted = rama_run.state != NULL;
+	l->counted = rama_cap_run.state != NULL;
 	if (w->path[0])
-		rama_launch_count(l->why, w->path);
+		rama_cap_launch_count(l->why, w->path);
 	else
 		count_descriptor(l->why, w->dirfd);
-	l->self = l->counted && replaces && !rama_off && rama_alive();
+	l->self = l->counted && replaces && !rama_cap_off && rama_cap_alive();
 	if (l->self)
-		rama_run.state->unseen_self = l->why;
+		rama_cap_run.state->unseen_self = l->why;
 }
 
 /* ---- the environment -------------------------------------------------------------------------------------------- */
@@ -149,14 +149,14 @@ static void count(struct rama_launched *l, const struct rama_launch_what *w, boo
 static void release(void)
 {
 	if (kept.p)
-		rama_sys3(SYS_munmap, kept.p, kept.size, 0);
+		rama_cap_sys3(SYS_munmap, kept.p, kept.size, 0);
 	kept.p = NULL;
 }
 
 static void *reserve(size_t size)
 {
 	release();
-	long p = rama_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+	long p = rama_cap_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p < 0 && p > -4096)
 		return NULL;
@@ -174,7 +174,7 @@ static bool is_variable(const char *entry, const char *name)
 
 /* A copy of envp with another LD_PRELOAD: without us, or with `first` at its front, in which case the program is told to
  * forget it again. Nothing changes if there is no memory. */
-static void change(struct rama_launched *l, const char *list, const char *first)
+static void change(struct rama_cap_launched *l, const char *list, const char *first)
 {
 	size_t n = 0, k = 0, room = strlen(list) + RAMA_ELF_NAME + sizeof(PRELOAD) + 2;
 
@@ -217,14 +217,14 @@ static bool is_shut_out(void)
 	char dir[4096];
 	struct rama_text t;
 
-	if (rama_run.bare || !rama_run.settings ||
-	    (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0) == rama_run.euid)
+	if (rama_cap_run.bare || !rama_cap_run.settings ||
+	    (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0) == rama_cap_run.euid)
 		return false;
 	rama_text_init(&t, dir, sizeof(dir));
-	rama_text_str(&t, rama_run.settings->dir);
+	rama_text_str(&t, rama_cap_run.settings->dir);
 	rama_text_str(&t, "/");
-	rama_text_str(&t, rama_run.settings->job);
-	return !t.cut && rama_sys3(SYS_faccessat, AT_FDCWD, dir, W_OK | X_OK) == -EACCES;
+	rama_text_str(&t, rama_cap_run.settings->job);
+	return !t.cut && rama_cap_sys3(SYS_faccessat, AT_FDCWD, dir, W_OK | X_OK) == -EACCES;
 }
 
 /* false: there is no such program */
@@ -233,18 +233,18 @@ static __attribute__((noinline)) bool look_along_path(struct rama_program *p, co
 	char buf[RAMA_PROGRAM_PATH];
 	const char *path;
 
-	if (!rama_program_find(word, rama_variable("PATH"), buf, &path))
+	if (!rama_program_find(word, rama_cap_variable("PATH"), buf, &path))
 		return false;
 	rama_program_look(p, AT_FDCWD, path);
 	return true;
 }
 
 /* shells try one directory after the other */
-static bool look_at(struct rama_program *p, const struct rama_launch_what *w)
+static bool look_at(struct rama_program *p, const struct rama_cap_launch_what *w)
 {
 	if (w->search && !strchr(w->path, '/'))
 		return look_along_path(p, w->path);
-	if (w->path[0] && rama_sys3(SYS_faccessat, w->dirfd, w->path, X_OK) < 0)
+	if (w->path[0] && rama_cap_sys3(SYS_faccessat, w->dirfd, w->path, X_OK) < 0)
 		return false;
 	rama_program_look(p, w->dirfd, w->path);
 	return true;
@@ -275,26 +275,26 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* Will the program find our segment, and take it along? Only if it is observed, as we are, and in the same place. */
-static bool takes_along(const struct rama_launched *l, const struct rama_launch_what *w,
+static bool takes_along(const struct rama_cap_launched *l, const struct rama_cap_launch_what *w,
 			char *const *envp)
 {
 	const char *off = value_of(envp, "IORAMA_DISABLE"), *name = w->argv ? w->argv[0] : NULL;
 
-	return l->why == RAMA_UNSEEN_NOT && rama_run.settings && name &&
+	return l->why == RAMA_UNSEEN_NOT && rama_cap_run.settings && name &&
 	       (!off || is_same(off, "0") || is_same(off, "")) &&
 	       !value_of(envp, "DARSHAN_DISABLE") && !value_of(envp, "IORAMA_JOB") &&
-	       is_same(value_of(envp, "IORAMA_DIR"), rama_variable("IORAMA_DIR")) &&
-	       is_same(value_of(envp, "TMPDIR"), rama_variable("TMPDIR")) &&
-	       rama_settings_app(rama_run.settings, name, strcspn(name, " "));
+	       is_same(value_of(envp, "IORAMA_DIR"), rama_cap_variable("IORAMA_DIR")) &&
+	       is_same(value_of(envp, "TMPDIR"), rama_cap_variable("TMPDIR")) &&
+	       rama_settings_app(rama_cap_run.settings, name, strcspn(name, " "));
 }
 
-void rama_launch_plan(struct rama_launched *l, const struct rama_launch_what *w, char *const *envp,
+void rama_cap_launch_plan(struct rama_cap_launched *l, const struct rama_cap_launch_what *w, char *const *envp,
 		      bool replaces)
 {
 	struct rama_program p = { 0 };
 
-	*l = (struct rama_launched){ .envp = envp };
-	if (rama_quiet || !is_there(w, envp))
+	*l = (struct rama_cap_launched){ .envp = envp };
+	if (rama_cap_quiet || !is_there(w, envp))
 		return;
 	const char *list = value_of(envp, PRELOAD);
 	bool has = list && rama_preload_has(list, own_path);
@@ -311,18 +311,18 @@ void rama_launch_plan(struct rama_launched *l, const struct rama_launch_what *w,
 		change(l, list, p.first);
 }
 
-void rama_launch_failed(struct rama_launched *l)
+void rama_cap_launch_failed(struct rama_cap_launched *l)
 {
-	struct rama_seg_state *s = rama_run.state;
+	struct rama_seg_state *s = rama_cap_run.state;
 
 	if (l->counted && s)
 		__atomic_fetch_sub(&s->unseen[l->why], 1, __ATOMIC_RELAXED);
 	if (l->self && s)
 		s->unseen_self = 0;
-	rama_launch_done(l);
+	rama_cap_launch_done(l);
 }
 
-void rama_launch_done(struct rama_launched *l)
+void rama_cap_launch_done(struct rama_cap_launched *l)
 {
 	if (l->changed)
 		release();
@@ -350,7 +350,7 @@ static void forget_runtime(void)
 	*to = NULL;
 }
 
-void rama_launch_init(void)
+void rama_cap_launch_init(void)
 {
 	const char *list;
 
@@ -359,7 +359,7 @@ void rama_launch_init(void)
 	struct rama_text t;
 
 	rama_text_init(&t, own_path, sizeof(own_path));
-	if (dladdr(&rama_run, &info) && info.dli_fname)
+	if (dladdr(&rama_cap_run, &info) && info.dli_fname)
 		rama_text_str(&t, info.dli_fname);
 #endif
 	if (!environ)

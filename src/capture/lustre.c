@@ -9,17 +9,17 @@
 #endif
 
 enum { LAYOUT_MAX = 3 * 4096 }; /* the scratch memory: room for more stripes than a record has */
-_Static_assert(LAYOUT_MAX <= RAMA_SCRATCH - RAMA_QUEUE * sizeof(struct rama_pending),
+_Static_assert(LAYOUT_MAX <= RAMA_CAP_SCRATCH - RAMA_CAP_QUEUE * sizeof(struct rama_cap_pending),
 	       "the queue stays as it is");
 
 static void lost(void)
 {
-	__atomic_fetch_or(&rama_run.state->partial, 1ull << RAMA_MOD_LUSTRE, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&rama_cap_run.state->partial, 1ull << RAMA_MOD_LUSTRE, __ATOMIC_RELAXED);
 }
 
-static void look(struct rama_thread *t, struct rama_seg_name *n, int fd)
+static void look(struct rama_cap_thread *t, struct rama_seg_name *n, int fd)
 {
-	long len = rama_sys6(SYS_fgetxattr, fd, (long)RAMA_LUSTRE_LAYOUT, (long)t->scratch,
+	long len = rama_cap_sys6(SYS_fgetxattr, fd, (long)RAMA_LUSTRE_LAYOUT, (long)t->scratch,
 			     LAYOUT_MAX, 0, 0);
 
 	if (len == -ERANGE)
@@ -31,21 +31,21 @@ static void look(struct rama_thread *t, struct rama_seg_name *n, int fd)
 		lost();
 	if (words == 0 || words > RAMA_LUSTRE_ROOM)
 		return;
-	struct rama_lustre_file *f = rama_slot_of(t, n, RAMA_KIND_LUSTRE);
-	if (f && f->name == rama_name_number(n)) /* not the catch-all: layouts have no sum */
-		rama_do_lustre(t, f, t->scratch, (size_t)len);
+	struct rama_lustre_file *f = rama_cap_slot_of(t, n, RAMA_KIND_LUSTRE);
+	if (f && f->name == rama_cap_name_number(n)) /* not the catch-all: layouts have no sum */
+		rama_cap_do_lustre(t, f, t->scratch, (size_t)len);
 }
 
-void rama_layout_slow(uint32_t name, int fd)
+void rama_cap_layout_slow(uint32_t name, int fd)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 
-	if (name <= 1 || !rama_enter(&v))
+	if (name <= 1 || !rama_cap_enter(&v))
 		return;
-	struct rama_seg_name *n = rama_name_at(name);
-	if (n->text[0] == '/' && rama_file_is_on(n->text, n->len, RAMA_LUSTRE_TYPE))
+	struct rama_seg_name *n = rama_cap_name_at(name);
+	if (n->text[0] == '/' && rama_cap_file_is_on(n->text, n->len, RAMA_LUSTRE_TYPE))
 		look(v.t, n, fd);
-	else if (rama_run.mounts_known && !rama_file_is_on(NULL, 0, RAMA_LUSTRE_TYPE))
-		rama_run.no_lustre = 1; /* nobody need come here again */
-	rama_leave(&v);
+	else if (rama_cap_run.mounts_known && !rama_cap_file_is_on(NULL, 0, RAMA_LUSTRE_TYPE))
+		rama_cap_run.no_lustre = 1; /* nobody need come here again */
+	rama_cap_leave(&v);
 }

@@ -14,12 +14,12 @@
 enum {
 	EXTENTS = 160,
 	GENERATIONS = 4,
-	BLOCKS = RAMA_SEG_LANES / RAMA_CAPTURE_LANE_BLOCK,
+	BLOCKS = RAMA_SEG_LANES / RAMA_CAP_LANE_BLOCK,
 	SINGLE = 128, /* pieces of memory beside the segment, and one for each lane */
 	OWN = SINGLE + RAMA_SEG_LANES
 };
 #define STEP_MOST (4ull << 20) /* or the 64th part of an area: then the pieces are few */
-#define BLOCK ((size_t)RAMA_CAPTURE_LANE_BLOCK * RAMA_CAPTURE_LANE)
+#define BLOCK ((size_t)RAMA_CAP_LANE_BLOCK * RAMA_CAP_LANE)
 
 struct piece {
 	uint64_t from, len;
@@ -37,13 +37,13 @@ struct window {
 };
 
 /* beside each other is what every process needs: few pages of memory */
-static struct piece pieces[GENERATIONS][RAMA_CAPTURE_PARTS][EXTENTS];
+static struct piece pieces[GENERATIONS][RAMA_CAP_PARTS][EXTENTS];
 static struct memory {
 	unsigned char
 		*head; /* all before the records, and the first piece of those; NULL: not in use */
 	uint64_t head_len, size;
 	uint64_t lanes_off, lanes_len;
-	struct window window[RAMA_CAPTURE_PARTS];
+	struct window window[RAMA_CAP_PARTS];
 	unsigned char *lanes[BLOCKS];
 } memory[GENERATIONS];
 static struct memory *now;
@@ -52,11 +52,11 @@ static uint64_t address_limit(void)
 {
 	uint64_t limit[2] = { UINT64_MAX, 0 };
 
-	rama_sys6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)limit, 0, 0);
+	rama_cap_sys6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)limit, 0, 0);
 	return limit[0];
 }
 
-uint64_t rama_capture_memory_share(uint64_t want)
+uint64_t rama_cap_memory_share(uint64_t want)
 {
 	uint64_t limit = address_limit(), share = 4u << 20;
 
@@ -74,7 +74,7 @@ static bool may_map(const struct memory *m, uint64_t n)
 
 	if (limit == UINT64_MAX)
 		return true;
-	for (unsigned i = 0; i < RAMA_CAPTURE_PARTS; i++)
+	for (unsigned i = 0; i < RAMA_CAP_PARTS; i++)
 		have += m->window[i].mapped;
 	for (unsigned i = 0; i < BLOCKS; i++)
 		have += m->lanes[i] ? BLOCK : 0;
@@ -88,7 +88,7 @@ static bool is_address(long p)
 
 static long map(int fd, uint64_t off, uint64_t n)
 {
-	return rama_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+	return rama_cap_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 			 fd, (long)off);
 }
 
@@ -97,15 +97,15 @@ static long map(int fd, uint64_t off, uint64_t n)
  * Where that is unknown, as in valgrind, the file is asked for by its name. */
 static long again(unsigned char *page, uint64_t off, uint64_t n)
 {
-	long p = rama_sys6(SYS_mremap, (long)page, 0, (long)n, MREMAP_MAYMOVE, 0, 0);
+	long p = rama_cap_sys6(SYS_mremap, (long)page, 0, (long)n, MREMAP_MAYMOVE, 0, 0);
 
 	if (is_address(p) || p == -ENOMEM)
 		return p;
-	int fd = rama_sys_open(rama_run.path, O_RDWR | O_NOFOLLOW, 0);
+	int fd = rama_cap_sys_open(rama_cap_run.path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return p;
 	p = map(fd, off, n);
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	return p;
 }
 
@@ -117,7 +117,7 @@ static bool add_piece(struct window *w, uint64_t step)
 	if (!is_address(p))
 		return false;
 	if (before > 0)
-		rama_sys3(SYS_munmap, p, before, 0);
+		rama_cap_sys3(SYS_munmap, p, before, 0);
 	unsigned char *at = (unsigned char *)p + before;
 	unsigned n = w->n;
 	w->piece[n] = (struct piece){ w->mapped, step, at };
@@ -163,7 +163,7 @@ static unsigned char *find(const struct window *w, uint64_t from, uint64_t n)
 	return n <= left ? at : NULL;
 }
 
-unsigned char *rama_capture_memory_at(enum rama_capture_part part, uint64_t from, uint64_t n)
+unsigned char *rama_cap_memory_at(enum rama_cap_part part, uint64_t from, uint64_t n)
 {
 	struct window *w = &now->window[part];
 
@@ -174,38 +174,38 @@ unsigned char *rama_capture_memory_at(enum rama_capture_part part, uint64_t from
 	return find(w, from, n);
 }
 
-uint64_t rama_capture_memory_end(enum rama_capture_part part)
+uint64_t rama_cap_memory_end(enum rama_cap_part part)
 {
 	return now->window[part].mapped;
 }
 
-struct rama_seg_lane *rama_capture_memory_lane(uint32_t i, bool make)
+struct rama_seg_lane *rama_cap_memory_lane(uint32_t i, bool make)
 {
-	unsigned b = i / RAMA_CAPTURE_LANE_BLOCK;
+	unsigned b = i / RAMA_CAP_LANE_BLOCK;
 	unsigned char *at = NULL, *p = __atomic_load_n(&now->lanes[b], __ATOMIC_ACQUIRE);
 
 	if (!p && make && (b + 1) * BLOCK <= now->lanes_len && may_map(now, BLOCK)) {
 		long all = again(now->lanes[0], now->lanes_off, (b + 1) * BLOCK);
 		if (!is_address(all))
 			return NULL;
-		rama_sys3(SYS_munmap, all, b * BLOCK, 0);
+		rama_cap_sys3(SYS_munmap, all, b * BLOCK, 0);
 		p = (unsigned char *)all + b * BLOCK;
 		if (!__atomic_compare_exchange_n(&now->lanes[b], &at, p, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE)) {
-			rama_sys3(SYS_munmap, p, BLOCK, 0);
+			rama_cap_sys3(SYS_munmap, p, BLOCK, 0);
 			p = at;
 		}
 	}
-	return p ? (struct rama_seg_lane *)(p + (size_t)(i % RAMA_CAPTURE_LANE_BLOCK) *
-							RAMA_CAPTURE_LANE)
+	return p ? (struct rama_seg_lane *)(p + (size_t)(i % RAMA_CAP_LANE_BLOCK) *
+							RAMA_CAP_LANE)
 		 : NULL;
 }
 
-const unsigned char *rama_capture_memory_old(unsigned generation, uint64_t from, uint64_t n)
+const unsigned char *rama_cap_memory_old(unsigned generation, uint64_t from, uint64_t n)
 {
 	const struct memory *m = &memory[generation % GENERATIONS];
 
-	return m->head ? find(&m->window[RAMA_CAPTURE_RECORDS], from, n) : NULL;
+	return m->head ? find(&m->window[RAMA_CAP_RECORDS], from, n) : NULL;
 }
 
 /* ---- the first pieces ------------------------------------------------------------------------ */
@@ -223,28 +223,28 @@ static bool open_window(struct window *w, int fd, const struct rama_seg_area *a,
 	return is_address(p);
 }
 
-unsigned char *rama_capture_memory_open(int fd, const struct rama_seg_header *h,
+unsigned char *rama_cap_memory_open(int fd, const struct rama_seg_header *h,
 					unsigned generation)
 {
 	const struct rama_seg_area *r = &h->area[RAMA_AREA_RECORDS], *l = &h->area[RAMA_AREA_LANES];
 	struct memory *m = &memory[generation % GENERATIONS];
-	struct window *w = &m->window[RAMA_CAPTURE_RECORDS];
+	struct window *w = &m->window[RAMA_CAP_RECORDS];
 	struct piece(*mine)[EXTENTS] = pieces[generation % GENERATIONS];
 	uint64_t first = 4 * (uint64_t)r->item < r->len ? 4 * (uint64_t)r->item : r->len;
 	long p, q;
 
-	rama_capture_memory_close(generation);
+	rama_cap_memory_close(generation);
 	p = map(fd, 0, r->off + first);
 	q = map(fd, l->off, BLOCK);
-	bool ok = open_window(&m->window[RAMA_CAPTURE_EVENTS], fd, &h->area[RAMA_AREA_EVENTS],
-			      RAMA_SEG_CHUNK, mine[RAMA_CAPTURE_EVENTS]) &&
-		  open_window(&m->window[RAMA_CAPTURE_RINGS], fd, &h->area[RAMA_AREA_RINGS], PAGE,
-			      mine[RAMA_CAPTURE_RINGS]);
+	bool ok = open_window(&m->window[RAMA_CAP_EVENTS], fd, &h->area[RAMA_AREA_EVENTS],
+			      RAMA_SEG_CHUNK, mine[RAMA_CAP_EVENTS]) &&
+		  open_window(&m->window[RAMA_CAP_RINGS], fd, &h->area[RAMA_AREA_RINGS], PAGE,
+			      mine[RAMA_CAP_RINGS]);
 	if (!is_address(p) || !is_address(q) || !ok) {
 		if (is_address(p))
-			rama_sys3(SYS_munmap, p, r->off + first, 0);
+			rama_cap_sys3(SYS_munmap, p, r->off + first, 0);
 		if (is_address(q))
-			rama_sys3(SYS_munmap, q, BLOCK, 0);
+			rama_cap_sys3(SYS_munmap, q, BLOCK, 0);
 		return NULL; /* a page may stay behind */
 	}
 	m->head = (unsigned char *)p;
@@ -255,7 +255,7 @@ unsigned char *rama_capture_memory_open(int fd, const struct rama_seg_header *h,
 	m->lanes[0] = (unsigned char *)q;
 	*w = (struct window){ .off = r->off, .len = r->len, .mapped = first };
 	w->least = 4 * (uint64_t)r->item;
-	w->piece = mine[RAMA_CAPTURE_RECORDS];
+	w->piece = mine[RAMA_CAP_RECORDS];
 	w->piece[0] = (struct piece){ .len = first, .at = m->head + r->off };
 	w->last = m->head + r->off + first - PAGE;
 	w->n = 1;
@@ -263,24 +263,24 @@ unsigned char *rama_capture_memory_open(int fd, const struct rama_seg_header *h,
 	return m->head;
 }
 
-void rama_capture_memory_close(unsigned generation)
+void rama_cap_memory_close(unsigned generation)
 {
 	struct memory *m = &memory[generation % GENERATIONS];
 
 	if (!m->head)
 		return;
-	for (unsigned i = 0; i < RAMA_CAPTURE_PARTS; i++) {
+	for (unsigned i = 0; i < RAMA_CAP_PARTS; i++) {
 		struct window *w = &m->window[i];
 
 		if (w->last && w->n == 0)
-			rama_sys3(SYS_munmap, w->last, PAGE, 0);
+			rama_cap_sys3(SYS_munmap, w->last, PAGE, 0);
 		for (unsigned k = 0; k < w->n; k++)
-			rama_sys3(SYS_munmap, w->piece[k].at, w->piece[k].len, 0);
+			rama_cap_sys3(SYS_munmap, w->piece[k].at, w->piece[k].len, 0);
 	}
 	for (unsigned i = 0; i < BLOCKS; i++)
 		if (m->lanes[i])
-			rama_sys3(SYS_munmap, m->lanes[i], BLOCK, 0);
-	rama_sys3(SYS_munmap, m->head, m->head_len, 0);
+			rama_cap_sys3(SYS_munmap, m->lanes[i], BLOCK, 0);
+	rama_cap_sys3(SYS_munmap, m->head, m->head_len, 0);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -300,7 +300,7 @@ static const unsigned char *byte_at(uint64_t off, uint64_t *n)
 		*n = now->lanes[b] ? BLOCK - in : *n;
 		return now->lanes[b] ? now->lanes[b] + in : NULL;
 	}
-	for (unsigned i = 0; i < RAMA_CAPTURE_PARTS; i++) {
+	for (unsigned i = 0; i < RAMA_CAP_PARTS; i++) {
 		const struct window *w = &now->window[i];
 		unsigned char *at = off >= w->off ? piece_at(w, off - w->off, n) : NULL;
 
@@ -333,7 +333,7 @@ static int read_all(void *ctx, uint64_t off, void *buf, size_t n, struct rama_er
 	return 0;
 }
 
-void rama_capture_memory_source(struct rama_source *src)
+void rama_cap_memory_source(struct rama_source *src)
 {
 	*src = (struct rama_source){ now->size, read_all, NULL };
 }
@@ -352,13 +352,13 @@ static bool touch(uintptr_t from, uintptr_t to)
 	static uint32_t word;
 
 	for (; from < to; from += PAGE)
-		if (rama_sys6(SYS_futex, (long)&word, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
+		if (rama_cap_sys6(SYS_futex, (long)&word, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
 			      (long)from, FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) < 0)
 			return false;
 	return true;
 }
 
-bool rama_capture_memory_fill(void *p, size_t n)
+bool rama_cap_memory_fill(void *p, size_t n)
 {
 	static bool old_kernel;
 	uintptr_t from = ((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
@@ -369,7 +369,7 @@ bool rama_capture_memory_fill(void *p, size_t n)
 		return true;
 	if (!old_kernel)
 		do
-			rc = rama_sys3(SYS_madvise, from, to - from, MADV_POPULATE_WRITE);
+			rc = rama_cap_sys3(SYS_madvise, from, to - from, MADV_POPULATE_WRITE);
 		while (rc == -EINTR || rc == -EAGAIN);
 	if (rc != -EINVAL)
 		return rc == 0;
@@ -390,7 +390,7 @@ static uint32_t spare_lock;
 
 static long anonymous(size_t n)
 {
-	return rama_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE,
+	return rama_cap_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
@@ -402,7 +402,7 @@ static long from_spare(size_t n)
 	if (__atomic_exchange_n(&spare_lock, 1, __ATOMIC_ACQUIRE))
 		return p;
 	if (spare)
-		p = rama_sys6(SYS_mremap, (long)spare, (long)PAGE, (long)(n + PAGE), MREMAP_MAYMOVE,
+		p = rama_cap_sys6(SYS_mremap, (long)spare, (long)PAGE, (long)(n + PAGE), MREMAP_MAYMOVE,
 			      0, 0);
 	if (is_address(p))
 		spare = (unsigned char *)p + n;
@@ -410,7 +410,7 @@ static long from_spare(size_t n)
 	return p;
 }
 
-void *rama_capture_memory_borrow(size_t n)
+void *rama_cap_memory_borrow(size_t n)
 {
 	long p = -ENOMEM;
 
@@ -429,28 +429,28 @@ static void *remember(void *p, size_t n, unsigned i)
 	return p;
 }
 
-void *rama_capture_memory_own(size_t n)
+void *rama_cap_memory_own(size_t n)
 {
-	void *p = rama_capture_memory_borrow(n);
+	void *p = rama_cap_memory_borrow(n);
 	unsigned i = p ? __atomic_fetch_add(&n_single, 1, __ATOMIC_RELAXED) : SINGLE;
 
 	return i < SINGLE ? remember(p, n, i) : p;
 }
 
-void *rama_capture_memory_scratch(uint32_t lane, size_t n)
+void *rama_cap_memory_scratch(uint32_t lane, size_t n)
 {
 	uintptr_t is = __atomic_load_n(&own[SINGLE + lane].at, __ATOMIC_ACQUIRE);
-	void *p = is ? (void *)is : rama_capture_memory_borrow(n);
+	void *p = is ? (void *)is : rama_cap_memory_borrow(n);
 
 	return p && !is ? remember(p, n, SINGLE + lane) : p;
 }
 
-void rama_capture_memory_locks(bool on)
+void rama_cap_memory_locks(bool on)
 {
 	if (on && !spare) {
 		long p = anonymous(PAGE);
 		if (is_address(p))
-			rama_sys3(SYS_munlock, p, PAGE, 0);
+			rama_cap_sys3(SYS_munlock, p, PAGE, 0);
 		spare = is_address(p) ? (unsigned char *)p : NULL;
 	}
 	future = on;
@@ -477,7 +477,7 @@ static void offer_segment(struct range *r, const struct memory *m)
 	if (!m->head)
 		return;
 	offer(r, m->head, m->head_len);
-	for (unsigned i = 0; i < RAMA_CAPTURE_PARTS; i++) {
+	for (unsigned i = 0; i < RAMA_CAP_PARTS; i++) {
 		const struct window *w = &m->window[i];
 
 		offer(r, w->last, w->n == 0 ? PAGE : 0);
@@ -488,7 +488,7 @@ static void offer_segment(struct range *r, const struct memory *m)
 		offer(r, m->lanes[i], BLOCK);
 }
 
-bool rama_capture_memory_next(uintptr_t after, uintptr_t *from, uintptr_t *to)
+bool rama_cap_memory_next(uintptr_t after, uintptr_t *from, uintptr_t *to)
 {
 	struct range r = { after, UINTPTR_MAX, 0 };
 

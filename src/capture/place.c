@@ -17,18 +17,18 @@
 
 static uint32_t own_uid(void)
 {
-	return (uint32_t)rama_sys3(SYS_geteuid, 0, 0, 0);
+	return (uint32_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0);
 }
 
 static bool look(int fd, struct stat *st)
 {
 	memset(st, 0, sizeof(*st));
-	return rama_sys6(SYS_newfstatat, fd, (long)"", (long)st, AT_EMPTY_PATH, 0, 0) == 0;
+	return rama_cap_sys6(SYS_newfstatat, fd, (long)"", (long)st, AT_EMPTY_PATH, 0, 0) == 0;
 }
 
 static int open_dir(int at, const char *name, int flags)
 {
-	return (int)rama_sys6(SYS_openat, at, (long)name, flags | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
+	return (int)rama_cap_sys6(SYS_openat, at, (long)name, flags | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
 }
 
 /* A directory that is ours alone, or a negative errno: -EPERM: it is not. */
@@ -41,14 +41,14 @@ static int open_own(int at, const char *name)
 		return fd == -ENOTDIR || fd == -ELOOP ? -EPERM : fd;
 	if (look(fd, &st) && rama_segment_place_own(st.st_mode, st.st_uid, own_uid()))
 		return fd;
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	return -EPERM;
 }
 
 /* the same, made if need be */
 static int make_own(int at, const char *name)
 {
-	long rc = rama_sys3(SYS_mkdirat, at, name, 0700);
+	long rc = rama_cap_sys3(SYS_mkdirat, at, name, 0700);
 	int fd;
 
 	if (rc != 0 && rc != -EEXIST) {
@@ -58,7 +58,7 @@ static int make_own(int at, const char *name)
 	}
 	fd = open_own(at, name);
 	if (fd >= 0 && rc == 0) /* whatever the mask of the process is */
-		rama_sys3(SYS_fchmodat, at, name, 0700);
+		rama_cap_sys3(SYS_fchmodat, at, name, 0700);
 	return fd;
 }
 
@@ -71,10 +71,10 @@ static int open_base(const char *path)
 	if (fd < 0)
 		return fd;
 	if (look(fd, &st) && rama_segment_place_steady(st.st_mode) &&
-	    (rama_sys3(SYS_fstatfs, fd, &fs, 0) != 0 ||
+	    (rama_cap_sys3(SYS_fstatfs, fd, &fs, 0) != 0 ||
 	     rama_segment_place_firm((uint64_t)fs.f_type)))
 		return fd;
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	return -EPERM;
 }
 
@@ -97,7 +97,7 @@ static int find_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 	long n = 0;
 
 	for (unsigned k = 0; dir >= 0 && k < READ_MOST && found < FOUND_MOST; k++) {
-		n = rama_sys3(SYS_getdents64, dir, buf, sizeof(buf));
+		n = rama_cap_sys3(SYS_getdents64, dir, buf, sizeof(buf));
 		for (long at = 0; at < n && found < FOUND_MOST;) {
 			const struct entry *e = (const struct entry *)(buf + at);
 			uint32_t uid;
@@ -113,7 +113,7 @@ static int find_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 			if (one < 0)
 				continue;
 			if (fd >= 0)
-				rama_sys_close(fd);
+				rama_cap_sys_close(fd);
 			fd = one;
 			memcpy(name, e->name, strlen(e->name) + 1);
 		}
@@ -121,7 +121,7 @@ static int find_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 			break;
 	}
 	if (dir >= 0)
-		rama_sys_close(dir);
+		rama_cap_sys_close(dir);
 	return fd;
 }
 
@@ -134,14 +134,14 @@ static int make_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	o.when = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	if (rama_sys3(SYS_getrandom, &o.chance, sizeof(o.chance), 1 /* GRND_NONBLOCK */) !=
+	if (rama_cap_sys3(SYS_getrandom, &o.chance, sizeof(o.chance), 1 /* GRND_NONBLOCK */) !=
 	    sizeof(o.chance))
-		o.chance = (rama_ticks() * 0x9e3779b97f4a7c15u) ^ (uint64_t)rama_run.pid;
+		o.chance = (rama_cap_ticks() * 0x9e3779b97f4a7c15u) ^ (uint64_t)rama_cap_run.pid;
 	rama_segment_place_name(name, own_uid(), &o);
 	fd = make_own(base, name);
 	if (fd < 0)
 		return fd;
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	fd = find_other(base, name);
 	return fd >= 0 ? fd : open_own(base, name);
 }
@@ -160,7 +160,7 @@ static int user_dir(const char *base, struct rama_text *path)
 		fd = find_other(at, name);
 	if (fd == -ENOENT)
 		fd = make_other(at, name);
-	rama_sys_close(at);
+	rama_cap_sys_close(at);
 	rama_text_str(path, base);
 	rama_text_str(path, "/");
 	rama_text_str(path, name);
@@ -172,7 +172,7 @@ static int user_dir(const char *base, struct rama_text *path)
 /* Where `iorama run` is not, its choice of a directory may make no sense. */
 static bool is_elsewhere(void)
 {
-	return rama_variable("IORAMA_RUN_HOST") && !rama_by_run();
+	return rama_cap_variable("IORAMA_RUN_HOST") && !rama_cap_by_run();
 }
 
 /* The directory of the job in a place, -1: this one cannot be used. */
@@ -185,20 +185,20 @@ static int job_dir(int root, struct rama_text *path, const char *job)
 	if (root >= 0 && !path->cut)
 		fd = make_own(root, job);
 	if (root >= 0)
-		rama_sys_close(root);
+		rama_cap_sys_close(root);
 	return fd;
 }
 
 static int given_dir(struct rama_text *path, const char *job)
 {
-	rama_text_str(path, rama_run.settings->dir);
+	rama_text_str(path, rama_cap_run.settings->dir);
 	return job_dir(make_own(AT_FDCWD, path->p), path, job);
 }
 
 /* one that `iorama run` has made */
 static int spare_dir(struct rama_text *path, unsigned i)
 {
-	const struct rama_segment_tally *t = rama_run.tally;
+	const struct rama_segment_tally *t = rama_cap_run.tally;
 
 	if (!t || i >= RAMA_SEGMENT_SPARES || t->spare[i][0] != '/' ||
 	    !memchr(t->spare[i], '\0', sizeof(t->spare[i])))
@@ -207,9 +207,9 @@ static int spare_dir(struct rama_text *path, unsigned i)
 	return path->cut ? -1 : open_own(AT_FDCWD, path->p);
 }
 
-bool rama_capture_place_open(unsigned i, const char *job, struct rama_text *path, int *fd)
+bool rama_cap_place_open(unsigned i, const char *job, struct rama_text *path, int *fd)
 {
-	bool given = rama_run.settings->dir[0] != '\0';
+	bool given = rama_cap_run.settings->dir[0] != '\0';
 	const char *base;
 
 	*fd = -1;
@@ -223,13 +223,13 @@ bool rama_capture_place_open(unsigned i, const char *job, struct rama_text *path
 		*fd = spare_dir(path, i - 1);
 		return true;
 	}
-	base = rama_segment_place_base(given ? i - 1 : i, rama_variable("TMPDIR"));
+	base = rama_segment_place_base(given ? i - 1 : i, rama_cap_variable("TMPDIR"));
 	if (base)
 		*fd = job_dir(user_dir(base, path), path, job);
 	return base != NULL;
 }
 
-int rama_capture_place_make(const char *path)
+int rama_cap_place_make(const char *path)
 {
 	return make_own(AT_FDCWD, path);
 }
@@ -242,7 +242,7 @@ static bool other_pids(const struct rama_segment_tally *t)
 	struct stat st;
 
 	return t->pids != 0 &&
-	       rama_sys6(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&st, 0, 0, 0) ==
+	       rama_cap_sys6(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&st, 0, 0, 0) ==
 		       0 &&
 	       st.st_ino != t->pids;
 }
@@ -256,37 +256,37 @@ static void *map_tally(int fd)
 		return NULL;
 	if (look(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == own_uid() &&
 	    st.st_size >= RAMA_SEGMENT_TALLY_SIZE)
-		p = rama_sys6(SYS_mmap, 0, RAMA_SEGMENT_TALLY_SIZE, PROT_READ | PROT_WRITE,
+		p = rama_cap_sys6(SYS_mmap, 0, RAMA_SEGMENT_TALLY_SIZE, PROT_READ | PROT_WRITE,
 			      MAP_SHARED, fd, 0);
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	return p < 0 && p > -4096 ? NULL : (void *)p;
 }
 
 static int open_file(int at, const char *name, int flags)
 {
-	return (int)rama_sys6(SYS_openat, at, (long)name, flags | O_NOFOLLOW | O_CLOEXEC, 0600, 0,
+	return (int)rama_cap_sys6(SYS_openat, at, (long)name, flags | O_NOFOLLOW | O_CLOEXEC, 0600, 0,
 			      0);
 }
 
-void rama_capture_tally_find(int job)
+void rama_cap_tally_find(int job)
 {
 	struct rama_segment_tally *t;
 
-	if (rama_run.bare)
+	if (rama_cap_run.bare)
 		return;
-	if (rama_run.tally) { /* of the process we were forked from */
-		if (other_pids(rama_run.tally))
-			rama_run.id->flags |= RAMA_SEG_OTHER_PIDS;
+	if (rama_cap_run.tally) { /* of the process we were forked from */
+		if (other_pids(rama_cap_run.tally))
+			rama_cap_run.id->flags |= RAMA_SEG_OTHER_PIDS;
 		return;
 	}
 	t = map_tally(open_file(job, RAMA_SEGMENT_TALLY, O_RDWR));
 	if (t && t->magic != RAMA_SEGMENT_TALLY_MAGIC) {
-		rama_sys3(SYS_munmap, t, RAMA_SEGMENT_TALLY_SIZE, 0);
+		rama_cap_sys3(SYS_munmap, t, RAMA_SEGMENT_TALLY_SIZE, 0);
 		t = NULL;
 	}
-	rama_run.tally = t;
+	rama_cap_run.tally = t;
 	if (t && other_pids(t))
-		rama_run.id->flags |= RAMA_SEG_OTHER_PIDS;
+		rama_cap_run.id->flags |= RAMA_SEG_OTHER_PIDS;
 }
 
 /* of all slots of a kind: the counters that are named */
@@ -294,8 +294,8 @@ static int64_t slot_calls(unsigned kind, const uint16_t *counter, size_t n)
 {
 	int64_t calls = 0;
 
-	for (uint32_t i = 0; i < rama_run.state->slots_used[kind]; i++) {
-		const void *slot = rama_capture_slot_nth(kind, i);
+	for (uint32_t i = 0; i < rama_cap_run.state->slots_used[kind]; i++) {
+		const void *slot = rama_cap_slot_nth(kind, i);
 		if (!slot)
 			break;
 		const struct rama_stdio_file *stdio = slot;
@@ -318,53 +318,53 @@ static int64_t calls_made(void)
 					  RAMA_POSIX_FSYNCS, RAMA_POSIX_FDSYNCS };
 	static const uint16_t stdio[] = { RAMA_STDIO_OPENS, RAMA_STDIO_READS, RAMA_STDIO_WRITES,
 					  RAMA_STDIO_SEEKS, RAMA_STDIO_FLUSHES };
-	int64_t calls = (int64_t)rama_run.state->missed;
+	int64_t calls = (int64_t)rama_cap_run.state->missed;
 
 	calls += slot_calls(RAMA_KIND_POSIX, posix, sizeof(posix) / sizeof(posix[0]));
 	calls += slot_calls(RAMA_KIND_STDIO, stdio, sizeof(stdio) / sizeof(stdio[0]));
-	for (uint32_t i = 0; i < rama_run.state->lanes_used; i++) {
-		const struct rama_seg_lane *lane = rama_capture_memory_lane(i, false);
+	for (uint32_t i = 0; i < rama_cap_run.state->lanes_used; i++) {
+		const struct rama_seg_lane *lane = rama_cap_memory_lane(i, false);
 		calls += lane ? (int64_t)lane->missed : 0;
 	}
 	return calls;
 }
 
-void rama_capture_tally_begin(enum rama_capture_placed how)
+void rama_cap_tally_begin(enum rama_cap_placed how)
 {
-	struct rama_segment_tally *t = rama_run.tally;
+	struct rama_segment_tally *t = rama_cap_run.tally;
 
 	if (!t)
 		return;
-	if (how == RAMA_CAPTURE_PLACED_SPARE)
+	if (how == RAMA_CAP_PLACED_SPARE)
 		__atomic_fetch_add(&t->moved, 1, __ATOMIC_RELAXED);
-	if (how == RAMA_CAPTURE_PLACED_NOWHERE)
+	if (how == RAMA_CAP_PLACED_NOWHERE)
 		__atomic_fetch_add(&t->unplaced, 1, __ATOMIC_RELAXED);
 }
 
-void rama_capture_tally_end(bool replaced)
+void rama_cap_tally_end(bool replaced)
 {
-	struct rama_segment_tally *t = rama_run.tally;
+	struct rama_segment_tally *t = rama_cap_run.tally;
 
-	if (!t || rama_run.path[0])
+	if (!t || rama_cap_run.path[0])
 		return;
 	int64_t calls = calls_made(), told = replaced ? 0 : 1;
 
-	__atomic_fetch_add(&t->calls, calls - rama_run.told_calls, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->told, told - rama_run.told_end, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(&t->unplaced, replaced - rama_run.told_replaced, __ATOMIC_RELAXED);
-	rama_run.told_calls = calls;
-	rama_run.told_end = told;
-	rama_run.told_replaced = replaced;
+	__atomic_fetch_add(&t->calls, calls - rama_cap_run.told_calls, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->told, told - rama_cap_run.told_end, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&t->unplaced, replaced - rama_cap_run.told_replaced, __ATOMIC_RELAXED);
+	rama_cap_run.told_calls = calls;
+	rama_cap_run.told_end = told;
+	rama_cap_run.told_replaced = replaced;
 }
 
-void rama_capture_tally_again(void)
+void rama_cap_tally_again(void)
 {
-	struct rama_segment_tally *t = rama_run.tally;
+	struct rama_segment_tally *t = rama_cap_run.tally;
 
-	if (!t || rama_run.path[0])
+	if (!t || rama_cap_run.path[0])
 		return;
-	__atomic_fetch_add(&t->unplaced, rama_run.told_replaced, __ATOMIC_RELAXED);
-	rama_run.told_replaced = 0;
+	__atomic_fetch_add(&t->unplaced, rama_cap_run.told_replaced, __ATOMIC_RELAXED);
+	rama_cap_run.told_replaced = 0;
 }
 
 /* ---- logs that could not be written ---------------------------------------------------------- */
@@ -379,16 +379,16 @@ static int make_unwritten(int root)
 	if (fd == -ENOENT)
 		fd = open_file(root, RAMA_SEGMENT_UNWRITTEN, O_RDWR | O_CREAT);
 	if (fd >= 0 && look(fd, &st) && S_ISREG(st.st_mode) && st.st_size < (off_t)sizeof(zero) &&
-	    rama_sys6(SYS_pwrite64, fd, (long)zero, sizeof(zero), 0, 0, 0) != sizeof(zero)) {
-		rama_sys_close(fd);
+	    rama_cap_sys6(SYS_pwrite64, fd, (long)zero, sizeof(zero), 0, 0, 0) != sizeof(zero)) {
+		rama_cap_sys_close(fd);
 		return -1;
 	}
 	return fd;
 }
 
-void rama_capture_unwritten(long error, const char *where)
+void rama_cap_unwritten(long error, const char *where)
 {
-	static char root[sizeof(rama_run.path)];
+	static char root[sizeof(rama_cap_run.path)];
 	struct rama_segment_unwritten *u;
 	struct rama_text t;
 	struct timespec now;
@@ -396,7 +396,7 @@ void rama_capture_unwritten(long error, const char *where)
 	int fd;
 
 	rama_text_init(&t, root, sizeof(root));
-	rama_text_str(&t, rama_run.path);
+	rama_text_str(&t, rama_cap_run.path);
 	for (unsigned i = 0; i < 2; i++) { /* the file, the job */
 		slash = strrchr(root, '/');
 		if (!slash)
@@ -407,7 +407,7 @@ void rama_capture_unwritten(long error, const char *where)
 	if (fd < 0)
 		return;
 	u = map_tally(make_unwritten(fd));
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	if (!u)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -418,5 +418,5 @@ void rama_capture_unwritten(long error, const char *where)
 	u->when = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	__atomic_fetch_add(&u->count, 1, __ATOMIC_RELAXED);
 	u->magic = RAMA_SEGMENT_TALLY_MAGIC;
-	rama_sys3(SYS_munmap, u, RAMA_SEGMENT_TALLY_SIZE, 0);
+	rama_cap_sys3(SYS_munmap, u, RAMA_SEGMENT_TALLY_SIZE, 0);
 }

@@ -12,26 +12,26 @@
 
 /* The directory of the job in the i-th place: a descriptor to close, and its path; -1: this one is
  * of no use. false: there are no more places. */
-bool rama_capture_place_open(unsigned i, const char *job, struct rama_text *path, int *fd);
+bool rama_cap_place_open(unsigned i, const char *job, struct rama_text *path, int *fd);
 
 /* A directory of this path that is ours alone, made if need be: a descriptor, or a negative errno.
  */
-int rama_capture_place_make(const char *path);
+int rama_cap_place_make(const char *path);
 
 /* Under `iorama run`: what became of the segment is counted in the tally of the job, which is found
  * in its directory. */
-enum rama_capture_placed {
-	RAMA_CAPTURE_PLACED_FIRST,
-	RAMA_CAPTURE_PLACED_SPARE,
-	RAMA_CAPTURE_PLACED_NOWHERE
+enum rama_cap_placed {
+	RAMA_CAP_PLACED_FIRST,
+	RAMA_CAP_PLACED_SPARE,
+	RAMA_CAP_PLACED_NOWHERE
 };
-void rama_capture_tally_find(int job);
-void rama_capture_tally_begin(enum rama_capture_placed how);
-void rama_capture_tally_end(bool replaced); /* by another program */
-void rama_capture_tally_again(void);	    /* it was not replaced after all */
+void rama_cap_tally_find(int job);
+void rama_cap_tally_begin(enum rama_cap_placed how);
+void rama_cap_tally_end(bool replaced); /* by another program */
+void rama_cap_tally_again(void);	    /* it was not replaced after all */
 
 /* bare preload: the log could not be written to `where` */
-void rama_capture_unwritten(long error, const char *where);
+void rama_cap_unwritten(long error, const char *where);
 
 #pragma GCC visibility pop
 #endif

@@ -5,7 +5,7 @@
 
 #include "capture/pnetcdf.h"
 
-struct rama_nc_real rama_nc_real;
+struct rama_cap_nc_real rama_cap_nc_real;
 
 /* ---- functions ------------------------------------------------------------------------------------------- */
 
@@ -38,7 +38,7 @@ static bool is_ours(const void *p)
 {
 	Dl_info it, we;
 
-	return dladdr(p, &it) && dladdr(&rama_nc_real, &we) && it.dli_fbase == we.dli_fbase;
+	return dladdr(p, &it) && dladdr(&rama_cap_nc_real, &we) && it.dli_fbase == we.dli_fbase;
 }
 
 /* One that came with dlopen, as the modules of Python bring it, is not in sight of the ordinary search, and may be a
@@ -63,11 +63,11 @@ static void *search_libraries(const char *name)
 	}
 }
 
-rama_anyfn *rama_nc_resolve(rama_anyfn **slot, const char *name)
+rama_cap_anyfn *rama_cap_nc_resolve(rama_cap_anyfn **slot, const char *name)
 {
 	int saved = errno;
 	void *p = dlsym(RTLD_NEXT, name);
-	rama_anyfn *f = (rama_anyfn *)missing;
+	rama_cap_anyfn *f = (rama_cap_anyfn *)missing;
 
 	if (!p)
 		p = search_libraries(name);
@@ -89,7 +89,7 @@ enum { ENTRIES = 1 << 14, NEAR = 64 }; /* an entry is at most so far from its pl
 #define FREE_AGAIN 1ull
 #define THE_FILE (-1) /* in the place of a variable */
 
-static struct rama_nc_entry entries[ENTRIES];
+static struct rama_cap_nc_entry entries[ENTRIES];
 static uint32_t entries_lock;
 
 static uint64_t key_of(int ncid, int varid)
@@ -103,40 +103,40 @@ static unsigned place_of(uint64_t key)
 }
 _Static_assert(ENTRIES == 1 << (64 - 50), "a place for every hash");
 
-static struct rama_nc_entry *find(uint64_t key)
+static struct rama_cap_nc_entry *find(uint64_t key)
 {
 	unsigned at = place_of(key);
 
 	for (unsigned i = 0; i < NEAR; i++) {
-		struct rama_nc_entry *e = &entries[(at + i) % ENTRIES];
+		struct rama_cap_nc_entry *e = &entries[(at + i) % ENTRIES];
 		uint64_t is = __atomic_load_n(&e->key, __ATOMIC_ACQUIRE);
 
 		if (is == key)
-			return e->generation == rama_run.generation ? e : NULL;
+			return e->generation == rama_cap_run.generation ? e : NULL;
 		if (is == 0)
 			return NULL;
 	}
 	return NULL;
 }
 
-struct rama_nc_entry *rama_nc_file_get(int ncid)
+struct rama_cap_nc_entry *rama_cap_nc_file_get(int ncid)
 {
 	return ncid >= 0 ? find(key_of(ncid, THE_FILE)) : NULL;
 }
 
-struct rama_nc_entry *rama_nc_var_get(int ncid, int varid)
+struct rama_cap_nc_entry *rama_cap_nc_var_get(int ncid, int varid)
 {
 	return ncid >= 0 && varid >= 0 ? find(key_of(ncid, varid)) : NULL;
 }
 
 /* where it is, or else where it may be put; NULL: there is no room */
-static struct rama_nc_entry *room_for(uint64_t key)
+static struct rama_cap_nc_entry *room_for(uint64_t key)
 {
 	unsigned at = place_of(key);
-	struct rama_nc_entry *to = NULL;
+	struct rama_cap_nc_entry *to = NULL;
 
 	for (unsigned i = 0; i < NEAR; i++) {
-		struct rama_nc_entry *e = &entries[(at + i) % ENTRIES];
+		struct rama_cap_nc_entry *e = &entries[(at + i) % ENTRIES];
 
 		if (e->key == key)
 			return e;
@@ -148,22 +148,22 @@ static struct rama_nc_entry *room_for(uint64_t key)
 	return to;
 }
 
-static void give_up(struct rama_nc_entry *e)
+static void give_up(struct rama_cap_nc_entry *e)
 {
 	/* what ends a row of entries need not be remembered as having been used */
-	struct rama_nc_entry *next = &entries[(unsigned)(e - entries + 1) % ENTRIES];
+	struct rama_cap_nc_entry *next = &entries[(unsigned)(e - entries + 1) % ENTRIES];
 
 	__atomic_store_n(&e->key, next->key ? FREE_AGAIN : 0, __ATOMIC_RELEASE);
 }
 
 /* the variables of a file, and it itself; those of a parent process have been given up by nobody */
-static void give_up_file(struct rama_nc_entry *file)
+static void give_up_file(struct rama_cap_nc_entry *file)
 {
 	uint32_t at = file->next;
 
 	file->next = 0;
 	while (at != 0) {
-		struct rama_nc_entry *e = &entries[at - 1];
+		struct rama_cap_nc_entry *e = &entries[at - 1];
 
 		at = e->next;
 		give_up(e);
@@ -171,36 +171,36 @@ static void give_up_file(struct rama_nc_entry *file)
 	give_up(file);
 }
 
-struct rama_nc_entry *rama_nc_file_add(struct rama_thread *t, int ncid, void *record)
+struct rama_cap_nc_entry *rama_cap_nc_file_add(struct rama_cap_thread *t, int ncid, void *record)
 {
 	uint64_t key = key_of(ncid, THE_FILE);
 
-	if (ncid < 0 || !rama_lock(t, &entries_lock))
+	if (ncid < 0 || !rama_cap_lock(t, &entries_lock))
 		return NULL;
-	struct rama_nc_entry *e = room_for(key);
+	struct rama_cap_nc_entry *e = room_for(key);
 	if (e && e->key == key) { /* its close was not seen */
 		give_up_file(e);
 		e = room_for(key);
 	}
 	if (e) {
 		e->record = record;
-		e->generation = rama_run.generation;
+		e->generation = rama_cap_run.generation;
 		e->next = 0;
 		__atomic_store_n(&e->key, key, __ATOMIC_RELEASE);
 	}
-	rama_unlock(t, &entries_lock);
+	rama_cap_unlock(t, &entries_lock);
 	return e;
 }
 
-struct rama_nc_entry *rama_nc_var_add(struct rama_thread *t, int ncid, int varid,
-				      const struct rama_nc_entry *var)
+struct rama_cap_nc_entry *rama_cap_nc_var_add(struct rama_cap_thread *t, int ncid, int varid,
+				      const struct rama_cap_nc_entry *var)
 {
 	uint64_t key = key_of(ncid, varid);
-	struct rama_nc_entry *e = NULL;
+	struct rama_cap_nc_entry *e = NULL;
 
-	if (ncid < 0 || varid < 0 || !rama_lock(t, &entries_lock))
+	if (ncid < 0 || varid < 0 || !rama_cap_lock(t, &entries_lock))
 		return NULL;
-	struct rama_nc_entry *file = rama_nc_file_get(ncid);
+	struct rama_cap_nc_entry *file = rama_cap_nc_file_get(ncid);
 	if (file)
 		e = room_for(key);
 	if (e) {
@@ -209,32 +209,32 @@ struct rama_nc_entry *rama_nc_var_add(struct rama_thread *t, int ncid, int varid
 		e->record = var->record;
 		e->shape = var->shape;
 		e->unlimited = var->unlimited;
-		e->generation = rama_run.generation;
+		e->generation = rama_cap_run.generation;
 		if (is_new) {
 			e->next = file->next;
 			file->next = (uint32_t)(e - entries) + 1;
 		}
 		__atomic_store_n(&e->key, key, __ATOMIC_RELEASE);
 	}
-	rama_unlock(t, &entries_lock);
+	rama_cap_unlock(t, &entries_lock);
 	return e;
 }
 
-void rama_nc_file_forget(struct rama_thread *t, int ncid)
+void rama_cap_nc_file_forget(struct rama_cap_thread *t, int ncid)
 {
-	if (!rama_lock(t, &entries_lock))
+	if (!rama_cap_lock(t, &entries_lock))
 		return;
-	struct rama_nc_entry *file = rama_nc_file_get(ncid);
+	struct rama_cap_nc_entry *file = rama_cap_nc_file_get(ncid);
 	if (file)
 		give_up_file(file);
-	rama_unlock(t, &entries_lock);
+	rama_cap_unlock(t, &entries_lock);
 }
 
 /* ---- what the library says --------------------------------------------------------------------------------- */
 
 enum { DIMENSIONS = 1024 }; /* of variables that are observed */
 
-#define ASK(name, ...) (RAMA_NC_REAL(name)(__VA_ARGS__) == 0)
+#define ASK(name, ...) (RAMA_CAP_NC_REAL(name)(__VA_ARGS__) == 0)
 
 /* bytes of a value in the file, by the number of its type */
 static int64_t size_of_type(int type)
@@ -251,7 +251,7 @@ static int64_t times(int64_t a, int64_t b)
 	return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
 }
 
-bool rama_nc_ask_shape(int ncid, int varid, struct rama_nc_entry *var)
+bool rama_cap_nc_ask_shape(int ncid, int varid, struct rama_cap_nc_entry *var)
 {
 	int dims[DIMENSIONS], ndims = 0, type = 0;
 
@@ -278,20 +278,20 @@ bool rama_nc_ask_shape(int ncid, int varid, struct rama_nc_entry *var)
 	return true;
 }
 
-int64_t rama_nc_ask_records(int ncid, int dim)
+int64_t rama_cap_nc_ask_records(int ncid, int dim)
 {
 	int64_t n = 0;
 
 	return dim >= 0 && ASK(ncmpi_inq_dimlen, ncid, dim, &n) ? n : 0;
 }
 
-bool rama_nc_ask_name(int ncid, int varid, char name[RAMA_NC_NAME])
+bool rama_cap_nc_ask_name(int ncid, int varid, char name[RAMA_CAP_NC_NAME])
 {
 	name[0] = '\0';
 	return ASK(ncmpi_inq_varname, ncid, varid, name);
 }
 
-void rama_nc_ask_bytes(int ncid, int64_t *got, int64_t *put)
+void rama_cap_nc_ask_bytes(int ncid, int64_t *got, int64_t *put)
 {
 	if (!ASK(ncmpi_inq_get_size, ncid, got))
 		*got = -1;

@@ -5,14 +5,14 @@
 
 /* ---- in and out ------------------------------------------------------------------------------------ */
 
-static void missed(struct rama_thread *t)
+static void missed(struct rama_cap_thread *t)
 {
 	if (t->lane)
 		t->lane->missed++;
 }
 
 /* frame: an address in the frame of the one who works, or below it */
-static inline void enter(struct rama_thread *t, uintptr_t frame)
+static inline void enter(struct rama_cap_thread *t, uintptr_t frame)
 {
 	t->frame = frame;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -20,23 +20,23 @@ static inline void enter(struct rama_thread *t, uintptr_t frame)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-static inline void leave(struct rama_thread *t)
+static inline void leave(struct rama_cap_thread *t)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy = 0;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (RAMA_UNLIKELY(t->head != t->tail)) /* handlers from now on do their own work */
-		rama_drain(t);
+	if (RAMA_CAP_UNLIKELY(t->head != t->tail)) /* handlers from now on do their own work */
+		rama_cap_drain(t);
 }
 
-/* The thread may have lost its lane since rama_begin: it forked, or it is ending. */
-bool rama_enter(struct rama_visit *v)
+/* The thread may have lost its lane since rama_cap_begin: it forked, or it is ending. */
+bool rama_cap_enter(struct rama_cap_visit *v)
 {
 	v->saved_errno = errno;
-	v->t = &rama_thread;
-	if (v->t->live != *rama_live && !rama_wake())
+	v->t = &rama_cap_thread;
+	if (v->t->live != *rama_cap_live && !rama_cap_wake())
 		return false;
-	if (v->t->busy && !rama_was_left(v->t, (uintptr_t)v)) {
+	if (v->t->busy && !rama_cap_was_left(v->t, (uintptr_t)v)) {
 		missed(v->t);
 		return false;
 	}
@@ -44,7 +44,7 @@ bool rama_enter(struct rama_visit *v)
 	return true;
 }
 
-void rama_leave(struct rama_visit *v)
+void rama_cap_leave(struct rama_cap_visit *v)
 {
 	leave(v->t);
 	errno = v->saved_errno;
@@ -54,50 +54,50 @@ void rama_leave(struct rama_visit *v)
  * since count here, too. */
 static bool uncounted(void)
 {
-	if (rama_run.state && !rama_off)
-		__atomic_fetch_add(&rama_run.state->missed, 1, __ATOMIC_RELAXED);
+	if (rama_cap_run.state && !rama_cap_off)
+		__atomic_fetch_add(&rama_cap_run.state->missed, 1, __ATOMIC_RELAXED);
 	return false;
 }
 
-bool rama_begin_slow(struct rama_span *sp, unsigned fn, int fd)
+bool rama_cap_begin_slow(struct rama_cap_span *sp, unsigned fn, int fd)
 {
-	if (rama_quiet)
+	if (rama_cap_quiet)
 		return uncounted();
-	if (*rama_live != rama_thread.live && !rama_wake())
+	if (*rama_cap_live != rama_cap_thread.live && !rama_cap_wake())
 		return false;
-	sp->t0 = rama_ticks();
-	rama_doing(sp, fn, fd);
+	sp->t0 = rama_cap_ticks();
+	rama_cap_doing(sp, fn, fd);
 	return true;
 }
 
-void rama_times(const struct rama_span *sp, struct rama_op *op)
+void rama_cap_times(const struct rama_cap_span *sp, struct rama_op *op)
 {
-	op->t0 = sp->t0 - rama_run.tick0;
-	op->t1 = rama_ticks() - rama_run.tick0;
+	op->t0 = sp->t0 - rama_cap_run.tick0;
+	op->t1 = rama_cap_ticks() - rama_cap_run.tick0;
 }
 
 /* A handler interrupted our bookkeeping: what it did is done when that is finished. */
-static __attribute__((noinline)) void queue(struct rama_thread *t, const struct rama_op *op, int fd,
+static __attribute__((noinline)) void queue(struct rama_cap_thread *t, const struct rama_op *op, int fd,
 					    uintptr_t mem)
 {
 	uint32_t at = t->tail;
 
-	if (at - t->head >= RAMA_QUEUE) {
+	if (at - t->head >= RAMA_CAP_QUEUE) {
 		missed(t);
 		return;
 	}
 	t->tail = at + 1; /* first, so that a handler in this handler takes the next one */
 	atomic_signal_fence(memory_order_seq_cst);
-	t->queue[at % RAMA_QUEUE] = (struct rama_pending){ .op = *op, .fd = fd, .mem = mem };
+	t->queue[at % RAMA_CAP_QUEUE] = (struct rama_cap_pending){ .op = *op, .fd = fd, .mem = mem };
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------ */
 
-static bool lock_slot_slow(struct rama_thread *t, uint32_t *seq, uint8_t *stuck)
+static bool lock_slot_slow(struct rama_cap_thread *t, uint32_t *seq, uint8_t *stuck)
 {
 	if (*stuck)
 		return false;
-	if (rama_lock(t, seq)) {
+	if (rama_cap_lock(t, seq)) {
 		t->held_at = t->guard_at;
 		atomic_signal_fence(memory_order_seq_cst);
 		t->held = seq;
@@ -109,15 +109,15 @@ static bool lock_slot_slow(struct rama_thread *t, uint32_t *seq, uint8_t *stuck)
 	return false;
 }
 
-static inline bool lock_slot(struct rama_thread *t, uint32_t *seq, uint8_t *stuck)
+static inline bool lock_slot(struct rama_cap_thread *t, uint32_t *seq, uint8_t *stuck)
 {
 	uint32_t is = __atomic_load_n(seq, __ATOMIC_RELAXED);
 
-	t->held_at = is | 1; /* if it is ours: rama_lock() says why it is noted first */
+	t->held_at = is | 1; /* if it is ours: rama_cap_lock() says why it is noted first */
 	atomic_signal_fence(memory_order_seq_cst);
 	t->held = seq;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (RAMA_LIKELY((is & 1) == 0 &&
+	if (RAMA_CAP_LIKELY((is & 1) == 0 &&
 			__atomic_compare_exchange_n(seq, &is, is + 1, false, __ATOMIC_ACQUIRE,
 						    __ATOMIC_RELAXED)))
 		return true;
@@ -128,24 +128,24 @@ static inline bool lock_slot(struct rama_thread *t, uint32_t *seq, uint8_t *stuc
 	return false;
 }
 
-static inline void unlock_slot(struct rama_thread *t, uint32_t *seq)
+static inline void unlock_slot(struct rama_cap_thread *t, uint32_t *seq)
 {
-	if (RAMA_LIKELY(t->held == seq && *seq == t->held_at))
+	if (RAMA_CAP_LIKELY(t->held == seq && *seq == t->held_at))
 		__atomic_store_n(seq, t->held_at + 1, __ATOMIC_RELEASE);
 	t->held = NULL;
 }
 
-static inline void tell(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+static inline void tell(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
 			const struct rama_op *op, bool is_read)
 {
 	rama_heat_add(&t->lane->heat[layer], is_read, op->bytes, op->t0, op->t1);
-	if (rama_eventful(layer))
-		rama_access(t, layer, name, op);
+	if (rama_cap_eventful(layer))
+		rama_cap_access(t, layer, name, op);
 }
 
-static bool do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op)
+static bool do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_op *op)
 {
-	struct rama_extra_file *f = name ? rama_extra_of(t, rama_name_at(name)) : NULL;
+	struct rama_extra_file *f = name ? rama_cap_extra_of(t, rama_cap_name_at(name)) : NULL;
 
 	if (!f || !lock_slot(t, &f->seq, &f->stuck))
 		return false;
@@ -156,17 +156,17 @@ static bool do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op)
 
 /* What failed but is neither read nor write (those are counted with the file's other reads and writes) is counted
  * apart; and all that is no access is an event of its own. */
-static __attribute__((noinline)) void no_access(struct rama_thread *t, uint32_t name,
+static __attribute__((noinline)) void no_access(struct rama_cap_thread *t, uint32_t name,
 						struct rama_op *op)
 {
 	if (!op->ok && op->kind != RAMA_OP_READ && op->kind != RAMA_OP_WRITE &&
 	    op->kind != RAMA_OP_CLOSE)
 		do_extra(t, name, op);
-	if (rama_live_on(RAMA_LAYER_POSIX))
-		rama_live_call(t, RAMA_LAYER_POSIX, name, op);
+	if (rama_cap_live_on(RAMA_LAYER_POSIX))
+		rama_cap_live_call(t, RAMA_LAYER_POSIX, name, op);
 }
 
-static inline __attribute__((always_inline)) void do_posix(struct rama_thread *t,
+static inline __attribute__((always_inline)) void do_posix(struct rama_cap_thread *t,
 							   struct rama_posix_file *f,
 							   struct rama_op *op,
 							   enum rama_opkind kind)
@@ -175,18 +175,18 @@ static inline __attribute__((always_inline)) void do_posix(struct rama_thread *t
 		return;
 	if (!op->has_off)
 		op->off = f->offset; /* what the trace says */
-	if (kind != RAMA_OP_NOTHING && RAMA_LIKELY(op->ok))
+	if (kind != RAMA_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
 		rama_posix_transfer(f, op, kind == RAMA_OP_READ);
 	else
 		rama_posix_apply(f, op);
 	unlock_slot(t, &f->seq);
-	if (kind != RAMA_OP_NOTHING && RAMA_LIKELY(op->ok))
+	if (kind != RAMA_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
 		tell(t, RAMA_LAYER_POSIX, f->name, op, kind == RAMA_OP_READ);
-	else if (RAMA_UNLIKELY(!op->ok) || rama_live_on(RAMA_LAYER_POSIX))
+	else if (RAMA_CAP_UNLIKELY(!op->ok) || rama_cap_live_on(RAMA_LAYER_POSIX))
 		no_access(t, f->name, op);
 }
 
-void rama_do_posix(struct rama_thread *t, struct rama_posix_file *f, struct rama_op *op)
+void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_posix_file *f, struct rama_op *op)
 {
 	do_posix(t, f, op, RAMA_OP_NOTHING);
 }
@@ -196,7 +196,7 @@ static bool is_access(const struct rama_op *op)
 	return op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE;
 }
 
-static inline void do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op)
+static inline void do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f, struct rama_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
@@ -206,24 +206,24 @@ static inline void do_stdio(struct rama_thread *t, struct rama_stdio_file *f, st
 	unlock_slot(t, &f->seq);
 	if (is_access(op))
 		tell(t, RAMA_LAYER_STDIO, f->name, op, op->kind == RAMA_OP_READ);
-	else if (rama_live_on(RAMA_LAYER_STDIO))
-		rama_live_call(t, RAMA_LAYER_STDIO, f->name, op);
+	else if (rama_cap_live_on(RAMA_LAYER_STDIO))
+		rama_cap_live_call(t, RAMA_LAYER_STDIO, f->name, op);
 }
 
-void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op)
+void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f, struct rama_op *op)
 {
 	do_stdio(t, f, op);
 }
 
 /* events of layers above: what is no access, or failed, is live only */
-static void tell_layer(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+static void tell_layer(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
 		       const struct rama_op *op)
 {
 	if (op->ok && is_access(op)) {
-		if (rama_eventful(layer))
-			rama_access(t, layer, name, op);
-	} else if (rama_live_on(layer)) {
-		rama_live_call(t, layer, name, op);
+		if (rama_cap_eventful(layer))
+			rama_cap_access(t, layer, name, op);
+	} else if (rama_cap_live_on(layer)) {
+		rama_cap_live_call(t, layer, name, op);
 	}
 }
 
@@ -233,7 +233,7 @@ static bool counts(const struct rama_op *op)
 	return op->ok || !is_access(op);
 }
 
-void rama_do_mpiio(struct rama_thread *t, struct rama_mpiio_file *f, struct rama_op *op)
+void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_mpiio_file *f, struct rama_op *op)
 {
 	if (op->ok) {
 		if (!lock_slot(t, &f->seq, &f->stuck))
@@ -243,11 +243,11 @@ void rama_do_mpiio(struct rama_thread *t, struct rama_mpiio_file *f, struct rama
 	}
 	if (op->ok && is_access(op))
 		tell(t, RAMA_LAYER_MPIIO, f->name, op, op->kind == RAMA_OP_READ);
-	else if (rama_live_on(RAMA_LAYER_MPIIO))
-		rama_live_call(t, RAMA_LAYER_MPIIO, f->name, op);
+	else if (rama_cap_live_on(RAMA_LAYER_MPIIO))
+		rama_cap_live_call(t, RAMA_LAYER_MPIIO, f->name, op);
 }
 
-void rama_do_h5f(struct rama_thread *t, struct rama_h5f_file *f, struct rama_op *op)
+void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_h5f_file *f, struct rama_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
@@ -256,7 +256,7 @@ void rama_do_h5f(struct rama_thread *t, struct rama_h5f_file *f, struct rama_op 
 	tell_layer(t, RAMA_LAYER_H5F, f->name, op);
 }
 
-void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op *op,
+void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_h5d_file *f, struct rama_op *op,
 		 const struct rama_h5d_shape *s, const struct rama_h5d_access *a)
 {
 	if (counts(op)) {
@@ -272,7 +272,7 @@ void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op 
 	tell_layer(t, RAMA_LAYER_H5D, f->name, op);
 }
 
-void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op)
+void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
@@ -281,7 +281,7 @@ void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, st
 	tell_layer(t, RAMA_LAYER_PNETCDF, f->name, op);
 }
 
-void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
+void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
 			 const struct rama_pnetcdf_shape *s, const struct rama_pnetcdf_access *a)
 {
 	if (counts(op)) {
@@ -297,7 +297,7 @@ void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, stru
 	tell_layer(t, RAMA_LAYER_PNETCDF, f->name, op);
 }
 
-void rama_do_lustre(struct rama_thread *t, struct rama_lustre_file *f, const void *layout,
+void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_lustre_file *f, const void *layout,
 		    size_t len)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
@@ -306,97 +306,97 @@ void rama_do_lustre(struct rama_thread *t, struct rama_lustre_file *f, const voi
 	unlock_slot(t, &f->seq);
 }
 
-void rama_do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op)
+void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_op *op)
 {
-	if (do_extra(t, name, op) && rama_live_on(RAMA_LAYER_POSIX))
-		rama_live_call(t, RAMA_LAYER_POSIX, name, op);
+	if (do_extra(t, name, op) && rama_cap_live_on(RAMA_LAYER_POSIX))
+		rama_cap_live_call(t, RAMA_LAYER_POSIX, name, op);
 }
 
 /* Names that do not exist are many (searches along a path): they share one record. */
-void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_op *op)
+void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, struct rama_op *op)
 {
-	if (!n || n == rama_name_at(1)) /* the catch-all is for files that are there */
-		n = rama_name(t, RAMA_NAME_FAILED, sizeof(RAMA_NAME_FAILED) - 1, true);
+	if (!n || n == rama_cap_name_at(1)) /* the catch-all is for files that are there */
+		n = rama_cap_name(t, RAMA_CAP_NAME_FAILED, sizeof(RAMA_CAP_NAME_FAILED) - 1, true);
 	if (n)
-		do_extra(t, rama_name_number(n), op);
+		do_extra(t, rama_cap_name_number(n), op);
 }
 
 /* ---- the doors ---------------------------------------------------------------------------------------- */
 
-static inline __attribute__((always_inline)) void data(struct rama_thread *t, int fd, uintptr_t mem,
+static inline __attribute__((always_inline)) void data(struct rama_cap_thread *t, int fd, uintptr_t mem,
 						       struct rama_op *op, enum rama_opkind kind)
 {
 	struct rama_posix_file *f;
-	if (RAMA_UNLIKELY((unsigned)fd >= RAMA_FDS_FIRST)) {
-		struct rama_fd *e = rama_fd(fd);
+	if (RAMA_CAP_UNLIKELY((unsigned)fd >= RAMA_CAP_FDS_FIRST)) {
+		struct rama_cap_fd *e = rama_cap_fd(fd);
 		if (!e)
 			return;
 		f = e->posix;
 	} else {
-		f = rama_run.fds[fd].posix;
+		f = rama_cap_run.fds[fd].posix;
 	}
-	if (RAMA_UNLIKELY(!f || (uintptr_t)f & 1) &&
-	    !(f = rama_fd_posix_slow(
+	if (RAMA_CAP_UNLIKELY(!f || (uintptr_t)f & 1) &&
+	    !(f = rama_cap_fd_posix_slow(
 		      t, fd, !op->has_off && op->ok && kind != RAMA_OP_NOTHING ? op->bytes : 0)))
 		return;
-	op->unaligned = RAMA_LIKELY(rama_run.mem_mask) ? (mem & rama_run.mem_mask) != 0
-						       : mem % rama_run.mem_align != 0;
+	op->unaligned = RAMA_CAP_LIKELY(rama_cap_run.mem_mask) ? (mem & rama_cap_run.mem_mask) != 0
+						       : mem % rama_cap_run.mem_align != 0;
 	do_posix(t, f, op, kind);
 }
 
-/* The thread was awake at rama_begin, so it still is. errno is not touched by anything in here: slow ways keep it
+/* The thread was awake at rama_cap_begin, so it still is. errno is not touched by anything in here: slow ways keep it
  * themselves. */
-static inline __attribute__((always_inline)) void record(uint64_t t0, const struct rama_pending *c,
+static inline __attribute__((always_inline)) void record(uint64_t t0, const struct rama_cap_pending *c,
 							 uint64_t what, enum rama_opkind kind)
 {
-	struct rama_thread *t = &rama_thread;
+	struct rama_cap_thread *t = &rama_cap_thread;
 	struct rama_op op = c->op;
 
 	memcpy(&op, &what, sizeof(what));
-	op.t1 = rama_ticks() - rama_run.tick0;
-	if (RAMA_LIKELY(t->lane->doing_since == t0))
+	op.t1 = rama_cap_ticks() - rama_cap_run.tick0;
+	if (RAMA_CAP_LIKELY(t->lane->doing_since == t0))
 		t->lane->doing_since = 0;
-	op.t0 = t0 - rama_run.tick0;
-	if (RAMA_UNLIKELY(t->busy) && !rama_was_left(t, rama_frame())) {
+	op.t0 = t0 - rama_cap_run.tick0;
+	if (RAMA_CAP_UNLIKELY(t->busy) && !rama_cap_was_left(t, rama_cap_frame())) {
 		queue(t, &op, c->fd, c->mem);
 		return;
 	}
-	enter(t, rama_frame());
+	enter(t, rama_cap_frame());
 	data(t, c->fd, c->mem, &op, kind);
 	leave(t);
 }
 
-void rama_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off, uint64_t what)
+void rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off, uint64_t what)
 {
-	record(t0, &(struct rama_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
+	record(t0, &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
 	       what, RAMA_OP_READ);
 }
 
-void rama_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
+void rama_cap_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
 		       uint64_t what)
 {
-	record(t0, &(struct rama_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
+	record(t0, &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
 	       what, RAMA_OP_WRITE);
 }
 
-void rama_record_other(uint64_t t0, int fd, int64_t off, uint64_t what)
+void rama_cap_record_other(uint64_t t0, int fd, int64_t off, uint64_t what)
 {
-	record(t0, &(struct rama_pending){ .op.off = off, .fd = fd }, what, RAMA_OP_NOTHING);
+	record(t0, &(struct rama_cap_pending){ .op.off = off, .fd = fd }, what, RAMA_OP_NOTHING);
 }
 
 /* A handler that comes while we are not busy may drain the queue itself: it is looked at only while busy. */
-void rama_drain(struct rama_thread *t)
+void rama_cap_drain(struct rama_cap_thread *t)
 {
 	bool more = true;
 
 	while (more) {
-		struct rama_pending c = { .op.kind = RAMA_OP_NOTHING };
+		struct rama_cap_pending c = { .op.kind = RAMA_OP_NOTHING };
 
-		enter(t, rama_frame());
+		enter(t, rama_cap_frame());
 		more = t->head != t->tail;
 		if (more) {
-			c = t->queue[t->head % RAMA_QUEUE];
-			t->queue[t->head % RAMA_QUEUE].op.kind = RAMA_OP_NOTHING;
+			c = t->queue[t->head % RAMA_CAP_QUEUE];
+			t->queue[t->head % RAMA_CAP_QUEUE].op.kind = RAMA_OP_NOTHING;
 			t->head++;
 		}
 		if (c.op.kind == RAMA_OP_READ)
@@ -411,117 +411,117 @@ void rama_drain(struct rama_thread *t)
 	}
 }
 
-void rama_path_failed(struct rama_thread *t, const char *path, size_t len, struct rama_op *op)
+void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len, struct rama_op *op)
 {
-	rama_do_failed(t, rama_name_known(t, path, len), op);
-	if (rama_live_on(RAMA_LAYER_POSIX))
-		rama_live_path(t, RAMA_LAYER_POSIX, path, len, op);
+	rama_cap_do_failed(t, rama_cap_name_known(t, path, len), op);
+	if (rama_cap_live_on(RAMA_LAYER_POSIX))
+		rama_cap_live_path(t, RAMA_LAYER_POSIX, path, len, op);
 }
 
-void rama_end_open(const struct rama_span *sp, struct rama_call *c)
+void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 
-	rama_idle(sp);
-	rama_times(sp, &c->op);
-	if (!rama_enter(&v)) {
+	rama_cap_idle(sp);
+	rama_cap_times(sp, &c->op);
+	if (!rama_cap_enter(&v)) {
 		if (c->op.ok)
-			rama_fd_forget(c->fd); /* looked up when it is used */
+			rama_cap_fd_forget(c->fd); /* looked up when it is used */
 		return;
 	}
-	if (!c->op.ok && !rama_path_was_read(c->path, v.saved_errno)) {
-		rama_leave(&v);
+	if (!c->op.ok && !rama_cap_path_was_read(c->path, v.saved_errno)) {
+		rama_cap_leave(&v);
 		return;
 	}
 	size_t len;
-	const char *path = rama_clean(v.t, c->dirfd, c->path, &len);
+	const char *path = rama_cap_clean(v.t, c->dirfd, c->path, &len);
 	if (!c->op.ok) {
 		if (path)
-			rama_path_failed(v.t, path, len, &c->op);
+			rama_cap_path_failed(v.t, path, len, &c->op);
 	} else {
-		struct rama_seg_name *n = path ? rama_name(v.t, path, len, true) : NULL;
-		struct rama_posix_file *f = n ? rama_posix_of(v.t, n) : NULL;
-		rama_fd_set(c->fd, f ? f : RAMA_NO_FILE, NULL, 0);
+		struct rama_seg_name *n = path ? rama_cap_name(v.t, path, len, true) : NULL;
+		struct rama_posix_file *f = n ? rama_cap_posix_of(v.t, n) : NULL;
+		rama_cap_fd_set(c->fd, f ? f : RAMA_CAP_NO_FILE, NULL, 0);
 		if (f)
-			rama_do_posix(v.t, f, &c->op);
+			rama_cap_do_posix(v.t, f, &c->op);
 	}
-	rama_leave(&v);
+	rama_cap_leave(&v);
 }
 
-void rama_end_stat(const struct rama_span *sp, struct rama_call *c)
+void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 
-	rama_idle(sp);
-	rama_times(sp, &c->op);
-	if (!rama_enter(&v))
+	rama_cap_idle(sp);
+	rama_cap_times(sp, &c->op);
+	if (!rama_cap_enter(&v))
 		return;
 	if (c->op.ok && S_ISREG(c->file_mode)) {
 		struct rama_posix_file *f = NULL;
 		if (!c->path || c->path[0] == '\0') {
 			int fd = c->path ? c->dirfd : c->fd;
-			f = rama_fd_posix(v.t, fd);
+			f = rama_cap_fd_posix(v.t, fd);
 		} else {
 			size_t len;
-			const char *path = rama_clean(v.t, c->dirfd, c->path, &len);
-			struct rama_seg_name *n = path ? rama_name(v.t, path, len, true) : NULL;
-			f = n ? rama_posix_of(v.t, n) : NULL;
+			const char *path = rama_cap_clean(v.t, c->dirfd, c->path, &len);
+			struct rama_seg_name *n = path ? rama_cap_name(v.t, path, len, true) : NULL;
+			f = n ? rama_cap_posix_of(v.t, n) : NULL;
 		}
 		if (f)
-			rama_do_posix(v.t, f, &c->op);
-		rama_leave(&v);
+			rama_cap_do_posix(v.t, f, &c->op);
+		rama_cap_leave(&v);
 		return;
 	}
-	rama_leave(&v);
+	rama_cap_leave(&v);
 	if (c->op.ok)
 		c->op.kind = RAMA_OP_STATOTHER;
-	rama_end_meta(sp, c);
+	rama_cap_end_meta(sp, c);
 }
 
 /* an operation by path */
-static void meta_path(struct rama_thread *t, struct rama_call *c)
+static void meta_path(struct rama_cap_thread *t, struct rama_cap_call *c)
 {
 	size_t len;
-	const char *path = rama_clean(t, c->dirfd, c->path, &len);
-	struct rama_seg_name *n = path && c->op.ok ? rama_name(t, path, len, true) : NULL;
+	const char *path = rama_cap_clean(t, c->dirfd, c->path, &len);
+	struct rama_seg_name *n = path && c->op.ok ? rama_cap_name(t, path, len, true) : NULL;
 
 	if (n)
-		rama_do_extra(t, rama_name_number(n), &c->op);
+		rama_cap_do_extra(t, rama_cap_name_number(n), &c->op);
 	else if (path && !c->op.ok)
-		rama_path_failed(t, path, len, &c->op);
+		rama_cap_path_failed(t, path, len, &c->op);
 }
 
 /* by descriptor */
-static void meta_fd(struct rama_thread *t, struct rama_call *c)
+static void meta_fd(struct rama_cap_thread *t, struct rama_cap_call *c)
 {
-	struct rama_seg_name *n = rama_fd_name(t, c->path ? c->dirfd : c->fd);
+	struct rama_seg_name *n = rama_cap_fd_name(t, c->path ? c->dirfd : c->fd);
 
 	if (!n)
 		return;
 	if (c->op.ok) {
-		rama_do_extra(t, rama_name_number(n), &c->op);
+		rama_cap_do_extra(t, rama_cap_name_number(n), &c->op);
 		return;
 	}
-	rama_do_failed(t, n, &c->op);
-	if (rama_live_on(RAMA_LAYER_POSIX))
-		rama_live_call(t, RAMA_LAYER_POSIX, rama_name_number(n), &c->op);
+	rama_cap_do_failed(t, n, &c->op);
+	if (rama_cap_live_on(RAMA_LAYER_POSIX))
+		rama_cap_live_call(t, RAMA_LAYER_POSIX, rama_cap_name_number(n), &c->op);
 }
 
 /* of two names the one that is not ours may have been looked at first */
-static bool path_was_read(const struct rama_call *c, int error)
+static bool path_was_read(const struct rama_cap_call *c, int error)
 {
 	bool second = c->op.fn == RAMA_FN_symlink || c->op.fn == RAMA_FN_symlinkat;
 
-	return rama_path_was_read(c->path, second && error != EFAULT ? 0 : error);
+	return rama_cap_path_was_read(c->path, second && error != EFAULT ? 0 : error);
 }
 
-void rama_end_meta(const struct rama_span *sp, struct rama_call *c)
+void rama_cap_end_meta(const struct rama_cap_span *sp, struct rama_cap_call *c)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 
-	rama_idle(sp);
-	rama_times(sp, &c->op);
-	if (!rama_enter(&v))
+	rama_cap_idle(sp);
+	rama_cap_times(sp, &c->op);
+	if (!rama_cap_enter(&v))
 		return;
 	if (!c->op.ok && c->path && !path_was_read(c, v.saved_errno))
 		; /* then it must not be looked at */
@@ -529,41 +529,41 @@ void rama_end_meta(const struct rama_span *sp, struct rama_call *c)
 		meta_path(v.t, c);
 	else
 		meta_fd(v.t, c);
-	rama_leave(&v);
+	rama_cap_leave(&v);
 }
 
-void rama_end_other(const struct rama_span *sp, struct rama_call *c)
+void rama_cap_end_other(const struct rama_cap_span *sp, struct rama_cap_call *c)
 {
-	rama_idle(sp);
+	rama_cap_idle(sp);
 	if (c->op.ok)
-		rama_fd_set(c->fd, RAMA_NO_FILE, RAMA_NO_STREAM, 0);
+		rama_cap_fd_set(c->fd, RAMA_CAP_NO_FILE, RAMA_CAP_NO_STREAM, 0);
 }
 
 /* Of a stream, at its end or after an error: an event only. */
-static __attribute__((noinline)) void nothing_moved(struct rama_thread *t,
-						    struct rama_stdio_file *f, struct rama_call *c)
+static __attribute__((noinline)) void nothing_moved(struct rama_cap_thread *t,
+						    struct rama_stdio_file *f, struct rama_cap_call *c)
 {
 	c->op.bytes = 0;
 	c->op.off = f->offset;
 	c->op.ok = is_access(&c->op) && !ferror_unlocked(c->stream);
-	rama_live_call(t, RAMA_LAYER_STDIO, f->name, &c->op);
+	rama_cap_live_call(t, RAMA_LAYER_STDIO, f->name, &c->op);
 }
 
-void rama_end_stream(const struct rama_span *sp, struct rama_call *c)
+void rama_cap_end_stream(const struct rama_cap_span *sp, struct rama_cap_call *c)
 {
-	struct rama_thread *t = &rama_thread;
+	struct rama_cap_thread *t = &rama_cap_thread;
 	int saved = errno;
 
-	rama_idle(sp);
-	if (!c->stream || (!c->op.ok && !rama_live_on(RAMA_LAYER_STDIO)))
+	rama_cap_idle(sp);
+	if (!c->stream || (!c->op.ok && !rama_cap_live_on(RAMA_LAYER_STDIO)))
 		return;
-	rama_times(sp, &c->op);
-	if (RAMA_UNLIKELY(t->busy) && !rama_was_left(t, rama_frame())) {
+	rama_cap_times(sp, &c->op);
+	if (RAMA_CAP_UNLIKELY(t->busy) && !rama_cap_was_left(t, rama_cap_frame())) {
 		missed(t);
-	} else if (RAMA_LIKELY(t->live == *rama_live) || rama_wake()) {
-		enter(t, rama_frame());
-		struct rama_stdio_file *f = rama_stream_file(t, c->stream);
-		if (f && RAMA_UNLIKELY(!c->op.ok))
+	} else if (RAMA_CAP_LIKELY(t->live == *rama_cap_live) || rama_cap_wake()) {
+		enter(t, rama_cap_frame());
+		struct rama_stdio_file *f = rama_cap_stream_file(t, c->stream);
+		if (f && RAMA_CAP_UNLIKELY(!c->op.ok))
 			nothing_moved(t, f, c);
 		else if (f)
 			do_stdio(t, f, &c->op);
@@ -572,7 +572,7 @@ void rama_end_stream(const struct rama_span *sp, struct rama_call *c)
 	errno = saved;
 }
 
-uintptr_t rama_iov_mem(const struct iovec *iov, int n)
+uintptr_t rama_cap_iov_mem(const struct iovec *iov, int n)
 {
 	uintptr_t mem = 0;
 

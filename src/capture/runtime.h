@@ -32,22 +32,22 @@
 /* All of it is our own: saying so lets the compiler reach it without a detour. */
 #pragma GCC visibility push(hidden)
 
-#define RAMA_LIKELY(x) __builtin_expect(!!(x), 1)
-#define RAMA_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define RAMA_TLS _Thread_local __attribute__((tls_model("initial-exec")))
+#define RAMA_CAP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define RAMA_CAP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define RAMA_CAP_TLS _Thread_local __attribute__((tls_model("initial-exec")))
 
 /* ---- descriptors --------------------------------------------------------------------------- */
 
-#define RAMA_FDS (1u << 20) /* descriptors beyond are not observed */
+#define RAMA_CAP_FDS (1u << 20) /* descriptors beyond are not observed */
 /* so many have entries from the start; others in blocks of as many, as they are met */
-#define RAMA_FDS_FIRST (1u << 14)
-#define RAMA_NO_FILE ((struct rama_posix_file *)1)
-#define RAMA_NO_STREAM ((struct rama_stdio_file *)1)
+#define RAMA_CAP_FDS_FIRST (1u << 14)
+#define RAMA_CAP_NO_FILE ((struct rama_posix_file *)1)
+#define RAMA_CAP_NO_STREAM ((struct rama_stdio_file *)1)
 
 /* What a descriptor stands for; all zero: not known (yet). In a forked child the pointers of its parent are
  * marked by an odd address until they are looked up. */
-struct rama_fd {
-	struct rama_posix_file *posix; /* RAMA_NO_FILE: nothing that we observe */
+struct rama_cap_fd {
+	struct rama_posix_file *posix; /* RAMA_CAP_NO_FILE: nothing that we observe */
 	struct rama_stdio_file *stdio; /* of the stream on it */
 	uint32_t name;		       /* of a directory that has no slot */
 	uint32_t generation;	       /* segment that all this is of: changes with fork */
@@ -55,24 +55,24 @@ struct rama_fd {
 
 /* ---- threads ----------------------------------------------------------------------------------- */
 
-#define RAMA_QUEUE 64 /* calls of signal handlers that interrupted us */
+#define RAMA_CAP_QUEUE 64 /* calls of signal handlers that interrupted us */
 
-struct rama_pending {
+struct rama_cap_pending {
 	struct rama_op op;
 	uintptr_t mem;
 	int fd;
 };
 
 /* a call of a higher layer (MPI, HDF5, PnetCDF), so that what it calls can be told to belong to it */
-struct rama_nest {
+struct rama_cap_nest {
 	uint32_t id, outer; /* ids of calls of this thread */
 };
 
-#define RAMA_NO_LANE 3u /* rama_thread.live of a thread without a lane: what *rama_live never is */
+#define RAMA_CAP_NO_LANE 3u /* rama_cap_thread.live of a thread without a lane: what *rama_cap_live never is */
 
-struct rama_thread {
+struct rama_cap_thread {
 	uint32_t
-		live; /* what *rama_live is while this thread has a lane; differs in the child of a vfork */
+		live; /* what *rama_cap_live is while this thread has a lane; differs in the child of a vfork */
 	uint32_t busy; /* our own code runs: whatever comes in now is from a signal handler */
 	struct rama_seg_lane *lane;
 	struct rama_seg_chunk *chunk;
@@ -82,43 +82,43 @@ struct rama_thread {
 	uint32_t ring_mask;
 	uint32_t lane_number;
 	uint32_t *held;		    /* seq of the slot that is locked, or about to be */
-	uint32_t *guard;	    /* a lock of rama_run, the same */
+	uint32_t *guard;	    /* a lock of rama_cap_run, the same */
 	uint32_t held_at, guard_at; /* what they are while they are ours */
 	uintptr_t frame;	    /* where on the stack our code runs, while busy */
 	uintptr_t doing_frame;	    /* the same of the call that is at work */
-	char *scratch;		    /* room for paths, RAMA_SCRATCH bytes */
+	char *scratch;		    /* room for paths, RAMA_CAP_SCRATCH bytes */
 	uint32_t head, tail;
 	uint32_t parent; /* id of the call of a higher layer that is at work; 0: none */
-	const struct rama_nest *nest; /* of the call that is being recorded; NULL: it has none */
-	struct rama_pending *queue;   /* RAMA_QUEUE of them, at the end of the scratch memory */
+	const struct rama_cap_nest *nest; /* of the call that is being recorded; NULL: it has none */
+	struct rama_cap_pending *queue;   /* RAMA_CAP_QUEUE of them, at the end of the scratch memory */
 };
-extern RAMA_TLS struct rama_thread rama_thread;
+extern RAMA_CAP_TLS struct rama_cap_thread rama_cap_thread;
 /* raised in the child of a vfork, which runs in our memory but is another process */
-extern RAMA_TLS uint32_t rama_off;
+extern RAMA_CAP_TLS uint32_t rama_cap_off;
 
-#define RAMA_SCRATCH \
-	(3 * 4096 + RAMA_QUEUE * sizeof(struct rama_pending)) /* three paths and the queue */
+#define RAMA_CAP_SCRATCH \
+	(3 * 4096 + RAMA_CAP_QUEUE * sizeof(struct rama_cap_pending)) /* three paths and the queue */
 
 /* ---- the process --------------------------------------------------------------------------------- */
 
-enum { RAMA_ASLEEP, RAMA_WAKING, RAMA_AWAKE, RAMA_ENDED };
+enum { RAMA_CAP_ASLEEP, RAMA_CAP_WAKING, RAMA_CAP_AWAKE, RAMA_CAP_ENDED };
 
-#define RAMA_POOL_NAMES RAMA_KINDS /* beside the kinds of slots */
+#define RAMA_CAP_POOL_NAMES RAMA_KINDS /* beside the kinds of slots */
 
 /* the chunk of records that names or slots of one kind are being taken from */
-struct rama_pool_now {
+struct rama_cap_pool_now {
 	unsigned char *at;    /* NULL: there was none yet */
 	uint32_t chunk;	      /* its number */
 	uint32_t used, ready; /* bytes; ready: with memory behind them */
 	uint32_t first;	      /* slots that were handed out before it */
 };
 
-struct rama_run {
+struct rama_cap_run {
 	/* read by every call */
 	uint64_t tick0;
 	uintptr_t mem_mask; /* alignment - 1; 0: it is no power of two, or 1 */
 	uintptr_t mem_align;
-	struct rama_fd *fds;
+	struct rama_cap_fd *fds;
 	struct rama_seg_control *control;
 	uint32_t generation;
 	uint32_t heat;	/* bit per layer that has a heat map */
@@ -135,7 +135,7 @@ struct rama_run {
 	uint32_t slots[RAMA_KINDS], n_lanes; /* how many there may be */
 	/* chunks of records: how many there may be, and how large they are (a power of 2) */
 	uint32_t pool_chunks, pool_shift;
-	struct rama_pool_now pool_now[RAMA_KINDS + 1];
+	struct rama_cap_pool_now pool_now[RAMA_KINDS + 1];
 	void *others[RAMA_KINDS];	  /* the catch-all slots */
 	uint64_t names_bytes, names_most; /* that names take, and may take */
 	uint64_t failed_most; /* ... while names of files that do not exist are still added */
@@ -161,77 +161,77 @@ struct rama_run {
 	char job[64]; /* of ranks that belong together; "": none */
 	char start_dir[4096];
 };
-extern struct rama_run rama_run;
+extern struct rama_cap_run rama_cap_run;
 
-/* Points to RAMA_LIVE + generation when calls are to be recorded, to 1 when we sleep. The page it points to becomes
+/* Points to RAMA_CAP_LIVE + generation when calls are to be recorded, to 1 when we sleep. The page it points to becomes
  * zero in a forked child, whatever way it was forked. */
-#define RAMA_LIVE 0x6c697600u
-extern const volatile uint32_t *rama_live;
+#define RAMA_CAP_LIVE 0x6c697600u
+extern const volatile uint32_t *rama_cap_live;
 
-/* The slow side of rama_begin: starts us, or a new history in a forked child, or gives the thread its lane.
+/* The slow side of rama_cap_begin: starts us, or a new history in a forked child, or gives the thread its lane.
  * false: not now. */
-bool rama_wake(void);
+bool rama_cap_wake(void);
 /* same, but a forked child that only tidies up its descriptors stays asleep */
-bool rama_awake(void);
-static inline bool rama_alive(void)
+bool rama_cap_awake(void);
+static inline bool rama_cap_alive(void)
 {
-	return *rama_live == RAMA_LIVE + rama_run.generation;
+	return *rama_cap_live == RAMA_CAP_LIVE + rama_cap_run.generation;
 }
 /* a forked child gets its segment now, while its rights allow it */
-void rama_settle(void);
-void rama_end_process(void);
+void rama_cap_settle(void);
+void rama_cap_end_process(void);
 /* start.c: from now on nothing is recorded, no system call made and no clock read; what there is becomes a log
  * where nobody else makes one. Back: the call that it was for has failed. */
-void rama_go_quiet(const char *why);
-void rama_go_on(void);
+void rama_cap_go_quiet(const char *why);
+void rama_cap_go_on(void);
 /* confine.c: around a system call that may confine the process; NULL: it does not. a: its arguments */
-const char *rama_confines(long call, const long *a);
-void rama_confined(const char *why, long result);
+const char *rama_cap_confines(long call, const long *a);
+void rama_cap_confined(const char *why, long result);
 /* goes_on: the next program of this process will be observed, too, and sees to the log of both; fails: there is none */
-void rama_replace_process(bool goes_on, bool fails);
-void rama_replace_failed(void);
+void rama_cap_replace_process(bool goes_on, bool fails);
+void rama_cap_replace_failed(void);
 /* finish.c: false: it could not be written, which is counted. The segment goes. unwrite: the
  * process goes on after all. */
-bool rama_write_log(void);
-void rama_unwrite_log(void);
-bool rama_log_path(char *to, size_t size); /* where a log of this process would go */
-void rama_remove_segment(void);
-void rama_note_zone(void);
-bool rama_create_segment(void);
+bool rama_cap_write_log(void);
+void rama_cap_unwrite_log(void);
+bool rama_cap_log_path(char *to, size_t size); /* where a log of this process would go */
+void rama_cap_remove_segment(void);
+void rama_cap_note_zone(void);
+bool rama_cap_create_segment(void);
 /* the segment, and those of children to come, are part of this job from now on; if its file can be moved there */
-void rama_join_job(const char *job, int64_t jobid);
+void rama_cap_join_job(const char *job, int64_t jobid);
 /* its file goes into the directory of that job; false: it stays where it is */
-bool rama_move_segment(const char *job);
-uint64_t rama_file_limit(void); /* RLIMIT_FSIZE */
+bool rama_cap_move_segment(const char *job);
+uint64_t rama_cap_file_limit(void); /* RLIMIT_FSIZE */
 /* identity.c */
-void rama_identify(struct rama_seg_identity *id);
-bool rama_by_run(void); /* Is `iorama run` at work, and on this host? */
-bool rama_wanted(const struct rama_seg_identity *id); /* is this program to be observed? */
-void rama_read_settings(void);
-void rama_choose_clock(void);
-double rama_measure_hz(const struct rama_seg_clock *c);
+void rama_cap_identify(struct rama_seg_identity *id);
+bool rama_cap_by_run(void); /* Is `iorama run` at work, and on this host? */
+bool rama_cap_wanted(const struct rama_seg_identity *id); /* is this program to be observed? */
+void rama_cap_read_settings(void);
+void rama_cap_choose_clock(void);
+double rama_cap_measure_hz(const struct rama_seg_clock *c);
 /* Puts the segment where the next program of this process looks for it; false: that cannot be. */
-bool rama_hand_on(void);
-const char *rama_variable(const char *name); /* of the environment; NULL: not set */
-void rama_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real);
-void rama_mounts_again(void); /* into the segment of a forked child */
+bool rama_cap_hand_on(void);
+const char *rama_cap_variable(const char *name); /* of the environment; NULL: not set */
+void rama_cap_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real);
+void rama_cap_mounts_again(void); /* into the segment of a forked child */
 
-uint64_t rama_ticks_slow(void);
-static inline uint64_t rama_ticks(void)
+uint64_t rama_cap_ticks_slow(void);
+static inline uint64_t rama_cap_ticks(void)
 {
 #if defined(__x86_64__)
-	if (RAMA_LIKELY(rama_run.clock == RAMA_CLOCK_TSC))
+	if (RAMA_CAP_LIKELY(rama_cap_run.clock == RAMA_CLOCK_TSC))
 		return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
 	uint64_t t;
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
 	return t;
 #endif
-	return rama_ticks_slow();
+	return rama_cap_ticks_slow();
 }
 
 /* where on the stack we are */
-static inline __attribute__((always_inline)) uintptr_t rama_frame(void)
+static inline __attribute__((always_inline)) uintptr_t rama_cap_frame(void)
 {
 #if defined(__x86_64__)
 	uintptr_t sp;
@@ -245,46 +245,46 @@ static inline __attribute__((always_inline)) uintptr_t rama_frame(void)
 
 /* Before the real call, which is this function on this descriptor (-1: on none). The lane says what its thread is at; a
  * call that comes while another is at work, as those of MPI-IO do, is part of it. false: do not observe it. */
-static inline __attribute__((always_inline)) void rama_doing(const struct rama_span *sp,
+static inline __attribute__((always_inline)) void rama_cap_doing(const struct rama_cap_span *sp,
 							     unsigned fn, int fd)
 {
-	struct rama_seg_lane *l = rama_thread.lane;
+	struct rama_seg_lane *l = rama_cap_thread.lane;
 
-	if (RAMA_LIKELY(l->doing_since == 0)) {
+	if (RAMA_CAP_LIKELY(l->doing_since == 0)) {
 		l->doing_fn = fn;
 		l->doing_fd = (uint32_t)fd + 1;
-		rama_thread.doing_frame = rama_frame();
+		rama_cap_thread.doing_frame = rama_cap_frame();
 		l->doing_since = sp->t0;
 	}
 }
-bool rama_begin_slow(struct rama_span *sp, unsigned fn, int fd);
-static inline __attribute__((always_inline)) bool rama_begin(struct rama_span *sp, unsigned fn,
+bool rama_cap_begin_slow(struct rama_cap_span *sp, unsigned fn, int fd);
+static inline __attribute__((always_inline)) bool rama_cap_begin(struct rama_cap_span *sp, unsigned fn,
 							     int fd)
 {
-	if (RAMA_UNLIKELY(*rama_live != rama_thread.live) ||
-	    RAMA_UNLIKELY(rama_run.clock != RAMA_CLOCK_TSC))
-		return rama_begin_slow(sp, fn, fd);
-	sp->t0 = rama_ticks();
-	rama_doing(sp, fn, fd);
+	if (RAMA_CAP_UNLIKELY(*rama_cap_live != rama_cap_thread.live) ||
+	    RAMA_CAP_UNLIKELY(rama_cap_run.clock != RAMA_CLOCK_TSC))
+		return rama_cap_begin_slow(sp, fn, fd);
+	sp->t0 = rama_cap_ticks();
+	rama_cap_doing(sp, fn, fd);
 	return true;
 }
 
 /* After the real call; the doors below do it. The thread may have lost its lane in it. */
-static inline __attribute__((always_inline)) void rama_idle(const struct rama_span *sp)
+static inline __attribute__((always_inline)) void rama_cap_idle(const struct rama_cap_span *sp)
 {
-	struct rama_seg_lane *l = rama_thread.lane;
+	struct rama_seg_lane *l = rama_cap_thread.lane;
 
-	if (RAMA_LIKELY(l && l->doing_since == sp->t0))
+	if (RAMA_CAP_LIKELY(l && l->doing_since == sp->t0))
 		l->doing_since = 0;
 }
 
 /* It begins only now: something had to be asked first. */
-static inline void rama_begin_again(struct rama_span *sp)
+static inline void rama_cap_begin_again(struct rama_cap_span *sp)
 {
-	struct rama_seg_lane *l = rama_thread.lane;
+	struct rama_seg_lane *l = rama_cap_thread.lane;
 	bool ours = l && l->doing_since == sp->t0;
 
-	sp->t0 = rama_ticks();
+	sp->t0 = rama_cap_ticks();
 	if (ours)
 		l->doing_since = sp->t0;
 }
@@ -292,206 +292,206 @@ static inline void rama_begin_again(struct rama_span *sp)
 /* ---- record.c: after the real call; errno is kept ------------------------------------------------ */
 
 /* The ways that must be short: a read, a write, something without data on a descriptor. `what`: RAMA_OP_WORD */
-void rama_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
+void rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
 		      uint64_t what);
-void rama_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
+void rama_cap_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
 		       uint64_t what);
-void rama_record_other(uint64_t t0, int fd, int64_t off, uint64_t what);
-static inline __attribute__((always_inline)) void rama_end_data(const struct rama_span *sp,
-								const struct rama_call *c)
+void rama_cap_record_other(uint64_t t0, int fd, int64_t off, uint64_t what);
+static inline __attribute__((always_inline)) void rama_cap_end_data(const struct rama_cap_span *sp,
+								const struct rama_cap_call *c)
 {
 	uint64_t what = RAMA_OP_WORD(c->op.fn, c->op.kind, c->op.how, c->op.ok, c->op.has_off);
 
 	if (c->op.kind == RAMA_OP_READ)
-		rama_record_read(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
+		rama_cap_record_read(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
 	else if (c->op.kind == RAMA_OP_WRITE)
-		rama_record_write(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
+		rama_cap_record_write(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
 	else
-		rama_record_other(sp->t0, c->fd, c->op.off, what);
+		rama_cap_record_other(sp->t0, c->fd, c->op.off, what);
 }
-void rama_end_open(const struct rama_span *sp, struct rama_call *c); /* c->path gave c->fd */
-void rama_end_stat(const struct rama_span *sp, struct rama_call *c);
-void rama_end_meta(const struct rama_span *sp,
-		   struct rama_call *c); /* by path, or c->fd without one */
-void rama_end_other(const struct rama_span *sp, struct rama_call *c); /* c->fd is no file */
-void rama_end_stream(const struct rama_span *sp, struct rama_call *c);
+void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c); /* c->path gave c->fd */
+void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c);
+void rama_cap_end_meta(const struct rama_cap_span *sp,
+		   struct rama_cap_call *c); /* by path, or c->fd without one */
+void rama_cap_end_other(const struct rama_cap_span *sp, struct rama_cap_call *c); /* c->fd is no file */
+void rama_cap_end_stream(const struct rama_cap_span *sp, struct rama_cap_call *c);
 
 /* The pieces, for wrappers by hand: enter, do, leave. enter is false if a handler interrupted us: then
  * nothing may be done but count the call as missed, which it did. */
-struct rama_visit {
+struct rama_cap_visit {
 	int saved_errno;
-	struct rama_thread *t;
+	struct rama_cap_thread *t;
 };
-bool rama_enter(struct rama_visit *v);
-void rama_leave(struct rama_visit *v);
-void rama_times(const struct rama_span *sp, struct rama_op *op);
-void rama_do_posix(struct rama_thread *t, struct rama_posix_file *f, struct rama_op *op);
-void rama_do_stdio(struct rama_thread *t, struct rama_stdio_file *f, struct rama_op *op);
-void rama_do_mpiio(struct rama_thread *t, struct rama_mpiio_file *f, struct rama_op *op);
-void rama_do_h5f(struct rama_thread *t, struct rama_h5f_file *f, struct rama_op *op);
-void rama_do_h5d(struct rama_thread *t, struct rama_h5d_file *f, struct rama_op *op,
+bool rama_cap_enter(struct rama_cap_visit *v);
+void rama_cap_leave(struct rama_cap_visit *v);
+void rama_cap_times(const struct rama_cap_span *sp, struct rama_op *op);
+void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_posix_file *f, struct rama_op *op);
+void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f, struct rama_op *op);
+void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_mpiio_file *f, struct rama_op *op);
+void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_h5f_file *f, struct rama_op *op);
+void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_h5d_file *f, struct rama_op *op,
 		 const struct rama_h5d_shape *s,
 		 const struct rama_h5d_access *a); /* s: of OPEN; a: of READ and WRITE */
-void rama_do_pnetcdf_file(struct rama_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op);
-void rama_do_pnetcdf_var(struct rama_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
+void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op);
+void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
 			 const struct rama_pnetcdf_shape *s, const struct rama_pnetcdf_access *a);
 /* the bytes of its extended attribute */
-void rama_do_lustre(struct rama_thread *t, struct rama_lustre_file *f, const void *layout,
+void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_lustre_file *f, const void *layout,
 		    size_t len);
-void rama_do_extra(struct rama_thread *t, uint32_t name, struct rama_op *op);
+void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_op *op);
 /* of all names that do not exist */
-#define RAMA_NAME_FAILED "<FAILED>"
+#define RAMA_CAP_NAME_FAILED "<FAILED>"
 /* a failed call, or one on a name without slots: the EXTRA record of the name, or the common one */
-void rama_do_failed(struct rama_thread *t, struct rama_seg_name *n, struct rama_op *op);
+void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, struct rama_op *op);
 /* the same by path, and its event */
-void rama_path_failed(struct rama_thread *t, const char *path, size_t len, struct rama_op *op);
-void rama_drain(struct rama_thread *t);
+void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len, struct rama_op *op);
+void rama_cap_drain(struct rama_cap_thread *t);
 
 /* ---- events.c: for calls that have just been recorded ------------------------------------------------ */
 
 /* Are events of this layer asked for, to keep or live? Two words next to each other, read as one. */
-typedef uint64_t __attribute__((may_alias)) rama_two_words;
-static inline bool rama_eventful(enum rama_layer layer)
+typedef uint64_t __attribute__((may_alias)) rama_cap_two_words;
+static inline bool rama_cap_eventful(enum rama_layer layer)
 {
-	const volatile rama_two_words *words =
-		(const volatile rama_two_words *)&rama_run.control->trace;
+	const volatile rama_cap_two_words *words =
+		(const volatile rama_cap_two_words *)&rama_cap_run.control->trace;
 
-	return RAMA_UNLIKELY((*words & 0x100000001ull << layer) != 0);
+	return RAMA_CAP_UNLIKELY((*words & 0x100000001ull << layer) != 0);
 }
 _Static_assert(offsetof(struct rama_seg_control, live) == 4, "next to each other");
-static inline bool rama_live_on(enum rama_layer layer)
+static inline bool rama_cap_live_on(enum rama_layer layer)
 {
-	return RAMA_UNLIKELY(*(const volatile uint32_t *)&rama_run.control->live >> layer & 1);
+	return RAMA_CAP_UNLIKELY(*(const volatile uint32_t *)&rama_cap_run.control->live >> layer & 1);
 }
-/* a read or write that succeeded; rama_eventful() */
-void rama_access(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+/* a read or write that succeeded; rama_cap_eventful() */
+void rama_cap_access(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
 		 const struct rama_op *op);
-/* any other call, and what failed; rama_live_on() */
-void rama_live_call(struct rama_thread *t, enum rama_layer layer, uint32_t name,
+/* any other call, and what failed; rama_cap_live_on() */
+void rama_cap_live_call(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
 		    const struct rama_op *op);
-/* a failed call on a path that may not exist; rama_live_on() */
-void rama_live_path(struct rama_thread *t, enum rama_layer layer, const char *path, size_t len,
+/* a failed call on a path that may not exist; rama_cap_live_on() */
+void rama_cap_live_path(struct rama_cap_thread *t, enum rama_layer layer, const char *path, size_t len,
 		    const struct rama_op *op);
 
 /* ---- files.c ----------------------------------------------------------------------------------------- */
 
 /* the cleaned path in the thread's scratch; NULL: cannot be known or is not observed. *len: its length. */
-const char *rama_clean(struct rama_thread *t, int dirfd, const char *path, size_t *len);
-/* bytes of a chunk of records, for slots of a kind or RAMA_POOL_NAMES, with memory behind them;
+const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *path, size_t *len);
+/* bytes of a chunk of records, for slots of a kind or RAMA_CAP_POOL_NAMES, with memory behind them;
  * the caller holds the names lock and adds them to `used` when they are. NULL: there is no room */
-unsigned char *rama_capture_pool_room(unsigned what, uint32_t n);
+unsigned char *rama_cap_pool_room(unsigned what, uint32_t n);
 /* the n-th slot of a kind, from 0 on; NULL: there are not so many */
-const void *rama_capture_slot_nth(unsigned kind, uint32_t n);
+const void *rama_cap_slot_nth(unsigned kind, uint32_t n);
 /* begins anew, for a new segment */
-bool rama_capture_names_init(void);
+bool rama_cap_names_init(void);
 /* of a segment that we were forked from: the text of a name; its length, 0: it cannot be found */
-size_t rama_capture_name_old(unsigned generation, uint32_t number, char *to, size_t room);
+size_t rama_cap_name_old(unsigned generation, uint32_t number, char *to, size_t room);
 /* May the path of a call that failed be looked at? Some errors come before anybody did, and then it may be anything. */
-bool rama_path_was_read(const char *path, int error);
+bool rama_cap_path_was_read(const char *path, int error);
 /* entry of the names, made if `make`; the catch-all's if there is no room; NULL: not there */
-struct rama_seg_name *rama_name(struct rama_thread *t, const char *text, size_t len, bool make);
-struct rama_seg_name *rama_name_at(uint32_t number);
+struct rama_seg_name *rama_cap_name(struct rama_cap_thread *t, const char *text, size_t len, bool make);
+struct rama_seg_name *rama_cap_name_at(uint32_t number);
 /* the entry of a path that something is recorded of, or NULL */
-struct rama_seg_name *rama_name_known(struct rama_thread *t, const char *text, size_t len);
-uint32_t rama_name_number(const struct rama_seg_name *n);
-bool rama_observes(unsigned module, const char *text, size_t len);
+struct rama_seg_name *rama_cap_name_known(struct rama_cap_thread *t, const char *text, size_t len);
+uint32_t rama_cap_name_number(const struct rama_seg_name *n);
+bool rama_cap_observes(unsigned module, const char *text, size_t len);
 /* the slot of a name, made if it has none; NULL: that module does not observe it */
-void *rama_slot_of(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind);
+void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_kind kind);
 /* more: of a dataset or variable: id of the record of its file */
-void *rama_slot_with(struct rama_thread *t, struct rama_seg_name *n, enum rama_kind kind,
+void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_kind kind,
 		     int64_t more);
-static inline struct rama_posix_file *rama_posix_of(struct rama_thread *t, struct rama_seg_name *n)
+static inline struct rama_posix_file *rama_cap_posix_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
-	return rama_slot_of(t, n, RAMA_KIND_POSIX);
+	return rama_cap_slot_of(t, n, RAMA_KIND_POSIX);
 }
-static inline struct rama_stdio_file *rama_stdio_of(struct rama_thread *t, struct rama_seg_name *n)
+static inline struct rama_stdio_file *rama_cap_stdio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
-	return rama_slot_of(t, n, RAMA_KIND_STDIO);
+	return rama_cap_slot_of(t, n, RAMA_KIND_STDIO);
 }
-static inline struct rama_extra_file *rama_extra_of(struct rama_thread *t, struct rama_seg_name *n)
+static inline struct rama_extra_file *rama_cap_extra_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
-	return rama_slot_of(t, n, RAMA_KIND_EXTRA);
+	return rama_cap_slot_of(t, n, RAMA_KIND_EXTRA);
 }
-static inline struct rama_mpiio_file *rama_mpiio_of(struct rama_thread *t, struct rama_seg_name *n)
+static inline struct rama_mpiio_file *rama_cap_mpiio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
-	return rama_slot_of(t, n, RAMA_KIND_MPIIO);
+	return rama_cap_slot_of(t, n, RAMA_KIND_MPIIO);
 }
 /* entry of a descriptor, or NULL if it is out of range or finds no memory */
-struct rama_fd *rama_capture_fd_high(int fd);
-static inline struct rama_fd *rama_fd(int fd)
+struct rama_cap_fd *rama_cap_fd_high(int fd);
+static inline struct rama_cap_fd *rama_cap_fd(int fd)
 {
-	return RAMA_LIKELY((unsigned)fd < RAMA_FDS_FIRST) ? &rama_run.fds[fd]
-							  : rama_capture_fd_high(fd);
+	return RAMA_CAP_LIKELY((unsigned)fd < RAMA_CAP_FDS_FIRST) ? &rama_cap_run.fds[fd]
+							  : rama_cap_fd_high(fd);
 }
 /* Slot of a descriptor; NULL: not observed. Descriptors not seen before are looked up; `moved`: bytes by which the call
  * that is being recorded has moved its position. */
-struct rama_posix_file *rama_fd_posix_slow(struct rama_thread *t, int fd, int64_t moved);
-static inline struct rama_posix_file *rama_fd_posix(struct rama_thread *t, int fd)
+struct rama_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd, int64_t moved);
+static inline struct rama_posix_file *rama_cap_fd_posix(struct rama_cap_thread *t, int fd)
 {
-	struct rama_fd *e = rama_fd(fd);
-	if (RAMA_LIKELY(e && e->posix && !((uintptr_t)e->posix & 1)))
+	struct rama_cap_fd *e = rama_cap_fd(fd);
+	if (RAMA_CAP_LIKELY(e && e->posix && !((uintptr_t)e->posix & 1)))
 		return e->posix;
-	return e ? rama_fd_posix_slow(t, fd, 0) : NULL;
+	return e ? rama_cap_fd_posix_slow(t, fd, 0) : NULL;
 }
 /* the name that is known of a descriptor, NULL if there is none */
-struct rama_seg_name *rama_fd_name(struct rama_thread *t, int fd);
-void rama_fd_set(int fd, struct rama_posix_file *posix, struct rama_stdio_file *stdio,
+struct rama_seg_name *rama_cap_fd_name(struct rama_cap_thread *t, int fd);
+void rama_cap_fd_set(int fd, struct rama_posix_file *posix, struct rama_stdio_file *stdio,
 		 uint32_t name);
-void rama_fd_forget(int fd);
-void rama_fd_forget_range(unsigned first, unsigned last);
-struct rama_stdio_file *rama_stream_file(struct rama_thread *t, FILE *stream);
-void rama_cwd_changed(void);
-int64_t rama_file_alignment(const char *path, size_t len);
-bool rama_file_is_on(const char *path, size_t len, const char *type); /* of the file system */
+void rama_cap_fd_forget(int fd);
+void rama_cap_fd_forget_range(unsigned first, unsigned last);
+struct rama_stdio_file *rama_cap_stream_file(struct rama_cap_thread *t, FILE *stream);
+void rama_cap_cwd_changed(void);
+int64_t rama_cap_file_alignment(const char *path, size_t len);
+bool rama_cap_file_is_on(const char *path, size_t len, const char *type); /* of the file system */
 
 /* ---- lustre.c: before a descriptor of a file that is recorded is closed ------------------------------- */
 
-void rama_layout_slow(uint32_t name, int fd);
-static inline void rama_layout(uint32_t name, int fd)
+void rama_cap_layout_slow(uint32_t name, int fd);
+static inline void rama_cap_layout(uint32_t name, int fd)
 {
-	if (RAMA_UNLIKELY(!rama_run.no_lustre))
-		rama_layout_slow(name, fd);
+	if (RAMA_CAP_UNLIKELY(!rama_cap_run.no_lustre))
+		rama_cap_layout_slow(name, fd);
 }
 
 /* around the real call of a higher layer, and around recording it */
-static inline void rama_nest_begin(struct rama_nest *n)
+static inline void rama_cap_nest_begin(struct rama_cap_nest *n)
 {
-	struct rama_thread *t = &rama_thread;
+	struct rama_cap_thread *t = &rama_cap_thread;
 
 	n->outer = t->parent;
 	n->id = t->lane ? (uint32_t)++t->lane->calls : 0;
 	t->parent = n->id;
 }
-static inline void rama_nest_end(const struct rama_nest *n)
+static inline void rama_cap_nest_end(const struct rama_cap_nest *n)
 {
-	rama_thread.parent = n->outer;
+	rama_cap_thread.parent = n->outer;
 }
 
 /* ---- hand_aio.c: when asynchronous operations were submitted ---------------------------------------- */
 
-void rama_aio_submitted(const void *cb, uint64_t t0);
-uint64_t rama_aio_taken(const void *cb); /* 0: not known */
+void rama_cap_aio_submitted(const void *cb, uint64_t t0);
+uint64_t rama_cap_aio_taken(const void *cb); /* 0: not known */
 
 /* ---- thread.c ------------------------------------------------------------------------------------------ */
 
-bool rama_thread_join(void); /* gives the thread a lane; false: there is none */
-void rama_threads_init(void);
+bool rama_cap_thread_join(void); /* gives the thread a lane; false: there is none */
+void rama_cap_threads_init(void);
 
-#define RAMA_PATIENCE 50000 /* rests until somebody waits no longer: some seconds */
-void rama_rest(unsigned i); /* longer the larger i is */
+#define RAMA_CAP_PATIENCE 50000 /* rests until somebody waits no longer: some seconds */
+void rama_cap_rest(unsigned i); /* longer the larger i is */
 /* Short locks. false after long waiting, or at once if that was in vain before: then the thing is left undone. A lock that
  * was taken from its thread (jump.c) is not unlocked again. */
-bool rama_lock(struct rama_thread *t, uint32_t *lock);
-void rama_unlock(struct rama_thread *t, uint32_t *lock);
+bool rama_cap_lock(struct rama_cap_thread *t, uint32_t *lock);
+void rama_cap_unlock(struct rama_cap_thread *t, uint32_t *lock);
 
 /* ---- jump.c ------------------------------------------------------------------------------------------- */
 
-void rama_jump(const void *env); /* before longjmp(env) */
-bool rama_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to);
+void rama_cap_jump(const void *env); /* before longjmp(env) */
+bool rama_cap_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to);
 /* busy, but the code that is at work was left and will not come back? Then it no longer is. here: of the one who asks */
-bool rama_was_left(struct rama_thread *t, uintptr_t here);
+bool rama_cap_was_left(struct rama_cap_thread *t, uintptr_t here);
 /* start.c: of a thread that was waking us, perhaps */
-void rama_wake_jumped(uintptr_t here, uintptr_t to);
+void rama_cap_wake_jumped(uintptr_t here, uintptr_t to);
 
 #pragma GCC visibility pop
 #endif

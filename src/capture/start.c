@@ -8,12 +8,12 @@
 #include "capture/launch.h"
 #include "capture/place.h"
 
-struct rama_run rama_run;
-uint32_t rama_quiet;
+struct rama_cap_run rama_cap_run;
+uint32_t rama_cap_quiet;
 static uint32_t was_phase, was_clock; /* before we went quiet */
 
 static const volatile uint32_t asleep = 1;
-const volatile uint32_t *rama_live = &asleep;
+const volatile uint32_t *rama_cap_live = &asleep;
 static uint32_t *live_page;
 
 extern int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
@@ -21,12 +21,12 @@ extern int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
 /* ---- real functions --------------------------------------------------------------------------------------- */
 
 #ifndef RAMA_STATIC_WRAP
-struct rama_real rama_real;
+struct rama_cap_real rama_cap_real;
 
-rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name)
+rama_cap_anyfn *rama_cap_resolve(rama_cap_anyfn **slot, const char *name)
 {
 	int saved = errno;
-	rama_anyfn *f;
+	rama_cap_anyfn *f;
 
 	*(void **)&f = dlsym(RTLD_NEXT, name);
 	__atomic_store_n(slot, f, __ATOMIC_RELEASE);
@@ -37,7 +37,7 @@ rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name)
 /* NOLINTNEXTLINE(readability-function-size): a line per row */
 static void resolve_all(void)
 {
-#define FN(name, ...) rama_resolve((rama_anyfn **)&rama_real.name, #name);
+#define FN(name, ...) rama_cap_resolve((rama_cap_anyfn **)&rama_cap_real.name, #name);
 #define FN_MODE FN
 #define FN_HAND FN
 #define FN_HAND0 FN
@@ -47,9 +47,9 @@ static void resolve_all(void)
 #define FN_EXECL(name, vname)
 #define FN_JUMP(name) FN(name, )
 #define FN_ASM(name)
-#include FN_TABLE_POSIX
-#include FN_TABLE_STDIO
-#include FN_TABLE_PROCESS
+#include RAMA_CAP_ROWS_POSIX
+#include RAMA_CAP_ROWS_STDIO
+#include RAMA_CAP_ROWS_PROCESS
 }
 #else
 static void resolve_all(void)
@@ -68,12 +68,12 @@ static void forked_child(void)
 
 static bool make_live_page(void)
 {
-	long p = rama_sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	long p = rama_cap_sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			   -1, 0);
 
 	if (p < 0 && p > -4096)
 		return false;
-	if (rama_sys3(SYS_madvise, p, 4096, MADV_WIPEONFORK) != 0)
+	if (rama_cap_sys3(SYS_madvise, p, 4096, MADV_WIPEONFORK) != 0)
 		pthread_atfork(NULL, NULL, forked_child);
 	live_page = (uint32_t *)p;
 	return true;
@@ -82,31 +82,31 @@ static bool make_live_page(void)
 #ifdef RAMA_STATIC_WRAP
 __attribute__((destructor(101))) static void at_exit(void) /* the last of all destructors */
 {
-	rama_end_process();
+	rama_cap_end_process();
 }
 #else
 static void at_exit(void *arg)
 {
 	(void)arg;
-	rama_end_process();
+	rama_cap_end_process();
 }
 #endif
 
 static void at_quick_exit_(void)
 {
-	rama_end_process();
+	rama_cap_end_process();
 }
 
 static bool begin_first(void)
 {
 	if (getauxval(AT_SECURE))
 		return false; /* setuid and the like are never observed */
-	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
-	if (!make_live_page() || !rama_create_segment()) {
-		rama_run.state = NULL;
+	rama_cap_run.pid = rama_cap_sys3(SYS_getpid, 0, 0, 0);
+	if (!make_live_page() || !rama_cap_create_segment()) {
+		rama_cap_run.state = NULL;
 		return false;
 	}
-	rama_threads_init();
+	rama_cap_threads_init();
 #ifndef RAMA_STATIC_WRAP
 	/* Without a library's handle it runs after the destructors of all libraries. */
 	__cxa_atexit(at_exit, NULL, NULL);
@@ -118,103 +118,103 @@ static bool begin_first(void)
 /* We are the child of a process that was observed: a new segment, the same descriptors. */
 static bool begin_forked(void)
 {
-	struct rama_seg_state *before = rama_run.state; /* stays mapped */
-	uint64_t euid = rama_run.euid;
+	struct rama_seg_state *before = rama_cap_run.state; /* stays mapped */
+	uint64_t euid = rama_cap_run.euid;
 
-	rama_run.names_lock = rama_run.cwd_lock = rama_run.mount_lock = rama_run.events_lock = 0;
-	rama_run.live = rama_run.control->live; /* as it was switched since */
-	rama_run.pid = rama_sys3(SYS_getpid, 0, 0, 0);
-	rama_run.forked = true;
-	rama_run.ended = rama_run.logged = false;
-	rama_run.generation++;
-	if (!rama_create_segment()) {
-		rama_run.state = before;
-		if ((uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0) != euid)
-			rama_launch_count(RAMA_UNSEEN_DROPPED, rama_run.id->exe);
+	rama_cap_run.names_lock = rama_cap_run.cwd_lock = rama_cap_run.mount_lock = rama_cap_run.events_lock = 0;
+	rama_cap_run.live = rama_cap_run.control->live; /* as it was switched since */
+	rama_cap_run.pid = rama_cap_sys3(SYS_getpid, 0, 0, 0);
+	rama_cap_run.forked = true;
+	rama_cap_run.ended = rama_cap_run.logged = false;
+	rama_cap_run.generation++;
+	if (!rama_cap_create_segment()) {
+		rama_cap_run.state = before;
+		if ((uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0) != euid)
+			rama_cap_launch_count(RAMA_UNSEEN_DROPPED, rama_cap_run.id->exe);
 		return false;
 	}
-	for (unsigned fd = 0; fd < rama_run.fd_high; fd++) {
-		struct rama_fd *e = rama_fd((int)fd);
+	for (unsigned fd = 0; fd < rama_cap_run.fd_high; fd++) {
+		struct rama_cap_fd *e = rama_cap_fd((int)fd);
 		if (e && e->posix)
 			e->posix = (struct rama_posix_file *)((uintptr_t)e->posix | 1);
 	}
 	return true;
 }
 
-static RAMA_TLS bool
+static RAMA_CAP_TLS bool
 	waking; /* this thread does it: what it calls is its own, or a signal handler's */
-static RAMA_TLS uintptr_t waking_frame;
+static RAMA_CAP_TLS uintptr_t waking_frame;
 
 /* other threads wait for the one that wakes us, so that their calls count */
 static bool wait_awake(void)
 {
-	for (unsigned i = 0; i < RAMA_PATIENCE && atomic_load(&rama_run.phase) == RAMA_WAKING; i++)
-		rama_rest(i);
-	return rama_alive();
+	for (unsigned i = 0; i < RAMA_CAP_PATIENCE && atomic_load(&rama_cap_run.phase) == RAMA_CAP_WAKING; i++)
+		rama_cap_rest(i);
+	return rama_cap_alive();
 }
 
 static bool wake(bool fork_too)
 {
-	unsigned phase = atomic_load(&rama_run.phase);
+	unsigned phase = atomic_load(&rama_cap_run.phase);
 	int saved = errno;
 	bool ok;
 
 	if (waking)
 		return false;
-	if (phase == RAMA_WAKING)
+	if (phase == RAMA_CAP_WAKING)
 		return wait_awake();
-	bool forked = phase == RAMA_AWAKE && !rama_alive() && fork_too;
-	if (phase != RAMA_ASLEEP && !forked)
-		return rama_alive(); /* another thread may have done it since we looked */
-	waking_frame = rama_frame();
+	bool forked = phase == RAMA_CAP_AWAKE && !rama_cap_alive() && fork_too;
+	if (phase != RAMA_CAP_ASLEEP && !forked)
+		return rama_cap_alive(); /* another thread may have done it since we looked */
+	waking_frame = rama_cap_frame();
 	waking = true;
-	if (!atomic_compare_exchange_strong(&rama_run.phase, &phase, RAMA_WAKING)) {
+	if (!atomic_compare_exchange_strong(&rama_cap_run.phase, &phase, RAMA_CAP_WAKING)) {
 		waking = false;
 		return wait_awake();
 	}
-	if (forked && rama_alive()) { /* the same, a moment later */
-		atomic_store(&rama_run.phase, RAMA_AWAKE);
+	if (forked && rama_cap_alive()) { /* the same, a moment later */
+		atomic_store(&rama_cap_run.phase, RAMA_CAP_AWAKE);
 		waking = false;
 		return true;
 	}
 	ok = forked ? begin_forked() : begin_first();
 	if (ok) {
-		*live_page = RAMA_LIVE + rama_run.generation;
-		rama_live = live_page;
+		*live_page = RAMA_CAP_LIVE + rama_cap_run.generation;
+		rama_cap_live = live_page;
 	} else {
-		rama_live = &asleep;
+		rama_cap_live = &asleep;
 	}
-	atomic_store(&rama_run.phase, ok ? RAMA_AWAKE : RAMA_ENDED);
+	atomic_store(&rama_cap_run.phase, ok ? RAMA_CAP_AWAKE : RAMA_CAP_ENDED);
 	waking = false;
 	errno = saved;
 	return ok;
 }
 
 /* A handler has left: nobody may wait for this thread to finish it. The process is not observed. */
-void rama_wake_jumped(uintptr_t here, uintptr_t to)
+void rama_cap_wake_jumped(uintptr_t here, uintptr_t to)
 {
-	if (!waking || !rama_jump_leaves(waking_frame, here, to))
+	if (!waking || !rama_cap_jump_leaves(waking_frame, here, to))
 		return;
-	rama_live = &asleep;
-	atomic_store(&rama_run.phase, RAMA_ENDED);
+	rama_cap_live = &asleep;
+	atomic_store(&rama_cap_run.phase, RAMA_CAP_ENDED);
 	waking = false;
 }
 
-bool rama_wake(void)
+bool rama_cap_wake(void)
 {
-	if (rama_off || !(rama_alive() || wake(true)))
+	if (rama_cap_off || !(rama_cap_alive() || wake(true)))
 		return false;
-	return rama_thread.live == *rama_live || rama_thread_join();
+	return rama_cap_thread.live == *rama_cap_live || rama_cap_thread_join();
 }
 
-bool rama_awake(void)
+bool rama_cap_awake(void)
 {
-	return !rama_off && (rama_alive() || wake(false));
+	return !rama_cap_off && (rama_cap_alive() || wake(false));
 }
 
-void rama_settle(void)
+void rama_cap_settle(void)
 {
-	if (!rama_off && !rama_alive())
+	if (!rama_cap_off && !rama_cap_alive())
 		wake(true);
 }
 
@@ -223,9 +223,9 @@ __attribute__((constructor)) static void start(void)
 	int saved = errno;
 
 	resolve_all();
-	rama_launch_init();
-	if (rama_awake() && rama_run.bare)
-		rama_note_zone(); /* not earlier: it allocates memory */
+	rama_cap_launch_init();
+	if (rama_cap_awake() && rama_cap_run.bare)
+		rama_cap_note_zone(); /* not earlier: it allocates memory */
 	errno = saved;
 }
 
@@ -233,82 +233,82 @@ __attribute__((constructor)) static void start(void)
 
 static void stamp(void)
 {
-	struct rama_seg_clock *c = &rama_run.id->clock;
+	struct rama_seg_clock *c = &rama_cap_run.id->clock;
 
-	rama_clock_pair(&c->tick1, &c->mono1, &c->real1);
+	rama_cap_clock_pair(&c->tick1, &c->mono1, &c->real1);
 }
 
 /* Under `iorama run` the segment is all there is to leave, and it goes on being filled: destructors and other
  * threads may still do I/O. */
-void rama_end_process(void)
+void rama_cap_end_process(void)
 {
 	int saved = errno;
 
-	if (rama_off || !rama_alive())
+	if (rama_cap_off || !rama_cap_alive())
 		return;
-	if (__atomic_exchange_n(&rama_run.ended, true, __ATOMIC_ACQ_REL) && rama_run.bare)
+	if (__atomic_exchange_n(&rama_cap_run.ended, true, __ATOMIC_ACQ_REL) && rama_cap_run.bare)
 		return;
 	stamp();
-	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_DONE, __ATOMIC_RELEASE);
-	rama_capture_tally_end(false);
-	if (rama_run.bare) {
-		atomic_store(&rama_run.phase, RAMA_ENDED);
-		rama_live = &asleep;
-		if (!rama_run.logged)
-			rama_write_log();
+	__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_DONE, __ATOMIC_RELEASE);
+	rama_cap_tally_end(false);
+	if (rama_cap_run.bare) {
+		atomic_store(&rama_cap_run.phase, RAMA_CAP_ENDED);
+		rama_cap_live = &asleep;
+		if (!rama_cap_run.logged)
+			rama_cap_write_log();
 	}
 	errno = saved;
 }
 
 /* A process that was forked and has done nothing yet begins a history all the same: what says that nothing was
  * recorded of it. */
-void rama_go_quiet(const char *why)
+void rama_cap_go_quiet(const char *why)
 {
-	if (rama_wake()) {
+	if (rama_cap_wake()) {
 		stamp();
-		rama_run.id->flags |= RAMA_SEG_QUIET;
-		strncpy(rama_run.state->why, why, sizeof(rama_run.state->why) - 1);
-		__atomic_store_n(&rama_run.state->phase, RAMA_SEG_OFF, __ATOMIC_RELEASE);
-		if (rama_run.bare && !rama_run.logged)
-			rama_write_log();
+		rama_cap_run.id->flags |= RAMA_SEG_QUIET;
+		strncpy(rama_cap_run.state->why, why, sizeof(rama_cap_run.state->why) - 1);
+		__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_OFF, __ATOMIC_RELEASE);
+		if (rama_cap_run.bare && !rama_cap_run.logged)
+			rama_cap_write_log();
 	}
-	was_phase = atomic_exchange(&rama_run.phase, RAMA_ENDED);
-	was_clock = rama_run.clock;
-	rama_live = &asleep;
-	rama_run.clock = 0; /* neither of those that there are */
-	__atomic_store_n(&rama_quiet, 1, __ATOMIC_SEQ_CST);
+	was_phase = atomic_exchange(&rama_cap_run.phase, RAMA_CAP_ENDED);
+	was_clock = rama_cap_run.clock;
+	rama_cap_live = &asleep;
+	rama_cap_run.clock = 0; /* neither of those that there are */
+	__atomic_store_n(&rama_cap_quiet, 1, __ATOMIC_SEQ_CST);
 }
 
-void rama_go_on(void)
+void rama_cap_go_on(void)
 {
-	__atomic_store_n(&rama_quiet, 0, __ATOMIC_SEQ_CST);
-	rama_run.clock = was_clock;
-	atomic_store(&rama_run.phase, was_phase);
-	if (was_phase != RAMA_AWAKE || *live_page != RAMA_LIVE + rama_run.generation)
+	__atomic_store_n(&rama_cap_quiet, 0, __ATOMIC_SEQ_CST);
+	rama_cap_run.clock = was_clock;
+	atomic_store(&rama_cap_run.phase, was_phase);
+	if (was_phase != RAMA_CAP_AWAKE || *live_page != RAMA_CAP_LIVE + rama_cap_run.generation)
 		return;
-	rama_live = live_page;
-	rama_run.id->flags &= ~(uint32_t)RAMA_SEG_QUIET;
-	rama_replace_failed();
+	rama_cap_live = live_page;
+	rama_cap_run.id->flags &= ~(uint32_t)RAMA_SEG_QUIET;
+	rama_cap_replace_failed();
 }
 
-void rama_replace_process(bool goes_on, bool fails)
+void rama_cap_replace_process(bool goes_on, bool fails)
 {
-	if (rama_off || !rama_alive())
+	if (rama_cap_off || !rama_cap_alive())
 		return;
 	stamp();
-	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_REPLACED, __ATOMIC_RELEASE);
-	rama_capture_tally_end(true);
-	if (rama_run.bare && !rama_run.logged && !fails && !(goes_on && rama_hand_on()))
-		rama_write_log();
+	__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_REPLACED, __ATOMIC_RELEASE);
+	rama_cap_tally_end(true);
+	if (rama_cap_run.bare && !rama_cap_run.logged && !fails && !(goes_on && rama_cap_hand_on()))
+		rama_cap_write_log();
 }
 
-void rama_replace_failed(void)
+void rama_cap_replace_failed(void)
 {
-	if (rama_off || !rama_alive())
+	if (rama_cap_off || !rama_cap_alive())
 		return;
-	if (rama_run.bare)
-		rama_unwrite_log();
-	rama_capture_tally_again();
-	rama_run.id->clock.tick1 = 0;
-	__atomic_store_n(&rama_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
+	if (rama_cap_run.bare)
+		rama_cap_unwrite_log();
+	rama_cap_tally_again();
+	rama_cap_run.id->clock.tick1 = 0;
+	__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
 }

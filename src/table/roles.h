@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* roles.h: what an argument or a returned value means, and which field of struct rama_call
+/* roles.h: what an argument or a returned value means, and which field of struct rama_cap_call
  * (capture/wrap/wrap.h) it becomes. Roles of MPI calls end in S where a number is handed back, and begin with NEW
  * where a handle lies in memory. */
 #ifndef RAMA_TABLE_ROLES_H
@@ -14,20 +14,20 @@
 #define RAMA_IN_FLAGS(v)
 #define RAMA_IN_MODE(v) .op.mode = (int32_t)(v),
 #define RAMA_IN_MEM(v) .mem = (uintptr_t)(v),
-#define RAMA_IN_IOV(v) .mem = r >= 0 ? rama_iov_mem((v), cnt) : 0,
+#define RAMA_IN_IOV(v) .mem = r >= 0 ? rama_cap_iov_mem((v), cnt) : 0,
 #define RAMA_IN_OFF(v) .op.off = (v), .op.has_off = true,
 #define RAMA_IN_OFF_OR_TRACKED(v) .op.off = (v), .op.has_off = (v) != -1,
 #define RAMA_IN_STATBUF(v) .file_mode = r == 0 ? (v)->st_mode : 0,
 #define RAMA_IN_STATXBUF(v) .file_mode = r == 0 ? (v)->stx_mode : 0,
 #define RAMA_IN_STREAM(v) .stream = (v),
 #define RAMA_IN_STDOUT(v) .stream = stdout,
-/* MPI: fields of struct rama_mpi_call (capture/mpi/mpi.h); the other roles of MPI are for wrappers by hand */
+/* MPI: fields of struct rama_cap_mpi_call (capture/mpi/mpi.h); the other roles of MPI are for wrappers by hand */
 #define RAMA_IN_FH(v) .fh = (v),
 #define RAMA_IN_TYPE(v) .type = (v),
 #define RAMA_IN_COUNT(v) .count = (v),
 #define RAMA_IN_STATUS(v)
 #define RAMA_IN_REQUEST(v)
-/* PnetCDF: fields of struct rama_nc_call (capture/pnetcdf.h) */
+/* PnetCDF: fields of struct rama_cap_nc_call (capture/pnetcdf.h) */
 #define RAMA_IN_NCID(v) .ncid = (v),
 #define RAMA_IN_VARID(v) .varid = (v),
 #define RAMA_IN_START(v)
@@ -53,7 +53,7 @@
 #define RAMA_AT_OFF_OR_TRACKED(v)
 #define RAMA_AT_STATBUF(v)
 #define RAMA_AT_STATXBUF(v)
-#define RAMA_AT_STREAM(v) at = rama_stream_fd(v);
+#define RAMA_AT_STREAM(v) at = rama_cap_stream_fd(v);
 #define RAMA_AT_STDOUT(v) at = 1;
 
 /* returned value -> initialisers */

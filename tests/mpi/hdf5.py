@@ -136,8 +136,8 @@ def check_wrong_rows(case, library):
     with open(path, encoding="utf-8") as file:
         rows = file.read()
     wrong = []
-    changes = (("(unsigned, flags, NONE)", "(long, flags, NONE)"), ("(H5Fclose, int, NONE", "(H5Fclose, rama_hid, HID"),
-               ("(rama_hid, dset, HID)", "(int, dset, HID)"))  # fmt: skip
+    changes = (("(unsigned, flags, NONE)", "(long, flags, NONE)"), ("(H5Fclose, int, NONE", "(H5Fclose, rama_cap_hid, HID"),
+               ("(rama_cap_hid, dset, HID)", "(int, dset, HID)"))  # fmt: skip
     for old, new in changes:
         with open(path, "w", encoding="utf-8") as file:
             file.write(rows.replace(old, new))

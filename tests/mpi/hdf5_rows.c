@@ -7,9 +7,9 @@
 
 #include "table/map.h"
 
-typedef int64_t rama_hid;
-typedef int rama_h5_auto(rama_hid stack, void *data);
-struct rama_h5_token {
+typedef int64_t rama_cap_hid;
+typedef int rama_cap_h5_auto(rama_cap_hid stack, void *data);
+struct rama_cap_h5_token {
 	uint8_t byte[16];
 };
 

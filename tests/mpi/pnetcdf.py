@@ -150,7 +150,7 @@ def case_wrong_row(case):
     with open(os.path.join(ROOT, "src", "table", "fn_pnetcdf.def"), encoding="utf-8") as file:
         rows = file.read()
     for old, new in (
-        ("(int, mode, NONE), (rama_handle, info, INFO)", "(rama_handle, info, INFO), (int, mode, NONE)"),
+        ("(int, mode, NONE), (rama_cap_handle, info, INFO)", "(rama_cap_handle, info, INFO), (int, mode, NONE)"),
         ("PART_VARS (const int64_t *, imap, START),", "PART_VARS"),
         ("(int, parts, PARTS)", "(int64_t, parts, PARTS)"),
         ("(_ushort,    unsigned short,", "(_ushort,    short,"),

@@ -81,7 +81,7 @@ enum {
 	ITEMS_VARD = 6
 };
 
-typedef MPI_Datatype rama_handle;
+typedef MPI_Datatype rama_cap_handle;
 #define int64_t MPI_Offset
 #define ARG_(type, name, role) name
 #define ARG(t) ARG_ t

@@ -11,7 +11,7 @@
 
 #include "table/map.h"
 
-typedef uintptr_t rama_handle;
+typedef uintptr_t rama_cap_handle;
 
 /* ---- prototypes: the role of an argument gives its type in the header ------------------------- */
 
@@ -39,7 +39,7 @@ typedef uintptr_t rama_handle;
 #define TYPE(t) TYPE_ t
 
 /* Handles may be narrower than the word that carries them; all else has its own size. */
-#define IS_WORD(type) _Generic((type)0, rama_handle : 1, default : 0)
+#define IS_WORD(type) _Generic((type)0, rama_cap_handle : 1, default : 0)
 #define SIZE_(type, name, role)                                                   \
 	_Static_assert(sizeof(type) == sizeof(TYPE_##role(type)) ||               \
 			       (IS_WORD(type) && sizeof(TYPE_##role(type)) == 4), \

@@ -249,14 +249,14 @@ def case_rows(case):
 
 # (table, what is written there, what is put in its place): each makes a row wrong
 WRONG = [
-    ("fn_mpi.def", "(MPI_File_read_at, READ, INDEP, GIVEN, (rama_handle, fh, FH), (int64_t, off, OFF), ",
-     "(MPI_File_read_at, READ, INDEP, GIVEN, (rama_handle, fh, FH), "),
-    ("fn_mpi.def", "(MPI_File_sync, (rama_handle, fh, FH))", "(MPI_File_sync, (void *, fh, NEWFH))"),
-    ("fn_mpi.def", "(MPI_File_write, WRITE, INDEP, OWN, (rama_handle, fh, FH), (const void *, buf, NONE), (int, count",
-     "(MPI_File_write, WRITE, INDEP, OWN, (rama_handle, fh, FH), (const void *, buf, NONE), (int64_t, count"),
-    ("fn_mpi.def", "(MPI_File_set_size, (rama_handle, fh, FH), (int64_t, size",
-     "(MPI_File_set_size, (rama_handle, fh, FH), (int, size"),
-    ("fn_mpi.def", "(Comm_rank, (rama_handle, comm, COMM)", "(Comm_rank, (rama_handle, comm, FH)"),
+    ("fn_mpi.def", "(MPI_File_read_at, READ, INDEP, GIVEN, (rama_cap_handle, fh, FH), (int64_t, off, OFF), ",
+     "(MPI_File_read_at, READ, INDEP, GIVEN, (rama_cap_handle, fh, FH), "),
+    ("fn_mpi.def", "(MPI_File_sync, (rama_cap_handle, fh, FH))", "(MPI_File_sync, (void *, fh, NEWFH))"),
+    ("fn_mpi.def", "(MPI_File_write, WRITE, INDEP, OWN, (rama_cap_handle, fh, FH), (const void *, buf, NONE), (int, count",
+     "(MPI_File_write, WRITE, INDEP, OWN, (rama_cap_handle, fh, FH), (const void *, buf, NONE), (int64_t, count"),
+    ("fn_mpi.def", "(MPI_File_set_size, (rama_cap_handle, fh, FH), (int64_t, size",
+     "(MPI_File_set_size, (rama_cap_handle, fh, FH), (int, size"),
+    ("fn_mpi.def", "(Comm_rank, (rama_cap_handle, comm, COMM)", "(Comm_rank, (rama_cap_handle, comm, FH)"),
     ("mpi_families.def", "HANDLE(COMM_WORLD, 0x44000000)", "HANDLE(COMM_WORLD, 0x44000001)"),
     ("mpi_families.def", "SYMBOL(BYTE, ompi_mpi_byte)", "SYMBOL(BYTE, ompi_mpi_char)"),
     ("mpi_families.def", "NUMBER(MODE_SEQUENTIAL, 256)", "NUMBER(MODE_SEQUENTIAL, 512)"),

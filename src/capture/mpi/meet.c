@@ -24,14 +24,14 @@
 
 enum { TAG_HERE = RAMA_SHUTDOWN_TAGS, TAG_ANSWER, TAG_JOB };
 
-struct rama_mpi_post rama_mpi_post;
+struct rama_cap_mpi_post rama_cap_mpi_post;
 
 /* ---- ranks of this node ---------------------------------------------------------------------------------- */
 
 /* how many ranks of the job run on this node; 0: its launcher does not say */
 static int64_t ranks_here(void)
 {
-	return rama_mpi_number("OMPI_COMM_WORLD_LOCAL_SIZE", rama_mpi_number("MPI_LOCALNRANKS", 0));
+	return rama_cap_mpi_number("OMPI_COMM_WORLD_LOCAL_SIZE", rama_cap_mpi_number("MPI_LOCALNRANKS", 0));
 }
 
 /* What tells the job's ranks on this node from all other processes: the job, and who started
@@ -42,19 +42,19 @@ static uint64_t world_id(void)
 	static const char *const server[] = { "PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
 					      "PMIX_SERVER_URI3", "PMIX_SERVER_URI21",
 					      "PMIX_SERVER_URI2" };
-	const char *space = rama_variable("PMIX_NAMESPACE"), *uri = NULL;
-	int64_t fd = rama_mpi_number("PMI_FD", -1);
+	const char *space = rama_cap_variable("PMIX_NAMESPACE"), *uri = NULL;
+	int64_t fd = rama_cap_mpi_number("PMI_FD", -1);
 	struct ucred proxy = { 0 };
 	unsigned len = sizeof(proxy);
 
 	for (size_t i = 0; i < sizeof(server) / sizeof(server[0]) && !uri; i++)
-		uri = rama_variable(server[i]);
+		uri = rama_cap_variable(server[i]);
 	if (space && space[0])
 		return (rama_record_id(space, strlen(space)) ^
 			(uri ? rama_record_id(uri, strlen(uri)) * 3 : 0)) |
 		       2;
 	/* MPICH: the process that started them is at the other end */
-	if (fd < 0 || rama_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&proxy,
+	if (fd < 0 || rama_cap_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&proxy,
 				(long)&len, 0) != 0)
 		return 0;
 	return proxy.pid > 0 ? (uint64_t)proxy.pid << 2 | 2 : 1;
@@ -75,7 +75,7 @@ static unsigned name_door(struct sockaddr_un *to, uint64_t world)
 	to->sun_family = AF_UNIX;
 	rama_text_init(&t, to->sun_path + 1, sizeof(to->sun_path) - 1);
 	rama_text_str(&t, "iorama-meet-");
-	rama_text_u64(&t, (uint64_t)rama_sys3(SYS_geteuid, 0, 0, 0));
+	rama_text_u64(&t, (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0));
 	rama_text_str(&t, "-");
 	rama_text_u64(&t, world);
 	return (unsigned)(offsetof(struct sockaddr_un, sun_path) + 1 + t.len);
@@ -87,26 +87,26 @@ static bool is_mine(int fd)
 	struct ucred other = { .uid = (uid_t)-1 };
 	unsigned len = sizeof(other);
 
-	return rama_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&other, (long)&len,
+	return rama_cap_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&other, (long)&len,
 			 0) == 0 &&
-	       other.uid == (uid_t)rama_sys3(SYS_geteuid, 0, 0, 0);
+	       other.uid == (uid_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0);
 }
 
 /* out of the way of numbers that the application expects */
 static int high(int fd)
 {
-	long up = fd < 0 ? -1 : rama_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 500);
+	long up = fd < 0 ? -1 : rama_cap_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 500);
 
 	if (up < 0)
 		return fd;
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	return (int)up;
 }
 
-void rama_mpi_arrive(void)
+void rama_cap_mpi_arrive(void)
 {
 	int64_t here = ranks_here();
-	uint64_t world = here > 1 && rama_awake() && !rama_off && door.fd < 0 ? world_id() : 0;
+	uint64_t world = here > 1 && rama_cap_awake() && !rama_cap_off && door.fd < 0 ? world_id() : 0;
 	struct sockaddr_un name;
 
 	if (world == 0)
@@ -115,21 +115,21 @@ void rama_mpi_arrive(void)
 	unsigned len = name_door(&name, world);
 	int fd = world == 1
 			 ? -1
-			 : high((int)rama_sys3(SYS_socket, AF_UNIX,
+			 : high((int)rama_cap_sys3(SYS_socket, AF_UNIX,
 					       SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	/* between the first two of these the other one finds a name at which nobody listens yet */
-	for (unsigned i = 0; fd >= 0 && door.fd < 0 && i < RAMA_PATIENCE; i++) {
-		if (rama_sys3(SYS_bind, fd, &name, len) == 0) {
-			door.host = rama_sys3(SYS_listen, fd, here < 4096 ? here : 4096, 0) == 0;
+	for (unsigned i = 0; fd >= 0 && door.fd < 0 && i < RAMA_CAP_PATIENCE; i++) {
+		if (rama_cap_sys3(SYS_bind, fd, &name, len) == 0) {
+			door.host = rama_cap_sys3(SYS_listen, fd, here < 4096 ? here : 4096, 0) == 0;
 			door.fd = fd;
-		} else if (rama_sys3(SYS_connect, fd, &name, len) == 0) {
+		} else if (rama_cap_sys3(SYS_connect, fd, &name, len) == 0) {
 			door.fd = fd;
 		} else {
-			rama_rest(i);
+			rama_cap_rest(i);
 		}
 	}
 	if (fd >= 0 && door.fd < 0)
-		rama_sys_close(fd);
+		rama_cap_sys_close(fd);
 }
 
 /* Those who have come: all of them but this one? Each is told. */
@@ -137,24 +137,24 @@ static bool count_in(int64_t here)
 {
 	int *guest = malloc((size_t)here * sizeof(*guest));
 	int64_t n = 0;
-	double until = rama_mpi_now(NULL) + MEET_LIMIT;
+	double until = rama_cap_mpi_now(NULL) + MEET_LIMIT;
 
 	for (unsigned i = 0; guest && n < here - 1; i++) {
-		long fd = rama_sys6(SYS_accept4, door.fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
+		long fd = rama_cap_sys6(SYS_accept4, door.fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
 
 		if (fd >= 0 && is_mine((int)fd))
 			guest[n++] = high((int)fd);
 		else if (fd >= 0)
-			rama_sys_close((int)fd);
-		else if (here <= CROWD || rama_mpi_now(NULL) >= until)
+			rama_cap_sys_close((int)fd);
+		else if (here <= CROWD || rama_cap_mpi_now(NULL) >= until)
 			break;
 		else
-			rama_rest(i);
+			rama_cap_rest(i);
 	}
 	char all = guest && n == here - 1;
 	for (int64_t i = 0; i < n; i++) {
-		rama_sys6(SYS_sendto, guest[i], (long)&all, 1, MSG_NOSIGNAL, 0, 0);
-		rama_sys_close(guest[i]);
+		rama_cap_sys6(SYS_sendto, guest[i], (long)&all, 1, MSG_NOSIGNAL, 0, 0);
+		rama_cap_sys_close(guest[i]);
 	}
 	free(guest);
 	return all;
@@ -163,16 +163,16 @@ static bool count_in(int64_t here)
 /* what the one who counts says; it does so as soon as MPI_Init has let it go, too */
 static bool be_told(void)
 {
-	double until = rama_mpi_now(NULL) + MEET_LIMIT;
+	double until = rama_cap_mpi_now(NULL) + MEET_LIMIT;
 	char all = 0;
 	long n = -EAGAIN;
 
 	if (!is_mine(door.fd))
 		return false;
-	for (unsigned i = 0; n == -EAGAIN && rama_mpi_now(NULL) < until; i++) {
-		n = rama_sys6(SYS_recvfrom, door.fd, (long)&all, 1, 0, 0, 0);
+	for (unsigned i = 0; n == -EAGAIN && rama_cap_mpi_now(NULL) < until; i++) {
+		n = rama_cap_sys6(SYS_recvfrom, door.fd, (long)&all, 1, 0, 0, 0);
 		if (n == -EAGAIN)
-			rama_rest(i * 4);
+			rama_cap_rest(i * 4);
 	}
 	return n == 1 && all;
 }
@@ -186,10 +186,10 @@ static bool all_of_node(int64_t here)
 }
 
 /* Whoever waits to be told by us is told by this, too. */
-void rama_mpi_depart(void)
+void rama_cap_mpi_depart(void)
 {
 	if (door.fd >= 0)
-		rama_sys_close(door.fd);
+		rama_cap_sys_close(door.fd);
 	door.fd = -1;
 	door.host = door.tried = false;
 }
@@ -204,18 +204,18 @@ static int64_t parent_of(int64_t rank)
 
 static bool has_child(int64_t bit)
 {
-	int64_t rank = rama_mpi.rank;
+	int64_t rank = rama_cap_mpi.rank;
 
-	return (rank == 0 || bit < (rank & -rank)) && rank + bit < rama_mpi.size;
+	return (rank == 0 || bit < (rank & -rank)) && rank + bit < rama_cap_mpi.size;
 }
 
 /* one message of known size from a rank */
-static bool hear(struct rama_mpi_post *p, int64_t from, int tag, void *to, size_t n, double limit)
+static bool hear(struct rama_cap_mpi_post *p, int64_t from, int tag, void *to, size_t n, double limit)
 {
 	void *buf = NULL;
 	size_t got = 0;
 
-	if (rama_mpi_recv(p, from, tag, &buf, &got, limit) != 0)
+	if (rama_cap_mpi_recv(p, from, tag, &buf, &got, limit) != 0)
 		return false;
 	if (got == n)
 		memcpy(to, buf, n);
@@ -223,48 +223,48 @@ static bool hear(struct rama_mpi_post *p, int64_t from, int tag, void *to, size_
 	return got == n;
 }
 
-static void pass_down(struct rama_mpi_post *p, int tag, const void *bytes, size_t n)
+static void pass_down(struct rama_cap_mpi_post *p, int tag, const void *bytes, size_t n)
 {
-	for (int64_t bit = 1; bit < rama_mpi.size; bit <<= 1)
+	for (int64_t bit = 1; bit < rama_cap_mpi.size; bit <<= 1)
 		if (has_child(bit))
-			rama_mpi_send(p, rama_mpi.rank + bit, tag, bytes, n);
+			rama_cap_mpi_send(p, rama_cap_mpi.rank + bit, tag, bytes, n);
 }
 
 /* *all becomes what is so on all ranks; a rank that says nothing counts as false. */
-static void agree(struct rama_mpi_post *p, bool *all)
+static void agree(struct rama_cap_mpi_post *p, bool *all)
 {
-	double until = rama_mpi_now(NULL) + MEET_LIMIT;
+	double until = rama_cap_mpi_now(NULL) + MEET_LIMIT;
 	unsigned char mine = *all, theirs;
 
-	for (int64_t bit = 1; bit < rama_mpi.size; bit <<= 1)
-		if (has_child(bit) && (!hear(p, rama_mpi.rank + bit, TAG_HERE, &theirs, 1,
-					     until - rama_mpi_now(NULL)) ||
+	for (int64_t bit = 1; bit < rama_cap_mpi.size; bit <<= 1)
+		if (has_child(bit) && (!hear(p, rama_cap_mpi.rank + bit, TAG_HERE, &theirs, 1,
+					     until - rama_cap_mpi_now(NULL)) ||
 				       !theirs))
 			mine = 0;
-	if (rama_mpi.rank > 0) {
-		rama_mpi_send(p, parent_of(rama_mpi.rank), TAG_HERE, &mine, 1);
-		if (!hear(p, parent_of(rama_mpi.rank), TAG_ANSWER, &mine, 1, ANSWER_LIMIT))
+	if (rama_cap_mpi.rank > 0) {
+		rama_cap_mpi_send(p, parent_of(rama_cap_mpi.rank), TAG_HERE, &mine, 1);
+		if (!hear(p, parent_of(rama_cap_mpi.rank), TAG_ANSWER, &mine, 1, ANSWER_LIMIT))
 			mine = 0;
 	}
 	pass_down(p, TAG_ANSWER, &mine, 1);
 	*all = mine;
 }
 
-bool rama_mpi_all(bool mine)
+bool rama_cap_mpi_all(bool mine)
 {
-	agree(&rama_mpi_post, &mine);
+	agree(&rama_cap_mpi_post, &mine);
 	return mine;
 }
 
 /* before there is one: messages in the application's world, which has not begun to use it */
 static bool all_of_world(bool mine)
 {
-	struct rama_mpi_post world = { .comm = RAMA_MPI(COMM_WORLD) };
-	double until = rama_mpi_now(NULL) + MEET_LIMIT;
+	struct rama_cap_mpi_post world = { .comm = RAMA_CAP_MPI(COMM_WORLD) };
+	double until = rama_cap_mpi_now(NULL) + MEET_LIMIT;
 
 	agree(&world, &mine);
-	while (!rama_mpi_collect(&world) && rama_mpi_now(NULL) < until)
-		rama_rest(2000);
+	while (!rama_cap_mpi_collect(&world) && rama_cap_mpi_now(NULL) < until)
+		rama_cap_rest(2000);
 	return mine;
 }
 
@@ -278,60 +278,60 @@ struct job {
 
 static void join_job(void)
 {
-	struct job job = { rama_run.id->jobid, (uint64_t)rama_run.pid,
-			   rama_run.id->clock.real0 / 1000000000u };
-	char name[sizeof(rama_run.id->job)];
+	struct job job = { rama_cap_run.id->jobid, (uint64_t)rama_cap_run.pid,
+			   rama_cap_run.id->clock.real0 / 1000000000u };
+	char name[sizeof(rama_cap_run.id->job)];
 	struct rama_text t;
 
-	if (rama_mpi.rank > 0 && !hear(&rama_mpi_post, parent_of(rama_mpi.rank), TAG_JOB, &job,
+	if (rama_cap_mpi.rank > 0 && !hear(&rama_cap_mpi_post, parent_of(rama_cap_mpi.rank), TAG_JOB, &job,
 				       sizeof(job), ANSWER_LIMIT))
 		return;
-	pass_down(&rama_mpi_post, TAG_JOB, &job, sizeof(job));
+	pass_down(&rama_cap_mpi_post, TAG_JOB, &job, sizeof(job));
 	rama_text_init(&t, name, sizeof(name));
 	rama_text_str(&t, "mpi-");
 	rama_text_u64(&t, job.pid);
 	rama_text_str(&t, "-");
 	rama_text_u64(&t, job.start);
-	rama_join_job(name, job.id);
+	rama_cap_join_job(name, job.id);
 }
 
 /* `iorama run` makes the log from segments where all ranks are with it: then there is nothing to prepare. Each rank of
  * a job comes to the same answer. */
 static bool run_finds_all(int64_t here)
 {
-	return !rama_variable("IORAMA_RUN_HOST") || (here == rama_mpi.size && rama_by_run());
+	return !rama_cap_variable("IORAMA_RUN_HOST") || (here == rama_cap_mpi.size && rama_cap_by_run());
 }
 
 static void meet(void)
 {
 	int64_t here = ranks_here();
-	struct rama_mpi_post *p = &rama_mpi_post;
+	struct rama_cap_mpi_post *p = &rama_cap_mpi_post;
 	uintptr_t request = 0;
 
-	if (!rama_run.bare && run_finds_all(here))
+	if (!rama_cap_run.bare && run_finds_all(here))
 		return;
 	bool all = all_of_node(here);
-	if (here != rama_mpi.size && rama_mpi.size > 1)
+	if (here != rama_cap_mpi.size && rama_cap_mpi.size > 1)
 		all = all_of_world(all);
-	if (!all || rama_mpi.call.Comm_idup(RAMA_MPI(COMM_WORLD), &p->comm, &request) != 0 ||
-	    !rama_mpi_wait(&request, ANSWER_LIMIT))
+	if (!all || rama_cap_mpi.call.Comm_idup(RAMA_CAP_MPI(COMM_WORLD), &p->comm, &request) != 0 ||
+	    !rama_cap_mpi_wait(&request, ANSWER_LIMIT))
 		return;
-	rama_mpi.call.Comm_set_errhandler(rama_mpi_load(&p->comm), RAMA_MPI(ERRORS_RETURN));
+	rama_cap_mpi.call.Comm_set_errhandler(rama_cap_mpi_load(&p->comm), RAMA_CAP_MPI(ERRORS_RETURN));
 	p->met = true;
-	if (rama_run.bare)
+	if (rama_cap_run.bare)
 		join_job();
 }
 
-void rama_mpi_meet(void)
+void rama_cap_mpi_meet(void)
 {
-	struct rama_mpi_quiet q;
+	struct rama_cap_mpi_quiet q;
 
-	if (rama_mpi_post.met || !rama_mpi.call.Comm_idup || rama_mpi.size < 1) {
-		rama_mpi_depart();
+	if (rama_cap_mpi_post.met || !rama_cap_mpi.call.Comm_idup || rama_cap_mpi.size < 1) {
+		rama_cap_mpi_depart();
 		return;
 	}
-	rama_mpi_hush(&q);
+	rama_cap_mpi_hush(&q);
 	meet();
-	rama_mpi_depart();
-	rama_mpi_unhush(&q);
+	rama_cap_mpi_depart();
+	rama_cap_mpi_unhush(&q);
 }

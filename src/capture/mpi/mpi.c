@@ -5,8 +5,8 @@
 
 #include "capture/mpi/mpi.h"
 
-struct rama_mpi rama_mpi = { .rank = -1 };
-struct rama_mpi_real rama_mpi_real;
+struct rama_cap_mpi rama_cap_mpi = { .rank = -1 };
+struct rama_cap_mpi_real rama_cap_mpi_real;
 
 /* ---- functions ------------------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static bool is_ours(const void *p)
 {
 	Dl_info it, we;
 
-	return dladdr(p, &it) && dladdr(&rama_mpi, &we) && it.dli_fbase == we.dli_fbase;
+	return dladdr(p, &it) && dladdr(&rama_cap_mpi, &we) && it.dli_fbase == we.dli_fbase;
 }
 
 /* the library in which we found something: the other things are there too */
@@ -96,24 +96,24 @@ static void *find(void *scope, const char *name)
 	return p;
 }
 
-rama_anyfn *rama_mpi_find(const char *name)
+rama_cap_anyfn *rama_cap_mpi_find(const char *name)
 {
-	rama_anyfn *f;
+	rama_cap_anyfn *f;
 
 	*(void **)&f = find(RTLD_NEXT, name);
 	return f;
 }
 
-rama_anyfn *rama_mpi_resolve(rama_anyfn **slot, const char *name)
+rama_cap_anyfn *rama_cap_mpi_resolve(rama_cap_anyfn **slot, const char *name)
 {
 	char other[64] = "P";
-	rama_anyfn *f = rama_mpi_find(name);
+	rama_cap_anyfn *f = rama_cap_mpi_find(name);
 
 	if (!f && name[0] == 'P') {
-		f = rama_mpi_find(name + 1);
+		f = rama_cap_mpi_find(name + 1);
 	} else if (!f) {
 		memcpy(other + 1, name, strnlen(name, sizeof(other) - 2));
-		f = rama_mpi_find(other);
+		f = rama_cap_mpi_find(other);
 	}
 	if (!f) /* it may be part of a module */
 		*(void **)&f = find_in_libraries(name, true);
@@ -132,10 +132,10 @@ rama_anyfn *rama_mpi_resolve(rama_anyfn **slot, const char *name)
 	  .source = source_,                                            \
 	  .tag = tag_,                                                  \
 	  .value = { __VA_ARGS__ } },
-#define HANDLE(c, v) [RAMA_MPI_C_##c] = { .number = (v) },
+#define HANDLE(c, v) [RAMA_CAP_MPI_C_##c] = { .number = (v) },
 #define NUMBER HANDLE
-#define SYMBOL(c, s) [RAMA_MPI_C_##c] = { .symbol = #s },
-static const struct rama_mpi_family families[] = {
+#define SYMBOL(c, s) [RAMA_CAP_MPI_C_##c] = { .symbol = #s },
+static const struct rama_cap_mpi_family families[] = {
 #include "table/mpi_families.def"
 };
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
@@ -145,7 +145,7 @@ typedef int abi_version(int *major, int *minor);
 /* MPI 5 has one set of constants for all, which some libraries offer beside their own. */
 static bool has_abi(void)
 {
-	abi_version *f = (abi_version *)rama_mpi_find("MPI_Abi_get_version");
+	abi_version *f = (abi_version *)rama_cap_mpi_find("MPI_Abi_get_version");
 	int major = -1, minor = -1;
 
 	return f && f(&major, &minor) == 0 && major > 0;
@@ -159,7 +159,7 @@ static bool says_one_of(const char *text, const char *words)
 	return false;
 }
 
-static const struct rama_mpi_family *recognise(int (*version)(char *, int *))
+static const struct rama_cap_mpi_family *recognise(int (*version)(char *, int *))
 {
 	static char text[8192 + 1]; /* as much as any of them may write */
 	int len = 0;
@@ -177,23 +177,23 @@ static const struct rama_mpi_family *recognise(int (*version)(char *, int *))
 	return NULL;
 }
 
-static void find_calls(struct rama_mpi *m)
+static void find_calls(struct rama_cap_mpi *m)
 {
 #define FN_MPI(...)
 #define FN_MPI4(...)
 #define FN_MPIP(...)
 #define FN_MPIH(...)
 #define FN_MPI0(name)
-#define NEED(name, ...) rama_mpi_resolve((rama_anyfn **)&m->call.name, "PMPI_" #name);
-#include FN_TABLE_MPI
+#define NEED(name, ...) rama_cap_mpi_resolve((rama_cap_anyfn **)&m->call.name, "PMPI_" #name);
+#include RAMA_CAP_ROWS_MPI
 }
 
-static bool find_values(struct rama_mpi *m, const struct rama_mpi_family *f)
+static bool find_values(struct rama_cap_mpi *m, const struct rama_cap_mpi_family *f)
 {
-	for (unsigned i = 0; i < RAMA_MPI_C_ALL; i++) {
-		m->value[i] = (rama_handle)f->value[i].number;
+	for (unsigned i = 0; i < RAMA_CAP_MPI_C_ALL; i++) {
+		m->value[i] = (rama_cap_handle)f->value[i].number;
 		if (f->value[i].symbol)
-			m->value[i] = (rama_handle)find(RTLD_DEFAULT, f->value[i].symbol);
+			m->value[i] = (rama_cap_handle)find(RTLD_DEFAULT, f->value[i].symbol);
 		if (f->value[i].symbol && !m->value[i])
 			return false;
 	}
@@ -201,11 +201,11 @@ static bool find_values(struct rama_mpi *m, const struct rama_mpi_family *f)
 }
 
 /* Two threads may do this at a time: they come to the same result, and the family is told last. */
-bool rama_mpi_begin(void)
+bool rama_cap_mpi_begin(void)
 {
 	static atomic_bool unknown;
-	const struct rama_mpi_family *f = __atomic_load_n(&rama_mpi.family, __ATOMIC_ACQUIRE);
-	struct rama_mpi *m = &rama_mpi;
+	const struct rama_cap_mpi_family *f = __atomic_load_n(&rama_cap_mpi.family, __ATOMIC_ACQUIRE);
+	struct rama_cap_mpi *m = &rama_cap_mpi;
 	int saved = errno, flag = 0;
 
 	if (f || atomic_load_explicit(&unknown, memory_order_relaxed))
@@ -219,10 +219,10 @@ bool rama_mpi_begin(void)
 		return false;
 	}
 	if (m->call.Initialized(&flag) == 0 && flag) { /* else the application has sessions only */
-		m->call.Comm_rank(RAMA_MPI(COMM_WORLD), &m->rank);
-		m->call.Comm_size(RAMA_MPI(COMM_WORLD), &m->size);
+		m->call.Comm_rank(RAMA_CAP_MPI(COMM_WORLD), &m->rank);
+		m->call.Comm_size(RAMA_CAP_MPI(COMM_WORLD), &m->size);
 	}
-	__atomic_store_n(&rama_mpi.family, f, __ATOMIC_RELEASE);
+	__atomic_store_n(&rama_cap_mpi.family, f, __ATOMIC_RELEASE);
 	errno = saved;
 	return true;
 }
@@ -232,40 +232,40 @@ bool rama_mpi_begin(void)
 /* Looked up by every call without a lock; changed under one. Only a program that closes a file while another thread
  * uses it can see an entry change. */
 enum { FILES = 8192, NEAR = 64 }; /* an entry is at most so far from its place */
-#define FREE_AGAIN ((rama_handle)1)
+#define FREE_AGAIN ((rama_cap_handle)1)
 
-static struct rama_mpi_file files[FILES];
+static struct rama_cap_mpi_file files[FILES];
 static uint32_t files_lock;
 
-static unsigned place_of(rama_handle fh)
+static unsigned place_of(rama_cap_handle fh)
 {
 	return (unsigned)((uint64_t)fh * 0x9e3779b97f4a7c15u >> 51);
 }
 _Static_assert(FILES == 1 << (64 - 51), "a place for every hash");
 
-struct rama_mpi_file *rama_mpi_file_get(rama_handle fh)
+struct rama_cap_mpi_file *rama_cap_mpi_file_get(rama_cap_handle fh)
 {
 	unsigned at = place_of(fh);
 
 	for (unsigned i = 0; i < NEAR; i++) {
-		struct rama_mpi_file *f = &files[(at + i) % FILES];
-		rama_handle is = __atomic_load_n(&f->fh, __ATOMIC_ACQUIRE);
+		struct rama_cap_mpi_file *f = &files[(at + i) % FILES];
+		rama_cap_handle is = __atomic_load_n(&f->fh, __ATOMIC_ACQUIRE);
 
 		if (is == fh)
-			return f->generation == rama_run.generation ? f : NULL;
+			return f->generation == rama_cap_run.generation ? f : NULL;
 		if (is == 0)
 			return NULL;
 	}
 	return NULL;
 }
 
-static bool add(const struct rama_mpi_file *file)
+static bool add(const struct rama_cap_mpi_file *file)
 {
 	unsigned at = place_of(file->fh);
-	struct rama_mpi_file *to = NULL;
+	struct rama_cap_mpi_file *to = NULL;
 
 	for (unsigned i = 0; i < NEAR; i++) {
-		struct rama_mpi_file *f = &files[(at + i) % FILES];
+		struct rama_cap_mpi_file *f = &files[(at + i) % FILES];
 
 		if (f->fh == file->fh) { /* its close was not seen */
 			to = f;
@@ -286,23 +286,23 @@ static bool add(const struct rama_mpi_file *file)
 	return true;
 }
 
-bool rama_mpi_file_add(struct rama_thread *t, const struct rama_mpi_file *file)
+bool rama_cap_mpi_file_add(struct rama_cap_thread *t, const struct rama_cap_mpi_file *file)
 {
-	if (file->fh <= FREE_AGAIN || !rama_lock(t, &files_lock))
+	if (file->fh <= FREE_AGAIN || !rama_cap_lock(t, &files_lock))
 		return false;
 	bool ok = add(file);
-	rama_unlock(t, &files_lock);
+	rama_cap_unlock(t, &files_lock);
 	return ok;
 }
 
-void rama_mpi_file_forget(struct rama_thread *t, rama_handle fh)
+void rama_cap_mpi_file_forget(struct rama_cap_thread *t, rama_cap_handle fh)
 {
-	struct rama_mpi_file *f = rama_mpi_file_get(fh);
+	struct rama_cap_mpi_file *f = rama_cap_mpi_file_get(fh);
 
-	if (!f || !rama_lock(t, &files_lock))
+	if (!f || !rama_cap_lock(t, &files_lock))
 		return;
 	/* what ends a row of entries need not be remembered as having been used */
-	struct rama_mpi_file *next = &files[(unsigned)(f - files + 1) % FILES];
+	struct rama_cap_mpi_file *next = &files[(unsigned)(f - files + 1) % FILES];
 	__atomic_store_n(&f->fh, next->fh ? FREE_AGAIN : 0, __ATOMIC_RELEASE);
-	rama_unlock(t, &files_lock);
+	rama_cap_unlock(t, &files_lock);
 }

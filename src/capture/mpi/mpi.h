@@ -18,10 +18,10 @@
 #pragma GCC visibility push(hidden)
 
 /* A handle as it comes and goes in a register. Families with handles of 4 bytes leave anything in the upper half:
- * use rama_mpi_handle() before comparing or keeping one. */
-typedef uintptr_t rama_handle;
+ * use rama_cap_mpi_handle() before comparing or keeping one. */
+typedef uintptr_t rama_cap_handle;
 
-#define RAMA_MPI_CONSTANTS(X) \
+#define RAMA_CAP_MPI_CONSTANTS(X) \
 	X(COMM_NULL)          \
 	X(COMM_WORLD)         \
 	X(COMM_SELF)          \
@@ -41,14 +41,14 @@ typedef uintptr_t rama_handle;
 	X(MODE_RDWR)          \
 	X(MODE_DELETE_ON_CLOSE) X(MODE_UNIQUE_OPEN) X(MODE_EXCL) X(MODE_APPEND) X(MODE_SEQUENTIAL)
 
-enum rama_mpi_constant {
-#define X(c) RAMA_MPI_C_##c,
-	RAMA_MPI_CONSTANTS(X)
+enum rama_cap_mpi_constant {
+#define X(c) RAMA_CAP_MPI_C_##c,
+	RAMA_CAP_MPI_CONSTANTS(X)
 #undef X
-		RAMA_MPI_C_ALL
+		RAMA_CAP_MPI_C_ALL
 };
 
-struct rama_mpi_family {
+struct rama_cap_mpi_family {
 	const char *name;
 	const char *texts; /* words, each with a NUL, of what the library says of itself */
 	const char *mark;  /* a symbol that only this family has; NULL: none */
@@ -57,15 +57,15 @@ struct rama_mpi_family {
 	struct {
 		const char *symbol; /* its address is the value; NULL: `number` is */
 		intptr_t number;
-	} value[RAMA_MPI_C_ALL];
+	} value[RAMA_CAP_MPI_C_ALL];
 };
 
-#define RAMA_MPI_FN(name, ...) int (*name)(RAMA_LIST(PARAM, __VA_ARGS__))
+#define RAMA_CAP_MPI_FN(name, ...) int (*name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))
 
-struct rama_mpi {
-	const struct rama_mpi_family *family; /* NULL: there is no MPI, or one we do not know */
+struct rama_cap_mpi {
+	const struct rama_cap_mpi_family *family; /* NULL: there is no MPI, or one we do not know */
 	int rank, size;			      /* in the world; -1, 0: not known */
-	rama_handle value[RAMA_MPI_C_ALL];    /* RAMA_MPI(constant) */
+	rama_cap_handle value[RAMA_CAP_MPI_C_ALL];    /* RAMA_CAP_MPI(constant) */
 	/* its functions, never our wrappers; NULL: it has no such */
 	struct {
 #define FN_MPI(...)
@@ -73,8 +73,8 @@ struct rama_mpi {
 #define FN_MPIP(...)
 #define FN_MPIH(...)
 #define FN_MPI0(name)
-#define NEED(name, ...) RAMA_MPI_FN(name, __VA_ARGS__);
-#include FN_TABLE_MPI
+#define NEED(name, ...) RAMA_CAP_MPI_FN(name, __VA_ARGS__);
+#include RAMA_CAP_ROWS_MPI
 #undef FN_MPI
 #undef FN_MPI4
 #undef FN_MPIP
@@ -83,64 +83,64 @@ struct rama_mpi {
 #undef NEED
 	} call;
 };
-extern struct rama_mpi rama_mpi;
-#define RAMA_MPI(constant) rama_mpi.value[RAMA_MPI_C_##constant]
+extern struct rama_cap_mpi rama_cap_mpi;
+#define RAMA_CAP_MPI(constant) rama_cap_mpi.value[RAMA_CAP_MPI_C_##constant]
 
-/* After MPI_Init has succeeded: finds out which MPI it is and fills rama_mpi. false: not known, and rama_mpi.family
+/* After MPI_Init has succeeded: finds out which MPI it is and fills rama_cap_mpi. false: not known, and rama_cap_mpi.family
  * stays NULL. Any thread, any number of times. */
-bool rama_mpi_begin(void);
+bool rama_cap_mpi_begin(void);
 
-/* mpi_post.c: messages of our own. ctx is a struct rama_mpi_post; limits are seconds. */
-struct rama_mpi_post {
+/* mpi_post.c: messages of our own. ctx is a struct rama_cap_mpi_post; limits are seconds. */
+struct rama_cap_mpi_post {
 	uintptr_t comm; /* as MPI_Comm_dup leaves it */
 	struct rama_emu_letter *out;
 	bool met; /* all ranks are observed and have this communicator */
 };
-extern struct rama_mpi_post rama_mpi_post; /* the one of all ranks */
-double rama_mpi_now(void *ctx);
-int rama_mpi_send(void *ctx, int64_t to, int tag, const void *buf, size_t n);
-int rama_mpi_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, double limit);
-bool rama_mpi_collect(struct rama_mpi_post *p); /* forgets what has arrived; true: all has */
-bool rama_mpi_wait(uintptr_t *request, double limit);
+extern struct rama_cap_mpi_post rama_cap_mpi_post; /* the one of all ranks */
+double rama_cap_mpi_now(void *ctx);
+int rama_cap_mpi_send(void *ctx, int64_t to, int tag, const void *buf, size_t n);
+int rama_cap_mpi_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, double limit);
+bool rama_cap_mpi_collect(struct rama_cap_mpi_post *p); /* forgets what has arrived; true: all has */
+bool rama_cap_mpi_wait(uintptr_t *request, double limit);
 /* a number above 0 in the environment */
-int64_t rama_mpi_number(const char *variable, int64_t preset);
+int64_t rama_cap_mpi_number(const char *variable, int64_t preset);
 
 /* What we and the MPI do between these two is not the application's. */
-struct rama_mpi_quiet {
+struct rama_cap_mpi_quiet {
 	uint32_t live;
 	int saved_errno;
 };
-void rama_mpi_hush(struct rama_mpi_quiet *q);
-void rama_mpi_unhush(struct rama_mpi_quiet *q);
+void rama_cap_mpi_hush(struct rama_cap_mpi_quiet *q);
+void rama_cap_mpi_unhush(struct rama_cap_mpi_quiet *q);
 
 /* mpi_meet.c: before MPI_Init, so that the other ranks know that this one is observed */
-void rama_mpi_arrive(void);
-void rama_mpi_depart(void); /* it will not meet them after all */
+void rama_cap_mpi_arrive(void);
+void rama_cap_mpi_depart(void); /* it will not meet them after all */
 /* after MPI_Init, on all ranks: makes sure that they can reach each other later */
-void rama_mpi_meet(void);
-bool rama_mpi_all(bool mine); /* Is it so on all ranks? They have met, and all ask. */
+void rama_cap_mpi_meet(void);
+bool rama_cap_mpi_all(bool mine); /* Is it so on all ranks? They have met, and all ask. */
 /* mpi_shutdown.c: before MPI_Finalize, on all ranks: one log, where nobody else makes it */
-void rama_mpi_shutdown(void);
+void rama_cap_mpi_shutdown(void);
 
 /* a function of the MPI below us; NULL: it has none of that name */
-rama_anyfn *rama_mpi_find(const char *name);
-rama_anyfn *rama_mpi_resolve(rama_anyfn **slot, const char *name);
+rama_cap_anyfn *rama_cap_mpi_find(const char *name);
+rama_cap_anyfn *rama_cap_mpi_resolve(rama_cap_anyfn **slot, const char *name);
 
 /* a handle in the one form in which it may be compared */
-static inline rama_handle rama_mpi_handle(rama_handle h)
+static inline rama_cap_handle rama_cap_mpi_handle(rama_cap_handle h)
 {
-	return rama_mpi.family->handle == 4 ? (rama_handle)(intptr_t)(int32_t)h : h;
+	return rama_cap_mpi.family->handle == 4 ? (rama_cap_handle)(intptr_t)(int32_t)h : h;
 }
 
 /* a handle that lies in memory, as MPI_Comm_dup leaves it */
-static inline rama_handle rama_mpi_load(const void *p)
+static inline rama_cap_handle rama_cap_mpi_load(const void *p)
 {
 	int32_t half;
-	rama_handle h;
+	rama_cap_handle h;
 
-	if (rama_mpi.family->handle == 4) {
+	if (rama_cap_mpi.family->handle == 4) {
 		memcpy(&half, p, sizeof(half));
-		return (rama_handle)(intptr_t)half;
+		return (rama_cap_handle)(intptr_t)half;
 	}
 	memcpy(&h, p, sizeof(h));
 	return h;
@@ -149,8 +149,8 @@ static inline rama_handle rama_mpi_load(const void *p)
 /* ---- open files ----------------------------------------------------------------------------------- */
 
 /* a handle of a file is a pointer in all families */
-struct rama_mpi_file {
-	rama_handle fh; /* 0: never used; 1: free again */
+struct rama_cap_mpi_file {
+	rama_cap_handle fh; /* 0: never used; 1: free again */
 	struct rama_mpiio_file *record;
 	uint32_t generation; /* segment that the record is in */
 	uint8_t alone;	     /* opened by one process */
@@ -158,42 +158,42 @@ struct rama_mpi_file {
 };
 
 /* NULL: not observed. The entry is the caller's until the file is closed. */
-struct rama_mpi_file *rama_mpi_file_get(rama_handle fh);
+struct rama_cap_mpi_file *rama_cap_mpi_file_get(rama_cap_handle fh);
 /* false: there is no room */
-bool rama_mpi_file_add(struct rama_thread *t, const struct rama_mpi_file *file);
-void rama_mpi_file_forget(struct rama_thread *t, rama_handle fh);
+bool rama_cap_mpi_file_add(struct rama_cap_thread *t, const struct rama_cap_mpi_file *file);
+void rama_cap_mpi_file_forget(struct rama_cap_thread *t, rama_cap_handle fh);
 
 /* ---- the door: before the real call and after it --------------------------------------------------- */
 
-enum rama_mpi_where { RAMA_MPI_GIVEN, RAMA_MPI_OWN, RAMA_MPI_SHARED, RAMA_MPI_ORDERED };
+enum rama_cap_mpi_where { RAMA_CAP_MPI_GIVEN, RAMA_CAP_MPI_OWN, RAMA_CAP_MPI_SHARED, RAMA_CAP_MPI_ORDERED };
 
-struct rama_mpi_call {
+struct rama_cap_mpi_call {
 	struct rama_op op;
-	struct rama_nest nest;
-	rama_handle fh, type;
+	struct rama_cap_nest nest;
+	rama_cap_handle fh, type;
 	int64_t count;
-	uint8_t where; /* enum rama_mpi_where */
+	uint8_t where; /* enum rama_cap_mpi_where */
 	bool on;       /* we are awake */
-	struct rama_span span;
+	struct rama_cap_span span;
 	struct rama_mpiio_file *record; /* NULL: nothing to record */
 };
 
 /* false: another of our MPI wrappers is at work in this thread. Then the call is part of that one: pass it on and
  * do nothing else. */
-bool rama_mpi_enter(struct rama_mpi_call *c);
-void rama_mpi_leave(struct rama_mpi_call *c);
+bool rama_cap_mpi_enter(struct rama_cap_mpi_call *c);
+void rama_cap_mpi_leave(struct rama_cap_mpi_call *c);
 /* one operation on c->record, if there is one; errno is kept */
-void rama_mpi_record(struct rama_mpi_call *c);
+void rama_cap_mpi_record(struct rama_cap_mpi_call *c);
 
 /* ---- the real functions of the rows ------------------------------------------------------------------ */
 
 /* what a call returns where the MPI lacks the function: MPI_ERR_OTHER nearly everywhere */
-#define RAMA_MPI_MISSING 16
+#define RAMA_CAP_MPI_MISSING 16
 
-struct rama_mpi_real { /* two slots per row */
+struct rama_cap_mpi_real { /* two slots per row */
 #define BOTH(name, ...)                 \
-	RAMA_MPI_FN(name, __VA_ARGS__); \
-	RAMA_MPI_FN(P##name, __VA_ARGS__);
+	RAMA_CAP_MPI_FN(name, __VA_ARGS__); \
+	RAMA_CAP_MPI_FN(P##name, __VA_ARGS__);
 #define FN_MPI(name, op, how, where, ...) BOTH(name, __VA_ARGS__)
 #define FN_MPI4 FN_MPI
 #define FN_MPIP BOTH
@@ -202,7 +202,7 @@ struct rama_mpi_real { /* two slots per row */
 	int (*name)(void); \
 	int (*P##name)(void);
 #define NEED(...)
-#include FN_TABLE_MPI
+#include RAMA_CAP_ROWS_MPI
 #undef BOTH
 #undef FN_MPI
 #undef FN_MPI4
@@ -211,15 +211,15 @@ struct rama_mpi_real { /* two slots per row */
 #undef FN_MPI0
 #undef NEED
 };
-extern struct rama_mpi_real rama_mpi_real;
+extern struct rama_cap_mpi_real rama_cap_mpi_real;
 
-#define RAMA_MPI_REAL(name)                                                                    \
+#define RAMA_CAP_MPI_REAL(name)                                                                    \
 	__extension__({                                                                        \
-		__typeof__(rama_mpi_real.name) f_ =                                            \
-			__atomic_load_n(&rama_mpi_real.name, __ATOMIC_ACQUIRE);                \
+		__typeof__(rama_cap_mpi_real.name) f_ =                                            \
+			__atomic_load_n(&rama_cap_mpi_real.name, __ATOMIC_ACQUIRE);                \
 		__builtin_expect(f_ != NULL, 1)                                                \
 			? f_                                                                   \
-			: (__typeof__(f_))rama_mpi_resolve((rama_anyfn **)&rama_mpi_real.name, \
+			: (__typeof__(f_))rama_cap_mpi_resolve((rama_cap_anyfn **)&rama_cap_mpi_real.name, \
 							   #name);                             \
 	})
 

@@ -18,34 +18,34 @@ static void wait_for_all(double limit)
 {
 	uintptr_t request = 0;
 
-	if (rama_mpi.call.Ibarrier &&
-	    rama_mpi.call.Ibarrier(rama_mpi_load(&rama_mpi_post.comm), &request) == 0)
-		rama_mpi_wait(&request, limit * PATIENCE);
+	if (rama_cap_mpi.call.Ibarrier &&
+	    rama_cap_mpi.call.Ibarrier(rama_cap_mpi_load(&rama_cap_mpi_post.comm), &request) == 0)
+		rama_cap_mpi_wait(&request, limit * PATIENCE);
 }
 
 static int make_own(struct rama_own *own, struct rama_err *e)
 {
 	struct rama_source src;
 	struct rama_segment *s = malloc(sizeof(*s));
-	struct rama_gather_process p = { .rank = rama_mpi.rank,
+	struct rama_gather_process p = { .rank = rama_cap_mpi.rank,
 					 .parent_rank = -1,
-					 .nprocs = rama_mpi.size,
+					 .nprocs = rama_cap_mpi.size,
 					 .images = 1,
 					 .ended = 1 };
 
 	if (!s)
 		return RAMA_EMEMORY;
-	if (rama_before_count() > 0) {
+	if (rama_cap_before_count() > 0) {
 		struct rama_sink sink = rama_own_sink(own);
-		const struct rama_before_how how = { &sink, RAMA_PLAIN_BYTES, 0, &p, true };
+		const struct rama_cap_before_how how = { &sink, RAMA_PLAIN_BYTES, 0, &p, true };
 
-		if (rama_before_write(&how) == 0 && rama_own_ready(own, e) == 0) {
+		if (rama_cap_before_write(&how) == 0 && rama_own_ready(own, e) == 0) {
 			free(s);
 			return 0;
 		}
 		rama_own_fini(own);
 	}
-	rama_capture_memory_source(&src);
+	rama_cap_memory_source(&src);
 	int rc = rama_segment_open(s, &src, e);
 	if (rc == 0)
 		rc = rama_own_from_segment(own, s, &p, e);
@@ -76,7 +76,7 @@ static void tell_times(const struct rama_shutdown_result *r, double make, double
 		rama_text_str(&t, "iorama:");
 		rama_text_str(&t, row[i].phase);
 		rama_text_str(&t, "\t");
-		rama_text_i64(&t, rama_mpi.size);
+		rama_text_i64(&t, rama_cap_mpi.size);
 		rama_text_str(&t, "\t");
 		rama_text_u64(&t, us / 1000000);
 		rama_text_str(&t, ".");
@@ -84,13 +84,13 @@ static void tell_times(const struct rama_shutdown_result *r, double make, double
 			rama_text_u64(&t, us / digit % 10);
 		rama_text_str(&t, "\n");
 	}
-	rama_sys3(SYS_write, STDERR_FILENO, line, t.len);
+	rama_cap_sys3(SYS_write, STDERR_FILENO, line, t.len);
 }
 
 /* The one thing that a job says by itself, on rank 0: who named the file expects a log there. */
 static void tell_existing(const char *path)
 {
-	const char *slash = strrchr(rama_run.path, '/');
+	const char *slash = strrchr(rama_cap_run.path, '/');
 	char line[9000];
 	struct rama_text t;
 
@@ -98,9 +98,9 @@ static void tell_existing(const char *path)
 	rama_text_str(&t, "iorama: ");
 	rama_text_str(&t, path);
 	rama_text_str(&t, " exists and is left as it is; iorama recover ");
-	rama_text_put(&t, rama_run.path, slash ? (size_t)(slash - rama_run.path) : 0);
+	rama_text_put(&t, rama_cap_run.path, slash ? (size_t)(slash - rama_cap_run.path) : 0);
 	rama_text_str(&t, " makes the log of this job\n");
-	rama_sys3(SYS_write, STDERR_FILENO, line, t.len);
+	rama_cap_sys3(SYS_write, STDERR_FILENO, line, t.len);
 }
 
 /* ---- where to --------------------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ static bool is_same(const char *dir, const char *id)
 	if (n == 0 || id[n] != '.' ||
 	    rama_piece_integer((struct rama_piece){ id + n + 1, strlen(id + n + 1) }, &born) == 0)
 		return false;
-	if (rama_sys6(SYS_statx, AT_FDCWD, (long)dir, 0, STATX_INO | STATX_BTIME, (long)&st, 0) !=
+	if (rama_cap_sys6(SYS_statx, AT_FDCWD, (long)dir, 0, STATX_INO | STATX_BTIME, (long)&st, 0) !=
 	    0)
 		return false;
 	if (born > 0 && st.stx_mask & STATX_BTIME && st.stx_btime.tv_sec != born)
@@ -127,7 +127,7 @@ static bool is_same(const char *dir, const char *id)
 /* IORAMA_RUN_LOG=ID:PATH; PATH is what the names of logs for `iorama run` begin with. */
 static bool path_for_run(char *to, size_t size)
 {
-	const char *given = rama_variable("IORAMA_RUN_LOG"),
+	const char *given = rama_cap_variable("IORAMA_RUN_LOG"),
 		   *path = given ? strchr(given, ':') : NULL;
 	const char *slash = path ? strrchr(path, '/') : NULL;
 	struct rama_text t;
@@ -136,82 +136,82 @@ static bool path_for_run(char *to, size_t size)
 		return false;
 	rama_text_init(&t, to, size);
 	rama_text_put(&t, path + 1, (size_t)(slash - path));
-	if (t.cut || (!rama_by_run() && !is_same(to, given)))
+	if (t.cut || (!rama_cap_by_run() && !is_same(to, given)))
 		return false;
 	rama_text_str(&t, slash + 1);
 	rama_text_str(&t, ".");
-	rama_text_i64(&t, rama_run.pid);
+	rama_text_i64(&t, rama_cap_run.pid);
 	rama_text_str(&t, ".darshan");
 	return !t.cut;
 }
 
 static bool find_path(char *to, size_t size)
 {
-	return rama_run.bare ? rama_log_path(to, size) : path_for_run(to, size);
+	return rama_cap_run.bare ? rama_cap_log_path(to, size) : path_for_run(to, size);
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
-static int write_together(struct rama_mpi_post *p, double limit)
+static int write_together(struct rama_cap_mpi_post *p, double limit)
 {
 	static char path[4096];
-	struct rama_comm comm = { rama_mpi.rank, rama_mpi.size, rama_mpi_send,
-				  rama_mpi_recv, rama_mpi_now,	p };
+	struct rama_comm comm = { rama_cap_mpi.rank, rama_cap_mpi.size, rama_cap_mpi_send,
+				  rama_cap_mpi_recv, rama_cap_mpi_now,	p };
 	struct rama_shutdown_disk disk;
 	struct rama_shutdown_options opt = {
 		.limit = limit,
-		.writers = (unsigned)rama_mpi_number("IORAMA_WRITERS", RAMA_SHUTDOWN_WRITERS),
-		.unreduced = rama_run.settings->keep_ranks,
-		.single = rama_mpi.size == 1,
-		.keep_last = (rama_run.id->flags & RAMA_SEG_KEEP_LAST) != 0,
+		.writers = (unsigned)rama_cap_mpi_number("IORAMA_WRITERS", RAMA_SHUTDOWN_WRITERS),
+		.unreduced = rama_cap_run.settings->keep_ranks,
+		.single = rama_cap_mpi.size == 1,
+		.keep_last = (rama_cap_run.id->flags & RAMA_SEG_KEEP_LAST) != 0,
 		.level = 3
 	};
 	struct rama_shutdown_result result;
 	struct rama_own own = { 0 };
 	struct rama_err e;
-	double begin = rama_mpi_now(NULL), made;
+	double begin = rama_cap_mpi_now(NULL), made;
 	bool have = make_own(&own, &e) == 0;
 
-	if (rama_mpi.rank == 0 && !find_path(path, sizeof(path)))
+	if (rama_cap_mpi.rank == 0 && !find_path(path, sizeof(path)))
 		path[0] = '\0';
 	opt.file = rama_shutdown_disk_file(&disk, path);
-	made = rama_mpi_now(NULL);
+	made = rama_cap_mpi_now(NULL);
 	int rc = rama_shutdown(&comm, have ? &own : NULL, &opt, &result, &e);
 	rama_own_fini(&own);
 	if (disk.in_the_way)
 		tell_existing(path);
-	for (double until = rama_mpi_now(NULL) + LETTERS_LIMIT;
-	     !rama_mpi_collect(p) && rama_mpi_now(NULL) < until;)
-		rama_rest(2000);
-	if (rama_run.settings->timing && rama_mpi.rank == 0)
-		tell_times(&result, made - begin, rama_mpi_now(NULL) - begin);
+	for (double until = rama_cap_mpi_now(NULL) + LETTERS_LIMIT;
+	     !rama_cap_mpi_collect(p) && rama_cap_mpi_now(NULL) < until;)
+		rama_cap_rest(2000);
+	if (rama_cap_run.settings->timing && rama_cap_mpi.rank == 0)
+		tell_times(&result, made - begin, rama_cap_mpi_now(NULL) - begin);
 	return rc;
 }
 
 /* Under `iorama run` only if it cannot find the segments of all ranks. */
 static bool is_ours_to_do(void)
 {
-	return rama_run.bare || !rama_mpi_all(rama_by_run());
+	return rama_cap_run.bare || !rama_cap_mpi_all(rama_cap_by_run());
 }
 
-void rama_mpi_shutdown(void)
+void rama_cap_mpi_shutdown(void)
 {
 	double limit =
-		(double)rama_mpi_number("IORAMA_SHUTDOWN_LIMIT", (int64_t)RAMA_SHUTDOWN_LIMIT);
-	struct rama_mpi_quiet q;
+		(double)rama_cap_mpi_number("IORAMA_SHUTDOWN_LIMIT", (int64_t)RAMA_SHUTDOWN_LIMIT);
+	struct rama_cap_mpi_quiet q;
 
 	/* a rank that is quiet has nothing to give, but the others have to know */
-	if (!rama_mpi_post.met || rama_run.logged || !(rama_quiet || rama_awake()))
+	if (!rama_cap_mpi_post.met || rama_cap_run.logged || !(rama_cap_quiet || rama_cap_awake()))
 		return;
-	rama_mpi_hush(&q);
+	rama_cap_mpi_hush(&q);
 	wait_for_all(limit);
-	if (rama_mpi_all(!rama_quiet) && is_ours_to_do()) {
-		rama_clock_pair(&rama_run.id->clock.tick1, &rama_run.id->clock.mono1,
-				&rama_run.id->clock.real1);
-		if (write_together(&rama_mpi_post, limit) == 0) {
-			rama_run.logged = true;
-			rama_remove_segment();
+	if (rama_cap_mpi_all(!rama_cap_quiet) && is_ours_to_do()) {
+		rama_cap_clock_pair(&rama_cap_run.id->clock.tick1, &rama_cap_run.id->clock.mono1,
+				&rama_cap_run.id->clock.real1);
+		if (write_together(&rama_cap_mpi_post, limit) == 0) {
+			rama_cap_run.logged = true;
+			rama_cap_remove_segment();
 		}
 	}
-	rama_mpi_unhush(&q);
+	rama_cap_mpi_unhush(&q);
 }

@@ -17,7 +17,7 @@ static unsigned place_of(const void *cb)
 	return (unsigned)((uintptr_t)cb * 0x9e3779b97f4a7c15ull >> 52) % PENDING;
 }
 
-void rama_aio_submitted(const void *cb, uint64_t t0)
+void rama_cap_aio_submitted(const void *cb, uint64_t t0)
 {
 	for (unsigned i = 0; i < PROBES; i++) {
 		unsigned at = (place_of(cb) + i) % PENDING;
@@ -31,7 +31,7 @@ void rama_aio_submitted(const void *cb, uint64_t t0)
 	}
 }
 
-uint64_t rama_aio_taken(const void *cb)
+uint64_t rama_cap_aio_taken(const void *cb)
 {
 	for (unsigned i = 0; i < PROBES; i++) {
 		unsigned at = (place_of(cb) + i) % PENDING;
@@ -45,54 +45,54 @@ uint64_t rama_aio_taken(const void *cb)
 }
 
 #define AIO_BODY(name)                                 \
-	struct rama_span sp;                           \
-	bool on = rama_begin(&sp, RAMA_FN_##name, -1); \
-	int r = RAMA_REAL(name)(cb);                   \
+	struct rama_cap_span sp;                           \
+	bool on = rama_cap_begin(&sp, RAMA_FN_##name, -1); \
+	int r = RAMA_CAP_REAL(name)(cb);                   \
 	if (on)                                        \
-		rama_idle(&sp);                        \
+		rama_cap_idle(&sp);                        \
 	if (on && r == 0)                              \
-		rama_aio_submitted(cb, sp.t0);         \
+		rama_cap_aio_submitted(cb, sp.t0);         \
 	return r;
 
-RAMA_EXPORT int RAMA_SYM(aio_read)(struct aiocb *cb){ AIO_BODY(aio_read) }
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(aio_read)(struct aiocb *cb){ AIO_BODY(aio_read) }
 
-RAMA_EXPORT int RAMA_SYM(aio_read64)(struct aiocb64 *cb){ AIO_BODY(aio_read64) }
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(aio_read64)(struct aiocb64 *cb){ AIO_BODY(aio_read64) }
 
-RAMA_EXPORT int RAMA_SYM(aio_write)(struct aiocb *cb){ AIO_BODY(aio_write) }
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(aio_write)(struct aiocb *cb){ AIO_BODY(aio_write) }
 
-RAMA_EXPORT int RAMA_SYM(aio_write64)(struct aiocb64 *cb){ AIO_BODY(aio_write64) }
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(aio_write64)(struct aiocb64 *cb){ AIO_BODY(aio_write64) }
 
 #define LIO_BODY(name)                                             \
-	struct rama_span sp;                                       \
-	bool on = rama_begin(&sp, RAMA_FN_##name, -1);             \
+	struct rama_cap_span sp;                                       \
+	bool on = rama_cap_begin(&sp, RAMA_FN_##name, -1);             \
 	/* with another mode the list is not looked at */          \
 	bool known = mode == LIO_WAIT || mode == LIO_NOWAIT;       \
 	for (int i = 0; on && known && list && i < n; i++)         \
 		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP) \
-			rama_aio_submitted(list[i], sp.t0);        \
-	int r = RAMA_REAL(name)(mode, list, n, sig);               \
+			rama_cap_aio_submitted(list[i], sp.t0);        \
+	int r = RAMA_CAP_REAL(name)(mode, list, n, sig);               \
 	if (on)                                                    \
-		rama_idle(&sp);                                    \
+		rama_cap_idle(&sp);                                    \
 	return r;
 
-RAMA_EXPORT int RAMA_SYM(lio_listio)(int mode, struct aiocb *const *restrict list, int n,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(lio_listio)(int mode, struct aiocb *const *restrict list, int n,
 				     struct sigevent *restrict sig){ LIO_BODY(lio_listio) }
 
-RAMA_EXPORT int RAMA_SYM(lio_listio64)(int mode, struct aiocb64 *const *restrict list, int n,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(lio_listio64)(int mode, struct aiocb64 *const *restrict list, int n,
 				       struct sigevent *restrict sig){ LIO_BODY(lio_listio64) }
 
 /* The control block says what it was only by the call it was given to; the C library notes that in the block. */
 #define RETURN_BODY(name)                                                                         \
-	struct rama_span sp;                                                                      \
-	bool on = rama_begin(&sp, RAMA_FN_##name, -1);                                            \
-	ssize_t r = RAMA_REAL(name)(cb);                                                          \
+	struct rama_cap_span sp;                                                                      \
+	bool on = rama_cap_begin(&sp, RAMA_FN_##name, -1);                                            \
+	ssize_t r = RAMA_CAP_REAL(name)(cb);                                                          \
 	if (on)                                                                                   \
-		rama_idle(&sp);                                                                   \
-	uint64_t t0 = on ? rama_aio_taken(cb) : 0;                                                \
+		rama_cap_idle(&sp);                                                                   \
+	uint64_t t0 = on ? rama_cap_aio_taken(cb) : 0;                                                \
 	if (!on || !t0)                                                                           \
 		return r;                                                                         \
 	sp.t0 = t0;                                                                               \
-	struct rama_call c = { .op.fn = RAMA_FN_##name,                                           \
+	struct rama_cap_call c = { .op.fn = RAMA_FN_##name,                                           \
 			       .op.kind = (cb->aio_lio_opcode & 127) == LIO_WRITE ? RAMA_OP_WRITE \
 										  : RAMA_OP_READ, \
 			       .op.how = RAMA_HOW_ASYNC,                                          \
@@ -103,12 +103,12 @@ RAMA_EXPORT int RAMA_SYM(lio_listio64)(int mode, struct aiocb64 *const *restrict
 			       .fd = cb->aio_fildes,                                              \
 			       .mem = (uintptr_t)cb->aio_buf };                                   \
 	if ((cb->aio_lio_opcode & 127) <= LIO_WRITE)                                              \
-		rama_end_data(&sp, &c);                                                           \
+		rama_cap_end_data(&sp, &c);                                                           \
 	return r;
 
-RAMA_EXPORT ssize_t RAMA_SYM(aio_return)(struct aiocb *cb){ RETURN_BODY(aio_return) }
+RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(aio_return)(struct aiocb *cb){ RETURN_BODY(aio_return) }
 
-RAMA_EXPORT ssize_t RAMA_SYM(aio_return64)(struct aiocb64 *cb)
+RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(aio_return64)(struct aiocb64 *cb)
 {
 	RETURN_BODY(aio_return64)
 }

@@ -14,16 +14,16 @@
 
 struct call {
 	struct rama_op op;
-	struct rama_h5 *h;
-	struct rama_span span;
-	struct rama_nest nest;
+	struct rama_cap_h5 *h;
+	struct rama_cap_span span;
+	struct rama_cap_nest nest;
 	bool on; /* we are awake */
 	int saved_errno;
 };
 
 /* Where on the stack the first of our wrappers stands that is at work in this thread: what comes from further down is
  * called by it. One from further up says that the first was left by a jump. */
-static RAMA_TLS const char *outermost;
+static RAMA_CAP_TLS const char *outermost;
 
 /* false: the call is part of another one that is being observed: pass it on and do nothing else */
 static __attribute__((noinline)) bool enter(struct call *c)
@@ -33,9 +33,9 @@ static __attribute__((noinline)) bool enter(struct call *c)
 	if (outermost && here < outermost)
 		return false;
 	outermost = here;
-	c->on = rama_begin(&c->span, c->op.fn, -1);
+	c->on = rama_cap_begin(&c->span, c->op.fn, -1);
 	if (c->on)
-		rama_nest_begin(&c->nest);
+		rama_cap_nest_begin(&c->nest);
 	return true;
 }
 
@@ -45,43 +45,43 @@ static bool done(struct call *c, bool ok)
 	c->saved_errno = errno;
 	if (!c->on)
 		return false;
-	rama_idle(&c->span);
-	rama_times(&c->span, &c->op);
+	rama_cap_idle(&c->span);
+	rama_cap_times(&c->span, &c->op);
 	c->op.ok = ok;
 	return ok || c->op.kind == RAMA_OP_CLOSE;
 }
 
 /* enters, for something that belongs to this call */
-static bool visit(struct rama_visit *v, const struct call *c)
+static bool visit(struct rama_cap_visit *v, const struct call *c)
 {
-	if (!rama_enter(v))
+	if (!rama_cap_enter(v))
 		return false;
 	v->t->nest = &c->nest;
 	return true;
 }
 
-static void unvisit(struct rama_visit *v)
+static void unvisit(struct rama_cap_visit *v)
 {
 	v->t->nest = NULL;
-	rama_leave(v);
+	rama_cap_leave(v);
 }
 
 static void leave(struct call *c)
 {
 	if (c->on)
-		rama_nest_end(&c->nest);
+		rama_cap_nest_end(&c->nest);
 	outermost = NULL;
 	errno = c->saved_errno;
 }
 
-static bool get(struct call *c, rama_hid id, struct rama_h5_open *o)
+static bool get(struct call *c, rama_cap_hid id, struct rama_cap_h5_open *o)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 	bool there = false;
 
-	if (c->on && rama_enter(&v)) {
-		there = rama_h5_get(v.t, c->h, id, o);
-		rama_leave(&v);
+	if (c->on && rama_cap_enter(&v)) {
+		there = rama_cap_h5_get(v.t, c->h, id, o);
+		rama_cap_leave(&v);
 	}
 	return there;
 }
@@ -89,32 +89,32 @@ static bool get(struct call *c, rama_hid id, struct rama_h5_open *o)
 #define CALL(fn_name, kind_)                                                   \
 	struct call c = { .op.fn = RAMA_FN_##fn_name,                          \
 			  .op.kind = RAMA_OP_##kind_,                          \
-			  .h = rama_h5_of(__builtin_return_address(0)) };      \
-	__typeof__(c.h->fn.fn_name) real = c.h ? RAMA_H5(c.h, fn_name) : NULL; \
+			  .h = rama_cap_h5_of(__builtin_return_address(0)) };      \
+	__typeof__(c.h->fn.fn_name) real = c.h ? RAMA_CAP_H5(c.h, fn_name) : NULL; \
 	if (!real)                                                             \
 		return -1;                                                     \
 	if (!enter(&c))
 
 /* ---- files ------------------------------------------------------------------------------------------------- */
 
-static void file_opened(struct call *c, const char *path, rama_hid fapl, rama_hid id)
+static void file_opened(struct call *c, const char *path, rama_cap_hid fapl, rama_cap_hid id)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 	size_t len;
 
-	c->op.how = rama_h5_uses_mpiio(c->h, fapl) ? RAMA_H5F_MPIIO : RAMA_H5F_OTHER;
+	c->op.how = rama_cap_h5_uses_mpiio(c->h, fapl) ? RAMA_H5F_MPIIO : RAMA_H5F_OTHER;
 	if (!visit(&v, c))
 		return;
-	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
-	struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
-	struct rama_h5f_file *f = n ? rama_slot_of(v.t, n, RAMA_KIND_H5F) : NULL;
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
+	struct rama_h5f_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_KIND_H5F) : NULL;
 	if (f) {
-		rama_h5_add(v.t, &(struct rama_h5_open){ .id = rama_h5_hid(c->h, id),
+		rama_cap_h5_add(v.t, &(struct rama_cap_h5_open){ .id = rama_cap_h5_hid(c->h, id),
 							 .library = c->h->number,
-							 .generation = rama_run.generation,
-							 .name = rama_name_number(n),
+							 .generation = rama_cap_run.generation,
+							 .name = rama_cap_name_number(n),
 							 .record = f });
-		rama_do_h5f(v.t, f, &c->op);
+		rama_cap_do_h5f(v.t, f, &c->op);
 	}
 	unvisit(&v);
 }
@@ -122,20 +122,20 @@ static void file_opened(struct call *c, const char *path, rama_hid fapl, rama_hi
 /* an event only */
 static void file_not_opened(struct call *c, const char *path)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 	size_t len;
 
-	if (!path || !rama_live_on(RAMA_LAYER_H5F) || !visit(&v, c))
+	if (!path || !rama_cap_live_on(RAMA_LAYER_H5F) || !visit(&v, c))
 		return;
-	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	if (text)
-		rama_live_path(v.t, RAMA_LAYER_H5F, text, len, &c->op);
+		rama_cap_live_path(v.t, RAMA_LAYER_H5F, text, len, &c->op);
 	unvisit(&v);
 }
 
-static rama_hid end_file_open(struct call *c, const char *path, rama_hid fapl, rama_hid id)
+static rama_cap_hid end_file_open(struct call *c, const char *path, rama_cap_hid fapl, rama_cap_hid id)
 {
-	if (done(c, rama_h5_hid(c->h, id) >= 0))
+	if (done(c, rama_cap_h5_hid(c->h, id) >= 0))
 		file_opened(c, path, fapl, id);
 	else if (c->on)
 		file_not_opened(c, path);
@@ -143,14 +143,14 @@ static rama_hid end_file_open(struct call *c, const char *path, rama_hid fapl, r
 	return id;
 }
 
-RAMA_EXPORT rama_hid H5Fcreate(const char *path, unsigned flags, rama_hid fcpl, rama_hid fapl)
+RAMA_CAP_EXPORT rama_cap_hid H5Fcreate(const char *path, unsigned flags, rama_cap_hid fcpl, rama_cap_hid fapl)
 {
 	CALL(H5Fcreate, OPEN)
 	return real(path, flags, fcpl, fapl);
 	return end_file_open(&c, path, fapl, real(path, flags, fcpl, fapl));
 }
 
-RAMA_EXPORT rama_hid H5Fopen(const char *path, unsigned flags, rama_hid fapl)
+RAMA_CAP_EXPORT rama_cap_hid H5Fopen(const char *path, unsigned flags, rama_cap_hid fapl)
 {
 	CALL(H5Fopen, OPEN)
 	return real(path, flags, fapl);
@@ -158,48 +158,48 @@ RAMA_EXPORT rama_hid H5Fopen(const char *path, unsigned flags, rama_hid fapl)
 }
 
 /* of the file that an object is in, if it was seen being opened */
-static struct rama_h5f_file *file_by_name(struct rama_thread *t, const char *path)
+static struct rama_h5f_file *file_by_name(struct rama_cap_thread *t, const char *path)
 {
 	size_t len;
-	const char *text = rama_clean(t, AT_FDCWD, rama_path_without_prefix(path), &len);
-	struct rama_seg_name *n = text && text[0] ? rama_name(t, text, len, false) : NULL;
+	const char *text = rama_cap_clean(t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	struct rama_seg_name *n = text && text[0] ? rama_cap_name(t, text, len, false) : NULL;
 
-	return n && n->slot[RAMA_KIND_H5F] ? rama_slot_of(t, n, RAMA_KIND_H5F) : NULL;
+	return n && n->slot[RAMA_KIND_H5F] ? rama_cap_slot_of(t, n, RAMA_KIND_H5F) : NULL;
 }
 
-static __attribute__((noinline)) void flush_by_object(struct call *c, rama_hid object)
+static __attribute__((noinline)) void flush_by_object(struct call *c, rama_cap_hid object)
 {
-	struct rama_h5_place p;
-	struct rama_visit v;
+	struct rama_cap_h5_place p;
+	struct rama_cap_visit v;
 
-	rama_h5_ask_place(c->h, object, &p);
+	rama_cap_h5_ask_place(c->h, object, &p);
 	if (!visit(&v, c))
 		return;
 	struct rama_h5f_file *f = file_by_name(v.t, p.file);
 	if (f)
-		rama_do_h5f(v.t, f, &c->op);
+		rama_cap_do_h5f(v.t, f, &c->op);
 	unvisit(&v);
 }
 
 /* one operation on something open; `a`: of a read or write */
-static void record(struct call *c, const struct rama_h5_open *o, const struct rama_h5d_access *a)
+static void record(struct call *c, const struct rama_cap_h5_open *o, const struct rama_h5d_access *a)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 
 	if (!visit(&v, c))
 		return;
-	if (o->generation != rama_run.generation)
+	if (o->generation != rama_cap_run.generation)
 		v.t->lane->missed++; /* forked in between */
 	else if (o->is_dataset)
-		rama_do_h5d(v.t, o->record, &c->op, NULL, a);
+		rama_cap_do_h5d(v.t, o->record, &c->op, NULL, a);
 	else
-		rama_do_h5f(v.t, o->record, &c->op);
+		rama_cap_do_h5f(v.t, o->record, &c->op);
 	unvisit(&v);
 }
 
-RAMA_EXPORT int H5Fflush(rama_hid object, int reach)
+RAMA_CAP_EXPORT int H5Fflush(rama_cap_hid object, int reach)
 {
-	struct rama_h5_open o;
+	struct rama_cap_h5_open o;
 
 	CALL(H5Fflush, FLUSH)
 	return real(object, reach);
@@ -216,23 +216,23 @@ RAMA_EXPORT int H5Fflush(rama_hid object, int reach)
 
 /* ---- closing ------------------------------------------------------------------------------------------------ */
 
-static void forget(struct call *c, rama_hid id)
+static void forget(struct call *c, rama_cap_hid id)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 
-	if (!rama_enter(&v))
+	if (!rama_cap_enter(&v))
 		return;
-	rama_h5_forget(v.t, c->h, id);
-	rama_leave(&v);
+	rama_cap_h5_forget(v.t, c->h, id);
+	rama_cap_leave(&v);
 }
 
 /* An identifier may be in use more than once: it is forgotten when the last one is done. */
-static int end_close(struct call *c, rama_hid id, int r, bool last)
+static int end_close(struct call *c, rama_cap_hid id, int r, bool last)
 {
-	struct rama_h5_open o;
+	struct rama_cap_h5_open o;
 
 	if (done(c, r >= 0) && get(c, id, &o)) {
-		int (*is_valid)(rama_hid) = RAMA_H5(c->h, H5Iis_valid);
+		int (*is_valid)(rama_cap_hid) = RAMA_CAP_H5(c->h, H5Iis_valid);
 
 		record(c, &o, NULL);
 		if (last || (r >= 0 && is_valid && is_valid(id) == 0))
@@ -242,21 +242,21 @@ static int end_close(struct call *c, rama_hid id, int r, bool last)
 	return r;
 }
 
-RAMA_EXPORT int H5Fclose(rama_hid file)
+RAMA_CAP_EXPORT int H5Fclose(rama_cap_hid file)
 {
 	CALL(H5Fclose, CLOSE)
 	return real(file);
 	return end_close(&c, file, real(file), false);
 }
 
-RAMA_EXPORT int H5Dclose(rama_hid dset)
+RAMA_CAP_EXPORT int H5Dclose(rama_cap_hid dset)
 {
 	CALL(H5Dclose, CLOSE)
 	return real(dset);
 	return end_close(&c, dset, real(dset), false);
 }
 
-RAMA_EXPORT int H5Oclose(rama_hid object)
+RAMA_CAP_EXPORT int H5Oclose(rama_cap_hid object)
 {
 	CALL(H5Oclose, CLOSE)
 	return real(object);
@@ -264,7 +264,7 @@ RAMA_EXPORT int H5Oclose(rama_hid object)
 }
 
 /* it closes what nobody holds any more */
-RAMA_EXPORT int H5Idec_ref(rama_hid object)
+RAMA_CAP_EXPORT int H5Idec_ref(rama_cap_hid object)
 {
 	CALL(H5Idec_ref, CLOSE)
 	return real(object);
@@ -280,7 +280,7 @@ RAMA_EXPORT int H5Idec_ref(rama_hid object)
 
 /* what is known of a dataset when it has been opened */
 struct dataset {
-	rama_hid id, loc;
+	rama_cap_hid id, loc;
 	const char *name; /* as it was given; NULL: it was found in another way */
 	bool deprecated;
 };
@@ -302,8 +302,8 @@ static size_t dataset_name(char *to, const char *file, const char *location, con
 }
 
 /* the entry without its record; false: not to be observed */
-static bool name_dataset(struct rama_thread *t, const char *file, const struct rama_h5_place *p,
-			 const char *name, struct rama_h5_open *o)
+static bool name_dataset(struct rama_cap_thread *t, const char *file, const struct rama_cap_h5_place *p,
+			 const char *name, struct rama_cap_h5_open *o)
 {
 	char *text = t->scratch + 2 * PATH_MAX;
 	size_t file_len = strlen(file);
@@ -313,85 +313,85 @@ static bool name_dataset(struct rama_thread *t, const char *file, const struct r
 	if (strcmp(file, RAMA_SEG_CATCHALL) == 0)
 		len = file_len;
 	o->file_id = rama_record_id(file, file_len);
-	n = rama_name(t, text, len, true);
-	o->name = n ? rama_name_number(n) : 0;
-	o->record = n ? rama_slot_with(t, n, RAMA_KIND_H5D, (int64_t)o->file_id) : NULL;
+	n = rama_cap_name(t, text, len, true);
+	o->name = n ? rama_cap_name_number(n) : 0;
+	o->record = n ? rama_cap_slot_with(t, n, RAMA_KIND_H5D, (int64_t)o->file_id) : NULL;
 	return o->record != NULL;
 }
 
 static __attribute__((noinline)) void dataset_opened(struct call *c, const struct dataset *d)
 {
-	struct rama_h5_open at,
-		o = { .id = rama_h5_hid(c->h, d->id), .library = c->h->number, .is_dataset = 1 };
+	struct rama_cap_h5_open at,
+		o = { .id = rama_cap_h5_hid(c->h, d->id), .library = c->h->number, .is_dataset = 1 };
 	struct rama_h5d_shape shape = { .deprecated = d->deprecated };
-	struct rama_h5_place place;
-	struct rama_visit v;
+	struct rama_cap_h5_place place;
+	struct rama_cap_visit v;
 	bool fixed = false;
 
 	bool in_file = get(c, d->loc, &at) && !at.is_dataset;
-	rama_h5_ask_place(c->h, d->name ? d->loc : d->id, &place);
-	if (!rama_h5_shape(c->h, d->id, &shape, &fixed) || !visit(&v, c))
+	rama_cap_h5_ask_place(c->h, d->name ? d->loc : d->id, &place);
+	if (!rama_cap_h5_shape(c->h, d->id, &shape, &fixed) || !visit(&v, c))
 		return;
 	size_t len;
 	const char *file =
-		in_file && at.generation == rama_run.generation
-			? rama_name_at(at.name)->text
-			: rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(place.file), &len);
-	o.generation = rama_run.generation;
+		in_file && at.generation == rama_cap_run.generation
+			? rama_cap_name_at(at.name)->text
+			: rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(place.file), &len);
+	o.generation = rama_cap_run.generation;
 	o.fixed = fixed;
 	o.npoints = shape.npoints;
 	o.type_size = shape.type_size;
-	rama_run.h5d_lacks = c->h->lacks;
+	rama_cap_run.h5d_lacks = c->h->lacks;
 	if (file && file[0] && name_dataset(v.t, file, &place, d->name, &o)) {
-		rama_h5_add(v.t, &o);
-		rama_do_h5d(v.t, o.record, &c->op, &shape, NULL);
+		rama_cap_h5_add(v.t, &o);
+		rama_cap_do_h5d(v.t, o.record, &c->op, &shape, NULL);
 	}
 	unvisit(&v);
 }
 
-static rama_hid end_dataset_open(struct call *c, const struct dataset *d)
+static rama_cap_hid end_dataset_open(struct call *c, const struct dataset *d)
 {
-	if (done(c, rama_h5_hid(c->h, d->id) >= 0))
+	if (done(c, rama_cap_h5_hid(c->h, d->id) >= 0))
 		dataset_opened(c, d);
 	leave(c);
 	return d->id;
 }
 
-RAMA_EXPORT rama_hid H5Dcreate1(rama_hid loc, const char *name, rama_hid type, rama_hid space,
-				rama_hid dcpl)
+RAMA_CAP_EXPORT rama_cap_hid H5Dcreate1(rama_cap_hid loc, const char *name, rama_cap_hid type, rama_cap_hid space,
+				rama_cap_hid dcpl)
 {
 	CALL(H5Dcreate1, OPEN)
 	return real(loc, name, type, space, dcpl);
-	rama_hid r = real(loc, name, type, space, dcpl);
+	rama_cap_hid r = real(loc, name, type, space, dcpl);
 	return end_dataset_open(&c, &(struct dataset){ r, loc, name, true });
 }
 
-RAMA_EXPORT rama_hid H5Dcreate2(rama_hid loc, const char *name, rama_hid type, rama_hid space,
-				rama_hid lcpl, rama_hid dcpl, rama_hid dapl)
+RAMA_CAP_EXPORT rama_cap_hid H5Dcreate2(rama_cap_hid loc, const char *name, rama_cap_hid type, rama_cap_hid space,
+				rama_cap_hid lcpl, rama_cap_hid dcpl, rama_cap_hid dapl)
 {
 	CALL(H5Dcreate2, OPEN)
 	return real(loc, name, type, space, lcpl, dcpl, dapl);
-	rama_hid r = real(loc, name, type, space, lcpl, dcpl, dapl);
+	rama_cap_hid r = real(loc, name, type, space, lcpl, dcpl, dapl);
 	return end_dataset_open(&c, &(struct dataset){ r, loc, name, false });
 }
 
-RAMA_EXPORT rama_hid H5Dopen1(rama_hid loc, const char *name)
+RAMA_CAP_EXPORT rama_cap_hid H5Dopen1(rama_cap_hid loc, const char *name)
 {
 	CALL(H5Dopen1, OPEN)
 	return real(loc, name);
 	return end_dataset_open(&c, &(struct dataset){ real(loc, name), loc, name, true });
 }
 
-RAMA_EXPORT rama_hid H5Dopen2(rama_hid loc, const char *name, rama_hid dapl)
+RAMA_CAP_EXPORT rama_cap_hid H5Dopen2(rama_cap_hid loc, const char *name, rama_cap_hid dapl)
 {
 	CALL(H5Dopen2, OPEN)
 	return real(loc, name, dapl);
 	return end_dataset_open(&c, &(struct dataset){ real(loc, name, dapl), loc, name, false });
 }
 
-RAMA_EXPORT int H5Dflush(rama_hid dset)
+RAMA_CAP_EXPORT int H5Dflush(rama_cap_hid dset)
 {
-	struct rama_h5_open o;
+	struct rama_cap_h5_open o;
 
 	CALL(H5Dflush, FLUSH)
 	return real(dset);
@@ -404,40 +404,40 @@ RAMA_EXPORT int H5Dflush(rama_hid dset)
 
 /* ---- objects ------------------------------------------------------------------------------------------------ */
 
-static rama_hid end_object_open(struct call *c, const struct dataset *d)
+static rama_cap_hid end_object_open(struct call *c, const struct dataset *d)
 {
-	int (*type_of)(rama_hid) = RAMA_H5(c->h, H5Iget_type);
+	int (*type_of)(rama_cap_hid) = RAMA_CAP_H5(c->h, H5Iget_type);
 
-	if (done(c, rama_h5_hid(c->h, d->id) >= 0) && type_of && type_of(d->id) == RAMA_H5_DATASET)
+	if (done(c, rama_cap_h5_hid(c->h, d->id) >= 0) && type_of && type_of(d->id) == RAMA_CAP_H5_DATASET)
 		dataset_opened(c, d);
 	leave(c);
 	return d->id;
 }
 
-RAMA_EXPORT rama_hid H5Oopen(rama_hid loc, const char *name, rama_hid lapl)
+RAMA_CAP_EXPORT rama_cap_hid H5Oopen(rama_cap_hid loc, const char *name, rama_cap_hid lapl)
 {
 	CALL(H5Oopen, OPEN)
 	return real(loc, name, lapl);
 	return end_object_open(&c, &(struct dataset){ real(loc, name, lapl), loc, name, false });
 }
 
-RAMA_EXPORT rama_hid H5Oopen_by_addr(rama_hid loc, uint64_t addr)
+RAMA_CAP_EXPORT rama_cap_hid H5Oopen_by_addr(rama_cap_hid loc, uint64_t addr)
 {
 	CALL(H5Oopen_by_addr, OPEN)
 	return real(loc, addr);
 	return end_object_open(&c, &(struct dataset){ real(loc, addr), loc, NULL, false });
 }
 
-RAMA_EXPORT rama_hid H5Oopen_by_idx(rama_hid loc, const char *group, int index, int order,
-				    uint64_t n, rama_hid lapl)
+RAMA_CAP_EXPORT rama_cap_hid H5Oopen_by_idx(rama_cap_hid loc, const char *group, int index, int order,
+				    uint64_t n, rama_cap_hid lapl)
 {
 	CALL(H5Oopen_by_idx, OPEN)
 	return real(loc, group, index, order, n, lapl);
-	rama_hid r = real(loc, group, index, order, n, lapl);
+	rama_cap_hid r = real(loc, group, index, order, n, lapl);
 	return end_object_open(&c, &(struct dataset){ r, loc, NULL, false });
 }
 
-RAMA_EXPORT rama_hid H5Oopen_by_token(rama_hid loc, struct rama_h5_token token)
+RAMA_CAP_EXPORT rama_cap_hid H5Oopen_by_token(rama_cap_hid loc, struct rama_cap_h5_token token)
 {
 	CALL(H5Oopen_by_token, OPEN)
 	return real(loc, token);
@@ -446,16 +446,16 @@ RAMA_EXPORT rama_hid H5Oopen_by_token(rama_hid loc, struct rama_h5_token token)
 
 /* ---- reading and writing -------------------------------------------------------------------------------------- */
 
-static int end_access(struct call *c, rama_hid dset, const rama_hid space[2], rama_hid dxpl, int r)
+static int end_access(struct call *c, rama_cap_hid dset, const rama_cap_hid space[2], rama_cap_hid dxpl, int r)
 {
 	struct rama_h5d_access a = { .select = RAMA_H5D_ALL };
-	struct rama_h5_open o;
+	struct rama_cap_h5_open o;
 
 	if (done(c, r >= 0) && get(c, dset, &o) && o.is_dataset) {
-		c->op.bytes = rama_h5_access(c->h, &o, space, &a) * o.type_size;
-		a.collective = rama_h5_collective(c->h, dxpl);
+		c->op.bytes = rama_cap_h5_access(c->h, &o, space, &a) * o.type_size;
+		a.collective = rama_cap_h5_collective(c->h, dxpl);
 		record(c, &o, &a);
-	} else if (c->on && r < 0 && rama_live_on(RAMA_LAYER_H5D) && get(c, dset, &o) &&
+	} else if (c->on && r < 0 && rama_cap_live_on(RAMA_LAYER_H5D) && get(c, dset, &o) &&
 		   o.is_dataset) {
 		record(c, &o, &a);
 	}
@@ -463,20 +463,20 @@ static int end_access(struct call *c, rama_hid dset, const rama_hid space[2], ra
 	return r;
 }
 
-RAMA_EXPORT int H5Dread(rama_hid dset, rama_hid mem_type, rama_hid mem_space, rama_hid file_space,
-			rama_hid dxpl, void *buf)
+RAMA_CAP_EXPORT int H5Dread(rama_cap_hid dset, rama_cap_hid mem_type, rama_cap_hid mem_space, rama_cap_hid file_space,
+			rama_cap_hid dxpl, void *buf)
 {
 	CALL(H5Dread, READ)
 	return real(dset, mem_type, mem_space, file_space, dxpl, buf);
 	int r = real(dset, mem_type, mem_space, file_space, dxpl, buf);
-	return end_access(&c, dset, (rama_hid[]){ mem_space, file_space }, dxpl, r);
+	return end_access(&c, dset, (rama_cap_hid[]){ mem_space, file_space }, dxpl, r);
 }
 
-RAMA_EXPORT int H5Dwrite(rama_hid dset, rama_hid mem_type, rama_hid mem_space, rama_hid file_space,
-			 rama_hid dxpl, const void *buf)
+RAMA_CAP_EXPORT int H5Dwrite(rama_cap_hid dset, rama_cap_hid mem_type, rama_cap_hid mem_space, rama_cap_hid file_space,
+			 rama_cap_hid dxpl, const void *buf)
 {
 	CALL(H5Dwrite, WRITE)
 	return real(dset, mem_type, mem_space, file_space, dxpl, buf);
 	int r = real(dset, mem_type, mem_space, file_space, dxpl, buf);
-	return end_access(&c, dset, (rama_hid[]){ mem_space, file_space }, dxpl, r);
+	return end_access(&c, dset, (rama_cap_hid[]){ mem_space, file_space }, dxpl, r);
 }

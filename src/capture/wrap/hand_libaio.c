@@ -10,7 +10,7 @@
 
 typedef void *io_context_t;
 
-#define FN_HAND(name, ret, rrole, opk, ...) typedef ret type_##name(RAMA_LIST(PARAM, __VA_ARGS__));
+#define FN_HAND(name, ret, rrole, opk, ...) typedef ret type_##name(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
 #include "table/fn_libaio.def"
 #undef FN_HAND
 #ifdef RAMA_STATIC_WRAP
@@ -24,27 +24,27 @@ static struct {
 } libaio;
 #define REAL(name)                                                       \
 	((type_##name *)(__atomic_load_n(&libaio.name, __ATOMIC_RELAXED) \
-				 ? (rama_anyfn *)libaio.name             \
-				 : rama_resolve((rama_anyfn **)&libaio.name, #name)))
+				 ? (rama_cap_anyfn *)libaio.name             \
+				 : rama_cap_resolve((rama_cap_anyfn **)&libaio.name, #name)))
 #endif
 
-RAMA_EXPORT int RAMA_SYM(io_submit)(io_context_t ctx, long n, struct iocb **list)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_submit)(io_context_t ctx, long n, struct iocb **list)
 {
-	struct rama_span sp;
-	bool on = rama_begin(&sp, RAMA_FN_io_submit, -1);
+	struct rama_cap_span sp;
+	bool on = rama_cap_begin(&sp, RAMA_FN_io_submit, -1);
 	int r = REAL(io_submit)(ctx, n, list);
 
 	if (on)
-		rama_idle(&sp);
+		rama_cap_idle(&sp);
 	for (int i = 0; on && i < r; i++)
-		rama_aio_submitted(list[i], sp.t0);
+		rama_cap_aio_submitted(list[i], sp.t0);
 	return r;
 }
 
 static uintptr_t memory_of(const struct iocb *cb, bool vector)
 {
 	if (vector)
-		return rama_iov_mem((const struct iovec *)(uintptr_t)cb->aio_buf,
+		return rama_cap_iov_mem((const struct iovec *)(uintptr_t)cb->aio_buf,
 				    (int)cb->aio_nbytes);
 	return (uintptr_t)cb->aio_buf;
 }
@@ -52,14 +52,14 @@ static uintptr_t memory_of(const struct iocb *cb, bool vector)
 static void completed(const struct io_event *ev, unsigned fn)
 {
 	const struct iocb *cb = (const struct iocb *)(uintptr_t)ev->obj;
-	struct rama_span sp = { rama_aio_taken(cb) };
-	struct rama_call c = { .op.fn = (uint16_t)fn,
+	struct rama_cap_span sp = { rama_cap_aio_taken(cb) };
+	struct rama_cap_call c = { .op.fn = (uint16_t)fn,
 			       .op.how = RAMA_HOW_ASYNC,
 			       .op.ok = ev->res >= 0,
 			       .op.bytes = ev->res };
 
 	if (!sp.t0) /* fetched by a thread that was faster than the one that submitted it */
-		sp.t0 = rama_ticks();
+		sp.t0 = rama_cap_ticks();
 	bool vector =
 		cb->aio_lio_opcode == IOCB_CMD_PREADV || cb->aio_lio_opcode == IOCB_CMD_PWRITEV;
 	c.fd = (int)cb->aio_fildes;
@@ -85,32 +85,32 @@ static void completed(const struct io_event *ev, unsigned fn)
 	default:
 		return;
 	}
-	rama_end_data(&sp, &c);
+	rama_cap_end_data(&sp, &c);
 }
 
-RAMA_EXPORT int RAMA_SYM(io_getevents)(io_context_t ctx, long min, long n, struct io_event *events,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_getevents)(io_context_t ctx, long min, long n, struct io_event *events,
 				       struct timespec *timeout)
 {
-	struct rama_span sp;
-	bool on = rama_begin(&sp, RAMA_FN_io_getevents, -1);
+	struct rama_cap_span sp;
+	bool on = rama_cap_begin(&sp, RAMA_FN_io_getevents, -1);
 	int r = REAL(io_getevents)(ctx, min, n, events, timeout);
 
 	if (on)
-		rama_idle(&sp);
+		rama_cap_idle(&sp);
 	for (int i = 0; on && i < r; i++)
 		completed(&events[i], RAMA_FN_io_getevents);
 	return r;
 }
 
-RAMA_EXPORT int RAMA_SYM(io_pgetevents)(io_context_t ctx, long min, long n, struct io_event *events,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_pgetevents)(io_context_t ctx, long min, long n, struct io_event *events,
 					struct timespec *timeout, sigset_t *mask)
 {
-	struct rama_span sp;
-	bool on = rama_begin(&sp, RAMA_FN_io_pgetevents, -1);
+	struct rama_cap_span sp;
+	bool on = rama_cap_begin(&sp, RAMA_FN_io_pgetevents, -1);
 	int r = REAL(io_pgetevents)(ctx, min, n, events, timeout, mask);
 
 	if (on)
-		rama_idle(&sp);
+		rama_cap_idle(&sp);
 	for (int i = 0; on && i < r; i++)
 		completed(&events[i], RAMA_FN_io_pgetevents);
 	return r;

@@ -23,7 +23,7 @@ static uint64_t our_size(void)
 	uintptr_t from, to = 0;
 	uint64_t n = 0;
 
-	while (rama_capture_memory_next(to, &from, &to))
+	while (rama_cap_memory_next(to, &from, &to))
 		n += to - from;
 	return n;
 }
@@ -32,8 +32,8 @@ static void unlock_ours(void)
 {
 	uintptr_t from, to = 0;
 
-	while (rama_capture_memory_next(to, &from, &to))
-		rama_sys3(SYS_munlock, from, to - from, 0);
+	while (rama_cap_memory_next(to, &from, &to))
+		rama_cap_sys3(SYS_munlock, from, to - from, 0);
 }
 
 /* What mlockall() cannot lock it passes over, too. */
@@ -42,10 +42,10 @@ static void lock_range(uintptr_t from, uintptr_t to, int how)
 	uintptr_t ours = 0, end = 0;
 
 	while (from < to) {
-		if (!rama_capture_memory_next(from, &ours, &end) || ours > to)
+		if (!rama_cap_memory_next(from, &ours, &end) || ours > to)
 			ours = end = to;
 		if (ours > from)
-			rama_sys3(SYS_mlock2, from, ours - from, how);
+			rama_cap_sys3(SYS_mlock2, from, ours - from, how);
 		from = end > from ? end : to;
 	}
 }
@@ -81,7 +81,7 @@ static void lock_line(const char *line, int how)
  * 0 or MLOCK_ONFAULT */
 static bool lock_others(int how)
 {
-	int fd = rama_sys_open("/proc/self/maps", O_RDONLY, 0);
+	int fd = rama_cap_sys_open("/proc/self/maps", O_RDONLY, 0);
 	char buf[2048];
 	size_t have = 0;
 	bool skip = false; /* the rest of a line that was too long */
@@ -89,7 +89,7 @@ static bool lock_others(int how)
 	if (fd < 0)
 		return false;
 	for (;;) {
-		long n = rama_sys3(SYS_read, fd, buf + have, sizeof(buf) - 1 - have);
+		long n = rama_cap_sys3(SYS_read, fd, buf + have, sizeof(buf) - 1 - have);
 		if (n == -EINTR)
 			continue;
 		if (n <= 0)
@@ -112,7 +112,7 @@ static bool lock_others(int how)
 			have = 0;
 		}
 	}
-	rama_sys_close(fd);
+	rama_cap_sys_close(fd);
 	return true;
 }
 
@@ -122,11 +122,11 @@ static bool fits_without_us(void)
 	uint64_t limit[2] = { 0, 0 }, pages = 0;
 	char text[64];
 
-	if (rama_sys_slurp("/proc/self/statm", text, sizeof(text)) == 0)
+	if (rama_cap_sys_slurp("/proc/self/statm", text, sizeof(text)) == 0)
 		return false;
 	for (const char *c = text; *c >= '0' && *c <= '9'; c++)
 		pages = pages * 10 + (uint64_t)(*c - '0');
-	rama_sys6(SYS_prlimit64, 0, RLIMIT_MEMLOCK, 0, (long)limit, 0, 0);
+	rama_cap_sys6(SYS_prlimit64, 0, RLIMIT_MEMLOCK, 0, (long)limit, 0, 0);
 	return pages * RAMA_SEG_PAGE <= limit[0] / RAMA_SEG_PAGE * RAMA_SEG_PAGE + our_size();
 }
 
@@ -137,23 +137,23 @@ static bool locks_future;
 static void note(int flags)
 {
 	locks_future = flags & MCL_FUTURE;
-	rama_capture_memory_locks(locks_future);
+	rama_cap_memory_locks(locks_future);
 }
 
 /* The system may lock all: first in name only, so that nothing of ours comes to be in memory for
  * it. */
 static int lock_all(int flags)
 {
-	int r = RAMA_REAL(mlockall)(flags | MCL_ONFAULT);
+	int r = RAMA_CAP_REAL(mlockall)(flags | MCL_ONFAULT);
 
 	if (r != 0 && errno == EINVAL && !(flags & MCL_ONFAULT)) /* an old kernel, or nonsense */
-		r = RAMA_REAL(mlockall)(flags);
+		r = RAMA_CAP_REAL(mlockall)(flags);
 	else if (r == 0 && !(flags & MCL_ONFAULT)) {
 		unlock_ours();
 		if (!lock_others(0))
-			r = RAMA_REAL(mlockall)(flags);
+			r = RAMA_CAP_REAL(mlockall)(flags);
 		else if (flags & MCL_FUTURE)
-			r = RAMA_REAL(mlockall)(MCL_FUTURE);
+			r = RAMA_CAP_REAL(mlockall)(MCL_FUTURE);
 	}
 	if (r == 0)
 		unlock_ours();
@@ -164,21 +164,21 @@ static int lock_all(int flags)
 static int lock_each(int flags)
 {
 	if (flags & MCL_FUTURE)
-		RAMA_REAL(mlockall)(flags & ~MCL_CURRENT);
+		RAMA_CAP_REAL(mlockall)(flags & ~MCL_CURRENT);
 	else if (locks_future) /* that ends with this call */
-		rama_sys3(SYS_munlockall, 0, 0, 0);
+		rama_cap_sys3(SYS_munlockall, 0, 0, 0);
 	return lock_others(flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0) ? 0 : -1;
 }
 
-RAMA_EXPORT int RAMA_SYM(mlockall)(int flags)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(mlockall)(int flags)
 {
 	int saved = errno, r;
 
-	if (rama_off || !rama_awake())
-		return RAMA_REAL(mlockall)(flags);
-	rama_capture_memory_locks(flags & MCL_FUTURE); /* before it holds */
+	if (rama_cap_off || !rama_cap_awake())
+		return RAMA_CAP_REAL(mlockall)(flags);
+	rama_cap_memory_locks(flags & MCL_FUTURE); /* before it holds */
 	if (!(flags & MCL_CURRENT)) {
-		r = RAMA_REAL(mlockall)(flags);
+		r = RAMA_CAP_REAL(mlockall)(flags);
 	} else {
 		r = lock_all(flags);
 		int why = errno;
@@ -189,6 +189,6 @@ RAMA_EXPORT int RAMA_SYM(mlockall)(int flags)
 	if (r == 0)
 		note(flags);
 	else
-		rama_capture_memory_locks(locks_future);
+		rama_cap_memory_locks(locks_future);
 	return r;
 }

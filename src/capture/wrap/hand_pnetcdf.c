@@ -12,43 +12,43 @@
 
 /* ---- files ----------------------------------------------------------------------------------------------- */
 
-static void opened(const struct rama_nc_call *c, const char *path)
+static void opened(const struct rama_cap_nc_call *c, const char *path)
 {
-	struct rama_op op = rama_nc_op(c, true);
-	struct rama_visit v;
+	struct rama_op op = rama_cap_nc_op(c, true);
+	struct rama_cap_visit v;
 	size_t len;
 
-	if (!rama_nc_visit(&v))
+	if (!rama_cap_nc_visit(&v))
 		return;
-	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
-	struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
-	struct rama_pnetcdf_file *f = n ? rama_slot_of(v.t, n, RAMA_KIND_PNETCDF_FILE) : NULL;
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
+	struct rama_pnetcdf_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_KIND_PNETCDF_FILE) : NULL;
 	if (f) {
-		rama_do_pnetcdf_file(v.t, f, &op);
-		if (!rama_nc_file_add(v.t, c->ncid, f))
+		rama_cap_do_pnetcdf_file(v.t, f, &op);
+		if (!rama_cap_nc_file_add(v.t, c->ncid, f))
 			v.t->lane->missed++;
 	} else {
-		rama_nc_file_forget(v.t, c->ncid);
+		rama_cap_nc_file_forget(v.t, c->ncid);
 	}
-	rama_nc_unvisit(&v);
+	rama_cap_nc_unvisit(&v);
 }
 
 /* an event only */
-static void not_opened(const struct rama_nc_call *c, const char *path)
+static void not_opened(const struct rama_cap_nc_call *c, const char *path)
 {
-	struct rama_op op = rama_nc_op(c, false);
-	struct rama_visit v;
+	struct rama_op op = rama_cap_nc_op(c, false);
+	struct rama_cap_visit v;
 	size_t len;
 
-	if (!path || !rama_live_on(RAMA_LAYER_PNETCDF) || !rama_nc_visit(&v))
+	if (!path || !rama_cap_live_on(RAMA_LAYER_PNETCDF) || !rama_cap_nc_visit(&v))
 		return;
-	const char *text = rama_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	if (text)
-		rama_live_path(v.t, RAMA_LAYER_PNETCDF, text, len, &op);
-	rama_nc_unvisit(&v);
+		rama_cap_live_path(v.t, RAMA_LAYER_PNETCDF, text, len, &op);
+	rama_cap_nc_unvisit(&v);
 }
 
-static int after_open(struct rama_nc_call *c, const char *path, int *made, int r)
+static int after_open(struct rama_cap_nc_call *c, const char *path, int *made, int r)
 {
 	int saved = errno;
 
@@ -58,118 +58,118 @@ static int after_open(struct rama_nc_call *c, const char *path, int *made, int r
 	} else if (c->on && r != 0) {
 		not_opened(c, path);
 	}
-	rama_nc_leave();
+	rama_cap_nc_leave();
 	errno = saved;
 	return r;
 }
 
 #define OPEN_BODY(name, kind)                                    \
-	__typeof__(rama_nc_real.name) real = RAMA_NC_REAL(name); \
-	struct rama_nc_call c = CALL(name, kind, .ncid = -1);    \
-	if (!rama_nc_enter(&c))                                  \
+	__typeof__(rama_cap_nc_real.name) real = RAMA_CAP_NC_REAL(name); \
+	struct rama_cap_nc_call c = CALL(name, kind, .ncid = -1);    \
+	if (!rama_cap_nc_enter(&c))                                  \
 		return real(comm, path, mode, info, made);       \
 	return after_open(&c, path, made, real(comm, path, mode, info, made));
 
-RAMA_EXPORT int ncmpi_create(rama_handle comm, const char *path, int mode, rama_handle info,
+RAMA_CAP_EXPORT int ncmpi_create(rama_cap_handle comm, const char *path, int mode, rama_cap_handle info,
 			     int *made){ OPEN_BODY(ncmpi_create, CREATE) }
 
-RAMA_EXPORT
-	int ncmpi_open(rama_handle comm, const char *path, int mode, rama_handle info, int *made)
+RAMA_CAP_EXPORT
+	int ncmpi_open(rama_cap_handle comm, const char *path, int mode, rama_cap_handle info, int *made)
 {
 	OPEN_BODY(ncmpi_open, OPEN)
 }
 
 /* The id is given up before the call: after it another thread may be given the same. How much was read and written
  * can only be asked before, too. */
-static struct rama_pnetcdf_file *before_close(struct rama_nc_call *c, struct rama_op *sizes)
+static struct rama_pnetcdf_file *before_close(struct rama_cap_nc_call *c, struct rama_op *sizes)
 {
-	struct rama_nc_entry *e = c->on ? rama_nc_file_get(c->ncid) : NULL;
+	struct rama_cap_nc_entry *e = c->on ? rama_cap_nc_file_get(c->ncid) : NULL;
 	struct rama_pnetcdf_file *f = e ? e->record : NULL;
-	struct rama_visit v;
+	struct rama_cap_visit v;
 	int saved = errno;
 
 	if (!f)
 		return NULL;
-	rama_nc_ask_bytes(c->ncid, &sizes->off, &sizes->bytes);
+	rama_cap_nc_ask_bytes(c->ncid, &sizes->off, &sizes->bytes);
 	errno = saved;
-	if (!rama_enter(&v))
+	if (!rama_cap_enter(&v))
 		return NULL;
-	rama_nc_file_forget(v.t, c->ncid);
-	rama_leave(&v);
-	rama_nc_begin_again(c);
+	rama_cap_nc_file_forget(v.t, c->ncid);
+	rama_cap_leave(&v);
+	rama_cap_nc_begin_again(c);
 	return f;
 }
 
-static int after_close(const struct rama_nc_call *c, const struct rama_op *sizes,
+static int after_close(const struct rama_cap_nc_call *c, const struct rama_op *sizes,
 		       struct rama_pnetcdf_file *f, int r)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 
 	if (f) {
-		struct rama_op op = rama_nc_op(c, r == 0);
+		struct rama_op op = rama_cap_nc_op(c, r == 0);
 
 		op.off = sizes->off;
 		op.bytes = sizes->bytes;
-		if (rama_nc_visit(&v)) {
-			rama_do_pnetcdf_file(v.t, f, &op);
-			rama_nc_unvisit(&v);
+		if (rama_cap_nc_visit(&v)) {
+			rama_cap_do_pnetcdf_file(v.t, f, &op);
+			rama_cap_nc_unvisit(&v);
 		}
 	}
-	rama_nc_leave();
+	rama_cap_nc_leave();
 	return r;
 }
 
 #define CLOSE_BODY(name)                                         \
-	__typeof__(rama_nc_real.name) real = RAMA_NC_REAL(name); \
-	struct rama_nc_call c = CALL(name, CLOSE, .ncid = ncid); \
-	if (!rama_nc_enter(&c))                                  \
+	__typeof__(rama_cap_nc_real.name) real = RAMA_CAP_NC_REAL(name); \
+	struct rama_cap_nc_call c = CALL(name, CLOSE, .ncid = ncid); \
+	if (!rama_cap_nc_enter(&c))                                  \
 		return real(ncid);                               \
 	struct rama_op sizes = { .off = -1, .bytes = -1 };       \
 	struct rama_pnetcdf_file *f = before_close(&c, &sizes);  \
 	return after_close(&c, &sizes, f, real(ncid));
 
-RAMA_EXPORT int ncmpi_close(int ncid){ CLOSE_BODY(ncmpi_close) }
+RAMA_CAP_EXPORT int ncmpi_close(int ncid){ CLOSE_BODY(ncmpi_close) }
 
 /* closes the file too, without its latest definitions */
-RAMA_EXPORT int ncmpi_abort(int ncid)
+RAMA_CAP_EXPORT int ncmpi_abort(int ncid)
 {
 	CLOSE_BODY(ncmpi_abort)
 }
 
 /* ---- variables ------------------------------------------------------------------------------------------- */
 
-static int after_var(struct rama_nc_call *c, const char *name, const int *varid, int r)
+static int after_var(struct rama_cap_nc_call *c, const char *name, const int *varid, int r)
 {
 	int saved = errno;
 
 	if (c->on && r == 0 && name && varid) {
-		struct rama_op op = rama_nc_op(c, true);
+		struct rama_op op = rama_cap_nc_op(c, true);
 
 		c->varid = *varid;
-		rama_nc_var_meet(c, &op, name);
+		rama_cap_nc_var_meet(c, &op, name);
 	}
-	rama_nc_leave();
+	rama_cap_nc_leave();
 	errno = saved;
 	return r;
 }
 
-RAMA_EXPORT int ncmpi_def_var(int ncid, const char *name, int type, int ndims, const int *dims,
+RAMA_CAP_EXPORT int ncmpi_def_var(int ncid, const char *name, int type, int ndims, const int *dims,
 			      int *varid)
 {
-	__typeof__(rama_nc_real.ncmpi_def_var) real = RAMA_NC_REAL(ncmpi_def_var);
-	struct rama_nc_call c = CALL(ncmpi_def_var, OPEN, .ncid = ncid);
+	__typeof__(rama_cap_nc_real.ncmpi_def_var) real = RAMA_CAP_NC_REAL(ncmpi_def_var);
+	struct rama_cap_nc_call c = CALL(ncmpi_def_var, OPEN, .ncid = ncid);
 
-	if (!rama_nc_enter(&c))
+	if (!rama_cap_nc_enter(&c))
 		return real(ncid, name, type, ndims, dims, varid);
 	return after_var(&c, name, varid, real(ncid, name, type, ndims, dims, varid));
 }
 
-RAMA_EXPORT int ncmpi_inq_varid(int ncid, const char *name, int *varid)
+RAMA_CAP_EXPORT int ncmpi_inq_varid(int ncid, const char *name, int *varid)
 {
-	__typeof__(rama_nc_real.ncmpi_inq_varid) real = RAMA_NC_REAL(ncmpi_inq_varid);
-	struct rama_nc_call c = CALL(ncmpi_inq_varid, OPEN, .ncid = ncid);
+	__typeof__(rama_cap_nc_real.ncmpi_inq_varid) real = RAMA_CAP_NC_REAL(ncmpi_inq_varid);
+	struct rama_cap_nc_call c = CALL(ncmpi_inq_varid, OPEN, .ncid = ncid);
 
-	if (!rama_nc_enter(&c))
+	if (!rama_cap_nc_enter(&c))
 		return real(ncid, name, varid);
 	return after_var(&c, name, varid, real(ncid, name, varid));
 }
@@ -180,7 +180,7 @@ RAMA_EXPORT int ncmpi_inq_varid(int ncid, const char *name, int *varid)
 #define FN_NCF(...)
 #define FN_NCH(name, ...)                                                                    \
 	_Static_assert(__builtin_types_compatible_p(__typeof__(&name),                       \
-						    int (*)(RAMA_LIST(PARAM, __VA_ARGS__))), \
+						    int (*)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))), \
 		       #name " differs from its row");
 #define NEED(...)
-#include FN_TABLE_PNETCDF
+#include RAMA_CAP_ROWS_PNETCDF

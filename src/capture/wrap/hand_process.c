@@ -10,17 +10,17 @@
 
 static _Noreturn void leave(int status)
 {
-	rama_end_process();
+	rama_cap_end_process();
 	for (;;)
 		rama_sys_always(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
-RAMA_EXPORT void RAMA_SYM(_exit)(int status)
+RAMA_CAP_EXPORT void RAMA_CAP_SYM(_exit)(int status)
 {
 	leave(status);
 }
 
-RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
+RAMA_CAP_EXPORT void RAMA_CAP_SYM(_Exit)(int status)
 {
 	leave(status);
 }
@@ -32,10 +32,10 @@ RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
  * between vfork and exec, and as there is no other memory to be had. */
 #define QUIET_ENV                                                          \
 	size_t env_n = 0;                                                  \
-	while (rama_quiet && l.envp && l.envp[env_n])                      \
+	while (rama_cap_quiet && l.envp && l.envp[env_n])                      \
 		env_n++;                                                   \
 	char **quiet_env = alloca((env_n + 2) * sizeof(*quiet_env));       \
-	if (rama_quiet && l.envp) {                                        \
+	if (rama_cap_quiet && l.envp) {                                        \
 		memcpy(quiet_env, l.envp, env_n * sizeof(*quiet_env));     \
 		quiet_env[env_n] = (char *)(uintptr_t) "IORAMA_DISABLE=1"; \
 		quiet_env[env_n + 1] = NULL;                               \
@@ -45,49 +45,49 @@ RAMA_EXPORT void RAMA_SYM(_Exit)(int status)
 
 /* `call` uses l.envp; `plain` is what was asked for, where nothing about the environment changes */
 #define EXEC_BODY(fd, file, along, argv, env, plain, call)     \
-	struct rama_launch_what w = { fd, file, along, argv }; \
-	struct rama_launched l;                                \
-	rama_launch_plan(&l, &w, env, true);                   \
+	struct rama_cap_launch_what w = { fd, file, along, argv }; \
+	struct rama_cap_launched l;                                \
+	rama_cap_launch_plan(&l, &w, env, true);                   \
 	QUIET_ENV                                              \
-	rama_replace_process(l.goes_on, l.fails);              \
+	rama_cap_replace_process(l.goes_on, l.fails);              \
 	int r = l.changed ? call : plain;                      \
 	int saved = errno;                                     \
-	rama_replace_failed();                                 \
-	rama_launch_failed(&l);                                \
+	rama_cap_replace_failed();                                 \
+	rama_cap_launch_failed(&l);                                \
 	errno = saved;                                         \
 	return r;
 
 #define EXECVE_BODY(path, argv, env)                                                    \
-	EXEC_BODY(AT_FDCWD, path, false, argv, env, RAMA_REAL(execve)(path, argv, env), \
-		  RAMA_REAL(execve)(path, argv, l.envp))
+	EXEC_BODY(AT_FDCWD, path, false, argv, env, RAMA_CAP_REAL(execve)(path, argv, env), \
+		  RAMA_CAP_REAL(execve)(path, argv, l.envp))
 #define EXECV_BODY(path, argv)                                                        \
-	EXEC_BODY(AT_FDCWD, path, false, argv, environ, RAMA_REAL(execv)(path, argv), \
-		  RAMA_REAL(execve)(path, argv, l.envp))
+	EXEC_BODY(AT_FDCWD, path, false, argv, environ, RAMA_CAP_REAL(execv)(path, argv), \
+		  RAMA_CAP_REAL(execve)(path, argv, l.envp))
 #define EXECVP_BODY(file, argv)                                                       \
-	EXEC_BODY(AT_FDCWD, file, true, argv, environ, RAMA_REAL(execvp)(file, argv), \
-		  RAMA_REAL(execvpe)(file, argv, l.envp))
+	EXEC_BODY(AT_FDCWD, file, true, argv, environ, RAMA_CAP_REAL(execvp)(file, argv), \
+		  RAMA_CAP_REAL(execvpe)(file, argv, l.envp))
 
-RAMA_EXPORT int RAMA_SYM(execve)(const char *path, char *const *argv,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(execve)(const char *path, char *const *argv,
 				 char *const *envp){ EXECVE_BODY(path, argv, envp) }
 
-RAMA_EXPORT int RAMA_SYM(execv)(const char *path, char *const *argv){ EXECV_BODY(path, argv) }
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(execv)(const char *path, char *const *argv){ EXECV_BODY(path, argv) }
 
-RAMA_EXPORT int RAMA_SYM(execvp)(const char *file, char *const *argv){ EXECVP_BODY(file, argv) }
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(execvp)(const char *file, char *const *argv){ EXECVP_BODY(file, argv) }
 
-RAMA_EXPORT int RAMA_SYM(execvpe)(const char *file, char *const *argv, char *const *envp){
-	EXEC_BODY(AT_FDCWD, file, true, argv, envp, RAMA_REAL(execvpe)(file, argv, envp),
-		  RAMA_REAL(execvpe)(file, argv, l.envp))
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(execvpe)(const char *file, char *const *argv, char *const *envp){
+	EXEC_BODY(AT_FDCWD, file, true, argv, envp, RAMA_CAP_REAL(execvpe)(file, argv, envp),
+		  RAMA_CAP_REAL(execvpe)(file, argv, l.envp))
 }
 
-RAMA_EXPORT int RAMA_SYM(fexecve)(int fd, char *const *argv, char *const *envp){
-	EXEC_BODY(fd, "", false, argv, envp, RAMA_REAL(fexecve)(fd, argv, envp),
-		  RAMA_REAL(fexecve)(fd, argv, l.envp))
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fexecve)(int fd, char *const *argv, char *const *envp){
+	EXEC_BODY(fd, "", false, argv, envp, RAMA_CAP_REAL(fexecve)(fd, argv, envp),
+		  RAMA_CAP_REAL(fexecve)(fd, argv, l.envp))
 }
 
-RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, char *const *envp,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(execveat)(int fd, const char *path, char *const *argv, char *const *envp,
 				   int flags){
-	EXEC_BODY(fd, path, false, argv, envp, RAMA_REAL(execveat)(fd, path, argv, envp, flags),
-		  RAMA_REAL(execveat)(fd, path, argv, l.envp, flags))
+	EXEC_BODY(fd, path, false, argv, envp, RAMA_CAP_REAL(execveat)(fd, path, argv, envp, flags),
+		  RAMA_CAP_REAL(execveat)(fd, path, argv, l.envp, flags))
 }
 
 /* The arguments of execl and its relatives as an array, on the stack, too. */
@@ -105,13 +105,13 @@ RAMA_EXPORT int RAMA_SYM(execveat)(int fd, const char *path, char *const *argv, 
 		argv[i] = va_arg(ap, const char *);          \
 	envp_arg va_end(ap);
 
-RAMA_EXPORT int RAMA_SYM(execl)(const char *path, const char *arg,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(execl)(const char *path, const char *arg,
 				...){ EXECL_BODY() EXECV_BODY(path, (char *const *)argv) }
 
-RAMA_EXPORT int RAMA_SYM(execlp)(const char *file, const char *arg,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(execlp)(const char *file, const char *arg,
 				 ...){ EXECL_BODY() EXECVP_BODY(file, (char *const *)argv) }
 
-RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(execle)(const char *path, const char *arg, ...)
 {
 	EXECL_BODY(char *const *envp = arg ? va_arg(ap, char *const *) : environ;)
 	EXECVE_BODY(path, (char *const *)argv, envp)
@@ -120,25 +120,25 @@ RAMA_EXPORT int RAMA_SYM(execle)(const char *path, const char *arg, ...)
 /* ---- another program starts beside us ------------------------------------------------------------------------- */
 
 #define SPAWN_BODY(name, along)                                          \
-	struct rama_launch_what w = { AT_FDCWD, path, along, NULL };     \
-	struct rama_launched l;                                          \
-	rama_launch_plan(&l, &w, envp, false);                           \
+	struct rama_cap_launch_what w = { AT_FDCWD, path, along, NULL };     \
+	struct rama_cap_launched l;                                          \
+	rama_cap_launch_plan(&l, &w, envp, false);                           \
 	QUIET_ENV                                                        \
-	int r = RAMA_REAL(name)(pid, path, actions, attr, argv, l.envp); \
+	int r = RAMA_CAP_REAL(name)(pid, path, actions, attr, argv, l.envp); \
 	int saved = errno;                                               \
 	if (r != 0)                                                      \
-		rama_launch_failed(&l);                                  \
+		rama_cap_launch_failed(&l);                                  \
 	else                                                             \
-		rama_launch_done(&l);                                    \
+		rama_cap_launch_done(&l);                                    \
 	errno = saved;                                                   \
 	return r;
 
-RAMA_EXPORT int RAMA_SYM(posix_spawn)(pid_t *pid, const char *path,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(posix_spawn)(pid_t *pid, const char *path,
 				      const posix_spawn_file_actions_t *actions,
 				      const posix_spawnattr_t *attr, char *const *argv,
 				      char *const *envp){ SPAWN_BODY(posix_spawn, false) }
 
-RAMA_EXPORT int RAMA_SYM(posix_spawnp)(pid_t *pid, const char *path,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(posix_spawnp)(pid_t *pid, const char *path,
 				       const posix_spawn_file_actions_t *actions,
 				       const posix_spawnattr_t *attr, char *const *argv,
 				       char *const *envp)
@@ -152,16 +152,16 @@ RAMA_EXPORT int RAMA_SYM(posix_spawnp)(pid_t *pid, const char *path,
 #define FN_EXECL(name, vname)
 #define FN_ASM(name)
 #define FN_JUMP(name)                                                                   \
-	RAMA_EXPORT __attribute__((noreturn)) void RAMA_SYM(name)(void *env, int value) \
+	RAMA_CAP_EXPORT __attribute__((noreturn)) void RAMA_CAP_SYM(name)(void *env, int value) \
 	{                                                                               \
-		rama_jump(env);                                                         \
-		RAMA_REAL(name)(env, value);                                            \
+		rama_cap_jump(env);                                                         \
+		RAMA_CAP_REAL(name)(env, value);                                            \
 		__builtin_unreachable();                                                \
 	}
-#include FN_TABLE_PROCESS
+#include RAMA_CAP_ROWS_PROCESS
 
 /* ---- vfork: the child runs in our memory on our stack, so no C function can be in between. The return
- * address is kept in a register that the system call leaves alone; rama_off is raised for the child and let
+ * address is kept in a register that the system call leaves alone; rama_cap_off is raised for the child and let
  * down again when the parent goes on. ---------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
@@ -177,9 +177,9 @@ __asm__(".text\n"
 	".globl " VFORK2 "\n.type " VFORK2 ", @function\n" VFORK ":\n" VFORK2 ":\n"
 	"	.cfi_startproc\n"
 	"	endbr64\n"
-	"	movq rama_off@gottpoff(%rip), %rsi\n"
+	"	movq rama_cap_off@gottpoff(%rip), %rsi\n"
 	"	incl %fs:(%rsi)\n"
-	"	movq rama_thread@gottpoff(%rip), %rdx\n" /* its first word: live */
+	"	movq rama_cap_thread@gottpoff(%rip), %rdx\n" /* its first word: live */
 	"	incl %fs:(%rdx)\n"
 	"	popq %rdi\n"
 	"	.cfi_adjust_cfa_offset -8\n"
@@ -200,7 +200,7 @@ __asm__(".text\n"
 	"	movl %eax, %edi\n"
 	"	subq $8, %rsp\n"
 	"	.cfi_adjust_cfa_offset 8\n"
-	"	call rama_set_errno\n"
+	"	call rama_cap_set_errno\n"
 	"	addq $8, %rsp\n"
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	movq $-1, %rax\n"
@@ -208,7 +208,7 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size " VFORK ", .-" VFORK "\n");
 
-__attribute__((used, visibility("hidden"))) void rama_set_errno(int e)
+__attribute__((used, visibility("hidden"))) void rama_cap_set_errno(int e)
 {
 	errno = e;
 }

@@ -9,10 +9,10 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 #define RIGHTS(name, ...)                                             \
-	RAMA_EXPORT int RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__)) \
+	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__)) \
 	{                                                             \
-		rama_settle();                                        \
-		return RAMA_REAL(name)(RAMA_LIST(ARG, __VA_ARGS__));  \
+		rama_cap_settle();                                        \
+		return RAMA_CAP_REAL(name)(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));  \
 	}
 
 RIGHTS(setuid, (uid_t, uid, NONE))

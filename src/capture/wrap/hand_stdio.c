@@ -5,7 +5,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 #define CALL(fn_name, kind_, ...)                                                 \
-	(struct rama_call)                                                        \
+	(struct rama_cap_call)                                                        \
 	{                                                                         \
 		.op.fn = RAMA_FN_##fn_name, .op.kind = RAMA_OP_##kind_, .fd = -1, \
 		.dirfd = AT_FDCWD, __VA_ARGS__                                    \
@@ -13,65 +13,65 @@
 
 /* ---- opening ---------------------------------------------------------------------------------------------- */
 
-static void end_fopen(const struct rama_span *sp, const char *path, FILE *r, unsigned fn)
+static void end_fopen(const struct rama_cap_span *sp, const char *path, FILE *r, unsigned fn)
 {
-	struct rama_visit v;
-	struct rama_call c = CALL(fopen, OPEN, .op.ok = r != NULL);
+	struct rama_cap_visit v;
+	struct rama_cap_call c = CALL(fopen, OPEN, .op.ok = r != NULL);
 	size_t len;
 
 	c.op.fn = (uint16_t)fn;
-	rama_idle(sp);
-	rama_times(sp, &c.op);
-	if (!rama_enter(&v))
+	rama_cap_idle(sp);
+	rama_cap_times(sp, &c.op);
+	if (!rama_cap_enter(&v))
 		return;
-	const char *text = r || rama_path_was_read(path, v.saved_errno)
-				   ? rama_clean(v.t, AT_FDCWD, path, &len)
+	const char *text = r || rama_cap_path_was_read(path, v.saved_errno)
+				   ? rama_cap_clean(v.t, AT_FDCWD, path, &len)
 				   : NULL;
 	if (!r && text) {
-		rama_do_failed(v.t, rama_name_known(v.t, text, len), &c.op);
-		if (rama_live_on(RAMA_LAYER_STDIO))
-			rama_live_path(v.t, RAMA_LAYER_STDIO, text, len, &c.op);
+		rama_cap_do_failed(v.t, rama_cap_name_known(v.t, text, len), &c.op);
+		if (rama_cap_live_on(RAMA_LAYER_STDIO))
+			rama_cap_live_path(v.t, RAMA_LAYER_STDIO, text, len, &c.op);
 	} else if (r) {
-		struct rama_seg_name *n = text ? rama_name(v.t, text, len, true) : NULL;
-		struct rama_stdio_file *f = n ? rama_stdio_of(v.t, n) : NULL;
-		int fd = RAMA_REAL(fileno)(r);
+		struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
+		struct rama_stdio_file *f = n ? rama_cap_stdio_of(v.t, n) : NULL;
+		int fd = RAMA_CAP_REAL(fileno)(r);
 		if (fd >= 0)
-			rama_fd_set(fd, NULL, f ? f : RAMA_NO_STREAM, 0);
+			rama_cap_fd_set(fd, NULL, f ? f : RAMA_CAP_NO_STREAM, 0);
 		if (f)
-			rama_do_stdio(v.t, f, &c.op);
+			rama_cap_do_stdio(v.t, f, &c.op);
 	}
-	rama_leave(&v);
+	rama_cap_leave(&v);
 }
 
 #define FOPEN_BODY(name, ...)                        \
-	struct rama_span sp;                         \
-	if (!rama_begin(&sp, RAMA_FN_##name, -1))    \
-		return RAMA_REAL(name)(__VA_ARGS__); \
-	FILE *r = RAMA_REAL(name)(__VA_ARGS__);      \
+	struct rama_cap_span sp;                         \
+	if (!rama_cap_begin(&sp, RAMA_FN_##name, -1))    \
+		return RAMA_CAP_REAL(name)(__VA_ARGS__); \
+	FILE *r = RAMA_CAP_REAL(name)(__VA_ARGS__);      \
 	end_fopen(&sp, path, r, RAMA_FN_##name);     \
 	return r;
 
-RAMA_EXPORT FILE *RAMA_SYM(fopen)(const char *restrict path,
+RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fopen)(const char *restrict path,
 				  const char *restrict mode){ FOPEN_BODY(fopen, path, mode) }
 
-RAMA_EXPORT FILE *RAMA_SYM(fopen64)(const char *restrict path,
+RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fopen64)(const char *restrict path,
 				    const char *restrict mode){ FOPEN_BODY(fopen64, path, mode) }
 
 /* what the stream stood for is closed first; a path of NULL only changes the mode */
 #define FREOPEN_BODY(name)                                  \
-	struct rama_span sp;                                \
-	if (!path || !rama_begin(&sp, RAMA_FN_##name, -1))  \
-		return RAMA_REAL(name)(path, mode, stream); \
-	if (stream && RAMA_REAL(fileno)(stream) >= 0)       \
-		rama_fd_forget(RAMA_REAL(fileno)(stream));  \
-	FILE *r = RAMA_REAL(name)(path, mode, stream);      \
+	struct rama_cap_span sp;                                \
+	if (!path || !rama_cap_begin(&sp, RAMA_FN_##name, -1))  \
+		return RAMA_CAP_REAL(name)(path, mode, stream); \
+	if (stream && RAMA_CAP_REAL(fileno)(stream) >= 0)       \
+		rama_cap_fd_forget(RAMA_CAP_REAL(fileno)(stream));  \
+	FILE *r = RAMA_CAP_REAL(name)(path, mode, stream);      \
 	end_fopen(&sp, path, r, RAMA_FN_##name);            \
 	return r;
 
-RAMA_EXPORT FILE *RAMA_SYM(freopen)(const char *restrict path, const char *restrict mode,
+RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(freopen)(const char *restrict path, const char *restrict mode,
 				    FILE *restrict stream){ FREOPEN_BODY(freopen) }
 
-RAMA_EXPORT FILE *RAMA_SYM(freopen64)(const char *restrict path, const char *restrict mode,
+RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(freopen64)(const char *restrict path, const char *restrict mode,
 				      FILE *restrict stream)
 {
 	FREOPEN_BODY(freopen64)
@@ -81,159 +81,159 @@ RAMA_EXPORT FILE *RAMA_SYM(freopen64)(const char *restrict path, const char *res
 static FILE *end_tmpfile(FILE *r)
 {
 	if (r)
-		rama_fd_set(RAMA_REAL(fileno)(r), RAMA_NO_FILE, RAMA_NO_STREAM, 0);
+		rama_cap_fd_set(RAMA_CAP_REAL(fileno)(r), RAMA_CAP_NO_FILE, RAMA_CAP_NO_STREAM, 0);
 	return r;
 }
 
-RAMA_EXPORT FILE *RAMA_SYM(tmpfile)(void)
+RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(tmpfile)(void)
 {
-	FILE *r = RAMA_REAL(tmpfile)();
-	return rama_awake() ? end_tmpfile(r) : r;
+	FILE *r = RAMA_CAP_REAL(tmpfile)();
+	return rama_cap_awake() ? end_tmpfile(r) : r;
 }
 
-RAMA_EXPORT FILE *RAMA_SYM(tmpfile64)(void)
+RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(tmpfile64)(void)
 {
-	FILE *r = RAMA_REAL(tmpfile64)();
-	return rama_awake() ? end_tmpfile(r) : r;
+	FILE *r = RAMA_CAP_REAL(tmpfile64)();
+	return rama_cap_awake() ? end_tmpfile(r) : r;
 }
 
-RAMA_EXPORT FILE *RAMA_SYM(fdopen)(int fd, const char *mode)
+RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fdopen)(int fd, const char *mode)
 {
-	struct rama_span sp;
-	struct rama_visit v;
+	struct rama_cap_span sp;
+	struct rama_cap_visit v;
 
-	if (!rama_begin(&sp, RAMA_FN_fdopen, fd))
-		return RAMA_REAL(fdopen)(fd, mode);
-	FILE *r = RAMA_REAL(fdopen)(fd, mode);
-	rama_idle(&sp);
-	struct rama_call c = CALL(fdopen, FDOPEN, .op.ok = r != NULL);
-	rama_times(&sp, &c.op);
-	if (!r || !rama_enter(&v))
+	if (!rama_cap_begin(&sp, RAMA_FN_fdopen, fd))
+		return RAMA_CAP_REAL(fdopen)(fd, mode);
+	FILE *r = RAMA_CAP_REAL(fdopen)(fd, mode);
+	rama_cap_idle(&sp);
+	struct rama_cap_call c = CALL(fdopen, FDOPEN, .op.ok = r != NULL);
+	rama_cap_times(&sp, &c.op);
+	if (!r || !rama_cap_enter(&v))
 		return r;
-	struct rama_posix_file *p = rama_fd_posix(v.t, fd);
-	struct rama_stdio_file *f = p ? rama_stdio_of(v.t, rama_name_at(p->name)) : NULL;
-	struct rama_fd *e = rama_fd(fd);
+	struct rama_posix_file *p = rama_cap_fd_posix(v.t, fd);
+	struct rama_stdio_file *f = p ? rama_cap_stdio_of(v.t, rama_cap_name_at(p->name)) : NULL;
+	struct rama_cap_fd *e = rama_cap_fd(fd);
 	if (e)
-		e->stdio = f ? f : RAMA_NO_STREAM;
+		e->stdio = f ? f : RAMA_CAP_NO_STREAM;
 	if (f)
-		rama_do_stdio(v.t, f, &c.op);
-	rama_leave(&v);
+		rama_cap_do_stdio(v.t, f, &c.op);
+	rama_cap_leave(&v);
 	return r;
 }
 
 /* ---- closing ---------------------------------------------------------------------------------------------- */
 
-RAMA_EXPORT int RAMA_SYM(fclose)(FILE *stream)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fclose)(FILE *stream)
 {
-	struct rama_span sp;
-	struct rama_visit v;
+	struct rama_cap_span sp;
+	struct rama_cap_visit v;
 	struct rama_stdio_file *f = NULL;
-	int fd = stream ? RAMA_REAL(fileno)(stream) : -1;
+	int fd = stream ? RAMA_CAP_REAL(fileno)(stream) : -1;
 
-	if (rama_off || fd < 0)
-		return RAMA_REAL(fclose)(stream);
-	bool on = rama_begin(&sp, RAMA_FN_fclose, fd);
-	if (on && rama_enter(&v)) {
-		f = rama_stream_file(v.t, stream);
-		rama_leave(&v);
+	if (rama_cap_off || fd < 0)
+		return RAMA_CAP_REAL(fclose)(stream);
+	bool on = rama_cap_begin(&sp, RAMA_FN_fclose, fd);
+	if (on && rama_cap_enter(&v)) {
+		f = rama_cap_stream_file(v.t, stream);
+		rama_cap_leave(&v);
 	}
-	if (f && !rama_run.no_lustre) {
-		rama_layout(f->name, fd);
-		rama_begin_again(&sp);
+	if (f && !rama_cap_run.no_lustre) {
+		rama_cap_layout(f->name, fd);
+		rama_cap_begin_again(&sp);
 	}
-	rama_fd_forget(fd); /* before the number is free for others */
-	int r = RAMA_REAL(fclose)(stream);
+	rama_cap_fd_forget(fd); /* before the number is free for others */
+	int r = RAMA_CAP_REAL(fclose)(stream);
 	if (on)
-		rama_idle(&sp);
-	struct rama_call c = CALL(fclose, CLOSE, .op.ok = true);
+		rama_cap_idle(&sp);
+	struct rama_cap_call c = CALL(fclose, CLOSE, .op.ok = true);
 	if (f) {
-		rama_times(&sp, &c.op);
-		if (rama_enter(&v)) {
-			rama_do_stdio(v.t, f, &c.op);
-			rama_leave(&v);
+		rama_cap_times(&sp, &c.op);
+		if (rama_cap_enter(&v)) {
+			rama_cap_do_stdio(v.t, f, &c.op);
+			rama_cap_leave(&v);
 		}
 	}
 	return r;
 }
 
 /* Streams we have met are closed, whatever they are; their descriptors are looked at anew if used again. */
-RAMA_EXPORT int RAMA_SYM(fcloseall)(void)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fcloseall)(void)
 {
-	if (!rama_off && rama_run.fds)
-		for (unsigned fd = 0; fd < rama_run.fd_high; fd++)
-			if (rama_fd((int)fd) && rama_fd((int)fd)->stdio)
-				rama_fd_forget((int)fd);
-	return RAMA_REAL(fcloseall)();
+	if (!rama_cap_off && rama_cap_run.fds)
+		for (unsigned fd = 0; fd < rama_cap_run.fd_high; fd++)
+			if (rama_cap_fd((int)fd) && rama_cap_fd((int)fd)->stdio)
+				rama_cap_fd_forget((int)fd);
+	return RAMA_CAP_REAL(fcloseall)();
 }
 
 /* ---- the bridge to descriptors ------------------------------------------------------------------------------ */
 
-static int end_fileno(const struct rama_span *sp, FILE *stream, int r)
+static int end_fileno(const struct rama_cap_span *sp, FILE *stream, int r)
 {
-	struct rama_visit v;
-	struct rama_call c = CALL(fileno, FILENO, .op.ok = true);
+	struct rama_cap_visit v;
+	struct rama_cap_call c = CALL(fileno, FILENO, .op.ok = true);
 
-	rama_idle(sp);
-	rama_times(sp, &c.op);
-	if (r < 0 || !rama_enter(&v))
+	rama_cap_idle(sp);
+	rama_cap_times(sp, &c.op);
+	if (r < 0 || !rama_cap_enter(&v))
 		return r;
-	struct rama_fd *e = rama_fd(r);
-	struct rama_stdio_file *s = e && e->stdio ? rama_stream_file(v.t, stream) : NULL;
+	struct rama_cap_fd *e = rama_cap_fd(r);
+	struct rama_stdio_file *s = e && e->stdio ? rama_cap_stream_file(v.t, stream) : NULL;
 	if (s && !s->standard) {
-		struct rama_posix_file *f = rama_posix_of(v.t, rama_name_at(s->name));
+		struct rama_posix_file *f = rama_cap_posix_of(v.t, rama_cap_name_at(s->name));
 		if (f) {
 			e->posix = f;
-			e->generation = rama_run.generation;
-			rama_do_posix(v.t, f, &c.op);
+			e->generation = rama_cap_run.generation;
+			rama_cap_do_posix(v.t, f, &c.op);
 		}
 	}
-	rama_leave(&v);
+	rama_cap_leave(&v);
 	return r;
 }
 
-RAMA_EXPORT int RAMA_SYM(fileno)(FILE *stream)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fileno)(FILE *stream)
 {
-	struct rama_span sp;
+	struct rama_cap_span sp;
 
-	if (!rama_begin(&sp, RAMA_FN_fileno, -1))
-		return RAMA_REAL(fileno)(stream);
-	return end_fileno(&sp, stream, RAMA_REAL(fileno)(stream));
+	if (!rama_cap_begin(&sp, RAMA_FN_fileno, -1))
+		return RAMA_CAP_REAL(fileno)(stream);
+	return end_fileno(&sp, stream, RAMA_CAP_REAL(fileno)(stream));
 }
 
-RAMA_EXPORT int RAMA_SYM(fileno_unlocked)(FILE *stream)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fileno_unlocked)(FILE *stream)
 {
-	struct rama_span sp;
+	struct rama_cap_span sp;
 
-	if (!rama_begin(&sp, RAMA_FN_fileno_unlocked, -1))
-		return RAMA_REAL(fileno_unlocked)(stream);
-	return end_fileno(&sp, stream, RAMA_REAL(fileno_unlocked)(stream));
+	if (!rama_cap_begin(&sp, RAMA_FN_fileno_unlocked, -1))
+		return RAMA_CAP_REAL(fileno_unlocked)(stream);
+	return end_fileno(&sp, stream, RAMA_CAP_REAL(fileno_unlocked)(stream));
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------- */
 
 #define GETCHAR_BODY(name)                                                                        \
-	struct rama_span sp;                                                                      \
-	if (!rama_begin(&sp, RAMA_FN_##name, 0))                                                  \
-		return RAMA_REAL(name)();                                                         \
-	int r = RAMA_REAL(name)();                                                                \
-	struct rama_call c = CALL(name, READ, .stream = stdin, .op.ok = r != EOF, .op.bytes = 1); \
-	rama_end_stream(&sp, &c);                                                                 \
+	struct rama_cap_span sp;                                                                      \
+	if (!rama_cap_begin(&sp, RAMA_FN_##name, 0))                                                  \
+		return RAMA_CAP_REAL(name)();                                                         \
+	int r = RAMA_CAP_REAL(name)();                                                                \
+	struct rama_cap_call c = CALL(name, READ, .stream = stdin, .op.ok = r != EOF, .op.bytes = 1); \
+	rama_cap_end_stream(&sp, &c);                                                                 \
 	return r;
 
-RAMA_EXPORT int RAMA_SYM(getchar)(void){ GETCHAR_BODY(getchar) }
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(getchar)(void){ GETCHAR_BODY(getchar) }
 
-RAMA_EXPORT int RAMA_SYM(getchar_unlocked)(void)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(getchar_unlocked)(void)
 {
 	GETCHAR_BODY(getchar_unlocked)
 }
 
 /* How much a scan took is told by the position before and after it. */
-int rama_scan(unsigned fn, rama_vscan *real, FILE *stream, const char *fmt, va_list ap)
+int rama_cap_scan(unsigned fn, rama_cap_vscan *real, FILE *stream, const char *fmt, va_list ap)
 {
-	struct rama_span sp;
+	struct rama_cap_span sp;
 	int saved = errno;
 
-	if (!rama_begin(&sp, fn, rama_stream_fd(stream)))
+	if (!rama_cap_begin(&sp, fn, rama_cap_stream_fd(stream)))
 		return real(stream, fmt, ap);
 	off_t before = ftello(stream);
 	errno = saved;
@@ -241,40 +241,40 @@ int rama_scan(unsigned fn, rama_vscan *real, FILE *stream, const char *fmt, va_l
 	saved = errno;
 	off_t after = before >= 0 ? ftello(stream) : -1;
 	errno = saved;
-	struct rama_call c = CALL(fgetc, READ, .stream = stream, .op.ok = r != 0,
+	struct rama_cap_call c = CALL(fgetc, READ, .stream = stream, .op.ok = r != 0,
 				  .op.bytes = after > before ? after - before : 0);
 	c.op.fn = (uint16_t)fn;
-	rama_end_stream(&sp, &c);
+	rama_cap_end_stream(&sp, &c);
 	return r;
 }
 
-RAMA_EXPORT int RAMA_SYM(vfscanf)(FILE *restrict stream, const char *restrict fmt, va_list ap)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(vfscanf)(FILE *restrict stream, const char *restrict fmt, va_list ap)
 {
-	return rama_scan(RAMA_FN_vfscanf, RAMA_REAL(vfscanf), stream, fmt, ap);
+	return rama_cap_scan(RAMA_FN_vfscanf, RAMA_CAP_REAL(vfscanf), stream, fmt, ap);
 }
 
-RAMA_EXPORT int RAMA_SYM(__isoc99_vfscanf)(FILE *restrict stream, const char *restrict fmt,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(__isoc99_vfscanf)(FILE *restrict stream, const char *restrict fmt,
 					   va_list ap)
 {
-	return rama_scan(RAMA_FN___isoc99_vfscanf, RAMA_REAL(__isoc99_vfscanf), stream, fmt, ap);
+	return rama_cap_scan(RAMA_FN___isoc99_vfscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stream, fmt, ap);
 }
 
-RAMA_EXPORT int RAMA_SYM(vscanf)(const char *restrict fmt, va_list ap)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(vscanf)(const char *restrict fmt, va_list ap)
 {
-	return rama_scan(RAMA_FN_vscanf, RAMA_REAL(vfscanf), stdin, fmt, ap);
+	return rama_cap_scan(RAMA_FN_vscanf, RAMA_CAP_REAL(vfscanf), stdin, fmt, ap);
 }
 
-RAMA_EXPORT int RAMA_SYM(__isoc99_vscanf)(const char *restrict fmt, va_list ap)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(__isoc99_vscanf)(const char *restrict fmt, va_list ap)
 {
-	return rama_scan(RAMA_FN___isoc99_vscanf, RAMA_REAL(__isoc99_vfscanf), stdin, fmt, ap);
+	return rama_cap_scan(RAMA_FN___isoc99_vscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stdin, fmt, ap);
 }
 
 /* ---- position --------------------------------------------------------------------------------------------- */
 
-static int end_seek(const struct rama_span *sp, FILE *stream, int r, unsigned fn)
+static int end_seek(const struct rama_cap_span *sp, FILE *stream, int r, unsigned fn)
 {
 	int saved = errno;
-	struct rama_call c =
+	struct rama_cap_call c =
 		CALL(fseek, SEEK, .stream = stream, .op.ok = r == 0, .op.has_off = true);
 
 	c.op.fn = (uint16_t)fn;
@@ -283,39 +283,39 @@ static int end_seek(const struct rama_span *sp, FILE *stream, int r, unsigned fn
 	if (c.op.off < 0)
 		c.op.off = 0;
 	errno = saved;
-	rama_end_stream(sp, &c);
+	rama_cap_end_stream(sp, &c);
 	return r;
 }
 
 #define SEEK_BODY(name, ...)                                          \
-	struct rama_span sp;                                          \
-	if (!rama_begin(&sp, RAMA_FN_##name, rama_stream_fd(stream))) \
-		return RAMA_REAL(name)(__VA_ARGS__);                  \
-	return end_seek(&sp, stream, RAMA_REAL(name)(__VA_ARGS__), RAMA_FN_##name);
+	struct rama_cap_span sp;                                          \
+	if (!rama_cap_begin(&sp, RAMA_FN_##name, rama_cap_stream_fd(stream))) \
+		return RAMA_CAP_REAL(name)(__VA_ARGS__);                  \
+	return end_seek(&sp, stream, RAMA_CAP_REAL(name)(__VA_ARGS__), RAMA_FN_##name);
 
-RAMA_EXPORT int RAMA_SYM(fseek)(FILE *stream, long off,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fseek)(FILE *stream, long off,
 				int whence){ SEEK_BODY(fseek, stream, off, whence) }
 
-RAMA_EXPORT int RAMA_SYM(fseeko)(FILE *stream, off_t off,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fseeko)(FILE *stream, off_t off,
 				 int whence){ SEEK_BODY(fseeko, stream, off, whence) }
 
-RAMA_EXPORT int RAMA_SYM(fseeko64)(FILE *stream, off64_t off,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fseeko64)(FILE *stream, off64_t off,
 				   int whence){ SEEK_BODY(fseeko64, stream, off, whence) }
 
-RAMA_EXPORT
-	int RAMA_SYM(fsetpos)(FILE *stream, const fpos_t *pos){ SEEK_BODY(fsetpos, stream, pos) }
+RAMA_CAP_EXPORT
+	int RAMA_CAP_SYM(fsetpos)(FILE *stream, const fpos_t *pos){ SEEK_BODY(fsetpos, stream, pos) }
 
-RAMA_EXPORT int RAMA_SYM(fsetpos64)(FILE *stream,
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fsetpos64)(FILE *stream,
 				    const fpos64_t *pos){ SEEK_BODY(fsetpos64, stream, pos) }
 
-RAMA_EXPORT void RAMA_SYM(rewind)(FILE *stream)
+RAMA_CAP_EXPORT void RAMA_CAP_SYM(rewind)(FILE *stream)
 {
-	struct rama_span sp;
-	bool on = rama_begin(&sp, RAMA_FN_rewind, rama_stream_fd(stream));
+	struct rama_cap_span sp;
+	bool on = rama_cap_begin(&sp, RAMA_FN_rewind, rama_cap_stream_fd(stream));
 
-	RAMA_REAL(rewind)(stream);
-	struct rama_call c =
+	RAMA_CAP_REAL(rewind)(stream);
+	struct rama_cap_call c =
 		CALL(rewind, SEEK, .stream = stream, .op.ok = true, .op.has_off = true);
 	if (on)
-		rama_end_stream(&sp, &c);
+		rama_cap_end_stream(&sp, &c);
 }

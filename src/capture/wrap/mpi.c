@@ -9,80 +9,80 @@
 
 /* Where on the stack the first of our wrappers stands that is at work in this thread: what comes from further down
  * is called by it. One from further up says that the first was left by a jump. */
-static RAMA_TLS const char *outermost;
+static RAMA_CAP_TLS const char *outermost;
 
 /* Where in the file the access begins; -1: not known. The others may move a shared position before our call does,
  * so that one is a guess. An error in here would be the application's: only what cannot fail is asked. */
-static int64_t position(const struct rama_mpi_call *c, const struct rama_mpi_file *f)
+static int64_t position(const struct rama_cap_mpi_call *c, const struct rama_cap_mpi_file *f)
 {
 	int64_t at = c->op.off, byte = -1;
 	int rc = 0;
 
-	if (!rama_mpi.call.File_get_byte_offset || f->sequential ||
-	    (c->where == RAMA_MPI_ORDERED && !f->alone))
+	if (!rama_cap_mpi.call.File_get_byte_offset || f->sequential ||
+	    (c->where == RAMA_CAP_MPI_ORDERED && !f->alone))
 		return -1;
-	if (c->where == RAMA_MPI_OWN)
-		rc = rama_mpi.call.File_get_position ? rama_mpi.call.File_get_position(c->fh, &at)
+	if (c->where == RAMA_CAP_MPI_OWN)
+		rc = rama_cap_mpi.call.File_get_position ? rama_cap_mpi.call.File_get_position(c->fh, &at)
 						     : -1;
-	else if (c->where != RAMA_MPI_GIVEN)
-		rc = rama_mpi.call.File_get_position_shared
-			     ? rama_mpi.call.File_get_position_shared(c->fh, &at)
+	else if (c->where != RAMA_CAP_MPI_GIVEN)
+		rc = rama_cap_mpi.call.File_get_position_shared
+			     ? rama_cap_mpi.call.File_get_position_shared(c->fh, &at)
 			     : -1;
-	if (rc != 0 || at < 0 || rama_mpi.call.File_get_byte_offset(c->fh, at, &byte) != 0)
+	if (rc != 0 || at < 0 || rama_cap_mpi.call.File_get_byte_offset(c->fh, at, &byte) != 0)
 		return -1;
 	return byte;
 }
 
-bool rama_mpi_enter(struct rama_mpi_call *c)
+bool rama_cap_mpi_enter(struct rama_cap_mpi_call *c)
 {
 	const char *here = __builtin_frame_address(0);
 
 	if (outermost && here < outermost)
 		return false;
 	outermost = here;
-	c->on = rama_begin(&c->span, c->op.fn, -1);
+	c->on = rama_cap_begin(&c->span, c->op.fn, -1);
 	if (c->on)
-		rama_nest_begin(&c->nest);
+		rama_cap_nest_begin(&c->nest);
 	return true;
 }
 
-void rama_mpi_leave(struct rama_mpi_call *c)
+void rama_cap_mpi_leave(struct rama_cap_mpi_call *c)
 {
 	if (c->on) {
-		rama_idle(&c->span);
-		rama_nest_end(&c->nest);
+		rama_cap_idle(&c->span);
+		rama_cap_nest_end(&c->nest);
 	}
 	outermost = NULL;
 }
 
-void rama_mpi_record(struct rama_mpi_call *c)
+void rama_cap_mpi_record(struct rama_cap_mpi_call *c)
 {
-	struct rama_visit v;
+	struct rama_cap_visit v;
 
-	if (!c->record || !rama_enter(&v))
+	if (!c->record || !rama_cap_enter(&v))
 		return;
 	v.t->nest = &c->nest;
-	rama_do_mpiio(v.t, c->record, &c->op);
+	rama_cap_do_mpiio(v.t, c->record, &c->op);
 	v.t->nest = NULL;
-	rama_leave(&v);
+	rama_cap_leave(&v);
 }
 
-static bool before(struct rama_mpi_call *c)
+static bool before(struct rama_cap_mpi_call *c)
 {
-	struct rama_mpi_file *f;
+	struct rama_cap_mpi_file *f;
 
-	if (!rama_mpi_enter(c))
+	if (!rama_cap_mpi_enter(c))
 		return false;
-	f = c->on ? rama_mpi_file_get(c->fh) : NULL;
+	f = c->on ? rama_cap_mpi_file_get(c->fh) : NULL;
 	if (!f)
 		return true;
 	c->record = f->record;
-	if (rama_eventful(RAMA_LAYER_MPIIO)) {
+	if (rama_cap_eventful(RAMA_LAYER_MPIIO)) {
 		int saved = errno;
 
 		c->op.off = position(c, f);
 		errno = saved;
-		rama_begin_again(&c->span);
+		rama_cap_begin_again(&c->span);
 	} else {
 		c->op.off = -1;
 	}
@@ -91,66 +91,66 @@ static bool before(struct rama_mpi_call *c)
 }
 
 /* of the type; 0: there is none, or it is beyond all bounds */
-static int64_t type_size(rama_handle type)
+static int64_t type_size(rama_cap_handle type)
 {
 	int size = 0;
 	int64_t large = 0;
 
-	if (rama_mpi_handle(type) == RAMA_MPI(DATATYPE_NULL))
+	if (rama_cap_mpi_handle(type) == RAMA_CAP_MPI(DATATYPE_NULL))
 		return 0;
-	if (rama_mpi.call.Type_size(type, &size) == 0 && size >= 0)
+	if (rama_cap_mpi.call.Type_size(type, &size) == 0 && size >= 0)
 		return size;
-	if (rama_mpi.call.Type_size_x && rama_mpi.call.Type_size_x(type, &large) == 0 && large > 0)
+	if (rama_cap_mpi.call.Type_size_x && rama_cap_mpi.call.Type_size_x(type, &large) == 0 && large > 0)
 		return large;
 	return 0;
 }
 
-static void after(struct rama_mpi_call *c, int r)
+static void after(struct rama_cap_mpi_call *c, int r)
 {
 	int saved = errno;
 
-	if (c->record && (r == 0 || rama_live_on(RAMA_LAYER_MPIIO))) {
-		rama_times(&c->span, &c->op);
+	if (c->record && (r == 0 || rama_cap_live_on(RAMA_LAYER_MPIIO))) {
+		rama_cap_times(&c->span, &c->op);
 		c->op.ok = r == 0;
 		c->op.bytes =
 			r == 0 && c->count > 0 ? rama_mpiio_size(type_size(c->type), c->count) : 0;
-		rama_mpi_record(c);
+		rama_cap_mpi_record(c);
 	}
-	rama_mpi_leave(c);
+	rama_cap_mpi_leave(c);
 	errno = saved;
 }
 
 /* ---- the wrappers --------------------------------------------------------------------------------------- */
 
 #define DATA(sym, fn_name, kind_, how_, where_, ...)                     \
-	RAMA_EXPORT int sym(RAMA_LIST(PARAM, __VA_ARGS__))               \
+	RAMA_CAP_EXPORT int sym(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))               \
 	{                                                                \
-		__typeof__(rama_mpi_real.sym) real = RAMA_MPI_REAL(sym); \
-		struct rama_mpi_call c = { .op.fn = RAMA_FN_##fn_name,   \
+		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym); \
+		struct rama_cap_mpi_call c = { .op.fn = RAMA_FN_##fn_name,   \
 					   .op.kind = RAMA_OP_##kind_,   \
 					   .op.how = RAMA_MPI_##how_,    \
-					   .where = RAMA_MPI_##where_,   \
-					   RAMA_EACH(IN, __VA_ARGS__) }; \
+					   .where = RAMA_CAP_MPI_##where_,   \
+					   RAMA_EACH(RAMA_CAP_IN, __VA_ARGS__) }; \
 		if (!real)                                               \
-			return RAMA_MPI_MISSING;                         \
+			return RAMA_CAP_MPI_MISSING;                         \
 		if (!before(&c))                                         \
-			return real(RAMA_LIST(ARG, __VA_ARGS__));        \
-		int r = real(RAMA_LIST(ARG, __VA_ARGS__));               \
+			return real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));        \
+		int r = real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
 		after(&c, r);                                            \
 		return r;                                                \
 	}
 
 #define PASS(sym, fn_name, ...)                                          \
-	RAMA_EXPORT int sym(RAMA_LIST(PARAM, __VA_ARGS__))               \
+	RAMA_CAP_EXPORT int sym(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))               \
 	{                                                                \
-		__typeof__(rama_mpi_real.sym) real = RAMA_MPI_REAL(sym); \
-		struct rama_mpi_call c = { .op.fn = RAMA_FN_##fn_name }; \
+		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym); \
+		struct rama_cap_mpi_call c = { .op.fn = RAMA_FN_##fn_name }; \
 		if (!real)                                               \
-			return RAMA_MPI_MISSING;                         \
-		if (!rama_mpi_enter(&c))                                 \
-			return real(RAMA_LIST(ARG, __VA_ARGS__));        \
-		int r = real(RAMA_LIST(ARG, __VA_ARGS__));               \
-		rama_mpi_leave(&c);                                      \
+			return RAMA_CAP_MPI_MISSING;                         \
+		if (!rama_cap_mpi_enter(&c))                                 \
+			return real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));        \
+		int r = real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
+		rama_cap_mpi_leave(&c);                                      \
 		return r;                                                \
 	}
 
@@ -164,4 +164,4 @@ static void after(struct rama_mpi_call *c, int r)
 #define FN_MPIH(...)
 #define FN_MPI0(name)
 #define NEED(...)
-#include FN_TABLE_MPI
+#include RAMA_CAP_ROWS_MPI

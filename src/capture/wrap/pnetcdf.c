@@ -8,113 +8,113 @@
 /* ---- the door ---------------------------------------------------------------------------------------- */
 
 /* see wrap_mpi.c */
-static RAMA_TLS const char *outermost;
-static RAMA_TLS struct rama_nest nest;	/* of the call that is at work; id 0: none */
-static RAMA_TLS struct rama_span since; /* when it began */
+static RAMA_CAP_TLS const char *outermost;
+static RAMA_CAP_TLS struct rama_cap_nest nest;	/* of the call that is at work; id 0: none */
+static RAMA_CAP_TLS struct rama_cap_span since; /* when it began */
 
-bool rama_nc_enter(struct rama_nc_call *c)
+bool rama_cap_nc_enter(struct rama_cap_nc_call *c)
 {
 	const char *here = __builtin_frame_address(0);
 
 	if (outermost && here < outermost)
 		return false;
 	outermost = here;
-	c->on = rama_begin(&c->span, c->fn, -1);
+	c->on = rama_cap_begin(&c->span, c->fn, -1);
 	if (c->on) {
 		since = c->span;
-		rama_nest_begin(&nest);
+		rama_cap_nest_begin(&nest);
 	}
 	return true;
 }
 
-void rama_nc_leave(void)
+void rama_cap_nc_leave(void)
 {
 	if (nest.id) {
-		rama_idle(&since);
-		rama_nest_end(&nest);
+		rama_cap_idle(&since);
+		rama_cap_nest_end(&nest);
 	}
 	nest.id = 0;
 	outermost = NULL;
 }
 
-void rama_nc_begin_again(struct rama_nc_call *c)
+void rama_cap_nc_begin_again(struct rama_cap_nc_call *c)
 {
-	rama_begin_again(&c->span);
+	rama_cap_begin_again(&c->span);
 	since = c->span;
 }
 
-struct rama_op rama_nc_op(const struct rama_nc_call *c, bool ok)
+struct rama_op rama_cap_nc_op(const struct rama_cap_nc_call *c, bool ok)
 {
 	struct rama_op op = { .fn = c->fn, .kind = c->kind, .how = c->how, .ok = ok };
 
-	rama_times(&c->span, &op);
+	rama_cap_times(&c->span, &op);
 	return op;
 }
 
-bool rama_nc_visit(struct rama_visit *v)
+bool rama_cap_nc_visit(struct rama_cap_visit *v)
 {
-	if (!rama_enter(v))
+	if (!rama_cap_enter(v))
 		return false;
 	v->t->nest = &nest;
 	return true;
 }
 
-void rama_nc_unvisit(struct rama_visit *v)
+void rama_cap_nc_unvisit(struct rama_cap_visit *v)
 {
 	v->t->nest = NULL;
-	rama_leave(v);
+	rama_cap_leave(v);
 }
 
 /* ---- variables ------------------------------------------------------------------------------------------- */
 
 /* "file:variable"; the catch-all if the file's name is that */
-static struct rama_seg_name *name_of(struct rama_thread *t, uint32_t file, const char *var)
+static struct rama_seg_name *name_of(struct rama_cap_thread *t, uint32_t file, const char *var)
 {
-	struct rama_seg_name *n = rama_name_at(file);
+	struct rama_seg_name *n = rama_cap_name_at(file);
 	char *to = t->scratch; /* room for two paths */
 	size_t len = strlen(var);
 
 	if (file == 1 || n->len + 1 + len >= 2 * 4096)
-		return rama_name_at(1);
+		return rama_cap_name_at(1);
 	memcpy(to, n->text, n->len);
 	to[n->len] = ':';
 	memcpy(to + n->len + 1, var, len);
-	return rama_name(t, to, n->len + 1 + len, true);
+	return rama_cap_name(t, to, n->len + 1 + len, true);
 }
 
-static void record_met(struct rama_thread *t, struct rama_pnetcdf_file *f,
-		       struct rama_nc_entry *var, struct rama_op *op, const char *name)
+static void record_met(struct rama_cap_thread *t, struct rama_pnetcdf_file *f,
+		       struct rama_cap_nc_entry *var, struct rama_op *op, const char *name)
 {
 	struct rama_seg_name *n = name_of(t, f->name, name);
 
 	if (n)
-		var->record = rama_slot_with(t, n, RAMA_KIND_PNETCDF_VAR,
-					     (int64_t)rama_name_at(f->name)->id);
+		var->record = rama_cap_slot_with(t, n, RAMA_KIND_PNETCDF_VAR,
+					     (int64_t)rama_cap_name_at(f->name)->id);
 	if (var->record)
-		rama_do_pnetcdf_var(t, var->record, op, &var->shape, NULL);
+		rama_cap_do_pnetcdf_var(t, var->record, op, &var->shape, NULL);
 }
 
-struct rama_nc_entry *rama_nc_var_meet(const struct rama_nc_call *c, struct rama_op *op,
+struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c, struct rama_op *op,
 				       const char *name)
 {
-	struct rama_nc_entry var = { .record = NULL }, *made = NULL;
-	struct rama_nc_entry *file = rama_nc_file_get(c->ncid);
-	char asked[RAMA_NC_NAME];
-	struct rama_visit v;
+	struct rama_cap_nc_entry var = { .record = NULL }, *made = NULL;
+	struct rama_cap_nc_entry *file = rama_cap_nc_file_get(c->ncid);
+	char asked[RAMA_CAP_NC_NAME];
+	struct rama_cap_visit v;
 
-	if (!file || !rama_nc_ask_shape(c->ncid, c->varid, &var))
+	if (!file || !rama_cap_nc_ask_shape(c->ncid, c->varid, &var))
 		return NULL;
-	if (!name && rama_nc_ask_name(c->ncid, c->varid, asked))
+	if (!name && rama_cap_nc_ask_name(c->ncid, c->varid, asked))
 		name = asked;
-	if (!name || !rama_nc_visit(&v))
+	if (!name || !rama_cap_nc_visit(&v))
 		return NULL;
 	record_met(v.t, file->record, &var, op, name);
 	if (var.record) {
-		made = rama_nc_var_add(v.t, c->ncid, c->varid, &var);
+		made = rama_cap_nc_var_add(v.t, c->ncid, c->varid, &var);
 		if (!made)
 			v.t->lane->missed++;
 	}
-	rama_nc_unvisit(&v);
+	rama_cap_nc_unvisit(&v);
 	return made;
 }
 
@@ -128,7 +128,7 @@ static int64_t times(int64_t a, int64_t b)
 }
 
 /* of all parts together: what shape each has is not told */
-static int64_t values_of_parts(const struct rama_nc_call *c, unsigned ndims)
+static int64_t values_of_parts(const struct rama_cap_nc_call *c, unsigned ndims)
 {
 	struct rama_pnetcdf_access one = { .form = RAMA_NC_VARN };
 	int64_t sum = 0;
@@ -144,23 +144,23 @@ static int64_t values_of_parts(const struct rama_nc_call *c, unsigned ndims)
 }
 
 /* A variable that grows has as many records as there are by now. */
-static int64_t values_of_all(const struct rama_nc_call *c, const struct rama_nc_entry *var)
+static int64_t values_of_all(const struct rama_cap_nc_call *c, const struct rama_cap_nc_entry *var)
 {
 	return var->shape.is_record
-		       ? times(var->shape.npoints, rama_nc_ask_records(c->ncid, var->unlimited))
+		       ? times(var->shape.npoints, rama_cap_nc_ask_records(c->ncid, var->unlimited))
 		       : var->shape.npoints;
 }
 
-static int64_t bytes_of_type(rama_handle type)
+static int64_t bytes_of_type(rama_cap_handle type)
 {
 	int size = 0;
 
-	if (!rama_mpi_begin() || rama_mpi_handle(type) == RAMA_MPI(DATATYPE_NULL))
+	if (!rama_cap_mpi_begin() || rama_cap_mpi_handle(type) == RAMA_CAP_MPI(DATATYPE_NULL))
 		return 0;
-	return rama_mpi.call.Type_size(type, &size) == 0 && size > 0 ? size : 0;
+	return rama_cap_mpi.call.Type_size(type, &size) == 0 && size > 0 ? size : 0;
 }
 
-static int64_t bytes_of(const struct rama_nc_call *c, const struct rama_nc_entry *var,
+static int64_t bytes_of(const struct rama_cap_nc_call *c, const struct rama_cap_nc_entry *var,
 			struct rama_pnetcdf_access *part)
 {
 	unsigned ndims = (unsigned)var->shape.ndims;
@@ -185,73 +185,73 @@ static int64_t bytes_of(const struct rama_nc_call *c, const struct rama_nc_entry
 }
 
 /* The variable may be known by its number from another time the file was open. */
-static struct rama_nc_entry *var_of(const struct rama_nc_call *c)
+static struct rama_cap_nc_entry *var_of(const struct rama_cap_nc_call *c)
 {
-	struct rama_nc_entry *var = rama_nc_var_get(c->ncid, c->varid);
+	struct rama_cap_nc_entry *var = rama_cap_nc_var_get(c->ncid, c->varid);
 	struct rama_op none = { .kind = RAMA_OP_NOTHING, .ok = true };
 
-	return var ? var : rama_nc_var_meet(c, &none, NULL);
+	return var ? var : rama_cap_nc_var_meet(c, &none, NULL);
 }
 
-static void record_access(const struct rama_nc_call *c, bool ok)
+static void record_access(const struct rama_cap_nc_call *c, bool ok)
 {
-	struct rama_op op = rama_nc_op(c, ok);
+	struct rama_op op = rama_cap_nc_op(c, ok);
 	struct rama_pnetcdf_access part = { .form = c->form };
-	struct rama_nc_entry *var = ok ? var_of(c) : rama_nc_var_get(c->ncid, c->varid);
-	struct rama_visit v;
+	struct rama_cap_nc_entry *var = ok ? var_of(c) : rama_cap_nc_var_get(c->ncid, c->varid);
+	struct rama_cap_visit v;
 
 	if (!var)
 		return;
 	op.bytes = ok ? bytes_of(c, var, &part) : 0;
-	if (rama_nc_visit(&v)) {
-		rama_do_pnetcdf_var(v.t, var->record, &op, NULL, &part);
-		rama_nc_unvisit(&v);
+	if (rama_cap_nc_visit(&v)) {
+		rama_cap_do_pnetcdf_var(v.t, var->record, &op, NULL, &part);
+		rama_cap_nc_unvisit(&v);
 	}
 }
 
-static int after_access(struct rama_nc_call *c, int r)
+static int after_access(struct rama_cap_nc_call *c, int r)
 {
 	int saved = errno;
 
-	if (c->on && (r == 0 || rama_live_on(RAMA_LAYER_PNETCDF)))
+	if (c->on && (r == 0 || rama_cap_live_on(RAMA_LAYER_PNETCDF)))
 		record_access(c, r == 0);
-	rama_nc_leave();
+	rama_cap_nc_leave();
 	errno = saved;
 	return r;
 }
 
 /* ---- open files -------------------------------------------------------------------------------------------- */
 
-static int after_file(struct rama_nc_call *c, int r)
+static int after_file(struct rama_cap_nc_call *c, int r)
 {
-	struct rama_nc_entry *file = c->on ? rama_nc_file_get(c->ncid) : NULL;
-	struct rama_visit v;
+	struct rama_cap_nc_entry *file = c->on ? rama_cap_nc_file_get(c->ncid) : NULL;
+	struct rama_cap_visit v;
 
 	if (file) {
-		struct rama_op op = rama_nc_op(c, r == 0);
+		struct rama_op op = rama_cap_nc_op(c, r == 0);
 
-		if (rama_nc_visit(&v)) {
-			rama_do_pnetcdf_file(v.t, file->record, &op);
-			rama_nc_unvisit(&v);
+		if (rama_cap_nc_visit(&v)) {
+			rama_cap_do_pnetcdf_file(v.t, file->record, &op);
+			rama_cap_nc_unvisit(&v);
 		}
 	}
-	rama_nc_leave();
+	rama_cap_nc_leave();
 	return r;
 }
 
 /* ---- the wrappers ------------------------------------------------------------------------------------------ */
 
 #define WRAPPER(name, after, kind_, how_, form_, ...)                    \
-	RAMA_EXPORT int name(RAMA_LIST(PARAM, __VA_ARGS__))              \
+	RAMA_CAP_EXPORT int name(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))              \
 	{                                                                \
-		__typeof__(rama_nc_real.name) real = RAMA_NC_REAL(name); \
-		struct rama_nc_call c = { .fn = RAMA_FN_##name,          \
+		__typeof__(rama_cap_nc_real.name) real = RAMA_CAP_NC_REAL(name); \
+		struct rama_cap_nc_call c = { .fn = RAMA_FN_##name,          \
 					  .kind = RAMA_OP_##kind_,       \
 					  .how = RAMA_NC_##how_,         \
 					  .form = form_,                 \
-					  RAMA_EACH(IN, __VA_ARGS__) };  \
-		bool outer = rama_nc_enter(&c);                          \
-		int r = real(RAMA_LIST(ARG, __VA_ARGS__));               \
+					  RAMA_EACH(RAMA_CAP_IN, __VA_ARGS__) };  \
+		bool outer = rama_cap_nc_enter(&c);                          \
+		int r = real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
 		return outer ? after(&c, r) : r;                         \
 	}
 
@@ -260,4 +260,4 @@ static int after_file(struct rama_nc_call *c, int r)
 #define FN_NCF(name, kind, how, ...) WRAPPER(name, after_file, kind, how, 0, __VA_ARGS__)
 #define FN_NCH(...)
 #define NEED(...)
-#include FN_TABLE_PNETCDF
+#include RAMA_CAP_ROWS_PNETCDF

@@ -8,50 +8,50 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 /* which door a kind of operation goes through */
-#define END_READ rama_end_data
-#define END_WRITE rama_end_data
-#define END_SEEK rama_end_data
-#define END_SYNC rama_end_data
-#define END_DATASYNC rama_end_data
-#define END_OPEN rama_end_open
-#define END_STAT rama_end_stat
-#define END_NOTHING rama_end_other
-#define END_ACCESS rama_end_meta
-#define END_RANGESYNC rama_end_meta
-#define END_TRUNCATE rama_end_meta
-#define END_ALLOCATE rama_end_meta
-#define END_ADVISE rama_end_meta
-#define END_LOCK rama_end_meta
-#define END_MKDIR rama_end_meta
-#define END_UNLINK rama_end_meta
-#define END_LINK rama_end_meta
-#define END_CHMOD rama_end_meta
-#define END_UTIME rama_end_meta
-#define END_XATTR rama_end_meta
-#define END_READDIR rama_end_meta
+#define END_READ rama_cap_end_data
+#define END_WRITE rama_cap_end_data
+#define END_SEEK rama_cap_end_data
+#define END_SYNC rama_cap_end_data
+#define END_DATASYNC rama_cap_end_data
+#define END_OPEN rama_cap_end_open
+#define END_STAT rama_cap_end_stat
+#define END_NOTHING rama_cap_end_other
+#define END_ACCESS rama_cap_end_meta
+#define END_RANGESYNC rama_cap_end_meta
+#define END_TRUNCATE rama_cap_end_meta
+#define END_ALLOCATE rama_cap_end_meta
+#define END_ADVISE rama_cap_end_meta
+#define END_LOCK rama_cap_end_meta
+#define END_MKDIR rama_cap_end_meta
+#define END_UNLINK rama_cap_end_meta
+#define END_LINK rama_cap_end_meta
+#define END_CHMOD rama_cap_end_meta
+#define END_UTIME rama_cap_end_meta
+#define END_XATTR rama_cap_end_meta
+#define END_READDIR rama_cap_end_meta
 
 #define BODY(end, fn_name, ret, rrole, opk, arguments, ...)                              \
-	struct rama_span sp;                                                             \
+	struct rama_cap_span sp;                                                             \
 	int at = -1;                                                                     \
-	RAMA_EACH(AT, __VA_ARGS__)                                                       \
-	if (!rama_begin(&sp, RAMA_FN_##fn_name, at))                                     \
-		return RAMA_REAL(fn_name) arguments;                                     \
-	ret r = RAMA_REAL(fn_name) arguments;                                            \
-	end(&sp, &(struct rama_call){ .op.fn = RAMA_FN_##fn_name,                        \
+	RAMA_EACH(RAMA_CAP_AT, __VA_ARGS__)                                                       \
+	if (!rama_cap_begin(&sp, RAMA_FN_##fn_name, at))                                     \
+		return RAMA_CAP_REAL(fn_name) arguments;                                     \
+	ret r = RAMA_CAP_REAL(fn_name) arguments;                                            \
+	end(&sp, &(struct rama_cap_call){ .op.fn = RAMA_FN_##fn_name,                        \
 				      .op.kind = RAMA_OP_##opk,                          \
 				      .fd = -1,                                          \
 				      .dirfd = AT_FDCWD,                                 \
-				      RAMA_OUT_##rrole(r) RAMA_EACH(IN, __VA_ARGS__) }); \
+				      RAMA_OUT_##rrole(r) RAMA_EACH(RAMA_CAP_IN, __VA_ARGS__) }); \
 	return r;
 
 #define FN(name, ret, rrole, opk, ...)                                                             \
-	RAMA_EXPORT ret RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__))                              \
+	RAMA_CAP_EXPORT ret RAMA_CAP_SYM(name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))                              \
 	{                                                                                          \
-		BODY(END_##opk, name, ret, rrole, opk, (RAMA_LIST(ARG, __VA_ARGS__)), __VA_ARGS__) \
+		BODY(END_##opk, name, ret, rrole, opk, (RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__)), __VA_ARGS__) \
 	}
 
 #define FN_MODE(name, ret, rrole, opk, ...)                                                 \
-	RAMA_EXPORT ret RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__), ...)                  \
+	RAMA_CAP_EXPORT ret RAMA_CAP_SYM(name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...)                  \
 	{                                                                                   \
 		mode_t mode = 0;                                                            \
 		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {                  \
@@ -60,60 +60,60 @@
 			mode = va_arg(ap, mode_t);                                          \
 			va_end(ap);                                                         \
 		}                                                                           \
-		BODY(END_##opk, name, ret, rrole, opk, (RAMA_LIST(ARG, __VA_ARGS__), mode), \
+		BODY(END_##opk, name, ret, rrole, opk, (RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__), mode), \
 		     (mode_t, mode, MODE), __VA_ARGS__)                                     \
 	}
 #define FN_HAND(name, ...)
 #define FN_FMT(name, vname, ...)                                                                 \
-	RAMA_EXPORT int RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__), ...)                       \
+	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...)                       \
 	{                                                                                        \
 		va_list ap;                                                                      \
-		struct rama_span sp;                                                             \
+		struct rama_cap_span sp;                                                             \
 		int at = -1;                                                                     \
-		RAMA_EACH(AT, __VA_ARGS__)                                                       \
-		bool on = rama_begin(&sp, RAMA_FN_##name, at);                                   \
+		RAMA_EACH(RAMA_CAP_AT, __VA_ARGS__)                                                       \
+		bool on = rama_cap_begin(&sp, RAMA_FN_##name, at);                                   \
 		va_start(ap, fmt);                                                               \
-		int r = RAMA_REAL(vname)(RAMA_LIST(ARG, __VA_ARGS__), ap);                       \
+		int r = RAMA_CAP_REAL(vname)(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__), ap);                       \
 		va_end(ap);                                                                      \
 		if (on)                                                                          \
-			END_FMT(&sp, &(struct rama_call){ .op.fn = RAMA_FN_##name,               \
+			END_FMT(&sp, &(struct rama_cap_call){ .op.fn = RAMA_FN_##name,               \
 							  .op.kind = RAMA_OP_WRITE,              \
 							  .fd = -1,                              \
 							  RAMA_OUT_COUNT(r)                      \
-								  RAMA_EACH(IN, __VA_ARGS__) }); \
+								  RAMA_EACH(RAMA_CAP_IN, __VA_ARGS__) }); \
 		return r;                                                                        \
 	}
-#define END_FMT rama_end_data
-#include FN_TABLE_POSIX
+#define END_FMT rama_cap_end_data
+#include RAMA_CAP_ROWS_POSIX
 #undef FN
 #undef END_FMT
 
 /* ---- streams --------------------------------------------------------------------------------------------------- */
 
 #define FN(name, ret, rrole, opk, ...)                                                      \
-	RAMA_EXPORT ret RAMA_SYM(name)(RAMA_LIST(PARAM, __VA_ARGS__))                       \
+	RAMA_CAP_EXPORT ret RAMA_CAP_SYM(name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))                       \
 	{                                                                                   \
-		BODY(rama_end_stream, name, ret, rrole, opk, (RAMA_LIST(ARG, __VA_ARGS__)), \
+		BODY(rama_cap_end_stream, name, ret, rrole, opk, (RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__)), \
 		     __VA_ARGS__)                                                           \
 	}
 #define FN_HAND0(name, ...)
-#define END_FMT rama_end_stream
+#define END_FMT rama_cap_end_stream
 #define FN_SCAN(name, vname)                                                                 \
-	RAMA_EXPORT int RAMA_SYM(name)(FILE *restrict stream, const char *restrict fmt, ...) \
+	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(FILE *restrict stream, const char *restrict fmt, ...) \
 	{                                                                                    \
 		va_list ap;                                                                  \
 		va_start(ap, fmt);                                                           \
-		int r = rama_scan(RAMA_FN_##name, RAMA_REAL(vname), stream, fmt, ap);        \
+		int r = rama_cap_scan(RAMA_FN_##name, RAMA_CAP_REAL(vname), stream, fmt, ap);        \
 		va_end(ap);                                                                  \
 		return r;                                                                    \
 	}
 #define FN_SCAN0(name, vname)                                                        \
-	RAMA_EXPORT int RAMA_SYM(name)(const char *restrict fmt, ...)                \
+	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(const char *restrict fmt, ...)                \
 	{                                                                            \
 		va_list ap;                                                          \
 		va_start(ap, fmt);                                                   \
-		int r = rama_scan(RAMA_FN_##name, RAMA_REAL(vname), stdin, fmt, ap); \
+		int r = rama_cap_scan(RAMA_FN_##name, RAMA_CAP_REAL(vname), stdin, fmt, ap); \
 		va_end(ap);                                                          \
 		return r;                                                            \
 	}
-#include FN_TABLE_STDIO
+#include RAMA_CAP_ROWS_STDIO

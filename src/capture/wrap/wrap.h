@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wrap.h: how a wrapper is named, how it reaches the real function, and the door through which every
- * observed call goes: rama_begin() before it, one of rama_end_...() after it.
+ * observed call goes: rama_cap_begin() before it, one of rama_cap_end_...() after it.
  *
  * preload: we are `read`, the real one sits in a slot filled by dlsym(RTLD_NEXT)
  * static:  we are `__wrap_read`, the linker gives us `__real_read` (ld --wrap) */
@@ -51,37 +51,37 @@ int vfscanf(FILE *restrict stream, const char *restrict fmt, va_list ap) __asm__
 int vscanf(const char *restrict fmt, va_list ap) __asm__("vscanf");
 #endif
 
-typedef int rama_vscan(FILE *restrict stream, const char *restrict fmt, va_list ap);
-typedef int rama_pick_scandir(const struct dirent *);
-typedef int rama_order_scandir(const struct dirent **, const struct dirent **);
-typedef int rama_pick_scandir64(const struct dirent64 *);
-typedef int rama_order_scandir64(const struct dirent64 **, const struct dirent64 **);
+typedef int rama_cap_vscan(FILE *restrict stream, const char *restrict fmt, va_list ap);
+typedef int rama_cap_pick_scandir(const struct dirent *);
+typedef int rama_cap_order_scandir(const struct dirent **, const struct dirent **);
+typedef int rama_cap_pick_scandir64(const struct dirent64 *);
+typedef int rama_cap_order_scandir64(const struct dirent64 **, const struct dirent64 **);
 
-#define PARAM_(type, name, role) type name
-#define PARAM(t) PARAM_ t
-#define ARG_(type, name, role) name
-#define ARG(t) ARG_ t
-#define IN_(type, name, role) RAMA_IN_##role(name)
-#define IN(t) IN_ t
-#define AT_(type, name, role) RAMA_AT_##role(name)
-#define AT(t) AT_ t
+#define RAMA_CAP_PARAM_(type, name, role) type name
+#define RAMA_CAP_PARAM(t) RAMA_CAP_PARAM_ t
+#define RAMA_CAP_ARG_(type, name, role) name
+#define RAMA_CAP_ARG(t) RAMA_CAP_ARG_ t
+#define RAMA_CAP_IN_(type, name, role) RAMA_IN_##role(name)
+#define RAMA_CAP_IN(t) RAMA_CAP_IN_ t
+#define RAMA_CAP_AT_(type, name, role) RAMA_AT_##role(name)
+#define RAMA_CAP_AT(t) RAMA_CAP_AT_ t
 
-#define FN_TABLE_POSIX "table/fn_posix.def"
-#define FN_TABLE_STDIO "table/fn_stdio.def"
-#define FN_TABLE_PROCESS "table/fn_process.def"
-#define FN_TABLE_MPI "table/fn_mpi.def"
-#define FN_TABLE_PNETCDF "table/fn_pnetcdf.def"
+#define RAMA_CAP_ROWS_POSIX "table/fn_posix.def"
+#define RAMA_CAP_ROWS_STDIO "table/fn_stdio.def"
+#define RAMA_CAP_ROWS_PROCESS "table/fn_process.def"
+#define RAMA_CAP_ROWS_MPI "table/fn_mpi.def"
+#define RAMA_CAP_ROWS_PNETCDF "table/fn_pnetcdf.def"
 
-typedef void rama_anyfn(void);
+typedef void rama_cap_anyfn(void);
 
 #ifdef RAMA_STATIC_WRAP
 #include "static_missing.h" /* made by the build */
-#define RAMA_SYM(name) __wrap_##name
-#define RAMA_REAL(name) __real_##name
-#define RAMA_EXPORT __attribute__((visibility("default")))
-#define FN(name, ret, rrole, opk, ...) extern ret __real_##name(RAMA_LIST(PARAM, __VA_ARGS__));
+#define RAMA_CAP_SYM(name) __wrap_##name
+#define RAMA_CAP_REAL(name) __real_##name
+#define RAMA_CAP_EXPORT __attribute__((visibility("default")))
+#define FN(name, ret, rrole, opk, ...) extern ret __real_##name(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
 #define FN_MODE(name, ret, rrole, opk, ...) \
-	extern ret __real_##name(RAMA_LIST(PARAM, __VA_ARGS__), ...);
+	extern ret __real_##name(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...);
 #define FN_HAND FN
 #define FN_HAND0(name, ret, rrole, opk) extern ret __real_##name(void);
 #define FN_FMT(name, vname, ...)
@@ -90,13 +90,13 @@ typedef void rama_anyfn(void);
 #define FN_EXECL(name, vname)
 #define FN_JUMP(name) extern void __real_##name(void *env, int value) __attribute__((noreturn));
 #define FN_ASM(name)
-#include FN_TABLE_POSIX
-#include FN_TABLE_STDIO
-#include FN_TABLE_PROCESS
+#include RAMA_CAP_ROWS_POSIX
+#include RAMA_CAP_ROWS_STDIO
+#include RAMA_CAP_ROWS_PROCESS
 #else
-struct rama_real { /* one typed slot per row */
-#define FN(name, ret, rrole, opk, ...) ret (*name)(RAMA_LIST(PARAM, __VA_ARGS__));
-#define FN_MODE(name, ret, rrole, opk, ...) ret (*name)(RAMA_LIST(PARAM, __VA_ARGS__), ...);
+struct rama_cap_real { /* one typed slot per row */
+#define FN(name, ret, rrole, opk, ...) ret (*name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define FN_MODE(name, ret, rrole, opk, ...) ret (*name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...);
 #define FN_HAND FN
 #define FN_HAND0(name, ret, rrole, opk) ret (*name)(void);
 #define FN_FMT(name, vname, ...)
@@ -105,44 +105,44 @@ struct rama_real { /* one typed slot per row */
 #define FN_EXECL(name, vname)
 #define FN_JUMP(name) void (*name)(void *env, int value);
 #define FN_ASM(name)
-#include FN_TABLE_POSIX
-#include FN_TABLE_STDIO
-#include FN_TABLE_PROCESS
+#include RAMA_CAP_ROWS_POSIX
+#include RAMA_CAP_ROWS_STDIO
+#include RAMA_CAP_ROWS_PROCESS
 };
-extern struct rama_real rama_real __attribute__((visibility("hidden")));
-rama_anyfn *rama_resolve(rama_anyfn **slot, const char *name);
-#define RAMA_SYM(name) name
-#define RAMA_EXPORT __attribute__((visibility("default")))
+extern struct rama_cap_real rama_cap_real __attribute__((visibility("hidden")));
+rama_cap_anyfn *rama_cap_resolve(rama_cap_anyfn **slot, const char *name);
+#define RAMA_CAP_SYM(name) name
+#define RAMA_CAP_EXPORT __attribute__((visibility("default")))
 /* The slots are filled when the library is loaded. A call before that, from the constructor of another library,
  * fills its own only: looking up a function that does not exist allocates memory, and the caller may be an
  * allocator that is about to begin. */
-#define RAMA_REAL(name)                                                                        \
+#define RAMA_CAP_REAL(name)                                                                        \
 	__extension__({                                                                        \
-		__typeof__(rama_real.name) f_ =                                                \
-			__atomic_load_n(&rama_real.name, __ATOMIC_RELAXED);                    \
+		__typeof__(rama_cap_real.name) f_ =                                                \
+			__atomic_load_n(&rama_cap_real.name, __ATOMIC_RELAXED);                    \
 		__builtin_expect(f_ != NULL, 1)                                                \
 			? f_                                                                   \
-			: (__typeof__(f_))rama_resolve((rama_anyfn **)&rama_real.name, #name); \
+			: (__typeof__(f_))rama_cap_resolve((rama_cap_anyfn **)&rama_cap_real.name, #name); \
 	})
 #endif
 #include "table/fn_words_end.h"
 
 /* one observed call: the operation, and on what */
-struct rama_call {
+struct rama_cap_call {
 	struct rama_op op;
-	int fd, dirfd; /* 0 where the row has none: see rama_end_meta */
+	int fd, dirfd; /* 0 where the row has none: see rama_cap_end_meta */
 	const char *path;
 	FILE *stream;
 	uintptr_t mem;	    /* address of the data */
 	uint32_t file_mode; /* STAT: st_mode */
 };
 
-struct rama_span {
+struct rama_cap_span {
 	uint64_t t0;
 };
 
 /* without asking: the C library takes a lock for it */
-static inline int rama_stream_fd(const FILE *stream)
+static inline int rama_cap_stream_fd(const FILE *stream)
 {
 #ifdef __GLIBC__
 	return stream && stream->_fileno >= 0 ? stream->_fileno : -1;
@@ -151,9 +151,9 @@ static inline int rama_stream_fd(const FILE *stream)
 #endif
 }
 
-int rama_scan(unsigned fn, rama_vscan *real, FILE *stream, const char *fmt, va_list ap);
+int rama_cap_scan(unsigned fn, rama_cap_vscan *real, FILE *stream, const char *fmt, va_list ap);
 
 /* an address that stands for all of them: an unaligned one if there is one */
-uintptr_t rama_iov_mem(const struct iovec *iov, int n);
+uintptr_t rama_cap_iov_mem(const struct iovec *iov, int n);
 
 #endif
