@@ -93,7 +93,7 @@ static void fill(union rama_word *w, uint64_t id, int64_t rank, uint64_t *state)
 	w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP].f = 9 + (double)below(state, 1u << 30) * 1e-9;
 }
 
-static void make_own(struct rama_own *o, const struct scenario *sc, int64_t rank, int64_t size)
+static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int64_t rank, int64_t size)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_POSIX);
 	struct rama_mount mount = { .path = "/scratch", .type = "lustre", .path_len = 8 };
@@ -104,7 +104,7 @@ static void make_own(struct rama_own *o, const struct scenario *sc, int64_t rank
 				.nprocs = size,
 				.jobid = 1,
 				.exe = "bench" };
-	struct rama_sink sink = rama_own_sink(o);
+	struct rama_sink sink = rama_shutdown_own_sink(o);
 	union rama_word w[RAMA_POSIX__WORDS];
 	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
 	uint64_t state = 1 + (uint64_t)rank;
@@ -129,7 +129,7 @@ static void make_own(struct rama_own *o, const struct scenario *sc, int64_t rank
 	}
 	rama_writer_finish(&to, 0);
 	rama_writer_fini(&to);
-	if (rama_own_ready(o, &e) != 0)
+	if (rama_shutdown_own_ready(o, &e) != 0)
 		fail(e.text);
 }
 
@@ -137,12 +137,12 @@ static void make_own(struct rama_own *o, const struct scenario *sc, int64_t rank
 
 struct rank {
 	const char *path;
-	struct rama_own own;
+	struct rama_shutdown_own own;
 	struct rama_shutdown_disk disk;
 	struct rama_shutdown_result result;
 };
 
-static int run_rank(const struct rama_comm *comm, void *arg)
+static int run_rank(const struct rama_shutdown_comm *comm, void *arg)
 {
 	struct rank *k = arg;
 	struct rama_shutdown_options opt = { .limit = 300 };
@@ -188,7 +188,7 @@ static struct sums run_once(const struct scenario *sc, int64_t size)
 	for (int64_t i = 0; i < size; i++) {
 		s.messages += world.seat[i].sent;
 		s.bytes += world.seat[i].bytes;
-		rama_own_fini(&rank[i].own);
+		rama_shutdown_own_fini(&rank[i].own);
 	}
 	unlink(path);
 	world_fini(&world);
@@ -224,15 +224,15 @@ static unsigned levels_of(int64_t size)
 	return h;
 }
 
-static struct rama_ids some_ids(size_t n, uint64_t seed)
+static struct rama_shutdown_ids some_ids(size_t n, uint64_t seed)
 {
-	struct rama_ids s = { .id = malloc((n + 1) * sizeof(*s.id)), .n = n };
+	struct rama_shutdown_ids s = { .id = malloc((n + 1) * sizeof(*s.id)), .n = n };
 
 	if (s.id == NULL)
 		fail("out of memory");
 	for (size_t i = 0; i < n; i++)
 		s.id[i] = (below(&seed, 1ull << 31) << 33) ^ (below(&seed, 1ull << 31) << 8);
-	rama_ids_sort(&s);
+	rama_shutdown_ids_sort(&s);
 	return s;
 }
 
@@ -240,7 +240,7 @@ static struct rama_ids some_ids(size_t n, uint64_t seed)
 static void add_share(struct tree *t, const struct scenario *sc, unsigned level)
 {
 	size_t n = sc->shared ? sc->files : (size_t)sc->files << (level < 24 ? level : 24), lists;
-	struct rama_ids own, child, files, both = { 0 };
+	struct rama_shutdown_ids own, child, files, both = { 0 };
 	double begin;
 
 	n = n < NAMES_MOST ? n : NAMES_MOST;
@@ -249,16 +249,16 @@ static void add_share(struct tree *t, const struct scenario *sc, unsigned level)
 	files = some_ids(sc->files, 1);
 	lists = files.n;
 	begin = world_now();
-	rama_ids_intersect(&files, &child);
-	if (rama_ids_join(&own, &child, &both, NAMES_MOST) != 0)
+	rama_shutdown_ids_intersect(&files, &child);
+	if (rama_shutdown_ids_join(&own, &child, &both, NAMES_MOST) != 0)
 		fail("out of memory");
 	t->work += world_now() - begin;
 	t->wire += 2 * set.latency; /* up and down */
 	t->wire += 8 * (double)(lists + child.n + files.n + both.n) / set.bandwidth;
-	rama_ids_fini(&own);
-	rama_ids_fini(&child);
-	rama_ids_fini(&files);
-	rama_ids_fini(&both);
+	rama_shutdown_ids_fini(&own);
+	rama_shutdown_ids_fini(&child);
+	rama_shutdown_ids_fini(&files);
+	rama_shutdown_ids_fini(&both);
 }
 
 /* records of shared files of two halves become one */

@@ -24,7 +24,7 @@ struct due {
 };
 
 struct call {
-	struct rama_shut *s;
+	struct rama_shutdown_shut *s;
 	struct due *due;
 	size_t n_due, room;
 	int64_t *joined; /* ranks that reported here */
@@ -36,7 +36,7 @@ static unsigned height_of(int64_t size)
 {
 	unsigned h = 0;
 
-	while (h < RAMA_SHUT_LEVELS && (int64_t)1 << h < size)
+	while (h < RAMA_SHUTDOWN_SHUT_LEVELS && (int64_t)1 << h < size)
 		h++;
 	return h;
 }
@@ -60,25 +60,25 @@ static bool earlier(const int64_t a[2], const int64_t b[2])
 	return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
 }
 
-static void put_times(struct rama_msg *m, const struct rama_shut *s)
+static void put_times(struct rama_shutdown_msg *m, const struct rama_shutdown_shut *s)
 {
 	for (unsigned i = 0; i < 2; i++)
-		rama_msg_u64(m, (uint64_t)s->start[i]);
+		rama_shutdown_msg_u64(m, (uint64_t)s->start[i]);
 	for (unsigned i = 0; i < 2; i++)
-		rama_msg_u64(m, (uint64_t)s->end[i]);
+		rama_shutdown_msg_u64(m, (uint64_t)s->end[i]);
 }
 
-static void make_report(const struct rama_shut *s, struct rama_msg *m)
+static void make_report(const struct rama_shutdown_shut *s, struct rama_shutdown_msg *m)
 {
 	put_times(m, s);
-	rama_msg_u64(m, s->partial);
-	rama_msg_put(m, s->version, sizeof(s->version));
-	rama_msg_put(m, &s->unseen, sizeof(s->unseen));
-	rama_ranges_put(m, &s->missing);
+	rama_shutdown_msg_u64(m, s->partial);
+	rama_shutdown_msg_put(m, s->version, sizeof(s->version));
+	rama_shutdown_msg_put(m, &s->unseen, sizeof(s->unseen));
+	rama_shutdown_ranges_put(m, &s->missing);
 }
 
 /* false: it makes no sense, as if none had come */
-static bool take_report(struct rama_shut *s, struct rama_got *g)
+static bool take_report(struct rama_shutdown_shut *s, struct rama_shutdown_got *g)
 {
 	int64_t start[2], end[2];
 	uint64_t partial;
@@ -86,13 +86,13 @@ static bool take_report(struct rama_shut *s, struct rama_got *g)
 	struct rama_unseen_sum more;
 
 	for (unsigned i = 0; i < 2; i++)
-		start[i] = (int64_t)rama_got_u64(g);
+		start[i] = (int64_t)rama_shutdown_got_u64(g);
 	for (unsigned i = 0; i < 2; i++)
-		end[i] = (int64_t)rama_got_u64(g);
-	partial = rama_got_u64(g);
-	version = rama_got_take(g, sizeof(s->version));
-	unseen = rama_got_take(g, sizeof(more));
-	if (g->bad || rama_ranges_take(g, &s->missing, s->comm->size) != 0 || g->bad)
+		end[i] = (int64_t)rama_shutdown_got_u64(g);
+	partial = rama_shutdown_got_u64(g);
+	version = rama_shutdown_got_take(g, sizeof(s->version));
+	unseen = rama_shutdown_got_take(g, sizeof(more));
+	if (g->bad || rama_shutdown_ranges_take(g, &s->missing, s->comm->size) != 0 || g->bad)
 		return false;
 	if (earlier(start, s->start))
 		memcpy(s->start, start, sizeof(start));
@@ -111,17 +111,17 @@ static bool take_report(struct rama_shut *s, struct rama_got *g)
 }
 
 /* the rank's own part of the report */
-static void own_report(struct rama_shut *s)
+static void own_report(struct rama_shutdown_shut *s)
 {
 	s->start[0] = s->end[0] = INT64_MAX;
 	if (s->own == NULL) {
 		s->end[0] = INT64_MIN;
 		return;
 	}
-	memcpy(s->start, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 8, 16);
-	memcpy(s->end, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 24, 16);
+	memcpy(s->start, (const char *)rama_shutdown_own_region(s->own, RAMA_REGION_JOB) + 8, 16);
+	memcpy(s->end, (const char *)rama_shutdown_own_region(s->own, RAMA_REGION_JOB) + 24, 16);
 	s->partial = s->own->partial;
-	rama_unseen_read(&s->unseen, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 56);
+	rama_unseen_read(&s->unseen, (const char *)rama_shutdown_own_region(s->own, RAMA_REGION_JOB) + 56);
 	for (unsigned i = 0; i < RAMA_MODULES; i++)
 		s->version[i] = s->own->part[RAMA_REGION_MODULE + i].version;
 }
@@ -141,7 +141,7 @@ static int expect(struct call *c, const struct due *d)
 		c->due = more != NULL ? more : c->due;
 		c->joined = ranks != NULL ? ranks : c->joined;
 		if (more == NULL || ranks == NULL)
-			return rama_shut_no_memory(c->s);
+			return rama_shutdown_shut_no_memory(c->s);
 		c->room = room;
 	}
 	for (; at > 0 && c->due[at - 1].until > d->until; at--)
@@ -151,13 +151,13 @@ static int expect(struct call *c, const struct due *d)
 	return 0;
 }
 
-static void send_call(struct rama_shut *s, int64_t to, uint64_t kind)
+static void send_call(struct rama_shutdown_shut *s, int64_t to, uint64_t kind)
 {
-	struct rama_msg m = { 0 };
+	struct rama_shutdown_msg m = { 0 };
 
-	rama_msg_u64(&m, kind);
-	rama_shut_send(s, to, RAMA_TAG_CALL, &m);
-	rama_msg_fini(&m);
+	rama_shutdown_msg_u64(&m, kind);
+	rama_shutdown_shut_send(s, to, RAMA_SHUTDOWN_TAG_CALL, &m);
+	rama_shutdown_msg_fini(&m);
 }
 
 /* A rank is not there: it is told so in case it comes later, and its children are asked. They have waited
@@ -169,7 +169,7 @@ static int adopt(struct call *c, struct due gone)
 
 	send_call(c->s, gone.rank, CALL_OUT);
 	if (rama_ranges_add(&c->s->missing, gone.rank, gone.rank) != 0)
-		return rama_shut_no_memory(c->s);
+		return rama_shutdown_shut_no_memory(c->s);
 	for (unsigned k = 0; k < gone.level && rc == 0; k++) {
 		struct due d = { gone.rank + ((int64_t)1 << k), k, true, until, gone.last };
 
@@ -183,7 +183,7 @@ static int adopt(struct call *c, struct due gone)
 
 static int collect(struct call *c)
 {
-	struct rama_shut *s = c->s;
+	struct rama_shutdown_shut *s = c->s;
 	double limit = s->opt.limit, slot = limit * LEVELS / (c->height + 1);
 	int rc = 0;
 
@@ -197,102 +197,102 @@ static int collect(struct call *c)
 	}
 	for (size_t i = 0; i < c->n_due && rc == 0; i++) {
 		struct due d = c->due[i];
-		struct rama_got g = { 0 };
+		struct rama_shutdown_got g = { 0 };
 
-		if (rama_shut_recv(s, d.rank, d.asked ? RAMA_TAG_AGAIN : RAMA_TAG_HERE, &g,
+		if (rama_shutdown_shut_recv(s, d.rank, d.asked ? RAMA_SHUTDOWN_TAG_AGAIN : RAMA_SHUTDOWN_TAG_HERE, &g,
 				   d.until) == 0 &&
 		    take_report(s, &g))
 			c->joined[c->n_joined++] = d.rank;
 		else
 			rc = adopt(c, d);
-		rama_got_fini(&g);
+		rama_shutdown_got_fini(&g);
 	}
 	return rc;
 }
 
 /* ---- down ------------------------------------------------------------------------------------------- */
 
-static void make_go(const struct rama_shut *s, struct rama_msg *m)
+static void make_go(const struct rama_shutdown_shut *s, struct rama_shutdown_msg *m)
 {
-	rama_msg_u64(m, CALL_GO);
-	rama_msg_f64(m, s->budget);
+	rama_shutdown_msg_u64(m, CALL_GO);
+	rama_shutdown_msg_f64(m, s->budget);
 	put_times(m, s);
-	rama_msg_u64(m, s->writers);
-	rama_msg_u64(m, s->file.mark);
-	rama_msg_put(m, s->file.path, sizeof(s->file.path));
-	rama_ranges_put(m, &s->missing);
+	rama_shutdown_msg_u64(m, s->writers);
+	rama_shutdown_msg_u64(m, s->file.mark);
+	rama_shutdown_msg_put(m, s->file.path, sizeof(s->file.path));
+	rama_shutdown_ranges_put(m, &s->missing);
 }
 
-static int take_go(struct rama_shut *s, struct rama_got *g)
+static int take_go(struct rama_shutdown_shut *s, struct rama_shutdown_got *g)
 {
 	const char *path;
 
 	s->missing.n = 0;
-	s->budget = rama_got_f64(g);
+	s->budget = rama_shutdown_got_f64(g);
 	for (unsigned i = 0; i < 2; i++)
-		s->start[i] = (int64_t)rama_got_u64(g);
+		s->start[i] = (int64_t)rama_shutdown_got_u64(g);
 	for (unsigned i = 0; i < 2; i++)
-		s->end[i] = (int64_t)rama_got_u64(g);
-	s->writers = (unsigned)rama_got_u64(g);
-	s->file.mark = rama_got_u64(g);
-	path = rama_got_take(g, sizeof(s->file.path));
+		s->end[i] = (int64_t)rama_shutdown_got_u64(g);
+	s->writers = (unsigned)rama_shutdown_got_u64(g);
+	s->file.mark = rama_shutdown_got_u64(g);
+	path = rama_shutdown_got_take(g, sizeof(s->file.path));
 	if (path != NULL)
 		memcpy(s->file.path, path, sizeof(s->file.path) - 1);
-	if (rama_ranges_take(g, &s->missing, s->comm->size) != 0)
-		return rama_shut_no_memory(s);
+	if (rama_shutdown_ranges_take(g, &s->missing, s->comm->size) != 0)
+		return rama_shutdown_shut_no_memory(s);
 	if (g->bad || !(s->budget <= s->opt.limit) || s->writers == 0)
 		return rama_err_set(s->e, RAMA_ECORRUPT, "the call of rank 0 is damaged");
 	return 0;
 }
 
 /* a call came: 1 to wait on */
-static int answer(struct rama_shut *s, int64_t from, struct rama_got *g)
+static int answer(struct rama_shutdown_shut *s, int64_t from, struct rama_shutdown_got *g)
 {
-	struct rama_msg m = { 0 };
+	struct rama_shutdown_msg m = { 0 };
 	int rc;
 
-	switch (rama_got_u64(g)) {
+	switch (rama_shutdown_got_u64(g)) {
 	case CALL_GO:
 		return take_go(s, g);
 	case CALL_ASK:
 		make_report(s, &m);
-		rama_shut_send(s, from, RAMA_TAG_AGAIN, &m);
-		rama_msg_fini(&m);
+		rama_shutdown_shut_send(s, from, RAMA_SHUTDOWN_TAG_AGAIN, &m);
+		rama_shutdown_msg_fini(&m);
 		return 1;
 	case CALL_OUT:
 		return rama_err_set(s->e, RAMA_EMISSING, "this rank came too late");
 	default:
-		rc = (int)(int64_t)rama_got_u64(g);
+		rc = (int)(int64_t)rama_shutdown_got_u64(g);
 		return rama_err_set(s->e, rc > RAMA_E_FIRST && rc < 0 ? rc : RAMA_EIO,
 				    "rank 0 is not there, or cannot write the log");
 	}
 }
 
 /* Looks at the parent, and now and then at those above it, who speak if the parent is not there. */
-static int wait_for_call(struct rama_shut *s)
+static int wait_for_call(struct rama_shutdown_shut *s)
 {
 	double until = s->begin + s->opt.limit * CALLED;
 	int64_t parent = s->comm->rank & (s->comm->rank - 1);
 	int rc = 1;
 
 	while (rc > 0 && s->comm->now(s->comm->ctx) < until) {
-		double soon = s->comm->now(s->comm->ctx) + s->opt.limit * RAMA_SHUT_LOOK;
-		struct rama_got g = { 0 };
+		double soon = s->comm->now(s->comm->ctx) + s->opt.limit * RAMA_SHUTDOWN_SHUT_LOOK;
+		struct rama_shutdown_got g = { 0 };
 		int64_t from = parent;
 
 		soon = soon < until ? soon : until;
-		rc = rama_shut_recv(s, from, RAMA_TAG_CALL, &g, soon);
+		rc = rama_shutdown_shut_recv(s, from, RAMA_SHUTDOWN_TAG_CALL, &g, soon);
 		while (rc != 0 && from > 0) {
 			from &= from - 1;
-			rc = rama_shut_recv(s, from, RAMA_TAG_CALL, &g, 0);
+			rc = rama_shutdown_shut_recv(s, from, RAMA_SHUTDOWN_TAG_CALL, &g, 0);
 		}
 		rc = rc == 0 ? answer(s, from, &g) : 1;
-		rama_got_fini(&g);
+		rama_shutdown_got_fini(&g);
 	}
 	return rc <= 0 ? rc : rama_err_set(s->e, RAMA_EMISSING, "rank 0 did not answer");
 }
 
-static int lead(struct rama_shut *s)
+static int lead(struct rama_shutdown_shut *s)
 {
 	int rc = s->own == NULL
 			 ? rama_err_set(s->e, RAMA_EMISSING, "rank 0 has no records to begin with")
@@ -306,26 +306,26 @@ static int lead(struct rama_shut *s)
 
 static void pass_on(struct call *c, int rc)
 {
-	struct rama_msg m = { 0 };
+	struct rama_shutdown_msg m = { 0 };
 
 	if (rc == 0) {
 		make_go(c->s, &m);
 	} else {
-		rama_msg_u64(&m, CALL_FAIL);
-		rama_msg_u64(&m, (uint64_t)(int64_t)rc);
+		rama_shutdown_msg_u64(&m, CALL_FAIL);
+		rama_shutdown_msg_u64(&m, (uint64_t)(int64_t)rc);
 	}
 	for (size_t i = c->n_joined; i-- > 0;) /* the largest part of the tree first */
-		rama_shut_send(c->s, c->joined[i], RAMA_TAG_CALL, &m);
-	rama_msg_fini(&m);
+		rama_shutdown_shut_send(c->s, c->joined[i], RAMA_SHUTDOWN_TAG_CALL, &m);
+	rama_shutdown_msg_fini(&m);
 }
 
 /* the place of this rank among those that answered */
-static int take_part(struct rama_shut *s)
+static int take_part(struct rama_shutdown_shut *s)
 {
 	s->from = s->comm->now(s->comm->ctx);
 	for (size_t i = 0; i < s->missing.n; i++)
 		if (rama_ranges_add(&s->out, s->missing.r[i][0], s->missing.r[i][1]) != 0)
-			return rama_shut_no_memory(s);
+			return rama_shutdown_shut_no_memory(s);
 	s->count = s->comm->size - rama_ranges_count(&s->out);
 	s->index = s->comm->rank;
 	for (size_t i = 0; i < s->out.n && s->out.r[i][0] < s->comm->rank; i++)
@@ -335,23 +335,23 @@ static int take_part(struct rama_shut *s)
 	return 0;
 }
 
-int rama_shut_call(struct rama_shut *s)
+int rama_shutdown_shut_call(struct rama_shutdown_shut *s)
 {
 	struct call c = { .s = s, .height = height_of(s->comm->size) };
 	int rc;
 
 	own_report(s);
 	if (s->own == NULL && rama_ranges_add(&s->missing, s->comm->rank, s->comm->rank) != 0)
-		return rama_shut_no_memory(s);
+		return rama_shutdown_shut_no_memory(s);
 	rc = collect(&c);
 	if (rc == 0 && s->comm->rank == 0) {
 		rc = lead(s);
 	} else if (rc == 0) {
-		struct rama_msg m = { 0 };
+		struct rama_shutdown_msg m = { 0 };
 
 		make_report(s, &m);
-		rama_shut_send(s, s->comm->rank & (s->comm->rank - 1), RAMA_TAG_HERE, &m);
-		rama_msg_fini(&m);
+		rama_shutdown_shut_send(s, s->comm->rank & (s->comm->rank - 1), RAMA_SHUTDOWN_TAG_HERE, &m);
+		rama_shutdown_msg_fini(&m);
 		rc = wait_for_call(s);
 	}
 	pass_on(&c, rc);
@@ -362,11 +362,11 @@ int rama_shut_call(struct rama_shut *s)
 	return rc;
 }
 
-double rama_shut_offset(const struct rama_shut *s)
+double rama_shutdown_shut_offset(const struct rama_shutdown_shut *s)
 {
 	int64_t own[2];
 
-	memcpy(own, (const char *)rama_own_region(s->own, RAMA_REGION_JOB) + 8, sizeof(own));
+	memcpy(own, (const char *)rama_shutdown_own_region(s->own, RAMA_REGION_JOB) + 8, sizeof(own));
 	return ((double)own[0] - (double)s->start[0]) +
 	       ((double)own[1] - (double)s->start[1]) * 1e-9;
 }

@@ -7,7 +7,7 @@
 
 /* ---- messages ------------------------------------------------------------------------------------ */
 
-void rama_msg_put(struct rama_msg *m, const void *bytes, size_t n)
+void rama_shutdown_msg_put(struct rama_shutdown_msg *m, const void *bytes, size_t n)
 {
 	if (m->failed || n == 0)
 		return;
@@ -26,23 +26,23 @@ void rama_msg_put(struct rama_msg *m, const void *bytes, size_t n)
 	m->n += n;
 }
 
-void rama_msg_u64(struct rama_msg *m, uint64_t v)
+void rama_shutdown_msg_u64(struct rama_shutdown_msg *m, uint64_t v)
 {
-	rama_msg_put(m, &v, sizeof(v));
+	rama_shutdown_msg_put(m, &v, sizeof(v));
 }
 
-void rama_msg_f64(struct rama_msg *m, double v)
+void rama_shutdown_msg_f64(struct rama_shutdown_msg *m, double v)
 {
-	rama_msg_put(m, &v, sizeof(v));
+	rama_shutdown_msg_put(m, &v, sizeof(v));
 }
 
-void rama_msg_fini(struct rama_msg *m)
+void rama_shutdown_msg_fini(struct rama_shutdown_msg *m)
 {
 	free(m->bytes);
-	*m = (struct rama_msg){ 0 };
+	*m = (struct rama_shutdown_msg){ 0 };
 }
 
-const void *rama_got_take(struct rama_got *g, size_t n)
+const void *rama_shutdown_got_take(struct rama_shutdown_got *g, size_t n)
 {
 	const unsigned char *p = g->bytes;
 
@@ -54,9 +54,9 @@ const void *rama_got_take(struct rama_got *g, size_t n)
 	return p + g->at - n;
 }
 
-uint64_t rama_got_u64(struct rama_got *g)
+uint64_t rama_shutdown_got_u64(struct rama_shutdown_got *g)
 {
-	const void *p = rama_got_take(g, sizeof(uint64_t));
+	const void *p = rama_shutdown_got_take(g, sizeof(uint64_t));
 	uint64_t v = 0;
 
 	if (p != NULL)
@@ -64,9 +64,9 @@ uint64_t rama_got_u64(struct rama_got *g)
 	return v;
 }
 
-double rama_got_f64(struct rama_got *g)
+double rama_shutdown_got_f64(struct rama_shutdown_got *g)
 {
-	const void *p = rama_got_take(g, sizeof(double));
+	const void *p = rama_shutdown_got_take(g, sizeof(double));
 	double v = 0;
 
 	if (p != NULL)
@@ -74,9 +74,9 @@ double rama_got_f64(struct rama_got *g)
 	return v;
 }
 
-size_t rama_got_count(struct rama_got *g, size_t size)
+size_t rama_shutdown_got_count(struct rama_shutdown_got *g, size_t size)
 {
-	uint64_t n = rama_got_u64(g);
+	uint64_t n = rama_shutdown_got_u64(g);
 
 	if (n > (g->n - g->at) / size) {
 		g->bad = true;
@@ -85,26 +85,26 @@ size_t rama_got_count(struct rama_got *g, size_t size)
 	return (size_t)n;
 }
 
-void rama_got_fini(struct rama_got *g)
+void rama_shutdown_got_fini(struct rama_shutdown_got *g)
 {
 	free(g->bytes);
-	*g = (struct rama_got){ 0 };
+	*g = (struct rama_shutdown_got){ 0 };
 }
 
 /* ---- ranks ---------------------------------------------------------------------------------------- */
 
-void rama_ranges_put(struct rama_msg *m, const struct rama_ranges *s)
+void rama_shutdown_ranges_put(struct rama_shutdown_msg *m, const struct rama_ranges *s)
 {
-	rama_msg_u64(m, s->n);
-	rama_msg_put(m, s->r, s->n * sizeof(*s->r));
+	rama_shutdown_msg_u64(m, s->n);
+	rama_shutdown_msg_put(m, s->r, s->n * sizeof(*s->r));
 }
 
-int rama_ranges_take(struct rama_got *g, struct rama_ranges *s, int64_t size)
+int rama_shutdown_ranges_take(struct rama_shutdown_got *g, struct rama_ranges *s, int64_t size)
 {
-	size_t n = rama_got_count(g, sizeof(*s->r));
+	size_t n = rama_shutdown_got_count(g, sizeof(*s->r));
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t first = (int64_t)rama_got_u64(g), last = (int64_t)rama_got_u64(g);
+		int64_t first = (int64_t)rama_shutdown_got_u64(g), last = (int64_t)rama_shutdown_got_u64(g);
 
 		if (first < 0 || first > last || last >= size)
 			g->bad = true;
@@ -123,7 +123,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void rama_ids_sort(struct rama_ids *s)
+void rama_shutdown_ids_sort(struct rama_shutdown_ids *s)
 {
 	size_t n = 0;
 
@@ -135,18 +135,18 @@ void rama_ids_sort(struct rama_ids *s)
 	s->n = n;
 }
 
-void rama_ids_put(struct rama_msg *m, const struct rama_ids *s)
+void rama_shutdown_ids_put(struct rama_shutdown_msg *m, const struct rama_shutdown_ids *s)
 {
-	rama_msg_u64(m, s->n);
-	rama_msg_put(m, s->id, s->n * sizeof(*s->id));
+	rama_shutdown_msg_u64(m, s->n);
+	rama_shutdown_msg_put(m, s->id, s->n * sizeof(*s->id));
 }
 
-int rama_ids_take(struct rama_got *g, struct rama_ids *s)
+int rama_shutdown_ids_take(struct rama_shutdown_got *g, struct rama_shutdown_ids *s)
 {
-	size_t n = rama_got_count(g, sizeof(*s->id));
-	const void *p = rama_got_take(g, n * sizeof(*s->id));
+	size_t n = rama_shutdown_got_count(g, sizeof(*s->id));
+	const void *p = rama_shutdown_got_take(g, n * sizeof(*s->id));
 
-	*s = (struct rama_ids){ .id = malloc((n + 1) * sizeof(*s->id)) };
+	*s = (struct rama_shutdown_ids){ .id = malloc((n + 1) * sizeof(*s->id)) };
 	if (s->id == NULL)
 		return RAMA_EMEMORY;
 	if (p != NULL && n > 0) {
@@ -159,12 +159,12 @@ int rama_ids_take(struct rama_got *g, struct rama_ids *s)
 	return 0;
 }
 
-bool rama_ids_has(const struct rama_ids *s, uint64_t id)
+bool rama_shutdown_ids_has(const struct rama_shutdown_ids *s, uint64_t id)
 {
 	return s->n > 0 && bsearch(&id, s->id, s->n, sizeof(*s->id), by_value) != NULL;
 }
 
-void rama_ids_intersect(struct rama_ids *s, const struct rama_ids *with)
+void rama_shutdown_ids_intersect(struct rama_shutdown_ids *s, const struct rama_shutdown_ids *with)
 {
 	size_t n = 0;
 
@@ -181,13 +181,13 @@ void rama_ids_intersect(struct rama_ids *s, const struct rama_ids *with)
 	s->n = n;
 }
 
-int rama_ids_join(struct rama_ids *s, const struct rama_ids *more, struct rama_ids *both,
+int rama_shutdown_ids_join(struct rama_shutdown_ids *s, const struct rama_shutdown_ids *more, struct rama_shutdown_ids *both,
 		  size_t most)
 {
 	uint64_t *all = malloc((s->n + more->n + 1) * sizeof(*all));
 	size_t n = 0, i = 0, k = 0;
 
-	*both = (struct rama_ids){ .id = malloc((more->n + 1) * sizeof(*all)) };
+	*both = (struct rama_shutdown_ids){ .id = malloc((more->n + 1) * sizeof(*all)) };
 	if (all == NULL || both->id == NULL) {
 		free(all);
 		return RAMA_EMEMORY;
@@ -207,12 +207,12 @@ int rama_ids_join(struct rama_ids *s, const struct rama_ids *more, struct rama_i
 		return 0;
 	}
 	free(s->id);
-	*s = (struct rama_ids){ all, n };
+	*s = (struct rama_shutdown_ids){ all, n };
 	return 0;
 }
 
-void rama_ids_fini(struct rama_ids *s)
+void rama_shutdown_ids_fini(struct rama_shutdown_ids *s)
 {
 	free(s->id);
-	*s = (struct rama_ids){ 0 };
+	*s = (struct rama_shutdown_ids){ 0 };
 }

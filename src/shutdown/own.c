@@ -10,7 +10,7 @@
 
 static int take(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
 {
-	struct rama_own *o = ctx;
+	struct rama_shutdown_own *o = ctx;
 
 	if (off + n + 8 > o->room) {
 		size_t room = 2 * o->room > off + n + 8 ? 2 * o->room : (size_t)off + n + 65536;
@@ -27,13 +27,13 @@ static int take(void *ctx, uint64_t off, const void *bytes, size_t n, struct ram
 	return 0;
 }
 
-struct rama_sink rama_own_sink(struct rama_own *o)
+struct rama_sink rama_shutdown_own_sink(struct rama_shutdown_own *o)
 {
-	*o = (struct rama_own){ 0 };
+	*o = (struct rama_shutdown_own){ 0 };
 	return (struct rama_sink){ .write = take, .ctx = o };
 }
 
-static uint64_t number_at(const struct rama_own *o, size_t off)
+static uint64_t number_at(const struct rama_shutdown_own *o, size_t off)
 {
 	uint64_t v;
 
@@ -42,7 +42,7 @@ static uint64_t number_at(const struct rama_own *o, size_t off)
 }
 
 /* the way back of rama_header_encode() */
-static int read_header(struct rama_own *o)
+static int read_header(struct rama_shutdown_own *o)
 {
 	struct rama_part *names = &o->part[RAMA_REGION_NAMES], *job = &o->part[RAMA_REGION_JOB];
 
@@ -66,7 +66,7 @@ static int read_header(struct rama_own *o)
 }
 
 /* Regions of modules follow each other and hold whole words: one move aligns them all. */
-static int align(struct rama_own *o)
+static int align(struct rama_shutdown_own *o)
 {
 	uint64_t first = 0;
 
@@ -87,7 +87,7 @@ static int align(struct rama_own *o)
 	return 0;
 }
 
-int rama_own_ready(struct rama_own *o, struct rama_err *e)
+int rama_shutdown_own_ready(struct rama_shutdown_own *o, struct rama_err *e)
 {
 	int rc = read_header(o);
 
@@ -96,10 +96,10 @@ int rama_own_ready(struct rama_own *o, struct rama_err *e)
 	return rc == 0 ? 0 : rama_err_set(e, rc, "no log of one rank");
 }
 
-int rama_own_from_segment(struct rama_own *o, struct rama_segment *seg,
+int rama_shutdown_own_from_segment(struct rama_shutdown_own *o, struct rama_segment *seg,
 			  const struct rama_gather_process *p, struct rama_err *e)
 {
-	struct rama_sink sink = rama_own_sink(o);
+	struct rama_sink sink = rama_shutdown_own_sink(o);
 	struct rama_writer *w = calloc(1, sizeof(*w));
 	uint64_t partial = 0;
 	int rc;
@@ -116,23 +116,23 @@ int rama_own_from_segment(struct rama_own *o, struct rama_segment *seg,
 		*e = w->err;
 	rama_writer_fini(w);
 	free(w);
-	return rc == 0 ? rama_own_ready(o, e) : rc;
+	return rc == 0 ? rama_shutdown_own_ready(o, e) : rc;
 }
 
-void rama_own_fini(struct rama_own *o)
+void rama_shutdown_own_fini(struct rama_shutdown_own *o)
 {
 	free(o->bytes);
-	*o = (struct rama_own){ 0 };
+	*o = (struct rama_shutdown_own){ 0 };
 }
 
 /* ---- walking -------------------------------------------------------------------------------------- */
 
-const void *rama_own_region(const struct rama_own *o, unsigned region)
+const void *rama_shutdown_own_region(const struct rama_shutdown_own *o, unsigned region)
 {
 	return o->bytes + o->moved + o->part[region].off;
 }
 
-size_t rama_own_next(const struct rama_own *o, unsigned module, size_t *at, union rama_word **w)
+size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at, union rama_word **w)
 {
 	const struct rama_part *p = &o->part[RAMA_REGION_MODULE + module];
 	const struct rama_schema *schema = rama_module_get(module)->record;
@@ -154,9 +154,9 @@ size_t rama_own_next(const struct rama_own *o, unsigned module, size_t *at, unio
 	return words * sizeof(**w);
 }
 
-size_t rama_own_next_name(const struct rama_own *o, size_t *at, const unsigned char **name)
+size_t rama_shutdown_own_next_name(const struct rama_shutdown_own *o, size_t *at, const unsigned char **name)
 {
-	const unsigned char *p = rama_own_region(o, RAMA_REGION_NAMES), *end;
+	const unsigned char *p = rama_shutdown_own_region(o, RAMA_REGION_NAMES), *end;
 	size_t left = (size_t)o->part[RAMA_REGION_NAMES].len - *at, n;
 
 	if (left <= sizeof(uint64_t))
@@ -170,15 +170,15 @@ size_t rama_own_next_name(const struct rama_own *o, size_t *at, const unsigned c
 	return n;
 }
 
-bool rama_shut_reduces(const struct rama_module *mod)
+bool rama_shutdown_shut_reduces(const struct rama_module *mod)
 {
 	return rama_reducible(mod) && mod->record->n_arrays == 0;
 }
 
 /* the layout of a file is the same for all: one record is enough */
-bool rama_shut_shares(const struct rama_module *mod)
+bool rama_shutdown_shut_shares(const struct rama_module *mod)
 {
-	return mod->id == RAMA_MOD_LUSTRE || rama_shut_reduces(mod);
+	return mod->id == RAMA_MOD_LUSTRE || rama_shutdown_shut_reduces(mod);
 }
 
 static void shift_segments(const struct rama_module *mod, union rama_word *w, size_t bytes,
@@ -192,7 +192,7 @@ static void shift_segments(const struct rama_module *mod, union rama_word *w, si
 	}
 }
 
-void rama_own_shift(struct rama_own *o, double shift)
+void rama_shutdown_own_shift(struct rama_shutdown_own *o, double shift)
 {
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && shift != 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
@@ -201,7 +201,7 @@ void rama_own_shift(struct rama_own *o, double shift)
 
 		if (o->part[RAMA_REGION_MODULE + id].version == 0)
 			continue;
-		for (size_t at = 0; (n = rama_own_next(o, id, &at, &w)) > 0;) {
+		for (size_t at = 0; (n = rama_shutdown_own_next(o, id, &at, &w)) > 0;) {
 			for (unsigned i = 0; i < *mod->record->n_fields; i++) {
 				const struct rama_field *f = &mod->record->fields[i];
 
@@ -218,61 +218,61 @@ void rama_own_shift(struct rama_own *o, double shift)
 
 static int by_id(const void *a, const void *b)
 {
-	const struct rama_shut_ref *x = a, *y = b;
+	const struct rama_shutdown_shut_ref *x = a, *y = b;
 
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
 /* An id that the rank has twice is not one file: its records stay as they are. */
-static int list_shared(struct rama_shut *s, unsigned id)
+static int list_shared(struct rama_shutdown_shut *s, unsigned id)
 {
-	const struct rama_shut_ref *r = s->ref[id];
-	struct rama_ids *ids = &s->shared[id];
+	const struct rama_shutdown_shut_ref *r = s->ref[id];
+	struct rama_shutdown_ids *ids = &s->shared[id];
 	size_t n = s->n_ref[id];
 
 	ids->id = malloc((n + 1) * sizeof(*ids->id));
 	if (ids->id == NULL)
-		return rama_shut_no_memory(s);
+		return rama_shutdown_shut_no_memory(s);
 	for (size_t i = 0; i < n && !s->opt.unreduced; i++)
 		if ((i == 0 || r[i - 1].id != r[i].id) && (i + 1 == n || r[i + 1].id != r[i].id))
 			ids->id[ids->n++] = r[i].id;
 	return 0;
 }
 
-static int find_records(struct rama_shut *s, unsigned id)
+static int find_records(struct rama_shutdown_shut *s, unsigned id)
 {
 	union rama_word *w;
 	size_t n = 0;
 
-	for (size_t at = 0; rama_own_next(s->own, id, &at, &w) > 0;)
+	for (size_t at = 0; rama_shutdown_own_next(s->own, id, &at, &w) > 0;)
 		n++;
 	s->ref[id] = calloc(n + 1, sizeof(*s->ref[id]));
 	if (s->ref[id] == NULL)
-		return rama_shut_no_memory(s);
-	for (size_t at = 0; rama_own_next(s->own, id, &at, &w) > 0;)
-		s->ref[id][s->n_ref[id]++] = (struct rama_shut_ref){ w[RAMA_ID].u, w };
+		return rama_shutdown_shut_no_memory(s);
+	for (size_t at = 0; rama_shutdown_own_next(s->own, id, &at, &w) > 0;)
+		s->ref[id][s->n_ref[id]++] = (struct rama_shutdown_shut_ref){ w[RAMA_ID].u, w };
 	if (n > 1)
 		qsort(s->ref[id], n, sizeof(*s->ref[id]), by_id);
 	return list_shared(s, id);
 }
 
-static int find_names(struct rama_shut *s)
+static int find_names(struct rama_shutdown_shut *s)
 {
 	const unsigned char *name;
 	size_t n = 0;
 
-	for (size_t at = 0; rama_own_next_name(s->own, &at, &name) > 0;)
+	for (size_t at = 0; rama_shutdown_own_next_name(s->own, &at, &name) > 0;)
 		n++;
 	s->names.id = malloc((n + 1) * sizeof(*s->names.id));
 	if (s->names.id == NULL)
-		return rama_shut_no_memory(s);
-	for (size_t at = 0; rama_own_next_name(s->own, &at, &name) > 0;)
+		return rama_shutdown_shut_no_memory(s);
+	for (size_t at = 0; rama_shutdown_own_next_name(s->own, &at, &name) > 0;)
 		memcpy(&s->names.id[s->names.n++], name, sizeof(*s->names.id));
-	rama_ids_sort(&s->names);
+	rama_shutdown_ids_sort(&s->names);
 	return 0;
 }
 
-int rama_shut_find(struct rama_shut *s)
+int rama_shutdown_shut_find(struct rama_shutdown_shut *s)
 {
 	int rc = find_names(s);
 
@@ -280,15 +280,15 @@ int rama_shut_find(struct rama_shut *s)
 		const struct rama_module *mod = rama_module_get(id);
 
 		if (mod != NULL && s->own->part[RAMA_REGION_MODULE + id].version > 0 &&
-		    rama_shut_shares(mod))
+		    rama_shutdown_shut_shares(mod))
 			rc = find_records(s, id);
 	}
 	return rc;
 }
 
-union rama_word *rama_shut_ref_get(const struct rama_shut *s, unsigned module, uint64_t id)
+union rama_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut *s, unsigned module, uint64_t id)
 {
-	struct rama_shut_ref key = { .id = id }, *r = NULL;
+	struct rama_shutdown_shut_ref key = { .id = id }, *r = NULL;
 
 	if (s->n_ref[module] > 0)
 		r = bsearch(&key, s->ref[module], s->n_ref[module], sizeof(*r), by_id);
@@ -309,11 +309,11 @@ static double width_of(const union rama_word *w)
 	return w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
 }
 
-void rama_shut_heat_measure(struct rama_shut *s, double shift)
+void rama_shutdown_shut_heat_measure(struct rama_shutdown_shut *s, double shift)
 {
 	union rama_word *w;
 
-	for (size_t at = 0; rama_own_next(s->own, RAMA_MOD_HEATMAP, &at, &w) > 0;) {
+	for (size_t at = 0; rama_shutdown_own_next(s->own, RAMA_MOD_HEATMAP, &at, &w) > 0;) {
 		double end = shift + width_of(w) * (double)w[RAMA_HEATMAP_NBINS].u;
 
 		if (width_of(w) > s->heat_width && is_finite(width_of(w)))
@@ -335,10 +335,10 @@ static uint64_t bins_needed(double end, double width)
 	return (double)whole < n ? whole + 1 : whole;
 }
 
-static int pack_map(struct rama_shut *s, const union rama_word *w, double width, uint64_t bins)
+static int pack_map(struct rama_shutdown_shut *s, const union rama_word *w, double width, uint64_t bins)
 {
 	union rama_word to[RAMA_HEATMAP__WORDS + 2 * BINS_MAX] = { { .u = 0 } };
-	double shift = rama_shut_offset(s);
+	double shift = rama_shutdown_shut_offset(s);
 	uint64_t have = w[RAMA_HEATMAP_NBINS].u;
 
 	memcpy(to, w, RAMA_HEATMAP__WORDS * sizeof(*to));
@@ -355,11 +355,11 @@ static int pack_map(struct rama_shut *s, const union rama_word *w, double width,
 			bin[k].i = rama_add(bin[k].i, from[i].i);
 		}
 	}
-	return rama_shut_add(s, RAMA_REGION_MODULE + RAMA_MOD_HEATMAP, to,
+	return rama_shutdown_shut_add(s, RAMA_REGION_MODULE + RAMA_MOD_HEATMAP, to,
 			     (RAMA_HEATMAP__WORDS + 2 * bins) * sizeof(*to));
 }
 
-int rama_shut_heat_pack(struct rama_shut *s)
+int rama_shutdown_shut_heat_pack(struct rama_shutdown_shut *s)
 {
 	double width = s->heat_width;
 	union rama_word *w;
@@ -372,7 +372,7 @@ int rama_shut_heat_pack(struct rama_shut *s)
 		width *= 2;
 	bins = bins_needed(s->heat_end, width);
 	bins = bins == 0 ? 1 : bins;
-	for (size_t at = 0; rc == 0 && rama_own_next(s->own, RAMA_MOD_HEATMAP, &at, &w) > 0;)
+	for (size_t at = 0; rc == 0 && rama_shutdown_own_next(s->own, RAMA_MOD_HEATMAP, &at, &w) > 0;)
 		rc = pack_map(s, w, width, bins);
 	return rc;
 }

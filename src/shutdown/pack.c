@@ -11,14 +11,14 @@
 
 /* ---- pieces ---------------------------------------------------------------------------------------- */
 
-static int append(struct rama_shut *s, struct rama_shut_piece *p, const void *bytes, size_t n)
+static int append(struct rama_shutdown_shut *s, struct rama_shutdown_shut_piece *p, const void *bytes, size_t n)
 {
 	if (n > p->room - p->n) {
 		size_t room = p->n + n > 2 * p->room ? p->n + n : 2 * p->room;
 		unsigned char *more = realloc(p->bytes, room);
 
 		if (more == NULL)
-			return rama_shut_no_memory(s);
+			return rama_shutdown_shut_no_memory(s);
 		p->bytes = more;
 		p->room = room;
 	}
@@ -27,7 +27,7 @@ static int append(struct rama_shut *s, struct rama_shut_piece *p, const void *by
 	return 0;
 }
 
-static int flush(struct rama_shut *s)
+static int flush(struct rama_shutdown_shut *s)
 {
 	const unsigned char *packed;
 	size_t n = s->plain_n, packed_n;
@@ -40,16 +40,16 @@ static int flush(struct rama_shut *s)
 	return rc == 0 ? append(s, &s->piece[s->region], packed, packed_n) : rc;
 }
 
-static int start_packing(struct rama_shut *s)
+static int start_packing(struct rama_shutdown_shut *s)
 {
 	int rc = rama_packer_init(&s->packer, RAMA_ZLIB, s->opt.level, s->e);
 
 	s->packing = rc == 0;
 	s->plain = malloc(PIECE);
-	return s->plain == NULL ? rama_shut_no_memory(s) : rc;
+	return s->plain == NULL ? rama_shutdown_shut_no_memory(s) : rc;
 }
 
-int rama_shut_add(struct rama_shut *s, unsigned region, const void *bytes, size_t n)
+int rama_shutdown_shut_add(struct rama_shutdown_shut *s, unsigned region, const void *bytes, size_t n)
 {
 	const char *p = bytes;
 	int rc = s->packing ? 0 : start_packing(s);
@@ -72,18 +72,18 @@ int rama_shut_add(struct rama_shut *s, unsigned region, const void *bytes, size_
 
 /* ---- what goes into them ------------------------------------------------------------------------------ */
 
-static int pack_names(struct rama_shut *s)
+static int pack_names(struct rama_shutdown_shut *s)
 {
 	const unsigned char *name;
 	size_t n;
 	int rc = 0;
 
-	for (size_t at = 0; rc == 0 && (n = rama_own_next_name(s->own, &at, &name)) > 0;) {
+	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next_name(s->own, &at, &name)) > 0;) {
 		uint64_t id;
 
 		memcpy(&id, name, sizeof(id));
-		if (!rama_ids_has(&s->not_mine, id))
-			rc = rama_shut_add(s, RAMA_REGION_NAMES, name, n);
+		if (!rama_shutdown_ids_has(&s->not_mine, id))
+			rc = rama_shutdown_shut_add(s, RAMA_REGION_NAMES, name, n);
 	}
 	return rc;
 }
@@ -95,71 +95,71 @@ static bool is_split(const struct rama_module *mod)
 }
 
 /* a trace as released tools know it: segments without the word that says which thread it was */
-static int pack_trace(struct rama_shut *s, const struct rama_module *mod)
+static int pack_trace(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
 	unsigned region = RAMA_REGION_MODULE + mod->id, words = mod->record->words;
 	union rama_word *w;
 	size_t n;
 	int rc = 0;
 
-	for (size_t at = 0; rc == 0 && (n = rama_own_next(s->own, mod->id, &at, &w)) > 0;) {
-		rc = rama_shut_add(s, region, w, words * sizeof(*w));
+	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
+		rc = rama_shutdown_shut_add(s, region, w, words * sizeof(*w));
 		for (size_t i = words; i < n / sizeof(*w) && rc == 0; i += RAMA_SEG_WORDS)
-			rc = rama_shut_add(s, region, w + i, RAMA_SEG_THREAD * sizeof(*w));
+			rc = rama_shutdown_shut_add(s, region, w + i, RAMA_SEG_THREAD * sizeof(*w));
 	}
 	return rc;
 }
 
 /* Its threads, as logfile/threads.c reads them. Every rank writes them for every record that it writes, so
  * that both stay in step. */
-static int pack_threads(struct rama_shut *s, const struct rama_module *mod)
+static int pack_threads(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
 	unsigned region = RAMA_REGION_MODULE + rama_table_section_threads(mod->id)->id;
 	union rama_word *w;
 	size_t n;
 	int rc = 0;
 
-	for (size_t at = 0; rc == 0 && (n = rama_own_next(s->own, mod->id, &at, &w)) > 0;) {
+	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
 		union rama_word *seg = w + mod->record->words, *end = w + n / sizeof(*w);
 		const uint64_t head[] = { w[RAMA_ID].u, w[RAMA_RANK].u,
 					  (uint64_t)(end - seg) / RAMA_SEG_WORDS };
 
-		rc = rama_shut_add(s, region, head, sizeof(head));
+		rc = rama_shutdown_shut_add(s, region, head, sizeof(head));
 		while (seg < end && rc == 0) {
 			uint64_t run[] = { seg[RAMA_SEG_THREAD].u, 0 };
 
 			for (; seg < end && seg[RAMA_SEG_THREAD].u == run[0]; seg += RAMA_SEG_WORDS)
 				run[1]++;
-			rc = rama_shut_add(s, region, run, sizeof(run));
+			rc = rama_shutdown_shut_add(s, region, run, sizeof(run));
 		}
 	}
 	return rc;
 }
 
 /* Records of shared files are at rank 0 already; layouts are the same everywhere, and rank 0 writes its. */
-static int pack_module(struct rama_shut *s, const struct rama_module *mod)
+static int pack_module(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
 	union rama_word *w;
 	size_t n;
 	int rc = 0;
 
 	if (mod->id == RAMA_MOD_HEATMAP)
-		return rama_shut_heat_pack(s);
+		return rama_shutdown_shut_heat_pack(s);
 	if (is_split(mod))
 		return pack_trace(s, mod);
-	for (size_t at = 0; rc == 0 && (n = rama_own_next(s->own, mod->id, &at, &w)) > 0;) {
-		bool shared = rama_ids_has(&s->shared[mod->id], w[RAMA_ID].u);
+	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
+		bool shared = rama_shutdown_ids_has(&s->shared[mod->id], w[RAMA_ID].u);
 
-		if (shared && (s->index > 0 || rama_shut_reduces(mod)))
+		if (shared && (s->index > 0 || rama_shutdown_shut_reduces(mod)))
 			continue;
 		if (shared)
 			w[RAMA_RANK].i = -1;
-		rc = rama_shut_add(s, RAMA_REGION_MODULE + mod->id, w, n);
+		rc = rama_shutdown_shut_add(s, RAMA_REGION_MODULE + mod->id, w, n);
 	}
 	return rc;
 }
 
-int rama_shut_pack(struct rama_shut *s)
+int rama_shutdown_shut_pack(struct rama_shutdown_shut *s)
 {
 	int rc = pack_names(s);
 
@@ -179,7 +179,7 @@ int rama_shut_pack(struct rama_shut *s)
 	if (rc == 0)
 		rc = flush(s);
 	if (rc == 0 && s->index == 0)
-		rc = rama_shut_job(s);
+		rc = rama_shutdown_shut_job(s);
 	for (unsigned i = 0; i < RAMA_REGIONS; i++)
 		s->result->own_bytes += s->piece[i].n;
 	free(s->plain);
@@ -192,7 +192,7 @@ int rama_shut_pack(struct rama_shut *s)
 
 /* ---- the job ------------------------------------------------------------------------------------------ */
 
-static void say_missing(const struct rama_shut *s, char *metadata)
+static void say_missing(const struct rama_shutdown_shut *s, char *metadata)
 {
 	static const char key[] = RAMA_META_MISSING;
 	size_t have = strnlen(metadata, RAMA_META_SIZE - 1), room = RAMA_META_SIZE - 1 - have;
@@ -207,7 +207,7 @@ static void say_missing(const struct rama_shut *s, char *metadata)
 }
 
 /* Stored, not compressed: its size does not change if ranks fall silent after places were given. */
-int rama_shut_job(struct rama_shut *s)
+int rama_shutdown_shut_job(struct rama_shutdown_shut *s)
 {
 	size_t n = (size_t)s->own->part[RAMA_REGION_JOB].len, packed_n;
 	unsigned char job[RAMA_JOB_REGION];
@@ -217,7 +217,7 @@ int rama_shut_job(struct rama_shut *s)
 
 	if (n > sizeof(job))
 		return rama_err_set(s->e, RAMA_ELIMIT, "the job is described at too great length");
-	memcpy(job, rama_own_region(s->own, RAMA_REGION_JOB), n);
+	memcpy(job, rama_shutdown_own_region(s->own, RAMA_REGION_JOB), n);
 	memcpy(job + 8, s->start, 16);
 	memcpy(job + 24, s->end, 16);
 	memcpy(job + 40, &s->comm->size, 8);
@@ -245,7 +245,7 @@ static const unsigned char empty9[] = { 2, 8, 32, 0, 0, 0, 0, 255, 255 };
 static const unsigned char head[] = { 0x78, 1 }, tail[] = { 1, 0, 0, 255, 255, 0, 0, 0, 1 };
 
 struct filler {
-	struct rama_shut *s;
+	struct rama_shutdown_shut *s;
 	uint64_t off;
 	unsigned char bytes[4096];
 	size_t n;
@@ -269,7 +269,7 @@ static void emit(struct filler *f, const void *bytes, size_t n)
 	}
 }
 
-int rama_shut_fill(struct rama_shut *s, uint64_t off, uint64_t n, uint32_t *crc)
+int rama_shutdown_shut_fill(struct rama_shutdown_shut *s, uint64_t off, uint64_t n, uint32_t *crc)
 {
 	static const uint8_t least[] = { 0, 6, 7, 13, 9 }; /* by what is left after blocks of 5 */
 	struct filler f = { .s = s, .off = off, .crc = *crc };

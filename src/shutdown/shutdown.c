@@ -12,25 +12,25 @@
 
 #include "shutdown/parts.h"
 
-int rama_shut_no_memory(struct rama_shut *s)
+int rama_shutdown_shut_no_memory(struct rama_shutdown_shut *s)
 {
 	return rama_err_set(s->e, RAMA_EMEMORY, "out of memory");
 }
 
-int rama_shut_send(struct rama_shut *s, int64_t to, int tag, const struct rama_msg *m)
+int rama_shutdown_shut_send(struct rama_shutdown_shut *s, int64_t to, int tag, const struct rama_shutdown_msg *m)
 {
 	return s->comm->send(s->comm->ctx, to, tag, m->bytes, m->n);
 }
 
-int rama_shut_recv(struct rama_shut *s, int64_t from, int tag, struct rama_got *g, double until)
+int rama_shutdown_shut_recv(struct rama_shutdown_shut *s, int64_t from, int tag, struct rama_shutdown_got *g, double until)
 {
-	*g = (struct rama_got){ 0 };
+	*g = (struct rama_shutdown_got){ 0 };
 	return s->comm->recv(s->comm->ctx, from, tag, &g->bytes, &g->n,
 			     until - s->comm->now(s->comm->ctx));
 }
 
 /* A writer looks at the file before anybody counts on it. */
-static void try_file(struct rama_shut *s)
+static void try_file(struct rama_shutdown_shut *s)
 {
 	unsigned rows = (int64_t)s->writers > s->count ? (unsigned)s->count : s->writers;
 	struct rama_err mine;
@@ -43,7 +43,7 @@ static void try_file(struct rama_shut *s)
 	}
 }
 
-static double lap(struct rama_shut *s, double *since)
+static double lap(struct rama_shutdown_shut *s, double *since)
 {
 	double now = s->comm->now(s->comm->ctx), took = now - *since;
 
@@ -51,46 +51,46 @@ static double lap(struct rama_shut *s, double *since)
 	return took;
 }
 
-static int go_through(struct rama_shut *s)
+static int go_through(struct rama_shutdown_shut *s)
 {
 	double since = s->begin;
-	int rc = rama_shut_call(s);
+	int rc = rama_shutdown_shut_call(s);
 
 	s->result->call = lap(s, &since);
 	if (rc != 0)
 		return rc;
 	try_file(s);
-	rama_own_shift(s->own, rama_shut_offset(s));
-	rama_shut_heat_measure(s, rama_shut_offset(s));
-	rc = rama_shut_find(s);
+	rama_shutdown_own_shift(s->own, rama_shutdown_shut_offset(s));
+	rama_shutdown_shut_heat_measure(s, rama_shutdown_shut_offset(s));
+	rc = rama_shutdown_shut_find(s);
 	if (rc == 0)
-		rc = rama_shut_share(s);
+		rc = rama_shutdown_shut_share(s);
 	if (rc == 0)
-		rc = rama_shut_reduce(s);
+		rc = rama_shutdown_shut_reduce(s);
 	s->result->aggregate = lap(s, &since);
 	if (rc == 0)
-		rc = rama_shut_pack(s);
+		rc = rama_shutdown_shut_pack(s);
 	s->result->compress = lap(s, &since);
 	if (rc == 0)
-		rc = rama_shut_measure(s);
+		rc = rama_shutdown_shut_measure(s);
 	if (rc == 0)
-		rc = rama_shut_write(s);
+		rc = rama_shutdown_shut_write(s);
 	s->result->store = lap(s, &since);
 	return rc;
 }
 
-static void clean_up(struct rama_shut *s)
+static void clean_up(struct rama_shutdown_shut *s)
 {
 	for (unsigned i = 0; i < RAMA_MODULES; i++) {
 		free(s->ref[i]);
-		rama_ids_fini(&s->shared[i]);
+		rama_shutdown_ids_fini(&s->shared[i]);
 	}
 	for (unsigned i = 0; i < RAMA_REGIONS; i++)
 		free(s->piece[i].bytes);
-	for (unsigned i = 0; i < RAMA_SHUT_LEVELS; i++)
-		rama_ids_fini(&s->not_theirs[i]);
-	rama_ids_fini(&s->names);
-	rama_ids_fini(&s->not_mine);
+	for (unsigned i = 0; i < RAMA_SHUTDOWN_SHUT_LEVELS; i++)
+		rama_shutdown_ids_fini(&s->not_theirs[i]);
+	rama_shutdown_ids_fini(&s->names);
+	rama_shutdown_ids_fini(&s->not_mine);
 	free(s->missing.r);
 	free(s->out.r);
 	free(s->plain);
@@ -101,11 +101,11 @@ static void clean_up(struct rama_shut *s)
 	free(s);
 }
 
-int rama_shutdown(const struct rama_comm *comm, struct rama_own *own,
+int rama_shutdown(const struct rama_shutdown_comm *comm, struct rama_shutdown_own *own,
 		  const struct rama_shutdown_options *opt, struct rama_shutdown_result *result,
 		  struct rama_err *e)
 {
-	struct rama_shut *s = calloc(1, sizeof(*s));
+	struct rama_shutdown_shut *s = calloc(1, sizeof(*s));
 	struct rama_err mine;
 	int rc;
 
@@ -122,8 +122,8 @@ int rama_shutdown(const struct rama_comm *comm, struct rama_own *own,
 		s->opt.limit = RAMA_SHUTDOWN_LIMIT;
 	if (s->opt.writers == 0)
 		s->opt.writers = RAMA_SHUTDOWN_WRITERS;
-	if (s->opt.writers > RAMA_SHUT_WRITERS)
-		s->opt.writers = RAMA_SHUT_WRITERS;
+	if (s->opt.writers > RAMA_SHUTDOWN_SHUT_WRITERS)
+		s->opt.writers = RAMA_SHUTDOWN_SHUT_WRITERS;
 	if (s->opt.level == 0)
 		s->opt.level = 6;
 	rc = go_through(s);

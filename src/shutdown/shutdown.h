@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shutdown.h: the end of a parallel job. All ranks call rama_shutdown() and make one log together: files
  * that every rank used become one record along a tree, each rank compresses what is its own, a few writers
- * put the pieces into one file. It knows nothing of MPI: ranks reach each other through struct rama_comm.
+ * put the pieces into one file. It knows nothing of MPI: ranks reach each other through struct rama_shutdown_comm.
  *
  * A rank that does not answer costs its own data, never the job: the log says which ranks are missing.
  * Only rank 0 must be there. Nobody waits longer than the limit; no rank holds the records of others. */
@@ -11,7 +11,7 @@
 #include "gather/gather.h"
 
 /* How ranks reach each other. Messages between two ranks with the same tag arrive in order. */
-struct rama_comm {
+struct rama_shutdown_comm {
 	int64_t rank, size;
 	/* Returns when `buf` may be used again; a receiver that never takes it must not block the sender for
 	 * ever. An error counts as a message that does not arrive. */
@@ -26,7 +26,7 @@ struct rama_comm {
 /* ---- what a rank has ------------------------------------------------------------------------- */
 
 /* The log of one rank, not compressed, in memory. */
-struct rama_own {
+struct rama_shutdown_own {
 	unsigned char *bytes;
 	size_t n, room;
 	size_t moved;			     /* bytes in front, so that records are aligned */
@@ -35,13 +35,13 @@ struct rama_own {
 };
 
 /* Takes a log from a rama_writer that was made with RAMA_PLAIN_BYTES, is `inner` and writes newest versions.
- * rama_own_ready() comes after rama_writer_finish(). */
-struct rama_sink rama_own_sink(struct rama_own *o);
-int rama_own_ready(struct rama_own *o, struct rama_err *e);
+ * rama_shutdown_own_ready() comes after rama_writer_finish(). */
+struct rama_sink rama_shutdown_own_sink(struct rama_shutdown_own *o);
+int rama_shutdown_own_ready(struct rama_shutdown_own *o, struct rama_err *e);
 /* both at once for the segment of this process; p->rank and p->nprocs are those of the job */
-int rama_own_from_segment(struct rama_own *o, struct rama_segment *s,
+int rama_shutdown_own_from_segment(struct rama_shutdown_own *o, struct rama_segment *s,
 			  const struct rama_gather_process *p, struct rama_err *e);
-void rama_own_fini(struct rama_own *o);
+void rama_shutdown_own_fini(struct rama_shutdown_own *o);
 
 /* ---- where the log goes ------------------------------------------------------------------------ */
 
@@ -101,7 +101,7 @@ struct rama_shutdown_result {
  * NULL: this rank could not make its records; it does its part for the others and is named as missing.
  * 0: the log is complete and holds this rank's data. Else what the rank recorded is not in a log and its
  * segment should stay: RAMA_EMISSING (left out, or rank 0 is not there), or why no log was made. */
-int rama_shutdown(const struct rama_comm *comm, struct rama_own *own,
+int rama_shutdown(const struct rama_shutdown_comm *comm, struct rama_shutdown_own *own,
 		  const struct rama_shutdown_options *opt, struct rama_shutdown_result *result,
 		  struct rama_err *e);
 

@@ -14,19 +14,19 @@
 
 /* ---- the tree --------------------------------------------------------------------------------------- */
 
-int64_t rama_shut_rank(const struct rama_shut *s, int64_t index)
+int64_t rama_shutdown_shut_rank(const struct rama_shutdown_shut *s, int64_t index)
 {
 	for (size_t i = 0; i < s->out.n && s->out.r[i][0] <= index; i++)
 		index += s->out.r[i][1] - s->out.r[i][0] + 1;
 	return index;
 }
 
-int64_t rama_shut_parent(const struct rama_shut *s)
+int64_t rama_shutdown_shut_parent(const struct rama_shutdown_shut *s)
 {
-	return s->index > 0 ? rama_shut_rank(s, s->index & (s->index - 1)) : -1;
+	return s->index > 0 ? rama_shutdown_shut_rank(s, s->index & (s->index - 1)) : -1;
 }
 
-static int64_t child_at(const struct rama_shut *s, unsigned level)
+static int64_t child_at(const struct rama_shutdown_shut *s, unsigned level)
 {
 	int64_t step = (int64_t)1 << level;
 
@@ -35,35 +35,35 @@ static int64_t child_at(const struct rama_shut *s, unsigned level)
 	return s->index + step;
 }
 
-int64_t rama_shut_child(const struct rama_shut *s, unsigned level)
+int64_t rama_shutdown_shut_child(const struct rama_shutdown_shut *s, unsigned level)
 {
 	return s->gone >> level & 1 ? -1 : child_at(s, level);
 }
 
 /* all ranks below that child are lost with it */
-void rama_shut_lose(struct rama_shut *s, unsigned level)
+void rama_shutdown_shut_lose(struct rama_shutdown_shut *s, unsigned level)
 {
 	int64_t first = child_at(s, level), end = first + ((int64_t)1 << level);
 
 	s->gone |= 1ull << level;
 	end = end < s->count ? end : s->count;
 	for (int64_t i = first; i < end; i++) {
-		int64_t rank = rama_shut_rank(s, i);
+		int64_t rank = rama_shutdown_shut_rank(s, i);
 
 		if (rama_ranges_add(&s->missing, rank, rank) != 0)
-			rama_shut_no_memory(s);
+			rama_shutdown_shut_no_memory(s);
 	}
 }
 
 /* ends of the phases, as shares of the budget */
 static const double ends[] = { 0.15, 0.35, 0.60, 0.95, 1.0 };
 
-double rama_shut_over(const struct rama_shut *s, enum rama_shut_phase phase)
+double rama_shutdown_shut_over(const struct rama_shutdown_shut *s, enum rama_shutdown_shut_phase phase)
 {
 	return s->from + s->budget * ends[phase];
 }
 
-double rama_shut_until(const struct rama_shut *s, enum rama_shut_phase phase, unsigned level)
+double rama_shutdown_shut_until(const struct rama_shutdown_shut *s, enum rama_shutdown_shut_phase phase, unsigned level)
 {
 	double begin = phase > 0 ? ends[phase - 1] : 0;
 	unsigned height = 1;
@@ -74,82 +74,82 @@ double rama_shut_until(const struct rama_shut *s, enum rama_shut_phase phase, un
 }
 
 /* what a child sent; false: it is lost */
-static bool hear(struct rama_shut *s, unsigned level, int tag, struct rama_got *g,
-		 enum rama_shut_phase phase)
+static bool hear(struct rama_shutdown_shut *s, unsigned level, int tag, struct rama_shutdown_got *g,
+		 enum rama_shutdown_shut_phase phase)
 {
-	int64_t child = rama_shut_child(s, level);
+	int64_t child = rama_shutdown_shut_child(s, level);
 
-	if (child >= 0 && rama_shut_recv(s, rama_shut_rank(s, child), tag, g,
-					 rama_shut_until(s, phase, level)) == 0)
+	if (child >= 0 && rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, child), tag, g,
+					 rama_shutdown_shut_until(s, phase, level)) == 0)
 		return true;
 	if (child >= 0)
-		rama_shut_lose(s, level);
+		rama_shutdown_shut_lose(s, level);
 	return false;
 }
 
-static int hear_parent(struct rama_shut *s, int tag, struct rama_got *g, enum rama_shut_phase phase)
+static int hear_parent(struct rama_shutdown_shut *s, int tag, struct rama_shutdown_got *g, enum rama_shutdown_shut_phase phase)
 {
-	int rc = rama_shut_recv(s, rama_shut_parent(s), tag, g, rama_shut_over(s, phase));
+	int rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_parent(s), tag, g, rama_shutdown_shut_over(s, phase));
 
 	return rc == 0 ? 0
 		       : rama_err_set(s->e, RAMA_EMISSING,
 				      "a rank fell silent as the log was made");
 }
 
-static int tell_parent(struct rama_shut *s, int tag, struct rama_msg *m)
+static int tell_parent(struct rama_shutdown_shut *s, int tag, struct rama_shutdown_msg *m)
 {
-	int rc = m->failed ? rama_shut_no_memory(s) : 0;
+	int rc = m->failed ? rama_shutdown_shut_no_memory(s) : 0;
 
 	if (rc == 0)
-		rama_shut_send(s, rama_shut_parent(s), tag, m);
-	rama_msg_fini(m);
+		rama_shutdown_shut_send(s, rama_shutdown_shut_parent(s), tag, m);
+	rama_shutdown_msg_fini(m);
 	return rc;
 }
 
 /* ---- which files are shared --------------------------------------------------------------------------- */
 
-static void put_lists(struct rama_msg *m, const struct rama_shut *s)
+static void put_lists(struct rama_shutdown_msg *m, const struct rama_shutdown_shut *s)
 {
 	uint64_t n = 0;
 
 	for (unsigned id = 0; id < RAMA_MODULES; id++)
 		n += s->shared[id].n > 0;
-	rama_msg_u64(m, s->alone);
-	rama_msg_f64(m, s->heat_width);
-	rama_msg_f64(m, s->heat_end);
-	rama_msg_u64(m, n);
+	rama_shutdown_msg_u64(m, s->alone);
+	rama_shutdown_msg_f64(m, s->heat_width);
+	rama_shutdown_msg_f64(m, s->heat_end);
+	rama_shutdown_msg_u64(m, n);
 	for (unsigned id = 0; id < RAMA_MODULES; id++) {
 		if (s->shared[id].n == 0)
 			continue;
-		rama_msg_u64(m, id);
-		rama_ids_put(m, &s->shared[id]);
+		rama_shutdown_msg_u64(m, id);
+		rama_shutdown_ids_put(m, &s->shared[id]);
 	}
 }
 
 /* Lists of a child narrow those of this rank; lists from above are a part of them already. */
-static int take_lists(struct rama_shut *s, struct rama_got *g)
+static int take_lists(struct rama_shutdown_shut *s, struct rama_shutdown_got *g)
 {
 	bool listed[RAMA_MODULES] = { false };
-	uint64_t alone = rama_got_u64(g), n;
-	double width = rama_got_f64(g), end = rama_got_f64(g);
+	uint64_t alone = rama_shutdown_got_u64(g), n;
+	double width = rama_shutdown_got_f64(g), end = rama_shutdown_got_f64(g);
 
 	s->alone = s->alone || alone != 0;
 	s->heat_width = width > s->heat_width ? width : s->heat_width;
 	s->heat_end = end > s->heat_end ? end : s->heat_end;
-	n = rama_got_u64(g);
+	n = rama_shutdown_got_u64(g);
 	for (uint64_t i = 0; i < n && !g->bad; i++) {
-		uint64_t id = rama_got_u64(g);
-		struct rama_ids ids = { 0 };
+		uint64_t id = rama_shutdown_got_u64(g);
+		struct rama_shutdown_ids ids = { 0 };
 
-		if (rama_ids_take(g, &ids) != 0)
-			return rama_shut_no_memory(s);
+		if (rama_shutdown_ids_take(g, &ids) != 0)
+			return rama_shutdown_shut_no_memory(s);
 		if (id >= RAMA_MODULES || g->bad) {
 			g->bad = true;
 		} else {
-			rama_ids_intersect(&s->shared[id], &ids);
+			rama_shutdown_ids_intersect(&s->shared[id], &ids);
 			listed[id] = true;
 		}
-		rama_ids_fini(&ids);
+		rama_shutdown_ids_fini(&ids);
 	}
 	for (unsigned id = 0; id < RAMA_MODULES; id++)
 		if (!listed[id])
@@ -158,78 +158,78 @@ static int take_lists(struct rama_shut *s, struct rama_got *g)
 }
 
 /* A name goes to the lowest rank that has it: the child hears which ones are written by ranks before it. */
-static int take_names(struct rama_shut *s, unsigned level, struct rama_got *g)
+static int take_names(struct rama_shutdown_shut *s, unsigned level, struct rama_shutdown_got *g)
 {
-	struct rama_ids names = { 0 };
-	int rc = rama_ids_take(g, &names);
+	struct rama_shutdown_ids names = { 0 };
+	int rc = rama_shutdown_ids_take(g, &names);
 
 	if (rc == 0)
-		rc = rama_ids_join(&s->names, &names, &s->not_theirs[level], NAMES_MOST);
-	rama_ids_fini(&names);
-	return rc == 0 ? 0 : rama_shut_no_memory(s);
+		rc = rama_shutdown_ids_join(&s->names, &names, &s->not_theirs[level], NAMES_MOST);
+	rama_shutdown_ids_fini(&names);
+	return rc == 0 ? 0 : rama_shutdown_shut_no_memory(s);
 }
 
-static int share_down(struct rama_shut *s)
+static int share_down(struct rama_shutdown_shut *s)
 {
-	for (unsigned k = RAMA_SHUT_LEVELS; k-- > 0;) {
-		int64_t child = rama_shut_child(s, k);
-		struct rama_ids both = { 0 }, *theirs = &s->not_theirs[k];
-		struct rama_msg m = { 0 };
+	for (unsigned k = RAMA_SHUTDOWN_SHUT_LEVELS; k-- > 0;) {
+		int64_t child = rama_shutdown_shut_child(s, k);
+		struct rama_shutdown_ids both = { 0 }, *theirs = &s->not_theirs[k];
+		struct rama_shutdown_msg m = { 0 };
 		int rc = 0;
 
 		if (child < 0)
 			continue;
 		put_lists(&m, s);
 		if (s->not_mine.n > 0)
-			rc = rama_ids_join(theirs, &s->not_mine, &both, SIZE_MAX);
-		rama_ids_put(&m, theirs);
+			rc = rama_shutdown_ids_join(theirs, &s->not_mine, &both, SIZE_MAX);
+		rama_shutdown_ids_put(&m, theirs);
 		if (rc == 0 && !m.failed)
-			rama_shut_send(s, rama_shut_rank(s, child), RAMA_TAG_SHARED, &m);
+			rama_shutdown_shut_send(s, rama_shutdown_shut_rank(s, child), RAMA_SHUTDOWN_TAG_SHARED, &m);
 		rc = m.failed ? RAMA_EMEMORY : rc;
-		rama_ids_fini(&both);
-		rama_ids_fini(theirs);
-		rama_msg_fini(&m);
+		rama_shutdown_ids_fini(&both);
+		rama_shutdown_ids_fini(theirs);
+		rama_shutdown_msg_fini(&m);
 		if (rc != 0)
-			return rama_shut_no_memory(s);
+			return rama_shutdown_shut_no_memory(s);
 	}
 	return 0;
 }
 
-int rama_shut_share(struct rama_shut *s)
+int rama_shutdown_shut_share(struct rama_shutdown_shut *s)
 {
-	struct rama_msg m = { 0 };
-	struct rama_got g = { 0 };
+	struct rama_shutdown_msg m = { 0 };
+	struct rama_shutdown_got g = { 0 };
 	int rc = 0;
 
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && s->count == 1 && !s->opt.single; id++)
 		if (id !=
 		    RAMA_MOD_LUSTRE) /* among one, counters are its own; a layout is the file's */
 			s->shared[id].n = 0;
-	for (unsigned k = 0; k < RAMA_SHUT_LEVELS && rc == 0; k++) {
-		if (!hear(s, k, RAMA_TAG_IDS, &g, RAMA_SHUT_IDS))
+	for (unsigned k = 0; k < RAMA_SHUTDOWN_SHUT_LEVELS && rc == 0; k++) {
+		if (!hear(s, k, RAMA_SHUTDOWN_TAG_IDS, &g, RAMA_SHUTDOWN_SHUT_IDS))
 			continue;
 		rc = take_lists(s, &g);
 		if (rc == 0)
 			rc = take_names(s, k, &g);
 		if (g.bad)
-			rama_shut_lose(s, k);
-		rama_got_fini(&g);
+			rama_shutdown_shut_lose(s, k);
+		rama_shutdown_got_fini(&g);
 	}
 	if (rc == 0 && s->index > 0) {
 		put_lists(&m, s);
-		rama_ids_put(&m, &s->names);
-		rc = tell_parent(s, RAMA_TAG_IDS, &m);
+		rama_shutdown_ids_put(&m, &s->names);
+		rc = tell_parent(s, RAMA_SHUTDOWN_TAG_IDS, &m);
 		if (rc == 0)
-			rc = hear_parent(s, RAMA_TAG_SHARED, &g, RAMA_SHUT_IDS);
+			rc = hear_parent(s, RAMA_SHUTDOWN_TAG_SHARED, &g, RAMA_SHUTDOWN_SHUT_IDS);
 		if (rc == 0)
 			rc = take_lists(s, &g);
-		if (rc == 0 && rama_ids_take(&g, &s->not_mine) != 0)
-			rc = rama_shut_no_memory(s);
+		if (rc == 0 && rama_shutdown_ids_take(&g, &s->not_mine) != 0)
+			rc = rama_shutdown_shut_no_memory(s);
 		if (rc == 0 && g.bad)
 			rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
-		rama_got_fini(&g);
+		rama_shutdown_got_fini(&g);
 	}
-	rama_ids_fini(&s->names);
+	rama_shutdown_ids_fini(&s->names);
 	return rc == 0 ? share_down(s) : rc;
 }
 
@@ -254,12 +254,12 @@ static struct rama_spread *spread_of(const struct batch *b, unsigned char *bytes
 					      sizeof(struct rama_spread));
 }
 
-static int fill_batch(struct rama_shut *s, struct batch *b)
+static int fill_batch(struct rama_shutdown_shut *s, struct batch *b)
 {
 	size_t words = b->plan.mod->record->words;
 
 	for (size_t i = 0; i < b->n; i++) {
-		const union rama_word *from = rama_shut_ref_get(s, b->plan.mod->id, b->id[i]);
+		const union rama_word *from = rama_shutdown_shut_ref_get(s, b->plan.mod->id, b->id[i]);
 		union rama_word *w = words_of(b, b->bytes, i);
 
 		if (from == NULL)
@@ -284,7 +284,7 @@ static void add_batch(struct batch *b, unsigned char *y, unsigned char *x)
 }
 
 /* rank 0: they are complete */
-static int keep_batch(struct rama_shut *s, struct batch *b)
+static int keep_batch(struct rama_shutdown_shut *s, struct batch *b)
 {
 	const struct rama_module *mod = b->plan.mod;
 	int rc = 0;
@@ -293,27 +293,27 @@ static int keep_batch(struct rama_shut *s, struct batch *b)
 		union rama_word *w = words_of(b, b->bytes, i);
 
 		rama_reduce_finish(&b->plan, w, *spread_of(b, b->bytes, i));
-		rc = rama_shut_add(s, RAMA_REGION_MODULE + mod->id, w,
+		rc = rama_shutdown_shut_add(s, RAMA_REGION_MODULE + mod->id, w,
 				   mod->record->words * sizeof(*w));
 	}
 	return rc;
 }
 
 /* From the highest rank down, so that the lowest has the last word; or the other way. */
-static int reduce_batch(struct rama_shut *s, struct batch *b)
+static int reduce_batch(struct rama_shutdown_shut *s, struct batch *b)
 {
-	struct rama_msg m = { 0 };
-	struct rama_got sum = { 0 };
+	struct rama_shutdown_msg m = { 0 };
+	struct rama_shutdown_got sum = { 0 };
 	int rc = fill_batch(s, b);
 
-	for (unsigned i = 0; i < RAMA_SHUT_LEVELS && rc == 0; i++) {
-		unsigned k = s->opt.keep_last ? i : RAMA_SHUT_LEVELS - 1 - i;
-		struct rama_got g = { 0 };
+	for (unsigned i = 0; i < RAMA_SHUTDOWN_SHUT_LEVELS && rc == 0; i++) {
+		unsigned k = s->opt.keep_last ? i : RAMA_SHUTDOWN_SHUT_LEVELS - 1 - i;
+		struct rama_shutdown_got g = { 0 };
 
-		if (!hear(s, k, RAMA_TAG_RECORDS, &g, RAMA_SHUT_RECORDS))
+		if (!hear(s, k, RAMA_SHUTDOWN_TAG_RECORDS, &g, RAMA_SHUTDOWN_SHUT_RECORDS))
 			continue;
 		if (g.n != b->n * b->size) {
-			rama_shut_lose(s, k);
+			rama_shutdown_shut_lose(s, k);
 		} else if (s->opt.keep_last) {
 			add_batch(b, b->bytes, g.bytes);
 		} else if (sum.bytes == NULL) {
@@ -322,23 +322,23 @@ static int reduce_batch(struct rama_shut *s, struct batch *b)
 		} else {
 			add_batch(b, sum.bytes, g.bytes);
 		}
-		rama_got_fini(&g);
+		rama_shutdown_got_fini(&g);
 	}
 	if (sum.bytes != NULL) {
 		add_batch(b, sum.bytes, b->bytes);
 		memcpy(b->bytes, sum.bytes, b->n * b->size);
-		rama_got_fini(&sum);
+		rama_shutdown_got_fini(&sum);
 	}
 	if (rc != 0 || s->index == 0)
 		return rc == 0 ? keep_batch(s, b) : rc;
-	m = (struct rama_msg){ .bytes = b->bytes, .n = b->n * b->size };
-	rama_shut_send(s, rama_shut_parent(s), RAMA_TAG_RECORDS, &m);
+	m = (struct rama_shutdown_msg){ .bytes = b->bytes, .n = b->n * b->size };
+	rama_shutdown_shut_send(s, rama_shutdown_shut_parent(s), RAMA_SHUTDOWN_TAG_RECORDS, &m);
 	return 0;
 }
 
-static int reduce_module(struct rama_shut *s, const struct rama_module *mod)
+static int reduce_module(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
-	const struct rama_ids *ids = &s->shared[mod->id];
+	const struct rama_shutdown_ids *ids = &s->shared[mod->id];
 	struct batch b = { .size = mod->record->words * sizeof(union rama_word) +
 				   sizeof(struct rama_spread) };
 	size_t most = BATCH / b.size > 0 ? BATCH / b.size : 1;
@@ -349,7 +349,7 @@ static int reduce_module(struct rama_shut *s, const struct rama_module *mod)
 	rama_plan_init(&b.plan, mod);
 	b.bytes = malloc((ids->n < most ? ids->n : most) * b.size);
 	if (b.bytes == NULL)
-		return rama_shut_no_memory(s);
+		return rama_shutdown_shut_no_memory(s);
 	for (size_t at = 0; at < ids->n && rc == 0; at += most) {
 		b.id = ids->id + at;
 		b.n = ids->n - at < most ? ids->n - at : most;
@@ -359,14 +359,14 @@ static int reduce_module(struct rama_shut *s, const struct rama_module *mod)
 	return rc;
 }
 
-int rama_shut_reduce(struct rama_shut *s)
+int rama_shutdown_shut_reduce(struct rama_shutdown_shut *s)
 {
 	int rc = 0;
 
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
 
-		if (mod != NULL && s->shared[id].n > 0 && rama_shut_reduces(mod))
+		if (mod != NULL && s->shared[id].n > 0 && rama_shutdown_shut_reduces(mod))
 			rc = reduce_module(s, mod);
 	}
 	return rc;
@@ -374,76 +374,76 @@ int rama_shut_reduce(struct rama_shut *s)
 
 /* ---- sizes up, places down ------------------------------------------------------------------------------ */
 
-static int send_places(struct rama_shut *s)
+static int send_places(struct rama_shutdown_shut *s)
 {
 	uint64_t at[RAMA_REGIONS];
 
 	for (unsigned i = 0; i < RAMA_REGIONS; i++)
 		at[i] = s->place[i] + s->piece[i].n;
-	for (unsigned k = 0; k < RAMA_SHUT_LEVELS; k++) {
-		struct rama_msg m = { 0 };
+	for (unsigned k = 0; k < RAMA_SHUTDOWN_SHUT_LEVELS; k++) {
+		struct rama_shutdown_msg m = { 0 };
 
-		if (rama_shut_child(s, k) < 0)
+		if (rama_shutdown_shut_child(s, k) < 0)
 			continue;
-		rama_msg_put(&m, at, sizeof(at));
-		rama_msg_u64(&m, s->alone);
-		rama_ranges_put(&m, &s->missing);
+		rama_shutdown_msg_put(&m, at, sizeof(at));
+		rama_shutdown_msg_u64(&m, s->alone);
+		rama_shutdown_ranges_put(&m, &s->missing);
 		if (m.failed)
-			return rama_shut_no_memory(s);
-		rama_shut_send(s, rama_shut_rank(s, rama_shut_child(s, k)), RAMA_TAG_PLACES, &m);
-		rama_msg_fini(&m);
+			return rama_shutdown_shut_no_memory(s);
+		rama_shutdown_shut_send(s, rama_shutdown_shut_rank(s, rama_shutdown_shut_child(s, k)), RAMA_SHUTDOWN_TAG_PLACES, &m);
+		rama_shutdown_msg_fini(&m);
 		for (unsigned i = 0; i < RAMA_REGIONS; i++)
 			at[i] += s->below[k][i];
 	}
 	return 0;
 }
 
-static void hear_sizes(struct rama_shut *s)
+static void hear_sizes(struct rama_shutdown_shut *s)
 {
-	for (unsigned k = 0; k < RAMA_SHUT_LEVELS; k++) {
-		struct rama_got g = { 0 };
+	for (unsigned k = 0; k < RAMA_SHUTDOWN_SHUT_LEVELS; k++) {
+		struct rama_shutdown_got g = { 0 };
 		const void *sizes;
 
-		if (!hear(s, k, RAMA_TAG_SIZES, &g, RAMA_SHUT_SIZES))
+		if (!hear(s, k, RAMA_SHUTDOWN_TAG_SIZES, &g, RAMA_SHUTDOWN_SHUT_SIZES))
 			continue;
-		sizes = rama_got_take(&g, sizeof(s->below[k]));
+		sizes = rama_shutdown_got_take(&g, sizeof(s->below[k]));
 		if (sizes != NULL)
 			memcpy(s->below[k], sizes, sizeof(s->below[k]));
-		if (rama_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad) {
-			rama_shut_lose(s, k);
+		if (rama_shutdown_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad) {
+			rama_shutdown_shut_lose(s, k);
 			memset(s->below[k], 0, sizeof(s->below[k]));
 		}
-		rama_got_fini(&g);
+		rama_shutdown_got_fini(&g);
 	}
 }
 
-static int learn_places(struct rama_shut *s, const uint64_t *all)
+static int learn_places(struct rama_shutdown_shut *s, const uint64_t *all)
 {
-	struct rama_msg m = { 0 };
-	struct rama_got g = { 0 };
+	struct rama_shutdown_msg m = { 0 };
+	struct rama_shutdown_got g = { 0 };
 	const void *places;
 	int rc;
 
-	rama_msg_put(&m, all, sizeof(*all) * RAMA_REGIONS);
-	rama_ranges_put(&m, &s->missing);
-	rc = tell_parent(s, RAMA_TAG_SIZES, &m);
+	rama_shutdown_msg_put(&m, all, sizeof(*all) * RAMA_REGIONS);
+	rama_shutdown_ranges_put(&m, &s->missing);
+	rc = tell_parent(s, RAMA_SHUTDOWN_TAG_SIZES, &m);
 	if (rc == 0)
-		rc = hear_parent(s, RAMA_TAG_PLACES, &g, RAMA_SHUT_SIZES);
+		rc = hear_parent(s, RAMA_SHUTDOWN_TAG_PLACES, &g, RAMA_SHUTDOWN_SHUT_SIZES);
 	if (rc != 0)
 		return rc;
-	places = rama_got_take(&g, sizeof(s->place));
+	places = rama_shutdown_got_take(&g, sizeof(s->place));
 	if (places != NULL)
 		memcpy(s->place, places, sizeof(s->place));
-	s->alone = rama_got_u64(&g) != 0;
-	if (rama_ranges_take(&g, &s->missing, s->comm->size) != 0)
-		rc = rama_shut_no_memory(s);
+	s->alone = rama_shutdown_got_u64(&g) != 0;
+	if (rama_shutdown_ranges_take(&g, &s->missing, s->comm->size) != 0)
+		rc = rama_shutdown_shut_no_memory(s);
 	else if (g.bad)
 		rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
-	rama_got_fini(&g);
+	rama_shutdown_got_fini(&g);
 	return rc;
 }
 
-int rama_shut_measure(struct rama_shut *s)
+int rama_shutdown_shut_measure(struct rama_shutdown_shut *s)
 {
 	uint64_t all[RAMA_REGIONS], at = RAMA_HEADER_NEW;
 	int rc = 0;
@@ -453,7 +453,7 @@ int rama_shut_measure(struct rama_shut *s)
 		if (i == RAMA_REGION_MODULE + RAMA_TABLE_OURS)
 			at += RAMA_LOGFILE_ANNEX_HEAD;
 		all[i] = s->piece[i].n;
-		for (unsigned k = 0; k < RAMA_SHUT_LEVELS; k++)
+		for (unsigned k = 0; k < RAMA_SHUTDOWN_SHUT_LEVELS; k++)
 			all[i] += s->below[k][i];
 		if (s->index == 0) {
 			s->place[i] = at;

@@ -22,7 +22,7 @@ struct lane {
 };
 
 struct group {
-	struct rama_shut *s;
+	struct rama_shutdown_shut *s;
 	int64_t writer, end; /* indices: it writes for those from itself to the end */
 	struct lane lane[RAMA_REGIONS];
 	uint64_t mark[RAMA_REGIONS]; /* where the lanes were before the rank being read */
@@ -54,11 +54,11 @@ static int take_in(struct group *g, unsigned region, uint64_t off, const unsigne
 	if (off > l->at + l->n) {
 		rc = put_out(g, l);
 		if (rc == 0)
-			rc = rama_shut_fill(g->s, l->at, off - l->at, &l->crc);
+			rc = rama_shutdown_shut_fill(g->s, l->at, off - l->at, &l->crc);
 		l->at = off;
 	}
 	if (l->bytes == NULL && (l->bytes = malloc(LANE)) == NULL)
-		return rama_shut_no_memory(g->s);
+		return rama_shutdown_shut_no_memory(g->s);
 	if (region >= RAMA_REGION_MODULE + RAMA_TABLE_OURS)
 		l->crc = rama_logfile_crc(l->crc, bytes, n);
 	while (n > 0 && rc == 0) {
@@ -98,25 +98,25 @@ static void forget(struct group *g)
 
 static void ask(struct group *g, int64_t index)
 {
-	int64_t rank = rama_shut_rank(g->s, index);
-	struct rama_msg m = { 0 };
+	int64_t rank = rama_shutdown_shut_rank(g->s, index);
+	struct rama_shutdown_msg m = { 0 };
 
 	if (rama_ranges_has(&g->s->missing, rank))
 		return;
-	rama_msg_u64(&m, g->rc == 0);
-	rama_shut_send(g->s, rank, RAMA_TAG_NEXT, &m);
-	rama_msg_fini(&m);
+	rama_shutdown_msg_u64(&m, g->rc == 0);
+	rama_shutdown_shut_send(g->s, rank, RAMA_SHUTDOWN_TAG_NEXT, &m);
+	rama_shutdown_msg_fini(&m);
 }
 
 /* one message of a rank; 1: it was the last */
-static int take_message(struct group *g, struct rama_got *m)
+static int take_message(struct group *g, struct rama_shutdown_got *m)
 {
-	uint64_t last = rama_got_u64(m);
+	uint64_t last = rama_shutdown_got_u64(m);
 
 	while (m->at < m->n && !m->bad && g->rc == 0) {
-		uint64_t region = rama_got_u64(m), off = rama_got_u64(m);
-		size_t n = rama_got_count(m, 1);
-		const void *bytes = rama_got_take(m, n);
+		uint64_t region = rama_shutdown_got_u64(m), off = rama_shutdown_got_u64(m);
+		size_t n = rama_shutdown_got_count(m, 1);
+		const void *bytes = rama_shutdown_got_take(m, n);
 
 		if (bytes == NULL || region >= RAMA_REGIONS)
 			m->bad = true;
@@ -128,8 +128,8 @@ static int take_message(struct group *g, struct rama_got *m)
 
 static void take_rank(struct group *g, int64_t index)
 {
-	struct rama_shut *s = g->s;
-	int64_t rank = rama_shut_rank(s, index);
+	struct rama_shutdown_shut *s = g->s;
+	int64_t rank = rama_shutdown_shut_rank(s, index);
 	int rc = 0;
 
 	if (rama_ranges_has(&s->missing, rank))
@@ -137,24 +137,24 @@ static void take_rank(struct group *g, int64_t index)
 	set_mark(g);
 	while (rc == 0 && g->rc == 0) {
 		double now = s->comm->now(s->comm->ctx);
-		struct rama_got m = { 0 };
+		struct rama_shutdown_got m = { 0 };
 
-		rc = rama_shut_recv(s, rank, RAMA_TAG_PIECES, &m,
-				    now + (rama_shut_over(s, RAMA_SHUT_PIECES) - now) / PATIENCE);
+		rc = rama_shutdown_shut_recv(s, rank, RAMA_SHUTDOWN_TAG_PIECES, &m,
+				    now + (rama_shutdown_shut_over(s, RAMA_SHUTDOWN_SHUT_PIECES) - now) / PATIENCE);
 		if (rc == 0)
 			rc = take_message(g, &m);
-		rama_got_fini(&m);
+		rama_shutdown_got_fini(&m);
 	}
 	if (rc >= 0 || g->rc != 0)
 		return;
 	forget(g);
 	if (rama_ranges_add(&s->missing, rank, rank) != 0)
-		g->rc = rama_shut_no_memory(s);
+		g->rc = rama_shutdown_shut_no_memory(s);
 }
 
 static void write_own(struct group *g)
 {
-	struct rama_shut *s = g->s;
+	struct rama_shutdown_shut *s = g->s;
 
 	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
 		g->lane[i].at = s->place[i];
@@ -188,20 +188,20 @@ static void write_group(struct group *g)
 
 /* ---- the others -------------------------------------------------------------------------------------- */
 
-static void send_message(struct rama_shut *s, int64_t to, struct rama_msg *m, uint64_t last)
+static void send_message(struct rama_shutdown_shut *s, int64_t to, struct rama_shutdown_msg *m, uint64_t last)
 {
 	if (m->failed)
 		return;
 	memcpy(m->bytes, &last, sizeof(last));
-	rama_shut_send(s, to, RAMA_TAG_PIECES, m);
+	rama_shutdown_shut_send(s, to, RAMA_SHUTDOWN_TAG_PIECES, m);
 	m->n = sizeof(last);
 }
 
-static void send_pieces(struct rama_shut *s, int64_t to)
+static void send_pieces(struct rama_shutdown_shut *s, int64_t to)
 {
-	struct rama_msg m = { 0 };
+	struct rama_shutdown_msg m = { 0 };
 
-	rama_msg_u64(&m, 0);
+	rama_shutdown_msg_u64(&m, 0);
 	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
 		for (size_t at = 0; at < s->piece[i].n;) {
 			size_t n = s->piece[i].n - at;
@@ -209,98 +209,98 @@ static void send_pieces(struct rama_shut *s, int64_t to)
 			if (m.n + 64 > MESSAGE)
 				send_message(s, to, &m, 0);
 			n = n < MESSAGE - m.n - 24 ? n : MESSAGE - m.n - 24;
-			rama_msg_u64(&m, i);
-			rama_msg_u64(&m, s->place[i] + at);
-			rama_msg_u64(&m, n);
-			rama_msg_put(&m, s->piece[i].bytes + at, n);
+			rama_shutdown_msg_u64(&m, i);
+			rama_shutdown_msg_u64(&m, s->place[i] + at);
+			rama_shutdown_msg_u64(&m, n);
+			rama_shutdown_msg_put(&m, s->piece[i].bytes + at, n);
 			at += n;
 		}
 	}
 	send_message(s, to, &m, 1);
-	rama_msg_fini(&m);
+	rama_shutdown_msg_fini(&m);
 }
 
-static void deliver(struct rama_shut *s, int64_t to)
+static void deliver(struct rama_shutdown_shut *s, int64_t to)
 {
-	struct rama_got g = { 0 };
+	struct rama_shutdown_got g = { 0 };
 
-	if (rama_shut_recv(s, to, RAMA_TAG_NEXT, &g, rama_shut_over(s, RAMA_SHUT_PIECES)) == 0 &&
-	    rama_got_u64(&g) != 0)
+	if (rama_shutdown_shut_recv(s, to, RAMA_SHUTDOWN_TAG_NEXT, &g, rama_shutdown_shut_over(s, RAMA_SHUTDOWN_SHUT_PIECES)) == 0 &&
+	    rama_shutdown_got_u64(&g) != 0)
 		send_pieces(s, to);
-	rama_got_fini(&g);
+	rama_shutdown_got_fini(&g);
 }
 
 static void report(struct group *g)
 {
-	struct rama_msg m = { 0 };
+	struct rama_shutdown_msg m = { 0 };
 
-	rama_msg_u64(&m, (uint64_t)(int64_t)g->rc);
-	rama_msg_put(&m, g->s->place, sizeof(g->s->place));
+	rama_shutdown_msg_u64(&m, (uint64_t)(int64_t)g->rc);
+	rama_shutdown_msg_put(&m, g->s->place, sizeof(g->s->place));
 	for (unsigned i = 0; i < RAMA_REGIONS; i++)
-		rama_msg_u64(&m, g->lane[i].at);
+		rama_shutdown_msg_u64(&m, g->lane[i].at);
 	for (unsigned i = 0; i < RAMA_REGIONS; i++)
-		rama_msg_u64(&m, g->lane[i].crc);
-	rama_ranges_put(&m, &g->s->missing);
+		rama_shutdown_msg_u64(&m, g->lane[i].crc);
+	rama_shutdown_ranges_put(&m, &g->s->missing);
 	if (!m.failed)
-		rama_shut_send(g->s, 0, RAMA_TAG_WRITTEN, &m);
-	rama_msg_fini(&m);
+		rama_shutdown_shut_send(g->s, 0, RAMA_SHUTDOWN_TAG_WRITTEN, &m);
+	rama_shutdown_msg_fini(&m);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------ */
 
 /* To the children; for one that is missing, to those below it that have nobody else. */
-static void pass_end(struct rama_shut *s, const struct rama_msg *m)
+static void pass_end(struct rama_shutdown_shut *s, const struct rama_shutdown_msg *m)
 {
-	for (unsigned k = RAMA_SHUT_LEVELS; k-- > 0;) {
-		int64_t child = rama_shut_child(s, k), end = child + ((int64_t)1 << k);
+	for (unsigned k = RAMA_SHUTDOWN_SHUT_LEVELS; k-- > 0;) {
+		int64_t child = rama_shutdown_shut_child(s, k), end = child + ((int64_t)1 << k);
 
 		end = end < s->count ? end : s->count;
 		for (int64_t i = child; child >= 0 && i < end; i++) {
 			int64_t above = i & (i - 1);
 
 			while (above != s->index &&
-			       rama_ranges_has(&s->missing, rama_shut_rank(s, above)))
+			       rama_ranges_has(&s->missing, rama_shutdown_shut_rank(s, above)))
 				above &= above - 1;
 			if (above == s->index)
-				rama_shut_send(s, rama_shut_rank(s, i), RAMA_TAG_END, m);
-			if (i == child && !rama_ranges_has(&s->missing, rama_shut_rank(s, i)))
+				rama_shutdown_shut_send(s, rama_shutdown_shut_rank(s, i), RAMA_SHUTDOWN_TAG_END, m);
+			if (i == child && !rama_ranges_has(&s->missing, rama_shutdown_shut_rank(s, i)))
 				break;
 		}
 	}
 }
 
 /* from the parent, or from above it if the parent is not there any more */
-static int hear_end(struct rama_shut *s, struct rama_got *g)
+static int hear_end(struct rama_shutdown_shut *s, struct rama_shutdown_got *g)
 {
-	double until = rama_shut_over(s, RAMA_SHUT_END), now;
+	double until = rama_shutdown_shut_over(s, RAMA_SHUTDOWN_SHUT_END), now;
 	int rc = RAMA_EMISSING;
 
 	while (rc != 0 && (now = s->comm->now(s->comm->ctx)) < until) {
-		double soon = now + s->opt.limit * RAMA_SHUT_LOOK;
+		double soon = now + s->opt.limit * RAMA_SHUTDOWN_SHUT_LOOK;
 		int64_t from = s->index & (s->index - 1);
 
 		soon = soon < until ? soon : until;
-		rc = rama_shut_recv(s, rama_shut_rank(s, from), RAMA_TAG_END, g, soon);
+		rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, from), RAMA_SHUTDOWN_TAG_END, g, soon);
 		while (rc != 0 && from > 0) {
 			from &= from - 1;
-			rc = rama_shut_recv(s, rama_shut_rank(s, from), RAMA_TAG_END, g, 0);
+			rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, from), RAMA_SHUTDOWN_TAG_END, g, 0);
 		}
 	}
 	return rc;
 }
 
-static int wait_for_end(struct rama_shut *s)
+static int wait_for_end(struct rama_shutdown_shut *s)
 {
-	struct rama_got g = { 0 };
-	struct rama_msg m;
+	struct rama_shutdown_got g = { 0 };
+	struct rama_shutdown_msg m;
 	int rc;
 
 	if (hear_end(s, &g) != 0)
 		return rama_err_set(s->e, RAMA_EMISSING, "it is not known what became of the log");
-	m = (struct rama_msg){ .bytes = g.bytes, .n = g.n };
-	rc = (int)(int64_t)rama_got_u64(&g);
-	if (rama_ranges_take(&g, &s->missing, s->comm->size) != 0)
-		rc = rama_shut_no_memory(s);
+	m = (struct rama_shutdown_msg){ .bytes = g.bytes, .n = g.n };
+	rc = (int)(int64_t)rama_shutdown_got_u64(&g);
+	if (rama_shutdown_ranges_take(&g, &s->missing, s->comm->size) != 0)
+		rc = rama_shutdown_shut_no_memory(s);
 	else if (g.bad)
 		rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
 	else if (rc != 0)
@@ -308,38 +308,38 @@ static int wait_for_end(struct rama_shut *s)
 	else if (rama_ranges_has(&s->missing, s->comm->rank))
 		rc = rama_err_set(s->e, RAMA_EMISSING, "this rank was too slow");
 	pass_end(s, &m);
-	rama_got_fini(&g);
+	rama_shutdown_got_fini(&g);
 	return rc;
 }
 
-static void tell_end(struct rama_shut *s, int rc)
+static void tell_end(struct rama_shutdown_shut *s, int rc)
 {
-	struct rama_msg m = { 0 };
+	struct rama_shutdown_msg m = { 0 };
 
-	rama_msg_u64(&m, (uint64_t)(int64_t)rc);
-	rama_ranges_put(&m, &s->missing);
+	rama_shutdown_msg_u64(&m, (uint64_t)(int64_t)rc);
+	rama_shutdown_ranges_put(&m, &s->missing);
 	if (!m.failed)
 		pass_end(s, &m);
-	rama_msg_fini(&m);
+	rama_shutdown_msg_fini(&m);
 }
 
 /* rank 0: what a writer says; *at: how far the file is written, region by region, and the checksum so far */
-static int take_written(struct rama_shut *s, int64_t writer, uint64_t *at, uint32_t *crc)
+static int take_written(struct rama_shutdown_shut *s, int64_t writer, uint64_t *at, uint32_t *crc)
 {
-	struct rama_got g = { 0 };
+	struct rama_shutdown_got g = { 0 };
 	const unsigned char *from, *to, *sums;
-	int rc = rama_shut_recv(s, rama_shut_rank(s, writer), RAMA_TAG_WRITTEN, &g,
-				rama_shut_until(s, RAMA_SHUT_END, 0));
+	int rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, writer), RAMA_SHUTDOWN_TAG_WRITTEN, &g,
+				rama_shutdown_shut_until(s, RAMA_SHUTDOWN_SHUT_END, 0));
 
 	if (rc != 0)
 		return rama_err_set(s->e, RAMA_EMISSING, "a writer fell silent");
-	rc = (int)(int64_t)rama_got_u64(&g);
-	from = rama_got_take(&g, sizeof(s->place));
-	to = rama_got_take(&g, sizeof(s->place));
-	sums = rama_got_take(&g, sizeof(s->place));
+	rc = (int)(int64_t)rama_shutdown_got_u64(&g);
+	from = rama_shutdown_got_take(&g, sizeof(s->place));
+	to = rama_shutdown_got_take(&g, sizeof(s->place));
+	sums = rama_shutdown_got_take(&g, sizeof(s->place));
 	if (rc != 0)
 		rc = rama_err_set(s->e, rc < 0 ? rc : RAMA_ECORRUPT, "a writer could not write");
-	else if (sums == NULL || rama_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad)
+	else if (sums == NULL || rama_shutdown_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad)
 		rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
 	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0 && sums != NULL; i++) {
 		uint64_t first, end, sum;
@@ -350,16 +350,16 @@ static int take_written(struct rama_shut *s, int64_t writer, uint64_t *at, uint3
 		if (first < at[i] || end < first || end > s->stop[i])
 			rc = rama_err_set(s->e, RAMA_ECORRUPT, "pieces are not where they belong");
 		else
-			rc = rama_shut_fill(s, at[i], first - at[i], &crc[i]);
+			rc = rama_shutdown_shut_fill(s, at[i], first - at[i], &crc[i]);
 		crc[i] = rama_logfile_crc_join(crc[i], (uint32_t)sum, end - first);
 		at[i] = end;
 	}
-	rama_got_fini(&g);
+	rama_shutdown_got_fini(&g);
 	return rc;
 }
 
 /* directory and footer of the annex, behind all regions */
-static int write_annex(struct rama_shut *s, const struct rama_header *h, const uint32_t *crc)
+static int write_annex(struct rama_shutdown_shut *s, const struct rama_header *h, const uint32_t *crc)
 {
 	const struct rama_shutdown_file *f = &s->opt.file;
 	unsigned char bytes[RAMA_LOGFILE_ANNEX_BYTES];
@@ -377,12 +377,12 @@ static int write_annex(struct rama_shut *s, const struct rama_header *h, const u
 	return f->write(f->ctx, s->stop[RAMA_REGIONS - 1], bytes, n, s->e);
 }
 
-static int write_head(struct rama_shut *s, const uint32_t *crc)
+static int write_head(struct rama_shutdown_shut *s, const uint32_t *crc)
 {
 	const struct rama_shutdown_file *f = &s->opt.file;
 	struct rama_header h = { .compression = RAMA_ZLIB, .partial = s->partial };
 	unsigned char bytes[RAMA_HEADER_NEW];
-	int rc = rama_shut_job(s);
+	int rc = rama_shutdown_shut_job(s);
 
 	if (s->missing.n > 0)
 		h.partial |= RAMA_PARTIAL_END;
@@ -406,21 +406,21 @@ static int write_head(struct rama_shut *s, const uint32_t *crc)
 }
 
 /* the first of a row that is still there */
-static int64_t writer_of(const struct rama_shut *s, unsigned row, unsigned rows, int64_t *end)
+static int64_t writer_of(const struct rama_shutdown_shut *s, unsigned row, unsigned rows, int64_t *end)
 {
 	int64_t first = s->count * row / rows;
 
 	*end = s->count * (row + 1) / rows;
-	while (first < *end && rama_ranges_has(&s->missing, rama_shut_rank(s, first)))
+	while (first < *end && rama_ranges_has(&s->missing, rama_shutdown_shut_rank(s, first)))
 		first++;
 	return first;
 }
 
-static int complete(struct rama_shut *s, struct group *g, unsigned rows)
+static int complete(struct rama_shutdown_shut *s, struct group *g, unsigned rows)
 {
 	uint64_t at[RAMA_REGIONS];
 	uint32_t crc[RAMA_REGIONS];
-	int64_t writer[RAMA_SHUT_WRITERS], end;
+	int64_t writer[RAMA_SHUTDOWN_SHUT_WRITERS], end;
 	int rc = g->rc;
 
 	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
@@ -436,11 +436,11 @@ static int complete(struct rama_shut *s, struct group *g, unsigned rows)
 		if (writer[row] >= 0)
 			rc = take_written(s, writer[row], at, crc);
 	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0; i++)
-		rc = rama_shut_fill(s, at[i], s->stop[i] - at[i], &crc[i]);
+		rc = rama_shutdown_shut_fill(s, at[i], s->stop[i] - at[i], &crc[i]);
 	return rc == 0 ? write_head(s, crc) : rc;
 }
 
-static int finish(struct rama_shut *s, int rc)
+static int finish(struct rama_shutdown_shut *s, int rc)
 {
 	const struct rama_shutdown_file *f = &s->opt.file;
 	int closed = 0;
@@ -451,7 +451,7 @@ static int finish(struct rama_shut *s, int rc)
 	return rc == 0 ? closed : rc;
 }
 
-int rama_shut_write(struct rama_shut *s)
+int rama_shutdown_shut_write(struct rama_shutdown_shut *s)
 {
 	const struct rama_shutdown_file *f = &s->opt.file;
 	unsigned rows = s->alone ? 1 : s->writers, row = 0;
@@ -459,7 +459,7 @@ int rama_shut_write(struct rama_shut *s)
 	int rc = 0;
 
 	if (g == NULL)
-		return rama_shut_no_memory(s);
+		return rama_shutdown_shut_no_memory(s);
 	rows = (int64_t)rows > s->count ? (unsigned)s->count : rows;
 	while (s->count * (row + 1) / rows <= s->index)
 		row++;
@@ -467,7 +467,7 @@ int rama_shut_write(struct rama_shut *s)
 	g->writer = writer_of(s, row, rows, &g->end);
 	s->result->writers = rows;
 	if (g->writer != s->index) {
-		deliver(s, rama_shut_rank(s, g->writer));
+		deliver(s, rama_shutdown_shut_rank(s, g->writer));
 	} else {
 		if (!s->file_open) {
 			g->rc = f->open(f->ctx, &s->file, s->e);

@@ -23,7 +23,7 @@ static void wait_for_all(double limit)
 		rama_cap_mpi_wait(&request, limit * PATIENCE);
 }
 
-static int make_own(struct rama_own *own, struct rama_err *e)
+static int make_own(struct rama_shutdown_own *own, struct rama_err *e)
 {
 	struct rama_source src;
 	struct rama_segment *s = malloc(sizeof(*s));
@@ -36,19 +36,19 @@ static int make_own(struct rama_own *own, struct rama_err *e)
 	if (!s)
 		return RAMA_EMEMORY;
 	if (rama_cap_before_count() > 0) {
-		struct rama_sink sink = rama_own_sink(own);
+		struct rama_sink sink = rama_shutdown_own_sink(own);
 		const struct rama_cap_before_how how = { &sink, RAMA_PLAIN_BYTES, 0, &p, true };
 
-		if (rama_cap_before_write(&how) == 0 && rama_own_ready(own, e) == 0) {
+		if (rama_cap_before_write(&how) == 0 && rama_shutdown_own_ready(own, e) == 0) {
 			free(s);
 			return 0;
 		}
-		rama_own_fini(own);
+		rama_shutdown_own_fini(own);
 	}
 	rama_cap_memory_source(&src);
 	int rc = rama_segment_open(s, &src, e);
 	if (rc == 0)
-		rc = rama_own_from_segment(own, s, &p, e);
+		rc = rama_shutdown_own_from_segment(own, s, &p, e);
 	free(s);
 	return rc;
 }
@@ -155,7 +155,7 @@ static bool find_path(char *to, size_t size)
 static int write_together(struct rama_cap_mpi_post *p, double limit)
 {
 	static char path[4096];
-	struct rama_comm comm = { rama_cap_mpi.rank, rama_cap_mpi.size, rama_cap_mpi_send,
+	struct rama_shutdown_comm comm = { rama_cap_mpi.rank, rama_cap_mpi.size, rama_cap_mpi_send,
 				  rama_cap_mpi_recv, rama_cap_mpi_now,	p };
 	struct rama_shutdown_disk disk;
 	struct rama_shutdown_options opt = {
@@ -167,7 +167,7 @@ static int write_together(struct rama_cap_mpi_post *p, double limit)
 		.level = 3
 	};
 	struct rama_shutdown_result result;
-	struct rama_own own = { 0 };
+	struct rama_shutdown_own own = { 0 };
 	struct rama_err e;
 	double begin = rama_cap_mpi_now(NULL), made;
 	bool have = make_own(&own, &e) == 0;
@@ -177,7 +177,7 @@ static int write_together(struct rama_cap_mpi_post *p, double limit)
 	opt.file = rama_shutdown_disk_file(&disk, path);
 	made = rama_cap_mpi_now(NULL);
 	int rc = rama_shutdown(&comm, have ? &own : NULL, &opt, &result, &e);
-	rama_own_fini(&own);
+	rama_shutdown_own_fini(&own);
 	if (disk.in_the_way)
 		tell_existing(path);
 	for (double until = rama_cap_mpi_now(NULL) + LETTERS_LIMIT;

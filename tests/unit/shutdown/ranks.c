@@ -292,7 +292,7 @@ void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many, u
 	world_init(&j->world, size);
 	for (int64_t i = 0; i < size; i++) {
 		struct rank *k = &j->rank[i];
-		struct rama_sink sink = rama_own_sink(&k->own);
+		struct rama_sink sink = rama_shutdown_own_sink(&k->own);
 		struct rng r = { seed * 1000 + (uint64_t)i };
 		struct rama_writer w;
 
@@ -304,11 +304,11 @@ void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many, u
 		k->n = k->own.n;
 		k->bytes = malloc(k->n);
 		memcpy(k->bytes, k->own.bytes, k->n);
-		assert_int_equal(rama_own_ready(&k->own, &k->err), 0);
+		assert_int_equal(rama_shutdown_own_ready(&k->own, &k->err), 0);
 	}
 }
 
-static int run_rank(const struct rama_comm *comm, void *arg)
+static int run_rank(const struct rama_shutdown_comm *comm, void *arg)
 {
 	struct rank *k = arg;
 	struct rama_shutdown_options opt = k->opt;
@@ -333,7 +333,7 @@ void job_free(struct job *j)
 	assert_int_not_equal(access(partial, F_OK), 0); /* nothing is left behind */
 	unlink(j->path);
 	for (int64_t i = 0; i < j->size; i++) {
-		rama_own_fini(&j->rank[i].own);
+		rama_shutdown_own_fini(&j->rank[i].own);
 		free(j->rank[i].bytes);
 	}
 	world_fini(&j->world);

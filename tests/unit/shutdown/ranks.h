@@ -13,7 +13,7 @@ struct job;
 
 struct rank {
 	struct job *job;
-	struct rama_own own;
+	struct rama_shutdown_own own;
 	unsigned char *bytes; /* the same log, to be merged */
 	size_t n;
 	bool empty; /* it could not make its records */

@@ -152,7 +152,7 @@ static int cannot(void *ctx, const struct rama_shutdown_place *place, struct ram
 	return rama_err_set(e, RAMA_EIO, "%s is not here", place->path);
 }
 
-static int run_local(const struct rama_comm *comm, void *arg)
+static int run_local(const struct rama_shutdown_comm *comm, void *arg)
 {
 	struct rank *k = arg;
 	struct rama_shutdown_options opt = { .limit = 20, .writers = 4 };
@@ -230,7 +230,7 @@ static void log_cannot_be_made(void **st)
 
 #define SEGMENTS 5
 
-static int run_segment(const struct rama_comm *comm, void *arg)
+static int run_segment(const struct rama_shutdown_comm *comm, void *arg)
 {
 	struct rank *k = arg;
 	struct rama_shutdown_options opt = { .limit = 20 };
@@ -271,10 +271,10 @@ static void from_segments(void **st)
 		struct seg s;
 
 		segment_of(&s, i);
-		rama_own_fini(&j.rank[i].own);
+		rama_shutdown_own_fini(&j.rank[i].own);
 		rama_source_memory(&src, s.bytes, s.size);
 		assert_int_equal(rama_segment_open(segment, &src, &j.rank[i].err), 0);
-		assert_int_equal(rama_own_from_segment(&j.rank[i].own, segment, &p, &j.rank[i].err),
+		assert_int_equal(rama_shutdown_own_from_segment(&j.rank[i].own, segment, &p, &j.rank[i].err),
 				 0);
 		seg_free(&s);
 	}
@@ -345,7 +345,7 @@ static int write_hole(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 static void holes(void **st)
 {
 	struct rama_err e = { 0 };
-	struct rama_shut s = { .e = &e, .opt.file.write = write_hole };
+	struct rama_shutdown_shut s = { .e = &e, .opt.file.write = write_hole };
 	const unsigned char *packed;
 	struct rama_packer p;
 	size_t packed_n;
@@ -360,7 +360,7 @@ static void holes(void **st)
 		char text[8];
 
 		memset(hole, 0xaa, sizeof(hole));
-		assert_int_equal(rama_shut_fill(&s, 0, n, &crc), 0);
+		assert_int_equal(rama_shutdown_shut_fill(&s, 0, n, &crc), 0);
 		assert_int_equal(crc, rama_logfile_crc(rama_logfile_crc(0, "before", 6), hole, n));
 		assert_int_equal(hole[n], 0xaa);
 		memcpy(hole + n, packed, packed_n);
@@ -374,22 +374,22 @@ static void holes(void **st)
 	for (uint64_t n = 1; n < 11; n++) {
 		uint32_t crc = 0;
 
-		assert_int_equal(rama_shut_fill(&s, 0, n, &crc), RAMA_EIO);
+		assert_int_equal(rama_shutdown_shut_fill(&s, 0, n, &crc), RAMA_EIO);
 	}
 	rama_packer_fini(&p);
 }
 
 static void foreign_logs_are_refused(void **st)
 {
-	struct rama_own o = { 0 };
-	struct rama_sink sink = rama_own_sink(&o);
+	struct rama_shutdown_own o = { 0 };
+	struct rama_sink sink = rama_shutdown_own_sink(&o);
 	struct rama_err e = { 0 };
 
 	(void)st;
-	assert_int_not_equal(rama_own_ready(&o, &e), 0);
+	assert_int_not_equal(rama_shutdown_own_ready(&o, &e), 0);
 	sink.write(sink.ctx, 0, hole, sizeof(hole), &e);
-	assert_int_not_equal(rama_own_ready(&o, &e), 0);
-	rama_own_fini(&o);
+	assert_int_not_equal(rama_shutdown_own_ready(&o, &e), 0);
+	rama_shutdown_own_fini(&o);
 }
 
 UNIT_GROUP(shutdown, test(equals_merge), test(random_jobs), test(large_and_slow), test(unreduced),

@@ -216,9 +216,9 @@ static void check_whole(struct job *j)
 /* a rank dies in each phase; 4 is an inner one and a writer, 7 neither */
 static void dies_on_the_way(void **st)
 {
-	static const int at[] = { RAMA_TAG_HERE,    RAMA_TAG_IDS,   RAMA_TAG_SHARED,
-				  RAMA_TAG_RECORDS, RAMA_TAG_SIZES, RAMA_TAG_PLACES,
-				  RAMA_TAG_PIECES,  RAMA_TAG_NEXT,  RAMA_TAG_WRITTEN };
+	static const int at[] = { RAMA_SHUTDOWN_TAG_HERE,    RAMA_SHUTDOWN_TAG_IDS,   RAMA_SHUTDOWN_TAG_SHARED,
+				  RAMA_SHUTDOWN_TAG_RECORDS, RAMA_SHUTDOWN_TAG_SIZES, RAMA_SHUTDOWN_TAG_PLACES,
+				  RAMA_SHUTDOWN_TAG_PIECES,  RAMA_SHUTDOWN_TAG_NEXT,  RAMA_SHUTDOWN_TAG_WRITTEN };
 
 	(void)st;
 	for (unsigned i = 0; i < LENGTH(at); i++) {
@@ -281,7 +281,7 @@ static void hole_in_the_file(void **st)
 		static struct job j;
 
 		job_make(&j, 8, 90);
-		j.world.seat[who[k]].dies_at = RAMA_TAG_PIECES;
+		j.world.seat[who[k]].dies_at = RAMA_SHUTDOWN_TAG_PIECES;
 		job_run(&j, &opt);
 		for (int64_t i = 0; i < 8; i++)
 			if ((j.world.seat[i].rc == 0) != (i != who[k]))
@@ -304,7 +304,7 @@ static void half_a_rank(void **st)
 
 	(void)st;
 	job_make_large(&j, 4, 11, 4000, 0);
-	j.world.seat[2].dies_at = RAMA_TAG_PIECES;
+	j.world.seat[2].dies_at = RAMA_SHUTDOWN_TAG_PIECES;
 	j.world.seat[2].spare = 1;
 	job_run(&j, &opt);
 	assert_true(j.rank[2].result.own_bytes > 1u << 20); /* two messages */
@@ -328,7 +328,7 @@ static void half_a_section(void **st)
 
 	(void)st;
 	job_make_large(&j, 4, 12, 0, 8000);
-	j.world.seat[2].dies_at = RAMA_TAG_PIECES;
+	j.world.seat[2].dies_at = RAMA_SHUTDOWN_TAG_PIECES;
 	j.world.seat[2].spare = 1;
 	job_run(&j, &opt);
 	assert_true(j.rank[2].result.own_bytes > 1u << 20);

@@ -197,9 +197,9 @@ void world_init(struct world *w, int64_t size)
 	pthread_condattr_destroy(&attr);
 }
 
-struct rama_comm world_comm(struct world *w, int64_t rank)
+struct rama_shutdown_comm world_comm(struct world *w, int64_t rank)
 {
-	return (struct rama_comm){ .rank = rank,
+	return (struct rama_shutdown_comm){ .rank = rank,
 				   .size = w->size,
 				   .send = seat_send,
 				   .recv = seat_recv,
@@ -210,7 +210,7 @@ struct rama_comm world_comm(struct world *w, int64_t rank)
 static void *live(void *arg)
 {
 	struct seat *s = arg;
-	struct rama_comm comm = world_comm(s->world, s->rank);
+	struct rama_shutdown_comm comm = world_comm(s->world, s->rank);
 	double begin;
 
 	pthread_mutex_lock(&s->world->lock);
@@ -226,7 +226,7 @@ static void *live(void *arg)
 	return NULL;
 }
 
-void world_run(struct world *w, int (*run)(const struct rama_comm *comm, void *arg), void *arg,
+void world_run(struct world *w, int (*run)(const struct rama_shutdown_comm *comm, void *arg), void *arg,
 	       size_t arg_size)
 {
 	pthread_t *thread = calloc((size_t)w->size, sizeof(*thread));

@@ -33,7 +33,7 @@ struct seat {
 	/* counted */
 	uint64_t sent, bytes;
 	/* what it does */
-	int (*run)(const struct rama_comm *comm, void *arg);
+	int (*run)(const struct rama_shutdown_comm *comm, void *arg);
 	void *arg;
 	int rc;
 	double took;
@@ -50,9 +50,9 @@ struct world {
 };
 
 void world_init(struct world *w, int64_t size);
-struct rama_comm world_comm(struct world *w, int64_t rank);
+struct rama_shutdown_comm world_comm(struct world *w, int64_t rank);
 /* all ranks as threads, until all have ended; a rank that is dead from the start does not run */
-void world_run(struct world *w, int (*run)(const struct rama_comm *comm, void *arg), void *arg,
+void world_run(struct world *w, int (*run)(const struct rama_shutdown_comm *comm, void *arg), void *arg,
 	       size_t arg_size);
 void world_fini(struct world *w);
 double world_now(void); /* real time */
