@@ -63,7 +63,7 @@ static bool job_has_ended(struct rama_agent *a)
 		return false;
 	if (lstat(a->o.job, &st) != 0)
 		return true;
-	return a->job_was && !rama_place_locked(a->o.job);
+	return a->job_was && !rama_gather_place_locked(a->o.job);
 }
 
 static void take_sample(struct rama_agent *a)

@@ -257,7 +257,7 @@ static void begin(struct rama_agent *a, struct rama_agent_drain_job *j, struct w
 	snprintf(w->logs, sizeof(w->logs), "%s", logs_of(a, j->uid));
 	memcpy(w->user, j->user, sizeof(w->user));
 	rama_agent_as(a, j->uid);
-	w->lock = rama_place_lock(j->dir);
+	w->lock = rama_gather_place_lock(j->dir);
 	rama_agent_as_self(a);
 	w->request.data = w;
 	if (w->lock < 0 || w->logs[0] == '\0' ||

@@ -239,7 +239,7 @@ static int add_root(struct rama_agent *a, const char *path, struct rama_err *e)
 
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
 		return rama_err_set(e, RAMA_EIO, "%s: cannot be made: %s", path, strerror(errno));
-	if (rama_place_check(path, e) != 0)
+	if (rama_gather_place_check(path, e) != 0)
 		return rama_err_prefix(e, "%s", path);
 	d = add_dir(a, path, geteuid(), RAMA_AGENT_DIR_ROOT);
 	if (d == NULL)
@@ -252,7 +252,7 @@ static int add_job_dir(struct rama_agent *a, struct rama_err *e)
 	struct rama_gather_spares spares;
 	struct rama_agent_dir *d;
 
-	if (rama_place_check(a->o.job, e) != 0)
+	if (rama_gather_place_check(a->o.job, e) != 0)
 		return rama_err_prefix(e, "%s", a->o.job);
 	d = add_dir(a, a->o.job, geteuid(), RAMA_AGENT_DIR_JOB);
 	if (d == NULL)

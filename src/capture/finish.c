@@ -83,7 +83,7 @@ static int write_all(int fd)
 	struct rama_gather_process p = { .parent_rank = -1,
 					 .nprocs = 1,
 					 .images = 1,
-					 .ended = quiet ? RAMA_ENDED_QUIET : 1,
+					 .ended = quiet ? RAMA_GATHER_ENDED_QUIET : 1,
 					 .incomplete = quiet };
 	struct rama_err e;
 	uint64_t partial = 0;

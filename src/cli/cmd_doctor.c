@@ -159,7 +159,7 @@ static enum rama_cli_health check_segments(struct rama_cli_doctor *d)
 		return RAMA_CLI_FAIL;
 	}
 	rama_cli_place_unlock(&place);
-	rama_place_remove(place.dir, &none, NULL, false);
+	rama_gather_place_remove(place.dir, &none, NULL, false);
 	if (place.note[0] != '\0') {
 		found(d, "%s; segments go to %s", place.note, place.root);
 		return RAMA_CLI_WARN;

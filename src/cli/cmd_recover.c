@@ -144,7 +144,7 @@ static void say_bad(struct recover *r, const struct rama_cli_job_left *j)
 static void drop(struct recover *r, struct rama_cli_job_left *j, const bool *keep)
 {
 	if (j->dir != NULL) {
-		rama_place_remove(j->dir, &j->segs, keep, false);
+		rama_gather_place_remove(j->dir, &j->segs, keep, false);
 		return;
 	}
 	for (size_t i = 0; i < j->segs.n; i++)
@@ -265,7 +265,7 @@ static void one_job(struct recover *r, struct rama_cli_job_left *j)
 		return;
 	}
 	if (j->dir != NULL && !j->locked)
-		lock = rama_place_lock(j->dir);
+		lock = rama_gather_place_lock(j->dir);
 	if (lock == -1) {
 		r->left++; /* somebody was faster */
 	} else if (removing || j->segs.n == 0) {

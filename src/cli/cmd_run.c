@@ -492,7 +492,7 @@ static void clean_up(struct run *r, const struct rama_gather_list *segs,
 		if (!r->quiet)
 			rama_cli_complain(r->place.dir, "keeps the segments");
 	} else if (keep != NULL) {
-		rama_place_remove(r->place.dir, segs, keep, r->left > 0);
+		rama_gather_place_remove(r->place.dir, segs, keep, r->left > 0);
 	}
 	free(keep);
 }
@@ -568,11 +568,11 @@ static int run(struct run *r)
 	r->live.past_dropped = taken.dropped;
 	if (rc != 0) {
 		rama_cli_complain("run", "no process can be made: %s", strerror(errno));
-		rama_place_remove(r->place.dir, &none, NULL, false);
+		rama_gather_place_remove(r->place.dir, &none, NULL, false);
 		return 4;
 	}
 	if (r->child.error != 0) {
-		rama_place_remove(r->place.dir, &none, NULL, false);
+		rama_gather_place_remove(r->place.dir, &none, NULL, false);
 		if (r->live.on)
 			rama_cli_run_live_end(&r->live, false, NULL);
 		return not_started(r);
@@ -613,7 +613,7 @@ int rama_cli_cmd_run(int argc, char **argv)
 		status = run(r);
 	if (status != 0 || rama_cli_opts_has(&r->o, RAMA_OPT_run_dry)) {
 		if (r->place.job != NULL && r->child.pid == 0)
-			rama_place_remove(r->place.dir, &none, NULL, false);
+			rama_gather_place_remove(r->place.dir, &none, NULL, false);
 	}
 	rama_cli_place_unlock(&r->place);
 	rama_cli_run_live_fini(&r->live);

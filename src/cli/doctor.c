@@ -157,7 +157,7 @@ static enum rama_cli_health judge(struct rama_cli_doctor *d, const struct rama_c
 		health = RAMA_CLI_OK;
 	if (health == RAMA_CLI_OK)
 		snprintf(d->text, sizeof(d->text), "a preloaded program left its segment");
-	rama_place_remove(place->dir, &segs, NULL, false);
+	rama_gather_place_remove(place->dir, &segs, NULL, false);
 	rama_cli_seg_infos_fini(&infos);
 	rama_gather_list_fini(&segs);
 	return health;
@@ -185,7 +185,7 @@ enum rama_cli_health rama_cli_doctor_observe(struct rama_cli_doctor *d)
 		static const struct rama_gather_list none;
 
 		snprintf(d->text, sizeof(d->text), "no program can be started: %s", strerror(rc));
-		rama_place_remove(place.dir, &none, NULL, false);
+		rama_gather_place_remove(place.dir, &none, NULL, false);
 	} else {
 		health = judge(d, &place, said);
 	}

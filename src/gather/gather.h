@@ -15,7 +15,7 @@ struct rama_gather_process {
 	int64_t nprocs;
 	int64_t images;
 	int64_t ended; /* PROCESS_ENDED */
-#define RAMA_ENDED_QUIET 4
+#define RAMA_GATHER_ENDED_QUIET 4
 	bool incomplete;  /* set RAMA_PARTIAL_END: the process did not end by itself */
 	const char *note; /* "key=value\n" lines for the metadata, or NULL */
 };

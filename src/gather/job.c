@@ -64,7 +64,7 @@ static void see_end(struct rama_gather_work *k, struct rama_gather_image *im)
 	else if (phase == RAMA_SEG_REPLACED)
 		im->ended = 2;
 	else if (im->quiet)
-		im->ended = RAMA_ENDED_QUIET;
+		im->ended = RAMA_GATHER_ENDED_QUIET;
 	else
 		im->ended = rama_gather_alive(&k->seg) == 1 ? 3 : 0;
 	im->unfinished = im->ended == 0 || im->ended == 3;

@@ -19,7 +19,7 @@
 #include "gather/pack.h"
 #include "segment/place.h"
 
-int rama_place_check(const char *dir, struct rama_err *e)
+int rama_gather_place_check(const char *dir, struct rama_err *e)
 {
 	struct stat st;
 
@@ -42,13 +42,13 @@ int rama_place_check(const char *dir, struct rama_err *e)
 
 static int open_lock(const char *dir, int how)
 {
-	char path[PATH_MAX + sizeof(RAMA_PLACE_LOCK) + 1];
+	char path[PATH_MAX + sizeof(RAMA_GATHER_PLACE_LOCK) + 1];
 
-	snprintf(path, sizeof(path), "%s/" RAMA_PLACE_LOCK, dir);
+	snprintf(path, sizeof(path), "%s/" RAMA_GATHER_PLACE_LOCK, dir);
 	return open(path, how | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-int rama_place_lock(const char *dir)
+int rama_gather_place_lock(const char *dir)
 {
 	int fd = open_lock(dir, O_CREAT | O_RDWR);
 
@@ -60,7 +60,7 @@ int rama_place_lock(const char *dir)
 	return -1;
 }
 
-bool rama_place_locked(const char *dir)
+bool rama_gather_place_locked(const char *dir)
 {
 	int fd = open_lock(dir, O_RDONLY);
 	bool held;
@@ -91,7 +91,7 @@ static void remove_file(const char *dir, const char *name, uint32_t uid)
 /* what is beside the segments; .agent is of one that was killed */
 static bool remove_dir(const char *dir, uint32_t uid)
 {
-	static const char *const name[] = { RAMA_PLACE_LOCK, RAMA_PLACE_AGENT, RAMA_PLACE_MAIN,
+	static const char *const name[] = { RAMA_GATHER_PLACE_LOCK, RAMA_GATHER_PLACE_AGENT, RAMA_GATHER_PLACE_MAIN,
 					    RAMA_GATHER_PACK, RAMA_SEGMENT_TALLY };
 
 	for (unsigned i = 0; i < sizeof(name) / sizeof(name[0]); i++)
@@ -109,7 +109,7 @@ bool rama_gather_place_clear(const char *dir, uint32_t uid)
 	return remove_dir(dir, uid);
 }
 
-bool rama_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep,
+bool rama_gather_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep,
 		       bool stay)
 {
 	struct rama_gather_spares spares;
@@ -200,7 +200,7 @@ void rama_gather_spare_main(char dir[PATH_MAX])
 {
 	struct rama_gather_spares *spares = malloc(sizeof(*spares));
 	char text[PATH_MAX];
-	ssize_t n = read_small(dir, RAMA_PLACE_MAIN, text, sizeof(text) - 1);
+	ssize_t n = read_small(dir, RAMA_GATHER_PLACE_MAIN, text, sizeof(text) - 1);
 
 	if (n <= 0 || spares == NULL) {
 		free(spares);

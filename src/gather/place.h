@@ -9,23 +9,23 @@
 #include "gather/gather.h"
 #include "segment/tally.h"
 
-#define RAMA_PLACE_LOCK "lock"
-#define RAMA_PLACE_AGENT ".agent" /* of an agent that reads live events; see look/find.h */
+#define RAMA_GATHER_PLACE_LOCK "lock"
+#define RAMA_GATHER_PLACE_AGENT ".agent" /* of an agent that reads live events; see look/find.h */
 
 /* Is the directory ours alone? 0, or an error that says what is wrong with it. */
-int rama_place_check(const char *dir, struct rama_err *e);
+int rama_gather_place_check(const char *dir, struct rama_err *e);
 
 /* Takes the lock of a job's directory; a descriptor to close, -1: somebody holds it, -2: it
  * cannot be made. */
-int rama_place_lock(const char *dir);
-bool rama_place_locked(const char *dir); /* does somebody hold it? */
+int rama_gather_place_lock(const char *dir);
+bool rama_gather_place_locked(const char *dir); /* does somebody hold it? */
 
 /* ---- other directories of a job -------------------------------------------------------------- */
 
 /* `iorama run` makes some in other places, for processes that find no room in the directory of
  * the job, and for packs. The tally in that directory names them, and each of them has a file
  * that names it. */
-#define RAMA_PLACE_MAIN "main"
+#define RAMA_GATHER_PLACE_MAIN "main"
 struct rama_gather_spares {
 	char dir[RAMA_SEGMENT_SPARES][2048];
 	size_t n;
@@ -62,7 +62,7 @@ void rama_gather_roots_fini(struct rama_gather_roots *r);
 /* Removes our own segments for which keep[i] is false (keep may be NULL), and the directory if
  * nothing is left in it, unless `stay`: processes may come to put theirs into it. True: it is
  * gone. */
-bool rama_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep,
+bool rama_gather_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep,
 		       bool stay);
 /* Removes what is beside the segments of this user's job, and the directories if nothing is left
  * in them. */

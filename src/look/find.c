@@ -108,7 +108,7 @@ static int open_claim(const char *dir, int flags)
 {
 	char path[PATH_MAX];
 
-	if (snprintf(path, sizeof(path), "%s/" RAMA_PLACE_AGENT, dir) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/" RAMA_GATHER_PLACE_AGENT, dir) >= (int)sizeof(path))
 		return -1;
 	return open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
 }
@@ -137,7 +137,7 @@ int rama_look_agent_claim(const char *dir, const char *spool, struct rama_err *e
 	int64_t pid;
 
 	if (fd < 0)
-		return rama_err_set(e, RAMA_EIO, "%s/" RAMA_PLACE_AGENT ": %s", dir,
+		return rama_err_set(e, RAMA_EIO, "%s/" RAMA_GATHER_PLACE_AGENT ": %s", dir,
 				    strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		read_claim(fd, &pid, text, sizeof(text));
@@ -149,7 +149,7 @@ int rama_look_agent_claim(const char *dir, const char *spool, struct rama_err *e
 	n = snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), spool);
 	if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n) {
 		close(fd);
-		return rama_err_set(e, RAMA_EIO, "%s/" RAMA_PLACE_AGENT ": %s", dir,
+		return rama_err_set(e, RAMA_EIO, "%s/" RAMA_GATHER_PLACE_AGENT ": %s", dir,
 				    strerror(errno));
 	}
 	return fd;
@@ -159,7 +159,7 @@ void rama_look_agent_release(const char *dir, int fd)
 {
 	char path[PATH_MAX];
 
-	if (snprintf(path, sizeof(path), "%s/" RAMA_PLACE_AGENT, dir) < (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/" RAMA_GATHER_PLACE_AGENT, dir) < (int)sizeof(path))
 		unlink(path);
 	close(fd);
 }

@@ -31,7 +31,7 @@ static struct rama_cli_job_left *add(struct rama_cli_jobs *jobs, const char *dir
 		return NULL;
 	if (j->dir != NULL) {
 		j->name = strrchr(j->dir, '/') != NULL ? strrchr(j->dir, '/') + 1 : j->dir;
-		j->locked = rama_place_locked(j->dir);
+		j->locked = rama_gather_place_locked(j->dir);
 	}
 	jobs->n++;
 	return j;

@@ -55,7 +55,7 @@ static void remove_dir(const char *dir)
 {
 	static const struct rama_gather_list none = { 0 };
 
-	rama_place_remove(dir, &none, NULL, false);
+	rama_gather_place_remove(dir, &none, NULL, false);
 }
 
 void rama_cli_place_unlock(struct rama_cli_job_place *p)
@@ -80,9 +80,9 @@ static void add_spare(struct rama_cli_job_place *p, const char *base)
 	if (p->spare.n == RAMA_SEGMENT_SPARES || rama_gather_root_make(base, root, why, &e) != 0 ||
 	    snprintf(dir, room, "%s/%s", root, p->job) >= (int)room || mkdir(dir, 0700) != 0)
 		return;
-	p->spare_lock[p->spare.n] = rama_place_lock(dir);
+	p->spare_lock[p->spare.n] = rama_gather_place_lock(dir);
 	if (p->spare_lock[p->spare.n] >= 0 &&
-	    write_new(dir, RAMA_PLACE_MAIN, p->dir, strlen(p->dir)) == 0) {
+	    write_new(dir, RAMA_GATHER_PLACE_MAIN, p->dir, strlen(p->dir)) == 0) {
 		p->spare.n++;
 		return;
 	}
@@ -109,7 +109,7 @@ static int make_in(struct rama_cli_job_place *p, unsigned next, struct rama_err 
 			break;
 		}
 		p->job = strrchr(p->dir, '/') + 1;
-		p->lock = rama_place_lock(p->dir);
+		p->lock = rama_gather_place_lock(p->dir);
 		while (p->lock >= 0 && next > 0 &&
 		       (base = rama_segment_place_base(next, getenv("TMPDIR"))) != NULL) {
 			add_spare(p, base);
@@ -137,7 +137,7 @@ static int make_chosen(struct rama_cli_job_place *p, const char *chosen, struct 
 	if (mkdir(chosen, 0700) != 0 && errno != EEXIST)
 		return rama_err_set(e, RAMA_EIO, "IORAMA_DIR=%s: cannot be made: %s", chosen,
 				    strerror(errno));
-	if (rama_place_check(chosen, e) != 0)
+	if (rama_gather_place_check(chosen, e) != 0)
 		return rama_err_prefix(e, "IORAMA_DIR=%s", chosen);
 	real = realpath(chosen, NULL); /* the command may change its directory */
 	if (real == NULL || strlen(real) >= sizeof(p->root)) {
