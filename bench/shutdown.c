@@ -96,39 +96,39 @@ static void fill(union rama_word *w, uint64_t id, int64_t rank, uint64_t *state)
 static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int64_t rank, int64_t size)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_POSIX);
-	struct rama_mount mount = { .path = "/scratch", .type = "lustre", .path_len = 8 };
-	struct rama_job job = { .uid = 1000,
+	struct rama_log_mount mount = { .path = "/scratch", .type = "lustre", .path_len = 8 };
+	struct rama_log_job job = { .uid = 1000,
 				.start_sec = 1700000000,
 				.start_nsec = rank,
 				.end_sec = 1700000010,
 				.nprocs = size,
 				.jobid = 1,
 				.exe = "bench" };
-	struct rama_sink sink = rama_shutdown_own_sink(o);
+	struct rama_log_sink sink = rama_shutdown_own_sink(o);
 	union rama_word w[RAMA_POSIX__WORDS];
 	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
 	uint64_t state = 1 + (uint64_t)rank;
-	struct rama_writer to;
+	struct rama_log_writer to;
 	struct rama_err e;
 	char name[96];
 
-	rama_writer_init(&to, &sink, RAMA_PLAIN_BYTES, 0);
+	rama_log_writer_init(&to, &sink, RAMA_LOG_PLAIN_BYTES, 0);
 	to.inner = true;
-	rama_writer_job(&to, &job, &mount, 1);
+	rama_log_writer_job(&to, &job, &mount, 1);
 	for (unsigned i = 0; i < sc->files; i++) {
 		size_t n = file_name(name, sc, rank, i);
 
-		rama_writer_name(&to, rama_record_id(name, n), name, n);
+		rama_log_writer_name(&to, rama_record_id(name, n), name, n);
 	}
-	rama_writer_module(&to, RAMA_MOD_POSIX, mod->newest);
+	rama_log_writer_module(&to, RAMA_MOD_POSIX, mod->newest);
 	for (unsigned i = 0; i < sc->files; i++) {
 		size_t n = file_name(name, sc, rank, i);
 
 		fill(w, rama_record_id(name, n), rank, &state);
-		rama_writer_record(&to, &r);
+		rama_log_writer_record(&to, &r);
 	}
-	rama_writer_finish(&to, 0);
-	rama_writer_fini(&to);
+	rama_log_writer_finish(&to, 0);
+	rama_log_writer_fini(&to);
 	if (rama_shutdown_own_ready(o, &e) != 0)
 		fail(e.text);
 }

@@ -23,7 +23,7 @@
 
 struct synth {
 	struct rama_newfile file;
-	struct rama_writer writer;
+	struct rama_log_writer writer;
 	uint64_t random;
 };
 
@@ -62,27 +62,27 @@ static uint64_t file_id(uint64_t n)
 	return rama_record_id(name, file_name(name, sizeof(name), n));
 }
 
-static void write_any_job(struct synth *s, struct rama_job *job, uint64_t files)
+static void write_any_job(struct synth *s, struct rama_log_job *job, uint64_t files)
 {
-	static const struct rama_mount mounts[] = {
+	static const struct rama_log_mount mounts[] = {
 		{ .path = "/scratch", .type = "lustre", .path_len = 8 },
 		{ .path = "/home", .type = "nfs", .path_len = 5 },
 		{ .path = "/", .type = "ext4", .path_len = 1 },
 	};
 
 	snprintf(job->metadata, sizeof(job->metadata), "lib_ver=3.5.0\n");
-	rama_writer_job(&s->writer, job, mounts, 3);
+	rama_log_writer_job(&s->writer, job, mounts, 3);
 	for (uint64_t n = 0; n < files; n++) {
 		char name[160];
 		size_t len = file_name(name, sizeof(name), n);
 
-		rama_writer_name(&s->writer, rama_record_id(name, len), name, len);
+		rama_log_writer_name(&s->writer, rama_record_id(name, len), name, len);
 	}
 }
 
 static void write_job(struct synth *s, int64_t nprocs, uint64_t files)
 {
-	struct rama_job job = { .uid = 1000,
+	struct rama_log_job job = { .uid = 1000,
 				.start_sec = START,
 				.end_sec = START + 600,
 				.nprocs = nprocs,
@@ -139,13 +139,13 @@ static void write_posix(struct synth *s, int64_t nprocs, uint64_t files)
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_POSIX);
 	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
 
-	rama_writer_module(&s->writer, mod->id, mod->released);
+	rama_log_writer_module(&s->writer, mod->id, mod->released);
 	for (uint64_t n = 0; n < files; n++) {
 		memset(w, 0, sizeof(w));
 		w[RAMA_ID].u = file_id(n);
 		w[RAMA_RANK].u = n * (uint64_t)nprocs / files;
 		fill_posix(s, w);
-		rama_writer_record(&s->writer, &r);
+		rama_log_writer_record(&s->writer, &r);
 	}
 }
 
@@ -165,7 +165,7 @@ static void write_accesses(struct synth *s, uint64_t n, double *now)
 		seg[0][RAMA_SEG_END].f = seg[0][RAMA_SEG_START].f + seconds(s, 0.01);
 		*now = seg[0][RAMA_SEG_END].f;
 		offset += length;
-		rama_writer_segments(&s->writer, seg, 1);
+		rama_log_writer_segments(&s->writer, seg, 1);
 	}
 }
 
@@ -177,7 +177,7 @@ static void write_trace(struct synth *s, uint64_t segments)
 	uint64_t records = TRACED_RANKS * TRACED_FILES;
 
 	write_job(s, TRACED_RANKS, records);
-	rama_writer_module(&s->writer, mod->id, mod->released);
+	rama_log_writer_module(&s->writer, mod->id, mod->released);
 	for (uint64_t n = 0; n < records; n++) {
 		uint64_t share = segments * (n + 1) / records - segments * n / records;
 		double now = 1;
@@ -187,7 +187,7 @@ static void write_trace(struct synth *s, uint64_t segments)
 		snprintf(w[RAMA_DXT_HOSTNAME].b, 64, "node%04u", (unsigned)(n / 16));
 		w[RAMA_DXT_WRITE_COUNT].u = share - share / 4;
 		w[RAMA_DXT_READ_COUNT].u = share / 4;
-		rama_writer_record(&s->writer, &r);
+		rama_log_writer_record(&s->writer, &r);
 		write_accesses(s, share - share / 4, &now);
 		write_accesses(s, share / 4, &now);
 	}
@@ -205,12 +205,12 @@ static int report(const struct rama_err *e, const char *path)
 
 static int log_begin(struct synth *s, const char *path)
 {
-	struct rama_sink sink = { .write = write_file, .ctx = &s->file };
+	struct rama_log_sink sink = { .write = write_file, .ctx = &s->file };
 	struct rama_err e = { 0 };
 
 	if (rama_newfile_open(&s->file, path, &e) != 0)
 		return report(&e, path);
-	rama_writer_init(&s->writer, &sink, RAMA_ZLIB, 6);
+	rama_log_writer_init(&s->writer, &sink, RAMA_LOG_ZLIB, 6);
 	return 0;
 }
 
@@ -218,11 +218,11 @@ static int log_end(struct synth *s, const char *path)
 {
 	struct rama_err e = { 0 };
 
-	if (rama_writer_finish(&s->writer, 0) != 0)
+	if (rama_log_writer_finish(&s->writer, 0) != 0)
 		e = s->writer.err;
 	else
 		rama_newfile_commit(&s->file, &e);
-	rama_writer_fini(&s->writer);
+	rama_log_writer_fini(&s->writer);
 	rama_newfile_abort(&s->file);
 	return report(&e, path);
 }
@@ -234,7 +234,7 @@ static int write_small(struct synth *s, uint64_t i, const char *folder)
 	uint64_t user = number * 7 % FLEET_USERS, files = 1 + below(s, 12);
 	int64_t lasts = 60 + (int64_t)below(s, 3600);
 	char exe[64], path[400];
-	struct rama_job job = { .uid = 1000 + (int64_t)user,
+	struct rama_log_job job = { .uid = 1000 + (int64_t)user,
 				.start_sec = START + (int64_t)i * 86400 / FLEET_A_DAY,
 				.nprocs = FLEET_RANKS,
 				.jobid = 100000 + (int64_t)number,

@@ -44,9 +44,9 @@ static int write_bytes(void *ctx, uint64_t off, const void *bytes, size_t n, str
 	return 0;
 }
 
-struct rama_sink fuzz_bytes_sink(struct fuzz_bytes *b)
+struct rama_log_sink fuzz_bytes_sink(struct fuzz_bytes *b)
 {
-	return (struct rama_sink){ .write = write_bytes, .ctx = b };
+	return (struct rama_log_sink){ .write = write_bytes, .ctx = b };
 }
 
 struct fuzz_input fuzz_take(struct fuzz_input *in, size_t n)
@@ -104,7 +104,7 @@ static void put_job(const struct fuzz_log *l, struct fuzz_bytes *to)
 		fuzz_bytes_put(to, at, l->job.p, l->job.n);
 		return;
 	}
-	fuzz_bytes_put(to, at + (old ? RAMA_JOB_OLD : RAMA_JOB_NEW), "exe\next4\t/", 11);
+	fuzz_bytes_put(to, at + (old ? RAMA_LOG_JOB_OLD : RAMA_LOG_JOB_NEW), "exe\next4\t/", 11);
 	put64(l, to, at + 8, (uint64_t)l->start_sec);
 	put64(l, to, at + (old ? 16 : 24), (uint64_t)l->start_sec);
 	put64(l, to, at + (old ? 24 : 40), (uint64_t)l->nprocs);
@@ -117,11 +117,11 @@ void fuzz_log_build(const struct fuzz_log *l, struct fuzz_bytes *to)
 	char text[8] = { '3', '.', (char)('0' + l->minor / 10), (char)('0' + l->minor % 10) };
 
 	to->n = 0;
-	fuzz_bytes_put(to, (old ? RAMA_HEADER_OLD : RAMA_HEADER_NEW) - 1, "", 1);
+	fuzz_bytes_put(to, (old ? RAMA_LOG_HEADER_OLD : RAMA_LOG_HEADER_NEW) - 1, "", 1);
 	memset(to->p, 0, to->n);
 	fuzz_bytes_put(to, 0, text, sizeof(text));
 	put64(l, to, 8, RAMA_LOG_MAGIC);
-	to->p[16] = RAMA_PLAIN_BYTES;
+	to->p[16] = RAMA_LOG_PLAIN_BYTES;
 	if (old)
 		put32(l, to, 20, (uint32_t)l->partial);
 	else
@@ -177,25 +177,25 @@ static uint64_t digest_record(uint64_t d, const struct rama_record *r)
 static int walk_module(struct rama_log *log, unsigned id, uint64_t *digest)
 {
 	union rama_word seg[64][RAMA_SEG_WORDS];
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	unsigned kind;
-	int n, rc = rama_cursor_open(&c, log, id);
+	int n, rc = rama_log_cursor_open(&c, log, id);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
-		const struct rama_name *name = rama_log_name(log, r->w[RAMA_ID].u);
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
+		const struct rama_log_name *name = rama_log_name_get(log, r->w[RAMA_ID].u);
 
 		*digest = digest_record(*digest, r);
 		if (name != NULL)
-			(void)rama_log_mount(log, name->text);
+			(void)rama_log_mount_get(log, name->text);
 		if (!(r->mod->flags & RAMA_TRACE) ||
 		    r->w[RAMA_RANK].u % 4 == 3) /* cursor skips the segments */
 			continue;
-		while ((n = rama_cursor_segments(&c, seg, 1 + (int)(c.index % 64), &kind)) > 0)
+		while ((n = rama_log_cursor_segments(&c, seg, 1 + (int)(c.index % 64), &kind)) > 0)
 			*digest = fuzz_digest(*digest, seg, (size_t)n * sizeof(seg[0])) + kind;
 		rc = n < 0 ? n : rc;
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc;
 }
 
@@ -211,7 +211,7 @@ static uint64_t digest_names(const struct rama_log *log)
 	}
 	for (size_t i = 0; i < log->n_names; i++) {
 		CHECK(strlen(log->names[i].text) == log->names[i].len);
-		CHECK(rama_log_name(log, log->names[i].id) == &log->names[i]);
+		CHECK(rama_log_name_get(log, log->names[i].id) == &log->names[i]);
 		d = fuzz_digest(d, log->names[i].text, log->names[i].len);
 	}
 	return d;
@@ -280,15 +280,15 @@ void fuzz_open_own(struct rama_log *log, struct rama_source *src, const struct f
 void fuzz_rewrite(const struct rama_log *log, struct fuzz_bytes *written, struct rama_source *src,
 		  struct rama_log *own)
 {
-	struct rama_sink sink = fuzz_bytes_sink(written);
-	struct rama_writer w;
+	struct rama_log_sink sink = fuzz_bytes_sink(written);
+	struct rama_log_writer w;
 
-	CHECK(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 1) == 0);
-	CHECK(rama_writer_job(&w, &log->job, log->mounts, log->n_mounts) == 0);
+	CHECK(rama_log_writer_init(&w, &sink, RAMA_LOG_PLAIN_BYTES, 1) == 0);
+	CHECK(rama_log_writer_job(&w, &log->job, log->mounts, log->n_mounts) == 0);
 	for (size_t i = 0; i < log->n_names; i++)
-		CHECK(rama_writer_name(&w, log->names[i].id, log->names[i].text,
+		CHECK(rama_log_writer_name(&w, log->names[i].id, log->names[i].text,
 				       log->names[i].len) == 0);
-	CHECK(rama_writer_finish(&w, 0) == 0);
-	rama_writer_fini(&w);
+	CHECK(rama_log_writer_finish(&w, 0) == 0);
+	rama_log_writer_fini(&w);
 	fuzz_open_own(own, src, written);
 }

@@ -25,7 +25,7 @@ struct fuzz_bytes {
 
 void fuzz_bytes_put(struct fuzz_bytes *b, uint64_t off, const void *bytes, size_t n);
 void fuzz_bytes_fini(struct fuzz_bytes *b);
-struct rama_sink fuzz_bytes_sink(struct fuzz_bytes *b);
+struct rama_log_sink fuzz_bytes_sink(struct fuzz_bytes *b);
 
 /* input that is used up from the front; what is not there reads as 0 */
 struct fuzz_input {

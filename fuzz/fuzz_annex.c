@@ -36,13 +36,13 @@ static uint64_t number(struct maker *m, uint64_t right, uint8_t keep)
 
 static void append_annex(struct maker *m)
 {
-	struct rama_logfile_annex a = { .n = 0 };
+	struct rama_log_annex a = { .n = 0 };
 	uint64_t begin = m->to->n, dir, size;
 	uint32_t crc;
 
-	fuzz_bytes_put(m->to, begin, RAMA_LOGFILE_ANNEX_MAGIC, RAMA_LOGFILE_ANNEX_HEAD);
-	while (m->in.n > 5 && a.n < RAMA_LOGFILE_ANNEX_MOST) {
-		struct rama_logfile_section *s = &a.section[a.n++];
+	fuzz_bytes_put(m->to, begin, RAMA_LOG_ANNEX_MAGIC, RAMA_LOG_ANNEX_HEAD);
+	while (m->in.n > 5 && a.n < RAMA_LOG_ANNEX_MOST) {
+		struct rama_log_section *s = &a.section[a.n++];
 		struct fuzz_input bytes;
 
 		s->id = fuzz_take_byte(&m->in);
@@ -51,7 +51,7 @@ static void append_annex(struct maker *m)
 		bytes = fuzz_take(&m->in, fuzz_take_u16(&m->in));
 		s->off = m->to->n;
 		s->len = bytes.n;
-		s->crc = rama_logfile_crc(0, bytes.p, bytes.n);
+		s->crc = rama_log_crc(0, bytes.p, bytes.n);
 		if (!(m->flags & SUMS))
 			s->crc ^= fuzz_take_byte(&m->in) == 1;
 		fuzz_bytes_put(m->to, m->to->n, bytes.p, bytes.n);
@@ -73,59 +73,59 @@ static void append_annex(struct maker *m)
 	put(m, number(m, size, FOOTER), 8);
 	put(m, number(m, m->to->n + 24, FOOTER), 8);
 	put(m, number(m, 1, FOOTER), 4);
-	crc = rama_logfile_crc(0, m->to->p + dir, m->to->n - dir);
+	crc = rama_log_crc(0, m->to->p + dir, m->to->n - dir);
 	put(m, crc, 4);
-	fuzz_bytes_put(m->to, m->to->n, RAMA_LOGFILE_ANNEX_MAGIC, 8);
+	fuzz_bytes_put(m->to, m->to->n, RAMA_LOG_ANNEX_MAGIC, 8);
 }
 
 /* ---- and written again --------------------------------------------------------------------------------- */
 
-static void copy_trace(struct rama_log *log, struct rama_writer *w)
+static void copy_trace(struct rama_log *log, struct rama_log_writer *w)
 {
 	union rama_word seg[7][RAMA_SEG_WORDS];
-	struct rama_short_trace cut;
-	struct rama_cursor c;
+	struct rama_log_short_trace cut;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	unsigned kind;
 	int rc, n;
 
-	CHECK(rama_short_trace_find(&cut, log, RAMA_MOD_DXT_POSIX) == 0);
-	CHECK(rama_writer_module(w, RAMA_MOD_DXT_POSIX, 2) == 0);
-	rc = rama_cursor_open(&c, log, RAMA_MOD_DXT_POSIX);
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
-		rama_short_trace_apply(&cut, &c, r);
-		CHECK(rama_writer_record(w, r) == 0);
-		while ((n = rama_cursor_segments(&c, seg, 7, &kind)) > 0)
-			CHECK(rama_writer_segments(w, seg, (size_t)n) == 0);
+	CHECK(rama_log_short_trace_find(&cut, log, RAMA_MOD_DXT_POSIX) == 0);
+	CHECK(rama_log_writer_module(w, RAMA_MOD_DXT_POSIX, 2) == 0);
+	rc = rama_log_cursor_open(&c, log, RAMA_MOD_DXT_POSIX);
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
+		rama_log_short_trace_apply(&cut, &c, r);
+		CHECK(rama_log_writer_record(w, r) == 0);
+		while ((n = rama_log_cursor_segments(&c, seg, 7, &kind)) > 0)
+			CHECK(rama_log_writer_segments(w, seg, (size_t)n) == 0);
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 }
 
 /* thread ids of all segments */
 static uint64_t digest_of(struct rama_log *log)
 {
 	union rama_word seg[16][RAMA_SEG_WORDS];
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	uint64_t d = 0;
 	unsigned kind;
-	int rc = rama_cursor_open(&c, log, RAMA_MOD_DXT_POSIX), n;
+	int rc = rama_log_cursor_open(&c, log, RAMA_MOD_DXT_POSIX), n;
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0)
-		while ((n = rama_cursor_segments(&c, seg, 16, &kind)) > 0)
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
+		while ((n = rama_log_cursor_segments(&c, seg, 16, &kind)) > 0)
 			for (int i = 0; i < n; i++)
 				d = fuzz_digest(d, seg[i], sizeof(seg[i]));
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return d;
 }
 
 static void rewrite(const struct fuzz_bytes *built)
 {
 	struct fuzz_bytes written = { 0 };
-	struct rama_sink sink = fuzz_bytes_sink(&written);
+	struct rama_log_sink sink = fuzz_bytes_sink(&written);
 	struct rama_source src, own_src;
 	struct rama_log log, own;
-	struct rama_writer w;
+	struct rama_log_writer w;
 	uint64_t digest;
 
 	rama_source_memory(&src, built->p, built->n);
@@ -133,25 +133,25 @@ static void rewrite(const struct fuzz_bytes *built)
 		return;
 	digest_of(&log); /* once, so that it is known whether thread ids fit */
 	digest = digest_of(&log);
-	CHECK(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 1) == 0);
-	CHECK(rama_writer_job(&w, &log.job, log.mounts, log.n_mounts) == 0);
+	CHECK(rama_log_writer_init(&w, &sink, RAMA_LOG_PLAIN_BYTES, 1) == 0);
+	CHECK(rama_log_writer_job(&w, &log.job, log.mounts, log.n_mounts) == 0);
 	copy_trace(&log, &w);
 	for (unsigned i = 0; i < log.annex.n; i++) {
-		const struct rama_logfile_section *s = &log.annex.section[i];
+		const struct rama_log_section *s = &log.annex.section[i];
 
-		if (rama_logfile_section_known(&log, s) || rama_logfile_writer_has(&w, s->id))
+		if (rama_log_section_known(&log, s) || rama_log_writer_has(&w, s->id))
 			continue;
-		CHECK(rama_logfile_writer_section(&w, s) == 0);
-		CHECK(rama_logfile_writer_bytes(&w, built->p + s->off, (size_t)s->len) == 0);
+		CHECK(rama_log_writer_section(&w, s) == 0);
+		CHECK(rama_log_writer_bytes(&w, built->p + s->off, (size_t)s->len) == 0);
 	}
-	CHECK(rama_writer_finish(&w, 0) == 0);
-	rama_writer_fini(&w);
+	CHECK(rama_log_writer_finish(&w, 0) == 0);
+	rama_log_writer_fini(&w);
 	fuzz_open_own(&own, &own_src, &written);
 	CHECK(digest_of(&own) == digest);
 	CHECK(own.unfit == 0);
 	for (unsigned i = 0; i < log.annex.n; i++)
-		CHECK(rama_logfile_section_known(&log, &log.annex.section[i]) ||
-		      rama_logfile_annex_find(&own.annex, log.annex.section[i].id) != NULL);
+		CHECK(rama_log_section_known(&log, &log.annex.section[i]) ||
+		      rama_log_annex_find(&own.annex, log.annex.section[i].id) != NULL);
 	rama_log_close(&own);
 	rama_log_close(&log);
 	fuzz_bytes_fini(&written);

@@ -28,8 +28,8 @@ static long read_file(void *ctx, uint64_t off, void *buf, size_t n)
 /* a list of libraries, and the lines of a log's metadata: texts from outside, too */
 static void check_texts(const struct fuzz_input *in)
 {
-	char text[512] = "", out[600], again[600], line[RAMA_UNSEEN_LINE];
-	struct rama_unseen_sum sum = { 0 }, back = { 0 };
+	char text[512] = "", out[600], again[600], line[RAMA_LOG_UNSEEN_LINE];
+	struct rama_log_unseen_sum sum = { 0 }, back = { 0 };
 
 	if (in->n > 0)
 		memcpy(text, in->p, in->n < sizeof(text) - 1 ? in->n : sizeof(text) - 1);
@@ -39,13 +39,13 @@ static void check_texts(const struct fuzz_input *in)
 	CHECK(!rama_preload_has(again, "/own.so"));
 	CHECK(rama_preload_first(again, sizeof(again), out, "libasan.so.8"));
 	CHECK(strncmp(again, "libasan.so.8", 12) == 0);
-	rama_unseen_read(&sum, text);
-	rama_unseen_line(&sum, line);
-	rama_unseen_read(&back, line);
+	rama_log_unseen_read(&sum, text);
+	rama_log_unseen_line(&sum, line);
+	rama_log_unseen_read(&back, line);
 	CHECK(memcmp(sum.n, back.n, sizeof(sum.n)) == 0);
-	rama_unseen_replace(&sum, text, sizeof(text));
+	rama_log_unseen_replace(&sum, text, sizeof(text));
 	CHECK(strlen(text) < sizeof(text));
-	rama_unseen_text(&sum, out, sizeof(out));
+	rama_log_unseen_text(&sum, out, sizeof(out));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

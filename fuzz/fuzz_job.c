@@ -9,7 +9,7 @@
 
 static void same_job(const struct rama_log *a, const struct rama_log *b)
 {
-	const struct rama_job *x = &a->job, *y = &b->job;
+	const struct rama_log_job *x = &a->job, *y = &b->job;
 
 	CHECK(x->uid == y->uid && x->jobid == y->jobid && x->nprocs == y->nprocs);
 	CHECK(x->start_sec == y->start_sec && x->start_nsec == y->start_nsec);
@@ -20,7 +20,7 @@ static void same_job(const struct rama_log *a, const struct rama_log *b)
 
 static void same_text(const struct rama_log *a, const struct rama_log *b)
 {
-	const size_t room = RAMA_JOB_REGION - RAMA_JOB_NEW - 1;
+	const size_t room = RAMA_LOG_JOB_REGION - RAMA_LOG_JOB_NEW - 1;
 	size_t n = strlen(a->job.exe);
 
 	for (size_t i = 0; i < a->n_mounts; i++)
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_log l = { 0 };
 	struct fuzz_bytes built = { 0 };
 	struct rama_source src;
-	struct rama_job hidden;
+	struct rama_log_job hidden;
 	struct rama_log log;
 	char exe[64];
 
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(rama_log_open(&log, &src, NULL, NULL) == 0);
 	round_trip(&log);
 	hidden = log.job;
-	rama_anon_job(&(struct rama_anon){ .key = { 1, 2 }, .log = &log }, &hidden, exe);
+	rama_log_anon_job(&(struct rama_log_anon){ .key = { 1, 2 }, .log = &log }, &hidden, exe);
 	CHECK(hidden.uid >= 0 && strlen(hidden.exe) < sizeof(exe));
 	rama_log_close(&log);
 	fuzz_bytes_fini(&built);

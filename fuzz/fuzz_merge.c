@@ -44,25 +44,25 @@ static void check_result(const struct fuzz_bytes *written)
 	rama_log_close(&own);
 }
 
-static void merge(struct rama_merge *m, uint8_t flags)
+static void merge(struct rama_log_merge *m, uint8_t flags)
 {
 	struct fuzz_bytes written = { 0 };
-	struct rama_sink sink = fuzz_bytes_sink(&written);
+	struct rama_log_sink sink = fuzz_bytes_sink(&written);
 	struct rama_err e = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	uint64_t partial;
-	int rc = rama_merge_plan(m, &e);
+	int rc = rama_log_merge_plan(m, &e);
 
-	CHECK(rama_writer_init(&w, &sink, flags & 4 ? RAMA_ZLIB : RAMA_PLAIN_BYTES, 1) == 0);
+	CHECK(rama_log_writer_init(&w, &sink, flags & 4 ? RAMA_LOG_ZLIB : RAMA_LOG_PLAIN_BYTES, 1) == 0);
 	if (rc == 0)
-		rc = rama_merge_write(m, &w, &partial, &e);
+		rc = rama_log_merge_write(m, &w, &partial, &e);
 	if (rc == 0) {
-		CHECK(rama_writer_finish(&w, partial) == 0);
+		CHECK(rama_log_writer_finish(&w, partial) == 0);
 		check_result(&written);
 	} else {
 		CHECK(e.code == rc && e.text[0] != '\0');
 	}
-	rama_writer_fini(&w);
+	rama_log_writer_fini(&w);
 	fuzz_bytes_fini(&written);
 }
 
@@ -72,8 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_input in = { data, size };
 	uint8_t flags = fuzz_take_byte(&in);
 	struct rama_log_options opt = { .strict = flags & 32 };
-	struct rama_merge_input input[2];
-	struct rama_merge m = {
+	struct rama_log_merge_input input[2];
+	struct rama_log_merge m = {
 		.in = input, .renumber = flags & 1, .reduce = flags & 2, .images = flags & 64
 	};
 	struct fuzz_bytes built[2] = { { 0 } };
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (rama_log_open(&log[m.n_in], &src[i], &opt, NULL) != 0)
 			continue;
 		input[m.n_in] =
-			(struct rama_merge_input){ .log = &log[m.n_in], .path = path[m.n_in] };
+			(struct rama_log_merge_input){ .log = &log[m.n_in], .path = path[m.n_in] };
 		m.n_in++;
 	}
 	if (m.n_in > 0)

@@ -19,26 +19,26 @@ static void add_up(struct rama_log *log, const struct rama_module *mod)
 {
 	union rama_word sum[MOST_WORDS];
 	struct rama_files files[RAMA_FILES_KINDS];
-	struct rama_anon anon = { .key = { 1, 2 }, .log = log };
+	struct rama_log_anon anon = { .key = { 1, 2 }, .log = log };
 	struct rama_perf perf;
 	struct rama_summary s;
 	struct rama_total t;
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	int rc;
 
 	CHECK(mod->record->words <= MOST_WORDS);
 	rama_total_init(&t, mod, sum);
 	rama_summary_init(&s, mod);
-	rc = rama_cursor_open(&c, log, mod->id);
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+	rc = rama_log_cursor_open(&c, log, mod->id);
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 		if (mod->flags & RAMA_TOTALS) {
 			rama_total_add(&t, r);
 			CHECK(rama_summary_add(&s, r) == 0);
 		}
-		rama_anon_record(&anon, r);
+		rama_log_anon_record(&anon, r);
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	if (mod->flags & RAMA_TOTALS) {
 		rama_summary_files(&s, files);
 		rama_summary_perf(&s, &perf);
@@ -50,52 +50,52 @@ static void add_up(struct rama_log *log, const struct rama_module *mod)
 
 /* ---- write and read back --------------------------------------------------------------------- */
 
-static void copy_records(struct rama_log *log, const struct rama_module *mod, struct rama_writer *w)
+static void copy_records(struct rama_log *log, const struct rama_module *mod, struct rama_log_writer *w)
 {
 	union rama_word seg[100][RAMA_SEG_WORDS];
-	struct rama_short_trace cut = { 0 };
-	struct rama_cursor c;
+	struct rama_log_short_trace cut = { 0 };
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	unsigned kind;
 	int rc, n;
 
 	if (mod->flags & RAMA_TRACE)
-		CHECK(rama_short_trace_find(&cut, log, mod->id) == 0);
-	rc = rama_cursor_open(&c, log, mod->id);
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
-		rama_short_trace_apply(&cut, &c, r);
-		CHECK(rama_writer_record(w, r) == 0);
-		while ((n = rama_cursor_segments(&c, seg, 100, &kind)) > 0)
-			CHECK(rama_writer_segments(w, seg, (size_t)n) == 0);
+		CHECK(rama_log_short_trace_find(&cut, log, mod->id) == 0);
+	rc = rama_log_cursor_open(&c, log, mod->id);
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
+		rama_log_short_trace_apply(&cut, &c, r);
+		CHECK(rama_log_writer_record(w, r) == 0);
+		while ((n = rama_log_cursor_segments(&c, seg, 100, &kind)) > 0)
+			CHECK(rama_log_writer_segments(w, seg, (size_t)n) == 0);
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 }
 
 static void copy(struct rama_log *log, const struct rama_module *mod, uint8_t flags,
 		 struct fuzz_bytes *to)
 {
-	static const uint8_t kinds[] = { RAMA_PLAIN_BYTES, RAMA_PLAIN_BYTES, RAMA_ZLIB,
-					 RAMA_BZIP2 };
-	struct rama_sink sink = fuzz_bytes_sink(to);
-	struct rama_writer w;
+	static const uint8_t kinds[] = { RAMA_LOG_PLAIN_BYTES, RAMA_LOG_PLAIN_BYTES, RAMA_LOG_ZLIB,
+					 RAMA_LOG_BZIP2 };
+	struct rama_log_sink sink = fuzz_bytes_sink(to);
+	struct rama_log_writer w;
 
-	CHECK(rama_writer_init(&w, &sink, kinds[flags >> 2 & 3], 1) == 0);
-	CHECK(rama_writer_job(&w, &log->job, log->mounts, log->n_mounts) == 0);
-	CHECK(rama_writer_module(&w, mod->id, flags & 2 ? mod->released : mod->newest) == 0);
+	CHECK(rama_log_writer_init(&w, &sink, kinds[flags >> 2 & 3], 1) == 0);
+	CHECK(rama_log_writer_job(&w, &log->job, log->mounts, log->n_mounts) == 0);
+	CHECK(rama_log_writer_module(&w, mod->id, flags & 2 ? mod->released : mod->newest) == 0);
 	copy_records(log, mod, &w);
-	CHECK(rama_writer_finish(&w, log->partial) == 0);
-	rama_writer_fini(&w);
+	CHECK(rama_log_writer_finish(&w, log->partial) == 0);
+	rama_log_writer_fini(&w);
 }
 
-static void same_segments(struct rama_cursor *a, struct rama_cursor *b, bool threads)
+static void same_segments(struct rama_log_cursor *a, struct rama_log_cursor *b, bool threads)
 {
 	union rama_word x[1][RAMA_SEG_WORDS], y[1][RAMA_SEG_WORDS];
 	unsigned x_kind = 0, y_kind = 0;
 	int more;
 
 	do {
-		more = rama_cursor_segments(a, x, 1, &x_kind);
-		CHECK(rama_cursor_segments(b, y, 1, &y_kind) == more);
+		more = rama_log_cursor_segments(a, x, 1, &x_kind);
+		CHECK(rama_log_cursor_segments(b, y, 1, &y_kind) == more);
 		CHECK(more == 0 || x_kind == y_kind);
 		CHECK(more == 0 || memcmp(x, y, RAMA_SEG_THREAD * sizeof(x[0][0])) == 0);
 		CHECK(more == 0 || !threads || x[0][RAMA_SEG_THREAD].u == y[0][RAMA_SEG_THREAD].u);
@@ -119,25 +119,25 @@ static void same_record(const struct rama_record *a, const struct rama_record *b
 static void compare(struct rama_log *log, struct rama_log *own, const struct rama_module *mod,
 		    bool threads)
 {
-	struct rama_short_trace cut = { 0 };
-	struct rama_cursor a, b;
+	struct rama_log_short_trace cut = { 0 };
+	struct rama_log_cursor a, b;
 	struct rama_record *x, *y;
 	int more;
 
 	if (mod->flags & RAMA_TRACE)
-		CHECK(rama_short_trace_find(&cut, log, mod->id) == 0);
-	more = rama_cursor_open(&a, log, mod->id);
-	CHECK(rama_cursor_open(&b, own, mod->id) >= 0);
-	while (more > 0 && (more = rama_cursor_next(&a, &x)) > 0) {
-		rama_short_trace_apply(&cut, &a, x);
-		CHECK(rama_cursor_next(&b, &y) == 1);
+		CHECK(rama_log_short_trace_find(&cut, log, mod->id) == 0);
+	more = rama_log_cursor_open(&a, log, mod->id);
+	CHECK(rama_log_cursor_open(&b, own, mod->id) >= 0);
+	while (more > 0 && (more = rama_log_cursor_next(&a, &x)) > 0) {
+		rama_log_short_trace_apply(&cut, &a, x);
+		CHECK(rama_log_cursor_next(&b, &y) == 1);
 		same_record(x, y);
 		if (mod->flags & RAMA_TRACE)
 			same_segments(&a, &b, threads);
 	}
-	CHECK(rama_cursor_next(&b, &y) == 0);
-	rama_cursor_close(&a);
-	rama_cursor_close(&b);
+	CHECK(rama_log_cursor_next(&b, &y) == 0);
+	rama_log_cursor_close(&a);
+	rama_log_cursor_close(&b);
 }
 
 static void round_trip(struct rama_log *log, const struct rama_module *mod, uint8_t flags)

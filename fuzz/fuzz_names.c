@@ -25,15 +25,15 @@ static void round_trip(const struct rama_log *log)
 
 static void hide(const struct rama_log *log)
 {
-	struct rama_anon a = { .key = { 1, 2 }, .log = log };
-	char to[RAMA_ANON_NAME];
+	struct rama_log_anon a = { .key = { 1, 2 }, .log = log };
+	char to[RAMA_LOG_ANON_NAME];
 
 	for (size_t i = 0; i < log->n_names; i++) {
-		size_t n = rama_anon_name(&a, log->names[i].text, to);
+		size_t n = rama_log_anon_name(&a, log->names[i].text, to);
 
 		CHECK(n < sizeof(to));
 		CHECK(strlen(to) == n);
-		(void)rama_anon_id(&a, log->names[i].id);
+		(void)rama_log_anon_id(&a, log->names[i].id);
 	}
 }
 

@@ -136,18 +136,18 @@ static void make_log(struct rama_segment *s, bool incomplete)
 		.parent_rank = -1, .nprocs = 1, .images = 1, .ended = 1, .incomplete = incomplete
 	};
 	struct fuzz_bytes written = { 0 };
-	struct rama_sink sink = fuzz_bytes_sink(&written);
+	struct rama_log_sink sink = fuzz_bytes_sink(&written);
 	struct rama_err e = { 0 };
 	struct rama_source src;
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct rama_log own;
 	uint64_t partial, digest;
 
-	CHECK(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0) == 0);
+	CHECK(rama_log_writer_init(&w, &sink, RAMA_LOG_PLAIN_BYTES, 0) == 0);
 	CHECK(rama_gather_one(s, &p, &w, &partial, &e) == 0);
-	CHECK(rama_writer_finish(&w, partial) == 0);
+	CHECK(rama_log_writer_finish(&w, partial) == 0);
 	CHECK(!incomplete || partial != 0);
-	rama_writer_fini(&w);
+	rama_log_writer_fini(&w);
 	fuzz_open_own(&own, &src, &written);
 	CHECK(fuzz_walk(&own, &digest) == 0);
 	rama_log_close(&own);

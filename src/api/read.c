@@ -16,7 +16,7 @@ struct iorama_log {
 };
 
 struct iorama_records {
-	struct rama_cursor cursor;
+	struct rama_log_cursor cursor;
 	struct iorama_record record;
 	struct rama_log *log;
 };
@@ -81,7 +81,7 @@ struct iorama_log *iorama_log_open(const char *path, unsigned flags, struct iora
 					.note = keep_problem,
 					.ctx = l };
 	struct rama_err err = { 0 };
-	const struct rama_job *j;
+	const struct rama_log_job *j;
 
 	rama_api_fail(e, 0, "");
 	if (l == NULL) {
@@ -142,7 +142,7 @@ int iorama_log_next_module(const struct iorama_log *l, int after, struct iorama_
 {
 	for (int i = after < 0 ? 0 : after + 1; i < RAMA_MODULES_KNOWN; i++) {
 		const struct rama_module *mod = rama_module_get((unsigned)i);
-		const struct rama_part *p = &l->log.part[i];
+		const struct rama_log_part *p = &l->log.part[i];
 
 		if (mod == NULL || p->len == 0)
 			continue;
@@ -159,7 +159,7 @@ int iorama_log_next_module(const struct iorama_log *l, int after, struct iorama_
 
 const char *iorama_log_name(const struct iorama_log *l, uint64_t id)
 {
-	const struct rama_name *n = rama_log_name(&l->log, id);
+	const struct rama_log_name *n = rama_log_name_get(&l->log, id);
 
 	return n != NULL ? n->text : NULL;
 }
@@ -192,7 +192,7 @@ struct iorama_mount iorama_log_mount_at(const struct iorama_log *l, size_t i)
 
 struct iorama_mount iorama_log_mount_of(const struct iorama_log *l, const char *name)
 {
-	const struct rama_mount *m = rama_log_mount(&l->log, name);
+	const struct rama_log_mount *m = rama_log_mount_get(&l->log, name);
 
 	return m != NULL ? (struct iorama_mount){ m->path, m->type }
 			 : (struct iorama_mount){ NULL, NULL };
@@ -213,7 +213,7 @@ struct iorama_records *iorama_records_open(struct iorama_log *l, const char *mod
 		return NULL;
 	}
 	rs->log = &l->log;
-	rc = rama_cursor_open(&rs->cursor, &l->log, mod->id);
+	rc = rama_log_cursor_open(&rs->cursor, &l->log, mod->id);
 	if (rc > 0)
 		return rs;
 	if (rc < 0)
@@ -226,7 +226,7 @@ int iorama_records_next(struct iorama_records *rs, const struct iorama_record **
 			struct iorama_error *e)
 {
 	struct rama_record *rec;
-	int rc = rama_cursor_next(&rs->cursor, &rec);
+	int rc = rama_log_cursor_next(&rs->cursor, &rec);
 
 	if (rc < 0)
 		return rama_api_error(e, &rs->log->err);
@@ -248,7 +248,7 @@ int iorama_records_segments(struct iorama_records *rs, struct iorama_segment *s,
 
 	if (!(rs->cursor.mod->flags & RAMA_TRACE))
 		return rama_api_fail(e, RAMA_EUSAGE, "only traces have segments");
-	n = rama_cursor_segments(&rs->cursor, seg, max < 256 ? max : 256, &kind);
+	n = rama_log_cursor_segments(&rs->cursor, seg, max < 256 ? max : 256, &kind);
 	if (n < 0)
 		return rama_api_error(e, &rs->log->err);
 	for (int i = 0; i < n; i++)
@@ -265,7 +265,7 @@ void iorama_records_close(struct iorama_records *rs)
 {
 	if (rs == NULL)
 		return;
-	rama_cursor_close(&rs->cursor);
+	rama_log_cursor_close(&rs->cursor);
 	free(rs);
 }
 

@@ -14,7 +14,7 @@
 struct iorama_writer {
 	char *path;
 	struct rama_newfile file;
-	struct rama_writer writer;
+	struct rama_log_writer writer;
 	uint64_t partial;
 	uint64_t segments_due; /* of the trace record just written */
 };
@@ -39,15 +39,15 @@ struct iorama_writer *iorama_writer_open(const char *path, struct iorama_error *
 {
 	struct iorama_writer *w = calloc(1, sizeof(*w));
 	struct rama_err err = { .code = RAMA_EMEMORY, .text = "out of memory" };
-	struct rama_sink sink;
+	struct rama_log_sink sink;
 
 	rama_api_fail(e, 0, "");
 	if (w != NULL)
 		w->file.fd = -1;
 	if (w != NULL && (w->path = strdup(path)) != NULL &&
 	    rama_newfile_open(&w->file, path, &err) == 0) {
-		sink = (struct rama_sink){ .write = write_file, .ctx = &w->file };
-		if (rama_writer_init(&w->writer, &sink, RAMA_ZLIB, LEVEL) == 0)
+		sink = (struct rama_log_sink){ .write = write_file, .ctx = &w->file };
+		if (rama_log_writer_init(&w->writer, &sink, RAMA_LOG_ZLIB, LEVEL) == 0)
 			return w;
 		err = w->writer.err;
 	}
@@ -60,7 +60,7 @@ struct iorama_writer *iorama_writer_open(const char *path, struct iorama_error *
 int iorama_writer_job(struct iorama_writer *w, const struct iorama_job *job,
 		      const struct iorama_mount *mounts, size_t n_mounts, struct iorama_error *e)
 {
-	struct rama_job j = { .uid = job->uid,
+	struct rama_log_job j = { .uid = job->uid,
 			      .jobid = job->jobid,
 			      .nprocs = job->nprocs,
 			      .start_sec = job->start_sec,
@@ -68,7 +68,7 @@ int iorama_writer_job(struct iorama_writer *w, const struct iorama_job *job,
 			      .end_sec = job->end_sec,
 			      .end_nsec = job->end_nsec,
 			      .exe = job->exe != NULL ? job->exe : "" };
-	struct rama_mount m[MOUNTS_MAX];
+	struct rama_log_mount m[MOUNTS_MAX];
 
 	if (job->metadata != NULL && strlen(job->metadata) >= sizeof(j.metadata))
 		return rama_api_fail(e, RAMA_ELIMIT, "metadata longer than 1023 bytes");
@@ -76,17 +76,17 @@ int iorama_writer_job(struct iorama_writer *w, const struct iorama_job *job,
 		strncpy(j.metadata, job->metadata, sizeof(j.metadata) - 1);
 	n_mounts = n_mounts < MOUNTS_MAX ? n_mounts : MOUNTS_MAX;
 	for (size_t i = 0; i < n_mounts; i++)
-		m[i] = (struct rama_mount){ .path = mounts[i].path,
+		m[i] = (struct rama_log_mount){ .path = mounts[i].path,
 					    .type = mounts[i].type,
 					    .path_len = strlen(mounts[i].path) };
-	rama_writer_job(&w->writer, &j, m, n_mounts);
+	rama_log_writer_job(&w->writer, &j, m, n_mounts);
 	return failed(w, e);
 }
 
 int iorama_writer_name(struct iorama_writer *w, uint64_t id, const char *name,
 		       struct iorama_error *e)
 {
-	rama_writer_name(&w->writer, id, name, strlen(name));
+	rama_log_writer_name(&w->writer, id, name, strlen(name));
 	return failed(w, e);
 }
 
@@ -100,7 +100,7 @@ int iorama_writer_module(struct iorama_writer *w, const char *module, int incomp
 	if (w->segments_due > 0)
 		return rama_api_fail(e, RAMA_EUSAGE,
 				     "segments of the last trace record are missing");
-	rama_writer_module(&w->writer, m->id, m->newest);
+	rama_log_writer_module(&w->writer, m->id, m->newest);
 	if (incomplete)
 		w->partial |= 1ull << m->id;
 	return failed(w, e);
@@ -112,7 +112,7 @@ int iorama_writer_record(struct iorama_writer *w, const struct iorama_record *r,
 	if (w->segments_due > 0)
 		return rama_api_fail(e, RAMA_EUSAGE,
 				     "segments of the last trace record are missing");
-	rama_writer_record(&w->writer, &r->r);
+	rama_log_writer_record(&w->writer, &r->r);
 	if (r->r.mod->flags & RAMA_TRACE)
 		w->segments_due = r->r.w[RAMA_DXT_WRITE_COUNT].u + r->r.w[RAMA_DXT_READ_COUNT].u;
 	return failed(w, e);
@@ -130,7 +130,7 @@ int iorama_writer_segments(struct iorama_writer *w, const struct iorama_segment 
 							     { .f = s[i].end },
 							     { .u = s[i].thread } } };
 
-		rama_writer_segments(&w->writer, seg, 1);
+		rama_log_writer_segments(&w->writer, seg, 1);
 	}
 	w->segments_due -= n;
 	return failed(w, e);
@@ -142,7 +142,7 @@ int iorama_writer_commit(struct iorama_writer *w, struct iorama_error *e)
 		return rama_api_fail(e, RAMA_EUSAGE,
 				     "segments of the last trace record are missing");
 	if (w->writer.err.code == 0)
-		rama_writer_finish(&w->writer, w->partial);
+		rama_log_writer_finish(&w->writer, w->partial);
 	if (w->writer.err.code == 0)
 		rama_newfile_commit(&w->file, &w->writer.err);
 	if (failed(w, e) != 0)
@@ -156,7 +156,7 @@ void iorama_writer_abort(struct iorama_writer *w)
 	if (w == NULL)
 		return;
 	if (w->writer.pending != NULL)
-		rama_writer_fini(&w->writer);
+		rama_log_writer_fini(&w->writer);
 	rama_newfile_abort(&w->file);
 	free(w->path);
 	free(w);

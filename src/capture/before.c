@@ -155,9 +155,9 @@ static int make_temp(void)
 static int make_log(struct work *k, size_t i)
 {
 	struct image *im = &k->image[i];
-	struct rama_sink sink = { write_temp, im };
+	struct rama_log_sink sink = { write_temp, im };
 	struct rama_gather_process p = *k->how->process;
-	struct rama_writer *w = calloc(1, sizeof(*w));
+	struct rama_log_writer *w = calloc(1, sizeof(*w));
 	uint64_t partial = 0;
 
 	if (!w)
@@ -168,12 +168,12 @@ static int make_log(struct work *k, size_t i)
 	p.ended = i + 1 < k->n ? 2 : p.ended;
 	int rc = rama_segment_open(k->seg, &im->seg, &k->e);
 	if (rc == 0)
-		rc = rama_writer_init(w, &sink, RAMA_PLAIN_BYTES, 0);
+		rc = rama_log_writer_init(w, &sink, RAMA_LOG_PLAIN_BYTES, 0);
 	if (rc == 0) {
 		rc = rama_gather_one(k->seg, &p, w, &partial, &k->e);
 		if (rc == 0)
-			rc = rama_writer_finish(w, partial);
-		rama_writer_fini(w);
+			rc = rama_log_writer_finish(w, partial);
+		rama_log_writer_fini(w);
 	}
 	free(w);
 	if (rc == 0) {
@@ -186,24 +186,24 @@ static int make_log(struct work *k, size_t i)
 
 /* ---- one of all ---------------------------------------------------------------------------------------------------- */
 
-static int write_joined(struct work *k, struct rama_merge *m)
+static int write_joined(struct work *k, struct rama_log_merge *m)
 {
-	struct rama_writer *w = calloc(1, sizeof(*w));
+	struct rama_log_writer *w = calloc(1, sizeof(*w));
 	uint64_t partial = 0;
 
 	if (!w)
 		return RAMA_EMEMORY;
-	int rc = rama_merge_plan(m, &k->e);
+	int rc = rama_log_merge_plan(m, &k->e);
 	m->job.exe = k->image[k->n - 1].log.job.exe; /* the last is what was wanted */
 	m->job.nprocs = k->how->process->nprocs;
 	if (rc == 0)
-		rc = rama_writer_init(w, k->how->sink, k->how->compression, k->how->level);
+		rc = rama_log_writer_init(w, k->how->sink, k->how->compression, k->how->level);
 	w->inner = k->how->inner;
 	if (rc == 0) {
-		rc = rama_merge_write(m, w, &partial, &k->e);
+		rc = rama_log_merge_write(m, w, &partial, &k->e);
 		if (rc == 0)
-			rc = rama_writer_finish(w, partial);
-		rama_writer_fini(w);
+			rc = rama_log_writer_finish(w, partial);
+		rama_log_writer_fini(w);
 	}
 	free(w);
 	return rc;
@@ -211,7 +211,7 @@ static int write_joined(struct work *k, struct rama_merge *m)
 
 static int join(struct work *k)
 {
-	struct rama_merge *m = calloc(1, sizeof(*m));
+	struct rama_log_merge *m = calloc(1, sizeof(*m));
 	int rc = 0;
 
 	if (!m)
@@ -221,7 +221,7 @@ static int join(struct work *k)
 	for (size_t i = 0; i < k->n && rc == 0; i++)
 		rc = make_log(k, i);
 	for (size_t i = 0; m->in && i < k->n && rc == 0; i++)
-		m->in[m->n_in++] = (struct rama_merge_input){ .log = &k->image[i].log,
+		m->in[m->n_in++] = (struct rama_log_merge_input){ .log = &k->image[i].log,
 							      .path = "",
 							      .process = k->how->process->rank };
 	if (rc == 0)

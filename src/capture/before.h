@@ -13,7 +13,7 @@
 
 /* where the log of all of them goes, and how */
 struct rama_cap_before_how {
-	const struct rama_sink *sink;
+	const struct rama_log_sink *sink;
 	uint8_t compression;
 	int level;
 	const struct rama_gather_process *process;

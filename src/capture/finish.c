@@ -77,8 +77,8 @@ static int write_all(int fd)
 {
 	struct rama_source src;
 	static struct rama_segment seg; /* large, and stacks are small */
-	static struct rama_writer w;
-	struct rama_sink sink = { sink_write, &fd };
+	static struct rama_log_writer w;
+	struct rama_log_sink sink = { sink_write, &fd };
 	bool quiet = (rama_cap_run.id->flags & RAMA_SEG_QUIET) != 0;
 	struct rama_gather_process p = { .parent_rank = -1,
 					 .nprocs = 1,
@@ -89,7 +89,7 @@ static int write_all(int fd)
 	uint64_t partial = 0;
 
 	if (!rama_cap_run.path[0])
-		p.note = RAMA_META_PLACE "memory\n";
+		p.note = RAMA_LOG_META_PLACE "memory\n";
 	rama_cap_sys3(SYS_fchmod, fd, 0400, 0); /* whatever the mask of the process is */
 	if (rama_cap_before_count() > 0) {
 		const struct rama_cap_before_how how = { &sink, 0, 3, &p, false };
@@ -101,12 +101,12 @@ static int write_all(int fd)
 	rama_cap_memory_source(&src);
 	int rc = rama_segment_open(&seg, &src, &e);
 	if (rc == 0)
-		rc = rama_writer_init(&w, &sink, 0, 3);
+		rc = rama_log_writer_init(&w, &sink, 0, 3);
 	if (rc == 0) {
 		rc = rama_gather_one(&seg, &p, &w, &partial, &e);
 		if (rc == 0)
-			rc = rama_writer_finish(&w, partial);
-		rama_writer_fini(&w);
+			rc = rama_log_writer_finish(&w, partial);
+		rama_log_writer_fini(&w);
 	}
 	return rc;
 }

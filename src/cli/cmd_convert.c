@@ -14,7 +14,7 @@ struct conversion {
 	struct rama_cli_filter filter;
 	struct rama_cli_input in;
 	struct rama_cli_output out;
-	struct rama_anon anon;
+	struct rama_log_anon anon;
 	bool hide, filtered, released;
 	struct rama_map used; /* ids that kept records name; only when some are left out */
 };
@@ -78,21 +78,21 @@ static void read_options(struct conversion *c)
 
 static bool keep(const struct conversion *c, const struct rama_record *r)
 {
-	const struct rama_name *n = rama_log_name(&c->in.log, r->w[RAMA_ID].u);
+	const struct rama_log_name *n = rama_log_name_get(&c->in.log, r->w[RAMA_ID].u);
 
 	if (r->schema == r->mod->header)
 		return true;
 	return rama_cli_filter_record(&c->filter, r, n != NULL ? n->text : NULL);
 }
 
-static int copy_segments(struct conversion *c, struct rama_cursor *cur)
+static int copy_segments(struct conversion *c, struct rama_log_cursor *cur)
 {
 	union rama_word seg[512][RAMA_SEG_WORDS];
 	unsigned kind;
 	int n;
 
-	while ((n = rama_cursor_segments(cur, seg, 512, &kind)) > 0) {
-		if (rama_writer_segments(&c->out.writer, seg, (size_t)n) != 0)
+	while ((n = rama_log_cursor_segments(cur, seg, 512, &kind)) > 0) {
+		if (rama_log_writer_segments(&c->out.writer, seg, (size_t)n) != 0)
 			return c->out.writer.err.code;
 		rama_cli_progress(&c->in, cur);
 	}
@@ -101,32 +101,32 @@ static int copy_segments(struct conversion *c, struct rama_cursor *cur)
 
 static int copy_module(struct conversion *c, const struct rama_module *mod)
 {
-	bool threads = rama_logfile_has_threads(&c->in.log, mod->id),
+	bool threads = rama_log_has_threads(&c->in.log, mod->id),
 	     released = c->released || !threads;
-	struct rama_short_trace cut = { 0 };
-	struct rama_cursor cur;
+	struct rama_log_short_trace cut = { 0 };
+	struct rama_log_cursor cur;
 	struct rama_record *r;
-	int rc = mod->flags & RAMA_TRACE ? rama_short_trace_find(&cut, &c->in.log, mod->id) : 0;
+	int rc = mod->flags & RAMA_TRACE ? rama_log_short_trace_find(&cut, &c->in.log, mod->id) : 0;
 
 	if (rc < 0)
 		return rc;
-	rc = rama_cursor_open(&cur, &c->in.log, mod->id);
-	if (rc >= 0 && rama_writer_module(&c->out.writer, mod->id,
+	rc = rama_log_cursor_open(&cur, &c->in.log, mod->id);
+	if (rc >= 0 && rama_log_writer_module(&c->out.writer, mod->id,
 					  released ? mod->released : mod->newest) != 0)
 		rc = c->out.writer.err.code;
-	while (rc > 0 && (rc = rama_cursor_next(&cur, &r)) > 0) {
+	while (rc > 0 && (rc = rama_log_cursor_next(&cur, &r)) > 0) {
 		if (!keep(c, r))
 			continue;
-		rama_short_trace_apply(&cut, &cur, r);
+		rama_log_short_trace_apply(&cut, &cur, r);
 		if (c->hide)
-			rama_anon_record(&c->anon, r);
-		if (rama_writer_record(&c->out.writer, r) != 0)
+			rama_log_anon_record(&c->anon, r);
+		if (rama_log_writer_record(&c->out.writer, r) != 0)
 			rc = c->out.writer.err.code;
 		else if ((mod->flags & RAMA_TRACE) && copy_segments(c, &cur) < 0)
 			rc = c->in.log.err.code != 0 ? c->in.log.err.code : c->out.writer.err.code;
 		rama_cli_progress(&c->in, &cur);
 	}
-	rama_cursor_close(&cur);
+	rama_log_cursor_close(&cur);
 	if (rc == 0 && threads && released && !c->in.quiet)
 		rama_cli_complain(c->in.path, "%s: thread ids are dropped", mod->name);
 	return rc;
@@ -143,22 +143,22 @@ static int copy_ours(struct conversion *c, const struct rama_module *mod)
 	return 0;
 }
 
-static int copy_section(struct conversion *c, const struct rama_logfile_section *s)
+static int copy_section(struct conversion *c, const struct rama_log_section *s)
 {
 	struct rama_log *log = &c->in.log;
 	unsigned char buf[8192];
-	struct rama_region r;
+	struct rama_log_region r;
 	size_t n;
-	int rc = rama_region_open(&r, log->src, s->off, s->len, log->compression);
+	int rc = rama_log_region_open(&r, log->src, s->off, s->len, log->compression);
 
 	if (rc == 0)
-		rc = rama_logfile_writer_section(&c->out.writer, s);
-	while (rc == 0 && (n = rama_region_read(&r, buf, sizeof(buf))) > 0)
-		rc = rama_logfile_writer_bytes(&c->out.writer, buf, n);
+		rc = rama_log_writer_section(&c->out.writer, s);
+	while (rc == 0 && (n = rama_log_region_read(&r, buf, sizeof(buf))) > 0)
+		rc = rama_log_writer_bytes(&c->out.writer, buf, n);
 	if (rc == 0 && r.err.code != 0)
 		rc = rama_log_problem(log, r.err.code, "section %u of the annex: %s", s->id,
 				      r.err.text);
-	rama_region_close(&r);
+	rama_log_region_close(&r);
 	return rc;
 }
 
@@ -171,13 +171,13 @@ static int copy_unknown(struct conversion *c)
 	int rc = 0;
 
 	for (unsigned i = 0; i < log->annex.n && rc == 0; i++) {
-		const struct rama_logfile_section *s = &log->annex.section[i];
+		const struct rama_log_section *s = &log->annex.section[i];
 
-		if (rama_logfile_section_known(log, s) ||
-		    rama_logfile_writer_has(&c->out.writer, s->id))
+		if (rama_log_section_known(log, s) ||
+		    rama_log_writer_has(&c->out.writer, s->id))
 			continue;
 		if (stay)
-			rama_logfile_note_section(log, s, "left out");
+			rama_log_note_section(log, s, "left out");
 		else
 			rc = copy_section(c, s);
 	}
@@ -192,17 +192,17 @@ static int note_used(struct conversion *c, uint64_t id)
 /* Names come before records in the file, so those that are needed have to be found first. */
 static int find_used(struct conversion *c)
 {
-	struct rama_hush before = rama_log_hush(&c->in.log);
+	struct rama_log_hush before = rama_log_set_hush(&c->in.log);
 	int rc = 0;
 
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
-		struct rama_cursor cur;
+		struct rama_log_cursor cur;
 		struct rama_record *r;
 
 		if (!rama_cli_filter_module(&c->filter, id))
 			continue;
-		rc = rama_cursor_open(&cur, &c->in.log, id);
-		while (rc > 0 && (rc = rama_cursor_next(&cur, &r)) > 0) {
+		rc = rama_log_cursor_open(&cur, &c->in.log, id);
+		while (rc > 0 && (rc = rama_log_cursor_next(&cur, &r)) > 0) {
 			if (!keep(c, r))
 				continue;
 			rc = note_used(c, r->w[RAMA_ID].u);
@@ -214,7 +214,7 @@ static int find_used(struct conversion *c)
 			if (rc == 0)
 				rc = 1;
 		}
-		rama_cursor_close(&cur);
+		rama_log_cursor_close(&cur);
 	}
 	rama_log_unhush(&c->in.log, before);
 	return rc;
@@ -222,25 +222,25 @@ static int find_used(struct conversion *c)
 
 static int copy_names(struct conversion *c)
 {
-	char to[RAMA_ANON_NAME];
+	char to[RAMA_LOG_ANON_NAME];
 
 	for (size_t i = 0; i < c->in.log.n_names; i++) {
-		const struct rama_name *n = &c->in.log.names[i];
+		const struct rama_log_name *n = &c->in.log.names[i];
 
 		if (c->filtered && rama_map_get(&c->used, n->id) == NULL)
 			continue;
 		if (c->hide)
-			rama_writer_name(&c->out.writer, rama_anon_id(&c->anon, n->id), to,
-					 rama_anon_name(&c->anon, n->text, to));
+			rama_log_writer_name(&c->out.writer, rama_log_anon_id(&c->anon, n->id), to,
+					 rama_log_anon_name(&c->anon, n->text, to));
 		else
-			rama_writer_name(&c->out.writer, n->id, n->text, n->len);
+			rama_log_writer_name(&c->out.writer, n->id, n->text, n->len);
 	}
 	return c->out.writer.err.code;
 }
 
 static int copy_job(struct conversion *c)
 {
-	struct rama_job job = c->in.log.job;
+	struct rama_log_job job = c->in.log.job;
 	char exe[64];
 
 	/* Old formats count a started second as a whole one; the new one has nanoseconds. This keeps
@@ -248,10 +248,10 @@ static int copy_job(struct conversion *c)
 	if (c->in.log.minor < 41)
 		job.end_nsec = 999999999;
 	if (c->hide)
-		rama_anon_job(&c->anon, &job, exe);
+		rama_log_anon_job(&c->anon, &job, exe);
 	if (rama_cli_output_notes(&job, c->o, RAMA_OPT_convert_note) != 0)
 		return RAMA_EUSAGE;
-	return rama_writer_job(&c->out.writer, &job, c->in.log.mounts, c->in.log.n_mounts);
+	return rama_log_writer_job(&c->out.writer, &job, c->in.log.mounts, c->in.log.n_mounts);
 }
 
 /* says what went wrong, and where; the exit status for it */
@@ -277,7 +277,7 @@ static int convert(struct conversion *c)
 		rc = copy_names(c);
 	for (unsigned id = 0; id < RAMA_MODULES && rc == 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
-		const struct rama_part *part = &c->in.log.part[id];
+		const struct rama_log_part *part = &c->in.log.part[id];
 
 		if (!rama_cli_filter_module(&c->filter, id))
 			continue;

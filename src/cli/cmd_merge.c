@@ -19,12 +19,12 @@ static bool allowed(size_t n)
 	return getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur >= n + SPARE_FILES;
 }
 
-static void show_progress(const struct rama_merge_input *in, const struct rama_cursor *c)
+static void show_progress(const struct rama_log_merge_input *in, const struct rama_log_cursor *c)
 {
 	rama_cli_progress(in->user, c);
 }
 
-static int open_all(struct rama_cli_input *in, struct rama_merge *m, const struct rama_cli_opts *o)
+static int open_all(struct rama_cli_input *in, struct rama_log_merge *m, const struct rama_cli_opts *o)
 {
 	bool strict = rama_cli_opts_has(o, RAMA_OPT_merge_strict),
 	     quiet = rama_cli_opts_has(o, RAMA_OPT_merge_quiet), park = !allowed(o->n_args);
@@ -36,7 +36,7 @@ static int open_all(struct rama_cli_input *in, struct rama_merge *m, const struc
 			return status;
 		if (park && strcmp(o->args[i], "-") != 0)
 			rama_file_park(&in[i].file, o->args[i]);
-		m->in[m->n_in++] = (struct rama_merge_input){ .log = &in[i].log,
+		m->in[m->n_in++] = (struct rama_log_merge_input){ .log = &in[i].log,
 							      .path = in[i].path,
 							      .user = &in[i] };
 		if (in[i].log.job.jobid != in[0].log.job.jobid &&
@@ -52,7 +52,7 @@ static int open_all(struct rama_cli_input *in, struct rama_merge *m, const struc
 	return 0;
 }
 
-static int merge(struct rama_merge *m, struct rama_cli_output *out, const struct rama_cli_opts *o)
+static int merge(struct rama_log_merge *m, struct rama_cli_output *out, const struct rama_cli_opts *o)
 {
 	static const struct rama_cli_output_options opt = { RAMA_OPT_merge_output,
 							RAMA_OPT_merge_compression, RAMA_OPTIONS,
@@ -63,14 +63,14 @@ static int merge(struct rama_merge *m, struct rama_cli_output *out, const struct
 
 	if (status != 0)
 		return status;
-	if (rama_merge_plan(m, &e) != 0) {
+	if (rama_log_merge_plan(m, &e) != 0) {
 		rama_cli_complain("merge", "%s", e.text);
 		return rama_err_status(e.code);
 	}
 	status = rama_cli_output_notes(&m->job, o, RAMA_OPT_merge_note);
 	if (status != 0)
 		return status;
-	if (rama_merge_write(m, &out->writer, &partial, &e) != 0) {
+	if (rama_log_merge_write(m, &out->writer, &partial, &e) != 0) {
 		rama_cli_complain(out->writer.err.code != 0 ? out->path : "merge", "%s", e.text);
 		return rama_err_status(e.code);
 	}
@@ -79,7 +79,7 @@ static int merge(struct rama_merge *m, struct rama_cli_output *out, const struct
 
 int rama_cli_cmd_merge(int argc, char **argv)
 {
-	struct rama_merge m = { 0 };
+	struct rama_log_merge m = { 0 };
 	struct rama_cli_output out = { .file = { .fd = -1 } };
 	struct rama_cli_input *in;
 	struct rama_cli_opts o;

@@ -49,7 +49,7 @@ struct run {
 	char unobserved[PATH_MAX + 200];
 	struct {
 		enum rama_unseen why; /* NOT: the command was observed */
-		struct rama_unseen_sum sum;
+		struct rama_log_unseen_sum sum;
 	} unseen;
 	struct rama_cli_run_live live;
 	struct rama_segment_tally tally; /* what processes counted that had no room */
@@ -354,7 +354,7 @@ static void see_command(struct run *r, const struct rama_cli_seg_infos *infos)
 	if (family ? infos->processes + r->made.it.n > 0 : rama_cli_seg_infos_has(infos, r->child.pid))
 		return;
 	r->unseen.why = r->kind.why != RAMA_UNSEEN_NOT ? r->kind.why : RAMA_UNSEEN_OTHER;
-	rama_unseen_add(&r->unseen.sum, r->unseen.why, 1,
+	rama_log_unseen_add(&r->unseen.sum, r->unseen.why, 1,
 			r->program[0] != '\0' ? r->program : r->launch.argv[0]);
 }
 
@@ -393,10 +393,10 @@ static const char *note_of(const struct run *r, char *to, size_t room)
 	to[0] = '\0';
 	if (r->tally.unplaced > 0 || r->tally.calls > 0)
 		n = snprintf(to, room,
-			     RAMA_META_UNPLACED "%lld\n" RAMA_META_UNPLACED_CALLS "%lld\n",
+			     RAMA_LOG_META_UNPLACED "%lld\n" RAMA_LOG_META_UNPLACED_CALLS "%lld\n",
 			     (long long)r->tally.unplaced, (long long)r->tally.calls);
 	if (r->place.note[0] != '\0' && strlen(r->place.root) < room - 64)
-		snprintf(to + n, room - (size_t)n, RAMA_META_PLACE "%s\n", r->place.root);
+		snprintf(to + n, room - (size_t)n, RAMA_LOG_META_PLACE "%s\n", r->place.root);
 	return to;
 }
 

@@ -11,17 +11,17 @@
 #include "cli/show/show.h"
 
 int rama_cli_show_records(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module,
-		      int (*fn)(void *ctx, struct rama_cursor *c, const struct rama_record *r),
+		      int (*fn)(void *ctx, struct rama_log_cursor *c, const struct rama_record *r),
 		      void *ctx)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, &in->log, module);
+	int rc = rama_log_cursor_open(&c, &in->log, module);
 
 	if (rc > 0) {
-		while ((rc = rama_cursor_next(&c, &r)) > 0) {
-			const struct rama_name *n =
-				s->filter.n_files > 0 ? rama_log_name(&in->log, r->w[RAMA_ID].u)
+		while ((rc = rama_log_cursor_next(&c, &r)) > 0) {
+			const struct rama_log_name *n =
+				s->filter.n_files > 0 ? rama_log_name_get(&in->log, r->w[RAMA_ID].u)
 						      : NULL;
 
 			if (!rama_cli_filter_record(&s->filter, r, n != NULL ? n->text : NULL))
@@ -41,7 +41,7 @@ int rama_cli_show_records(struct rama_cli_show *s, struct rama_cli_input *in, un
 		else
 			rama_cli_complain(in->path, "%s", rama_err_text(rc));
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc;
 }
 
@@ -123,13 +123,13 @@ static void read_options(struct rama_cli_show *s, const struct rama_cli_opts *o)
 static int check_whole(struct rama_cli_input *in)
 {
 	for (unsigned i = 0; i < RAMA_MODULES; i++) {
-		struct rama_cursor c;
+		struct rama_log_cursor c;
 		struct rama_record *r;
-		int rc = rama_cursor_open(&c, &in->log, i);
+		int rc = rama_log_cursor_open(&c, &in->log, i);
 
 		while (rc > 0)
-			rc = rama_cursor_next(&c, &r);
-		rama_cursor_close(&c);
+			rc = rama_log_cursor_next(&c, &r);
+		rama_log_cursor_close(&c);
 		if (rc < 0) {
 			rama_cli_complain(in->path, "%s", in->log.err.text);
 			return rama_err_status(rc);
@@ -141,8 +141,8 @@ static int check_whole(struct rama_cli_input *in)
 static void name_unknown(struct rama_log *log)
 {
 	for (unsigned i = 0; i < log->annex.n; i++)
-		if (!rama_logfile_section_known(log, &log->annex.section[i]))
-			rama_logfile_note_section(log, &log->annex.section[i], "not shown");
+		if (!rama_log_section_known(log, &log->annex.section[i]))
+			rama_log_note_section(log, &log->annex.section[i], "not shown");
 }
 
 /* *printed: the log could be opened, and is in the output */

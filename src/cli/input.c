@@ -50,7 +50,7 @@ static bool is_due(int percent)
 	return true;
 }
 
-void rama_cli_progress(const struct rama_cli_input *in, const struct rama_cursor *c)
+void rama_cli_progress(const struct rama_cli_input *in, const struct rama_log_cursor *c)
 {
 	uint64_t size = in->file.src.size;
 	int percent = size > 0 ? (int)((double)c->region.at * 100 / (double)size) : 0;
@@ -182,8 +182,8 @@ static void daos_columns(struct rama_cli_columns *c, const union rama_word *pool
 void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
 		     const struct rama_record *r)
 {
-	const struct rama_name *n = rama_log_name(log, r->w[RAMA_ID].u);
-	const struct rama_mount *m = n != NULL ? rama_log_mount(log, n->text) : NULL;
+	const struct rama_log_name *n = rama_log_name_get(log, r->w[RAMA_ID].u);
+	const struct rama_log_mount *m = n != NULL ? rama_log_mount_get(log, n->text) : NULL;
 
 	c->named = n != NULL;
 	c->name = n != NULL		       ? n->text

@@ -40,7 +40,7 @@ void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
 /* Shows how far a long walk is, if standard error is a terminal, after the first second (or what
  * IORAMA_PROGRESS says). `wanted`: asked once, before the walk. */
 void rama_cli_progress_start(bool wanted);
-void rama_cli_progress(const struct rama_cli_input *in, const struct rama_cursor *c);
+void rama_cli_progress(const struct rama_cli_input *in, const struct rama_log_cursor *c);
 void rama_cli_progress_share(const char *path, double done); /* 0..1 */
 void rama_cli_progress_end(void);
 

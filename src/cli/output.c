@@ -16,12 +16,12 @@ static int write_file(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 static uint8_t compression_of(const struct rama_cli_opts *o, const char *name)
 {
 	if (name == NULL || strcmp(name, "zlib") == 0)
-		return RAMA_ZLIB;
+		return RAMA_LOG_ZLIB;
 	if (strcmp(name, "bzip2") == 0)
-		return RAMA_BZIP2;
+		return RAMA_LOG_BZIP2;
 	if (strcmp(name, "none") != 0)
 		rama_cli_opts_usage(o, "no compression is called '%s'; zlib, bzip2 and none are", name);
-	return RAMA_PLAIN_BYTES;
+	return RAMA_LOG_PLAIN_BYTES;
 }
 
 static int level_of(const struct rama_cli_opts *o, const char *text)
@@ -37,7 +37,7 @@ static int level_of(const struct rama_cli_opts *o, const char *text)
 int rama_cli_output_open(struct rama_cli_output *out, const struct rama_cli_opts *o,
 		     const struct rama_cli_output_options *opt)
 {
-	struct rama_sink sink = { .write = write_file, .ctx = &out->file };
+	struct rama_log_sink sink = { .write = write_file, .ctx = &out->file };
 	struct rama_err e = { 0 };
 	struct stat st;
 	uint8_t kind = compression_of(o, rama_cli_opts_value(o, opt->compression));
@@ -59,7 +59,7 @@ int rama_cli_output_open(struct rama_cli_output *out, const struct rama_cli_opts
 		return 4;
 	}
 	out->opened = true;
-	if (rama_writer_init(&out->writer, &sink, kind, level) != 0) {
+	if (rama_log_writer_init(&out->writer, &sink, kind, level) != 0) {
 		rama_cli_complain(out->path, "%s", out->writer.err.text);
 		return 4;
 	}
@@ -71,7 +71,7 @@ int rama_cli_output_finish(struct rama_cli_output *out, uint64_t partial)
 	struct rama_err *e = &out->writer.err;
 
 	if (e->code == 0)
-		rama_writer_finish(&out->writer, partial);
+		rama_log_writer_finish(&out->writer, partial);
 	if (e->code == 0)
 		rama_newfile_commit(&out->file, e);
 	if (e->code == RAMA_ESTOPPED) /* nobody reads it any more */
@@ -88,12 +88,12 @@ void rama_cli_output_close(struct rama_cli_output *out)
 {
 	if (!out->opened)
 		return;
-	rama_writer_fini(&out->writer);
+	rama_log_writer_fini(&out->writer);
 	rama_newfile_abort(&out->file);
 	out->opened = false;
 }
 
-int rama_cli_output_notes(struct rama_job *job, const struct rama_cli_opts *o, enum rama_option_id note)
+int rama_cli_output_notes(struct rama_log_job *job, const struct rama_cli_opts *o, enum rama_option_id note)
 {
 	const char *text;
 
@@ -102,12 +102,12 @@ int rama_cli_output_notes(struct rama_job *job, const struct rama_cli_opts *o, e
 
 		if (strchr(text, '\n') != NULL)
 			rama_cli_opts_usage(o, "a note is one line");
-		if (used > 0 && used < RAMA_META_SIZE - 1 && job->metadata[used - 1] != '\n')
+		if (used > 0 && used < RAMA_LOG_META_SIZE - 1 && job->metadata[used - 1] != '\n')
 			job->metadata[used++] = '\n';
-		if (used + strlen("note=\n") + n >= RAMA_META_SIZE) {
+		if (used + strlen("note=\n") + n >= RAMA_LOG_META_SIZE) {
 			rama_cli_complain(text,
 				      "this note does not fit: a log holds %d bytes of metadata",
-				      RAMA_META_SIZE - 1);
+				      RAMA_LOG_META_SIZE - 1);
 			return 2;
 		}
 		memcpy(stpcpy(job->metadata + used, "note="), text, n);

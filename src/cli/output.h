@@ -10,7 +10,7 @@
 struct rama_cli_output {
 	const char *path;
 	struct rama_newfile file;
-	struct rama_writer writer;
+	struct rama_log_writer writer;
 	bool opened;
 };
 
@@ -28,6 +28,6 @@ int rama_cli_output_finish(struct rama_cli_output *out, uint64_t partial);
 void rama_cli_output_close(struct rama_cli_output *out);
 
 /* adds note=TEXT lines to a job's metadata; 0 or 2 when they do not fit */
-int rama_cli_output_notes(struct rama_job *job, const struct rama_cli_opts *o, enum rama_option_id note);
+int rama_cli_output_notes(struct rama_log_job *job, const struct rama_cli_opts *o, enum rama_option_id note);
 
 #endif

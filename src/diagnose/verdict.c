@@ -198,8 +198,8 @@ static int banner(struct rama_diag_engine *g)
 	if (v->lost_events > 0)
 		say(&l, "%s traced accesses were lost; counters have them.",
 		    rama_human_count(n, v->lost_events));
-	if (rama_unseen_total(&v->unseen) > 0) { /* the last: rama_report_look.no_unseen */
-		rama_unseen_text(&v->unseen, programs, sizeof(programs));
+	if (rama_log_unseen_total(&v->unseen) > 0) { /* the last: rama_report_look.no_unseen */
+		rama_log_unseen_text(&v->unseen, programs, sizeof(programs));
 		say(&l, "Programs that could not be observed: %s.", programs);
 	}
 	g->d->banner = l.line;

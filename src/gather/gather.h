@@ -16,17 +16,17 @@ struct rama_gather_process {
 	int64_t images;
 	int64_t ended; /* PROCESS_ENDED */
 #define RAMA_GATHER_ENDED_QUIET 4
-	bool incomplete;  /* set RAMA_PARTIAL_END: the process did not end by itself */
+	bool incomplete;  /* set RAMA_LOG_PARTIAL_END: the process did not end by itself */
 	const char *note; /* "key=value\n" lines for the metadata, or NULL */
 };
 
 /* what a segment says of programs that could not be observed, added */
-void rama_gather_unseen(struct rama_unseen_sum *to, const struct rama_seg_state *s);
+void rama_gather_unseen(struct rama_log_unseen_sum *to, const struct rama_seg_state *s);
 
-/* One segment as a log of one process, without the header (rama_writer_finish() is the caller's, with
+/* One segment as a log of one process, without the header (rama_log_writer_finish() is the caller's, with
  * *partial). Used for bare preload. */
 int rama_gather_one(struct rama_segment *s, const struct rama_gather_process *p,
-		    struct rama_writer *w, uint64_t *partial, struct rama_err *e);
+		    struct rama_log_writer *w, uint64_t *partial, struct rama_err *e);
 
 struct rama_gather_options {
 	bool reduce;	     /* files of every rank become one record */
@@ -34,7 +34,7 @@ struct rama_gather_options {
 	const char *note;    /* more metadata lines, or NULL */
 	int64_t jobid;	     /* < 0: that of the first segment */
 	const char *command; /* of the job; NULL: that of rank 0 */
-	const struct rama_unseen_sum *unseen; /* programs of which no segment tells; NULL: none */
+	const struct rama_log_unseen_sum *unseen; /* programs of which no segment tells; NULL: none */
 	/* logs that ranks of the job have made themselves, to be joined with the segments */
 	const char *const *logs;
 	size_t n_logs;

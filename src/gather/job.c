@@ -203,20 +203,20 @@ static int write_log(struct rama_gather_work *k, struct rama_gather_image *im, s
 					 .images = im->images,
 					 .ended = im->ended,
 					 .incomplete = im->unfinished || im->quiet };
-	struct rama_sink sink = { .write = write_temp, .ctx = im };
+	struct rama_log_sink sink = { .write = write_temp, .ctx = im };
 	struct rama_gather_losses lost = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	uint64_t partial;
-	int rc = rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0);
+	int rc = rama_log_writer_init(&w, &sink, RAMA_LOG_PLAIN_BYTES, 0);
 
 	w.inner = true;
 	if (rc == 0)
 		rc = rama_gather_segment(&k->seg, &p, &w, &partial, &lost, e);
 	if (rc == 0)
-		rc = rama_writer_finish(&w, partial);
+		rc = rama_log_writer_finish(&w, partial);
 	if (w.err.code != 0)
 		*e = w.err;
-	rama_writer_fini(&w);
+	rama_log_writer_fini(&w);
 	k->result->lost += lost.lost;
 	k->result->missed += lost.missed;
 	k->result->folded += lost.folded;
@@ -255,7 +255,7 @@ static int make_log(struct rama_gather_work *k, struct rama_gather_image *im)
 
 /* ---- the log of all ---------------------------------------------------------------------------- */
 
-static void add_line(struct rama_job *job, const char *text)
+static void add_line(struct rama_log_job *job, const char *text)
 {
 	size_t have = strlen(job->metadata), n = strlen(text);
 
@@ -264,9 +264,9 @@ static void add_line(struct rama_job *job, const char *text)
 }
 
 /* which ranks are missing, as the log of a parallel job says it */
-static void say_missing(const struct rama_gather_work *k, struct rama_job *job)
+static void say_missing(const struct rama_gather_work *k, struct rama_log_job *job)
 {
-	char line[512] = RAMA_META_MISSING;
+	char line[512] = RAMA_LOG_META_MISSING;
 	size_t n = strlen(line);
 
 	if (k->missing.n == 0)
@@ -276,38 +276,38 @@ static void say_missing(const struct rama_gather_work *k, struct rama_job *job)
 	add_line(job, line);
 }
 
-static void say_unseen(struct rama_gather_work *k, struct rama_job *job)
+static void say_unseen(struct rama_gather_work *k, struct rama_log_job *job)
 {
-	char line[RAMA_UNSEEN_LINE];
+	char line[RAMA_LOG_UNSEEN_LINE];
 
 	for (size_t i = 0; i < k->made.n; i++)
-		rama_unseen_read(&k->unseen, k->made.log[i].log.job.metadata);
+		rama_log_unseen_read(&k->unseen, k->made.log[i].log.job.metadata);
 	if (k->opt->unseen != NULL)
-		rama_unseen_join(&k->unseen, k->opt->unseen);
-	rama_unseen_line(&k->unseen, line);
+		rama_log_unseen_join(&k->unseen, k->opt->unseen);
+	rama_log_unseen_line(&k->unseen, line);
 	add_line(job, line);
 }
 
-static void describe(struct rama_gather_work *k, struct rama_job *job)
+static void describe(struct rama_gather_work *k, struct rama_log_job *job)
 {
 	char line[64];
 
 	memset(job->metadata, 0, sizeof(job->metadata));
 	add_line(job, "lib_ver=iorama-" IORAMA_BUILD_VERSION "\n");
-	snprintf(line, sizeof(line), RAMA_META_UNFINISHED "%zu\n", k->result->unfinished);
+	snprintf(line, sizeof(line), RAMA_LOG_META_UNFINISHED "%zu\n", k->result->unfinished);
 	if (k->result->unfinished > 0)
 		add_line(job, line);
 	snprintf(line, sizeof(line), "iorama_unreadable=%zu\n", k->result->unreadable);
 	if (k->result->unreadable > 0)
 		add_line(job, line);
-	snprintf(line, sizeof(line), RAMA_META_QUIET "%zu\n", k->result->quiet);
+	snprintf(line, sizeof(line), RAMA_LOG_META_QUIET "%zu\n", k->result->quiet);
 	if (k->result->quiet > 0)
 		add_line(job, line);
 	say_missing(k, job);
 	say_unseen(k, job);
 	for (size_t i = 0; i < k->n; i++)
 		if (k->image[i].unknown_mpi) {
-			add_line(job, RAMA_META_MPI "unknown\n");
+			add_line(job, RAMA_LOG_META_MPI "unknown\n");
 			break;
 		}
 	if (k->opt->note != NULL)
@@ -326,43 +326,43 @@ static int write_out(void *ctx, uint64_t off, const void *bytes, size_t n, struc
 }
 
 /* modules that the log has */
-static uint64_t modules_of(const struct rama_writer *w)
+static uint64_t modules_of(const struct rama_log_writer *w)
 {
 	uint64_t all = 0;
 
 	for (unsigned id = 0; id < RAMA_MODULES; id++)
-		if (w->header.part[RAMA_REGION_MODULE + id].version > 0)
+		if (w->header.part[RAMA_LOG_REGION_MODULE + id].version > 0)
 			all |= 1ull << id;
 	return all;
 }
 
-static int write_merged(struct rama_gather_work *k, struct rama_merge *m, struct rama_newfile *f)
+static int write_merged(struct rama_gather_work *k, struct rama_log_merge *m, struct rama_newfile *f)
 {
-	struct rama_sink sink = { .write = write_out, .ctx = f };
-	struct rama_writer w;
+	struct rama_log_sink sink = { .write = write_out, .ctx = f };
+	struct rama_log_writer w;
 	uint64_t partial = 0;
-	int rc = rama_writer_init(&w, &sink, RAMA_ZLIB, 6);
+	int rc = rama_log_writer_init(&w, &sink, RAMA_LOG_ZLIB, 6);
 
 	if (rc == 0)
-		rc = rama_merge_write(m, &w, &partial, k->e);
+		rc = rama_log_merge_write(m, &w, &partial, k->e);
 	if (k->opt->incomplete || k->missing.n > 0)
-		partial |= RAMA_PARTIAL_END;
+		partial |= RAMA_LOG_PARTIAL_END;
 	if (k->result->unreadable > 0)
 		partial |= modules_of(&w);
 	if (rc == 0)
-		rc = rama_writer_finish(&w, partial);
+		rc = rama_log_writer_finish(&w, partial);
 	if (w.err.code != 0)
 		*k->e = w.err;
 	k->result->partial = partial;
-	rama_writer_fini(&w);
+	rama_log_writer_fini(&w);
 	return rc;
 }
 
 /* logs of ranks first; each stands for many processes, and for none of the others */
-static void add_inputs(struct rama_gather_work *k, struct rama_merge *m)
+static void add_inputs(struct rama_gather_work *k, struct rama_log_merge *m)
 {
 	for (size_t i = 0; i < k->made.n; i++)
-		m->in[m->n_in++] = (struct rama_merge_input){ .log = &k->made.log[i].log,
+		m->in[m->n_in++] = (struct rama_log_merge_input){ .log = &k->made.log[i].log,
 							      .path = k->made.log[i].path,
 							      .first_rank = k->made.log[i].first,
 							      .process = -1 - (int64_t)i };
@@ -370,7 +370,7 @@ static void add_inputs(struct rama_gather_work *k, struct rama_merge *m)
 		struct rama_gather_image *im = &k->image[i];
 
 		if (im->opened)
-			m->in[m->n_in++] = (struct rama_merge_input){ .log = &im->log,
+			m->in[m->n_in++] = (struct rama_log_merge_input){ .log = &im->log,
 								      .path = im->path,
 								      .process = im->process };
 	}
@@ -378,7 +378,7 @@ static void add_inputs(struct rama_gather_work *k, struct rama_merge *m)
 
 static int join(struct rama_gather_work *k, const char *out)
 {
-	struct rama_merge m = { .reduce = k->opt->reduce, .images = true };
+	struct rama_log_merge m = { .reduce = k->opt->reduce, .images = true };
 
 	for (size_t i = 0; i < k->n; i++) {
 		m.single = m.single || k->image[i].mpi >= 0;
@@ -394,7 +394,7 @@ static int join(struct rama_gather_work *k, const char *out)
 	if (m.n_in == 0)
 		rc = rama_err_set(k->e, RAMA_EMISSING, "no segment could be read");
 	if (rc == 0)
-		rc = rama_merge_plan(&m, k->e);
+		rc = rama_log_merge_plan(&m, k->e);
 	describe(k, &m.job);
 	if (rc == 0)
 		rc = rama_newfile_open(&f, out, k->e);

@@ -34,14 +34,14 @@ struct rama_gather_work {
 	size_t n;
 	struct rama_gather_made made;
 	struct rama_ranges missing; /* ranks of which nothing is there */
-	struct rama_unseen_sum unseen;
+	struct rama_log_unseen_sum unseen;
 	const char *out; /* path of the log */
 	int temp;
 	unsigned temps; /* places that were tried for it */
 	uint64_t temp_end;
 	struct rama_segment seg; /* the one that is open */
 	size_t done, steps;
-	char command[RAMA_JOB_REGION]; /* of the job; longer ones are cut in any log */
+	char command[RAMA_LOG_JOB_REGION]; /* of the job; longer ones are cut in any log */
 };
 
 /* ranks.c: which segments are of one process, and which rank that is; sorts the images by it */

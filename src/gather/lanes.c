@@ -82,7 +82,7 @@ static int write_heat(struct rama_gather *g, unsigned layer)
 		r.array[k] = (union rama_word *)(void *)h->bytes[k]; /* words that are integers */
 		r.count[k] = bins;
 	}
-	return rama_gather_failed(g, rama_writer_record(g->w, &r));
+	return rama_gather_failed(g, rama_log_writer_record(g->w, &r));
 }
 
 int rama_gather_heat_write(struct rama_gather *g)
@@ -124,5 +124,5 @@ int rama_gather_process_write(struct rama_gather *g)
 	w[RAMA_PROCESS_F_END_TIMESTAMP].f = (double)g->s->end_tick * g->s->tick;
 	memcpy(&w[RAMA_PROCESS_HOSTNAME], id->host, strlen(id->host));
 	w[RAMA_PROCESS_COMMAND_WORDS].u = r.count[0];
-	return rama_gather_failed(g, rama_writer_record(g->w, &r));
+	return rama_gather_failed(g, rama_log_writer_record(g->w, &r));
 }

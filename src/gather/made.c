@@ -14,10 +14,10 @@ static int no_memory(struct rama_err *e)
 /* "3,7-9" of the metadata; what makes no sense there is left out */
 static int read_missing(struct rama_gather_made_log *l, struct rama_err *e)
 {
-	const char *p = strstr(l->log.job.metadata, RAMA_META_MISSING);
+	const char *p = strstr(l->log.job.metadata, RAMA_LOG_META_MISSING);
 	char *end;
 
-	for (p = p != NULL ? p + strlen(RAMA_META_MISSING) : ""; *p >= '0' && *p <= '9'; p = end) {
+	for (p = p != NULL ? p + strlen(RAMA_LOG_META_MISSING) : ""; *p >= '0' && *p <= '9'; p = end) {
 		long long first = strtoll(p, &end, 10), last = first;
 
 		if (*end == '-')

@@ -31,7 +31,7 @@ int rama_gather_record(struct rama_gather *g, unsigned module, union rama_word *
 		r.count[i] = w[mod->record->array[i].count_word].u;
 		next += r.count[i] * mod->record->array[i].words;
 	}
-	return rama_gather_failed(g, rama_writer_record(g->w, &r));
+	return rama_gather_failed(g, rama_log_writer_record(g->w, &r));
 }
 
 uint64_t rama_gather_id(const char *name)
@@ -103,7 +103,7 @@ struct rama_gather_name *rama_gather_name_get(struct rama_gather *g, uint32_t nu
 
 static int write_name(struct rama_gather *g, uint64_t id, const char *text, size_t len)
 {
-	return rama_gather_failed(g, rama_writer_name(g->w, id, text, len));
+	return rama_gather_failed(g, rama_log_writer_name(g->w, id, text, len));
 }
 
 static int write_names(struct rama_gather *g)
@@ -159,7 +159,7 @@ void rama_gather_flat(char *to, size_t size, const char *command)
 }
 
 /* adds lines if there is room for all of them */
-static void add_text(struct rama_job *job, const char *text)
+static void add_text(struct rama_log_job *job, const char *text)
 {
 	size_t have = strlen(job->metadata), n = strlen(text);
 
@@ -167,7 +167,7 @@ static void add_text(struct rama_job *job, const char *text)
 		memcpy(job->metadata + have, text, n + 1);
 }
 
-static void add_number(struct rama_job *job, const char *key, int64_t value)
+static void add_number(struct rama_log_job *job, const char *key, int64_t value)
 {
 	char line[64], digits[24];
 	size_t n = strlen(key), k = sizeof(digits);
@@ -187,7 +187,7 @@ static void add_number(struct rama_job *job, const char *key, int64_t value)
 }
 
 /* "path<tab>type" lines */
-static size_t split_mounts(char *text, struct rama_mount *to, size_t room)
+static size_t split_mounts(char *text, struct rama_log_mount *to, size_t room)
 {
 	size_t n = 0;
 
@@ -199,7 +199,7 @@ static size_t split_mounts(char *text, struct rama_mount *to, size_t room)
 		*end = '\0';
 		if (tab != NULL && tab > text && tab + 1 < end) {
 			*tab = '\0';
-			to[n++] = (struct rama_mount){ .path = text,
+			to[n++] = (struct rama_log_mount){ .path = text,
 						       .type = tab + 1,
 						       .path_len = strlen(text) };
 		}
@@ -208,15 +208,15 @@ static size_t split_mounts(char *text, struct rama_mount *to, size_t room)
 	return n;
 }
 
-void rama_gather_unseen(struct rama_unseen_sum *to, const struct rama_seg_state *s)
+void rama_gather_unseen(struct rama_log_unseen_sum *to, const struct rama_seg_state *s)
 {
 	for (unsigned i = 1; i < RAMA_UNSEEN_REASONS; i++)
-		rama_unseen_add(to, (enum rama_unseen)i, s->unseen[i], NULL);
+		rama_log_unseen_add(to, (enum rama_unseen)i, s->unseen[i], NULL);
 	for (unsigned i = 0; i < RAMA_SEG_UNSEEN_NAMES; i++) {
 		uint32_t why = s->unseen_name[i].reason;
 
 		if (why < RAMA_UNSEEN_REASONS && s->unseen[why] > 0)
-			rama_unseen_name(to, (enum rama_unseen)why, s->unseen_name[i].name);
+			rama_log_unseen_name(to, (enum rama_unseen)why, s->unseen_name[i].name);
 	}
 }
 
@@ -224,10 +224,10 @@ static int write_job(struct rama_gather *g)
 {
 	enum { MOUNTS = 64 };
 	const struct rama_seg_identity *id = &g->s->id;
-	struct rama_mount mounts[MOUNTS];
-	struct rama_job *job = &g->job;
-	struct rama_unseen_sum unseen = { 0 };
-	char line[RAMA_UNSEEN_LINE];
+	struct rama_log_mount mounts[MOUNTS];
+	struct rama_log_job *job = &g->job;
+	struct rama_log_unseen_sum unseen = { 0 };
+	char line[RAMA_LOG_UNSEEN_LINE];
 
 	job->uid = id->uid;
 	job->jobid = id->jobid;
@@ -239,16 +239,16 @@ static int write_job(struct rama_gather *g)
 	if (id->flags & RAMA_SEG_FORKED)
 		add_number(job, "fork_parent=", id->ppid);
 	if (id->flags & RAMA_SEG_UNKNOWN_MPI)
-		add_text(job, RAMA_META_MPI "unknown\n");
+		add_text(job, RAMA_LOG_META_MPI "unknown\n");
 	if (id->flags & RAMA_SEG_QUIET)
-		add_text(job, RAMA_META_QUIET "1\n");
+		add_text(job, RAMA_LOG_META_QUIET "1\n");
 	rama_gather_unseen(&unseen, &g->s->state);
-	rama_unseen_line(&unseen, line);
+	rama_log_unseen_line(&unseen, line);
 	add_text(job, line);
 	if (g->p->note != NULL)
 		add_text(job, g->p->note);
 	memcpy(g->u.mounts, id->mounts, sizeof(g->u.mounts));
-	return rama_gather_failed(g, rama_writer_job(g->w, job, mounts,
+	return rama_gather_failed(g, rama_log_writer_job(g->w, job, mounts,
 						     split_mounts(g->u.mounts, mounts, MOUNTS)));
 }
 
@@ -264,7 +264,7 @@ static int write_module(struct rama_gather *g, unsigned id,
 
 	if (!any && !(g->s->state.registered >> id & 1))
 		return 0;
-	rc = rama_gather_failed(g, rama_writer_module(g->w, id, mod->newest));
+	rc = rama_gather_failed(g, rama_log_writer_module(g->w, id, mod->newest));
 	if (g->damaged)
 		g->partial |= 1ull << id;
 	return rc == 0 && any ? write(g, what) : rc;
@@ -328,9 +328,9 @@ static int write_modules(struct rama_gather *g)
 		known |= 1ull << all[i].id;
 		rc = write_module(g, all[i].id, all[i].write, all[i].what);
 	}
-	g->partial &= known | RAMA_PARTIAL_END;
+	g->partial &= known | RAMA_LOG_PARTIAL_END;
 	if (g->p->incomplete)
-		g->partial |= RAMA_PARTIAL_END;
+		g->partial |= RAMA_LOG_PARTIAL_END;
 	return rc;
 }
 
@@ -356,7 +356,7 @@ static int gather(struct rama_gather *g)
 }
 
 int rama_gather_segment(struct rama_segment *s, const struct rama_gather_process *p,
-			struct rama_writer *w, uint64_t *partial, struct rama_gather_losses *losses,
+			struct rama_log_writer *w, uint64_t *partial, struct rama_gather_losses *losses,
 			struct rama_err *e)
 {
 	struct rama_gather *g = calloc(1, sizeof(*g));
@@ -378,7 +378,7 @@ int rama_gather_segment(struct rama_segment *s, const struct rama_gather_process
 }
 
 int rama_gather_one(struct rama_segment *s, const struct rama_gather_process *p,
-		    struct rama_writer *w, uint64_t *partial, struct rama_err *e)
+		    struct rama_log_writer *w, uint64_t *partial, struct rama_err *e)
 {
 	struct rama_gather_losses losses;
 	struct rama_err mine;

@@ -34,7 +34,7 @@ struct rama_gather_trace {
 struct rama_gather {
 	struct rama_segment *s;
 	const struct rama_gather_process *p;
-	struct rama_writer *w;
+	struct rama_log_writer *w;
 	struct rama_err *e;
 	uint64_t partial;
 	bool damaged; /* every module may lack something */
@@ -60,7 +60,7 @@ struct rama_gather {
 	struct rama_extra_file extra;		  /* beside u.POSIX */
 	union rama_word words[RAMA_GATHER_WORDS]; /* of one record */
 	union rama_word more[RAMA_EXTRA__WORDS];
-	struct rama_job job;
+	struct rama_log_job job;
 	char exe[sizeof(((struct rama_seg_identity *)0)->command)]; /* of the job */
 };
 
@@ -98,7 +98,7 @@ struct rama_gather_losses {
 	uint64_t lost, missed, folded;
 };
 int rama_gather_segment(struct rama_segment *s, const struct rama_gather_process *p,
-			struct rama_writer *w, uint64_t *partial, struct rama_gather_losses *losses,
+			struct rama_log_writer *w, uint64_t *partial, struct rama_gather_losses *losses,
 			struct rama_err *e);
 
 #endif

@@ -93,7 +93,7 @@ static void settle(struct rama_gather_work *k, const struct process *p, int64_t 
 		}
 		k->result->unfinished += im->unfinished;
 		if (im->gone && i + 1 == p->images)
-			rama_unseen_add(&k->unseen, RAMA_UNSEEN_OTHER, 1, NULL);
+			rama_log_unseen_add(&k->unseen, RAMA_UNSEEN_OTHER, 1, NULL);
 	}
 }
 

@@ -55,7 +55,7 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 		return;
 	n = rama_gather_name_get(g, number);
 	if (torn) /* the process was killed while it counted a call: all calls before it are whole */
-		g->partial |= RAMA_PARTIAL_END;
+		g->partial |= RAMA_LOG_PARTIAL_END;
 	if (slot == 0)
 		g->partial |= 1ull << module_of[kind];
 	if (n == NULL || n->slot[kind] != 0) { /* nobody could say which file it is */

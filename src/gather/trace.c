@@ -190,7 +190,7 @@ static int write_trace(struct rama_gather *g, const struct rama_gather_trace *t,
 	rc = rama_gather_record(g, module_of[t->layer], w);
 	return rc != 0 ? rc
 		       : rama_gather_failed(g,
-					    rama_writer_segments(g->w, seg, (size_t)(n[0] + n[1])));
+					    rama_log_writer_segments(g->w, seg, (size_t)(n[0] + n[1])));
 }
 
 static int write_batch(struct rama_gather *g, struct batch *b)

@@ -304,7 +304,7 @@ int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_msg
 
 int rama_index_indexed_put(struct rama_store *s, struct rama_index_indexed *x, struct rama_err *e)
 {
-	struct rama_hush before = rama_log_hush(&x->log); /* its problems are known */
+	struct rama_log_hush before = rama_log_set_hush(&x->log); /* its problems are known */
 	int rc = rama_store_put_log(s, &x->row, e);
 
 	rama_log_unhush(&x->log, before);

@@ -30,7 +30,7 @@ int rama_job_room(void *array, size_t n, size_t *room, size_t element)
 /* the log's name for an id, copied; or one made of the id */
 static const char *name_of(struct rama_job_view *v, uint64_t id, bool *named)
 {
-	const struct rama_name *name = rama_log_name(v->work->log, id);
+	const struct rama_log_name *name = rama_log_name_get(v->work->log, id);
 	char text[32];
 
 	*named = name != NULL && name->text[0] != '\0';
@@ -99,7 +99,7 @@ static uint64_t file_by_name(const struct rama_job_view *v, const char *name)
 	for (const char *colon = strrchr(name, ':'); colon != NULL && colon > name;) {
 		uint64_t id = rama_record_id(name, (size_t)(colon - name));
 
-		if (rama_map_get(&v->by_id, id) != NULL || rama_log_name(v->work->log, id) != NULL)
+		if (rama_map_get(&v->by_id, id) != NULL || rama_log_name_get(v->work->log, id) != NULL)
 			return id;
 		for (colon--; colon > name && *colon != ':';)
 			colon--;

@@ -32,7 +32,7 @@ static unsigned layer_of(const struct rama_job_view *v, uint64_t id)
 #include "job/layers.def"
 #undef LAYER
 	};
-	const struct rama_name *name = rama_log_name(v->work->log, id);
+	const struct rama_log_name *name = rama_log_name_get(v->work->log, id);
 
 	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
 		if (name != NULL ? strcmp(name->text, names[l]) == 0
@@ -148,7 +148,7 @@ static int take(struct rama_job_view *v, const struct rama_record *r)
 int rama_job_view_heat_maps(struct rama_job_view *v)
 {
 	struct rama_job_view_work *k = v->work;
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	int rc, bad = 0;
 
@@ -156,11 +156,11 @@ int rama_job_view_heat_maps(struct rama_job_view *v)
 		k->heat = calloc(1, sizeof(*k->heat));
 	if (k->heat == NULL)
 		return RAMA_EMEMORY;
-	rc = rama_cursor_open(&c, k->log, RAMA_MOD_HEATMAP);
-	while (rc > 0 && bad == 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+	rc = rama_log_cursor_open(&c, k->log, RAMA_MOD_HEATMAP);
+	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		bad = take(v, r);
 	k->records[RAMA_MOD_HEATMAP] += c.index;
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return bad != 0 ? bad : rc;
 }
 

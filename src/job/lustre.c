@@ -95,14 +95,14 @@ static int take(struct rama_job_view *v, const struct rama_record *r)
 
 int rama_job_view_stripes(struct rama_job_view *v)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, v->work->log, RAMA_MOD_LUSTRE), bad = 0;
+	int rc = rama_log_cursor_open(&c, v->work->log, RAMA_MOD_LUSTRE), bad = 0;
 
-	while (rc > 0 && bad == 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		bad = take(v, r);
 	v->work->records[RAMA_MOD_LUSTRE] += c.index;
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return bad != 0 ? bad : rc;
 }
 

@@ -4,7 +4,7 @@
 
 #include "job/parts.h"
 
-static int find(struct rama_job_view *v, const struct rama_mount *m, int *mount)
+static int find(struct rama_job_view *v, const struct rama_log_mount *m, int *mount)
 {
 	struct rama_job_view_mount new = { 0 };
 
@@ -26,10 +26,10 @@ static int find(struct rama_job_view *v, const struct rama_mount *m, int *mount)
 }
 
 /* Longest first; whole parts of the path have to fit: /scratch2/x is not on /scratch. */
-static const struct rama_mount *mount_of(const struct rama_log *log, const char *name)
+static const struct rama_log_mount *mount_of(const struct rama_log *log, const char *name)
 {
 	for (size_t i = 0; i < log->n_mounts; i++) {
-		const struct rama_mount *m = &log->mounts[i];
+		const struct rama_log_mount *m = &log->mounts[i];
 		size_t n = m->path_len;
 
 		if (n > 0 && strncmp(m->path, name, n) == 0 &&
@@ -45,7 +45,7 @@ int rama_job_view_mount_of(struct rama_job_view *v, const char *name, int *mount
 	struct rama_job_view_work *k = v->work;
 	const char *slash = strrchr(name, '/');
 	size_t n = slash != NULL ? (size_t)(slash - name) : 0;
-	const struct rama_mount *m;
+	const struct rama_log_mount *m;
 	int rc = 0;
 
 	if (k->last_dir != NULL && slash != NULL && n == k->last_dir_len &&

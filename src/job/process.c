@@ -71,14 +71,14 @@ static int take(struct rama_job_view *v, const union rama_word *w)
 
 int rama_job_view_processes(struct rama_job_view *v)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, v->work->log, RAMA_MOD_PROCESS), bad = 0;
+	int rc = rama_log_cursor_open(&c, v->work->log, RAMA_MOD_PROCESS), bad = 0;
 
-	while (rc > 0 && bad == 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		bad = take(v, r->w);
 	v->work->records[RAMA_MOD_PROCESS] += c.index;
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return bad != 0 ? bad : rc;
 }
 
@@ -102,16 +102,16 @@ int rama_job_view_missing(struct rama_job_view *v)
 {
 	struct rama_job_view_work *k = v->work;
 	const char *metadata = k->log->job.metadata;
-	const char *missing = meta_value(metadata, RAMA_META_MISSING);
-	int64_t n = meta_number(metadata, RAMA_META_UNFINISHED);
+	const char *missing = meta_value(metadata, RAMA_LOG_META_MISSING);
+	int64_t n = meta_number(metadata, RAMA_LOG_META_UNFINISHED);
 
 	v->unfinished += k->unfinished > n ? k->unfinished : n;
 	v->running += k->running;
 	k->unfinished = k->running = 0;
-	rama_unseen_read(&v->unseen, metadata);
-	v->unplaced = rama_add(v->unplaced, meta_number(metadata, RAMA_META_UNPLACED));
+	rama_log_unseen_read(&v->unseen, metadata);
+	v->unplaced = rama_add(v->unplaced, meta_number(metadata, RAMA_LOG_META_UNPLACED));
 	v->unplaced_calls =
-		rama_add(v->unplaced_calls, meta_number(metadata, RAMA_META_UNPLACED_CALLS));
+		rama_add(v->unplaced_calls, meta_number(metadata, RAMA_LOG_META_UNPLACED_CALLS));
 	if (missing == NULL || v->missing_ranks != NULL)
 		return 0;
 	v->missing_ranks = rama_arena_text(&v->arena, missing, strcspn(missing, "\n"));

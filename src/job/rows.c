@@ -296,13 +296,13 @@ static int take(struct rama_job_view *v, enum rama_job_layer layer, union rama_w
 int rama_job_view_rows(struct rama_job_view *v, enum rama_job_layer layer)
 {
 	struct rama_job_view_work *k = v->work;
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, k->log, rama_job_layer_info[layer].module);
+	int rc = rama_log_cursor_open(&c, k->log, rama_job_layer_info[layer].module);
 	int bad = 0;
 
-	while (rc > 0 && bad == 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		bad = take(v, layer, r->w);
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return bad != 0 ? bad : rc;
 }

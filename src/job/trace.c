@@ -181,14 +181,14 @@ static void add(struct walk *w, const struct rama_job_access *a)
 	}
 }
 
-static int take_segments(struct walk *w, struct rama_cursor *c)
+static int take_segments(struct walk *w, struct rama_log_cursor *c)
 {
 	union rama_word seg[CHUNK][RAMA_SEG_WORDS];
 	double shift = w->v->work->shift;
 	unsigned kind;
 	int n;
 
-	while ((n = rama_cursor_segments(c, seg, CHUNK, &kind)) > 0) {
+	while ((n = rama_log_cursor_segments(c, seg, CHUNK, &kind)) > 0) {
 		for (int i = 0; i < n; i++) {
 			struct rama_job_access a = { .file = w->file,
 						 .rank = w->rank,
@@ -307,7 +307,7 @@ static int start_record(struct walk *w, const struct rama_record *r)
 	return rama_job_view_host(w->v, rank, r->w[RAMA_DXT_HOSTNAME].b, 64);
 }
 
-static int take_record(struct walk *w, struct rama_cursor *c, const struct rama_record *r)
+static int take_record(struct walk *w, struct rama_log_cursor *c, const struct rama_record *r)
 {
 	int rc = start_record(w, r), n;
 
@@ -328,20 +328,20 @@ static int walk_module(struct rama_job_view *v, unsigned traced)
 			  .l = &k->trace->layer[traced],
 			  .layer = rama_job_traced_layer[traced] };
 	unsigned slots = traced == RAMA_JOB_TRACED_MPIIO, problems = k->log->problems;
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	int rc = start_layer(v, w.l, slots), bad = 0;
 
 	if (rc != 0)
 		return rc;
 	w.slots = k->trace->slots[slots];
-	rc = rama_cursor_open(&c, k->log, modules[traced]);
-	while (rc > 0 && bad == 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+	rc = rama_log_cursor_open(&c, k->log, modules[traced]);
+	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 		bad = take_record(&w, &c, r);
 		rama_job_view_progress(v, modules[traced], c.region.at);
 	}
 	k->records[modules[traced]] += c.index;
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	if (k->log->problems != problems || k->log->partial >> modules[traced] & 1)
 		k->trace->bad = true;
 	return bad != 0 ? bad : rc;

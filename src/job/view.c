@@ -88,7 +88,7 @@ static int failed(struct rama_job_view *v, struct rama_err *e, int rc)
 
 static struct rama_job_log_place place_of(const struct rama_log *log)
 {
-	const struct rama_job *j = &log->job;
+	const struct rama_log_job *j = &log->job;
 	struct rama_job_log_place p = { .jobid = j->jobid,
 				    .start_sec = j->start_sec,
 				    .end_sec = j->end_sec,
@@ -259,13 +259,13 @@ void rama_job_view_progress(struct rama_job_view *v, unsigned module, uint64_t a
 /* records of modules that tell nothing else here */
 static int count_records(struct rama_job_view *v, unsigned module)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, v->work->log, module);
+	int rc = rama_log_cursor_open(&c, v->work->log, module);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		v->work->records[module]++;
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc;
 }
 
@@ -376,7 +376,7 @@ int rama_job_view_add_log(struct rama_job_view *v, struct rama_log *log, const c
 		rc = rama_job_view_missing(v);
 	if (rc == 0)
 		rc = list_modules(v);
-	v->problems += log->problems + (rama_logfile_annex_check(log, NULL) != 0);
+	v->problems += log->problems + (rama_log_annex_check(log, NULL) != 0);
 	if (rc != 0)
 		return failed(v, e, rc);
 	progress(v, v->work->steps);

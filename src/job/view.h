@@ -264,7 +264,7 @@ struct rama_job_view {
 	/* processes that did not end by themselves, that still ran; what was dropped, see PROCESS counters */
 	int64_t unfinished, running, lost_events, missed_calls, folded_files;
 	const char *missing_ranks;     /* "3,7-9" or NULL */
-	struct rama_unseen_sum unseen; /* programs that could not be observed */
+	struct rama_log_unseen_sum unseen; /* programs that could not be observed */
 	/* programs that nothing is here of for want of room, and their calls as far as known */
 	int64_t unplaced, unplaced_calls;
 	bool complete;

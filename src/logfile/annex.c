@@ -5,7 +5,7 @@
 #include <libdeflate.h>
 #include <string.h>
 
-const struct rama_logfile_section *rama_logfile_annex_find(const struct rama_logfile_annex *a,
+const struct rama_log_section *rama_log_annex_find(const struct rama_log_annex *a,
 							   uint32_t id)
 {
 	for (unsigned i = 0; i < a->n; i++)
@@ -14,19 +14,19 @@ const struct rama_logfile_section *rama_logfile_annex_find(const struct rama_log
 	return NULL;
 }
 
-void rama_logfile_annex_begin(struct rama_logfile_annex *a, uint64_t at)
+void rama_log_annex_begin(struct rama_log_annex *a, uint64_t at)
 {
 	a->n = 0;
 	a->begin = at;
 }
 
-struct rama_logfile_section *rama_logfile_annex_add(struct rama_logfile_annex *a, uint32_t id,
+struct rama_log_section *rama_log_annex_add(struct rama_log_annex *a, uint32_t id,
 						    uint32_t version, uint64_t off)
 {
-	if (a->n == RAMA_LOGFILE_ANNEX_MOST)
+	if (a->n == RAMA_LOG_ANNEX_MOST)
 		return NULL;
 	a->section[a->n] =
-		(struct rama_logfile_section){ .id = id, .version = version, .off = off };
+		(struct rama_log_section){ .id = id, .version = version, .off = off };
 	return &a->section[a->n++];
 }
 
@@ -36,18 +36,18 @@ static unsigned char *put(unsigned char *to, const void *v, size_t n)
 	return to + n;
 }
 
-size_t rama_logfile_annex_encode(const struct rama_logfile_annex *a, uint64_t at,
-				 unsigned char bytes[RAMA_LOGFILE_ANNEX_BYTES])
+size_t rama_log_annex_encode(const struct rama_log_annex *a, uint64_t at,
+				 unsigned char bytes[RAMA_LOG_ANNEX_BYTES])
 {
-	uint64_t size = (uint64_t)a->n * RAMA_LOGFILE_ANNEX_ENTRY,
-		 end = at + size + RAMA_LOGFILE_ANNEX_FOOTER;
-	uint32_t version = RAMA_LOGFILE_ANNEX_VERSION, crc;
+	uint64_t size = (uint64_t)a->n * RAMA_LOG_ANNEX_ENTRY,
+		 end = at + size + RAMA_LOG_ANNEX_FOOTER;
+	uint32_t version = RAMA_LOG_ANNEX_VERSION, crc;
 	unsigned char *p = bytes;
 
 	if (a->n == 0)
 		return 0;
 	for (unsigned i = 0; i < a->n; i++) {
-		const struct rama_logfile_section *s = &a->section[i];
+		const struct rama_log_section *s = &a->section[i];
 
 		p = put(p, &s->id, 4);
 		p = put(p, &s->version, 4);
@@ -61,15 +61,15 @@ size_t rama_logfile_annex_encode(const struct rama_logfile_annex *a, uint64_t at
 	p = put(p, &size, 8);
 	p = put(p, &end, 8);
 	p = put(p, &version, 4);
-	crc = rama_logfile_crc(0, bytes, (size_t)(p - bytes));
+	crc = rama_log_crc(0, bytes, (size_t)(p - bytes));
 	p = put(p, &crc, 4);
-	p = put(p, RAMA_LOGFILE_ANNEX_MAGIC, 8);
+	p = put(p, RAMA_LOG_ANNEX_MAGIC, 8);
 	return (size_t)(p - bytes);
 }
 
 /* ---- checksums ------------------------------------------------------------------------------- */
 
-uint32_t rama_logfile_crc(uint32_t before, const void *bytes, size_t n)
+uint32_t rama_log_crc(uint32_t before, const void *bytes, size_t n)
 {
 	return n > 0 ? libdeflate_crc32(before, bytes, n) : before;
 }
@@ -89,7 +89,7 @@ static uint32_t times(uint32_t a, uint32_t b)
 }
 
 /* A byte more multiplies a checksum by x to the eighth, so n of them by the n-th power of that. */
-uint32_t rama_logfile_crc_join(uint32_t first, uint32_t second, uint64_t second_len)
+uint32_t rama_log_crc_join(uint32_t first, uint32_t second, uint64_t second_len)
 {
 	uint32_t power = 1u << 31, square = 1u << (31 - 8);
 

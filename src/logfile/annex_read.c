@@ -30,7 +30,7 @@ tell_lost(struct rama_log *log, const char *fmt, ...)
 	rama_log_note(log, "%s", line);
 }
 
-int rama_logfile_annex_check(const struct rama_log *log, struct rama_err *e)
+int rama_log_annex_check(const struct rama_log *log, struct rama_err *e)
 {
 	if (log->annex_lost.code != 0)
 		return rama_err_set(e, log->annex_lost.code, "%s", log->annex_lost.text);
@@ -40,7 +40,7 @@ int rama_logfile_annex_check(const struct rama_log *log, struct rama_err *e)
 }
 
 /* where the last region of the header ends, as far as it is there */
-static uint64_t end_of_part(const struct rama_part *p)
+static uint64_t end_of_part(const struct rama_log_part *p)
 {
 	return p->len > 0 ? p->off + p->len : 0;
 }
@@ -74,12 +74,12 @@ static bool cut_off(const struct rama_log *log)
 static bool begins_at(struct rama_log *log, uint64_t at)
 {
 	uint64_t rest = log->src->size - at;
-	size_t n = rest < RAMA_LOGFILE_ANNEX_HEAD ? (size_t)rest : RAMA_LOGFILE_ANNEX_HEAD;
-	char head[RAMA_LOGFILE_ANNEX_HEAD];
+	size_t n = rest < RAMA_LOG_ANNEX_HEAD ? (size_t)rest : RAMA_LOG_ANNEX_HEAD;
+	char head[RAMA_LOG_ANNEX_HEAD];
 	struct rama_err e;
 
 	return log->src->read(log->src->ctx, at, head, n, &e) == 0 &&
-	       memcmp(head, RAMA_LOGFILE_ANNEX_MAGIC, n) == 0;
+	       memcmp(head, RAMA_LOG_ANNEX_MAGIC, n) == 0;
 }
 
 /* Bytes behind the last region that are no annex: one that was cut off, or bytes that somebody appended.
@@ -90,7 +90,7 @@ static void tell_rest(struct rama_log *log, uint64_t end)
 	char line[200];
 
 	if (end >= log->src->size || cut_off(log) ||
-	    (log->compression == RAMA_PLAIN_BYTES && !ours))
+	    (log->compression == RAMA_LOG_PLAIN_BYTES && !ours))
 		return;
 	snprintf(line, sizeof(line),
 		 "%llu bytes behind its last region are no annex that can be read: it was cut off, "
@@ -117,21 +117,21 @@ static const char *misplaced(const struct rama_log *log, const struct footer *f,
 {
 	if (f->size != log->src->size)
 		return "the file is not as long as it says";
-	if (f->dir_len % RAMA_LOGFILE_ANNEX_ENTRY != 0 ||
-	    f->dir_len > RAMA_LOGFILE_ANNEX_MOST * RAMA_LOGFILE_ANNEX_ENTRY)
+	if (f->dir_len % RAMA_LOG_ANNEX_ENTRY != 0 ||
+	    f->dir_len > RAMA_LOG_ANNEX_MOST * RAMA_LOG_ANNEX_ENTRY)
 		return "its directory has no such size";
-	if (f->dir > f->size - RAMA_LOGFILE_ANNEX_FOOTER ||
-	    f->dir_len != f->size - RAMA_LOGFILE_ANNEX_FOOTER - f->dir)
+	if (f->dir > f->size - RAMA_LOG_ANNEX_FOOTER ||
+	    f->dir_len != f->size - RAMA_LOG_ANNEX_FOOTER - f->dir)
 		return "its directory is not in front of its footer";
-	if (f->begin < end || f->begin > f->dir || f->dir - f->begin < RAMA_LOGFILE_ANNEX_HEAD)
+	if (f->begin < end || f->begin > f->dir || f->dir - f->begin < RAMA_LOG_ANNEX_HEAD)
 		return "it overlaps the regions";
 	return NULL;
 }
 
 static void take_entry(const struct rama_log *log, const unsigned char *b,
-		       struct rama_logfile_section *s)
+		       struct rama_log_section *s)
 {
-	*s = (struct rama_logfile_section){ .id = rama_log_u32(log, b),
+	*s = (struct rama_log_section){ .id = rama_log_u32(log, b),
 					    .version = rama_log_u32(log, b + 4),
 					    .flags = rama_log_u32(log, b + 8),
 					    .crc = rama_log_u32(log, b + 12),
@@ -141,18 +141,18 @@ static void take_entry(const struct rama_log *log, const unsigned char *b,
 
 /* NULL: all sections lie behind each other between the regions and the directory */
 static const char *take_directory(struct rama_log *log, const struct footer *f,
-				  const unsigned char *bytes, struct rama_logfile_annex *to)
+				  const unsigned char *bytes, struct rama_log_annex *to)
 {
-	uint64_t at = f->begin + RAMA_LOGFILE_ANNEX_HEAD;
+	uint64_t at = f->begin + RAMA_LOG_ANNEX_HEAD;
 
-	rama_logfile_annex_begin(to, f->begin);
-	for (uint64_t i = 0; i < f->dir_len / RAMA_LOGFILE_ANNEX_ENTRY; i++) {
-		struct rama_logfile_section s;
+	rama_log_annex_begin(to, f->begin);
+	for (uint64_t i = 0; i < f->dir_len / RAMA_LOG_ANNEX_ENTRY; i++) {
+		struct rama_log_section s;
 
-		take_entry(log, bytes + i * RAMA_LOGFILE_ANNEX_ENTRY, &s);
+		take_entry(log, bytes + i * RAMA_LOG_ANNEX_ENTRY, &s);
 		if (s.off < at || s.off > f->dir || s.len > f->dir - s.off)
 			return "a section of it is outside";
-		if (s.id < RAMA_TABLE_OURS || rama_logfile_annex_find(to, s.id) != NULL)
+		if (s.id < RAMA_TABLE_OURS || rama_log_annex_find(to, s.id) != NULL)
 			return "a section of it has a number that it cannot have";
 		at = s.off + s.len;
 		to->section[to->n++] = s;
@@ -161,7 +161,7 @@ static const char *take_directory(struct rama_log *log, const struct footer *f,
 }
 
 /* do the stored bytes have the checksum that the directory says? */
-static bool is_whole(struct rama_log *log, const struct rama_logfile_section *s,
+static bool is_whole(struct rama_log *log, const struct rama_log_section *s,
 		     unsigned char *chunk)
 {
 	struct rama_err e;
@@ -172,7 +172,7 @@ static bool is_whole(struct rama_log *log, const struct rama_logfile_section *s,
 
 		if (log->src->read(log->src->ctx, s->off + done, chunk, n, &e) != 0)
 			return false;
-		crc = rama_logfile_crc(crc, chunk, n);
+		crc = rama_log_crc(crc, chunk, n);
 		done += n;
 	}
 	return crc == s->crc;
@@ -186,14 +186,14 @@ static const char *name_of(uint32_t id)
 	return m != NULL ? m->name : s != NULL ? s->name : "a section that is not known";
 }
 
-static void tell_newer(struct rama_log *log, const struct rama_logfile_section *s)
+static void tell_newer(struct rama_log *log, const struct rama_log_section *s)
 {
 	tell_lost(log, "%s: version %u of the annex is not known; not read", name_of(s->id),
 		  s->version);
 }
 
 /* A module from the annex is one like any other from here on, unless it is of a later time than we are. */
-static void give_module(struct rama_log *log, const struct rama_logfile_section *s)
+static void give_module(struct rama_log *log, const struct rama_log_section *s)
 {
 	const struct rama_module *m = rama_module_get(s->id);
 	const struct rama_table_section *known = rama_table_section_get(s->id);
@@ -206,16 +206,16 @@ static void give_module(struct rama_log *log, const struct rama_logfile_section 
 		tell_newer(log, s);
 		return;
 	}
-	log->part[s->id] = (struct rama_part){
+	log->part[s->id] = (struct rama_log_part){
 		.off = s->off, .len = s->len, .stored_len = s->len, .version = s->version
 	};
-	if (s->flags & RAMA_LOGFILE_SECTION_INCOMPLETE)
+	if (s->flags & RAMA_LOG_SECTION_INCOMPLETE)
 		log->partial |= 1ull << s->id;
 	else
 		log->partial &= ~(1ull << s->id);
 }
 
-bool rama_logfile_section_known(const struct rama_log *log, const struct rama_logfile_section *s)
+bool rama_log_section_known(const struct rama_log *log, const struct rama_log_section *s)
 {
 	const struct rama_table_section *known = rama_table_section_get(s->id);
 
@@ -224,7 +224,7 @@ bool rama_logfile_section_known(const struct rama_log *log, const struct rama_lo
 	return known != NULL && known->newest == s->version;
 }
 
-void rama_logfile_note_section(struct rama_log *log, const struct rama_logfile_section *s,
+void rama_log_note_section(struct rama_log *log, const struct rama_log_section *s,
 			       const char *then)
 {
 	if (rama_module_get(s->id) != NULL || rama_table_section_get(s->id) != NULL)
@@ -234,14 +234,14 @@ void rama_logfile_note_section(struct rama_log *log, const struct rama_logfile_s
 }
 
 /* sections that are whole; the others are left out, which is said once */
-static void take_sections(struct rama_log *log, const struct rama_logfile_annex *all,
+static void take_sections(struct rama_log *log, const struct rama_log_annex *all,
 			  unsigned char *chunk)
 {
 	const char *first = NULL;
 	unsigned bad = 0;
 
 	for (unsigned i = 0; i < all->n; i++) {
-		const struct rama_logfile_section *s = &all->section[i];
+		const struct rama_log_section *s = &all->section[i];
 		bool twice = s->id < RAMA_MODULES && log->part[s->id].version > 0;
 
 		if (twice || !is_whole(log, s, chunk)) {
@@ -259,11 +259,11 @@ static void take_sections(struct rama_log *log, const struct rama_logfile_annex 
 		tell_lost(log, "its annex is damaged in %s, which is left out", first);
 }
 
-void rama_logfile_annex_read(struct rama_log *log)
+void rama_log_annex_read(struct rama_log *log)
 {
 	uint64_t size = log->src->size, end = end_of_regions(log);
-	unsigned char foot[RAMA_LOGFILE_ANNEX_FOOTER], *work;
-	struct rama_logfile_annex all;
+	unsigned char foot[RAMA_LOG_ANNEX_FOOTER], *work;
+	struct rama_log_annex all;
 	const char *wrong = "it cannot be read";
 	struct rama_err e;
 	struct footer f;
@@ -271,12 +271,12 @@ void rama_logfile_annex_read(struct rama_log *log)
 	if (log->minor < 41 || size < log->header_size + sizeof(foot))
 		return;
 	if (log->src->read(log->src->ctx, size - sizeof(foot), foot, sizeof(foot), &e) != 0 ||
-	    memcmp(foot + 40, RAMA_LOGFILE_ANNEX_MAGIC, 8) != 0) {
+	    memcmp(foot + 40, RAMA_LOG_ANNEX_MAGIC, 8) != 0) {
 		tell_rest(log, end);
 		return;
 	}
 	take_footer(log, foot, &f);
-	if (f.version != RAMA_LOGFILE_ANNEX_VERSION) {
+	if (f.version != RAMA_LOG_ANNEX_VERSION) {
 		tell_lost(log, "its annex is of version %u, which is not known; left out",
 			  f.version);
 		return;
@@ -287,7 +287,7 @@ void rama_logfile_annex_read(struct rama_log *log)
 		wrong = "out of memory";
 	if (wrong == NULL &&
 	    (log->src->read(log->src->ctx, f.dir, work, (size_t)f.dir_len, &e) != 0 ||
-	     rama_logfile_crc(rama_logfile_crc(0, work, (size_t)f.dir_len), foot, 36) != f.crc))
+	     rama_log_crc(rama_log_crc(0, work, (size_t)f.dir_len), foot, 36) != f.crc))
 		wrong = "its directory is damaged";
 	if (wrong == NULL)
 		wrong = take_directory(log, &f, work, &all);

@@ -9,7 +9,7 @@
 
 #define SUFFIX_MAX 8 /* longer ones are part of a name */
 
-static uint64_t hash(const struct rama_anon *a, const void *data, size_t n)
+static uint64_t hash(const struct rama_log_anon *a, const void *data, size_t n)
 {
 	return rama_siphash(&a->key, data, n);
 }
@@ -41,35 +41,35 @@ static size_t suffix_of(const char *name, size_t n, const char **suffix)
 		       : 0;
 }
 
-size_t rama_anon_name(const struct rama_anon *a, const char *name, char to[RAMA_ANON_NAME])
+size_t rama_log_anon_name(const struct rama_log_anon *a, const char *name, char to[RAMA_LOG_ANON_NAME])
 {
-	const struct rama_mount *m = rama_log_mount(a->log, name);
+	const struct rama_log_mount *m = rama_log_mount_get(a->log, name);
 	const char *inner = strchr(name, ':'), *suffix; /* dataset or variable inside a file */
 	size_t file_len = inner != NULL ? (size_t)(inner - name) : strlen(name), n = 0, suffix_len;
 
-	if (is_public(name) && strlen(name) < RAMA_ANON_NAME)
-		return (size_t)snprintf(to, RAMA_ANON_NAME, "%s", name);
-	if (m != NULL && m->path_len < RAMA_ANON_NAME - 80)
-		n = (size_t)snprintf(to, RAMA_ANON_NAME, "%s%s", m->path,
+	if (is_public(name) && strlen(name) < RAMA_LOG_ANON_NAME)
+		return (size_t)snprintf(to, RAMA_LOG_ANON_NAME, "%s", name);
+	if (m != NULL && m->path_len < RAMA_LOG_ANON_NAME - 80)
+		n = (size_t)snprintf(to, RAMA_LOG_ANON_NAME, "%s%s", m->path,
 				     m->path[m->path_len - 1] == '/' ? "" : "/");
 	else if (*name == '/')
-		n = (size_t)snprintf(to, RAMA_ANON_NAME, "/");
-	n += (size_t)snprintf(to + n, RAMA_ANON_NAME - n, "%016llx",
+		n = (size_t)snprintf(to, RAMA_LOG_ANON_NAME, "/");
+	n += (size_t)snprintf(to + n, RAMA_LOG_ANON_NAME - n, "%016llx",
 			      (unsigned long long)hash(a, name, file_len));
 	suffix_len = suffix_of(name, file_len, &suffix);
 	memcpy(to + n, suffix, suffix_len);
 	n += suffix_len;
 	to[n] = '\0';
 	if (inner != NULL)
-		n += (size_t)snprintf(to + n, RAMA_ANON_NAME - n, ":%016llx",
+		n += (size_t)snprintf(to + n, RAMA_LOG_ANON_NAME - n, ":%016llx",
 				      (unsigned long long)hash(a, inner, strlen(inner)));
 	return n;
 }
 
-uint64_t rama_anon_id(const struct rama_anon *a, uint64_t id)
+uint64_t rama_log_anon_id(const struct rama_log_anon *a, uint64_t id)
 {
-	const struct rama_name *name = rama_log_name(a->log, id);
-	char to[RAMA_ANON_NAME];
+	const struct rama_log_name *name = rama_log_name_get(a->log, id);
+	char to[RAMA_LOG_ANON_NAME];
 
 	if (id == 0)
 		return 0;
@@ -78,10 +78,10 @@ uint64_t rama_anon_id(const struct rama_anon *a, uint64_t id)
 		return name != NULL && is_public(name->text) && name->len > 0
 			       ? id
 			       : hash(a, &id, sizeof(id));
-	return rama_record_id(to, rama_anon_name(a, name->text, to));
+	return rama_record_id(to, rama_log_anon_name(a, name->text, to));
 }
 
-static void hide_text(const struct rama_anon *a, char *text, size_t size)
+static void hide_text(const struct rama_log_anon *a, char *text, size_t size)
 {
 	size_t n = strnlen(text, size);
 	uint64_t h = hash(a, text, n);
@@ -93,7 +93,7 @@ static void hide_text(const struct rama_anon *a, char *text, size_t size)
 
 #define COMMAND_TEXT 64 /* room for a hidden command line */
 
-static void hidden_command(const struct rama_anon *a, const char *command, char to[COMMAND_TEXT])
+static void hidden_command(const struct rama_log_anon *a, const char *command, char to[COMMAND_TEXT])
 {
 	size_t program = strcspn(command, " ");
 
@@ -103,7 +103,7 @@ static void hidden_command(const struct rama_anon *a, const char *command, char 
 }
 
 /* in place, so that a short one gets part of the hash only; a long one becomes as long as all others */
-static void hide_command(const struct rama_anon *a, struct rama_record *r)
+static void hide_command(const struct rama_log_anon *a, struct rama_record *r)
 {
 	size_t size = 8 * r->count[0], n;
 	char copy[8192], to[COMMAND_TEXT];
@@ -120,19 +120,19 @@ static void hide_command(const struct rama_anon *a, struct rama_record *r)
 	r->count[0] = r->w[RAMA_PROCESS_COMMAND_WORDS].u = (n + 7) / 8;
 }
 
-void rama_anon_record(const struct rama_anon *a, struct rama_record *r)
+void rama_log_anon_record(const struct rama_log_anon *a, struct rama_record *r)
 {
-	r->w[RAMA_ID].u = rama_anon_id(a, r->w[RAMA_ID].u);
+	r->w[RAMA_ID].u = rama_log_anon_id(a, r->w[RAMA_ID].u);
 	switch (r->mod->id) {
 	case RAMA_MOD_POSIX:
-		r->w[RAMA_POSIX_RENAMED_FROM].u = rama_anon_id(a, r->w[RAMA_POSIX_RENAMED_FROM].u);
+		r->w[RAMA_POSIX_RENAMED_FROM].u = rama_log_anon_id(a, r->w[RAMA_POSIX_RENAMED_FROM].u);
 		break;
 	case RAMA_MOD_H5D:
-		r->w[RAMA_H5D_FILE_REC_ID].u = rama_anon_id(a, r->w[RAMA_H5D_FILE_REC_ID].u);
+		r->w[RAMA_H5D_FILE_REC_ID].u = rama_log_anon_id(a, r->w[RAMA_H5D_FILE_REC_ID].u);
 		break;
 	case RAMA_MOD_PNETCDF_VAR:
 		r->w[RAMA_PNETCDF_VAR_FILE_REC_ID].u =
-			rama_anon_id(a, r->w[RAMA_PNETCDF_VAR_FILE_REC_ID].u);
+			rama_log_anon_id(a, r->w[RAMA_PNETCDF_VAR_FILE_REC_ID].u);
 		break;
 	case RAMA_MOD_DXT_POSIX:
 	case RAMA_MOD_DXT_MPIIO:
@@ -160,7 +160,7 @@ void rama_anon_record(const struct rama_anon *a, struct rama_record *r)
 	}
 }
 
-void rama_anon_job(const struct rama_anon *a, struct rama_job *job, char exe[64])
+void rama_log_anon_job(const struct rama_log_anon *a, struct rama_log_job *job, char exe[64])
 {
 	hidden_command(a, job->exe, exe);
 	job->exe = exe;

@@ -10,7 +10,7 @@
 
 enum { SWAP_64, SWAP_32, SWAP_NOT };
 
-int rama_cursor_bad(struct rama_cursor *c, int code, const char *fmt, ...)
+int rama_log_cursor_bad(struct rama_log_cursor *c, int code, const char *fmt, ...)
 {
 	char what[300];
 	va_list ap;
@@ -33,7 +33,7 @@ static union rama_word missing_value(uint8_t type)
 	return w;
 }
 
-static void add_word(struct rama_layout *l, unsigned to, uint8_t type)
+static void add_word(struct rama_log_layout *l, unsigned to, uint8_t type)
 {
 	l->to[l->words] = (uint16_t)to;
 	l->order[l->words] = type == RAMA_U32			      ? SWAP_32
@@ -42,12 +42,12 @@ static void add_word(struct rama_layout *l, unsigned to, uint8_t type)
 	l->words++;
 }
 
-static int layout_init(struct rama_layout *l, const struct rama_schema *s, unsigned version,
+static int layout_init(struct rama_log_layout *l, const struct rama_schema *s, unsigned version,
 		       bool swap)
 {
 	unsigned most = s->words;
 
-	*l = (struct rama_layout){ .schema = s };
+	*l = (struct rama_log_layout){ .schema = s };
 	for (unsigned i = 0; i < *s->n_fields; i++)
 		if (s->fields[i].word == RAMA_NO_WORD)
 			most++;
@@ -73,12 +73,12 @@ static int layout_init(struct rama_layout *l, const struct rama_schema *s, unsig
 	return 0;
 }
 
-static void layout_fini(struct rama_layout *l)
+static void layout_fini(struct rama_log_layout *l)
 {
 	free(l->to);
 	free(l->order);
 	free(l->blank);
-	*l = (struct rama_layout){ 0 };
+	*l = (struct rama_log_layout){ 0 };
 }
 
 static union rama_word swapped(union rama_word w, uint8_t order)
@@ -95,7 +95,7 @@ static union rama_word swapped(union rama_word w, uint8_t order)
 	return w;
 }
 
-static void convert(struct rama_cursor *c, const struct rama_layout *l)
+static void convert(struct rama_log_cursor *c, const struct rama_log_layout *l)
 {
 	if (l->same) {
 		memcpy(c->words, c->stored, l->words * sizeof(*c->words));
@@ -110,7 +110,7 @@ static void convert(struct rama_cursor *c, const struct rama_layout *l)
 	}
 }
 
-union rama_word rama_cursor_stored(const struct rama_cursor *c, const char *name)
+union rama_word rama_log_cursor_stored(const struct rama_log_cursor *c, const char *name)
 {
 	const struct rama_schema *s = c->layout.schema;
 	unsigned at = RAMA_BASE_WORDS;
@@ -127,7 +127,7 @@ union rama_word rama_cursor_stored(const struct rama_cursor *c, const char *name
 	return (union rama_word){ .i = -1 };
 }
 
-static int known_version(struct rama_cursor *c)
+static int known_version(struct rama_log_cursor *c)
 {
 	if (c->version > c->mod->newest)
 		rama_log_problem(
@@ -142,12 +142,12 @@ static int known_version(struct rama_cursor *c)
 	return c->log->opt.strict ? c->log->err.code : 0;
 }
 
-int rama_cursor_open(struct rama_cursor *c, struct rama_log *log, unsigned module)
+int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsigned module)
 {
-	const struct rama_part *part = &log->part[module];
+	const struct rama_log_part *part = &log->part[module];
 	int rc;
 
-	*c = (struct rama_cursor){ .log = log,
+	*c = (struct rama_log_cursor){ .log = log,
 				   .mod = rama_module_get(module),
 				   .version = part->version };
 	if (part->len == 0)
@@ -167,8 +167,8 @@ int rama_cursor_open(struct rama_cursor *c, struct rama_log *log, unsigned modul
 				  (c->mod->header != NULL ? c->mod->header->words : 0u),
 			  sizeof(*c->words));
 	if (rc != 0 || c->stored == NULL || c->words == NULL ||
-	    rama_region_open(&c->region, log->src, part->off, part->len, log->compression) != 0 ||
-	    rama_cursor_threads_open(c) != 0)
+	    rama_log_region_open(&c->region, log->src, part->off, part->len, log->compression) != 0 ||
+	    rama_log_cursor_threads_open(c) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
 	c->segment_words =
 		rama_module_has_threads(c->mod, c->version) ? RAMA_SEG_WORDS : RAMA_SEG_WORDS - 1;
@@ -176,29 +176,29 @@ int rama_cursor_open(struct rama_cursor *c, struct rama_log *log, unsigned modul
 	return 1;
 }
 
-void rama_cursor_close(struct rama_cursor *c)
+void rama_log_cursor_close(struct rama_log_cursor *c)
 {
 	if (c->region.in != NULL || c->region.out != NULL)
-		rama_region_close(&c->region);
-	rama_cursor_threads_close(c);
+		rama_log_region_close(&c->region);
+	rama_log_cursor_threads_close(c);
 	layout_fini(&c->layout);
 	layout_fini(&c->header);
 	free(c->stored);
 	free(c->words);
 	free(c->array[0]);
 	free(c->array[1]);
-	*c = (struct rama_cursor){ .done = true };
+	*c = (struct rama_log_cursor){ .done = true };
 }
 
-bool rama_cursor_has_threads(const struct rama_cursor *c)
+bool rama_log_cursor_has_threads(const struct rama_log_cursor *c)
 {
 	return c->threads.open || rama_module_has_threads(c->mod, c->version);
 }
 
 /* The module ends here, or its data does: says so once. Always ends the walk. */
-static int finish(struct rama_cursor *c, size_t rest, size_t wanted)
+static int finish(struct rama_log_cursor *c, size_t rest, size_t wanted)
 {
-	struct rama_region *r = &c->region;
+	struct rama_log_region *r = &c->region;
 	int rc = 0;
 
 	c->done = true;
@@ -206,7 +206,7 @@ static int finish(struct rama_cursor *c, size_t rest, size_t wanted)
 		rc = rama_log_problem(c->log, r->err.code, "%s: after %llu records: %s",
 				      c->mod->name, (unsigned long long)c->index, r->err.text);
 	else if (rest > 0)
-		rc = rama_cursor_bad(c, RAMA_ETRUNC, "ends early, %zu of %zu bytes", rest, wanted);
+		rc = rama_log_cursor_bad(c, RAMA_ETRUNC, "ends early, %zu of %zu bytes", rest, wanted);
 	if (c->dropped > 0)
 		rama_log_note(c->log,
 			      "%s: %llu of %llu records left out: version 1 mixes fopen and open "
@@ -216,7 +216,7 @@ static int finish(struct rama_cursor *c, size_t rest, size_t wanted)
 	return rc;
 }
 
-int rama_cursor_array(struct rama_cursor *c, unsigned k, uint64_t words)
+int rama_log_cursor_array(struct rama_log_cursor *c, unsigned k, uint64_t words)
 {
 	size_t room = c->array_room[k] == 0 ? 256 : c->array_room[k];
 	union rama_word *p;
@@ -234,13 +234,13 @@ int rama_cursor_array(struct rama_cursor *c, unsigned k, uint64_t words)
 }
 
 /* 1: read; 0: the data ends, which was told; negative */
-static int read_array(struct rama_cursor *c, unsigned k, int64_t count)
+static int read_array(struct rama_log_cursor *c, unsigned k, int64_t count)
 {
 	const struct rama_array *a = &c->mod->record->array[k];
 	uint64_t stored = count < a->least ? a->least : (uint64_t)count, total, done = 0;
 
 	if (count < 0 || stored > ARRAY_MAX / a->words) {
-		int rc = rama_cursor_bad(
+		int rc = rama_log_cursor_bad(
 			c, RAMA_ECORRUPT,
 			"it claims %lld elements '%s'; the rest of the module is left out",
 			(long long)count, a->name);
@@ -251,11 +251,11 @@ static int read_array(struct rama_cursor *c, unsigned k, int64_t count)
 	total = stored * a->words;
 	while (done < total) {
 		size_t part = total - done < 4096 ? (size_t)(total - done) : 4096, got;
-		int rc = rama_cursor_array(c, k, done + part);
+		int rc = rama_log_cursor_array(c, k, done + part);
 
 		if (rc != 0)
 			return rc;
-		got = rama_region_read(&c->region, c->array[k] + done, part * 8);
+		got = rama_log_region_read(&c->region, c->array[k] + done, part * 8);
 		if (got < part * 8)
 			return finish(c, (size_t)(done * 8 + got), (size_t)(total * 8));
 		done += part;
@@ -268,12 +268,12 @@ static int read_array(struct rama_cursor *c, unsigned k, int64_t count)
 	return 1;
 }
 
-static int read_arrays(struct rama_cursor *c)
+static int read_arrays(struct rama_log_cursor *c)
 {
 	const struct rama_schema *s = c->mod->record;
 
 	if (c->mod->id == RAMA_MOD_LUSTRE && c->version == 1) /* only OST ids follow */
-		return read_array(c, 1, rama_cursor_stored(c, "STRIPE_WIDTH").i);
+		return read_array(c, 1, rama_log_cursor_stored(c, "STRIPE_WIDTH").i);
 	for (unsigned k = 0; k < s->n_arrays; k++) {
 		int rc = read_array(c, k, c->words[s->array[k].count_word].i);
 
@@ -283,14 +283,14 @@ static int read_arrays(struct rama_cursor *c)
 	return 1;
 }
 
-static int start_segments(struct rama_cursor *c)
+static int start_segments(struct rama_log_cursor *c)
 {
 	for (unsigned k = 0; k < 2; k++) {
 		int64_t n = c->words[c->mod->record->array[k].count_word].i;
 
 		if (n < 0) {
 			c->done = true;
-			return rama_cursor_bad(
+			return rama_log_cursor_bad(
 				c, RAMA_ECORRUPT,
 				"it claims %lld segments; the rest of the module is left out",
 				(long long)n);
@@ -298,31 +298,31 @@ static int start_segments(struct rama_cursor *c)
 		c->segments_left[k] = (uint64_t)n;
 		c->rec.count[k] = (uint64_t)n;
 	}
-	rama_cursor_threads_record(c);
+	rama_log_cursor_threads_record(c);
 	return 1;
 }
 
-static int skip_segments(struct rama_cursor *c)
+static int skip_segments(struct rama_log_cursor *c)
 {
 	union rama_word seg[256][RAMA_SEG_WORDS];
 	unsigned kind;
 	int rc = 0;
 
 	while ((c->segments_left[0] > 0 || c->segments_left[1] > 0) && !c->done)
-		if ((rc = rama_cursor_segments(c, seg, 256, &kind)) < 0)
+		if ((rc = rama_log_cursor_segments(c, seg, 256, &kind)) < 0)
 			break;
 	return rc < 0 ? rc : 0;
 }
 
-static const struct rama_layout *layout_of(const struct rama_cursor *c)
+static const struct rama_log_layout *layout_of(const struct rama_log_cursor *c)
 {
 	return c->mod->header != NULL && c->index == 0 ? &c->header : &c->layout;
 }
 
-static int read_one(struct rama_cursor *c)
+static int read_one(struct rama_log_cursor *c)
 {
-	const struct rama_layout *l = layout_of(c);
-	size_t want = (size_t)l->words * 8, have = rama_region_read(&c->region, c->stored, want);
+	const struct rama_log_layout *l = layout_of(c);
+	size_t want = (size_t)l->words * 8, have = rama_log_region_read(&c->region, c->stored, want);
 	int rc = 1;
 
 	if (have < want)
@@ -336,7 +336,7 @@ static int read_one(struct rama_cursor *c)
 	return rc;
 }
 
-int rama_cursor_next(struct rama_cursor *c, struct rama_record **r)
+int rama_log_cursor_next(struct rama_log_cursor *c, struct rama_record **r)
 {
 	int rc = skip_segments(c);
 
@@ -344,7 +344,7 @@ int rama_cursor_next(struct rama_cursor *c, struct rama_record **r)
 		rc = read_one(c);
 		if (rc <= 0)
 			return rc;
-		rc = rama_cursor_upgrade(c);
+		rc = rama_log_cursor_upgrade(c);
 		if (rc >= 0)
 			c->index++;
 		*r = &c->rec;
@@ -353,7 +353,7 @@ int rama_cursor_next(struct rama_cursor *c, struct rama_record **r)
 }
 
 /* the module ends within the segments of the record handed out last */
-static int lost_segments(struct rama_cursor *c)
+static int lost_segments(struct rama_log_cursor *c)
 {
 	const struct rama_err *e = &c->region.err;
 
@@ -366,7 +366,7 @@ static int lost_segments(struct rama_cursor *c)
 				e->code != 0 ? ": " : "", e->text);
 }
 
-int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS], int max,
+int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS], int max,
 			 unsigned *kind)
 {
 	size_t size = c->segment_words * 8, have;
@@ -377,7 +377,7 @@ int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_
 	n = c->segments_left[*kind];
 	if (n == 0 || max <= 0 || c->done)
 		return 0;
-	p = rama_region_peek(&c->region, size, &have);
+	p = rama_log_region_peek(&c->region, size, &have);
 	n = have / size < n ? have / size : n;
 	n = n < (uint64_t)max ? n : (uint64_t)max;
 	if (n == 0)
@@ -390,8 +390,8 @@ int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_
 		if (c->mod->id == RAMA_MOD_DXT_MPIIO && c->version == 1)
 			seg[i][RAMA_SEG_OFFSET].i = -1; /* was not recorded */
 	}
-	rama_cursor_threads_fill(c, seg, n);
-	rama_region_skip(&c->region, n * size);
+	rama_log_cursor_threads_fill(c, seg, n);
+	rama_log_region_skip(&c->region, n * size);
 	c->segments_left[*kind] -= n;
 	return (int)n;
 }

@@ -9,7 +9,7 @@
 #include "logfile/region.h"
 
 /* how the words of a stored version become those of the newest */
-struct rama_layout {
+struct rama_log_layout {
 	const struct rama_schema *schema;
 	unsigned words;		/* stored, base included */
 	uint16_t *to;		/* stored word -> word of the newest layout, or RAMA_NO_WORD */
@@ -18,13 +18,13 @@ struct rama_layout {
 	union rama_word *blank; /* newest record with all missing values filled in */
 };
 
-struct rama_cursor {
+struct rama_log_cursor {
 	struct rama_log *log;
 	const struct rama_module *mod;
 	unsigned version;
-	struct rama_region region;
+	struct rama_log_region region;
 	bool open, done;
-	struct rama_layout layout, header; /* header: of modules that have one */
+	struct rama_log_layout layout, header; /* header: of modules that have one */
 	union rama_word *stored, *words;
 	union rama_word *array[2];
 	size_t array_room[2]; /* words */
@@ -34,7 +34,7 @@ struct rama_cursor {
 	uint64_t segments_left[2];
 	unsigned segment_words; /* stored */
 	struct {		/* thread ids of a trace that are in the annex: threads.c */
-		struct rama_region region;
+		struct rama_log_region region;
 		bool open;
 		uint64_t left;	 /* segments of the record that no run was read for */
 		uint64_t run;	 /* segments left of the one being used */
@@ -49,43 +49,43 @@ struct rama_cursor {
 
 /* 1: ready; 0: the module has no data that can be read; negative: strict log, see log->err.
  * Close in any case. */
-int rama_cursor_open(struct rama_cursor *c, struct rama_log *log, unsigned module);
+int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsigned module);
 /* 1: *r is the next record, valid until the next call; 0: no more; negative as above */
-int rama_cursor_next(struct rama_cursor *c, struct rama_record **r);
+int rama_log_cursor_next(struct rama_log_cursor *c, struct rama_record **r);
 /* Of a trace record: up to max segments, writes first, then reads, never both in one answer.
  * Returns how many (0: no more of this record); *kind: 0 writes, 1 reads; negative as above. */
-int rama_cursor_segments(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS], int max,
+int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS], int max,
 			 unsigned *kind);
 /* do the segments handed out say which thread it was? No longer, once ids from the annex do not fit */
-bool rama_cursor_has_threads(const struct rama_cursor *c);
-void rama_cursor_close(struct rama_cursor *c);
+bool rama_log_cursor_has_threads(const struct rama_log_cursor *c);
+void rama_log_cursor_close(struct rama_log_cursor *c);
 
 /* The last trace record of a log that was cut has fewer segments than it says. Whoever copies it has
  * to know before: the number of that record (cursor's index after reading it; 0: none is short) and
  * the segments it really has. Tells no problems. */
-struct rama_short_trace {
+struct rama_log_short_trace {
 	uint64_t record, count[2];
 };
-int rama_short_trace_find(struct rama_short_trace *s, struct rama_log *log, unsigned module);
-/* after rama_cursor_next(): puts the right counts into the record */
-void rama_short_trace_apply(const struct rama_short_trace *s, const struct rama_cursor *c,
+int rama_log_short_trace_find(struct rama_log_short_trace *s, struct rama_log *log, unsigned module);
+/* after rama_log_cursor_next(): puts the right counts into the record */
+void rama_log_short_trace_apply(const struct rama_log_short_trace *s, const struct rama_log_cursor *c,
 			    struct rama_record *r);
 
 /* threads.c: 0 or RAMA_EMEMORY; then after each record, and for all of its segments in their order */
-int rama_cursor_threads_open(struct rama_cursor *c);
-void rama_cursor_threads_record(struct rama_cursor *c);
-void rama_cursor_threads_fill(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS],
+int rama_log_cursor_threads_open(struct rama_log_cursor *c);
+void rama_log_cursor_threads_record(struct rama_log_cursor *c);
+void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS],
 			      uint64_t n);
-void rama_cursor_threads_close(struct rama_cursor *c);
+void rama_log_cursor_threads_close(struct rama_log_cursor *c);
 
 /* upgrade.c: module's own corrections of a record just read; 1 keep, 0 drop it, negative error */
-int rama_cursor_upgrade(struct rama_cursor *c);
+int rama_log_cursor_upgrade(struct rama_log_cursor *c);
 /* room for n words in array k, growing as data arrives */
-int rama_cursor_array(struct rama_cursor *c, unsigned k, uint64_t words);
+int rama_log_cursor_array(struct rama_log_cursor *c, unsigned k, uint64_t words);
 /* word of the stored record by its name, for fields that the newest layout lacks */
-union rama_word rama_cursor_stored(const struct rama_cursor *c, const char *name);
+union rama_word rama_log_cursor_stored(const struct rama_log_cursor *c, const char *name);
 /* tells that the record being read is bad; 0 or, if strict, the code */
-int rama_cursor_bad(struct rama_cursor *c, int code, const char *fmt, ...)
+int rama_log_cursor_bad(struct rama_log_cursor *c, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

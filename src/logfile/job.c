@@ -8,7 +8,7 @@
 
 static void read_numbers(struct rama_log *log, const unsigned char *p)
 {
-	struct rama_job *j = &log->job;
+	struct rama_log_job *j = &log->job;
 	bool old = log->minor < 41;
 
 	j->uid = (int64_t)rama_log_u64(log, p);
@@ -24,7 +24,7 @@ static void read_numbers(struct rama_log *log, const unsigned char *p)
 	}
 	j->nprocs = (int64_t)rama_log_u64(log, p);
 	j->jobid = (int64_t)rama_log_u64(log, p + 8);
-	memcpy(j->metadata, p + 16, RAMA_META_SIZE - 1);
+	memcpy(j->metadata, p + 16, RAMA_LOG_META_SIZE - 1);
 	if (old) /* whole seconds: a job of less than one counts as one */
 		j->run_time = (double)(int64_t)((uint64_t)j->end_sec - (uint64_t)j->start_sec + 1);
 	else
@@ -34,7 +34,7 @@ static void read_numbers(struct rama_log *log, const unsigned char *p)
 
 static int by_length(const void *a, const void *b)
 {
-	const struct rama_mount *x = a, *y = b;
+	const struct rama_log_mount *x = a, *y = b;
 
 	if (x->path_len != y->path_len)
 		return x->path_len < y->path_len ? 1 : -1;
@@ -42,12 +42,12 @@ static int by_length(const void *a, const void *b)
 }
 
 /* `line` is "type<tab>path", two words; NUL-terminated in place */
-static bool split_mount(char *line, struct rama_mount *m)
+static bool split_mount(char *line, struct rama_log_mount *m)
 {
 	char *save = NULL, *type = strtok_r(line, " \t\r\v\f", &save),
 	     *path = strtok_r(NULL, " \t\r\v\f", &save);
 
-	*m = (struct rama_mount){ .type = type,
+	*m = (struct rama_log_mount){ .type = type,
 				  .path = path,
 				  .path_len = path != NULL ? strlen(path) : 0 };
 	return path != NULL;
@@ -85,24 +85,24 @@ static int read_text(struct rama_log *log, char *text)
 
 int rama_log_read_job(struct rama_log *log)
 {
-	size_t fixed = log->minor >= 41 ? RAMA_JOB_NEW : RAMA_JOB_OLD, n;
-	unsigned char buf[RAMA_JOB_REGION + 1];
-	struct rama_region r;
+	size_t fixed = log->minor >= 41 ? RAMA_LOG_JOB_NEW : RAMA_LOG_JOB_OLD, n;
+	unsigned char buf[RAMA_LOG_JOB_REGION + 1];
+	struct rama_log_region r;
 	char *text;
 	int rc = 0;
 
 	log->job.exe = "";
-	if (rama_region_open(&r, log->src, log->job_part.off, log->job_part.len,
+	if (rama_log_region_open(&r, log->src, log->job_part.off, log->job_part.len,
 			     log->compression) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
 	memset(buf, 0, sizeof(buf));
-	n = rama_region_read(&r, buf, RAMA_JOB_REGION);
+	n = rama_log_region_read(&r, buf, RAMA_LOG_JOB_REGION);
 	if (r.err.code != 0)
 		rc = rama_log_problem(log, r.err.code, "job data: %s", r.err.text);
 	else if (n < fixed)
 		rc = rama_log_problem(log, RAMA_ETRUNC, "job data: ends early, %zu of %zu bytes", n,
 				      fixed);
-	rama_region_close(&r);
+	rama_log_region_close(&r);
 	if (rc != 0)
 		return rc;
 	read_numbers(log, buf);

@@ -7,15 +7,15 @@
 #include "base/err.h"
 #include "core/reduce.h"
 
-void rama_joined_fini(struct rama_joined *j)
+void rama_log_joined_fini(struct rama_log_joined *j)
 {
 	free(j->rec);
 	rama_map_fini(&j->by_id);
 	rama_arena_fini(&j->arena);
-	*j = (struct rama_joined){ 0 };
+	*j = (struct rama_log_joined){ 0 };
 }
 
-static int copy_array(struct rama_joined *j, struct rama_record *to, const struct rama_record *r,
+static int copy_array(struct rama_log_joined *j, struct rama_record *to, const struct rama_record *r,
 		      unsigned k)
 {
 	size_t size = r->count[k] * r->schema->array[k].words * sizeof(*r->w);
@@ -29,7 +29,7 @@ static int copy_array(struct rama_joined *j, struct rama_record *to, const struc
 	return 0;
 }
 
-static int first(struct rama_joined *j, const struct rama_record *r)
+static int first(struct rama_log_joined *j, const struct rama_record *r)
 {
 	size_t size = r->schema->words * sizeof(*r->w);
 	struct rama_record *to;
@@ -76,7 +76,7 @@ static void add_counters(const struct rama_plan *p, union rama_word *y, union ra
 		y[RAMA_POSIX_RENAMED_FROM].u = renamed;
 }
 
-int rama_joined_add(struct rama_joined *j, const struct rama_plan *p, struct rama_record *r)
+int rama_log_joined_add(struct rama_log_joined *j, const struct rama_plan *p, struct rama_record *r)
 {
 	bool fresh;
 	uint64_t *at = rama_map_put(&j->by_id, r->w[RAMA_ID].u, &fresh);

@@ -42,15 +42,15 @@ void rama_log_note_unknown(struct rama_log *log, unsigned module)
 		      (unsigned long long)log->part[module].stored_len);
 }
 
-struct rama_hush rama_log_hush(struct rama_log *log)
+struct rama_log_hush rama_log_set_hush(struct rama_log *log)
 {
-	struct rama_hush before = { log->opt, log->problems };
+	struct rama_log_hush before = { log->opt, log->problems };
 
 	log->opt.problem = log->opt.note = NULL;
 	return before;
 }
 
-void rama_log_unhush(struct rama_log *log, struct rama_hush before)
+void rama_log_unhush(struct rama_log *log, struct rama_log_hush before)
 {
 	log->opt = before.opt;
 	log->problems = before.problems;
@@ -108,12 +108,12 @@ static int read_identity(struct rama_log *log, unsigned char *h, size_t have, st
 			log->version);
 	}
 	log->minor = (unsigned)minor;
-	log->header_size = minor >= 41 ? RAMA_HEADER_NEW : RAMA_HEADER_OLD;
+	log->header_size = minor >= 41 ? RAMA_LOG_HEADER_NEW : RAMA_LOG_HEADER_OLD;
 	log->compression = h[16];
 	if (have < log->header_size)
 		return rama_err_set(e, RAMA_ETRUNC, "header ends early: %zu of %u bytes", have,
 				    log->header_size);
-	if (log->compression > RAMA_PLAIN_BYTES)
+	if (log->compression > RAMA_LOG_PLAIN_BYTES)
 		return rama_err_set(e, RAMA_ECORRUPT, "header: compression %u is not known",
 				    log->compression);
 	return 0;
@@ -125,7 +125,7 @@ static void insert_module(struct rama_log *log, unsigned id)
 	uint64_t below = (1ull << id) - 1;
 
 	memmove(&log->part[id + 1], &log->part[id], (RAMA_MODULES - id - 1) * sizeof(log->part[0]));
-	log->part[id] = (struct rama_part){ 0 };
+	log->part[id] = (struct rama_log_part){ 0 };
 	log->partial = (log->partial & below) | (log->partial & ~below) << 1;
 }
 
@@ -136,10 +136,10 @@ static void read_maps(struct rama_log *log, const unsigned char *h)
 	const unsigned char *p = h + (old ? 24 : 32), *v = p + 16 + 16 * n;
 
 	log->partial = old ? rama_log_u32(log, h + 20) : rama_log_u64(log, h + 24);
-	log->name_part = (struct rama_part){ rama_log_u64(log, p), rama_log_u64(log, p + 8), 0, 0 };
+	log->name_part = (struct rama_log_part){ rama_log_u64(log, p), rama_log_u64(log, p + 8), 0, 0 };
 	for (unsigned i = 0; i < n; i++) {
 		p += 16;
-		log->part[i] = (struct rama_part){ rama_log_u64(log, p), rama_log_u64(log, p + 8),
+		log->part[i] = (struct rama_log_part){ rama_log_u64(log, p), rama_log_u64(log, p + 8),
 						   0, rama_log_u32(log, v + 4 * i) };
 	}
 	if (log->minor < 20)
@@ -158,12 +158,12 @@ static void find_job(struct rama_log *log)
 	if (end == 0)
 		end = log->src->size;
 	log->job_part =
-		(struct rama_part){ .off = log->header_size,
+		(struct rama_log_part){ .off = log->header_size,
 				    .len = end > log->header_size ? end - log->header_size : 0 };
 }
 
 /* no part of the file is read that is not there */
-static int check_part(struct rama_log *log, struct rama_part *p, const char *what)
+static int check_part(struct rama_log *log, struct rama_log_part *p, const char *what)
 {
 	uint64_t size = log->src->size;
 	int rc = 0;
@@ -206,31 +206,31 @@ static int check_parts(struct rama_log *log)
 /* what our own logs say of processes that are not in them, or not to their end */
 static void note_unfinished(struct rama_log *log)
 {
-	const char *key = strstr(log->job.metadata, RAMA_META_UNFINISHED);
+	const char *key = strstr(log->job.metadata, RAMA_LOG_META_UNFINISHED);
 
 	if (key != NULL)
 		rama_log_note(log,
 			      "%d of its processes did not end by themselves; the log holds what "
 			      "they did until then",
-			      (int)strtol(key + strlen(RAMA_META_UNFINISHED), NULL, 10));
-	key = strstr(log->job.metadata, RAMA_META_UNPLACED);
+			      (int)strtol(key + strlen(RAMA_LOG_META_UNFINISHED), NULL, 10));
+	key = strstr(log->job.metadata, RAMA_LOG_META_UNPLACED);
 	if (key != NULL)
 		rama_log_note(
 			log,
 			"there was no room for the records of %lld processes; nothing of them is "
 			"here",
-			strtoll(key + strlen(RAMA_META_UNPLACED), NULL, 10));
-	key = strstr(log->job.metadata, RAMA_META_MISSING);
+			strtoll(key + strlen(RAMA_LOG_META_UNPLACED), NULL, 10));
+	key = strstr(log->job.metadata, RAMA_LOG_META_MISSING);
 	if (key != NULL)
 		rama_log_note(log, "ranks that did not answer at the end are missing: %.*s",
-			      (int)strcspn(key + strlen(RAMA_META_MISSING), "\n"),
-			      key + strlen(RAMA_META_MISSING));
+			      (int)strcspn(key + strlen(RAMA_LOG_META_MISSING), "\n"),
+			      key + strlen(RAMA_LOG_META_MISSING));
 }
 
 int rama_log_open(struct rama_log *log, struct rama_source *src, const struct rama_log_options *opt,
 		  struct rama_err *e)
 {
-	unsigned char h[RAMA_HEADER_NEW];
+	unsigned char h[RAMA_LOG_HEADER_NEW];
 	size_t have = src->size < sizeof(h) ? (size_t)src->size : sizeof(h);
 	int rc;
 
@@ -251,7 +251,7 @@ int rama_log_open(struct rama_log *log, struct rama_source *src, const struct ra
 		rc = rama_log_read_names(log);
 	if (rc == 0) {
 		note_unfinished(log);
-		rama_logfile_annex_read(log);
+		rama_log_annex_read(log);
 	}
 	if (rc != 0) {
 		if (e != NULL)
@@ -269,14 +269,14 @@ void rama_log_close(struct rama_log *log)
 	log->names = NULL;
 }
 
-const struct rama_name *rama_log_name(const struct rama_log *log, uint64_t id)
+const struct rama_log_name *rama_log_name_get(const struct rama_log *log, uint64_t id)
 {
 	const uint64_t *at = rama_map_get(&log->by_id, id);
 
 	return at != NULL ? &log->names[*at] : NULL;
 }
 
-const struct rama_mount *rama_log_mount(const struct rama_log *log, const char *name)
+const struct rama_log_mount *rama_log_mount_get(const struct rama_log *log, const char *name)
 {
 	for (size_t i = 0; i < log->n_mounts; i++)
 		if (strncmp(log->mounts[i].path, name, log->mounts[i].path_len) == 0)

@@ -11,50 +11,50 @@
 #include "logfile/annex.h"
 #include "table/table.h"
 
-#define RAMA_HEADER_OLD 360
-#define RAMA_HEADER_NEW 1328
-#define RAMA_JOB_OLD 1064
-#define RAMA_JOB_NEW 1080
-#define RAMA_JOB_REGION 4096 /* job struct and text never take more */
-#define RAMA_META_SIZE 1024
+#define RAMA_LOG_HEADER_OLD 360
+#define RAMA_LOG_HEADER_NEW 1328
+#define RAMA_LOG_JOB_OLD 1064
+#define RAMA_LOG_JOB_NEW 1080
+#define RAMA_LOG_JOB_REGION 4096 /* job struct and text never take more */
+#define RAMA_LOG_META_SIZE 1024
 #define RAMA_LOG_MAGIC 6567223
 /* Flag of module 0, which has no data: the log is of processes that did not end by themselves. Flags of other
  * modules say that something was dropped, and readers refuse those modules unless told otherwise. */
-#define RAMA_PARTIAL_END 1ull
-#define RAMA_META_MISSING "iorama_missing=" /* metadata: ranks that are not in the log: 3,7-9 */
-#define RAMA_META_MPI \
+#define RAMA_LOG_PARTIAL_END 1ull
+#define RAMA_LOG_META_MISSING "iorama_missing=" /* metadata: ranks that are not in the log: 3,7-9 */
+#define RAMA_LOG_META_MPI \
 	"iorama_mpi=" /* metadata: "unknown": processes had an MPI that nobody knows */
-#define RAMA_META_QUIET \
+#define RAMA_LOG_META_QUIET \
 	"iorama_quiet=" /* metadata: how many processes confined themselves, and were not recorded after that */
-#define RAMA_META_PLACE \
+#define RAMA_LOG_META_PLACE \
 	"iorama_place=" /* metadata: an unusual place of the segments; "memory": there was none */
 /* metadata: programs of which nothing is in the log since there was no room for their segments,
  * and their calls as far as known */
-#define RAMA_META_UNPLACED "iorama_unplaced="
-#define RAMA_META_UNPLACED_CALLS "iorama_unplaced_calls="
-#define RAMA_META_UNFINISHED "iorama_unfinished=" /* metadata: how many they were */
+#define RAMA_LOG_META_UNPLACED "iorama_unplaced="
+#define RAMA_LOG_META_UNPLACED_CALLS "iorama_unplaced_calls="
+#define RAMA_LOG_META_UNFINISHED "iorama_unfinished=" /* metadata: how many they were */
 
-struct rama_job {
+struct rama_log_job {
 	int64_t uid, start_sec, start_nsec, end_sec, end_nsec, nprocs, jobid;
 	double run_time;	       /* seconds */
-	char metadata[RAMA_META_SIZE]; /* key=value lines */
+	char metadata[RAMA_LOG_META_SIZE]; /* key=value lines */
 	const char *exe;	       /* command line */
 	bool has_mount_lines; /* without them the stock tools find no command line either */
 };
 
-struct rama_mount {
+struct rama_log_mount {
 	const char *path, *type;
 	size_t path_len;
 	unsigned order; /* in the file */
 };
 
-struct rama_name {
+struct rama_log_name {
 	uint64_t id;
 	const char *text;
 	size_t len;
 };
 
-struct rama_part {
+struct rama_log_part {
 	uint64_t off, len; /* as stored in the file; len may be cut to what is there */
 	uint64_t stored_len;
 	uint32_t version;
@@ -77,16 +77,16 @@ struct rama_log {
 	uint64_t partial; /* bit per module */
 	unsigned header_size;
 	/* of modules from RAMA_TABLE_OURS on: from the annex, or from the header of an older log of ours */
-	struct rama_part name_part, job_part, part[RAMA_MODULES];
-	struct rama_logfile_annex annex; /* sections that are whole, known or not */
+	struct rama_log_part name_part, job_part, part[RAMA_MODULES];
+	struct rama_log_annex annex; /* sections that are whole, known or not */
 	/* Something of the annex was there and cannot be read; only a note, but whoever needs all of a log must
 	 * know it. */
 	struct rama_err annex_lost;
 	uint64_t unfit, unfit_told; /* bit per module: its thread ids do not fit its segments */
-	struct rama_job job;
-	struct rama_mount *mounts; /* longest path first */
+	struct rama_log_job job;
+	struct rama_log_mount *mounts; /* longest path first */
 	size_t n_mounts;
-	struct rama_name *names; /* in the order of the file */
+	struct rama_log_name *names; /* in the order of the file */
 	size_t n_names;
 	struct rama_map by_id; /* id -> index in names */
 	struct rama_arena arena;
@@ -100,21 +100,21 @@ int rama_log_open(struct rama_log *log, struct rama_source *src, const struct ra
 void rama_log_close(struct rama_log *log);
 
 /* NULL: the log has no name for the id */
-const struct rama_name *rama_log_name(const struct rama_log *log, uint64_t id);
+const struct rama_log_name *rama_log_name_get(const struct rama_log *log, uint64_t id);
 /* the mount a name is on, or NULL */
-const struct rama_mount *rama_log_mount(const struct rama_log *log, const char *name);
+const struct rama_log_mount *rama_log_mount_get(const struct rama_log *log, const char *name);
 
 /* is this section of its annex one that is read here: a module, thread ids? */
-bool rama_logfile_section_known(const struct rama_log *log, const struct rama_logfile_section *s);
+bool rama_log_section_known(const struct rama_log *log, const struct rama_log_section *s);
 /* ... that one has a number that nobody knows, and what becomes of it */
-void rama_logfile_note_section(struct rama_log *log, const struct rama_logfile_section *s,
+void rama_log_note_section(struct rama_log *log, const struct rama_log_section *s,
 			       const char *then);
 
 /* 0, or an error that says what of its annex is missing, as far as it was looked at */
-int rama_logfile_annex_check(const struct rama_log *log, struct rama_err *e);
+int rama_log_annex_check(const struct rama_log *log, struct rama_err *e);
 
 /* do segments of this module say which thread it was? */
-bool rama_logfile_has_threads(const struct rama_log *log, unsigned module);
+bool rama_log_has_threads(const struct rama_log *log, unsigned module);
 
 /* Tells a problem; returns 0 to go on, or its code when the log is strict. */
 int rama_log_problem(struct rama_log *log, int code, const char *fmt, ...)
@@ -129,12 +129,12 @@ void rama_log_note_unknown(struct rama_log *log, unsigned module);
 
 /* For a walk that comes before the one whose problems count: nothing is told or counted between
  * these two. */
-struct rama_hush {
+struct rama_log_hush {
 	struct rama_log_options opt;
 	unsigned problems;
 };
-struct rama_hush rama_log_hush(struct rama_log *log);
-void rama_log_unhush(struct rama_log *log, struct rama_hush before);
+struct rama_log_hush rama_log_set_hush(struct rama_log *log);
+void rama_log_unhush(struct rama_log *log, struct rama_log_hush before);
 
 /* internal to logfile */
 int rama_log_read_job(struct rama_log *log);

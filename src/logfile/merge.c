@@ -9,7 +9,7 @@
 #include "logfile/cursor.h"
 #include "logfile/unseen.h"
 
-static bool earlier(const struct rama_job *x, const struct rama_job *y)
+static bool earlier(const struct rama_log_job *x, const struct rama_log_job *y)
 {
 	return x->start_sec != y->start_sec ? x->start_sec < y->start_sec
 					    : x->start_nsec < y->start_nsec;
@@ -17,13 +17,13 @@ static bool earlier(const struct rama_job *x, const struct rama_job *y)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct rama_job *x = &((const struct rama_merge_input *)a)->log->job,
-			      *y = &((const struct rama_merge_input *)b)->log->job;
+	const struct rama_log_job *x = &((const struct rama_log_merge_input *)a)->log->job,
+			      *y = &((const struct rama_log_merge_input *)b)->log->job;
 
 	return earlier(x, y) ? -1 : earlier(y, x);
 }
 
-static double seconds_between(const struct rama_job *from, const struct rama_job *to)
+static double seconds_between(const struct rama_log_job *from, const struct rama_log_job *to)
 {
 	return ((double)to->start_sec - (double)from->start_sec) +
 	       ((double)to->start_nsec - (double)from->start_nsec) * 1e-9;
@@ -47,10 +47,10 @@ static void see_times(struct survey *s, const struct rama_record *r, double shif
 }
 
 /* who holds this rank? Two logs that both do cannot be of one job as they are */
-static int see_rank(struct rama_merge *m, size_t at, struct survey *s, int64_t rank,
+static int see_rank(struct rama_log_merge *m, size_t at, struct survey *s, int64_t rank,
 		    struct rama_err *e)
 {
-	const struct rama_merge_input *in = &m->in[at];
+	const struct rama_log_merge_input *in = &m->in[at];
 	uint64_t *owner;
 
 	if (rank < 0 && in->log->job.nprocs > 1) {
@@ -78,18 +78,18 @@ static int see_rank(struct rama_merge *m, size_t at, struct survey *s, int64_t r
 	return 0;
 }
 
-static int survey_log(struct rama_merge *m, size_t at, struct survey *s, struct rama_err *e)
+static int survey_log(struct rama_log_merge *m, size_t at, struct survey *s, struct rama_err *e)
 {
-	struct rama_merge_input *in = &m->in[at];
-	struct rama_hush before = rama_log_hush(in->log);
+	struct rama_log_merge_input *in = &m->in[at];
+	struct rama_log_hush before = rama_log_set_hush(in->log);
 	int rc = 0;
 
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
-		struct rama_cursor c;
+		struct rama_log_cursor c;
 		struct rama_record *r;
 
-		rc = rama_cursor_open(&c, in->log, id);
-		while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+		rc = rama_log_cursor_open(&c, in->log, id);
+		while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 			see_times(s, r, in->shift);
 			if (r->schema == r->mod->header) /* of the job, whoever wrote it */
 				continue;
@@ -99,16 +99,16 @@ static int survey_log(struct rama_merge *m, size_t at, struct survey *s, struct 
 		}
 		if (rc < 0 && in->log->err.code == rc)
 			rama_err_set(e, rc, "%s: %s", in->path, in->log->err.text);
-		rama_cursor_close(&c);
+		rama_log_cursor_close(&c);
 	}
 	rama_log_unhush(in->log, before);
 	return rc;
 }
 
 /* A process that was killed left no end time: then the last thing it recorded is the end. */
-static void set_end(struct rama_merge *m, double last)
+static void set_end(struct rama_log_merge *m, double last)
 {
-	struct rama_job *j = &m->job;
+	struct rama_log_job *j = &m->job;
 	double end = (double)j->start_sec + (double)j->start_nsec * 1e-9 + last;
 
 	for (size_t i = 0; i < m->n_in; i++) {
@@ -127,16 +127,16 @@ static void set_end(struct rama_merge *m, double last)
 	}
 }
 
-static void sum_unseen(struct rama_merge *m)
+static void sum_unseen(struct rama_log_merge *m)
 {
-	struct rama_unseen_sum sum = { 0 };
+	struct rama_log_unseen_sum sum = { 0 };
 
 	for (size_t i = 0; i < m->n_in; i++)
-		rama_unseen_read(&sum, m->in[i].log->job.metadata);
-	rama_unseen_replace(&sum, m->job.metadata, sizeof(m->job.metadata));
+		rama_log_unseen_read(&sum, m->in[i].log->job.metadata);
+	rama_log_unseen_replace(&sum, m->job.metadata, sizeof(m->job.metadata));
 }
 
-int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
+int rama_log_merge_plan(struct rama_log_merge *m, struct rama_err *e)
 {
 	struct rama_map owner = { 0 };
 	struct survey s = { .owner = &owner, .highest = -1 };
@@ -149,7 +149,7 @@ int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
 	sum_unseen(m);
 	m->job.end_sec = m->job.end_nsec = 0;
 	for (size_t i = 1; i < m->n_in; i++) { /* images are not sorted by their start */
-		const struct rama_job *j = &m->in[i].log->job;
+		const struct rama_log_job *j = &m->in[i].log->job;
 
 		if (earlier(j, &m->job)) {
 			m->job.start_sec = j->start_sec;
@@ -177,7 +177,7 @@ int rama_merge_plan(struct rama_merge *m, struct rama_err *e)
 	return rc;
 }
 
-static int write_names(struct rama_merge *m, struct rama_writer *w, struct rama_err *e)
+static int write_names(struct rama_log_merge *m, struct rama_log_writer *w, struct rama_err *e)
 {
 	struct rama_map seen = { 0 };
 	int rc = 0;
@@ -186,7 +186,7 @@ static int write_names(struct rama_merge *m, struct rama_writer *w, struct rama_
 		const struct rama_log *log = m->in[i].log;
 
 		for (size_t k = 0; k < log->n_names && rc == 0; k++) {
-			const struct rama_name *n = &log->names[k];
+			const struct rama_log_name *n = &log->names[k];
 			uint64_t *len = rama_map_put(&seen, n->id,
 						     NULL); /* 1 + length of the name written */
 
@@ -194,7 +194,7 @@ static int write_names(struct rama_merge *m, struct rama_writer *w, struct rama_
 				rc = rama_err_set(e, RAMA_EMEMORY, "out of memory");
 			else if (*len > 1 || (*len == 1 && n->len == 0))
 				continue;
-			else if ((rc = rama_writer_name(w, n->id, n->text, n->len)) != 0)
+			else if ((rc = rama_log_writer_name(w, n->id, n->text, n->len)) != 0)
 				*e = w->err;
 			else
 				*len = 1 + n->len;
@@ -205,13 +205,13 @@ static int write_names(struct rama_merge *m, struct rama_writer *w, struct rama_
 }
 
 /* mounts of all hosts, each once; the order of the file, which decides between equal lengths */
-static size_t join_mounts(const struct rama_merge *m, struct rama_mount *to, size_t room)
+static size_t join_mounts(const struct rama_log_merge *m, struct rama_log_mount *to, size_t room)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n_in; i++) {
 		for (size_t k = 0; k < m->in[i].log->n_mounts && n < room; k++) {
-			const struct rama_mount *x = &m->in[i].log->mounts[k];
+			const struct rama_log_mount *x = &m->in[i].log->mounts[k];
 			size_t at = 0;
 
 			while (at < n && (strcmp(to[at].path, x->path) != 0 ||
@@ -228,18 +228,18 @@ static size_t join_mounts(const struct rama_merge *m, struct rama_mount *to, siz
 static void tell_dropped(struct rama_log *log)
 {
 	for (unsigned i = 0; i < log->annex.n; i++) {
-		const struct rama_logfile_section *s = &log->annex.section[i];
+		const struct rama_log_section *s = &log->annex.section[i];
 
-		if (!rama_logfile_section_known(log, s))
-			rama_logfile_note_section(log, s, "left out");
+		if (!rama_log_section_known(log, s))
+			rama_log_note_section(log, s, "left out");
 	}
 }
 
-int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *partial,
+int rama_log_merge_write(struct rama_log_merge *m, struct rama_log_writer *w, uint64_t *partial,
 		     struct rama_err *e)
 {
-	struct rama_mount mounts[256];
-	int rc = rama_writer_job(w, &m->job, mounts,
+	struct rama_log_mount mounts[256];
+	int rc = rama_log_writer_job(w, &m->job, mounts,
 				 join_mounts(m, mounts, sizeof(mounts) / sizeof(mounts[0])));
 
 	if (rc != 0)
@@ -258,7 +258,7 @@ int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *part
 			*partial |= m->in[i].log->partial & 1ull << id;
 		}
 		if (used)
-			rc = rama_merge_module(m, w, mod, e);
+			rc = rama_log_merge_module(m, w, mod, e);
 	}
 	return rc;
 }

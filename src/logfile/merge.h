@@ -7,7 +7,7 @@
 #include "logfile/log.h"
 #include "logfile/writer.h"
 
-struct rama_merge_input {
+struct rama_log_merge_input {
 	struct rama_log *log;
 	const char *path;   /* for messages */
 	int64_t first_rank; /* added to the ranks of this log; with `images` set by the caller */
@@ -16,8 +16,8 @@ struct rama_merge_input {
 	int64_t process;    /* with `images`: whose log it is */
 };
 
-struct rama_merge {
-	struct rama_merge_input *in; /* in the order in which records are written */
+struct rama_log_merge {
+	struct rama_log_merge_input *in; /* in the order in which records are written */
 	size_t n_in;
 	bool renumber;	/* else ranks are taken as they are, and must not collide */
 	bool reduce;	/* files of every rank become one record */
@@ -27,20 +27,20 @@ struct rama_merge {
 	 * with the same `process` follow each other and become one. They know when they ended. */
 	bool images;
 	/* told now and then where the walk is; NULL: nobody wants to know */
-	void (*progress)(const struct rama_merge_input *in, const struct rama_cursor *c);
-	/* set by rama_merge_plan */
-	struct rama_job job;
+	void (*progress)(const struct rama_log_merge_input *in, const struct rama_log_cursor *c);
+	/* set by rama_log_merge_plan */
+	struct rama_log_job job;
 	int64_t nprocs;
 };
 
 /* Sorts the inputs, gives ranks and time shifts, makes the job: ranks that collide are an error. */
-int rama_merge_plan(struct rama_merge *m, struct rama_err *e);
-/* Writes all of it but the header (rama_writer_finish() is the caller's). *partial: its flags. */
-int rama_merge_write(struct rama_merge *m, struct rama_writer *w, uint64_t *partial,
+int rama_log_merge_plan(struct rama_log_merge *m, struct rama_err *e);
+/* Writes all of it but the header (rama_log_writer_finish() is the caller's). *partial: its flags. */
+int rama_log_merge_write(struct rama_log_merge *m, struct rama_log_writer *w, uint64_t *partial,
 		     struct rama_err *e);
 
 /* merge_module.c */
-int rama_merge_module(struct rama_merge *m, struct rama_writer *w, const struct rama_module *mod,
+int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w, const struct rama_module *mod,
 		      struct rama_err *e);
 
 #endif

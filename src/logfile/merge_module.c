@@ -19,15 +19,15 @@ struct shared {
 };
 
 struct walk;
-typedef int (*visitor)(struct walk *k, struct rama_cursor *c, struct rama_record *r);
+typedef int (*visitor)(struct walk *k, struct rama_log_cursor *c, struct rama_record *r);
 
 struct walk {
-	struct rama_merge *m;
-	struct rama_writer *w;
+	struct rama_log_merge *m;
+	struct rama_log_writer *w;
 	const struct rama_module *mod;
 	struct rama_err *e;
 	struct rama_plan plan;
-	struct rama_merge_input *in; /* log being read */
+	struct rama_log_merge_input *in; /* log being read */
 	struct rama_map ranks;	     /* id -> ranks that have it */
 	struct rama_map by_id;	     /* id of a shared file -> index in shared */
 	struct shared *shared;
@@ -40,11 +40,11 @@ struct walk {
 	bool first_written; /* of modules with one record for the whole job */
 	struct rama_spread comm, sync;
 	struct rama_map seen; /* layouts written, I/O nodes */
-	struct rama_short_trace cut;
+	struct rama_log_short_trace cut;
 	/* Sees each record of a process that ran several programs and adds it to `joined`, whose records
 	 * are then visited instead. NULL: they are visited as they are. */
 	visitor collect;
-	struct rama_joined joined;
+	struct rama_log_joined joined;
 };
 
 static int no_memory(struct walk *k)
@@ -52,7 +52,7 @@ static int no_memory(struct walk *k)
 	return rama_err_set(k->e, RAMA_EMEMORY, "out of memory");
 }
 
-static void tell_progress(const struct walk *k, const struct rama_cursor *c)
+static void tell_progress(const struct walk *k, const struct rama_log_cursor *c)
 {
 	if (k->m->progress != NULL)
 		k->m->progress(k->in, c);
@@ -62,15 +62,15 @@ static void tell_progress(const struct walk *k, const struct rama_cursor *c)
 static int each_of_log(struct walk *k, visitor visit, bool quiet)
 {
 	struct rama_log *log = k->in->log;
-	struct rama_hush before;
-	struct rama_cursor c;
+	struct rama_log_hush before;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	int rc;
 
 	if (quiet)
-		before = rama_log_hush(log);
-	rc = rama_cursor_open(&c, log, k->mod->id);
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+		before = rama_log_set_hush(log);
+	rc = rama_log_cursor_open(&c, log, k->mod->id);
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 		rc = visit(k, &c, r);
 		if (rc != 0)
 			break;
@@ -79,7 +79,7 @@ static int each_of_log(struct walk *k, visitor visit, bool quiet)
 	}
 	if (rc < 0 && log->err.code == rc)
 		rama_err_set(k->e, rc, "%s: %s", k->in->path, log->err.text);
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	if (quiet)
 		rama_log_unhush(log, before);
 	return rc;
@@ -88,7 +88,7 @@ static int each_of_log(struct walk *k, visitor visit, bool quiet)
 /* records that are joined have their place in the job already */
 static int visit_joined(struct walk *k, visitor visit)
 {
-	struct rama_merge_input in = *k->in;
+	struct rama_log_merge_input in = *k->in;
 	int rc = 0;
 
 	in.first_rank = 0;
@@ -96,7 +96,7 @@ static int visit_joined(struct walk *k, visitor visit)
 	k->in = &in;
 	for (size_t i = 0; i < k->joined.n && rc == 0; i++)
 		rc = visit(k, NULL, &k->joined.rec[i]);
-	rama_joined_fini(&k->joined);
+	rama_log_joined_fini(&k->joined);
 	return rc;
 }
 
@@ -114,7 +114,7 @@ static int each_of_process(struct walk *k, size_t from, size_t end, visitor visi
 	return rc == 0 && join ? visit_joined(k, visit) : rc;
 }
 
-static bool same_process(const struct rama_merge *m, size_t a, size_t b)
+static bool same_process(const struct rama_log_merge *m, size_t a, size_t b)
 {
 	return m->images && m->in[a].process == m->in[b].process;
 }
@@ -186,22 +186,22 @@ static int64_t covers(const struct walk *k, const struct rama_record *r)
 
 static int write_record(struct walk *k, const struct rama_record *r)
 {
-	if (rama_writer_record(k->w, r) == 0)
+	if (rama_log_writer_record(k->w, r) == 0)
 		return 0;
 	*k->e = k->w->err;
 	return k->e->code;
 }
 
-static int collect_record(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int collect_record(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	(void)c;
 	relocate(k, r);
-	return rama_joined_add(&k->joined, &k->plan, r) == 0 ? 0 : no_memory(k);
+	return rama_log_joined_add(&k->joined, &k->plan, r) == 0 ? 0 : no_memory(k);
 }
 
 /* ---- files that all ranks used ------------------------------------------------------------- */
 
-static int count_ranks(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int count_ranks(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	uint64_t *n = rama_map_put(&k->ranks, r->w[RAMA_ID].u, NULL);
 
@@ -258,7 +258,7 @@ static int first_of_shared(struct walk *k, struct shared *s, const struct rama_r
 	return 0;
 }
 
-static int add_to_shared(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int add_to_shared(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	const uint64_t *at = rama_map_get(&k->by_id, r->w[RAMA_ID].u);
 	struct shared *s = at != NULL ? &k->shared[*at] : NULL;
@@ -300,7 +300,7 @@ static int write_shared(struct walk *k)
 	return rc;
 }
 
-static int write_unshared(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int write_unshared(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	(void)c;
 	if (rama_map_get(&k->by_id, r->w[RAMA_ID].u) != NULL)
@@ -332,7 +332,7 @@ static int merge_counters(struct walk *k)
 /* ---- modules that are not reduced ------------------------------------------------------------ */
 
 /* the layout of a file is the same for all ranks: one record, shared if all have it */
-static int write_layout(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int write_layout(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	const uint64_t *n = rama_map_get(&k->ranks, r->w[RAMA_ID].u);
 	bool fresh = true;
@@ -349,14 +349,14 @@ static int write_layout(struct walk *k, struct rama_cursor *c, struct rama_recor
 	return fresh ? write_record(k, r) : 0;
 }
 
-static int count_inodes(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int count_inodes(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	(void)c;
 	return rama_map_put(&k->seen, r->w[RAMA_BGQ_INODES].u, NULL) != NULL ? 0 : no_memory(k);
 }
 
 /* one machine: the first record stands for all, the number of I/O nodes is that of distinct ones */
-static int write_machine(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int write_machine(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	(void)c;
 	if (k->first_written)
@@ -371,7 +371,7 @@ static int write_machine(struct walk *k, struct rama_cursor *c, struct rama_reco
 	return write_record(k, r);
 }
 
-static int see_comm(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int see_comm(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	(void)c;
 	if (k->mod->id != RAMA_MOD_APMPI || r->schema == k->mod->header)
@@ -385,7 +385,7 @@ static int see_comm(struct walk *k, struct rama_cursor *c, struct rama_record *r
 	return 0;
 }
 
-static int write_autoperf(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int write_autoperf(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	(void)c;
 	relocate(k, r);
@@ -402,26 +402,26 @@ static int write_autoperf(struct walk *k, struct rama_cursor *c, struct rama_rec
 	return write_record(k, r);
 }
 
-static int write_trace(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int write_trace(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	union rama_word seg[256][RAMA_SEG_WORDS];
 	unsigned kind;
 	int n = 0;
 
 	if (c->index == 1) /* first record of another log */
-		n = rama_short_trace_find(&k->cut, k->in->log, k->mod->id);
+		n = rama_log_short_trace_find(&k->cut, k->in->log, k->mod->id);
 	if (n < 0)
 		return n;
-	rama_short_trace_apply(&k->cut, c, r);
+	rama_log_short_trace_apply(&k->cut, c, r);
 	relocate(k, r);
 	if (write_record(k, r) != 0)
 		return k->e->code;
-	while ((n = rama_cursor_segments(c, seg, 256, &kind)) > 0) {
+	while ((n = rama_log_cursor_segments(c, seg, 256, &kind)) > 0) {
 		for (int i = 0; k->in->shift != 0 && i < n; i++) {
 			seg[i][RAMA_SEG_START].f += k->in->shift;
 			seg[i][RAMA_SEG_END].f += k->in->shift;
 		}
-		if (rama_writer_segments(k->w, seg, (size_t)n) != 0) {
+		if (rama_log_writer_segments(k->w, seg, (size_t)n) != 0) {
 			*k->e = k->w->err;
 			return k->e->code;
 		}
@@ -439,7 +439,7 @@ static double bin_width(const struct rama_record *r)
 	return r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
 }
 
-static int measure_heatmap(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int measure_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	double end = k->in->shift + bin_width(r) * (double)r->count[0];
 
@@ -471,16 +471,16 @@ static void move_bins(struct walk *k, struct rama_record *r)
 	r->w[RAMA_HEATMAP_NBINS].u = k->bins;
 }
 
-static int collect_heatmap(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int collect_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	struct rama_record to = *r;
 
 	(void)c;
 	move_bins(k, &to);
-	return rama_joined_add(&k->joined, &k->plan, &to) == 0 ? 0 : no_memory(k);
+	return rama_log_joined_add(&k->joined, &k->plan, &to) == 0 ? 0 : no_memory(k);
 }
 
-static int write_heatmap(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int write_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	struct rama_record to = *r;
 
@@ -511,7 +511,7 @@ static int merge_heatmaps(struct walk *k)
 	return each_record(k, write_heatmap, false);
 }
 
-static int write_process(struct walk *k, struct rama_cursor *c, struct rama_record *r)
+static int write_process(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
 {
 	(void)c;
 	relocate(k, r);
@@ -546,7 +546,7 @@ static int merge_records(struct walk *k)
 	}
 }
 
-int rama_merge_module(struct rama_merge *m, struct rama_writer *w, const struct rama_module *mod,
+int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w, const struct rama_module *mod,
 		      struct rama_err *e)
 {
 	struct walk k = { .m = m, .w = w, .mod = mod, .e = e };
@@ -555,13 +555,13 @@ int rama_merge_module(struct rama_merge *m, struct rama_writer *w, const struct 
 
 	rama_plan_init(&k.plan, mod);
 	for (size_t i = 0; i < m->n_in; i++)
-		threads = threads || rama_logfile_has_threads(m->in[i].log, mod->id);
-	rc = rama_writer_module(w, mod->id, threads ? mod->newest : mod->released);
+		threads = threads || rama_log_has_threads(m->in[i].log, mod->id);
+	rc = rama_log_writer_module(w, mod->id, threads ? mod->newest : mod->released);
 	if (rc != 0)
 		*e = w->err;
 	else
 		rc = merge_records(&k);
-	rama_joined_fini(&k.joined);
+	rama_log_joined_fini(&k.joined);
 	rama_map_fini(&k.ranks);
 	rama_map_fini(&k.by_id);
 	rama_map_fini(&k.seen);

@@ -16,7 +16,7 @@ static int keep(struct rama_log *log, uint64_t id, const char *text, size_t len,
 {
 	bool fresh;
 	uint64_t *at = rama_map_put(&log->by_id, id, &fresh);
-	struct rama_name *n;
+	struct rama_log_name *n;
 
 	if (at == NULL)
 		return RAMA_EMEMORY;
@@ -31,7 +31,7 @@ static int keep(struct rama_log *log, uint64_t id, const char *text, size_t len,
 			*room = more;
 		}
 		*at = log->n_names++;
-		log->names[*at] = (struct rama_name){ .id = id, .text = "" };
+		log->names[*at] = (struct rama_log_name){ .id = id, .text = "" };
 	}
 	n = &log->names[*at];
 	if (n->len == 0 && len > 0) {
@@ -72,12 +72,12 @@ struct found {
 };
 
 /* 1: the next record is complete in memory; 0: no more, which was told if it is damage; negative */
-static int find(struct rama_log *log, struct rama_region *r, struct found *f)
+static int find(struct rama_log *log, struct rama_log_region *r, struct found *f)
 {
 	size_t have, least = 1;
 
-	while (least <= RAMA_REGION_PEEK) {
-		f->record = rama_region_peek(r, least, &have);
+	while (least <= RAMA_LOG_REGION_PEEK) {
+		f->record = rama_log_region_peek(r, least, &have);
 		if (have == 0 || r->err.code != 0)
 			break;
 		if (measure(log, f->record, have, &f->text_at, &f->text, &f->whole))
@@ -85,16 +85,16 @@ static int find(struct rama_log *log, struct rama_region *r, struct found *f)
 		if (have < least)
 			return rama_log_problem(log, RAMA_ETRUNC, "file names: name %zu ends early",
 						log->n_names + 1);
-		least = have < RAMA_REGION_PEEK ? RAMA_REGION_PEEK : have + 1;
+		least = have < RAMA_LOG_REGION_PEEK ? RAMA_LOG_REGION_PEEK : have + 1;
 	}
-	if (least > RAMA_REGION_PEEK)
+	if (least > RAMA_LOG_REGION_PEEK)
 		return rama_log_problem(log, RAMA_ELIMIT, "file names: name %zu is too long",
 					log->n_names + 1);
 	/* what was decoded before the damage is still good */
 	return have > 0 && measure(log, f->record, have, &f->text_at, &f->text, &f->whole);
 }
 
-static int read_all(struct rama_log *log, struct rama_region *r)
+static int read_all(struct rama_log *log, struct rama_log_region *r)
 {
 	struct found f = { 0 };
 	size_t room = 0;
@@ -107,7 +107,7 @@ static int read_all(struct rama_log *log, struct rama_region *r)
 		rc = keep(log, rama_log_u64(log, f.record), text, strnlen(text, f.text), &room);
 		if (rc != 0)
 			return rama_err_set(&log->err, rc, "out of memory");
-		rama_region_skip(r, f.whole);
+		rama_log_region_skip(r, f.whole);
 		cost += f.whole + NAME_COST;
 		if (cost > NAMES_MAX(log->name_part.len))
 			return rama_log_problem(
@@ -120,17 +120,17 @@ static int read_all(struct rama_log *log, struct rama_region *r)
 
 int rama_log_read_names(struct rama_log *log)
 {
-	struct rama_region r;
+	struct rama_log_region r;
 	int rc;
 
 	if (log->name_part.len == 0)
 		return 0;
-	if (rama_region_open(&r, log->src, log->name_part.off, log->name_part.len,
+	if (rama_log_region_open(&r, log->src, log->name_part.off, log->name_part.len,
 			     log->compression) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
 	rc = read_all(log, &r);
 	if (rc == 0 && r.err.code != 0)
 		rc = rama_log_problem(log, r.err.code, "file names: %s", r.err.text);
-	rama_region_close(&r);
+	rama_log_region_close(&r);
 	return rc;
 }

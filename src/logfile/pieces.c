@@ -13,23 +13,23 @@
 #define BZIP2_BLOCK 9
 #define BZIP2_WORK 30
 
-int rama_packer_init(struct rama_packer *p, uint8_t kind, int level, struct rama_err *e)
+int rama_log_packer_init(struct rama_log_packer *p, uint8_t kind, int level, struct rama_err *e)
 {
-	*p = (struct rama_packer){ .kind = kind, .level = level };
-	if (kind == RAMA_ZLIB && (p->deflate = libdeflate_alloc_compressor(level)) == NULL)
+	*p = (struct rama_log_packer){ .kind = kind, .level = level };
+	if (kind == RAMA_LOG_ZLIB && (p->deflate = libdeflate_alloc_compressor(level)) == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	return 0;
 }
 
-void rama_packer_fini(struct rama_packer *p)
+void rama_log_packer_fini(struct rama_log_packer *p)
 {
 	if (p->deflate != NULL)
 		libdeflate_free_compressor(p->deflate);
 	free(p->packed);
-	*p = (struct rama_packer){ 0 };
+	*p = (struct rama_log_packer){ 0 };
 }
 
-static int make_room(struct rama_packer *p, size_t n, struct rama_err *e)
+static int make_room(struct rama_log_packer *p, size_t n, struct rama_err *e)
 {
 	unsigned char *more;
 
@@ -44,7 +44,7 @@ static int make_room(struct rama_packer *p, size_t n, struct rama_err *e)
 }
 
 /* bytes of the result, 0: it failed */
-static size_t bzip2(struct rama_packer *p, const void *bytes, size_t n)
+static size_t bzip2(struct rama_log_packer *p, const void *bytes, size_t n)
 {
 #ifdef RAMA_WITHOUT_BZIP2
 	(void)p, (void)bytes, (void)n;
@@ -58,40 +58,40 @@ static size_t bzip2(struct rama_packer *p, const void *bytes, size_t n)
 #endif
 }
 
-int rama_pack(struct rama_packer *p, const void *bytes, size_t n, const unsigned char **packed,
+int rama_log_pack(struct rama_log_packer *p, const void *bytes, size_t n, const unsigned char **packed,
 	      size_t *packed_n, struct rama_err *e)
 {
 	int rc;
 
-	if (p->kind == RAMA_PLAIN_BYTES) {
+	if (p->kind == RAMA_LOG_PLAIN_BYTES) {
 		*packed = bytes;
 		*packed_n = n;
 		return 0;
 	}
 	rc = make_room(p,
-		       p->kind == RAMA_ZLIB ? libdeflate_zlib_compress_bound(p->deflate, n)
+		       p->kind == RAMA_LOG_ZLIB ? libdeflate_zlib_compress_bound(p->deflate, n)
 					    : n + n / 100 + 600,
 		       e);
 	if (rc != 0)
 		return rc;
-	*packed_n = p->kind == RAMA_ZLIB
+	*packed_n = p->kind == RAMA_LOG_ZLIB
 			    ? libdeflate_zlib_compress(p->deflate, bytes, n, p->packed, p->room)
 			    : bzip2(p, bytes, n);
 	*packed = p->packed;
 	return *packed_n > 0 ? 0 : rama_err_set(e, RAMA_EMEMORY, "compression failed");
 }
 
-uint64_t rama_place(const uint64_t *size, size_t writers, uint64_t *off, struct rama_header *header)
+uint64_t rama_log_place(const uint64_t *size, size_t writers, uint64_t *off, struct rama_log_header *header)
 {
-	uint64_t at = RAMA_HEADER_NEW;
+	uint64_t at = RAMA_LOG_HEADER_NEW;
 
-	for (unsigned region = 0; region < RAMA_REGIONS; region++) {
-		if (region == RAMA_REGION_MODULE + RAMA_TABLE_OURS)
-			at += RAMA_LOGFILE_ANNEX_HEAD;
+	for (unsigned region = 0; region < RAMA_LOG_REGIONS; region++) {
+		if (region == RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS)
+			at += RAMA_LOG_ANNEX_HEAD;
 		header->part[region].off = at;
 		for (size_t w = 0; w < writers; w++) {
-			off[w * RAMA_REGIONS + region] = at;
-			at += size[w * RAMA_REGIONS + region];
+			off[w * RAMA_LOG_REGIONS + region] = at;
+			at += size[w * RAMA_LOG_REGIONS + region];
 		}
 		header->part[region].len = at - header->part[region].off;
 	}
@@ -103,13 +103,13 @@ static void put(unsigned char *to, const void *v, size_t n)
 	memcpy(to, v, n);
 }
 
-void rama_header_encode(const struct rama_header *h, unsigned char b[RAMA_HEADER_NEW])
+void rama_log_header_encode(const struct rama_log_header *h, unsigned char b[RAMA_LOG_HEADER_NEW])
 {
 	uint64_t partial = h->inner ? h->partial : h->partial & ((1ull << RAMA_TABLE_OURS) - 1);
 	int64_t magic = RAMA_LOG_MAGIC;
-	const struct rama_part *names = &h->part[RAMA_REGION_NAMES];
+	const struct rama_log_part *names = &h->part[RAMA_LOG_REGION_NAMES];
 
-	memset(b, 0, RAMA_HEADER_NEW);
+	memset(b, 0, RAMA_LOG_HEADER_NEW);
 	put(b, "3.41", 4);
 	put(b + 8, &magic, 8);
 	b[16] = h->compression;
@@ -117,7 +117,7 @@ void rama_header_encode(const struct rama_header *h, unsigned char b[RAMA_HEADER
 	put(b + 32, &names->off, 8);
 	put(b + 40, &names->len, 8);
 	for (unsigned i = 0; i < RAMA_MODULES; i++) {
-		const struct rama_part *p = &h->part[RAMA_REGION_MODULE + i];
+		const struct rama_log_part *p = &h->part[RAMA_LOG_REGION_MODULE + i];
 
 		if (p->version == 0 || (i >= RAMA_TABLE_OURS && !h->inner))
 			continue; /* a module nobody used has no entry at all, and ours never have */
@@ -127,43 +127,43 @@ void rama_header_encode(const struct rama_header *h, unsigned char b[RAMA_HEADER
 	}
 }
 
-void rama_logfile_annex_of(const struct rama_header *h, const uint32_t crc[RAMA_MODULES],
-			   struct rama_logfile_annex *to)
+void rama_log_annex_of(const struct rama_log_header *h, const uint32_t crc[RAMA_MODULES],
+			   struct rama_log_annex *to)
 {
-	rama_logfile_annex_begin(to, h->part[RAMA_REGION_MODULE + RAMA_TABLE_OURS].off -
-					     RAMA_LOGFILE_ANNEX_HEAD);
+	rama_log_annex_begin(to, h->part[RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS].off -
+					     RAMA_LOG_ANNEX_HEAD);
 	for (unsigned id = RAMA_TABLE_OURS; id < RAMA_MODULES; id++) {
-		const struct rama_part *p = &h->part[RAMA_REGION_MODULE + id];
+		const struct rama_log_part *p = &h->part[RAMA_LOG_REGION_MODULE + id];
 		const struct rama_table_section *known = rama_table_section_get(id);
 		uint32_t version = known != NULL && p->len > 0 ? known->newest : p->version;
-		struct rama_logfile_section *s;
+		struct rama_log_section *s;
 
-		if (version == 0 || (s = rama_logfile_annex_add(to, id, version, p->off)) == NULL)
+		if (version == 0 || (s = rama_log_annex_add(to, id, version, p->off)) == NULL)
 			continue;
 		s->len = p->len;
 		s->crc = crc[id];
 		if (h->partial >> id & 1)
-			s->flags |= RAMA_LOGFILE_SECTION_INCOMPLETE;
+			s->flags |= RAMA_LOG_SECTION_INCOMPLETE;
 	}
 }
 
-size_t rama_job_encode(const struct rama_job *job, const struct rama_mount *mounts, size_t n_mounts,
-		       unsigned char b[RAMA_JOB_REGION])
+size_t rama_log_job_encode(const struct rama_log_job *job, const struct rama_log_mount *mounts, size_t n_mounts,
+		       unsigned char b[RAMA_LOG_JOB_REGION])
 {
 	static const char cut[] = "<TRUNCATED>";
 	const int64_t numbers[] = { job->uid,	   job->start_sec, job->start_nsec, job->end_sec,
 				    job->end_nsec, job->nprocs,	   job->jobid };
-	const size_t room = RAMA_JOB_REGION - RAMA_JOB_NEW - 1; /* of the text, without its NUL */
-	char *text = (char *)b + RAMA_JOB_NEW;
+	const size_t room = RAMA_LOG_JOB_REGION - RAMA_LOG_JOB_NEW - 1; /* of the text, without its NUL */
+	char *text = (char *)b + RAMA_LOG_JOB_NEW;
 	size_t n = strlen(job->exe);
 
-	memset(b, 0, RAMA_JOB_REGION);
+	memset(b, 0, RAMA_LOG_JOB_REGION);
 	memcpy(b, numbers, sizeof(numbers));
-	memcpy(b + sizeof(numbers), job->metadata, strnlen(job->metadata, RAMA_META_SIZE - 1));
+	memcpy(b + sizeof(numbers), job->metadata, strnlen(job->metadata, RAMA_LOG_META_SIZE - 1));
 	if (n > room) {
 		memcpy(text, job->exe, room);
 		memcpy(text + room - strlen(cut), cut, strlen(cut));
-		return RAMA_JOB_REGION;
+		return RAMA_LOG_JOB_REGION;
 	}
 	memcpy(text, job->exe, n);
 	for (size_t i = 0; i < n_mounts; i++) {
@@ -174,5 +174,5 @@ size_t rama_job_encode(const struct rama_job *job, const struct rama_mount *moun
 			n += want;
 		}
 	}
-	return RAMA_JOB_NEW + n + 1;
+	return RAMA_LOG_JOB_NEW + n + 1;
 }

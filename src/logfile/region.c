@@ -19,10 +19,10 @@
 #define IN_SIZE (64u << 10)
 #define OUT_SIZE (128u << 10)
 
-int rama_region_open(struct rama_region *r, struct rama_source *src, uint64_t off, uint64_t len,
+int rama_log_region_open(struct rama_log_region *r, struct rama_source *src, uint64_t off, uint64_t len,
 		     uint8_t kind)
 {
-	*r = (struct rama_region){ .src = src, .at = off, .end = off + len, .kind = kind };
+	*r = (struct rama_log_region){ .src = src, .at = off, .end = off + len, .kind = kind };
 	r->in = malloc(IN_SIZE);
 	r->out = malloc(OUT_SIZE);
 	return r->in != NULL && r->out != NULL
@@ -30,11 +30,11 @@ int rama_region_open(struct rama_region *r, struct rama_source *src, uint64_t of
 		       : rama_err_set(&r->err, RAMA_EMEMORY, "out of memory");
 }
 
-void rama_region_close(struct rama_region *r)
+void rama_log_region_close(struct rama_log_region *r)
 {
-	if (r->open && r->kind == RAMA_ZLIB)
+	if (r->open && r->kind == RAMA_LOG_ZLIB)
 		inflateEnd(&r->z);
-	else if (r->open && r->kind == RAMA_BZIP2)
+	else if (r->open && r->kind == RAMA_LOG_BZIP2)
 		BZ2_bzDecompressEnd(&r->bz);
 	r->open = false;
 	free(r->in);
@@ -44,7 +44,7 @@ void rama_region_close(struct rama_region *r)
 }
 
 /* fetches stored bytes if none are left; false at the end of the region */
-static bool fetch(struct rama_region *r)
+static bool fetch(struct rama_log_region *r)
 {
 	size_t n;
 
@@ -59,7 +59,7 @@ static bool fetch(struct rama_region *r)
 	return true;
 }
 
-static void damaged(struct rama_region *r, const char *what)
+static void damaged(struct rama_log_region *r, const char *what)
 {
 	uint64_t place = r->at - (r->in_n - r->in_at);
 
@@ -69,11 +69,11 @@ static void damaged(struct rama_region *r, const char *what)
 		     (unsigned long long)(r->decoded + (r->out_n - r->out_at)));
 }
 
-static bool begin_stream(struct rama_region *r)
+static bool begin_stream(struct rama_log_region *r)
 {
 	int ok;
 
-	if (r->kind == RAMA_ZLIB) {
+	if (r->kind == RAMA_LOG_ZLIB) {
 		r->z = (z_stream){ 0 };
 		ok = inflateInit(&r->z) == Z_OK;
 	} else {
@@ -90,7 +90,7 @@ static bool begin_stream(struct rama_region *r)
 }
 
 /* One step of a decoder: consumes from in, produces to out[out_n ..). Returns bytes produced. */
-static size_t step_zlib(struct rama_region *r)
+static size_t step_zlib(struct rama_log_region *r)
 {
 	size_t room = OUT_SIZE - r->out_n, made;
 	int rc;
@@ -112,7 +112,7 @@ static size_t step_zlib(struct rama_region *r)
 	return made;
 }
 
-static size_t step_bzip2(struct rama_region *r)
+static size_t step_bzip2(struct rama_log_region *r)
 {
 	size_t room = OUT_SIZE - r->out_n, made;
 	int rc;
@@ -134,7 +134,7 @@ static size_t step_bzip2(struct rama_region *r)
 	return made;
 }
 
-static size_t step_plain(struct rama_region *r)
+static size_t step_plain(struct rama_log_region *r)
 {
 	size_t n = r->in_n - r->in_at, room = OUT_SIZE - r->out_n;
 
@@ -146,7 +146,7 @@ static size_t step_plain(struct rama_region *r)
 }
 
 /* decodes until out holds at least `least` bytes, the region ends or is damaged */
-static void fill(struct rama_region *r, size_t least)
+static void fill(struct rama_log_region *r, size_t least)
 {
 	if (r->out_at > 0 && OUT_SIZE - r->out_at < least) {
 		memmove(r->out, r->out + r->out_at, r->out_n - r->out_at);
@@ -161,13 +161,13 @@ static void fill(struct rama_region *r, size_t least)
 		/* a decoder may still hold output when its input is used up */
 		if (!more && !r->open)
 			return;
-		if (r->kind == RAMA_PLAIN_BYTES) {
+		if (r->kind == RAMA_LOG_PLAIN_BYTES) {
 			step_plain(r);
 			continue;
 		}
 		if (!r->open && !begin_stream(r))
 			return;
-		if ((r->kind == RAMA_ZLIB ? step_zlib(r) : step_bzip2(r)) == 0 && !more &&
+		if ((r->kind == RAMA_LOG_ZLIB ? step_zlib(r) : step_bzip2(r)) == 0 && !more &&
 		    r->open && r->err.code == 0) {
 			damaged(r, "the stream ends early");
 			return;
@@ -175,7 +175,7 @@ static void fill(struct rama_region *r, size_t least)
 	}
 }
 
-const unsigned char *rama_region_peek(struct rama_region *r, size_t least, size_t *n)
+const unsigned char *rama_log_region_peek(struct rama_log_region *r, size_t least, size_t *n)
 {
 	if (r->out_n - r->out_at < least)
 		fill(r, least);
@@ -183,25 +183,25 @@ const unsigned char *rama_region_peek(struct rama_region *r, size_t least, size_
 	return r->out + r->out_at;
 }
 
-void rama_region_skip(struct rama_region *r, size_t n)
+void rama_log_region_skip(struct rama_log_region *r, size_t n)
 {
 	r->out_at += n;
 	r->decoded += n;
 }
 
-size_t rama_region_read(struct rama_region *r, void *buf, size_t n)
+size_t rama_log_region_read(struct rama_log_region *r, void *buf, size_t n)
 {
 	size_t done = 0;
 
 	while (done < n) {
 		size_t have;
-		const unsigned char *p = rama_region_peek(r, 1, &have);
+		const unsigned char *p = rama_log_region_peek(r, 1, &have);
 
 		if (have == 0)
 			break;
 		have = have < n - done ? have : n - done;
 		memcpy((char *)buf + done, p, have);
-		rama_region_skip(r, have);
+		rama_log_region_skip(r, have);
 		done += have;
 	}
 	return done;

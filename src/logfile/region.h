@@ -10,14 +10,14 @@
 
 #include "base/source.h"
 
-enum rama_compression { RAMA_ZLIB, RAMA_BZIP2, RAMA_PLAIN_BYTES };
+enum rama_log_compression { RAMA_LOG_ZLIB, RAMA_LOG_BZIP2, RAMA_LOG_PLAIN_BYTES };
 
-struct rama_region {
+struct rama_log_region {
 	struct rama_source *src;
 	uint64_t at, end; /* stored bytes still to fetch */
 	uint64_t decoded; /* bytes handed out */
 	unsigned streams; /* that were begun */
-	uint8_t kind;	  /* enum rama_compression */
+	uint8_t kind;	  /* enum rama_log_compression */
 	bool open;	  /* a stream is being decoded */
 	z_stream z;
 	bz_stream bz;
@@ -28,16 +28,16 @@ struct rama_region {
 	struct rama_err err; /* set once something could not be decoded */
 };
 
-int rama_region_open(struct rama_region *r, struct rama_source *src, uint64_t off, uint64_t len,
+int rama_log_region_open(struct rama_log_region *r, struct rama_source *src, uint64_t off, uint64_t len,
 		     uint8_t kind);
-void rama_region_close(struct rama_region *r);
+void rama_log_region_close(struct rama_log_region *r);
 
 /* Up to n bytes; fewer only at the end or at damage, which r->err tells apart (err.code != 0). */
-size_t rama_region_read(struct rama_region *r, void *buf, size_t n);
+size_t rama_log_region_read(struct rama_log_region *r, void *buf, size_t n);
 /* The same without copying: a pointer to at least `least` bytes if there are that many (*n tells),
- * least <= RAMA_REGION_PEEK; rama_region_skip() takes them. */
-#define RAMA_REGION_PEEK (32u << 10)
-const unsigned char *rama_region_peek(struct rama_region *r, size_t least, size_t *n);
-void rama_region_skip(struct rama_region *r, size_t n);
+ * least <= RAMA_LOG_REGION_PEEK; rama_log_region_skip() takes them. */
+#define RAMA_LOG_REGION_PEEK (32u << 10)
+const unsigned char *rama_log_region_peek(struct rama_log_region *r, size_t least, size_t *n);
+void rama_log_region_skip(struct rama_log_region *r, size_t n);
 
 #endif

@@ -8,19 +8,19 @@
 
 #define PIECE (128u << 10) /* words that become one compressed stream */
 
-static int no_memory(struct rama_writer *w)
+static int no_memory(struct rama_log_writer *w)
 {
 	return rama_err_set(&w->err, RAMA_EMEMORY, "out of memory");
 }
 
-static int pack(struct rama_writer *w, struct rama_logfile_runs *r)
+static int pack(struct rama_log_writer *w, struct rama_log_runs *r)
 {
 	const unsigned char *packed;
 	size_t n;
 
 	if (w->err.code != 0 || r->plain_n == 0)
 		return w->err.code;
-	if (rama_pack(&w->packer, r->plain, r->plain_n * sizeof(*r->plain), &packed, &n, &w->err) !=
+	if (rama_log_pack(&w->packer, r->plain, r->plain_n * sizeof(*r->plain), &packed, &n, &w->err) !=
 	    0)
 		return w->err.code;
 	if (n > r->packed_room - r->packed_n) {
@@ -39,9 +39,9 @@ static int pack(struct rama_writer *w, struct rama_logfile_runs *r)
 	return 0;
 }
 
-static int put(struct rama_writer *w, const uint64_t *words, size_t n)
+static int put(struct rama_log_writer *w, const uint64_t *words, size_t n)
 {
-	struct rama_logfile_runs *r = w->tracing;
+	struct rama_log_runs *r = w->tracing;
 
 	if (w->err.code == 0 && r->plain_n + n > PIECE)
 		pack(w, r);
@@ -61,7 +61,7 @@ static int put(struct rama_writer *w, const uint64_t *words, size_t n)
 	return 0;
 }
 
-static int put_run(struct rama_writer *w)
+static int put_run(struct rama_log_writer *w)
 {
 	const uint64_t run[] = { w->tracing->thread, w->tracing->run };
 
@@ -69,7 +69,7 @@ static int put_run(struct rama_writer *w)
 	return run[1] > 0 ? put(w, run, 2) : w->err.code;
 }
 
-int rama_logfile_runs_begin(struct rama_writer *w, unsigned module)
+int rama_log_runs_begin(struct rama_log_writer *w, unsigned module)
 {
 	const struct rama_table_section *s = rama_table_section_threads(module);
 
@@ -80,7 +80,7 @@ int rama_logfile_runs_begin(struct rama_writer *w, unsigned module)
 	return 0;
 }
 
-int rama_logfile_runs_record(struct rama_writer *w, const union rama_word *record)
+int rama_log_runs_record(struct rama_log_writer *w, const union rama_word *record)
 {
 	const uint64_t head[] = { record[RAMA_ID].u, record[RAMA_RANK].u,
 				  record[RAMA_DXT_WRITE_COUNT].u + record[RAMA_DXT_READ_COUNT].u };
@@ -88,10 +88,10 @@ int rama_logfile_runs_record(struct rama_writer *w, const union rama_word *recor
 	return put_run(w) == 0 ? put(w, head, 3) : w->err.code;
 }
 
-int rama_logfile_runs_segments(struct rama_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS],
+int rama_log_runs_segments(struct rama_log_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS],
 			       size_t n)
 {
-	struct rama_logfile_runs *r = w->tracing;
+	struct rama_log_runs *r = w->tracing;
 
 	for (size_t i = 0; i < n; i++) {
 		if (r->run > 0 && seg[i][RAMA_SEG_THREAD].u != r->thread && put_run(w) != 0)
@@ -103,9 +103,9 @@ int rama_logfile_runs_segments(struct rama_writer *w, union rama_word (*seg)[RAM
 	return 0;
 }
 
-int rama_logfile_runs_end(struct rama_writer *w)
+int rama_log_runs_end(struct rama_log_writer *w)
 {
-	struct rama_logfile_runs *r = w->tracing;
+	struct rama_log_runs *r = w->tracing;
 
 	if (r == NULL)
 		return w->err.code;
@@ -118,12 +118,12 @@ int rama_logfile_runs_end(struct rama_writer *w)
 	return w->err.code;
 }
 
-void rama_logfile_runs_fini(struct rama_writer *w)
+void rama_log_runs_fini(struct rama_log_writer *w)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		free(w->runs[i].plain);
 		free(w->runs[i].packed);
-		w->runs[i] = (struct rama_logfile_runs){ 0 };
+		w->runs[i] = (struct rama_log_runs){ 0 };
 	}
 	w->tracing = NULL;
 }

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shorttrace.c: see rama_short_trace in cursor.h */
+/* shorttrace.c: see rama_log_short_trace in cursor.h */
 #include "logfile/cursor.h"
 
-static int walk(struct rama_short_trace *s, struct rama_log *log, unsigned module)
+static int walk(struct rama_log_short_trace *s, struct rama_log *log, unsigned module)
 {
 	union rama_word seg[256][RAMA_SEG_WORDS];
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, log, module);
+	int rc = rama_log_cursor_open(&c, log, module);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 		uint64_t got[2] = { 0, 0 };
 		unsigned kind;
 		int n;
 
-		while ((n = rama_cursor_segments(&c, seg, 256, &kind)) > 0)
+		while ((n = rama_log_cursor_segments(&c, seg, 256, &kind)) > 0)
 			got[kind] += (uint64_t)n;
 		if (n < 0)
 			rc = n;
 		else if (got[0] != r->count[0] || got[1] != r->count[1])
-			*s = (struct rama_short_trace){ c.index, { got[0], got[1] } };
+			*s = (struct rama_log_short_trace){ c.index, { got[0], got[1] } };
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc;
 }
 
-int rama_short_trace_find(struct rama_short_trace *s, struct rama_log *log, unsigned module)
+int rama_log_short_trace_find(struct rama_log_short_trace *s, struct rama_log *log, unsigned module)
 {
-	struct rama_hush before = rama_log_hush(log);
+	struct rama_log_hush before = rama_log_set_hush(log);
 	int rc;
 
-	*s = (struct rama_short_trace){ 0 };
+	*s = (struct rama_log_short_trace){ 0 };
 	rc = walk(s, log, module);
 	rama_log_unhush(log, before);
 	return rc;
 }
 
-void rama_short_trace_apply(const struct rama_short_trace *s, const struct rama_cursor *c,
+void rama_log_short_trace_apply(const struct rama_log_short_trace *s, const struct rama_log_cursor *c,
 			    struct rama_record *r)
 {
 	if (s->record == 0 || s->record != c->index)

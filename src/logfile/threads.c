@@ -7,13 +7,13 @@
 
 #include "logfile/cursor.h"
 
-bool rama_logfile_has_threads(const struct rama_log *log, unsigned module)
+bool rama_log_has_threads(const struct rama_log *log, unsigned module)
 {
 	const struct rama_module *mod = rama_module_get(module);
 	const struct rama_table_section *s = rama_table_section_threads(module);
-	const struct rama_logfile_section *there =
+	const struct rama_log_section *there =
 		s != NULL && !(log->unfit >> module & 1)
-			? rama_logfile_annex_find(&log->annex, s->id)
+			? rama_log_annex_find(&log->annex, s->id)
 			: NULL;
 
 	return (mod != NULL && rama_module_has_threads(mod, log->part[module].version)) ||
@@ -30,47 +30,47 @@ static void tell_unfit(struct rama_log *log, const struct rama_module *mod)
 		      mod->name);
 }
 
-static void give_up(struct rama_cursor *c)
+static void give_up(struct rama_log_cursor *c)
 {
 	c->log->unfit |= 1ull << c->mod->id;
 	tell_unfit(c->log, c->mod);
-	rama_cursor_threads_close(c);
+	rama_log_cursor_threads_close(c);
 }
 
-static bool take(struct rama_cursor *c, uint64_t *to, size_t n)
+static bool take(struct rama_log_cursor *c, uint64_t *to, size_t n)
 {
-	if (rama_region_read(&c->threads.region, to, n * sizeof(*to)) < n * sizeof(*to))
+	if (rama_log_region_read(&c->threads.region, to, n * sizeof(*to)) < n * sizeof(*to))
 		return false;
 	for (size_t i = 0; c->log->swap && i < n; i++)
 		to[i] = __builtin_bswap64(to[i]);
 	return true;
 }
 
-int rama_cursor_threads_open(struct rama_cursor *c)
+int rama_log_cursor_threads_open(struct rama_log_cursor *c)
 {
 	const struct rama_table_section *s = rama_table_section_threads(c->mod->id);
-	const struct rama_logfile_section *there;
+	const struct rama_log_section *there;
 
 	if (s == NULL || rama_module_has_threads(c->mod, c->version))
 		return 0;
 	if (c->log->unfit >> c->mod->id & 1)
 		tell_unfit(c->log, c->mod);
-	if (!rama_logfile_has_threads(c->log, c->mod->id))
+	if (!rama_log_has_threads(c->log, c->mod->id))
 		return 0;
-	there = rama_logfile_annex_find(&c->log->annex, s->id);
+	there = rama_log_annex_find(&c->log->annex, s->id);
 	c->threads.open = true;
-	return rama_region_open(&c->threads.region, c->log->src, there->off, there->len,
+	return rama_log_region_open(&c->threads.region, c->log->src, there->off, there->len,
 				c->log->compression);
 }
 
-void rama_cursor_threads_close(struct rama_cursor *c)
+void rama_log_cursor_threads_close(struct rama_log_cursor *c)
 {
 	if (c->threads.open)
-		rama_region_close(&c->threads.region);
+		rama_log_region_close(&c->threads.region);
 	c->threads.open = false;
 }
 
-void rama_cursor_threads_record(struct rama_cursor *c)
+void rama_log_cursor_threads_record(struct rama_log_cursor *c)
 {
 	uint64_t head[3], n = c->segments_left[0] + c->segments_left[1];
 
@@ -83,7 +83,7 @@ void rama_cursor_threads_record(struct rama_cursor *c)
 		give_up(c);
 }
 
-void rama_cursor_threads_fill(struct rama_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS],
+void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS],
 			      uint64_t n)
 {
 	for (uint64_t i = 0; i < n && c->threads.open; i++) {

@@ -7,7 +7,7 @@
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-static void add_name(struct rama_unseen_sum *s, enum rama_unseen why, const char *name, size_t n)
+static void add_name(struct rama_log_unseen_sum *s, enum rama_unseen why, const char *name, size_t n)
 {
 	char plain[sizeof(s->program[0].name)];
 	unsigned i;
@@ -19,16 +19,16 @@ static void add_name(struct rama_unseen_sum *s, enum rama_unseen why, const char
 				   ? '?'
 				   : name[k];
 	plain[n] = '\0';
-	for (i = 0; n > 0 && i < RAMA_UNSEEN_NAMES && s->program[i].why != 0; i++)
+	for (i = 0; n > 0 && i < RAMA_LOG_UNSEEN_NAMES && s->program[i].why != 0; i++)
 		if (s->program[i].why == why && strcmp(s->program[i].name, plain) == 0)
 			return;
-	if (n == 0 || i == RAMA_UNSEEN_NAMES)
+	if (n == 0 || i == RAMA_LOG_UNSEEN_NAMES)
 		return;
 	s->program[i].why = why;
 	memcpy(s->program[i].name, plain, n + 1);
 }
 
-void rama_unseen_name(struct rama_unseen_sum *s, enum rama_unseen why, const char *name)
+void rama_log_unseen_name(struct rama_log_unseen_sum *s, enum rama_unseen why, const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
@@ -37,20 +37,20 @@ void rama_unseen_name(struct rama_unseen_sum *s, enum rama_unseen why, const cha
 		add_name(s, why, name, strlen(name));
 }
 
-void rama_unseen_add(struct rama_unseen_sum *s, enum rama_unseen why, int64_t n, const char *name)
+void rama_log_unseen_add(struct rama_log_unseen_sum *s, enum rama_unseen why, int64_t n, const char *name)
 {
 	if (why <= RAMA_UNSEEN_NOT || why >= RAMA_UNSEEN_REASONS || n <= 0)
 		return;
 	s->n[why] = n > MOST - s->n[why] ? MOST : s->n[why] + n;
 	if (name != NULL)
-		rama_unseen_name(s, why, name);
+		rama_log_unseen_name(s, why, name);
 }
 
-void rama_unseen_join(struct rama_unseen_sum *s, const struct rama_unseen_sum *more)
+void rama_log_unseen_join(struct rama_log_unseen_sum *s, const struct rama_log_unseen_sum *more)
 {
 	for (unsigned i = 1; i < RAMA_UNSEEN_REASONS; i++)
-		rama_unseen_add(s, (enum rama_unseen)i, more->n[i], NULL);
-	for (unsigned i = 0; i < RAMA_UNSEEN_NAMES; i++) {
+		rama_log_unseen_add(s, (enum rama_unseen)i, more->n[i], NULL);
+	for (unsigned i = 0; i < RAMA_LOG_UNSEEN_NAMES; i++) {
 		uint32_t why = more->program[i].why;
 
 		if (why > 0 && why < RAMA_UNSEEN_REASONS && more->n[why] > 0)
@@ -59,7 +59,7 @@ void rama_unseen_join(struct rama_unseen_sum *s, const struct rama_unseen_sum *m
 	}
 }
 
-int64_t rama_unseen_total(const struct rama_unseen_sum *s)
+int64_t rama_log_unseen_total(const struct rama_log_unseen_sum *s)
 {
 	int64_t sum = 0;
 
@@ -75,7 +75,7 @@ static const char *find_line(const char *metadata)
 {
 	const char *at = metadata;
 
-	while ((at = strstr(at, RAMA_META_UNSEEN)) != NULL) {
+	while ((at = strstr(at, RAMA_LOG_META_UNSEEN)) != NULL) {
 		if (at == metadata || at[-1] == '\n')
 			return at;
 		at++;
@@ -93,7 +93,7 @@ static enum rama_unseen reason_of(const char *key, size_t n)
 }
 
 /* "static:2:busybox,tool", which ends at `end` */
-static void read_reason(struct rama_unseen_sum *s, const char *p, const char *end)
+static void read_reason(struct rama_log_unseen_sum *s, const char *p, const char *end)
 {
 	const char *colon = memchr(p, ':', (size_t)(end - p));
 	enum rama_unseen why;
@@ -106,7 +106,7 @@ static void read_reason(struct rama_unseen_sum *s, const char *p, const char *en
 		n = n * 10 + (*p - '0');
 	if (n <= 0 || n > MOST || (p < end && *p != ':'))
 		return;
-	rama_unseen_add(s, why, n, NULL);
+	rama_log_unseen_add(s, why, n, NULL);
 	while (p < end) {
 		size_t len = 0;
 
@@ -117,13 +117,13 @@ static void read_reason(struct rama_unseen_sum *s, const char *p, const char *en
 	}
 }
 
-void rama_unseen_read(struct rama_unseen_sum *s, const char *metadata)
+void rama_log_unseen_read(struct rama_log_unseen_sum *s, const char *metadata)
 {
 	const char *p = find_line(metadata), *stop;
 
 	if (p == NULL)
 		return;
-	p += strlen(RAMA_META_UNSEEN);
+	p += strlen(RAMA_LOG_META_UNSEEN);
 	stop = p + strcspn(p, "\n");
 	while (p < stop) {
 		const char *end = memchr(p, ';', (size_t)(stop - p));
@@ -167,12 +167,12 @@ static void put_number(struct out *o, int64_t v)
 	put(o, digits + k);
 }
 
-static void put_names(struct out *o, const struct rama_unseen_sum *s, unsigned why,
+static void put_names(struct out *o, const struct rama_log_unseen_sum *s, unsigned why,
 		      const char *before, const char *between, const char *after)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < RAMA_UNSEEN_NAMES; i++) {
+	for (unsigned i = 0; i < RAMA_LOG_UNSEEN_NAMES; i++) {
 		if (s->program[i].why != why)
 			continue;
 		put(o, any ? between : before);
@@ -183,9 +183,9 @@ static void put_names(struct out *o, const struct rama_unseen_sum *s, unsigned w
 		put(o, after);
 }
 
-void rama_unseen_line(const struct rama_unseen_sum *s, char to[RAMA_UNSEEN_LINE])
+void rama_log_unseen_line(const struct rama_log_unseen_sum *s, char to[RAMA_LOG_UNSEEN_LINE])
 {
-	struct out o = { to, RAMA_UNSEEN_LINE - 1, 0, false };
+	struct out o = { to, RAMA_LOG_UNSEEN_LINE - 1, 0, false };
 	size_t whole = 0;
 	bool any = false;
 
@@ -193,7 +193,7 @@ void rama_unseen_line(const struct rama_unseen_sum *s, char to[RAMA_UNSEEN_LINE]
 	for (unsigned i = 1; i < RAMA_UNSEEN_REASONS; i++) {
 		if (s->n[i] <= 0)
 			continue;
-		put(&o, any ? ";" : RAMA_META_UNSEEN);
+		put(&o, any ? ";" : RAMA_LOG_META_UNSEEN);
 		put(&o, rama_unseen_key((enum rama_unseen)i));
 		put(&o, ":");
 		put_number(&o, s->n[i]);
@@ -208,9 +208,9 @@ void rama_unseen_line(const struct rama_unseen_sum *s, char to[RAMA_UNSEEN_LINE]
 		memcpy(to + whole, "\n", 2);
 }
 
-void rama_unseen_replace(const struct rama_unseen_sum *s, char *metadata, size_t size)
+void rama_log_unseen_replace(const struct rama_log_unseen_sum *s, char *metadata, size_t size)
 {
-	char *at = (char *)find_line(metadata), line[RAMA_UNSEEN_LINE];
+	char *at = (char *)find_line(metadata), line[RAMA_LOG_UNSEEN_LINE];
 	size_t n = strlen(metadata);
 
 	if (at != NULL) {
@@ -220,12 +220,12 @@ void rama_unseen_replace(const struct rama_unseen_sum *s, char *metadata, size_t
 		memmove(at, at + len, n - (size_t)(at - metadata) - len + 1);
 		n -= len;
 	}
-	rama_unseen_line(s, line);
+	rama_log_unseen_line(s, line);
 	if (n + strlen(line) < size)
 		memcpy(metadata + n, line, strlen(line) + 1);
 }
 
-void rama_unseen_text(const struct rama_unseen_sum *s, char *to, size_t size)
+void rama_log_unseen_text(const struct rama_log_unseen_sum *s, char *to, size_t size)
 {
 	struct out o = { to, size, 0, false };
 	bool any = false;

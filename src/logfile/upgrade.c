@@ -5,41 +5,41 @@
 #include "logfile/cursor.h"
 
 /* version 1 counted streams and descriptors together; such records are neither POSIX nor STDIO */
-static int upgrade_posix(struct rama_cursor *c)
+static int upgrade_posix(struct rama_log_cursor *c)
 {
-	if (c->version == 1 && rama_cursor_stored(c, "FOPENS").i > 0) {
+	if (c->version == 1 && rama_log_cursor_stored(c, "FOPENS").i > 0) {
 		c->dropped++;
 		return 0;
 	}
 	return 1;
 }
 
-static int upgrade_pnetcdf(struct rama_cursor *c)
+static int upgrade_pnetcdf(struct rama_log_cursor *c)
 {
 	if (c->version < 3)
 		c->words[RAMA_PNETCDF_FILE_OPENS].i =
-			rama_add(rama_cursor_stored(c, "INDEP_OPENS").i,
-				 rama_cursor_stored(c, "COLL_OPENS").i);
+			rama_add(rama_log_cursor_stored(c, "INDEP_OPENS").i,
+				 rama_log_cursor_stored(c, "COLL_OPENS").i);
 	return 1;
 }
 
 /* version 1 knew one component and said nothing of its extent */
-static int upgrade_lustre1(struct rama_cursor *c)
+static int upgrade_lustre1(struct rama_log_cursor *c)
 {
 	union rama_word *comp;
 	int rc;
 
-	if (rama_cursor_stored(c, "STRIPE_SIZE").i == -1) { /* not known: no component */
+	if (rama_log_cursor_stored(c, "STRIPE_SIZE").i == -1) { /* not known: no component */
 		c->rec.count[0] = c->rec.count[1] = 0;
 		c->words[RAMA_LUSTRE_NUM_COMPONENTS].i = c->words[RAMA_LUSTRE_NUM_STRIPES].i = 0;
 		return 1;
 	}
-	rc = rama_cursor_array(c, 0, RAMA_LUSTRE_COMP__WORDS);
+	rc = rama_log_cursor_array(c, 0, RAMA_LUSTRE_COMP__WORDS);
 	if (rc != 0)
 		return rc;
 	comp = c->array[0];
 	memset(comp, 0, RAMA_LUSTRE_COMP__WORDS * sizeof(*comp));
-	comp[RAMA_LUSTRE_COMP_STRIPE_SIZE] = rama_cursor_stored(c, "STRIPE_SIZE");
+	comp[RAMA_LUSTRE_COMP_STRIPE_SIZE] = rama_log_cursor_stored(c, "STRIPE_SIZE");
 	comp[RAMA_LUSTRE_COMP_STRIPE_COUNT].u = c->rec.count[1];
 	comp[RAMA_LUSTRE_COMP_STRIPE_PATTERN].i = -1;
 	comp[RAMA_LUSTRE_COMP_FLAGS].i = -1;
@@ -53,7 +53,7 @@ static int upgrade_lustre1(struct rama_cursor *c)
 }
 
 /* Slots from the first unused one on do not count; OST ids of the used ones come first. */
-static int upgrade_lustre(struct rama_cursor *c)
+static int upgrade_lustre(struct rama_log_cursor *c)
 {
 	uint64_t comps = 0, stripes = 0;
 
@@ -66,7 +66,7 @@ static int upgrade_lustre(struct rama_cursor *c)
 		if (comp[RAMA_LUSTRE_COMP_STRIPE_SIZE].i == -1)
 			break;
 		if (n < 0 || (uint64_t)n > c->rec.count[1] - stripes) {
-			int rc = rama_cursor_bad(
+			int rc = rama_log_cursor_bad(
 				c, RAMA_ECORRUPT,
 				"component %llu has %lld stripes, %llu are stored; left out",
 				(unsigned long long)comps + 1, (long long)n,
@@ -84,7 +84,7 @@ static int upgrade_lustre(struct rama_cursor *c)
 }
 
 /* Some releases let ranks disagree by one bin; all records of a log get the length of the first. */
-static int upgrade_heatmap(struct rama_cursor *c)
+static int upgrade_heatmap(struct rama_log_cursor *c)
 {
 	int64_t bins = c->words[RAMA_HEATMAP_NBINS].i;
 	double width = c->words[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
@@ -99,7 +99,7 @@ static int upgrade_heatmap(struct rama_cursor *c)
 	else if (width == c->first_heatmap.width && bins == c->first_heatmap.bins - 1)
 		bins++;
 	for (unsigned k = 0; k < 2; k++) {
-		int rc = rama_cursor_array(c, k, (uint64_t)bins);
+		int rc = rama_log_cursor_array(c, k, (uint64_t)bins);
 
 		if (rc != 0)
 			return rc;
@@ -112,19 +112,19 @@ static int upgrade_heatmap(struct rama_cursor *c)
 	return 1;
 }
 
-static int check_header(struct rama_cursor *c, int64_t magic)
+static int check_header(struct rama_log_cursor *c, int64_t magic)
 {
 	int rc;
 
 	if (c->rec.schema != c->mod->header || c->words[RAMA_BASE_WORDS].i == magic)
 		return 1;
 	c->done = true;
-	rc = rama_cursor_bad(c, RAMA_ECORRUPT,
+	rc = rama_log_cursor_bad(c, RAMA_ECORRUPT,
 			     "is not the header that must come first; the module is left out");
 	return rc < 0 ? rc : 0;
 }
 
-int rama_cursor_upgrade(struct rama_cursor *c)
+int rama_log_cursor_upgrade(struct rama_log_cursor *c)
 {
 	switch (c->mod->id) {
 	case RAMA_MOD_POSIX:

@@ -6,46 +6,46 @@
 
 #define PIECE (4u << 20) /* bytes that become one compressed stream */
 
-int rama_writer_init(struct rama_writer *w, const struct rama_sink *sink, uint8_t compression,
+int rama_log_writer_init(struct rama_log_writer *w, const struct rama_log_sink *sink, uint8_t compression,
 		     int level)
 {
-	*w = (struct rama_writer){ .sink = *sink, .at = RAMA_HEADER_NEW, .region = RAMA_REGIONS };
+	*w = (struct rama_log_writer){ .sink = *sink, .at = RAMA_LOG_HEADER_NEW, .region = RAMA_LOG_REGIONS };
 	w->header.compression = compression;
 	w->pending = malloc(PIECE);
 	if (w->pending == NULL)
 		return rama_err_set(&w->err, RAMA_EMEMORY, "out of memory");
-	return rama_packer_init(&w->packer, compression, level, &w->err);
+	return rama_log_packer_init(&w->packer, compression, level, &w->err);
 }
 
-void rama_writer_fini(struct rama_writer *w)
+void rama_log_writer_fini(struct rama_log_writer *w)
 {
-	rama_packer_fini(&w->packer);
-	rama_logfile_runs_fini(w);
+	rama_log_packer_fini(&w->packer);
+	rama_log_runs_fini(w);
 	free(w->pending);
 	w->pending = NULL;
 }
 
 /* stored bytes of the region or section being filled */
-static int store(struct rama_writer *w, const unsigned char *packed, size_t n)
+static int store(struct rama_log_writer *w, const unsigned char *packed, size_t n)
 {
 	if (w->sink.write(w->sink.ctx, w->at, packed, n, &w->err) != 0)
 		return w->err.code;
 	w->at += n;
 	if (w->section != NULL) {
-		w->section->crc = rama_logfile_crc(w->section->crc, packed, n);
+		w->section->crc = rama_log_crc(w->section->crc, packed, n);
 		w->section->len += n;
 	}
 	return 0;
 }
 
-static int flush(struct rama_writer *w)
+static int flush(struct rama_log_writer *w)
 {
 	const unsigned char *packed;
 	size_t n;
 
 	if (w->err.code != 0 || w->pending_n == 0)
 		return w->err.code;
-	if (rama_pack(&w->packer, w->pending, w->pending_n, &packed, &n, &w->err) != 0 ||
+	if (rama_log_pack(&w->packer, w->pending, w->pending_n, &packed, &n, &w->err) != 0 ||
 	    store(w, packed, n) != 0)
 		return w->err.code;
 	w->header.part[w->region].len += n;
@@ -53,7 +53,7 @@ static int flush(struct rama_writer *w)
 	return 0;
 }
 
-static int add(struct rama_writer *w, const void *bytes, size_t n)
+static int add(struct rama_log_writer *w, const void *bytes, size_t n)
 {
 	const char *p = bytes;
 
@@ -71,83 +71,83 @@ static int add(struct rama_writer *w, const void *bytes, size_t n)
 }
 
 /* the next section of the annex, which begins here */
-static int begin_section(struct rama_writer *w, uint32_t id, uint32_t version)
+static int begin_section(struct rama_log_writer *w, uint32_t id, uint32_t version)
 {
 	if (w->annex.n == 0) {
-		rama_logfile_annex_begin(&w->annex, w->at);
-		if (w->sink.write(w->sink.ctx, w->at, RAMA_LOGFILE_ANNEX_MAGIC,
-				  RAMA_LOGFILE_ANNEX_HEAD, &w->err) != 0)
+		rama_log_annex_begin(&w->annex, w->at);
+		if (w->sink.write(w->sink.ctx, w->at, RAMA_LOG_ANNEX_MAGIC,
+				  RAMA_LOG_ANNEX_HEAD, &w->err) != 0)
 			return w->err.code;
-		w->at += RAMA_LOGFILE_ANNEX_HEAD;
+		w->at += RAMA_LOG_ANNEX_HEAD;
 	}
-	w->section = rama_logfile_annex_add(&w->annex, id, version, w->at);
+	w->section = rama_log_annex_add(&w->annex, id, version, w->at);
 	return w->section != NULL
 		       ? 0
 		       : rama_err_set(&w->err, RAMA_ELIMIT, "the annex has too many sections");
 }
 
-static int begin(struct rama_writer *w, unsigned region, unsigned version)
+static int begin(struct rama_log_writer *w, unsigned region, unsigned version)
 {
 	if (flush(w) != 0)
 		return w->err.code;
-	if (w->region != RAMA_REGIONS && region <= w->region)
+	if (w->region != RAMA_LOG_REGIONS && region <= w->region)
 		return rama_err_set(&w->err, RAMA_EUSAGE,
 				    "a log is written in the order job, names, modules by number");
 	/* readers find the end of the job data by the start of the names, even if there are none */
-	if (w->region < RAMA_REGION_NAMES && region > RAMA_REGION_NAMES)
-		w->header.part[RAMA_REGION_NAMES].off = w->at;
+	if (w->region < RAMA_LOG_REGION_NAMES && region > RAMA_LOG_REGION_NAMES)
+		w->header.part[RAMA_LOG_REGION_NAMES].off = w->at;
 	w->region = region;
-	if (region >= RAMA_REGION_MODULE + RAMA_TABLE_OURS && !w->inner &&
-	    begin_section(w, region - RAMA_REGION_MODULE, version) != 0)
+	if (region >= RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS && !w->inner &&
+	    begin_section(w, region - RAMA_LOG_REGION_MODULE, version) != 0)
 		return w->err.code;
 	w->header.part[region].off = w->at;
 	w->header.part[region].version = version;
 	return 0;
 }
 
-int rama_writer_job(struct rama_writer *w, const struct rama_job *job,
-		    const struct rama_mount *mounts, size_t n_mounts)
+int rama_log_writer_job(struct rama_log_writer *w, const struct rama_log_job *job,
+		    const struct rama_log_mount *mounts, size_t n_mounts)
 {
-	unsigned char bytes[RAMA_JOB_REGION];
-	size_t n = rama_job_encode(job, mounts, n_mounts, bytes);
+	unsigned char bytes[RAMA_LOG_JOB_REGION];
+	size_t n = rama_log_job_encode(job, mounts, n_mounts, bytes);
 
-	if (begin(w, RAMA_REGION_JOB, 0) != 0)
+	if (begin(w, RAMA_LOG_REGION_JOB, 0) != 0)
 		return w->err.code;
 	return add(w, bytes, n);
 }
 
-int rama_writer_name(struct rama_writer *w, uint64_t id, const char *text, size_t len)
+int rama_log_writer_name(struct rama_log_writer *w, uint64_t id, const char *text, size_t len)
 {
-	if (w->region != RAMA_REGION_NAMES && begin(w, RAMA_REGION_NAMES, 0) != 0)
+	if (w->region != RAMA_LOG_REGION_NAMES && begin(w, RAMA_LOG_REGION_NAMES, 0) != 0)
 		return w->err.code;
 	add(w, &id, sizeof(id));
 	add(w, text, len);
 	return add(w, "", 1);
 }
 
-int rama_writer_module(struct rama_writer *w, unsigned id, unsigned version)
+int rama_log_writer_module(struct rama_log_writer *w, unsigned id, unsigned version)
 {
 	const struct rama_module *m = rama_module_get(id);
 
 	if (m == NULL || (version != m->newest && version != m->released))
 		return rama_err_set(&w->err, RAMA_EUSAGE, "module %u, version %u cannot be written",
 				    id, version);
-	if (rama_logfile_runs_end(w) != 0)
+	if (rama_log_runs_end(w) != 0)
 		return w->err.code;
-	if (!w->inner && version != m->released && rama_logfile_runs_begin(w, id) != 0)
+	if (!w->inner && version != m->released && rama_log_runs_begin(w, id) != 0)
 		return w->err.code;
-	return begin(w, RAMA_REGION_MODULE + id, w->inner ? version : m->released);
+	return begin(w, RAMA_LOG_REGION_MODULE + id, w->inner ? version : m->released);
 }
 
-int rama_writer_record(struct rama_writer *w, const struct rama_record *r)
+int rama_log_writer_record(struct rama_log_writer *w, const struct rama_record *r)
 {
 	const struct rama_schema *s = r->schema;
 
-	if (w->region != RAMA_REGION_MODULE + (unsigned)r->mod->id)
+	if (w->region != RAMA_LOG_REGION_MODULE + (unsigned)r->mod->id)
 		return rama_err_set(&w->err, RAMA_EUSAGE, "a record of %s outside its module",
 				    r->mod->name);
 	if (w->tracing != NULL)
-		rama_logfile_runs_record(w, r->w);
+		rama_log_runs_record(w, r->w);
 	add(w, r->w, s->words * sizeof(*r->w));
 	for (unsigned k = 0; k < s->n_arrays && !(r->mod->flags & RAMA_TRACE); k++) {
 		static const union rama_word none = { .u = 0 };
@@ -160,51 +160,51 @@ int rama_writer_record(struct rama_writer *w, const struct rama_record *r)
 	return w->err.code;
 }
 
-int rama_writer_segments(struct rama_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS], size_t n)
+int rama_log_writer_segments(struct rama_log_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS], size_t n)
 {
-	unsigned id = w->region - RAMA_REGION_MODULE;
+	unsigned id = w->region - RAMA_LOG_REGION_MODULE;
 	const struct rama_module *m = rama_module_get(id);
 	size_t words = m != NULL && rama_module_has_threads(m, w->header.part[w->region].version)
 			       ? RAMA_SEG_WORDS
 			       : RAMA_SEG_WORDS - 1;
 
 	if (w->tracing != NULL)
-		rama_logfile_runs_segments(w, seg, n);
+		rama_log_runs_segments(w, seg, n);
 	for (size_t i = 0; i < n && w->err.code == 0; i++)
 		add(w, seg[i], words * sizeof(seg[i][0]));
 	return w->err.code;
 }
 
-bool rama_logfile_writer_has(const struct rama_writer *w, uint32_t section)
+bool rama_log_writer_has(const struct rama_log_writer *w, uint32_t section)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (w->runs[i].any && w->runs[i].section == section)
 			return true;
-	return rama_logfile_annex_find(&w->annex, section) != NULL;
+	return rama_log_annex_find(&w->annex, section) != NULL;
 }
 
-int rama_logfile_writer_section(struct rama_writer *w, const struct rama_logfile_section *like)
+int rama_log_writer_section(struct rama_log_writer *w, const struct rama_log_section *like)
 {
-	if (w->region < RAMA_REGION_NAMES && begin(w, RAMA_REGION_NAMES, 0) != 0)
+	if (w->region < RAMA_LOG_REGION_NAMES && begin(w, RAMA_LOG_REGION_NAMES, 0) != 0)
 		return w->err.code;
-	if (rama_logfile_runs_end(w) != 0 || flush(w) != 0)
+	if (rama_log_runs_end(w) != 0 || flush(w) != 0)
 		return w->err.code;
-	w->region = RAMA_REGIONS - 1; /* no module comes after it */
+	w->region = RAMA_LOG_REGIONS - 1; /* no module comes after it */
 	if (begin_section(w, like->id, like->version) == 0)
 		w->section->flags = like->flags;
 	return w->err.code;
 }
 
-int rama_logfile_writer_bytes(struct rama_writer *w, const void *bytes, size_t n)
+int rama_log_writer_bytes(struct rama_log_writer *w, const void *bytes, size_t n)
 {
 	return add(w, bytes, n);
 }
 
 /* thread ids of both traces, after all that came before */
-static int write_runs(struct rama_writer *w)
+static int write_runs(struct rama_log_writer *w)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		struct rama_logfile_runs *r = &w->runs[i];
+		struct rama_log_runs *r = &w->runs[i];
 
 		if (!r->any)
 			continue;
@@ -215,33 +215,33 @@ static int write_runs(struct rama_writer *w)
 	return 0;
 }
 
-static int write_annex(struct rama_writer *w, uint64_t partial)
+static int write_annex(struct rama_log_writer *w, uint64_t partial)
 {
-	unsigned char bytes[RAMA_LOGFILE_ANNEX_BYTES];
+	unsigned char bytes[RAMA_LOG_ANNEX_BYTES];
 	size_t n;
 
 	if (write_runs(w) != 0)
 		return w->err.code;
 	for (unsigned i = 0; i < w->annex.n; i++) {
-		struct rama_logfile_section *s = &w->annex.section[i];
+		struct rama_log_section *s = &w->annex.section[i];
 
 		if (s->id < RAMA_MODULES && partial >> s->id & 1)
-			s->flags |= RAMA_LOGFILE_SECTION_INCOMPLETE;
+			s->flags |= RAMA_LOG_SECTION_INCOMPLETE;
 	}
-	n = rama_logfile_annex_encode(&w->annex, w->at, bytes);
+	n = rama_log_annex_encode(&w->annex, w->at, bytes);
 	return n > 0 ? w->sink.write(w->sink.ctx, w->at, bytes, n, &w->err) : 0;
 }
 
-int rama_writer_finish(struct rama_writer *w, uint64_t partial)
+int rama_log_writer_finish(struct rama_log_writer *w, uint64_t partial)
 {
-	unsigned char bytes[RAMA_HEADER_NEW];
+	unsigned char bytes[RAMA_LOG_HEADER_NEW];
 
-	if (w->region < RAMA_REGION_NAMES && begin(w, RAMA_REGION_NAMES, 0) != 0)
+	if (w->region < RAMA_LOG_REGION_NAMES && begin(w, RAMA_LOG_REGION_NAMES, 0) != 0)
 		return w->err.code;
-	if (rama_logfile_runs_end(w) != 0 || flush(w) != 0 || write_annex(w, partial) != 0)
+	if (rama_log_runs_end(w) != 0 || flush(w) != 0 || write_annex(w, partial) != 0)
 		return w->err.code;
 	w->header.partial = partial;
 	w->header.inner = w->inner;
-	rama_header_encode(&w->header, bytes);
+	rama_log_header_encode(&w->header, bytes);
 	return w->sink.write(w->sink.ctx, 0, bytes, sizeof(bytes), &w->err);
 }

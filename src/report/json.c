@@ -138,17 +138,17 @@ static void job(struct rama_json *j, const struct rama_job_view *v)
 	rama_json_close(j, '}');
 }
 
-static void unseen(struct rama_json *j, const struct rama_unseen_sum *s)
+static void unseen(struct rama_json *j, const struct rama_log_unseen_sum *s)
 {
 	rama_json_key(j, "unseen");
 	rama_json_open(j, '[');
 	for (unsigned i = 1; i < RAMA_UNSEEN_REASONS; i++) {
-		const char *name[RAMA_UNSEEN_NAMES];
+		const char *name[RAMA_LOG_UNSEEN_NAMES];
 		size_t n = 0;
 
 		if (s->n[i] <= 0)
 			continue;
-		for (size_t k = 0; k < RAMA_UNSEEN_NAMES; k++)
+		for (size_t k = 0; k < RAMA_LOG_UNSEEN_NAMES; k++)
 			if (s->program[k].why == i)
 				name[n++] = s->program[k].name;
 		rama_json_open(j, '{');

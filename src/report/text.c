@@ -339,7 +339,7 @@ void rama_report_text(struct rama_out *o, const struct rama_report *r,
 	if (!look->no_banner)
 		put_banner(&p, d,
 			   look->no_unseen && d->n_banner > 0 &&
-					   rama_unseen_total(&r->view->unseen) > 0
+					   rama_log_unseen_total(&r->view->unseen) > 0
 				   ? d->n_banner - 1
 				   : d->n_banner);
 	put_verdict(&p, d);

@@ -83,7 +83,7 @@ static bool take_report(struct rama_shutdown_shut *s, struct rama_shutdown_got *
 	int64_t start[2], end[2];
 	uint64_t partial;
 	const void *version, *unseen;
-	struct rama_unseen_sum more;
+	struct rama_log_unseen_sum more;
 
 	for (unsigned i = 0; i < 2; i++)
 		start[i] = (int64_t)rama_shutdown_got_u64(g);
@@ -100,7 +100,7 @@ static bool take_report(struct rama_shutdown_shut *s, struct rama_shutdown_got *
 		memcpy(s->end, end, sizeof(end));
 	s->partial |= partial;
 	memcpy(&more, unseen, sizeof(more));
-	rama_unseen_join(&s->unseen, &more);
+	rama_log_unseen_join(&s->unseen, &more);
 	for (unsigned i = 0; i < RAMA_MODULES; i++) {
 		uint64_t v;
 
@@ -118,12 +118,12 @@ static void own_report(struct rama_shutdown_shut *s)
 		s->end[0] = INT64_MIN;
 		return;
 	}
-	memcpy(s->start, (const char *)rama_shutdown_own_region(s->own, RAMA_REGION_JOB) + 8, 16);
-	memcpy(s->end, (const char *)rama_shutdown_own_region(s->own, RAMA_REGION_JOB) + 24, 16);
+	memcpy(s->start, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 8, 16);
+	memcpy(s->end, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 24, 16);
 	s->partial = s->own->partial;
-	rama_unseen_read(&s->unseen, (const char *)rama_shutdown_own_region(s->own, RAMA_REGION_JOB) + 56);
+	rama_log_unseen_read(&s->unseen, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 56);
 	for (unsigned i = 0; i < RAMA_MODULES; i++)
-		s->version[i] = s->own->part[RAMA_REGION_MODULE + i].version;
+		s->version[i] = s->own->part[RAMA_LOG_REGION_MODULE + i].version;
 }
 
 /* ---- up --------------------------------------------------------------------------------------------- */
@@ -366,7 +366,7 @@ double rama_shutdown_shut_offset(const struct rama_shutdown_shut *s)
 {
 	int64_t own[2];
 
-	memcpy(own, (const char *)rama_shutdown_own_region(s->own, RAMA_REGION_JOB) + 8, sizeof(own));
+	memcpy(own, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 8, sizeof(own));
 	return ((double)own[0] - (double)s->start[0]) +
 	       ((double)own[1] - (double)s->start[1]) * 1e-9;
 }

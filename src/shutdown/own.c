@@ -27,10 +27,10 @@ static int take(void *ctx, uint64_t off, const void *bytes, size_t n, struct ram
 	return 0;
 }
 
-struct rama_sink rama_shutdown_own_sink(struct rama_shutdown_own *o)
+struct rama_log_sink rama_shutdown_own_sink(struct rama_shutdown_own *o)
 {
 	*o = (struct rama_shutdown_own){ 0 };
-	return (struct rama_sink){ .write = take, .ctx = o };
+	return (struct rama_log_sink){ .write = take, .ctx = o };
 }
 
 static uint64_t number_at(const struct rama_shutdown_own *o, size_t off)
@@ -41,28 +41,28 @@ static uint64_t number_at(const struct rama_shutdown_own *o, size_t off)
 	return v;
 }
 
-/* the way back of rama_header_encode() */
+/* the way back of rama_log_header_encode() */
 static int read_header(struct rama_shutdown_own *o)
 {
-	struct rama_part *names = &o->part[RAMA_REGION_NAMES], *job = &o->part[RAMA_REGION_JOB];
+	struct rama_log_part *names = &o->part[RAMA_LOG_REGION_NAMES], *job = &o->part[RAMA_LOG_REGION_JOB];
 
-	if (o->n < RAMA_HEADER_NEW || number_at(o, 8) != RAMA_LOG_MAGIC ||
-	    o->bytes[16] != RAMA_PLAIN_BYTES)
+	if (o->n < RAMA_LOG_HEADER_NEW || number_at(o, 8) != RAMA_LOG_MAGIC ||
+	    o->bytes[16] != RAMA_LOG_PLAIN_BYTES)
 		return RAMA_EFORMAT;
 	o->partial = number_at(o, 24);
-	*names = (struct rama_part){ .off = number_at(o, 32), .len = number_at(o, 40) };
-	*job = (struct rama_part){ .off = RAMA_HEADER_NEW, .len = names->off - RAMA_HEADER_NEW };
+	*names = (struct rama_log_part){ .off = number_at(o, 32), .len = number_at(o, 40) };
+	*job = (struct rama_log_part){ .off = RAMA_LOG_HEADER_NEW, .len = names->off - RAMA_LOG_HEADER_NEW };
 	for (unsigned i = 0; i < RAMA_MODULES; i++) {
-		struct rama_part *p = &o->part[RAMA_REGION_MODULE + i];
+		struct rama_log_part *p = &o->part[RAMA_LOG_REGION_MODULE + i];
 
-		*p = (struct rama_part){ .off = number_at(o, 48 + 16 * i),
+		*p = (struct rama_log_part){ .off = number_at(o, 48 + 16 * i),
 					 .len = number_at(o, 56 + 16 * i) };
 		memcpy(&p->version, o->bytes + 1072 + 4 * i, sizeof(p->version));
 	}
-	for (unsigned i = 0; i < RAMA_REGIONS; i++)
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++)
 		if (o->part[i].off > o->n || o->part[i].len > o->n - o->part[i].off)
 			return RAMA_ECORRUPT;
-	return job->len < RAMA_JOB_NEW ? RAMA_ETRUNC : 0;
+	return job->len < RAMA_LOG_JOB_NEW ? RAMA_ETRUNC : 0;
 }
 
 /* Regions of modules follow each other and hold whole words: one move aligns them all. */
@@ -70,9 +70,9 @@ static int align(struct rama_shutdown_own *o)
 {
 	uint64_t first = 0;
 
-	for (unsigned i = RAMA_REGION_MODULE; i < RAMA_REGIONS; i++) {
-		const struct rama_part *p = &o->part[i];
-		const struct rama_module *mod = rama_module_get(i - RAMA_REGION_MODULE);
+	for (unsigned i = RAMA_LOG_REGION_MODULE; i < RAMA_LOG_REGIONS; i++) {
+		const struct rama_log_part *p = &o->part[i];
+		const struct rama_module *mod = rama_module_get(i - RAMA_LOG_REGION_MODULE);
 
 		if (p->version == 0)
 			continue;
@@ -99,22 +99,22 @@ int rama_shutdown_own_ready(struct rama_shutdown_own *o, struct rama_err *e)
 int rama_shutdown_own_from_segment(struct rama_shutdown_own *o, struct rama_segment *seg,
 			  const struct rama_gather_process *p, struct rama_err *e)
 {
-	struct rama_sink sink = rama_shutdown_own_sink(o);
-	struct rama_writer *w = calloc(1, sizeof(*w));
+	struct rama_log_sink sink = rama_shutdown_own_sink(o);
+	struct rama_log_writer *w = calloc(1, sizeof(*w));
 	uint64_t partial = 0;
 	int rc;
 
 	if (w == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	rc = rama_writer_init(w, &sink, RAMA_PLAIN_BYTES, 0);
+	rc = rama_log_writer_init(w, &sink, RAMA_LOG_PLAIN_BYTES, 0);
 	w->inner = true;
 	if (rc == 0)
 		rc = rama_gather_one(seg, p, w, &partial, e);
 	if (rc == 0)
-		rc = rama_writer_finish(w, partial);
+		rc = rama_log_writer_finish(w, partial);
 	if (w->err.code != 0 && e != NULL)
 		*e = w->err;
-	rama_writer_fini(w);
+	rama_log_writer_fini(w);
 	free(w);
 	return rc == 0 ? rama_shutdown_own_ready(o, e) : rc;
 }
@@ -134,7 +134,7 @@ const void *rama_shutdown_own_region(const struct rama_shutdown_own *o, unsigned
 
 size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at, union rama_word **w)
 {
-	const struct rama_part *p = &o->part[RAMA_REGION_MODULE + module];
+	const struct rama_log_part *p = &o->part[RAMA_LOG_REGION_MODULE + module];
 	const struct rama_schema *schema = rama_module_get(module)->record;
 	size_t left = ((size_t)p->len - *at) / sizeof(**w), words = schema->words;
 
@@ -156,8 +156,8 @@ size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module
 
 size_t rama_shutdown_own_next_name(const struct rama_shutdown_own *o, size_t *at, const unsigned char **name)
 {
-	const unsigned char *p = rama_shutdown_own_region(o, RAMA_REGION_NAMES), *end;
-	size_t left = (size_t)o->part[RAMA_REGION_NAMES].len - *at, n;
+	const unsigned char *p = rama_shutdown_own_region(o, RAMA_LOG_REGION_NAMES), *end;
+	size_t left = (size_t)o->part[RAMA_LOG_REGION_NAMES].len - *at, n;
 
 	if (left <= sizeof(uint64_t))
 		return 0;
@@ -199,7 +199,7 @@ void rama_shutdown_own_shift(struct rama_shutdown_own *o, double shift)
 		union rama_word *w;
 		size_t n;
 
-		if (o->part[RAMA_REGION_MODULE + id].version == 0)
+		if (o->part[RAMA_LOG_REGION_MODULE + id].version == 0)
 			continue;
 		for (size_t at = 0; (n = rama_shutdown_own_next(o, id, &at, &w)) > 0;) {
 			for (unsigned i = 0; i < *mod->record->n_fields; i++) {
@@ -279,7 +279,7 @@ int rama_shutdown_shut_find(struct rama_shutdown_shut *s)
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
 
-		if (mod != NULL && s->own->part[RAMA_REGION_MODULE + id].version > 0 &&
+		if (mod != NULL && s->own->part[RAMA_LOG_REGION_MODULE + id].version > 0 &&
 		    rama_shutdown_shut_shares(mod))
 			rc = find_records(s, id);
 	}
@@ -295,7 +295,7 @@ union rama_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut *s, 
 	return r != NULL ? r->w : NULL;
 }
 
-/* ---- heat maps: bins of the whole job, as rama_merge() makes them ----------------------------------- */
+/* ---- heat maps: bins of the whole job, as rama_log_merge() makes them ----------------------------------- */
 
 #define BINS_MAX 200
 
@@ -355,7 +355,7 @@ static int pack_map(struct rama_shutdown_shut *s, const union rama_word *w, doub
 			bin[k].i = rama_add(bin[k].i, from[i].i);
 		}
 	}
-	return rama_shutdown_shut_add(s, RAMA_REGION_MODULE + RAMA_MOD_HEATMAP, to,
+	return rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + RAMA_MOD_HEATMAP, to,
 			     (RAMA_HEATMAP__WORDS + 2 * bins) * sizeof(*to));
 }
 

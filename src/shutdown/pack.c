@@ -36,13 +36,13 @@ static int flush(struct rama_shutdown_shut *s)
 	if (n == 0)
 		return 0;
 	s->plain_n = 0;
-	rc = rama_pack(&s->packer, s->plain, n, &packed, &packed_n, s->e);
+	rc = rama_log_pack(&s->packer, s->plain, n, &packed, &packed_n, s->e);
 	return rc == 0 ? append(s, &s->piece[s->region], packed, packed_n) : rc;
 }
 
 static int start_packing(struct rama_shutdown_shut *s)
 {
-	int rc = rama_packer_init(&s->packer, RAMA_ZLIB, s->opt.level, s->e);
+	int rc = rama_log_packer_init(&s->packer, RAMA_LOG_ZLIB, s->opt.level, s->e);
 
 	s->packing = rc == 0;
 	s->plain = malloc(PIECE);
@@ -83,7 +83,7 @@ static int pack_names(struct rama_shutdown_shut *s)
 
 		memcpy(&id, name, sizeof(id));
 		if (!rama_shutdown_ids_has(&s->not_mine, id))
-			rc = rama_shutdown_shut_add(s, RAMA_REGION_NAMES, name, n);
+			rc = rama_shutdown_shut_add(s, RAMA_LOG_REGION_NAMES, name, n);
 	}
 	return rc;
 }
@@ -97,7 +97,7 @@ static bool is_split(const struct rama_module *mod)
 /* a trace as released tools know it: segments without the word that says which thread it was */
 static int pack_trace(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
-	unsigned region = RAMA_REGION_MODULE + mod->id, words = mod->record->words;
+	unsigned region = RAMA_LOG_REGION_MODULE + mod->id, words = mod->record->words;
 	union rama_word *w;
 	size_t n;
 	int rc = 0;
@@ -114,7 +114,7 @@ static int pack_trace(struct rama_shutdown_shut *s, const struct rama_module *mo
  * that both stay in step. */
 static int pack_threads(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
-	unsigned region = RAMA_REGION_MODULE + rama_table_section_threads(mod->id)->id;
+	unsigned region = RAMA_LOG_REGION_MODULE + rama_table_section_threads(mod->id)->id;
 	union rama_word *w;
 	size_t n;
 	int rc = 0;
@@ -154,7 +154,7 @@ static int pack_module(struct rama_shutdown_shut *s, const struct rama_module *m
 			continue;
 		if (shared)
 			w[RAMA_RANK].i = -1;
-		rc = rama_shutdown_shut_add(s, RAMA_REGION_MODULE + mod->id, w, n);
+		rc = rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + mod->id, w, n);
 	}
 	return rc;
 }
@@ -166,13 +166,13 @@ int rama_shutdown_shut_pack(struct rama_shutdown_shut *s)
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
 
-		if (mod != NULL && s->own->part[RAMA_REGION_MODULE + id].version > 0)
+		if (mod != NULL && s->own->part[RAMA_LOG_REGION_MODULE + id].version > 0)
 			rc = pack_module(s, mod);
 	}
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
 
-		if (mod != NULL && s->own->part[RAMA_REGION_MODULE + id].version > 0 &&
+		if (mod != NULL && s->own->part[RAMA_LOG_REGION_MODULE + id].version > 0 &&
 		    is_split(mod))
 			rc = pack_threads(s, mod);
 	}
@@ -180,12 +180,12 @@ int rama_shutdown_shut_pack(struct rama_shutdown_shut *s)
 		rc = flush(s);
 	if (rc == 0 && s->index == 0)
 		rc = rama_shutdown_shut_job(s);
-	for (unsigned i = 0; i < RAMA_REGIONS; i++)
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++)
 		s->result->own_bytes += s->piece[i].n;
 	free(s->plain);
 	s->plain = NULL;
 	if (s->packing)
-		rama_packer_fini(&s->packer);
+		rama_log_packer_fini(&s->packer);
 	s->packing = false;
 	return rc;
 }
@@ -194,8 +194,8 @@ int rama_shutdown_shut_pack(struct rama_shutdown_shut *s)
 
 static void say_missing(const struct rama_shutdown_shut *s, char *metadata)
 {
-	static const char key[] = RAMA_META_MISSING;
-	size_t have = strnlen(metadata, RAMA_META_SIZE - 1), room = RAMA_META_SIZE - 1 - have;
+	static const char key[] = RAMA_LOG_META_MISSING;
+	size_t have = strnlen(metadata, RAMA_LOG_META_SIZE - 1), room = RAMA_LOG_META_SIZE - 1 - have;
 
 	if (s->missing.n == 0 || room < sizeof(key) + 64)
 		return;
@@ -209,28 +209,28 @@ static void say_missing(const struct rama_shutdown_shut *s, char *metadata)
 /* Stored, not compressed: its size does not change if ranks fall silent after places were given. */
 int rama_shutdown_shut_job(struct rama_shutdown_shut *s)
 {
-	size_t n = (size_t)s->own->part[RAMA_REGION_JOB].len, packed_n;
-	unsigned char job[RAMA_JOB_REGION];
+	size_t n = (size_t)s->own->part[RAMA_LOG_REGION_JOB].len, packed_n;
+	unsigned char job[RAMA_LOG_JOB_REGION];
 	const unsigned char *packed;
-	struct rama_packer p;
+	struct rama_log_packer p;
 	int rc;
 
 	if (n > sizeof(job))
 		return rama_err_set(s->e, RAMA_ELIMIT, "the job is described at too great length");
-	memcpy(job, rama_shutdown_own_region(s->own, RAMA_REGION_JOB), n);
+	memcpy(job, rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB), n);
 	memcpy(job + 8, s->start, 16);
 	memcpy(job + 24, s->end, 16);
 	memcpy(job + 40, &s->comm->size, 8);
-	job[56 + RAMA_META_SIZE - 1] = '\0';
-	rama_unseen_replace(&s->unseen, (char *)job + 56, RAMA_META_SIZE - 1);
+	job[56 + RAMA_LOG_META_SIZE - 1] = '\0';
+	rama_log_unseen_replace(&s->unseen, (char *)job + 56, RAMA_LOG_META_SIZE - 1);
 	say_missing(s, (char *)job + 56);
-	rc = rama_packer_init(&p, RAMA_ZLIB, 0, s->e);
+	rc = rama_log_packer_init(&p, RAMA_LOG_ZLIB, 0, s->e);
 	if (rc == 0)
-		rc = rama_pack(&p, job, n, &packed, &packed_n, s->e);
-	s->piece[RAMA_REGION_JOB].n = 0;
+		rc = rama_log_pack(&p, job, n, &packed, &packed_n, s->e);
+	s->piece[RAMA_LOG_REGION_JOB].n = 0;
 	if (rc == 0)
-		rc = append(s, &s->piece[RAMA_REGION_JOB], packed, packed_n);
-	rama_packer_fini(&p);
+		rc = append(s, &s->piece[RAMA_LOG_REGION_JOB], packed, packed_n);
+	rama_log_packer_fini(&p);
 	return rc;
 }
 
@@ -259,7 +259,7 @@ static void emit(struct filler *f, const void *bytes, size_t n)
 
 	if (f->rc == 0 && (f->n + n > sizeof(f->bytes) || bytes == NULL)) {
 		f->rc = file->write(file->ctx, f->off, f->bytes, f->n, f->s->e);
-		f->crc = rama_logfile_crc(f->crc, f->bytes, f->n);
+		f->crc = rama_log_crc(f->crc, f->bytes, f->n);
 		f->off += f->n;
 		f->n = 0;
 	}

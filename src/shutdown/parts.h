@@ -99,7 +99,7 @@ struct rama_shutdown_shut {
 	/* the job */
 	int64_t start[2], end[2]; /* seconds, ns */
 	uint64_t partial;
-	struct rama_unseen_sum unseen; /* of this rank and those below it */
+	struct rama_log_unseen_sum unseen; /* of this rank and those below it */
 	uint64_t version[RAMA_MODULES];
 	double heat_width, heat_end;
 	/* files */
@@ -110,14 +110,14 @@ struct rama_shutdown_shut {
 	struct rama_shutdown_ids not_mine; /* names that a lower rank writes */
 	struct rama_shutdown_ids not_theirs[RAMA_SHUTDOWN_SHUT_LEVELS];
 	/* pieces */
-	struct rama_packer packer;
+	struct rama_log_packer packer;
 	bool packing;
 	unsigned char *plain;
 	size_t plain_n;
 	unsigned region; /* of `plain` */
-	struct rama_shutdown_shut_piece piece[RAMA_REGIONS];
-	uint64_t below[RAMA_SHUTDOWN_SHUT_LEVELS][RAMA_REGIONS]; /* bytes of each child's part of the tree */
-	uint64_t place[RAMA_REGIONS], stop[RAMA_REGIONS]; /* own pieces; rank 0: end of regions */
+	struct rama_shutdown_shut_piece piece[RAMA_LOG_REGIONS];
+	uint64_t below[RAMA_SHUTDOWN_SHUT_LEVELS][RAMA_LOG_REGIONS]; /* bytes of each child's part of the tree */
+	uint64_t place[RAMA_LOG_REGIONS], stop[RAMA_LOG_REGIONS]; /* own pieces; rank 0: end of regions */
 	/* the file */
 	struct rama_shutdown_place file;
 	bool file_open;

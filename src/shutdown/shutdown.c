@@ -85,7 +85,7 @@ static void clean_up(struct rama_shutdown_shut *s)
 		free(s->ref[i]);
 		rama_shutdown_ids_fini(&s->shared[i]);
 	}
-	for (unsigned i = 0; i < RAMA_REGIONS; i++)
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++)
 		free(s->piece[i].bytes);
 	for (unsigned i = 0; i < RAMA_SHUTDOWN_SHUT_LEVELS; i++)
 		rama_shutdown_ids_fini(&s->not_theirs[i]);
@@ -95,7 +95,7 @@ static void clean_up(struct rama_shutdown_shut *s)
 	free(s->out.r);
 	free(s->plain);
 	if (s->packing)
-		rama_packer_fini(&s->packer);
+		rama_log_packer_fini(&s->packer);
 	if (s->file_open) /* something went wrong before the end */
 		s->opt.file.finish(s->opt.file.ctx, false, NULL);
 	free(s);

@@ -30,13 +30,13 @@ struct rama_shutdown_own {
 	unsigned char *bytes;
 	size_t n, room;
 	size_t moved;			     /* bytes in front, so that records are aligned */
-	struct rama_part part[RAMA_REGIONS]; /* off: in bytes + moved */
+	struct rama_log_part part[RAMA_LOG_REGIONS]; /* off: in bytes + moved */
 	uint64_t partial;
 };
 
-/* Takes a log from a rama_writer that was made with RAMA_PLAIN_BYTES, is `inner` and writes newest versions.
- * rama_shutdown_own_ready() comes after rama_writer_finish(). */
-struct rama_sink rama_shutdown_own_sink(struct rama_shutdown_own *o);
+/* Takes a log from a rama_log_writer that was made with RAMA_LOG_PLAIN_BYTES, is `inner` and writes newest versions.
+ * rama_shutdown_own_ready() comes after rama_log_writer_finish(). */
+struct rama_log_sink rama_shutdown_own_sink(struct rama_shutdown_own *o);
 int rama_shutdown_own_ready(struct rama_shutdown_own *o, struct rama_err *e);
 /* both at once for the segment of this process; p->rank and p->nprocs are those of the job */
 int rama_shutdown_own_from_segment(struct rama_shutdown_own *o, struct rama_segment *s,

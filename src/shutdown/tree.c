@@ -293,7 +293,7 @@ static int keep_batch(struct rama_shutdown_shut *s, struct batch *b)
 		union rama_word *w = words_of(b, b->bytes, i);
 
 		rama_reduce_finish(&b->plan, w, *spread_of(b, b->bytes, i));
-		rc = rama_shutdown_shut_add(s, RAMA_REGION_MODULE + mod->id, w,
+		rc = rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + mod->id, w,
 				   mod->record->words * sizeof(*w));
 	}
 	return rc;
@@ -376,9 +376,9 @@ int rama_shutdown_shut_reduce(struct rama_shutdown_shut *s)
 
 static int send_places(struct rama_shutdown_shut *s)
 {
-	uint64_t at[RAMA_REGIONS];
+	uint64_t at[RAMA_LOG_REGIONS];
 
-	for (unsigned i = 0; i < RAMA_REGIONS; i++)
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++)
 		at[i] = s->place[i] + s->piece[i].n;
 	for (unsigned k = 0; k < RAMA_SHUTDOWN_SHUT_LEVELS; k++) {
 		struct rama_shutdown_msg m = { 0 };
@@ -392,7 +392,7 @@ static int send_places(struct rama_shutdown_shut *s)
 			return rama_shutdown_shut_no_memory(s);
 		rama_shutdown_shut_send(s, rama_shutdown_shut_rank(s, rama_shutdown_shut_child(s, k)), RAMA_SHUTDOWN_TAG_PLACES, &m);
 		rama_shutdown_msg_fini(&m);
-		for (unsigned i = 0; i < RAMA_REGIONS; i++)
+		for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++)
 			at[i] += s->below[k][i];
 	}
 	return 0;
@@ -424,7 +424,7 @@ static int learn_places(struct rama_shutdown_shut *s, const uint64_t *all)
 	const void *places;
 	int rc;
 
-	rama_shutdown_msg_put(&m, all, sizeof(*all) * RAMA_REGIONS);
+	rama_shutdown_msg_put(&m, all, sizeof(*all) * RAMA_LOG_REGIONS);
 	rama_shutdown_ranges_put(&m, &s->missing);
 	rc = tell_parent(s, RAMA_SHUTDOWN_TAG_SIZES, &m);
 	if (rc == 0)
@@ -445,13 +445,13 @@ static int learn_places(struct rama_shutdown_shut *s, const uint64_t *all)
 
 int rama_shutdown_shut_measure(struct rama_shutdown_shut *s)
 {
-	uint64_t all[RAMA_REGIONS], at = RAMA_HEADER_NEW;
+	uint64_t all[RAMA_LOG_REGIONS], at = RAMA_LOG_HEADER_NEW;
 	int rc = 0;
 
 	hear_sizes(s);
-	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
-		if (i == RAMA_REGION_MODULE + RAMA_TABLE_OURS)
-			at += RAMA_LOGFILE_ANNEX_HEAD;
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
+		if (i == RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS)
+			at += RAMA_LOG_ANNEX_HEAD;
 		all[i] = s->piece[i].n;
 		for (unsigned k = 0; k < RAMA_SHUTDOWN_SHUT_LEVELS; k++)
 			all[i] += s->below[k][i];

@@ -24,9 +24,9 @@ struct lane {
 struct group {
 	struct rama_shutdown_shut *s;
 	int64_t writer, end; /* indices: it writes for those from itself to the end */
-	struct lane lane[RAMA_REGIONS];
-	uint64_t mark[RAMA_REGIONS]; /* where the lanes were before the rank being read */
-	uint32_t mark_crc[RAMA_REGIONS];
+	struct lane lane[RAMA_LOG_REGIONS];
+	uint64_t mark[RAMA_LOG_REGIONS]; /* where the lanes were before the rank being read */
+	uint32_t mark_crc[RAMA_LOG_REGIONS];
 	int rc;
 };
 
@@ -59,8 +59,8 @@ static int take_in(struct group *g, unsigned region, uint64_t off, const unsigne
 	}
 	if (l->bytes == NULL && (l->bytes = malloc(LANE)) == NULL)
 		return rama_shutdown_shut_no_memory(g->s);
-	if (region >= RAMA_REGION_MODULE + RAMA_TABLE_OURS)
-		l->crc = rama_logfile_crc(l->crc, bytes, n);
+	if (region >= RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS)
+		l->crc = rama_log_crc(l->crc, bytes, n);
 	while (n > 0 && rc == 0) {
 		size_t part = n < LANE - l->n ? n : LANE - l->n;
 
@@ -76,7 +76,7 @@ static int take_in(struct group *g, unsigned region, uint64_t off, const unsigne
 
 static void set_mark(struct group *g)
 {
-	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
 		g->mark[i] = g->lane[i].at + g->lane[i].n;
 		g->mark_crc[i] = g->lane[i].crc;
 	}
@@ -85,7 +85,7 @@ static void set_mark(struct group *g)
 /* as if the rank being read had never sent anything */
 static void forget(struct group *g)
 {
-	for (unsigned i = 0; i < RAMA_REGIONS && g->rc == 0; i++) {
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS && g->rc == 0; i++) {
 		if (g->lane[i].at + g->lane[i].n == g->mark[i])
 			continue;
 		g->rc = put_out(g, &g->lane[i]);
@@ -118,7 +118,7 @@ static int take_message(struct group *g, struct rama_shutdown_got *m)
 		size_t n = rama_shutdown_got_count(m, 1);
 		const void *bytes = rama_shutdown_got_take(m, n);
 
-		if (bytes == NULL || region >= RAMA_REGIONS)
+		if (bytes == NULL || region >= RAMA_LOG_REGIONS)
 			m->bad = true;
 		else
 			g->rc = take_in(g, (unsigned)region, off, bytes, n);
@@ -156,12 +156,12 @@ static void write_own(struct group *g)
 {
 	struct rama_shutdown_shut *s = g->s;
 
-	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
 		g->lane[i].at = s->place[i];
 		/* the job comes last: it says who is missing */
 		if (g->rc != 0 || s->piece[i].n == 0)
 			continue;
-		if (i == RAMA_REGION_JOB)
+		if (i == RAMA_LOG_REGION_JOB)
 			g->lane[i].at = s->stop[i];
 		else
 			g->rc = take_in(g, i, s->place[i], s->piece[i].bytes, s->piece[i].n);
@@ -179,7 +179,7 @@ static void write_group(struct group *g)
 		if (g->rc == 0)
 			take_rank(g, i);
 	}
-	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
 		if (g->rc == 0)
 			g->rc = put_out(g, &g->lane[i]);
 		free(g->lane[i].bytes);
@@ -202,7 +202,7 @@ static void send_pieces(struct rama_shutdown_shut *s, int64_t to)
 	struct rama_shutdown_msg m = { 0 };
 
 	rama_shutdown_msg_u64(&m, 0);
-	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
 		for (size_t at = 0; at < s->piece[i].n;) {
 			size_t n = s->piece[i].n - at;
 
@@ -236,9 +236,9 @@ static void report(struct group *g)
 
 	rama_shutdown_msg_u64(&m, (uint64_t)(int64_t)g->rc);
 	rama_shutdown_msg_put(&m, g->s->place, sizeof(g->s->place));
-	for (unsigned i = 0; i < RAMA_REGIONS; i++)
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++)
 		rama_shutdown_msg_u64(&m, g->lane[i].at);
-	for (unsigned i = 0; i < RAMA_REGIONS; i++)
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++)
 		rama_shutdown_msg_u64(&m, g->lane[i].crc);
 	rama_shutdown_ranges_put(&m, &g->s->missing);
 	if (!m.failed)
@@ -341,7 +341,7 @@ static int take_written(struct rama_shutdown_shut *s, int64_t writer, uint64_t *
 		rc = rama_err_set(s->e, rc < 0 ? rc : RAMA_ECORRUPT, "a writer could not write");
 	else if (sums == NULL || rama_shutdown_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad)
 		rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
-	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0 && sums != NULL; i++) {
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS && rc == 0 && sums != NULL; i++) {
 		uint64_t first, end, sum;
 
 		memcpy(&first, from + i * sizeof(first), sizeof(first));
@@ -351,7 +351,7 @@ static int take_written(struct rama_shutdown_shut *s, int64_t writer, uint64_t *
 			rc = rama_err_set(s->e, RAMA_ECORRUPT, "pieces are not where they belong");
 		else
 			rc = rama_shutdown_shut_fill(s, at[i], first - at[i], &crc[i]);
-		crc[i] = rama_logfile_crc_join(crc[i], (uint32_t)sum, end - first);
+		crc[i] = rama_log_crc_join(crc[i], (uint32_t)sum, end - first);
 		at[i] = end;
 	}
 	rama_shutdown_got_fini(&g);
@@ -359,36 +359,36 @@ static int take_written(struct rama_shutdown_shut *s, int64_t writer, uint64_t *
 }
 
 /* directory and footer of the annex, behind all regions */
-static int write_annex(struct rama_shutdown_shut *s, const struct rama_header *h, const uint32_t *crc)
+static int write_annex(struct rama_shutdown_shut *s, const struct rama_log_header *h, const uint32_t *crc)
 {
 	const struct rama_shutdown_file *f = &s->opt.file;
-	unsigned char bytes[RAMA_LOGFILE_ANNEX_BYTES];
-	struct rama_logfile_annex annex;
+	unsigned char bytes[RAMA_LOG_ANNEX_BYTES];
+	struct rama_log_annex annex;
 	size_t n;
 
-	rama_logfile_annex_of(h, crc + RAMA_REGION_MODULE, &annex);
-	n = rama_logfile_annex_encode(&annex, s->stop[RAMA_REGIONS - 1], bytes);
-	s->result->bytes = s->stop[RAMA_REGIONS - 1] + n;
+	rama_log_annex_of(h, crc + RAMA_LOG_REGION_MODULE, &annex);
+	n = rama_log_annex_encode(&annex, s->stop[RAMA_LOG_REGIONS - 1], bytes);
+	s->result->bytes = s->stop[RAMA_LOG_REGIONS - 1] + n;
 	if (n == 0)
 		return 0;
-	if (f->write(f->ctx, annex.begin, RAMA_LOGFILE_ANNEX_MAGIC, RAMA_LOGFILE_ANNEX_HEAD,
+	if (f->write(f->ctx, annex.begin, RAMA_LOG_ANNEX_MAGIC, RAMA_LOG_ANNEX_HEAD,
 		     s->e) != 0)
 		return s->e->code;
-	return f->write(f->ctx, s->stop[RAMA_REGIONS - 1], bytes, n, s->e);
+	return f->write(f->ctx, s->stop[RAMA_LOG_REGIONS - 1], bytes, n, s->e);
 }
 
 static int write_head(struct rama_shutdown_shut *s, const uint32_t *crc)
 {
 	const struct rama_shutdown_file *f = &s->opt.file;
-	struct rama_header h = { .compression = RAMA_ZLIB, .partial = s->partial };
-	unsigned char bytes[RAMA_HEADER_NEW];
+	struct rama_log_header h = { .compression = RAMA_LOG_ZLIB, .partial = s->partial };
+	unsigned char bytes[RAMA_LOG_HEADER_NEW];
 	int rc = rama_shutdown_shut_job(s);
 
 	if (s->missing.n > 0)
-		h.partial |= RAMA_PARTIAL_END;
-	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+		h.partial |= RAMA_LOG_PARTIAL_END;
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
 		const struct rama_module *mod =
-			i >= RAMA_REGION_MODULE ? rama_module_get(i - RAMA_REGION_MODULE) : NULL;
+			i >= RAMA_LOG_REGION_MODULE ? rama_module_get(i - RAMA_LOG_REGION_MODULE) : NULL;
 
 		h.part[i].off = s->place[i];
 		h.part[i].len = s->stop[i] - s->place[i];
@@ -396,12 +396,12 @@ static int write_head(struct rama_shutdown_shut *s, const uint32_t *crc)
 			h.part[i].version = mod->released;
 	}
 	s->result->partial = h.partial;
-	rama_header_encode(&h, bytes);
+	rama_log_header_encode(&h, bytes);
 	if (rc == 0)
 		rc = write_annex(s, &h, crc);
 	if (rc == 0)
-		rc = f->write(f->ctx, s->place[RAMA_REGION_JOB], s->piece[RAMA_REGION_JOB].bytes,
-			      s->piece[RAMA_REGION_JOB].n, s->e);
+		rc = f->write(f->ctx, s->place[RAMA_LOG_REGION_JOB], s->piece[RAMA_LOG_REGION_JOB].bytes,
+			      s->piece[RAMA_LOG_REGION_JOB].n, s->e);
 	return rc == 0 ? f->write(f->ctx, 0, bytes, sizeof(bytes), s->e) : rc;
 }
 
@@ -418,12 +418,12 @@ static int64_t writer_of(const struct rama_shutdown_shut *s, unsigned row, unsig
 
 static int complete(struct rama_shutdown_shut *s, struct group *g, unsigned rows)
 {
-	uint64_t at[RAMA_REGIONS];
-	uint32_t crc[RAMA_REGIONS];
+	uint64_t at[RAMA_LOG_REGIONS];
+	uint32_t crc[RAMA_LOG_REGIONS];
 	int64_t writer[RAMA_SHUTDOWN_SHUT_WRITERS], end;
 	int rc = g->rc;
 
-	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
 		at[i] = g->lane[i].at;
 		crc[i] = g->lane[i].crc;
 	}
@@ -435,7 +435,7 @@ static int complete(struct rama_shutdown_shut *s, struct group *g, unsigned rows
 	for (unsigned row = 1; row < rows && rc == 0; row++)
 		if (writer[row] >= 0)
 			rc = take_written(s, writer[row], at, crc);
-	for (unsigned i = 0; i < RAMA_REGIONS && rc == 0; i++)
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS && rc == 0; i++)
 		rc = rama_shutdown_shut_fill(s, at[i], s->stop[i] - at[i], &crc[i]);
 	return rc == 0 ? write_head(s, crc) : rc;
 }

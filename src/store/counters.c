@@ -326,14 +326,14 @@ static int put_module(struct rama_store *s, int64_t job, struct rama_log *log, u
 		      struct rama_err *e)
 {
 	struct rama_store_cell *cells = s->cells;
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, log, id), got;
+	int rc = rama_log_cursor_open(&c, log, id), got;
 	int64_t number = 0;
 
 	if (rc > 0) {
 		rc = 0;
-		while (rc == 0 && (got = rama_cursor_next(&c, &r)) > 0) {
+		while (rc == 0 && (got = rama_log_cursor_next(&c, &r)) > 0) {
 			if (r->schema != r->mod->record)
 				continue; /* the header of its region */
 			cells[0] = rama_store_cell_i(job);
@@ -345,7 +345,7 @@ static int put_module(struct rama_store *s, int64_t job, struct rama_log *log, u
 	} else if (rc < 0) {
 		rc = rama_err_set(e, rc, "%s", log->err.text);
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc;
 }
 

@@ -178,7 +178,7 @@ static int put_row(struct rama_store *s, const struct rama_store_log *l, int64_t
 		" $12, logged = 1, bytes_read = $13, bytes_written = $14, reads = $15, writes ="
 		" $16, metas = $17, files = $18, io_time = $19, meta_time = $20, verdict = $21,"
 		" complete = $22, cost = $23 WHERE number = $1";
-	const struct rama_job *j = &l->log->job;
+	const struct rama_log_job *j = &l->log->job;
 	const char *command = j->exe != NULL ? j->exe : "";
 
 #define TEXT(t) rama_store_cell_clean(s, t, strlen(t))
@@ -335,7 +335,7 @@ static int put_names(struct rama_store *s, const struct rama_store_log *l, int64
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < l->log->n_names; i++) {
-		const struct rama_name *n = &l->log->names[i];
+		const struct rama_log_name *n = &l->log->names[i];
 		struct rama_msg_name name = { n->id, n->text, (uint32_t)n->len };
 
 		rc = rama_store_names_put(s, job, &name, 1, e);

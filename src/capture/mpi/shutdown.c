@@ -36,8 +36,8 @@ static int make_own(struct rama_shutdown_own *own, struct rama_err *e)
 	if (!s)
 		return RAMA_EMEMORY;
 	if (rama_cap_before_count() > 0) {
-		struct rama_sink sink = rama_shutdown_own_sink(own);
-		const struct rama_cap_before_how how = { &sink, RAMA_PLAIN_BYTES, 0, &p, true };
+		struct rama_log_sink sink = rama_shutdown_own_sink(own);
+		const struct rama_cap_before_how how = { &sink, RAMA_LOG_PLAIN_BYTES, 0, &p, true };
 
 		if (rama_cap_before_write(&how) == 0 && rama_shutdown_own_ready(own, e) == 0) {
 			free(s);

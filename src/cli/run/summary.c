@@ -80,7 +80,7 @@ static void add_time(struct walk *w, const struct rama_plan *p, const union rama
 
 static bool is_file(const struct rama_log *log, uint64_t id)
 {
-	const struct rama_name *name = rama_log_name(log, id);
+	const struct rama_log_name *name = rama_log_name_get(log, id);
 
 	return name == NULL || name->text[0] != '<'; /* <STDOUT> */
 }
@@ -105,16 +105,16 @@ static int add_record(struct walk *w, const struct rama_plan *p, const struct ra
 
 static int walk_io(struct walk *w, unsigned module)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	struct rama_plan plan;
-	int rc = rama_cursor_open(&c, w->log, module);
+	int rc = rama_log_cursor_open(&c, w->log, module);
 
 	rama_plan_init(&plan, rama_module_get(module));
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		if (add_record(w, &plan, r) != 0)
 			rc = RAMA_EMEMORY;
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc;
 }
 
@@ -140,13 +140,13 @@ static void add_process(struct walk *w, const struct rama_record *r)
 
 static int walk_processes(struct walk *w)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, w->log, RAMA_MOD_PROCESS);
+	int rc = rama_log_cursor_open(&c, w->log, RAMA_MOD_PROCESS);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		add_process(w, r);
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc;
 }
 
@@ -187,7 +187,7 @@ static void find_busiest(struct walk *w)
 static void find_slowest(struct walk *w)
 {
 	struct rama_cli_run_summary *s = w->s;
-	const struct rama_name *name;
+	const struct rama_log_name *name;
 	struct rama_map_slot slot;
 	uint64_t id = 0;
 
@@ -198,22 +198,22 @@ static void find_slowest(struct walk *w)
 			id = slot.key;
 		}
 	}
-	name = s->slowest_time > 0 ? rama_log_name(w->log, id) : NULL;
+	name = s->slowest_time > 0 ? rama_log_name_get(w->log, id) : NULL;
 	s->slowest = name != NULL ? strdup(name->text) : NULL;
 }
 
 static void read_metadata(struct rama_cli_run_summary *s, const char *text)
 {
-	const char *key = strstr(text, RAMA_META_MISSING);
+	const char *key = strstr(text, RAMA_LOG_META_MISSING);
 
 	if (key != NULL) {
-		key += strlen(RAMA_META_MISSING);
+		key += strlen(RAMA_LOG_META_MISSING);
 		s->missing = strndup(key, strcspn(key, "\n"));
 	}
-	key = strstr(text, RAMA_META_QUIET);
-	s->quiet = key != NULL ? strtoll(key + strlen(RAMA_META_QUIET), NULL, 10) : 0;
-	s->unknown_mpi = strstr(text, RAMA_META_MPI "unknown") != NULL;
-	rama_unseen_read(&s->unseen, text);
+	key = strstr(text, RAMA_LOG_META_QUIET);
+	s->quiet = key != NULL ? strtoll(key + strlen(RAMA_LOG_META_QUIET), NULL, 10) : 0;
+	s->unknown_mpi = strstr(text, RAMA_LOG_META_MPI "unknown") != NULL;
+	rama_log_unseen_read(&s->unseen, text);
 }
 
 static int walk_log(struct walk *w, struct rama_err *e)
@@ -292,8 +292,8 @@ static void label(const struct paper *p, const char *text, const char *code)
 
 static void print_unseen(const struct rama_cli_run_summary *s, const struct paper *p)
 {
-	struct rama_unseen_sum others = s->unseen;
-	char text[RAMA_UNSEEN_LINE];
+	struct rama_log_unseen_sum others = s->unseen;
+	char text[RAMA_LOG_UNSEEN_LINE];
 
 	if (s->unobserved != NULL) {
 		label(p, "unseen", "33");
@@ -301,8 +301,8 @@ static void print_unseen(const struct rama_cli_run_summary *s, const struct pape
 	}
 	if (s->why != RAMA_UNSEEN_NOT && others.n[s->why] > 0)
 		others.n[s->why]--; /* the line before tells of it */
-	if (rama_unseen_total(&others) > 0) {
-		rama_unseen_text(&others, text, sizeof(text));
+	if (rama_log_unseen_total(&others) > 0) {
+		rama_log_unseen_text(&others, text, sizeof(text));
 		label(p, "unseen", "33");
 		fprintf(p->f, "programs that could not be observed: %s\n", text);
 	}
@@ -463,7 +463,7 @@ static void json_data(struct rama_json *j, const struct rama_cli_run_summary *s)
 	rama_json_close(j, '}');
 }
 
-static void json_unseen(struct rama_json *j, const struct rama_unseen_sum *s)
+static void json_unseen(struct rama_json *j, const struct rama_log_unseen_sum *s)
 {
 	rama_json_key(j, "unseen_why");
 	rama_json_open(j, '{');
@@ -473,7 +473,7 @@ static void json_unseen(struct rama_json *j, const struct rama_unseen_sum *s)
 	rama_json_close(j, '}');
 	rama_json_key(j, "unseen_programs");
 	rama_json_open(j, '[');
-	for (size_t i = 0; i < RAMA_UNSEEN_NAMES && s->program[i].why != 0; i++)
+	for (size_t i = 0; i < RAMA_LOG_UNSEEN_NAMES && s->program[i].why != 0; i++)
 		rama_json_string(j, s->program[i].name);
 	rama_json_close(j, ']');
 }
@@ -496,7 +496,7 @@ void rama_cli_run_summary_json(const struct rama_cli_run_summary *s, FILE *f)
 	rama_json_key_i64(&j, "unfinished", (int64_t)s->unfinished);
 	rama_json_key_i64(&j, "running", (int64_t)s->running);
 	rama_json_key_string(&j, "unobserved", s->unobserved);
-	rama_json_key_i64(&j, "unseen", rama_unseen_total(&s->unseen));
+	rama_json_key_i64(&j, "unseen", rama_log_unseen_total(&s->unseen));
 	json_unseen(&j, &s->unseen);
 	rama_json_key_i64(&j, "unplaced", s->unplaced);
 	rama_json_key_i64(&j, "unplaced_calls", s->unplaced_calls);

@@ -49,7 +49,7 @@ struct rama_cli_run_summary {
 	bool partial;  /* some module lacks data */
 	char *missing; /* ranks that are not in the log: "3,7-9"; NULL: none */
 	int64_t quiet; /* processes that confined themselves, and were not recorded after that */
-	struct rama_unseen_sum unseen; /* programs that could not be observed, the command too */
+	struct rama_log_unseen_sum unseen; /* programs that could not be observed, the command too */
 	bool unknown_mpi;	       /* processes had an MPI of which nothing could be observed */
 };
 

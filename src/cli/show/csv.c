@@ -74,7 +74,7 @@ static void item(void *ctx, const struct rama_cli_item *it)
 	rama_out_char(o, '\n');
 }
 
-static void segments(struct writer *w, struct rama_cursor *c)
+static void segments(struct writer *w, struct rama_log_cursor *c)
 {
 	union rama_word seg[512][RAMA_SEG_WORDS];
 	struct rama_out *o = w->show->out;
@@ -84,7 +84,7 @@ static void segments(struct writer *w, struct rama_cursor *c)
 	int n;
 
 	memcpy(host, w->r->w[RAMA_DXT_HOSTNAME].b, 64);
-	while ((n = rama_cursor_segments(c, seg, 512, &kind)) > 0) {
+	while ((n = rama_log_cursor_segments(c, seg, 512, &kind)) > 0) {
 		for (int i = 0; i < n; i++) {
 			front(w);
 			text(o, host, strlen(host));
@@ -93,7 +93,7 @@ static void segments(struct writer *w, struct rama_cursor *c)
 				     (long long)seg[i][RAMA_SEG_OFFSET].i,
 				     (long long)seg[i][RAMA_SEG_LENGTH].i, seg[i][RAMA_SEG_START].f,
 				     seg[i][RAMA_SEG_END].f);
-			if (rama_cursor_has_threads(c))
+			if (rama_log_cursor_has_threads(c))
 				rama_out_u64(o, seg[i][RAMA_SEG_THREAD].u);
 			rama_out_char(o, ',');
 			text(o, w->col.name, w->col.named ? strlen(w->col.name) : 0);
@@ -103,7 +103,7 @@ static void segments(struct writer *w, struct rama_cursor *c)
 	}
 }
 
-static int record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
+static int record(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
 {
 	struct writer *w = ctx;
 

@@ -27,7 +27,7 @@ struct trace {
 	size_t n_records, records_room;
 };
 
-static int keep_layout(void *ctx, struct rama_cursor *c, const struct rama_record *r)
+static int keep_layout(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
 {
 	struct trace *t = ctx;
 	size_t comp = r->count[0] * RAMA_LUSTRE_COMP__WORDS;
@@ -63,17 +63,17 @@ static int keep_layout(void *ctx, struct rama_cursor *c, const struct rama_recor
 static int count_threads(struct trace *t)
 {
 	union rama_word seg[512][RAMA_SEG_WORDS];
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, &t->in->log, t->mod->id);
+	int rc = rama_log_cursor_open(&c, &t->in->log, t->mod->id);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 		struct rama_map ids = { 0 };
 		uint64_t last = 0;
 		unsigned kind;
 		int n;
 
-		while ((n = rama_cursor_segments(&c, seg, 512, &kind)) > 0) {
+		while ((n = rama_log_cursor_segments(&c, seg, 512, &kind)) > 0) {
 			for (int i = 0; i < n; i++) {
 				if ((ids.used == 0 || seg[i][RAMA_SEG_THREAD].u != last) &&
 				    rama_map_put(&ids, seg[i][RAMA_SEG_THREAD].u, NULL) == NULL)
@@ -96,7 +96,7 @@ static int count_threads(struct trace *t)
 		t->n_threads[t->n_records++] = ids.used > 0 ? (uint32_t)ids.used : 1;
 		rama_map_fini(&ids);
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc < 0 ? rc : 0;
 }
 
@@ -253,7 +253,7 @@ static void print_segment(struct trace *t, const char *head, size_t head_len, in
 	o->used = (size_t)(p - o->buf);
 }
 
-static int print_record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
+static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
 {
 	union rama_word seg[512][RAMA_SEG_WORDS];
 	struct trace *t = ctx;
@@ -266,7 +266,7 @@ static int print_record(void *ctx, struct rama_cursor *c, const struct rama_reco
 
 	snprintf(label, sizeof(label), "X_%s", t->mod->name + strlen("DXT_"));
 	print_record_head(t, r, c->index - 1, l);
-	while ((n = rama_cursor_segments(c, seg, 512, &kind)) > 0) {
+	while ((n = rama_log_cursor_segments(c, seg, 512, &kind)) > 0) {
 		char head[64], *p = head;
 
 		p = rama_put_pad(p, label, strlen(label), 8);
@@ -290,11 +290,11 @@ static int print_module(struct rama_cli_show *s, struct rama_cli_input *in, unsi
 	struct trace t = { .show = s, .in = in, .mod = rama_module_get(module) };
 	int rc = 0;
 
-	t.has_ids = rama_logfile_has_threads(&in->log, module);
+	t.has_ids = rama_log_has_threads(&in->log, module);
 	t.files = module != RAMA_MOD_DXT_MPIIO;
 	t.threads = s->threads;
 	for (unsigned i = 0; i < N_TRACES; i++)
-		t.threads = t.threads || rama_logfile_has_threads(&in->log, traces[i]);
+		t.threads = t.threads || rama_log_has_threads(&in->log, traces[i]);
 	rama_out_fmt(s->out, "\n%s# %s module data\n%s", stars, t.mod->name, stars);
 	if (!rama_cli_show_may_lack(s, &in->log, t.mod))
 		return 3;
@@ -307,12 +307,12 @@ static int print_module(struct rama_cli_show *s, struct rama_cli_input *in, unsi
 		rc = rama_cli_show_records(&all, in, RAMA_MOD_LUSTRE, keep_layout, &t);
 	}
 	if (rc == 0 && t.threads && t.has_ids) {
-		struct rama_hush before = rama_log_hush(&in->log);
+		struct rama_log_hush before = rama_log_set_hush(&in->log);
 
 		rc = count_threads(&t);
 		rama_log_unhush(&in->log, before);
 		t.has_ids =
-			rama_logfile_has_threads(&in->log, module); /* they may not fit after all */
+			rama_log_has_threads(&in->log, module); /* they may not fit after all */
 	}
 	if (rc == 0)
 		rc = rama_cli_show_records(s, in, module, print_record, &t);

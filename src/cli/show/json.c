@@ -31,7 +31,7 @@ static void value(struct rama_json *j, uint8_t type, bool is_id, union rama_word
 
 static void metadata(struct rama_json *j, const struct rama_log *log)
 {
-	char meta[RAMA_META_SIZE], *save = NULL;
+	char meta[RAMA_LOG_META_SIZE], *save = NULL;
 
 	rama_json_key(j, "metadata");
 	rama_json_open(j, '[');
@@ -53,7 +53,7 @@ static void metadata(struct rama_json *j, const struct rama_log *log)
 
 static void job(struct rama_json *j, const struct rama_log *log)
 {
-	const struct rama_job *b = &log->job;
+	const struct rama_log_job *b = &log->job;
 
 	rama_json_key(j, "job");
 	rama_json_open(j, '{');
@@ -104,14 +104,14 @@ static void item(void *ctx, const struct rama_cli_item *it)
 		value(&w->j, it->type, it->is_id, it->value);
 }
 
-static void segments(struct writer *w, struct rama_cursor *c)
+static void segments(struct writer *w, struct rama_log_cursor *c)
 {
 	union rama_word seg[512][RAMA_SEG_WORDS];
 	const char *open_list = NULL;
 	unsigned kind;
 	int n;
 
-	while ((n = rama_cursor_segments(c, seg, 512, &kind)) > 0) {
+	while ((n = rama_log_cursor_segments(c, seg, 512, &kind)) > 0) {
 		const char *name = kind == 0 ? "writes" : "reads";
 
 		if (open_list != name) {
@@ -127,7 +127,7 @@ static void segments(struct writer *w, struct rama_cursor *c)
 			rama_json_i64(&w->j, seg[i][RAMA_SEG_LENGTH].i);
 			rama_json_f64(&w->j, seg[i][RAMA_SEG_START].f);
 			rama_json_f64(&w->j, seg[i][RAMA_SEG_END].f);
-			if (rama_cursor_has_threads(c))
+			if (rama_log_cursor_has_threads(c))
 				rama_json_id(&w->j, seg[i][RAMA_SEG_THREAD].u);
 			rama_json_close(&w->j, ']');
 		}
@@ -137,7 +137,7 @@ static void segments(struct writer *w, struct rama_cursor *c)
 		rama_json_close(&w->j, ']');
 }
 
-static int record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
+static int record(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
 {
 	struct writer *w = ctx;
 	struct rama_cli_columns col;
@@ -229,7 +229,7 @@ static void perf(struct writer *w)
 
 static int module(struct writer *w, unsigned id)
 {
-	const struct rama_part *part = &w->in->log.part[id];
+	const struct rama_log_part *part = &w->in->log.part[id];
 	const struct rama_module *mod = rama_module_get(id);
 	bool sums = mod != NULL && (mod->flags & RAMA_TOTALS) && !w->show->dxt;
 	union rama_word *words = mod != NULL ? calloc(mod->record->words, sizeof(*words)) : NULL;

@@ -38,8 +38,8 @@ static void time_line(struct rama_out *o, const char *what, int64_t sec)
 static void job_lines(struct rama_out *o, const struct rama_log *log)
 {
 	static const char *const method[] = { "ZLIB", "BZIP2", "NONE" };
-	const struct rama_job *j = &log->job;
-	char meta[RAMA_META_SIZE], *save = NULL;
+	const struct rama_log_job *j = &log->job;
+	char meta[RAMA_LOG_META_SIZE], *save = NULL;
 
 	rama_out_fmt(o, "# darshan log version: %s\n", log->version);
 	rama_out_fmt(o, "# compression method: %s\n", method[log->compression]);
@@ -75,7 +75,7 @@ void rama_cli_show_preamble(struct rama_cli_show *s, const struct rama_log *log)
 	rama_out_text(o, "\n# log file regions\n# "
 			 "-------------------------------------------------------\n");
 	rama_out_fmt(o, "# header: %d bytes (uncompressed)\n",
-		     RAMA_HEADER_NEW); /* whatever the format: as the original */
+		     RAMA_LOG_HEADER_NEW); /* whatever the format: as the original */
 	rama_out_fmt(o, "# job data: %llu bytes (compressed)\n",
 		     (unsigned long long)log->job_part.stored_len);
 	rama_out_fmt(o, "# record table: %llu bytes (compressed)\n",
@@ -232,7 +232,7 @@ static void field_lines(struct section *s, const struct rama_record *r, uint8_t 
 	}
 }
 
-static int print_record(void *ctx, struct rama_cursor *c, const struct rama_record *r)
+static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
 {
 	struct section *s = ctx;
 	struct rama_cli_columns columns;

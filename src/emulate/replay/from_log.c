@@ -150,16 +150,16 @@ static int add_process(struct reader *r, const struct rama_record *rec)
 static int find_tasks(struct reader *r)
 {
 	struct rama_emu_story_task all = { .log = r->number, .parent = -1, .start = r->start };
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *rec;
 	int64_t task = -1;
-	int rc = rama_cursor_open(&c, &r->log, RAMA_MOD_PROCESS);
+	int rc = rama_log_cursor_open(&c, &r->log, RAMA_MOD_PROCESS);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &rec)) > 0) {
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
 		rc = add_process(r, rec);
 		rc = rc == 0 ? 1 : rc;
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	/* ranks that the log says nothing about: the job as a whole */
 	for (int64_t i = 0; rc == 0 && i < r->nprocs; i++) {
 		if (r->task_of[i] != 0)
@@ -285,7 +285,7 @@ static int add_use(struct reader *r, const struct rama_plan *p, const union rama
 
 static int add_record(struct reader *r, const struct rama_plan *p, const union rama_word *w)
 {
-	const struct rama_name *name = rama_log_name(&r->log, w[RAMA_ID].u);
+	const struct rama_log_name *name = rama_log_name_get(&r->log, w[RAMA_ID].u);
 	int64_t rank = w[RAMA_RANK].i, file;
 	int rc = 0;
 
@@ -304,17 +304,17 @@ static int add_record(struct reader *r, const struct rama_plan *p, const union r
 
 static int find_uses(struct reader *r, unsigned module)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *rec;
 	struct rama_plan plan;
-	int rc = rama_cursor_open(&c, &r->log, module);
+	int rc = rama_log_cursor_open(&c, &r->log, module);
 
 	rama_plan_init(&plan, rama_module_get(module));
-	while (rc > 0 && (rc = rama_cursor_next(&c, &rec)) > 0) {
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
 		rc = add_record(r, &plan, rec->w);
 		rc = rc == 0 ? 1 : rc;
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc < 0 ? rc : 0;
 }
 
@@ -322,7 +322,7 @@ static int find_uses(struct reader *r, unsigned module)
 
 static int read_all(struct reader *r)
 {
-	const struct rama_job *j = &r->log.job;
+	const struct rama_log_job *j = &r->log.job;
 	int rc;
 
 	r->nprocs = j->nprocs;
@@ -357,7 +357,7 @@ static int read_log(struct rama_emu_story *s, const char *path, uint32_t number,
 	if (rc == 0) {
 		rc = read_all(&r);
 		if (rc == 0)
-			rc = rama_logfile_annex_check(&r.log, e);
+			rc = rama_log_annex_check(&r.log, e);
 		if (rc < 0 && e->code == 0)
 			rama_err_set(e, rc, "%s",
 				     r.log.err.code != 0 ? r.log.err.text : rama_err_text(rc));

@@ -95,20 +95,20 @@ int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_
 
 static const char *name_of(const struct rama_log *log, uint64_t id)
 {
-	const struct rama_name *n = rama_log_name(log, id);
+	const struct rama_log_name *n = rama_log_name_get(log, id);
 
 	return n != NULL ? n->text : "unnamed";
 }
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-static int add_segments(struct loader *l, struct rama_cursor *c, uint32_t file, int64_t rank)
+static int add_segments(struct loader *l, struct rama_log_cursor *c, uint32_t file, int64_t rank)
 {
 	union rama_word seg[256][RAMA_SEG_WORDS];
 	unsigned kind = 0;
 	int n, rc = 0;
 
-	while (rc == 0 && (n = rama_cursor_segments(c, seg, 256, &kind)) > 0) {
+	while (rc == 0 && (n = rama_log_cursor_segments(c, seg, 256, &kind)) > 0) {
 		for (int i = 0; rc == 0 && i < n; i++) {
 			struct rama_emu_replay_op op = { .file = file,
 						     .rank = (int32_t)(l->rank_base + rank),
@@ -127,11 +127,11 @@ static int add_segments(struct loader *l, struct rama_cursor *c, uint32_t file, 
 
 static int load_trace(struct loader *l, unsigned module)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *rec;
-	int rc = rama_cursor_open(&c, &l->log, module);
+	int rc = rama_log_cursor_open(&c, &l->log, module);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &rec)) > 0) {
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
 		int64_t rank = rec->w[RAMA_RANK].i, file;
 		uint64_t *known = rama_map_get(&l->r->by_id, rec->w[RAMA_ID].u);
 		const char *name = name_of(&l->log, rec->w[RAMA_ID].u);
@@ -150,7 +150,7 @@ static int load_trace(struct loader *l, unsigned module)
 			l->r->files[file].traced = module == RAMA_MOD_DXT_MPIIO ? UPPER : l->number;
 		rc = rc == 0 ? 1 : rc;
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc < 0 ? rc : 0;
 }
 
@@ -247,13 +247,13 @@ static int shape_side(struct loader *l, const struct rama_plan *p, const union r
 
 static int load_counters(struct loader *l, unsigned module)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *rec;
 	struct rama_plan plan;
-	int rc = rama_cursor_open(&c, &l->log, module);
+	int rc = rama_log_cursor_open(&c, &l->log, module);
 
 	rama_plan_init(&plan, rama_module_get(module));
-	while (rc > 0 && (rc = rama_cursor_next(&c, &rec)) > 0) {
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
 		const union rama_word *w = rec->w;
 		const char *name = name_of(&l->log, w[RAMA_ID].u);
 		uint64_t *known = rama_map_get(&l->r->by_id, w[RAMA_ID].u);
@@ -275,7 +275,7 @@ static int load_counters(struct loader *l, unsigned module)
 			rc = shape_side(l, &plan, w, (uint32_t)file, true);
 		rc = rc == 0 ? 1 : rc;
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc < 0 ? rc : 0;
 }
 
@@ -284,14 +284,14 @@ static int load_counters(struct loader *l, unsigned module)
 /* what the processes themselves say they could not keep */
 static int count_lost(struct loader *l)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *rec;
-	int rc = rama_cursor_open(&c, &l->log, RAMA_MOD_PROCESS);
+	int rc = rama_log_cursor_open(&c, &l->log, RAMA_MOD_PROCESS);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &rec)) > 0)
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0)
 		if (rec->w[RAMA_PROCESS_EVENTS_LOST].i > 0)
 			l->r->lost += rec->w[RAMA_PROCESS_EVENTS_LOST].u;
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	return rc < 0 ? rc : 0;
 }
 
@@ -360,7 +360,7 @@ static int with_log(struct loader *l, const char *path, int (*act)(struct loader
 	if (rc == 0) {
 		rc = act(l);
 		if (rc == 0)
-			rc = rama_logfile_annex_check(&l->log, l->e);
+			rc = rama_log_annex_check(&l->log, l->e);
 		if (rc < 0 && l->e->code == 0)
 			rama_err_set(l->e, rc, "%s",
 				     l->log.err.code != 0 ? l->log.err.text : rama_err_text(rc));
@@ -372,7 +372,7 @@ static int with_log(struct loader *l, const char *path, int (*act)(struct loader
 
 static int find_era(struct loader *l)
 {
-	const struct rama_job *j = &l->log.job;
+	const struct rama_log_job *j = &l->log.job;
 
 	l->shift = (double)j->start_sec + 1e-9 * (double)j->start_nsec;
 	return 0;

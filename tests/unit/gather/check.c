@@ -41,19 +41,19 @@ struct check *check_one(const struct seg *s, const struct rama_gather_process *p
 {
 	struct check *c = calloc(1, sizeof(*c));
 	struct rama_segment *segment = malloc(sizeof(*segment));
-	struct rama_sink sink = { .write = take, .ctx = c };
+	struct rama_log_sink sink = { .write = take, .ctx = c };
 	struct rama_source src;
 	struct rama_err e = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 
 	c->bytes = calloc(1, CHECK_LOG);
 	rama_source_memory(&src, s->bytes, s->size);
 	assert_int_equal(rama_segment_open(segment, &src, &e), 0);
-	assert_int_equal(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0), 0);
+	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_PLAIN_BYTES, 0), 0);
 	if (rama_gather_one(segment, p, &w, &c->partial, &e) != 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(rama_writer_finish(&w, c->partial), 0);
-	rama_writer_fini(&w);
+	assert_int_equal(rama_log_writer_finish(&w, c->partial), 0);
+	rama_log_writer_fini(&w);
 	free(segment);
 	open_log(c);
 	return c;
@@ -85,18 +85,18 @@ void check_end(struct check *c)
 
 unsigned check_count(struct check *c, unsigned module)
 {
-	struct rama_cursor cur;
+	struct rama_log_cursor cur;
 	struct rama_record *r;
 	unsigned n = 0;
-	int rc = rama_cursor_open(&cur, &c->log, module);
+	int rc = rama_log_cursor_open(&cur, &c->log, module);
 
-	while (rc > 0 && (rc = rama_cursor_next(&cur, &r)) > 0)
+	while (rc > 0 && (rc = rama_log_cursor_next(&cur, &r)) > 0)
 		n++;
-	rama_cursor_close(&cur);
+	rama_log_cursor_close(&cur);
 	return n;
 }
 
-static void copy_record(struct check_record *to, struct rama_cursor *cur,
+static void copy_record(struct check_record *to, struct rama_log_cursor *cur,
 			const struct rama_record *r)
 {
 	unsigned kind, at[2] = { 0, 0 };
@@ -115,7 +115,7 @@ static void copy_record(struct check_record *to, struct rama_cursor *cur,
 		return;
 	assert_true(r->count[0] <= 1000 && r->count[1] <= 1000);
 	while ((kind = at[0] < r->count[0] ? 0 : 1, at[kind] < r->count[kind]) &&
-	       (n = rama_cursor_segments(cur, &to->seg[kind][at[kind]], 1000, &kind)) > 0)
+	       (n = rama_log_cursor_segments(cur, &to->seg[kind][at[kind]], 1000, &kind)) > 0)
 		at[kind] += (unsigned)n;
 	assert_int_equal(at[0], r->count[0]);
 	assert_int_equal(at[1], r->count[1]);
@@ -124,24 +124,24 @@ static void copy_record(struct check_record *to, struct rama_cursor *cur,
 struct check_record *check_get(struct check *c, unsigned module, unsigned n)
 {
 	struct check_record *to = rama_arena_alloc(&c->log.arena, sizeof(*to));
-	struct rama_cursor cur;
+	struct rama_log_cursor cur;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&cur, &c->log, module);
+	int rc = rama_log_cursor_open(&cur, &c->log, module);
 
 	assert_non_null(to);
 	memset(to, 0, sizeof(*to));
-	while (rc > 0 && (rc = rama_cursor_next(&cur, &r)) > 0 && n > 0)
+	while (rc > 0 && (rc = rama_log_cursor_next(&cur, &r)) > 0 && n > 0)
 		n--;
 	if (rc <= 0)
 		fail_msg("module %u has too few records", module);
 	copy_record(to, &cur, r);
-	rama_cursor_close(&cur);
+	rama_log_cursor_close(&cur);
 	return to;
 }
 
 const char *check_name(struct check *c, uint64_t id)
 {
-	const struct rama_name *n = rama_log_name(&c->log, id);
+	const struct rama_log_name *n = rama_log_name_get(&c->log, id);
 
 	return n != NULL ? n->text : NULL;
 }

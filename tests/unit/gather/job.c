@@ -200,7 +200,7 @@ static void notes_job_and_command(void **st)
 	assert_int_equal(c->log.job.jobid, 77);
 	assert_string_equal(c->log.job.exe, "make all");
 	assert_non_null(strstr(c->log.job.metadata, "site=here\n"));
-	assert_int_equal(c->partial, RAMA_PARTIAL_END);
+	assert_int_equal(c->partial, RAMA_LOG_PARTIAL_END);
 	assert_int_equal(j.result.partial, c->partial);
 	assert_int_equal(c->log.n_mounts, 2);
 	end(&j, c);
@@ -337,7 +337,7 @@ static void killed_processes_are_marked(void **st)
 	add(&j, &s);
 	c = gather(&j);
 	assert_int_equal(j.result.unfinished, 1);
-	assert_int_equal(c->partial, RAMA_PARTIAL_END);
+	assert_int_equal(c->partial, RAMA_LOG_PARTIAL_END);
 	assert_non_null(strstr(c->log.job.metadata, "iorama_unfinished=1\n"));
 	assert_int_equal(check_get(c, RAMA_MOD_PROCESS, 1)->w[RAMA_PROCESS_ENDED].i, 0);
 	assert_int_equal(c->log.job.end_sec, 1700000025); /* the last thing that is known */
@@ -532,7 +532,7 @@ static void ranks_without_segments_are_named(void **st)
 	c = gather(&j);
 	assert_int_equal(c->log.job.nprocs, 6);
 	assert_non_null(strstr(c->log.job.metadata, "\niorama_missing=0,2-3,5\n"));
-	assert_true(c->partial & RAMA_PARTIAL_END);
+	assert_true(c->partial & RAMA_LOG_PARTIAL_END);
 	end(&j, c);
 }
 

@@ -215,7 +215,7 @@ static void torn_slots_are_kept(void **st)
 	f->w[RAMA_POSIX_OPENS].i = 5;
 	f->seq = 3;
 	c = check_one(&s, &check_alone);
-	assert_int_equal(c->partial, RAMA_PARTIAL_END);
+	assert_int_equal(c->partial, RAMA_LOG_PARTIAL_END);
 	assert_int_equal(check_get(c, RAMA_MOD_POSIX, 0)->w[RAMA_POSIX_OPENS].i, 5);
 	check_end(c);
 	seg_free(&s);
@@ -234,7 +234,7 @@ static void unfinished_marks_every_module(void **st)
 	s.state->phase = RAMA_SEG_RUNNING;
 	seg_posix(&s, seg_name(&s, "/a"));
 	c = check_one(&s, &p);
-	assert_int_equal(c->partial, RAMA_PARTIAL_END);
+	assert_int_equal(c->partial, RAMA_LOG_PARTIAL_END);
 	check_end(c);
 	seg_free(&s);
 }

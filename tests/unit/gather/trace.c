@@ -76,7 +76,7 @@ static void segments_are_in_order_of_start(void **st)
 static void large_traces(void **st)
 {
 	enum { CHUNKS = 1000, FILES = 7, SUM = CHUNKS * (int)RAMA_SEG_CHUNK_EVENTS };
-	struct rama_cursor cur;
+	struct rama_log_cursor cur;
 	struct rama_record *r;
 	uint64_t seen = 0, records = 0;
 	uint32_t name[FILES];
@@ -100,15 +100,15 @@ static void large_traces(void **st)
 	}
 	assert_true(SUM > 256 << 10);
 	c = check_one(&s, &check_alone);
-	assert_int_equal(rama_cursor_open(&cur, &c->log, RAMA_MOD_DXT_POSIX), 1);
-	while (rama_cursor_next(&cur, &r) > 0) {
+	assert_int_equal(rama_log_cursor_open(&cur, &c->log, RAMA_MOD_DXT_POSIX), 1);
+	while (rama_log_cursor_next(&cur, &r) > 0) {
 		union rama_word seg[100][RAMA_SEG_WORDS];
 		double last = 0;
 		unsigned kind;
 		int n;
 
 		records++;
-		while ((n = rama_cursor_segments(&cur, seg, 100, &kind)) > 0) {
+		while ((n = rama_log_cursor_segments(&cur, seg, 100, &kind)) > 0) {
 			for (int i = 0; i < n; i++, seen++) {
 				uint64_t start = seg[i][RAMA_SEG_OFFSET].u; /* it says itself */
 
@@ -119,7 +119,7 @@ static void large_traces(void **st)
 			}
 		}
 	}
-	rama_cursor_close(&cur);
+	rama_log_cursor_close(&cur);
 	assert_int_equal(records, FILES);
 	assert_int_equal(seen, SUM);
 	check_end(c);

@@ -14,7 +14,7 @@ struct made *made_new(int64_t nprocs, double start, double run_time)
 	double end = start + run_time;
 
 	assert_non_null(m);
-	m->job = (struct rama_job){ .uid = 1000,
+	m->job = (struct rama_log_job){ .uid = 1000,
 				    .jobid = 42,
 				    .nprocs = nprocs,
 				    .start_sec = MADE_START + (int64_t)start,
@@ -134,7 +134,7 @@ static int put(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama
 	return 0;
 }
 
-static void write_module(struct made *m, struct rama_writer *w, const struct rama_module *mod)
+static void write_module(struct made *m, struct rama_log_writer *w, const struct rama_module *mod)
 {
 	bool begun = false;
 
@@ -145,15 +145,15 @@ static void write_module(struct made *m, struct rama_writer *w, const struct ram
 		if (row->module != mod->id)
 			continue;
 		if (!begun)
-			assert_int_equal(rama_writer_module(w, mod->id, mod->newest), 0);
+			assert_int_equal(rama_log_writer_module(w, mod->id, mod->newest), 0);
 		begun = true;
 		for (unsigned k = 0; k < 2; k++) {
 			r.array[k] = row->array[k];
 			r.count[k] = row->count[k];
 		}
-		assert_int_equal(rama_writer_record(w, &r), 0);
+		assert_int_equal(rama_log_writer_record(w, &r), 0);
 		if (row->n_segs > 0)
-			assert_int_equal(rama_writer_segments(w, row->seg, row->n_segs), 0);
+			assert_int_equal(rama_log_writer_segments(w, row->seg, row->n_segs), 0);
 	}
 }
 
@@ -167,25 +167,25 @@ static void on_problem(void *ctx, const char *line)
 
 struct rama_log *made_log(struct made *m)
 {
-	static const struct rama_mount mounts[] = { { "/", "ext4", 1, 0 },
+	static const struct rama_log_mount mounts[] = { { "/", "ext4", 1, 0 },
 						    { "/scratch", "lustre", 8, 1 } };
 	struct rama_log_options opt = { .problem = on_problem, .ctx = m };
-	struct rama_sink sink = { .write = put, .ctx = m };
+	struct rama_log_sink sink = { .write = put, .ctx = m };
 	struct rama_err e = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 
-	assert_int_equal(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0), 0);
-	assert_int_equal(rama_writer_job(&w, &m->job, mounts, 2), 0);
+	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_PLAIN_BYTES, 0), 0);
+	assert_int_equal(rama_log_writer_job(&w, &m->job, mounts, 2), 0);
 	for (size_t i = 0; i < m->n_names; i++)
-		assert_int_equal(rama_writer_name(&w,
+		assert_int_equal(rama_log_writer_name(&w,
 						  rama_record_id(m->names[i], strlen(m->names[i])),
 						  m->names[i], strlen(m->names[i])),
 				 0);
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
 		if (rama_module_get(id) != NULL)
 			write_module(m, &w, rama_module_get(id));
-	assert_int_equal(rama_writer_finish(&w, m->partial), 0);
-	rama_writer_fini(&w);
+	assert_int_equal(rama_log_writer_finish(&w, m->partial), 0);
+	rama_log_writer_fini(&w);
 	rama_source_memory(&m->src, m->bytes, m->n);
 	assert_int_equal(rama_log_open(&m->log, &m->src, &opt, &e), 0);
 	m->closed = true;

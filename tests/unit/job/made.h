@@ -20,7 +20,7 @@ struct made_row {
 
 /* a log that is being made, then open for reading */
 struct made {
-	struct rama_job job;
+	struct rama_log_job job;
 	char names[64][128];
 	size_t n_names;
 	struct made_row *row[4096];

@@ -136,7 +136,7 @@ static void what_is_missing_is_told(void **st)
 		memcpy(w[RAMA_PROCESS_HOSTNAME].b, "nid1", 4);
 	}
 	snprintf(m->job.metadata, sizeof(m->job.metadata),
-		 "lib_ver=x\n" RAMA_META_MISSING "2\n" RAMA_META_UNFINISHED "1\n");
+		 "lib_ver=x\n" RAMA_LOG_META_MISSING "2\n" RAMA_LOG_META_UNFINISHED "1\n");
 	m->partial = 1ull << RAMA_MOD_POSIX;
 	made_view(m, &v);
 	assert_false(v.complete);

@@ -9,17 +9,17 @@
 /* POSIX and its trace, by `threads` threads in turn; processes; and a section that nobody knows */
 static void make_log(struct memfile *f, uint8_t kind, unsigned threads)
 {
-	static const struct rama_logfile_section foreign = { .id = 777, .version = 3, .flags = 6 };
+	static const struct rama_log_section foreign = { .id = 777, .version = 3, .flags = 6 };
 	struct rng r = { 5 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct sample s;
 
 	writer_start(&w, f, kind);
-	rama_writer_name(&w, 1, "/home/one", 9);
-	rama_writer_module(&w, RAMA_MOD_POSIX, 4);
+	rama_log_writer_name(&w, 1, "/home/one", 9);
+	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
 	sample_make(&s, RAMA_MOD_POSIX, &r, 0);
 	sample_write(&w, &s);
-	rama_writer_module(&w, RAMA_MOD_DXT_POSIX, 2);
+	rama_log_writer_module(&w, RAMA_MOD_DXT_POSIX, 2);
 	for (unsigned i = 0; i < 3; i++) {
 		sample_make(&s, RAMA_MOD_DXT_POSIX, &r, i);
 		s.w[RAMA_DXT_WRITE_COUNT].u = s.r.count[0] = SEGMENTS;
@@ -28,11 +28,11 @@ static void make_log(struct memfile *f, uint8_t kind, unsigned threads)
 			s.seg[0][k][RAMA_SEG_THREAD].u = threads > 0 ? 7000 + k % threads : 0;
 		sample_write(&w, &s);
 	}
-	rama_writer_module(&w, RAMA_MOD_EXTRA, 1);
+	rama_log_writer_module(&w, RAMA_MOD_EXTRA, 1);
 	sample_make(&s, RAMA_MOD_EXTRA, &r, 0);
 	sample_write(&w, &s);
-	rama_logfile_writer_section(&w, &foreign);
-	rama_logfile_writer_bytes(&w, "what later versions say", 23);
+	rama_log_writer_section(&w, &foreign);
+	rama_log_writer_bytes(&w, "what later versions say", 23);
 	writer_end(&w, 1ull << RAMA_MOD_EXTRA | 1ull << RAMA_MOD_POSIX);
 }
 
@@ -69,7 +69,7 @@ static void ours_is_not_in_the_header(void **state)
 	struct memfile f = { 0 };
 
 	(void)state;
-	make_log(&f, RAMA_ZLIB, 2);
+	make_log(&f, RAMA_LOG_ZLIB, 2);
 	for (unsigned id = 18; id < RAMA_MODULES; id++) {
 		assert_int_equal(number(&f, 48 + 16 * id), 0);
 		assert_int_equal(number(&f, 56 + 16 * id), 0);
@@ -84,28 +84,28 @@ static void ours_is_not_in_the_header(void **state)
 static void it_comes_back(void **state)
 {
 	(void)state;
-	for (uint8_t kind = RAMA_ZLIB; kind <= RAMA_PLAIN_BYTES; kind++) {
+	for (uint8_t kind = RAMA_LOG_ZLIB; kind <= RAMA_LOG_PLAIN_BYTES; kind++) {
 		for (unsigned threads = 0; threads < 4; threads++) {
 			struct memfile f = { 0 };
 			struct reading in;
-			const struct rama_logfile_section *s;
+			const struct rama_log_section *s;
 
 			make_log(&f, kind, threads);
 			reading_open(&in, &f);
 			assert_int_equal(in.log.annex.n, threads > 0 ? 3 : 2);
 			assert_int_equal(in.log.part[RAMA_MOD_EXTRA].version, 1);
 			assert_true(in.log.partial >> RAMA_MOD_EXTRA & 1);
-			assert_int_equal(rama_logfile_has_threads(&in.log, RAMA_MOD_DXT_POSIX),
+			assert_int_equal(rama_log_has_threads(&in.log, RAMA_MOD_DXT_POSIX),
 					 threads > 0);
-			assert_false(rama_logfile_has_threads(&in.log, RAMA_MOD_DXT_MPIIO));
-			s = rama_logfile_annex_find(&in.log.annex, 777);
+			assert_false(rama_log_has_threads(&in.log, RAMA_MOD_DXT_MPIIO));
+			s = rama_log_annex_find(&in.log.annex, 777);
 			assert_non_null(s);
 			assert_int_equal(s->version, 3);
 			assert_int_equal(s->flags, 6);
-			assert_false(rama_logfile_section_known(&in.log, s));
+			assert_false(rama_log_section_known(&in.log, s));
 			assert_int_equal(reading_walk(&in), 0);
 			assert_int_equal(in.lines, 0);
-			assert_int_equal(rama_logfile_annex_check(&in.log, NULL), 0);
+			assert_int_equal(rama_log_annex_check(&in.log, NULL), 0);
 			reading_close(&in);
 			memfile_free(&f);
 		}
@@ -123,7 +123,7 @@ static void left_out(struct memfile *f, const char *words)
 	if (in.lines != 1 || strstr(in.last, words) == NULL)
 		fail_msg("%u notes, '%s', not '%s'", in.lines, in.last, words);
 	assert_int_equal(in.log.problems, 0);
-	assert_int_not_equal(rama_logfile_annex_check(&in.log, &in.err), 0);
+	assert_int_not_equal(rama_log_annex_check(&in.log, &in.err), 0);
 	assert_string_equal(in.err.text, in.last);
 	assert_true(in.log.part[RAMA_MOD_POSIX].len > 0);
 	assert_true(in.log.part[RAMA_MOD_DXT_POSIX].len > 0);
@@ -145,7 +145,7 @@ static void a_bad_footer_is_a_note(void **state)
 	struct memfile f = { 0 };
 
 	(void)state;
-	make_log(&f, RAMA_ZLIB, 2);
+	make_log(&f, RAMA_LOG_ZLIB, 2);
 	for (size_t i = 0; i < LENGTH(odd); i++) {
 		for (size_t back = 48; back > 16; back -= 8) {
 			uint64_t was = number(&f, f.n - back);
@@ -192,7 +192,7 @@ static void a_bad_directory_is_a_note(void **state)
 	uint64_t dir;
 
 	(void)state;
-	make_log(&f, RAMA_ZLIB, 2);
+	make_log(&f, RAMA_LOG_ZLIB, 2);
 	dir = number(&f, f.n - 40);
 	for (size_t i = 0; i < 3; i++) {
 		with_entry(&f, i, 16, 0, "outside");
@@ -219,7 +219,7 @@ static void a_damaged_section_is_left_out(void **state)
 	struct reading in;
 
 	(void)state;
-	make_log(&f, RAMA_PLAIN_BYTES, 2);
+	make_log(&f, RAMA_LOG_PLAIN_BYTES, 2);
 	for (size_t i = 0; i < 3; i++) {
 		size_t entry = (size_t)number(&f, f.n - 40) + 32 * i;
 		size_t off = (size_t)number(&f, entry + 16), len = (size_t)number(&f, entry + 24);
@@ -244,7 +244,7 @@ static void a_module_is_not_taken_twice(void **state)
 	size_t entry;
 
 	(void)state;
-	make_log(&f, RAMA_ZLIB, 2);
+	make_log(&f, RAMA_LOG_ZLIB, 2);
 	entry = (size_t)number(&f, f.n - 40);
 	memcpy(f.bytes + 48 + 16 * RAMA_MOD_EXTRA, f.bytes + 48 + 16 * RAMA_MOD_POSIX, 16);
 	f.bytes[1072 + 4 * RAMA_MOD_EXTRA] = 1;
@@ -259,16 +259,16 @@ static void a_module_is_not_taken_twice(void **state)
 static void foreign_bytes_are_no_loss(void **state)
 {
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct reading in;
 
 	(void)state;
-	writer_start(&w, &f, RAMA_ZLIB);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
 	writer_end(&w, 0);
 	memfile_append(&f, "appended by others", 18);
 	assert_int_equal(reading_try(&in, f.bytes, f.n, false), 0);
 	assert_int_equal(in.lines, 1);
-	assert_int_equal(rama_logfile_annex_check(&in.log, NULL), 0);
+	assert_int_equal(rama_log_annex_check(&in.log, NULL), 0);
 	reading_close(&in);
 	memfile_free(&f);
 }
@@ -282,31 +282,31 @@ static unsigned with_word(unsigned at, uint64_t v)
 	union rama_word seg[4][RAMA_SEG_WORDS];
 	unsigned known = 0, kind;
 	struct memfile f = { 0 };
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	struct reading in;
 	size_t entry;
 	int n;
 
-	make_log(&f, RAMA_PLAIN_BYTES, 2);
+	make_log(&f, RAMA_LOG_PLAIN_BYTES, 2);
 	entry = (size_t)number(&f, f.n - 40) + 64;
 	assert_int_equal((uint32_t)number(&f, entry), RAMA_REPORT_TABLE_SECTION_THREADS_POSIX);
 	memcpy(f.bytes + number(&f, entry + 16) + 8 * at, &v, 8);
 	seal_section(&f, entry);
 	reading_open(&in, &f);
-	assert_int_equal(rama_cursor_open(&c, &in.log, RAMA_MOD_DXT_POSIX), 1);
+	assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_MOD_DXT_POSIX), 1);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(rama_cursor_next(&c, &r), 1);
-		while ((n = rama_cursor_segments(&c, seg, 4, &kind)) > 0)
+		assert_int_equal(rama_log_cursor_next(&c, &r), 1);
+		while ((n = rama_log_cursor_segments(&c, seg, 4, &kind)) > 0)
 			for (int k = 0; k < n; k++)
 				known += seg[k][RAMA_SEG_THREAD].u / 1000 == 7;
 	}
-	assert_int_equal(rama_cursor_next(&c, &r), 0);
-	assert_int_equal(rama_cursor_has_threads(&c), in.lines == 0);
-	rama_cursor_close(&c);
+	assert_int_equal(rama_log_cursor_next(&c, &r), 0);
+	assert_int_equal(rama_log_cursor_has_threads(&c), in.lines == 0);
+	rama_log_cursor_close(&c);
 	assert_int_equal(reading_walk(&in), 0);
-	assert_int_equal(rama_logfile_has_threads(&in.log, RAMA_MOD_DXT_POSIX), in.lines == 0);
-	assert_int_equal(rama_logfile_annex_check(&in.log, NULL) == 0, in.lines == 0);
+	assert_int_equal(rama_log_has_threads(&in.log, RAMA_MOD_DXT_POSIX), in.lines == 0);
+	assert_int_equal(rama_log_annex_check(&in.log, NULL) == 0, in.lines == 0);
 	assert_true(in.lines <= 1);
 	assert_int_equal(in.log.problems, 0);
 	reading_close(&in);
@@ -336,23 +336,23 @@ static void threads_that_do_not_fit_are_left_out(void **state)
 /* the first note counts, even if the walk that found it was silent */
 static void it_is_said_once(void **state)
 {
-	struct rama_short_trace s;
+	struct rama_log_short_trace s;
 	struct memfile f = { 0 };
 	struct reading in;
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	size_t entry;
 
 	(void)state;
-	make_log(&f, RAMA_PLAIN_BYTES, 1);
+	make_log(&f, RAMA_LOG_PLAIN_BYTES, 1);
 	entry = (size_t)number(&f, f.n - 40) + 64;
 	f.bytes[number(&f, entry + 16)]++;
 	seal_section(&f, entry);
 	reading_open(&in, &f);
-	assert_int_equal(rama_short_trace_find(&s, &in.log, RAMA_MOD_DXT_POSIX), 0);
+	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_MOD_DXT_POSIX), 0);
 	assert_int_equal(in.lines, 0);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(rama_cursor_open(&c, &in.log, RAMA_MOD_DXT_POSIX), 1);
-		rama_cursor_close(&c);
+		assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_MOD_DXT_POSIX), 1);
+		rama_log_cursor_close(&c);
 		assert_int_equal(in.lines, 1);
 	}
 	reading_close(&in);
@@ -372,14 +372,14 @@ static void checksums_of_parts_make_that_of_the_whole(void **state)
 		b[i] = (unsigned char)rng_below(&r, 256);
 	for (size_t i = 0; i < LENGTH(cuts); i++) {
 		size_t n = cuts[i];
-		uint32_t first = rama_logfile_crc(0, b, n),
-			 second = rama_logfile_crc(0, b + n, sizeof(b) - n),
+		uint32_t first = rama_log_crc(0, b, n),
+			 second = rama_log_crc(0, b + n, sizeof(b) - n),
 			 whole = (uint32_t)crc32(0, b, sizeof(b));
 
-		assert_int_equal(rama_logfile_crc(first, b + n, sizeof(b) - n), whole);
-		assert_int_equal(rama_logfile_crc_join(first, second, sizeof(b) - n), whole);
+		assert_int_equal(rama_log_crc(first, b + n, sizeof(b) - n), whole);
+		assert_int_equal(rama_log_crc_join(first, second, sizeof(b) - n), whole);
 		/* as zlib says it, for lengths that no memory holds */
-		assert_int_equal(rama_logfile_crc_join(first, second, 1ull << 40 | n),
+		assert_int_equal(rama_log_crc_join(first, second, 1ull << 40 | n),
 				 (uint32_t)crc32_combine(first, second, (z_off_t)(1ull << 40 | n)));
 	}
 }

@@ -23,23 +23,23 @@ static const char *const names[] = {
 struct hidden {
 	struct memfile file;
 	struct reading in;
-	struct rama_anon a;
+	struct rama_log_anon a;
 };
 
 /* a log of all the names, and a key for it */
 static void hide_with(struct hidden *h, const char *key)
 {
-	struct rama_writer w;
+	struct rama_log_writer w;
 
 	*h = (struct hidden){ 0 };
-	writer_start(&w, &h->file, RAMA_ZLIB);
+	writer_start(&w, &h->file, RAMA_LOG_ZLIB);
 	for (size_t i = 0; i < LENGTH(names); i++)
-		rama_writer_name(&w, rama_record_id(names[i], strlen(names[i])), names[i],
+		rama_log_writer_name(&w, rama_record_id(names[i], strlen(names[i])), names[i],
 				 strlen(names[i]));
-	rama_writer_name(&w, 12345, "/scratch/id is no hash of this", 30);
+	rama_log_writer_name(&w, 12345, "/scratch/id is no hash of this", 30);
 	writer_end(&w, 0);
 	reading_open(&h->in, &h->file);
-	h->a = (struct rama_anon){ .key = rama_sipkey_from(key, strlen(key)), .log = &h->in.log };
+	h->a = (struct rama_log_anon){ .key = rama_sipkey_from(key, strlen(key)), .log = &h->in.log };
 }
 
 static void hidden_free(struct hidden *h)
@@ -50,8 +50,8 @@ static void hidden_free(struct hidden *h)
 
 static char *new_name(const struct hidden *h, const char *name)
 {
-	char to[RAMA_ANON_NAME];
-	size_t n = rama_anon_name(&h->a, name, to);
+	char to[RAMA_LOG_ANON_NAME];
+	size_t n = rama_log_anon_name(&h->a, name, to);
 
 	assert_int_equal(n, strlen(to));
 	return strdup(to);
@@ -148,15 +148,15 @@ static void ids_are_hashes_of_the_new_names(void **state)
 		char *n = new_name(&h, names[i]);
 		uint64_t id = rama_record_id(names[i], strlen(names[i]));
 
-		assert_true(rama_anon_id(&h.a, id) == rama_record_id(n, strlen(n)));
+		assert_true(rama_log_anon_id(&h.a, id) == rama_record_id(n, strlen(n)));
 		free(n);
 	}
-	assert_int_equal(rama_anon_id(&h.a, 0), 0); /* no id */
+	assert_int_equal(rama_log_anon_id(&h.a, 0), 0); /* no id */
 	/* ids that are no hashes, and ids without a name: still hidden, still the same each time */
-	assert_true(rama_anon_id(&h.a, 12345) != 12345);
-	assert_true(rama_anon_id(&h.a, 777) != 777);
-	assert_true(rama_anon_id(&h.a, 777) == rama_anon_id(&h.a, 777));
-	assert_true(rama_anon_id(&h.a, 777) != rama_anon_id(&h.a, 778));
+	assert_true(rama_log_anon_id(&h.a, 12345) != 12345);
+	assert_true(rama_log_anon_id(&h.a, 777) != 777);
+	assert_true(rama_log_anon_id(&h.a, 777) == rama_log_anon_id(&h.a, 777));
+	assert_true(rama_log_anon_id(&h.a, 777) != rama_log_anon_id(&h.a, 778));
 	hidden_free(&h);
 }
 
@@ -164,7 +164,7 @@ static void the_longest_names_fit(void **state)
 {
 	char name[5000], mount[3000];
 	struct hidden h;
-	struct rama_mount m = { mount, "x", sizeof(mount) - 1, 0 };
+	struct rama_log_mount m = { mount, "x", sizeof(mount) - 1, 0 };
 	char *n;
 
 	(void)state;
@@ -203,20 +203,20 @@ static void references_follow_the_new_ids(void **state)
 	hide_with(&h, "key");
 	make_record(&s, RAMA_MOD_H5D, dataset);
 	s.w[RAMA_H5D_FILE_REC_ID].u = file;
-	rama_anon_record(&h.a, &s.r);
-	assert_true(s.w[RAMA_ID].u == rama_anon_id(&h.a, dataset));
-	assert_true(s.w[RAMA_H5D_FILE_REC_ID].u == rama_anon_id(&h.a, file));
+	rama_log_anon_record(&h.a, &s.r);
+	assert_true(s.w[RAMA_ID].u == rama_log_anon_id(&h.a, dataset));
+	assert_true(s.w[RAMA_H5D_FILE_REC_ID].u == rama_log_anon_id(&h.a, file));
 	make_record(&s, RAMA_MOD_PNETCDF_VAR, dataset);
 	s.w[RAMA_PNETCDF_VAR_FILE_REC_ID].u = file;
-	rama_anon_record(&h.a, &s.r);
-	assert_true(s.w[RAMA_PNETCDF_VAR_FILE_REC_ID].u == rama_anon_id(&h.a, file));
+	rama_log_anon_record(&h.a, &s.r);
+	assert_true(s.w[RAMA_PNETCDF_VAR_FILE_REC_ID].u == rama_log_anon_id(&h.a, file));
 	make_record(&s, RAMA_MOD_POSIX, file);
 	s.w[RAMA_POSIX_RENAMED_FROM].u = dataset;
-	rama_anon_record(&h.a, &s.r);
-	assert_true(s.w[RAMA_POSIX_RENAMED_FROM].u == rama_anon_id(&h.a, dataset));
+	rama_log_anon_record(&h.a, &s.r);
+	assert_true(s.w[RAMA_POSIX_RENAMED_FROM].u == rama_log_anon_id(&h.a, dataset));
 	make_record(&s, RAMA_MOD_POSIX, file);
 	s.w[RAMA_POSIX_RENAMED_FROM].u = 0;
-	rama_anon_record(&h.a, &s.r);
+	rama_log_anon_record(&h.a, &s.r);
 	assert_int_equal(s.w[RAMA_POSIX_RENAMED_FROM].u, 0);
 	hidden_free(&h);
 }
@@ -230,7 +230,7 @@ static void counters_stay(void **state)
 	hide_with(&h, "key");
 	make_record(&s, RAMA_MOD_STDIO, 5);
 	before = s;
-	rama_anon_record(&h.a, &s.r);
+	rama_log_anon_record(&h.a, &s.r);
 	assert_true(s.w[RAMA_ID].u != 5);
 	assert_memory_equal(&s.w[RAMA_RANK], &before.w[RAMA_RANK], 248 - 8);
 	hidden_free(&h);
@@ -248,7 +248,7 @@ static size_t hidden_command(struct hidden *h, const char *command, char to[100]
 	memcpy(s.array[0], command, strlen(command));
 	memset(&s.w[RAMA_PROCESS_HOSTNAME], 0, 64);
 	memcpy(&s.w[RAMA_PROCESS_HOSTNAME], "node17", 6);
-	rama_anon_record(&h->a, &s.r);
+	rama_log_anon_record(&h->a, &s.r);
 	assert_memory_equal(&s.w[RAMA_PROCESS_HOSTNAME], "host-", 5);
 	assert_int_equal(s.r.count[0], s.w[RAMA_PROCESS_COMMAND_WORDS].u);
 	assert_true(s.r.count[0] <= 6);
@@ -262,13 +262,13 @@ static size_t hidden_command(struct hidden *h, const char *command, char to[100]
 static void command_lines_of_processes_are_hidden(void **state)
 {
 	char one[100], other[100], text[1000], exe[64];
-	struct rama_job job = { .exe = "secret --password 1234567890 --and more of it" };
+	struct rama_log_job job = { .exe = "secret --password 1234567890 --and more of it" };
 	struct hidden h;
 
 	(void)state;
 	hide_with(&h, "key");
 	assert_int_equal(hidden_command(&h, job.exe, one), 42);
-	rama_anon_job(&h.a, &job, exe);
+	rama_log_anon_job(&h.a, &job, exe);
 	assert_string_equal(one, exe); /* the same program is the same everywhere */
 	assert_int_equal(hidden_command(&h, "secret with other arguments that are long", other),
 			 42);
@@ -295,14 +295,14 @@ static void hosts_are_hidden_and_told_apart(void **state)
 	memset(a.w[RAMA_DXT_HOSTNAME].b, 'h', 64); /* fills all of its room */
 	memset(b.w[RAMA_DXT_HOSTNAME].b, 0, 64);
 	memcpy(b.w[RAMA_DXT_HOSTNAME].b, "node17", 6);
-	rama_anon_record(&h.a, &a.r);
-	rama_anon_record(&h.a, &b.r);
+	rama_log_anon_record(&h.a, &a.r);
+	rama_log_anon_record(&h.a, &b.r);
 	assert_null(strstr(b.w[RAMA_DXT_HOSTNAME].b, "node17"));
 	assert_true(strnlen(a.w[RAMA_DXT_HOSTNAME].b, 64) < 64);
 	assert_string_not_equal(a.w[RAMA_DXT_HOSTNAME].b, b.w[RAMA_DXT_HOSTNAME].b);
 	make_record(&a, RAMA_MOD_APMPI, 5);
 	memset(a.w[RAMA_APMPI_PROCESSOR_NAME].b, 'h', 128);
-	rama_anon_record(&h.a, &a.r);
+	rama_log_anon_record(&h.a, &a.r);
 	assert_null(memchr(a.w[RAMA_APMPI_PROCESSOR_NAME].b + 4, 'h', 124)); /* behind host-... */
 	hidden_free(&h);
 }
@@ -317,26 +317,26 @@ static void job_numbers_of_launchers_are_hidden_too(void **state)
 	hide_with(&h, "key");
 	sample_make(&s, RAMA_MOD_APXC, &r, 0);
 	s.w[RAMA_APXC_HEADER_APPLICATION_ID].u = 4242;
-	rama_anon_record(&h.a, &s.r);
+	rama_log_anon_record(&h.a, &s.r);
 	assert_true(s.w[RAMA_APXC_HEADER_APPLICATION_ID].u != 4242);
 	make_record(&s, RAMA_MOD_BGQ, 5);
 	s.w[RAMA_BGQ_CSJOBID].i = 4242;
-	rama_anon_record(&h.a, &s.r);
+	rama_log_anon_record(&h.a, &s.r);
 	assert_true(s.w[RAMA_BGQ_CSJOBID].i != 4242);
 	hidden_free(&h);
 }
 
 static void user_job_and_command_line_are_hidden(void **state)
 {
-	struct rama_job a = plain_job, b = plain_job;
+	struct rama_log_job a = plain_job, b = plain_job;
 	char exe[2][64];
 	struct hidden h;
 
 	(void)state;
 	hide_with(&h, "key");
 	b.exe = "/opt/bin/app --steps 11";
-	rama_anon_job(&h.a, &a, exe[0]);
-	rama_anon_job(&h.a, &b, exe[1]);
+	rama_log_anon_job(&h.a, &a, exe[0]);
+	rama_log_anon_job(&h.a, &b, exe[1]);
 	assert_true(a.uid >= 0 && a.uid != plain_job.uid);
 	assert_true(a.jobid >= 0 && a.jobid != plain_job.jobid);
 	assert_null(strstr(a.exe, "app"));

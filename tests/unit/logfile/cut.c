@@ -8,14 +8,14 @@ static void small_log(struct memfile *f, uint8_t compression)
 	static const unsigned modules[] = { RAMA_MOD_LUSTRE, RAMA_MOD_STDIO, RAMA_MOD_DXT_POSIX,
 					    RAMA_MOD_MDHIM, RAMA_MOD_HEATMAP };
 	struct rng r = { 16 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct sample s;
 
 	writer_start(&w, f, compression);
-	rama_writer_name(&w, 1, "/home/one", 9);
-	rama_writer_name(&w, 2, "/home/two", 9);
+	rama_log_writer_name(&w, 1, "/home/one", 9);
+	rama_log_writer_name(&w, 2, "/home/two", 9);
 	for (size_t k = 0; k < LENGTH(modules); k++) {
-		rama_writer_module(&w, modules[k], rama_module_get(modules[k])->newest);
+		rama_log_writer_module(&w, modules[k], rama_module_get(modules[k])->newest);
 		for (unsigned i = 0; i < 2; i++) {
 			sample_make(&s, modules[k], &r, i);
 			if (modules[k] == RAMA_MOD_DXT_POSIX)
@@ -35,7 +35,7 @@ static size_t regions_end(const struct memfile *f)
 
 	reading_open(&in, f);
 	assert_int_equal(in.log.annex.n, 1);
-	assert_true(rama_logfile_has_threads(&in.log, RAMA_MOD_DXT_POSIX));
+	assert_true(rama_log_has_threads(&in.log, RAMA_MOD_DXT_POSIX));
 	end = (size_t)(in.log.part[RAMA_MOD_HEATMAP].off + in.log.part[RAMA_MOD_HEATMAP].len);
 	reading_close(&in);
 	return end;
@@ -44,13 +44,13 @@ static size_t regions_end(const struct memfile *f)
 /* bzip2 is slow to start, and no different */
 static size_t step_of(uint8_t kind)
 {
-	return kind == RAMA_BZIP2 ? 13 : 1;
+	return kind == RAMA_LOG_BZIP2 ? 13 : 1;
 }
 
 static void a_log_cut_anywhere_is_read_as_far_as_it_goes(void **state)
 {
 	(void)state;
-	for (uint8_t kind = RAMA_ZLIB; kind <= RAMA_PLAIN_BYTES; kind++) {
+	for (uint8_t kind = RAMA_LOG_ZLIB; kind <= RAMA_LOG_PLAIN_BYTES; kind++) {
 		struct memfile f = { 0 };
 		struct reading in;
 
@@ -65,7 +65,7 @@ static void a_log_cut_anywhere_is_read_as_far_as_it_goes(void **state)
 
 			memcpy(b, f.bytes, n);
 			rc = reading_try(&in, b, n, false);
-			assert_true((rc != 0) == (n < RAMA_HEADER_NEW));
+			assert_true((rc != 0) == (n < RAMA_LOG_HEADER_NEW));
 			if (rc == 0) {
 				assert_int_equal(reading_walk(&in), 0);
 				if (n < end)
@@ -86,7 +86,7 @@ static void a_log_cut_anywhere_is_read_as_far_as_it_goes(void **state)
 static void a_strict_reader_refuses_a_cut_log(void **state)
 {
 	(void)state;
-	for (uint8_t kind = RAMA_ZLIB; kind <= RAMA_PLAIN_BYTES; kind++) {
+	for (uint8_t kind = RAMA_LOG_ZLIB; kind <= RAMA_LOG_PLAIN_BYTES; kind++) {
 		struct memfile f = { 0 };
 		struct reading in;
 		size_t end;
@@ -114,7 +114,7 @@ static void a_strict_reader_refuses_a_cut_log(void **state)
 static void a_log_with_any_byte_wrong_does_no_harm(void **state)
 {
 	(void)state;
-	for (uint8_t kind = RAMA_ZLIB; kind <= RAMA_PLAIN_BYTES; kind++) {
+	for (uint8_t kind = RAMA_LOG_ZLIB; kind <= RAMA_LOG_PLAIN_BYTES; kind++) {
 		struct memfile f = { 0 };
 		struct reading in;
 
@@ -142,7 +142,7 @@ static void what_is_no_log_is_refused(void **state)
 	assert_int_equal(reading_try(&in, b, sizeof(b), false), RAMA_EFORMAT);
 	memset(b, 'x', sizeof(b));
 	assert_int_equal(reading_try(&in, b, sizeof(b), false), RAMA_EFORMAT);
-	small_log(&f, RAMA_ZLIB);
+	small_log(&f, RAMA_LOG_ZLIB);
 	memcpy(f.bytes, "3.42", 4);
 	assert_int_equal(reading_try(&in, f.bytes, f.n, false), RAMA_EVERSION);
 	assert_non_null(strstr(in.err.text, "3.42"));
@@ -166,12 +166,12 @@ static void what_is_no_log_is_refused(void **state)
 static void cut_trace(struct memfile *f, size_t cut)
 {
 	struct rng r = { 17 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct sample s;
 
-	writer_start(&w, f, RAMA_PLAIN_BYTES);
+	writer_start(&w, f, RAMA_LOG_PLAIN_BYTES);
 	w.inner = true;
-	rama_writer_module(&w, RAMA_MOD_DXT_POSIX, 2);
+	rama_log_writer_module(&w, RAMA_MOD_DXT_POSIX, 2);
 	for (unsigned i = 0; i < 2; i++) {
 		sample_make(&s, RAMA_MOD_DXT_POSIX, &r, i);
 		s.w[RAMA_DXT_WRITE_COUNT].u = s.r.count[0] = 3;
@@ -184,9 +184,9 @@ static void cut_trace(struct memfile *f, size_t cut)
 
 static void find_short(size_t cut, uint64_t record, uint64_t writes, uint64_t reads)
 {
-	struct rama_short_trace s;
+	struct rama_log_short_trace s;
 	struct memfile f = { 0 };
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	struct reading in;
 	unsigned problems, lines;
@@ -194,19 +194,19 @@ static void find_short(size_t cut, uint64_t record, uint64_t writes, uint64_t re
 	cut_trace(&f, cut);
 	assert_int_equal(reading_try(&in, f.bytes, f.n, false), 0);
 	problems = in.log.problems, lines = in.lines;
-	assert_int_equal(rama_short_trace_find(&s, &in.log, RAMA_MOD_DXT_POSIX), 0);
+	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_MOD_DXT_POSIX), 0);
 	assert_int_equal(in.log.problems, problems); /* tells nothing */
 	assert_int_equal(in.lines, lines);
 	assert_int_equal(s.record, record);
-	assert_int_equal(rama_cursor_open(&c, &in.log, RAMA_MOD_DXT_POSIX), 1);
-	while (rama_cursor_next(&c, &r) > 0) {
+	assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_MOD_DXT_POSIX), 1);
+	while (rama_log_cursor_next(&c, &r) > 0) {
 		bool here = c.index == record;
 
-		rama_short_trace_apply(&s, &c, r);
+		rama_log_short_trace_apply(&s, &c, r);
 		assert_int_equal(r->w[RAMA_DXT_WRITE_COUNT].u, here ? writes : 3);
 		assert_int_equal(r->w[RAMA_DXT_READ_COUNT].u, here ? reads : 2);
 	}
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	reading_close(&in);
 	memfile_free(&f);
 }
@@ -263,7 +263,7 @@ static void the_record_that_is_cut_is_named(void **state)
 
 static void a_short_trace_of_a_strict_log_is_an_error(void **state)
 {
-	struct rama_short_trace s;
+	struct rama_log_short_trace s;
 	struct memfile f = { 0 };
 	struct reading in;
 
@@ -272,7 +272,7 @@ static void a_short_trace_of_a_strict_log_is_an_error(void **state)
 	/* claims a segment that is not there, in a log that is whole otherwise */
 	f.bytes[f.n - 5 * SEGMENT - 8] = 3;
 	assert_int_equal(reading_try(&in, f.bytes, f.n, true), 0);
-	assert_int_equal(rama_short_trace_find(&s, &in.log, RAMA_MOD_DXT_POSIX), RAMA_ETRUNC);
+	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_MOD_DXT_POSIX), RAMA_ETRUNC);
 	reading_close(&in);
 	memfile_free(&f);
 }

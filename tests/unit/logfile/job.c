@@ -21,18 +21,18 @@ static uint32_t u32_at(const unsigned char *p)
 static void the_header_is_laid_out_as_3_41(void **state)
 {
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct rng r = { 12 };
 	struct sample s;
 	uint64_t names, posix, stdio;
 
 	(void)state;
-	writer_start(&w, &f, RAMA_BZIP2);
-	rama_writer_name(&w, 77, "/home/x", 7);
-	rama_writer_module(&w, RAMA_MOD_POSIX, 4);
+	writer_start(&w, &f, RAMA_LOG_BZIP2);
+	rama_log_writer_name(&w, 77, "/home/x", 7);
+	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
 	sample_make(&s, RAMA_MOD_POSIX, &r, 0);
 	sample_write(&w, &s);
-	rama_writer_module(&w, RAMA_MOD_STDIO, 2); /* used, without data */
+	rama_log_writer_module(&w, RAMA_MOD_STDIO, 2); /* used, without data */
 	writer_end(&w, 1ull << RAMA_MOD_STDIO | 1ull << 40);
 	assert_memory_equal(f.bytes, "3.41\0\0\0\0", 8);
 	assert_int_equal(u64_at(f.bytes + 8), 6567223);
@@ -61,24 +61,24 @@ static void the_job_is_laid_out_as_3_41(void **state)
 	static const int64_t numbers[] = { 1000,      1700000000, 250000000, 1700000100,
 					   750000000, 8,	  4242 };
 	static const char text[] = "/opt/bin/app --steps 10\nnfs\t/home\nlustre\t/scratch";
-	unsigned char b[RAMA_JOB_REGION];
+	unsigned char b[RAMA_LOG_JOB_REGION];
 
 	(void)state;
-	assert_int_equal(rama_job_encode(&plain_job, plain_mounts, 2, b), 1080 + sizeof(text));
+	assert_int_equal(rama_log_job_encode(&plain_job, plain_mounts, 2, b), 1080 + sizeof(text));
 	assert_memory_equal(b, numbers, sizeof(numbers));
 	assert_string_equal((char *)b + 56, plain_job.metadata);
 	assert_memory_equal(b + 1080, text, sizeof(text)); /* one NUL ends it */
 }
 
 /* the log that one writer makes of the job, read */
-static void job_round_trip(struct reading *in, struct memfile *f, const struct rama_job *job,
-			   const struct rama_mount *mounts, size_t n)
+static void job_round_trip(struct reading *in, struct memfile *f, const struct rama_log_job *job,
+			   const struct rama_log_mount *mounts, size_t n)
 {
-	struct rama_sink sink = memfile_sink(f);
-	struct rama_writer w;
+	struct rama_log_sink sink = memfile_sink(f);
+	struct rama_log_writer w;
 
-	assert_int_equal(rama_writer_init(&w, &sink, RAMA_ZLIB, 6), 0);
-	assert_int_equal(rama_writer_job(&w, job, mounts, n), 0);
+	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_ZLIB, 6), 0);
+	assert_int_equal(rama_log_writer_job(&w, job, mounts, n), 0);
 	writer_end(&w, 0);
 	reading_open(in, f);
 }
@@ -87,7 +87,7 @@ static void the_job_comes_back(void **state)
 {
 	struct memfile f = { 0 };
 	struct reading in;
-	const struct rama_job *j = &in.log.job;
+	const struct rama_log_job *j = &in.log.job;
 
 	(void)state;
 	job_round_trip(&in, &f, &plain_job, plain_mounts, 2);
@@ -142,19 +142,19 @@ static void old_jobs_count_whole_seconds(void **state)
 static void long_command_lines_are_cut(void **state)
 {
 	char exe[3100];
-	unsigned char b[RAMA_JOB_REGION];
-	struct rama_job job = plain_job;
+	unsigned char b[RAMA_LOG_JOB_REGION];
+	struct rama_log_job job = plain_job;
 
 	(void)state;
 	job.exe = exe;
 	memset(exe, 'x', sizeof(exe));
 	exe[3015] = '\0'; /* all the room there is */
-	assert_int_equal(rama_job_encode(&job, plain_mounts, 2, b), RAMA_JOB_REGION);
+	assert_int_equal(rama_log_job_encode(&job, plain_mounts, 2, b), RAMA_LOG_JOB_REGION);
 	assert_string_equal((char *)b + 1080, exe);
 	exe[3015] = 'x';
 	for (size_t n = 3016; n < sizeof(exe); n += 83) {
 		exe[n] = '\0';
-		assert_int_equal(rama_job_encode(&job, plain_mounts, 2, b), RAMA_JOB_REGION);
+		assert_int_equal(rama_log_job_encode(&job, plain_mounts, 2, b), RAMA_LOG_JOB_REGION);
 		assert_int_equal(strlen((char *)b + 1080), 3015);
 		assert_memory_equal(b + 1080, exe, 3015 - 11);
 		assert_string_equal((char *)b + 1080 + 3015 - 11, "<TRUNCATED>");
@@ -164,9 +164,9 @@ static void long_command_lines_are_cut(void **state)
 
 static void mounts_that_do_not_fit_are_left_out(void **state)
 {
-	struct rama_mount mounts[200];
+	struct rama_log_mount mounts[200];
 	char paths[200][40], exe[2500];
-	struct rama_job job = plain_job;
+	struct rama_log_job job = plain_job;
 	struct memfile f = { 0 };
 	struct reading in;
 	size_t text;
@@ -178,7 +178,7 @@ static void mounts_that_do_not_fit_are_left_out(void **state)
 	for (size_t i = 0; i < LENGTH(mounts); i++) {
 		int n = snprintf(paths[i], sizeof(paths[i]), "/mount/number/%03zu", i);
 
-		mounts[i] = (struct rama_mount){ paths[i], "ext4", (size_t)n, (unsigned)i };
+		mounts[i] = (struct rama_log_mount){ paths[i], "ext4", (size_t)n, (unsigned)i };
 	}
 	job_round_trip(&in, &f, &job, mounts, LENGTH(mounts));
 	text = strlen(exe) + in.log.n_mounts * strlen("\next4\t/mount/number/000");
@@ -192,7 +192,7 @@ static void mounts_that_do_not_fit_are_left_out(void **state)
 
 static void all_the_room_can_be_used(void **state)
 {
-	struct rama_job job = plain_job;
+	struct rama_log_job job = plain_job;
 	char exe[3016 - 1 - 5 - 1 - 5];
 	struct memfile f = { 0 };
 	struct reading in;
@@ -202,7 +202,7 @@ static void all_the_room_can_be_used(void **state)
 	exe[sizeof(exe) - 1] = '\0';
 	memset(job.metadata, 'm', sizeof(job.metadata) - 1);
 	job.exe = exe;
-	job_round_trip(&in, &f, &job, (struct rama_mount[]){ { "/home", "lustr", 5, 0 } }, 1);
+	job_round_trip(&in, &f, &job, (struct rama_log_mount[]){ { "/home", "lustr", 5, 0 } }, 1);
 	assert_int_equal(in.log.n_mounts, 1);
 	assert_string_equal(in.log.job.exe, exe);
 	assert_string_equal(in.log.job.metadata, job.metadata);
@@ -220,7 +220,7 @@ static void without_mounts_there_are_no_lines(void **state)
 	assert_false(in.log.job.has_mount_lines);
 	assert_string_equal(in.log.job.exe, plain_job.exe);
 	assert_int_equal(in.log.n_mounts, 0);
-	assert_null(rama_log_mount(&in.log, "/home/x"));
+	assert_null(rama_log_mount_get(&in.log, "/home/x"));
 	reading_close(&in);
 	memfile_free(&f);
 }
@@ -228,7 +228,7 @@ static void without_mounts_there_are_no_lines(void **state)
 /* the longest mount point that the name begins with, of equal ones the first in the file */
 static void names_are_on_mounts(void **state)
 {
-	static const struct rama_mount mounts[] = { { "/home", "nfs", 5, 0 },
+	static const struct rama_log_mount mounts[] = { { "/home", "nfs", 5, 0 },
 						    { "/", "ext4", 1, 0 },
 						    { "/home/ann", "xfs", 9, 0 },
 						    { "/data", "gpfs", 5, 0 },
@@ -245,7 +245,7 @@ static void names_are_on_mounts(void **state)
 	(void)state;
 	job_round_trip(&in, &f, &plain_job, mounts, 4);
 	for (size_t i = 0; i < LENGTH(golden); i++) {
-		const struct rama_mount *m = rama_log_mount(&in.log, golden[i].name);
+		const struct rama_log_mount *m = rama_log_mount_get(&in.log, golden[i].name);
 
 		assert_true((m == NULL) == (golden[i].type == NULL));
 		if (m != NULL)
@@ -257,7 +257,7 @@ static void names_are_on_mounts(void **state)
 
 static void a_mount_is_two_words(void **state)
 {
-	static const struct rama_mount mounts[] = { { "/mnt/two words", "ext4", 14, 0 },
+	static const struct rama_log_mount mounts[] = { { "/mnt/two words", "ext4", 14, 0 },
 						    { "", "none", 0, 0 } };
 	struct memfile f = { 0 };
 	struct reading in;

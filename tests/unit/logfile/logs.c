@@ -20,9 +20,9 @@ static int write_memory(void *ctx, uint64_t off, const void *bytes, size_t n, st
 	return 0;
 }
 
-struct rama_sink memfile_sink(struct memfile *f)
+struct rama_log_sink memfile_sink(struct memfile *f)
 {
-	return (struct rama_sink){ .write = write_memory, .ctx = f };
+	return (struct rama_log_sink){ .write = write_memory, .ctx = f };
 }
 
 void memfile_append(struct memfile *f, const void *bytes, size_t n)
@@ -91,21 +91,21 @@ void sample_make(struct sample *s, unsigned module, struct rng *r, unsigned inde
 		set_array(s, k, rng_below(r, SAMPLE_SEGMENTS + 1));
 }
 
-void sample_write(struct rama_writer *w, struct sample *s)
+void sample_write(struct rama_log_writer *w, struct sample *s)
 {
-	assert_int_equal(rama_writer_record(w, &s->r), 0);
+	assert_int_equal(rama_log_writer_record(w, &s->r), 0);
 	for (unsigned k = 0; k < 2 && (s->r.mod->flags & RAMA_TRACE); k++)
-		assert_int_equal(rama_writer_segments(w, s->seg[k], s->r.count[k]), 0);
+		assert_int_equal(rama_log_writer_segments(w, s->seg[k], s->r.count[k]), 0);
 }
 
-static void check_segments(struct rama_cursor *c, const struct sample *s, bool threads)
+static void check_segments(struct rama_log_cursor *c, const struct sample *s, bool threads)
 {
 	union rama_word seg[7][RAMA_SEG_WORDS];
 	uint64_t done[2] = { 0, 0 };
 	unsigned kind;
 	int n;
 
-	while ((n = rama_cursor_segments(c, seg, 7, &kind)) > 0) {
+	while ((n = rama_log_cursor_segments(c, seg, 7, &kind)) > 0) {
 		assert_true(kind == 1 || done[1] == 0); /* writes first */
 		for (int i = 0; i < n; i++) {
 			const union rama_word *want = s->seg[kind][done[kind]++];
@@ -120,7 +120,7 @@ static void check_segments(struct rama_cursor *c, const struct sample *s, bool t
 	assert_int_equal(done[1], s->r.count[1]);
 }
 
-void sample_check(struct rama_cursor *c, const struct rama_record *r, const struct sample *s,
+void sample_check(struct rama_log_cursor *c, const struct rama_record *r, const struct sample *s,
 		  bool threads)
 {
 	assert_ptr_equal(r->mod, s->r.mod);
@@ -140,7 +140,7 @@ void sample_check(struct rama_cursor *c, const struct rama_record *r, const stru
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-const struct rama_job plain_job = { .uid = 1000,
+const struct rama_log_job plain_job = { .uid = 1000,
 				    .start_sec = 1700000000,
 				    .start_nsec = 250000000,
 				    .end_sec = 1700000100,
@@ -149,21 +149,21 @@ const struct rama_job plain_job = { .uid = 1000,
 				    .jobid = 4242,
 				    .metadata = "lib_ver=3.5.0\nh=romio_no_indep_rw=true\n",
 				    .exe = "/opt/bin/app --steps 10" };
-const struct rama_mount plain_mounts[2] = { { "/home", "nfs", 5, 0 },
+const struct rama_log_mount plain_mounts[2] = { { "/home", "nfs", 5, 0 },
 					    { "/scratch", "lustre", 8, 1 } };
 
-void writer_start(struct rama_writer *w, struct memfile *f, uint8_t compression)
+void writer_start(struct rama_log_writer *w, struct memfile *f, uint8_t compression)
 {
-	struct rama_sink sink = memfile_sink(f);
+	struct rama_log_sink sink = memfile_sink(f);
 
-	assert_int_equal(rama_writer_init(w, &sink, compression, 6), 0);
-	assert_int_equal(rama_writer_job(w, &plain_job, plain_mounts, 2), 0);
+	assert_int_equal(rama_log_writer_init(w, &sink, compression, 6), 0);
+	assert_int_equal(rama_log_writer_job(w, &plain_job, plain_mounts, 2), 0);
 }
 
-void writer_end(struct rama_writer *w, uint64_t partial)
+void writer_end(struct rama_log_writer *w, uint64_t partial)
 {
-	assert_int_equal(rama_writer_finish(w, partial), 0);
-	rama_writer_fini(w);
+	assert_int_equal(rama_log_writer_finish(w, partial), 0);
+	rama_log_writer_fini(w);
 }
 
 /* ---- logs byte by byte ---------------------------------------------------------------------- */
@@ -187,17 +187,17 @@ void raw_u32(const struct raw *raw, struct memfile *to, uint32_t v)
 
 static void append_packed(const struct raw *raw, struct memfile *to, const struct memfile *data)
 {
-	struct rama_packer p;
+	struct rama_log_packer p;
 	struct rama_err e = { 0 };
 	const unsigned char *packed;
 	size_t n;
 
 	if (data->n == 0)
 		return;
-	assert_int_equal(rama_packer_init(&p, raw->compression, 6, &e), 0);
-	assert_int_equal(rama_pack(&p, data->bytes, data->n, &packed, &n, &e), 0);
+	assert_int_equal(rama_log_packer_init(&p, raw->compression, 6, &e), 0);
+	assert_int_equal(rama_log_pack(&p, data->bytes, data->n, &packed, &n, &e), 0);
 	memfile_append(to, packed, n);
-	rama_packer_fini(&p);
+	rama_log_packer_fini(&p);
 }
 
 static void append_job(const struct raw *raw, struct memfile *to, bool old)
@@ -303,24 +303,24 @@ int reading_walk(struct reading *in)
 	int rc = 0;
 
 	for (unsigned id = 0; id < RAMA_MODULES && rc >= 0; id++) {
-		struct rama_cursor c;
+		struct rama_log_cursor c;
 		struct rama_record *r;
 		unsigned kind;
 		int n = 0;
 
-		rc = rama_cursor_open(&c, &in->log, id);
-		while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0) {
+		rc = rama_log_cursor_open(&c, &in->log, id);
+		while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 			while ((r->mod->flags & RAMA_TRACE) &&
-			       (n = rama_cursor_segments(&c, seg, 16, &kind)) > 0)
+			       (n = rama_log_cursor_segments(&c, seg, 16, &kind)) > 0)
 				continue;
 			rc = n < 0 ? n : rc;
 		}
-		rama_cursor_close(&c);
+		rama_log_cursor_close(&c);
 	}
 	return rc;
 }
 
-static struct found *copy(struct rama_cursor *c, const struct rama_record *r)
+static struct found *copy(struct rama_log_cursor *c, const struct rama_record *r)
 {
 	struct found *f = calloc(1, sizeof(*f));
 	union rama_word seg[1][RAMA_SEG_WORDS];
@@ -337,7 +337,7 @@ static struct found *copy(struct rama_cursor *c, const struct rama_record *r)
 		if (r->array[k] != NULL)
 			memcpy(f->array[k], r->array[k], words * sizeof(*f->w));
 	}
-	while ((r->mod->flags & RAMA_TRACE) && rama_cursor_segments(c, seg, 1, &kind) > 0)
+	while ((r->mod->flags & RAMA_TRACE) && rama_log_cursor_segments(c, seg, 1, &kind) > 0)
 		memcpy(f->seg[kind][done[kind]++], seg[0], sizeof(seg[0]));
 	return f;
 }
@@ -345,15 +345,15 @@ static struct found *copy(struct rama_cursor *c, const struct rama_record *r)
 struct found *reading_find(struct reading *in, unsigned module, uint64_t id, int64_t rank)
 {
 	struct found *f = NULL;
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
-	int rc = rama_cursor_open(&c, &in->log, module);
+	int rc = rama_log_cursor_open(&c, &in->log, module);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		if (f == NULL && r->schema == r->mod->record && r->w[RAMA_ID].u == id &&
 		    r->w[RAMA_RANK].i == rank)
 			f = copy(&c, r);
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	assert_int_equal(rc, 0);
 	if (f == NULL)
 		fail_msg("%s has no record of file %llu, rank %lld", rama_module_get(module)->name,
@@ -371,14 +371,14 @@ void found_free(struct found *f)
 
 unsigned reading_count(struct reading *in, unsigned module)
 {
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *r;
 	unsigned n = 0;
-	int rc = rama_cursor_open(&c, &in->log, module);
+	int rc = rama_log_cursor_open(&c, &in->log, module);
 
-	while (rc > 0 && (rc = rama_cursor_next(&c, &r)) > 0)
+	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		n++;
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	assert_int_equal(rc, 0);
 	return n;
 }

@@ -18,7 +18,7 @@ struct memfile {
 	size_t n, room;
 };
 
-struct rama_sink memfile_sink(struct memfile *f);
+struct rama_log_sink memfile_sink(struct memfile *f);
 void memfile_append(struct memfile *f, const void *bytes, size_t n);
 void memfile_free(struct memfile *f);
 
@@ -36,20 +36,20 @@ struct sample {
 
 /* record number `index` of its region: AutoPerf's first one is a header */
 void sample_make(struct sample *s, unsigned module, struct rng *r, unsigned index);
-void sample_write(struct rama_writer *w, struct sample *s);
+void sample_write(struct rama_log_writer *w, struct sample *s);
 /* the record just read is this sample; without threads their ids are 0 */
-void sample_check(struct rama_cursor *c, const struct rama_record *r, const struct sample *s,
+void sample_check(struct rama_log_cursor *c, const struct rama_record *r, const struct sample *s,
 		  bool threads);
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* a job that has everything */
-extern const struct rama_job plain_job;
-extern const struct rama_mount plain_mounts[2]; /* nfs /home, lustre /scratch */
+extern const struct rama_log_job plain_job;
+extern const struct rama_log_mount plain_mounts[2]; /* nfs /home, lustre /scratch */
 
 /* a writer that has written the job */
-void writer_start(struct rama_writer *w, struct memfile *f, uint8_t compression);
-void writer_end(struct rama_writer *w, uint64_t partial);
+void writer_start(struct rama_log_writer *w, struct memfile *f, uint8_t compression);
+void writer_end(struct rama_log_writer *w, uint64_t partial);
 
 /* ---- logs byte by byte ---------------------------------------------------------------------- */
 

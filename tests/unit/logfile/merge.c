@@ -70,9 +70,9 @@ static void fill_sample(struct sample *s, const struct entry *e)
 
 static void write_process(struct memfile *f, const struct process *p)
 {
-	struct rama_job job = plain_job;
-	struct rama_sink sink = memfile_sink(f);
-	struct rama_writer w;
+	struct rama_log_job job = plain_job;
+	struct rama_log_sink sink = memfile_sink(f);
+	struct rama_log_writer w;
 	unsigned module = RAMA_MODULES;
 	struct sample s;
 
@@ -80,18 +80,18 @@ static void write_process(struct memfile *f, const struct process *p)
 	job.start_nsec = p->start_nsec % 1000000000;
 	job.end_sec = job.end_nsec = 0; /* killed */
 	job.nprocs = p->nprocs;
-	assert_int_equal(rama_writer_init(&w, &sink, RAMA_ZLIB, 6), 0);
-	rama_writer_job(&w, &job, plain_mounts, 2);
+	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_ZLIB, 6), 0);
+	rama_log_writer_job(&w, &job, plain_mounts, 2);
 	for (size_t i = 0; i < LENGTH(p->entry) && p->entry[i].id != 0; i++) {
 		char name[32];
 		int n = snprintf(name, sizeof(name), "/home/%llu",
 				 (unsigned long long)p->entry[i].id);
 
-		rama_writer_name(&w, p->entry[i].id, name, (size_t)n);
+		rama_log_writer_name(&w, p->entry[i].id, name, (size_t)n);
 	}
 	for (size_t i = 0; i < LENGTH(p->entry) && p->entry[i].id != 0; i++) {
 		if (p->entry[i].module != module)
-			rama_writer_module(&w, p->entry[i].module,
+			rama_log_writer_module(&w, p->entry[i].module,
 					   rama_module_get(p->entry[i].module)->newest);
 		module = p->entry[i].module;
 		fill_sample(&s, &p->entry[i]);
@@ -107,8 +107,8 @@ static void write_process(struct memfile *f, const struct process *p)
 struct merging {
 	struct memfile file[INPUTS], to;
 	struct reading in[INPUTS], out;
-	struct rama_merge_input input[INPUTS];
-	struct rama_merge m;
+	struct rama_log_merge_input input[INPUTS];
+	struct rama_log_merge m;
 	struct rama_err e;
 	uint64_t partial;
 };
@@ -117,8 +117,8 @@ static int merge_some(struct merging *m, const struct process *p, size_t n, bool
 		      bool reduce)
 {
 	static const char *const path[] = { "first", "second", "third", "fourth" };
-	struct rama_sink sink = memfile_sink(&m->to);
-	struct rama_writer w;
+	struct rama_log_sink sink = memfile_sink(&m->to);
+	struct rama_log_writer w;
 	int rc;
 
 	*m = (struct merging){ 0 };
@@ -126,18 +126,18 @@ static int merge_some(struct merging *m, const struct process *p, size_t n, bool
 	for (size_t i = 0; i < n; i++) {
 		write_process(&m->file[i], &p[i]);
 		reading_open(&m->in[i], &m->file[i]);
-		m->input[i] = (struct rama_merge_input){ .log = &m->in[i].log, .path = path[i] };
+		m->input[i] = (struct rama_log_merge_input){ .log = &m->in[i].log, .path = path[i] };
 	}
-	m->m = (struct rama_merge){
+	m->m = (struct rama_log_merge){
 		.in = m->input, .n_in = n, .renumber = renumber, .reduce = reduce
 	};
-	assert_int_equal(rama_writer_init(&w, &sink, RAMA_ZLIB, 6), 0);
-	rc = rama_merge_plan(&m->m, &m->e);
+	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_ZLIB, 6), 0);
+	rc = rama_log_merge_plan(&m->m, &m->e);
 	if (rc == 0)
-		rc = rama_merge_write(&m->m, &w, &m->partial, &m->e);
+		rc = rama_log_merge_write(&m->m, &w, &m->partial, &m->e);
 	if (rc == 0)
-		rc = rama_writer_finish(&w, m->partial);
-	rama_writer_fini(&w);
+		rc = rama_log_writer_finish(&w, m->partial);
+	rama_log_writer_fini(&w);
 	return rc;
 }
 
@@ -579,8 +579,8 @@ static void names_and_mounts_are_joined(void **state)
 	(void)state;
 	merged(&m, p, 2, false);
 	assert_int_equal(m.out.log.n_names, 3);
-	assert_string_equal(rama_log_name(&m.out.log, 1)->text, "/home/1");
-	assert_string_equal(rama_log_name(&m.out.log, 3)->text, "/home/3");
+	assert_string_equal(rama_log_name_get(&m.out.log, 1)->text, "/home/1");
+	assert_string_equal(rama_log_name_get(&m.out.log, 3)->text, "/home/3");
 	assert_int_equal(m.out.log.n_mounts, 2);
 	assert_string_equal(m.out.log.mounts[0].path, "/scratch");
 	assert_string_equal(m.out.log.job.exe, plain_job.exe);

@@ -15,7 +15,7 @@ static void write_name(struct raw *raw, uint64_t id, const char *name)
 
 static void name_is(const struct reading *in, uint64_t id, const char *want)
 {
-	const struct rama_name *n = rama_log_name(&in->log, id);
+	const struct rama_log_name *n = rama_log_name_get(&in->log, id);
 
 	assert_non_null(n);
 	assert_int_equal(n->id, id);
@@ -49,7 +49,7 @@ static void the_first_name_counts_unless_it_is_empty(void **state)
 		name_is(&in, 3, "");
 		name_is(&in, 0, "/zero");
 		name_is(&in, UINT64_MAX, "/last");
-		assert_null(rama_log_name(&in.log, 4));
+		assert_null(rama_log_name_get(&in.log, 4));
 		assert_int_equal(in.log.names[0].id, 0x0102030405060708); /* order of the file */
 		assert_int_equal(in.log.names[1].id, 2);
 		reading_close(&in);
@@ -60,15 +60,15 @@ static void the_first_name_counts_unless_it_is_empty(void **state)
 static void written_names_come_back(void **state)
 {
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct reading in;
 	char name[5000];
 
 	(void)state;
-	writer_start(&w, &f, RAMA_ZLIB);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
 	for (uint64_t i = 0; i < 3000; i++) {
 		memset(name, 'a' + (int)(i % 26), i);
-		rama_writer_name(&w, i << 32, name, i);
+		rama_log_writer_name(&w, i << 32, name, i);
 	}
 	writer_end(&w, 0);
 	reading_open(&in, &f);
@@ -85,15 +85,15 @@ static void written_names_come_back(void **state)
 static void no_names_are_no_problem(void **state)
 {
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct reading in;
 
 	(void)state;
-	writer_start(&w, &f, RAMA_ZLIB);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
 	writer_end(&w, 0);
 	reading_open(&in, &f);
 	assert_int_equal(in.log.n_names, 0);
-	assert_null(rama_log_name(&in.log, 0));
+	assert_null(rama_log_name_get(&in.log, 0));
 	reading_close(&in);
 	memfile_free(&f);
 }

@@ -34,18 +34,18 @@ static void trace_bytes(const struct sample *s, bool threads, struct memfile *to
 /* what writer number `n` has to say of a region, as bytes */
 static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 {
-	bool threads = region == RAMA_REGION_MODULE + RAMA_REPORT_TABLE_SECTION_THREADS_POSIX;
+	bool threads = region == RAMA_LOG_REGION_MODULE + RAMA_REPORT_TABLE_SECTION_THREADS_POSIX;
 	struct rng r = { n * 1000 + region };
 	struct sample s;
 
 	if (threads)
-		region = RAMA_REGION_MODULE + RAMA_MOD_DXT_POSIX, r.state = n * 1000 + region;
-	if (region == RAMA_REGION_JOB && n == 0) {
-		unsigned char job[RAMA_JOB_REGION];
+		region = RAMA_LOG_REGION_MODULE + RAMA_MOD_DXT_POSIX, r.state = n * 1000 + region;
+	if (region == RAMA_LOG_REGION_JOB && n == 0) {
+		unsigned char job[RAMA_LOG_JOB_REGION];
 
-		memfile_append(to, job, rama_job_encode(&plain_job, plain_mounts, 2, job));
+		memfile_append(to, job, rama_log_job_encode(&plain_job, plain_mounts, 2, job));
 	}
-	for (unsigned i = 0; i < RECORDS && region == RAMA_REGION_NAMES; i++) {
+	for (unsigned i = 0; i < RECORDS && region == RAMA_LOG_REGION_NAMES; i++) {
 		char name[64];
 
 		memfile_append(to, &(uint64_t){ n * 100 + i }, 8);
@@ -55,7 +55,7 @@ static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 	for (unsigned i = 0; i < LENGTH(modules) * RECORDS; i++) {
 		unsigned id = modules[i / RECORDS];
 
-		if (region != RAMA_REGION_MODULE + id || (n == 2 && id == RAMA_MOD_STDIO))
+		if (region != RAMA_LOG_REGION_MODULE + id || (n == 2 && id == RAMA_MOD_STDIO))
 			continue; /* writer 2 has nothing there */
 		sample_make(&s, id, &r, i);
 		if (id == RAMA_MOD_DXT_POSIX) {
@@ -73,7 +73,7 @@ static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 struct writer {
 	unsigned n;
 	uint64_t *size, *off; /* of all writers */
-	uint32_t crc[RAMA_REGIONS];
+	uint32_t crc[RAMA_LOG_REGIONS];
 	unsigned char *file;
 	pthread_barrier_t *packed, *placed;
 };
@@ -81,29 +81,29 @@ struct writer {
 static void *write_pieces(void *arg)
 {
 	struct writer *w = arg;
-	struct memfile piece[RAMA_REGIONS] = { 0 };
-	struct rama_packer p;
+	struct memfile piece[RAMA_LOG_REGIONS] = { 0 };
+	struct rama_log_packer p;
 	struct rama_err e = { 0 };
 
-	rama_packer_init(&p, RAMA_ZLIB, 1 + (int)w->n, &e);
-	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+	rama_log_packer_init(&p, RAMA_LOG_ZLIB, 1 + (int)w->n, &e);
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
 		struct memfile bytes = { 0 };
 		const unsigned char *packed;
 		size_t n;
 
 		region_bytes(w->n, i, &bytes);
-		if (bytes.n > 0 && rama_pack(&p, bytes.bytes, bytes.n, &packed, &n, &e) == 0)
+		if (bytes.n > 0 && rama_log_pack(&p, bytes.bytes, bytes.n, &packed, &n, &e) == 0)
 			memfile_append(&piece[i], packed, n);
-		w->size[w->n * RAMA_REGIONS + i] = piece[i].n;
-		w->crc[i] = rama_logfile_crc(0, piece[i].bytes, piece[i].n);
+		w->size[w->n * RAMA_LOG_REGIONS + i] = piece[i].n;
+		w->crc[i] = rama_log_crc(0, piece[i].bytes, piece[i].n);
 		memfile_free(&bytes);
 	}
-	rama_packer_fini(&p);
+	rama_log_packer_fini(&p);
 	pthread_barrier_wait(w->packed);
 	pthread_barrier_wait(w->placed);
-	for (unsigned i = 0; i < RAMA_REGIONS; i++) {
+	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
 		if (piece[i].n > 0)
-			memcpy(w->file + w->off[w->n * RAMA_REGIONS + i], piece[i].bytes,
+			memcpy(w->file + w->off[w->n * RAMA_LOG_REGIONS + i], piece[i].bytes,
 			       piece[i].n);
 		memfile_free(&piece[i]);
 	}
@@ -114,10 +114,10 @@ static void *write_pieces(void *arg)
 
 static void write_together(struct memfile *f)
 {
-	static uint64_t size[WRITERS * RAMA_REGIONS], off[WRITERS * RAMA_REGIONS];
-	struct rama_header header = { .compression = RAMA_ZLIB, .partial = 1 << RAMA_MOD_STDIO };
+	static uint64_t size[WRITERS * RAMA_LOG_REGIONS], off[WRITERS * RAMA_LOG_REGIONS];
+	struct rama_log_header header = { .compression = RAMA_LOG_ZLIB, .partial = 1 << RAMA_MOD_STDIO };
 	uint32_t crc[RAMA_MODULES] = { 0 };
-	struct rama_logfile_annex annex;
+	struct rama_log_annex annex;
 	pthread_barrier_t packed, placed;
 	pthread_t thread[WRITERS];
 	struct writer w[WRITERS];
@@ -135,20 +135,20 @@ static void write_together(struct memfile *f)
 		assert_int_equal(pthread_create(&thread[i], NULL, write_pieces, &w[i]), 0);
 	}
 	pthread_barrier_wait(&packed);
-	f->n = rama_place(size, WRITERS, off, &header);
-	assert_true(f->n + RAMA_LOGFILE_ANNEX_BYTES <= LOG_MAX);
+	f->n = rama_log_place(size, WRITERS, off, &header);
+	assert_true(f->n + RAMA_LOG_ANNEX_BYTES <= LOG_MAX);
 	for (size_t i = 0; i < LENGTH(modules); i++)
-		header.part[RAMA_REGION_MODULE + modules[i]].version =
+		header.part[RAMA_LOG_REGION_MODULE + modules[i]].version =
 			rama_module_get(modules[i])->released;
-	rama_header_encode(&header, f->bytes);
+	rama_log_header_encode(&header, f->bytes);
 	for (unsigned id = RAMA_TABLE_OURS; id < RAMA_MODULES; id++)
 		for (unsigned i = 0; i < WRITERS; i++)
-			crc[id] = rama_logfile_crc_join(
-				crc[id], w[i].crc[RAMA_REGION_MODULE + id],
-				size[i * RAMA_REGIONS + RAMA_REGION_MODULE + id]);
-	rama_logfile_annex_of(&header, crc, &annex);
-	memcpy(f->bytes + annex.begin, RAMA_LOGFILE_ANNEX_MAGIC, RAMA_LOGFILE_ANNEX_HEAD);
-	f->n += rama_logfile_annex_encode(&annex, f->n, f->bytes + f->n);
+			crc[id] = rama_log_crc_join(
+				crc[id], w[i].crc[RAMA_LOG_REGION_MODULE + id],
+				size[i * RAMA_LOG_REGIONS + RAMA_LOG_REGION_MODULE + id]);
+	rama_log_annex_of(&header, crc, &annex);
+	memcpy(f->bytes + annex.begin, RAMA_LOG_ANNEX_MAGIC, RAMA_LOG_ANNEX_HEAD);
+	f->n += rama_log_annex_encode(&annex, f->n, f->bytes + f->n);
 	pthread_barrier_wait(&placed);
 	for (unsigned i = 0; i < WRITERS; i++)
 		pthread_join(thread[i], NULL);
@@ -158,20 +158,20 @@ static void write_together(struct memfile *f)
 
 static void write_alone(struct memfile *f)
 {
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct sample s;
 
-	writer_start(&w, f, RAMA_ZLIB);
+	writer_start(&w, f, RAMA_LOG_ZLIB);
 	for (unsigned n = 0; n < WRITERS * RECORDS; n++) {
 		char name[64];
 		int len = snprintf(name, sizeof(name), "/f/%u/%u", n / RECORDS, n % RECORDS);
 
-		rama_writer_name(&w, n / RECORDS * 100 + n % RECORDS, name, (size_t)len);
+		rama_log_writer_name(&w, n / RECORDS * 100 + n % RECORDS, name, (size_t)len);
 	}
 	for (size_t k = 0; k < LENGTH(modules); k++) {
-		rama_writer_module(&w, modules[k], rama_module_get(modules[k])->newest);
+		rama_log_writer_module(&w, modules[k], rama_module_get(modules[k])->newest);
 		for (unsigned n = 0; n < WRITERS; n++) {
-			struct rng r = { n * 1000 + RAMA_REGION_MODULE + modules[k] };
+			struct rng r = { n * 1000 + RAMA_LOG_REGION_MODULE + modules[k] };
 
 			for (unsigned i = 0; i < RECORDS; i++) {
 				if (n == 2 && modules[k] == RAMA_MOD_STDIO)
@@ -188,41 +188,41 @@ static void write_alone(struct memfile *f)
 static void same_threads(struct reading *a, struct reading *b)
 {
 	union rama_word x[1][RAMA_SEG_WORDS], y[1][RAMA_SEG_WORDS];
-	struct rama_cursor i, k;
+	struct rama_log_cursor i, k;
 	struct rama_record *r;
 	unsigned kind, n = 0;
 	int more;
 
-	assert_int_equal(rama_cursor_open(&i, &a->log, RAMA_MOD_DXT_POSIX), 1);
-	assert_int_equal(rama_cursor_open(&k, &b->log, RAMA_MOD_DXT_POSIX), 1);
-	while (rama_cursor_next(&i, &r) > 0) {
-		assert_int_equal(rama_cursor_next(&k, &r), 1);
-		while ((more = rama_cursor_segments(&i, x, 1, &kind)) > 0) {
-			assert_int_equal(rama_cursor_segments(&k, y, 1, &kind), 1);
+	assert_int_equal(rama_log_cursor_open(&i, &a->log, RAMA_MOD_DXT_POSIX), 1);
+	assert_int_equal(rama_log_cursor_open(&k, &b->log, RAMA_MOD_DXT_POSIX), 1);
+	while (rama_log_cursor_next(&i, &r) > 0) {
+		assert_int_equal(rama_log_cursor_next(&k, &r), 1);
+		while ((more = rama_log_cursor_segments(&i, x, 1, &kind)) > 0) {
+			assert_int_equal(rama_log_cursor_segments(&k, y, 1, &kind), 1);
 			assert_memory_equal(x, y, sizeof(x));
 			n += x[0][RAMA_SEG_THREAD].u != 0;
 		}
 	}
-	assert_true(rama_cursor_has_threads(&i) && rama_cursor_has_threads(&k) && n > RECORDS);
-	rama_cursor_close(&i);
-	rama_cursor_close(&k);
+	assert_true(rama_log_cursor_has_threads(&i) && rama_log_cursor_has_threads(&k) && n > RECORDS);
+	rama_log_cursor_close(&i);
+	rama_log_cursor_close(&k);
 }
 
 /* both logs hold the same bytes in the region, however they are packed */
-static void same_region(struct reading *a, struct reading *b, const struct rama_part *pa,
-			const struct rama_part *pb)
+static void same_region(struct reading *a, struct reading *b, const struct rama_log_part *pa,
+			const struct rama_log_part *pb)
 {
 	static unsigned char have[2][LOG_MAX];
-	struct rama_region r;
+	struct rama_log_region r;
 	size_t n[2];
 
-	assert_int_equal(rama_region_open(&r, &a->src, pa->off, pa->len, RAMA_ZLIB), 0);
-	n[0] = rama_region_read(&r, have[0], LOG_MAX);
+	assert_int_equal(rama_log_region_open(&r, &a->src, pa->off, pa->len, RAMA_LOG_ZLIB), 0);
+	n[0] = rama_log_region_read(&r, have[0], LOG_MAX);
 	assert_int_equal(r.err.code, 0);
-	rama_region_close(&r);
-	assert_int_equal(rama_region_open(&r, &b->src, pb->off, pb->len, RAMA_ZLIB), 0);
-	n[1] = rama_region_read(&r, have[1], LOG_MAX);
-	rama_region_close(&r);
+	rama_log_region_close(&r);
+	assert_int_equal(rama_log_region_open(&r, &b->src, pb->off, pb->len, RAMA_LOG_ZLIB), 0);
+	n[1] = rama_log_region_read(&r, have[1], LOG_MAX);
+	rama_log_region_close(&r);
 	assert_int_equal(n[0], n[1]);
 	assert_memory_equal(have[0], have[1], n[0]);
 }
@@ -257,24 +257,24 @@ static void pieces_of_many_writers_are_one_log(void **state)
 
 static void pieces_lie_by_region_then_by_writer(void **state)
 {
-	static uint64_t size[2 * RAMA_REGIONS], off[2 * RAMA_REGIONS];
-	struct rama_header h = { 0 };
-	const unsigned posix = RAMA_REGION_MODULE + RAMA_MOD_POSIX;
+	static uint64_t size[2 * RAMA_LOG_REGIONS], off[2 * RAMA_LOG_REGIONS];
+	struct rama_log_header h = { 0 };
+	const unsigned posix = RAMA_LOG_REGION_MODULE + RAMA_MOD_POSIX;
 
 	(void)state;
-	size[RAMA_REGION_JOB] = 100;
-	size[RAMA_REGION_NAMES] = 10;
-	size[RAMA_REGIONS + RAMA_REGION_NAMES] = 20;
+	size[RAMA_LOG_REGION_JOB] = 100;
+	size[RAMA_LOG_REGION_NAMES] = 10;
+	size[RAMA_LOG_REGIONS + RAMA_LOG_REGION_NAMES] = 20;
 	size[posix] = 5;
-	size[RAMA_REGIONS + posix] = 7;
-	assert_int_equal(rama_place(size, 2, off, &h), 1328 + 100 + 30 + 12 + 8);
-	assert_int_equal(off[RAMA_REGION_JOB], 1328);
-	assert_int_equal(off[RAMA_REGION_NAMES], 1428);
-	assert_int_equal(off[RAMA_REGIONS + RAMA_REGION_NAMES], 1438);
+	size[RAMA_LOG_REGIONS + posix] = 7;
+	assert_int_equal(rama_log_place(size, 2, off, &h), 1328 + 100 + 30 + 12 + 8);
+	assert_int_equal(off[RAMA_LOG_REGION_JOB], 1328);
+	assert_int_equal(off[RAMA_LOG_REGION_NAMES], 1428);
+	assert_int_equal(off[RAMA_LOG_REGIONS + RAMA_LOG_REGION_NAMES], 1438);
 	assert_int_equal(off[posix], 1458);
-	assert_int_equal(off[RAMA_REGIONS + posix], 1463);
-	assert_int_equal(h.part[RAMA_REGION_NAMES].off, 1428);
-	assert_int_equal(h.part[RAMA_REGION_NAMES].len, 30);
+	assert_int_equal(off[RAMA_LOG_REGIONS + posix], 1463);
+	assert_int_equal(h.part[RAMA_LOG_REGION_NAMES].off, 1428);
+	assert_int_equal(h.part[RAMA_LOG_REGION_NAMES].len, 30);
 	assert_int_equal(h.part[posix].len, 12);
 }
 

@@ -11,13 +11,13 @@ static void round_trip(unsigned module, unsigned version, uint8_t compression)
 	struct sample *s = calloc(RECORDS, sizeof(*s));
 	struct rng r = { module * 100 + version };
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct reading in;
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	struct rama_record *got;
 
 	writer_start(&w, &f, compression);
-	assert_int_equal(rama_writer_module(&w, module, version), 0);
+	assert_int_equal(rama_log_writer_module(&w, module, version), 0);
 	for (unsigned i = 0; i < RECORDS; i++) {
 		sample_make(&s[i], module, &r, i);
 		sample_write(&w, &s[i]);
@@ -25,17 +25,17 @@ static void round_trip(unsigned module, unsigned version, uint8_t compression)
 	writer_end(&w, 0);
 	reading_open(&in, &f);
 	assert_int_equal(in.log.part[module].version, m->released);
-	assert_int_equal(rama_cursor_open(&c, &in.log, module), 1);
-	assert_int_equal(rama_cursor_has_threads(&c),
+	assert_int_equal(rama_log_cursor_open(&c, &in.log, module), 1);
+	assert_int_equal(rama_log_cursor_has_threads(&c),
 			 (m->flags & RAMA_TRACE) && version == m->newest);
 	for (unsigned i = 0; i < RECORDS; i++) {
-		assert_int_equal(rama_cursor_next(&c, &got), 1);
-		sample_check(&c, got, &s[i], rama_cursor_has_threads(&c));
+		assert_int_equal(rama_log_cursor_next(&c, &got), 1);
+		sample_check(&c, got, &s[i], rama_log_cursor_has_threads(&c));
 	}
-	assert_int_equal(rama_cursor_next(&c, &got), 0);
-	assert_int_equal(rama_cursor_next(&c, &got), 0);
+	assert_int_equal(rama_log_cursor_next(&c, &got), 0);
+	assert_int_equal(rama_log_cursor_next(&c, &got), 0);
 	assert_int_equal(c.index, RECORDS);
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	assert_int_equal(in.lines, 0);
 	reading_close(&in);
 	memfile_free(&f);
@@ -48,7 +48,7 @@ static void every_module_comes_back_as_it_was(void **state)
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
 		const struct rama_module *m = rama_module_get(id);
 
-		for (uint8_t kind = RAMA_ZLIB; m != NULL && kind <= RAMA_PLAIN_BYTES; kind++) {
+		for (uint8_t kind = RAMA_LOG_ZLIB; m != NULL && kind <= RAMA_LOG_PLAIN_BYTES; kind++) {
 			round_trip(id, m->newest, kind);
 			if (m->released != m->newest)
 				round_trip(id, m->released, kind);
@@ -61,17 +61,17 @@ static void a_log_of_all_modules_comes_back(void **state)
 {
 	struct rng r = { 7 }, again;
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct reading in;
 	struct sample s;
 
 	(void)state;
-	writer_start(&w, &f, RAMA_ZLIB);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
 	again = r;
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
 		if (rama_module_get(id) == NULL)
 			continue;
-		rama_writer_module(&w, id, rama_module_get(id)->newest);
+		rama_log_writer_module(&w, id, rama_module_get(id)->newest);
 		for (unsigned i = 0; i < id % 3; i++) {
 			sample_make(&s, id, &r, i);
 			sample_write(&w, &s);
@@ -80,19 +80,19 @@ static void a_log_of_all_modules_comes_back(void **state)
 	writer_end(&w, 0);
 	reading_open(&in, &f);
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
-		struct rama_cursor c;
+		struct rama_log_cursor c;
 		struct rama_record *got;
 
 		if (rama_module_get(id) == NULL)
 			continue;
-		assert_int_equal(rama_cursor_open(&c, &in.log, id), id % 3 > 0 ? 1 : 0);
+		assert_int_equal(rama_log_cursor_open(&c, &in.log, id), id % 3 > 0 ? 1 : 0);
 		assert_int_equal(in.log.part[id].version, rama_module_get(id)->released);
 		for (unsigned i = 0; i < id % 3; i++) {
 			sample_make(&s, id, &again, i);
-			assert_int_equal(rama_cursor_next(&c, &got), 1);
+			assert_int_equal(rama_log_cursor_next(&c, &got), 1);
 			sample_check(&c, got, &s, true);
 		}
-		rama_cursor_close(&c);
+		rama_log_cursor_close(&c);
 	}
 	reading_close(&in);
 	memfile_free(&f);
@@ -103,31 +103,31 @@ static void large_regions_come_back(void **state)
 {
 	struct rng r = { 8 };
 	struct memfile f = { 0 };
-	struct rama_writer w;
-	struct rama_cursor c;
+	struct rama_log_writer w;
+	struct rama_log_cursor c;
 	struct rama_record *got;
 	struct reading in;
 	struct sample s;
 
 	(void)state;
 	sample_make(&s, RAMA_MOD_POSIX, &r, 0);
-	writer_start(&w, &f, RAMA_ZLIB);
-	rama_writer_module(&w, RAMA_MOD_POSIX, 4);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
+	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
 	for (unsigned i = 0; i < 20000; i++) { /* 14 MB */
 		s.w[RAMA_ID].u = i;
 		sample_write(&w, &s);
 	}
 	writer_end(&w, 0);
 	reading_open(&in, &f);
-	assert_int_equal(rama_cursor_open(&c, &in.log, RAMA_MOD_POSIX), 1);
+	assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_MOD_POSIX), 1);
 	for (unsigned i = 0; i < 20000; i++) {
 		s.w[RAMA_ID].u = i;
-		assert_int_equal(rama_cursor_next(&c, &got), 1);
+		assert_int_equal(rama_log_cursor_next(&c, &got), 1);
 		assert_memory_equal(got->w, s.w, 704);
 	}
-	assert_int_equal(rama_cursor_next(&c, &got), 0);
+	assert_int_equal(rama_log_cursor_next(&c, &got), 0);
 	assert_true(c.region.streams > 1);
-	rama_cursor_close(&c);
+	rama_log_cursor_close(&c);
 	reading_close(&in);
 	memfile_free(&f);
 }
@@ -136,13 +136,13 @@ static void unread_segments_are_skipped(void **state)
 {
 	struct rng r = { 9 };
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct reading in;
 	struct sample s;
 
 	(void)state;
-	writer_start(&w, &f, RAMA_ZLIB);
-	rama_writer_module(&w, RAMA_MOD_DXT_POSIX, 2);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
+	rama_log_writer_module(&w, RAMA_MOD_DXT_POSIX, 2);
 	for (unsigned i = 0; i < 50; i++) {
 		sample_make(&s, RAMA_MOD_DXT_POSIX, &r, i);
 		sample_write(&w, &s);
@@ -157,25 +157,25 @@ static void unread_segments_are_skipped(void **state)
 
 /* ---- what the writer refuses ---------------------------------------------------------------- */
 
-static void refused(int rc, struct rama_writer *w)
+static void refused(int rc, struct rama_log_writer *w)
 {
 	assert_int_equal(rc, RAMA_EUSAGE);
-	assert_int_equal(rama_writer_finish(w, 0), RAMA_EUSAGE); /* and for good */
-	rama_writer_fini(w);
+	assert_int_equal(rama_log_writer_finish(w, 0), RAMA_EUSAGE); /* and for good */
+	rama_log_writer_fini(w);
 }
 
 static void the_order_of_a_log_is_fixed(void **state)
 {
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 
 	(void)state;
-	writer_start(&w, &f, RAMA_ZLIB);
-	rama_writer_module(&w, RAMA_MOD_STDIO, 2);
-	refused(rama_writer_module(&w, RAMA_MOD_POSIX, 4), &w);
-	writer_start(&w, &f, RAMA_ZLIB);
-	rama_writer_module(&w, RAMA_MOD_POSIX, 4);
-	refused(rama_writer_name(&w, 1, "late", 4), &w);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
+	rama_log_writer_module(&w, RAMA_MOD_STDIO, 2);
+	refused(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), &w);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
+	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
+	refused(rama_log_writer_name(&w, 1, "late", 4), &w);
 	memfile_free(&f);
 }
 
@@ -183,46 +183,46 @@ static void the_order_of_a_log_is_fixed(void **state)
 static void a_module_begins_once(void **state)
 {
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct rng r = { 10 };
 	struct sample s;
 
 	(void)state;
-	writer_start(&w, &f, RAMA_ZLIB);
-	rama_writer_module(&w, RAMA_MOD_POSIX, 4);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
+	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
 	sample_make(&s, RAMA_MOD_POSIX, &r, 0);
 	sample_write(&w, &s);
-	refused(rama_writer_module(&w, RAMA_MOD_POSIX, 4), &w);
+	refused(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), &w);
 	memfile_free(&f);
 }
 
 static void versions_nobody_reads_are_not_written(void **state)
 {
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 
 	(void)state;
-	writer_start(&w, &f, RAMA_ZLIB);
-	refused(rama_writer_module(&w, RAMA_MOD_POSIX, 5), &w);
-	writer_start(&w, &f, RAMA_ZLIB);
-	refused(rama_writer_module(&w, RAMA_MOD_POSIX, 3), &w);
-	writer_start(&w, &f, RAMA_ZLIB);
-	refused(rama_writer_module(&w, RAMA_MODULES_KNOWN, 1), &w);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
+	refused(rama_log_writer_module(&w, RAMA_MOD_POSIX, 5), &w);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
+	refused(rama_log_writer_module(&w, RAMA_MOD_POSIX, 3), &w);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
+	refused(rama_log_writer_module(&w, RAMA_MODULES_KNOWN, 1), &w);
 	memfile_free(&f);
 }
 
 static void a_record_belongs_to_its_module(void **state)
 {
 	struct memfile f = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct rng r = { 11 };
 	struct sample s;
 
 	(void)state;
 	sample_make(&s, RAMA_MOD_STDIO, &r, 0);
-	writer_start(&w, &f, RAMA_ZLIB);
-	rama_writer_module(&w, RAMA_MOD_POSIX, 4);
-	refused(rama_writer_record(&w, &s.r), &w);
+	writer_start(&w, &f, RAMA_LOG_ZLIB);
+	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
+	refused(rama_log_writer_record(&w, &s.r), &w);
 	memfile_free(&f);
 }
 
@@ -234,17 +234,17 @@ static int full(void *ctx, uint64_t off, const void *bytes, size_t n, struct ram
 
 static void the_first_error_of_the_file_is_kept(void **state)
 {
-	struct rama_sink sink = { .write = full };
-	struct rama_writer w;
+	struct rama_log_sink sink = { .write = full };
+	struct rama_log_writer w;
 
 	(void)state;
-	assert_int_equal(rama_writer_init(&w, &sink, RAMA_ZLIB, 6), 0);
-	rama_writer_job(&w, &plain_job, NULL, 0);
-	assert_int_equal(rama_writer_module(&w, RAMA_MOD_POSIX, 4), RAMA_EIO);
-	assert_int_equal(rama_writer_name(&w, 1, "x", 1), RAMA_EIO);
-	assert_int_equal(rama_writer_finish(&w, 0), RAMA_EIO);
+	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_ZLIB, 6), 0);
+	rama_log_writer_job(&w, &plain_job, NULL, 0);
+	assert_int_equal(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), RAMA_EIO);
+	assert_int_equal(rama_log_writer_name(&w, 1, "x", 1), RAMA_EIO);
+	assert_int_equal(rama_log_writer_finish(&w, 0), RAMA_EIO);
 	assert_string_equal(w.err.text, "full");
-	rama_writer_fini(&w);
+	rama_log_writer_fini(&w);
 }
 
 UNIT_GROUP(roundtrip, test(every_module_comes_back_as_it_was),

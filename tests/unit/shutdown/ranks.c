@@ -93,57 +93,57 @@ static void fill_record(const struct rama_module *mod, union rama_word *w, uint6
 	w[RAMA_RANK].i = rank;
 }
 
-static void write_counters(struct rama_writer *w, unsigned module, const struct files *f,
+static void write_counters(struct rama_log_writer *w, unsigned module, const struct files *f,
 			   int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(module);
 	union rama_word words[400];
 	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
-	rama_writer_module(w, module, mod->newest);
+	rama_log_writer_module(w, module, mod->newest);
 	for (unsigned i = 0; i < f->n; i++) {
 		if (i > 0 && rng_below(r, 3) == 0)
 			continue; /* not in this module */
 		fill_record(mod, words, f->id[i], rank, r);
-		assert_int_equal(rama_writer_record(w, &rec), 0);
+		assert_int_equal(rama_log_writer_record(w, &rec), 0);
 	}
 }
 
-static void write_many(struct rama_writer *w, unsigned many, int64_t rank, struct rng *r)
+static void write_many(struct rama_log_writer *w, unsigned many, int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_MPIIO);
 	union rama_word words[RAMA_MPIIO__WORDS];
 	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
-	rama_writer_module(w, mod->id, mod->newest);
+	rama_log_writer_module(w, mod->id, mod->newest);
 	for (unsigned i = 0; i < 2 * many; i++) {
 		fill_record(mod, words, 1000 + i + (i < many ? 0 : (uint64_t)rank * many), rank, r);
 		for (unsigned k = RAMA_MPIIO_INDEP_OPENS; k < RAMA_MPIIO_MODE; k++)
 			words[k].u = rng_u64(r) >> 8;
 		for (unsigned k = 0; k < 20; k++) /* both histograms */
 			words[RAMA_MPIIO_SIZE_READ_AGG_0_100 + k].u = rng_u64(r) >> 8;
-		assert_int_equal(rama_writer_record(w, &rec), 0);
+		assert_int_equal(rama_log_writer_record(w, &rec), 0);
 	}
 }
 
 /* files of this rank alone, more than fit into a message, in a section of the annex */
-static void write_many_ours(struct rama_writer *w, unsigned many, int64_t rank, struct rng *r)
+static void write_many_ours(struct rama_log_writer *w, unsigned many, int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_EXTRA);
 	union rama_word words[RAMA_EXTRA__WORDS];
 	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
-	rama_writer_module(w, mod->id, mod->newest);
+	rama_log_writer_module(w, mod->id, mod->newest);
 	for (unsigned i = 0; i < many; i++) {
 		fill_record(mod, words, 1000 + many + i + (uint64_t)rank * many, rank, r);
 		for (unsigned k = 0; k < *mod->record->n_fields; k++)
 			if (mod->record->fields[k].type == RAMA_I64)
 				words[mod->record->fields[k].word].u = rng_u64(r) >> 8;
-		assert_int_equal(rama_writer_record(w, &rec), 0);
+		assert_int_equal(rama_log_writer_record(w, &rec), 0);
 	}
 }
 
-static void write_layouts(struct rama_writer *w, const struct files *f, int64_t rank)
+static void write_layouts(struct rama_log_writer *w, const struct files *f, int64_t rank)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_LUSTRE);
 	union rama_word words[RAMA_LUSTRE__WORDS], comp[16] = { { .i = 65536 } }, ost = { .i = 7 };
@@ -153,23 +153,23 @@ static void write_layouts(struct rama_writer *w, const struct files *f, int64_t 
 				   .array = { comp, &ost },
 				   .count = { 1, 1 } };
 
-	rama_writer_module(w, RAMA_MOD_LUSTRE, mod->newest);
+	rama_log_writer_module(w, RAMA_MOD_LUSTRE, mod->newest);
 	for (unsigned i = 0; i < f->n; i++) {
 		memset(words, 0, sizeof(words));
 		words[RAMA_ID].u = f->id[i];
 		words[RAMA_RANK].i = rank;
 		words[RAMA_LUSTRE_NUM_COMPONENTS].u = words[RAMA_LUSTRE_NUM_STRIPES].u = 1;
-		assert_int_equal(rama_writer_record(w, &rec), 0);
+		assert_int_equal(rama_log_writer_record(w, &rec), 0);
 	}
 }
 
-static void write_traces(struct rama_writer *w, const struct files *f, int64_t rank, struct rng *r)
+static void write_traces(struct rama_log_writer *w, const struct files *f, int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_DXT_POSIX);
 	union rama_word words[RAMA_DXT__WORDS], seg[6][RAMA_SEG_WORDS];
 	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
-	rama_writer_module(w, RAMA_MOD_DXT_POSIX, mod->newest);
+	rama_log_writer_module(w, RAMA_MOD_DXT_POSIX, mod->newest);
 	for (unsigned i = 0; i < f->n; i++) {
 		memset(words, 0, sizeof(words));
 		words[RAMA_ID].u = f->id[i];
@@ -182,13 +182,13 @@ static void write_traces(struct rama_writer *w, const struct files *f, int64_t r
 			seg[k][RAMA_SEG_START].f = rng_unit(r);
 			seg[k][RAMA_SEG_END].f = 1 + rng_unit(r);
 		}
-		assert_int_equal(rama_writer_record(w, &rec), 0);
-		rama_writer_segments(w, seg,
+		assert_int_equal(rama_log_writer_record(w, &rec), 0);
+		rama_log_writer_segments(w, seg,
 				     words[RAMA_DXT_WRITE_COUNT].u + words[RAMA_DXT_READ_COUNT].u);
 	}
 }
 
-static void write_heat(struct rama_writer *w, int64_t rank, struct rng *r)
+static void write_heat(struct rama_log_writer *w, int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_HEATMAP);
 	union rama_word words[RAMA_HEATMAP__WORDS] = { { .u = 0 } }, bin[2][200];
@@ -205,11 +205,11 @@ static void write_heat(struct rama_writer *w, int64_t rank, struct rng *r)
 	words[RAMA_RANK].i = rank;
 	words[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = 0.1 * (double)(1u << rng_below(r, 4));
 	words[RAMA_HEATMAP_NBINS].u = rec.count[0];
-	rama_writer_module(w, RAMA_MOD_HEATMAP, mod->newest);
-	assert_int_equal(rama_writer_record(w, &rec), 0);
+	rama_log_writer_module(w, RAMA_MOD_HEATMAP, mod->newest);
+	assert_int_equal(rama_log_writer_record(w, &rec), 0);
 }
 
-static void write_process(struct rama_writer *w, int64_t rank)
+static void write_process(struct rama_log_writer *w, int64_t rank)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_PROCESS);
 	union rama_word words[RAMA_PROCESS__WORDS] = { { .u = 0 } }, command = { .b = "work" };
@@ -224,16 +224,16 @@ static void write_process(struct rama_writer *w, int64_t rank)
 	words[RAMA_PROCESS_F_START_TIMESTAMP].f = 1e-9;
 	words[RAMA_PROCESS_F_END_TIMESTAMP].f = 20;
 	words[RAMA_PROCESS_COMMAND_WORDS].u = 1;
-	rama_writer_module(w, RAMA_MOD_PROCESS, mod->newest);
-	assert_int_equal(rama_writer_record(w, &rec), 0);
+	rama_log_writer_module(w, RAMA_MOD_PROCESS, mod->newest);
+	assert_int_equal(rama_log_writer_record(w, &rec), 0);
 }
 
 /* ---- a rank ------------------------------------------------------------------------------------------ */
 
-static void write_rank(struct rama_writer *w, int64_t rank, const struct job *j, struct rng *r)
+static void write_rank(struct rama_log_writer *w, int64_t rank, const struct job *j, struct rng *r)
 {
-	struct rama_mount mount = { .path = "/data", .type = "ext4", .path_len = 5 };
-	struct rama_job job = { .uid = 1000,
+	struct rama_log_mount mount = { .path = "/data", .type = "ext4", .path_len = 5 };
+	struct rama_log_job job = { .uid = 1000,
 				.start_sec = START,
 				.end_sec = START + 60,
 				.nprocs = j->size,
@@ -250,11 +250,11 @@ static void write_rank(struct rama_writer *w, int64_t rank, const struct job *j,
 	job.end_nsec = (int64_t)rng_below(r, 1000000000);
 	memcpy(job.metadata, "lib_ver=1\n", 11);
 	choose_files(&f, r, rank);
-	rama_writer_job(w, &job, &mount, 1);
+	rama_log_writer_job(w, &job, &mount, 1);
 	for (unsigned i = 0; i < f.n; i++)
-		rama_writer_name(w, f.id[i], f.name[i], strlen(f.name[i]));
-	rama_writer_name(w, rama_record_id("heatmap:POSIX", 13), "heatmap:POSIX", 13);
-	rama_writer_name(w, rama_record_id("PROCESS", 7), "PROCESS", 7);
+		rama_log_writer_name(w, f.id[i], f.name[i], strlen(f.name[i]));
+	rama_log_writer_name(w, rama_record_id("heatmap:POSIX", 13), "heatmap:POSIX", 13);
+	rama_log_writer_name(w, rama_record_id("PROCESS", 7), "PROCESS", 7);
 	write_counters(w, RAMA_MOD_POSIX, &f, rank, r);
 	if (j->many > 0)
 		write_many(w, j->many, rank, r);
@@ -271,7 +271,7 @@ static void write_rank(struct rama_writer *w, int64_t rank, const struct job *j,
 		write_many_ours(w, j->many_ours, rank, r);
 	else
 		write_counters(w, RAMA_MOD_EXTRA, &f, rank, r);
-	assert_int_equal(rama_writer_finish(w, rng_below(r, 3) == 0 ? 1ull << RAMA_MOD_STDIO : 0),
+	assert_int_equal(rama_log_writer_finish(w, rng_below(r, 3) == 0 ? 1ull << RAMA_MOD_STDIO : 0),
 			 0);
 }
 
@@ -292,15 +292,15 @@ void job_make_large(struct job *j, int64_t size, uint64_t seed, unsigned many, u
 	world_init(&j->world, size);
 	for (int64_t i = 0; i < size; i++) {
 		struct rank *k = &j->rank[i];
-		struct rama_sink sink = rama_shutdown_own_sink(&k->own);
+		struct rama_log_sink sink = rama_shutdown_own_sink(&k->own);
 		struct rng r = { seed * 1000 + (uint64_t)i };
-		struct rama_writer w;
+		struct rama_log_writer w;
 
 		k->job = j;
-		assert_int_equal(rama_writer_init(&w, &sink, RAMA_PLAIN_BYTES, 0), 0);
+		assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_PLAIN_BYTES, 0), 0);
 		w.inner = true;
 		write_rank(&w, i, j, &r);
-		rama_writer_fini(&w);
+		rama_log_writer_fini(&w);
 		k->n = k->own.n;
 		k->bytes = malloc(k->n);
 		memcpy(k->bytes, k->own.bytes, k->n);
@@ -355,13 +355,13 @@ static int take(void *ctx, uint64_t off, const void *bytes, size_t n, struct ram
 struct check *job_merge(struct job *j, const bool *with)
 {
 	struct check *c = calloc(1, sizeof(*c));
-	struct rama_merge_input in[RANKS_MOST] = { { 0 } };
-	struct rama_merge m = { .in = in, .reduce = true };
+	struct rama_log_merge_input in[RANKS_MOST] = { { 0 } };
+	struct rama_log_merge m = { .in = in, .reduce = true };
 	struct rama_source src[RANKS_MOST];
 	struct rama_log log[RANKS_MOST];
-	struct rama_sink sink = { .write = take, .ctx = c };
+	struct rama_log_sink sink = { .write = take, .ctx = c };
 	struct rama_err e = { 0 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 
 	c->bytes = calloc(1, CHECK_LOG);
 	for (int64_t i = 0; i < j->size; i++) {
@@ -369,16 +369,16 @@ struct check *job_merge(struct job *j, const bool *with)
 			continue;
 		rama_source_memory(&src[i], j->rank[i].bytes, j->rank[i].n);
 		assert_int_equal(rama_log_open(&log[i], &src[i], NULL, &e), 0);
-		in[m.n_in++] = (struct rama_merge_input){ .log = &log[i], .path = "rank" };
+		in[m.n_in++] = (struct rama_log_merge_input){ .log = &log[i], .path = "rank" };
 	}
-	if (rama_merge_plan(&m, &e) != 0)
+	if (rama_log_merge_plan(&m, &e) != 0)
 		fail_msg("%s", e.text);
 	if (with != NULL) /* shared means all that are there */
 		m.nprocs = (int64_t)m.n_in;
-	assert_int_equal(rama_writer_init(&w, &sink, RAMA_ZLIB, 1), 0);
-	assert_int_equal(rama_merge_write(&m, &w, &c->partial, &e), 0);
-	assert_int_equal(rama_writer_finish(&w, c->partial), 0);
-	rama_writer_fini(&w);
+	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_ZLIB, 1), 0);
+	assert_int_equal(rama_log_merge_write(&m, &w, &c->partial, &e), 0);
+	assert_int_equal(rama_log_writer_finish(&w, c->partial), 0);
+	rama_log_writer_fini(&w);
 	for (int64_t i = 0; i < j->size; i++)
 		if (with == NULL || with[i])
 			rama_log_close(&log[i]);
@@ -432,23 +432,23 @@ static int by_file(const void *a, const void *b)
 static void bag_fill(struct bag *b, struct check *c, unsigned module)
 {
 	union rama_word seg[64][RAMA_SEG_WORDS];
-	struct rama_cursor cur;
+	struct rama_log_cursor cur;
 	struct rama_record *r;
 	unsigned kind;
-	int rc = rama_cursor_open(&cur, &c->log, module), n;
+	int rc = rama_log_cursor_open(&cur, &c->log, module), n;
 
 	*b = (struct bag){ 0 };
-	while (rc > 0 && rama_cursor_next(&cur, &r) > 0) {
+	while (rc > 0 && rama_log_cursor_next(&cur, &r) > 0) {
 		struct flat *f = bag_add(b);
 
 		flat_add(f, r->w, r->schema->words);
 		for (unsigned k = 0; k < r->schema->n_arrays && !(r->mod->flags & RAMA_TRACE); k++)
 			flat_add(f, r->array[k], r->count[k] * r->schema->array[k].words);
 		while (r->mod->flags & RAMA_TRACE &&
-		       (n = rama_cursor_segments(&cur, seg, 64, &kind)) > 0)
+		       (n = rama_log_cursor_segments(&cur, seg, 64, &kind)) > 0)
 			flat_add(f, seg[0], (size_t)n * RAMA_SEG_WORDS);
 	}
-	rama_cursor_close(&cur);
+	rama_log_cursor_close(&cur);
 	if (b->n > 1)
 		qsort(b->all, b->n, sizeof(*b->all), by_file);
 }
@@ -481,7 +481,7 @@ static void flat_equal(const struct rama_module *mod, const struct flat *a, cons
 	}
 }
 
-static void jobs_equal(const struct rama_job *a, const struct rama_job *b)
+static void jobs_equal(const struct rama_log_job *a, const struct rama_log_job *b)
 {
 	assert_int_equal(a->start_sec, b->start_sec);
 	assert_int_equal(a->start_nsec, b->start_nsec);
@@ -496,7 +496,7 @@ static void jobs_equal(const struct rama_job *a, const struct rama_job *b)
 void logs_equal(struct check *a, struct check *b)
 {
 	jobs_equal(&a->log.job, &b->log.job);
-	assert_int_equal(a->log.partial & ~RAMA_PARTIAL_END, b->log.partial & ~RAMA_PARTIAL_END);
+	assert_int_equal(a->log.partial & ~RAMA_LOG_PARTIAL_END, b->log.partial & ~RAMA_LOG_PARTIAL_END);
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
 		struct bag x, y;
 
@@ -531,18 +531,18 @@ unsigned log_has(struct check *c, unsigned module, uint64_t id, int64_t rank)
 
 void names_once(struct check *c)
 {
-	const struct rama_part *p = &c->log.name_part;
+	const struct rama_log_part *p = &c->log.name_part;
 	struct rama_map seen = { 0 };
-	struct rama_region r;
+	struct rama_log_region r;
 	char name[64], b;
 	uint64_t id;
 
-	assert_int_equal(rama_region_open(&r, &c->src, p->off, p->len, c->log.compression), 0);
-	while (rama_region_read(&r, &id, sizeof(id)) == sizeof(id)) {
+	assert_int_equal(rama_log_region_open(&r, &c->src, p->off, p->len, c->log.compression), 0);
+	while (rama_log_region_read(&r, &id, sizeof(id)) == sizeof(id)) {
 		size_t n = 0;
 		bool fresh;
 
-		while (rama_region_read(&r, &b, 1) == 1 && b != '\0' && n + 1 < sizeof(name))
+		while (rama_log_region_read(&r, &b, 1) == 1 && b != '\0' && n + 1 < sizeof(name))
 			name[n++] = b;
 		name[n] = '\0';
 		assert_non_null(rama_map_put(&seen, id, &fresh));
@@ -550,6 +550,6 @@ void names_once(struct check *c)
 			fail_msg("%s is there twice", name);
 	}
 	assert_int_equal(seen.used, c->log.n_names);
-	rama_region_close(&r);
+	rama_log_region_close(&r);
 	rama_map_fini(&seen);
 }

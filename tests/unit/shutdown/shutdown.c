@@ -40,7 +40,7 @@ static void equals_merge(void **st)
 		assert_int_equal(log_has(log, RAMA_MOD_LUSTRE, file_shared(1), -1), 1);
 		assert_int_equal(j.rank[0].result.bytes, log->n);
 		assert_int_equal(j.rank[0].result.writers, opt.writers < size ? opt.writers : size);
-		assert_null(strstr(log->log.job.metadata, RAMA_META_MISSING));
+		assert_null(strstr(log->log.job.metadata, RAMA_LOG_META_MISSING));
 		check_end(log);
 		check_end(merged);
 		job_free(&j);
@@ -347,42 +347,42 @@ static void holes(void **st)
 	struct rama_err e = { 0 };
 	struct rama_shutdown_shut s = { .e = &e, .opt.file.write = write_hole };
 	const unsigned char *packed;
-	struct rama_packer p;
+	struct rama_log_packer p;
 	size_t packed_n;
 
 	(void)st;
-	rama_packer_init(&p, RAMA_ZLIB, 6, &e);
-	assert_int_equal(rama_pack(&p, "here", 4, &packed, &packed_n, &e), 0);
+	rama_log_packer_init(&p, RAMA_LOG_ZLIB, 6, &e);
+	assert_int_equal(rama_log_pack(&p, "here", 4, &packed, &packed_n, &e), 0);
 	for (uint64_t n = 20; n < 2000; n += n < 100 ? 1 : 37) {
 		struct rama_source src;
-		struct rama_region r;
-		uint32_t crc = rama_logfile_crc(0, "before", 6);
+		struct rama_log_region r;
+		uint32_t crc = rama_log_crc(0, "before", 6);
 		char text[8];
 
 		memset(hole, 0xaa, sizeof(hole));
 		assert_int_equal(rama_shutdown_shut_fill(&s, 0, n, &crc), 0);
-		assert_int_equal(crc, rama_logfile_crc(rama_logfile_crc(0, "before", 6), hole, n));
+		assert_int_equal(crc, rama_log_crc(rama_log_crc(0, "before", 6), hole, n));
 		assert_int_equal(hole[n], 0xaa);
 		memcpy(hole + n, packed, packed_n);
 		rama_source_memory(&src, hole, sizeof(hole));
-		assert_int_equal(rama_region_open(&r, &src, 0, n + packed_n, RAMA_ZLIB), 0);
-		assert_int_equal(rama_region_read(&r, text, sizeof(text)), 4);
+		assert_int_equal(rama_log_region_open(&r, &src, 0, n + packed_n, RAMA_LOG_ZLIB), 0);
+		assert_int_equal(rama_log_region_read(&r, text, sizeof(text)), 4);
 		assert_memory_equal(text, "here", 4);
 		assert_int_equal(r.err.code, 0);
-		rama_region_close(&r);
+		rama_log_region_close(&r);
 	}
 	for (uint64_t n = 1; n < 11; n++) {
 		uint32_t crc = 0;
 
 		assert_int_equal(rama_shutdown_shut_fill(&s, 0, n, &crc), RAMA_EIO);
 	}
-	rama_packer_fini(&p);
+	rama_log_packer_fini(&p);
 }
 
 static void foreign_logs_are_refused(void **st)
 {
 	struct rama_shutdown_own o = { 0 };
-	struct rama_sink sink = rama_shutdown_own_sink(&o);
+	struct rama_log_sink sink = rama_shutdown_own_sink(&o);
 	struct rama_err e = { 0 };
 
 	(void)st;

@@ -43,8 +43,8 @@ static void without(int64_t size, const int64_t *dead, unsigned n, const char *t
 	log = check_file(j.path);
 	logs_equal(log, merged);
 	names_once(log);
-	assert_true(log->log.partial & RAMA_PARTIAL_END);
-	snprintf(line, sizeof(line), "\n" RAMA_META_MISSING "%s\n", text);
+	assert_true(log->log.partial & RAMA_LOG_PARTIAL_END);
+	snprintf(line, sizeof(line), "\n" RAMA_LOG_META_MISSING "%s\n", text);
 	assert_non_null(strstr(log->log.job.metadata, line));
 	check_end(log);
 	check_end(merged);
@@ -118,7 +118,7 @@ static void no_records(void **st)
 	}
 	log = check_file(j.path);
 	logs_equal(log, merged);
-	assert_non_null(strstr(log->log.job.metadata, RAMA_META_MISSING "4\n"));
+	assert_non_null(strstr(log->log.job.metadata, RAMA_LOG_META_MISSING "4\n"));
 	check_end(log);
 	check_end(merged);
 	job_free(&j);
@@ -161,7 +161,7 @@ static void too_late(void **st)
 		assert_int_equal(j.world.seat[i].rc, i == 4 ? RAMA_EMISSING : 0);
 	assert_true(j.world.seat[4].took < 0.5 * LIMIT);
 	log = check_file(j.path);
-	assert_non_null(strstr(log->log.job.metadata, RAMA_META_MISSING "4\n"));
+	assert_non_null(strstr(log->log.job.metadata, RAMA_LOG_META_MISSING "4\n"));
 	check_end(log);
 	job_free(&j);
 }
@@ -169,9 +169,9 @@ static void too_late(void **st)
 /* does the log name this rank as missing? */
 static bool is_named(const struct check *log, int64_t rank)
 {
-	const char *p = strstr(log->log.job.metadata, RAMA_META_MISSING);
+	const char *p = strstr(log->log.job.metadata, RAMA_LOG_META_MISSING);
 
-	for (p = p != NULL ? p + strlen(RAMA_META_MISSING) : "\n"; *p != '\n'; p += *p == ',') {
+	for (p = p != NULL ? p + strlen(RAMA_LOG_META_MISSING) : "\n"; *p != '\n'; p += *p == ',') {
 		char *end;
 		long long first = strtoll(p, &end, 10), last = first;
 
@@ -209,7 +209,7 @@ static void check_whole(struct job *j)
 		named += !there;
 	}
 	assert_int_equal(named, j->rank[0].result.missing);
-	assert_int_equal(log->log.partial & RAMA_PARTIAL_END, j->rank[0].result.missing > 0);
+	assert_int_equal(log->log.partial & RAMA_LOG_PARTIAL_END, j->rank[0].result.missing > 0);
 	check_end(log);
 }
 

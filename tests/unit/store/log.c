@@ -61,14 +61,14 @@ static int64_t put_log(struct rama_store *s, const struct rama_store_log *l)
 static void small_log(struct memfile *f, struct reading *in, unsigned n)
 {
 	struct rng r = { n };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct sample *x = calloc(1, sizeof(*x));
 
 	*f = (struct memfile){ 0 };
 	sample_make(x, RAMA_MOD_POSIX, &r, 0);
 	writer_start(&w, f, 1);
-	assert_int_equal(rama_writer_name(&w, x->w[RAMA_ID].u, "/scratch/out", 12), 0);
-	assert_int_equal(rama_writer_module(&w, RAMA_MOD_POSIX, 4), 0);
+	assert_int_equal(rama_log_writer_name(&w, x->w[RAMA_ID].u, "/scratch/out", 12), 0);
+	assert_int_equal(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), 0);
 	sample_write(&w, x);
 	writer_end(&w, 0);
 	reading_open(in, f);
@@ -79,7 +79,7 @@ static void small_log(struct memfile *f, struct reading *in, unsigned n)
 
 struct rows {
 	struct reading in;
-	struct rama_cursor c;
+	struct rama_log_cursor c;
 	unsigned n;
 };
 
@@ -116,7 +116,7 @@ static int same_row(void *ctx, const struct rama_store_row *row, struct rama_err
 
 	(void)e;
 	do
-		assert_int_equal(rama_cursor_next(&in->c, &r), 1);
+		assert_int_equal(rama_log_cursor_next(&in->c, &r), 1);
 	while (r->schema != r->mod->record);
 	assert_int_equal(row->cell[1].i, in->n++);
 	assert_int_equal(row->cell[2].i, r->w[RAMA_RANK].i);
@@ -146,7 +146,7 @@ static int same_row(void *ctx, const struct rama_store_row *row, struct rama_err
 static void write_all(struct memfile *f)
 {
 	struct rng r = { 77 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct sample *x = calloc(1, sizeof(*x));
 
 	writer_start(&w, f, 1);
@@ -155,7 +155,7 @@ static void write_all(struct memfile *f)
 
 		if (m == NULL)
 			continue;
-		assert_int_equal(rama_writer_module(&w, id, m->released), 0);
+		assert_int_equal(rama_log_writer_module(&w, id, m->released), 0);
 		for (unsigned i = 0; i < RECORDS + (m->header != NULL); i++) {
 			sample_make(x, id, &r, i);
 			sample_write(&w, x);
@@ -188,10 +188,10 @@ static void all_counters(void **state)
 		tables++;
 		in->n = 0;
 		snprintf(sql, sizeof(sql), "SELECT * FROM %s ORDER BY job, number", table);
-		assert_int_equal(rama_cursor_open(&in->c, &in->in.log, id), 1);
+		assert_int_equal(rama_log_cursor_open(&in->c, &in->in.log, id), 1);
 		if (rama_store_select(s, sql, NULL, 0, same_row, in, &e) != 0)
 			fail_msg("%s", e.text);
-		rama_cursor_close(&in->c);
+		rama_log_cursor_close(&in->c);
 		assert_int_equal(in->n, RECORDS);
 	}
 	assert_int_equal(tables, 17);

@@ -38,15 +38,15 @@ static const char *path_of(const char *name)
 static void make_log(struct memfile *f, size_t cut)
 {
 	struct rng r = { 1 };
-	struct rama_writer w;
+	struct rama_log_writer w;
 	struct sample *x = calloc(1, sizeof(*x));
 
 	*f = (struct memfile){ 0 };
 	assert_non_null(x);
 	sample_make(x, RAMA_MOD_POSIX, &r, 0);
 	writer_start(&w, f, 1);
-	assert_int_equal(rama_writer_name(&w, x->w[RAMA_ID].u, "/scratch/out", 12), 0);
-	assert_int_equal(rama_writer_module(&w, RAMA_MOD_POSIX, 4), 0);
+	assert_int_equal(rama_log_writer_name(&w, x->w[RAMA_ID].u, "/scratch/out", 12), 0);
+	assert_int_equal(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), 0);
 	sample_write(&w, x);
 	writer_end(&w, 0);
 	f->n -= cut;
