@@ -13,7 +13,7 @@
 
 enum { MOST = 256, AT_ONCE = 8192 };
 
-static struct rama_mapped *found[MOST];
+static struct rama_seg_mapped *found[MOST];
 static unsigned n_found;
 static uint64_t events;
 
@@ -27,8 +27,8 @@ static void open_segment(const char *path)
 	for (unsigned i = 0; i < n_found; i++)
 		if (found[i]->ino == st.st_ino && found[i]->dev == st.st_dev)
 			return;
-	struct rama_mapped *m = malloc(sizeof(*m));
-	if (m != NULL && rama_mapped_open(m, path, UINT32_MAX, true, &e) == 0)
+	struct rama_seg_mapped *m = malloc(sizeof(*m));
+	if (m != NULL && rama_seg_mapped_open(m, path, UINT32_MAX, true, &e) == 0)
 		found[n_found++] = m;
 	else
 		free(m);
@@ -51,21 +51,21 @@ static void look(const char *dir)
 		closedir(d);
 }
 
-static void drain(struct rama_mapped *m)
+static void drain(struct rama_seg_mapped *m)
 {
-	static struct rama_event to[AT_ONCE];
+	static struct rama_seg_event to[AT_ONCE];
 	struct rama_err e = { 0 };
-	struct rama_ring_state st;
+	struct rama_seg_ring_state st;
 	uint32_t n, tid;
 
-	rama_segment_refresh(&m->seg, &e);
-	for (uint32_t lane = 0; lane < rama_segment_lanes(&m->seg); lane++) {
-		if (rama_ring_state(m, lane, &st) != 0)
+	rama_seg_refresh(&m->seg, &e);
+	for (uint32_t lane = 0; lane < rama_seg_lanes(&m->seg); lane++) {
+		if (rama_seg_ring_state(m, lane, &st) != 0)
 			continue;
-		while ((n = rama_ring_read(m, lane, st.taken, to, AT_ONCE, &tid)) > 0) {
+		while ((n = rama_seg_ring_read(m, lane, st.taken, to, AT_ONCE, &tid)) > 0) {
 			st.taken += n;
 			events += n;
-			rama_ring_give_back(m, lane, st.taken);
+			rama_seg_ring_give_back(m, lane, st.taken);
 		}
 	}
 }
@@ -88,9 +88,9 @@ int main(int argc, char **argv)
 			drain(found[i]);
 	}
 	for (unsigned i = 0; i < n_found; i++) {
-		struct rama_ring_state st;
+		struct rama_seg_ring_state st;
 
-		for (uint32_t lane = 0; rama_ring_state(found[i], lane, &st) == 0; lane++)
+		for (uint32_t lane = 0; rama_seg_ring_state(found[i], lane, &st) == 0; lane++)
 			dropped += st.dropped;
 	}
 	printf("%" PRIu64 " %" PRIu64 "\n", events, dropped);

@@ -62,7 +62,7 @@ static struct rama_posix_file *make(const char *dir, unsigned n, unsigned files)
 	if (map == MAP_FAILED)
 		exit(4);
 	close(fd);
-	map = (unsigned char *)map + ((unsigned char *)seg_slot(&s, RAMA_KIND_POSIX, 1) -
+	map = (unsigned char *)map + ((unsigned char *)seg_slot(&s, RAMA_SEG_KIND_POSIX, 1) -
 				      s.bytes); /* behind the catch-all */
 	seg_free(&s);
 	return map;

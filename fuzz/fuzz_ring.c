@@ -10,34 +10,34 @@
 #include "fuzz.h"
 #include "segment/ringwriter.h"
 
-enum { ROOM = RAMA_RING_FIRST * 7, MOST = 3000, MOST_MADE = 5000 };
+enum { ROOM = RAMA_SEG_RING_FIRST * 7, MOST = 3000, MOST_MADE = 5000 };
 
-static void read_lanes(struct rama_mapped *m)
+static void read_lanes(struct rama_seg_mapped *m)
 {
-	static struct rama_event to[MOST];
+	static struct rama_seg_event to[MOST];
 	static const uint64_t odd[] = { 0, 1, 1023, 1024, 1ull << 40, UINT64_MAX };
-	struct rama_ring_state st;
+	struct rama_seg_ring_state st;
 	uint32_t tid;
 
 	for (uint32_t lane = 0; lane < 4; lane++) {
-		int rc = rama_ring_state(m, lane, &st);
+		int rc = rama_seg_ring_state(m, lane, &st);
 
 		CHECK(rc == 0 || rc == RAMA_EUSAGE || rc == RAMA_ECORRUPT);
 		CHECK(st.taken <= st.made);
 		for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-			CHECK(rama_ring_read(m, lane, odd[i], to, 1 + (uint32_t)i * 500, &tid) <=
+			CHECK(rama_seg_ring_read(m, lane, odd[i], to, 1 + (uint32_t)i * 500, &tid) <=
 			      1 + (uint32_t)i * 500);
 		for (unsigned i = 0; rc == 0 && i < 20 && st.taken < st.made; i++) {
-			uint32_t n = rama_ring_read(m, lane, st.taken, to, MOST, &tid);
+			uint32_t n = rama_seg_ring_read(m, lane, st.taken, to, MOST, &tid);
 
 			CHECK(n <= MOST && n <= st.made - st.taken);
 			st.taken += n;
-			rama_ring_give_back(m, lane, st.taken);
+			rama_seg_ring_give_back(m, lane, st.taken);
 		}
 	}
 }
 
-static void change(const struct seg *s, size_t size, struct rama_mapped *m, struct fuzz_input *in)
+static void change(const struct seg *s, size_t size, struct rama_seg_mapped *m, struct fuzz_input *in)
 {
 	while (in->n > 0) {
 		uint8_t a = fuzz_take_byte(in);
@@ -46,7 +46,7 @@ static void change(const struct seg *s, size_t size, struct rama_mapped *m, stru
 			read_lanes(m);
 			continue;
 		}
-		size_t at = fuzz_take_u16(in) + (a < RAMA_AREAS ? (size_t)s->head->area[a].off : 0);
+		size_t at = fuzz_take_u16(in) + (a < RAMA_SEG_AREAS ? (size_t)s->head->area[a].off : 0);
 		struct fuzz_input with = fuzz_take(in, fuzz_take_byte(in));
 
 		/* a header changes only before it is read */
@@ -59,7 +59,7 @@ static void change(const struct seg *s, size_t size, struct rama_mapped *m, stru
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct rama_mapped m;
+	static struct rama_seg_mapped m;
 	struct fuzz_input in = { data, size };
 	unsigned made = fuzz_take_u16(&in) % MOST_MADE, taken = fuzz_take_u16(&in);
 	size_t cut = fuzz_take_byte(&in) & 1 ? 4096 * (size_t)fuzz_take_u16(&in) : SIZE_MAX;
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (s.size >= RAMA_SEG_PAGE) {
 		change(&s, s.size, NULL, &in);
 		if (ring_open(&m, &s, &e) == 0) {
-			m.control = seg_area(&s, RAMA_AREA_CONTROL);
+			m.control = seg_area(&s, RAMA_SEG_AREA_CONTROL);
 			read_lanes(&m);
 			change(&s, s.size, &m, &in);
 			read_lanes(&m);

@@ -15,19 +15,19 @@
 /* a slot of each of the other kinds */
 static void higher_layers(struct seg *s, uint32_t name)
 {
-	static const unsigned kinds[] = { RAMA_KIND_MPIIO,	 RAMA_KIND_H5F,
-					  RAMA_KIND_H5D,	 RAMA_KIND_PNETCDF_FILE,
-					  RAMA_KIND_PNETCDF_VAR, RAMA_KIND_LUSTRE };
-	struct rama_slot_head *slot[RAMA_KINDS];
+	static const unsigned kinds[] = { RAMA_SEG_KIND_MPIIO,	 RAMA_SEG_KIND_H5F,
+					  RAMA_SEG_KIND_H5D,	 RAMA_SEG_KIND_PNETCDF_FILE,
+					  RAMA_SEG_KIND_PNETCDF_VAR, RAMA_SEG_KIND_LUSTRE };
+	struct rama_seg_slot_head *slot[RAMA_SEG_KINDS];
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		slot[kinds[i]] = seg_slot_take(s, kinds[i]);
-	rama_mpiio_init((void *)slot[RAMA_KIND_MPIIO], 1);
-	rama_h5f_init((void *)slot[RAMA_KIND_H5F], 1);
-	rama_h5d_init((void *)slot[RAMA_KIND_H5D], 1, 1, 0);
-	rama_pnetcdf_file_init((void *)slot[RAMA_KIND_PNETCDF_FILE], 1);
-	rama_pnetcdf_var_init((void *)slot[RAMA_KIND_PNETCDF_VAR], 1, 1);
-	rama_lustre_init((void *)slot[RAMA_KIND_LUSTRE], 1);
+	rama_mpiio_init((void *)slot[RAMA_SEG_KIND_MPIIO], 1);
+	rama_h5f_init((void *)slot[RAMA_SEG_KIND_H5F], 1);
+	rama_h5d_init((void *)slot[RAMA_SEG_KIND_H5D], 1, 1, 0);
+	rama_pnetcdf_file_init((void *)slot[RAMA_SEG_KIND_PNETCDF_FILE], 1);
+	rama_pnetcdf_var_init((void *)slot[RAMA_SEG_KIND_PNETCDF_VAR], 1, 1);
+	rama_lustre_init((void *)slot[RAMA_SEG_KIND_LUSTRE], 1);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		slot[kinds[i]]->name = name;
 }
@@ -57,7 +57,7 @@ static const struct seg *base_segment(void)
 	for (unsigned k = 0; k < 2; k++) {
 		c = seg_chunk(&s, 1 + k);
 		for (unsigned i = 0; i < 6; i++)
-			seg_event(c, (struct rama_event){ .start = 100 * (i + 1) + k,
+			seg_event(c, (struct rama_seg_event){ .start = 100 * (i + 1) + k,
 							  .length = 7,
 							  .off = 10 * i,
 							  .bytes = 10,
@@ -71,11 +71,11 @@ static const struct seg *base_segment(void)
 
 static size_t place_of(const struct seg *s, uint8_t a)
 {
-	const struct rama_seg_area *records = &s->head->area[RAMA_AREA_RECORDS];
+	const struct rama_seg_area_get *records = &s->head->area[RAMA_SEG_AREA_RECORDS];
 
 	if (a >= CHUNKS && a < 255)
 		return (size_t)records->off + (size_t)(a - CHUNKS) * records->item;
-	return a < RAMA_AREAS ? (size_t)s->head->area[a].off : 0;
+	return a < RAMA_SEG_AREAS ? (size_t)s->head->area[a].off : 0;
 }
 
 static void change(unsigned char *bytes, const struct seg *s, struct fuzz_input *in)
@@ -90,7 +90,7 @@ static void change(unsigned char *bytes, const struct seg *s, struct fuzz_input 
 	}
 }
 
-static void read_all(struct rama_segment *s)
+static void read_all(struct rama_seg *s)
 {
 	static union {
 #define KIND(kind, type, module) struct type kind;
@@ -98,39 +98,39 @@ static void read_all(struct rama_segment *s)
 #undef KIND
 		struct rama_seg_lane lane;
 		struct rama_seg_chunk chunk;
-		struct rama_segment_name name;
+		struct rama_seg_name_get name;
 	} u;
 	struct rama_err e = { 0 };
 	uint64_t at = 0, before = 0;
 	int rc;
 
-	while ((rc = rama_segment_name_next(s, &at, &u.name, &e)) > 0)
+	while ((rc = rama_seg_name_next(s, &at, &u.name, &e)) > 0)
 		CHECK(u.name.len == strlen(u.name.text) && at <= s->state.names_used &&
 		      at > before &&
-		      rama_segment_name_place(s, u.name.number) ==
+		      rama_seg_name_place(s, u.name.number) ==
 			      (uint64_t)(u.name.number - 1) * 8 &&
 		      (before = at) > 0);
 	CHECK(rc == 0 || e.text[0] != '\0');
-	for (unsigned k = 0; k < RAMA_KINDS; k++) {
-		enum rama_kind kind = (enum rama_kind)k;
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) {
+		enum rama_seg_kind kind = (enum rama_seg_kind)k;
 
-		for (uint32_t i = 0; i < rama_segment_slots(s, kind); i++) {
-			uint64_t place = rama_segment_slot_place(s, kind, i);
+		for (uint32_t i = 0; i < rama_seg_slots(s, kind); i++) {
+			uint64_t place = rama_seg_slot_place(s, kind, i);
 
-			CHECK(place > 0 && place + rama_segment_slot_size(kind) <= s->src->size);
-			CHECK(rama_segment_slot(s, kind, i, &u, &e) >= 0);
+			CHECK(place > 0 && place + rama_seg_slot_size(kind) <= s->src->size);
+			CHECK(rama_seg_slot(s, kind, i, &u, &e) >= 0);
 		}
 	}
-	for (uint32_t i = 0; i < rama_segment_lanes(s); i++)
-		CHECK(rama_segment_lane(s, i, &u.lane, &e) == 0);
-	for (uint64_t i = 0; i < rama_segment_chunks(s); i++) {
-		CHECK(rama_segment_chunk(s, i, &u.chunk, &e) == 0);
+	for (uint32_t i = 0; i < rama_seg_lanes(s); i++)
+		CHECK(rama_seg_lane_get(s, i, &u.lane, &e) == 0);
+	for (uint64_t i = 0; i < rama_seg_chunks(s); i++) {
+		CHECK(rama_seg_chunk_get(s, i, &u.chunk, &e) == 0);
 		CHECK(u.chunk.used <= RAMA_SEG_CHUNK_EVENTS);
 	}
 	CHECK(s->tick > 0 && s->tick < 1);
 }
 
-static void make_log(struct rama_segment *s, bool incomplete)
+static void make_log(struct rama_seg *s, bool incomplete)
 {
 	struct rama_gather_process p = {
 		.parent_rank = -1, .nprocs = 1, .images = 1, .ended = 1, .incomplete = incomplete
@@ -156,7 +156,7 @@ static void make_log(struct rama_segment *s, bool incomplete)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct rama_segment s;
+	static struct rama_seg s;
 	struct fuzz_input in = { data, size };
 	uint8_t flags = fuzz_take_byte(&in);
 	const struct seg *base = base_segment();
@@ -178,7 +178,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	n = cut < n ? cut : n;
 	kept = realloc(bytes, n > 0 ? n : 1); /* what is cut is not to be touched */
 	rama_source_memory(&src, kept, n);
-	rc = rama_segment_open(&s, &src, &e);
+	rc = rama_seg_open(&s, &src, &e);
 	CHECK(rc == e.code && (rc == 0 || e.text[0] != '\0'));
 	if (rc == 0) {
 		read_all(&s);

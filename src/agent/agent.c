@@ -295,7 +295,7 @@ static int start(struct rama_agent *a, struct rama_err *e)
 	int rc = rama_agent_drain_init(&a->drain, e);
 
 	if (rc == 0)
-		rc = rama_mapped_guard() == 0 ? 0
+		rc = rama_seg_mapped_guard() == 0 ? 0
 					      : rama_err_set(e, RAMA_EIO, "no handler for SIGBUS");
 	a->started = a->drain.real;
 	go_first();

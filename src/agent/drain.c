@@ -67,11 +67,11 @@ void rama_agent_drain_fini(struct rama_agent_drain *d)
 
 void rama_agent_drain_now(struct rama_agent_drain *d)
 {
-	struct rama_clock_pair p = { 0 };
+	struct rama_seg_clock_pair p = { 0 };
 
-	for (unsigned source = RAMA_CLOCK_MONOTONIC; source <= RAMA_CLOCK_TSC; source++) {
-		rama_clock_read((enum rama_clock_source)source, &p);
-		rama_clock_add(&d->clock[source], &p);
+	for (unsigned source = RAMA_SEG_CLOCK_MONOTONIC; source <= RAMA_SEG_CLOCK_TSC; source++) {
+		rama_seg_clock_read((enum rama_seg_clock_source)source, &p);
+		rama_seg_clock_add(&d->clock[source], &p);
 	}
 	d->real = (int64_t)p.real;
 	d->mono = (int64_t)p.mono;
@@ -104,7 +104,7 @@ static void choose_clock(const struct rama_agent_drain *d, struct rama_agent_dra
 	uint32_t source = id->clock.source;
 
 	s->own = id->clock;
-	s->clock = &d->clock[here && (source == RAMA_CLOCK_TSC || source == RAMA_CLOCK_MONOTONIC)
+	s->clock = &d->clock[here && (source == RAMA_SEG_CLOCK_TSC || source == RAMA_SEG_CLOCK_MONOTONIC)
 				     ? source
 				     : 0];
 }
@@ -118,15 +118,15 @@ int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_se
 	*to = NULL;
 	if (s == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	rc = rama_mapped_open(&s->map, path, uid, true, e);
+	rc = rama_seg_mapped_open(&s->map, path, uid, true, e);
 	if (rc != 0) {
 		free(s);
 		return rc;
 	}
 	s->path = strdup(path);
 	s->pidfd = -1;
-	s->id = (const void *)(s->map.base + s->map.seg.head.area[RAMA_AREA_IDENTITY].off);
-	s->state = (const void *)(s->map.base + s->map.seg.head.area[RAMA_AREA_STATE].off);
+	s->id = (const void *)(s->map.base + s->map.seg.head.area[RAMA_SEG_AREA_IDENTITY].off);
+	s->state = (const void *)(s->map.base + s->map.seg.head.area[RAMA_SEG_AREA_STATE].off);
 	s->key = key_of(&s->map.seg.id);
 	s->rank = -1;
 	choose_clock(d, s);
@@ -143,7 +143,7 @@ void rama_agent_drain_close(struct rama_agent_drain_seg *s)
 {
 	if (s->map.control != NULL)
 		__atomic_store_n(&s->map.control->reader, 0, __ATOMIC_RELAXED);
-	rama_mapped_close(&s->map);
+	rama_seg_mapped_close(&s->map);
 	rama_map_fini(&s->names);
 	free(s->lane);
 	free(s->path);
@@ -213,7 +213,7 @@ void rama_agent_drain_join(struct rama_agent_drain_seg *s, struct rama_agent_dra
 
 static uint32_t lanes_of(const struct rama_agent_drain_seg *s)
 {
-	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_LANES];
+	const struct rama_seg_area_get *a = &s->map.seg.head.area[RAMA_SEG_AREA_LANES];
 	uint64_t n = __atomic_load_n(&s->state->lanes_used, __ATOMIC_ACQUIRE);
 
 	if (a->item == 0 || n > a->len / a->item)
@@ -238,7 +238,7 @@ static bool make_lanes(struct rama_agent_drain_seg *s, uint32_t n)
 
 static const struct rama_seg_lane *lane_at(const struct rama_agent_drain_seg *s, uint32_t i)
 {
-	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_LANES];
+	const struct rama_seg_area_get *a = &s->map.seg.head.area[RAMA_SEG_AREA_LANES];
 
 	return (const void *)(s->map.base + a->off + (uint64_t)i * a->item);
 }
@@ -248,13 +248,13 @@ static bool see_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
 {
 	const struct rama_seg_lane *in = lane_at(s, i);
 	struct rama_agent_drain_lane *l = &s->lane[i];
-	struct rama_ring_state st;
+	struct rama_seg_ring_state st;
 	bool moved;
 
 	if (__atomic_load_n(&in->made, __ATOMIC_RELAXED) == l->made &&
 	    __atomic_load_n(&in->dropped, __ATOMIC_RELAXED) == l->dropped)
 		return false;
-	if (rama_ring_state(&s->map, i, &st) != 0 || st.made < l->made)
+	if (rama_seg_ring_state(&s->map, i, &st) != 0 || st.made < l->made)
 		return false;
 	moved = st.made != l->made || st.dropped != l->dropped;
 	if (l->made == 0 && l->taken == 0) { /* the first look: somebody may have read before us */
@@ -291,7 +291,7 @@ static int lose(struct rama_agent_drain_seg *s, uint32_t lane, uint64_t until, c
 
 	if (rc != 0)
 		return rc;
-	rama_ring_give_back(&s->map, lane, until);
+	rama_seg_ring_give_back(&s->map, lane, until);
 	rama_agent_post_lose_done(s->job->post);
 	s->taken += until - l->taken;
 	l->taken = until;

@@ -13,11 +13,11 @@
 
 /* What all segments share: room to work in, and the clocks of this machine. */
 struct rama_agent_drain {
-	struct rama_clock clock[3]; /* by enum rama_clock_source; 0: of another boot, never read */
+	struct rama_seg_clock clock[3]; /* by enum rama_seg_clock_source; 0: of another boot, never read */
 	char boot[40], host[64];
 	int64_t real, mono; /* now, ns; set by rama_agent_drain_now() */
 	unsigned block_age; /* ms that an event may wait for others */
-	struct rama_event *raw;
+	struct rama_seg_event *raw;
 	struct rama_block *block;
 	unsigned char *packed;
 	struct rama_block_packer packer;
@@ -62,14 +62,14 @@ enum rama_agent_drain_phase {
 };
 
 struct rama_agent_drain_seg {
-	struct rama_mapped map;
+	struct rama_seg_mapped map;
 	char *path;
 	struct rama_agent_drain_job *job;
 	struct rama_segment_key key;
 	const struct rama_seg_identity *id; /* in the mapping: they change */
 	const struct rama_seg_state *state;
-	const struct rama_clock *clock;
-	struct rama_seg_clock own;
+	const struct rama_seg_clock *clock;
+	struct rama_seg_ticks own;
 	enum rama_agent_drain_phase phase;
 	bool unlinked; /* its file has no name any more */
 	struct rama_agent_drain_lane *lane;
@@ -87,7 +87,7 @@ struct rama_agent_drain_seg {
 	/* its counters as they were told last */
 	struct {
 		bool any;
-		uint64_t seqs[RAMA_KINDS];
+		uint64_t seqs[RAMA_SEG_KINDS];
 	} counted;
 	uint64_t round;	     /* in which it is looked at next */
 	unsigned idle;	     /* rounds in which nothing moved */

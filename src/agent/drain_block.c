@@ -23,18 +23,18 @@ static void see_names_used(struct rama_agent_drain_seg *s)
 	struct rama_err e;
 
 	if (__atomic_load_n(&s->state->names_used, __ATOMIC_ACQUIRE) > s->names_at)
-		rama_segment_count(&s->map.seg, &e); /* what cannot be read stays as it was */
+		rama_seg_count(&s->map.seg, &e); /* what cannot be read stays as it was */
 }
 
 /* 1: a name that nobody was told, 0: no more, negative: damaged from here on */
 static int next_fresh(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint64_t *at,
 		      struct rama_msg_name *to)
 {
-	struct rama_segment_name name;
+	struct rama_seg_name_get name;
 	struct rama_err e;
 	int rc;
 
-	while ((rc = rama_segment_name_next(&s->map.seg, at, &name, &e)) == 1) {
+	while ((rc = rama_seg_name_next(&s->map.seg, at, &name, &e)) == 1) {
 		uint64_t *id = rama_map_put(&s->names, name.number, NULL);
 
 		if (id == NULL)
@@ -100,10 +100,10 @@ int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_s
 
 /* ---- calls -------------------------------------------------------------------------------------------------------- */
 
-static const char *const layer_name[RAMA_EVENT_LAYERS] = {
-	[RAMA_LAYER_POSIX] = "POSIX",	  [RAMA_LAYER_STDIO] = "STDIO",
-	[RAMA_LAYER_MPIIO] = "MPI-IO",	  [RAMA_LAYER_H5D] = "H5D",
-	[RAMA_LAYER_PNETCDF] = "PNETCDF", [RAMA_LAYER_H5F] = "H5F",
+static const char *const layer_name[RAMA_SEG_EVENT_LAYERS] = {
+	[RAMA_SEG_LAYER_POSIX] = "POSIX",	  [RAMA_SEG_LAYER_STDIO] = "STDIO",
+	[RAMA_SEG_LAYER_MPIIO] = "MPI-IO",	  [RAMA_SEG_LAYER_H5D] = "H5D",
+	[RAMA_SEG_LAYER_PNETCDF] = "PNETCDF", [RAMA_SEG_LAYER_H5F] = "H5F",
 };
 
 static const char *const op_name[RAMA_OPS] = {
@@ -128,16 +128,16 @@ static void describe(struct rama_what *w, uint32_t layer, uint32_t kind, uint32_
 
 	*w = (struct rama_what){ 0 };
 	snprintf(w->layer, sizeof(w->layer), "%s",
-		 layer < RAMA_EVENT_LAYERS ? layer_name[layer] : "unknown");
+		 layer < RAMA_SEG_EVENT_LAYERS ? layer_name[layer] : "unknown");
 	lower(w->op, sizeof(w->op), kind < RAMA_OPS ? op_name[kind] : "unknown");
 	snprintf(w->fn, sizeof(w->fn), "%s", *name != '\0' ? name : "unknown");
 }
 
 /* The row of the block's table for this call; -1: the table is full. */
-static int what_of(struct rama_agent_drain *d, const struct rama_event *ev)
+static int what_of(struct rama_agent_drain *d, const struct rama_seg_event *ev)
 {
 	const uint32_t most = sizeof(d->what_of) / sizeof(d->what_of[0]);
-	uint32_t layer = ev->layer & ~(uint32_t)RAMA_EVENT_FAILED;
+	uint32_t layer = ev->layer & ~(uint32_t)RAMA_SEG_EVENT_FAILED;
 	uint32_t key = (uint32_t)ev->fn | (uint32_t)ev->kind << 16 | layer << 24;
 	uint32_t at = key * 2654435761u >> 22;
 
@@ -162,7 +162,7 @@ static uint32_t convert(struct rama_agent_drain *d, struct rama_agent_drain_seg 
 	uint32_t name = 0, i;
 
 	for (i = 0; i < n; i++) {
-		const struct rama_event *ev = &d->raw[i];
+		const struct rama_seg_event *ev = &d->raw[i];
 		struct rama_wire_event *to = &d->block->event[i];
 		uint64_t end = s->own.tick0 + ev->start + ev->length;
 		int what = what_of(d, ev);
@@ -175,15 +175,15 @@ static uint32_t convert(struct rama_agent_drain *d, struct rama_agent_drain_seg 
 			record = id != NULL ? *id : 0;
 			name = ev->name;
 		}
-		*to = (struct rama_wire_event){ .end = rama_clock_real(s->clock, &s->own, end),
-						.dur = rama_clock_ns(s->clock, &s->own, ev->length),
+		*to = (struct rama_wire_event){ .end = rama_seg_clock_real(s->clock, &s->own, end),
+						.dur = rama_seg_clock_ns(s->clock, &s->own, ev->length),
 						.off = ev->off,
 						.bytes = ev->bytes,
 						.record = record,
 						.call = ev->call,
 						.parent = ev->parent,
 						.what = (uint16_t)what,
-						.failed = (ev->layer & RAMA_EVENT_FAILED) != 0 };
+						.failed = (ev->layer & RAMA_SEG_EVENT_FAILED) != 0 };
 		lane->end = to->end;
 	}
 	return i;
@@ -209,7 +209,7 @@ int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drai
 	struct rama_agent_drain_lane *l = &s->lane[lane];
 	struct rama_block *b = d->block;
 	uint32_t tid = 0,
-		 n = rama_ring_read(&s->map, lane, l->taken, d->raw, RAMA_BLOCK_EVENTS, &tid);
+		 n = rama_seg_ring_read(&s->map, lane, l->taken, d->raw, RAMA_BLOCK_EVENTS, &tid);
 	int rc;
 
 	if (n == 0)
@@ -236,6 +236,6 @@ int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drai
 		return rc;
 	l->taken += b->n;
 	s->taken += b->n;
-	rama_ring_give_back(&s->map, lane, l->taken);
+	rama_seg_ring_give_back(&s->map, lane, l->taken);
 	return b->n;
 }

@@ -42,14 +42,14 @@ static int64_t end_of(struct rama_agent_drain *d, struct rama_agent_drain_seg *s
 
 	if (tick <= s->own.tick0)
 		return d->real;
-	end = rama_clock_real(s->clock, &s->own, tick);
+	end = rama_seg_clock_real(s->clock, &s->own, tick);
 	return end > 0 ? end : d->real;
 }
 
 static uint64_t missed_of(struct rama_agent_drain_seg *s)
 {
 	uint64_t n = __atomic_load_n(&s->state->missed, __ATOMIC_RELAXED);
-	const struct rama_seg_area *a = &s->map.seg.head.area[RAMA_AREA_LANES];
+	const struct rama_seg_area_get *a = &s->map.seg.head.area[RAMA_SEG_AREA_LANES];
 
 	for (uint32_t i = 0; i < s->n_lanes; i++) {
 		const struct rama_seg_lane *in =
@@ -108,13 +108,13 @@ int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_se
 
 static uint32_t slots_of(const struct rama_agent_drain_seg *s, unsigned kind)
 {
-	return rama_segment_slots(&s->map.seg, (enum rama_kind)kind);
+	return rama_seg_slots(&s->map.seg, (enum rama_seg_kind)kind);
 }
 
 /* one of those */
 static const unsigned char *slot_at(const struct rama_agent_drain_seg *s, unsigned kind, uint32_t i)
 {
-	return s->map.base + rama_segment_slot_place(&s->map.seg, (enum rama_kind)kind, i);
+	return s->map.base + rama_seg_slot_place(&s->map.seg, (enum rama_seg_kind)kind, i);
 }
 
 /* Numbers that change with every slot that changes: while they stay there is nothing to add up. */
@@ -123,9 +123,9 @@ static bool has_changed(struct rama_agent_drain_seg *s)
 	bool changed = !s->counted.any;
 	struct rama_err e;
 
-	if (rama_segment_count(&s->map.seg, &e) != 0)
+	if (rama_seg_count(&s->map.seg, &e) != 0)
 		return false;
-	for (unsigned kind = 0; kind < RAMA_KINDS; kind++) {
+	for (unsigned kind = 0; kind < RAMA_SEG_KINDS; kind++) {
 		uint32_t n = slots_of(s, kind);
 		uint64_t sum = n;
 
@@ -140,7 +140,7 @@ static bool has_changed(struct rama_agent_drain_seg *s)
 
 static double tick_of(const struct rama_agent_drain_seg *s)
 {
-	return (double)rama_clock_ns(s->clock, &s->own, 1000000000) / 1e18;
+	return (double)rama_seg_clock_ns(s->clock, &s->own, 1000000000) / 1e18;
 }
 
 static void add_up(const struct rama_agent_drain_seg *s, struct rama_look_io io[RAMA_LOOK_LAYERS])
@@ -148,7 +148,7 @@ static void add_up(const struct rama_agent_drain_seg *s, struct rama_look_io io[
 	double tick = tick_of(s), longest;
 
 	memset(io, 0, RAMA_LOOK_LAYERS * sizeof(io[0]));
-	for (unsigned kind = 0; kind < RAMA_KINDS; kind++) {
+	for (unsigned kind = 0; kind < RAMA_SEG_KINDS; kind++) {
 		const struct rama_look_kind *k = &rama_look_kind[kind];
 
 		if (k->layer >= RAMA_LOOK_LAYERS)

@@ -42,7 +42,7 @@ struct work {
 static int about(const struct work *w, struct rama_logname *n, struct rama_seg_identity *id)
 {
 	uint64_t first = UINT64_MAX;
-	struct rama_segment *seg = malloc(sizeof(*seg));
+	struct rama_seg *seg = malloc(sizeof(*seg));
 
 	for (size_t i = 0; i < w->segs.n && seg != NULL; i++) {
 		struct rama_gather_segment_file f;
@@ -50,7 +50,7 @@ static int about(const struct work *w, struct rama_logname *n, struct rama_seg_i
 
 		if (rama_gather_file_open(&f, w->segs.path[i], &e) != 0)
 			continue;
-		if (rama_segment_open(seg, &f.src, &e) == 0 && seg->id.clock.real0 < first) {
+		if (rama_seg_open(seg, &f.src, &e) == 0 && seg->id.clock.real0 < first) {
 			first = seg->id.clock.real0;
 			*id = seg->id;
 		}

@@ -127,7 +127,7 @@ static void follow_process(struct rama_agent *a, struct rama_agent_drain_seg *s)
 static void switch_events(struct rama_agent *a, struct rama_agent_drain_seg *s)
 {
 	if (a->o.events == RAMA_AGENT_EVENTS_ON)
-		__atomic_store_n(&s->map.control->live, (1u << RAMA_EVENT_LAYERS) - 1,
+		__atomic_store_n(&s->map.control->live, (1u << RAMA_SEG_EVENT_LAYERS) - 1,
 				 __ATOMIC_RELAXED);
 	else if (a->o.events == RAMA_AGENT_EVENTS_OFF)
 		__atomic_store_n(&s->map.control->live, 0, __ATOMIC_RELAXED);
@@ -186,7 +186,7 @@ static void settle_losses(struct rama_agent_drain_seg *s)
 
 	if (!rama_agent_post_lost_before(s->job->post, &s->key, &lane, &until))
 		return;
-	rama_ring_give_back(&s->map, lane, until);
+	rama_seg_ring_give_back(&s->map, lane, until);
 	rama_agent_post_lose_done(s->job->post);
 }
 
@@ -415,7 +415,7 @@ static bool must_lose(const struct rama_agent *a)
 
 	for (size_t i = 0; i < a->n_segs; i++)
 		if (a->seg[i]->phase != RAMA_AGENT_DRAIN_RUNNING)
-			bytes += rama_agent_drain_pending(a->seg[i]) * sizeof(struct rama_event);
+			bytes += rama_agent_drain_pending(a->seg[i]) * sizeof(struct rama_seg_event);
 	return bytes > a->o.limit / 4;
 }
 
@@ -434,7 +434,7 @@ static bool look_at(struct rama_agent *a, size_t i)
 			flags |= dead && must_lose(a) ? RAMA_AGENT_DRAIN_LOSE : RAMA_AGENT_DRAIN_SEE;
 		rama_agent_drain_look(&a->drain, s, flags, &e);
 	}
-	if (rama_mapped_gone(&s->map)) {
+	if (rama_seg_mapped_gone(&s->map)) {
 		rama_agent_say(a, "%s: became shorter while it was read; it is left alone",
 			       s->path);
 		o = rama_agent_odd_add(a, &id, s->path, s->job->uid);

@@ -121,7 +121,7 @@ static void put_sums(struct rama_agent *a, struct rama_json *j, const struct sum
 	rama_json_close(j, '}');
 	rama_json_key(j, "clock");
 	rama_json_open(j, '{');
-	key_u64(j, "steps", a->drain.clock[RAMA_CLOCK_TSC].steps);
+	key_u64(j, "steps", a->drain.clock[RAMA_SEG_CLOCK_TSC].steps);
 	rama_json_close(j, '}');
 }
 

@@ -26,7 +26,7 @@ struct image {
 
 struct work {
 	const struct rama_cap_before_how *how;
-	struct rama_segment *seg;
+	struct rama_seg *seg;
 	struct image *image;
 	size_t n;
 	int temp;
@@ -86,7 +86,7 @@ static int read_fd(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err
 }
 
 /* A segment of this very process that ended by exec; others may be of one that had the same id. */
-static bool is_before(const struct rama_segment *s)
+static bool is_before(const struct rama_seg *s)
 {
 	const struct rama_seg_identity *us = rama_cap_run.id;
 
@@ -95,7 +95,7 @@ static bool is_before(const struct rama_segment *s)
 	       s->id.pid_start == us->pid_start && strcmp(s->id.boot, us->boot) == 0;
 }
 
-static bool open_image(struct rama_segment *s, struct image *im, unsigned k, struct rama_err *e)
+static bool open_image(struct rama_seg *s, struct image *im, unsigned k, struct rama_err *e)
 {
 	struct stat st;
 
@@ -104,7 +104,7 @@ static bool open_image(struct rama_segment *s, struct image *im, unsigned k, str
 		return false;
 	if (rama_cap_sys3(SYS_fstat, im->fd, &st, 0) == 0 && st.st_size > 0) {
 		im->seg = (struct rama_source){ (uint64_t)st.st_size, read_fd, &im->fd };
-		if (rama_segment_open(s, &im->seg, e) == 0 && is_before(s))
+		if (rama_seg_open(s, &im->seg, e) == 0 && is_before(s))
 			return true;
 	}
 	rama_cap_sys_close(im->fd);
@@ -166,7 +166,7 @@ static int make_log(struct work *k, size_t i)
 	im->off = i > 0 ? k->image[i - 1].off + k->image[i - 1].len : 0;
 	p.images = (int64_t)k->n;
 	p.ended = i + 1 < k->n ? 2 : p.ended;
-	int rc = rama_segment_open(k->seg, &im->seg, &k->e);
+	int rc = rama_seg_open(k->seg, &im->seg, &k->e);
 	if (rc == 0)
 		rc = rama_log_writer_init(w, &sink, RAMA_LOG_PLAIN_BYTES, 0);
 	if (rc == 0) {
@@ -311,17 +311,17 @@ int rama_cap_before_write(const struct rama_cap_before_how *how)
 /* ---- gone --------------------------------------------------------------------------------------------------------------- */
 
 /* Live events that an agent has not taken yet: then it is his to remove the segment. */
-static bool is_awaited(struct rama_segment *s, struct rama_seg_lane *lane)
+static bool is_awaited(struct rama_seg *s, struct rama_seg_lane *lane)
 {
 	struct rama_err e;
 
-	for (uint32_t i = 0; s->control.reader != 0 && i < rama_segment_lanes(s); i++)
-		if (rama_segment_lane(s, i, lane, &e) >= 0 && lane->made > s->control.taken[i])
+	for (uint32_t i = 0; s->control.reader != 0 && i < rama_seg_lanes(s); i++)
+		if (rama_seg_lane_get(s, i, lane, &e) >= 0 && lane->made > s->control.taken[i])
 			return true;
 	return false;
 }
 
-static void remove_one(struct rama_segment *s, struct rama_seg_lane *lane, unsigned k)
+static void remove_one(struct rama_seg *s, struct rama_seg_lane *lane, unsigned k)
 {
 	static char path[sizeof(stem)];
 	struct image im = { 0 };
@@ -334,7 +334,7 @@ static void remove_one(struct rama_segment *s, struct rama_seg_lane *lane, unsig
 		uint32_t flags = s->id.flags | RAMA_SEG_LOGGED;
 
 		rama_cap_sys6(SYS_pwrite64, im.fd, (long)&flags, sizeof(flags),
-			  (long)(s->head.area[RAMA_AREA_IDENTITY].off +
+			  (long)(s->head.area[RAMA_SEG_AREA_IDENTITY].off +
 				 offsetof(struct rama_seg_identity, flags)),
 			  0, 0);
 	} else {
@@ -349,7 +349,7 @@ static void remove_one(struct rama_segment *s, struct rama_seg_lane *lane, unsig
 
 void rama_cap_before_remove(void)
 {
-	struct rama_segment *s = joined ? malloc(sizeof(*s)) : NULL;
+	struct rama_seg *s = joined ? malloc(sizeof(*s)) : NULL;
 	struct rama_seg_lane *lane = s ? malloc(sizeof(*lane)) : NULL;
 
 	for (unsigned k = 0; lane && k < before; k++)

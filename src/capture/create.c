@@ -145,7 +145,7 @@ static uint64_t power_below(uint64_t n, uint64_t from)
 /* Bytes of each area that grows, in no more than a file may have. Records come first: half of
  * what there is, then the threads; traces and live events share what is left. false: it is too
  * little for anything. */
-static bool divide(uint64_t len[RAMA_AREAS], uint64_t room)
+static bool divide(uint64_t len[RAMA_SEG_AREAS], uint64_t room)
 {
 	const struct rama_settings *s = rama_cap_run.settings;
 	uint64_t trace = rama_settings_trace_memory(s), memory = s->memory;
@@ -158,17 +158,17 @@ static bool divide(uint64_t len[RAMA_AREAS], uint64_t room)
 			return false;
 		memory = power_below(room / 2, RAMA_CAP_FIRST);
 	}
-	len[RAMA_AREA_RECORDS] = memory;
+	len[RAMA_SEG_AREA_RECORDS] = memory;
 	room -= memory;
-	len[RAMA_AREA_LANES] = least(RAMA_SEG_LANES * (uint64_t)RAMA_CAP_LANE,
+	len[RAMA_SEG_AREA_LANES] = least(RAMA_SEG_LANES * (uint64_t)RAMA_CAP_LANE,
 				     room / 4 > block ? room / 4 / block * block : block);
-	room -= len[RAMA_AREA_LANES];
+	room -= len[RAMA_SEG_AREA_LANES];
 	/* tracing can be switched on from outside: there is always room for some */
 	if (trace < 2 << 20)
 		trace = 2 << 20;
-	len[RAMA_AREA_EVENTS] = least(trace, room / 2) / RAMA_SEG_CHUNK * RAMA_SEG_CHUNK;
-	room -= len[RAMA_AREA_EVENTS];
-	len[RAMA_AREA_RINGS] = least(s->live_memory, room) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
+	len[RAMA_SEG_AREA_EVENTS] = least(trace, room / 2) / RAMA_SEG_CHUNK * RAMA_SEG_CHUNK;
+	room -= len[RAMA_SEG_AREA_EVENTS];
+	len[RAMA_SEG_AREA_RINGS] = least(s->live_memory, room) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
 	return true;
 }
 
@@ -181,11 +181,11 @@ static void plan_records(struct rama_seg_header *h, uint64_t *memory)
 		chunk *= 2;
 	rama_cap_run.pool_chunks = (uint32_t)least(*memory / chunk, RAMA_SEG_POOL_CHUNKS);
 	*memory = rama_cap_run.pool_chunks * chunk;
-	h->area[RAMA_AREA_RECORDS].item = (uint32_t)chunk;
+	h->area[RAMA_SEG_AREA_RECORDS].item = (uint32_t)chunk;
 	rama_cap_run.pool_shift = (uint32_t)__builtin_ctzll(chunk);
 #define KIND(kind, type, module)                            \
-	rama_cap_run.slots[RAMA_KIND_##kind] = records(module); \
-	h->slot[RAMA_KIND_##kind] = sizeof(struct type);
+	rama_cap_run.slots[RAMA_SEG_KIND_##kind] = records(module); \
+	h->slot[RAMA_SEG_KIND_##kind] = sizeof(struct type);
 #include "segment/kinds.def"
 #undef KIND
 	rama_cap_run.names_most = s->name_memory > 0 ? s->name_memory : *memory;
@@ -199,23 +199,23 @@ static void plan_records(struct rama_seg_header *h, uint64_t *memory)
 /* false: files may not be large enough */
 static bool plan(struct rama_seg_header *h, uint64_t limit)
 {
-	uint64_t at = RAMA_SEG_PAGE, len[RAMA_AREAS] = { 0 };
+	uint64_t at = RAMA_SEG_PAGE, len[RAMA_SEG_AREAS] = { 0 };
 	const uint64_t fixed = 16 * RAMA_SEG_PAGE; /* more than the areas that do not grow */
 
 	*h = (struct rama_seg_header){ .magic = RAMA_SEG_MAGIC,
 				       .version = RAMA_SEG_VERSION,
-				       .areas = RAMA_AREAS };
+				       .areas = RAMA_SEG_AREAS };
 	if (limit < fixed || !divide(len, limit - fixed))
 		return false;
-	plan_records(h, &len[RAMA_AREA_RECORDS]);
-	rama_cap_run.n_lanes = (uint32_t)(len[RAMA_AREA_LANES] / RAMA_CAP_LANE);
-	len[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
-	len[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
-	len[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
-	h->area[RAMA_AREA_LANES].item = RAMA_CAP_LANE;
-	h->area[RAMA_AREA_EVENTS].item = RAMA_SEG_CHUNK;
-	h->area[RAMA_AREA_RINGS].item = sizeof(struct rama_event);
-	for (unsigned i = 0; i < RAMA_AREAS; i++) {
+	plan_records(h, &len[RAMA_SEG_AREA_RECORDS]);
+	rama_cap_run.n_lanes = (uint32_t)(len[RAMA_SEG_AREA_LANES] / RAMA_CAP_LANE);
+	len[RAMA_SEG_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
+	len[RAMA_SEG_AREA_STATE] = sizeof(struct rama_seg_state);
+	len[RAMA_SEG_AREA_CONTROL] = sizeof(struct rama_seg_control);
+	h->area[RAMA_SEG_AREA_LANES].item = RAMA_CAP_LANE;
+	h->area[RAMA_SEG_AREA_EVENTS].item = RAMA_SEG_CHUNK;
+	h->area[RAMA_SEG_AREA_RINGS].item = sizeof(struct rama_seg_event);
+	for (unsigned i = 0; i < RAMA_SEG_AREAS; i++) {
 		h->area[i].off = at;
 		h->area[i].len = len[i];
 		at += (len[i] + RAMA_SEG_PAGE - 1) & ~(uint64_t)(RAMA_SEG_PAGE - 1);
@@ -226,24 +226,24 @@ static bool plan(struct rama_seg_header *h, uint64_t limit)
 
 static void point(unsigned char *base, const struct rama_seg_header *h)
 {
-	const struct rama_seg_area *a = h->area;
+	const struct rama_seg_area_get *a = h->area;
 
 	rama_cap_run.head = (struct rama_seg_header *)base;
-	rama_cap_run.id = (struct rama_seg_identity *)(base + a[RAMA_AREA_IDENTITY].off);
-	rama_cap_run.state = (struct rama_seg_state *)(base + a[RAMA_AREA_STATE].off);
-	rama_cap_run.control = (struct rama_seg_control *)(base + a[RAMA_AREA_CONTROL].off);
+	rama_cap_run.id = (struct rama_seg_identity *)(base + a[RAMA_SEG_AREA_IDENTITY].off);
+	rama_cap_run.state = (struct rama_seg_state *)(base + a[RAMA_SEG_AREA_STATE].off);
+	rama_cap_run.control = (struct rama_seg_control *)(base + a[RAMA_SEG_AREA_CONTROL].off);
 }
 
 static void set_limits(void)
 {
 	struct rama_seg_state *s = rama_cap_run.state;
-	const struct rama_seg_area *a = rama_cap_run.head->area;
+	const struct rama_seg_area_get *a = rama_cap_run.head->area;
 
 	s->chunks_limit = rama_settings_trace_memory(rama_cap_run.settings) / RAMA_SEG_CHUNK;
 	if (s->chunks_limit == 0)
 		s->chunks_limit = (2 << 20) / RAMA_SEG_CHUNK;
-	s->chunks_limit = least(s->chunks_limit, a[RAMA_AREA_EVENTS].len / RAMA_SEG_CHUNK);
-	s->rings_limit = a[RAMA_AREA_RINGS].len;
+	s->chunks_limit = least(s->chunks_limit, a[RAMA_SEG_AREA_EVENTS].len / RAMA_SEG_CHUNK);
+	s->rings_limit = a[RAMA_SEG_AREA_RINGS].len;
 }
 
 uint64_t rama_cap_file_limit(void)
@@ -257,7 +257,7 @@ uint64_t rama_cap_file_limit(void)
 /* A thread and some files: a place that has no room for these is of no use to the process. */
 static bool few_have_room(void)
 {
-	static const uint8_t kind[] = { RAMA_KIND_POSIX, RAMA_KIND_STDIO, RAMA_KIND_EXTRA };
+	static const uint8_t kind[] = { RAMA_SEG_KIND_POSIX, RAMA_SEG_KIND_STDIO, RAMA_SEG_KIND_EXTRA };
 
 	for (unsigned i = 0; i < sizeof(kind); i++)
 		if (!rama_cap_pool_room(kind[i], 4 * rama_cap_run.head->slot[kind[i]]))
@@ -269,7 +269,7 @@ static bool few_have_room(void)
 static bool fill_first(unsigned char *base, const struct rama_seg_header *h,
 		       const struct rama_seg_identity *id)
 {
-	if (!rama_cap_memory_fill(base, h->area[RAMA_AREA_RECORDS].off))
+	if (!rama_cap_memory_fill(base, h->area[RAMA_SEG_AREA_RECORDS].off))
 		return false;
 	point(base, h);
 	*rama_cap_run.head = *h;
@@ -304,7 +304,7 @@ static bool map_segment(int fd, const struct rama_seg_identity *id)
 	return base != NULL;
 }
 
-static void fill_segment(struct rama_seg_clock clock)
+static void fill_segment(struct rama_seg_ticks clock)
 {
 	rama_cap_run.tick0 = clock.tick0 - 1; /* no moment is 0 */
 	clock.source = rama_cap_run.clock;
@@ -331,7 +331,7 @@ static void fill_segment(struct rama_seg_clock clock)
 /* In this directory; -ENOENT: it was removed meanwhile, with the last segment of another
  * process. */
 static long make_in(int dir, struct rama_text *t, struct rama_seg_identity *id,
-		    const struct rama_seg_clock *clock)
+		    const struct rama_seg_ticks *clock)
 {
 	bool named, ok;
 	long rc = -ENOSPC;
@@ -364,7 +364,7 @@ static void leave_dir(size_t len)
 }
 
 /* The first place that has room. */
-static bool make_file_somewhere(struct rama_seg_identity *id, const struct rama_seg_clock *clock)
+static bool make_file_somewhere(struct rama_seg_identity *id, const struct rama_seg_ticks *clock)
 {
 	struct rama_text t;
 	bool more = true;
@@ -402,7 +402,7 @@ static bool rights_gone; /* a forked child has others than its parent had */
 /* Without any place a process that writes its own log keeps all in memory that is its own:
  * nobody can look into it or recover it. One that leaves the log to `iorama run` at least learns
  * that way how many calls are not recorded. */
-static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clock *clock)
+static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_ticks *clock)
 {
 	rama_cap_run.told_calls = rama_cap_run.told_end = rama_cap_run.told_replaced = 0;
 	if (make_file_somewhere(id, clock))
@@ -421,7 +421,7 @@ static bool make_segment(struct rama_seg_identity *id, const struct rama_seg_clo
 bool rama_cap_create_segment(void)
 {
 	static struct rama_seg_identity id; /* large, and stacks are small */
-	struct rama_seg_clock clock = { 0 };
+	struct rama_seg_ticks clock = { 0 };
 	bool first = !rama_cap_run.settings;
 
 	if (first) {

@@ -42,7 +42,7 @@ static __attribute__((noinline)) struct rama_seg_chunk *new_chunk(struct rama_ca
 	return c;
 }
 
-static inline void trace(struct rama_cap_thread *t, const struct rama_event *e)
+static inline void trace(struct rama_cap_thread *t, const struct rama_seg_event *e)
 {
 	struct rama_seg_chunk *c = t->chunk;
 
@@ -62,7 +62,7 @@ static inline void trace(struct rama_cap_thread *t, const struct rama_event *e)
 
 static uint64_t ring_events(uint32_t level)
 {
-	return (uint64_t)RAMA_RING_FIRST << level;
+	return (uint64_t)RAMA_SEG_RING_FIRST << level;
 }
 
 #define UNREAD_MOST (8ull << 20) /* bytes, as long as nobody reads: events may be for nobody */
@@ -111,8 +111,8 @@ static bool grow(struct rama_cap_thread *t, uint64_t n)
 	struct rama_seg_lane *l = t->lane;
 	uint64_t at;
 
-	if (l->level >= RAMA_RING_LEVELS ||
-	    !take_bytes(t, ring_events(l->level) * sizeof(struct rama_event), &at))
+	if (l->level >= RAMA_SEG_RING_LEVELS ||
+	    !take_bytes(t, ring_events(l->level) * sizeof(struct rama_seg_event), &at))
 		return false;
 	l->ring[l->level].from = n;
 	l->ring[l->level].at = at;
@@ -129,8 +129,8 @@ static void find_room(struct rama_cap_thread *t, uint64_t n)
 	uint64_t size = ring_events(l->level - 1), from = l->ring[l->level - 1].from;
 
 	/* it is mapped since it was taken */
-	t->ring = (struct rama_event *)rama_cap_memory_at(
-		RAMA_CAP_RINGS, l->ring[l->level - 1].at, size * sizeof(struct rama_event));
+	t->ring = (struct rama_seg_event *)rama_cap_memory_at(
+		RAMA_CAP_RINGS, l->ring[l->level - 1].at, size * sizeof(struct rama_seg_event));
 	t->ring_mask = (uint32_t)size - 1;
 	t->ring_end = (taken > n ? n : taken > from ? taken : from) + size;
 }
@@ -152,7 +152,7 @@ static __attribute__((noinline)) bool make_room(struct rama_cap_thread *t, uint6
 	return true;
 }
 
-static inline void live(struct rama_cap_thread *t, const struct rama_event *e)
+static inline void live(struct rama_cap_thread *t, const struct rama_seg_event *e)
 {
 	uint64_t n = t->lane->made;
 
@@ -164,10 +164,10 @@ static inline void live(struct rama_cap_thread *t, const struct rama_event *e)
 
 /* ---- events ---------------------------------------------------------------------------------------------- */
 
-static inline struct rama_event event_of(struct rama_cap_thread *t, enum rama_layer layer,
+static inline struct rama_seg_event event_of(struct rama_cap_thread *t, enum rama_seg_layer layer,
 					 uint32_t name, const struct rama_op *op)
 {
-	return (struct rama_event){
+	return (struct rama_seg_event){
 		.start = op->t0,
 		.length = op->t1 - op->t0,
 		.off = op->off,
@@ -181,10 +181,10 @@ static inline struct rama_event event_of(struct rama_cap_thread *t, enum rama_la
 	};
 }
 
-void rama_cap_access(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
+void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
 		 const struct rama_op *op)
 {
-	struct rama_event e = event_of(t, layer, name, op);
+	struct rama_seg_event e = event_of(t, layer, name, op);
 
 	if (rama_cap_run.control->trace >> layer & 1)
 		trace(t, &e);
@@ -199,12 +199,12 @@ void rama_cap_access(struct rama_cap_thread *t, enum rama_layer layer, uint32_t 
 #define HAVE_OFFSET (BIT(READ) | BIT(WRITE) | BIT(SEEK) | BIT(MMAP))
 _Static_assert(RAMA_OPS <= 64, "a bit for every kind");
 
-void rama_cap_live_call(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
+void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
 		    const struct rama_op *op)
 {
 	if (NO_EVENTS >> op->kind & 1)
 		return;
-	struct rama_event e = event_of(t, layer, name, op);
+	struct rama_seg_event e = event_of(t, layer, name, op);
 	if (!(HAVE_OFFSET >> op->kind & 1))
 		e.off = -1;
 	if (!op->ok || !((BIT(READ) | BIT(WRITE) | BIT(MMAP)) >> op->kind & 1))
@@ -212,12 +212,12 @@ void rama_cap_live_call(struct rama_cap_thread *t, enum rama_layer layer, uint32
 	if (!op->ok && op->kind == RAMA_OP_SEEK)
 		e.off = -1;
 	if (!op->ok)
-		e.layer |= RAMA_EVENT_FAILED;
+		e.layer |= RAMA_SEG_EVENT_FAILED;
 	live(t, &e);
 }
 
 /* Names that do not exist may be very many, and files that do exist need room, too. */
-void rama_cap_live_path(struct rama_cap_thread *t, enum rama_layer layer, const char *path, size_t len,
+void rama_cap_live_path(struct rama_cap_thread *t, enum rama_seg_layer layer, const char *path, size_t len,
 		    const struct rama_op *op)
 {
 	bool room = rama_cap_run.names_bytes < rama_cap_run.failed_most;

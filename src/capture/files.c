@@ -80,7 +80,7 @@ static const struct {
 	uint32_t size;
 	uint8_t module;
 	void (*init)(void *slot, const struct rama_seg_name *n, int64_t more);
-} kinds[RAMA_KINDS] = {
+} kinds[RAMA_SEG_KINDS] = {
 #define KIND(kind, slot, module) { sizeof(struct slot), module, init_##kind },
 #include "segment/kinds.def"
 #undef KIND
@@ -121,10 +121,10 @@ const void *rama_cap_slot_nth(unsigned kind, uint32_t n)
 static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t more, uint32_t *number)
 {
 	uint32_t slots = rama_cap_run.state->slots_used[kind];
-	struct rama_slot_head *head = NULL;
+	struct rama_seg_slot_head *head = NULL;
 
 	if (slots < rama_cap_run.slots[kind])
-		head = (struct rama_slot_head *)rama_cap_pool_room(kind, kinds[kind].size);
+		head = (struct rama_seg_slot_head *)rama_cap_pool_room(kind, kinds[kind].size);
 	if (!head)
 		return NULL;
 	*number = slot_number(kind, &rama_cap_run.pool_now[kind]) + 1;
@@ -142,7 +142,7 @@ static bool fits(unsigned kind)
 	if (most == UINT64_MAX)
 		return true;
 	used = rama_settings_record(kinds[kind].module);
-	for (unsigned k = 0; k < RAMA_KINDS; k++)
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
 		if (rama_cap_run.state->slots_used[k] > 1) /* the first one is the catch-all */
 			used += (uint64_t)(rama_cap_run.state->slots_used[k] - 1) *
 				rama_settings_record(kinds[k].module);
@@ -162,7 +162,7 @@ static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 	s->registered |= 1ull << kinds[kind].module;
 	if (s->slots_used[kind] == 0)
 		rama_cap_run.others[kind] =
-			next_slot(kind, others, kind == RAMA_KIND_POSIX ? -1 : 0, &number);
+			next_slot(kind, others, kind == RAMA_SEG_KIND_POSIX ? -1 : 0, &number);
 	void *slot = rama_cap_run.others[kind] && n != others && fits(kind)
 			     ? next_slot(kind, n, more, &number)
 			     : NULL;
@@ -175,12 +175,12 @@ static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 	return slot;
 }
 
-void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_kind kind)
+void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind)
 {
 	return rama_cap_slot_with(t, n, kind, 0);
 }
 
-void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_kind kind,
+void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind,
 		     int64_t more)
 {
 	uint32_t is = __atomic_load_n(&n->slot[kind], __ATOMIC_ACQUIRE);
@@ -190,7 +190,7 @@ void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enu
 		return slot_at(kind, is - 1);
 	if (!rama_cap_observes(kinds[kind].module, n->text, n->len))
 		return NULL;
-	if (kind == RAMA_KIND_POSIX)
+	if (kind == RAMA_SEG_KIND_POSIX)
 		more = rama_cap_file_alignment(n->text, n->len);
 	else if (!rama_cap_run.mounts_known) /* the log names the mounts whatever the module */
 		rama_cap_file_alignment(n->text, n->len);
@@ -274,7 +274,7 @@ static bool anybody_observes(const char *text, size_t len)
 	if (rama_settings_module(rama_cap_run.settings, RAMA_MOD_POSIX) &&
 	    rama_cap_run.settings->n_rules == 0)
 		return false;
-	for (unsigned k = 0; k < RAMA_KINDS; k++)
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
 		if (rama_cap_observes(kinds[k].module, text, len))
 			return true;
 	return false;

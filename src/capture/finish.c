@@ -76,7 +76,7 @@ static int sink_write(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 static int write_all(int fd)
 {
 	struct rama_source src;
-	static struct rama_segment seg; /* large, and stacks are small */
+	static struct rama_seg seg; /* large, and stacks are small */
 	static struct rama_log_writer w;
 	struct rama_log_sink sink = { sink_write, &fd };
 	bool quiet = (rama_cap_run.id->flags & RAMA_SEG_QUIET) != 0;
@@ -99,7 +99,7 @@ static int write_all(int fd)
 		rama_cap_sys3(SYS_ftruncate, fd, 0, 0); /* at least what we are ourselves */
 	}
 	rama_cap_memory_source(&src);
-	int rc = rama_segment_open(&seg, &src, &e);
+	int rc = rama_seg_open(&seg, &src, &e);
 	if (rc == 0)
 		rc = rama_log_writer_init(&w, &sink, 0, 3);
 	if (rc == 0) {

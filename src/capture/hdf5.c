@@ -227,8 +227,8 @@ static bool inherit(struct rama_cap_thread *t, struct rama_cap_h5_open *o)
 	struct rama_seg_name *n = rama_cap_name(t, text, len, true);
 	if (!n)
 		return false;
-	o->record = o->is_dataset ? rama_cap_slot_with(t, n, RAMA_KIND_H5D, (int64_t)o->file_id)
-				  : rama_cap_slot_of(t, n, RAMA_KIND_H5F);
+	o->record = o->is_dataset ? rama_cap_slot_with(t, n, RAMA_SEG_KIND_H5D, (int64_t)o->file_id)
+				  : rama_cap_slot_of(t, n, RAMA_SEG_KIND_H5F);
 	o->name = rama_cap_name_number(n);
 	o->generation = rama_cap_run.generation;
 	return o->record != NULL;

@@ -124,11 +124,11 @@ void rama_cap_choose_clock(void)
 
 	rama_cap_sys_slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
 		       sizeof(source));
-	rama_cap_run.clock = strncmp(source, "tsc", 3) == 0 ? RAMA_CLOCK_TSC : RAMA_CLOCK_MONOTONIC;
+	rama_cap_run.clock = strncmp(source, "tsc", 3) == 0 ? RAMA_SEG_CLOCK_TSC : RAMA_SEG_CLOCK_MONOTONIC;
 #elif defined(__aarch64__)
-	rama_cap_run.clock = RAMA_CLOCK_TSC;
+	rama_cap_run.clock = RAMA_SEG_CLOCK_TSC;
 #else
-	rama_cap_run.clock = RAMA_CLOCK_MONOTONIC;
+	rama_cap_run.clock = RAMA_SEG_CLOCK_MONOTONIC;
 #endif
 }
 
@@ -207,11 +207,11 @@ static void describe(struct rama_seg_identity *id)
 	id->small_trigger = s->small_trigger;
 	id->unaligned_trigger = s->unaligned_trigger;
 	if (rama_settings_module(s, RAMA_MOD_DXT_POSIX))
-		id->trace |= 1 << RAMA_LAYER_POSIX;
+		id->trace |= 1 << RAMA_SEG_LAYER_POSIX;
 	if (rama_settings_module(s, RAMA_MOD_DXT_STDIO))
-		id->trace |= 1 << RAMA_LAYER_STDIO;
+		id->trace |= 1 << RAMA_SEG_LAYER_STDIO;
 	if (rama_settings_module(s, RAMA_MOD_DXT_MPIIO))
-		id->trace |= 1 << RAMA_LAYER_MPIIO | 1 << RAMA_LAYER_H5D | 1 << RAMA_LAYER_PNETCDF;
+		id->trace |= 1 << RAMA_SEG_LAYER_MPIIO | 1 << RAMA_SEG_LAYER_H5D | 1 << RAMA_SEG_LAYER_PNETCDF;
 	put(id->tag, sizeof(id->tag), s->live_tag);
 	read_command(id);
 }
@@ -276,7 +276,7 @@ void rama_cap_identify(struct rama_seg_identity *id)
 }
 
 /* how fast the counter runs: two readings, apart by what creating the segment took */
-double rama_cap_measure_hz(const struct rama_seg_clock *c)
+double rama_cap_measure_hz(const struct rama_seg_ticks *c)
 {
 	uint64_t tick, mono, real;
 
@@ -285,7 +285,7 @@ double rama_cap_measure_hz(const struct rama_seg_clock *c)
 	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
 	return (double)hz;
 #endif
-	if (c->source == RAMA_CLOCK_MONOTONIC)
+	if (c->source == RAMA_SEG_CLOCK_MONOTONIC)
 		return 1e9;
 	do
 		rama_cap_clock_pair(&tick, &mono, &real);

@@ -210,7 +210,7 @@ const unsigned char *rama_cap_memory_old(unsigned generation, uint64_t from, uin
 
 /* ---- the first pieces ------------------------------------------------------------------------ */
 
-static bool open_window(struct window *w, int fd, const struct rama_seg_area *a, uint64_t unit,
+static bool open_window(struct window *w, int fd, const struct rama_seg_area_get *a, uint64_t unit,
 			struct piece *piece)
 {
 	long p;
@@ -226,7 +226,7 @@ static bool open_window(struct window *w, int fd, const struct rama_seg_area *a,
 unsigned char *rama_cap_memory_open(int fd, const struct rama_seg_header *h,
 					unsigned generation)
 {
-	const struct rama_seg_area *r = &h->area[RAMA_AREA_RECORDS], *l = &h->area[RAMA_AREA_LANES];
+	const struct rama_seg_area_get *r = &h->area[RAMA_SEG_AREA_RECORDS], *l = &h->area[RAMA_SEG_AREA_LANES];
 	struct memory *m = &memory[generation % GENERATIONS];
 	struct window *w = &m->window[RAMA_CAP_RECORDS];
 	struct piece(*mine)[EXTENTS] = pieces[generation % GENERATIONS];
@@ -236,9 +236,9 @@ unsigned char *rama_cap_memory_open(int fd, const struct rama_seg_header *h,
 	rama_cap_memory_close(generation);
 	p = map(fd, 0, r->off + first);
 	q = map(fd, l->off, BLOCK);
-	bool ok = open_window(&m->window[RAMA_CAP_EVENTS], fd, &h->area[RAMA_AREA_EVENTS],
+	bool ok = open_window(&m->window[RAMA_CAP_EVENTS], fd, &h->area[RAMA_SEG_AREA_EVENTS],
 			      RAMA_SEG_CHUNK, mine[RAMA_CAP_EVENTS]) &&
-		  open_window(&m->window[RAMA_CAP_RINGS], fd, &h->area[RAMA_AREA_RINGS], PAGE,
+		  open_window(&m->window[RAMA_CAP_RINGS], fd, &h->area[RAMA_SEG_AREA_RINGS], PAGE,
 			      mine[RAMA_CAP_RINGS]);
 	if (!is_address(p) || !is_address(q) || !ok) {
 		if (is_address(p))

@@ -212,7 +212,7 @@ struct rama_seg_name *rama_cap_name_known(struct rama_cap_thread *t, const char 
 {
 	struct rama_seg_name *n = rama_cap_name(t, text, len, false);
 
-	for (unsigned k = 0; n && k < RAMA_KINDS; k++)
+	for (unsigned k = 0; n && k < RAMA_SEG_KINDS; k++)
 		if (n->slot[k])
 			return n;
 	return NULL; /* it is there for the events of failed calls only */

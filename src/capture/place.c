@@ -39,7 +39,7 @@ static int open_own(int at, const char *name)
 
 	if (fd < 0)
 		return fd == -ENOTDIR || fd == -ELOOP ? -EPERM : fd;
-	if (look(fd, &st) && rama_segment_place_own(st.st_mode, st.st_uid, own_uid()))
+	if (look(fd, &st) && rama_seg_place_own(st.st_mode, st.st_uid, own_uid()))
 		return fd;
 	rama_cap_sys_close(fd);
 	return -EPERM;
@@ -70,9 +70,9 @@ static int open_base(const char *path)
 
 	if (fd < 0)
 		return fd;
-	if (look(fd, &st) && rama_segment_place_steady(st.st_mode) &&
+	if (look(fd, &st) && rama_seg_place_steady(st.st_mode) &&
 	    (rama_cap_sys3(SYS_fstatfs, fd, &fs, 0) != 0 ||
-	     rama_segment_place_firm((uint64_t)fs.f_type)))
+	     rama_seg_place_firm((uint64_t)fs.f_type)))
 		return fd;
 	rama_cap_sys_close(fd);
 	return -EPERM;
@@ -89,7 +89,7 @@ struct entry {
 };
 
 /* The oldest of ours, if there is one. */
-static int find_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
+static int find_other(int base, char name[RAMA_SEG_PLACE_NAME])
 {
 	static char buf[8192] __attribute__((aligned(8)));
 	int dir = open_dir(base, ".", O_RDONLY), fd = -ENOENT;
@@ -105,7 +105,7 @@ static int find_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 			int one;
 
 			at += e->len;
-			if (!rama_segment_place_read(e->name, &uid, &usual) || usual ||
+			if (!rama_seg_place_read(e->name, &uid, &usual) || usual ||
 			    uid != own_uid() || (fd >= 0 && strcmp(e->name, name) > 0))
 				continue;
 			found++;
@@ -126,9 +126,9 @@ static int find_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 }
 
 /* Others that start at this moment may make one too: after that the oldest counts for all. */
-static int make_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
+static int make_other(int base, char name[RAMA_SEG_PLACE_NAME])
 {
-	struct rama_segment_place_other o = { 0 };
+	struct rama_seg_place_other o = { 0 };
 	struct timespec now;
 	int fd;
 
@@ -137,7 +137,7 @@ static int make_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 	if (rama_cap_sys3(SYS_getrandom, &o.chance, sizeof(o.chance), 1 /* GRND_NONBLOCK */) !=
 	    sizeof(o.chance))
 		o.chance = (rama_cap_ticks() * 0x9e3779b97f4a7c15u) ^ (uint64_t)rama_cap_run.pid;
-	rama_segment_place_name(name, own_uid(), &o);
+	rama_seg_place_name(name, own_uid(), &o);
 	fd = make_own(base, name);
 	if (fd < 0)
 		return fd;
@@ -149,12 +149,12 @@ static int make_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 /* BASE/iorama-UID, or another where that is somebody else's. `path` gets its path. */
 static int user_dir(const char *base, struct rama_text *path)
 {
-	char name[RAMA_SEGMENT_PLACE_NAME];
+	char name[RAMA_SEG_PLACE_NAME];
 	int at = open_base(base), fd;
 
 	if (at < 0)
 		return at;
-	rama_segment_place_name(name, own_uid(), NULL);
+	rama_seg_place_name(name, own_uid(), NULL);
 	fd = make_own(at, name);
 	if (fd == -EPERM)
 		fd = find_other(at, name);
@@ -198,9 +198,9 @@ static int given_dir(struct rama_text *path, const char *job)
 /* one that `iorama run` has made */
 static int spare_dir(struct rama_text *path, unsigned i)
 {
-	const struct rama_segment_tally *t = rama_cap_run.tally;
+	const struct rama_seg_tally *t = rama_cap_run.tally;
 
-	if (!t || i >= RAMA_SEGMENT_SPARES || t->spare[i][0] != '/' ||
+	if (!t || i >= RAMA_SEG_SPARES || t->spare[i][0] != '/' ||
 	    !memchr(t->spare[i], '\0', sizeof(t->spare[i])))
 		return -1;
 	rama_text_str(path, t->spare[i]);
@@ -218,12 +218,12 @@ bool rama_cap_place_open(unsigned i, const char *job, struct rama_text *path, in
 		return true;
 	}
 	if (given && !is_elsewhere()) {
-		if (i > RAMA_SEGMENT_SPARES)
+		if (i > RAMA_SEG_SPARES)
 			return false;
 		*fd = spare_dir(path, i - 1);
 		return true;
 	}
-	base = rama_segment_place_base(given ? i - 1 : i, rama_cap_variable("TMPDIR"));
+	base = rama_seg_place_base(given ? i - 1 : i, rama_cap_variable("TMPDIR"));
 	if (base)
 		*fd = job_dir(user_dir(base, path), path, job);
 	return base != NULL;
@@ -237,7 +237,7 @@ int rama_cap_place_make(const char *path)
 /* ---- what is counted where nothing can be kept ----------------------------------------------- */
 
 /* Does a process number mean another process to `iorama run` than to us? */
-static bool other_pids(const struct rama_segment_tally *t)
+static bool other_pids(const struct rama_seg_tally *t)
 {
 	struct stat st;
 
@@ -255,8 +255,8 @@ static void *map_tally(int fd)
 	if (fd < 0)
 		return NULL;
 	if (look(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == own_uid() &&
-	    st.st_size >= RAMA_SEGMENT_TALLY_SIZE)
-		p = rama_cap_sys6(SYS_mmap, 0, RAMA_SEGMENT_TALLY_SIZE, PROT_READ | PROT_WRITE,
+	    st.st_size >= RAMA_SEG_TALLY_SIZE)
+		p = rama_cap_sys6(SYS_mmap, 0, RAMA_SEG_TALLY_SIZE, PROT_READ | PROT_WRITE,
 			      MAP_SHARED, fd, 0);
 	rama_cap_sys_close(fd);
 	return p < 0 && p > -4096 ? NULL : (void *)p;
@@ -270,7 +270,7 @@ static int open_file(int at, const char *name, int flags)
 
 void rama_cap_tally_find(int job)
 {
-	struct rama_segment_tally *t;
+	struct rama_seg_tally *t;
 
 	if (rama_cap_run.bare)
 		return;
@@ -279,9 +279,9 @@ void rama_cap_tally_find(int job)
 			rama_cap_run.id->flags |= RAMA_SEG_OTHER_PIDS;
 		return;
 	}
-	t = map_tally(open_file(job, RAMA_SEGMENT_TALLY, O_RDWR));
-	if (t && t->magic != RAMA_SEGMENT_TALLY_MAGIC) {
-		rama_cap_sys3(SYS_munmap, t, RAMA_SEGMENT_TALLY_SIZE, 0);
+	t = map_tally(open_file(job, RAMA_SEG_TALLY, O_RDWR));
+	if (t && t->magic != RAMA_SEG_TALLY_MAGIC) {
+		rama_cap_sys3(SYS_munmap, t, RAMA_SEG_TALLY_SIZE, 0);
 		t = NULL;
 	}
 	rama_cap_run.tally = t;
@@ -299,11 +299,11 @@ static int64_t slot_calls(unsigned kind, const uint16_t *counter, size_t n)
 		if (!slot)
 			break;
 		const struct rama_stdio_file *stdio = slot;
-		const union rama_word *w = kind == RAMA_KIND_STDIO
+		const union rama_word *w = kind == RAMA_SEG_KIND_STDIO
 						   ? stdio->w
 						   : ((const struct rama_posix_file *)slot)->w;
 
-		calls -= kind == RAMA_KIND_STDIO && stdio->standard != 0; /* open from the start */
+		calls -= kind == RAMA_SEG_KIND_STDIO && stdio->standard != 0; /* open from the start */
 		for (size_t k = 0; k < n; k++)
 			calls += w[counter[k]].i > 0 ? w[counter[k]].i : 0;
 	}
@@ -320,8 +320,8 @@ static int64_t calls_made(void)
 					  RAMA_STDIO_SEEKS, RAMA_STDIO_FLUSHES };
 	int64_t calls = (int64_t)rama_cap_run.state->missed;
 
-	calls += slot_calls(RAMA_KIND_POSIX, posix, sizeof(posix) / sizeof(posix[0]));
-	calls += slot_calls(RAMA_KIND_STDIO, stdio, sizeof(stdio) / sizeof(stdio[0]));
+	calls += slot_calls(RAMA_SEG_KIND_POSIX, posix, sizeof(posix) / sizeof(posix[0]));
+	calls += slot_calls(RAMA_SEG_KIND_STDIO, stdio, sizeof(stdio) / sizeof(stdio[0]));
 	for (uint32_t i = 0; i < rama_cap_run.state->lanes_used; i++) {
 		const struct rama_seg_lane *lane = rama_cap_memory_lane(i, false);
 		calls += lane ? (int64_t)lane->missed : 0;
@@ -331,7 +331,7 @@ static int64_t calls_made(void)
 
 void rama_cap_tally_begin(enum rama_cap_placed how)
 {
-	struct rama_segment_tally *t = rama_cap_run.tally;
+	struct rama_seg_tally *t = rama_cap_run.tally;
 
 	if (!t)
 		return;
@@ -343,7 +343,7 @@ void rama_cap_tally_begin(enum rama_cap_placed how)
 
 void rama_cap_tally_end(bool replaced)
 {
-	struct rama_segment_tally *t = rama_cap_run.tally;
+	struct rama_seg_tally *t = rama_cap_run.tally;
 
 	if (!t || rama_cap_run.path[0])
 		return;
@@ -359,7 +359,7 @@ void rama_cap_tally_end(bool replaced)
 
 void rama_cap_tally_again(void)
 {
-	struct rama_segment_tally *t = rama_cap_run.tally;
+	struct rama_seg_tally *t = rama_cap_run.tally;
 
 	if (!t || rama_cap_run.path[0])
 		return;
@@ -372,12 +372,12 @@ void rama_cap_tally_again(void)
 /* Made under its name only when all its bytes have room. */
 static int make_unwritten(int root)
 {
-	static const char zero[RAMA_SEGMENT_TALLY_SIZE];
-	int fd = open_file(root, RAMA_SEGMENT_UNWRITTEN, O_RDWR);
+	static const char zero[RAMA_SEG_TALLY_SIZE];
+	int fd = open_file(root, RAMA_SEG_UNWRITTEN, O_RDWR);
 	struct stat st;
 
 	if (fd == -ENOENT)
-		fd = open_file(root, RAMA_SEGMENT_UNWRITTEN, O_RDWR | O_CREAT);
+		fd = open_file(root, RAMA_SEG_UNWRITTEN, O_RDWR | O_CREAT);
 	if (fd >= 0 && look(fd, &st) && S_ISREG(st.st_mode) && st.st_size < (off_t)sizeof(zero) &&
 	    rama_cap_sys6(SYS_pwrite64, fd, (long)zero, sizeof(zero), 0, 0, 0) != sizeof(zero)) {
 		rama_cap_sys_close(fd);
@@ -389,7 +389,7 @@ static int make_unwritten(int root)
 void rama_cap_unwritten(long error, const char *where)
 {
 	static char root[sizeof(rama_cap_run.path)];
-	struct rama_segment_unwritten *u;
+	struct rama_seg_unwritten *u;
 	struct rama_text t;
 	struct timespec now;
 	char *slash;
@@ -417,6 +417,6 @@ void rama_cap_unwritten(long error, const char *where)
 	u->error = (int32_t)error;
 	u->when = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	__atomic_fetch_add(&u->count, 1, __ATOMIC_RELAXED);
-	u->magic = RAMA_SEGMENT_TALLY_MAGIC;
-	rama_cap_sys3(SYS_munmap, u, RAMA_SEGMENT_TALLY_SIZE, 0);
+	u->magic = RAMA_SEG_TALLY_MAGIC;
+	rama_cap_sys3(SYS_munmap, u, RAMA_SEG_TALLY_SIZE, 0);
 }

@@ -135,7 +135,7 @@ static inline void unlock_slot(struct rama_cap_thread *t, uint32_t *seq)
 	t->held = NULL;
 }
 
-static inline void tell(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
+static inline void tell(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
 			const struct rama_op *op, bool is_read)
 {
 	rama_heat_add(&t->lane->heat[layer], is_read, op->bytes, op->t0, op->t1);
@@ -162,8 +162,8 @@ static __attribute__((noinline)) void no_access(struct rama_cap_thread *t, uint3
 	if (!op->ok && op->kind != RAMA_OP_READ && op->kind != RAMA_OP_WRITE &&
 	    op->kind != RAMA_OP_CLOSE)
 		do_extra(t, name, op);
-	if (rama_cap_live_on(RAMA_LAYER_POSIX))
-		rama_cap_live_call(t, RAMA_LAYER_POSIX, name, op);
+	if (rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
+		rama_cap_live_call(t, RAMA_SEG_LAYER_POSIX, name, op);
 }
 
 static inline __attribute__((always_inline)) void do_posix(struct rama_cap_thread *t,
@@ -181,8 +181,8 @@ static inline __attribute__((always_inline)) void do_posix(struct rama_cap_threa
 		rama_posix_apply(f, op);
 	unlock_slot(t, &f->seq);
 	if (kind != RAMA_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
-		tell(t, RAMA_LAYER_POSIX, f->name, op, kind == RAMA_OP_READ);
-	else if (RAMA_CAP_UNLIKELY(!op->ok) || rama_cap_live_on(RAMA_LAYER_POSIX))
+		tell(t, RAMA_SEG_LAYER_POSIX, f->name, op, kind == RAMA_OP_READ);
+	else if (RAMA_CAP_UNLIKELY(!op->ok) || rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
 		no_access(t, f->name, op);
 }
 
@@ -205,9 +205,9 @@ static inline void do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f
 	rama_stdio_apply(f, op);
 	unlock_slot(t, &f->seq);
 	if (is_access(op))
-		tell(t, RAMA_LAYER_STDIO, f->name, op, op->kind == RAMA_OP_READ);
-	else if (rama_cap_live_on(RAMA_LAYER_STDIO))
-		rama_cap_live_call(t, RAMA_LAYER_STDIO, f->name, op);
+		tell(t, RAMA_SEG_LAYER_STDIO, f->name, op, op->kind == RAMA_OP_READ);
+	else if (rama_cap_live_on(RAMA_SEG_LAYER_STDIO))
+		rama_cap_live_call(t, RAMA_SEG_LAYER_STDIO, f->name, op);
 }
 
 void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f, struct rama_op *op)
@@ -216,7 +216,7 @@ void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f, str
 }
 
 /* events of layers above: what is no access, or failed, is live only */
-static void tell_layer(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
+static void tell_layer(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
 		       const struct rama_op *op)
 {
 	if (op->ok && is_access(op)) {
@@ -242,9 +242,9 @@ void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_mpiio_file *f, str
 		unlock_slot(t, &f->seq);
 	}
 	if (op->ok && is_access(op))
-		tell(t, RAMA_LAYER_MPIIO, f->name, op, op->kind == RAMA_OP_READ);
-	else if (rama_cap_live_on(RAMA_LAYER_MPIIO))
-		rama_cap_live_call(t, RAMA_LAYER_MPIIO, f->name, op);
+		tell(t, RAMA_SEG_LAYER_MPIIO, f->name, op, op->kind == RAMA_OP_READ);
+	else if (rama_cap_live_on(RAMA_SEG_LAYER_MPIIO))
+		rama_cap_live_call(t, RAMA_SEG_LAYER_MPIIO, f->name, op);
 }
 
 void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_h5f_file *f, struct rama_op *op)
@@ -253,7 +253,7 @@ void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_h5f_file *f, struct 
 		return;
 	rama_h5f_apply(f, op);
 	unlock_slot(t, &f->seq);
-	tell_layer(t, RAMA_LAYER_H5F, f->name, op);
+	tell_layer(t, RAMA_SEG_LAYER_H5F, f->name, op);
 }
 
 void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_h5d_file *f, struct rama_op *op,
@@ -269,7 +269,7 @@ void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_h5d_file *f, struct 
 		unlock_slot(t, &f->seq);
 	}
 	op->off = -1; /* where in the file it was is not known */
-	tell_layer(t, RAMA_LAYER_H5D, f->name, op);
+	tell_layer(t, RAMA_SEG_LAYER_H5D, f->name, op);
 }
 
 void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op)
@@ -278,7 +278,7 @@ void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_pnetcdf_fil
 		return;
 	rama_pnetcdf_file_apply(f, op);
 	unlock_slot(t, &f->seq);
-	tell_layer(t, RAMA_LAYER_PNETCDF, f->name, op);
+	tell_layer(t, RAMA_SEG_LAYER_PNETCDF, f->name, op);
 }
 
 void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
@@ -294,7 +294,7 @@ void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_pnetcdf_var 
 		unlock_slot(t, &f->seq);
 	}
 	op->off = -1;
-	tell_layer(t, RAMA_LAYER_PNETCDF, f->name, op);
+	tell_layer(t, RAMA_SEG_LAYER_PNETCDF, f->name, op);
 }
 
 void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_lustre_file *f, const void *layout,
@@ -308,8 +308,8 @@ void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_lustre_file *f, c
 
 void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_op *op)
 {
-	if (do_extra(t, name, op) && rama_cap_live_on(RAMA_LAYER_POSIX))
-		rama_cap_live_call(t, RAMA_LAYER_POSIX, name, op);
+	if (do_extra(t, name, op) && rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
+		rama_cap_live_call(t, RAMA_SEG_LAYER_POSIX, name, op);
 }
 
 /* Names that do not exist are many (searches along a path): they share one record. */
@@ -414,8 +414,8 @@ void rama_cap_drain(struct rama_cap_thread *t)
 void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len, struct rama_op *op)
 {
 	rama_cap_do_failed(t, rama_cap_name_known(t, path, len), op);
-	if (rama_cap_live_on(RAMA_LAYER_POSIX))
-		rama_cap_live_path(t, RAMA_LAYER_POSIX, path, len, op);
+	if (rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
+		rama_cap_live_path(t, RAMA_SEG_LAYER_POSIX, path, len, op);
 }
 
 void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c)
@@ -503,8 +503,8 @@ static void meta_fd(struct rama_cap_thread *t, struct rama_cap_call *c)
 		return;
 	}
 	rama_cap_do_failed(t, n, &c->op);
-	if (rama_cap_live_on(RAMA_LAYER_POSIX))
-		rama_cap_live_call(t, RAMA_LAYER_POSIX, rama_cap_name_number(n), &c->op);
+	if (rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
+		rama_cap_live_call(t, RAMA_SEG_LAYER_POSIX, rama_cap_name_number(n), &c->op);
 }
 
 /* of two names the one that is not ours may have been looked at first */
@@ -546,7 +546,7 @@ static __attribute__((noinline)) void nothing_moved(struct rama_cap_thread *t,
 	c->op.bytes = 0;
 	c->op.off = f->offset;
 	c->op.ok = is_access(&c->op) && !ferror_unlocked(c->stream);
-	rama_cap_live_call(t, RAMA_LAYER_STDIO, f->name, &c->op);
+	rama_cap_live_call(t, RAMA_SEG_LAYER_STDIO, f->name, &c->op);
 }
 
 void rama_cap_end_stream(const struct rama_cap_span *sp, struct rama_cap_call *c)
@@ -555,7 +555,7 @@ void rama_cap_end_stream(const struct rama_cap_span *sp, struct rama_cap_call *c
 	int saved = errno;
 
 	rama_cap_idle(sp);
-	if (!c->stream || (!c->op.ok && !rama_cap_live_on(RAMA_LAYER_STDIO)))
+	if (!c->stream || (!c->op.ok && !rama_cap_live_on(RAMA_SEG_LAYER_STDIO)))
 		return;
 	rama_cap_times(sp, &c->op);
 	if (RAMA_CAP_UNLIKELY(t->busy) && !rama_cap_was_left(t, rama_cap_frame())) {

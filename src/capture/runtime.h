@@ -77,7 +77,7 @@ struct rama_cap_thread {
 	struct rama_seg_lane *lane;
 	struct rama_seg_chunk *chunk;
 	/* live events: the ring of the lane, and the number of the first event that may have no room in it */
-	struct rama_event *ring;
+	struct rama_seg_event *ring;
 	uint64_t ring_end;
 	uint32_t ring_mask;
 	uint32_t lane_number;
@@ -103,7 +103,7 @@ extern RAMA_CAP_TLS uint32_t rama_cap_off;
 
 enum { RAMA_CAP_ASLEEP, RAMA_CAP_WAKING, RAMA_CAP_AWAKE, RAMA_CAP_ENDED };
 
-#define RAMA_CAP_POOL_NAMES RAMA_KINDS /* beside the kinds of slots */
+#define RAMA_CAP_POOL_NAMES RAMA_SEG_KINDS /* beside the kinds of slots */
 
 /* the chunk of records that names or slots of one kind are being taken from */
 struct rama_cap_pool_now {
@@ -122,7 +122,7 @@ struct rama_cap_run {
 	struct rama_seg_control *control;
 	uint32_t generation;
 	uint32_t heat;	/* bit per layer that has a heat map */
-	uint32_t clock; /* enum rama_clock_source */
+	uint32_t clock; /* enum rama_seg_clock_source */
 	/* the rest */
 	atomic_uint phase;
 	int64_t pid,
@@ -132,11 +132,11 @@ struct rama_cap_run {
 	struct rama_seg_identity *id;
 	struct rama_seg_state *state;
 	uint32_t live;			     /* what the control word begins with */
-	uint32_t slots[RAMA_KINDS], n_lanes; /* how many there may be */
+	uint32_t slots[RAMA_SEG_KINDS], n_lanes; /* how many there may be */
 	/* chunks of records: how many there may be, and how large they are (a power of 2) */
 	uint32_t pool_chunks, pool_shift;
-	struct rama_cap_pool_now pool_now[RAMA_KINDS + 1];
-	void *others[RAMA_KINDS];	  /* the catch-all slots */
+	struct rama_cap_pool_now pool_now[RAMA_SEG_KINDS + 1];
+	void *others[RAMA_SEG_KINDS];	  /* the catch-all slots */
 	uint64_t names_bytes, names_most; /* that names take, and may take */
 	uint64_t failed_most; /* ... while names of files that do not exist are still added */
 	uint32_t fd_high;     /* highest descriptor in use + 1 */
@@ -155,7 +155,7 @@ struct rama_cap_run {
 	unsigned char *pool[RAMA_SEG_POOL_CHUNKS]; /* chunks of records that were handed out */
 	char cwd[4096];
 	char path[4096];		  /* of the segment; "": it has no file */
-	struct rama_segment_tally *tally; /* of the job; NULL: there is none */
+	struct rama_seg_tally *tally; /* of the job; NULL: there is none */
 	/* what of this program the tally has, if the segment has no file */
 	int64_t told_calls, told_end, told_replaced;
 	char job[64]; /* of ranks that belong together; "": none */
@@ -209,7 +209,7 @@ bool rama_cap_by_run(void); /* Is `iorama run` at work, and on this host? */
 bool rama_cap_wanted(const struct rama_seg_identity *id); /* is this program to be observed? */
 void rama_cap_read_settings(void);
 void rama_cap_choose_clock(void);
-double rama_cap_measure_hz(const struct rama_seg_clock *c);
+double rama_cap_measure_hz(const struct rama_seg_ticks *c);
 /* Puts the segment where the next program of this process looks for it; false: that cannot be. */
 bool rama_cap_hand_on(void);
 const char *rama_cap_variable(const char *name); /* of the environment; NULL: not set */
@@ -220,7 +220,7 @@ uint64_t rama_cap_ticks_slow(void);
 static inline uint64_t rama_cap_ticks(void)
 {
 #if defined(__x86_64__)
-	if (RAMA_CAP_LIKELY(rama_cap_run.clock == RAMA_CLOCK_TSC))
+	if (RAMA_CAP_LIKELY(rama_cap_run.clock == RAMA_SEG_CLOCK_TSC))
 		return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
 	uint64_t t;
@@ -262,7 +262,7 @@ static inline __attribute__((always_inline)) bool rama_cap_begin(struct rama_cap
 							     int fd)
 {
 	if (RAMA_CAP_UNLIKELY(*rama_cap_live != rama_cap_thread.live) ||
-	    RAMA_CAP_UNLIKELY(rama_cap_run.clock != RAMA_CLOCK_TSC))
+	    RAMA_CAP_UNLIKELY(rama_cap_run.clock != RAMA_SEG_CLOCK_TSC))
 		return rama_cap_begin_slow(sp, fn, fd);
 	sp->t0 = rama_cap_ticks();
 	rama_cap_doing(sp, fn, fd);
@@ -351,7 +351,7 @@ void rama_cap_drain(struct rama_cap_thread *t);
 
 /* Are events of this layer asked for, to keep or live? Two words next to each other, read as one. */
 typedef uint64_t __attribute__((may_alias)) rama_cap_two_words;
-static inline bool rama_cap_eventful(enum rama_layer layer)
+static inline bool rama_cap_eventful(enum rama_seg_layer layer)
 {
 	const volatile rama_cap_two_words *words =
 		(const volatile rama_cap_two_words *)&rama_cap_run.control->trace;
@@ -359,18 +359,18 @@ static inline bool rama_cap_eventful(enum rama_layer layer)
 	return RAMA_CAP_UNLIKELY((*words & 0x100000001ull << layer) != 0);
 }
 _Static_assert(offsetof(struct rama_seg_control, live) == 4, "next to each other");
-static inline bool rama_cap_live_on(enum rama_layer layer)
+static inline bool rama_cap_live_on(enum rama_seg_layer layer)
 {
 	return RAMA_CAP_UNLIKELY(*(const volatile uint32_t *)&rama_cap_run.control->live >> layer & 1);
 }
 /* a read or write that succeeded; rama_cap_eventful() */
-void rama_cap_access(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
+void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
 		 const struct rama_op *op);
 /* any other call, and what failed; rama_cap_live_on() */
-void rama_cap_live_call(struct rama_cap_thread *t, enum rama_layer layer, uint32_t name,
+void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
 		    const struct rama_op *op);
 /* a failed call on a path that may not exist; rama_cap_live_on() */
-void rama_cap_live_path(struct rama_cap_thread *t, enum rama_layer layer, const char *path, size_t len,
+void rama_cap_live_path(struct rama_cap_thread *t, enum rama_seg_layer layer, const char *path, size_t len,
 		    const struct rama_op *op);
 
 /* ---- files.c ----------------------------------------------------------------------------------------- */
@@ -396,25 +396,25 @@ struct rama_seg_name *rama_cap_name_known(struct rama_cap_thread *t, const char 
 uint32_t rama_cap_name_number(const struct rama_seg_name *n);
 bool rama_cap_observes(unsigned module, const char *text, size_t len);
 /* the slot of a name, made if it has none; NULL: that module does not observe it */
-void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_kind kind);
+void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind);
 /* more: of a dataset or variable: id of the record of its file */
-void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_kind kind,
+void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind,
 		     int64_t more);
 static inline struct rama_posix_file *rama_cap_posix_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
-	return rama_cap_slot_of(t, n, RAMA_KIND_POSIX);
+	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_POSIX);
 }
 static inline struct rama_stdio_file *rama_cap_stdio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
-	return rama_cap_slot_of(t, n, RAMA_KIND_STDIO);
+	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_STDIO);
 }
 static inline struct rama_extra_file *rama_cap_extra_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
-	return rama_cap_slot_of(t, n, RAMA_KIND_EXTRA);
+	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_EXTRA);
 }
 static inline struct rama_mpiio_file *rama_cap_mpiio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
-	return rama_cap_slot_of(t, n, RAMA_KIND_MPIIO);
+	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_MPIIO);
 }
 /* entry of a descriptor, or NULL if it is out of range or finds no memory */
 struct rama_cap_fd *rama_cap_fd_high(int fd);

@@ -233,7 +233,7 @@ __attribute__((constructor)) static void start(void)
 
 static void stamp(void)
 {
-	struct rama_seg_clock *c = &rama_cap_run.id->clock;
+	struct rama_seg_ticks *c = &rama_cap_run.id->clock;
 
 	rama_cap_clock_pair(&c->tick1, &c->mono1, &c->real1);
 }

@@ -194,7 +194,7 @@ bool rama_cap_thread_join(void)
 	l->chunk = 0;
 	l->doing_since = 0;
 	note_owner(l);
-	for (unsigned i = 0; i < RAMA_LAYERS; i++)
+	for (unsigned i = 0; i < RAMA_SEG_LAYERS; i++)
 		if (l->heat[i].width == 0 && rama_cap_run.heat)
 			rama_heat_init(&l->heat[i], rama_cap_run.heat_width);
 	t->scratch = rama_cap_memory_scratch(number, RAMA_CAP_SCRATCH);

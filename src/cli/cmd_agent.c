@@ -117,7 +117,7 @@ static void choose_own(struct command *c)
 	char path[PATH_MAX / 2], why[256];
 	const char *base;
 
-	for (unsigned i = 0; (base = rama_segment_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
+	for (unsigned i = 0; (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
 		struct rama_err e = { 0 };
 
 		if (rama_gather_root_make(base, path, why, &e) != 0)

@@ -171,17 +171,17 @@ static enum rama_cli_health check_segments(struct rama_cli_doctor *d)
 /* logs that programs could not write that were preloaded without `iorama run` */
 static enum rama_cli_health check_unwritten(struct rama_cli_doctor *d)
 {
-	struct rama_segment_unwritten all = { 0 };
+	struct rama_seg_unwritten all = { 0 };
 	struct rama_gather_roots roots = { 0 };
 
 	if (*d->root == '\0')
 		rama_gather_roots_find(&roots, (uint32_t)geteuid());
 	for (size_t i = 0; i < roots.n; i++) {
-		struct rama_segment_unwritten u;
+		struct rama_seg_unwritten u;
 
 		rama_gather_unwritten_read(&u, roots.path[i]);
 		if (u.count > 0 && u.when >= all.when)
-			all = (struct rama_segment_unwritten){ .when = u.when,
+			all = (struct rama_seg_unwritten){ .when = u.when,
 							       .error = u.error,
 							       .count = all.count };
 		if (u.count > 0 && u.when == all.when)

@@ -34,7 +34,7 @@ struct live {
 struct process {
 	const struct rama_cli_job_left *job;
 	const struct rama_cli_seg_info *info;
-	struct rama_switch was, now;
+	struct rama_seg_switch was, now;
 	uint32_t reader;
 	uint64_t made, dropped, waiting;
 };
@@ -115,27 +115,27 @@ static uint32_t owner(void)
 
 static int look(struct process *p, struct rama_err *e)
 {
-	struct rama_mapped *m = malloc(sizeof(*m));
+	struct rama_seg_mapped *m = malloc(sizeof(*m));
 	int rc;
 
 	if (m == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	rc = rama_mapped_open(m, p->info->path, owner(), false, e);
+	rc = rama_seg_mapped_open(m, p->info->path, owner(), false, e);
 
 	if (rc == 0) {
-		p->was = (struct rama_switch){ .live = m->seg.control.live,
+		p->was = (struct rama_seg_switch){ .live = m->seg.control.live,
 					       .trace = m->seg.control.trace };
 		p->now = p->was;
 		p->reader = m->seg.control.reader;
-		for (uint32_t i = 0; i < rama_segment_lanes(&m->seg); i++) {
-			struct rama_ring_state st;
+		for (uint32_t i = 0; i < rama_seg_lanes(&m->seg); i++) {
+			struct rama_seg_ring_state st;
 
-			rama_ring_state(m, i, &st);
+			rama_seg_ring_state(m, i, &st);
 			p->made += st.made;
 			p->dropped += st.dropped;
 			p->waiting += st.made - st.taken;
 		}
-		rama_mapped_close(m);
+		rama_seg_mapped_close(m);
 	}
 	free(m);
 	return rc;
@@ -149,7 +149,7 @@ static uint32_t changed(const struct live *l, uint32_t was, uint32_t layers)
 static int change(const struct live *l, struct process *p, struct rama_err *e)
 {
 	uint32_t traced =
-		(1u << RAMA_LAYER_H5F) - 1; /* reads and writes, which files as such have none of */
+		(1u << RAMA_SEG_LAYER_H5F) - 1; /* reads and writes, which files as such have none of */
 
 	p->now.set_live = true;
 	p->now.live = changed(l, p->was.live, l->layers);
@@ -157,7 +157,7 @@ static int change(const struct live *l, struct process *p, struct rama_err *e)
 		p->now.set_trace = true;
 		p->now.trace = changed(l, p->was.trace, l->layers & traced);
 	}
-	return rama_mapped_switch(p->info->path, owner(), &p->now, NULL, e);
+	return rama_seg_mapped_switch(p->info->path, owner(), &p->now, NULL, e);
 }
 
 static void show_json(struct live *l, const struct process *p)

@@ -52,7 +52,7 @@ struct run {
 		struct rama_log_unseen_sum sum;
 	} unseen;
 	struct rama_cli_run_live live;
-	struct rama_segment_tally tally; /* what processes counted that had no room */
+	struct rama_seg_tally tally; /* what processes counted that had no room */
 };
 
 /* ---- before --------------------------------------------------------------------------------- */

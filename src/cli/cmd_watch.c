@@ -114,12 +114,12 @@ static void add_all_users(struct watch *w)
 /* The usual ones, which may be there in a moment, and others that are there. */
 static void add_own(struct watch *w)
 {
-	char path[PATH_MAX], name[RAMA_SEGMENT_PLACE_NAME];
+	char path[PATH_MAX], name[RAMA_SEG_PLACE_NAME];
 	struct rama_gather_roots roots;
 	const char *base;
 
-	rama_segment_place_name(name, (uint32_t)geteuid(), NULL);
-	for (unsigned i = 0; (base = rama_segment_place_base(i, getenv("TMPDIR"))) != NULL; i++)
+	rama_seg_place_name(name, (uint32_t)geteuid(), NULL);
+	for (unsigned i = 0; (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL; i++)
 		if (snprintf(path, sizeof(path), "%s/%s", base, name) < (int)sizeof(path))
 			add_dir(w, path);
 	rama_gather_roots_find(&roots, (uint32_t)geteuid());

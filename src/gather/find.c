@@ -33,7 +33,7 @@ static bool read_small(const char *path, char *to, size_t size)
 	return n > 0;
 }
 
-static bool is_this_boot(const struct rama_segment *s)
+static bool is_this_boot(const struct rama_seg *s)
 {
 	char boot[64];
 
@@ -43,7 +43,7 @@ static bool is_this_boot(const struct rama_segment *s)
 	return boot[0] != '\0' && strcmp(boot, s->id.boot) == 0;
 }
 
-static bool is_this_host(const struct rama_segment *s)
+static bool is_this_host(const struct rama_seg *s)
 {
 	char host[256] = { 0 };
 
@@ -85,7 +85,7 @@ static bool has_ended(const struct stat_line *s)
 	return (s->state == 'Z' || s->state == 'X') && s->threads <= 1;
 }
 
-int rama_gather_alive(const struct rama_segment *s)
+int rama_gather_alive(const struct rama_seg *s)
 {
 	struct stat_line line;
 
@@ -96,7 +96,7 @@ int rama_gather_alive(const struct rama_segment *s)
 	return !has_ended(&line);
 }
 
-bool rama_gather_gone(const struct rama_segment *s)
+bool rama_gather_gone(const struct rama_seg *s)
 {
 	struct stat_line line;
 
@@ -119,9 +119,9 @@ static uint64_t now_mono(void)
 	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-void rama_gather_clock(struct rama_segment *s)
+void rama_gather_clock(struct rama_seg *s)
 {
-	const struct rama_seg_clock *c = &s->id.clock;
+	const struct rama_seg_ticks *c = &s->id.clock;
 	uint64_t mono, tick;
 
 	if (s->end_tick > 0 || !is_this_boot(s))
@@ -129,10 +129,10 @@ void rama_gather_clock(struct rama_segment *s)
 	mono = now_mono();
 	tick = mono;
 #if defined(__x86_64__)
-	if (c->source == RAMA_CLOCK_TSC)
+	if (c->source == RAMA_SEG_CLOCK_TSC)
 		tick = __rdtsc();
 #endif
-	rama_segment_now(s, tick, mono);
+	rama_seg_now(s, tick, mono);
 	if (tick > c->tick0 && rama_gather_alive(s) == 1)
 		s->end_tick = tick - c->tick0;
 }
@@ -210,14 +210,14 @@ static int find_in(struct rama_gather_list *list, const char *dir, struct rama_e
 	return rc;
 }
 
-static bool read_identity(struct rama_segment *s, const char *path)
+static bool read_identity(struct rama_seg *s, const char *path)
 {
 	struct rama_gather_segment_file f;
 	struct rama_err e;
 	bool ok = false;
 
 	if (rama_gather_file_open(&f, path, &e) == 0) {
-		ok = rama_segment_open(s, &f.src, &e) == 0;
+		ok = rama_seg_open(s, &f.src, &e) == 0;
 		rama_gather_file_close(&f);
 	}
 	return ok;
@@ -227,7 +227,7 @@ static bool read_identity(struct rama_segment *s, const char *path)
  * remove it. */
 static bool is_twice(const char *packed, const char *file)
 {
-	struct rama_segment *s = calloc(2, sizeof(*s));
+	struct rama_seg *s = calloc(2, sizeof(*s));
 	bool same = s != NULL && rama_gather_is_packed(packed) && !rama_gather_is_packed(file) &&
 		    read_identity(&s[0], packed) && read_identity(&s[1], file) &&
 		    s[0].id.pid == s[1].id.pid && s[0].id.pid_start == s[1].id.pid_start &&

@@ -25,7 +25,7 @@ void rama_gather_unseen(struct rama_log_unseen_sum *to, const struct rama_seg_st
 
 /* One segment as a log of one process, without the header (rama_log_writer_finish() is the caller's, with
  * *partial). Used for bare preload. */
-int rama_gather_one(struct rama_segment *s, const struct rama_gather_process *p,
+int rama_gather_one(struct rama_seg *s, const struct rama_gather_process *p,
 		    struct rama_log_writer *w, uint64_t *partial, struct rama_err *e);
 
 struct rama_gather_options {
@@ -62,12 +62,12 @@ int rama_gather_job(const char *const *paths, size_t n, const char *out,
 /* ---- segments on this machine: find.c ------------------------------------------------------------ */
 
 /* Does its process live? 1 yes, 0 no, -1 it cannot be known from here (another machine). */
-int rama_gather_alive(const struct rama_segment *s);
+int rama_gather_alive(const struct rama_seg *s);
 /* Is it certain that its process will write no more? */
-bool rama_gather_gone(const struct rama_segment *s);
+bool rama_gather_gone(const struct rama_seg *s);
 /* For a process without an end: takes the length of a tick from this machine's clocks if the segment is
  * of this boot, and if the process lives, now as its end. */
-void rama_gather_clock(struct rama_segment *s);
+void rama_gather_clock(struct rama_seg *s);
 
 struct rama_gather_list {
 	char **path; /* sorted by name; those of pack.h among them */

@@ -46,7 +46,7 @@ static int open_segment(struct rama_gather_work *k, struct rama_gather_segment_f
 
 	if (rc != 0)
 		return rc;
-	rc = rama_segment_open(&k->seg, &f->src, e);
+	rc = rama_seg_open(&k->seg, &f->src, e);
 	if (rc == 0 && k->seg.state.phase == RAMA_SEG_STARTING)
 		rc = rama_err_set(e, RAMA_EMISSING, "its process had not begun to record");
 	if (rc != 0)

@@ -39,7 +39,7 @@ struct rama_gather_work {
 	int temp;
 	unsigned temps; /* places that were tried for it */
 	uint64_t temp_end;
-	struct rama_segment seg; /* the one that is open */
+	struct rama_seg seg; /* the one that is open */
 	size_t done, steps;
 	char command[RAMA_LOG_JOB_REGION]; /* of the job; longer ones are cut in any log */
 };

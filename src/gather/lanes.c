@@ -5,7 +5,7 @@
 
 #include "gather/parts.h"
 
-const char *const rama_gather_heat_names[RAMA_LAYERS] = { "heatmap:POSIX", "heatmap:STDIO",
+const char *const rama_gather_heat_names[RAMA_SEG_LAYERS] = { "heatmap:POSIX", "heatmap:STDIO",
 							  "heatmap:MPIIO" };
 
 #define TRACES \
@@ -24,20 +24,20 @@ static unsigned bins_used(const struct rama_heat *h)
 
 int rama_gather_lanes_find(struct rama_gather *g)
 {
-	uint32_t lanes = rama_segment_lanes(g->s);
+	uint32_t lanes = rama_seg_lanes(g->s);
 
 	g->missed = g->s->state.missed;
 	for (uint32_t i = 0; i < lanes; i++) {
-		int rc = rama_segment_lane(g->s, i, &g->u.lane, g->e);
+		int rc = rama_seg_lane_get(g->s, i, &g->u.lane, g->e);
 
 		if (rc != 0)
 			return rc;
 		g->lost += g->u.lane.lost;
 		g->missed += g->u.lane.missed;
-		for (unsigned l = 0; l < RAMA_LAYERS; l++)
+		for (unsigned l = 0; l < RAMA_SEG_LAYERS; l++)
 			rama_heat_merge(&g->heat[l], &g->u.lane.heat[l]);
 	}
-	for (unsigned l = 0; l < RAMA_LAYERS; l++) {
+	for (unsigned l = 0; l < RAMA_SEG_LAYERS; l++) {
 		if (bins_used(&g->heat[l]) > 0)
 			g->has |= 1ull << RAMA_MOD_HEATMAP;
 		else
@@ -89,7 +89,7 @@ int rama_gather_heat_write(struct rama_gather *g)
 {
 	int rc = 0;
 
-	for (unsigned l = 0; l < RAMA_LAYERS && rc == 0; l++)
+	for (unsigned l = 0; l < RAMA_SEG_LAYERS && rc == 0; l++)
 		if (g->heat[l].width > 0)
 			rc = write_heat(g, l);
 	return rc;

@@ -67,7 +67,7 @@ static int find_names(struct rama_gather *g)
 		return rama_gather_no_memory(g);
 	n->at = RAMA_GATHER_NO_NAME;
 	n->id = rama_gather_id(RAMA_SEG_CATCHALL);
-	while ((rc = rama_segment_name_next(g->s, &at, &g->u.name, g->e)) > 0) {
+	while ((rc = rama_seg_name_next(g->s, &at, &g->u.name, g->e)) > 0) {
 		n = add_name(g);
 		if (n == NULL)
 			return rama_gather_no_memory(g);
@@ -118,10 +118,10 @@ static int write_names(struct rama_gather *g)
 			continue;
 		if (at == RAMA_GATHER_NO_NAME)
 			rc = write_name(g, n->id, RAMA_SEG_CATCHALL, strlen(RAMA_SEG_CATCHALL));
-		else if ((rc = rama_segment_name_next(g->s, &at, &g->u.name, g->e)) > 0)
+		else if ((rc = rama_seg_name_next(g->s, &at, &g->u.name, g->e)) > 0)
 			rc = write_name(g, n->id, g->u.name.text, g->u.name.len);
 	}
-	for (unsigned l = 0; l < RAMA_LAYERS && rc == 0; l++) {
+	for (unsigned l = 0; l < RAMA_SEG_LAYERS && rc == 0; l++) {
 		const char *name = rama_gather_heat_names[l];
 
 		if (g->heat[l].width > 0)
@@ -273,12 +273,12 @@ static int write_module(struct rama_gather *g, unsigned id,
 /* the two ways to write a module: slots of a kind, events of a layer */
 static int write_slots(struct rama_gather *g, int kind)
 {
-	return rama_gather_slots_write(g, (enum rama_kind)kind);
+	return rama_gather_slots_write(g, (enum rama_seg_kind)kind);
 }
 
 static int write_trace(struct rama_gather *g, int layer)
 {
-	return rama_gather_trace_write(g, (enum rama_layer)layer);
+	return rama_gather_trace_write(g, (enum rama_seg_layer)layer);
 }
 
 static int write_heat(struct rama_gather *g, int unused)
@@ -306,18 +306,18 @@ static int write_modules(struct rama_gather *g)
 		int what;
 		uint8_t id;
 	} all[] = {
-		{ write_slots, RAMA_KIND_POSIX, RAMA_MOD_POSIX },
-		{ write_slots, RAMA_KIND_MPIIO, RAMA_MOD_MPIIO },
-		{ write_slots, RAMA_KIND_H5F, RAMA_MOD_H5F },
-		{ write_slots, RAMA_KIND_H5D, RAMA_MOD_H5D },
-		{ write_slots, RAMA_KIND_PNETCDF_FILE, RAMA_MOD_PNETCDF_FILE },
-		{ write_slots, RAMA_KIND_PNETCDF_VAR, RAMA_MOD_PNETCDF_VAR },
-		{ write_slots, RAMA_KIND_LUSTRE, RAMA_MOD_LUSTRE },
-		{ write_slots, RAMA_KIND_STDIO, RAMA_MOD_STDIO },
-		{ write_trace, RAMA_LAYER_POSIX, RAMA_MOD_DXT_POSIX },
-		{ write_trace, RAMA_LAYER_MPIIO, RAMA_MOD_DXT_MPIIO },
+		{ write_slots, RAMA_SEG_KIND_POSIX, RAMA_MOD_POSIX },
+		{ write_slots, RAMA_SEG_KIND_MPIIO, RAMA_MOD_MPIIO },
+		{ write_slots, RAMA_SEG_KIND_H5F, RAMA_MOD_H5F },
+		{ write_slots, RAMA_SEG_KIND_H5D, RAMA_MOD_H5D },
+		{ write_slots, RAMA_SEG_KIND_PNETCDF_FILE, RAMA_MOD_PNETCDF_FILE },
+		{ write_slots, RAMA_SEG_KIND_PNETCDF_VAR, RAMA_MOD_PNETCDF_VAR },
+		{ write_slots, RAMA_SEG_KIND_LUSTRE, RAMA_MOD_LUSTRE },
+		{ write_slots, RAMA_SEG_KIND_STDIO, RAMA_MOD_STDIO },
+		{ write_trace, RAMA_SEG_LAYER_POSIX, RAMA_MOD_DXT_POSIX },
+		{ write_trace, RAMA_SEG_LAYER_MPIIO, RAMA_MOD_DXT_MPIIO },
 		{ write_heat, 0, RAMA_MOD_HEATMAP },
-		{ write_trace, RAMA_LAYER_STDIO, RAMA_MOD_DXT_STDIO },
+		{ write_trace, RAMA_SEG_LAYER_STDIO, RAMA_MOD_DXT_STDIO },
 		{ write_process, 0, RAMA_MOD_PROCESS },
 		{ write_extra, 0, RAMA_MOD_EXTRA },
 	};
@@ -336,7 +336,7 @@ static int write_modules(struct rama_gather *g)
 
 static int gather(struct rama_gather *g)
 {
-	int rc = rama_segment_find_end(g->s, g->e);
+	int rc = rama_seg_find_end(g->s, g->e);
 
 	g->partial = g->s->state.partial;
 	g->damaged = g->s->cut;
@@ -355,7 +355,7 @@ static int gather(struct rama_gather *g)
 	return rc == 0 ? write_modules(g) : rc;
 }
 
-int rama_gather_segment(struct rama_segment *s, const struct rama_gather_process *p,
+int rama_gather_segment(struct rama_seg *s, const struct rama_gather_process *p,
 			struct rama_log_writer *w, uint64_t *partial, struct rama_gather_losses *losses,
 			struct rama_err *e)
 {
@@ -377,7 +377,7 @@ int rama_gather_segment(struct rama_segment *s, const struct rama_gather_process
 	return rc;
 }
 
-int rama_gather_one(struct rama_segment *s, const struct rama_gather_process *p,
+int rama_gather_one(struct rama_seg *s, const struct rama_gather_process *p,
 		    struct rama_log_writer *w, uint64_t *partial, struct rama_err *e)
 {
 	struct rama_gather_losses losses;

@@ -12,8 +12,8 @@ struct rama_gather_name {
 		at; /* in the names area; RAMA_GATHER_NO_NAME: the catch-all, which has none there */
 	uint64_t id;
 	uint32_t number;
-	uint32_t slot[RAMA_KINDS];   /* slot + 1 that is written; 0: none */
-	uint32_t trace[RAMA_LAYERS]; /* index of its trace + 1; 0: none */
+	uint32_t slot[RAMA_SEG_KINDS];   /* slot + 1 that is written; 0: none */
+	uint32_t trace[RAMA_SEG_LAYERS]; /* index of its trace + 1; 0: none */
 	bool used;		     /* some record is written under it */
 	bool extra;		     /* its EXTRA record is not empty */
 	bool untraced;		     /* a trigger says that its trace is not wanted */
@@ -32,7 +32,7 @@ struct rama_gather_trace {
 };
 
 struct rama_gather {
-	struct rama_segment *s;
+	struct rama_seg *s;
 	const struct rama_gather_process *p;
 	struct rama_log_writer *w;
 	struct rama_err *e;
@@ -44,16 +44,16 @@ struct rama_gather {
 	struct rama_gather_trace *traces; /* by layer, then in the order of first access */
 	size_t n_traces, traces_room;
 	uint64_t lost, missed, folded;
-	struct rama_heat heat[RAMA_LAYERS];
+	struct rama_heat heat[RAMA_SEG_LAYERS];
 	/* room for one of each thing that is read */
 	union {
-		struct rama_slot_head slot;
+		struct rama_seg_slot_head slot;
 #define KIND(kind, type, module) struct type kind;
 #include "segment/kinds.def"
 #undef KIND
 		struct rama_seg_lane lane;
 		struct rama_seg_chunk chunk;
-		struct rama_segment_name name;
+		struct rama_seg_name_get name;
 		char mounts[sizeof(((struct rama_seg_identity *)0)->mounts)];
 		union rama_word command[sizeof(((struct rama_seg_identity *)0)->command) / 8];
 	} u;
@@ -79,25 +79,25 @@ uint64_t rama_gather_id(const char *name);
 
 /* slots.c: which slots are written, and writing them */
 int rama_gather_slots_find(struct rama_gather *g);
-int rama_gather_slots_write(struct rama_gather *g, enum rama_kind kind);
+int rama_gather_slots_write(struct rama_gather *g, enum rama_seg_kind kind);
 int rama_gather_extra_write(struct rama_gather *g);
 
 /* trace.c */
 int rama_gather_trace_find(struct rama_gather *g);
-int rama_gather_trace_write(struct rama_gather *g, enum rama_layer layer);
+int rama_gather_trace_write(struct rama_gather *g, enum rama_seg_layer layer);
 
 /* lanes.c: heat maps, losses, the process itself */
 int rama_gather_lanes_find(struct rama_gather *g);
 int rama_gather_heat_write(struct rama_gather *g);
 int rama_gather_process_write(struct rama_gather *g);
-extern const char *const rama_gather_heat_names[RAMA_LAYERS];
+extern const char *const rama_gather_heat_names[RAMA_SEG_LAYERS];
 #define RAMA_GATHER_PROCESS "PROCESS"
 
 /* rama_gather_one() with what the log does not say */
 struct rama_gather_losses {
 	uint64_t lost, missed, folded;
 };
-int rama_gather_segment(struct rama_segment *s, const struct rama_gather_process *p,
+int rama_gather_segment(struct rama_seg *s, const struct rama_gather_process *p,
 			struct rama_log_writer *w, uint64_t *partial, struct rama_gather_losses *losses,
 			struct rama_err *e);
 

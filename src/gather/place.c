@@ -92,7 +92,7 @@ static void remove_file(const char *dir, const char *name, uint32_t uid)
 static bool remove_dir(const char *dir, uint32_t uid)
 {
 	static const char *const name[] = { RAMA_GATHER_PLACE_LOCK, RAMA_GATHER_PLACE_AGENT, RAMA_GATHER_PLACE_MAIN,
-					    RAMA_GATHER_PACK, RAMA_SEGMENT_TALLY };
+					    RAMA_GATHER_PACK, RAMA_SEG_TALLY };
 
 	for (unsigned i = 0; i < sizeof(name) / sizeof(name[0]); i++)
 		remove_file(dir, name[i], uid);
@@ -158,19 +158,19 @@ static ssize_t read_small(const char *dir, const char *name, void *to, size_t si
 	return n;
 }
 
-void rama_gather_tally_read(struct rama_segment_tally *t, const char *dir)
+void rama_gather_tally_read(struct rama_seg_tally *t, const char *dir)
 {
-	if (read_small(dir, RAMA_SEGMENT_TALLY, t, sizeof(*t)) != (ssize_t)sizeof(*t) ||
-	    t->magic != RAMA_SEGMENT_TALLY_MAGIC)
+	if (read_small(dir, RAMA_SEG_TALLY, t, sizeof(*t)) != (ssize_t)sizeof(*t) ||
+	    t->magic != RAMA_SEG_TALLY_MAGIC)
 		memset(t, 0, sizeof(*t));
-	for (unsigned i = 0; i < RAMA_SEGMENT_SPARES; i++)
+	for (unsigned i = 0; i < RAMA_SEG_SPARES; i++)
 		t->spare[i][sizeof(t->spare[i]) - 1] = '\0';
 }
 
-void rama_gather_unwritten_read(struct rama_segment_unwritten *u, const char *root)
+void rama_gather_unwritten_read(struct rama_seg_unwritten *u, const char *root)
 {
-	if (read_small(root, RAMA_SEGMENT_UNWRITTEN, u, sizeof(*u)) != (ssize_t)sizeof(*u) ||
-	    u->magic != RAMA_SEGMENT_TALLY_MAGIC)
+	if (read_small(root, RAMA_SEG_UNWRITTEN, u, sizeof(*u)) != (ssize_t)sizeof(*u) ||
+	    u->magic != RAMA_SEG_TALLY_MAGIC)
 		memset(u, 0, sizeof(*u));
 	u->where[sizeof(u->where) - 1] = '\0';
 	for (char *p = u->where; *p != '\0'; p++)
@@ -180,7 +180,7 @@ void rama_gather_unwritten_read(struct rama_segment_unwritten *u, const char *ro
 
 void rama_gather_spares_read(struct rama_gather_spares *s, const char *dir)
 {
-	struct rama_segment_tally *t = malloc(sizeof(*t));
+	struct rama_seg_tally *t = malloc(sizeof(*t));
 	struct stat st, main;
 
 	s->n = 0;
@@ -189,9 +189,9 @@ void rama_gather_spares_read(struct rama_gather_spares *s, const char *dir)
 		return;
 	}
 	rama_gather_tally_read(t, dir);
-	for (unsigned i = 0; i < RAMA_SEGMENT_SPARES; i++)
+	for (unsigned i = 0; i < RAMA_SEG_SPARES; i++)
 		if (t->spare[i][0] == '/' && stat_dir(t->spare[i], &st) &&
-		    rama_segment_place_own(st.st_mode, st.st_uid, main.st_uid))
+		    rama_seg_place_own(st.st_mode, st.st_uid, main.st_uid))
 			memcpy(s->dir[s->n++], t->spare[i], sizeof(t->spare[i]));
 	free(t);
 }
@@ -243,9 +243,9 @@ static void each_root(int base, uint32_t uid, void (*fn)(void *ctx, const char *
 		uint32_t whose;
 		bool usual;
 
-		if (rama_segment_place_read(entry->d_name, &whose, &usual) && whose == uid &&
+		if (rama_seg_place_read(entry->d_name, &whose, &usual) && whose == uid &&
 		    fstatat(base, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    rama_segment_place_own(st.st_mode, st.st_uid, uid))
+		    rama_seg_place_own(st.st_mode, st.st_uid, uid))
 			fn(ctx, entry->d_name);
 	}
 	if (d != NULL)
@@ -258,9 +258,9 @@ static void choose_oldest(void *ctx, const char *name)
 	uint32_t uid;
 	bool usual;
 
-	if (rama_segment_place_read(name, &uid, &usual) && !usual &&
+	if (rama_seg_place_read(name, &uid, &usual) && !usual &&
 	    (best[0] == '\0' || strcmp(name, best) < 0))
-		snprintf(best, RAMA_SEGMENT_PLACE_NAME, "%s", name);
+		snprintf(best, RAMA_SEG_PLACE_NAME, "%s", name);
 }
 
 static int open_base(const char *path, struct rama_err *e)
@@ -273,9 +273,9 @@ static int open_base(const char *path, struct rama_err *e)
 		fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		rama_err_set(e, RAMA_EIO, "%s: %s", path, strerror(errno));
-	} else if (!rama_segment_place_steady(st.st_mode)) {
+	} else if (!rama_seg_place_steady(st.st_mode)) {
 		rama_err_set(e, RAMA_EIO, "%s: others may rename what is in it; chmod +t it", path);
-	} else if (fstatfs(fd, &fs) == 0 && !rama_segment_place_firm((uint64_t)fs.f_type)) {
+	} else if (fstatfs(fd, &fs) == 0 && !rama_seg_place_firm((uint64_t)fs.f_type)) {
 		rama_err_set(e, RAMA_EIO, "%s: its file system cannot keep room for memory", path);
 	} else {
 		return fd;
@@ -298,7 +298,7 @@ static bool is_others(int base, const char *name, char why[256])
 		snprintf(why, 256, "is no directory");
 	else if (st.st_uid != geteuid())
 		snprintf(why, 256, "belongs to user %u", (unsigned)st.st_uid);
-	else if (!rama_segment_place_own(st.st_mode, st.st_uid, geteuid()))
+	else if (!rama_seg_place_own(st.st_mode, st.st_uid, geteuid()))
 		snprintf(why, 256, "others may write into it; chmod 700 it");
 	if (fd >= 0)
 		close(fd);
@@ -306,10 +306,10 @@ static bool is_others(int base, const char *name, char why[256])
 }
 
 /* as capture/place.c does it */
-static int make_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
+static int make_other(int base, char name[RAMA_SEG_PLACE_NAME])
 {
-	struct rama_segment_place_other o = { 0 };
-	char oldest[RAMA_SEGMENT_PLACE_NAME] = "", why[256];
+	struct rama_seg_place_other o = { 0 };
+	char oldest[RAMA_SEG_PLACE_NAME] = "", why[256];
 	struct timespec now;
 
 	each_root(base, geteuid(), choose_oldest, oldest);
@@ -318,7 +318,7 @@ static int make_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 		o.when = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 		if (getrandom(&o.chance, sizeof(o.chance), 0) != (ssize_t)sizeof(o.chance))
 			return -1;
-		rama_segment_place_name(name, geteuid(), &o);
+		rama_seg_place_name(name, geteuid(), &o);
 		if (mkdirat(base, name, 0700) != 0)
 			return -1;
 		each_root(base, geteuid(), choose_oldest, oldest);
@@ -331,13 +331,13 @@ static int make_other(int base, char name[RAMA_SEGMENT_PLACE_NAME])
 int rama_gather_root_make(const char *base, char path[PATH_MAX / 2], char why[256],
 			  struct rama_err *e)
 {
-	char name[RAMA_SEGMENT_PLACE_NAME];
+	char name[RAMA_SEG_PLACE_NAME];
 	int fd = open_base(base, e), n, rc;
 
 	why[0] = '\0';
 	if (fd < 0)
 		return RAMA_EIO;
-	rama_segment_place_name(name, geteuid(), NULL);
+	rama_seg_place_name(name, geteuid(), NULL);
 	rc = mkdirat(fd, name, 0700);
 	if (rc != 0 && errno != EEXIST && faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		rama_err_set(e, RAMA_EIO, "%s/%s: cannot be made: %s", base, name, strerror(errno));
@@ -373,9 +373,9 @@ void rama_gather_roots_find(struct rama_gather_roots *r, uint32_t uid)
 	struct found f = { .r = r };
 
 	*r = (struct rama_gather_roots){ 0 };
-	for (unsigned i = 0; (f.base = rama_segment_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
+	for (unsigned i = 0; (f.base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
 		int fd = open(f.base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		char name[RAMA_SEGMENT_PLACE_NAME];
+		char name[RAMA_SEG_PLACE_NAME];
 
 		if (fd >= 0) {
 			each_root(fd, uid, add_root, &f);
@@ -384,7 +384,7 @@ void rama_gather_roots_find(struct rama_gather_roots *r, uint32_t uid)
 		}
 		/* a base that cannot be read has the usual one all the same */
 		fd = open(f.base, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		rama_segment_place_name(name, uid, NULL);
+		rama_seg_place_name(name, uid, NULL);
 		if (fd >= 0 && faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			add_root(&f, name);
 		if (fd >= 0)

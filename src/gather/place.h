@@ -27,7 +27,7 @@ bool rama_gather_place_locked(const char *dir); /* does somebody hold it? */
  * that names it. */
 #define RAMA_GATHER_PLACE_MAIN "main"
 struct rama_gather_spares {
-	char dir[RAMA_SEGMENT_SPARES][2048];
+	char dir[RAMA_SEG_SPARES][2048];
 	size_t n;
 };
 /* those of the same owner as the directory itself */
@@ -37,11 +37,11 @@ void rama_gather_spare_main(char dir[PATH_MAX]);
 /* Is this directory a spare one of another that is still there? */
 bool rama_gather_spare_is(const char *dir);
 /* What the processes counted; all zero: nothing. */
-void rama_gather_tally_read(struct rama_segment_tally *t, const char *dir);
+void rama_gather_tally_read(struct rama_seg_tally *t, const char *dir);
 
 /* What the processes of a user counted whose logs could not be written, in one of his places;
  * all zero: nothing. */
-void rama_gather_unwritten_read(struct rama_segment_unwritten *u, const char *root);
+void rama_gather_unwritten_read(struct rama_seg_unwritten *u, const char *root);
 
 /* ---- places of users ------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #define SMALL_MAX \
 	RAMA_POSIX_SIZE_READ_1K_10K /* last range that the trigger for small accesses counts */
 
-static const uint8_t module_of[RAMA_KINDS] = {
+static const uint8_t module_of[RAMA_SEG_KINDS] = {
 #define KIND(kind, slot, module) module,
 #include "segment/kinds.def"
 #undef KIND
@@ -28,7 +28,7 @@ static bool is_wanted(const struct rama_gather *g, unsigned kind, uint32_t slot,
 	if (name == 0)
 		return false;
 	/* standard streams are there from the start, whoever uses them or not */
-	return kind != RAMA_KIND_STDIO || !g->u.STDIO.standard ||
+	return kind != RAMA_SEG_KIND_STDIO || !g->u.STDIO.standard ||
 	       g->u.STDIO.w[RAMA_STDIO_READS].i > 0 || g->u.STDIO.w[RAMA_STDIO_WRITES].i > 0;
 }
 
@@ -63,16 +63,16 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 		return;
 	}
 	n->slot[kind] = slot + 1;
-	if (kind == RAMA_KIND_POSIX) {
+	if (kind == RAMA_SEG_KIND_POSIX) {
 		n->extra = any_set(g->u.POSIX.more, 0, RAMA_POSIX_MORE - 1);
 		n->untraced = trigger_drops(&g->s->id, g->u.POSIX.w);
-	} else if (kind == RAMA_KIND_EXTRA) {
+	} else if (kind == RAMA_SEG_KIND_EXTRA) {
 		n->extra = n->extra ||
 			   any_set(g->u.EXTRA.w, RAMA_EXTRA_F_WRITE_SUM + 1, RAMA_EXTRA__WORDS - 1);
 	}
 	if (g->s->id.flags & RAMA_SEG_NO_EXTRA)
 		n->extra = false;
-	if (kind != RAMA_KIND_EXTRA) {
+	if (kind != RAMA_SEG_KIND_EXTRA) {
 		n->used = true;
 		g->has |= 1ull << module_of[kind];
 	}
@@ -85,11 +85,11 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 /* Decided once: while other threads go on, names and records must still agree. */
 int rama_gather_slots_find(struct rama_gather *g)
 {
-	for (unsigned a = 0; a < RAMA_KINDS; a++) {
-		uint32_t n = rama_segment_slots(g->s, (enum rama_kind)a);
+	for (unsigned a = 0; a < RAMA_SEG_KINDS; a++) {
+		uint32_t n = rama_seg_slots(g->s, (enum rama_seg_kind)a);
 
 		for (uint32_t i = 0; i < n; i++) {
-			int rc = rama_segment_slot(g->s, (enum rama_kind)a, i, &g->u, g->e);
+			int rc = rama_seg_slot(g->s, (enum rama_seg_kind)a, i, &g->u, g->e);
 
 			if (rc < 0)
 				return rc;
@@ -105,42 +105,42 @@ static void finish(struct rama_gather *g, unsigned kind)
 	double tick = g->s->tick;
 
 	switch (kind) {
-	case RAMA_KIND_POSIX:
+	case RAMA_SEG_KIND_POSIX:
 		rama_posix_finish(&g->u.POSIX, tick, g->words, g->more);
 		break;
-	case RAMA_KIND_STDIO:
+	case RAMA_SEG_KIND_STDIO:
 		rama_stdio_finish(&g->u.STDIO, tick, g->words);
 		break;
-	case RAMA_KIND_MPIIO:
+	case RAMA_SEG_KIND_MPIIO:
 		rama_mpiio_finish(&g->u.MPIIO, tick, g->words);
 		break;
-	case RAMA_KIND_H5F:
+	case RAMA_SEG_KIND_H5F:
 		rama_h5f_finish(&g->u.H5F, tick, g->words);
 		break;
-	case RAMA_KIND_H5D:
+	case RAMA_SEG_KIND_H5D:
 		rama_h5d_finish(&g->u.H5D, tick, g->words);
 		break;
-	case RAMA_KIND_PNETCDF_FILE:
+	case RAMA_SEG_KIND_PNETCDF_FILE:
 		rama_pnetcdf_file_finish(&g->u.PNETCDF_FILE, tick, g->words);
 		break;
-	case RAMA_KIND_PNETCDF_VAR:
+	case RAMA_SEG_KIND_PNETCDF_VAR:
 		rama_pnetcdf_var_finish(&g->u.PNETCDF_VAR, tick, g->words);
 		break;
-	case RAMA_KIND_LUSTRE:
+	case RAMA_SEG_KIND_LUSTRE:
 		rama_lustre_finish(&g->u.LUSTRE, g->words);
 		break;
 	}
 }
 
-int rama_gather_slots_write(struct rama_gather *g, enum rama_kind kind)
+int rama_gather_slots_write(struct rama_gather *g, enum rama_seg_kind kind)
 {
-	uint32_t slots = rama_segment_slots(g->s, kind);
+	uint32_t slots = rama_seg_slots(g->s, kind);
 	int rc = 0;
 
 	for (uint32_t i = 0; i < slots && rc == 0; i++) {
 		const struct rama_gather_name *n;
 
-		rc = rama_segment_slot(g->s, kind, i, &g->u, g->e);
+		rc = rama_seg_slot(g->s, kind, i, &g->u, g->e);
 		if (rc < 0)
 			return rc;
 		n = rama_gather_name_get(g, g->u.slot.name);
@@ -166,14 +166,14 @@ int rama_gather_extra_write(struct rama_gather *g)
 		if (!n->extra)
 			continue;
 		memset(w, 0, RAMA_EXTRA__WORDS * sizeof(*w));
-		if (n->slot[RAMA_KIND_EXTRA] != 0) {
-			rc = rama_segment_slot(g->s, RAMA_KIND_EXTRA, n->slot[RAMA_KIND_EXTRA] - 1,
+		if (n->slot[RAMA_SEG_KIND_EXTRA] != 0) {
+			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_EXTRA, n->slot[RAMA_SEG_KIND_EXTRA] - 1,
 					       &g->extra, g->e);
 			if (rc >= 0)
 				rama_extra_finish(&g->extra, g->s->tick, w);
 		}
-		if (n->slot[RAMA_KIND_POSIX] != 0 && rc >= 0) {
-			rc = rama_segment_slot(g->s, RAMA_KIND_POSIX, n->slot[RAMA_KIND_POSIX] - 1,
+		if (n->slot[RAMA_SEG_KIND_POSIX] != 0 && rc >= 0) {
+			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_POSIX, n->slot[RAMA_SEG_KIND_POSIX] - 1,
 					       &g->u.POSIX, g->e);
 			if (rc >= 0)
 				rama_posix_finish(&g->u.POSIX, g->s->tick, g->words,

@@ -9,24 +9,24 @@
 #define BATCH_LEAST (256u << 10) /* segments put into place in one walk */
 #define BATCH_SHARE 8		 /* or this part of all */
 
-static const uint8_t module_of[RAMA_LAYERS] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO,
+static const uint8_t module_of[RAMA_SEG_LAYERS] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO,
 						RAMA_MOD_DXT_MPIIO };
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
 /* 0 for writes, 1 for reads, as in the record */
-static unsigned kind_of(const struct rama_event *ev)
+static unsigned kind_of(const struct rama_seg_event *ev)
 {
 	return ev->kind == RAMA_OP_READ;
 }
 
 /* the name of an event that is part of a trace, or NULL; `last`: the one before */
-static struct rama_gather_name *name_of(struct rama_gather *g, const struct rama_event *ev,
+static struct rama_gather_name *name_of(struct rama_gather *g, const struct rama_seg_event *ev,
 					struct rama_gather_name *last)
 {
 	struct rama_gather_name *n = last;
 
-	if (ev->layer >= RAMA_LAYERS || (ev->kind != RAMA_OP_READ && ev->kind != RAMA_OP_WRITE))
+	if (ev->layer >= RAMA_SEG_LAYERS || (ev->kind != RAMA_OP_READ && ev->kind != RAMA_OP_WRITE))
 		return NULL;
 	if (n == NULL || n->number != ev->name)
 		n = rama_gather_name_get(g, ev->name);
@@ -34,7 +34,7 @@ static struct rama_gather_name *name_of(struct rama_gather *g, const struct rama
 		g->partial |= 1ull << module_of[ev->layer];
 		return NULL;
 	}
-	return n->untraced && ev->layer != RAMA_LAYER_STDIO ? NULL : n;
+	return n->untraced && ev->layer != RAMA_SEG_LAYER_STDIO ? NULL : n;
 }
 
 static struct rama_gather_trace *trace_of(struct rama_gather *g, struct rama_gather_name *n,
@@ -64,7 +64,7 @@ static int count_chunk(struct rama_gather *g)
 	struct rama_gather_name *n = NULL, *found;
 
 	for (uint32_t i = 0; i < g->u.chunk.used; i++) {
-		const struct rama_event *ev = &g->u.chunk.event[i];
+		const struct rama_seg_event *ev = &g->u.chunk.event[i];
 		struct rama_gather_trace *t;
 
 		found = name_of(g, ev, n);
@@ -96,8 +96,8 @@ int rama_gather_trace_find(struct rama_gather *g)
 {
 	int rc = 0;
 
-	for (uint64_t i = 0; i < rama_segment_chunks(g->s) && rc == 0; i++) {
-		rc = rama_segment_chunk(g->s, i, &g->u.chunk, g->e);
+	for (uint64_t i = 0; i < rama_seg_chunks(g->s) && rc == 0; i++) {
+		rc = rama_seg_chunk_get(g->s, i, &g->u.chunk, g->e);
 		if (rc == 0)
 			rc = count_chunk(g);
 	}
@@ -125,7 +125,7 @@ static void place_chunk(struct rama_gather *g, struct batch *b)
 	double tick = g->s->tick;
 
 	for (uint32_t i = 0; i < g->u.chunk.used; i++) {
-		const struct rama_event *ev = &g->u.chunk.event[i];
+		const struct rama_seg_event *ev = &g->u.chunk.event[i];
 		struct rama_gather_trace *t;
 		union rama_word *to;
 		size_t at;
@@ -207,8 +207,8 @@ static int write_batch(struct rama_gather *g, struct batch *b)
 		t->kept[0] = t->count[0];
 		t->kept[1] = t->count[1];
 	}
-	for (uint64_t i = 0; i < rama_segment_chunks(g->s) && rc == 0; i++) {
-		rc = rama_segment_chunk(g->s, i, &g->u.chunk, g->e);
+	for (uint64_t i = 0; i < rama_seg_chunks(g->s) && rc == 0; i++) {
+		rc = rama_seg_chunk_get(g->s, i, &g->u.chunk, g->e);
 		if (rc == 0)
 			place_chunk(g, b);
 	}
@@ -235,7 +235,7 @@ static void fill_batch(const struct rama_gather *g, struct batch *b, size_t end,
 	}
 }
 
-int rama_gather_trace_write(struct rama_gather *g, enum rama_layer layer)
+int rama_gather_trace_write(struct rama_gather *g, enum rama_seg_layer layer)
 {
 	size_t begin = 0, end;
 	uint64_t most = 0;

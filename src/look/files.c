@@ -56,8 +56,8 @@ static int add_process(struct sums *s, const struct rama_look_process *p)
 {
 	const struct rama_look_seg *g = p->seg;
 
-	for (unsigned k = 0; k < RAMA_KINDS; k++) {
-		bool mpi = k == RAMA_KIND_MPIIO;
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) {
+		bool mpi = k == RAMA_SEG_KIND_MPIIO;
 
 		for (uint32_t i = 0; rama_look_kind[k].file && i < g->n_slots[k]; i++) {
 			const struct rama_look_slot *slot = &g->slot[k][i];
@@ -78,7 +78,7 @@ static int add_process(struct sums *s, const struct rama_look_process *p)
 
 		if (f == NULL)
 			return RAMA_EMEMORY;
-		rama_look_io_add(t->kind == RAMA_KIND_MPIIO ? &f->mpi_gain : &f->disk_gain,
+		rama_look_io_add(t->kind == RAMA_SEG_KIND_MPIIO ? &f->mpi_gain : &f->disk_gain,
 				 &t->gain);
 	}
 	return 0;

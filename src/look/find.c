@@ -46,7 +46,7 @@ bool rama_look_find_user_of(const char *name, uint32_t *uid)
 {
 	bool usual;
 
-	return rama_segment_place_read(name, uid, &usual);
+	return rama_seg_place_read(name, uid, &usual);
 }
 
 /* all entries that `fits` likes; uid: of the directory as it was opened, whatever its name
@@ -60,7 +60,7 @@ static void walk(const char *dir, const uint32_t *uid, bool (*fits)(const char *
 	DIR *d = NULL;
 
 	if (fd >= 0 && (uid == NULL || (fstat(fd, &st) == 0 &&
-					rama_segment_place_own(st.st_mode, st.st_uid, *uid))))
+					rama_seg_place_own(st.st_mode, st.st_uid, *uid))))
 		d = fdopendir(fd);
 	if (d == NULL && fd >= 0)
 		close(fd);

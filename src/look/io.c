@@ -28,14 +28,14 @@ const char *const rama_look_layer_name[RAMA_LOOK_LAYERS] = { "POSIX",	     "STDI
 	((int)LAYER_##kind == (int)LAYER_POSIX || (int)LAYER_##kind == (int)LAYER_STDIO || \
 	 (int)LAYER_##kind == (int)LAYER_EXTRA)
 #define KIND(kind, slot, module)                                                       \
-	[RAMA_KIND_##kind] = { .layer = (int)LAYER_##kind < RAMA_LOOK_LAYERS           \
+	[RAMA_SEG_KIND_##kind] = { .layer = (int)LAYER_##kind < RAMA_LOOK_LAYERS           \
 						? (uint8_t)LAYER_##kind                \
 						: RAMA_LOOK_LAYERS,                    \
 			       .disk = DISK(kind),                                     \
 			       .file = DISK(kind) || (int)LAYER_##kind == LAYER_MPIIO, \
 			       .words = offsetof(struct slot, w),                      \
 			       .item = sizeof(struct slot) },
-const struct rama_look_kind rama_look_kind[RAMA_KINDS] = {
+const struct rama_look_kind rama_look_kind[RAMA_SEG_KINDS] = {
 #include "segment/kinds.def"
 };
 #undef KIND

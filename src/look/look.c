@@ -22,10 +22,10 @@ static int no_memory(struct rama_err *e)
 
 static void machine_now(void *ctx, unsigned source, uint64_t *tick, uint64_t *mono, uint64_t *real)
 {
-	struct rama_clock_pair pair;
+	struct rama_seg_clock_pair pair;
 
 	(void)ctx;
-	rama_clock_read((enum rama_clock_source)source, &pair);
+	rama_seg_clock_read((enum rama_seg_clock_source)source, &pair);
 	*tick = pair.tick;
 	*mono = pair.mono;
 	*real = pair.real;
@@ -77,7 +77,7 @@ int rama_look_create(struct rama_look **to, const struct rama_look_options *o, s
 		return no_memory(e);
 	}
 	read_boot(l->all);
-	rama_mapped_guard();
+	rama_seg_mapped_guard();
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static int add_segment(struct rama_look_state_all *all, struct rama_look_job *j,
 	f->there = f->fresh = true;
 	f->p.seg = &f->seg;
 	f->p.number = ++all->number;
-	f->seg.open = rama_mapped_open(&f->seg.map, path, (uint32_t)j->uid, false, &why) == 0;
+	f->seg.open = rama_seg_mapped_open(&f->seg.map, path, (uint32_t)j->uid, false, &why) == 0;
 	f->bad = !f->seg.open;
 	if (f->bad)
 		return 0;
@@ -332,7 +332,7 @@ static int index_known(struct rama_look_state_all *all)
 static enum rama_look_state state_of(const struct rama_look_state_all *all,
 				     struct rama_look_found *f)
 {
-	const struct rama_segment *s = &f->seg.map.seg;
+	const struct rama_seg *s = &f->seg.map.seg;
 
 	switch (s->state.phase) {
 	case RAMA_SEG_DONE:
@@ -348,7 +348,7 @@ static enum rama_look_state state_of(const struct rama_look_state_all *all,
 	/* who moved lives; of processes elsewhere it cannot be known */
 	if (f->p.here && !f->seg.moved && rama_look_alive(all->o.proc, f->p.pid, f->pid_start) == 0)
 		return RAMA_LOOK_KILLED;
-	if (rama_mapped_gone(&f->seg.map) || (!f->p.here && !f->there))
+	if (rama_seg_mapped_gone(&f->seg.map) || (!f->p.here && !f->there))
 		return RAMA_LOOK_KILLED;
 	return s->state.phase == RAMA_SEG_OFF ? RAMA_LOOK_OFF : RAMA_LOOK_RUNNING;
 }
@@ -375,7 +375,7 @@ static int read_process(struct rama_look *l, struct rama_look_found *f, struct r
 	bool before; /* it ran before the last look, which did not see it */
 	int rc;
 
-	if (rama_segment_refresh(&f->seg.map.seg, &why) != 0) {
+	if (rama_seg_refresh(&f->seg.map.seg, &why) != 0) {
 		p->state = RAMA_LOOK_KILLED;
 		return 0;
 	}
@@ -447,7 +447,7 @@ int rama_look_take(struct rama_look *l, struct rama_err *e)
 	if (rc != 0)
 		return no_memory(e);
 	all->last_real = now->real;
-	for (unsigned s = RAMA_CLOCK_TSC; s >= RAMA_CLOCK_MONOTONIC; s--)
+	for (unsigned s = RAMA_SEG_CLOCK_TSC; s >= RAMA_SEG_CLOCK_MONOTONIC; s--)
 		all->o.now(all->o.ctx, s, &now->tick[s], &now->mono, &now->real);
 	l->time = (int64_t)now->real;
 	l->interval = l->takes > 0 && now->mono > all->last_mono

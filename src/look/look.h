@@ -146,7 +146,7 @@ struct rama_look_options {
 	uint32_t uid;	  /* segments of this user only; UINT32_MAX: each directory's owner's */
 	const char *proc; /* NULL: /proc */
 	double linger;	  /* seconds that what has ended stays */
-	/* The counter that a segment's times are in (enum rama_clock_source), beside the clocks. NULL: this machine's */
+	/* The counter that a segment's times are in (enum rama_seg_clock_source), beside the clocks. NULL: this machine's */
 	void (*now)(void *ctx, unsigned source, uint64_t *tick, uint64_t *mono, uint64_t *real);
 	void *ctx;
 };

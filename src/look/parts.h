@@ -21,7 +21,7 @@ struct rama_look_kind {
 	uint16_t words; /* where the record is in the slot */
 	uint16_t item;	/* bytes of a slot */
 };
-extern const struct rama_look_kind rama_look_kind[RAMA_KINDS];
+extern const struct rama_look_kind rama_look_kind[RAMA_SEG_KINDS];
 
 /* Figures of the record at w. longest: of its reads and writes, seconds. */
 void rama_look_io_read(unsigned kind, const unsigned char *w, double tick, struct rama_look_io *io,
@@ -52,14 +52,14 @@ struct rama_look_lane {
 };
 
 struct rama_look_now {
-	uint64_t tick[3], mono, real; /* tick: by enum rama_clock_source */
+	uint64_t tick[3], mono, real; /* tick: by enum rama_seg_clock_source */
 };
 
 struct rama_look_seg {
-	struct rama_mapped map;
+	struct rama_seg_mapped map;
 	bool open;
-	struct rama_look_slot *slot[RAMA_KINDS];
-	uint32_t n_slots[RAMA_KINDS], next[RAMA_KINDS];
+	struct rama_look_slot *slot[RAMA_SEG_KINDS];
+	uint32_t n_slots[RAMA_SEG_KINDS], next[RAMA_SEG_KINDS];
 	struct rama_look_touched *touched;
 	size_t n_touched, room_touched;
 	struct rama_look_lane *lane;

@@ -13,10 +13,10 @@
 /* ---- bytes of the segment -------------------------------------------------------------------------- */
 
 /* n bytes of an area, or NULL */
-static const unsigned char *at(const struct rama_mapped *m, enum rama_area a, uint64_t off,
+static const unsigned char *at(const struct rama_seg_mapped *m, enum rama_seg_area a, uint64_t off,
 			       size_t n)
 {
-	const struct rama_seg_area *area = &m->seg.head.area[a];
+	const struct rama_seg_area_get *area = &m->seg.head.area[a];
 
 	if (off > area->len || n > area->len - off || area->off > m->size ||
 	    off + n > m->size - area->off)
@@ -44,7 +44,7 @@ static int more_room(void **p, uint32_t have, uint32_t want, size_t item)
 
 static bool is_standard(unsigned kind, const unsigned char *slot)
 {
-	return kind == RAMA_KIND_STDIO &&
+	return kind == RAMA_SEG_KIND_STDIO &&
 	       ((const struct rama_stdio_file *)(const void *)slot)->standard != 0;
 }
 
@@ -52,7 +52,7 @@ static bool is_standard(unsigned kind, const unsigned char *slot)
 static bool copy_slot(const struct rama_look_process *p, unsigned kind, const unsigned char *slot,
 		      struct rama_look_slot *now)
 {
-	const struct rama_slot_head *head = (const void *)slot;
+	const struct rama_seg_slot_head *head = (const void *)slot;
 	bool dead = p->state != RAMA_LOOK_RUNNING;
 
 	for (unsigned i = 0; i < TRIES; i++) {
@@ -69,9 +69,9 @@ static bool copy_slot(const struct rama_look_process *p, unsigned kind, const un
 
 static uint64_t id_of(const struct rama_look_seg *g, uint32_t number)
 {
-	uint64_t place = rama_segment_name_place(&g->map.seg, number);
+	uint64_t place = rama_seg_name_place(&g->map.seg, number);
 	const unsigned char *n = place == UINT64_MAX ? NULL
-						     : at(&g->map, RAMA_AREA_RECORDS, place,
+						     : at(&g->map, RAMA_SEG_AREA_RECORDS, place,
 							  sizeof(struct rama_seg_name));
 
 	return n != NULL ? __atomic_load_n((const uint64_t *)(const void *)n, __ATOMIC_RELAXED) : 0;
@@ -99,7 +99,7 @@ static int read_slot(struct rama_look_process *p, unsigned kind, uint32_t i, boo
 	struct rama_look_seg *g = p->seg;
 	struct rama_look_slot *s = &g->slot[kind][i], now = { 0 };
 	unsigned layer = rama_look_kind[kind].layer;
-	uint64_t place = rama_segment_slot_place(&g->map.seg, (enum rama_kind)kind, i);
+	uint64_t place = rama_seg_slot_place(&g->map.seg, (enum rama_seg_kind)kind, i);
 	const unsigned char *slot = place > 0 && place + rama_look_kind[kind].item <= g->map.size
 					    ? g->map.base + place
 					    : NULL;
@@ -115,7 +115,7 @@ static int read_slot(struct rama_look_process *p, unsigned kind, uint32_t i, boo
 		rama_look_io_add(&p->total, &gain);
 	if (now.longest > p->longest && rama_look_kind[kind].file)
 		p->longest = now.longest;
-	if (s->name == 0 && kind == RAMA_KIND_POSIX)
+	if (s->name == 0 && kind == RAMA_SEG_KIND_POSIX)
 		p->files++;
 	now.id = s->name == now.name ? s->id : id_of(g, now.name);
 	*s = now;
@@ -197,9 +197,9 @@ static void tell_call(struct rama_look_process *p, const struct rama_look_call *
 static void see_call(struct rama_look_process *p, struct rama_look_lane *l, uint32_t tid,
 		     const struct rama_look_now *now, const char *proc)
 {
-	const struct rama_seg_clock *clock = &p->seg->map.seg.id.clock;
+	const struct rama_seg_ticks *clock = &p->seg->map.seg.id.clock;
 	uint64_t tick =
-		now->tick[clock->source == RAMA_CLOCK_TSC ? RAMA_CLOCK_TSC : RAMA_CLOCK_MONOTONIC];
+		now->tick[clock->source == RAMA_SEG_CLOCK_TSC ? RAMA_SEG_CLOCK_TSC : RAMA_SEG_CLOCK_MONOTONIC];
 	unsigned fn = (unsigned)(l->doing & 0xffff);
 	struct rama_look_call c = { .class = rama_look_class(fn),
 				    .fd = (int)(uint32_t)(l->doing >> 32) - 1,
@@ -229,8 +229,8 @@ static void read_lane(struct rama_look_process *p, uint32_t i, const struct rama
 	struct rama_look_lane *l = &g->lane[i];
 	uint64_t taken = g->map.seg.control.taken[i < RAMA_SEG_LANES ? i : 0], since, doing, made;
 	const struct rama_seg_lane *lane =
-		(const void *)at(&g->map, RAMA_AREA_LANES,
-				 (uint64_t)i * g->map.seg.head.area[RAMA_AREA_LANES].item,
+		(const void *)at(&g->map, RAMA_SEG_AREA_LANES,
+				 (uint64_t)i * g->map.seg.head.area[RAMA_SEG_AREA_LANES].item,
 				 sizeof(*lane));
 
 	if (lane == NULL)
@@ -281,7 +281,7 @@ static int read_lanes(struct rama_look_process *p, const struct rama_look_now *n
 static void top_time(struct rama_look_process *p)
 {
 	struct rama_look_seg *g = p->seg;
-	const struct rama_look_io *m = &p->layer_gain[rama_look_kind[RAMA_KIND_MPIIO].layer];
+	const struct rama_look_io *m = &p->layer_gain[rama_look_kind[RAMA_SEG_KIND_MPIIO].layer];
 
 	p->time_read = p->gain.read_time;
 	p->time_write = p->gain.write_time;
@@ -293,10 +293,10 @@ static void top_time(struct rama_look_process *p)
 		uint64_t id = g->slot[t->kind][t->slot].id;
 		struct rama_look_io below = { 0 };
 
-		if (t->kind != RAMA_KIND_MPIIO)
+		if (t->kind != RAMA_SEG_KIND_MPIIO)
 			continue;
 		for (size_t k = 0; k < g->n_touched; k++)
-			if (g->touched[k].kind != RAMA_KIND_MPIIO &&
+			if (g->touched[k].kind != RAMA_SEG_KIND_MPIIO &&
 			    g->slot[g->touched[k].kind][g->touched[k].slot].id == id)
 				rama_look_io_add(&below, &g->touched[k].gain);
 		if (rama_look_time(&below) >= rama_look_time(&t->gain))
@@ -377,7 +377,7 @@ int rama_look_seg_read(struct rama_look_process *p, const struct rama_look_now *
 		       double interval, bool first, const char *proc, struct rama_err *e)
 {
 	struct rama_look_seg *g = p->seg;
-	struct rama_segment *s = &g->map.seg;
+	struct rama_seg *s = &g->map.seg;
 	int rc = 0;
 
 	g->n_touched = 0;
@@ -385,10 +385,10 @@ int rama_look_seg_read(struct rama_look_process *p, const struct rama_look_now *
 	p->gain = (struct rama_look_io){ 0 };
 	memset(p->layer_gain, 0, sizeof(p->layer_gain));
 	p->threads = s->state.threads_now;
-	if (s->id.clock.source == RAMA_CLOCK_TSC && p->here)
-		rama_segment_now(s, now->tick[RAMA_CLOCK_TSC], now->mono);
+	if (s->id.clock.source == RAMA_SEG_CLOCK_TSC && p->here)
+		rama_seg_now(s, now->tick[RAMA_SEG_CLOCK_TSC], now->mono);
 	rc = read_lanes(p, now, proc);
-	for (unsigned k = 0; k < RAMA_KINDS && rc == 0; k++)
+	for (unsigned k = 0; k < RAMA_SEG_KINDS && rc == 0; k++)
 		rc = read_kind(p, k, first);
 	if (rc != 0)
 		return rama_err_set(e, rc, "out of memory");
@@ -399,12 +399,12 @@ int rama_look_seg_read(struct rama_look_process *p, const struct rama_look_now *
 
 void rama_look_seg_name(struct rama_look_seg *g, uint32_t number, char *to, size_t room)
 {
-	struct rama_segment_name *n = malloc(sizeof(*n));
-	uint64_t off = g->open ? rama_segment_name_place(&g->map.seg, number) : UINT64_MAX;
+	struct rama_seg_name_get *n = malloc(sizeof(*n));
+	uint64_t off = g->open ? rama_seg_name_place(&g->map.seg, number) : UINT64_MAX;
 	struct rama_err e = { 0 };
 
 	to[0] = '\0';
-	if (n != NULL && off != UINT64_MAX && rama_segment_name_next(&g->map.seg, &off, n, &e) == 1)
+	if (n != NULL && off != UINT64_MAX && rama_seg_name_next(&g->map.seg, &off, n, &e) == 1)
 		snprintf(to, room, "%s", n->text);
 	free(n);
 }
@@ -412,9 +412,9 @@ void rama_look_seg_name(struct rama_look_seg *g, uint32_t number, char *to, size
 void rama_look_seg_close(struct rama_look_seg *g)
 {
 	if (g->open)
-		rama_mapped_close(&g->map);
+		rama_seg_mapped_close(&g->map);
 	g->open = false;
-	for (unsigned k = 0; k < RAMA_KINDS; k++) {
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) {
 		free(g->slot[k]);
 		g->slot[k] = NULL;
 		g->n_slots[k] = 0;

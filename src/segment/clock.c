@@ -30,12 +30,12 @@ static double ticks_between(uint64_t from, uint64_t to)
 }
 
 /* by how much the real clock moved more than the one that nobody sets */
-static double moved(const struct rama_clock_pair *a, const struct rama_clock_pair *b)
+static double moved(const struct rama_seg_clock_pair *a, const struct rama_seg_clock_pair *b)
 {
 	return (double)(int64_t)(b->real - a->real) - (double)(int64_t)(b->mono - a->mono);
 }
 
-static bool was_set(const struct rama_clock_pair *a, const struct rama_clock_pair *b)
+static bool was_set(const struct rama_seg_clock_pair *a, const struct rama_seg_clock_pair *b)
 {
 	double d = moved(a, b), time = (double)(int64_t)(b->mono - a->mono);
 	double most = STEP_LEAST + (double)(a->blur + b->blur) + STEP_SLOPE * time;
@@ -44,7 +44,7 @@ static bool was_set(const struct rama_clock_pair *a, const struct rama_clock_pai
 }
 
 /* real ns per tick from a to b; across a step the other clock says it */
-static double slope(const struct rama_clock_pair *a, const struct rama_clock_pair *b)
+static double slope(const struct rama_seg_clock_pair *a, const struct rama_seg_clock_pair *b)
 {
 	double ns = was_set(a, b) ? (double)(int64_t)(b->mono - a->mono)
 				  : (double)(int64_t)(b->real - a->real);
@@ -52,7 +52,7 @@ static double slope(const struct rama_clock_pair *a, const struct rama_clock_pai
 	return ns / ticks_between(a->tick, b->tick);
 }
 
-static int64_t along(const struct rama_clock_pair *from, double ns_per_tick, uint64_t tick)
+static int64_t along(const struct rama_seg_clock_pair *from, double ns_per_tick, uint64_t tick)
 {
 	return (int64_t)(from->real +
 			 (uint64_t)whole(ticks_between(from->tick, tick) * ns_per_tick));
@@ -61,8 +61,8 @@ static int64_t along(const struct rama_clock_pair *from, double ns_per_tick, uin
 /* ---- readings come ------------------------------------------------------------------------------------------------- */
 
 /* the slopes from a that come near enough to b */
-static void narrow(struct rama_clock *c, const struct rama_clock_pair *a,
-		   const struct rama_clock_pair *b)
+static void narrow(struct rama_seg_clock *c, const struct rama_seg_clock_pair *a,
+		   const struct rama_seg_clock_pair *b)
 {
 	double ticks = ticks_between(a->tick, b->tick), s = slope(a, b);
 	double give = (TOLERANCE + (double)b->blur / 2) / ticks;
@@ -76,10 +76,10 @@ static void narrow(struct rama_clock *c, const struct rama_clock_pair *a,
 	c->high = s + give < c->high ? s + give : c->high;
 }
 
-static void append(struct rama_clock *c, const struct rama_clock_pair *p)
+static void append(struct rama_seg_clock *c, const struct rama_seg_clock_pair *p)
 {
-	if (c->n == RAMA_CLOCK_PAIRS) {
-		memmove(c->pair, c->pair + 1, (RAMA_CLOCK_PAIRS - 1) * sizeof(c->pair[0]));
+	if (c->n == RAMA_SEG_CLOCK_PAIRS) {
+		memmove(c->pair, c->pair + 1, (RAMA_SEG_CLOCK_PAIRS - 1) * sizeof(c->pair[0]));
 		c->n--;
 	}
 	c->pair[c->n++] = *p;
@@ -88,9 +88,9 @@ static void append(struct rama_clock *c, const struct rama_clock_pair *p)
 }
 
 /* Does the line from the last corner go on to this reading, with all since still on it? */
-static bool goes_on(const struct rama_clock *c, const struct rama_clock_pair *p)
+static bool goes_on(const struct rama_seg_clock *c, const struct rama_seg_clock_pair *p)
 {
-	const struct rama_clock_pair *corner;
+	const struct rama_seg_clock_pair *corner;
 	double s;
 
 	if (c->n < 2 || c->low > c->high)
@@ -102,7 +102,7 @@ static bool goes_on(const struct rama_clock *c, const struct rama_clock_pair *p)
 }
 
 /* The machine was busy elsewhere between the readings: the line goes on as it was. */
-static bool is_worse(const struct rama_clock_pair *last, const struct rama_clock_pair *p)
+static bool is_worse(const struct rama_seg_clock_pair *last, const struct rama_seg_clock_pair *p)
 {
 	uint64_t since = p->mono - last->mono;
 
@@ -112,9 +112,9 @@ static bool is_worse(const struct rama_clock_pair *last, const struct rama_clock
 	       (p->blur > BLUR_MOST && since < (uint64_t)MOST_FOR * SECOND);
 }
 
-void rama_clock_add(struct rama_clock *c, const struct rama_clock_pair *p)
+void rama_seg_clock_add(struct rama_seg_clock *c, const struct rama_seg_clock_pair *p)
 {
-	const struct rama_clock_pair *last = c->n > 0 ? &c->pair[c->n - 1] : NULL;
+	const struct rama_seg_clock_pair *last = c->n > 0 ? &c->pair[c->n - 1] : NULL;
 
 	if (last == NULL) {
 		append(c, p);
@@ -140,16 +140,16 @@ void rama_clock_add(struct rama_clock *c, const struct rama_clock_pair *p)
 
 /* ---- questions --------------------------------------------------------------------------------------------------------- */
 
-static double slope_of(const struct rama_seg_clock *own)
+static double slope_of(const struct rama_seg_ticks *own)
 {
-	return own->source == RAMA_CLOCK_TSC && own->hz > 1e3 && own->hz < 1e12 ? SECOND / own->hz
+	return own->source == RAMA_SEG_CLOCK_TSC && own->hz > 1e3 && own->hz < 1e12 ? SECOND / own->hz
 										: 1.0;
 }
 
 /* ns per tick as the readings say it; what the process measured in its first moments may be off by percents */
-static double slope_here(const struct rama_clock *c, const struct rama_seg_clock *own, bool *sure)
+static double slope_here(const struct rama_seg_clock *c, const struct rama_seg_ticks *own, bool *sure)
 {
-	const struct rama_clock_pair *a = &c->pair[0], *b = &c->pair[c->n > 0 ? c->n - 1 : 0];
+	const struct rama_seg_clock_pair *a = &c->pair[0], *b = &c->pair[c->n > 0 ? c->n - 1 : 0];
 
 	*sure = c->n > 1 && b->mono - a->mono > SECOND / 100;
 	return *sure ? (double)(b->mono - a->mono) / ticks_between(a->tick, b->tick)
@@ -158,10 +158,10 @@ static double slope_here(const struct rama_clock *c, const struct rama_seg_clock
 
 /* Before the first reading: a line from the start of the process's history to it, if the two fit together; else the line of the
  * readings, backwards. */
-static int64_t before_first(const struct rama_clock *c, const struct rama_seg_clock *own,
+static int64_t before_first(const struct rama_seg_clock *c, const struct rama_seg_ticks *own,
 			    uint64_t tick)
 {
-	const struct rama_clock_pair start = { .tick = own->tick0,
+	const struct rama_seg_clock_pair start = { .tick = own->tick0,
 					       .mono = own->mono0,
 					       .real = own->real0 };
 	bool sure;
@@ -177,7 +177,7 @@ static int64_t before_first(const struct rama_clock *c, const struct rama_seg_cl
 	return along(&c->pair[0], s, tick);
 }
 
-int64_t rama_clock_real(const struct rama_clock *c, const struct rama_seg_clock *own, uint64_t tick)
+int64_t rama_seg_clock_real(const struct rama_seg_clock *c, const struct rama_seg_ticks *own, uint64_t tick)
 {
 	unsigned i = c->n;
 	bool sure;
@@ -193,7 +193,7 @@ int64_t rama_clock_real(const struct rama_clock *c, const struct rama_seg_clock 
 	return along(&c->pair[0], slope_here(c, own, &sure), tick);
 }
 
-int64_t rama_clock_ns(const struct rama_clock *c, const struct rama_seg_clock *own, uint64_t ticks)
+int64_t rama_seg_clock_ns(const struct rama_seg_clock *c, const struct rama_seg_ticks *own, uint64_t ticks)
 {
 	bool sure;
 
@@ -224,22 +224,22 @@ static uint64_t counter(void)
 #endif
 }
 
-static void read_once(enum rama_clock_source source, struct rama_clock_pair *p)
+static void read_once(enum rama_seg_clock_source source, struct rama_seg_clock_pair *p)
 {
 	uint64_t m0 = now(CLOCK_MONOTONIC), t0 = counter(), r = now(CLOCK_REALTIME), t1 = counter();
 	uint64_t m1 = now(CLOCK_MONOTONIC);
 
 	p->mono = m0 + (m1 - m0) / 2;
 	p->real = r;
-	p->tick = source == RAMA_CLOCK_TSC ? t0 + (t1 - t0) / 2 : p->mono;
+	p->tick = source == RAMA_SEG_CLOCK_TSC ? t0 + (t1 - t0) / 2 : p->mono;
 	p->blur = m1 - m0;
 }
 
-void rama_clock_read(enum rama_clock_source source, struct rama_clock_pair *p)
+void rama_seg_clock_read(enum rama_seg_clock_source source, struct rama_seg_clock_pair *p)
 {
 	read_once(source, p);
 	for (unsigned i = 1; i < TRIES && p->blur > 500; i++) {
-		struct rama_clock_pair other;
+		struct rama_seg_clock_pair other;
 
 		read_once(source, &other);
 		if (other.blur < p->blur)

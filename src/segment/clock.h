@@ -11,17 +11,17 @@
 #include "segment/layout.h"
 
 /* the three clocks read as nearly at once as can be; `blur`: ns between the outer readings */
-struct rama_clock_pair {
+struct rama_seg_clock_pair {
 	uint64_t tick, mono, real; /* real: ns since 1970 */
 	uint64_t blur;
 };
 
-#define RAMA_CLOCK_PAIRS 64
+#define RAMA_SEG_CLOCK_PAIRS 64
 
 /* one per source of ticks (TSC, monotonic) of a machine, shared by all segments of that source */
-struct rama_clock {
-	struct rama_clock_pair pair
-		[RAMA_CLOCK_PAIRS]; /* corners of the line, oldest first; the last one is the newest reading */
+struct rama_seg_clock {
+	struct rama_seg_clock_pair pair
+		[RAMA_SEG_CLOCK_PAIRS]; /* corners of the line, oldest first; the last one is the newest reading */
 	unsigned n;
 	double low,
 		high; /* slopes from the last but one that meet all readings since, real ns per tick; low > high: none yet */
@@ -31,13 +31,13 @@ struct rama_clock {
 
 /* Takes in a reading; one that came while the machine was busy elsewhere (a large blur) is left out. Any number per second:
  * only corners of the line are kept. */
-void rama_clock_add(struct rama_clock *c, const struct rama_clock_pair *p);
+void rama_seg_clock_add(struct rama_seg_clock *c, const struct rama_seg_clock_pair *p);
 /* ns since 1970 of a tick (absolute, not since tick0); `own`: the clock of its segment, used for ticks before the first pair */
-int64_t rama_clock_real(const struct rama_clock *c, const struct rama_seg_clock *own,
+int64_t rama_seg_clock_real(const struct rama_seg_clock *c, const struct rama_seg_ticks *own,
 			uint64_t tick);
 /* ns of a number of ticks */
-int64_t rama_clock_ns(const struct rama_clock *c, const struct rama_seg_clock *own, uint64_t ticks);
+int64_t rama_seg_clock_ns(const struct rama_seg_clock *c, const struct rama_seg_ticks *own, uint64_t ticks);
 /* reads the clocks of this machine; the only place that does */
-void rama_clock_read(enum rama_clock_source source, struct rama_clock_pair *p);
+void rama_seg_clock_read(enum rama_seg_clock_source source, struct rama_seg_clock_pair *p);
 
 #endif

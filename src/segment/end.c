@@ -6,21 +6,21 @@
 
 #define TICKS_MAX (1ull << 60) /* decades; later times are nonsense */
 
-static void later(struct rama_segment *s, uint64_t tick)
+static void later(struct rama_seg *s, uint64_t tick)
 {
 	if (tick > s->end_tick && tick < TICKS_MAX)
 		s->end_tick = tick;
 }
 
 union any_slot {
-	struct rama_slot_head head;
+	struct rama_seg_slot_head head;
 #define KIND(kind, slot, module) struct slot kind;
 #include "segment/kinds.def"
 #undef KIND
 };
 
 /* the words of a record that are moments */
-static void see_words(struct rama_segment *s, const struct rama_module *mod,
+static void see_words(struct rama_seg *s, const struct rama_module *mod,
 		      const union rama_word *w)
 {
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
@@ -31,11 +31,11 @@ static void see_words(struct rama_segment *s, const struct rama_module *mod,
 	}
 }
 
-static void see_slot(struct rama_segment *s, unsigned kind, const union any_slot *slot)
+static void see_slot(struct rama_seg *s, unsigned kind, const union any_slot *slot)
 {
 	switch (kind) {
 #define KIND(kind, slot_type, module)                                \
-	case RAMA_KIND_##kind:                                       \
+	case RAMA_SEG_KIND_##kind:                                       \
 		see_words(s, rama_module_get(module), slot->kind.w); \
 		break;
 #include "segment/kinds.def"
@@ -43,12 +43,12 @@ static void see_slot(struct rama_segment *s, unsigned kind, const union any_slot
 	}
 }
 
-static int see_events(struct rama_segment *s, struct rama_seg_chunk *chunk, struct rama_err *e)
+static int see_events(struct rama_seg *s, struct rama_seg_chunk *chunk, struct rama_err *e)
 {
 	int rc = 0;
 
-	for (uint64_t i = 0; i < rama_segment_chunks(s) && rc == 0; i++) {
-		rc = rama_segment_chunk(s, i, chunk, e);
+	for (uint64_t i = 0; i < rama_seg_chunks(s) && rc == 0; i++) {
+		rc = rama_seg_chunk_get(s, i, chunk, e);
 		for (uint32_t k = 0; rc == 0 && k < chunk->used; k++)
 			if (chunk->event[k].start < TICKS_MAX && chunk->event[k].length < TICKS_MAX)
 				later(s, chunk->event[k].start + chunk->event[k].length);
@@ -56,7 +56,7 @@ static int see_events(struct rama_segment *s, struct rama_seg_chunk *chunk, stru
 	return rc;
 }
 
-int rama_segment_find_end(struct rama_segment *s, struct rama_err *e)
+int rama_seg_find_end(struct rama_seg *s, struct rama_err *e)
 {
 	struct {
 		union any_slot slot;
@@ -69,11 +69,11 @@ int rama_segment_find_end(struct rama_segment *s, struct rama_err *e)
 	m = malloc(sizeof(*m));
 	if (m == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	for (unsigned k = 0; k < RAMA_KINDS && rc >= 0; k++) {
-		uint32_t n = rama_segment_slots(s, (enum rama_kind)k);
+	for (unsigned k = 0; k < RAMA_SEG_KINDS && rc >= 0; k++) {
+		uint32_t n = rama_seg_slots(s, (enum rama_seg_kind)k);
 
 		for (uint32_t i = 0; i < n && rc >= 0; i++) {
-			rc = rama_segment_slot(s, (enum rama_kind)k, i, &m->slot, e);
+			rc = rama_seg_slot(s, (enum rama_seg_kind)k, i, &m->slot, e);
 			if (rc >= 0)
 				see_slot(s, k, &m->slot);
 		}

@@ -28,26 +28,26 @@
 #define RAMA_SEG_VERSION 4
 #define RAMA_SEG_PAGE 4096
 
-enum rama_area {
-	RAMA_AREA_IDENTITY,
-	RAMA_AREA_STATE,
-	RAMA_AREA_CONTROL,
-	RAMA_AREA_RECORDS,
-	RAMA_AREA_LANES,
-	RAMA_AREA_EVENTS,
-	RAMA_AREA_RINGS,
-	RAMA_AREAS
+enum rama_seg_area {
+	RAMA_SEG_AREA_IDENTITY,
+	RAMA_SEG_AREA_STATE,
+	RAMA_SEG_AREA_CONTROL,
+	RAMA_SEG_AREA_RECORDS,
+	RAMA_SEG_AREA_LANES,
+	RAMA_SEG_AREA_EVENTS,
+	RAMA_SEG_AREA_RINGS,
+	RAMA_SEG_AREAS
 };
 
 /* what records a process keeps of a file */
-enum rama_kind {
-#define KIND(kind, slot, module) RAMA_KIND_##kind,
+enum rama_seg_kind {
+#define KIND(kind, slot, module) RAMA_SEG_KIND_##kind,
 #include "segment/kinds.def"
 #undef KIND
-	RAMA_KINDS
+	RAMA_SEG_KINDS
 };
 
-struct rama_seg_area {
+struct rama_seg_area_get {
 	uint64_t off, len; /* bytes; off is a multiple of RAMA_SEG_PAGE */
 	uint32_t item;	   /* bytes of one chunk, lane or event */
 	uint32_t pad;
@@ -70,7 +70,7 @@ struct rama_seg_header {
 	uint32_t version;
 	uint32_t areas; /* entries of `area` that are used */
 	uint64_t size;	/* of the file */
-	struct rama_seg_area area[32];
+	struct rama_seg_area_get area[32];
 	uint32_t slot[16]; /* bytes of a slot, per kind */
 	/* Per chunk of the records area: RAMA_SEG_POOL_... Those below state.pool_used are in
 	 * use and never change. */
@@ -79,11 +79,11 @@ struct rama_seg_header {
 
 /* ---- identity: written once, before the state becomes RUNNING -------------------------------- */
 
-enum rama_clock_source { RAMA_CLOCK_MONOTONIC = 1, RAMA_CLOCK_TSC };
+enum rama_seg_clock_source { RAMA_SEG_CLOCK_MONOTONIC = 1, RAMA_SEG_CLOCK_TSC };
 
 /* A tick counter and two moments at which it was compared with the system's clocks (ns). Times in
  * slots and events are ticks since tick0. */
-struct rama_seg_clock {
+struct rama_seg_ticks {
 	uint32_t source;
 	uint32_t pad;
 	double hz;		      /* ticks per second as known at the start */
@@ -115,7 +115,7 @@ _Static_assert((RAMA_SEG_STATIC | RAMA_SEG_FORKED | RAMA_SEG_BARE | RAMA_SEG_KEE
 	       "each flag is a bit of its own");
 
 struct rama_seg_identity {
-	struct rama_seg_clock clock;
+	struct rama_seg_ticks clock;
 	int64_t jobid;
 	int64_t rank, nprocs; /* -1, 0: not known */
 	int64_t pid, ppid, uid;
@@ -146,15 +146,15 @@ enum rama_seg_phase {
 };
 
 /* The first ones have heat maps and traces in the log; all are in events. */
-enum rama_layer {
-	RAMA_LAYER_POSIX,
-	RAMA_LAYER_STDIO,
-	RAMA_LAYER_MPIIO,
-	RAMA_LAYERS,
-	RAMA_LAYER_H5D = RAMA_LAYERS,
-	RAMA_LAYER_PNETCDF,
-	RAMA_LAYER_H5F,
-	RAMA_EVENT_LAYERS
+enum rama_seg_layer {
+	RAMA_SEG_LAYER_POSIX,
+	RAMA_SEG_LAYER_STDIO,
+	RAMA_SEG_LAYER_MPIIO,
+	RAMA_SEG_LAYERS,
+	RAMA_SEG_LAYER_H5D = RAMA_SEG_LAYERS,
+	RAMA_SEG_LAYER_PNETCDF,
+	RAMA_SEG_LAYER_H5F,
+	RAMA_SEG_EVENT_LAYERS
 };
 
 #define RAMA_SEG_REASONS 16
@@ -195,7 +195,7 @@ _Static_assert(RAMA_UNSEEN_REASONS <= RAMA_SEG_REASONS, "there is a place for ea
 
 struct rama_seg_control {
 	uint32_t trace;	 /* bit per layer */
-	uint32_t live;	 /* bit per layer of enum rama_layer */
+	uint32_t live;	 /* bit per layer of enum rama_seg_layer */
 	uint32_t reader; /* process id of the agent that reads the rings; 0: none yet */
 	uint32_t beat;	 /* of that agent: grows while it is at work */
 	uint32_t reserved[11];
@@ -224,12 +224,12 @@ struct rama_seg_name {
 /* ---- slots: struct rama_posix_file, rama_stdio_file, rama_extra_file ------------------------- */
 
 /* what every slot begins with */
-struct rama_slot_head {
+struct rama_seg_slot_head {
 	uint32_t seq;  /* even: at rest; odd: being changed. Also the lock among threads */
 	uint32_t name; /* 0: the slot is not in use yet */
 	uint8_t stuck; /* a thread died while changing it: no longer updated */
 };
-_Static_assert(RAMA_KINDS <= 14, "kinds fit the arrays of header, state and names");
+_Static_assert(RAMA_SEG_KINDS <= 14, "kinds fit the arrays of header, state and names");
 _Static_assert(sizeof(struct rama_seg_name) == offsetof(struct rama_seg_name, text),
 	       "no gap before the text");
 
@@ -238,12 +238,12 @@ _Static_assert(sizeof(struct rama_seg_name) == offsetof(struct rama_seg_name, te
 
 /* ---- rings: live events, read and given back while the process runs -------------------------------
  *
- * A lane begins with a ring of RAMA_RING_FIRST events; when its reader does not keep up it gets another one of twice the size,
+ * A lane begins with a ring of RAMA_SEG_RING_FIRST events; when its reader does not keep up it gets another one of twice the size,
  * as long as the area has room, and goes on there; what is in the old one stays until it was read. Event number n
- * of the ring of level k (from ring[k].from on) is at place n % (RAMA_RING_FIRST << k). No room: the event is dropped and counted. */
+ * of the ring of level k (from ring[k].from on) is at place n % (RAMA_SEG_RING_FIRST << k). No room: the event is dropped and counted. */
 
-#define RAMA_RING_LEVELS 11
-#define RAMA_RING_FIRST 1024u /* events */
+#define RAMA_SEG_RING_LEVELS 11
+#define RAMA_SEG_RING_FIRST 1024u /* events */
 
 /* ---- lanes: one per thread at a time --------------------------------------------------------- */
 
@@ -285,8 +285,8 @@ struct rama_seg_lane {
 	struct {
 		uint64_t from; /* number of its first event */
 		uint64_t at;   /* where it lies in the rings area, bytes */
-	} ring[RAMA_RING_LEVELS];
-	struct rama_heat heat[RAMA_LAYERS];
+	} ring[RAMA_SEG_RING_LEVELS];
+	struct rama_heat heat[RAMA_SEG_LAYERS];
 };
 
 /* function, and descriptor + 1 of calls that have one */
@@ -296,28 +296,28 @@ struct rama_seg_lane {
 
 #define RAMA_SEG_CHUNK 16384
 
-struct rama_event {
+struct rama_seg_event {
 	uint64_t start;	 /* ticks */
 	uint64_t length; /* duration in ticks */
 	int64_t off, bytes;
 	uint32_t name;
-	uint8_t layer; /* enum rama_layer; RAMA_EVENT_FAILED added: the call failed (live events only) */
+	uint8_t layer; /* enum rama_seg_layer; RAMA_SEG_EVENT_FAILED added: the call failed (live events only) */
 	uint8_t kind; /* enum rama_opkind */
 	uint16_t fn;
 	uint32_t call, parent; /* call ids of this lane; parent 0: none */
 };
 
-#define RAMA_EVENT_FAILED 0x80
+#define RAMA_SEG_EVENT_FAILED 0x80
 
 struct rama_seg_chunk {
 	uint64_t thread;
 	uint32_t lane;
 	uint32_t used; /* events that are complete; stored with release */
-	struct rama_event event[(RAMA_SEG_CHUNK - 16) / sizeof(struct rama_event)];
+	struct rama_seg_event event[(RAMA_SEG_CHUNK - 16) / sizeof(struct rama_seg_event)];
 };
-#define RAMA_SEG_CHUNK_EVENTS ((RAMA_SEG_CHUNK - 16) / sizeof(struct rama_event))
+#define RAMA_SEG_CHUNK_EVENTS ((RAMA_SEG_CHUNK - 16) / sizeof(struct rama_seg_event))
 
-_Static_assert(sizeof(struct rama_event) == 48, "an event has 48 bytes");
+_Static_assert(sizeof(struct rama_seg_event) == 48, "an event has 48 bytes");
 _Static_assert(sizeof(struct rama_seg_chunk) <= RAMA_SEG_CHUNK, "a chunk fits");
 _Static_assert(sizeof(struct rama_seg_header) <= RAMA_SEG_PAGE, "the header fits a page");
 

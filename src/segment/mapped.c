@@ -61,7 +61,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-int rama_mapped_guard(void)
+int rama_seg_mapped_guard(void)
 {
 	static int installed;
 	struct sigaction action = { .sa_sigaction = on_bus_error,
@@ -106,7 +106,7 @@ static void drop_place(int i)
 	pthread_mutex_unlock(&places_lock);
 }
 
-bool rama_mapped_gone(const struct rama_mapped *m)
+bool rama_seg_mapped_gone(const struct rama_seg_mapped *m)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (m->place[i] != NOWHERE &&
@@ -163,19 +163,19 @@ static void unmap(void *p, size_t size, int *place)
 
 static int read_mapped(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err *e)
 {
-	const struct rama_mapped *m = ctx;
+	const struct rama_seg_mapped *m = ctx;
 
 	if (off > m->size || n > m->size - off)
 		return rama_err_set(e, RAMA_ETRUNC, "ends early");
 	memcpy(buf, m->base + off, n);
-	if (rama_mapped_gone(m))
+	if (rama_seg_mapped_gone(m))
 		return rama_err_set(e, RAMA_ETRUNC, "became shorter while it was read");
 	return 0;
 }
 
-static int map_control(struct rama_mapped *m, const char *path, struct rama_err *e)
+static int map_control(struct rama_seg_mapped *m, const char *path, struct rama_err *e)
 {
-	const struct rama_seg_area *a = &m->seg.head.area[RAMA_AREA_CONTROL];
+	const struct rama_seg_area_get *a = &m->seg.head.area[RAMA_SEG_AREA_CONTROL];
 
 	m->control_size = sizeof(struct rama_seg_control);
 	m->control_map =
@@ -186,7 +186,7 @@ static int map_control(struct rama_mapped *m, const char *path, struct rama_err 
 						 strerror(errno));
 }
 
-static int lock_file(const struct rama_mapped *m, const char *path, struct rama_err *e)
+static int lock_file(const struct rama_seg_mapped *m, const char *path, struct rama_err *e)
 {
 	uint32_t reader;
 
@@ -198,7 +198,7 @@ static int lock_file(const struct rama_mapped *m, const char *path, struct rama_
 	return rama_err_set(e, RAMA_EIO, "%s: another agent reads it", path);
 }
 
-static int open_mapped(struct rama_mapped *m, const char *path, bool to_read, struct rama_err *e)
+static int open_mapped(struct rama_seg_mapped *m, const char *path, bool to_read, struct rama_err *e)
 {
 	int rc;
 
@@ -206,7 +206,7 @@ static int open_mapped(struct rama_mapped *m, const char *path, bool to_read, st
 	if (m->base == NULL)
 		return rama_err_set(e, RAMA_EIO, "%s: cannot be mapped", path);
 	m->src = (struct rama_source){ m->size, read_mapped, m };
-	rc = rama_segment_open(&m->seg, &m->src, e);
+	rc = rama_seg_open(&m->seg, &m->src, e);
 	if (rc != 0)
 		return rama_err_prefix(e, "%s", path);
 	if (!to_read)
@@ -215,7 +215,7 @@ static int open_mapped(struct rama_mapped *m, const char *path, bool to_read, st
 	return rc == 0 ? map_control(m, path, e) : rc;
 }
 
-int rama_mapped_open(struct rama_mapped *m, const char *path, uint32_t uid, bool to_read,
+int rama_seg_mapped_open(struct rama_seg_mapped *m, const char *path, uint32_t uid, bool to_read,
 		     struct rama_err *e)
 {
 	struct rama_err own = { 0 };
@@ -236,7 +236,7 @@ int rama_mapped_open(struct rama_mapped *m, const char *path, uint32_t uid, bool
 	m->ino = st.st_ino;
 	rc = open_mapped(m, path, to_read, e);
 	if (rc != 0) {
-		rama_mapped_close(m);
+		rama_seg_mapped_close(m);
 	} else if (!to_read) {
 		close(m->fd);
 		m->fd = -1;
@@ -244,7 +244,7 @@ int rama_mapped_open(struct rama_mapped *m, const char *path, uint32_t uid, bool
 	return rc;
 }
 
-void rama_mapped_close(struct rama_mapped *m)
+void rama_seg_mapped_close(struct rama_seg_mapped *m)
 {
 	unmap(m->control_map, m->control_size, &m->place[1]);
 	unmap((void *)m->base, m->size, &m->place[0]);
@@ -258,17 +258,17 @@ void rama_mapped_close(struct rama_mapped *m)
 
 /* ---- switches --------------------------------------------------------------------------------------- */
 
-int rama_mapped_switch(const char *path, uint32_t uid, const struct rama_switch *to,
-		       struct rama_switch *was, struct rama_err *e)
+int rama_seg_mapped_switch(const char *path, uint32_t uid, const struct rama_seg_switch *to,
+		       struct rama_seg_switch *was, struct rama_err *e)
 {
 	bool change = to->set_live || to->set_trace;
 	struct rama_err own = { 0 };
-	struct rama_mapped m;
+	struct rama_seg_mapped m;
 	struct stat st = { 0 };
 	int rc;
 
 	e = e != NULL ? e : &own;
-	rc = rama_mapped_open(&m, path, uid, false, e);
+	rc = rama_seg_mapped_open(&m, path, uid, false, e);
 	if (rc != 0)
 		return rc;
 	if (change) {
@@ -279,12 +279,12 @@ int rama_mapped_switch(const char *path, uint32_t uid, const struct rama_switch 
 			rc = map_control(&m, path, e);
 	}
 	if (was != NULL)
-		*was = (struct rama_switch){ .live = m.seg.control.live,
+		*was = (struct rama_seg_switch){ .live = m.seg.control.live,
 					     .trace = m.seg.control.trace };
 	if (rc == 0 && to->set_live)
 		__atomic_store_n(&m.control->live, to->live, __ATOMIC_RELAXED);
 	if (rc == 0 && to->set_trace)
 		__atomic_store_n(&m.control->trace, to->trace, __ATOMIC_RELAXED);
-	rama_mapped_close(&m);
+	rama_seg_mapped_close(&m);
 	return rc;
 }

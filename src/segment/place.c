@@ -18,7 +18,7 @@ static bool same(const char *a, const char *b)
 	return strlen(b) == n && memcmp(a, b, n) == 0;
 }
 
-const char *rama_segment_place_base(unsigned i, const char *tmpdir)
+const char *rama_seg_place_base(unsigned i, const char *tmpdir)
 {
 	bool other = tmpdir != NULL && tmpdir[0] == '/' && !same(tmpdir, SHM) && !same(tmpdir, TMP);
 
@@ -36,8 +36,8 @@ static char *put_hex(char *to, uint64_t v)
 	return to;
 }
 
-void rama_segment_place_name(char to[RAMA_SEGMENT_PLACE_NAME], uint32_t uid,
-			     const struct rama_segment_place_other *other)
+void rama_seg_place_name(char to[RAMA_SEG_PLACE_NAME], uint32_t uid,
+			     const struct rama_seg_place_other *other)
 {
 	char digits[16], *p = to + strlen(STEM);
 	unsigned n = 0;
@@ -65,7 +65,7 @@ static bool is_hex(const char *p)
 	return true;
 }
 
-bool rama_segment_place_read(const char *name, uint32_t *uid, bool *usual)
+bool rama_seg_place_read(const char *name, uint32_t *uid, bool *usual)
 {
 	const char *p = name + strlen(STEM);
 	uint64_t v = 0;
@@ -85,17 +85,17 @@ bool rama_segment_place_read(const char *name, uint32_t *uid, bool *usual)
 #define STICKY 01000u
 #define OTHERS_WRITE 022u
 
-bool rama_segment_place_steady(uint32_t mode)
+bool rama_seg_place_steady(uint32_t mode)
 {
 	return !(mode & OTHERS_WRITE) || (mode & STICKY);
 }
 
-bool rama_segment_place_own(uint32_t mode, uint32_t owner, uint32_t uid)
+bool rama_seg_place_own(uint32_t mode, uint32_t owner, uint32_t uid)
 {
 	return (mode & 0170000u) == 0040000u && owner == uid && !(mode & OTHERS_WRITE);
 }
 
-bool rama_segment_place_firm(uint64_t type)
+bool rama_seg_place_firm(uint64_t type)
 {
 	/* Btrfs, bcachefs and ZFS write to another place each time; NFS, FUSE, CIFS and Lustre have
 	 * their room elsewhere */

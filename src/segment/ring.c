@@ -12,13 +12,13 @@ struct look {
 	const struct rama_seg_lane *lane;
 	uint64_t made;
 	uint32_t levels;
-	uint64_t from[RAMA_RING_LEVELS];
-	const unsigned char *events[RAMA_RING_LEVELS];
+	uint64_t from[RAMA_SEG_RING_LEVELS];
+	const unsigned char *events[RAMA_SEG_RING_LEVELS];
 };
 
-static const struct rama_seg_lane *lane_at(const struct rama_mapped *m, uint32_t i)
+static const struct rama_seg_lane *lane_at(const struct rama_seg_mapped *m, uint32_t i)
 {
-	const struct rama_seg_area *a = &m->seg.head.area[RAMA_AREA_LANES];
+	const struct rama_seg_area_get *a = &m->seg.head.area[RAMA_SEG_AREA_LANES];
 
 	/* as long as there are numbers for them in the control area */
 	if (m->base == NULL || a->item == 0 || i >= RAMA_SEG_LANES || i >= a->len / a->item)
@@ -28,14 +28,14 @@ static const struct rama_seg_lane *lane_at(const struct rama_mapped *m, uint32_t
 
 static uint64_t ring_events(uint32_t level)
 {
-	return (uint64_t)RAMA_RING_FIRST << level;
+	return (uint64_t)RAMA_SEG_RING_FIRST << level;
 }
 
-static int look_at_ring(const struct rama_mapped *m, struct look *k, uint32_t level)
+static int look_at_ring(const struct rama_seg_mapped *m, struct look *k, uint32_t level)
 {
-	const struct rama_seg_area *a = &m->seg.head.area[RAMA_AREA_RINGS];
+	const struct rama_seg_area_get *a = &m->seg.head.area[RAMA_SEG_AREA_RINGS];
 	uint64_t at = __atomic_load_n(&k->lane->ring[level].at, __ATOMIC_RELAXED);
-	uint64_t need = ring_events(level) * sizeof(struct rama_event);
+	uint64_t need = ring_events(level) * sizeof(struct rama_seg_event);
 
 	k->from[level] = __atomic_load_n(&k->lane->ring[level].from, __ATOMIC_RELAXED);
 	if (at % 8 != 0 || need > a->len || at > a->len - need)
@@ -46,7 +46,7 @@ static int look_at_ring(const struct rama_mapped *m, struct look *k, uint32_t le
 	return 0;
 }
 
-static int look_at(const struct rama_mapped *m, uint32_t lane, struct look *k)
+static int look_at(const struct rama_seg_mapped *m, uint32_t lane, struct look *k)
 {
 	int rc = 0;
 
@@ -55,24 +55,24 @@ static int look_at(const struct rama_mapped *m, uint32_t lane, struct look *k)
 		return RAMA_EUSAGE;
 	k->made = __atomic_load_n(&k->lane->made, __ATOMIC_ACQUIRE);
 	k->levels = __atomic_load_n(&k->lane->level, __ATOMIC_ACQUIRE);
-	if (k->levels > RAMA_RING_LEVELS || (k->levels == 0 && k->made > 0))
+	if (k->levels > RAMA_SEG_RING_LEVELS || (k->levels == 0 && k->made > 0))
 		return RAMA_ECORRUPT;
 	for (uint32_t i = 0; i < k->levels && rc == 0; i++)
 		rc = look_at_ring(m, k, i);
 	return rc;
 }
 
-static const struct rama_seg_control *control_of(const struct rama_mapped *m)
+static const struct rama_seg_control *control_of(const struct rama_seg_mapped *m)
 {
-	return (const void *)(m->base + m->seg.head.area[RAMA_AREA_CONTROL].off);
+	return (const void *)(m->base + m->seg.head.area[RAMA_SEG_AREA_CONTROL].off);
 }
 
-int rama_ring_state(struct rama_mapped *m, uint32_t lane, struct rama_ring_state *st)
+int rama_seg_ring_state(struct rama_seg_mapped *m, uint32_t lane, struct rama_seg_ring_state *st)
 {
 	struct look k;
 	int rc = look_at(m, lane, &k);
 
-	*st = (struct rama_ring_state){ 0 };
+	*st = (struct rama_seg_ring_state){ 0 };
 	if (rc == RAMA_EUSAGE)
 		return rc;
 	st->dropped = __atomic_load_n(&k.lane->dropped, __ATOMIC_RELAXED);
@@ -125,11 +125,11 @@ static uint32_t piece_of(const struct look *k, uint64_t n, uint64_t until,
 		return 0;
 	if (end > until)
 		end = until;
-	*bytes = k->events[level] + place * sizeof(struct rama_event);
+	*bytes = k->events[level] + place * sizeof(struct rama_seg_event);
 	return (uint32_t)(end - n < size - place ? end - n : size - place);
 }
 
-uint32_t rama_ring_read(struct rama_mapped *m, uint32_t lane, uint64_t from, struct rama_event *to,
+uint32_t rama_seg_ring_read(struct rama_seg_mapped *m, uint32_t lane, uint64_t from, struct rama_seg_event *to,
 			uint32_t most, uint32_t *tid)
 {
 	struct look k;
@@ -151,7 +151,7 @@ uint32_t rama_ring_read(struct rama_mapped *m, uint32_t lane, uint64_t from, str
 	return n;
 }
 
-void rama_ring_give_back(struct rama_mapped *m, uint32_t lane, uint64_t until)
+void rama_seg_ring_give_back(struct rama_seg_mapped *m, uint32_t lane, uint64_t until)
 {
 	if (m->control == NULL || lane >= RAMA_SEG_LANES)
 		return;

@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RAMA_SEGMENT_TALLY_MAGIC 0x0a1a796c6c617469ull
-#define RAMA_SEGMENT_SPARES 2
+#define RAMA_SEG_TALLY_MAGIC 0x0a1a796c6c617469ull
+#define RAMA_SEG_SPARES 2
 
 /* JOB/tally, made by `iorama run` before the command starts */
-#define RAMA_SEGMENT_TALLY "tally"
-struct rama_segment_tally {
+#define RAMA_SEG_TALLY "tally"
+struct rama_seg_tally {
 	uint64_t magic;
 	uint32_t version, pad;
 	uint64_t pids; /* inode of the pid namespace of `iorama run`; 0: not known */
@@ -27,12 +27,12 @@ struct rama_segment_tally {
 	int64_t calls;
 	uint64_t reserved[7];
 	/* other directories of the job, used in this order; "": no more */
-	char spare[RAMA_SEGMENT_SPARES][2048];
+	char spare[RAMA_SEG_SPARES][2048];
 };
 
 /* iorama-UID/unwritten, made by the first process that could not write its log */
-#define RAMA_SEGMENT_UNWRITTEN "unwritten"
-struct rama_segment_unwritten {
+#define RAMA_SEG_UNWRITTEN "unwritten"
+struct rama_seg_unwritten {
 	uint64_t magic;
 	uint32_t version;
 	int32_t error;	/* errno of the last */
@@ -42,8 +42,8 @@ struct rama_segment_unwritten {
 };
 
 /* both fill pages */
-#define RAMA_SEGMENT_TALLY_SIZE 8192
-_Static_assert(sizeof(struct rama_segment_tally) <= RAMA_SEGMENT_TALLY_SIZE, "it fits");
-_Static_assert(sizeof(struct rama_segment_unwritten) <= RAMA_SEGMENT_TALLY_SIZE, "it fits");
+#define RAMA_SEG_TALLY_SIZE 8192
+_Static_assert(sizeof(struct rama_seg_tally) <= RAMA_SEG_TALLY_SIZE, "it fits");
+_Static_assert(sizeof(struct rama_seg_unwritten) <= RAMA_SEG_TALLY_SIZE, "it fits");
 
 #endif

@@ -96,7 +96,7 @@ int rama_shutdown_own_ready(struct rama_shutdown_own *o, struct rama_err *e)
 	return rc == 0 ? 0 : rama_err_set(e, rc, "no log of one rank");
 }
 
-int rama_shutdown_own_from_segment(struct rama_shutdown_own *o, struct rama_segment *seg,
+int rama_shutdown_own_from_segment(struct rama_shutdown_own *o, struct rama_seg *seg,
 			  const struct rama_gather_process *p, struct rama_err *e)
 {
 	struct rama_log_sink sink = rama_shutdown_own_sink(o);

@@ -39,7 +39,7 @@ struct rama_shutdown_own {
 struct rama_log_sink rama_shutdown_own_sink(struct rama_shutdown_own *o);
 int rama_shutdown_own_ready(struct rama_shutdown_own *o, struct rama_err *e);
 /* both at once for the segment of this process; p->rank and p->nprocs are those of the job */
-int rama_shutdown_own_from_segment(struct rama_shutdown_own *o, struct rama_segment *s,
+int rama_shutdown_own_from_segment(struct rama_shutdown_own *o, struct rama_seg *s,
 			  const struct rama_gather_process *p, struct rama_err *e);
 void rama_shutdown_own_fini(struct rama_shutdown_own *o);
 

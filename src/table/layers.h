@@ -14,7 +14,7 @@ struct rama_event_layer {
 	const char *word; /* in settings and options */
 	const char *name; /* for people, and in messages */
 };
-/* by enum rama_layer of segment/layout.h */
+/* by enum rama_seg_layer of segment/layout.h */
 extern const struct rama_event_layer rama_event_layer[RAMA_LAYER_ROWS];
 
 #endif

@@ -28,7 +28,7 @@ static const char *const ops[] = {
 #undef OP
 };
 
-static struct rama_mapped *found[MOST];
+static struct rama_seg_mapped *found[MOST];
 static unsigned n_found;
 static uint64_t lag;
 
@@ -42,22 +42,22 @@ static uint64_t ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static uint64_t ticks_now(const struct rama_seg_clock *c)
+static uint64_t ticks_now(const struct rama_seg_ticks *c)
 {
 #if defined(__x86_64__)
-	if (c->source == RAMA_CLOCK_TSC)
+	if (c->source == RAMA_SEG_CLOCK_TSC)
 		return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
 	uint64_t t;
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
-	if (c->source == RAMA_CLOCK_TSC)
+	if (c->source == RAMA_SEG_CLOCK_TSC)
 		return t;
 #endif
 	return ns(CLOCK_MONOTONIC);
 }
 
 /* ticks and time of day at one moment: of some tries, the one that took the least time */
-static void read_clocks(const struct rama_seg_clock *c, uint64_t now[2])
+static void read_clocks(const struct rama_seg_ticks *c, uint64_t now[2])
 {
 	uint64_t least = UINT64_MAX;
 
@@ -73,9 +73,9 @@ static void read_clocks(const struct rama_seg_clock *c, uint64_t now[2])
 }
 
 /* a line through the start of the process and now (or its end) */
-static int64_t real_of(const struct rama_mapped *m, uint64_t tick, const uint64_t now[2])
+static int64_t real_of(const struct rama_seg_mapped *m, uint64_t tick, const uint64_t now[2])
 {
-	const struct rama_seg_clock *c = &m->seg.id.clock;
+	const struct rama_seg_ticks *c = &m->seg.id.clock;
 	uint64_t tick1 = c->tick1 ? c->tick1 : now[0], real1 = c->tick1 ? c->real1 : now[1];
 	long double per = (long double)(real1 - c->real0) / (long double)(tick1 - c->tick0);
 
@@ -98,15 +98,15 @@ static void print_text(const char *text)
 	putchar('"');
 }
 
-static void print_name(struct rama_mapped *m, uint32_t number)
+static void print_name(struct rama_seg_mapped *m, uint32_t number)
 {
-	static struct rama_segment_name name;
+	static struct rama_seg_name_get name;
 	struct rama_err e = { 0 };
 	uint64_t at = number > 0 ? ((uint64_t)number - 1) * 8 : UINT64_MAX;
 
 	if (number > 0 && at >= m->seg.state.names_used)
-		rama_segment_refresh(&m->seg, &e); /* it came after we looked */
-	if (number > 0 && rama_segment_name_next(&m->seg, &at, &name, &e) == 1)
+		rama_seg_refresh(&m->seg, &e); /* it came after we looked */
+	if (number > 0 && rama_seg_name_next(&m->seg, &at, &name, &e) == 1)
 		print_text(name.text);
 	else
 		printf("null");
@@ -115,16 +115,16 @@ static void print_name(struct rama_mapped *m, uint32_t number)
 struct batch {
 	uint32_t lane, tid, n;
 	uint64_t first;
-	const struct rama_event *event;
+	const struct rama_seg_event *event;
 };
 
-static void print_events(struct rama_mapped *m, const struct batch *b)
+static void print_events(struct rama_seg_mapped *m, const struct batch *b)
 {
 	uint64_t now[2] = { 0 };
 
 	read_clocks(&m->seg.id.clock, now);
 	for (uint32_t i = 0; i < b->n; i++) {
-		const struct rama_event *v = &b->event[i];
+		const struct rama_seg_event *v = &b->event[i];
 		unsigned layer = v->layer & 0x7f;
 
 		if (layer >= RAMA_LAYER_ROWS || v->kind >= RAMA_OPS || v->fn >= RAMA_FNS) {
@@ -140,23 +140,23 @@ static void print_events(struct rama_mapped *m, const struct batch *b)
 		       real_of(m, v->start, now), real_of(m, v->start + v->length, now), v->off,
 		       v->bytes, rama_event_layer[layer].name, ops[v->kind],
 		       rama_fn_info[v->fn].name, v->call, v->parent,
-		       v->layer & RAMA_EVENT_FAILED ? "true" : "false");
+		       v->layer & RAMA_SEG_EVENT_FAILED ? "true" : "false");
 		print_name(m, v->name);
 		puts("}");
 	}
 }
 
-static void print_lanes(struct rama_mapped *m)
+static void print_lanes(struct rama_seg_mapped *m)
 {
 	static struct rama_seg_lane lane;
 	struct rama_err e = { 0 };
 
-	for (uint32_t i = 0; i < rama_segment_lanes(&m->seg); i++) {
-		struct rama_ring_state st;
-		int rc = rama_ring_state(m, i, &st);
+	for (uint32_t i = 0; i < rama_seg_lanes(&m->seg); i++) {
+		struct rama_seg_ring_state st;
+		int rc = rama_seg_ring_state(m, i, &st);
 
 		memset(&lane, 0, sizeof(lane));
-		rama_segment_lane(&m->seg, i, &lane, &e);
+		rama_seg_lane_get(&m->seg, i, &lane, &e);
 		printf("{\"state\":%d,\"pid\":%" PRId64 ",\"lane\":%u,\"tid\":%u,\"made\":%" PRIu64
 		       ",\"dropped\":%" PRIu64 ",\"taken\":%" PRIu64 ",\"level\":%u,\"owned\":%u,"
 		       "\"doing\":%" PRIu64 ",\"doing_fn\":\"%s\",\"doing_fd\":%d,\"phase\":%u,"
@@ -173,34 +173,34 @@ static void print_lanes(struct rama_mapped *m)
 
 /* ---- reading --------------------------------------------------------------------------------------------- */
 
-static uint64_t drain_lane(struct rama_mapped *m, uint32_t lane, uint64_t least)
+static uint64_t drain_lane(struct rama_seg_mapped *m, uint32_t lane, uint64_t least)
 {
-	static struct rama_event events[AT_ONCE];
-	struct rama_ring_state st;
+	static struct rama_seg_event events[AT_ONCE];
+	struct rama_seg_ring_state st;
 	struct batch b = { .lane = lane, .event = events };
 	uint64_t at, all = 0;
 
-	if (rama_ring_state(m, lane, &st) != 0 || st.made - st.taken < least)
+	if (rama_seg_ring_state(m, lane, &st) != 0 || st.made - st.taken < least)
 		return 0;
 	for (at = st.taken; at < st.made; at += b.n) {
 		b.first = at;
-		b.n = rama_ring_read(m, lane, at, events, AT_ONCE, &b.tid);
+		b.n = rama_seg_ring_read(m, lane, at, events, AT_ONCE, &b.tid);
 		if (b.n == 0)
 			break;
 		print_events(m, &b);
-		rama_ring_give_back(m, lane, at + b.n);
+		rama_seg_ring_give_back(m, lane, at + b.n);
 		all += b.n;
 	}
 	return all;
 }
 
-static uint64_t drain(struct rama_mapped *m, uint64_t least)
+static uint64_t drain(struct rama_seg_mapped *m, uint64_t least)
 {
 	struct rama_err e = { 0 };
 	uint64_t all = 0;
 
-	rama_segment_refresh(&m->seg, &e);
-	for (uint32_t i = 0; i < rama_segment_lanes(&m->seg); i++)
+	rama_seg_refresh(&m->seg, &e);
+	for (uint32_t i = 0; i < rama_seg_lanes(&m->seg); i++)
 		all += drain_lane(m, i, least);
 	return all;
 }
@@ -216,11 +216,11 @@ static bool is_known(const struct stat *st)
 static int add(const char *path, bool to_read)
 {
 	struct rama_err e = { 0 };
-	struct rama_mapped *m = malloc(sizeof(*m));
+	struct rama_seg_mapped *m = malloc(sizeof(*m));
 
 	if (m == NULL || n_found == MOST)
 		exit(4);
-	if (rama_mapped_open(m, path, UINT32_MAX, to_read, &e) != 0) {
+	if (rama_seg_mapped_open(m, path, UINT32_MAX, to_read, &e) != 0) {
 		free(m);
 		fprintf(stderr, "live_reader: %s\n", e.text);
 		return 3;
@@ -317,7 +317,7 @@ int main(int argc, char **argv)
 	bool once = false;
 	int i = 1, rc = 0;
 
-	if (rama_mapped_guard() != 0)
+	if (rama_seg_mapped_guard() != 0)
 		return 4;
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (strcmp(argv[i], "--once") == 0)
@@ -338,7 +338,7 @@ int main(int argc, char **argv)
 	for (unsigned k = 0; k < n_found; k++) {
 		struct rama_err e = { 0 };
 
-		rama_segment_refresh(&found[k]->seg, &e);
+		rama_seg_refresh(&found[k]->seg, &e);
 		print_lanes(found[k]);
 	}
 	return rc;

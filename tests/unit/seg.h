@@ -24,7 +24,7 @@ struct seg {
 	struct rama_seg_control *control;
 };
 
-static inline void *seg_area(const struct seg *s, enum rama_area a)
+static inline void *seg_area(const struct seg *s, enum rama_seg_area a)
 {
 	return s->bytes + s->head->area[a].off;
 }
@@ -38,7 +38,7 @@ struct seg_sizes {
 	uint32_t pool;
 };
 
-static const uint32_t seg_slot_size[RAMA_KINDS] = {
+static const uint32_t seg_slot_size[RAMA_SEG_KINDS] = {
 #define KIND(kind, slot, module) sizeof(struct slot),
 #include "segment/kinds.def"
 #undef KIND
@@ -53,7 +53,7 @@ static inline size_t seg_pool(const struct seg_sizes *sizes, size_t *chunk)
 	while (sizes->pool == 0 && *chunk < sizes->slots * sizeof(struct rama_pnetcdf_var))
 		*chunk *= 2;
 	n = SEG_NAMES > *chunk ? 2 * SEG_NAMES / *chunk : 1;
-	for (unsigned k = 0; k < RAMA_KINDS; k++)
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
 		n += (sizes->slots + *chunk / seg_slot_size[k] - 1) / (*chunk / seg_slot_size[k]);
 	return n;
 }
@@ -61,23 +61,23 @@ static inline size_t seg_pool(const struct seg_sizes *sizes, size_t *chunk)
 /* places for areas: identity, state, control, records, lanes, chunks, rings */
 static inline void seg_layout(struct rama_seg_header *h, const struct seg_sizes *sizes)
 {
-	size_t item[RAMA_AREAS] = { 0 }, n[RAMA_AREAS] = { 0 }, at = RAMA_SEG_PAGE;
+	size_t item[RAMA_SEG_AREAS] = { 0 }, n[RAMA_SEG_AREAS] = { 0 }, at = RAMA_SEG_PAGE;
 
-	n[RAMA_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
-	n[RAMA_AREA_STATE] = sizeof(struct rama_seg_state);
-	n[RAMA_AREA_CONTROL] = sizeof(struct rama_seg_control);
-	n[RAMA_AREA_RECORDS] = seg_pool(sizes, &item[RAMA_AREA_RECORDS]);
-	item[RAMA_AREA_LANES] = sizeof(struct rama_seg_lane);
-	n[RAMA_AREA_LANES] = sizes->lanes;
-	item[RAMA_AREA_EVENTS] = RAMA_SEG_CHUNK;
-	n[RAMA_AREA_EVENTS] = sizes->chunks;
-	item[RAMA_AREA_RINGS] = sizeof(struct rama_event);
-	n[RAMA_AREA_RINGS] = sizes->rings;
-	for (unsigned a = 0; a < RAMA_AREAS; a++) {
+	n[RAMA_SEG_AREA_IDENTITY] = sizeof(struct rama_seg_identity);
+	n[RAMA_SEG_AREA_STATE] = sizeof(struct rama_seg_state);
+	n[RAMA_SEG_AREA_CONTROL] = sizeof(struct rama_seg_control);
+	n[RAMA_SEG_AREA_RECORDS] = seg_pool(sizes, &item[RAMA_SEG_AREA_RECORDS]);
+	item[RAMA_SEG_AREA_LANES] = sizeof(struct rama_seg_lane);
+	n[RAMA_SEG_AREA_LANES] = sizes->lanes;
+	item[RAMA_SEG_AREA_EVENTS] = RAMA_SEG_CHUNK;
+	n[RAMA_SEG_AREA_EVENTS] = sizes->chunks;
+	item[RAMA_SEG_AREA_RINGS] = sizeof(struct rama_seg_event);
+	n[RAMA_SEG_AREA_RINGS] = sizes->rings;
+	for (unsigned a = 0; a < RAMA_SEG_AREAS; a++) {
 		size_t len = n[a] * (item[a] > 0 ? item[a] : 1);
 
 		h->area[a] =
-			(struct rama_seg_area){ .off = at, .len = len, .item = (uint32_t)item[a] };
+			(struct rama_seg_area_get){ .off = at, .len = len, .item = (uint32_t)item[a] };
 		at += (len + RAMA_SEG_PAGE - 1) / RAMA_SEG_PAGE * RAMA_SEG_PAGE;
 	}
 	h->size = at;
@@ -87,7 +87,7 @@ static inline void seg_layout(struct rama_seg_header *h, const struct seg_sizes 
 /* the next chunk of records, for names or slots; its place in the area */
 static inline size_t seg_take(struct seg *s, unsigned what)
 {
-	const struct rama_seg_area *a = &s->head->area[RAMA_AREA_RECORDS];
+	const struct rama_seg_area_get *a = &s->head->area[RAMA_SEG_AREA_RECORDS];
 
 	if (s->state->pool_used >= a->len / a->item)
 		abort();
@@ -98,12 +98,12 @@ static inline size_t seg_take(struct seg *s, unsigned what)
 /* slot i of a kind, which is in a chunk that was taken; NULL: it is not */
 static inline void *seg_slot(const struct seg *s, unsigned kind, uint32_t i)
 {
-	uint32_t chunk = s->head->area[RAMA_AREA_RECORDS].item, per = chunk / seg_slot_size[kind];
+	uint32_t chunk = s->head->area[RAMA_SEG_AREA_RECORDS].item, per = chunk / seg_slot_size[kind];
 	uint32_t before = i / per;
 
 	for (uint32_t c = 0; c < s->state->pool_used; c++)
 		if (s->head->pool[c] == RAMA_SEG_POOL_SLOTS + kind && before-- == 0)
-			return (unsigned char *)seg_area(s, RAMA_AREA_RECORDS) + c * chunk +
+			return (unsigned char *)seg_area(s, RAMA_SEG_AREA_RECORDS) + c * chunk +
 			       (size_t)(i % per) * seg_slot_size[kind];
 	return NULL;
 }
@@ -132,7 +132,7 @@ static inline void seg_make_sized(struct seg *s, const struct seg_sizes *sizes)
 {
 	struct rama_seg_header head = { .magic = RAMA_SEG_MAGIC,
 					.version = RAMA_SEG_VERSION,
-					.areas = RAMA_AREAS };
+					.areas = RAMA_SEG_AREAS };
 
 	seg_layout(&head, sizes);
 	*s = (struct seg){ .size = head.size, .bytes = calloc(1, head.size) };
@@ -140,10 +140,10 @@ static inline void seg_make_sized(struct seg *s, const struct seg_sizes *sizes)
 		abort();
 	memcpy(s->bytes, &head, sizeof(head));
 	s->head = (struct rama_seg_header *)(void *)s->bytes;
-	s->id = seg_area(s, RAMA_AREA_IDENTITY);
-	s->state = seg_area(s, RAMA_AREA_STATE);
-	s->control = seg_area(s, RAMA_AREA_CONTROL);
-	s->id->clock = (struct rama_seg_clock){ .source = RAMA_CLOCK_MONOTONIC,
+	s->id = seg_area(s, RAMA_SEG_AREA_IDENTITY);
+	s->state = seg_area(s, RAMA_SEG_AREA_STATE);
+	s->control = seg_area(s, RAMA_SEG_AREA_CONTROL);
+	s->id->clock = (struct rama_seg_ticks){ .source = RAMA_SEG_CLOCK_MONOTONIC,
 						.hz = 1e9,
 						.tick0 = 7000,
 						.mono0 = 7000,
@@ -168,9 +168,9 @@ static inline void seg_make_sized(struct seg *s, const struct seg_sizes *sizes)
 	s->state->phase = RAMA_SEG_DONE;
 	s->state->threads_most = 1;
 	seg_take(s, RAMA_SEG_POOL_NAMES);
-	for (unsigned i = 0; i < RAMA_KINDS && sizes->slots > 0; i++)
+	for (unsigned i = 0; i < RAMA_SEG_KINDS && sizes->slots > 0; i++)
 		seg_slot_take(s, i);
-	s->state->rings_limit = head.area[RAMA_AREA_RINGS].len;
+	s->state->rings_limit = head.area[RAMA_SEG_AREA_RINGS].len;
 }
 
 static inline void seg_make(struct seg *s, unsigned slots, unsigned lanes, unsigned chunks)
@@ -187,8 +187,8 @@ static inline void seg_free(struct seg *s)
 /* returns its number */
 static inline uint32_t seg_name(struct seg *s, const char *text)
 {
-	unsigned char *area = seg_area(s, RAMA_AREA_RECORDS);
-	size_t len = strlen(text), chunk = s->head->area[RAMA_AREA_RECORDS].item;
+	unsigned char *area = seg_area(s, RAMA_SEG_AREA_RECORDS);
+	size_t len = strlen(text), chunk = s->head->area[RAMA_SEG_AREA_RECORDS].item;
 	size_t need = (sizeof(struct rama_seg_name) + len + 1 + 7) / 8 * 8;
 
 	if (s->state->names_used > 0 && (s->state->names_used - 1) % chunk + need >= chunk)
@@ -206,14 +206,14 @@ static inline uint32_t seg_name(struct seg *s, const char *text)
 
 static inline uint64_t seg_id(const struct seg *s, uint32_t number)
 {
-	const unsigned char *area = seg_area(s, RAMA_AREA_RECORDS);
+	const unsigned char *area = seg_area(s, RAMA_SEG_AREA_RECORDS);
 
 	return ((const struct rama_seg_name *)(const void *)(area + (number - 1) * 8))->id;
 }
 
 static inline struct rama_posix_file *seg_posix(struct seg *s, uint32_t name)
 {
-	struct rama_posix_file *f = seg_slot_take(s, RAMA_KIND_POSIX);
+	struct rama_posix_file *f = seg_slot_take(s, RAMA_SEG_KIND_POSIX);
 
 	rama_posix_init(f, seg_id(s, name), 8, 4096);
 	f->name = name;
@@ -223,7 +223,7 @@ static inline struct rama_posix_file *seg_posix(struct seg *s, uint32_t name)
 
 static inline struct rama_stdio_file *seg_stdio(struct seg *s, uint32_t name, bool standard)
 {
-	struct rama_stdio_file *f = seg_slot_take(s, RAMA_KIND_STDIO);
+	struct rama_stdio_file *f = seg_slot_take(s, RAMA_SEG_KIND_STDIO);
 
 	rama_stdio_init(f, seg_id(s, name), standard);
 	f->name = name;
@@ -233,7 +233,7 @@ static inline struct rama_stdio_file *seg_stdio(struct seg *s, uint32_t name, bo
 
 static inline struct rama_extra_file *seg_extra(struct seg *s, uint32_t name)
 {
-	struct rama_extra_file *f = seg_slot_take(s, RAMA_KIND_EXTRA);
+	struct rama_extra_file *f = seg_slot_take(s, RAMA_SEG_KIND_EXTRA);
 
 	rama_extra_init(f, seg_id(s, name));
 	f->name = name;
@@ -244,19 +244,19 @@ static inline struct rama_extra_file *seg_extra(struct seg *s, uint32_t name)
 /* one more lane, its heat maps begun */
 static inline struct rama_seg_lane *seg_lane(struct seg *s, uint64_t thread)
 {
-	struct rama_seg_lane *l = seg_area(s, RAMA_AREA_LANES);
+	struct rama_seg_lane *l = seg_area(s, RAMA_SEG_AREA_LANES);
 
 	l += s->state->lanes_used++;
 	l->thread = thread;
 	l->owned = 1;
-	for (unsigned i = 0; i < RAMA_LAYERS; i++)
+	for (unsigned i = 0; i < RAMA_SEG_LAYERS; i++)
 		rama_heat_init(&l->heat[i], SEG_SECOND / 10);
 	return l;
 }
 
 static inline struct rama_seg_chunk *seg_chunk(struct seg *s, uint64_t thread)
 {
-	unsigned char *area = seg_area(s, RAMA_AREA_EVENTS);
+	unsigned char *area = seg_area(s, RAMA_SEG_AREA_EVENTS);
 	struct rama_seg_chunk *c =
 		(struct rama_seg_chunk *)(void *)(area + RAMA_SEG_CHUNK * s->state->chunks_used++);
 
@@ -264,7 +264,7 @@ static inline struct rama_seg_chunk *seg_chunk(struct seg *s, uint64_t thread)
 	return c;
 }
 
-static inline void seg_event(struct rama_seg_chunk *c, struct rama_event ev)
+static inline void seg_event(struct rama_seg_chunk *c, struct rama_seg_event ev)
 {
 	c->event[c->used++] = ev;
 }

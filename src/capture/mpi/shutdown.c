@@ -26,7 +26,7 @@ static void wait_for_all(double limit)
 static int make_own(struct rama_shutdown_own *own, struct rama_err *e)
 {
 	struct rama_source src;
-	struct rama_segment *s = malloc(sizeof(*s));
+	struct rama_seg *s = malloc(sizeof(*s));
 	struct rama_gather_process p = { .rank = rama_cap_mpi.rank,
 					 .parent_rank = -1,
 					 .nprocs = rama_cap_mpi.size,
@@ -46,7 +46,7 @@ static int make_own(struct rama_shutdown_own *own, struct rama_err *e)
 		rama_shutdown_own_fini(own);
 	}
 	rama_cap_memory_source(&src);
-	int rc = rama_segment_open(s, &src, e);
+	int rc = rama_seg_open(s, &src, e);
 	if (rc == 0)
 		rc = rama_shutdown_own_from_segment(own, s, &p, e);
 	free(s);

@@ -107,7 +107,7 @@ static void file_opened(struct call *c, const char *path, rama_cap_hid fapl, ram
 		return;
 	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
-	struct rama_h5f_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_KIND_H5F) : NULL;
+	struct rama_h5f_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_H5F) : NULL;
 	if (f) {
 		rama_cap_h5_add(v.t, &(struct rama_cap_h5_open){ .id = rama_cap_h5_hid(c->h, id),
 							 .library = c->h->number,
@@ -125,11 +125,11 @@ static void file_not_opened(struct call *c, const char *path)
 	struct rama_cap_visit v;
 	size_t len;
 
-	if (!path || !rama_cap_live_on(RAMA_LAYER_H5F) || !visit(&v, c))
+	if (!path || !rama_cap_live_on(RAMA_SEG_LAYER_H5F) || !visit(&v, c))
 		return;
 	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	if (text)
-		rama_cap_live_path(v.t, RAMA_LAYER_H5F, text, len, &c->op);
+		rama_cap_live_path(v.t, RAMA_SEG_LAYER_H5F, text, len, &c->op);
 	unvisit(&v);
 }
 
@@ -164,7 +164,7 @@ static struct rama_h5f_file *file_by_name(struct rama_cap_thread *t, const char 
 	const char *text = rama_cap_clean(t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text && text[0] ? rama_cap_name(t, text, len, false) : NULL;
 
-	return n && n->slot[RAMA_KIND_H5F] ? rama_cap_slot_of(t, n, RAMA_KIND_H5F) : NULL;
+	return n && n->slot[RAMA_SEG_KIND_H5F] ? rama_cap_slot_of(t, n, RAMA_SEG_KIND_H5F) : NULL;
 }
 
 static __attribute__((noinline)) void flush_by_object(struct call *c, rama_cap_hid object)
@@ -315,7 +315,7 @@ static bool name_dataset(struct rama_cap_thread *t, const char *file, const stru
 	o->file_id = rama_record_id(file, file_len);
 	n = rama_cap_name(t, text, len, true);
 	o->name = n ? rama_cap_name_number(n) : 0;
-	o->record = n ? rama_cap_slot_with(t, n, RAMA_KIND_H5D, (int64_t)o->file_id) : NULL;
+	o->record = n ? rama_cap_slot_with(t, n, RAMA_SEG_KIND_H5D, (int64_t)o->file_id) : NULL;
 	return o->record != NULL;
 }
 
@@ -455,7 +455,7 @@ static int end_access(struct call *c, rama_cap_hid dset, const rama_cap_hid spac
 		c->op.bytes = rama_cap_h5_access(c->h, &o, space, &a) * o.type_size;
 		a.collective = rama_cap_h5_collective(c->h, dxpl);
 		record(c, &o, &a);
-	} else if (c->on && r < 0 && rama_cap_live_on(RAMA_LAYER_H5D) && get(c, dset, &o) &&
+	} else if (c->on && r < 0 && rama_cap_live_on(RAMA_SEG_LAYER_H5D) && get(c, dset, &o) &&
 		   o.is_dataset) {
 		record(c, &o, &a);
 	}

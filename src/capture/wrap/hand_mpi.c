@@ -152,12 +152,12 @@ static void open_failed(struct rama_cap_mpi_call *c, const char *path)
 	struct rama_cap_visit v;
 	size_t len;
 
-	if (!path || !rama_cap_live_on(RAMA_LAYER_MPIIO) || !rama_cap_enter(&v))
+	if (!path || !rama_cap_live_on(RAMA_SEG_LAYER_MPIIO) || !rama_cap_enter(&v))
 		return;
 	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	v.t->nest = &c->nest;
 	if (text)
-		rama_cap_live_path(v.t, RAMA_LAYER_MPIIO, text, len, &c->op);
+		rama_cap_live_path(v.t, RAMA_SEG_LAYER_MPIIO, text, len, &c->op);
 	v.t->nest = NULL;
 	rama_cap_leave(&v);
 }
@@ -222,7 +222,7 @@ static int do_close(REAL(MPI_File_close), void *fh)
 /* the record, if we know the file and the call is to be recorded */
 static bool happened(struct rama_cap_mpi_call *c, rama_cap_handle fh, int r)
 {
-	bool wanted = r == 0 || (c->on && rama_cap_live_on(RAMA_LAYER_MPIIO));
+	bool wanted = r == 0 || (c->on && rama_cap_live_on(RAMA_SEG_LAYER_MPIIO));
 	struct rama_cap_mpi_file *f = c->on && wanted ? rama_cap_mpi_file_get(fh) : NULL;
 
 	c->record = f ? f->record : NULL;

@@ -22,7 +22,7 @@ static void opened(const struct rama_cap_nc_call *c, const char *path)
 		return;
 	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
-	struct rama_pnetcdf_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_KIND_PNETCDF_FILE) : NULL;
+	struct rama_pnetcdf_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_PNETCDF_FILE) : NULL;
 	if (f) {
 		rama_cap_do_pnetcdf_file(v.t, f, &op);
 		if (!rama_cap_nc_file_add(v.t, c->ncid, f))
@@ -40,11 +40,11 @@ static void not_opened(const struct rama_cap_nc_call *c, const char *path)
 	struct rama_cap_visit v;
 	size_t len;
 
-	if (!path || !rama_cap_live_on(RAMA_LAYER_PNETCDF) || !rama_cap_nc_visit(&v))
+	if (!path || !rama_cap_live_on(RAMA_SEG_LAYER_PNETCDF) || !rama_cap_nc_visit(&v))
 		return;
 	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
 	if (text)
-		rama_cap_live_path(v.t, RAMA_LAYER_PNETCDF, text, len, &op);
+		rama_cap_live_path(v.t, RAMA_SEG_LAYER_PNETCDF, text, len, &op);
 	rama_cap_nc_unvisit(&v);
 }
 

@@ -29,8 +29,8 @@ static void end_fopen(const struct rama_cap_span *sp, const char *path, FILE *r,
 				   : NULL;
 	if (!r && text) {
 		rama_cap_do_failed(v.t, rama_cap_name_known(v.t, text, len), &c.op);
-		if (rama_cap_live_on(RAMA_LAYER_STDIO))
-			rama_cap_live_path(v.t, RAMA_LAYER_STDIO, text, len, &c.op);
+		if (rama_cap_live_on(RAMA_SEG_LAYER_STDIO))
+			rama_cap_live_path(v.t, RAMA_SEG_LAYER_STDIO, text, len, &c.op);
 	} else if (r) {
 		struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
 		struct rama_stdio_file *f = n ? rama_cap_stdio_of(v.t, n) : NULL;

@@ -77,7 +77,7 @@ static bool before(struct rama_cap_mpi_call *c)
 	if (!f)
 		return true;
 	c->record = f->record;
-	if (rama_cap_eventful(RAMA_LAYER_MPIIO)) {
+	if (rama_cap_eventful(RAMA_SEG_LAYER_MPIIO)) {
 		int saved = errno;
 
 		c->op.off = position(c, f);
@@ -109,7 +109,7 @@ static void after(struct rama_cap_mpi_call *c, int r)
 {
 	int saved = errno;
 
-	if (c->record && (r == 0 || rama_cap_live_on(RAMA_LAYER_MPIIO))) {
+	if (c->record && (r == 0 || rama_cap_live_on(RAMA_SEG_LAYER_MPIIO))) {
 		rama_cap_times(&c->span, &c->op);
 		c->op.ok = r == 0;
 		c->op.bytes =

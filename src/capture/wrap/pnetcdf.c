@@ -88,7 +88,7 @@ static void record_met(struct rama_cap_thread *t, struct rama_pnetcdf_file *f,
 	struct rama_seg_name *n = name_of(t, f->name, name);
 
 	if (n)
-		var->record = rama_cap_slot_with(t, n, RAMA_KIND_PNETCDF_VAR,
+		var->record = rama_cap_slot_with(t, n, RAMA_SEG_KIND_PNETCDF_VAR,
 					     (int64_t)rama_cap_name_at(f->name)->id);
 	if (var->record)
 		rama_cap_do_pnetcdf_var(t, var->record, op, &var->shape, NULL);
@@ -213,7 +213,7 @@ static int after_access(struct rama_cap_nc_call *c, int r)
 {
 	int saved = errno;
 
-	if (c->on && (r == 0 || rama_cap_live_on(RAMA_LAYER_PNETCDF)))
+	if (c->on && (r == 0 || rama_cap_live_on(RAMA_SEG_LAYER_PNETCDF)))
 		record_access(c, r == 0);
 	rama_cap_nc_leave();
 	errno = saved;

@@ -39,7 +39,7 @@ static bool can_show(void)
 struct rama_cli_run_line *rama_cli_run_line_create(const char *dir)
 {
 	struct rama_cli_run_line *l = can_show() ? calloc(1, sizeof(*l)) : NULL;
-	const char *dirs[1 + RAMA_SEGMENT_SPARES] = { dir };
+	const char *dirs[1 + RAMA_SEG_SPARES] = { dir };
 	struct rama_look_options o = {
 		.dir = dirs, .n_dirs = 1, .uid = (uint32_t)geteuid(), .linger = 2
 	};

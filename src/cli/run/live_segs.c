@@ -7,12 +7,12 @@
 #include "gather/pack.h"
 #include "segment/ring.h"
 
-static void add(struct rama_cli_run_rings *r, struct rama_mapped *m)
+static void add(struct rama_cli_run_rings *r, struct rama_seg_mapped *m)
 {
-	for (uint32_t i = 0; i < rama_segment_lanes(&m->seg); i++) {
-		struct rama_ring_state st;
+	for (uint32_t i = 0; i < rama_seg_lanes(&m->seg); i++) {
+		struct rama_seg_ring_state st;
 
-		if (rama_ring_state(m, i, &st) != 0)
+		if (rama_seg_ring_state(m, i, &st) != 0)
 			continue;
 		r->made += st.made;
 		r->dropped += st.dropped;
@@ -22,19 +22,19 @@ static void add(struct rama_cli_run_rings *r, struct rama_mapped *m)
 
 void rama_cli_run_rings_read(struct rama_cli_run_rings *r, const char *dir)
 {
-	struct rama_mapped *m = malloc(sizeof(*m));
+	struct rama_seg_mapped *m = malloc(sizeof(*m));
 	struct rama_gather_list segs = { 0 };
 	struct rama_err e = { 0 };
 
 	*r = (struct rama_cli_run_rings){ 0 };
-	rama_mapped_guard();
+	rama_seg_mapped_guard();
 	if (m != NULL && rama_gather_find(&segs, dir, &e) == 0)
 		for (size_t i = 0; i < segs.n; i++)
 			if (!rama_gather_is_packed(segs.path[i]) && /* counted when it was packed */
-			    rama_mapped_open(m, segs.path[i], (uint32_t)geteuid(), false, &e) ==
+			    rama_seg_mapped_open(m, segs.path[i], (uint32_t)geteuid(), false, &e) ==
 				    0) {
 				add(r, m);
-				rama_mapped_close(m);
+				rama_seg_mapped_close(m);
 			}
 	rama_gather_list_fini(&segs);
 	free(m);

@@ -35,18 +35,18 @@ static int write_new(const char *dir, const char *name, const void *bytes, size_
 /* All its bytes are written, so that processes never need room for it. */
 static int write_tally(const struct rama_cli_job_place *p)
 {
-	struct rama_segment_tally *t = calloc(1, RAMA_SEGMENT_TALLY_SIZE);
+	struct rama_seg_tally *t = calloc(1, RAMA_SEG_TALLY_SIZE);
 	struct stat st;
 	int rc;
 
 	if (t == NULL)
 		return -1;
-	t->magic = RAMA_SEGMENT_TALLY_MAGIC;
+	t->magic = RAMA_SEG_TALLY_MAGIC;
 	t->version = 1;
 	t->pids = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 	for (size_t i = 0; i < p->spare.n; i++)
 		memcpy(t->spare[i], p->spare.dir[i], sizeof(t->spare[i]));
-	rc = write_new(p->dir, RAMA_SEGMENT_TALLY, t, RAMA_SEGMENT_TALLY_SIZE);
+	rc = write_new(p->dir, RAMA_SEG_TALLY, t, RAMA_SEG_TALLY_SIZE);
 	free(t);
 	return rc;
 }
@@ -60,7 +60,7 @@ static void remove_dir(const char *dir)
 
 void rama_cli_place_unlock(struct rama_cli_job_place *p)
 {
-	for (unsigned i = 0; i < RAMA_SEGMENT_SPARES; i++) {
+	for (unsigned i = 0; i < RAMA_SEG_SPARES; i++) {
 		if (p->spare_lock[i] >= 0)
 			close(p->spare_lock[i]);
 		p->spare_lock[i] = -1;
@@ -77,7 +77,7 @@ static void add_spare(struct rama_cli_job_place *p, const char *base)
 	struct rama_err e = { 0 };
 	size_t room = sizeof(p->spare.dir[0]);
 
-	if (p->spare.n == RAMA_SEGMENT_SPARES || rama_gather_root_make(base, root, why, &e) != 0 ||
+	if (p->spare.n == RAMA_SEG_SPARES || rama_gather_root_make(base, root, why, &e) != 0 ||
 	    snprintf(dir, room, "%s/%s", root, p->job) >= (int)room || mkdir(dir, 0700) != 0)
 		return;
 	p->spare_lock[p->spare.n] = rama_gather_place_lock(dir);
@@ -111,7 +111,7 @@ static int make_in(struct rama_cli_job_place *p, unsigned next, struct rama_err 
 		p->job = strrchr(p->dir, '/') + 1;
 		p->lock = rama_gather_place_lock(p->dir);
 		while (p->lock >= 0 && next > 0 &&
-		       (base = rama_segment_place_base(next, getenv("TMPDIR"))) != NULL) {
+		       (base = rama_seg_place_base(next, getenv("TMPDIR"))) != NULL) {
 			add_spare(p, base);
 			next++;
 		}
@@ -170,7 +170,7 @@ int rama_cli_place_make(struct rama_cli_job_place *p, struct rama_err *e)
 	if (*chosen != '\0')
 		return make_chosen(p, chosen, e);
 	for (unsigned i = 0;
-	     rc != 0 && (base = rama_segment_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
+	     rc != 0 && (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
 		struct rama_err before = *e;
 
 		*e = (struct rama_err){ 0 };

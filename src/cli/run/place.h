@@ -15,7 +15,7 @@ struct rama_cli_job_place {
 	char dir[PATH_MAX]; /* root/job */
 	const char *job;    /* in dir */
 	int lock;	    /* descriptor, -1: none */
-	int spare_lock[RAMA_SEGMENT_SPARES];
+	int spare_lock[RAMA_SEG_SPARES];
 	struct rama_gather_spares spare; /* for what finds no room in dir */
 	char note[PATH_MAX / 2 + 300];	 /* why it is not where one would look for it; "": it is */
 };

@@ -16,7 +16,7 @@ static void make_plain(char *text)
 			*text = '?';
 }
 
-static void read_one(struct rama_cli_seg_info *info, const char *path, struct rama_segment *seg)
+static void read_one(struct rama_cli_seg_info *info, const char *path, struct rama_seg *seg)
 {
 	struct rama_gather_segment_file file;
 	struct rama_err e = { 0 };
@@ -28,7 +28,7 @@ static void read_one(struct rama_cli_seg_info *info, const char *path, struct ra
 	if (rama_gather_file_open(&file, path, &e) != 0) {
 		info->bad = true;
 	} else {
-		info->bad = rama_segment_open(seg, &file.src, &e) != 0;
+		info->bad = rama_seg_open(seg, &file.src, &e) != 0;
 		if (!info->bad) {
 			info->alive = rama_gather_alive(seg);
 			info->phase = seg->state.phase;
@@ -116,7 +116,7 @@ static int count(struct rama_cli_seg_infos *s)
 
 int rama_cli_seg_infos_read(struct rama_cli_seg_infos *s, const struct rama_gather_list *segs)
 {
-	struct rama_segment *seg = malloc(sizeof(*seg));
+	struct rama_seg *seg = malloc(sizeof(*seg));
 
 	*s = (struct rama_cli_seg_infos){ .info = calloc(segs->n + 1, sizeof(*s->info)) };
 	if (s->info == NULL || seg == NULL) {

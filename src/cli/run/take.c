@@ -22,7 +22,7 @@
 #define NEW_MOST 64 /* so many new segments are worth a look at once; fewer after a second */
 #define LOOK_MS 1000
 #define PAUSE_MS 20 /* between two looks at least */
-#define DIRS (1 + RAMA_SEGMENT_SPARES)
+#define DIRS (1 + RAMA_SEG_SPARES)
 
 struct rama_cli_take {
 	pthread_t thread;
@@ -33,7 +33,7 @@ struct rama_cli_take {
 	size_t n_dirs;
 	struct rama_gather_pack pack;
 	bool full; /* there is no room for the pack: nothing more is taken in */
-	struct rama_segment seg;
+	struct rama_seg seg;
 	struct rama_seg_lane lane;
 	struct rama_cli_taken taken;
 	size_t left; /* segments that stayed at the last look */
@@ -81,8 +81,8 @@ static bool is_read(struct rama_cli_take *t, bool awaited, struct rama_cli_taken
 {
 	struct rama_err e;
 
-	for (uint32_t i = 0; i < rama_segment_lanes(&t->seg); i++) {
-		if (rama_segment_lane(&t->seg, i, &t->lane, &e) != 0)
+	for (uint32_t i = 0; i < rama_seg_lanes(&t->seg); i++) {
+		if (rama_seg_lane_get(&t->seg, i, &t->lane, &e) != 0)
 			return false;
 		sum->made += t->lane.made;
 		sum->dropped += t->lane.dropped;
@@ -130,7 +130,7 @@ static bool take_one(struct rama_cli_take *t, int dir, const char *name, bool aw
 		return false;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid()) {
 		src.size = (uint64_t)st.st_size;
-		ok = rama_segment_open(&t->seg, &src, &e) == 0 &&
+		ok = rama_seg_open(&t->seg, &src, &e) == 0 &&
 		     t->seg.state.phase != RAMA_SEG_STARTING && rama_gather_gone(&t->seg) &&
 		     is_read(t, awaited, &sum) && open_pack(t);
 	}

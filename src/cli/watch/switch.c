@@ -6,8 +6,8 @@
 
 int rama_cli_watch_switch(const struct rama_look_job *j, bool on, struct rama_err *e)
 {
-	struct rama_switch word = { .set_live = true,
-				    .live = on ? (1u << RAMA_EVENT_LAYERS) - 1 : 0 };
+	struct rama_seg_switch word = { .set_live = true,
+				    .live = on ? (1u << RAMA_SEG_EVENT_LAYERS) - 1 : 0 };
 	struct rama_gather_list segs;
 	int rc = rama_gather_find(&segs, j->dir, e), n = 0;
 
@@ -16,7 +16,7 @@ int rama_cli_watch_switch(const struct rama_look_job *j, bool on, struct rama_er
 	for (size_t i = 0; i < segs.n; i++) {
 		struct rama_err why = { 0 };
 
-		if (rama_mapped_switch(segs.path[i], (uint32_t)j->uid, &word, NULL, &why) == 0)
+		if (rama_seg_mapped_switch(segs.path[i], (uint32_t)j->uid, &word, NULL, &why) == 0)
 			n++;
 		else
 			rc = rama_err_set(e, why.code, "%.100s: %.300s", segs.path[i], why.text);

@@ -40,7 +40,7 @@ static void open_log(struct check *c)
 struct check *check_one(const struct seg *s, const struct rama_gather_process *p)
 {
 	struct check *c = calloc(1, sizeof(*c));
-	struct rama_segment *segment = malloc(sizeof(*segment));
+	struct rama_seg *segment = malloc(sizeof(*segment));
 	struct rama_log_sink sink = { .write = take, .ctx = c };
 	struct rama_source src;
 	struct rama_err e = { 0 };
@@ -48,7 +48,7 @@ struct check *check_one(const struct seg *s, const struct rama_gather_process *p
 
 	c->bytes = calloc(1, CHECK_LOG);
 	rama_source_memory(&src, s->bytes, s->size);
-	assert_int_equal(rama_segment_open(segment, &src, &e), 0);
+	assert_int_equal(rama_seg_open(segment, &src, &e), 0);
 	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_PLAIN_BYTES, 0), 0);
 	if (rama_gather_one(segment, p, &w, &c->partial, &e) != 0)
 		fail_msg("%s", e.text);

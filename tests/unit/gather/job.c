@@ -219,7 +219,7 @@ static void make_image(struct seg *s, unsigned k, uint32_t phase, const char *co
 	opened(s, "/both", 1 + k);
 	rama_heat_add(&seg_lane(s, 1)->heat[0], 0, 10 + k, SEG_SECOND, SEG_SECOND + 1);
 	seg_event(seg_chunk(s, 1),
-		  (struct rama_event){
+		  (struct rama_seg_event){
 			  .name = 1, .kind = RAMA_OP_READ, .start = SEG_SECOND, .length = 5 });
 	s->state->missed = 1;
 	s->state->threads_most = 5 - k;
@@ -331,7 +331,7 @@ static void killed_processes_are_marked(void **st)
 	s.id->clock.tick1 = s.id->clock.mono1 = 0;
 	s.id->clock.real0 += 20 * SEG_SECOND;
 	opened(&s, "/b", 1);
-	((struct rama_posix_file *)seg_slot(&s, RAMA_KIND_POSIX, 0))[1]
+	((struct rama_posix_file *)seg_slot(&s, RAMA_SEG_KIND_POSIX, 0))[1]
 		.w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP]
 		.u = 5 * SEG_SECOND;
 	add(&j, &s);
@@ -421,7 +421,7 @@ static uint64_t start_of(pid_t pid)
 
 static void life_is_seen(void **st)
 {
-	struct rama_segment *s = calloc(1, sizeof(*s));
+	struct rama_seg *s = calloc(1, sizeof(*s));
 	pid_t pid = fork();
 	siginfo_t info;
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY);

@@ -179,7 +179,7 @@ static void catch_all(void **st)
 
 	(void)st;
 	seg_make(&s, 4, 0, 0);
-	f = seg_slot(&s, RAMA_KIND_POSIX, 0); /* slot 0, without a name of its own */
+	f = seg_slot(&s, RAMA_SEG_KIND_POSIX, 0); /* slot 0, without a name of its own */
 	rama_posix_init(f, rama_record_id("<OTHERS>", 8), 8, 4096);
 	c = check_one(&s, &check_alone);
 	assert_int_equal(check_count(c, RAMA_MOD_POSIX), 0);
@@ -295,13 +295,13 @@ static void damage_marks_every_module(void **st)
 	seg_posix(&s, seg_name(&s, "/a"));
 	whole = s.size;
 	/* the rest of the file is missing */
-	s.size = (size_t)((unsigned char *)seg_slot(&s, RAMA_KIND_EXTRA, 0) - s.bytes);
+	s.size = (size_t)((unsigned char *)seg_slot(&s, RAMA_SEG_KIND_EXTRA, 0) - s.bytes);
 	c = check_one(&s, &check_alone);
 	assert_int_equal(check_count(c, RAMA_MOD_POSIX), 1);
 	assert_int_equal(c->partial, BIT(POSIX) | BIT(PROCESS));
 	check_end(c);
 	s.size = whole;
-	second = (void *)((char *)seg_area(&s, RAMA_AREA_RECORDS) + s.state->names_used);
+	second = (void *)((char *)seg_area(&s, RAMA_SEG_AREA_RECORDS) + s.state->names_used);
 	seg_stdio(&s, seg_name(&s, "/lost"), false);
 	second->len = UINT32_MAX;
 	c = check_one(&s, &check_alone);

@@ -4,10 +4,10 @@
 
 #define BIT(module) (1ull << RAMA_MOD_##module)
 
-static struct rama_event access_of(uint32_t name, enum rama_layer layer, enum rama_opkind kind,
+static struct rama_seg_event access_of(uint32_t name, enum rama_seg_layer layer, enum rama_opkind kind,
 				   uint64_t start, int64_t off)
 {
-	return (struct rama_event){ .name = name,
+	return (struct rama_seg_event){ .name = name,
 				    .layer = (uint8_t)layer,
 				    .kind = (uint8_t)kind,
 				    .start = start,
@@ -31,14 +31,14 @@ static void segments_are_in_order_of_start(void **st)
 	one = seg_chunk(&s, 111);
 	two = seg_chunk(&s, 222);
 	/* /b is touched first, although /a has the lower number; threads overlap */
-	seg_event(one, access_of(a, RAMA_LAYER_POSIX, RAMA_OP_WRITE, 2000, 1));
-	seg_event(one, access_of(a, RAMA_LAYER_POSIX, RAMA_OP_READ, 4000, 3));
-	seg_event(one, access_of(a, RAMA_LAYER_POSIX, RAMA_OP_WRITE, 6000, 5));
-	seg_event(two, access_of(b, RAMA_LAYER_POSIX, RAMA_OP_WRITE, 1000, 0));
-	seg_event(two, access_of(a, RAMA_LAYER_POSIX, RAMA_OP_WRITE, 3000, 2));
-	seg_event(two, access_of(a, RAMA_LAYER_POSIX, RAMA_OP_WRITE, 7000, 6));
-	seg_event(two, access_of(a, RAMA_LAYER_STDIO, RAMA_OP_READ, 8000, 7));
-	seg_event(two, access_of(a, RAMA_LAYER_POSIX, RAMA_OP_CLOSE, 9000, 0)); /* no access */
+	seg_event(one, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 2000, 1));
+	seg_event(one, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_READ, 4000, 3));
+	seg_event(one, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 6000, 5));
+	seg_event(two, access_of(b, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 1000, 0));
+	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 3000, 2));
+	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 7000, 6));
+	seg_event(two, access_of(a, RAMA_SEG_LAYER_STDIO, RAMA_OP_READ, 8000, 7));
+	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_CLOSE, 9000, 0)); /* no access */
 	c = check_one(&s, &check_alone);
 	assert_int_equal(c->partial, 0);
 	assert_int_equal(check_count(c, RAMA_MOD_DXT_POSIX), 2);
@@ -94,7 +94,7 @@ static void large_traces(void **st)
 		for (unsigned i = 0; i < RAMA_SEG_CHUNK_EVENTS; i++) {
 			uint64_t start = 1 + ((uint64_t)k / 4 * 1000 + i) * 10 + k % 4;
 
-			seg_event(chunk, access_of(name[rng_below(&rng, FILES)], RAMA_LAYER_POSIX,
+			seg_event(chunk, access_of(name[rng_below(&rng, FILES)], RAMA_SEG_LAYER_POSIX,
 						   RAMA_OP_WRITE, start, (int64_t)start));
 		}
 	}
@@ -135,10 +135,10 @@ static void losses_are_told(void **st)
 	(void)st;
 	seg_make(&s, 4, 2, 1);
 	seg_event(seg_chunk(&s, 1),
-		  access_of(seg_name(&s, "/a"), RAMA_LAYER_POSIX, RAMA_OP_READ, 1, 1));
+		  access_of(seg_name(&s, "/a"), RAMA_SEG_LAYER_POSIX, RAMA_OP_READ, 1, 1));
 	seg_lane(&s, 1)->lost = 5;
 	seg_lane(&s, 2)->lost = 6;
-	((struct rama_seg_lane *)seg_area(&s, RAMA_AREA_LANES))->missed = 3;
+	((struct rama_seg_lane *)seg_area(&s, RAMA_SEG_AREA_LANES))->missed = 3;
 	s.state->missed = 4;
 	c = check_one(&s, &check_alone);
 	assert_int_equal(c->partial, BIT(DXT_POSIX));
@@ -171,8 +171,8 @@ static unsigned traced(double small, double unaligned, char kept[2])
 	f->w[RAMA_POSIX_SIZE_WRITE_10K_100K].i = 10;
 	f->w[RAMA_POSIX_FILE_NOT_ALIGNED].i = 9;
 	chunk = seg_chunk(&s, 1);
-	seg_event(chunk, access_of(a, RAMA_LAYER_POSIX, RAMA_OP_READ, 1, 0));
-	seg_event(chunk, access_of(b, RAMA_LAYER_POSIX, RAMA_OP_WRITE, 2, 0));
+	seg_event(chunk, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_READ, 1, 0));
+	seg_event(chunk, access_of(b, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 2, 0));
 	s.id->small_trigger = small;
 	s.id->unaligned_trigger = unaligned;
 	c = check_one(&s, &check_alone);

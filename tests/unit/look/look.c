@@ -165,9 +165,9 @@ static void live_make(struct live *p, const struct machine *m, const char *job, 
 	assert_ptr_not_equal(p->s.bytes, MAP_FAILED);
 	close(fd);
 	p->s.head = (void *)p->s.bytes;
-	p->s.id = seg_area(&p->s, RAMA_AREA_IDENTITY);
-	p->s.state = seg_area(&p->s, RAMA_AREA_STATE);
-	p->s.control = seg_area(&p->s, RAMA_AREA_CONTROL);
+	p->s.id = seg_area(&p->s, RAMA_SEG_AREA_IDENTITY);
+	p->s.state = seg_area(&p->s, RAMA_SEG_AREA_STATE);
+	p->s.control = seg_area(&p->s, RAMA_SEG_AREA_CONTROL);
 	free(s.bytes);
 	proc_start(m, pid, 'S');
 }
@@ -305,8 +305,8 @@ static void time_is_that_of_the_upper_layer(void **st)
 	live_make(&a, &m, "mpi-1", 100);
 	name = seg_name(&a.s, "/data/shared");
 	g = seg_posix(&a.s, name);
-	f = seg_slot(&a.s, RAMA_KIND_MPIIO, 0);
-	f += a.s.state->slots_used[RAMA_KIND_MPIIO]++;
+	f = seg_slot(&a.s, RAMA_SEG_KIND_MPIIO, 0);
+	f += a.s.state->slots_used[RAMA_SEG_KIND_MPIIO]++;
 	rama_mpiio_init(f, seg_id(&a.s, name));
 	f->name = name;
 	look_after(&m, SEG_SECOND);

@@ -26,9 +26,9 @@ struct machine {
 	uint64_t jitter; /* ns by which readings are wrong, at most */
 };
 
-static struct rama_seg_clock own_of(const struct machine *m)
+static struct rama_seg_ticks own_of(const struct machine *m)
 {
-	return (struct rama_seg_clock){ .source = RAMA_CLOCK_TSC,
+	return (struct rama_seg_ticks){ .source = RAMA_SEG_CLOCK_TSC,
 					.hz = m->hz *
 					      1.00005, /* as measured in a hurry: 50 ppm off */
 					.tick0 = TICK0,
@@ -58,33 +58,33 @@ static void slew(struct machine *m, uint64_t t, double rate)
 	m->rate = rate;
 }
 
-static struct rama_clock_pair read_at(struct machine *m, uint64_t t)
+static struct rama_seg_clock_pair read_at(struct machine *m, uint64_t t)
 {
 	uint64_t wrong = m->jitter > 0 ? rng_below(&m->rng, m->jitter) : 0;
 
-	return (struct rama_clock_pair){ .tick = tick_at(m, t),
+	return (struct rama_seg_clock_pair){ .tick = tick_at(m, t),
 					 .mono = clock_at(m, t) + wrong + 1,
 					 .real = (uint64_t)real_at(m, t) + wrong / 2,
 					 .blur = 2 * wrong };
 }
 
-static void near_truth(const struct rama_clock *c, const struct machine *m, uint64_t t)
+static void near_truth(const struct rama_seg_clock *c, const struct machine *m, uint64_t t)
 {
-	struct rama_seg_clock own = own_of(m);
-	int64_t said = rama_clock_real(c, &own, tick_at(m, t)), wrong = said - real_at(m, t);
+	struct rama_seg_ticks own = own_of(m);
+	int64_t said = rama_seg_clock_real(c, &own, tick_at(m, t)), wrong = said - real_at(m, t);
 
 	if (wrong > NEAR || wrong < -NEAR)
 		fail_msg("at %.6f s: %lld ns off", (double)t / 1e9, (long long)wrong);
 }
 
 /* a reading each `step`, and between two of them events are converted at once, as they come */
-static void follow(struct rama_clock *c, struct machine *m, uint64_t from, uint64_t to,
+static void follow(struct rama_seg_clock *c, struct machine *m, uint64_t from, uint64_t to,
 		   uint64_t step)
 {
 	for (uint64_t t = from; t < to; t += step) {
-		struct rama_clock_pair p = read_at(m, t);
+		struct rama_seg_clock_pair p = read_at(m, t);
 
-		rama_clock_add(c, &p);
+		rama_seg_clock_add(c, &p);
 		for (unsigned i = 1; i < 8 && c->n > 1; i++)
 			near_truth(c, m, t + step * i / 8);
 	}
@@ -97,7 +97,7 @@ static void a_counter_that_drifts_is_followed_for_ten_minutes_and_ten_days(void 
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(off); i++) {
 		struct machine m = { .hz = 2.6e9 * off[i], .rate = 1 };
-		struct rama_clock c = { 0 };
+		struct rama_seg_clock c = { 0 };
 
 		follow(&c, &m, SECOND, 10 * MINUTE, SECOND);
 		follow(&c, &m, 10 * MINUTE, 10 * DAY, 5 * MINUTE);
@@ -109,7 +109,7 @@ static void a_counter_that_drifts_is_followed_for_ten_minutes_and_ten_days(void 
 static void slewing_is_followed(void **state)
 {
 	struct machine m = { .hz = 3e9, .rate = 1 };
-	struct rama_clock c = { 0 };
+	struct rama_seg_clock c = { 0 };
 	uint64_t t = SECOND;
 
 	(void)state;
@@ -125,7 +125,7 @@ static void slewing_is_followed(void **state)
 static void the_past_stays_known(void **state)
 {
 	struct machine m = { .hz = 2.1e9, .rate = 1.00002 }, then;
-	struct rama_clock c = { 0 };
+	struct rama_seg_clock c = { 0 };
 
 	(void)state;
 	follow(&c, &m, SECOND, 2 * MINUTE, 5 * MS);
@@ -141,7 +141,7 @@ static void the_past_stays_known(void **state)
 static void a_clock_that_is_set_makes_a_step(int64_t by)
 {
 	struct machine m = { .hz = 2.6e9, .rate = 1.00001 }, before;
-	struct rama_clock c = { 0 };
+	struct rama_seg_clock c = { 0 };
 
 	follow(&c, &m, SECOND, MINUTE, 50 * MS);
 	before = m;
@@ -171,7 +171,7 @@ static void jitter_does_little(void **state)
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(every); i++) {
 		struct machine m = { .hz = 2.6e9, .rate = 1.00003, .jitter = 2000 };
-		struct rama_clock c = { 0 };
+		struct rama_seg_clock c = { 0 };
 
 		follow(&c, &m, SECOND, 2 * MINUTE, every[i]);
 		assert_int_equal(c.steps, 0);
@@ -181,15 +181,15 @@ static void jitter_does_little(void **state)
 static void a_disturbed_reading_is_left_out(void **state)
 {
 	struct machine m = { .hz = 2.6e9, .rate = 1 };
-	struct rama_clock c = { 0 };
-	struct rama_clock_pair p;
+	struct rama_seg_clock c = { 0 };
+	struct rama_seg_clock_pair p;
 
 	(void)state;
 	follow(&c, &m, SECOND, 10 * SECOND, 100 * MS);
 	p = read_at(&m, 10 * SECOND);
 	p.real += 3 * MS; /* the process was away between its readings */
 	p.blur = 6 * MS;
-	rama_clock_add(&c, &p);
+	rama_seg_clock_add(&c, &p);
 	near_truth(&c, &m, 10 * SECOND + 50 * MS);
 	assert_int_equal(c.steps, 0);
 }
@@ -202,7 +202,7 @@ static void ticks_before_the_first_reading_use_the_clock_of_the_process(void **s
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(hurry); i++) {
 		struct machine m = { .hz = 2.6e9, .rate = 1, .hurry = hurry[i] };
-		struct rama_clock c = { 0 };
+		struct rama_seg_clock c = { 0 };
 
 		follow(&c, &m, 30 * MINUTE, 30 * MINUTE + 3 * SECOND, SECOND);
 		for (uint64_t t = 0; t < 30 * MINUTE; t += 10 * SECOND)
@@ -213,17 +213,17 @@ static void ticks_before_the_first_reading_use_the_clock_of_the_process(void **s
 static void lengths(void **state)
 {
 	struct machine m = { .hz = 2.6e9, .rate = 1, .hurry = 1 };
-	struct rama_seg_clock own = own_of(&m);
-	struct rama_clock c = { 0 };
+	struct rama_seg_ticks own = own_of(&m);
+	struct rama_seg_clock c = { 0 };
 
 	(void)state;
-	assert_true(llabs(rama_clock_ns(&c, &own, 2600) - 1000) <= 1);
+	assert_true(llabs(rama_seg_clock_ns(&c, &own, 2600) - 1000) <= 1);
 	own.hz *= 1.05; /* measured while the machine was busy */
 	follow(&c, &m, SECOND, 20 * SECOND, SECOND);
-	assert_true(llabs(rama_clock_ns(&c, &own, 2600000000) - (int64_t)SECOND) < 1000);
-	own.source = RAMA_CLOCK_MONOTONIC;
+	assert_true(llabs(rama_seg_clock_ns(&c, &own, 2600000000) - (int64_t)SECOND) < 1000);
+	own.source = RAMA_SEG_CLOCK_MONOTONIC;
 	c.n = 0;
-	assert_int_equal(rama_clock_ns(&c, &own, 12345), 12345);
+	assert_int_equal(rama_seg_clock_ns(&c, &own, 12345), 12345);
 }
 
 /* segments are not to be trusted */
@@ -232,21 +232,21 @@ static void nonsense_gives_numbers(void **state)
 	static const uint64_t odd[] = { 0, 1, 1ull << 40, UINT64_MAX / 2, UINT64_MAX };
 	static const double hz[] = { 0, -1, 1e300, 0.0 / 1.0, 2.6e9 };
 	struct machine m = { .hz = 2.6e9, .rate = 1 };
-	struct rama_clock c = { 0 };
+	struct rama_seg_clock c = { 0 };
 	int64_t sum = 0;
 
 	(void)state;
 	for (unsigned round = 0; round < 2; round++) {
 		for (unsigned i = 0; i < 5 * 5 * 5 * 5; i++) {
-			struct rama_seg_clock own = { .source = i % 3,
+			struct rama_seg_ticks own = { .source = i % 3,
 						      .hz = hz[i % 5],
 						      .tick0 = odd[i / 5 % 5],
 						      .mono0 = odd[i / 25 % 5],
 						      .real0 = odd[i / 125 % 5] };
 
 			for (unsigned k = 0; k < 5; k++)
-				sum += rama_clock_real(&c, &own, odd[k]) % 7 +
-				       rama_clock_ns(&c, &own, odd[k]) % 7;
+				sum += rama_seg_clock_real(&c, &own, odd[k]) % 7 +
+				       rama_seg_clock_ns(&c, &own, odd[k]) % 7;
 		}
 		follow(&c, &m, SECOND, 20 * SECOND, SECOND);
 	}
@@ -255,14 +255,14 @@ static void nonsense_gives_numbers(void **state)
 
 static void this_machine(void **state)
 {
-	static const enum rama_clock_source source[] = { RAMA_CLOCK_TSC, RAMA_CLOCK_MONOTONIC };
+	static const enum rama_seg_clock_source source[] = { RAMA_SEG_CLOCK_TSC, RAMA_SEG_CLOCK_MONOTONIC };
 
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(source); i++) {
-		struct rama_clock_pair p, q;
+		struct rama_seg_clock_pair p, q;
 
-		rama_clock_read(source[i], &p);
-		rama_clock_read(source[i], &q);
+		rama_seg_clock_read(source[i], &p);
+		rama_seg_clock_read(source[i], &q);
 		assert_true(q.mono >= p.mono && q.tick >= p.tick);
 		assert_true(p.real > START);
 	}

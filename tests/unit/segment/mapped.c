@@ -37,9 +37,9 @@ static void begin(struct seg *s)
 	assert_true(s->bytes != MAP_FAILED);
 	close(fd);
 	s->head = (void *)s->bytes;
-	s->id = seg_area(s, RAMA_AREA_IDENTITY);
-	s->state = seg_area(s, RAMA_AREA_STATE);
-	s->control = seg_area(s, RAMA_AREA_CONTROL);
+	s->id = seg_area(s, RAMA_SEG_AREA_IDENTITY);
+	s->state = seg_area(s, RAMA_SEG_AREA_STATE);
+	s->control = seg_area(s, RAMA_SEG_AREA_CONTROL);
 }
 
 static void end(struct seg *s)
@@ -51,8 +51,8 @@ static void end(struct seg *s)
 
 static void reading_takes_turns(void **st)
 {
-	struct rama_mapped one, two;
-	struct rama_event to[8];
+	struct rama_seg_mapped one, two;
+	struct rama_seg_event to[8];
 	struct rama_err e = { 0 };
 	struct seg s;
 	uint32_t tid;
@@ -61,73 +61,73 @@ static void reading_takes_turns(void **st)
 	begin(&s);
 	for (unsigned i = 0; i < 5; i++)
 		assert_true(ring_put(&s, 0));
-	assert_int_equal(rama_mapped_open(&one, path, (uint32_t)getuid(), true, &e), 0);
-	assert_int_equal(rama_ring_read(&one, 0, 0, to, 8, &tid), 5);
+	assert_int_equal(rama_seg_mapped_open(&one, path, (uint32_t)getuid(), true, &e), 0);
+	assert_int_equal(rama_seg_ring_read(&one, 0, 0, to, 8, &tid), 5);
 	assert_true(ring_put(&s, 0));
-	assert_int_equal(rama_ring_read(&one, 0, 0, to, 8, &tid), 6);
+	assert_int_equal(rama_seg_ring_read(&one, 0, 0, to, 8, &tid), 6);
 	one.control->reader = 4711;
-	rama_ring_give_back(&one, 0, 6);
+	rama_seg_ring_give_back(&one, 0, 6);
 	assert_int_equal(s.control->taken[0], 6);
-	assert_int_equal(rama_mapped_open(&two, path, UINT32_MAX, true, &e), RAMA_EIO);
+	assert_int_equal(rama_seg_mapped_open(&two, path, UINT32_MAX, true, &e), RAMA_EIO);
 	assert_non_null(strstr(e.text, "process 4711"));
-	assert_int_equal(rama_mapped_open(&two, path, UINT32_MAX, false, &e),
+	assert_int_equal(rama_seg_mapped_open(&two, path, UINT32_MAX, false, &e),
 			 0); /* looking is free */
 	assert_int_equal(two.fd, -1);
 	assert_null(two.control);
-	rama_ring_give_back(&two, 0, 7);
+	rama_seg_ring_give_back(&two, 0, 7);
 	assert_int_equal(s.control->taken[0], 6);
-	rama_mapped_close(&two);
-	rama_mapped_close(&one);
-	assert_int_equal(rama_mapped_open(&two, path, UINT32_MAX, true, &e), 0);
-	rama_mapped_close(&two);
+	rama_seg_mapped_close(&two);
+	rama_seg_mapped_close(&one);
+	assert_int_equal(rama_seg_mapped_open(&two, path, UINT32_MAX, true, &e), 0);
+	rama_seg_mapped_close(&two);
 	end(&s);
 }
 
 static void switches_need_no_lock(void **st)
 {
-	struct rama_switch was;
-	struct rama_mapped m;
+	struct rama_seg_switch was;
+	struct rama_seg_mapped m;
 	struct rama_err e = { 0 };
 	struct seg s;
 
 	(void)st;
 	begin(&s);
 	s.control->trace = 3;
-	assert_int_equal(rama_mapped_open(&m, path, UINT32_MAX, true, &e), 0);
-	assert_int_equal(rama_mapped_switch(path, UINT32_MAX,
-					    &(struct rama_switch){ .set_live = true, .live = 5 },
+	assert_int_equal(rama_seg_mapped_open(&m, path, UINT32_MAX, true, &e), 0);
+	assert_int_equal(rama_seg_mapped_switch(path, UINT32_MAX,
+					    &(struct rama_seg_switch){ .set_live = true, .live = 5 },
 					    &was, &e),
 			 0);
 	assert_int_equal(was.live, 0);
 	assert_int_equal(was.trace, 3);
 	assert_int_equal(s.control->live, 5);
 	assert_int_equal(s.control->trace, 3);
-	assert_int_equal(rama_mapped_switch(path, UINT32_MAX,
-					    &(struct rama_switch){ .set_trace = true, .trace = 0 },
+	assert_int_equal(rama_seg_mapped_switch(path, UINT32_MAX,
+					    &(struct rama_seg_switch){ .set_trace = true, .trace = 0 },
 					    NULL, &e),
 			 0);
 	assert_int_equal(s.control->trace, 0);
 	assert_int_equal(
-		rama_mapped_switch(path, UINT32_MAX, &(struct rama_switch){ 0 }, &was, NULL), 0);
+		rama_seg_mapped_switch(path, UINT32_MAX, &(struct rama_seg_switch){ 0 }, &was, NULL), 0);
 	assert_int_equal(was.live, 5);
-	assert_int_equal(rama_mapped_switch("/nowhere/x", 0, &(struct rama_switch){ 0 }, &was, &e),
+	assert_int_equal(rama_seg_mapped_switch("/nowhere/x", 0, &(struct rama_seg_switch){ 0 }, &was, &e),
 			 RAMA_EMISSING);
-	rama_mapped_close(&m);
+	rama_seg_mapped_close(&m);
 	end(&s);
 }
 
 static void refuse(const char *name, uint32_t uid, int code, const char *word)
 {
-	struct rama_mapped m;
+	struct rama_seg_mapped m;
 	struct rama_err e = { 0 };
 
 	for (int to_read = 0; to_read < 2; to_read++) {
-		assert_int_equal(rama_mapped_open(&m, name, uid, to_read, &e), code);
+		assert_int_equal(rama_seg_mapped_open(&m, name, uid, to_read, &e), code);
 		assert_non_null(strstr(e.text, word));
 		assert_non_null(strstr(e.text, name));
 		assert_null(m.base);
 	}
-	assert_int_equal(rama_mapped_switch(name, uid, &(struct rama_switch){ .set_live = true },
+	assert_int_equal(rama_seg_mapped_switch(name, uid, &(struct rama_seg_switch){ .set_live = true },
 					    NULL, &e),
 			 code);
 }
@@ -162,28 +162,28 @@ static void what_is_no_segment_is_refused(void **st)
 /* in a child: a handler for SIGBUS is not for the other tests */
 static int read_shrunk(struct seg *s)
 {
-	struct rama_mapped m, whole;
-	struct rama_ring_state state;
-	struct rama_event to[8];
+	struct rama_seg_mapped m, whole;
+	struct rama_seg_ring_state state;
+	struct rama_seg_event to[8];
 	struct rama_err e = { 0 };
 	uint32_t tid;
 
-	if (rama_mapped_guard() != 0 || rama_mapped_guard() != 0 ||
-	    rama_mapped_open(&m, path, UINT32_MAX, true, &e) != 0 || rama_mapped_gone(&m))
+	if (rama_seg_mapped_guard() != 0 || rama_seg_mapped_guard() != 0 ||
+	    rama_seg_mapped_open(&m, path, UINT32_MAX, true, &e) != 0 || rama_seg_mapped_gone(&m))
 		return 1;
 	if (truncate(path, RAMA_SEG_PAGE) != 0)
 		return 2;
-	rama_ring_read(&m, 0, 0, to, 8, &tid);
-	rama_ring_state(&m, 0, &state);
-	rama_ring_give_back(&m, 0, 3); /* the other mapping */
-	if (!rama_mapped_gone(&m) || rama_segment_refresh(&m.seg, &e) != RAMA_ETRUNC)
+	rama_seg_ring_read(&m, 0, 0, to, 8, &tid);
+	rama_seg_ring_state(&m, 0, &state);
+	rama_seg_ring_give_back(&m, 0, 3); /* the other mapping */
+	if (!rama_seg_mapped_gone(&m) || rama_seg_refresh(&m.seg, &e) != RAMA_ETRUNC)
 		return 3;
-	rama_mapped_close(&m);
+	rama_seg_mapped_close(&m);
 	/* its place serves another one, which is whole, if empty */
 	if (truncate(path, (off_t)s->size) != 0 ||
-	    rama_mapped_open(&whole, path, UINT32_MAX, true, &e) != 0 || rama_mapped_gone(&whole))
+	    rama_seg_mapped_open(&whole, path, UINT32_MAX, true, &e) != 0 || rama_seg_mapped_gone(&whole))
 		return 4;
-	rama_mapped_close(&whole);
+	rama_seg_mapped_close(&whole);
 	return 0;
 }
 

@@ -7,23 +7,23 @@
 static void names_come_back(void **st)
 {
 	static const uint32_t uid[] = { 0, 7, 1000, 20131, UINT32_MAX - 1 };
-	struct rama_segment_place_other o = { 0x18001234abcdef01, 0xfedcba9876543210 };
-	char name[RAMA_SEGMENT_PLACE_NAME];
+	struct rama_seg_place_other o = { 0x18001234abcdef01, 0xfedcba9876543210 };
+	char name[RAMA_SEG_PLACE_NAME];
 	uint32_t back;
 	bool usual;
 
 	(void)st;
 	for (unsigned i = 0; i < sizeof(uid) / sizeof(uid[0]); i++) {
-		rama_segment_place_name(name, uid[i], NULL);
-		assert_true(rama_segment_place_read(name, &back, &usual));
+		rama_seg_place_name(name, uid[i], NULL);
+		assert_true(rama_seg_place_read(name, &back, &usual));
 		assert_true(usual);
 		assert_int_equal(back, uid[i]);
-		rama_segment_place_name(name, uid[i], &o);
-		assert_true(rama_segment_place_read(name, &back, &usual));
+		rama_seg_place_name(name, uid[i], &o);
+		assert_true(rama_seg_place_read(name, &back, &usual));
 		assert_false(usual);
 		assert_int_equal(back, uid[i]);
 	}
-	rama_segment_place_name(name, 1000, &o);
+	rama_seg_place_name(name, 1000, &o);
 	assert_string_equal(name, "iorama-1000-18001234abcdef01-fedcba9876543210");
 }
 
@@ -53,42 +53,42 @@ static void others_are_none(void **st)
 
 	(void)st;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (rama_segment_place_read(bad[i], &uid, &usual))
+		if (rama_seg_place_read(bad[i], &uid, &usual))
 			fail_msg("%s is taken for a place", bad[i]);
 }
 
 static void bases_in_order(void **st)
 {
 	(void)st;
-	assert_string_equal(rama_segment_place_base(0, "/scratch"), "/dev/shm");
-	assert_string_equal(rama_segment_place_base(1, "/scratch"), "/scratch");
-	assert_string_equal(rama_segment_place_base(2, "/scratch"), "/tmp");
-	assert_null(rama_segment_place_base(3, "/scratch"));
+	assert_string_equal(rama_seg_place_base(0, "/scratch"), "/dev/shm");
+	assert_string_equal(rama_seg_place_base(1, "/scratch"), "/scratch");
+	assert_string_equal(rama_seg_place_base(2, "/scratch"), "/tmp");
+	assert_null(rama_seg_place_base(3, "/scratch"));
 	static const char *const same[] = { NULL,    "",	 "relative",  "/tmp",
 					    "/tmp/", "/dev/shm", "/dev/shm//" };
 	for (unsigned i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-		assert_string_equal(rama_segment_place_base(1, same[i]), "/tmp");
-		assert_null(rama_segment_place_base(2, same[i]));
+		assert_string_equal(rama_seg_place_base(1, same[i]), "/tmp");
+		assert_null(rama_seg_place_base(2, same[i]));
 	}
 }
 
 static void who_may_write(void **st)
 {
 	(void)st;
-	assert_true(rama_segment_place_own(0040700, 5, 5));
-	assert_true(rama_segment_place_own(0040755, 5, 5));
-	assert_false(rama_segment_place_own(0040700, 6, 5));
-	assert_false(rama_segment_place_own(0040720, 5, 5));
-	assert_false(rama_segment_place_own(0040702, 5, 5));
-	assert_false(rama_segment_place_own(0100700, 5, 5)); /* a file */
-	assert_false(rama_segment_place_own(0120700, 5, 5)); /* a link */
-	assert_true(rama_segment_place_steady(0041777));
-	assert_true(rama_segment_place_steady(0040755));
-	assert_false(rama_segment_place_steady(0040777));
-	assert_true(rama_segment_place_firm(0x01021994));  /* tmpfs */
-	assert_true(rama_segment_place_firm(0xef53));	   /* ext4 */
-	assert_true(rama_segment_place_firm(0x794c7630));  /* overlay */
-	assert_false(rama_segment_place_firm(0x9123683e)); /* Btrfs */
+	assert_true(rama_seg_place_own(0040700, 5, 5));
+	assert_true(rama_seg_place_own(0040755, 5, 5));
+	assert_false(rama_seg_place_own(0040700, 6, 5));
+	assert_false(rama_seg_place_own(0040720, 5, 5));
+	assert_false(rama_seg_place_own(0040702, 5, 5));
+	assert_false(rama_seg_place_own(0100700, 5, 5)); /* a file */
+	assert_false(rama_seg_place_own(0120700, 5, 5)); /* a link */
+	assert_true(rama_seg_place_steady(0041777));
+	assert_true(rama_seg_place_steady(0040755));
+	assert_false(rama_seg_place_steady(0040777));
+	assert_true(rama_seg_place_firm(0x01021994));  /* tmpfs */
+	assert_true(rama_seg_place_firm(0xef53));	   /* ext4 */
+	assert_true(rama_seg_place_firm(0x794c7630));  /* overlay */
+	assert_false(rama_seg_place_firm(0x9123683e)); /* Btrfs */
 }
 
 UNIT_GROUP(place, test(names_come_back), test(others_are_none), test(bases_in_order),

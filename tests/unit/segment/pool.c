@@ -12,9 +12,9 @@ enum { FILES = 60, CHUNK = RAMA_SEG_POOL_LEAST };
 struct opened {
 	struct seg seg;
 	struct rama_source src;
-	struct rama_segment s;
+	struct rama_seg s;
 	struct rama_err err;
-	struct rama_segment_name name;
+	struct rama_seg_name_get name;
 	uint32_t number[FILES];
 };
 
@@ -41,7 +41,7 @@ static int open_it(struct opened *o)
 {
 	rama_source_memory(&o->src, o->seg.bytes, o->seg.size);
 	o->err = (struct rama_err){ 0 };
-	return rama_segment_open(&o->s, &o->src, &o->err);
+	return rama_seg_open(&o->s, &o->src, &o->err);
 }
 
 static void end(struct opened *o)
@@ -56,8 +56,8 @@ static unsigned good_slots(struct opened *o)
 	struct rama_posix_file f;
 	unsigned n = 0;
 
-	for (uint32_t i = 1; i < rama_segment_slots(&o->s, RAMA_KIND_POSIX); i++) {
-		int rc = rama_segment_slot(&o->s, RAMA_KIND_POSIX, i, &f, &o->err);
+	for (uint32_t i = 1; i < rama_seg_slots(&o->s, RAMA_SEG_KIND_POSIX); i++) {
+		int rc = rama_seg_slot(&o->s, RAMA_SEG_KIND_POSIX, i, &f, &o->err);
 
 		assert_true(rc >= 0);
 		n += rc == 1 && i <= FILES && f.w[RAMA_POSIX_OPENS].u == i - 1 &&
@@ -72,7 +72,7 @@ static unsigned good_names(struct opened *o)
 	uint64_t at = 0, before = 0;
 	unsigned n = 0;
 
-	while (rama_segment_name_next(&o->s, &at, &o->name, &o->err) == 1) {
+	while (rama_seg_name_next(&o->s, &at, &o->name, &o->err) == 1) {
 		assert_true(at > before && at <= o->s.state.names_used);
 		before = at;
 		n += n < FILES && o->name.number == o->number[n] &&
@@ -91,14 +91,14 @@ static void chunks_of_all_kinds(void **st)
 		names += o->seg.head->pool[i] == RAMA_SEG_POOL_NAMES;
 	assert_true(names > 1); /* so that one did not fit, and left a gap */
 	assert_int_equal(open_it(o), 0);
-	assert_int_equal(rama_segment_slots(&o->s, RAMA_KIND_POSIX), FILES + 1);
-	assert_int_equal(rama_segment_slots(&o->s, RAMA_KIND_STDIO), FILES / 3 + 1);
+	assert_int_equal(rama_seg_slots(&o->s, RAMA_SEG_KIND_POSIX), FILES + 1);
+	assert_int_equal(rama_seg_slots(&o->s, RAMA_SEG_KIND_STDIO), FILES / 3 + 1);
 	assert_int_equal(good_slots(o), FILES);
 	assert_int_equal(good_names(o), FILES);
 	for (unsigned i = 0; i < FILES; i++) {
-		uint64_t at = rama_segment_name_place(&o->s, o->number[i]);
+		uint64_t at = rama_seg_name_place(&o->s, o->number[i]);
 
-		assert_int_equal(rama_segment_name_next(&o->s, &at, &o->name, &o->err), 1);
+		assert_int_equal(rama_seg_name_next(&o->s, &at, &o->name, &o->err), 1);
 		assert_int_equal(o->name.number, o->number[i]);
 	}
 	end(o);
@@ -111,11 +111,11 @@ static void numbers_that_are_no_names(void **st)
 
 	(void)st;
 	assert_int_equal(open_it(o), 0);
-	assert_true(rama_segment_name_place(&o->s, 0) == UINT64_MAX);
-	assert_true(rama_segment_name_place(&o->s, UINT32_MAX) == UINT64_MAX);
-	assert_true(rama_segment_name_place(&o->s, (uint32_t)(used / 8 + 1)) == UINT64_MAX);
-	assert_true(rama_segment_name_place(&o->s, CHUNK / 8 + 1) == UINT64_MAX); /* of slots */
-	assert_true(rama_segment_name_place(&o->s, 1) == 0);
+	assert_true(rama_seg_name_place(&o->s, 0) == UINT64_MAX);
+	assert_true(rama_seg_name_place(&o->s, UINT32_MAX) == UINT64_MAX);
+	assert_true(rama_seg_name_place(&o->s, (uint32_t)(used / 8 + 1)) == UINT64_MAX);
+	assert_true(rama_seg_name_place(&o->s, CHUNK / 8 + 1) == UINT64_MAX); /* of slots */
+	assert_true(rama_seg_name_place(&o->s, 1) == 0);
 	end(o);
 }
 
@@ -124,26 +124,26 @@ static void numbers_that_are_no_names(void **st)
 static void chunks_come_later(void **st)
 {
 	struct opened *o = begin();
-	uint32_t slots = o->seg.state->slots_used[RAMA_KIND_POSIX], pool = o->seg.state->pool_used;
+	uint32_t slots = o->seg.state->slots_used[RAMA_SEG_KIND_POSIX], pool = o->seg.state->pool_used;
 	uint64_t names = o->seg.state->names_used;
 
 	(void)st;
-	o->seg.state->slots_used[RAMA_KIND_POSIX] = 4; /* of the first chunk */
-	o->seg.state->pool_used = 1 + RAMA_KINDS;
+	o->seg.state->slots_used[RAMA_SEG_KIND_POSIX] = 4; /* of the first chunk */
+	o->seg.state->pool_used = 1 + RAMA_SEG_KINDS;
 	o->seg.state->names_used = 160;
 	assert_int_equal(open_it(o), 0);
-	assert_int_equal(rama_segment_slots(&o->s, RAMA_KIND_POSIX), 4);
+	assert_int_equal(rama_seg_slots(&o->s, RAMA_SEG_KIND_POSIX), 4);
 	assert_int_equal(good_slots(o), 3);
-	o->seg.state->slots_used[RAMA_KIND_POSIX] = slots;
+	o->seg.state->slots_used[RAMA_SEG_KIND_POSIX] = slots;
 	o->seg.state->pool_used = pool;
 	o->seg.state->names_used = names;
-	assert_int_equal(rama_segment_count(&o->s, &o->err), 0);
+	assert_int_equal(rama_seg_count(&o->s, &o->err), 0);
 	assert_int_equal(good_slots(o), FILES);
 	assert_int_equal(good_names(o), FILES);
 	/* handed out, but not used yet: as a process that was killed in between leaves it */
-	seg_take(&o->seg, RAMA_SEG_POOL_SLOTS + RAMA_KIND_POSIX);
+	seg_take(&o->seg, RAMA_SEG_POOL_SLOTS + RAMA_SEG_KIND_POSIX);
 	seg_take(&o->seg, RAMA_SEG_POOL_NAMES);
-	assert_int_equal(rama_segment_count(&o->s, &o->err), 0);
+	assert_int_equal(rama_seg_count(&o->s, &o->err), 0);
 	assert_int_equal(good_slots(o), FILES);
 	assert_int_equal(good_names(o), FILES);
 	end(o);
@@ -152,7 +152,7 @@ static void chunks_come_later(void **st)
 static void counts_beyond_the_chunks(void **st)
 {
 	struct opened *o = begin();
-	uint32_t all = (uint32_t)(o->seg.head->area[RAMA_AREA_RECORDS].len / CHUNK);
+	uint32_t all = (uint32_t)(o->seg.head->area[RAMA_SEG_AREA_RECORDS].len / CHUNK);
 
 	(void)st;
 	memset(o->seg.state->slots_used, 0xff, sizeof(o->seg.state->slots_used));
@@ -161,13 +161,13 @@ static void counts_beyond_the_chunks(void **st)
 	assert_int_equal(open_it(o), 0);
 	assert_int_equal(o->s.pool_known, all);
 	assert_int_equal(o->s.state.names_used, all * CHUNK);
-	assert_int_equal(rama_segment_slots(&o->s, RAMA_KIND_POSIX), (FILES + 1 + 3) / 4 * 4);
+	assert_int_equal(rama_seg_slots(&o->s, RAMA_SEG_KIND_POSIX), (FILES + 1 + 3) / 4 * 4);
 	assert_int_equal(good_slots(o), FILES);
 	assert_int_equal(good_names(o), FILES);
 	memset(o->seg.head->pool, RAMA_SEG_POOL_SLOTS, sizeof(o->seg.head->pool));
 	assert_int_equal(open_it(o), 0);
-	assert_int_equal(rama_segment_slots(&o->s, RAMA_KIND_POSIX), all * 4);
-	assert_int_equal(rama_segment_slots(&o->s, RAMA_KIND_STDIO), 0);
+	assert_int_equal(rama_seg_slots(&o->s, RAMA_SEG_KIND_POSIX), all * 4);
+	assert_int_equal(rama_seg_slots(&o->s, RAMA_SEG_KIND_STDIO), 0);
 	assert_int_equal(good_names(o), 0);
 	end(o);
 }
@@ -199,15 +199,15 @@ static void cut_chunks(void **st)
 	unsigned most = 0;
 
 	(void)st;
-	for (size_t n = o->seg.head->area[RAMA_AREA_RECORDS].off; n < o->seg.size; n += 997) {
+	for (size_t n = o->seg.head->area[RAMA_SEG_AREA_RECORDS].off; n < o->seg.size; n += 997) {
 		unsigned char *copy = malloc(n);
 		unsigned good;
 
 		memcpy(copy, o->seg.bytes, n);
 		rama_source_memory(&o->src, copy, n);
-		assert_int_equal(rama_segment_open(&o->s, &o->src, &o->err), 0);
+		assert_int_equal(rama_seg_open(&o->s, &o->src, &o->err), 0);
 		good = good_slots(o);
-		assert_true(good >= most && good + 1 >= rama_segment_slots(&o->s, RAMA_KIND_POSIX));
+		assert_true(good >= most && good + 1 >= rama_seg_slots(&o->s, RAMA_SEG_KIND_POSIX));
 		most = good;
 		good_names(o);
 		free(copy);

@@ -9,7 +9,7 @@
 struct opened {
 	struct seg seg;
 	struct rama_source src;
-	struct rama_segment s;
+	struct rama_seg s;
 	struct rama_err err;
 };
 
@@ -26,7 +26,7 @@ static int open_cut(struct opened *o, size_t size)
 {
 	rama_source_memory(&o->src, o->seg.bytes, size);
 	o->err = (struct rama_err){ 0 };
-	return rama_segment_open(&o->s, &o->src, &o->err);
+	return rama_seg_open(&o->s, &o->src, &o->err);
 }
 
 static int open_it(struct opened *o)
@@ -78,7 +78,7 @@ static void strangers_are_refused(void **st)
 	o->seg.head->version = RAMA_SEG_VERSION + 1;
 	refuse(o, RAMA_EVERSION, "version 4");
 	o = begin();
-	o->seg.head->areas = RAMA_AREAS - 1;
+	o->seg.head->areas = RAMA_SEG_AREAS - 1;
 	refuse(o, RAMA_ECORRUPT, "areas");
 	o = begin();
 	o->seg.head->areas = 33;
@@ -100,7 +100,7 @@ static void areas_must_lie_inside(void **st)
 	};
 
 	(void)st;
-	for (int a = 0; a < RAMA_AREAS; a++) {
+	for (int a = 0; a < RAMA_SEG_AREAS; a++) {
 		for (size_t i = 0; i < LENGTH(wrong); i++) {
 			struct opened *o = begin();
 
@@ -114,7 +114,7 @@ static void areas_must_lie_inside(void **st)
 static void items_must_have_their_size(void **st)
 {
 	(void)st;
-	for (int a = RAMA_AREA_LANES; a <= RAMA_AREA_EVENTS; a++) {
+	for (int a = RAMA_SEG_AREA_LANES; a <= RAMA_SEG_AREA_EVENTS; a++) {
 		struct opened *o = begin();
 
 		o->seg.head->area[a].item -= 8;
@@ -123,7 +123,7 @@ static void items_must_have_their_size(void **st)
 		o->seg.head->area[a].item = 0;
 		refuse(o, RAMA_ECORRUPT, "items");
 	}
-	for (unsigned k = 0; k < RAMA_KINDS; k++) {
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) {
 		struct opened *o = begin();
 
 		o->seg.head->slot[k] -= 8;
@@ -133,7 +133,7 @@ static void items_must_have_their_size(void **st)
 	for (size_t i = 0; i < LENGTH(wrong); i++) {
 		struct opened *o = begin();
 
-		o->seg.head->area[RAMA_AREA_RECORDS].item = wrong[i];
+		o->seg.head->area[RAMA_SEG_AREA_RECORDS].item = wrong[i];
 		refuse(o, RAMA_ECORRUPT, "chunks of");
 	}
 }
@@ -141,7 +141,7 @@ static void items_must_have_their_size(void **st)
 static void small_areas_are_refused(void **st)
 {
 	(void)st;
-	for (int a = RAMA_AREA_IDENTITY; a <= RAMA_AREA_CONTROL; a++) {
+	for (int a = RAMA_SEG_AREA_IDENTITY; a <= RAMA_SEG_AREA_CONTROL; a++) {
 		struct opened *o = begin();
 
 		o->seg.head->area[a].len = 8;
@@ -163,19 +163,19 @@ static void counts_are_cut(void **st)
 	o->seg.state->lanes_used = UINT32_MAX;
 	o->seg.state->chunks_used = UINT64_MAX;
 	o->seg.state->names_used = UINT64_MAX;
-	((struct rama_seg_chunk *)seg_area(&o->seg, RAMA_AREA_EVENTS))->used = UINT32_MAX;
+	((struct rama_seg_chunk *)seg_area(&o->seg, RAMA_SEG_AREA_EVENTS))->used = UINT32_MAX;
 	assert_int_equal(open_it(o), 0);
-	for (unsigned k = 0; k < RAMA_KINDS; k++) /* what one chunk holds */
-		assert_int_equal(rama_segment_slots(&o->s, (enum rama_kind)k),
-				 o->seg.head->area[RAMA_AREA_RECORDS].item / seg_slot_size[k]);
-	assert_int_equal(rama_segment_lanes(&o->s), 2);
-	assert_int_equal(rama_segment_chunks(&o->s), 2);
-	assert_int_equal(o->s.state.names_used, o->seg.head->area[RAMA_AREA_RECORDS].len);
-	assert_int_equal(rama_segment_chunk(&o->s, 0, chunk, &o->err), 0);
+	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) /* what one chunk holds */
+		assert_int_equal(rama_seg_slots(&o->s, (enum rama_seg_kind)k),
+				 o->seg.head->area[RAMA_SEG_AREA_RECORDS].item / seg_slot_size[k]);
+	assert_int_equal(rama_seg_lanes(&o->s), 2);
+	assert_int_equal(rama_seg_chunks(&o->s), 2);
+	assert_int_equal(o->s.state.names_used, o->seg.head->area[RAMA_SEG_AREA_RECORDS].len);
+	assert_int_equal(rama_seg_chunk_get(&o->s, 0, chunk, &o->err), 0);
 	assert_int_equal(chunk->used, RAMA_SEG_CHUNK_EVENTS);
-	assert_true(rama_segment_chunk(&o->s, 2, chunk, &o->err) < 0);
-	assert_true(rama_segment_lane(&o->s, 2, &lane, &o->err) < 0);
-	assert_true(rama_segment_slot(&o->s, RAMA_KIND_POSIX, 1u << 20, &slot, &o->err) < 0);
+	assert_true(rama_seg_chunk_get(&o->s, 2, chunk, &o->err) < 0);
+	assert_true(rama_seg_lane_get(&o->s, 2, &lane, &o->err) < 0);
+	assert_true(rama_seg_slot(&o->s, RAMA_SEG_KIND_POSIX, 1u << 20, &slot, &o->err) < 0);
 	free(chunk);
 	end(o);
 }
@@ -226,8 +226,8 @@ static void cut_files(void **st)
 		if (rc == 0) {
 			good++;
 			assert_true(o->s.cut);
-			for (uint32_t i = 0; i < rama_segment_slots(&o->s, RAMA_KIND_POSIX); i++)
-				assert_int_equal(rama_segment_slot(&o->s, RAMA_KIND_POSIX, i, &slot,
+			for (uint32_t i = 0; i < rama_seg_slots(&o->s, RAMA_SEG_KIND_POSIX); i++)
+				assert_int_equal(rama_seg_slot(&o->s, RAMA_SEG_KIND_POSIX, i, &slot,
 								   &o->err),
 						 1);
 		} else {
@@ -244,7 +244,7 @@ static void cut_files(void **st)
 static void names_are_walked(void **st)
 {
 	struct opened *o = begin();
-	struct rama_segment_name *n = malloc(sizeof(*n));
+	struct rama_seg_name_get *n = malloc(sizeof(*n));
 	char text[5001];
 	uint32_t number[3];
 	uint64_t at = 0;
@@ -258,19 +258,19 @@ static void names_are_walked(void **st)
 	text[5000] = '\0';
 	number[2] = seg_name(&o->seg, text);
 	assert_int_equal(open_it(o), 0);
-	assert_int_equal(rama_segment_name_next(&o->s, &at, n, &o->err), 1);
+	assert_int_equal(rama_seg_name_next(&o->s, &at, n, &o->err), 1);
 	assert_string_equal(n->text, "/short");
 	assert_int_equal(n->number, number[0]);
 	assert_int_equal(n->id, rama_record_id("/short", 6));
-	assert_int_equal(rama_segment_name_next(&o->s, &at, n, &o->err), 1);
+	assert_int_equal(rama_seg_name_next(&o->s, &at, n, &o->err), 1);
 	assert_int_equal(n->number, number[1]);
 	assert_int_equal(n->len, 300);
 	assert_int_equal(strlen(n->text), 300);
-	assert_int_equal(rama_segment_name_next(&o->s, &at, n, &o->err), 1);
+	assert_int_equal(rama_seg_name_next(&o->s, &at, n, &o->err), 1);
 	assert_int_equal(n->number, number[2]);
 	assert_int_equal(n->len, 4096);
 	assert_int_equal(strlen(n->text), 4096);
-	assert_int_equal(rama_segment_name_next(&o->s, &at, n, &o->err), 0);
+	assert_int_equal(rama_seg_name_next(&o->s, &at, n, &o->err), 0);
 	free(n);
 	end(o);
 }
@@ -282,18 +282,18 @@ static void damaged_names_end_the_walk(void **st)
 	(void)st;
 	for (size_t i = 0; i < LENGTH(lens); i++) {
 		struct opened *o = begin();
-		struct rama_segment_name *n = malloc(sizeof(*n));
+		struct rama_seg_name_get *n = malloc(sizeof(*n));
 		struct rama_seg_name *second;
 		uint64_t at = 0;
 
 		seg_name(&o->seg, "/first");
-		second = (void *)((char *)seg_area(&o->seg, RAMA_AREA_RECORDS) +
+		second = (void *)((char *)seg_area(&o->seg, RAMA_SEG_AREA_RECORDS) +
 				  o->seg.state->names_used);
 		seg_name(&o->seg, "/second");
 		second->len = lens[i];
 		assert_int_equal(open_it(o), 0);
-		assert_int_equal(rama_segment_name_next(&o->s, &at, n, &o->err), 1);
-		assert_int_equal(rama_segment_name_next(&o->s, &at, n, &o->err), RAMA_ECORRUPT);
+		assert_int_equal(rama_seg_name_next(&o->s, &at, n, &o->err), 1);
+		assert_int_equal(rama_seg_name_next(&o->s, &at, n, &o->err), RAMA_ECORRUPT);
 		free(n);
 		end(o);
 	}
@@ -304,10 +304,10 @@ static void damaged_names_end_the_walk(void **st)
 static void ticks_come_from_both_ends(void **st)
 {
 	struct opened *o = begin();
-	struct rama_seg_clock *c = &o->seg.id->clock;
+	struct rama_seg_ticks *c = &o->seg.id->clock;
 
 	(void)st;
-	c->source = RAMA_CLOCK_TSC;
+	c->source = RAMA_SEG_CLOCK_TSC;
 	c->hz = 2e9; /* a first guess; it really was 2.5e9 */
 	c->tick1 = c->tick0 + 25 * SEG_SECOND;
 	assert_int_equal(open_it(o), 0);
@@ -326,18 +326,18 @@ static void ticks_come_from_both_ends(void **st)
 static void a_present_pair_helps(void **st)
 {
 	struct opened *o = begin();
-	struct rama_seg_clock *c = &o->seg.id->clock;
+	struct rama_seg_ticks *c = &o->seg.id->clock;
 
 	(void)st;
-	c->source = RAMA_CLOCK_TSC;
+	c->source = RAMA_SEG_CLOCK_TSC;
 	c->hz = 2e9;
 	c->tick1 = c->mono1 = 0;
 	assert_int_equal(open_it(o), 0);
 	assert_int_equal(o->s.end_tick, 0);
-	rama_segment_now(&o->s, c->tick0 + 30 * SEG_SECOND, c->mono0 + 10 * SEG_SECOND);
+	rama_seg_now(&o->s, c->tick0 + 30 * SEG_SECOND, c->mono0 + 10 * SEG_SECOND);
 	assert_float_equal(o->s.tick * 3e9, 1, 1e-12);
-	rama_segment_now(&o->s, c->tick0 - 1, c->mono0 + 10 * SEG_SECOND); /* before the start */
-	rama_segment_now(&o->s, c->tick0 + 5, c->mono0);
+	rama_seg_now(&o->s, c->tick0 - 1, c->mono0 + 10 * SEG_SECOND); /* before the start */
+	rama_seg_now(&o->s, c->tick0 + 5, c->mono0);
 	assert_float_equal(o->s.tick * 3e9, 1, 1e-12);
 	end(o);
 }
@@ -354,12 +354,12 @@ static void the_end_is_the_last_thing_seen(void **st)
 	f->w[RAMA_POSIX_F_READ_END_TIMESTAMP].u = 1234;
 	f->w[RAMA_POSIX_F_WRITE_END_TIMESTAMP].u = UINT64_MAX; /* nonsense */
 	assert_int_equal(open_it(o), 0);
-	assert_int_equal(rama_segment_find_end(&o->s, &o->err), 0);
+	assert_int_equal(rama_seg_find_end(&o->s, &o->err), 0);
 	assert_int_equal(o->s.end_tick, 1234);
-	seg_event(c, (struct rama_event){ .start = 5000, .length = 77 });
-	seg_event(c, (struct rama_event){ .start = UINT64_MAX - 5, .length = 100000 });
+	seg_event(c, (struct rama_seg_event){ .start = 5000, .length = 77 });
+	seg_event(c, (struct rama_seg_event){ .start = UINT64_MAX - 5, .length = 100000 });
 	assert_int_equal(open_it(o), 0);
-	assert_int_equal(rama_segment_find_end(&o->s, &o->err), 0);
+	assert_int_equal(rama_seg_find_end(&o->s, &o->err), 0);
 	assert_int_equal(o->s.end_tick, 5077);
 	end(o);
 }

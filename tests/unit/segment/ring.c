@@ -8,13 +8,13 @@
 #include "ringwriter.h"
 #include "unit.h"
 
-enum { ALL_LEVELS = RAMA_RING_FIRST * ((1 << RAMA_RING_LEVELS) - 1), LANES = 2 };
+enum { ALL_LEVELS = RAMA_SEG_RING_FIRST * ((1 << RAMA_SEG_RING_LEVELS) - 1), LANES = 2 };
 
 struct opened {
 	struct seg seg;
-	struct rama_mapped m;
+	struct rama_seg_mapped m;
 	struct rama_seg_lane *lane;
-	struct rama_event *to; /* room for all that fits */
+	struct rama_seg_event *to; /* room for all that fits */
 };
 
 static struct opened *begin(size_t room)
@@ -46,10 +46,10 @@ static void put(struct opened *o, uint64_t n)
 		assert_true(ring_put(&o->seg, 0));
 }
 
-static void are_numbers(const struct rama_event *to, uint64_t from, uint32_t n)
+static void are_numbers(const struct rama_seg_event *to, uint64_t from, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		struct rama_event want = ring_event(from + i);
+		struct rama_seg_event want = ring_event(from + i);
 
 		assert_memory_equal(&to[i], &want, sizeof(want));
 	}
@@ -60,12 +60,12 @@ static uint64_t read_all(struct opened *o, uint64_t from, uint32_t most, bool gi
 {
 	uint32_t n, tid;
 
-	while ((n = rama_ring_read(&o->m, 0, from, o->to, most, &tid)) > 0) {
+	while ((n = rama_seg_ring_read(&o->m, 0, from, o->to, most, &tid)) > 0) {
 		assert_true(n <= most);
 		are_numbers(o->to, from, n);
 		from += n;
 		if (give_back)
-			rama_ring_give_back(&o->m, 0, from);
+			rama_seg_ring_give_back(&o->m, 0, from);
 	}
 	return from;
 }
@@ -73,18 +73,18 @@ static uint64_t read_all(struct opened *o, uint64_t from, uint32_t most, bool gi
 static void an_empty_lane(void **st)
 {
 	struct opened *o = begin(ALL_LEVELS);
-	struct rama_ring_state state;
+	struct rama_seg_ring_state state;
 	uint32_t tid;
 
 	(void)st;
-	assert_int_equal(rama_ring_state(&o->m, 0, &state), 0);
+	assert_int_equal(rama_seg_ring_state(&o->m, 0, &state), 0);
 	assert_int_equal(state.made, 0);
 	assert_int_equal(state.tid, 9);
-	assert_int_equal(rama_ring_read(&o->m, 0, 0, o->to, 10, &tid), 0);
-	assert_int_equal(rama_ring_state(&o->m, LANES, &state), RAMA_EUSAGE);
-	assert_int_equal(rama_ring_state(&o->m, UINT32_MAX, &state), RAMA_EUSAGE);
-	assert_int_equal(rama_ring_read(&o->m, LANES, 0, o->to, 10, &tid), 0);
-	rama_ring_give_back(&o->m, RAMA_SEG_LANES, 1);
+	assert_int_equal(rama_seg_ring_read(&o->m, 0, 0, o->to, 10, &tid), 0);
+	assert_int_equal(rama_seg_ring_state(&o->m, LANES, &state), RAMA_EUSAGE);
+	assert_int_equal(rama_seg_ring_state(&o->m, UINT32_MAX, &state), RAMA_EUSAGE);
+	assert_int_equal(rama_seg_ring_read(&o->m, LANES, 0, o->to, 10, &tid), 0);
+	rama_seg_ring_give_back(&o->m, RAMA_SEG_LANES, 1);
 	end(o);
 }
 
@@ -92,14 +92,14 @@ static void an_empty_lane(void **st)
 static void it_grows_and_then_drops(void **st)
 {
 	struct opened *o = begin(ALL_LEVELS);
-	struct rama_ring_state state;
+	struct rama_seg_ring_state state;
 
 	(void)st;
 	put(o, ALL_LEVELS);
-	assert_int_equal(o->lane->level, RAMA_RING_LEVELS);
+	assert_int_equal(o->lane->level, RAMA_SEG_RING_LEVELS);
 	for (unsigned i = 0; i < 5; i++)
 		assert_false(ring_put(&o->seg, 0));
-	assert_int_equal(rama_ring_state(&o->m, 0, &state), 0);
+	assert_int_equal(rama_seg_ring_state(&o->m, 0, &state), 0);
 	assert_int_equal(state.made, ALL_LEVELS);
 	assert_int_equal(state.dropped, 5);
 	assert_int_equal(state.taken, 0);
@@ -107,7 +107,7 @@ static void it_grows_and_then_drops(void **st)
 	assert_int_equal(read_all(o, 0, 1000, false), ALL_LEVELS);
 	assert_int_equal(read_all(o, 1023, 1, false), ALL_LEVELS);
 	read_all(o, 0, 5000, true);
-	assert_int_equal(rama_ring_state(&o->m, 0, &state), 0);
+	assert_int_equal(rama_seg_ring_state(&o->m, 0, &state), 0);
 	assert_int_equal(state.taken, ALL_LEVELS);
 	put(o, 100); /* there is room again */
 	assert_int_equal(read_all(o, ALL_LEVELS, 64, true), ALL_LEVELS + 100);
@@ -116,14 +116,14 @@ static void it_grows_and_then_drops(void **st)
 
 static void little_memory(void **st)
 {
-	struct opened *o = begin(RAMA_RING_FIRST * 3 + 7);
+	struct opened *o = begin(RAMA_SEG_RING_FIRST * 3 + 7);
 
 	(void)st;
-	put(o, RAMA_RING_FIRST * 3);
+	put(o, RAMA_SEG_RING_FIRST * 3);
 	assert_int_equal(o->lane->level, 2);
 	assert_false(ring_put(&o->seg, 0));
 	assert_false(ring_put(&o->seg, 1)); /* nothing is left for others */
-	assert_int_equal(read_all(o, 0, 100, true), RAMA_RING_FIRST * 3);
+	assert_int_equal(read_all(o, 0, 100, true), RAMA_SEG_RING_FIRST * 3);
 	end(o);
 }
 
@@ -141,15 +141,15 @@ static void pieces_of_any_size(void **st)
 
 		put(o, n);
 		made += n;
-		got = rama_ring_read(&o->m, 0, taken, o->to, (uint32_t)most, &tid);
+		got = rama_seg_ring_read(&o->m, 0, taken, o->to, (uint32_t)most, &tid);
 		assert_true(got == (most < made - taken ? most : made - taken));
 		are_numbers(o->to, taken, got);
 		taken += got;
-		rama_ring_give_back(&o->m, 0, taken);
-		rama_ring_give_back(&o->m, 0, taken / 2); /* only ever upwards */
+		rama_seg_ring_give_back(&o->m, 0, taken);
+		rama_seg_ring_give_back(&o->m, 0, taken / 2); /* only ever upwards */
 	}
 	assert_int_equal(read_all(o, taken, 4096, true), made);
-	assert_true(o->lane->level < RAMA_RING_LEVELS);
+	assert_true(o->lane->level < RAMA_SEG_RING_LEVELS);
 	end(o);
 }
 
@@ -160,7 +160,7 @@ static void a_change_of_threads_ends_a_piece(void **st)
 
 	(void)st;
 	put(o, 10); /* nobody said whose it is */
-	assert_int_equal(rama_ring_read(&o->m, 0, 0, o->to, 100, &tid), 10);
+	assert_int_equal(rama_seg_ring_read(&o->m, 0, 0, o->to, 100, &tid), 10);
 	assert_int_equal(tid, 9);
 	o->lane->made = 0;
 	for (uint32_t i = 0; i < RAMA_SEG_OWNERS; i++) {
@@ -168,16 +168,16 @@ static void a_change_of_threads_ends_a_piece(void **st)
 		put(o, 5);
 	}
 	for (uint32_t i = 0; i < RAMA_SEG_OWNERS; i++) {
-		assert_int_equal(rama_ring_read(&o->m, 0, 5 * i, o->to, 100, &tid), 5);
+		assert_int_equal(rama_seg_ring_read(&o->m, 0, 5 * i, o->to, 100, &tid), 5);
 		assert_int_equal(tid, 100 + i);
-		assert_int_equal(rama_ring_read(&o->m, 0, 5 * i + 3, o->to, 100, &tid), 2);
+		assert_int_equal(rama_seg_ring_read(&o->m, 0, 5 * i + 3, o->to, 100, &tid), 2);
 		assert_int_equal(tid, 100 + i);
 	}
 	ring_owner(&o->seg, 0, 555); /* the first one is forgotten */
 	put(o, 3);
-	assert_int_equal(rama_ring_read(&o->m, 0, 0, o->to, 100, &tid), 5);
+	assert_int_equal(rama_seg_ring_read(&o->m, 0, 0, o->to, 100, &tid), 5);
 	assert_int_equal(tid, 0);
-	assert_int_equal(rama_ring_read(&o->m, 0, 5 * RAMA_SEG_OWNERS, o->to, 100, &tid), 3);
+	assert_int_equal(rama_seg_ring_read(&o->m, 0, 5 * RAMA_SEG_OWNERS, o->to, 100, &tid), 3);
 	assert_int_equal(tid, 555);
 	end(o);
 }
@@ -190,14 +190,14 @@ static void survives(struct opened *o)
 	static const uint64_t from[] = {
 		0, 1, 1023, 1024, 5000, UINT32_MAX, 1ull << 63, UINT64_MAX
 	};
-	struct rama_ring_state state;
+	struct rama_seg_ring_state state;
 	uint32_t tid;
 
 	for (uint32_t lane = 0; lane < LANES; lane++) {
-		if (rama_ring_state(&o->m, lane, &state) == 0)
+		if (rama_seg_ring_state(&o->m, lane, &state) == 0)
 			assert_true(state.taken <= state.made);
 		for (size_t i = 0; i < LENGTH(from); i++)
-			assert_true(rama_ring_read(&o->m, lane, from[i], o->to, 4096, &tid) <=
+			assert_true(rama_seg_ring_read(&o->m, lane, from[i], o->to, 4096, &tid) <=
 				    4096);
 	}
 }
@@ -250,7 +250,7 @@ static void random_lanes(void **st)
 		for (size_t k = 0; k < offsetof(struct rama_seg_lane, heat) / 8; k++)
 			w[k] = rng_u64(&rng) >> rng_below(&rng, 64);
 		o->lane->level = (uint32_t)rng_below(&rng, 10);
-		for (unsigned k = 0; k < RAMA_RING_LEVELS && i % 2; k++)
+		for (unsigned k = 0; k < RAMA_SEG_RING_LEVELS && i % 2; k++)
 			o->lane->ring[k].at = rng_below(&rng, ALL_LEVELS * 48) & ~7ull;
 		survives(o);
 	}
@@ -260,22 +260,22 @@ static void random_lanes(void **st)
 static void wrong_lanes_are_told(void **st)
 {
 	struct opened *o = begin(ALL_LEVELS);
-	struct rama_ring_state state;
+	struct rama_seg_ring_state state;
 	uint32_t tid;
 
 	(void)st;
 	put(o, 2000);
-	o->lane->level = RAMA_RING_LEVELS + 1;
-	assert_int_equal(rama_ring_state(&o->m, 0, &state), RAMA_ECORRUPT);
+	o->lane->level = RAMA_SEG_RING_LEVELS + 1;
+	assert_int_equal(rama_seg_ring_state(&o->m, 0, &state), RAMA_ECORRUPT);
 	o->lane->level = 0;
-	assert_int_equal(rama_ring_state(&o->m, 0, &state), RAMA_ECORRUPT);
+	assert_int_equal(rama_seg_ring_state(&o->m, 0, &state), RAMA_ECORRUPT);
 	o->lane->level = 2;
-	assert_int_equal(rama_ring_state(&o->m, 0, &state), 0);
-	o->lane->ring[1].at = (ALL_LEVELS - 2047) * sizeof(struct rama_event);
-	assert_int_equal(rama_ring_state(&o->m, 0, &state), RAMA_ECORRUPT);
-	assert_int_equal(rama_ring_read(&o->m, 0, 0, o->to, 10, &tid), 0);
+	assert_int_equal(rama_seg_ring_state(&o->m, 0, &state), 0);
+	o->lane->ring[1].at = (ALL_LEVELS - 2047) * sizeof(struct rama_seg_event);
+	assert_int_equal(rama_seg_ring_state(&o->m, 0, &state), RAMA_ECORRUPT);
+	assert_int_equal(rama_seg_ring_read(&o->m, 0, 0, o->to, 10, &tid), 0);
 	o->lane->ring[1].at = 7;
-	assert_int_equal(rama_ring_state(&o->m, 0, &state), RAMA_ECORRUPT);
+	assert_int_equal(rama_seg_ring_state(&o->m, 0, &state), RAMA_ECORRUPT);
 	end(o);
 }
 
@@ -298,8 +298,8 @@ static void *write_many(void *arg)
 
 static void a_reader_beside_the_writer(void **st)
 {
-	struct opened *o = begin(RAMA_RING_FIRST * 7); /* so little that some are dropped */
-	struct rama_ring_state state = { 0 };
+	struct opened *o = begin(RAMA_SEG_RING_FIRST * 7); /* so little that some are dropped */
+	struct rama_seg_ring_state state = { 0 };
 	uint64_t taken = 0;
 	uint32_t last = 0, tid;
 	pthread_t thread;
@@ -307,9 +307,9 @@ static void a_reader_beside_the_writer(void **st)
 	(void)st;
 	assert_int_equal(pthread_create(&thread, NULL, write_many, o), 0);
 	while (state.made + state.dropped < MANY || taken < state.made) {
-		uint32_t n = rama_ring_read(&o->m, 0, taken, o->to, 3000, &tid);
+		uint32_t n = rama_seg_ring_read(&o->m, 0, taken, o->to, 3000, &tid);
 
-		assert_int_equal(rama_ring_state(&o->m, 0, &state), 0);
+		assert_int_equal(rama_seg_ring_state(&o->m, 0, &state), 0);
 		if (n == 0)
 			sched_yield();
 		else
@@ -317,7 +317,7 @@ static void a_reader_beside_the_writer(void **st)
 		last = n > 0 ? tid : last;
 		are_numbers(o->to, taken, n);
 		taken += n;
-		rama_ring_give_back(&o->m, 0, taken);
+		rama_seg_ring_give_back(&o->m, 0, taken);
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(state.made + state.dropped, MANY);

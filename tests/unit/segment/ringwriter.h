@@ -7,9 +7,9 @@
 #include "seg.h"
 #include "segment/ring.h"
 
-static inline struct rama_event ring_event(uint64_t n)
+static inline struct rama_seg_event ring_event(uint64_t n)
 {
-	return (struct rama_event){ .start = 1000 + n * 7,
+	return (struct rama_seg_event){ .start = 1000 + n * 7,
 				    .length = n % 13,
 				    .off = (int64_t)n,
 				    .bytes = (int64_t)(n * n),
@@ -23,9 +23,9 @@ static inline struct rama_event ring_event(uint64_t n)
 
 static inline bool ring_grow(struct seg *s, struct rama_seg_lane *l)
 {
-	uint64_t bytes = (uint64_t)(RAMA_RING_FIRST << l->level) * sizeof(struct rama_event);
+	uint64_t bytes = (uint64_t)(RAMA_SEG_RING_FIRST << l->level) * sizeof(struct rama_seg_event);
 
-	if (l->level == RAMA_RING_LEVELS || s->state->rings_limit - s->state->rings_used < bytes)
+	if (l->level == RAMA_SEG_RING_LEVELS || s->state->rings_limit - s->state->rings_used < bytes)
 		return false;
 	__atomic_store_n(&l->ring[l->level].from, l->made, __ATOMIC_RELAXED);
 	__atomic_store_n(&l->ring[l->level].at, s->state->rings_used, __ATOMIC_RELAXED);
@@ -37,13 +37,13 @@ static inline bool ring_grow(struct seg *s, struct rama_seg_lane *l)
 /* false: it was dropped */
 static inline bool ring_put(struct seg *s, uint32_t lane)
 {
-	struct rama_seg_lane *l = (struct rama_seg_lane *)seg_area(s, RAMA_AREA_LANES) + lane;
-	struct rama_event *ring;
+	struct rama_seg_lane *l = (struct rama_seg_lane *)seg_area(s, RAMA_SEG_AREA_LANES) + lane;
+	struct rama_seg_event *ring;
 	uint64_t taken, from, size, n = l->made;
 
 	for (unsigned i = 0; i < 2; i++) {
 		taken = __atomic_load_n(&s->control->taken[lane], __ATOMIC_ACQUIRE);
-		size = l->level ? (uint64_t)RAMA_RING_FIRST << (l->level - 1) : 0;
+		size = l->level ? (uint64_t)RAMA_SEG_RING_FIRST << (l->level - 1) : 0;
 		from = l->level ? l->ring[l->level - 1].from : 0;
 		if (l->level && n < (taken > from ? taken : from) + size)
 			break;
@@ -52,7 +52,7 @@ static inline bool ring_put(struct seg *s, uint32_t lane)
 			return false;
 		}
 	}
-	ring = (void *)((unsigned char *)seg_area(s, RAMA_AREA_RINGS) + l->ring[l->level - 1].at);
+	ring = (void *)((unsigned char *)seg_area(s, RAMA_SEG_AREA_RINGS) + l->ring[l->level - 1].at);
 	ring[n % size] = ring_event(n);
 	__atomic_store_n(&l->made, n + 1, __ATOMIC_RELEASE);
 	return true;
@@ -61,7 +61,7 @@ static inline bool ring_put(struct seg *s, uint32_t lane)
 /* from now on another thread writes */
 static inline void ring_owner(struct seg *s, uint32_t lane, uint32_t tid)
 {
-	struct rama_seg_lane *l = (struct rama_seg_lane *)seg_area(s, RAMA_AREA_LANES) + lane;
+	struct rama_seg_lane *l = (struct rama_seg_lane *)seg_area(s, RAMA_SEG_AREA_LANES) + lane;
 
 	__atomic_store_n(&l->owner[l->owners % RAMA_SEG_OWNERS].tid, tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&l->owner[l->owners % RAMA_SEG_OWNERS].from, l->made, __ATOMIC_RELAXED);
@@ -69,7 +69,7 @@ static inline void ring_owner(struct seg *s, uint32_t lane, uint32_t tid)
 }
 
 /* the segment as a reader has it, in the same memory */
-static inline int ring_open(struct rama_mapped *m, struct seg *s, struct rama_err *e)
+static inline int ring_open(struct rama_seg_mapped *m, struct seg *s, struct rama_err *e)
 {
 	memset(m, 0, sizeof(*m));
 	m->base = s->bytes;
@@ -77,7 +77,7 @@ static inline int ring_open(struct rama_mapped *m, struct seg *s, struct rama_er
 	m->control = s->control;
 	m->fd = m->place[0] = m->place[1] = -1;
 	rama_source_memory(&m->src, s->bytes, s->size);
-	return rama_segment_open(&m->seg, &m->src, e);
+	return rama_seg_open(&m->seg, &m->src, e);
 }
 
 #endif

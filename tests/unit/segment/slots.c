@@ -13,7 +13,7 @@
 static void torn_slots_are_told(void **st)
 {
 	static const uint32_t phases[] = { RAMA_SEG_RUNNING, RAMA_SEG_DONE };
-	struct rama_segment *s = malloc(sizeof(*s));
+	struct rama_seg *s = malloc(sizeof(*s));
 
 	(void)st;
 	for (size_t i = 0; i < LENGTH(phases); i++) {
@@ -29,15 +29,15 @@ static void torn_slots_are_told(void **st)
 		f->seq = 8;
 		seg.state->phase = phases[i];
 		rama_source_memory(&src, seg.bytes, seg.size);
-		assert_int_equal(rama_segment_open(s, &src, &e), 0);
-		assert_int_equal(rama_segment_slot(s, RAMA_KIND_POSIX, 1, &copy, &e), 1);
+		assert_int_equal(rama_seg_open(s, &src, &e), 0);
+		assert_int_equal(rama_seg_slot(s, RAMA_SEG_KIND_POSIX, 1, &copy, &e), 1);
 		assert_int_equal(copy.w[RAMA_POSIX_OPENS].i, 17);
 		f->seq = 9; /* its owner died in the middle of a change */
-		assert_int_equal(rama_segment_slot(s, RAMA_KIND_POSIX, 1, &copy, &e), 0);
+		assert_int_equal(rama_seg_slot(s, RAMA_SEG_KIND_POSIX, 1, &copy, &e), 0);
 		assert_int_equal(copy.w[RAMA_POSIX_OPENS].i, 17);
 		f->seq = 10; /* and another thread gave up on it */
 		f->stuck = 1;
-		assert_int_equal(rama_segment_slot(s, RAMA_KIND_POSIX, 1, &copy, &e), 0);
+		assert_int_equal(rama_seg_slot(s, RAMA_SEG_KIND_POSIX, 1, &copy, &e), 0);
 		seg_free(&seg);
 	}
 	free(s);
@@ -82,7 +82,7 @@ static void copies_are_whole(void **st)
 	char path[] = "/tmp/iorama-test-XXXXXX";
 	int fd = mkstemp(path);
 	struct live l = { 0 };
-	struct rama_segment *s = malloc(sizeof(*s));
+	struct rama_seg *s = malloc(sizeof(*s));
 	uint64_t last = 0, good = 0;
 	struct rama_file file;
 	struct rama_err e;
@@ -98,14 +98,14 @@ static void copies_are_whole(void **st)
 	map = mmap(NULL, seg.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_true(map != MAP_FAILED);
 	l.f = (void *)((char *)map +
-		       ((unsigned char *)seg_slot(&seg, RAMA_KIND_POSIX, 1) - seg.bytes));
+		       ((unsigned char *)seg_slot(&seg, RAMA_SEG_KIND_POSIX, 1) - seg.bytes));
 	assert_int_equal(rama_file_open(&file, path, &e), 0);
 	unlink(path);
-	assert_int_equal(rama_segment_open(s, &file.src, &e), 0);
+	assert_int_equal(rama_seg_open(s, &file.src, &e), 0);
 	assert_int_equal(pthread_create(&thread, NULL, change, &l), 0);
 	for (unsigned n = 0; n < 20000; n++) {
 		struct rama_posix_file copy;
-		int rc = rama_segment_slot(s, RAMA_KIND_POSIX, 1, &copy, &e);
+		int rc = rama_seg_slot(s, RAMA_SEG_KIND_POSIX, 1, &copy, &e);
 
 		assert_true(rc >= 0);
 		if (rc == 0) /* allowed, but then it says so */

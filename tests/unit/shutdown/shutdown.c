@@ -259,7 +259,7 @@ static void from_segments(void **st)
 	struct check_record *r;
 	struct check *log;
 	static struct job j;
-	struct rama_segment *segment = malloc(sizeof(*segment));
+	struct rama_seg *segment = malloc(sizeof(*segment));
 
 	(void)st;
 	job_make(&j, SEGMENTS, 0);
@@ -273,7 +273,7 @@ static void from_segments(void **st)
 		segment_of(&s, i);
 		rama_shutdown_own_fini(&j.rank[i].own);
 		rama_source_memory(&src, s.bytes, s.size);
-		assert_int_equal(rama_segment_open(segment, &src, &j.rank[i].err), 0);
+		assert_int_equal(rama_seg_open(segment, &src, &j.rank[i].err), 0);
 		assert_int_equal(rama_shutdown_own_from_segment(&j.rank[i].own, segment, &p, &j.rank[i].err),
 				 0);
 		seg_free(&s);
