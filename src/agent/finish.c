@@ -39,7 +39,7 @@ struct work {
 /* ---- the log ------------------------------------------------------------------------------------------------------------ */
 
 /* what its name says of it: of the first process */
-static int about(const struct work *w, struct rama_logname *n, struct rama_seg_identity *id)
+static int about(const struct work *w, struct rama_config_logname *n, struct rama_seg_identity *id)
 {
 	uint64_t first = UINT64_MAX;
 	struct rama_seg *seg = malloc(sizeof(*seg));
@@ -59,7 +59,7 @@ static int about(const struct work *w, struct rama_logname *n, struct rama_seg_i
 	free(seg);
 	if (first == UINT64_MAX)
 		return -1;
-	*n = (struct rama_logname){ .user = w->user,
+	*n = (struct rama_config_logname){ .user = w->user,
 				    .uid = w->uid,
 				    .exe = id->exe,
 				    .jobid = id->jobid,
@@ -72,8 +72,8 @@ static int choose_name(struct work *w, struct rama_err *e)
 {
 	static const char suffix[] = ".darshan";
 	struct rama_seg_identity *id = malloc(sizeof(*id));
-	char name[RAMA_LOGNAME_MOST];
-	struct rama_logname n;
+	char name[RAMA_CONFIG_LOGNAME_MOST];
+	struct rama_config_logname n;
 	struct timespec now;
 	struct stat st;
 	time_t start;
@@ -87,7 +87,7 @@ static int choose_name(struct work *w, struct rama_err *e)
 	n.end_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 	start = (time_t)(id->clock.real0 / 1000000000);
 	localtime_r(&start, &n.start);
-	rama_logname_final(name, sizeof(name), &n, 0);
+	rama_config_logname_final(name, sizeof(name), &n, 0);
 	free(id);
 	stem = (int)strlen(name) - (int)strlen(suffix);
 	for (unsigned i = 1; i < NAMES_MOST; i++) {

@@ -46,7 +46,7 @@ void rama_cap_before_note(void)
 	while (dot && dot > rama_cap_run.path && *--dot != '.')
 		;
 	if (!dot || *dot != '.' ||
-	    rama_piece_integer((struct rama_piece){ dot + 1, (size_t)(end - dot - 1) }, &k) == 0)
+	    rama_config_piece_integer((struct rama_config_piece){ dot + 1, (size_t)(end - dot - 1) }, &k) == 0)
 		return;
 	memcpy(stem, rama_cap_run.path, sizeof(stem));
 	stem[dot + 1 - rama_cap_run.path] = '\0';
@@ -61,12 +61,12 @@ unsigned rama_cap_before_count(void)
 static int open_segment(unsigned k)
 {
 	static char path[sizeof(stem)];
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, path, sizeof(path));
-	rama_text_str(&t, stem);
-	rama_text_u64(&t, k);
-	rama_text_str(&t, ".seg");
+	rama_config_text_init(&t, path, sizeof(path));
+	rama_config_text_str(&t, stem);
+	rama_config_text_u64(&t, k);
+	rama_config_text_str(&t, ".seg");
 	return t.cut ? -1 : rama_cap_sys_open(path, O_RDWR | O_NOFOLLOW, 0);
 }
 
@@ -143,11 +143,11 @@ static int read_temp(void *ctx, uint64_t off, void *buf, size_t n, struct rama_e
 static int make_temp(void)
 {
 	static char dir[sizeof(rama_cap_run.path)];
-	struct rama_text t;
+	struct rama_config_text t;
 	const char *slash = strrchr(rama_cap_run.path, '/');
 
-	rama_text_init(&t, dir, sizeof(dir));
-	rama_text_put(&t, rama_cap_run.path, (size_t)(slash - rama_cap_run.path));
+	rama_config_text_init(&t, dir, sizeof(dir));
+	rama_config_text_put(&t, rama_cap_run.path, (size_t)(slash - rama_cap_run.path));
 	int fd = rama_cap_sys_open(dir, O_TMPFILE | O_RDWR, 0600);
 	return fd >= 0 ? fd : (int)rama_cap_sys3(SYS_memfd_create, "iorama", MFD_CLOEXEC, 0);
 }
@@ -325,7 +325,7 @@ static void remove_one(struct rama_seg *s, struct rama_seg_lane *lane, unsigned 
 {
 	static char path[sizeof(stem)];
 	struct image im = { 0 };
-	struct rama_text t;
+	struct rama_config_text t;
 	struct rama_err e;
 
 	if (!open_image(s, &im, k, &e))
@@ -338,10 +338,10 @@ static void remove_one(struct rama_seg *s, struct rama_seg_lane *lane, unsigned 
 				 offsetof(struct rama_seg_identity, flags)),
 			  0, 0);
 	} else {
-		rama_text_init(&t, path, sizeof(path));
-		rama_text_str(&t, stem);
-		rama_text_u64(&t, k);
-		rama_text_str(&t, ".seg");
+		rama_config_text_init(&t, path, sizeof(path));
+		rama_config_text_str(&t, stem);
+		rama_config_text_u64(&t, k);
+		rama_config_text_str(&t, ".seg");
 		rama_cap_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
 	}
 	rama_cap_sys_close(im.fd);

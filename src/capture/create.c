@@ -13,7 +13,7 @@
 static bool move_file(char *to, const char *job)
 {
 	char *slash = strrchr(rama_cap_run.path, '/'), *root = slash;
-	struct rama_text t;
+	struct rama_config_text t;
 	long rc = -ENOENT;
 	int dir;
 
@@ -22,13 +22,13 @@ static bool move_file(char *to, const char *job)
 	while (root > rama_cap_run.path && *--root != '/')
 		;
 	for (unsigned i = 0; i < 10 && rc == -ENOENT; i++) {
-		rama_text_init(&t, to, sizeof(rama_cap_run.path));
-		rama_text_put(&t, rama_cap_run.path, (size_t)(root - rama_cap_run.path) + 1);
-		rama_text_str(&t, job);
+		rama_config_text_init(&t, to, sizeof(rama_cap_run.path));
+		rama_config_text_put(&t, rama_cap_run.path, (size_t)(root - rama_cap_run.path) + 1);
+		rama_config_text_str(&t, job);
 		dir = t.cut ? -1 : rama_cap_place_make(to);
 		if (dir < 0)
 			return false;
-		rama_text_str(&t, slash);
+		rama_config_text_str(&t, slash);
 		if (!t.cut)
 			rc = rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)rama_cap_run.path, dir,
 				       (long)slash + 1, 1 /* RENAME_NOREPLACE */, 0);
@@ -54,27 +54,27 @@ bool rama_cap_move_segment(const char *job)
 
 void rama_cap_join_job(const char *job, int64_t jobid)
 {
-	struct rama_text t;
+	struct rama_config_text t;
 
 	if (!rama_cap_move_segment(job))
 		return;
-	rama_text_init(&t, rama_cap_run.id->job, sizeof(rama_cap_run.id->job));
-	rama_text_str(&t, job);
+	rama_config_text_init(&t, rama_cap_run.id->job, sizeof(rama_cap_run.id->job));
+	rama_config_text_str(&t, job);
 	memcpy(rama_cap_run.job, rama_cap_run.id->job, sizeof(rama_cap_run.job));
 	rama_cap_run.id->jobid = rama_cap_run.job_pid = jobid;
 }
 
 /* <host>.<pid>.<k>.seg: k counts the programs that this process became one after the other. `make` is tried until the
  * name is not taken. */
-static long name_file(struct rama_text *t, long (*make)(int dir, int fd), int dir, int fd)
+static long name_file(struct rama_config_text *t, long (*make)(int dir, int fd), int dir, int fd)
 {
 	size_t stem = t->len;
 	long rc = -EEXIST;
 
 	for (unsigned k = 0; k < 10000 && rc == -EEXIST; k++) {
 		t->len = stem;
-		rama_text_u64(t, k);
-		rama_text_str(t, ".seg");
+		rama_config_text_u64(t, k);
+		rama_config_text_str(t, ".seg");
 		rc = t->cut ? -ENAMETOOLONG : make(dir, fd);
 	}
 	return rc;
@@ -91,11 +91,11 @@ static long make_file(int dir, int unused)
 static long link_file(int dir, int fd)
 {
 	char proc[32];
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, proc, sizeof(proc));
-	rama_text_str(&t, "/proc/self/fd/");
-	rama_text_i64(&t, fd);
+	rama_config_text_init(&t, proc, sizeof(proc));
+	rama_config_text_str(&t, "/proc/self/fd/");
+	rama_config_text_i64(&t, fd);
 	return rama_cap_sys6(SYS_linkat, AT_FDCWD, (long)proc, dir,
 			 (long)strrchr(rama_cap_run.path, '/') + 1, AT_SYMLINK_FOLLOW, 0);
 }
@@ -103,18 +103,18 @@ static long link_file(int dir, int fd)
 /* The file has no name until it is complete, so that nobody ever finds half of one; where the
  * file system cannot do that, it is made under its name. *named: the second. t: the path of its
  * directory, then of the file without its end. */
-static int create_file(int dir, struct rama_text *t, bool *named)
+static int create_file(int dir, struct rama_config_text *t, bool *named)
 {
 	int fd = (int)rama_cap_sys6(SYS_openat, dir, (long)".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600, 0,
 				0);
 
 	*named = fd < 0;
 	t->room = sizeof(rama_cap_run.path);
-	rama_text_str(t, "/");
-	rama_text_str(t, rama_cap_run.id->host);
-	rama_text_str(t, ".");
-	rama_text_i64(t, rama_cap_run.pid);
-	rama_text_str(t, ".");
+	rama_config_text_str(t, "/");
+	rama_config_text_str(t, rama_cap_run.id->host);
+	rama_config_text_str(t, ".");
+	rama_config_text_i64(t, rama_cap_run.pid);
+	rama_config_text_str(t, ".");
 	return *named ? (int)name_file(t, make_file, dir, -1) : fd;
 }
 
@@ -124,7 +124,7 @@ static int create_file(int dir, struct rama_text *t, bool *named)
  * catch-all */
 static uint32_t records(unsigned module)
 {
-	uint32_t n = rama_settings_records(rama_cap_run.settings, module);
+	uint32_t n = rama_config_settings_records(rama_cap_run.settings, module);
 
 	return (n > 1 << 30 ? 1 << 30 : n) + 1;
 }
@@ -147,8 +147,8 @@ static uint64_t power_below(uint64_t n, uint64_t from)
  * little for anything. */
 static bool divide(uint64_t len[RAMA_SEG_AREAS], uint64_t room)
 {
-	const struct rama_settings *s = rama_cap_run.settings;
-	uint64_t trace = rama_settings_trace_memory(s), memory = s->memory;
+	const struct rama_config_settings *s = rama_cap_run.settings;
+	uint64_t trace = rama_config_settings_trace_memory(s), memory = s->memory;
 	const uint64_t block = RAMA_CAP_LANE_BLOCK * RAMA_CAP_LANE;
 
 	memory = rama_cap_memory_share(memory < RAMA_CAP_FIRST ? RAMA_CAP_FIRST
@@ -174,7 +174,7 @@ static bool divide(uint64_t len[RAMA_SEG_AREAS], uint64_t room)
 
 static void plan_records(struct rama_seg_header *h, uint64_t *memory)
 {
-	const struct rama_settings *s = rama_cap_run.settings;
+	const struct rama_config_settings *s = rama_cap_run.settings;
 	uint64_t chunk = RAMA_CAP_POOL;
 
 	while (*memory / chunk > RAMA_SEG_POOL_CHUNKS && chunk < 1u << 30)
@@ -239,7 +239,7 @@ static void set_limits(void)
 	struct rama_seg_state *s = rama_cap_run.state;
 	const struct rama_seg_area_get *a = rama_cap_run.head->area;
 
-	s->chunks_limit = rama_settings_trace_memory(rama_cap_run.settings) / RAMA_SEG_CHUNK;
+	s->chunks_limit = rama_config_settings_trace_memory(rama_cap_run.settings) / RAMA_SEG_CHUNK;
 	if (s->chunks_limit == 0)
 		s->chunks_limit = (2 << 20) / RAMA_SEG_CHUNK;
 	s->chunks_limit = least(s->chunks_limit, a[RAMA_SEG_AREA_EVENTS].len / RAMA_SEG_CHUNK);
@@ -313,10 +313,10 @@ static void fill_segment(struct rama_seg_ticks clock)
 	rama_cap_run.hz = clock.hz;
 	rama_cap_run.id->clock = clock;
 	rama_cap_run.heat_width = (uint64_t)(clock.hz / 10);
-	rama_cap_run.heat = rama_settings_module(rama_cap_run.settings, RAMA_MOD_HEATMAP);
-	if (!rama_settings_module(rama_cap_run.settings, RAMA_MOD_PROCESS))
+	rama_cap_run.heat = rama_config_settings_module(rama_cap_run.settings, RAMA_MOD_HEATMAP);
+	if (!rama_config_settings_module(rama_cap_run.settings, RAMA_MOD_PROCESS))
 		rama_cap_run.id->flags |= RAMA_SEG_NO_PROCESS;
-	if (!rama_settings_module(rama_cap_run.settings, RAMA_MOD_EXTRA))
+	if (!rama_config_settings_module(rama_cap_run.settings, RAMA_MOD_EXTRA))
 		rama_cap_run.id->flags |= RAMA_SEG_NO_EXTRA;
 	set_limits();
 	rama_cap_run.control->trace = rama_cap_run.id->trace;
@@ -330,7 +330,7 @@ static void fill_segment(struct rama_seg_ticks clock)
 
 /* In this directory; -ENOENT: it was removed meanwhile, with the last segment of another
  * process. */
-static long make_in(int dir, struct rama_text *t, struct rama_seg_identity *id,
+static long make_in(int dir, struct rama_config_text *t, struct rama_seg_identity *id,
 		    const struct rama_seg_ticks *clock)
 {
 	bool named, ok;
@@ -366,7 +366,7 @@ static void leave_dir(size_t len)
 /* The first place that has room. */
 static bool make_file_somewhere(struct rama_seg_identity *id, const struct rama_seg_ticks *clock)
 {
-	struct rama_text t;
+	struct rama_config_text t;
 	bool more = true;
 
 	for (unsigned i = 0; more; i++) {
@@ -375,7 +375,7 @@ static bool make_file_somewhere(struct rama_seg_identity *id, const struct rama_
 		for (unsigned k = 0; more && k < 3 && rc == -ENOENT; k++) {
 			int dir;
 
-			rama_text_init(&t, rama_cap_run.path, sizeof(rama_cap_run.path) - 256);
+			rama_config_text_init(&t, rama_cap_run.path, sizeof(rama_cap_run.path) - 256);
 			rama_cap_run.id = id;
 			more = rama_cap_place_open(i, id->job, &t, &dir);
 			if (!more || dir < 0)
@@ -425,7 +425,7 @@ bool rama_cap_create_segment(void)
 	bool first = !rama_cap_run.settings;
 
 	if (first) {
-		rama_cap_run.settings = rama_cap_memory_own(sizeof(struct rama_settings));
+		rama_cap_run.settings = rama_cap_memory_own(sizeof(struct rama_config_settings));
 		if (!rama_cap_run.settings)
 			return false;
 		rama_cap_choose_clock();

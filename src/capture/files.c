@@ -10,7 +10,7 @@
 
 bool rama_cap_observes(unsigned module, const char *text, size_t len)
 {
-	return rama_settings_observes(rama_cap_run.settings, module, text, len);
+	return rama_config_settings_observes(rama_cap_run.settings, module, text, len);
 }
 
 /* ---- slots --------------------------------------------------------------------------------------------- */
@@ -137,15 +137,15 @@ static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t mor
 /* Is there room for one more record, if the user has said how much memory all may take? First come, first served. */
 static bool fits(unsigned kind)
 {
-	uint64_t most = rama_settings_pool(rama_cap_run.settings), used;
+	uint64_t most = rama_config_settings_pool(rama_cap_run.settings), used;
 
 	if (most == UINT64_MAX)
 		return true;
-	used = rama_settings_record(kinds[kind].module);
+	used = rama_config_settings_record(kinds[kind].module);
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
 		if (rama_cap_run.state->slots_used[k] > 1) /* the first one is the catch-all */
 			used += (uint64_t)(rama_cap_run.state->slots_used[k] - 1) *
-				rama_settings_record(kinds[k].module);
+				rama_config_settings_record(kinds[k].module);
 	return used <= most;
 }
 
@@ -271,7 +271,7 @@ static bool anybody_observes(const char *text, size_t len)
 {
 	if (rama_cap_observes(RAMA_MOD_POSIX, text, len))
 		return true;
-	if (rama_settings_module(rama_cap_run.settings, RAMA_MOD_POSIX) &&
+	if (rama_config_settings_module(rama_cap_run.settings, RAMA_MOD_POSIX) &&
 	    rama_cap_run.settings->n_rules == 0)
 		return false;
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
@@ -289,12 +289,12 @@ static long clean_below(struct rama_cap_thread *t, int dirfd, const char *path, 
 
 	if (e && e->posix == RAMA_CAP_NO_FILE && e->name == 0) {
 		text = rama_cap_run.settings->n_rules > 0 ? link_of(dirfd, t->scratch) : NULL;
-		return text ? rama_path_clean(to, PATH_MAX, text, path) : 0;
+		return text ? rama_config_path_clean(to, PATH_MAX, text, path) : 0;
 	}
 	dir = rama_cap_fd_name(t, dirfd);
 	if (!dir || dir == rama_cap_name_at(1))
 		return 0;
-	return rama_path_clean_at(to, PATH_MAX, dir->text, path);
+	return rama_config_path_clean_at(to, PATH_MAX, dir->text, path);
 }
 
 const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *path, size_t *len)
@@ -305,10 +305,10 @@ const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *pat
 	if (!path)
 		return NULL;
 	if (path[0] == '/' || path[0] == '\0') {
-		n = rama_path_clean(to, PATH_MAX, "", path);
+		n = rama_config_path_clean(to, PATH_MAX, "", path);
 	} else if (dirfd == AT_FDCWD) {
 		const char *here = cwd(t, base);
-		n = here ? rama_path_clean(to, PATH_MAX, here, path) : 0;
+		n = here ? rama_config_path_clean(to, PATH_MAX, here, path) : 0;
 	} else {
 		n = clean_below(t, dirfd, path, to);
 	}
@@ -326,20 +326,20 @@ const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *pat
 
 /* ---- mounts: matched by path; the block size is asked once per mount -------------------------------------- */
 
-static struct rama_mounts mounts;
+static struct rama_config_mounts mounts;
 
 static void read_mounts(void)
 {
 	static char text[65536];
 	size_t n = rama_cap_sys_slurp("/proc/self/mounts", text, sizeof(text));
 
-	rama_mounts_parse(&mounts, text, n);
-	rama_mounts_encode(&mounts, rama_cap_run.id->mounts, sizeof(rama_cap_run.id->mounts));
+	rama_config_mounts_parse(&mounts, text, n);
+	rama_config_mounts_encode(&mounts, rama_cap_run.id->mounts, sizeof(rama_cap_run.id->mounts));
 }
 
 void rama_cap_mounts_again(void)
 {
-	rama_mounts_encode(&mounts, rama_cap_run.id->mounts, sizeof(rama_cap_run.id->mounts));
+	rama_config_mounts_encode(&mounts, rama_cap_run.id->mounts, sizeof(rama_cap_run.id->mounts));
 }
 
 /* the caller holds the lock */
@@ -358,7 +358,7 @@ bool rama_cap_file_is_on(const char *path, size_t len, const char *type)
 	if (!rama_cap_lock(t, &rama_cap_run.mount_lock))
 		return false;
 	know_mounts();
-	bool is = rama_mounts_is_on(&mounts, path, len, type);
+	bool is = rama_config_mounts_is_on(&mounts, path, len, type);
 	rama_cap_unlock(t, &rama_cap_run.mount_lock);
 	return is;
 }
@@ -381,10 +381,10 @@ int64_t rama_cap_file_alignment(const char *path, size_t len)
 	if (!rama_cap_lock(t, &rama_cap_run.mount_lock))
 		return -1;
 	know_mounts();
-	int i = rama_mounts_find(&mounts, path, len);
+	int i = rama_config_mounts_find(&mounts, path, len);
 	if (i >= 0) {
 		if (mounts.mount[i].block == 0)
-			mounts.mount[i].block = block_size(rama_mount_path(&mounts, (unsigned)i));
+			mounts.mount[i].block = block_size(rama_config_mount_path(&mounts, (unsigned)i));
 		block = mounts.mount[i].block;
 	}
 	rama_cap_unlock(t, &rama_cap_run.mount_lock);

@@ -111,12 +111,12 @@ static int write_all(int fd)
 	return rc;
 }
 
-static void describe(struct rama_logname *n)
+static void describe(struct rama_config_logname *n)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	*n = (struct rama_logname){ .user = rama_cap_variable("LOGNAME"),
+	*n = (struct rama_config_logname){ .user = rama_cap_variable("LOGNAME"),
 				    .uid = (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0),
 				    .exe = rama_cap_run.id->exe,
 				    .jobid = rama_cap_run.id->jobid,
@@ -128,20 +128,20 @@ static void describe(struct rama_logname *n)
 }
 
 /* the directory the log goes to, with a slash; false: there is none */
-static bool folder(struct rama_text *t, const struct rama_logname *n)
+static bool folder(struct rama_config_text *t, const struct rama_config_logname *n)
 {
-	const struct rama_settings *s = rama_cap_run.settings;
+	const struct rama_config_settings *s = rama_cap_run.settings;
 
 	if (s->log_dir[0]) {
-		rama_text_str(t, s->log_dir);
+		rama_config_text_str(t, s->log_dir);
 	} else if (s->log_path[0]) {
-		t->len = rama_logname_folder(t->p, t->room, s->log_path, &n->start);
+		t->len = rama_config_logname_folder(t->p, t->room, s->log_path, &n->start);
 		if (t->len == 0)
 			return false;
 	} else {
-		rama_text_str(t, rama_cap_run.start_dir);
+		rama_config_text_str(t, rama_cap_run.start_dir);
 	}
-	rama_text_str(t, "/");
+	rama_config_text_str(t, "/");
 	return !t->cut;
 }
 
@@ -149,18 +149,18 @@ static bool folder(struct rama_text *t, const struct rama_logname *n)
 static bool write_named(void)
 {
 	static char partial[4096];
-	struct rama_logname n;
-	struct rama_text t;
+	struct rama_config_logname n;
+	struct rama_config_text t;
 
 	describe(&n);
-	rama_text_init(&t, partial, sizeof(partial));
-	if (!folder(&t, &n) || t.len + 2 * RAMA_LOGNAME_MOST > sizeof(partial)) {
+	rama_config_text_init(&t, partial, sizeof(partial));
+	if (!folder(&t, &n) || t.len + 2 * RAMA_CONFIG_LOGNAME_MOST > sizeof(partial)) {
 		failure = ENAMETOOLONG;
 		return false;
 	}
 	memcpy(log_path, partial, t.len + 1); /* if it fails, that is where */
 	size_t stem = t.len;
-	rama_logname_partial(partial + stem, sizeof(partial) - stem, &n);
+	rama_config_logname_partial(partial + stem, sizeof(partial) - stem, &n);
 	int fd = rama_cap_sys_open(partial, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
 	if (fd < 0) {
 		failure = -fd;
@@ -169,7 +169,7 @@ static bool write_named(void)
 	int rc = write_all(fd);
 	rama_cap_sys_close(fd);
 	memcpy(log_path, partial, stem);
-	rama_logname_final(log_path + stem, sizeof(log_path) - stem, &n, 0);
+	rama_config_logname_final(log_path + stem, sizeof(log_path) - stem, &n, 0);
 	if (rc == 0 && rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD, (long)log_path,
 				 1 /* RENAME_NOREPLACE */, 0) != 0)
 		rc = (int)rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD,
@@ -183,10 +183,10 @@ static bool write_named(void)
 static bool write_given(const char *path)
 {
 	int fd = rama_cap_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, log_path, sizeof(log_path));
-	rama_text_str(&t, path);
+	rama_config_text_init(&t, log_path, sizeof(log_path));
+	rama_config_text_str(&t, path);
 	if (fd < 0) {
 		failure = -fd;
 		return false;
@@ -201,18 +201,18 @@ static bool write_given(const char *path)
 bool rama_cap_log_path(char *to, size_t size)
 {
 	const char *given = rama_cap_run.settings->log_file;
-	struct rama_logname n;
-	struct rama_text t;
+	struct rama_config_logname n;
+	struct rama_config_text t;
 
-	rama_text_init(&t, to, size);
+	rama_config_text_init(&t, to, size);
 	if (given[0]) {
-		rama_text_str(&t, given);
+		rama_config_text_str(&t, given);
 		return !t.cut;
 	}
 	describe(&n);
-	if (!folder(&t, &n) || t.len + RAMA_LOGNAME_MOST > size)
+	if (!folder(&t, &n) || t.len + RAMA_CONFIG_LOGNAME_MOST > size)
 		return false;
-	rama_logname_final(to + t.len, size - t.len, &n, 0);
+	rama_config_logname_final(to + t.len, size - t.len, &n, 0);
 	return true;
 }
 
@@ -238,11 +238,11 @@ bool rama_cap_write_log(void)
 static bool is_watched(size_t len)
 {
 	static char path[4096];
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, path, sizeof(path));
-	rama_text_put(&t, rama_cap_run.path, len);
-	rama_text_str(&t, "/.agent");
+	rama_config_text_init(&t, path, sizeof(path));
+	rama_config_text_put(&t, rama_cap_run.path, len);
+	rama_config_text_str(&t, "/.agent");
 	int fd = t.cut ? -1 : rama_cap_sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
 		return false;

@@ -159,20 +159,20 @@ static const char *lookup(void *ctx, const char *name)
 
 void rama_cap_read_settings(void)
 {
-	struct rama_settings *s = rama_cap_run.settings;
-	const char *config = rama_settings_config(lookup, NULL);
+	struct rama_config_settings *s = rama_cap_run.settings;
+	const char *config = rama_config_settings_config(lookup, NULL);
 	static char text[32768];
 
-	rama_settings_init(s);
+	rama_config_settings_init(s);
 	if (config && config[0])
-		rama_settings_file(s, text, rama_cap_sys_slurp(config, text, sizeof(text)));
-	rama_settings_env(s, lookup, NULL);
+		rama_config_settings_file(s, text, rama_cap_sys_slurp(config, text, sizeof(text)));
+	rama_config_settings_env(s, lookup, NULL);
 }
 
 static void describe(struct rama_seg_identity *id)
 {
-	const struct rama_settings *s = rama_cap_run.settings;
-	struct rama_jobid job;
+	const struct rama_config_settings *s = rama_cap_run.settings;
+	struct rama_config_jobid job;
 	struct {
 		char sysname[65], nodename[65], release[65], version[65], machine[65], domain[65];
 	} host;
@@ -195,7 +195,7 @@ static void describe(struct rama_seg_identity *id)
 #endif
 	if (s->has_jobid)
 		id->jobid = s->jobid;
-	else if (rama_jobid_find(&job, s->jobid_variable, lookup, NULL))
+	else if (rama_config_jobid_find(&job, s->jobid_variable, lookup, NULL))
 		id->jobid = job.id;
 	else if (rama_cap_run.job_pid)
 		id->jobid = rama_cap_run.job_pid;
@@ -206,11 +206,11 @@ static void describe(struct rama_seg_identity *id)
 	id->mem_align = s->mem_align;
 	id->small_trigger = s->small_trigger;
 	id->unaligned_trigger = s->unaligned_trigger;
-	if (rama_settings_module(s, RAMA_MOD_DXT_POSIX))
+	if (rama_config_settings_module(s, RAMA_MOD_DXT_POSIX))
 		id->trace |= 1 << RAMA_SEG_LAYER_POSIX;
-	if (rama_settings_module(s, RAMA_MOD_DXT_STDIO))
+	if (rama_config_settings_module(s, RAMA_MOD_DXT_STDIO))
 		id->trace |= 1 << RAMA_SEG_LAYER_STDIO;
-	if (rama_settings_module(s, RAMA_MOD_DXT_MPIIO))
+	if (rama_config_settings_module(s, RAMA_MOD_DXT_MPIIO))
 		id->trace |= 1 << RAMA_SEG_LAYER_MPIIO | 1 << RAMA_SEG_LAYER_H5D | 1 << RAMA_SEG_LAYER_PNETCDF;
 	put(id->tag, sizeof(id->tag), s->live_tag);
 	read_command(id);
@@ -220,21 +220,21 @@ bool rama_cap_wanted(const struct rama_seg_identity *id)
 {
 	size_t n = strcspn(id->command, " ");
 
-	return rama_settings_app(rama_cap_run.settings, id->command, n);
+	return rama_config_settings_app(rama_cap_run.settings, id->command, n);
 }
 
 static void name_job(struct rama_seg_identity *id)
 {
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, id->job, sizeof(id->job));
+	rama_config_text_init(&t, id->job, sizeof(id->job));
 	if (rama_cap_run.settings->job[0]) {
-		rama_text_str(&t, rama_cap_run.settings->job);
+		rama_config_text_str(&t, rama_cap_run.settings->job);
 	} else if (rama_cap_run.job[0]) {
-		rama_text_str(&t, rama_cap_run.job);
+		rama_config_text_str(&t, rama_cap_run.job);
 	} else {
-		rama_text_str(&t, "bare.");
-		rama_text_i64(&t, id->jobid);
+		rama_config_text_str(&t, "bare.");
+		rama_config_text_i64(&t, id->jobid);
 	}
 	for (char *p = id->job; *p; p++)
 		if (*p == '/' || (*p == '.' && p == id->job))
@@ -244,21 +244,21 @@ static void name_job(struct rama_seg_identity *id)
 /* A forked process is of its family's job; the program that it becomes knows nothing of that family. */
 bool rama_cap_hand_on(void)
 {
-	const struct rama_settings *s = rama_cap_run.settings;
+	const struct rama_config_settings *s = rama_cap_run.settings;
 	char name[sizeof(rama_cap_run.job)];
-	struct rama_jobid job;
-	struct rama_text t;
+	struct rama_config_jobid job;
+	struct rama_config_text t;
 
 	if (rama_cap_run.unlinked || !rama_cap_run.path[0] || rama_cap_run.job[0] ||
 	    (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0) != rama_cap_run.euid ||
 	    rama_cap_before_count() + 1 >= RAMA_CAP_BEFORE_MOST)
 		return false;
 	if (s->has_jobid || rama_cap_run.id->jobid == rama_cap_run.pid ||
-	    rama_jobid_find(&job, s->jobid_variable, lookup, NULL))
+	    rama_config_jobid_find(&job, s->jobid_variable, lookup, NULL))
 		return true;
-	rama_text_init(&t, name, sizeof(name));
-	rama_text_str(&t, "bare.");
-	rama_text_i64(&t, rama_cap_run.pid);
+	rama_config_text_init(&t, name, sizeof(name));
+	rama_config_text_str(&t, "bare.");
+	rama_config_text_i64(&t, rama_cap_run.pid);
 	return rama_cap_move_segment(name);
 }
 

@@ -121,11 +121,11 @@ void rama_cap_launch_count(enum rama_unseen why, const char *path)
 static __attribute__((noinline)) void count_descriptor(enum rama_unseen why, int fd)
 {
 	char proc[40], path[1024];
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, proc, sizeof(proc));
-	rama_text_str(&t, "/proc/self/fd/");
-	rama_text_i64(&t, fd);
+	rama_config_text_init(&t, proc, sizeof(proc));
+	rama_config_text_str(&t, "/proc/self/fd/");
+	rama_config_text_i64(&t, fd);
 	long n =
 		rama_cap_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)path, sizeof(path) - 1, 0, 0);
 	path[n > 0 ? n : 0] = '\0';
@@ -197,11 +197,11 @@ static void change(struct rama_cap_launched *l, const char *list, const char *fi
 	if (*value)
 		to[k++] = text;
 	if (first) {
-		struct rama_text t;
+		struct rama_config_text t;
 
-		rama_text_init(&t, text + room, sizeof(RUNTIME) + RAMA_ELF_NAME + 1);
-		rama_text_str(&t, RUNTIME "=");
-		rama_text_str(&t, first);
+		rama_config_text_init(&t, text + room, sizeof(RUNTIME) + RAMA_ELF_NAME + 1);
+		rama_config_text_str(&t, RUNTIME "=");
+		rama_config_text_str(&t, first);
 		to[k++] = text + room;
 	}
 	to[k] = NULL;
@@ -215,15 +215,15 @@ static void change(struct rama_cap_launched *l, const char *list, const char *fi
 static bool is_shut_out(void)
 {
 	char dir[4096];
-	struct rama_text t;
+	struct rama_config_text t;
 
 	if (rama_cap_run.bare || !rama_cap_run.settings ||
 	    (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0) == rama_cap_run.euid)
 		return false;
-	rama_text_init(&t, dir, sizeof(dir));
-	rama_text_str(&t, rama_cap_run.settings->dir);
-	rama_text_str(&t, "/");
-	rama_text_str(&t, rama_cap_run.settings->job);
+	rama_config_text_init(&t, dir, sizeof(dir));
+	rama_config_text_str(&t, rama_cap_run.settings->dir);
+	rama_config_text_str(&t, "/");
+	rama_config_text_str(&t, rama_cap_run.settings->job);
 	return !t.cut && rama_cap_sys3(SYS_faccessat, AT_FDCWD, dir, W_OK | X_OK) == -EACCES;
 }
 
@@ -285,7 +285,7 @@ static bool takes_along(const struct rama_cap_launched *l, const struct rama_cap
 	       !value_of(envp, "DARSHAN_DISABLE") && !value_of(envp, "IORAMA_JOB") &&
 	       is_same(value_of(envp, "IORAMA_DIR"), rama_cap_variable("IORAMA_DIR")) &&
 	       is_same(value_of(envp, "TMPDIR"), rama_cap_variable("TMPDIR")) &&
-	       rama_settings_app(rama_cap_run.settings, name, strcspn(name, " "));
+	       rama_config_settings_app(rama_cap_run.settings, name, strcspn(name, " "));
 }
 
 void rama_cap_launch_plan(struct rama_cap_launched *l, const struct rama_cap_launch_what *w, char *const *envp,
@@ -356,11 +356,11 @@ void rama_cap_launch_init(void)
 
 #ifndef RAMA_STATIC_WRAP
 	Dl_info info;
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, own_path, sizeof(own_path));
+	rama_config_text_init(&t, own_path, sizeof(own_path));
 	if (dladdr(&rama_cap_run, &info) && info.dli_fname)
-		rama_text_str(&t, info.dli_fname);
+		rama_config_text_str(&t, info.dli_fname);
 #endif
 	if (!environ)
 		return;

@@ -147,7 +147,7 @@ static int make_other(int base, char name[RAMA_SEG_PLACE_NAME])
 }
 
 /* BASE/iorama-UID, or another where that is somebody else's. `path` gets its path. */
-static int user_dir(const char *base, struct rama_text *path)
+static int user_dir(const char *base, struct rama_config_text *path)
 {
 	char name[RAMA_SEG_PLACE_NAME];
 	int at = open_base(base), fd;
@@ -161,9 +161,9 @@ static int user_dir(const char *base, struct rama_text *path)
 	if (fd == -ENOENT)
 		fd = make_other(at, name);
 	rama_cap_sys_close(at);
-	rama_text_str(path, base);
-	rama_text_str(path, "/");
-	rama_text_str(path, name);
+	rama_config_text_str(path, base);
+	rama_config_text_str(path, "/");
+	rama_config_text_str(path, name);
 	return fd;
 }
 
@@ -176,12 +176,12 @@ static bool is_elsewhere(void)
 }
 
 /* The directory of the job in a place, -1: this one cannot be used. */
-static int job_dir(int root, struct rama_text *path, const char *job)
+static int job_dir(int root, struct rama_config_text *path, const char *job)
 {
 	int fd = -1;
 
-	rama_text_str(path, "/");
-	rama_text_str(path, job);
+	rama_config_text_str(path, "/");
+	rama_config_text_str(path, job);
 	if (root >= 0 && !path->cut)
 		fd = make_own(root, job);
 	if (root >= 0)
@@ -189,25 +189,25 @@ static int job_dir(int root, struct rama_text *path, const char *job)
 	return fd;
 }
 
-static int given_dir(struct rama_text *path, const char *job)
+static int given_dir(struct rama_config_text *path, const char *job)
 {
-	rama_text_str(path, rama_cap_run.settings->dir);
+	rama_config_text_str(path, rama_cap_run.settings->dir);
 	return job_dir(make_own(AT_FDCWD, path->p), path, job);
 }
 
 /* one that `iorama run` has made */
-static int spare_dir(struct rama_text *path, unsigned i)
+static int spare_dir(struct rama_config_text *path, unsigned i)
 {
 	const struct rama_seg_tally *t = rama_cap_run.tally;
 
 	if (!t || i >= RAMA_SEG_SPARES || t->spare[i][0] != '/' ||
 	    !memchr(t->spare[i], '\0', sizeof(t->spare[i])))
 		return -1;
-	rama_text_str(path, t->spare[i]);
+	rama_config_text_str(path, t->spare[i]);
 	return path->cut ? -1 : open_own(AT_FDCWD, path->p);
 }
 
-bool rama_cap_place_open(unsigned i, const char *job, struct rama_text *path, int *fd)
+bool rama_cap_place_open(unsigned i, const char *job, struct rama_config_text *path, int *fd)
 {
 	bool given = rama_cap_run.settings->dir[0] != '\0';
 	const char *base;
@@ -390,13 +390,13 @@ void rama_cap_unwritten(long error, const char *where)
 {
 	static char root[sizeof(rama_cap_run.path)];
 	struct rama_seg_unwritten *u;
-	struct rama_text t;
+	struct rama_config_text t;
 	struct timespec now;
 	char *slash;
 	int fd;
 
-	rama_text_init(&t, root, sizeof(root));
-	rama_text_str(&t, rama_cap_run.path);
+	rama_config_text_init(&t, root, sizeof(root));
+	rama_config_text_str(&t, rama_cap_run.path);
 	for (unsigned i = 0; i < 2; i++) { /* the file, the job */
 		slash = strrchr(root, '/');
 		if (!slash)
@@ -411,8 +411,8 @@ void rama_cap_unwritten(long error, const char *where)
 	if (!u)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
-	rama_text_init(&t, u->where, sizeof(u->where));
-	rama_text_str(&t, where);
+	rama_config_text_init(&t, u->where, sizeof(u->where));
+	rama_config_text_str(&t, where);
 	u->version = 1;
 	u->error = (int32_t)error;
 	u->when = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

@@ -12,7 +12,7 @@
 
 /* The directory of the job in the i-th place: a descriptor to close, and its path; -1: this one is
  * of no use. false: there are no more places. */
-bool rama_cap_place_open(unsigned i, const char *job, struct rama_text *path, int *fd);
+bool rama_cap_place_open(unsigned i, const char *job, struct rama_config_text *path, int *fd);
 
 /* A directory of this path that is ours alone, made if need be: a descriptor, or a negative errno.
  */

@@ -151,7 +151,7 @@ struct rama_cap_run {
 	bool forked, bare, ended;
 	bool unlinked; /* the segment has no name any more */
 	bool logged;   /* what was recorded up to MPI_Finalize is in a log already */
-	struct rama_settings *settings;
+	struct rama_config_settings *settings;
 	unsigned char *pool[RAMA_SEG_POOL_CHUNKS]; /* chunks of records that were handed out */
 	char cwd[4096];
 	char path[4096];		  /* of the segment; "": it has no file */

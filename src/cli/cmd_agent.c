@@ -166,7 +166,7 @@ static uint64_t size_of(struct command *c, enum rama_option_id option, uint64_t 
 
 	if (text == NULL)
 		return otherwise;
-	if (!rama_piece_size((struct rama_piece){ text, strlen(text) }, &v) || v < least)
+	if (!rama_config_piece_size((struct rama_config_piece){ text, strlen(text) }, &v) || v < least)
 		rama_cli_opts_usage(&c->o, "'%s' is no size: 512M, 4G, at least 256K", text);
 	return v;
 }

@@ -53,7 +53,7 @@ static void size_condition(struct command *c)
 
 	if (text == NULL)
 		return;
-	if (!rama_piece_size((struct rama_piece){ text, strlen(text) }, &bytes) ||
+	if (!rama_config_piece_size((struct rama_config_piece){ text, strlen(text) }, &bytes) ||
 	    bytes > INT64_MAX)
 		rama_cli_opts_usage(&c->o,
 				"--min-bytes is a size such as 4096, 64KiB or 1.5GiB, not '%s'",

@@ -240,7 +240,7 @@ static void parse(struct live *l, int argc, char **argv)
 	layers = rama_cli_opts_value(&l->o, RAMA_OPT_live_layers);
 	if (!l->change && (layers != NULL || l->trace))
 		rama_cli_opts_usage(&l->o, "say on or off first");
-	if (!rama_settings_layers(layers != NULL ? layers : "all",
+	if (!rama_config_settings_layers(layers != NULL ? layers : "all",
 				  layers != NULL ? strlen(layers) : 3, &l->layers) ||
 	    l->layers == 0)
 		rama_cli_opts_usage(&l->o,

@@ -73,7 +73,7 @@ static void find_jobid(struct run *r)
 {
 	const char *text = rama_cli_opts_value(&r->o, RAMA_OPT_run_jobid);
 	const char *named = getenv("DARSHAN_JOBID");
-	struct rama_jobid job;
+	struct rama_config_jobid job;
 	char *end;
 
 	r->jobid = getpid();
@@ -82,7 +82,7 @@ static void find_jobid(struct run *r)
 		r->jobid = strtoll(text, &end, 10);
 		if (*text == '\0' || *end != '\0' || errno != 0 || r->jobid < 0)
 			rama_cli_opts_usage(&r->o, "--job-id takes a number, not '%s'", text);
-	} else if (rama_jobid_find(&job, named != NULL ? named : "", look, NULL)) {
+	} else if (rama_config_jobid_find(&job, named != NULL ? named : "", look, NULL)) {
 		r->jobid = job.id;
 	}
 }

@@ -21,11 +21,11 @@ static const struct scheduler {
 
 static void copy(char *to, size_t room, const char *s)
 {
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, to, room);
+	rama_config_text_init(&t, to, room);
 	if (s != NULL)
-		rama_text_str(&t, s);
+		rama_config_text_str(&t, s);
 }
 
 /* Base 58 as Flux writes it, behind the letter f or its curly sister. false: it is something else */
@@ -59,13 +59,13 @@ static int64_t hashed(const char *s)
 
 static bool parse(const char *s, enum form form, int64_t *id)
 {
-	struct rama_piece w = { s, strlen(s) };
+	struct rama_config_piece w = { s, strlen(s) };
 	uint64_t v;
 	size_t n;
 
 	if (w.n == 0)
 		return false;
-	n = rama_piece_integer(w, id);
+	n = rama_config_piece_integer(w, id);
 	if (form == FORM_NUMBER)
 		return n > 0;
 	if (form == FORM_F58 && n == w.n)
@@ -78,19 +78,19 @@ static bool parse(const char *s, enum form form, int64_t *id)
 }
 
 /* the variable that the user named: read as Darshan reads it, into 32 bits */
-static bool from_named(struct rama_jobid *job, const char *value)
+static bool from_named(struct rama_config_jobid *job, const char *value)
 {
-	struct rama_piece w = { value, value != NULL ? strlen(value) : 0 };
+	struct rama_config_piece w = { value, value != NULL ? strlen(value) : 0 };
 	int64_t v;
 
-	if (rama_piece_integer(w, &v) == 0)
+	if (rama_config_piece_integer(w, &v) == 0)
 		return false;
-	*job = (struct rama_jobid){ .id = (int32_t)v, .scheduler = "" };
+	*job = (struct rama_config_jobid){ .id = (int32_t)v, .scheduler = "" };
 	copy(job->text, sizeof(job->text), value);
 	return true;
 }
 
-static const char *value_of(const char *name, rama_lookup lookup, void *ctx)
+static const char *value_of(const char *name, rama_config_lookup lookup, void *ctx)
 {
 	const char *value = name[0] != '\0' ? lookup(ctx, name) : NULL;
 
@@ -98,7 +98,7 @@ static const char *value_of(const char *name, rama_lookup lookup, void *ctx)
 	return value != NULL && strcmp(value, "undefined") == 0 ? NULL : value;
 }
 
-bool rama_jobid_find(struct rama_jobid *job, const char *named, rama_lookup lookup, void *ctx)
+bool rama_config_jobid_find(struct rama_config_jobid *job, const char *named, rama_config_lookup lookup, void *ctx)
 {
 	if (named[0] != '\0' && from_named(job, lookup(ctx, named)))
 		return true;
@@ -110,7 +110,7 @@ bool rama_jobid_find(struct rama_jobid *job, const char *named, rama_lookup look
 		if (value == NULL || (sch->needs[0] != '\0' && lookup(ctx, sch->needs) == NULL) ||
 		    !parse(value, sch->form, &id))
 			continue;
-		*job = (struct rama_jobid){ .id = id, .scheduler = sch->name };
+		*job = (struct rama_config_jobid){ .id = id, .scheduler = sch->name };
 		copy(job->text, sizeof(job->text), value);
 		copy(job->task, sizeof(job->task), value_of(sch->task, lookup, ctx));
 		copy(job->step, sizeof(job->step), value_of(sch->step, lookup, ctx));

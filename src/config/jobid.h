@@ -8,7 +8,7 @@
 
 #include "config/settings.h"
 
-struct rama_jobid {
+struct rama_config_jobid {
 	int64_t id;
 	const char *scheduler; /* "slurm"; "" if the variable was named by the user */
 	char text[64];	       /* the id as the batch system writes it */
@@ -18,6 +18,6 @@ struct rama_jobid {
 
 /* `named` is the variable that the user says holds the id (settings.jobid_variable), or "". false: there
  * is no id; the process's own takes its place then. */
-bool rama_jobid_find(struct rama_jobid *job, const char *named, rama_lookup lookup, void *ctx);
+bool rama_config_jobid_find(struct rama_config_jobid *job, const char *named, rama_config_lookup lookup, void *ctx);
 
 #endif

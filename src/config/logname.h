@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <time.h>
 
-#define RAMA_LOGNAME_MOST 256 /* room for any name, with its NUL */
+#define RAMA_CONFIG_LOGNAME_MOST 256 /* room for any name, with its NUL */
 
-struct rama_logname {
+struct rama_config_logname {
 	const char *user; /* of LOGNAME; NULL or "": the number `uid` is taken */
 	uint64_t uid;	  /* effective */
 	const char *exe;  /* the program, with or without its directory */
@@ -19,12 +19,12 @@ struct rama_logname {
 	uint64_t end_us;  /* wall clock at the end, microseconds */
 };
 
-/* Length of the text. Names fit RAMA_LOGNAME_MOST; long names of programs are cut. */
-size_t rama_logname_partial(char *to, size_t room, const struct rama_logname *n);
+/* Length of the text. Names fit RAMA_CONFIG_LOGNAME_MOST; long names of programs are cut. */
+size_t rama_config_logname_partial(char *to, size_t room, const struct rama_config_logname *n);
 /* `seconds` is the time that writing the log took */
-size_t rama_logname_final(char *to, size_t room, const struct rama_logname *n, double seconds);
+size_t rama_config_logname_final(char *to, size_t room, const struct rama_config_logname *n, double seconds);
 
 /* root/year/month/day; 0: it does not fit */
-size_t rama_logname_folder(char *to, size_t room, const char *root, const struct tm *start);
+size_t rama_config_logname_folder(char *to, size_t room, const char *root, const struct tm *start);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define LINE_MOST 256 /* bytes of a mount's line in the log, with its newline */
 
-static bool never_named(struct rama_piece type)
+static bool never_named(struct rama_config_piece type)
 {
 	static const char *const types[] = {
 #define T(type) type,
@@ -16,18 +16,18 @@ static bool never_named(struct rama_piece type)
 	};
 
 	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (rama_piece_is(type, types[i]))
+		if (rama_config_piece_is(type, types[i]))
 			return true;
 	return false;
 }
 
-static struct rama_piece field(struct rama_piece *line)
+static struct rama_config_piece field(struct rama_config_piece *line)
 {
-	struct rama_piece w;
+	struct rama_config_piece w;
 
 	while (line->n > 0 && (*line->p == ' ' || *line->p == '\t'))
 		line->p++, line->n--;
-	w = (struct rama_piece){ line->p, 0 };
+	w = (struct rama_config_piece){ line->p, 0 };
 	while (w.n < line->n && line->p[w.n] != ' ' && line->p[w.n] != '\t')
 		w.n++;
 	line->p += w.n;
@@ -42,9 +42,9 @@ static bool octal(const char *p)
 }
 
 /* a path in which \040 and its like stand for the bytes that would end the field; false: no room */
-static bool unescape(struct rama_mounts *m, struct rama_piece w)
+static bool unescape(struct rama_config_mounts *m, struct rama_config_piece w)
 {
-	for (size_t i = 0; i < w.n && m->used < RAMA_MOUNTS_TEXT; i++) {
+	for (size_t i = 0; i < w.n && m->used < RAMA_CONFIG_MOUNTS_TEXT; i++) {
 		char c = w.p[i];
 
 		if (c == '\\' && i + 3 < w.n && octal(w.p + i + 1)) {
@@ -54,27 +54,27 @@ static bool unescape(struct rama_mounts *m, struct rama_piece w)
 		}
 		m->text[m->used++] = c;
 	}
-	if (m->used == RAMA_MOUNTS_TEXT)
+	if (m->used == RAMA_CONFIG_MOUNTS_TEXT)
 		return false;
 	m->text[m->used++] = '\0';
 	return true;
 }
 
-static bool known(const struct rama_mounts *m, const struct rama_mount_point *new)
+static bool known(const struct rama_config_mounts *m, const struct rama_config_mount_point *new)
 {
 	for (unsigned i = 0; i < m->n; i++)
-		if (strcmp(rama_mount_path(m, i), m->text + new->path) == 0 &&
-		    strcmp(rama_mount_type(m, i), m->text + new->type) == 0)
+		if (strcmp(rama_config_mount_path(m, i), m->text + new->path) == 0 &&
+		    strcmp(rama_config_mount_type(m, i), m->text + new->type) == 0)
 			return true;
 	return false;
 }
 
-static void add(struct rama_mounts *m, struct rama_piece path, struct rama_piece type)
+static void add(struct rama_config_mounts *m, struct rama_config_piece path, struct rama_config_piece type)
 {
 	unsigned used = m->used;
-	struct rama_mount_point new = { .path = (uint16_t)used };
+	struct rama_config_mount_point new = { .path = (uint16_t)used };
 
-	if (m->n == RAMA_MOUNTS)
+	if (m->n == RAMA_CONFIG_MOUNTS)
 		return;
 	if (unescape(m, path)) {
 		new.path_len = (uint16_t)(m->used - used - 1);
@@ -87,20 +87,20 @@ static void add(struct rama_mounts *m, struct rama_piece path, struct rama_piece
 	m->used = used;
 }
 
-void rama_mounts_parse(struct rama_mounts *m, const char *text, size_t len)
+void rama_config_mounts_parse(struct rama_config_mounts *m, const char *text, size_t len)
 {
 	m->n = m->used = 0;
 	/* nfs comes last, so that it is what falls off a full table */
 	for (int nfs = 0; nfs < 2; nfs++) {
-		struct rama_piece rest = { text, len }, line;
+		struct rama_config_piece rest = { text, len }, line;
 
-		while (rama_piece_next(&rest, '\n', &line)) {
-			struct rama_piece path, type;
+		while (rama_config_piece_next(&rest, '\n', &line)) {
+			struct rama_config_piece path, type;
 
 			field(&line); /* the device */
 			path = field(&line);
 			type = field(&line);
-			if (type.n > 0 && rama_piece_is(type, "nfs") == (nfs == 1) &&
+			if (type.n > 0 && rama_config_piece_is(type, "nfs") == (nfs == 1) &&
 			    !never_named(type))
 				add(m, path, type);
 		}
@@ -115,47 +115,47 @@ static bool holds(const char *mount, size_t n, const char *path, size_t len)
 	return n == len || path[n] == '/' || (n > 0 && mount[n - 1] == '/');
 }
 
-int rama_mounts_find(const struct rama_mounts *m, const char *path, size_t len)
+int rama_config_mounts_find(const struct rama_config_mounts *m, const char *path, size_t len)
 {
 	int best = -1;
 
 	for (unsigned i = 0; i < m->n; i++)
-		if (holds(rama_mount_path(m, i), m->mount[i].path_len, path, len) &&
+		if (holds(rama_config_mount_path(m, i), m->mount[i].path_len, path, len) &&
 		    (best < 0 || m->mount[i].path_len > m->mount[best].path_len))
 			best = (int)i;
 	return best;
 }
 
-bool rama_mounts_is_on(const struct rama_mounts *m, const char *path, size_t len, const char *type)
+bool rama_config_mounts_is_on(const struct rama_config_mounts *m, const char *path, size_t len, const char *type)
 {
 	if (path) {
-		int i = rama_mounts_find(m, path, len);
+		int i = rama_config_mounts_find(m, path, len);
 
-		return i >= 0 && strcmp(rama_mount_type(m, (unsigned)i), type) == 0;
+		return i >= 0 && strcmp(rama_config_mount_type(m, (unsigned)i), type) == 0;
 	}
 	for (unsigned i = 0; i < m->n; i++)
-		if (strcmp(rama_mount_type(m, i), type) == 0)
+		if (strcmp(rama_config_mount_type(m, i), type) == 0)
 			return true;
 	return false;
 }
 
-size_t rama_mounts_encode(const struct rama_mounts *m, char *to, size_t room)
+size_t rama_config_mounts_encode(const struct rama_config_mounts *m, char *to, size_t room)
 {
-	struct rama_text t;
+	struct rama_config_text t;
 
 	if (room == 0)
 		return 0;
-	rama_text_init(&t, to, room);
+	rama_config_text_init(&t, to, room);
 	for (unsigned i = 0; i < m->n; i++) {
-		const char *path = rama_mount_path(m, i), *type = rama_mount_type(m, i);
+		const char *path = rama_config_mount_path(m, i), *type = rama_config_mount_type(m, i);
 		size_t type_len = strlen(type), len = m->mount[i].path_len + type_len + 2;
 
 		if (len >= LINE_MOST || len >= t.room - t.len || strpbrk(path, "\t\n") != NULL)
 			continue;
-		rama_text_put(&t, path, m->mount[i].path_len);
-		rama_text_put(&t, "\t", 1);
-		rama_text_put(&t, type, type_len);
-		rama_text_put(&t, "\n", 1);
+		rama_config_text_put(&t, path, m->mount[i].path_len);
+		rama_config_text_put(&t, "\t", 1);
+		rama_config_text_put(&t, type, type_len);
+		rama_config_text_put(&t, "\n", 1);
 	}
 	return t.len;
 }

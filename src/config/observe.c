@@ -13,7 +13,7 @@
 /* their names are no paths: nothing excludes them */
 #define UNFILTERED (BIT(APMPI) | BIT(HEATMAP) | BIT(MDHIM) | BIT(PROCESS))
 
-static bool any_rule(const struct rama_settings *s, unsigned use, uint64_t module, const char *text,
+static bool any_rule(const struct rama_config_settings *s, unsigned use, uint64_t module, const char *text,
 		     size_t len)
 {
 	if ((s->rule_modules[use] & module) == 0)
@@ -129,12 +129,12 @@ static bool temporary(const char *dir, const char *path, size_t len)
 	return false;
 }
 
-bool rama_settings_private(const struct rama_settings *s, const char *path, size_t len)
+bool rama_config_settings_private(const struct rama_config_settings *s, const char *path, size_t len)
 {
 	const char *last = len > 0 ? memrchr(path, '/', len) : NULL;
 	size_t rest = last != NULL ? len - (size_t)(++last - path) : 0;
 
-	for (unsigned i = 0; i < RAMA_SETTINGS_SESSIONS; i++) {
+	for (unsigned i = 0; i < RAMA_CONFIG_SETTINGS_SESSIONS; i++) {
 		size_t n = s->session[i][0] != '\0' ? strlen(s->session[i]) : 0;
 
 		if (n > 0 && len >= n && begins(path, len, s->session[i], n) &&
@@ -170,19 +170,19 @@ static size_t without_slashes(const char *path)
 }
 
 /* A directory that a variable names. One that the program itself works in is none of the launcher's alone. */
-static void find_folder(char to[RAMA_SETTINGS_FOLDER], const char *path, const char *here)
+static void find_folder(char to[RAMA_CONFIG_SETTINGS_FOLDER], const char *path, const char *here)
 {
 	size_t n = path != NULL ? without_slashes(path) : 0;
 
 	to[0] = '\0';
-	if (n < 2 || n >= RAMA_SETTINGS_FOLDER || path[0] != '/' ||
+	if (n < 2 || n >= RAMA_CONFIG_SETTINGS_FOLDER || path[0] != '/' ||
 	    (here != NULL && strncmp(here, path, n) == 0 && (here[n] == '/' || here[n] == '\0')))
 		return;
 	memcpy(to, path, n);
 	to[n] = '\0';
 }
 
-void rama_settings_folders(struct rama_settings *s, rama_lookup lookup, void *ctx)
+void rama_config_settings_folders(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx)
 {
 	static const char *const sessions[] = {
 #undef E
@@ -194,38 +194,38 @@ void rama_settings_folders(struct rama_settings *s, rama_lookup lookup, void *ct
 	const char *here = lookup(ctx, "PWD");
 
 	find_folder(s->temp, lookup(ctx, "TMPDIR"), NULL);
-	for (unsigned i = 0; i < RAMA_SETTINGS_SESSIONS; i++) {
+	for (unsigned i = 0; i < RAMA_CONFIG_SETTINGS_SESSIONS; i++) {
 		find_folder(s->session[i], lookup(ctx, sessions[i]), here);
 		if (strcmp(s->session[i], s->temp) == 0 || strcmp(s->session[i], "/tmp") == 0)
 			s->session[i][0] = '\0'; /* all temporary files */
 	}
 }
 
-bool rama_settings_observes(const struct rama_settings *s, unsigned module, const char *path,
+bool rama_config_settings_observes(const struct rama_config_settings *s, unsigned module, const char *path,
 			    size_t len)
 {
 	uint64_t bit;
 
-	if (!rama_settings_module(s, module))
+	if (!rama_config_settings_module(s, module))
 		return false;
 	bit = (uint64_t)1 << module;
-	if ((bit & UNFILTERED) != 0 || any_rule(s, RAMA_RULE_PATH_INCLUDE, bit, path, len))
+	if ((bit & UNFILTERED) != 0 || any_rule(s, RAMA_CONFIG_RULE_PATH_INCLUDE, bit, path, len))
 		return true;
-	if (any_rule(s, RAMA_RULE_PATH_EXCLUDE, bit, path, len))
+	if (any_rule(s, RAMA_CONFIG_RULE_PATH_EXCLUDE, bit, path, len))
 		return false;
-	if (!prefix_excluded(path, len) && !rama_settings_private(s, path, len) &&
-	    !any_rule(s, RAMA_RULE_NAME_EXCLUDE, bit, path, len))
+	if (!prefix_excluded(path, len) && !rama_config_settings_private(s, path, len) &&
+	    !any_rule(s, RAMA_CONFIG_RULE_NAME_EXCLUDE, bit, path, len))
 		return true;
-	return prefix_readmitted(path, len) || any_rule(s, RAMA_RULE_NAME_INCLUDE, bit, path, len);
+	return prefix_readmitted(path, len) || any_rule(s, RAMA_CONFIG_RULE_NAME_INCLUDE, bit, path, len);
 }
 
-bool rama_settings_app(const struct rama_settings *s, const char *app, size_t len)
+bool rama_config_settings_app(const struct rama_config_settings *s, const char *app, size_t len)
 {
-	return !any_rule(s, RAMA_RULE_APP_EXCLUDE, ALL_MODULES, app, len) ||
-	       any_rule(s, RAMA_RULE_APP_INCLUDE, ALL_MODULES, app, len);
+	return !any_rule(s, RAMA_CONFIG_RULE_APP_EXCLUDE, ALL_MODULES, app, len) ||
+	       any_rule(s, RAMA_CONFIG_RULE_APP_INCLUDE, ALL_MODULES, app, len);
 }
 
-bool rama_settings_rank(const struct rama_settings *s, int64_t rank)
+bool rama_config_settings_rank(const struct rama_config_settings *s, int64_t rank)
 {
 	bool excluded = false, included = false;
 
@@ -239,7 +239,7 @@ bool rama_settings_rank(const struct rama_settings *s, int64_t rank)
 
 #define HEATMAPS (8 * 3248) /* bytes that its heat maps take, however many there are */
 
-uint32_t rama_settings_record(unsigned module)
+uint32_t rama_config_settings_record(unsigned module)
 {
 	const struct rama_module *m = rama_module_get(module);
 
@@ -248,25 +248,25 @@ uint32_t rama_settings_record(unsigned module)
 	return 8u * m->record->words;
 }
 
-uint64_t rama_settings_pool(const struct rama_settings *s)
+uint64_t rama_config_settings_pool(const struct rama_config_settings *s)
 {
 	if (s->mod_memory == 0)
 		return UINT64_MAX;
-	return s->mod_memory - (rama_settings_module(s, RAMA_MOD_HEATMAP) ? HEATMAPS : 0);
+	return s->mod_memory - (rama_config_settings_module(s, RAMA_MOD_HEATMAP) ? HEATMAPS : 0);
 }
 
-uint32_t rama_settings_records(const struct rama_settings *s, unsigned module)
+uint32_t rama_config_settings_records(const struct rama_config_settings *s, unsigned module)
 {
-	uint32_t record = rama_settings_record(module), n = s->records[module];
+	uint32_t record = rama_config_settings_record(module), n = s->records[module];
 
-	if (record > 0 && rama_settings_pool(s) / record < n)
-		n = (uint32_t)(rama_settings_pool(s) / record);
+	if (record > 0 && rama_config_settings_pool(s) / record < n)
+		n = (uint32_t)(rama_config_settings_pool(s) / record);
 	return n;
 }
 
-uint64_t rama_settings_trace_memory(const struct rama_settings *s)
+uint64_t rama_config_settings_trace_memory(const struct rama_config_settings *s)
 {
-	uint64_t on = s->modules & RAMA_SETTINGS_TRACED, bytes = 0;
+	uint64_t on = s->modules & RAMA_CONFIG_SETTINGS_TRACED, bytes = 0;
 
 	if (on != 0 && (s->trace || s->has_trace_memory))
 		return s->trace_memory;
@@ -276,22 +276,22 @@ uint64_t rama_settings_trace_memory(const struct rama_settings *s)
 	return bytes;
 }
 
-bool rama_settings_layers(const char *text, size_t n, uint32_t *layers)
+bool rama_config_settings_layers(const char *text, size_t n, uint32_t *layers)
 {
-	struct rama_piece list = { text, n }, item;
+	struct rama_config_piece list = { text, n }, item;
 	uint32_t all = (1u << RAMA_LAYER_ROWS) - 1;
 
 	*layers = 0;
-	while (rama_piece_next(&list, ',', &item)) {
+	while (rama_config_piece_next(&list, ',', &item)) {
 		unsigned i = 0;
 
-		while (i < RAMA_LAYER_ROWS && !rama_piece_is(item, rama_event_layer[i].word))
+		while (i < RAMA_LAYER_ROWS && !rama_config_piece_is(item, rama_event_layer[i].word))
 			i++;
-		if (rama_piece_is(item, "1") || rama_piece_is(item, "all"))
+		if (rama_config_piece_is(item, "1") || rama_config_piece_is(item, "all"))
 			*layers |= all;
 		else if (i < RAMA_LAYER_ROWS)
 			*layers |= 1u << i;
-		else if (item.n > 0 && !rama_piece_is(item, "0"))
+		else if (item.n > 0 && !rama_config_piece_is(item, "0"))
 			return false;
 	}
 	return true;

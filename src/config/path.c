@@ -16,31 +16,31 @@ static const char *skip_slashes(const char *p)
 	}
 }
 
-static void put_clean(struct rama_text *t, const char *p)
+static void put_clean(struct rama_config_text *t, const char *p)
 {
 	while (*p != '\0' && !t->cut) {
 		size_t n = strcspn(p, "/");
 
-		rama_text_put(t, p, n);
+		rama_config_text_put(t, p, n);
 		p += n;
 		if (*p == '/') {
-			rama_text_put(t, "/", 1);
+			rama_config_text_put(t, "/", 1);
 			p = skip_slashes(p + 1);
 		}
 	}
 }
 
-long rama_path_clean(char *to, size_t room, const char *base, const char *path)
+long rama_config_path_clean(char *to, size_t room, const char *base, const char *path)
 {
-	struct rama_text t;
+	struct rama_config_text t;
 
 	if (room == 0)
 		return -1;
-	rama_text_init(&t, to, room);
+	rama_config_text_init(&t, to, room);
 	if (path == NULL)
 		return 0;
 	if (path[0] == '\0' || path[0] == '<') {
-		rama_text_str(&t, path);
+		rama_config_text_str(&t, path);
 		return t.cut ? -1 : (long)t.len;
 	}
 	if (path[0] != '/' && base != NULL && base[0] != '\0') {
@@ -49,21 +49,21 @@ long rama_path_clean(char *to, size_t room, const char *base, const char *path)
 		if (t.len > 1 && t.p[t.len - 1] == '.' && t.p[t.len - 2] == '/')
 			t.p[t.len -= 2] = '\0';
 		if (t.len == 0 || t.p[t.len - 1] != '/')
-			rama_text_put(&t, "/", 1);
+			rama_config_text_put(&t, "/", 1);
 		path = skip_slashes(path);
 	}
 	put_clean(&t, path);
 	return t.cut ? -1 : (long)t.len;
 }
 
-long rama_path_clean_at(char *to, size_t room, const char *dir, const char *path)
+long rama_config_path_clean_at(char *to, size_t room, const char *dir, const char *path)
 {
 	bool itself = path != NULL && path[0] == '\0' && dir != NULL;
 
-	return rama_path_clean(to, room, dir, itself ? dir : path);
+	return rama_config_path_clean(to, room, dir, itself ? dir : path);
 }
 
-const char *rama_path_without_prefix(const char *path)
+const char *rama_config_path_without_prefix(const char *path)
 {
 	const char *colon = path != NULL ? strchr(path, ':') : NULL;
 

@@ -18,37 +18,37 @@
 /* one setting as somebody gave it */
 struct given {
 	const char *name; /* for warnings */
-	struct rama_piece value;
+	struct rama_config_piece value;
 };
 
 struct how {
-	void (*set)(struct rama_settings *s, const struct how *h, const struct given *g);
+	void (*set)(struct rama_config_settings *s, const struct how *h, const struct given *g);
 	size_t off, room; /* of the field */
 	unsigned use;
 };
 
-static void warn(struct rama_settings *s, const char *name, const char *what,
-		 struct rama_piece word)
+static void warn(struct rama_config_settings *s, const char *name, const char *what,
+		 struct rama_config_piece word)
 {
 	size_t len = strlen(s->warnings);
-	struct rama_text t;
+	struct rama_config_text t;
 
 	s->n_warnings++;
-	rama_text_init(&t, s->warnings + len, sizeof(s->warnings) - len);
-	rama_text_str(&t, name);
-	rama_text_str(&t, ": ");
-	rama_text_str(&t, what);
+	rama_config_text_init(&t, s->warnings + len, sizeof(s->warnings) - len);
+	rama_config_text_str(&t, name);
+	rama_config_text_str(&t, ": ");
+	rama_config_text_str(&t, what);
 	if (word.n > 0) {
-		rama_text_str(&t, " '");
-		rama_text_put(&t, word.p, word.n < 80 ? word.n : 80);
-		rama_text_str(&t, "'");
+		rama_config_text_str(&t, " '");
+		rama_config_text_put(&t, word.p, word.n < 80 ? word.n : 80);
+		rama_config_text_str(&t, "'");
 	}
-	rama_text_str(&t, "\n");
+	rama_config_text_str(&t, "\n");
 	if (t.cut)
 		s->warnings[len] = '\0'; /* whole lines only */
 }
 
-static void *field(struct rama_settings *s, const struct how *h)
+static void *field(struct rama_config_settings *s, const struct how *h)
 {
 	return (char *)s + h->off;
 }
@@ -56,53 +56,53 @@ static void *field(struct rama_settings *s, const struct how *h)
 /* ---- setters ------------------------------------------------------------------------------------ */
 
 /* being there is enough */
-static void set_flag(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_flag(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	(void)g;
 	*(bool *)field(s, h) = true;
 }
 
-static bool is_on(struct rama_piece value)
+static bool is_on(struct rama_config_piece value)
 {
-	return value.n > 0 && !rama_piece_is(value, "0");
+	return value.n > 0 && !rama_config_piece_is(value, "0");
 }
 
-static void set_disable(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_disable(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	(void)h;
 	s->disabled |= is_on(g->value);
 }
 
-static void set_trace(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_trace(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	(void)h;
 	s->trace = is_on(g->value);
 	s->no_trace = !s->trace;
 }
 
-static void set_dxt(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_dxt(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	(void)h;
 	(void)g;
-	s->mod_enable |= RAMA_SETTINGS_TRACED;
+	s->mod_enable |= RAMA_CONFIG_SETTINGS_TRACED;
 }
 
-static void set_text(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_text(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
-	struct rama_text t;
+	struct rama_config_text t;
 
 	if (g->value.n >= h->room) {
 		warn(s, g->name, "is too long:", g->value);
 		return;
 	}
-	rama_text_init(&t, field(s, h), h->room);
-	rama_text_put(&t, g->value.p, g->value.n);
+	rama_config_text_init(&t, field(s, h), h->room);
+	rama_config_text_put(&t, g->value.p, g->value.n);
 }
 
 /* a name that is used as that of a directory */
-static void set_job(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_job(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
-	if (rama_piece_is(g->value, ".") || rama_piece_is(g->value, "..") ||
+	if (rama_config_piece_is(g->value, ".") || rama_config_piece_is(g->value, "..") ||
 	    memchr(g->value.p, '/', g->value.n) != NULL)
 		warn(s, g->name, "no name of a job:", g->value);
 	else
@@ -110,9 +110,9 @@ static void set_job(struct rama_settings *s, const struct how *h, const struct g
 }
 
 /* A number as Darshan reads it: single precision, what follows it is ignored. */
-static bool number(struct rama_settings *s, const char *name, struct rama_piece w, double *v)
+static bool number(struct rama_config_settings *s, const char *name, struct rama_config_piece w, double *v)
 {
-	if (rama_piece_number(w, v) == 0) {
+	if (rama_config_piece_number(w, v) == 0) {
 		warn(s, name, "no number:", w);
 		return false;
 	}
@@ -124,7 +124,7 @@ static bool number(struct rama_settings *s, const char *name, struct rama_piece 
 	return true;
 }
 
-static void set_fraction(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_fraction(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	double v;
 
@@ -132,7 +132,7 @@ static void set_fraction(struct rama_settings *s, const struct how *h, const str
 		*(double *)field(s, h) = v;
 }
 
-static void set_mib(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_mib(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	double v;
 
@@ -145,7 +145,7 @@ static void set_mib(struct rama_settings *s, const struct how *h, const struct g
 	*(uint64_t *)field(s, h) = (uint64_t)v << 20;
 }
 
-static void set_align(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_align(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	double v;
 
@@ -154,35 +154,35 @@ static void set_align(struct rama_settings *s, const struct how *h, const struct
 		s->mem_align = v < 1 ? 1 : (int64_t)v;
 }
 
-static void set_size(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_size(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	uint64_t v;
 
-	if (rama_piece_size(g->value, &v))
+	if (rama_config_piece_size(g->value, &v))
 		*(uint64_t *)field(s, h) = v;
 	else
 		warn(s, g->name, "no size:", g->value);
 }
 
-static void set_trace_memory(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_trace_memory(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	set_size(s, h, g);
 	s->has_trace_memory = true;
 }
 
-static void set_live(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_live(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	uint32_t layers;
 
 	(void)h;
-	if (rama_settings_layers(g->value.p, g->value.n, &layers))
+	if (rama_config_settings_layers(g->value.p, g->value.n, &layers))
 		s->live = layers;
 	else
 		warn(s, g->name, "no layers:", g->value);
 }
 
 /* it becomes part of addresses */
-static void set_tag(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_tag(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	for (size_t i = 0; i < g->value.n; i++) {
 		char c = g->value.p[i];
@@ -197,14 +197,14 @@ static void set_tag(struct rama_settings *s, const struct how *h, const struct g
 	set_text(s, h, g);
 }
 
-static void set_jobid(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_jobid(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	int64_t v;
 
 	(void)h;
 	if (g->value.n == 0)
 		return;
-	if (rama_piece_integer(g->value, &v) != g->value.n) {
+	if (rama_config_piece_integer(g->value, &v) != g->value.n) {
 		warn(s, g->name, "no number:", g->value);
 		return;
 	}
@@ -212,7 +212,7 @@ static void set_jobid(struct rama_settings *s, const struct how *h, const struct
 	s->has_jobid = true;
 }
 
-static void records(struct rama_settings *s, const char *name, struct rama_piece n,
+static void records(struct rama_config_settings *s, const char *name, struct rama_config_piece n,
 		    uint64_t modules)
 {
 	double v;
@@ -228,31 +228,31 @@ static void records(struct rama_settings *s, const char *name, struct rama_piece
 			s->records[i] = (uint32_t)v;
 }
 
-static void set_records(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_records(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	(void)h;
-	records(s, g->name, g->value, ~RAMA_SETTINGS_TRACED);
+	records(s, g->name, g->value, ~RAMA_CONFIG_SETTINGS_TRACED);
 }
 
 /* ---- lists -------------------------------------------------------------------------------------- */
 
-static uint64_t module_list(struct rama_settings *s, const char *name, struct rama_piece list)
+static uint64_t module_list(struct rama_config_settings *s, const char *name, struct rama_config_piece list)
 {
-	struct rama_piece item;
+	struct rama_config_piece item;
 	uint64_t modules = 0;
 
-	while (rama_piece_next(&list, ',', &item)) {
+	while (rama_config_piece_next(&list, ',', &item)) {
 		const struct rama_module *m = NULL;
 		unsigned i = 0;
 
 		if (item.n == 0)
 			continue;
-		if (rama_piece_is(item, "*")) {
+		if (rama_config_piece_is(item, "*")) {
 			modules = ALL_MODULES;
 			continue;
 		}
 		while (i < RAMA_MODULES &&
-		       ((m = rama_module_get(i)) == NULL || !rama_piece_is(item, m->name)))
+		       ((m = rama_module_get(i)) == NULL || !rama_config_piece_is(item, m->name)))
 			i++;
 		if (i < RAMA_MODULES)
 			modules |= (uint64_t)1 << i;
@@ -262,42 +262,42 @@ static uint64_t module_list(struct rama_settings *s, const char *name, struct ra
 	return modules;
 }
 
-static void set_modules(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_modules(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	*(uint64_t *)field(s, h) |= module_list(s, g->name, g->value);
 }
 
 /* a and b of a:b, which may be left out */
-static bool range(struct rama_piece item, struct rama_rank_range *r)
+static bool range(struct rama_config_piece item, struct rama_config_rank_range *r)
 {
-	struct rama_piece rest = item, first, last;
+	struct rama_config_piece rest = item, first, last;
 
-	*r = (struct rama_rank_range){ 0, INT64_MAX, false };
-	if (rama_piece_is(item, "*"))
+	*r = (struct rama_config_rank_range){ 0, INT64_MAX, false };
+	if (rama_config_piece_is(item, "*"))
 		return true;
-	if (!rama_piece_next(&rest, ':', &first))
+	if (!rama_config_piece_next(&rest, ':', &first))
 		return false;
 	last = first.n < item.n ? rest : first;
-	if (first.n > 0 && rama_piece_integer(first, &r->first) != first.n)
+	if (first.n > 0 && rama_config_piece_integer(first, &r->first) != first.n)
 		return false;
-	if (last.n > 0 && rama_piece_integer(last, &r->last) != last.n)
+	if (last.n > 0 && rama_config_piece_integer(last, &r->last) != last.n)
 		return false;
 	return item.n > 1 || first.n > 0;
 }
 
-static void set_ranks(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_ranks(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
-	struct rama_piece list = g->value, item;
+	struct rama_config_piece list = g->value, item;
 
-	while (rama_piece_next(&list, ',', &item)) {
-		struct rama_rank_range r;
+	while (rama_config_piece_next(&list, ',', &item)) {
+		struct rama_config_rank_range r;
 
 		if (item.n == 0)
 			continue;
 		if (!range(item, &r)) {
 			warn(s, g->name, "no ranks:", item);
-		} else if (s->n_ranges == RAMA_SETTINGS_RANGES) {
-			warn(s, g->name, "too many ranges of ranks", (struct rama_piece){ "", 0 });
+		} else if (s->n_ranges == RAMA_CONFIG_SETTINGS_RANGES) {
+			warn(s, g->name, "too many ranges of ranks", (struct rama_config_piece){ "", 0 });
 		} else {
 			r.include = h->use != 0;
 			s->range[s->n_ranges++] = r;
@@ -305,29 +305,29 @@ static void set_ranks(struct rama_settings *s, const struct how *h, const struct
 	}
 }
 
-static void add_rule(struct rama_settings *s, const char *name, struct rama_piece pattern,
+static void add_rule(struct rama_config_settings *s, const char *name, struct rama_config_piece pattern,
 		     unsigned use, uint64_t modules)
 {
-	bool glob = use == RAMA_RULE_PATH_EXCLUDE || use == RAMA_RULE_PATH_INCLUDE;
+	bool glob = use == RAMA_CONFIG_RULE_PATH_EXCLUDE || use == RAMA_CONFIG_RULE_PATH_INCLUDE;
 	const char *why = "too many patterns:";
 	int n = RAMA_ELIMIT;
 
 	if (pattern.n == 0)
 		return;
-	if (s->n_rules < RAMA_SETTINGS_RULES)
+	if (s->n_rules < RAMA_CONFIG_SETTINGS_RULES)
 		n = rama_patterns_add(&s->patterns, glob ? RAMA_PATTERN_GLOB : RAMA_PATTERN_REGEX,
 				      pattern.p, pattern.n, &why);
 	if (n < 0) {
 		warn(s, name, why, pattern);
 		return;
 	}
-	s->rule[s->n_rules++] = (struct rama_rule){ modules, (uint8_t)use, (uint8_t)n };
+	s->rule[s->n_rules++] = (struct rama_config_rule){ modules, (uint8_t)use, (uint8_t)n };
 	s->rule_modules[use] |= modules;
 }
 
 /* Length of the regular expression at the start of a list. A comma in {1,2}, in [,] or after a
  * backslash does not end it. */
-static size_t regex_length(struct rama_piece list)
+static size_t regex_length(struct rama_config_piece list)
 {
 	char open = '\0';
 
@@ -346,33 +346,33 @@ static size_t regex_length(struct rama_piece list)
 	return list.n;
 }
 
-static void add_regexes(struct rama_settings *s, const char *name, struct rama_piece list,
+static void add_regexes(struct rama_config_settings *s, const char *name, struct rama_config_piece list,
 			unsigned use, uint64_t modules)
 {
 	while (list.n > 0) {
 		size_t n = regex_length(list);
 		size_t step = n < list.n ? n + 1 : n;
 
-		add_rule(s, name, (struct rama_piece){ list.p, n }, use, modules);
+		add_rule(s, name, (struct rama_config_piece){ list.p, n }, use, modules);
 		list.p += step;
 		list.n -= step;
 	}
 }
 
-static void set_regexes(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_regexes(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
 	add_regexes(s, g->name, g->value, h->use, ALL_MODULES);
 }
 
-static void set_globs(struct rama_settings *s, const struct how *h, const struct given *g)
+static void set_globs(struct rama_config_settings *s, const struct how *h, const struct given *g)
 {
-	struct rama_piece list = g->value, item;
+	struct rama_config_piece list = g->value, item;
 
-	while (rama_piece_next(&list, '\n', &item))
+	while (rama_config_piece_next(&list, '\n', &item))
 		add_rule(s, g->name, item, h->use, ALL_MODULES);
 }
 
-static void drop_rules(struct rama_settings *s, unsigned use)
+static void drop_rules(struct rama_config_settings *s, unsigned use)
 {
 	unsigned kept = 0;
 
@@ -387,8 +387,8 @@ static void drop_rules(struct rama_settings *s, unsigned use)
 
 #define HOW(setter, member)                                            \
 	{                                                              \
-		setter, offsetof(struct rama_settings, member),        \
-			sizeof(((struct rama_settings *)0)->member), 0 \
+		setter, offsetof(struct rama_config_settings, member),        \
+			sizeof(((struct rama_config_settings *)0)->member), 0 \
 	}
 #define HOW_USE(setter, use)      \
 	{                         \
@@ -410,8 +410,8 @@ static const struct how hows[RAMA_SETTINGS] = {
 	[RAMA_SET_D_LOGFILE] = HOW(set_text, log_file),
 	[RAMA_SET_D_MOD_DISABLE] = HOW(set_modules, mod_disable),
 	[RAMA_SET_D_MOD_ENABLE] = HOW(set_modules, mod_enable),
-	[RAMA_SET_D_APP_EXCLUDE] = HOW_USE(set_regexes, RAMA_RULE_APP_EXCLUDE),
-	[RAMA_SET_D_APP_INCLUDE] = HOW_USE(set_regexes, RAMA_RULE_APP_INCLUDE),
+	[RAMA_SET_D_APP_EXCLUDE] = HOW_USE(set_regexes, RAMA_CONFIG_RULE_APP_EXCLUDE),
+	[RAMA_SET_D_APP_INCLUDE] = HOW_USE(set_regexes, RAMA_CONFIG_RULE_APP_INCLUDE),
 	[RAMA_SET_D_RANK_EXCLUDE] = HOW_USE(set_ranks, 0),
 	[RAMA_SET_D_RANK_INCLUDE] = HOW_USE(set_ranks, 1),
 	[RAMA_SET_D_SMALL_IO_TRIGGER] = HOW(set_fraction, small_trigger),
@@ -428,8 +428,8 @@ static const struct how hows[RAMA_SETTINGS] = {
 	[RAMA_SET_LIVE] = HOW_USE(set_live, 0),
 	[RAMA_SET_LIVE_MEMORY] = HOW(set_size, live_memory),
 	[RAMA_SET_LIVE_TAG] = HOW(set_tag, live_tag),
-	[RAMA_SET_EXCLUDE] = HOW_USE(set_globs, RAMA_RULE_PATH_EXCLUDE),
-	[RAMA_SET_INCLUDE] = HOW_USE(set_globs, RAMA_RULE_PATH_INCLUDE),
+	[RAMA_SET_EXCLUDE] = HOW_USE(set_globs, RAMA_CONFIG_RULE_PATH_EXCLUDE),
+	[RAMA_SET_INCLUDE] = HOW_USE(set_globs, RAMA_CONFIG_RULE_PATH_INCLUDE),
 	[RAMA_SET_RECORDS] = HOW_USE(set_records, 0),
 	[RAMA_SET_MEMORY] = HOW(set_size, memory),
 	[RAMA_SET_MOD_DISABLE] = HOW(set_modules, mod_disable),
@@ -440,32 +440,32 @@ static const struct how hows[RAMA_SETTINGS] = {
 /* ---- built-in values, file, environment --------------------------------------------------------- */
 
 /* what is on after all that was said; asking to enable wins */
-static void settle(struct rama_settings *s)
+static void settle(struct rama_config_settings *s)
 {
 	uint64_t known = 0;
 
 	for (unsigned i = 0; i < RAMA_MODULES; i++)
 		if (rama_module_get(i) != NULL)
 			known |= (uint64_t)1 << i;
-	s->modules = ((known & ~RAMA_SETTINGS_TRACED & ~s->mod_disable) | s->mod_enable) & known;
+	s->modules = ((known & ~RAMA_CONFIG_SETTINGS_TRACED & ~s->mod_disable) | s->mod_enable) & known;
 	if (s->trace)
-		s->modules |= RAMA_SETTINGS_TRACED;
+		s->modules |= RAMA_CONFIG_SETTINGS_TRACED;
 	if (s->no_trace)
-		s->modules &= ~RAMA_SETTINGS_TRACED;
+		s->modules &= ~RAMA_CONFIG_SETTINGS_TRACED;
 }
 
-void rama_settings_init(struct rama_settings *s)
+void rama_config_settings_init(struct rama_config_settings *s)
 {
-	memset(s, 0, offsetof(struct rama_settings, range));
+	memset(s, 0, offsetof(struct rama_config_settings, range));
 	memset(s->rule_modules, 0, sizeof(s->rule_modules));
 	rama_patterns_init(&s->patterns);
 	s->warnings[0] = '\0';
 	s->n_warnings = 0;
 	s->small_trigger = s->unaligned_trigger = -1;
 	for (unsigned i = 0; i < RAMA_MODULES; i++)
-		s->records[i] = RAMA_SETTINGS_TRACED >> i & 1 ? DXT_KIB
+		s->records[i] = RAMA_CONFIG_SETTINGS_TRACED >> i & 1 ? DXT_KIB
 				: FIXED_RECORDS >> i & 1      ? 1
-							      : RAMA_SETTINGS_ANY;
+							      : RAMA_CONFIG_SETTINGS_ANY;
 	for (unsigned i = RAMA_SETTINGS; i-- > 0;) { /* higher rows win */
 		const char *preset = rama_settings[i].preset;
 		struct given g = { rama_settings[i].variable, { preset, strlen(preset) } };
@@ -478,13 +478,13 @@ void rama_settings_init(struct rama_settings *s)
 	settle(s);
 }
 
-static struct rama_piece next_word(struct rama_piece *line)
+static struct rama_config_piece next_word(struct rama_config_piece *line)
 {
-	struct rama_piece w;
+	struct rama_config_piece w;
 
 	while (line->n > 0 && (*line->p == ' ' || *line->p == '\t' || *line->p == '\r'))
 		line->p++, line->n--;
-	w = (struct rama_piece){ line->p, 0 };
+	w = (struct rama_config_piece){ line->p, 0 };
 	while (w.n < line->n && line->p[w.n] != ' ' && line->p[w.n] != '\t' && line->p[w.n] != '\r')
 		w.n++;
 	line->p += w.n;
@@ -493,13 +493,13 @@ static struct rama_piece next_word(struct rama_piece *line)
 }
 
 /* what has no variable: two words follow */
-static bool file_only(struct rama_settings *s, struct rama_piece word, struct rama_piece *line)
+static bool file_only(struct rama_config_settings *s, struct rama_config_piece word, struct rama_config_piece *line)
 {
-	struct rama_piece what, list;
+	struct rama_config_piece what, list;
 	uint64_t modules;
 	unsigned i = 0;
 
-	while (i < RAMA_DIRECTIVES && !rama_piece_is(word, rama_directives[i].name))
+	while (i < RAMA_DIRECTIVES && !rama_config_piece_is(word, rama_directives[i].name))
 		i++;
 	if (i == RAMA_DIRECTIVES)
 		return false;
@@ -510,26 +510,26 @@ static bool file_only(struct rama_settings *s, struct rama_piece word, struct ra
 		return true;
 	}
 	modules = module_list(s, rama_directives[i].name, list);
-	if (i == RAMA_DIRECTIVE_MAX_RECORDS)
+	if (i == RAMA_CONFIG_DIRECTIVE_MAX_RECORDS)
 		records(s, rama_directives[i].name, what, modules);
 	else
 		add_regexes(s, rama_directives[i].name, what,
-			    i == RAMA_DIRECTIVE_NAME_EXCLUDE ? RAMA_RULE_NAME_EXCLUDE
-							     : RAMA_RULE_NAME_INCLUDE,
+			    i == RAMA_CONFIG_DIRECTIVE_NAME_EXCLUDE ? RAMA_CONFIG_RULE_NAME_EXCLUDE
+							     : RAMA_CONFIG_RULE_NAME_INCLUDE,
 			    modules);
 	return true;
 }
 
-static void file_line(struct rama_settings *s, struct rama_piece line)
+static void file_line(struct rama_config_settings *s, struct rama_config_piece line)
 {
-	struct rama_piece word = next_word(&line);
+	struct rama_config_piece word = next_word(&line);
 	struct given g;
 	unsigned i = 0;
 
 	if (word.n == 0 || word.p[0] == '#' || file_only(s, word, &line))
 		return;
 	while (i < RAMA_SETTINGS && (rama_settings[i].directive == NULL ||
-				     !rama_piece_is(word, rama_settings[i].directive)))
+				     !rama_config_piece_is(word, rama_settings[i].directive)))
 		i++;
 	if (i == RAMA_SETTINGS) {
 		warn(s, "config file", "unknown directive", word);
@@ -543,31 +543,31 @@ static void file_line(struct rama_settings *s, struct rama_piece line)
 		hows[i].set(s, &hows[i], &g);
 }
 
-void rama_settings_file(struct rama_settings *s, const char *text, size_t len)
+void rama_config_settings_file(struct rama_config_settings *s, const char *text, size_t len)
 {
-	struct rama_piece rest = { text, len }, line;
+	struct rama_config_piece rest = { text, len }, line;
 
-	while (rama_piece_next(&rest, '\n', &line))
+	while (rama_config_piece_next(&rest, '\n', &line))
 		file_line(s, line);
 	settle(s);
 }
 
 /* A variable of such a pair makes all that the file said about both void. */
-static void drop_pairs(struct rama_settings *s, rama_lookup lookup, void *ctx)
+static void drop_pairs(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx)
 {
 #define SET(id) (lookup(ctx, rama_settings[RAMA_SET_##id].variable) != NULL)
 	if (SET(D_MOD_DISABLE) || SET(D_MOD_ENABLE) || SET(MOD_DISABLE) || SET(MOD_ENABLE))
 		s->mod_disable = s->mod_enable = 0;
 	if (SET(D_APP_EXCLUDE) || SET(D_APP_INCLUDE)) {
-		drop_rules(s, RAMA_RULE_APP_EXCLUDE);
-		drop_rules(s, RAMA_RULE_APP_INCLUDE);
+		drop_rules(s, RAMA_CONFIG_RULE_APP_EXCLUDE);
+		drop_rules(s, RAMA_CONFIG_RULE_APP_INCLUDE);
 	}
 	if (SET(D_RANK_EXCLUDE) || SET(D_RANK_INCLUDE))
 		s->n_ranges = 0;
 #undef SET
 }
 
-void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx)
+void rama_config_settings_env(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx)
 {
 	drop_pairs(s, lookup, ctx);
 	for (unsigned i = RAMA_SETTINGS; i-- > 0;) { /* higher rows win */
@@ -581,11 +581,11 @@ void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx)
 		if (g.value.n > 0 || hows[i].set == set_flag || hows[i].set == set_dxt)
 			hows[i].set(s, &hows[i], &g);
 	}
-	rama_settings_folders(s, lookup, ctx);
+	rama_config_settings_folders(s, lookup, ctx);
 	settle(s);
 }
 
-const char *rama_settings_config(rama_lookup lookup, void *ctx)
+const char *rama_config_settings_config(rama_config_lookup lookup, void *ctx)
 {
 	return lookup(ctx, rama_settings[RAMA_SET_D_CONFIG_PATH].variable);
 }

@@ -13,11 +13,11 @@
 #include "table/settings.h"
 #include "table/table.h"
 
-#define RAMA_SETTINGS_RANGES 64
-#define RAMA_SETTINGS_RULES RAMA_PATTERNS
-#define RAMA_SETTINGS_PATH 4096
-#define RAMA_SETTINGS_ANY UINT32_MAX
-#define RAMA_SETTINGS_FOLDER 512 /* a longer name of a directory of the launcher says nothing */
+#define RAMA_CONFIG_SETTINGS_RANGES 64
+#define RAMA_CONFIG_SETTINGS_RULES RAMA_PATTERNS
+#define RAMA_CONFIG_SETTINGS_PATH 4096
+#define RAMA_CONFIG_SETTINGS_ANY UINT32_MAX
+#define RAMA_CONFIG_SETTINGS_FOLDER 512 /* a longer name of a directory of the launcher says nothing */
 /* rows E of excluded.def */
 #define X(...)
 #define R(...)
@@ -26,7 +26,7 @@
 #define N(...)
 #define E(...) +1
 enum {
-	RAMA_SETTINGS_SESSIONS = 0
+	RAMA_CONFIG_SETTINGS_SESSIONS = 0
 #include "table/excluded.def"
 };
 #undef X
@@ -36,32 +36,32 @@ enum {
 #undef N
 #undef E
 /* the modules that IORAMA_TRACE switches on */
-#define RAMA_SETTINGS_TRACED                                                     \
+#define RAMA_CONFIG_SETTINGS_TRACED                                                     \
 	((uint64_t)1 << RAMA_MOD_DXT_POSIX | (uint64_t)1 << RAMA_MOD_DXT_MPIIO | \
 	 (uint64_t)1 << RAMA_MOD_DXT_STDIO)
 
 /* what a pattern decides about */
-enum rama_rule_use {
-	RAMA_RULE_APP_EXCLUDE,
-	RAMA_RULE_APP_INCLUDE,
-	RAMA_RULE_NAME_EXCLUDE,
-	RAMA_RULE_NAME_INCLUDE,
-	RAMA_RULE_PATH_EXCLUDE, /* IORAMA_EXCLUDE */
-	RAMA_RULE_PATH_INCLUDE, /* IORAMA_INCLUDE */
-	RAMA_RULE_USES
+enum rama_config_rule_use {
+	RAMA_CONFIG_RULE_APP_EXCLUDE,
+	RAMA_CONFIG_RULE_APP_INCLUDE,
+	RAMA_CONFIG_RULE_NAME_EXCLUDE,
+	RAMA_CONFIG_RULE_NAME_INCLUDE,
+	RAMA_CONFIG_RULE_PATH_EXCLUDE, /* IORAMA_EXCLUDE */
+	RAMA_CONFIG_RULE_PATH_INCLUDE, /* IORAMA_INCLUDE */
+	RAMA_CONFIG_RULE_USES
 };
 
-struct rama_rule {
+struct rama_config_rule {
 	uint64_t modules; /* bit per module it is for */
 	uint8_t use, pattern;
 };
 
-struct rama_rank_range {
+struct rama_config_rank_range {
 	int64_t first, last; /* both included */
 	bool include;
 };
 
-struct rama_settings {
+struct rama_config_settings {
 	bool disabled;	 /* do nothing at all */
 	bool nonmpi;	 /* treat each process of an MPI program as one by itself */
 	bool dump;	 /* say the settings at the start */
@@ -72,7 +72,7 @@ struct rama_settings {
 
 	uint64_t modules; /* bit per module of the log that is on */
 	uint64_t mod_enable, mod_disable;
-	/* most records of a module, RAMA_SETTINGS_ANY: nobody said; DXT_*: KiB of trace */
+	/* most records of a module, RAMA_CONFIG_SETTINGS_ANY: nobody said; DXT_*: KiB of trace */
 	uint32_t records[RAMA_MODULES];
 	uint64_t memory;       /* IORAMA_MEMORY: bytes for records and names */
 	uint64_t mod_memory;   /* bytes for records of all modules; 0: not asked for */
@@ -92,19 +92,19 @@ struct rama_settings {
 	char log_hints[512];
 
 	/* "": not given */
-	char dir[RAMA_SETTINGS_PATH];	   /* of the segments: IORAMA_DIR */
-	char log_file[RAMA_SETTINGS_PATH]; /* this very file: IORAMA_LOG, DARSHAN_LOGFILE */
-	char log_dir[RAMA_SETTINGS_PATH];  /* no folders below it: IORAMA_LOG_DIR */
-	char log_path[RAMA_SETTINGS_PATH]; /* year/month/day below it: DARSHAN_LOGPATH */
+	char dir[RAMA_CONFIG_SETTINGS_PATH];	   /* of the segments: IORAMA_DIR */
+	char log_file[RAMA_CONFIG_SETTINGS_PATH]; /* this very file: IORAMA_LOG, DARSHAN_LOGFILE */
+	char log_dir[RAMA_CONFIG_SETTINGS_PATH];  /* no folders below it: IORAMA_LOG_DIR */
+	char log_path[RAMA_CONFIG_SETTINGS_PATH]; /* year/month/day below it: DARSHAN_LOGPATH */
 
 	/* directories of the launcher (excluded.def), "": none; temp: $TMPDIR unless it is /tmp */
-	char temp[RAMA_SETTINGS_FOLDER];
-	char session[RAMA_SETTINGS_SESSIONS][RAMA_SETTINGS_FOLDER];
+	char temp[RAMA_CONFIG_SETTINGS_FOLDER];
+	char session[RAMA_CONFIG_SETTINGS_SESSIONS][RAMA_CONFIG_SETTINGS_FOLDER];
 
 	unsigned n_ranges, n_rules;
-	struct rama_rank_range range[RAMA_SETTINGS_RANGES];
-	struct rama_rule rule[RAMA_SETTINGS_RULES];
-	uint64_t rule_modules[RAMA_RULE_USES]; /* modules that have rules of a use */
+	struct rama_config_rank_range range[RAMA_CONFIG_SETTINGS_RANGES];
+	struct rama_config_rule rule[RAMA_CONFIG_SETTINGS_RULES];
+	uint64_t rule_modules[RAMA_CONFIG_RULE_USES]; /* modules that have rules of a use */
 	struct rama_patterns patterns;
 
 	char warnings[1024]; /* a line each; what does not fit is left out */
@@ -112,42 +112,42 @@ struct rama_settings {
 };
 
 /* value of a variable, or NULL */
-typedef const char *(*rama_lookup)(void *ctx, const char *name);
+typedef const char *(*rama_config_lookup)(void *ctx, const char *name);
 
 /* In this order. Each of them leaves usable settings whatever it is given. */
-void rama_settings_init(struct rama_settings *s);
-void rama_settings_file(struct rama_settings *s, const char *text, size_t len);
-void rama_settings_env(struct rama_settings *s, rama_lookup lookup, void *ctx);
+void rama_config_settings_init(struct rama_config_settings *s);
+void rama_config_settings_file(struct rama_config_settings *s, const char *text, size_t len);
+void rama_config_settings_env(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx);
 
 /* part of the above: directories that launchers name */
-void rama_settings_folders(struct rama_settings *s, rama_lookup lookup, void *ctx);
+void rama_config_settings_folders(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx);
 
 /* Layers by their words, joined by commas; 1 or all: all of them. false: one is not known */
-bool rama_settings_layers(const char *text, size_t n, uint32_t *layers);
+bool rama_config_settings_layers(const char *text, size_t n, uint32_t *layers);
 
 /* The config file to read between init and env; NULL or "": none. */
-const char *rama_settings_config(rama_lookup lookup, void *ctx);
+const char *rama_config_settings_config(rama_config_lookup lookup, void *ctx);
 
-static inline bool rama_settings_module(const struct rama_settings *s, unsigned module)
+static inline bool rama_config_settings_module(const struct rama_config_settings *s, unsigned module)
 {
 	return module < RAMA_MODULES && (s->modules >> module & 1) != 0;
 }
 
 /* Is the module on, and may it make a record of this (cleaned) name? */
-bool rama_settings_observes(const struct rama_settings *s, unsigned module, const char *path,
+bool rama_config_settings_observes(const struct rama_config_settings *s, unsigned module, const char *path,
 			    size_t len);
 /* Is it a file that an MPI library keeps for itself, or a note of ours? */
-bool rama_settings_private(const struct rama_settings *s, const char *path, size_t len);
+bool rama_config_settings_private(const struct rama_config_settings *s, const char *path, size_t len);
 /* Records of a module that a process may have at most: MAX_RECORDS, and what fits into MODMEM. */
-uint32_t rama_settings_records(const struct rama_settings *s, unsigned module);
+uint32_t rama_config_settings_records(const struct rama_config_settings *s, unsigned module);
 /* bytes that records of all modules together may take, and those of one record of a module there; 0: it does not count */
-uint64_t rama_settings_pool(const struct rama_settings *s);
-uint32_t rama_settings_record(unsigned module);
+uint64_t rama_config_settings_pool(const struct rama_config_settings *s);
+uint32_t rama_config_settings_record(unsigned module);
 /* Is this program to be observed? Its name is the first word of the command line. */
-bool rama_settings_app(const struct rama_settings *s, const char *app, size_t len);
+bool rama_config_settings_app(const struct rama_config_settings *s, const char *app, size_t len);
 /* Does this rank record anything? */
-bool rama_settings_rank(const struct rama_settings *s, int64_t rank);
+bool rama_config_settings_rank(const struct rama_config_settings *s, int64_t rank);
 /* bytes that events of this process may take; 0: nothing is traced */
-uint64_t rama_settings_trace_memory(const struct rama_settings *s);
+uint64_t rama_config_settings_trace_memory(const struct rama_config_settings *s);
 
 #endif

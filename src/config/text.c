@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-void rama_text_init(struct rama_text *t, char *p, size_t room)
+void rama_config_text_init(struct rama_config_text *t, char *p, size_t room)
 {
-	*t = (struct rama_text){ .p = p, .room = room };
+	*t = (struct rama_config_text){ .p = p, .room = room };
 	p[0] = '\0';
 }
 
-void rama_text_put(struct rama_text *t, const char *s, size_t n)
+void rama_config_text_put(struct rama_config_text *t, const char *s, size_t n)
 {
 	size_t left = t->room - 1 - t->len;
 
@@ -22,12 +22,12 @@ void rama_text_put(struct rama_text *t, const char *s, size_t n)
 	t->p[t->len] = '\0';
 }
 
-void rama_text_str(struct rama_text *t, const char *s)
+void rama_config_text_str(struct rama_config_text *t, const char *s)
 {
-	rama_text_put(t, s, strlen(s));
+	rama_config_text_put(t, s, strlen(s));
 }
 
-void rama_text_u64(struct rama_text *t, uint64_t v)
+void rama_config_text_u64(struct rama_config_text *t, uint64_t v)
 {
 	char digits[20];
 	size_t n = sizeof(digits);
@@ -35,22 +35,22 @@ void rama_text_u64(struct rama_text *t, uint64_t v)
 	do
 		digits[--n] = (char)('0' + v % 10);
 	while ((v /= 10) > 0);
-	rama_text_put(t, digits + n, sizeof(digits) - n);
+	rama_config_text_put(t, digits + n, sizeof(digits) - n);
 }
 
-void rama_text_i64(struct rama_text *t, int64_t v)
+void rama_config_text_i64(struct rama_config_text *t, int64_t v)
 {
 	if (v < 0)
-		rama_text_put(t, "-", 1);
-	rama_text_u64(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+		rama_config_text_put(t, "-", 1);
+	rama_config_text_u64(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
-bool rama_piece_is(struct rama_piece w, const char *s)
+bool rama_config_piece_is(struct rama_config_piece w, const char *s)
 {
 	return strlen(s) == w.n && memcmp(w.p, s, w.n) == 0;
 }
 
-bool rama_piece_next(struct rama_piece *from, char sep, struct rama_piece *item)
+bool rama_config_piece_next(struct rama_config_piece *from, char sep, struct rama_config_piece *item)
 {
 	const char *at;
 
@@ -64,18 +64,18 @@ bool rama_piece_next(struct rama_piece *from, char sep, struct rama_piece *item)
 	return true;
 }
 
-static bool digit_at(struct rama_piece w, size_t at)
+static bool digit_at(struct rama_config_piece w, size_t at)
 {
 	return at < w.n && w.p[at] >= '0' && w.p[at] <= '9';
 }
 
-static bool char_at(struct rama_piece w, size_t at, const char *any)
+static bool char_at(struct rama_config_piece w, size_t at, const char *any)
 {
 	return at < w.n && w.p[at] != '\0' && strchr(any, w.p[at]) != NULL;
 }
 
 /* the e+12 that may follow a number; 0 if there is none */
-static size_t exponent(struct rama_piece w, size_t at, int *value)
+static size_t exponent(struct rama_config_piece w, size_t at, int *value)
 {
 	size_t from = at;
 	int v = 0;
@@ -94,7 +94,7 @@ static size_t exponent(struct rama_piece w, size_t at, int *value)
 	return at - from;
 }
 
-size_t rama_piece_number(struct rama_piece w, double *value)
+size_t rama_config_piece_number(struct rama_config_piece w, double *value)
 {
 	size_t at = char_at(w, 0, "+-"), digits = 0;
 	int scale = 0;
@@ -118,7 +118,7 @@ size_t rama_piece_number(struct rama_piece w, double *value)
 	return at;
 }
 
-size_t rama_piece_integer(struct rama_piece w, int64_t *value)
+size_t rama_config_piece_integer(struct rama_config_piece w, int64_t *value)
 {
 	size_t at = 0, first;
 	uint64_t v = 0, most = INT64_MAX;
@@ -138,25 +138,25 @@ size_t rama_piece_integer(struct rama_piece w, int64_t *value)
 	return at > first ? at : 0;
 }
 
-bool rama_piece_size(struct rama_piece w, uint64_t *bytes)
+bool rama_config_piece_size(struct rama_config_piece w, uint64_t *bytes)
 {
 	static const char units[] = "kmgtKMGT";
 	double v, unit = 1;
-	size_t at = rama_piece_number(w, &v);
+	size_t at = rama_config_piece_number(w, &v);
 	const char *letter;
 
 	if (at == 0 || !(v >= 0))
 		return false;
 	letter = at < w.n && w.p[at] != '\0' ? strchr(units, w.p[at]) : NULL;
 	if (letter != NULL) {
-		struct rama_piece rest = { w.p + at + 1, w.n - at - 1 };
-		double step = rama_piece_is(rest, "B") ? 1000 : 1024;
+		struct rama_config_piece rest = { w.p + at + 1, w.n - at - 1 };
+		double step = rama_config_piece_is(rest, "B") ? 1000 : 1024;
 
-		if (rest.n != 0 && !rama_piece_is(rest, "B") && !rama_piece_is(rest, "iB"))
+		if (rest.n != 0 && !rama_config_piece_is(rest, "B") && !rama_config_piece_is(rest, "iB"))
 			return false;
 		for (long i = (letter - units) % 4; i >= 0; i--)
 			unit *= step;
-	} else if (at < w.n && !rama_piece_is((struct rama_piece){ w.p + at, w.n - at }, "B")) {
+	} else if (at < w.n && !rama_config_piece_is((struct rama_config_piece){ w.p + at, w.n - at }, "B")) {
 		return false;
 	}
 	v *= unit;

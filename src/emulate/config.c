@@ -120,9 +120,9 @@ static int unknown(const char *name, const char *place, struct rama_err *e)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-#define PIECE(text) ((struct rama_piece){ text, strlen(text) })
+#define PIECE(text) ((struct rama_config_piece){ text, strlen(text) })
 
-static bool count_of(struct rama_piece w, int64_t *value)
+static bool count_of(struct rama_config_piece w, int64_t *value)
 {
 	double n;
 
@@ -133,19 +133,19 @@ static bool count_of(struct rama_piece w, int64_t *value)
 }
 
 /* 0.01, 1/100, 50% */
-static bool ratio_of(struct rama_piece w, double *value)
+static bool ratio_of(struct rama_config_piece w, double *value)
 {
 	const char *slash = memchr(w.p, '/', w.n);
 	double below;
 
 	if (slash != NULL)
-		return rama_emu_word_number((struct rama_piece){ w.p, (size_t)(slash - w.p) }, value) &&
-		       rama_emu_word_number((struct rama_piece){ slash + 1,
+		return rama_emu_word_number((struct rama_config_piece){ w.p, (size_t)(slash - w.p) }, value) &&
+		       rama_emu_word_number((struct rama_config_piece){ slash + 1,
 							     w.n - (size_t)(slash - w.p) - 1 },
 					&below) &&
 		       below > 0 && (*value /= below, true);
 	if (w.n > 1 && w.p[w.n - 1] == '%')
-		return rama_emu_word_number((struct rama_piece){ w.p, w.n - 1 }, value) &&
+		return rama_emu_word_number((struct rama_config_piece){ w.p, w.n - 1 }, value) &&
 		       (*value /= 100, true);
 	return rama_emu_word_number(w, value);
 }
@@ -169,20 +169,20 @@ static bool flag_of(const char *value, bool *on)
 static bool is_choice(const char *doc, const char *value)
 {
 	const char *end = strchr(doc, ']');
-	struct rama_piece all = { doc + 1, (size_t)(end - doc) - 1 }, word;
+	struct rama_config_piece all = { doc + 1, (size_t)(end - doc) - 1 }, word;
 
 	while (rama_emu_word_next(&all, &word))
-		if (rama_piece_is(word, value))
+		if (rama_config_piece_is(word, value))
 			return true;
 	return false;
 }
 
-static bool each_is(const char *list, bool (*is)(struct rama_piece, int64_t *))
+static bool each_is(const char *list, bool (*is)(struct rama_config_piece, int64_t *))
 {
-	struct rama_piece all = PIECE(list), item;
+	struct rama_config_piece all = PIECE(list), item;
 	int64_t value;
 
-	while (rama_piece_next(&all, ':', &item))
+	while (rama_config_piece_next(&all, ':', &item))
 		if (!is(item, &value))
 			return false;
 	return true;
@@ -190,7 +190,7 @@ static bool each_is(const char *list, bool (*is)(struct rama_piece, int64_t *))
 
 static bool acceptable(const struct rama_emu_param_info *p, const char *value)
 {
-	struct rama_piece w = PIECE(value);
+	struct rama_config_piece w = PIECE(value);
 	int64_t n;
 	double x;
 	bool on;
@@ -355,13 +355,13 @@ static int read_ini(struct rama_emu_config *c, const char *bytes, size_t n, cons
 		    struct rama_err *e)
 {
 	struct rama_emu_lines l;
-	struct rama_piece line;
+	struct rama_config_piece line;
 	char key[128], value[4096], place[512];
 
 	rama_emu_lines_init(&l, bytes, n);
 	while (rama_emu_lines_next(&l, &line)) {
 		const char *equal = memchr(line.p, '=', line.n);
-		struct rama_piece k, v;
+		struct rama_config_piece k, v;
 		int rc;
 
 		if (line.n == 0 || line.p[0] == '[' || line.p[0] == ';')
@@ -370,9 +370,9 @@ static int read_ini(struct rama_emu_config *c, const char *bytes, size_t n, cons
 		if (equal == NULL)
 			return rama_err_set(e, RAMA_EFORMAT, "%s: no = in \"%.*s\"", place,
 					    RAMA_EMU_PIECE(line));
-		k = rama_emu_piece_trim((struct rama_piece){ line.p, (size_t)(equal - line.p) });
+		k = rama_emu_piece_trim((struct rama_config_piece){ line.p, (size_t)(equal - line.p) });
 		v = rama_emu_piece_trim(
-			(struct rama_piece){ equal + 1, line.n - (size_t)(equal - line.p) - 1 });
+			(struct rama_config_piece){ equal + 1, line.n - (size_t)(equal - line.p) - 1 });
 		if (k.n >= sizeof(key) || v.n >= sizeof(value))
 			return rama_err_set(e, RAMA_EFORMAT, "%s: too long", place);
 		snprintf(key, sizeof(key), "%.*s", (int)k.n, k.p);
@@ -387,10 +387,10 @@ static int read_ini(struct rama_emu_config *c, const char *bytes, size_t n, cons
 int rama_emu_config_read(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
 		     struct rama_err *e)
 {
-	struct rama_piece p = { bytes, n };
+	struct rama_config_piece p = { bytes, n };
 
 	while (p.n > 0 && strchr(" \t\r\n", p.p[0]) != NULL)
-		p = (struct rama_piece){ p.p + 1, p.n - 1 };
+		p = (struct rama_config_piece){ p.p + 1, p.n - 1 };
 	return p.n > 0 && p.p[0] == '{' ? read_json(c, bytes, n, name, e)
 					: read_ini(c, bytes, n, name, e);
 }
@@ -399,13 +399,13 @@ int rama_emu_config_check(struct rama_emu_config *c, struct rama_err *e)
 {
 	(void)e;
 	for (int i = 0; i < RAMA_EMU_PARAMS; i++) {
-		struct rama_piece modes = PIECE(rama_emu_param_info[i].modes), word;
+		struct rama_config_piece modes = PIECE(rama_emu_param_info[i].modes), word;
 		bool found = modes.n == 0;
 
 		if (c->value[i] == NULL)
 			continue;
 		while (!found && rama_emu_word_next(&modes, &word))
-			found = rama_piece_is(word, c->mode);
+			found = rama_config_piece_is(word, c->mode);
 		if (!found && strcmp(c->mode, "try") != 0 &&
 		    rama_emu_config_warn(c, "%s: %s has no meaning in mode %s", c->place[i],
 				     rama_emu_param_info[i].name, c->mode) != 0)
@@ -435,7 +435,7 @@ bool rama_emu_config_flag(const struct rama_emu_config *c, enum rama_emu_param p
 
 int64_t rama_emu_config_size(const struct rama_emu_config *c, enum rama_emu_param p)
 {
-	struct rama_piece w = PIECE(rama_emu_config_text(c, p));
+	struct rama_config_piece w = PIECE(rama_emu_config_text(c, p));
 	int64_t n = 0;
 
 	if (rama_emu_param_info[p].kind == RAMA_EMU_KIND_COUNT)
@@ -447,7 +447,7 @@ int64_t rama_emu_config_size(const struct rama_emu_config *c, enum rama_emu_para
 
 double rama_emu_config_number(const struct rama_emu_config *c, enum rama_emu_param p)
 {
-	struct rama_piece w = PIECE(rama_emu_config_text(c, p));
+	struct rama_config_piece w = PIECE(rama_emu_config_text(c, p));
 	double x = 0;
 
 	if (rama_emu_param_info[p].kind == RAMA_EMU_KIND_SECONDS)
@@ -459,9 +459,9 @@ double rama_emu_config_number(const struct rama_emu_config *c, enum rama_emu_par
 
 size_t rama_emu_config_item(const struct rama_emu_config *c, enum rama_emu_param p, size_t i, const char **text)
 {
-	struct rama_piece all = PIECE(rama_emu_config_text(c, p)), item;
+	struct rama_config_piece all = PIECE(rama_emu_config_text(c, p)), item;
 
-	while (rama_piece_next(&all, ':', &item)) {
+	while (rama_config_piece_next(&all, ':', &item)) {
 		if (i-- == 0) {
 			*text = item.p;
 			return item.n;
@@ -472,10 +472,10 @@ size_t rama_emu_config_item(const struct rama_emu_config *c, enum rama_emu_param
 
 size_t rama_emu_config_items(const struct rama_emu_config *c, enum rama_emu_param p)
 {
-	struct rama_piece all = PIECE(rama_emu_config_text(c, p)), item;
+	struct rama_config_piece all = PIECE(rama_emu_config_text(c, p)), item;
 	size_t n = 0;
 
-	while (rama_piece_next(&all, ':', &item))
+	while (rama_config_piece_next(&all, ':', &item))
 		n++;
 	return n;
 }
@@ -491,8 +491,8 @@ int64_t rama_emu_config_item_size(const struct rama_emu_config *c, enum rama_emu
 		return otherwise;
 	len = rama_emu_config_item(c, p, i < n ? i : n - 1, &text);
 	if (rama_emu_param_info[p].kind == RAMA_EMU_KIND_COUNTS)
-		count_of((struct rama_piece){ text, len }, &value);
+		count_of((struct rama_config_piece){ text, len }, &value);
 	else
-		rama_emu_word_size((struct rama_piece){ text, len }, &value);
+		rama_emu_word_size((struct rama_config_piece){ text, len }, &value);
 	return value;
 }

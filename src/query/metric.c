@@ -173,7 +173,7 @@ static bool value_of(const struct rama_query_metric *m, const char *text, double
 		return !isnan(*v);
 	}
 	if (strncmp(m->unit, "bytes", 5) == 0 &&
-	    rama_piece_size((struct rama_piece){ text, n }, &bytes)) {
+	    rama_config_piece_size((struct rama_config_piece){ text, n }, &bytes)) {
 		*v = (double)bytes;
 		return true;
 	}

@@ -14,7 +14,7 @@ enum rama_setting_id {
 
 enum rama_directive_id {
 #define S(symbol, ...)
-#define D(symbol, ...) RAMA_DIRECTIVE_##symbol,
+#define D(symbol, ...) RAMA_CONFIG_DIRECTIVE_##symbol,
 #include "table/settings.def"
 #undef S
 #undef D

@@ -8,11 +8,11 @@
 
 int rama_worker_info(const char *hints, MPI_Info *info, struct rama_err *e)
 {
-	struct rama_piece all = { hints, hints != NULL ? strlen(hints) : 0 }, item;
+	struct rama_config_piece all = { hints, hints != NULL ? strlen(hints) : 0 }, item;
 	char key[MPI_MAX_INFO_KEY + 1], value[1024];
 
 	*info = MPI_INFO_NULL;
-	while (rama_piece_next(&all, ';', &item)) {
+	while (rama_config_piece_next(&all, ';', &item)) {
 		const char *equal = memchr(item.p, '=', item.n);
 		size_t n = equal != NULL ? (size_t)(equal - item.p) : 0;
 

@@ -69,15 +69,15 @@ static struct {
 
 static unsigned name_door(struct sockaddr_un *to, uint64_t world)
 {
-	struct rama_text t;
+	struct rama_config_text t;
 
 	memset(to, 0, sizeof(*to));
 	to->sun_family = AF_UNIX;
-	rama_text_init(&t, to->sun_path + 1, sizeof(to->sun_path) - 1);
-	rama_text_str(&t, "iorama-meet-");
-	rama_text_u64(&t, (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0));
-	rama_text_str(&t, "-");
-	rama_text_u64(&t, world);
+	rama_config_text_init(&t, to->sun_path + 1, sizeof(to->sun_path) - 1);
+	rama_config_text_str(&t, "iorama-meet-");
+	rama_config_text_u64(&t, (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0));
+	rama_config_text_str(&t, "-");
+	rama_config_text_u64(&t, world);
 	return (unsigned)(offsetof(struct sockaddr_un, sun_path) + 1 + t.len);
 }
 
@@ -281,17 +281,17 @@ static void join_job(void)
 	struct job job = { rama_cap_run.id->jobid, (uint64_t)rama_cap_run.pid,
 			   rama_cap_run.id->clock.real0 / 1000000000u };
 	char name[sizeof(rama_cap_run.id->job)];
-	struct rama_text t;
+	struct rama_config_text t;
 
 	if (rama_cap_mpi.rank > 0 && !hear(&rama_cap_mpi_post, parent_of(rama_cap_mpi.rank), TAG_JOB, &job,
 				       sizeof(job), ANSWER_LIMIT))
 		return;
 	pass_down(&rama_cap_mpi_post, TAG_JOB, &job, sizeof(job));
-	rama_text_init(&t, name, sizeof(name));
-	rama_text_str(&t, "mpi-");
-	rama_text_u64(&t, job.pid);
-	rama_text_str(&t, "-");
-	rama_text_u64(&t, job.start);
+	rama_config_text_init(&t, name, sizeof(name));
+	rama_config_text_str(&t, "mpi-");
+	rama_config_text_u64(&t, job.pid);
+	rama_config_text_str(&t, "-");
+	rama_config_text_u64(&t, job.start);
 	rama_cap_join_job(name, job.id);
 }
 

@@ -122,7 +122,7 @@ int64_t rama_cap_mpi_number(const char *variable, int64_t preset)
 	const char *text = rama_cap_variable(variable);
 	int64_t v;
 
-	if (!text || rama_piece_integer((struct rama_piece){ text, strlen(text) }, &v) == 0 ||
+	if (!text || rama_config_piece_integer((struct rama_config_piece){ text, strlen(text) }, &v) == 0 ||
 	    v <= 0)
 		return preset;
 	return v;

@@ -66,23 +66,23 @@ static void tell_times(const struct rama_shutdown_result *r, double make, double
 		    { "store", r->store },
 		    { "total", total } };
 	char line[1024];
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, line, sizeof(line));
-	rama_text_str(&t, "#iorama:<op>\t<nprocs>\t<time>\n");
+	rama_config_text_init(&t, line, sizeof(line));
+	rama_config_text_str(&t, "#iorama:<op>\t<nprocs>\t<time>\n");
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		uint64_t us = row[i].seconds > 0 ? (uint64_t)(row[i].seconds * 1e6) : 0;
 
-		rama_text_str(&t, "iorama:");
-		rama_text_str(&t, row[i].phase);
-		rama_text_str(&t, "\t");
-		rama_text_i64(&t, rama_cap_mpi.size);
-		rama_text_str(&t, "\t");
-		rama_text_u64(&t, us / 1000000);
-		rama_text_str(&t, ".");
+		rama_config_text_str(&t, "iorama:");
+		rama_config_text_str(&t, row[i].phase);
+		rama_config_text_str(&t, "\t");
+		rama_config_text_i64(&t, rama_cap_mpi.size);
+		rama_config_text_str(&t, "\t");
+		rama_config_text_u64(&t, us / 1000000);
+		rama_config_text_str(&t, ".");
 		for (uint64_t digit = 100000; digit > 0; digit /= 10)
-			rama_text_u64(&t, us / digit % 10);
-		rama_text_str(&t, "\n");
+			rama_config_text_u64(&t, us / digit % 10);
+		rama_config_text_str(&t, "\n");
 	}
 	rama_cap_sys3(SYS_write, STDERR_FILENO, line, t.len);
 }
@@ -92,14 +92,14 @@ static void tell_existing(const char *path)
 {
 	const char *slash = strrchr(rama_cap_run.path, '/');
 	char line[9000];
-	struct rama_text t;
+	struct rama_config_text t;
 
-	rama_text_init(&t, line, sizeof(line));
-	rama_text_str(&t, "iorama: ");
-	rama_text_str(&t, path);
-	rama_text_str(&t, " exists and is left as it is; iorama recover ");
-	rama_text_put(&t, rama_cap_run.path, slash ? (size_t)(slash - rama_cap_run.path) : 0);
-	rama_text_str(&t, " makes the log of this job\n");
+	rama_config_text_init(&t, line, sizeof(line));
+	rama_config_text_str(&t, "iorama: ");
+	rama_config_text_str(&t, path);
+	rama_config_text_str(&t, " exists and is left as it is; iorama recover ");
+	rama_config_text_put(&t, rama_cap_run.path, slash ? (size_t)(slash - rama_cap_run.path) : 0);
+	rama_config_text_str(&t, " makes the log of this job\n");
 	rama_cap_sys3(SYS_write, STDERR_FILENO, line, t.len);
 }
 
@@ -111,10 +111,10 @@ static bool is_same(const char *dir, const char *id)
 {
 	struct statx st;
 	int64_t number = 0, born = 0;
-	size_t n = rama_piece_integer((struct rama_piece){ id, strlen(id) }, &number);
+	size_t n = rama_config_piece_integer((struct rama_config_piece){ id, strlen(id) }, &number);
 
 	if (n == 0 || id[n] != '.' ||
-	    rama_piece_integer((struct rama_piece){ id + n + 1, strlen(id + n + 1) }, &born) == 0)
+	    rama_config_piece_integer((struct rama_config_piece){ id + n + 1, strlen(id + n + 1) }, &born) == 0)
 		return false;
 	if (rama_cap_sys6(SYS_statx, AT_FDCWD, (long)dir, 0, STATX_INO | STATX_BTIME, (long)&st, 0) !=
 	    0)
@@ -130,18 +130,18 @@ static bool path_for_run(char *to, size_t size)
 	const char *given = rama_cap_variable("IORAMA_RUN_LOG"),
 		   *path = given ? strchr(given, ':') : NULL;
 	const char *slash = path ? strrchr(path, '/') : NULL;
-	struct rama_text t;
+	struct rama_config_text t;
 
 	if (!slash)
 		return false;
-	rama_text_init(&t, to, size);
-	rama_text_put(&t, path + 1, (size_t)(slash - path));
+	rama_config_text_init(&t, to, size);
+	rama_config_text_put(&t, path + 1, (size_t)(slash - path));
 	if (t.cut || (!rama_cap_by_run() && !is_same(to, given)))
 		return false;
-	rama_text_str(&t, slash + 1);
-	rama_text_str(&t, ".");
-	rama_text_i64(&t, rama_cap_run.pid);
-	rama_text_str(&t, ".darshan");
+	rama_config_text_str(&t, slash + 1);
+	rama_config_text_str(&t, ".");
+	rama_config_text_i64(&t, rama_cap_run.pid);
+	rama_config_text_str(&t, ".darshan");
 	return !t.cut;
 }
 

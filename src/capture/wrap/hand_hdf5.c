@@ -105,7 +105,7 @@ static void file_opened(struct call *c, const char *path, rama_cap_hid fapl, ram
 	c->op.how = rama_cap_h5_uses_mpiio(c->h, fapl) ? RAMA_H5F_MPIIO : RAMA_H5F_OTHER;
 	if (!visit(&v, c))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
 	struct rama_h5f_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_H5F) : NULL;
 	if (f) {
@@ -127,7 +127,7 @@ static void file_not_opened(struct call *c, const char *path)
 
 	if (!path || !rama_cap_live_on(RAMA_SEG_LAYER_H5F) || !visit(&v, c))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	if (text)
 		rama_cap_live_path(v.t, RAMA_SEG_LAYER_H5F, text, len, &c->op);
 	unvisit(&v);
@@ -161,7 +161,7 @@ RAMA_CAP_EXPORT rama_cap_hid H5Fopen(const char *path, unsigned flags, rama_cap_
 static struct rama_h5f_file *file_by_name(struct rama_cap_thread *t, const char *path)
 {
 	size_t len;
-	const char *text = rama_cap_clean(t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	const char *text = rama_cap_clean(t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text && text[0] ? rama_cap_name(t, text, len, false) : NULL;
 
 	return n && n->slot[RAMA_SEG_KIND_H5F] ? rama_cap_slot_of(t, n, RAMA_SEG_KIND_H5F) : NULL;
@@ -336,7 +336,7 @@ static __attribute__((noinline)) void dataset_opened(struct call *c, const struc
 	const char *file =
 		in_file && at.generation == rama_cap_run.generation
 			? rama_cap_name_at(at.name)->text
-			: rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(place.file), &len);
+			: rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(place.file), &len);
 	o.generation = rama_cap_run.generation;
 	o.fixed = fixed;
 	o.npoints = shape.npoints;

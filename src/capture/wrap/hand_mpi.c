@@ -130,7 +130,7 @@ static void opened(struct rama_cap_mpi_call *c, rama_cap_handle comm, const char
 		c->op.how = RAMA_MPI_COLL;
 	if (!rama_cap_enter(&v))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
 	c->record = n ? rama_cap_mpiio_of(v.t, n) : NULL;
 	if (c->record) {
@@ -154,7 +154,7 @@ static void open_failed(struct rama_cap_mpi_call *c, const char *path)
 
 	if (!path || !rama_cap_live_on(RAMA_SEG_LAYER_MPIIO) || !rama_cap_enter(&v))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	v.t->nest = &c->nest;
 	if (text)
 		rama_cap_live_path(v.t, RAMA_SEG_LAYER_MPIIO, text, len, &c->op);

@@ -20,7 +20,7 @@ static void opened(const struct rama_cap_nc_call *c, const char *path)
 
 	if (!rama_cap_nc_visit(&v))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
 	struct rama_pnetcdf_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_PNETCDF_FILE) : NULL;
 	if (f) {
@@ -42,7 +42,7 @@ static void not_opened(const struct rama_cap_nc_call *c, const char *path)
 
 	if (!path || !rama_cap_live_on(RAMA_SEG_LAYER_PNETCDF) || !rama_cap_nc_visit(&v))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_path_without_prefix(path), &len);
+	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	if (text)
 		rama_cap_live_path(v.t, RAMA_SEG_LAYER_PNETCDF, text, len, &op);
 	rama_cap_nc_unvisit(&v);

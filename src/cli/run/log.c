@@ -110,9 +110,9 @@ static int choose(const struct rama_cli_log_place *p, const struct rama_cli_log_
 		  char path[PATH_MAX])
 {
 	time_t start = (time_t)(about->start / 1000000000);
-	char name[RAMA_LOGNAME_MOST], host[65] = "", wanted[PATH_MAX];
+	char name[RAMA_CONFIG_LOGNAME_MOST], host[65] = "", wanted[PATH_MAX];
 	struct timespec now;
-	struct rama_logname n = { .user = getenv("LOGNAME"),
+	struct rama_config_logname n = { .user = getenv("LOGNAME"),
 				  .uid = geteuid(),
 				  .exe = about->program,
 				  .jobid = about->jobid,
@@ -130,7 +130,7 @@ static int choose(const struct rama_cli_log_place *p, const struct rama_cli_log_
 		start = now.tv_sec;
 	n.end_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 	localtime_r(&start, &n.start);
-	rama_logname_final(name, sizeof(name), &n, 0);
+	rama_config_logname_final(name, sizeof(name), &n, 0);
 	if (strcmp(p->dir, ".") == 0)
 		return free_name(path, name);
 	if (snprintf(wanted, sizeof(wanted), "%s/%s", p->dir, name) >= (int)sizeof(wanted))

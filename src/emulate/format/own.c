@@ -37,14 +37,14 @@ struct reader {
 bool rama_emu_looks_own(const char *bytes, size_t n)
 {
 	struct rama_emu_lines l;
-	struct rama_piece line, word;
+	struct rama_config_piece line, word;
 
 	rama_emu_lines_init(&l, bytes, n);
 	while (rama_emu_lines_next(&l, &line))
 		if (line.n > 0)
 			return rama_emu_word_next(&line, &word) && word.p[0] == '[' &&
-			       (rama_piece_is(word, "[workflow]") || rama_piece_is(word, "[data") ||
-				rama_piece_is(word, "[task"));
+			       (rama_config_piece_is(word, "[workflow]") || rama_config_piece_is(word, "[data") ||
+				rama_config_piece_is(word, "[task"));
 	return false;
 }
 
@@ -64,7 +64,7 @@ static int hex(char c)
 }
 
 /* %2C is a comma; a % before anything but two digits is itself */
-static int plain(struct reader *r, struct rama_piece *w)
+static int plain(struct reader *r, struct rama_config_piece *w)
 {
 	char *to;
 	size_t n = 0;
@@ -83,11 +83,11 @@ static int plain(struct reader *r, struct rama_piece *w)
 	}
 	if (memchr(to, '\0', n) != NULL)
 		return WRONG(r, "a name with a zero byte in it");
-	*w = (struct rama_piece){ to, n };
+	*w = (struct rama_config_piece){ to, n };
 	return 0;
 }
 
-static int keep(struct reader *r, const char **to, struct rama_piece w)
+static int keep(struct reader *r, const char **to, struct rama_config_piece w)
 {
 	int rc = plain(r, &w);
 
@@ -99,9 +99,9 @@ static int keep(struct reader *r, const char **to, struct rama_piece w)
 
 /* ---- sections ------------------------------------------------------------------------------- */
 
-static int open_access(struct reader *r, struct rama_piece rest)
+static int open_access(struct reader *r, struct rama_config_piece rest)
 {
-	struct rama_piece task, data;
+	struct rama_config_piece task, data;
 	const struct rama_emu_task *owner;
 	int64_t t, d;
 
@@ -125,21 +125,21 @@ static int open_access(struct reader *r, struct rama_piece rest)
 		     RAMA_EMU_PIECE(data));
 }
 
-static int open_section(struct reader *r, struct rama_piece line)
+static int open_section(struct reader *r, struct rama_config_piece line)
 {
-	struct rama_piece word, rest;
+	struct rama_config_piece word, rest;
 	int64_t i = 0;
 
 	if (line.p[line.n - 1] != ']')
 		return WRONG(r, "%.*s: no ] at the end", RAMA_EMU_PIECE(line));
-	rest = (struct rama_piece){ line.p + 1, line.n - 2 };
+	rest = (struct rama_config_piece){ line.p + 1, line.n - 2 };
 	if (!rama_emu_word_next(&rest, &word))
 		return WRONG(r, "an empty section");
 	rest = rama_emu_piece_trim(rest);
-	r->kind = rama_piece_is(word, "workflow") ? WORKFLOW
-		  : rama_piece_is(word, "data")	  ? DATA
-		  : rama_piece_is(word, "task")	  ? TASK
-		  : rama_piece_is(word, "access") ? ACCESS
+	r->kind = rama_config_piece_is(word, "workflow") ? WORKFLOW
+		  : rama_config_piece_is(word, "data")	  ? DATA
+		  : rama_config_piece_is(word, "task")	  ? TASK
+		  : rama_config_piece_is(word, "access") ? ACCESS
 						  : NOTHING;
 	if (r->kind == NOTHING)
 		return WRONG(r, "%.*s is none of workflow data task access", RAMA_EMU_PIECE(word));
@@ -161,13 +161,13 @@ static int open_section(struct reader *r, struct rama_piece line)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static int set_workflow(struct reader *r, struct rama_piece key, struct rama_piece value)
+static int set_workflow(struct reader *r, struct rama_config_piece key, struct rama_config_piece value)
 {
 	double n;
 
-	if (rama_piece_is(key, "name"))
+	if (rama_config_piece_is(key, "name"))
 		return keep(r, &r->g->name, value);
-	if (!rama_piece_is(key, "iterations"))
+	if (!rama_config_piece_is(key, "iterations"))
 		return WRONG(r, "[workflow] has no %.*s; it has name and iterations",
 			     RAMA_EMU_PIECE(key));
 	if (!rama_emu_word_number(value, &n) || n < 1 || n > 1e6 || n != (uint32_t)n)
@@ -177,17 +177,17 @@ static int set_workflow(struct reader *r, struct rama_piece key, struct rama_pie
 	return 0;
 }
 
-static int set_data(struct reader *r, struct rama_piece key, struct rama_piece value)
+static int set_data(struct reader *r, struct rama_config_piece key, struct rama_config_piece value)
 {
 	struct rama_emu_datum *d = &r->g->data[r->index];
 
-	if (rama_piece_is(key, "file"))
+	if (rama_config_piece_is(key, "file"))
 		return keep(r, &d->name, value);
-	if (rama_piece_is(key, "tier"))
+	if (rama_config_piece_is(key, "tier"))
 		return keep(r, &d->tier, value);
-	if (rama_piece_is(key, "note"))
+	if (rama_config_piece_is(key, "note"))
 		return keep(r, &d->note, value);
-	if (!rama_piece_is(key, "size"))
+	if (!rama_config_piece_is(key, "size"))
 		return WRONG(r, "[data] has no %.*s; it has file size tier note", RAMA_EMU_PIECE(key));
 	return rama_emu_word_size(value, &d->size)
 		       ? 0
@@ -196,42 +196,42 @@ static int set_data(struct reader *r, struct rama_piece key, struct rama_piece v
 }
 
 /* reads, writes, after: names with commas; a ? behind a name: the relation is not strict */
-static int add_list(struct reader *r, struct rama_piece key, struct rama_piece value)
+static int add_list(struct reader *r, struct rama_config_piece key, struct rama_config_piece value)
 {
-	struct rama_piece item;
+	struct rama_config_piece item;
 	int rc = 0;
 
-	while (rc == 0 && rama_piece_next(&value, ',', &item)) {
+	while (rc == 0 && rama_config_piece_next(&value, ',', &item)) {
 		bool strict = true;
 		int64_t other;
 
 		item = rama_emu_piece_trim(item);
 		if (item.n > 1 && item.p[item.n - 1] == '?') {
 			strict = false;
-			item = rama_emu_piece_trim((struct rama_piece){ item.p, item.n - 1 });
+			item = rama_emu_piece_trim((struct rama_config_piece){ item.p, item.n - 1 });
 		}
 		if (plain(r, &item) != 0)
 			return r->e->code;
-		other = rama_piece_is(key, "after") ? rama_emu_graph_find_task(r->g, item.p, item.n)
+		other = rama_config_piece_is(key, "after") ? rama_emu_graph_find_task(r->g, item.p, item.n)
 						    : rama_emu_graph_find_datum(r->g, item.p, item.n);
 		if (other < 0)
 			return WRONG(r, "%.*s: nothing is called %.*s", RAMA_EMU_PIECE(key),
 				     RAMA_EMU_PIECE(item));
-		rc = rama_piece_is(key, "after")
+		rc = rama_config_piece_is(key, "after")
 			     ? rama_emu_graph_after(r->g, (uint32_t)other, r->index, strict, r->e)
 			     : rama_emu_graph_edge(r->g, r->index, (uint32_t)other,
-					       rama_piece_is(key, "writes"), strict, r->e);
+					       rama_config_piece_is(key, "writes"), strict, r->e);
 	}
 	return rc == 0 ? 0 : at_line(r, rc);
 }
 
-static int set_task_number(struct reader *r, struct rama_piece key, struct rama_piece value)
+static int set_task_number(struct reader *r, struct rama_config_piece key, struct rama_config_piece value)
 {
 	struct rama_emu_task *t = &r->g->tasks[r->index];
 	double n;
 
-	if (rama_piece_is(key, "compute") || rama_piece_is(key, "runtime")) {
-		t->measured = rama_piece_is(key, "runtime");
+	if (rama_config_piece_is(key, "compute") || rama_config_piece_is(key, "runtime")) {
+		t->measured = rama_config_piece_is(key, "runtime");
 		return rama_emu_word_seconds(value, &t->seconds)
 			       ? 0
 			       : WRONG(r, "%.*s: %.*s is no time such as 0.5 s or 2 min",
@@ -239,7 +239,7 @@ static int set_task_number(struct reader *r, struct rama_piece key, struct rama_
 	}
 	if (!rama_emu_word_number(value, &n) || n > 1e9)
 		return WRONG(r, "%.*s: %.*s is no number", RAMA_EMU_PIECE(key), RAMA_EMU_PIECE(value));
-	if (rama_piece_is(key, "cores")) {
+	if (rama_config_piece_is(key, "cores")) {
 		t->cores = n;
 		return 0;
 	}
@@ -249,22 +249,22 @@ static int set_task_number(struct reader *r, struct rama_piece key, struct rama_
 	return 0;
 }
 
-static int set_task(struct reader *r, struct rama_piece key, struct rama_piece value)
+static int set_task(struct reader *r, struct rama_config_piece key, struct rama_config_piece value)
 {
 	struct rama_emu_task *t = &r->g->tasks[r->index];
-	bool relation = rama_piece_is(key, "reads") || rama_piece_is(key, "writes") ||
-			rama_piece_is(key, "after");
+	bool relation = rama_config_piece_is(key, "reads") || rama_config_piece_is(key, "writes") ||
+			rama_config_piece_is(key, "after");
 
 	if (relation)
 		return r->pass == RELATIONS ? add_list(r, key, value) : 0;
 	if (r->pass != NAMES)
 		return 0;
-	if (rama_piece_is(key, "name"))
+	if (rama_config_piece_is(key, "name"))
 		return keep(r, &t->name, value);
-	if (rama_piece_is(key, "app"))
+	if (rama_config_piece_is(key, "app"))
 		return keep(r, &t->app, value);
-	if (rama_piece_is(key, "ranks") || rama_piece_is(key, "compute") ||
-	    rama_piece_is(key, "runtime") || rama_piece_is(key, "cores"))
+	if (rama_config_piece_is(key, "ranks") || rama_config_piece_is(key, "compute") ||
+	    rama_config_piece_is(key, "runtime") || rama_config_piece_is(key, "cores"))
 		return set_task_number(r, key, value);
 	return WRONG(r,
 		     "[task] has no %.*s; it has name app ranks compute runtime cores reads writes "
@@ -272,26 +272,26 @@ static int set_task(struct reader *r, struct rama_piece key, struct rama_piece v
 		     RAMA_EMU_PIECE(key));
 }
 
-static int read_access(struct reader *r, struct rama_piece key, struct rama_piece value,
+static int read_access(struct reader *r, struct rama_config_piece key, struct rama_config_piece value,
 		       struct rama_emu_edge *x)
 {
-	if (rama_piece_is(key, "fraction")) {
+	if (rama_config_piece_is(key, "fraction")) {
 		if (!rama_emu_word_number(value, &x->fraction) || x->fraction > 1)
 			return WRONG(r, "fraction: %.*s is no number from 0 to 1",
 				     RAMA_EMU_PIECE(value));
-	} else if (rama_piece_is(key, "request")) {
+	} else if (rama_config_piece_is(key, "request")) {
 		if (!rama_emu_word_size(value, &x->request) || x->request == 0)
 			return WRONG(r, "request: %.*s is no size", RAMA_EMU_PIECE(value));
-	} else if (rama_piece_is(key, "order")) {
-		x->order = rama_piece_is(value, "strided")  ? RAMA_EMU_STRIDED
-			   : rama_piece_is(value, "random") ? RAMA_EMU_RANDOM
+	} else if (rama_config_piece_is(key, "order")) {
+		x->order = rama_config_piece_is(value, "strided")  ? RAMA_EMU_STRIDED
+			   : rama_config_piece_is(value, "random") ? RAMA_EMU_RANDOM
 							    : RAMA_EMU_SEQUENTIAL;
-		if (x->order == RAMA_EMU_SEQUENTIAL && !rama_piece_is(value, "sequential"))
+		if (x->order == RAMA_EMU_SEQUENTIAL && !rama_config_piece_is(value, "sequential"))
 			return WRONG(r, "order: %.*s is none of sequential strided random",
 				     RAMA_EMU_PIECE(value));
-	} else if (rama_piece_is(key, "whole")) {
-		x->whole = rama_piece_is(value, "yes");
-		if (!x->whole && !rama_piece_is(value, "no"))
+	} else if (rama_config_piece_is(key, "whole")) {
+		x->whole = rama_config_piece_is(value, "yes");
+		if (!x->whole && !rama_config_piece_is(value, "no"))
 			return WRONG(r, "whole: yes or no, not %.*s", RAMA_EMU_PIECE(value));
 	} else {
 		return WRONG(r, "[access] has no %.*s; it has fraction request order whole",
@@ -301,7 +301,7 @@ static int read_access(struct reader *r, struct rama_piece key, struct rama_piec
 }
 
 /* for both sides if the task reads and writes the data */
-static int set_access(struct reader *r, struct rama_piece key, struct rama_piece value)
+static int set_access(struct reader *r, struct rama_config_piece key, struct rama_config_piece value)
 {
 	int rc = 0;
 
@@ -311,16 +311,16 @@ static int set_access(struct reader *r, struct rama_piece key, struct rama_piece
 	return rc;
 }
 
-static int set_value(struct reader *r, struct rama_piece line)
+static int set_value(struct reader *r, struct rama_config_piece line)
 {
 	const char *equal = memchr(line.p, '=', line.n);
-	struct rama_piece key, value;
+	struct rama_config_piece key, value;
 
 	if (equal == NULL)
 		return WRONG(r, "%.*s: neither [section] nor key = value", RAMA_EMU_PIECE(line));
-	key = rama_emu_piece_trim((struct rama_piece){ line.p, (size_t)(equal - line.p) });
+	key = rama_emu_piece_trim((struct rama_config_piece){ line.p, (size_t)(equal - line.p) });
 	value = rama_emu_piece_trim(
-		(struct rama_piece){ equal + 1, line.n - (size_t)(equal - line.p) - 1 });
+		(struct rama_config_piece){ equal + 1, line.n - (size_t)(equal - line.p) - 1 });
 	if (key.n == 0 || value.n == 0)
 		return WRONG(r, "nothing on one side of =");
 	switch (r->kind) {
@@ -340,7 +340,7 @@ static int set_value(struct reader *r, struct rama_piece line)
 int rama_emu_read_own(struct rama_emu_graph *g, const char *bytes, size_t n, struct rama_err *e)
 {
 	struct reader r = { .g = g, .e = e };
-	struct rama_piece line;
+	struct rama_config_piece line;
 	int rc = 0;
 
 	for (r.pass = NAMES; rc == 0 && r.pass < PASSES; r.pass++) {

@@ -37,20 +37,20 @@ struct reader {
 bool rama_emu_looks_paper(const char *bytes, size_t n)
 {
 	struct rama_emu_lines l;
-	struct rama_piece line, word;
+	struct rama_config_piece line, word;
 
 	rama_emu_lines_init(&l, bytes, n);
 	while (rama_emu_lines_next(&l, &line))
 		if (rama_emu_word_next(&line, &word) && line.n > 0)
-			return rama_piece_is(word, "APP") || rama_piece_is(word, "TASK") ||
-			       rama_piece_is(word, "DATA") || rama_piece_is(word, "PARENT") ||
-			       rama_piece_is(word, "NS_PARENT");
+			return rama_config_piece_is(word, "APP") || rama_config_piece_is(word, "TASK") ||
+			       rama_config_piece_is(word, "DATA") || rama_config_piece_is(word, "PARENT") ||
+			       rama_config_piece_is(word, "NS_PARENT");
 	return false;
 }
 
 /* ---- declarations --------------------------------------------------------------------------- */
 
-static size_t words_of(struct rama_piece line, struct rama_piece *w, size_t most)
+static size_t words_of(struct rama_config_piece line, struct rama_config_piece *w, size_t most)
 {
 	size_t n = 0;
 
@@ -64,20 +64,20 @@ static int at_line(struct reader *r, int64_t rc)
 	return rc >= 0 ? 0 : rama_err_prefix(r->e, "line %lu", r->lines.number);
 }
 
-static const char *keep(struct reader *r, struct rama_piece w)
+static const char *keep(struct reader *r, struct rama_config_piece w)
 {
 	return rama_arena_text(&r->g->arena, w.p, w.n);
 }
 
-static struct app *find_app(struct reader *r, struct rama_piece id)
+static struct app *find_app(struct reader *r, struct rama_config_piece id)
 {
 	for (size_t i = 0; i < r->n_apps; i++)
-		if (rama_piece_is(id, r->apps[i].id))
+		if (rama_config_piece_is(id, r->apps[i].id))
 			return &r->apps[i];
 	return NULL;
 }
 
-static int add_app(struct reader *r, struct rama_piece id, uint32_t first, uint32_t n)
+static int add_app(struct reader *r, struct rama_config_piece id, uint32_t first, uint32_t n)
 {
 	if (find_app(r, id) != NULL)
 		return rama_emu_lines_error(&r->lines, r->e, "APP %.*s is there twice", RAMA_EMU_PIECE(id));
@@ -100,9 +100,9 @@ static int add_app(struct reader *r, struct rama_piece id, uint32_t first, uint3
 }
 
 /* Tasks of an application are T1, T2, ... counted through the file. */
-static int read_app(struct reader *r, struct rama_piece line)
+static int read_app(struct reader *r, struct rama_config_piece line)
 {
-	struct rama_piece w[5];
+	struct rama_config_piece w[5];
 	uint32_t first = r->g->n_tasks;
 	double n, seconds;
 	char text[128];
@@ -133,9 +133,9 @@ static int read_app(struct reader *r, struct rama_piece line)
 	return add_app(r, w[0], first, (uint32_t)n);
 }
 
-static int read_task(struct reader *r, struct rama_piece line)
+static int read_task(struct reader *r, struct rama_config_piece line)
 {
-	struct rama_piece w[5];
+	struct rama_config_piece w[5];
 	size_t n = words_of(line, w, 5);
 	double seconds;
 	int64_t t;
@@ -156,9 +156,9 @@ static int read_task(struct reader *r, struct rama_piece line)
 	return 0;
 }
 
-static int read_data(struct reader *r, struct rama_piece line)
+static int read_data(struct reader *r, struct rama_config_piece line)
 {
-	struct rama_piece w[3], rest = line;
+	struct rama_config_piece w[3], rest = line;
 	int64_t d, size;
 
 	for (int i = 0; i < 3; i++)
@@ -180,7 +180,7 @@ static int read_data(struct reader *r, struct rama_piece line)
 /* ---- relations ------------------------------------------------------------------------------ */
 
 /* the nodes of a name: a data unit, a task, or all tasks of an application */
-static int add_nodes(struct reader *r, struct rama_piece id, uint32_t *to, uint32_t *n)
+static int add_nodes(struct reader *r, struct rama_config_piece id, uint32_t *to, uint32_t *n)
 {
 	int64_t d = rama_emu_graph_find_datum(r->g, id.p, id.n), t;
 	struct app *app;
@@ -228,25 +228,25 @@ struct sides {
 	bool one_to_one;
 };
 
-static int read_sides(struct reader *r, struct rama_piece line, struct sides *s)
+static int read_sides(struct reader *r, struct rama_config_piece line, struct sides *s)
 {
-	struct rama_piece w;
+	struct rama_config_piece w;
 	bool children = false;
 	int rc = 0;
 
 	*s = (struct sides){ 0 };
 	while (rc == 0 && rama_emu_word_next(&line, &w)) {
-		if (rama_piece_is(w, "CHILD") || rama_piece_is(w, "NS_CHILD")) {
+		if (rama_config_piece_is(w, "CHILD") || rama_config_piece_is(w, "NS_CHILD")) {
 			if (children)
 				return rama_emu_lines_error(&r->lines, r->e, "CHILD stands twice");
 			children = true;
-		} else if (rama_piece_is(w, "ACCESS")) {
+		} else if (rama_config_piece_is(w, "ACCESS")) {
 			if (!rama_emu_word_next(&line, &w) ||
-			    (!rama_piece_is(w, "0") && !rama_piece_is(w, "1")) ||
+			    (!rama_config_piece_is(w, "0") && !rama_config_piece_is(w, "1")) ||
 			    rama_emu_piece_trim(line).n > 0)
 				return rama_emu_lines_error(&r->lines, r->e,
 							"ACCESS 0 or ACCESS 1 ends the line");
-			s->one_to_one = rama_piece_is(w, "1");
+			s->one_to_one = rama_config_piece_is(w, "1");
 		} else if (children) {
 			rc = add_nodes(r, w, r->right, &s->n_right);
 		} else {
@@ -265,7 +265,7 @@ static int read_sides(struct reader *r, struct rama_piece line, struct sides *s)
 	return rc;
 }
 
-static int read_relation(struct reader *r, struct rama_piece line, bool strict)
+static int read_relation(struct reader *r, struct rama_config_piece line, bool strict)
 {
 	struct sides s;
 	int rc = read_sides(r, line, &s);
@@ -283,24 +283,24 @@ static int read_relation(struct reader *r, struct rama_piece line, bool strict)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static int read_line(struct reader *r, struct rama_piece line, bool relations)
+static int read_line(struct reader *r, struct rama_config_piece line, bool relations)
 {
-	struct rama_piece word;
+	struct rama_config_piece word;
 	bool parent, loose;
 
 	if (!rama_emu_word_next(&line, &word))
 		return 0;
-	loose = rama_piece_is(word, "NS_PARENT");
-	parent = loose || rama_piece_is(word, "PARENT");
+	loose = rama_config_piece_is(word, "NS_PARENT");
+	parent = loose || rama_config_piece_is(word, "PARENT");
 	if (relations)
 		return parent ? read_relation(r, line, !loose) : 0;
 	if (parent)
 		return 0;
-	if (rama_piece_is(word, "APP"))
+	if (rama_config_piece_is(word, "APP"))
 		return read_app(r, line);
-	if (rama_piece_is(word, "TASK"))
+	if (rama_config_piece_is(word, "TASK"))
 		return read_task(r, line);
-	if (rama_piece_is(word, "DATA"))
+	if (rama_config_piece_is(word, "DATA"))
 		return read_data(r, line);
 	return rama_emu_lines_error(&r->lines, r->e, "%.*s is none of APP TASK DATA PARENT NS_PARENT",
 				RAMA_EMU_PIECE(word));
@@ -309,7 +309,7 @@ static int read_line(struct reader *r, struct rama_piece line, bool relations)
 int rama_emu_read_paper(struct rama_emu_graph *g, const char *bytes, size_t n, struct rama_err *e)
 {
 	struct reader r = { .g = g, .e = e };
-	struct rama_piece line;
+	struct rama_config_piece line;
 	int rc = 0;
 
 	r.left = calloc(WORDS_MOST, sizeof(*r.left));

@@ -38,10 +38,10 @@ struct reader {
 	uint32_t last_stage;
 };
 
-static int section_of(struct rama_piece line)
+static int section_of(struct rama_config_piece line)
 {
 	for (int i = 0; i < SECTIONS; i++)
-		if (rama_piece_is(line, section_name[i]))
+		if (rama_config_piece_is(line, section_name[i]))
 			return i;
 	return -1;
 }
@@ -49,7 +49,7 @@ static int section_of(struct rama_piece line)
 bool rama_emu_looks_plan(const char *bytes, size_t n)
 {
 	struct rama_emu_lines l;
-	struct rama_piece line;
+	struct rama_config_piece line;
 
 	rama_emu_lines_init(&l, bytes, n);
 	while (rama_emu_lines_next(&l, &line))
@@ -58,14 +58,14 @@ bool rama_emu_looks_plan(const char *bytes, size_t n)
 	return false;
 }
 
-static int64_t datum(struct reader *r, struct rama_piece id)
+static int64_t datum(struct reader *r, struct rama_config_piece id)
 {
 	int64_t d = rama_emu_graph_find_datum(r->g, id.p, id.n);
 
 	return d >= 0 ? d : rama_emu_graph_datum(r->g, id.p, id.n, r->e);
 }
 
-static int64_t who(struct reader *r, struct rama_piece id)
+static int64_t who(struct reader *r, struct rama_config_piece id)
 {
 	int64_t t = rama_emu_graph_find_task(&r->who, id.p, id.n);
 
@@ -91,13 +91,13 @@ static int add_use(struct reader *r, uint32_t task, uint32_t data, bool write)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static int read_uses(struct reader *r, struct rama_piece data, struct rama_piece list, bool write)
+static int read_uses(struct reader *r, struct rama_config_piece data, struct rama_config_piece list, bool write)
 {
 	int64_t d = datum(r, data), t;
-	struct rama_piece item;
+	struct rama_config_piece item;
 	int rc = d < 0 ? (int)d : 0;
 
-	while (rc == 0 && rama_piece_next(&list, ',', &item)) {
+	while (rc == 0 && rama_config_piece_next(&list, ',', &item)) {
 		item = rama_emu_piece_trim(item);
 		t = who(r, item);
 		rc = t < 0 ? (int)t : add_use(r, (uint32_t)t, (uint32_t)d, write);
@@ -106,7 +106,7 @@ static int read_uses(struct reader *r, struct rama_piece data, struct rama_piece
 }
 
 /* Few pairs are not strict: each looks through all uses of a unit once. */
-static int read_loose(struct reader *r, struct rama_piece data, struct rama_piece task)
+static int read_loose(struct reader *r, struct rama_config_piece data, struct rama_config_piece task)
 {
 	int64_t d = rama_emu_graph_find_datum(r->g, data.p, data.n);
 	int64_t t = rama_emu_graph_find_task(&r->who, task.p, task.n);
@@ -125,15 +125,15 @@ static int read_loose(struct reader *r, struct rama_piece data, struct rama_piec
 					RAMA_EMU_PIECE(data), RAMA_EMU_PIECE(task));
 }
 
-static int read_stage(struct reader *r, struct rama_piece number, struct rama_piece list)
+static int read_stage(struct reader *r, struct rama_config_piece number, struct rama_config_piece list)
 {
-	struct rama_piece item;
+	struct rama_config_piece item;
 	double n;
 
 	if (!rama_emu_word_number(number, &n) || n > STAGES_MOST || n != (uint32_t)n)
 		return rama_emu_lines_error(&r->lines, r->e, "%.*s is no number of a stage",
 					RAMA_EMU_PIECE(number));
-	while (rama_piece_next(&list, ',', &item)) {
+	while (rama_config_piece_next(&list, ',', &item)) {
 		int64_t d;
 
 		item = rama_emu_piece_trim(item);
@@ -148,16 +148,16 @@ static int read_stage(struct reader *r, struct rama_piece number, struct rama_pi
 	return 0;
 }
 
-static int read_line(struct reader *r, enum section section, struct rama_piece line)
+static int read_line(struct reader *r, enum section section, struct rama_config_piece line)
 {
 	const char *colon = memchr(line.p, ':', line.n);
-	struct rama_piece left, right;
+	struct rama_config_piece left, right;
 
 	if (colon == NULL)
 		return rama_emu_lines_error(&r->lines, r->e, "%.*s: no colon", RAMA_EMU_PIECE(line));
-	left = rama_emu_piece_trim((struct rama_piece){ line.p, (size_t)(colon - line.p) });
+	left = rama_emu_piece_trim((struct rama_config_piece){ line.p, (size_t)(colon - line.p) });
 	right = rama_emu_piece_trim(
-		(struct rama_piece){ colon + 1, line.n - (size_t)(colon - line.p) - 1 });
+		(struct rama_config_piece){ colon + 1, line.n - (size_t)(colon - line.p) - 1 });
 	if (left.n == 0 || right.n == 0)
 		return rama_emu_lines_error(&r->lines, r->e, "nothing on one side of the colon");
 	switch (section) {
@@ -262,7 +262,7 @@ static int set_stages(struct reader *r)
 static int read_all(struct reader *r, const char *bytes, size_t n)
 {
 	enum section section = WRITE;
-	struct rama_piece line;
+	struct rama_config_piece line;
 	int rc = 0;
 
 	rama_emu_lines_init(&r->lines, bytes, n);

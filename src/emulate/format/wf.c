@@ -24,10 +24,10 @@ struct reader {
 
 bool rama_emu_looks_wfformat(const char *bytes, size_t n)
 {
-	struct rama_piece p;
+	struct rama_config_piece p;
 
-	for (p = (struct rama_piece){ bytes, n }; p.n > 0 && strchr(" \t\r\n\xef\xbb\xbf", *p.p);)
-		p = (struct rama_piece){ p.p + 1, p.n - 1 };
+	for (p = (struct rama_config_piece){ bytes, n }; p.n > 0 && strchr(" \t\r\n\xef\xbb\xbf", *p.p);)
+		p = (struct rama_config_piece){ p.p + 1, p.n - 1 };
 	return p.n > 0 && p.p[0] == '{';
 }
 
@@ -62,7 +62,7 @@ static int number_of(struct reader *r, const json_t *value, const char *what, do
 		return 0;
 	if (json_is_number(value))
 		*to = json_number_value(value);
-	else if (text == NULL || !rama_emu_word_number((struct rama_piece){ text, strlen(text) }, to))
+	else if (text == NULL || !rama_emu_word_number((struct rama_config_piece){ text, strlen(text) }, to))
 		return WRONG(r, "%s is no number", what);
 	if (!isfinite(*to) || *to < 0)
 		return WRONG(r, "%s is negative", what);

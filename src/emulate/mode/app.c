@@ -39,11 +39,11 @@ struct file {
 static int named_ranks(struct rama_emu_emulation *m, struct file *f, const char *text, size_t n,
 		       struct rama_err *e)
 {
-	struct rama_piece all = { text, n }, item;
+	struct rama_config_piece all = { text, n }, item;
 
-	while (rama_piece_next(&all, ',', &item)) {
+	while (rama_config_piece_next(&all, ',', &item)) {
 		const char *dash = memchr(item.p, '-', item.n);
-		struct rama_piece number = { item.p,
+		struct rama_config_piece number = { item.p,
 					     dash != NULL ? (size_t)(dash - item.p) : item.n };
 		bool loose = dash != NULL && dash + 1 < item.p + item.n && dash[1] == '1';
 		double r;

@@ -13,9 +13,9 @@ struct row {
 
 static void check(const struct row *row)
 {
-	struct rama_jobid job;
+	struct rama_config_jobid job;
 
-	if (!rama_jobid_find(&job, row->named, vars_lookup, (void *)(uintptr_t)row->vars))
+	if (!rama_config_jobid_find(&job, row->named, vars_lookup, (void *)(uintptr_t)row->vars))
 		fail_msg("no id from %s", row->vars[0]);
 	if (job.id != row->id)
 		fail_msg("%s gives %lld", row->vars[0], (long long)job.id);
@@ -101,9 +101,9 @@ static void flux_ids(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(rows); i++) {
-		struct rama_jobid job;
+		struct rama_config_jobid job;
 
-		assert_true(rama_jobid_find(&job, "", vars_lookup, VARS(rows[i].var)));
+		assert_true(rama_config_jobid_find(&job, "", vars_lookup, VARS(rows[i].var)));
 		if (job.id != rows[i].id)
 			fail_msg("%s gives %lld", rows[i].var, (long long)job.id);
 	}
@@ -128,14 +128,14 @@ static void a_named_variable_goes_first(void **state)
 
 static void often_there_is_none(void **state)
 {
-	struct rama_jobid job;
+	struct rama_config_jobid job;
 
 	(void)state;
-	assert_false(rama_jobid_find(&job, "", vars_lookup, VARS("HOME=/home/u")));
-	assert_false(rama_jobid_find(&job, "MY_ID", vars_lookup, VARS("MY_ID=")));
+	assert_false(rama_config_jobid_find(&job, "", vars_lookup, VARS("HOME=/home/u")));
+	assert_false(rama_config_jobid_find(&job, "MY_ID", vars_lookup, VARS("MY_ID=")));
 	/* anybody's JOB_ID is not Grid Engine's */
-	assert_false(rama_jobid_find(&job, "", vars_lookup, VARS("JOB_ID=42")));
-	assert_false(rama_jobid_find(&job, "", vars_lookup, VARS("PALS_APID=")));
+	assert_false(rama_config_jobid_find(&job, "", vars_lookup, VARS("JOB_ID=42")));
+	assert_false(rama_config_jobid_find(&job, "", vars_lookup, VARS("PALS_APID=")));
 }
 
 UNIT_GROUP(jobid, test(batch_systems_are_known), test(flux_ids), test(a_named_variable_goes_first),

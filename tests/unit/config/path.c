@@ -54,7 +54,7 @@ static void names_are_cleaned(void **state)
 	(void)state;
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		char to[64];
-		long n = rama_path_clean(to, sizeof(to), rows[i].base, rows[i].path);
+		long n = rama_config_path_clean(to, sizeof(to), rows[i].base, rows[i].path);
 
 		assert_string_equal(to, rows[i].name);
 		assert_int_equal(n, strlen(rows[i].name));
@@ -88,7 +88,7 @@ static void any_mix_is_cleaned(void **state)
 			 path[0] == '/' ? "" : "/", path);
 		replace_all(truth, "//");
 		replace_all(truth, "/./");
-		assert_int_equal(rama_path_clean(to, sizeof(to), base, path), strlen(truth));
+		assert_int_equal(rama_config_path_clean(to, sizeof(to), base, path), strlen(truth));
 		if (strcmp(to, truth) != 0)
 			fail_msg("'%s' in '%s' is '%s', not '%s'", path, base, to, truth);
 	}
@@ -99,12 +99,12 @@ static void what_does_not_fit_is_refused(void **state)
 	char to[8];
 
 	(void)state;
-	assert_int_equal(rama_path_clean(to, sizeof(to), "/abc", "def"), -1);
-	assert_int_equal(rama_path_clean(to, sizeof(to), "/abc", "de"), 7);
-	assert_int_equal(rama_path_clean(to, sizeof(to), "/", "/abcdefg"), -1);
-	assert_int_equal(rama_path_clean(to, sizeof(to), "/", "<STDOUT>"), -1);
-	assert_int_equal(rama_path_clean(to, 0, "/", "a"), -1);
-	assert_int_equal(rama_path_clean(to, sizeof(to), "/", "////./abcdef"), 7);
+	assert_int_equal(rama_config_path_clean(to, sizeof(to), "/abc", "def"), -1);
+	assert_int_equal(rama_config_path_clean(to, sizeof(to), "/abc", "de"), 7);
+	assert_int_equal(rama_config_path_clean(to, sizeof(to), "/", "/abcdefg"), -1);
+	assert_int_equal(rama_config_path_clean(to, sizeof(to), "/", "<STDOUT>"), -1);
+	assert_int_equal(rama_config_path_clean(to, 0, "/", "a"), -1);
+	assert_int_equal(rama_config_path_clean(to, sizeof(to), "/", "////./abcdef"), 7);
 }
 
 static void an_empty_path_is_the_directory_itself(void **state)
@@ -112,13 +112,13 @@ static void an_empty_path_is_the_directory_itself(void **state)
 	char to[32];
 
 	(void)state;
-	assert_int_equal(rama_path_clean_at(to, sizeof(to), "/d//e", ""), 4);
+	assert_int_equal(rama_config_path_clean_at(to, sizeof(to), "/d//e", ""), 4);
 	assert_string_equal(to, "/d/e");
-	assert_int_equal(rama_path_clean_at(to, sizeof(to), "/d", "f"), 4);
+	assert_int_equal(rama_config_path_clean_at(to, sizeof(to), "/d", "f"), 4);
 	assert_string_equal(to, "/d/f");
-	assert_int_equal(rama_path_clean_at(to, sizeof(to), "/d", "/f"), 2);
+	assert_int_equal(rama_config_path_clean_at(to, sizeof(to), "/d", "/f"), 2);
 	assert_string_equal(to, "/f");
-	assert_int_equal(rama_path_clean_at(to, sizeof(to), "/d", NULL), 0);
+	assert_int_equal(rama_config_path_clean_at(to, sizeof(to), "/d", NULL), 0);
 }
 
 static void a_kind_of_file_system_is_no_part_of_the_name(void **state)
@@ -130,8 +130,8 @@ static void a_kind_of_file_system_is_no_part_of_the_name(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_string_equal(rama_path_without_prefix(cases[i][0]), cases[i][1]);
-	assert_null(rama_path_without_prefix(NULL));
+		assert_string_equal(rama_config_path_without_prefix(cases[i][0]), cases[i][1]);
+	assert_null(rama_config_path_without_prefix(NULL));
 }
 
 UNIT_GROUP(path, test(a_kind_of_file_system_is_no_part_of_the_name), test(names_are_cleaned),

@@ -5,28 +5,28 @@
 #include "vars.h"
 
 #define MIB ((uint64_t)1 << 20)
-#define ON(name) rama_settings_module(&s, RAMA_MOD_##name)
+#define ON(name) rama_config_settings_module(&s, RAMA_MOD_##name)
 
-static struct rama_settings s;
+static struct rama_config_settings s;
 
 static void load(const char *file, const char **vars)
 {
 	memset(&s, 0xa5, sizeof(s)); /* init has to set what is used */
-	rama_settings_init(&s);
+	rama_config_settings_init(&s);
 	if (file != NULL)
-		rama_settings_file(&s, file, strlen(file));
+		rama_config_settings_file(&s, file, strlen(file));
 	if (vars != NULL)
-		rama_settings_env(&s, vars_lookup, vars);
+		rama_config_settings_env(&s, vars_lookup, vars);
 }
 
 static bool observes(unsigned module, const char *path)
 {
-	return rama_settings_observes(&s, module, path, strlen(path));
+	return rama_config_settings_observes(&s, module, path, strlen(path));
 }
 
 static bool app(const char *name)
 {
-	return rama_settings_app(&s, name, strlen(name));
+	return rama_config_settings_app(&s, name, strlen(name));
 }
 
 static void built_in_values(void **state)
@@ -36,12 +36,12 @@ static void built_in_values(void **state)
 	assert_false(s.disabled || s.nonmpi || s.dump || s.timing || s.keep_ranks || s.trace);
 	assert_true(ON(POSIX) && ON(STDIO) && ON(MPIIO) && ON(HEATMAP) && ON(EXTRA) && ON(PROCESS));
 	assert_false(ON(DXT_POSIX) || ON(DXT_MPIIO) || ON(DXT_STDIO));
-	assert_false(rama_settings_module(&s, 40) || rama_settings_module(&s, 64));
-	assert_int_equal(s.records[RAMA_MOD_POSIX], RAMA_SETTINGS_ANY);
-	assert_int_equal(s.records[RAMA_MOD_STDIO], RAMA_SETTINGS_ANY);
+	assert_false(rama_config_settings_module(&s, 40) || rama_config_settings_module(&s, 64));
+	assert_int_equal(s.records[RAMA_MOD_POSIX], RAMA_CONFIG_SETTINGS_ANY);
+	assert_int_equal(s.records[RAMA_MOD_STDIO], RAMA_CONFIG_SETTINGS_ANY);
 	assert_true(s.memory == 64 * MIB && s.name_memory == 0 && s.mod_memory == 0);
 	assert_true(s.mem_align == 8 && s.small_trigger < 0 && s.unaligned_trigger < 0);
-	assert_true(rama_settings_trace_memory(&s) == 0);
+	assert_true(rama_config_settings_trace_memory(&s) == 0);
 	assert_false(s.has_jobid);
 	assert_string_equal(s.job, "");
 	assert_string_equal(s.dir, "");
@@ -50,7 +50,7 @@ static void built_in_values(void **state)
 	assert_string_equal(s.log_path, "");
 	assert_string_equal(s.jobid_variable, "");
 	assert_int_equal(s.n_warnings, 0);
-	assert_true(rama_settings_rank(&s, 0) && app("ior") &&
+	assert_true(rama_config_settings_rank(&s, 0) && app("ior") &&
 		    observes(RAMA_MOD_POSIX, "/home/u/a"));
 }
 
@@ -88,9 +88,9 @@ static void each_line_of_a_file(void **state)
 	assert_true(s.small_trigger == 0.25 && s.unaligned_trigger == 0.5);
 	assert_int_equal(s.records[RAMA_MOD_POSIX], 5000);
 	assert_int_equal(s.records[RAMA_MOD_STDIO], 5000);
-	assert_int_equal(s.records[RAMA_MOD_MPIIO], RAMA_SETTINGS_ANY);
+	assert_int_equal(s.records[RAMA_MOD_MPIIO], RAMA_CONFIG_SETTINGS_ANY);
 	assert_int_equal(s.records[RAMA_MOD_HEATMAP], 1); /* its number is fixed */
-	assert_true(rama_settings_trace_memory(&s) == 10 * 1024);
+	assert_true(rama_config_settings_trace_memory(&s) == 10 * 1024);
 }
 
 static void variables_win_over_the_file(void **state)
@@ -134,27 +134,27 @@ static void memory_of_all_modules(void **state)
 {
 	(void)state;
 	load("MAX_RECORDS 5000 POSIX,STDIO\n", VARS("DARSHAN_MODMEM=1"));
-	assert_true(rama_settings_pool(&s) == MIB - 8 * 3248); /* heat maps take theirs */
-	assert_int_equal(rama_settings_record(RAMA_MOD_POSIX), 704);
-	assert_int_equal(rama_settings_record(RAMA_MOD_STDIO), 248);
-	assert_int_equal(rama_settings_record(RAMA_MOD_MPIIO), 560);
-	assert_int_equal(rama_settings_record(RAMA_MOD_DXT_POSIX), 0);
-	assert_int_equal(rama_settings_record(RAMA_MOD_EXTRA), 0);
-	assert_int_equal(rama_settings_records(&s, RAMA_MOD_POSIX), (MIB - 8 * 3248) / 704);
-	assert_int_equal(rama_settings_records(&s, RAMA_MOD_STDIO), (MIB - 8 * 3248) / 248);
-	assert_int_equal(rama_settings_records(&s, RAMA_MOD_MPIIO), (MIB - 8 * 3248) / 560);
-	assert_true(rama_settings_records(&s, RAMA_MOD_EXTRA) == RAMA_SETTINGS_ANY);
+	assert_true(rama_config_settings_pool(&s) == MIB - 8 * 3248); /* heat maps take theirs */
+	assert_int_equal(rama_config_settings_record(RAMA_MOD_POSIX), 704);
+	assert_int_equal(rama_config_settings_record(RAMA_MOD_STDIO), 248);
+	assert_int_equal(rama_config_settings_record(RAMA_MOD_MPIIO), 560);
+	assert_int_equal(rama_config_settings_record(RAMA_MOD_DXT_POSIX), 0);
+	assert_int_equal(rama_config_settings_record(RAMA_MOD_EXTRA), 0);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_MOD_POSIX), (MIB - 8 * 3248) / 704);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_MOD_STDIO), (MIB - 8 * 3248) / 248);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_MOD_MPIIO), (MIB - 8 * 3248) / 560);
+	assert_true(rama_config_settings_records(&s, RAMA_MOD_EXTRA) == RAMA_CONFIG_SETTINGS_ANY);
 	load("MAX_RECORDS 0 POSIX\n", VARS("DARSHAN_MODMEM=4", "DARSHAN_MOD_DISABLE=HEATMAP"));
-	assert_true(rama_settings_pool(&s) == 4 * MIB);
-	assert_int_equal(rama_settings_records(&s, RAMA_MOD_POSIX), 0);
+	assert_true(rama_config_settings_pool(&s) == 4 * MIB);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_MOD_POSIX), 0);
 	load("", NULL);
-	assert_true(rama_settings_pool(&s) == UINT64_MAX);
-	assert_true(rama_settings_records(&s, RAMA_MOD_POSIX) == RAMA_SETTINGS_ANY);
+	assert_true(rama_config_settings_pool(&s) == UINT64_MAX);
+	assert_true(rama_config_settings_records(&s, RAMA_MOD_POSIX) == RAMA_CONFIG_SETTINGS_ANY);
 }
 
 static bool hidden(const char *path)
 {
-	return !rama_settings_observes(&s, RAMA_MOD_POSIX, path, strlen(path));
+	return !rama_config_settings_observes(&s, RAMA_MOD_POSIX, path, strlen(path));
 }
 
 static void files_of_mpi(void **state)
@@ -317,17 +317,17 @@ static void memory_for_traces(void **state)
 {
 	(void)state;
 	load(NULL, VARS("DXT_ENABLE_IO_TRACE=1"));
-	assert_true(rama_settings_trace_memory(&s) == 3 * 2 * MIB);
+	assert_true(rama_config_settings_trace_memory(&s) == 3 * 2 * MIB);
 	load(NULL, VARS("DARSHAN_MOD_ENABLE=DXT_POSIX"));
-	assert_true(rama_settings_trace_memory(&s) == 2 * MIB);
+	assert_true(rama_config_settings_trace_memory(&s) == 2 * MIB);
 	load(NULL, VARS("IORAMA_TRACE=1"));
-	assert_true(rama_settings_trace_memory(&s) == 256 * MIB);
+	assert_true(rama_config_settings_trace_memory(&s) == 256 * MIB);
 	load(NULL, VARS("IORAMA_TRACE=1", "IORAMA_TRACE_MEMORY=1G"));
-	assert_true(rama_settings_trace_memory(&s) == 1024 * MIB);
+	assert_true(rama_config_settings_trace_memory(&s) == 1024 * MIB);
 	load(NULL, VARS("DXT_ENABLE_IO_TRACE=1", "IORAMA_TRACE_MEMORY=5M"));
-	assert_true(rama_settings_trace_memory(&s) == 5 * MIB);
+	assert_true(rama_config_settings_trace_memory(&s) == 5 * MIB);
 	load(NULL, VARS("IORAMA_TRACE_MEMORY=5M"));
-	assert_true(rama_settings_trace_memory(&s) == 0);
+	assert_true(rama_config_settings_trace_memory(&s) == 0);
 }
 
 static void system_files_are_not_recorded(void **state)
@@ -433,13 +433,13 @@ static void ranks(void **state)
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		load("", VARS(rows[i].exclude, rows[i].include));
 		for (unsigned r = 0; r < 10; r++)
-			if (rama_settings_rank(&s, r) != (rows[i].observed[r] == '1'))
+			if (rama_config_settings_rank(&s, r) != (rows[i].observed[r] == '1'))
 				fail_msg("row %zu, rank %u", i, r);
 	}
 	load("RANK_EXCLUDE 0:4\n", NULL);
-	assert_false(rama_settings_rank(&s, 4));
+	assert_false(rama_config_settings_rank(&s, 4));
 	load("RANK_EXCLUDE 0:4\n", VARS("DARSHAN_RANK_INCLUDE=9"));
-	assert_true(rama_settings_rank(&s, 4));
+	assert_true(rama_config_settings_rank(&s, 4));
 }
 
 static void what_is_wrong_is_said(void **state)
@@ -471,7 +471,7 @@ static void what_is_wrong_is_said(void **state)
 		assert_string_equal(s.warnings, rows[i].warning);
 		assert_int_equal(s.n_warnings, 1);
 	}
-	assert_true(s.name_memory == 0 && s.records[RAMA_MOD_POSIX] == RAMA_SETTINGS_ANY);
+	assert_true(s.name_memory == 0 && s.records[RAMA_MOD_POSIX] == RAMA_CONFIG_SETTINGS_ANY);
 	load("", VARS("DARSHAN_NAMEMEM=0.5"));
 	assert_true(s.name_memory == 0);
 }
@@ -481,7 +481,7 @@ static void warnings_are_bounded(void **state)
 	(void)state;
 	load(NULL, NULL);
 	for (unsigned i = 0; i < 100; i++)
-		rama_settings_file(&s, "NO_SUCH_THING_AS_THIS 1\n", 24);
+		rama_config_settings_file(&s, "NO_SUCH_THING_AS_THIS 1\n", 24);
 	assert_int_equal(s.n_warnings, 100);
 	assert_true(strlen(s.warnings) < sizeof(s.warnings) && strlen(s.warnings) > 900);
 	assert_true(s.warnings[strlen(s.warnings) - 1] == '\n');
@@ -499,7 +499,7 @@ static void long_lists_are_cut(void **state)
 	snprintf(list + n, sizeof(list) - n, " *\n");
 	memmove(list + 13, list, n + 4);
 	memcpy(list, "NAME_EXCLUDE ", 13);
-	rama_settings_file(&s, list, strlen(list));
+	rama_config_settings_file(&s, list, strlen(list));
 	assert_false(observes(RAMA_MOD_POSIX, "/home/file7"));
 	assert_true(s.n_warnings > 0);
 	memset(list, 'x', 5000);
@@ -513,9 +513,9 @@ static void long_lists_are_cut(void **state)
 static void config_file(void **state)
 {
 	(void)state;
-	assert_string_equal(rama_settings_config(vars_lookup, VARS("DARSHAN_CONFIG_PATH=/a")),
+	assert_string_equal(rama_config_settings_config(vars_lookup, VARS("DARSHAN_CONFIG_PATH=/a")),
 			    "/a");
-	assert_null(rama_settings_config(vars_lookup, VARS("X=")));
+	assert_null(rama_config_settings_config(vars_lookup, VARS("X=")));
 }
 
 /* whatever the file holds, the settings can be used */
@@ -545,10 +545,10 @@ static void any_bytes(void **state)
 		}
 		text = realloc(text, n);
 		load(NULL, NULL);
-		rama_settings_file(&s, text, n);
+		rama_config_settings_file(&s, text, n);
 		free(text);
 		observes(RAMA_MOD_POSIX, "/home/a");
-		assert_true(s.n_rules <= RAMA_SETTINGS_RULES && s.n_ranges <= RAMA_SETTINGS_RANGES);
+		assert_true(s.n_rules <= RAMA_CONFIG_SETTINGS_RULES && s.n_ranges <= RAMA_CONFIG_SETTINGS_RANGES);
 		assert_true(s.mem_align >= 1 && (s.name_memory == 0 || s.name_memory >= MIB));
 	}
 }

@@ -6,32 +6,32 @@
 
 #include "config/text.h"
 
-static struct rama_piece word(const char *s)
+static struct rama_config_piece word(const char *s)
 {
-	return (struct rama_piece){ s, strlen(s) };
+	return (struct rama_config_piece){ s, strlen(s) };
 }
 
 static void numbers_are_put(void **state)
 {
 	static const int64_t values[] = { 0, 1, -1, 9, 10, 123456789, INT64_MAX, INT64_MIN };
 	char to[64], truth[64];
-	struct rama_text t;
+	struct rama_config_text t;
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(values); i++) {
-		rama_text_init(&t, to, sizeof(to));
-		rama_text_i64(&t, values[i]);
-		rama_text_str(&t, " ");
-		rama_text_u64(&t, (uint64_t)values[i]);
+		rama_config_text_init(&t, to, sizeof(to));
+		rama_config_text_i64(&t, values[i]);
+		rama_config_text_str(&t, " ");
+		rama_config_text_u64(&t, (uint64_t)values[i]);
 		snprintf(truth, sizeof(truth), "%" PRId64 " %" PRIu64, values[i],
 			 (uint64_t)values[i]);
 		assert_string_equal(to, truth);
 		assert_false(t.cut);
 	}
-	rama_text_init(&t, to, 4);
-	rama_text_str(&t, "abc");
+	rama_config_text_init(&t, to, 4);
+	rama_config_text_str(&t, "abc");
 	assert_false(t.cut);
-	rama_text_str(&t, "d");
+	rama_config_text_str(&t, "d");
 	assert_true(t.cut);
 	assert_string_equal(to, "abc");
 }
@@ -48,7 +48,7 @@ static void numbers_are_read(void **state)
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		char *end;
 		double truth = strtod(rows[i], &end), v = 0;
-		size_t n = rama_piece_number(word(rows[i]), &v);
+		size_t n = rama_config_piece_number(word(rows[i]), &v);
 
 		assert_int_equal(n, end - rows[i]);
 		if (isfinite(truth) ? !(fabs(v - truth) <= 1e-15 * fabs(truth)) : v != truth)
@@ -77,7 +77,7 @@ static void whole_numbers_are_read(void **state)
 		char *end;
 		int64_t truth = strtoll(rows[i], &end, 10), v = 0;
 
-		assert_int_equal(rama_piece_integer(word(rows[i]), &v), end - rows[i]);
+		assert_int_equal(rama_config_piece_integer(word(rows[i]), &v), end - rows[i]);
 		assert_true(v == truth);
 	}
 }
@@ -99,25 +99,25 @@ static void sizes_have_units(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(rows); i++) {
-		assert_true(rama_piece_size(word(rows[i].text), &v));
+		assert_true(rama_config_piece_size(word(rows[i].text), &v));
 		if (v != rows[i].bytes)
 			fail_msg("'%s' is %" PRIu64, rows[i].text, v);
 	}
 	for (size_t i = 0; i < LENGTH(wrong); i++)
-		if (rama_piece_size(word(wrong[i]), &v))
+		if (rama_config_piece_size(word(wrong[i]), &v))
 			fail_msg("'%s' is taken", wrong[i]);
 }
 
 static void lists_are_cut(void **state)
 {
-	struct rama_piece list = word("a,,bc,"), item;
+	struct rama_config_piece list = word("a,,bc,"), item;
 
 	(void)state;
-	assert_true(rama_piece_next(&list, ',', &item) && rama_piece_is(item, "a"));
-	assert_true(rama_piece_next(&list, ',', &item) && rama_piece_is(item, ""));
-	assert_true(rama_piece_next(&list, ',', &item) && rama_piece_is(item, "bc"));
-	assert_false(rama_piece_is(item, "b") || rama_piece_is(item, "bcd"));
-	assert_false(rama_piece_next(&list, ',', &item));
+	assert_true(rama_config_piece_next(&list, ',', &item) && rama_config_piece_is(item, "a"));
+	assert_true(rama_config_piece_next(&list, ',', &item) && rama_config_piece_is(item, ""));
+	assert_true(rama_config_piece_next(&list, ',', &item) && rama_config_piece_is(item, "bc"));
+	assert_false(rama_config_piece_is(item, "b") || rama_config_piece_is(item, "bcd"));
+	assert_false(rama_config_piece_next(&list, ',', &item));
 }
 
 UNIT_GROUP(text, test(numbers_are_put), test(numbers_are_read), test(whole_numbers_are_read),
