@@ -61,17 +61,17 @@ static void must(int rc, const struct rama_err *e)
 
 /* ---- events ------------------------------------------------------------------------------------------- */
 
-static const struct rama_what calls[] = {
+static const struct rama_wire_what calls[] = {
 	{ "POSIX", "write", "pwrite64" }, { "POSIX", "read", "pread64" },
 	{ "POSIX", "open", "openat" },	  { "POSIX", "close", "close" },
 	{ "POSIX", "seek", "lseek" },	  { "POSIX", "stat", "stat" },
 };
 
-static struct rama_block block[LANES];
+static struct rama_wire_block block[LANES];
 static int64_t now[LANES];
 
 /* 64 files, read and written here and there, opened, closed and asked for in between */
-static void make(struct rama_block *b, int64_t *t, double gap)
+static void make(struct rama_wire_block *b, int64_t *t, double gap)
 {
 	static int64_t off[64];
 
@@ -99,7 +99,7 @@ static void make(struct rama_block *b, int64_t *t, double gap)
 static void first_blocks(uint32_t per_block)
 {
 	for (unsigned i = 0; i < LANES; i++) {
-		struct rama_block *b = &block[i];
+		struct rama_wire_block *b = &block[i];
 
 		now[i] = T0;
 		snprintf(b->job, sizeof(b->job), "1000/run-4711");
@@ -110,12 +110,12 @@ static void first_blocks(uint32_t per_block)
 		b->n = per_block;
 		b->n_whats = sizeof(calls) / sizeof(calls[0]);
 		memcpy(b->what, calls, sizeof(calls));
-		make(b, &now[i], per_block == RAMA_BLOCK_EVENTS ? 90 : 1e9 / per_block);
+		make(b, &now[i], per_block == RAMA_WIRE_BLOCK_EVENTS ? 90 : 1e9 / per_block);
 	}
 }
 
 /* the same noise a little later: what is new in it is as much as in other noise */
-static void next_block(struct rama_block *b, int64_t *t)
+static void next_block(struct rama_wire_block *b, int64_t *t)
 {
 	int64_t move = *t - b->event[0].end + b->event[0].dur + 1 + (int64_t)(rnd() % 100);
 
@@ -138,7 +138,7 @@ static void put_processes(struct rama_store *s)
 
 	must(rama_store_begin(s, &e), &e);
 	for (unsigned i = 0; i < RANKS; i++) {
-		struct rama_message m = { .kind = RAMA_MSG_PROCESS,
+		struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS,
 					  .process = { .version = 1,
 						       .job = block[0].job,
 						       .user = "ada",
@@ -152,7 +152,7 @@ static void put_processes(struct rama_store *s)
 						       .nprocs = RANKS,
 						       .start = T0,
 						       .seen_at = T0,
-						       .state = RAMA_STATE_RUNNING } };
+						       .state = RAMA_WIRE_STATE_RUNNING } };
 
 		m.process.segment = block[(size_t)i * THREADS].segment;
 		must(rama_store_put(s, &m, NULL, &e), &e);
@@ -167,7 +167,7 @@ static uint64_t put_batch(struct rama_store *s, unsigned n)
 
 	must(rama_store_begin(s, &e), &e);
 	for (unsigned i = 0; i < n; i++) {
-		struct rama_message m = { .kind = RAMA_MSG_BLOCK,
+		struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_BLOCK,
 					  .block = { packed[i], (size_t)size[i] } };
 
 		must(rama_store_put(s, &m, &stored, &e), &e);
@@ -180,7 +180,7 @@ static uint64_t put_batch(struct rama_store *s, unsigned n)
 static void fill(struct rama_store *s, uint64_t events, uint32_t per_block)
 {
 	double cpu = 0, wall = 0, t;
-	struct rama_block_packer p = { 0 };
+	struct rama_wire_block_packer p = { 0 };
 	struct rama_store_counts c;
 	struct rama_err e = { 0 };
 	uint64_t made = 0, stored = 0, bytes = 0;
@@ -191,9 +191,9 @@ static void fill(struct rama_store *s, uint64_t events, uint32_t per_block)
 		unsigned n = 0;
 
 		for (; n < BATCH && made < events; n++, lane = (lane + 1) % LANES) {
-			struct rama_block *b = &block[lane];
+			struct rama_wire_block *b = &block[lane];
 
-			size[n] = rama_block_pack(&p, b, packed[n], sizeof(*b), &e);
+			size[n] = rama_wire_block_pack(&p, b, packed[n], sizeof(*b), &e);
 			must(size[n] < 0 ? -1 : 0, &e);
 			made += b->n;
 			bytes += (uint64_t)size[n];
@@ -213,7 +213,7 @@ static void fill(struct rama_store *s, uint64_t events, uint32_t per_block)
 	printf("put, wall\t%.0f\tevents/s\n", (double)made / wall);
 	printf("blocks\t%.3f\tbytes/event\n", (double)bytes / (double)made);
 	printf("disk\t%.3f\tbytes/event\n", (double)c.bytes / (double)made);
-	rama_block_packer_fini(&p);
+	rama_wire_block_packer_fini(&p);
 }
 
 /* ---- asking ----------------------------------------------------------------------------------------------- */
@@ -277,16 +277,16 @@ static void scan(const char *where, uint64_t events)
 int main(int argc, char **argv)
 {
 	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
-	uint32_t per_block = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : RAMA_BLOCK_EVENTS;
+	uint32_t per_block = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : RAMA_WIRE_BLOCK_EVENTS;
 	struct rama_store_event_filter f = { .job = 1, .rank = 2 };
 	struct rama_err e = { 0 };
 	struct rama_store *s;
 	int64_t last;
 
-	if (argc < 2 || per_block == 0 || per_block > RAMA_BLOCK_EVENTS)
+	if (argc < 2 || per_block == 0 || per_block > RAMA_WIRE_BLOCK_EVENTS)
 		return 2;
 	for (unsigned i = 0; i < BATCH; i++)
-		packed[i] = malloc(sizeof(struct rama_block));
+		packed[i] = malloc(sizeof(struct rama_wire_block));
 	must(rama_store_open(&s, argv[1], RAMA_STORE_WRITE | RAMA_STORE_CREATE, &e), &e);
 	fill(s, events, per_block);
 	rama_store_close(s);

@@ -42,7 +42,7 @@ struct made {
 	int64_t off[64];
 };
 
-static void set_what(struct rama_what *w, const char *layer, const char *op, const char *fn)
+static void set_what(struct rama_wire_what *w, const char *layer, const char *op, const char *fn)
 {
 	memset(w, 0, sizeof(*w));
 	snprintf(w->layer, sizeof(w->layer), "%s", layer);
@@ -50,7 +50,7 @@ static void set_what(struct rama_what *w, const char *layer, const char *op, con
 	snprintf(w->fn, sizeof(w->fn), "%s", fn);
 }
 
-static struct rama_wire_event *add(struct rama_block *b, struct made *m, uint16_t what,
+static struct rama_wire_event *add(struct rama_wire_block *b, struct made *m, uint16_t what,
 				   unsigned file, double median)
 {
 	struct rama_wire_event *ev = &b->event[b->n++];
@@ -66,9 +66,9 @@ static struct rama_wire_event *add(struct rama_block *b, struct made *m, uint16_
 }
 
 /* one file, written bit by bit */
-static void small_writes(struct rama_block *b, struct made *m)
+static void small_writes(struct rama_wire_block *b, struct made *m)
 {
-	while (b->n < RAMA_BLOCK_EVENTS) {
+	while (b->n < RAMA_WIRE_BLOCK_EVENTS) {
 		struct rama_wire_event *ev = add(b, m, 0, 0, 420);
 
 		ev->off = m->off[0]++;
@@ -77,9 +77,9 @@ static void small_writes(struct rama_block *b, struct made *m)
 }
 
 /* 64 files, read and written here and there, opened, closed and asked for in between */
-static void mix(struct rama_block *b, struct made *m)
+static void mix(struct rama_wire_block *b, struct made *m)
 {
-	while (b->n < RAMA_BLOCK_EVENTS) {
+	while (b->n < RAMA_WIRE_BLOCK_EVENTS) {
 		unsigned dice = rnd() % 100, file = rnd() % 64;
 		uint16_t what = dice < 40 ? 0 : dice < 80 ? 1 : (uint16_t)(2 + dice % 4);
 		struct rama_wire_event *ev = add(b, m, what, file, what < 2 ? 1500 : 6000);
@@ -94,9 +94,9 @@ static void mix(struct rama_block *b, struct made *m)
 }
 
 /* MPI-IO above POSIX: a call, and one or two within it, anywhere in 64 GiB */
-static void nested(struct rama_block *b, struct made *m)
+static void nested(struct rama_wire_block *b, struct made *m)
 {
-	while (b->n + 3 <= RAMA_BLOCK_EVENTS) {
+	while (b->n + 3 <= RAMA_WIRE_BLOCK_EVENTS) {
 		uint32_t outer = ++m->call;
 		int64_t off = (int64_t)(rnd() % (1 << 20)) << 16, start = m->now, left = 65536;
 		struct rama_wire_event *ev;
@@ -119,7 +119,7 @@ static void nested(struct rama_block *b, struct made *m)
 
 static const struct {
 	const char *name;
-	void (*make)(struct rama_block *b, struct made *m);
+	void (*make)(struct rama_wire_block *b, struct made *m);
 } works[] = { { "small writes", small_writes }, { "mix", mix }, { "nested", nested } };
 
 static double seconds(void)
@@ -136,7 +136,7 @@ static void fail(const struct rama_err *e)
 	exit(1);
 }
 
-static struct rama_block *block[BLOCKS], out;
+static struct rama_wire_block *block[BLOCKS], out;
 static unsigned char *packed[BLOCKS];
 static int64_t size[BLOCKS];
 
@@ -145,7 +145,7 @@ static void make(unsigned work)
 	struct made m = { .now = 1700000000000000000 };
 
 	for (unsigned k = 0; k < BLOCKS; k++) {
-		struct rama_block *b = block[k];
+		struct rama_wire_block *b = block[k];
 
 		memset(b, 0, sizeof(*b));
 		snprintf(b->job, sizeof(b->job), "1000/run-4711");
@@ -165,19 +165,19 @@ static void make(unsigned work)
 static void measure(unsigned work, unsigned runs)
 {
 	double best[2] = { 1e9, 1e9 }, events = 0, bytes = 0;
-	struct rama_block_packer p = { 0 };
+	struct rama_wire_block_packer p = { 0 };
 	struct rama_err e = { 0 };
 
 	for (unsigned run = 0; run < runs; run++) {
 		double t[3] = { seconds(), 0, 0 };
 
 		for (unsigned k = 0; k < BLOCKS; k++)
-			if ((size[k] = rama_block_pack(&p, block[k], packed[k],
-						       rama_block_room(block[k]), &e)) < 0)
+			if ((size[k] = rama_wire_block_pack(&p, block[k], packed[k],
+						       rama_wire_block_room(block[k]), &e)) < 0)
 				fail(&e);
 		t[1] = seconds();
 		for (unsigned k = 0; k < BLOCKS; k++)
-			if (rama_block_unpack(&p, &out, packed[k], (size_t)size[k], &e) < 0)
+			if (rama_wire_block_unpack(&p, &out, packed[k], (size_t)size[k], &e) < 0)
 				fail(&e);
 		t[2] = seconds();
 		for (unsigned k = 0; k < 2; k++)
@@ -189,7 +189,7 @@ static void measure(unsigned work, unsigned runs)
 	}
 	printf("%s\t%.2f\t%.2f\t%.3f\n", works[work].name, 1e9 * best[0] / events,
 	       1e9 * best[1] / events, bytes / events);
-	rama_block_packer_fini(&p);
+	rama_wire_block_packer_fini(&p);
 }
 
 int main(int argc, char **argv)
@@ -197,8 +197,8 @@ int main(int argc, char **argv)
 	unsigned runs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 5;
 
 	for (unsigned k = 0; k < BLOCKS; k++) {
-		block[k] = calloc(1, sizeof(struct rama_block));
-		packed[k] = malloc(sizeof(struct rama_block));
+		block[k] = calloc(1, sizeof(struct rama_wire_block));
+		packed[k] = malloc(sizeof(struct rama_wire_block));
 		if (block[k] == NULL || packed[k] == NULL)
 			return 1;
 	}

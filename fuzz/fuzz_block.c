@@ -9,33 +9,33 @@
 #include "fuzz.h"
 #include "wire/columns.h"
 
-static struct rama_block b, again;
+static struct rama_wire_block b, again;
 
 static void make_fit(unsigned char *p, size_t n)
 {
 	size_t head;
 
-	if (n < RAMA_BLOCK_FIXED)
+	if (n < RAMA_WIRE_BLOCK_FIXED)
 		return;
-	head = RAMA_BLOCK_FIXED + rama_load_le(p + 10, 2);
+	head = RAMA_WIRE_BLOCK_FIXED + rama_wire_load_le(p + 10, 2);
 	if (head > n)
 		return;
-	rama_store_le(p + 16, n - head, 4);
-	if ((p[9] & RAMA_BLOCK_DEFLATED) == 0)
-		rama_store_le(p + 20, n - head, 4);
-	rama_store_le(p + 12, libdeflate_crc32(0, p + head, n - head), 4);
-	rama_store_le(p + 4, libdeflate_crc32(0, p + 8, head - 8), 4);
+	rama_wire_store_le(p + 16, n - head, 4);
+	if ((p[9] & RAMA_WIRE_BLOCK_DEFLATED) == 0)
+		rama_wire_store_le(p + 20, n - head, 4);
+	rama_wire_store_le(p + 12, libdeflate_crc32(0, p + head, n - head), 4);
+	rama_wire_store_le(p + 4, libdeflate_crc32(0, p + 8, head - 8), 4);
 }
 
 static void check_events(void)
 {
 	int64_t t0 = INT64_MAX, t1 = INT64_MIN;
 
-	CHECK(b.n > 0 && b.n <= RAMA_BLOCK_EVENTS && b.n_whats > 0 &&
-	      b.n_whats <= RAMA_BLOCK_WHATS);
+	CHECK(b.n > 0 && b.n <= RAMA_WIRE_BLOCK_EVENTS && b.n_whats > 0 &&
+	      b.n_whats <= RAMA_WIRE_BLOCK_WHATS);
 	CHECK(memchr(b.job, '\0', sizeof(b.job)) != NULL);
 	for (uint32_t i = 0; i < b.n_whats; i++)
-		CHECK(rama_what_valid(&b.what[i]));
+		CHECK(rama_wire_what_valid(&b.what[i]));
 	for (uint32_t i = 0; i < b.n; i++) {
 		CHECK(b.event[i].what < b.n_whats);
 		t0 = b.event[i].end < t0 ? b.event[i].end : t0;
@@ -65,7 +65,7 @@ static void check_same(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct rama_block_packer p;
+	static struct rama_wire_block_packer p;
 	unsigned char *copy = malloc(size + (size == 0)), *packed;
 	struct rama_err e = { 0 };
 	int64_t n;
@@ -74,12 +74,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 0)
 		memcpy(copy, data, size);
 	make_fit(copy, size);
-	if (rama_block_unpack(&p, &b, copy, size, &e) == 0) {
+	if (rama_wire_block_unpack(&p, &b, copy, size, &e) == 0) {
 		check_events();
-		packed = malloc(rama_block_room(&b));
+		packed = malloc(rama_wire_block_room(&b));
 		CHECK(packed != NULL);
-		n = rama_block_pack(&p, &b, packed, rama_block_room(&b), &e);
-		CHECK(n > 0 && rama_block_unpack(&p, &again, packed, (size_t)n, &e) == 0);
+		n = rama_wire_block_pack(&p, &b, packed, rama_wire_block_room(&b), &e);
+		CHECK(n > 0 && rama_wire_block_unpack(&p, &again, packed, (size_t)n, &e) == 0);
 		check_same();
 		free(packed);
 	} else {

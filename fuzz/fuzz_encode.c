@@ -32,7 +32,7 @@ static void check_lines(const struct rama_out *out)
 
 static void check_saved(const struct rama_bus_encoder *en, const struct rama_bus_encoder_options *o)
 {
-	struct rama_bytes one = { 0 }, two = { 0 };
+	struct rama_wire_bytes one = { 0 }, two = { 0 };
 	struct rama_bus_encoder *again;
 	struct rama_err e = { 0 };
 
@@ -42,8 +42,8 @@ static void check_saved(const struct rama_bus_encoder *en, const struct rama_bus
 	CHECK(rama_bus_encoder_save(again, &two, &e) == 0);
 	CHECK(one.n == two.n);
 	rama_bus_encoder_destroy(again);
-	rama_bytes_fini(&one);
-	rama_bytes_fini(&two);
+	rama_wire_bytes_fini(&one);
+	rama_wire_bytes_fini(&two);
 }
 
 static void load(struct rama_bus_encoder *en, struct fuzz_input in)
@@ -53,7 +53,7 @@ static void load(struct rama_bus_encoder *en, struct fuzz_input in)
 	CHECK(copy != NULL);
 	memcpy(copy, in.p, in.n);
 	if (in.n >= 12)
-		rama_store_le(copy + 4, libdeflate_crc32(0, copy + 8, in.n - 8), 4);
+		rama_wire_store_le(copy + 4, libdeflate_crc32(0, copy + 8, in.n - 8), 4);
 	rama_bus_encoder_load(en, copy, in.n, NULL);
 	free(copy);
 }
@@ -62,17 +62,17 @@ static void put(struct rama_bus_encoder *en, struct fuzz_input in, struct rama_o
 {
 	unsigned char *copy = malloc(in.n + 1);
 	struct rama_arena a = { 0 };
-	struct rama_message m;
+	struct rama_wire_message m;
 	size_t before = out->used;
 
 	CHECK(copy != NULL);
 	memcpy(copy, in.p, in.n);
-	if (in.n >= RAMA_MSG_HEAD)
-		rama_store_le(copy + RAMA_MSG_AT_SUM,
-			      libdeflate_crc32(0, copy + RAMA_MSG_AT_VERSION,
-					       in.n - RAMA_MSG_AT_VERSION),
+	if (in.n >= RAMA_WIRE_MSG_HEAD)
+		rama_wire_store_le(copy + RAMA_WIRE_MSG_AT_SUM,
+			      libdeflate_crc32(0, copy + RAMA_WIRE_MSG_AT_VERSION,
+					       in.n - RAMA_WIRE_MSG_AT_VERSION),
 			      4);
-	if (rama_message_decode(&m, copy, in.n, &a, NULL) == 0 &&
+	if (rama_wire_message_decode(&m, copy, in.n, &a, NULL) == 0 &&
 	    rama_bus_encoder_put(en, &m, out, NULL) < 0)
 		CHECK(out->used == before);
 	rama_arena_fini(&a);

@@ -29,19 +29,19 @@ static int64_t read_input(void *from, void *to, size_t n, struct rama_err *e)
 	return (int64_t)n;
 }
 
-static int take(void *ctx, const struct rama_message *m, struct rama_err *e)
+static int take(void *ctx, const struct rama_wire_message *m, struct rama_err *e)
 {
-	static struct rama_block b;
-	static struct rama_block_packer p;
-	struct rama_bytes bytes = { 0 };
+	static struct rama_wire_block b;
+	static struct rama_wire_block_packer p;
+	struct rama_wire_bytes bytes = { 0 };
 	struct seen *s = ctx;
 
-	CHECK(rama_message_encode(m, &bytes, e) == 0);
+	CHECK(rama_wire_message_encode(m, &bytes, e) == 0);
 	s->digest = fuzz_digest(s->digest, bytes.b, bytes.n);
-	rama_bytes_fini(&bytes);
+	rama_wire_bytes_fini(&bytes);
 	s->messages++;
-	if (m->kind == RAMA_MSG_BLOCK) {
-		CHECK(rama_block_unpack(&p, &b, m->block.bytes, m->block.len, e) == 0);
+	if (m->kind == RAMA_WIRE_MSG_BLOCK) {
+		CHECK(rama_wire_block_unpack(&p, &b, m->block.bytes, m->block.len, e) == 0);
 		s->events += b.n;
 	}
 	return 0;

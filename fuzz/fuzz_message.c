@@ -15,28 +15,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned char *copy = malloc(size + (size == 0));
 	struct rama_arena a = { 0 };
-	struct rama_bytes again = { 0 };
-	struct rama_message m;
+	struct rama_wire_bytes again = { 0 };
+	struct rama_wire_message m;
 	struct rama_err e = { 0 };
 	char job[RAMA_WIRE_JOB];
 
 	CHECK(copy != NULL);
 	if (size > 0)
 		memcpy(copy, data, size);
-	if (size >= RAMA_MSG_HEAD)
-		rama_store_le(copy + RAMA_MSG_AT_SUM,
-			      libdeflate_crc32(0, copy + RAMA_MSG_AT_VERSION,
-					       size - RAMA_MSG_AT_VERSION),
+	if (size >= RAMA_WIRE_MSG_HEAD)
+		rama_wire_store_le(copy + RAMA_WIRE_MSG_AT_SUM,
+			      libdeflate_crc32(0, copy + RAMA_WIRE_MSG_AT_VERSION,
+					       size - RAMA_WIRE_MSG_AT_VERSION),
 			      4);
-	if (rama_message_decode(&m, copy, size, &a, &e) == 0) {
-		CHECK(rama_message_encode(&m, &again, &e) == 0);
+	if (rama_wire_message_decode(&m, copy, size, &a, &e) == 0) {
+		CHECK(rama_wire_message_encode(&m, &again, &e) == 0);
 		CHECK(again.n == size && memcmp(again.b, copy, size) == 0);
-		CHECK(rama_message_job(&m, job) == 0 || m.kind == RAMA_MSG_BLOCK);
-		CHECK(m.kind == RAMA_MSG_BLOCK || rama_message_events(&m) == 0);
+		CHECK(rama_wire_message_job(&m, job) == 0 || m.kind == RAMA_WIRE_MSG_BLOCK);
+		CHECK(m.kind == RAMA_WIRE_MSG_BLOCK || rama_wire_message_events(&m) == 0);
 	} else {
 		CHECK(e.text[0] != '\0');
 	}
-	rama_bytes_fini(&again);
+	rama_wire_bytes_fini(&again);
 	rama_arena_fini(&a);
 	free(copy);
 	return 0;

@@ -68,13 +68,13 @@ static bool job_has_ended(struct rama_agent *a)
 
 static void take_sample(struct rama_agent *a)
 {
-	struct rama_message m = { .kind = RAMA_MSG_SAMPLE };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_SAMPLE };
 	struct rama_err e = { 0 };
 	int64_t n;
 
 	if (a->sampler == NULL)
 		return;
-	m.sample = (struct rama_msg_sample){ .host = a->drain.host, .t = a->drain.real };
+	m.sample = (struct rama_wire_msg_sample){ .host = a->drain.host, .t = a->drain.real };
 	n = rama_agent_sampler_take(a->sampler, a->drain.mono, &m.sample.figure, &e);
 	if (n <= 0)
 		return;

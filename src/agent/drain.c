@@ -34,12 +34,12 @@ int rama_agent_drain_init(struct rama_agent_drain *d, struct rama_err *e)
 {
 	memset(d, 0, sizeof(*d));
 	d->block_age = 1000;
-	d->raw = malloc(RAMA_BLOCK_EVENTS * sizeof(*d->raw));
+	d->raw = malloc(RAMA_WIRE_BLOCK_EVENTS * sizeof(*d->raw));
 	d->block = calloc(1, sizeof(*d->block));
 	if (d->block != NULL)
-		d->block->n = RAMA_BLOCK_EVENTS;
+		d->block->n = RAMA_WIRE_BLOCK_EVENTS;
 	if (d->block != NULL)
-		d->packed = malloc(rama_block_room(d->block));
+		d->packed = malloc(rama_wire_block_room(d->block));
 	if (d->raw == NULL || d->packed == NULL) {
 		rama_agent_drain_fini(d);
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
@@ -60,7 +60,7 @@ void rama_agent_drain_fini(struct rama_agent_drain *d)
 	free(d->raw);
 	free(d->block);
 	free(d->packed);
-	rama_block_packer_fini(&d->packer);
+	rama_wire_block_packer_fini(&d->packer);
 	rama_arena_fini(&d->arena);
 	memset(d, 0, sizeof(*d));
 }
@@ -79,7 +79,7 @@ void rama_agent_drain_now(struct rama_agent_drain *d)
 
 /* ---- opening ----------------------------------------------------------------------------------------------------------- */
 
-static struct rama_segment_key key_of(const struct rama_seg_identity *id)
+static struct rama_wire_segment_key key_of(const struct rama_seg_identity *id)
 {
 	static const struct rama_sipkey one = { 0x696f72616d61u, 1 }, two = { 0x696f72616d61u, 2 };
 	struct {
@@ -87,7 +87,7 @@ static struct rama_segment_key key_of(const struct rama_seg_identity *id)
 		int64_t pid;
 		uint64_t pid_start, tick0;
 	} what = { .pid = id->pid, .pid_start = id->pid_start, .tick0 = id->clock.tick0 };
-	struct rama_segment_key key;
+	struct rama_wire_segment_key key;
 	uint64_t h[2];
 
 	memcpy(what.boot, id->boot, sizeof(what.boot));

@@ -18,12 +18,12 @@ struct rama_agent_drain {
 	int64_t real, mono; /* now, ns; set by rama_agent_drain_now() */
 	unsigned block_age; /* ms that an event may wait for others */
 	struct rama_seg_event *raw;
-	struct rama_block *block;
+	struct rama_wire_block *block;
 	unsigned char *packed;
-	struct rama_block_packer packer;
+	struct rama_wire_block_packer packer;
 	struct rama_arena arena;
 	uint16_t what_of[1024]; /* calls of the block, hashed: place + 1 */
-	uint32_t what_key[RAMA_BLOCK_WHATS];
+	uint32_t what_key[RAMA_WIRE_BLOCK_WHATS];
 };
 int rama_agent_drain_init(struct rama_agent_drain *d, struct rama_err *e);
 void rama_agent_drain_fini(struct rama_agent_drain *d);
@@ -65,7 +65,7 @@ struct rama_agent_drain_seg {
 	struct rama_seg_mapped map;
 	char *path;
 	struct rama_agent_drain_job *job;
-	struct rama_segment_key key;
+	struct rama_wire_segment_key key;
 	const struct rama_seg_identity *id; /* in the mapping: they change */
 	const struct rama_seg_state *state;
 	const struct rama_seg_clock *clock;

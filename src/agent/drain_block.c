@@ -13,7 +13,7 @@
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
 struct fresh {
-	struct rama_msg_name name[NAMES_MOST];
+	struct rama_wire_msg_name name[NAMES_MOST];
 	uint32_t n;
 };
 
@@ -28,7 +28,7 @@ static void see_names_used(struct rama_agent_drain_seg *s)
 
 /* 1: a name that nobody was told, 0: no more, negative: damaged from here on */
 static int next_fresh(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint64_t *at,
-		      struct rama_msg_name *to)
+		      struct rama_wire_msg_name *to)
 {
 	struct rama_seg_name_get name;
 	struct rama_err e;
@@ -52,12 +52,12 @@ static int next_fresh(struct rama_agent_drain *d, struct rama_agent_drain_seg *s
 
 static int send_names(struct rama_agent_drain_seg *s, struct fresh *f, struct rama_err *e)
 {
-	struct rama_message m = { .kind = RAMA_MSG_NAMES };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES };
 	int rc;
 
 	if (f->n == 0)
 		return 0;
-	m.names = (struct rama_msg_names){ .job = s->job->key, .n = f->n, .name = f->name };
+	m.names = (struct rama_wire_msg_names){ .job = s->job->key, .n = f->n, .name = f->name };
 	rc = rama_agent_post_send(s->job->post, &m, s->job->key, 0, e);
 	for (uint32_t i = 0; rc == 0 && i < f->n && s->job->names.used < NAMES_KNOWN; i++)
 		rama_map_put(&s->job->names, f->name[i].record, NULL);
@@ -121,12 +121,12 @@ static void lower(char *to, size_t room, const char *from)
 	to[i] = '\0';
 }
 
-static void describe(struct rama_what *w, uint32_t layer, uint32_t kind, uint32_t fn)
+static void describe(struct rama_wire_what *w, uint32_t layer, uint32_t kind, uint32_t fn)
 {
 	const char *name =
 		fn < RAMA_FNS && rama_fn_info[fn].name != NULL ? rama_fn_info[fn].name : "unknown";
 
-	*w = (struct rama_what){ 0 };
+	*w = (struct rama_wire_what){ 0 };
 	snprintf(w->layer, sizeof(w->layer), "%s",
 		 layer < RAMA_SEG_EVENT_LAYERS ? layer_name[layer] : "unknown");
 	lower(w->op, sizeof(w->op), kind < RAMA_OPS ? op_name[kind] : "unknown");
@@ -144,7 +144,7 @@ static int what_of(struct rama_agent_drain *d, const struct rama_seg_event *ev)
 	for (; d->what_of[at % most] != 0; at++)
 		if (d->what_key[d->what_of[at % most] - 1] == key)
 			return d->what_of[at % most] - 1;
-	if (d->block->n_whats == RAMA_BLOCK_WHATS)
+	if (d->block->n_whats == RAMA_WIRE_BLOCK_WHATS)
 		return -1;
 	describe(&d->block->what[d->block->n_whats], layer, ev->kind, ev->fn);
 	d->what_key[d->block->n_whats] = key;
@@ -191,8 +191,8 @@ static uint32_t convert(struct rama_agent_drain *d, struct rama_agent_drain_seg 
 
 static int send_block(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e)
 {
-	struct rama_message m = { .kind = RAMA_MSG_BLOCK };
-	int64_t n = rama_block_pack(&d->packer, d->block, d->packed, rama_block_room(d->block), e);
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_BLOCK };
+	int64_t n = rama_wire_block_pack(&d->packer, d->block, d->packed, rama_wire_block_room(d->block), e);
 
 	if (n < 0)
 		return (int)n;
@@ -207,9 +207,9 @@ int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drai
 			struct rama_err *e)
 {
 	struct rama_agent_drain_lane *l = &s->lane[lane];
-	struct rama_block *b = d->block;
+	struct rama_wire_block *b = d->block;
 	uint32_t tid = 0,
-		 n = rama_seg_ring_read(&s->map, lane, l->taken, d->raw, RAMA_BLOCK_EVENTS, &tid);
+		 n = rama_seg_ring_read(&s->map, lane, l->taken, d->raw, RAMA_WIRE_BLOCK_EVENTS, &tid);
 	int rc;
 
 	if (n == 0)

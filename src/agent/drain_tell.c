@@ -28,10 +28,10 @@ static uint32_t state_of(const struct rama_agent_drain_seg *s, bool end)
 	uint32_t phase = __atomic_load_n(&s->state->phase, __ATOMIC_ACQUIRE);
 
 	if (!end)
-		return RAMA_STATE_RUNNING;
+		return RAMA_WIRE_STATE_RUNNING;
 	if (phase == RAMA_SEG_DONE || phase == RAMA_SEG_OFF)
-		return RAMA_STATE_ENDED;
-	return phase == RAMA_SEG_REPLACED ? RAMA_STATE_REPLACED : RAMA_STATE_KILLED;
+		return RAMA_WIRE_STATE_ENDED;
+	return phase == RAMA_SEG_REPLACED ? RAMA_WIRE_STATE_REPLACED : RAMA_WIRE_STATE_KILLED;
 }
 
 /* when it ended: as it said itself, or when that was seen */
@@ -62,7 +62,7 @@ static uint64_t missed_of(struct rama_agent_drain_seg *s)
 
 int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, bool end, struct rama_err *e)
 {
-	struct rama_message m = { .kind = RAMA_MSG_PROCESS };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS };
 	const struct rama_seg_identity *id = &s->map.seg.id;
 	bool counts = s->told.made != s->made || s->told.dropped != s->dropped;
 	int rc;
@@ -72,7 +72,7 @@ int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_se
 	if (s->told.any && !end && !(counts && d->mono - s->told.at >= TOLD_EVERY) &&
 	    d->mono - s->told.at < TOLD_LEAST)
 		return 0;
-	m.process = (struct rama_msg_process){ .segment = s->key,
+	m.process = (struct rama_wire_msg_process){ .segment = s->key,
 					       .version = next_version(s),
 					       .job = s->job->key,
 					       .user = s->job->user,
@@ -170,9 +170,9 @@ static int64_t as_ns(double seconds)
 	return ns > 0 && ns < 9e18 ? (int64_t)ns : 0;
 }
 
-static bool total_of(struct rama_msg_gain *g, unsigned layer, const struct rama_look_io *io)
+static bool total_of(struct rama_wire_msg_gain *g, unsigned layer, const struct rama_look_io *io)
 {
-	*g = (struct rama_msg_gain){ .reads = io->reads,
+	*g = (struct rama_wire_msg_gain){ .reads = io->reads,
 				     .writes = io->writes,
 				     .metas = io->metas,
 				     .bytes_read = io->bytes_read,
@@ -187,8 +187,8 @@ static bool total_of(struct rama_msg_gain *g, unsigned layer, const struct rama_
 /* What they stand at, not what they gained since we looked last: an agent before us may have told that, or died before. */
 int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e)
 {
-	struct rama_message m = { .kind = RAMA_MSG_COUNTERS };
-	struct rama_msg_gain total[RAMA_LOOK_LAYERS];
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_COUNTERS };
+	struct rama_wire_msg_gain total[RAMA_LOOK_LAYERS];
 	struct rama_look_io now[RAMA_LOOK_LAYERS];
 	uint32_t n = 0;
 	int rc = 0;
@@ -199,7 +199,7 @@ int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_s
 	for (unsigned i = 0; i < RAMA_LOOK_LAYERS; i++)
 		n += total_of(&total[n], i, &now[i]);
 	if (n > 0) {
-		m.counters = (struct rama_msg_counters){ .segment = s->key,
+		m.counters = (struct rama_wire_msg_counters){ .segment = s->key,
 							 .version = next_version(s),
 							 .job = s->job->key,
 							 .rank = s->rank,

@@ -108,7 +108,7 @@ static int read_log(struct work *w, struct rama_err *e)
 
 	if (rc != 0)
 		return rc;
-	if (f.src.size < RAMA_MESSAGE_MOST / 8 * 7) {
+	if (f.src.size < RAMA_WIRE_MESSAGE_MOST / 8 * 7) {
 		w->bytes = malloc(f.src.size + 1);
 		w->len = f.src.size;
 		rc = w->bytes == NULL ? rama_err_set(e, RAMA_EMEMORY, "out of memory")
@@ -150,14 +150,14 @@ static void make_log(uv_work_t *request)
 static int send_log(struct work *w, struct rama_err *e)
 {
 	const char *slash = strrchr(w->path, '/');
-	struct rama_message m = { .kind = RAMA_MSG_LOG };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_LOG };
 
 	if (w->bytes == NULL) {
 		rama_agent_say(w->agent, "%s: too large for the store; iorama index takes it there",
 			       w->path);
 		return 0;
 	}
-	m.log = (struct rama_msg_log){ .job = w->job->key,
+	m.log = (struct rama_wire_msg_log){ .job = w->job->key,
 				       .name = slash != NULL ? slash + 1 : w->path,
 				       .bytes = w->bytes,
 				       .len = w->len };

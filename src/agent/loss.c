@@ -139,7 +139,7 @@ void rama_agent_post_lose_done(struct rama_agent_post *p)
 	take_over(p->losses, c);
 }
 
-bool rama_agent_post_lost_before(struct rama_agent_post *p, const struct rama_segment_key *segment,
+bool rama_agent_post_lost_before(struct rama_agent_post *p, const struct rama_wire_segment_key *segment,
 			   uint32_t *lane, uint64_t *until)
 {
 	const struct rama_agent_loss_place *at = &current(p->losses)->place;
@@ -155,7 +155,7 @@ bool rama_agent_post_lost_before(struct rama_agent_post *p, const struct rama_se
 static bool tell_one(struct rama_agent_post *p, uint32_t i)
 {
 	struct copy *c = current(p->losses);
-	struct rama_message m = { .kind = RAMA_MSG_LOSS };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_LOSS };
 	struct rama_err e = { 0 };
 
 	if (c->loss[i].number == 0) {
@@ -167,7 +167,7 @@ static bool tell_one(struct rama_agent_post *p, uint32_t i)
 		c->loss[i].events = 0;
 		take_over(p->losses, c);
 	}
-	m.loss = (struct rama_msg_loss){ .agent = p->agent,
+	m.loss = (struct rama_wire_msg_loss){ .agent = p->agent,
 					 .number = c->loss[i].number,
 					 .job = c->loss[i].job,
 					 .why = c->loss[i].why,

@@ -159,18 +159,18 @@ static int count_waiting(struct rama_agent_post *p, struct rama_err *e)
 	p->next = st.committed + 1;
 	for (uint64_t at = p->next; (n = rama_agent_spool_read(p->spool, at, parcel, 64, e)) > 0;) {
 		for (int i = 0; i < n; i++) {
-			struct rama_message m;
+			struct rama_wire_message m;
 			char job[RAMA_WIRE_JOB];
 			struct rama_err mine;
 			size_t k;
 
-			if (rama_message_decode(&m, parcel[i].bytes, parcel[i].len, &arena,
+			if (rama_wire_message_decode(&m, parcel[i].bytes, parcel[i].len, &arena,
 						&mine) != 0 ||
-			    m.kind != RAMA_MSG_BLOCK || rama_message_job(&m, job) != 0)
+			    m.kind != RAMA_WIRE_MSG_BLOCK || rama_wire_message_job(&m, job) != 0)
 				continue;
 			k = rama_agent_post_job(p, job);
 			if (k != SIZE_MAX)
-				p->job[k].waiting += rama_message_events(&m);
+				p->job[k].waiting += rama_wire_message_events(&m);
 		}
 		rama_arena_fini(&arena);
 		at = parcel[n - 1].number + 1;
@@ -287,7 +287,7 @@ void rama_agent_post_close(struct rama_agent_post *p, unsigned wait_ms)
 		rama_agent_spool_close(p->spool);
 	pthread_cond_destroy(&p->wake);
 	pthread_mutex_destroy(&p->mutex);
-	rama_bytes_fini(&p->bytes);
+	rama_wire_bytes_fini(&p->bytes);
 	rama_map_fini(&p->job_of);
 	free(p->job);
 	free(p->sent);
@@ -296,7 +296,7 @@ void rama_agent_post_close(struct rama_agent_post *p, unsigned wait_ms)
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
-int rama_agent_post_send(struct rama_agent_post *p, const struct rama_message *m, const char *job,
+int rama_agent_post_send(struct rama_agent_post *p, const struct rama_wire_message *m, const char *job,
 		   uint64_t events, struct rama_err *e)
 {
 	uint64_t number;
@@ -304,7 +304,7 @@ int rama_agent_post_send(struct rama_agent_post *p, const struct rama_message *m
 	int rc;
 
 	p->bytes.n = 0;
-	rc = rama_message_encode(m, &p->bytes, e);
+	rc = rama_wire_message_encode(m, &p->bytes, e);
 	if (rc != 0)
 		return rc;
 	/* counted first: the other thread may be done with it before we are */

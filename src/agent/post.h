@@ -33,7 +33,7 @@ bool rama_agent_post_failing(struct rama_agent_post *p); /* the sink could not b
 bool rama_agent_post_has_room(struct rama_agent_post *p, size_t n);
 
 /* Into the spool; events: how many of this job it holds. RAMA_ELIMIT, RAMA_EIO: there is no room, nothing happened. */
-int rama_agent_post_send(struct rama_agent_post *p, const struct rama_message *m, const char *job,
+int rama_agent_post_send(struct rama_agent_post *p, const struct rama_wire_message *m, const char *job,
 		   uint64_t events, struct rama_err *e);
 
 /* ---- what had to be dropped: agent_loss.c ------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ int rama_agent_post_send(struct rama_agent_post *p, const struct rama_message *m
 /* Events [from, until) of a lane are going to be dropped. After this they are counted, whatever happens to the agent; done() is
  * called when they have been given back, so that they are not counted twice. */
 struct rama_agent_loss_place {
-	struct rama_segment_key segment;
+	struct rama_wire_segment_key segment;
 	uint32_t lane;
 	uint64_t from, until;
 };
@@ -49,7 +49,7 @@ int rama_agent_post_lose(struct rama_agent_post *p, const char *job, const char 
 		   const struct rama_agent_loss_place *at, struct rama_err *e);
 void rama_agent_post_lose_done(struct rama_agent_post *p);
 /* What an agent that was killed had counted as lost of this segment but not given back: *until of *lane. false: nothing. */
-bool rama_agent_post_lost_before(struct rama_agent_post *p, const struct rama_segment_key *segment,
+bool rama_agent_post_lost_before(struct rama_agent_post *p, const struct rama_wire_segment_key *segment,
 			   uint32_t *lane, uint64_t *until);
 /* Sends what is to be told of losses, if there is room. */
 void rama_agent_post_tell_losses(struct rama_agent_post *p);

@@ -25,7 +25,7 @@ struct rama_agent_post {
 	struct rama_agent_post_options o;
 	char dir[1024], sink_text[4096], agent[96];
 	struct rama_agent_spool *spool;
-	struct rama_bytes bytes; /* a message being encoded */
+	struct rama_wire_bytes bytes; /* a message being encoded */
 	struct rama_agent_losses *losses;
 	pthread_t thread;
 	bool started;

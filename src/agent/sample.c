@@ -19,7 +19,7 @@
 #define WORDS_MOST 32	     /* of a line */
 #define THINGS_MOST 512	     /* directories that a * stands for */
 #define FIGURES_MOST 8192
-#define NAME (sizeof(((struct rama_msg_figure *)0)->metric))
+#define NAME (sizeof(((struct rama_wire_msg_figure *)0)->metric))
 
 /* a figure of this round */
 struct value {
@@ -39,7 +39,7 @@ struct rama_agent_sampler {
 	uint64_t round;
 	int64_t t;
 	bool has_blocks; /* the root has sys/block, which says what is a disk */
-	struct rama_msg_figure *figure;
+	struct rama_wire_msg_figure *figure;
 };
 
 /* ---- figures ------------------------------------------------------------------------------------------------------- */
@@ -399,7 +399,7 @@ static bool told(const struct rama_agent_sampler *s, const struct value *x, doub
 	return true;
 }
 
-int64_t rama_agent_sampler_take(struct rama_agent_sampler *s, int64_t t, struct rama_msg_figure **figure,
+int64_t rama_agent_sampler_take(struct rama_agent_sampler *s, int64_t t, struct rama_wire_msg_figure **figure,
 			  struct rama_err *e)
 {
 	double seconds = (double)(t - s->t) / 1e9, v;

@@ -14,7 +14,7 @@ int rama_agent_sampler_create(struct rama_agent_sampler **s, const char *root, s
 void rama_agent_sampler_destroy(struct rama_agent_sampler *s);
 /* Reads all files. t: ns of a clock that goes forward. Figures are valid until the next call; counters give none the first time.
  * Returns their number, or a negative error. */
-int64_t rama_agent_sampler_take(struct rama_agent_sampler *s, int64_t t, struct rama_msg_figure **figure,
+int64_t rama_agent_sampler_take(struct rama_agent_sampler *s, int64_t t, struct rama_wire_msg_figure **figure,
 			  struct rama_err *e);
 
 #endif

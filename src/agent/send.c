@@ -84,14 +84,14 @@ static bool wait_for_messages(struct rama_agent_post *p)
 static int remember(struct rama_agent_post *p, const struct rama_bus_parcel *parcel)
 {
 	struct rama_arena arena = { 0 };
-	struct rama_message m;
+	struct rama_wire_message m;
 	char job[RAMA_WIRE_JOB];
 	struct rama_err e;
 	uint64_t events = 0;
 
-	if (rama_message_decode(&m, parcel->bytes, parcel->len, &arena, &e) == 0 &&
-	    m.kind == RAMA_MSG_BLOCK && rama_message_job(&m, job) == 0)
-		events = rama_message_events(&m);
+	if (rama_wire_message_decode(&m, parcel->bytes, parcel->len, &arena, &e) == 0 &&
+	    m.kind == RAMA_WIRE_MSG_BLOCK && rama_wire_message_job(&m, job) == 0)
+		events = rama_wire_message_events(&m);
 	rama_arena_fini(&arena);
 	if (events == 0)
 		return 0;

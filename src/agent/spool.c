@@ -427,7 +427,7 @@ int rama_agent_spool_append(struct rama_agent_spool *s, const unsigned char *byt
 {
 	int rc;
 
-	if (n > RAMA_MESSAGE_MOST)
+	if (n > RAMA_WIRE_MESSAGE_MOST)
 		return rama_err_set(e, RAMA_ELIMIT, "a message of %zu bytes", n);
 	pthread_mutex_lock(&s->mutex);
 	rc = append(s, bytes, n, number, e);

@@ -26,7 +26,7 @@ void rama_agent_spool_record_make(struct rama_agent_spool_record *r, const unsig
 bool rama_agent_spool_record_good(const struct rama_agent_spool_record *r, uint64_t left)
 {
 	return r->magic == RAMA_AGENT_SPOOL_RECORD && r->head_sum == head_sum(r) &&
-	       r->len <= RAMA_MESSAGE_MOST && rama_agent_spool_padded(r->len) <= left;
+	       r->len <= RAMA_WIRE_MESSAGE_MOST && rama_agent_spool_padded(r->len) <= left;
 }
 
 static int body_good(struct rama_source *src, uint64_t at, const struct rama_agent_spool_record *r,

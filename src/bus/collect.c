@@ -42,16 +42,16 @@ static bool is_damaged(int rc)
 
 static int put_bytes(struct rama_bus_collect_store *s, struct rama_bus_collected *c, struct rama_err *e)
 {
-	struct rama_message m = { 0 };
-	int rc = rama_message_decode(&m, c->bytes, c->len, &s->arena, e);
+	struct rama_wire_message m = { 0 };
+	int rc = rama_wire_message_decode(&m, c->bytes, c->len, &s->arena, e);
 
 	c->events = c->stored = 0;
 	if (rc == 0) {
-		c->events = rama_message_events(&m);
+		c->events = rama_wire_message_events(&m);
 		rc = s->check != NULL ? s->check(s->ctx, c, &m, e) : 0;
 	}
 	if (rc == 0)
-		rc = m.kind == RAMA_MSG_LOG ? rama_index_log(s->store, &m.log, e)
+		rc = m.kind == RAMA_WIRE_MSG_LOG ? rama_index_log(s->store, &m.log, e)
 					    : rama_store_put(s->store, &m, &c->stored, e);
 	rama_arena_fini(&s->arena);
 	return rc;

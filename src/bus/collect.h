@@ -65,7 +65,7 @@ struct rama_bus_collect_store {
 	void (*release)(void *ctx, struct rama_bus_collected *c);
 	void (*refused)(void *ctx, struct rama_bus_collected *c, const char *why);
 	/* Is it what it says it is? Else RAMA_ECORRUPT: it is refused. NULL: whatever comes is. */
-	int (*check)(void *ctx, struct rama_bus_collected *c, struct rama_message *m,
+	int (*check)(void *ctx, struct rama_bus_collected *c, struct rama_wire_message *m,
 		     struct rama_err *e);
 	void *ctx;
 };
@@ -100,7 +100,7 @@ struct rama_bus_collect_users {
 /* 0, or RAMA_ECORRUPT and a line: job, user or name of a message are not those of its subject. A name that nobody here can vouch for
  * becomes the number of the user; valid until the next call. */
 int rama_bus_collect_check(struct rama_bus_collect_users *users, const char *subject,
-		       struct rama_message *m, struct rama_err *e);
+		       struct rama_wire_message *m, struct rama_err *e);
 
 /* ---- what agents are told --------------------------------------------------------------------------------- */
 

@@ -129,7 +129,7 @@ static uint64_t parts_of(natsMsg *m)
 	return n <= RAMA_BUS_PARTS_MOST ? n : 0;
 }
 
-static int fetch_part(struct collector *k, natsMsg *m, unsigned part, struct rama_bytes *to,
+static int fetch_part(struct collector *k, natsMsg *m, unsigned part, struct rama_wire_bytes *to,
 		      struct rama_err *e)
 {
 	char subject[256];
@@ -146,7 +146,7 @@ static int fetch_part(struct collector *k, natsMsg *m, unsigned part, struct ram
 	if (st != NATS_OK)
 		return rama_bus_error(e, st, "a part of a message");
 	n = (size_t)natsMsg_GetDataLength(found);
-	if (to->n + n > RAMA_MESSAGE_MOST) {
+	if (to->n + n > RAMA_WIRE_MESSAGE_MOST) {
 		natsMsg_Destroy(found);
 		return rama_err_set(e, RAMA_ELIMIT, "parts of more than any message has");
 	}
@@ -171,14 +171,14 @@ static int fetch_part(struct collector *k, natsMsg *m, unsigned part, struct ram
 static int fetch_parts(void *ctx, struct rama_bus_collected *c, struct rama_err *e)
 {
 	struct collector *k = ctx;
-	struct rama_bytes all = { 0 };
+	struct rama_wire_bytes all = { 0 };
 	uint64_t n = parts_of(c->user);
 	int rc = n > 0 ? 0 : rama_err_set(e, RAMA_ECORRUPT, "a message without content");
 
 	for (unsigned i = 1; i <= n && rc == 0; i++)
 		rc = fetch_part(k, c->user, i, &all, e);
 	if (rc != 0) {
-		rama_bytes_fini(&all);
+		rama_wire_bytes_fini(&all);
 		return rc;
 	}
 	c->bytes = all.b;
@@ -202,7 +202,7 @@ static void tell_refused(void *ctx, struct rama_bus_collected *c, const char *wh
 		       header(c->user, RAMA_BUS_AGENT), why);
 }
 
-static int check(void *ctx, struct rama_bus_collected *c, struct rama_message *m, struct rama_err *e)
+static int check(void *ctx, struct rama_bus_collected *c, struct rama_wire_message *m, struct rama_err *e)
 {
 	struct collector *k = ctx;
 

@@ -112,7 +112,7 @@ static void hush(void *ctx, const char *line)
 }
 
 /* One that cannot be read at all is judged when it is put. */
-static int check_log(const struct rama_msg_log *m, uint64_t uid, const char *subject,
+static int check_log(const struct rama_wire_msg_log *m, uint64_t uid, const char *subject,
 		     struct rama_err *e)
 {
 	struct rama_log_options how = { .problem = hush };
@@ -133,16 +133,16 @@ static int check_log(const struct rama_msg_log *m, uint64_t uid, const char *sub
 	return its == (int64_t)uid ? 0 : refuse(e, "a log of user", told, subject);
 }
 
-static int check_job(const struct rama_message *m, const struct rama_bus_collect_subject *s,
+static int check_job(const struct rama_wire_message *m, const struct rama_bus_collect_subject *s,
 		     const char *subject, struct rama_err *e)
 {
 	char job[RAMA_WIRE_JOB] = "", name[RAMA_WIRE_JOB];
 	const char *slash;
 	size_t n;
 
-	if (rama_message_job(m, job) != 0)
+	if (rama_wire_message_job(m, job) != 0)
 		return rama_err_set(e, RAMA_ECORRUPT, "message '%s': damaged",
-				    rama_message_name(m->kind));
+				    rama_wire_message_name(m->kind));
 	if (*job == '\0') /* losses of no job, logs that say themselves whose they are */
 		return 0;
 	slash = strchr(job, '/');
@@ -154,26 +154,26 @@ static int check_job(const struct rama_message *m, const struct rama_bus_collect
 }
 
 int rama_bus_collect_check(struct rama_bus_collect_users *users, const char *subject,
-		       struct rama_message *m, struct rama_err *e)
+		       struct rama_wire_message *m, struct rama_err *e)
 {
 	struct rama_bus_collect_subject s;
 	char word[128];
 	int rc;
 
 	if (!rama_bus_collect_subject(&s, subject))
-		return refuse(e, "a message of kind", rama_message_name(m->kind), subject);
-	if (m->kind == RAMA_MSG_SAMPLE) {
+		return refuse(e, "a message of kind", rama_wire_message_name(m->kind), subject);
+	if (m->kind == RAMA_WIRE_MSG_SAMPLE) {
 		rama_bus_word(word, sizeof word, m->sample.host, strlen(m->sample.host));
 		return s.n == 3 && strcmp(s.word[1], "node") == 0 && strcmp(s.word[2], word) == 0
 			       ? 0
 			       : refuse(e, "samples of", m->sample.host, subject);
 	}
 	if (s.n != 4)
-		return refuse(e, "a message of kind", rama_message_name(m->kind), subject);
+		return refuse(e, "a message of kind", rama_wire_message_name(m->kind), subject);
 	rc = check_job(m, &s, subject, e);
-	if (rc == 0 && m->kind == RAMA_MSG_LOG)
+	if (rc == 0 && m->kind == RAMA_WIRE_MSG_LOG)
 		rc = check_log(&m->log, s.uid, subject, e);
-	if (rc != 0 || m->kind != RAMA_MSG_PROCESS)
+	if (rc != 0 || m->kind != RAMA_WIRE_MSG_PROCESS)
 		return rc;
 	snprintf(word, sizeof word, "%" PRId64, m->process.uid);
 	if (m->process.uid < 0 || (uint64_t)m->process.uid != s.uid)

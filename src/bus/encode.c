@@ -44,7 +44,7 @@ void rama_bus_encoder_destroy(struct rama_bus_encoder *en)
 	if (en == NULL)
 		return;
 	rama_bus_enc_forget_all(en);
-	rama_block_packer_fini(&en->packer);
+	rama_wire_block_packer_fini(&en->packer);
 	free(en->block);
 	free(en->seg);
 	free(en);
@@ -63,7 +63,7 @@ void rama_bus_encoder_header(const struct rama_bus_encoder *en, struct rama_out 
 static void put_own_events(struct rama_bus_encoder *en, struct rama_bus_enc_process *p, uint32_t from,
 			   struct rama_out *out)
 {
-	const struct rama_block *b = en->block;
+	const struct rama_wire_block *b = en->block;
 	uint64_t lost = rama_bus_enc_lost(p);
 
 	for (uint32_t i = from; i < b->n; i++) {
@@ -77,14 +77,14 @@ static void put_own_events(struct rama_bus_encoder *en, struct rama_bus_enc_proc
 	en->totals.written += b->n - from;
 }
 
-static int put_block(struct rama_bus_encoder *en, const struct rama_message *m, struct rama_out *out,
+static int put_block(struct rama_bus_encoder *en, const struct rama_wire_message *m, struct rama_out *out,
 		     struct rama_err *e)
 {
-	struct rama_block *b = en->block;
+	struct rama_wire_block *b = en->block;
 	struct rama_bus_enc_process *p;
 	struct rama_bus_enc_lane *lane;
 	uint32_t from = 0;
-	int rc = rama_block_unpack(&en->packer, b, m->block.bytes, m->block.len, e);
+	int rc = rama_wire_block_unpack(&en->packer, b, m->block.bytes, m->block.len, e);
 
 	if (rc < 0)
 		return rc;
@@ -109,26 +109,26 @@ static int put_block(struct rama_bus_encoder *en, const struct rama_message *m, 
 	return rc;
 }
 
-static int put(struct rama_bus_encoder *en, const struct rama_message *m, struct rama_out *out,
+static int put(struct rama_bus_encoder *en, const struct rama_wire_message *m, struct rama_out *out,
 	       struct rama_err *e)
 {
 	bool lines = en->opt.dialect == RAMA_BUS_DIALECT_JSON && !en->opt.csv;
 	int rc;
 
 	switch (m->kind) {
-	case RAMA_MSG_PROCESS:
+	case RAMA_WIRE_MSG_PROCESS:
 		if ((rc = rama_bus_enc_take_process(en, &m->process, e)) >= 0 && lines)
 			rama_bus_enc_own_process(en, &m->process, out);
-		if (m->process.state != RAMA_STATE_RUNNING)
+		if (m->process.state != RAMA_WIRE_STATE_RUNNING)
 			rama_bus_enc_sweep(en);
 		return rc;
-	case RAMA_MSG_NAMES:
+	case RAMA_WIRE_MSG_NAMES:
 		if (en->n_jobs > 2 * RAMA_BUS_ENC_IDLE)
 			rama_bus_enc_sweep(en);
 		return rama_bus_enc_take_names(en, &m->names, e);
-	case RAMA_MSG_BLOCK:
+	case RAMA_WIRE_MSG_BLOCK:
 		return put_block(en, m, out, e);
-	case RAMA_MSG_LOSS:
+	case RAMA_WIRE_MSG_LOSS:
 		if (lines)
 			rama_bus_enc_own_loss(en, &m->loss, out);
 		return 0;
@@ -137,7 +137,7 @@ static int put(struct rama_bus_encoder *en, const struct rama_message *m, struct
 	}
 }
 
-int rama_bus_encoder_put(struct rama_bus_encoder *en, const struct rama_message *m, struct rama_out *out,
+int rama_bus_encoder_put(struct rama_bus_encoder *en, const struct rama_wire_message *m, struct rama_out *out,
 		     struct rama_err *e)
 {
 	int rc;

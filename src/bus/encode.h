@@ -40,13 +40,13 @@ void rama_bus_encoder_header(const struct rama_bus_encoder *en, struct rama_out 
 /* One message, appended as lines, each complete and ended by '\n'. In JSON a line has no other '\n' and is one
  * message; in CSV a text in quotes may have some. RAMA_ECORRUPT, RAMA_EVERSION: a damaged block, nothing was written,
  * go on with the next one. */
-int rama_bus_encoder_put(struct rama_bus_encoder *en, const struct rama_message *m, struct rama_out *out,
+int rama_bus_encoder_put(struct rama_bus_encoder *en, const struct rama_wire_message *m, struct rama_out *out,
 		     struct rama_err *e);
 void rama_bus_encoder_totals(const struct rama_bus_encoder *en, struct rama_bus_encoder_totals *t);
 
 /* All that it remembers, as bytes appended to *to, and back into an encoder that has just been made. A load that
  * fails leaves it empty. `rama_bus_encoder_changes` grows when there is something new to save. */
-int rama_bus_encoder_save(const struct rama_bus_encoder *en, struct rama_bytes *to, struct rama_err *e);
+int rama_bus_encoder_save(const struct rama_bus_encoder *en, struct rama_wire_bytes *to, struct rama_err *e);
 int rama_bus_encoder_load(struct rama_bus_encoder *en, const unsigned char *bytes, size_t n,
 		      struct rama_err *e);
 uint64_t rama_bus_encoder_changes(const struct rama_bus_encoder *en);

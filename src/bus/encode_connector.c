@@ -201,7 +201,7 @@ static void put_of_seg(const struct pen *w, enum key k, const struct run *r,
 
 static void put_of_run(const struct pen *w, enum key k, const struct run *r)
 {
-	const struct rama_msg_process *m = &r->p->msg;
+	const struct rama_wire_msg_process *m = &r->p->msg;
 
 	switch (k) {
 	case K_SCHEMA:
@@ -482,9 +482,9 @@ static int put_event(struct rama_bus_encoder *en, struct run *run, const struct 
 int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_enc_process *p, uint32_t from,
 			     struct rama_out *out, struct rama_err *e)
 {
-	enum rama_bus_enc_layer layer[RAMA_BLOCK_WHATS];
-	enum rama_opkind op[RAMA_BLOCK_WHATS];
-	struct rama_block *b = en->block;
+	enum rama_bus_enc_layer layer[RAMA_WIRE_BLOCK_WHATS];
+	enum rama_opkind op[RAMA_WIRE_BLOCK_WHATS];
+	struct rama_wire_block *b = en->block;
 	struct run run = { .p = p, .module = "", .op = "" };
 	uint64_t lost = rama_bus_enc_lost(p);
 

@@ -197,7 +197,7 @@ void rama_bus_enc_own_event(struct rama_bus_encoder *en, const struct rama_bus_e
 	en->totals.lines++;
 }
 
-void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_msg_process *m,
+void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
 			  struct rama_out *out)
 {
 	static const char *const states[] = { "", "running", "ended", "replaced", "killed" };
@@ -205,7 +205,7 @@ void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_msg
 	pair_raw(out, "{\"type\":\"process\",\"job\":\"", m->job);
 	pair_hex(out, "\",\"segment\":\"", m->segment.b, 16);
 	pair_u64(out, "\",\"version\":", m->version);
-	pair_text(out, ",\"state\":", m->state <= RAMA_STATE_KILLED ? states[m->state] : "");
+	pair_text(out, ",\"state\":", m->state <= RAMA_WIRE_STATE_KILLED ? states[m->state] : "");
 	pair_text(out, ",\"user\":", m->user);
 	pair_text(out, ",\"host\":", m->host);
 	pair_text(out, ",\"exe\":", m->exe);
@@ -227,7 +227,7 @@ void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_msg
 	en->totals.lines++;
 }
 
-void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_msg_loss *m, struct rama_out *out)
+void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_wire_msg_loss *m, struct rama_out *out)
 {
 	pair_text(out, "{\"type\":\"loss\",\"agent\":", m->agent);
 	pair_u64(out, ",\"number\":", m->number);

@@ -50,7 +50,7 @@ struct rama_bus_enc_job {
 };
 
 struct rama_bus_enc_process {
-	struct rama_msg_process msg; /* texts are owned; job: key in `job` */
+	struct rama_wire_msg_process msg; /* texts are owned; job: key in `job` */
 	struct rama_bus_enc_job *job;
 	bool ended, told;  /* told: a PROCESS message came, it is not made up from blocks */
 	uint64_t ended_at; /* counted in messages */
@@ -65,8 +65,8 @@ struct rama_bus_enc_process {
 struct rama_bus_encoder {
 	struct rama_bus_encoder_options opt;
 	struct rama_bus_encoder_totals totals;
-	struct rama_block_packer packer;
-	struct rama_block *block;
+	struct rama_wire_block_packer packer;
+	struct rama_wire_block *block;
 	struct rama_bus_enc_process **process;
 	size_t n_processes, room_processes, n_ended;
 	struct rama_map find; /* first half of a segment's key -> place in `process` + 1 */
@@ -84,12 +84,12 @@ struct rama_bus_encoder {
 struct rama_bus_enc_job *rama_bus_enc_job(struct rama_bus_encoder *en, const char *key);
 /* the process of a segment, NULL: not known */
 struct rama_bus_enc_process *rama_bus_enc_process(struct rama_bus_encoder *en,
-					  const struct rama_segment_key *k);
+					  const struct rama_wire_segment_key *k);
 /* the same, made up from a block's head if it is not known; NULL: no memory */
-struct rama_bus_enc_process *rama_bus_enc_process_of(struct rama_bus_encoder *en, const struct rama_block *b);
-int rama_bus_enc_take_process(struct rama_bus_encoder *en, const struct rama_msg_process *m,
+struct rama_bus_enc_process *rama_bus_enc_process_of(struct rama_bus_encoder *en, const struct rama_wire_block *b);
+int rama_bus_enc_take_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
 			  struct rama_err *e);
-int rama_bus_enc_take_names(struct rama_bus_encoder *en, const struct rama_msg_names *m,
+int rama_bus_enc_take_names(struct rama_bus_encoder *en, const struct rama_wire_msg_names *m,
 			struct rama_err *e);
 /* NULL: not known */
 const char *rama_bus_enc_path(const struct rama_bus_enc_process *p, uint64_t record);
@@ -107,8 +107,8 @@ void rama_bus_enc_forget_all(struct rama_bus_encoder *en);
 
 struct rama_bus_enc_event {
 	struct rama_bus_enc_process *p;
-	const struct rama_block *b;
-	const struct rama_what *what;
+	const struct rama_wire_block *b;
+	const struct rama_wire_what *what;
 	const struct rama_wire_event *ev;
 	uint64_t seq, lost;
 	enum rama_bus_enc_layer layer;
@@ -119,9 +119,9 @@ struct rama_bus_enc_event {
 void rama_bus_enc_own_header(const struct rama_bus_encoder *en, struct rama_out *out);
 void rama_bus_enc_own_event(struct rama_bus_encoder *en, const struct rama_bus_enc_event *x,
 			struct rama_out *out);
-void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_msg_process *m,
+void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
 			  struct rama_out *out);
-void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_msg_loss *m,
+void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_wire_msg_loss *m,
 		       struct rama_out *out);
 void rama_bus_enc_csv_text(struct rama_out *out, const char *s, size_t n);
 

@@ -87,7 +87,7 @@ static int add_name(struct rama_bus_enc_job *j, uint64_t record, const char *pat
 	return 0;
 }
 
-int rama_bus_enc_take_names(struct rama_bus_encoder *en, const struct rama_msg_names *m, struct rama_err *e)
+int rama_bus_enc_take_names(struct rama_bus_encoder *en, const struct rama_wire_msg_names *m, struct rama_err *e)
 {
 	struct rama_bus_enc_job *j = rama_bus_enc_job(en, m->job);
 	int rc = j == NULL ? no_memory(e) : 0;
@@ -123,7 +123,7 @@ static int take_along(struct rama_bus_enc_job *to, const struct rama_bus_enc_job
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static const char **texts_of(struct rama_msg_process *m, unsigned k)
+static const char **texts_of(struct rama_wire_msg_process *m, unsigned k)
 {
 	const char **const all[] = { &m->user, &m->host, &m->exe, &m->command, &m->tag };
 
@@ -149,12 +149,12 @@ static void free_process(struct rama_bus_enc_process *p)
 	free(p);
 }
 
-static uint64_t half(const struct rama_segment_key *k)
+static uint64_t half(const struct rama_wire_segment_key *k)
 {
-	return rama_load_le(k->b, 8);
+	return rama_wire_load_le(k->b, 8);
 }
 
-struct rama_bus_enc_process *rama_bus_enc_process(struct rama_bus_encoder *en, const struct rama_segment_key *k)
+struct rama_bus_enc_process *rama_bus_enc_process(struct rama_bus_encoder *en, const struct rama_wire_segment_key *k)
 {
 	uint64_t *at = rama_map_get(&en->find, half(k));
 
@@ -170,7 +170,7 @@ struct rama_bus_enc_process *rama_bus_enc_process(struct rama_bus_encoder *en, c
 }
 
 static struct rama_bus_enc_process *add_process(struct rama_bus_encoder *en,
-					    const struct rama_segment_key *k,
+					    const struct rama_wire_segment_key *k,
 					    struct rama_bus_enc_job *job)
 {
 	struct rama_bus_enc_process *p;
@@ -183,7 +183,7 @@ static struct rama_bus_enc_process *add_process(struct rama_bus_encoder *en,
 		return NULL;
 	p->msg.segment = *k;
 	p->msg.rank = -1;
-	p->msg.state = RAMA_STATE_RUNNING;
+	p->msg.state = RAMA_WIRE_STATE_RUNNING;
 	p->job = job;
 	for (unsigned i = 0; i < TEXTS; i++)
 		if ((*texts_of(&p->msg, i) = strdup("")) == NULL) {
@@ -202,7 +202,7 @@ static struct rama_bus_enc_process *add_process(struct rama_bus_encoder *en,
 	return p;
 }
 
-struct rama_bus_enc_process *rama_bus_enc_process_of(struct rama_bus_encoder *en, const struct rama_block *b)
+struct rama_bus_enc_process *rama_bus_enc_process_of(struct rama_bus_encoder *en, const struct rama_wire_block *b)
 {
 	struct rama_bus_enc_process *p = rama_bus_enc_process(en, &b->segment);
 	char *end;
@@ -229,10 +229,10 @@ static int set_text(const char **at, const char *text, struct rama_err *e)
 	return 0;
 }
 
-static int set_process(struct rama_bus_enc_process *p, const struct rama_msg_process *m,
+static int set_process(struct rama_bus_enc_process *p, const struct rama_wire_msg_process *m,
 		       struct rama_err *e)
 {
-	struct rama_msg_process *to = &p->msg, new = *m;
+	struct rama_wire_msg_process *to = &p->msg, new = *m;
 	int rc = 0;
 
 	for (unsigned k = 0; k < TEXTS && rc >= 0; k++)
@@ -248,7 +248,7 @@ static int set_process(struct rama_bus_enc_process *p, const struct rama_msg_pro
 
 void rama_bus_enc_end_if_done(struct rama_bus_encoder *en, struct rama_bus_enc_process *p)
 {
-	if (p->msg.state == RAMA_STATE_RUNNING)
+	if (p->msg.state == RAMA_WIRE_STATE_RUNNING)
 		return;
 	if (!p->ended) {
 		p->ended = true;
@@ -260,7 +260,7 @@ void rama_bus_enc_end_if_done(struct rama_bus_encoder *en, struct rama_bus_enc_p
 		free_records(p);
 }
 
-int rama_bus_enc_take_process(struct rama_bus_encoder *en, const struct rama_msg_process *m,
+int rama_bus_enc_take_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
 			  struct rama_err *e)
 {
 	struct rama_bus_enc_process *p = rama_bus_enc_process(en, &m->segment);

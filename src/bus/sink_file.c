@@ -192,12 +192,12 @@ static int64_t file_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p
 	size_t i = 0;
 
 	for (; i < n && s->out.used < FULL; i++) {
-		struct rama_message m = { 0 };
+		struct rama_wire_message m = { 0 };
 		int rc;
 
 		if (p[i].number <= s->taken)
 			continue; /* it is in the file */
-		rc = rama_message_decode(&m, p[i].bytes, p[i].len, &s->arena, e);
+		rc = rama_wire_message_decode(&m, p[i].bytes, p[i].len, &s->arena, e);
 		if (rc == 0)
 			rc = rama_bus_encoder_put(s->encoder, &m, &s->out, e);
 		if (rc == RAMA_EMEMORY || s->out.error != 0)
@@ -206,7 +206,7 @@ static int64_t file_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p
 			rama_bus_sink_tell(&s->o, "message %llu: %s; left out",
 				       (unsigned long long)p[i].number, e->text);
 			s->batch.refused++;
-			s->batch.refused_events += m.kind != 0 ? rama_message_events(&m) : 0;
+			s->batch.refused_events += m.kind != 0 ? rama_wire_message_events(&m) : 0;
 		} else {
 			s->batch.messages++;
 		}

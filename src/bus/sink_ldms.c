@@ -445,11 +445,11 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 	struct rama_bus_sink_totals count = { 0 };
 	struct rama_bus_encoder_totals t;
 	char job[RAMA_WIRE_JOB] = "", tag[64];
-	struct rama_message m = { 0 };
-	int rc = rama_message_decode(&m, p->bytes, p->len, &s->arena, e);
+	struct rama_wire_message m = { 0 };
+	int rc = rama_wire_message_decode(&m, p->bytes, p->len, &s->arena, e);
 
 	if (rc == 0)
-		rc = rama_message_job(&m, job);
+		rc = rama_wire_message_job(&m, job);
 	if (rc == 0)
 		rc = rama_bus_encoder_put(s->encoder, &m, &s->out, e);
 	if (rc == RAMA_EMEMORY || s->out.error != 0)
@@ -465,7 +465,7 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 	count.events = t.written - s->counted.written;
 	count.repeated = t.repeated - s->counted.repeated;
 	count.refused_events = t.left_out - s->counted.left_out +
-			       (rc != 0 && m.kind != 0 ? rama_message_events(&m) : 0);
+			       (rc != 0 && m.kind != 0 ? rama_wire_message_events(&m) : 0);
 	if (t.left_out > s->counted.left_out && !s->told_left_out) {
 		rama_bus_sink_tell(&s->o, "ldms: events that the dialect has no word for are left out");
 		s->told_left_out = true;

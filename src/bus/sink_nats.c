@@ -272,20 +272,20 @@ static void set_failed(struct rama_bus_sink *s, uint64_t number, bool refused)
 static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, struct rama_err *e)
 {
 	struct rama_bus_nats_letter l = { .number = p->number, .data = p->bytes, .len = p->len };
-	struct rama_message m = { 0 };
+	struct rama_wire_message m = { 0 };
 	size_t size = rama_bus_nats_largest(s);
 	uint32_t parts = p->len > size ? (uint32_t)((p->len + size - 1) / size) : 0;
 	char subject[512];
 	bool unwanted;
-	int rc = rama_message_decode(&m, p->bytes, p->len, &s->arena, e);
+	int rc = rama_wire_message_decode(&m, p->bytes, p->len, &s->arena, e);
 
 	if (rc == 0 && parts > RAMA_BUS_PARTS_MOST)
 		rc = rama_err_set(e, RAMA_ELIMIT, "too large for the bus");
-	unwanted = rc == 0 && m.kind == RAMA_MSG_SAMPLE &&
+	unwanted = rc == 0 && m.kind == RAMA_WIRE_MSG_SAMPLE &&
 		   __atomic_load_n(&s->bus.no_samples, __ATOMIC_ACQUIRE);
 	if (rc == RAMA_EMEMORY)
 		return rc;
-	if (!take_slot(s, p->number, rc == 0 ? (uint32_t)rama_message_events(&m) : 0, parts + 1))
+	if (!take_slot(s, p->number, rc == 0 ? (uint32_t)rama_wire_message_events(&m) : 0, parts + 1))
 		return 0;
 	if (rc != 0 || unwanted) { /* unwanted: that was told once, for all of them */
 		if (!unwanted)
@@ -296,7 +296,7 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 	}
 	rama_bus_nats_subject(s, &m, subject, sizeof subject);
 	l.subject = subject;
-	l.kind = rama_message_name(m.kind);
+	l.kind = rama_wire_message_name(m.kind);
 	l.attempt = s->slot[p->number % RAMA_BUS_NATS_WINDOW].attempt;
 	rc = parts > 0 ? rama_bus_nats_post_parts(s, &l, size, e) : rama_bus_nats_post(s, &l, e);
 	if (rc != 0)

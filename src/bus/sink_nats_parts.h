@@ -62,7 +62,7 @@ int rama_bus_nats_post(struct rama_bus_sink *s, const struct rama_bus_nats_lette
 /* A message that is too large: its parts first, then the message itself, without data, which says how many there are. */
 int rama_bus_nats_post_parts(struct rama_bus_sink *s, struct rama_bus_nats_letter *l, size_t size,
 			 struct rama_err *e);
-void rama_bus_nats_subject(struct rama_bus_sink *s, const struct rama_message *m, char *to, size_t room);
+void rama_bus_nats_subject(struct rama_bus_sink *s, const struct rama_wire_message *m, char *to, size_t room);
 /* bytes that one message may have */
 size_t rama_bus_nats_largest(struct rama_bus_sink *s);
 /* Waits until more may be sent; false: the server does not answer. */

@@ -75,17 +75,17 @@ int rama_bus_nats_post(struct rama_bus_sink *s, const struct rama_bus_nats_lette
 	return st == NATS_OK ? 0 : rama_bus_error(e, st, s->bus.shown);
 }
 
-void rama_bus_nats_subject(struct rama_bus_sink *s, const struct rama_message *m, char *to, size_t room)
+void rama_bus_nats_subject(struct rama_bus_sink *s, const struct rama_wire_message *m, char *to, size_t room)
 {
 	char job[RAMA_WIRE_JOB] = "", tag[64], uid[32], name[128];
 	const char *slash, *said;
 
-	if (m->kind == RAMA_MSG_SAMPLE) {
+	if (m->kind == RAMA_WIRE_MSG_SAMPLE) {
 		rama_bus_word(name, sizeof name, m->sample.host, strlen(m->sample.host));
 		snprintf(to, room, "iorama.node.%s", name);
 		return;
 	}
-	if (rama_message_job(m, job) != 0 || *job == '\0')
+	if (rama_wire_message_job(m, job) != 0 || *job == '\0')
 		snprintf(job, sizeof job, "%s/unknown", s->from);
 	slash = strchr(job, '/');
 	slash = slash != NULL ? slash : job + strlen(job);

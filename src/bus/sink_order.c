@@ -18,19 +18,19 @@ static int compare(const void *a, const void *b)
 static void fill_key(struct rama_bus_order *o, struct rama_bus_order_key *k, const unsigned char *bytes,
 		     size_t n)
 {
-	struct rama_message m = { 0 };
+	struct rama_wire_message m = { 0 };
 
-	if (bytes == NULL || rama_message_decode(&m, bytes, n, &o->arena, NULL) != 0 ||
-	    rama_message_job(&m, k->job) != 0) {
+	if (bytes == NULL || rama_wire_message_decode(&m, bytes, n, &o->arena, NULL) != 0 ||
+	    rama_wire_message_job(&m, k->job) != 0) {
 		k->job[0] = '\0';
-	} else if (m.kind == RAMA_MSG_PROCESS) {
+	} else if (m.kind == RAMA_WIRE_MSG_PROCESS) {
 		k->segment = m.process.segment;
-	} else if (m.kind == RAMA_MSG_ACTIVITY) {
+	} else if (m.kind == RAMA_WIRE_MSG_ACTIVITY) {
 		k->segment = m.activity.segment;
-	} else if (m.kind == RAMA_MSG_COUNTERS) {
+	} else if (m.kind == RAMA_WIRE_MSG_COUNTERS) {
 		k->segment = m.counters.segment;
-	} else if (m.kind == RAMA_MSG_BLOCK &&
-		   rama_block_head(o->head, m.block.bytes, m.block.len, NULL) == 0) {
+	} else if (m.kind == RAMA_WIRE_MSG_BLOCK &&
+		   rama_wire_block_head(o->head, m.block.bytes, m.block.len, NULL) == 0) {
 		k->segment = o->head->segment;
 	}
 	rama_arena_fini(&o->arena);

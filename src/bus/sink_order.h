@@ -8,13 +8,13 @@
 
 struct rama_bus_order_key {
 	char job[RAMA_WIRE_JOB];
-	struct rama_segment_key segment;
+	struct rama_wire_segment_key segment;
 	size_t place; /* in the batch: what belongs to one process stays as it came */
 };
 struct rama_bus_order { /* all 0 at the start */
 	struct rama_bus_order_key *key;
 	size_t room;
-	struct rama_block *head;
+	struct rama_wire_block *head;
 	struct rama_arena arena;
 };
 

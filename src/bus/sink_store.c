@@ -118,13 +118,13 @@ static bool is_damaged(int rc)
 
 static int take(struct rama_bus_sink *s, const struct rama_bus_parcel *p, struct rama_err *e)
 {
-	struct rama_message m = { 0 };
+	struct rama_wire_message m = { 0 };
 	uint64_t stored = 0, events = 0;
-	int rc = rama_message_decode(&m, p->bytes, p->len, &s->arena, e);
+	int rc = rama_wire_message_decode(&m, p->bytes, p->len, &s->arena, e);
 
 	if (rc == 0) {
-		events = rama_message_events(&m);
-		rc = m.kind == RAMA_MSG_LOG ? rama_index_log(s->store, &m.log, e)
+		events = rama_wire_message_events(&m);
+		rc = m.kind == RAMA_WIRE_MSG_LOG ? rama_index_log(s->store, &m.log, e)
 					    : rama_store_put(s->store, &m, &stored, e);
 	}
 	if (rc != 0 && !is_damaged(rc))

@@ -17,7 +17,7 @@ struct rama_bus_tags {	      /* all 0 at the start */
 
 /* The tag of a message's job, learned from m if it is about a process; otherwise: while nobody has said. Valid until the next
  * call. */
-const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_message *m, const char *job,
+const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_wire_message *m, const char *job,
 			 const char *otherwise);
 void rama_bus_tags_fini(struct rama_bus_tags *t);
 

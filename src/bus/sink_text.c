@@ -71,7 +71,7 @@ int rama_bus_text_load(const char *path, struct rama_bus_text_state *st, struct 
 }
 
 /* complete, on the disk, and only then under its name */
-static int replace(const char *path, const struct rama_bytes *all, struct rama_err *e)
+static int replace(const char *path, const struct rama_wire_bytes *all, struct rama_err *e)
 {
 	char temp[4200];
 	int fd, rc = 0;
@@ -95,7 +95,7 @@ int rama_bus_text_save(const char *path, const struct rama_bus_text_state *st,
 {
 	struct head h = { .st = *st };
 	size_t size = sizeof h;
-	struct rama_bytes all = { .b = malloc(size), .n = size, .room = size };
+	struct rama_wire_bytes all = { .b = malloc(size), .n = size, .room = size };
 	int rc;
 
 	if (all.b == NULL)
@@ -108,7 +108,7 @@ int rama_bus_text_save(const char *path, const struct rama_bus_text_state *st,
 		memcpy(all.b, &h, sizeof h);
 		rc = replace(path, &all, e);
 	}
-	rama_bytes_fini(&all);
+	rama_wire_bytes_fini(&all);
 	return rc;
 }
 

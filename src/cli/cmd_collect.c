@@ -196,7 +196,7 @@ static int commit(struct import *im, struct rama_err *e)
 	return rc;
 }
 
-static int take(void *ctx, const struct rama_message *m, struct rama_err *e)
+static int take(void *ctx, const struct rama_wire_message *m, struct rama_err *e)
 {
 	struct import *im = ctx;
 	struct rama_bus_collect_totals *t = &im->s->total;
@@ -213,7 +213,7 @@ static int take(void *ctx, const struct rama_message *m, struct rama_err *e)
 		return rc;
 	t->messages++;
 	t->events += stored;
-	t->repeated += rama_message_events(m) - stored;
+	t->repeated += rama_wire_message_events(m) - stored;
 	show(im->s, t);
 	return im->waiting >= FILE_BATCH ? commit(im, e) : 0;
 }

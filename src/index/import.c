@@ -132,7 +132,7 @@ static int csv_row(struct lines *l, size_t *used, struct rama_index_import_bad *
 	int rc = rama_index_import_csv(im, l->buf + l->at, trimmed(l->buf + l->at, length), &more, bad),
 	    found;
 
-	while (rc == 1 && more && ++joined < JOINED && length < 4 * RAMA_MSG_TEXT) {
+	while (rc == 1 && more && ++joined < JOINED && length < 4 * RAMA_WIRE_MSG_TEXT) {
 		size_t next;
 
 		if ((found = find_end(l, length + 1, &next)) != 1)
@@ -235,9 +235,9 @@ int rama_index_import(const struct rama_index_import_source *s, const struct ram
 	memset(t, 0, sizeof(*t));
 	im.block = malloc(sizeof(*im.block));
 	if (im.block != NULL) {
-		im.block->n = RAMA_BLOCK_EVENTS;
-		im.block->n_whats = RAMA_BLOCK_WHATS;
-		im.packed_room = rama_block_room(im.block);
+		im.block->n = RAMA_WIRE_BLOCK_EVENTS;
+		im.block->n_whats = RAMA_WIRE_BLOCK_WHATS;
+		im.packed_room = rama_wire_block_room(im.block);
 		im.packed = malloc(im.packed_room);
 	}
 	rc = im.packed == NULL

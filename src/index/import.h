@@ -10,7 +10,7 @@
 struct rama_index_import_options {
 	/* Takes each message; a negative return ends the import with it. PROCESS and NAMES come before the blocks
 	 * they are for. */
-	int (*message)(void *ctx, const struct rama_message *m, struct rama_err *e);
+	int (*message)(void *ctx, const struct rama_wire_message *m, struct rama_err *e);
 	/* one line about something that is wrong: "FILE:LINE: ..."; may be NULL */
 	void (*tell)(void *ctx, const char *line);
 	void *ctx;

@@ -272,7 +272,7 @@ static void connector_cells(struct cells *c, struct rama_index_import_event *x)
 	rama_index_import_places(x);
 }
 
-static void own_cells(struct cells *c, struct rama_index_import_event *x, struct rama_segment_key *k,
+static void own_cells(struct cells *c, struct rama_index_import_event *x, struct rama_wire_segment_key *k,
 		      char **bytes)
 {
 	size_t n;
@@ -309,7 +309,7 @@ static int take_row(struct rama_index_import *im, const struct row *r, struct ra
 {
 	struct rama_index_import_event x = { 0 };
 	struct cells c = { .wrong = NULL };
-	struct rama_segment_key k;
+	struct rama_wire_segment_key k;
 	char *bytes = NULL;
 	int rc = 1;
 

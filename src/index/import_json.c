@@ -201,7 +201,7 @@ static void get_common(struct fields *f, struct rama_index_import_event *x)
 	x->ev.record = (uint64_t)get_i64(f, "record_id", true, 0);
 	if (module == NULL || op == NULL || !rama_index_import_what(&x->what, module, op, ""))
 		complain(f, "module");
-	if (x->path != NULL && x->path_len > RAMA_MSG_TEXT)
+	if (x->path != NULL && x->path_len > RAMA_WIRE_MSG_TEXT)
 		complain(f, "file");
 }
 
@@ -243,7 +243,7 @@ static int own_event(struct rama_index_import *im, struct fields *f, struct rama
 	const char *fn = get_text(f, "fn", true), *hex = get_text(f, "file_bytes", false);
 	const json_t *failed = json_object_get(f->object, "failed");
 	struct rama_index_import_event x = { .has_seq = true };
-	struct rama_segment_key k;
+	struct rama_wire_segment_key k;
 	char *bytes = NULL;
 	int rc;
 
@@ -284,12 +284,12 @@ static int own_event(struct rama_index_import *im, struct fields *f, struct rama
 
 /* A message that is one line; what its own writer would not send is bad. */
 static int whole_message(struct rama_index_import *im, const struct fields *f,
-			 const struct rama_message *m, struct rama_index_import_bad *bad)
+			 const struct rama_wire_message *m, struct rama_index_import_bad *bad)
 {
-	struct rama_bytes bytes = { 0 };
-	int rc = f->wrong == NULL ? rama_message_encode(m, &bytes, NULL) : 0;
+	struct rama_wire_bytes bytes = { 0 };
+	int rc = f->wrong == NULL ? rama_wire_message_encode(m, &bytes, NULL) : 0;
 
-	rama_bytes_fini(&bytes);
+	rama_wire_bytes_fini(&bytes);
 	if (f->wrong != NULL || rc == RAMA_EUSAGE || rc == RAMA_ELIMIT)
 		return is_bad(bad, f->wrong != NULL ? f->wrong : "job");
 	return rc < 0 ? rc : rama_index_import_message(im, m);
@@ -299,7 +299,7 @@ static uint32_t state_of(const char *name)
 {
 	static const char *const names[] = { "", "running", "ended", "replaced", "killed" };
 
-	for (uint32_t k = RAMA_STATE_RUNNING; name != NULL && k <= RAMA_STATE_KILLED; k++)
+	for (uint32_t k = RAMA_WIRE_STATE_RUNNING; name != NULL && k <= RAMA_WIRE_STATE_KILLED; k++)
 		if (strcmp(names[k], name) == 0)
 			return k;
 	return 0;
@@ -307,8 +307,8 @@ static uint32_t state_of(const char *name)
 
 static int own_process(struct rama_index_import *im, struct fields *f, struct rama_index_import_bad *bad)
 {
-	struct rama_message m = { .kind = RAMA_MSG_PROCESS };
-	struct rama_msg_process *p = &m.process;
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS };
+	struct rama_wire_msg_process *p = &m.process;
 	const char *segment = get_text(f, "segment", true);
 	int rc;
 
@@ -340,7 +340,7 @@ static int own_process(struct rama_index_import *im, struct fields *f, struct ra
 
 static int own_loss(struct rama_index_import *im, struct fields *f, struct rama_index_import_bad *bad)
 {
-	struct rama_message m = { .kind = RAMA_MSG_LOSS };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_LOSS };
 
 	m.loss.agent = get_text(f, "agent", true);
 	m.loss.number = (uint64_t)get_i64(f, "number", true, 0);

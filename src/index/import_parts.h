@@ -25,7 +25,7 @@ struct rama_index_import_bad {
 /* ---- import_stream.c: events of one lane of one process -------------------------------------- */
 
 struct rama_index_import_stream {
-	struct rama_segment_key segment;
+	struct rama_wire_segment_key segment;
 	uint32_t lane;
 	char job[RAMA_WIRE_JOB];
 	struct rama_index_import_stream *next; /* of the same hash */
@@ -33,7 +33,7 @@ struct rama_index_import_stream {
 	int64_t rank;
 	uint32_t tid, n, room, n_whats, room_whats;
 	struct rama_wire_event *event;
-	struct rama_what *what;
+	struct rama_wire_what *what;
 	/* of the process; texts are owned, NULL: not known */
 	bool made_up; /* its PROCESS message comes from us, at the end */
 	char *host, *exe;
@@ -43,7 +43,7 @@ struct rama_index_import_stream {
 
 /* An event and all that is known with it. Texts are borrowed. */
 struct rama_index_import_event {
-	const struct rama_segment_key *segment; /* NULL: from who made it */
+	const struct rama_wire_segment_key *segment; /* NULL: from who made it */
 	const char *job;			/* likewise */
 	const char *host, *exe, *path;		/* NULL: not told */
 	size_t path_len;
@@ -51,7 +51,7 @@ struct rama_index_import_event {
 	uint32_t lane, tid;
 	bool has_seq;
 	uint64_t seq, lost;
-	struct rama_what what;
+	struct rama_wire_what what;
 	struct rama_wire_event ev;
 };
 
@@ -70,10 +70,10 @@ struct rama_index_import {
 	struct rama_map told;  /* hash of segments of which a PROCESS message was given */
 	struct rama_index_import_stream *last;
 	uint64_t waiting; /* events */
-	struct rama_block *block;
+	struct rama_wire_block *block;
 	unsigned char *packed;
 	size_t packed_room;
-	struct rama_block_packer packer;
+	struct rama_wire_block_packer packer;
 	bool begun, csv; /* what it is is known; it is CSV, and has the columns below */
 	short column[RAMA_INDEX_IMPORT_COLUMNS]; /* what each is */
 	unsigned n_columns;
@@ -85,9 +85,9 @@ struct rama_index_import {
 /* 0; positive: the line is bad, *bad says why; negative: the import is over */
 int rama_index_import_event(struct rama_index_import *im, const struct rama_index_import_event *x,
 		      struct rama_index_import_bad *bad);
-int rama_index_import_message(struct rama_index_import *im, const struct rama_message *m);
+int rama_index_import_message(struct rama_index_import *im, const struct rama_wire_message *m);
 /* the process of this segment has a message of its own */
-int rama_index_import_told(struct rama_index_import *im, const struct rama_segment_key *k);
+int rama_index_import_told(struct rama_index_import *im, const struct rama_wire_segment_key *k);
 /* all that waits, and the last words about each process */
 int rama_index_import_finish(struct rama_index_import *im);
 void rama_index_import_fini(struct rama_index_import *im);
@@ -96,12 +96,12 @@ void rama_index_import_identify(struct rama_index_import *im, const char *line, 
 uint64_t rama_index_import_hash(const void *bytes, size_t n, unsigned salt);
 
 /* fields of a connector's message into an event; what both JSON and CSV need */
-bool rama_index_import_what(struct rama_what *w, const char *layer, const char *op, const char *fn);
+bool rama_index_import_what(struct rama_wire_what *w, const char *layer, const char *op, const char *fn);
 /* seconds with microseconds that mean something -> ns; false: not possible */
 bool rama_index_import_seconds(double s, int64_t *ns);
 /* off and len of calls that have none are written as anything */
 void rama_index_import_places(struct rama_index_import_event *x);
-bool rama_index_import_segment(const char *hex, struct rama_segment_key *k);
+bool rama_index_import_segment(const char *hex, struct rama_wire_segment_key *k);
 /* bytes of a path given in hex, malloc'ed; NULL: it is none */
 char *rama_index_import_unhex(const char *hex, size_t *n);
 

@@ -20,7 +20,7 @@ static int no_memory(struct rama_index_import *im)
 	return rama_err_set(im->e, RAMA_EMEMORY, "%s: no memory to import it", im->src->name);
 }
 
-int rama_index_import_message(struct rama_index_import *im, const struct rama_message *m)
+int rama_index_import_message(struct rama_index_import *im, const struct rama_wire_message *m)
 {
 	int rc = im->opt->message(im->opt->ctx, m, im->e);
 
@@ -30,7 +30,7 @@ int rama_index_import_message(struct rama_index_import *im, const struct rama_me
 
 /* ---- small readers --------------------------------------------------------------------------- */
 
-bool rama_index_import_what(struct rama_what *w, const char *layer, const char *op, const char *fn)
+bool rama_index_import_what(struct rama_wire_what *w, const char *layer, const char *op, const char *fn)
 {
 	memset(w, 0, sizeof(*w));
 	if (strcmp(layer, "MPIIO") == 0)
@@ -41,7 +41,7 @@ bool rama_index_import_what(struct rama_what *w, const char *layer, const char *
 	memcpy(w->layer, layer, strlen(layer));
 	memcpy(w->op, op, strlen(op));
 	memcpy(w->fn, fn, strlen(fn));
-	return rama_what_valid(w);
+	return rama_wire_what_valid(w);
 }
 
 bool rama_index_import_seconds(double s, int64_t *ns)
@@ -67,7 +67,7 @@ static int digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-bool rama_index_import_segment(const char *hex, struct rama_segment_key *k)
+bool rama_index_import_segment(const char *hex, struct rama_wire_segment_key *k)
 {
 	if (strlen(hex) != 2 * sizeof(k->b))
 		return false;
@@ -86,7 +86,7 @@ char *rama_index_import_unhex(const char *hex, size_t *n)
 	char *to;
 
 	*n = strlen(hex) / 2;
-	if (strlen(hex) % 2 != 0 || *n > RAMA_MSG_TEXT || (to = malloc(*n + 1)) == NULL)
+	if (strlen(hex) % 2 != 0 || *n > RAMA_WIRE_MSG_TEXT || (to = malloc(*n + 1)) == NULL)
 		return NULL;
 	for (size_t i = 0; i < *n; i++) {
 		int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
@@ -105,7 +105,7 @@ char *rama_index_import_unhex(const char *hex, size_t *n)
 
 /* A name of our own for a process of the connector: who it is, and which file told so. */
 static void make_key(struct rama_index_import *im, const struct rama_index_import_event *x,
-		     struct rama_segment_key *k)
+		     struct rama_wire_segment_key *k)
 {
 	char text[512];
 	uint64_t half[2];
@@ -139,7 +139,7 @@ static void free_stream(struct rama_index_import_stream *s)
 	free(s);
 }
 
-static bool is_stream(const struct rama_index_import_stream *s, const struct rama_segment_key *k,
+static bool is_stream(const struct rama_index_import_stream *s, const struct rama_wire_segment_key *k,
 		      uint32_t lane)
 {
 	return s->lane == lane && memcmp(&s->segment, k, sizeof(*k)) == 0;
@@ -151,7 +151,7 @@ static int set_text(struct rama_index_import *im, char **at, const char *text)
 
 	if (text == NULL || *at != NULL)
 		return 0;
-	if ((copy = strndup(text, RAMA_MSG_TEXT)) == NULL)
+	if ((copy = strndup(text, RAMA_WIRE_MSG_TEXT)) == NULL)
 		return no_memory(im);
 	*at = copy;
 	return 0;
@@ -159,9 +159,9 @@ static int set_text(struct rama_index_import *im, char **at, const char *text)
 
 static int put_process(struct rama_index_import *im, const struct rama_index_import_stream *s, bool last)
 {
-	struct rama_message m = { .kind = RAMA_MSG_PROCESS };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS };
 
-	m.process = (struct rama_msg_process){ .segment = s->segment,
+	m.process = (struct rama_wire_msg_process){ .segment = s->segment,
 					       .job = s->job,
 					       .user = "",
 					       .command = "",
@@ -170,7 +170,7 @@ static int put_process(struct rama_index_import *im, const struct rama_index_imp
 					       .jobid = s->jobid,
 					       .rank = s->rank,
 					       .start = s->start,
-					       .state = RAMA_STATE_RUNNING,
+					       .state = RAMA_WIRE_STATE_RUNNING,
 					       .lanes = 1 };
 	m.process.host = s->host != NULL ? s->host : "";
 	m.process.exe = s->exe != NULL ? s->exe : "";
@@ -180,7 +180,7 @@ static int put_process(struct rama_index_import *im, const struct rama_index_imp
 		m.process.version =
 			s->made_up ? 2 + s->count : 0; /* a file that grew says more than it did */
 		m.process.end = s->end;
-		m.process.state = RAMA_STATE_ENDED;
+		m.process.state = RAMA_WIRE_STATE_ENDED;
 		m.process.made = s->count;
 		m.process.dropped = s->lost;
 	}
@@ -188,7 +188,7 @@ static int put_process(struct rama_index_import *im, const struct rama_index_imp
 }
 
 static int add_stream(struct rama_index_import *im, const struct rama_index_import_event *x,
-		      const struct rama_segment_key *k, uint64_t hash, struct rama_index_import_bad *bad)
+		      const struct rama_wire_segment_key *k, uint64_t hash, struct rama_index_import_bad *bad)
 {
 	struct rama_index_import_stream *s, **list;
 	uint64_t *at;
@@ -233,7 +233,7 @@ static int add_stream(struct rama_index_import *im, const struct rama_index_impo
 static int find_stream(struct rama_index_import *im, const struct rama_index_import_event *x,
 		       struct rama_index_import_stream **to, struct rama_index_import_bad *bad)
 {
-	struct rama_segment_key k;
+	struct rama_wire_segment_key k;
 	uint64_t hash, *at;
 	int rc;
 
@@ -263,8 +263,8 @@ static int find_stream(struct rama_index_import *im, const struct rama_index_imp
 
 static int flush_stream(struct rama_index_import *im, struct rama_index_import_stream *s)
 {
-	struct rama_message m = { .kind = RAMA_MSG_BLOCK };
-	struct rama_block *b = im->block;
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_BLOCK };
+	struct rama_wire_block *b = im->block;
 	int64_t n;
 
 	if (s->n == 0)
@@ -280,7 +280,7 @@ static int flush_stream(struct rama_index_import *im, struct rama_index_import_s
 	b->n_whats = s->n_whats;
 	memcpy(b->what, s->what, s->n_whats * sizeof(b->what[0]));
 	memcpy(b->event, s->event, s->n * sizeof(b->event[0]));
-	n = rama_block_pack(&im->packer, b, im->packed, im->packed_room, im->e);
+	n = rama_wire_block_pack(&im->packer, b, im->packed, im->packed_room, im->e);
 	if (n < 0)
 		return (int)n;
 	im->waiting -= s->n;
@@ -308,14 +308,14 @@ static int flush_all(struct rama_index_import *im)
 }
 
 /* row of the stream's table of calls; -1: no memory, -2: it is full */
-static int find_what(struct rama_index_import_stream *s, const struct rama_what *w)
+static int find_what(struct rama_index_import_stream *s, const struct rama_wire_what *w)
 {
-	struct rama_what *table;
+	struct rama_wire_what *table;
 
 	for (uint32_t i = 0; i < s->n_whats; i++)
 		if (memcmp(&s->what[i], w, sizeof(*w)) == 0)
 			return (int)i;
-	if (s->n_whats == RAMA_BLOCK_WHATS)
+	if (s->n_whats == RAMA_WIRE_BLOCK_WHATS)
 		return -2;
 	if (s->n_whats == s->room_whats) {
 		uint32_t room = s->room_whats == 0 ? 4 : s->room_whats * 2;
@@ -335,7 +335,7 @@ static int add_event(struct rama_index_import *im, struct rama_index_import_stre
 	struct rama_wire_event *list;
 	int what, rc;
 
-	if ((x->has_seq && x->seq != s->first + s->n) || s->n == RAMA_BLOCK_EVENTS ||
+	if ((x->has_seq && x->seq != s->first + s->n) || s->n == RAMA_WIRE_BLOCK_EVENTS ||
 	    (s->n > 0 && s->tid != x->tid)) {
 		if ((rc = flush_stream(im, s)) < 0)
 			return rc;
@@ -369,8 +369,8 @@ static int add_event(struct rama_index_import *im, struct rama_index_import_stre
 static int add_name(struct rama_index_import *im, const struct rama_index_import_stream *s,
 		    const struct rama_index_import_event *x)
 {
-	struct rama_msg_name name = { x->ev.record, x->path, (uint32_t)x->path_len };
-	struct rama_message m = { .kind = RAMA_MSG_NAMES, .names = { s->job, 1, &name } };
+	struct rama_wire_msg_name name = { x->ev.record, x->path, (uint32_t)x->path_len };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES, .names = { s->job, 1, &name } };
 	unsigned char text[RAMA_WIRE_JOB + 8] = { 0 };
 	uint64_t *at;
 	bool fresh;
@@ -394,8 +394,8 @@ int rama_index_import_event(struct rama_index_import *im, const struct rama_inde
 	int64_t start = (int64_t)((uint64_t)x->ev.end - (uint64_t)x->ev.dur);
 	int rc;
 
-	if (x->rank < -1 || (x->job != NULL && !rama_key_valid(x->job, RAMA_WIRE_JOB)) ||
-	    x->path_len > RAMA_MSG_TEXT || (x->host != NULL && strlen(x->host) > RAMA_MSG_WORD) ||
+	if (x->rank < -1 || (x->job != NULL && !rama_wire_key_valid(x->job, RAMA_WIRE_JOB)) ||
+	    x->path_len > RAMA_WIRE_MSG_TEXT || (x->host != NULL && strlen(x->host) > RAMA_WIRE_MSG_WORD) ||
 	    (x->has_seq && x->seq > UINT64_MAX / 2)) {
 		snprintf(bad->why, sizeof(bad->why),
 			 "its rank, job, host, path or sequence number is not possible");
@@ -413,7 +413,7 @@ int rama_index_import_event(struct rama_index_import *im, const struct rama_inde
 	return 0;
 }
 
-int rama_index_import_told(struct rama_index_import *im, const struct rama_segment_key *k)
+int rama_index_import_told(struct rama_index_import *im, const struct rama_wire_segment_key *k)
 {
 	bool fresh;
 
@@ -492,5 +492,5 @@ void rama_index_import_fini(struct rama_index_import *im)
 	rama_map_fini(&im->find);
 	rama_map_fini(&im->named);
 	rama_map_fini(&im->told);
-	rama_block_packer_fini(&im->packer);
+	rama_wire_block_packer_fini(&im->packer);
 }

@@ -285,7 +285,7 @@ int rama_index_indexed_file(struct rama_index_indexed *x, const char *path, cons
 	return rc != 0 ? rc : read_log(x, &x->memory, key, opt, e);
 }
 
-int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_msg_log *m,
+int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_wire_msg_log *m,
 		       const struct rama_index_options *opt, struct rama_err *e)
 {
 	*x = (struct rama_index_indexed){ .file.fd = -1,
@@ -323,7 +323,7 @@ void rama_index_indexed_fini(struct rama_index_indexed *x)
 }
 
 /* one of both */
-static int index_one(struct rama_store *s, const struct rama_msg_log *m, const char *path,
+static int index_one(struct rama_store *s, const struct rama_wire_msg_log *m, const char *path,
 		     const char *key, struct rama_err *e)
 {
 	struct rama_diag_profile profile;
@@ -345,7 +345,7 @@ static int index_one(struct rama_store *s, const struct rama_msg_log *m, const c
 	return rc;
 }
 
-int rama_index_log(struct rama_store *s, const struct rama_msg_log *m, struct rama_err *e)
+int rama_index_log(struct rama_store *s, const struct rama_wire_msg_log *m, struct rama_err *e)
 {
 	return index_one(s, m, NULL, NULL, e);
 }

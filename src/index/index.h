@@ -10,7 +10,7 @@
 
 /* Logs up to this size are kept as they are, so that `report --store` needs nothing else; larger ones stay where they
  * are. */
-#define RAMA_INDEX_KEPT RAMA_MESSAGE_MOST
+#define RAMA_INDEX_KEPT RAMA_WIRE_MESSAGE_MOST
 
 /* names of users that were asked for before; of one thread */
 #define RAMA_INDEX_USERS 16
@@ -46,14 +46,14 @@ struct rama_index_indexed {
 int rama_index_indexed_file(struct rama_index_indexed *x, const char *path, const char *key,
 		      const struct rama_index_options *opt, struct rama_err *e);
 /* The bytes must stay until fini. */
-int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_msg_log *m,
+int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_wire_msg_log *m,
 		       const struct rama_index_options *opt, struct rama_err *e);
 int rama_index_indexed_put(struct rama_store *s, struct rama_index_indexed *x, struct rama_err *e);
 void rama_index_indexed_fini(struct rama_index_indexed *x);
 
 /* Both between begin and commit of the store, with the limits that hold without a profile. A log with damage is put as
  * far as it can be read. */
-int rama_index_log(struct rama_store *s, const struct rama_msg_log *m, struct rama_err *e);
+int rama_index_log(struct rama_store *s, const struct rama_wire_msg_log *m, struct rama_err *e);
 int rama_index_path(struct rama_store *s, const char *path, const char *key, struct rama_err *e);
 
 #endif

@@ -28,7 +28,7 @@ const char *const rama_query_event_unit[RAMA_QUERY_EVENT_COLUMNS] = {
 };
 
 struct host {
-	struct rama_segment_key segment;
+	struct rama_wire_segment_key segment;
 	char name[256];
 	bool known;
 };
@@ -118,7 +118,7 @@ static int take_host(void *ctx, const struct rama_store_row *row, struct rama_er
 	return 1;
 }
 
-static unsigned place_in(const struct rama_segment_key *segment)
+static unsigned place_in(const struct rama_wire_segment_key *segment)
 {
 	unsigned sum = 0;
 
@@ -127,7 +127,7 @@ static unsigned place_in(const struct rama_segment_key *segment)
 	return sum % HOSTS;
 }
 
-static int host_of(struct walk *w, const struct rama_segment_key *segment, const char **name,
+static int host_of(struct walk *w, const struct rama_wire_segment_key *segment, const char **name,
 		   struct rama_err *e)
 {
 	static const char sql[] = "SELECT host FROM processes WHERE segment = $1";

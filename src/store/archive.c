@@ -24,7 +24,7 @@ static const char *text_of(const struct rama_store_cell *c)
 	return c->type == RAMA_STORE_CELL_TEXT ? c->text : "";
 }
 
-static int pass(struct copy *c, const struct rama_message *m, struct rama_err *e)
+static int pass(struct copy *c, const struct rama_wire_message *m, struct rama_err *e)
 {
 	uint64_t stored;
 
@@ -35,13 +35,13 @@ static int pass(struct copy *c, const struct rama_message *m, struct rama_err *e
 
 static uint32_t state_of(const char *state)
 {
-	return strcmp(state, "ended") == 0	? RAMA_STATE_ENDED
-	       : strcmp(state, "replaced") == 0 ? RAMA_STATE_REPLACED
-	       : strcmp(state, "killed") == 0	? RAMA_STATE_KILLED
-						: RAMA_STATE_RUNNING;
+	return strcmp(state, "ended") == 0	? RAMA_WIRE_STATE_ENDED
+	       : strcmp(state, "replaced") == 0 ? RAMA_WIRE_STATE_REPLACED
+	       : strcmp(state, "killed") == 0	? RAMA_WIRE_STATE_KILLED
+						: RAMA_WIRE_STATE_RUNNING;
 }
 
-static bool take_segment(struct rama_segment_key *k, const struct rama_store_cell *c)
+static bool take_segment(struct rama_wire_segment_key *k, const struct rama_store_cell *c)
 {
 	if (c->type != RAMA_STORE_CELL_BYTES || c->len != sizeof(*k))
 		return false;
@@ -53,7 +53,7 @@ static int copy_process(void *ctx, const struct rama_store_row *row, struct rama
 {
 	struct copy *c = ctx;
 	const struct rama_store_cell *v = row->cell;
-	struct rama_message m = { .kind = RAMA_MSG_PROCESS,
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS,
 				  .process = { .version = (uint64_t)v[1].i,
 					       .job = c->key,
 					       .rank = v[2].i,
@@ -93,7 +93,7 @@ static int copy_process(void *ctx, const struct rama_store_row *row, struct rama
 static int copy_name(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct copy *c = ctx;
-	struct rama_msg_name n = { (uint64_t)row->cell[0].i, text_of(&row->cell[1]),
+	struct rama_wire_msg_name n = { (uint64_t)row->cell[0].i, text_of(&row->cell[1]),
 				   (uint32_t)row->cell[1].len };
 
 	return rama_store_names_put(c->to, c->new_job, &n, 1, e);
@@ -102,7 +102,7 @@ static int copy_name(void *ctx, const struct rama_store_row *row, struct rama_er
 static int copy_activity(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	const struct rama_store_cell *v = row->cell;
-	struct rama_msg_gain g = { .reads = v[5].i,
+	struct rama_wire_msg_gain g = { .reads = v[5].i,
 				   .writes = v[6].i,
 				   .metas = v[7].i,
 				   .bytes_read = v[8].i,
@@ -111,7 +111,7 @@ static int copy_activity(void *ctx, const struct rama_store_row *row, struct ram
 				   .write_ns = v[11].i,
 				   .meta_ns = v[12].i };
 	struct copy *c = ctx;
-	struct rama_message m = { .kind = RAMA_MSG_ACTIVITY,
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_ACTIVITY,
 				  .activity = { .job = c->key,
 						.rank = v[1].i,
 						.t = v[2].i,
@@ -129,14 +129,14 @@ static int copy_loss(void *ctx, const struct rama_store_row *row, struct rama_er
 {
 	const struct rama_store_cell *v = row->cell;
 	struct copy *c = ctx;
-	struct rama_message m = { .kind = RAMA_MSG_LOSS,
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_LOSS,
 				  .loss = { text_of(&v[0]), (uint64_t)v[1].i, c->key,
 					    text_of(&v[2]), (uint64_t)v[3].i, (uint64_t)v[4].i } };
 
 	return pass(c, &m, e);
 }
 
-static int copy_events(struct copy *c, int64_t process, const struct rama_segment_key *k,
+static int copy_events(struct copy *c, int64_t process, const struct rama_wire_segment_key *k,
 		       struct rama_err *e)
 {
 	struct rama_store_blocks *b = malloc(sizeof(*b));
@@ -146,7 +146,7 @@ static int copy_events(struct copy *c, int64_t process, const struct rama_segmen
 	if (b != NULL)
 		rama_store_blocks_init(b, c->from, process);
 	while (rc == 0 && (rc = rama_store_blocks_next(b, &r, e)) == 1) {
-		struct rama_block *block = c->from->block;
+		struct rama_wire_block *block = c->from->block;
 		uint64_t stored = 0;
 
 		snprintf(block->job, sizeof(block->job), "%s", c->key);
@@ -165,7 +165,7 @@ static int take_key(void *ctx, const struct rama_store_row *row, struct rama_err
 }
 
 /* Events that were pruned are still counted. */
-static int copy_counts(struct copy *c, int64_t process, const struct rama_segment_key *k,
+static int copy_counts(struct copy *c, int64_t process, const struct rama_wire_segment_key *k,
 		       struct rama_err *e)
 {
 	static const char get[] = "SELECT stored FROM processes WHERE number = $1";
@@ -185,7 +185,7 @@ static int copy_processes(struct copy *c, struct rama_err *e)
 	int rc = rama_store_list(c->from, list, ARGS(I(c->job)), &l, e);
 
 	for (size_t i = 0; rc == 0 && i < l.n; i++) {
-		struct rama_segment_key k = { { 0 } };
+		struct rama_wire_segment_key k = { { 0 } };
 
 		rc = rama_store_rows(c->from, key, ARGS(I(l.number[i])), take_key, &k, e);
 		if (rc == 0)

@@ -49,7 +49,7 @@ struct rama_store_change *rama_store_batch_change(struct rama_store *s, int64_t 
 
 /* ---- processes that were met ------------------------------------------------------------------------ */
 
-static uint64_t half_of(const struct rama_segment_key *k)
+static uint64_t half_of(const struct rama_wire_segment_key *k)
 {
 	uint64_t h;
 
@@ -81,7 +81,7 @@ static struct rama_store_process *remember(struct rama_store *s, const struct ra
 	return &b->process[b->n_processes - 1];
 }
 
-static struct rama_store_process *met(struct rama_store *s, const struct rama_segment_key *k)
+static struct rama_store_process *met(struct rama_store *s, const struct rama_wire_segment_key *k)
 {
 	struct rama_store_batch *b = &s->batch;
 	const uint64_t *at = rama_map_get(&b->by_segment, half_of(k));
@@ -161,7 +161,7 @@ static int check_owner(const struct rama_store_process *p, const char *job, stru
 	return rama_err_set(e, RAMA_ECORRUPT, "job %.100s: the process is another user's", job);
 }
 
-int rama_store_process_get(struct rama_store *s, const struct rama_segment_key *segment, const char *job,
+int rama_store_process_get(struct rama_store *s, const struct rama_wire_segment_key *segment, const char *job,
 		     int64_t rank, struct rama_store_process **to, struct rama_err *e)
 {
 	struct rama_store_process p = { .segment = *segment };

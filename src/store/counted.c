@@ -16,7 +16,7 @@ struct known {
 };
 
 struct all {
-	struct known k[RAMA_MSG_GAINS];
+	struct known k[RAMA_WIRE_MSG_GAINS];
 	unsigned n;
 };
 
@@ -24,7 +24,7 @@ struct all {
 #define TOTAL_MOST (1ll << 50)
 #define SECOND 1000000000ll
 
-static void to_figures(int64_t to[FIGURES], const struct rama_msg_gain *g)
+static void to_figures(int64_t to[FIGURES], const struct rama_wire_msg_gain *g)
 {
 	const int64_t from[FIGURES] = { g->reads,	  g->writes,  g->metas,	   g->bytes_read,
 					g->bytes_written, g->read_ns, g->write_ns, g->meta_ns };
@@ -41,7 +41,7 @@ static int take_known(void *ctx, const struct rama_store_row *row, struct rama_e
 	struct known *k = &a->k[a->n];
 
 	(void)e;
-	if (a->n == RAMA_MSG_GAINS || row->cell[0].len >= sizeof(k->layer))
+	if (a->n == RAMA_WIRE_MSG_GAINS || row->cell[0].len >= sizeof(k->layer))
 		return 0;
 	*k = (struct known){ .version = row->cell[1].i, .t = row->cell[2].i, .there = true };
 	memcpy(k->layer, row->cell[0].text, row->cell[0].len);
@@ -67,7 +67,7 @@ static struct known *known_of(struct all *a, const char *layer)
 	for (unsigned i = 0; i < a->n; i++)
 		if (strcmp(a->k[i].layer, layer) == 0)
 			return &a->k[i];
-	if (a->n == RAMA_MSG_GAINS)
+	if (a->n == RAMA_WIRE_MSG_GAINS)
 		return NULL;
 	a->k[a->n] = (struct known){ .version = -1 };
 	memcpy(a->k[a->n].layer, layer, strlen(layer) + 1);
@@ -155,7 +155,7 @@ static int64_t width_of(int64_t from, int64_t to)
 }
 
 static int put_total(struct rama_store *s, const struct rama_store_process *p,
-		     const struct rama_msg_counters *m, const struct rama_msg_gain *total,
+		     const struct rama_wire_msg_counters *m, const struct rama_wire_msg_gain *total,
 		     struct known *k, struct rama_err *e)
 {
 	struct rama_store_change *c = rama_store_batch_change(s, p->job);
@@ -181,7 +181,7 @@ static int put_total(struct rama_store *s, const struct rama_store_process *p,
 	return rc == 0 ? write_known(s, p, k, e) : rc;
 }
 
-int rama_store_counters_take(struct rama_store *s, const struct rama_msg_counters *m, struct rama_err *e)
+int rama_store_counters_take(struct rama_store *s, const struct rama_wire_msg_counters *m, struct rama_err *e)
 {
 	struct rama_store_process *p;
 	struct all a;
@@ -205,7 +205,7 @@ int rama_store_counters_take(struct rama_store *s, const struct rama_msg_counter
 /* ---- gains, as agents once told them, and as archives are copied ---------------------------------------------------- */
 
 static int put_gain(struct rama_store *s, struct rama_store_process *p,
-		    const struct rama_msg_activity *m, const struct rama_msg_gain *g,
+		    const struct rama_wire_msg_activity *m, const struct rama_wire_msg_gain *g,
 		    struct rama_err *e)
 {
 	struct rama_store_change *c = rama_store_batch_change(s, p->job);
@@ -233,7 +233,7 @@ static int put_gain(struct rama_store *s, struct rama_store_process *p,
 	return write_known(s, p, k, e);
 }
 
-int rama_store_activity_put(struct rama_store *s, const struct rama_msg_activity *m, struct rama_err *e)
+int rama_store_activity_put(struct rama_store *s, const struct rama_wire_msg_activity *m, struct rama_err *e)
 {
 	struct rama_store_process *p;
 	int rc = rama_store_process_get(s, &m->segment, m->job, m->rank, &p, e);

@@ -40,11 +40,11 @@ struct rama_store_db_ops {
 	/* Events of one block, dedup already done: `b` unpacked (some may have been cut off), `bytes` its packed form, or NULL
 	 * if it was cut and has to be packed again. Inserts the row of the block. */
 	int (*put_block)(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
-			 struct rama_block *b, const unsigned char *bytes, size_t n,
-			 struct rama_block_packer *p, struct rama_err *e);
+			 struct rama_wire_block *b, const unsigned char *bytes, size_t n,
+			 struct rama_wire_block_packer *p, struct rama_err *e);
 	/* Cells of a row of block_sql; fills b: n, t0, t1, the calls and the events. */
 	int (*get_block)(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
-			 struct rama_block *b, struct rama_block_packer *p, struct rama_err *e);
+			 struct rama_wire_block *b, struct rama_wire_block_packer *p, struct rama_err *e);
 	const char *
 		block_sql; /* the block of a number ($1): "SELECT body FROM blocks WHERE number = $1" */
 	int64_t (*size)(struct rama_store_db *db); /* bytes on disk, about */

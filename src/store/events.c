@@ -21,9 +21,9 @@ struct sums {
 	struct sum *sum;
 	size_t n, room;
 	struct rama_map at;
-	const char *layer[RAMA_BLOCK_WHATS * KINDS]; /* of each group */
-	uint32_t group[RAMA_BLOCK_WHATS];	     /* of each call of the block */
-	size_t last[RAMA_BLOCK_WHATS];		     /* its sum that was added to last, + 1 */
+	const char *layer[RAMA_WIRE_BLOCK_WHATS * KINDS]; /* of each group */
+	uint32_t group[RAMA_WIRE_BLOCK_WHATS];	     /* of each call of the block */
+	size_t last[RAMA_WIRE_BLOCK_WHATS];		     /* its sum that was added to last, + 1 */
 };
 
 static enum kind kind_of(const char *op)
@@ -32,7 +32,7 @@ static enum kind kind_of(const char *op)
 }
 
 /* calls of the same layer and kind are one group: layer's first row * KINDS + kind */
-static void group_calls(struct sums *t, const struct rama_block *b)
+static void group_calls(struct sums *t, const struct rama_wire_block *b)
 {
 	for (uint32_t i = 0; i < b->n_whats; i++) {
 		uint32_t j = 0;
@@ -53,7 +53,7 @@ static struct sum *sum_of(struct sums *t, int64_t second, uint16_t what)
 
 	if (t->last[what] != 0 && t->sum[t->last[what] - 1].second == second)
 		return &t->sum[t->last[what] - 1];
-	at = rama_map_put(&t->at, (uint64_t)second * (RAMA_BLOCK_WHATS * KINDS) + group, &fresh);
+	at = rama_map_put(&t->at, (uint64_t)second * (RAMA_WIRE_BLOCK_WHATS * KINDS) + group, &fresh);
 	if (at == NULL)
 		return NULL;
 	if (*at == 0) {
@@ -78,7 +78,7 @@ int64_t rama_store_second_of(int64_t ns)
 	return ns >= 0 ? ns / 1000000000 : -1 - -(ns + 1) / 1000000000;
 }
 
-static int sum_up(struct sums *t, const struct rama_block *b)
+static int sum_up(struct sums *t, const struct rama_wire_block *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
 		const struct rama_wire_event *ev = &b->event[i];
@@ -127,7 +127,7 @@ static int put_sums(struct rama_store *s, const struct rama_store_process *p, co
 }
 
 int rama_store_rollups_put(struct rama_store *s, const struct rama_store_process *p,
-		     const struct rama_block *b, struct rama_err *e)
+		     const struct rama_wire_block *b, struct rama_err *e)
 {
 	struct sums *t = calloc(1, sizeof(*t));
 	int rc;
@@ -188,7 +188,7 @@ static int there(void *ctx, const struct rama_store_row *row, struct rama_err *e
 	return 0;
 }
 
-static int find_missing(struct rama_store *s, int64_t process, const struct rama_block *b,
+static int find_missing(struct rama_store *s, int64_t process, const struct rama_wire_block *b,
 			struct missing *m, struct rama_err *e)
 {
 	static const char sql[] = "SELECT first, n FROM blocks WHERE process = $1 AND lane = $2"
@@ -198,18 +198,18 @@ static int find_missing(struct rama_store *s, int64_t process, const struct rama
 
 	*m = (struct missing){ .at = b->first, .to = b->first + b->n };
 	rc = rama_store_rows(
-		s, sql, ARGS(I(process), I(b->lane), I(first - RAMA_BLOCK_EVENTS), I(first + b->n)),
+		s, sql, ARGS(I(process), I(b->lane), I(first - RAMA_WIRE_BLOCK_EVENTS), I(first + b->n)),
 		there, m, e);
 	add_range(m, m->at, m->to);
 	return rc == 0 && m->failed ? rama_err_set(e, RAMA_EMEMORY, "out of memory") : rc;
 }
 
 /* the part of a block from..to */
-static void cut(struct rama_block *to, const struct rama_block *b, const struct range *r)
+static void cut(struct rama_wire_block *to, const struct rama_wire_block *b, const struct range *r)
 {
 	size_t at = (size_t)(r->from - b->first);
 
-	memcpy(to, b, offsetof(struct rama_block, event));
+	memcpy(to, b, offsetof(struct rama_wire_block, event));
 	to->first = r->from;
 	to->n = (uint32_t)(r->to - r->from);
 	memcpy(to->event, b->event + at, to->n * sizeof(to->event[0]));
@@ -223,7 +223,7 @@ static void cut(struct rama_block *to, const struct rama_block *b, const struct 
 	}
 }
 
-static int put_range(struct rama_store *s, struct rama_store_process *p, struct rama_block *b,
+static int put_range(struct rama_store *s, struct rama_store_process *p, struct rama_wire_block *b,
 		     const unsigned char *bytes, size_t n, struct rama_err *e)
 {
 	struct rama_store_change *c = rama_store_batch_change(s, p->job);
@@ -256,14 +256,14 @@ static int rank_of(struct rama_store *s, struct rama_store_process *p, int64_t r
 	return rc == 0 ? rama_store_do(s, sql, ARGS(I(p->number), I(rank)), e) : rc;
 }
 
-int rama_store_events_put(struct rama_store *s, struct rama_block *b, const unsigned char *bytes,
+int rama_store_events_put(struct rama_store *s, struct rama_wire_block *b, const unsigned char *bytes,
 		    size_t n, uint64_t *stored, struct rama_err *e)
 {
 	struct rama_store_process *p;
 	struct missing m = { 0 };
 	int rc;
 
-	if (b->first > INT64_MAX - RAMA_BLOCK_EVENTS)
+	if (b->first > INT64_MAX - RAMA_WIRE_BLOCK_EVENTS)
 		return rama_err_set(e, RAMA_ECORRUPT,
 				    "a block with a number larger than any real one");
 	if ((b->t0 < 0 && b->t1 > b->t0 + INT64_MAX))

@@ -87,7 +87,7 @@ void rama_store_names_fini(struct rama_store_names *names)
 	*names = (struct rama_store_names){ 0 };
 }
 
-int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_msg_name *name, size_t n,
+int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_wire_msg_name *name, size_t n,
 		   struct rama_err *e)
 {
 	static const char sql[] = "INSERT INTO files (job, record, path) VALUES ($1, $2, $3)"

@@ -12,7 +12,7 @@
 
 /* a process that this batch has met */
 struct rama_store_process {
-	struct rama_segment_key segment;
+	struct rama_wire_segment_key segment;
 	int64_t number, job, rank, version;
 	int64_t stored;		/* events that came in with this batch */
 	int64_t seen, was_seen; /* ns: when it was seen last; the same as the store has it */
@@ -59,8 +59,8 @@ struct rama_store {
 	bool open;	 /* a batch is open */
 	int64_t clock;	 /* what time it is, of tests; 0: as the system says */
 	int64_t reaping; /* what time it is for rama_store_reap, while it is at work */
-	struct rama_block_packer packer;
-	struct rama_block *block, *cut; /* memory for one each */
+	struct rama_wire_block_packer packer;
+	struct rama_wire_block *block, *cut; /* memory for one each */
 	struct rama_arena text;		/* of the message at work */
 	struct rama_store_batch batch;
 	struct rama_store_names figures, series;
@@ -183,26 +183,26 @@ void rama_store_blocks_init(struct rama_store_blocks *b, struct rama_store *s, i
 int rama_store_blocks_next(struct rama_store_blocks *b, const struct rama_store_block_row **r, struct rama_err *e);
 
 /* The process of a segment; made, as one of that job, if it is not there. Valid until the next one is asked for. */
-int rama_store_process_get(struct rama_store *s, const struct rama_segment_key *segment, const char *job,
+int rama_store_process_get(struct rama_store *s, const struct rama_wire_segment_key *segment, const char *job,
 		     int64_t rank, struct rama_store_process **p, struct rama_err *e);
-int rama_store_process_put(struct rama_store *s, const struct rama_msg_process *m, struct rama_err *e);
+int rama_store_process_put(struct rama_store *s, const struct rama_wire_msg_process *m, struct rama_err *e);
 /* It was seen at that time, by what is being put. */
 void rama_store_process_seen(struct rama_store *s, struct rama_store_process *p, int64_t t);
 int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job, int64_t rank,
 		      struct rama_err *e);
 
 /* counters of a process: gains, and what they stand at */
-int rama_store_activity_put(struct rama_store *s, const struct rama_msg_activity *m, struct rama_err *e);
-int rama_store_counters_take(struct rama_store *s, const struct rama_msg_counters *m, struct rama_err *e);
+int rama_store_activity_put(struct rama_store *s, const struct rama_wire_msg_activity *m, struct rama_err *e);
+int rama_store_counters_take(struct rama_store *s, const struct rama_wire_msg_counters *m, struct rama_err *e);
 
 /* Events of a block, those that are not there yet. bytes: its packed form, or NULL. */
-int rama_store_events_put(struct rama_store *s, struct rama_block *b, const unsigned char *bytes,
+int rama_store_events_put(struct rama_store *s, struct rama_wire_block *b, const unsigned char *bytes,
 		    size_t n, uint64_t *stored, struct rama_err *e);
 /* sums per second of its events, added to those that are there */
 int rama_store_rollups_put(struct rama_store *s, const struct rama_store_process *p,
-		     const struct rama_block *b, struct rama_err *e);
+		     const struct rama_wire_block *b, struct rama_err *e);
 int64_t rama_store_second_of(int64_t ns);
-int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_msg_name *name, size_t n,
+int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_wire_msg_name *name, size_t n,
 		   struct rama_err *e);
 
 int rama_store_figures_put(struct rama_store *s, int64_t job, const struct rama_store_figure *figures,

@@ -50,7 +50,7 @@ struct rama_store_pg_rows {
 /* a row of the table `calls` */
 struct rama_store_pg_call {
 	int64_t number;
-	struct rama_what what;
+	struct rama_wire_what what;
 };
 
 struct work;
@@ -121,10 +121,10 @@ int rama_store_pg_give(const PGresult *r, const struct rama_store_pg_reader *to,
 /* ---- postgres_block.c */
 extern const char rama_store_pg_block_sql[];
 int rama_store_pg_put_block(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
-		      struct rama_block *b, const unsigned char *bytes, size_t n,
-		      struct rama_block_packer *p, struct rama_err *e);
+		      struct rama_wire_block *b, const unsigned char *bytes, size_t n,
+		      struct rama_wire_block_packer *p, struct rama_err *e);
 int rama_store_pg_get_block(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
-		      struct rama_block *b, struct rama_block_packer *p, struct rama_err *e);
+		      struct rama_wire_block *b, struct rama_wire_block_packer *p, struct rama_err *e);
 
 void rama_store_pg_work_fini(struct rama_store_db *db);
 

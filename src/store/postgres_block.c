@@ -40,10 +40,10 @@ static const char insert_sql[] =
 
 /* room to work in: values of a column; their bytes, as they are sent; which files there are */
 struct work {
-	int64_t v[RAMA_BLOCK_EVENTS];
-	uint64_t record[RAMA_BLOCK_EVENTS];
-	unsigned char bytes[COLUMNS * 8 * RAMA_BLOCK_EVENTS];
-	unsigned char records[ARRAY_HEAD + 12 * RAMA_BLOCK_EVENTS];
+	int64_t v[RAMA_WIRE_BLOCK_EVENTS];
+	uint64_t record[RAMA_WIRE_BLOCK_EVENTS];
+	unsigned char bytes[COLUMNS * 8 * RAMA_WIRE_BLOCK_EVENTS];
+	unsigned char records[ARRAY_HEAD + 12 * RAMA_WIRE_BLOCK_EVENTS];
 	struct rama_map places; /* of records, + 1 */
 };
 
@@ -90,7 +90,7 @@ static int take_call(void *ctx, const struct rama_store_row *row, struct rama_er
 	return 0;
 }
 
-static const struct rama_store_pg_call *known_call(const struct rama_store_db *db, const struct rama_what *w)
+static const struct rama_store_pg_call *known_call(const struct rama_store_db *db, const struct rama_wire_what *w)
 {
 	for (unsigned i = 0; i < db->n_calls; i++)
 		if (strcmp(db->call[i].what.fn, w->fn) == 0 &&
@@ -101,7 +101,7 @@ static const struct rama_store_pg_call *known_call(const struct rama_store_db *d
 }
 
 /* The number of a call, which gets one if it has none; another writer may be faster. */
-static int number_of_call(struct rama_store_db *db, const struct rama_what *w, int64_t *n,
+static int number_of_call(struct rama_store_db *db, const struct rama_wire_what *w, int64_t *n,
 			  struct rama_err *e)
 {
 	static const char find[] =
@@ -208,7 +208,7 @@ static void put_column(struct work *w, uint32_t n, enum column c, unsigned char 
 }
 
 /* Files of the block, each once, in the order in which they occur; w->v: which of them each event is about. */
-static int list_records(struct work *w, const struct rama_block *b, uint32_t *n_records,
+static int list_records(struct work *w, const struct rama_wire_block *b, uint32_t *n_records,
 			struct rama_err *e)
 {
 	uint32_t n = 0;
@@ -296,8 +296,8 @@ void rama_store_pg_work_fini(struct rama_store_db *db)
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
 int rama_store_pg_put_block(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
-		      struct rama_block *b, const unsigned char *bytes, size_t n,
-		      struct rama_block_packer *p, struct rama_err *e)
+		      struct rama_wire_block *b, const unsigned char *bytes, size_t n,
+		      struct rama_wire_block_packer *p, struct rama_err *e)
 {
 	struct rama_store_cell args[ARGS_ALL] = { number(process),
 					    number(b->lane),
@@ -310,7 +310,7 @@ int rama_store_pg_put_block(struct rama_store_db *db, int64_t job, int64_t proce
 					    number(b->tid),
 					    number((int64_t)b->lost) };
 	struct work *w = work_of(db);
-	int64_t calls[RAMA_BLOCK_WHATS];
+	int64_t calls[RAMA_WIRE_BLOCK_WHATS];
 	uint32_t n_records = 0;
 	unsigned char *at;
 	int rc = 0;
@@ -357,7 +357,7 @@ static bool get_column(const struct rama_store_cell *cell, int64_t *v, uint32_t 
 }
 
 /* v: which file each event is about */
-static bool get_records(const struct rama_store_cell *c, const int64_t *v, struct rama_block *b)
+static bool get_records(const struct rama_store_cell *c, const int64_t *v, struct rama_wire_block *b)
 {
 	const unsigned char *p = (const unsigned char *)c->text;
 	size_t n =
@@ -365,7 +365,7 @@ static bool get_records(const struct rama_store_cell *c, const int64_t *v, struc
 	uint32_t head[5], len;
 	uint64_t id;
 
-	if (n == 0 || n > RAMA_BLOCK_EVENTS || c->len != ARRAY_HEAD + n * 12)
+	if (n == 0 || n > RAMA_WIRE_BLOCK_EVENTS || c->len != ARRAY_HEAD + n * 12)
 		return false;
 	memcpy(head, p, sizeof(head));
 	p += ARRAY_HEAD;
@@ -384,10 +384,10 @@ static bool get_records(const struct rama_store_cell *c, const int64_t *v, struc
 }
 
 /* Calls of the events (their numbers are in v) become a table of the block's own. */
-static int get_calls(struct rama_store_db *db, const int64_t *v, struct rama_block *b, struct rama_err *e)
+static int get_calls(struct rama_store_db *db, const int64_t *v, struct rama_wire_block *b, struct rama_err *e)
 {
 	static const char all[] = "SELECT number, layer, op, fn FROM calls ORDER BY number";
-	int64_t calls[RAMA_BLOCK_WHATS];
+	int64_t calls[RAMA_WIRE_BLOCK_WHATS];
 	uint32_t last = 0;
 
 	b->n_whats = 0;
@@ -410,7 +410,7 @@ static int get_calls(struct rama_store_db *db, const int64_t *v, struct rama_blo
 					return rc;
 				c = call_of_number(db, n);
 			}
-			if (c == NULL || b->n_whats == RAMA_BLOCK_WHATS)
+			if (c == NULL || b->n_whats == RAMA_WIRE_BLOCK_WHATS)
 				return rama_err_set(e, RAMA_ECORRUPT,
 						    "call %lld of a block is not known",
 						    (long long)n);
@@ -450,7 +450,7 @@ static void set_value(struct rama_wire_event *ev, enum column c, int64_t v)
 }
 
 int rama_store_pg_get_block(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
-		      struct rama_block *b, struct rama_block_packer *p, struct rama_err *e)
+		      struct rama_wire_block *b, struct rama_wire_block_packer *p, struct rama_err *e)
 {
 	const struct rama_store_cell *at = cells + 3;
 	struct work *w = work_of(db);
@@ -459,7 +459,7 @@ int rama_store_pg_get_block(struct rama_store_db *db, const struct rama_store_ce
 	(void)p;
 	if (w == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	if (n < CELLS_ALL || cells[0].i < 1 || cells[0].i > RAMA_BLOCK_EVENTS)
+	if (n < CELLS_ALL || cells[0].i < 1 || cells[0].i > RAMA_WIRE_BLOCK_EVENTS)
 		return rama_err_set(e, RAMA_ECORRUPT, "a block without events");
 	b->n = (uint32_t)cells[0].i;
 	b->t0 = cells[1].i;

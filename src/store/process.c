@@ -107,9 +107,9 @@ static int older(struct rama_store *s, const struct rama_store_process *p, const
 
 static const char *state_of(uint32_t state)
 {
-	return state == RAMA_STATE_ENDED      ? "ended"
-	       : state == RAMA_STATE_REPLACED ? "replaced"
-	       : state == RAMA_STATE_KILLED   ? "killed"
+	return state == RAMA_WIRE_STATE_ENDED      ? "ended"
+	       : state == RAMA_WIRE_STATE_REPLACED ? "replaced"
+	       : state == RAMA_WIRE_STATE_KILLED   ? "killed"
 					      : "running";
 }
 
@@ -120,7 +120,7 @@ static int64_t after(int64_t start, int64_t t)
 }
 
 static int update(struct rama_store *s, const struct rama_store_process *p,
-		  const struct rama_msg_process *m, struct rama_err *e)
+		  const struct rama_wire_msg_process *m, struct rama_err *e)
 {
 	static const char sql[] =
 		"UPDATE processes SET job = $2, rank = $3, host = $4, pid = $5, uid = $6,"
@@ -141,7 +141,7 @@ static int update(struct rama_store *s, const struct rama_store_process *p,
 #undef TEXT
 }
 
-int rama_store_process_put(struct rama_store *s, const struct rama_msg_process *m, struct rama_err *e)
+int rama_store_process_put(struct rama_store *s, const struct rama_wire_msg_process *m, struct rama_err *e)
 {
 	struct rama_store_process *p;
 	struct rama_store_change *c;

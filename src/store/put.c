@@ -41,7 +41,7 @@ static int jobs_of(struct rama_store *s, const char *key, struct jobs *j, struct
 	return rc;
 }
 
-static int put_names(struct rama_store *s, const struct rama_msg_names *m, struct rama_err *e)
+static int put_names(struct rama_store *s, const struct rama_wire_msg_names *m, struct rama_err *e)
 {
 	struct jobs j = { .n = 0 };
 	int rc = jobs_of(s, m->job, &j, e);
@@ -63,7 +63,7 @@ static int check_name(const char *what, const char *name, struct rama_err *e)
 
 /* ---- samples, losses ----------------------------------------------------------------------------------- */
 
-static int put_sample(struct rama_store *s, const struct rama_msg_sample *m, struct rama_err *e)
+static int put_sample(struct rama_store *s, const struct rama_wire_msg_sample *m, struct rama_err *e)
 {
 	static const char find[] =
 		"SELECT number FROM sample_series WHERE host = $1 AND metric = $2";
@@ -87,7 +87,7 @@ static int put_sample(struct rama_store *s, const struct rama_msg_sample *m, str
 	return rc;
 }
 
-static int put_loss(struct rama_store *s, const struct rama_msg_loss *m, struct rama_err *e)
+static int put_loss(struct rama_store *s, const struct rama_wire_msg_loss *m, struct rama_err *e)
 {
 	static const char sql[] =
 		"INSERT INTO losses (agent, number, job, why, events, messages)"
@@ -123,12 +123,12 @@ static int put_loss(struct rama_store *s, const struct rama_msg_loss *m, struct 
 static int put_block(struct rama_store *s, const unsigned char *bytes, size_t n, uint64_t *stored,
 		     struct rama_err *e)
 {
-	int rc = rama_block_unpack(&s->packer, s->block, bytes, n, e);
+	int rc = rama_wire_block_unpack(&s->packer, s->block, bytes, n, e);
 
 	return rc == 0 ? rama_store_events_put(s, s->block, bytes, n, stored, e) : rc;
 }
 
-int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t *stored,
+int rama_store_put(struct rama_store *s, const struct rama_wire_message *m, uint64_t *stored,
 		   struct rama_err *e)
 {
 	uint64_t none;
@@ -143,19 +143,19 @@ int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t 
 		s->text = (struct rama_arena){ 0 };
 	}
 	switch (m->kind) {
-	case RAMA_MSG_PROCESS:
+	case RAMA_WIRE_MSG_PROCESS:
 		return rama_store_process_put(s, &m->process, e);
-	case RAMA_MSG_NAMES:
+	case RAMA_WIRE_MSG_NAMES:
 		return put_names(s, &m->names, e);
-	case RAMA_MSG_BLOCK:
+	case RAMA_WIRE_MSG_BLOCK:
 		return put_block(s, m->block.bytes, m->block.len, stored, e);
-	case RAMA_MSG_ACTIVITY:
+	case RAMA_WIRE_MSG_ACTIVITY:
 		return rama_store_activity_put(s, &m->activity, e);
-	case RAMA_MSG_COUNTERS:
+	case RAMA_WIRE_MSG_COUNTERS:
 		return rama_store_counters_take(s, &m->counters, e);
-	case RAMA_MSG_SAMPLE:
+	case RAMA_WIRE_MSG_SAMPLE:
 		return put_sample(s, &m->sample, e);
-	case RAMA_MSG_LOSS:
+	case RAMA_WIRE_MSG_LOSS:
 		return put_loss(s, &m->loss, e);
 	default:
 		return rama_err_set(e, RAMA_EUSAGE, "not a message that a store takes by itself");

@@ -336,7 +336,7 @@ static int put_names(struct rama_store *s, const struct rama_store_log *l, int64
 
 	for (size_t i = 0; rc == 0 && i < l->log->n_names; i++) {
 		const struct rama_log_name *n = &l->log->names[i];
-		struct rama_msg_name name = { n->id, n->text, (uint32_t)n->len };
+		struct rama_wire_msg_name name = { n->id, n->text, (uint32_t)n->len };
 
 		rc = rama_store_names_put(s, job, &name, 1, e);
 	}

@@ -284,8 +284,8 @@ static void wait_for(struct rama_store_db *db, int ms)
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
 static int put_block(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
-		     struct rama_block *b, const unsigned char *bytes, size_t n,
-		     struct rama_block_packer *p, struct rama_err *e)
+		     struct rama_wire_block *b, const unsigned char *bytes, size_t n,
+		     struct rama_wire_block_packer *p, struct rama_err *e)
 {
 	static const char sql[] =
 		"INSERT INTO blocks (process, lane, first, n, job, rank, t0, t1, tid, lost, body)"
@@ -295,10 +295,10 @@ static int put_block(struct rama_store_db *db, int64_t job, int64_t process, int
 	int rc = 0;
 
 	if (bytes == NULL) {
-		size_t room = rama_block_room(b);
+		size_t room = rama_wire_block_room(b);
 
 		own = malloc(room);
-		len = own != NULL ? rama_block_pack(p, b, own, room, e)
+		len = own != NULL ? rama_wire_block_pack(p, b, own, room, e)
 				  : rama_err_set(e, RAMA_EMEMORY, "out of memory");
 		rc = len < 0 ? (int)len : 0;
 	}
@@ -326,12 +326,12 @@ static int put_block(struct rama_store_db *db, int64_t job, int64_t process, int
 }
 
 static int get_block(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
-		     struct rama_block *b, struct rama_block_packer *p, struct rama_err *e)
+		     struct rama_wire_block *b, struct rama_wire_block_packer *p, struct rama_err *e)
 {
 	(void)db;
 	if (n < 1 || cells[0].type != RAMA_STORE_CELL_BYTES)
 		return rama_err_set(e, RAMA_ECORRUPT, "a block without bytes");
-	return rama_block_unpack(p, b, (const unsigned char *)cells[0].text, cells[0].len, e);
+	return rama_wire_block_unpack(p, b, (const unsigned char *)cells[0].text, cells[0].len, e);
 }
 
 /* ---- upkeep --------------------------------------------------------------------------------------- */

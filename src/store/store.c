@@ -205,7 +205,7 @@ void rama_store_close(struct rama_store *s)
 	rama_store_batch_fini(&s->batch);
 	rama_store_names_fini(&s->figures);
 	rama_store_names_fini(&s->series);
-	rama_block_packer_fini(&s->packer);
+	rama_wire_block_packer_fini(&s->packer);
 	rama_arena_fini(&s->text);
 	free(s->block);
 	free(s->cut);

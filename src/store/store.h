@@ -36,8 +36,8 @@ void rama_store_wait(struct rama_store *s, int ms);
 
 /* Takes a message in; twice is once. Events that are there already (segment, lane, sequence) are left out, also when a
  * block overlaps what is there only in part. *stored: events that came in by it, may be NULL. Damaged messages are
- * RAMA_ECORRUPT and leave the batch as it was. RAMA_MSG_LOG is refused with RAMA_EUSAGE: see rama_store_put_log. */
-int rama_store_put(struct rama_store *s, const struct rama_message *m, uint64_t *stored,
+ * RAMA_ECORRUPT and leave the batch as it was. RAMA_WIRE_MSG_LOG is refused with RAMA_EUSAGE: see rama_store_put_log. */
+int rama_store_put(struct rama_store *s, const struct rama_wire_message *m, uint64_t *stored,
 		   struct rama_err *e);
 
 /* Processes of which nothing was heard for RAMA_STORE_LOST_AFTER ns before `now`, and jobs with nobody else in them, become `lost`; those
@@ -135,11 +135,11 @@ struct rama_store_event_filter {
 struct rama_store_stored_event {
 	int64_t job;
 	int64_t process; /* number in the store */
-	struct rama_segment_key segment;
+	struct rama_wire_segment_key segment;
 	int64_t rank;
 	uint32_t lane, tid;
 	uint64_t seq;
-	const struct rama_what *what;
+	const struct rama_wire_what *what;
 	const struct rama_wire_event *event;
 };
 typedef int (*rama_store_event_fn)(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e);

@@ -97,9 +97,9 @@ static struct expect *find_sum(struct verify *v, int64_t second, const char *lay
 	return x;
 }
 
-static int add_event(struct verify *v, const struct rama_block *b, const struct rama_wire_event *ev)
+static int add_event(struct verify *v, const struct rama_wire_block *b, const struct rama_wire_event *ev)
 {
-	const struct rama_what *w = &b->what[ev->what];
+	const struct rama_wire_what *w = &b->what[ev->what];
 	struct expect *x = find_sum(v, rama_store_second_of(ev->end), w->layer, kind_of(w->op), true);
 
 	if (x == NULL || (ev->record != 0 && rama_map_put(&v->records, ev->record, NULL) == NULL))
@@ -165,7 +165,7 @@ struct lane {
 
 static void check_row(struct verify *v, const struct rama_store_block_row *r, struct lane *l)
 {
-	const struct rama_block *b = v->s->block;
+	const struct rama_wire_block *b = v->s->block;
 
 	if (r->lane != l->lane)
 		*l = (struct lane){ .lane = r->lane, .gap = l->gap };
@@ -188,7 +188,7 @@ static void check_row(struct verify *v, const struct rama_store_block_row *r, st
 static int check_blocks(struct verify *v, struct rama_store_blocks *bs, struct lane *l,
 			struct rama_err *e)
 {
-	const struct rama_block *b = v->s->block;
+	const struct rama_wire_block *b = v->s->block;
 	const struct rama_store_block_row *r;
 	int rc;
 

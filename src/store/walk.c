@@ -370,7 +370,7 @@ int rama_store_event_walk_open(struct rama_store_event_walk **to, const struct r
 	if (f->from == 0)
 		w->f.from = INT64_MIN;
 	w->block = malloc(sizeof(*w->block));
-	w->pick = malloc(RAMA_BLOCK_EVENTS * sizeof(*w->pick));
+	w->pick = malloc(RAMA_WIRE_BLOCK_EVENTS * sizeof(*w->pick));
 	rc = w->block != NULL && w->pick != NULL ? check(w, e) : no_memory(e);
 	snprintf(w->layer, sizeof(w->layer), "%s", f->layer != NULL ? f->layer : "");
 	snprintf(w->op, sizeof(w->op), "%s", f->op != NULL ? f->op : "");
@@ -394,7 +394,7 @@ void rama_store_event_walk_close(struct rama_store_event_walk *w)
 	free(w->ranks);
 	free(w->pick);
 	free(w->block);
-	rama_block_packer_fini(&w->packer);
+	rama_wire_block_packer_fini(&w->packer);
 	rama_map_fini(&w->calls);
 	rama_map_fini(&w->segments);
 	rama_arena_fini(&w->arena);

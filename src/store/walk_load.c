@@ -9,7 +9,7 @@
 /* How many events of a block are kept in memory, by how many blocks are open: 8192 of each of the first 64, ... */
 #define FEW 64
 #define MANY 1024
-#define KEEP_FEW RAMA_BLOCK_EVENTS
+#define KEEP_FEW RAMA_WIRE_BLOCK_EVENTS
 #define KEEP_MANY 1024
 #define KEEP_MORE 128
 
@@ -40,7 +40,7 @@ static bool passes(const struct rama_store_event_walk *w, const bool *wanted,
 }
 
 /* which calls of the block are asked for; false: none */
-static bool wanted_calls(const struct rama_store_event_walk *w, const struct rama_block *b, bool *wanted)
+static bool wanted_calls(const struct rama_store_event_walk *w, const struct rama_wire_block *b, bool *wanted)
 {
 	bool any = false;
 
@@ -54,7 +54,7 @@ static bool wanted_calls(const struct rama_store_event_walk *w, const struct ram
 
 /* Ends in a lane are nearly in order, so that an insertion sort is all it takes. A clock that was set back makes it slow,
  * once. */
-static void sort_by_time(const struct rama_block *b, uint16_t *pick, uint32_t n)
+static void sort_by_time(const struct rama_wire_block *b, uint16_t *pick, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++) {
 		uint16_t p = pick[i];
@@ -66,10 +66,10 @@ static void sort_by_time(const struct rama_block *b, uint16_t *pick, uint32_t n)
 	}
 }
 
-static const struct rama_what *kept_what(struct rama_store_event_walk *w, const struct rama_what *what)
+static const struct rama_wire_what *kept_what(struct rama_store_event_walk *w, const struct rama_wire_what *what)
 {
 	uint64_t h = 0xcbf29ce484222325u, *at;
-	struct rama_what *copy;
+	struct rama_wire_what *copy;
 	bool fresh;
 
 	for (const char *p = (const char *)what; p < (const char *)(what + 1); p++)
@@ -91,9 +91,9 @@ static const struct rama_what *kept_what(struct rama_store_event_walk *w, const 
 }
 
 /* texts of a block end, but what is behind their end is anybody's */
-static struct rama_what plain(const struct rama_what *what)
+static struct rama_wire_what plain(const struct rama_wire_what *what)
 {
-	struct rama_what p = { { 0 }, { 0 }, { 0 } };
+	struct rama_wire_what p = { { 0 }, { 0 }, { 0 } };
 
 	snprintf(p.layer, sizeof(p.layer), "%s", what->layer);
 	snprintf(p.op, sizeof(p.op), "%s", what->op);
@@ -109,8 +109,8 @@ static uint32_t share(const struct rama_store_event_walk *w)
 static int copy_items(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c, uint32_t n,
 		      struct rama_err *e)
 {
-	const struct rama_what *what[RAMA_BLOCK_WHATS];
-	const struct rama_block *b = w->block;
+	const struct rama_wire_what *what[RAMA_WIRE_BLOCK_WHATS];
+	const struct rama_wire_block *b = w->block;
 	uint32_t from = c->before, take = n - from < share(w) ? n - from : share(w);
 	struct rama_store_walk_item *item = realloc(c->item, (take + 1) * sizeof(*item));
 
@@ -118,7 +118,7 @@ static int copy_items(struct rama_store_event_walk *w, struct rama_store_walk_cu
 		return no_memory(e);
 	c->item = item;
 	for (uint32_t i = 0; i < b->n_whats; i++) {
-		struct rama_what p = plain(&b->what[i]);
+		struct rama_wire_what p = plain(&b->what[i]);
 
 		what[i] = kept_what(w, &p);
 		if (what[i] == NULL)
@@ -139,7 +139,7 @@ static int copy_items(struct rama_store_event_walk *w, struct rama_store_walk_cu
 int rama_store_event_walk_load(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c, struct rama_err *e)
 {
 	struct body body = { w, false };
-	bool wanted[RAMA_BLOCK_WHATS];
+	bool wanted[RAMA_WIRE_BLOCK_WHATS];
 	uint32_t n = 0;
 	int rc = w->ops->run(w->db, w->ops->block_sql, RAMA_STORE_DB_KEPT, ARGS(I(c->h.number)),
 			     take_body, &body, NULL, e);
@@ -160,7 +160,7 @@ int rama_store_event_walk_load(struct rama_store_event_walk *w, struct rama_stor
 }
 
 struct found {
-	struct rama_segment_key key;
+	struct rama_wire_segment_key key;
 	bool ok;
 };
 
@@ -175,11 +175,11 @@ static int take_segment(void *ctx, const struct rama_store_row *row, struct rama
 	return 1;
 }
 
-int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t process, struct rama_segment_key *k,
+int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t process, struct rama_wire_segment_key *k,
 			    struct rama_err *e)
 {
 	static const char sql[] = "SELECT segment FROM processes WHERE number = $1";
-	struct rama_segment_key *copy;
+	struct rama_wire_segment_key *copy;
 	struct found f = { .ok = false };
 	bool fresh;
 	uint64_t *at = rama_map_put(&w->segments, (uint64_t)process, &fresh);
@@ -198,6 +198,6 @@ int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t proce
 		*copy = f.key;
 		*at = (uintptr_t)copy;
 	}
-	*k = *(struct rama_segment_key *)(uintptr_t)*at;
+	*k = *(struct rama_wire_segment_key *)(uintptr_t)*at;
 	return 0;
 }

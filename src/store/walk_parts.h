@@ -18,7 +18,7 @@ struct rama_store_walk_head {
 struct rama_store_walk_item {
 	struct rama_wire_event event;
 	uint64_t seq;
-	const struct rama_what *what;
+	const struct rama_wire_what *what;
 };
 
 /* an open block */
@@ -28,7 +28,7 @@ struct rama_store_walk_cursor {
 	uint32_t n, at;
 	uint32_t before; /* of this block, that were given before item[0] */
 	bool last;	 /* there are no more after item[n - 1] */
-	struct rama_segment_key segment;
+	struct rama_wire_segment_key segment;
 };
 
 struct rama_store_event_walk {
@@ -38,8 +38,8 @@ struct rama_store_event_walk {
 	char layer[16], op[16];
 	int way;
 	uint64_t given;
-	struct rama_block_packer packer;
-	struct rama_block *block;
+	struct rama_wire_block_packer packer;
+	struct rama_wire_block *block;
 	uint16_t *pick; /* places of events of a block that pass the filter */
 	/* heads still to come */
 	struct rama_store_walk_head page[RAMA_STORE_WALK_PAGE];
@@ -63,7 +63,7 @@ struct rama_store_event_walk {
 /* events of a block from c->before on; c->n 0: none of them is asked for */
 int rama_store_event_walk_load(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c, struct rama_err *e);
 /* the key of a process's segment */
-int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t process, struct rama_segment_key *k,
+int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t process, struct rama_wire_segment_key *k,
 			    struct rama_err *e);
 
 #endif

@@ -10,25 +10,25 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RAMA_VARINT_MOST 10 /* bytes */
+#define RAMA_WIRE_VARINT_MOST 10 /* bytes */
 
-static inline uint64_t rama_fold(int64_t v)
+static inline uint64_t rama_wire_fold(int64_t v)
 {
 	return (uint64_t)v << 1 ^ (v < 0 ? ~0ull : 0);
 }
 
-static inline int64_t rama_unfold(uint64_t u)
+static inline int64_t rama_wire_unfold(uint64_t u)
 {
 	return (int64_t)(u >> 1 ^ (0 - (u & 1)));
 }
 
-static inline void rama_store_le(unsigned char *p, uint64_t v, unsigned bytes)
+static inline void rama_wire_store_le(unsigned char *p, uint64_t v, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i++)
 		p[i] = (unsigned char)(v >> 8 * i);
 }
 
-static inline uint64_t rama_load_le(const unsigned char *p, unsigned bytes)
+static inline uint64_t rama_wire_load_le(const unsigned char *p, unsigned bytes)
 {
 	uint64_t v = 0;
 
@@ -37,8 +37,8 @@ static inline uint64_t rama_load_le(const unsigned char *p, unsigned bytes)
 	return v;
 }
 
-/* p has room for RAMA_VARINT_MOST; returns the end */
-static inline unsigned char *rama_put_varint(unsigned char *p, uint64_t v)
+/* p has room for RAMA_WIRE_VARINT_MOST; returns the end */
+static inline unsigned char *rama_wire_put_varint(unsigned char *p, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
 		*p++ = (unsigned char)(v | 0x80);
@@ -46,13 +46,13 @@ static inline unsigned char *rama_put_varint(unsigned char *p, uint64_t v)
 	return p;
 }
 
-struct rama_reader {
+struct rama_wire_reader {
 	const unsigned char *p, *end;
 	bool bad;
 };
 
 /* n bytes, or NULL */
-static inline const unsigned char *rama_get_bytes(struct rama_reader *r, size_t n)
+static inline const unsigned char *rama_wire_get_bytes(struct rama_wire_reader *r, size_t n)
 {
 	const unsigned char *p = r->p;
 
@@ -64,15 +64,15 @@ static inline const unsigned char *rama_get_bytes(struct rama_reader *r, size_t 
 	return p;
 }
 
-static inline uint64_t rama_get_le(struct rama_reader *r, unsigned bytes)
+static inline uint64_t rama_wire_get_le(struct rama_wire_reader *r, unsigned bytes)
 {
-	const unsigned char *p = rama_get_bytes(r, bytes);
+	const unsigned char *p = rama_wire_get_bytes(r, bytes);
 
-	return r->bad ? 0 : rama_load_le(p, bytes);
+	return r->bad ? 0 : rama_wire_load_le(p, bytes);
 }
 
 /* only the shortest form of a number is taken */
-static inline uint64_t rama_get_varint(struct rama_reader *r)
+static inline uint64_t rama_wire_get_varint(struct rama_wire_reader *r)
 {
 	uint64_t v = 0;
 

@@ -10,17 +10,17 @@ struct before {
 };
 
 /* place of a record's id; new ones get the next one */
-static uint32_t find_record(struct rama_columns *c, uint64_t id, uint64_t salt)
+static uint32_t find_record(struct rama_wire_columns *c, uint64_t id, uint64_t salt)
 {
 	uint32_t slot = (uint32_t)((id ^ id >> 32) * salt >> 49);
 
-	_Static_assert(RAMA_RECORD_SLOTS == 1 << 15, "as many as the hash has");
+	_Static_assert(RAMA_WIRE_RECORD_SLOTS == 1 << 15, "as many as the hash has");
 	while (c->slot[slot] != 0) {
 		uint32_t at = c->slot[slot] - 1u;
 
 		if (c->record[at] == id)
 			return at;
-		slot = (slot + 1) % RAMA_RECORD_SLOTS;
+		slot = (slot + 1) % RAMA_WIRE_RECORD_SLOTS;
 	}
 	c->record[c->n_records] = id;
 	c->next[c->n_records] = 0;
@@ -28,7 +28,7 @@ static uint32_t find_record(struct rama_columns *c, uint64_t id, uint64_t salt)
 	return c->n_records - 1;
 }
 
-static uint32_t find_code(struct rama_columns *c, uint32_t code)
+static uint32_t find_code(struct rama_wire_columns *c, uint32_t code)
 {
 	uint32_t at = c->code_at[code];
 
@@ -40,41 +40,41 @@ static uint32_t find_code(struct rama_columns *c, uint32_t code)
 }
 
 /* Each writes the value that its column would get, and goes on to the next place only if the column needs it. */
-static inline uint32_t split_place(struct rama_columns *c, const struct rama_wire_event *ev,
+static inline uint32_t split_place(struct rama_wire_columns *c, const struct rama_wire_event *ev,
 				   uint32_t at)
 {
 	uint64_t off = (uint64_t)ev->off, bytes = (uint64_t)ev->bytes;
 	bool none = ev->off == -1, next = !none && off == c->next[at];
 	bool no_bytes = ev->bytes == -1, same = !no_bytes && bytes == c->same[ev->what];
 
-	c->col[RAMA_COL_OFF][c->n[RAMA_COL_OFF]] = rama_fold((int64_t)(off - c->next[at]));
-	c->n[RAMA_COL_OFF] += !none && !next;
-	c->col[RAMA_COL_BYTES][c->n[RAMA_COL_BYTES]] = bytes;
-	c->n[RAMA_COL_BYTES] += !no_bytes && !same;
+	c->col[RAMA_WIRE_COL_OFF][c->n[RAMA_WIRE_COL_OFF]] = rama_wire_fold((int64_t)(off - c->next[at]));
+	c->n[RAMA_WIRE_COL_OFF] += !none && !next;
+	c->col[RAMA_WIRE_COL_BYTES][c->n[RAMA_WIRE_COL_BYTES]] = bytes;
+	c->n[RAMA_WIRE_COL_BYTES] += !no_bytes && !same;
 	if (!none)
 		c->next[at] = off + (ev->bytes > 0 ? bytes : 0);
 	if (!no_bytes)
 		c->same[ev->what] = bytes;
-	return next * RAMA_CODE_OFF_NEXT | none * RAMA_CODE_OFF_NONE | same * RAMA_CODE_BYTES_SAME |
-	       no_bytes * RAMA_CODE_BYTES_NONE;
+	return next * RAMA_WIRE_CODE_OFF_NEXT | none * RAMA_WIRE_CODE_OFF_NONE | same * RAMA_WIRE_CODE_BYTES_SAME |
+	       no_bytes * RAMA_WIRE_CODE_BYTES_NONE;
 }
 
-static inline uint32_t split_call(struct rama_columns *c, const struct rama_wire_event *ev,
+static inline uint32_t split_call(struct rama_wire_columns *c, const struct rama_wire_event *ev,
 				  const struct before *was)
 {
 	bool next = ev->call == was->call + 1, none = ev->parent == 0;
 	bool same = !none && ev->parent == was->parent;
 
-	c->col[RAMA_COL_CALL][c->n[RAMA_COL_CALL]] = rama_fold((int32_t)(ev->call - was->call));
-	c->n[RAMA_COL_CALL] += !next;
-	c->col[RAMA_COL_PARENT][c->n[RAMA_COL_PARENT]] =
-		rama_fold((int32_t)(ev->call - ev->parent));
-	c->n[RAMA_COL_PARENT] += !none && !same;
-	return next * RAMA_CODE_CALL_NEXT | none * RAMA_CODE_PARENT_NONE |
-	       same * RAMA_CODE_PARENT_SAME;
+	c->col[RAMA_WIRE_COL_CALL][c->n[RAMA_WIRE_COL_CALL]] = rama_wire_fold((int32_t)(ev->call - was->call));
+	c->n[RAMA_WIRE_COL_CALL] += !next;
+	c->col[RAMA_WIRE_COL_PARENT][c->n[RAMA_WIRE_COL_PARENT]] =
+		rama_wire_fold((int32_t)(ev->call - ev->parent));
+	c->n[RAMA_WIRE_COL_PARENT] += !none && !same;
+	return next * RAMA_WIRE_CODE_CALL_NEXT | none * RAMA_WIRE_CODE_PARENT_NONE |
+	       same * RAMA_WIRE_CODE_PARENT_SAME;
 }
 
-static void split(struct rama_columns *c, const struct rama_block *b)
+static void split(struct rama_wire_columns *c, const struct rama_wire_block *b)
 {
 	/* nobody who chooses ids knows where this memory lies */
 	struct before was = { .end = (uint64_t)b->t0,
@@ -87,23 +87,23 @@ static void split(struct rama_columns *c, const struct rama_block *b)
 	was.at = find_record(c, was.record = b->event[0].record, was.salt);
 	for (uint32_t i = 0; i < b->n; i++) {
 		const struct rama_wire_event *ev = &b->event[i];
-		uint32_t code = ev->what | (ev->failed ? RAMA_CODE_FAILED << 8 : 0);
+		uint32_t code = ev->what | (ev->failed ? RAMA_WIRE_CODE_FAILED << 8 : 0);
 
 		if (ev->record != was.record)
 			was.at = find_record(c, was.record = ev->record, was.salt);
-		c->col[RAMA_COL_RECORD][i] = was.at;
-		c->col[RAMA_COL_GAP][i] =
-			rama_fold((int64_t)((uint64_t)ev->end - (uint64_t)ev->dur - was.end));
-		c->col[RAMA_COL_DUR][i] = (uint64_t)ev->dur;
+		c->col[RAMA_WIRE_COL_RECORD][i] = was.at;
+		c->col[RAMA_WIRE_COL_GAP][i] =
+			rama_wire_fold((int64_t)((uint64_t)ev->end - (uint64_t)ev->dur - was.end));
+		c->col[RAMA_WIRE_COL_DUR][i] = (uint64_t)ev->dur;
 		code |= (split_place(c, ev, was.at) | split_call(c, ev, &was)) << 8;
-		c->col[RAMA_COL_KIND][i] = find_code(c, code);
+		c->col[RAMA_WIRE_COL_KIND][i] = find_code(c, code);
 		was.end = (uint64_t)ev->end;
 		was.call = ev->call;
 		was.parent = ev->parent;
 	}
 	for (uint32_t i = 0; i < c->n_codes; i++)
 		c->code_at[c->code[i]] = 0;
-	c->n[RAMA_COL_KIND] = c->n[RAMA_COL_RECORD] = c->n[RAMA_COL_GAP] = c->n[RAMA_COL_DUR] =
+	c->n[RAMA_WIRE_COL_KIND] = c->n[RAMA_WIRE_COL_RECORD] = c->n[RAMA_WIRE_COL_GAP] = c->n[RAMA_WIRE_COL_DUR] =
 		b->n;
 }
 
@@ -139,9 +139,9 @@ static unsigned char *put_column(unsigned char *p, const uint64_t *v, uint32_t n
 	}
 	if (any == all) {
 		width = width_of(any);
-		*p++ = (unsigned char)(RAMA_COLUMN_CONSTANT | width);
+		*p++ = (unsigned char)(RAMA_WIRE_COLUMN_CONSTANT | width);
 		*p++ = 0;
-		rama_store_le(p, any, width);
+		rama_wire_store_le(p, any, width);
 		return p + width;
 	}
 	shift = (unsigned)__builtin_ctzll(any);
@@ -162,9 +162,9 @@ static unsigned char *put_text(unsigned char *p, const char *text)
 	return p + n;
 }
 
-static unsigned char *put_whats(unsigned char *p, const struct rama_block *b)
+static unsigned char *put_whats(unsigned char *p, const struct rama_wire_block *b)
 {
-	p = rama_put_varint(p, b->n_whats);
+	p = rama_wire_put_varint(p, b->n_whats);
 	for (uint32_t i = 0; i < b->n_whats; i++) {
 		p = put_text(p, b->what[i].layer);
 		p = put_text(p, b->what[i].op);
@@ -173,7 +173,7 @@ static unsigned char *put_whats(unsigned char *p, const struct rama_block *b)
 	return p;
 }
 
-static void find_times(struct rama_block *b)
+static void find_times(struct rama_wire_block *b)
 {
 	b->t0 = INT64_MAX;
 	b->t1 = INT64_MIN;
@@ -185,20 +185,20 @@ static void find_times(struct rama_block *b)
 	}
 }
 
-size_t rama_columns_pack(struct rama_columns *c, struct rama_block *b)
+size_t rama_wire_columns_pack(struct rama_wire_columns *c, struct rama_wire_block *b)
 {
 	unsigned char *p = c->body;
 
 	find_times(b);
 	split(c, b);
 	p = put_whats(p, b);
-	p = rama_put_varint(p, c->n_codes);
+	p = rama_wire_put_varint(p, c->n_codes);
 	for (uint32_t i = 0; i < c->n_codes; i++, p += 2)
-		rama_store_le(p, c->code[i], 2);
-	p = rama_put_varint(p, c->n_records);
+		rama_wire_store_le(p, c->code[i], 2);
+	p = rama_wire_put_varint(p, c->n_records);
 	for (uint32_t i = 0; i < c->n_records; i++, p += 8)
-		rama_store_le(p, c->record[i], 8);
-	for (unsigned k = 0; k < RAMA_COLUMNS; k++)
+		rama_wire_store_le(p, c->record[i], 8);
+	for (unsigned k = 0; k < RAMA_WIRE_COLUMNS; k++)
 		p = put_column(p, c->col[k], c->n[k]);
 	return (size_t)(p - c->body);
 }

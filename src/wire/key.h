@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Letters, digits and . _ / @ - , at least one of them, and a NUL within `room`. */
-static inline bool rama_key_valid(const char *key, size_t room)
+static inline bool rama_wire_key_valid(const char *key, size_t room)
 {
 	size_t i = 0;
 

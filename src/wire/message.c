@@ -16,7 +16,7 @@
 
 /* bytes that grow; after an error nothing more is written */
 struct writer {
-	struct rama_bytes *to;
+	struct rama_wire_bytes *to;
 	const char *what; /* what is being written, for errors */
 	struct rama_err *e;
 	int rc;
@@ -24,7 +24,7 @@ struct writer {
 
 static unsigned char *room(struct writer *w, size_t n)
 {
-	struct rama_bytes *to = w->to;
+	struct rama_wire_bytes *to = w->to;
 
 	if (w->rc < 0)
 		return NULL;
@@ -44,15 +44,15 @@ static unsigned char *room(struct writer *w, size_t n)
 
 static void put_u64(struct writer *w, uint64_t v)
 {
-	unsigned char *p = room(w, RAMA_VARINT_MOST);
+	unsigned char *p = room(w, RAMA_WIRE_VARINT_MOST);
 
 	if (p != NULL)
-		w->to->n += (size_t)(rama_put_varint(p, v) - p);
+		w->to->n += (size_t)(rama_wire_put_varint(p, v) - p);
 }
 
 static void put_i64(struct writer *w, int64_t v)
 {
-	put_u64(w, rama_fold(v));
+	put_u64(w, rama_wire_fold(v));
 }
 
 static void put_bytes(struct writer *w, const void *bytes, size_t n)
@@ -73,7 +73,7 @@ static void put_f64(struct writer *w, double v)
 	memcpy(&bits, &v, 8);
 	if (p == NULL)
 		return;
-	rama_store_le(p, bits, 8);
+	rama_wire_store_le(p, bits, 8);
 	w->to->n += 8;
 }
 
@@ -102,7 +102,7 @@ static void put_text(struct writer *w, const char *text, size_t most)
 static void put_job(struct writer *w, const char *job, bool may_be_empty)
 {
 	if (job == NULL ||
-	    (!(may_be_empty && job[0] == '\0') && !rama_key_valid(job, RAMA_WIRE_JOB)))
+	    (!(may_be_empty && job[0] == '\0') && !rama_wire_key_valid(job, RAMA_WIRE_JOB)))
 		refuse(w, "a job has no proper key");
 	put_text(w, job, RAMA_WIRE_JOB - 1);
 }
@@ -115,19 +115,19 @@ static uint32_t put_count(struct writer *w, uint32_t n, uint32_t most)
 	return w->rc < 0 ? 0 : n;
 }
 
-static void put_process(struct writer *w, const struct rama_msg_process *m)
+static void put_process(struct writer *w, const struct rama_wire_msg_process *m)
 {
-	if (m->state < RAMA_STATE_RUNNING || m->state > RAMA_STATE_KILLED || m->rank < -1 ||
+	if (m->state < RAMA_WIRE_STATE_RUNNING || m->state > RAMA_WIRE_STATE_KILLED || m->rank < -1 ||
 	    m->nprocs < 0)
 		refuse(w, "its state, rank or number of processes is not possible");
 	put_bytes(w, m->segment.b, sizeof(m->segment.b));
 	put_u64(w, m->version);
 	put_job(w, m->job, false);
-	put_text(w, m->user, RAMA_MSG_WORD);
-	put_text(w, m->host, RAMA_MSG_WORD);
-	put_text(w, m->exe, RAMA_MSG_TEXT);
-	put_text(w, m->command, RAMA_MSG_TEXT);
-	put_text(w, m->tag, RAMA_MSG_WORD);
+	put_text(w, m->user, RAMA_WIRE_MSG_WORD);
+	put_text(w, m->host, RAMA_WIRE_MSG_WORD);
+	put_text(w, m->exe, RAMA_WIRE_MSG_TEXT);
+	put_text(w, m->command, RAMA_WIRE_MSG_TEXT);
+	put_text(w, m->tag, RAMA_WIRE_MSG_WORD);
 	put_i64(w, m->uid);
 	put_i64(w, m->jobid);
 	put_i64(w, m->pid);
@@ -143,19 +143,19 @@ static void put_process(struct writer *w, const struct rama_msg_process *m)
 	put_u64(w, m->lanes);
 }
 
-static void put_names(struct writer *w, const struct rama_msg_names *m)
+static void put_names(struct writer *w, const struct rama_wire_msg_names *m)
 {
 	put_job(w, m->job, false);
-	for (uint32_t i = 0, n = put_count(w, m->n, RAMA_MSG_NAMES_MOST); i < n; i++) {
+	for (uint32_t i = 0, n = put_count(w, m->n, RAMA_WIRE_MSG_NAMES_MOST); i < n; i++) {
 		put_u64(w, m->name[i].record);
-		put_text_n(w, m->name[i].path, m->name[i].len, RAMA_MSG_TEXT);
+		put_text_n(w, m->name[i].path, m->name[i].len, RAMA_WIRE_MSG_TEXT);
 	}
 }
 
-static void put_gains(struct writer *w, const struct rama_msg_gain *gain, uint32_t count)
+static void put_gains(struct writer *w, const struct rama_wire_msg_gain *gain, uint32_t count)
 {
-	for (uint32_t i = 0, n = put_count(w, count, RAMA_MSG_GAINS); i < n; i++) {
-		const struct rama_msg_gain *g = &gain[i];
+	for (uint32_t i = 0, n = put_count(w, count, RAMA_WIRE_MSG_GAINS); i < n; i++) {
+		const struct rama_wire_msg_gain *g = &gain[i];
 		put_text(w, g->layer, sizeof(g->layer) - 1);
 		put_i64(w, g->reads);
 		put_i64(w, g->writes);
@@ -168,7 +168,7 @@ static void put_gains(struct writer *w, const struct rama_msg_gain *gain, uint32
 	}
 }
 
-static void put_activity(struct writer *w, const struct rama_msg_activity *m)
+static void put_activity(struct writer *w, const struct rama_wire_msg_activity *m)
 {
 	if (m->rank < -1 || m->width < 0)
 		refuse(w, "its rank or width is not possible");
@@ -180,7 +180,7 @@ static void put_activity(struct writer *w, const struct rama_msg_activity *m)
 	put_gains(w, m->gain, m->n);
 }
 
-static void put_counters(struct writer *w, const struct rama_msg_counters *m)
+static void put_counters(struct writer *w, const struct rama_wire_msg_counters *m)
 {
 	if (m->rank < -1)
 		refuse(w, "its rank is not possible");
@@ -192,64 +192,64 @@ static void put_counters(struct writer *w, const struct rama_msg_counters *m)
 	put_i64(w, m->since);
 	put_gains(w, m->total, m->n);
 }
-static void put_sample(struct writer *w, const struct rama_msg_sample *m)
+static void put_sample(struct writer *w, const struct rama_wire_msg_sample *m)
 {
-	put_text(w, m->host, RAMA_MSG_WORD);
+	put_text(w, m->host, RAMA_WIRE_MSG_WORD);
 	put_i64(w, m->t);
-	for (uint32_t i = 0, n = put_count(w, m->n, RAMA_MSG_FIGURES); i < n; i++) {
+	for (uint32_t i = 0, n = put_count(w, m->n, RAMA_WIRE_MSG_FIGURES); i < n; i++) {
 		put_text(w, m->figure[i].metric, sizeof(m->figure[i].metric) - 1);
 		put_f64(w, m->figure[i].value);
 	}
 }
 
-static void put_log(struct writer *w, const struct rama_msg_log *m)
+static void put_log(struct writer *w, const struct rama_wire_msg_log *m)
 {
 	put_job(w, m->job, true);
-	put_text(w, m->name, RAMA_MSG_TEXT);
-	if (m->len > RAMA_MESSAGE_MOST)
+	put_text(w, m->name, RAMA_WIRE_MSG_TEXT);
+	if (m->len > RAMA_WIRE_MESSAGE_MOST)
 		refuse(w, "the log is too large");
 	else
 		put_bytes(w, m->bytes, m->len);
 }
 
-static void put_loss(struct writer *w, const struct rama_msg_loss *m)
+static void put_loss(struct writer *w, const struct rama_wire_msg_loss *m)
 {
-	put_text(w, m->agent, RAMA_MSG_WORD);
+	put_text(w, m->agent, RAMA_WIRE_MSG_WORD);
 	put_u64(w, m->number);
 	put_job(w, m->job, true);
-	put_text(w, m->why, RAMA_MSG_WORD);
+	put_text(w, m->why, RAMA_WIRE_MSG_WORD);
 	put_u64(w, m->events);
 	put_u64(w, m->messages);
 }
 
-static void put_kind(struct writer *w, const struct rama_message *m)
+static void put_kind(struct writer *w, const struct rama_wire_message *m)
 {
 	switch (m->kind) {
-	case RAMA_MSG_PROCESS:
+	case RAMA_WIRE_MSG_PROCESS:
 		put_process(w, &m->process);
 		break;
-	case RAMA_MSG_NAMES:
+	case RAMA_WIRE_MSG_NAMES:
 		put_names(w, &m->names);
 		break;
-	case RAMA_MSG_BLOCK:
-		if (m->block.len > RAMA_MESSAGE_MOST)
+	case RAMA_WIRE_MSG_BLOCK:
+		if (m->block.len > RAMA_WIRE_MESSAGE_MOST)
 			refuse(w, "the block is too large");
 		else
 			put_bytes(w, m->block.bytes, m->block.len);
 		break;
-	case RAMA_MSG_ACTIVITY:
+	case RAMA_WIRE_MSG_ACTIVITY:
 		put_activity(w, &m->activity);
 		break;
-	case RAMA_MSG_SAMPLE:
+	case RAMA_WIRE_MSG_SAMPLE:
 		put_sample(w, &m->sample);
 		break;
-	case RAMA_MSG_LOG:
+	case RAMA_WIRE_MSG_LOG:
 		put_log(w, &m->log);
 		break;
-	case RAMA_MSG_LOSS:
+	case RAMA_WIRE_MSG_LOSS:
 		put_loss(w, &m->loss);
 		break;
-	case RAMA_MSG_COUNTERS:
+	case RAMA_WIRE_MSG_COUNTERS:
 		put_counters(w, &m->counters);
 		break;
 	default:
@@ -257,17 +257,17 @@ static void put_kind(struct writer *w, const struct rama_message *m)
 	}
 }
 
-int rama_message_encode(const struct rama_message *m, struct rama_bytes *to, struct rama_err *e)
+int rama_wire_message_encode(const struct rama_wire_message *m, struct rama_wire_bytes *to, struct rama_err *e)
 {
-	struct writer w = { .to = to, .what = rama_message_name(m->kind), .e = e };
+	struct writer w = { .to = to, .what = rama_wire_message_name(m->kind), .e = e };
 	size_t begin = to->n;
 	unsigned char *head;
 
-	if (room(&w, RAMA_MSG_HEAD) == NULL)
+	if (room(&w, RAMA_WIRE_MSG_HEAD) == NULL)
 		return w.rc;
-	to->n += RAMA_MSG_HEAD;
+	to->n += RAMA_WIRE_MSG_HEAD;
 	put_kind(&w, m);
-	if (w.rc >= 0 && to->n - begin > RAMA_MESSAGE_MOST)
+	if (w.rc >= 0 && to->n - begin > RAMA_WIRE_MESSAGE_MOST)
 		w.rc = rama_err_set(e, RAMA_ELIMIT, "message '%s': it would have %zu bytes", w.what,
 				    to->n - begin);
 	if (w.rc < 0) {
@@ -275,75 +275,75 @@ int rama_message_encode(const struct rama_message *m, struct rama_bytes *to, str
 		return w.rc;
 	}
 	head = to->b + begin;
-	rama_store_le(head, RAMA_MESSAGE_MAGIC, 4);
-	head[RAMA_MSG_AT_VERSION] = RAMA_MESSAGE_VERSION;
-	head[RAMA_MSG_AT_KIND] = (unsigned char)m->kind;
-	rama_store_le(head + RAMA_MSG_AT_ZERO, 0, 2);
-	rama_store_le(head + RAMA_MSG_AT_SUM,
-		      libdeflate_crc32(0, head + RAMA_MSG_AT_VERSION,
-				       to->n - begin - RAMA_MSG_AT_VERSION),
+	rama_wire_store_le(head, RAMA_WIRE_MESSAGE_MAGIC, 4);
+	head[RAMA_WIRE_MSG_AT_VERSION] = RAMA_WIRE_MESSAGE_VERSION;
+	head[RAMA_WIRE_MSG_AT_KIND] = (unsigned char)m->kind;
+	rama_wire_store_le(head + RAMA_WIRE_MSG_AT_ZERO, 0, 2);
+	rama_wire_store_le(head + RAMA_WIRE_MSG_AT_SUM,
+		      libdeflate_crc32(0, head + RAMA_WIRE_MSG_AT_VERSION,
+				       to->n - begin - RAMA_WIRE_MSG_AT_VERSION),
 		      4);
 	return 0;
 }
 
-void rama_bytes_fini(struct rama_bytes *b)
+void rama_wire_bytes_fini(struct rama_wire_bytes *b)
 {
 	free(b->b);
-	*b = (struct rama_bytes){ 0 };
+	*b = (struct rama_wire_bytes){ 0 };
 }
 
 /* ---- what messages are about ----------------------------------------------------------------- */
 
-const char *rama_message_name(enum rama_message_kind kind)
+const char *rama_wire_message_name(enum rama_wire_message_kind kind)
 {
-	static const char *const names[RAMA_MSG_KINDS] = {
-		[RAMA_MSG_PROCESS] = "process", [RAMA_MSG_NAMES] = "names",
-		[RAMA_MSG_BLOCK] = "block",	[RAMA_MSG_ACTIVITY] = "activity",
-		[RAMA_MSG_SAMPLE] = "sample",	[RAMA_MSG_LOG] = "log",
-		[RAMA_MSG_LOSS] = "loss",	[RAMA_MSG_COUNTERS] = "counters",
+	static const char *const names[RAMA_WIRE_MSG_KINDS] = {
+		[RAMA_WIRE_MSG_PROCESS] = "process", [RAMA_WIRE_MSG_NAMES] = "names",
+		[RAMA_WIRE_MSG_BLOCK] = "block",	[RAMA_WIRE_MSG_ACTIVITY] = "activity",
+		[RAMA_WIRE_MSG_SAMPLE] = "sample",	[RAMA_WIRE_MSG_LOG] = "log",
+		[RAMA_WIRE_MSG_LOSS] = "loss",	[RAMA_WIRE_MSG_COUNTERS] = "counters",
 	};
 
-	return kind > 0 && kind < RAMA_MSG_KINDS ? names[kind] : "?";
+	return kind > 0 && kind < RAMA_WIRE_MSG_KINDS ? names[kind] : "?";
 }
 
-static const char *job_of(const struct rama_message *m)
+static const char *job_of(const struct rama_wire_message *m)
 {
 	switch (m->kind) {
-	case RAMA_MSG_PROCESS:
+	case RAMA_WIRE_MSG_PROCESS:
 		return m->process.job;
-	case RAMA_MSG_NAMES:
+	case RAMA_WIRE_MSG_NAMES:
 		return m->names.job;
-	case RAMA_MSG_ACTIVITY:
+	case RAMA_WIRE_MSG_ACTIVITY:
 		return m->activity.job;
-	case RAMA_MSG_LOG:
+	case RAMA_WIRE_MSG_LOG:
 		return m->log.job;
-	case RAMA_MSG_LOSS:
+	case RAMA_WIRE_MSG_LOSS:
 		return m->loss.job;
-	case RAMA_MSG_COUNTERS:
+	case RAMA_WIRE_MSG_COUNTERS:
 		return m->counters.job;
 	default:
 		return "";
 	}
 }
 
-int rama_message_job(const struct rama_message *m, char job[RAMA_WIRE_JOB])
+int rama_wire_message_job(const struct rama_wire_message *m, char job[RAMA_WIRE_JOB])
 {
 	const char *text = job_of(m);
 
 	job[0] = '\0';
-	if (m->kind == RAMA_MSG_BLOCK)
-		return rama_block_peek(m->block.bytes, m->block.len, job, NULL, NULL);
+	if (m->kind == RAMA_WIRE_MSG_BLOCK)
+		return rama_wire_block_peek(m->block.bytes, m->block.len, job, NULL, NULL);
 	if (strnlen(text, RAMA_WIRE_JOB) == RAMA_WIRE_JOB)
 		return RAMA_ELIMIT;
 	memcpy(job, text, strlen(text) + 1);
 	return 0;
 }
 
-uint64_t rama_message_events(const struct rama_message *m)
+uint64_t rama_wire_message_events(const struct rama_wire_message *m)
 {
 	uint32_t n = 0;
 
-	if (m->kind == RAMA_MSG_BLOCK)
-		rama_block_peek(m->block.bytes, m->block.len, NULL, &n, NULL);
+	if (m->kind == RAMA_WIRE_MSG_BLOCK)
+		rama_wire_block_peek(m->block.bytes, m->block.len, NULL, &n, NULL);
 	return n;
 }

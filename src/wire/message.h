@@ -11,27 +11,27 @@
 #include "base/arena.h"
 #include "wire/block.h"
 
-enum rama_message_kind {
-	RAMA_MSG_PROCESS = 1, /* a process of a job: what it is, and how it goes on */
-	RAMA_MSG_NAMES,	      /* names of files */
-	RAMA_MSG_BLOCK,	      /* events */
-	RAMA_MSG_ACTIVITY,    /* what they gained in a second: as agents once told it */
-	RAMA_MSG_SAMPLE,      /* figures of a node */
-	RAMA_MSG_LOG,	      /* the log of a job, whole */
-	RAMA_MSG_LOSS,	      /* what an agent had to drop */
-	RAMA_MSG_COUNTERS,    /* what the counters of a process stand at */
-	RAMA_MSG_KINDS
+enum rama_wire_message_kind {
+	RAMA_WIRE_MSG_PROCESS = 1, /* a process of a job: what it is, and how it goes on */
+	RAMA_WIRE_MSG_NAMES,	      /* names of files */
+	RAMA_WIRE_MSG_BLOCK,	      /* events */
+	RAMA_WIRE_MSG_ACTIVITY,    /* what they gained in a second: as agents once told it */
+	RAMA_WIRE_MSG_SAMPLE,      /* figures of a node */
+	RAMA_WIRE_MSG_LOG,	      /* the log of a job, whole */
+	RAMA_WIRE_MSG_LOSS,	      /* what an agent had to drop */
+	RAMA_WIRE_MSG_COUNTERS,    /* what the counters of a process stand at */
+	RAMA_WIRE_MSG_KINDS
 };
 
-enum rama_process_state {
-	RAMA_STATE_RUNNING = 1,
-	RAMA_STATE_ENDED,    /* by itself */
-	RAMA_STATE_REPLACED, /* by exec */
-	RAMA_STATE_KILLED    /* it is gone and did not say so */
+enum rama_wire_process_state {
+	RAMA_WIRE_STATE_RUNNING = 1,
+	RAMA_WIRE_STATE_ENDED,    /* by itself */
+	RAMA_WIRE_STATE_REPLACED, /* by exec */
+	RAMA_WIRE_STATE_KILLED    /* it is gone and did not say so */
 };
 
-struct rama_msg_process {
-	struct rama_segment_key segment;
+struct rama_wire_msg_process {
+	struct rama_wire_segment_key segment;
 	uint64_t
 		version; /* grows with each message about this segment: an older one changes nothing */
 	const char *job;
@@ -39,71 +39,71 @@ struct rama_msg_process {
 	int64_t uid, jobid, pid, rank, nprocs;	       /* rank -1, nprocs 0: not known */
 	int64_t start, end;			       /* ns since 1970; end 0: it runs */
 	int64_t seen_at;			       /* ns since 1970, when this was true */
-	uint32_t state;				       /* enum rama_process_state */
+	uint32_t state;				       /* enum rama_wire_process_state */
 	uint64_t made;	  /* events put into its lanes so far, all lanes */
 	uint64_t dropped; /* events that found no room there: lost */
 	uint64_t missed;  /* calls that were not observed at all */
 	uint32_t lanes;
 };
 
-struct rama_msg_name {
+struct rama_wire_msg_name {
 	uint64_t record;
 	const char *path;
 	uint32_t len;
 };
-struct rama_msg_names {
+struct rama_wire_msg_names {
 	const char *job;
 	uint32_t n;
-	struct rama_msg_name *name;
+	struct rama_wire_msg_name *name;
 };
 
 /* gains of one layer in [t - width, t) */
-struct rama_msg_gain {
+struct rama_wire_msg_gain {
 	char layer[16];
 	int64_t reads, writes, metas, bytes_read, bytes_written;
 	int64_t read_ns, write_ns, meta_ns;
 };
-struct rama_msg_activity {
-	struct rama_segment_key segment;
+struct rama_wire_msg_activity {
+	struct rama_wire_segment_key segment;
 	const char *job;
 	int64_t rank;
 	int64_t t, width; /* ns */
 	uint32_t n;
-	struct rama_msg_gain *gain;
+	struct rama_wire_msg_gain *gain;
 };
 
 /* What the counters of layers stand at, since the process began: who takes it in works out the gains. So it does not matter which
  * of these messages are lost with an agent that is killed, come twice or late: the newest has it all. */
-struct rama_msg_counters {
-	struct rama_segment_key segment;
+struct rama_wire_msg_counters {
+	struct rama_wire_segment_key segment;
 	uint64_t version; /* grows with each message about this segment, whoever sends it */
 	const char *job;
 	int64_t rank;
 	int64_t t;     /* ns since 1970: when they were read */
 	int64_t since; /* when they stood at 0 */
 	uint32_t n;
-	struct rama_msg_gain *total; /* since then */
+	struct rama_wire_msg_gain *total; /* since then */
 };
 
-struct rama_msg_figure {
+struct rama_wire_msg_figure {
 	char metric[48]; /* "cpu.user", "disk.sda.read_bytes": rows of table/metrics.def */
 	double value;
 };
-struct rama_msg_sample {
+struct rama_wire_msg_sample {
 	const char *host;
 	int64_t t; /* ns */
 	uint32_t n;
-	struct rama_msg_figure *figure;
+	struct rama_wire_msg_figure *figure;
 };
 
-struct rama_msg_log {
+struct rama_wire_msg_log {
 	const char *job;  /* "" : made from the log */
 	const char *name; /* of its file, or "" */
 	const unsigned char *bytes;
 	size_t len;
 };
 
-struct rama_msg_loss {
+struct rama_wire_msg_loss {
 	const char *agent; /* who lost it */
 	uint64_t number;   /* of this report: grows by one with each of this agent */
 	const char *job;
@@ -111,45 +111,45 @@ struct rama_msg_loss {
 	uint64_t events, messages;
 };
 
-struct rama_message {
-	enum rama_message_kind kind;
+struct rama_wire_message {
+	enum rama_wire_message_kind kind;
 	union {
-		struct rama_msg_process process;
-		struct rama_msg_names names;
+		struct rama_wire_msg_process process;
+		struct rama_wire_msg_names names;
 		struct {
 			const unsigned char *bytes; /* a packed block */
 			size_t len;
 		} block;
-		struct rama_msg_activity activity;
-		struct rama_msg_sample sample;
-		struct rama_msg_log log;
-		struct rama_msg_loss loss;
-		struct rama_msg_counters counters;
+		struct rama_wire_msg_activity activity;
+		struct rama_wire_msg_sample sample;
+		struct rama_wire_msg_log log;
+		struct rama_wire_msg_loss loss;
+		struct rama_wire_msg_counters counters;
 	};
 };
 
-#define RAMA_MESSAGE_MOST (64u << 20) /* bytes of one; a log may be large */
-#define RAMA_MSG_TEXT 65535	      /* bytes of a text: path, command */
-#define RAMA_MSG_WORD 255	      /* and of a short one: user, host, tag, agent, why */
-#define RAMA_MSG_NAMES_MOST 65536     /* parts of one message: names, ... */
-#define RAMA_MSG_GAINS 64
-#define RAMA_MSG_FIGURES 65536
+#define RAMA_WIRE_MESSAGE_MOST (64u << 20) /* bytes of one; a log may be large */
+#define RAMA_WIRE_MSG_TEXT 65535	      /* bytes of a text: path, command */
+#define RAMA_WIRE_MSG_WORD 255	      /* and of a short one: user, host, tag, agent, why */
+#define RAMA_WIRE_MSG_NAMES_MOST 65536     /* parts of one message: names, ... */
+#define RAMA_WIRE_MSG_GAINS 64
+#define RAMA_WIRE_MSG_FIGURES 65536
 
 /* Bytes of a message, appended to *buf, which grows (realloc). 0 or a negative error. */
-struct rama_bytes {
+struct rama_wire_bytes {
 	unsigned char *b;
 	size_t n, room;
 };
-int rama_message_encode(const struct rama_message *m, struct rama_bytes *to, struct rama_err *e);
+int rama_wire_message_encode(const struct rama_wire_message *m, struct rama_wire_bytes *to, struct rama_err *e);
 /* Trusts nothing. Texts and arrays lie in the arena or in `bytes`. A block's inside is not looked at. */
-int rama_message_decode(struct rama_message *m, const unsigned char *bytes, size_t n,
+int rama_wire_message_decode(struct rama_wire_message *m, const unsigned char *bytes, size_t n,
 			struct rama_arena *a, struct rama_err *e);
-void rama_bytes_fini(struct rama_bytes *b);
+void rama_wire_bytes_fini(struct rama_wire_bytes *b);
 
-const char *rama_message_name(enum rama_message_kind kind); /* "process", "names", ... */
+const char *rama_wire_message_name(enum rama_wire_message_kind kind); /* "process", "names", ... */
 /* the job of a message, "" for samples; for blocks it reads the head */
-int rama_message_job(const struct rama_message *m, char job[RAMA_WIRE_JOB]);
+int rama_wire_message_job(const struct rama_wire_message *m, char job[RAMA_WIRE_JOB]);
 /* how many events a message holds (0 for all but blocks) */
-uint64_t rama_message_events(const struct rama_message *m);
+uint64_t rama_wire_message_events(const struct rama_wire_message *m);
 
 #endif

@@ -10,24 +10,24 @@
 #include "wire/message_head.h"
 
 struct decoder {
-	struct rama_reader r;
+	struct rama_wire_reader r;
 	struct rama_arena *a;
 	bool no_memory;
 };
 
 static uint64_t get_u64(struct decoder *d)
 {
-	return rama_get_varint(&d->r);
+	return rama_wire_get_varint(&d->r);
 }
 
 static int64_t get_i64(struct decoder *d)
 {
-	return rama_unfold(rama_get_varint(&d->r));
+	return rama_wire_unfold(rama_wire_get_varint(&d->r));
 }
 
 static uint32_t get_u32(struct decoder *d)
 {
-	uint64_t v = rama_get_varint(&d->r);
+	uint64_t v = rama_wire_get_varint(&d->r);
 
 	if (v > UINT32_MAX)
 		d->r.bad = true;
@@ -36,16 +36,16 @@ static uint32_t get_u32(struct decoder *d)
 
 static double get_f64(struct decoder *d)
 {
-	uint64_t bits = rama_get_le(&d->r, 8);
+	uint64_t bits = rama_wire_get_le(&d->r, 8);
 	double v;
 
 	memcpy(&v, &bits, 8);
 	return v;
 }
 
-static void get_segment(struct decoder *d, struct rama_segment_key *k)
+static void get_segment(struct decoder *d, struct rama_wire_segment_key *k)
 {
-	const unsigned char *p = rama_get_bytes(&d->r, sizeof(k->b));
+	const unsigned char *p = rama_wire_get_bytes(&d->r, sizeof(k->b));
 
 	if (p != NULL)
 		memcpy(k->b, p, sizeof(k->b));
@@ -54,12 +54,12 @@ static void get_segment(struct decoder *d, struct rama_segment_key *k)
 /* the bytes of a text: no NUL in it, and no longer than it may be */
 static const char *get_raw(struct decoder *d, size_t most, uint32_t *len)
 {
-	uint64_t n = rama_get_varint(&d->r);
+	uint64_t n = rama_wire_get_varint(&d->r);
 	const unsigned char *p;
 
 	if (n > most)
 		d->r.bad = true;
-	p = rama_get_bytes(&d->r, n);
+	p = rama_wire_get_bytes(&d->r, n);
 	if (p == NULL || memchr(p, '\0', n) != NULL) {
 		d->r.bad = true;
 		return NULL;
@@ -87,14 +87,14 @@ static const char *get_text(struct decoder *d)
 {
 	uint32_t len;
 
-	return get_text_n(d, RAMA_MSG_TEXT, &len);
+	return get_text_n(d, RAMA_WIRE_MSG_TEXT, &len);
 }
 
 static const char *get_short(struct decoder *d)
 {
 	uint32_t len;
 
-	return get_text_n(d, RAMA_MSG_WORD, &len);
+	return get_text_n(d, RAMA_WIRE_MSG_WORD, &len);
 }
 
 /* into an array of `room` bytes */
@@ -113,7 +113,7 @@ static const char *get_job(struct decoder *d, bool may_be_empty)
 	uint32_t len;
 	const char *job = get_text_n(d, RAMA_WIRE_JOB - 1, &len);
 
-	if (!(may_be_empty && len == 0) && !rama_key_valid(job, (size_t)len + 1))
+	if (!(may_be_empty && len == 0) && !rama_wire_key_valid(job, (size_t)len + 1))
 		d->r.bad = true;
 	return job;
 }
@@ -121,7 +121,7 @@ static const char *get_job(struct decoder *d, bool may_be_empty)
 /* An array of n parts, each of which takes at least `least` bytes of the message; NULL: none, or too many */
 static void *get_array(struct decoder *d, uint32_t *n, uint32_t most, size_t least, size_t item)
 {
-	uint64_t count = rama_get_varint(&d->r);
+	uint64_t count = rama_wire_get_varint(&d->r);
 	void *array;
 
 	*n = 0;
@@ -139,7 +139,7 @@ static void *get_array(struct decoder *d, uint32_t *n, uint32_t most, size_t lea
 	return array;
 }
 
-static void get_process(struct decoder *d, struct rama_msg_process *m)
+static void get_process(struct decoder *d, struct rama_wire_msg_process *m)
 {
 	get_segment(d, &m->segment);
 	m->version = get_u64(d);
@@ -162,27 +162,27 @@ static void get_process(struct decoder *d, struct rama_msg_process *m)
 	m->dropped = get_u64(d);
 	m->missed = get_u64(d);
 	m->lanes = get_u32(d);
-	if (m->state < RAMA_STATE_RUNNING || m->state > RAMA_STATE_KILLED || m->rank < -1 ||
+	if (m->state < RAMA_WIRE_STATE_RUNNING || m->state > RAMA_WIRE_STATE_KILLED || m->rank < -1 ||
 	    m->nprocs < 0)
 		d->r.bad = true;
 }
 
-static void get_names(struct decoder *d, struct rama_msg_names *m)
+static void get_names(struct decoder *d, struct rama_wire_msg_names *m)
 {
 	m->job = get_job(d, false);
-	m->name = get_array(d, &m->n, RAMA_MSG_NAMES_MOST, 2, sizeof(*m->name));
+	m->name = get_array(d, &m->n, RAMA_WIRE_MSG_NAMES_MOST, 2, sizeof(*m->name));
 	for (uint32_t i = 0; i < m->n && !d->r.bad; i++) {
 		m->name[i].record = get_u64(d);
-		m->name[i].path = get_text_n(d, RAMA_MSG_TEXT, &m->name[i].len);
+		m->name[i].path = get_text_n(d, RAMA_WIRE_MSG_TEXT, &m->name[i].len);
 	}
 }
 
-static struct rama_msg_gain *get_gains(struct decoder *d, uint32_t *n)
+static struct rama_wire_msg_gain *get_gains(struct decoder *d, uint32_t *n)
 {
-	struct rama_msg_gain *gain = get_array(d, n, RAMA_MSG_GAINS, 9, sizeof(*gain));
+	struct rama_wire_msg_gain *gain = get_array(d, n, RAMA_WIRE_MSG_GAINS, 9, sizeof(*gain));
 
 	for (uint32_t i = 0; i < *n && !d->r.bad; i++) {
-		struct rama_msg_gain *g = &gain[i];
+		struct rama_wire_msg_gain *g = &gain[i];
 
 		get_word(d, g->layer, sizeof(g->layer));
 		g->reads = get_i64(d);
@@ -197,7 +197,7 @@ static struct rama_msg_gain *get_gains(struct decoder *d, uint32_t *n)
 	return gain;
 }
 
-static void get_activity(struct decoder *d, struct rama_msg_activity *m)
+static void get_activity(struct decoder *d, struct rama_wire_msg_activity *m)
 {
 	get_segment(d, &m->segment);
 	m->job = get_job(d, false);
@@ -209,7 +209,7 @@ static void get_activity(struct decoder *d, struct rama_msg_activity *m)
 		d->r.bad = true;
 }
 
-static void get_counters(struct decoder *d, struct rama_msg_counters *m)
+static void get_counters(struct decoder *d, struct rama_wire_msg_counters *m)
 {
 	get_segment(d, &m->segment);
 	m->version = get_u64(d);
@@ -222,11 +222,11 @@ static void get_counters(struct decoder *d, struct rama_msg_counters *m)
 		d->r.bad = true;
 }
 
-static void get_sample(struct decoder *d, struct rama_msg_sample *m)
+static void get_sample(struct decoder *d, struct rama_wire_msg_sample *m)
 {
 	m->host = get_short(d);
 	m->t = get_i64(d);
-	m->figure = get_array(d, &m->n, RAMA_MSG_FIGURES, 9, sizeof(*m->figure));
+	m->figure = get_array(d, &m->n, RAMA_WIRE_MSG_FIGURES, 9, sizeof(*m->figure));
 	for (uint32_t i = 0; i < m->n && !d->r.bad; i++) {
 		get_word(d, m->figure[i].metric, sizeof(m->figure[i].metric));
 		m->figure[i].value = get_f64(d);
@@ -243,14 +243,14 @@ static const unsigned char *get_rest(struct decoder *d, size_t *len)
 	return p;
 }
 
-static void get_log(struct decoder *d, struct rama_msg_log *m)
+static void get_log(struct decoder *d, struct rama_wire_msg_log *m)
 {
 	m->job = get_job(d, true);
 	m->name = get_text(d);
 	m->bytes = get_rest(d, &m->len);
 }
 
-static void get_loss(struct decoder *d, struct rama_msg_loss *m)
+static void get_loss(struct decoder *d, struct rama_wire_msg_loss *m)
 {
 	m->agent = get_short(d);
 	m->number = get_u64(d);
@@ -260,28 +260,28 @@ static void get_loss(struct decoder *d, struct rama_msg_loss *m)
 	m->messages = get_u64(d);
 }
 
-static void get_kind(struct decoder *d, struct rama_message *m)
+static void get_kind(struct decoder *d, struct rama_wire_message *m)
 {
 	switch (m->kind) {
-	case RAMA_MSG_PROCESS:
+	case RAMA_WIRE_MSG_PROCESS:
 		get_process(d, &m->process);
 		break;
-	case RAMA_MSG_NAMES:
+	case RAMA_WIRE_MSG_NAMES:
 		get_names(d, &m->names);
 		break;
-	case RAMA_MSG_BLOCK:
+	case RAMA_WIRE_MSG_BLOCK:
 		m->block.bytes = get_rest(d, &m->block.len);
 		break;
-	case RAMA_MSG_ACTIVITY:
+	case RAMA_WIRE_MSG_ACTIVITY:
 		get_activity(d, &m->activity);
 		break;
-	case RAMA_MSG_SAMPLE:
+	case RAMA_WIRE_MSG_SAMPLE:
 		get_sample(d, &m->sample);
 		break;
-	case RAMA_MSG_LOG:
+	case RAMA_WIRE_MSG_LOG:
 		get_log(d, &m->log);
 		break;
-	case RAMA_MSG_COUNTERS:
+	case RAMA_WIRE_MSG_COUNTERS:
 		get_counters(d, &m->counters);
 		break;
 	default:
@@ -291,39 +291,39 @@ static void get_kind(struct decoder *d, struct rama_message *m)
 
 static int check_head(const unsigned char *bytes, size_t n, struct rama_err *e)
 {
-	if (n > RAMA_MESSAGE_MOST)
+	if (n > RAMA_WIRE_MESSAGE_MOST)
 		return rama_err_set(e, RAMA_ELIMIT, "message: %zu bytes are too many", n);
-	if (n < RAMA_MSG_HEAD)
+	if (n < RAMA_WIRE_MSG_HEAD)
 		return rama_err_set(e, RAMA_ETRUNC, "message: its head ends early");
-	if (rama_load_le(bytes, 4) != RAMA_MESSAGE_MAGIC)
+	if (rama_wire_load_le(bytes, 4) != RAMA_WIRE_MESSAGE_MAGIC)
 		return rama_err_set(e, RAMA_ECORRUPT, "not a message");
-	if (bytes[RAMA_MSG_AT_VERSION] != RAMA_MESSAGE_VERSION)
+	if (bytes[RAMA_WIRE_MSG_AT_VERSION] != RAMA_WIRE_MESSAGE_VERSION)
 		return rama_err_set(e, RAMA_EVERSION, "message: version %u is not known",
-				    bytes[RAMA_MSG_AT_VERSION]);
-	if (bytes[RAMA_MSG_AT_KIND] == 0 || bytes[RAMA_MSG_AT_KIND] >= RAMA_MSG_KINDS ||
-	    rama_load_le(bytes + RAMA_MSG_AT_ZERO, 2) != 0)
+				    bytes[RAMA_WIRE_MSG_AT_VERSION]);
+	if (bytes[RAMA_WIRE_MSG_AT_KIND] == 0 || bytes[RAMA_WIRE_MSG_AT_KIND] >= RAMA_WIRE_MSG_KINDS ||
+	    rama_wire_load_le(bytes + RAMA_WIRE_MSG_AT_ZERO, 2) != 0)
 		return rama_err_set(e, RAMA_ECORRUPT, "message: its kind is not known");
-	if (rama_load_le(bytes + RAMA_MSG_AT_SUM, 4) !=
-	    libdeflate_crc32(0, bytes + RAMA_MSG_AT_VERSION, n - RAMA_MSG_AT_VERSION))
+	if (rama_wire_load_le(bytes + RAMA_WIRE_MSG_AT_SUM, 4) !=
+	    libdeflate_crc32(0, bytes + RAMA_WIRE_MSG_AT_VERSION, n - RAMA_WIRE_MSG_AT_VERSION))
 		return rama_err_set(e, RAMA_ECORRUPT, "message: its checksum differs");
 	return 0;
 }
 
-int rama_message_decode(struct rama_message *m, const unsigned char *bytes, size_t n,
+int rama_wire_message_decode(struct rama_wire_message *m, const unsigned char *bytes, size_t n,
 			struct rama_arena *a, struct rama_err *e)
 {
-	struct decoder d = { .r = { bytes + RAMA_MSG_HEAD, bytes + n, false }, .a = a };
+	struct decoder d = { .r = { bytes + RAMA_WIRE_MSG_HEAD, bytes + n, false }, .a = a };
 	int rc = check_head(bytes, n, e);
 
 	memset(m, 0, sizeof(*m));
 	if (rc < 0)
 		return rc;
-	m->kind = bytes[RAMA_MSG_AT_KIND];
+	m->kind = bytes[RAMA_WIRE_MSG_AT_KIND];
 	get_kind(&d, m);
 	if (d.no_memory)
 		return rama_err_set(e, RAMA_EMEMORY, "message: no memory");
 	if (d.r.bad || d.r.p != d.r.end)
 		return rama_err_set(e, RAMA_ECORRUPT, "message '%s': damaged",
-				    rama_message_name(m->kind));
+				    rama_wire_message_name(m->kind));
 	return 0;
 }

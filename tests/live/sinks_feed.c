@@ -39,7 +39,7 @@ static struct {
 
 static volatile sig_atomic_t stop;
 
-static const struct rama_what calls[] = { { "POSIX", "open", "open64" },
+static const struct rama_wire_what calls[] = { { "POSIX", "open", "open64" },
 					  { "POSIX", "write", "pwrite64" },
 					  { "POSIX", "read", "pread64" },
 					  { "STDIO", "write", "fwrite" },
@@ -73,9 +73,9 @@ static uint64_t number_of_messages(void)
 	return n + (arg.log != NULL) + (arg.keep ? 0 : arg.processes);
 }
 
-static struct rama_segment_key segment_of(uint64_t process)
+static struct rama_wire_segment_key segment_of(uint64_t process)
 {
-	struct rama_segment_key k = { { 0 } };
+	struct rama_wire_segment_key k = { { 0 } };
 
 	memcpy(k.b, arg.agent, strnlen(arg.agent, 12));
 	for (unsigned i = 12; i < sizeof k.b; i++, process >>= 8)
@@ -114,15 +114,15 @@ static struct rama_wire_event event_of(uint64_t process, uint64_t lane, uint64_t
 	};
 }
 
-static void make_process(struct rama_message *m, uint64_t process, bool ended)
+static void make_process(struct rama_wire_message *m, uint64_t process, bool ended)
 {
 	static char user[24]; /* as his job says; he has no name */
 	int64_t uid = strtoll(arg.job, NULL, 10);
 
 	snprintf(user, sizeof user, "%lld", (long long)uid);
-	m->kind = RAMA_MSG_PROCESS;
+	m->kind = RAMA_WIRE_MSG_PROCESS;
 	m->process =
-		(struct rama_msg_process){ .segment = segment_of(process),
+		(struct rama_wire_msg_process){ .segment = segment_of(process),
 					   .version = ended ? 2 : 1,
 					   .job = job_of(process),
 					   .user = user,
@@ -137,7 +137,7 @@ static void make_process(struct rama_message *m, uint64_t process, bool ended)
 					   .nprocs = (int64_t)arg.processes,
 					   .start = (int64_t)arg.start - 1000000,
 					   .seen_at = (int64_t)arg.start,
-					   .state = ended ? RAMA_STATE_ENDED : RAMA_STATE_RUNNING,
+					   .state = ended ? RAMA_WIRE_STATE_ENDED : RAMA_WIRE_STATE_RUNNING,
 					   .lanes = (uint32_t)arg.lanes };
 	if (ended) {
 		m->process.end =
@@ -147,25 +147,25 @@ static void make_process(struct rama_message *m, uint64_t process, bool ended)
 	}
 }
 
-static void make_names(struct rama_message *m, uint64_t process)
+static void make_names(struct rama_wire_message *m, uint64_t process)
 {
-	static struct rama_msg_name name[3];
+	static struct rama_wire_msg_name name[3];
 	static char text[3][4096];
 
 	for (unsigned i = 0; i < 3; i++) {
 		int n = snprintf(text[i], sizeof text[i], "%s-%" PRIu64 "-%u", arg.path, process,
 				 i);
 
-		name[i] = (struct rama_msg_name){ record_of(process, i), text[i], (uint32_t)n };
+		name[i] = (struct rama_wire_msg_name){ record_of(process, i), text[i], (uint32_t)n };
 	}
-	m->kind = RAMA_MSG_NAMES;
-	m->names = (struct rama_msg_names){ job_of(process), 3, name };
+	m->kind = RAMA_WIRE_MSG_NAMES;
+	m->names = (struct rama_wire_msg_names){ job_of(process), 3, name };
 }
 
-static void make_block(struct rama_message *m, uint64_t process, uint64_t lane, uint64_t round)
+static void make_block(struct rama_wire_message *m, uint64_t process, uint64_t lane, uint64_t round)
 {
-	static struct rama_block b;
-	static struct rama_block_packer packer;
+	static struct rama_wire_block b;
+	static struct rama_wire_block_packer packer;
 	static unsigned char *bytes;
 	struct rama_err e = { 0 };
 	int64_t n;
@@ -183,27 +183,27 @@ static void make_block(struct rama_message *m, uint64_t process, uint64_t lane, 
 	for (uint64_t i = 0; i < arg.events; i++)
 		b.event[i] = event_of(process, lane, b.first + i);
 	if (bytes == NULL)
-		bytes = malloc(rama_block_room(&b));
-	n = rama_block_pack(&packer, &b, bytes, rama_block_room(&b), &e);
+		bytes = malloc(rama_wire_block_room(&b));
+	n = rama_wire_block_pack(&packer, &b, bytes, rama_wire_block_room(&b), &e);
 	if (n < 0)
 		die("pack", e.text);
-	m->kind = RAMA_MSG_BLOCK;
+	m->kind = RAMA_WIRE_MSG_BLOCK;
 	m->block.bytes = bytes;
 	m->block.len = (size_t)n;
 }
 
-static void make_sample(struct rama_message *m, uint64_t round)
+static void make_sample(struct rama_wire_message *m, uint64_t round)
 {
-	static struct rama_msg_figure figure[2] = { { "cpu.user", 0 }, { "load.1", 0 } };
+	static struct rama_wire_msg_figure figure[2] = { { "cpu.user", 0 }, { "load.1", 0 } };
 
 	figure[0].value = (double)round;
 	figure[1].value = (double)round / 2;
-	m->kind = RAMA_MSG_SAMPLE;
-	m->sample = (struct rama_msg_sample){ "node1", (int64_t)(arg.start + round * 1000000000), 2,
+	m->kind = RAMA_WIRE_MSG_SAMPLE;
+	m->sample = (struct rama_wire_msg_sample){ "node1", (int64_t)(arg.start + round * 1000000000), 2,
 					      figure };
 }
 
-static void make_log(struct rama_message *m)
+static void make_log(struct rama_wire_message *m)
 {
 	static unsigned char *bytes;
 	static struct stat st;
@@ -217,15 +217,15 @@ static void make_log(struct rama_message *m)
 			die(arg.log, "cannot be read");
 		fclose(f);
 	}
-	m->kind = RAMA_MSG_LOG;
-	m->log = (struct rama_msg_log){ job_of(0), "feed.darshan", bytes, (size_t)st.st_size };
+	m->kind = RAMA_WIRE_MSG_LOG;
+	m->log = (struct rama_wire_msg_log){ job_of(0), "feed.darshan", bytes, (size_t)st.st_size };
 }
 
 /* message `number`, 1 to number_of_messages() */
-static void make(uint64_t number, struct rama_bytes *to)
+static void make(uint64_t number, struct rama_wire_bytes *to)
 {
 	uint64_t i = number - 1, round = arg.processes * arg.lanes + 1;
-	struct rama_message m = { 0 };
+	struct rama_wire_message m = { 0 };
 	struct rama_err e = { 0 };
 
 	to->n = 0;
@@ -243,7 +243,7 @@ static void make(uint64_t number, struct rama_bytes *to)
 	} else {
 		make_process(&m, i - (arg.log != NULL), true);
 	}
-	if (rama_message_encode(&m, to, &e) != 0)
+	if (rama_wire_message_encode(&m, to, &e) != 0)
 		die("message", e.text);
 	if (number == arg.damage)
 		memset(to->b + to->n / 2, 0xa5, to->n / 2 < 16 ? to->n / 2 : 16);
@@ -280,7 +280,7 @@ static void write_state(uint64_t n)
 
 static unsigned fill(struct rama_bus_parcel *p, uint64_t from, uint64_t last)
 {
-	static struct rama_bytes all[READ];
+	static struct rama_wire_bytes all[READ];
 	unsigned n = 0;
 
 	for (; n < READ && from + n <= last; n++) {

@@ -50,7 +50,7 @@ static void put(const char *path, const char *text)
 	put_bytes(path, text, strlen(text));
 }
 
-static struct rama_msg_figure *figure;
+static struct rama_wire_msg_figure *figure;
 static int64_t n_figures;
 
 static void take(struct rama_agent_sampler *s, int64_t seconds)

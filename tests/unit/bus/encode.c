@@ -24,7 +24,7 @@ static const struct step story[] = {
 
 static void tell(struct bench *b)
 {
-	bench_put(b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
+	bench_put(b, a_process(3, RAMA_WIRE_STATE_RUNNING, 1, 0));
 	bench_put(b, a_name(9, PATH));
 	bench_put(b, a_block(3, 0, 40, story, LENGTH(story)));
 }
@@ -102,7 +102,7 @@ static void the_paper_is_figure_3(void **st)
 
 	(void)st;
 	bench_begin(&b, RAMA_BUS_DIALECT_PAPER, false, false);
-	bench_put(&b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
+	bench_put(&b, a_process(3, RAMA_WIRE_STATE_RUNNING, 1, 0));
 	bench_put(&b, a_name(9, "/scratch/a"));
 	bench_put(&b, a_block(3, 0, 0, story, 2));
 	bench_put(&b, a_block(3, 0, 2, &story[9], 1));
@@ -142,7 +142,7 @@ static void csv_of_the_connector(void **st)
 	(void)st;
 	bench_begin(&b, RAMA_BUS_DIALECT_PAPER, true, false);
 	rama_bus_encoder_header(b.en, &b.out);
-	bench_put(&b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
+	bench_put(&b, a_process(3, RAMA_WIRE_STATE_RUNNING, 1, 0));
 	bench_put(&b, a_name(9, "/a \"b\",c"));
 	bench_put(&b, a_block(3, 0, 0, story, 1));
 	assert_string_equal(
@@ -157,7 +157,7 @@ static void csv_of_the_connector(void **st)
 	bench_end(&b);
 	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, true, false);
 	rama_bus_encoder_header(b.en, &b.out);
-	bench_put(&b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
+	bench_put(&b, a_process(3, RAMA_WIRE_STATE_RUNNING, 1, 0));
 	bench_put(&b, a_block(3, 0, 41, &story[1], 2));
 	assert_string_equal(bench_text(&b),
 			    "#ProducerName,cnt,exe,file,flushes,job_id,lost,max_byte,module,op,"
@@ -231,7 +231,7 @@ static void own_lines_have_everything(void **st)
 	(void)st;
 	bench_begin(&b, RAMA_BUS_DIALECT_JSON, false, false);
 	bench_put(&b, a_name(9, PATH));
-	bench_put(&b, a_process(3, RAMA_STATE_RUNNING, 1, 12));
+	bench_put(&b, a_process(3, RAMA_WIRE_STATE_RUNNING, 1, 12));
 	bench_put(&b, a_block(3, 0, 45, &story[5], 1));
 	assert_string_equal(
 		bench_text(&b),
@@ -280,7 +280,7 @@ static void events_are_written_once(void **st)
 static void damaged_blocks_write_nothing(void **st)
 {
 	struct rama_err e = { 0 };
-	struct rama_message m;
+	struct rama_wire_message m;
 	struct bench b;
 
 	(void)st;
@@ -297,7 +297,7 @@ static void damaged_blocks_write_nothing(void **st)
 /* A process gets its rank late, and with it another job: files keep their names. */
 static void a_job_found_late(void **st)
 {
-	struct rama_message m = a_process(3, RAMA_STATE_RUNNING, 1, 0);
+	struct rama_wire_message m = a_process(3, RAMA_WIRE_STATE_RUNNING, 1, 0);
 	struct bench b;
 
 	(void)st;
@@ -324,7 +324,7 @@ static void a_job_found_late(void **st)
 /* killed at any moment and loaded again: the text goes on as if nothing had been */
 static void a_saved_encoder_goes_on(void **st)
 {
-	struct rama_bytes state = { 0 };
+	struct rama_wire_bytes state = { 0 };
 	struct rama_err e = { 0 };
 
 	(void)st;
@@ -337,7 +337,7 @@ static void a_saved_encoder_goes_on(void **st)
 			for (unsigned w = 0; w < 2; w++) {
 				struct bench *b = w == 0 ? &whole : &parts;
 
-				bench_put(b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
+				bench_put(b, a_process(3, RAMA_WIRE_STATE_RUNNING, 1, 0));
 				bench_put(b, a_name(9, PATH));
 				if (cut > 0)
 					bench_put(b, a_block(3, 0, 0, story, cut));
@@ -361,12 +361,12 @@ static void a_saved_encoder_goes_on(void **st)
 			bench_end(&second);
 		}
 	}
-	rama_bytes_fini(&state);
+	rama_wire_bytes_fini(&state);
 }
 
 static void damaged_states_are_refused(void **st)
 {
-	struct rama_bytes state = { 0 };
+	struct rama_wire_bytes state = { 0 };
 	struct rama_err e = { 0 };
 	struct bench b, fresh;
 
@@ -384,7 +384,7 @@ static void damaged_states_are_refused(void **st)
 	assert_int_equal(fresh.en->n_processes, 0);
 	assert_int_equal(rama_bus_encoder_load(fresh.en, state.b, state.n, &e), 0);
 	assert_int_equal(fresh.en->n_processes, 1);
-	rama_bytes_fini(&state);
+	rama_wire_bytes_fini(&state);
 	bench_end(&b);
 	bench_end(&fresh);
 }
@@ -392,7 +392,7 @@ static void damaged_states_are_refused(void **st)
 /* Ten thousand processes come and go: what is kept of them has a limit. */
 static void ended_processes_are_forgotten(void **st)
 {
-	struct rama_message m;
+	struct rama_wire_message m;
 	struct bench b;
 	char job[32];
 
@@ -400,7 +400,7 @@ static void ended_processes_are_forgotten(void **st)
 	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, false, false);
 	for (unsigned k = 1; k <= 10000; k++) {
 		snprintf(job, sizeof(job), "1000/run-%u", k / 4);
-		m = a_process(k, RAMA_STATE_RUNNING, 1, 0);
+		m = a_process(k, RAMA_WIRE_STATE_RUNNING, 1, 0);
 		m.process.job = job;
 		bench_put(&b, m);
 		m = a_name(9, "/some/file");
@@ -408,10 +408,10 @@ static void ended_processes_are_forgotten(void **st)
 		bench_put(&b, m);
 		bench_put(&b, a_block(k, 0, 0, story, 2));
 		assert_int_equal(rama_bus_enc_process(b.en,
-						  &(struct rama_segment_key){ { k & 255, k >> 8 } })
+						  &(struct rama_wire_segment_key){ { k & 255, k >> 8 } })
 					 ->n_records,
 				 1);
-		m = a_process(k, RAMA_STATE_ENDED, 2, 2);
+		m = a_process(k, RAMA_WIRE_STATE_ENDED, 2, 2);
 		m.process.job = job;
 		bench_put(&b, m);
 		assert_true(b.en->n_processes <= RAMA_BUS_ENC_ENDED + 1);

@@ -3,17 +3,17 @@
 
 #include "unit.h"
 
-static struct rama_block block;
-static struct rama_block_packer packer;
+static struct rama_wire_block block;
+static struct rama_wire_block_packer packer;
 static unsigned char bytes[1 << 20];
 
-struct rama_message a_process(unsigned k, uint32_t state, uint64_t version, uint64_t made)
+struct rama_wire_message a_process(unsigned k, uint32_t state, uint64_t version, uint64_t made)
 {
 	static char host[16];
-	struct rama_message m = { .kind = RAMA_MSG_PROCESS };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS };
 
 	snprintf(host, sizeof(host), "node%02u", k % 100);
-	m.process = (struct rama_msg_process){ .version = version,
+	m.process = (struct rama_wire_msg_process){ .version = version,
 					       .job = "1000/run-17",
 					       .user = "anna",
 					       .host = host,
@@ -35,21 +35,21 @@ struct rama_message a_process(unsigned k, uint32_t state, uint64_t version, uint
 	return m;
 }
 
-struct rama_message a_name(uint64_t record, const char *path)
+struct rama_wire_message a_name(uint64_t record, const char *path)
 {
-	static struct rama_msg_name name;
-	struct rama_message m = { .kind = RAMA_MSG_NAMES };
+	static struct rama_wire_msg_name name;
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES };
 
-	name = (struct rama_msg_name){ record, path, (uint32_t)strlen(path) };
-	m.names = (struct rama_msg_names){ "1000/run-17", 1, &name };
+	name = (struct rama_wire_msg_name){ record, path, (uint32_t)strlen(path) };
+	m.names = (struct rama_wire_msg_names){ "1000/run-17", 1, &name };
 	return m;
 }
 
-struct rama_message packed(struct rama_block *b)
+struct rama_wire_message packed(struct rama_wire_block *b)
 {
-	struct rama_message m = { .kind = RAMA_MSG_BLOCK };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_BLOCK };
 	struct rama_err e = { 0 };
-	int64_t n = rama_block_pack(&packer, b, bytes, sizeof(bytes), &e);
+	int64_t n = rama_wire_block_pack(&packer, b, bytes, sizeof(bytes), &e);
 
 	assert_string_equal(e.text, "");
 	m.block.bytes = bytes;
@@ -59,7 +59,7 @@ struct rama_message packed(struct rama_block *b)
 
 static uint16_t find_what(const char *text)
 {
-	struct rama_what w;
+	struct rama_wire_what w;
 
 	memset(&w, 0, sizeof(w));
 	assert_int_equal(sscanf(text, "%15s %15s %47s", w.layer, w.op, w.fn), 3);
@@ -70,7 +70,7 @@ static uint16_t find_what(const char *text)
 	return (uint16_t)block.n_whats++;
 }
 
-struct rama_message a_block(unsigned k, uint32_t lane, uint64_t first, const struct step *s,
+struct rama_wire_message a_block(unsigned k, uint32_t lane, uint64_t first, const struct step *s,
 			    uint32_t n)
 {
 	memset(&block, 0, sizeof(block));
@@ -101,7 +101,7 @@ void bench_begin(struct bench *b, enum rama_bus_dialect d, bool csv, bool all)
 	rama_out_init(&b->out, NULL, NULL);
 }
 
-void bench_put(struct bench *b, struct rama_message m)
+void bench_put(struct bench *b, struct rama_wire_message m)
 {
 	struct rama_err e = { 0 };
 

@@ -17,13 +17,13 @@ struct step {
 #define START 1700000000000000000 /* ns: when processes of tests begin */
 
 /* A process of job 1000/run-17, number `k`: rank k, host node0k, segment full of k. */
-struct rama_message a_process(unsigned k, uint32_t state, uint64_t version, uint64_t made);
-struct rama_message a_name(uint64_t record, const char *path);
+struct rama_wire_message a_process(unsigned k, uint32_t state, uint64_t version, uint64_t made);
+struct rama_wire_message a_name(uint64_t record, const char *path);
 /* Steps as a packed block from sequence number `first` on; valid until the next call. */
-struct rama_message a_block(unsigned k, uint32_t lane, uint64_t first, const struct step *s,
+struct rama_wire_message a_block(unsigned k, uint32_t lane, uint64_t first, const struct step *s,
 			    uint32_t n);
 /* the same of any block */
-struct rama_message packed(struct rama_block *b);
+struct rama_wire_message packed(struct rama_wire_block *b);
 
 /* the text that an encoder makes of messages; put() appends, text() ends it with NUL */
 struct bench {
@@ -31,7 +31,7 @@ struct bench {
 	struct rama_out out;
 };
 void bench_begin(struct bench *b, enum rama_bus_dialect d, bool csv, bool all);
-void bench_put(struct bench *b, struct rama_message m);
+void bench_put(struct bench *b, struct rama_wire_message m);
 const char *bench_text(struct bench *b);
 void bench_end(struct bench *b);
 

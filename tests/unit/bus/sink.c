@@ -175,7 +175,7 @@ static void many_receipts(void **st)
 static void tags(void **st)
 {
 	struct rama_bus_tags t = { 0 };
-	struct rama_message p = { .kind = RAMA_MSG_PROCESS }, other = { .kind = RAMA_MSG_SAMPLE };
+	struct rama_wire_message p = { .kind = RAMA_WIRE_MSG_PROCESS }, other = { .kind = RAMA_WIRE_MSG_SAMPLE };
 	char job[32];
 
 	(void)st;
@@ -196,22 +196,22 @@ static void tags(void **st)
 	rama_bus_tags_fini(&t);
 }
 
-static struct rama_bytes batch[6];
+static struct rama_wire_bytes batch[6];
 
 static const unsigned char *bytes_of(const void *ctx, size_t i, size_t *len)
 {
-	const struct rama_bytes *b = ctx;
+	const struct rama_wire_bytes *b = ctx;
 
 	*len = b[i].n;
 	return b[i].b;
 }
 
-static void make_process(struct rama_bytes *to, const char *job, uint8_t segment)
+static void make_process(struct rama_wire_bytes *to, const char *job, uint8_t segment)
 {
-	struct rama_message m = { .kind = RAMA_MSG_PROCESS };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS };
 	struct rama_err e = { 0 };
 
-	m.process = (struct rama_msg_process){ .segment = { { segment } },
+	m.process = (struct rama_wire_msg_process){ .segment = { { segment } },
 					       .version = 1,
 					       .job = job,
 					       .user = "u",
@@ -221,8 +221,8 @@ static void make_process(struct rama_bytes *to, const char *job, uint8_t segment
 					       .tag = "",
 					       .start = 1,
 					       .seen_at = 1,
-					       .state = RAMA_STATE_RUNNING };
-	assert_int_equal(rama_message_encode(&m, to, &e), 0);
+					       .state = RAMA_WIRE_STATE_RUNNING };
+	assert_int_equal(rama_wire_message_encode(&m, to, &e), 0);
 }
 
 static void order(void **st)
@@ -245,7 +245,7 @@ static void order(void **st)
 	}
 	rama_bus_order_fini(&o);
 	for (size_t i = 0; i < 6; i++)
-		rama_bytes_fini(&batch[i]);
+		rama_wire_bytes_fini(&batch[i]);
 }
 
 UNIT_GROUP(sink, cmocka_unit_test(kinds), cmocka_unit_test(options), cmocka_unit_test(numbers),

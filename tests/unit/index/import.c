@@ -13,7 +13,7 @@
 #define KEPT 4096
 
 static struct {
-	struct rama_bytes bytes; /* of all messages */
+	struct rama_wire_bytes bytes; /* of all messages */
 	size_t at[KEPT + 1];
 	unsigned n;
 	char told[4096];
@@ -24,17 +24,17 @@ static struct {
 	size_t len, used;
 } got;
 
-static struct rama_block_packer packer;
-static struct rama_block block;
+static struct rama_wire_block_packer packer;
+static struct rama_wire_block block;
 static struct rama_arena arena;
 
-static int take(void *ctx, const struct rama_message *m, struct rama_err *e)
+static int take(void *ctx, const struct rama_wire_message *m, struct rama_err *e)
 {
 	(void)ctx;
 	if (got.answer < 0 && got.n >= got.stop)
 		return rama_err_set(e, got.answer, "the store is gone");
 	assert_true(got.n < KEPT);
-	assert_int_equal(rama_message_encode(m, &got.bytes, e),
+	assert_int_equal(rama_wire_message_encode(m, &got.bytes, e),
 			 0); /* every message given is one that can be sent */
 	got.at[++got.n] = got.bytes.n;
 	return 0;
@@ -84,29 +84,29 @@ static int import(const char *text)
 	return import_bytes(text, strlen(text));
 }
 
-static struct rama_message message(unsigned k)
+static struct rama_wire_message message(unsigned k)
 {
-	struct rama_message m;
+	struct rama_wire_message m;
 
 	assert_true(k < got.n);
-	assert_int_equal(rama_message_decode(&m, got.bytes.b + got.at[k], got.at[k + 1] - got.at[k],
+	assert_int_equal(rama_wire_message_decode(&m, got.bytes.b + got.at[k], got.at[k + 1] - got.at[k],
 					     &arena, &err),
 			 0);
 	return m;
 }
 
 /* events of all blocks, in order; *block is the last one that had some */
-static unsigned events(struct rama_wire_event *to, struct rama_what *what, unsigned most)
+static unsigned events(struct rama_wire_event *to, struct rama_wire_what *what, unsigned most)
 {
 	unsigned n = 0;
 
 	for (unsigned k = 0; k < got.n; k++) {
-		struct rama_message m = message(k);
+		struct rama_wire_message m = message(k);
 
-		if (m.kind != RAMA_MSG_BLOCK)
+		if (m.kind != RAMA_WIRE_MSG_BLOCK)
 			continue;
 		assert_int_equal(
-			rama_block_unpack(&packer, &block, m.block.bytes, m.block.len, &err), 0);
+			rama_wire_block_unpack(&packer, &block, m.block.bytes, m.block.len, &err), 0);
 		for (uint32_t i = 0; i < block.n && n < most; i++, n++) {
 			to[n] = block.event[i];
 			what[n] = block.what[block.event[i].what];
@@ -116,9 +116,9 @@ static unsigned events(struct rama_wire_event *to, struct rama_what *what, unsig
 }
 
 /* the last message of a kind */
-static struct rama_message last(enum rama_message_kind kind)
+static struct rama_wire_message last(enum rama_wire_message_kind kind)
 {
-	struct rama_message m = { .kind = 0 }, found = { .kind = 0 };
+	struct rama_wire_message m = { .kind = 0 }, found = { .kind = 0 };
 
 	for (unsigned k = 0; k < got.n; k++)
 		if ((m = message(k)).kind == kind)
@@ -130,9 +130,9 @@ static struct rama_message last(enum rama_message_kind kind)
 static const char *name_of(uint64_t record)
 {
 	for (unsigned k = 0; k < got.n; k++) {
-		struct rama_message m = message(k);
+		struct rama_wire_message m = message(k);
 
-		for (uint32_t i = 0; m.kind == RAMA_MSG_NAMES && i < m.names.n; i++)
+		for (uint32_t i = 0; m.kind == RAMA_WIRE_MSG_NAMES && i < m.names.n; i++)
 			if (m.names.name[i].record == record)
 				return m.names.name[i].path;
 	}
@@ -182,18 +182,18 @@ static void tell(struct bench *b, struct rng *r)
 	for (unsigned i = 0; i < LENGTH(steps); i++)
 		steps[i] = random_step(r);
 	rama_bus_encoder_header(b->en, &b->out);
-	bench_put(b, a_process(3, RAMA_STATE_RUNNING, 1, 0));
+	bench_put(b, a_process(3, RAMA_WIRE_STATE_RUNNING, 1, 0));
 	for (unsigned i = 0; i < RECORDS; i++)
 		bench_put(b, a_name(ids[i], paths[i]));
 	for (unsigned i = 0; i < LENGTH(steps); i += 100)
 		bench_put(b, a_block(3, 0, i, &steps[i], 100));
-	bench_put(b, a_process(3, RAMA_STATE_ENDED, 9, LENGTH(steps)));
+	bench_put(b, a_process(3, RAMA_WIRE_STATE_ENDED, 9, LENGTH(steps)));
 }
 
 static void check_own(bool csv)
 {
 	static struct rama_wire_event ev[LENGTH(steps)];
-	static struct rama_what what[LENGTH(steps)];
+	static struct rama_wire_what what[LENGTH(steps)];
 	char text[80];
 
 	assert_int_equal(totals.events, LENGTH(steps));
@@ -215,11 +215,11 @@ static void check_own(bool csv)
 	assert_true(block.rank == 3 && block.tid == 4000 && block.lane == 0);
 	for (unsigned i = 0; i < RECORDS; i++)
 		assert_string_equal(name_of(ids[i]), paths[i]); /* also what is no UTF-8 */
-	assert_int_equal(last(RAMA_MSG_PROCESS).process.version, csv ? 0 : 9);
-	assert_int_equal(last(RAMA_MSG_PROCESS).process.made, LENGTH(steps));
-	assert_string_equal(last(RAMA_MSG_PROCESS).process.host, "node03");
+	assert_int_equal(last(RAMA_WIRE_MSG_PROCESS).process.version, csv ? 0 : 9);
+	assert_int_equal(last(RAMA_WIRE_MSG_PROCESS).process.made, LENGTH(steps));
+	assert_string_equal(last(RAMA_WIRE_MSG_PROCESS).process.host, "node03");
 	if (!csv)
-		assert_string_equal(last(RAMA_MSG_PROCESS).process.exe, "/bin/\"app\"");
+		assert_string_equal(last(RAMA_WIRE_MSG_PROCESS).process.exe, "/bin/\"app\"");
 }
 
 static void own_dialect_comes_back(void **st)
@@ -260,7 +260,7 @@ static const char *readable(unsigned i)
 static void check_connector(void)
 {
 	static struct rama_wire_event ev[LENGTH(steps)];
-	static struct rama_what what[LENGTH(steps)];
+	static struct rama_wire_what what[LENGTH(steps)];
 	unsigned n = events(ev, what, LENGTH(ev)), k = 0;
 	bool opened[RECORDS] = { false };
 	char text[80];
@@ -290,10 +290,10 @@ static void check_connector(void)
 	}
 	assert_string_equal(block.job, "1000/job-77");
 	assert_true(block.rank == 3 && block.first + block.n == k);
-	assert_string_equal(last(RAMA_MSG_PROCESS).process.host, "node03");
-	assert_string_equal(last(RAMA_MSG_PROCESS).process.exe, "/bin/\"app\"");
-	assert_int_equal(last(RAMA_MSG_PROCESS).process.made, k);
-	assert_int_equal(last(RAMA_MSG_PROCESS).process.jobid, 77);
+	assert_string_equal(last(RAMA_WIRE_MSG_PROCESS).process.host, "node03");
+	assert_string_equal(last(RAMA_WIRE_MSG_PROCESS).process.exe, "/bin/\"app\"");
+	assert_int_equal(last(RAMA_WIRE_MSG_PROCESS).process.made, k);
+	assert_int_equal(last(RAMA_WIRE_MSG_PROCESS).process.jobid, 77);
 }
 
 static void connector_dialects_come_back(void **st)
@@ -317,12 +317,12 @@ static void connector_dialects_come_back(void **st)
 /* the same file again, and once more when it is longer: the same messages, and then more */
 static void importing_again_changes_nothing(void **st)
 {
-	struct rama_bytes first = { 0 };
+	struct rama_wire_bytes first = { 0 };
 	struct rng r = { 200 };
 	struct bench b;
 	size_t half;
-	struct rama_segment_key segment;
-	struct rama_message again;
+	struct rama_wire_segment_key segment;
+	struct rama_wire_message again;
 
 	(void)st;
 	bench_begin(&b, RAMA_BUS_DIALECT_UPSTREAM, false, false);
@@ -334,12 +334,12 @@ static void importing_again_changes_nothing(void **st)
 	assert_int_equal(import_bytes(b.out.buf, b.out.used), 0);
 	assert_int_equal(got.bytes.n, first.n);
 	assert_memory_equal(got.bytes.b, first.b, first.n);
-	segment = last(RAMA_MSG_PROCESS).process.segment;
+	segment = last(RAMA_WIRE_MSG_PROCESS).process.segment;
 	half = (size_t)(strchr(b.out.buf + b.out.used / 2, '\n') - b.out.buf) + 1;
 	assert_int_equal(import_bytes(b.out.buf, half), 0);
-	again = last(RAMA_MSG_PROCESS);
+	again = last(RAMA_WIRE_MSG_PROCESS);
 	assert_memory_equal(&segment, &again.process.segment, sizeof(segment));
-	assert_true(last(RAMA_MSG_PROCESS).process.version < 2 + LENGTH(steps));
+	assert_true(last(RAMA_WIRE_MSG_PROCESS).process.version < 2 + LENGTH(steps));
 	free(first.b);
 	bench_end(&b);
 	rama_arena_fini(&arena);
@@ -373,7 +373,7 @@ static const char figure3[] =
 static void figure_3_is_understood(void **st)
 {
 	struct rama_wire_event ev[4];
-	struct rama_what what[4];
+	struct rama_wire_what what[4];
 
 	(void)st;
 	assert_int_equal(import(figure3), 0);
@@ -403,7 +403,7 @@ static const char stored_csv[] = "#ProducerName,cnt,exe,file,flushes,job_id,max_
 static void csv_of_the_store_is_understood(void **st)
 {
 	struct rama_wire_event ev[4];
-	struct rama_what what[4];
+	struct rama_wire_what what[4];
 
 	(void)st;
 	if (import(stored_csv) != 0)
@@ -424,7 +424,7 @@ static void csv_of_the_store_is_understood(void **st)
 static void several_accesses_in_one_message(void **st)
 {
 	struct rama_wire_event ev[8];
-	struct rama_what what[8];
+	struct rama_wire_what what[8];
 
 	(void)st;
 	assert_int_equal(import(LINE("read", "\"seg\":[" SEG("10.5") "," SEG("11") "," SEG(
@@ -439,7 +439,7 @@ static void several_accesses_in_one_message(void **st)
 static void bad_lines_cost_themselves_only(void **st)
 {
 	struct rama_wire_event ev[8];
-	struct rama_what what[8];
+	struct rama_wire_what what[8];
 
 	(void)st;
 	assert_int_equal(
@@ -478,7 +478,7 @@ static void bad_lines_cost_themselves_only(void **st)
 static void rows_that_do_not_end(void **st)
 {
 	struct rama_wire_event ev[8];
-	struct rama_what what[8];
+	struct rama_wire_what what[8];
 
 	(void)st;
 	assert_int_equal(import(HEADER "POSIX,read,1,0.5,10,\"/a\nb\"\n" /* 2, 3 */
@@ -602,12 +602,12 @@ static void many_processes(void **st)
 	assert_int_equal(import_bytes(out.buf, out.used), 0);
 	assert_int_equal(totals.events, 3000);
 	for (unsigned k = 0; k < got.n; k++) {
-		struct rama_message m = message(k);
+		struct rama_wire_message m = message(k);
 
-		if (m.kind != RAMA_MSG_BLOCK)
+		if (m.kind != RAMA_WIRE_MSG_BLOCK)
 			continue;
 		assert_int_equal(
-			rama_block_unpack(&packer, &block, m.block.bytes, m.block.len, &err), 0);
+			rama_wire_block_unpack(&packer, &block, m.block.bytes, m.block.len, &err), 0);
 		assert_int_equal(block.first, 0);
 		assert_int_equal(block.n, 4);
 		assert_int_equal(block.t1, (block.rank + 750) * 1000000000 + 750000000);
@@ -616,8 +616,8 @@ static void many_processes(void **st)
 	assert_int_equal(events_seen, 3000);
 	rama_out_fini(&out);
 	rama_arena_fini(&arena);
-	rama_bytes_fini(&got.bytes);
-	rama_block_packer_fini(&packer);
+	rama_wire_bytes_fini(&got.bytes);
+	rama_wire_block_packer_fini(&packer);
 }
 
 UNIT_GROUP(import, test(own_dialect_comes_back), test(connector_dialects_come_back),

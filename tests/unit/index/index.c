@@ -27,7 +27,7 @@ static void no_log(void **st)
 	char dir[] = "/tmp/iorama-unit-XXXXXX", path[64], long_key[2 * RAMA_WIRE_JOB];
 	unsigned char noise[3000];
 	struct rng r = { 1 };
-	struct rama_msg_log m = {
+	struct rama_wire_msg_log m = {
 		.job = "1/run-1", .name = "", .bytes = noise, .len = sizeof(noise)
 	};
 	struct rama_store_counts c;

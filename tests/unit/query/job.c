@@ -52,7 +52,7 @@ static void its_tables(void **state)
 {
 	static const unsigned columns[] = { 4, 7, 7, 11, 4, 2 };
 	struct rama_store *s = fresh();
-	struct rama_message m[] = { process_of("7/run", 1, 1, 0), block_of("7/run", 1, 0, 0, 300) };
+	struct rama_wire_message m[] = { process_of("7/run", 1, 1, 0), block_of("7/run", 1, 0, 0, 300) };
 	struct rama_err e = { 0 };
 
 	(void)state;
@@ -105,7 +105,7 @@ static int see_event(void *ctx, const struct rama_store_row *row, struct rama_er
 static void of_events(void **state)
 {
 	struct rama_store *s = fresh(), *names = reopen(RAMA_STORE_READ);
-	struct rama_message m = block_of("7/run", 1, 0, 0, 300);
+	struct rama_wire_message m = block_of("7/run", 1, 0, 0, 300);
 	struct rama_query_events q = { .filter = { .job = 1, .rank = -1 } };
 	struct events all = { 0 }, some = { 0 };
 	struct rama_err e = { 0 };

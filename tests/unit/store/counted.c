@@ -5,15 +5,15 @@
 #define SECOND 1000000000ll
 #define LATE (T0 + 600 * SECOND)
 
-static struct rama_message counters_of(const char *job, unsigned process, uint64_t version,
+static struct rama_wire_message counters_of(const char *job, unsigned process, uint64_t version,
 				       int64_t bytes)
 {
-	static struct rama_msg_gain total[2];
+	static struct rama_wire_msg_gain total[2];
 
-	total[0] = (struct rama_msg_gain){ "POSIX",   bytes / 10, bytes / 100, 7,    bytes,
+	total[0] = (struct rama_wire_msg_gain){ "POSIX",   bytes / 10, bytes / 100, 7,    bytes,
 					   2 * bytes, bytes,	  bytes,       bytes };
-	total[1] = (struct rama_msg_gain){ "MPI-IO", 1, 1, 1, bytes, bytes, 1, 1, 1 };
-	return (struct rama_message){ .kind = RAMA_MSG_COUNTERS,
+	total[1] = (struct rama_wire_msg_gain){ "MPI-IO", 1, 1, 1, bytes, bytes, 1, 1, 1 };
+	return (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_COUNTERS,
 				      .counters = { .segment = key_of(process),
 						    .version = version,
 						    .job = job,
@@ -48,7 +48,7 @@ static void any_order(void **state)
 
 		for (unsigned n = 4; n > 0; n--) {
 			unsigned pick = code % n, which = left[pick];
-			struct rama_message m = counters_of("7/run", 1, which + 1, bytes[which]);
+			struct rama_wire_message m = counters_of("7/run", 1, which + 1, bytes[which]);
 
 			code /= n;
 			left[pick] = left[n - 1];
@@ -67,9 +67,9 @@ static void any_order(void **state)
 /* An agent that told gains before it was replaced by one that tells where they stand. */
 static void after_gains(void **state)
 {
-	struct rama_msg_gain gain = { "POSIX", 4, 1, 3, 40, 80, 1, 1, 1 };
+	struct rama_wire_msg_gain gain = { "POSIX", 4, 1, 3, 40, 80, 1, 1, 1 };
 	struct rama_store *s = fresh();
-	struct rama_message m = { .kind = RAMA_MSG_ACTIVITY,
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_ACTIVITY,
 				  .activity = { .segment = key_of(1),
 						.job = "7/run",
 						.t = T0,
@@ -93,7 +93,7 @@ static void after_gains(void **state)
 static void odd_ones(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = counters_of("7/run", 1, 1, 1000);
+	struct rama_wire_message m = counters_of("7/run", 1, 1, 1000);
 
 	(void)state;
 	put_one(s, &m);
@@ -123,7 +123,7 @@ static void odd_ones(void **state)
 static void moves_along(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = counters_of("7/bare", 1, 1, 1000);
+	struct rama_wire_message m = counters_of("7/bare", 1, 1, 1000);
 
 	(void)state;
 	put_one(s, &m);
@@ -149,21 +149,21 @@ static void reap(struct rama_store *s, int64_t now)
 		fail_msg("%s", e.text);
 }
 
-static struct rama_message running(unsigned process, uint64_t version, int64_t seen)
+static struct rama_wire_message running(unsigned process, uint64_t version, int64_t seen)
 {
-	struct rama_message m = process_of("7/run", process, version, process);
+	struct rama_wire_message m = process_of("7/run", process, version, process);
 
 	m.process.start = T0;
 	m.process.end = 0;
 	m.process.seen_at = seen;
-	m.process.state = RAMA_STATE_RUNNING;
+	m.process.state = RAMA_WIRE_STATE_RUNNING;
 	return m;
 }
 
 static void lost_and_back(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = running(1, 1, T0 + 5 * SECOND);
+	struct rama_wire_message m = running(1, 1, T0 + 5 * SECOND);
 	struct rama_err e = { 0 };
 
 	(void)state;
@@ -205,11 +205,11 @@ static void lost_and_back(void **state)
 	assert_string_equal(text(s, "SELECT state FROM jobs"), "lost");
 	/* its end, told late */
 	m = running(1, 3, LATE);
-	m.process.state = RAMA_STATE_ENDED;
+	m.process.state = RAMA_WIRE_STATE_ENDED;
 	m.process.end = LATE;
 	put_one(s, &m);
 	m = running(2, 3, LATE);
-	m.process.state = RAMA_STATE_ENDED;
+	m.process.state = RAMA_WIRE_STATE_ENDED;
 	m.process.end = LATE;
 	put_one(s, &m);
 	assert_string_equal(text(s, "SELECT state FROM jobs"), "done");
@@ -220,7 +220,7 @@ static void lost_and_back(void **state)
 static void odd_clocks(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = running(1, 1, LATE);
+	struct rama_wire_message m = running(1, 1, LATE);
 
 	(void)state;
 	put_one(s, &m);
@@ -231,11 +231,11 @@ static void odd_clocks(void **state)
 	assert_string_equal(text(s, "SELECT state FROM jobs"), "lost");
 	assert_int_equal(number(s, "SELECT count(*) FROM jobs WHERE run_time >= 0"), 1);
 	m = running(1, 2, LATE);
-	m.process.state = RAMA_STATE_ENDED;
+	m.process.state = RAMA_WIRE_STATE_ENDED;
 	m.process.end = T0 - 7790000;
 	put_one(s, &m);
 	m = running(2, 2, LATE);
-	m.process.state = RAMA_STATE_KILLED;
+	m.process.state = RAMA_WIRE_STATE_KILLED;
 	m.process.end = T0 - 1;
 	put_one(s, &m);
 	assert_string_equal(text(s, "SELECT state FROM jobs"), "incomplete");
@@ -248,9 +248,9 @@ static void odd_clocks(void **state)
 /* Jobs of which no process ever told anything: only names, only events. */
 static void nobody_there(void **state)
 {
-	struct rama_msg_name name = { 1, "/x", 2 };
+	struct rama_wire_msg_name name = { 1, "/x", 2 };
 	struct rama_store *s = fresh();
-	struct rama_message m = { .kind = RAMA_MSG_NAMES, .names = { "7/names", 1, &name } };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES, .names = { "7/names", 1, &name } };
 	struct rama_err e = { 0 };
 	int64_t jobs = 0;
 
@@ -275,7 +275,7 @@ static void nobody_there(void **state)
 static void lost_in_an_archive(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = running(1, 1, T0 + 5 * SECOND);
+	struct rama_wire_message m = running(1, 1, T0 + 5 * SECOND);
 	struct rama_err e = { 0 };
 	char path[300];
 	int64_t jobs = 0;
@@ -303,7 +303,7 @@ static void lost_in_an_archive(void **state)
 
 /* ---- whose ---------------------------------------------------------------------------------------------------- */
 
-static void refused(struct rama_store *s, const struct rama_message *m)
+static void refused(struct rama_store *s, const struct rama_wire_message *m)
 {
 	struct rama_err e = { 0 };
 	uint64_t stored = 0;
@@ -319,7 +319,7 @@ static void refused(struct rama_store *s, const struct rama_message *m)
 static void never_another_users(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = process_of("7/run", 1, 1, 0);
+	struct rama_wire_message m = process_of("7/run", 1, 1, 0);
 	char *before, *after;
 
 	(void)state;

@@ -82,15 +82,15 @@ struct rama_store *fresh(void)
 
 /* ---- events ----------------------------------------------------------------------------------------- */
 
-static const struct rama_what calls[] = {
+static const struct rama_wire_what calls[] = {
 	{ "POSIX", "write", "pwrite64" }, { "POSIX", "read", "read" },
 	{ "POSIX", "open", "open64" },	  { "MPI-IO", "write", "MPI_File_write_at" },
 	{ "STDIO", "close", "fclose" },
 };
 
-struct rama_segment_key key_of(unsigned process)
+struct rama_wire_segment_key key_of(unsigned process)
 {
-	struct rama_segment_key k;
+	struct rama_wire_segment_key k;
 	struct rng r = { process };
 
 	for (unsigned i = 0; i < sizeof(k.b); i++)
@@ -117,16 +117,16 @@ struct rama_wire_event truth(unsigned process, unsigned lane, uint64_t seq)
 	};
 }
 
-const struct rama_what *what_of(const struct rama_wire_event *ev)
+const struct rama_wire_what *what_of(const struct rama_wire_event *ev)
 {
 	return &calls[ev->what];
 }
 
-struct rama_message block_of(const char *job, unsigned process, unsigned lane, uint64_t first,
+struct rama_wire_message block_of(const char *job, unsigned process, unsigned lane, uint64_t first,
 			     uint32_t n)
 {
-	static struct rama_block b;
-	static struct rama_block_packer packer;
+	static struct rama_wire_block b;
+	static struct rama_wire_block_packer packer;
 	static unsigned char *bytes;
 	struct rama_err e = { 0 };
 	int64_t len;
@@ -143,19 +143,19 @@ struct rama_message block_of(const char *job, unsigned process, unsigned lane, u
 	memcpy(b.what, calls, sizeof(calls));
 	for (uint32_t i = 0; i < n; i++)
 		b.event[i] = truth(process, lane, first + i);
-	bytes = realloc(bytes, rama_block_room(&b));
-	len = rama_block_pack(&packer, &b, bytes, rama_block_room(&b), &e);
+	bytes = realloc(bytes, rama_wire_block_room(&b));
+	len = rama_wire_block_pack(&packer, &b, bytes, rama_wire_block_room(&b), &e);
 	if (len < 0)
 		fail_msg("%s", e.text);
-	return (struct rama_message){ .kind = RAMA_MSG_BLOCK, .block = { bytes, (size_t)len } };
+	return (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_BLOCK, .block = { bytes, (size_t)len } };
 }
 
-struct rama_message process_of(const char *job, unsigned process, uint64_t version, int64_t rank)
+struct rama_wire_message process_of(const char *job, unsigned process, uint64_t version, int64_t rank)
 {
 	static char host[32];
 
 	snprintf(host, sizeof(host), "node%u", process % 3);
-	return (struct rama_message){ .kind = RAMA_MSG_PROCESS,
+	return (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_PROCESS,
 				      .process = { .segment = key_of(process),
 						   .version = version,
 						   .job = job,
@@ -170,13 +170,13 @@ struct rama_message process_of(const char *job, unsigned process, uint64_t versi
 						   .rank = rank,
 						   .start = T0 - 1000000000 + process,
 						   .seen_at = T0,
-						   .state = RAMA_STATE_RUNNING,
+						   .state = RAMA_WIRE_STATE_RUNNING,
 						   .lanes = 2 } };
 }
 
 /* ---- the store --------------------------------------------------------------------------------------- */
 
-uint64_t put(struct rama_store *s, const struct rama_message *m)
+uint64_t put(struct rama_store *s, const struct rama_wire_message *m)
 {
 	struct rama_err e = { 0 };
 	uint64_t stored = 0;
@@ -202,7 +202,7 @@ void commit(struct rama_store *s)
 		fail_msg("%s", e.text);
 }
 
-uint64_t put_one(struct rama_store *s, const struct rama_message *m)
+uint64_t put_one(struct rama_store *s, const struct rama_wire_message *m)
 {
 	uint64_t stored;
 

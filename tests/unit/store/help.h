@@ -18,21 +18,21 @@ bool is_sqlite(void);
 struct rama_store *reopen(unsigned flags); /* the same once more */
 struct rama_store *reopen_at(const char *path, unsigned flags);
 
-struct rama_segment_key key_of(unsigned process);
+struct rama_wire_segment_key key_of(unsigned process);
 struct rama_wire_event truth(unsigned process, unsigned lane, uint64_t seq);
-const struct rama_what *what_of(const struct rama_wire_event *ev);
+const struct rama_wire_what *what_of(const struct rama_wire_event *ev);
 
 /* messages; the memory of a block lives until the next one is made */
-struct rama_message block_of(const char *job, unsigned process, unsigned lane, uint64_t first,
+struct rama_wire_message block_of(const char *job, unsigned process, unsigned lane, uint64_t first,
 			     uint32_t n);
-struct rama_message process_of(const char *job, unsigned process, uint64_t version, int64_t rank);
+struct rama_wire_message process_of(const char *job, unsigned process, uint64_t version, int64_t rank);
 
 /* in an open batch; each fails the test if it fails */
-uint64_t put(struct rama_store *s, const struct rama_message *m);
+uint64_t put(struct rama_store *s, const struct rama_wire_message *m);
 void begin(struct rama_store *s);
 void commit(struct rama_store *s);
 /* one message in a batch of its own: events that came in */
-uint64_t put_one(struct rama_store *s, const struct rama_message *m);
+uint64_t put_one(struct rama_store *s, const struct rama_wire_message *m);
 
 int64_t number(struct rama_store *s, const char *sql);	 /* of the first row */
 const char *text(struct rama_store *s, const char *sql); /* until the next call */

@@ -318,14 +318,14 @@ static void another_version_of_it(void **state)
 
 static void live_job(struct rama_store *s, const char *key, bool ended)
 {
-	struct rama_message m = process_of(key, 1, 1, 0);
+	struct rama_wire_message m = process_of(key, 1, 1, 0);
 
 	m.process.exe = "/opt/bin/app";
 	m.process.jobid = 4242;
 	m.process.start = 1700000000250000000 + 1000;
 	m.process.made = 100;
 	if (ended) {
-		m.process.state = RAMA_STATE_ENDED;
+		m.process.state = RAMA_WIRE_STATE_ENDED;
 		m.process.end = 1700000100000000000;
 	}
 	begin(s);
@@ -447,10 +447,10 @@ static void odd_names(void **state)
 		longest[i] = i % 100 == 0 ? '/' : i % 7 == 0 ? '"' : 'a' + (char)(i % 26);
 	longest[1200] = '\0';
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		struct rama_msg_name name = { i + 1, cases[i].path,
+		struct rama_wire_msg_name name = { i + 1, cases[i].path,
 					      (uint32_t)strlen(cases[i].path) };
 		struct rama_store_cell arg = { .type = RAMA_STORE_CELL_INT, .i = (int64_t)i + 1 };
-		struct rama_message m = { .kind = RAMA_MSG_NAMES, .names = { "7/run", 1, &name } };
+		struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES, .names = { "7/run", 1, &name } };
 
 		put_one(s, &m);
 		*got = '\0';

@@ -133,7 +133,7 @@ static void damaged_files(void **state)
 	s = fresh();
 	begin(s);
 	for (unsigned p = 0; p < 4; p++) {
-		struct rama_message m = process_of("7/run", p, 1, p);
+		struct rama_wire_message m = process_of("7/run", p, 1, p);
 
 		put(s, &m);
 		m = block_of("7/run", p, 0, 0, 3000);
@@ -184,7 +184,7 @@ static void damaged_files(void **state)
 static void damaged_block(void **state)
 {
 	struct rama_store_event_filter f = { .job = 1, .rank = 0 };
-	struct rama_message m;
+	struct rama_wire_message m;
 	struct rama_err e = { 0 };
 	struct rama_store *s;
 	uint64_t n = 0;
@@ -274,7 +274,7 @@ static void newer_is_refused(void **state)
 static void locked_for_a_while(void **state)
 {
 	struct rama_store *s = fresh(), *other = reopen(RAMA_STORE_WRITE);
-	struct rama_message m = block_of("7/run", 1, 0, 0, 100);
+	struct rama_wire_message m = block_of("7/run", 1, 0, 0, 100);
 	struct rama_err e = { 0 };
 
 	(void)state;
@@ -297,7 +297,7 @@ static void locked_for_a_while(void **state)
 static void reader_sees_what_is_committed(void **state)
 {
 	struct rama_store *s = fresh(), *r;
-	struct rama_message m = block_of("7/run", 1, 0, 0, 100);
+	struct rama_wire_message m = block_of("7/run", 1, 0, 0, 100);
 
 	(void)state;
 	put_one(s, &m);
@@ -325,7 +325,7 @@ static void only_reads(void **state)
 		"",
 	};
 	struct rama_store *s = fresh();
-	struct rama_message m = block_of("7/run", 1, 0, 0, 10);
+	struct rama_wire_message m = block_of("7/run", 1, 0, 0, 10);
 	uint64_t n = 0;
 
 	(void)state;
@@ -358,7 +358,7 @@ static void writer(unsigned who)
 	rama_store_wait(s, 60000);
 	for (unsigned i = 0; i < 60; i++) {
 		uint64_t first = i < 3 ? 0 : (i / 3) * 400 + rng_below(&r, 200);
-		struct rama_message m = block_of("7/run", i % 3, 0, first, 600);
+		struct rama_wire_message m = block_of("7/run", i % 3, 0, first, 600);
 		struct rama_err e = { 0 };
 		int rc = -1;
 
@@ -433,7 +433,7 @@ static void full_disk(void **state)
 	small.rlim_max = old.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &small);
 	for (unsigned i = 0; rc == 0 && i < 400; i++) {
-		struct rama_message m = block_of("7/run", i, 0, 0, 4000);
+		struct rama_wire_message m = block_of("7/run", i, 0, 0, 4000);
 		uint64_t stored = 0;
 
 		rc = rama_store_begin(s, &e);
@@ -450,7 +450,7 @@ static void full_disk(void **state)
 	assert_int_equal(number(s, "SELECT CAST(sum(events) AS BIGINT) FROM jobs"), committed);
 	setrlimit(RLIMIT_FSIZE, &old); /* somebody has made room */
 	for (unsigned i = 0; i < 2; i++) {
-		struct rama_message m = block_of("7/run", 1000 + i, 0, 0, 4000);
+		struct rama_wire_message m = block_of("7/run", 1000 + i, 0, 0, 4000);
 
 		committed += put_one(s, &m);
 	}

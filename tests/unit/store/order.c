@@ -19,12 +19,12 @@ struct parcels {
 	size_t n;
 };
 
-static void add(struct parcels *to, const struct rama_message *m)
+static void add(struct parcels *to, const struct rama_wire_message *m)
 {
-	struct rama_bytes bytes = { 0 };
+	struct rama_wire_bytes bytes = { 0 };
 	struct rama_err e = { 0 };
 
-	if (rama_message_encode(m, &bytes, &e) != 0)
+	if (rama_wire_message_encode(m, &bytes, &e) != 0)
 		fail_msg("%s", e.text);
 	assert_true(to->n < MOST);
 	to->p[to->n++] = (struct parcel){ bytes.b, bytes.n };
@@ -32,24 +32,24 @@ static void add(struct parcels *to, const struct rama_message *m)
 
 static void add_names(struct parcels *to, const char *job, uint64_t from, uint32_t n)
 {
-	struct rama_msg_name name[8];
+	struct rama_wire_msg_name name[8];
 	char path[8][32];
 
 	for (uint32_t i = 0; i < n; i++) {
 		snprintf(path[i], sizeof(path[i]), "/data/file%llu",
 			 (unsigned long long)(from + i));
-		name[i] = (struct rama_msg_name){ 0xf000000000000000u + from + i, path[i],
+		name[i] = (struct rama_wire_msg_name){ 0xf000000000000000u + from + i, path[i],
 						  (uint32_t)strlen(path[i]) };
 	}
-	add(to, &(struct rama_message){ .kind = RAMA_MSG_NAMES, .names = { job, n, name } });
+	add(to, &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_NAMES, .names = { job, n, name } });
 }
 
 static void add_activity(struct parcels *to, const char *job, unsigned process, int64_t rank,
 			 int64_t second)
 {
-	struct rama_msg_gain gain[2] = { { "POSIX", 10, 20, 3, 1000, 2000, 100, 200, 30 },
+	struct rama_wire_msg_gain gain[2] = { { "POSIX", 10, 20, 3, 1000, 2000, 100, 200, 30 },
 					 { "MPI-IO", 5, 6, 0, 1000, 2000, 300, 400, 0 } };
-	struct rama_message m = { .kind = RAMA_MSG_ACTIVITY,
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_ACTIVITY,
 				  .activity = { .job = job,
 						.rank = rank,
 						.t = T0 + second * 1000000000,
@@ -63,9 +63,9 @@ static void add_activity(struct parcels *to, const char *job, unsigned process, 
 
 static void add_sample(struct parcels *to, int64_t second)
 {
-	struct rama_msg_figure f[2] = { { "cpu.user", 0.25 * (double)second }, { "load", 3 } };
+	struct rama_wire_msg_figure f[2] = { { "cpu.user", 0.25 * (double)second }, { "load", 3 } };
 
-	add(to, &(struct rama_message){ .kind = RAMA_MSG_SAMPLE,
+	add(to, &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_SAMPLE,
 					.sample = { "node1", T0 + second * 1000000000, 2, f } });
 }
 
@@ -76,7 +76,7 @@ static void make(struct parcels *to)
 	static const char *const first[] = { "7/alone-1@n", "7/common@n", "7/common@n", "7/mpi-5" };
 
 	for (unsigned p = 0; p < 4; p++) {
-		struct rama_message m = process_of(first[p], p, 1, -1);
+		struct rama_wire_message m = process_of(first[p], p, 1, -1);
 
 		add(to, &m);
 		add_names(to, first[p], 2 * p % 6, 2);
@@ -91,15 +91,15 @@ static void make(struct parcels *to)
 		m.process.nprocs = 4;
 		add(to, &m);
 		m.process.version = 3;
-		m.process.state = p == 2 ? RAMA_STATE_KILLED : RAMA_STATE_ENDED;
+		m.process.state = p == 2 ? RAMA_WIRE_STATE_KILLED : RAMA_WIRE_STATE_ENDED;
 		m.process.end = T0 + 3000000000 + p;
 		m.process.made = 5700;
 		m.process.dropped = p;
 		add(to, &m);
 		add_names(to, "7/mpi-5", 6, 1);
 		add_sample(to, p);
-		add(to, &(struct rama_message){
-				.kind = RAMA_MSG_LOSS,
+		add(to, &(struct rama_wire_message){
+				.kind = RAMA_WIRE_MSG_LOSS,
 				.loss = { "agent-1", p, first[p], "the spool is full", 100, 1 } });
 	}
 }
@@ -108,9 +108,9 @@ static void apply(struct rama_store *s, const struct parcel *p)
 {
 	struct rama_arena arena = { 0 };
 	struct rama_err e = { 0 };
-	struct rama_message m;
+	struct rama_wire_message m;
 
-	if (rama_message_decode(&m, p->b, p->n, &arena, &e) != 0)
+	if (rama_wire_message_decode(&m, p->b, p->n, &arena, &e) != 0)
 		fail_msg("%s", e.text);
 	put(s, &m);
 	rama_arena_fini(&arena);
@@ -178,9 +178,9 @@ static int try_batch(struct rama_store *s, const struct parcels *p, const size_t
 	int rc = rama_store_begin(s, e);
 
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		struct rama_message m;
+		struct rama_wire_message m;
 
-		rc = rama_message_decode(&m, p->p[order[i]].b, p->p[order[i]].n, &arena, e);
+		rc = rama_wire_message_decode(&m, p->p[order[i]].b, p->p[order[i]].n, &arena, e);
 		if (rc == 0)
 			rc = rama_store_put(s, &m, NULL, e);
 	}

@@ -6,7 +6,7 @@
 #include "store/postgres.h"
 
 static const struct rama_store_db_ops *const pg = &rama_store_db_postgres;
-static struct rama_block in, out;
+static struct rama_wire_block in, out;
 static struct rama_err e;
 
 static struct rama_store_db *store_at(const char *name)
@@ -203,7 +203,7 @@ static int check_event(void *ctx, const struct rama_store_row *row, struct rama_
 					     "call", "parent", "failed", "host",     "process" };
 	struct check *c = ctx;
 	const struct rama_wire_event *ev = &in.event[c->at];
-	const struct rama_what *w = &in.what[ev->what];
+	const struct rama_wire_what *w = &in.what[ev->what];
 	const int64_t want[] = { 1,	  2,	   ev->end,   ev->end - ev->dur,
 				 ev->dur, ev->off, ev->bytes, (int64_t)ev->record };
 

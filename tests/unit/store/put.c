@@ -11,7 +11,7 @@ static int check_event(void *ctx, const struct rama_store_stored_event *ev, stru
 {
 	struct check *c = ctx;
 	struct rama_wire_event t = truth(c->process, c->lane, c->next);
-	struct rama_segment_key k = key_of(c->process);
+	struct rama_wire_segment_key k = key_of(c->process);
 
 	(void)e;
 	if (ev->lane != c->lane)
@@ -49,7 +49,7 @@ static void check_lane(struct rama_store *s, const char *job, unsigned process, 
 static void events_come_back(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = block_of("7/run", 1, 0, 0, 5000);
+	struct rama_wire_message m = block_of("7/run", 1, 0, 0, 5000);
 
 	(void)state;
 	assert_int_equal(put_one(s, &m), 5000);
@@ -70,7 +70,7 @@ static void events_come_back(void **state)
 static void twice_is_once(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = block_of("7/run", 1, 0, 0, 100);
+	struct rama_wire_message m = block_of("7/run", 1, 0, 0, 100);
 	char *a, *b;
 
 	(void)state;
@@ -95,7 +95,7 @@ static void all_overlaps(void **state)
 	for (unsigned mask = 1; mask < 1u << 5; mask++) {
 		/* five places of 4 events; those in the mask come first, then one block over everything */
 		struct rama_store *s = fresh();
-		struct rama_message m;
+		struct rama_wire_message m;
 		uint64_t before = 0;
 
 		begin(s);
@@ -127,13 +127,13 @@ static void large_overlaps(void **state)
 	begin(s);
 	for (int i = 0; i < 60; i++) {
 		uint64_t first = rng_below(&r, 20000);
-		struct rama_message m =
+		struct rama_wire_message m =
 			block_of("7/run", 1, 0, first, 1 + (uint32_t)rng_below(&r, 8192));
 
 		all += put(s, &m);
 	}
 	for (uint64_t first = 0; first < 28192; first += 8192) {
-		struct rama_message m =
+		struct rama_wire_message m =
 			block_of("7/run", 1, 0, first,
 				 first + 8192 < 28192 ? 8192 : 28192 - (uint32_t)first);
 
@@ -149,7 +149,7 @@ static void large_overlaps(void **state)
 static void rollback_leaves_nothing(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = block_of("7/run", 1, 0, 0, 100);
+	struct rama_wire_message m = block_of("7/run", 1, 0, 0, 100);
 	char *a, *b;
 
 	(void)state;
@@ -176,7 +176,7 @@ static void rollback_leaves_nothing(void **state)
 static void damaged_block_is_refused(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = block_of("7/run", 1, 0, 0, 100);
+	struct rama_wire_message m = block_of("7/run", 1, 0, 0, 100);
 	unsigned char *bytes = malloc(m.block.len);
 	struct rama_err e = { 0 };
 
@@ -198,14 +198,14 @@ static void damaged_block_is_refused(void **state)
 static void batches_are_asked_for(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = block_of("7/run", 1, 0, 0, 100);
+	struct rama_wire_message m = block_of("7/run", 1, 0, 0, 100);
 	struct rama_err e = { 0 };
 
 	(void)state;
 	assert_int_equal(rama_store_put(s, &m, NULL, &e), RAMA_EUSAGE);
 	begin(s);
 	assert_int_equal(rama_store_begin(s, &e), RAMA_EUSAGE);
-	m = (struct rama_message){ .kind = RAMA_MSG_LOG, .log = { "7/run", "", NULL, 0 } };
+	m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_LOG, .log = { "7/run", "", NULL, 0 } };
 	assert_int_equal(rama_store_put(s, &m, NULL, &e), RAMA_EUSAGE);
 	commit(s);
 	rama_store_close(s);
@@ -215,11 +215,11 @@ static void batches_are_asked_for(void **state)
 static uint64_t put_wild_block(struct rama_store *s, unsigned process, int64_t end, int64_t dur,
 			       int64_t bytes)
 {
-	static struct rama_block b;
+	static struct rama_wire_block b;
 	static unsigned char packed[sizeof(b)];
-	struct rama_block_packer packer = { 0 };
+	struct rama_wire_block_packer packer = { 0 };
 	struct rama_err e = { 0 };
-	struct rama_message m = { .kind = RAMA_MSG_BLOCK };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_BLOCK };
 	uint64_t stored = 0;
 	int64_t n;
 
@@ -228,13 +228,13 @@ static uint64_t put_wild_block(struct rama_store *s, unsigned process, int64_t e
 	b.segment = key_of(process);
 	b.n = 3;
 	b.n_whats = 1;
-	b.what[0] = (struct rama_what){ "POSIX", "read", "read" };
+	b.what[0] = (struct rama_wire_what){ "POSIX", "read", "read" };
 	for (unsigned i = 0; i < 3; i++)
 		b.event[i] = (struct rama_wire_event){ .end = i == 1 ? 0 : end,
 						       .dur = dur,
 						       .bytes = bytes };
-	n = rama_block_pack(&packer, &b, packed, sizeof(packed), &e);
-	rama_block_packer_fini(&packer);
+	n = rama_wire_block_pack(&packer, &b, packed, sizeof(packed), &e);
+	rama_wire_block_packer_fini(&packer);
 	if (n < 0)
 		return 0; /* it does not get this far */
 	m.block.bytes = packed;
@@ -250,15 +250,15 @@ static void wild_numbers(void **state)
 		INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1, INT64_MAX
 	};
 	struct rama_store *s = fresh();
-	struct rama_message m;
+	struct rama_wire_message m;
 	uint64_t n = 0, stored = 0;
 	unsigned process = 1;
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(wild); i++) {
 		int64_t v = wild[i];
-		struct rama_msg_gain gain = { "POSIX", v, v, v, v, v, v, v, v };
-		struct rama_msg_figure f = { "load", (double)v };
+		struct rama_wire_msg_gain gain = { "POSIX", v, v, v, v, v, v, v, v };
+		struct rama_wire_msg_figure f = { "load", (double)v };
 
 		begin(s);
 		for (unsigned k = 0; k < 3; k++) {
@@ -267,9 +267,9 @@ static void wild_numbers(void **state)
 			m.process.nprocs = m.process.pid = m.process.jobid = m.process.uid = v;
 			m.process.start = v;
 			m.process.end = wild[(i + k) % LENGTH(wild)];
-			m.process.state = RAMA_STATE_ENDED;
+			m.process.state = RAMA_WIRE_STATE_ENDED;
 			put(s, &m);
-			m = (struct rama_message){ .kind = RAMA_MSG_ACTIVITY,
+			m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_ACTIVITY,
 						   .activity = { .job = "7/wild",
 								 .rank = 0,
 								 .width = v,
@@ -278,11 +278,11 @@ static void wild_numbers(void **state)
 			m.activity.t = k == 0 ? v : (int64_t)k;
 			m.activity.segment = key_of(process);
 			put(s, &m);
-			m = (struct rama_message){ .kind = RAMA_MSG_LOSS,
+			m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_LOSS,
 						   .loss = { "agent", (uint64_t)v + k, "7/wild", "",
 							     (uint64_t)v, (uint64_t)v } };
 			put(s, &m);
-			m = (struct rama_message){ .kind = RAMA_MSG_SAMPLE,
+			m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_SAMPLE,
 						   .sample = { "node", v, 1, &f } };
 			put(s, &m);
 			stored += put_wild_block(s, process++, v, wild[k],

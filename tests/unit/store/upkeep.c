@@ -22,18 +22,18 @@ static void execute(const char *sql)
 
 static void name_files(struct rama_store *s, const char *job)
 {
-	struct rama_msg_name name[7];
+	struct rama_wire_msg_name name[7];
 
 	for (unsigned i = 0; i < 7; i++)
-		name[i] = (struct rama_msg_name){ 0xf000000000000000u + i, "/data/file", 10 };
-	put(s, &(struct rama_message){ .kind = RAMA_MSG_NAMES, .names = { job, 7, name } });
+		name[i] = (struct rama_wire_msg_name){ 0xf000000000000000u + i, "/data/file", 10 };
+	put(s, &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_NAMES, .names = { job, 7, name } });
 }
 
 /* Jobs 0..n-1 of two processes; job i ended i hours after T0, the last one runs. */
 static void fill(struct rama_store *s, unsigned n)
 {
-	struct rama_msg_gain gain = { "POSIX", 10, 20, 3, 1000, 2000, 100, 200, 30 };
-	struct rama_msg_figure f = { "load", 3 };
+	struct rama_wire_msg_gain gain = { "POSIX", 10, 20, 3, 1000, 2000, 100, 200, 30 };
+	struct rama_wire_msg_figure f = { "load", 3 };
 
 	for (unsigned i = 0; i < n; i++) {
 		char key[16];
@@ -41,17 +41,17 @@ static void fill(struct rama_store *s, unsigned n)
 		snprintf(key, sizeof(key), "7/job%u", i);
 		begin(s);
 		for (unsigned p = 10 * i; p < 10 * i + 2; p++) {
-			struct rama_message m = block_of(key, p, 0, 0, EACH);
+			struct rama_wire_message m = block_of(key, p, 0, 0, EACH);
 
 			put(s, &m);
 			m = process_of(key, p, 1, p % 10);
 			m.process.made = EACH + (p % 10 == 1 ? 50 : 0);
 			if (i + 1 < n) {
 				m.process.end = T0 + (int64_t)i * HOUR;
-				m.process.state = RAMA_STATE_ENDED;
+				m.process.state = RAMA_WIRE_STATE_ENDED;
 			}
 			put(s, &m);
-			m = (struct rama_message){ .kind = RAMA_MSG_ACTIVITY,
+			m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_ACTIVITY,
 						   .activity = { .job = key,
 								 .t = T0,
 								 .width = 1,
@@ -60,10 +60,10 @@ static void fill(struct rama_store *s, unsigned n)
 			m.activity.segment = key_of(p);
 			put(s, &m);
 		}
-		put(s, &(struct rama_message){ .kind = RAMA_MSG_LOSS,
+		put(s, &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_LOSS,
 					       .loss = { "agent", i, key, "full", 50, 1 } });
 		put(s,
-		    &(struct rama_message){ .kind = RAMA_MSG_SAMPLE,
+		    &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_SAMPLE,
 					    .sample = { "node1", T0 + (int64_t)i * HOUR, 1, &f } });
 		name_files(s, key);
 		commit(s);
@@ -182,7 +182,7 @@ static char *content_of(const char *path)
 static void archived(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m;
+	struct rama_wire_message m;
 	struct rama_err e = { 0 };
 	int64_t jobs;
 	char *before, *after;
@@ -218,7 +218,7 @@ static void archived(void **state)
 	m = process_of("7/job0", 0, 2, 0);
 	m.process.made = EACH + 10;
 	m.process.end = T0;
-	m.process.state = RAMA_STATE_ENDED;
+	m.process.state = RAMA_WIRE_STATE_ENDED;
 	put_one(s, &m);
 	m = block_of("7/job0", 0, 0, EACH - 100, 110);
 	assert_int_equal(put_one(s, &m), 110);

@@ -53,7 +53,7 @@ static struct rama_store *filled(void)
 		for (unsigned p = 0; p < PROCESSES; p++) {
 			unsigned process = j * 10 + p;
 			char key[16];
-			struct rama_message m;
+			struct rama_wire_message m;
 
 			snprintf(key, sizeof(key), "7/job%u", j);
 			m = process_of(key, process, 1, p == 3 ? -1 : (int64_t)(PROCESSES - p));
@@ -218,11 +218,11 @@ static void wrong_questions(void **state)
 static uint64_t put_events(struct rama_store *s, unsigned process, unsigned lane, uint64_t first,
 			   const int64_t *end, uint32_t n)
 {
-	static struct rama_block b;
-	static struct rama_block_packer packer;
+	static struct rama_wire_block b;
+	static struct rama_wire_block_packer packer;
 	static unsigned char bytes[sizeof(b)];
 	struct rama_err e = { 0 };
-	struct rama_message m = { .kind = RAMA_MSG_BLOCK };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_BLOCK };
 	int64_t len;
 
 	memset(&b, 0, sizeof(b));
@@ -233,10 +233,10 @@ static uint64_t put_events(struct rama_store *s, unsigned process, unsigned lane
 	b.first = first;
 	b.n = n;
 	b.n_whats = 1;
-	b.what[0] = (struct rama_what){ "POSIX", "read", "read" };
+	b.what[0] = (struct rama_wire_what){ "POSIX", "read", "read" };
 	for (uint32_t i = 0; i < n; i++)
 		b.event[i] = (struct rama_wire_event){ .end = end[i], .dur = 1, .record = 1 };
-	len = rama_block_pack(&packer, &b, bytes, sizeof(bytes), &e);
+	len = rama_wire_block_pack(&packer, &b, bytes, sizeof(bytes), &e);
 	assert_true(len > 0);
 	m.block.bytes = bytes;
 	m.block.len = (size_t)len;
@@ -435,8 +435,8 @@ static void table_of_events(void **state)
 static void columns_of_events(void **state)
 {
 	struct rama_wire_event t = truth(11, 1, 400);
-	struct rama_msg_name name = { t.record, "/data/a \"file\"\nof two lines", 27 };
-	struct rama_message m = { .kind = RAMA_MSG_NAMES, .names = { "7/job1", 1, &name } };
+	struct rama_wire_msg_name name = { t.record, "/data/a \"file\"\nof two lines", 27 };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES, .names = { "7/job1", 1, &name } };
 	struct rama_store *s;
 	char want[500];
 

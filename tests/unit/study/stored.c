@@ -11,7 +11,7 @@
 static void without_a_log(void **state)
 {
 	struct rama_store *s = fresh();
-	struct rama_message m = block_of("7/run-1", 1, 0, 0, 100);
+	struct rama_wire_message m = block_of("7/run-1", 1, 0, 0, 100);
 	struct rama_study_stored x;
 	struct rama_study_paths p = { 0 };
 	struct rama_err e = { 0 };

@@ -7,8 +7,8 @@
 #include "wire/block.h"
 #include "wire/columns.h"
 
-static struct rama_block in, out;
-static struct rama_block_packer packer;
+static struct rama_wire_block in, out;
+static struct rama_wire_block_packer packer;
 static unsigned char bytes[1 << 20];
 static const char hex[] = "0123456789abcdef";
 
@@ -65,10 +65,10 @@ static void assert_same_head(void)
 static size_t pack(void)
 {
 	struct rama_err e = { 0 };
-	int64_t n = rama_block_pack(&packer, &in, bytes, rama_block_room(&in), &e);
+	int64_t n = rama_wire_block_pack(&packer, &in, bytes, rama_wire_block_room(&in), &e);
 
 	assert_string_equal(e.text, "");
-	assert_true(n > 0 && (size_t)n <= rama_block_room(&in));
+	assert_true(n > 0 && (size_t)n <= rama_wire_block_room(&in));
 	return (size_t)n;
 }
 
@@ -84,7 +84,7 @@ static size_t there_and_back(void)
 	}
 	assert_true(in.t0 == t0 && in.t1 == t1);
 	memset(&out, 0x55, sizeof(out));
-	assert_int_equal(rama_block_unpack(&packer, &out, bytes, n, &e), 0);
+	assert_int_equal(rama_wire_block_unpack(&packer, &out, bytes, n, &e), 0);
 	assert_same_head();
 	assert_int_equal(in.n_whats, out.n_whats);
 	for (uint32_t i = 0; i < in.n_whats; i++) {
@@ -96,7 +96,7 @@ static size_t there_and_back(void)
 		if (!same_event(&in.event[i], &out.event[i]))
 			fail_msg("event %u of %u differs", i, in.n);
 	memset(&out, 0x55, sizeof(out));
-	assert_int_equal(rama_block_head(&out, bytes, n, &e), 0);
+	assert_int_equal(rama_wire_block_head(&out, bytes, n, &e), 0);
 	assert_same_head();
 	return n;
 }
@@ -122,7 +122,7 @@ static void small_writes_are_small(void **st)
 	size_t n;
 
 	(void)st;
-	begin(RAMA_BLOCK_EVENTS, 3);
+	begin(RAMA_WIRE_BLOCK_EVENTS, 3);
 	run_of_writes(in.n, &r);
 	n = there_and_back();
 	/* 9 bits of a duration and 5 of a gap are noise that nothing makes smaller */
@@ -133,7 +133,7 @@ static void small_writes_are_small(void **st)
 static void what_does_not_change_costs_nothing(void **st)
 {
 	(void)st;
-	begin(RAMA_BLOCK_EVENTS, 1);
+	begin(RAMA_WIRE_BLOCK_EVENTS, 1);
 	for (uint32_t i = 0; i < in.n; i++)
 		in.event[i] = (struct rama_wire_event){ .end = 1000 + 7 * (int64_t)i,
 							.dur = 5,
@@ -223,7 +223,7 @@ static void random_blocks(void **st)
 
 	(void)st;
 	for (unsigned k = 0; k < 400; k++) {
-		uint32_t n = k % 50 == 0 ? RAMA_BLOCK_EVENTS : 1 + (uint32_t)rng_below(&r, 300);
+		uint32_t n = k % 50 == 0 ? RAMA_WIRE_BLOCK_EVENTS : 1 + (uint32_t)rng_below(&r, 300);
 
 		random_events(n, 1 + (uint32_t)rng_below(&r, k % 2 == 0 ? 256 : 4), &r);
 		there_and_back();
@@ -236,7 +236,7 @@ static void the_worst_block_fits(void **st)
 	struct rng r = { 9 };
 
 	(void)st;
-	begin(RAMA_BLOCK_EVENTS, RAMA_BLOCK_WHATS);
+	begin(RAMA_WIRE_BLOCK_EVENTS, RAMA_WIRE_BLOCK_WHATS);
 	memset(in.job, 'j', sizeof(in.job) - 1);
 	for (uint32_t i = 0; i < in.n_whats; i++) {
 		memset(in.what[i].layer, 'l', 15);
@@ -261,7 +261,7 @@ static void the_worst_block_fits(void **st)
 static void records_that_collide(void **st)
 {
 	(void)st;
-	begin(RAMA_BLOCK_EVENTS, 1);
+	begin(RAMA_WIRE_BLOCK_EVENTS, 1);
 	for (uint32_t i = 0; i < in.n; i++)
 		in.event[i] = (struct rama_wire_event){
 			.end = i, .record = (uint64_t)(i % 4096) << 52, .off = -1, .bytes = -1
@@ -279,13 +279,13 @@ static void refuses_what_is_not_a_block(void **st)
 		begin(2, 2);                                                              \
 		memset(in.event, 0, 2 * sizeof(in.event[0]));                             \
 		change;                                                                   \
-		assert_int_equal(rama_block_pack(&packer, &in, bytes, sizeof(bytes), &e), \
+		assert_int_equal(rama_wire_block_pack(&packer, &in, bytes, sizeof(bytes), &e), \
 				 RAMA_EUSAGE);                                            \
 	} while (0)
 	REFUSED(in.n = 0);
-	REFUSED(in.n = RAMA_BLOCK_EVENTS + 1);
+	REFUSED(in.n = RAMA_WIRE_BLOCK_EVENTS + 1);
 	REFUSED(in.n_whats = 0);
-	REFUSED(in.n_whats = RAMA_BLOCK_WHATS + 1);
+	REFUSED(in.n_whats = RAMA_WIRE_BLOCK_WHATS + 1);
 	REFUSED(in.event[1].what = 2);
 	REFUSED(in.rank = -2);
 	REFUSED(in.first = UINT64_MAX);
@@ -297,7 +297,7 @@ static void refuses_what_is_not_a_block(void **st)
 #undef REFUSED
 	begin(2, 2);
 	memset(in.event, 0, 2 * sizeof(in.event[0]));
-	assert_int_equal(rama_block_pack(&packer, &in, bytes, 20, &e), RAMA_EUSAGE);
+	assert_int_equal(rama_wire_block_pack(&packer, &in, bytes, 20, &e), RAMA_EUSAGE);
 }
 
 /* a copy of exactly n bytes, so that a reader beyond them is seen by sanitizers */
@@ -310,7 +310,7 @@ static int unpack_copy(const unsigned char *from, size_t n)
 	assert_non_null(copy);
 	if (n > 0)
 		memcpy(copy, from, n);
-	rc = rama_block_unpack(&packer, &out, copy, n, &e);
+	rc = rama_wire_block_unpack(&packer, &out, copy, n, &e);
 	assert_true(rc == 0 || (e.text[0] != '\0' && e.code == rc));
 	free(copy);
 	return rc;
@@ -327,7 +327,7 @@ static void every_cut_is_seen(void **st)
 	n = pack();
 	for (size_t k = 0; k < n; k++) {
 		assert_int_equal(unpack_copy(bytes, k), RAMA_ETRUNC);
-		assert_true(rama_block_head(&out, bytes, k, &e) < 0);
+		assert_true(rama_wire_block_head(&out, bytes, k, &e) < 0);
 	}
 	bytes[n] = 0;
 	assert_int_equal(unpack_copy(bytes, n + 1), RAMA_ECORRUPT);
@@ -361,10 +361,10 @@ static void every_damaged_byte_is_seen(void **st)
  * can be packed again and says the same. */
 static void resign(size_t n)
 {
-	size_t head = RAMA_BLOCK_FIXED + rama_load_le(bytes + 10, 2);
+	size_t head = RAMA_WIRE_BLOCK_FIXED + rama_wire_load_le(bytes + 10, 2);
 
-	rama_store_le(bytes + 12, libdeflate_crc32(0, bytes + head, n - head), 4);
-	rama_store_le(bytes + 4, libdeflate_crc32(0, bytes + 8, head - 8), 4);
+	rama_wire_store_le(bytes + 12, libdeflate_crc32(0, bytes + head, n - head), 4);
+	rama_wire_store_le(bytes + 4, libdeflate_crc32(0, bytes + 8, head - 8), 4);
 }
 
 static void signed_damage_is_harmless(void **st)
@@ -405,8 +405,8 @@ static void other_versions_are_told(void **st)
 	begin(1, 1);
 	memset(in.event, 0, sizeof(in.event[0]));
 	n = pack();
-	bytes[8] = RAMA_BLOCK_VERSION + 1;
-	assert_int_equal(rama_block_unpack(&packer, &out, bytes, n, &e), RAMA_EVERSION);
+	bytes[8] = RAMA_WIRE_BLOCK_VERSION + 1;
+	assert_int_equal(rama_wire_block_unpack(&packer, &out, bytes, n, &e), RAMA_EVERSION);
 	assert_non_null(strstr(e.text, "version 2"));
 }
 
@@ -451,7 +451,7 @@ static void the_format_is_the_documented_one(void **st)
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = (unsigned char)(strchr(hex, written_by_another[2 * i]) - hex) << 4 |
 			   (unsigned char)(strchr(hex, written_by_another[2 * i + 1]) - hex);
-	if (rama_block_unpack(&packer, &out, bytes, n, &e) < 0)
+	if (rama_wire_block_unpack(&packer, &out, bytes, n, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_string_equal(out.job, "1000/run-17");
 	assert_true(out.rank == 3 && out.lane == 2 && out.tid == 4711 && out.first == 1000 &&
@@ -474,13 +474,13 @@ static void looking_at_the_head_only(void **st)
 	begin(17, 1);
 	memset(in.event, 0, 17 * sizeof(in.event[0]));
 	n = pack();
-	assert_int_equal(rama_block_peek(bytes, n, job, &events, NULL), 0);
+	assert_int_equal(rama_wire_block_peek(bytes, n, job, &events, NULL), 0);
 	assert_string_equal(job, "1000/run-17");
 	assert_int_equal(events, 17);
-	assert_int_equal(rama_block_peek(bytes, n, NULL, NULL, NULL), 0);
+	assert_int_equal(rama_wire_block_peek(bytes, n, NULL, NULL, NULL), 0);
 	bytes[30] ^= 1;
-	assert_int_equal(rama_block_peek(bytes, n, job, &events, NULL), RAMA_ECORRUPT);
-	rama_block_packer_fini(&packer);
+	assert_int_equal(rama_wire_block_peek(bytes, n, job, &events, NULL), RAMA_ECORRUPT);
+	rama_wire_block_packer_fini(&packer);
 	assert_null(packer.buf);
 }
 

@@ -8,65 +8,65 @@
 #include "wire/message.h"
 #include "wire/message_head.h"
 
-static struct rama_bytes buf, again;
+static struct rama_wire_bytes buf, again;
 
-static void encode(const struct rama_message *m, struct rama_bytes *to)
+static void encode(const struct rama_wire_message *m, struct rama_wire_bytes *to)
 {
 	struct rama_err e = { 0 };
 
 	to->n = 0;
-	if (rama_message_encode(m, to, &e) < 0)
+	if (rama_wire_message_encode(m, to, &e) < 0)
 		fail_msg("%s", e.text);
 }
 
 /* what was decoded, encoded again, is the same bytes */
-static void there_and_back(const struct rama_message *m)
+static void there_and_back(const struct rama_wire_message *m)
 {
 	struct rama_arena a = { 0 };
-	struct rama_message got;
+	struct rama_wire_message got;
 	struct rama_err e = { 0 };
 	char job[RAMA_WIRE_JOB];
 
 	encode(m, &buf);
-	if (rama_message_decode(&got, buf.b, buf.n, &a, &e) < 0)
+	if (rama_wire_message_decode(&got, buf.b, buf.n, &a, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(got.kind, m->kind);
 	encode(&got, &again);
 	assert_int_equal(again.n, buf.n);
 	assert_memory_equal(again.b, buf.b, buf.n);
-	if (m->kind != RAMA_MSG_BLOCK) {
-		assert_int_equal(rama_message_job(&got, job), 0);
-		assert_string_equal(job, m->kind == RAMA_MSG_SAMPLE ? "" : "1000/run-17");
-		assert_int_equal(rama_message_events(&got), 0);
+	if (m->kind != RAMA_WIRE_MSG_BLOCK) {
+		assert_int_equal(rama_wire_message_job(&got, job), 0);
+		assert_string_equal(job, m->kind == RAMA_WIRE_MSG_SAMPLE ? "" : "1000/run-17");
+		assert_int_equal(rama_wire_message_events(&got), 0);
 	}
 	rama_arena_fini(&a);
 }
 
 #define LONG_PATH 1213
 static char path[LONG_PATH + 1];
-static struct rama_msg_name names[] = {
+static struct rama_wire_msg_name names[] = {
 	{ 1, "/a", 2 },
 	{ UINT64_MAX, "", 0 },
 	{ 0, "quote \" newline \n back\\slash \xc3\xa4 \xff\xfe", 0 },
 	{ 7, path, LONG_PATH },
 };
-static struct rama_msg_gain gains[2] = { { "POSIX", 1, 2, 3, 4, 5, 6, 7, 8 },
+static struct rama_wire_msg_gain gains[2] = { { "POSIX", 1, 2, 3, 4, 5, 6, 7, 8 },
 					 { "fifteen-letters", INT64_MAX, INT64_MIN, -1, 0, 1, 2, 3,
 					   4 } };
-static struct rama_msg_figure figures[3] = { { "cpu.user", 0.25 },
+static struct rama_wire_msg_figure figures[3] = { { "cpu.user", 0.25 },
 					     { "disk.sda.read_bytes", -1e308 },
 					     { "load", 0 } };
 
-static struct rama_message message(enum rama_message_kind kind)
+static struct rama_wire_message message(enum rama_wire_message_kind kind)
 {
 	static const unsigned char log[] = { 0, 1, 2, 3, 0xff };
-	struct rama_message m = { .kind = kind };
+	struct rama_wire_message m = { .kind = kind };
 
 	memset(path, 'p', LONG_PATH);
 	names[2].len = (uint32_t)strlen(names[2].path);
 	switch (kind) {
-	case RAMA_MSG_PROCESS:
-		m.process = (struct rama_msg_process){ .segment = { "0123456789abcdef" },
+	case RAMA_WIRE_MSG_PROCESS:
+		m.process = (struct rama_wire_msg_process){ .segment = { "0123456789abcdef" },
 						       .version = 3,
 						       .job = "1000/run-17",
 						       .user = "anna",
@@ -82,21 +82,21 @@ static struct rama_message message(enum rama_message_kind kind)
 						       .start = INT64_MIN,
 						       .end = INT64_MAX,
 						       .seen_at = 1,
-						       .state = RAMA_STATE_KILLED,
+						       .state = RAMA_WIRE_STATE_KILLED,
 						       .made = UINT64_MAX,
 						       .dropped = 1,
 						       .missed = 2,
 						       .lanes = UINT32_MAX };
 		break;
-	case RAMA_MSG_NAMES:
-		m.names = (struct rama_msg_names){ "1000/run-17", LENGTH(names), names };
+	case RAMA_WIRE_MSG_NAMES:
+		m.names = (struct rama_wire_msg_names){ "1000/run-17", LENGTH(names), names };
 		break;
-	case RAMA_MSG_BLOCK:
+	case RAMA_WIRE_MSG_BLOCK:
 		m.block.bytes = log;
 		m.block.len = sizeof(log);
 		break;
-	case RAMA_MSG_ACTIVITY:
-		m.activity = (struct rama_msg_activity){ { "fedcba9876543210" },
+	case RAMA_WIRE_MSG_ACTIVITY:
+		m.activity = (struct rama_wire_msg_activity){ { "fedcba9876543210" },
 							 "1000/run-17",
 							 12,
 							 1700000000000000000,
@@ -104,8 +104,8 @@ static struct rama_message message(enum rama_message_kind kind)
 							 2,
 							 gains };
 		break;
-	case RAMA_MSG_COUNTERS:
-		m.counters = (struct rama_msg_counters){ { "fedcba9876543210" },
+	case RAMA_WIRE_MSG_COUNTERS:
+		m.counters = (struct rama_wire_msg_counters){ { "fedcba9876543210" },
 							 UINT64_MAX,
 							 "1000/run-17",
 							 -1,
@@ -114,14 +114,14 @@ static struct rama_message message(enum rama_message_kind kind)
 							 2,
 							 gains };
 		break;
-	case RAMA_MSG_SAMPLE:
-		m.sample = (struct rama_msg_sample){ "node01", 1700000000000000000, 3, figures };
+	case RAMA_WIRE_MSG_SAMPLE:
+		m.sample = (struct rama_wire_msg_sample){ "node01", 1700000000000000000, 3, figures };
 		break;
-	case RAMA_MSG_LOG:
-		m.log = (struct rama_msg_log){ "1000/run-17", "x.darshan", log, sizeof(log) };
+	case RAMA_WIRE_MSG_LOG:
+		m.log = (struct rama_wire_msg_log){ "1000/run-17", "x.darshan", log, sizeof(log) };
 		break;
 	default:
-		m.loss = (struct rama_msg_loss){ "node01-7",	      9,   "1000/run-17",
+		m.loss = (struct rama_wire_msg_loss){ "node01-7",	      9,   "1000/run-17",
 						 "the spool is full", 100, 3 };
 	}
 	return m;
@@ -130,25 +130,25 @@ static struct rama_message message(enum rama_message_kind kind)
 static void all_kinds(void **st)
 {
 	(void)st;
-	for (int kind = RAMA_MSG_PROCESS; kind < RAMA_MSG_KINDS; kind++) {
-		struct rama_message m = message(kind);
+	for (int kind = RAMA_WIRE_MSG_PROCESS; kind < RAMA_WIRE_MSG_KINDS; kind++) {
+		struct rama_wire_message m = message(kind);
 
 		there_and_back(&m);
-		assert_string_not_equal(rama_message_name(kind), "?");
+		assert_string_not_equal(rama_wire_message_name(kind), "?");
 	}
-	assert_string_equal(rama_message_name(0), "?");
-	assert_string_equal(rama_message_name(RAMA_MSG_KINDS), "?");
+	assert_string_equal(rama_wire_message_name(0), "?");
+	assert_string_equal(rama_wire_message_name(RAMA_WIRE_MSG_KINDS), "?");
 }
 
 /* the same bytes could come from fields that were mixed up twice: look at them */
 static void fields_keep_their_places(void **st)
 {
-	struct rama_message m = message(RAMA_MSG_PROCESS), got;
+	struct rama_wire_message m = message(RAMA_WIRE_MSG_PROCESS), got;
 	struct rama_arena a = { 0 };
 
 	(void)st;
 	encode(&m, &buf);
-	assert_int_equal(rama_message_decode(&got, buf.b, buf.n, &a, NULL), 0);
+	assert_int_equal(rama_wire_message_decode(&got, buf.b, buf.n, &a, NULL), 0);
 	assert_memory_equal(got.process.segment.b, "0123456789abcdef", 16);
 	assert_string_equal(got.process.user, "anna");
 	assert_string_equal(got.process.host, "node01");
@@ -163,18 +163,18 @@ static void fields_keep_their_places(void **st)
 		    got.process.missed == 2);
 	assert_true(got.process.version == 3 && got.process.rank == -1 &&
 		    got.process.lanes == UINT32_MAX);
-	m = message(RAMA_MSG_NAMES);
+	m = message(RAMA_WIRE_MSG_NAMES);
 	encode(&m, &buf);
-	assert_int_equal(rama_message_decode(&got, buf.b, buf.n, &a, NULL), 0);
+	assert_int_equal(rama_wire_message_decode(&got, buf.b, buf.n, &a, NULL), 0);
 	assert_int_equal(got.names.n, LENGTH(names));
 	for (uint32_t i = 0; i < got.names.n; i++) {
 		assert_true(got.names.name[i].record == names[i].record);
 		assert_int_equal(got.names.name[i].len, names[i].len);
 		assert_string_equal(got.names.name[i].path, names[i].path);
 	}
-	m = message(RAMA_MSG_LOG);
+	m = message(RAMA_WIRE_MSG_LOG);
 	encode(&m, &buf);
-	assert_int_equal(rama_message_decode(&got, buf.b, buf.n, &a, NULL), 0);
+	assert_int_equal(rama_wire_message_decode(&got, buf.b, buf.n, &a, NULL), 0);
 	assert_int_equal(got.log.len, 5);
 	assert_memory_equal(got.log.bytes, m.log.bytes, 5);
 	rama_arena_fini(&a);
@@ -182,17 +182,17 @@ static void fields_keep_their_places(void **st)
 
 static void appends(void **st)
 {
-	struct rama_message m = message(RAMA_MSG_LOSS);
+	struct rama_wire_message m = message(RAMA_WIRE_MSG_LOSS);
 	size_t one;
 
 	(void)st;
 	encode(&m, &buf);
 	one = buf.n;
-	assert_int_equal(rama_message_encode(&m, &buf, NULL), 0);
+	assert_int_equal(rama_wire_message_encode(&m, &buf, NULL), 0);
 	assert_int_equal(buf.n, 2 * one);
 	assert_memory_equal(buf.b, buf.b + one, one);
 	m.loss.job = "no blanks please";
-	assert_int_equal(rama_message_encode(&m, &buf, NULL), RAMA_EUSAGE);
+	assert_int_equal(rama_wire_message_encode(&m, &buf, NULL), RAMA_EUSAGE);
 	assert_int_equal(buf.n, 2 * one);
 }
 
@@ -200,13 +200,13 @@ static int decode_copy(const unsigned char *from, size_t n)
 {
 	unsigned char *copy = malloc(n + (n == 0));
 	struct rama_arena a = { 0 };
-	struct rama_message m;
+	struct rama_wire_message m;
 	struct rama_err e = { 0 };
 	int rc;
 
 	assert_non_null(copy);
 	memcpy(copy, from, n);
-	rc = rama_message_decode(&m, copy, n, &a, &e);
+	rc = rama_wire_message_decode(&m, copy, n, &a, &e);
 	assert_true(rc == 0 || e.text[0] != '\0');
 	if (rc == 0)
 		encode(&m, &again); /* what is accepted can be sent on */
@@ -217,15 +217,15 @@ static int decode_copy(const unsigned char *from, size_t n)
 
 static void resign(size_t n)
 {
-	rama_store_le(buf.b + RAMA_MSG_AT_SUM,
-		      libdeflate_crc32(0, buf.b + RAMA_MSG_AT_VERSION, n - RAMA_MSG_AT_VERSION), 4);
+	rama_wire_store_le(buf.b + RAMA_WIRE_MSG_AT_SUM,
+		      libdeflate_crc32(0, buf.b + RAMA_WIRE_MSG_AT_VERSION, n - RAMA_WIRE_MSG_AT_VERSION), 4);
 }
 
 static void damage_is_seen(void **st)
 {
 	(void)st;
-	for (int kind = RAMA_MSG_PROCESS; kind < RAMA_MSG_KINDS; kind++) {
-		struct rama_message m = message(kind);
+	for (int kind = RAMA_WIRE_MSG_PROCESS; kind < RAMA_WIRE_MSG_KINDS; kind++) {
+		struct rama_wire_message m = message(kind);
 
 		encode(&m, &buf);
 		for (size_t k = 0; k < buf.n; k++) {
@@ -246,15 +246,15 @@ static void signed_damage_is_harmless(void **st)
 
 	(void)st;
 	for (unsigned k = 0; k < 30000; k++) {
-		struct rama_message m =
-			message((enum rama_message_kind)(1 + k % (RAMA_MSG_KINDS - 1)));
+		struct rama_wire_message m =
+			message((enum rama_wire_message_kind)(1 + k % (RAMA_WIRE_MSG_KINDS - 1)));
 		size_t n;
 
 		encode(&m, &buf);
-		n = rng_below(&r, 4) == 0 ? RAMA_MSG_HEAD + rng_below(&r, buf.n - RAMA_MSG_HEAD)
+		n = rng_below(&r, 4) == 0 ? RAMA_WIRE_MSG_HEAD + rng_below(&r, buf.n - RAMA_WIRE_MSG_HEAD)
 					  : buf.n;
-		for (uint64_t many = 1 + rng_below(&r, 3); many > 0 && n > RAMA_MSG_HEAD; many--)
-			buf.b[RAMA_MSG_HEAD + rng_below(&r, n - RAMA_MSG_HEAD)] =
+		for (uint64_t many = 1 + rng_below(&r, 3); many > 0 && n > RAMA_WIRE_MSG_HEAD; many--)
+			buf.b[RAMA_WIRE_MSG_HEAD + rng_below(&r, n - RAMA_WIRE_MSG_HEAD)] =
 				(unsigned char)rng_u64(&r);
 		resign(n);
 		decode_copy(buf.b, n);
@@ -268,13 +268,13 @@ static void counts_are_not_believed(void **st)
 		1, 'j', 0x80, 0x80, 4, 1, 0
 	}; /* job "j", 65536 names, one of them there */
 	struct rama_arena a = { 0 };
-	struct rama_message m = message(RAMA_MSG_NAMES);
+	struct rama_wire_message m = message(RAMA_WIRE_MSG_NAMES);
 
 	(void)st;
 	encode(&m, &buf);
-	memcpy(buf.b + RAMA_MSG_HEAD, body, sizeof(body));
-	resign(RAMA_MSG_HEAD + sizeof(body));
-	assert_int_equal(rama_message_decode(&m, buf.b, RAMA_MSG_HEAD + sizeof(body), &a, NULL),
+	memcpy(buf.b + RAMA_WIRE_MSG_HEAD, body, sizeof(body));
+	resign(RAMA_WIRE_MSG_HEAD + sizeof(body));
+	assert_int_equal(rama_wire_message_decode(&m, buf.b, RAMA_WIRE_MSG_HEAD + sizeof(body), &a, NULL),
 			 RAMA_ECORRUPT);
 	assert_true(a.total < 100);
 	rama_arena_fini(&a);
@@ -282,67 +282,67 @@ static void counts_are_not_believed(void **st)
 
 static void refused_when_written(void **st)
 {
-	static char long_text[RAMA_MSG_TEXT + 2];
-	struct rama_message m;
+	static char long_text[RAMA_WIRE_MSG_TEXT + 2];
+	struct rama_wire_message m;
 
 	(void)st;
-	memset(long_text, 'x', RAMA_MSG_TEXT + 1);
+	memset(long_text, 'x', RAMA_WIRE_MSG_TEXT + 1);
 #define REFUSED(of, change)                                                         \
 	do {                                                                        \
 		m = message(of);                                                    \
 		change;                                                             \
 		buf.n = 0;                                                          \
-		assert_int_equal(rama_message_encode(&m, &buf, NULL), RAMA_EUSAGE); \
+		assert_int_equal(rama_wire_message_encode(&m, &buf, NULL), RAMA_EUSAGE); \
 		assert_int_equal(buf.n, 0);                                         \
 	} while (0)
-	REFUSED(RAMA_MSG_PROCESS, m.process.state = 0);
-	REFUSED(RAMA_MSG_PROCESS, m.process.state = RAMA_STATE_KILLED + 1);
-	REFUSED(RAMA_MSG_PROCESS, m.process.rank = -2);
-	REFUSED(RAMA_MSG_PROCESS, m.process.user = NULL);
-	REFUSED(RAMA_MSG_PROCESS, m.process.job = "");
-	REFUSED(RAMA_MSG_PROCESS, m.process.command = long_text);
-	REFUSED(RAMA_MSG_PROCESS, m.process.host = long_text);
-	REFUSED(RAMA_MSG_SAMPLE, m.sample.host = long_text);
-	REFUSED(RAMA_MSG_LOSS, m.loss.agent = long_text);
-	REFUSED(RAMA_MSG_NAMES, m.names.n = RAMA_MSG_NAMES_MOST + 1);
-	REFUSED(RAMA_MSG_NAMES, m.names.job = "a b");
-	REFUSED(RAMA_MSG_ACTIVITY, m.activity.n = RAMA_MSG_GAINS + 1);
-	REFUSED(RAMA_MSG_ACTIVITY, m.activity.width = -1);
-	REFUSED(RAMA_MSG_COUNTERS, m.counters.n = RAMA_MSG_GAINS + 1);
-	REFUSED(RAMA_MSG_COUNTERS, m.counters.rank = -2);
-	REFUSED(RAMA_MSG_COUNTERS, m.counters.job = "");
-	REFUSED(RAMA_MSG_LOG, m.log.len = (size_t)RAMA_MESSAGE_MOST + 1);
+	REFUSED(RAMA_WIRE_MSG_PROCESS, m.process.state = 0);
+	REFUSED(RAMA_WIRE_MSG_PROCESS, m.process.state = RAMA_WIRE_STATE_KILLED + 1);
+	REFUSED(RAMA_WIRE_MSG_PROCESS, m.process.rank = -2);
+	REFUSED(RAMA_WIRE_MSG_PROCESS, m.process.user = NULL);
+	REFUSED(RAMA_WIRE_MSG_PROCESS, m.process.job = "");
+	REFUSED(RAMA_WIRE_MSG_PROCESS, m.process.command = long_text);
+	REFUSED(RAMA_WIRE_MSG_PROCESS, m.process.host = long_text);
+	REFUSED(RAMA_WIRE_MSG_SAMPLE, m.sample.host = long_text);
+	REFUSED(RAMA_WIRE_MSG_LOSS, m.loss.agent = long_text);
+	REFUSED(RAMA_WIRE_MSG_NAMES, m.names.n = RAMA_WIRE_MSG_NAMES_MOST + 1);
+	REFUSED(RAMA_WIRE_MSG_NAMES, m.names.job = "a b");
+	REFUSED(RAMA_WIRE_MSG_ACTIVITY, m.activity.n = RAMA_WIRE_MSG_GAINS + 1);
+	REFUSED(RAMA_WIRE_MSG_ACTIVITY, m.activity.width = -1);
+	REFUSED(RAMA_WIRE_MSG_COUNTERS, m.counters.n = RAMA_WIRE_MSG_GAINS + 1);
+	REFUSED(RAMA_WIRE_MSG_COUNTERS, m.counters.rank = -2);
+	REFUSED(RAMA_WIRE_MSG_COUNTERS, m.counters.job = "");
+	REFUSED(RAMA_WIRE_MSG_LOG, m.log.len = (size_t)RAMA_WIRE_MESSAGE_MOST + 1);
 	REFUSED(0, m.kind = 0);
-	REFUSED(0, m.kind = RAMA_MSG_KINDS);
+	REFUSED(0, m.kind = RAMA_WIRE_MSG_KINDS);
 #undef REFUSED
-	long_text[RAMA_MSG_TEXT] = '\0';
-	m = message(RAMA_MSG_PROCESS);
+	long_text[RAMA_WIRE_MSG_TEXT] = '\0';
+	m = message(RAMA_WIRE_MSG_PROCESS);
 	m.process.command = long_text;
 	there_and_back(&m);
-	m = message(RAMA_MSG_LOG);
-	m.log.len = RAMA_MESSAGE_MOST;
-	m.log.bytes = calloc(1, RAMA_MESSAGE_MOST);
+	m = message(RAMA_WIRE_MSG_LOG);
+	m.log.len = RAMA_WIRE_MESSAGE_MOST;
+	m.log.bytes = calloc(1, RAMA_WIRE_MESSAGE_MOST);
 	assert_non_null(m.log.bytes);
 	buf.n = 0;
-	assert_int_equal(rama_message_encode(&m, &buf, NULL), RAMA_ELIMIT);
+	assert_int_equal(rama_wire_message_encode(&m, &buf, NULL), RAMA_ELIMIT);
 	assert_int_equal(buf.n, 0);
 	free((void *)(uintptr_t)m.log.bytes);
 }
 
 static void other_versions_are_told(void **st)
 {
-	struct rama_message m = message(RAMA_MSG_LOSS);
+	struct rama_wire_message m = message(RAMA_WIRE_MSG_LOSS);
 	struct rama_arena a = { 0 };
 	struct rama_err e = { 0 };
 
 	(void)st;
 	encode(&m, &buf);
-	buf.b[RAMA_MSG_AT_VERSION] = 9;
-	assert_int_equal(rama_message_decode(&m, buf.b, buf.n, &a, &e), RAMA_EVERSION);
+	buf.b[RAMA_WIRE_MSG_AT_VERSION] = 9;
+	assert_int_equal(rama_wire_message_decode(&m, buf.b, buf.n, &a, &e), RAMA_EVERSION);
 	assert_non_null(strstr(e.text, "version 9"));
 	rama_arena_fini(&a);
-	rama_bytes_fini(&buf);
-	rama_bytes_fini(&again);
+	rama_wire_bytes_fini(&buf);
+	rama_wire_bytes_fini(&again);
 	assert_null(buf.b);
 }
 
