@@ -35,7 +35,7 @@ static void read_self(void)
 }
 
 /* returns the slots of its files, mapped */
-static struct rama_posix_file *make(const char *dir, unsigned n, unsigned files)
+static struct rama_core_posix_file *make(const char *dir, unsigned n, unsigned files)
 {
 	char path[512], name[64];
 	struct seg s;
@@ -80,7 +80,7 @@ static double look(struct rama_look *l)
 	return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
 }
 
-static void move(struct rama_posix_file **slot, unsigned n, unsigned files)
+static void move(struct rama_core_posix_file **slot, unsigned n, unsigned files)
 {
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < files; k++) {
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	unsigned files = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 10;
 	unsigned rounds = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 9;
 	struct rama_look_options o = { .uid = (uint32_t)geteuid(), .linger = 5, .n_dirs = 1 };
-	struct rama_posix_file **slot = calloc(n, sizeof(*slot));
+	struct rama_core_posix_file **slot = calloc(n, sizeof(*slot));
 	struct rama_look *l;
 	struct rama_err e = { 0 };
 	const char *dir = argc > 1 ? argv[1] : NULL;

@@ -68,7 +68,7 @@ static size_t file_name(char name[96], const struct scenario *sc, int64_t rank, 
 }
 
 /* a file that was written and read in pieces, as most are */
-static void fill(union rama_word *w, uint64_t id, int64_t rank, uint64_t *state)
+static void fill(union rama_core_word *w, uint64_t id, int64_t rank, uint64_t *state)
 {
 	int64_t n = 16 + (int64_t)below(state, 64);
 
@@ -105,8 +105,8 @@ static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int
 				.jobid = 1,
 				.exe = "bench" };
 	struct rama_log_sink sink = rama_shutdown_own_sink(o);
-	union rama_word w[RAMA_POSIX__WORDS];
-	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
+	union rama_core_word w[RAMA_POSIX__WORDS];
+	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
 	uint64_t state = 1 + (uint64_t)rank;
 	struct rama_log_writer to;
 	struct rama_err e;
@@ -118,13 +118,13 @@ static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int
 	for (unsigned i = 0; i < sc->files; i++) {
 		size_t n = file_name(name, sc, rank, i);
 
-		rama_log_writer_name(&to, rama_record_id(name, n), name, n);
+		rama_log_writer_name(&to, rama_core_record_id(name, n), name, n);
 	}
 	rama_log_writer_module(&to, RAMA_MOD_POSIX, mod->newest);
 	for (unsigned i = 0; i < sc->files; i++) {
 		size_t n = file_name(name, sc, rank, i);
 
-		fill(w, rama_record_id(name, n), rank, &state);
+		fill(w, rama_core_record_id(name, n), rank, &state);
 		rama_log_writer_record(&to, &r);
 	}
 	rama_log_writer_finish(&to, 0);
@@ -265,23 +265,23 @@ static void add_share(struct tree *t, const struct scenario *sc, unsigned level)
 static void add_reduce(struct tree *t, const struct scenario *sc)
 {
 	size_t words = RAMA_POSIX__WORDS;
-	union rama_word *w = calloc(2 * sc->files * words, sizeof(*w));
-	struct rama_plan plan;
-	struct rama_spread all = { 0 };
+	union rama_core_word *w = calloc(2 * sc->files * words, sizeof(*w));
+	struct rama_core_plan plan;
+	struct rama_core_spread all = { 0 };
 	uint64_t state = 7;
 	double begin;
 
 	if (w == NULL)
 		fail("out of memory");
-	rama_plan_init(&plan, rama_module_get(RAMA_MOD_POSIX));
+	rama_core_plan_init(&plan, rama_module_get(RAMA_MOD_POSIX));
 	for (unsigned i = 0; i < 2 * sc->files; i++) {
 		fill(w + i * words, i % sc->files, i, &state);
-		rama_reduce_prepare(&plan, w + i * words);
+		rama_core_reduce_prepare(&plan, w + i * words);
 	}
 	begin = world_now();
 	for (unsigned i = 0; i < sc->files; i++) {
-		all = rama_spread_merge(all, rama_spread_of(&plan, w + i * words, 1));
-		rama_reduce(&plan, w + i * words, w + (sc->files + i) * words);
+		all = rama_core_spread_merge(all, rama_core_spread_of(&plan, w + i * words, 1));
+		rama_core_reduce(&plan, w + i * words, w + (sc->files + i) * words);
 	}
 	t->work += world_now() - begin;
 	t->wire += set.latency + (double)sc->files * (double)(words * 8 + 40) / set.bandwidth;

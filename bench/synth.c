@@ -59,7 +59,7 @@ static uint64_t file_id(uint64_t n)
 {
 	char name[160];
 
-	return rama_record_id(name, file_name(name, sizeof(name), n));
+	return rama_core_record_id(name, file_name(name, sizeof(name), n));
 }
 
 static void write_any_job(struct synth *s, struct rama_log_job *job, uint64_t files)
@@ -76,7 +76,7 @@ static void write_any_job(struct synth *s, struct rama_log_job *job, uint64_t fi
 		char name[160];
 		size_t len = file_name(name, sizeof(name), n);
 
-		rama_log_writer_name(&s->writer, rama_record_id(name, len), name, len);
+		rama_log_writer_name(&s->writer, rama_core_record_id(name, len), name, len);
 	}
 }
 
@@ -94,7 +94,7 @@ static void write_job(struct synth *s, int64_t nprocs, uint64_t files)
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-static void fill_posix(struct synth *s, union rama_word *w)
+static void fill_posix(struct synth *s, union rama_core_word *w)
 {
 	uint64_t size = 4096u << below(s, 9), writes = 1 + below(s, 200), reads = below(s, 20);
 	double open = seconds(s, 500), write = seconds(s, 2), read = seconds(s, 0.5);
@@ -135,9 +135,9 @@ static void fill_posix(struct synth *s, union rama_word *w)
 
 static void write_posix(struct synth *s, int64_t nprocs, uint64_t files)
 {
-	union rama_word w[RAMA_POSIX__WORDS];
+	union rama_core_word w[RAMA_POSIX__WORDS];
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_POSIX);
-	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
+	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
 
 	rama_log_writer_module(&s->writer, mod->id, mod->released);
 	for (uint64_t n = 0; n < files; n++) {
@@ -153,7 +153,7 @@ static void write_posix(struct synth *s, int64_t nprocs, uint64_t files)
 
 static void write_accesses(struct synth *s, uint64_t n, double *now)
 {
-	union rama_word seg[1][RAMA_SEG_WORDS] = { 0 };
+	union rama_core_word seg[1][RAMA_SEG_WORDS] = { 0 };
 	uint64_t offset = 0;
 
 	for (uint64_t i = 0; i < n; i++) {
@@ -171,9 +171,9 @@ static void write_accesses(struct synth *s, uint64_t n, double *now)
 
 static void write_trace(struct synth *s, uint64_t segments)
 {
-	union rama_word w[RAMA_DXT__WORDS] = { 0 };
+	union rama_core_word w[RAMA_DXT__WORDS] = { 0 };
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_DXT_POSIX);
-	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
+	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
 	uint64_t records = TRACED_RANKS * TRACED_FILES;
 
 	write_job(s, TRACED_RANKS, records);

@@ -162,7 +162,7 @@ void fuzz_log_format(struct fuzz_log *l, uint8_t choice)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static uint64_t digest_record(uint64_t d, const struct rama_record *r)
+static uint64_t digest_record(uint64_t d, const struct rama_core_record *r)
 {
 	d = fuzz_digest(d, r->w, r->schema->words * sizeof(*r->w));
 	for (unsigned k = 0; k < 2; k++) {
@@ -176,9 +176,9 @@ static uint64_t digest_record(uint64_t d, const struct rama_record *r)
 
 static int walk_module(struct rama_log *log, unsigned id, uint64_t *digest)
 {
-	union rama_word seg[64][RAMA_SEG_WORDS];
+	union rama_core_word seg[64][RAMA_SEG_WORDS];
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	unsigned kind;
 	int n, rc = rama_log_cursor_open(&c, log, id);
 

@@ -82,10 +82,10 @@ static void append_annex(struct maker *m)
 
 static void copy_trace(struct rama_log *log, struct rama_log_writer *w)
 {
-	union rama_word seg[7][RAMA_SEG_WORDS];
+	union rama_core_word seg[7][RAMA_SEG_WORDS];
 	struct rama_log_short_trace cut;
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	unsigned kind;
 	int rc, n;
 
@@ -104,9 +104,9 @@ static void copy_trace(struct rama_log *log, struct rama_log_writer *w)
 /* thread ids of all segments */
 static uint64_t digest_of(struct rama_log *log)
 {
-	union rama_word seg[16][RAMA_SEG_WORDS];
+	union rama_core_word seg[16][RAMA_SEG_WORDS];
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	uint64_t d = 0;
 	unsigned kind;
 	int rc = rama_log_cursor_open(&c, log, RAMA_MOD_DXT_POSIX), n;

@@ -17,45 +17,45 @@
 
 static void add_up(struct rama_log *log, const struct rama_module *mod)
 {
-	union rama_word sum[MOST_WORDS];
-	struct rama_files files[RAMA_FILES_KINDS];
+	union rama_core_word sum[MOST_WORDS];
+	struct rama_core_files files[RAMA_CORE_FILES_KINDS];
 	struct rama_log_anon anon = { .key = { 1, 2 }, .log = log };
-	struct rama_perf perf;
-	struct rama_summary s;
-	struct rama_total t;
+	struct rama_core_perf perf;
+	struct rama_core_summary s;
+	struct rama_core_total t;
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc;
 
 	CHECK(mod->record->words <= MOST_WORDS);
-	rama_total_init(&t, mod, sum);
-	rama_summary_init(&s, mod);
+	rama_core_total_init(&t, mod, sum);
+	rama_core_summary_init(&s, mod);
 	rc = rama_log_cursor_open(&c, log, mod->id);
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 		if (mod->flags & RAMA_TOTALS) {
-			rama_total_add(&t, r);
-			CHECK(rama_summary_add(&s, r) == 0);
+			rama_core_total_add(&t, r);
+			CHECK(rama_core_summary_add(&s, r) == 0);
 		}
 		rama_log_anon_record(&anon, r);
 	}
 	rama_log_cursor_close(&c);
 	if (mod->flags & RAMA_TOTALS) {
-		rama_summary_files(&s, files);
-		rama_summary_perf(&s, &perf);
-		CHECK(files[RAMA_FILES_TOTAL].files ==
-		      files[RAMA_FILES_UNIQUE].files + files[RAMA_FILES_SHARED].files);
+		rama_core_summary_files(&s, files);
+		rama_core_summary_perf(&s, &perf);
+		CHECK(files[RAMA_CORE_FILES_TOTAL].files ==
+		      files[RAMA_CORE_FILES_UNIQUE].files + files[RAMA_CORE_FILES_SHARED].files);
 	}
-	rama_summary_fini(&s);
+	rama_core_summary_fini(&s);
 }
 
 /* ---- write and read back --------------------------------------------------------------------- */
 
 static void copy_records(struct rama_log *log, const struct rama_module *mod, struct rama_log_writer *w)
 {
-	union rama_word seg[100][RAMA_SEG_WORDS];
+	union rama_core_word seg[100][RAMA_SEG_WORDS];
 	struct rama_log_short_trace cut = { 0 };
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	unsigned kind;
 	int rc, n;
 
@@ -89,7 +89,7 @@ static void copy(struct rama_log *log, const struct rama_module *mod, uint8_t fl
 
 static void same_segments(struct rama_log_cursor *a, struct rama_log_cursor *b, bool threads)
 {
-	union rama_word x[1][RAMA_SEG_WORDS], y[1][RAMA_SEG_WORDS];
+	union rama_core_word x[1][RAMA_SEG_WORDS], y[1][RAMA_SEG_WORDS];
 	unsigned x_kind = 0, y_kind = 0;
 	int more;
 
@@ -102,7 +102,7 @@ static void same_segments(struct rama_log_cursor *a, struct rama_log_cursor *b, 
 	} while (more > 0);
 }
 
-static void same_record(const struct rama_record *a, const struct rama_record *b)
+static void same_record(const struct rama_core_record *a, const struct rama_core_record *b)
 {
 	const struct rama_schema *s = a->schema;
 
@@ -121,7 +121,7 @@ static void compare(struct rama_log *log, struct rama_log *own, const struct ram
 {
 	struct rama_log_short_trace cut = { 0 };
 	struct rama_log_cursor a, b;
-	struct rama_record *x, *y;
+	struct rama_core_record *x, *y;
 	int more;
 
 	if (mod->flags & RAMA_TRACE)

@@ -22,12 +22,12 @@ static void higher_layers(struct seg *s, uint32_t name)
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		slot[kinds[i]] = seg_slot_take(s, kinds[i]);
-	rama_mpiio_init((void *)slot[RAMA_SEG_KIND_MPIIO], 1);
-	rama_h5f_init((void *)slot[RAMA_SEG_KIND_H5F], 1);
-	rama_h5d_init((void *)slot[RAMA_SEG_KIND_H5D], 1, 1, 0);
-	rama_pnetcdf_file_init((void *)slot[RAMA_SEG_KIND_PNETCDF_FILE], 1);
-	rama_pnetcdf_var_init((void *)slot[RAMA_SEG_KIND_PNETCDF_VAR], 1, 1);
-	rama_lustre_init((void *)slot[RAMA_SEG_KIND_LUSTRE], 1);
+	rama_core_mpiio_init((void *)slot[RAMA_SEG_KIND_MPIIO], 1);
+	rama_core_h5f_init((void *)slot[RAMA_SEG_KIND_H5F], 1);
+	rama_core_h5d_init((void *)slot[RAMA_SEG_KIND_H5D], 1, 1, 0);
+	rama_core_pnetcdf_file_init((void *)slot[RAMA_SEG_KIND_PNETCDF_FILE], 1);
+	rama_core_pnetcdf_var_init((void *)slot[RAMA_SEG_KIND_PNETCDF_VAR], 1, 1);
+	rama_core_lustre_init((void *)slot[RAMA_SEG_KIND_LUSTRE], 1);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		slot[kinds[i]]->name = name;
 }
@@ -35,7 +35,7 @@ static void higher_layers(struct seg *s, uint32_t name)
 static const struct seg *base_segment(void)
 {
 	static struct seg s;
-	struct rama_op op = {
+	struct rama_core_op op = {
 		.kind = RAMA_OP_WRITE, .ok = true, .bytes = 4096, .t0 = 1000, .t1 = 2000
 	};
 	struct rama_seg_chunk *c;
@@ -47,13 +47,13 @@ static const struct seg *base_segment(void)
 	a = seg_name(&s, "/data/a");
 	b = seg_name(&s, "/data/b");
 	seg_stdio(&s, seg_name(&s, "<STDOUT>"), true);
-	rama_posix_apply(seg_posix(&s, a), &op);
-	rama_posix_apply(seg_posix(&s, b), &op);
-	rama_stdio_apply(seg_stdio(&s, b, false), &op);
+	rama_core_posix_apply(seg_posix(&s, a), &op);
+	rama_core_posix_apply(seg_posix(&s, b), &op);
+	rama_core_stdio_apply(seg_stdio(&s, b, false), &op);
 	seg_extra(&s, a)->w[RAMA_EXTRA_STATS].i = 1;
 	higher_layers(&s, a);
-	rama_heat_add(&seg_lane(&s, 1)->heat[0], 0, 4096, 1000, 2000);
-	rama_heat_add(&seg_lane(&s, 2)->heat[1], 1, 4096, SEG_SECOND, 2 * SEG_SECOND);
+	rama_core_heat_add(&seg_lane(&s, 1)->heat[0], 0, 4096, 1000, 2000);
+	rama_core_heat_add(&seg_lane(&s, 2)->heat[1], 1, 4096, SEG_SECOND, 2 * SEG_SECOND);
 	for (unsigned k = 0; k < 2; k++) {
 		c = seg_chunk(&s, 1 + k);
 		for (unsigned i = 0; i < 6; i++)

@@ -8,16 +8,16 @@
 #include "logfile/log.h"
 
 struct iorama_record {
-	struct rama_record r;
+	struct rama_core_record r;
 	char host[65];
-	union rama_word *owned[3]; /* of records made by the user: words and arrays */
+	union rama_core_word *owned[3]; /* of records made by the user: words and arrays */
 };
 
 /* our error in the form users see; returns the code */
 int rama_api_error(struct iorama_error *to, const struct rama_err *from);
 int rama_api_fail(struct iorama_error *to, int code, const char *text);
 /* field of a record by its name, and array by its name (-1: none) */
-const struct rama_field *rama_api_field(const struct rama_record *r, const char *name);
-int rama_api_array(const struct rama_record *r, const char *name);
+const struct rama_field *rama_api_field(const struct rama_core_record *r, const char *name);
+int rama_api_array(const struct rama_core_record *r, const char *name);
 
 #endif

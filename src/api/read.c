@@ -36,7 +36,7 @@ int rama_api_error(struct iorama_error *to, const struct rama_err *from)
 	return rama_api_fail(to, from->code, from->text);
 }
 
-const struct rama_field *rama_api_field(const struct rama_record *r, const char *name)
+const struct rama_field *rama_api_field(const struct rama_core_record *r, const char *name)
 {
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
 		const struct rama_field *f = &r->schema->fields[i];
@@ -47,7 +47,7 @@ const struct rama_field *rama_api_field(const struct rama_record *r, const char 
 	return NULL;
 }
 
-int rama_api_array(const struct rama_record *r, const char *name)
+int rama_api_array(const struct rama_core_record *r, const char *name)
 {
 	for (int k = 0; k < r->schema->n_arrays; k++)
 		if (!(r->mod->flags & RAMA_TRACE) && strcmp(r->schema->array[k].name, name) == 0)
@@ -225,7 +225,7 @@ struct iorama_records *iorama_records_open(struct iorama_log *l, const char *mod
 int iorama_records_next(struct iorama_records *rs, const struct iorama_record **r,
 			struct iorama_error *e)
 {
-	struct rama_record *rec;
+	struct rama_core_record *rec;
 	int rc = rama_log_cursor_next(&rs->cursor, &rec);
 
 	if (rc < 0)
@@ -242,7 +242,7 @@ int iorama_records_next(struct iorama_records *rs, const struct iorama_record **
 int iorama_records_segments(struct iorama_records *rs, struct iorama_segment *s, int max,
 			    struct iorama_error *e)
 {
-	union rama_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_SEG_WORDS];
 	unsigned kind;
 	int n;
 
@@ -284,7 +284,7 @@ const char *iorama_record_host(const struct iorama_record *r)
 	return r->r.mod->flags & RAMA_TRACE ? r->host : NULL;
 }
 
-static int give(const struct rama_record *r, const struct rama_field *f, struct iorama_counter *c)
+static int give(const struct rama_core_record *r, const struct rama_field *f, struct iorama_counter *c)
 {
 	c->name = f->name;
 	c->type = f->type == RAMA_F64 ? IORAMA_F64 : f->type == RAMA_U64 ? IORAMA_U64 : IORAMA_I64;

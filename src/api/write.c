@@ -124,7 +124,7 @@ int iorama_writer_segments(struct iorama_writer *w, const struct iorama_segment 
 	if (n > w->segments_due)
 		return rama_api_fail(e, RAMA_EUSAGE, "more segments than the trace record counts");
 	for (size_t i = 0; i < n; i++) {
-		union rama_word seg[1][RAMA_SEG_WORDS] = { { { .i = s[i].offset },
+		union rama_core_word seg[1][RAMA_SEG_WORDS] = { { { .i = s[i].offset },
 							     { .i = s[i].length },
 							     { .f = s[i].start },
 							     { .f = s[i].end },
@@ -164,7 +164,7 @@ void iorama_writer_abort(struct iorama_writer *w)
 
 uint64_t iorama_record_id_of(const char *name)
 {
-	return rama_record_id(name, strlen(name));
+	return rama_core_record_id(name, strlen(name));
 }
 
 struct iorama_record *iorama_record_create(const char *module, uint64_t id, int64_t rank)
@@ -179,7 +179,7 @@ struct iorama_record *iorama_record_create(const char *module, uint64_t id, int6
 		free(r);
 		return NULL;
 	}
-	r->r = (struct rama_record){ .mod = m, .schema = m->record, .w = r->owned[0] };
+	r->r = (struct rama_core_record){ .mod = m, .schema = m->record, .w = r->owned[0] };
 	r->r.w[RAMA_ID].u = id;
 	r->r.w[RAMA_RANK].i = rank;
 	return r;
@@ -219,7 +219,7 @@ int iorama_record_set_array(struct iorama_record *r, const char *name, const int
 {
 	int k = rama_api_array(&r->r, name);
 	const struct rama_array *a;
-	union rama_word *w;
+	union rama_core_word *w;
 
 	if (k < 0)
 		return RAMA_EMISSING;

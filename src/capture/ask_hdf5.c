@@ -101,7 +101,7 @@ static bool cannot_grow(struct rama_cap_h5 *h, rama_cap_hid space)
 	return memcmp(dims, most, (size_t)n * sizeof(dims[0])) == 0;
 }
 
-static bool ask_space(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_h5d_shape *s, bool *fixed)
+static bool ask_space(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s, bool *fixed)
 {
 	rama_cap_hid space = ASK(h, H5Dget_space, dset);
 
@@ -114,7 +114,7 @@ static bool ask_space(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_h5d_
 	return s->ndims >= 0 && s->npoints >= 0;
 }
 
-static bool ask_type(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_h5d_shape *s)
+static bool ask_type(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s)
 {
 	rama_cap_hid type = ASK(h, H5Dget_type, dset);
 
@@ -125,7 +125,7 @@ static bool ask_type(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_h5d_s
 	return s->type_size > 0;
 }
 
-static void ask_chunk(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_h5d_shape *s)
+static void ask_chunk(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s)
 {
 	uint64_t dims[RAMA_CAP_H5_DIMS];
 	rama_cap_hid dcpl = ASK(h, H5Dget_create_plist, dset);
@@ -136,12 +136,12 @@ static void ask_chunk(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_h5d_
 		int n = ASK(h, H5Pget_chunk, dcpl, RAMA_CAP_H5_DIMS, dims);
 
 		if (n > 0 && n <= RAMA_CAP_H5_DIMS)
-			rama_h5d_chunk(s, (unsigned)n, dims);
+			rama_core_h5d_chunk(s, (unsigned)n, dims);
 	}
 	ASK(h, H5Pclose, dcpl);
 }
 
-bool rama_cap_h5_shape(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_h5d_shape *s, bool *fixed)
+bool rama_cap_h5_shape(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s, bool *fixed)
 {
 	struct quiet q;
 
@@ -167,25 +167,25 @@ static int64_t all_points(struct rama_cap_h5 *h, const struct rama_cap_h5_open *
 	return n >= 0 ? n : o->npoints;
 }
 
-static void ask_hyperslab(struct rama_cap_h5 *h, rama_cap_hid space, struct rama_h5d_access *a)
+static void ask_hyperslab(struct rama_cap_h5 *h, rama_cap_hid space, struct rama_core_h5d_access *a)
 {
 	uint64_t start[RAMA_CAP_H5_DIMS], stride[RAMA_CAP_H5_DIMS], count[RAMA_CAP_H5_DIMS],
 		block[RAMA_CAP_H5_DIMS];
 	int n;
 
-	a->select = RAMA_H5D_IRREGULAR;
+	a->select = RAMA_CORE_H5D_IRREGULAR;
 	if (ASK(h, H5Sis_regular_hyperslab, space) <= 0)
 		return;
 	n = ASK(h, H5Sget_simple_extent_ndims, space);
 	if (n <= 0 || n > RAMA_CAP_H5_DIMS ||
 	    ASK(h, H5Sget_regular_hyperslab, space, start, stride, count, block) < 0)
 		return;
-	a->select = RAMA_H5D_REGULAR;
-	rama_h5d_hyperslab(a, (unsigned)n, stride, count, block);
+	a->select = RAMA_CORE_H5D_REGULAR;
+	rama_core_h5d_hyperslab(a, (unsigned)n, stride, count, block);
 }
 
 int64_t rama_cap_h5_access(struct rama_cap_h5 *h, const struct rama_cap_h5_open *o, const rama_cap_hid space[2],
-		       struct rama_h5d_access *a)
+		       struct rama_core_h5d_access *a)
 {
 	rama_cap_hid mem = rama_cap_h5_hid(h, space[0]), file = rama_cap_h5_hid(h, space[1]);
 	int64_t n;
@@ -199,7 +199,7 @@ int64_t rama_cap_h5_access(struct rama_cap_h5 *h, const struct rama_cap_h5_open 
 		int type = ASK(h, H5Sget_select_type, file);
 
 		if (type == SELECT_POINTS)
-			a->select = RAMA_H5D_POINTS;
+			a->select = RAMA_CORE_H5D_POINTS;
 		else if (type == SELECT_HYPERSLABS)
 			ask_hyperslab(h, file, a);
 	}

@@ -165,7 +165,7 @@ static inline void live(struct rama_cap_thread *t, const struct rama_seg_event *
 /* ---- events ---------------------------------------------------------------------------------------------- */
 
 static inline struct rama_seg_event event_of(struct rama_cap_thread *t, enum rama_seg_layer layer,
-					 uint32_t name, const struct rama_op *op)
+					 uint32_t name, const struct rama_core_op *op)
 {
 	return (struct rama_seg_event){
 		.start = op->t0,
@@ -182,7 +182,7 @@ static inline struct rama_seg_event event_of(struct rama_cap_thread *t, enum ram
 }
 
 void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		 const struct rama_op *op)
+		 const struct rama_core_op *op)
 {
 	struct rama_seg_event e = event_of(t, layer, name, op);
 
@@ -200,7 +200,7 @@ void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint3
 _Static_assert(RAMA_OPS <= 64, "a bit for every kind");
 
 void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		    const struct rama_op *op)
+		    const struct rama_core_op *op)
 {
 	if (NO_EVENTS >> op->kind & 1)
 		return;
@@ -218,7 +218,7 @@ void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, ui
 
 /* Names that do not exist may be very many, and files that do exist need room, too. */
 void rama_cap_live_path(struct rama_cap_thread *t, enum rama_seg_layer layer, const char *path, size_t len,
-		    const struct rama_op *op)
+		    const struct rama_core_op *op)
 {
 	bool room = rama_cap_run.names_bytes < rama_cap_run.failed_most;
 	struct rama_seg_name *n = rama_cap_name(t, path, len, room);

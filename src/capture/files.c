@@ -23,56 +23,56 @@ static bool is_standard(const char *name)
 
 static void init_POSIX(void *slot, const struct rama_seg_name *n, int64_t align)
 {
-	rama_posix_init(slot, n->id, (int64_t)rama_cap_run.mem_align, align);
+	rama_core_posix_init(slot, n->id, (int64_t)rama_cap_run.mem_align, align);
 #ifdef RAMA_STATIC_WRAP
-	((struct rama_posix_file *)slot)->w[RAMA_POSIX_MMAPS].i = 0;
+	((struct rama_core_posix_file *)slot)->w[RAMA_POSIX_MMAPS].i = 0;
 #endif
 }
 
 static void init_STDIO(void *slot, const struct rama_seg_name *n, int64_t unused)
 {
 	(void)unused;
-	rama_stdio_init(slot, n->id, is_standard(n->text));
+	rama_core_stdio_init(slot, n->id, is_standard(n->text));
 }
 
 static void init_EXTRA(void *slot, const struct rama_seg_name *n, int64_t unused)
 {
 	(void)unused;
-	rama_extra_init(slot, n->id);
+	rama_core_extra_init(slot, n->id);
 }
 
 static void init_MPIIO(void *slot, const struct rama_seg_name *n, int64_t unused)
 {
 	(void)unused;
-	rama_mpiio_init(slot, n->id);
+	rama_core_mpiio_init(slot, n->id);
 }
 
 static void init_H5F(void *slot, const struct rama_seg_name *n, int64_t unused)
 {
 	(void)unused;
-	rama_h5f_init(slot, n->id);
+	rama_core_h5f_init(slot, n->id);
 }
 
 static void init_H5D(void *slot, const struct rama_seg_name *n, int64_t file)
 {
-	rama_h5d_init(slot, n->id, (uint64_t)file, rama_cap_run.h5d_lacks);
+	rama_core_h5d_init(slot, n->id, (uint64_t)file, rama_cap_run.h5d_lacks);
 }
 
 static void init_PNETCDF_FILE(void *slot, const struct rama_seg_name *n, int64_t unused)
 {
 	(void)unused;
-	rama_pnetcdf_file_init(slot, n->id);
+	rama_core_pnetcdf_file_init(slot, n->id);
 }
 
 static void init_PNETCDF_VAR(void *slot, const struct rama_seg_name *n, int64_t file)
 {
-	rama_pnetcdf_var_init(slot, n->id, (uint64_t)file);
+	rama_core_pnetcdf_var_init(slot, n->id, (uint64_t)file);
 }
 
 static void init_LUSTRE(void *slot, const struct rama_seg_name *n, int64_t unused)
 {
 	(void)unused;
-	rama_lustre_init(slot, n->id);
+	rama_core_lustre_init(slot, n->id);
 }
 
 /* what a slot needs to know beside its name: POSIX: block size; datasets and variables: id of the file's record */
@@ -258,7 +258,7 @@ static size_t cut_deleted(char *text, const struct stat *st)
 }
 
 /* Where the descriptor stood before a call that moved it: the tracked offset of a file that others may have used. */
-static void ask_position(struct rama_posix_file *f, int fd, int64_t moved)
+static void ask_position(struct rama_core_posix_file *f, int fd, int64_t moved)
 {
 	if (f->w[RAMA_POSIX_OPENS].i + f->w[RAMA_POSIX_READS].i + f->w[RAMA_POSIX_WRITES].i != 0)
 		return;
@@ -415,7 +415,7 @@ struct rama_cap_fd *rama_cap_fd_high(int fd)
 	return &is[(unsigned)fd % RAMA_CAP_FDS_FIRST];
 }
 
-void rama_cap_fd_set(int fd, struct rama_posix_file *posix, struct rama_stdio_file *stdio,
+void rama_cap_fd_set(int fd, struct rama_core_posix_file *posix, struct rama_core_stdio_file *stdio,
 		 uint32_t name)
 {
 	struct rama_cap_fd *e = rama_cap_fd(fd);
@@ -454,7 +454,7 @@ static void inherit(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, in
 
 	*e = (struct rama_cap_fd){ .generation = rama_cap_run.generation };
 	if (was.posix != RAMA_CAP_NO_FILE)
-		was.posix = (struct rama_posix_file *)((uintptr_t)was.posix & ~(uintptr_t)1);
+		was.posix = (struct rama_core_posix_file *)((uintptr_t)was.posix & ~(uintptr_t)1);
 	if (was.posix == RAMA_CAP_NO_FILE)
 		e->posix = RAMA_CAP_NO_FILE;
 	if (was.stdio == RAMA_CAP_NO_STREAM)
@@ -465,7 +465,7 @@ static void inherit(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, in
 	if (len == 0)
 		return;
 	struct rama_seg_name *mine = rama_cap_name(t, text, len, true);
-	struct rama_posix_file *f = mine ? rama_cap_posix_of(t, mine) : NULL;
+	struct rama_core_posix_file *f = mine ? rama_cap_posix_of(t, mine) : NULL;
 	if (f)
 		ask_position(f, fd, moved);
 	rama_cap_fd_set(fd, f ? f : RAMA_CAP_NO_FILE, NULL, 0);
@@ -477,7 +477,7 @@ static void learn(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, int6
 {
 	char *to = t->scratch + 2 * PATH_MAX;
 	struct stat st;
-	struct rama_posix_file *f = NULL;
+	struct rama_core_posix_file *f = NULL;
 
 	if (rama_cap_sys3(SYS_fstat, fd, &st, 0) != 0)
 		return; /* not open at all */
@@ -498,7 +498,7 @@ static void learn(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, int6
 	rama_cap_fd_set(fd, f ? f : RAMA_CAP_NO_FILE, e->stdio, 0);
 }
 
-struct rama_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd, int64_t moved)
+struct rama_core_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd, int64_t moved)
 {
 	struct rama_cap_fd *e = rama_cap_fd(fd);
 
@@ -517,7 +517,7 @@ struct rama_seg_name *rama_cap_fd_name(struct rama_cap_thread *t, int fd)
 
 	if (!e)
 		return NULL;
-	struct rama_posix_file *f = rama_cap_fd_posix(t, fd);
+	struct rama_core_posix_file *f = rama_cap_fd_posix(t, fd);
 	if (f)
 		return rama_cap_name_at(f->name);
 	return e->name ? rama_cap_name_at(e->name) : NULL;
@@ -525,7 +525,7 @@ struct rama_seg_name *rama_cap_fd_name(struct rama_cap_thread *t, int fd)
 
 /* ---- streams ------------------------------------------------------------------------------------------- */
 
-static struct rama_stdio_file *standard(struct rama_cap_thread *t, FILE *stream)
+static struct rama_core_stdio_file *standard(struct rama_cap_thread *t, FILE *stream)
 {
 	const char *text = stream == stdin ? "<STDIN>" : stream == stdout ? "<STDOUT>" : "<STDERR>";
 	struct rama_seg_name *n = rama_cap_name(t, text, strlen(text), true);
@@ -533,10 +533,10 @@ static struct rama_stdio_file *standard(struct rama_cap_thread *t, FILE *stream)
 	return n ? rama_cap_stdio_of(t, n) : NULL;
 }
 
-static struct rama_stdio_file *stream_slow(struct rama_cap_thread *t, FILE *stream, int fd)
+static struct rama_core_stdio_file *stream_slow(struct rama_cap_thread *t, FILE *stream, int fd)
 {
 	struct rama_cap_fd *e = rama_cap_fd(fd);
-	struct rama_stdio_file *f = NULL;
+	struct rama_core_stdio_file *f = NULL;
 
 	if (!e)
 		return NULL;
@@ -563,7 +563,7 @@ static struct rama_stdio_file *stream_slow(struct rama_cap_thread *t, FILE *stre
 	return f;
 }
 
-struct rama_stdio_file *rama_cap_stream_file(struct rama_cap_thread *t, FILE *stream)
+struct rama_core_stdio_file *rama_cap_stream_file(struct rama_cap_thread *t, FILE *stream)
 {
 	int fd = RAMA_CAP_REAL(fileno)(stream);
 	struct rama_cap_fd *e = fd >= 0 ? rama_cap_fd(fd) : NULL;

@@ -94,8 +94,8 @@ static void learn(struct rama_cap_h5 *h)
 {
 	unsigned major = 1, minor = 10, release = 0;
 
-	h->lacks = (rama_cap_h5_symbol(h, "H5Dflush") ? 0 : RAMA_H5D_NO_FLUSH) |
-		   (rama_cap_h5_symbol(h, "H5Sget_regular_hyperslab") ? 0 : RAMA_H5D_NO_SELECT);
+	h->lacks = (rama_cap_h5_symbol(h, "H5Dflush") ? 0 : RAMA_CORE_H5D_NO_FLUSH) |
+		   (rama_cap_h5_symbol(h, "H5Sget_regular_hyperslab") ? 0 : RAMA_CORE_H5D_NO_SELECT);
 	if (RAMA_CAP_H5(h, H5get_libversion)(&major, &minor, &release) >= 0)
 		h->narrow = major == 1 && minor < 10;
 	__atomic_store_n(&h->ready, true, __ATOMIC_RELEASE);

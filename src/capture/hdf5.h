@@ -77,7 +77,7 @@ struct rama_cap_h5_open {
 	uint32_t name;	     /* of the record, in that segment */
 	uint8_t is_dataset;
 	uint8_t fixed;	  /* the dataset cannot grow */
-	void *record;	  /* struct rama_h5f_file or rama_h5d_file */
+	void *record;	  /* struct rama_core_h5f_file or rama_core_h5d_file */
 	uint64_t file_id; /* dataset: of the record of its file */
 	int64_t npoints, type_size;
 };
@@ -92,10 +92,10 @@ void rama_cap_h5_forget(struct rama_cap_thread *t, const struct rama_cap_h5 *h, 
 
 bool rama_cap_h5_uses_mpiio(struct rama_cap_h5 *h, rama_cap_hid fapl);
 /* shape of a dataset; `fixed`: it cannot grow. false: it cannot be told */
-bool rama_cap_h5_shape(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_h5d_shape *s, bool *fixed);
+bool rama_cap_h5_shape(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s, bool *fixed);
 /* which part of a dataset an access is about. Returns the number of elements. */
 int64_t rama_cap_h5_access(struct rama_cap_h5 *h, const struct rama_cap_h5_open *o, const rama_cap_hid space[2],
-		       struct rama_h5d_access *a);
+		       struct rama_core_h5d_access *a);
 bool rama_cap_h5_collective(struct rama_cap_h5 *h, rama_cap_hid dxpl);
 
 /* what HDF5 says of an object by its name; both are "" if it does not tell */

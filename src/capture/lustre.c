@@ -26,12 +26,12 @@ static void look(struct rama_cap_thread *t, struct rama_seg_name *n, int fd)
 		lost();
 	if (len <= 0)
 		return;
-	size_t words = rama_lustre_decode(t->scratch, (size_t)len, n->id, NULL, 0);
-	if (words > RAMA_LUSTRE_ROOM)
+	size_t words = rama_core_lustre_decode(t->scratch, (size_t)len, n->id, NULL, 0);
+	if (words > RAMA_CORE_LUSTRE_ROOM)
 		lost();
-	if (words == 0 || words > RAMA_LUSTRE_ROOM)
+	if (words == 0 || words > RAMA_CORE_LUSTRE_ROOM)
 		return;
-	struct rama_lustre_file *f = rama_cap_slot_of(t, n, RAMA_SEG_KIND_LUSTRE);
+	struct rama_core_lustre_file *f = rama_cap_slot_of(t, n, RAMA_SEG_KIND_LUSTRE);
 	if (f && f->name == rama_cap_name_number(n)) /* not the catch-all: layouts have no sum */
 		rama_cap_do_lustre(t, f, t->scratch, (size_t)len);
 }

@@ -195,7 +195,7 @@ static struct rama_seg_name *add(uint64_t id, const char *text, size_t len)
 
 struct rama_seg_name *rama_cap_name(struct rama_cap_thread *t, const char *text, size_t len, bool make)
 {
-	uint64_t id = rama_record_id(text, len);
+	uint64_t id = rama_core_record_id(text, len);
 	uint32_t place;
 	struct rama_seg_name *n = find(table_now(), id, &place);
 
@@ -234,7 +234,7 @@ bool rama_cap_names_init(void)
 		rama_cap_sys3(SYS_madvise, table->number, ((size_t)table->mask + 1) * sizeof(uint32_t),
 			  MADV_DONTNEED);
 	}
-	return add(rama_record_id(text, sizeof(text) - 1), text, sizeof(text) - 1) != NULL;
+	return add(rama_core_record_id(text, sizeof(text) - 1), text, sizeof(text) - 1) != NULL;
 }
 
 size_t rama_cap_name_old(unsigned generation, uint32_t number, char *to, size_t room)

@@ -298,10 +298,10 @@ static int64_t slot_calls(unsigned kind, const uint16_t *counter, size_t n)
 		const void *slot = rama_cap_slot_nth(kind, i);
 		if (!slot)
 			break;
-		const struct rama_stdio_file *stdio = slot;
-		const union rama_word *w = kind == RAMA_SEG_KIND_STDIO
+		const struct rama_core_stdio_file *stdio = slot;
+		const union rama_core_word *w = kind == RAMA_SEG_KIND_STDIO
 						   ? stdio->w
-						   : ((const struct rama_posix_file *)slot)->w;
+						   : ((const struct rama_core_posix_file *)slot)->w;
 
 		calls -= kind == RAMA_SEG_KIND_STDIO && stdio->standard != 0; /* open from the start */
 		for (size_t k = 0; k < n; k++)

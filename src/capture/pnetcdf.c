@@ -261,7 +261,7 @@ bool rama_cap_nc_ask_shape(int ncid, int varid, struct rama_cap_nc_entry *var)
 	    (ndims > 0 && !ASK(ncmpi_inq_vardimid, ncid, varid, dims)) ||
 	    !ASK(ncmpi_inq_unlimdim, ncid, &var->unlimited))
 		return false;
-	var->shape = (struct rama_pnetcdf_shape){ .ndims = ndims,
+	var->shape = (struct rama_core_pnetcdf_shape){ .ndims = ndims,
 						  .npoints = 1,
 						  .type_size = size_of_type(type) };
 	for (int i = 0; i < ndims; i++) {

@@ -19,11 +19,11 @@
 /* One of either. Variable ids are numbers within a file, so both are needed to find one. */
 struct rama_cap_nc_entry {
 	uint64_t key;	     /* 0: never used; 1: free again */
-	void *record;	     /* struct rama_pnetcdf_file or rama_pnetcdf_var */
+	void *record;	     /* struct rama_core_pnetcdf_file or rama_core_pnetcdf_var */
 	uint32_t generation; /* segment that the record is in */
 	uint32_t next; /* place + 1 of another variable of the file; of a file: of the first one */
 	/* of variables */
-	struct rama_pnetcdf_shape shape;
+	struct rama_core_pnetcdf_shape shape;
 	int32_t unlimited; /* id of the dimension that grows; -1: there is none */
 };
 
@@ -52,7 +52,7 @@ void rama_cap_nc_ask_bytes(int ncid, int64_t *got, int64_t *put); /* -1: not kno
 /* small, as there are so many wrappers that fill it */
 struct rama_cap_nc_call {
 	uint16_t fn;
-	uint8_t kind, how, form; /* RAMA_OP_, RAMA_NC_, RAMA_NC_ */
+	uint8_t kind, how, form; /* RAMA_OP_, RAMA_CORE_NC_, RAMA_CORE_NC_ */
 	bool on;		 /* we are awake */
 	int ncid, varid;
 	/* which values; as the form has it */
@@ -72,10 +72,10 @@ void rama_cap_nc_begin_again(struct rama_cap_nc_call *c); /* its time is counted
 bool rama_cap_nc_visit(struct rama_cap_visit *v);
 void rama_cap_nc_unvisit(struct rama_cap_visit *v);
 /* the operation that has just ended */
-struct rama_op rama_cap_nc_op(const struct rama_cap_nc_call *c, bool ok);
+struct rama_core_op rama_cap_nc_op(const struct rama_cap_nc_call *c, bool ok);
 /* Looks at a variable, takes its shape down and records `op` if it is an OPEN. name NULL: it is asked for. NULL: not
  * observed. */
-struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c, struct rama_op *op,
+struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c, struct rama_core_op *op,
 				       const char *name);
 
 /* ---- the real functions of the rows ---------------------------------------------------------------- */

@@ -70,14 +70,14 @@ bool rama_cap_begin_slow(struct rama_cap_span *sp, unsigned fn, int fd)
 	return true;
 }
 
-void rama_cap_times(const struct rama_cap_span *sp, struct rama_op *op)
+void rama_cap_times(const struct rama_cap_span *sp, struct rama_core_op *op)
 {
 	op->t0 = sp->t0 - rama_cap_run.tick0;
 	op->t1 = rama_cap_ticks() - rama_cap_run.tick0;
 }
 
 /* A handler interrupted our bookkeeping: what it did is done when that is finished. */
-static __attribute__((noinline)) void queue(struct rama_cap_thread *t, const struct rama_op *op, int fd,
+static __attribute__((noinline)) void queue(struct rama_cap_thread *t, const struct rama_core_op *op, int fd,
 					    uintptr_t mem)
 {
 	uint32_t at = t->tail;
@@ -136,20 +136,20 @@ static inline void unlock_slot(struct rama_cap_thread *t, uint32_t *seq)
 }
 
 static inline void tell(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-			const struct rama_op *op, bool is_read)
+			const struct rama_core_op *op, bool is_read)
 {
-	rama_heat_add(&t->lane->heat[layer], is_read, op->bytes, op->t0, op->t1);
+	rama_core_heat_add(&t->lane->heat[layer], is_read, op->bytes, op->t0, op->t1);
 	if (rama_cap_eventful(layer))
 		rama_cap_access(t, layer, name, op);
 }
 
-static bool do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_op *op)
+static bool do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_core_op *op)
 {
-	struct rama_extra_file *f = name ? rama_cap_extra_of(t, rama_cap_name_at(name)) : NULL;
+	struct rama_core_extra_file *f = name ? rama_cap_extra_of(t, rama_cap_name_at(name)) : NULL;
 
 	if (!f || !lock_slot(t, &f->seq, &f->stuck))
 		return false;
-	rama_extra_apply(f, op);
+	rama_core_extra_apply(f, op);
 	unlock_slot(t, &f->seq);
 	return true;
 }
@@ -157,7 +157,7 @@ static bool do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_op *o
 /* What failed but is neither read nor write (those are counted with the file's other reads and writes) is counted
  * apart; and all that is no access is an event of its own. */
 static __attribute__((noinline)) void no_access(struct rama_cap_thread *t, uint32_t name,
-						struct rama_op *op)
+						struct rama_core_op *op)
 {
 	if (!op->ok && op->kind != RAMA_OP_READ && op->kind != RAMA_OP_WRITE &&
 	    op->kind != RAMA_OP_CLOSE)
@@ -167,8 +167,8 @@ static __attribute__((noinline)) void no_access(struct rama_cap_thread *t, uint3
 }
 
 static inline __attribute__((always_inline)) void do_posix(struct rama_cap_thread *t,
-							   struct rama_posix_file *f,
-							   struct rama_op *op,
+							   struct rama_core_posix_file *f,
+							   struct rama_core_op *op,
 							   enum rama_opkind kind)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
@@ -176,9 +176,9 @@ static inline __attribute__((always_inline)) void do_posix(struct rama_cap_threa
 	if (!op->has_off)
 		op->off = f->offset; /* what the trace says */
 	if (kind != RAMA_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
-		rama_posix_transfer(f, op, kind == RAMA_OP_READ);
+		rama_core_posix_transfer(f, op, kind == RAMA_OP_READ);
 	else
-		rama_posix_apply(f, op);
+		rama_core_posix_apply(f, op);
 	unlock_slot(t, &f->seq);
 	if (kind != RAMA_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
 		tell(t, RAMA_SEG_LAYER_POSIX, f->name, op, kind == RAMA_OP_READ);
@@ -186,23 +186,23 @@ static inline __attribute__((always_inline)) void do_posix(struct rama_cap_threa
 		no_access(t, f->name, op);
 }
 
-void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_posix_file *f, struct rama_op *op)
+void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_core_posix_file *f, struct rama_core_op *op)
 {
 	do_posix(t, f, op, RAMA_OP_NOTHING);
 }
 
-static bool is_access(const struct rama_op *op)
+static bool is_access(const struct rama_core_op *op)
 {
 	return op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE;
 }
 
-static inline void do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f, struct rama_op *op)
+static inline void do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f, struct rama_core_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
 	if (op->kind != RAMA_OP_SEEK)
 		op->off = f->offset;
-	rama_stdio_apply(f, op);
+	rama_core_stdio_apply(f, op);
 	unlock_slot(t, &f->seq);
 	if (is_access(op))
 		tell(t, RAMA_SEG_LAYER_STDIO, f->name, op, op->kind == RAMA_OP_READ);
@@ -210,14 +210,14 @@ static inline void do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f
 		rama_cap_live_call(t, RAMA_SEG_LAYER_STDIO, f->name, op);
 }
 
-void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f, struct rama_op *op)
+void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f, struct rama_core_op *op)
 {
 	do_stdio(t, f, op);
 }
 
 /* events of layers above: what is no access, or failed, is live only */
 static void tell_layer(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		       const struct rama_op *op)
+		       const struct rama_core_op *op)
 {
 	if (op->ok && is_access(op)) {
 		if (rama_cap_eventful(layer))
@@ -228,17 +228,17 @@ static void tell_layer(struct rama_cap_thread *t, enum rama_seg_layer layer, uin
 }
 
 /* A failed call has no counters; what closes does, whatever it returns. */
-static bool counts(const struct rama_op *op)
+static bool counts(const struct rama_core_op *op)
 {
 	return op->ok || !is_access(op);
 }
 
-void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_mpiio_file *f, struct rama_op *op)
+void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f, struct rama_core_op *op)
 {
 	if (op->ok) {
 		if (!lock_slot(t, &f->seq, &f->stuck))
 			return;
-		rama_mpiio_apply(f, op);
+		rama_core_mpiio_apply(f, op);
 		unlock_slot(t, &f->seq);
 	}
 	if (op->ok && is_access(op))
@@ -247,73 +247,73 @@ void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_mpiio_file *f, str
 		rama_cap_live_call(t, RAMA_SEG_LAYER_MPIIO, f->name, op);
 }
 
-void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_h5f_file *f, struct rama_op *op)
+void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_core_h5f_file *f, struct rama_core_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
-	rama_h5f_apply(f, op);
+	rama_core_h5f_apply(f, op);
 	unlock_slot(t, &f->seq);
 	tell_layer(t, RAMA_SEG_LAYER_H5F, f->name, op);
 }
 
-void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_h5d_file *f, struct rama_op *op,
-		 const struct rama_h5d_shape *s, const struct rama_h5d_access *a)
+void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f, struct rama_core_op *op,
+		 const struct rama_core_h5d_shape *s, const struct rama_core_h5d_access *a)
 {
 	if (counts(op)) {
 		if (!lock_slot(t, &f->seq, &f->stuck))
 			return;
 		if (s)
-			rama_h5d_open(f, op, s);
+			rama_core_h5d_open(f, op, s);
 		else
-			rama_h5d_apply(f, op, a);
+			rama_core_h5d_apply(f, op, a);
 		unlock_slot(t, &f->seq);
 	}
 	op->off = -1; /* where in the file it was is not known */
 	tell_layer(t, RAMA_SEG_LAYER_H5D, f->name, op);
 }
 
-void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op)
+void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_core_pnetcdf_file *f, struct rama_core_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
-	rama_pnetcdf_file_apply(f, op);
+	rama_core_pnetcdf_file_apply(f, op);
 	unlock_slot(t, &f->seq);
 	tell_layer(t, RAMA_SEG_LAYER_PNETCDF, f->name, op);
 }
 
-void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
-			 const struct rama_pnetcdf_shape *s, const struct rama_pnetcdf_access *a)
+void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf_var *f, struct rama_core_op *op,
+			 const struct rama_core_pnetcdf_shape *s, const struct rama_core_pnetcdf_access *a)
 {
 	if (counts(op)) {
 		if (!lock_slot(t, &f->seq, &f->stuck))
 			return;
 		if (s)
-			rama_pnetcdf_var_open(f, op, s);
+			rama_core_pnetcdf_var_open(f, op, s);
 		else
-			rama_pnetcdf_var_apply(f, op, a);
+			rama_core_pnetcdf_var_apply(f, op, a);
 		unlock_slot(t, &f->seq);
 	}
 	op->off = -1;
 	tell_layer(t, RAMA_SEG_LAYER_PNETCDF, f->name, op);
 }
 
-void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_lustre_file *f, const void *layout,
+void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_core_lustre_file *f, const void *layout,
 		    size_t len)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
-	rama_lustre_apply(f, layout, len);
+	rama_core_lustre_apply(f, layout, len);
 	unlock_slot(t, &f->seq);
 }
 
-void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_op *op)
+void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_core_op *op)
 {
 	if (do_extra(t, name, op) && rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
 		rama_cap_live_call(t, RAMA_SEG_LAYER_POSIX, name, op);
 }
 
 /* Names that do not exist are many (searches along a path): they share one record. */
-void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, struct rama_op *op)
+void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, struct rama_core_op *op)
 {
 	if (!n || n == rama_cap_name_at(1)) /* the catch-all is for files that are there */
 		n = rama_cap_name(t, RAMA_CAP_NAME_FAILED, sizeof(RAMA_CAP_NAME_FAILED) - 1, true);
@@ -324,9 +324,9 @@ void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, stru
 /* ---- the doors ---------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void data(struct rama_cap_thread *t, int fd, uintptr_t mem,
-						       struct rama_op *op, enum rama_opkind kind)
+						       struct rama_core_op *op, enum rama_opkind kind)
 {
-	struct rama_posix_file *f;
+	struct rama_core_posix_file *f;
 	if (RAMA_CAP_UNLIKELY((unsigned)fd >= RAMA_CAP_FDS_FIRST)) {
 		struct rama_cap_fd *e = rama_cap_fd(fd);
 		if (!e)
@@ -350,7 +350,7 @@ static inline __attribute__((always_inline)) void record(uint64_t t0, const stru
 							 uint64_t what, enum rama_opkind kind)
 {
 	struct rama_cap_thread *t = &rama_cap_thread;
-	struct rama_op op = c->op;
+	struct rama_core_op op = c->op;
 
 	memcpy(&op, &what, sizeof(what));
 	op.t1 = rama_cap_ticks() - rama_cap_run.tick0;
@@ -411,7 +411,7 @@ void rama_cap_drain(struct rama_cap_thread *t)
 	}
 }
 
-void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len, struct rama_op *op)
+void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len, struct rama_core_op *op)
 {
 	rama_cap_do_failed(t, rama_cap_name_known(t, path, len), op);
 	if (rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
@@ -440,7 +440,7 @@ void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c)
 			rama_cap_path_failed(v.t, path, len, &c->op);
 	} else {
 		struct rama_seg_name *n = path ? rama_cap_name(v.t, path, len, true) : NULL;
-		struct rama_posix_file *f = n ? rama_cap_posix_of(v.t, n) : NULL;
+		struct rama_core_posix_file *f = n ? rama_cap_posix_of(v.t, n) : NULL;
 		rama_cap_fd_set(c->fd, f ? f : RAMA_CAP_NO_FILE, NULL, 0);
 		if (f)
 			rama_cap_do_posix(v.t, f, &c->op);
@@ -457,7 +457,7 @@ void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c)
 	if (!rama_cap_enter(&v))
 		return;
 	if (c->op.ok && S_ISREG(c->file_mode)) {
-		struct rama_posix_file *f = NULL;
+		struct rama_core_posix_file *f = NULL;
 		if (!c->path || c->path[0] == '\0') {
 			int fd = c->path ? c->dirfd : c->fd;
 			f = rama_cap_fd_posix(v.t, fd);
@@ -541,7 +541,7 @@ void rama_cap_end_other(const struct rama_cap_span *sp, struct rama_cap_call *c)
 
 /* Of a stream, at its end or after an error: an event only. */
 static __attribute__((noinline)) void nothing_moved(struct rama_cap_thread *t,
-						    struct rama_stdio_file *f, struct rama_cap_call *c)
+						    struct rama_core_stdio_file *f, struct rama_cap_call *c)
 {
 	c->op.bytes = 0;
 	c->op.off = f->offset;
@@ -562,7 +562,7 @@ void rama_cap_end_stream(const struct rama_cap_span *sp, struct rama_cap_call *c
 		missed(t);
 	} else if (RAMA_CAP_LIKELY(t->live == *rama_cap_live) || rama_cap_wake()) {
 		enter(t, rama_cap_frame());
-		struct rama_stdio_file *f = rama_cap_stream_file(t, c->stream);
+		struct rama_core_stdio_file *f = rama_cap_stream_file(t, c->stream);
 		if (f && RAMA_CAP_UNLIKELY(!c->op.ok))
 			nothing_moved(t, f, c);
 		else if (f)

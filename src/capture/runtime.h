@@ -41,14 +41,14 @@
 #define RAMA_CAP_FDS (1u << 20) /* descriptors beyond are not observed */
 /* so many have entries from the start; others in blocks of as many, as they are met */
 #define RAMA_CAP_FDS_FIRST (1u << 14)
-#define RAMA_CAP_NO_FILE ((struct rama_posix_file *)1)
-#define RAMA_CAP_NO_STREAM ((struct rama_stdio_file *)1)
+#define RAMA_CAP_NO_FILE ((struct rama_core_posix_file *)1)
+#define RAMA_CAP_NO_STREAM ((struct rama_core_stdio_file *)1)
 
 /* What a descriptor stands for; all zero: not known (yet). In a forked child the pointers of its parent are
  * marked by an odd address until they are looked up. */
 struct rama_cap_fd {
-	struct rama_posix_file *posix; /* RAMA_CAP_NO_FILE: nothing that we observe */
-	struct rama_stdio_file *stdio; /* of the stream on it */
+	struct rama_core_posix_file *posix; /* RAMA_CAP_NO_FILE: nothing that we observe */
+	struct rama_core_stdio_file *stdio; /* of the stream on it */
 	uint32_t name;		       /* of a directory that has no slot */
 	uint32_t generation;	       /* segment that all this is of: changes with fork */
 };
@@ -58,7 +58,7 @@ struct rama_cap_fd {
 #define RAMA_CAP_QUEUE 64 /* calls of signal handlers that interrupted us */
 
 struct rama_cap_pending {
-	struct rama_op op;
+	struct rama_core_op op;
 	uintptr_t mem;
 	int fd;
 };
@@ -291,7 +291,7 @@ static inline void rama_cap_begin_again(struct rama_cap_span *sp)
 
 /* ---- record.c: after the real call; errno is kept ------------------------------------------------ */
 
-/* The ways that must be short: a read, a write, something without data on a descriptor. `what`: RAMA_OP_WORD */
+/* The ways that must be short: a read, a write, something without data on a descriptor. `what`: RAMA_CORE_OP_WORD */
 void rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
 		      uint64_t what);
 void rama_cap_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
@@ -300,7 +300,7 @@ void rama_cap_record_other(uint64_t t0, int fd, int64_t off, uint64_t what);
 static inline __attribute__((always_inline)) void rama_cap_end_data(const struct rama_cap_span *sp,
 								const struct rama_cap_call *c)
 {
-	uint64_t what = RAMA_OP_WORD(c->op.fn, c->op.kind, c->op.how, c->op.ok, c->op.has_off);
+	uint64_t what = RAMA_CORE_OP_WORD(c->op.fn, c->op.kind, c->op.how, c->op.ok, c->op.has_off);
 
 	if (c->op.kind == RAMA_OP_READ)
 		rama_cap_record_read(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
@@ -324,27 +324,27 @@ struct rama_cap_visit {
 };
 bool rama_cap_enter(struct rama_cap_visit *v);
 void rama_cap_leave(struct rama_cap_visit *v);
-void rama_cap_times(const struct rama_cap_span *sp, struct rama_op *op);
-void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_posix_file *f, struct rama_op *op);
-void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_stdio_file *f, struct rama_op *op);
-void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_mpiio_file *f, struct rama_op *op);
-void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_h5f_file *f, struct rama_op *op);
-void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_h5d_file *f, struct rama_op *op,
-		 const struct rama_h5d_shape *s,
-		 const struct rama_h5d_access *a); /* s: of OPEN; a: of READ and WRITE */
-void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_pnetcdf_file *f, struct rama_op *op);
-void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_pnetcdf_var *f, struct rama_op *op,
-			 const struct rama_pnetcdf_shape *s, const struct rama_pnetcdf_access *a);
+void rama_cap_times(const struct rama_cap_span *sp, struct rama_core_op *op);
+void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_core_posix_file *f, struct rama_core_op *op);
+void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f, struct rama_core_op *op);
+void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f, struct rama_core_op *op);
+void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_core_h5f_file *f, struct rama_core_op *op);
+void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f, struct rama_core_op *op,
+		 const struct rama_core_h5d_shape *s,
+		 const struct rama_core_h5d_access *a); /* s: of OPEN; a: of READ and WRITE */
+void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_core_pnetcdf_file *f, struct rama_core_op *op);
+void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf_var *f, struct rama_core_op *op,
+			 const struct rama_core_pnetcdf_shape *s, const struct rama_core_pnetcdf_access *a);
 /* the bytes of its extended attribute */
-void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_lustre_file *f, const void *layout,
+void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_core_lustre_file *f, const void *layout,
 		    size_t len);
-void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_op *op);
+void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_core_op *op);
 /* of all names that do not exist */
 #define RAMA_CAP_NAME_FAILED "<FAILED>"
 /* a failed call, or one on a name without slots: the EXTRA record of the name, or the common one */
-void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, struct rama_op *op);
+void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, struct rama_core_op *op);
 /* the same by path, and its event */
-void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len, struct rama_op *op);
+void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len, struct rama_core_op *op);
 void rama_cap_drain(struct rama_cap_thread *t);
 
 /* ---- events.c: for calls that have just been recorded ------------------------------------------------ */
@@ -365,13 +365,13 @@ static inline bool rama_cap_live_on(enum rama_seg_layer layer)
 }
 /* a read or write that succeeded; rama_cap_eventful() */
 void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		 const struct rama_op *op);
+		 const struct rama_core_op *op);
 /* any other call, and what failed; rama_cap_live_on() */
 void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		    const struct rama_op *op);
+		    const struct rama_core_op *op);
 /* a failed call on a path that may not exist; rama_cap_live_on() */
 void rama_cap_live_path(struct rama_cap_thread *t, enum rama_seg_layer layer, const char *path, size_t len,
-		    const struct rama_op *op);
+		    const struct rama_core_op *op);
 
 /* ---- files.c ----------------------------------------------------------------------------------------- */
 
@@ -400,19 +400,19 @@ void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum 
 /* more: of a dataset or variable: id of the record of its file */
 void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind,
 		     int64_t more);
-static inline struct rama_posix_file *rama_cap_posix_of(struct rama_cap_thread *t, struct rama_seg_name *n)
+static inline struct rama_core_posix_file *rama_cap_posix_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
 	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_POSIX);
 }
-static inline struct rama_stdio_file *rama_cap_stdio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
+static inline struct rama_core_stdio_file *rama_cap_stdio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
 	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_STDIO);
 }
-static inline struct rama_extra_file *rama_cap_extra_of(struct rama_cap_thread *t, struct rama_seg_name *n)
+static inline struct rama_core_extra_file *rama_cap_extra_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
 	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_EXTRA);
 }
-static inline struct rama_mpiio_file *rama_cap_mpiio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
+static inline struct rama_core_mpiio_file *rama_cap_mpiio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
 {
 	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_MPIIO);
 }
@@ -425,8 +425,8 @@ static inline struct rama_cap_fd *rama_cap_fd(int fd)
 }
 /* Slot of a descriptor; NULL: not observed. Descriptors not seen before are looked up; `moved`: bytes by which the call
  * that is being recorded has moved its position. */
-struct rama_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd, int64_t moved);
-static inline struct rama_posix_file *rama_cap_fd_posix(struct rama_cap_thread *t, int fd)
+struct rama_core_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd, int64_t moved);
+static inline struct rama_core_posix_file *rama_cap_fd_posix(struct rama_cap_thread *t, int fd)
 {
 	struct rama_cap_fd *e = rama_cap_fd(fd);
 	if (RAMA_CAP_LIKELY(e && e->posix && !((uintptr_t)e->posix & 1)))
@@ -435,11 +435,11 @@ static inline struct rama_posix_file *rama_cap_fd_posix(struct rama_cap_thread *
 }
 /* the name that is known of a descriptor, NULL if there is none */
 struct rama_seg_name *rama_cap_fd_name(struct rama_cap_thread *t, int fd);
-void rama_cap_fd_set(int fd, struct rama_posix_file *posix, struct rama_stdio_file *stdio,
+void rama_cap_fd_set(int fd, struct rama_core_posix_file *posix, struct rama_core_stdio_file *stdio,
 		 uint32_t name);
 void rama_cap_fd_forget(int fd);
 void rama_cap_fd_forget_range(unsigned first, unsigned last);
-struct rama_stdio_file *rama_cap_stream_file(struct rama_cap_thread *t, FILE *stream);
+struct rama_core_stdio_file *rama_cap_stream_file(struct rama_cap_thread *t, FILE *stream);
 void rama_cap_cwd_changed(void);
 int64_t rama_cap_file_alignment(const char *path, size_t len);
 bool rama_cap_file_is_on(const char *path, size_t len, const char *type); /* of the file system */

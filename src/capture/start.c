@@ -136,7 +136,7 @@ static bool begin_forked(void)
 	for (unsigned fd = 0; fd < rama_cap_run.fd_high; fd++) {
 		struct rama_cap_fd *e = rama_cap_fd((int)fd);
 		if (e && e->posix)
-			e->posix = (struct rama_posix_file *)((uintptr_t)e->posix | 1);
+			e->posix = (struct rama_core_posix_file *)((uintptr_t)e->posix | 1);
 	}
 	return true;
 }

@@ -196,7 +196,7 @@ bool rama_cap_thread_join(void)
 	note_owner(l);
 	for (unsigned i = 0; i < RAMA_SEG_LAYERS; i++)
 		if (l->heat[i].width == 0 && rama_cap_run.heat)
-			rama_heat_init(&l->heat[i], rama_cap_run.heat_width);
+			rama_core_heat_init(&l->heat[i], rama_cap_run.heat_width);
 	t->scratch = rama_cap_memory_scratch(number, RAMA_CAP_SCRATCH);
 	t->queue = (struct rama_cap_pending *)(t->scratch + 3 * 4096);
 	uint32_t now = __atomic_add_fetch(&rama_cap_run.state->threads_now, 1, __ATOMIC_RELAXED);

@@ -76,7 +76,7 @@ static void read_options(struct conversion *c)
 
 /* ---- doing it --------------------------------------------------------------------------------- */
 
-static bool keep(const struct conversion *c, const struct rama_record *r)
+static bool keep(const struct conversion *c, const struct rama_core_record *r)
 {
 	const struct rama_log_name *n = rama_log_name_get(&c->in.log, r->w[RAMA_ID].u);
 
@@ -87,7 +87,7 @@ static bool keep(const struct conversion *c, const struct rama_record *r)
 
 static int copy_segments(struct conversion *c, struct rama_log_cursor *cur)
 {
-	union rama_word seg[512][RAMA_SEG_WORDS];
+	union rama_core_word seg[512][RAMA_SEG_WORDS];
 	unsigned kind;
 	int n;
 
@@ -105,7 +105,7 @@ static int copy_module(struct conversion *c, const struct rama_module *mod)
 	     released = c->released || !threads;
 	struct rama_log_short_trace cut = { 0 };
 	struct rama_log_cursor cur;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = mod->flags & RAMA_TRACE ? rama_log_short_trace_find(&cut, &c->in.log, mod->id) : 0;
 
 	if (rc < 0)
@@ -197,7 +197,7 @@ static int find_used(struct conversion *c)
 
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		struct rama_log_cursor cur;
-		struct rama_record *r;
+		struct rama_core_record *r;
 
 		if (!rama_cli_filter_module(&c->filter, id))
 			continue;

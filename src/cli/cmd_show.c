@@ -11,11 +11,11 @@
 #include "cli/show/show.h"
 
 int rama_cli_show_records(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module,
-		      int (*fn)(void *ctx, struct rama_log_cursor *c, const struct rama_record *r),
+		      int (*fn)(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r),
 		      void *ctx)
 {
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, &in->log, module);
 
 	if (rc > 0) {
@@ -124,7 +124,7 @@ static int check_whole(struct rama_cli_input *in)
 {
 	for (unsigned i = 0; i < RAMA_MODULES; i++) {
 		struct rama_log_cursor c;
-		struct rama_record *r;
+		struct rama_core_record *r;
 		int rc = rama_log_cursor_open(&c, &in->log, i);
 
 		while (rc > 0)

@@ -106,7 +106,7 @@ static bool matches(const char *const *patterns_, unsigned n, const char *name)
 	return n == 0;
 }
 
-bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_record *r, const char *name)
+bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_core_record *r, const char *name)
 {
 	bool ok = f->n_ranks == 0;
 

@@ -33,7 +33,7 @@ void rama_cli_filter_counters(struct rama_cli_filter *f, const struct rama_cli_o
 
 bool rama_cli_filter_module(const struct rama_cli_filter *f, unsigned module);
 /* name may be NULL: such a record passes only where no file is asked for */
-bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_record *r, const char *name);
+bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_core_record *r, const char *name);
 bool rama_cli_filter_counter(const struct rama_cli_filter *f, const char *name);
 
 #endif

@@ -148,7 +148,7 @@ int rama_cli_input_status(const struct rama_cli_input *in)
 static const char hex[] = "0123456789abcdef";
 
 /* 36 characters and a NUL */
-static void put_uuid(char *to, const union rama_word *w)
+static void put_uuid(char *to, const union rama_core_word *w)
 {
 	const unsigned char *b = (const unsigned char *)w->b;
 
@@ -161,14 +161,14 @@ static void put_uuid(char *to, const union rama_word *w)
 	*to = '\0';
 }
 
-static bool null_uuid(const union rama_word *w)
+static bool null_uuid(const union rama_core_word *w)
 {
 	return w[0].u == 0 && w[1].u == 0;
 }
 
 /* DAOS has pools and containers where others have mounts */
-static void daos_columns(struct rama_cli_columns *c, const union rama_word *pool,
-			 const union rama_word *cont, bool dfs)
+static void daos_columns(struct rama_cli_columns *c, const union rama_core_word *pool,
+			 const union rama_core_word *cont, bool dfs)
 {
 	char *mount = c->buf + 64;
 
@@ -180,7 +180,7 @@ static void daos_columns(struct rama_cli_columns *c, const union rama_word *pool
 }
 
 void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
-		     const struct rama_record *r)
+		     const struct rama_core_record *r)
 {
 	const struct rama_log_name *n = rama_log_name_get(log, r->w[RAMA_ID].u);
 	const struct rama_log_mount *m = n != NULL ? rama_log_mount_get(log, n->text) : NULL;

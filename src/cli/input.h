@@ -35,7 +35,7 @@ struct rama_cli_columns {
 	char buf[160];
 };
 void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
-		     const struct rama_record *r);
+		     const struct rama_core_record *r);
 
 /* Shows how far a long walk is, if standard error is a terminal, after the first second (or what
  * IORAMA_PROGRESS says). `wanted`: asked once, before the walk. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void give(struct rama_cli_items *it, const char *name, uint8_t type, union rama_word value)
+static void give(struct rama_cli_items *it, const char *name, uint8_t type, union rama_core_word value)
 {
 	struct rama_cli_item item = { .name = name, .type = type, .value = value };
 
@@ -21,7 +21,7 @@ static void give_text(struct rama_cli_items *it, const char *name, const char *t
 	it->fn(it->ctx, &item);
 }
 
-static void give_field(struct rama_cli_items *it, const struct rama_record *r,
+static void give_field(struct rama_cli_items *it, const struct rama_core_record *r,
 		       const struct rama_field *f)
 {
 	struct rama_cli_item item = { .name = f->name,
@@ -34,10 +34,10 @@ static void give_field(struct rama_cli_items *it, const struct rama_record *r,
 
 static void give_i64(struct rama_cli_items *it, const char *name, int64_t v)
 {
-	give(it, name, RAMA_I64, (union rama_word){ .i = v });
+	give(it, name, RAMA_I64, (union rama_core_word){ .i = v });
 }
 
-static void give_place(struct rama_cli_items *it, const struct rama_record *r, uint8_t place)
+static void give_place(struct rama_cli_items *it, const struct rama_core_record *r, uint8_t place)
 {
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
 		const struct rama_field *f = &r->schema->fields[i];
@@ -47,7 +47,7 @@ static void give_place(struct rama_cli_items *it, const struct rama_record *r, u
 	}
 }
 
-static void give_numbered(struct rama_cli_items *it, const char *name, const union rama_word *w,
+static void give_numbered(struct rama_cli_items *it, const char *name, const union rama_core_word *w,
 			  uint64_t n)
 {
 	char text[64];
@@ -80,7 +80,7 @@ static void flags_text(char *to, size_t size, int64_t v)
 			n += (size_t)snprintf(to + n, size - n, "%s%s", n > 0 ? "," : "", bit[i]);
 }
 
-static void give_component(struct rama_cli_items *it, uint64_t n, const union rama_word *comp)
+static void give_component(struct rama_cli_items *it, uint64_t n, const union rama_core_word *comp)
 {
 	const struct rama_schema *s = &rama_schema_lustre_comp;
 	char name[64], text[160];
@@ -104,14 +104,14 @@ static void give_component(struct rama_cli_items *it, uint64_t n, const union ra
 	}
 }
 
-static void give_lustre(struct rama_cli_items *it, const struct rama_record *r)
+static void give_lustre(struct rama_cli_items *it, const struct rama_core_record *r)
 {
-	const union rama_word *ost = r->array[1];
+	const union rama_core_word *ost = r->array[1];
 	char name[64];
 
 	give_place(it, r, RAMA_COUNTER);
 	for (uint64_t n = 0; n < r->count[0]; n++) {
-		const union rama_word *comp = &r->array[0][n * RAMA_LUSTRE_COMP__WORDS];
+		const union rama_core_word *comp = &r->array[0][n * RAMA_LUSTRE_COMP__WORDS];
 		uint64_t stripes = comp[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
 
 		give_component(it, n + 1, comp);
@@ -121,7 +121,7 @@ static void give_lustre(struct rama_cli_items *it, const struct rama_record *r)
 	}
 }
 
-static void give_apmpi(struct rama_cli_items *it, const struct rama_record *r)
+static void give_apmpi(struct rama_cli_items *it, const struct rama_core_record *r)
 {
 	uint32_t sync;
 
@@ -153,7 +153,7 @@ static void give_mode(struct rama_cli_items *it, const char *name, const char *f
 	give_i64(it, flag, ((uint64_t)v & 0x80000000) == 0);
 }
 
-static void give_apxc_header(struct rama_cli_items *it, const struct rama_record *r)
+static void give_apxc_header(struct rama_cli_items *it, const struct rama_core_record *r)
 {
 	static const char *const memory[] = { "MM_UNKNOWN", "MM_FLAT", "MM_EQUAL", "MM_SPLIT",
 					      "MM_CACHE" };
@@ -173,7 +173,7 @@ static void give_apxc_header(struct rama_cli_items *it, const struct rama_record
 					     .value = r->w[RAMA_APXC_HEADER_APPLICATION_ID] });
 }
 
-void rama_cli_items_each(struct rama_cli_items *it, const struct rama_record *r)
+void rama_cli_items_each(struct rama_cli_items *it, const struct rama_core_record *r)
 {
 	if (r->mod->id == RAMA_MOD_LUSTRE) {
 		give_lustre(it, r);
@@ -191,7 +191,7 @@ void rama_cli_items_each(struct rama_cli_items *it, const struct rama_record *r)
 	} else if (r->mod->id == RAMA_MOD_MDHIM) {
 		give_numbered(it, "MDHIM_SERVER", r->array[0], r->count[0]);
 	} else if (r->mod->id == RAMA_MOD_PROCESS) {
-		give_text(it, "PROCESS_HOSTNAME", rama_record_raw(r, RAMA_PROCESS_HOSTNAME), 64);
+		give_text(it, "PROCESS_HOSTNAME", rama_core_record_raw(r, RAMA_PROCESS_HOSTNAME), 64);
 		give_text(it, "PROCESS_COMMAND", r->count[0] > 0 ? r->array[0]->b : "",
 			  8 * r->count[0]);
 	}

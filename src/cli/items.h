@@ -9,7 +9,7 @@ struct rama_cli_item {
 	const char *name;
 	uint8_t type; /* RAMA_I64, RAMA_U64, RAMA_F64 or RAMA_TEXT */
 	bool is_id;
-	union rama_word value;
+	union rama_core_word value;
 	const char *text; /* RAMA_TEXT */
 	size_t text_len;
 };
@@ -20,6 +20,6 @@ struct rama_cli_items {
 	bool sync; /* kept between records: APMPI's header says whether sync times mean anything */
 };
 
-void rama_cli_items_each(struct rama_cli_items *it, const struct rama_record *r);
+void rama_cli_items_each(struct rama_cli_items *it, const struct rama_core_record *r);
 
 #endif

@@ -54,7 +54,7 @@ static bool f58(const char *s, uint64_t *v)
 
 static int64_t hashed(const char *s)
 {
-	return (int64_t)(rama_record_id(s, strlen(s)) & INT64_MAX);
+	return (int64_t)(rama_core_record_id(s, strlen(s)) & INT64_MAX);
 }
 
 static bool parse(const char *s, enum form form, int64_t *id)

@@ -48,7 +48,7 @@ static void put_numbers(struct rama_config_text *t, const struct rama_config_log
 	rama_config_text_str(t, "-");
 	rama_config_text_i64(t, (tm->tm_hour * 60 + tm->tm_min) * 60 + tm->tm_sec);
 	rama_config_text_str(t, "-");
-	rama_config_text_u64(t, rama_record_id_level(n->host, strlen(n->host), n->end_us));
+	rama_config_text_u64(t, rama_core_record_id_level(n->host, strlen(n->host), n->end_us));
 }
 
 static size_t put_name(char *to, size_t room, const struct rama_config_logname *n, const char *end)

@@ -14,13 +14,13 @@ static const uint8_t counter_of[RAMA_OPS] = {
 };
 _Static_assert(RAMA_EXTRA__WORDS <= UINT8_MAX, "counters fit the table");
 
-void rama_extra_init(struct rama_extra_file *f, uint64_t id)
+void rama_core_extra_init(struct rama_core_extra_file *f, uint64_t id)
 {
 	memset(f, 0, sizeof(*f));
 	f->w[RAMA_ID].u = id;
 }
 
-void rama_extra_apply(struct rama_extra_file *f, const struct rama_op *op)
+void rama_core_extra_apply(struct rama_core_extra_file *f, const struct rama_core_op *op)
 {
 	unsigned counter = op->kind < RAMA_OPS ? counter_of[op->kind] : RAMA_EXTRA_NONE;
 
@@ -30,21 +30,21 @@ void rama_extra_apply(struct rama_extra_file *f, const struct rama_op *op)
 	if (counter == RAMA_EXTRA_NONE)
 		return;
 	f->w[counter].i++;
-	rama_times_stamp(&f->w[RAMA_EXTRA_F_META_START_TIMESTAMP],
+	rama_core_times_stamp(&f->w[RAMA_EXTRA_F_META_START_TIMESTAMP],
 			 &f->w[RAMA_EXTRA_F_META_END_TIMESTAMP], op);
-	rama_times_add(&f->w[RAMA_EXTRA_F_META_TIME], &f->meta_end, op);
+	rama_core_times_add(&f->w[RAMA_EXTRA_F_META_TIME], &f->meta_end, op);
 }
 
-void rama_extra_finish(const struct rama_extra_file *f, double tick,
-		       union rama_word w[RAMA_EXTRA__WORDS])
+void rama_core_extra_finish(const struct rama_core_extra_file *f, double tick,
+		       union rama_core_word w[RAMA_EXTRA__WORDS])
 {
 	memset(w, 0, (RAMA_EXTRA_F_WRITE_SUM + 1) * sizeof(*w));
 	memcpy(w + RAMA_EXTRA_F_WRITE_SUM + 1, f->w + RAMA_EXTRA_F_WRITE_SUM + 1,
 	       (RAMA_EXTRA__WORDS - RAMA_EXTRA_F_WRITE_SUM - 1) * sizeof(*w));
 	w[RAMA_ID] = f->w[RAMA_ID];
-	w[RAMA_EXTRA_F_META_TIME].f = rama_times_sum(f->w[RAMA_EXTRA_F_META_TIME], tick);
+	w[RAMA_EXTRA_F_META_TIME].f = rama_core_times_sum(f->w[RAMA_EXTRA_F_META_TIME], tick);
 	w[RAMA_EXTRA_F_META_START_TIMESTAMP].f =
-		rama_times_moment(f->w[RAMA_EXTRA_F_META_START_TIMESTAMP], tick);
+		rama_core_times_moment(f->w[RAMA_EXTRA_F_META_START_TIMESTAMP], tick);
 	w[RAMA_EXTRA_F_META_END_TIMESTAMP].f =
-		rama_times_moment(f->w[RAMA_EXTRA_F_META_END_TIMESTAMP], tick);
+		rama_core_times_moment(f->w[RAMA_EXTRA_F_META_END_TIMESTAMP], tick);
 }

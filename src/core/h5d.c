@@ -3,62 +3,62 @@
 
 #include <string.h>
 
-RAMA_TRANSFER_CHECK(H5D);
-_Static_assert(RAMA_H5D_ACCESS1_COUNT == RAMA_H5D_ACCESS1_ACCESS + 4 * RAMA_TUPLE_WORDS &&
-		       RAMA_H5D_ACCESS1_STRIDE_D1 == RAMA_H5D_ACCESS1_LENGTH_D1 + RAMA_DIMS,
+RAMA_CORE_TRANSFER_CHECK(H5D);
+_Static_assert(RAMA_H5D_ACCESS1_COUNT == RAMA_H5D_ACCESS1_ACCESS + 4 * RAMA_CORE_TUPLE_WORDS &&
+		       RAMA_H5D_ACCESS1_STRIDE_D1 == RAMA_H5D_ACCESS1_LENGTH_D1 + RAMA_CORE_DIMS,
 	       "slots of the most frequent accesses follow each other");
-_Static_assert(RAMA_H5D_CHUNK_SIZE_D5 == RAMA_H5D_CHUNK_SIZE_D1 + RAMA_DIMS - 1,
+_Static_assert(RAMA_H5D_CHUNK_SIZE_D5 == RAMA_H5D_CHUNK_SIZE_D1 + RAMA_CORE_DIMS - 1,
 	       "as do chunk sizes");
 
-static const struct rama_transfer_words words[] = {
-	RAMA_TRANSFER_WORDS(H5D, READ, READ),
-	RAMA_TRANSFER_WORDS(H5D, WRITE, WRITTEN),
+static const struct rama_core_transfer_words words[] = {
+	RAMA_CORE_TRANSFER_WORDS(H5D, READ, READ),
+	RAMA_CORE_TRANSFER_WORDS(H5D, WRITE, WRITTEN),
 };
 
-void rama_h5d_chunk(struct rama_h5d_shape *s, unsigned ndims, const uint64_t *dims)
+void rama_core_h5d_chunk(struct rama_core_h5d_shape *s, unsigned ndims, const uint64_t *dims)
 {
-	for (unsigned k = 0; k < RAMA_DIMS; k++)
+	for (unsigned k = 0; k < RAMA_CORE_DIMS; k++)
 		s->chunk[k] = k < ndims ? (int64_t)dims[ndims - 1 - k] : 0;
 }
 
 /* The first dimension goes to slot D5, and those after it to D4, D3, ...: other than for chunks, D1
  * is the last one of an array of five dimensions only. The log format has it so. */
-void rama_h5d_hyperslab(struct rama_h5d_access *a, unsigned ndims, const uint64_t *stride,
+void rama_core_h5d_hyperslab(struct rama_core_h5d_access *a, unsigned ndims, const uint64_t *stride,
 			const uint64_t *count, const uint64_t *block)
 {
-	unsigned skip = ndims > RAMA_DIMS ? ndims - RAMA_DIMS : 0;
+	unsigned skip = ndims > RAMA_CORE_DIMS ? ndims - RAMA_CORE_DIMS : 0;
 
-	for (unsigned i = 0; i < RAMA_DIMS; i++) {
+	for (unsigned i = 0; i < RAMA_CORE_DIMS; i++) {
 		bool there = skip + i < ndims;
 
-		a->length[RAMA_DIMS - 1 - i] =
+		a->length[RAMA_CORE_DIMS - 1 - i] =
 			there ? (int64_t)(count[skip + i] * block[skip + i]) : 0;
-		a->stride[RAMA_DIMS - 1 - i] = there ? (int64_t)stride[skip + i] : 0;
+		a->stride[RAMA_CORE_DIMS - 1 - i] = there ? (int64_t)stride[skip + i] : 0;
 	}
 }
 
-void rama_h5d_init(struct rama_h5d_file *f, uint64_t id, uint64_t file_id, unsigned lacks)
+void rama_core_h5d_init(struct rama_core_h5d_file *f, uint64_t id, uint64_t file_id, unsigned lacks)
 {
 	memset(f, 0, sizeof(*f));
 	f->w[RAMA_ID].u = id;
 	f->w[RAMA_H5D_FILE_REC_ID].u = file_id;
-	if (lacks & RAMA_H5D_NO_FLUSH)
+	if (lacks & RAMA_CORE_H5D_NO_FLUSH)
 		f->w[RAMA_H5D_FLUSHES].i = -1;
-	if (lacks & RAMA_H5D_NO_SELECT)
+	if (lacks & RAMA_CORE_H5D_NO_SELECT)
 		f->w[RAMA_H5D_REGULAR_HYPERSLAB_SELECTS].i =
 			f->w[RAMA_H5D_IRREGULAR_HYPERSLAB_SELECTS].i = -1;
-	rama_tuples_init(&f->access);
+	rama_core_tuples_init(&f->access);
 }
 
-static void meta(struct rama_h5d_file *f, const struct rama_op *op)
+static void meta(struct rama_core_h5d_file *f, const struct rama_core_op *op)
 {
-	rama_times_add(&f->w[RAMA_H5D_F_META_TIME], &f->progress.end[RAMA_META], op);
+	rama_core_times_add(&f->w[RAMA_H5D_F_META_TIME], &f->progress.end[RAMA_CORE_META], op);
 }
 
-void rama_h5d_open(struct rama_h5d_file *f, const struct rama_op *op,
-		   const struct rama_h5d_shape *s)
+void rama_core_h5d_open(struct rama_core_h5d_file *f, const struct rama_core_op *op,
+		   const struct rama_core_h5d_shape *s)
 {
-	union rama_word *w = f->w;
+	union rama_core_word *w = f->w;
 
 	if (!op->ok)
 		return;
@@ -67,54 +67,54 @@ void rama_h5d_open(struct rama_h5d_file *f, const struct rama_op *op,
 	w[RAMA_H5D_DATASPACE_NDIMS].i = s->ndims;
 	w[RAMA_H5D_DATASPACE_NPOINTS].i = s->npoints;
 	w[RAMA_H5D_DATATYPE_SIZE].i = s->type_size;
-	for (unsigned k = 0; k < RAMA_DIMS; k++)
+	for (unsigned k = 0; k < RAMA_CORE_DIMS; k++)
 		w[RAMA_H5D_CHUNK_SIZE_D1 + k].i = s->chunk[k];
-	rama_times_stamp(&w[RAMA_H5D_F_OPEN_START_TIMESTAMP], &w[RAMA_H5D_F_OPEN_END_TIMESTAMP],
+	rama_core_times_stamp(&w[RAMA_H5D_F_OPEN_START_TIMESTAMP], &w[RAMA_H5D_F_OPEN_END_TIMESTAMP],
 			 op);
 	meta(f, op);
 }
 
 /* -1 stays: it is not known how often */
-static void count_known(union rama_word *w)
+static void count_known(union rama_core_word *w)
 {
 	if (w->i >= 0)
 		w->i++;
 }
 
-static void shape(struct rama_h5d_file *f, int64_t bytes, const struct rama_h5d_access *a)
+static void shape(struct rama_core_h5d_file *f, int64_t bytes, const struct rama_core_h5d_access *a)
 {
-	struct rama_tuple t = { .size = bytes };
+	struct rama_core_tuple t = { .size = bytes };
 
-	if (a->select == RAMA_H5D_POINTS)
+	if (a->select == RAMA_CORE_H5D_POINTS)
 		f->w[RAMA_H5D_POINT_SELECTS].i++;
-	else if (a->select == RAMA_H5D_REGULAR)
+	else if (a->select == RAMA_CORE_H5D_REGULAR)
 		count_known(&f->w[RAMA_H5D_REGULAR_HYPERSLAB_SELECTS]);
-	else if (a->select == RAMA_H5D_IRREGULAR)
+	else if (a->select == RAMA_CORE_H5D_IRREGULAR)
 		count_known(&f->w[RAMA_H5D_IRREGULAR_HYPERSLAB_SELECTS]);
 	if (a->collective)
 		f->w[RAMA_H5D_USE_MPIIO_COLLECTIVE].i = 1;
 	if (f->w[RAMA_H5D_REGULAR_HYPERSLAB_SELECTS].i < 0) { /* nothing is known of shapes */
 		memset(t.length, 0xff, sizeof(t.length));
 		memset(t.stride, 0xff, sizeof(t.stride));
-	} else if (a->select == RAMA_H5D_REGULAR) {
+	} else if (a->select == RAMA_CORE_H5D_REGULAR) {
 		memcpy(t.length, a->length, sizeof(t.length));
 		memcpy(t.stride, a->stride, sizeof(t.stride));
 	}
-	rama_tuples_add(&f->access, &t);
+	rama_core_tuples_add(&f->access, &t);
 }
 
-static void transfer(struct rama_h5d_file *f, const struct rama_op *op,
-		     const struct rama_h5d_access *a, bool wr)
+static void transfer(struct rama_core_h5d_file *f, const struct rama_core_op *op,
+		     const struct rama_core_h5d_access *a, bool wr)
 {
-	static const struct rama_h5d_access all = { .select = RAMA_H5D_ALL };
+	static const struct rama_core_h5d_access all = { .select = RAMA_CORE_H5D_ALL };
 
 	f->w[wr ? RAMA_H5D_WRITES : RAMA_H5D_READS].i++;
-	rama_transfer(f->w, &f->progress, &words[wr], op, RAMA_H5D_RW_SWITCHES);
+	rama_core_transfer(f->w, &f->progress, &words[wr], op, RAMA_H5D_RW_SWITCHES);
 	shape(f, op->bytes, a ? a : &all);
 }
 
-void rama_h5d_apply(struct rama_h5d_file *f, const struct rama_op *op,
-		    const struct rama_h5d_access *a)
+void rama_core_h5d_apply(struct rama_core_h5d_file *f, const struct rama_core_op *op,
+		    const struct rama_core_h5d_access *a)
 {
 	if (!op->ok && op->kind != RAMA_OP_CLOSE)
 		return;
@@ -130,16 +130,16 @@ void rama_h5d_apply(struct rama_h5d_file *f, const struct rama_op *op,
 		meta(f, op);
 		break;
 	case RAMA_OP_CLOSE:
-		rama_times_stamp(&f->w[RAMA_H5D_F_CLOSE_START_TIMESTAMP],
+		rama_core_times_stamp(&f->w[RAMA_H5D_F_CLOSE_START_TIMESTAMP],
 				 &f->w[RAMA_H5D_F_CLOSE_END_TIMESTAMP], op);
 		meta(f, op);
 		break;
 	}
 }
 
-void rama_h5d_finish(const struct rama_h5d_file *f, double tick, union rama_word w[RAMA_H5D__WORDS])
+void rama_core_h5d_finish(const struct rama_core_h5d_file *f, double tick, union rama_core_word w[RAMA_H5D__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
-	rama_tuples_top4(&f->access, &w[RAMA_H5D_ACCESS1_ACCESS], &w[RAMA_H5D_ACCESS1_COUNT]);
-	rama_transfer_finish(&w[RAMA_H5D_F_OPEN_START_TIMESTAMP], tick);
+	rama_core_tuples_top4(&f->access, &w[RAMA_H5D_ACCESS1_ACCESS], &w[RAMA_H5D_ACCESS1_COUNT]);
+	rama_core_transfer_finish(&w[RAMA_H5D_F_OPEN_START_TIMESTAMP], tick);
 }

@@ -9,53 +9,53 @@
 #include "core/tuples.h"
 
 /* State of one dataset; part of the segment. */
-struct rama_h5d_file {
+struct rama_core_h5d_file {
 	uint32_t seq, name;
 	uint8_t stuck;
 	uint8_t pad[7];
-	struct rama_progress progress;
-	union rama_word w[RAMA_H5D__WORDS];
-	struct rama_tuples access;
+	struct rama_core_progress progress;
+	union rama_core_word w[RAMA_H5D__WORDS];
+	struct rama_core_tuples access;
 };
 
 /* a dataset as it is when it is opened */
-struct rama_h5d_shape {
+struct rama_core_h5d_shape {
 	int64_t ndims, npoints, type_size;
-	int64_t chunk[RAMA_DIMS]; /* as in the record: the last dimension first; 0: not chunked */
+	int64_t chunk[RAMA_CORE_DIMS]; /* as in the record: the last dimension first; 0: not chunked */
 	bool deprecated;	  /* opened by H5Dcreate1 or H5Dopen1 */
 };
 
-enum rama_h5d_select {
-	RAMA_H5D_ALL, /* the whole dataset; also: nothing of it */
-	RAMA_H5D_POINTS,
-	RAMA_H5D_REGULAR,
-	RAMA_H5D_IRREGULAR
+enum rama_core_h5d_select {
+	RAMA_CORE_H5D_ALL, /* the whole dataset; also: nothing of it */
+	RAMA_CORE_H5D_POINTS,
+	RAMA_CORE_H5D_REGULAR,
+	RAMA_CORE_H5D_IRREGULAR
 };
 
 /* which part of a dataset a read or write is about; how many bytes is told by the operation */
-struct rama_h5d_access {
-	uint8_t select; /* enum rama_h5d_select */
+struct rama_core_h5d_access {
+	uint8_t select; /* enum rama_core_h5d_select */
 	bool collective;
-	int64_t length[RAMA_DIMS], stride[RAMA_DIMS]; /* as in the record */
+	int64_t length[RAMA_CORE_DIMS], stride[RAMA_CORE_DIMS]; /* as in the record */
 };
 
 /* what the HDF5 library has no function for: its counters are -1 */
-enum { RAMA_H5D_NO_FLUSH = 1, RAMA_H5D_NO_SELECT = 2 };
+enum { RAMA_CORE_H5D_NO_FLUSH = 1, RAMA_CORE_H5D_NO_SELECT = 2 };
 
 /* The dimensions of a chunk or of a regular hyperslab, as HDF5 tells them, get their slots. Of more
  * than five dimensions the last five do. */
-void rama_h5d_chunk(struct rama_h5d_shape *s, unsigned ndims, const uint64_t *dims);
-void rama_h5d_hyperslab(struct rama_h5d_access *a, unsigned ndims, const uint64_t *stride,
+void rama_core_h5d_chunk(struct rama_core_h5d_shape *s, unsigned ndims, const uint64_t *dims);
+void rama_core_h5d_hyperslab(struct rama_core_h5d_access *a, unsigned ndims, const uint64_t *stride,
 			const uint64_t *count, const uint64_t *block);
 
 /* lacks: RAMA_H5D_NO_... */
-void rama_h5d_init(struct rama_h5d_file *f, uint64_t id, uint64_t file_id, unsigned lacks);
-void rama_h5d_open(struct rama_h5d_file *f, const struct rama_op *op,
-		   const struct rama_h5d_shape *s);
+void rama_core_h5d_init(struct rama_core_h5d_file *f, uint64_t id, uint64_t file_id, unsigned lacks);
+void rama_core_h5d_open(struct rama_core_h5d_file *f, const struct rama_core_op *op,
+		   const struct rama_core_h5d_shape *s);
 /* READ, WRITE, FLUSH, CLOSE; `a` is needed for the first two only: NULL is all of the dataset */
-void rama_h5d_apply(struct rama_h5d_file *f, const struct rama_op *op,
-		    const struct rama_h5d_access *a);
-void rama_h5d_finish(const struct rama_h5d_file *f, double tick,
-		     union rama_word w[RAMA_H5D__WORDS]);
+void rama_core_h5d_apply(struct rama_core_h5d_file *f, const struct rama_core_op *op,
+		    const struct rama_core_h5d_access *a);
+void rama_core_h5d_finish(const struct rama_core_h5d_file *f, double tick,
+		     union rama_core_word w[RAMA_H5D__WORDS]);
 
 #endif

@@ -5,42 +5,42 @@
 
 #include "core/times.h"
 
-void rama_h5f_init(struct rama_h5f_file *f, uint64_t id)
+void rama_core_h5f_init(struct rama_core_h5f_file *f, uint64_t id)
 {
 	memset(f, 0, sizeof(*f));
 	f->w[RAMA_ID].u = id;
 }
 
-void rama_h5f_apply(struct rama_h5f_file *f, const struct rama_op *op)
+void rama_core_h5f_apply(struct rama_core_h5f_file *f, const struct rama_core_op *op)
 {
-	union rama_word *w = f->w;
+	union rama_core_word *w = f->w;
 
 	if (!op->ok && op->kind != RAMA_OP_CLOSE)
 		return;
 	switch (op->kind) {
 	case RAMA_OP_OPEN:
 		w[RAMA_H5F_OPENS].i++;
-		w[RAMA_H5F_USE_MPIIO].i = op->how == RAMA_H5F_MPIIO;
-		rama_times_stamp(&w[RAMA_H5F_F_OPEN_START_TIMESTAMP],
+		w[RAMA_H5F_USE_MPIIO].i = op->how == RAMA_CORE_H5F_MPIIO;
+		rama_core_times_stamp(&w[RAMA_H5F_F_OPEN_START_TIMESTAMP],
 				 &w[RAMA_H5F_F_OPEN_END_TIMESTAMP], op);
 		break;
 	case RAMA_OP_FLUSH:
 		w[RAMA_H5F_FLUSHES].i++;
 		break;
 	case RAMA_OP_CLOSE:
-		rama_times_stamp(&w[RAMA_H5F_F_CLOSE_START_TIMESTAMP],
+		rama_core_times_stamp(&w[RAMA_H5F_F_CLOSE_START_TIMESTAMP],
 				 &w[RAMA_H5F_F_CLOSE_END_TIMESTAMP], op);
 		break;
 	default:
 		return;
 	}
-	rama_times_add(&w[RAMA_H5F_F_META_TIME], &f->meta_end, op);
+	rama_core_times_add(&w[RAMA_H5F_F_META_TIME], &f->meta_end, op);
 }
 
-void rama_h5f_finish(const struct rama_h5f_file *f, double tick, union rama_word w[RAMA_H5F__WORDS])
+void rama_core_h5f_finish(const struct rama_core_h5f_file *f, double tick, union rama_core_word w[RAMA_H5F__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	for (unsigned i = RAMA_H5F_F_OPEN_START_TIMESTAMP; i <= RAMA_H5F_F_CLOSE_END_TIMESTAMP; i++)
-		w[i].f = rama_times_moment(f->w[i], tick);
-	w[RAMA_H5F_F_META_TIME].f = rama_times_sum(f->w[RAMA_H5F_F_META_TIME], tick);
+		w[i].f = rama_core_times_moment(f->w[i], tick);
+	w[RAMA_H5F_F_META_TIME].f = rama_core_times_sum(f->w[RAMA_H5F_F_META_TIME], tick);
 }

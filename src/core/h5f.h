@@ -6,22 +6,22 @@
 #include "core/op.h"
 #include "core/record.h"
 
-/* rama_op.how of OPEN: which driver the file access property list asks for */
-enum rama_h5f_how { RAMA_H5F_OTHER, RAMA_H5F_MPIIO };
+/* rama_core_op.how of OPEN: which driver the file access property list asks for */
+enum rama_core_h5f_how { RAMA_CORE_H5F_OTHER, RAMA_CORE_H5F_MPIIO };
 
 /* State of one file; part of the segment. */
-struct rama_h5f_file {
+struct rama_core_h5f_file {
 	uint32_t seq, name;
 	uint8_t stuck;
 	uint8_t pad[7];
 	uint64_t meta_end;
-	union rama_word w[RAMA_H5F__WORDS];
+	union rama_core_word w[RAMA_H5F__WORDS];
 };
 
-void rama_h5f_init(struct rama_h5f_file *f, uint64_t id);
+void rama_core_h5f_init(struct rama_core_h5f_file *f, uint64_t id);
 /* OPEN, FLUSH, CLOSE */
-void rama_h5f_apply(struct rama_h5f_file *f, const struct rama_op *op);
-void rama_h5f_finish(const struct rama_h5f_file *f, double tick,
-		     union rama_word w[RAMA_H5F__WORDS]);
+void rama_core_h5f_apply(struct rama_core_h5f_file *f, const struct rama_core_op *op);
+void rama_core_h5f_finish(const struct rama_core_h5f_file *f, double tick,
+		     union rama_core_word w[RAMA_H5F__WORDS]);
 
 #endif

@@ -43,7 +43,7 @@ struct bytes {
 };
 
 struct component {
-	union rama_word w[RAMA_LUSTRE_COMP__WORDS];
+	union rama_core_word w[RAMA_LUSTRE_COMP__WORDS];
 	const unsigned char *osts;
 };
 
@@ -76,7 +76,7 @@ static int64_t pattern_of(uint32_t pattern)
 	}
 }
 
-static void read_pool(const unsigned char *p, union rama_word *w)
+static void read_pool(const unsigned char *p, union rama_core_word *w)
 {
 	char pool[POOL_SIZE] = { 0 };
 
@@ -183,11 +183,11 @@ static bool measure(struct bytes b, size_t *comps, size_t *stripes)
 	return n > 0;
 }
 
-size_t rama_lustre_decode(const void *xattr, size_t len, uint64_t id, union rama_word *w,
+size_t rama_core_lustre_decode(const void *xattr, size_t len, uint64_t id, union rama_core_word *w,
 			  size_t max)
 {
 	struct bytes b = { xattr, len };
-	union rama_word *comp, *ost;
+	union rama_core_word *comp, *ost;
 	size_t comps, stripes, need;
 
 	if (!measure(b, &comps, &stripes))
@@ -214,33 +214,33 @@ size_t rama_lustre_decode(const void *xattr, size_t len, uint64_t id, union rama
 	return need;
 }
 
-void rama_lustre_init(struct rama_lustre_file *f, uint64_t id)
+void rama_core_lustre_init(struct rama_core_lustre_file *f, uint64_t id)
 {
 	memset(f, 0, sizeof(*f));
 	f->w[RAMA_ID].u = id;
 }
 
-bool rama_lustre_apply(struct rama_lustre_file *f, const void *xattr, size_t len)
+bool rama_core_lustre_apply(struct rama_core_lustre_file *f, const void *xattr, size_t len)
 {
-	size_t n = rama_lustre_decode(xattr, len, f->w[RAMA_ID].u, f->w, RAMA_LUSTRE_ROOM);
+	size_t n = rama_core_lustre_decode(xattr, len, f->w[RAMA_ID].u, f->w, RAMA_CORE_LUSTRE_ROOM);
 
-	if (n == 0 || n > RAMA_LUSTRE_ROOM)
+	if (n == 0 || n > RAMA_CORE_LUSTRE_ROOM)
 		return false;
-	memset(&f->w[n], 0, (RAMA_LUSTRE_ROOM - n) * sizeof(f->w[0]));
+	memset(&f->w[n], 0, (RAMA_CORE_LUSTRE_ROOM - n) * sizeof(f->w[0]));
 	return true;
 }
 
 /* Readers take the number of stripes from the components: the two must agree. */
-static bool is_whole(const union rama_word *w)
+static bool is_whole(const union rama_core_word *w)
 {
 	uint64_t comps = w[RAMA_LUSTRE_NUM_COMPONENTS].u, stripes = w[RAMA_LUSTRE_NUM_STRIPES].u;
-	uint64_t room = RAMA_LUSTRE_ROOM - RAMA_LUSTRE__WORDS, sum = 0;
+	uint64_t room = RAMA_CORE_LUSTRE_ROOM - RAMA_LUSTRE__WORDS, sum = 0;
 
 	if (comps > room / RAMA_LUSTRE_COMP__WORDS ||
 	    stripes > room - comps * RAMA_LUSTRE_COMP__WORDS)
 		return false;
 	for (uint64_t i = 0; i < comps; i++) {
-		const union rama_word *c = w + RAMA_LUSTRE__WORDS + i * RAMA_LUSTRE_COMP__WORDS;
+		const union rama_core_word *c = w + RAMA_LUSTRE__WORDS + i * RAMA_LUSTRE_COMP__WORDS;
 
 		if (c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u > stripes ||
 		    c[RAMA_LUSTRE_COMP_STRIPE_SIZE].i < 0)
@@ -250,7 +250,7 @@ static bool is_whole(const union rama_word *w)
 	return sum == stripes;
 }
 
-size_t rama_lustre_finish(const struct rama_lustre_file *f, union rama_word w[RAMA_LUSTRE_ROOM])
+size_t rama_core_lustre_finish(const struct rama_core_lustre_file *f, union rama_core_word w[RAMA_CORE_LUSTRE_ROOM])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	w[RAMA_RANK].i = 0;

@@ -9,25 +9,25 @@
 /* Makes the record of the log: fixed part, components, OST ids, one after the other. Only
  * components that hold data are kept. Returns the words it has, or 0 if the bytes are no layout. If
  * it has more than `max` words, nothing is written. The bytes may be anything. */
-size_t rama_lustre_decode(const void *xattr, size_t len, uint64_t id, union rama_word *w,
+size_t rama_core_lustre_decode(const void *xattr, size_t len, uint64_t id, union rama_core_word *w,
 			  size_t max);
 
-#define RAMA_LUSTRE_ROOM 510 /* words: a layout of one component may have 497 stripes */
+#define RAMA_CORE_LUSTRE_ROOM 510 /* words: a layout of one component may have 497 stripes */
 
 /* Layout of one file; part of the segment. */
-struct rama_lustre_file {
+struct rama_core_lustre_file {
 	uint32_t seq, name;
 	uint8_t stuck;
 	uint8_t pad[7];
-	union rama_word w[RAMA_LUSTRE_ROOM]; /* the record; 0 where it ends */
+	union rama_core_word w[RAMA_CORE_LUSTRE_ROOM]; /* the record; 0 where it ends */
 };
-_Static_assert(sizeof(struct rama_lustre_file) == 4096, "a layout has a page");
+_Static_assert(sizeof(struct rama_core_lustre_file) == 4096, "a layout has a page");
 
-void rama_lustre_init(struct rama_lustre_file *f, uint64_t id);
+void rama_core_lustre_init(struct rama_core_lustre_file *f, uint64_t id);
 /* false: no layout, or too long; what was known before stays then */
-bool rama_lustre_apply(struct rama_lustre_file *f, const void *xattr, size_t len);
+bool rama_core_lustre_apply(struct rama_core_lustre_file *f, const void *xattr, size_t len);
 /* Returns the words of the record. Whatever `f` holds, its numbers of components and stripes agree
  * with what follows them. */
-size_t rama_lustre_finish(const struct rama_lustre_file *f, union rama_word w[RAMA_LUSTRE_ROOM]);
+size_t rama_core_lustre_finish(const struct rama_core_lustre_file *f, union rama_core_word w[RAMA_CORE_LUSTRE_ROOM]);
 
 #endif

@@ -12,13 +12,13 @@
 
 /* Ways to read and write by POSIX calls. What `how` means depends on the layer: core/mpiio.h,
  * core/h5f.h and core/pnetcdf.h have their own. */
-enum rama_how { RAMA_HOW_PLAIN, RAMA_HOW_ASYNC, RAMA_HOW_COPY };
+enum rama_core_how { RAMA_CORE_HOW_PLAIN, RAMA_CORE_HOW_ASYNC, RAMA_CORE_HOW_COPY };
 
-/* The first eight bytes are also handled as one word, RAMA_OP_WORD. */
-struct rama_op {
+/* The first eight bytes are also handled as one word, RAMA_CORE_OP_WORD. */
+struct rama_core_op {
 	uint16_t fn;	/* enum rama_fn: which function */
 	uint8_t kind;	/* enum rama_opkind: what it does */
-	uint8_t how;	/* enum rama_how, or what the layer has instead */
+	uint8_t how;	/* enum rama_core_how, or what the layer has instead */
 	bool ok;	/* the call succeeded */
 	bool has_off;	/* `off` was given by the caller; else the tracked offset counts */
 	bool unaligned; /* memory address not a multiple of the alignment */
@@ -29,11 +29,11 @@ struct rama_op {
 };
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define RAMA_OP_WORD(fn, kind, how, ok, has_off)                                                  \
+#define RAMA_CORE_OP_WORD(fn, kind, how, ok, has_off)                                                  \
 	((uint64_t)(fn) | (uint64_t)(kind) << 16 | (uint64_t)(how) << 24 | (uint64_t)(ok) << 32 | \
 	 (uint64_t)(has_off) << 40)
 #else
-#define RAMA_OP_WORD(fn, kind, how, ok, has_off)                                 \
+#define RAMA_CORE_OP_WORD(fn, kind, how, ok, has_off)                                 \
 	((uint64_t)(fn) << 48 | (uint64_t)(kind) << 40 | (uint64_t)(how) << 32 | \
 	 (uint64_t)(ok) << 24 | (uint64_t)(has_off) << 16)
 #endif

@@ -8,7 +8,7 @@ static uint16_t word_of(const struct rama_module *mod, const char *suffix)
 	return f != NULL ? f->word : RAMA_NO_WORD;
 }
 
-static void find_top(struct rama_top *top, const struct rama_module *mod, uint8_t value,
+static void find_top(struct rama_core_top *top, const struct rama_module *mod, uint8_t value,
 		     uint8_t count, uint8_t more)
 {
 	unsigned nv = 0, nc = 0, extra = 0;
@@ -26,9 +26,9 @@ static void find_top(struct rama_top *top, const struct rama_module *mod, uint8_
 	top->width = nv == 4 && nc == 4 ? (uint16_t)(1 + extra / 4) : 0;
 }
 
-void rama_plan_init(struct rama_plan *p, const struct rama_module *mod)
+void rama_core_plan_init(struct rama_core_plan *p, const struct rama_module *mod)
 {
-	*p = (struct rama_plan){ .mod = mod };
+	*p = (struct rama_core_plan){ .mod = mod };
 	for (unsigned k = 0; k < RAMA_REDUCE_KINDS; k++)
 		p->at[k] = RAMA_NO_WORD;
 	for (unsigned i = *mod->record->n_fields; i-- > 0;) {

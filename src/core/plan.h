@@ -7,18 +7,18 @@
 #include "table/table.h"
 
 /* a list of the four most frequent values */
-struct rama_top {
+struct rama_core_top {
 	uint16_t value[4], count[4];
 	uint16_t width; /* words that make up one value; 0: the module has no such list */
 };
 
-struct rama_plan {
+struct rama_core_plan {
 	const struct rama_module *mod;
 	uint16_t at[RAMA_REDUCE_KINDS]; /* first word of each kind */
-	struct rama_top access, stride;
+	struct rama_core_top access, stride;
 	uint16_t bytes_read, bytes_written, read_time, write_time, meta_time, max_read, max_written;
 };
 
-void rama_plan_init(struct rama_plan *p, const struct rama_module *mod);
+void rama_core_plan_init(struct rama_core_plan *p, const struct rama_module *mod);
 
 #endif

@@ -5,54 +5,54 @@
 
 #include "core/posix_transfer.h"
 
-void rama_posix_new_values(struct rama_posix_file *f, int64_t n, int64_t stride)
+void rama_core_posix_new_values(struct rama_core_posix_file *f, int64_t n, int64_t stride)
 {
-	rama_values_add(&f->access, n);
-	rama_values_add(&f->stride, stride);
+	rama_core_values_add(&f->access, n);
+	rama_core_values_add(&f->stride, stride);
 }
 
-static void meta(struct rama_posix_file *f, const struct rama_op *op)
+static void meta(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	rama_times_add(&f->w[RAMA_POSIX_F_META_TIME], &f->meta_end, op);
+	rama_core_times_add(&f->w[RAMA_POSIX_F_META_TIME], &f->meta_end, op);
 }
 
-static void opened(struct rama_posix_file *f, const struct rama_op *op)
+static void opened(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
 	f->w[RAMA_POSIX_OPENS].i++;
-	rama_times_stamp(&f->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP],
+	rama_core_times_stamp(&f->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP],
 			 &f->w[RAMA_POSIX_F_OPEN_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
-static void closed(struct rama_posix_file *f, const struct rama_op *op)
+static void closed(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
 	f->last_read = f->last_written = 0;
-	rama_times_stamp(&f->w[RAMA_POSIX_F_CLOSE_START_TIMESTAMP],
+	rama_core_times_stamp(&f->w[RAMA_POSIX_F_CLOSE_START_TIMESTAMP],
 			 &f->w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
 /* the time of a sync is time of writing, without being a write */
-static void synced(struct rama_posix_file *f, const struct rama_op *op)
+static void synced(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	rama_times_add(&f->w[RAMA_POSIX_F_WRITE_TIME], &f->write_end, op);
-	f->more[RAMA_MORE(F_WRITE_SUM)].u += op->t1 - op->t0;
+	rama_core_times_add(&f->w[RAMA_POSIX_F_WRITE_TIME], &f->write_end, op);
+	f->more[RAMA_CORE_MORE(F_WRITE_SUM)].u += op->t1 - op->t0;
 }
 
-static void mapped(struct rama_posix_file *f, const struct rama_op *op)
+static void mapped(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	union rama_word *bytes = &f->more[RAMA_MORE(BYTES_MAPPED)];
+	union rama_core_word *bytes = &f->more[RAMA_CORE_MORE(BYTES_MAPPED)];
 
 	/* -1: the log format counts them in static builds only */
 	if (f->w[RAMA_POSIX_MMAPS].i >= 0)
 		f->w[RAMA_POSIX_MMAPS].i++;
-	f->more[RAMA_MORE(MMAPS)].i++;
-	bytes->i = rama_add(bytes->i, op->bytes);
+	f->more[RAMA_CORE_MORE(MMAPS)].i++;
+	bytes->i = rama_core_add(bytes->i, op->bytes);
 }
 
-static void other(struct rama_posix_file *f, const struct rama_op *op)
+static void other(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	union rama_word *w = f->w;
+	union rama_core_word *w = f->w;
 
 	switch (op->kind) {
 	case RAMA_OP_OPEN:
@@ -104,17 +104,17 @@ static void other(struct rama_posix_file *f, const struct rama_op *op)
 	}
 }
 
-static void failed(struct rama_posix_file *f, const struct rama_op *op)
+static void failed(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
 	if (op->kind == RAMA_OP_READ)
-		f->more[RAMA_MORE(READS_FAILED)].i++;
+		f->more[RAMA_CORE_MORE(READS_FAILED)].i++;
 	else if (op->kind == RAMA_OP_WRITE)
-		f->more[RAMA_MORE(WRITES_FAILED)].i++;
+		f->more[RAMA_CORE_MORE(WRITES_FAILED)].i++;
 	else if (op->kind == RAMA_OP_CLOSE) /* the descriptor is gone, whatever the call returned */
 		closed(f, op);
 }
 
-void rama_posix_init(struct rama_posix_file *f, uint64_t id, int64_t mem_align, int64_t file_align)
+void rama_core_posix_init(struct rama_core_posix_file *f, uint64_t id, int64_t mem_align, int64_t file_align)
 {
 	memset(f, 0, sizeof(*f));
 	f->w[RAMA_ID].u = id;
@@ -122,36 +122,36 @@ void rama_posix_init(struct rama_posix_file *f, uint64_t id, int64_t mem_align, 
 	f->w[RAMA_POSIX_FILE_ALIGNMENT].i = file_align;
 	f->w[RAMA_POSIX_MMAPS].i = -1;
 	f->end_read = f->end_written = -1;
-	rama_values_init(&f->access);
-	rama_values_init(&f->stride);
+	rama_core_values_init(&f->access);
+	rama_core_values_init(&f->stride);
 }
 
-void rama_posix_apply(struct rama_posix_file *restrict f, const struct rama_op *restrict op)
+void rama_core_posix_apply(struct rama_core_posix_file *restrict f, const struct rama_core_op *restrict op)
 {
-	if (RAMA_SELDOM(!op->ok))
+	if (RAMA_CORE_SELDOM(!op->ok))
 		failed(f, op);
 	else if (op->kind == RAMA_OP_READ)
-		rama_posix_transfer(f, op, true);
+		rama_core_posix_transfer(f, op, true);
 	else if (op->kind == RAMA_OP_WRITE)
-		rama_posix_transfer(f, op, false);
+		rama_core_posix_transfer(f, op, false);
 	else
 		other(f, op);
 }
 
-void rama_posix_finish(const struct rama_posix_file *f, double tick,
-		       union rama_word w[RAMA_POSIX__WORDS], union rama_word more[RAMA_POSIX_MORE])
+void rama_core_posix_finish(const struct rama_core_posix_file *f, double tick,
+		       union rama_core_word w[RAMA_POSIX__WORDS], union rama_core_word more[RAMA_CORE_POSIX_MORE])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	memcpy(more, f->more, sizeof(f->more));
-	rama_values_top4(&f->access, &w[RAMA_POSIX_ACCESS1_ACCESS], &w[RAMA_POSIX_ACCESS1_COUNT]);
-	rama_values_top4(&f->stride, &w[RAMA_POSIX_STRIDE1_STRIDE], &w[RAMA_POSIX_STRIDE1_COUNT]);
+	rama_core_values_top4(&f->access, &w[RAMA_POSIX_ACCESS1_ACCESS], &w[RAMA_POSIX_ACCESS1_COUNT]);
+	rama_core_values_top4(&f->stride, &w[RAMA_POSIX_STRIDE1_STRIDE], &w[RAMA_POSIX_STRIDE1_COUNT]);
 	for (unsigned i = RAMA_POSIX_F_OPEN_START_TIMESTAMP; i <= RAMA_POSIX_F_CLOSE_END_TIMESTAMP;
 	     i++)
-		w[i].f = rama_times_moment(f->w[i], tick);
+		w[i].f = rama_core_times_moment(f->w[i], tick);
 	for (unsigned i = RAMA_POSIX_F_READ_TIME; i <= RAMA_POSIX_F_MAX_WRITE_TIME; i++)
-		w[i].f = rama_times_sum(f->w[i], tick);
+		w[i].f = rama_core_times_sum(f->w[i], tick);
 	for (unsigned i = RAMA_POSIX_F_FASTEST_RANK_TIME; i < RAMA_POSIX__WORDS; i++)
 		w[i].f = 0; /* of several ranks only */
-	more[RAMA_MORE(F_READ_SUM)].f = rama_times_sum(f->more[RAMA_MORE(F_READ_SUM)], tick);
-	more[RAMA_MORE(F_WRITE_SUM)].f = rama_times_sum(f->more[RAMA_MORE(F_WRITE_SUM)], tick);
+	more[RAMA_CORE_MORE(F_READ_SUM)].f = rama_core_times_sum(f->more[RAMA_CORE_MORE(F_READ_SUM)], tick);
+	more[RAMA_CORE_MORE(F_WRITE_SUM)].f = rama_core_times_sum(f->more[RAMA_CORE_MORE(F_WRITE_SUM)], tick);
 }

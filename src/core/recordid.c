@@ -24,7 +24,7 @@ static void mix(uint64_t s[3])
 	}
 }
 
-uint64_t rama_record_id_level(const void *name, size_t len, uint64_t level)
+uint64_t rama_core_record_id_level(const void *name, size_t len, uint64_t level)
 {
 	const unsigned char *p = name;
 	uint64_t s[3] = { level, level, 0x9e3779b97f4a7c13u };
@@ -45,7 +45,7 @@ uint64_t rama_record_id_level(const void *name, size_t len, uint64_t level)
 	return s[2];
 }
 
-uint64_t rama_record_id(const void *name, size_t len)
+uint64_t rama_core_record_id(const void *name, size_t len)
 {
-	return rama_record_id_level(name, len, 0);
+	return rama_core_record_id_level(name, len, 0);
 }

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Bob Jenkins' 64-bit hash of 1997 (public domain), level 0, on any byte order */
-uint64_t rama_record_id(const void *name, size_t len);
+uint64_t rama_core_record_id(const void *name, size_t len);
 /* the same hash with another start */
-uint64_t rama_record_id_level(const void *name, size_t len, uint64_t level);
+uint64_t rama_core_record_id_level(const void *name, size_t len, uint64_t level);
 
 #endif

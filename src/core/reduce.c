@@ -5,13 +5,13 @@
 
 #define WIDE_MAX 11 /* words of the widest value of a list */
 
-bool rama_reducible(const struct rama_module *mod)
+bool rama_core_reducible(const struct rama_module *mod)
 {
 	return mod->header == NULL && !(mod->flags & RAMA_TRACE) && mod->id != RAMA_MOD_HEATMAP &&
 	       mod->id != RAMA_MOD_LUSTRE && mod->id != RAMA_MOD_PROCESS;
 }
 
-static double io_time(const struct rama_plan *p, const union rama_word *w)
+static double io_time(const struct rama_core_plan *p, const union rama_core_word *w)
 {
 	double t = 0;
 
@@ -24,14 +24,14 @@ static double io_time(const struct rama_plan *p, const union rama_word *w)
 	return t;
 }
 
-static int64_t io_bytes(const struct rama_plan *p, const union rama_word *w)
+static int64_t io_bytes(const struct rama_core_plan *p, const union rama_core_word *w)
 {
-	return p->bytes_read != RAMA_NO_WORD ? rama_add(w[p->bytes_read].i, w[p->bytes_written].i)
+	return p->bytes_read != RAMA_NO_WORD ? rama_core_add(w[p->bytes_read].i, w[p->bytes_written].i)
 					     : 0;
 }
 
 /* rank, bytes and time of an extreme, in this order in the enum */
-static void set_extreme(const struct rama_plan *p, union rama_word *w, unsigned kind, int64_t rank,
+static void set_extreme(const struct rama_core_plan *p, union rama_core_word *w, unsigned kind, int64_t rank,
 			int64_t bytes, double time)
 {
 	if (p->at[kind] == RAMA_NO_WORD)
@@ -41,7 +41,7 @@ static void set_extreme(const struct rama_plan *p, union rama_word *w, unsigned 
 	w[p->at[kind + 2]].f = time;
 }
 
-void rama_reduce_prepare(const struct rama_plan *p, union rama_word *w)
+void rama_core_reduce_prepare(const struct rama_core_plan *p, union rama_core_word *w)
 {
 	if (w[RAMA_RANK].i >= 0) {
 		set_extreme(p, w, RAMA_FAST_RANK, w[RAMA_RANK].i, io_bytes(p, w), io_time(p, w));
@@ -50,17 +50,17 @@ void rama_reduce_prepare(const struct rama_plan *p, union rama_word *w)
 	w[RAMA_RANK].i = -1;
 }
 
-void rama_reduce_undo(const struct rama_plan *p, union rama_word *w, int64_t rank)
+void rama_core_reduce_undo(const struct rama_core_plan *p, union rama_core_word *w, int64_t rank)
 {
 	w[RAMA_RANK].i = rank;
 	set_extreme(p, w, RAMA_FAST_RANK, 0, 0, 0);
 	set_extreme(p, w, RAMA_SLOW_RANK, 0, 0, 0);
-	rama_reduce_finish(p, w, (struct rama_spread){ .n = 1 });
+	rama_core_reduce_finish(p, w, (struct rama_core_spread){ .n = 1 });
 }
 
-struct rama_spread rama_spread_of(const struct rama_plan *p, const union rama_word *w, double n)
+struct rama_core_spread rama_core_spread_of(const struct rama_core_plan *p, const union rama_core_word *w, double n)
 {
-	struct rama_spread s = { .n = n,
+	struct rama_core_spread s = { .n = n,
 				 .time_sum = io_time(p, w),
 				 .bytes_sum = (double)io_bytes(p, w) };
 
@@ -78,13 +78,13 @@ static double merged_sq(double n1, double t1, double s1, double n2, double t2, d
 	return s1 + s2 + n1 / (n2 * (n1 + n2)) * d * d;
 }
 
-struct rama_spread rama_spread_merge(struct rama_spread a, struct rama_spread b)
+struct rama_core_spread rama_core_spread_merge(struct rama_core_spread a, struct rama_core_spread b)
 {
 	if (a.n == 0)
 		return b;
 	if (b.n == 0)
 		return a;
-	return (struct rama_spread){
+	return (struct rama_core_spread){
 		.n = a.n + b.n,
 		.time_sum = a.time_sum + b.time_sum,
 		.time_sq = merged_sq(a.n, a.time_sum, a.time_sq, b.n, b.time_sum, b.time_sq),
@@ -93,7 +93,7 @@ struct rama_spread rama_spread_merge(struct rama_spread a, struct rama_spread b)
 	};
 }
 
-void rama_reduce_finish(const struct rama_plan *p, union rama_word *w, struct rama_spread s)
+void rama_core_reduce_finish(const struct rama_core_plan *p, union rama_core_word *w, struct rama_core_spread s)
 {
 	if (p->at[RAMA_VAR_TIME] == RAMA_NO_WORD)
 		return;
@@ -102,7 +102,7 @@ void rama_reduce_finish(const struct rama_plan *p, union rama_word *w, struct ra
 }
 
 struct value {
-	union rama_word v[WIDE_MAX];
+	union rama_core_word v[WIDE_MAX];
 	int64_t count;
 };
 
@@ -118,14 +118,14 @@ static bool better(const struct value *a, const struct value *b, unsigned width)
 }
 
 /* the best four of both lists; equal values add their counts */
-static void merge_top(const struct rama_top *top, union rama_word *y, const union rama_word *x)
+static void merge_top(const struct rama_core_top *top, union rama_core_word *y, const union rama_core_word *x)
 {
 	struct value all[8];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < 8; i++) {
-		const union rama_word *from = i < 4 ? y : x;
-		const union rama_word *value = &from[top->value[i % 4]];
+		const union rama_core_word *from = i < 4 ? y : x;
+		const union rama_core_word *value = &from[top->value[i % 4]];
 		int64_t count = from[top->count[i % 4]].i;
 		unsigned k = 0;
 
@@ -137,7 +137,7 @@ static void merge_top(const struct rama_top *top, union rama_word *y, const unio
 			memcpy(all[n].v, value, top->width * sizeof(*value));
 			all[n++].count = 0;
 		}
-		all[k].count = rama_add(all[k].count, count);
+		all[k].count = rama_core_add(all[k].count, count);
 	}
 	for (unsigned i = 1; i < n; i++) { /* insertion keeps the order of equals */
 		struct value v = all[i];
@@ -155,7 +155,7 @@ static void merge_top(const struct rama_top *top, union rama_word *y, const unio
 	}
 }
 
-static void reduce_field(const struct rama_field *f, union rama_word *y, const union rama_word *x)
+static void reduce_field(const struct rama_field *f, union rama_core_word *y, const union rama_core_word *x)
 {
 	switch (f->reduce) {
 	case RAMA_SUM:
@@ -163,7 +163,7 @@ static void reduce_field(const struct rama_field *f, union rama_word *y, const u
 		if (f->type == RAMA_F64)
 			y->f += x->f;
 		else
-			y->i = rama_add(y->i, x->i);
+			y->i = rama_core_add(y->i, x->i);
 		if (f->reduce == RAMA_SUM_NEG && y->i < 0)
 			y->i = -1;
 		break;
@@ -187,15 +187,15 @@ static void reduce_field(const struct rama_field *f, union rama_word *y, const u
 }
 
 /* first: word that decides; the `n` words of `kinds` go with it */
-static void take_if(bool take, const struct rama_plan *p, union rama_word *y,
-		    const union rama_word *x, unsigned kind, unsigned n)
+static void take_if(bool take, const struct rama_core_plan *p, union rama_core_word *y,
+		    const union rama_core_word *x, unsigned kind, unsigned n)
 {
 	for (unsigned i = 0; take && i < n; i++)
 		if (p->at[kind + i] != RAMA_NO_WORD)
 			y[p->at[kind + i]] = x[p->at[kind + i]];
 }
 
-void rama_reduce(const struct rama_plan *p, union rama_word *y, const union rama_word *x)
+void rama_core_reduce(const struct rama_core_plan *p, union rama_core_word *y, const union rama_core_word *x)
 {
 	const struct rama_schema *s = p->mod->record;
 	unsigned read = p->at[RAMA_LEAD_READ], write = p->at[RAMA_LEAD_WRITE],

@@ -5,7 +5,7 @@
 
 #include "core/times.h"
 
-void rama_stdio_init(struct rama_stdio_file *f, uint64_t id, bool standard)
+void rama_core_stdio_init(struct rama_core_stdio_file *f, uint64_t id, bool standard)
 {
 	memset(f, 0, sizeof(*f));
 	f->w[RAMA_ID].u = id;
@@ -14,64 +14,64 @@ void rama_stdio_init(struct rama_stdio_file *f, uint64_t id, bool standard)
 }
 
 /* at most the end of what was moved, in the tracked offset */
-static void reach(struct rama_stdio_file *f, const struct rama_op *op, union rama_word *max)
+static void reach(struct rama_core_stdio_file *f, const struct rama_core_op *op, union rama_core_word *max)
 {
-	int64_t end = rama_add(op->has_off ? op->off : f->offset, op->bytes);
+	int64_t end = rama_core_add(op->has_off ? op->off : f->offset, op->bytes);
 
 	f->offset = end;
-	if (rama_add(end, -1) > max->i)
-		max->i = rama_add(end, -1);
+	if (rama_core_add(end, -1) > max->i)
+		max->i = rama_core_add(end, -1);
 }
 
-static void read_some(struct rama_stdio_file *f, const struct rama_op *op)
+static void read_some(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
-	union rama_word *w = f->w;
+	union rama_core_word *w = f->w;
 
 	if (op->bytes < 0)
 		return;
 	reach(f, op, &w[RAMA_STDIO_MAX_BYTE_READ]);
-	w[RAMA_STDIO_BYTES_READ].i = rama_add(w[RAMA_STDIO_BYTES_READ].i, op->bytes);
+	w[RAMA_STDIO_BYTES_READ].i = rama_core_add(w[RAMA_STDIO_BYTES_READ].i, op->bytes);
 	w[RAMA_STDIO_READS].i++;
-	rama_times_stamp(&w[RAMA_STDIO_F_READ_START_TIMESTAMP], &w[RAMA_STDIO_F_READ_END_TIMESTAMP],
+	rama_core_times_stamp(&w[RAMA_STDIO_F_READ_START_TIMESTAMP], &w[RAMA_STDIO_F_READ_END_TIMESTAMP],
 			 op);
-	rama_times_add(&w[RAMA_STDIO_F_READ_TIME], &f->read_end, op);
+	rama_core_times_add(&w[RAMA_STDIO_F_READ_TIME], &f->read_end, op);
 }
 
-static void write_time(struct rama_stdio_file *f, const struct rama_op *op)
+static void write_time(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
-	union rama_word *w = f->w;
+	union rama_core_word *w = f->w;
 
-	rama_times_stamp(&w[RAMA_STDIO_F_WRITE_START_TIMESTAMP],
+	rama_core_times_stamp(&w[RAMA_STDIO_F_WRITE_START_TIMESTAMP],
 			 &w[RAMA_STDIO_F_WRITE_END_TIMESTAMP], op);
-	rama_times_add(&w[RAMA_STDIO_F_WRITE_TIME], &f->write_end, op);
+	rama_core_times_add(&w[RAMA_STDIO_F_WRITE_TIME], &f->write_end, op);
 }
 
-static void write_some(struct rama_stdio_file *f, const struct rama_op *op)
+static void write_some(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
-	union rama_word *w = f->w;
+	union rama_core_word *w = f->w;
 
 	if (op->bytes < 0)
 		return;
 	reach(f, op, &w[RAMA_STDIO_MAX_BYTE_WRITTEN]);
-	w[RAMA_STDIO_BYTES_WRITTEN].i = rama_add(w[RAMA_STDIO_BYTES_WRITTEN].i, op->bytes);
+	w[RAMA_STDIO_BYTES_WRITTEN].i = rama_core_add(w[RAMA_STDIO_BYTES_WRITTEN].i, op->bytes);
 	w[RAMA_STDIO_WRITES].i++;
 	write_time(f, op);
 }
 
-static void meta(struct rama_stdio_file *f, const struct rama_op *op)
+static void meta(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
-	rama_times_add(&f->w[RAMA_STDIO_F_META_TIME], &f->meta_end, op);
+	rama_core_times_add(&f->w[RAMA_STDIO_F_META_TIME], &f->meta_end, op);
 }
 
-static void opened(struct rama_stdio_file *f, const struct rama_op *op)
+static void opened(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
 	f->w[RAMA_STDIO_OPENS].i++;
-	rama_times_stamp(&f->w[RAMA_STDIO_F_OPEN_START_TIMESTAMP],
+	rama_core_times_stamp(&f->w[RAMA_STDIO_F_OPEN_START_TIMESTAMP],
 			 &f->w[RAMA_STDIO_F_OPEN_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
-void rama_stdio_apply(struct rama_stdio_file *f, const struct rama_op *op)
+void rama_core_stdio_apply(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
 	if (!op->ok && op->kind != RAMA_OP_CLOSE)
 		return;
@@ -100,22 +100,22 @@ void rama_stdio_apply(struct rama_stdio_file *f, const struct rama_op *op)
 		opened(f, op);
 		break;
 	case RAMA_OP_CLOSE: /* the stream is gone, whatever the call returned */
-		rama_times_stamp(&f->w[RAMA_STDIO_F_CLOSE_START_TIMESTAMP],
+		rama_core_times_stamp(&f->w[RAMA_STDIO_F_CLOSE_START_TIMESTAMP],
 				 &f->w[RAMA_STDIO_F_CLOSE_END_TIMESTAMP], op);
 		meta(f, op);
 		break;
 	}
 }
 
-void rama_stdio_finish(const struct rama_stdio_file *f, double tick,
-		       union rama_word w[RAMA_STDIO__WORDS])
+void rama_core_stdio_finish(const struct rama_core_stdio_file *f, double tick,
+		       union rama_core_word w[RAMA_STDIO__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	for (unsigned i = RAMA_STDIO_F_META_TIME; i <= RAMA_STDIO_F_READ_TIME; i++)
-		w[i].f = rama_times_sum(f->w[i], tick);
+		w[i].f = rama_core_times_sum(f->w[i], tick);
 	for (unsigned i = RAMA_STDIO_F_OPEN_START_TIMESTAMP; i <= RAMA_STDIO_F_READ_END_TIMESTAMP;
 	     i++)
-		w[i].f = rama_times_moment(f->w[i], tick);
+		w[i].f = rama_core_times_moment(f->w[i], tick);
 	for (unsigned i = RAMA_STDIO_F_FASTEST_RANK_TIME; i < RAMA_STDIO__WORDS; i++)
 		w[i].f = 0; /* of several ranks only */
 }

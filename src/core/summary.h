@@ -8,40 +8,40 @@
 #include "core/record.h"
 
 enum {
-	RAMA_FILES_TOTAL,
-	RAMA_FILES_READ_ONLY,
-	RAMA_FILES_WRITE_ONLY,
-	RAMA_FILES_READ_WRITE,
-	RAMA_FILES_UNIQUE,
-	RAMA_FILES_SHARED,
-	RAMA_FILES_KINDS
+	RAMA_CORE_FILES_TOTAL,
+	RAMA_CORE_FILES_READ_ONLY,
+	RAMA_CORE_FILES_WRITE_ONLY,
+	RAMA_CORE_FILES_READ_WRITE,
+	RAMA_CORE_FILES_UNIQUE,
+	RAMA_CORE_FILES_SHARED,
+	RAMA_CORE_FILES_KINDS
 };
 
-struct rama_files {
+struct rama_core_files {
 	int64_t files, bytes, max_offset;
 };
 
-struct rama_perf {
+struct rama_core_perf {
 	int64_t total_bytes;
 	double slowest_io, slowest_meta, slowest_rw;
 	int64_t slowest_rank;
 	double shared_time, time, mib_per_s;
 };
 
-struct rama_summary {
-	struct rama_plan plan;
+struct rama_core_summary {
+	struct rama_core_plan plan;
 	struct rama_map files, ranks; /* id or rank -> index below */
-	struct rama_file_use *file;
-	struct rama_rank_time *rank;
+	struct rama_core_file_use *file;
+	struct rama_core_rank_time *rank;
 	size_t file_room, rank_room;
 	int64_t total_bytes;
 	double shared_time;
 };
 
-void rama_summary_init(struct rama_summary *s, const struct rama_module *mod);
-int rama_summary_add(struct rama_summary *s, const struct rama_record *r); /* 0 or RAMA_EMEMORY */
-void rama_summary_files(const struct rama_summary *s, struct rama_files kinds[RAMA_FILES_KINDS]);
-void rama_summary_perf(const struct rama_summary *s, struct rama_perf *perf);
-void rama_summary_fini(struct rama_summary *s);
+void rama_core_summary_init(struct rama_core_summary *s, const struct rama_module *mod);
+int rama_core_summary_add(struct rama_core_summary *s, const struct rama_core_record *r); /* 0 or RAMA_EMEMORY */
+void rama_core_summary_files(const struct rama_core_summary *s, struct rama_core_files kinds[RAMA_CORE_FILES_KINDS]);
+void rama_core_summary_perf(const struct rama_core_summary *s, struct rama_core_perf *perf);
+void rama_core_summary_fini(struct rama_core_summary *s);
 
 #endif

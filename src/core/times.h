@@ -10,7 +10,7 @@
  * overlap count once. Calls are not always recorded in the order in which they ended (a thread or a signal
  * handler comes in between): one that ended before another adds nothing. Darshan takes time away then, and
  * sums can become negative. */
-static inline void rama_times_add(union rama_word *sum, uint64_t *end, const struct rama_op *op)
+static inline void rama_core_times_add(union rama_core_word *sum, uint64_t *end, const struct rama_core_op *op)
 {
 	uint64_t before = *end;
 
@@ -21,20 +21,20 @@ static inline void rama_times_add(union rama_word *sum, uint64_t *end, const str
 }
 
 /* First start and latest end. A start of 0 means none yet: less 1 it is beyond all others. */
-static inline void rama_times_stamp(union rama_word *start, union rama_word *end,
-				    const struct rama_op *op)
+static inline void rama_core_times_stamp(union rama_core_word *start, union rama_core_word *end,
+				    const struct rama_core_op *op)
 {
 	if (op->t0 <= start->u - 1)
 		start->u = op->t0;
 	end->u = op->t1;
 }
 
-static inline double rama_times_sum(union rama_word ticks, double tick)
+static inline double rama_core_times_sum(union rama_core_word ticks, double tick)
 {
 	return (double)ticks.i * tick;
 }
 
-static inline double rama_times_moment(union rama_word ticks, double tick)
+static inline double rama_core_times_moment(union rama_core_word ticks, double tick)
 {
 	return (double)ticks.u * tick;
 }

@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-void rama_total_init(struct rama_total *t, const struct rama_module *mod, union rama_word *w)
+void rama_core_total_init(struct rama_core_total *t, const struct rama_module *mod, union rama_core_word *w)
 {
-	*t = (struct rama_total){ .w = w };
-	rama_plan_init(&t->plan, mod);
+	*t = (struct rama_core_total){ .w = w };
+	rama_core_plan_init(&t->plan, mod);
 	memset(w, 0, mod->record->words * sizeof(*w));
 }
 
 /* Equal values add up in place; others are put before the first slot they beat. The new count is
  * compared as the 32-bit number it was at run time. */
-static void add_top(union rama_word *y, const union rama_word *x, const struct rama_top *top)
+static void add_top(union rama_core_word *y, const union rama_core_word *x, const struct rama_core_top *top)
 {
 	bool known[4] = { false };
 
@@ -20,7 +20,7 @@ static void add_top(union rama_word *y, const union rama_word *x, const struct r
 		for (unsigned k = 0; k < 4; k++) {
 			if (y[top->value[k]].i == x[top->value[j]].i) {
 				y[top->count[k]].i =
-					rama_add(y[top->count[k]].i, x[top->count[j]].i);
+					rama_core_add(y[top->count[k]].i, x[top->count[j]].i);
 				known[j] = true;
 			}
 		}
@@ -47,9 +47,9 @@ static void add_top(union rama_word *y, const union rama_word *x, const struct r
 	}
 }
 
-static void add_field(struct rama_total *t, const struct rama_field *f, const union rama_word *x)
+static void add_field(struct rama_core_total *t, const struct rama_field *f, const union rama_core_word *x)
 {
-	union rama_word *y = &t->w[f->word];
+	union rama_core_word *y = &t->w[f->word];
 
 	switch (f->reduce) {
 	case RAMA_SUM:
@@ -58,7 +58,7 @@ static void add_field(struct rama_total *t, const struct rama_field *f, const un
 			y->f += x->f;
 			break;
 		}
-		y->i = rama_add(y->i, x->i);
+		y->i = rama_core_add(y->i, x->i);
 		if ((t->plan.mod->flags & RAMA_CLAMP) && y->i < 0)
 			y->i = -1;
 		break;
@@ -78,7 +78,7 @@ static void add_field(struct rama_total *t, const struct rama_field *f, const un
 	}
 }
 
-static void add_slowest_call(struct rama_total *t, const union rama_word *x, unsigned lead,
+static void add_slowest_call(struct rama_core_total *t, const union rama_core_word *x, unsigned lead,
 			     unsigned with)
 {
 	unsigned l = t->plan.at[lead], w = t->plan.at[with];
@@ -90,11 +90,11 @@ static void add_slowest_call(struct rama_total *t, const union rama_word *x, uns
 }
 
 /* FASTEST_*, SLOWEST_*: have a meaning only while all records are of one file */
-static void add_extreme(struct rama_total *t, const union rama_word *x, unsigned rank, bool slowest)
+static void add_extreme(struct rama_core_total *t, const union rama_core_word *x, unsigned rank, bool slowest)
 {
-	const struct rama_plan *p = &t->plan;
+	const struct rama_core_plan *p = &t->plan;
 	unsigned wr = p->at[rank], wb = p->at[rank + 1], wt = p->at[rank + 2];
-	union rama_word r, b, time;
+	union rama_core_word r, b, time;
 
 	if (wt == RAMA_NO_WORD)
 		return;
@@ -106,7 +106,7 @@ static void add_extreme(struct rama_total *t, const union rama_word *x, unsigned
 	r = x[wr], b = x[wb], time = x[wt];
 	if (x[RAMA_RANK].i != -1) {
 		r.i = x[RAMA_RANK].i;
-		b.i = rama_add(x[p->bytes_read].i, x[p->bytes_written].i);
+		b.i = rama_core_add(x[p->bytes_read].i, x[p->bytes_written].i);
 		time.f = x[p->read_time].f + x[p->write_time].f + x[p->meta_time].f;
 	}
 	if (!t->any || (slowest ? time.f > t->w[wt].f : time.f < t->w[wt].f)) {
@@ -116,10 +116,10 @@ static void add_extreme(struct rama_total *t, const union rama_word *x, unsigned
 	}
 }
 
-void rama_total_add(struct rama_total *t, const struct rama_record *r)
+void rama_core_total_add(struct rama_core_total *t, const struct rama_core_record *r)
 {
 	const struct rama_schema *s = t->plan.mod->record;
-	const struct rama_top *a = &t->plan.access;
+	const struct rama_core_top *a = &t->plan.access;
 
 	if (!t->any)
 		t->id = r->w[RAMA_ID].u;

@@ -7,15 +7,15 @@
 #include "core/plan.h"
 #include "core/record.h"
 
-struct rama_total {
-	struct rama_plan plan;
+struct rama_core_total {
+	struct rama_core_plan plan;
 	bool any;	    /* a record was added */
 	bool same;	    /* all records so far are of the same file */
 	uint64_t id;	    /* of that file */
-	union rama_word *w; /* caller's memory, plan.mod->record->words, zeroed by init */
+	union rama_core_word *w; /* caller's memory, plan.mod->record->words, zeroed by init */
 };
 
-void rama_total_init(struct rama_total *t, const struct rama_module *mod, union rama_word *w);
-void rama_total_add(struct rama_total *t, const struct rama_record *r);
+void rama_core_total_init(struct rama_core_total *t, const struct rama_module *mod, union rama_core_word *w);
+void rama_core_total_add(struct rama_core_total *t, const struct rama_core_record *r);
 
 #endif

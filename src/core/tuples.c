@@ -3,25 +3,25 @@
 
 #include <string.h>
 
-void rama_tuples_init(struct rama_tuples *t)
+void rama_core_tuples_init(struct rama_core_tuples *t)
 {
 	memset(t, 0, sizeof(*t));
 }
 
-static bool same(const struct rama_tuple *a, const struct rama_tuple *b)
+static bool same(const struct rama_core_tuple *a, const struct rama_core_tuple *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 /* A full table takes no new tuples, for ever: the log format has it so. */
-void rama_tuples_add(struct rama_tuples *t, const struct rama_tuple *x)
+void rama_core_tuples_add(struct rama_core_tuples *t, const struct rama_core_tuple *x)
 {
 	uint32_t i = t->last;
 
 	if (i >= t->used || !same(&t->value[i], x)) {
 		for (i = 0; i < t->used && !same(&t->value[i], x);)
 			i++;
-		if (i == RAMA_TUPLES)
+		if (i == RAMA_CORE_TUPLES)
 			return;
 		if (i == t->used) {
 			t->value[i] = *x;
@@ -33,7 +33,7 @@ void rama_tuples_add(struct rama_tuples *t, const struct rama_tuple *x)
 	t->seen[i] = ++t->turn;
 }
 
-static bool beats(const struct rama_tuples *t, uint32_t a, uint32_t b)
+static bool beats(const struct rama_core_tuples *t, uint32_t a, uint32_t b)
 {
 	if (t->count[a] != t->count[b])
 		return t->count[a] > t->count[b];
@@ -42,10 +42,10 @@ static bool beats(const struct rama_tuples *t, uint32_t a, uint32_t b)
 	return t->seen[a] > t->seen[b];
 }
 
-void rama_tuples_top4(const struct rama_tuples *t, union rama_word value[4 * RAMA_TUPLE_WORDS],
-		      union rama_word count[4])
+void rama_core_tuples_top4(const struct rama_core_tuples *t, union rama_core_word value[4 * RAMA_CORE_TUPLE_WORDS],
+		      union rama_core_word count[4])
 {
-	uint32_t used = t->used < RAMA_TUPLES ? t->used : RAMA_TUPLES;
+	uint32_t used = t->used < RAMA_CORE_TUPLES ? t->used : RAMA_CORE_TUPLES;
 	uint32_t best[4]; /* places */
 	unsigned n = 0;
 
@@ -62,11 +62,11 @@ void rama_tuples_top4(const struct rama_tuples *t, union rama_word value[4 * RAM
 			best[k] = best[k - 1];
 		best[k] = i;
 	}
-	memset(value, 0, 4 * sizeof(struct rama_tuple));
+	memset(value, 0, 4 * sizeof(struct rama_core_tuple));
 	for (unsigned k = 0; k < 4; k++) {
 		count[k].i = k < n ? t->count[best[k]] : 0;
 		if (k < n)
-			memcpy(&value[k * RAMA_TUPLE_WORDS], &t->value[best[k]],
-			       sizeof(struct rama_tuple));
+			memcpy(&value[k * RAMA_CORE_TUPLE_WORDS], &t->value[best[k]],
+			       sizeof(struct rama_core_tuple));
 	}
 }

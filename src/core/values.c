@@ -2,13 +2,13 @@
 #include "core/values.h"
 
 /* A full table takes no new values, for ever: the log format has it so. */
-void rama_values_add_new(struct rama_values *v, int64_t value)
+void rama_core_values_add_new(struct rama_core_values *v, int64_t value)
 {
 	uint32_t i = 0;
 
 	while (i < v->used && v->value[i] != value)
 		i++;
-	if (i == RAMA_VALUES)
+	if (i == RAMA_CORE_VALUES)
 		return;
 	if (i == v->used) {
 		v->value[i] = value;
@@ -18,15 +18,15 @@ void rama_values_add_new(struct rama_values *v, int64_t value)
 	v->last = i;
 }
 
-static bool beats(int64_t count, int64_t value, union rama_word c, union rama_word v)
+static bool beats(int64_t count, int64_t value, union rama_core_word c, union rama_core_word v)
 {
 	return count > c.i || (count == c.i && value > v.i);
 }
 
-void rama_values_top4(const struct rama_values *v, union rama_word value[4],
-		      union rama_word count[4])
+void rama_core_values_top4(const struct rama_core_values *v, union rama_core_word value[4],
+		      union rama_core_word count[4])
 {
-	uint32_t used = v->used < RAMA_VALUES ? v->used : RAMA_VALUES;
+	uint32_t used = v->used < RAMA_CORE_VALUES ? v->used : RAMA_CORE_VALUES;
 	unsigned n = 0; /* slots filled */
 
 	for (unsigned k = 0; k < 4; k++)

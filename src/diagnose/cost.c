@@ -25,7 +25,7 @@ static int add_rank(struct rama_diag_cost *c, const struct rama_diag_facts *f, i
 /* time of the slowest rank in the calls of the application */
 static double slowest_top(const struct rama_job_view_file *file, const struct rama_diag_sums *x)
 {
-	const union rama_word *w = file->rec[RAMA_JOB_LAYER_MPIIO];
+	const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_MPIIO];
 	double slow = file->top == RAMA_JOB_LAYER_MPIIO && w != NULL
 			      ? w[RAMA_MPIIO_F_SLOWEST_RANK_TIME].f
 			      : x->slowest_time;

@@ -144,7 +144,7 @@ static void known_facts(struct rama_diag_facts *f, const struct rama_job_view *v
 }
 
 /* bytes of a chunk, 0: not chunked */
-static double chunk_size(const union rama_word *w)
+static double chunk_size(const union rama_core_word *w)
 {
 	double bytes = (double)w[RAMA_H5D_DATATYPE_SIZE].i;
 
@@ -200,7 +200,7 @@ static void usual_opens(struct rama_diag_facts *f)
 
 	for (size_t i = 0; i < f->view->n_files; i++) {
 		const struct rama_job_view_file *file = &f->view->files[i];
-		const union rama_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
+		const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
 		double n = w != NULL && !file->pseudo && !file->folded
 				   ? (double)w[RAMA_POSIX_OPENS].i
 				   : 0;

@@ -15,12 +15,12 @@
 static const double bin_mean[SMALL_BINS] = { 50, 400, 4096, 40960, 409600 };
 
 /* counters that are not there or not monitored count as 0 */
-static double count_of(const union rama_word *w, unsigned word)
+static double count_of(const union rama_core_word *w, unsigned word)
 {
 	return w != NULL && w[word].i > 0 ? (double)w[word].i : 0;
 }
 
-static double time_of(const union rama_word *w, unsigned word)
+static double time_of(const union rama_core_word *w, unsigned word)
 {
 	/* more than 30,000 years are damage; sums of them stay numbers */
 	return w != NULL && w[word].f > 0 && w[word].f < 1e12 ? w[word].f : 0;
@@ -60,7 +60,7 @@ static const struct places daos_places = {
 
 /* Requests of exactly 1 MiB are counted in the class below it: they are taken out where the frequent sizes tell
  * (mistake 6). Those lists do not separate reads from writes; the class does. */
-static double whole_mib_share(const union rama_word *w, const struct places *at)
+static double whole_mib_share(const union rama_core_word *w, const struct places *at)
 {
 	double whole = 0, class = count_of(w, at->bins[0] + SMALL_BINS - 1) +
 				  count_of(w, at->bins[1] + SMALL_BINS - 1);
@@ -76,7 +76,7 @@ struct sizes {
 	double tiny[2];		   /* at most 10 KiB */
 };
 
-static struct sizes sizes_of(const union rama_word *w, const struct places *at,
+static struct sizes sizes_of(const union rama_core_word *w, const struct places *at,
 			     const double all_bytes[2], const double all_calls[2])
 {
 	double whole = whole_mib_share(w, at);
@@ -113,7 +113,7 @@ static double rate_of(const struct rama_diag_facts *f, unsigned read)
 }
 
 static void posix_sizes(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
-			const union rama_word *w)
+			const union rama_core_word *w)
 {
 	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
 	double calls[2] = { count_of(w, RAMA_POSIX_WRITES), count_of(w, RAMA_POSIX_READS) };
@@ -140,8 +140,8 @@ static void posix_sizes(struct rama_diag_file_parts *t, const struct rama_diag_f
 
 /* The first access of a rank to a file has none before it, but counts as neither sequential nor consecutive: it is
  * left out (mistake 7). */
-static void posix_order(struct rama_diag_file_parts *t, const union rama_word *w,
-			const union rama_word *own)
+static void posix_order(struct rama_diag_file_parts *t, const union rama_core_word *w,
+			const union rama_core_word *own)
 {
 	static const unsigned seq[2] = { RAMA_POSIX_SEQ_WRITES, RAMA_POSIX_SEQ_READS };
 	static const unsigned consec[2] = { RAMA_POSIX_CONSEC_WRITES, RAMA_POSIX_CONSEC_READS };
@@ -162,7 +162,7 @@ static void posix_order(struct rama_diag_file_parts *t, const union rama_word *w
 }
 
 /* Bytes beyond the size of the file were moved before: of each file on its own (mistake 1) */
-static void posix_excess(struct rama_diag_file_parts *t, const union rama_word *w)
+static void posix_excess(struct rama_diag_file_parts *t, const union rama_core_word *w)
 {
 	double bytes[2] = { count_of(w, RAMA_POSIX_BYTES_WRITTEN),
 			    count_of(w, RAMA_POSIX_BYTES_READ) };
@@ -187,7 +187,7 @@ static void posix_waits(struct rama_diag_file_parts *t, const struct rama_diag_f
 }
 
 /* the call that took longest, against the mean of the others of its kind */
-static void posix_longest(struct rama_diag_file_parts *t, const union rama_word *w)
+static void posix_longest(struct rama_diag_file_parts *t, const union rama_core_word *w)
 {
 	static const unsigned words[2][3] = {
 		{ RAMA_POSIX_WRITES, RAMA_POSIX_F_WRITE_TIME, RAMA_POSIX_F_MAX_WRITE_TIME },
@@ -207,7 +207,7 @@ static void posix_longest(struct rama_diag_file_parts *t, const union rama_word 
 
 static void posix_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	const union rama_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX];
+	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX];
 	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
 
 	if (w == NULL)
@@ -228,7 +228,7 @@ static void posix_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 
 /* time of small independent calls of files that several ranks use, less what the bytes need */
 static void mpiio_independent(struct rama_diag_file_parts *t, const struct rama_diag_facts *f,
-			      const union rama_word *w)
+			      const union rama_core_word *w)
 {
 	static const unsigned kinds[2][4] = {
 		{ RAMA_MPIIO_INDEP_WRITES, RAMA_MPIIO_COLL_WRITES, RAMA_MPIIO_SPLIT_WRITES,
@@ -268,7 +268,7 @@ static void mpiio_independent(struct rama_diag_file_parts *t, const struct rama_
 /* What the application asked MPI-IO for, and what became of it on disk: no peer compares them (mistake 32) */
 static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	const union rama_word *w = t->file->rec[RAMA_JOB_LAYER_MPIIO],
+	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_MPIIO],
 			      *below = t->file->rec[RAMA_JOB_LAYER_POSIX];
 	double given = count_of(w, RAMA_MPIIO_BYTES_WRITTEN),
 	       asked = count_of(w, RAMA_MPIIO_BYTES_READ);
@@ -315,7 +315,7 @@ static void hdf5_parts(struct rama_diag_file_parts *t, const struct rama_diag_fa
  * half as long as an open with its close, a seek, which asks nobody, a tenth. */
 static void meta_parts(struct rama_diag_file_parts *t)
 {
-	const union rama_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
+	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
 			      *own = t->file->rec[RAMA_JOB_LAYER_EXTRA];
 	double opens = count_of(w, RAMA_POSIX_OPENS),
 	       renames = count_of(w, RAMA_POSIX_RENAME_SOURCES),
@@ -341,7 +341,7 @@ static void meta_parts(struct rama_diag_file_parts *t)
 static void daos_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	bool dfs = t->file->rec[RAMA_JOB_LAYER_DFS] != NULL;
-	const union rama_word *w = t->file->rec[dfs ? RAMA_JOB_LAYER_DFS : RAMA_JOB_LAYER_DAOS];
+	const union rama_core_word *w = t->file->rec[dfs ? RAMA_JOB_LAYER_DFS : RAMA_JOB_LAYER_DAOS];
 	struct rama_job_io io;
 	struct sizes s;
 
@@ -394,7 +394,7 @@ static void place_parts(struct rama_diag_file_parts *t, const struct rama_job_vi
  * others tell how often files are. Ranks share the record, not the files. */
 static void count_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	const union rama_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
+	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
 			      *stream = t->file->rec[RAMA_JOB_LAYER_STDIO];
 	double opens;
 
@@ -413,7 +413,7 @@ static void count_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 static void common_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	static const enum rama_job_layer layers[] = { RAMA_JOB_LAYER_POSIX, RAMA_JOB_LAYER_STDIO };
-	const union rama_word *stream = t->file->rec[RAMA_JOB_LAYER_STDIO];
+	const union rama_core_word *stream = t->file->rec[RAMA_JOB_LAYER_STDIO];
 
 	for (unsigned i = 0; i < 2; i++) {
 		if (t->file->rec[layers[i]] != NULL) {
@@ -489,7 +489,7 @@ static double waits_of(const struct rama_diag_file_parts *t, const struct rama_d
 void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job_view_file *file,
 		     struct rama_diag_sums *x)
 {
-	const union rama_word *const *w = file->rec;
+	const union rama_core_word *const *w = file->rec;
 	struct rama_diag_file_parts parts = { .file = file }, *t = &parts;
 
 	count_parts(t, f);

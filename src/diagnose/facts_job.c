@@ -50,7 +50,7 @@ static double spread_variation(const struct spread *s, double n)
 static void reduced_variation(struct rama_diag_facts *f)
 {
 	const struct rama_job_view_file *best = NULL;
-	const union rama_word *w;
+	const union rama_core_word *w;
 	double n, mean, bytes;
 	bool mpi;
 
@@ -299,7 +299,7 @@ struct longest {
 
 static void longest_of(struct longest *best, const struct rama_job_view_file *file, bool read)
 {
-	const union rama_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
+	const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
 	double time = w[read ? RAMA_POSIX_F_MAX_READ_TIME : RAMA_POSIX_F_MAX_WRITE_TIME].f;
 	double all = w[read ? RAMA_POSIX_F_READ_TIME : RAMA_POSIX_F_WRITE_TIME].f;
 	double calls = (double)w[read ? RAMA_POSIX_READS : RAMA_POSIX_WRITES].i;

@@ -13,9 +13,9 @@ const char *const rama_gather_heat_names[RAMA_SEG_LAYERS] = { "heatmap:POSIX", "
 #define BIN_SECONDS 0.1 /* width of a bin at the start */
 
 /* bins in use: up to the last that holds anything */
-static unsigned bins_used(const struct rama_heat *h)
+static unsigned bins_used(const struct rama_core_heat *h)
 {
-	unsigned n = RAMA_HEAT_BINS;
+	unsigned n = RAMA_CORE_HEAT_BINS;
 
 	while (n > 0 && h->bytes[0][n - 1] == 0 && h->bytes[1][n - 1] == 0)
 		n--;
@@ -35,7 +35,7 @@ int rama_gather_lanes_find(struct rama_gather *g)
 		g->lost += g->u.lane.lost;
 		g->missed += g->u.lane.missed;
 		for (unsigned l = 0; l < RAMA_SEG_LAYERS; l++)
-			rama_heat_merge(&g->heat[l], &g->u.lane.heat[l]);
+			rama_core_heat_merge(&g->heat[l], &g->u.lane.heat[l]);
 	}
 	for (unsigned l = 0; l < RAMA_SEG_LAYERS; l++) {
 		if (bins_used(&g->heat[l]) > 0)
@@ -64,13 +64,13 @@ static double width_seconds(uint64_t ticks, double tick)
 static int write_heat(struct rama_gather *g, unsigned layer)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_HEATMAP);
-	struct rama_heat *h = &g->heat[layer];
-	union rama_word w[RAMA_HEATMAP__WORDS] = { { .u = 0 } };
-	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
+	struct rama_core_heat *h = &g->heat[layer];
+	union rama_core_word w[RAMA_HEATMAP__WORDS] = { { .u = 0 } };
+	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
 	uint64_t bins;
 
-	while (g->s->end_tick > 0 && (g->s->end_tick - 1) / RAMA_HEAT_BINS >= h->width)
-		rama_heat_halve(h);
+	while (g->s->end_tick > 0 && (g->s->end_tick - 1) / RAMA_CORE_HEAT_BINS >= h->width)
+		rama_core_heat_halve(h);
 	bins = g->s->end_tick / h->width + (g->s->end_tick % h->width != 0);
 	if (bins < bins_used(h))
 		bins = bins_used(h);
@@ -79,7 +79,7 @@ static int write_heat(struct rama_gather *g, unsigned layer)
 	w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = width_seconds(h->width, g->s->tick);
 	w[RAMA_HEATMAP_NBINS].u = bins;
 	for (unsigned k = 0; k < 2; k++) {
-		r.array[k] = (union rama_word *)(void *)h->bytes[k]; /* words that are integers */
+		r.array[k] = (union rama_core_word *)(void *)h->bytes[k]; /* words that are integers */
 		r.count[k] = bins;
 	}
 	return rama_gather_failed(g, rama_log_writer_record(g->w, &r));
@@ -99,8 +99,8 @@ int rama_gather_process_write(struct rama_gather *g)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_PROCESS);
 	const struct rama_seg_identity *id = &g->s->id;
-	union rama_word *w = g->words;
-	struct rama_record r = {
+	union rama_core_word *w = g->words;
+	struct rama_core_record r = {
 		.mod = mod, .schema = mod->record, .w = w, .array = { g->u.command }
 	};
 

@@ -19,11 +19,11 @@ int rama_gather_no_memory(struct rama_gather *g)
 	return rama_err_set(g->e, RAMA_EMEMORY, "out of memory");
 }
 
-int rama_gather_record(struct rama_gather *g, unsigned module, union rama_word *w)
+int rama_gather_record(struct rama_gather *g, unsigned module, union rama_core_word *w)
 {
 	const struct rama_module *mod = rama_module_get(module);
-	struct rama_record r = { .mod = mod, .schema = mod->record, .w = w };
-	union rama_word *next = w + mod->record->words;
+	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
+	union rama_core_word *next = w + mod->record->words;
 
 	w[RAMA_RANK].i = g->p->rank;
 	for (unsigned i = 0; i < mod->record->n_arrays && !(mod->flags & RAMA_TRACE); i++) {
@@ -36,7 +36,7 @@ int rama_gather_record(struct rama_gather *g, unsigned module, union rama_word *
 
 uint64_t rama_gather_id(const char *name)
 {
-	return rama_record_id(name, strlen(name));
+	return rama_core_record_id(name, strlen(name));
 }
 
 /* ---- names --------------------------------------------------------------------------------- */

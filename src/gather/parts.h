@@ -19,7 +19,7 @@ struct rama_gather_name {
 	bool untraced;		     /* a trigger says that its trace is not wanted */
 };
 #define RAMA_GATHER_NO_NAME UINT64_MAX
-#define RAMA_GATHER_WORDS RAMA_LUSTRE_ROOM /* no record is larger */
+#define RAMA_GATHER_WORDS RAMA_CORE_LUSTRE_ROOM /* no record is larger */
 
 /* segments of one file in one layer */
 struct rama_gather_trace {
@@ -44,7 +44,7 @@ struct rama_gather {
 	struct rama_gather_trace *traces; /* by layer, then in the order of first access */
 	size_t n_traces, traces_room;
 	uint64_t lost, missed, folded;
-	struct rama_heat heat[RAMA_SEG_LAYERS];
+	struct rama_core_heat heat[RAMA_SEG_LAYERS];
 	/* room for one of each thing that is read */
 	union {
 		struct rama_seg_slot_head slot;
@@ -55,11 +55,11 @@ struct rama_gather {
 		struct rama_seg_chunk chunk;
 		struct rama_seg_name_get name;
 		char mounts[sizeof(((struct rama_seg_identity *)0)->mounts)];
-		union rama_word command[sizeof(((struct rama_seg_identity *)0)->command) / 8];
+		union rama_core_word command[sizeof(((struct rama_seg_identity *)0)->command) / 8];
 	} u;
-	struct rama_extra_file extra;		  /* beside u.POSIX */
-	union rama_word words[RAMA_GATHER_WORDS]; /* of one record */
-	union rama_word more[RAMA_EXTRA__WORDS];
+	struct rama_core_extra_file extra;		  /* beside u.POSIX */
+	union rama_core_word words[RAMA_GATHER_WORDS]; /* of one record */
+	union rama_core_word more[RAMA_EXTRA__WORDS];
 	struct rama_log_job job;
 	char exe[sizeof(((struct rama_seg_identity *)0)->command)]; /* of the job */
 };
@@ -71,7 +71,7 @@ struct rama_gather_name *rama_gather_name_get(struct rama_gather *g, uint32_t nu
 int rama_gather_failed(struct rama_gather *g, int rc);
 int rama_gather_no_memory(struct rama_gather *g);
 
-int rama_gather_record(struct rama_gather *g, unsigned module, union rama_word *w);
+int rama_gather_record(struct rama_gather *g, unsigned module, union rama_core_word *w);
 /* a command line as the job has it: on one line */
 void rama_gather_flat(char *to, size_t size, const char *command);
 /* the id of a name that stands for no file */

@@ -13,7 +13,7 @@ static const uint8_t module_of[RAMA_SEG_KINDS] = {
 #undef KIND
 };
 
-static bool any_set(const union rama_word *w, unsigned from, unsigned to)
+static bool any_set(const union rama_core_word *w, unsigned from, unsigned to)
 {
 	for (unsigned i = from; i <= to; i++)
 		if (w[i].u != 0)
@@ -33,7 +33,7 @@ static bool is_wanted(const struct rama_gather *g, unsigned kind, uint32_t slot,
 }
 
 /* what a file must be like to keep its trace */
-static bool trigger_drops(const struct rama_seg_identity *id, const union rama_word *w)
+static bool trigger_drops(const struct rama_seg_identity *id, const union rama_core_word *w)
 {
 	double all = (double)w[RAMA_POSIX_READS].i + (double)w[RAMA_POSIX_WRITES].i, small = 0;
 
@@ -64,7 +64,7 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 	}
 	n->slot[kind] = slot + 1;
 	if (kind == RAMA_SEG_KIND_POSIX) {
-		n->extra = any_set(g->u.POSIX.more, 0, RAMA_POSIX_MORE - 1);
+		n->extra = any_set(g->u.POSIX.more, 0, RAMA_CORE_POSIX_MORE - 1);
 		n->untraced = trigger_drops(&g->s->id, g->u.POSIX.w);
 	} else if (kind == RAMA_SEG_KIND_EXTRA) {
 		n->extra = n->extra ||
@@ -106,28 +106,28 @@ static void finish(struct rama_gather *g, unsigned kind)
 
 	switch (kind) {
 	case RAMA_SEG_KIND_POSIX:
-		rama_posix_finish(&g->u.POSIX, tick, g->words, g->more);
+		rama_core_posix_finish(&g->u.POSIX, tick, g->words, g->more);
 		break;
 	case RAMA_SEG_KIND_STDIO:
-		rama_stdio_finish(&g->u.STDIO, tick, g->words);
+		rama_core_stdio_finish(&g->u.STDIO, tick, g->words);
 		break;
 	case RAMA_SEG_KIND_MPIIO:
-		rama_mpiio_finish(&g->u.MPIIO, tick, g->words);
+		rama_core_mpiio_finish(&g->u.MPIIO, tick, g->words);
 		break;
 	case RAMA_SEG_KIND_H5F:
-		rama_h5f_finish(&g->u.H5F, tick, g->words);
+		rama_core_h5f_finish(&g->u.H5F, tick, g->words);
 		break;
 	case RAMA_SEG_KIND_H5D:
-		rama_h5d_finish(&g->u.H5D, tick, g->words);
+		rama_core_h5d_finish(&g->u.H5D, tick, g->words);
 		break;
 	case RAMA_SEG_KIND_PNETCDF_FILE:
-		rama_pnetcdf_file_finish(&g->u.PNETCDF_FILE, tick, g->words);
+		rama_core_pnetcdf_file_finish(&g->u.PNETCDF_FILE, tick, g->words);
 		break;
 	case RAMA_SEG_KIND_PNETCDF_VAR:
-		rama_pnetcdf_var_finish(&g->u.PNETCDF_VAR, tick, g->words);
+		rama_core_pnetcdf_var_finish(&g->u.PNETCDF_VAR, tick, g->words);
 		break;
 	case RAMA_SEG_KIND_LUSTRE:
-		rama_lustre_finish(&g->u.LUSTRE, g->words);
+		rama_core_lustre_finish(&g->u.LUSTRE, g->words);
 		break;
 	}
 }
@@ -157,7 +157,7 @@ int rama_gather_slots_write(struct rama_gather *g, enum rama_seg_kind kind)
 /* One half is kept beside the POSIX counters, the other in a slot of its own; a file may have either. */
 int rama_gather_extra_write(struct rama_gather *g)
 {
-	union rama_word *w = g->more;
+	union rama_core_word *w = g->more;
 	int rc = 0;
 
 	for (size_t i = 0; i < g->n_names && rc >= 0; i++) {
@@ -170,13 +170,13 @@ int rama_gather_extra_write(struct rama_gather *g)
 			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_EXTRA, n->slot[RAMA_SEG_KIND_EXTRA] - 1,
 					       &g->extra, g->e);
 			if (rc >= 0)
-				rama_extra_finish(&g->extra, g->s->tick, w);
+				rama_core_extra_finish(&g->extra, g->s->tick, w);
 		}
 		if (n->slot[RAMA_SEG_KIND_POSIX] != 0 && rc >= 0) {
 			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_POSIX, n->slot[RAMA_SEG_KIND_POSIX] - 1,
 					       &g->u.POSIX, g->e);
 			if (rc >= 0)
-				rama_posix_finish(&g->u.POSIX, g->s->tick, g->words,
+				rama_core_posix_finish(&g->u.POSIX, g->s->tick, g->words,
 						  &w[RAMA_EXTRA_SEQ_READS]);
 		}
 		w[RAMA_ID].u = n->id;

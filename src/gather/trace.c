@@ -111,7 +111,7 @@ int rama_gather_trace_find(struct rama_gather *g)
 
 /* ---- putting into place ------------------------------------------------------------------------ */
 
-typedef union rama_word segment[RAMA_SEG_WORDS];
+typedef union rama_core_word segment[RAMA_SEG_WORDS];
 
 struct batch {
 	size_t from, to; /* traces */
@@ -127,7 +127,7 @@ static void place_chunk(struct rama_gather *g, struct batch *b)
 	for (uint32_t i = 0; i < g->u.chunk.used; i++) {
 		const struct rama_seg_event *ev = &g->u.chunk.event[i];
 		struct rama_gather_trace *t;
-		union rama_word *to;
+		union rama_core_word *to;
 		size_t at;
 
 		found = name_of(g, ev, n);
@@ -153,7 +153,7 @@ static void place_chunk(struct rama_gather *g, struct batch *b)
 
 static int by_start(const void *a, const void *b)
 {
-	const union rama_word *x = a, *y = b;
+	const union rama_core_word *x = a, *y = b;
 
 	if (x[RAMA_SEG_START].f != y[RAMA_SEG_START].f)
 		return x[RAMA_SEG_START].f < y[RAMA_SEG_START].f ? -1 : 1;
@@ -178,7 +178,7 @@ static void sort(segment *seg, uint64_t n)
 static int write_trace(struct rama_gather *g, const struct rama_gather_trace *t, segment *seg,
 		       const uint64_t n[2])
 {
-	union rama_word w[RAMA_DXT__WORDS] = { { .u = 0 } };
+	union rama_core_word w[RAMA_DXT__WORDS] = { { .u = 0 } };
 	int rc;
 
 	sort(seg, n[0]);

@@ -97,7 +97,7 @@ int rama_job_view_file_get(struct rama_job_view *v, uint64_t id, uint32_t *index
 static uint64_t file_by_name(const struct rama_job_view *v, const char *name)
 {
 	for (const char *colon = strrchr(name, ':'); colon != NULL && colon > name;) {
-		uint64_t id = rama_record_id(name, (size_t)(colon - name));
+		uint64_t id = rama_core_record_id(name, (size_t)(colon - name));
 
 		if (rama_map_get(&v->by_id, id) != NULL || rama_log_name_get(v->work->log, id) != NULL)
 			return id;
@@ -109,7 +109,7 @@ static uint64_t file_by_name(const struct rama_job_view *v, const char *name)
 	return 0;
 }
 
-int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer, const union rama_word *w,
+int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer, const union rama_core_word *w,
 		       uint32_t *index)
 {
 	unsigned ref =
@@ -179,7 +179,7 @@ void rama_job_view_file_times(struct rama_job_view *v, struct rama_job_view_file
 	if (v->work->end[0][0] == 0) /* word 0 is no moment */
 		find_moments(v);
 	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
-		const union rama_word *w = f->rec[l];
+		const union rama_core_word *w = f->rec[l];
 
 		for (unsigned i = 0; w != NULL && i < RAMA_JOB_BEGINS; i++) {
 			unsigned at = v->work->begin[l][i];
@@ -251,13 +251,13 @@ static void count_ranks(const struct rama_job_view *v, struct rama_job_view_file
 /* parts become one record of their file */
 static int roll_up(struct rama_job_view *v)
 {
-	union rama_word copy[RAMA_JOB_RECORD_WORDS];
+	union rama_core_word copy[RAMA_JOB_RECORD_WORDS];
 
 	for (size_t i = 0; i < v->n_parts; i++) {
 		struct rama_job_view_part *p = &v->parts[i];
 		struct rama_job_view_file *f = &v->files[p->file];
 		size_t size = v->work->plan[p->layer].mod->record->words * sizeof(copy[0]);
-		union rama_word *sum = (union rama_word *)f->rec[p->layer];
+		union rama_core_word *sum = (union rama_core_word *)f->rec[p->layer];
 
 		memcpy(copy, p->rec, size);
 		if (sum == NULL) {

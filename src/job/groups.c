@@ -125,7 +125,7 @@ static int make(struct rama_job_view *v, struct rama_map *by_name, struct first 
 	for (uint32_t i = 0; i < v->n_files; i++) {
 		/* a name that is only an id stands for itself */
 		size_t n = v->files[i].named ? folded(v->files[i].name, buf) : 0;
-		uint64_t key = n > 0 ? rama_record_id(buf, n) : v->files[i].id;
+		uint64_t key = n > 0 ? rama_core_record_id(buf, n) : v->files[i].id;
 		bool fresh;
 		uint64_t *at;
 

@@ -36,7 +36,7 @@ static unsigned layer_of(const struct rama_job_view *v, uint64_t id)
 
 	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
 		if (name != NULL ? strcmp(name->text, names[l]) == 0
-				 : rama_record_id(names[l], strlen(names[l])) == id)
+				 : rama_core_record_id(names[l], strlen(names[l])) == id)
 			return l;
 	return RAMA_JOB_LAYERS;
 }
@@ -91,7 +91,7 @@ static void lay(double *row, unsigned bins, double width, const double span[2], 
 
 /* One bin of a record often is one of ours, or lies within one. */
 static void lay_record(const struct rama_job_view *v, const struct rama_job_layer_heat *h,
-		       const struct rama_record *r, unsigned kind, double *row)
+		       const struct rama_core_record *r, unsigned kind, double *row)
 {
 	double width = r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f, shift = v->work->shift;
 
@@ -123,7 +123,7 @@ static void add_row(struct rama_job_view *v, struct rama_job_layer_heat *h, int6
 	}
 }
 
-static int take(struct rama_job_view *v, const struct rama_record *r)
+static int take(struct rama_job_view *v, const struct rama_core_record *r)
 {
 	struct rama_job_view_work *k = v->work;
 	unsigned layer = layer_of(v, r->w[RAMA_ID].u);
@@ -149,7 +149,7 @@ int rama_job_view_heat_maps(struct rama_job_view *v)
 {
 	struct rama_job_view_work *k = v->work;
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc, bad = 0;
 
 	if (k->heat == NULL)

@@ -36,7 +36,7 @@ static int64_t added(int64_t a, int64_t b)
 	return b < 0 && a < INT64_MIN - b ? INT64_MIN : a + b;
 }
 
-struct rama_job_io rama_job_io_of(enum rama_job_layer layer, const union rama_word *w)
+struct rama_job_io rama_job_io_of(enum rama_job_layer layer, const union rama_core_word *w)
 {
 	struct rama_job_io io = { 0 };
 	size_t i = 0, n = sizeof(rows) / sizeof(rows[0]);

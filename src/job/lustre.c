@@ -8,7 +8,7 @@
 #define OSTS_MOST 4096 /* stripes of one file: Lustre has 2000 at most */
 
 /* bytes of a file of that size that a component holds */
-static int64_t held(const union rama_word *comp, int64_t size)
+static int64_t held(const union rama_core_word *comp, int64_t size)
 {
 	int64_t from = comp[RAMA_LUSTRE_COMP_EXT_START].i, to = comp[RAMA_LUSTRE_COMP_EXT_END].i;
 
@@ -29,7 +29,7 @@ static int64_t file_size(const struct rama_job_view_file *f)
 	int64_t size = 0;
 
 	for (unsigned i = 0; i < 4; i++) {
-		const union rama_word *w = f->rec[at[i / 2].layer];
+		const union rama_core_word *w = f->rec[at[i / 2].layer];
 
 		if (w != NULL && w[at[i / 2].word[i % 2]].i > size)
 			size = w[at[i / 2].word[i % 2]].i;
@@ -39,19 +39,19 @@ static int64_t file_size(const struct rama_job_view_file *f)
 
 /* of several components the one that holds most; without any (old records) there are only targets */
 struct choice {
-	const union rama_word *comp;
+	const union rama_core_word *comp;
 	uint64_t first; /* of its targets */
 	int64_t stripes;
 };
 
-static struct choice choose(const struct rama_record *r, int64_t size)
+static struct choice choose(const struct rama_core_record *r, int64_t size)
 {
 	struct choice best = { .stripes = r->count[0] == 0 ? (int64_t)r->count[1] : 0 };
 	uint64_t first = 0;
 	int64_t most = -1;
 
 	for (uint64_t i = 0; i < r->count[0]; i++) {
-		const union rama_word *comp = &r->array[0][i * RAMA_LUSTRE_COMP__WORDS];
+		const union rama_core_word *comp = &r->array[0][i * RAMA_LUSTRE_COMP__WORDS];
 		int64_t stripes = comp[RAMA_LUSTRE_COMP_STRIPE_COUNT].i, has = held(comp, size);
 
 		stripes = stripes > 0 ? stripes : 0;
@@ -64,7 +64,7 @@ static struct choice choose(const struct rama_record *r, int64_t size)
 	return best;
 }
 
-static int take(struct rama_job_view *v, const struct rama_record *r)
+static int take(struct rama_job_view *v, const struct rama_core_record *r)
 {
 	struct rama_job_view_file *f;
 	struct rama_job_view_stripes *s;
@@ -96,7 +96,7 @@ static int take(struct rama_job_view *v, const struct rama_record *r)
 int rama_job_view_stripes(struct rama_job_view *v)
 {
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, v->work->log, RAMA_MOD_LUSTRE), bad = 0;
 
 	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)

@@ -95,7 +95,7 @@ static double traced_layer(const struct rama_job_view_file *f, enum rama_job_lay
 
 static int64_t size_of(const struct rama_job_view_file *f, enum rama_job_layer layer)
 {
-	const union rama_word *w = f->rec[layer];
+	const union rama_core_word *w = f->rec[layer];
 	int64_t size = 1 << 20;
 
 	if (layer == RAMA_JOB_LAYER_POSIX)

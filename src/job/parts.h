@@ -60,7 +60,7 @@ struct rama_job_trace;     /* trace.c */
 struct rama_job_heat_maps; /* heat.c */
 
 struct rama_job_view_work {
-	struct rama_plan plan[RAMA_JOB_LAYERS];
+	struct rama_core_plan plan[RAMA_JOB_LAYERS];
 	struct rama_job_care care[RAMA_JOB_LAYERS];
 	uint16_t begin[RAMA_JOB_LAYERS][RAMA_JOB_BEGINS],
 		end[RAMA_JOB_LAYERS][RAMA_JOB_ENDS]; /* words of moments */
@@ -103,14 +103,14 @@ int rama_job_room(void *array, size_t n, size_t *room, size_t element);
 /* record.c */
 void rama_job_care_init(struct rama_job_care *c, const struct rama_module *mod);
 /* a copy that can be reckoned with: no times before 0 or without end, moments moved by `shift` */
-void rama_job_record_clean(const struct rama_job_care *c, union rama_word *w, double shift);
+void rama_job_record_clean(const struct rama_job_care *c, union rama_core_word *w, double shift);
 /* y takes x in. ny, nx: ranks they stand for; 0: no spread over ranks is kept. */
-void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer, union rama_word *y,
-		       union rama_word *x, uint32_t ny, uint32_t nx);
+void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer, union rama_core_word *y,
+		       union rama_core_word *x, uint32_t ny, uint32_t nx);
 
 /* files.c */
 int rama_job_view_file_get(struct rama_job_view *v, uint64_t id, uint32_t *index);
-int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer, const union rama_word *w,
+int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer, const union rama_core_word *w,
 		       uint32_t *index);
 int rama_job_view_files_finish(struct rama_job_view *v);
 void rama_job_view_file_times(struct rama_job_view *v, struct rama_job_view_file *f); /* start and end */

@@ -15,7 +15,7 @@ int rama_job_view_host(struct rama_job_view *v, int64_t rank, const char *host, 
 	n = strnlen(host, n);
 	if (n == 0 || rank < 0 || rank >= k->n || v->ranks[k->first + rank].host >= 0)
 		return 0;
-	at = rama_map_put(&k->hosts, rama_record_id(host, n), &fresh);
+	at = rama_map_put(&k->hosts, rama_core_record_id(host, n), &fresh);
 	if (at == NULL)
 		return RAMA_EMEMORY;
 	if (fresh) {
@@ -34,7 +34,7 @@ int rama_job_view_host(struct rama_job_view *v, int64_t rank, const char *host, 
 /* a count from a file: nothing below 0 */
 static int64_t counted(int64_t sum, int64_t x)
 {
-	return x > 0 ? rama_add(sum, x) : sum;
+	return x > 0 ? rama_core_add(sum, x) : sum;
 }
 
 static double moment(double t, double shift)
@@ -42,7 +42,7 @@ static double moment(double t, double shift)
 	return t > 0 && t < 1e12 ? t + shift : 0;
 }
 
-static int take(struct rama_job_view *v, const union rama_word *w)
+static int take(struct rama_job_view *v, const union rama_core_word *w)
 {
 	struct rama_job_view_work *k = v->work;
 	int64_t rank = w[RAMA_RANK].i;
@@ -72,7 +72,7 @@ static int take(struct rama_job_view *v, const union rama_word *w)
 int rama_job_view_processes(struct rama_job_view *v)
 {
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, v->work->log, RAMA_MOD_PROCESS), bad = 0;
 
 	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
@@ -109,9 +109,9 @@ int rama_job_view_missing(struct rama_job_view *v)
 	v->running += k->running;
 	k->unfinished = k->running = 0;
 	rama_log_unseen_read(&v->unseen, metadata);
-	v->unplaced = rama_add(v->unplaced, meta_number(metadata, RAMA_LOG_META_UNPLACED));
+	v->unplaced = rama_core_add(v->unplaced, meta_number(metadata, RAMA_LOG_META_UNPLACED));
 	v->unplaced_calls =
-		rama_add(v->unplaced_calls, meta_number(metadata, RAMA_LOG_META_UNPLACED_CALLS));
+		rama_core_add(v->unplaced_calls, meta_number(metadata, RAMA_LOG_META_UNPLACED_CALLS));
 	if (missing == NULL || v->missing_ranks != NULL)
 		return 0;
 	v->missing_ranks = rama_arena_text(&v->arena, missing, strcspn(missing, "\n"));

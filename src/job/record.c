@@ -26,7 +26,7 @@ void rama_job_care_init(struct rama_job_care *c, const struct rama_module *mod)
 	}
 }
 
-void rama_job_record_clean(const struct rama_job_care *c, union rama_word *w, double shift)
+void rama_job_record_clean(const struct rama_job_care *c, union rama_core_word *w, double shift)
 {
 	for (unsigned i = 0; i < c->n_seconds; i++) {
 		double *x = &w[c->seconds[i]].f;
@@ -43,13 +43,13 @@ void rama_job_record_clean(const struct rama_job_care *c, union rama_word *w, do
 }
 
 /* -1 means "not monitored" and must not be taken for a number: the sum is -1 only if all are. */
-void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer, union rama_word *y,
-		       union rama_word *x, uint32_t ny, uint32_t nx)
+void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer, union rama_core_word *y,
+		       union rama_core_word *x, uint32_t ny, uint32_t nx)
 {
-	const struct rama_plan *p = &k->plan[layer];
+	const struct rama_core_plan *p = &k->plan[layer];
 	const struct rama_job_care *c = &k->care[layer];
 	uint16_t none[RAMA_JOB_RECORD_WORDS];
-	struct rama_spread spread = { 0 };
+	struct rama_core_spread spread = { 0 };
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < c->n_sum; i++) {
@@ -64,11 +64,11 @@ void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_lay
 			*b = INT64_MAX - *a;
 	}
 	if (ny > 0)
-		spread = rama_spread_merge(rama_spread_of(p, y, ny), rama_spread_of(p, x, nx));
-	rama_reduce_prepare(p, y);
-	rama_reduce_prepare(p, x);
-	rama_reduce(p, y, x);
-	rama_reduce_finish(p, y, spread);
+		spread = rama_core_spread_merge(rama_core_spread_of(p, y, ny), rama_core_spread_of(p, x, nx));
+	rama_core_reduce_prepare(p, y);
+	rama_core_reduce_prepare(p, x);
+	rama_core_reduce(p, y, x);
+	rama_core_reduce_finish(p, y, spread);
 	for (unsigned i = 0; i < n; i++)
 		y[none[i]].i = -1;
 }

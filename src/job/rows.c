@@ -22,7 +22,7 @@ static bool moved(const struct rama_job_io *io)
 static enum rama_job_top_part top_part(const struct rama_job_view *v, const struct rama_job_view_file *f,
 				   enum rama_job_layer layer)
 {
-	const union rama_word *mpi = f->rec[RAMA_JOB_LAYER_MPIIO];
+	const union rama_core_word *mpi = f->rec[RAMA_JOB_LAYER_MPIIO];
 	struct rama_job_io io = { 0 };
 
 	if (mpi != NULL)
@@ -64,12 +64,12 @@ struct row {
 	uint32_t file;
 	int64_t rank; /* in the log; -1: all */
 	struct rama_job_io io;
-	union rama_word *w;
+	union rama_core_word *w;
 };
 
 /* ---- of all ranks -------------------------------------------------------------------------------- */
 
-static struct rama_job_known known(const struct rama_plan *p, const union rama_word *w, unsigned kind,
+static struct rama_job_known known(const struct rama_core_plan *p, const union rama_core_word *w, unsigned kind,
 			       int64_t n)
 {
 	struct rama_job_known x = { .rank = -1 };
@@ -85,8 +85,8 @@ static struct rama_job_known known(const struct rama_plan *p, const union rama_w
 }
 
 /* bytes of all ranks are the same: their variance says so */
-static bool all_alike(const struct rama_plan *p, const struct rama_job_shared *s,
-		      const union rama_word *w)
+static bool all_alike(const struct rama_core_plan *p, const struct rama_job_shared *s,
+		      const union rama_core_word *w)
 {
 	return p->at[RAMA_VAR_BYTES] != RAMA_NO_WORD && w[p->at[RAMA_VAR_BYTES]].f == 0 &&
 	       s->slow.bytes == s->fast.bytes && s->slow.bytes > 0;
@@ -95,7 +95,7 @@ static bool all_alike(const struct rama_plan *p, const struct rama_job_shared *s
 static int add_shared(struct rama_job_view *v, const struct row *r, enum rama_job_top_part top)
 {
 	struct rama_job_view_work *k = v->work;
-	const struct rama_plan *p = &k->plan[r->layer];
+	const struct rama_core_plan *p = &k->plan[r->layer];
 	struct rama_job_view_file *f = &v->files[r->file];
 	struct rama_job_shared s = { .file = r->file,
 				 .layer = (uint8_t)r->layer,
@@ -209,11 +209,11 @@ int rama_job_view_traced_row(struct rama_job_view *v, enum rama_job_layer layer,
 
 /* ---- merging --------------------------------------------------------------------------------------- */
 
-static int merge_into(struct rama_job_view *v, enum rama_job_layer layer, const union rama_word **rec,
-		      const union rama_word *w, const uint32_t ranks[2])
+static int merge_into(struct rama_job_view *v, enum rama_job_layer layer, const union rama_core_word **rec,
+		      const union rama_core_word *w, const uint32_t ranks[2])
 {
 	size_t size = v->work->plan[layer].mod->record->words * sizeof(*w);
-	union rama_word copy[RAMA_JOB_RECORD_WORDS], *sum;
+	union rama_core_word copy[RAMA_JOB_RECORD_WORDS], *sum;
 
 	if (*rec == NULL) {
 		sum = rama_arena_alloc(&v->arena, size);
@@ -224,7 +224,7 @@ static int merge_into(struct rama_job_view *v, enum rama_job_layer layer, const 
 		return 0;
 	}
 	memcpy(copy, w, size);
-	rama_job_record_merge(v->work, layer, (union rama_word *)*rec, copy, ranks[0], ranks[1]);
+	rama_job_record_merge(v->work, layer, (union rama_core_word *)*rec, copy, ranks[0], ranks[1]);
 	return 0;
 }
 
@@ -261,7 +261,7 @@ static int take_part(struct rama_job_view *v, struct row *r)
 /* Renames are in POSIX records too, with their time, and those come first: they count once */
 static void rename_once(const struct rama_job_view *v, struct row *r)
 {
-	const union rama_word *posix = v->files[r->file].rec[RAMA_JOB_LAYER_POSIX];
+	const union rama_core_word *posix = v->files[r->file].rec[RAMA_JOB_LAYER_POSIX];
 	double all = (double)r->io.metas, renames = (double)r->w[RAMA_EXTRA_RENAMES].i;
 
 	if (posix == NULL || posix[RAMA_POSIX_RENAME_SOURCES].i <= 0 || renames <= 0 || all <= 0)
@@ -270,7 +270,7 @@ static void rename_once(const struct rama_job_view *v, struct row *r)
 	r->io.metas -= r->w[RAMA_EXTRA_RENAMES].i;
 }
 
-static int take(struct rama_job_view *v, enum rama_job_layer layer, union rama_word *w)
+static int take(struct rama_job_view *v, enum rama_job_layer layer, union rama_core_word *w)
 {
 	struct rama_job_view_work *k = v->work;
 	struct rama_job_view_layer *l = &v->layer[layer];
@@ -297,7 +297,7 @@ int rama_job_view_rows(struct rama_job_view *v, enum rama_job_layer layer)
 {
 	struct rama_job_view_work *k = v->work;
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, k->log, rama_job_layer_info[layer].module);
 	int bad = 0;
 

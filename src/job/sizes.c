@@ -29,7 +29,7 @@ unsigned rama_job_size_class(int64_t length)
 }
 
 /* mean size of the accesses of a class: from the frequent sizes in it, else the middle */
-static double mean_size(const struct rama_top *top, const union rama_word *w, unsigned class)
+static double mean_size(const struct rama_core_top *top, const union rama_core_word *w, unsigned class)
 {
 	double low = class > 0 ? ends[class - 1] : 0, n = 0, sum = 0;
 
@@ -68,8 +68,8 @@ static void fit(const double count[RAMA_JOB_SIZE_BINS], double bytes[RAMA_JOB_SI
 	}
 }
 
-static void add_record(struct rama_job_view_layer *l, const struct rama_plan *p, unsigned first,
-		       unsigned kind, const union rama_word *w)
+static void add_record(struct rama_job_view_layer *l, const struct rama_core_plan *p, unsigned first,
+		       unsigned kind, const union rama_core_word *w)
 {
 	double count[RAMA_JOB_SIZE_BINS], bytes[RAMA_JOB_SIZE_BINS];
 	int64_t total = w[kind == 1 ? p->bytes_read : p->bytes_written].i;
@@ -95,11 +95,11 @@ void rama_job_view_sizes_finish(struct rama_job_view *v)
 {
 	for (unsigned i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
 		struct rama_job_view_layer *l = &v->layer[where[i].layer];
-		const struct rama_plan *p = &v->work->plan[where[i].layer];
+		const struct rama_core_plan *p = &v->work->plan[where[i].layer];
 
 		l->sizes = l->used;
 		for (size_t f = 0; l->used && f < v->n_files; f++) {
-			const union rama_word *w = v->files[f].rec[where[i].layer];
+			const union rama_core_word *w = v->files[f].rec[where[i].layer];
 
 			if (w == NULL || v->files[f].pseudo)
 				continue;

@@ -139,7 +139,7 @@ static void add_time(struct walk *w, const struct rama_job_access *a)
 static void add_place(struct walk *w, const struct rama_job_access *a)
 {
 	struct rama_job_view_traced *s = &w->sum;
-	int64_t last = a->length > 0 ? rama_add(a->offset, a->length - 1) : a->offset;
+	int64_t last = a->length > 0 ? rama_core_add(a->offset, a->length - 1) : a->offset;
 
 	if (a->offset < 0 || last < a->offset) /* not known */
 		return;
@@ -151,7 +151,7 @@ static void add_place(struct walk *w, const struct rama_job_access *a)
 		s->crossing[a->kind] += a->offset / w->border != last / w->border;
 	}
 	s->backward[a->kind] += a->offset < w->next[a->kind];
-	w->next[a->kind] = rama_add(last, a->length > 0);
+	w->next[a->kind] = rama_core_add(last, a->length > 0);
 }
 
 static void add(struct walk *w, const struct rama_job_access *a)
@@ -161,7 +161,7 @@ static void add(struct walk *w, const struct rama_job_access *a)
 	double length = a->end - a->start;
 
 	s->count[a->kind]++;
-	s->bytes[a->kind] = rama_add(s->bytes[a->kind], a->length);
+	s->bytes[a->kind] = rama_core_add(s->bytes[a->kind], a->length);
 	s->time[a->kind] += length;
 	s->small[a->kind] += a->length < BORDER;
 	if (s->last == 0 || a->start < s->first)
@@ -183,7 +183,7 @@ static void add(struct walk *w, const struct rama_job_access *a)
 
 static int take_segments(struct walk *w, struct rama_log_cursor *c)
 {
-	union rama_word seg[CHUNK][RAMA_SEG_WORDS];
+	union rama_core_word seg[CHUNK][RAMA_SEG_WORDS];
 	double shift = w->v->work->shift;
 	unsigned kind;
 	int n;
@@ -231,7 +231,7 @@ static int join(struct walk *w)
 		return RAMA_EMEMORY;
 	for (unsigned k = 0; k < 2; k++) {
 		x->count[k] += s->count[k];
-		x->bytes[k] = rama_add(x->bytes[k], s->bytes[k]);
+		x->bytes[k] = rama_core_add(x->bytes[k], s->bytes[k]);
 		x->time[k] += s->time[k];
 		x->small[k] += s->small[k];
 		x->crossing[k] += s->crossing[k];
@@ -239,7 +239,7 @@ static int join(struct walk *w)
 		x->backward[k] += s->backward[k];
 		x->ranks[k] += s->bytes[k] > 0;
 		w->l->segments += s->count[k];
-		w->l->bytes[k] = rama_add(w->l->bytes[k], s->bytes[k]);
+		w->l->bytes[k] = rama_core_add(w->l->bytes[k], s->bytes[k]);
 		if (w->rank >= 0)
 			w->l->rank_bytes[k][w->rank] += (double)s->bytes[k];
 	}
@@ -277,7 +277,7 @@ static int tell_rank(struct walk *w)
 	return 0;
 }
 
-static int start_record(struct walk *w, const struct rama_record *r)
+static int start_record(struct walk *w, const struct rama_core_record *r)
 {
 	struct rama_job_view_work *k = w->v->work;
 	int64_t rank = r->w[RAMA_RANK].i < 0 && k->n == 1 ? 0 : r->w[RAMA_RANK].i;
@@ -307,7 +307,7 @@ static int start_record(struct walk *w, const struct rama_record *r)
 	return rama_job_view_host(w->v, rank, r->w[RAMA_DXT_HOSTNAME].b, 64);
 }
 
-static int take_record(struct walk *w, struct rama_log_cursor *c, const struct rama_record *r)
+static int take_record(struct walk *w, struct rama_log_cursor *c, const struct rama_core_record *r)
 {
 	int rc = start_record(w, r), n;
 
@@ -329,7 +329,7 @@ static int walk_module(struct rama_job_view *v, unsigned traced)
 			  .layer = rama_job_traced_layer[traced] };
 	unsigned slots = traced == RAMA_JOB_TRACED_MPIIO, problems = k->log->problems;
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = start_layer(v, w.l, slots), bad = 0;
 
 	if (rc != 0)

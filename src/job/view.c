@@ -69,7 +69,7 @@ static int start_work(struct rama_job_view *v)
 	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
 		const struct rama_module *mod = rama_module_get(rama_job_layer_info[l].module);
 
-		rama_plan_init(&k->plan[l], mod);
+		rama_core_plan_init(&k->plan[l], mod);
 		rama_job_care_init(&k->care[l], mod);
 		if (mod->record->words > RAMA_JOB_RECORD_WORDS)
 			return RAMA_ELIMIT;
@@ -260,7 +260,7 @@ void rama_job_view_progress(struct rama_job_view *v, unsigned module, uint64_t a
 static int count_records(struct rama_job_view *v, unsigned module)
 {
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, v->work->log, module);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)

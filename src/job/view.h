@@ -48,7 +48,7 @@ static inline double rama_job_io_time(const struct rama_job_io *io)
 }
 void rama_job_io_add(struct rama_job_io *to, const struct rama_job_io *x);
 /* of a record in the newest layout (-1, "not monitored", counts as 0) */
-struct rama_job_io rama_job_io_of(enum rama_job_layer layer, const union rama_word *w);
+struct rama_job_io rama_job_io_of(enum rama_job_layer layer, const union rama_core_word *w);
 
 #define RAMA_JOB_SIZE_BINS 10 /* the size classes of the logs */
 
@@ -78,7 +78,7 @@ struct rama_job_view_part {
 	const char *name; /* never NULL */
 	uint32_t file;	  /* index in files */
 	enum rama_job_layer layer;
-	const union rama_word *rec; /* merged over its rows */
+	const union rama_core_word *rec; /* merged over its rows */
 	uint32_t rows;
 };
 
@@ -92,7 +92,7 @@ struct rama_job_view_file {
 	int mount;	/* index in mounts, -1: unknown */
 	uint32_t group; /* index in groups */
 	/* merged over its rows (and parts); NULL: not used in this layer. Index with RAMA_POSIX_..., RAMA_H5D_... */
-	const union rama_word *rec[RAMA_JOB_LAYERS];
+	const union rama_core_word *rec[RAMA_JOB_LAYERS];
 	uint32_t rows[RAMA_JOB_LAYERS];  /* records that were merged */
 	uint32_t cover[RAMA_JOB_LAYERS]; /* ranks they stand for: a reduced record for all of its job */
 	uint32_t parts;		     /* datasets or variables of it that were used */
@@ -135,7 +135,7 @@ struct rama_job_view_layer {
 	uint32_t files; /* distinct, pseudo ones not counted */
 	uint64_t records;
 	/* record that sums up all, standard streams too, by the rules of reduction */
-	const union rama_word *total;
+	const union rama_core_word *total;
 	struct rama_job_io io; /* without standard streams */
 	/* per rank, of the ranks that used it or may have (all for shared files) */
 	int64_t ranks;			      /* how many these are */

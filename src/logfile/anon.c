@@ -74,11 +74,11 @@ uint64_t rama_log_anon_id(const struct rama_log_anon *a, uint64_t id)
 	if (id == 0)
 		return 0;
 	if (name == NULL ||
-	    rama_record_id(name->text, name->len) != id) /* DAOS: not a hash of the name */
+	    rama_core_record_id(name->text, name->len) != id) /* DAOS: not a hash of the name */
 		return name != NULL && is_public(name->text) && name->len > 0
 			       ? id
 			       : hash(a, &id, sizeof(id));
-	return rama_record_id(to, rama_log_anon_name(a, name->text, to));
+	return rama_core_record_id(to, rama_log_anon_name(a, name->text, to));
 }
 
 static void hide_text(const struct rama_log_anon *a, char *text, size_t size)
@@ -103,7 +103,7 @@ static void hidden_command(const struct rama_log_anon *a, const char *command, c
 }
 
 /* in place, so that a short one gets part of the hash only; a long one becomes as long as all others */
-static void hide_command(const struct rama_log_anon *a, struct rama_record *r)
+static void hide_command(const struct rama_log_anon *a, struct rama_core_record *r)
 {
 	size_t size = 8 * r->count[0], n;
 	char copy[8192], to[COMMAND_TEXT];
@@ -120,7 +120,7 @@ static void hide_command(const struct rama_log_anon *a, struct rama_record *r)
 	r->count[0] = r->w[RAMA_PROCESS_COMMAND_WORDS].u = (n + 7) / 8;
 }
 
-void rama_log_anon_record(const struct rama_log_anon *a, struct rama_record *r)
+void rama_log_anon_record(const struct rama_log_anon *a, struct rama_core_record *r)
 {
 	r->w[RAMA_ID].u = rama_log_anon_id(a, r->w[RAMA_ID].u);
 	switch (r->mod->id) {

@@ -19,7 +19,7 @@ struct rama_log_anon {
 size_t rama_log_anon_name(const struct rama_log_anon *a, const char *name, char to[RAMA_LOG_ANON_NAME]);
 /* The new id is the hash of the new name, as ids are, so that it tells no more than the name. */
 uint64_t rama_log_anon_id(const struct rama_log_anon *a, uint64_t id);
-void rama_log_anon_record(const struct rama_log_anon *a, struct rama_record *r);
+void rama_log_anon_record(const struct rama_log_anon *a, struct rama_core_record *r);
 /* exe: room for the new command line, which job->exe then is */
 void rama_log_anon_job(const struct rama_log_anon *a, struct rama_log_job *job, char exe[64]);
 

@@ -22,9 +22,9 @@ int rama_log_cursor_bad(struct rama_log_cursor *c, int code, const char *fmt, ..
 				(unsigned long long)c->index + 1, what);
 }
 
-static union rama_word missing_value(uint8_t type)
+static union rama_core_word missing_value(uint8_t type)
 {
-	union rama_word w = { .u = 0 };
+	union rama_core_word w = { .u = 0 };
 
 	if (type == RAMA_I64)
 		w.i = -1;
@@ -81,7 +81,7 @@ static void layout_fini(struct rama_log_layout *l)
 	*l = (struct rama_log_layout){ 0 };
 }
 
-static union rama_word swapped(union rama_word w, uint8_t order)
+static union rama_core_word swapped(union rama_core_word w, uint8_t order)
 {
 	uint32_t half;
 
@@ -110,7 +110,7 @@ static void convert(struct rama_log_cursor *c, const struct rama_log_layout *l)
 	}
 }
 
-union rama_word rama_log_cursor_stored(const struct rama_log_cursor *c, const char *name)
+union rama_core_word rama_log_cursor_stored(const struct rama_log_cursor *c, const char *name)
 {
 	const struct rama_schema *s = c->layout.schema;
 	unsigned at = RAMA_BASE_WORDS;
@@ -124,7 +124,7 @@ union rama_word rama_log_cursor_stored(const struct rama_log_cursor *c, const ch
 			return c->stored[at];
 		at += f->words;
 	}
-	return (union rama_word){ .i = -1 };
+	return (union rama_core_word){ .i = -1 };
 }
 
 static int known_version(struct rama_log_cursor *c)
@@ -219,7 +219,7 @@ static int finish(struct rama_log_cursor *c, size_t rest, size_t wanted)
 int rama_log_cursor_array(struct rama_log_cursor *c, unsigned k, uint64_t words)
 {
 	size_t room = c->array_room[k] == 0 ? 256 : c->array_room[k];
-	union rama_word *p;
+	union rama_core_word *p;
 
 	if (words <= c->array_room[k])
 		return 0;
@@ -304,7 +304,7 @@ static int start_segments(struct rama_log_cursor *c)
 
 static int skip_segments(struct rama_log_cursor *c)
 {
-	union rama_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_SEG_WORDS];
 	unsigned kind;
 	int rc = 0;
 
@@ -328,7 +328,7 @@ static int read_one(struct rama_log_cursor *c)
 	if (have < want)
 		return finish(c, have, want);
 	convert(c, l);
-	c->rec = (struct rama_record){ .mod = c->mod, .schema = l->schema, .w = c->words };
+	c->rec = (struct rama_core_record){ .mod = c->mod, .schema = l->schema, .w = c->words };
 	if (c->mod->flags & RAMA_TRACE)
 		rc = start_segments(c);
 	else if (l == &c->layout)
@@ -336,7 +336,7 @@ static int read_one(struct rama_log_cursor *c)
 	return rc;
 }
 
-int rama_log_cursor_next(struct rama_log_cursor *c, struct rama_record **r)
+int rama_log_cursor_next(struct rama_log_cursor *c, struct rama_core_record **r)
 {
 	int rc = skip_segments(c);
 
@@ -366,7 +366,7 @@ static int lost_segments(struct rama_log_cursor *c)
 				e->code != 0 ? ": " : "", e->text);
 }
 
-int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS], int max,
+int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_SEG_WORDS], int max,
 			 unsigned *kind)
 {
 	size_t size = c->segment_words * 8, have;

@@ -15,7 +15,7 @@ struct rama_log_layout {
 	uint16_t *to;		/* stored word -> word of the newest layout, or RAMA_NO_WORD */
 	uint8_t *order;		/* stored word -> enum of cursor.c: what byte order does to it */
 	bool same;		/* nothing to move or swap */
-	union rama_word *blank; /* newest record with all missing values filled in */
+	union rama_core_word *blank; /* newest record with all missing values filled in */
 };
 
 struct rama_log_cursor {
@@ -25,10 +25,10 @@ struct rama_log_cursor {
 	struct rama_log_region region;
 	bool open, done;
 	struct rama_log_layout layout, header; /* header: of modules that have one */
-	union rama_word *stored, *words;
-	union rama_word *array[2];
+	union rama_core_word *stored, *words;
+	union rama_core_word *array[2];
 	size_t array_room[2]; /* words */
-	struct rama_record rec;
+	struct rama_core_record rec;
 	uint64_t index;	  /* records handed out or skipped */
 	uint64_t dropped; /* POSIX version 1: records that mix stream and descriptor I/O */
 	uint64_t segments_left[2];
@@ -51,10 +51,10 @@ struct rama_log_cursor {
  * Close in any case. */
 int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsigned module);
 /* 1: *r is the next record, valid until the next call; 0: no more; negative as above */
-int rama_log_cursor_next(struct rama_log_cursor *c, struct rama_record **r);
+int rama_log_cursor_next(struct rama_log_cursor *c, struct rama_core_record **r);
 /* Of a trace record: up to max segments, writes first, then reads, never both in one answer.
  * Returns how many (0: no more of this record); *kind: 0 writes, 1 reads; negative as above. */
-int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS], int max,
+int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_SEG_WORDS], int max,
 			 unsigned *kind);
 /* do the segments handed out say which thread it was? No longer, once ids from the annex do not fit */
 bool rama_log_cursor_has_threads(const struct rama_log_cursor *c);
@@ -69,12 +69,12 @@ struct rama_log_short_trace {
 int rama_log_short_trace_find(struct rama_log_short_trace *s, struct rama_log *log, unsigned module);
 /* after rama_log_cursor_next(): puts the right counts into the record */
 void rama_log_short_trace_apply(const struct rama_log_short_trace *s, const struct rama_log_cursor *c,
-			    struct rama_record *r);
+			    struct rama_core_record *r);
 
 /* threads.c: 0 or RAMA_EMEMORY; then after each record, and for all of its segments in their order */
 int rama_log_cursor_threads_open(struct rama_log_cursor *c);
 void rama_log_cursor_threads_record(struct rama_log_cursor *c);
-void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS],
+void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_SEG_WORDS],
 			      uint64_t n);
 void rama_log_cursor_threads_close(struct rama_log_cursor *c);
 
@@ -83,7 +83,7 @@ int rama_log_cursor_upgrade(struct rama_log_cursor *c);
 /* room for n words in array k, growing as data arrives */
 int rama_log_cursor_array(struct rama_log_cursor *c, unsigned k, uint64_t words);
 /* word of the stored record by its name, for fields that the newest layout lacks */
-union rama_word rama_log_cursor_stored(const struct rama_log_cursor *c, const char *name);
+union rama_core_word rama_log_cursor_stored(const struct rama_log_cursor *c, const char *name);
 /* tells that the record being read is bad; 0 or, if strict, the code */
 int rama_log_cursor_bad(struct rama_log_cursor *c, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

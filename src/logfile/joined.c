@@ -15,7 +15,7 @@ void rama_log_joined_fini(struct rama_log_joined *j)
 	*j = (struct rama_log_joined){ 0 };
 }
 
-static int copy_array(struct rama_log_joined *j, struct rama_record *to, const struct rama_record *r,
+static int copy_array(struct rama_log_joined *j, struct rama_core_record *to, const struct rama_core_record *r,
 		      unsigned k)
 {
 	size_t size = r->count[k] * r->schema->array[k].words * sizeof(*r->w);
@@ -29,15 +29,15 @@ static int copy_array(struct rama_log_joined *j, struct rama_record *to, const s
 	return 0;
 }
 
-static int first(struct rama_log_joined *j, const struct rama_record *r)
+static int first(struct rama_log_joined *j, const struct rama_core_record *r)
 {
 	size_t size = r->schema->words * sizeof(*r->w);
-	struct rama_record *to;
+	struct rama_core_record *to;
 	int rc = 0;
 
 	if (j->n == j->room) {
 		size_t room = j->room == 0 ? 16 : 2 * j->room;
-		struct rama_record *more = realloc(j->rec, room * sizeof(*more));
+		struct rama_core_record *more = realloc(j->rec, room * sizeof(*more));
 
 		if (more == NULL)
 			return RAMA_EMEMORY;
@@ -45,7 +45,7 @@ static int first(struct rama_log_joined *j, const struct rama_record *r)
 		j->room = room;
 	}
 	to = &j->rec[j->n];
-	*to = (struct rama_record){ .mod = r->mod, .schema = r->schema };
+	*to = (struct rama_core_record){ .mod = r->mod, .schema = r->schema };
 	to->w = rama_arena_alloc(&j->arena, size);
 	if (to->w == NULL)
 		return RAMA_EMEMORY;
@@ -56,31 +56,31 @@ static int first(struct rama_log_joined *j, const struct rama_record *r)
 	return rc;
 }
 
-static void add_bins(struct rama_record *y, const struct rama_record *x)
+static void add_bins(struct rama_core_record *y, const struct rama_core_record *x)
 {
 	for (unsigned k = 0; k < 2; k++)
 		for (uint64_t i = 0; i < y->count[k] && i < x->count[k]; i++)
-			y->array[k][i].i = rama_add(y->array[k][i].i, x->array[k][i].i);
+			y->array[k][i].i = rama_core_add(y->array[k][i].i, x->array[k][i].i);
 }
 
-static void add_counters(const struct rama_plan *p, union rama_word *y, union rama_word *x)
+static void add_counters(const struct rama_core_plan *p, union rama_core_word *y, union rama_core_word *x)
 {
 	int64_t rank = y[RAMA_RANK].i;
 	uint64_t renamed = p->mod->id == RAMA_MOD_POSIX ? y[RAMA_POSIX_RENAMED_FROM].u : 0;
 
-	rama_reduce_prepare(p, y);
-	rama_reduce_prepare(p, x);
-	rama_reduce(p, y, x);
-	rama_reduce_undo(p, y, rank);
+	rama_core_reduce_prepare(p, y);
+	rama_core_reduce_prepare(p, x);
+	rama_core_reduce(p, y, x);
+	rama_core_reduce_undo(p, y, rank);
 	if (renamed != 0) /* the first one counts */
 		y[RAMA_POSIX_RENAMED_FROM].u = renamed;
 }
 
-int rama_log_joined_add(struct rama_log_joined *j, const struct rama_plan *p, struct rama_record *r)
+int rama_log_joined_add(struct rama_log_joined *j, const struct rama_core_plan *p, struct rama_core_record *r)
 {
 	bool fresh;
 	uint64_t *at = rama_map_put(&j->by_id, r->w[RAMA_ID].u, &fresh);
-	struct rama_record *y;
+	struct rama_core_record *y;
 	int64_t threads;
 
 	if (at == NULL)

@@ -36,7 +36,7 @@ struct survey {
 	int64_t highest;
 };
 
-static void see_times(struct survey *s, const struct rama_record *r, double shift)
+static void see_times(struct survey *s, const struct rama_core_record *r, double shift)
 {
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
 		const struct rama_field *f = &r->schema->fields[i];
@@ -86,7 +86,7 @@ static int survey_log(struct rama_log_merge *m, size_t at, struct survey *s, str
 
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
 		struct rama_log_cursor c;
-		struct rama_record *r;
+		struct rama_core_record *r;
 
 		rc = rama_log_cursor_open(&c, in->log, id);
 		while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {

@@ -11,22 +11,22 @@
 
 /* a file that every rank used: what was reduced so far */
 struct shared {
-	union rama_word *w;
-	union rama_word *array; /* MDHIM: answers of each server */
+	union rama_core_word *w;
+	union rama_core_word *array; /* MDHIM: answers of each server */
 	uint64_t count;
-	struct rama_spread spread;
+	struct rama_core_spread spread;
 	bool any;
 };
 
 struct walk;
-typedef int (*visitor)(struct walk *k, struct rama_log_cursor *c, struct rama_record *r);
+typedef int (*visitor)(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r);
 
 struct walk {
 	struct rama_log_merge *m;
 	struct rama_log_writer *w;
 	const struct rama_module *mod;
 	struct rama_err *e;
-	struct rama_plan plan;
+	struct rama_core_plan plan;
 	struct rama_log_merge_input *in; /* log being read */
 	struct rama_map ranks;	     /* id -> ranks that have it */
 	struct rama_map by_id;	     /* id of a shared file -> index in shared */
@@ -36,9 +36,9 @@ struct walk {
 	struct rama_arena arena;
 	double width, end; /* heat maps: of all records */
 	uint64_t bins;
-	union rama_word *bin[2];
+	union rama_core_word *bin[2];
 	bool first_written; /* of modules with one record for the whole job */
-	struct rama_spread comm, sync;
+	struct rama_core_spread comm, sync;
 	struct rama_map seen; /* layouts written, I/O nodes */
 	struct rama_log_short_trace cut;
 	/* Sees each record of a process that ran several programs and adds it to `joined`, whose records
@@ -64,7 +64,7 @@ static int each_of_log(struct walk *k, visitor visit, bool quiet)
 	struct rama_log *log = k->in->log;
 	struct rama_log_hush before;
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc;
 
 	if (quiet)
@@ -144,13 +144,13 @@ static int each_record_back(struct walk *k, visitor visit, bool quiet)
 	return rc;
 }
 
-static void move_rank(union rama_word *w, int64_t first_rank)
+static void move_rank(union rama_core_word *w, int64_t first_rank)
 {
-	w->i = rama_add(w->i, first_rank);
+	w->i = rama_core_add(w->i, first_rank);
 }
 
 /* ranks and times of the whole job instead of the log's own */
-static void relocate(struct walk *k, struct rama_record *r)
+static void relocate(struct walk *k, struct rama_core_record *r)
 {
 	const struct rama_schema *s = r->schema;
 
@@ -173,18 +173,18 @@ static void relocate(struct walk *k, struct rama_record *r)
 }
 
 /* Shared among one: a job of one process says -1 of all its files. In a larger job they are its own. */
-static bool of_one_process(const struct walk *k, const struct rama_record *r)
+static bool of_one_process(const struct walk *k, const struct rama_core_record *r)
 {
 	return r->w[RAMA_RANK].i < 0 && k->in->log->job.nprocs == 1 && k->m->nprocs > 1;
 }
 
 /* how many ranks a record speaks for */
-static int64_t covers(const struct walk *k, const struct rama_record *r)
+static int64_t covers(const struct walk *k, const struct rama_core_record *r)
 {
 	return r->w[RAMA_RANK].i >= 0 ? 1 : k->in->log->job.nprocs;
 }
 
-static int write_record(struct walk *k, const struct rama_record *r)
+static int write_record(struct walk *k, const struct rama_core_record *r)
 {
 	if (rama_log_writer_record(k->w, r) == 0)
 		return 0;
@@ -192,7 +192,7 @@ static int write_record(struct walk *k, const struct rama_record *r)
 	return k->e->code;
 }
 
-static int collect_record(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int collect_record(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
 	relocate(k, r);
@@ -201,7 +201,7 @@ static int collect_record(struct walk *k, struct rama_log_cursor *c, struct rama
 
 /* ---- files that all ranks used ------------------------------------------------------------- */
 
-static int count_ranks(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int count_ranks(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	uint64_t *n = rama_map_put(&k->ranks, r->w[RAMA_ID].u, NULL);
 
@@ -242,7 +242,7 @@ static int find_shared(struct walk *k)
 	return 0;
 }
 
-static int first_of_shared(struct walk *k, struct shared *s, const struct rama_record *r)
+static int first_of_shared(struct walk *k, struct shared *s, const struct rama_core_record *r)
 {
 	size_t size = r->schema->words * sizeof(*r->w);
 
@@ -258,7 +258,7 @@ static int first_of_shared(struct walk *k, struct shared *s, const struct rama_r
 	return 0;
 }
 
-static int add_to_shared(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int add_to_shared(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	const uint64_t *at = rama_map_get(&k->by_id, r->w[RAMA_ID].u);
 	struct shared *s = at != NULL ? &k->shared[*at] : NULL;
@@ -267,16 +267,16 @@ static int add_to_shared(struct walk *k, struct rama_log_cursor *c, struct rama_
 	if (s == NULL)
 		return 0;
 	s->spread =
-		rama_spread_merge(s->spread, rama_spread_of(&k->plan, r->w, (double)covers(k, r)));
+		rama_core_spread_merge(s->spread, rama_core_spread_of(&k->plan, r->w, (double)covers(k, r)));
 	relocate(k, r);
-	rama_reduce_prepare(&k->plan, r->w);
+	rama_core_reduce_prepare(&k->plan, r->w);
 	if (!s->any)
 		return first_of_shared(k, s, r);
-	rama_reduce(&k->plan, s->w, r->w); /* what cannot be combined is that of the latter */
+	rama_core_reduce(&k->plan, s->w, r->w); /* what cannot be combined is that of the latter */
 	if (k->mod->record->n_arrays > 0)  /* the first record says how many elements there are */
 		s->w[k->mod->record->array[0].count_word].u = s->count;
 	for (uint64_t i = 0; i < s->count && i < r->count[0]; i++)
-		s->array[i].i = rama_add(s->array[i].i, r->array[0][i].i);
+		s->array[i].i = rama_core_add(s->array[i].i, r->array[0][i].i);
 	return 0;
 }
 
@@ -286,7 +286,7 @@ static int write_shared(struct walk *k)
 
 	for (size_t i = 0; i < k->n_shared && rc == 0; i++) {
 		struct shared *s = &k->shared[i];
-		struct rama_record r = { .mod = k->mod,
+		struct rama_core_record r = { .mod = k->mod,
 					 .schema = k->mod->record,
 					 .w = s->w,
 					 .array = { s->array },
@@ -294,19 +294,19 @@ static int write_shared(struct walk *k)
 
 		if (!s->any)
 			continue;
-		rama_reduce_finish(&k->plan, s->w, s->spread);
+		rama_core_reduce_finish(&k->plan, s->w, s->spread);
 		rc = write_record(k, &r);
 	}
 	return rc;
 }
 
-static int write_unshared(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int write_unshared(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
 	if (rama_map_get(&k->by_id, r->w[RAMA_ID].u) != NULL)
 		return 0;
 	if (of_one_process(k, r))
-		rama_reduce_undo(&k->plan, r->w, 0);
+		rama_core_reduce_undo(&k->plan, r->w, 0);
 	relocate(k, r);
 	return write_record(k, r);
 }
@@ -332,7 +332,7 @@ static int merge_counters(struct walk *k)
 /* ---- modules that are not reduced ------------------------------------------------------------ */
 
 /* the layout of a file is the same for all ranks: one record, shared if all have it */
-static int write_layout(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int write_layout(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	const uint64_t *n = rama_map_get(&k->ranks, r->w[RAMA_ID].u);
 	bool fresh = true;
@@ -349,14 +349,14 @@ static int write_layout(struct walk *k, struct rama_log_cursor *c, struct rama_r
 	return fresh ? write_record(k, r) : 0;
 }
 
-static int count_inodes(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int count_inodes(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
 	return rama_map_put(&k->seen, r->w[RAMA_BGQ_INODES].u, NULL) != NULL ? 0 : no_memory(k);
 }
 
 /* one machine: the first record stands for all, the number of I/O nodes is that of distinct ones */
-static int write_machine(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int write_machine(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
 	if (k->first_written)
@@ -371,21 +371,21 @@ static int write_machine(struct walk *k, struct rama_log_cursor *c, struct rama_
 	return write_record(k, r);
 }
 
-static int see_comm(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int see_comm(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
 	if (k->mod->id != RAMA_MOD_APMPI || r->schema == k->mod->header)
 		return 0;
-	k->comm = rama_spread_merge(
+	k->comm = rama_core_spread_merge(
 		k->comm,
-		(struct rama_spread){ .n = 1, .time_sum = r->w[RAMA_APMPI_TOTAL_COMM_TIME].f });
-	k->sync = rama_spread_merge(
-		k->sync, (struct rama_spread){
+		(struct rama_core_spread){ .n = 1, .time_sum = r->w[RAMA_APMPI_TOTAL_COMM_TIME].f });
+	k->sync = rama_core_spread_merge(
+		k->sync, (struct rama_core_spread){
 				 .n = 1, .time_sum = r->w[RAMA_APMPI_TOTAL_COMM_SYNC_TIME].f });
 	return 0;
 }
 
-static int write_autoperf(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int write_autoperf(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
 	relocate(k, r);
@@ -402,9 +402,9 @@ static int write_autoperf(struct walk *k, struct rama_log_cursor *c, struct rama
 	return write_record(k, r);
 }
 
-static int write_trace(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int write_trace(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
-	union rama_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_SEG_WORDS];
 	unsigned kind;
 	int n = 0;
 
@@ -434,12 +434,12 @@ static int write_trace(struct walk *k, struct rama_log_cursor *c, struct rama_re
 
 #define BINS_MAX 200 /* as at run time */
 
-static double bin_width(const struct rama_record *r)
+static double bin_width(const struct rama_core_record *r)
 {
 	return r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
 }
 
-static int measure_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int measure_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	double end = k->in->shift + bin_width(r) * (double)r->count[0];
 
@@ -453,7 +453,7 @@ static int measure_heatmap(struct walk *k, struct rama_log_cursor *c, struct ram
 
 /* Bytes of a bin go to the bin of the new map that holds its middle: widths are powers of two times
  * 0.1 s, so without a shift bins merge exactly. */
-static void move_bins(struct walk *k, struct rama_record *r)
+static void move_bins(struct walk *k, struct rama_core_record *r)
 {
 	for (unsigned a = 0; a < 2; a++) {
 		memset(k->bin[a], 0, k->bins * sizeof(*k->bin[a]));
@@ -461,7 +461,7 @@ static void move_bins(struct walk *k, struct rama_record *r)
 			double at = (k->in->shift + bin_width(r) * ((double)i + 0.5)) / k->width;
 			uint64_t bin = at >= 0 && at < (double)k->bins ? (uint64_t)at : k->bins - 1;
 
-			k->bin[a][bin].i = rama_add(k->bin[a][bin].i, r->array[a][i].i);
+			k->bin[a][bin].i = rama_core_add(k->bin[a][bin].i, r->array[a][i].i);
 		}
 		r->array[a] = k->bin[a];
 		r->count[a] = k->bins;
@@ -471,18 +471,18 @@ static void move_bins(struct walk *k, struct rama_record *r)
 	r->w[RAMA_HEATMAP_NBINS].u = k->bins;
 }
 
-static int collect_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int collect_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
-	struct rama_record to = *r;
+	struct rama_core_record to = *r;
 
 	(void)c;
 	move_bins(k, &to);
 	return rama_log_joined_add(&k->joined, &k->plan, &to) == 0 ? 0 : no_memory(k);
 }
 
-static int write_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int write_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
-	struct rama_record to = *r;
+	struct rama_core_record to = *r;
 
 	(void)c;
 	move_bins(k, &to);
@@ -511,7 +511,7 @@ static int merge_heatmaps(struct walk *k)
 	return each_record(k, write_heatmap, false);
 }
 
-static int write_process(struct walk *k, struct rama_log_cursor *c, struct rama_record *r)
+static int write_process(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
 	relocate(k, r);
@@ -541,7 +541,7 @@ static int merge_records(struct walk *k)
 		rc = each_record(k, see_comm, true);
 		return rc == 0 ? each_record(k, write_autoperf, false) : rc;
 	default:
-		return rama_reducible(k->mod) ? merge_counters(k)
+		return rama_core_reducible(k->mod) ? merge_counters(k)
 					      : each_record(k, write_trace, false);
 	}
 }
@@ -553,7 +553,7 @@ int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w, c
 	bool threads = false;
 	int rc;
 
-	rama_plan_init(&k.plan, mod);
+	rama_core_plan_init(&k.plan, mod);
 	for (size_t i = 0; i < m->n_in; i++)
 		threads = threads || rama_log_has_threads(m->in[i].log, mod->id);
 	rc = rama_log_writer_module(w, mod->id, threads ? mod->newest : mod->released);

@@ -80,7 +80,7 @@ int rama_log_runs_begin(struct rama_log_writer *w, unsigned module)
 	return 0;
 }
 
-int rama_log_runs_record(struct rama_log_writer *w, const union rama_word *record)
+int rama_log_runs_record(struct rama_log_writer *w, const union rama_core_word *record)
 {
 	const uint64_t head[] = { record[RAMA_ID].u, record[RAMA_RANK].u,
 				  record[RAMA_DXT_WRITE_COUNT].u + record[RAMA_DXT_READ_COUNT].u };
@@ -88,7 +88,7 @@ int rama_log_runs_record(struct rama_log_writer *w, const union rama_word *recor
 	return put_run(w) == 0 ? put(w, head, 3) : w->err.code;
 }
 
-int rama_log_runs_segments(struct rama_log_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS],
+int rama_log_runs_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_SEG_WORDS],
 			       size_t n)
 {
 	struct rama_log_runs *r = w->tracing;

@@ -4,9 +4,9 @@
 
 static int walk(struct rama_log_short_trace *s, struct rama_log *log, unsigned module)
 {
-	union rama_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_SEG_WORDS];
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, log, module);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
@@ -37,7 +37,7 @@ int rama_log_short_trace_find(struct rama_log_short_trace *s, struct rama_log *l
 }
 
 void rama_log_short_trace_apply(const struct rama_log_short_trace *s, const struct rama_log_cursor *c,
-			    struct rama_record *r)
+			    struct rama_core_record *r)
 {
 	if (s->record == 0 || s->record != c->index)
 		return;

@@ -83,7 +83,7 @@ void rama_log_cursor_threads_record(struct rama_log_cursor *c)
 		give_up(c);
 }
 
-void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_word (*seg)[RAMA_SEG_WORDS],
+void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_SEG_WORDS],
 			      uint64_t n)
 {
 	for (uint64_t i = 0; i < n && c->threads.open; i++) {

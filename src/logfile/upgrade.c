@@ -18,7 +18,7 @@ static int upgrade_pnetcdf(struct rama_log_cursor *c)
 {
 	if (c->version < 3)
 		c->words[RAMA_PNETCDF_FILE_OPENS].i =
-			rama_add(rama_log_cursor_stored(c, "INDEP_OPENS").i,
+			rama_core_add(rama_log_cursor_stored(c, "INDEP_OPENS").i,
 				 rama_log_cursor_stored(c, "COLL_OPENS").i);
 	return 1;
 }
@@ -26,7 +26,7 @@ static int upgrade_pnetcdf(struct rama_log_cursor *c)
 /* version 1 knew one component and said nothing of its extent */
 static int upgrade_lustre1(struct rama_log_cursor *c)
 {
-	union rama_word *comp;
+	union rama_core_word *comp;
 	int rc;
 
 	if (rama_log_cursor_stored(c, "STRIPE_SIZE").i == -1) { /* not known: no component */
@@ -60,7 +60,7 @@ static int upgrade_lustre(struct rama_log_cursor *c)
 	if (c->version == 1)
 		return upgrade_lustre1(c);
 	for (; comps < c->rec.count[0]; comps++) {
-		const union rama_word *comp = &c->rec.array[0][comps * RAMA_LUSTRE_COMP__WORDS];
+		const union rama_core_word *comp = &c->rec.array[0][comps * RAMA_LUSTRE_COMP__WORDS];
 		int64_t n = comp[RAMA_LUSTRE_COMP_STRIPE_COUNT].i;
 
 		if (comp[RAMA_LUSTRE_COMP_STRIPE_SIZE].i == -1)

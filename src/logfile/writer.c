@@ -139,7 +139,7 @@ int rama_log_writer_module(struct rama_log_writer *w, unsigned id, unsigned vers
 	return begin(w, RAMA_LOG_REGION_MODULE + id, w->inner ? version : m->released);
 }
 
-int rama_log_writer_record(struct rama_log_writer *w, const struct rama_record *r)
+int rama_log_writer_record(struct rama_log_writer *w, const struct rama_core_record *r)
 {
 	const struct rama_schema *s = r->schema;
 
@@ -150,7 +150,7 @@ int rama_log_writer_record(struct rama_log_writer *w, const struct rama_record *
 		rama_log_runs_record(w, r->w);
 	add(w, r->w, s->words * sizeof(*r->w));
 	for (unsigned k = 0; k < s->n_arrays && !(r->mod->flags & RAMA_TRACE); k++) {
-		static const union rama_word none = { .u = 0 };
+		static const union rama_core_word none = { .u = 0 };
 		uint64_t n = r->count[k];
 
 		add(w, r->array[k], n * s->array[k].words * sizeof(*r->w));
@@ -160,7 +160,7 @@ int rama_log_writer_record(struct rama_log_writer *w, const struct rama_record *
 	return w->err.code;
 }
 
-int rama_log_writer_segments(struct rama_log_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS], size_t n)
+int rama_log_writer_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_SEG_WORDS], size_t n)
 {
 	unsigned id = w->region - RAMA_LOG_REGION_MODULE;
 	const struct rama_module *m = rama_module_get(id);

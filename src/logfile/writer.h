@@ -102,9 +102,9 @@ int rama_log_writer_name(struct rama_log_writer *w, uint64_t id, const char *tex
 /* Begins a module, whose records may be none. It is stored as its released version; with the newest one
  * what that lacks, the thread ids of segments, goes into the annex. Our own modules do so altogether. */
 int rama_log_writer_module(struct rama_log_writer *w, unsigned id, unsigned version);
-int rama_log_writer_record(struct rama_log_writer *w, const struct rama_record *r);
+int rama_log_writer_record(struct rama_log_writer *w, const struct rama_core_record *r);
 /* after a trace record: exactly as many segments as it counts, writes before reads */
-int rama_log_writer_segments(struct rama_log_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS], size_t n);
+int rama_log_writer_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_SEG_WORDS], size_t n);
 /* has it a section of that number already, or thread ids that become one? */
 bool rama_log_writer_has(const struct rama_log_writer *w, uint32_t section);
 /* A section of the annex that nobody here knows, after all modules: its bytes as they are decoded. */
@@ -116,8 +116,8 @@ void rama_log_writer_fini(struct rama_log_writer *w);
 
 /* runs.c, internal to logfile: records and segments as they come; 0 or an error in w->err */
 int rama_log_runs_begin(struct rama_log_writer *w, unsigned module);
-int rama_log_runs_record(struct rama_log_writer *w, const union rama_word *record);
-int rama_log_runs_segments(struct rama_log_writer *w, union rama_word (*seg)[RAMA_SEG_WORDS],
+int rama_log_runs_record(struct rama_log_writer *w, const union rama_core_word *record);
+int rama_log_runs_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_SEG_WORDS],
 			       size_t n);
 int rama_log_runs_end(struct rama_log_writer *w);
 void rama_log_runs_fini(struct rama_log_writer *w);

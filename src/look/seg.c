@@ -45,7 +45,7 @@ static int more_room(void **p, uint32_t have, uint32_t want, size_t item)
 static bool is_standard(unsigned kind, const unsigned char *slot)
 {
 	return kind == RAMA_SEG_KIND_STDIO &&
-	       ((const struct rama_stdio_file *)(const void *)slot)->standard != 0;
+	       ((const struct rama_core_stdio_file *)(const void *)slot)->standard != 0;
 }
 
 /* Its figures as they are between two changes. dead: nobody changes it any more. */

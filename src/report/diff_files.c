@@ -136,7 +136,7 @@ static int bundle_up(struct pairing *p, unsigned side, const struct rama_job_vie
 
 	if (pattern == NULL)
 		return RAMA_EMEMORY;
-	at = rama_map_put(&p->by_pattern, rama_record_id(pattern, strlen(pattern)), &fresh);
+	at = rama_map_put(&p->by_pattern, rama_core_record_id(pattern, strlen(pattern)), &fresh);
 	if (at != NULL && fresh) {
 		*at = p->n;
 		if (new_bundle(p, f->name) == NULL)
@@ -206,7 +206,7 @@ static int pair_by_base(struct pairing *p)
 			continue;
 		pattern = pattern_of(base_of(b->f.name));
 		at = pattern != NULL
-			     ? rama_map_put(&by_base, rama_record_id(pattern, strlen(pattern)),
+			     ? rama_map_put(&by_base, rama_core_record_id(pattern, strlen(pattern)),
 					    &fresh)
 			     : NULL;
 		free(pattern);

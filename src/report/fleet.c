@@ -38,7 +38,7 @@ size_t rama_report_fleet_user(const char *path, const char **user)
 static int exe_of(struct rama_report_fleet *f, const char *name, uint32_t *index)
 {
 	bool fresh = false;
-	uint64_t *at = rama_map_put(&f->by_name, rama_record_id(name, strlen(name)), &fresh);
+	uint64_t *at = rama_map_put(&f->by_name, rama_core_record_id(name, strlen(name)), &fresh);
 
 	if (at == NULL)
 		return RAMA_EMEMORY;

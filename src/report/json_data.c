@@ -165,7 +165,7 @@ static void patterns(struct rama_json *j, const struct rama_report *r)
 
 /* ---- counters ----------------------------------------------------------------------------------- */
 
-static void counters_of(struct rama_json *j, const struct rama_schema *s, const union rama_word *w)
+static void counters_of(struct rama_json *j, const struct rama_schema *s, const union rama_core_word *w)
 {
 	for (unsigned i = 0; i < *s->n_fields; i++) {
 		const struct rama_field *f = &s->fields[i];
@@ -188,7 +188,7 @@ static void counters(struct rama_json *j, const struct rama_report *r)
 	rama_json_open(j, '{');
 	for (size_t i = 0; i < r->n_layers; i++) {
 		const struct rama_job_layer_info *info = &rama_job_layer_info[r->layers[i]];
-		const union rama_word *total = r->view->layer[r->layers[i]].total;
+		const union rama_core_word *total = r->view->layer[r->layers[i]].total;
 
 		if (total == NULL)
 			continue;

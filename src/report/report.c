@@ -38,7 +38,7 @@ static int by_time(const void *a, const void *b)
 
 static struct keyed key_of(const struct rama_job_io *io, uint32_t index)
 {
-	return (struct keyed){ rama_job_io_time(io), rama_add(io->bytes_read, io->bytes_written),
+	return (struct keyed){ rama_job_io_time(io), rama_core_add(io->bytes_read, io->bytes_written),
 			       index };
 }
 
@@ -194,7 +194,7 @@ static int list_operations(struct rama_report *r)
 	for (size_t i = 0; i < r->n_layers; i++) {
 		enum rama_job_layer l = r->layers[i];
 		const struct rama_schema *s = rama_module_get(rama_job_layer_info[l].module)->record;
-		const union rama_word *total = r->view->layer[l].total;
+		const union rama_core_word *total = r->view->layer[l].total;
 
 		for (unsigned k = 0; total != NULL && k < *s->n_fields; k++) {
 			const struct rama_field *f = &s->fields[k];
@@ -236,11 +236,11 @@ static int64_t first_accesses(const struct rama_job_view *v, enum rama_job_layer
 	return n;
 }
 
-static void fill_common(struct rama_report_pattern *p, const union rama_word *total)
+static void fill_common(struct rama_report_pattern *p, const union rama_core_word *total)
 {
-	struct rama_plan plan;
+	struct rama_core_plan plan;
 
-	rama_plan_init(&plan, rama_module_get(rama_job_layer_info[p->layer].module));
+	rama_core_plan_init(&plan, rama_module_get(rama_job_layer_info[p->layer].module));
 	for (unsigned i = 0; plan.access.width > 0 && i < 4; i++) {
 		p->common[i].size = total[plan.access.value[i]].i;
 		p->common[i].count = at_least_0(total[plan.access.count[i]].i);
@@ -248,7 +248,7 @@ static void fill_common(struct rama_report_pattern *p, const union rama_word *to
 }
 
 /* value of a counter of the layer's total, -1: it has none */
-static int64_t counter(const struct rama_module *m, const union rama_word *total, const char *name)
+static int64_t counter(const struct rama_module *m, const union rama_core_word *total, const char *name)
 {
 	const struct rama_field *f = rama_field_find(m, name);
 
@@ -261,7 +261,7 @@ static bool fill_pattern(struct rama_report_pattern *p, const struct rama_job_vi
 	static const char *const names[2][2] = { { "CONSEC_WRITES", "SEQ_WRITES" },
 						 { "CONSEC_READS", "SEQ_READS" } };
 	const struct rama_module *m = rama_module_get(rama_job_layer_info[l].module);
-	const union rama_word *total = v->layer[l].total;
+	const union rama_core_word *total = v->layer[l].total;
 
 	*p = (struct rama_report_pattern){ .layer = l };
 	if (total == NULL || counter(m, total, "RW_SWITCHES") < 0)

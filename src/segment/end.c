@@ -21,7 +21,7 @@ union any_slot {
 
 /* the words of a record that are moments */
 static void see_words(struct rama_seg *s, const struct rama_module *mod,
-		      const union rama_word *w)
+		      const union rama_core_word *w)
 {
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
 		const struct rama_field *f = &mod->record->fields[i];

@@ -221,7 +221,7 @@ struct rama_seg_name {
 	char text[];
 };
 
-/* ---- slots: struct rama_posix_file, rama_stdio_file, rama_extra_file ------------------------- */
+/* ---- slots: struct rama_core_posix_file, rama_core_stdio_file, rama_core_extra_file ------------------------- */
 
 /* what every slot begins with */
 struct rama_seg_slot_head {
@@ -286,7 +286,7 @@ struct rama_seg_lane {
 		uint64_t from; /* number of its first event */
 		uint64_t at;   /* where it lies in the rings area, bytes */
 	} ring[RAMA_SEG_RING_LEVELS];
-	struct rama_heat heat[RAMA_SEG_LAYERS];
+	struct rama_core_heat heat[RAMA_SEG_LAYERS];
 };
 
 /* function, and descriptor + 1 of calls that have one */

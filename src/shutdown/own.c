@@ -132,7 +132,7 @@ const void *rama_shutdown_own_region(const struct rama_shutdown_own *o, unsigned
 	return o->bytes + o->moved + o->part[region].off;
 }
 
-size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at, union rama_word **w)
+size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at, union rama_core_word **w)
 {
 	const struct rama_log_part *p = &o->part[RAMA_LOG_REGION_MODULE + module];
 	const struct rama_schema *schema = rama_module_get(module)->record;
@@ -140,7 +140,7 @@ size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module
 
 	if (left < words)
 		return 0;
-	*w = (union rama_word *)(void *)(o->bytes + o->moved + p->off + *at);
+	*w = (union rama_core_word *)(void *)(o->bytes + o->moved + p->off + *at);
 	for (unsigned k = 0; k < schema->n_arrays; k++) {
 		const struct rama_array *a = &schema->array[k];
 		uint64_t n = (*w)[a->count_word].u;
@@ -172,7 +172,7 @@ size_t rama_shutdown_own_next_name(const struct rama_shutdown_own *o, size_t *at
 
 bool rama_shutdown_shut_reduces(const struct rama_module *mod)
 {
-	return rama_reducible(mod) && mod->record->n_arrays == 0;
+	return rama_core_reducible(mod) && mod->record->n_arrays == 0;
 }
 
 /* the layout of a file is the same for all: one record is enough */
@@ -181,10 +181,10 @@ bool rama_shutdown_shut_shares(const struct rama_module *mod)
 	return mod->id == RAMA_MOD_LUSTRE || rama_shutdown_shut_reduces(mod);
 }
 
-static void shift_segments(const struct rama_module *mod, union rama_word *w, size_t bytes,
+static void shift_segments(const struct rama_module *mod, union rama_core_word *w, size_t bytes,
 			   double shift)
 {
-	union rama_word *end = w + bytes / sizeof(*w);
+	union rama_core_word *end = w + bytes / sizeof(*w);
 
 	for (w += mod->record->words; w < end; w += mod->record->array[0].words) {
 		w[RAMA_SEG_START].f += shift;
@@ -196,7 +196,7 @@ void rama_shutdown_own_shift(struct rama_shutdown_own *o, double shift)
 {
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && shift != 0; id++) {
 		const struct rama_module *mod = rama_module_get(id);
-		union rama_word *w;
+		union rama_core_word *w;
 		size_t n;
 
 		if (o->part[RAMA_LOG_REGION_MODULE + id].version == 0)
@@ -241,7 +241,7 @@ static int list_shared(struct rama_shutdown_shut *s, unsigned id)
 
 static int find_records(struct rama_shutdown_shut *s, unsigned id)
 {
-	union rama_word *w;
+	union rama_core_word *w;
 	size_t n = 0;
 
 	for (size_t at = 0; rama_shutdown_own_next(s->own, id, &at, &w) > 0;)
@@ -286,7 +286,7 @@ int rama_shutdown_shut_find(struct rama_shutdown_shut *s)
 	return rc;
 }
 
-union rama_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut *s, unsigned module, uint64_t id)
+union rama_core_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut *s, unsigned module, uint64_t id)
 {
 	struct rama_shutdown_shut_ref key = { .id = id }, *r = NULL;
 
@@ -304,14 +304,14 @@ static bool is_finite(double v)
 	return v - v == 0;
 }
 
-static double width_of(const union rama_word *w)
+static double width_of(const union rama_core_word *w)
 {
 	return w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
 }
 
 void rama_shutdown_shut_heat_measure(struct rama_shutdown_shut *s, double shift)
 {
-	union rama_word *w;
+	union rama_core_word *w;
 
 	for (size_t at = 0; rama_shutdown_own_next(s->own, RAMA_MOD_HEATMAP, &at, &w) > 0;) {
 		double end = shift + width_of(w) * (double)w[RAMA_HEATMAP_NBINS].u;
@@ -335,9 +335,9 @@ static uint64_t bins_needed(double end, double width)
 	return (double)whole < n ? whole + 1 : whole;
 }
 
-static int pack_map(struct rama_shutdown_shut *s, const union rama_word *w, double width, uint64_t bins)
+static int pack_map(struct rama_shutdown_shut *s, const union rama_core_word *w, double width, uint64_t bins)
 {
-	union rama_word to[RAMA_HEATMAP__WORDS + 2 * BINS_MAX] = { { .u = 0 } };
+	union rama_core_word to[RAMA_HEATMAP__WORDS + 2 * BINS_MAX] = { { .u = 0 } };
 	double shift = rama_shutdown_shut_offset(s);
 	uint64_t have = w[RAMA_HEATMAP_NBINS].u;
 
@@ -345,14 +345,14 @@ static int pack_map(struct rama_shutdown_shut *s, const union rama_word *w, doub
 	to[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = width;
 	to[RAMA_HEATMAP_NBINS].u = bins;
 	for (unsigned kind = 0; kind < 2; kind++) {
-		const union rama_word *from = w + RAMA_HEATMAP__WORDS + kind * have;
-		union rama_word *bin = to + RAMA_HEATMAP__WORDS + kind * bins;
+		const union rama_core_word *from = w + RAMA_HEATMAP__WORDS + kind * have;
+		union rama_core_word *bin = to + RAMA_HEATMAP__WORDS + kind * bins;
 
 		for (uint64_t i = 0; i < have; i++) { /* to the bin that holds its middle */
 			double at = (shift + width_of(w) * ((double)i + 0.5)) / width;
 			uint64_t k = at >= 0 && at < (double)bins ? (uint64_t)at : bins - 1;
 
-			bin[k].i = rama_add(bin[k].i, from[i].i);
+			bin[k].i = rama_core_add(bin[k].i, from[i].i);
 		}
 	}
 	return rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + RAMA_MOD_HEATMAP, to,
@@ -362,7 +362,7 @@ static int pack_map(struct rama_shutdown_shut *s, const union rama_word *w, doub
 int rama_shutdown_shut_heat_pack(struct rama_shutdown_shut *s)
 {
 	double width = s->heat_width;
-	union rama_word *w;
+	union rama_core_word *w;
 	uint64_t bins;
 	int rc = 0;
 

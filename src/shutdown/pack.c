@@ -98,7 +98,7 @@ static bool is_split(const struct rama_module *mod)
 static int pack_trace(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
 	unsigned region = RAMA_LOG_REGION_MODULE + mod->id, words = mod->record->words;
-	union rama_word *w;
+	union rama_core_word *w;
 	size_t n;
 	int rc = 0;
 
@@ -115,12 +115,12 @@ static int pack_trace(struct rama_shutdown_shut *s, const struct rama_module *mo
 static int pack_threads(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
 	unsigned region = RAMA_LOG_REGION_MODULE + rama_table_section_threads(mod->id)->id;
-	union rama_word *w;
+	union rama_core_word *w;
 	size_t n;
 	int rc = 0;
 
 	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
-		union rama_word *seg = w + mod->record->words, *end = w + n / sizeof(*w);
+		union rama_core_word *seg = w + mod->record->words, *end = w + n / sizeof(*w);
 		const uint64_t head[] = { w[RAMA_ID].u, w[RAMA_RANK].u,
 					  (uint64_t)(end - seg) / RAMA_SEG_WORDS };
 
@@ -139,7 +139,7 @@ static int pack_threads(struct rama_shutdown_shut *s, const struct rama_module *
 /* Records of shared files are at rank 0 already; layouts are the same everywhere, and rank 0 writes its. */
 static int pack_module(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
-	union rama_word *w;
+	union rama_core_word *w;
 	size_t n;
 	int rc = 0;
 

@@ -73,7 +73,7 @@ void rama_shutdown_ids_fini(struct rama_shutdown_ids *s);
 /* a record of a module whose files can be shared */
 struct rama_shutdown_shut_ref {
 	uint64_t id;
-	union rama_word *w;
+	union rama_core_word *w;
 };
 
 struct rama_shutdown_shut_piece {
@@ -142,7 +142,7 @@ int rama_shutdown_shut_recv(struct rama_shutdown_shut *s, int64_t from, int tag,
 /* shutdown_own.c */
 const void *rama_shutdown_own_region(const struct rama_shutdown_own *o, unsigned region);
 /* The next record of a module: *at = 0 at first. Bytes of all of it, 0 at the end. */
-size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at, union rama_word **w);
+size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at, union rama_core_word **w);
 /* the next name, with its id and NUL: the same */
 size_t rama_shutdown_own_next_name(const struct rama_shutdown_own *o, size_t *at, const unsigned char **name);
 bool rama_shutdown_shut_reduces(const struct rama_module *mod);
@@ -150,7 +150,7 @@ bool rama_shutdown_shut_shares(const struct rama_module *mod);
 /* moves all times by `shift` seconds */
 void rama_shutdown_own_shift(struct rama_shutdown_own *o, double shift);
 int rama_shutdown_shut_find(struct rama_shutdown_shut *s); /* fills ref, shared, names */
-union rama_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut *s, unsigned module, uint64_t id);
+union rama_core_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut *s, unsigned module, uint64_t id);
 void rama_shutdown_shut_heat_measure(struct rama_shutdown_shut *s, double shift);
 int rama_shutdown_shut_heat_pack(struct rama_shutdown_shut *s);
 

@@ -236,22 +236,22 @@ int rama_shutdown_shut_share(struct rama_shutdown_shut *s)
 /* ---- records of shared files --------------------------------------------------------------------------- */
 
 struct batch {
-	struct rama_plan plan;
+	struct rama_core_plan plan;
 	const uint64_t *id;
 	size_t n;    /* records */
 	size_t size; /* bytes of one: words, then the spread */
 	unsigned char *bytes;
 };
 
-static union rama_word *words_of(const struct batch *b, unsigned char *bytes, size_t i)
+static union rama_core_word *words_of(const struct batch *b, unsigned char *bytes, size_t i)
 {
-	return (union rama_word *)(void *)(bytes + i * b->size);
+	return (union rama_core_word *)(void *)(bytes + i * b->size);
 }
 
-static struct rama_spread *spread_of(const struct batch *b, unsigned char *bytes, size_t i)
+static struct rama_core_spread *spread_of(const struct batch *b, unsigned char *bytes, size_t i)
 {
-	return (struct rama_spread *)(void *)(bytes + (i + 1) * b->size -
-					      sizeof(struct rama_spread));
+	return (struct rama_core_spread *)(void *)(bytes + (i + 1) * b->size -
+					      sizeof(struct rama_core_spread));
 }
 
 static int fill_batch(struct rama_shutdown_shut *s, struct batch *b)
@@ -259,15 +259,15 @@ static int fill_batch(struct rama_shutdown_shut *s, struct batch *b)
 	size_t words = b->plan.mod->record->words;
 
 	for (size_t i = 0; i < b->n; i++) {
-		const union rama_word *from = rama_shutdown_shut_ref_get(s, b->plan.mod->id, b->id[i]);
-		union rama_word *w = words_of(b, b->bytes, i);
+		const union rama_core_word *from = rama_shutdown_shut_ref_get(s, b->plan.mod->id, b->id[i]);
+		union rama_core_word *w = words_of(b, b->bytes, i);
 
 		if (from == NULL)
 			return rama_err_set(s->e, RAMA_ECORRUPT,
 					    "a file is said to be shared and is not");
 		memcpy(w, from, words * sizeof(*w));
-		*spread_of(b, b->bytes, i) = rama_spread_of(&b->plan, w, 1);
-		rama_reduce_prepare(&b->plan, w);
+		*spread_of(b, b->bytes, i) = rama_core_spread_of(&b->plan, w, 1);
+		rama_core_reduce_prepare(&b->plan, w);
 	}
 	return 0;
 }
@@ -276,10 +276,10 @@ static int fill_batch(struct rama_shutdown_shut *s, struct batch *b)
 static void add_batch(struct batch *b, unsigned char *y, unsigned char *x)
 {
 	for (size_t i = 0; i < b->n; i++) {
-		struct rama_spread *sum = spread_of(b, y, i);
+		struct rama_core_spread *sum = spread_of(b, y, i);
 
-		*sum = rama_spread_merge(*sum, *spread_of(b, x, i));
-		rama_reduce(&b->plan, words_of(b, y, i), words_of(b, x, i));
+		*sum = rama_core_spread_merge(*sum, *spread_of(b, x, i));
+		rama_core_reduce(&b->plan, words_of(b, y, i), words_of(b, x, i));
 	}
 }
 
@@ -290,9 +290,9 @@ static int keep_batch(struct rama_shutdown_shut *s, struct batch *b)
 	int rc = 0;
 
 	for (size_t i = 0; i < b->n && rc == 0; i++) {
-		union rama_word *w = words_of(b, b->bytes, i);
+		union rama_core_word *w = words_of(b, b->bytes, i);
 
-		rama_reduce_finish(&b->plan, w, *spread_of(b, b->bytes, i));
+		rama_core_reduce_finish(&b->plan, w, *spread_of(b, b->bytes, i));
 		rc = rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + mod->id, w,
 				   mod->record->words * sizeof(*w));
 	}
@@ -339,14 +339,14 @@ static int reduce_batch(struct rama_shutdown_shut *s, struct batch *b)
 static int reduce_module(struct rama_shutdown_shut *s, const struct rama_module *mod)
 {
 	const struct rama_shutdown_ids *ids = &s->shared[mod->id];
-	struct batch b = { .size = mod->record->words * sizeof(union rama_word) +
-				   sizeof(struct rama_spread) };
+	struct batch b = { .size = mod->record->words * sizeof(union rama_core_word) +
+				   sizeof(struct rama_core_spread) };
 	size_t most = BATCH / b.size > 0 ? BATCH / b.size : 1;
 	int rc = 0;
 
 	if (ids->n == 0)
 		return 0;
-	rama_plan_init(&b.plan, mod);
+	rama_core_plan_init(&b.plan, mod);
 	b.bytes = malloc((ids->n < most ? ids->n : most) * b.size);
 	if (b.bytes == NULL)
 		return rama_shutdown_shut_no_memory(s);

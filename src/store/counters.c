@@ -293,10 +293,10 @@ static struct rama_store_cell uuid_cell(struct rama_store *s, const unsigned cha
 	return rama_store_cell_t(text);
 }
 
-static struct rama_store_cell cell_of(struct rama_store *s, const struct rama_record *r,
+static struct rama_store_cell cell_of(struct rama_store *s, const struct rama_core_record *r,
 				const struct rama_field *f)
 {
-	const char *raw = rama_record_raw(r, f->word);
+	const char *raw = rama_core_record_raw(r, f->word);
 
 	switch (f->type) {
 	case RAMA_F64:
@@ -310,7 +310,7 @@ static struct rama_store_cell cell_of(struct rama_store *s, const struct rama_re
 	}
 }
 
-static int put_record(struct rama_store *s, struct rama_store_cell *cells, const struct rama_record *r,
+static int put_record(struct rama_store *s, struct rama_store_cell *cells, const struct rama_core_record *r,
 		      struct rama_err *e)
 {
 	const struct rama_store_table *t = &s->table[r->mod->id];
@@ -327,7 +327,7 @@ static int put_module(struct rama_store *s, int64_t job, struct rama_log *log, u
 {
 	struct rama_store_cell *cells = s->cells;
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, log, id), got;
 	int64_t number = 0;
 

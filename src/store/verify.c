@@ -174,8 +174,8 @@ static void check_row(struct verify *v, const struct rama_store_block_row *r, st
 		     (long long)v->rank, (long long)r->lane, (long long)r->first,
 		     (long long)l->next - 1);
 	if (r->first > l->next)
-		l->gap = rama_store_sum(l->gap, rama_add(r->first, -l->next));
-	l->next = rama_add(r->first, r->n);
+		l->gap = rama_store_sum(l->gap, rama_core_add(r->first, -l->next));
+	l->next = rama_core_add(r->first, r->n);
 	if (r->job != v->job || r->rank != v->rank)
 		tell(v, "block %lld is kept under job %lld, rank %lld, and belongs to rank %lld",
 		     (long long)r->number, (long long)r->job, (long long)r->rank,
@@ -195,7 +195,7 @@ static int check_blocks(struct verify *v, struct rama_store_blocks *bs, struct l
 	while ((rc = rama_store_blocks_next(bs, &r, e)) != 0) {
 		if (rc == RAMA_EMEMORY || r == NULL)
 			return rc;
-		v->stored = rama_add(v->stored, r->n);
+		v->stored = rama_core_add(v->stored, r->n);
 		if (rc < 0) {
 			tell(v, "rank %lld: block %lld: %s", (long long)v->rank,
 			     (long long)r->number, e->text);
@@ -216,7 +216,7 @@ enum { JOB, RANK, MADE, STORED, ENDED, VERSION, SEEN };
 
 static void count_missing(struct verify *v, const int64_t *p, const struct lane *l)
 {
-	int64_t tail = p[ENDED] && p[VERSION] >= 0 ? rama_add(p[MADE], -p[STORED]) : l->gap;
+	int64_t tail = p[ENDED] && p[VERSION] >= 0 ? rama_core_add(p[MADE], -p[STORED]) : l->gap;
 
 	if (tail < 0)
 		tell(v, "rank %lld: %lld events, and it made %lld", (long long)v->rank,

@@ -50,7 +50,7 @@ static inline size_t seg_pool(const struct seg_sizes *sizes, size_t *chunk)
 	size_t n;
 
 	*chunk = sizes->pool > 0 ? sizes->pool : SEG_NAMES;
-	while (sizes->pool == 0 && *chunk < sizes->slots * sizeof(struct rama_pnetcdf_var))
+	while (sizes->pool == 0 && *chunk < sizes->slots * sizeof(struct rama_core_pnetcdf_var))
 		*chunk *= 2;
 	n = SEG_NAMES > *chunk ? 2 * SEG_NAMES / *chunk : 1;
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
@@ -197,7 +197,7 @@ static inline uint32_t seg_name(struct seg *s, const char *text)
 	uint32_t number = (uint32_t)(s->state->names_used / 8 + 1);
 
 	n->number = number;
-	n->id = rama_record_id(text, len);
+	n->id = rama_core_record_id(text, len);
 	n->len = (uint32_t)len;
 	memcpy(n->text, text, len + 1);
 	s->state->names_used += need;
@@ -211,31 +211,31 @@ static inline uint64_t seg_id(const struct seg *s, uint32_t number)
 	return ((const struct rama_seg_name *)(const void *)(area + (number - 1) * 8))->id;
 }
 
-static inline struct rama_posix_file *seg_posix(struct seg *s, uint32_t name)
+static inline struct rama_core_posix_file *seg_posix(struct seg *s, uint32_t name)
 {
-	struct rama_posix_file *f = seg_slot_take(s, RAMA_SEG_KIND_POSIX);
+	struct rama_core_posix_file *f = seg_slot_take(s, RAMA_SEG_KIND_POSIX);
 
-	rama_posix_init(f, seg_id(s, name), 8, 4096);
+	rama_core_posix_init(f, seg_id(s, name), 8, 4096);
 	f->name = name;
 	s->state->registered |= 1ull << RAMA_MOD_POSIX;
 	return f;
 }
 
-static inline struct rama_stdio_file *seg_stdio(struct seg *s, uint32_t name, bool standard)
+static inline struct rama_core_stdio_file *seg_stdio(struct seg *s, uint32_t name, bool standard)
 {
-	struct rama_stdio_file *f = seg_slot_take(s, RAMA_SEG_KIND_STDIO);
+	struct rama_core_stdio_file *f = seg_slot_take(s, RAMA_SEG_KIND_STDIO);
 
-	rama_stdio_init(f, seg_id(s, name), standard);
+	rama_core_stdio_init(f, seg_id(s, name), standard);
 	f->name = name;
 	s->state->registered |= 1ull << RAMA_MOD_STDIO;
 	return f;
 }
 
-static inline struct rama_extra_file *seg_extra(struct seg *s, uint32_t name)
+static inline struct rama_core_extra_file *seg_extra(struct seg *s, uint32_t name)
 {
-	struct rama_extra_file *f = seg_slot_take(s, RAMA_SEG_KIND_EXTRA);
+	struct rama_core_extra_file *f = seg_slot_take(s, RAMA_SEG_KIND_EXTRA);
 
-	rama_extra_init(f, seg_id(s, name));
+	rama_core_extra_init(f, seg_id(s, name));
 	f->name = name;
 	s->state->registered |= 1ull << RAMA_MOD_EXTRA;
 	return f;
@@ -250,7 +250,7 @@ static inline struct rama_seg_lane *seg_lane(struct seg *s, uint64_t thread)
 	l->thread = thread;
 	l->owned = 1;
 	for (unsigned i = 0; i < RAMA_SEG_LAYERS; i++)
-		rama_heat_init(&l->heat[i], SEG_SECOND / 10);
+		rama_core_heat_init(&l->heat[i], SEG_SECOND / 10);
 	return l;
 }
 

@@ -50,8 +50,8 @@ static uint64_t world_id(void)
 	for (size_t i = 0; i < sizeof(server) / sizeof(server[0]) && !uri; i++)
 		uri = rama_cap_variable(server[i]);
 	if (space && space[0])
-		return (rama_record_id(space, strlen(space)) ^
-			(uri ? rama_record_id(uri, strlen(uri)) * 3 : 0)) |
+		return (rama_core_record_id(space, strlen(space)) ^
+			(uri ? rama_core_record_id(uri, strlen(uri)) * 3 : 0)) |
 		       2;
 	/* MPICH: the process that started them is at the other end */
 	if (fd < 0 || rama_cap_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&proxy,

@@ -151,7 +151,7 @@ static inline rama_cap_handle rama_cap_mpi_load(const void *p)
 /* a handle of a file is a pointer in all families */
 struct rama_cap_mpi_file {
 	rama_cap_handle fh; /* 0: never used; 1: free again */
-	struct rama_mpiio_file *record;
+	struct rama_core_mpiio_file *record;
 	uint32_t generation; /* segment that the record is in */
 	uint8_t alone;	     /* opened by one process */
 	uint8_t sequential;  /* has only a shared position */
@@ -168,14 +168,14 @@ void rama_cap_mpi_file_forget(struct rama_cap_thread *t, rama_cap_handle fh);
 enum rama_cap_mpi_where { RAMA_CAP_MPI_GIVEN, RAMA_CAP_MPI_OWN, RAMA_CAP_MPI_SHARED, RAMA_CAP_MPI_ORDERED };
 
 struct rama_cap_mpi_call {
-	struct rama_op op;
+	struct rama_core_op op;
 	struct rama_cap_nest nest;
 	rama_cap_handle fh, type;
 	int64_t count;
 	uint8_t where; /* enum rama_cap_mpi_where */
 	bool on;       /* we are awake */
 	struct rama_cap_span span;
-	struct rama_mpiio_file *record; /* NULL: nothing to record */
+	struct rama_core_mpiio_file *record; /* NULL: nothing to record */
 };
 
 /* false: another of our MPI wrappers is at work in this thread. Then the call is part of that one: pass it on and

@@ -95,7 +95,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(lio_listio64)(int mode, struct aiocb64 *const *
 	struct rama_cap_call c = { .op.fn = RAMA_FN_##name,                                           \
 			       .op.kind = (cb->aio_lio_opcode & 127) == LIO_WRITE ? RAMA_OP_WRITE \
 										  : RAMA_OP_READ, \
-			       .op.how = RAMA_HOW_ASYNC,                                          \
+			       .op.how = RAMA_CORE_HOW_ASYNC,                                          \
 			       .op.ok = r >= 0,                                                   \
 			       .op.bytes = r,                                                     \
 			       .op.off = cb->aio_offset,                                          \

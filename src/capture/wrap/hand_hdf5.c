@@ -13,7 +13,7 @@
 /* ---- the door ---------------------------------------------------------------------------------------------- */
 
 struct call {
-	struct rama_op op;
+	struct rama_core_op op;
 	struct rama_cap_h5 *h;
 	struct rama_cap_span span;
 	struct rama_cap_nest nest;
@@ -102,12 +102,12 @@ static void file_opened(struct call *c, const char *path, rama_cap_hid fapl, ram
 	struct rama_cap_visit v;
 	size_t len;
 
-	c->op.how = rama_cap_h5_uses_mpiio(c->h, fapl) ? RAMA_H5F_MPIIO : RAMA_H5F_OTHER;
+	c->op.how = rama_cap_h5_uses_mpiio(c->h, fapl) ? RAMA_CORE_H5F_MPIIO : RAMA_CORE_H5F_OTHER;
 	if (!visit(&v, c))
 		return;
 	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
-	struct rama_h5f_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_H5F) : NULL;
+	struct rama_core_h5f_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_H5F) : NULL;
 	if (f) {
 		rama_cap_h5_add(v.t, &(struct rama_cap_h5_open){ .id = rama_cap_h5_hid(c->h, id),
 							 .library = c->h->number,
@@ -158,7 +158,7 @@ RAMA_CAP_EXPORT rama_cap_hid H5Fopen(const char *path, unsigned flags, rama_cap_
 }
 
 /* of the file that an object is in, if it was seen being opened */
-static struct rama_h5f_file *file_by_name(struct rama_cap_thread *t, const char *path)
+static struct rama_core_h5f_file *file_by_name(struct rama_cap_thread *t, const char *path)
 {
 	size_t len;
 	const char *text = rama_cap_clean(t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
@@ -175,14 +175,14 @@ static __attribute__((noinline)) void flush_by_object(struct call *c, rama_cap_h
 	rama_cap_h5_ask_place(c->h, object, &p);
 	if (!visit(&v, c))
 		return;
-	struct rama_h5f_file *f = file_by_name(v.t, p.file);
+	struct rama_core_h5f_file *f = file_by_name(v.t, p.file);
 	if (f)
 		rama_cap_do_h5f(v.t, f, &c->op);
 	unvisit(&v);
 }
 
 /* one operation on something open; `a`: of a read or write */
-static void record(struct call *c, const struct rama_cap_h5_open *o, const struct rama_h5d_access *a)
+static void record(struct call *c, const struct rama_cap_h5_open *o, const struct rama_core_h5d_access *a)
 {
 	struct rama_cap_visit v;
 
@@ -312,7 +312,7 @@ static bool name_dataset(struct rama_cap_thread *t, const char *file, const stru
 
 	if (strcmp(file, RAMA_SEG_CATCHALL) == 0)
 		len = file_len;
-	o->file_id = rama_record_id(file, file_len);
+	o->file_id = rama_core_record_id(file, file_len);
 	n = rama_cap_name(t, text, len, true);
 	o->name = n ? rama_cap_name_number(n) : 0;
 	o->record = n ? rama_cap_slot_with(t, n, RAMA_SEG_KIND_H5D, (int64_t)o->file_id) : NULL;
@@ -323,7 +323,7 @@ static __attribute__((noinline)) void dataset_opened(struct call *c, const struc
 {
 	struct rama_cap_h5_open at,
 		o = { .id = rama_cap_h5_hid(c->h, d->id), .library = c->h->number, .is_dataset = 1 };
-	struct rama_h5d_shape shape = { .deprecated = d->deprecated };
+	struct rama_core_h5d_shape shape = { .deprecated = d->deprecated };
 	struct rama_cap_h5_place place;
 	struct rama_cap_visit v;
 	bool fixed = false;
@@ -448,7 +448,7 @@ RAMA_CAP_EXPORT rama_cap_hid H5Oopen_by_token(rama_cap_hid loc, struct rama_cap_
 
 static int end_access(struct call *c, rama_cap_hid dset, const rama_cap_hid space[2], rama_cap_hid dxpl, int r)
 {
-	struct rama_h5d_access a = { .select = RAMA_H5D_ALL };
+	struct rama_core_h5d_access a = { .select = RAMA_CORE_H5D_ALL };
 	struct rama_cap_h5_open o;
 
 	if (done(c, r >= 0) && get(c, dset, &o) && o.is_dataset) {

@@ -54,7 +54,7 @@ static void completed(const struct io_event *ev, unsigned fn)
 	const struct iocb *cb = (const struct iocb *)(uintptr_t)ev->obj;
 	struct rama_cap_span sp = { rama_cap_aio_taken(cb) };
 	struct rama_cap_call c = { .op.fn = (uint16_t)fn,
-			       .op.how = RAMA_HOW_ASYNC,
+			       .op.how = RAMA_CORE_HOW_ASYNC,
 			       .op.ok = ev->res >= 0,
 			       .op.bytes = ev->res };
 

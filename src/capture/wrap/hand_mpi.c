@@ -127,7 +127,7 @@ static void opened(struct rama_cap_mpi_call *c, rama_cap_handle comm, const char
 	size_t len;
 
 	if (rama_cap_mpi.call.Comm_size(comm, &size) == 0 && size > 1)
-		c->op.how = RAMA_MPI_COLL;
+		c->op.how = RAMA_CORE_MPI_COLL;
 	if (!rama_cap_enter(&v))
 		return;
 	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);

@@ -14,7 +14,7 @@
 
 static void opened(const struct rama_cap_nc_call *c, const char *path)
 {
-	struct rama_op op = rama_cap_nc_op(c, true);
+	struct rama_core_op op = rama_cap_nc_op(c, true);
 	struct rama_cap_visit v;
 	size_t len;
 
@@ -22,7 +22,7 @@ static void opened(const struct rama_cap_nc_call *c, const char *path)
 		return;
 	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
-	struct rama_pnetcdf_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_PNETCDF_FILE) : NULL;
+	struct rama_core_pnetcdf_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_PNETCDF_FILE) : NULL;
 	if (f) {
 		rama_cap_do_pnetcdf_file(v.t, f, &op);
 		if (!rama_cap_nc_file_add(v.t, c->ncid, f))
@@ -36,7 +36,7 @@ static void opened(const struct rama_cap_nc_call *c, const char *path)
 /* an event only */
 static void not_opened(const struct rama_cap_nc_call *c, const char *path)
 {
-	struct rama_op op = rama_cap_nc_op(c, false);
+	struct rama_core_op op = rama_cap_nc_op(c, false);
 	struct rama_cap_visit v;
 	size_t len;
 
@@ -81,10 +81,10 @@ RAMA_CAP_EXPORT
 
 /* The id is given up before the call: after it another thread may be given the same. How much was read and written
  * can only be asked before, too. */
-static struct rama_pnetcdf_file *before_close(struct rama_cap_nc_call *c, struct rama_op *sizes)
+static struct rama_core_pnetcdf_file *before_close(struct rama_cap_nc_call *c, struct rama_core_op *sizes)
 {
 	struct rama_cap_nc_entry *e = c->on ? rama_cap_nc_file_get(c->ncid) : NULL;
-	struct rama_pnetcdf_file *f = e ? e->record : NULL;
+	struct rama_core_pnetcdf_file *f = e ? e->record : NULL;
 	struct rama_cap_visit v;
 	int saved = errno;
 
@@ -100,13 +100,13 @@ static struct rama_pnetcdf_file *before_close(struct rama_cap_nc_call *c, struct
 	return f;
 }
 
-static int after_close(const struct rama_cap_nc_call *c, const struct rama_op *sizes,
-		       struct rama_pnetcdf_file *f, int r)
+static int after_close(const struct rama_cap_nc_call *c, const struct rama_core_op *sizes,
+		       struct rama_core_pnetcdf_file *f, int r)
 {
 	struct rama_cap_visit v;
 
 	if (f) {
-		struct rama_op op = rama_cap_nc_op(c, r == 0);
+		struct rama_core_op op = rama_cap_nc_op(c, r == 0);
 
 		op.off = sizes->off;
 		op.bytes = sizes->bytes;
@@ -124,8 +124,8 @@ static int after_close(const struct rama_cap_nc_call *c, const struct rama_op *s
 	struct rama_cap_nc_call c = CALL(name, CLOSE, .ncid = ncid); \
 	if (!rama_cap_nc_enter(&c))                                  \
 		return real(ncid);                               \
-	struct rama_op sizes = { .off = -1, .bytes = -1 };       \
-	struct rama_pnetcdf_file *f = before_close(&c, &sizes);  \
+	struct rama_core_op sizes = { .off = -1, .bytes = -1 };       \
+	struct rama_core_pnetcdf_file *f = before_close(&c, &sizes);  \
 	return after_close(&c, &sizes, f, real(ncid));
 
 RAMA_CAP_EXPORT int ncmpi_close(int ncid){ CLOSE_BODY(ncmpi_close) }
@@ -143,7 +143,7 @@ static int after_var(struct rama_cap_nc_call *c, const char *name, const int *va
 	int saved = errno;
 
 	if (c->on && r == 0 && name && varid) {
-		struct rama_op op = rama_cap_nc_op(c, true);
+		struct rama_core_op op = rama_cap_nc_op(c, true);
 
 		c->varid = *varid;
 		rama_cap_nc_var_meet(c, &op, name);

@@ -27,7 +27,7 @@ extern rama_syscall rama_real_syscall __asm__("__real_syscall");
 /* ---- closing: the descriptor is forgotten before the real call, as its number may be given to somebody
  * else the moment it is free ------------------------------------------------------------------------------ */
 
-static int end_close(const struct rama_cap_span *sp, struct rama_posix_file *f, int r)
+static int end_close(const struct rama_cap_span *sp, struct rama_core_posix_file *f, int r)
 {
 	struct rama_cap_visit v;
 	struct rama_cap_call c = CALL(close, CLOSE, .op.ok = true);
@@ -42,7 +42,7 @@ static int end_close(const struct rama_cap_span *sp, struct rama_posix_file *f, 
 }
 
 /* the slot that a descriptor has in this generation, without looking anything up */
-static struct rama_posix_file *slot_now(int fd)
+static struct rama_core_posix_file *slot_now(int fd)
 {
 	struct rama_cap_fd *e = rama_cap_run.fds ? rama_cap_fd(fd) : NULL;
 
@@ -50,11 +50,11 @@ static struct rama_posix_file *slot_now(int fd)
 }
 
 /* A child of vfork shares our memory, not our descriptors: it must leave the table alone. */
-static struct rama_posix_file *forget(int fd)
+static struct rama_core_posix_file *forget(int fd)
 {
 	if (rama_cap_off)
 		return NULL;
-	struct rama_posix_file *f = rama_cap_awake() ? slot_now(fd) : NULL;
+	struct rama_core_posix_file *f = rama_cap_awake() ? slot_now(fd) : NULL;
 	if (f)
 		rama_cap_layout(f->name, fd);
 	rama_cap_fd_forget(fd);
@@ -62,7 +62,7 @@ static struct rama_posix_file *forget(int fd)
 }
 
 #define CLOSE_BODY(name)                                \
-	struct rama_posix_file *f = forget(fd);         \
+	struct rama_core_posix_file *f = forget(fd);         \
 	struct rama_cap_span sp;                            \
 	if (!f || !rama_cap_begin(&sp, RAMA_FN_##name, fd)) \
 		return RAMA_CAP_REAL(name)(fd);             \
@@ -81,7 +81,7 @@ static void close_many(unsigned first, unsigned last, uint64_t t0)
 	struct rama_cap_span sp = { t0 };
 
 	for (unsigned fd = first; fd < rama_cap_run.fd_high && fd <= last; fd++) {
-		struct rama_posix_file *f = slot_now((int)fd);
+		struct rama_core_posix_file *f = slot_now((int)fd);
 		if (!f)
 			continue;
 		rama_cap_layout(f->name, (int)fd);
@@ -126,7 +126,7 @@ static int end_dup(const struct rama_cap_span *sp, int fd, int r, unsigned fn)
 			rama_cap_fd_forget(r);
 		return r;
 	}
-	struct rama_posix_file *f = rama_cap_fd_posix(v.t, fd);
+	struct rama_core_posix_file *f = rama_cap_fd_posix(v.t, fd);
 	struct rama_cap_fd *from = rama_cap_fd(fd);
 	if (r != fd)
 		rama_cap_fd_set(r, f ? f : RAMA_CAP_NO_FILE,
@@ -200,7 +200,7 @@ static void end_copy(const struct rama_cap_span *sp, unsigned fn, int fd, int64_
 		     unsigned kind)
 {
 	struct rama_cap_call c = CALL(splice, READ, .fd = fd, .op.ok = r >= 0, .op.bytes = r,
-				  .op.off = off, .op.has_off = off >= 0, .op.how = RAMA_HOW_COPY);
+				  .op.off = off, .op.has_off = off >= 0, .op.how = RAMA_CORE_HOW_COPY);
 
 	c.op.fn = (uint16_t)fn;
 	c.op.kind = (uint8_t)kind;
@@ -272,7 +272,7 @@ static int end_rename(const struct rama_cap_span *sp, unsigned fn, const struct 
 			rama_cap_do_posix(v.t, rama_cap_posix_of(v.t, old), &c.op);
 			const char *to = rama_cap_clean(v.t, what->tofd, what->to, &len);
 			struct rama_seg_name *n = to ? rama_cap_name(v.t, to, len, true) : NULL;
-			struct rama_posix_file *f = n ? rama_cap_posix_of(v.t, n) : NULL;
+			struct rama_core_posix_file *f = n ? rama_cap_posix_of(v.t, n) : NULL;
 			c.op.kind = RAMA_OP_RENAMETO;
 			c.op.off = (int64_t)old->id;
 			c.op.has_off = true;
@@ -340,7 +340,7 @@ RAMA_CAP_EXPORT DIR *RAMA_CAP_SYM(fdopendir)(int fd)
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(closedir)(DIR *dir)
 {
 	int fd = dir ? dirfd(dir) : -1;
-	struct rama_posix_file *f = fd >= 0 ? forget(fd) : NULL;
+	struct rama_core_posix_file *f = fd >= 0 ? forget(fd) : NULL;
 	struct rama_cap_span sp;
 
 	if (!f || !rama_cap_begin(&sp, RAMA_FN_closedir, fd))
@@ -376,7 +376,7 @@ static struct {
 } mapping[MAPPINGS];
 static uint32_t next_mapping;
 
-static void end_mmap(const struct rama_cap_span *sp, void *r, int fd, struct rama_op *op)
+static void end_mmap(const struct rama_cap_span *sp, void *r, int fd, struct rama_core_op *op)
 {
 	struct rama_cap_visit v;
 
@@ -384,7 +384,7 @@ static void end_mmap(const struct rama_cap_span *sp, void *r, int fd, struct ram
 	rama_cap_times(sp, op);
 	if (r == MAP_FAILED || !rama_cap_enter(&v))
 		return;
-	struct rama_posix_file *f = rama_cap_fd_posix(v.t, fd);
+	struct rama_core_posix_file *f = rama_cap_fd_posix(v.t, fd);
 	if (f) {
 		rama_cap_do_posix(v.t, f, op);
 		uint32_t i = __atomic_fetch_add(&next_mapping, 1, __ATOMIC_RELAXED) % MAPPINGS;
@@ -400,7 +400,7 @@ static void end_mmap(const struct rama_cap_span *sp, void *r, int fd, struct ram
 	if (fd < 0 || (flags & MAP_ANONYMOUS) || !rama_cap_begin(&sp, RAMA_FN_##name, fd)) \
 		return RAMA_CAP_REAL(name)(addr, n, prot, flags, fd, off);                 \
 	void *r = RAMA_CAP_REAL(name)(addr, n, prot, flags, fd, off);                      \
-	struct rama_op op = { .fn = RAMA_FN_##name,                                    \
+	struct rama_core_op op = { .fn = RAMA_FN_##name,                                    \
 			      .kind = RAMA_OP_MMAP,                                    \
 			      .ok = true,                                              \
 			      .has_off = true,                                         \

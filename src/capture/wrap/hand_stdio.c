@@ -33,7 +33,7 @@ static void end_fopen(const struct rama_cap_span *sp, const char *path, FILE *r,
 			rama_cap_live_path(v.t, RAMA_SEG_LAYER_STDIO, text, len, &c.op);
 	} else if (r) {
 		struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
-		struct rama_stdio_file *f = n ? rama_cap_stdio_of(v.t, n) : NULL;
+		struct rama_core_stdio_file *f = n ? rama_cap_stdio_of(v.t, n) : NULL;
 		int fd = RAMA_CAP_REAL(fileno)(r);
 		if (fd >= 0)
 			rama_cap_fd_set(fd, NULL, f ? f : RAMA_CAP_NO_STREAM, 0);
@@ -110,8 +110,8 @@ RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fdopen)(int fd, const char *mode)
 	rama_cap_times(&sp, &c.op);
 	if (!r || !rama_cap_enter(&v))
 		return r;
-	struct rama_posix_file *p = rama_cap_fd_posix(v.t, fd);
-	struct rama_stdio_file *f = p ? rama_cap_stdio_of(v.t, rama_cap_name_at(p->name)) : NULL;
+	struct rama_core_posix_file *p = rama_cap_fd_posix(v.t, fd);
+	struct rama_core_stdio_file *f = p ? rama_cap_stdio_of(v.t, rama_cap_name_at(p->name)) : NULL;
 	struct rama_cap_fd *e = rama_cap_fd(fd);
 	if (e)
 		e->stdio = f ? f : RAMA_CAP_NO_STREAM;
@@ -127,7 +127,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fclose)(FILE *stream)
 {
 	struct rama_cap_span sp;
 	struct rama_cap_visit v;
-	struct rama_stdio_file *f = NULL;
+	struct rama_core_stdio_file *f = NULL;
 	int fd = stream ? RAMA_CAP_REAL(fileno)(stream) : -1;
 
 	if (rama_cap_off || fd < 0)
@@ -178,9 +178,9 @@ static int end_fileno(const struct rama_cap_span *sp, FILE *stream, int r)
 	if (r < 0 || !rama_cap_enter(&v))
 		return r;
 	struct rama_cap_fd *e = rama_cap_fd(r);
-	struct rama_stdio_file *s = e && e->stdio ? rama_cap_stream_file(v.t, stream) : NULL;
+	struct rama_core_stdio_file *s = e && e->stdio ? rama_cap_stream_file(v.t, stream) : NULL;
 	if (s && !s->standard) {
-		struct rama_posix_file *f = rama_cap_posix_of(v.t, rama_cap_name_at(s->name));
+		struct rama_core_posix_file *f = rama_cap_posix_of(v.t, rama_cap_name_at(s->name));
 		if (f) {
 			e->posix = f;
 			e->generation = rama_cap_run.generation;

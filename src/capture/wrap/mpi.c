@@ -113,7 +113,7 @@ static void after(struct rama_cap_mpi_call *c, int r)
 		rama_cap_times(&c->span, &c->op);
 		c->op.ok = r == 0;
 		c->op.bytes =
-			r == 0 && c->count > 0 ? rama_mpiio_size(type_size(c->type), c->count) : 0;
+			r == 0 && c->count > 0 ? rama_core_mpiio_size(type_size(c->type), c->count) : 0;
 		rama_cap_mpi_record(c);
 	}
 	rama_cap_mpi_leave(c);
@@ -128,7 +128,7 @@ static void after(struct rama_cap_mpi_call *c, int r)
 		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym); \
 		struct rama_cap_mpi_call c = { .op.fn = RAMA_FN_##fn_name,   \
 					   .op.kind = RAMA_OP_##kind_,   \
-					   .op.how = RAMA_MPI_##how_,    \
+					   .op.how = RAMA_CORE_MPI_##how_,    \
 					   .where = RAMA_CAP_MPI_##where_,   \
 					   RAMA_EACH(RAMA_CAP_IN, __VA_ARGS__) }; \
 		if (!real)                                               \

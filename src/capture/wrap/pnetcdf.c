@@ -43,9 +43,9 @@ void rama_cap_nc_begin_again(struct rama_cap_nc_call *c)
 	since = c->span;
 }
 
-struct rama_op rama_cap_nc_op(const struct rama_cap_nc_call *c, bool ok)
+struct rama_core_op rama_cap_nc_op(const struct rama_cap_nc_call *c, bool ok)
 {
-	struct rama_op op = { .fn = c->fn, .kind = c->kind, .how = c->how, .ok = ok };
+	struct rama_core_op op = { .fn = c->fn, .kind = c->kind, .how = c->how, .ok = ok };
 
 	rama_cap_times(&c->span, &op);
 	return op;
@@ -82,8 +82,8 @@ static struct rama_seg_name *name_of(struct rama_cap_thread *t, uint32_t file, c
 	return rama_cap_name(t, to, n->len + 1 + len, true);
 }
 
-static void record_met(struct rama_cap_thread *t, struct rama_pnetcdf_file *f,
-		       struct rama_cap_nc_entry *var, struct rama_op *op, const char *name)
+static void record_met(struct rama_cap_thread *t, struct rama_core_pnetcdf_file *f,
+		       struct rama_cap_nc_entry *var, struct rama_core_op *op, const char *name)
 {
 	struct rama_seg_name *n = name_of(t, f->name, name);
 
@@ -94,7 +94,7 @@ static void record_met(struct rama_cap_thread *t, struct rama_pnetcdf_file *f,
 		rama_cap_do_pnetcdf_var(t, var->record, op, &var->shape, NULL);
 }
 
-struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c, struct rama_op *op,
+struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c, struct rama_core_op *op,
 				       const char *name)
 {
 	struct rama_cap_nc_entry var = { .record = NULL }, *made = NULL;
@@ -130,12 +130,12 @@ static int64_t times(int64_t a, int64_t b)
 /* of all parts together: what shape each has is not told */
 static int64_t values_of_parts(const struct rama_cap_nc_call *c, unsigned ndims)
 {
-	struct rama_pnetcdf_access one = { .form = RAMA_NC_VARN };
+	struct rama_core_pnetcdf_access one = { .form = RAMA_CORE_NC_VARN };
 	int64_t sum = 0;
 
 	for (int i = 0; i < c->parts; i++) {
 		const int64_t *edges = c->lists ? c->lists[i] : NULL; /* none: one value */
-		int64_t n = edges ? rama_pnetcdf_select(&one, ndims, edges, NULL) : 1;
+		int64_t n = edges ? rama_core_pnetcdf_select(&one, ndims, edges, NULL) : 1;
 
 		if (__builtin_add_overflow(sum, n, &sum))
 			sum = INT64_MAX;
@@ -161,25 +161,25 @@ static int64_t bytes_of_type(rama_cap_handle type)
 }
 
 static int64_t bytes_of(const struct rama_cap_nc_call *c, const struct rama_cap_nc_entry *var,
-			struct rama_pnetcdf_access *part)
+			struct rama_core_pnetcdf_access *part)
 {
 	unsigned ndims = (unsigned)var->shape.ndims;
 	int64_t n = 1;
 
 	switch (part->form) {
-	case RAMA_NC_VAR:
+	case RAMA_CORE_NC_VAR:
 		n = values_of_all(c, var);
 		break;
-	case RAMA_NC_VAR1:
+	case RAMA_CORE_NC_VAR1:
 		break;
-	case RAMA_NC_VARN:
+	case RAMA_CORE_NC_VARN:
 		n = values_of_parts(c, ndims);
 		break;
-	case RAMA_NC_VARD:
+	case RAMA_CORE_NC_VARD:
 		return bytes_of_type(c->type);
 	default:
 		if (c->edges || ndims == 0)
-			n = rama_pnetcdf_select(part, ndims, c->edges, c->stride);
+			n = rama_core_pnetcdf_select(part, ndims, c->edges, c->stride);
 	}
 	return times(n, var->shape.type_size);
 }
@@ -188,15 +188,15 @@ static int64_t bytes_of(const struct rama_cap_nc_call *c, const struct rama_cap_
 static struct rama_cap_nc_entry *var_of(const struct rama_cap_nc_call *c)
 {
 	struct rama_cap_nc_entry *var = rama_cap_nc_var_get(c->ncid, c->varid);
-	struct rama_op none = { .kind = RAMA_OP_NOTHING, .ok = true };
+	struct rama_core_op none = { .kind = RAMA_OP_NOTHING, .ok = true };
 
 	return var ? var : rama_cap_nc_var_meet(c, &none, NULL);
 }
 
 static void record_access(const struct rama_cap_nc_call *c, bool ok)
 {
-	struct rama_op op = rama_cap_nc_op(c, ok);
-	struct rama_pnetcdf_access part = { .form = c->form };
+	struct rama_core_op op = rama_cap_nc_op(c, ok);
+	struct rama_core_pnetcdf_access part = { .form = c->form };
 	struct rama_cap_nc_entry *var = ok ? var_of(c) : rama_cap_nc_var_get(c->ncid, c->varid);
 	struct rama_cap_visit v;
 
@@ -228,7 +228,7 @@ static int after_file(struct rama_cap_nc_call *c, int r)
 	struct rama_cap_visit v;
 
 	if (file) {
-		struct rama_op op = rama_cap_nc_op(c, r == 0);
+		struct rama_core_op op = rama_cap_nc_op(c, r == 0);
 
 		if (rama_cap_nc_visit(&v)) {
 			rama_cap_do_pnetcdf_file(v.t, file->record, &op);
@@ -247,7 +247,7 @@ static int after_file(struct rama_cap_nc_call *c, int r)
 		__typeof__(rama_cap_nc_real.name) real = RAMA_CAP_NC_REAL(name); \
 		struct rama_cap_nc_call c = { .fn = RAMA_FN_##name,          \
 					  .kind = RAMA_OP_##kind_,       \
-					  .how = RAMA_NC_##how_,         \
+					  .how = RAMA_CORE_NC_HOW_##how_,         \
 					  .form = form_,                 \
 					  RAMA_EACH(RAMA_CAP_IN, __VA_ARGS__) };  \
 		bool outer = rama_cap_nc_enter(&c);                          \
@@ -256,7 +256,7 @@ static int after_file(struct rama_cap_nc_call *c, int r)
 	}
 
 #define FN_NC(name, kind, how, form, ...) \
-	WRAPPER(name, after_access, kind, how, RAMA_NC_##form, __VA_ARGS__)
+	WRAPPER(name, after_access, kind, how, RAMA_CORE_NC_##form, __VA_ARGS__)
 #define FN_NCF(name, kind, how, ...) WRAPPER(name, after_file, kind, how, 0, __VA_ARGS__)
 #define FN_NCH(...)
 #define NEED(...)

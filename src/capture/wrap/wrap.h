@@ -129,7 +129,7 @@ rama_cap_anyfn *rama_cap_resolve(rama_cap_anyfn **slot, const char *name);
 
 /* one observed call: the operation, and on what */
 struct rama_cap_call {
-	struct rama_op op;
+	struct rama_core_op op;
 	int fd, dirfd; /* 0 where the row has none: see rama_cap_end_meta */
 	const char *path;
 	FILE *stream;

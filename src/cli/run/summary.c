@@ -61,7 +61,7 @@ static int add_file(struct walk *w, uint64_t id, double seconds)
 
 /* A shared record holds the time of all ranks and that of the slowest one; the rest is laid upon
  * the others alike. */
-static void add_time(struct walk *w, const struct rama_plan *p, const union rama_word *r, double io)
+static void add_time(struct walk *w, const struct rama_core_plan *p, const union rama_core_word *r, double io)
 {
 	int64_t n = w->s->nprocs, rank = r[RAMA_RANK].i;
 	double slow, rest;
@@ -85,17 +85,17 @@ static bool is_file(const struct rama_log *log, uint64_t id)
 	return name == NULL || name->text[0] != '<'; /* <STDOUT> */
 }
 
-static int add_record(struct walk *w, const struct rama_plan *p, const struct rama_record *r)
+static int add_record(struct walk *w, const struct rama_core_plan *p, const struct rama_core_record *r)
 {
 	struct rama_cli_run_summary *s = w->s;
-	const union rama_word *v = r->w;
+	const union rama_core_word *v = r->w;
 	double read = v[p->read_time].f, write = v[p->write_time].f, meta = v[p->meta_time].f;
 	bool posix = r->mod->id == RAMA_MOD_POSIX;
 
-	s->bytes_read = rama_add(s->bytes_read, v[p->bytes_read].i);
-	s->bytes_written = rama_add(s->bytes_written, v[p->bytes_written].i);
-	s->reads = rama_add(s->reads, v[posix ? RAMA_POSIX_READS : RAMA_STDIO_READS].i);
-	s->writes = rama_add(s->writes, v[posix ? RAMA_POSIX_WRITES : RAMA_STDIO_WRITES].i);
+	s->bytes_read = rama_core_add(s->bytes_read, v[p->bytes_read].i);
+	s->bytes_written = rama_core_add(s->bytes_written, v[p->bytes_written].i);
+	s->reads = rama_core_add(s->reads, v[posix ? RAMA_POSIX_READS : RAMA_STDIO_READS].i);
+	s->writes = rama_core_add(s->writes, v[posix ? RAMA_POSIX_WRITES : RAMA_STDIO_WRITES].i);
 	s->read_time += read;
 	s->write_time += write;
 	s->meta_time += meta;
@@ -106,11 +106,11 @@ static int add_record(struct walk *w, const struct rama_plan *p, const struct ra
 static int walk_io(struct walk *w, unsigned module)
 {
 	struct rama_log_cursor c;
-	struct rama_record *r;
-	struct rama_plan plan;
+	struct rama_core_record *r;
+	struct rama_core_plan plan;
 	int rc = rama_log_cursor_open(&c, w->log, module);
 
-	rama_plan_init(&plan, rama_module_get(module));
+	rama_core_plan_init(&plan, rama_module_get(module));
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		if (add_record(w, &plan, r) != 0)
 			rc = RAMA_EMEMORY;
@@ -118,17 +118,17 @@ static int walk_io(struct walk *w, unsigned module)
 	return rc;
 }
 
-static void add_process(struct walk *w, const struct rama_record *r)
+static void add_process(struct walk *w, const struct rama_core_record *r)
 {
-	const union rama_word *v = r->w;
+	const union rama_core_word *v = r->w;
 	struct rama_cli_run_summary *s = w->s;
 	int64_t rank = v[RAMA_RANK].i, ended = v[RAMA_PROCESS_ENDED].i;
 	struct rank_use *use;
 
 	s->unfinished += ended == 0;
-	s->lost = rama_add(s->lost, v[RAMA_PROCESS_EVENTS_LOST].i);
-	s->missed = rama_add(s->missed, v[RAMA_PROCESS_CALLS_MISSED].i);
-	s->folded = rama_add(s->folded, v[RAMA_PROCESS_FILES_FOLDED].i);
+	s->lost = rama_core_add(s->lost, v[RAMA_PROCESS_EVENTS_LOST].i);
+	s->missed = rama_core_add(s->missed, v[RAMA_PROCESS_CALLS_MISSED].i);
+	s->folded = rama_core_add(s->folded, v[RAMA_PROCESS_FILES_FOLDED].i);
 	if (rank < 0 || rank >= s->nprocs)
 		return;
 	use = &w->rank[rank];
@@ -141,7 +141,7 @@ static void add_process(struct walk *w, const struct rama_record *r)
 static int walk_processes(struct walk *w)
 {
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, w->log, RAMA_MOD_PROCESS);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)

@@ -8,7 +8,7 @@ struct writer {
 	struct rama_cli_show *show;
 	struct rama_cli_input *in;
 	struct rama_cli_items items;
-	const struct rama_record *r;
+	const struct rama_core_record *r;
 	struct rama_cli_columns col;
 };
 
@@ -76,7 +76,7 @@ static void item(void *ctx, const struct rama_cli_item *it)
 
 static void segments(struct writer *w, struct rama_log_cursor *c)
 {
-	union rama_word seg[512][RAMA_SEG_WORDS];
+	union rama_core_word seg[512][RAMA_SEG_WORDS];
 	struct rama_out *o = w->show->out;
 	long long number[2] = { 0, 0 };
 	char host[65] = { 0 };
@@ -103,7 +103,7 @@ static void segments(struct writer *w, struct rama_log_cursor *c)
 	}
 }
 
-static int record(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
+static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r)
 {
 	struct writer *w = ctx;
 

@@ -9,7 +9,7 @@
 /* layout of one file on Lustre, for the OST column */
 struct layout {
 	uint64_t comps;
-	const union rama_word *comp, *ost;
+	const union rama_core_word *comp, *ost;
 };
 
 struct trace {
@@ -27,11 +27,11 @@ struct trace {
 	size_t n_records, records_room;
 };
 
-static int keep_layout(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
+static int keep_layout(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r)
 {
 	struct trace *t = ctx;
 	size_t comp = r->count[0] * RAMA_LUSTRE_COMP__WORDS;
-	union rama_word *w;
+	union rama_core_word *w;
 	bool fresh;
 	uint64_t *at = rama_map_put(&t->by_id, r->w[RAMA_ID].u, &fresh);
 
@@ -62,9 +62,9 @@ static int keep_layout(void *ctx, struct rama_log_cursor *c, const struct rama_r
 /* The number of threads stands above the segments: one pass over the module before printing. */
 static int count_threads(struct trace *t)
 {
-	union rama_word seg[512][RAMA_SEG_WORDS];
+	union rama_core_word seg[512][RAMA_SEG_WORDS];
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, &t->in->log, t->mod->id);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
@@ -102,11 +102,11 @@ static int count_threads(struct trace *t)
 
 static void print_components(struct rama_out *o, const struct layout *l)
 {
-	const union rama_word *ost = l->ost;
+	const union rama_core_word *ost = l->ost;
 
 	rama_out_text(o, "# DXT, Lustre stripe components:\n");
 	for (uint64_t n = 0; n < l->comps; n++) {
-		const union rama_word *c = &l->comp[n * RAMA_LUSTRE_COMP__WORDS];
+		const union rama_core_word *c = &l->comp[n * RAMA_LUSTRE_COMP__WORDS];
 		uint64_t stripes = c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
 
 		rama_out_fmt(o, "#\t[Component %llu] stripe_ext: %lld - ",
@@ -127,7 +127,7 @@ static void print_components(struct rama_out *o, const struct layout *l)
 	}
 }
 
-static void print_record_head(struct trace *t, const struct rama_record *r, uint64_t index,
+static void print_record_head(struct trace *t, const struct rama_core_record *r, uint64_t index,
 			      const struct layout *l)
 {
 	struct rama_out *o = t->show->out;
@@ -163,8 +163,8 @@ struct span {
 	int64_t shown; /* OSTs printed; not reset between components, as the original does not */
 };
 
-static void print_osts_of(struct rama_out *o, struct span *s, const union rama_word *c,
-			  const union rama_word *ost)
+static void print_osts_of(struct rama_out *o, struct span *s, const union rama_core_word *c,
+			  const union rama_core_word *ost)
 {
 	int64_t size = c[RAMA_LUSTRE_COMP_STRIPE_SIZE].i;
 	int64_t count = c[RAMA_LUSTRE_COMP_STRIPE_COUNT].i;
@@ -189,11 +189,11 @@ static void print_osts_of(struct rama_out *o, struct span *s, const union rama_w
 
 static void print_osts(struct rama_out *o, const struct layout *l, int64_t offset, int64_t length)
 {
-	struct span s = { .pos = offset, .end = rama_add(offset, length) };
-	const union rama_word *ost = l->ost;
+	struct span s = { .pos = offset, .end = rama_core_add(offset, length) };
+	const union rama_core_word *ost = l->ost;
 
 	for (uint64_t n = 0; n < l->comps; n++) {
-		const union rama_word *c = &l->comp[n * RAMA_LUSTRE_COMP__WORDS];
+		const union rama_core_word *c = &l->comp[n * RAMA_LUSTRE_COMP__WORDS];
 
 		print_osts_of(o, &s, c, ost);
 		ost += c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
@@ -217,7 +217,7 @@ static inline char *put_time(char *p, double v)
 }
 
 static void print_segment(struct trace *t, const char *head, size_t head_len, int64_t number,
-			  const union rama_word *s, const struct layout *l)
+			  const union rama_core_word *s, const struct layout *l)
 {
 	struct rama_out *o = t->show->out;
 	char *p = rama_out_room(o, head_len + 3 * RAMA_F64_MAX);
@@ -253,9 +253,9 @@ static void print_segment(struct trace *t, const char *head, size_t head_len, in
 	o->used = (size_t)(p - o->buf);
 }
 
-static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
+static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r)
 {
-	union rama_word seg[512][RAMA_SEG_WORDS];
+	union rama_core_word seg[512][RAMA_SEG_WORDS];
 	struct trace *t = ctx;
 	const uint64_t *at = t->files ? rama_map_get(&t->by_id, r->w[RAMA_ID].u) : NULL;
 	const struct layout *l = at != NULL ? &t->layouts[*at] : NULL;

@@ -13,11 +13,11 @@ struct writer {
 	struct rama_cli_input *in;
 	struct rama_json j;
 	struct rama_cli_items items;
-	struct rama_total total;
-	struct rama_summary summary;
+	struct rama_core_total total;
+	struct rama_core_summary summary;
 };
 
-static void value(struct rama_json *j, uint8_t type, bool is_id, union rama_word v)
+static void value(struct rama_json *j, uint8_t type, bool is_id, union rama_core_word v)
 {
 	if (type == RAMA_F64)
 		rama_json_f64(j, v.f);
@@ -106,7 +106,7 @@ static void item(void *ctx, const struct rama_cli_item *it)
 
 static void segments(struct writer *w, struct rama_log_cursor *c)
 {
-	union rama_word seg[512][RAMA_SEG_WORDS];
+	union rama_core_word seg[512][RAMA_SEG_WORDS];
 	const char *open_list = NULL;
 	unsigned kind;
 	int n;
@@ -137,15 +137,15 @@ static void segments(struct writer *w, struct rama_log_cursor *c)
 		rama_json_close(&w->j, ']');
 }
 
-static int record(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
+static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r)
 {
 	struct writer *w = ctx;
 	struct rama_cli_columns col;
 
 	if (r->mod->flags & RAMA_TOTALS) {
 		if (w->show->total)
-			rama_total_add(&w->total, r);
-		if ((w->show->file || w->show->perf) && rama_summary_add(&w->summary, r) != 0)
+			rama_core_total_add(&w->total, r);
+		if ((w->show->file || w->show->perf) && rama_core_summary_add(&w->summary, r) != 0)
 			return RAMA_EMEMORY;
 	}
 	if (!w->show->base && !w->show->dxt)
@@ -193,12 +193,12 @@ static void files(struct writer *w)
 {
 	static const char *const kind[] = { "total",	  "read_only", "write_only",
 					    "read_write", "unique",    "shared" };
-	struct rama_files k[RAMA_FILES_KINDS];
+	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
-	rama_summary_files(&w->summary, k);
+	rama_core_summary_files(&w->summary, k);
 	rama_json_key(&w->j, "files");
 	rama_json_open(&w->j, '{');
-	for (unsigned i = 0; i < RAMA_FILES_KINDS; i++) {
+	for (unsigned i = 0; i < RAMA_CORE_FILES_KINDS; i++) {
 		rama_json_key(&w->j, kind[i]);
 		rama_json_open(&w->j, '{');
 		rama_json_key_i64(&w->j, "files", k[i].files);
@@ -211,9 +211,9 @@ static void files(struct writer *w)
 
 static void perf(struct writer *w)
 {
-	struct rama_perf p;
+	struct rama_core_perf p;
 
-	rama_summary_perf(&w->summary, &p);
+	rama_core_summary_perf(&w->summary, &p);
 	rama_json_key(&w->j, "perf");
 	rama_json_open(&w->j, '{');
 	rama_json_key_i64(&w->j, "total_bytes", p.total_bytes);
@@ -232,7 +232,7 @@ static int module(struct writer *w, unsigned id)
 	const struct rama_log_part *part = &w->in->log.part[id];
 	const struct rama_module *mod = rama_module_get(id);
 	bool sums = mod != NULL && (mod->flags & RAMA_TOTALS) && !w->show->dxt;
-	union rama_word *words = mod != NULL ? calloc(mod->record->words, sizeof(*words)) : NULL;
+	union rama_core_word *words = mod != NULL ? calloc(mod->record->words, sizeof(*words)) : NULL;
 	int rc = 0;
 
 	if (mod != NULL && words == NULL)
@@ -245,8 +245,8 @@ static int module(struct writer *w, unsigned id)
 	rama_json_key(&w->j, "incomplete");
 	rama_json_bool(&w->j, w->in->log.partial >> id & 1);
 	if (mod != NULL) {
-		rama_total_init(&w->total, mod, words);
-		rama_summary_init(&w->summary, mod);
+		rama_core_total_init(&w->total, mod, words);
+		rama_core_summary_init(&w->summary, mod);
 		rama_json_key(&w->j, "records");
 		rama_json_open(&w->j, '[');
 		rc = rama_cli_show_records(w->show, w->in, id, record, w);
@@ -257,7 +257,7 @@ static int module(struct writer *w, unsigned id)
 			files(w);
 		if (rc == 0 && sums && w->show->perf)
 			perf(w);
-		rama_summary_fini(&w->summary);
+		rama_core_summary_fini(&w->summary);
 	}
 	rama_json_close(&w->j, '}');
 	free(words);

@@ -30,7 +30,7 @@ bool rama_cli_show_may_lack(struct rama_cli_show *s, const struct rama_log *log,
 /* Calls `fn` for each record of the module that passes the filter; 0 or a negative error of a
  * strict log, which is printed. */
 int rama_cli_show_records(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module,
-		      int (*fn)(void *ctx, struct rama_log_cursor *c, const struct rama_record *r),
+		      int (*fn)(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r),
 		      void *ctx);
 
 #endif

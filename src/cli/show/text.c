@@ -15,8 +15,8 @@ struct section {
 	struct rama_cli_input *in;
 	const struct rama_module *mod;
 	struct rama_cli_items items;
-	struct rama_total total;
-	struct rama_summary summary;
+	struct rama_core_total total;
+	struct rama_core_summary summary;
 	size_t *name_len; /* of each field */
 	bool *wanted;	  /* each field passes the counter filter */
 	bool any_filter;
@@ -142,7 +142,7 @@ static void legend(struct rama_out *o, const struct rama_log *log, const struct 
 }
 
 /* prefix and suffix are the same for all lines of a record */
-static int record_frame(struct section *s, const struct rama_record *r,
+static int record_frame(struct section *s, const struct rama_core_record *r,
 			const struct rama_cli_columns *c)
 {
 	size_t name = strlen(c->name), mount = strlen(c->mount), fs = strlen(c->fs),
@@ -176,7 +176,7 @@ static int record_frame(struct section *s, const struct rama_record *r,
 	return 0;
 }
 
-static inline char *put_value(char *p, uint8_t type, union rama_word v)
+static inline char *put_value(char *p, uint8_t type, union rama_core_word v)
 {
 	return type == RAMA_F64	  ? rama_put_f64(p, v.f, 6)
 	       : type == RAMA_U64 ? rama_put_u64(p, v.u)
@@ -209,7 +209,7 @@ static void item_line(void *ctx, const struct rama_cli_item *item)
 }
 
 /* the lines of a record that is only fields: most of all output comes from here */
-static void field_lines(struct section *s, const struct rama_record *r, uint8_t place)
+static void field_lines(struct section *s, const struct rama_core_record *r, uint8_t place)
 {
 	struct rama_out *o = s->show->out;
 	size_t frame = s->prefix_len + s->suffix_len + RAMA_F64_MAX + 80;
@@ -232,7 +232,7 @@ static void field_lines(struct section *s, const struct rama_record *r, uint8_t 
 	}
 }
 
-static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_record *r)
+static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r)
 {
 	struct section *s = ctx;
 	struct rama_cli_columns columns;
@@ -252,9 +252,9 @@ static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_
 		}
 	}
 	if (s->show->total && (s->mod->flags & RAMA_TOTALS))
-		rama_total_add(&s->total, r);
+		rama_core_total_add(&s->total, r);
 	if ((s->show->file || s->show->perf) && (s->mod->flags & RAMA_TOTALS))
-		rc = rama_summary_add(&s->summary, r);
+		rc = rama_core_summary_add(&s->summary, r);
 	return rc;
 }
 
@@ -284,10 +284,10 @@ static void print_files(struct section *s)
 {
 	static const char *const kind[] = { "total",	  "read_only", "write_only",
 					    "read_write", "unique",    "shared" };
-	struct rama_files k[RAMA_FILES_KINDS];
+	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 	struct rama_out *o = s->show->out;
 
-	rama_summary_files(&s->summary, k);
+	rama_core_summary_files(&s->summary, k);
 	rama_out_text(
 		o, "\n# Total file counts\n"
 		   "# -----\n"
@@ -301,7 +301,7 @@ static void print_files(struct section *s)
 		   "# <total_bytes> total number of bytes moved to/from files of this type\n"
 		   "# <max_byte_offset> maximum byte offset accessed for a file of this type\n"
 		   "\n# <file_type> <file_count> <total_bytes> <max_byte_offset>\n");
-	for (unsigned i = 0; i < RAMA_FILES_KINDS; i++)
+	for (unsigned i = 0; i < RAMA_CORE_FILES_KINDS; i++)
 		rama_out_fmt(o, "# %s: %lld %lld %lld\n", kind[i], (long long)k[i].files,
 			     (long long)k[i].bytes, (long long)k[i].max_offset);
 }
@@ -309,9 +309,9 @@ static void print_files(struct section *s)
 static void print_perf(struct section *s)
 {
 	struct rama_out *o = s->show->out;
-	struct rama_perf p;
+	struct rama_core_perf p;
 
-	rama_summary_perf(&s->summary, &p);
+	rama_core_summary_perf(&s->summary, &p);
 	rama_out_text(o, "\n# performance\n# -----------\n");
 	rama_out_fmt(o, "# total_bytes: %lld\n", (long long)p.total_bytes);
 	rama_out_text(
@@ -333,7 +333,7 @@ static int section_init(struct section *s, struct rama_cli_show *show, struct ra
 			const struct rama_module *mod)
 {
 	unsigned n = *mod->record->n_fields;
-	union rama_word *w = calloc(mod->record->words, sizeof(*w));
+	union rama_core_word *w = calloc(mod->record->words, sizeof(*w));
 
 	*s = (struct section){
 		.show = show, .in = in, .mod = mod, .items = { .fn = item_line, .ctx = s }
@@ -344,8 +344,8 @@ static int section_init(struct section *s, struct rama_cli_show *show, struct ra
 		free(w);
 		return RAMA_EMEMORY;
 	}
-	rama_total_init(&s->total, mod, w);
-	rama_summary_init(&s->summary, mod);
+	rama_core_total_init(&s->total, mod, w);
+	rama_core_summary_init(&s->summary, mod);
 	for (unsigned i = 0; i < n; i++) {
 		s->name_len[i] = strlen(mod->record->fields[i].name);
 		s->wanted[i] = rama_cli_filter_counter(&show->filter, mod->record->fields[i].name);
@@ -355,7 +355,7 @@ static int section_init(struct section *s, struct rama_cli_show *show, struct ra
 
 static void section_fini(struct section *s)
 {
-	rama_summary_fini(&s->summary);
+	rama_core_summary_fini(&s->summary);
 	free(s->total.w);
 	free(s->name_len);
 	free(s->wanted);

@@ -118,9 +118,9 @@ static int64_t task_like(const struct reader *r, const struct rama_emu_story_tas
 	return -1;
 }
 
-static int add_process(struct reader *r, const struct rama_record *rec)
+static int add_process(struct reader *r, const struct rama_core_record *rec)
 {
-	const union rama_word *w = rec->w;
+	const union rama_core_word *w = rec->w;
 	int64_t rank = w[RAMA_RANK].i, parent = w[RAMA_PROCESS_PARENT_RANK].i, task = -1;
 	struct rama_emu_story_task t = { .log = r->number, .parent = parent };
 	const char *command = rec->count[0] > 0 ? rec->array[0][0].b : "";
@@ -151,7 +151,7 @@ static int find_tasks(struct reader *r)
 {
 	struct rama_emu_story_task all = { .log = r->number, .parent = -1, .start = r->start };
 	struct rama_log_cursor c;
-	struct rama_record *rec;
+	struct rama_core_record *rec;
 	int64_t task = -1;
 	int rc = rama_log_cursor_open(&c, &r->log, RAMA_MOD_PROCESS);
 
@@ -241,8 +241,8 @@ static const struct words stdio_words = { RAMA_STDIO_F_READ_START_TIMESTAMP,
 					  RAMA_STDIO_F_WRITE_START_TIMESTAMP,
 					  RAMA_STDIO_F_WRITE_END_TIMESTAMP };
 
-static void add_pattern(struct rama_emu_story_use *u, const struct rama_plan *p,
-			const union rama_word *w)
+static void add_pattern(struct rama_emu_story_use *u, const struct rama_core_plan *p,
+			const union rama_core_word *w)
 {
 	if (p->mod->id != RAMA_MOD_POSIX)
 		return;
@@ -250,13 +250,13 @@ static void add_pattern(struct rama_emu_story_use *u, const struct rama_plan *p,
 		u->often = w[p->access.count[0]].i;
 		u->request = w[p->access.value[0]].i;
 	}
-	u->count = rama_add(u->count, rama_add(w[RAMA_POSIX_READS].i, w[RAMA_POSIX_WRITES].i));
-	u->in_order = rama_add(u->in_order,
-			       rama_add(w[RAMA_POSIX_SEQ_READS].i, w[RAMA_POSIX_SEQ_WRITES].i));
+	u->count = rama_core_add(u->count, rama_core_add(w[RAMA_POSIX_READS].i, w[RAMA_POSIX_WRITES].i));
+	u->in_order = rama_core_add(u->in_order,
+			       rama_core_add(w[RAMA_POSIX_SEQ_READS].i, w[RAMA_POSIX_SEQ_WRITES].i));
 }
 
 /* one record for one task; `share` of its bytes */
-static int add_use(struct reader *r, const struct rama_plan *p, const union rama_word *w,
+static int add_use(struct reader *r, const struct rama_core_plan *p, const union rama_core_word *w,
 		   uint32_t task, uint32_t file)
 {
 	const struct words *k = p->mod->id == RAMA_MOD_POSIX ? &posix_words : &stdio_words;
@@ -267,13 +267,13 @@ static int add_use(struct reader *r, const struct rama_plan *p, const union rama
 	if (u == NULL)
 		return r->e->code;
 	if (read > 0) {
-		u->read = rama_add(u->read, read);
+		u->read = rama_core_add(u->read, read);
 		u->readers += w[RAMA_RANK].i < 0 ? r->s->tasks[task].ranks : 1;
 		widen(&u->read_from, &u->read_to, w[k->read_from].f, w[k->read_to].f, r->start);
 		f->size = w[p->max_read].i + 1 > f->size ? w[p->max_read].i + 1 : f->size;
 	}
 	if (written > 0) {
-		u->written = rama_add(u->written, written);
+		u->written = rama_core_add(u->written, written);
 		widen(&u->write_from, &u->write_to, w[k->write_from].f, w[k->write_to].f, r->start);
 		f->size = w[p->max_written].i + 1 > f->size ? w[p->max_written].i + 1 : f->size;
 	}
@@ -283,7 +283,7 @@ static int add_use(struct reader *r, const struct rama_plan *p, const union rama
 	return 0;
 }
 
-static int add_record(struct reader *r, const struct rama_plan *p, const union rama_word *w)
+static int add_record(struct reader *r, const struct rama_core_plan *p, const union rama_core_word *w)
 {
 	const struct rama_log_name *name = rama_log_name_get(&r->log, w[RAMA_ID].u);
 	int64_t rank = w[RAMA_RANK].i, file;
@@ -305,11 +305,11 @@ static int add_record(struct reader *r, const struct rama_plan *p, const union r
 static int find_uses(struct reader *r, unsigned module)
 {
 	struct rama_log_cursor c;
-	struct rama_record *rec;
-	struct rama_plan plan;
+	struct rama_core_record *rec;
+	struct rama_core_plan plan;
 	int rc = rama_log_cursor_open(&c, &r->log, module);
 
-	rama_plan_init(&plan, rama_module_get(module));
+	rama_core_plan_init(&plan, rama_module_get(module));
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
 		rc = add_record(r, &plan, rec->w);
 		rc = rc == 0 ? 1 : rc;

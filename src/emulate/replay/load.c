@@ -104,7 +104,7 @@ static const char *name_of(const struct rama_log *log, uint64_t id)
 
 static int add_segments(struct loader *l, struct rama_log_cursor *c, uint32_t file, int64_t rank)
 {
-	union rama_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_SEG_WORDS];
 	unsigned kind = 0;
 	int n, rc = 0;
 
@@ -128,7 +128,7 @@ static int add_segments(struct loader *l, struct rama_log_cursor *c, uint32_t fi
 static int load_trace(struct loader *l, unsigned module)
 {
 	struct rama_log_cursor c;
-	struct rama_record *rec;
+	struct rama_core_record *rec;
 	int rc = rama_log_cursor_open(&c, &l->log, module);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
@@ -169,7 +169,7 @@ static double sane(double x)
 	return isfinite(x) && x > 0 ? x : 0;
 }
 
-static void frequent(struct rama_emu_replay_shape *s, const struct rama_plan *p, const union rama_word *w)
+static void frequent(struct rama_emu_replay_shape *s, const struct rama_core_plan *p, const union rama_core_word *w)
 {
 	for (int i = 0; i < 4 && p->access.width != 0; i++) {
 		s->size[i] = w[p->access.value[i]].i;
@@ -178,7 +178,7 @@ static void frequent(struct rama_emu_replay_shape *s, const struct rama_plan *p,
 }
 
 /* A histogram that does not add up to the requests is none. */
-static void histogram(struct rama_emu_replay_shape *s, const union rama_word *w)
+static void histogram(struct rama_emu_replay_shape *s, const union rama_core_word *w)
 {
 	unsigned first = s->write ? RAMA_POSIX_SIZE_WRITE_0_100 : RAMA_POSIX_SIZE_READ_0_100;
 	int64_t sum = 0;
@@ -195,7 +195,7 @@ static void histogram(struct rama_emu_replay_shape *s, const union rama_word *w)
 	s->in_bin[0] = s->count;
 }
 
-static int shape_side(struct loader *l, const struct rama_plan *p, const union rama_word *w,
+static int shape_side(struct loader *l, const struct rama_core_plan *p, const union rama_core_word *w,
 		      uint32_t file, bool write)
 {
 	bool posix = p->mod->id == RAMA_MOD_POSIX;
@@ -248,13 +248,13 @@ static int shape_side(struct loader *l, const struct rama_plan *p, const union r
 static int load_counters(struct loader *l, unsigned module)
 {
 	struct rama_log_cursor c;
-	struct rama_record *rec;
-	struct rama_plan plan;
+	struct rama_core_record *rec;
+	struct rama_core_plan plan;
 	int rc = rama_log_cursor_open(&c, &l->log, module);
 
-	rama_plan_init(&plan, rama_module_get(module));
+	rama_core_plan_init(&plan, rama_module_get(module));
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
-		const union rama_word *w = rec->w;
+		const union rama_core_word *w = rec->w;
 		const char *name = name_of(&l->log, w[RAMA_ID].u);
 		uint64_t *known = rama_map_get(&l->r->by_id, w[RAMA_ID].u);
 		int64_t rank = w[RAMA_RANK].i, file;
@@ -285,7 +285,7 @@ static int load_counters(struct loader *l, unsigned module)
 static int count_lost(struct loader *l)
 {
 	struct rama_log_cursor c;
-	struct rama_record *rec;
+	struct rama_core_record *rec;
 	int rc = rama_log_cursor_open(&c, &l->log, RAMA_MOD_PROCESS);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0)

@@ -6,17 +6,17 @@
 
 #define TICK 0.5 /* seconds */
 
-static union rama_word w[RAMA_EXTRA__WORDS];
+static union rama_core_word w[RAMA_EXTRA__WORDS];
 
-static void apply(struct rama_extra_file *f, struct rama_op op)
+static void apply(struct rama_core_extra_file *f, struct rama_core_op op)
 {
-	rama_extra_apply(f, &op);
+	rama_core_extra_apply(f, &op);
 }
 
-static void finish(const struct rama_extra_file *f)
+static void finish(const struct rama_core_extra_file *f)
 {
 	memset(w, 0xff, sizeof(w));
-	rama_extra_finish(f, TICK, w);
+	rama_core_extra_finish(f, TICK, w);
 }
 
 static void each_kind_adds_to_its_counter_alone(void **state)
@@ -44,9 +44,9 @@ static void each_kind_adds_to_its_counter_alone(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(truth); i++) {
-		struct rama_extra_file f;
+		struct rama_core_extra_file f;
 
-		rama_extra_init(&f, 77);
+		rama_core_extra_init(&f, 77);
 		apply(&f, call(truth[i].kind, 4));
 		apply(&f, call(truth[i].kind, 4));
 		finish(&f);
@@ -65,10 +65,10 @@ static void what_other_records_count_is_left_to_them(void **state)
 		RAMA_OP_FLUSH,	 RAMA_OP_MMAP, RAMA_OP_RENAMEFROM, RAMA_OP_RENAMETO,
 		RAMA_OPS,	 0xff,
 	};
-	struct rama_extra_file f, fresh;
+	struct rama_core_extra_file f, fresh;
 
 	(void)state;
-	rama_extra_init(&f, 77);
+	rama_core_extra_init(&f, 77);
 	fresh = f;
 	for (size_t i = 0; i < LENGTH(kinds); i++)
 		apply(&f, call(kinds[i], 4));
@@ -77,10 +77,10 @@ static void what_other_records_count_is_left_to_them(void **state)
 
 static void failures_are_counted_apart(void **state)
 {
-	struct rama_extra_file f;
+	struct rama_core_extra_file f;
 
 	(void)state;
-	rama_extra_init(&f, 77);
+	rama_core_extra_init(&f, 77);
 	apply(&f, failing(RAMA_OP_OPEN));
 	apply(&f, failing(RAMA_OP_OPEN));
 	apply(&f, failing(RAMA_OP_UNLINK));
@@ -95,10 +95,10 @@ static void failures_are_counted_apart(void **state)
 
 static void overlapping_calls_count_their_time_once(void **state)
 {
-	struct rama_extra_file f;
+	struct rama_core_extra_file f;
 
 	(void)state;
-	rama_extra_init(&f, 77);
+	rama_core_extra_init(&f, 77);
 	apply(&f, call_at(RAMA_OP_LOCK, 100, 200));
 	apply(&f, call_at(RAMA_OP_TRUNCATE, 150, 260));
 	apply(&f, call_at(RAMA_OP_CHMOD, 300, 301));
@@ -110,7 +110,7 @@ static void overlapping_calls_count_their_time_once(void **state)
 
 static void words_kept_beside_posix_are_zero(void **state)
 {
-	struct rama_extra_file f;
+	struct rama_core_extra_file f;
 
 	(void)state;
 	memset(&f, 0x5a, sizeof(f));

@@ -6,39 +6,39 @@
 
 #define TICK 0.5 /* seconds */
 
-static struct rama_h5d_file f;
-static union rama_word w[RAMA_H5D__WORDS];
+static struct rama_core_h5d_file f;
+static union rama_core_word w[RAMA_H5D__WORDS];
 
 static int fresh(void **state)
 {
 	(void)state;
 	now = 1000;
-	rama_h5d_init(&f, 42, 4711, 0);
+	rama_core_h5d_init(&f, 42, 4711, 0);
 	return 0;
 }
 
 static int64_t count(unsigned word)
 {
-	rama_h5d_finish(&f, TICK, w);
+	rama_core_h5d_finish(&f, TICK, w);
 	return w[word].i;
 }
 
 static double ticks(unsigned word)
 {
-	rama_h5d_finish(&f, TICK, w);
+	rama_core_h5d_finish(&f, TICK, w);
 	return w[word].f / TICK;
 }
 
-static void apply(struct rama_op op)
+static void apply(struct rama_core_op op)
 {
-	rama_h5d_apply(&f, &op, NULL);
+	rama_core_h5d_apply(&f, &op, NULL);
 }
 
-static void access_by(unsigned kind, int64_t bytes, struct rama_h5d_access a)
+static void access_by(unsigned kind, int64_t bytes, struct rama_core_h5d_access a)
 {
-	struct rama_op op = next(kind, bytes);
+	struct rama_core_op op = next(kind, bytes);
 
-	rama_h5d_apply(&f, &op, &a);
+	rama_core_h5d_apply(&f, &op, &a);
 }
 
 static void assert_words(unsigned first, const int64_t want[5])
@@ -59,15 +59,15 @@ static void a_new_record_knows_its_file(void **state)
 
 static void what_the_library_cannot_tell_is_minus_1(void **state)
 {
-	struct rama_h5d_access a = { .select = RAMA_H5D_REGULAR, .length = { 5 }, .stride = { 6 } };
+	struct rama_core_h5d_access a = { .select = RAMA_CORE_H5D_REGULAR, .length = { 5 }, .stride = { 6 } };
 
 	(void)state;
-	rama_h5d_init(&f, 42, 1, RAMA_H5D_NO_FLUSH | RAMA_H5D_NO_SELECT);
+	rama_core_h5d_init(&f, 42, 1, RAMA_CORE_H5D_NO_FLUSH | RAMA_CORE_H5D_NO_SELECT);
 	apply(call(RAMA_OP_FLUSH, 5));
 	access_by(RAMA_OP_READ, 100, a);
-	a.select = RAMA_H5D_IRREGULAR;
+	a.select = RAMA_CORE_H5D_IRREGULAR;
 	access_by(RAMA_OP_READ, 100, a);
-	a.select = RAMA_H5D_POINTS;
+	a.select = RAMA_CORE_H5D_POINTS;
 	access_by(RAMA_OP_READ, 100, a);
 	assert_int_equal(count(RAMA_H5D_FLUSHES), -1);
 	assert_int_equal(count(RAMA_H5D_REGULAR_HYPERSLAB_SELECTS), -1);
@@ -80,14 +80,14 @@ static void what_the_library_cannot_tell_is_minus_1(void **state)
 
 static void an_open_tells_what_the_dataset_is_like(void **state)
 {
-	struct rama_op op = call(RAMA_OP_OPEN, 7);
-	struct rama_h5d_shape s = {
+	struct rama_core_op op = call(RAMA_OP_OPEN, 7);
+	struct rama_core_h5d_shape s = {
 		.ndims = 3, .npoints = 6000, .type_size = 8, .deprecated = true
 	};
 
 	(void)state;
-	rama_h5d_chunk(&s, 3, (const uint64_t[]){ 2, 30, 100 });
-	rama_h5d_open(&f, &op, &s);
+	rama_core_h5d_chunk(&s, 3, (const uint64_t[]){ 2, 30, 100 });
+	rama_core_h5d_open(&f, &op, &s);
 	assert_int_equal(count(RAMA_H5D_OPENS), 1);
 	assert_int_equal(count(RAMA_H5D_DATASPACE_NDIMS), 3);
 	assert_int_equal(count(RAMA_H5D_DATASPACE_NPOINTS), 6000);
@@ -97,29 +97,29 @@ static void an_open_tells_what_the_dataset_is_like(void **state)
 	assert_true(ticks(RAMA_H5D_F_META_TIME) == 7);
 	assert_true(ticks(RAMA_H5D_F_OPEN_START_TIMESTAMP) == (double)op.t0);
 	assert_true(ticks(RAMA_H5D_F_OPEN_END_TIMESTAMP) == (double)op.t1);
-	s = (struct rama_h5d_shape){ .ndims = 1, .npoints = 5, .type_size = 4 };
+	s = (struct rama_core_h5d_shape){ .ndims = 1, .npoints = 5, .type_size = 4 };
 	op = call(RAMA_OP_OPEN, 7);
-	rama_h5d_open(&f, &op, &s); /* the last open counts */
+	rama_core_h5d_open(&f, &op, &s); /* the last open counts */
 	assert_int_equal(count(RAMA_H5D_OPENS), 2);
 	assert_int_equal(count(RAMA_H5D_DATASPACE_NPOINTS), 5);
 	assert_int_equal(count(RAMA_H5D_USE_DEPRECATED), 0);
 	ASSERT_WORDS(RAMA_H5D_CHUNK_SIZE_D1, 0, 0, 0, 0, 0);
 	op.ok = false;
-	rama_h5d_open(&f, &op, &s);
+	rama_core_h5d_open(&f, &op, &s);
 	assert_int_equal(count(RAMA_H5D_OPENS), 2);
 }
 
 static void of_many_dimensions_the_last_five_are_kept(void **state)
 {
 	static const uint64_t dims[] = { 2, 3, 4, 5, 6, 7, 8 }, ones[] = { 1, 1, 1, 1, 1, 1, 1 };
-	struct rama_h5d_shape s = { 0 };
-	struct rama_h5d_access a = { .select = RAMA_H5D_REGULAR };
+	struct rama_core_h5d_shape s = { 0 };
+	struct rama_core_h5d_access a = { .select = RAMA_CORE_H5D_REGULAR };
 
 	(void)state;
-	rama_h5d_chunk(&s, 7, dims);
+	rama_core_h5d_chunk(&s, 7, dims);
 	for (int k = 0; k < 5; k++)
 		assert_int_equal(s.chunk[k], 8 - k);
-	rama_h5d_hyperslab(&a, 7, dims, ones, dims);
+	rama_core_h5d_hyperslab(&a, 7, dims, ones, dims);
 	for (int k = 0; k < 5; k++) {
 		assert_int_equal(a.length[k], 8 - k);
 		assert_int_equal(a.stride[k], 8 - k);
@@ -130,16 +130,16 @@ static void of_many_dimensions_the_last_five_are_kept(void **state)
 static void a_regular_selection_has_its_lengths_from_D5_down(void **state)
 {
 	static const uint64_t stride[] = { 32768, 7 }, count_[] = { 1, 3 }, block[] = { 32768, 5 };
-	struct rama_h5d_access a = { .select = RAMA_H5D_REGULAR };
+	struct rama_core_h5d_access a = { .select = RAMA_CORE_H5D_REGULAR };
 
 	(void)state;
-	rama_h5d_hyperslab(&a, 1, stride, count_, block);
+	rama_core_h5d_hyperslab(&a, 1, stride, count_, block);
 	access_by(RAMA_OP_WRITE, 262144, a);
 	assert_int_equal(count(RAMA_H5D_ACCESS1_ACCESS), 262144);
 	ASSERT_WORDS(RAMA_H5D_ACCESS1_LENGTH_D1, 0, 0, 0, 0, 32768);
 	ASSERT_WORDS(RAMA_H5D_ACCESS1_STRIDE_D1, 0, 0, 0, 0, 32768);
 	assert_int_equal(count(RAMA_H5D_ACCESS1_COUNT), 1);
-	rama_h5d_hyperslab(&a, 2, stride, count_, block);
+	rama_core_h5d_hyperslab(&a, 2, stride, count_, block);
 	access_by(RAMA_OP_WRITE, 500000, a);
 	ASSERT_WORDS(RAMA_H5D_ACCESS1_LENGTH_D1, 0, 0, 0, 15, 32768);
 	ASSERT_WORDS(RAMA_H5D_ACCESS1_STRIDE_D1, 0, 0, 0, 7, 32768);
@@ -149,15 +149,15 @@ static void a_regular_selection_has_its_lengths_from_D5_down(void **state)
 
 static void other_selections_have_no_lengths(void **state)
 {
-	struct rama_h5d_access a = { .select = RAMA_H5D_IRREGULAR,
+	struct rama_core_h5d_access a = { .select = RAMA_CORE_H5D_IRREGULAR,
 				     .length = { 9 },
 				     .stride = { 9 } };
 
 	(void)state;
 	access_by(RAMA_OP_READ, 80, a);
-	a.select = RAMA_H5D_POINTS;
+	a.select = RAMA_CORE_H5D_POINTS;
 	access_by(RAMA_OP_READ, 80, a);
-	a.select = RAMA_H5D_ALL;
+	a.select = RAMA_CORE_H5D_ALL;
 	access_by(RAMA_OP_READ, 80, a);
 	apply(next(RAMA_OP_READ, 80)); /* as is one that nothing is said about */
 	assert_int_equal(count(RAMA_H5D_ACCESS1_COUNT), 4);
@@ -171,10 +171,10 @@ static void other_selections_have_no_lengths(void **state)
 static void one_collective_access_is_enough(void **state)
 {
 	(void)state;
-	access_by(RAMA_OP_READ, 8, (struct rama_h5d_access){ .collective = false });
+	access_by(RAMA_OP_READ, 8, (struct rama_core_h5d_access){ .collective = false });
 	assert_int_equal(count(RAMA_H5D_USE_MPIIO_COLLECTIVE), 0);
-	access_by(RAMA_OP_READ, 8, (struct rama_h5d_access){ .collective = true });
-	access_by(RAMA_OP_READ, 8, (struct rama_h5d_access){ .collective = false });
+	access_by(RAMA_OP_READ, 8, (struct rama_core_h5d_access){ .collective = true });
+	access_by(RAMA_OP_READ, 8, (struct rama_core_h5d_access){ .collective = false });
 	assert_int_equal(count(RAMA_H5D_USE_MPIIO_COLLECTIVE), 1);
 }
 
@@ -213,7 +213,7 @@ static void flushes_and_closes_are_metadata(void **state)
 
 static void only_a_close_counts_if_it_fails(void **state)
 {
-	struct rama_h5d_file before = f;
+	struct rama_core_h5d_file before = f;
 
 	(void)state;
 	for (unsigned kind = 0; kind < 256; kind++) {

@@ -6,31 +6,31 @@
 
 #define TICK 0.25 /* seconds */
 
-static struct rama_h5f_file f;
-static union rama_word w[RAMA_H5F__WORDS];
+static struct rama_core_h5f_file f;
+static union rama_core_word w[RAMA_H5F__WORDS];
 
 static int fresh(void **state)
 {
 	(void)state;
 	now = 1000;
-	rama_h5f_init(&f, 42);
+	rama_core_h5f_init(&f, 42);
 	return 0;
 }
 
-static void apply(struct rama_op op)
+static void apply(struct rama_core_op op)
 {
-	rama_h5f_apply(&f, &op);
+	rama_core_h5f_apply(&f, &op);
 }
 
 static int64_t count(unsigned word)
 {
-	rama_h5f_finish(&f, TICK, w);
+	rama_core_h5f_finish(&f, TICK, w);
 	return w[word].i;
 }
 
 static double ticks(unsigned word)
 {
-	rama_h5f_finish(&f, TICK, w);
+	rama_core_h5f_finish(&f, TICK, w);
 	return w[word].f / TICK;
 }
 
@@ -54,21 +54,21 @@ static void opens_flushes_and_closes_are_metadata(void **state)
 
 static void the_last_open_says_whether_mpi_is_used(void **state)
 {
-	struct rama_op op = call(RAMA_OP_OPEN, 5);
+	struct rama_core_op op = call(RAMA_OP_OPEN, 5);
 
 	(void)state;
 	assert_int_equal(count(RAMA_H5F_USE_MPIIO), 0);
-	op.how = RAMA_H5F_MPIIO;
+	op.how = RAMA_CORE_H5F_MPIIO;
 	apply(op);
 	assert_int_equal(count(RAMA_H5F_USE_MPIIO), 1);
-	op.how = RAMA_H5F_OTHER;
+	op.how = RAMA_CORE_H5F_OTHER;
 	apply(op);
 	assert_int_equal(count(RAMA_H5F_USE_MPIIO), 0);
 }
 
 static void only_a_close_counts_if_it_fails(void **state)
 {
-	struct rama_h5f_file before = f;
+	struct rama_core_h5f_file before = f;
 
 	(void)state;
 	for (unsigned kind = 0; kind < 256; kind++) {

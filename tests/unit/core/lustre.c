@@ -8,7 +8,7 @@
 
 static unsigned char raw[65536];
 static size_t len;
-static union rama_word w[MAX_WORDS];
+static union rama_core_word w[MAX_WORDS];
 
 static int fresh(void **state)
 {
@@ -95,7 +95,7 @@ static void set_entry(unsigned i, uint32_t id, uint32_t flags, uint64_t start, u
 
 static size_t decode(void)
 {
-	return rama_lustre_decode(raw, len, 99, w, MAX_WORDS);
+	return rama_core_lustre_decode(raw, len, 99, w, MAX_WORDS);
 }
 
 static int64_t comp(unsigned i, unsigned word)
@@ -272,11 +272,11 @@ static void nothing_is_written_beyond_the_room_there_is(void **state)
 {
 	(void)state;
 	put_progressive();
-	assert_int_equal(rama_lustre_decode(raw, len, 99, w, 35), 36);
+	assert_int_equal(rama_core_lustre_decode(raw, len, 99, w, 35), 36);
 	assert_true(w[0].u == 0x5555555555555555);
-	assert_int_equal(rama_lustre_decode(raw, len, 99, w, 36), 36);
+	assert_int_equal(rama_core_lustre_decode(raw, len, 99, w, 36), 36);
 	assert_true(w[36].u == 0x5555555555555555);
-	assert_int_equal(rama_lustre_decode(raw, len, 99, NULL, 0), 36);
+	assert_int_equal(rama_core_lustre_decode(raw, len, 99, NULL, 0), 36);
 }
 
 /* ---- bad bytes ------------------------------------------------------------------------------- */
@@ -289,7 +289,7 @@ static size_t decode_exactly(const unsigned char *bytes, size_t n)
 
 	assert_non_null(copy);
 	memcpy(copy, bytes, n);
-	words = rama_lustre_decode(copy, n, 99, w, MAX_WORDS);
+	words = rama_core_lustre_decode(copy, n, 99, w, MAX_WORDS);
 	free(copy);
 	return words;
 }
@@ -307,7 +307,7 @@ static void what_is_cut_short_is_no_layout(void **state)
 	for (size_t n = 0; n < len; n++)
 		assert_int_equal(decode_exactly(raw, n), 0);
 	assert_int_equal(decode_exactly(raw, len), 36);
-	assert_int_equal(rama_lustre_decode(NULL, 0, 99, w, MAX_WORDS), 0);
+	assert_int_equal(rama_core_lustre_decode(NULL, 0, 99, w, MAX_WORDS), 0);
 }
 
 static void places_outside_are_no_layout(void **state)
@@ -379,50 +379,50 @@ static void damaged_layouts_do_no_harm(void **state)
 
 static void every_close_refreshes_the_record(void **state)
 {
-	struct rama_lustre_file f;
-	union rama_word out[RAMA_LUSTRE_ROOM];
+	struct rama_core_lustre_file f;
+	union rama_core_word out[RAMA_CORE_LUSTRE_ROOM];
 
 	(void)state;
-	rama_lustre_init(&f, 99);
-	assert_int_equal(rama_lustre_finish(&f, out), 4);
+	rama_core_lustre_init(&f, 99);
+	assert_int_equal(rama_core_lustre_finish(&f, out), 4);
 	put_progressive();
-	assert_true(rama_lustre_apply(&f, raw, len));
-	assert_int_equal(rama_lustre_finish(&f, out), 36);
+	assert_true(rama_core_lustre_apply(&f, raw, len));
+	assert_int_equal(rama_core_lustre_finish(&f, out), 36);
 	decode();
 	assert_memory_equal(out, w, 36 * sizeof(out[0]));
 	fresh(NULL);
 	put_v1(1, 65536, 1);
 	put_osts(8, 1);
-	assert_true(rama_lustre_apply(&f, raw, len));
-	assert_int_equal(rama_lustre_finish(&f, out), 14);
+	assert_true(rama_core_lustre_apply(&f, raw, len));
+	assert_int_equal(rama_core_lustre_finish(&f, out), 14);
 	assert_int_equal(out[13].i, 8);
 	assert_int_equal(f.w[14].i, 0);
-	assert_false(rama_lustre_apply(&f, raw, len - 1)); /* bad news changes nothing */
-	assert_int_equal(rama_lustre_finish(&f, out), 14);
+	assert_false(rama_core_lustre_apply(&f, raw, len - 1)); /* bad news changes nothing */
+	assert_int_equal(rama_core_lustre_finish(&f, out), 14);
 	assert_int_equal(out[RAMA_ID].i, 99);
 }
 
 static void layouts_that_are_too_long_are_left_out(void **state)
 {
-	struct rama_lustre_file f;
-	union rama_word out[RAMA_LUSTRE_ROOM];
+	struct rama_core_lustre_file f;
+	union rama_core_word out[RAMA_CORE_LUSTRE_ROOM];
 
 	(void)state;
-	rama_lustre_init(&f, 99);
-	put_v1(1, 65536, RAMA_LUSTRE_ROOM - 13);
-	put_osts(0, RAMA_LUSTRE_ROOM - 13);
-	assert_true(rama_lustre_apply(&f, raw, len));
-	assert_int_equal(rama_lustre_finish(&f, out), RAMA_LUSTRE_ROOM);
+	rama_core_lustre_init(&f, 99);
+	put_v1(1, 65536, RAMA_CORE_LUSTRE_ROOM - 13);
+	put_osts(0, RAMA_CORE_LUSTRE_ROOM - 13);
+	assert_true(rama_core_lustre_apply(&f, raw, len));
+	assert_int_equal(rama_core_lustre_finish(&f, out), RAMA_CORE_LUSTRE_ROOM);
 	fresh(NULL);
-	put_v1(1, 65536, RAMA_LUSTRE_ROOM - 12);
-	put_osts(0, RAMA_LUSTRE_ROOM - 12);
-	assert_false(rama_lustre_apply(&f, raw, len));
+	put_v1(1, 65536, RAMA_CORE_LUSTRE_ROOM - 12);
+	put_osts(0, RAMA_CORE_LUSTRE_ROOM - 12);
+	assert_false(rama_core_lustre_apply(&f, raw, len));
 }
 
 static void any_content_can_be_finished(void **state)
 {
 	struct rng r = { 31 };
-	struct rama_lustre_file f;
+	struct rama_core_lustre_file f;
 
 	(void)state;
 	for (int round = 0; round < 3000; round++) {
@@ -436,8 +436,8 @@ static void any_content_can_be_finished(void **state)
 			f.w[4 + 9 * i + 1].u =
 				rng_below(&r, 4) ? 0 : rng_u64(&r) >> rng_below(&r, 64);
 		}
-		words = rama_lustre_finish(&f, w);
-		assert_true(words >= 4 && words <= RAMA_LUSTRE_ROOM);
+		words = rama_core_lustre_finish(&f, w);
+		assert_true(words >= 4 && words <= RAMA_CORE_LUSTRE_ROOM);
 		assert_whole(words);
 	}
 }

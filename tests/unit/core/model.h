@@ -53,7 +53,7 @@ static inline double *model_time(struct model *m, const char *name)
 	return &m->f[model_word(m, name)];
 }
 
-static inline void model_add_time(double *sum, double *last, const struct rama_op *op)
+static inline void model_add_time(double *sum, double *last, const struct rama_core_op *op)
 {
 	double t0 = (double)op->t0, t1 = (double)op->t1;
 
@@ -63,14 +63,14 @@ static inline void model_add_time(double *sum, double *last, const struct rama_o
 	*last = t1;
 }
 
-static inline void model_stamp(double *start, double *end, const struct rama_op *op)
+static inline void model_stamp(double *start, double *end, const struct rama_core_op *op)
 {
 	if (*start == 0 || (double)op->t0 < *start)
 		*start = (double)op->t0;
 	*end = (double)op->t1;
 }
 
-static inline void model_meta(struct model *m, const struct rama_op *op)
+static inline void model_meta(struct model *m, const struct rama_core_op *op)
 {
 	model_add_time(model_time(m, "F_META_TIME"), &m->meta_end, op);
 }
@@ -90,7 +90,7 @@ static inline const char *model_range(int64_t n)
 }
 
 /* `more`: lengths and strides, or NULL */
-static inline void model_transfer(struct model *m, const struct rama_op *op, const int64_t more[10])
+static inline void model_transfer(struct model *m, const struct rama_core_op *op, const int64_t more[10])
 {
 	bool rd = op->kind == RAMA_OP_READ;
 	double took = (double)op->t1 - (double)op->t0;
@@ -167,7 +167,7 @@ static inline void model_top(struct model *m, unsigned width)
 	}
 }
 
-static inline void model_check(const struct model *m, const union rama_word *w, int round)
+static inline void model_check(const struct model *m, const union rama_core_word *w, int round)
 {
 	const struct rama_schema *s = m->mod->record;
 
@@ -188,12 +188,12 @@ static inline void model_check(const struct model *m, const union rama_word *w, 
 }
 
 /* mostly transfers; else one of `n` other kinds */
-static inline struct rama_op model_random_op(struct rng *r, uint64_t *clock, const uint8_t *other,
+static inline struct rama_core_op model_random_op(struct rng *r, uint64_t *clock, const uint8_t *other,
 					     unsigned n)
 {
 	static const int64_t usual[] = { 0, 1, 100, 101, 512, 4096, 65536, 1048576 };
 	unsigned dice = (unsigned)rng_below(r, 100);
-	struct rama_op op = { .ok = rng_below(r, 20) != 0 };
+	struct rama_core_op op = { .ok = rng_below(r, 20) != 0 };
 
 	op.kind = dice < 40 ? RAMA_OP_READ : dice < 80 ? RAMA_OP_WRITE : other[rng_below(r, n)];
 	op.bytes = rng_below(r, 4) ? usual[rng_below(r, LENGTH(usual))]

@@ -6,35 +6,35 @@
 
 #define TICK 0.5 /* seconds */
 
-static struct rama_mpiio_file f;
-static union rama_word w[RAMA_MPIIO__WORDS];
+static struct rama_core_mpiio_file f;
+static union rama_core_word w[RAMA_MPIIO__WORDS];
 
 static int fresh(void **state)
 {
 	(void)state;
 	now = 1000;
-	rama_mpiio_init(&f, 42);
+	rama_core_mpiio_init(&f, 42);
 	return 0;
 }
 
-static void apply(struct rama_op op)
+static void apply(struct rama_core_op op)
 {
-	rama_mpiio_apply(&f, &op);
+	rama_core_mpiio_apply(&f, &op);
 }
 
 static int64_t count(unsigned word)
 {
-	rama_mpiio_finish(&f, TICK, w);
+	rama_core_mpiio_finish(&f, TICK, w);
 	return w[word].i;
 }
 
 static double ticks(unsigned word)
 {
-	rama_mpiio_finish(&f, TICK, w);
+	rama_core_mpiio_finish(&f, TICK, w);
 	return w[word].f / TICK;
 }
 
-static struct rama_op with(struct rama_op op, unsigned how)
+static struct rama_core_op with(struct rama_core_op op, unsigned how)
 {
 	op.how = (uint8_t)how;
 	return op;
@@ -42,7 +42,7 @@ static struct rama_op with(struct rama_op op, unsigned how)
 
 static void transfer_at(unsigned kind, uint64_t t0, uint64_t t1, int64_t bytes)
 {
-	struct rama_op op = call_at(kind, t0, t1);
+	struct rama_core_op op = call_at(kind, t0, t1);
 
 	op.bytes = bytes;
 	apply(op);
@@ -60,13 +60,13 @@ static void a_new_record_is_empty(void **state)
 
 static void opens_are_alone_or_collective(void **state)
 {
-	struct rama_op op = with(call(RAMA_OP_OPEN, 5), RAMA_MPI_COLL);
+	struct rama_core_op op = with(call(RAMA_OP_OPEN, 5), RAMA_CORE_MPI_COLL);
 
 	(void)state;
 	op.mode = 37; /* RDWR, CREATE and others, as the library numbers them */
 	apply(op);
 	apply(op);
-	op.how = RAMA_MPI_INDEP;
+	op.how = RAMA_CORE_MPI_INDEP;
 	op.mode = 2;
 	apply(op);
 	assert_int_equal(count(RAMA_MPIIO_COLL_OPENS), 2);
@@ -79,14 +79,14 @@ static void each_way_to_access_has_its_counter(void **state)
 	static const struct {
 		unsigned kind, how, word;
 	} truth[] = {
-		{ RAMA_OP_READ, RAMA_MPI_INDEP, RAMA_MPIIO_INDEP_READS },
-		{ RAMA_OP_READ, RAMA_MPI_COLL, RAMA_MPIIO_COLL_READS },
-		{ RAMA_OP_READ, RAMA_MPI_SPLIT, RAMA_MPIIO_SPLIT_READS },
-		{ RAMA_OP_READ, RAMA_MPI_NB, RAMA_MPIIO_NB_READS },
-		{ RAMA_OP_WRITE, RAMA_MPI_INDEP, RAMA_MPIIO_INDEP_WRITES },
-		{ RAMA_OP_WRITE, RAMA_MPI_COLL, RAMA_MPIIO_COLL_WRITES },
-		{ RAMA_OP_WRITE, RAMA_MPI_SPLIT, RAMA_MPIIO_SPLIT_WRITES },
-		{ RAMA_OP_WRITE, RAMA_MPI_NB, RAMA_MPIIO_NB_WRITES },
+		{ RAMA_OP_READ, RAMA_CORE_MPI_INDEP, RAMA_MPIIO_INDEP_READS },
+		{ RAMA_OP_READ, RAMA_CORE_MPI_COLL, RAMA_MPIIO_COLL_READS },
+		{ RAMA_OP_READ, RAMA_CORE_MPI_SPLIT, RAMA_MPIIO_SPLIT_READS },
+		{ RAMA_OP_READ, RAMA_CORE_MPI_NB, RAMA_MPIIO_NB_READS },
+		{ RAMA_OP_WRITE, RAMA_CORE_MPI_INDEP, RAMA_MPIIO_INDEP_WRITES },
+		{ RAMA_OP_WRITE, RAMA_CORE_MPI_COLL, RAMA_MPIIO_COLL_WRITES },
+		{ RAMA_OP_WRITE, RAMA_CORE_MPI_SPLIT, RAMA_MPIIO_SPLIT_WRITES },
+		{ RAMA_OP_WRITE, RAMA_CORE_MPI_NB, RAMA_MPIIO_NB_WRITES },
 	};
 
 	(void)state;
@@ -145,14 +145,14 @@ static void hints_of_an_open_add_no_time_to_it(void **state)
 static void the_size_of_an_access_is_what_was_asked_for(void **state)
 {
 	(void)state;
-	assert_int_equal(rama_mpiio_size(8, 100), 800);
-	assert_int_equal(rama_mpiio_size(1, 3000000000), 3000000000);
-	assert_int_equal(rama_mpiio_size(INT32_MAX, INT32_MAX), 4611686014132420609);
-	assert_int_equal(rama_mpiio_size(8, 0), 0);
-	assert_int_equal(rama_mpiio_size(8, -1), 0);
-	assert_int_equal(rama_mpiio_size(0, 5), 0);  /* a type of nothing */
-	assert_int_equal(rama_mpiio_size(-1, 5), 0); /* no type */
-	assert_int_equal(rama_mpiio_size(INT64_MAX, 2), INT64_MAX);
+	assert_int_equal(rama_core_mpiio_size(8, 100), 800);
+	assert_int_equal(rama_core_mpiio_size(1, 3000000000), 3000000000);
+	assert_int_equal(rama_core_mpiio_size(INT32_MAX, INT32_MAX), 4611686014132420609);
+	assert_int_equal(rama_core_mpiio_size(8, 0), 0);
+	assert_int_equal(rama_core_mpiio_size(8, -1), 0);
+	assert_int_equal(rama_core_mpiio_size(0, 5), 0);  /* a type of nothing */
+	assert_int_equal(rama_core_mpiio_size(-1, 5), 0); /* no type */
+	assert_int_equal(rama_core_mpiio_size(INT64_MAX, 2), INT64_MAX);
 }
 
 static void sizes_fall_into_ranges_that_include_their_upper_end(void **state)
@@ -176,9 +176,9 @@ static void sizes_of_reads_and_writes_are_ranked_together(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		apply(with(next(RAMA_OP_READ, 512), RAMA_MPI_COLL));
+		apply(with(next(RAMA_OP_READ, 512), RAMA_CORE_MPI_COLL));
 		apply(next(RAMA_OP_WRITE, 4096));
-		apply(with(next(RAMA_OP_WRITE, 512), RAMA_MPI_NB));
+		apply(with(next(RAMA_OP_WRITE, 512), RAMA_CORE_MPI_NB));
 	}
 	apply(next(RAMA_OP_WRITE, 0));
 	assert_int_equal(count(RAMA_MPIIO_ACCESS1_ACCESS), 512);
@@ -251,7 +251,7 @@ static void first_starts_and_last_ends_are_kept(void **state)
 
 static void failures_count_nothing(void **state)
 {
-	struct rama_mpiio_file before = f;
+	struct rama_core_mpiio_file before = f;
 
 	(void)state;
 	for (unsigned kind = 0; kind < 256; kind++)
@@ -262,7 +262,7 @@ static void failures_count_nothing(void **state)
 
 static void a_close_counts_even_if_it_fails(void **state)
 {
-	struct rama_op op = failing(RAMA_OP_CLOSE);
+	struct rama_core_op op = failing(RAMA_OP_CLOSE);
 
 	(void)state;
 	apply(op);
@@ -272,7 +272,7 @@ static void a_close_counts_even_if_it_fails(void **state)
 
 static void what_means_nothing_here_changes_nothing(void **state)
 {
-	struct rama_mpiio_file before;
+	struct rama_core_mpiio_file before;
 
 	(void)state;
 	apply(next(RAMA_OP_READ, 10));

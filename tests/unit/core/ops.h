@@ -11,42 +11,42 @@
 static uint64_t now = 1000; /* ticks */
 
 /* a call that succeeds and lasts so many ticks; the next one begins 10 ticks after its end */
-static inline struct rama_op call(unsigned kind, uint64_t took)
+static inline struct rama_core_op call(unsigned kind, uint64_t took)
 {
-	struct rama_op op = { .kind = (uint8_t)kind, .ok = true, .t0 = now, .t1 = now + took };
+	struct rama_core_op op = { .kind = (uint8_t)kind, .ok = true, .t0 = now, .t1 = now + took };
 
 	now = op.t1 + 10;
 	return op;
 }
 
 /* a call that began and ended when we say */
-static inline struct rama_op call_at(unsigned kind, uint64_t t0, uint64_t t1)
+static inline struct rama_core_op call_at(unsigned kind, uint64_t t0, uint64_t t1)
 {
-	return (struct rama_op){ .kind = (uint8_t)kind, .ok = true, .t0 = t0, .t1 = t1 };
+	return (struct rama_core_op){ .kind = (uint8_t)kind, .ok = true, .t0 = t0, .t1 = t1 };
 }
 
 /* bytes at the tracked offset */
-static inline struct rama_op next(unsigned kind, int64_t bytes)
+static inline struct rama_core_op next(unsigned kind, int64_t bytes)
 {
-	struct rama_op op = call(kind, 5);
+	struct rama_core_op op = call(kind, 5);
 
 	op.bytes = bytes;
 	return op;
 }
 
 /* bytes at an offset, as pread and pwrite move them */
-static inline struct rama_op at(unsigned kind, int64_t off, int64_t bytes)
+static inline struct rama_core_op at(unsigned kind, int64_t off, int64_t bytes)
 {
-	struct rama_op op = next(kind, bytes);
+	struct rama_core_op op = next(kind, bytes);
 
 	op.off = off;
 	op.has_off = true;
 	return op;
 }
 
-static inline struct rama_op failing(unsigned kind)
+static inline struct rama_core_op failing(unsigned kind)
 {
-	struct rama_op op = call(kind, 5);
+	struct rama_core_op op = call(kind, 5);
 
 	op.ok = false;
 	op.bytes = -1;

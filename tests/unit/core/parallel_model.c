@@ -26,7 +26,7 @@ static void random_shape(struct rng *r, int64_t length[5], int64_t stride[5])
 
 /* ---- MPI-IO ---------------------------------------------------------------------------------- */
 
-static void mpiio_model(struct model *m, const struct rama_op *op)
+static void mpiio_model(struct model *m, const struct rama_core_op *op)
 {
 	static const char *const calls[2][4] = {
 		{ "INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS" },
@@ -40,7 +40,7 @@ static void mpiio_model(struct model *m, const struct rama_op *op)
 		model_transfer(m, op, NULL);
 	}
 	if (op->kind == RAMA_OP_OPEN) {
-		++*model_count(m, op->how == RAMA_MPI_COLL ? "COLL_OPENS" : "INDEP_OPENS");
+		++*model_count(m, op->how == RAMA_CORE_MPI_COLL ? "COLL_OPENS" : "INDEP_OPENS");
 		*model_count(m, "MODE") = op->mode;
 		model_stamp(model_time(m, "F_OPEN_START_TIMESTAMP"),
 			    model_time(m, "F_OPEN_END_TIMESTAMP"), op);
@@ -69,30 +69,30 @@ static void histories_of_mpi_files_agree(void **state)
 
 	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
-		union rama_word w[RAMA_MPIIO__WORDS];
-		struct rama_mpiio_file f;
+		union rama_core_word w[RAMA_MPIIO__WORDS];
+		struct rama_core_mpiio_file f;
 		uint64_t clock = 1000;
 
-		rama_mpiio_init(&f, 9);
+		rama_core_mpiio_init(&f, 9);
 		model_init(&m, RAMA_MOD_MPIIO, 9);
 		for (uint64_t i = rng_below(&r, MODEL_CALLS); i > 0; i--) {
-			struct rama_op op = model_random_op(&r, &clock, other, LENGTH(other));
+			struct rama_core_op op = model_random_op(&r, &clock, other, LENGTH(other));
 
 			op.how = (uint8_t)rng_below(&r, 4);
 			op.mode = (int32_t)rng_below(&r, 100);
-			rama_mpiio_apply(&f, &op);
+			rama_core_mpiio_apply(&f, &op);
 			mpiio_model(&m, &op);
 		}
 		model_top(&m, 1);
-		rama_mpiio_finish(&f, 1, w);
+		rama_core_mpiio_finish(&f, 1, w);
 		model_check(&m, w, round);
 	}
 }
 
 /* ---- HDF5 datasets --------------------------------------------------------------------------- */
 
-static void h5d_model_open(struct model *m, const struct rama_op *op,
-			   const struct rama_h5d_shape *s)
+static void h5d_model_open(struct model *m, const struct rama_core_op *op,
+			   const struct rama_core_h5d_shape *s)
 {
 	static const char *const chunk[] = { "CHUNK_SIZE_D1", "CHUNK_SIZE_D2", "CHUNK_SIZE_D3",
 					     "CHUNK_SIZE_D4", "CHUNK_SIZE_D5" };
@@ -111,28 +111,28 @@ static void h5d_model_open(struct model *m, const struct rama_op *op,
 	model_meta(m, op);
 }
 
-static void h5d_model_access(struct model *m, const struct rama_op *op,
-			     const struct rama_h5d_access *a, bool can_ask)
+static void h5d_model_access(struct model *m, const struct rama_core_op *op,
+			     const struct rama_core_h5d_access *a, bool can_ask)
 {
 	int64_t more[10] = { 0 };
 
 	++*model_count(m, op->kind == RAMA_OP_READ ? "READS" : "WRITES");
-	if (a->select == RAMA_H5D_POINTS)
+	if (a->select == RAMA_CORE_H5D_POINTS)
 		++*model_count(m, "POINT_SELECTS");
-	if (a->select == RAMA_H5D_REGULAR && can_ask)
+	if (a->select == RAMA_CORE_H5D_REGULAR && can_ask)
 		++*model_count(m, "REGULAR_HYPERSLAB_SELECTS");
-	if (a->select == RAMA_H5D_IRREGULAR && can_ask)
+	if (a->select == RAMA_CORE_H5D_IRREGULAR && can_ask)
 		++*model_count(m, "IRREGULAR_HYPERSLAB_SELECTS");
 	if (a->collective)
 		*model_count(m, "USE_MPIIO_COLLECTIVE") = 1;
-	if (a->select == RAMA_H5D_REGULAR)
+	if (a->select == RAMA_CORE_H5D_REGULAR)
 		shape_from(more, a->length, a->stride);
 	for (int k = 0; !can_ask && k < 10; k++)
 		more[k] = -1;
 	model_transfer(m, op, more);
 }
 
-static void h5d_model(struct model *m, const struct rama_op *op, const struct rama_h5d_access *a,
+static void h5d_model(struct model *m, const struct rama_core_op *op, const struct rama_core_h5d_access *a,
 		      bool can_ask)
 {
 	if (!op->ok && op->kind != RAMA_OP_CLOSE)
@@ -148,14 +148,14 @@ static void h5d_model(struct model *m, const struct rama_op *op, const struct ra
 		model_meta(m, op);
 }
 
-static void h5d_random_step(struct rng *r, uint64_t *clock, struct rama_h5d_file *f,
+static void h5d_random_step(struct rng *r, uint64_t *clock, struct rama_core_h5d_file *f,
 			    struct model *m, bool can_ask)
 {
 	static const uint8_t other[] = { RAMA_OP_OPEN, RAMA_OP_CLOSE, RAMA_OP_FLUSH, RAMA_OP_SYNC };
-	struct rama_op op = model_random_op(r, clock, other, LENGTH(other));
-	struct rama_h5d_access a = { .select = (uint8_t)rng_below(r, 4),
+	struct rama_core_op op = model_random_op(r, clock, other, LENGTH(other));
+	struct rama_core_h5d_access a = { .select = (uint8_t)rng_below(r, 4),
 				     .collective = rng_below(r, 200) == 0 };
-	struct rama_h5d_shape s = { .ndims = (int64_t)rng_below(r, 6),
+	struct rama_core_h5d_shape s = { .ndims = (int64_t)rng_below(r, 6),
 				    .npoints = (int64_t)rng_below(r, 10000),
 				    .type_size = (int64_t)rng_below(r, 9),
 				    .deprecated = rng_below(r, 2) };
@@ -163,10 +163,10 @@ static void h5d_random_step(struct rng *r, uint64_t *clock, struct rama_h5d_file
 	random_shape(r, a.length, a.stride);
 	random_shape(r, s.chunk, (int64_t[5]){ 0 });
 	if (op.kind == RAMA_OP_OPEN) {
-		rama_h5d_open(f, &op, &s);
+		rama_core_h5d_open(f, &op, &s);
 		h5d_model_open(m, &op, &s);
 	} else {
-		rama_h5d_apply(f, &op, &a);
+		rama_core_h5d_apply(f, &op, &a);
 		h5d_model(m, &op, &a, can_ask);
 	}
 }
@@ -179,11 +179,11 @@ static void histories_of_datasets_agree(void **state)
 	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
 		bool can_ask = round % 3 != 0;
-		union rama_word w[RAMA_H5D__WORDS];
-		struct rama_h5d_file f;
+		union rama_core_word w[RAMA_H5D__WORDS];
+		struct rama_core_h5d_file f;
 		uint64_t clock = 1000;
 
-		rama_h5d_init(&f, 9, 10, can_ask ? 0 : RAMA_H5D_NO_SELECT);
+		rama_core_h5d_init(&f, 9, 10, can_ask ? 0 : RAMA_CORE_H5D_NO_SELECT);
 		model_init(&m, RAMA_MOD_H5D, 9);
 		*model_count(&m, "FILE_REC_ID") = 10;
 		if (!can_ask)
@@ -192,15 +192,15 @@ static void histories_of_datasets_agree(void **state)
 		for (uint64_t i = rng_below(&r, MODEL_CALLS); i > 0; i--)
 			h5d_random_step(&r, &clock, &f, &m, can_ask);
 		model_top(&m, MODEL_WIDE);
-		rama_h5d_finish(&f, 1, w);
+		rama_core_h5d_finish(&f, 1, w);
 		model_check(&m, w, round);
 	}
 }
 
 /* ---- PnetCDF variables ----------------------------------------------------------------------- */
 
-static void pnetcdf_model(struct model *m, const struct rama_op *op,
-			  const struct rama_pnetcdf_access *a)
+static void pnetcdf_model(struct model *m, const struct rama_core_op *op,
+			  const struct rama_core_pnetcdf_access *a)
 {
 	static const char *const put[] = { "PUT", "PUT", "IPUT", "BPUT" };
 	static const char *const get[] = { "GET", "GET", "IGET", "IGET" };
@@ -228,25 +228,25 @@ static void histories_of_variables_agree(void **state)
 
 	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
-		union rama_word w[RAMA_PNETCDF_VAR__WORDS];
-		struct rama_pnetcdf_var v;
+		union rama_core_word w[RAMA_PNETCDF_VAR__WORDS];
+		struct rama_core_pnetcdf_var v;
 		uint64_t clock = 1000;
 
-		rama_pnetcdf_var_init(&v, 9, 10);
+		rama_core_pnetcdf_var_init(&v, 9, 10);
 		model_init(&m, RAMA_MOD_PNETCDF_VAR, 9);
 		*model_count(&m, "FILE_REC_ID") = 10;
 		for (uint64_t i = rng_below(&r, MODEL_CALLS); i > 0; i--) {
-			struct rama_op op = model_random_op(&r, &clock, other, LENGTH(other));
-			struct rama_pnetcdf_access a = { 0 };
+			struct rama_core_op op = model_random_op(&r, &clock, other, LENGTH(other));
+			struct rama_core_pnetcdf_access a = { 0 };
 
 			op.how = (uint8_t)rng_below(&r, 4);
-			a.form = (uint8_t)rng_below(&r, op.how < RAMA_NC_NB ? 7 : 6);
+			a.form = (uint8_t)rng_below(&r, op.how < RAMA_CORE_NC_HOW_NB ? 7 : 6);
 			random_shape(&r, a.length, a.stride);
-			rama_pnetcdf_var_apply(&v, &op, &a);
+			rama_core_pnetcdf_var_apply(&v, &op, &a);
 			pnetcdf_model(&m, &op, &a);
 		}
 		model_top(&m, MODEL_WIDE);
-		rama_pnetcdf_var_finish(&v, 1, w);
+		rama_core_pnetcdf_var_finish(&v, 1, w);
 		model_check(&m, w, round);
 	}
 }

@@ -6,20 +6,20 @@
 
 #define TICK 0.5 /* seconds */
 
-static struct rama_pnetcdf_file f;
-static struct rama_pnetcdf_var v;
-static union rama_word fw[RAMA_PNETCDF_FILE__WORDS], vw[RAMA_PNETCDF_VAR__WORDS];
+static struct rama_core_pnetcdf_file f;
+static struct rama_core_pnetcdf_var v;
+static union rama_core_word fw[RAMA_PNETCDF_FILE__WORDS], vw[RAMA_PNETCDF_VAR__WORDS];
 
 static int fresh(void **state)
 {
 	(void)state;
 	now = 1000;
-	rama_pnetcdf_file_init(&f, 42);
-	rama_pnetcdf_var_init(&v, 43, 42);
+	rama_core_pnetcdf_file_init(&f, 42);
+	rama_core_pnetcdf_var_init(&v, 43, 42);
 	return 0;
 }
 
-static struct rama_op with(struct rama_op op, unsigned how)
+static struct rama_core_op with(struct rama_core_op op, unsigned how)
 {
 	op.how = (uint8_t)how;
 	return op;
@@ -27,20 +27,20 @@ static struct rama_op with(struct rama_op op, unsigned how)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static void apply(struct rama_op op)
+static void apply(struct rama_core_op op)
 {
-	rama_pnetcdf_file_apply(&f, &op);
+	rama_core_pnetcdf_file_apply(&f, &op);
 }
 
 static int64_t count(unsigned word)
 {
-	rama_pnetcdf_file_finish(&f, TICK, fw);
+	rama_core_pnetcdf_file_finish(&f, TICK, fw);
 	return fw[word].i;
 }
 
 static double ticks(unsigned word)
 {
-	rama_pnetcdf_file_finish(&f, TICK, fw);
+	rama_core_pnetcdf_file_finish(&f, TICK, fw);
 	return fw[word].f / TICK;
 }
 
@@ -53,8 +53,8 @@ static void each_call_adds_to_its_counter_alone(void **state)
 		{ RAMA_OP_OPEN, 0, RAMA_PNETCDF_FILE_OPENS },
 		{ RAMA_OP_REDEF, 0, RAMA_PNETCDF_FILE_REDEFS },
 		{ RAMA_OP_SYNC, 0, RAMA_PNETCDF_FILE_SYNCS },
-		{ RAMA_OP_WAIT, RAMA_NC_INDEP, RAMA_PNETCDF_FILE_INDEP_WAITS },
-		{ RAMA_OP_WAIT, RAMA_NC_COLL, RAMA_PNETCDF_FILE_COLL_WAITS },
+		{ RAMA_OP_WAIT, RAMA_CORE_NC_HOW_INDEP, RAMA_PNETCDF_FILE_INDEP_WAITS },
+		{ RAMA_OP_WAIT, RAMA_CORE_NC_HOW_COLL, RAMA_PNETCDF_FILE_COLL_WAITS },
 		{ RAMA_OP_ENDDEF, 0, 0 }, /* time alone */
 	};
 
@@ -94,7 +94,7 @@ static void creating_and_opening_share_their_moments(void **state)
 
 static void the_library_tells_at_close_what_it_moved(void **state)
 {
-	struct rama_op op = call(RAMA_OP_CLOSE, 5);
+	struct rama_core_op op = call(RAMA_OP_CLOSE, 5);
 
 	(void)state;
 	op.off = 1000;
@@ -114,8 +114,8 @@ static void the_library_tells_at_close_what_it_moved(void **state)
 static void failed_waits_take_time_too(void **state)
 {
 	(void)state;
-	apply(with(failing(RAMA_OP_WAIT), RAMA_NC_COLL));
-	apply(with(failing(RAMA_OP_WAIT), RAMA_NC_INDEP));
+	apply(with(failing(RAMA_OP_WAIT), RAMA_CORE_NC_HOW_COLL));
+	apply(with(failing(RAMA_OP_WAIT), RAMA_CORE_NC_HOW_INDEP));
 	assert_int_equal(count(RAMA_PNETCDF_FILE_WAIT_FAILURES), 2);
 	assert_int_equal(count(RAMA_PNETCDF_FILE_COLL_WAITS), 0);
 	assert_int_equal(count(RAMA_PNETCDF_FILE_INDEP_WAITS), 0);
@@ -125,7 +125,7 @@ static void failed_waits_take_time_too(void **state)
 
 static void other_failures_and_calls_change_no_file(void **state)
 {
-	struct rama_pnetcdf_file before = f;
+	struct rama_core_pnetcdf_file before = f;
 
 	(void)state;
 	for (unsigned kind = 0; kind < 256; kind++) {
@@ -141,37 +141,37 @@ static void other_failures_and_calls_change_no_file(void **state)
 
 static int64_t vcount(unsigned word)
 {
-	rama_pnetcdf_var_finish(&v, TICK, vw);
+	rama_core_pnetcdf_var_finish(&v, TICK, vw);
 	return vw[word].i;
 }
 
 static double vticks(unsigned word)
 {
-	rama_pnetcdf_var_finish(&v, TICK, vw);
+	rama_core_pnetcdf_var_finish(&v, TICK, vw);
 	return vw[word].f / TICK;
 }
 
-static void access_by(struct rama_op op, unsigned how, unsigned form)
+static void access_by(struct rama_core_op op, unsigned how, unsigned form)
 {
-	struct rama_pnetcdf_access a = { .form = (uint8_t)form };
+	struct rama_core_pnetcdf_access a = { .form = (uint8_t)form };
 
 	op.how = (uint8_t)how;
-	rama_pnetcdf_var_apply(&v, &op, &a);
+	rama_core_pnetcdf_var_apply(&v, &op, &a);
 }
 
 static void a_variable_is_opened_by_defining_or_finding_it(void **state)
 {
-	struct rama_pnetcdf_shape s = {
+	struct rama_core_pnetcdf_shape s = {
 		.ndims = 3, .npoints = 1048576, .type_size = 1, .is_record = true
 	};
-	struct rama_op op = call(RAMA_OP_OPEN, 4);
+	struct rama_core_op op = call(RAMA_OP_OPEN, 4);
 
 	(void)state;
 	assert_int_equal(vcount(RAMA_ID), 43);
 	assert_int_equal(vcount(RAMA_PNETCDF_VAR_FILE_REC_ID), 42);
-	rama_pnetcdf_var_open(&v, &op, &s);
+	rama_core_pnetcdf_var_open(&v, &op, &s);
 	op.ok = false;
-	rama_pnetcdf_var_open(&v, &op, &(struct rama_pnetcdf_shape){ .ndims = 9 });
+	rama_core_pnetcdf_var_open(&v, &op, &(struct rama_core_pnetcdf_shape){ .ndims = 9 });
 	assert_int_equal(vcount(RAMA_PNETCDF_VAR_OPENS), 1);
 	assert_int_equal(vcount(RAMA_PNETCDF_VAR_NDIMS), 3);
 	assert_int_equal(vcount(RAMA_PNETCDF_VAR_NPOINTS), 1048576);
@@ -182,7 +182,7 @@ static void a_variable_is_opened_by_defining_or_finding_it(void **state)
 	/* met without being opened */
 	op = call(RAMA_OP_NOTHING, 4);
 	s.npoints = 7;
-	rama_pnetcdf_var_open(&v, &op, &s);
+	rama_core_pnetcdf_var_open(&v, &op, &s);
 	assert_int_equal(vcount(RAMA_PNETCDF_VAR_NPOINTS), 7);
 	assert_int_equal(vcount(RAMA_PNETCDF_VAR_OPENS), 1);
 	assert_true(vticks(RAMA_PNETCDF_VAR_F_META_TIME) == 4);
@@ -195,13 +195,13 @@ static void each_call_has_two_counters(void **state)
 		unsigned kind, how;
 		const char *call, *way;
 	} calls[] = {
-		{ RAMA_OP_WRITE, RAMA_NC_INDEP, "PUT", "INDEP_WRITES" },
-		{ RAMA_OP_WRITE, RAMA_NC_COLL, "PUT", "COLL_WRITES" },
-		{ RAMA_OP_READ, RAMA_NC_INDEP, "GET", "INDEP_READS" },
-		{ RAMA_OP_READ, RAMA_NC_COLL, "GET", "COLL_READS" },
-		{ RAMA_OP_WRITE, RAMA_NC_NB, "IPUT", "NB_WRITES" },
-		{ RAMA_OP_READ, RAMA_NC_NB, "IGET", "NB_READS" },
-		{ RAMA_OP_WRITE, RAMA_NC_BUFFERED, "BPUT", "NB_WRITES" },
+		{ RAMA_OP_WRITE, RAMA_CORE_NC_HOW_INDEP, "PUT", "INDEP_WRITES" },
+		{ RAMA_OP_WRITE, RAMA_CORE_NC_HOW_COLL, "PUT", "COLL_WRITES" },
+		{ RAMA_OP_READ, RAMA_CORE_NC_HOW_INDEP, "GET", "INDEP_READS" },
+		{ RAMA_OP_READ, RAMA_CORE_NC_HOW_COLL, "GET", "COLL_READS" },
+		{ RAMA_OP_WRITE, RAMA_CORE_NC_HOW_NB, "IPUT", "NB_WRITES" },
+		{ RAMA_OP_READ, RAMA_CORE_NC_HOW_NB, "IGET", "NB_READS" },
+		{ RAMA_OP_WRITE, RAMA_CORE_NC_HOW_BUFFERED, "BPUT", "NB_WRITES" },
 	};
 	static const char *const forms[] = {
 		"VAR", "VAR1", "VARA", "VARS", "VARM", "VARN", "VARD"
@@ -221,7 +221,7 @@ static void each_call_has_two_counters(void **state)
 			if (field) /* IPUT_VARD and its like do not exist */
 				assert_int_equal(vcount(field->word), 1);
 			else
-				assert_true(form == RAMA_NC_VARD && calls[i].how >= RAMA_NC_NB);
+				assert_true(form == RAMA_CORE_NC_VARD && calls[i].how >= RAMA_CORE_NC_HOW_NB);
 			assert_int_equal(vcount(rama_field_find(mod, calls[i].way)->word), 1);
 			for (unsigned k = RAMA_PNETCDF_VAR_PUT_VAR; k <= RAMA_PNETCDF_VAR_BPUT_VARN;
 			     k++)
@@ -234,48 +234,48 @@ static void counts_and_strides_have_their_slots(void **state)
 {
 	static const int64_t counts[] = { 1, 2, 3, 4, 5, 6, 7 },
 			     strides[] = { 11, 12, 13, 14, 15, 16, 17 };
-	struct rama_pnetcdf_access a = { .form = RAMA_NC_VARA };
+	struct rama_core_pnetcdf_access a = { .form = RAMA_CORE_NC_VARA };
 
 	(void)state;
-	assert_int_equal(rama_pnetcdf_select(&a, 3, counts, NULL), 6);
+	assert_int_equal(rama_core_pnetcdf_select(&a, 3, counts, NULL), 6);
 	assert_memory_equal(a.length, ((const int64_t[5]){ 1, 2, 3 }), sizeof(a.length));
 	assert_memory_equal(a.stride, ((const int64_t[5]){ 0 }), sizeof(a.stride));
-	a.form = RAMA_NC_VARS;
-	assert_int_equal(rama_pnetcdf_select(&a, 2, counts, strides), 2);
+	a.form = RAMA_CORE_NC_VARS;
+	assert_int_equal(rama_core_pnetcdf_select(&a, 2, counts, strides), 2);
 	assert_memory_equal(a.length, ((const int64_t[5]){ 1, 2 }), sizeof(a.length));
 	assert_memory_equal(a.stride, ((const int64_t[5]){ 11, 12 }), sizeof(a.stride));
-	a.form = RAMA_NC_VARM;
-	assert_int_equal(rama_pnetcdf_select(&a, 3, counts, NULL), 6);
+	a.form = RAMA_CORE_NC_VARM;
+	assert_int_equal(rama_core_pnetcdf_select(&a, 3, counts, NULL), 6);
 	assert_memory_equal(a.stride, ((const int64_t[5]){ 1, 1, 1 }), sizeof(a.stride));
-	assert_int_equal(rama_pnetcdf_select(&a, 7, counts, strides), 5040); /* the last five */
+	assert_int_equal(rama_core_pnetcdf_select(&a, 7, counts, strides), 5040); /* the last five */
 	assert_memory_equal(a.length, ((const int64_t[5]){ 3, 4, 5, 6, 7 }), sizeof(a.length));
 	assert_memory_equal(a.stride, ((const int64_t[5]){ 13, 14, 15, 16, 17 }), sizeof(a.stride));
-	assert_int_equal(rama_pnetcdf_select(&a, 0, NULL, NULL), 1); /* a scalar */
+	assert_int_equal(rama_core_pnetcdf_select(&a, 0, NULL, NULL), 1); /* a scalar */
 	assert_memory_equal(a.length, ((const int64_t[5]){ 0 }), sizeof(a.length));
 }
 
 static void impossible_counts_are_no_harm(void **state)
 {
-	struct rama_pnetcdf_access a = { .form = RAMA_NC_VARA };
+	struct rama_core_pnetcdf_access a = { .form = RAMA_CORE_NC_VARA };
 
 	(void)state;
-	assert_int_equal(rama_pnetcdf_select(&a, 2, (const int64_t[]){ INT64_MAX, 3 }, NULL),
+	assert_int_equal(rama_core_pnetcdf_select(&a, 2, (const int64_t[]){ INT64_MAX, 3 }, NULL),
 			 INT64_MAX);
-	assert_int_equal(rama_pnetcdf_select(&a, 3, (const int64_t[]){ INT64_MAX, 3, 0 }, NULL), 0);
-	assert_int_equal(rama_pnetcdf_select(&a, 2, (const int64_t[]){ -1, -1 }, NULL), 0);
+	assert_int_equal(rama_core_pnetcdf_select(&a, 3, (const int64_t[]){ INT64_MAX, 3, 0 }, NULL), 0);
+	assert_int_equal(rama_core_pnetcdf_select(&a, 2, (const int64_t[]){ -1, -1 }, NULL), 0);
 }
 
 /* as a log of the stock tools has it: 1 x 1 x 262144 bytes, four times written and read */
 static void an_access_is_ranked_with_its_shape(void **state)
 {
-	struct rama_pnetcdf_access a = { .form = RAMA_NC_VARA };
+	struct rama_core_pnetcdf_access a = { .form = RAMA_CORE_NC_VARA };
 
 	(void)state;
-	rama_pnetcdf_select(&a, 3, (const int64_t[]){ 1, 1, 262144 }, NULL);
+	rama_core_pnetcdf_select(&a, 3, (const int64_t[]){ 1, 1, 262144 }, NULL);
 	for (int i = 0; i < 8; i++) {
-		struct rama_op op = next(i < 4 ? RAMA_OP_WRITE : RAMA_OP_READ, 262144);
+		struct rama_core_op op = next(i < 4 ? RAMA_OP_WRITE : RAMA_OP_READ, 262144);
 
-		rama_pnetcdf_var_apply(&v, &op, &a);
+		rama_core_pnetcdf_var_apply(&v, &op, &a);
 	}
 	assert_int_equal(vcount(RAMA_PNETCDF_VAR_ACCESS1_ACCESS), 262144);
 	assert_int_equal(vcount(RAMA_PNETCDF_VAR_ACCESS1_LENGTH_D1), 1);
@@ -297,7 +297,7 @@ static void an_access_is_ranked_with_its_shape(void **state)
 
 static void failures_and_other_calls_change_no_variable(void **state)
 {
-	struct rama_pnetcdf_var before = v;
+	struct rama_core_pnetcdf_var before = v;
 
 	(void)state;
 	for (unsigned kind = 0; kind < 256; kind++) {

@@ -6,50 +6,50 @@
 
 #define TICK 0.5 /* seconds */
 
-static struct rama_posix_file f;
-static union rama_word w[RAMA_POSIX__WORDS], more[RAMA_POSIX_MORE];
+static struct rama_core_posix_file f;
+static union rama_core_word w[RAMA_POSIX__WORDS], more[RAMA_CORE_POSIX_MORE];
 
 static int fresh(void **state)
 {
 	(void)state;
 	now = 1000;
-	rama_posix_init(&f, 42, 8, 4096);
+	rama_core_posix_init(&f, 42, 8, 4096);
 	return 0;
 }
 
-static void apply(struct rama_op op)
+static void apply(struct rama_core_op op)
 {
-	rama_posix_apply(&f, &op);
+	rama_core_posix_apply(&f, &op);
 }
 
 static int64_t count(unsigned word)
 {
-	rama_posix_finish(&f, TICK, w, more);
+	rama_core_posix_finish(&f, TICK, w, more);
 	return w[word].i;
 }
 
 /* of the EXTRA record */
 static int64_t extra(unsigned word)
 {
-	rama_posix_finish(&f, TICK, w, more);
+	rama_core_posix_finish(&f, TICK, w, more);
 	return more[word - RAMA_EXTRA_SEQ_READS].i;
 }
 
 static double ticks(unsigned word)
 {
-	rama_posix_finish(&f, TICK, w, more);
+	rama_core_posix_finish(&f, TICK, w, more);
 	return w[word].f / TICK;
 }
 
 static double extra_ticks(unsigned word)
 {
-	rama_posix_finish(&f, TICK, w, more);
+	rama_core_posix_finish(&f, TICK, w, more);
 	return more[word - RAMA_EXTRA_SEQ_READS].f / TICK;
 }
 
 static void transfer_at(unsigned kind, uint64_t t0, uint64_t t1, int64_t bytes)
 {
-	struct rama_op op = call_at(kind, t0, t1);
+	struct rama_core_op op = call_at(kind, t0, t1);
 
 	op.bytes = bytes;
 	apply(op);
@@ -177,7 +177,7 @@ static void dup_and_fileno_keep_the_place(void **state)
 
 static void a_seek_moves_the_offset(void **state)
 {
-	struct rama_op seek = call(RAMA_OP_SEEK, 3);
+	struct rama_core_op seek = call(RAMA_OP_SEEK, 3);
 
 	(void)state;
 	seek.off = 8192;
@@ -298,7 +298,7 @@ static void offsets_off_the_block_are_counted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(truth); i++) {
-		rama_posix_init(&f, 1, 8, truth[i].align);
+		rama_core_posix_init(&f, 1, 8, truth[i].align);
 		apply(at(RAMA_OP_WRITE, truth[i].off, 10));
 		assert_int_equal(count(RAMA_POSIX_FILE_NOT_ALIGNED), truth[i].off_block);
 	}
@@ -306,7 +306,7 @@ static void offsets_off_the_block_are_counted(void **state)
 
 static void memory_off_its_alignment_is_counted(void **state)
 {
-	struct rama_op op = next(RAMA_OP_READ, 1);
+	struct rama_core_op op = next(RAMA_OP_READ, 1);
 
 	(void)state;
 	apply(op);
@@ -323,15 +323,15 @@ static void asynchronous_and_copying_calls_are_counted_twice(void **state)
 		uint8_t kind, how;
 		int times;
 	} calls[] = {
-		{ RAMA_OP_READ, RAMA_HOW_ASYNC, 1 },  { RAMA_OP_READ, RAMA_HOW_COPY, 2 },
-		{ RAMA_OP_WRITE, RAMA_HOW_ASYNC, 3 }, { RAMA_OP_WRITE, RAMA_HOW_COPY, 4 },
-		{ RAMA_OP_READ, RAMA_HOW_PLAIN, 5 },
+		{ RAMA_OP_READ, RAMA_CORE_HOW_ASYNC, 1 },  { RAMA_OP_READ, RAMA_CORE_HOW_COPY, 2 },
+		{ RAMA_OP_WRITE, RAMA_CORE_HOW_ASYNC, 3 }, { RAMA_OP_WRITE, RAMA_CORE_HOW_COPY, 4 },
+		{ RAMA_OP_READ, RAMA_CORE_HOW_PLAIN, 5 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(calls); i++) {
 		for (int k = 0; k < calls[i].times; k++) {
-			struct rama_op op = next(calls[i].kind, 10);
+			struct rama_core_op op = next(calls[i].kind, 10);
 
 			op.how = calls[i].how;
 			apply(op);
@@ -418,7 +418,7 @@ static void first_starts_and_last_ends_are_kept(void **state)
 
 static void the_last_creation_mode_is_kept(void **state)
 {
-	struct rama_op op = call(RAMA_OP_OPEN, 1);
+	struct rama_core_op op = call(RAMA_OP_OPEN, 1);
 
 	(void)state;
 	op.mode = 0644;
@@ -432,7 +432,7 @@ static void the_last_creation_mode_is_kept(void **state)
 
 static void a_rename_tells_where_a_file_came_from(void **state)
 {
-	struct rama_op to = call(RAMA_OP_RENAMETO, 9);
+	struct rama_core_op to = call(RAMA_OP_RENAMETO, 9);
 
 	(void)state;
 	to.off = (int64_t)0xfedcba9876543210u;
@@ -449,7 +449,7 @@ static void a_rename_tells_where_a_file_came_from(void **state)
 
 static void mappings_are_counted_where_the_log_format_allows(void **state)
 {
-	struct rama_op op = call(RAMA_OP_MMAP, 9);
+	struct rama_core_op op = call(RAMA_OP_MMAP, 9);
 
 	(void)state;
 	op.bytes = 65536;
@@ -470,7 +470,7 @@ static void failures_count_as_such_alone(void **state)
 					 RAMA_OP_SYNC, RAMA_OP_MMAP,	   RAMA_OP_DUP,
 					 RAMA_OP_READ, RAMA_OP_WRITE,	   RAMA_OP_FILENO,
 					 RAMA_OP_READ, RAMA_OP_RENAMEFROM, RAMA_OP_RENAMETO };
-	struct rama_posix_file expected = f;
+	struct rama_core_posix_file expected = f;
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(kinds); i++)
@@ -482,7 +482,7 @@ static void failures_count_as_such_alone(void **state)
 
 static void a_close_counts_even_if_it_fails(void **state)
 {
-	struct rama_op op = failing(RAMA_OP_CLOSE);
+	struct rama_core_op op = failing(RAMA_OP_CLOSE);
 
 	(void)state;
 	apply(op);
@@ -492,7 +492,7 @@ static void a_close_counts_even_if_it_fails(void **state)
 
 static void what_means_nothing_here_changes_nothing(void **state)
 {
-	struct rama_posix_file before;
+	struct rama_core_posix_file before;
 
 	(void)state;
 	apply(next(RAMA_OP_READ, 10));

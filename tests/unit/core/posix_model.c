@@ -109,7 +109,7 @@ static int64_t place(struct model *m, int kind, int64_t o, int64_t n)
 	return stride;
 }
 
-static void transfer(struct model *m, const struct rama_op *op, int kind)
+static void transfer(struct model *m, const struct rama_core_op *op, int kind)
 {
 	static const struct {
 		unsigned calls, bytes, size, start, end, time, longest, longest_size;
@@ -144,7 +144,7 @@ static void transfer(struct model *m, const struct rama_op *op, int kind)
 	add_time(&m->t[word[kind].time], kind ? &m->write_end : &m->read_end, t0, t1);
 }
 
-static void open_or_close(struct model *m, const struct rama_op *op)
+static void open_or_close(struct model *m, const struct rama_core_op *op)
 {
 	double t0 = (double)op->t0, t1 = (double)op->t1;
 
@@ -166,7 +166,7 @@ static void open_or_close(struct model *m, const struct rama_op *op)
 	add_time(&m->t[RAMA_POSIX_F_META_TIME], &m->meta_end, t0, t1);
 }
 
-static void model_apply(struct model *m, const struct rama_op *op)
+static void model_apply(struct model *m, const struct rama_core_op *op)
 {
 	static const unsigned counter[RAMA_OPS] = {
 		[RAMA_OP_SEEK] = RAMA_POSIX_SEEKS,
@@ -199,11 +199,11 @@ static void model_apply(struct model *m, const struct rama_op *op)
 		m->w[RAMA_POSIX_RENAMED_FROM] = op->off;
 }
 
-static struct rama_op random_op(struct rng *r, uint64_t *now)
+static struct rama_core_op random_op(struct rng *r, uint64_t *now)
 {
 	static const int64_t usual[] = { 0, 1, 100, 101, 512, 4096, 65536, 1048576 };
 	unsigned dice = (unsigned)rng_below(r, 100);
-	struct rama_op op = { .ok = rng_below(r, 20) != 0, .has_off = rng_below(r, 3) == 0 };
+	struct rama_core_op op = { .ok = rng_below(r, 20) != 0, .has_off = rng_below(r, 3) == 0 };
 
 	/* mostly transfers, many of them where the last one ended */
 	op.kind = (uint8_t)(dice < 40	? RAMA_OP_READ
@@ -229,25 +229,25 @@ static void random_histories_agree_with_the_model(void **state)
 	(void)state;
 	for (int round = 0; round < 60; round++) {
 		int64_t align = aligns[rng_below(&r, LENGTH(aligns))];
-		union rama_word w[RAMA_POSIX__WORDS], more[RAMA_POSIX_MORE];
+		union rama_core_word w[RAMA_POSIX__WORDS], more[RAMA_CORE_POSIX_MORE];
 		struct model m = { .last_kind = -1 };
-		struct rama_posix_file f;
+		struct rama_core_posix_file f;
 		uint64_t now = 1000;
 
-		rama_posix_init(&f, 9, 8, align);
+		rama_core_posix_init(&f, 9, 8, align);
 		m.w[RAMA_ID] = 9;
 		m.w[RAMA_POSIX_MEM_ALIGNMENT] = 8;
 		m.w[RAMA_POSIX_FILE_ALIGNMENT] = align;
 		m.w[RAMA_POSIX_MMAPS] = -1;
 		for (uint64_t i = rng_below(&r, 1000); i > 0; i--) {
-			struct rama_op op = random_op(&r, &now);
+			struct rama_core_op op = random_op(&r, &now);
 
-			rama_posix_apply(&f, &op);
+			rama_core_posix_apply(&f, &op);
 			model_apply(&m, &op);
 		}
 		show_top(m.access, &m.w[RAMA_POSIX_ACCESS1_ACCESS], &m.w[RAMA_POSIX_ACCESS1_COUNT]);
 		show_top(m.stride, &m.w[RAMA_POSIX_STRIDE1_STRIDE], &m.w[RAMA_POSIX_STRIDE1_COUNT]);
-		rama_posix_finish(&f, 1, w, more);
+		rama_core_posix_finish(&f, 1, w, more);
 		for (unsigned k = 0; k < RAMA_POSIX_F_OPEN_START_TIMESTAMP; k++)
 			if (w[k].i != m.w[k])
 				fail_msg("round %d, word %u: %" PRId64 ", not %" PRId64, round, k,
@@ -266,19 +266,19 @@ static void own_counters_are_what_the_history_says(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20; round++) {
-		union rama_word w[RAMA_POSIX__WORDS], more[RAMA_POSIX_MORE];
+		union rama_core_word w[RAMA_POSIX__WORDS], more[RAMA_CORE_POSIX_MORE];
 		int64_t seq[2] = { 0 }, consec[2] = { 0 }, failed[2] = { 0 };
 		int64_t off = 0, end[2] = { -1, -1 };
 		uint64_t now = 1000, time[2] = { 0 };
-		struct rama_posix_file f;
+		struct rama_core_posix_file f;
 
-		rama_posix_init(&f, 9, 8, 4096);
+		rama_core_posix_init(&f, 9, 8, 4096);
 		for (int i = 0; i < CALLS; i++) {
-			struct rama_op op = random_op(&r, &now);
+			struct rama_core_op op = random_op(&r, &now);
 			int kind = i % 3 == 0;
 
 			op.kind = kind ? RAMA_OP_WRITE : RAMA_OP_READ;
-			rama_posix_apply(&f, &op);
+			rama_core_posix_apply(&f, &op);
 			if (!op.ok) {
 				failed[kind]++;
 				continue;
@@ -290,7 +290,7 @@ static void own_counters_are_what_the_history_says(void **state)
 			time[kind] += op.t1 - op.t0;
 			end[kind] = off = off + op.bytes;
 		}
-		rama_posix_finish(&f, 1, w, more);
+		rama_core_posix_finish(&f, 1, w, more);
 #define MORE(word) more[RAMA_EXTRA_##word - RAMA_EXTRA_SEQ_READS]
 		assert_int_equal(MORE(SEQ_READS).i, seq[0]);
 		assert_int_equal(MORE(SEQ_WRITES).i, seq[1]);

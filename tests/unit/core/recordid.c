@@ -22,7 +22,7 @@ static void ids_are_those_of_real_logs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(golden); i++)
-		if (rama_record_id(golden[i].name, strlen(golden[i].name)) != golden[i].id)
+		if (rama_core_record_id(golden[i].name, strlen(golden[i].name)) != golden[i].id)
 			fail_msg("'%s' has another id", golden[i].name);
 }
 
@@ -36,15 +36,15 @@ static void every_byte_counts(void **state)
 		uint64_t id;
 
 		memset(name, 'x', sizeof(name));
-		id = rama_record_id(name, n);
-		assert_true(id != rama_record_id(name, n - 1));
+		id = rama_core_record_id(name, n);
+		assert_true(id != rama_core_record_id(name, n - 1));
 		for (size_t k = 0; k < n; k++) {
 			name[k] ^= (char)0x80;
-			assert_true(rama_record_id(name, n) != id);
+			assert_true(rama_core_record_id(name, n) != id);
 			name[k] ^= (char)0x80;
 		}
 		name[n] = 'y'; /* beyond the end */
-		assert_true(rama_record_id(name, n) == id);
+		assert_true(rama_core_record_id(name, n) == id);
 	}
 }
 

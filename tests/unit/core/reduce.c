@@ -7,37 +7,37 @@
 
 #include "core/reduce.h"
 
-static struct rama_plan plan_of(unsigned module)
+static struct rama_core_plan plan_of(unsigned module)
 {
-	struct rama_plan p;
+	struct rama_core_plan p;
 
-	rama_plan_init(&p, rama_module_get(module));
+	rama_core_plan_init(&p, rama_module_get(module));
 	return p;
 }
 
 /* one word of y after x was taken in */
-static union rama_word combined(unsigned module, unsigned word, union rama_word x,
-				union rama_word y)
+static union rama_core_word combined(unsigned module, unsigned word, union rama_core_word x,
+				union rama_core_word y)
 {
-	struct rama_plan p = plan_of(module);
+	struct rama_core_plan p = plan_of(module);
 	struct made a, b;
 
 	make(&a, module, 1, -1);
 	make(&b, module, 1, -1);
 	a.w[word] = x;
 	b.w[word] = y;
-	rama_reduce(&p, b.w, a.w);
+	rama_core_reduce(&p, b.w, a.w);
 	return b.w[word];
 }
 
 static int64_t ints(unsigned module, unsigned word, int64_t x, int64_t y)
 {
-	return combined(module, word, (union rama_word){ .i = x }, (union rama_word){ .i = y }).i;
+	return combined(module, word, (union rama_core_word){ .i = x }, (union rama_core_word){ .i = y }).i;
 }
 
 static double doubles(unsigned module, unsigned word, double x, double y)
 {
-	return combined(module, word, (union rama_word){ .f = x }, (union rama_word){ .f = y }).f;
+	return combined(module, word, (union rama_core_word){ .f = x }, (union rama_core_word){ .f = y }).f;
 }
 
 /* ---- rules by themselves -------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static void first_starts_and_last_ends_win(void **state)
 
 static void the_slowest_access_brings_its_size(void **state)
 {
-	struct rama_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
 	struct made x, y;
 
 	(void)state;
@@ -166,7 +166,7 @@ static void the_slowest_access_brings_its_size(void **state)
 	x.w[RAMA_POSIX_MAX_WRITE_TIME_SIZE].i = 300;
 	y.w[RAMA_POSIX_F_MAX_WRITE_TIME].f = 3.0;
 	y.w[RAMA_POSIX_MAX_WRITE_TIME_SIZE].i = 400;
-	rama_reduce(&p, y.w, x.w);
+	rama_core_reduce(&p, y.w, x.w);
 	assert_true(y.w[RAMA_POSIX_F_MAX_READ_TIME].f == 2.0);
 	assert_int_equal(y.w[RAMA_POSIX_MAX_READ_TIME_SIZE].i, 200);
 	assert_int_equal(y.w[RAMA_POSIX_MAX_WRITE_TIME_SIZE].i, 400);
@@ -185,12 +185,12 @@ static void busy(struct made *m, int64_t rank, int64_t bytes, double time)
 
 static void a_rank_is_its_own_fastest_and_slowest_at_first(void **state)
 {
-	struct rama_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
 	struct made m;
 
 	(void)state;
 	busy(&m, 5, 1000, 4.0);
-	rama_reduce_prepare(&p, m.w);
+	rama_core_reduce_prepare(&p, m.w);
 	assert_int_equal(m.w[RAMA_RANK].i, -1);
 	assert_int_equal(m.w[RAMA_POSIX_FASTEST_RANK].i, 5);
 	assert_int_equal(m.w[RAMA_POSIX_SLOWEST_RANK].i, 5);
@@ -208,16 +208,16 @@ static void fastest_and_slowest_keep_rank_bytes_and_time_together(void **state)
 	} ranks[] = {
 		{ 3, 30, 2.0 }, { 1, 10, 0.0 }, { 0, 5, 8.0 }, { 2, 20, 8.0 }, { 4, 40, 0.0 }
 	};
-	struct rama_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
 	struct made x, y;
 
 	(void)state;
 	busy(&y, ranks[0].rank, ranks[0].bytes, ranks[0].time);
-	rama_reduce_prepare(&p, y.w);
+	rama_core_reduce_prepare(&p, y.w);
 	for (size_t i = 1; i < LENGTH(ranks); i++) {
 		busy(&x, ranks[i].rank, ranks[i].bytes, ranks[i].time);
-		rama_reduce_prepare(&p, x.w);
-		rama_reduce(&p, y.w, x.w);
+		rama_core_reduce_prepare(&p, x.w);
+		rama_core_reduce(&p, y.w, x.w);
 	}
 	/* times of 0 are times too; equal ones do not replace */
 	assert_int_equal(y.w[RAMA_POSIX_FASTEST_RANK].i, 1);
@@ -230,15 +230,15 @@ static void fastest_and_slowest_keep_rank_bytes_and_time_together(void **state)
 
 static void a_record_of_one_rank_finds_its_way_back(void **state)
 {
-	struct rama_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
 	struct made before, m;
 
 	(void)state;
 	busy(&before, 0, 1000, 4.0);
 	m = before;
-	rama_reduce_prepare(&p, m.w);
-	rama_reduce_finish(&p, m.w, rama_spread_of(&p, m.w, 1));
-	rama_reduce_undo(&p, m.w, 0);
+	rama_core_reduce_prepare(&p, m.w);
+	rama_core_reduce_finish(&p, m.w, rama_core_spread_of(&p, m.w, 1));
+	rama_core_reduce_undo(&p, m.w, 0);
 	assert_memory_equal(m.w, before.w, sizeof(m.w)); /* all of FASTEST.., VARIANCE.. is 0 */
 }
 
@@ -265,7 +265,7 @@ static void some_modules_are_never_reduced(void **state)
 			     id == RAMA_MOD_PROCESS;
 
 		if (rama_module_get(id))
-			assert_int_equal(rama_reducible(rama_module_get(id)), !never);
+			assert_int_equal(rama_core_reducible(rama_module_get(id)), !never);
 	}
 }
 
@@ -274,7 +274,7 @@ static void some_modules_are_never_reduced(void **state)
 static void equal_values_add_their_counts_and_the_best_four_stay(void **state)
 {
 	static const int64_t want[4][2] = { { 100, 11 }, { 900, 9 }, { 512, 5 }, { 64, 5 } };
-	struct rama_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
 	struct made x, y;
 
 	(void)state;
@@ -288,14 +288,14 @@ static void equal_values_add_their_counts_and_the_best_four_stay(void **state)
 	set_top(x.w, &p.access, 2, 100, 4);
 	set_top(x.w, &p.access, 3, 7, 1);
 	set_top(x.w, &p.stride, 0, 8, 3);
-	rama_reduce(&p, y.w, x.w);
+	rama_core_reduce(&p, y.w, x.w);
 	check_top(y.w, &p.access, want); /* by count, then by value; 7 has only 3 */
 	check_top(y.w, &p.stride, (const int64_t[4][2]){ { 8, 3 } });
 }
 
 static void accesses_to_arrays_are_equal_only_in_all_dimensions(void **state)
 {
-	struct rama_plan p = plan_of(RAMA_MOD_H5D);
+	struct rama_core_plan p = plan_of(RAMA_MOD_H5D);
 	struct made x, y;
 
 	(void)state;
@@ -308,7 +308,7 @@ static void accesses_to_arrays_are_equal_only_in_all_dimensions(void **state)
 	x.w[RAMA_H5D_ACCESS1_LENGTH_D5].i = 20; /* same size, other shape */
 	set_top(x.w, &p.access, 1, 800, 4);
 	x.w[RAMA_H5D_ACCESS2_LENGTH_D5].i = 10; /* same shape */
-	rama_reduce(&p, y.w, x.w);
+	rama_core_reduce(&p, y.w, x.w);
 	check_top(y.w, &p.access, (const int64_t[4][2]){ { 800, 7 }, { 800, 2 } });
 	assert_int_equal(y.w[RAMA_H5D_ACCESS1_LENGTH_D5].i, 10);
 	assert_int_equal(y.w[RAMA_H5D_ACCESS2_LENGTH_D5].i, 20);
@@ -341,7 +341,7 @@ static bool associative(uint8_t reduce, uint8_t type)
 }
 
 /* lists of at most two of three values: three records never have more than four distinct ones */
-static void random_top(struct rng *r, union rama_word *w, const struct rama_top *top)
+static void random_top(struct rng *r, union rama_core_word *w, const struct rama_core_top *top)
 {
 	unsigned n = top->width > 0 ? (unsigned)rng_below(r, 3) : 0;
 	int64_t first = (int64_t)rng_below(r, 3);
@@ -350,7 +350,7 @@ static void random_top(struct rng *r, union rama_word *w, const struct rama_top 
 		set_top(w, top, k, 1000 + (first + k) % 3, 1 + (int64_t)rng_below(r, 50));
 }
 
-static void random_record(struct rng *r, const struct rama_plan *p, struct made *m)
+static void random_record(struct rng *r, const struct rama_core_plan *p, struct made *m)
 {
 	make(m, p->mod->id, 1, -1);
 	for (unsigned i = 0; i < *p->mod->record->n_fields; i++) {
@@ -369,7 +369,7 @@ static void random_record(struct rng *r, const struct rama_plan *p, struct made 
 	random_top(r, m->w, &p->stride);
 }
 
-static void compare(const struct rama_plan *p, const struct made *a, const struct made *b)
+static void compare(const struct rama_core_plan *p, const struct made *a, const struct made *b)
 {
 	for (unsigned i = 0; i < *p->mod->record->n_fields; i++) {
 		const struct rama_field *f = &p->mod->record->fields[i];
@@ -390,21 +390,21 @@ static void the_order_of_reduction_does_not_matter(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2000; i++) {
-		struct rama_plan p = plan_of(modules[i % LENGTH(modules)]);
+		struct rama_core_plan p = plan_of(modules[i % LENGTH(modules)]);
 		struct made a, b, c, left, right, other;
 
 		random_record(&r, &p, &a);
 		random_record(&r, &p, &b);
 		random_record(&r, &p, &c);
 		left = a; /* (a b) c */
-		rama_reduce(&p, left.w, b.w);
-		rama_reduce(&p, left.w, c.w);
+		rama_core_reduce(&p, left.w, b.w);
+		rama_core_reduce(&p, left.w, c.w);
 		right = b; /* a (b c), and the other way round */
-		rama_reduce(&p, right.w, c.w);
+		rama_core_reduce(&p, right.w, c.w);
 		other = right;
-		rama_reduce(&p, right.w, a.w);
+		rama_core_reduce(&p, right.w, a.w);
 		compare(&p, &left, &right);
-		rama_reduce(&p, a.w, other.w);
+		rama_core_reduce(&p, a.w, other.w);
 		compare(&p, &left, &a);
 	}
 }
@@ -427,31 +427,31 @@ static void close_to(double a, double b)
 }
 
 /* ranks in groups of random sizes, each reduced by itself, then together */
-static void one_variance(struct rng *r, const struct rama_plan *p, unsigned n)
+static void one_variance(struct rng *r, const struct rama_core_plan *p, unsigned n)
 {
 	double time[64], bytes[64];
-	struct rama_spread all = { 0 }, group = { 0 };
+	struct rama_core_spread all = { 0 }, group = { 0 };
 	struct made m;
 
 	for (unsigned i = 0; i < n; i++) {
 		bytes[i] = (double)rng_below(r, 1 << 20);
 		time[i] = rng_unit(r) * 100;
 		busy(&m, i, (int64_t)bytes[i], time[i]);
-		group = rama_spread_merge(group, rama_spread_of(p, m.w, 1));
+		group = rama_core_spread_merge(group, rama_core_spread_of(p, m.w, 1));
 		if (rng_below(r, 4) == 0) {
-			all = rama_spread_merge(all, group);
-			group = (struct rama_spread){ 0 };
+			all = rama_core_spread_merge(all, group);
+			group = (struct rama_core_spread){ 0 };
 		}
 	}
-	all = rama_spread_merge(group, all);
-	rama_reduce_finish(p, m.w, all);
+	all = rama_core_spread_merge(group, all);
+	rama_core_reduce_finish(p, m.w, all);
 	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, n));
 	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_BYTES].f, variance(bytes, n));
 }
 
 static void merged_variances_are_those_of_all_ranks(void **state)
 {
-	struct rama_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
 	struct rng r = { 6 };
 
 	(void)state;
@@ -463,26 +463,26 @@ static void merged_variances_are_those_of_all_ranks(void **state)
 static void variances_of_reduced_records_can_be_merged(void **state)
 {
 	static const double time[] = { 1, 5, 9, 2 }, bytes[] = { 10, 70, 30, 50 };
-	struct rama_plan p = plan_of(RAMA_MOD_POSIX);
-	struct rama_spread s = { 0 };
+	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_spread s = { 0 };
 	struct made m, x;
 
 	(void)state;
 	busy(&m, 0, 10, 1);
 	for (unsigned i = 0; i < 3; i++) {
 		busy(&x, i, (int64_t)bytes[i], time[i]);
-		s = rama_spread_merge(s, rama_spread_of(&p, x.w, 1));
-		rama_reduce_prepare(&p, x.w);
+		s = rama_core_spread_merge(s, rama_core_spread_of(&p, x.w, 1));
+		rama_core_reduce_prepare(&p, x.w);
 		if (i == 0)
 			m = x;
 		else
-			rama_reduce(&p, m.w, x.w);
+			rama_core_reduce(&p, m.w, x.w);
 	}
-	rama_reduce_finish(&p, m.w, s);
+	rama_core_reduce_finish(&p, m.w, s);
 	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, 3));
 	busy(&x, 3, (int64_t)bytes[3], time[3]);
-	s = rama_spread_merge(rama_spread_of(&p, m.w, 3), rama_spread_of(&p, x.w, 1));
-	rama_reduce_finish(&p, m.w, s);
+	s = rama_core_spread_merge(rama_core_spread_of(&p, m.w, 3), rama_core_spread_of(&p, x.w, 1));
+	rama_core_reduce_finish(&p, m.w, s);
 	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, 4));
 	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_BYTES].f, variance(bytes, 4));
 }

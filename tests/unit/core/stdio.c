@@ -6,31 +6,31 @@
 
 #define TICK 0.25 /* seconds */
 
-static struct rama_stdio_file f;
-static union rama_word w[RAMA_STDIO__WORDS];
+static struct rama_core_stdio_file f;
+static union rama_core_word w[RAMA_STDIO__WORDS];
 
 static int fresh(void **state)
 {
 	(void)state;
 	now = 1000;
-	rama_stdio_init(&f, 42, false);
+	rama_core_stdio_init(&f, 42, false);
 	return 0;
 }
 
-static void apply(struct rama_op op)
+static void apply(struct rama_core_op op)
 {
-	rama_stdio_apply(&f, &op);
+	rama_core_stdio_apply(&f, &op);
 }
 
 static int64_t count(unsigned word)
 {
-	rama_stdio_finish(&f, TICK, w);
+	rama_core_stdio_finish(&f, TICK, w);
 	return w[word].i;
 }
 
 static double ticks(unsigned word)
 {
-	rama_stdio_finish(&f, TICK, w);
+	rama_core_stdio_finish(&f, TICK, w);
 	return w[word].f / TICK;
 }
 
@@ -52,7 +52,7 @@ static void bytes_follow_each_other(void **state)
 
 static void a_seek_moves_the_offset(void **state)
 {
-	struct rama_op seek = call(RAMA_OP_SEEK, 7);
+	struct rama_core_op seek = call(RAMA_OP_SEEK, 7);
 
 	(void)state;
 	seek.off = 4000;
@@ -111,7 +111,7 @@ static void calls_that_moved_nothing_count(void **state)
 
 static void failing_calls_count_nothing(void **state)
 {
-	struct rama_stdio_file before = f;
+	struct rama_core_stdio_file before = f;
 
 	(void)state;
 	apply(failing(RAMA_OP_READ));
@@ -128,7 +128,7 @@ static void failing_calls_count_nothing(void **state)
 
 static void the_three_timers_are_independent(void **state)
 {
-	struct rama_op op;
+	struct rama_core_op op;
 
 	(void)state;
 	apply(call_at(RAMA_OP_OPEN, 100, 140));
@@ -157,7 +157,7 @@ static void the_three_timers_are_independent(void **state)
 
 static void a_close_counts_even_if_it_fails(void **state)
 {
-	struct rama_op op = failing(RAMA_OP_CLOSE);
+	struct rama_core_op op = failing(RAMA_OP_CLOSE);
 
 	(void)state;
 	apply(op);
@@ -168,11 +168,11 @@ static void a_close_counts_even_if_it_fails(void **state)
 static void standard_streams_are_open_from_the_start(void **state)
 {
 	(void)state;
-	rama_stdio_init(&f, 42, true);
+	rama_core_stdio_init(&f, 42, true);
 	assert_true(f.standard);
 	assert_int_equal(count(RAMA_STDIO_OPENS), 1);
 	assert_true(ticks(RAMA_STDIO_F_OPEN_START_TIMESTAMP) == 0);
-	rama_stdio_init(&f, 42, false);
+	rama_core_stdio_init(&f, 42, false);
 	assert_false(f.standard);
 	assert_int_equal(count(RAMA_STDIO_OPENS), 0);
 	assert_int_equal(count(RAMA_ID), 42);

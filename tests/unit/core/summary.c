@@ -13,9 +13,9 @@ struct use {
 	double time; /* half of it metadata; of a shared record: that of its slowest rank */
 };
 
-static void add(struct rama_summary *s, const struct use *u)
+static void add(struct rama_core_summary *s, const struct use *u)
 {
-	const struct rama_plan *p = &s->plan;
+	const struct rama_core_plan *p = &s->plan;
 	struct made m;
 
 	make(&m, p->mod->id, u->id, u->rank);
@@ -33,35 +33,35 @@ static void add(struct rama_summary *s, const struct use *u)
 		m.w[p->read_time].f = u->time / 4;
 		m.w[p->write_time].f = u->time / 4;
 	}
-	assert_int_equal(rama_summary_add(s, &m.r), 0);
+	assert_int_equal(rama_core_summary_add(s, &m.r), 0);
 }
 
 static void files_of(unsigned module, const struct use *u, size_t n,
-		     struct rama_files kinds[RAMA_FILES_KINDS])
+		     struct rama_core_files kinds[RAMA_CORE_FILES_KINDS])
 {
-	struct rama_summary s;
+	struct rama_core_summary s;
 
-	rama_summary_init(&s, rama_module_get(module));
+	rama_core_summary_init(&s, rama_module_get(module));
 	for (size_t i = 0; i < n; i++)
 		add(&s, &u[i]);
-	rama_summary_files(&s, kinds);
-	rama_summary_fini(&s);
+	rama_core_summary_files(&s, kinds);
+	rama_core_summary_fini(&s);
 }
 
-static struct rama_perf perf_of(unsigned module, const struct use *u, size_t n)
+static struct rama_core_perf perf_of(unsigned module, const struct use *u, size_t n)
 {
-	struct rama_summary s;
-	struct rama_perf p;
+	struct rama_core_summary s;
+	struct rama_core_perf p;
 
-	rama_summary_init(&s, rama_module_get(module));
+	rama_core_summary_init(&s, rama_module_get(module));
 	for (size_t i = 0; i < n; i++)
 		add(&s, &u[i]);
-	rama_summary_perf(&s, &p);
-	rama_summary_fini(&s);
+	rama_core_summary_perf(&s, &p);
+	rama_core_summary_fini(&s);
 	return p;
 }
 
-static void kind_is(const struct rama_files *k, int64_t files, int64_t bytes, int64_t offset)
+static void kind_is(const struct rama_core_files *k, int64_t files, int64_t bytes, int64_t offset)
 {
 	assert_int_equal(k->files, files);
 	assert_int_equal(k->bytes, bytes);
@@ -77,15 +77,15 @@ static void files_are_counted_by_their_use(void **state)
 		{ 3, -1, 5, 6, 1000, 0 }, /* shared by all */
 		{ 4, 3, 0, 0, 0, 0 },	  /* only opened */
 	};
-	struct rama_files k[RAMA_FILES_KINDS];
+	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	(void)state;
 	files_of(RAMA_MOD_POSIX, uses, LENGTH(uses), k);
-	kind_is(&k[RAMA_FILES_TOTAL], 4, 71, 1000);
-	kind_is(&k[RAMA_FILES_READ_ONLY], 1, 10, 9);
-	kind_is(&k[RAMA_FILES_WRITE_ONLY], 1, 50, 199);
-	kind_is(&k[RAMA_FILES_READ_WRITE], 1, 11, 1000);
-	kind_is(&k[RAMA_FILES_UNIQUE], 2, 10, 9);
+	kind_is(&k[RAMA_CORE_FILES_TOTAL], 4, 71, 1000);
+	kind_is(&k[RAMA_CORE_FILES_READ_ONLY], 1, 10, 9);
+	kind_is(&k[RAMA_CORE_FILES_WRITE_ONLY], 1, 50, 199);
+	kind_is(&k[RAMA_CORE_FILES_READ_WRITE], 1, 11, 1000);
+	kind_is(&k[RAMA_CORE_FILES_UNIQUE], 2, 10, 9);
 }
 
 /* the line adds up files of all ranks and files of some, and so it does with their offsets */
@@ -95,13 +95,13 @@ static void the_offset_of_shared_files_is_a_sum(void **state)
 		{ 2, 0, 0, 20, 99, 0 },	 { 2, 1, 0, 30, 199, 0 }, { 3, -1, 5, 6, 1000, 0 },
 		{ 5, -1, 1, 1, 700, 0 }, { 6, 0, 1, 0, 150, 0 },  { 6, 2, 1, 0, 20, 0 },
 	};
-	struct rama_files k[RAMA_FILES_KINDS];
+	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	(void)state;
 	files_of(RAMA_MOD_POSIX, uses, LENGTH(uses), k);
-	kind_is(&k[RAMA_FILES_SHARED], 4, 50 + 11 + 2 + 2, 1000 + 199);
+	kind_is(&k[RAMA_CORE_FILES_SHARED], 4, 50 + 11 + 2 + 2, 1000 + 199);
 	files_of(RAMA_MOD_POSIX, uses, 2, k); /* only files of some ranks */
-	kind_is(&k[RAMA_FILES_SHARED], 1, 50, 199);
+	kind_is(&k[RAMA_CORE_FILES_SHARED], 1, 50, 199);
 }
 
 static void modules_without_offsets_say_minus_one(void **state)
@@ -110,16 +110,16 @@ static void modules_without_offsets_say_minus_one(void **state)
 					   { 2, 1, 1, 0, 0, 0 },
 					   { 3, -1, 1, 0, 0, 0 } };
 	static const unsigned modules[] = { RAMA_MOD_MPIIO, RAMA_MOD_DFS, RAMA_MOD_DAOS };
-	struct rama_files k[RAMA_FILES_KINDS];
+	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(modules); i++) {
 		files_of(modules[i], uses, LENGTH(uses), k);
-		kind_is(&k[RAMA_FILES_TOTAL], 2, 3, -1);
-		kind_is(&k[RAMA_FILES_WRITE_ONLY], 0, 0, 0);
-		kind_is(&k[RAMA_FILES_SHARED], 2, 3, -2); /* a sum here too */
+		kind_is(&k[RAMA_CORE_FILES_TOTAL], 2, 3, -1);
+		kind_is(&k[RAMA_CORE_FILES_WRITE_ONLY], 0, 0, 0);
+		kind_is(&k[RAMA_CORE_FILES_SHARED], 2, 3, -2); /* a sum here too */
 		files_of(modules[i], uses, 2, k);
-		kind_is(&k[RAMA_FILES_SHARED], 1, 2, -1);
+		kind_is(&k[RAMA_CORE_FILES_SHARED], 1, 2, -1);
 	}
 }
 
@@ -128,33 +128,33 @@ static void a_file_can_be_shared_and_not(void **state)
 {
 	static const struct use uses[] = { { 3, -1, 5, 0, 10, 0 }, { 3, 0, 5, 0, 10, 0 } },
 				back[] = { { 3, 0, 5, 0, 10, 0 }, { 3, -1, 5, 0, 10, 0 } };
-	struct rama_files k[RAMA_FILES_KINDS];
+	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	(void)state;
 	files_of(RAMA_MOD_POSIX, uses, 2, k);
-	kind_is(&k[RAMA_FILES_UNIQUE], 0, 0, 0);
-	kind_is(&k[RAMA_FILES_SHARED], 1, 10, 10);
+	kind_is(&k[RAMA_CORE_FILES_UNIQUE], 0, 0, 0);
+	kind_is(&k[RAMA_CORE_FILES_SHARED], 1, 10, 10);
 	files_of(RAMA_MOD_POSIX, back, 2, k);
-	kind_is(&k[RAMA_FILES_SHARED], 1, 10, 10);
+	kind_is(&k[RAMA_CORE_FILES_SHARED], 1, 10, 10);
 }
 
 static void many_files_and_ranks_are_kept_apart(void **state)
 {
-	struct rama_files k[RAMA_FILES_KINDS];
-	struct rama_summary s;
-	struct rama_perf p;
+	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
+	struct rama_core_summary s;
+	struct rama_core_perf p;
 
 	(void)state;
-	rama_summary_init(&s, rama_module_get(RAMA_MOD_STDIO));
+	rama_core_summary_init(&s, rama_module_get(RAMA_MOD_STDIO));
 	for (uint64_t i = 0; i < 100000; i++)
 		add(&s, &(struct use){ i % 50000 << 40, (int64_t)(i % 300), 1, 0, 5, 1.0 });
-	rama_summary_files(&s, k);
-	kind_is(&k[RAMA_FILES_TOTAL], 50000, 100000, 5);
-	kind_is(&k[RAMA_FILES_SHARED], 50000, 100000, 5);
-	rama_summary_perf(&s, &p);
+	rama_core_summary_files(&s, k);
+	kind_is(&k[RAMA_CORE_FILES_TOTAL], 50000, 100000, 5);
+	kind_is(&k[RAMA_CORE_FILES_SHARED], 50000, 100000, 5);
+	rama_core_summary_perf(&s, &p);
 	assert_int_equal(p.slowest_rank, 0);
 	assert_true(p.slowest_io == 334.0); /* ranks 0 to 99 have one record more */
-	rama_summary_fini(&s);
+	rama_core_summary_fini(&s);
 }
 
 static void the_slowest_rank_and_the_shared_files_make_the_time(void **state)
@@ -164,7 +164,7 @@ static void the_slowest_rank_and_the_shared_files_make_the_time(void **state)
 		{ 3, 5, 0, 0, 0, 2.0 },	       { 4, 3, 0, 0, 0, 3.0 },
 		{ 5, -1, 1 << 20, 0, 0, 6.0 }, { 6, -1, 0, 0, 0, 2.0 },
 	};
-	struct rama_perf p = perf_of(RAMA_MOD_POSIX, uses, LENGTH(uses));
+	struct rama_core_perf p = perf_of(RAMA_MOD_POSIX, uses, LENGTH(uses));
 
 	(void)state;
 	assert_int_equal(p.total_bytes, 3 << 20);
@@ -188,7 +188,7 @@ static void of_equal_ranks_the_lowest_is_the_slowest(void **state)
 static void without_time_there_is_no_speed(void **state)
 {
 	static const struct use uses[] = { { 1, 7, 100, 0, 0, 0 } };
-	struct rama_perf p = perf_of(RAMA_MOD_POSIX, uses, 1);
+	struct rama_core_perf p = perf_of(RAMA_MOD_POSIX, uses, 1);
 
 	(void)state;
 	assert_int_equal(p.slowest_rank, 0);

@@ -8,13 +8,13 @@ static const unsigned totalled[] = { RAMA_MOD_POSIX, RAMA_MOD_MPIIO, RAMA_MOD_ST
 				     RAMA_MOD_DAOS };
 
 struct sum {
-	struct rama_total t;
-	union rama_word w[WORDS_MAX];
+	struct rama_core_total t;
+	union rama_core_word w[WORDS_MAX];
 };
 
 static void begin(struct sum *s, unsigned module)
 {
-	rama_total_init(&s->t, rama_module_get(module), s->w);
+	rama_core_total_init(&s->t, rama_module_get(module), s->w);
 }
 
 /* adds a record of the file with one word set */
@@ -24,7 +24,7 @@ static void add_int(struct sum *s, uint64_t id, unsigned word, int64_t v)
 
 	make(&m, s->t.plan.mod->id, id, 0);
 	m.w[word].i = v;
-	rama_total_add(&s->t, &m.r);
+	rama_core_total_add(&s->t, &m.r);
 }
 
 static void add_double(struct sum *s, unsigned word, double v)
@@ -33,7 +33,7 @@ static void add_double(struct sum *s, unsigned word, double v)
 
 	make(&m, s->t.plan.mod->id, 1, 0);
 	m.w[word].f = v;
-	rama_total_add(&s->t, &m.r);
+	rama_core_total_add(&s->t, &m.r);
 }
 
 static void totals_exist_for_five_modules(void **state)
@@ -157,7 +157,7 @@ static void the_slowest_access_brings_its_size(void **state)
 		make(&m, RAMA_MOD_MPIIO, i, 0);
 		m.w[RAMA_MPIIO_F_MAX_WRITE_TIME].f = access[i].time;
 		m.w[RAMA_MPIIO_MAX_WRITE_TIME_SIZE].i = access[i].size;
-		rama_total_add(&s.t, &m.r);
+		rama_core_total_add(&s.t, &m.r);
 	}
 	assert_true(s.w[RAMA_MPIIO_F_MAX_WRITE_TIME].f == 3.0);
 	assert_int_equal(s.w[RAMA_MPIIO_MAX_WRITE_TIME_SIZE].i, 30);
@@ -173,7 +173,7 @@ static void add_rank(struct sum *s, uint64_t id, int64_t rank, double time)
 	m.w[RAMA_STDIO_BYTES_READ].i = 100 + rank;
 	m.w[RAMA_STDIO_F_READ_TIME].f = time / 2;
 	m.w[RAMA_STDIO_F_META_TIME].f = time / 2;
-	rama_total_add(&s->t, &m.r);
+	rama_core_total_add(&s->t, &m.r);
 }
 
 static void extremes_are(const struct sum *s, int64_t fast, double fast_time, int64_t slow,
@@ -230,7 +230,7 @@ static void a_shared_record_brings_its_own_extremes(void **state)
 	m.w[RAMA_STDIO_SLOWEST_RANK].i = 6;
 	m.w[RAMA_STDIO_SLOWEST_RANK_BYTES].i = 106;
 	m.w[RAMA_STDIO_F_SLOWEST_RANK_TIME].f = 3.0;
-	rama_total_add(&s.t, &m.r);
+	rama_core_total_add(&s.t, &m.r);
 	extremes_are(&s, 4, 2.0, 6, 3.0);
 }
 
@@ -243,7 +243,7 @@ static void add_list(struct sum *s, const int64_t list[4][2])
 	make(&m, s->t.plan.mod->id, 1, 0);
 	for (unsigned k = 0; k < 4; k++)
 		set_top(m.w, &s->t.plan.access, k, list[k][0], list[k][1]);
-	rama_total_add(&s->t, &m.r);
+	rama_core_total_add(&s->t, &m.r);
 }
 
 static void known_values_are_counted_where_they_stand(void **state)

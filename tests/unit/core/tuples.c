@@ -5,27 +5,27 @@
 #include "core/tuples.h"
 
 /* an access of this size to a row of this length */
-static struct rama_tuple row(int64_t size, int64_t length)
+static struct rama_core_tuple row(int64_t size, int64_t length)
 {
-	return (struct rama_tuple){ .size = size, .length[4] = length, .stride[4] = 1 };
+	return (struct rama_core_tuple){ .size = size, .length[4] = length, .stride[4] = 1 };
 }
 
-static void add_times(struct rama_tuples *t, struct rama_tuple x, int times)
+static void add_times(struct rama_core_tuples *t, struct rama_core_tuple x, int times)
 {
 	while (times-- > 0)
-		rama_tuples_add(t, &x);
+		rama_core_tuples_add(t, &x);
 }
 
 struct top {
 	int64_t size, length, count;
 };
 
-static void assert_top(const struct rama_tuples *t, const struct top want[4])
+static void assert_top(const struct rama_core_tuples *t, const struct top want[4])
 {
-	union rama_word value[44], count[4];
+	union rama_core_word value[44], count[4];
 
 	memset(value, 0x77, sizeof(value));
-	rama_tuples_top4(t, value, count);
+	rama_core_tuples_top4(t, value, count);
 	for (int k = 0; k < 4; k++) {
 		assert_int_equal(value[11 * k].i, want[k].size);
 		assert_int_equal(value[11 * k + 5].i, want[k].length);
@@ -37,22 +37,22 @@ static void assert_top(const struct rama_tuples *t, const struct top want[4])
 
 static void nothing_seen_shows_nothing(void **state)
 {
-	struct rama_tuples t;
+	struct rama_core_tuples t;
 
 	(void)state;
-	rama_tuples_init(&t);
+	rama_core_tuples_init(&t);
 	ASSERT_TOP(&t, { 0 });
-	add_times(&t, (struct rama_tuple){ 0 }, 1); /* all zero, as the table is: no mistake */
+	add_times(&t, (struct rama_core_tuple){ 0 }, 1); /* all zero, as the table is: no mistake */
 	assert_int_equal(t.used, 1);
 	ASSERT_TOP(&t, { 0 });
 }
 
 static void the_most_frequent_comes_first(void **state)
 {
-	struct rama_tuples t;
+	struct rama_core_tuples t;
 
 	(void)state;
-	rama_tuples_init(&t);
+	rama_core_tuples_init(&t);
 	add_times(&t, row(10, 1), 1);
 	add_times(&t, row(20, 1), 3);
 	add_times(&t, row(30, 1), 2);
@@ -66,14 +66,14 @@ static void the_most_frequent_comes_first(void **state)
 
 static void one_number_of_eleven_makes_another_access(void **state)
 {
-	struct rama_tuples t;
-	struct rama_tuple x = row(8, 8);
+	struct rama_core_tuples t;
+	struct rama_core_tuple x = row(8, 8);
 
 	(void)state;
-	rama_tuples_init(&t);
+	rama_core_tuples_init(&t);
 	add_times(&t, x, 5);
 	for (size_t i = 0; i < sizeof(x) / sizeof(int64_t); i++) {
-		struct rama_tuple y = x;
+		struct rama_core_tuple y = x;
 		int64_t n = 99;
 
 		memcpy((char *)&y + i * sizeof(n), &n, sizeof(n));
@@ -85,10 +85,10 @@ static void one_number_of_eleven_makes_another_access(void **state)
 
 static void of_equals_the_one_seen_later_comes_first(void **state)
 {
-	struct rama_tuples t;
+	struct rama_core_tuples t;
 
 	(void)state;
-	rama_tuples_init(&t);
+	rama_core_tuples_init(&t);
 	for (int i = 0; i < 2; i++) {
 		add_times(&t, row(64, 1), 1);
 		add_times(&t, row(64, 2), 1);
@@ -105,10 +105,10 @@ static void of_equals_the_one_seen_later_comes_first(void **state)
 
 static void accesses_of_no_bytes_take_a_place_but_are_not_shown(void **state)
 {
-	struct rama_tuples t;
+	struct rama_core_tuples t;
 
 	(void)state;
-	rama_tuples_init(&t);
+	rama_core_tuples_init(&t);
 	add_times(&t, row(0, 5), 100);
 	add_times(&t, row(0, 6), 100);
 	for (int64_t x = 1; x <= 31; x++) /* the last one finds no place */
@@ -119,10 +119,10 @@ static void accesses_of_no_bytes_take_a_place_but_are_not_shown(void **state)
 
 static void the_33rd_is_ignored_for_ever(void **state)
 {
-	struct rama_tuples t;
+	struct rama_core_tuples t;
 
 	(void)state;
-	rama_tuples_init(&t);
+	rama_core_tuples_init(&t);
 	for (int64_t x = 100; x < 132; x++)
 		add_times(&t, row(x, 1), 1);
 	add_times(&t, row(1000, 1), 1000);
@@ -137,14 +137,14 @@ static void any_content_can_be_ranked(void **state)
 
 	(void)state;
 	for (int round = 0; round < 300; round++) {
-		union rama_word value[44], n[4];
-		struct rama_tuples t;
+		union rama_core_word value[44], n[4];
+		struct rama_core_tuples t;
 
 		for (size_t i = 0; i < sizeof(t); i++)
 			((unsigned char *)&t)[i] = (unsigned char)rng_u64(&r);
 		if (round % 2)
 			t.used = (uint32_t)rng_below(&r, 40);
-		rama_tuples_top4(&t, value, n);
+		rama_core_tuples_top4(&t, value, n);
 		for (int k = 0; k < 3; k++)
 			assert_true(
 				n[k].i > n[k + 1].i ||

@@ -4,18 +4,18 @@
 
 #include "core/values.h"
 
-static void add_times(struct rama_values *v, int64_t value, int times)
+static void add_times(struct rama_core_values *v, int64_t value, int times)
 {
 	while (times-- > 0)
-		rama_values_add(v, value);
+		rama_core_values_add(v, value);
 }
 
 /* the four slots are these values with these counts */
-static void assert_top(const struct rama_values *v, const int64_t value[4], const int64_t count[4])
+static void assert_top(const struct rama_core_values *v, const int64_t value[4], const int64_t count[4])
 {
-	union rama_word x[4], n[4];
+	union rama_core_word x[4], n[4];
 
-	rama_values_top4(v, x, n);
+	rama_core_values_top4(v, x, n);
 	for (int k = 0; k < 4; k++) {
 		assert_int_equal(x[k].i, value[k]);
 		assert_int_equal(n[k].i, count[k]);
@@ -26,19 +26,19 @@ static void assert_top(const struct rama_values *v, const int64_t value[4], cons
 
 static void nothing_seen_shows_nothing(void **state)
 {
-	struct rama_values v;
+	struct rama_core_values v;
 
 	(void)state;
-	rama_values_init(&v);
+	rama_core_values_init(&v);
 	ASSERT_TOP(&v, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
 static void the_most_frequent_comes_first(void **state)
 {
-	struct rama_values v;
+	struct rama_core_values v;
 
 	(void)state;
-	rama_values_init(&v);
+	rama_core_values_init(&v);
 	add_times(&v, 10, 1);
 	add_times(&v, 20, 3);
 	add_times(&v, 30, 2);
@@ -49,10 +49,10 @@ static void the_most_frequent_comes_first(void **state)
 
 static void of_equally_frequent_ones_the_larger_comes_first(void **state)
 {
-	struct rama_values v;
+	struct rama_core_values v;
 
 	(void)state;
-	rama_values_init(&v);
+	rama_core_values_init(&v);
 	for (int64_t x = 1; x <= 6; x++)
 		add_times(&v, x, 2);
 	ASSERT_TOP(&v, 6, 5, 4, 3, 2, 2, 2, 2);
@@ -68,23 +68,23 @@ static void the_order_of_coming_does_not_matter(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(order); i++) {
-		struct rama_values v;
+		struct rama_core_values v;
 
-		rama_values_init(&v);
+		rama_core_values_init(&v);
 		for (int round = 0; round < 7; round++) /* value x comes x times */
 			for (int k = 0; k < 5; k++)
 				if (round < order[i][k])
-					rama_values_add(&v, order[i][k]);
+					rama_core_values_add(&v, order[i][k]);
 		ASSERT_TOP(&v, 5, 4, 3, 2, 5, 4, 3, 2);
 	}
 }
 
 static void zero_is_never_shown(void **state)
 {
-	struct rama_values v;
+	struct rama_core_values v;
 
 	(void)state;
-	rama_values_init(&v);
+	rama_core_values_init(&v);
 	add_times(&v, 0, 100);
 	ASSERT_TOP(&v, 0, 0, 0, 0, 0, 0, 0, 0);
 	add_times(&v, 7, 1);
@@ -93,13 +93,13 @@ static void zero_is_never_shown(void **state)
 
 static void zero_takes_a_place(void **state)
 {
-	struct rama_values v;
+	struct rama_core_values v;
 
 	(void)state;
-	rama_values_init(&v);
+	rama_core_values_init(&v);
 	add_times(&v, 0, 1);
 	for (int64_t x = 1; x <= 32; x++) /* the last one finds no place */
-		rama_values_add(&v, x);
+		rama_core_values_add(&v, x);
 	add_times(&v, 32, 50);
 	ASSERT_TOP(&v, 31, 30, 29, 28, 1, 1, 1, 1);
 	add_times(&v, 0, 50);
@@ -108,12 +108,12 @@ static void zero_takes_a_place(void **state)
 
 static void the_33rd_value_is_ignored_for_ever(void **state)
 {
-	struct rama_values v;
+	struct rama_core_values v;
 
 	(void)state;
-	rama_values_init(&v);
+	rama_core_values_init(&v);
 	for (int64_t x = 100; x < 132; x++)
-		rama_values_add(&v, x);
+		rama_core_values_add(&v, x);
 	add_times(&v, 1000, 1000);
 	ASSERT_TOP(&v, 131, 130, 129, 128, 1, 1, 1, 1);
 	add_times(&v, 100, 1); /* those known keep counting, also right after one that is ignored */
@@ -128,14 +128,14 @@ static void any_content_can_be_ranked(void **state)
 
 	(void)state;
 	for (int round = 0; round < 2000; round++) {
-		union rama_word x[4], n[4];
-		struct rama_values v;
+		union rama_core_word x[4], n[4];
+		struct rama_core_values v;
 
 		for (size_t i = 0; i < sizeof(v); i++)
 			((unsigned char *)&v)[i] = (unsigned char)rng_u64(&r);
 		if (round % 2)
 			v.used = (uint32_t)rng_below(&r, 40);
-		rama_values_top4(&v, x, n);
+		rama_core_values_top4(&v, x, n);
 		for (int k = 0; k < 3; k++)
 			assert_true(n[k].i > n[k + 1].i ||
 				    (n[k].i == n[k + 1].i && x[k].i >= x[k + 1].i));

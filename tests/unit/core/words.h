@@ -11,8 +11,8 @@
 
 /* a record of a module, all zero but for id and rank */
 struct made {
-	union rama_word w[WORDS_MAX];
-	struct rama_record r;
+	union rama_core_word w[WORDS_MAX];
+	struct rama_core_record r;
 };
 
 static inline void make(struct made *m, unsigned module, uint64_t id, int64_t rank)
@@ -23,18 +23,18 @@ static inline void make(struct made *m, unsigned module, uint64_t id, int64_t ra
 	memset(m->w, 0, sizeof(m->w));
 	m->w[RAMA_ID].u = id;
 	m->w[RAMA_RANK].i = rank;
-	m->r = (struct rama_record){ .mod = mod, .schema = mod->record, .w = m->w };
+	m->r = (struct rama_core_record){ .mod = mod, .schema = mod->record, .w = m->w };
 }
 
 /* value and count of slot k of a list of the four most frequent values */
-static inline void set_top(union rama_word *w, const struct rama_top *top, unsigned k,
+static inline void set_top(union rama_core_word *w, const struct rama_core_top *top, unsigned k,
 			   int64_t value, int64_t count)
 {
 	w[top->value[k]].i = value;
 	w[top->count[k]].i = count;
 }
 
-static inline void check_top(const union rama_word *w, const struct rama_top *top,
+static inline void check_top(const union rama_core_word *w, const struct rama_core_top *top,
 			     const int64_t want[4][2])
 {
 	for (unsigned k = 0; k < 4; k++) {

@@ -7,7 +7,7 @@
 
 static struct rama_job_view view;
 static struct rama_job_view_file file;
-static union rama_word posix[RAMA_POSIX__WORDS], mpiio[RAMA_MPIIO__WORDS], h5f[RAMA_H5F__WORDS];
+static union rama_core_word posix[RAMA_POSIX__WORDS], mpiio[RAMA_MPIIO__WORDS], h5f[RAMA_H5F__WORDS];
 static struct rama_job_view_stripes stripes;
 
 static int set_up(void **state)

@@ -108,7 +108,7 @@ static void exactly_one_mebibyte_is_not_small(void **state)
 static void sieving(void)
 {
 	struct rama_job_view_file *file;
-	union rama_word *w;
+	union rama_core_word *w;
 
 	job_begin(&job, 4, 100);
 	file = job_file(&job, "/data/out.h5", -1);

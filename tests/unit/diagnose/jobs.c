@@ -60,7 +60,7 @@ static unsigned size_class(int64_t size)
 void job_writes(struct job *j, struct rama_job_view_file *file, int64_t calls, int64_t size,
 		double time)
 {
-	union rama_word *w = j->posix[file - j->file];
+	union rama_core_word *w = j->posix[file - j->file];
 
 	w[RAMA_POSIX_WRITES].i += calls;
 	w[RAMA_POSIX_BYTES_WRITTEN].i += calls * size;

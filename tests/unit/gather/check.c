@@ -86,7 +86,7 @@ void check_end(struct check *c)
 unsigned check_count(struct check *c, unsigned module)
 {
 	struct rama_log_cursor cur;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	unsigned n = 0;
 	int rc = rama_log_cursor_open(&cur, &c->log, module);
 
@@ -97,7 +97,7 @@ unsigned check_count(struct check *c, unsigned module)
 }
 
 static void copy_record(struct check_record *to, struct rama_log_cursor *cur,
-			const struct rama_record *r)
+			const struct rama_core_record *r)
 {
 	unsigned kind, at[2] = { 0, 0 };
 	int n;
@@ -125,7 +125,7 @@ struct check_record *check_get(struct check *c, unsigned module, unsigned n)
 {
 	struct check_record *to = rama_arena_alloc(&c->log.arena, sizeof(*to));
 	struct rama_log_cursor cur;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&cur, &c->log, module);
 
 	assert_non_null(to);

@@ -31,9 +31,9 @@ void check_end(struct check *c);
 
 /* a copy of the n-th record of a module, which must be there; freed with the check */
 struct check_record {
-	struct rama_record r;
-	union rama_word w[200], array[2][4096 / 8];
-	union rama_word seg[2][1000][RAMA_SEG_WORDS];
+	struct rama_core_record r;
+	union rama_core_word w[200], array[2][4096 / 8];
+	union rama_core_word seg[2][1000][RAMA_SEG_WORDS];
 };
 struct check_record *check_get(struct check *c, unsigned module, unsigned n);
 unsigned check_count(struct check *c, unsigned module);

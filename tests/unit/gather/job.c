@@ -102,7 +102,7 @@ static void end(struct job *j, struct check *c)
 
 static void opened(struct seg *s, const char *path, int64_t opens)
 {
-	struct rama_posix_file *f = seg_posix(s, seg_name(s, path));
+	struct rama_core_posix_file *f = seg_posix(s, seg_name(s, path));
 
 	f->w[RAMA_POSIX_OPENS].i = opens;
 	f->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].u = SEG_SECOND;
@@ -217,7 +217,7 @@ static void make_image(struct seg *s, unsigned k, uint32_t phase, const char *co
 		s->id->clock.tick1 = s->id->clock.mono1 = 0;
 	seg_text(s->id->command, sizeof(s->id->command), command);
 	opened(s, "/both", 1 + k);
-	rama_heat_add(&seg_lane(s, 1)->heat[0], 0, 10 + k, SEG_SECOND, SEG_SECOND + 1);
+	rama_core_heat_add(&seg_lane(s, 1)->heat[0], 0, 10 + k, SEG_SECOND, SEG_SECOND + 1);
 	seg_event(seg_chunk(s, 1),
 		  (struct rama_seg_event){
 			  .name = 1, .kind = RAMA_OP_READ, .start = SEG_SECOND, .length = 5 });
@@ -331,7 +331,7 @@ static void killed_processes_are_marked(void **st)
 	s.id->clock.tick1 = s.id->clock.mono1 = 0;
 	s.id->clock.real0 += 20 * SEG_SECOND;
 	opened(&s, "/b", 1);
-	((struct rama_posix_file *)seg_slot(&s, RAMA_SEG_KIND_POSIX, 0))[1]
+	((struct rama_core_posix_file *)seg_slot(&s, RAMA_SEG_KIND_POSIX, 0))[1]
 		.w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP]
 		.u = 5 * SEG_SECOND;
 	add(&j, &s);

@@ -4,10 +4,10 @@
 
 #define BIT(module) (1ull << RAMA_MOD_##module)
 
-static struct rama_op moved(enum rama_opkind kind, int64_t off, int64_t bytes, uint64_t t0,
+static struct rama_core_op moved(enum rama_opkind kind, int64_t off, int64_t bytes, uint64_t t0,
 			    uint64_t t1)
 {
-	return (struct rama_op){ .kind = (uint8_t)kind,
+	return (struct rama_core_op){ .kind = (uint8_t)kind,
 				 .ok = true,
 				 .has_off = true,
 				 .off = off,
@@ -72,11 +72,11 @@ static void registered_without_records(void **st)
 
 static void counters_arrive(void **st)
 {
-	struct rama_posix_file *f;
-	struct rama_stdio_file *g;
+	struct rama_core_posix_file *f;
+	struct rama_core_stdio_file *g;
 	struct check_record *r;
 	struct check *c;
-	struct rama_op op = moved(RAMA_OP_WRITE, 0, 4096, SEG_SECOND, 2 * SEG_SECOND);
+	struct rama_core_op op = moved(RAMA_OP_WRITE, 0, 4096, SEG_SECOND, 2 * SEG_SECOND);
 	struct rama_gather_process p = check_alone;
 	struct seg s;
 
@@ -86,10 +86,10 @@ static void counters_arrive(void **st)
 	seg_make(&s, 4, 0, 0);
 	seg_name(&s, "/never/used");
 	f = seg_posix(&s, seg_name(&s, "/data/a"));
-	rama_posix_apply(f, &op);
+	rama_core_posix_apply(f, &op);
 	g = seg_stdio(&s, seg_name(&s, "/data/b"), false);
 	op = moved(RAMA_OP_READ, 0, 10, 3 * SEG_SECOND, 4 * SEG_SECOND);
-	rama_stdio_apply(g, &op);
+	rama_core_stdio_apply(g, &op);
 	c = check_one(&s, &p);
 	assert_int_equal(c->partial, 0);
 	assert_int_equal(c->log.job.nprocs, 5);
@@ -105,16 +105,16 @@ static void counters_arrive(void **st)
 	assert_string_equal(check_name(c, r->w[RAMA_ID].u), "/data/b");
 	assert_int_equal(r->w[RAMA_STDIO_BYTES_READ].i, 10);
 	assert_float_equal(r->w[RAMA_STDIO_F_READ_END_TIMESTAMP].f, 4, 1e-9);
-	assert_null(check_name(c, rama_record_id("/never/used", 11)));
-	assert_non_null(check_name(c, rama_record_id("PROCESS", 7)));
+	assert_null(check_name(c, rama_core_record_id("/never/used", 11)));
+	assert_non_null(check_name(c, rama_core_record_id("PROCESS", 7)));
 	check_end(c);
 	seg_free(&s);
 }
 
 static void idle_standard_streams_are_dropped(void **st)
 {
-	struct rama_stdio_file *f;
-	struct rama_op op = moved(RAMA_OP_WRITE, 0, 5, 1, 2);
+	struct rama_core_stdio_file *f;
+	struct rama_core_op op = moved(RAMA_OP_WRITE, 0, 5, 1, 2);
 	struct check *c;
 	struct seg s;
 
@@ -122,7 +122,7 @@ static void idle_standard_streams_are_dropped(void **st)
 	seg_make(&s, 5, 0, 0);
 	seg_stdio(&s, seg_name(&s, "<STDIN>"), true);
 	f = seg_stdio(&s, seg_name(&s, "<STDOUT>"), true);
-	rama_stdio_apply(f, &op);
+	rama_core_stdio_apply(f, &op);
 	seg_stdio(&s, seg_name(&s, "/idle"), false); /* an ordinary file stays */
 	c = check_one(&s, &check_alone);
 	assert_int_equal(check_count(c, RAMA_MOD_STDIO), 2);
@@ -172,19 +172,19 @@ static void halves_of_extra_are_joined(void **st)
 
 static void catch_all(void **st)
 {
-	struct rama_posix_file *f;
-	struct rama_op op = moved(RAMA_OP_READ, 0, 100, 1, 2);
+	struct rama_core_posix_file *f;
+	struct rama_core_op op = moved(RAMA_OP_READ, 0, 100, 1, 2);
 	struct check *c;
 	struct seg s;
 
 	(void)st;
 	seg_make(&s, 4, 0, 0);
 	f = seg_slot(&s, RAMA_SEG_KIND_POSIX, 0); /* slot 0, without a name of its own */
-	rama_posix_init(f, rama_record_id("<OTHERS>", 8), 8, 4096);
+	rama_core_posix_init(f, rama_core_record_id("<OTHERS>", 8), 8, 4096);
 	c = check_one(&s, &check_alone);
 	assert_int_equal(check_count(c, RAMA_MOD_POSIX), 0);
 	check_end(c);
-	rama_posix_apply(f, &op);
+	rama_core_posix_apply(f, &op);
 	s.state->folded[0] = 3;
 	c = check_one(&s, &check_alone);
 	assert_int_equal(c->partial, BIT(POSIX));
@@ -204,7 +204,7 @@ static void catch_all(void **st)
 
 static void torn_slots_are_kept(void **st)
 {
-	struct rama_posix_file *f;
+	struct rama_core_posix_file *f;
 	struct check *c;
 	struct seg s;
 

@@ -55,7 +55,7 @@ static void segments_are_in_order_of_start(void **st)
 		static const struct {
 			uint64_t start, thread;
 		} want[] = { { 2000, 111 }, { 3000, 222 }, { 6000, 111 }, { 7000, 222 } };
-		const union rama_word *seg = r->seg[0][i];
+		const union rama_core_word *seg = r->seg[0][i];
 
 		assert_float_equal(seg[RAMA_SEG_START].f, (double)want[i].start * 1e-9, 1e-15);
 		assert_float_equal(seg[RAMA_SEG_END].f, (double)(want[i].start + 10) * 1e-9, 1e-15);
@@ -77,7 +77,7 @@ static void large_traces(void **st)
 {
 	enum { CHUNKS = 1000, FILES = 7, SUM = CHUNKS * (int)RAMA_SEG_CHUNK_EVENTS };
 	struct rama_log_cursor cur;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	uint64_t seen = 0, records = 0;
 	uint32_t name[FILES];
 	struct rng rng = { 1 };
@@ -102,7 +102,7 @@ static void large_traces(void **st)
 	c = check_one(&s, &check_alone);
 	assert_int_equal(rama_log_cursor_open(&cur, &c->log, RAMA_MOD_DXT_POSIX), 1);
 	while (rama_log_cursor_next(&cur, &r) > 0) {
-		union rama_word seg[100][RAMA_SEG_WORDS];
+		union rama_core_word seg[100][RAMA_SEG_WORDS];
 		double last = 0;
 		unsigned kind;
 		int n;
@@ -153,7 +153,7 @@ static void losses_are_told(void **st)
 static unsigned traced(double small, double unaligned, char kept[2])
 {
 	struct rama_seg_chunk *chunk;
-	struct rama_posix_file *f;
+	struct rama_core_posix_file *f;
 	struct check *c;
 	uint32_t a, b;
 	struct seg s;
@@ -211,13 +211,13 @@ static void lanes_add_up(void **st)
 	(void)st;
 	seg_make(&s, 4, 3, 0);
 	l = seg_lane(&s, 1);
-	rama_heat_add(&l->heat[0], 0, 100, SEG_SECOND, SEG_SECOND + 1);
+	rama_core_heat_add(&l->heat[0], 0, 100, SEG_SECOND, SEG_SECOND + 1);
 	l = seg_lane(&s, 2);
-	rama_heat_add(&l->heat[0], 0, 20, SEG_SECOND, SEG_SECOND + 1);
-	rama_heat_add(&l->heat[0], 1, 3, 9 * SEG_SECOND, 9 * SEG_SECOND + 1);
+	rama_core_heat_add(&l->heat[0], 0, 20, SEG_SECOND, SEG_SECOND + 1);
+	rama_core_heat_add(&l->heat[0], 1, 3, 9 * SEG_SECOND, 9 * SEG_SECOND + 1);
 	l = seg_lane(&s, 3);
 	l->owned = 0; /* its thread has gone, its bytes have not */
-	rama_heat_add(&l->heat[1], 0, 7, 5 * SEG_SECOND, 5 * SEG_SECOND + 1);
+	rama_core_heat_add(&l->heat[1], 0, 7, 5 * SEG_SECOND, 5 * SEG_SECOND + 1);
 	c = check_one(&s, &check_alone);
 	assert_int_equal(check_count(c, RAMA_MOD_HEATMAP), 2);
 	r = check_get(c, RAMA_MOD_HEATMAP, 0);
@@ -245,9 +245,9 @@ static void bins_widen_to_the_end(void **st)
 	s.id->clock.tick1 = s.id->clock.tick0 + 45 * SEG_SECOND; /* beyond 200 bins of 0.2 s */
 	s.id->clock.mono1 = s.id->clock.mono0 + 45 * SEG_SECOND;
 	l = seg_lane(&s, 1); /* one lane had to widen itself, the other not */
-	rama_heat_add(&l->heat[0], 0, 5, 30 * SEG_SECOND, 30 * SEG_SECOND + 1);
+	rama_core_heat_add(&l->heat[0], 0, 5, 30 * SEG_SECOND, 30 * SEG_SECOND + 1);
 	l = seg_lane(&s, 2);
-	rama_heat_add(&l->heat[0], 0, 6, 10 * SEG_SECOND, 10 * SEG_SECOND + 1);
+	rama_core_heat_add(&l->heat[0], 0, 6, 10 * SEG_SECOND, 10 * SEG_SECOND + 1);
 	c = check_one(&s, &check_alone);
 	assert_int_equal(check_count(c, RAMA_MOD_HEATMAP), 1);
 	r = check_get(c, RAMA_MOD_HEATMAP, 0);

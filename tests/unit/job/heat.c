@@ -108,7 +108,7 @@ static void heat_tells_who_was_active(void **st)
 {
 	struct made *m = made_new(4, 0, 10);
 	uint64_t id = made_name(m, "heatmap:POSIX");
-	union rama_word *w = made_posix(m, made_name(m, "/a"), -1, (int64_t[]){ 2, 0 },
+	union rama_core_word *w = made_posix(m, made_name(m, "/a"), -1, (int64_t[]){ 2, 0 },
 					(int64_t[]){ 30, 0 }, (double[]){ 1, 0, 0 });
 	struct rama_job_view v;
 

@@ -44,7 +44,7 @@ uint64_t made_name(struct made *m, const char *name)
 {
 	assert_true(m->n_names < LENGTH(m->names) && strlen(name) < sizeof(m->names[0]));
 	memcpy(m->names[m->n_names++], name, strlen(name) + 1);
-	return rama_record_id(name, strlen(name));
+	return rama_core_record_id(name, strlen(name));
 }
 
 static struct made_row *last(struct made *m)
@@ -53,7 +53,7 @@ static struct made_row *last(struct made *m)
 	return m->row[m->n_rows - 1];
 }
 
-union rama_word *made_row(struct made *m, unsigned module, uint64_t id, int64_t rank)
+union rama_core_word *made_row(struct made *m, unsigned module, uint64_t id, int64_t rank)
 {
 	struct made_row *r = calloc(1, sizeof(*r));
 
@@ -71,7 +71,7 @@ void made_array(struct made *m, unsigned k, const int64_t *value, size_t words, 
 {
 	struct made_row *r = last(m);
 
-	r->array[k] = calloc(words * n + 1, sizeof(union rama_word));
+	r->array[k] = calloc(words * n + 1, sizeof(union rama_core_word));
 	assert_non_null(r->array[k]);
 	for (size_t i = 0; i < words * n; i++)
 		r->array[k][i].i = value[i];
@@ -83,7 +83,7 @@ void made_access(struct made *m, unsigned kind, int64_t offset, int64_t length, 
 		 double end)
 {
 	struct made_row *r = last(m);
-	union rama_word *s;
+	union rama_core_word *s;
 
 	if (r->seg == NULL)
 		r->seg = calloc(MADE_SEGMENTS, sizeof(*r->seg));
@@ -99,10 +99,10 @@ void made_access(struct made *m, unsigned kind, int64_t offset, int64_t length, 
 	r->count[kind]++;
 }
 
-union rama_word *made_posix(struct made *m, uint64_t id, int64_t rank, const int64_t calls[2],
+union rama_core_word *made_posix(struct made *m, uint64_t id, int64_t rank, const int64_t calls[2],
 			    const int64_t bytes[2], const double seconds[3])
 {
-	union rama_word *w = made_row(m, RAMA_MOD_POSIX, id, rank);
+	union rama_core_word *w = made_row(m, RAMA_MOD_POSIX, id, rank);
 
 	w[RAMA_POSIX_OPENS].i = 1;
 	w[RAMA_POSIX_WRITES].i = calls[0];
@@ -140,7 +140,7 @@ static void write_module(struct made *m, struct rama_log_writer *w, const struct
 
 	for (size_t i = 0; i < m->n_rows; i++) {
 		struct made_row *row = m->row[i];
-		struct rama_record r = { .mod = mod, .schema = mod->record, .w = row->w };
+		struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = row->w };
 
 		if (row->module != mod->id)
 			continue;
@@ -178,7 +178,7 @@ struct rama_log *made_log(struct made *m)
 	assert_int_equal(rama_log_writer_job(&w, &m->job, mounts, 2), 0);
 	for (size_t i = 0; i < m->n_names; i++)
 		assert_int_equal(rama_log_writer_name(&w,
-						  rama_record_id(m->names[i], strlen(m->names[i])),
+						  rama_core_record_id(m->names[i], strlen(m->names[i])),
 						  m->names[i], strlen(m->names[i])),
 				 0);
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)

@@ -11,10 +11,10 @@
 
 struct made_row {
 	unsigned module;
-	union rama_word w[256];
-	union rama_word *array[2];
+	union rama_core_word w[256];
+	union rama_core_word *array[2];
 	uint64_t count[2];
-	union rama_word (*seg)[RAMA_SEG_WORDS]; /* writes, then reads */
+	union rama_core_word (*seg)[RAMA_SEG_WORDS]; /* writes, then reads */
 	size_t n_segs;
 };
 
@@ -41,14 +41,14 @@ void made_free(struct made *m);
 /* id of a name, which the log gets to know */
 uint64_t made_name(struct made *m, const char *name);
 /* a record, all counters 0, to be filled in */
-union rama_word *made_row(struct made *m, unsigned module, uint64_t id, int64_t rank);
+union rama_core_word *made_row(struct made *m, unsigned module, uint64_t id, int64_t rank);
 /* what follows the record made last */
 void made_array(struct made *m, unsigned k, const int64_t *value, size_t words, size_t n);
 /* ... and a traced access of it: all writes (0) before the first read (1) */
 void made_access(struct made *m, unsigned kind, int64_t offset, int64_t length, double start,
 		 double end);
 /* POSIX record of so many calls, bytes and seconds each way */
-union rama_word *made_posix(struct made *m, uint64_t id, int64_t rank, const int64_t calls[2],
+union rama_core_word *made_posix(struct made *m, uint64_t id, int64_t rank, const int64_t calls[2],
 			    const int64_t bytes[2], const double seconds[3]);
 
 /* writes it and opens it */

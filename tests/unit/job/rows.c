@@ -66,7 +66,7 @@ static void shared_row_is_laid_upon_ranks(void **st)
 {
 	struct made *m = made_new(5, 0, 100);
 	uint64_t a = made_name(m, "/scratch/a");
-	union rama_word *w = made_posix(m, a, -1, (int64_t[]){ 103, 7 }, (int64_t[]){ 1000, 0 },
+	union rama_core_word *w = made_posix(m, a, -1, (int64_t[]){ 103, 7 }, (int64_t[]){ 1000, 0 },
 					(double[]){ 6, 2, 2 });
 	struct rama_job_view v;
 
@@ -106,7 +106,7 @@ static void shared_row_is_laid_upon_ranks(void **st)
 static void alike_means_all_are_active(void **st)
 {
 	struct made *m = made_new(4, 0, 10);
-	union rama_word *w = made_posix(m, made_name(m, "/x"), -1, (int64_t[]){ 4, 0 },
+	union rama_core_word *w = made_posix(m, made_name(m, "/x"), -1, (int64_t[]){ 4, 0 },
 					(int64_t[]){ 400, 0 }, (double[]){ 4, 0, 0 });
 	struct rama_job_view v;
 
@@ -143,12 +143,12 @@ static void not_monitored_is_no_number(void **st)
 	static const int64_t maps[3] = { -1, 3, -1 };
 	struct made *m = made_new(3, 0, 10);
 	uint64_t a = made_name(m, "/a");
-	const union rama_word *rec;
+	const union rama_core_word *rec;
 	struct rama_job_view v;
 
 	(void)st;
 	for (int64_t r = 0; r < 3; r++) {
-		union rama_word *w = made_posix(m, a, r, (int64_t[]){ 1, 1 }, (int64_t[]){ 8, 8 },
+		union rama_core_word *w = made_posix(m, a, r, (int64_t[]){ 1, 1 }, (int64_t[]){ 8, 8 },
 						(double[]){ 0, 0, 0 });
 
 		w[RAMA_POSIX_MMAPS].i = maps[r];
@@ -175,7 +175,7 @@ static void times_that_are_none_count_nothing(void **st)
 
 	(void)st;
 	for (size_t r = 0; r < LENGTH(bad); r++) {
-		union rama_word *w =
+		union rama_core_word *w =
 			made_posix(m, a, (int64_t)r, (int64_t[]){ 1, 1 }, (int64_t[]){ 8, 8 },
 				   (double[]){ bad[r], 0.5, bad[r] });
 
@@ -196,7 +196,7 @@ static void times_that_are_none_count_nothing(void **st)
 static void streams_are_no_files(void **st)
 {
 	struct made *m = made_new(2, 0, 10);
-	union rama_word *w = made_row(m, RAMA_MOD_STDIO, made_name(m, "<STDOUT>"), 0);
+	union rama_core_word *w = made_row(m, RAMA_MOD_STDIO, made_name(m, "<STDOUT>"), 0);
 	struct rama_job_view v;
 
 	(void)st;
@@ -221,10 +221,10 @@ static void streams_are_no_files(void **st)
 	made_free(m);
 }
 
-static union rama_word *mpiio(struct made *m, uint64_t id, int64_t rank, int64_t bytes,
+static union rama_core_word *mpiio(struct made *m, uint64_t id, int64_t rank, int64_t bytes,
 			      double seconds)
 {
-	union rama_word *w = made_row(m, RAMA_MOD_MPIIO, id, rank);
+	union rama_core_word *w = made_row(m, RAMA_MOD_MPIIO, id, rank);
 
 	w[RAMA_MPIIO_COLL_OPENS].i = 1;
 	w[RAMA_MPIIO_COLL_WRITES].i = bytes > 0;
@@ -270,7 +270,7 @@ static void stdio_and_posix_add_up(void **st)
 {
 	struct made *m = made_new(1, 0, 10);
 	uint64_t a = made_name(m, "/a");
-	union rama_word *w = made_row(m, RAMA_MOD_STDIO, a, 0);
+	union rama_core_word *w = made_row(m, RAMA_MOD_STDIO, a, 0);
 	struct rama_job_view v;
 
 	(void)st;
@@ -291,7 +291,7 @@ static void other_calls_count_as_metadata(void **st)
 {
 	struct made *m = made_new(1, 0, 10);
 	uint64_t a = made_name(m, "/a"), gone = made_name(m, "/not/there");
-	union rama_word *w;
+	union rama_core_word *w;
 	struct rama_job_view v;
 
 	(void)st;
@@ -317,7 +317,7 @@ static void other_calls_count_as_metadata(void **st)
 static void objects_are_beneath_dfs(void **st)
 {
 	struct made *m = made_new(1, 0, 10);
-	union rama_word *w = made_row(m, RAMA_MOD_DFS, made_name(m, "/f"), 0);
+	union rama_core_word *w = made_row(m, RAMA_MOD_DFS, made_name(m, "/f"), 0);
 	struct rama_job_view v;
 
 	(void)st;
@@ -345,7 +345,7 @@ static void parts_belong_to_files(void **st)
 	(void)st;
 	made_posix(m, file, -1, (int64_t[]){ 1, 0 }, (int64_t[]){ 9, 0 }, (double[]){ 1, 0, 0 });
 	for (unsigned i = 0; i < 4; i++) {
-		union rama_word *w = made_row(m, RAMA_MOD_H5D, id[i], i == 2 ? 1 : 0);
+		union rama_core_word *w = made_row(m, RAMA_MOD_H5D, id[i], i == 2 ? 1 : 0);
 
 		w[RAMA_H5D_WRITES].i = 1 + (int64_t)i;
 		w[RAMA_H5D_BYTES_WRITTEN].i = 100;

@@ -26,7 +26,7 @@ void segs_make(char *dir, size_t room, long bytes)
 	snprintf(dir, room, "/tmp/iorama-test-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	for (unsigned i = 0; i < 2; i++) {
-		struct rama_posix_file *f;
+		struct rama_core_posix_file *f;
 		struct seg s;
 
 		seg_make(&s, 6, 2, 2);

@@ -4,10 +4,10 @@
 
 #include "made.h"
 
-static union rama_word *dxt(struct made *m, unsigned module, uint64_t id, int64_t rank,
+static union rama_core_word *dxt(struct made *m, unsigned module, uint64_t id, int64_t rank,
 			    const char *host)
 {
-	union rama_word *w = made_row(m, module, id, rank);
+	union rama_core_word *w = made_row(m, module, id, rank);
 
 	memcpy(w[RAMA_DXT_HOSTNAME].b, host, strlen(host));
 	return w;
@@ -18,7 +18,7 @@ static struct made *two_phases(void)
 {
 	struct made *m = made_new(2, 0, 100);
 	uint64_t a = made_name(m, "/scratch/a");
-	union rama_word *w = made_posix(m, a, -1, (int64_t[]){ 4, 0 }, (int64_t[]){ 7 << 20, 0 },
+	union rama_core_word *w = made_posix(m, a, -1, (int64_t[]){ 4, 0 }, (int64_t[]){ 7 << 20, 0 },
 					(double[]){ 8, 0, 0.5 });
 
 	w[RAMA_POSIX_SLOWEST_RANK].i = 1;
@@ -178,7 +178,7 @@ static void a_cut_trace_is_not_believed(void **st)
 {
 	struct made *m = made_new(2, 0, 100);
 	uint64_t a = made_name(m, "/a");
-	union rama_word *w = made_posix(m, a, -1, (int64_t[]){ 4, 0 }, (int64_t[]){ 4000, 0 },
+	union rama_core_word *w = made_posix(m, a, -1, (int64_t[]){ 4, 0 }, (int64_t[]){ 4000, 0 },
 					(double[]){ 8, 0, 0 });
 	struct rama_job_view v;
 

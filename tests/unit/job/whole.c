@@ -25,7 +25,7 @@ static struct made *step(int64_t nprocs, double start, double run_time)
 {
 	struct made *m = made_new(nprocs, start, run_time);
 	uint64_t a = made_name(m, "/a");
-	union rama_word *w;
+	union rama_core_word *w;
 
 	for (int64_t r = 0; r < nprocs; r++) {
 		w = made_posix(m, a, r, (int64_t[]){ 1, 0 }, (int64_t[]){ 100, 0 },
@@ -121,7 +121,7 @@ static void nothing_is_fine(void **st)
 static void what_is_missing_is_told(void **st)
 {
 	struct made *m = made_new(3, 0, 10);
-	union rama_word *w;
+	union rama_core_word *w;
 	struct rama_job_view v;
 
 	(void)st;
@@ -230,7 +230,7 @@ static void storage_targets(void **st)
 	(void)st;
 	for (unsigned i = 0; i < 3; i++) {
 		static const char *const name[] = { "/scratch/a", "/scratch/b", "/scratch/c" };
-		union rama_word *w =
+		union rama_core_word *w =
 			made_posix(m, made_name(m, name[i]), 0, (int64_t[]){ 1, 0 },
 				   (int64_t[]){ 300, 0 }, (double[]){ 3 * i + 3, 0, 0 });
 
@@ -265,7 +265,7 @@ static void storage_targets(void **st)
 static void bytes_of_sizes_add_up(void **st)
 {
 	struct made *m = made_new(1, 0, 10);
-	union rama_word *w =
+	union rama_core_word *w =
 		made_posix(m, made_name(m, "/a"), 0, (int64_t[]){ 100, 0 },
 			   (int64_t[]){ 90 * 64 + 10 * (3 << 20), 0 }, (double[]){ 1, 0, 0 });
 	const struct rama_job_view_layer *l;
@@ -309,7 +309,7 @@ static void bytes_of_sizes_add_up(void **st)
 
 /* ---- any log ----------------------------------------------------------------------------------------------- */
 
-static void random_record(struct rng *r, union rama_word *w, const struct rama_module *mod,
+static void random_record(struct rng *r, union rama_core_word *w, const struct rama_module *mod,
 			  int64_t nprocs)
 {
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
@@ -330,19 +330,19 @@ static void random_record(struct rng *r, union rama_word *w, const struct rama_m
 static void same_total(const struct made *m, const struct rama_job_view *v, enum rama_job_layer layer)
 {
 	const struct rama_module *mod = rama_module_get(rama_job_layer_info[layer].module);
-	union rama_word w[256];
-	struct rama_total t;
+	union rama_core_word w[256];
+	struct rama_core_total t;
 
-	rama_total_init(&t, mod, w);
+	rama_core_total_init(&t, mod, w);
 	for (size_t i = 0; i < m->n_rows; i++) {
-		struct rama_record r = { .mod = mod, .schema = mod->record, .w = m->row[i]->w };
+		struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = m->row[i]->w };
 
 		if (m->row[i]->module == mod->id)
-			rama_total_add(&t, &r);
+			rama_core_total_add(&t, &r);
 	}
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
 		const struct rama_field *f = &mod->record->fields[i];
-		const union rama_word *x = &v->layer[layer].total[f->word];
+		const union rama_core_word *x = &v->layer[layer].total[f->word];
 
 		if (f->word == RAMA_NO_WORD)
 			continue;
@@ -377,7 +377,7 @@ static void any_log_adds_up(void **st)
 			enum rama_job_layer l = (enum rama_job_layer)rng_below(&r, RAMA_JOB_LAYERS);
 			int64_t rank = (int64_t)rng_below(&r, (uint64_t)nprocs + 1) - 1;
 			unsigned module = rama_job_layer_info[l].module;
-			union rama_word *w =
+			union rama_core_word *w =
 				made_row(m, module, id[rng_below(&r, LENGTH(id))], rank);
 
 			random_record(&r, w, rama_module_get(module), nprocs);

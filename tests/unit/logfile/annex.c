@@ -279,11 +279,11 @@ static void foreign_bytes_are_no_loss(void **state)
  * thread */
 static unsigned with_word(unsigned at, uint64_t v)
 {
-	union rama_word seg[4][RAMA_SEG_WORDS];
+	union rama_core_word seg[4][RAMA_SEG_WORDS];
 	unsigned known = 0, kind;
 	struct memfile f = { 0 };
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	struct reading in;
 	size_t entry;
 	int n;

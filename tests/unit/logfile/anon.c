@@ -34,7 +34,7 @@ static void hide_with(struct hidden *h, const char *key)
 	*h = (struct hidden){ 0 };
 	writer_start(&w, &h->file, RAMA_LOG_ZLIB);
 	for (size_t i = 0; i < LENGTH(names); i++)
-		rama_log_writer_name(&w, rama_record_id(names[i], strlen(names[i])), names[i],
+		rama_log_writer_name(&w, rama_core_record_id(names[i], strlen(names[i])), names[i],
 				 strlen(names[i]));
 	rama_log_writer_name(&w, 12345, "/scratch/id is no hash of this", 30);
 	writer_end(&w, 0);
@@ -146,9 +146,9 @@ static void ids_are_hashes_of_the_new_names(void **state)
 	hide_with(&h, "key");
 	for (size_t i = 0; i < LENGTH(names); i++) {
 		char *n = new_name(&h, names[i]);
-		uint64_t id = rama_record_id(names[i], strlen(names[i]));
+		uint64_t id = rama_core_record_id(names[i], strlen(names[i]));
 
-		assert_true(rama_log_anon_id(&h.a, id) == rama_record_id(n, strlen(n)));
+		assert_true(rama_log_anon_id(&h.a, id) == rama_core_record_id(n, strlen(n)));
 		free(n);
 	}
 	assert_int_equal(rama_log_anon_id(&h.a, 0), 0); /* no id */
@@ -194,8 +194,8 @@ static void make_record(struct sample *s, unsigned module, uint64_t id)
 
 static void references_follow_the_new_ids(void **state)
 {
-	uint64_t file = rama_record_id(names[1], strlen(names[1])),
-		 dataset = rama_record_id(names[2], strlen(names[2]));
+	uint64_t file = rama_core_record_id(names[1], strlen(names[1])),
+		 dataset = rama_core_record_id(names[2], strlen(names[2]));
 	struct hidden h;
 	struct sample s;
 

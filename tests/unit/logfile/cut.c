@@ -187,7 +187,7 @@ static void find_short(size_t cut, uint64_t record, uint64_t writes, uint64_t re
 	struct rama_log_short_trace s;
 	struct memfile f = { 0 };
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	struct reading in;
 	unsigned problems, lines;
 

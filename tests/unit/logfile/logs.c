@@ -38,7 +38,7 @@ void memfile_free(struct memfile *f)
 
 /* ---- records with random content ------------------------------------------------------------ */
 
-static void random_words(struct rng *r, union rama_word *w, size_t n)
+static void random_words(struct rng *r, union rama_core_word *w, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		w[i].u = rng_u64(r);
@@ -56,7 +56,7 @@ static void make_layout(struct sample *s, struct rng *r)
 	uint64_t comps = rng_below(r, 5), stripes = 0;
 
 	for (uint64_t i = 0; i < comps; i++) {
-		union rama_word *c = &s->array[0][i * RAMA_LUSTRE_COMP__WORDS];
+		union rama_core_word *c = &s->array[0][i * RAMA_LUSTRE_COMP__WORDS];
 
 		c[RAMA_LUSTRE_COMP_STRIPE_SIZE].i = 65536;
 		c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u = rng_below(r, 8);
@@ -70,7 +70,7 @@ void sample_make(struct sample *s, unsigned module, struct rng *r, unsigned inde
 {
 	const struct rama_module *m = rama_module_get(module);
 
-	s->r = (struct rama_record){ .mod = m, .schema = m->record, .w = s->w };
+	s->r = (struct rama_core_record){ .mod = m, .schema = m->record, .w = s->w };
 	if (m->header != NULL && index == 0)
 		s->r.schema = m->header;
 	assert_true(s->r.schema->words <= SAMPLE_WORDS);
@@ -100,7 +100,7 @@ void sample_write(struct rama_log_writer *w, struct sample *s)
 
 static void check_segments(struct rama_log_cursor *c, const struct sample *s, bool threads)
 {
-	union rama_word seg[7][RAMA_SEG_WORDS];
+	union rama_core_word seg[7][RAMA_SEG_WORDS];
 	uint64_t done[2] = { 0, 0 };
 	unsigned kind;
 	int n;
@@ -108,7 +108,7 @@ static void check_segments(struct rama_log_cursor *c, const struct sample *s, bo
 	while ((n = rama_log_cursor_segments(c, seg, 7, &kind)) > 0) {
 		assert_true(kind == 1 || done[1] == 0); /* writes first */
 		for (int i = 0; i < n; i++) {
-			const union rama_word *want = s->seg[kind][done[kind]++];
+			const union rama_core_word *want = s->seg[kind][done[kind]++];
 
 			assert_memory_equal(seg[i], want, RAMA_SEG_THREAD * sizeof(*want));
 			assert_true(seg[i][RAMA_SEG_THREAD].u ==
@@ -120,7 +120,7 @@ static void check_segments(struct rama_log_cursor *c, const struct sample *s, bo
 	assert_int_equal(done[1], s->r.count[1]);
 }
 
-void sample_check(struct rama_log_cursor *c, const struct rama_record *r, const struct sample *s,
+void sample_check(struct rama_log_cursor *c, const struct rama_core_record *r, const struct sample *s,
 		  bool threads)
 {
 	assert_ptr_equal(r->mod, s->r.mod);
@@ -176,7 +176,7 @@ void raw_u64(const struct raw *raw, struct memfile *to, uint64_t v)
 
 void raw_f64(const struct raw *raw, struct memfile *to, double v)
 {
-	raw_u64(raw, to, (union rama_word){ .f = v }.u);
+	raw_u64(raw, to, (union rama_core_word){ .f = v }.u);
 }
 
 void raw_u32(const struct raw *raw, struct memfile *to, uint32_t v)
@@ -299,12 +299,12 @@ void reading_close(struct reading *in)
 
 int reading_walk(struct reading *in)
 {
-	union rama_word seg[16][RAMA_SEG_WORDS];
+	union rama_core_word seg[16][RAMA_SEG_WORDS];
 	int rc = 0;
 
 	for (unsigned id = 0; id < RAMA_MODULES && rc >= 0; id++) {
 		struct rama_log_cursor c;
-		struct rama_record *r;
+		struct rama_core_record *r;
 		unsigned kind;
 		int n = 0;
 
@@ -320,10 +320,10 @@ int reading_walk(struct reading *in)
 	return rc;
 }
 
-static struct found *copy(struct rama_log_cursor *c, const struct rama_record *r)
+static struct found *copy(struct rama_log_cursor *c, const struct rama_core_record *r)
 {
 	struct found *f = calloc(1, sizeof(*f));
-	union rama_word seg[1][RAMA_SEG_WORDS];
+	union rama_core_word seg[1][RAMA_SEG_WORDS];
 	uint64_t done[2] = { 0, 0 };
 	unsigned kind;
 
@@ -346,7 +346,7 @@ struct found *reading_find(struct reading *in, unsigned module, uint64_t id, int
 {
 	struct found *f = NULL;
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, &in->log, module);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
@@ -372,7 +372,7 @@ void found_free(struct found *f)
 unsigned reading_count(struct reading *in, unsigned module)
 {
 	struct rama_log_cursor c;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	unsigned n = 0;
 	int rc = rama_log_cursor_open(&c, &in->log, module);
 

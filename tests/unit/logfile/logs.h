@@ -29,16 +29,16 @@ void memfile_free(struct memfile *f);
 #define SAMPLE_SEGMENTS 40
 
 struct sample {
-	struct rama_record r;
-	union rama_word w[SAMPLE_WORDS], array[2][SAMPLE_ARRAY];
-	union rama_word seg[2][SAMPLE_SEGMENTS][RAMA_SEG_WORDS];
+	struct rama_core_record r;
+	union rama_core_word w[SAMPLE_WORDS], array[2][SAMPLE_ARRAY];
+	union rama_core_word seg[2][SAMPLE_SEGMENTS][RAMA_SEG_WORDS];
 };
 
 /* record number `index` of its region: AutoPerf's first one is a header */
 void sample_make(struct sample *s, unsigned module, struct rng *r, unsigned index);
 void sample_write(struct rama_log_writer *w, struct sample *s);
 /* the record just read is this sample; without threads their ids are 0 */
-void sample_check(struct rama_log_cursor *c, const struct rama_record *r, const struct sample *s,
+void sample_check(struct rama_log_cursor *c, const struct rama_core_record *r, const struct sample *s,
 		  bool threads);
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -91,9 +91,9 @@ int reading_walk(struct reading *in);
 
 /* the record of this file and rank, which must be there; a copy that the caller frees */
 struct found {
-	union rama_word *w, *array[2];
+	union rama_core_word *w, *array[2];
 	uint64_t count[2];
-	union rama_word seg[2][SAMPLE_SEGMENTS][RAMA_SEG_WORDS];
+	union rama_core_word seg[2][SAMPLE_SEGMENTS][RAMA_SEG_WORDS];
 };
 struct found *reading_find(struct reading *in, unsigned module, uint64_t id, int64_t rank);
 void found_free(struct found *f);

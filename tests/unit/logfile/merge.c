@@ -29,7 +29,7 @@ static void fill_sample(struct sample *s, const struct entry *e)
 	const struct rama_module *m = rama_module_get(e->module);
 
 	memset(s, 0, sizeof(*s));
-	s->r = (struct rama_record){ .mod = m, .schema = m->record, .w = s->w };
+	s->r = (struct rama_core_record){ .mod = m, .schema = m->record, .w = s->w };
 	s->w[RAMA_ID].u = e->id;
 	s->w[RAMA_RANK].i = e->rank;
 	if (e->module == RAMA_MOD_POSIX) {

@@ -96,7 +96,7 @@ static bool steering(const struct rama_schema *s, const struct rama_field *f, ui
 }
 
 static void append_field(const struct raw *raw, struct memfile *to, const struct rama_field *f,
-			 const union rama_word *w)
+			 const union rama_core_word *w)
 {
 	if (f->type == RAMA_TEXT || f->type == RAMA_UUID) {
 		memfile_append(to, w, f->words * 8u);
@@ -110,7 +110,7 @@ static void append_field(const struct raw *raw, struct memfile *to, const struct
 
 /* one stored record of a version; w[i][] are the words of its field i */
 static void append_record(const struct raw *raw, struct memfile *to, const struct rama_schema *s,
-			  unsigned version, union rama_word (*w)[16])
+			  unsigned version, union rama_core_word (*w)[16])
 {
 	raw_u64(raw, to, 0x0102030405060708);
 	raw_u64(raw, to, (uint64_t)-1);
@@ -127,10 +127,10 @@ static bool made_up(const struct rama_module *m, const struct rama_field *f, uns
 	       (m->id == RAMA_MOD_LUSTRE && version == 1);
 }
 
-static void check_field(const struct rama_field *f, const union rama_word *have,
-			const union rama_word *stored, bool there)
+static void check_field(const struct rama_field *f, const union rama_core_word *have,
+			const union rama_core_word *stored, bool there)
 {
-	union rama_word missing = { .u = 0 };
+	union rama_core_word missing = { .u = 0 };
 
 	if (f->type == RAMA_I64)
 		missing.i = -1;
@@ -146,7 +146,7 @@ static void check_field(const struct rama_field *f, const union rama_word *have,
 
 static void one_version(const struct rama_module *m, unsigned version, bool swap, struct rng *r)
 {
-	static union rama_word w[700][16];
+	static union rama_core_word w[700][16];
 	const struct rama_schema *s = m->record;
 	struct raw raw = { .version = "3.41", .swap = swap };
 	struct memfile f = { 0 }, *data = &raw.slot[m->id].data;
@@ -162,7 +162,7 @@ static void one_version(const struct rama_module *m, unsigned version, bool swap
 			w[i][0].u = fixed;
 	}
 	if (m->header != NULL) {
-		static union rama_word none[16][16];
+		static union rama_core_word none[16][16];
 
 		none[0][0].i = m->id == RAMA_MOD_APMPI ? 280520118345 : 0x4155544f50455246;
 		append_record(&raw, data, m->header, version, none);
@@ -385,7 +385,7 @@ static void check_trace(const struct found *got, bool offsets, bool threads)
 	assert_int_equal(got->w[RAMA_DXT_WRITE_COUNT].i, 1);
 	assert_int_equal(got->w[RAMA_DXT_READ_COUNT].i, 2);
 	for (int64_t i = 0; i < 3; i++) {
-		const union rama_word *s = i == 0 ? got->seg[0][0] : got->seg[1][i - 1];
+		const union rama_core_word *s = i == 0 ? got->seg[0][0] : got->seg[1][i - 1];
 
 		assert_int_equal(s[RAMA_SEG_OFFSET].i, offsets ? 4096 * i : -1);
 		assert_int_equal(s[RAMA_SEG_LENGTH].i, 100 + i);

@@ -187,9 +187,9 @@ static void write_alone(struct memfile *f)
 /* both logs say the same threads for the same segments */
 static void same_threads(struct reading *a, struct reading *b)
 {
-	union rama_word x[1][RAMA_SEG_WORDS], y[1][RAMA_SEG_WORDS];
+	union rama_core_word x[1][RAMA_SEG_WORDS], y[1][RAMA_SEG_WORDS];
 	struct rama_log_cursor i, k;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	unsigned kind, n = 0;
 	int more;
 

@@ -14,7 +14,7 @@ static void round_trip(unsigned module, unsigned version, uint8_t compression)
 	struct rama_log_writer w;
 	struct reading in;
 	struct rama_log_cursor c;
-	struct rama_record *got;
+	struct rama_core_record *got;
 
 	writer_start(&w, &f, compression);
 	assert_int_equal(rama_log_writer_module(&w, module, version), 0);
@@ -81,7 +81,7 @@ static void a_log_of_all_modules_comes_back(void **state)
 	reading_open(&in, &f);
 	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
 		struct rama_log_cursor c;
-		struct rama_record *got;
+		struct rama_core_record *got;
 
 		if (rama_module_get(id) == NULL)
 			continue;
@@ -105,7 +105,7 @@ static void large_regions_come_back(void **state)
 	struct memfile f = { 0 };
 	struct rama_log_writer w;
 	struct rama_log_cursor c;
-	struct rama_record *got;
+	struct rama_core_record *got;
 	struct reading in;
 	struct sample s;
 

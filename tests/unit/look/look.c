@@ -177,7 +177,7 @@ static void live_end(struct live *p)
 	munmap(p->s.bytes, p->s.size);
 }
 
-static void write_some(struct rama_posix_file *f, int64_t calls, int64_t bytes, uint64_t ns)
+static void write_some(struct rama_core_posix_file *f, int64_t calls, int64_t bytes, uint64_t ns)
 {
 	f->w[RAMA_POSIX_WRITES].i += calls;
 	f->w[RAMA_POSIX_BYTES_WRITTEN].i += bytes;
@@ -185,7 +185,7 @@ static void write_some(struct rama_posix_file *f, int64_t calls, int64_t bytes, 
 	f->seq += 2;
 }
 
-static void read_some(struct rama_posix_file *f, int64_t calls, int64_t bytes, uint64_t ns)
+static void read_some(struct rama_core_posix_file *f, int64_t calls, int64_t bytes, uint64_t ns)
 {
 	f->w[RAMA_POSIX_READS].i += calls;
 	f->w[RAMA_POSIX_BYTES_READ].i += bytes;
@@ -203,7 +203,7 @@ static void close_to(double a, double b)
 
 static void gains_are_those_since_the_look_before(void **st)
 {
-	struct rama_posix_file *f, *g;
+	struct rama_core_posix_file *f, *g;
 	const struct rama_look_job *j;
 	struct machine m;
 	struct live a, b;
@@ -267,7 +267,7 @@ static void a_process_that_began_in_between_gained_all_it_has(void **st)
 
 static void standard_streams_are_no_files(void **st)
 {
-	struct rama_stdio_file *f;
+	struct rama_core_stdio_file *f;
 	struct machine m;
 	struct live a;
 
@@ -291,8 +291,8 @@ static void standard_streams_are_no_files(void **st)
 /* MPI-IO above POSIX: bytes are those of the system, time is that of the calls which the process made */
 static void time_is_that_of_the_upper_layer(void **st)
 {
-	struct rama_mpiio_file *f;
-	struct rama_posix_file *g;
+	struct rama_core_mpiio_file *f;
+	struct rama_core_posix_file *g;
 	const struct rama_look_process *p;
 	struct rama_look_files files;
 	struct rama_err e = { 0 };
@@ -307,7 +307,7 @@ static void time_is_that_of_the_upper_layer(void **st)
 	g = seg_posix(&a.s, name);
 	f = seg_slot(&a.s, RAMA_SEG_KIND_MPIIO, 0);
 	f += a.s.state->slots_used[RAMA_SEG_KIND_MPIIO]++;
-	rama_mpiio_init(f, seg_id(&a.s, name));
+	rama_core_mpiio_init(f, seg_id(&a.s, name));
 	f->name = name;
 	look_after(&m, SEG_SECOND);
 	write_some(g, 4, 4096, 100 * MS);
@@ -333,7 +333,7 @@ static void time_is_that_of_the_upper_layer(void **st)
 static void calls_at_work_count_while_they_last(void **st)
 {
 	const struct rama_look_process *p;
-	struct rama_posix_file *f;
+	struct rama_core_posix_file *f;
 	struct rama_seg_lane *lane;
 	struct machine m;
 	struct live a;
@@ -564,7 +564,7 @@ static void events_and_their_reader(void **st)
 
 static void the_trail_is_by_seconds(void **st)
 {
-	struct rama_posix_file *f;
+	struct rama_core_posix_file *f;
 	struct machine m;
 	struct live a;
 	double sum = 0;
@@ -678,7 +678,7 @@ static void a_segment_may_shrink_while_it_is_looked_at(void **st)
 
 static void many_slots_are_read_in_turns(void **st)
 {
-	struct rama_posix_file *f[10];
+	struct rama_core_posix_file *f[10];
 	struct machine m;
 	struct live a;
 	uint64_t sum = 0;

@@ -16,8 +16,8 @@ struct job {
 	struct rama_job_view_rank *ranks;
 	struct rama_job_view_file files[4];
 	struct rama_job_view_group groups[2];
-	union rama_word total[RAMA_POSIX__WORDS];
-	union rama_word shared[RAMA_POSIX__WORDS];
+	union rama_core_word total[RAMA_POSIX__WORDS];
+	union rama_core_word shared[RAMA_POSIX__WORDS];
 	enum rama_diag_check *checks;
 	const char *log;
 };

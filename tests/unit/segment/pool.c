@@ -53,7 +53,7 @@ static void end(struct opened *o)
 /* POSIX slots that are what they were made as, from 1 on */
 static unsigned good_slots(struct opened *o)
 {
-	struct rama_posix_file f;
+	struct rama_core_posix_file f;
 	unsigned n = 0;
 
 	for (uint32_t i = 1; i < rama_seg_slots(&o->s, RAMA_SEG_KIND_POSIX); i++) {

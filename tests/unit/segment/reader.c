@@ -156,7 +156,7 @@ static void counts_are_cut(void **st)
 	struct opened *o = begin();
 	struct rama_seg_chunk *chunk = malloc(sizeof(*chunk));
 	struct rama_seg_lane lane;
-	struct rama_posix_file slot;
+	struct rama_core_posix_file slot;
 
 	(void)st;
 	memset(o->seg.state->slots_used, 0xff, sizeof(o->seg.state->slots_used));
@@ -216,7 +216,7 @@ static void cut_files(void **st)
 	seg_posix(&o->seg, seg_name(&o->seg, "/a"));
 	for (size_t n = 0; n < o->seg.size; n += n < 8192 ? 7 : 509) {
 		unsigned char *copy = malloc(n > 0 ? n : 1), *whole = o->seg.bytes;
-		struct rama_posix_file slot;
+		struct rama_core_posix_file slot;
 		int rc;
 
 		memcpy(copy, whole, n);
@@ -261,7 +261,7 @@ static void names_are_walked(void **st)
 	assert_int_equal(rama_seg_name_next(&o->s, &at, n, &o->err), 1);
 	assert_string_equal(n->text, "/short");
 	assert_int_equal(n->number, number[0]);
-	assert_int_equal(n->id, rama_record_id("/short", 6));
+	assert_int_equal(n->id, rama_core_record_id("/short", 6));
 	assert_int_equal(rama_seg_name_next(&o->s, &at, n, &o->err), 1);
 	assert_int_equal(n->number, number[1]);
 	assert_int_equal(n->len, 300);
@@ -345,7 +345,7 @@ static void a_present_pair_helps(void **st)
 static void the_end_is_the_last_thing_seen(void **st)
 {
 	struct opened *o = begin();
-	struct rama_posix_file *f = seg_posix(&o->seg, seg_name(&o->seg, "/a"));
+	struct rama_core_posix_file *f = seg_posix(&o->seg, seg_name(&o->seg, "/a"));
 	struct rama_seg_chunk *c = seg_chunk(&o->seg, 1);
 
 	(void)st;

@@ -17,11 +17,11 @@ static void torn_slots_are_told(void **st)
 
 	(void)st;
 	for (size_t i = 0; i < LENGTH(phases); i++) {
-		struct rama_posix_file copy;
+		struct rama_core_posix_file copy;
 		struct rama_source src;
 		struct rama_err e;
 		struct seg seg;
-		struct rama_posix_file *f;
+		struct rama_core_posix_file *f;
 
 		seg_make(&seg, 4, 0, 0);
 		f = seg_posix(&seg, seg_name(&seg, "/a"));
@@ -47,7 +47,7 @@ static void torn_slots_are_told(void **st)
 
 /* the segment as a file that one thread maps and another reads */
 struct live {
-	struct rama_posix_file *f;
+	struct rama_core_posix_file *f;
 	atomic_bool stop;
 	uint64_t changes;
 };
@@ -104,7 +104,7 @@ static void copies_are_whole(void **st)
 	assert_int_equal(rama_seg_open(s, &file.src, &e), 0);
 	assert_int_equal(pthread_create(&thread, NULL, change, &l), 0);
 	for (unsigned n = 0; n < 20000; n++) {
-		struct rama_posix_file copy;
+		struct rama_core_posix_file copy;
 		int rc = rama_seg_slot(s, RAMA_SEG_KIND_POSIX, 1, &copy, &e);
 
 		assert_true(rc >= 0);

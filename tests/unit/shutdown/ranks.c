@@ -19,7 +19,7 @@ static uint64_t file_id(const char *what, int64_t number, char name[64])
 {
 	int n = snprintf(name, 64, "/data/%s/%lld", what, (long long)number);
 
-	return rama_record_id(name, (size_t)n);
+	return rama_core_record_id(name, (size_t)n);
 }
 
 uint64_t file_shared(unsigned number)
@@ -59,7 +59,7 @@ static void choose_files(struct files *f, struct rng *r, int64_t rank)
 /* ---- records ----------------------------------------------------------------------------------------- */
 
 /* lists that stay whole when they are joined: never more than three values */
-static void fill_top(const struct rama_top *top, union rama_word *w, struct rng *r)
+static void fill_top(const struct rama_core_top *top, union rama_core_word *w, struct rng *r)
 {
 	for (unsigned i = 0; i < 3 && top->width == 1; i++) {
 		w[top->value[i]].i = 100 * (1 + (int64_t)i);
@@ -67,13 +67,13 @@ static void fill_top(const struct rama_top *top, union rama_word *w, struct rng 
 	}
 }
 
-static void fill_record(const struct rama_module *mod, union rama_word *w, uint64_t id,
+static void fill_record(const struct rama_module *mod, union rama_core_word *w, uint64_t id,
 			int64_t rank, struct rng *r)
 {
-	struct rama_plan plan;
+	struct rama_core_plan plan;
 
 	memset(w, 0, mod->record->words * sizeof(*w));
-	rama_plan_init(&plan, mod);
+	rama_core_plan_init(&plan, mod);
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
 		const struct rama_field *f = &mod->record->fields[i];
 
@@ -97,8 +97,8 @@ static void write_counters(struct rama_log_writer *w, unsigned module, const str
 			   int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(module);
-	union rama_word words[400];
-	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
+	union rama_core_word words[400];
+	struct rama_core_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
 	rama_log_writer_module(w, module, mod->newest);
 	for (unsigned i = 0; i < f->n; i++) {
@@ -112,8 +112,8 @@ static void write_counters(struct rama_log_writer *w, unsigned module, const str
 static void write_many(struct rama_log_writer *w, unsigned many, int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_MPIIO);
-	union rama_word words[RAMA_MPIIO__WORDS];
-	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
+	union rama_core_word words[RAMA_MPIIO__WORDS];
+	struct rama_core_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
 	rama_log_writer_module(w, mod->id, mod->newest);
 	for (unsigned i = 0; i < 2 * many; i++) {
@@ -130,8 +130,8 @@ static void write_many(struct rama_log_writer *w, unsigned many, int64_t rank, s
 static void write_many_ours(struct rama_log_writer *w, unsigned many, int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_EXTRA);
-	union rama_word words[RAMA_EXTRA__WORDS];
-	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
+	union rama_core_word words[RAMA_EXTRA__WORDS];
+	struct rama_core_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
 	rama_log_writer_module(w, mod->id, mod->newest);
 	for (unsigned i = 0; i < many; i++) {
@@ -146,8 +146,8 @@ static void write_many_ours(struct rama_log_writer *w, unsigned many, int64_t ra
 static void write_layouts(struct rama_log_writer *w, const struct files *f, int64_t rank)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_LUSTRE);
-	union rama_word words[RAMA_LUSTRE__WORDS], comp[16] = { { .i = 65536 } }, ost = { .i = 7 };
-	struct rama_record rec = { .mod = mod,
+	union rama_core_word words[RAMA_LUSTRE__WORDS], comp[16] = { { .i = 65536 } }, ost = { .i = 7 };
+	struct rama_core_record rec = { .mod = mod,
 				   .schema = mod->record,
 				   .w = words,
 				   .array = { comp, &ost },
@@ -166,8 +166,8 @@ static void write_layouts(struct rama_log_writer *w, const struct files *f, int6
 static void write_traces(struct rama_log_writer *w, const struct files *f, int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_DXT_POSIX);
-	union rama_word words[RAMA_DXT__WORDS], seg[6][RAMA_SEG_WORDS];
-	struct rama_record rec = { .mod = mod, .schema = mod->record, .w = words };
+	union rama_core_word words[RAMA_DXT__WORDS], seg[6][RAMA_SEG_WORDS];
+	struct rama_core_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
 	rama_log_writer_module(w, RAMA_MOD_DXT_POSIX, mod->newest);
 	for (unsigned i = 0; i < f->n; i++) {
@@ -191,8 +191,8 @@ static void write_traces(struct rama_log_writer *w, const struct files *f, int64
 static void write_heat(struct rama_log_writer *w, int64_t rank, struct rng *r)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_HEATMAP);
-	union rama_word words[RAMA_HEATMAP__WORDS] = { { .u = 0 } }, bin[2][200];
-	struct rama_record rec = {
+	union rama_core_word words[RAMA_HEATMAP__WORDS] = { { .u = 0 } }, bin[2][200];
+	struct rama_core_record rec = {
 		.mod = mod, .schema = mod->record, .w = words, .array = { bin[0], bin[1] }
 	};
 
@@ -201,7 +201,7 @@ static void write_heat(struct rama_log_writer *w, int64_t rank, struct rng *r)
 		bin[0][i].u = rng_below(r, 1000);
 		bin[1][i].u = rng_below(r, 1000);
 	}
-	words[RAMA_ID].u = rama_record_id("heatmap:POSIX", 13);
+	words[RAMA_ID].u = rama_core_record_id("heatmap:POSIX", 13);
 	words[RAMA_RANK].i = rank;
 	words[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = 0.1 * (double)(1u << rng_below(r, 4));
 	words[RAMA_HEATMAP_NBINS].u = rec.count[0];
@@ -212,12 +212,12 @@ static void write_heat(struct rama_log_writer *w, int64_t rank, struct rng *r)
 static void write_process(struct rama_log_writer *w, int64_t rank)
 {
 	const struct rama_module *mod = rama_module_get(RAMA_MOD_PROCESS);
-	union rama_word words[RAMA_PROCESS__WORDS] = { { .u = 0 } }, command = { .b = "work" };
-	struct rama_record rec = {
+	union rama_core_word words[RAMA_PROCESS__WORDS] = { { .u = 0 } }, command = { .b = "work" };
+	struct rama_core_record rec = {
 		.mod = mod, .schema = mod->record, .w = words, .array = { &command }, .count = { 1 }
 	};
 
-	words[RAMA_ID].u = rama_record_id("PROCESS", 7);
+	words[RAMA_ID].u = rama_core_record_id("PROCESS", 7);
 	words[RAMA_RANK].i = rank;
 	words[RAMA_PROCESS_PID].i = 1000 + rank;
 	words[RAMA_PROCESS_PARENT_RANK].i = -1;
@@ -253,8 +253,8 @@ static void write_rank(struct rama_log_writer *w, int64_t rank, const struct job
 	rama_log_writer_job(w, &job, &mount, 1);
 	for (unsigned i = 0; i < f.n; i++)
 		rama_log_writer_name(w, f.id[i], f.name[i], strlen(f.name[i]));
-	rama_log_writer_name(w, rama_record_id("heatmap:POSIX", 13), "heatmap:POSIX", 13);
-	rama_log_writer_name(w, rama_record_id("PROCESS", 7), "PROCESS", 7);
+	rama_log_writer_name(w, rama_core_record_id("heatmap:POSIX", 13), "heatmap:POSIX", 13);
+	rama_log_writer_name(w, rama_core_record_id("PROCESS", 7), "PROCESS", 7);
 	write_counters(w, RAMA_MOD_POSIX, &f, rank, r);
 	if (j->many > 0)
 		write_many(w, j->many, rank, r);
@@ -392,7 +392,7 @@ struct check *job_merge(struct job *j, const bool *with)
 /* a record with all that follows it */
 struct flat {
 	size_t n;
-	union rama_word *w;
+	union rama_core_word *w;
 };
 
 struct bag {
@@ -411,7 +411,7 @@ static struct flat *bag_add(struct bag *b)
 	return &b->all[b->n++];
 }
 
-static void flat_add(struct flat *f, const union rama_word *w, size_t n)
+static void flat_add(struct flat *f, const union rama_core_word *w, size_t n)
 {
 	f->w = realloc(f->w, (f->n + n + 1) * sizeof(*w));
 	assert_non_null(f->w);
@@ -431,9 +431,9 @@ static int by_file(const void *a, const void *b)
 
 static void bag_fill(struct bag *b, struct check *c, unsigned module)
 {
-	union rama_word seg[64][RAMA_SEG_WORDS];
+	union rama_core_word seg[64][RAMA_SEG_WORDS];
 	struct rama_log_cursor cur;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	unsigned kind;
 	int rc = rama_log_cursor_open(&cur, &c->log, module), n;
 

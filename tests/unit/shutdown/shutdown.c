@@ -241,7 +241,7 @@ static int run_segment(const struct rama_shutdown_comm *comm, void *arg)
 
 static void segment_of(struct seg *s, int64_t rank)
 {
-	struct rama_posix_file *f;
+	struct rama_core_posix_file *f;
 
 	seg_make(s, 4, 1, 1);
 	s->id->pid = 100 + rank;

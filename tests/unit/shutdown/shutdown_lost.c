@@ -189,7 +189,7 @@ static bool is_named(const struct check *log, int64_t rank)
  * that it does, and names exactly those that it does not have. */
 static void check_whole(struct job *j)
 {
-	uint64_t process = rama_record_id(RAMA_GATHER_PROCESS, strlen(RAMA_GATHER_PROCESS));
+	uint64_t process = rama_core_record_id(RAMA_GATHER_PROCESS, strlen(RAMA_GATHER_PROCESS));
 	int64_t named = 0;
 	struct check *log;
 

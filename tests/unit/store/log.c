@@ -84,9 +84,9 @@ struct rows {
 };
 
 static void same_word(const struct rama_store_cell *cell, const struct rama_field *f,
-		      const struct rama_record *r)
+		      const struct rama_core_record *r)
 {
-	const union rama_word *w = &r->w[f->word];
+	const union rama_core_word *w = &r->w[f->word];
 	size_t n;
 
 	if (f->type == RAMA_F64 && w->f != w->f) {
@@ -111,7 +111,7 @@ static void same_word(const struct rama_store_cell *cell, const struct rama_fiel
 static int same_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct rows *in = ctx;
-	struct rama_record *r;
+	struct rama_core_record *r;
 	unsigned columns = 0;
 
 	(void)e;
