@@ -84,9 +84,9 @@ static void move(struct rama_core_posix_file **slot, unsigned n, unsigned files)
 {
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < files; k++) {
-			slot[i][k].w[RAMA_POSIX_WRITES].i++;
-			slot[i][k].w[RAMA_POSIX_BYTES_WRITTEN].i += 4096;
-			slot[i][k].w[RAMA_POSIX_F_WRITE_TIME].u += 1000;
+			slot[i][k].w[RAMA_TAB_POSIX_WRITES].i++;
+			slot[i][k].w[RAMA_TAB_POSIX_BYTES_WRITTEN].i += 4096;
+			slot[i][k].w[RAMA_TAB_POSIX_F_WRITE_TIME].u += 1000;
 			slot[i][k].seq += 2;
 		}
 }

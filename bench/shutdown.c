@@ -72,30 +72,30 @@ static void fill(union rama_core_word *w, uint64_t id, int64_t rank, uint64_t *s
 {
 	int64_t n = 16 + (int64_t)below(state, 64);
 
-	memset(w, 0, RAMA_POSIX__WORDS * sizeof(*w));
-	w[RAMA_ID].u = id;
-	w[RAMA_RANK].i = rank;
-	w[RAMA_POSIX_OPENS].i = 1;
-	w[RAMA_POSIX_WRITES].i = w[RAMA_POSIX_SEQ_WRITES].i = n;
-	w[RAMA_POSIX_READS].i = n / 2;
-	w[RAMA_POSIX_BYTES_WRITTEN].i = n << 20;
-	w[RAMA_POSIX_BYTES_READ].i = n << 19;
-	w[RAMA_POSIX_MAX_BYTE_WRITTEN].i = (n << 20) - 1;
-	w[RAMA_POSIX_MAX_BYTE_READ].i = (n << 19) - 1;
-	w[RAMA_POSIX_SIZE_WRITE_1M_4M].i = n;
-	w[RAMA_POSIX_SIZE_READ_1M_4M].i = n / 2;
-	w[RAMA_POSIX_ACCESS1_ACCESS].i = 1 << 20;
-	w[RAMA_POSIX_ACCESS1_COUNT].i = n + n / 2;
-	w[RAMA_POSIX_F_READ_TIME].f = (double)below(state, 1u << 30) * 1e-9;
-	w[RAMA_POSIX_F_WRITE_TIME].f = (double)below(state, 1u << 30) * 1e-9;
-	w[RAMA_POSIX_F_META_TIME].f = (double)below(state, 1u << 20) * 1e-9;
-	w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f = 1 + (double)below(state, 1u << 30) * 1e-9;
-	w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP].f = 9 + (double)below(state, 1u << 30) * 1e-9;
+	memset(w, 0, RAMA_TAB_POSIX__WORDS * sizeof(*w));
+	w[RAMA_TAB_ID].u = id;
+	w[RAMA_TAB_RANK].i = rank;
+	w[RAMA_TAB_POSIX_OPENS].i = 1;
+	w[RAMA_TAB_POSIX_WRITES].i = w[RAMA_TAB_POSIX_SEQ_WRITES].i = n;
+	w[RAMA_TAB_POSIX_READS].i = n / 2;
+	w[RAMA_TAB_POSIX_BYTES_WRITTEN].i = n << 20;
+	w[RAMA_TAB_POSIX_BYTES_READ].i = n << 19;
+	w[RAMA_TAB_POSIX_MAX_BYTE_WRITTEN].i = (n << 20) - 1;
+	w[RAMA_TAB_POSIX_MAX_BYTE_READ].i = (n << 19) - 1;
+	w[RAMA_TAB_POSIX_SIZE_WRITE_1M_4M].i = n;
+	w[RAMA_TAB_POSIX_SIZE_READ_1M_4M].i = n / 2;
+	w[RAMA_TAB_POSIX_ACCESS1_ACCESS].i = 1 << 20;
+	w[RAMA_TAB_POSIX_ACCESS1_COUNT].i = n + n / 2;
+	w[RAMA_TAB_POSIX_F_READ_TIME].f = (double)below(state, 1u << 30) * 1e-9;
+	w[RAMA_TAB_POSIX_F_WRITE_TIME].f = (double)below(state, 1u << 30) * 1e-9;
+	w[RAMA_TAB_POSIX_F_META_TIME].f = (double)below(state, 1u << 20) * 1e-9;
+	w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f = 1 + (double)below(state, 1u << 30) * 1e-9;
+	w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP].f = 9 + (double)below(state, 1u << 30) * 1e-9;
 }
 
 static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int64_t rank, int64_t size)
 {
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_POSIX);
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_POSIX);
 	struct rama_log_mount mount = { .path = "/scratch", .type = "lustre", .path_len = 8 };
 	struct rama_log_job job = { .uid = 1000,
 				.start_sec = 1700000000,
@@ -105,7 +105,7 @@ static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int
 				.jobid = 1,
 				.exe = "bench" };
 	struct rama_log_sink sink = rama_shutdown_own_sink(o);
-	union rama_core_word w[RAMA_POSIX__WORDS];
+	union rama_core_word w[RAMA_TAB_POSIX__WORDS];
 	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
 	uint64_t state = 1 + (uint64_t)rank;
 	struct rama_log_writer to;
@@ -120,7 +120,7 @@ static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int
 
 		rama_log_writer_name(&to, rama_core_record_id(name, n), name, n);
 	}
-	rama_log_writer_module(&to, RAMA_MOD_POSIX, mod->newest);
+	rama_log_writer_module(&to, RAMA_TAB_MOD_POSIX, mod->newest);
 	for (unsigned i = 0; i < sc->files; i++) {
 		size_t n = file_name(name, sc, rank, i);
 
@@ -264,7 +264,7 @@ static void add_share(struct tree *t, const struct scenario *sc, unsigned level)
 /* records of shared files of two halves become one */
 static void add_reduce(struct tree *t, const struct scenario *sc)
 {
-	size_t words = RAMA_POSIX__WORDS;
+	size_t words = RAMA_TAB_POSIX__WORDS;
 	union rama_core_word *w = calloc(2 * sc->files * words, sizeof(*w));
 	struct rama_core_plan plan;
 	struct rama_core_spread all = { 0 };
@@ -273,7 +273,7 @@ static void add_reduce(struct tree *t, const struct scenario *sc)
 
 	if (w == NULL)
 		fail("out of memory");
-	rama_core_plan_init(&plan, rama_module_get(RAMA_MOD_POSIX));
+	rama_core_plan_init(&plan, rama_tab_module_get(RAMA_TAB_MOD_POSIX));
 	for (unsigned i = 0; i < 2 * sc->files; i++) {
 		fill(w + i * words, i % sc->files, i, &state);
 		rama_core_reduce_prepare(&plan, w + i * words);

@@ -99,51 +99,51 @@ static void fill_posix(struct synth *s, union rama_core_word *w)
 	uint64_t size = 4096u << below(s, 9), writes = 1 + below(s, 200), reads = below(s, 20);
 	double open = seconds(s, 500), write = seconds(s, 2), read = seconds(s, 0.5);
 
-	w[RAMA_POSIX_OPENS].u = 1 + below(s, 3);
-	w[RAMA_POSIX_WRITES].u = writes;
-	w[RAMA_POSIX_READS].u = reads;
-	w[RAMA_POSIX_SEEKS].u = below(s, 50);
-	w[RAMA_POSIX_STATS].u = below(s, 4);
-	w[RAMA_POSIX_MMAPS].i = -1;
-	w[RAMA_POSIX_MODE].i = 436;
-	w[RAMA_POSIX_BYTES_WRITTEN].u = writes * size;
-	w[RAMA_POSIX_BYTES_READ].u = reads * size;
-	w[RAMA_POSIX_MAX_BYTE_WRITTEN].u = writes * size - 1;
-	w[RAMA_POSIX_MAX_BYTE_READ].u = reads > 0 ? reads * size - 1 : 0;
-	w[RAMA_POSIX_CONSEC_WRITES].u = writes - 1;
-	w[RAMA_POSIX_SEQ_WRITES].u = writes - 1;
-	w[RAMA_POSIX_MEM_ALIGNMENT].u = 8;
-	w[RAMA_POSIX_FILE_ALIGNMENT].u = 1048576;
-	w[RAMA_POSIX_FILE_NOT_ALIGNED].u = writes;
-	w[RAMA_POSIX_SIZE_WRITE_10K_100K].u = writes;
-	w[RAMA_POSIX_SIZE_READ_10K_100K].u = reads;
-	w[RAMA_POSIX_STRIDE1_STRIDE].u = size;
-	w[RAMA_POSIX_STRIDE1_COUNT].u = writes / 3;
-	w[RAMA_POSIX_ACCESS1_ACCESS].u = size;
-	w[RAMA_POSIX_ACCESS1_COUNT].u = writes + reads;
-	w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f = open;
-	w[RAMA_POSIX_F_WRITE_START_TIMESTAMP].f = open + 0.001;
-	w[RAMA_POSIX_F_CLOSE_START_TIMESTAMP].f = open + write + read;
-	w[RAMA_POSIX_F_OPEN_END_TIMESTAMP].f = open + 0.0005;
-	w[RAMA_POSIX_F_WRITE_END_TIMESTAMP].f = open + write;
-	w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP].f = open + write + read + 0.0001;
-	w[RAMA_POSIX_F_READ_TIME].f = read;
-	w[RAMA_POSIX_F_WRITE_TIME].f = write;
-	w[RAMA_POSIX_F_META_TIME].f = seconds(s, 0.01);
-	w[RAMA_POSIX_F_MAX_WRITE_TIME].f = write / 10;
+	w[RAMA_TAB_POSIX_OPENS].u = 1 + below(s, 3);
+	w[RAMA_TAB_POSIX_WRITES].u = writes;
+	w[RAMA_TAB_POSIX_READS].u = reads;
+	w[RAMA_TAB_POSIX_SEEKS].u = below(s, 50);
+	w[RAMA_TAB_POSIX_STATS].u = below(s, 4);
+	w[RAMA_TAB_POSIX_MMAPS].i = -1;
+	w[RAMA_TAB_POSIX_MODE].i = 436;
+	w[RAMA_TAB_POSIX_BYTES_WRITTEN].u = writes * size;
+	w[RAMA_TAB_POSIX_BYTES_READ].u = reads * size;
+	w[RAMA_TAB_POSIX_MAX_BYTE_WRITTEN].u = writes * size - 1;
+	w[RAMA_TAB_POSIX_MAX_BYTE_READ].u = reads > 0 ? reads * size - 1 : 0;
+	w[RAMA_TAB_POSIX_CONSEC_WRITES].u = writes - 1;
+	w[RAMA_TAB_POSIX_SEQ_WRITES].u = writes - 1;
+	w[RAMA_TAB_POSIX_MEM_ALIGNMENT].u = 8;
+	w[RAMA_TAB_POSIX_FILE_ALIGNMENT].u = 1048576;
+	w[RAMA_TAB_POSIX_FILE_NOT_ALIGNED].u = writes;
+	w[RAMA_TAB_POSIX_SIZE_WRITE_10K_100K].u = writes;
+	w[RAMA_TAB_POSIX_SIZE_READ_10K_100K].u = reads;
+	w[RAMA_TAB_POSIX_STRIDE1_STRIDE].u = size;
+	w[RAMA_TAB_POSIX_STRIDE1_COUNT].u = writes / 3;
+	w[RAMA_TAB_POSIX_ACCESS1_ACCESS].u = size;
+	w[RAMA_TAB_POSIX_ACCESS1_COUNT].u = writes + reads;
+	w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f = open;
+	w[RAMA_TAB_POSIX_F_WRITE_START_TIMESTAMP].f = open + 0.001;
+	w[RAMA_TAB_POSIX_F_CLOSE_START_TIMESTAMP].f = open + write + read;
+	w[RAMA_TAB_POSIX_F_OPEN_END_TIMESTAMP].f = open + 0.0005;
+	w[RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP].f = open + write;
+	w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP].f = open + write + read + 0.0001;
+	w[RAMA_TAB_POSIX_F_READ_TIME].f = read;
+	w[RAMA_TAB_POSIX_F_WRITE_TIME].f = write;
+	w[RAMA_TAB_POSIX_F_META_TIME].f = seconds(s, 0.01);
+	w[RAMA_TAB_POSIX_F_MAX_WRITE_TIME].f = write / 10;
 }
 
 static void write_posix(struct synth *s, int64_t nprocs, uint64_t files)
 {
-	union rama_core_word w[RAMA_POSIX__WORDS];
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_POSIX);
+	union rama_core_word w[RAMA_TAB_POSIX__WORDS];
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_POSIX);
 	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
 
 	rama_log_writer_module(&s->writer, mod->id, mod->released);
 	for (uint64_t n = 0; n < files; n++) {
 		memset(w, 0, sizeof(w));
-		w[RAMA_ID].u = file_id(n);
-		w[RAMA_RANK].u = n * (uint64_t)nprocs / files;
+		w[RAMA_TAB_ID].u = file_id(n);
+		w[RAMA_TAB_RANK].u = n * (uint64_t)nprocs / files;
 		fill_posix(s, w);
 		rama_log_writer_record(&s->writer, &r);
 	}
@@ -153,17 +153,17 @@ static void write_posix(struct synth *s, int64_t nprocs, uint64_t files)
 
 static void write_accesses(struct synth *s, uint64_t n, double *now)
 {
-	union rama_core_word seg[1][RAMA_SEG_WORDS] = { 0 };
+	union rama_core_word seg[1][RAMA_TAB_SEG_WORDS] = { 0 };
 	uint64_t offset = 0;
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t length = 4096u << below(s, 9);
 
-		seg[0][RAMA_SEG_OFFSET].u = offset;
-		seg[0][RAMA_SEG_LENGTH].u = length;
-		seg[0][RAMA_SEG_START].f = *now + seconds(s, 0.001);
-		seg[0][RAMA_SEG_END].f = seg[0][RAMA_SEG_START].f + seconds(s, 0.01);
-		*now = seg[0][RAMA_SEG_END].f;
+		seg[0][RAMA_TAB_SEG_OFFSET].u = offset;
+		seg[0][RAMA_TAB_SEG_LENGTH].u = length;
+		seg[0][RAMA_TAB_SEG_START].f = *now + seconds(s, 0.001);
+		seg[0][RAMA_TAB_SEG_END].f = seg[0][RAMA_TAB_SEG_START].f + seconds(s, 0.01);
+		*now = seg[0][RAMA_TAB_SEG_END].f;
 		offset += length;
 		rama_log_writer_segments(&s->writer, seg, 1);
 	}
@@ -171,8 +171,8 @@ static void write_accesses(struct synth *s, uint64_t n, double *now)
 
 static void write_trace(struct synth *s, uint64_t segments)
 {
-	union rama_core_word w[RAMA_DXT__WORDS] = { 0 };
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_DXT_POSIX);
+	union rama_core_word w[RAMA_TAB_DXT__WORDS] = { 0 };
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_DXT_POSIX);
 	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
 	uint64_t records = TRACED_RANKS * TRACED_FILES;
 
@@ -182,11 +182,11 @@ static void write_trace(struct synth *s, uint64_t segments)
 		uint64_t share = segments * (n + 1) / records - segments * n / records;
 		double now = 1;
 
-		w[RAMA_ID].u = file_id(n);
-		w[RAMA_RANK].u = n / TRACED_FILES;
-		snprintf(w[RAMA_DXT_HOSTNAME].b, 64, "node%04u", (unsigned)(n / 16));
-		w[RAMA_DXT_WRITE_COUNT].u = share - share / 4;
-		w[RAMA_DXT_READ_COUNT].u = share / 4;
+		w[RAMA_TAB_ID].u = file_id(n);
+		w[RAMA_TAB_RANK].u = n / TRACED_FILES;
+		snprintf(w[RAMA_TAB_DXT_HOSTNAME].b, 64, "node%04u", (unsigned)(n / 16));
+		w[RAMA_TAB_DXT_WRITE_COUNT].u = share - share / 4;
+		w[RAMA_TAB_DXT_READ_COUNT].u = share / 4;
 		rama_log_writer_record(&s->writer, &r);
 		write_accesses(s, share - share / 4, &now);
 		write_accesses(s, share / 4, &now);

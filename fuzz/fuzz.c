@@ -113,7 +113,7 @@ static void put_job(const struct fuzz_log *l, struct fuzz_bytes *to)
 void fuzz_log_build(const struct fuzz_log *l, struct fuzz_bytes *to)
 {
 	bool old = l->minor < 41;
-	unsigned maps = old ? 24 : 32, n = old ? 16 : RAMA_MODULES, versions = maps + 16 + 16 * n;
+	unsigned maps = old ? 24 : 32, n = old ? 16 : RAMA_TAB_MODULES, versions = maps + 16 + 16 * n;
 	char text[8] = { '3', '.', (char)('0' + l->minor / 10), (char)('0' + l->minor % 10) };
 
 	to->n = 0;
@@ -147,8 +147,8 @@ void fuzz_log_parts(struct fuzz_input *in, struct fuzz_log *first, struct fuzz_l
 		size_t len = fuzz_take_u16(in);
 		struct fuzz_log *to = id < 128 ? first : second;
 
-		to->version[id % RAMA_MODULES] = version;
-		to->part[id % RAMA_MODULES] = fuzz_take(in, len);
+		to->version[id % RAMA_TAB_MODULES] = version;
+		to->part[id % RAMA_TAB_MODULES] = fuzz_take(in, len);
 	}
 }
 
@@ -176,20 +176,20 @@ static uint64_t digest_record(uint64_t d, const struct rama_core_record *r)
 
 static int walk_module(struct rama_log *log, unsigned id, uint64_t *digest)
 {
-	union rama_core_word seg[64][RAMA_SEG_WORDS];
+	union rama_core_word seg[64][RAMA_TAB_SEG_WORDS];
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
 	unsigned kind;
 	int n, rc = rama_log_cursor_open(&c, log, id);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
-		const struct rama_log_name *name = rama_log_name_get(log, r->w[RAMA_ID].u);
+		const struct rama_log_name *name = rama_log_name_get(log, r->w[RAMA_TAB_ID].u);
 
 		*digest = digest_record(*digest, r);
 		if (name != NULL)
 			(void)rama_log_mount_get(log, name->text);
-		if (!(r->mod->flags & RAMA_TRACE) ||
-		    r->w[RAMA_RANK].u % 4 == 3) /* cursor skips the segments */
+		if (!(r->mod->flags & RAMA_TAB_TRACE) ||
+		    r->w[RAMA_TAB_RANK].u % 4 == 3) /* cursor skips the segments */
 			continue;
 		while ((n = rama_log_cursor_segments(&c, seg, 1 + (int)(c.index % 64), &kind)) > 0)
 			*digest = fuzz_digest(*digest, seg, (size_t)n * sizeof(seg[0])) + kind;
@@ -222,7 +222,7 @@ int fuzz_walk(struct rama_log *log, uint64_t *digest)
 	int rc = 0;
 
 	*digest = digest_names(log);
-	for (unsigned id = 0; id < RAMA_MODULES && rc == 0; id++)
+	for (unsigned id = 0; id < RAMA_TAB_MODULES && rc == 0; id++)
 		rc = walk_module(log, id, digest);
 	return rc;
 }

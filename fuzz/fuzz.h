@@ -45,8 +45,8 @@ struct fuzz_log {
 	int64_t start_sec, nprocs;
 	struct fuzz_input job; /* empty: one is made of the numbers above */
 	struct fuzz_input names;
-	struct fuzz_input part[RAMA_MODULES];
-	uint8_t version[RAMA_MODULES];
+	struct fuzz_input part[RAMA_TAB_MODULES];
+	uint8_t version[RAMA_TAB_MODULES];
 };
 
 void fuzz_log_build(const struct fuzz_log *l, struct fuzz_bytes *to);

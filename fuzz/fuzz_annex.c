@@ -82,16 +82,16 @@ static void append_annex(struct maker *m)
 
 static void copy_trace(struct rama_log *log, struct rama_log_writer *w)
 {
-	union rama_core_word seg[7][RAMA_SEG_WORDS];
+	union rama_core_word seg[7][RAMA_TAB_SEG_WORDS];
 	struct rama_log_short_trace cut;
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
 	unsigned kind;
 	int rc, n;
 
-	CHECK(rama_log_short_trace_find(&cut, log, RAMA_MOD_DXT_POSIX) == 0);
-	CHECK(rama_log_writer_module(w, RAMA_MOD_DXT_POSIX, 2) == 0);
-	rc = rama_log_cursor_open(&c, log, RAMA_MOD_DXT_POSIX);
+	CHECK(rama_log_short_trace_find(&cut, log, RAMA_TAB_MOD_DXT_POSIX) == 0);
+	CHECK(rama_log_writer_module(w, RAMA_TAB_MOD_DXT_POSIX, 2) == 0);
+	rc = rama_log_cursor_open(&c, log, RAMA_TAB_MOD_DXT_POSIX);
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
 		rama_log_short_trace_apply(&cut, &c, r);
 		CHECK(rama_log_writer_record(w, r) == 0);
@@ -104,12 +104,12 @@ static void copy_trace(struct rama_log *log, struct rama_log_writer *w)
 /* thread ids of all segments */
 static uint64_t digest_of(struct rama_log *log)
 {
-	union rama_core_word seg[16][RAMA_SEG_WORDS];
+	union rama_core_word seg[16][RAMA_TAB_SEG_WORDS];
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
 	uint64_t d = 0;
 	unsigned kind;
-	int rc = rama_log_cursor_open(&c, log, RAMA_MOD_DXT_POSIX), n;
+	int rc = rama_log_cursor_open(&c, log, RAMA_TAB_MOD_DXT_POSIX), n;
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		while ((n = rama_log_cursor_segments(&c, seg, 16, &kind)) > 0)
@@ -165,8 +165,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	m.flags = fuzz_take_byte(&m.in);
 	l.swap = m.flags & SWAP;
-	l.part[RAMA_MOD_DXT_POSIX] = fuzz_take(&m.in, fuzz_take_u16(&m.in));
-	l.version[RAMA_MOD_DXT_POSIX] = m.flags & WIDE ? 2 : 1;
+	l.part[RAMA_TAB_MOD_DXT_POSIX] = fuzz_take(&m.in, fuzz_take_u16(&m.in));
+	l.version[RAMA_TAB_MOD_DXT_POSIX] = m.flags & WIDE ? 2 : 1;
 	fuzz_log_build(&l, &built);
 	append_annex(&m);
 	fuzz_both_ways(built.p, built.n, true);

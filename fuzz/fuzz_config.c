@@ -26,10 +26,10 @@ static void check_settings(const char *path)
 	CHECK(s.mem_align >= 1 && s.name_memory < (uint64_t)1 << 63);
 	CHECK(memchr(s.log_path, '\0', sizeof(s.log_path)) != NULL);
 	CHECK(strchr(s.job, '/') == NULL);
-	for (unsigned i = 0; i < RAMA_MODULES; i++) {
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++) {
 		CHECK(!rama_config_settings_observes(&s, i, path, strlen(path)) ||
 		      rama_config_settings_module(&s, i));
-		CHECK(rama_module_get(i) != NULL || !rama_config_settings_module(&s, i));
+		CHECK(rama_tab_module_get(i) != NULL || !rama_config_settings_module(&s, i));
 	}
 	rama_config_settings_app(&s, path, strlen(path));
 	rama_config_settings_rank(&s, (int64_t)strlen(path));

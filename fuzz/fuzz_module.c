@@ -15,7 +15,7 @@
 
 /* ---- adding up ------------------------------------------------------------------------------- */
 
-static void add_up(struct rama_log *log, const struct rama_module *mod)
+static void add_up(struct rama_log *log, const struct rama_tab_module *mod)
 {
 	union rama_core_word sum[MOST_WORDS];
 	struct rama_core_files files[RAMA_CORE_FILES_KINDS];
@@ -32,14 +32,14 @@ static void add_up(struct rama_log *log, const struct rama_module *mod)
 	rama_core_summary_init(&s, mod);
 	rc = rama_log_cursor_open(&c, log, mod->id);
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
-		if (mod->flags & RAMA_TOTALS) {
+		if (mod->flags & RAMA_TAB_TOTALS) {
 			rama_core_total_add(&t, r);
 			CHECK(rama_core_summary_add(&s, r) == 0);
 		}
 		rama_log_anon_record(&anon, r);
 	}
 	rama_log_cursor_close(&c);
-	if (mod->flags & RAMA_TOTALS) {
+	if (mod->flags & RAMA_TAB_TOTALS) {
 		rama_core_summary_files(&s, files);
 		rama_core_summary_perf(&s, &perf);
 		CHECK(files[RAMA_CORE_FILES_TOTAL].files ==
@@ -50,16 +50,16 @@ static void add_up(struct rama_log *log, const struct rama_module *mod)
 
 /* ---- write and read back --------------------------------------------------------------------- */
 
-static void copy_records(struct rama_log *log, const struct rama_module *mod, struct rama_log_writer *w)
+static void copy_records(struct rama_log *log, const struct rama_tab_module *mod, struct rama_log_writer *w)
 {
-	union rama_core_word seg[100][RAMA_SEG_WORDS];
+	union rama_core_word seg[100][RAMA_TAB_SEG_WORDS];
 	struct rama_log_short_trace cut = { 0 };
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
 	unsigned kind;
 	int rc, n;
 
-	if (mod->flags & RAMA_TRACE)
+	if (mod->flags & RAMA_TAB_TRACE)
 		CHECK(rama_log_short_trace_find(&cut, log, mod->id) == 0);
 	rc = rama_log_cursor_open(&c, log, mod->id);
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
@@ -71,7 +71,7 @@ static void copy_records(struct rama_log *log, const struct rama_module *mod, st
 	rama_log_cursor_close(&c);
 }
 
-static void copy(struct rama_log *log, const struct rama_module *mod, uint8_t flags,
+static void copy(struct rama_log *log, const struct rama_tab_module *mod, uint8_t flags,
 		 struct fuzz_bytes *to)
 {
 	static const uint8_t kinds[] = { RAMA_LOG_PLAIN_BYTES, RAMA_LOG_PLAIN_BYTES, RAMA_LOG_ZLIB,
@@ -89,7 +89,7 @@ static void copy(struct rama_log *log, const struct rama_module *mod, uint8_t fl
 
 static void same_segments(struct rama_log_cursor *a, struct rama_log_cursor *b, bool threads)
 {
-	union rama_core_word x[1][RAMA_SEG_WORDS], y[1][RAMA_SEG_WORDS];
+	union rama_core_word x[1][RAMA_TAB_SEG_WORDS], y[1][RAMA_TAB_SEG_WORDS];
 	unsigned x_kind = 0, y_kind = 0;
 	int more;
 
@@ -97,26 +97,26 @@ static void same_segments(struct rama_log_cursor *a, struct rama_log_cursor *b, 
 		more = rama_log_cursor_segments(a, x, 1, &x_kind);
 		CHECK(rama_log_cursor_segments(b, y, 1, &y_kind) == more);
 		CHECK(more == 0 || x_kind == y_kind);
-		CHECK(more == 0 || memcmp(x, y, RAMA_SEG_THREAD * sizeof(x[0][0])) == 0);
-		CHECK(more == 0 || !threads || x[0][RAMA_SEG_THREAD].u == y[0][RAMA_SEG_THREAD].u);
+		CHECK(more == 0 || memcmp(x, y, RAMA_TAB_SEG_THREAD * sizeof(x[0][0])) == 0);
+		CHECK(more == 0 || !threads || x[0][RAMA_TAB_SEG_THREAD].u == y[0][RAMA_TAB_SEG_THREAD].u);
 	} while (more > 0);
 }
 
 static void same_record(const struct rama_core_record *a, const struct rama_core_record *b)
 {
-	const struct rama_schema *s = a->schema;
+	const struct rama_tab_schema *s = a->schema;
 
 	CHECK(a->schema == b->schema);
 	CHECK(memcmp(a->w, b->w, s->words * sizeof(*a->w)) == 0);
 	for (unsigned k = 0; k < s->n_arrays; k++) {
-		CHECK(a->count[k] == b->count[k] || (a->mod->flags & RAMA_TRACE));
+		CHECK(a->count[k] == b->count[k] || (a->mod->flags & RAMA_TAB_TRACE));
 		CHECK(a->array[k] == NULL || a->count[k] == 0 ||
 		      memcmp(a->array[k], b->array[k],
 			     a->count[k] * s->array[k].words * sizeof(*a->w)) == 0);
 	}
 }
 
-static void compare(struct rama_log *log, struct rama_log *own, const struct rama_module *mod,
+static void compare(struct rama_log *log, struct rama_log *own, const struct rama_tab_module *mod,
 		    bool threads)
 {
 	struct rama_log_short_trace cut = { 0 };
@@ -124,7 +124,7 @@ static void compare(struct rama_log *log, struct rama_log *own, const struct ram
 	struct rama_core_record *x, *y;
 	int more;
 
-	if (mod->flags & RAMA_TRACE)
+	if (mod->flags & RAMA_TAB_TRACE)
 		CHECK(rama_log_short_trace_find(&cut, log, mod->id) == 0);
 	more = rama_log_cursor_open(&a, log, mod->id);
 	CHECK(rama_log_cursor_open(&b, own, mod->id) >= 0);
@@ -132,7 +132,7 @@ static void compare(struct rama_log *log, struct rama_log *own, const struct ram
 		rama_log_short_trace_apply(&cut, &a, x);
 		CHECK(rama_log_cursor_next(&b, &y) == 1);
 		same_record(x, y);
-		if (mod->flags & RAMA_TRACE)
+		if (mod->flags & RAMA_TAB_TRACE)
 			same_segments(&a, &b, threads);
 	}
 	CHECK(rama_log_cursor_next(&b, &y) == 0);
@@ -140,7 +140,7 @@ static void compare(struct rama_log *log, struct rama_log *own, const struct ram
 	rama_log_cursor_close(&b);
 }
 
-static void round_trip(struct rama_log *log, const struct rama_module *mod, uint8_t flags)
+static void round_trip(struct rama_log *log, const struct rama_tab_module *mod, uint8_t flags)
 {
 	struct fuzz_bytes written = { 0 };
 	struct rama_source src;
@@ -159,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_input in = { data, size };
 	struct fuzz_log l = { .minor = 41, .nprocs = 4, .start_sec = 1600000000 };
 	unsigned id = fuzz_take_byte(&in) % 24;
-	const struct rama_module *mod = rama_module_get(id);
+	const struct rama_tab_module *mod = rama_tab_module_get(id);
 	struct fuzz_bytes built = { 0 };
 	struct rama_source src;
 	struct rama_log log;

@@ -36,7 +36,7 @@ static const struct seg *base_segment(void)
 {
 	static struct seg s;
 	struct rama_core_op op = {
-		.kind = RAMA_OP_WRITE, .ok = true, .bytes = 4096, .t0 = 1000, .t1 = 2000
+		.kind = RAMA_TAB_OP_WRITE, .ok = true, .bytes = 4096, .t0 = 1000, .t1 = 2000
 	};
 	struct rama_seg_chunk *c;
 	uint32_t a, b;
@@ -50,7 +50,7 @@ static const struct seg *base_segment(void)
 	rama_core_posix_apply(seg_posix(&s, a), &op);
 	rama_core_posix_apply(seg_posix(&s, b), &op);
 	rama_core_stdio_apply(seg_stdio(&s, b, false), &op);
-	seg_extra(&s, a)->w[RAMA_EXTRA_STATS].i = 1;
+	seg_extra(&s, a)->w[RAMA_TAB_EXTRA_STATS].i = 1;
 	higher_layers(&s, a);
 	rama_core_heat_add(&seg_lane(&s, 1)->heat[0], 0, 4096, 1000, 2000);
 	rama_core_heat_add(&seg_lane(&s, 2)->heat[1], 1, 4096, SEG_SECOND, 2 * SEG_SECOND);
@@ -63,8 +63,8 @@ static const struct seg *base_segment(void)
 							  .bytes = 10,
 							  .name = i % 2 ? a : b,
 							  .layer = i % 3 == 2,
-							  .kind = i % 2 ? RAMA_OP_READ
-									: RAMA_OP_WRITE });
+							  .kind = i % 2 ? RAMA_TAB_OP_READ
+									: RAMA_TAB_OP_WRITE });
 	}
 	return &s;
 }

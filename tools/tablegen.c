@@ -21,7 +21,7 @@ static const char *const reduce_name[] = {
 	"FAST_BYTES", "FAST_TIME",    "SLOW_RANK",   "SLOW_BYTES",   "SLOW_TIME",    "VAR_TIME",
 	"VAR_BYTES",  "ACCESS_VALUE", "ACCESS_MORE", "ACCESS_COUNT", "STRIDE_VALUE", "STRIDE_COUNT"
 };
-_Static_assert(sizeof(reduce_name) / sizeof(reduce_name[0]) == RAMA_REDUCE_KINDS,
+_Static_assert(sizeof(reduce_name) / sizeof(reduce_name[0]) == RAMA_TAB_REDUCE_KINDS,
 	       "a kind of reduction has no name");
 
 static int to_stdout(void *ctx, const char *bytes, size_t n)
@@ -29,7 +29,7 @@ static int to_stdout(void *ctx, const char *bytes, size_t n)
 	return fwrite(bytes, 1, n, ctx) == n ? 0 : -1;
 }
 
-static void field_json(struct rama_json *j, const struct rama_field *f)
+static void field_json(struct rama_json *j, const struct rama_tab_field *f)
 {
 	rama_json_open(j, '{');
 	rama_json_key_string(j, "name", f->name);
@@ -37,7 +37,7 @@ static void field_json(struct rama_json *j, const struct rama_field *f)
 	rama_json_key_string(j, "place", place_name[f->place]);
 	rama_json_key_i64(j, "words", f->words);
 	rama_json_key(j, "word");
-	if (f->word == RAMA_NO_WORD)
+	if (f->word == RAMA_TAB_NO_WORD)
 		rama_json_null(j);
 	else
 		rama_json_i64(j, f->word);
@@ -48,7 +48,7 @@ static void field_json(struct rama_json *j, const struct rama_field *f)
 	rama_json_close(j, '}');
 }
 
-static void schema_json(struct rama_json *j, const struct rama_schema *s)
+static void schema_json(struct rama_json *j, const struct rama_tab_schema *s)
 {
 	if (s == NULL) {
 		rama_json_null(j);
@@ -90,8 +90,8 @@ static void print_json(void)
 	rama_json_open(&j, '{');
 	rama_json_key(&j, "modules");
 	rama_json_open(&j, '[');
-	for (unsigned i = 0; i < RAMA_MODULES_KNOWN; i++) {
-		const struct rama_module *m = rama_module_get(i);
+	for (unsigned i = 0; i < RAMA_TAB_MODULES_KNOWN; i++) {
+		const struct rama_tab_module *m = rama_tab_module_get(i);
 
 		if (m == NULL)
 			continue;
@@ -121,15 +121,15 @@ static void print_json(void)
 	rama_out_fini(&o);
 }
 
-static void counters_of(const struct rama_schema *s, const char *title)
+static void counters_of(const struct rama_tab_schema *s, const char *title)
 {
 	printf("\n%s\n\n| counter | type | since | several ranks | meaning "
 	       "|\n|---|---|---|---|---|\n",
 	       title);
 	for (unsigned i = 0; i < *s->n_fields; i++) {
-		const struct rama_field *f = &s->fields[i];
+		const struct rama_tab_field *f = &s->fields[i];
 
-		if (f->place == RAMA_DROPPED)
+		if (f->place == RAMA_TAB_DROPPED)
 			printf("| %s | %s | %d to %d | | only in old logs; dropped when read |\n",
 			       f->name, type_name[f->type], f->since, f->until);
 		else
@@ -138,7 +138,7 @@ static void counters_of(const struct rama_schema *s, const char *title)
 	}
 }
 
-static void module_of(const struct rama_module *m)
+static void module_of(const struct rama_tab_module *m)
 {
 	printf("\n## %s\n\n%c%s. Module %u, newest record version %u, written as version %u, "
 	       "%u bytes%s.\n",
@@ -148,8 +148,8 @@ static void module_of(const struct rama_module *m)
 	if (m->header != NULL)
 		counters_of(m->header, "First record:");
 	counters_of(m->record, m->header != NULL ? "Other records:" : "Record:");
-	if (m->id == RAMA_MOD_LUSTRE)
-		counters_of(&rama_schema_lustre_comp, "Each component:");
+	if (m->id == RAMA_TAB_MOD_LUSTRE)
+		counters_of(&rama_tab_schema_lustre_comp, "Each component:");
 }
 
 static void print_counters(void)
@@ -165,9 +165,9 @@ static void print_counters(void)
 	     "the words are\n"
 	     "explained in `src/table/fields.h`. Times are in seconds since the start of the "
 	     "process.");
-	for (unsigned i = 0; i < RAMA_MODULES_KNOWN; i++)
-		if (rama_module_get(i) != NULL)
-			module_of(rama_module_get(i));
+	for (unsigned i = 0; i < RAMA_TAB_MODULES_KNOWN; i++)
+		if (rama_tab_module_get(i) != NULL)
+			module_of(rama_tab_module_get(i));
 }
 
 static void print_metrics(void)
@@ -183,9 +183,9 @@ static void print_metrics(void)
 	     "system. *each second* means that a counter is read and its gain per second is "
 	     "stored. Files that\n"
 	     "are not there give no figures.");
-	for (unsigned i = 0; i < rama_n_metrics; i++) {
-		const struct rama_metric *m = &rama_metrics[i];
-		const struct rama_metric_source *s = &rama_metric_sources[m->source];
+	for (unsigned i = 0; i < rama_tab_n_metrics; i++) {
+		const struct rama_tab_metric *m = &rama_tab_metrics[i];
+		const struct rama_tab_metric_source *s = &rama_tab_metric_sources[m->source];
 
 		if ((int)m->source != source) {
 			printf("\n## %s\n\n`/%s`", s->doc, s->path);
@@ -195,7 +195,7 @@ static void print_metrics(void)
 		}
 		source = (int)m->source;
 		printf("| `%s` | %s | %s | %s |\n", m->name, m->unit,
-		       m->how == RAMA_METRIC_RATE ? "each second" : "", m->doc);
+		       m->how == RAMA_TAB_METRIC_HOW_RATE ? "each second" : "", m->doc);
 	}
 }
 
@@ -211,7 +211,7 @@ static void escaped(FILE *f, const char *s)
 	}
 }
 
-static void option_name(FILE *f, const struct rama_option *o, bool scd)
+static void option_name(FILE *f, const struct rama_tab_option *o, bool scd)
 {
 	size_t n = o->arg != NULL ? strlen(o->arg) : 0;
 	bool may = n > 0 && o->arg[n - 1] == '?';
@@ -229,13 +229,13 @@ static void option_name(FILE *f, const struct rama_option *o, bool scd)
 static void page_options(FILE *f, int command)
 {
 	fputs("\n# OPTIONS\n", f);
-	for (int i = 0; i < RAMA_OPTIONS; i++) {
-		if ((int)rama_options[i].command != command)
+	for (int i = 0; i < RAMA_TAB_OPTIONS; i++) {
+		if ((int)rama_tab_options[i].command != command)
 			continue;
 		fputc('\n', f);
-		option_name(f, &rama_options[i], true);
+		option_name(f, &rama_tab_options[i], true);
 		fputs("\n\t", f);
-		escaped(f, rama_options[i].text);
+		escaped(f, rama_tab_options[i].text);
 		fputc('\n', f);
 	}
 	fputs("\n*-?*, *--help*\n\tthis in short\n\n*--usage*\n\tthe options in a line or two\n",
@@ -245,18 +245,18 @@ static void page_options(FILE *f, int command)
 static void page_examples(FILE *f, int command)
 {
 	fputs("\n# EXAMPLES\n", f);
-	for (unsigned i = 0; i < rama_n_examples; i++) {
-		if (command >= 0 && (int)rama_examples[i].command != command)
+	for (unsigned i = 0; i < rama_tab_n_examples; i++) {
+		if (command >= 0 && (int)rama_tab_examples[i].command != command)
 			continue;
 		fputc('\n', f);
-		escaped(f, rama_examples[i].text);
-		fprintf(f, ":\n\n```\n%s\n```\n", rama_examples[i].line);
+		escaped(f, rama_tab_examples[i].text);
+		fprintf(f, ":\n\n```\n%s\n```\n", rama_tab_examples[i].line);
 	}
 }
 
 static void page_end(FILE *f, int command)
 {
-	bool run = command >= 0 && strcmp(rama_commands[command].name, "run") == 0;
+	bool run = command >= 0 && strcmp(rama_tab_commands[command].name, "run") == 0;
 
 	fputs("\n# EXIT STATUS\n\n", f);
 	fputs(run ? "That of the command; 126 if it cannot be run, 127 if it is not found, 128 + N "
@@ -268,21 +268,21 @@ static void page_end(FILE *f, int command)
 	fputs("\n\n# SEE ALSO\n\n", f);
 	if (command >= 0)
 		fputs("*iorama*(1)", f);
-	for (int i = 0, n = command >= 0; i < RAMA_COMMANDS; i++)
-		if (i != command && strcmp(rama_commands[i].name, "help") != 0)
-			fprintf(f, "%s*iorama-%s*(1)", n++ > 0 ? ", " : "", rama_commands[i].name);
+	for (int i = 0, n = command >= 0; i < RAMA_TAB_COMMANDS; i++)
+		if (i != command && strcmp(rama_tab_commands[i].name, "help") != 0)
+			fprintf(f, "%s*iorama-%s*(1)", n++ > 0 ? ", " : "", rama_tab_commands[i].name);
 	fputc('\n', f);
 }
 
 static void command_page(FILE *f, int c)
 {
-	fprintf(f, "iorama-%s(1)\n\n# NAME\n\niorama-%s - ", rama_commands[c].name,
-		rama_commands[c].name);
-	escaped(f, rama_commands[c].line);
-	fprintf(f, "\n\n# SYNOPSIS\n\n*iorama %s* [_OPTION_…] ", rama_commands[c].name);
-	escaped(f, rama_commands[c].args);
+	fprintf(f, "iorama-%s(1)\n\n# NAME\n\niorama-%s - ", rama_tab_commands[c].name,
+		rama_tab_commands[c].name);
+	escaped(f, rama_tab_commands[c].line);
+	fprintf(f, "\n\n# SYNOPSIS\n\n*iorama %s* [_OPTION_…] ", rama_tab_commands[c].name);
+	escaped(f, rama_tab_commands[c].args);
 	fputs("\n\n# DESCRIPTION\n\n", f);
-	escaped(f, rama_commands[c].text);
+	escaped(f, rama_tab_commands[c].text);
 	fputc('\n', f);
 	page_options(f, c);
 	page_examples(f, c);
@@ -292,11 +292,11 @@ static void command_page(FILE *f, int c)
 static void page_environment(FILE *f)
 {
 	fputs("\n# ENVIRONMENT\n", f);
-	for (int i = 0; i < RAMA_SETTINGS; i++) {
-		fprintf(f, "\n*%s*\n\t", rama_settings[i].variable);
-		escaped(f, rama_settings[i].text);
-		if (*rama_settings[i].preset != '\0')
-			fprintf(f, " (default %s)", rama_settings[i].preset);
+	for (int i = 0; i < RAMA_TAB_SETTINGS; i++) {
+		fprintf(f, "\n*%s*\n\t", rama_tab_settings[i].variable);
+		escaped(f, rama_tab_settings[i].text);
+		if (*rama_tab_settings[i].preset != '\0')
+			fprintf(f, " (default %s)", rama_tab_settings[i].preset);
 		fputc('\n', f);
 	}
 }
@@ -307,11 +307,11 @@ static void main_page(FILE *f)
 	      "# SYNOPSIS\n\n*iorama* _COMMAND_ [_OPTION_…] …\n\n*iorama* *--help* | "
 	      "*--version*\n\n# COMMANDS\n",
 	      f);
-	for (int i = 0; i < RAMA_COMMANDS; i++) {
-		fprintf(f, "\n*%s* ", rama_commands[i].name);
-		escaped(f, rama_commands[i].args);
+	for (int i = 0; i < RAMA_TAB_COMMANDS; i++) {
+		fprintf(f, "\n*%s* ", rama_tab_commands[i].name);
+		escaped(f, rama_tab_commands[i].args);
 		fputs("\n\t", f);
-		escaped(f, rama_commands[i].line);
+		escaped(f, rama_tab_commands[i].line);
 		fputc('\n', f);
 	}
 	page_environment(f);
@@ -321,14 +321,14 @@ static void main_page(FILE *f)
 
 static int print_man(const char *dir)
 {
-	for (int i = -1; i < RAMA_COMMANDS; i++) {
+	for (int i = -1; i < RAMA_TAB_COMMANDS; i++) {
 		char path[4096];
 		FILE *f;
 
-		if (i >= 0 && strcmp(rama_commands[i].name, "help") == 0)
+		if (i >= 0 && strcmp(rama_tab_commands[i].name, "help") == 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/iorama%s%s.1.scd", dir, i >= 0 ? "-" : "",
-			 i >= 0 ? rama_commands[i].name : "");
+			 i >= 0 ? rama_tab_commands[i].name : "");
 		f = fopen(path, "w");
 		if (f == NULL) {
 			perror(path);
@@ -350,17 +350,17 @@ static void print_bash(void)
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=${COMP_WORDS[1]} opts=\n"
 	     "\tif [ \"$COMP_CWORD\" -eq 1 ]; then");
 	fputs("\t\tmapfile -t COMPREPLY < <(compgen -W \"", stdout);
-	for (int i = 0; i < RAMA_COMMANDS; i++)
-		printf("%s ", rama_commands[i].name);
+	for (int i = 0; i < RAMA_TAB_COMMANDS; i++)
+		printf("%s ", rama_tab_commands[i].name);
 	puts("--help --version\" -- \"$cur\")\n\t\treturn\n\tfi\n\tcase $cmd in");
-	for (int c = 0; c < RAMA_COMMANDS; c++) {
-		printf("\t%s) opts=\"", rama_commands[c].name);
-		for (int i = 0; i < RAMA_OPTIONS; i++)
-			if ((int)rama_options[i].command == c)
-				printf("--%s ", rama_options[i].name);
-		if (strcmp(rama_commands[c].name, "help") == 0)
-			for (int i = 0; i < RAMA_COMMANDS; i++)
-				printf("%s ", rama_commands[i].name);
+	for (int c = 0; c < RAMA_TAB_COMMANDS; c++) {
+		printf("\t%s) opts=\"", rama_tab_commands[c].name);
+		for (int i = 0; i < RAMA_TAB_OPTIONS; i++)
+			if ((int)rama_tab_options[i].command == c)
+				printf("--%s ", rama_tab_options[i].name);
+		if (strcmp(rama_tab_commands[c].name, "help") == 0)
+			for (int i = 0; i < RAMA_TAB_COMMANDS; i++)
+				printf("%s ", rama_tab_commands[i].name);
 		puts("--help\" ;;");
 	}
 	puts("\tesac\n"
@@ -392,18 +392,18 @@ static void print_zsh(void)
 {
 	puts("#compdef iorama\n# zsh completion for iorama, printed from the rows in src/table\n"
 	     "_iorama() {\n\tlocal -a commands\n\tcommands=(");
-	for (int i = 0; i < RAMA_COMMANDS; i++) {
-		printf("\t\t'%s:", rama_commands[i].name);
-		zsh_text(rama_commands[i].line);
+	for (int i = 0; i < RAMA_TAB_COMMANDS; i++) {
+		printf("\t\t'%s:", rama_tab_commands[i].name);
+		zsh_text(rama_tab_commands[i].line);
 		puts("'");
 	}
 	puts("\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command "
 	     "commands\n\t\treturn\n\tfi\n"
 	     "\tlocal cmd=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $cmd in");
-	for (int c = 0; c < RAMA_COMMANDS; c++) {
-		printf("\t%s) _arguments", rama_commands[c].name);
-		for (int i = 0; i < RAMA_OPTIONS; i++) {
-			const struct rama_option *o = &rama_options[i];
+	for (int c = 0; c < RAMA_TAB_COMMANDS; c++) {
+		printf("\t%s) _arguments", rama_tab_commands[c].name);
+		for (int i = 0; i < RAMA_TAB_OPTIONS; i++) {
+			const struct rama_tab_option *o = &rama_tab_options[i];
 
 			if ((int)o->command != c)
 				continue;
@@ -414,7 +414,7 @@ static void print_zsh(void)
 					       ? ":file:_files"
 					       : ":value:");
 		}
-		puts(strcmp(rama_commands[c].name, "help") == 0
+		puts(strcmp(rama_tab_commands[c].name, "help") == 0
 			     ? " '1:command:->cmd' && _describe command commands ;;"
 			     : " \\\n\t\t'*:log:_files' ;;");
 	}
@@ -424,8 +424,8 @@ static void print_zsh(void)
 /* the functions that capture replaces: "table name" */
 static void print_functions(void)
 {
-	for (unsigned i = RAMA_FN_NONE + 1; i < RAMA_FNS; i++)
-		printf("%s %s\n", rama_fn_info[i].table, rama_fn_info[i].name);
+	for (unsigned i = RAMA_TAB_FN_NONE + 1; i < RAMA_TAB_FNS; i++)
+		printf("%s %s\n", rama_tab_fn_info[i].table, rama_tab_fn_info[i].name);
 }
 
 int main(int argc, char **argv)

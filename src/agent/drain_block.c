@@ -106,8 +106,8 @@ static const char *const layer_name[RAMA_SEG_EVENT_LAYERS] = {
 	[RAMA_SEG_LAYER_PNETCDF] = "PNETCDF", [RAMA_SEG_LAYER_H5F] = "H5F",
 };
 
-static const char *const op_name[RAMA_OPS] = {
-#define OP(kind, counter) [RAMA_OP_##kind] = #kind,
+static const char *const op_name[RAMA_TAB_OPS] = {
+#define OP(kind, counter) [RAMA_TAB_OP_##kind] = #kind,
 #include "table/ops.def"
 #undef OP
 };
@@ -124,12 +124,12 @@ static void lower(char *to, size_t room, const char *from)
 static void describe(struct rama_wire_what *w, uint32_t layer, uint32_t kind, uint32_t fn)
 {
 	const char *name =
-		fn < RAMA_FNS && rama_fn_info[fn].name != NULL ? rama_fn_info[fn].name : "unknown";
+		fn < RAMA_TAB_FNS && rama_tab_fn_info[fn].name != NULL ? rama_tab_fn_info[fn].name : "unknown";
 
 	*w = (struct rama_wire_what){ 0 };
 	snprintf(w->layer, sizeof(w->layer), "%s",
 		 layer < RAMA_SEG_EVENT_LAYERS ? layer_name[layer] : "unknown");
-	lower(w->op, sizeof(w->op), kind < RAMA_OPS ? op_name[kind] : "unknown");
+	lower(w->op, sizeof(w->op), kind < RAMA_TAB_OPS ? op_name[kind] : "unknown");
 	snprintf(w->fn, sizeof(w->fn), "%s", *name != '\0' ? name : "unknown");
 }
 

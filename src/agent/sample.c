@@ -24,7 +24,7 @@
 /* a figure of this round */
 struct value {
 	char name[NAME];
-	const struct rama_metric *metric;
+	const struct rama_tab_metric *metric;
 	double now, before;
 	uint64_t round; /* in which it was read last, the one before that */
 	uint64_t last;
@@ -62,7 +62,7 @@ static void thing_text(char *to, size_t room, const char *thing)
 	to[n] = '\0';
 }
 
-static bool name_of(char to[NAME], const struct rama_metric *m, const char *thing)
+static bool name_of(char to[NAME], const struct rama_tab_metric *m, const char *thing)
 {
 	const char *mark = strchr(m->name, '%');
 	char text[24];
@@ -77,7 +77,7 @@ static bool name_of(char to[NAME], const struct rama_metric *m, const char *thin
 	return n > 0 && (size_t)n < NAME;
 }
 
-static struct value *value_of(struct rama_agent_sampler *s, const struct rama_metric *m, const char *name)
+static struct value *value_of(struct rama_agent_sampler *s, const struct rama_tab_metric *m, const char *name)
 {
 	static const struct rama_sipkey key = { 3, 4 };
 	uint64_t *place = rama_map_put(&s->place, rama_siphash(&key, name, strlen(name)), NULL);
@@ -104,7 +104,7 @@ static struct value *value_of(struct rama_agent_sampler *s, const struct rama_me
 }
 
 /* the same name again in this round: added up */
-static void put(struct rama_agent_sampler *s, const struct rama_metric *m, const char *thing, double v)
+static void put(struct rama_agent_sampler *s, const struct rama_tab_metric *m, const char *thing, double v)
 {
 	struct value *x;
 	char name[NAME];
@@ -165,11 +165,11 @@ static bool number(const char *word, double *v)
 }
 
 /* all metrics of a source that this line has; first: where field 1 is */
-static void put_line(struct rama_agent_sampler *s, enum rama_metric_source_id source, const char *key,
+static void put_line(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source, const char *key,
 		     const struct line *l, unsigned first, const char *thing)
 {
-	for (unsigned i = 0; i < rama_n_metrics; i++) {
-		const struct rama_metric *m = &rama_metrics[i];
+	for (unsigned i = 0; i < rama_tab_n_metrics; i++) {
+		const struct rama_tab_metric *m = &rama_tab_metrics[i];
 		unsigned at;
 		double v;
 
@@ -181,15 +181,15 @@ static void put_line(struct rama_agent_sampler *s, enum rama_metric_source_id so
 	}
 }
 
-static bool has_keys(enum rama_metric_source_id source)
+static bool has_keys(enum rama_tab_metric_source_id source)
 {
-	for (unsigned i = 0; i < rama_n_metrics; i++)
-		if (rama_metrics[i].source == source)
-			return rama_metrics[i].key[0] != '\0';
+	for (unsigned i = 0; i < rama_tab_n_metrics; i++)
+		if (rama_tab_metrics[i].source == source)
+			return rama_tab_metrics[i].key[0] != '\0';
 	return false;
 }
 
-static void read_lines(struct rama_agent_sampler *s, enum rama_metric_source_id source, const char *thing)
+static void read_lines(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source, const char *thing)
 {
 	bool keys = has_keys(source);
 	char *p = s->text;
@@ -220,7 +220,7 @@ static bool is_disk(const struct rama_agent_sampler *s, const char *name)
 	return stat(path, &st) == 0;
 }
 
-static void read_named(struct rama_agent_sampler *s, enum rama_metric_source_id source, unsigned at)
+static void read_named(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source, unsigned at)
 {
 	char *p = s->text;
 	struct line l;
@@ -231,14 +231,14 @@ static void read_named(struct rama_agent_sampler *s, enum rama_metric_source_id 
 
 		if (l.n < at + 2 || !number(l.word[at + 1], &v)) /* a heading */
 			continue;
-		if (source == RAMA_SOURCE_NET ? strcmp(thing, "lo") == 0 : !is_disk(s, thing))
+		if (source == RAMA_TAB_SOURCE_NET ? strcmp(thing, "lo") == 0 : !is_disk(s, thing))
 			continue;
 		put_line(s, source, "", &l, at + 1, thing);
 	}
 }
 
 /* device SERVER:/PATH mounted on DIR with fstype nfs4 statvers=1.1 */
-static void read_mounts(struct rama_agent_sampler *s, enum rama_metric_source_id source)
+static void read_mounts(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source)
 {
 	const char *thing = NULL;
 	char *p = s->text;
@@ -285,17 +285,17 @@ static void read_source(struct rama_agent_sampler *s, unsigned source, const cha
 {
 	if (!read_text(s, path))
 		return;
-	switch (rama_metric_sources[source].format) {
-	case RAMA_METRIC_LINES:
+	switch (rama_tab_metric_sources[source].format) {
+	case RAMA_TAB_METRIC_LINES:
 		read_lines(s, source, thing);
 		break;
-	case RAMA_METRIC_NAMED1:
+	case RAMA_TAB_METRIC_NAMED1:
 		read_named(s, source, 0);
 		break;
-	case RAMA_METRIC_NAMED3:
+	case RAMA_TAB_METRIC_NAMED3:
 		read_named(s, source, 2);
 		break;
-	case RAMA_METRIC_MOUNTS:
+	case RAMA_TAB_METRIC_MOUNTS:
 		read_mounts(s, source);
 		break;
 	}
@@ -304,7 +304,7 @@ static void read_source(struct rama_agent_sampler *s, unsigned source, const cha
 /* Lustre's directories: scratch-ffff8801, scratch-OST0000-osc-ffff8801: the file system is what comes first */
 static void cut_thing(unsigned source, char *thing)
 {
-	if (source == RAMA_SOURCE_LLITE || source == RAMA_SOURCE_OSC || source == RAMA_SOURCE_MDC)
+	if (source == RAMA_TAB_SOURCE_LLITE || source == RAMA_TAB_SOURCE_OSC || source == RAMA_TAB_SOURCE_MDC)
 		thing[strcspn(thing, "-")] = '\0';
 }
 
@@ -336,7 +336,7 @@ static unsigned read_each(struct rama_agent_sampler *s, unsigned source, const c
 
 static void read_any(struct rama_agent_sampler *s, unsigned source)
 {
-	const struct rama_metric_source *x = &rama_metric_sources[source];
+	const struct rama_tab_metric_source *x = &rama_tab_metric_sources[source];
 	char path[PATH_MAX];
 
 	if (strchr(x->path, '*') != NULL) {
@@ -389,7 +389,7 @@ static bool told(const struct rama_agent_sampler *s, const struct value *x, doub
 {
 	if (x->round != s->round)
 		return false;
-	if (x->metric->how == RAMA_METRIC_GAUGE) {
+	if (x->metric->how == RAMA_TAB_METRIC_HOW_GAUGE) {
 		*v = x->now;
 		return true;
 	}
@@ -408,7 +408,7 @@ int64_t rama_agent_sampler_take(struct rama_agent_sampler *s, int64_t t, struct 
 	(void)e;
 	s->round++;
 	s->t = t;
-	for (unsigned i = 0; i < RAMA_SOURCES; i++)
+	for (unsigned i = 0; i < RAMA_TAB_SOURCES; i++)
 		read_any(s, i);
 	for (size_t i = 0; i < s->n; i++)
 		if (told(s, &s->value[i], seconds, &v)) {

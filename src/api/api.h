@@ -17,7 +17,7 @@ struct iorama_record {
 int rama_api_error(struct iorama_error *to, const struct rama_err *from);
 int rama_api_fail(struct iorama_error *to, int code, const char *text);
 /* field of a record by its name, and array by its name (-1: none) */
-const struct rama_field *rama_api_field(const struct rama_core_record *r, const char *name);
+const struct rama_tab_field *rama_api_field(const struct rama_core_record *r, const char *name);
 int rama_api_array(const struct rama_core_record *r, const char *name);
 
 #endif

@@ -36,12 +36,12 @@ int rama_api_error(struct iorama_error *to, const struct rama_err *from)
 	return rama_api_fail(to, from->code, from->text);
 }
 
-const struct rama_field *rama_api_field(const struct rama_core_record *r, const char *name)
+const struct rama_tab_field *rama_api_field(const struct rama_core_record *r, const char *name)
 {
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
-		const struct rama_field *f = &r->schema->fields[i];
+		const struct rama_tab_field *f = &r->schema->fields[i];
 
-		if (f->word != RAMA_NO_WORD && f->type <= RAMA_F64 && strcmp(f->name, name) == 0)
+		if (f->word != RAMA_TAB_NO_WORD && f->type <= RAMA_TAB_F64 && strcmp(f->name, name) == 0)
 			return f;
 	}
 	return NULL;
@@ -50,7 +50,7 @@ const struct rama_field *rama_api_field(const struct rama_core_record *r, const 
 int rama_api_array(const struct rama_core_record *r, const char *name)
 {
 	for (int k = 0; k < r->schema->n_arrays; k++)
-		if (!(r->mod->flags & RAMA_TRACE) && strcmp(r->schema->array[k].name, name) == 0)
+		if (!(r->mod->flags & RAMA_TAB_TRACE) && strcmp(r->schema->array[k].name, name) == 0)
 			return k;
 	return -1;
 }
@@ -140,8 +140,8 @@ const char *iorama_log_problem(const struct iorama_log *l, size_t i)
 
 int iorama_log_next_module(const struct iorama_log *l, int after, struct iorama_module *m)
 {
-	for (int i = after < 0 ? 0 : after + 1; i < RAMA_MODULES_KNOWN; i++) {
-		const struct rama_module *mod = rama_module_get((unsigned)i);
+	for (int i = after < 0 ? 0 : after + 1; i < RAMA_TAB_MODULES_KNOWN; i++) {
+		const struct rama_tab_module *mod = rama_tab_module_get((unsigned)i);
 		const struct rama_log_part *p = &l->log.part[i];
 
 		if (mod == NULL || p->len == 0)
@@ -151,7 +151,7 @@ int iorama_log_next_module(const struct iorama_log *l, int after, struct iorama_
 					     p->version,
 					     p->stored_len,
 					     (int)(l->log.partial >> i & 1),
-					     (mod->flags & RAMA_TRACE) != 0 };
+					     (mod->flags & RAMA_TAB_TRACE) != 0 };
 		return 1;
 	}
 	return 0;
@@ -201,7 +201,7 @@ struct iorama_mount iorama_log_mount_of(const struct iorama_log *l, const char *
 struct iorama_records *iorama_records_open(struct iorama_log *l, const char *module,
 					   struct iorama_error *e)
 {
-	const struct rama_module *mod = rama_module_find(module);
+	const struct rama_tab_module *mod = rama_tab_module_find(module);
 	struct iorama_records *rs = calloc(1, sizeof(*rs));
 	int rc;
 
@@ -233,8 +233,8 @@ int iorama_records_next(struct iorama_records *rs, const struct iorama_record **
 	if (rc == 0)
 		return 0;
 	rs->record.r = *rec;
-	if (rec->mod->flags & RAMA_TRACE)
-		memcpy(rs->record.host, rec->w[RAMA_DXT_HOSTNAME].b, 64);
+	if (rec->mod->flags & RAMA_TAB_TRACE)
+		memcpy(rs->record.host, rec->w[RAMA_TAB_DXT_HOSTNAME].b, 64);
 	*r = &rs->record;
 	return 1;
 }
@@ -242,22 +242,22 @@ int iorama_records_next(struct iorama_records *rs, const struct iorama_record **
 int iorama_records_segments(struct iorama_records *rs, struct iorama_segment *s, int max,
 			    struct iorama_error *e)
 {
-	union rama_core_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_TAB_SEG_WORDS];
 	unsigned kind;
 	int n;
 
-	if (!(rs->cursor.mod->flags & RAMA_TRACE))
+	if (!(rs->cursor.mod->flags & RAMA_TAB_TRACE))
 		return rama_api_fail(e, RAMA_EUSAGE, "only traces have segments");
 	n = rama_log_cursor_segments(&rs->cursor, seg, max < 256 ? max : 256, &kind);
 	if (n < 0)
 		return rama_api_error(e, &rs->log->err);
 	for (int i = 0; i < n; i++)
 		s[i] = (struct iorama_segment){ (int)kind,
-						seg[i][RAMA_SEG_OFFSET].i,
-						seg[i][RAMA_SEG_LENGTH].i,
-						seg[i][RAMA_SEG_START].f,
-						seg[i][RAMA_SEG_END].f,
-						seg[i][RAMA_SEG_THREAD].u };
+						seg[i][RAMA_TAB_SEG_OFFSET].i,
+						seg[i][RAMA_TAB_SEG_LENGTH].i,
+						seg[i][RAMA_TAB_SEG_START].f,
+						seg[i][RAMA_TAB_SEG_END].f,
+						seg[i][RAMA_TAB_SEG_THREAD].u };
 	return n;
 }
 
@@ -271,23 +271,23 @@ void iorama_records_close(struct iorama_records *rs)
 
 uint64_t iorama_record_id(const struct iorama_record *r)
 {
-	return r->r.w[RAMA_ID].u;
+	return r->r.w[RAMA_TAB_ID].u;
 }
 
 int64_t iorama_record_rank(const struct iorama_record *r)
 {
-	return r->r.w[RAMA_RANK].i;
+	return r->r.w[RAMA_TAB_RANK].i;
 }
 
 const char *iorama_record_host(const struct iorama_record *r)
 {
-	return r->r.mod->flags & RAMA_TRACE ? r->host : NULL;
+	return r->r.mod->flags & RAMA_TAB_TRACE ? r->host : NULL;
 }
 
-static int give(const struct rama_core_record *r, const struct rama_field *f, struct iorama_counter *c)
+static int give(const struct rama_core_record *r, const struct rama_tab_field *f, struct iorama_counter *c)
 {
 	c->name = f->name;
-	c->type = f->type == RAMA_F64 ? IORAMA_F64 : f->type == RAMA_U64 ? IORAMA_U64 : IORAMA_I64;
+	c->type = f->type == RAMA_TAB_F64 ? IORAMA_F64 : f->type == RAMA_TAB_U64 ? IORAMA_U64 : IORAMA_I64;
 	memcpy(&c->value, &r->w[f->word], sizeof(c->value));
 	return 1;
 }
@@ -295,9 +295,9 @@ static int give(const struct rama_core_record *r, const struct rama_field *f, st
 int iorama_record_at(const struct iorama_record *r, size_t i, struct iorama_counter *c)
 {
 	for (unsigned k = 0; k < *r->r.schema->n_fields; k++) {
-		const struct rama_field *f = &r->r.schema->fields[k];
+		const struct rama_tab_field *f = &r->r.schema->fields[k];
 
-		if (f->place <= RAMA_LAST && i-- == 0)
+		if (f->place <= RAMA_TAB_LAST && i-- == 0)
 			return give(&r->r, f, c);
 	}
 	return 0;
@@ -305,7 +305,7 @@ int iorama_record_at(const struct iorama_record *r, size_t i, struct iorama_coun
 
 int iorama_record_get(const struct iorama_record *r, const char *name, struct iorama_counter *c)
 {
-	const struct rama_field *f = rama_api_field(&r->r, name);
+	const struct rama_tab_field *f = rama_api_field(&r->r, name);
 
 	return f != NULL ? give(&r->r, f, c) : 0;
 }

@@ -93,7 +93,7 @@ int iorama_writer_name(struct iorama_writer *w, uint64_t id, const char *name,
 int iorama_writer_module(struct iorama_writer *w, const char *module, int incomplete,
 			 struct iorama_error *e)
 {
-	const struct rama_module *m = rama_module_find(module);
+	const struct rama_tab_module *m = rama_tab_module_find(module);
 
 	if (m == NULL)
 		return rama_api_fail(e, RAMA_EMISSING, "no module of that name");
@@ -113,8 +113,8 @@ int iorama_writer_record(struct iorama_writer *w, const struct iorama_record *r,
 		return rama_api_fail(e, RAMA_EUSAGE,
 				     "segments of the last trace record are missing");
 	rama_log_writer_record(&w->writer, &r->r);
-	if (r->r.mod->flags & RAMA_TRACE)
-		w->segments_due = r->r.w[RAMA_DXT_WRITE_COUNT].u + r->r.w[RAMA_DXT_READ_COUNT].u;
+	if (r->r.mod->flags & RAMA_TAB_TRACE)
+		w->segments_due = r->r.w[RAMA_TAB_DXT_WRITE_COUNT].u + r->r.w[RAMA_TAB_DXT_READ_COUNT].u;
 	return failed(w, e);
 }
 
@@ -124,7 +124,7 @@ int iorama_writer_segments(struct iorama_writer *w, const struct iorama_segment 
 	if (n > w->segments_due)
 		return rama_api_fail(e, RAMA_EUSAGE, "more segments than the trace record counts");
 	for (size_t i = 0; i < n; i++) {
-		union rama_core_word seg[1][RAMA_SEG_WORDS] = { { { .i = s[i].offset },
+		union rama_core_word seg[1][RAMA_TAB_SEG_WORDS] = { { { .i = s[i].offset },
 							     { .i = s[i].length },
 							     { .f = s[i].start },
 							     { .f = s[i].end },
@@ -169,7 +169,7 @@ uint64_t iorama_record_id_of(const char *name)
 
 struct iorama_record *iorama_record_create(const char *module, uint64_t id, int64_t rank)
 {
-	const struct rama_module *m = rama_module_find(module);
+	const struct rama_tab_module *m = rama_tab_module_find(module);
 	struct iorama_record *r = m != NULL ? calloc(1, sizeof(*r)) : NULL;
 
 	if (r == NULL)
@@ -180,8 +180,8 @@ struct iorama_record *iorama_record_create(const char *module, uint64_t id, int6
 		return NULL;
 	}
 	r->r = (struct rama_core_record){ .mod = m, .schema = m->record, .w = r->owned[0] };
-	r->r.w[RAMA_ID].u = id;
-	r->r.w[RAMA_RANK].i = rank;
+	r->r.w[RAMA_TAB_ID].u = id;
+	r->r.w[RAMA_TAB_RANK].i = rank;
 	return r;
 }
 
@@ -196,9 +196,9 @@ void iorama_record_destroy(struct iorama_record *r)
 
 int iorama_record_set_i64(struct iorama_record *r, const char *name, int64_t v)
 {
-	const struct rama_field *f = rama_api_field(&r->r, name);
+	const struct rama_tab_field *f = rama_api_field(&r->r, name);
 
-	if (f == NULL || f->type == RAMA_F64)
+	if (f == NULL || f->type == RAMA_TAB_F64)
 		return RAMA_EMISSING;
 	r->r.w[f->word].i = v;
 	return 0;
@@ -206,9 +206,9 @@ int iorama_record_set_i64(struct iorama_record *r, const char *name, int64_t v)
 
 int iorama_record_set_f64(struct iorama_record *r, const char *name, double v)
 {
-	const struct rama_field *f = rama_api_field(&r->r, name);
+	const struct rama_tab_field *f = rama_api_field(&r->r, name);
 
-	if (f == NULL || f->type != RAMA_F64)
+	if (f == NULL || f->type != RAMA_TAB_F64)
 		return RAMA_EMISSING;
 	r->r.w[f->word].f = v;
 	return 0;
@@ -218,7 +218,7 @@ int iorama_record_set_array(struct iorama_record *r, const char *name, const int
 			    size_t count)
 {
 	int k = rama_api_array(&r->r, name);
-	const struct rama_array *a;
+	const struct rama_tab_array *a;
 	union rama_core_word *w;
 
 	if (k < 0)
@@ -238,12 +238,12 @@ int iorama_record_set_array(struct iorama_record *r, const char *name, const int
 int iorama_record_set_trace(struct iorama_record *r, const char *host, uint64_t writes,
 			    uint64_t reads)
 {
-	if (!(r->r.mod->flags & RAMA_TRACE))
+	if (!(r->r.mod->flags & RAMA_TAB_TRACE))
 		return RAMA_EMISSING;
 	strncpy(r->host, host, sizeof(r->host) - 1);
-	memset(r->r.w[RAMA_DXT_HOSTNAME].b, 0, 64);
-	memcpy(&r->r.w[RAMA_DXT_HOSTNAME], r->host, strnlen(r->host, 63));
-	r->r.w[RAMA_DXT_WRITE_COUNT].u = writes;
-	r->r.w[RAMA_DXT_READ_COUNT].u = reads;
+	memset(r->r.w[RAMA_TAB_DXT_HOSTNAME].b, 0, 64);
+	memcpy(&r->r.w[RAMA_TAB_DXT_HOSTNAME], r->host, strnlen(r->host, 63));
+	r->r.w[RAMA_TAB_DXT_WRITE_COUNT].u = writes;
+	r->r.w[RAMA_TAB_DXT_READ_COUNT].u = reads;
 	return 0;
 }

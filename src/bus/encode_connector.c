@@ -336,18 +336,18 @@ static const char *op_name(const struct rama_bus_encoder *en, const struct rama_
 {
 	bool known = x->layer < RAMA_BUS_ENC_PNETCDF && !x->ev->failed;
 
-	if (known && (x->op == RAMA_OP_OPEN || x->op == RAMA_OP_CLOSE || x->op == RAMA_OP_READ ||
-		      x->op == RAMA_OP_WRITE))
+	if (known && (x->op == RAMA_TAB_OP_OPEN || x->op == RAMA_TAB_OP_CLOSE || x->op == RAMA_TAB_OP_READ ||
+		      x->op == RAMA_TAB_OP_WRITE))
 		return x->what->op;
-	if (known && x->op == RAMA_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO)
+	if (known && x->op == RAMA_TAB_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO)
 		return "write";
 	return en->opt.all ? x->what->op : NULL;
 }
 
-static enum rama_bus_enc_class class_of(enum rama_opkind op)
+static enum rama_bus_enc_class class_of(enum rama_tab_opkind op)
 {
-	return op == RAMA_OP_READ			    ? RAMA_BUS_ENC_CLASS_READ
-	       : op == RAMA_OP_WRITE || op == RAMA_OP_FLUSH ? RAMA_BUS_ENC_CLASS_WRITE
+	return op == RAMA_TAB_OP_READ			    ? RAMA_BUS_ENC_CLASS_READ
+	       : op == RAMA_TAB_OP_WRITE || op == RAMA_TAB_OP_FLUSH ? RAMA_BUS_ENC_CLASS_WRITE
 							    : RAMA_BUS_ENC_CLASS_META;
 }
 
@@ -368,12 +368,12 @@ static void count_access(struct rama_bus_enc_record *r, const struct rama_wire_e
 static void count_event(struct rama_bus_enc_record *r, const struct rama_bus_enc_event *x)
 {
 	enum rama_bus_enc_class class = class_of(x->op);
-	enum rama_opkind op =
-		x->op == RAMA_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO ? RAMA_OP_WRITE : x->op;
+	enum rama_tab_opkind op =
+		x->op == RAMA_TAB_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO ? RAMA_TAB_OP_WRITE : x->op;
 
 	r->count[op]++;
 	r->ns[class] += x->ev->dur > 0 ? (uint64_t)x->ev->dur : 0;
-	if (x->op == RAMA_OP_FLUSH)
+	if (x->op == RAMA_TAB_OP_FLUSH)
 		r->flushes++;
 	else if (class != RAMA_BUS_ENC_CLASS_META && !x->ev->failed)
 		count_access(r, x->ev, class);
@@ -384,8 +384,8 @@ static void fill_run(struct run *run, const struct rama_bus_enc_record *r,
 {
 	bool io = class_of(x->op) != RAMA_BUS_ENC_CLASS_META,
 	     places = x->layer == RAMA_BUS_ENC_POSIX || x->layer == RAMA_BUS_ENC_STDIO;
-	enum rama_opkind op =
-		x->op == RAMA_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO ? RAMA_OP_WRITE : x->op;
+	enum rama_tab_opkind op =
+		x->op == RAMA_TAB_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO ? RAMA_TAB_OP_WRITE : x->op;
 
 	run->count = r->count[op];
 	run->max_byte = !io || !places			   ? -1
@@ -395,7 +395,7 @@ static void fill_run(struct run *run, const struct rama_bus_enc_record *r,
 				? (int64_t)r->switches
 				: -1;
 	run->flushes = (x->layer == RAMA_BUS_ENC_STDIO && class_of(x->op) == RAMA_BUS_ENC_CLASS_WRITE) ||
-				       (x->layer == RAMA_BUS_ENC_H5F && x->op == RAMA_OP_OPEN)
+				       (x->layer == RAMA_BUS_ENC_H5F && x->op == RAMA_TAB_OP_OPEN)
 			       ? (int64_t)r->flushes
 			       : -1;
 }
@@ -408,7 +408,7 @@ static void add_seg(struct rama_bus_encoder *en, const struct rama_bus_enc_recor
 	*s = (struct rama_bus_enc_seg){ .ev = *x->ev, .total = r->ns[class_of(x->op)] };
 	if (class_of(x->op) == RAMA_BUS_ENC_CLASS_META && !en->opt.all)
 		s->ev.off = s->ev.bytes = -1;
-	if (x->op == RAMA_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO)
+	if (x->op == RAMA_TAB_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO)
 		s->ev.bytes = 0;
 	if (x->layer == RAMA_BUS_ENC_H5D)
 		s->ev.off = -1;
@@ -443,7 +443,7 @@ static void begin_run(struct run *r, const struct rama_bus_enc_event *x, const c
 			   .record = x->ev->record,
 			   .seq = x->seq,
 			   .lost = x->lost,
-			   .met = x->op == RAMA_OP_OPEN };
+			   .met = x->op == RAMA_TAB_OP_OPEN };
 	r->path = rama_bus_enc_path(x->p, x->ev->record);
 }
 
@@ -454,7 +454,7 @@ static int put_event(struct rama_bus_encoder *en, struct run *run, const struct 
 	const char *op = op_name(en, x);
 	struct rama_bus_enc_record *r;
 
-	if (op == NULL && x->op != RAMA_OP_FLUSH) {
+	if (op == NULL && x->op != RAMA_TAB_OP_FLUSH) {
 		en->totals.left_out++;
 		return 0;
 	}
@@ -472,7 +472,7 @@ static int put_event(struct rama_bus_encoder *en, struct run *run, const struct 
 	count_event(r, x);
 	add_seg(en, r, x);
 	fill_run(run, r, x);
-	if (x->op == RAMA_OP_CLOSE && en->opt.dialect == RAMA_BUS_DIALECT_PAPER) {
+	if (x->op == RAMA_TAB_OP_CLOSE && en->opt.dialect == RAMA_BUS_DIALECT_PAPER) {
 		put_run(en, run, out); /* the paper counts from the beginning after each close */
 		memset(r->count, 0, sizeof(r->count));
 	}
@@ -483,7 +483,7 @@ int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_en
 			     struct rama_out *out, struct rama_err *e)
 {
 	enum rama_bus_enc_layer layer[RAMA_WIRE_BLOCK_WHATS];
-	enum rama_opkind op[RAMA_WIRE_BLOCK_WHATS];
+	enum rama_tab_opkind op[RAMA_WIRE_BLOCK_WHATS];
 	struct rama_wire_block *b = en->block;
 	struct run run = { .p = p, .module = "", .op = "" };
 	uint64_t lost = rama_bus_enc_lost(p);

@@ -33,7 +33,7 @@ struct rama_bus_enc_record {
 	int64_t max_read, max_written;
 	uint64_t switches, flushes;
 	uint64_t ns[RAMA_BUS_ENC_CLASS_CLASSES];
-	uint32_t count[RAMA_OPS];
+	uint32_t count[RAMA_TAB_OPS];
 };
 
 struct rama_bus_enc_lane {
@@ -112,7 +112,7 @@ struct rama_bus_enc_event {
 	const struct rama_wire_event *ev;
 	uint64_t seq, lost;
 	enum rama_bus_enc_layer layer;
-	enum rama_opkind op; /* RAMA_OP_NOTHING: a name that is none of ours */
+	enum rama_tab_opkind op; /* RAMA_TAB_OP_NOTHING: a name that is none of ours */
 };
 
 /* encode_own.c */
@@ -136,6 +136,6 @@ int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_en
 			     struct rama_out *out, struct rama_err *e);
 
 enum rama_bus_enc_layer rama_bus_enc_layer_of(const char *name);
-enum rama_opkind rama_bus_enc_op_of(const char *name);
+enum rama_tab_opkind rama_bus_enc_op_of(const char *name);
 
 #endif

@@ -101,7 +101,7 @@ static int put_lane(struct saver *s, const struct rama_bus_enc_process *p,
 static int put_record(struct saver *s, const struct rama_bus_enc_process *p,
 		      const struct rama_bus_enc_record *r)
 {
-	unsigned char part[18 + (5 + RAMA_BUS_ENC_CLASS_CLASSES + RAMA_OPS) * RAMA_WIRE_VARINT_MOST],
+	unsigned char part[18 + (5 + RAMA_BUS_ENC_CLASS_CLASSES + RAMA_TAB_OPS) * RAMA_WIRE_VARINT_MOST],
 		*at = part + 18;
 
 	memcpy(part, p->msg.segment.b, 16);
@@ -114,7 +114,7 @@ static int put_record(struct saver *s, const struct rama_bus_enc_process *p,
 	at = rama_wire_put_varint(at, r->flushes);
 	for (unsigned k = 0; k < RAMA_BUS_ENC_CLASS_CLASSES; k++)
 		at = rama_wire_put_varint(at, r->ns[k]);
-	for (unsigned k = 0; k < RAMA_OPS; k++)
+	for (unsigned k = 0; k < RAMA_TAB_OPS; k++)
 		at = rama_wire_put_varint(at, r->count[k]);
 	return put_part(s, PART_RECORD, part, (size_t)(at - part));
 }
@@ -236,7 +236,7 @@ static int get_record(struct rama_bus_encoder *en, struct rama_wire_reader *r, s
 	to->flushes = rama_wire_get_varint(r);
 	for (unsigned k = 0; k < RAMA_BUS_ENC_CLASS_CLASSES; k++)
 		to->ns[k] = rama_wire_get_varint(r);
-	for (unsigned k = 0; k < RAMA_OPS; k++)
+	for (unsigned k = 0; k < RAMA_TAB_OPS; k++)
 		to->count[k] = (uint32_t)rama_wire_get_varint(r);
 	return 0;
 }

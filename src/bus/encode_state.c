@@ -337,18 +337,18 @@ enum rama_bus_enc_layer rama_bus_enc_layer_of(const char *name)
 	return RAMA_BUS_ENC_OTHER;
 }
 
-enum rama_opkind rama_bus_enc_op_of(const char *name)
+enum rama_tab_opkind rama_bus_enc_op_of(const char *name)
 {
-	static const char *const names[RAMA_OPS] = {
+	static const char *const names[RAMA_TAB_OPS] = {
 #define OP(kind, counter) #kind,
 #include "table/ops.def"
 #undef OP
 	};
 
-	for (unsigned k = 0; k < RAMA_OPS; k++)
+	for (unsigned k = 0; k < RAMA_TAB_OPS; k++)
 		if (strcasecmp(names[k], name) == 0)
 			return k;
-	return RAMA_OP_NOTHING;
+	return RAMA_TAB_OP_NOTHING;
 }
 
 /* ---- letting go ------------------------------------------------------------------------------ */

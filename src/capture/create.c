@@ -313,10 +313,10 @@ static void fill_segment(struct rama_seg_ticks clock)
 	rama_cap_run.hz = clock.hz;
 	rama_cap_run.id->clock = clock;
 	rama_cap_run.heat_width = (uint64_t)(clock.hz / 10);
-	rama_cap_run.heat = rama_config_settings_module(rama_cap_run.settings, RAMA_MOD_HEATMAP);
-	if (!rama_config_settings_module(rama_cap_run.settings, RAMA_MOD_PROCESS))
+	rama_cap_run.heat = rama_config_settings_module(rama_cap_run.settings, RAMA_TAB_MOD_HEATMAP);
+	if (!rama_config_settings_module(rama_cap_run.settings, RAMA_TAB_MOD_PROCESS))
 		rama_cap_run.id->flags |= RAMA_SEG_NO_PROCESS;
-	if (!rama_config_settings_module(rama_cap_run.settings, RAMA_MOD_EXTRA))
+	if (!rama_config_settings_module(rama_cap_run.settings, RAMA_TAB_MOD_EXTRA))
 		rama_cap_run.id->flags |= RAMA_SEG_NO_EXTRA;
 	set_limits();
 	rama_cap_run.control->trace = rama_cap_run.id->trace;

@@ -193,11 +193,11 @@ void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint3
 }
 
 /* what is no call of its own, or does nothing to a file */
-#define BIT(kind) (1ull << RAMA_OP_##kind)
+#define BIT(kind) (1ull << RAMA_TAB_OP_##kind)
 #define NO_EVENTS \
 	(BIT(NOTHING) | BIT(DUP) | BIT(FILENO) | BIT(RENAMEFROM) | BIT(RENAMETO) | BIT(HINT))
 #define HAVE_OFFSET (BIT(READ) | BIT(WRITE) | BIT(SEEK) | BIT(MMAP))
-_Static_assert(RAMA_OPS <= 64, "a bit for every kind");
+_Static_assert(RAMA_TAB_OPS <= 64, "a bit for every kind");
 
 void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
 		    const struct rama_core_op *op)
@@ -209,7 +209,7 @@ void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, ui
 		e.off = -1;
 	if (!op->ok || !((BIT(READ) | BIT(WRITE) | BIT(MMAP)) >> op->kind & 1))
 		e.bytes = -1;
-	if (!op->ok && op->kind == RAMA_OP_SEEK)
+	if (!op->ok && op->kind == RAMA_TAB_OP_SEEK)
 		e.off = -1;
 	if (!op->ok)
 		e.layer |= RAMA_SEG_EVENT_FAILED;

@@ -25,7 +25,7 @@ static void init_POSIX(void *slot, const struct rama_seg_name *n, int64_t align)
 {
 	rama_core_posix_init(slot, n->id, (int64_t)rama_cap_run.mem_align, align);
 #ifdef RAMA_STATIC_WRAP
-	((struct rama_core_posix_file *)slot)->w[RAMA_POSIX_MMAPS].i = 0;
+	((struct rama_core_posix_file *)slot)->w[RAMA_TAB_POSIX_MMAPS].i = 0;
 #endif
 }
 
@@ -260,7 +260,7 @@ static size_t cut_deleted(char *text, const struct stat *st)
 /* Where the descriptor stood before a call that moved it: the tracked offset of a file that others may have used. */
 static void ask_position(struct rama_core_posix_file *f, int fd, int64_t moved)
 {
-	if (f->w[RAMA_POSIX_OPENS].i + f->w[RAMA_POSIX_READS].i + f->w[RAMA_POSIX_WRITES].i != 0)
+	if (f->w[RAMA_TAB_POSIX_OPENS].i + f->w[RAMA_TAB_POSIX_READS].i + f->w[RAMA_TAB_POSIX_WRITES].i != 0)
 		return;
 	int64_t at = rama_cap_sys3(SYS_lseek, fd, 0, SEEK_CUR) - moved;
 	f->offset = at > 0 ? at : 0;
@@ -269,9 +269,9 @@ static void ask_position(struct rama_core_posix_file *f, int fd, int64_t moved)
 /* Is there a module that would make a record of it? Where no rule is for some modules only, POSIX speaks for all. */
 static bool anybody_observes(const char *text, size_t len)
 {
-	if (rama_cap_observes(RAMA_MOD_POSIX, text, len))
+	if (rama_cap_observes(RAMA_TAB_MOD_POSIX, text, len))
 		return true;
-	if (rama_config_settings_module(rama_cap_run.settings, RAMA_MOD_POSIX) &&
+	if (rama_config_settings_module(rama_cap_run.settings, RAMA_TAB_MOD_POSIX) &&
 	    rama_cap_run.settings->n_rules == 0)
 		return false;
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++)
@@ -484,14 +484,14 @@ static void learn(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, int6
 	if (S_ISREG(st.st_mode) && link_of(fd, to)) {
 		size_t len = cut_deleted(to, &st);
 		struct rama_seg_name *n =
-			rama_cap_observes(RAMA_MOD_POSIX, to, len) ? rama_cap_name(t, to, len, true) : NULL;
+			rama_cap_observes(RAMA_TAB_MOD_POSIX, to, len) ? rama_cap_name(t, to, len, true) : NULL;
 		f = n ? rama_cap_posix_of(t, n) : NULL;
 		if (f)
 			ask_position(f, fd, moved);
 	} else if (S_ISDIR(st.st_mode) && link_of(fd, to)) {
 		size_t len = strlen(to);
 		struct rama_seg_name *n =
-			rama_cap_observes(RAMA_MOD_POSIX, to, len) ? rama_cap_name(t, to, len, true) : NULL;
+			rama_cap_observes(RAMA_TAB_MOD_POSIX, to, len) ? rama_cap_name(t, to, len, true) : NULL;
 		rama_cap_fd_set(fd, RAMA_CAP_NO_FILE, e->stdio, n ? rama_cap_name_number(n) : 0);
 		return;
 	}
@@ -550,7 +550,7 @@ static struct rama_core_stdio_file *stream_slow(struct rama_cap_thread *t, FILE 
 		if (rama_cap_sys3(SYS_fstat, fd, &st, 0) == 0 && S_ISREG(st.st_mode) &&
 		    link_of(fd, to)) {
 			size_t len = cut_deleted(to, &st);
-			struct rama_seg_name *n = rama_cap_observes(RAMA_MOD_STDIO, to, len)
+			struct rama_seg_name *n = rama_cap_observes(RAMA_TAB_MOD_STDIO, to, len)
 							  ? rama_cap_name(t, to, len, true)
 							  : NULL;
 			f = n ? rama_cap_stdio_of(t, n) : NULL;

@@ -33,13 +33,13 @@ struct rama_cap_h5 {
 	void *scope;  /* where its functions are searched */
 	void *anchor; /* a function of it that nobody replaces */
 	uint32_t number;
-	uint32_t lacks; /* RAMA_H5D_NO_... */
+	uint32_t lacks; /* RAMA_TAB_H5D_NO_... */
 	bool narrow;	/* identifiers have 32 bits */
 	bool ready;
 	/* NULL: not searched yet; RAMA_CAP_H5_MISSING: it has no such function */
 	struct {
-#define FN_HAND(name, ret, rrole, opk, ...) ret (*name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
-#define NEED(name, ret, rrole, ...) ret (*name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define FN_HAND(name, ret, rrole, opk, ...) ret (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define NEED(name, ret, rrole, ...) ret (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
 #include RAMA_CAP_ROWS_HDF5
 #undef FN_HAND
 #undef NEED

@@ -206,11 +206,11 @@ static void describe(struct rama_seg_identity *id)
 	id->mem_align = s->mem_align;
 	id->small_trigger = s->small_trigger;
 	id->unaligned_trigger = s->unaligned_trigger;
-	if (rama_config_settings_module(s, RAMA_MOD_DXT_POSIX))
+	if (rama_config_settings_module(s, RAMA_TAB_MOD_DXT_POSIX))
 		id->trace |= 1 << RAMA_SEG_LAYER_POSIX;
-	if (rama_config_settings_module(s, RAMA_MOD_DXT_STDIO))
+	if (rama_config_settings_module(s, RAMA_TAB_MOD_DXT_STDIO))
 		id->trace |= 1 << RAMA_SEG_LAYER_STDIO;
-	if (rama_config_settings_module(s, RAMA_MOD_DXT_MPIIO))
+	if (rama_config_settings_module(s, RAMA_TAB_MOD_DXT_MPIIO))
 		id->trace |= 1 << RAMA_SEG_LAYER_MPIIO | 1 << RAMA_SEG_LAYER_H5D | 1 << RAMA_SEG_LAYER_PNETCDF;
 	put(id->tag, sizeof(id->tag), s->live_tag);
 	read_command(id);

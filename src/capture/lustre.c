@@ -3,9 +3,9 @@
 #include "capture/runtime.h"
 
 /* A test lets another file system and attribute stand for them. */
-#ifndef RAMA_LUSTRE_TYPE
-#define RAMA_LUSTRE_TYPE "lustre"
-#define RAMA_LUSTRE_LAYOUT "lustre.lov"
+#ifndef RAMA_TAB_LUSTRE_TYPE
+#define RAMA_TAB_LUSTRE_TYPE "lustre"
+#define RAMA_TAB_LUSTRE_LAYOUT "lustre.lov"
 #endif
 
 enum { LAYOUT_MAX = 3 * 4096 }; /* the scratch memory: room for more stripes than a record has */
@@ -14,12 +14,12 @@ _Static_assert(LAYOUT_MAX <= RAMA_CAP_SCRATCH - RAMA_CAP_QUEUE * sizeof(struct r
 
 static void lost(void)
 {
-	__atomic_fetch_or(&rama_cap_run.state->partial, 1ull << RAMA_MOD_LUSTRE, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&rama_cap_run.state->partial, 1ull << RAMA_TAB_MOD_LUSTRE, __ATOMIC_RELAXED);
 }
 
 static void look(struct rama_cap_thread *t, struct rama_seg_name *n, int fd)
 {
-	long len = rama_cap_sys6(SYS_fgetxattr, fd, (long)RAMA_LUSTRE_LAYOUT, (long)t->scratch,
+	long len = rama_cap_sys6(SYS_fgetxattr, fd, (long)RAMA_TAB_LUSTRE_LAYOUT, (long)t->scratch,
 			     LAYOUT_MAX, 0, 0);
 
 	if (len == -ERANGE)
@@ -43,9 +43,9 @@ void rama_cap_layout_slow(uint32_t name, int fd)
 	if (name <= 1 || !rama_cap_enter(&v))
 		return;
 	struct rama_seg_name *n = rama_cap_name_at(name);
-	if (n->text[0] == '/' && rama_cap_file_is_on(n->text, n->len, RAMA_LUSTRE_TYPE))
+	if (n->text[0] == '/' && rama_cap_file_is_on(n->text, n->len, RAMA_TAB_LUSTRE_TYPE))
 		look(v.t, n, fd);
-	else if (rama_cap_run.mounts_known && !rama_cap_file_is_on(NULL, 0, RAMA_LUSTRE_TYPE))
+	else if (rama_cap_run.mounts_known && !rama_cap_file_is_on(NULL, 0, RAMA_TAB_LUSTRE_TYPE))
 		rama_cap_run.no_lustre = 1; /* nobody need come here again */
 	rama_cap_leave(&v);
 }

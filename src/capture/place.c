@@ -313,11 +313,11 @@ static int64_t slot_calls(unsigned kind, const uint16_t *counter, size_t n)
 /* Calls as counters count them, those of libraries by what they do beneath. */
 static int64_t calls_made(void)
 {
-	static const uint16_t posix[] = { RAMA_POSIX_OPENS,  RAMA_POSIX_READS,	RAMA_POSIX_WRITES,
-					  RAMA_POSIX_SEEKS,  RAMA_POSIX_STATS,	RAMA_POSIX_MMAPS,
-					  RAMA_POSIX_FSYNCS, RAMA_POSIX_FDSYNCS };
-	static const uint16_t stdio[] = { RAMA_STDIO_OPENS, RAMA_STDIO_READS, RAMA_STDIO_WRITES,
-					  RAMA_STDIO_SEEKS, RAMA_STDIO_FLUSHES };
+	static const uint16_t posix[] = { RAMA_TAB_POSIX_OPENS,  RAMA_TAB_POSIX_READS,	RAMA_TAB_POSIX_WRITES,
+					  RAMA_TAB_POSIX_SEEKS,  RAMA_TAB_POSIX_STATS,	RAMA_TAB_POSIX_MMAPS,
+					  RAMA_TAB_POSIX_FSYNCS, RAMA_TAB_POSIX_FDSYNCS };
+	static const uint16_t stdio[] = { RAMA_TAB_STDIO_OPENS, RAMA_TAB_STDIO_READS, RAMA_TAB_STDIO_WRITES,
+					  RAMA_TAB_STDIO_SEEKS, RAMA_TAB_STDIO_FLUSHES };
 	int64_t calls = (int64_t)rama_cap_run.state->missed;
 
 	calls += slot_calls(RAMA_SEG_KIND_POSIX, posix, sizeof(posix) / sizeof(posix[0]));

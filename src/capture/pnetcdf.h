@@ -52,7 +52,7 @@ void rama_cap_nc_ask_bytes(int ncid, int64_t *got, int64_t *put); /* -1: not kno
 /* small, as there are so many wrappers that fill it */
 struct rama_cap_nc_call {
 	uint16_t fn;
-	uint8_t kind, how, form; /* RAMA_OP_, RAMA_CORE_NC_, RAMA_CORE_NC_ */
+	uint8_t kind, how, form; /* RAMA_TAB_OP_, RAMA_CORE_NC_, RAMA_CORE_NC_ */
 	bool on;		 /* we are awake */
 	int ncid, varid;
 	/* which values; as the form has it */
@@ -84,7 +84,7 @@ struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c,
 rama_cap_anyfn *rama_cap_nc_resolve(rama_cap_anyfn **slot, const char *name);
 
 struct rama_cap_nc_real {
-#define NEED(name, ...) int (*name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define NEED(name, ...) int (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
 #define FN_NC(name, op, how, form, ...) NEED(name, __VA_ARGS__)
 #define FN_NCF(name, op, how, ...) NEED(name, __VA_ARGS__)
 #define FN_NCH NEED

@@ -159,8 +159,8 @@ static bool do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_core_
 static __attribute__((noinline)) void no_access(struct rama_cap_thread *t, uint32_t name,
 						struct rama_core_op *op)
 {
-	if (!op->ok && op->kind != RAMA_OP_READ && op->kind != RAMA_OP_WRITE &&
-	    op->kind != RAMA_OP_CLOSE)
+	if (!op->ok && op->kind != RAMA_TAB_OP_READ && op->kind != RAMA_TAB_OP_WRITE &&
+	    op->kind != RAMA_TAB_OP_CLOSE)
 		do_extra(t, name, op);
 	if (rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
 		rama_cap_live_call(t, RAMA_SEG_LAYER_POSIX, name, op);
@@ -169,43 +169,43 @@ static __attribute__((noinline)) void no_access(struct rama_cap_thread *t, uint3
 static inline __attribute__((always_inline)) void do_posix(struct rama_cap_thread *t,
 							   struct rama_core_posix_file *f,
 							   struct rama_core_op *op,
-							   enum rama_opkind kind)
+							   enum rama_tab_opkind kind)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
 	if (!op->has_off)
 		op->off = f->offset; /* what the trace says */
-	if (kind != RAMA_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
-		rama_core_posix_transfer(f, op, kind == RAMA_OP_READ);
+	if (kind != RAMA_TAB_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
+		rama_core_posix_transfer(f, op, kind == RAMA_TAB_OP_READ);
 	else
 		rama_core_posix_apply(f, op);
 	unlock_slot(t, &f->seq);
-	if (kind != RAMA_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
-		tell(t, RAMA_SEG_LAYER_POSIX, f->name, op, kind == RAMA_OP_READ);
+	if (kind != RAMA_TAB_OP_NOTHING && RAMA_CAP_LIKELY(op->ok))
+		tell(t, RAMA_SEG_LAYER_POSIX, f->name, op, kind == RAMA_TAB_OP_READ);
 	else if (RAMA_CAP_UNLIKELY(!op->ok) || rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
 		no_access(t, f->name, op);
 }
 
 void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_core_posix_file *f, struct rama_core_op *op)
 {
-	do_posix(t, f, op, RAMA_OP_NOTHING);
+	do_posix(t, f, op, RAMA_TAB_OP_NOTHING);
 }
 
 static bool is_access(const struct rama_core_op *op)
 {
-	return op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE;
+	return op->kind == RAMA_TAB_OP_READ || op->kind == RAMA_TAB_OP_WRITE;
 }
 
 static inline void do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f, struct rama_core_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
-	if (op->kind != RAMA_OP_SEEK)
+	if (op->kind != RAMA_TAB_OP_SEEK)
 		op->off = f->offset;
 	rama_core_stdio_apply(f, op);
 	unlock_slot(t, &f->seq);
 	if (is_access(op))
-		tell(t, RAMA_SEG_LAYER_STDIO, f->name, op, op->kind == RAMA_OP_READ);
+		tell(t, RAMA_SEG_LAYER_STDIO, f->name, op, op->kind == RAMA_TAB_OP_READ);
 	else if (rama_cap_live_on(RAMA_SEG_LAYER_STDIO))
 		rama_cap_live_call(t, RAMA_SEG_LAYER_STDIO, f->name, op);
 }
@@ -242,7 +242,7 @@ void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f
 		unlock_slot(t, &f->seq);
 	}
 	if (op->ok && is_access(op))
-		tell(t, RAMA_SEG_LAYER_MPIIO, f->name, op, op->kind == RAMA_OP_READ);
+		tell(t, RAMA_SEG_LAYER_MPIIO, f->name, op, op->kind == RAMA_TAB_OP_READ);
 	else if (rama_cap_live_on(RAMA_SEG_LAYER_MPIIO))
 		rama_cap_live_call(t, RAMA_SEG_LAYER_MPIIO, f->name, op);
 }
@@ -324,7 +324,7 @@ void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, stru
 /* ---- the doors ---------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void data(struct rama_cap_thread *t, int fd, uintptr_t mem,
-						       struct rama_core_op *op, enum rama_opkind kind)
+						       struct rama_core_op *op, enum rama_tab_opkind kind)
 {
 	struct rama_core_posix_file *f;
 	if (RAMA_CAP_UNLIKELY((unsigned)fd >= RAMA_CAP_FDS_FIRST)) {
@@ -337,7 +337,7 @@ static inline __attribute__((always_inline)) void data(struct rama_cap_thread *t
 	}
 	if (RAMA_CAP_UNLIKELY(!f || (uintptr_t)f & 1) &&
 	    !(f = rama_cap_fd_posix_slow(
-		      t, fd, !op->has_off && op->ok && kind != RAMA_OP_NOTHING ? op->bytes : 0)))
+		      t, fd, !op->has_off && op->ok && kind != RAMA_TAB_OP_NOTHING ? op->bytes : 0)))
 		return;
 	op->unaligned = RAMA_CAP_LIKELY(rama_cap_run.mem_mask) ? (mem & rama_cap_run.mem_mask) != 0
 						       : mem % rama_cap_run.mem_align != 0;
@@ -347,7 +347,7 @@ static inline __attribute__((always_inline)) void data(struct rama_cap_thread *t
 /* The thread was awake at rama_cap_begin, so it still is. errno is not touched by anything in here: slow ways keep it
  * themselves. */
 static inline __attribute__((always_inline)) void record(uint64_t t0, const struct rama_cap_pending *c,
-							 uint64_t what, enum rama_opkind kind)
+							 uint64_t what, enum rama_tab_opkind kind)
 {
 	struct rama_cap_thread *t = &rama_cap_thread;
 	struct rama_core_op op = c->op;
@@ -369,19 +369,19 @@ static inline __attribute__((always_inline)) void record(uint64_t t0, const stru
 void rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off, uint64_t what)
 {
 	record(t0, &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
-	       what, RAMA_OP_READ);
+	       what, RAMA_TAB_OP_READ);
 }
 
 void rama_cap_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
 		       uint64_t what)
 {
 	record(t0, &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
-	       what, RAMA_OP_WRITE);
+	       what, RAMA_TAB_OP_WRITE);
 }
 
 void rama_cap_record_other(uint64_t t0, int fd, int64_t off, uint64_t what)
 {
-	record(t0, &(struct rama_cap_pending){ .op.off = off, .fd = fd }, what, RAMA_OP_NOTHING);
+	record(t0, &(struct rama_cap_pending){ .op.off = off, .fd = fd }, what, RAMA_TAB_OP_NOTHING);
 }
 
 /* A handler that comes while we are not busy may drain the queue itself: it is looked at only while busy. */
@@ -390,21 +390,21 @@ void rama_cap_drain(struct rama_cap_thread *t)
 	bool more = true;
 
 	while (more) {
-		struct rama_cap_pending c = { .op.kind = RAMA_OP_NOTHING };
+		struct rama_cap_pending c = { .op.kind = RAMA_TAB_OP_NOTHING };
 
 		enter(t, rama_cap_frame());
 		more = t->head != t->tail;
 		if (more) {
 			c = t->queue[t->head % RAMA_CAP_QUEUE];
-			t->queue[t->head % RAMA_CAP_QUEUE].op.kind = RAMA_OP_NOTHING;
+			t->queue[t->head % RAMA_CAP_QUEUE].op.kind = RAMA_TAB_OP_NOTHING;
 			t->head++;
 		}
-		if (c.op.kind == RAMA_OP_READ)
-			data(t, c.fd, c.mem, &c.op, RAMA_OP_READ);
-		else if (c.op.kind == RAMA_OP_WRITE)
-			data(t, c.fd, c.mem, &c.op, RAMA_OP_WRITE);
-		else if (c.op.kind != RAMA_OP_NOTHING)
-			data(t, c.fd, c.mem, &c.op, RAMA_OP_NOTHING);
+		if (c.op.kind == RAMA_TAB_OP_READ)
+			data(t, c.fd, c.mem, &c.op, RAMA_TAB_OP_READ);
+		else if (c.op.kind == RAMA_TAB_OP_WRITE)
+			data(t, c.fd, c.mem, &c.op, RAMA_TAB_OP_WRITE);
+		else if (c.op.kind != RAMA_TAB_OP_NOTHING)
+			data(t, c.fd, c.mem, &c.op, RAMA_TAB_OP_NOTHING);
 		atomic_signal_fence(memory_order_seq_cst);
 		t->busy = 0;
 		atomic_signal_fence(memory_order_seq_cst);
@@ -474,7 +474,7 @@ void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c)
 	}
 	rama_cap_leave(&v);
 	if (c->op.ok)
-		c->op.kind = RAMA_OP_STATOTHER;
+		c->op.kind = RAMA_TAB_OP_STATOTHER;
 	rama_cap_end_meta(sp, c);
 }
 
@@ -510,7 +510,7 @@ static void meta_fd(struct rama_cap_thread *t, struct rama_cap_call *c)
 /* of two names the one that is not ours may have been looked at first */
 static bool path_was_read(const struct rama_cap_call *c, int error)
 {
-	bool second = c->op.fn == RAMA_FN_symlink || c->op.fn == RAMA_FN_symlinkat;
+	bool second = c->op.fn == RAMA_TAB_FN_symlink || c->op.fn == RAMA_TAB_FN_symlinkat;
 
 	return rama_cap_path_was_read(c->path, second && error != EFAULT ? 0 : error);
 }

@@ -144,7 +144,7 @@ struct rama_cap_run {
 	uint32_t names_lock, cwd_lock, mount_lock, events_lock;
 	uint32_t mounts_known;
 	uint32_t no_lustre; /* the mounts are known, and none is */
-	uint32_t h5d_lacks; /* RAMA_H5D_NO_...: what the HDF5 library of the program cannot say */
+	uint32_t h5d_lacks; /* RAMA_TAB_H5D_NO_...: what the HDF5 library of the program cannot say */
 	uint32_t cwd_len;   /* 0: not known */
 	int64_t zone;	    /* seconds east of Greenwich */
 	uint64_t euid;	    /* with which the segment was made */
@@ -302,9 +302,9 @@ static inline __attribute__((always_inline)) void rama_cap_end_data(const struct
 {
 	uint64_t what = RAMA_CORE_OP_WORD(c->op.fn, c->op.kind, c->op.how, c->op.ok, c->op.has_off);
 
-	if (c->op.kind == RAMA_OP_READ)
+	if (c->op.kind == RAMA_TAB_OP_READ)
 		rama_cap_record_read(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
-	else if (c->op.kind == RAMA_OP_WRITE)
+	else if (c->op.kind == RAMA_TAB_OP_WRITE)
 		rama_cap_record_write(sp->t0, c->fd, c->mem, c->op.bytes, c->op.off, what);
 	else
 		rama_cap_record_other(sp->t0, c->fd, c->op.off, what);

@@ -185,7 +185,7 @@ bool rama_cap_thread_join(void)
 	if (!l) {
 		__atomic_fetch_add(&rama_cap_run.state->missed, 1, __ATOMIC_RELAXED);
 		__atomic_fetch_or(&rama_cap_run.state->partial,
-				  1ull << RAMA_MOD_POSIX | 1ull << RAMA_MOD_STDIO,
+				  1ull << RAMA_TAB_MOD_POSIX | 1ull << RAMA_TAB_MOD_STDIO,
 				  __ATOMIC_RELAXED);
 		return false;
 	}

@@ -49,10 +49,10 @@ static bool state_place(char to[PATH_MAX], const char *name)
 
 static void choose_spool(struct command *c)
 {
-	const char *given = rama_cli_opts_value(&c->o, RAMA_OPT_agent_spool);
+	const char *given = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_spool);
 
 	if (given == NULL)
-		given = rama_cli_opts_setting(RAMA_SET_SPOOL);
+		given = rama_cli_opts_setting(RAMA_TAB_SET_SPOOL);
 	if (*given != '\0') {
 		if (snprintf(c->spool, sizeof(c->spool), "%s", given) >= (int)sizeof(c->spool))
 			rama_cli_opts_usage(&c->o, "the path of the spool is too long");
@@ -66,7 +66,7 @@ static void choose_spool(struct command *c)
 
 static void choose_logs(struct command *c)
 {
-	const char *given = rama_cli_opts_setting(RAMA_SET_LOG_DIR);
+	const char *given = rama_cli_opts_setting(RAMA_TAB_SET_LOG_DIR);
 
 	if (*given != '\0')
 		snprintf(c->logs, sizeof(c->logs), "%s", given);
@@ -85,8 +85,8 @@ static void choose_logs(struct command *c)
 
 static int choose_sink(struct command *c)
 {
-	const char *sink = rama_cli_opts_value(&c->o, RAMA_OPT_agent_sink), *where;
-	const char *store = rama_cli_opts_value(&c->o, RAMA_OPT_agent_store);
+	const char *sink = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_sink), *where;
+	const char *store = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_store);
 	char place[PATH_MAX];
 
 	if (sink != NULL && store != NULL)
@@ -99,7 +99,7 @@ static int choose_sink(struct command *c)
 	if (sink == NULL && store == NULL && c->a.system)
 		return 0;
 	if (sink == NULL) {
-		if (!rama_cli_store_place(&c->o, RAMA_OPT_agent_store, place))
+		if (!rama_cli_store_place(&c->o, RAMA_TAB_OPT_agent_store, place))
 			return 4;
 		snprintf(c->sink, sizeof(c->sink), "%s%s",
 			 strstr(place, "://") != NULL ? "" : "store:", place);
@@ -133,11 +133,11 @@ static void choose_own(struct command *c)
 
 static void choose_dirs(struct command *c)
 {
-	const char *chosen = rama_cli_opts_setting(RAMA_SET_DIR), *dir;
+	const char *chosen = rama_cli_opts_setting(RAMA_TAB_SET_DIR), *dir;
 	size_t at = 0;
 
 	c->a.dirs = c->dirs;
-	while ((dir = rama_cli_opts_next(&c->o, RAMA_OPT_agent_dir, &at)) != NULL &&
+	while ((dir = rama_cli_opts_next(&c->o, RAMA_TAB_OPT_agent_dir, &at)) != NULL &&
 	       c->a.n_dirs < DIRS_MOST)
 		c->dirs[c->a.n_dirs++] = dir;
 	if (c->a.system && c->a.n_dirs > 0) {
@@ -158,7 +158,7 @@ static void choose_dirs(struct command *c)
 
 /* ---- options --------------------------------------------------------------------------------------------------------- */
 
-static uint64_t size_of(struct command *c, enum rama_option_id option, uint64_t otherwise,
+static uint64_t size_of(struct command *c, enum rama_tab_option_id option, uint64_t otherwise,
 			uint64_t least)
 {
 	const char *text = rama_cli_opts_value(&c->o, option);
@@ -173,7 +173,7 @@ static uint64_t size_of(struct command *c, enum rama_option_id option, uint64_t 
 
 static unsigned interval_of(struct command *c)
 {
-	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_agent_interval);
+	const char *text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_interval);
 	char *end;
 	long v;
 
@@ -190,7 +190,7 @@ static unsigned interval_of(struct command *c)
 static enum rama_agent_events events_of(struct command *c)
 {
 	static const char *const word[] = { "asked", "on", "off" };
-	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_agent_events);
+	const char *text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_events);
 
 	for (unsigned i = 0; i < 3; i++)
 		if (text == NULL || strcmp(text, word[i]) == 0)
@@ -264,7 +264,7 @@ static int show_status(struct command *c)
 	       (kill((pid_t)json_integer_value(json_object_get(s, "pid")), 0) == 0 ||
 		errno == EPERM);
 	json_object_set_new(s, "running", json_boolean(runs));
-	if (rama_cli_opts_has(&c->o, RAMA_OPT_agent_json)) {
+	if (rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_json)) {
 		json_dumpf(s, stdout, JSON_COMPACT);
 		putchar('\n');
 	} else {
@@ -298,9 +298,9 @@ static int start(struct command *c)
 		return 4;
 	}
 	umask(077);
-	if (rama_cli_opts_has(&c->o, RAMA_OPT_agent_drain)) {
-		bool chosen = rama_cli_opts_value(&c->o, RAMA_OPT_agent_sink) != NULL ||
-			      rama_cli_opts_value(&c->o, RAMA_OPT_agent_store) != NULL;
+	if (rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_drain)) {
+		bool chosen = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_sink) != NULL ||
+			      rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_store) != NULL;
 
 		status = rama_agent_left_drain(&c->a, chosen, &e);
 	} else {
@@ -321,19 +321,19 @@ int rama_cli_cmd_agent(int argc, char **argv)
 
 	if (c == NULL)
 		return 4;
-	rama_cli_opts_parse(&c->o, RAMA_CMD_agent, argc, argv);
+	rama_cli_opts_parse(&c->o, RAMA_TAB_CMD_agent, argc, argv);
 	if (c->o.n_args > 0)
 		rama_cli_opts_usage(&c->o, "'%s' is no option", c->o.args[0]);
-	c->quiet = rama_cli_opts_has(&c->o, RAMA_OPT_agent_quiet);
+	c->quiet = rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_quiet);
 	c->a = (struct rama_agent_options){
-		.job = rama_cli_opts_value(&c->o, RAMA_OPT_agent_job),
-		.system = rama_cli_opts_has(&c->o, RAMA_OPT_agent_system),
-		.samples = !rama_cli_opts_has(&c->o, RAMA_OPT_agent_no_samples),
-		.limit = size_of(c, RAMA_OPT_agent_limit, 1ull << 30, 256 << 10),
+		.job = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_job),
+		.system = rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_system),
+		.samples = !rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_no_samples),
+		.limit = size_of(c, RAMA_TAB_OPT_agent_limit, 1ull << 30, 256 << 10),
 		.interval = interval_of(c),
 		.events = events_of(c),
-		.root = rama_cli_opts_value(&c->o, RAMA_OPT_agent_root),
-		.home = rama_cli_opts_value(&c->o, RAMA_OPT_agent_home),
+		.root = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_root),
+		.home = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_agent_home),
 		.tell = tell,
 		.ctx = c
 	};
@@ -343,10 +343,10 @@ int rama_cli_cmd_agent(int argc, char **argv)
 		c->a.home = RAMA_AGENT_HOME;
 	if (c->a.job != NULL && c->a.system)
 		rama_cli_opts_usage(&c->o, "--job and --system: one of them");
-	if (rama_cli_opts_has(&c->o, RAMA_OPT_agent_drain) && (c->a.job != NULL || c->a.system))
+	if (rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_drain) && (c->a.job != NULL || c->a.system))
 		rama_cli_opts_usage(&c->o, "--drain is for spools of your own");
 	choose_spool(c);
-	status = rama_cli_opts_has(&c->o, RAMA_OPT_agent_status) ? show_status(c) : start(c);
+	status = rama_cli_opts_has(&c->o, RAMA_TAB_OPT_agent_status) ? show_status(c) : start(c);
 	rama_cli_opts_fini(&c->o);
 	free(c);
 	return status;

@@ -103,7 +103,7 @@ static void print_totals(const struct state *s)
 
 	if (s->terminal)
 		fputs("\r\033[K", stderr);
-	if (rama_cli_opts_has(s->o, RAMA_OPT_collect_json)) {
+	if (rama_cli_opts_has(s->o, RAMA_TAB_OPT_collect_json)) {
 		print_json(s);
 		return;
 	}
@@ -125,7 +125,7 @@ static void print_totals(const struct state *s)
 
 /* ---- from NATS ---------------------------------------------------------------------------------------------- */
 
-static unsigned number(const struct rama_cli_opts *o, enum rama_option_id option, const char *name,
+static unsigned number(const struct rama_cli_opts *o, enum rama_tab_option_id option, const char *name,
 		       unsigned otherwise, unsigned most)
 {
 	const char *text = rama_cli_opts_value(o, option);
@@ -148,17 +148,17 @@ static int from_bus(struct state *s, const char *store)
 		.store = store,
 		.bus = { .agent = name,
 			 .where = o->args[0],
-			 .credentials = rama_cli_opts_value(o, RAMA_OPT_collect_credentials),
-			 .ca = rama_cli_opts_value(o, RAMA_OPT_collect_ca),
-			 .cert = rama_cli_opts_value(o, RAMA_OPT_collect_cert),
-			 .key = rama_cli_opts_value(o, RAMA_OPT_collect_key),
-			 .domain = rama_cli_opts_value(o, RAMA_OPT_collect_domain),
+			 .credentials = rama_cli_opts_value(o, RAMA_TAB_OPT_collect_credentials),
+			 .ca = rama_cli_opts_value(o, RAMA_TAB_OPT_collect_ca),
+			 .cert = rama_cli_opts_value(o, RAMA_TAB_OPT_collect_cert),
+			 .key = rama_cli_opts_value(o, RAMA_TAB_OPT_collect_key),
+			 .domain = rama_cli_opts_value(o, RAMA_TAB_OPT_collect_domain),
 			 .tell = tell,
 			 .ctx = s },
-		.batch = number(o, RAMA_OPT_collect_batch, "batch", BATCH, 65536),
+		.batch = number(o, RAMA_TAB_OPT_collect_batch, "batch", BATCH, 65536),
 		.wait_ms = WAIT_MS,
-		.ack_wait_s = number(o, RAMA_OPT_collect_ackwait, "ack-wait", ACK_WAIT, 86400),
-		.drain = rama_cli_opts_has(o, RAMA_OPT_collect_drain),
+		.ack_wait_s = number(o, RAMA_TAB_OPT_collect_ackwait, "ack-wait", ACK_WAIT, 86400),
+		.drain = rama_cli_opts_has(o, RAMA_TAB_OPT_collect_drain),
 		.stop = &stop,
 		.progress = s->terminal ? show : NULL,
 		.ctx = s,
@@ -247,7 +247,7 @@ static int import_one(struct import *im, const char *path)
 static int from_files(struct state *s)
 {
 	struct import im = { .s = s };
-	int status = rama_cli_store_here(&im.store, s->o, RAMA_OPT_collect_store,
+	int status = rama_cli_store_here(&im.store, s->o, RAMA_TAB_OPT_collect_store,
 				     RAMA_STORE_WRITE | RAMA_STORE_CREATE);
 
 	if (status != 0)
@@ -271,15 +271,15 @@ int rama_cli_cmd_collect(int argc, char **argv)
 	struct state s = { .o = &o, .began = rama_bus_sink_now() };
 	int status;
 
-	rama_cli_opts_parse(&o, RAMA_CMD_collect, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_TAB_CMD_collect, argc, argv);
 	if (o.n_args == 0)
 		rama_cli_opts_usage(&o, "where from? The URL of a NATS server, or files");
-	s.quiet = rama_cli_opts_has(&o, RAMA_OPT_collect_quiet);
+	s.quiet = rama_cli_opts_has(&o, RAMA_TAB_OPT_collect_quiet);
 	s.terminal = !s.quiet && isatty(STDERR_FILENO);
 	s.shown = s.began;
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGINT, &act, NULL);
-	if (!rama_cli_store_place(&o, RAMA_OPT_collect_store, store))
+	if (!rama_cli_store_place(&o, RAMA_TAB_OPT_collect_store, store))
 		status = 4;
 	else
 		status = rama_bus_sink_find(o.args[0], &where) == &rama_bus_sink_nats ? from_bus(&s, store)

@@ -92,15 +92,15 @@ static int print_preload(void)
 static int print_one(int option)
 {
 	switch (option) {
-	case RAMA_OPT_config_cflags:
+	case RAMA_TAB_OPT_config_cflags:
 		return print_cflags();
-	case RAMA_OPT_config_ldflags:
+	case RAMA_TAB_OPT_config_ldflags:
 		return print_shared(true);
-	case RAMA_OPT_config_libs:
+	case RAMA_TAB_OPT_config_libs:
 		return print_shared(false);
-	case RAMA_OPT_config_fixed:
+	case RAMA_TAB_OPT_config_fixed:
 		return print_static();
-	case RAMA_OPT_config_preload:
+	case RAMA_TAB_OPT_config_preload:
 		return print_preload();
 	default:
 		puts(IORAMA_BUILD_VERSION);
@@ -113,7 +113,7 @@ int rama_cli_cmd_config(int argc, char **argv)
 	struct rama_cli_opts o;
 	int status = 0;
 
-	rama_cli_opts_parse(&o, RAMA_CMD_config, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_TAB_CMD_config, argc, argv);
 	if (o.n_args > 0)
 		rama_cli_opts_usage(&o, "'%s' is not expected here", o.args[0]);
 	if (o.n_given == 0)

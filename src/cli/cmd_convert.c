@@ -41,10 +41,10 @@ static int read_key_file(struct conversion *c, const char *path)
 
 static int read_key(struct conversion *c)
 {
-	const char *file = rama_cli_opts_value(c->o, RAMA_OPT_convert_keyfile),
-		   *text = rama_cli_opts_value(c->o, RAMA_OPT_convert_key);
+	const char *file = rama_cli_opts_value(c->o, RAMA_TAB_OPT_convert_keyfile),
+		   *text = rama_cli_opts_value(c->o, RAMA_TAB_OPT_convert_key);
 
-	c->hide = rama_cli_opts_has(c->o, RAMA_OPT_convert_anonymize);
+	c->hide = rama_cli_opts_has(c->o, RAMA_TAB_OPT_convert_anonymize);
 	if (!c->hide) {
 		if (file != NULL || text != NULL)
 			rama_cli_opts_usage(c->o, "a key is for --anonymize");
@@ -53,7 +53,7 @@ static int read_key(struct conversion *c)
 	if (file != NULL)
 		return read_key_file(c, file);
 	if (text == NULL)
-		text = rama_cli_opts_setting(RAMA_SET_KEY);
+		text = rama_cli_opts_setting(RAMA_TAB_SET_KEY);
 	if (*text == '\0')
 		rama_cli_opts_usage(
 			c->o, "--anonymize needs a key: --key-file FILE, --key TEXT or IORAMA_KEY");
@@ -63,10 +63,10 @@ static int read_key(struct conversion *c)
 
 static void read_options(struct conversion *c)
 {
-	rama_cli_filter_modules(&c->filter, c->o, RAMA_OPT_convert_module);
-	rama_cli_filter_ranks(&c->filter, c->o, RAMA_OPT_convert_rank);
-	rama_cli_filter_files(&c->filter, c->o, RAMA_OPT_convert_file);
-	c->released = rama_cli_opts_has(c->o, RAMA_OPT_convert_released);
+	rama_cli_filter_modules(&c->filter, c->o, RAMA_TAB_OPT_convert_module);
+	rama_cli_filter_ranks(&c->filter, c->o, RAMA_TAB_OPT_convert_rank);
+	rama_cli_filter_files(&c->filter, c->o, RAMA_TAB_OPT_convert_file);
+	c->released = rama_cli_opts_has(c->o, RAMA_TAB_OPT_convert_released);
 	c->filtered = c->filter.modules != 0 || c->filter.n_ranks > 0 || c->filter.n_files > 0;
 	if (c->o->n_args != 1)
 		rama_cli_opts_usage(c->o, c->o->n_args == 0
@@ -78,7 +78,7 @@ static void read_options(struct conversion *c)
 
 static bool keep(const struct conversion *c, const struct rama_core_record *r)
 {
-	const struct rama_log_name *n = rama_log_name_get(&c->in.log, r->w[RAMA_ID].u);
+	const struct rama_log_name *n = rama_log_name_get(&c->in.log, r->w[RAMA_TAB_ID].u);
 
 	if (r->schema == r->mod->header)
 		return true;
@@ -87,7 +87,7 @@ static bool keep(const struct conversion *c, const struct rama_core_record *r)
 
 static int copy_segments(struct conversion *c, struct rama_log_cursor *cur)
 {
-	union rama_core_word seg[512][RAMA_SEG_WORDS];
+	union rama_core_word seg[512][RAMA_TAB_SEG_WORDS];
 	unsigned kind;
 	int n;
 
@@ -99,14 +99,14 @@ static int copy_segments(struct conversion *c, struct rama_log_cursor *cur)
 	return n;
 }
 
-static int copy_module(struct conversion *c, const struct rama_module *mod)
+static int copy_module(struct conversion *c, const struct rama_tab_module *mod)
 {
 	bool threads = rama_log_has_threads(&c->in.log, mod->id),
 	     released = c->released || !threads;
 	struct rama_log_short_trace cut = { 0 };
 	struct rama_log_cursor cur;
 	struct rama_core_record *r;
-	int rc = mod->flags & RAMA_TRACE ? rama_log_short_trace_find(&cut, &c->in.log, mod->id) : 0;
+	int rc = mod->flags & RAMA_TAB_TRACE ? rama_log_short_trace_find(&cut, &c->in.log, mod->id) : 0;
 
 	if (rc < 0)
 		return rc;
@@ -122,7 +122,7 @@ static int copy_module(struct conversion *c, const struct rama_module *mod)
 			rama_log_anon_record(&c->anon, r);
 		if (rama_log_writer_record(&c->out.writer, r) != 0)
 			rc = c->out.writer.err.code;
-		else if ((mod->flags & RAMA_TRACE) && copy_segments(c, &cur) < 0)
+		else if ((mod->flags & RAMA_TAB_TRACE) && copy_segments(c, &cur) < 0)
 			rc = c->in.log.err.code != 0 ? c->in.log.err.code : c->out.writer.err.code;
 		rama_cli_progress(&c->in, &cur);
 	}
@@ -133,7 +133,7 @@ static int copy_module(struct conversion *c, const struct rama_module *mod)
 }
 
 /* A module that only the annex has room for. */
-static int copy_ours(struct conversion *c, const struct rama_module *mod)
+static int copy_ours(struct conversion *c, const struct rama_tab_module *mod)
 {
 	if (!c->released)
 		return copy_module(c, mod);
@@ -195,7 +195,7 @@ static int find_used(struct conversion *c)
 	struct rama_log_hush before = rama_log_set_hush(&c->in.log);
 	int rc = 0;
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
 		struct rama_log_cursor cur;
 		struct rama_core_record *r;
 
@@ -205,12 +205,12 @@ static int find_used(struct conversion *c)
 		while (rc > 0 && (rc = rama_log_cursor_next(&cur, &r)) > 0) {
 			if (!keep(c, r))
 				continue;
-			rc = note_used(c, r->w[RAMA_ID].u);
+			rc = note_used(c, r->w[RAMA_TAB_ID].u);
 			for (unsigned i = 0; rc == 0 && i < *r->schema->n_fields; i++)
-				if (r->schema->fields[i].place == RAMA_LAST)
+				if (r->schema->fields[i].place == RAMA_TAB_LAST)
 					rc = note_used(c, r->w[r->schema->fields[i].word].u);
-			if (rc == 0 && id == RAMA_MOD_POSIX)
-				rc = note_used(c, r->w[RAMA_POSIX_RENAMED_FROM].u);
+			if (rc == 0 && id == RAMA_TAB_MOD_POSIX)
+				rc = note_used(c, r->w[RAMA_TAB_POSIX_RENAMED_FROM].u);
 			if (rc == 0)
 				rc = 1;
 		}
@@ -249,7 +249,7 @@ static int copy_job(struct conversion *c)
 		job.end_nsec = 999999999;
 	if (c->hide)
 		rama_log_anon_job(&c->anon, &job, exe);
-	if (rama_cli_output_notes(&job, c->o, RAMA_OPT_convert_note) != 0)
+	if (rama_cli_output_notes(&job, c->o, RAMA_TAB_OPT_convert_note) != 0)
 		return RAMA_EUSAGE;
 	return rama_log_writer_job(&c->out.writer, &job, c->in.log.mounts, c->in.log.n_mounts);
 }
@@ -275,8 +275,8 @@ static int convert(struct conversion *c)
 		rc = copy_job(c);
 	if (rc == 0)
 		rc = copy_names(c);
-	for (unsigned id = 0; id < RAMA_MODULES && rc == 0; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES && rc == 0; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 		const struct rama_log_part *part = &c->in.log.part[id];
 
 		if (!rama_cli_filter_module(&c->filter, id))
@@ -284,7 +284,7 @@ static int convert(struct conversion *c)
 		if (mod == NULL && part->len > 0)
 			rama_log_note_unknown(&c->in.log, id);
 		else if (mod != NULL && part->version > 0)
-			rc = id < RAMA_TABLE_OURS ? copy_module(c, mod) : copy_ours(c, mod);
+			rc = id < RAMA_TAB_OURS ? copy_module(c, mod) : copy_ours(c, mod);
 		partial |= mod != NULL ? c->in.log.partial & 1ull << id : 0;
 	}
 	if (rc == 0)
@@ -294,22 +294,22 @@ static int convert(struct conversion *c)
 
 int rama_cli_cmd_convert(int argc, char **argv)
 {
-	static const struct rama_cli_output_options opt = { RAMA_OPT_convert_output,
-							RAMA_OPT_convert_compression,
-							RAMA_OPT_convert_level,
-							RAMA_OPT_convert_force };
+	static const struct rama_cli_output_options opt = { RAMA_TAB_OPT_convert_output,
+							RAMA_TAB_OPT_convert_compression,
+							RAMA_TAB_OPT_convert_level,
+							RAMA_TAB_OPT_convert_force };
 	struct rama_cli_opts o;
 	struct conversion c = { .o = &o };
 	int status;
 
-	rama_cli_opts_parse(&o, RAMA_CMD_convert, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_TAB_CMD_convert, argc, argv);
 	read_options(&c);
-	rama_cli_progress_start(!rama_cli_opts_has(&o, RAMA_OPT_convert_quiet));
+	rama_cli_progress_start(!rama_cli_opts_has(&o, RAMA_TAB_OPT_convert_quiet));
 	status = read_key(&c);
 	if (status == 0)
 		status = rama_cli_input_open(&c.in, o.args[0],
-					 rama_cli_opts_has(&o, RAMA_OPT_convert_strict),
-					 rama_cli_opts_has(&o, RAMA_OPT_convert_quiet));
+					 rama_cli_opts_has(&o, RAMA_TAB_OPT_convert_strict),
+					 rama_cli_opts_has(&o, RAMA_TAB_OPT_convert_quiet));
 	if (status == 0) {
 		c.anon.log = &c.in.log;
 		status = rama_cli_output_open(&c.out, &o, &opt);

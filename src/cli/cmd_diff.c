@@ -19,7 +19,7 @@
 /* 5, 5% or "5 %" are percent, as people say it */
 static double tolerance_of(const struct rama_cli_opts *o)
 {
-	const char *text = rama_cli_opts_value(o, RAMA_OPT_diff_tolerance);
+	const char *text = rama_cli_opts_value(o, RAMA_TAB_OPT_diff_tolerance);
 	char *end;
 	double v;
 
@@ -37,7 +37,7 @@ enum gate { GATE_NONE, GATE_SLOWER, GATE_ANY };
 
 static enum gate gate_of(const struct rama_cli_opts *o)
 {
-	const char *text = rama_cli_opts_value(o, RAMA_OPT_diff_failon);
+	const char *text = rama_cli_opts_value(o, RAMA_TAB_OPT_diff_failon);
 
 	if (text == NULL)
 		return GATE_NONE;
@@ -46,19 +46,19 @@ static enum gate gate_of(const struct rama_cli_opts *o)
 	return strcmp(text, "any") == 0 ? GATE_ANY : GATE_SLOWER;
 }
 
-/* the one form that was asked for; RAMA_OPTIONS: text */
-static enum rama_option_id form_of(const struct rama_cli_opts *o)
+/* the one form that was asked for; RAMA_TAB_OPTIONS: text */
+static enum rama_tab_option_id form_of(const struct rama_cli_opts *o)
 {
-	static const enum rama_option_id forms[] = { RAMA_OPT_diff_json, RAMA_OPT_diff_html,
-						     RAMA_OPT_diff_markdown, RAMA_OPT_diff_csv };
-	enum rama_option_id form = RAMA_OPTIONS;
+	static const enum rama_tab_option_id forms[] = { RAMA_TAB_OPT_diff_json, RAMA_TAB_OPT_diff_html,
+						     RAMA_TAB_OPT_diff_markdown, RAMA_TAB_OPT_diff_csv };
+	enum rama_tab_option_id form = RAMA_TAB_OPTIONS;
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		if (!rama_cli_opts_has(o, forms[i]))
 			continue;
-		if (form != RAMA_OPTIONS)
+		if (form != RAMA_TAB_OPTIONS)
 			rama_cli_opts_usage(o, "--%s and --%s exclude each other",
-					rama_options[form].name, rama_options[forms[i]].name);
+					rama_tab_options[form].name, rama_tab_options[forms[i]].name);
 		form = forms[i];
 	}
 	return form;
@@ -66,7 +66,7 @@ static enum rama_option_id form_of(const struct rama_cli_opts *o)
 
 static const char *csv_table(const struct rama_cli_opts *o)
 {
-	const char *name = rama_cli_opts_value(o, RAMA_OPT_diff_csv);
+	const char *name = rama_cli_opts_value(o, RAMA_TAB_OPT_diff_csv);
 
 	if (name == NULL || strcmp(name, "figures") == 0)
 		return "metrics";
@@ -80,26 +80,26 @@ static const char *csv_table(const struct rama_cli_opts *o)
 
 static int render(const struct rama_report_diff *d, const struct rama_cli_opts *o, struct rama_out *out)
 {
-	enum rama_option_id form = form_of(o);
-	bool all = form == RAMA_OPT_diff_csv || rama_cli_opts_has(o, RAMA_OPT_diff_verbose);
+	enum rama_tab_option_id form = form_of(o);
+	bool all = form == RAMA_TAB_OPT_diff_csv || rama_cli_opts_has(o, RAMA_TAB_OPT_diff_verbose);
 	struct rama_report_paper paper;
 	int rc;
 
-	if (form == RAMA_OPT_diff_json) {
+	if (form == RAMA_TAB_OPT_diff_json) {
 		rama_report_diff_json(d, out);
 		return 0;
 	}
 	rc = rama_report_diff_paper(d, &paper, all);
-	if (rc == 0 && form == RAMA_OPT_diff_html) {
+	if (rc == 0 && form == RAMA_TAB_OPT_diff_html) {
 		rama_report_paper_html(&paper, out);
-	} else if (rc == 0 && form == RAMA_OPT_diff_markdown) {
+	} else if (rc == 0 && form == RAMA_TAB_OPT_diff_markdown) {
 		rama_report_paper_markdown(&paper, out);
-	} else if (rc == 0 && form == RAMA_OPT_diff_csv) {
+	} else if (rc == 0 && form == RAMA_TAB_OPT_diff_csv) {
 		rama_report_sheet_csv(rama_report_paper_find(&paper, csv_table(o)), out);
 	} else if (rc == 0) {
 		struct rama_cli_terminal t =
-			rama_cli_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color,
-					 rama_cli_opts_has(o, RAMA_OPT_diff_output));
+			rama_cli_terminal_of(o, RAMA_TAB_OPT_diff_width, RAMA_TAB_OPT_diff_color,
+					 rama_cli_opts_has(o, RAMA_TAB_OPT_diff_output));
 		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
 
 		rama_report_paper_print(&paper, out, &style);
@@ -111,9 +111,9 @@ static int render(const struct rama_report_diff *d, const struct rama_cli_opts *
 /* --html may name its file itself */
 static const char *place_of(const struct rama_cli_opts *o)
 {
-	const char *html = rama_cli_opts_value(o, RAMA_OPT_diff_html);
+	const char *html = rama_cli_opts_value(o, RAMA_TAB_OPT_diff_html);
 
-	return html != NULL ? html : rama_cli_opts_value(o, RAMA_OPT_diff_output);
+	return html != NULL ? html : rama_cli_opts_value(o, RAMA_TAB_OPT_diff_output);
 }
 
 /* what a side is called: the log, also if it came from a store */
@@ -165,14 +165,14 @@ static void check_options(const struct rama_cli_opts *o)
 	csv_table(o);
 	gate_of(o);
 	tolerance_of(o);
-	rama_cli_terminal_of(o, RAMA_OPT_diff_width, RAMA_OPT_diff_color, true);
+	rama_cli_terminal_of(o, RAMA_TAB_OPT_diff_width, RAMA_TAB_OPT_diff_color, true);
 }
 
 /* one side: a log, or a job of a store */
 static int read_side(struct rama_study *to, const struct rama_cli_opts *o, unsigned i,
 		     struct rama_store *store, const struct rama_study_options *opt)
 {
-	bool quiet = rama_cli_opts_has(o, RAMA_OPT_diff_quiet);
+	bool quiet = rama_cli_opts_has(o, RAMA_TAB_OPT_diff_quiet);
 	struct rama_study_source from = { .path = o->args[i] };
 	struct rama_study_stored stored;
 	struct rama_err e = { 0 };
@@ -180,7 +180,7 @@ static int read_side(struct rama_study *to, const struct rama_cli_opts *o, unsig
 
 	if (store == NULL)
 		return rama_cli_study_open(to, &from, 1, *opt, quiet);
-	if (rama_study_stored_find(store, o->args[i], rama_cli_opts_setting(RAMA_SET_DIR), &stored,
+	if (rama_study_stored_find(store, o->args[i], rama_cli_opts_setting(RAMA_TAB_SET_DIR), &stored,
 				   &e) != 0) {
 		rama_cli_complain("diff", "%s", e.text);
 		return rama_err_status(e.code);
@@ -200,17 +200,17 @@ int rama_cli_cmd_diff(int argc, char **argv)
 	struct rama_cli_opts o;
 	int status, damage = 0;
 
-	rama_cli_opts_parse(&o, RAMA_CMD_diff, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_TAB_CMD_diff, argc, argv);
 	check_options(&o);
-	status = rama_cli_profile_load(&profile, &o, RAMA_OPT_diff_profile);
+	status = rama_cli_profile_load(&profile, &o, RAMA_TAB_OPT_diff_profile);
 	if (status != 0) {
 		rama_cli_opts_fini(&o);
 		return status;
 	}
 	opt.profile = &profile;
-	opt.no_trace = rama_cli_opts_has(&o, RAMA_OPT_diff_notrace);
-	if (rama_cli_opts_has(&o, RAMA_OPT_diff_store))
-		status = rama_cli_store_here(&store, &o, RAMA_OPT_diff_store, RAMA_STORE_READ);
+	opt.no_trace = rama_cli_opts_has(&o, RAMA_TAB_OPT_diff_notrace);
+	if (rama_cli_opts_has(&o, RAMA_TAB_OPT_diff_store))
+		status = rama_cli_store_here(&store, &o, RAMA_TAB_OPT_diff_store, RAMA_STORE_READ);
 	for (unsigned i = 0; i < 2 && status == 0; i++) {
 		int one = read_side(&s[i], &o, i, store, &opt);
 

@@ -95,7 +95,7 @@ static enum rama_cli_health check_switched_off(struct rama_cli_doctor *d)
 {
 	const char *off = NULL;
 
-	if (strcmp(rama_cli_opts_setting(RAMA_SET_DISABLE), "0") != 0)
+	if (strcmp(rama_cli_opts_setting(RAMA_TAB_SET_DISABLE), "0") != 0)
 		off = "IORAMA_DISABLE";
 	else if (getenv("DARSHAN_DISABLE") != NULL)
 		off = "DARSHAN_DISABLE";
@@ -145,7 +145,7 @@ static enum rama_cli_health check_shm(struct rama_cli_doctor *d)
 
 static enum rama_cli_health check_segments(struct rama_cli_doctor *d)
 {
-	const char *chosen = rama_cli_opts_setting(RAMA_SET_DIR);
+	const char *chosen = rama_cli_opts_setting(RAMA_TAB_SET_DIR);
 	struct rama_cli_job_place place;
 	struct rama_err e = { 0 };
 	static const struct rama_gather_list none;
@@ -421,13 +421,13 @@ int rama_cli_cmd_doctor(int argc, char **argv)
 	struct rama_out out;
 	struct rama_json j;
 
-	rama_cli_opts_parse(&o, RAMA_CMD_doctor, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_TAB_CMD_doctor, argc, argv);
 	if (o.n_args > 0)
 		rama_cli_opts_usage(&o, "'%s' is not expected here", o.args[0]);
-	json = rama_cli_opts_has(&o, RAMA_OPT_doctor_json);
-	quiet = rama_cli_opts_has(&o, RAMA_OPT_doctor_quiet);
-	d.chosen = rama_cli_opts_value(&o, RAMA_OPT_doctor_library);
-	d.root = rama_cli_opts_value(&o, RAMA_OPT_doctor_root);
+	json = rama_cli_opts_has(&o, RAMA_TAB_OPT_doctor_json);
+	quiet = rama_cli_opts_has(&o, RAMA_TAB_OPT_doctor_quiet);
+	d.chosen = rama_cli_opts_value(&o, RAMA_TAB_OPT_doctor_library);
+	d.root = rama_cli_opts_value(&o, RAMA_TAB_OPT_doctor_root);
 	if (d.root == NULL || strcmp(d.root, "/") == 0)
 		d.root = "";
 	rama_out_init(&out, to_stdout, NULL);

@@ -20,7 +20,7 @@ struct change {
 };
 
 /* a file or directory of the option, as it is from anywhere; NULL: no memory */
-static char *from_here(struct rama_cli_opts *o, enum rama_option_id option, struct rama_arena *a)
+static char *from_here(struct rama_cli_opts *o, enum rama_tab_option_id option, struct rama_arena *a)
 {
 	const char *path = rama_cli_opts_value(o, option);
 	char here[PATH_MAX], *text;
@@ -36,7 +36,7 @@ static char *from_here(struct rama_cli_opts *o, enum rama_option_id option, stru
 
 static int set_variables(struct rama_cli_opts *o, const char *library, struct rama_arena *a)
 {
-	const char *memory = rama_cli_opts_value(o, RAMA_OPT_exec_memory);
+	const char *memory = rama_cli_opts_value(o, RAMA_TAB_OPT_exec_memory);
 	struct rama_program kind = { 0 };
 	char program[PATH_MAX];
 
@@ -49,20 +49,20 @@ static int set_variables(struct rama_cli_opts *o, const char *library, struct ra
 		{ "LD_PRELOAD", rama_cli_vars_preload(library, &kind, a), true },
 		{ "IORAMA_RUNTIME", rama_arena_text(a, kind.first, strlen(kind.first)),
 		  kind.first[0] != '\0' && kind.why == RAMA_UNSEEN_NOT },
-		{ "IORAMA_LOG", from_here(o, RAMA_OPT_exec_output, a),
-		  rama_cli_opts_has(o, RAMA_OPT_exec_output) },
-		{ "IORAMA_LOG_DIR", from_here(o, RAMA_OPT_exec_dir, a),
-		  rama_cli_opts_has(o, RAMA_OPT_exec_dir) },
+		{ "IORAMA_LOG", from_here(o, RAMA_TAB_OPT_exec_output, a),
+		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_output) },
+		{ "IORAMA_LOG_DIR", from_here(o, RAMA_TAB_OPT_exec_dir, a),
+		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_dir) },
 		{ "IORAMA_TRACE", rama_arena_text(a, "1", 1),
-		  rama_cli_opts_has(o, RAMA_OPT_exec_trace) || memory != NULL },
+		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_trace) || memory != NULL },
 		{ "IORAMA_TRACE_MEMORY",
 		  rama_arena_text(a, memory != NULL ? memory : "",
 				  memory != NULL ? strlen(memory) : 0),
 		  memory != NULL },
-		{ "IORAMA_EXCLUDE", rama_cli_vars_globs(o, "IORAMA_EXCLUDE", RAMA_OPT_exec_exclude, a),
-		  rama_cli_opts_has(o, RAMA_OPT_exec_exclude) },
-		{ "IORAMA_INCLUDE", rama_cli_vars_globs(o, "IORAMA_INCLUDE", RAMA_OPT_exec_include, a),
-		  rama_cli_opts_has(o, RAMA_OPT_exec_include) },
+		{ "IORAMA_EXCLUDE", rama_cli_vars_globs(o, "IORAMA_EXCLUDE", RAMA_TAB_OPT_exec_exclude, a),
+		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_exclude) },
+		{ "IORAMA_INCLUDE", rama_cli_vars_globs(o, "IORAMA_INCLUDE", RAMA_TAB_OPT_exec_include, a),
+		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_include) },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -81,11 +81,11 @@ int rama_cli_cmd_exec(int argc, char **argv)
 	struct rama_err e = { 0 };
 	char library[PATH_MAX];
 
-	rama_cli_opts_parse(&o, RAMA_CMD_exec, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_TAB_CMD_exec, argc, argv);
 	if (o.n_args == 0)
 		rama_cli_opts_usage(&o, "which command? none is given");
-	rama_cli_vars_check_memory(&o, RAMA_OPT_exec_memory);
-	if (rama_cli_find_library(rama_cli_opts_value(&o, RAMA_OPT_exec_library), library, &e) != 0) {
+	rama_cli_vars_check_memory(&o, RAMA_TAB_OPT_exec_memory);
+	if (rama_cli_find_library(rama_cli_opts_value(&o, RAMA_TAB_OPT_exec_library), library, &e) != 0) {
 		rama_cli_complain("exec", "%s", e.text);
 		return 4;
 	}

@@ -325,7 +325,7 @@ static int explain(struct explaining *x)
 {
 	int status = 0;
 
-	if (rama_cli_opts_has(&x->o, RAMA_OPT_explain_markdown)) {
+	if (rama_cli_opts_has(&x->o, RAMA_TAB_OPT_explain_markdown)) {
 		markdown(x);
 		return 0;
 	}
@@ -349,9 +349,9 @@ int rama_cli_cmd_explain(int argc, char **argv)
 	struct explaining x = { 0 };
 	int status;
 
-	rama_cli_opts_parse(&x.o, RAMA_CMD_explain, argc, argv);
-	x.as_json = rama_cli_opts_has(&x.o, RAMA_OPT_explain_json);
-	x.width = rama_cli_terminal_of(&x.o, RAMA_OPT_explain_width, RAMA_OPTIONS, false).width;
+	rama_cli_opts_parse(&x.o, RAMA_TAB_CMD_explain, argc, argv);
+	x.as_json = rama_cli_opts_has(&x.o, RAMA_TAB_OPT_explain_json);
+	x.width = rama_cli_terminal_of(&x.o, RAMA_TAB_OPT_explain_width, RAMA_TAB_OPTIONS, false).width;
 	rama_out_init(&x.out, NULL, NULL);
 	rama_json_init(&x.json, &x.out);
 	if (rama_cli_topics_make(&x.topics) == 0) {

@@ -339,7 +339,7 @@ static void print_end(struct command *c)
 
 static unsigned threads_of(const struct rama_cli_opts *o)
 {
-	const char *text = rama_cli_opts_value(o, RAMA_OPT_index_jobs);
+	const char *text = rama_cli_opts_value(o, RAMA_TAB_OPT_index_jobs);
 	cpu_set_t set;
 	char *rest;
 	unsigned long n;
@@ -355,7 +355,7 @@ static unsigned threads_of(const struct rama_cli_opts *o)
 
 static int run(struct command *c)
 {
-	bool watched = rama_cli_opts_has(&c->o, RAMA_OPT_index_watch);
+	bool watched = rama_cli_opts_has(&c->o, RAMA_TAB_OPT_index_watch);
 	int status = find_roots(c);
 
 	if (status == 0 && watched)
@@ -392,34 +392,34 @@ int rama_cli_cmd_index(int argc, char **argv)
 	struct command c = { 0 };
 	int status;
 
-	rama_cli_opts_parse(&c.o, RAMA_CMD_index, argc, argv);
+	rama_cli_opts_parse(&c.o, RAMA_TAB_CMD_index, argc, argv);
 	/* Each log takes and gives back a few hundred KiB: the kernel need not be asked for them each time. */
 	mallopt(M_MMAP_THRESHOLD, KEPT);
 	mallopt(M_TRIM_THRESHOLD, KEPT);
 	if (c.o.n_args == 0)
 		rama_cli_opts_usage(&c.o, "no directory and no log given");
-	c.quiet = rama_cli_opts_has(&c.o, RAMA_OPT_index_quiet);
-	c.as_json = rama_cli_opts_has(&c.o, RAMA_OPT_index_json);
+	c.quiet = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_quiet);
+	c.as_json = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_json);
 	c.shows = !c.quiet && isatty(STDERR_FILENO);
 	c.start = now();
-	c.delay = strtod(rama_cli_opts_setting(RAMA_SET_PROGRESS), NULL);
+	c.delay = strtod(rama_cli_opts_setting(RAMA_TAB_SET_PROGRESS), NULL);
 	c.run = (struct rama_index_run){ .opt = { .profile = &c.profile,
 						  .no_logs = rama_cli_opts_has(&c.o,
-									   RAMA_OPT_index_nologs) },
+									   RAMA_TAB_OPT_index_nologs) },
 					 .threads = threads_of(&c.o),
-					 .again = rama_cli_opts_has(&c.o, RAMA_OPT_index_force),
+					 .again = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_force),
 					 .problem = problem,
 					 .progress = progress,
 					 .ctx = &c };
-	if (rama_cli_opts_has(&c.o, RAMA_OPT_index_watch)) {
+	if (rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_watch)) {
 		hold_signals(&c);
 		c.run.stop = stop;
 	}
-	status = rama_cli_store_place(&c.o, RAMA_OPT_index_store, c.where) ? 0 : 4;
+	status = rama_cli_store_place(&c.o, RAMA_TAB_OPT_index_store, c.where) ? 0 : 4;
 	if (status == 0)
-		status = rama_cli_profile_load(&c.profile, &c.o, RAMA_OPT_index_profile);
+		status = rama_cli_profile_load(&c.profile, &c.o, RAMA_TAB_OPT_index_profile);
 	if (status == 0)
-		status = rama_cli_store_here(&c.run.store, &c.o, RAMA_OPT_index_store,
+		status = rama_cli_store_here(&c.run.store, &c.o, RAMA_TAB_OPT_index_store,
 					 RAMA_STORE_WRITE | RAMA_STORE_CREATE);
 	if (status == 0)
 		status = run(&c);

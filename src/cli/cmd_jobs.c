@@ -28,7 +28,7 @@ static void check(const struct command *c, int rc, const struct rama_err *e)
 		rama_cli_opts_usage(&c->o, "%s", e->text);
 }
 
-static void time_condition(struct command *c, enum rama_option_id option,
+static void time_condition(struct command *c, enum rama_tab_option_id option,
 			   int (*add)(struct rama_query_jobs *q, int64_t ns, struct rama_err *e))
 {
 	const char *text = rama_cli_opts_value(&c->o, option);
@@ -41,13 +41,13 @@ static void time_condition(struct command *c, enum rama_option_id option,
 		rama_cli_opts_usage(&c->o,
 				"--%s is a time such as 2026-11-16, '2026-11-16 09:20', -2h or "
 				"yesterday, not '%s'",
-				rama_options[option].name, text);
+				rama_tab_options[option].name, text);
 	check(c, add(&c->list.query, ns, &e), &e);
 }
 
 static void size_condition(struct command *c)
 {
-	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_minbytes);
+	const char *text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_minbytes);
 	struct rama_err e = { 0 };
 	uint64_t bytes;
 
@@ -62,7 +62,7 @@ static void size_condition(struct command *c)
 }
 
 /* an option that may be given several times */
-static void each(struct command *c, enum rama_option_id option,
+static void each(struct command *c, enum rama_tab_option_id option,
 		 int (*add)(struct rama_query_jobs *q, const char *text, struct rama_err *e))
 {
 	struct rama_err e = { 0 };
@@ -75,21 +75,21 @@ static void each(struct command *c, enum rama_option_id option,
 static void conditions(struct command *c)
 {
 	struct rama_query_jobs *q = &c->list.query;
-	const char *user = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_user);
-	const char *name = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_name);
+	const char *user = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_user);
+	const char *name = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_name);
 	struct rama_err e = { 0 };
 
 	if (user != NULL)
 		check(c, rama_query_jobs_user(q, user, &e), &e);
 	if (name != NULL)
 		check(c, rama_query_jobs_name(q, name, &e), &e);
-	time_condition(c, RAMA_OPT_jobs_since, rama_query_jobs_since);
-	time_condition(c, RAMA_OPT_jobs_until, rama_query_jobs_until);
+	time_condition(c, RAMA_TAB_OPT_jobs_since, rama_query_jobs_since);
+	time_condition(c, RAMA_TAB_OPT_jobs_until, rama_query_jobs_until);
 	size_condition(c);
-	each(c, RAMA_OPT_jobs_finding, rama_query_jobs_finding);
-	if (rama_cli_opts_has(&c->o, RAMA_OPT_jobs_running))
+	each(c, RAMA_TAB_OPT_jobs_finding, rama_query_jobs_finding);
+	if (rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_running))
 		check(c, rama_query_jobs_running(q, &e), &e);
-	each(c, RAMA_OPT_jobs_where, rama_query_jobs_where);
+	each(c, RAMA_TAB_OPT_jobs_where, rama_query_jobs_where);
 	for (size_t i = 0; i < c->o.n_args; i++)
 		check(c, rama_query_jobs_word(q, c->o.args[i], &e), &e);
 }
@@ -115,7 +115,7 @@ static int list_metrics(void)
 static void choose_columns(struct command *c)
 {
 	struct rama_query_jobs *q = &c->list.query;
-	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_columns);
+	const char *text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_columns);
 	bool all = text == NULL && c->list.form != RAMA_CLI_ROWS_TEXT;
 	struct rama_query_metric m;
 	struct rama_err e = { 0 };
@@ -132,8 +132,8 @@ static void choose_columns(struct command *c)
 
 static void choose_order(struct command *c)
 {
-	const char *key = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_sort),
-		   *after = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_after);
+	const char *key = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_sort),
+		   *after = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_after);
 	struct rama_err e = { 0 };
 
 	if (key != NULL)
@@ -145,12 +145,12 @@ static void choose_order(struct command *c)
 
 static uint64_t limit_of(const struct command *c)
 {
-	const char *text = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_limit);
+	const char *text = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_limit);
 	char *end;
 	uint64_t n;
 
 	if (text == NULL)
-		return c->list.form == RAMA_CLI_ROWS_TEXT || rama_cli_opts_has(&c->o, RAMA_OPT_jobs_after)
+		return c->list.form == RAMA_CLI_ROWS_TEXT || rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_after)
 			       ? LIMIT_ELSE
 			       : 0;
 	n = strtoull(text, &end, 10);
@@ -185,7 +185,7 @@ static int one_job(const struct command *c, struct rama_store *s, int64_t *job, 
 static int answer(struct command *c, struct rama_store *s, struct rama_out *out)
 {
 	struct rama_cli_terminal t =
-		rama_cli_terminal_of(&c->o, RAMA_OPT_jobs_width, RAMA_OPT_jobs_color, false);
+		rama_cli_terminal_of(&c->o, RAMA_TAB_OPT_jobs_width, RAMA_TAB_OPT_jobs_color, false);
 	struct rama_err e = { 0 };
 	int64_t job;
 	int rc;
@@ -195,7 +195,7 @@ static int answer(struct command *c, struct rama_store *s, struct rama_out *out)
 		if (c->list.form == RAMA_CLI_ROWS_CSV)
 			rama_cli_opts_usage(&c->o, "one job is text or --json; --csv is for lists");
 		rc = rama_cli_jobs_detail(s, job, c->list.form, &t,
-				      rama_cli_opts_has(&c->o, RAMA_OPT_jobs_limit), out, &e);
+				      rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_limit), out, &e);
 	} else if (rc == 0) {
 		rc = rama_cli_jobs_list(s, &c->list, &t, out, &e);
 	}
@@ -209,10 +209,10 @@ static void read_options(struct command *c)
 {
 	const struct rama_cli_opts *o = &c->o;
 
-	if (rama_cli_opts_has(o, RAMA_OPT_jobs_csv) && rama_cli_opts_has(o, RAMA_OPT_jobs_json))
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_csv) && rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_json))
 		rama_cli_opts_usage(o, "--csv and --json exclude each other");
-	c->list.form = rama_cli_opts_has(o, RAMA_OPT_jobs_csv)    ? RAMA_CLI_ROWS_CSV
-		       : rama_cli_opts_has(o, RAMA_OPT_jobs_json) ? RAMA_CLI_ROWS_JSON
+	c->list.form = rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_csv)    ? RAMA_CLI_ROWS_CSV
+		       : rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_json) ? RAMA_CLI_ROWS_JSON
 							      : RAMA_CLI_ROWS_TEXT;
 	rama_query_jobs_init(&c->list.query);
 	c->list.query.limit = limit_of(c);
@@ -233,13 +233,13 @@ int rama_cli_cmd_jobs(int argc, char **argv)
 		rama_cli_complain("jobs", "%s", rama_err_text(RAMA_EMEMORY));
 		return 4;
 	}
-	rama_cli_opts_parse(&c->o, RAMA_CMD_jobs, argc, argv);
-	columns = rama_cli_opts_value(&c->o, RAMA_OPT_jobs_columns);
+	rama_cli_opts_parse(&c->o, RAMA_TAB_CMD_jobs, argc, argv);
+	columns = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_jobs_columns);
 	if (columns != NULL && strcmp(columns, "help") == 0) {
 		status = list_metrics();
 	} else {
 		read_options(c);
-		status = rama_cli_store_here(&s, &c->o, RAMA_OPT_jobs_store, RAMA_STORE_READ);
+		status = rama_cli_store_here(&s, &c->o, RAMA_TAB_OPT_jobs_store, RAMA_STORE_READ);
 		if (status == 0) {
 			rama_cli_stdout_begin(&out);
 			status = answer(c, s, &out);

@@ -54,7 +54,7 @@ static void worse(struct live *l, int status)
 /* "POSIX,STDIO", "all" or "off" */
 static const char *words_of(char to[LIST], uint32_t layers)
 {
-	uint32_t all = (1u << RAMA_LAYER_ROWS) - 1;
+	uint32_t all = (1u << RAMA_TAB_LAYER_ROWS) - 1;
 	size_t used = 0;
 
 	if ((layers & all) == 0)
@@ -62,10 +62,10 @@ static const char *words_of(char to[LIST], uint32_t layers)
 	if ((layers & all) == all)
 		return "all";
 	to[0] = '\0';
-	for (unsigned i = 0; i < RAMA_LAYER_ROWS; i++)
+	for (unsigned i = 0; i < RAMA_TAB_LAYER_ROWS; i++)
 		if (layers >> i & 1)
 			used += (size_t)snprintf(to + used, LIST - used, "%s%s",
-						 used > 0 ? "," : "", rama_event_layer[i].word);
+						 used > 0 ? "," : "", rama_tab_event_layer[i].word);
 	return to;
 }
 
@@ -225,10 +225,10 @@ static void parse(struct live *l, int argc, char **argv)
 {
 	const char *layers;
 
-	rama_cli_opts_parse(&l->o, RAMA_CMD_live, argc, argv);
-	l->as_json = rama_cli_opts_has(&l->o, RAMA_OPT_live_json);
-	l->quiet = rama_cli_opts_has(&l->o, RAMA_OPT_live_quiet);
-	l->trace = rama_cli_opts_has(&l->o, RAMA_OPT_live_trace);
+	rama_cli_opts_parse(&l->o, RAMA_TAB_CMD_live, argc, argv);
+	l->as_json = rama_cli_opts_has(&l->o, RAMA_TAB_OPT_live_json);
+	l->quiet = rama_cli_opts_has(&l->o, RAMA_TAB_OPT_live_quiet);
+	l->trace = rama_cli_opts_has(&l->o, RAMA_TAB_OPT_live_trace);
 	l->asked = l->o.args;
 	l->n_asked = l->o.n_args;
 	if (l->n_asked > 0 && (strcmp(l->asked[0], "on") == 0 || strcmp(l->asked[0], "off") == 0)) {
@@ -237,7 +237,7 @@ static void parse(struct live *l, int argc, char **argv)
 		l->asked++;
 		l->n_asked--;
 	}
-	layers = rama_cli_opts_value(&l->o, RAMA_OPT_live_layers);
+	layers = rama_cli_opts_value(&l->o, RAMA_TAB_OPT_live_layers);
 	if (!l->change && (layers != NULL || l->trace))
 		rama_cli_opts_usage(&l->o, "say on or off first");
 	if (!rama_config_settings_layers(layers != NULL ? layers : "all",
@@ -255,9 +255,9 @@ static int find(struct live *l, struct rama_err *e)
 	size_t at = 0;
 	int rc = 0;
 
-	if (!rama_cli_opts_has(&l->o, RAMA_OPT_live_dir))
+	if (!rama_cli_opts_has(&l->o, RAMA_TAB_OPT_live_dir))
 		return rama_cli_jobs_add_default(&l->jobs, e);
-	while (rc == 0 && (dir = rama_cli_opts_next(&l->o, RAMA_OPT_live_dir, &at)) != NULL)
+	while (rc == 0 && (dir = rama_cli_opts_next(&l->o, RAMA_TAB_OPT_live_dir, &at)) != NULL)
 		rc = rama_cli_jobs_add_dir(&l->jobs, dir, e);
 	return rc;
 }

@@ -26,8 +26,8 @@ static void show_progress(const struct rama_log_merge_input *in, const struct ra
 
 static int open_all(struct rama_cli_input *in, struct rama_log_merge *m, const struct rama_cli_opts *o)
 {
-	bool strict = rama_cli_opts_has(o, RAMA_OPT_merge_strict),
-	     quiet = rama_cli_opts_has(o, RAMA_OPT_merge_quiet), park = !allowed(o->n_args);
+	bool strict = rama_cli_opts_has(o, RAMA_TAB_OPT_merge_strict),
+	     quiet = rama_cli_opts_has(o, RAMA_TAB_OPT_merge_quiet), park = !allowed(o->n_args);
 
 	for (size_t i = 0; i < o->n_args; i++) {
 		int status = rama_cli_input_open(&in[i], o->args[i], strict, quiet);
@@ -40,7 +40,7 @@ static int open_all(struct rama_cli_input *in, struct rama_log_merge *m, const s
 							      .path = in[i].path,
 							      .user = &in[i] };
 		if (in[i].log.job.jobid != in[0].log.job.jobid &&
-		    !rama_cli_opts_has(o, RAMA_OPT_merge_anyjob)) {
+		    !rama_cli_opts_has(o, RAMA_TAB_OPT_merge_anyjob)) {
 			rama_cli_complain(
 				in[i].path,
 				"is of job %lld, %s of job %lld; --any-job joins them all the same",
@@ -54,9 +54,9 @@ static int open_all(struct rama_cli_input *in, struct rama_log_merge *m, const s
 
 static int merge(struct rama_log_merge *m, struct rama_cli_output *out, const struct rama_cli_opts *o)
 {
-	static const struct rama_cli_output_options opt = { RAMA_OPT_merge_output,
-							RAMA_OPT_merge_compression, RAMA_OPTIONS,
-							RAMA_OPT_merge_force };
+	static const struct rama_cli_output_options opt = { RAMA_TAB_OPT_merge_output,
+							RAMA_TAB_OPT_merge_compression, RAMA_TAB_OPTIONS,
+							RAMA_TAB_OPT_merge_force };
 	struct rama_err e = { 0 };
 	uint64_t partial;
 	int status = rama_cli_output_open(out, o, &opt);
@@ -67,7 +67,7 @@ static int merge(struct rama_log_merge *m, struct rama_cli_output *out, const st
 		rama_cli_complain("merge", "%s", e.text);
 		return rama_err_status(e.code);
 	}
-	status = rama_cli_output_notes(&m->job, o, RAMA_OPT_merge_note);
+	status = rama_cli_output_notes(&m->job, o, RAMA_TAB_OPT_merge_note);
 	if (status != 0)
 		return status;
 	if (rama_log_merge_write(m, &out->writer, &partial, &e) != 0) {
@@ -85,7 +85,7 @@ int rama_cli_cmd_merge(int argc, char **argv)
 	struct rama_cli_opts o;
 	int status;
 
-	rama_cli_opts_parse(&o, RAMA_CMD_merge, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_TAB_CMD_merge, argc, argv);
 	if (o.n_args == 0)
 		rama_cli_opts_usage(&o, "no logs given");
 	in = calloc(o.n_args, sizeof(*in));
@@ -94,10 +94,10 @@ int rama_cli_cmd_merge(int argc, char **argv)
 		rama_cli_complain("merge", "out of memory");
 		return 4;
 	}
-	m.renumber = rama_cli_opts_has(&o, RAMA_OPT_merge_renumber);
+	m.renumber = rama_cli_opts_has(&o, RAMA_TAB_OPT_merge_renumber);
 	m.progress = show_progress;
-	rama_cli_progress_start(!rama_cli_opts_has(&o, RAMA_OPT_merge_quiet));
-	m.reduce = !rama_cli_opts_has(&o, RAMA_OPT_merge_reduce);
+	rama_cli_progress_start(!rama_cli_opts_has(&o, RAMA_TAB_OPT_merge_quiet));
+	m.reduce = !rama_cli_opts_has(&o, RAMA_TAB_OPT_merge_reduce);
 	status = open_all(in, &m, &o);
 	if (status == 0)
 		status = merge(&m, &out, &o);

@@ -33,7 +33,7 @@ struct command {
 
 /* ---- options -------------------------------------------------------------------------------------- */
 
-static bool number_of(const struct rama_cli_opts *o, enum rama_option_id option, uint64_t *n)
+static bool number_of(const struct rama_cli_opts *o, enum rama_tab_option_id option, uint64_t *n)
 {
 	const char *text = rama_cli_opts_value(o, option);
 	char *end;
@@ -42,11 +42,11 @@ static bool number_of(const struct rama_cli_opts *o, enum rama_option_id option,
 		return false;
 	*n = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0')
-		rama_cli_opts_usage(o, "--%s is a number, not '%s'", rama_options[option].name, text);
+		rama_cli_opts_usage(o, "--%s is a number, not '%s'", rama_tab_options[option].name, text);
 	return true;
 }
 
-static int64_t time_of(const struct command *c, enum rama_option_id option, int64_t otherwise)
+static int64_t time_of(const struct command *c, enum rama_tab_option_id option, int64_t otherwise)
 {
 	const char *text = rama_cli_opts_value(&c->o, option);
 	struct timespec t;
@@ -57,11 +57,11 @@ static int64_t time_of(const struct command *c, enum rama_option_id option, int6
 	clock_gettime(CLOCK_REALTIME, &t);
 	if (*text == '+' && c->origin == 0)
 		rama_cli_opts_usage(&c->o, "--%s %s is after the start of a job: --job says of which",
-				rama_options[option].name, text);
+				rama_tab_options[option].name, text);
 	if (!rama_when(text, (int64_t)t.tv_sec * 1000000000 + t.tv_nsec, c->origin, &ns))
 		rama_cli_opts_usage(&c->o,
 				"--%s is a time such as '2026-11-16 09:20', -10m or +5s, not '%s'",
-				rama_options[option].name, text);
+				rama_tab_options[option].name, text);
 	return ns;
 }
 
@@ -70,7 +70,7 @@ static enum rama_store_order order_of(const struct rama_cli_opts *o, bool job)
 	static const char *const orders[] = { [RAMA_STORE_ORDER_JOB_RANK_TIME] = "job_rank_time",
 					      [RAMA_STORE_ORDER_JOB_TIME_RANK] = "job_time_rank",
 					      [RAMA_STORE_ORDER_TIME_JOB_RANK] = "time_job_rank" };
-	const char *text = rama_cli_opts_value(o, RAMA_OPT_query_order);
+	const char *text = rama_cli_opts_value(o, RAMA_TAB_OPT_query_order);
 
 	if (text == NULL)
 		return job ? RAMA_STORE_ORDER_JOB_RANK_TIME : RAMA_STORE_ORDER_TIME_JOB_RANK;
@@ -88,7 +88,7 @@ static enum rama_store_order order_of(const struct rama_cli_opts *o, bool job)
 
 static int find_job(struct command *c, struct rama_err *e)
 {
-	const char *word = rama_cli_opts_value(&c->o, RAMA_OPT_query_job);
+	const char *word = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_query_job);
 	int rc;
 
 	c->events.filter.job = -1;
@@ -152,7 +152,7 @@ static int series(struct command *c, const char *host, struct rama_out *out, str
 		.rank = c->events.filter.rank,
 		.host = host,
 		.what = rama_cli_opts_value(&c->o,
-					host != NULL ? RAMA_OPT_query_op : RAMA_OPT_query_layer),
+					host != NULL ? RAMA_TAB_OPT_query_op : RAMA_TAB_OPT_query_layer),
 		.from = c->from,
 		.to = c->to,
 		.limit = c->limit > 0 ? c->limit + 1 : 0 /* one more: it is told */
@@ -225,15 +225,15 @@ static int events(struct command *c, struct rama_out *out, struct rama_err *e)
 	f->order = order_of(&c->o, f->job >= 0);
 	f->from = c->from == INT64_MIN && c->to == INT64_MAX ? 0 : c->from;
 	f->to = c->from == INT64_MIN && c->to == INT64_MAX ? 0 : c->to;
-	f->layer = rama_cli_opts_value(&c->o, RAMA_OPT_query_layer);
-	f->op = rama_cli_opts_value(&c->o, RAMA_OPT_query_op);
-	number_of(&c->o, RAMA_OPT_query_record, &f->record);
-	c->events.file = rama_cli_opts_value(&c->o, RAMA_OPT_query_file);
+	f->layer = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_query_layer);
+	f->op = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_query_op);
+	number_of(&c->o, RAMA_TAB_OPT_query_record, &f->record);
+	c->events.file = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_query_file);
 	c->events.no_hosts = c->form == RAMA_CLI_ROWS_TEXT;
 	c->events.limit = c->limit;
 	if (c->events.file != NULL && f->record != 0)
 		rama_cli_opts_usage(&c->o, "--file and --record exclude each other");
-	rc = rama_cli_store_here(&c->names, &c->o, RAMA_OPT_query_store, RAMA_STORE_READ);
+	rc = rama_cli_store_here(&c->names, &c->o, RAMA_TAB_OPT_query_store, RAMA_STORE_READ);
 	if (rc != 0)
 		return rama_err_set(e, RAMA_EIO, "the store cannot be opened again");
 	rc = list_events(c, out, e);
@@ -243,22 +243,22 @@ static int events(struct command *c, struct rama_out *out, struct rama_err *e)
 
 static int answer(struct command *c, struct rama_out *out)
 {
-	const char *sql = rama_cli_opts_value(&c->o, RAMA_OPT_query_sql),
-		   *host = rama_cli_opts_value(&c->o, RAMA_OPT_query_samples);
+	const char *sql = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_query_sql),
+		   *host = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_query_samples);
 	struct rama_err e = { 0 };
 	uint64_t rank;
 	int rc = find_job(c, &e);
 
 	if (rc == 0) {
 		c->events.filter.rank =
-			number_of(&c->o, RAMA_OPT_query_rank, &rank) ? (int64_t)rank : -1;
-		c->from = time_of(c, RAMA_OPT_query_from, INT64_MIN);
-		c->to = time_of(c, RAMA_OPT_query_to, INT64_MAX);
+			number_of(&c->o, RAMA_TAB_OPT_query_rank, &rank) ? (int64_t)rank : -1;
+		c->from = time_of(c, RAMA_TAB_OPT_query_from, INT64_MIN);
+		c->to = time_of(c, RAMA_TAB_OPT_query_to, INT64_MAX);
 		if (sql != NULL)
 			rc = statement(c, sql, out, &e);
 		else if (host != NULL)
 			rc = series(c, host, out, &e);
-		else if (rama_cli_opts_has(&c->o, RAMA_OPT_query_activity))
+		else if (rama_cli_opts_has(&c->o, RAMA_TAB_OPT_query_activity))
 			rc = series(c, NULL, out, &e);
 		else
 			rc = events(c, out, &e);
@@ -272,22 +272,22 @@ static int answer(struct command *c, struct rama_out *out)
 static void read_options(struct command *c)
 {
 	const struct rama_cli_opts *o = &c->o;
-	unsigned kinds = rama_cli_opts_has(o, RAMA_OPT_query_sql) +
-			 rama_cli_opts_has(o, RAMA_OPT_query_activity) +
-			 rama_cli_opts_has(o, RAMA_OPT_query_samples);
+	unsigned kinds = rama_cli_opts_has(o, RAMA_TAB_OPT_query_sql) +
+			 rama_cli_opts_has(o, RAMA_TAB_OPT_query_activity) +
+			 rama_cli_opts_has(o, RAMA_TAB_OPT_query_samples);
 
 	if (o->n_args > 0)
 		rama_cli_opts_usage(o, "'%s' is one word too many; jobs are named by --job",
 				o->args[0]);
 	if (kinds > 1)
 		rama_cli_opts_usage(o, "--sql, --activity and --samples exclude each other");
-	if (rama_cli_opts_has(o, RAMA_OPT_query_csv) && rama_cli_opts_has(o, RAMA_OPT_query_json))
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_query_csv) && rama_cli_opts_has(o, RAMA_TAB_OPT_query_json))
 		rama_cli_opts_usage(o, "--csv and --json exclude each other");
-	c->form = rama_cli_opts_has(o, RAMA_OPT_query_csv)	  ? RAMA_CLI_ROWS_CSV
-		  : rama_cli_opts_has(o, RAMA_OPT_query_json) ? RAMA_CLI_ROWS_JSON
+	c->form = rama_cli_opts_has(o, RAMA_TAB_OPT_query_csv)	  ? RAMA_CLI_ROWS_CSV
+		  : rama_cli_opts_has(o, RAMA_TAB_OPT_query_json) ? RAMA_CLI_ROWS_JSON
 							  : RAMA_CLI_ROWS_TEXT;
 	c->limit = c->form == RAMA_CLI_ROWS_TEXT ? LIMIT_ELSE : 0;
-	number_of(o, RAMA_OPT_query_limit, &c->limit);
+	number_of(o, RAMA_TAB_OPT_query_limit, &c->limit);
 }
 
 int rama_cli_cmd_query(int argc, char **argv)
@@ -297,15 +297,15 @@ int rama_cli_cmd_query(int argc, char **argv)
 	char n[RAMA_HUMAN];
 	int status, end;
 
-	rama_cli_opts_parse(&c.o, RAMA_CMD_query, argc, argv);
+	rama_cli_opts_parse(&c.o, RAMA_TAB_CMD_query, argc, argv);
 	read_options(&c);
-	status = rama_cli_store_here(&c.store, &c.o, RAMA_OPT_query_store, RAMA_STORE_READ);
+	status = rama_cli_store_here(&c.store, &c.o, RAMA_TAB_OPT_query_store, RAMA_STORE_READ);
 	if (status == 0) {
 		rama_cli_stdout_begin(&out);
 		status = answer(&c, &out);
 		end = rama_cli_stdout_end(&out);
 		status = status != 0 ? status : end;
-		if (status == 0 && c.more && !rama_cli_opts_has(&c.o, RAMA_OPT_query_limit))
+		if (status == 0 && c.more && !rama_cli_opts_has(&c.o, RAMA_TAB_OPT_query_limit))
 			rama_cli_complain("query",
 				      "there is more than these %s rows: --limit 0 prints all",
 				      rama_human_count(n, (int64_t)c.limit));

@@ -250,7 +250,7 @@ static void make_log(struct recover *r, struct rama_cli_job_left *j)
 
 static void one_job(struct recover *r, struct rama_cli_job_left *j)
 {
-	bool removing = rama_cli_opts_has(&r->o, RAMA_OPT_recover_remove);
+	bool removing = rama_cli_opts_has(&r->o, RAMA_TAB_OPT_recover_remove);
 	bool named = r->running && !removing;
 	int lock = -2;
 
@@ -325,16 +325,16 @@ static size_t ready_jobs(const struct recover *r)
 
 static int work(struct recover *r)
 {
-	static const struct rama_cli_log_options_of options = { RAMA_OPT_recover_output,
-							    RAMA_OPT_recover_dir,
-							    RAMA_OPT_recover_force };
-	bool only_list = rama_cli_opts_has(&r->o, RAMA_OPT_recover_list);
+	static const struct rama_cli_log_options_of options = { RAMA_TAB_OPT_recover_output,
+							    RAMA_TAB_OPT_recover_dir,
+							    RAMA_TAB_OPT_recover_force };
+	bool only_list = rama_cli_opts_has(&r->o, RAMA_TAB_OPT_recover_list);
 	int status = collect(r);
 
 	if (status != 0)
 		return status;
-	if (!only_list && !rama_cli_opts_has(&r->o, RAMA_OPT_recover_remove) && ready_jobs(r) > 0) {
-		if (rama_cli_opts_has(&r->o, RAMA_OPT_recover_output) && ready_jobs(r) > 1)
+	if (!only_list && !rama_cli_opts_has(&r->o, RAMA_TAB_OPT_recover_remove) && ready_jobs(r) > 0) {
+		if (rama_cli_opts_has(&r->o, RAMA_TAB_OPT_recover_output) && ready_jobs(r) > 1)
 			rama_cli_opts_usage(&r->o,
 					"-o is for one job, and there are %zu; name one, or "
 					"use --log-dir",
@@ -366,10 +366,10 @@ int rama_cli_cmd_recover(int argc, char **argv)
 	struct timespec now;
 	int status;
 
-	rama_cli_opts_parse(&r.o, RAMA_CMD_recover, argc, argv);
-	r.running = rama_cli_opts_has(&r.o, RAMA_OPT_recover_running);
-	r.quiet = rama_cli_opts_has(&r.o, RAMA_OPT_recover_quiet);
-	r.as_json = rama_cli_opts_has(&r.o, RAMA_OPT_recover_json);
+	rama_cli_opts_parse(&r.o, RAMA_TAB_CMD_recover, argc, argv);
+	r.running = rama_cli_opts_has(&r.o, RAMA_TAB_OPT_recover_running);
+	r.quiet = rama_cli_opts_has(&r.o, RAMA_TAB_OPT_recover_quiet);
+	r.as_json = rama_cli_opts_has(&r.o, RAMA_TAB_OPT_recover_json);
 	clock_gettime(CLOCK_REALTIME, &now);
 	r.now = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	rama_out_init(&r.out, to_stdout, NULL);

@@ -24,13 +24,13 @@
 /* a form of the report */
 struct form {
 	const char *suffix;
-	enum rama_option_id option; /* RAMA_OPTIONS: text, where none is given */
+	enum rama_tab_option_id option; /* RAMA_TAB_OPTIONS: text, where none is given */
 	bool file;		    /* goes to a file unless told otherwise */
 };
 static const struct form forms[] = {
-	{ ".html", RAMA_OPT_report_html, true },    { ".svg", RAMA_OPT_report_svg, true },
-	{ ".json", RAMA_OPT_report_json, false },   { ".csv", RAMA_OPT_report_csv, false },
-	{ ".md", RAMA_OPT_report_markdown, false }, { ".txt", RAMA_OPTIONS, false },
+	{ ".html", RAMA_TAB_OPT_report_html, true },    { ".svg", RAMA_TAB_OPT_report_svg, true },
+	{ ".json", RAMA_TAB_OPT_report_json, false },   { ".csv", RAMA_TAB_OPT_report_csv, false },
+	{ ".md", RAMA_TAB_OPT_report_markdown, false }, { ".txt", RAMA_TAB_OPTIONS, false },
 };
 #define N_FORMS (sizeof(forms) / sizeof(forms[0]))
 
@@ -59,10 +59,10 @@ static const struct form *form_of(const struct rama_cli_opts *o)
 	for (size_t i = 0; i + 1 < N_FORMS; i++) {
 		if (!rama_cli_opts_has(o, forms[i].option))
 			continue;
-		if (form->option != RAMA_OPTIONS)
+		if (form->option != RAMA_TAB_OPTIONS)
 			rama_cli_opts_usage(o, "--%s and --%s exclude each other",
-					rama_options[form->option].name,
-					rama_options[forms[i].option].name);
+					rama_tab_options[form->option].name,
+					rama_tab_options[forms[i].option].name);
 		form = &forms[i];
 	}
 	return form;
@@ -70,7 +70,7 @@ static const struct form *form_of(const struct rama_cli_opts *o)
 
 static const struct rama_report_table *table_of(const struct rama_cli_opts *o)
 {
-	const char *name = rama_cli_opts_value(o, RAMA_OPT_report_csv);
+	const char *name = rama_cli_opts_value(o, RAMA_TAB_OPT_report_csv);
 	const struct rama_report_table *t = rama_report_table_find(name != NULL ? name : "findings");
 
 	if (t == NULL)
@@ -80,7 +80,7 @@ static const struct rama_report_table *table_of(const struct rama_cli_opts *o)
 
 static enum rama_diag_level fail_of(const struct rama_cli_opts *o)
 {
-	const char *level = rama_cli_opts_value(o, RAMA_OPT_report_failon);
+	const char *level = rama_cli_opts_value(o, RAMA_TAB_OPT_report_failon);
 
 	if (level == NULL)
 		return RAMA_DIAG_LEVELS;
@@ -91,7 +91,7 @@ static enum rama_diag_level fail_of(const struct rama_cli_opts *o)
 
 static const char *only_of(const struct rama_cli_opts *o)
 {
-	const char *only = rama_cli_opts_value(o, RAMA_OPT_report_only);
+	const char *only = rama_cli_opts_value(o, RAMA_TAB_OPT_report_only);
 
 	for (size_t n, at = 0; only != NULL && only[at] != '\0'; at += n + (only[at + n] == ',')) {
 		n = strcspn(only + at, ",");
@@ -115,10 +115,10 @@ static void find_output(struct command *c, size_t reports)
 {
 	const char *file = c->form->file ? rama_cli_opts_value(&c->o, c->form->option) : NULL;
 
-	c->output = rama_cli_opts_value(&c->o, RAMA_OPT_report_output);
+	c->output = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_report_output);
 	if (c->output != NULL && file != NULL)
 		rama_cli_opts_usage(&c->o, "-o and --%s=FILE exclude each other",
-				rama_options[c->form->option].name);
+				rama_tab_options[c->form->option].name);
 	if (c->output == NULL)
 		c->output = file;
 	if (c->output == NULL || strcmp(c->output, "-") == 0)
@@ -138,28 +138,28 @@ static void read_options(struct command *c)
 	struct rama_cli_terminal t;
 
 	if (o->n_args == 0)
-		rama_cli_opts_usage(o, rama_cli_opts_has(o, RAMA_OPT_report_store) ? "no job given"
+		rama_cli_opts_usage(o, rama_cli_opts_has(o, RAMA_TAB_OPT_report_store) ? "no job given"
 									   : "no log given");
 	c->form = form_of(o);
 	c->table = table_of(o);
 	c->fail = fail_of(o);
-	find_output(c, rama_cli_opts_has(o, RAMA_OPT_report_job) ? 1 : o->n_args);
-	t = rama_cli_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color,
+	find_output(c, rama_cli_opts_has(o, RAMA_TAB_OPT_report_job) ? 1 : o->n_args);
+	t = rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width, RAMA_TAB_OPT_report_color,
 			     c->output != NULL && strcmp(c->output, "-") != 0);
 	c->look = (struct rama_report_look){ .width = t.width,
 					     .colour = t.colour,
 					     .utf8 = t.utf8,
-					     .verbose = rama_cli_opts_has(o, RAMA_OPT_report_verbose),
-					     .brief = rama_cli_opts_has(o, RAMA_OPT_report_brief) };
+					     .verbose = rama_cli_opts_has(o, RAMA_TAB_OPT_report_verbose),
+					     .brief = rama_cli_opts_has(o, RAMA_TAB_OPT_report_brief) };
 	c->study = (struct rama_study_options){
 		.profile = &c->profile,
-		.no_trace = rama_cli_opts_has(o, RAMA_OPT_report_notrace),
-		.detail = c->form->option == RAMA_OPT_report_html ||
-			  c->form->option == RAMA_OPT_report_json ||
+		.no_trace = rama_cli_opts_has(o, RAMA_TAB_OPT_report_notrace),
+		.detail = c->form->option == RAMA_TAB_OPT_report_html ||
+			  c->form->option == RAMA_TAB_OPT_report_json ||
 			  c->table == &rama_report_tables[RAMA_REPORT_TABLE_ops],
 		.only = only_of(o),
 	};
-	c->quiet = rama_cli_opts_has(o, RAMA_OPT_report_quiet);
+	c->quiet = rama_cli_opts_has(o, RAMA_TAB_OPT_report_quiet);
 	if (c->look.verbose && c->look.brief)
 		rama_cli_opts_usage(o, "--verbose and --short exclude each other");
 }
@@ -253,20 +253,20 @@ static void render(struct command *c, const struct rama_study *s, struct rama_ou
 
 	c->look.utc_offset = rama_study_utc_offset(s);
 	switch (c->form->option) {
-	case RAMA_OPT_report_json:
+	case RAMA_TAB_OPT_report_json:
 		rama_report_json(out, r);
 		break;
-	case RAMA_OPT_report_csv:
+	case RAMA_TAB_OPT_report_csv:
 		rama_report_csv(out, r, c->table, !apart);
 		break;
-	case RAMA_OPT_report_markdown:
+	case RAMA_TAB_OPT_report_markdown:
 		rama_out_text(out, apart ? "\n" : "");
 		rama_report_markdown(out, r, &c->look);
 		break;
-	case RAMA_OPT_report_svg:
+	case RAMA_TAB_OPT_report_svg:
 		rama_report_svg(out, r->view, r->diagnosis);
 		break;
-	case RAMA_OPT_report_html:
+	case RAMA_TAB_OPT_report_html:
 		rama_report_html(out, r);
 		break;
 	default:
@@ -312,7 +312,7 @@ static int tell_stored(struct command *c, int64_t job, const char *line)
 	int rc, status;
 
 	rama_cli_complain("report", "%s", line);
-	if (c->form->option != RAMA_OPTIONS)
+	if (c->form->option != RAMA_TAB_OPTIONS)
 		return rama_err_status(RAMA_EMISSING);
 	rama_out_init(&out, NULL, NULL);
 	rc = rama_cli_stored_tell(c->store, job, &t, c->look.verbose, &out, &e);
@@ -333,7 +333,7 @@ static int find_stored(struct command *c, struct rama_study_stored *stored,
 		struct rama_err e = { 0 };
 		int one = 0,
 		    rc = rama_study_stored_find(c->store, c->o.args[i],
-						rama_cli_opts_setting(RAMA_SET_DIR), &stored[*n], &e);
+						rama_cli_opts_setting(RAMA_TAB_SET_DIR), &stored[*n], &e);
 
 		if (rc == 0) {
 			from[*n] = rama_study_stored_source(&stored[*n]);
@@ -356,7 +356,7 @@ static int report_sources(struct command *c, const struct rama_study_source *fro
 {
 	int one;
 
-	if (n > 0 && rama_cli_opts_has(&c->o, RAMA_OPT_report_job)) {
+	if (n > 0 && rama_cli_opts_has(&c->o, RAMA_TAB_OPT_report_job)) {
 		one = report_one(c, from, n);
 		return one > status ? one : status;
 	}
@@ -414,23 +414,23 @@ int rama_cli_cmd_report(int argc, char **argv)
 	struct command c = { 0 };
 	int status;
 
-	rama_cli_opts_parse(&c.o, RAMA_CMD_report, argc, argv);
-	if (rama_cli_opts_has(&c.o, RAMA_OPT_report_fleet)) {
+	rama_cli_opts_parse(&c.o, RAMA_TAB_CMD_report, argc, argv);
+	if (rama_cli_opts_has(&c.o, RAMA_TAB_OPT_report_fleet)) {
 		status = rama_cli_report_fleet(&c.o);
 		rama_cli_opts_fini(&c.o);
 		return status;
 	}
-	if (!rama_cli_opts_has(&c.o, RAMA_OPT_report_limits))
+	if (!rama_cli_opts_has(&c.o, RAMA_TAB_OPT_report_limits))
 		read_options(&c);
-	status = rama_cli_profile_load(&c.profile, &c.o, RAMA_OPT_report_profile);
-	if (status == 0 && rama_cli_opts_has(&c.o, RAMA_OPT_report_store)) {
-		status = rama_cli_stored_open(&c.store, &c.o, RAMA_OPT_report_store);
+	status = rama_cli_profile_load(&c.profile, &c.o, RAMA_TAB_OPT_report_profile);
+	if (status == 0 && rama_cli_opts_has(&c.o, RAMA_TAB_OPT_report_store)) {
+		status = rama_cli_stored_open(&c.store, &c.o, RAMA_TAB_OPT_report_store);
 		if (status != 0)
 			rama_diag_profile_fini(&c.profile);
 	}
 	if (status == 0) {
 		rama_cli_progress_start(!c.quiet);
-		status = rama_cli_opts_has(&c.o, RAMA_OPT_report_limits) ? list_limits(&c)
+		status = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_report_limits) ? list_limits(&c)
 								     : report_all(&c);
 		rama_cli_progress_end();
 		rama_diag_profile_fini(&c.profile);

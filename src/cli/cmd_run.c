@@ -71,7 +71,7 @@ static const char *look(void *ctx, const char *name)
 
 static void find_jobid(struct run *r)
 {
-	const char *text = rama_cli_opts_value(&r->o, RAMA_OPT_run_jobid);
+	const char *text = rama_cli_opts_value(&r->o, RAMA_TAB_OPT_run_jobid);
 	const char *named = getenv("DARSHAN_JOBID");
 	struct rama_config_jobid job;
 	char *end;
@@ -114,7 +114,7 @@ static int add_preload(struct run *r, const struct rama_cli_launch_in *in)
 	return status;
 }
 
-static int add_globs(struct run *r, const char *name, enum rama_option_id option)
+static int add_globs(struct run *r, const char *name, enum rama_tab_option_id option)
 {
 	if (!rama_cli_opts_has(&r->o, option))
 		return 0;
@@ -123,20 +123,20 @@ static int add_globs(struct run *r, const char *name, enum rama_option_id option
 
 static int add_trace(struct run *r)
 {
-	const char *memory = rama_cli_opts_value(&r->o, RAMA_OPT_run_memory);
+	const char *memory = rama_cli_opts_value(&r->o, RAMA_TAB_OPT_run_memory);
 
 	if (memory != NULL && add_var(r, "IORAMA_TRACE_MEMORY", memory) != 0)
 		return 4;
-	return rama_cli_opts_has(&r->o, RAMA_OPT_run_trace) || memory != NULL
+	return rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_trace) || memory != NULL
 		       ? add_var(r, "IORAMA_TRACE", "1")
 		       : 0;
 }
 
 static int add_live(struct run *r)
 {
-	const char *tag = rama_cli_opts_value(&r->o, RAMA_OPT_run_tag);
+	const char *tag = rama_cli_opts_value(&r->o, RAMA_TAB_OPT_run_tag);
 
-	if (!rama_cli_opts_has(&r->o, RAMA_OPT_run_live))
+	if (!rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_live))
 		return 0;
 	if (tag != NULL && add_var(r, "IORAMA_LIVE_TAG", tag) != 0)
 		return 4;
@@ -164,9 +164,9 @@ static int make_vars(struct run *r, const struct rama_cli_launch_in *in)
 	if (status == 0)
 		status = add_live(r);
 	if (status == 0)
-		status = add_globs(r, "IORAMA_EXCLUDE", RAMA_OPT_run_exclude);
+		status = add_globs(r, "IORAMA_EXCLUDE", RAMA_TAB_OPT_run_exclude);
 	if (status == 0)
-		status = add_globs(r, "IORAMA_INCLUDE", RAMA_OPT_run_include);
+		status = add_globs(r, "IORAMA_INCLUDE", RAMA_TAB_OPT_run_include);
 	return status;
 }
 
@@ -223,16 +223,16 @@ static void look_at_program(struct run *r)
 /* --store, --tag and --no-index say something about --live */
 static int check_live(struct run *r)
 {
-	static const enum rama_option_id only[] = { RAMA_OPT_run_store, RAMA_OPT_run_tag,
-						    RAMA_OPT_run_noindex };
-	const char *tag = rama_cli_opts_value(&r->o, RAMA_OPT_run_tag);
+	static const enum rama_tab_option_id only[] = { RAMA_TAB_OPT_run_store, RAMA_TAB_OPT_run_tag,
+						    RAMA_TAB_OPT_run_noindex };
+	const char *tag = rama_cli_opts_value(&r->o, RAMA_TAB_OPT_run_tag);
 
-	if (rama_cli_opts_has(&r->o, RAMA_OPT_run_live)) {
+	if (rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_live)) {
 		if (tag != NULL &&
 		    (*tag == '\0' || strlen(tag) > 63 || tag[strspn(tag, TAG_LETTERS)] != '\0'))
 			rama_cli_opts_usage(
 				&r->o, "a tag has up to 63 letters, digits and ._-, not '%s'", tag);
-		return rama_cli_store_place(&r->o, RAMA_OPT_run_store, r->live.store) ? 0 : 4;
+		return rama_cli_store_place(&r->o, RAMA_TAB_OPT_run_store, r->live.store) ? 0 : 4;
 	}
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		if (rama_cli_opts_has(&r->o, only[i]))
@@ -242,8 +242,8 @@ static int check_live(struct run *r)
 
 static int prepare(struct run *r)
 {
-	static const struct rama_cli_log_options_of options = { RAMA_OPT_run_output, RAMA_OPT_run_dir,
-							    RAMA_OPT_run_force };
+	static const struct rama_cli_log_options_of options = { RAMA_TAB_OPT_run_output, RAMA_TAB_OPT_run_dir,
+							    RAMA_TAB_OPT_run_force };
 	struct rama_cli_launch_in in = { .argv = (char *const *)r->o.args, .family = rama_cli_find_family };
 	struct rama_err e = { 0 };
 	const char *refused;
@@ -257,14 +257,14 @@ static int prepare(struct run *r)
 			      refused);
 		return 2;
 	}
-	rama_cli_vars_check_memory(&r->o, RAMA_OPT_run_memory);
+	rama_cli_vars_check_memory(&r->o, RAMA_TAB_OPT_run_memory);
 	find_jobid(r);
 	status = check_live(r);
 	if (status == 0)
 		status = rama_cli_log_place_init(&r->log, &r->o, &options);
 	if (status != 0)
 		return status;
-	if (rama_cli_find_library(rama_cli_opts_value(&r->o, RAMA_OPT_run_library), r->library, &e) != 0 ||
+	if (rama_cli_find_library(rama_cli_opts_value(&r->o, RAMA_TAB_OPT_run_library), r->library, &e) != 0 ||
 	    rama_cli_place_make(&r->place, &e) != 0 ||
 	    rama_cli_made_init(&r->made, &r->log, r->place.job, &e) != 0) {
 		rama_cli_complain("run", "%s", e.text);
@@ -368,7 +368,7 @@ static const char *why_unobserved(struct run *r)
 		return NULL;
 	if (r->tally.unplaced > 0) /* that is told */
 		return NULL;
-	if (strcmp(rama_cli_opts_setting(RAMA_SET_DISABLE), "0") != 0 ||
+	if (strcmp(rama_cli_opts_setting(RAMA_TAB_SET_DISABLE), "0") != 0 ||
 	    look(NULL, "DARSHAN_DISABLE") != NULL)
 		hint = "; IORAMA_DISABLE or DARSHAN_DISABLE is set";
 	else if (r->kind.why == RAMA_UNSEEN_STATIC)
@@ -488,7 +488,7 @@ static void clean_up(struct run *r, const struct rama_gather_list *segs,
 
 	for (size_t i = 0; keep != NULL && i < infos->n; i++)
 		keep[i] = infos->info[i].alive > 0;
-	if (rama_cli_opts_has(&r->o, RAMA_OPT_run_keep)) {
+	if (rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_keep)) {
 		if (!r->quiet)
 			rama_cli_complain(r->place.dir, "keeps the segments");
 	} else if (keep != NULL) {
@@ -509,7 +509,7 @@ static void end(struct run *r, const char *path, const struct rama_gather_list *
 	if (!r->live.on)
 		return;
 	rama_cli_run_live_end(&r->live, r->left > 0 || infos->alive > 0,
-			  rama_cli_opts_has(&r->o, RAMA_OPT_run_noindex) ? NULL : path);
+			  rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_noindex) ? NULL : path);
 	if (later)
 		print_summary(r, path, infos);
 	else
@@ -554,13 +554,13 @@ static int run(struct run *r)
 	int rc;
 
 	r->child.parallel = rama_cli_launch_family_name(r->launch.kind) != NULL;
-	if (rama_cli_opts_has(&r->o, RAMA_OPT_run_live)) {
+	if (rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_live)) {
 		rama_cli_run_live_start(&r->live, &r->place, !r->quiet && !r->json);
 		r->child.second = rama_cli_run_live_second;
 		r->child.pause = rama_cli_run_live_pause;
 		r->child.ctx = &r->live;
 	}
-	if (!rama_cli_opts_has(&r->o, RAMA_OPT_run_keep))
+	if (!rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_keep))
 		take = rama_cli_take_start(&r->place, r->live.on);
 	rc = rama_cli_child_run(&r->child, r->launch.argv, r->envp);
 	rama_cli_take_stop(take, &taken);
@@ -601,17 +601,17 @@ int rama_cli_cmd_run(int argc, char **argv)
 		return no_memory();
 	fill_streams();
 	r->place.lock = r->place.spare_lock[0] = r->place.spare_lock[1] = -1;
-	rama_cli_opts_parse(&r->o, RAMA_CMD_run, argc, argv);
+	rama_cli_opts_parse(&r->o, RAMA_TAB_CMD_run, argc, argv);
 	if (r->o.n_args == 0)
 		rama_cli_opts_usage(&r->o, "which command? none is given");
-	r->quiet = rama_cli_opts_has(&r->o, RAMA_OPT_run_quiet);
-	r->json = rama_cli_opts_has(&r->o, RAMA_OPT_run_json);
+	r->quiet = rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_quiet);
+	r->json = rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_json);
 	status = prepare(r);
-	if (status == 0 && rama_cli_opts_has(&r->o, RAMA_OPT_run_dry))
+	if (status == 0 && rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_dry))
 		print_plan(r);
 	else if (status == 0)
 		status = run(r);
-	if (status != 0 || rama_cli_opts_has(&r->o, RAMA_OPT_run_dry)) {
+	if (status != 0 || rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_dry)) {
 		if (r->place.job != NULL && r->child.pid == 0)
 			rama_gather_place_remove(r->place.dir, &none, NULL, false);
 	}

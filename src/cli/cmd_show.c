@@ -21,7 +21,7 @@ int rama_cli_show_records(struct rama_cli_show *s, struct rama_cli_input *in, un
 	if (rc > 0) {
 		while ((rc = rama_log_cursor_next(&c, &r)) > 0) {
 			const struct rama_log_name *n =
-				s->filter.n_files > 0 ? rama_log_name_get(&in->log, r->w[RAMA_ID].u)
+				s->filter.n_files > 0 ? rama_log_name_get(&in->log, r->w[RAMA_TAB_ID].u)
 						      : NULL;
 
 			if (!rama_cli_filter_record(&s->filter, r, n != NULL ? n->text : NULL))
@@ -95,34 +95,34 @@ static void join_file_globs(int *argc, char **argv, char **made)
 
 static void read_options(struct rama_cli_show *s, const struct rama_cli_opts *o)
 {
-	bool all = rama_cli_opts_has(o, RAMA_OPT_show_all);
+	bool all = rama_cli_opts_has(o, RAMA_TAB_OPT_show_all);
 
-	rama_cli_filter_modules(&s->filter, o, RAMA_OPT_show_module);
-	rama_cli_filter_ranks(&s->filter, o, RAMA_OPT_show_rank);
-	rama_cli_filter_files(&s->filter, o, RAMA_OPT_show_file);
-	rama_cli_filter_counters(&s->filter, o, RAMA_OPT_show_counter);
-	s->base = all || rama_cli_opts_has(o, RAMA_OPT_show_base);
-	s->total = all || rama_cli_opts_has(o, RAMA_OPT_show_total);
-	s->perf = all || rama_cli_opts_has(o, RAMA_OPT_show_perf);
+	rama_cli_filter_modules(&s->filter, o, RAMA_TAB_OPT_show_module);
+	rama_cli_filter_ranks(&s->filter, o, RAMA_TAB_OPT_show_rank);
+	rama_cli_filter_files(&s->filter, o, RAMA_TAB_OPT_show_file);
+	rama_cli_filter_counters(&s->filter, o, RAMA_TAB_OPT_show_counter);
+	s->base = all || rama_cli_opts_has(o, RAMA_TAB_OPT_show_base);
+	s->total = all || rama_cli_opts_has(o, RAMA_TAB_OPT_show_total);
+	s->perf = all || rama_cli_opts_has(o, RAMA_TAB_OPT_show_perf);
 	s->file = all;
 	for (size_t i = 0; i < o->n_given; i++)
-		if (o->given[i].option == RAMA_OPT_show_file && o->given[i].value == NULL)
+		if (o->given[i].option == RAMA_TAB_OPT_show_file && o->given[i].value == NULL)
 			s->file = true;
 	if (!s->base && !s->total && !s->perf && !s->file)
 		s->base = true;
-	s->incomplete = all || rama_cli_opts_has(o, RAMA_OPT_show_incomplete);
-	s->dxt = rama_cli_opts_has(o, RAMA_OPT_show_dxt);
-	s->threads = rama_cli_opts_has(o, RAMA_OPT_show_threads);
+	s->incomplete = all || rama_cli_opts_has(o, RAMA_TAB_OPT_show_incomplete);
+	s->dxt = rama_cli_opts_has(o, RAMA_TAB_OPT_show_dxt);
+	s->threads = rama_cli_opts_has(o, RAMA_TAB_OPT_show_threads);
 	if (o->n_args == 0)
 		rama_cli_opts_usage(o, "no log given");
-	if (rama_cli_opts_has(o, RAMA_OPT_show_json) && rama_cli_opts_has(o, RAMA_OPT_show_csv))
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_show_json) && rama_cli_opts_has(o, RAMA_TAB_OPT_show_csv))
 		rama_cli_opts_usage(o, "--json and --csv exclude each other");
 }
 
 /* --strict promises that nothing of a damaged log is printed: read it once before */
 static int check_whole(struct rama_cli_input *in)
 {
-	for (unsigned i = 0; i < RAMA_MODULES; i++) {
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++) {
 		struct rama_log_cursor c;
 		struct rama_core_record *r;
 		int rc = rama_log_cursor_open(&c, &in->log, i);
@@ -148,22 +148,22 @@ static void name_unknown(struct rama_log *log)
 /* *printed: the log could be opened, and is in the output */
 static int show_one(struct rama_cli_show *s, const struct rama_cli_opts *o, const char *path, bool *printed)
 {
-	bool strict = rama_cli_opts_has(o, RAMA_OPT_show_strict);
+	bool strict = rama_cli_opts_has(o, RAMA_TAB_OPT_show_strict);
 	struct rama_cli_input in;
-	int status = rama_cli_input_open(&in, path, strict, rama_cli_opts_has(o, RAMA_OPT_show_quiet)),
+	int status = rama_cli_input_open(&in, path, strict, rama_cli_opts_has(o, RAMA_TAB_OPT_show_quiet)),
 	    damage;
 
 	if (status != 0)
 		return status;
-	if (rama_cli_opts_has(o, RAMA_OPT_show_verbose))
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_show_verbose))
 		name_unknown(&in.log);
 	if (strict)
 		status = check_whole(&in);
 	*printed = status == 0;
 	if (status == 0) {
-		if (rama_cli_opts_has(o, RAMA_OPT_show_json))
+		if (rama_cli_opts_has(o, RAMA_TAB_OPT_show_json))
 			status = rama_cli_show_json(s, &in);
-		else if (rama_cli_opts_has(o, RAMA_OPT_show_csv))
+		else if (rama_cli_opts_has(o, RAMA_TAB_OPT_show_csv))
 			status = rama_cli_show_csv(s, &in);
 		else if (s->dxt)
 			status = rama_cli_show_dxt(s, &in);
@@ -177,7 +177,7 @@ static int show_one(struct rama_cli_show *s, const struct rama_cli_opts *o, cons
 
 static int show_all(struct rama_cli_show *s, const struct rama_cli_opts *o)
 {
-	bool json = rama_cli_opts_has(o, RAMA_OPT_show_json), csv = rama_cli_opts_has(o, RAMA_OPT_show_csv);
+	bool json = rama_cli_opts_has(o, RAMA_TAB_OPT_show_json), csv = rama_cli_opts_has(o, RAMA_TAB_OPT_show_csv);
 	int status = 0;
 
 	if (json)
@@ -236,15 +236,15 @@ int rama_cli_cmd_show(int argc, char **argv)
 
 	if (made != NULL)
 		join_file_globs(&argc, argv, made);
-	rama_cli_opts_parse(&o, RAMA_CMD_show, argc, argv);
+	rama_cli_opts_parse(&o, RAMA_TAB_CMD_show, argc, argv);
 	read_options(&s, &o);
-	path = rama_cli_opts_value(&o, RAMA_OPT_show_output);
+	path = rama_cli_opts_value(&o, RAMA_TAB_OPT_show_output);
 	if (path != NULL && strcmp(path, "-") != 0 && rama_newfile_open(&file, path, &e) != 0) {
 		rama_cli_complain(path, "%s", e.text);
 		status = 4;
 	}
 	to.fd = file.fd >= 0 ? file.fd : to.fd;
-	rama_cli_progress_start(!rama_cli_opts_has(&o, RAMA_OPT_show_quiet) && !isatty(to.fd));
+	rama_cli_progress_start(!rama_cli_opts_has(&o, RAMA_TAB_OPT_show_quiet) && !isatty(to.fd));
 	rama_out_init(&out, write_to, &to);
 	s.out = &out;
 	if (status == 0)

@@ -29,7 +29,7 @@ static int to_stdout(void *ctx, const char *bytes, size_t n)
 
 static int open_store(struct upkeep *u, unsigned flags)
 {
-	int status = rama_cli_store_here(&u->store, &u->o, RAMA_OPT_store_store, flags);
+	int status = rama_cli_store_here(&u->store, &u->o, RAMA_TAB_OPT_store_store, flags);
 
 	u->failed = status != 0;
 	return status;
@@ -113,8 +113,8 @@ static int stats(struct upkeep *u)
 /* --before or --older; one of them is needed, so that nothing is removed by a slip */
 static int64_t moment(const struct upkeep *u)
 {
-	const char *before = rama_cli_opts_value(&u->o, RAMA_OPT_store_before);
-	const char *older = rama_cli_opts_value(&u->o, RAMA_OPT_store_older);
+	const char *before = rama_cli_opts_value(&u->o, RAMA_TAB_OPT_store_before);
+	const char *older = rama_cli_opts_value(&u->o, RAMA_TAB_OPT_store_older);
 	struct timespec t;
 	int64_t now, ns = 0;
 
@@ -141,7 +141,7 @@ static void say_done(struct upkeep *u, const char *what, int64_t jobs)
 
 static int prune(struct upkeep *u)
 {
-	bool events = rama_cli_opts_has(&u->o, RAMA_OPT_store_events);
+	bool events = rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_events);
 	int64_t before = moment(u), jobs;
 	int status = open_store(u, RAMA_STORE_WRITE);
 
@@ -228,8 +228,8 @@ static int run(struct upkeep *u)
 {
 	const char *word = u->o.n_args > 0 ? u->o.args[0] : "";
 	size_t i = 0, n = sizeof(words) / sizeof(words[0]);
-	bool chosen = rama_cli_opts_has(&u->o, RAMA_OPT_store_before) ||
-		      rama_cli_opts_has(&u->o, RAMA_OPT_store_older);
+	bool chosen = rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_before) ||
+		      rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_older);
 
 	while (i < n && strcmp(words[i].name, word) != 0)
 		i++;
@@ -242,7 +242,7 @@ static int run(struct upkeep *u)
 				word);
 	if (chosen && !words[i].chooses)
 		rama_cli_opts_usage(&u->o, "--before and --older are for prune and archive");
-	if (rama_cli_opts_has(&u->o, RAMA_OPT_store_events) && words[i].run != prune)
+	if (rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_events) && words[i].run != prune)
 		rama_cli_opts_usage(&u->o, "--events-only is for prune");
 	u->to = words[i].moves ? u->o.args[1] : NULL;
 	return words[i].run(u);
@@ -253,9 +253,9 @@ int rama_cli_cmd_store(int argc, char **argv)
 	struct upkeep u = { 0 };
 	int status;
 
-	rama_cli_opts_parse(&u.o, RAMA_CMD_store, argc, argv);
-	u.quiet = rama_cli_opts_has(&u.o, RAMA_OPT_store_quiet);
-	u.as_json = rama_cli_opts_has(&u.o, RAMA_OPT_store_json);
+	rama_cli_opts_parse(&u.o, RAMA_TAB_CMD_store, argc, argv);
+	u.quiet = rama_cli_opts_has(&u.o, RAMA_TAB_OPT_store_quiet);
+	u.as_json = rama_cli_opts_has(&u.o, RAMA_TAB_OPT_store_json);
 	rama_out_init(&u.out, to_stdout, NULL);
 	rama_json_init(&u.json, &u.out);
 	if (u.as_json)

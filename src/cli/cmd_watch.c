@@ -39,7 +39,7 @@ struct watch {
 
 static void find_interval(struct watch *w)
 {
-	const char *text = rama_cli_opts_value(&w->o, RAMA_OPT_watch_interval);
+	const char *text = rama_cli_opts_value(&w->o, RAMA_TAB_OPT_watch_interval);
 	char *end;
 
 	w->interval = 1;
@@ -52,7 +52,7 @@ static void find_interval(struct watch *w)
 
 static void find_sort(struct watch *w)
 {
-	const char *text = rama_cli_opts_value(&w->o, RAMA_OPT_watch_sort);
+	const char *text = rama_cli_opts_value(&w->o, RAMA_TAB_OPT_watch_sort);
 
 	w->sort = RAMA_CLI_SORT_RATE;
 	if (text == NULL)
@@ -131,8 +131,8 @@ static void add_own(struct watch *w)
 
 static void find_dirs(struct watch *w)
 {
-	const char *chosen = rama_cli_opts_setting(RAMA_SET_DIR),
-		   *given = rama_cli_opts_value(&w->o, RAMA_OPT_watch_dir);
+	const char *chosen = rama_cli_opts_setting(RAMA_TAB_SET_DIR),
+		   *given = rama_cli_opts_value(&w->o, RAMA_TAB_OPT_watch_dir);
 
 	if (given != NULL && access(given, R_OK | X_OK) != 0)
 		rama_cli_opts_usage(&w->o, "--dir %s: %s", given, strerror(errno));
@@ -261,15 +261,15 @@ int rama_cli_cmd_watch(int argc, char **argv)
 	int status;
 
 	signal(SIGPIPE, SIG_IGN);
-	rama_cli_opts_parse(&w.o, RAMA_CMD_watch, argc, argv);
+	rama_cli_opts_parse(&w.o, RAMA_TAB_CMD_watch, argc, argv);
 	if (w.o.n_args > 1)
 		rama_cli_opts_usage(&w.o, "one job or process at a time, not %zu", w.o.n_args);
 	w.word = w.o.n_args == 1 ? w.o.args[0] : NULL;
-	json = rama_cli_opts_has(&w.o, RAMA_OPT_watch_json);
-	once = rama_cli_opts_has(&w.o, RAMA_OPT_watch_once);
+	json = rama_cli_opts_has(&w.o, RAMA_TAB_OPT_watch_json);
+	once = rama_cli_opts_has(&w.o, RAMA_TAB_OPT_watch_once);
 	find_interval(&w);
 	find_sort(&w);
-	w.t = rama_cli_terminal_of(&w.o, RAMA_OPT_watch_width, RAMA_OPT_watch_color, false);
+	w.t = rama_cli_terminal_of(&w.o, RAMA_TAB_OPT_watch_width, RAMA_TAB_OPT_watch_color, false);
 	find_dirs(&w);
 	status = start(&w);
 	if (status == 0 && (json || once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))

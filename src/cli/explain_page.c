@@ -236,16 +236,16 @@ static int fact_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
 	return 0;
 }
 
-static int module_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_module *m)
+static int module_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_tab_module *m)
 {
 	struct rama_out o;
-	const struct rama_schema *part[2] = { m->header, m->record };
+	const struct rama_tab_schema *part[2] = { m->header, m->record };
 
 	rama_out_init(&o, NULL, NULL);
 	for (int k = 0; k < 2; k++) {
 		for (unsigned i = 0; part[k] != NULL && i < *part[k]->n_fields; i++) {
-			if (part[k]->fields[i].place == RAMA_DROPPED ||
-			    part[k]->fields[i].place == RAMA_HIDDEN)
+			if (part[k]->fields[i].place == RAMA_TAB_DROPPED ||
+			    part[k]->fields[i].place == RAMA_TAB_HIDDEN)
 				continue;
 			separate(&o, " ");
 			rama_out_text(&o, part[k]->fields[i].name);
@@ -256,44 +256,44 @@ static int module_page(struct rama_cli_explain_page *p, struct rama_cli_topics *
 	return 0;
 }
 
-static const char *const reduce_text[RAMA_REDUCE_KINDS] = {
-	[RAMA_NONE] = "",
-	[RAMA_SUM] = "the sum",
-	[RAMA_SUM_NEG] = "the sum; -1 means not counted",
-	[RAMA_MAX] = "the largest",
-	[RAMA_MIN_NZ] = "the smallest that is not 0",
-	[RAMA_KEEP] = "that of the first rank",
-	[RAMA_ANY] = "1 if it is 1 on any rank",
-	[RAMA_LEAD_READ] = "the largest",
-	[RAMA_WITH_READ] = "that of the rank with the longest read",
-	[RAMA_LEAD_WRITE] = "the largest",
-	[RAMA_WITH_WRITE] = "that of the rank with the longest write",
-	[RAMA_FAST_RANK] = "the rank with the least time",
-	[RAMA_FAST_BYTES] = "that of the rank with the least time",
-	[RAMA_FAST_TIME] = "the least time",
-	[RAMA_SLOW_RANK] = "the rank with the most time",
-	[RAMA_SLOW_BYTES] = "that of the rank with the most time",
-	[RAMA_SLOW_TIME] = "the most time",
-	[RAMA_VAR_TIME] = "the variance over ranks",
-	[RAMA_VAR_BYTES] = "the variance over ranks",
-	[RAMA_ACCESS_VALUE] = "the four most frequent of all ranks",
-	[RAMA_ACCESS_MORE] = "the four most frequent of all ranks",
-	[RAMA_ACCESS_COUNT] = "the four most frequent of all ranks",
-	[RAMA_STRIDE_VALUE] = "the four most frequent of all ranks",
-	[RAMA_STRIDE_COUNT] = "the four most frequent of all ranks",
+static const char *const reduce_text[RAMA_TAB_REDUCE_KINDS] = {
+	[RAMA_TAB_NONE] = "",
+	[RAMA_TAB_SUM] = "the sum",
+	[RAMA_TAB_SUM_NEG] = "the sum; -1 means not counted",
+	[RAMA_TAB_MAX] = "the largest",
+	[RAMA_TAB_MIN_NZ] = "the smallest that is not 0",
+	[RAMA_TAB_KEEP] = "that of the first rank",
+	[RAMA_TAB_ANY] = "1 if it is 1 on any rank",
+	[RAMA_TAB_LEAD_READ] = "the largest",
+	[RAMA_TAB_WITH_READ] = "that of the rank with the longest read",
+	[RAMA_TAB_LEAD_WRITE] = "the largest",
+	[RAMA_TAB_WITH_WRITE] = "that of the rank with the longest write",
+	[RAMA_TAB_FAST_RANK] = "the rank with the least time",
+	[RAMA_TAB_FAST_BYTES] = "that of the rank with the least time",
+	[RAMA_TAB_FAST_TIME] = "the least time",
+	[RAMA_TAB_SLOW_RANK] = "the rank with the most time",
+	[RAMA_TAB_SLOW_BYTES] = "that of the rank with the most time",
+	[RAMA_TAB_SLOW_TIME] = "the most time",
+	[RAMA_TAB_VAR_TIME] = "the variance over ranks",
+	[RAMA_TAB_VAR_BYTES] = "the variance over ranks",
+	[RAMA_TAB_ACCESS_VALUE] = "the four most frequent of all ranks",
+	[RAMA_TAB_ACCESS_MORE] = "the four most frequent of all ranks",
+	[RAMA_TAB_ACCESS_COUNT] = "the four most frequent of all ranks",
+	[RAMA_TAB_STRIDE_VALUE] = "the four most frequent of all ranks",
+	[RAMA_TAB_STRIDE_COUNT] = "the four most frequent of all ranks",
 };
 
 static int counter_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic)
 {
-	const struct rama_field *f = topic->row;
-	const struct rama_module *m = rama_module_get(topic->module);
+	const struct rama_tab_field *f = topic->row;
+	const struct rama_tab_module *m = rama_tab_module_get(topic->module);
 	struct rama_out o, since;
 
 	rama_out_init(&o, NULL, NULL);
 	rama_out_fmt(&o, "%s: %s", m->name, m->doc);
 	rama_out_init(&since, NULL, NULL);
 	rama_out_fmt(&since, "version %d of its records", f->since);
-	if (f->place == RAMA_DROPPED)
+	if (f->place == RAMA_TAB_DROPPED)
 		rama_out_fmt(&since, " to %d", f->until);
 	p->text =
 		f->doc != NULL && *f->doc != '\0' ? f->doc : "Only in old logs; dropped when read.";
@@ -303,7 +303,7 @@ static int counter_page(struct rama_cli_explain_page *p, struct rama_cli_topics 
 	return 0;
 }
 
-static int setting_page(struct rama_cli_explain_page *p, const struct rama_setting *s)
+static int setting_page(struct rama_cli_explain_page *p, const struct rama_tab_setting *s)
 {
 	p->text = s->text;
 	say(p, "default", "default", s->preset);
@@ -313,7 +313,7 @@ static int setting_page(struct rama_cli_explain_page *p, const struct rama_setti
 
 static int layer_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic)
 {
-	const struct rama_module *m = rama_module_get(topic->module);
+	const struct rama_tab_module *m = rama_tab_module_get(topic->module);
 	struct rama_out o;
 
 	rama_out_init(&o, NULL, NULL);

@@ -41,7 +41,7 @@ static int add(struct rama_cli_topics *t, struct rama_cli_topic topic)
 	return 0;
 }
 
-static int add_fields(struct rama_cli_topics *t, const struct rama_schema *s, unsigned module)
+static int add_fields(struct rama_cli_topics *t, const struct rama_tab_schema *s, unsigned module)
 {
 	int error = 0;
 
@@ -59,23 +59,23 @@ static int add_modules(struct rama_cli_topics *t)
 {
 	int error = 0;
 
-	for (unsigned i = 0; i < RAMA_MODULES_KNOWN && error == 0; i++) {
-		const struct rama_module *m = rama_module_get(i);
+	for (unsigned i = 0; i < RAMA_TAB_MODULES_KNOWN && error == 0; i++) {
+		const struct rama_tab_module *m = rama_tab_module_get(i);
 
 		if (m != NULL)
 			error = add(t, (struct rama_cli_topic){ RAMA_CLI_TOPIC_MODULE, m->name, "", m->doc,
 							    m, i });
 	}
-	for (unsigned i = 0; i < RAMA_MODULES_KNOWN && error == 0; i++) {
-		const struct rama_module *m = rama_module_get(i);
+	for (unsigned i = 0; i < RAMA_TAB_MODULES_KNOWN && error == 0; i++) {
+		const struct rama_tab_module *m = rama_tab_module_get(i);
 
 		if (m == NULL)
 			continue;
 		error = add_fields(t, m->header, i);
 		if (error == 0)
 			error = add_fields(t, m->record, i);
-		if (error == 0 && i == RAMA_MOD_LUSTRE)
-			error = add_fields(t, &rama_schema_lustre_comp, i);
+		if (error == 0 && i == RAMA_TAB_MOD_LUSTRE)
+			error = add_fields(t, &rama_tab_schema_lustre_comp, i);
 	}
 	return error;
 }
@@ -108,12 +108,12 @@ static int add_knowledge(struct rama_cli_topics *t)
 						    .also = rama_diag_rules[i].drishti,
 						    .line = rama_diag_rules[i].title,
 						    .row = &rama_diag_rules[i] });
-	for (unsigned i = 0; i < rama_n_terms && error == 0; i++)
+	for (unsigned i = 0; i < rama_tab_n_terms && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_TERM,
-						    .name = rama_terms[i].name,
-						    .also = rama_terms[i].also,
-						    .line = rama_terms[i].text,
-						    .row = &rama_terms[i] });
+						    .name = rama_tab_terms[i].name,
+						    .also = rama_tab_terms[i].also,
+						    .line = rama_tab_terms[i].text,
+						    .row = &rama_tab_terms[i] });
 	for (unsigned i = 0; i < rama_diag_n_limits && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_LIMIT,
 						    .name = rama_diag_limits[i].name,
@@ -133,12 +133,12 @@ static int add_settings(struct rama_cli_topics *t)
 {
 	int error = 0;
 
-	for (int i = 0; i < RAMA_SETTINGS && error == 0; i++)
+	for (int i = 0; i < RAMA_TAB_SETTINGS && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_SETTING,
-						    .name = rama_settings[i].variable,
-						    .also = rama_settings[i].directive,
-						    .line = rama_settings[i].text,
-						    .row = &rama_settings[i] });
+						    .name = rama_tab_settings[i].variable,
+						    .also = rama_tab_settings[i].directive,
+						    .line = rama_tab_settings[i].text,
+						    .row = &rama_tab_settings[i] });
 	return error;
 }
 
@@ -206,11 +206,11 @@ bool rama_cli_topic_named(const struct rama_cli_topic *topic, const char *name)
 }
 
 /* a name that begins as those of all counters of the module do; what old logs alone have does not */
-static const char *sample_name(const struct rama_schema *s)
+static const char *sample_name(const struct rama_tab_schema *s)
 {
 	unsigned i = 0;
 
-	while (i + 1 < *s->n_fields && s->fields[i].place == RAMA_DROPPED)
+	while (i + 1 < *s->n_fields && s->fields[i].place == RAMA_TAB_DROPPED)
 		i++;
 	return s->fields[i].name;
 }
@@ -224,7 +224,7 @@ bool rama_cli_topic_counter_named(const struct rama_cli_topic *topic, const char
 	    topic->name[n - k - 1] != '_')
 		return false;
 	return same(topic->name + n - k, k, name) &&
-	       strncmp(sample_name(rama_module_get(topic->module)->record), topic->name, n - k) ==
+	       strncmp(sample_name(rama_tab_module_get(topic->module)->record), topic->name, n - k) ==
 		       0;
 }
 

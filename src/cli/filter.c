@@ -9,10 +9,10 @@
 
 static void add_module(struct rama_cli_filter *f, const struct rama_cli_opts *o, const char *name)
 {
-	const struct rama_module *m = rama_module_find(name);
+	const struct rama_tab_module *m = rama_tab_module_find(name);
 
 	if (m == NULL && strcasecmp(name, "MPIIO") == 0)
-		m = rama_module_get(RAMA_MOD_MPIIO);
+		m = rama_tab_module_get(RAMA_TAB_MOD_MPIIO);
 	if (m == NULL)
 		rama_cli_opts_usage(
 			o,
@@ -40,7 +40,7 @@ static void add_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o, 
 	f->n_ranks++;
 }
 
-static void each_word(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_option_id option,
+static void each_word(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_tab_option_id option,
 		      void (*add)(struct rama_cli_filter *, const struct rama_cli_opts *, const char *))
 {
 	const char *list;
@@ -58,7 +58,7 @@ static void each_word(struct rama_cli_filter *f, const struct rama_cli_opts *o, 
 	}
 }
 
-static unsigned patterns(const char **to, const struct rama_cli_opts *o, enum rama_option_id option)
+static unsigned patterns(const char **to, const struct rama_cli_opts *o, enum rama_tab_option_id option)
 {
 	unsigned n = 0;
 	const char *v;
@@ -72,23 +72,23 @@ static unsigned patterns(const char **to, const struct rama_cli_opts *o, enum ra
 }
 
 void rama_cli_filter_modules(struct rama_cli_filter *f, const struct rama_cli_opts *o,
-			 enum rama_option_id option)
+			 enum rama_tab_option_id option)
 {
 	each_word(f, o, option, add_module);
 }
 
-void rama_cli_filter_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_option_id option)
+void rama_cli_filter_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_tab_option_id option)
 {
 	each_word(f, o, option, add_ranks);
 }
 
-void rama_cli_filter_files(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_option_id option)
+void rama_cli_filter_files(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_tab_option_id option)
 {
 	f->n_files = patterns(f->file, o, option);
 }
 
 void rama_cli_filter_counters(struct rama_cli_filter *f, const struct rama_cli_opts *o,
-			  enum rama_option_id option)
+			  enum rama_tab_option_id option)
 {
 	f->n_counters = patterns(f->counter, o, option);
 }
@@ -111,7 +111,7 @@ bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_c
 	bool ok = f->n_ranks == 0;
 
 	for (unsigned i = 0; i < f->n_ranks && !ok; i++)
-		ok = f->rank[i].first <= r->w[RAMA_RANK].i && r->w[RAMA_RANK].i <= f->rank[i].last;
+		ok = f->rank[i].first <= r->w[RAMA_TAB_RANK].i && r->w[RAMA_TAB_RANK].i <= f->rank[i].last;
 	return ok && (f->n_files == 0 || (name != NULL && matches(f->file, f->n_files, name)));
 }
 

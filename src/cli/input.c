@@ -18,7 +18,7 @@ static struct {
 void rama_cli_progress_start(bool wanted)
 {
 	progress.on = wanted && isatty(STDERR_FILENO);
-	progress.delay = strtod(rama_cli_opts_setting(RAMA_SET_PROGRESS), NULL);
+	progress.delay = strtod(rama_cli_opts_setting(RAMA_TAB_SET_PROGRESS), NULL);
 	progress.percent = -1;
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
 }
@@ -182,23 +182,23 @@ static void daos_columns(struct rama_cli_columns *c, const union rama_core_word 
 void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
 		     const struct rama_core_record *r)
 {
-	const struct rama_log_name *n = rama_log_name_get(log, r->w[RAMA_ID].u);
+	const struct rama_log_name *n = rama_log_name_get(log, r->w[RAMA_TAB_ID].u);
 	const struct rama_log_mount *m = n != NULL ? rama_log_mount_get(log, n->text) : NULL;
 
 	c->named = n != NULL;
 	c->name = n != NULL		       ? n->text
-		  : r->mod->id == RAMA_MOD_BGQ ? "darshan-bgq-record"
+		  : r->mod->id == RAMA_TAB_MOD_BGQ ? "darshan-bgq-record"
 					       : "(null)";
 	c->mount = m != NULL ? m->path : "UNKNOWN";
 	c->fs = m != NULL ? m->type : "UNKNOWN";
-	if (r->mod->flags & RAMA_PLAIN) {
+	if (r->mod->flags & RAMA_TAB_PLAIN) {
 		c->name = c->mount = c->fs = "";
-	} else if (r->mod->id == RAMA_MOD_DFS) {
-		daos_columns(c, &r->w[RAMA_DFS_POOL_UUID], &r->w[RAMA_DFS_CONT_UUID], true);
-	} else if (r->mod->id == RAMA_MOD_DAOS) {
-		daos_columns(c, &r->w[RAMA_DAOS_POOL_UUID], &r->w[RAMA_DAOS_CONT_UUID], false);
-		snprintf(c->buf, 64, "%llu.%llu", (unsigned long long)r->w[RAMA_DAOS_OID_HI].u,
-			 (unsigned long long)r->w[RAMA_DAOS_OID_LO].u);
+	} else if (r->mod->id == RAMA_TAB_MOD_DFS) {
+		daos_columns(c, &r->w[RAMA_TAB_DFS_POOL_UUID], &r->w[RAMA_TAB_DFS_CONT_UUID], true);
+	} else if (r->mod->id == RAMA_TAB_MOD_DAOS) {
+		daos_columns(c, &r->w[RAMA_TAB_DAOS_POOL_UUID], &r->w[RAMA_TAB_DAOS_CONT_UUID], false);
+		snprintf(c->buf, 64, "%llu.%llu", (unsigned long long)r->w[RAMA_TAB_DAOS_OID_HI].u,
+			 (unsigned long long)r->w[RAMA_TAB_DAOS_OID_LO].u);
 		c->name = c->buf;
 		c->named = true;
 	}

@@ -15,18 +15,18 @@ static void give(struct rama_cli_items *it, const char *name, uint8_t type, unio
 static void give_text(struct rama_cli_items *it, const char *name, const char *text, size_t len)
 {
 	struct rama_cli_item item = {
-		.name = name, .type = RAMA_TEXT, .text = text, .text_len = strnlen(text, len)
+		.name = name, .type = RAMA_TAB_TEXT, .text = text, .text_len = strnlen(text, len)
 	};
 
 	it->fn(it->ctx, &item);
 }
 
 static void give_field(struct rama_cli_items *it, const struct rama_core_record *r,
-		       const struct rama_field *f)
+		       const struct rama_tab_field *f)
 {
 	struct rama_cli_item item = { .name = f->name,
 				  .type = f->type,
-				  .is_id = rama_field_is_id(f),
+				  .is_id = rama_tab_field_is_id(f),
 				  .value = r->w[f->word] };
 
 	it->fn(it->ctx, &item);
@@ -34,15 +34,15 @@ static void give_field(struct rama_cli_items *it, const struct rama_core_record 
 
 static void give_i64(struct rama_cli_items *it, const char *name, int64_t v)
 {
-	give(it, name, RAMA_I64, (union rama_core_word){ .i = v });
+	give(it, name, RAMA_TAB_I64, (union rama_core_word){ .i = v });
 }
 
 static void give_place(struct rama_cli_items *it, const struct rama_core_record *r, uint8_t place)
 {
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
-		const struct rama_field *f = &r->schema->fields[i];
+		const struct rama_tab_field *f = &r->schema->fields[i];
 
-		if (f->place == place && f->type <= RAMA_F64)
+		if (f->place == place && f->type <= RAMA_TAB_F64)
 			give_field(it, r, f);
 	}
 }
@@ -82,21 +82,21 @@ static void flags_text(char *to, size_t size, int64_t v)
 
 static void give_component(struct rama_cli_items *it, uint64_t n, const union rama_core_word *comp)
 {
-	const struct rama_schema *s = &rama_schema_lustre_comp;
+	const struct rama_tab_schema *s = &rama_tab_schema_lustre_comp;
 	char name[64], text[160];
 
 	for (unsigned i = 0; i < *s->n_fields; i++) {
-		const struct rama_field *f = &s->fields[i];
+		const struct rama_tab_field *f = &s->fields[i];
 		const char *pool = comp[f->word].b;
 
 		snprintf(name, sizeof(name), "LUSTRE_COMP%llu%s", (unsigned long long)n,
 			 f->name + strlen("LUSTRE_COMP"));
-		if (f->word == RAMA_LUSTRE_COMP_STRIPE_PATTERN) {
+		if (f->word == RAMA_TAB_LUSTRE_COMP_STRIPE_PATTERN) {
 			give_text(it, name, pattern_text(comp[f->word].i), 32);
-		} else if (f->word == RAMA_LUSTRE_COMP_FLAGS) {
+		} else if (f->word == RAMA_TAB_LUSTRE_COMP_FLAGS) {
 			flags_text(text, sizeof(text), comp[f->word].i);
 			give_text(it, name, text, sizeof(text));
-		} else if (f->word == RAMA_LUSTRE_COMP_POOL_NAME) {
+		} else if (f->word == RAMA_TAB_LUSTRE_COMP_POOL_NAME) {
 			give_text(it, name, *pool != '\0' ? pool : "N/A", 16);
 		} else {
 			give_i64(it, name, comp[f->word].i);
@@ -109,10 +109,10 @@ static void give_lustre(struct rama_cli_items *it, const struct rama_core_record
 	const union rama_core_word *ost = r->array[1];
 	char name[64];
 
-	give_place(it, r, RAMA_COUNTER);
+	give_place(it, r, RAMA_TAB_COUNTER);
 	for (uint64_t n = 0; n < r->count[0]; n++) {
-		const union rama_core_word *comp = &r->array[0][n * RAMA_LUSTRE_COMP__WORDS];
-		uint64_t stripes = comp[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
+		const union rama_core_word *comp = &r->array[0][n * RAMA_TAB_LUSTRE_COMP__WORDS];
+		uint64_t stripes = comp[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u;
 
 		give_component(it, n + 1, comp);
 		snprintf(name, sizeof(name), "LUSTRE_COMP%llu_OST_ID", (unsigned long long)n + 1);
@@ -126,20 +126,20 @@ static void give_apmpi(struct rama_cli_items *it, const struct rama_core_record 
 	uint32_t sync;
 
 	if (r->schema == r->mod->header) {
-		memcpy(&sync, r->w[RAMA_APMPI_HEADER_SYNC_FLAG].b, sizeof(sync));
+		memcpy(&sync, r->w[RAMA_TAB_APMPI_HEADER_SYNC_FLAG].b, sizeof(sync));
 		it->sync = sync != 0;
-		give(it, "MPI_TOTAL_COMM_TIME_VARIANCE", RAMA_F64,
-		     r->w[RAMA_APMPI_HEADER_TOTAL_COMM_TIME_VARIANCE]);
+		give(it, "MPI_TOTAL_COMM_TIME_VARIANCE", RAMA_TAB_F64,
+		     r->w[RAMA_TAB_APMPI_HEADER_TOTAL_COMM_TIME_VARIANCE]);
 		if (it->sync)
-			give(it, "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE", RAMA_F64,
-			     r->w[RAMA_APMPI_HEADER_TOTAL_COMM_SYNC_TIME_VARIANCE]);
+			give(it, "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE", RAMA_TAB_F64,
+			     r->w[RAMA_TAB_APMPI_HEADER_TOTAL_COMM_SYNC_TIME_VARIANCE]);
 		return;
 	}
-	give_text(it, "MPI_PROCESSOR_NAME", r->w[RAMA_APMPI_PROCESSOR_NAME].b, 128);
+	give_text(it, "MPI_PROCESSOR_NAME", r->w[RAMA_TAB_APMPI_PROCESSOR_NAME].b, 128);
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
-		const struct rama_field *f = &r->schema->fields[i];
+		const struct rama_tab_field *f = &r->schema->fields[i];
 
-		if (f->place == RAMA_COUNTER && (it->sync || strstr(f->name, "_SYNC_TIME") == NULL))
+		if (f->place == RAMA_TAB_COUNTER && (it->sync || strstr(f->name, "_SYNC_TIME") == NULL))
 			give_field(it, r, f);
 	}
 }
@@ -160,38 +160,38 @@ static void give_apxc_header(struct rama_cli_items *it, const struct rama_core_r
 	static const char *const cluster[] = { "CM_UNKNOWN", "CM_ALL2ALL", "CM_QUAD",
 					       "CM_HEMI",    "CM_SNC4",	   "CM_SNC2" };
 
-	give_i64(it, "APXC_GROUPS", r->w[RAMA_APXC_HEADER_GROUPS].i);
-	give_i64(it, "APXC_CHASSIS", r->w[RAMA_APXC_HEADER_CHASSIS].i);
-	give_i64(it, "APXC_BLADES", r->w[RAMA_APXC_HEADER_BLADES].i);
+	give_i64(it, "APXC_GROUPS", r->w[RAMA_TAB_APXC_HEADER_GROUPS].i);
+	give_i64(it, "APXC_CHASSIS", r->w[RAMA_TAB_APXC_HEADER_CHASSIS].i);
+	give_i64(it, "APXC_BLADES", r->w[RAMA_TAB_APXC_HEADER_BLADES].i);
 	give_mode(it, "APXC_MEMORY_MODE", "APXC_MEMORY_MODE_CONSISTENT",
-		  r->w[RAMA_APXC_HEADER_MEMORY_MODE].i, memory, 5);
+		  r->w[RAMA_TAB_APXC_HEADER_MEMORY_MODE].i, memory, 5);
 	give_mode(it, "APXC_CLUSTER_MODE", "APXC_CLUSTER_MODE_CONSISTENT",
-		  r->w[RAMA_APXC_HEADER_CLUSTER_MODE].i, cluster, 6);
+		  r->w[RAMA_TAB_APXC_HEADER_CLUSTER_MODE].i, cluster, 6);
 	it->fn(it->ctx, &(struct rama_cli_item){ .name = "APXC_APPLICATION_ID",
-					     .type = RAMA_U64,
+					     .type = RAMA_TAB_U64,
 					     .is_id = true,
-					     .value = r->w[RAMA_APXC_HEADER_APPLICATION_ID] });
+					     .value = r->w[RAMA_TAB_APXC_HEADER_APPLICATION_ID] });
 }
 
 void rama_cli_items_each(struct rama_cli_items *it, const struct rama_core_record *r)
 {
-	if (r->mod->id == RAMA_MOD_LUSTRE) {
+	if (r->mod->id == RAMA_TAB_MOD_LUSTRE) {
 		give_lustre(it, r);
-	} else if (r->mod->id == RAMA_MOD_APMPI) {
+	} else if (r->mod->id == RAMA_TAB_MOD_APMPI) {
 		give_apmpi(it, r);
 	} else if (r->schema == r->mod->header) {
 		give_apxc_header(it, r);
 	} else {
-		give_place(it, r, RAMA_COUNTER);
-		give_place(it, r, RAMA_LAST);
+		give_place(it, r, RAMA_TAB_COUNTER);
+		give_place(it, r, RAMA_TAB_LAST);
 	}
-	if (r->mod->id == RAMA_MOD_HEATMAP) {
+	if (r->mod->id == RAMA_TAB_MOD_HEATMAP) {
 		give_numbered(it, "HEATMAP_READ_BIN", r->array[1], r->count[1]);
 		give_numbered(it, "HEATMAP_WRITE_BIN", r->array[0], r->count[0]);
-	} else if (r->mod->id == RAMA_MOD_MDHIM) {
+	} else if (r->mod->id == RAMA_TAB_MOD_MDHIM) {
 		give_numbered(it, "MDHIM_SERVER", r->array[0], r->count[0]);
-	} else if (r->mod->id == RAMA_MOD_PROCESS) {
-		give_text(it, "PROCESS_HOSTNAME", rama_core_record_raw(r, RAMA_PROCESS_HOSTNAME), 64);
+	} else if (r->mod->id == RAMA_TAB_MOD_PROCESS) {
+		give_text(it, "PROCESS_HOSTNAME", rama_core_record_raw(r, RAMA_TAB_PROCESS_HOSTNAME), 64);
 		give_text(it, "PROCESS_COMMAND", r->count[0] > 0 ? r->array[0]->b : "",
 			  8 * r->count[0]);
 	}

@@ -7,10 +7,10 @@
 
 struct rama_cli_item {
 	const char *name;
-	uint8_t type; /* RAMA_I64, RAMA_U64, RAMA_F64 or RAMA_TEXT */
+	uint8_t type; /* RAMA_TAB_I64, RAMA_TAB_U64, RAMA_TAB_F64 or RAMA_TAB_TEXT */
 	bool is_id;
 	union rama_core_word value;
-	const char *text; /* RAMA_TEXT */
+	const char *text; /* RAMA_TAB_TEXT */
 	size_t text_len;
 };
 

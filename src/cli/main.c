@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/opts.h"
 
-static int (*const run[RAMA_COMMANDS])(int, char **) = {
+static int (*const run[RAMA_TAB_COMMANDS])(int, char **) = {
 #define CMD(name, ...) rama_cli_cmd_##name,
 #define OPT(...)
 #define EXAMPLE(...)
@@ -26,14 +26,14 @@ static void list_commands(FILE *f)
 	      "See what applications do with their files.\n\n"
 	      "Commands:\n",
 	      f);
-	for (int i = 0; i < RAMA_COMMANDS; i++)
-		fprintf(f, "  %-10s %s\n", rama_commands[i].name, rama_commands[i].line);
+	for (int i = 0; i < RAMA_TAB_COMMANDS; i++)
+		fprintf(f, "  %-10s %s\n", rama_tab_commands[i].name, rama_tab_commands[i].line);
 	fputs("\nExamples:\n", f);
-	for (int i = 0; i < RAMA_COMMANDS; i++) {
-		for (unsigned k = 0; k < rama_n_examples; k++) {
-			if ((int)rama_examples[k].command == i) {
-				fprintf(f, "  %-48s %s\n", rama_examples[k].line,
-					rama_examples[k].text);
+	for (int i = 0; i < RAMA_TAB_COMMANDS; i++) {
+		for (unsigned k = 0; k < rama_tab_n_examples; k++) {
+			if ((int)rama_tab_examples[k].command == i) {
+				fprintf(f, "  %-48s %s\n", rama_tab_examples[k].line,
+					rama_tab_examples[k].text);
 				break;
 			}
 		}
@@ -46,8 +46,8 @@ static void list_commands(FILE *f)
 
 static int find_command(const char *name)
 {
-	for (int i = 0; i < RAMA_COMMANDS; i++)
-		if (strcmp(rama_commands[i].name, name) == 0)
+	for (int i = 0; i < RAMA_TAB_COMMANDS; i++)
+		if (strcmp(rama_tab_commands[i].name, name) == 0)
 			return i;
 	return -1;
 }
@@ -70,7 +70,7 @@ int rama_cli_cmd_help(int argc, char **argv)
 	i = find_command(argv[1]);
 	if (i < 0)
 		return unknown(argv[1]);
-	return i == RAMA_CMD_help ? rama_cli_cmd_help(1, argv) : run[i](2, ask);
+	return i == RAMA_TAB_CMD_help ? rama_cli_cmd_help(1, argv) : run[i](2, ask);
 }
 
 /* text that could not be printed must not look like success */
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 
 	atexit(check_stdout);
 	/* `iorama show … | head` ends quietly by the write error; `run` hands its signals on */
-	if (argc < 2 || strcmp(argv[1], rama_commands[RAMA_CMD_run].name) != 0)
+	if (argc < 2 || strcmp(argv[1], rama_tab_commands[RAMA_TAB_CMD_run].name) != 0)
 		signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {
 		list_commands(stderr);

@@ -6,7 +6,7 @@
 
 #include "cli/input.h"
 
-bool rama_cli_store_place(const struct rama_cli_opts *o, enum rama_option_id option, char where[PATH_MAX])
+bool rama_cli_store_place(const struct rama_cli_opts *o, enum rama_tab_option_id option, char where[PATH_MAX])
 {
 	const char *given = rama_cli_opts_value(o, option);
 
@@ -39,7 +39,7 @@ static void see_lost(struct rama_store *s, const char *where)
 	rama_store_close(to_write);
 }
 
-int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o, enum rama_option_id option,
+int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o, enum rama_tab_option_id option,
 		    unsigned flags)
 {
 	char where[PATH_MAX], shown[PATH_MAX];

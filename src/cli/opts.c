@@ -12,26 +12,26 @@
 struct texts {
 	char name[64];
 	char *doc;
-	char arg[RAMA_OPTIONS][16]; /* of options whose argument may be left out */
-	struct argp_option options[RAMA_OPTIONS + 1];
+	char arg[RAMA_TAB_OPTIONS][16]; /* of options whose argument may be left out */
+	struct argp_option options[RAMA_TAB_OPTIONS + 1];
 	struct argp argp;
 };
 
-static int option_of(enum rama_command_id command, int key)
+static int option_of(enum rama_tab_command_id command, int key)
 {
-	if (key >= KEY_BASE && key < KEY_BASE + RAMA_OPTIONS)
+	if (key >= KEY_BASE && key < KEY_BASE + RAMA_TAB_OPTIONS)
 		return key - KEY_BASE;
-	for (int i = 0; i < RAMA_OPTIONS; i++)
-		if (rama_options[i].command == command && rama_options[i].letter != 0 &&
-		    rama_options[i].letter == key)
+	for (int i = 0; i < RAMA_TAB_OPTIONS; i++)
+		if (rama_tab_options[i].command == command && rama_tab_options[i].letter != 0 &&
+		    rama_tab_options[i].letter == key)
 			return i;
 	return -1;
 }
 
 /* Do options end at the first word that is none, because the words from there on are a command? */
-static bool in_order(enum rama_command_id command)
+static bool in_order(enum rama_tab_command_id command)
 {
-	return strncmp(rama_commands[command].args, "[--]", 4) == 0;
+	return strncmp(rama_tab_commands[command].args, "[--]", 4) == 0;
 }
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
@@ -54,7 +54,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 }
 
 /* what argp prints under the options: paragraphs and examples */
-static char *help_text(enum rama_command_id command)
+static char *help_text(enum rama_tab_command_id command)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -62,11 +62,11 @@ static char *help_text(enum rama_command_id command)
 
 	if (f == NULL)
 		return NULL;
-	fprintf(f, "%s\v%s\n", rama_commands[command].line, rama_commands[command].text);
-	for (unsigned i = 0, n = 0; i < rama_n_examples; i++)
-		if (rama_examples[i].command == command)
+	fprintf(f, "%s\v%s\n", rama_tab_commands[command].line, rama_tab_commands[command].text);
+	for (unsigned i = 0, n = 0; i < rama_tab_n_examples; i++)
+		if (rama_tab_examples[i].command == command)
 			fprintf(f, "%s  %s\n        %s\n", n++ == 0 ? "\nExamples:\n" : "",
-				rama_examples[i].line, rama_examples[i].text);
+				rama_tab_examples[i].line, rama_tab_examples[i].text);
 	if (!in_order(command)) /* else the status is that of another program, as the text says */
 		fputs("\nExit status: 0 ok, 2 wrong usage, 3 bad input, 4 trouble with the "
 		      "machine.",
@@ -75,14 +75,14 @@ static char *help_text(enum rama_command_id command)
 	return text;
 }
 
-static void make_texts(struct texts *t, enum rama_command_id command)
+static void make_texts(struct texts *t, enum rama_tab_command_id command)
 {
 	unsigned n = 0;
 
 	*t = (struct texts){ 0 };
-	snprintf(t->name, sizeof(t->name), "iorama %s", rama_commands[command].name);
-	for (int i = 0; i < RAMA_OPTIONS; i++) {
-		const struct rama_option *r = &rama_options[i];
+	snprintf(t->name, sizeof(t->name), "iorama %s", rama_tab_commands[command].name);
+	for (int i = 0; i < RAMA_TAB_OPTIONS; i++) {
+		const struct rama_tab_option *r = &rama_tab_options[i];
 		size_t len = r->arg != NULL ? strlen(r->arg) : 0;
 		bool may = len > 0 && r->arg[len - 1] == '?';
 
@@ -103,11 +103,11 @@ static void make_texts(struct texts *t, enum rama_command_id command)
 	t->doc = help_text(command);
 	t->argp = (struct argp){ .options = t->options,
 				 .parser = parse_one,
-				 .args_doc = rama_commands[command].args,
+				 .args_doc = rama_tab_commands[command].args,
 				 .doc = t->doc };
 }
 
-void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_command_id command, int argc, char **argv)
+void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_tab_command_id command, int argc, char **argv)
 {
 	bool chosen = getenv("ARGP_HELP_FMT") != NULL;
 	struct texts t;
@@ -136,7 +136,7 @@ void rama_cli_opts_fini(struct rama_cli_opts *o)
 	free(o->args);
 }
 
-const char *rama_cli_opts_next(const struct rama_cli_opts *o, enum rama_option_id option, size_t *at)
+const char *rama_cli_opts_next(const struct rama_cli_opts *o, enum rama_tab_option_id option, size_t *at)
 {
 	while (*at < o->n_given) {
 		size_t i = (*at)++;
@@ -147,7 +147,7 @@ const char *rama_cli_opts_next(const struct rama_cli_opts *o, enum rama_option_i
 	return NULL;
 }
 
-bool rama_cli_opts_has(const struct rama_cli_opts *o, enum rama_option_id option)
+bool rama_cli_opts_has(const struct rama_cli_opts *o, enum rama_tab_option_id option)
 {
 	for (size_t i = 0; i < o->n_given; i++)
 		if (o->given[i].option == (int)option)
@@ -155,7 +155,7 @@ bool rama_cli_opts_has(const struct rama_cli_opts *o, enum rama_option_id option
 	return false;
 }
 
-const char *rama_cli_opts_value(const struct rama_cli_opts *o, enum rama_option_id option)
+const char *rama_cli_opts_value(const struct rama_cli_opts *o, enum rama_tab_option_id option)
 {
 	const char *value = NULL, *v;
 
@@ -164,16 +164,16 @@ const char *rama_cli_opts_value(const struct rama_cli_opts *o, enum rama_option_
 	return value;
 }
 
-const char *rama_cli_opts_setting(enum rama_setting_id setting)
+const char *rama_cli_opts_setting(enum rama_tab_setting_id setting)
 {
-	const char *value = getenv(rama_settings[setting].variable);
+	const char *value = getenv(rama_tab_settings[setting].variable);
 
-	return value != NULL ? value : rama_settings[setting].preset;
+	return value != NULL ? value : rama_tab_settings[setting].preset;
 }
 
 void rama_cli_opts_usage(const struct rama_cli_opts *o, const char *fmt, ...)
 {
-	const char *name = rama_commands[o->command].name;
+	const char *name = rama_tab_commands[o->command].name;
 	va_list ap;
 
 	fprintf(stderr, "iorama %s: ", name);

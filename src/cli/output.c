@@ -41,7 +41,7 @@ int rama_cli_output_open(struct rama_cli_output *out, const struct rama_cli_opts
 	struct rama_err e = { 0 };
 	struct stat st;
 	uint8_t kind = compression_of(o, rama_cli_opts_value(o, opt->compression));
-	int level = level_of(o, opt->level != RAMA_OPTIONS ? rama_cli_opts_value(o, opt->level) : NULL);
+	int level = level_of(o, opt->level != RAMA_TAB_OPTIONS ? rama_cli_opts_value(o, opt->level) : NULL);
 
 	*out = (struct rama_cli_output){ .path = rama_cli_opts_value(o, opt->output),
 				     .file = { .fd = -1 } };
@@ -93,7 +93,7 @@ void rama_cli_output_close(struct rama_cli_output *out)
 	out->opened = false;
 }
 
-int rama_cli_output_notes(struct rama_log_job *job, const struct rama_cli_opts *o, enum rama_option_id note)
+int rama_cli_output_notes(struct rama_log_job *job, const struct rama_cli_opts *o, enum rama_tab_option_id note)
 {
 	const char *text;
 

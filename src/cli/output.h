@@ -14,9 +14,9 @@ struct rama_cli_output {
 	bool opened;
 };
 
-/* the options of a command that writes a log; RAMA_OPTIONS: it has no such option */
+/* the options of a command that writes a log; RAMA_TAB_OPTIONS: it has no such option */
 struct rama_cli_output_options {
-	enum rama_option_id output, compression, level, force;
+	enum rama_tab_option_id output, compression, level, force;
 };
 
 /* Wrong usage ends the program; 0, or the exit status after the reason was printed. */
@@ -28,6 +28,6 @@ int rama_cli_output_finish(struct rama_cli_output *out, uint64_t partial);
 void rama_cli_output_close(struct rama_cli_output *out);
 
 /* adds note=TEXT lines to a job's metadata; 0 or 2 when they do not fit */
-int rama_cli_output_notes(struct rama_log_job *job, const struct rama_cli_opts *o, enum rama_option_id note);
+int rama_cli_output_notes(struct rama_log_job *job, const struct rama_cli_opts *o, enum rama_tab_option_id note);
 
 #endif

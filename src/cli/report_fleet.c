@@ -62,7 +62,7 @@ static void show_progress(void *ctx, size_t done, size_t damaged)
 
 static size_t top_of(const struct rama_cli_opts *o)
 {
-	const char *text = rama_cli_opts_value(o, RAMA_OPT_report_top);
+	const char *text = rama_cli_opts_value(o, RAMA_TAB_OPT_report_top);
 	char *end;
 	unsigned long n;
 
@@ -77,7 +77,7 @@ static size_t top_of(const struct rama_cli_opts *o)
 static const char *table_of(const struct rama_cli_opts *o)
 {
 	static const char *const names[] = { "findings", "jobs", "logs", "programs" };
-	const char *name = rama_cli_opts_value(o, RAMA_OPT_report_csv);
+	const char *name = rama_cli_opts_value(o, RAMA_TAB_OPT_report_csv);
 
 	if (name == NULL)
 		return "findings";
@@ -91,18 +91,18 @@ static const char *table_of(const struct rama_cli_opts *o)
 
 static void check_options(const struct rama_cli_opts *o)
 {
-	static const enum rama_option_id forms[] = { RAMA_OPT_report_html, RAMA_OPT_report_json,
-						     RAMA_OPT_report_csv,
-						     RAMA_OPT_report_markdown };
-	static const enum rama_option_id others[] = { RAMA_OPT_report_svg, RAMA_OPT_report_job,
-						      RAMA_OPT_report_only };
-	const char *level = rama_cli_opts_value(o, RAMA_OPT_report_failon);
+	static const enum rama_tab_option_id forms[] = { RAMA_TAB_OPT_report_html, RAMA_TAB_OPT_report_json,
+						     RAMA_TAB_OPT_report_csv,
+						     RAMA_TAB_OPT_report_markdown };
+	static const enum rama_tab_option_id others[] = { RAMA_TAB_OPT_report_svg, RAMA_TAB_OPT_report_job,
+						      RAMA_TAB_OPT_report_only };
+	const char *level = rama_cli_opts_value(o, RAMA_TAB_OPT_report_failon);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (rama_cli_opts_has(o, others[i]))
 			rama_cli_opts_usage(o, "--%s is for one job, not for --fleet",
-					rama_options[others[i]].name);
+					rama_tab_options[others[i]].name);
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		n += rama_cli_opts_has(o, forms[i]);
 	if (n > 1)
@@ -111,32 +111,32 @@ static void check_options(const struct rama_cli_opts *o)
 		rama_cli_opts_usage(o, "--fail-on is high or warn, not '%s'", level);
 	top_of(o);
 	table_of(o);
-	rama_cli_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color, true);
+	rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width, RAMA_TAB_OPT_report_color, true);
 }
 
 static int render(const struct rama_report_fleet *f, const struct rama_cli_opts *o, struct rama_out *out)
 {
 	struct rama_report_paper paper;
-	bool csv = rama_cli_opts_has(o, RAMA_OPT_report_csv);
+	bool csv = rama_cli_opts_has(o, RAMA_TAB_OPT_report_csv);
 	int rc;
 
-	if (rama_cli_opts_has(o, RAMA_OPT_report_json)) {
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_report_json)) {
 		rama_report_fleet_json(f, out);
 		return 0;
 	}
 	rc = rama_report_fleet_paper(f, &paper,
-			      csv || rama_cli_opts_has(o, RAMA_OPT_report_html) ||
-				      rama_cli_opts_has(o, RAMA_OPT_report_verbose));
+			      csv || rama_cli_opts_has(o, RAMA_TAB_OPT_report_html) ||
+				      rama_cli_opts_has(o, RAMA_TAB_OPT_report_verbose));
 	if (rc == 0 && csv) {
 		rama_report_sheet_csv(rama_report_paper_find(&paper, table_of(o)), out);
-	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_OPT_report_html)) {
+	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_TAB_OPT_report_html)) {
 		rama_report_paper_html(&paper, out);
-	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_OPT_report_markdown)) {
+	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_TAB_OPT_report_markdown)) {
 		rama_report_paper_markdown(&paper, out);
 	} else if (rc == 0) {
 		struct rama_cli_terminal t =
-			rama_cli_terminal_of(o, RAMA_OPT_report_width, RAMA_OPT_report_color,
-					 rama_cli_opts_has(o, RAMA_OPT_report_output));
+			rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width, RAMA_TAB_OPT_report_color,
+					 rama_cli_opts_has(o, RAMA_TAB_OPT_report_output));
 		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
 
 		rama_report_paper_print(&paper, out, &style);
@@ -156,7 +156,7 @@ static void tell_problems(const struct rama_report_fleet *f)
 static int status_of(const struct rama_report_fleet *f, const struct rama_study_paths *p,
 		     const struct rama_cli_opts *o)
 {
-	const char *level = rama_cli_opts_value(o, RAMA_OPT_report_failon);
+	const char *level = rama_cli_opts_value(o, RAMA_TAB_OPT_report_failon);
 
 	if (f->n_unread + f->n_damaged + p->unread > 0)
 		return 3;
@@ -186,7 +186,7 @@ static int read_all(struct fleet_run *r)
 
 static int report(struct fleet_run *r, const struct rama_cli_opts *o)
 {
-	const char *html = rama_cli_opts_value(o, RAMA_OPT_report_html);
+	const char *html = rama_cli_opts_value(o, RAMA_TAB_OPT_report_html);
 	struct rama_out out;
 	struct rama_err e = { 0 };
 	int rc = read_all(r), status;
@@ -202,7 +202,7 @@ static int report(struct fleet_run *r, const struct rama_cli_opts *o)
 	} else {
 		tell_problems(&r->fleet);
 		status = rama_cli_paper_write(
-			&out, html != NULL ? html : rama_cli_opts_value(o, RAMA_OPT_report_output));
+			&out, html != NULL ? html : rama_cli_opts_value(o, RAMA_TAB_OPT_report_output));
 	}
 	if (status == 0)
 		status = status_of(&r->fleet, &r->paths, o);
@@ -224,7 +224,7 @@ static int find_logs(struct rama_study_paths *p, const struct rama_cli_opts *o)
 		rama_cli_complain("report", "no logs there: nothing ends in .darshan");
 		return 3;
 	}
-	if (p->unfinished > 0 && !rama_cli_opts_has(o, RAMA_OPT_report_quiet))
+	if (p->unfinished > 0 && !rama_cli_opts_has(o, RAMA_TAB_OPT_report_quiet))
 		rama_cli_complain(
 			"report",
 			"%zu logs are still being written (.darshan_partial) and are left out",
@@ -236,7 +236,7 @@ static int find_logs(struct rama_study_paths *p, const struct rama_cli_opts *o)
 static int find_stored(struct fleet_run *r, const struct rama_cli_opts *o)
 {
 	struct rama_err e = { 0 };
-	int status = rama_cli_store_here(&r->store, o, RAMA_OPT_report_store, RAMA_STORE_READ), rc;
+	int status = rama_cli_store_here(&r->store, o, RAMA_TAB_OPT_report_store, RAMA_STORE_READ), rc;
 
 	if (status != 0)
 		return status;
@@ -254,10 +254,10 @@ static int find_stored(struct fleet_run *r, const struct rama_cli_opts *o)
 
 int rama_cli_report_fleet(const struct rama_cli_opts *o)
 {
-	struct fleet_run r = { .trace = !rama_cli_opts_has(o, RAMA_OPT_report_notrace),
-			       .shows = !rama_cli_opts_has(o, RAMA_OPT_report_quiet) &&
+	struct fleet_run r = { .trace = !rama_cli_opts_has(o, RAMA_TAB_OPT_report_notrace),
+			       .shows = !rama_cli_opts_has(o, RAMA_TAB_OPT_report_quiet) &&
 					isatty(STDERR_FILENO) };
-	bool from_store = rama_cli_opts_has(o, RAMA_OPT_report_store);
+	bool from_store = rama_cli_opts_has(o, RAMA_TAB_OPT_report_store);
 	int status;
 
 	if (o->n_args == 0 && !from_store)
@@ -268,8 +268,8 @@ int rama_cli_report_fleet(const struct rama_cli_opts *o)
 			"--fleet --store is about all jobs of the store; '%s' is one word too many",
 			o->args[0]);
 	check_options(o);
-	r.delay = strtod(rama_cli_opts_setting(RAMA_SET_PROGRESS), NULL);
-	status = rama_cli_profile_load(&r.profile, o, RAMA_OPT_report_profile);
+	r.delay = strtod(rama_cli_opts_setting(RAMA_TAB_SET_PROGRESS), NULL);
+	status = rama_cli_profile_load(&r.profile, o, RAMA_TAB_OPT_report_profile);
 	if (status != 0)
 		return status;
 	status = from_store ? find_stored(&r, o) : find_logs(&r.paths, o);

@@ -44,7 +44,7 @@ int rama_cli_paths_add(struct rama_study_paths *p, const char *command, const ch
 
 /* report/ and store/ both have cells: who prints reports does not see those of the store */
 int rama_cli_stored_open(struct rama_store **s, const struct rama_cli_opts *o,
-			 enum rama_option_id option)
+			 enum rama_tab_option_id option)
 {
 	return rama_cli_store_here(s, o, option, RAMA_STORE_READ);
 }

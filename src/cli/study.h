@@ -21,7 +21,7 @@ int rama_cli_paths_add(struct rama_study_paths *p, const char *command, const ch
 /* The store that an option --store[=WHERE] names, or the usual one, to be read; 0, or the exit status after the reason
  * was printed. */
 int rama_cli_stored_open(struct rama_store **s, const struct rama_cli_opts *o,
-			 enum rama_option_id option);
+			 enum rama_tab_option_id option);
 void rama_cli_stored_close(struct rama_store *s);
 /* a job without a log: what the store has of it instead, for people */
 int rama_cli_stored_tell(struct rama_store *s, int64_t job, const struct rama_cli_terminal *t, bool all,

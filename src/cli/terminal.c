@@ -60,8 +60,8 @@ struct rama_cli_terminal rama_cli_terminal_stderr(void)
 				       .utf8 = is_utf8() };
 }
 
-struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o, enum rama_option_id width,
-				      enum rama_option_id colour, bool to_file)
+struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o, enum rama_tab_option_id width,
+				      enum rama_tab_option_id colour, bool to_file)
 {
 	const char *columns = rama_cli_opts_value(o, width), *when = rama_cli_opts_value(o, colour);
 	int fd = to_file ? -1 : STDOUT_FILENO;

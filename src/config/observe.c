@@ -8,7 +8,7 @@
 #include "table/layers.h"
 
 #define ALL_MODULES (~(uint64_t)0)
-#define BIT(module) ((uint64_t)1 << RAMA_MOD_##module)
+#define BIT(module) ((uint64_t)1 << RAMA_TAB_MOD_##module)
 
 /* their names are no paths: nothing excludes them */
 #define UNFILTERED (BIT(APMPI) | BIT(HEATMAP) | BIT(MDHIM) | BIT(PROCESS))
@@ -241,9 +241,9 @@ bool rama_config_settings_rank(const struct rama_config_settings *s, int64_t ran
 
 uint32_t rama_config_settings_record(unsigned module)
 {
-	const struct rama_module *m = rama_module_get(module);
+	const struct rama_tab_module *m = rama_tab_module_get(module);
 
-	if (m == NULL || (m->flags & RAMA_TRACE) != 0 || module >= RAMA_MOD_DXT_STDIO)
+	if (m == NULL || (m->flags & RAMA_TAB_TRACE) != 0 || module >= RAMA_TAB_MOD_DXT_STDIO)
 		return 0; /* traces have their own; ours are not in Darshan's */
 	return 8u * m->record->words;
 }
@@ -252,7 +252,7 @@ uint64_t rama_config_settings_pool(const struct rama_config_settings *s)
 {
 	if (s->mod_memory == 0)
 		return UINT64_MAX;
-	return s->mod_memory - (rama_config_settings_module(s, RAMA_MOD_HEATMAP) ? HEATMAPS : 0);
+	return s->mod_memory - (rama_config_settings_module(s, RAMA_TAB_MOD_HEATMAP) ? HEATMAPS : 0);
 }
 
 uint32_t rama_config_settings_records(const struct rama_config_settings *s, unsigned module)
@@ -270,7 +270,7 @@ uint64_t rama_config_settings_trace_memory(const struct rama_config_settings *s)
 
 	if (on != 0 && (s->trace || s->has_trace_memory))
 		return s->trace_memory;
-	for (unsigned i = 0; i < RAMA_MODULES; i++)
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
 		if (on >> i & 1)
 			bytes += (uint64_t)s->records[i] << 10;
 	return bytes;
@@ -279,17 +279,17 @@ uint64_t rama_config_settings_trace_memory(const struct rama_config_settings *s)
 bool rama_config_settings_layers(const char *text, size_t n, uint32_t *layers)
 {
 	struct rama_config_piece list = { text, n }, item;
-	uint32_t all = (1u << RAMA_LAYER_ROWS) - 1;
+	uint32_t all = (1u << RAMA_TAB_LAYER_ROWS) - 1;
 
 	*layers = 0;
 	while (rama_config_piece_next(&list, ',', &item)) {
 		unsigned i = 0;
 
-		while (i < RAMA_LAYER_ROWS && !rama_config_piece_is(item, rama_event_layer[i].word))
+		while (i < RAMA_TAB_LAYER_ROWS && !rama_config_piece_is(item, rama_tab_event_layer[i].word))
 			i++;
 		if (rama_config_piece_is(item, "1") || rama_config_piece_is(item, "all"))
 			*layers |= all;
-		else if (i < RAMA_LAYER_ROWS)
+		else if (i < RAMA_TAB_LAYER_ROWS)
 			*layers |= 1u << i;
 		else if (item.n > 0 && !rama_config_piece_is(item, "0"))
 			return false;

@@ -8,7 +8,7 @@
 #include "config/text.h"
 
 #define ALL_MODULES (~(uint64_t)0)
-#define BIT(module) ((uint64_t)1 << RAMA_MOD_##module)
+#define BIT(module) ((uint64_t)1 << RAMA_TAB_MOD_##module)
 
 /* their number of records is fixed */
 #define FIXED_RECORDS (BIT(APMPI) | BIT(HEATMAP))
@@ -223,7 +223,7 @@ static void records(struct rama_config_settings *s, const char *name, struct ram
 		warn(s, name, "no number of records:", n);
 		return;
 	}
-	for (unsigned i = 0; i < RAMA_MODULES; i++)
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
 		if ((modules & ~FIXED_RECORDS) >> i & 1)
 			s->records[i] = (uint32_t)v;
 }
@@ -242,7 +242,7 @@ static uint64_t module_list(struct rama_config_settings *s, const char *name, st
 	uint64_t modules = 0;
 
 	while (rama_config_piece_next(&list, ',', &item)) {
-		const struct rama_module *m = NULL;
+		const struct rama_tab_module *m = NULL;
 		unsigned i = 0;
 
 		if (item.n == 0)
@@ -251,10 +251,10 @@ static uint64_t module_list(struct rama_config_settings *s, const char *name, st
 			modules = ALL_MODULES;
 			continue;
 		}
-		while (i < RAMA_MODULES &&
-		       ((m = rama_module_get(i)) == NULL || !rama_config_piece_is(item, m->name)))
+		while (i < RAMA_TAB_MODULES &&
+		       ((m = rama_tab_module_get(i)) == NULL || !rama_config_piece_is(item, m->name)))
 			i++;
-		if (i < RAMA_MODULES)
+		if (i < RAMA_TAB_MODULES)
 			modules |= (uint64_t)1 << i;
 		else
 			warn(s, name, "no such module:", item);
@@ -395,46 +395,46 @@ static void drop_rules(struct rama_config_settings *s, unsigned use)
 		setter, 0, 0, use \
 	}
 
-static const struct how hows[RAMA_SETTINGS] = {
-	[RAMA_SET_D_DISABLE] = HOW(set_flag, disabled),
-	[RAMA_SET_D_ENABLE_NONMPI] = HOW(set_flag, nonmpi),
-	[RAMA_SET_D_DUMP_CONFIG] = HOW(set_flag, dump),
-	[RAMA_SET_D_INTERNAL_TIMING] = HOW(set_flag, timing),
-	[RAMA_SET_D_NO_REDUCTION] = HOW(set_flag, keep_ranks),
-	[RAMA_SET_D_MODMEM] = HOW(set_mib, mod_memory),
-	[RAMA_SET_D_NAMEMEM] = HOW(set_mib, name_memory),
-	[RAMA_SET_D_MEMALIGN] = HOW(set_align, mem_align),
-	[RAMA_SET_D_JOBID] = HOW(set_text, jobid_variable),
-	[RAMA_SET_D_LOGHINTS] = HOW(set_text, log_hints),
-	[RAMA_SET_D_LOGPATH] = HOW(set_text, log_path),
-	[RAMA_SET_D_LOGFILE] = HOW(set_text, log_file),
-	[RAMA_SET_D_MOD_DISABLE] = HOW(set_modules, mod_disable),
-	[RAMA_SET_D_MOD_ENABLE] = HOW(set_modules, mod_enable),
-	[RAMA_SET_D_APP_EXCLUDE] = HOW_USE(set_regexes, RAMA_CONFIG_RULE_APP_EXCLUDE),
-	[RAMA_SET_D_APP_INCLUDE] = HOW_USE(set_regexes, RAMA_CONFIG_RULE_APP_INCLUDE),
-	[RAMA_SET_D_RANK_EXCLUDE] = HOW_USE(set_ranks, 0),
-	[RAMA_SET_D_RANK_INCLUDE] = HOW_USE(set_ranks, 1),
-	[RAMA_SET_D_SMALL_IO_TRIGGER] = HOW(set_fraction, small_trigger),
-	[RAMA_SET_D_UNALIGNED_TRIGGER] = HOW(set_fraction, unaligned_trigger),
-	[RAMA_SET_DXT_ENABLE_IO_TRACE] = HOW_USE(set_dxt, 0),
-	[RAMA_SET_DISABLE] = HOW_USE(set_disable, 0),
-	[RAMA_SET_DIR] = HOW(set_text, dir),
-	[RAMA_SET_JOB] = HOW(set_job, job),
-	[RAMA_SET_JOBID] = HOW_USE(set_jobid, 0),
-	[RAMA_SET_LOG_DIR] = HOW(set_text, log_dir),
-	[RAMA_SET_LOG] = HOW(set_text, log_file),
-	[RAMA_SET_TRACE] = HOW_USE(set_trace, 0),
-	[RAMA_SET_TRACE_MEMORY] = HOW(set_trace_memory, trace_memory),
-	[RAMA_SET_LIVE] = HOW_USE(set_live, 0),
-	[RAMA_SET_LIVE_MEMORY] = HOW(set_size, live_memory),
-	[RAMA_SET_LIVE_TAG] = HOW(set_tag, live_tag),
-	[RAMA_SET_EXCLUDE] = HOW_USE(set_globs, RAMA_CONFIG_RULE_PATH_EXCLUDE),
-	[RAMA_SET_INCLUDE] = HOW_USE(set_globs, RAMA_CONFIG_RULE_PATH_INCLUDE),
-	[RAMA_SET_RECORDS] = HOW_USE(set_records, 0),
-	[RAMA_SET_MEMORY] = HOW(set_size, memory),
-	[RAMA_SET_MOD_DISABLE] = HOW(set_modules, mod_disable),
-	[RAMA_SET_MOD_ENABLE] = HOW(set_modules, mod_enable),
-	[RAMA_SET_NAME_MEMORY] = HOW(set_size, name_memory),
+static const struct how hows[RAMA_TAB_SETTINGS] = {
+	[RAMA_TAB_SET_D_DISABLE] = HOW(set_flag, disabled),
+	[RAMA_TAB_SET_D_ENABLE_NONMPI] = HOW(set_flag, nonmpi),
+	[RAMA_TAB_SET_D_DUMP_CONFIG] = HOW(set_flag, dump),
+	[RAMA_TAB_SET_D_INTERNAL_TIMING] = HOW(set_flag, timing),
+	[RAMA_TAB_SET_D_NO_REDUCTION] = HOW(set_flag, keep_ranks),
+	[RAMA_TAB_SET_D_MODMEM] = HOW(set_mib, mod_memory),
+	[RAMA_TAB_SET_D_NAMEMEM] = HOW(set_mib, name_memory),
+	[RAMA_TAB_SET_D_MEMALIGN] = HOW(set_align, mem_align),
+	[RAMA_TAB_SET_D_JOBID] = HOW(set_text, jobid_variable),
+	[RAMA_TAB_SET_D_LOGHINTS] = HOW(set_text, log_hints),
+	[RAMA_TAB_SET_D_LOGPATH] = HOW(set_text, log_path),
+	[RAMA_TAB_SET_D_LOGFILE] = HOW(set_text, log_file),
+	[RAMA_TAB_SET_D_MOD_DISABLE] = HOW(set_modules, mod_disable),
+	[RAMA_TAB_SET_D_MOD_ENABLE] = HOW(set_modules, mod_enable),
+	[RAMA_TAB_SET_D_APP_EXCLUDE] = HOW_USE(set_regexes, RAMA_CONFIG_RULE_APP_EXCLUDE),
+	[RAMA_TAB_SET_D_APP_INCLUDE] = HOW_USE(set_regexes, RAMA_CONFIG_RULE_APP_INCLUDE),
+	[RAMA_TAB_SET_D_RANK_EXCLUDE] = HOW_USE(set_ranks, 0),
+	[RAMA_TAB_SET_D_RANK_INCLUDE] = HOW_USE(set_ranks, 1),
+	[RAMA_TAB_SET_D_SMALL_IO_TRIGGER] = HOW(set_fraction, small_trigger),
+	[RAMA_TAB_SET_D_UNALIGNED_TRIGGER] = HOW(set_fraction, unaligned_trigger),
+	[RAMA_TAB_SET_DXT_ENABLE_IO_TRACE] = HOW_USE(set_dxt, 0),
+	[RAMA_TAB_SET_DISABLE] = HOW_USE(set_disable, 0),
+	[RAMA_TAB_SET_DIR] = HOW(set_text, dir),
+	[RAMA_TAB_SET_JOB] = HOW(set_job, job),
+	[RAMA_TAB_SET_JOBID] = HOW_USE(set_jobid, 0),
+	[RAMA_TAB_SET_LOG_DIR] = HOW(set_text, log_dir),
+	[RAMA_TAB_SET_LOG] = HOW(set_text, log_file),
+	[RAMA_TAB_SET_TRACE] = HOW_USE(set_trace, 0),
+	[RAMA_TAB_SET_TRACE_MEMORY] = HOW(set_trace_memory, trace_memory),
+	[RAMA_TAB_SET_LIVE] = HOW_USE(set_live, 0),
+	[RAMA_TAB_SET_LIVE_MEMORY] = HOW(set_size, live_memory),
+	[RAMA_TAB_SET_LIVE_TAG] = HOW(set_tag, live_tag),
+	[RAMA_TAB_SET_EXCLUDE] = HOW_USE(set_globs, RAMA_CONFIG_RULE_PATH_EXCLUDE),
+	[RAMA_TAB_SET_INCLUDE] = HOW_USE(set_globs, RAMA_CONFIG_RULE_PATH_INCLUDE),
+	[RAMA_TAB_SET_RECORDS] = HOW_USE(set_records, 0),
+	[RAMA_TAB_SET_MEMORY] = HOW(set_size, memory),
+	[RAMA_TAB_SET_MOD_DISABLE] = HOW(set_modules, mod_disable),
+	[RAMA_TAB_SET_MOD_ENABLE] = HOW(set_modules, mod_enable),
+	[RAMA_TAB_SET_NAME_MEMORY] = HOW(set_size, name_memory),
 };
 
 /* ---- built-in values, file, environment --------------------------------------------------------- */
@@ -444,8 +444,8 @@ static void settle(struct rama_config_settings *s)
 {
 	uint64_t known = 0;
 
-	for (unsigned i = 0; i < RAMA_MODULES; i++)
-		if (rama_module_get(i) != NULL)
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
+		if (rama_tab_module_get(i) != NULL)
 			known |= (uint64_t)1 << i;
 	s->modules = ((known & ~RAMA_CONFIG_SETTINGS_TRACED & ~s->mod_disable) | s->mod_enable) & known;
 	if (s->trace)
@@ -462,13 +462,13 @@ void rama_config_settings_init(struct rama_config_settings *s)
 	s->warnings[0] = '\0';
 	s->n_warnings = 0;
 	s->small_trigger = s->unaligned_trigger = -1;
-	for (unsigned i = 0; i < RAMA_MODULES; i++)
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
 		s->records[i] = RAMA_CONFIG_SETTINGS_TRACED >> i & 1 ? DXT_KIB
 				: FIXED_RECORDS >> i & 1      ? 1
 							      : RAMA_CONFIG_SETTINGS_ANY;
-	for (unsigned i = RAMA_SETTINGS; i-- > 0;) { /* higher rows win */
-		const char *preset = rama_settings[i].preset;
-		struct given g = { rama_settings[i].variable, { preset, strlen(preset) } };
+	for (unsigned i = RAMA_TAB_SETTINGS; i-- > 0;) { /* higher rows win */
+		const char *preset = rama_tab_settings[i].preset;
+		struct given g = { rama_tab_settings[i].variable, { preset, strlen(preset) } };
 
 		if (hows[i].set != NULL && *preset != '\0')
 			hows[i].set(s, &hows[i], &g);
@@ -499,21 +499,21 @@ static bool file_only(struct rama_config_settings *s, struct rama_config_piece w
 	uint64_t modules;
 	unsigned i = 0;
 
-	while (i < RAMA_DIRECTIVES && !rama_config_piece_is(word, rama_directives[i].name))
+	while (i < RAMA_TAB_DIRECTIVES && !rama_config_piece_is(word, rama_tab_directives[i].name))
 		i++;
-	if (i == RAMA_DIRECTIVES)
+	if (i == RAMA_TAB_DIRECTIVES)
 		return false;
 	what = next_word(line);
 	list = next_word(line);
 	if (list.n == 0) {
-		warn(s, rama_directives[i].name, "modules are missing", list);
+		warn(s, rama_tab_directives[i].name, "modules are missing", list);
 		return true;
 	}
-	modules = module_list(s, rama_directives[i].name, list);
+	modules = module_list(s, rama_tab_directives[i].name, list);
 	if (i == RAMA_CONFIG_DIRECTIVE_MAX_RECORDS)
-		records(s, rama_directives[i].name, what, modules);
+		records(s, rama_tab_directives[i].name, what, modules);
 	else
-		add_regexes(s, rama_directives[i].name, what,
+		add_regexes(s, rama_tab_directives[i].name, what,
 			    i == RAMA_CONFIG_DIRECTIVE_NAME_EXCLUDE ? RAMA_CONFIG_RULE_NAME_EXCLUDE
 							     : RAMA_CONFIG_RULE_NAME_INCLUDE,
 			    modules);
@@ -528,14 +528,14 @@ static void file_line(struct rama_config_settings *s, struct rama_config_piece l
 
 	if (word.n == 0 || word.p[0] == '#' || file_only(s, word, &line))
 		return;
-	while (i < RAMA_SETTINGS && (rama_settings[i].directive == NULL ||
-				     !rama_config_piece_is(word, rama_settings[i].directive)))
+	while (i < RAMA_TAB_SETTINGS && (rama_tab_settings[i].directive == NULL ||
+				     !rama_config_piece_is(word, rama_tab_settings[i].directive)))
 		i++;
-	if (i == RAMA_SETTINGS) {
+	if (i == RAMA_TAB_SETTINGS) {
 		warn(s, "config file", "unknown directive", word);
 		return;
 	}
-	g.name = rama_settings[i].directive;
+	g.name = rama_tab_settings[i].directive;
 	g.value = next_word(&line);
 	if (g.value.n == 0 && hows[i].set != set_flag)
 		warn(s, g.name, "its value is missing", g.value);
@@ -555,7 +555,7 @@ void rama_config_settings_file(struct rama_config_settings *s, const char *text,
 /* A variable of such a pair makes all that the file said about both void. */
 static void drop_pairs(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx)
 {
-#define SET(id) (lookup(ctx, rama_settings[RAMA_SET_##id].variable) != NULL)
+#define SET(id) (lookup(ctx, rama_tab_settings[RAMA_TAB_SET_##id].variable) != NULL)
 	if (SET(D_MOD_DISABLE) || SET(D_MOD_ENABLE) || SET(MOD_DISABLE) || SET(MOD_ENABLE))
 		s->mod_disable = s->mod_enable = 0;
 	if (SET(D_APP_EXCLUDE) || SET(D_APP_INCLUDE)) {
@@ -570,10 +570,10 @@ static void drop_pairs(struct rama_config_settings *s, rama_config_lookup lookup
 void rama_config_settings_env(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx)
 {
 	drop_pairs(s, lookup, ctx);
-	for (unsigned i = RAMA_SETTINGS; i-- > 0;) { /* higher rows win */
+	for (unsigned i = RAMA_TAB_SETTINGS; i-- > 0;) { /* higher rows win */
 		const char *value =
-			hows[i].set != NULL ? lookup(ctx, rama_settings[i].variable) : NULL;
-		struct given g = { rama_settings[i].variable, { value, 0 } };
+			hows[i].set != NULL ? lookup(ctx, rama_tab_settings[i].variable) : NULL;
+		struct given g = { rama_tab_settings[i].variable, { value, 0 } };
 
 		if (value == NULL)
 			continue;
@@ -587,5 +587,5 @@ void rama_config_settings_env(struct rama_config_settings *s, rama_config_lookup
 
 const char *rama_config_settings_config(rama_config_lookup lookup, void *ctx)
 {
-	return lookup(ctx, rama_settings[RAMA_SET_D_CONFIG_PATH].variable);
+	return lookup(ctx, rama_tab_settings[RAMA_TAB_SET_D_CONFIG_PATH].variable);
 }

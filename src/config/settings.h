@@ -37,8 +37,8 @@ enum {
 #undef E
 /* the modules that IORAMA_TRACE switches on */
 #define RAMA_CONFIG_SETTINGS_TRACED                                                     \
-	((uint64_t)1 << RAMA_MOD_DXT_POSIX | (uint64_t)1 << RAMA_MOD_DXT_MPIIO | \
-	 (uint64_t)1 << RAMA_MOD_DXT_STDIO)
+	((uint64_t)1 << RAMA_TAB_MOD_DXT_POSIX | (uint64_t)1 << RAMA_TAB_MOD_DXT_MPIIO | \
+	 (uint64_t)1 << RAMA_TAB_MOD_DXT_STDIO)
 
 /* what a pattern decides about */
 enum rama_config_rule_use {
@@ -73,7 +73,7 @@ struct rama_config_settings {
 	uint64_t modules; /* bit per module of the log that is on */
 	uint64_t mod_enable, mod_disable;
 	/* most records of a module, RAMA_CONFIG_SETTINGS_ANY: nobody said; DXT_*: KiB of trace */
-	uint32_t records[RAMA_MODULES];
+	uint32_t records[RAMA_TAB_MODULES];
 	uint64_t memory;       /* IORAMA_MEMORY: bytes for records and names */
 	uint64_t mod_memory;   /* bytes for records of all modules; 0: not asked for */
 	uint64_t name_memory;  /* bytes for names; 0: not asked for */
@@ -130,7 +130,7 @@ const char *rama_config_settings_config(rama_config_lookup lookup, void *ctx);
 
 static inline bool rama_config_settings_module(const struct rama_config_settings *s, unsigned module)
 {
-	return module < RAMA_MODULES && (s->modules >> module & 1) != 0;
+	return module < RAMA_TAB_MODULES && (s->modules >> module & 1) != 0;
 }
 
 /* Is the module on, and may it make a record of this (cleaned) name? */

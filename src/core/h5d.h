@@ -14,7 +14,7 @@ struct rama_core_h5d_file {
 	uint8_t stuck;
 	uint8_t pad[7];
 	struct rama_core_progress progress;
-	union rama_core_word w[RAMA_H5D__WORDS];
+	union rama_core_word w[RAMA_TAB_H5D__WORDS];
 	struct rama_core_tuples access;
 };
 
@@ -48,7 +48,7 @@ void rama_core_h5d_chunk(struct rama_core_h5d_shape *s, unsigned ndims, const ui
 void rama_core_h5d_hyperslab(struct rama_core_h5d_access *a, unsigned ndims, const uint64_t *stride,
 			const uint64_t *count, const uint64_t *block);
 
-/* lacks: RAMA_H5D_NO_... */
+/* lacks: RAMA_TAB_H5D_NO_... */
 void rama_core_h5d_init(struct rama_core_h5d_file *f, uint64_t id, uint64_t file_id, unsigned lacks);
 void rama_core_h5d_open(struct rama_core_h5d_file *f, const struct rama_core_op *op,
 		   const struct rama_core_h5d_shape *s);
@@ -56,6 +56,6 @@ void rama_core_h5d_open(struct rama_core_h5d_file *f, const struct rama_core_op 
 void rama_core_h5d_apply(struct rama_core_h5d_file *f, const struct rama_core_op *op,
 		    const struct rama_core_h5d_access *a);
 void rama_core_h5d_finish(const struct rama_core_h5d_file *f, double tick,
-		     union rama_core_word w[RAMA_H5D__WORDS]);
+		     union rama_core_word w[RAMA_TAB_H5D__WORDS]);
 
 #endif

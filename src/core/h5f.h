@@ -15,13 +15,13 @@ struct rama_core_h5f_file {
 	uint8_t stuck;
 	uint8_t pad[7];
 	uint64_t meta_end;
-	union rama_core_word w[RAMA_H5F__WORDS];
+	union rama_core_word w[RAMA_TAB_H5F__WORDS];
 };
 
 void rama_core_h5f_init(struct rama_core_h5f_file *f, uint64_t id);
 /* OPEN, FLUSH, CLOSE */
 void rama_core_h5f_apply(struct rama_core_h5f_file *f, const struct rama_core_op *op);
 void rama_core_h5f_finish(const struct rama_core_h5f_file *f, double tick,
-		     union rama_core_word w[RAMA_H5F__WORDS]);
+		     union rama_core_word w[RAMA_TAB_H5F__WORDS]);
 
 #endif

@@ -33,8 +33,8 @@ enum { POOL_SIZE = V3_SIZE - V1_SIZE };
 /* as the log names them */
 enum { LOG_UNKNOWN = -1, LOG_RAID0 = 0, LOG_MDT = 2, LOG_OVERSTRIPED = 4, LOG_FOREIGN = 8 };
 
-_Static_assert(RAMA_LUSTRE_NUM_STRIPES == RAMA_LUSTRE__WORDS - 1, "components follow");
-_Static_assert(RAMA_LUSTRE_COMP__WORDS == RAMA_LUSTRE_COMP_POOL_NAME + POOL_SIZE / 8,
+_Static_assert(RAMA_TAB_LUSTRE_NUM_STRIPES == RAMA_TAB_LUSTRE__WORDS - 1, "components follow");
+_Static_assert(RAMA_TAB_LUSTRE_COMP__WORDS == RAMA_TAB_LUSTRE_COMP_POOL_NAME + POOL_SIZE / 8,
 	       "pool is last");
 
 struct bytes {
@@ -43,7 +43,7 @@ struct bytes {
 };
 
 struct component {
-	union rama_core_word w[RAMA_LUSTRE_COMP__WORDS];
+	union rama_core_word w[RAMA_TAB_LUSTRE_COMP__WORDS];
 	const unsigned char *osts;
 };
 
@@ -100,11 +100,11 @@ static bool read_plain(struct bytes b, struct component *c)
 		stripes = 0;
 	if (stripes > (b.len - head) / OST_SIZE)
 		return false;
-	c->w[RAMA_LUSTRE_COMP_STRIPE_SIZE].i = u32(b.p + 24);
-	c->w[RAMA_LUSTRE_COMP_STRIPE_COUNT].i = stripes;
-	c->w[RAMA_LUSTRE_COMP_STRIPE_PATTERN].i = pattern_of(pattern);
+	c->w[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i = u32(b.p + 24);
+	c->w[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].i = stripes;
+	c->w[RAMA_TAB_LUSTRE_COMP_STRIPE_PATTERN].i = pattern_of(pattern);
 	if (magic == MAGIC_V3)
-		read_pool(b.p + V1_SIZE, &c->w[RAMA_LUSTRE_COMP_POOL_NAME]);
+		read_pool(b.p + V1_SIZE, &c->w[RAMA_TAB_LUSTRE_COMP_POOL_NAME]);
 	c->osts = b.p + head;
 	return true;
 }
@@ -114,7 +114,7 @@ static bool read_part(struct bytes b, struct component *c)
 	if (b.len < 4 || u32(b.p) != MAGIC_FOREIGN)
 		return read_plain(b, c);
 	/* data kept elsewhere: nothing more is known of it */
-	c->w[RAMA_LUSTRE_COMP_STRIPE_PATTERN].i = LOG_FOREIGN;
+	c->w[RAMA_TAB_LUSTRE_COMP_STRIPE_PATTERN].i = LOG_FOREIGN;
 	return true;
 }
 
@@ -146,7 +146,7 @@ static int read_component(struct bytes b, size_t i, struct component *c)
 	uint32_t where, size;
 
 	memset(c, 0, sizeof(*c));
-	c->w[RAMA_LUSTRE_COMP_EXT_END].i = -1; /* to the end of the file */
+	c->w[RAMA_TAB_LUSTRE_COMP_EXT_END].i = -1; /* to the end of the file */
 	if (!is_composite(b))
 		return read_part(b, c) ? 1 : -1;
 	e = entry_of(b, i);
@@ -156,10 +156,10 @@ static int read_component(struct bytes b, size_t i, struct component *c)
 	size = u32(e + 28);
 	if (where > b.len || size > b.len - where)
 		return -1;
-	c->w[RAMA_LUSTRE_COMP_FLAGS].i = u32(e + 4);
-	c->w[RAMA_LUSTRE_COMP_EXT_START].u = u64(e + 8);
-	c->w[RAMA_LUSTRE_COMP_EXT_END].u = u64(e + 16);
-	c->w[RAMA_LUSTRE_COMP_MIRROR_ID].i = u32(e) >> 16 & 0x7fff;
+	c->w[RAMA_TAB_LUSTRE_COMP_FLAGS].i = u32(e + 4);
+	c->w[RAMA_TAB_LUSTRE_COMP_EXT_START].u = u64(e + 8);
+	c->w[RAMA_TAB_LUSTRE_COMP_EXT_END].u = u64(e + 16);
+	c->w[RAMA_TAB_LUSTRE_COMP_MIRROR_ID].i = u32(e) >> 16 & 0x7fff;
 	return read_part((struct bytes){ b.p + where, size }, c) ? 1 : -1;
 }
 
@@ -177,7 +177,7 @@ static bool measure(struct bytes b, size_t *comps, size_t *stripes)
 			return false;
 		if (rc > 0) {
 			++*comps;
-			*stripes += c.w[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
+			*stripes += c.w[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u;
 		}
 	}
 	return n > 0;
@@ -192,23 +192,23 @@ size_t rama_core_lustre_decode(const void *xattr, size_t len, uint64_t id, union
 
 	if (!measure(b, &comps, &stripes))
 		return 0;
-	need = RAMA_LUSTRE__WORDS + comps * RAMA_LUSTRE_COMP__WORDS + stripes;
+	need = RAMA_TAB_LUSTRE__WORDS + comps * RAMA_TAB_LUSTRE_COMP__WORDS + stripes;
 	if (need > max)
 		return need;
-	memset(w, 0, RAMA_LUSTRE__WORDS * sizeof(*w));
-	w[RAMA_ID].u = id;
-	w[RAMA_LUSTRE_NUM_COMPONENTS].u = comps;
-	w[RAMA_LUSTRE_NUM_STRIPES].u = stripes;
-	comp = w + RAMA_LUSTRE__WORDS;
-	ost = comp + comps * RAMA_LUSTRE_COMP__WORDS;
+	memset(w, 0, RAMA_TAB_LUSTRE__WORDS * sizeof(*w));
+	w[RAMA_TAB_ID].u = id;
+	w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u = comps;
+	w[RAMA_TAB_LUSTRE_NUM_STRIPES].u = stripes;
+	comp = w + RAMA_TAB_LUSTRE__WORDS;
+	ost = comp + comps * RAMA_TAB_LUSTRE_COMP__WORDS;
 	for (size_t i = 0; i < components_of(b); i++) {
 		struct component c;
 
 		if (read_component(b, i, &c) <= 0)
 			continue;
 		memcpy(comp, c.w, sizeof(c.w));
-		comp += RAMA_LUSTRE_COMP__WORDS;
-		for (uint64_t k = 0; k < c.w[RAMA_LUSTRE_COMP_STRIPE_COUNT].u; k++)
+		comp += RAMA_TAB_LUSTRE_COMP__WORDS;
+		for (uint64_t k = 0; k < c.w[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u; k++)
 			ost++->u = u32(c.osts + k * OST_SIZE + OST_SIZE - 4);
 	}
 	return need;
@@ -217,12 +217,12 @@ size_t rama_core_lustre_decode(const void *xattr, size_t len, uint64_t id, union
 void rama_core_lustre_init(struct rama_core_lustre_file *f, uint64_t id)
 {
 	memset(f, 0, sizeof(*f));
-	f->w[RAMA_ID].u = id;
+	f->w[RAMA_TAB_ID].u = id;
 }
 
 bool rama_core_lustre_apply(struct rama_core_lustre_file *f, const void *xattr, size_t len)
 {
-	size_t n = rama_core_lustre_decode(xattr, len, f->w[RAMA_ID].u, f->w, RAMA_CORE_LUSTRE_ROOM);
+	size_t n = rama_core_lustre_decode(xattr, len, f->w[RAMA_TAB_ID].u, f->w, RAMA_CORE_LUSTRE_ROOM);
 
 	if (n == 0 || n > RAMA_CORE_LUSTRE_ROOM)
 		return false;
@@ -233,19 +233,19 @@ bool rama_core_lustre_apply(struct rama_core_lustre_file *f, const void *xattr, 
 /* Readers take the number of stripes from the components: the two must agree. */
 static bool is_whole(const union rama_core_word *w)
 {
-	uint64_t comps = w[RAMA_LUSTRE_NUM_COMPONENTS].u, stripes = w[RAMA_LUSTRE_NUM_STRIPES].u;
-	uint64_t room = RAMA_CORE_LUSTRE_ROOM - RAMA_LUSTRE__WORDS, sum = 0;
+	uint64_t comps = w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u, stripes = w[RAMA_TAB_LUSTRE_NUM_STRIPES].u;
+	uint64_t room = RAMA_CORE_LUSTRE_ROOM - RAMA_TAB_LUSTRE__WORDS, sum = 0;
 
-	if (comps > room / RAMA_LUSTRE_COMP__WORDS ||
-	    stripes > room - comps * RAMA_LUSTRE_COMP__WORDS)
+	if (comps > room / RAMA_TAB_LUSTRE_COMP__WORDS ||
+	    stripes > room - comps * RAMA_TAB_LUSTRE_COMP__WORDS)
 		return false;
 	for (uint64_t i = 0; i < comps; i++) {
-		const union rama_core_word *c = w + RAMA_LUSTRE__WORDS + i * RAMA_LUSTRE_COMP__WORDS;
+		const union rama_core_word *c = w + RAMA_TAB_LUSTRE__WORDS + i * RAMA_TAB_LUSTRE_COMP__WORDS;
 
-		if (c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u > stripes ||
-		    c[RAMA_LUSTRE_COMP_STRIPE_SIZE].i < 0)
+		if (c[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u > stripes ||
+		    c[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i < 0)
 			return false;
-		sum += c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
+		sum += c[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u;
 	}
 	return sum == stripes;
 }
@@ -253,9 +253,9 @@ static bool is_whole(const union rama_core_word *w)
 size_t rama_core_lustre_finish(const struct rama_core_lustre_file *f, union rama_core_word w[RAMA_CORE_LUSTRE_ROOM])
 {
 	memcpy(w, f->w, sizeof(f->w));
-	w[RAMA_RANK].i = 0;
+	w[RAMA_TAB_RANK].i = 0;
 	if (!is_whole(w)) /* a layout of nothing is a valid one */
-		w[RAMA_LUSTRE_NUM_COMPONENTS].i = w[RAMA_LUSTRE_NUM_STRIPES].i = 0;
-	return RAMA_LUSTRE__WORDS + w[RAMA_LUSTRE_NUM_COMPONENTS].u * RAMA_LUSTRE_COMP__WORDS +
-	       w[RAMA_LUSTRE_NUM_STRIPES].u;
+		w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].i = w[RAMA_TAB_LUSTRE_NUM_STRIPES].i = 0;
+	return RAMA_TAB_LUSTRE__WORDS + w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u * RAMA_TAB_LUSTRE_COMP__WORDS +
+	       w[RAMA_TAB_LUSTRE_NUM_STRIPES].u;
 }

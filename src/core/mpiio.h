@@ -23,7 +23,7 @@ struct rama_core_mpiio_file {
 	uint8_t stuck;
 	uint8_t pad[7];
 	struct rama_core_progress progress;
-	union rama_core_word w[RAMA_MPIIO__WORDS];
+	union rama_core_word w[RAMA_TAB_MPIIO__WORDS];
 	struct rama_core_values access;
 };
 
@@ -43,6 +43,6 @@ void rama_core_mpiio_init(struct rama_core_mpiio_file *f, uint64_t id);
  * an info object, with the times of that call, after it. */
 void rama_core_mpiio_apply(struct rama_core_mpiio_file *f, const struct rama_core_op *op);
 void rama_core_mpiio_finish(const struct rama_core_mpiio_file *f, double tick,
-		       union rama_core_word w[RAMA_MPIIO__WORDS]);
+		       union rama_core_word w[RAMA_TAB_MPIIO__WORDS]);
 
 #endif

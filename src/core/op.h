@@ -16,8 +16,8 @@ enum rama_core_how { RAMA_CORE_HOW_PLAIN, RAMA_CORE_HOW_ASYNC, RAMA_CORE_HOW_COP
 
 /* The first eight bytes are also handled as one word, RAMA_CORE_OP_WORD. */
 struct rama_core_op {
-	uint16_t fn;	/* enum rama_fn: which function */
-	uint8_t kind;	/* enum rama_opkind: what it does */
+	uint16_t fn;	/* enum rama_tab_fn: which function */
+	uint8_t kind;	/* enum rama_tab_opkind: what it does */
 	uint8_t how;	/* enum rama_core_how, or what the layer has instead */
 	bool ok;	/* the call succeeded */
 	bool has_off;	/* `off` was given by the caller; else the tracked offset counts */

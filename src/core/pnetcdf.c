@@ -5,17 +5,17 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-#define FILE_WORD(name) RAMA_PNETCDF_FILE_##name
+#define FILE_WORD(name) RAMA_TAB_PNETCDF_FILE_##name
 
 _Static_assert(FILE_WORD(F_WAIT_END_TIMESTAMP) == FILE_WORD(F_OPEN_START_TIMESTAMP) + 5 &&
 		       FILE_WORD(F_WAIT_TIME) == FILE_WORD(F_META_TIME) + 1 &&
-		       RAMA_PNETCDF_FILE__WORDS == FILE_WORD(F_WAIT_TIME) + 1,
+		       RAMA_TAB_PNETCDF_FILE__WORDS == FILE_WORD(F_WAIT_TIME) + 1,
 	       "moments, then sums");
 
 void rama_core_pnetcdf_file_init(struct rama_core_pnetcdf_file *f, uint64_t id)
 {
 	memset(f, 0, sizeof(*f));
-	f->w[RAMA_ID].u = id;
+	f->w[RAMA_TAB_ID].u = id;
 }
 
 static void file_stamp(struct rama_core_pnetcdf_file *f, unsigned start, unsigned end,
@@ -57,27 +57,27 @@ static void file_waited(struct rama_core_pnetcdf_file *f, const struct rama_core
 
 void rama_core_pnetcdf_file_apply(struct rama_core_pnetcdf_file *f, const struct rama_core_op *op)
 {
-	if (op->kind == RAMA_OP_WAIT)
+	if (op->kind == RAMA_TAB_OP_WAIT)
 		file_waited(f, op);
-	if (!op->ok && op->kind != RAMA_OP_CLOSE)
+	if (!op->ok && op->kind != RAMA_TAB_OP_CLOSE)
 		return;
 	switch (op->kind) {
-	case RAMA_OP_CREATE:
+	case RAMA_TAB_OP_CREATE:
 		file_opened(f, op, FILE_WORD(CREATES));
 		break;
-	case RAMA_OP_OPEN:
+	case RAMA_TAB_OP_OPEN:
 		file_opened(f, op, FILE_WORD(OPENS));
 		break;
-	case RAMA_OP_REDEF:
+	case RAMA_TAB_OP_REDEF:
 		f->w[FILE_WORD(REDEFS)].i++;
 		break;
-	case RAMA_OP_SYNC:
+	case RAMA_TAB_OP_SYNC:
 		f->w[FILE_WORD(SYNCS)].i++;
 		break;
-	case RAMA_OP_CLOSE:
+	case RAMA_TAB_OP_CLOSE:
 		file_closed(f, op);
 		break;
-	case RAMA_OP_ENDDEF:
+	case RAMA_TAB_OP_ENDDEF:
 		break;
 	default:
 		return;
@@ -86,7 +86,7 @@ void rama_core_pnetcdf_file_apply(struct rama_core_pnetcdf_file *f, const struct
 }
 
 void rama_core_pnetcdf_file_finish(const struct rama_core_pnetcdf_file *f, double tick,
-			      union rama_core_word w[RAMA_PNETCDF_FILE__WORDS])
+			      union rama_core_word w[RAMA_TAB_PNETCDF_FILE__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	for (unsigned i = FILE_WORD(F_OPEN_START_TIMESTAMP); i <= FILE_WORD(F_WAIT_END_TIMESTAMP);
@@ -98,7 +98,7 @@ void rama_core_pnetcdf_file_finish(const struct rama_core_pnetcdf_file *f, doubl
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-#define VAR_WORD(name) RAMA_PNETCDF_VAR_##name
+#define VAR_WORD(name) RAMA_TAB_PNETCDF_VAR_##name
 
 RAMA_CORE_TRANSFER_CHECK(PNETCDF_VAR);
 _Static_assert(VAR_WORD(ACCESS1_COUNT) == VAR_WORD(ACCESS1_ACCESS) + 4 * RAMA_CORE_TUPLE_WORDS &&
@@ -143,7 +143,7 @@ int64_t rama_core_pnetcdf_select(struct rama_core_pnetcdf_access *a, unsigned nd
 void rama_core_pnetcdf_var_init(struct rama_core_pnetcdf_var *f, uint64_t id, uint64_t file_id)
 {
 	memset(f, 0, sizeof(*f));
-	f->w[RAMA_ID].u = id;
+	f->w[RAMA_TAB_ID].u = id;
 	f->w[VAR_WORD(FILE_REC_ID)].u = file_id;
 	rama_core_tuples_init(&f->access);
 }
@@ -157,7 +157,7 @@ void rama_core_pnetcdf_var_open(struct rama_core_pnetcdf_var *f, const struct ra
 	f->w[VAR_WORD(NPOINTS)].i = s->npoints;
 	f->w[VAR_WORD(DATATYPE_SIZE)].i = s->type_size;
 	f->w[VAR_WORD(IS_RECORD_VAR)].i = s->is_record;
-	if (op->kind != RAMA_OP_OPEN)
+	if (op->kind != RAMA_TAB_OP_OPEN)
 		return;
 	f->w[VAR_WORD(OPENS)].i++;
 	rama_core_times_stamp(&f->w[VAR_WORD(F_OPEN_START_TIMESTAMP)],
@@ -194,14 +194,14 @@ static void transfer(struct rama_core_pnetcdf_var *f, const struct rama_core_op 
 void rama_core_pnetcdf_var_apply(struct rama_core_pnetcdf_var *f, const struct rama_core_op *op,
 			    const struct rama_core_pnetcdf_access *a)
 {
-	if (op->ok && op->kind == RAMA_OP_READ)
+	if (op->ok && op->kind == RAMA_TAB_OP_READ)
 		transfer(f, op, a, false);
-	else if (op->ok && op->kind == RAMA_OP_WRITE)
+	else if (op->ok && op->kind == RAMA_TAB_OP_WRITE)
 		transfer(f, op, a, true);
 }
 
 void rama_core_pnetcdf_var_finish(const struct rama_core_pnetcdf_var *f, double tick,
-			     union rama_core_word w[RAMA_PNETCDF_VAR__WORDS])
+			     union rama_core_word w[RAMA_TAB_PNETCDF_VAR__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	rama_core_tuples_top4(&f->access, &w[VAR_WORD(ACCESS1_ACCESS)], &w[VAR_WORD(ACCESS1_COUNT)]);

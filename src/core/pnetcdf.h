@@ -25,7 +25,7 @@ struct rama_core_pnetcdf_file {
 	uint8_t stuck;
 	uint8_t pad[7];
 	uint64_t meta_end, wait_end;
-	union rama_core_word w[RAMA_PNETCDF_FILE__WORDS];
+	union rama_core_word w[RAMA_TAB_PNETCDF_FILE__WORDS];
 };
 
 void rama_core_pnetcdf_file_init(struct rama_core_pnetcdf_file *f, uint64_t id);
@@ -33,7 +33,7 @@ void rama_core_pnetcdf_file_init(struct rama_core_pnetcdf_file *f, uint64_t id);
  * says it has read and written while the file was open; -1: it could not say. */
 void rama_core_pnetcdf_file_apply(struct rama_core_pnetcdf_file *f, const struct rama_core_op *op);
 void rama_core_pnetcdf_file_finish(const struct rama_core_pnetcdf_file *f, double tick,
-			      union rama_core_word w[RAMA_PNETCDF_FILE__WORDS]);
+			      union rama_core_word w[RAMA_TAB_PNETCDF_FILE__WORDS]);
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ struct rama_core_pnetcdf_var {
 	uint8_t stuck;
 	uint8_t pad[7];
 	struct rama_core_progress progress;
-	union rama_core_word w[RAMA_PNETCDF_VAR__WORDS];
+	union rama_core_word w[RAMA_TAB_PNETCDF_VAR__WORDS];
 	struct rama_core_tuples access;
 };
 
@@ -87,6 +87,6 @@ void rama_core_pnetcdf_var_open(struct rama_core_pnetcdf_var *f, const struct ra
 void rama_core_pnetcdf_var_apply(struct rama_core_pnetcdf_var *f, const struct rama_core_op *op,
 			    const struct rama_core_pnetcdf_access *a);
 void rama_core_pnetcdf_var_finish(const struct rama_core_pnetcdf_var *f, double tick,
-			     union rama_core_word w[RAMA_PNETCDF_VAR__WORDS]);
+			     union rama_core_word w[RAMA_TAB_PNETCDF_VAR__WORDS]);
 
 #endif

@@ -13,29 +13,29 @@ void rama_core_posix_new_values(struct rama_core_posix_file *f, int64_t n, int64
 
 static void meta(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	rama_core_times_add(&f->w[RAMA_POSIX_F_META_TIME], &f->meta_end, op);
+	rama_core_times_add(&f->w[RAMA_TAB_POSIX_F_META_TIME], &f->meta_end, op);
 }
 
 static void opened(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	f->w[RAMA_POSIX_OPENS].i++;
-	rama_core_times_stamp(&f->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP],
-			 &f->w[RAMA_POSIX_F_OPEN_END_TIMESTAMP], op);
+	f->w[RAMA_TAB_POSIX_OPENS].i++;
+	rama_core_times_stamp(&f->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP],
+			 &f->w[RAMA_TAB_POSIX_F_OPEN_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
 static void closed(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
 	f->last_read = f->last_written = 0;
-	rama_core_times_stamp(&f->w[RAMA_POSIX_F_CLOSE_START_TIMESTAMP],
-			 &f->w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP], op);
+	rama_core_times_stamp(&f->w[RAMA_TAB_POSIX_F_CLOSE_START_TIMESTAMP],
+			 &f->w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
 /* the time of a sync is time of writing, without being a write */
 static void synced(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	rama_core_times_add(&f->w[RAMA_POSIX_F_WRITE_TIME], &f->write_end, op);
+	rama_core_times_add(&f->w[RAMA_TAB_POSIX_F_WRITE_TIME], &f->write_end, op);
 	f->more[RAMA_CORE_MORE(F_WRITE_SUM)].u += op->t1 - op->t0;
 }
 
@@ -44,8 +44,8 @@ static void mapped(struct rama_core_posix_file *f, const struct rama_core_op *op
 	union rama_core_word *bytes = &f->more[RAMA_CORE_MORE(BYTES_MAPPED)];
 
 	/* -1: the log format counts them in static builds only */
-	if (f->w[RAMA_POSIX_MMAPS].i >= 0)
-		f->w[RAMA_POSIX_MMAPS].i++;
+	if (f->w[RAMA_TAB_POSIX_MMAPS].i >= 0)
+		f->w[RAMA_TAB_POSIX_MMAPS].i++;
 	f->more[RAMA_CORE_MORE(MMAPS)].i++;
 	bytes->i = rama_core_add(bytes->i, op->bytes);
 }
@@ -55,72 +55,72 @@ static void other(struct rama_core_posix_file *f, const struct rama_core_op *op)
 	union rama_core_word *w = f->w;
 
 	switch (op->kind) {
-	case RAMA_OP_OPEN:
+	case RAMA_TAB_OP_OPEN:
 		if (op->mode)
-			w[RAMA_POSIX_MODE].i = op->mode;
+			w[RAMA_TAB_POSIX_MODE].i = op->mode;
 		f->offset = f->last_read = f->last_written = 0;
 		opened(f, op);
 		break;
-	case RAMA_OP_DUP:
-		w[RAMA_POSIX_DUPS].i++;
+	case RAMA_TAB_OP_DUP:
+		w[RAMA_TAB_POSIX_DUPS].i++;
 		opened(f, op);
 		break;
-	case RAMA_OP_FILENO:
-		w[RAMA_POSIX_FILENOS].i++;
+	case RAMA_TAB_OP_FILENO:
+		w[RAMA_TAB_POSIX_FILENOS].i++;
 		opened(f, op);
 		break;
-	case RAMA_OP_CLOSE:
+	case RAMA_TAB_OP_CLOSE:
 		closed(f, op);
 		break;
-	case RAMA_OP_SEEK:
+	case RAMA_TAB_OP_SEEK:
 		f->offset = op->off;
-		w[RAMA_POSIX_SEEKS].i++;
+		w[RAMA_TAB_POSIX_SEEKS].i++;
 		meta(f, op);
 		break;
-	case RAMA_OP_STAT:
-		w[RAMA_POSIX_STATS].i++;
+	case RAMA_TAB_OP_STAT:
+		w[RAMA_TAB_POSIX_STATS].i++;
 		meta(f, op);
 		break;
-	case RAMA_OP_SYNC:
-		w[RAMA_POSIX_FSYNCS].i++;
+	case RAMA_TAB_OP_SYNC:
+		w[RAMA_TAB_POSIX_FSYNCS].i++;
 		synced(f, op);
 		break;
-	case RAMA_OP_DATASYNC:
-		w[RAMA_POSIX_FDSYNCS].i++;
+	case RAMA_TAB_OP_DATASYNC:
+		w[RAMA_TAB_POSIX_FDSYNCS].i++;
 		synced(f, op);
 		break;
-	case RAMA_OP_MMAP:
+	case RAMA_TAB_OP_MMAP:
 		mapped(f, op);
 		break;
-	case RAMA_OP_RENAMEFROM:
-		w[RAMA_POSIX_RENAME_SOURCES].i++;
+	case RAMA_TAB_OP_RENAMEFROM:
+		w[RAMA_TAB_POSIX_RENAME_SOURCES].i++;
 		meta(f, op);
 		break;
-	case RAMA_OP_RENAMETO: /* `off` holds the id of the old name */
-		w[RAMA_POSIX_RENAME_TARGETS].i++;
-		if (w[RAMA_POSIX_RENAMED_FROM].u == 0)
-			w[RAMA_POSIX_RENAMED_FROM].u = (uint64_t)op->off;
+	case RAMA_TAB_OP_RENAMETO: /* `off` holds the id of the old name */
+		w[RAMA_TAB_POSIX_RENAME_TARGETS].i++;
+		if (w[RAMA_TAB_POSIX_RENAMED_FROM].u == 0)
+			w[RAMA_TAB_POSIX_RENAMED_FROM].u = (uint64_t)op->off;
 		break;
 	}
 }
 
 static void failed(struct rama_core_posix_file *f, const struct rama_core_op *op)
 {
-	if (op->kind == RAMA_OP_READ)
+	if (op->kind == RAMA_TAB_OP_READ)
 		f->more[RAMA_CORE_MORE(READS_FAILED)].i++;
-	else if (op->kind == RAMA_OP_WRITE)
+	else if (op->kind == RAMA_TAB_OP_WRITE)
 		f->more[RAMA_CORE_MORE(WRITES_FAILED)].i++;
-	else if (op->kind == RAMA_OP_CLOSE) /* the descriptor is gone, whatever the call returned */
+	else if (op->kind == RAMA_TAB_OP_CLOSE) /* the descriptor is gone, whatever the call returned */
 		closed(f, op);
 }
 
 void rama_core_posix_init(struct rama_core_posix_file *f, uint64_t id, int64_t mem_align, int64_t file_align)
 {
 	memset(f, 0, sizeof(*f));
-	f->w[RAMA_ID].u = id;
-	f->w[RAMA_POSIX_MEM_ALIGNMENT].i = mem_align;
-	f->w[RAMA_POSIX_FILE_ALIGNMENT].i = file_align;
-	f->w[RAMA_POSIX_MMAPS].i = -1;
+	f->w[RAMA_TAB_ID].u = id;
+	f->w[RAMA_TAB_POSIX_MEM_ALIGNMENT].i = mem_align;
+	f->w[RAMA_TAB_POSIX_FILE_ALIGNMENT].i = file_align;
+	f->w[RAMA_TAB_POSIX_MMAPS].i = -1;
 	f->end_read = f->end_written = -1;
 	rama_core_values_init(&f->access);
 	rama_core_values_init(&f->stride);
@@ -130,27 +130,27 @@ void rama_core_posix_apply(struct rama_core_posix_file *restrict f, const struct
 {
 	if (RAMA_CORE_SELDOM(!op->ok))
 		failed(f, op);
-	else if (op->kind == RAMA_OP_READ)
+	else if (op->kind == RAMA_TAB_OP_READ)
 		rama_core_posix_transfer(f, op, true);
-	else if (op->kind == RAMA_OP_WRITE)
+	else if (op->kind == RAMA_TAB_OP_WRITE)
 		rama_core_posix_transfer(f, op, false);
 	else
 		other(f, op);
 }
 
 void rama_core_posix_finish(const struct rama_core_posix_file *f, double tick,
-		       union rama_core_word w[RAMA_POSIX__WORDS], union rama_core_word more[RAMA_CORE_POSIX_MORE])
+		       union rama_core_word w[RAMA_TAB_POSIX__WORDS], union rama_core_word more[RAMA_CORE_POSIX_MORE])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	memcpy(more, f->more, sizeof(f->more));
-	rama_core_values_top4(&f->access, &w[RAMA_POSIX_ACCESS1_ACCESS], &w[RAMA_POSIX_ACCESS1_COUNT]);
-	rama_core_values_top4(&f->stride, &w[RAMA_POSIX_STRIDE1_STRIDE], &w[RAMA_POSIX_STRIDE1_COUNT]);
-	for (unsigned i = RAMA_POSIX_F_OPEN_START_TIMESTAMP; i <= RAMA_POSIX_F_CLOSE_END_TIMESTAMP;
+	rama_core_values_top4(&f->access, &w[RAMA_TAB_POSIX_ACCESS1_ACCESS], &w[RAMA_TAB_POSIX_ACCESS1_COUNT]);
+	rama_core_values_top4(&f->stride, &w[RAMA_TAB_POSIX_STRIDE1_STRIDE], &w[RAMA_TAB_POSIX_STRIDE1_COUNT]);
+	for (unsigned i = RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP; i <= RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP;
 	     i++)
 		w[i].f = rama_core_times_moment(f->w[i], tick);
-	for (unsigned i = RAMA_POSIX_F_READ_TIME; i <= RAMA_POSIX_F_MAX_WRITE_TIME; i++)
+	for (unsigned i = RAMA_TAB_POSIX_F_READ_TIME; i <= RAMA_TAB_POSIX_F_MAX_WRITE_TIME; i++)
 		w[i].f = rama_core_times_sum(f->w[i], tick);
-	for (unsigned i = RAMA_POSIX_F_FASTEST_RANK_TIME; i < RAMA_POSIX__WORDS; i++)
+	for (unsigned i = RAMA_TAB_POSIX_F_FASTEST_RANK_TIME; i < RAMA_TAB_POSIX__WORDS; i++)
 		w[i].f = 0; /* of several ranks only */
 	more[RAMA_CORE_MORE(F_READ_SUM)].f = rama_core_times_sum(f->more[RAMA_CORE_MORE(F_READ_SUM)], tick);
 	more[RAMA_CORE_MORE(F_WRITE_SUM)].f = rama_core_times_sum(f->more[RAMA_CORE_MORE(F_WRITE_SUM)], tick);

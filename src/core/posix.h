@@ -10,7 +10,7 @@
 #include "core/values.h"
 
 /* words of the EXTRA record that are kept here, from EXTRA_SEQ_READS on */
-#define RAMA_CORE_POSIX_MORE (RAMA_EXTRA_F_WRITE_SUM + 1 - RAMA_EXTRA_SEQ_READS)
+#define RAMA_CORE_POSIX_MORE (RAMA_TAB_EXTRA_F_WRITE_SUM + 1 - RAMA_TAB_EXTRA_SEQ_READS)
 
 /* State of one file. It is part of the segment: a change needs a new layout version there. */
 struct rama_core_posix_file {
@@ -23,7 +23,7 @@ struct rama_core_posix_file {
 	int64_t last_read, last_written; /* last byte, same rules */
 	int64_t end_read, end_written;	 /* where the last access ended, our own rules; -1: none */
 	uint64_t meta_end, read_end, write_end; /* ticks */
-	union rama_core_word w[RAMA_POSIX__WORDS];	/* the record; F_ words hold ticks */
+	union rama_core_word w[RAMA_TAB_POSIX__WORDS];	/* the record; F_ words hold ticks */
 	union rama_core_word more[RAMA_CORE_POSIX_MORE];	/* for the EXTRA record; F_ words hold ticks */
 	struct rama_core_values access, stride;
 };
@@ -34,6 +34,6 @@ void rama_core_posix_apply(struct rama_core_posix_file *f, const struct rama_cor
 /* Ticks of `tick` seconds become seconds, the most frequent values get their slots. `f` may hold
  * anything. `more`: the words of the EXTRA record from SEQ_READS on. */
 void rama_core_posix_finish(const struct rama_core_posix_file *f, double tick,
-		       union rama_core_word w[RAMA_POSIX__WORDS], union rama_core_word more[RAMA_CORE_POSIX_MORE]);
+		       union rama_core_word w[RAMA_TAB_POSIX__WORDS], union rama_core_word more[RAMA_CORE_POSIX_MORE]);
 
 #endif

@@ -8,7 +8,7 @@
 #include "core/times.h"
 
 /* where a word of the EXTRA record stands in `more` */
-#define RAMA_CORE_MORE(word) (RAMA_EXTRA_##word - RAMA_EXTRA_SEQ_READS)
+#define RAMA_CORE_MORE(word) (RAMA_TAB_EXTRA_##word - RAMA_TAB_EXTRA_SEQ_READS)
 #define RAMA_CORE_INLINE inline __attribute__((always_inline))
 #define RAMA_CORE_OFTEN(x) __builtin_expect(!!(x), 1)
 #define RAMA_CORE_SELDOM(x) __builtin_expect(!!(x), 0)
@@ -104,19 +104,19 @@ static RAMA_CORE_INLINE void rama_core_posix_transfer_time(struct rama_core_posi
 {
 	union rama_core_word *w = f->w;
 	union rama_core_word *start =
-		&w[rd ? RAMA_POSIX_F_READ_START_TIMESTAMP : RAMA_POSIX_F_WRITE_START_TIMESTAMP];
+		&w[rd ? RAMA_TAB_POSIX_F_READ_START_TIMESTAMP : RAMA_TAB_POSIX_F_WRITE_START_TIMESTAMP];
 	union rama_core_word *end =
-		&w[rd ? RAMA_POSIX_F_READ_END_TIMESTAMP : RAMA_POSIX_F_WRITE_END_TIMESTAMP];
-	union rama_core_word *most = &w[rd ? RAMA_POSIX_F_MAX_READ_TIME : RAMA_POSIX_F_MAX_WRITE_TIME];
+		&w[rd ? RAMA_TAB_POSIX_F_READ_END_TIMESTAMP : RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP];
+	union rama_core_word *most = &w[rd ? RAMA_TAB_POSIX_F_MAX_READ_TIME : RAMA_TAB_POSIX_F_MAX_WRITE_TIME];
 	uint64_t took = op->t1 - op->t0;
 
 	rama_core_times_stamp(start, end, op);
 	if (RAMA_CORE_SELDOM((int64_t)took > most->i)) {
 		most->u = took;
-		w[rd ? RAMA_POSIX_MAX_READ_TIME_SIZE : RAMA_POSIX_MAX_WRITE_TIME_SIZE].i =
+		w[rd ? RAMA_TAB_POSIX_MAX_READ_TIME_SIZE : RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE].i =
 			op->bytes;
 	}
-	rama_core_times_add(&w[rd ? RAMA_POSIX_F_READ_TIME : RAMA_POSIX_F_WRITE_TIME],
+	rama_core_times_add(&w[rd ? RAMA_TAB_POSIX_F_READ_TIME : RAMA_TAB_POSIX_F_WRITE_TIME],
 		       rd ? &f->read_end : &f->write_end, op);
 	f->more[rd ? RAMA_CORE_MORE(F_READ_SUM) : RAMA_CORE_MORE(F_WRITE_SUM)].u += took;
 }
@@ -126,14 +126,14 @@ static RAMA_CORE_INLINE int64_t rama_core_posix_transfer_place(struct rama_core_
 						     const struct rama_core_op *op, bool rd)
 {
 	union rama_core_word *w = f->w, *more = f->more;
-	union rama_core_word *most = &w[rd ? RAMA_POSIX_MAX_BYTE_READ : RAMA_POSIX_MAX_BYTE_WRITTEN];
+	union rama_core_word *most = &w[rd ? RAMA_TAB_POSIX_MAX_BYTE_READ : RAMA_TAB_POSIX_MAX_BYTE_WRITTEN];
 	int64_t *last = rd ? &f->last_read : &f->last_written;
 	int64_t *own = rd ? &f->end_read : &f->end_written;
 	int64_t off = op->has_off ? op->off : f->offset;
 	int64_t end = rama_core_add(off, op->bytes);
 	int64_t stride =
-		rama_core_posix_sequence(&w[rd ? RAMA_POSIX_SEQ_READS : RAMA_POSIX_SEQ_WRITES],
-				    &w[rd ? RAMA_POSIX_CONSEC_READS : RAMA_POSIX_CONSEC_WRITES],
+		rama_core_posix_sequence(&w[rd ? RAMA_TAB_POSIX_SEQ_READS : RAMA_TAB_POSIX_SEQ_WRITES],
+				    &w[rd ? RAMA_TAB_POSIX_CONSEC_READS : RAMA_TAB_POSIX_CONSEC_WRITES],
 				    *last, off);
 
 	rama_core_posix_own_sequence(&more[rd ? RAMA_CORE_MORE(SEQ_READS) : RAMA_CORE_MORE(SEQ_WRITES)],
@@ -143,8 +143,8 @@ static RAMA_CORE_INLINE int64_t rama_core_posix_transfer_place(struct rama_core_
 	*last = rama_core_add(end, -1);
 	if (*last > most->i)
 		most->i = *last;
-	if (rama_core_posix_off_boundary(off, w[RAMA_POSIX_FILE_ALIGNMENT].i))
-		w[RAMA_POSIX_FILE_NOT_ALIGNED].i++;
+	if (rama_core_posix_off_boundary(off, w[RAMA_TAB_POSIX_FILE_ALIGNMENT].i))
+		w[RAMA_TAB_POSIX_FILE_NOT_ALIGNED].i++;
 	return stride;
 }
 
@@ -153,18 +153,18 @@ static RAMA_CORE_INLINE void rama_core_posix_transfer(struct rama_core_posix_fil
 					    const struct rama_core_op *restrict op, bool rd)
 {
 	union rama_core_word *w = f->w;
-	union rama_core_word *bytes = &w[rd ? RAMA_POSIX_BYTES_READ : RAMA_POSIX_BYTES_WRITTEN];
-	union rama_core_word *size = &w[rd ? RAMA_POSIX_SIZE_READ_0_100 : RAMA_POSIX_SIZE_WRITE_0_100];
+	union rama_core_word *bytes = &w[rd ? RAMA_TAB_POSIX_BYTES_READ : RAMA_TAB_POSIX_BYTES_WRITTEN];
+	union rama_core_word *size = &w[rd ? RAMA_TAB_POSIX_SIZE_READ_0_100 : RAMA_TAB_POSIX_SIZE_WRITE_0_100];
 	const uint8_t kind = rd ? RAMA_CORE_LAST_READ : RAMA_CORE_LAST_WRITE;
 	int64_t stride = rama_core_posix_transfer_place(f, op, rd);
 
 	bytes->i = rama_core_add(bytes->i, op->bytes);
-	w[rd ? RAMA_POSIX_READS : RAMA_POSIX_WRITES].i++;
+	w[rd ? RAMA_TAB_POSIX_READS : RAMA_TAB_POSIX_WRITES].i++;
 	size[rama_core_posix_size_range((uint64_t)op->bytes)].i++;
 	if (op->unaligned)
-		w[RAMA_POSIX_MEM_NOT_ALIGNED].i++;
+		w[RAMA_TAB_POSIX_MEM_NOT_ALIGNED].i++;
 	if (f->last != kind) {
-		w[RAMA_POSIX_RW_SWITCHES].i += f->last != 0;
+		w[RAMA_TAB_POSIX_RW_SWITCHES].i += f->last != 0;
 		f->last = kind;
 	}
 	if (RAMA_CORE_SELDOM(op->how != RAMA_CORE_HOW_PLAIN))

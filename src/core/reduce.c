@@ -5,28 +5,28 @@
 
 #define WIDE_MAX 11 /* words of the widest value of a list */
 
-bool rama_core_reducible(const struct rama_module *mod)
+bool rama_core_reducible(const struct rama_tab_module *mod)
 {
-	return mod->header == NULL && !(mod->flags & RAMA_TRACE) && mod->id != RAMA_MOD_HEATMAP &&
-	       mod->id != RAMA_MOD_LUSTRE && mod->id != RAMA_MOD_PROCESS;
+	return mod->header == NULL && !(mod->flags & RAMA_TAB_TRACE) && mod->id != RAMA_TAB_MOD_HEATMAP &&
+	       mod->id != RAMA_TAB_MOD_LUSTRE && mod->id != RAMA_TAB_MOD_PROCESS;
 }
 
 static double io_time(const struct rama_core_plan *p, const union rama_core_word *w)
 {
 	double t = 0;
 
-	if (p->read_time != RAMA_NO_WORD)
+	if (p->read_time != RAMA_TAB_NO_WORD)
 		t += w[p->read_time].f;
-	if (p->write_time != RAMA_NO_WORD)
+	if (p->write_time != RAMA_TAB_NO_WORD)
 		t += w[p->write_time].f;
-	if (p->meta_time != RAMA_NO_WORD)
+	if (p->meta_time != RAMA_TAB_NO_WORD)
 		t += w[p->meta_time].f;
 	return t;
 }
 
 static int64_t io_bytes(const struct rama_core_plan *p, const union rama_core_word *w)
 {
-	return p->bytes_read != RAMA_NO_WORD ? rama_core_add(w[p->bytes_read].i, w[p->bytes_written].i)
+	return p->bytes_read != RAMA_TAB_NO_WORD ? rama_core_add(w[p->bytes_read].i, w[p->bytes_written].i)
 					     : 0;
 }
 
@@ -34,7 +34,7 @@ static int64_t io_bytes(const struct rama_core_plan *p, const union rama_core_wo
 static void set_extreme(const struct rama_core_plan *p, union rama_core_word *w, unsigned kind, int64_t rank,
 			int64_t bytes, double time)
 {
-	if (p->at[kind] == RAMA_NO_WORD)
+	if (p->at[kind] == RAMA_TAB_NO_WORD)
 		return;
 	w[p->at[kind]].i = rank;
 	w[p->at[kind + 1]].i = bytes;
@@ -43,18 +43,18 @@ static void set_extreme(const struct rama_core_plan *p, union rama_core_word *w,
 
 void rama_core_reduce_prepare(const struct rama_core_plan *p, union rama_core_word *w)
 {
-	if (w[RAMA_RANK].i >= 0) {
-		set_extreme(p, w, RAMA_FAST_RANK, w[RAMA_RANK].i, io_bytes(p, w), io_time(p, w));
-		set_extreme(p, w, RAMA_SLOW_RANK, w[RAMA_RANK].i, io_bytes(p, w), io_time(p, w));
+	if (w[RAMA_TAB_RANK].i >= 0) {
+		set_extreme(p, w, RAMA_TAB_FAST_RANK, w[RAMA_TAB_RANK].i, io_bytes(p, w), io_time(p, w));
+		set_extreme(p, w, RAMA_TAB_SLOW_RANK, w[RAMA_TAB_RANK].i, io_bytes(p, w), io_time(p, w));
 	}
-	w[RAMA_RANK].i = -1;
+	w[RAMA_TAB_RANK].i = -1;
 }
 
 void rama_core_reduce_undo(const struct rama_core_plan *p, union rama_core_word *w, int64_t rank)
 {
-	w[RAMA_RANK].i = rank;
-	set_extreme(p, w, RAMA_FAST_RANK, 0, 0, 0);
-	set_extreme(p, w, RAMA_SLOW_RANK, 0, 0, 0);
+	w[RAMA_TAB_RANK].i = rank;
+	set_extreme(p, w, RAMA_TAB_FAST_RANK, 0, 0, 0);
+	set_extreme(p, w, RAMA_TAB_SLOW_RANK, 0, 0, 0);
 	rama_core_reduce_finish(p, w, (struct rama_core_spread){ .n = 1 });
 }
 
@@ -64,9 +64,9 @@ struct rama_core_spread rama_core_spread_of(const struct rama_core_plan *p, cons
 				 .time_sum = io_time(p, w),
 				 .bytes_sum = (double)io_bytes(p, w) };
 
-	if (n > 1 && p->at[RAMA_VAR_TIME] != RAMA_NO_WORD) {
-		s.time_sq = w[p->at[RAMA_VAR_TIME]].f * n;
-		s.bytes_sq = w[p->at[RAMA_VAR_BYTES]].f * n;
+	if (n > 1 && p->at[RAMA_TAB_VAR_TIME] != RAMA_TAB_NO_WORD) {
+		s.time_sq = w[p->at[RAMA_TAB_VAR_TIME]].f * n;
+		s.bytes_sq = w[p->at[RAMA_TAB_VAR_BYTES]].f * n;
 	}
 	return s;
 }
@@ -95,10 +95,10 @@ struct rama_core_spread rama_core_spread_merge(struct rama_core_spread a, struct
 
 void rama_core_reduce_finish(const struct rama_core_plan *p, union rama_core_word *w, struct rama_core_spread s)
 {
-	if (p->at[RAMA_VAR_TIME] == RAMA_NO_WORD)
+	if (p->at[RAMA_TAB_VAR_TIME] == RAMA_TAB_NO_WORD)
 		return;
-	w[p->at[RAMA_VAR_TIME]].f = s.n > 0 ? s.time_sq / s.n : 0;
-	w[p->at[RAMA_VAR_BYTES]].f = s.n > 0 ? s.bytes_sq / s.n : 0;
+	w[p->at[RAMA_TAB_VAR_TIME]].f = s.n > 0 ? s.time_sq / s.n : 0;
+	w[p->at[RAMA_TAB_VAR_BYTES]].f = s.n > 0 ? s.bytes_sq / s.n : 0;
 }
 
 struct value {
@@ -155,30 +155,30 @@ static void merge_top(const struct rama_core_top *top, union rama_core_word *y, 
 	}
 }
 
-static void reduce_field(const struct rama_field *f, union rama_core_word *y, const union rama_core_word *x)
+static void reduce_field(const struct rama_tab_field *f, union rama_core_word *y, const union rama_core_word *x)
 {
 	switch (f->reduce) {
-	case RAMA_SUM:
-	case RAMA_SUM_NEG:
-		if (f->type == RAMA_F64)
+	case RAMA_TAB_SUM:
+	case RAMA_TAB_SUM_NEG:
+		if (f->type == RAMA_TAB_F64)
 			y->f += x->f;
 		else
 			y->i = rama_core_add(y->i, x->i);
-		if (f->reduce == RAMA_SUM_NEG && y->i < 0)
+		if (f->reduce == RAMA_TAB_SUM_NEG && y->i < 0)
 			y->i = -1;
 		break;
-	case RAMA_MAX:
-		if (f->type == RAMA_F64 ? x->f > y->f : x->i > y->i)
+	case RAMA_TAB_MAX:
+		if (f->type == RAMA_TAB_F64 ? x->f > y->f : x->i > y->i)
 			*y = *x;
 		break;
-	case RAMA_MIN_NZ:
+	case RAMA_TAB_MIN_NZ:
 		if ((x->f < y->f && x->f > 0) || y->f == 0)
 			*y = *x;
 		break;
-	case RAMA_KEEP:
+	case RAMA_TAB_KEEP:
 		memcpy(y, x, f->words * sizeof(*y));
 		break;
-	case RAMA_ANY:
+	case RAMA_TAB_ANY:
 		y->i = x->i == 1 || y->i == 1 ? 1 : y->i;
 		break;
 	default:
@@ -191,23 +191,23 @@ static void take_if(bool take, const struct rama_core_plan *p, union rama_core_w
 		    const union rama_core_word *x, unsigned kind, unsigned n)
 {
 	for (unsigned i = 0; take && i < n; i++)
-		if (p->at[kind + i] != RAMA_NO_WORD)
+		if (p->at[kind + i] != RAMA_TAB_NO_WORD)
 			y[p->at[kind + i]] = x[p->at[kind + i]];
 }
 
 void rama_core_reduce(const struct rama_core_plan *p, union rama_core_word *y, const union rama_core_word *x)
 {
-	const struct rama_schema *s = p->mod->record;
-	unsigned read = p->at[RAMA_LEAD_READ], write = p->at[RAMA_LEAD_WRITE],
-		 fast = p->at[RAMA_FAST_TIME], slow = p->at[RAMA_SLOW_TIME];
+	const struct rama_tab_schema *s = p->mod->record;
+	unsigned read = p->at[RAMA_TAB_LEAD_READ], write = p->at[RAMA_TAB_LEAD_WRITE],
+		 fast = p->at[RAMA_TAB_FAST_TIME], slow = p->at[RAMA_TAB_SLOW_TIME];
 
 	for (unsigned i = 0; i < *s->n_fields; i++)
-		if (s->fields[i].word != RAMA_NO_WORD)
+		if (s->fields[i].word != RAMA_TAB_NO_WORD)
 			reduce_field(&s->fields[i], &y[s->fields[i].word], &x[s->fields[i].word]);
-	take_if(read != RAMA_NO_WORD && x[read].f > y[read].f, p, y, x, RAMA_LEAD_READ, 2);
-	take_if(write != RAMA_NO_WORD && x[write].f > y[write].f, p, y, x, RAMA_LEAD_WRITE, 2);
-	take_if(fast != RAMA_NO_WORD && x[fast].f < y[fast].f, p, y, x, RAMA_FAST_RANK, 3);
-	take_if(slow != RAMA_NO_WORD && x[slow].f > y[slow].f, p, y, x, RAMA_SLOW_RANK, 3);
+	take_if(read != RAMA_TAB_NO_WORD && x[read].f > y[read].f, p, y, x, RAMA_TAB_LEAD_READ, 2);
+	take_if(write != RAMA_TAB_NO_WORD && x[write].f > y[write].f, p, y, x, RAMA_TAB_LEAD_WRITE, 2);
+	take_if(fast != RAMA_TAB_NO_WORD && x[fast].f < y[fast].f, p, y, x, RAMA_TAB_FAST_RANK, 3);
+	take_if(slow != RAMA_TAB_NO_WORD && x[slow].f > y[slow].f, p, y, x, RAMA_TAB_SLOW_RANK, 3);
 	if (p->access.width > 0)
 		merge_top(&p->access, y, x);
 	if (p->stride.width > 0)

@@ -15,7 +15,7 @@ struct rama_core_spread {
 };
 
 /* can records of this module be reduced at all? (traces, heat maps and layouts cannot) */
-bool rama_core_reducible(const struct rama_module *mod);
+bool rama_core_reducible(const struct rama_tab_module *mod);
 
 /* Makes a rank's record ready: rank -1, fastest and slowest are the rank itself. */
 void rama_core_reduce_prepare(const struct rama_core_plan *p, union rama_core_word *w);

@@ -8,9 +8,9 @@
 void rama_core_stdio_init(struct rama_core_stdio_file *f, uint64_t id, bool standard)
 {
 	memset(f, 0, sizeof(*f));
-	f->w[RAMA_ID].u = id;
+	f->w[RAMA_TAB_ID].u = id;
 	f->standard = standard;
-	f->w[RAMA_STDIO_OPENS].i = standard;
+	f->w[RAMA_TAB_STDIO_OPENS].i = standard;
 }
 
 /* at most the end of what was moved, in the tracked offset */
@@ -29,21 +29,21 @@ static void read_some(struct rama_core_stdio_file *f, const struct rama_core_op 
 
 	if (op->bytes < 0)
 		return;
-	reach(f, op, &w[RAMA_STDIO_MAX_BYTE_READ]);
-	w[RAMA_STDIO_BYTES_READ].i = rama_core_add(w[RAMA_STDIO_BYTES_READ].i, op->bytes);
-	w[RAMA_STDIO_READS].i++;
-	rama_core_times_stamp(&w[RAMA_STDIO_F_READ_START_TIMESTAMP], &w[RAMA_STDIO_F_READ_END_TIMESTAMP],
+	reach(f, op, &w[RAMA_TAB_STDIO_MAX_BYTE_READ]);
+	w[RAMA_TAB_STDIO_BYTES_READ].i = rama_core_add(w[RAMA_TAB_STDIO_BYTES_READ].i, op->bytes);
+	w[RAMA_TAB_STDIO_READS].i++;
+	rama_core_times_stamp(&w[RAMA_TAB_STDIO_F_READ_START_TIMESTAMP], &w[RAMA_TAB_STDIO_F_READ_END_TIMESTAMP],
 			 op);
-	rama_core_times_add(&w[RAMA_STDIO_F_READ_TIME], &f->read_end, op);
+	rama_core_times_add(&w[RAMA_TAB_STDIO_F_READ_TIME], &f->read_end, op);
 }
 
 static void write_time(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
 	union rama_core_word *w = f->w;
 
-	rama_core_times_stamp(&w[RAMA_STDIO_F_WRITE_START_TIMESTAMP],
-			 &w[RAMA_STDIO_F_WRITE_END_TIMESTAMP], op);
-	rama_core_times_add(&w[RAMA_STDIO_F_WRITE_TIME], &f->write_end, op);
+	rama_core_times_stamp(&w[RAMA_TAB_STDIO_F_WRITE_START_TIMESTAMP],
+			 &w[RAMA_TAB_STDIO_F_WRITE_END_TIMESTAMP], op);
+	rama_core_times_add(&w[RAMA_TAB_STDIO_F_WRITE_TIME], &f->write_end, op);
 }
 
 static void write_some(struct rama_core_stdio_file *f, const struct rama_core_op *op)
@@ -52,70 +52,70 @@ static void write_some(struct rama_core_stdio_file *f, const struct rama_core_op
 
 	if (op->bytes < 0)
 		return;
-	reach(f, op, &w[RAMA_STDIO_MAX_BYTE_WRITTEN]);
-	w[RAMA_STDIO_BYTES_WRITTEN].i = rama_core_add(w[RAMA_STDIO_BYTES_WRITTEN].i, op->bytes);
-	w[RAMA_STDIO_WRITES].i++;
+	reach(f, op, &w[RAMA_TAB_STDIO_MAX_BYTE_WRITTEN]);
+	w[RAMA_TAB_STDIO_BYTES_WRITTEN].i = rama_core_add(w[RAMA_TAB_STDIO_BYTES_WRITTEN].i, op->bytes);
+	w[RAMA_TAB_STDIO_WRITES].i++;
 	write_time(f, op);
 }
 
 static void meta(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
-	rama_core_times_add(&f->w[RAMA_STDIO_F_META_TIME], &f->meta_end, op);
+	rama_core_times_add(&f->w[RAMA_TAB_STDIO_F_META_TIME], &f->meta_end, op);
 }
 
 static void opened(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
-	f->w[RAMA_STDIO_OPENS].i++;
-	rama_core_times_stamp(&f->w[RAMA_STDIO_F_OPEN_START_TIMESTAMP],
-			 &f->w[RAMA_STDIO_F_OPEN_END_TIMESTAMP], op);
+	f->w[RAMA_TAB_STDIO_OPENS].i++;
+	rama_core_times_stamp(&f->w[RAMA_TAB_STDIO_F_OPEN_START_TIMESTAMP],
+			 &f->w[RAMA_TAB_STDIO_F_OPEN_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
 void rama_core_stdio_apply(struct rama_core_stdio_file *f, const struct rama_core_op *op)
 {
-	if (!op->ok && op->kind != RAMA_OP_CLOSE)
+	if (!op->ok && op->kind != RAMA_TAB_OP_CLOSE)
 		return;
 	switch (op->kind) {
-	case RAMA_OP_READ:
+	case RAMA_TAB_OP_READ:
 		read_some(f, op);
 		break;
-	case RAMA_OP_WRITE:
+	case RAMA_TAB_OP_WRITE:
 		write_some(f, op);
 		break;
-	case RAMA_OP_FLUSH:
-		f->w[RAMA_STDIO_FLUSHES].i++;
+	case RAMA_TAB_OP_FLUSH:
+		f->w[RAMA_TAB_STDIO_FLUSHES].i++;
 		write_time(f, op);
 		break;
-	case RAMA_OP_SEEK:
+	case RAMA_TAB_OP_SEEK:
 		f->offset = op->off;
-		f->w[RAMA_STDIO_SEEKS].i++;
+		f->w[RAMA_TAB_STDIO_SEEKS].i++;
 		meta(f, op);
 		break;
-	case RAMA_OP_OPEN:
+	case RAMA_TAB_OP_OPEN:
 		f->offset = 0;
 		opened(f, op);
 		break;
-	case RAMA_OP_FDOPEN:
-		f->w[RAMA_STDIO_FDOPENS].i++;
+	case RAMA_TAB_OP_FDOPEN:
+		f->w[RAMA_TAB_STDIO_FDOPENS].i++;
 		opened(f, op);
 		break;
-	case RAMA_OP_CLOSE: /* the stream is gone, whatever the call returned */
-		rama_core_times_stamp(&f->w[RAMA_STDIO_F_CLOSE_START_TIMESTAMP],
-				 &f->w[RAMA_STDIO_F_CLOSE_END_TIMESTAMP], op);
+	case RAMA_TAB_OP_CLOSE: /* the stream is gone, whatever the call returned */
+		rama_core_times_stamp(&f->w[RAMA_TAB_STDIO_F_CLOSE_START_TIMESTAMP],
+				 &f->w[RAMA_TAB_STDIO_F_CLOSE_END_TIMESTAMP], op);
 		meta(f, op);
 		break;
 	}
 }
 
 void rama_core_stdio_finish(const struct rama_core_stdio_file *f, double tick,
-		       union rama_core_word w[RAMA_STDIO__WORDS])
+		       union rama_core_word w[RAMA_TAB_STDIO__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
-	for (unsigned i = RAMA_STDIO_F_META_TIME; i <= RAMA_STDIO_F_READ_TIME; i++)
+	for (unsigned i = RAMA_TAB_STDIO_F_META_TIME; i <= RAMA_TAB_STDIO_F_READ_TIME; i++)
 		w[i].f = rama_core_times_sum(f->w[i], tick);
-	for (unsigned i = RAMA_STDIO_F_OPEN_START_TIMESTAMP; i <= RAMA_STDIO_F_READ_END_TIMESTAMP;
+	for (unsigned i = RAMA_TAB_STDIO_F_OPEN_START_TIMESTAMP; i <= RAMA_TAB_STDIO_F_READ_END_TIMESTAMP;
 	     i++)
 		w[i].f = rama_core_times_moment(f->w[i], tick);
-	for (unsigned i = RAMA_STDIO_F_FASTEST_RANK_TIME; i < RAMA_STDIO__WORDS; i++)
+	for (unsigned i = RAMA_TAB_STDIO_F_FASTEST_RANK_TIME; i < RAMA_TAB_STDIO__WORDS; i++)
 		w[i].f = 0; /* of several ranks only */
 }

@@ -16,7 +16,7 @@ struct rama_core_rank_time {
 	double io, meta, rw;
 };
 
-void rama_core_summary_init(struct rama_core_summary *s, const struct rama_module *mod)
+void rama_core_summary_init(struct rama_core_summary *s, const struct rama_tab_module *mod)
 {
 	*s = (struct rama_core_summary){ 0 };
 	rama_core_plan_init(&s->plan, mod);
@@ -60,14 +60,14 @@ static int add_file(struct rama_core_summary *s, const union rama_core_word *w)
 {
 	const struct rama_core_plan *p = &s->plan;
 	void *array = s->file;
-	struct rama_core_file_use *f = entry(&s->files, w[RAMA_ID].u, &array, &s->file_room, sizeof(*f));
+	struct rama_core_file_use *f = entry(&s->files, w[RAMA_TAB_ID].u, &array, &s->file_room, sizeof(*f));
 
 	s->file = array;
 	if (f == NULL)
 		return RAMA_EMEMORY;
 	f->read = rama_core_add(f->read, w[p->bytes_read].i);
 	f->written = rama_core_add(f->written, w[p->bytes_written].i);
-	if (p->mod->flags & RAMA_OFFSETS) {
+	if (p->mod->flags & RAMA_TAB_OFFSETS) {
 		if (w[p->max_read].i > f->max_offset)
 			f->max_offset = w[p->max_read].i;
 		if (w[p->max_written].i > f->max_offset)
@@ -75,7 +75,7 @@ static int add_file(struct rama_core_summary *s, const union rama_core_word *w)
 	} else {
 		f->max_offset = -1;
 	}
-	f->procs = w[RAMA_RANK].i < 0 ? -1 : f->procs + 1;
+	f->procs = w[RAMA_TAB_RANK].i < 0 ? -1 : f->procs + 1;
 	return 0;
 }
 
@@ -86,19 +86,19 @@ int rama_core_summary_add(struct rama_core_summary *s, const struct rama_core_re
 
 	s->total_bytes =
 		rama_core_add(s->total_bytes, rama_core_add(w[p->bytes_read].i, w[p->bytes_written].i));
-	if (w[RAMA_RANK].i < 0) {
-		s->shared_time += w[p->at[RAMA_SLOW_TIME]].f;
+	if (w[RAMA_TAB_RANK].i < 0) {
+		s->shared_time += w[p->at[RAMA_TAB_SLOW_TIME]].f;
 	} else {
 		double meta = w[p->meta_time].f, read = w[p->read_time].f,
 		       write = w[p->write_time].f;
 		void *array = s->rank;
 		struct rama_core_rank_time *t =
-			entry(&s->ranks, w[RAMA_RANK].u, &array, &s->rank_room, sizeof(*t));
+			entry(&s->ranks, w[RAMA_TAB_RANK].u, &array, &s->rank_room, sizeof(*t));
 
 		s->rank = array;
 		if (t == NULL)
 			return RAMA_EMEMORY;
-		t->rank = w[RAMA_RANK].i;
+		t->rank = w[RAMA_TAB_RANK].i;
 		t->io += meta + read + write;
 		t->meta += meta;
 		t->rw += read + write;

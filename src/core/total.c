@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void rama_core_total_init(struct rama_core_total *t, const struct rama_module *mod, union rama_core_word *w)
+void rama_core_total_init(struct rama_core_total *t, const struct rama_tab_module *mod, union rama_core_word *w)
 {
 	*t = (struct rama_core_total){ .w = w };
 	rama_core_plan_init(&t->plan, mod);
@@ -47,30 +47,30 @@ static void add_top(union rama_core_word *y, const union rama_core_word *x, cons
 	}
 }
 
-static void add_field(struct rama_core_total *t, const struct rama_field *f, const union rama_core_word *x)
+static void add_field(struct rama_core_total *t, const struct rama_tab_field *f, const union rama_core_word *x)
 {
 	union rama_core_word *y = &t->w[f->word];
 
 	switch (f->reduce) {
-	case RAMA_SUM:
-	case RAMA_SUM_NEG:
-		if (f->type == RAMA_F64) {
+	case RAMA_TAB_SUM:
+	case RAMA_TAB_SUM_NEG:
+		if (f->type == RAMA_TAB_F64) {
 			y->f += x->f;
 			break;
 		}
 		y->i = rama_core_add(y->i, x->i);
-		if ((t->plan.mod->flags & RAMA_CLAMP) && y->i < 0)
+		if ((t->plan.mod->flags & RAMA_TAB_CLAMP) && y->i < 0)
 			y->i = -1;
 		break;
-	case RAMA_MAX:
-		if (f->type == RAMA_F64 ? x->f > y->f : x->i > y->i)
+	case RAMA_TAB_MAX:
+		if (f->type == RAMA_TAB_F64 ? x->f > y->f : x->i > y->i)
 			*y = *x;
 		break;
-	case RAMA_MIN_NZ:
+	case RAMA_TAB_MIN_NZ:
 		if (x->f > 0 && (y->f == 0 || x->f < y->f))
 			*y = *x;
 		break;
-	case RAMA_KEEP:
+	case RAMA_TAB_KEEP:
 		*y = *x;
 		break;
 	default:
@@ -83,7 +83,7 @@ static void add_slowest_call(struct rama_core_total *t, const union rama_core_wo
 {
 	unsigned l = t->plan.at[lead], w = t->plan.at[with];
 
-	if (l != RAMA_NO_WORD && w != RAMA_NO_WORD && x[l].f > t->w[l].f) {
+	if (l != RAMA_TAB_NO_WORD && w != RAMA_TAB_NO_WORD && x[l].f > t->w[l].f) {
 		t->w[l] = x[l];
 		t->w[w] = x[w];
 	}
@@ -96,7 +96,7 @@ static void add_extreme(struct rama_core_total *t, const union rama_core_word *x
 	unsigned wr = p->at[rank], wb = p->at[rank + 1], wt = p->at[rank + 2];
 	union rama_core_word r, b, time;
 
-	if (wt == RAMA_NO_WORD)
+	if (wt == RAMA_TAB_NO_WORD)
 		return;
 	if (!t->same) {
 		t->w[wr].i = t->w[wb].i = -1;
@@ -104,8 +104,8 @@ static void add_extreme(struct rama_core_total *t, const union rama_core_word *x
 		return;
 	}
 	r = x[wr], b = x[wb], time = x[wt];
-	if (x[RAMA_RANK].i != -1) {
-		r.i = x[RAMA_RANK].i;
+	if (x[RAMA_TAB_RANK].i != -1) {
+		r.i = x[RAMA_TAB_RANK].i;
 		b.i = rama_core_add(x[p->bytes_read].i, x[p->bytes_written].i);
 		time.f = x[p->read_time].f + x[p->write_time].f + x[p->meta_time].f;
 	}
@@ -118,25 +118,25 @@ static void add_extreme(struct rama_core_total *t, const union rama_core_word *x
 
 void rama_core_total_add(struct rama_core_total *t, const struct rama_core_record *r)
 {
-	const struct rama_schema *s = t->plan.mod->record;
+	const struct rama_tab_schema *s = t->plan.mod->record;
 	const struct rama_core_top *a = &t->plan.access;
 
 	if (!t->any)
-		t->id = r->w[RAMA_ID].u;
-	t->same = t->id == r->w[RAMA_ID].u;
+		t->id = r->w[RAMA_TAB_ID].u;
+	t->same = t->id == r->w[RAMA_TAB_ID].u;
 	if (!t->same)
 		t->id = 0; /* as the original: from here on only an id of 0 matches */
 	for (unsigned i = 0; i < *s->n_fields; i++)
-		if (s->fields[i].place == RAMA_COUNTER)
+		if (s->fields[i].place == RAMA_TAB_COUNTER)
 			add_field(t, &s->fields[i], &r->w[s->fields[i].word]);
-	add_slowest_call(t, r->w, RAMA_LEAD_READ, RAMA_WITH_READ);
-	add_slowest_call(t, r->w, RAMA_LEAD_WRITE, RAMA_WITH_WRITE);
+	add_slowest_call(t, r->w, RAMA_TAB_LEAD_READ, RAMA_TAB_WITH_READ);
+	add_slowest_call(t, r->w, RAMA_TAB_LEAD_WRITE, RAMA_TAB_WITH_WRITE);
 	/* MPI-IO ignores lists that are empty; for the others an empty slot is a value like any */
-	if (a->width == 1 && (t->plan.mod->id != RAMA_MOD_MPIIO || r->w[a->value[0]].i != 0))
+	if (a->width == 1 && (t->plan.mod->id != RAMA_TAB_MOD_MPIIO || r->w[a->value[0]].i != 0))
 		add_top(t->w, r->w, a);
 	if (t->plan.stride.width == 1)
 		add_top(t->w, r->w, &t->plan.stride);
-	add_extreme(t, r->w, RAMA_FAST_RANK, false);
-	add_extreme(t, r->w, RAMA_SLOW_RANK, true);
+	add_extreme(t, r->w, RAMA_TAB_FAST_RANK, false);
+	add_extreme(t, r->w, RAMA_TAB_SLOW_RANK, true);
 	t->any = true;
 }

@@ -15,7 +15,7 @@ struct rama_core_total {
 	union rama_core_word *w; /* caller's memory, plan.mod->record->words, zeroed by init */
 };
 
-void rama_core_total_init(struct rama_core_total *t, const struct rama_module *mod, union rama_core_word *w);
+void rama_core_total_init(struct rama_core_total *t, const struct rama_tab_module *mod, union rama_core_word *w);
 void rama_core_total_add(struct rama_core_total *t, const struct rama_core_record *r);
 
 #endif

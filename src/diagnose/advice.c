@@ -14,7 +14,7 @@
 #include "table/advice.def"
 
 #define FIT_BIT(when) | RAMA_DIAG_FIT_##when
-#define FIT(...) (0 RAMA_EACH(FIT_BIT, __VA_ARGS__))
+#define FIT(...) (0 RAMA_TAB_EACH(FIT_BIT, __VA_ARGS__))
 
 const struct rama_diag_snippet_info rama_diag_snippet_info[RAMA_DIAG_SNIPPETS] = {
 	[RAMA_DIAG_SNIPPET_none] = { "none", "", RAMA_DIAG_LANGUAGE_C, 0, "\n" },
@@ -31,7 +31,7 @@ const struct rama_diag_advice_value_info rama_diag_advice_value_info[RAMA_DIAG_V
 
 #define SNIPPET_ID(symbol) RAMA_DIAG_SNIPPET_##symbol
 const struct rama_diag_advice rama_diag_advices[] = {
-#define ADVICE(id, text, ...) { #id, text, { RAMA_LIST(SNIPPET_ID, __VA_ARGS__) } },
+#define ADVICE(id, text, ...) { #id, text, { RAMA_TAB_LIST(SNIPPET_ID, __VA_ARGS__) } },
 #include "table/advice.def"
 };
 const unsigned rama_diag_n_advices = sizeof(rama_diag_advices) / sizeof(rama_diag_advices[0]);

@@ -72,7 +72,7 @@ static unsigned library_fits(const struct rama_job_view_file *f)
 {
 	bool hdf5 = has(f, RAMA_JOB_LAYER_H5D) || has(f, RAMA_JOB_LAYER_H5F);
 	bool mpi = has(f, RAMA_JOB_LAYER_MPIIO) ||
-		   (has(f, RAMA_JOB_LAYER_H5F) && f->rec[RAMA_JOB_LAYER_H5F][RAMA_H5F_USE_MPIIO].i > 0);
+		   (has(f, RAMA_JOB_LAYER_H5F) && f->rec[RAMA_JOB_LAYER_H5F][RAMA_TAB_H5F_USE_MPIIO].i > 0);
 	unsigned netcdf = RAMA_DIAG_FIT_NETCDF | (mpi ? RAMA_DIAG_FIT_NETCDF_MPI : 0);
 
 	if (has(f, RAMA_JOB_LAYER_PNETCDF_VAR) || has(f, RAMA_JOB_LAYER_PNETCDF_FILE))
@@ -128,9 +128,9 @@ static int64_t usual_block(const struct rama_job_view_file *f)
 	static const struct {
 		enum rama_job_layer layer;
 		unsigned word;
-	} place[] = { { RAMA_JOB_LAYER_MPIIO, RAMA_MPIIO_ACCESS1_ACCESS },
-		      { RAMA_JOB_LAYER_H5D, RAMA_H5D_ACCESS1_ACCESS },
-		      { RAMA_JOB_LAYER_POSIX, RAMA_POSIX_ACCESS1_ACCESS } };
+	} place[] = { { RAMA_JOB_LAYER_MPIIO, RAMA_TAB_MPIIO_ACCESS1_ACCESS },
+		      { RAMA_JOB_LAYER_H5D, RAMA_TAB_H5D_ACCESS1_ACCESS },
+		      { RAMA_JOB_LAYER_POSIX, RAMA_TAB_POSIX_ACCESS1_ACCESS } };
 	int64_t calls = sum(f->io.reads, f->io.writes);
 
 	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++)
@@ -165,7 +165,7 @@ static void size_values(union rama_diag_advice_value *at, const struct rama_job_
 	int64_t bytes = f != NULL ? sum(f->io.bytes_read, f->io.bytes_written) : 0;
 	int64_t block = f != NULL ? clamp(usual_block(f), 1, GIB) : 1;
 	int64_t align = f != NULL && f->rec[RAMA_JOB_LAYER_POSIX] != NULL
-				? f->rec[RAMA_JOB_LAYER_POSIX][RAMA_POSIX_FILE_ALIGNMENT].i
+				? f->rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_FILE_ALIGNMENT].i
 				: 0;
 	int64_t stripe = good_stripe_size(f, block, bytes);
 

@@ -27,7 +27,7 @@ static double slowest_top(const struct rama_job_view_file *file, const struct ra
 {
 	const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_MPIIO];
 	double slow = file->top == RAMA_JOB_LAYER_MPIIO && w != NULL
-			      ? w[RAMA_MPIIO_F_SLOWEST_RANK_TIME].f
+			      ? w[RAMA_TAB_MPIIO_F_SLOWEST_RANK_TIME].f
 			      : x->slowest_time;
 
 	return isfinite(slow) ? fmin(fmax(slow, x->top_time / fmax(1, x->openers)), x->top_time)

@@ -128,8 +128,8 @@ static void known_facts(struct rama_diag_facts *f, const struct rama_job_view *v
 	f->missed_calls = (double)v->missed_calls;
 	f->folded_files = (double)v->folded_files;
 	for (size_t i = 0; i < v->n_modules; i++) {
-		const struct rama_module *mod = rama_module_get(v->modules[i].id);
-		bool trace = mod != NULL && (mod->flags & RAMA_TRACE);
+		const struct rama_tab_module *mod = rama_tab_module_get(v->modules[i].id);
+		bool trace = mod != NULL && (mod->flags & RAMA_TAB_TRACE);
 
 		f->partial_traces += v->modules[i].partial && trace;
 		f->partial_modules += v->modules[i].partial && !trace;
@@ -146,11 +146,11 @@ static void known_facts(struct rama_diag_facts *f, const struct rama_job_view *v
 /* bytes of a chunk, 0: not chunked */
 static double chunk_size(const union rama_core_word *w)
 {
-	double bytes = (double)w[RAMA_H5D_DATATYPE_SIZE].i;
+	double bytes = (double)w[RAMA_TAB_H5D_DATATYPE_SIZE].i;
 
-	if (w[RAMA_H5D_CHUNK_SIZE_D1].i <= 0 || bytes <= 0)
+	if (w[RAMA_TAB_H5D_CHUNK_SIZE_D1].i <= 0 || bytes <= 0)
 		return 0;
-	for (unsigned i = RAMA_H5D_CHUNK_SIZE_D1; i <= RAMA_H5D_CHUNK_SIZE_D5; i++)
+	for (unsigned i = RAMA_TAB_H5D_CHUNK_SIZE_D1; i <= RAMA_TAB_H5D_CHUNK_SIZE_D5; i++)
 		bytes *= w[i].i > 0 ? (double)w[i].i : 1;
 	return bytes;
 }
@@ -170,9 +170,9 @@ static int chunk_facts(struct rama_diag_facts *f, const struct rama_job_view *v)
 
 		if (part->layer != RAMA_JOB_LAYER_H5D || (chunk = chunk_size(part->rec)) <= 0)
 			continue;
-		calls = fmax(0, (double)part->rec[RAMA_H5D_READS].i) +
-			fmax(0, (double)part->rec[RAMA_H5D_WRITES].i);
-		access = (double)part->rec[RAMA_H5D_ACCESS1_ACCESS].i;
+		calls = fmax(0, (double)part->rec[RAMA_TAB_H5D_READS].i) +
+			fmax(0, (double)part->rec[RAMA_TAB_H5D_WRITES].i);
+		access = (double)part->rec[RAMA_TAB_H5D_ACCESS1_ACCESS].i;
 		c->accesses += calls;
 		if (access <= 0 || chunk < f->limits.chunk_ratio * access)
 			continue;
@@ -202,7 +202,7 @@ static void usual_opens(struct rama_diag_facts *f)
 		const struct rama_job_view_file *file = &f->view->files[i];
 		const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
 		double n = w != NULL && !file->pseudo && !file->folded
-				   ? (double)w[RAMA_POSIX_OPENS].i
+				   ? (double)w[RAMA_TAB_POSIX_OPENS].i
 				   : 0;
 
 		if (n <= 0 || n >= f->limits.reopens * file->ranks)

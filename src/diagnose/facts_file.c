@@ -38,24 +38,24 @@ struct places {
 };
 
 static const struct places posix_places = {
-	{ RAMA_POSIX_SIZE_WRITE_0_100, RAMA_POSIX_SIZE_READ_0_100 },
-	RAMA_POSIX_ACCESS1_ACCESS,
-	RAMA_POSIX_ACCESS1_COUNT,
+	{ RAMA_TAB_POSIX_SIZE_WRITE_0_100, RAMA_TAB_POSIX_SIZE_READ_0_100 },
+	RAMA_TAB_POSIX_ACCESS1_ACCESS,
+	RAMA_TAB_POSIX_ACCESS1_COUNT,
 };
 static const struct places mpiio_places = {
-	{ RAMA_MPIIO_SIZE_WRITE_AGG_0_100, RAMA_MPIIO_SIZE_READ_AGG_0_100 },
-	RAMA_MPIIO_ACCESS1_ACCESS,
-	RAMA_MPIIO_ACCESS1_COUNT,
+	{ RAMA_TAB_MPIIO_SIZE_WRITE_AGG_0_100, RAMA_TAB_MPIIO_SIZE_READ_AGG_0_100 },
+	RAMA_TAB_MPIIO_ACCESS1_ACCESS,
+	RAMA_TAB_MPIIO_ACCESS1_COUNT,
 };
 static const struct places dfs_places = {
-	{ RAMA_DFS_SIZE_WRITE_0_100, RAMA_DFS_SIZE_READ_0_100 },
-	RAMA_DFS_ACCESS1_ACCESS,
-	RAMA_DFS_ACCESS1_COUNT,
+	{ RAMA_TAB_DFS_SIZE_WRITE_0_100, RAMA_TAB_DFS_SIZE_READ_0_100 },
+	RAMA_TAB_DFS_ACCESS1_ACCESS,
+	RAMA_TAB_DFS_ACCESS1_COUNT,
 };
 static const struct places daos_places = {
-	{ RAMA_DAOS_SIZE_WRITE_0_100, RAMA_DAOS_SIZE_READ_0_100 },
-	RAMA_DAOS_ACCESS1_ACCESS,
-	RAMA_DAOS_ACCESS1_COUNT,
+	{ RAMA_TAB_DAOS_SIZE_WRITE_0_100, RAMA_TAB_DAOS_SIZE_READ_0_100 },
+	RAMA_TAB_DAOS_ACCESS1_ACCESS,
+	RAMA_TAB_DAOS_ACCESS1_COUNT,
 };
 
 /* Requests of exactly 1 MiB are counted in the class below it: they are taken out where the frequent sizes tell
@@ -116,11 +116,11 @@ static void posix_sizes(struct rama_diag_file_parts *t, const struct rama_diag_f
 			const union rama_core_word *w)
 {
 	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
-	double calls[2] = { count_of(w, RAMA_POSIX_WRITES), count_of(w, RAMA_POSIX_READS) };
-	double bytes[2] = { count_of(w, RAMA_POSIX_BYTES_WRITTEN),
-			    count_of(w, RAMA_POSIX_BYTES_READ) };
-	double time[2] = { time_of(w, RAMA_POSIX_F_WRITE_TIME),
-			   time_of(w, RAMA_POSIX_F_READ_TIME) };
+	double calls[2] = { count_of(w, RAMA_TAB_POSIX_WRITES), count_of(w, RAMA_TAB_POSIX_READS) };
+	double bytes[2] = { count_of(w, RAMA_TAB_POSIX_BYTES_WRITTEN),
+			    count_of(w, RAMA_TAB_POSIX_BYTES_READ) };
+	double time[2] = { time_of(w, RAMA_TAB_POSIX_F_WRITE_TIME),
+			   time_of(w, RAMA_TAB_POSIX_F_READ_TIME) };
 	struct sizes s = sizes_of(w, &posix_places, bytes, calls);
 
 	for (unsigned k = 0; k < 2; k++) {
@@ -143,15 +143,15 @@ static void posix_sizes(struct rama_diag_file_parts *t, const struct rama_diag_f
 static void posix_order(struct rama_diag_file_parts *t, const union rama_core_word *w,
 			const union rama_core_word *own)
 {
-	static const unsigned seq[2] = { RAMA_POSIX_SEQ_WRITES, RAMA_POSIX_SEQ_READS };
-	static const unsigned consec[2] = { RAMA_POSIX_CONSEC_WRITES, RAMA_POSIX_CONSEC_READS };
-	static const unsigned own_seq[2] = { RAMA_EXTRA_SEQ_WRITES, RAMA_EXTRA_SEQ_READS };
-	static const unsigned own_consec[2] = { RAMA_EXTRA_CONSEC_WRITES, RAMA_EXTRA_CONSEC_READS };
-	double first = t->file->folded ? count_of(w, RAMA_POSIX_OPENS)
+	static const unsigned seq[2] = { RAMA_TAB_POSIX_SEQ_WRITES, RAMA_TAB_POSIX_SEQ_READS };
+	static const unsigned consec[2] = { RAMA_TAB_POSIX_CONSEC_WRITES, RAMA_TAB_POSIX_CONSEC_READS };
+	static const unsigned own_seq[2] = { RAMA_TAB_EXTRA_SEQ_WRITES, RAMA_TAB_EXTRA_SEQ_READS };
+	static const unsigned own_consec[2] = { RAMA_TAB_EXTRA_CONSEC_WRITES, RAMA_TAB_EXTRA_CONSEC_READS };
+	double first = t->file->folded ? count_of(w, RAMA_TAB_POSIX_OPENS)
 				       : fmax(t->file->rows[RAMA_JOB_LAYER_POSIX], t->file->ranks);
 
 	for (unsigned k = 0; k < 2; k++) {
-		double calls = count_of(w, k ? RAMA_POSIX_READS : RAMA_POSIX_WRITES);
+		double calls = count_of(w, k ? RAMA_TAB_POSIX_READS : RAMA_TAB_POSIX_WRITES);
 		double in_order = fmax(count_of(w, seq[k]), count_of(own, own_seq[k]));
 
 		t->judged[k] = fmax(0, calls - first);
@@ -164,10 +164,10 @@ static void posix_order(struct rama_diag_file_parts *t, const union rama_core_wo
 /* Bytes beyond the size of the file were moved before: of each file on its own (mistake 1) */
 static void posix_excess(struct rama_diag_file_parts *t, const union rama_core_word *w)
 {
-	double bytes[2] = { count_of(w, RAMA_POSIX_BYTES_WRITTEN),
-			    count_of(w, RAMA_POSIX_BYTES_READ) };
-	double last[2] = { count_of(w, RAMA_POSIX_MAX_BYTE_WRITTEN),
-			   count_of(w, RAMA_POSIX_MAX_BYTE_READ) };
+	double bytes[2] = { count_of(w, RAMA_TAB_POSIX_BYTES_WRITTEN),
+			    count_of(w, RAMA_TAB_POSIX_BYTES_READ) };
+	double last[2] = { count_of(w, RAMA_TAB_POSIX_MAX_BYTE_WRITTEN),
+			   count_of(w, RAMA_TAB_POSIX_MAX_BYTE_READ) };
 
 	for (unsigned k = 0; k < 2; k++) {
 		if (bytes[k] > 0)
@@ -190,8 +190,8 @@ static void posix_waits(struct rama_diag_file_parts *t, const struct rama_diag_f
 static void posix_longest(struct rama_diag_file_parts *t, const union rama_core_word *w)
 {
 	static const unsigned words[2][3] = {
-		{ RAMA_POSIX_WRITES, RAMA_POSIX_F_WRITE_TIME, RAMA_POSIX_F_MAX_WRITE_TIME },
-		{ RAMA_POSIX_READS, RAMA_POSIX_F_READ_TIME, RAMA_POSIX_F_MAX_READ_TIME },
+		{ RAMA_TAB_POSIX_WRITES, RAMA_TAB_POSIX_F_WRITE_TIME, RAMA_TAB_POSIX_F_MAX_WRITE_TIME },
+		{ RAMA_TAB_POSIX_READS, RAMA_TAB_POSIX_F_READ_TIME, RAMA_TAB_POSIX_F_MAX_READ_TIME },
 	};
 
 	for (unsigned k = 0; k < 2; k++) {
@@ -217,13 +217,13 @@ static void posix_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 	posix_excess(t, w);
 	posix_longest(t, w);
 	posix_waits(t, f);
-	t->unaligned = count_of(w, RAMA_POSIX_FILE_NOT_ALIGNED);
+	t->unaligned = count_of(w, RAMA_TAB_POSIX_FILE_NOT_ALIGNED);
 	/* the counter knows blocks only; the trace also stripes (mistake 22) */
 	if (trace != NULL && t->file->stripes != NULL)
 		t->unaligned = fmax(t->unaligned,
 				    (double)trace->unaligned[0] + (double)trace->unaligned[1]);
 	t->unaligned =
-		fmin(t->unaligned, count_of(w, RAMA_POSIX_READS) + count_of(w, RAMA_POSIX_WRITES));
+		fmin(t->unaligned, count_of(w, RAMA_TAB_POSIX_READS) + count_of(w, RAMA_TAB_POSIX_WRITES));
 }
 
 /* time of small independent calls of files that several ranks use, less what the bytes need */
@@ -231,15 +231,15 @@ static void mpiio_independent(struct rama_diag_file_parts *t, const struct rama_
 			      const union rama_core_word *w)
 {
 	static const unsigned kinds[2][4] = {
-		{ RAMA_MPIIO_INDEP_WRITES, RAMA_MPIIO_COLL_WRITES, RAMA_MPIIO_SPLIT_WRITES,
-		  RAMA_MPIIO_NB_WRITES },
-		{ RAMA_MPIIO_INDEP_READS, RAMA_MPIIO_COLL_READS, RAMA_MPIIO_SPLIT_READS,
-		  RAMA_MPIIO_NB_READS },
+		{ RAMA_TAB_MPIIO_INDEP_WRITES, RAMA_TAB_MPIIO_COLL_WRITES, RAMA_TAB_MPIIO_SPLIT_WRITES,
+		  RAMA_TAB_MPIIO_NB_WRITES },
+		{ RAMA_TAB_MPIIO_INDEP_READS, RAMA_TAB_MPIIO_COLL_READS, RAMA_TAB_MPIIO_SPLIT_READS,
+		  RAMA_TAB_MPIIO_NB_READS },
 	};
-	double bytes[2] = { count_of(w, RAMA_MPIIO_BYTES_WRITTEN),
-			    count_of(w, RAMA_MPIIO_BYTES_READ) };
-	double time[2] = { time_of(w, RAMA_MPIIO_F_WRITE_TIME),
-			   time_of(w, RAMA_MPIIO_F_READ_TIME) };
+	double bytes[2] = { count_of(w, RAMA_TAB_MPIIO_BYTES_WRITTEN),
+			    count_of(w, RAMA_TAB_MPIIO_BYTES_READ) };
+	double time[2] = { time_of(w, RAMA_TAB_MPIIO_F_WRITE_TIME),
+			   time_of(w, RAMA_TAB_MPIIO_F_READ_TIME) };
 	double calls[2] = { 0 }, indep[2];
 	struct sizes s;
 
@@ -270,11 +270,11 @@ static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 {
 	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_MPIIO],
 			      *below = t->file->rec[RAMA_JOB_LAYER_POSIX];
-	double given = count_of(w, RAMA_MPIIO_BYTES_WRITTEN),
-	       asked = count_of(w, RAMA_MPIIO_BYTES_READ);
-	double written = count_of(below, RAMA_POSIX_BYTES_WRITTEN),
-	       read = count_of(below, RAMA_POSIX_BYTES_READ);
-	double read_time = time_of(below, RAMA_POSIX_F_READ_TIME);
+	double given = count_of(w, RAMA_TAB_MPIIO_BYTES_WRITTEN),
+	       asked = count_of(w, RAMA_TAB_MPIIO_BYTES_READ);
+	double written = count_of(below, RAMA_TAB_POSIX_BYTES_WRITTEN),
+	       read = count_of(below, RAMA_TAB_POSIX_BYTES_READ);
+	double read_time = time_of(below, RAMA_TAB_POSIX_F_READ_TIME);
 	bool only_written = given > 0 && asked < given / 10;
 
 	if (w == NULL)
@@ -283,7 +283,7 @@ static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 	if (given > 0) {
 		t->over[0] = fmax(0, written - given);
 		t->over_time[0] =
-			written > 0 ? time_of(below, RAMA_POSIX_F_WRITE_TIME) * t->over[0] / written
+			written > 0 ? time_of(below, RAMA_TAB_POSIX_F_WRITE_TIME) * t->over[0] / written
 				    : 0;
 	}
 	if (only_written) {
@@ -317,24 +317,24 @@ static void meta_parts(struct rama_diag_file_parts *t)
 {
 	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
 			      *own = t->file->rec[RAMA_JOB_LAYER_EXTRA];
-	double opens = count_of(w, RAMA_POSIX_OPENS),
-	       renames = count_of(w, RAMA_POSIX_RENAME_SOURCES),
-	       stats = count_of(w, RAMA_POSIX_STATS) / 2,
-	       seeks = count_of(w, RAMA_POSIX_SEEKS) / 10, weight = opens + renames + stats + seeks;
-	double each = weight > 0 ? time_of(w, RAMA_POSIX_F_META_TIME) / weight : 0;
+	double opens = count_of(w, RAMA_TAB_POSIX_OPENS),
+	       renames = count_of(w, RAMA_TAB_POSIX_RENAME_SOURCES),
+	       stats = count_of(w, RAMA_TAB_POSIX_STATS) / 2,
+	       seeks = count_of(w, RAMA_TAB_POSIX_SEEKS) / 10, weight = opens + renames + stats + seeks;
+	double each = weight > 0 ? time_of(w, RAMA_TAB_POSIX_F_META_TIME) / weight : 0;
 
 	if (own != NULL) {
 		double calls = (double)rama_job_io_of(RAMA_JOB_LAYER_EXTRA, own).metas;
 
-		t->extra_each = calls > 0 ? time_of(own, RAMA_EXTRA_F_META_TIME) / calls : 0;
+		t->extra_each = calls > 0 ? time_of(own, RAMA_TAB_EXTRA_F_META_TIME) / calls : 0;
 	}
 	t->open_time = opens * each +
-		       time_of(t->file->rec[RAMA_JOB_LAYER_STDIO], RAMA_STDIO_F_META_TIME) +
-		       time_of(t->file->rec[RAMA_JOB_LAYER_DFS], RAMA_DFS_F_META_TIME);
+		       time_of(t->file->rec[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_F_META_TIME) +
+		       time_of(t->file->rec[RAMA_JOB_LAYER_DFS], RAMA_TAB_DFS_F_META_TIME);
 	t->seek_time = seeks * each;
-	t->stat_time = stats * each + t->extra_each * (count_of(own, RAMA_EXTRA_STATS) +
-						       count_of(own, RAMA_EXTRA_ACCESSES));
-	t->rename_time = fmax(renames * each, t->extra_each * count_of(own, RAMA_EXTRA_RENAMES));
+	t->stat_time = stats * each + t->extra_each * (count_of(own, RAMA_TAB_EXTRA_STATS) +
+						       count_of(own, RAMA_TAB_EXTRA_ACCESSES));
+	t->rename_time = fmax(renames * each, t->extra_each * count_of(own, RAMA_TAB_EXTRA_RENAMES));
 }
 
 /* A file of DFS is objects of DAOS below: they are not counted again */
@@ -402,9 +402,9 @@ static void count_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 	t->users = t->file->ranks;
 	if (!t->file->folded)
 		return;
-	opens = fmax(count_of(w, RAMA_POSIX_OPENS) - count_of(w, RAMA_POSIX_FILENOS) -
-			     count_of(w, RAMA_POSIX_DUPS),
-		     count_of(stream, RAMA_STDIO_OPENS));
+	opens = fmax(count_of(w, RAMA_TAB_POSIX_OPENS) - count_of(w, RAMA_TAB_POSIX_FILENOS) -
+			     count_of(w, RAMA_TAB_POSIX_DUPS),
+		     count_of(stream, RAMA_TAB_STDIO_OPENS));
 	t->count = fmax(1, round(opens / fmax(1, f->usual_opens)));
 	if (t->file->rec[RAMA_JOB_LAYER_MPIIO] == NULL)
 		t->users = 1;
@@ -423,12 +423,12 @@ static void common_parts(struct rama_diag_file_parts *t, const struct rama_diag_
 			t->disk_bytes += (double)io.bytes_read + (double)io.bytes_written;
 		}
 	}
-	t->size = fmax(count_of(stream, RAMA_STDIO_MAX_BYTE_READ),
-		       count_of(stream, RAMA_STDIO_MAX_BYTE_WRITTEN));
-	t->stdio_lost = fmax(0, time_of(stream, RAMA_STDIO_F_READ_TIME) +
-					time_of(stream, RAMA_STDIO_F_WRITE_TIME) -
-					count_of(stream, RAMA_STDIO_BYTES_READ) / rate_of(f, 1) -
-					count_of(stream, RAMA_STDIO_BYTES_WRITTEN) / rate_of(f, 0));
+	t->size = fmax(count_of(stream, RAMA_TAB_STDIO_MAX_BYTE_READ),
+		       count_of(stream, RAMA_TAB_STDIO_MAX_BYTE_WRITTEN));
+	t->stdio_lost = fmax(0, time_of(stream, RAMA_TAB_STDIO_F_READ_TIME) +
+					time_of(stream, RAMA_TAB_STDIO_F_WRITE_TIME) -
+					count_of(stream, RAMA_TAB_STDIO_BYTES_READ) / rate_of(f, 1) -
+					count_of(stream, RAMA_TAB_STDIO_BYTES_WRITTEN) / rate_of(f, 0));
 	t->mpi = t->file->rec[RAMA_JOB_LAYER_MPIIO] != NULL;
 	t->several = t->users > 1;
 }
@@ -440,7 +440,7 @@ static double slowest_of(const struct rama_diag_file_parts *t)
 
 	if (t->file->ranks <= 1)
 		return t->disk_time;
-	most = fmax(most, time_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_F_SLOWEST_RANK_TIME));
+	most = fmax(most, time_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME));
 	return fmin(most, t->disk_time);
 }
 
@@ -462,29 +462,29 @@ static double disk_ranks_of(const struct rama_diag_file_parts *t, const struct r
 /* An open that takes very long and brings nothing is that of a pipe, a device or a lock */
 static double waits_of(const struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
-	double opens = count_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_OPENS);
-	double time = time_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_F_META_TIME);
+	double opens = count_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_OPENS);
+	double time = time_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_F_META_TIME);
 
 	if (t->file->ranks > 1 || t->disk_bytes > 65536 || time <= opens * f->limits.open_wait)
 		return 0;
 	return opens;
 }
 
-#define P(c) count_of(w[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_##c)
-#define PF(c) time_of(w[RAMA_JOB_LAYER_POSIX], RAMA_POSIX_##c)
-#define M(c) count_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_MPIIO_##c)
-#define MF(c) time_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_MPIIO_##c)
-#define S(c) count_of(w[RAMA_JOB_LAYER_STDIO], RAMA_STDIO_##c)
-#define SF(c) time_of(w[RAMA_JOB_LAYER_STDIO], RAMA_STDIO_##c)
-#define H(c) count_of(w[RAMA_JOB_LAYER_H5D], RAMA_H5D_##c)
-#define F5(c) count_of(w[RAMA_JOB_LAYER_H5F], RAMA_H5F_##c)
-#define F5F(c) time_of(w[RAMA_JOB_LAYER_H5F], RAMA_H5F_##c)
-#define V(c) count_of(w[RAMA_JOB_LAYER_PNETCDF_VAR], RAMA_PNETCDF_VAR_##c)
-#define N(c) count_of(w[RAMA_JOB_LAYER_PNETCDF_FILE], RAMA_PNETCDF_FILE_##c)
-#define D(c) count_of(w[RAMA_JOB_LAYER_DFS], RAMA_DFS_##c)
-#define DF(c) time_of(w[RAMA_JOB_LAYER_DFS], RAMA_DFS_##c)
-#define E(c) count_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_EXTRA_##c)
-#define EF(c) time_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_EXTRA_##c)
+#define P(c) count_of(w[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_##c)
+#define PF(c) time_of(w[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_##c)
+#define M(c) count_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_TAB_MPIIO_##c)
+#define MF(c) time_of(w[RAMA_JOB_LAYER_MPIIO], RAMA_TAB_MPIIO_##c)
+#define S(c) count_of(w[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_##c)
+#define SF(c) time_of(w[RAMA_JOB_LAYER_STDIO], RAMA_TAB_STDIO_##c)
+#define H(c) count_of(w[RAMA_JOB_LAYER_H5D], RAMA_TAB_H5D_##c)
+#define F5(c) count_of(w[RAMA_JOB_LAYER_H5F], RAMA_TAB_H5F_##c)
+#define F5F(c) time_of(w[RAMA_JOB_LAYER_H5F], RAMA_TAB_H5F_##c)
+#define V(c) count_of(w[RAMA_JOB_LAYER_PNETCDF_VAR], RAMA_TAB_PNETCDF_VAR_##c)
+#define N(c) count_of(w[RAMA_JOB_LAYER_PNETCDF_FILE], RAMA_TAB_PNETCDF_FILE_##c)
+#define D(c) count_of(w[RAMA_JOB_LAYER_DFS], RAMA_TAB_DFS_##c)
+#define DF(c) time_of(w[RAMA_JOB_LAYER_DFS], RAMA_TAB_DFS_##c)
+#define E(c) count_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_TAB_EXTRA_##c)
+#define EF(c) time_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_TAB_EXTRA_##c)
 
 void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job_view_file *file,
 		     struct rama_diag_sums *x)

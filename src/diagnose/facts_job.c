@@ -72,13 +72,13 @@ static void reduced_variation(struct rama_diag_facts *f)
 	bytes = ((double)best->io.bytes_read + (double)best->io.bytes_written) / n;
 	f->time_variation =
 		sqrt(fmax(0,
-			  w[mpi ? RAMA_MPIIO_F_VARIANCE_RANK_TIME : RAMA_POSIX_F_VARIANCE_RANK_TIME]
+			  w[mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_TIME : RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME]
 				  .f)) /
 		mean;
 	f->bytes_variation =
 		sqrt(fmax(
 			0,
-			w[mpi ? RAMA_MPIIO_F_VARIANCE_RANK_BYTES : RAMA_POSIX_F_VARIANCE_RANK_BYTES]
+			w[mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_BYTES : RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES]
 				.f)) /
 		bytes;
 	f->time_variation = isfinite(f->time_variation) ? f->time_variation : 0;
@@ -300,17 +300,17 @@ struct longest {
 static void longest_of(struct longest *best, const struct rama_job_view_file *file, bool read)
 {
 	const union rama_core_word *w = file->rec[RAMA_JOB_LAYER_POSIX];
-	double time = w[read ? RAMA_POSIX_F_MAX_READ_TIME : RAMA_POSIX_F_MAX_WRITE_TIME].f;
-	double all = w[read ? RAMA_POSIX_F_READ_TIME : RAMA_POSIX_F_WRITE_TIME].f;
-	double calls = (double)w[read ? RAMA_POSIX_READS : RAMA_POSIX_WRITES].i;
+	double time = w[read ? RAMA_TAB_POSIX_F_MAX_READ_TIME : RAMA_TAB_POSIX_F_MAX_WRITE_TIME].f;
+	double all = w[read ? RAMA_TAB_POSIX_F_READ_TIME : RAMA_TAB_POSIX_F_WRITE_TIME].f;
+	double calls = (double)w[read ? RAMA_TAB_POSIX_READS : RAMA_TAB_POSIX_WRITES].i;
 
 	if (!isfinite(time) || !isfinite(all) || calls < 2 || time <= best->time || time > all)
 		return;
 	*best = (struct longest){
 		.file = file,
 		.time = time,
-		.bytes = (double)w[read ? RAMA_POSIX_MAX_READ_TIME_SIZE
-					: RAMA_POSIX_MAX_WRITE_TIME_SIZE]
+		.bytes = (double)w[read ? RAMA_TAB_POSIX_MAX_READ_TIME_SIZE
+					: RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE]
 				 .i,
 		.mean = (all - time) / (calls - 1),
 	};

@@ -48,10 +48,10 @@ static void draw(void *ctx, const char *text)
 
 static void watch(struct rama_emu_config *cfg, const struct rama_emu_team *team, struct line *l)
 {
-	const char *delay = getenv(rama_settings[RAMA_SET_PROGRESS].variable);
+	const char *delay = getenv(rama_tab_settings[RAMA_TAB_SET_PROGRESS].variable);
 
 	*l = (struct line){ .began = rama_emu_team_now() };
-	l->delay = strtod(delay != NULL ? delay : rama_settings[RAMA_SET_PROGRESS].preset, NULL);
+	l->delay = strtod(delay != NULL ? delay : rama_tab_settings[RAMA_TAB_SET_PROGRESS].preset, NULL);
 	if (team->rank != 0 || rama_emu_config_flag(cfg, RAMA_EMU_P_quiet) || !isatty(STDERR_FILENO))
 		return;
 	cfg->progress = draw;

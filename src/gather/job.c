@@ -330,7 +330,7 @@ static uint64_t modules_of(const struct rama_log_writer *w)
 {
 	uint64_t all = 0;
 
-	for (unsigned id = 0; id < RAMA_MODULES; id++)
+	for (unsigned id = 0; id < RAMA_TAB_MODULES; id++)
 		if (w->header.part[RAMA_LOG_REGION_MODULE + id].version > 0)
 			all |= 1ull << id;
 	return all;

@@ -9,7 +9,7 @@ const char *const rama_gather_heat_names[RAMA_SEG_LAYERS] = { "heatmap:POSIX", "
 							  "heatmap:MPIIO" };
 
 #define TRACES \
-	(1ull << RAMA_MOD_DXT_POSIX | 1ull << RAMA_MOD_DXT_STDIO | 1ull << RAMA_MOD_DXT_MPIIO)
+	(1ull << RAMA_TAB_MOD_DXT_POSIX | 1ull << RAMA_TAB_MOD_DXT_STDIO | 1ull << RAMA_TAB_MOD_DXT_MPIIO)
 #define BIN_SECONDS 0.1 /* width of a bin at the start */
 
 /* bins in use: up to the last that holds anything */
@@ -39,14 +39,14 @@ int rama_gather_lanes_find(struct rama_gather *g)
 	}
 	for (unsigned l = 0; l < RAMA_SEG_LAYERS; l++) {
 		if (bins_used(&g->heat[l]) > 0)
-			g->has |= 1ull << RAMA_MOD_HEATMAP;
+			g->has |= 1ull << RAMA_TAB_MOD_HEATMAP;
 		else
 			g->heat[l].width = 0;
 	}
 	if (g->lost > 0) /* nobody counts by layer what is lost */
 		g->partial |= (g->has | g->s->state.registered) & TRACES;
 	if (!(g->s->id.flags & RAMA_SEG_NO_PROCESS))
-		g->has |= 1ull << RAMA_MOD_PROCESS;
+		g->has |= 1ull << RAMA_TAB_MOD_PROCESS;
 	return 0;
 }
 
@@ -63,9 +63,9 @@ static double width_seconds(uint64_t ticks, double tick)
 
 static int write_heat(struct rama_gather *g, unsigned layer)
 {
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_HEATMAP);
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_HEATMAP);
 	struct rama_core_heat *h = &g->heat[layer];
-	union rama_core_word w[RAMA_HEATMAP__WORDS] = { { .u = 0 } };
+	union rama_core_word w[RAMA_TAB_HEATMAP__WORDS] = { { .u = 0 } };
 	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
 	uint64_t bins;
 
@@ -74,10 +74,10 @@ static int write_heat(struct rama_gather *g, unsigned layer)
 	bins = g->s->end_tick / h->width + (g->s->end_tick % h->width != 0);
 	if (bins < bins_used(h))
 		bins = bins_used(h);
-	w[RAMA_ID].u = rama_gather_id(rama_gather_heat_names[layer]);
-	w[RAMA_RANK].i = g->p->rank;
-	w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = width_seconds(h->width, g->s->tick);
-	w[RAMA_HEATMAP_NBINS].u = bins;
+	w[RAMA_TAB_ID].u = rama_gather_id(rama_gather_heat_names[layer]);
+	w[RAMA_TAB_RANK].i = g->p->rank;
+	w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f = width_seconds(h->width, g->s->tick);
+	w[RAMA_TAB_HEATMAP_NBINS].u = bins;
 	for (unsigned k = 0; k < 2; k++) {
 		r.array[k] = (union rama_core_word *)(void *)h->bytes[k]; /* words that are integers */
 		r.count[k] = bins;
@@ -97,32 +97,32 @@ int rama_gather_heat_write(struct rama_gather *g)
 
 int rama_gather_process_write(struct rama_gather *g)
 {
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_PROCESS);
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_PROCESS);
 	const struct rama_seg_identity *id = &g->s->id;
 	union rama_core_word *w = g->words;
 	struct rama_core_record r = {
 		.mod = mod, .schema = mod->record, .w = w, .array = { g->u.command }
 	};
 
-	memset(w, 0, RAMA_PROCESS__WORDS * sizeof(*w));
+	memset(w, 0, RAMA_TAB_PROCESS__WORDS * sizeof(*w));
 	memset(g->u.command, 0, sizeof(g->u.command));
 	memcpy(g->u.command, id->command, strlen(id->command));
 	r.count[0] = (strlen(id->command) + 7) / 8;
-	w[RAMA_ID].u = rama_gather_id(RAMA_GATHER_PROCESS);
-	w[RAMA_RANK].i = g->p->rank;
-	w[RAMA_PROCESS_PID].i = id->pid;
-	w[RAMA_PROCESS_PPID].i = id->ppid;
-	w[RAMA_PROCESS_PARENT_RANK].i = g->p->parent_rank;
-	w[RAMA_PROCESS_IMAGES].i = g->p->images;
-	w[RAMA_PROCESS_FORKED].i = (id->flags & RAMA_SEG_FORKED) != 0;
-	w[RAMA_PROCESS_THREADS].u = g->s->state.threads_most;
-	w[RAMA_PROCESS_ENDED].i = g->p->ended;
-	w[RAMA_PROCESS_EVENTS_LOST].u = g->lost;
-	w[RAMA_PROCESS_CALLS_MISSED].u = g->missed;
-	w[RAMA_PROCESS_FILES_FOLDED].u = g->folded;
-	w[RAMA_PROCESS_F_START_TIMESTAMP].f = g->s->tick; /* 0 would mean never */
-	w[RAMA_PROCESS_F_END_TIMESTAMP].f = (double)g->s->end_tick * g->s->tick;
-	memcpy(&w[RAMA_PROCESS_HOSTNAME], id->host, strlen(id->host));
-	w[RAMA_PROCESS_COMMAND_WORDS].u = r.count[0];
+	w[RAMA_TAB_ID].u = rama_gather_id(RAMA_GATHER_PROCESS);
+	w[RAMA_TAB_RANK].i = g->p->rank;
+	w[RAMA_TAB_PROCESS_PID].i = id->pid;
+	w[RAMA_TAB_PROCESS_PPID].i = id->ppid;
+	w[RAMA_TAB_PROCESS_PARENT_RANK].i = g->p->parent_rank;
+	w[RAMA_TAB_PROCESS_IMAGES].i = g->p->images;
+	w[RAMA_TAB_PROCESS_FORKED].i = (id->flags & RAMA_SEG_FORKED) != 0;
+	w[RAMA_TAB_PROCESS_THREADS].u = g->s->state.threads_most;
+	w[RAMA_TAB_PROCESS_ENDED].i = g->p->ended;
+	w[RAMA_TAB_PROCESS_EVENTS_LOST].u = g->lost;
+	w[RAMA_TAB_PROCESS_CALLS_MISSED].u = g->missed;
+	w[RAMA_TAB_PROCESS_FILES_FOLDED].u = g->folded;
+	w[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f = g->s->tick; /* 0 would mean never */
+	w[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f = (double)g->s->end_tick * g->s->tick;
+	memcpy(&w[RAMA_TAB_PROCESS_HOSTNAME], id->host, strlen(id->host));
+	w[RAMA_TAB_PROCESS_COMMAND_WORDS].u = r.count[0];
 	return rama_gather_failed(g, rama_log_writer_record(g->w, &r));
 }

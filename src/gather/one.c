@@ -21,12 +21,12 @@ int rama_gather_no_memory(struct rama_gather *g)
 
 int rama_gather_record(struct rama_gather *g, unsigned module, union rama_core_word *w)
 {
-	const struct rama_module *mod = rama_module_get(module);
+	const struct rama_tab_module *mod = rama_tab_module_get(module);
 	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
 	union rama_core_word *next = w + mod->record->words;
 
-	w[RAMA_RANK].i = g->p->rank;
-	for (unsigned i = 0; i < mod->record->n_arrays && !(mod->flags & RAMA_TRACE); i++) {
+	w[RAMA_TAB_RANK].i = g->p->rank;
+	for (unsigned i = 0; i < mod->record->n_arrays && !(mod->flags & RAMA_TAB_TRACE); i++) {
 		r.array[i] = next; /* what follows the fixed part of the record */
 		r.count[i] = w[mod->record->array[i].count_word].u;
 		next += r.count[i] * mod->record->array[i].words;
@@ -258,7 +258,7 @@ static int write_job(struct rama_gather *g)
 static int write_module(struct rama_gather *g, unsigned id,
 			int (*write)(struct rama_gather *g, int what), int what)
 {
-	const struct rama_module *mod = rama_module_get(id);
+	const struct rama_tab_module *mod = rama_tab_module_get(id);
 	bool any = g->has >> id & 1;
 	int rc;
 
@@ -306,20 +306,20 @@ static int write_modules(struct rama_gather *g)
 		int what;
 		uint8_t id;
 	} all[] = {
-		{ write_slots, RAMA_SEG_KIND_POSIX, RAMA_MOD_POSIX },
-		{ write_slots, RAMA_SEG_KIND_MPIIO, RAMA_MOD_MPIIO },
-		{ write_slots, RAMA_SEG_KIND_H5F, RAMA_MOD_H5F },
-		{ write_slots, RAMA_SEG_KIND_H5D, RAMA_MOD_H5D },
-		{ write_slots, RAMA_SEG_KIND_PNETCDF_FILE, RAMA_MOD_PNETCDF_FILE },
-		{ write_slots, RAMA_SEG_KIND_PNETCDF_VAR, RAMA_MOD_PNETCDF_VAR },
-		{ write_slots, RAMA_SEG_KIND_LUSTRE, RAMA_MOD_LUSTRE },
-		{ write_slots, RAMA_SEG_KIND_STDIO, RAMA_MOD_STDIO },
-		{ write_trace, RAMA_SEG_LAYER_POSIX, RAMA_MOD_DXT_POSIX },
-		{ write_trace, RAMA_SEG_LAYER_MPIIO, RAMA_MOD_DXT_MPIIO },
-		{ write_heat, 0, RAMA_MOD_HEATMAP },
-		{ write_trace, RAMA_SEG_LAYER_STDIO, RAMA_MOD_DXT_STDIO },
-		{ write_process, 0, RAMA_MOD_PROCESS },
-		{ write_extra, 0, RAMA_MOD_EXTRA },
+		{ write_slots, RAMA_SEG_KIND_POSIX, RAMA_TAB_MOD_POSIX },
+		{ write_slots, RAMA_SEG_KIND_MPIIO, RAMA_TAB_MOD_MPIIO },
+		{ write_slots, RAMA_SEG_KIND_H5F, RAMA_TAB_MOD_H5F },
+		{ write_slots, RAMA_SEG_KIND_H5D, RAMA_TAB_MOD_H5D },
+		{ write_slots, RAMA_SEG_KIND_PNETCDF_FILE, RAMA_TAB_MOD_PNETCDF_FILE },
+		{ write_slots, RAMA_SEG_KIND_PNETCDF_VAR, RAMA_TAB_MOD_PNETCDF_VAR },
+		{ write_slots, RAMA_SEG_KIND_LUSTRE, RAMA_TAB_MOD_LUSTRE },
+		{ write_slots, RAMA_SEG_KIND_STDIO, RAMA_TAB_MOD_STDIO },
+		{ write_trace, RAMA_SEG_LAYER_POSIX, RAMA_TAB_MOD_DXT_POSIX },
+		{ write_trace, RAMA_SEG_LAYER_MPIIO, RAMA_TAB_MOD_DXT_MPIIO },
+		{ write_heat, 0, RAMA_TAB_MOD_HEATMAP },
+		{ write_trace, RAMA_SEG_LAYER_STDIO, RAMA_TAB_MOD_DXT_STDIO },
+		{ write_process, 0, RAMA_TAB_MOD_PROCESS },
+		{ write_extra, 0, RAMA_TAB_MOD_EXTRA },
 	};
 	uint64_t known = 0;
 	int rc = 0;

@@ -59,7 +59,7 @@ struct rama_gather {
 	} u;
 	struct rama_core_extra_file extra;		  /* beside u.POSIX */
 	union rama_core_word words[RAMA_GATHER_WORDS]; /* of one record */
-	union rama_core_word more[RAMA_EXTRA__WORDS];
+	union rama_core_word more[RAMA_TAB_EXTRA__WORDS];
 	struct rama_log_job job;
 	char exe[sizeof(((struct rama_seg_identity *)0)->command)]; /* of the job */
 };

@@ -5,7 +5,7 @@
 #include "gather/parts.h"
 
 #define SMALL_MAX \
-	RAMA_POSIX_SIZE_READ_1K_10K /* last range that the trigger for small accesses counts */
+	RAMA_TAB_POSIX_SIZE_READ_1K_10K /* last range that the trigger for small accesses counts */
 
 static const uint8_t module_of[RAMA_SEG_KINDS] = {
 #define KIND(kind, slot, module) module,
@@ -29,21 +29,21 @@ static bool is_wanted(const struct rama_gather *g, unsigned kind, uint32_t slot,
 		return false;
 	/* standard streams are there from the start, whoever uses them or not */
 	return kind != RAMA_SEG_KIND_STDIO || !g->u.STDIO.standard ||
-	       g->u.STDIO.w[RAMA_STDIO_READS].i > 0 || g->u.STDIO.w[RAMA_STDIO_WRITES].i > 0;
+	       g->u.STDIO.w[RAMA_TAB_STDIO_READS].i > 0 || g->u.STDIO.w[RAMA_TAB_STDIO_WRITES].i > 0;
 }
 
 /* what a file must be like to keep its trace */
 static bool trigger_drops(const struct rama_seg_identity *id, const union rama_core_word *w)
 {
-	double all = (double)w[RAMA_POSIX_READS].i + (double)w[RAMA_POSIX_WRITES].i, small = 0;
+	double all = (double)w[RAMA_TAB_POSIX_READS].i + (double)w[RAMA_TAB_POSIX_WRITES].i, small = 0;
 
-	for (unsigned i = RAMA_POSIX_SIZE_READ_0_100; i <= SMALL_MAX; i++)
+	for (unsigned i = RAMA_TAB_POSIX_SIZE_READ_0_100; i <= SMALL_MAX; i++)
 		small += (double)w[i].i +
-			 (double)w[i + RAMA_POSIX_SIZE_WRITE_0_100 - RAMA_POSIX_SIZE_READ_0_100].i;
+			 (double)w[i + RAMA_TAB_POSIX_SIZE_WRITE_0_100 - RAMA_TAB_POSIX_SIZE_READ_0_100].i;
 	if (id->small_trigger >= 0 && !(small / all >= id->small_trigger))
 		return true;
 	return id->unaligned_trigger >= 0 &&
-	       !((double)w[RAMA_POSIX_FILE_NOT_ALIGNED].i / all >= id->unaligned_trigger);
+	       !((double)w[RAMA_TAB_POSIX_FILE_NOT_ALIGNED].i / all >= id->unaligned_trigger);
 }
 
 static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool torn)
@@ -68,7 +68,7 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 		n->untraced = trigger_drops(&g->s->id, g->u.POSIX.w);
 	} else if (kind == RAMA_SEG_KIND_EXTRA) {
 		n->extra = n->extra ||
-			   any_set(g->u.EXTRA.w, RAMA_EXTRA_F_WRITE_SUM + 1, RAMA_EXTRA__WORDS - 1);
+			   any_set(g->u.EXTRA.w, RAMA_TAB_EXTRA_F_WRITE_SUM + 1, RAMA_TAB_EXTRA__WORDS - 1);
 	}
 	if (g->s->id.flags & RAMA_SEG_NO_EXTRA)
 		n->extra = false;
@@ -78,7 +78,7 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 	}
 	if (n->extra) {
 		n->used = true;
-		g->has |= 1ull << RAMA_MOD_EXTRA;
+		g->has |= 1ull << RAMA_TAB_MOD_EXTRA;
 	}
 }
 
@@ -148,7 +148,7 @@ int rama_gather_slots_write(struct rama_gather *g, enum rama_seg_kind kind)
 		if (n == NULL || n->slot[kind] != i + 1)
 			continue;
 		finish(g, kind);
-		g->words[RAMA_ID].u = n->id;
+		g->words[RAMA_TAB_ID].u = n->id;
 		rc = rama_gather_record(g, module_of[kind], g->words);
 	}
 	return rc;
@@ -165,7 +165,7 @@ int rama_gather_extra_write(struct rama_gather *g)
 
 		if (!n->extra)
 			continue;
-		memset(w, 0, RAMA_EXTRA__WORDS * sizeof(*w));
+		memset(w, 0, RAMA_TAB_EXTRA__WORDS * sizeof(*w));
 		if (n->slot[RAMA_SEG_KIND_EXTRA] != 0) {
 			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_EXTRA, n->slot[RAMA_SEG_KIND_EXTRA] - 1,
 					       &g->extra, g->e);
@@ -177,11 +177,11 @@ int rama_gather_extra_write(struct rama_gather *g)
 					       &g->u.POSIX, g->e);
 			if (rc >= 0)
 				rama_core_posix_finish(&g->u.POSIX, g->s->tick, g->words,
-						  &w[RAMA_EXTRA_SEQ_READS]);
+						  &w[RAMA_TAB_EXTRA_SEQ_READS]);
 		}
-		w[RAMA_ID].u = n->id;
+		w[RAMA_TAB_ID].u = n->id;
 		if (rc >= 0)
-			rc = rama_gather_record(g, RAMA_MOD_EXTRA, w);
+			rc = rama_gather_record(g, RAMA_TAB_MOD_EXTRA, w);
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -9,15 +9,15 @@
 #define BATCH_LEAST (256u << 10) /* segments put into place in one walk */
 #define BATCH_SHARE 8		 /* or this part of all */
 
-static const uint8_t module_of[RAMA_SEG_LAYERS] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO,
-						RAMA_MOD_DXT_MPIIO };
+static const uint8_t module_of[RAMA_SEG_LAYERS] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO,
+						RAMA_TAB_MOD_DXT_MPIIO };
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
 /* 0 for writes, 1 for reads, as in the record */
 static unsigned kind_of(const struct rama_seg_event *ev)
 {
-	return ev->kind == RAMA_OP_READ;
+	return ev->kind == RAMA_TAB_OP_READ;
 }
 
 /* the name of an event that is part of a trace, or NULL; `last`: the one before */
@@ -26,7 +26,7 @@ static struct rama_gather_name *name_of(struct rama_gather *g, const struct rama
 {
 	struct rama_gather_name *n = last;
 
-	if (ev->layer >= RAMA_SEG_LAYERS || (ev->kind != RAMA_OP_READ && ev->kind != RAMA_OP_WRITE))
+	if (ev->layer >= RAMA_SEG_LAYERS || (ev->kind != RAMA_TAB_OP_READ && ev->kind != RAMA_TAB_OP_WRITE))
 		return NULL;
 	if (n == NULL || n->number != ev->name)
 		n = rama_gather_name_get(g, ev->name);
@@ -111,7 +111,7 @@ int rama_gather_trace_find(struct rama_gather *g)
 
 /* ---- putting into place ------------------------------------------------------------------------ */
 
-typedef union rama_core_word segment[RAMA_SEG_WORDS];
+typedef union rama_core_word segment[RAMA_TAB_SEG_WORDS];
 
 struct batch {
 	size_t from, to; /* traces */
@@ -143,11 +143,11 @@ static void place_chunk(struct rama_gather *g, struct batch *b)
 			continue;
 		t->count[kind_of(ev)]--;
 		to = b->seg[t->at[kind_of(ev)]++];
-		to[RAMA_SEG_OFFSET].i = ev->off;
-		to[RAMA_SEG_LENGTH].i = ev->bytes;
-		to[RAMA_SEG_START].f = (double)ev->start * tick;
-		to[RAMA_SEG_END].f = (double)(ev->start + ev->length) * tick;
-		to[RAMA_SEG_THREAD].u = g->u.chunk.thread;
+		to[RAMA_TAB_SEG_OFFSET].i = ev->off;
+		to[RAMA_TAB_SEG_LENGTH].i = ev->bytes;
+		to[RAMA_TAB_SEG_START].f = (double)ev->start * tick;
+		to[RAMA_TAB_SEG_END].f = (double)(ev->start + ev->length) * tick;
+		to[RAMA_TAB_SEG_THREAD].u = g->u.chunk.thread;
 	}
 }
 
@@ -155,13 +155,13 @@ static int by_start(const void *a, const void *b)
 {
 	const union rama_core_word *x = a, *y = b;
 
-	if (x[RAMA_SEG_START].f != y[RAMA_SEG_START].f)
-		return x[RAMA_SEG_START].f < y[RAMA_SEG_START].f ? -1 : 1;
-	if (x[RAMA_SEG_END].f != y[RAMA_SEG_END].f)
-		return x[RAMA_SEG_END].f < y[RAMA_SEG_END].f ? -1 : 1;
-	return x[RAMA_SEG_OFFSET].i < y[RAMA_SEG_OFFSET].i
+	if (x[RAMA_TAB_SEG_START].f != y[RAMA_TAB_SEG_START].f)
+		return x[RAMA_TAB_SEG_START].f < y[RAMA_TAB_SEG_START].f ? -1 : 1;
+	if (x[RAMA_TAB_SEG_END].f != y[RAMA_TAB_SEG_END].f)
+		return x[RAMA_TAB_SEG_END].f < y[RAMA_TAB_SEG_END].f ? -1 : 1;
+	return x[RAMA_TAB_SEG_OFFSET].i < y[RAMA_TAB_SEG_OFFSET].i
 		       ? -1
-		       : x[RAMA_SEG_OFFSET].i > y[RAMA_SEG_OFFSET].i;
+		       : x[RAMA_TAB_SEG_OFFSET].i > y[RAMA_TAB_SEG_OFFSET].i;
 }
 
 /* one thread's events are in order already */
@@ -169,7 +169,7 @@ static void sort(segment *seg, uint64_t n)
 {
 	uint64_t i = 1;
 
-	while (i < n && seg[i - 1][RAMA_SEG_START].f <= seg[i][RAMA_SEG_START].f)
+	while (i < n && seg[i - 1][RAMA_TAB_SEG_START].f <= seg[i][RAMA_TAB_SEG_START].f)
 		i++;
 	if (i < n)
 		qsort(seg, (size_t)n, sizeof(*seg), by_start);
@@ -178,15 +178,15 @@ static void sort(segment *seg, uint64_t n)
 static int write_trace(struct rama_gather *g, const struct rama_gather_trace *t, segment *seg,
 		       const uint64_t n[2])
 {
-	union rama_core_word w[RAMA_DXT__WORDS] = { { .u = 0 } };
+	union rama_core_word w[RAMA_TAB_DXT__WORDS] = { { .u = 0 } };
 	int rc;
 
 	sort(seg, n[0]);
 	sort(seg + n[0], n[1]);
-	w[RAMA_ID].u = t->name->id;
-	memcpy(&w[RAMA_DXT_HOSTNAME], g->s->id.host, strlen(g->s->id.host));
-	w[RAMA_DXT_WRITE_COUNT].u = n[0];
-	w[RAMA_DXT_READ_COUNT].u = n[1];
+	w[RAMA_TAB_ID].u = t->name->id;
+	memcpy(&w[RAMA_TAB_DXT_HOSTNAME], g->s->id.host, strlen(g->s->id.host));
+	w[RAMA_TAB_DXT_WRITE_COUNT].u = n[0];
+	w[RAMA_TAB_DXT_READ_COUNT].u = n[1];
 	rc = rama_gather_record(g, module_of[t->layer], w);
 	return rc != 0 ? rc
 		       : rama_gather_failed(g,

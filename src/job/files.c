@@ -113,9 +113,9 @@ int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer, c
 		       uint32_t *index)
 {
 	unsigned ref =
-		layer == RAMA_JOB_LAYER_H5D ? RAMA_H5D_FILE_REC_ID : RAMA_PNETCDF_VAR_FILE_REC_ID;
+		layer == RAMA_JOB_LAYER_H5D ? RAMA_TAB_H5D_FILE_REC_ID : RAMA_TAB_PNETCDF_VAR_FILE_REC_ID;
 	struct rama_job_view_work *k = v->work;
-	struct rama_job_view_part p = { .id = w[RAMA_ID].u, .layer = layer };
+	struct rama_job_view_part p = { .id = w[RAMA_TAB_ID].u, .layer = layer };
 	uint64_t file = w[ref].u;
 	bool fresh, named;
 	uint64_t *at = rama_map_put(&k->parts_by_id[layer], p.id, &fresh);
@@ -155,14 +155,14 @@ static const char *const ends[RAMA_JOB_ENDS] = { "F_CLOSE_END_TIMESTAMP", "F_REA
 					     "F_WRITE_END_TIMESTAMP", "F_OPEN_END_TIMESTAMP",
 					     "F_META_END_TIMESTAMP" };
 
-/* words of these names, or RAMA_NO_WORD */
-static void find_words(const struct rama_module *mod, const char *const *name, unsigned n,
+/* words of these names, or RAMA_TAB_NO_WORD */
+static void find_words(const struct rama_tab_module *mod, const char *const *name, unsigned n,
 		       uint16_t *to)
 {
 	for (unsigned i = 0; i < n; i++) {
-		const struct rama_field *f = rama_field_find(mod, name[i]);
+		const struct rama_tab_field *f = rama_tab_field_find(mod, name[i]);
 
-		to[i] = f != NULL ? f->word : RAMA_NO_WORD;
+		to[i] = f != NULL ? f->word : RAMA_TAB_NO_WORD;
 	}
 }
 
@@ -184,14 +184,14 @@ void rama_job_view_file_times(struct rama_job_view *v, struct rama_job_view_file
 		for (unsigned i = 0; w != NULL && i < RAMA_JOB_BEGINS; i++) {
 			unsigned at = v->work->begin[l][i];
 
-			if (at != RAMA_NO_WORD && w[at].f > 0 &&
+			if (at != RAMA_TAB_NO_WORD && w[at].f > 0 &&
 			    (f->start == 0 || w[at].f < f->start))
 				f->start = w[at].f;
 		}
 		for (unsigned i = 0; w != NULL && i < RAMA_JOB_ENDS; i++) {
 			unsigned at = v->work->end[l][i];
 
-			if (at != RAMA_NO_WORD && w[at].f > f->end)
+			if (at != RAMA_TAB_NO_WORD && w[at].f > f->end)
 				f->end = w[at].f;
 		}
 		if (f->traced[l] != NULL && f->traced[l]->last > f->end)
@@ -265,11 +265,11 @@ static int roll_up(struct rama_job_view *v)
 			if (sum == NULL)
 				return RAMA_EMEMORY;
 			memcpy(sum, copy, size);
-			sum[RAMA_ID].u = f->id;
+			sum[RAMA_TAB_ID].u = f->id;
 			f->rec[p->layer] = sum;
 		} else {
 			rama_job_record_merge(v->work, p->layer, sum, copy, 0, 0);
-			sum[RAMA_ID].u = f->id;
+			sum[RAMA_TAB_ID].u = f->id;
 		}
 		f->rows[p->layer] += p->rows;
 	}

@@ -93,7 +93,7 @@ static void lay(double *row, unsigned bins, double width, const double span[2], 
 static void lay_record(const struct rama_job_view *v, const struct rama_job_layer_heat *h,
 		       const struct rama_core_record *r, unsigned kind, double *row)
 {
-	double width = r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f, shift = v->work->shift;
+	double width = r->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f, shift = v->work->shift;
 
 	for (uint64_t i = 0; i < r->count[kind]; i++) {
 		double bytes = (double)r->array[kind][i].i;
@@ -126,9 +126,9 @@ static void add_row(struct rama_job_view *v, struct rama_job_layer_heat *h, int6
 static int take(struct rama_job_view *v, const struct rama_core_record *r)
 {
 	struct rama_job_view_work *k = v->work;
-	unsigned layer = layer_of(v, r->w[RAMA_ID].u);
-	double width = r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
-	int64_t rank = r->w[RAMA_RANK].i < 0 && k->n == 1 ? 0 : r->w[RAMA_RANK].i;
+	unsigned layer = layer_of(v, r->w[RAMA_TAB_ID].u);
+	double width = r->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f;
+	int64_t rank = r->w[RAMA_TAB_RANK].i < 0 && k->n == 1 ? 0 : r->w[RAMA_TAB_RANK].i;
 	struct rama_job_layer_heat *h;
 
 	if (layer == RAMA_JOB_LAYERS || !(width > 1e-9 && width < 1e9) || rank < 0 || rank >= k->n)
@@ -156,10 +156,10 @@ int rama_job_view_heat_maps(struct rama_job_view *v)
 		k->heat = calloc(1, sizeof(*k->heat));
 	if (k->heat == NULL)
 		return RAMA_EMEMORY;
-	rc = rama_log_cursor_open(&c, k->log, RAMA_MOD_HEATMAP);
+	rc = rama_log_cursor_open(&c, k->log, RAMA_TAB_MOD_HEATMAP);
 	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		bad = take(v, r);
-	k->records[RAMA_MOD_HEATMAP] += c.index;
+	k->records[RAMA_TAB_MOD_HEATMAP] += c.index;
 	rama_log_cursor_close(&c);
 	return bad != 0 ? bad : rc;
 }

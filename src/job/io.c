@@ -5,7 +5,7 @@
 #define LAYER_PART true
 #define LAYER_FILE false
 #define LAYER(symbol, kind, label, name) \
-	[RAMA_JOB_LAYER_##symbol] = { name, label, RAMA_MOD_##symbol, LAYER_##kind },
+	[RAMA_JOB_LAYER_##symbol] = { name, label, RAMA_TAB_MOD_##symbol, LAYER_##kind },
 const struct rama_job_layer_info rama_job_layer_info[RAMA_JOB_LAYERS] = {
 #include "job/layers.def"
 };
@@ -19,9 +19,9 @@ struct row {
 };
 
 #define IO(layer, figure, counter) \
-	{ RAMA_JOB_LAYER_##layer, false, RAMA_##layer##_##counter, offsetof(struct rama_job_io, figure) },
+	{ RAMA_JOB_LAYER_##layer, false, RAMA_TAB_##layer##_##counter, offsetof(struct rama_job_io, figure) },
 #define IO_TIME(layer, figure, counter) \
-	{ RAMA_JOB_LAYER_##layer, true, RAMA_##layer##_##counter, offsetof(struct rama_job_io, figure) },
+	{ RAMA_JOB_LAYER_##layer, true, RAMA_TAB_##layer##_##counter, offsetof(struct rama_job_io, figure) },
 static const struct row rows[] = {
 #include "job/io.def"
 };

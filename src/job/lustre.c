@@ -10,7 +10,7 @@
 /* bytes of a file of that size that a component holds */
 static int64_t held(const union rama_core_word *comp, int64_t size)
 {
-	int64_t from = comp[RAMA_LUSTRE_COMP_EXT_START].i, to = comp[RAMA_LUSTRE_COMP_EXT_END].i;
+	int64_t from = comp[RAMA_TAB_LUSTRE_COMP_EXT_START].i, to = comp[RAMA_TAB_LUSTRE_COMP_EXT_END].i;
 
 	from = from > 0 ? from : 0;
 	to = to < 0 || to > size ? size : to;
@@ -23,8 +23,8 @@ static int64_t file_size(const struct rama_job_view_file *f)
 		uint8_t layer;
 		uint16_t word[2];
 	} at[] = {
-		{ RAMA_JOB_LAYER_POSIX, { RAMA_POSIX_MAX_BYTE_READ, RAMA_POSIX_MAX_BYTE_WRITTEN } },
-		{ RAMA_JOB_LAYER_STDIO, { RAMA_STDIO_MAX_BYTE_READ, RAMA_STDIO_MAX_BYTE_WRITTEN } },
+		{ RAMA_JOB_LAYER_POSIX, { RAMA_TAB_POSIX_MAX_BYTE_READ, RAMA_TAB_POSIX_MAX_BYTE_WRITTEN } },
+		{ RAMA_JOB_LAYER_STDIO, { RAMA_TAB_STDIO_MAX_BYTE_READ, RAMA_TAB_STDIO_MAX_BYTE_WRITTEN } },
 	};
 	int64_t size = 0;
 
@@ -51,11 +51,11 @@ static struct choice choose(const struct rama_core_record *r, int64_t size)
 	int64_t most = -1;
 
 	for (uint64_t i = 0; i < r->count[0]; i++) {
-		const union rama_core_word *comp = &r->array[0][i * RAMA_LUSTRE_COMP__WORDS];
-		int64_t stripes = comp[RAMA_LUSTRE_COMP_STRIPE_COUNT].i, has = held(comp, size);
+		const union rama_core_word *comp = &r->array[0][i * RAMA_TAB_LUSTRE_COMP__WORDS];
+		int64_t stripes = comp[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].i, has = held(comp, size);
 
 		stripes = stripes > 0 ? stripes : 0;
-		if (has > most && comp[RAMA_LUSTRE_COMP_STRIPE_SIZE].i > 0) {
+		if (has > most && comp[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i > 0) {
 			most = has;
 			best = (struct choice){ .comp = comp, .first = first, .stripes = stripes };
 		}
@@ -69,7 +69,7 @@ static int take(struct rama_job_view *v, const struct rama_core_record *r)
 	struct rama_job_view_file *f;
 	struct rama_job_view_stripes *s;
 	struct choice c;
-	uint64_t n, *at = rama_map_get(&v->by_id, r->w[RAMA_ID].u);
+	uint64_t n, *at = rama_map_get(&v->by_id, r->w[RAMA_TAB_ID].u);
 
 	if (at == NULL || v->files[*at].stripes != NULL) /* of no file that was used */
 		return 0;
@@ -86,7 +86,7 @@ static int take(struct rama_job_view *v, const struct rama_core_record *r)
 					 .n_osts = (uint32_t)n,
 					 .osts = (int64_t *)(s + 1) };
 	if (c.comp != NULL)
-		s->stripe_size = c.comp[RAMA_LUSTRE_COMP_STRIPE_SIZE].i;
+		s->stripe_size = c.comp[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i;
 	for (uint64_t i = 0; i < n; i++)
 		s->osts[i] = r->array[1][c.first + i].i;
 	f->stripes = s;
@@ -97,11 +97,11 @@ int rama_job_view_stripes(struct rama_job_view *v)
 {
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
-	int rc = rama_log_cursor_open(&c, v->work->log, RAMA_MOD_LUSTRE), bad = 0;
+	int rc = rama_log_cursor_open(&c, v->work->log, RAMA_TAB_MOD_LUSTRE), bad = 0;
 
 	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		bad = take(v, r);
-	v->work->records[RAMA_MOD_LUSTRE] += c.index;
+	v->work->records[RAMA_TAB_MOD_LUSTRE] += c.index;
 	rama_log_cursor_close(&c);
 	return bad != 0 ? bad : rc;
 }

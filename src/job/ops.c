@@ -99,13 +99,13 @@ static int64_t size_of(const struct rama_job_view_file *f, enum rama_job_layer l
 	int64_t size = 1 << 20;
 
 	if (layer == RAMA_JOB_LAYER_POSIX)
-		size = w[RAMA_POSIX_MAX_BYTE_READ].i > w[RAMA_POSIX_MAX_BYTE_WRITTEN].i
-			       ? w[RAMA_POSIX_MAX_BYTE_READ].i
-			       : w[RAMA_POSIX_MAX_BYTE_WRITTEN].i;
+		size = w[RAMA_TAB_POSIX_MAX_BYTE_READ].i > w[RAMA_TAB_POSIX_MAX_BYTE_WRITTEN].i
+			       ? w[RAMA_TAB_POSIX_MAX_BYTE_READ].i
+			       : w[RAMA_TAB_POSIX_MAX_BYTE_WRITTEN].i;
 	else if (layer == RAMA_JOB_LAYER_STDIO)
-		size = w[RAMA_STDIO_MAX_BYTE_READ].i > w[RAMA_STDIO_MAX_BYTE_WRITTEN].i
-			       ? w[RAMA_STDIO_MAX_BYTE_READ].i
-			       : w[RAMA_STDIO_MAX_BYTE_WRITTEN].i;
+		size = w[RAMA_TAB_STDIO_MAX_BYTE_READ].i > w[RAMA_TAB_STDIO_MAX_BYTE_WRITTEN].i
+			       ? w[RAMA_TAB_STDIO_MAX_BYTE_READ].i
+			       : w[RAMA_TAB_STDIO_MAX_BYTE_WRITTEN].i;
 	return size < ROWS ? ROWS : size < INT64_MAX / 4 ? size + 1 : INT64_MAX / 4;
 }
 

@@ -80,7 +80,7 @@ struct rama_job_view_work {
 	double steps, done; /* for progress */
 	/* all of them */
 	size_t files_room, parts_room, modules_room, logs_room, hosts_room, mounts_room;
-	uint64_t records[RAMA_MODULES_KNOWN];
+	uint64_t records[RAMA_TAB_MODULES_KNOWN];
 	double start; /* of the job, seconds of real time */
 	struct rama_map parts_by_id[RAMA_JOB_LAYERS];
 	struct rama_map hosts;		      /* hash of a name -> index */
@@ -101,7 +101,7 @@ struct rama_job_view_work {
 int rama_job_room(void *array, size_t n, size_t *room, size_t element);
 
 /* record.c */
-void rama_job_care_init(struct rama_job_care *c, const struct rama_module *mod);
+void rama_job_care_init(struct rama_job_care *c, const struct rama_tab_module *mod);
 /* a copy that can be reckoned with: no times before 0 or without end, moments moved by `shift` */
 void rama_job_record_clean(const struct rama_job_care *c, union rama_core_word *w, double shift);
 /* y takes x in. ny, nx: ranks they stand for; 0: no spread over ranks is kept. */

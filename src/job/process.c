@@ -45,39 +45,39 @@ static double moment(double t, double shift)
 static int take(struct rama_job_view *v, const union rama_core_word *w)
 {
 	struct rama_job_view_work *k = v->work;
-	int64_t rank = w[RAMA_RANK].i;
+	int64_t rank = w[RAMA_TAB_RANK].i;
 	struct rama_job_view_rank *r;
 	double start, end;
 
-	k->unfinished += w[RAMA_PROCESS_ENDED].i == 0;
-	k->running += w[RAMA_PROCESS_ENDED].i == 3;
-	v->lost_events = counted(v->lost_events, w[RAMA_PROCESS_EVENTS_LOST].i);
-	v->missed_calls = counted(v->missed_calls, w[RAMA_PROCESS_CALLS_MISSED].i);
-	v->folded_files = counted(v->folded_files, w[RAMA_PROCESS_FILES_FOLDED].i);
+	k->unfinished += w[RAMA_TAB_PROCESS_ENDED].i == 0;
+	k->running += w[RAMA_TAB_PROCESS_ENDED].i == 3;
+	v->lost_events = counted(v->lost_events, w[RAMA_TAB_PROCESS_EVENTS_LOST].i);
+	v->missed_calls = counted(v->missed_calls, w[RAMA_TAB_PROCESS_CALLS_MISSED].i);
+	v->folded_files = counted(v->folded_files, w[RAMA_TAB_PROCESS_FILES_FOLDED].i);
 	if (k->n == 1 && rank < 0)
 		rank = 0;
 	if (rank < 0 || rank >= k->n)
 		return 0;
 	r = &v->ranks[k->first + rank];
-	start = moment(w[RAMA_PROCESS_F_START_TIMESTAMP].f, k->shift);
-	end = moment(w[RAMA_PROCESS_F_END_TIMESTAMP].f, k->shift);
+	start = moment(w[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f, k->shift);
+	end = moment(w[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f, k->shift);
 	if (r->end == 0 || start < r->start)
 		r->start = start;
 	if (end > r->end)
 		r->end = end;
-	r->pid = w[RAMA_PROCESS_PID].i;
-	return rama_job_view_host(v, rank, w[RAMA_PROCESS_HOSTNAME].b, sizeof(w->b) * 8);
+	r->pid = w[RAMA_TAB_PROCESS_PID].i;
+	return rama_job_view_host(v, rank, w[RAMA_TAB_PROCESS_HOSTNAME].b, sizeof(w->b) * 8);
 }
 
 int rama_job_view_processes(struct rama_job_view *v)
 {
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
-	int rc = rama_log_cursor_open(&c, v->work->log, RAMA_MOD_PROCESS), bad = 0;
+	int rc = rama_log_cursor_open(&c, v->work->log, RAMA_TAB_MOD_PROCESS), bad = 0;
 
 	while (rc > 0 && bad == 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		bad = take(v, r->w);
-	v->work->records[RAMA_MOD_PROCESS] += c.index;
+	v->work->records[RAMA_TAB_MOD_PROCESS] += c.index;
 	rama_log_cursor_close(&c);
 	return bad != 0 ? bad : rc;
 }

@@ -7,21 +7,21 @@
 
 #define SECONDS_MOST 1e12 /* a time beyond is damage */
 
-void rama_job_care_init(struct rama_job_care *c, const struct rama_module *mod)
+void rama_job_care_init(struct rama_job_care *c, const struct rama_tab_module *mod)
 {
-	const struct rama_schema *s = mod->record;
+	const struct rama_tab_schema *s = mod->record;
 
 	*c = (struct rama_job_care){ 0 };
 	for (unsigned i = 0; i < *s->n_fields; i++) {
-		const struct rama_field *f = &s->fields[i];
+		const struct rama_tab_field *f = &s->fields[i];
 
-		if (f->word == RAMA_NO_WORD || f->word >= RAMA_JOB_RECORD_WORDS)
+		if (f->word == RAMA_TAB_NO_WORD || f->word >= RAMA_JOB_RECORD_WORDS)
 			continue;
-		if (f->type == RAMA_F64)
+		if (f->type == RAMA_TAB_F64)
 			c->seconds[c->n_seconds++] = f->word;
-		else if (f->reduce == RAMA_SUM || f->reduce == RAMA_SUM_NEG)
+		else if (f->reduce == RAMA_TAB_SUM || f->reduce == RAMA_TAB_SUM_NEG)
 			c->sum[c->n_sum++] = f->word;
-		if (rama_field_is_timestamp(f))
+		if (rama_tab_field_is_timestamp(f))
 			c->stamp[c->n_stamp++] = f->word;
 	}
 }

@@ -74,7 +74,7 @@ static struct rama_job_known known(const struct rama_core_plan *p, const union r
 {
 	struct rama_job_known x = { .rank = -1 };
 
-	if (p->at[kind] == RAMA_NO_WORD)
+	if (p->at[kind] == RAMA_TAB_NO_WORD)
 		return x;
 	x.rank = w[p->at[kind]].i;
 	x.bytes = w[p->at[kind + 1]].i > 0 ? w[p->at[kind + 1]].i : 0;
@@ -88,7 +88,7 @@ static struct rama_job_known known(const struct rama_core_plan *p, const union r
 static bool all_alike(const struct rama_core_plan *p, const struct rama_job_shared *s,
 		      const union rama_core_word *w)
 {
-	return p->at[RAMA_VAR_BYTES] != RAMA_NO_WORD && w[p->at[RAMA_VAR_BYTES]].f == 0 &&
+	return p->at[RAMA_TAB_VAR_BYTES] != RAMA_TAB_NO_WORD && w[p->at[RAMA_TAB_VAR_BYTES]].f == 0 &&
 	       s->slow.bytes == s->fast.bytes && s->slow.bytes > 0;
 }
 
@@ -102,8 +102,8 @@ static int add_shared(struct rama_job_view *v, const struct row *r, enum rama_jo
 				 .top = (uint8_t)top,
 				 .disk = is_disk(k, r->layer),
 				 .io = r->io,
-				 .slow = known(p, r->w, RAMA_SLOW_RANK, k->n),
-				 .fast = known(p, r->w, RAMA_FAST_RANK, k->n) };
+				 .slow = known(p, r->w, RAMA_TAB_SLOW_RANK, k->n),
+				 .fast = known(p, r->w, RAMA_TAB_FAST_RANK, k->n) };
 
 	s.alike = all_alike(p, &s, r->w);
 	if (s.disk && s.slow.rank >= 0 && s.slow.time >= f->most_time) {
@@ -232,7 +232,7 @@ static int take_file(struct rama_job_view *v, struct row *r)
 {
 	uint32_t covers = r->rank < 0 ? (uint32_t)v->work->n : 1;
 	struct rama_job_view_file *f;
-	int rc = rama_job_view_file_get(v, r->w[RAMA_ID].u, &r->file);
+	int rc = rama_job_view_file_get(v, r->w[RAMA_TAB_ID].u, &r->file);
 
 	if (rc != 0)
 		return rc;
@@ -262,24 +262,24 @@ static int take_part(struct rama_job_view *v, struct row *r)
 static void rename_once(const struct rama_job_view *v, struct row *r)
 {
 	const union rama_core_word *posix = v->files[r->file].rec[RAMA_JOB_LAYER_POSIX];
-	double all = (double)r->io.metas, renames = (double)r->w[RAMA_EXTRA_RENAMES].i;
+	double all = (double)r->io.metas, renames = (double)r->w[RAMA_TAB_EXTRA_RENAMES].i;
 
-	if (posix == NULL || posix[RAMA_POSIX_RENAME_SOURCES].i <= 0 || renames <= 0 || all <= 0)
+	if (posix == NULL || posix[RAMA_TAB_POSIX_RENAME_SOURCES].i <= 0 || renames <= 0 || all <= 0)
 		return;
 	r->io.meta_time *= fmax(0, 1 - renames / all);
-	r->io.metas -= r->w[RAMA_EXTRA_RENAMES].i;
+	r->io.metas -= r->w[RAMA_TAB_EXTRA_RENAMES].i;
 }
 
 static int take(struct rama_job_view *v, enum rama_job_layer layer, union rama_core_word *w)
 {
 	struct rama_job_view_work *k = v->work;
 	struct rama_job_view_layer *l = &v->layer[layer];
-	struct row r = { .layer = layer, .rank = w[RAMA_RANK].i, .w = w };
+	struct row r = { .layer = layer, .rank = w[RAMA_TAB_RANK].i, .w = w };
 	int rc;
 
 	rama_job_record_clean(&k->care[layer], w, k->shift);
 	if (k->n == 1 && r.rank < 0) /* a job of one process calls all its files shared */
-		w[RAMA_RANK].i = r.rank = 0;
+		w[RAMA_TAB_RANK].i = r.rank = 0;
 	r.io = rama_job_io_of(layer, w);
 	rc = rama_job_layer_info[layer].part ? take_part(v, &r) : take_file(v, &r);
 	if (rc == 0)

@@ -12,8 +12,8 @@
 
 const uint8_t rama_job_traced_layer[RAMA_JOB_TRACED_LAYERS] = { RAMA_JOB_LAYER_POSIX, RAMA_JOB_LAYER_STDIO,
 							RAMA_JOB_LAYER_MPIIO };
-static const uint8_t modules[RAMA_JOB_TRACED_LAYERS] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO,
-						     RAMA_MOD_DXT_MPIIO };
+static const uint8_t modules[RAMA_JOB_TRACED_LAYERS] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO,
+						     RAMA_TAB_MOD_DXT_MPIIO };
 
 void rama_job_trace_free(struct rama_job_trace *t)
 {
@@ -183,7 +183,7 @@ static void add(struct walk *w, const struct rama_job_access *a)
 
 static int take_segments(struct walk *w, struct rama_log_cursor *c)
 {
-	union rama_core_word seg[CHUNK][RAMA_SEG_WORDS];
+	union rama_core_word seg[CHUNK][RAMA_TAB_SEG_WORDS];
 	double shift = w->v->work->shift;
 	unsigned kind;
 	int n;
@@ -193,10 +193,10 @@ static int take_segments(struct walk *w, struct rama_log_cursor *c)
 			struct rama_job_access a = { .file = w->file,
 						 .rank = w->rank,
 						 .kind = (uint8_t)kind,
-						 .offset = seg[i][RAMA_SEG_OFFSET].i,
-						 .length = seg[i][RAMA_SEG_LENGTH].i,
-						 .start = moment(seg[i][RAMA_SEG_START].f, shift),
-						 .end = moment(seg[i][RAMA_SEG_END].f, shift) };
+						 .offset = seg[i][RAMA_TAB_SEG_OFFSET].i,
+						 .length = seg[i][RAMA_TAB_SEG_LENGTH].i,
+						 .start = moment(seg[i][RAMA_TAB_SEG_START].f, shift),
+						 .end = moment(seg[i][RAMA_TAB_SEG_END].f, shift) };
 
 			a.length = a.length > 0 ? a.length : 0;
 			a.end = a.end > a.start ? a.end : a.start;
@@ -280,9 +280,9 @@ static int tell_rank(struct walk *w)
 static int start_record(struct walk *w, const struct rama_core_record *r)
 {
 	struct rama_job_view_work *k = w->v->work;
-	int64_t rank = r->w[RAMA_RANK].i < 0 && k->n == 1 ? 0 : r->w[RAMA_RANK].i;
+	int64_t rank = r->w[RAMA_TAB_RANK].i < 0 && k->n == 1 ? 0 : r->w[RAMA_TAB_RANK].i;
 	const struct rama_job_view_stripes *s;
-	int rc = rama_job_view_file_get(w->v, r->w[RAMA_ID].u, &w->file);
+	int rc = rama_job_view_file_get(w->v, r->w[RAMA_TAB_ID].u, &w->file);
 
 	if (rc != 0)
 		return rc;
@@ -304,7 +304,7 @@ static int start_record(struct walk *w, const struct rama_core_record *r)
 		memset(w->l->row[w->rank], 0, size);
 	}
 	w->row = w->l->row[w->rank];
-	return rama_job_view_host(w->v, rank, r->w[RAMA_DXT_HOSTNAME].b, 64);
+	return rama_job_view_host(w->v, rank, r->w[RAMA_TAB_DXT_HOSTNAME].b, 64);
 }
 
 static int take_record(struct walk *w, struct rama_log_cursor *c, const struct rama_core_record *r)

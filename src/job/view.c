@@ -67,7 +67,7 @@ static int start_work(struct rama_job_view *v)
 	if (k == NULL)
 		return RAMA_EMEMORY;
 	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
-		const struct rama_module *mod = rama_module_get(rama_job_layer_info[l].module);
+		const struct rama_tab_module *mod = rama_tab_module_get(rama_job_layer_info[l].module);
 
 		rama_core_plan_init(&k->plan[l], mod);
 		rama_job_care_init(&k->care[l], mod);
@@ -304,18 +304,18 @@ static int read_others(struct rama_job_view *v)
 		rc = rama_job_view_stripes(v);
 	if (rc == 0)
 		rc = rama_job_view_heat_maps(v);
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
-		if (v->work->log->part[id].len > 0 && rama_module_get(id) != NULL &&
-		    (rama_module_get(id)->flags & RAMA_TRACE))
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++)
+		if (v->work->log->part[id].len > 0 && rama_tab_module_get(id) != NULL &&
+		    (rama_tab_module_get(id)->flags & RAMA_TAB_TRACE))
 			v->traced = true;
 	if (rc == 0 && v->opt.trace)
 		rc = rama_job_view_trace(v);
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 
 		if (mod != NULL && v->work->log->part[id].len > 0 && !is_layer(id) &&
-		    !(mod->flags & RAMA_TRACE) && id != RAMA_MOD_PROCESS && id != RAMA_MOD_LUSTRE &&
-		    id != RAMA_MOD_HEATMAP)
+		    !(mod->flags & RAMA_TAB_TRACE) && id != RAMA_TAB_MOD_PROCESS && id != RAMA_TAB_MOD_LUSTRE &&
+		    id != RAMA_TAB_MOD_HEATMAP)
 			rc = count_records(v, id);
 	}
 	return rc;
@@ -325,8 +325,8 @@ static int list_modules(struct rama_job_view *v)
 {
 	struct rama_job_view_work *k = v->work;
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 		bool partial = v->partial >> id & 1;
 		size_t i = 0;
 
@@ -353,7 +353,7 @@ static void count_steps(struct rama_job_view *v)
 	struct rama_job_view_work *k = v->work;
 
 	k->steps = k->done = 0;
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++)
 		k->steps += (double)k->log->part[id].len;
 }
 

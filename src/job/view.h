@@ -91,7 +91,7 @@ struct rama_job_view_file {
 	bool unopened; /* only looked for, made or removed: nothing but an EXTRA record; not in n_real */
 	int mount;	/* index in mounts, -1: unknown */
 	uint32_t group; /* index in groups */
-	/* merged over its rows (and parts); NULL: not used in this layer. Index with RAMA_POSIX_..., RAMA_H5D_... */
+	/* merged over its rows (and parts); NULL: not used in this layer. Index with RAMA_TAB_POSIX_..., RAMA_TAB_H5D_... */
 	const union rama_core_word *rec[RAMA_JOB_LAYERS];
 	uint32_t rows[RAMA_JOB_LAYERS];  /* records that were merged */
 	uint32_t cover[RAMA_JOB_LAYERS]; /* ranks they stand for: a reduced record for all of its job */

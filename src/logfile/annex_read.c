@@ -52,7 +52,7 @@ static uint64_t end_of_regions(const struct rama_log *log)
 
 	end = job > end ? job : end;
 	end = names > end ? names : end;
-	for (unsigned i = 0; i < RAMA_MODULES; i++) {
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++) {
 		uint64_t here = end_of_part(&log->part[i]);
 
 		end = here > end ? here : end;
@@ -65,7 +65,7 @@ static bool cut_off(const struct rama_log *log)
 	bool cut = log->name_part.len < log->name_part.stored_len ||
 		   log->job_part.len < log->job_part.stored_len;
 
-	for (unsigned i = 0; i < RAMA_MODULES; i++)
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
 		cut = cut || log->part[i].len < log->part[i].stored_len;
 	return cut;
 }
@@ -152,7 +152,7 @@ static const char *take_directory(struct rama_log *log, const struct footer *f,
 		take_entry(log, bytes + i * RAMA_LOG_ANNEX_ENTRY, &s);
 		if (s.off < at || s.off > f->dir || s.len > f->dir - s.off)
 			return "a section of it is outside";
-		if (s.id < RAMA_TABLE_OURS || rama_log_annex_find(to, s.id) != NULL)
+		if (s.id < RAMA_TAB_OURS || rama_log_annex_find(to, s.id) != NULL)
 			return "a section of it has a number that it cannot have";
 		at = s.off + s.len;
 		to->section[to->n++] = s;
@@ -180,8 +180,8 @@ static bool is_whole(struct rama_log *log, const struct rama_log_section *s,
 
 static const char *name_of(uint32_t id)
 {
-	const struct rama_module *m = rama_module_get(id);
-	const struct rama_table_section *s = rama_table_section_get(id);
+	const struct rama_tab_module *m = rama_tab_module_get(id);
+	const struct rama_tab_section *s = rama_tab_section_get(id);
 
 	return m != NULL ? m->name : s != NULL ? s->name : "a section that is not known";
 }
@@ -195,8 +195,8 @@ static void tell_newer(struct rama_log *log, const struct rama_log_section *s)
 /* A module from the annex is one like any other from here on, unless it is of a later time than we are. */
 static void give_module(struct rama_log *log, const struct rama_log_section *s)
 {
-	const struct rama_module *m = rama_module_get(s->id);
-	const struct rama_table_section *known = rama_table_section_get(s->id);
+	const struct rama_tab_module *m = rama_tab_module_get(s->id);
+	const struct rama_tab_section *known = rama_tab_section_get(s->id);
 
 	if (known != NULL && s->version != known->newest)
 		tell_newer(log, s);
@@ -217,9 +217,9 @@ static void give_module(struct rama_log *log, const struct rama_log_section *s)
 
 bool rama_log_section_known(const struct rama_log *log, const struct rama_log_section *s)
 {
-	const struct rama_table_section *known = rama_table_section_get(s->id);
+	const struct rama_tab_section *known = rama_tab_section_get(s->id);
 
-	if (rama_module_get(s->id) != NULL) /* not if it was too new */
+	if (rama_tab_module_get(s->id) != NULL) /* not if it was too new */
 		return log->part[s->id].version == s->version;
 	return known != NULL && known->newest == s->version;
 }
@@ -227,7 +227,7 @@ bool rama_log_section_known(const struct rama_log *log, const struct rama_log_se
 void rama_log_note_section(struct rama_log *log, const struct rama_log_section *s,
 			       const char *then)
 {
-	if (rama_module_get(s->id) != NULL || rama_table_section_get(s->id) != NULL)
+	if (rama_tab_module_get(s->id) != NULL || rama_tab_section_get(s->id) != NULL)
 		return; /* that it is too new was told when the log was opened */
 	rama_log_note(log, "section %u (version %u, %llu bytes) of its annex is not known; %s",
 		      s->id, s->version, (unsigned long long)s->len, then);
@@ -242,7 +242,7 @@ static void take_sections(struct rama_log *log, const struct rama_log_annex *all
 
 	for (unsigned i = 0; i < all->n; i++) {
 		const struct rama_log_section *s = &all->section[i];
-		bool twice = s->id < RAMA_MODULES && log->part[s->id].version > 0;
+		bool twice = s->id < RAMA_TAB_MODULES && log->part[s->id].version > 0;
 
 		if (twice || !is_whole(log, s, chunk)) {
 			first = first != NULL ? first : name_of(s->id);

@@ -117,43 +117,43 @@ static void hide_command(const struct rama_log_anon *a, struct rama_core_record 
 	memset(r->array[0], 0, size);
 	n = strlen(to) < size ? strlen(to) : size;
 	memcpy(r->array[0], to, n);
-	r->count[0] = r->w[RAMA_PROCESS_COMMAND_WORDS].u = (n + 7) / 8;
+	r->count[0] = r->w[RAMA_TAB_PROCESS_COMMAND_WORDS].u = (n + 7) / 8;
 }
 
 void rama_log_anon_record(const struct rama_log_anon *a, struct rama_core_record *r)
 {
-	r->w[RAMA_ID].u = rama_log_anon_id(a, r->w[RAMA_ID].u);
+	r->w[RAMA_TAB_ID].u = rama_log_anon_id(a, r->w[RAMA_TAB_ID].u);
 	switch (r->mod->id) {
-	case RAMA_MOD_POSIX:
-		r->w[RAMA_POSIX_RENAMED_FROM].u = rama_log_anon_id(a, r->w[RAMA_POSIX_RENAMED_FROM].u);
+	case RAMA_TAB_MOD_POSIX:
+		r->w[RAMA_TAB_POSIX_RENAMED_FROM].u = rama_log_anon_id(a, r->w[RAMA_TAB_POSIX_RENAMED_FROM].u);
 		break;
-	case RAMA_MOD_H5D:
-		r->w[RAMA_H5D_FILE_REC_ID].u = rama_log_anon_id(a, r->w[RAMA_H5D_FILE_REC_ID].u);
+	case RAMA_TAB_MOD_H5D:
+		r->w[RAMA_TAB_H5D_FILE_REC_ID].u = rama_log_anon_id(a, r->w[RAMA_TAB_H5D_FILE_REC_ID].u);
 		break;
-	case RAMA_MOD_PNETCDF_VAR:
-		r->w[RAMA_PNETCDF_VAR_FILE_REC_ID].u =
-			rama_log_anon_id(a, r->w[RAMA_PNETCDF_VAR_FILE_REC_ID].u);
+	case RAMA_TAB_MOD_PNETCDF_VAR:
+		r->w[RAMA_TAB_PNETCDF_VAR_FILE_REC_ID].u =
+			rama_log_anon_id(a, r->w[RAMA_TAB_PNETCDF_VAR_FILE_REC_ID].u);
 		break;
-	case RAMA_MOD_DXT_POSIX:
-	case RAMA_MOD_DXT_MPIIO:
-	case RAMA_MOD_DXT_STDIO:
-		hide_text(a, r->w[RAMA_DXT_HOSTNAME].b, 64);
+	case RAMA_TAB_MOD_DXT_POSIX:
+	case RAMA_TAB_MOD_DXT_MPIIO:
+	case RAMA_TAB_MOD_DXT_STDIO:
+		hide_text(a, r->w[RAMA_TAB_DXT_HOSTNAME].b, 64);
 		break;
-	case RAMA_MOD_PROCESS:
-		hide_text(a, r->w[RAMA_PROCESS_HOSTNAME].b, 64);
+	case RAMA_TAB_MOD_PROCESS:
+		hide_text(a, r->w[RAMA_TAB_PROCESS_HOSTNAME].b, 64);
 		hide_command(a, r);
 		break;
-	case RAMA_MOD_BGQ:
-		r->w[RAMA_BGQ_CSJOBID].u = hash(a, &r->w[RAMA_BGQ_CSJOBID], 8) >> 33;
+	case RAMA_TAB_MOD_BGQ:
+		r->w[RAMA_TAB_BGQ_CSJOBID].u = hash(a, &r->w[RAMA_TAB_BGQ_CSJOBID], 8) >> 33;
 		break;
-	case RAMA_MOD_APMPI:
+	case RAMA_TAB_MOD_APMPI:
 		if (r->schema != r->mod->header)
-			hide_text(a, r->w[RAMA_APMPI_PROCESSOR_NAME].b, 128);
+			hide_text(a, r->w[RAMA_TAB_APMPI_PROCESSOR_NAME].b, 128);
 		break;
-	case RAMA_MOD_APXC:
+	case RAMA_TAB_MOD_APXC:
 		if (r->schema == r->mod->header)
-			r->w[RAMA_APXC_HEADER_APPLICATION_ID].u =
-				hash(a, &r->w[RAMA_APXC_HEADER_APPLICATION_ID], 8) >> 33;
+			r->w[RAMA_TAB_APXC_HEADER_APPLICATION_ID].u =
+				hash(a, &r->w[RAMA_TAB_APXC_HEADER_APPLICATION_ID], 8) >> 33;
 		break;
 	default:
 		break;

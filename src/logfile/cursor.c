@@ -26,9 +26,9 @@ static union rama_core_word missing_value(uint8_t type)
 {
 	union rama_core_word w = { .u = 0 };
 
-	if (type == RAMA_I64)
+	if (type == RAMA_TAB_I64)
 		w.i = -1;
-	else if (type == RAMA_F64)
+	else if (type == RAMA_TAB_F64)
 		w.f = -1.0;
 	return w;
 }
@@ -36,35 +36,35 @@ static union rama_core_word missing_value(uint8_t type)
 static void add_word(struct rama_log_layout *l, unsigned to, uint8_t type)
 {
 	l->to[l->words] = (uint16_t)to;
-	l->order[l->words] = type == RAMA_U32			      ? SWAP_32
-			     : type == RAMA_TEXT || type == RAMA_UUID ? SWAP_NOT
+	l->order[l->words] = type == RAMA_TAB_U32			      ? SWAP_32
+			     : type == RAMA_TAB_TEXT || type == RAMA_TAB_UUID ? SWAP_NOT
 								      : SWAP_64;
 	l->words++;
 }
 
-static int layout_init(struct rama_log_layout *l, const struct rama_schema *s, unsigned version,
+static int layout_init(struct rama_log_layout *l, const struct rama_tab_schema *s, unsigned version,
 		       bool swap)
 {
 	unsigned most = s->words;
 
 	*l = (struct rama_log_layout){ .schema = s };
 	for (unsigned i = 0; i < *s->n_fields; i++)
-		if (s->fields[i].word == RAMA_NO_WORD)
+		if (s->fields[i].word == RAMA_TAB_NO_WORD)
 			most++;
 	l->to = calloc(most, sizeof(*l->to));
 	l->order = calloc(most, sizeof(*l->order));
 	l->blank = calloc(s->words, sizeof(*l->blank));
 	if (l->to == NULL || l->order == NULL || l->blank == NULL)
 		return RAMA_EMEMORY;
-	add_word(l, RAMA_ID, RAMA_U64);
-	add_word(l, RAMA_RANK, RAMA_I64);
+	add_word(l, RAMA_TAB_ID, RAMA_TAB_U64);
+	add_word(l, RAMA_TAB_RANK, RAMA_TAB_I64);
 	for (unsigned i = 0; i < *s->n_fields; i++) {
-		const struct rama_field *f = &s->fields[i];
+		const struct rama_tab_field *f = &s->fields[i];
 		bool here = f->since <= version && version <= f->until;
 
 		for (unsigned k = 0; here && k < f->words; k++)
-			add_word(l, f->word == RAMA_NO_WORD ? RAMA_NO_WORD : f->word + k, f->type);
-		if (!here && f->word != RAMA_NO_WORD)
+			add_word(l, f->word == RAMA_TAB_NO_WORD ? RAMA_TAB_NO_WORD : f->word + k, f->type);
+		if (!here && f->word != RAMA_TAB_NO_WORD)
 			l->blank[f->word] = missing_value(f->type);
 	}
 	l->same = !swap && l->words == s->words;
@@ -105,18 +105,18 @@ static void convert(struct rama_log_cursor *c, const struct rama_log_layout *l)
 	for (unsigned i = 0; i < l->words; i++) {
 		if (c->log->swap)
 			c->stored[i] = swapped(c->stored[i], l->order[i]);
-		if (l->to[i] != RAMA_NO_WORD)
+		if (l->to[i] != RAMA_TAB_NO_WORD)
 			c->words[l->to[i]] = c->stored[i];
 	}
 }
 
 union rama_core_word rama_log_cursor_stored(const struct rama_log_cursor *c, const char *name)
 {
-	const struct rama_schema *s = c->layout.schema;
-	unsigned at = RAMA_BASE_WORDS;
+	const struct rama_tab_schema *s = c->layout.schema;
+	unsigned at = RAMA_TAB_BASE_WORDS;
 
 	for (unsigned i = 0; i < *s->n_fields; i++) {
-		const struct rama_field *f = &s->fields[i];
+		const struct rama_tab_field *f = &s->fields[i];
 
 		if (f->since > c->version || c->version > f->until)
 			continue;
@@ -148,7 +148,7 @@ int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsign
 	int rc;
 
 	*c = (struct rama_log_cursor){ .log = log,
-				   .mod = rama_module_get(module),
+				   .mod = rama_tab_module_get(module),
 				   .version = part->version };
 	if (part->len == 0)
 		return 0;
@@ -171,7 +171,7 @@ int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsign
 	    rama_log_cursor_threads_open(c) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
 	c->segment_words =
-		rama_module_has_threads(c->mod, c->version) ? RAMA_SEG_WORDS : RAMA_SEG_WORDS - 1;
+		rama_tab_module_has_threads(c->mod, c->version) ? RAMA_TAB_SEG_WORDS : RAMA_TAB_SEG_WORDS - 1;
 	c->open = true;
 	return 1;
 }
@@ -192,7 +192,7 @@ void rama_log_cursor_close(struct rama_log_cursor *c)
 
 bool rama_log_cursor_has_threads(const struct rama_log_cursor *c)
 {
-	return c->threads.open || rama_module_has_threads(c->mod, c->version);
+	return c->threads.open || rama_tab_module_has_threads(c->mod, c->version);
 }
 
 /* The module ends here, or its data does: says so once. Always ends the walk. */
@@ -236,7 +236,7 @@ int rama_log_cursor_array(struct rama_log_cursor *c, unsigned k, uint64_t words)
 /* 1: read; 0: the data ends, which was told; negative */
 static int read_array(struct rama_log_cursor *c, unsigned k, int64_t count)
 {
-	const struct rama_array *a = &c->mod->record->array[k];
+	const struct rama_tab_array *a = &c->mod->record->array[k];
 	uint64_t stored = count < a->least ? a->least : (uint64_t)count, total, done = 0;
 
 	if (count < 0 || stored > ARRAY_MAX / a->words) {
@@ -270,9 +270,9 @@ static int read_array(struct rama_log_cursor *c, unsigned k, int64_t count)
 
 static int read_arrays(struct rama_log_cursor *c)
 {
-	const struct rama_schema *s = c->mod->record;
+	const struct rama_tab_schema *s = c->mod->record;
 
-	if (c->mod->id == RAMA_MOD_LUSTRE && c->version == 1) /* only OST ids follow */
+	if (c->mod->id == RAMA_TAB_MOD_LUSTRE && c->version == 1) /* only OST ids follow */
 		return read_array(c, 1, rama_log_cursor_stored(c, "STRIPE_WIDTH").i);
 	for (unsigned k = 0; k < s->n_arrays; k++) {
 		int rc = read_array(c, k, c->words[s->array[k].count_word].i);
@@ -304,7 +304,7 @@ static int start_segments(struct rama_log_cursor *c)
 
 static int skip_segments(struct rama_log_cursor *c)
 {
-	union rama_core_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_TAB_SEG_WORDS];
 	unsigned kind;
 	int rc = 0;
 
@@ -329,7 +329,7 @@ static int read_one(struct rama_log_cursor *c)
 		return finish(c, have, want);
 	convert(c, l);
 	c->rec = (struct rama_core_record){ .mod = c->mod, .schema = l->schema, .w = c->words };
-	if (c->mod->flags & RAMA_TRACE)
+	if (c->mod->flags & RAMA_TAB_TRACE)
 		rc = start_segments(c);
 	else if (l == &c->layout)
 		rc = read_arrays(c);
@@ -366,7 +366,7 @@ static int lost_segments(struct rama_log_cursor *c)
 				e->code != 0 ? ": " : "", e->text);
 }
 
-int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_SEG_WORDS], int max,
+int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], int max,
 			 unsigned *kind)
 {
 	size_t size = c->segment_words * 8, have;
@@ -383,12 +383,12 @@ int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_core_word (*s
 	if (n == 0)
 		return lost_segments(c);
 	for (uint64_t i = 0; i < n; i++) {
-		seg[i][RAMA_SEG_THREAD].u = 0;
+		seg[i][RAMA_TAB_SEG_THREAD].u = 0;
 		memcpy(seg[i], p + i * size, size);
 		for (unsigned k = 0; c->log->swap && k < c->segment_words; k++)
 			seg[i][k] = swapped(seg[i][k], SWAP_64);
-		if (c->mod->id == RAMA_MOD_DXT_MPIIO && c->version == 1)
-			seg[i][RAMA_SEG_OFFSET].i = -1; /* was not recorded */
+		if (c->mod->id == RAMA_TAB_MOD_DXT_MPIIO && c->version == 1)
+			seg[i][RAMA_TAB_SEG_OFFSET].i = -1; /* was not recorded */
 	}
 	rama_log_cursor_threads_fill(c, seg, n);
 	rama_log_region_skip(&c->region, n * size);

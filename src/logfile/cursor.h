@@ -10,9 +10,9 @@
 
 /* how the words of a stored version become those of the newest */
 struct rama_log_layout {
-	const struct rama_schema *schema;
+	const struct rama_tab_schema *schema;
 	unsigned words;		/* stored, base included */
-	uint16_t *to;		/* stored word -> word of the newest layout, or RAMA_NO_WORD */
+	uint16_t *to;		/* stored word -> word of the newest layout, or RAMA_TAB_NO_WORD */
 	uint8_t *order;		/* stored word -> enum of cursor.c: what byte order does to it */
 	bool same;		/* nothing to move or swap */
 	union rama_core_word *blank; /* newest record with all missing values filled in */
@@ -20,7 +20,7 @@ struct rama_log_layout {
 
 struct rama_log_cursor {
 	struct rama_log *log;
-	const struct rama_module *mod;
+	const struct rama_tab_module *mod;
 	unsigned version;
 	struct rama_log_region region;
 	bool open, done;
@@ -54,7 +54,7 @@ int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsign
 int rama_log_cursor_next(struct rama_log_cursor *c, struct rama_core_record **r);
 /* Of a trace record: up to max segments, writes first, then reads, never both in one answer.
  * Returns how many (0: no more of this record); *kind: 0 writes, 1 reads; negative as above. */
-int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_SEG_WORDS], int max,
+int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], int max,
 			 unsigned *kind);
 /* do the segments handed out say which thread it was? No longer, once ids from the annex do not fit */
 bool rama_log_cursor_has_threads(const struct rama_log_cursor *c);
@@ -74,7 +74,7 @@ void rama_log_short_trace_apply(const struct rama_log_short_trace *s, const stru
 /* threads.c: 0 or RAMA_EMEMORY; then after each record, and for all of its segments in their order */
 int rama_log_cursor_threads_open(struct rama_log_cursor *c);
 void rama_log_cursor_threads_record(struct rama_log_cursor *c);
-void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_SEG_WORDS],
+void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS],
 			      uint64_t n);
 void rama_log_cursor_threads_close(struct rama_log_cursor *c);
 

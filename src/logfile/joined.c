@@ -65,21 +65,21 @@ static void add_bins(struct rama_core_record *y, const struct rama_core_record *
 
 static void add_counters(const struct rama_core_plan *p, union rama_core_word *y, union rama_core_word *x)
 {
-	int64_t rank = y[RAMA_RANK].i;
-	uint64_t renamed = p->mod->id == RAMA_MOD_POSIX ? y[RAMA_POSIX_RENAMED_FROM].u : 0;
+	int64_t rank = y[RAMA_TAB_RANK].i;
+	uint64_t renamed = p->mod->id == RAMA_TAB_MOD_POSIX ? y[RAMA_TAB_POSIX_RENAMED_FROM].u : 0;
 
 	rama_core_reduce_prepare(p, y);
 	rama_core_reduce_prepare(p, x);
 	rama_core_reduce(p, y, x);
 	rama_core_reduce_undo(p, y, rank);
 	if (renamed != 0) /* the first one counts */
-		y[RAMA_POSIX_RENAMED_FROM].u = renamed;
+		y[RAMA_TAB_POSIX_RENAMED_FROM].u = renamed;
 }
 
 int rama_log_joined_add(struct rama_log_joined *j, const struct rama_core_plan *p, struct rama_core_record *r)
 {
 	bool fresh;
-	uint64_t *at = rama_map_put(&j->by_id, r->w[RAMA_ID].u, &fresh);
+	uint64_t *at = rama_map_put(&j->by_id, r->w[RAMA_TAB_ID].u, &fresh);
 	struct rama_core_record *y;
 	int64_t threads;
 
@@ -90,17 +90,17 @@ int rama_log_joined_add(struct rama_log_joined *j, const struct rama_core_plan *
 		return first(j, r);
 	}
 	y = &j->rec[*at];
-	if (r->mod->id == RAMA_MOD_HEATMAP) {
+	if (r->mod->id == RAMA_TAB_MOD_HEATMAP) {
 		add_bins(y, r);
 		return 0;
 	}
-	if (r->mod->id != RAMA_MOD_PROCESS) {
+	if (r->mod->id != RAMA_TAB_MOD_PROCESS) {
 		add_counters(p, y->w, r->w);
 		return 0;
 	}
-	threads = y->w[RAMA_PROCESS_THREADS].i;
+	threads = y->w[RAMA_TAB_PROCESS_THREADS].i;
 	add_counters(p, y->w, r->w);
-	if (threads > y->w[RAMA_PROCESS_THREADS].i)
-		y->w[RAMA_PROCESS_THREADS].i = threads;
+	if (threads > y->w[RAMA_TAB_PROCESS_THREADS].i)
+		y->w[RAMA_TAB_PROCESS_THREADS].i = threads;
 	return copy_array(j, y, r, 0); /* the command line of the last program */
 }

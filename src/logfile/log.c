@@ -124,7 +124,7 @@ static void insert_module(struct rama_log *log, unsigned id)
 {
 	uint64_t below = (1ull << id) - 1;
 
-	memmove(&log->part[id + 1], &log->part[id], (RAMA_MODULES - id - 1) * sizeof(log->part[0]));
+	memmove(&log->part[id + 1], &log->part[id], (RAMA_TAB_MODULES - id - 1) * sizeof(log->part[0]));
 	log->part[id] = (struct rama_log_part){ 0 };
 	log->partial = (log->partial & below) | (log->partial & ~below) << 1;
 }
@@ -132,7 +132,7 @@ static void insert_module(struct rama_log *log, unsigned id)
 static void read_maps(struct rama_log *log, const unsigned char *h)
 {
 	bool old = log->minor < 41;
-	unsigned n = old ? 16 : RAMA_MODULES;
+	unsigned n = old ? 16 : RAMA_TAB_MODULES;
 	const unsigned char *p = h + (old ? 24 : 32), *v = p + 16 + 16 * n;
 
 	log->partial = old ? rama_log_u32(log, h + 20) : rama_log_u64(log, h + 24);
@@ -153,7 +153,7 @@ static void find_job(struct rama_log *log)
 {
 	uint64_t end = log->name_part.off;
 
-	for (unsigned i = 0; i < RAMA_MODULES && end == 0; i++)
+	for (unsigned i = 0; i < RAMA_TAB_MODULES && end == 0; i++)
 		end = log->part[i].off;
 	if (end == 0)
 		end = log->src->size;
@@ -193,8 +193,8 @@ static int check_parts(struct rama_log *log)
 
 	if (rc == 0)
 		rc = check_part(log, &log->name_part, "file names");
-	for (unsigned i = 0; i < RAMA_MODULES && rc == 0; i++) {
-		const struct rama_module *m = rama_module_get(i);
+	for (unsigned i = 0; i < RAMA_TAB_MODULES && rc == 0; i++) {
+		const struct rama_tab_module *m = rama_tab_module_get(i);
 		char what[32];
 
 		snprintf(what, sizeof(what), "module %u", i);

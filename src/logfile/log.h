@@ -76,8 +76,8 @@ struct rama_log {
 	uint8_t compression;
 	uint64_t partial; /* bit per module */
 	unsigned header_size;
-	/* of modules from RAMA_TABLE_OURS on: from the annex, or from the header of an older log of ours */
-	struct rama_log_part name_part, job_part, part[RAMA_MODULES];
+	/* of modules from RAMA_TAB_OURS on: from the annex, or from the header of an older log of ours */
+	struct rama_log_part name_part, job_part, part[RAMA_TAB_MODULES];
 	struct rama_log_annex annex; /* sections that are whole, known or not */
 	/* Something of the annex was there and cannot be read; only a note, but whoever needs all of a log must
 	 * know it. */

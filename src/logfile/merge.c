@@ -39,9 +39,9 @@ struct survey {
 static void see_times(struct survey *s, const struct rama_core_record *r, double shift)
 {
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
-		const struct rama_field *f = &r->schema->fields[i];
+		const struct rama_tab_field *f = &r->schema->fields[i];
 
-		if (rama_field_is_timestamp(f) && r->w[f->word].f + shift > s->last)
+		if (rama_tab_field_is_timestamp(f) && r->w[f->word].f + shift > s->last)
 			s->last = r->w[f->word].f + shift;
 	}
 }
@@ -84,7 +84,7 @@ static int survey_log(struct rama_log_merge *m, size_t at, struct survey *s, str
 	struct rama_log_hush before = rama_log_set_hush(in->log);
 	int rc = 0;
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
 		struct rama_log_cursor c;
 		struct rama_core_record *r;
 
@@ -93,7 +93,7 @@ static int survey_log(struct rama_log_merge *m, size_t at, struct survey *s, str
 			see_times(s, r, in->shift);
 			if (r->schema == r->mod->header) /* of the job, whoever wrote it */
 				continue;
-			rc = see_rank(m, at, s, r->w[RAMA_RANK].i, e);
+			rc = see_rank(m, at, s, r->w[RAMA_TAB_RANK].i, e);
 			if (rc == 0)
 				rc = 1;
 		}
@@ -249,8 +249,8 @@ int rama_log_merge_write(struct rama_log_merge *m, struct rama_log_writer *w, ui
 	*partial = 0;
 	for (size_t i = 0; i < m->n_in; i++)
 		tell_dropped(m->in[i].log);
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 		bool used = false;
 
 		for (size_t i = 0; mod != NULL && i < m->n_in; i++) {

@@ -40,7 +40,7 @@ int rama_log_merge_write(struct rama_log_merge *m, struct rama_log_writer *w, ui
 		     struct rama_err *e);
 
 /* merge_module.c */
-int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w, const struct rama_module *mod,
+int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w, const struct rama_tab_module *mod,
 		      struct rama_err *e);
 
 #endif

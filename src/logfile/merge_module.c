@@ -24,7 +24,7 @@ typedef int (*visitor)(struct walk *k, struct rama_log_cursor *c, struct rama_co
 struct walk {
 	struct rama_log_merge *m;
 	struct rama_log_writer *w;
-	const struct rama_module *mod;
+	const struct rama_tab_module *mod;
 	struct rama_err *e;
 	struct rama_core_plan plan;
 	struct rama_log_merge_input *in; /* log being read */
@@ -152,22 +152,22 @@ static void move_rank(union rama_core_word *w, int64_t first_rank)
 /* ranks and times of the whole job instead of the log's own */
 static void relocate(struct walk *k, struct rama_core_record *r)
 {
-	const struct rama_schema *s = r->schema;
+	const struct rama_tab_schema *s = r->schema;
 
-	if (r->w[RAMA_RANK].i >= 0) {
-		move_rank(&r->w[RAMA_RANK], k->in->first_rank);
+	if (r->w[RAMA_TAB_RANK].i >= 0) {
+		move_rank(&r->w[RAMA_TAB_RANK], k->in->first_rank);
 	} else if (k->in->first_rank > 0 && s == k->mod->record) {
-		if (k->plan.at[RAMA_FAST_RANK] != RAMA_NO_WORD)
-			move_rank(&r->w[k->plan.at[RAMA_FAST_RANK]], k->in->first_rank);
-		if (k->plan.at[RAMA_SLOW_RANK] != RAMA_NO_WORD)
-			move_rank(&r->w[k->plan.at[RAMA_SLOW_RANK]], k->in->first_rank);
+		if (k->plan.at[RAMA_TAB_FAST_RANK] != RAMA_TAB_NO_WORD)
+			move_rank(&r->w[k->plan.at[RAMA_TAB_FAST_RANK]], k->in->first_rank);
+		if (k->plan.at[RAMA_TAB_SLOW_RANK] != RAMA_TAB_NO_WORD)
+			move_rank(&r->w[k->plan.at[RAMA_TAB_SLOW_RANK]], k->in->first_rank);
 	}
-	if (k->mod->id == RAMA_MOD_PROCESS && r->w[RAMA_PROCESS_PARENT_RANK].i >= 0)
-		move_rank(&r->w[RAMA_PROCESS_PARENT_RANK], k->in->first_rank);
+	if (k->mod->id == RAMA_TAB_MOD_PROCESS && r->w[RAMA_TAB_PROCESS_PARENT_RANK].i >= 0)
+		move_rank(&r->w[RAMA_TAB_PROCESS_PARENT_RANK], k->in->first_rank);
 	for (unsigned i = 0; k->in->shift != 0 && i < *s->n_fields; i++) {
-		const struct rama_field *f = &s->fields[i];
+		const struct rama_tab_field *f = &s->fields[i];
 
-		if (rama_field_is_timestamp(f) && r->w[f->word].f > 0)
+		if (rama_tab_field_is_timestamp(f) && r->w[f->word].f > 0)
 			r->w[f->word].f += k->in->shift;
 	}
 }
@@ -175,13 +175,13 @@ static void relocate(struct walk *k, struct rama_core_record *r)
 /* Shared among one: a job of one process says -1 of all its files. In a larger job they are its own. */
 static bool of_one_process(const struct walk *k, const struct rama_core_record *r)
 {
-	return r->w[RAMA_RANK].i < 0 && k->in->log->job.nprocs == 1 && k->m->nprocs > 1;
+	return r->w[RAMA_TAB_RANK].i < 0 && k->in->log->job.nprocs == 1 && k->m->nprocs > 1;
 }
 
 /* how many ranks a record speaks for */
 static int64_t covers(const struct walk *k, const struct rama_core_record *r)
 {
-	return r->w[RAMA_RANK].i >= 0 ? 1 : k->in->log->job.nprocs;
+	return r->w[RAMA_TAB_RANK].i >= 0 ? 1 : k->in->log->job.nprocs;
 }
 
 static int write_record(struct walk *k, const struct rama_core_record *r)
@@ -203,7 +203,7 @@ static int collect_record(struct walk *k, struct rama_log_cursor *c, struct rama
 
 static int count_ranks(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
-	uint64_t *n = rama_map_put(&k->ranks, r->w[RAMA_ID].u, NULL);
+	uint64_t *n = rama_map_put(&k->ranks, r->w[RAMA_TAB_ID].u, NULL);
 
 	(void)c;
 	if (n == NULL)
@@ -260,7 +260,7 @@ static int first_of_shared(struct walk *k, struct shared *s, const struct rama_c
 
 static int add_to_shared(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
-	const uint64_t *at = rama_map_get(&k->by_id, r->w[RAMA_ID].u);
+	const uint64_t *at = rama_map_get(&k->by_id, r->w[RAMA_TAB_ID].u);
 	struct shared *s = at != NULL ? &k->shared[*at] : NULL;
 
 	(void)c;
@@ -303,7 +303,7 @@ static int write_shared(struct walk *k)
 static int write_unshared(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
-	if (rama_map_get(&k->by_id, r->w[RAMA_ID].u) != NULL)
+	if (rama_map_get(&k->by_id, r->w[RAMA_TAB_ID].u) != NULL)
 		return 0;
 	if (of_one_process(k, r))
 		rama_core_reduce_undo(&k->plan, r->w, 0);
@@ -334,17 +334,17 @@ static int merge_counters(struct walk *k)
 /* the layout of a file is the same for all ranks: one record, shared if all have it */
 static int write_layout(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
-	const uint64_t *n = rama_map_get(&k->ranks, r->w[RAMA_ID].u);
+	const uint64_t *n = rama_map_get(&k->ranks, r->w[RAMA_TAB_ID].u);
 	bool fresh = true;
 
 	(void)c;
 	if (of_one_process(k, r))
-		r->w[RAMA_RANK].i = 0;
+		r->w[RAMA_TAB_RANK].i = 0;
 	relocate(k, r);
 	if (k->m->reduce && n != NULL && *n == (uint64_t)k->m->nprocs) {
-		if (rama_map_put(&k->seen, r->w[RAMA_ID].u, &fresh) == NULL)
+		if (rama_map_put(&k->seen, r->w[RAMA_TAB_ID].u, &fresh) == NULL)
 			return no_memory(k);
-		r->w[RAMA_RANK].i = -1;
+		r->w[RAMA_TAB_RANK].i = -1;
 	}
 	return fresh ? write_record(k, r) : 0;
 }
@@ -352,7 +352,7 @@ static int write_layout(struct walk *k, struct rama_log_cursor *c, struct rama_c
 static int count_inodes(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
-	return rama_map_put(&k->seen, r->w[RAMA_BGQ_INODES].u, NULL) != NULL ? 0 : no_memory(k);
+	return rama_map_put(&k->seen, r->w[RAMA_TAB_BGQ_INODES].u, NULL) != NULL ? 0 : no_memory(k);
 }
 
 /* one machine: the first record stands for all, the number of I/O nodes is that of distinct ones */
@@ -364,9 +364,9 @@ static int write_machine(struct walk *k, struct rama_log_cursor *c, struct rama_
 	k->first_written = true;
 	relocate(k, r);
 	if (k->m->n_in > 1 && k->m->reduce) {
-		r->w[RAMA_RANK].i = -1;
+		r->w[RAMA_TAB_RANK].i = -1;
 		if (k->seen.used > 1)
-			r->w[RAMA_BGQ_INODES].u = k->seen.used;
+			r->w[RAMA_TAB_BGQ_INODES].u = k->seen.used;
 	}
 	return write_record(k, r);
 }
@@ -374,14 +374,14 @@ static int write_machine(struct walk *k, struct rama_log_cursor *c, struct rama_
 static int see_comm(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	(void)c;
-	if (k->mod->id != RAMA_MOD_APMPI || r->schema == k->mod->header)
+	if (k->mod->id != RAMA_TAB_MOD_APMPI || r->schema == k->mod->header)
 		return 0;
 	k->comm = rama_core_spread_merge(
 		k->comm,
-		(struct rama_core_spread){ .n = 1, .time_sum = r->w[RAMA_APMPI_TOTAL_COMM_TIME].f });
+		(struct rama_core_spread){ .n = 1, .time_sum = r->w[RAMA_TAB_APMPI_TOTAL_COMM_TIME].f });
 	k->sync = rama_core_spread_merge(
 		k->sync, (struct rama_core_spread){
-				 .n = 1, .time_sum = r->w[RAMA_APMPI_TOTAL_COMM_SYNC_TIME].f });
+				 .n = 1, .time_sum = r->w[RAMA_TAB_APMPI_TOTAL_COMM_SYNC_TIME].f });
 	return 0;
 }
 
@@ -394,9 +394,9 @@ static int write_autoperf(struct walk *k, struct rama_log_cursor *c, struct rama
 	if (k->first_written)
 		return 0;
 	k->first_written = true;
-	if (k->mod->id == RAMA_MOD_APMPI && k->comm.n > 0 && k->m->n_in > 1) {
-		r->w[RAMA_APMPI_HEADER_TOTAL_COMM_TIME_VARIANCE].f = k->comm.time_sq / k->comm.n;
-		r->w[RAMA_APMPI_HEADER_TOTAL_COMM_SYNC_TIME_VARIANCE].f =
+	if (k->mod->id == RAMA_TAB_MOD_APMPI && k->comm.n > 0 && k->m->n_in > 1) {
+		r->w[RAMA_TAB_APMPI_HEADER_TOTAL_COMM_TIME_VARIANCE].f = k->comm.time_sq / k->comm.n;
+		r->w[RAMA_TAB_APMPI_HEADER_TOTAL_COMM_SYNC_TIME_VARIANCE].f =
 			k->sync.time_sq / k->sync.n;
 	}
 	return write_record(k, r);
@@ -404,7 +404,7 @@ static int write_autoperf(struct walk *k, struct rama_log_cursor *c, struct rama
 
 static int write_trace(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
 {
-	union rama_core_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_TAB_SEG_WORDS];
 	unsigned kind;
 	int n = 0;
 
@@ -418,8 +418,8 @@ static int write_trace(struct walk *k, struct rama_log_cursor *c, struct rama_co
 		return k->e->code;
 	while ((n = rama_log_cursor_segments(c, seg, 256, &kind)) > 0) {
 		for (int i = 0; k->in->shift != 0 && i < n; i++) {
-			seg[i][RAMA_SEG_START].f += k->in->shift;
-			seg[i][RAMA_SEG_END].f += k->in->shift;
+			seg[i][RAMA_TAB_SEG_START].f += k->in->shift;
+			seg[i][RAMA_TAB_SEG_END].f += k->in->shift;
 		}
 		if (rama_log_writer_segments(k->w, seg, (size_t)n) != 0) {
 			*k->e = k->w->err;
@@ -436,7 +436,7 @@ static int write_trace(struct walk *k, struct rama_log_cursor *c, struct rama_co
 
 static double bin_width(const struct rama_core_record *r)
 {
-	return r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
+	return r->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f;
 }
 
 static int measure_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
@@ -467,8 +467,8 @@ static void move_bins(struct walk *k, struct rama_core_record *r)
 		r->count[a] = k->bins;
 	}
 	relocate(k, r);
-	r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = k->width;
-	r->w[RAMA_HEATMAP_NBINS].u = k->bins;
+	r->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f = k->width;
+	r->w[RAMA_TAB_HEATMAP_NBINS].u = k->bins;
 }
 
 static int collect_heatmap(struct walk *k, struct rama_log_cursor *c, struct rama_core_record *r)
@@ -525,19 +525,19 @@ static int merge_records(struct walk *k)
 	int rc = 0;
 
 	switch (k->mod->id) {
-	case RAMA_MOD_HEATMAP:
+	case RAMA_TAB_MOD_HEATMAP:
 		return merge_heatmaps(k);
-	case RAMA_MOD_PROCESS:
+	case RAMA_TAB_MOD_PROCESS:
 		k->collect = collect_record;
 		return each_record(k, write_process, false);
-	case RAMA_MOD_LUSTRE:
+	case RAMA_TAB_MOD_LUSTRE:
 		rc = each_record(k, count_ranks, true);
 		return rc == 0 ? each_record(k, write_layout, false) : rc;
-	case RAMA_MOD_BGQ:
+	case RAMA_TAB_MOD_BGQ:
 		rc = each_record(k, count_inodes, true);
 		return rc == 0 ? each_record(k, write_machine, false) : rc;
-	case RAMA_MOD_APMPI:
-	case RAMA_MOD_APXC:
+	case RAMA_TAB_MOD_APMPI:
+	case RAMA_TAB_MOD_APXC:
 		rc = each_record(k, see_comm, true);
 		return rc == 0 ? each_record(k, write_autoperf, false) : rc;
 	default:
@@ -546,7 +546,7 @@ static int merge_records(struct walk *k)
 	}
 }
 
-int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w, const struct rama_module *mod,
+int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w, const struct rama_tab_module *mod,
 		      struct rama_err *e)
 {
 	struct walk k = { .m = m, .w = w, .mod = mod, .e = e };

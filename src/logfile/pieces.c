@@ -86,7 +86,7 @@ uint64_t rama_log_place(const uint64_t *size, size_t writers, uint64_t *off, str
 	uint64_t at = RAMA_LOG_HEADER_NEW;
 
 	for (unsigned region = 0; region < RAMA_LOG_REGIONS; region++) {
-		if (region == RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS)
+		if (region == RAMA_LOG_REGION_MODULE + RAMA_TAB_OURS)
 			at += RAMA_LOG_ANNEX_HEAD;
 		header->part[region].off = at;
 		for (size_t w = 0; w < writers; w++) {
@@ -105,7 +105,7 @@ static void put(unsigned char *to, const void *v, size_t n)
 
 void rama_log_header_encode(const struct rama_log_header *h, unsigned char b[RAMA_LOG_HEADER_NEW])
 {
-	uint64_t partial = h->inner ? h->partial : h->partial & ((1ull << RAMA_TABLE_OURS) - 1);
+	uint64_t partial = h->inner ? h->partial : h->partial & ((1ull << RAMA_TAB_OURS) - 1);
 	int64_t magic = RAMA_LOG_MAGIC;
 	const struct rama_log_part *names = &h->part[RAMA_LOG_REGION_NAMES];
 
@@ -116,10 +116,10 @@ void rama_log_header_encode(const struct rama_log_header *h, unsigned char b[RAM
 	put(b + 24, &partial, 8);
 	put(b + 32, &names->off, 8);
 	put(b + 40, &names->len, 8);
-	for (unsigned i = 0; i < RAMA_MODULES; i++) {
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++) {
 		const struct rama_log_part *p = &h->part[RAMA_LOG_REGION_MODULE + i];
 
-		if (p->version == 0 || (i >= RAMA_TABLE_OURS && !h->inner))
+		if (p->version == 0 || (i >= RAMA_TAB_OURS && !h->inner))
 			continue; /* a module nobody used has no entry at all, and ours never have */
 		put(b + 48 + 16 * i, &p->off, 8);
 		put(b + 56 + 16 * i, &p->len, 8);
@@ -127,14 +127,14 @@ void rama_log_header_encode(const struct rama_log_header *h, unsigned char b[RAM
 	}
 }
 
-void rama_log_annex_of(const struct rama_log_header *h, const uint32_t crc[RAMA_MODULES],
+void rama_log_annex_of(const struct rama_log_header *h, const uint32_t crc[RAMA_TAB_MODULES],
 			   struct rama_log_annex *to)
 {
-	rama_log_annex_begin(to, h->part[RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS].off -
+	rama_log_annex_begin(to, h->part[RAMA_LOG_REGION_MODULE + RAMA_TAB_OURS].off -
 					     RAMA_LOG_ANNEX_HEAD);
-	for (unsigned id = RAMA_TABLE_OURS; id < RAMA_MODULES; id++) {
+	for (unsigned id = RAMA_TAB_OURS; id < RAMA_TAB_MODULES; id++) {
 		const struct rama_log_part *p = &h->part[RAMA_LOG_REGION_MODULE + id];
-		const struct rama_table_section *known = rama_table_section_get(id);
+		const struct rama_tab_section *known = rama_tab_section_get(id);
 		uint32_t version = known != NULL && p->len > 0 ? known->newest : p->version;
 		struct rama_log_section *s;
 

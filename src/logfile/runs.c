@@ -71,7 +71,7 @@ static int put_run(struct rama_log_writer *w)
 
 int rama_log_runs_begin(struct rama_log_writer *w, unsigned module)
 {
-	const struct rama_table_section *s = rama_table_section_threads(module);
+	const struct rama_tab_section *s = rama_tab_section_threads(module);
 
 	if (s == NULL)
 		return 0;
@@ -82,21 +82,21 @@ int rama_log_runs_begin(struct rama_log_writer *w, unsigned module)
 
 int rama_log_runs_record(struct rama_log_writer *w, const union rama_core_word *record)
 {
-	const uint64_t head[] = { record[RAMA_ID].u, record[RAMA_RANK].u,
-				  record[RAMA_DXT_WRITE_COUNT].u + record[RAMA_DXT_READ_COUNT].u };
+	const uint64_t head[] = { record[RAMA_TAB_ID].u, record[RAMA_TAB_RANK].u,
+				  record[RAMA_TAB_DXT_WRITE_COUNT].u + record[RAMA_TAB_DXT_READ_COUNT].u };
 
 	return put_run(w) == 0 ? put(w, head, 3) : w->err.code;
 }
 
-int rama_log_runs_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_SEG_WORDS],
+int rama_log_runs_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS],
 			       size_t n)
 {
 	struct rama_log_runs *r = w->tracing;
 
 	for (size_t i = 0; i < n; i++) {
-		if (r->run > 0 && seg[i][RAMA_SEG_THREAD].u != r->thread && put_run(w) != 0)
+		if (r->run > 0 && seg[i][RAMA_TAB_SEG_THREAD].u != r->thread && put_run(w) != 0)
 			return w->err.code;
-		r->thread = seg[i][RAMA_SEG_THREAD].u;
+		r->thread = seg[i][RAMA_TAB_SEG_THREAD].u;
 		r->run++;
 		r->any = r->any || r->thread != 0;
 	}

@@ -4,7 +4,7 @@
 
 static int walk(struct rama_log_short_trace *s, struct rama_log *log, unsigned module)
 {
-	union rama_core_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_TAB_SEG_WORDS];
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, log, module);
@@ -41,6 +41,6 @@ void rama_log_short_trace_apply(const struct rama_log_short_trace *s, const stru
 {
 	if (s->record == 0 || s->record != c->index)
 		return;
-	r->w[RAMA_DXT_WRITE_COUNT].u = s->count[0];
-	r->w[RAMA_DXT_READ_COUNT].u = s->count[1];
+	r->w[RAMA_TAB_DXT_WRITE_COUNT].u = s->count[0];
+	r->w[RAMA_TAB_DXT_READ_COUNT].u = s->count[1];
 }

@@ -9,19 +9,19 @@
 
 bool rama_log_has_threads(const struct rama_log *log, unsigned module)
 {
-	const struct rama_module *mod = rama_module_get(module);
-	const struct rama_table_section *s = rama_table_section_threads(module);
+	const struct rama_tab_module *mod = rama_tab_module_get(module);
+	const struct rama_tab_section *s = rama_tab_section_threads(module);
 	const struct rama_log_section *there =
 		s != NULL && !(log->unfit >> module & 1)
 			? rama_log_annex_find(&log->annex, s->id)
 			: NULL;
 
-	return (mod != NULL && rama_module_has_threads(mod, log->part[module].version)) ||
+	return (mod != NULL && rama_tab_module_has_threads(mod, log->part[module].version)) ||
 	       (there != NULL && there->len > 0 && there->version == s->newest);
 }
 
 /* once for each module, by a walk that may speak */
-static void tell_unfit(struct rama_log *log, const struct rama_module *mod)
+static void tell_unfit(struct rama_log *log, const struct rama_tab_module *mod)
 {
 	if (log->opt.note == NULL || log->unfit_told >> mod->id & 1)
 		return;
@@ -48,10 +48,10 @@ static bool take(struct rama_log_cursor *c, uint64_t *to, size_t n)
 
 int rama_log_cursor_threads_open(struct rama_log_cursor *c)
 {
-	const struct rama_table_section *s = rama_table_section_threads(c->mod->id);
+	const struct rama_tab_section *s = rama_tab_section_threads(c->mod->id);
 	const struct rama_log_section *there;
 
-	if (s == NULL || rama_module_has_threads(c->mod, c->version))
+	if (s == NULL || rama_tab_module_has_threads(c->mod, c->version))
 		return 0;
 	if (c->log->unfit >> c->mod->id & 1)
 		tell_unfit(c->log, c->mod);
@@ -78,12 +78,12 @@ void rama_log_cursor_threads_record(struct rama_log_cursor *c)
 		return;
 	c->threads.left = n;
 	c->threads.run = 0;
-	if (!take(c, head, 3) || head[0] != c->words[RAMA_ID].u ||
-	    head[1] != c->words[RAMA_RANK].u || head[2] != n)
+	if (!take(c, head, 3) || head[0] != c->words[RAMA_TAB_ID].u ||
+	    head[1] != c->words[RAMA_TAB_RANK].u || head[2] != n)
 		give_up(c);
 }
 
-void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_SEG_WORDS],
+void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS],
 			      uint64_t n)
 {
 	for (uint64_t i = 0; i < n && c->threads.open; i++) {
@@ -98,7 +98,7 @@ void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_core_wor
 			c->threads.run = run[1];
 			c->threads.left -= run[1];
 		}
-		seg[i][RAMA_SEG_THREAD].u = c->threads.thread;
+		seg[i][RAMA_TAB_SEG_THREAD].u = c->threads.thread;
 		c->threads.run--;
 	}
 }

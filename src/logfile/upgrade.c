@@ -17,7 +17,7 @@ static int upgrade_posix(struct rama_log_cursor *c)
 static int upgrade_pnetcdf(struct rama_log_cursor *c)
 {
 	if (c->version < 3)
-		c->words[RAMA_PNETCDF_FILE_OPENS].i =
+		c->words[RAMA_TAB_PNETCDF_FILE_OPENS].i =
 			rama_core_add(rama_log_cursor_stored(c, "INDEP_OPENS").i,
 				 rama_log_cursor_stored(c, "COLL_OPENS").i);
 	return 1;
@@ -31,24 +31,24 @@ static int upgrade_lustre1(struct rama_log_cursor *c)
 
 	if (rama_log_cursor_stored(c, "STRIPE_SIZE").i == -1) { /* not known: no component */
 		c->rec.count[0] = c->rec.count[1] = 0;
-		c->words[RAMA_LUSTRE_NUM_COMPONENTS].i = c->words[RAMA_LUSTRE_NUM_STRIPES].i = 0;
+		c->words[RAMA_TAB_LUSTRE_NUM_COMPONENTS].i = c->words[RAMA_TAB_LUSTRE_NUM_STRIPES].i = 0;
 		return 1;
 	}
-	rc = rama_log_cursor_array(c, 0, RAMA_LUSTRE_COMP__WORDS);
+	rc = rama_log_cursor_array(c, 0, RAMA_TAB_LUSTRE_COMP__WORDS);
 	if (rc != 0)
 		return rc;
 	comp = c->array[0];
-	memset(comp, 0, RAMA_LUSTRE_COMP__WORDS * sizeof(*comp));
-	comp[RAMA_LUSTRE_COMP_STRIPE_SIZE] = rama_log_cursor_stored(c, "STRIPE_SIZE");
-	comp[RAMA_LUSTRE_COMP_STRIPE_COUNT].u = c->rec.count[1];
-	comp[RAMA_LUSTRE_COMP_STRIPE_PATTERN].i = -1;
-	comp[RAMA_LUSTRE_COMP_FLAGS].i = -1;
-	comp[RAMA_LUSTRE_COMP_EXT_END].i = -1;
-	comp[RAMA_LUSTRE_COMP_MIRROR_ID].i = -1;
+	memset(comp, 0, RAMA_TAB_LUSTRE_COMP__WORDS * sizeof(*comp));
+	comp[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE] = rama_log_cursor_stored(c, "STRIPE_SIZE");
+	comp[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u = c->rec.count[1];
+	comp[RAMA_TAB_LUSTRE_COMP_STRIPE_PATTERN].i = -1;
+	comp[RAMA_TAB_LUSTRE_COMP_FLAGS].i = -1;
+	comp[RAMA_TAB_LUSTRE_COMP_EXT_END].i = -1;
+	comp[RAMA_TAB_LUSTRE_COMP_MIRROR_ID].i = -1;
 	c->rec.array[0] = comp;
 	c->rec.count[0] = 1;
-	c->words[RAMA_LUSTRE_NUM_COMPONENTS].i = 1;
-	c->words[RAMA_LUSTRE_NUM_STRIPES].u = c->rec.count[1];
+	c->words[RAMA_TAB_LUSTRE_NUM_COMPONENTS].i = 1;
+	c->words[RAMA_TAB_LUSTRE_NUM_STRIPES].u = c->rec.count[1];
 	return 1;
 }
 
@@ -60,10 +60,10 @@ static int upgrade_lustre(struct rama_log_cursor *c)
 	if (c->version == 1)
 		return upgrade_lustre1(c);
 	for (; comps < c->rec.count[0]; comps++) {
-		const union rama_core_word *comp = &c->rec.array[0][comps * RAMA_LUSTRE_COMP__WORDS];
-		int64_t n = comp[RAMA_LUSTRE_COMP_STRIPE_COUNT].i;
+		const union rama_core_word *comp = &c->rec.array[0][comps * RAMA_TAB_LUSTRE_COMP__WORDS];
+		int64_t n = comp[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].i;
 
-		if (comp[RAMA_LUSTRE_COMP_STRIPE_SIZE].i == -1)
+		if (comp[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i == -1)
 			break;
 		if (n < 0 || (uint64_t)n > c->rec.count[1] - stripes) {
 			int rc = rama_log_cursor_bad(
@@ -78,16 +78,16 @@ static int upgrade_lustre(struct rama_log_cursor *c)
 	}
 	c->rec.count[0] = comps;
 	c->rec.count[1] = stripes;
-	c->words[RAMA_LUSTRE_NUM_COMPONENTS].u = comps;
-	c->words[RAMA_LUSTRE_NUM_STRIPES].u = stripes;
+	c->words[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u = comps;
+	c->words[RAMA_TAB_LUSTRE_NUM_STRIPES].u = stripes;
 	return 1;
 }
 
 /* Some releases let ranks disagree by one bin; all records of a log get the length of the first. */
 static int upgrade_heatmap(struct rama_log_cursor *c)
 {
-	int64_t bins = c->words[RAMA_HEATMAP_NBINS].i;
-	double width = c->words[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
+	int64_t bins = c->words[RAMA_TAB_HEATMAP_NBINS].i;
+	double width = c->words[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f;
 
 	if (!c->first_heatmap.known) {
 		c->first_heatmap.known = true;
@@ -108,7 +108,7 @@ static int upgrade_heatmap(struct rama_log_cursor *c)
 		c->rec.array[k] = c->array[k];
 		c->rec.count[k] = (uint64_t)bins;
 	}
-	c->words[RAMA_HEATMAP_NBINS].i = bins;
+	c->words[RAMA_TAB_HEATMAP_NBINS].i = bins;
 	return 1;
 }
 
@@ -116,7 +116,7 @@ static int check_header(struct rama_log_cursor *c, int64_t magic)
 {
 	int rc;
 
-	if (c->rec.schema != c->mod->header || c->words[RAMA_BASE_WORDS].i == magic)
+	if (c->rec.schema != c->mod->header || c->words[RAMA_TAB_BASE_WORDS].i == magic)
 		return 1;
 	c->done = true;
 	rc = rama_log_cursor_bad(c, RAMA_ECORRUPT,
@@ -127,17 +127,17 @@ static int check_header(struct rama_log_cursor *c, int64_t magic)
 int rama_log_cursor_upgrade(struct rama_log_cursor *c)
 {
 	switch (c->mod->id) {
-	case RAMA_MOD_POSIX:
+	case RAMA_TAB_MOD_POSIX:
 		return upgrade_posix(c);
-	case RAMA_MOD_PNETCDF_FILE:
+	case RAMA_TAB_MOD_PNETCDF_FILE:
 		return upgrade_pnetcdf(c);
-	case RAMA_MOD_LUSTRE:
+	case RAMA_TAB_MOD_LUSTRE:
 		return upgrade_lustre(c);
-	case RAMA_MOD_HEATMAP:
+	case RAMA_TAB_MOD_HEATMAP:
 		return upgrade_heatmap(c);
-	case RAMA_MOD_APMPI:
+	case RAMA_TAB_MOD_APMPI:
 		return check_header(c, 280520118345);
-	case RAMA_MOD_APXC:
+	case RAMA_TAB_MOD_APXC:
 		return check_header(c, 0x4155544f50455246);
 	default:
 		return 1;

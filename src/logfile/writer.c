@@ -97,7 +97,7 @@ static int begin(struct rama_log_writer *w, unsigned region, unsigned version)
 	if (w->region < RAMA_LOG_REGION_NAMES && region > RAMA_LOG_REGION_NAMES)
 		w->header.part[RAMA_LOG_REGION_NAMES].off = w->at;
 	w->region = region;
-	if (region >= RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS && !w->inner &&
+	if (region >= RAMA_LOG_REGION_MODULE + RAMA_TAB_OURS && !w->inner &&
 	    begin_section(w, region - RAMA_LOG_REGION_MODULE, version) != 0)
 		return w->err.code;
 	w->header.part[region].off = w->at;
@@ -127,7 +127,7 @@ int rama_log_writer_name(struct rama_log_writer *w, uint64_t id, const char *tex
 
 int rama_log_writer_module(struct rama_log_writer *w, unsigned id, unsigned version)
 {
-	const struct rama_module *m = rama_module_get(id);
+	const struct rama_tab_module *m = rama_tab_module_get(id);
 
 	if (m == NULL || (version != m->newest && version != m->released))
 		return rama_err_set(&w->err, RAMA_EUSAGE, "module %u, version %u cannot be written",
@@ -141,7 +141,7 @@ int rama_log_writer_module(struct rama_log_writer *w, unsigned id, unsigned vers
 
 int rama_log_writer_record(struct rama_log_writer *w, const struct rama_core_record *r)
 {
-	const struct rama_schema *s = r->schema;
+	const struct rama_tab_schema *s = r->schema;
 
 	if (w->region != RAMA_LOG_REGION_MODULE + (unsigned)r->mod->id)
 		return rama_err_set(&w->err, RAMA_EUSAGE, "a record of %s outside its module",
@@ -149,7 +149,7 @@ int rama_log_writer_record(struct rama_log_writer *w, const struct rama_core_rec
 	if (w->tracing != NULL)
 		rama_log_runs_record(w, r->w);
 	add(w, r->w, s->words * sizeof(*r->w));
-	for (unsigned k = 0; k < s->n_arrays && !(r->mod->flags & RAMA_TRACE); k++) {
+	for (unsigned k = 0; k < s->n_arrays && !(r->mod->flags & RAMA_TAB_TRACE); k++) {
 		static const union rama_core_word none = { .u = 0 };
 		uint64_t n = r->count[k];
 
@@ -160,13 +160,13 @@ int rama_log_writer_record(struct rama_log_writer *w, const struct rama_core_rec
 	return w->err.code;
 }
 
-int rama_log_writer_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_SEG_WORDS], size_t n)
+int rama_log_writer_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], size_t n)
 {
 	unsigned id = w->region - RAMA_LOG_REGION_MODULE;
-	const struct rama_module *m = rama_module_get(id);
-	size_t words = m != NULL && rama_module_has_threads(m, w->header.part[w->region].version)
-			       ? RAMA_SEG_WORDS
-			       : RAMA_SEG_WORDS - 1;
+	const struct rama_tab_module *m = rama_tab_module_get(id);
+	size_t words = m != NULL && rama_tab_module_has_threads(m, w->header.part[w->region].version)
+			       ? RAMA_TAB_SEG_WORDS
+			       : RAMA_TAB_SEG_WORDS - 1;
 
 	if (w->tracing != NULL)
 		rama_log_runs_segments(w, seg, n);
@@ -208,7 +208,7 @@ static int write_runs(struct rama_log_writer *w)
 
 		if (!r->any)
 			continue;
-		if (begin_section(w, r->section, rama_table_section_get(r->section)->newest) != 0 ||
+		if (begin_section(w, r->section, rama_tab_section_get(r->section)->newest) != 0 ||
 		    store(w, r->packed, r->packed_n) != 0)
 			return w->err.code;
 	}
@@ -225,7 +225,7 @@ static int write_annex(struct rama_log_writer *w, uint64_t partial)
 	for (unsigned i = 0; i < w->annex.n; i++) {
 		struct rama_log_section *s = &w->annex.section[i];
 
-		if (s->id < RAMA_MODULES && partial >> s->id & 1)
+		if (s->id < RAMA_TAB_MODULES && partial >> s->id & 1)
 			s->flags |= RAMA_LOG_SECTION_INCOMPLETE;
 	}
 	n = rama_log_annex_encode(&w->annex, w->at, bytes);

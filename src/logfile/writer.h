@@ -31,7 +31,7 @@ enum {
 	RAMA_LOG_REGION_JOB,
 	RAMA_LOG_REGION_NAMES,
 	RAMA_LOG_REGION_MODULE,
-	RAMA_LOG_REGIONS = RAMA_LOG_REGION_MODULE + RAMA_MODULES
+	RAMA_LOG_REGIONS = RAMA_LOG_REGION_MODULE + RAMA_TAB_MODULES
 };
 
 struct rama_log_header {
@@ -47,9 +47,9 @@ struct rama_log_header {
 uint64_t rama_log_place(const uint64_t *size, size_t writers, uint64_t *off,
 		    struct rama_log_header *header);
 void rama_log_header_encode(const struct rama_log_header *header, unsigned char bytes[RAMA_LOG_HEADER_NEW]);
-/* The annex of a log by many writers: regions from RAMA_TABLE_OURS on are its sections. crc[id] is the
+/* The annex of a log by many writers: regions from RAMA_TAB_OURS on are its sections. crc[id] is the
  * checksum of a whole one. */
-void rama_log_annex_of(const struct rama_log_header *header, const uint32_t crc[RAMA_MODULES],
+void rama_log_annex_of(const struct rama_log_header *header, const uint32_t crc[RAMA_TAB_MODULES],
 			   struct rama_log_annex *to);
 
 /* Job struct and text as they stand in the region; what does not fit of the mounts is left out, and
@@ -104,7 +104,7 @@ int rama_log_writer_name(struct rama_log_writer *w, uint64_t id, const char *tex
 int rama_log_writer_module(struct rama_log_writer *w, unsigned id, unsigned version);
 int rama_log_writer_record(struct rama_log_writer *w, const struct rama_core_record *r);
 /* after a trace record: exactly as many segments as it counts, writes before reads */
-int rama_log_writer_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_SEG_WORDS], size_t n);
+int rama_log_writer_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], size_t n);
 /* has it a section of that number already, or thread ids that become one? */
 bool rama_log_writer_has(const struct rama_log_writer *w, uint32_t section);
 /* A section of the annex that nobody here knows, after all modules: its bytes as they are decoded. */
@@ -117,7 +117,7 @@ void rama_log_writer_fini(struct rama_log_writer *w);
 /* runs.c, internal to logfile: records and segments as they come; 0 or an error in w->err */
 int rama_log_runs_begin(struct rama_log_writer *w, unsigned module);
 int rama_log_runs_record(struct rama_log_writer *w, const union rama_core_word *record);
-int rama_log_runs_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_SEG_WORDS],
+int rama_log_runs_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS],
 			       size_t n);
 int rama_log_runs_end(struct rama_log_writer *w);
 void rama_log_runs_fini(struct rama_log_writer *w);

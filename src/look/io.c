@@ -51,9 +51,9 @@ struct row {
 };
 
 #define IO(layer, figure, counter) \
-	{ LAYER_##layer, false, RAMA_##layer##_##counter, offsetof(struct rama_look_io, figure) },
+	{ LAYER_##layer, false, RAMA_TAB_##layer##_##counter, offsetof(struct rama_look_io, figure) },
 #define IO_TIME(layer, figure, counter) \
-	{ LAYER_##layer, true, RAMA_##layer##_##counter, offsetof(struct rama_look_io, figure) },
+	{ LAYER_##layer, true, RAMA_TAB_##layer##_##counter, offsetof(struct rama_look_io, figure) },
 static const struct row rows[] = {
 #include "job/io.def"
 };
@@ -62,11 +62,11 @@ static const struct row rows[] = {
 
 /* words that hold the longest read and the longest write; 0: it has none (word 0 is the id) */
 static const uint16_t longest_of[RAMA_LOOK_LAYERS][2] = {
-	[LAYER_POSIX] = { RAMA_POSIX_F_MAX_READ_TIME, RAMA_POSIX_F_MAX_WRITE_TIME },
-	[LAYER_MPIIO] = { RAMA_MPIIO_F_MAX_READ_TIME, RAMA_MPIIO_F_MAX_WRITE_TIME },
-	[LAYER_H5D] = { RAMA_H5D_F_MAX_READ_TIME, RAMA_H5D_F_MAX_WRITE_TIME },
-	[LAYER_PNETCDF_VAR] = { RAMA_PNETCDF_VAR_F_MAX_READ_TIME,
-				RAMA_PNETCDF_VAR_F_MAX_WRITE_TIME },
+	[LAYER_POSIX] = { RAMA_TAB_POSIX_F_MAX_READ_TIME, RAMA_TAB_POSIX_F_MAX_WRITE_TIME },
+	[LAYER_MPIIO] = { RAMA_TAB_MPIIO_F_MAX_READ_TIME, RAMA_TAB_MPIIO_F_MAX_WRITE_TIME },
+	[LAYER_H5D] = { RAMA_TAB_H5D_F_MAX_READ_TIME, RAMA_TAB_H5D_F_MAX_WRITE_TIME },
+	[LAYER_PNETCDF_VAR] = { RAMA_TAB_PNETCDF_VAR_F_MAX_READ_TIME,
+				RAMA_TAB_PNETCDF_VAR_F_MAX_WRITE_TIME },
 };
 
 #define MOST (INT64_MAX / 65536) /* so that sums over many processes stay numbers */
@@ -150,9 +150,9 @@ void rama_look_io_gain(struct rama_look_io *gain, const struct rama_look_io *now
 
 /* one table made of the rows of all functions; the words are those of table/fn_words.h */
 #define CLASS(name, op)                                                       \
-	[RAMA_FN_##name] = RAMA_OP_##op == RAMA_OP_NOTHING ? RAMA_LOOK_CLASS_NONE  \
-			   : RAMA_OP_##op == RAMA_OP_READ  ? RAMA_LOOK_CLASS_READ  \
-			   : RAMA_OP_##op == RAMA_OP_WRITE ? RAMA_LOOK_CLASS_WRITE \
+	[RAMA_TAB_FN_##name] = RAMA_TAB_OP_##op == RAMA_TAB_OP_NOTHING ? RAMA_LOOK_CLASS_NONE  \
+			   : RAMA_TAB_OP_##op == RAMA_TAB_OP_READ  ? RAMA_LOOK_CLASS_READ  \
+			   : RAMA_TAB_OP_##op == RAMA_TAB_OP_WRITE ? RAMA_LOOK_CLASS_WRITE \
 							   : RAMA_LOOK_CLASS_META,
 #define FN(name, returns, role, op, ...) CLASS(name, op)
 #define FN_MODE FN
@@ -173,7 +173,7 @@ void rama_look_io_gain(struct rama_look_io *gain, const struct rama_look_io *now
 #define FN_NCF(name, op, ...) CLASS(name, op)
 #define FN_NCH(name, ...) CLASS(name, OPEN)
 #define NEED(...)
-static const uint8_t class_of[RAMA_FNS] = {
+static const uint8_t class_of[RAMA_TAB_FNS] = {
 #include "table/fn_posix.def"
 #include "table/fn_stdio.def"
 #include "table/fn_libaio.def"
@@ -187,14 +187,14 @@ static const uint8_t class_of[RAMA_FNS] = {
 enum rama_look_class rama_look_class(unsigned fn)
 {
 	switch (fn) {
-	case RAMA_FN_MPI_Init: /* rows by hand that open nothing */
-	case RAMA_FN_MPI_Init_thread:
-	case RAMA_FN_MPI_Abort:
+	case RAMA_TAB_FN_MPI_Init: /* rows by hand that open nothing */
+	case RAMA_TAB_FN_MPI_Init_thread:
+	case RAMA_TAB_FN_MPI_Abort:
 		return RAMA_LOOK_CLASS_NONE;
-	case RAMA_FN_io_getevents: /* waits for what others have begun */
-	case RAMA_FN_io_pgetevents:
+	case RAMA_TAB_FN_io_getevents: /* waits for what others have begun */
+	case RAMA_TAB_FN_io_pgetevents:
 		return RAMA_LOOK_CLASS_META;
 	default:
-		return fn < RAMA_FNS ? (enum rama_look_class)class_of[fn] : RAMA_LOOK_CLASS_NONE;
+		return fn < RAMA_TAB_FNS ? (enum rama_look_class)class_of[fn] : RAMA_LOOK_CLASS_NONE;
 	}
 }

@@ -214,7 +214,7 @@ static void see_call(struct rama_look_process *p, struct rama_look_lane *l, uint
 		ask_name(p, l, c.fd, proc);
 	if (!l->file)
 		return;
-	c.fn = rama_fn_info[fn].name;
+	c.fn = rama_tab_fn_info[fn].name;
 	c.file = true;
 	memcpy(c.name, l->name, sizeof(c.name));
 	p->n_calls++;

@@ -86,21 +86,21 @@ static bool find_figure(const char *name, size_t len, struct rama_query_metric *
 }
 
 /* how the records of a job become one figure */
-static const char *reduction(const struct rama_field *f)
+static const char *reduction(const struct rama_tab_field *f)
 {
 	switch (f->reduce) {
-	case RAMA_MAX:
-	case RAMA_LEAD_READ:
-	case RAMA_LEAD_WRITE:
+	case RAMA_TAB_MAX:
+	case RAMA_TAB_LEAD_READ:
+	case RAMA_TAB_LEAD_WRITE:
 		return "max(c.%s)";
-	case RAMA_MIN_NZ:
+	case RAMA_TAB_MIN_NZ:
 		return "min(nullif(c.%s, 0))";
 	default:
 		return "sum(c.%s)";
 	}
 }
 
-static bool counter(const struct rama_module *mod, const struct rama_field *f,
+static bool counter(const struct rama_tab_module *mod, const struct rama_tab_field *f,
 		    struct rama_query_metric *m)
 {
 	char table[40], column[64], value[96];
@@ -111,7 +111,7 @@ static bool counter(const struct rama_module *mod, const struct rama_field *f,
 	*m = (struct rama_query_metric){ .kind = RAMA_QUERY_METRIC_COUNTER,
 					 .key = f->name,
 					 .header = f->name,
-					 .unit = f->type == RAMA_F64		    ? "s"
+					 .unit = f->type == RAMA_TAB_F64		    ? "s"
 						 : strstr(f->name, "BYTES") != NULL ? "bytes"
 										    : "count",
 					 .shown = 1,
@@ -125,11 +125,11 @@ static bool counter(const struct rama_module *mod, const struct rama_field *f,
 
 static bool find_counter(const char *name, size_t len, struct rama_query_metric *m)
 {
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 
 		for (unsigned i = 0; mod != NULL && i < *mod->record->n_fields; i++) {
-			const struct rama_field *f = &mod->record->fields[i];
+			const struct rama_tab_field *f = &mod->record->fields[i];
 
 			if (strlen(f->name) == len && strncasecmp(f->name, name, len) == 0 &&
 			    f->words == 1)

@@ -348,12 +348,12 @@ static void glossary(struct rama_json *j, const struct rama_report *r)
 {
 	rama_json_key(j, "glossary");
 	rama_json_open(j, '[');
-	for (unsigned i = 0; i < rama_n_terms; i++) {
-		if (!uses(r->diagnosis, rama_terms[i].name))
+	for (unsigned i = 0; i < rama_tab_n_terms; i++) {
+		if (!uses(r->diagnosis, rama_tab_terms[i].name))
 			continue;
 		rama_json_open(j, '{');
-		rama_json_key_string(j, "term", rama_terms[i].name);
-		rama_json_key_string(j, "text", rama_terms[i].text);
+		rama_json_key_string(j, "term", rama_tab_terms[i].name);
+		rama_json_key_string(j, "text", rama_tab_terms[i].text);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, ']');

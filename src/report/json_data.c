@@ -165,17 +165,17 @@ static void patterns(struct rama_json *j, const struct rama_report *r)
 
 /* ---- counters ----------------------------------------------------------------------------------- */
 
-static void counters_of(struct rama_json *j, const struct rama_schema *s, const union rama_core_word *w)
+static void counters_of(struct rama_json *j, const struct rama_tab_schema *s, const union rama_core_word *w)
 {
 	for (unsigned i = 0; i < *s->n_fields; i++) {
-		const struct rama_field *f = &s->fields[i];
+		const struct rama_tab_field *f = &s->fields[i];
 
-		if (f->place != RAMA_COUNTER || f->word == RAMA_NO_WORD || rama_field_is_id(f))
+		if (f->place != RAMA_TAB_COUNTER || f->word == RAMA_TAB_NO_WORD || rama_tab_field_is_id(f))
 			continue;
 		rama_json_key(j, f->name);
-		if (f->type == RAMA_F64)
+		if (f->type == RAMA_TAB_F64)
 			rama_report_json_figure(j, w[f->word].f);
-		else if (f->type == RAMA_U64)
+		else if (f->type == RAMA_TAB_U64)
 			rama_json_u64(j, w[f->word].u);
 		else
 			rama_json_i64(j, w[f->word].i);
@@ -194,7 +194,7 @@ static void counters(struct rama_json *j, const struct rama_report *r)
 			continue;
 		rama_json_key(j, info->name);
 		rama_json_open(j, '{');
-		counters_of(j, rama_module_get(info->module)->record, total);
+		counters_of(j, rama_tab_module_get(info->module)->record, total);
 		rama_json_close(j, '}');
 	}
 	rama_json_close(j, '}');

@@ -152,13 +152,13 @@ static int list_layers(struct rama_report *r)
 }
 
 /* Does the field count calls? Sums do that, but for those that count bytes or kinds of accesses. */
-static bool counts_calls(const struct rama_field *f)
+static bool counts_calls(const struct rama_tab_field *f)
 {
 	static const char *const others[] = { "_SIZE_",	  "BYTES",    "_SEQ_", "_CONSEC_",
 					      "_ALIGNED", "SWITCHES", "HINTS" };
 
-	if (f->place != RAMA_COUNTER || f->type != RAMA_I64 || f->word == RAMA_NO_WORD ||
-	    (f->reduce != RAMA_SUM && f->reduce != RAMA_SUM_NEG))
+	if (f->place != RAMA_TAB_COUNTER || f->type != RAMA_TAB_I64 || f->word == RAMA_TAB_NO_WORD ||
+	    (f->reduce != RAMA_TAB_SUM && f->reduce != RAMA_TAB_SUM_NEG))
 		return false;
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (strstr(f->name, others[i]) != NULL)
@@ -167,14 +167,14 @@ static bool counts_calls(const struct rama_field *f)
 }
 
 /* POSIX_RENAME_SOURCES -> rename_sources; modules differ in how long their prefix is */
-static const char *plain_name(struct rama_report *r, const struct rama_schema *s, const char *name)
+static const char *plain_name(struct rama_report *r, const struct rama_tab_schema *s, const char *name)
 {
 	const char *first = name;
 	size_t same = strlen(first), n = 0; /* what all names begin with */
 	char to[NAME_MOST];
 
 	for (unsigned i = 0; i < *s->n_fields; i++)
-		while (s->fields[i].word != RAMA_NO_WORD && same > 0 &&
+		while (s->fields[i].word != RAMA_TAB_NO_WORD && same > 0 &&
 		       (strncmp(first, s->fields[i].name, same) != 0 || first[same - 1] != '_'))
 			same--;
 	for (const char *p = name + same; *p != '\0' && n + 1 < sizeof(to); p++)
@@ -187,17 +187,17 @@ static int list_operations(struct rama_report *r)
 	size_t most = 0;
 
 	for (size_t i = 0; i < r->n_layers; i++)
-		most += *rama_module_get(rama_job_layer_info[r->layers[i]].module)->record->n_fields;
+		most += *rama_tab_module_get(rama_job_layer_info[r->layers[i]].module)->record->n_fields;
 	r->operations = get(r, most, sizeof(*r->operations));
 	if (r->operations == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < r->n_layers; i++) {
 		enum rama_job_layer l = r->layers[i];
-		const struct rama_schema *s = rama_module_get(rama_job_layer_info[l].module)->record;
+		const struct rama_tab_schema *s = rama_tab_module_get(rama_job_layer_info[l].module)->record;
 		const union rama_core_word *total = r->view->layer[l].total;
 
 		for (unsigned k = 0; total != NULL && k < *s->n_fields; k++) {
-			const struct rama_field *f = &s->fields[k];
+			const struct rama_tab_field *f = &s->fields[k];
 			const char *name;
 
 			if (!counts_calls(f) || total[f->word].i <= 0)
@@ -240,7 +240,7 @@ static void fill_common(struct rama_report_pattern *p, const union rama_core_wor
 {
 	struct rama_core_plan plan;
 
-	rama_core_plan_init(&plan, rama_module_get(rama_job_layer_info[p->layer].module));
+	rama_core_plan_init(&plan, rama_tab_module_get(rama_job_layer_info[p->layer].module));
 	for (unsigned i = 0; plan.access.width > 0 && i < 4; i++) {
 		p->common[i].size = total[plan.access.value[i]].i;
 		p->common[i].count = at_least_0(total[plan.access.count[i]].i);
@@ -248,11 +248,11 @@ static void fill_common(struct rama_report_pattern *p, const union rama_core_wor
 }
 
 /* value of a counter of the layer's total, -1: it has none */
-static int64_t counter(const struct rama_module *m, const union rama_core_word *total, const char *name)
+static int64_t counter(const struct rama_tab_module *m, const union rama_core_word *total, const char *name)
 {
-	const struct rama_field *f = rama_field_find(m, name);
+	const struct rama_tab_field *f = rama_tab_field_find(m, name);
 
-	return f != NULL && f->word != RAMA_NO_WORD ? at_least_0(total[f->word].i) : -1;
+	return f != NULL && f->word != RAMA_TAB_NO_WORD ? at_least_0(total[f->word].i) : -1;
 }
 
 static bool fill_pattern(struct rama_report_pattern *p, const struct rama_job_view *v,
@@ -260,7 +260,7 @@ static bool fill_pattern(struct rama_report_pattern *p, const struct rama_job_vi
 {
 	static const char *const names[2][2] = { { "CONSEC_WRITES", "SEQ_WRITES" },
 						 { "CONSEC_READS", "SEQ_READS" } };
-	const struct rama_module *m = rama_module_get(rama_job_layer_info[l].module);
+	const struct rama_tab_module *m = rama_tab_module_get(rama_job_layer_info[l].module);
 	const union rama_core_word *total = v->layer[l].total;
 
 	*p = (struct rama_report_pattern){ .layer = l };

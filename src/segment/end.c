@@ -20,13 +20,13 @@ union any_slot {
 };
 
 /* the words of a record that are moments */
-static void see_words(struct rama_seg *s, const struct rama_module *mod,
+static void see_words(struct rama_seg *s, const struct rama_tab_module *mod,
 		      const union rama_core_word *w)
 {
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
-		const struct rama_field *f = &mod->record->fields[i];
+		const struct rama_tab_field *f = &mod->record->fields[i];
 
-		if (f->word != RAMA_NO_WORD && rama_field_is_timestamp(f))
+		if (f->word != RAMA_TAB_NO_WORD && rama_tab_field_is_timestamp(f))
 			later(s, w[f->word].u);
 	}
 }
@@ -36,7 +36,7 @@ static void see_slot(struct rama_seg *s, unsigned kind, const union any_slot *sl
 	switch (kind) {
 #define KIND(kind, slot_type, module)                                \
 	case RAMA_SEG_KIND_##kind:                                       \
-		see_words(s, rama_module_get(module), slot->kind.w); \
+		see_words(s, rama_tab_module_get(module), slot->kind.w); \
 		break;
 #include "segment/kinds.def"
 #undef KIND

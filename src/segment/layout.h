@@ -266,7 +266,7 @@ struct rama_seg_lane {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 			uint32_t doing_fd, doing_fn;
 #else
-			uint32_t doing_fn; /* enum rama_fn */
+			uint32_t doing_fn; /* enum rama_tab_fn */
 			uint32_t
 				doing_fd; /* descriptor + 1; 0: it has none, or is of a layer above */
 #endif
@@ -302,7 +302,7 @@ struct rama_seg_event {
 	int64_t off, bytes;
 	uint32_t name;
 	uint8_t layer; /* enum rama_seg_layer; RAMA_SEG_EVENT_FAILED added: the call failed (live events only) */
-	uint8_t kind; /* enum rama_opkind */
+	uint8_t kind; /* enum rama_tab_opkind */
 	uint16_t fn;
 	uint32_t call, parent; /* call ids of this lane; parent 0: none */
 };

@@ -101,7 +101,7 @@ static bool take_report(struct rama_shutdown_shut *s, struct rama_shutdown_got *
 	s->partial |= partial;
 	memcpy(&more, unseen, sizeof(more));
 	rama_log_unseen_join(&s->unseen, &more);
-	for (unsigned i = 0; i < RAMA_MODULES; i++) {
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++) {
 		uint64_t v;
 
 		memcpy(&v, (const char *)version + i * sizeof(v), sizeof(v));
@@ -122,7 +122,7 @@ static void own_report(struct rama_shutdown_shut *s)
 	memcpy(s->end, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 24, 16);
 	s->partial = s->own->partial;
 	rama_log_unseen_read(&s->unseen, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 56);
-	for (unsigned i = 0; i < RAMA_MODULES; i++)
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
 		s->version[i] = s->own->part[RAMA_LOG_REGION_MODULE + i].version;
 }
 

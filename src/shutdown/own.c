@@ -52,7 +52,7 @@ static int read_header(struct rama_shutdown_own *o)
 	o->partial = number_at(o, 24);
 	*names = (struct rama_log_part){ .off = number_at(o, 32), .len = number_at(o, 40) };
 	*job = (struct rama_log_part){ .off = RAMA_LOG_HEADER_NEW, .len = names->off - RAMA_LOG_HEADER_NEW };
-	for (unsigned i = 0; i < RAMA_MODULES; i++) {
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++) {
 		struct rama_log_part *p = &o->part[RAMA_LOG_REGION_MODULE + i];
 
 		*p = (struct rama_log_part){ .off = number_at(o, 48 + 16 * i),
@@ -72,7 +72,7 @@ static int align(struct rama_shutdown_own *o)
 
 	for (unsigned i = RAMA_LOG_REGION_MODULE; i < RAMA_LOG_REGIONS; i++) {
 		const struct rama_log_part *p = &o->part[i];
-		const struct rama_module *mod = rama_module_get(i - RAMA_LOG_REGION_MODULE);
+		const struct rama_tab_module *mod = rama_tab_module_get(i - RAMA_LOG_REGION_MODULE);
 
 		if (p->version == 0)
 			continue;
@@ -135,14 +135,14 @@ const void *rama_shutdown_own_region(const struct rama_shutdown_own *o, unsigned
 size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at, union rama_core_word **w)
 {
 	const struct rama_log_part *p = &o->part[RAMA_LOG_REGION_MODULE + module];
-	const struct rama_schema *schema = rama_module_get(module)->record;
+	const struct rama_tab_schema *schema = rama_tab_module_get(module)->record;
 	size_t left = ((size_t)p->len - *at) / sizeof(**w), words = schema->words;
 
 	if (left < words)
 		return 0;
 	*w = (union rama_core_word *)(void *)(o->bytes + o->moved + p->off + *at);
 	for (unsigned k = 0; k < schema->n_arrays; k++) {
-		const struct rama_array *a = &schema->array[k];
+		const struct rama_tab_array *a = &schema->array[k];
 		uint64_t n = (*w)[a->count_word].u;
 
 		n = n < a->least ? a->least : n;
@@ -170,32 +170,32 @@ size_t rama_shutdown_own_next_name(const struct rama_shutdown_own *o, size_t *at
 	return n;
 }
 
-bool rama_shutdown_shut_reduces(const struct rama_module *mod)
+bool rama_shutdown_shut_reduces(const struct rama_tab_module *mod)
 {
 	return rama_core_reducible(mod) && mod->record->n_arrays == 0;
 }
 
 /* the layout of a file is the same for all: one record is enough */
-bool rama_shutdown_shut_shares(const struct rama_module *mod)
+bool rama_shutdown_shut_shares(const struct rama_tab_module *mod)
 {
-	return mod->id == RAMA_MOD_LUSTRE || rama_shutdown_shut_reduces(mod);
+	return mod->id == RAMA_TAB_MOD_LUSTRE || rama_shutdown_shut_reduces(mod);
 }
 
-static void shift_segments(const struct rama_module *mod, union rama_core_word *w, size_t bytes,
+static void shift_segments(const struct rama_tab_module *mod, union rama_core_word *w, size_t bytes,
 			   double shift)
 {
 	union rama_core_word *end = w + bytes / sizeof(*w);
 
 	for (w += mod->record->words; w < end; w += mod->record->array[0].words) {
-		w[RAMA_SEG_START].f += shift;
-		w[RAMA_SEG_END].f += shift;
+		w[RAMA_TAB_SEG_START].f += shift;
+		w[RAMA_TAB_SEG_END].f += shift;
 	}
 }
 
 void rama_shutdown_own_shift(struct rama_shutdown_own *o, double shift)
 {
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && shift != 0; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && shift != 0; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 		union rama_core_word *w;
 		size_t n;
 
@@ -203,12 +203,12 @@ void rama_shutdown_own_shift(struct rama_shutdown_own *o, double shift)
 			continue;
 		for (size_t at = 0; (n = rama_shutdown_own_next(o, id, &at, &w)) > 0;) {
 			for (unsigned i = 0; i < *mod->record->n_fields; i++) {
-				const struct rama_field *f = &mod->record->fields[i];
+				const struct rama_tab_field *f = &mod->record->fields[i];
 
-				if (rama_field_is_timestamp(f) && w[f->word].f > 0)
+				if (rama_tab_field_is_timestamp(f) && w[f->word].f > 0)
 					w[f->word].f += shift;
 			}
-			if (mod->flags & RAMA_TRACE)
+			if (mod->flags & RAMA_TAB_TRACE)
 				shift_segments(mod, w, n, shift);
 		}
 	}
@@ -250,7 +250,7 @@ static int find_records(struct rama_shutdown_shut *s, unsigned id)
 	if (s->ref[id] == NULL)
 		return rama_shutdown_shut_no_memory(s);
 	for (size_t at = 0; rama_shutdown_own_next(s->own, id, &at, &w) > 0;)
-		s->ref[id][s->n_ref[id]++] = (struct rama_shutdown_shut_ref){ w[RAMA_ID].u, w };
+		s->ref[id][s->n_ref[id]++] = (struct rama_shutdown_shut_ref){ w[RAMA_TAB_ID].u, w };
 	if (n > 1)
 		qsort(s->ref[id], n, sizeof(*s->ref[id]), by_id);
 	return list_shared(s, id);
@@ -276,8 +276,8 @@ int rama_shutdown_shut_find(struct rama_shutdown_shut *s)
 {
 	int rc = find_names(s);
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 
 		if (mod != NULL && s->own->part[RAMA_LOG_REGION_MODULE + id].version > 0 &&
 		    rama_shutdown_shut_shares(mod))
@@ -306,15 +306,15 @@ static bool is_finite(double v)
 
 static double width_of(const union rama_core_word *w)
 {
-	return w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f;
+	return w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f;
 }
 
 void rama_shutdown_shut_heat_measure(struct rama_shutdown_shut *s, double shift)
 {
 	union rama_core_word *w;
 
-	for (size_t at = 0; rama_shutdown_own_next(s->own, RAMA_MOD_HEATMAP, &at, &w) > 0;) {
-		double end = shift + width_of(w) * (double)w[RAMA_HEATMAP_NBINS].u;
+	for (size_t at = 0; rama_shutdown_own_next(s->own, RAMA_TAB_MOD_HEATMAP, &at, &w) > 0;) {
+		double end = shift + width_of(w) * (double)w[RAMA_TAB_HEATMAP_NBINS].u;
 
 		if (width_of(w) > s->heat_width && is_finite(width_of(w)))
 			s->heat_width = width_of(w);
@@ -337,16 +337,16 @@ static uint64_t bins_needed(double end, double width)
 
 static int pack_map(struct rama_shutdown_shut *s, const union rama_core_word *w, double width, uint64_t bins)
 {
-	union rama_core_word to[RAMA_HEATMAP__WORDS + 2 * BINS_MAX] = { { .u = 0 } };
+	union rama_core_word to[RAMA_TAB_HEATMAP__WORDS + 2 * BINS_MAX] = { { .u = 0 } };
 	double shift = rama_shutdown_shut_offset(s);
-	uint64_t have = w[RAMA_HEATMAP_NBINS].u;
+	uint64_t have = w[RAMA_TAB_HEATMAP_NBINS].u;
 
-	memcpy(to, w, RAMA_HEATMAP__WORDS * sizeof(*to));
-	to[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = width;
-	to[RAMA_HEATMAP_NBINS].u = bins;
+	memcpy(to, w, RAMA_TAB_HEATMAP__WORDS * sizeof(*to));
+	to[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f = width;
+	to[RAMA_TAB_HEATMAP_NBINS].u = bins;
 	for (unsigned kind = 0; kind < 2; kind++) {
-		const union rama_core_word *from = w + RAMA_HEATMAP__WORDS + kind * have;
-		union rama_core_word *bin = to + RAMA_HEATMAP__WORDS + kind * bins;
+		const union rama_core_word *from = w + RAMA_TAB_HEATMAP__WORDS + kind * have;
+		union rama_core_word *bin = to + RAMA_TAB_HEATMAP__WORDS + kind * bins;
 
 		for (uint64_t i = 0; i < have; i++) { /* to the bin that holds its middle */
 			double at = (shift + width_of(w) * ((double)i + 0.5)) / width;
@@ -355,8 +355,8 @@ static int pack_map(struct rama_shutdown_shut *s, const union rama_core_word *w,
 			bin[k].i = rama_core_add(bin[k].i, from[i].i);
 		}
 	}
-	return rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + RAMA_MOD_HEATMAP, to,
-			     (RAMA_HEATMAP__WORDS + 2 * bins) * sizeof(*to));
+	return rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + RAMA_TAB_MOD_HEATMAP, to,
+			     (RAMA_TAB_HEATMAP__WORDS + 2 * bins) * sizeof(*to));
 }
 
 int rama_shutdown_shut_heat_pack(struct rama_shutdown_shut *s)
@@ -372,7 +372,7 @@ int rama_shutdown_shut_heat_pack(struct rama_shutdown_shut *s)
 		width *= 2;
 	bins = bins_needed(s->heat_end, width);
 	bins = bins == 0 ? 1 : bins;
-	for (size_t at = 0; rc == 0 && rama_shutdown_own_next(s->own, RAMA_MOD_HEATMAP, &at, &w) > 0;)
+	for (size_t at = 0; rc == 0 && rama_shutdown_own_next(s->own, RAMA_TAB_MOD_HEATMAP, &at, &w) > 0;)
 		rc = pack_map(s, w, width, bins);
 	return rc;
 }

@@ -89,13 +89,13 @@ static int pack_names(struct rama_shutdown_shut *s)
 }
 
 /* is the last word of its segments one that goes into the annex? */
-static bool is_split(const struct rama_module *mod)
+static bool is_split(const struct rama_tab_module *mod)
 {
-	return mod->newest != mod->released && rama_table_section_threads(mod->id) != NULL;
+	return mod->newest != mod->released && rama_tab_section_threads(mod->id) != NULL;
 }
 
 /* a trace as released tools know it: segments without the word that says which thread it was */
-static int pack_trace(struct rama_shutdown_shut *s, const struct rama_module *mod)
+static int pack_trace(struct rama_shutdown_shut *s, const struct rama_tab_module *mod)
 {
 	unsigned region = RAMA_LOG_REGION_MODULE + mod->id, words = mod->record->words;
 	union rama_core_word *w;
@@ -104,31 +104,31 @@ static int pack_trace(struct rama_shutdown_shut *s, const struct rama_module *mo
 
 	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
 		rc = rama_shutdown_shut_add(s, region, w, words * sizeof(*w));
-		for (size_t i = words; i < n / sizeof(*w) && rc == 0; i += RAMA_SEG_WORDS)
-			rc = rama_shutdown_shut_add(s, region, w + i, RAMA_SEG_THREAD * sizeof(*w));
+		for (size_t i = words; i < n / sizeof(*w) && rc == 0; i += RAMA_TAB_SEG_WORDS)
+			rc = rama_shutdown_shut_add(s, region, w + i, RAMA_TAB_SEG_THREAD * sizeof(*w));
 	}
 	return rc;
 }
 
 /* Its threads, as logfile/threads.c reads them. Every rank writes them for every record that it writes, so
  * that both stay in step. */
-static int pack_threads(struct rama_shutdown_shut *s, const struct rama_module *mod)
+static int pack_threads(struct rama_shutdown_shut *s, const struct rama_tab_module *mod)
 {
-	unsigned region = RAMA_LOG_REGION_MODULE + rama_table_section_threads(mod->id)->id;
+	unsigned region = RAMA_LOG_REGION_MODULE + rama_tab_section_threads(mod->id)->id;
 	union rama_core_word *w;
 	size_t n;
 	int rc = 0;
 
 	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
 		union rama_core_word *seg = w + mod->record->words, *end = w + n / sizeof(*w);
-		const uint64_t head[] = { w[RAMA_ID].u, w[RAMA_RANK].u,
-					  (uint64_t)(end - seg) / RAMA_SEG_WORDS };
+		const uint64_t head[] = { w[RAMA_TAB_ID].u, w[RAMA_TAB_RANK].u,
+					  (uint64_t)(end - seg) / RAMA_TAB_SEG_WORDS };
 
 		rc = rama_shutdown_shut_add(s, region, head, sizeof(head));
 		while (seg < end && rc == 0) {
-			uint64_t run[] = { seg[RAMA_SEG_THREAD].u, 0 };
+			uint64_t run[] = { seg[RAMA_TAB_SEG_THREAD].u, 0 };
 
-			for (; seg < end && seg[RAMA_SEG_THREAD].u == run[0]; seg += RAMA_SEG_WORDS)
+			for (; seg < end && seg[RAMA_TAB_SEG_THREAD].u == run[0]; seg += RAMA_TAB_SEG_WORDS)
 				run[1]++;
 			rc = rama_shutdown_shut_add(s, region, run, sizeof(run));
 		}
@@ -137,23 +137,23 @@ static int pack_threads(struct rama_shutdown_shut *s, const struct rama_module *
 }
 
 /* Records of shared files are at rank 0 already; layouts are the same everywhere, and rank 0 writes its. */
-static int pack_module(struct rama_shutdown_shut *s, const struct rama_module *mod)
+static int pack_module(struct rama_shutdown_shut *s, const struct rama_tab_module *mod)
 {
 	union rama_core_word *w;
 	size_t n;
 	int rc = 0;
 
-	if (mod->id == RAMA_MOD_HEATMAP)
+	if (mod->id == RAMA_TAB_MOD_HEATMAP)
 		return rama_shutdown_shut_heat_pack(s);
 	if (is_split(mod))
 		return pack_trace(s, mod);
 	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
-		bool shared = rama_shutdown_ids_has(&s->shared[mod->id], w[RAMA_ID].u);
+		bool shared = rama_shutdown_ids_has(&s->shared[mod->id], w[RAMA_TAB_ID].u);
 
 		if (shared && (s->index > 0 || rama_shutdown_shut_reduces(mod)))
 			continue;
 		if (shared)
-			w[RAMA_RANK].i = -1;
+			w[RAMA_TAB_RANK].i = -1;
 		rc = rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + mod->id, w, n);
 	}
 	return rc;
@@ -163,14 +163,14 @@ int rama_shutdown_shut_pack(struct rama_shutdown_shut *s)
 {
 	int rc = pack_names(s);
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 
 		if (mod != NULL && s->own->part[RAMA_LOG_REGION_MODULE + id].version > 0)
 			rc = pack_module(s, mod);
 	}
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 
 		if (mod != NULL && s->own->part[RAMA_LOG_REGION_MODULE + id].version > 0 &&
 		    is_split(mod))

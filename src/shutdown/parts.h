@@ -100,12 +100,12 @@ struct rama_shutdown_shut {
 	int64_t start[2], end[2]; /* seconds, ns */
 	uint64_t partial;
 	struct rama_log_unseen_sum unseen; /* of this rank and those below it */
-	uint64_t version[RAMA_MODULES];
+	uint64_t version[RAMA_TAB_MODULES];
 	double heat_width, heat_end;
 	/* files */
-	struct rama_shutdown_shut_ref *ref[RAMA_MODULES]; /* by id, of modules that can be shared */
-	size_t n_ref[RAMA_MODULES];
-	struct rama_shutdown_ids shared[RAMA_MODULES];
+	struct rama_shutdown_shut_ref *ref[RAMA_TAB_MODULES]; /* by id, of modules that can be shared */
+	size_t n_ref[RAMA_TAB_MODULES];
+	struct rama_shutdown_ids shared[RAMA_TAB_MODULES];
 	struct rama_shutdown_ids names;	  /* of this rank and those below it */
 	struct rama_shutdown_ids not_mine; /* names that a lower rank writes */
 	struct rama_shutdown_ids not_theirs[RAMA_SHUTDOWN_SHUT_LEVELS];
@@ -145,8 +145,8 @@ const void *rama_shutdown_own_region(const struct rama_shutdown_own *o, unsigned
 size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at, union rama_core_word **w);
 /* the next name, with its id and NUL: the same */
 size_t rama_shutdown_own_next_name(const struct rama_shutdown_own *o, size_t *at, const unsigned char **name);
-bool rama_shutdown_shut_reduces(const struct rama_module *mod);
-bool rama_shutdown_shut_shares(const struct rama_module *mod);
+bool rama_shutdown_shut_reduces(const struct rama_tab_module *mod);
+bool rama_shutdown_shut_shares(const struct rama_tab_module *mod);
 /* moves all times by `shift` seconds */
 void rama_shutdown_own_shift(struct rama_shutdown_own *o, double shift);
 int rama_shutdown_shut_find(struct rama_shutdown_shut *s); /* fills ref, shared, names */

@@ -81,7 +81,7 @@ static int go_through(struct rama_shutdown_shut *s)
 
 static void clean_up(struct rama_shutdown_shut *s)
 {
-	for (unsigned i = 0; i < RAMA_MODULES; i++) {
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++) {
 		free(s->ref[i]);
 		rama_shutdown_ids_fini(&s->shared[i]);
 	}

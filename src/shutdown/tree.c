@@ -112,13 +112,13 @@ static void put_lists(struct rama_shutdown_msg *m, const struct rama_shutdown_sh
 {
 	uint64_t n = 0;
 
-	for (unsigned id = 0; id < RAMA_MODULES; id++)
+	for (unsigned id = 0; id < RAMA_TAB_MODULES; id++)
 		n += s->shared[id].n > 0;
 	rama_shutdown_msg_u64(m, s->alone);
 	rama_shutdown_msg_f64(m, s->heat_width);
 	rama_shutdown_msg_f64(m, s->heat_end);
 	rama_shutdown_msg_u64(m, n);
-	for (unsigned id = 0; id < RAMA_MODULES; id++) {
+	for (unsigned id = 0; id < RAMA_TAB_MODULES; id++) {
 		if (s->shared[id].n == 0)
 			continue;
 		rama_shutdown_msg_u64(m, id);
@@ -129,7 +129,7 @@ static void put_lists(struct rama_shutdown_msg *m, const struct rama_shutdown_sh
 /* Lists of a child narrow those of this rank; lists from above are a part of them already. */
 static int take_lists(struct rama_shutdown_shut *s, struct rama_shutdown_got *g)
 {
-	bool listed[RAMA_MODULES] = { false };
+	bool listed[RAMA_TAB_MODULES] = { false };
 	uint64_t alone = rama_shutdown_got_u64(g), n;
 	double width = rama_shutdown_got_f64(g), end = rama_shutdown_got_f64(g);
 
@@ -143,7 +143,7 @@ static int take_lists(struct rama_shutdown_shut *s, struct rama_shutdown_got *g)
 
 		if (rama_shutdown_ids_take(g, &ids) != 0)
 			return rama_shutdown_shut_no_memory(s);
-		if (id >= RAMA_MODULES || g->bad) {
+		if (id >= RAMA_TAB_MODULES || g->bad) {
 			g->bad = true;
 		} else {
 			rama_shutdown_ids_intersect(&s->shared[id], &ids);
@@ -151,7 +151,7 @@ static int take_lists(struct rama_shutdown_shut *s, struct rama_shutdown_got *g)
 		}
 		rama_shutdown_ids_fini(&ids);
 	}
-	for (unsigned id = 0; id < RAMA_MODULES; id++)
+	for (unsigned id = 0; id < RAMA_TAB_MODULES; id++)
 		if (!listed[id])
 			s->shared[id].n = 0;
 	return 0;
@@ -201,9 +201,9 @@ int rama_shutdown_shut_share(struct rama_shutdown_shut *s)
 	struct rama_shutdown_got g = { 0 };
 	int rc = 0;
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && s->count == 1 && !s->opt.single; id++)
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && s->count == 1 && !s->opt.single; id++)
 		if (id !=
-		    RAMA_MOD_LUSTRE) /* among one, counters are its own; a layout is the file's */
+		    RAMA_TAB_MOD_LUSTRE) /* among one, counters are its own; a layout is the file's */
 			s->shared[id].n = 0;
 	for (unsigned k = 0; k < RAMA_SHUTDOWN_SHUT_LEVELS && rc == 0; k++) {
 		if (!hear(s, k, RAMA_SHUTDOWN_TAG_IDS, &g, RAMA_SHUTDOWN_SHUT_IDS))
@@ -286,7 +286,7 @@ static void add_batch(struct batch *b, unsigned char *y, unsigned char *x)
 /* rank 0: they are complete */
 static int keep_batch(struct rama_shutdown_shut *s, struct batch *b)
 {
-	const struct rama_module *mod = b->plan.mod;
+	const struct rama_tab_module *mod = b->plan.mod;
 	int rc = 0;
 
 	for (size_t i = 0; i < b->n && rc == 0; i++) {
@@ -336,7 +336,7 @@ static int reduce_batch(struct rama_shutdown_shut *s, struct batch *b)
 	return 0;
 }
 
-static int reduce_module(struct rama_shutdown_shut *s, const struct rama_module *mod)
+static int reduce_module(struct rama_shutdown_shut *s, const struct rama_tab_module *mod)
 {
 	const struct rama_shutdown_ids *ids = &s->shared[mod->id];
 	struct batch b = { .size = mod->record->words * sizeof(union rama_core_word) +
@@ -363,8 +363,8 @@ int rama_shutdown_shut_reduce(struct rama_shutdown_shut *s)
 {
 	int rc = 0;
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN && rc == 0; id++) {
-		const struct rama_module *mod = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && rc == 0; id++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(id);
 
 		if (mod != NULL && s->shared[id].n > 0 && rama_shutdown_shut_reduces(mod))
 			rc = reduce_module(s, mod);
@@ -450,7 +450,7 @@ int rama_shutdown_shut_measure(struct rama_shutdown_shut *s)
 
 	hear_sizes(s);
 	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
-		if (i == RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS)
+		if (i == RAMA_LOG_REGION_MODULE + RAMA_TAB_OURS)
 			at += RAMA_LOG_ANNEX_HEAD;
 		all[i] = s->piece[i].n;
 		for (unsigned k = 0; k < RAMA_SHUTDOWN_SHUT_LEVELS; k++)

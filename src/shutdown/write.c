@@ -59,7 +59,7 @@ static int take_in(struct group *g, unsigned region, uint64_t off, const unsigne
 	}
 	if (l->bytes == NULL && (l->bytes = malloc(LANE)) == NULL)
 		return rama_shutdown_shut_no_memory(g->s);
-	if (region >= RAMA_LOG_REGION_MODULE + RAMA_TABLE_OURS)
+	if (region >= RAMA_LOG_REGION_MODULE + RAMA_TAB_OURS)
 		l->crc = rama_log_crc(l->crc, bytes, n);
 	while (n > 0 && rc == 0) {
 		size_t part = n < LANE - l->n ? n : LANE - l->n;
@@ -387,8 +387,8 @@ static int write_head(struct rama_shutdown_shut *s, const uint32_t *crc)
 	if (s->missing.n > 0)
 		h.partial |= RAMA_LOG_PARTIAL_END;
 	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
-		const struct rama_module *mod =
-			i >= RAMA_LOG_REGION_MODULE ? rama_module_get(i - RAMA_LOG_REGION_MODULE) : NULL;
+		const struct rama_tab_module *mod =
+			i >= RAMA_LOG_REGION_MODULE ? rama_tab_module_get(i - RAMA_LOG_REGION_MODULE) : NULL;
 
 		h.part[i].off = s->place[i];
 		h.part[i].len = s->stop[i] - s->place[i];

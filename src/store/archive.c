@@ -273,7 +273,7 @@ static int copy_tables(struct copy *c, struct rama_err *e)
 		rc = rama_store_rows(c->from, tables[i].select, ARGS(I(c->job)), copy_row, &r, e);
 	}
 	r.cells = c->to->cells;
-	for (unsigned id = 0; rc == 0 && id < RAMA_MODULES_KNOWN; id++) {
+	for (unsigned id = 0; rc == 0 && id < RAMA_TAB_MODULES_KNOWN; id++) {
 		r.insert = c->to->table[id].insert;
 		if (r.insert != NULL)
 			rc = rama_store_rows(c->from, c->from->table[id].select, ARGS(I(c->job)),

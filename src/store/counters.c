@@ -12,16 +12,16 @@
 
 #define FIXED 4 /* columns before the counters: job, number, rank, record */
 
-static bool has_table(const struct rama_module *m)
+static bool has_table(const struct rama_tab_module *m)
 {
-	return m != NULL && m->id != RAMA_MOD_NULL && !(m->flags & RAMA_TRACE);
+	return m != NULL && m->id != RAMA_TAB_MOD_NULL && !(m->flags & RAMA_TAB_TRACE);
 }
 
 /* counters, and texts; what says where something lies in the log is left out */
-static bool has_column(const struct rama_field *f)
+static bool has_column(const struct rama_tab_field *f)
 {
-	return f->word != RAMA_NO_WORD &&
-	       (f->place != RAMA_HIDDEN || f->type == RAMA_TEXT || f->type == RAMA_UUID);
+	return f->word != RAMA_TAB_NO_WORD &&
+	       (f->place != RAMA_TAB_HIDDEN || f->type == RAMA_TAB_TEXT || f->type == RAMA_TAB_UUID);
 }
 
 static void lower(struct rama_out *o, const char *text)
@@ -44,24 +44,24 @@ static bool copy_lower(char *to, size_t room, const char *prefix, const char *te
 	return *text == '\0';
 }
 
-bool rama_store_table_name(const struct rama_module *mod, char *to, size_t room)
+bool rama_store_table_name(const struct rama_tab_module *mod, char *to, size_t room)
 {
 	return has_table(mod) && room > 0 && copy_lower(to, room, "counters_", mod->name);
 }
 
-bool rama_store_column_name(const struct rama_field *field, char *to, size_t room)
+bool rama_store_column_name(const struct rama_tab_field *field, char *to, size_t room)
 {
 	return has_column(field) && room > 0 && copy_lower(to, room, "", field->name);
 }
 
-static const char *type_of(const struct rama_store_db_ops *ops, const struct rama_field *f)
+static const char *type_of(const struct rama_store_db_ops *ops, const struct rama_tab_field *f)
 {
-	return f->type == RAMA_F64			      ? ops->real_type
-	       : f->type == RAMA_TEXT || f->type == RAMA_UUID ? ops->text_type
+	return f->type == RAMA_TAB_F64			      ? ops->real_type
+	       : f->type == RAMA_TAB_TEXT || f->type == RAMA_TAB_UUID ? ops->text_type
 							      : ops->int_type;
 }
 
-static const struct rama_field *field_of(const struct rama_module *m,
+static const struct rama_tab_field *field_of(const struct rama_tab_module *m,
 					 const struct rama_store_table *t, unsigned i)
 {
 	return &m->record->fields[t->field[i]];
@@ -79,7 +79,7 @@ static char *take(struct rama_out *o)
 }
 
 static void name_columns(struct rama_out *o, const struct rama_store_table *t,
-			 const struct rama_module *m)
+			 const struct rama_tab_module *m)
 {
 	rama_out_text(o, "job, number, rank, record");
 	for (unsigned i = 0; i < t->n; i++) {
@@ -88,7 +88,7 @@ static void name_columns(struct rama_out *o, const struct rama_store_table *t,
 	}
 }
 
-static int make_statements(struct rama_store_table *t, const struct rama_module *m)
+static int make_statements(struct rama_store_table *t, const struct rama_tab_module *m)
 {
 	struct rama_out o;
 
@@ -116,7 +116,7 @@ static int make_statements(struct rama_store_table *t, const struct rama_module 
 		       : RAMA_EMEMORY;
 }
 
-static int init_one(struct rama_store_table *t, const struct rama_module *m)
+static int init_one(struct rama_store_table *t, const struct rama_tab_module *m)
 {
 	unsigned n = *m->record->n_fields;
 
@@ -134,8 +134,8 @@ int rama_store_tables_init(struct rama_store *s, struct rama_err *e)
 {
 	unsigned widest = 0;
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
-		const struct rama_module *m = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
+		const struct rama_tab_module *m = rama_tab_module_get(id);
 
 		if (!has_table(m))
 			continue;
@@ -150,7 +150,7 @@ int rama_store_tables_init(struct rama_store *s, struct rama_err *e)
 
 void rama_store_tables_fini(struct rama_store *s)
 {
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
 		free(s->table[id].insert);
 		free(s->table[id].remove);
 		free(s->table[id].count);
@@ -161,7 +161,7 @@ void rama_store_tables_fini(struct rama_store *s)
 }
 
 /* the columns of a table in a row, as they are kept in `meta` */
-static char *columns_of(const struct rama_store_table *t, const struct rama_module *m)
+static char *columns_of(const struct rama_store_table *t, const struct rama_tab_module *m)
 {
 	struct rama_out o;
 
@@ -178,14 +178,14 @@ void rama_store_tables_mark(const struct rama_store *s, char to[20])
 {
 	uint64_t h = 0xcbf29ce484222325u;
 
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++)
 		for (const char *p = s->table[id].insert; p != NULL && *p != '\0'; p++)
 			h = (h ^ (unsigned char)*p) * 0x100000001b3u;
 	snprintf(to, 20, "%016llx", (unsigned long long)h);
 }
 
 static char *create_text(const struct rama_store *s, const struct rama_store_table *t,
-			 const struct rama_module *m)
+			 const struct rama_tab_module *m)
 {
 	const struct rama_store_db_ops *ops = s->ops;
 	struct rama_out o;
@@ -206,7 +206,7 @@ static char *create_text(const struct rama_store *s, const struct rama_store_tab
 
 /* columns that a table made by an older program lacks */
 static int add_columns(struct rama_store *s, const struct rama_store_table *t,
-		       const struct rama_module *m, const char *there, struct rama_err *e)
+		       const struct rama_tab_module *m, const char *there, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -244,7 +244,7 @@ static int take_columns(void *ctx, const struct rama_store_row *row, struct rama
 }
 
 static int make_one(struct rama_store *s, const struct rama_store_table *t,
-		    const struct rama_module *m, struct rama_err *e)
+		    const struct rama_tab_module *m, struct rama_err *e)
 {
 	static const char get[] = "SELECT value FROM meta WHERE key = $1";
 	static const char set[] = "INSERT INTO meta (key, value) VALUES ($1, $2)"
@@ -273,9 +273,9 @@ int rama_store_tables_make(struct rama_store *s, struct rama_err *e)
 {
 	int rc = 0;
 
-	for (unsigned id = 0; rc == 0 && id < RAMA_MODULES_KNOWN; id++)
+	for (unsigned id = 0; rc == 0 && id < RAMA_TAB_MODULES_KNOWN; id++)
 		if (s->table[id].insert != NULL)
-			rc = make_one(s, &s->table[id], rama_module_get(id), e);
+			rc = make_one(s, &s->table[id], rama_tab_module_get(id), e);
 	return rc;
 }
 
@@ -294,16 +294,16 @@ static struct rama_store_cell uuid_cell(struct rama_store *s, const unsigned cha
 }
 
 static struct rama_store_cell cell_of(struct rama_store *s, const struct rama_core_record *r,
-				const struct rama_field *f)
+				const struct rama_tab_field *f)
 {
 	const char *raw = rama_core_record_raw(r, f->word);
 
 	switch (f->type) {
-	case RAMA_F64:
+	case RAMA_TAB_F64:
 		return rama_store_cell_f(r->w[f->word].f);
-	case RAMA_TEXT:
+	case RAMA_TAB_TEXT:
 		return rama_store_cell_clean(s, raw, strnlen(raw, 8u * f->words));
-	case RAMA_UUID:
+	case RAMA_TAB_UUID:
 		return uuid_cell(s, (const unsigned char *)raw);
 	default:
 		return rama_store_cell_i(r->w[f->word].i);
@@ -315,8 +315,8 @@ static int put_record(struct rama_store *s, struct rama_store_cell *cells, const
 {
 	const struct rama_store_table *t = &s->table[r->mod->id];
 
-	cells[2] = rama_store_cell_i(r->w[RAMA_RANK].i);
-	cells[3] = rama_store_cell_i(r->w[RAMA_ID].i);
+	cells[2] = rama_store_cell_i(r->w[RAMA_TAB_RANK].i);
+	cells[3] = rama_store_cell_i(r->w[RAMA_TAB_ID].i);
 	for (unsigned i = 0; i < t->n; i++)
 		cells[FIXED + i] = cell_of(s, r, field_of(r->mod, t, i));
 	return rama_store_do(s, t->insert, cells, FIXED + t->n, e);
@@ -353,7 +353,7 @@ int rama_store_counters_put(struct rama_store *s, int64_t job, struct rama_log *
 {
 	int rc = 0;
 
-	for (unsigned id = 0; rc == 0 && id < RAMA_MODULES_KNOWN; id++)
+	for (unsigned id = 0; rc == 0 && id < RAMA_TAB_MODULES_KNOWN; id++)
 		if (s->table[id].insert != NULL && log->part[id].len > 0)
 			rc = put_module(s, job, log, id, e);
 	return rc;

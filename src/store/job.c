@@ -311,7 +311,7 @@ static int remove_counters(struct rama_store *s, int64_t job, struct rama_err *e
 {
 	int rc = 0;
 
-	for (unsigned i = 0; rc == 0 && i < RAMA_MODULES_KNOWN; i++)
+	for (unsigned i = 0; rc == 0 && i < RAMA_TAB_MODULES_KNOWN; i++)
 		if (s->table[i].remove != NULL)
 			rc = rama_store_do(s, s->table[i].remove, ARGS(I(job)), e);
 	return rc;

@@ -64,7 +64,7 @@ struct rama_store {
 	struct rama_arena text;		/* of the message at work */
 	struct rama_store_batch batch;
 	struct rama_store_names figures, series;
-	struct rama_store_table table[RAMA_MODULES_KNOWN];
+	struct rama_store_table table[RAMA_TAB_MODULES_KNOWN];
 	struct rama_store_cell *cells; /* for the widest of them */
 };
 

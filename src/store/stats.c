@@ -9,7 +9,7 @@ static int count_records(struct rama_store *s, int64_t *n, struct rama_err *e)
 {
 	int rc = 0;
 
-	for (unsigned id = 0; rc == 0 && id < RAMA_MODULES_KNOWN; id++) {
+	for (unsigned id = 0; rc == 0 && id < RAMA_TAB_MODULES_KNOWN; id++) {
 		int64_t rows = 0;
 
 		if (s->table[id].count != NULL)

@@ -147,8 +147,8 @@ int rama_store_events(struct rama_store *s, const struct rama_store_event_filter
 		      void *ctx, struct rama_err *e);
 
 /* Name of the table that holds a module's counters, and of the column of a field; false: there is none. */
-bool rama_store_table_name(const struct rama_module *mod, char *to, size_t room);
-bool rama_store_column_name(const struct rama_field *field, char *to, size_t room);
+bool rama_store_table_name(const struct rama_tab_module *mod, char *to, size_t room);
+bool rama_store_column_name(const struct rama_tab_field *field, char *to, size_t room);
 
 /* The number of a job by its number, its key, its batch job id (the newest) or "last"; RAMA_EMISSING with a line. */
 int rama_store_find_job(struct rama_store *s, const char *word, int64_t *job, struct rama_err *e);

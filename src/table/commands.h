@@ -3,45 +3,45 @@
 #ifndef RAMA_TABLE_COMMANDS_H
 #define RAMA_TABLE_COMMANDS_H
 
-enum rama_command_id {
-#define CMD(name, ...) RAMA_CMD_##name,
+enum rama_tab_command_id {
+#define CMD(name, ...) RAMA_TAB_CMD_##name,
 #define OPT(...)
 #define EXAMPLE(...)
 #include "table/commands.def"
 #undef CMD
 #undef OPT
-	RAMA_COMMANDS
+	RAMA_TAB_COMMANDS
 };
 
-/* RAMA_OPT_show_base and so on, unique over all commands */
-enum rama_option_id {
+/* RAMA_TAB_OPT_show_base and so on, unique over all commands */
+enum rama_tab_option_id {
 #define CMD(...)
-#define OPT(command, symbol, ...) RAMA_OPT_##command##_##symbol,
+#define OPT(command, symbol, ...) RAMA_TAB_OPT_##command##_##symbol,
 #include "table/commands.def"
 #undef CMD
 #undef OPT
 #undef EXAMPLE
-	RAMA_OPTIONS
+	RAMA_TAB_OPTIONS
 };
 
-struct rama_command {
+struct rama_tab_command {
 	const char *name, *args, *line, *text;
 };
 
-struct rama_option {
-	enum rama_command_id command;
+struct rama_tab_option {
+	enum rama_tab_command_id command;
 	char letter;
 	const char *name, *arg, *text; /* arg "X?": may be left out */
 };
 
-struct rama_example {
-	enum rama_command_id command;
+struct rama_tab_example {
+	enum rama_tab_command_id command;
 	const char *line, *text;
 };
 
-extern const struct rama_command rama_commands[RAMA_COMMANDS];
-extern const struct rama_option rama_options[RAMA_OPTIONS];
-extern const struct rama_example rama_examples[];
-extern const unsigned rama_n_examples;
+extern const struct rama_tab_command rama_tab_commands[RAMA_TAB_COMMANDS];
+extern const struct rama_tab_option rama_tab_options[RAMA_TAB_OPTIONS];
+extern const struct rama_tab_example rama_tab_examples[];
+extern const unsigned rama_tab_n_examples;
 
 #endif

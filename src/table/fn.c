@@ -2,10 +2,10 @@
 /* fn.c: names of the functions we observe. */
 #include "table/fn.h"
 
-#define FN(name, ...) [RAMA_FN_##name] = { #name, TABLE },
+#define FN(name, ...) [RAMA_TAB_FN_##name] = { #name, TABLE },
 #include "table/fn_words.h"
 
-const struct rama_fn_info rama_fn_info[RAMA_FNS] = {
+const struct rama_tab_fn_info rama_tab_fn_info[RAMA_TAB_FNS] = {
 #define TABLE "posix"
 #include "table/fn_posix.def"
 #undef TABLE

@@ -7,17 +7,17 @@
 
 #include <stdint.h>
 
-enum rama_opkind {
-#define OP(kind, counter) RAMA_OP_##kind,
+enum rama_tab_opkind {
+#define OP(kind, counter) RAMA_TAB_OP_##kind,
 #include "table/ops.def"
 #undef OP
-	RAMA_OPS
+	RAMA_TAB_OPS
 };
 
-#define FN(name, ...) RAMA_FN_##name,
+#define FN(name, ...) RAMA_TAB_FN_##name,
 #include "table/fn_words.h"
-enum rama_fn {
-	RAMA_FN_NONE,
+enum rama_tab_fn {
+	RAMA_TAB_FN_NONE,
 #include "table/fn_posix.def"
 #include "table/fn_stdio.def"
 #include "table/fn_libaio.def"
@@ -25,14 +25,14 @@ enum rama_fn {
 #include "table/fn_mpi.def"
 #include "table/fn_hdf5.def"
 #include "table/fn_pnetcdf.def"
-	RAMA_FNS
+	RAMA_TAB_FNS
 };
 #include "table/fn_words_end.h"
 
-struct rama_fn_info {
+struct rama_tab_fn_info {
 	const char *name;
 	const char *table; /* posix, stdio, libaio, process, mpi, hdf5, pnetcdf */
 };
-extern const struct rama_fn_info rama_fn_info[RAMA_FNS];
+extern const struct rama_tab_fn_info rama_tab_fn_info[RAMA_TAB_FNS];
 
 #endif

@@ -1,207 +1,207 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* index.h: where each counter stands in its record, as a word index (one word = 8 bytes), made from
- * the rows. RAMA_POSIX_OPENS is the index of POSIX_OPENS; RAMA_POSIX__WORDS the size of the record.
+ * the rows. RAMA_TAB_POSIX_OPENS is the index of POSIX_OPENS; RAMA_TAB_POSIX__WORDS the size of the record.
  * Words 0 and 1 of every record are its id and its rank. */
 #ifndef RAMA_TABLE_INDEX_H
 #define RAMA_TABLE_INDEX_H
 
 #include "table/fields.h"
 
-enum { RAMA_ID, RAMA_RANK, RAMA_BASE_WORDS };
+enum { RAMA_TAB_ID, RAMA_TAB_RANK, RAMA_TAB_BASE_WORDS };
 
 #define PAST(n, since, until)
 
-#define FIELD(n, words, ...) RAMA_POSIX_##n, RAMA_POSIX_##n##__LAST = RAMA_POSIX_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_POSIX_##n, RAMA_TAB_POSIX_##n##__LAST = RAMA_TAB_POSIX_##n + (words)-1,
 enum {
-	RAMA_POSIX__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_POSIX__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_posix.def"
-	RAMA_POSIX__WORDS
+	RAMA_TAB_POSIX__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_MPIIO_##n, RAMA_MPIIO_##n##__LAST = RAMA_MPIIO_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_MPIIO_##n, RAMA_TAB_MPIIO_##n##__LAST = RAMA_TAB_MPIIO_##n + (words)-1,
 enum {
-	RAMA_MPIIO__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_MPIIO__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_mpiio.def"
-	RAMA_MPIIO__WORDS
+	RAMA_TAB_MPIIO__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_STDIO_##n, RAMA_STDIO_##n##__LAST = RAMA_STDIO_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_STDIO_##n, RAMA_TAB_STDIO_##n##__LAST = RAMA_TAB_STDIO_##n + (words)-1,
 enum {
-	RAMA_STDIO__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_STDIO__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_stdio.def"
-	RAMA_STDIO__WORDS
+	RAMA_TAB_STDIO__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_H5F_##n, RAMA_H5F_##n##__LAST = RAMA_H5F_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_H5F_##n, RAMA_TAB_H5F_##n##__LAST = RAMA_TAB_H5F_##n + (words)-1,
 enum {
-	RAMA_H5F__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_H5F__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_h5f.def"
-	RAMA_H5F__WORDS
+	RAMA_TAB_H5F__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_H5D_##n, RAMA_H5D_##n##__LAST = RAMA_H5D_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_H5D_##n, RAMA_TAB_H5D_##n##__LAST = RAMA_TAB_H5D_##n + (words)-1,
 enum {
-	RAMA_H5D__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_H5D__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_h5d.def"
-	RAMA_H5D__WORDS
+	RAMA_TAB_H5D__WORDS
 };
 #undef FIELD
 
 #define FIELD(n, words, ...) \
-	RAMA_PNETCDF_FILE_##n, RAMA_PNETCDF_FILE_##n##__LAST = RAMA_PNETCDF_FILE_##n + (words)-1,
+	RAMA_TAB_PNETCDF_FILE_##n, RAMA_TAB_PNETCDF_FILE_##n##__LAST = RAMA_TAB_PNETCDF_FILE_##n + (words)-1,
 enum {
-	RAMA_PNETCDF_FILE__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_PNETCDF_FILE__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_pnetcdf_file.def"
-	RAMA_PNETCDF_FILE__WORDS
+	RAMA_TAB_PNETCDF_FILE__WORDS
 };
 #undef FIELD
 
 #define FIELD(n, words, ...) \
-	RAMA_PNETCDF_VAR_##n, RAMA_PNETCDF_VAR_##n##__LAST = RAMA_PNETCDF_VAR_##n + (words)-1,
+	RAMA_TAB_PNETCDF_VAR_##n, RAMA_TAB_PNETCDF_VAR_##n##__LAST = RAMA_TAB_PNETCDF_VAR_##n + (words)-1,
 enum {
-	RAMA_PNETCDF_VAR__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_PNETCDF_VAR__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_pnetcdf_var.def"
-	RAMA_PNETCDF_VAR__WORDS
+	RAMA_TAB_PNETCDF_VAR__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_BGQ_##n, RAMA_BGQ_##n##__LAST = RAMA_BGQ_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_BGQ_##n, RAMA_TAB_BGQ_##n##__LAST = RAMA_TAB_BGQ_##n + (words)-1,
 enum {
-	RAMA_BGQ__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_BGQ__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_bgq.def"
-	RAMA_BGQ__WORDS
+	RAMA_TAB_BGQ__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_LUSTRE_##n, RAMA_LUSTRE_##n##__LAST = RAMA_LUSTRE_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_LUSTRE_##n, RAMA_TAB_LUSTRE_##n##__LAST = RAMA_TAB_LUSTRE_##n + (words)-1,
 enum {
-	RAMA_LUSTRE__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_LUSTRE__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_lustre.def"
-	RAMA_LUSTRE__WORDS
+	RAMA_TAB_LUSTRE__WORDS
 };
 #undef FIELD
 
 #define FIELD(n, words, ...) \
-	RAMA_LUSTRE_COMP_##n, RAMA_LUSTRE_COMP_##n##__LAST = RAMA_LUSTRE_COMP_##n + (words)-1,
+	RAMA_TAB_LUSTRE_COMP_##n, RAMA_TAB_LUSTRE_COMP_##n##__LAST = RAMA_TAB_LUSTRE_COMP_##n + (words)-1,
 enum {
-	RAMA_LUSTRE_COMP__FIRST = 0 - 1,
+	RAMA_TAB_LUSTRE_COMP__FIRST = 0 - 1,
 #include "table/counters_lustre_comp.def"
-	RAMA_LUSTRE_COMP__WORDS
+	RAMA_TAB_LUSTRE_COMP__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_DXT_##n, RAMA_DXT_##n##__LAST = RAMA_DXT_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_DXT_##n, RAMA_TAB_DXT_##n##__LAST = RAMA_TAB_DXT_##n + (words)-1,
 enum {
-	RAMA_DXT__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_DXT__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_dxt.def"
-	RAMA_DXT__WORDS
+	RAMA_TAB_DXT__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_MDHIM_##n, RAMA_MDHIM_##n##__LAST = RAMA_MDHIM_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_MDHIM_##n, RAMA_TAB_MDHIM_##n##__LAST = RAMA_TAB_MDHIM_##n + (words)-1,
 enum {
-	RAMA_MDHIM__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_MDHIM__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_mdhim.def"
-	RAMA_MDHIM__WORDS
+	RAMA_TAB_MDHIM__WORDS
 };
 #undef FIELD
 
 #define FIELD(n, words, ...) \
-	RAMA_APXC_HEADER_##n, RAMA_APXC_HEADER_##n##__LAST = RAMA_APXC_HEADER_##n + (words)-1,
+	RAMA_TAB_APXC_HEADER_##n, RAMA_TAB_APXC_HEADER_##n##__LAST = RAMA_TAB_APXC_HEADER_##n + (words)-1,
 enum {
-	RAMA_APXC_HEADER__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_APXC_HEADER__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_apxc_header.def"
-	RAMA_APXC_HEADER__WORDS
+	RAMA_TAB_APXC_HEADER__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_APXC_##n, RAMA_APXC_##n##__LAST = RAMA_APXC_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_APXC_##n, RAMA_TAB_APXC_##n##__LAST = RAMA_TAB_APXC_##n + (words)-1,
 enum {
-	RAMA_APXC__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_APXC__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_apxc.def"
-	RAMA_APXC__WORDS
+	RAMA_TAB_APXC__WORDS
 };
 #undef FIELD
 
 #define FIELD(n, words, ...) \
-	RAMA_APMPI_HEADER_##n, RAMA_APMPI_HEADER_##n##__LAST = RAMA_APMPI_HEADER_##n + (words)-1,
+	RAMA_TAB_APMPI_HEADER_##n, RAMA_TAB_APMPI_HEADER_##n##__LAST = RAMA_TAB_APMPI_HEADER_##n + (words)-1,
 enum {
-	RAMA_APMPI_HEADER__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_APMPI_HEADER__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_apmpi_header.def"
-	RAMA_APMPI_HEADER__WORDS
+	RAMA_TAB_APMPI_HEADER__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_APMPI_##n, RAMA_APMPI_##n##__LAST = RAMA_APMPI_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_APMPI_##n, RAMA_TAB_APMPI_##n##__LAST = RAMA_TAB_APMPI_##n + (words)-1,
 enum {
-	RAMA_APMPI__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_APMPI__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_apmpi.def"
-	RAMA_APMPI__WORDS
+	RAMA_TAB_APMPI__WORDS
 };
 #undef FIELD
 
 #define FIELD(n, words, ...) \
-	RAMA_HEATMAP_##n, RAMA_HEATMAP_##n##__LAST = RAMA_HEATMAP_##n + (words)-1,
+	RAMA_TAB_HEATMAP_##n, RAMA_TAB_HEATMAP_##n##__LAST = RAMA_TAB_HEATMAP_##n + (words)-1,
 enum {
-	RAMA_HEATMAP__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_HEATMAP__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_heatmap.def"
-	RAMA_HEATMAP__WORDS
+	RAMA_TAB_HEATMAP__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_DFS_##n, RAMA_DFS_##n##__LAST = RAMA_DFS_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_DFS_##n, RAMA_TAB_DFS_##n##__LAST = RAMA_TAB_DFS_##n + (words)-1,
 enum {
-	RAMA_DFS__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_DFS__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_dfs.def"
-	RAMA_DFS__WORDS
+	RAMA_TAB_DFS__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_DAOS_##n, RAMA_DAOS_##n##__LAST = RAMA_DAOS_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_DAOS_##n, RAMA_TAB_DAOS_##n##__LAST = RAMA_TAB_DAOS_##n + (words)-1,
 enum {
-	RAMA_DAOS__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_DAOS__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_daos.def"
-	RAMA_DAOS__WORDS
+	RAMA_TAB_DAOS__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_NULL_##n, RAMA_NULL_##n##__LAST = RAMA_NULL_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_NULL_##n, RAMA_TAB_NULL_##n##__LAST = RAMA_TAB_NULL_##n + (words)-1,
 enum {
-	RAMA_NULL__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_NULL__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_null.def"
-	RAMA_NULL__WORDS
+	RAMA_TAB_NULL__WORDS
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_EXTRA_##n, RAMA_EXTRA_##n##__LAST = RAMA_EXTRA_##n + (words)-1,
+#define FIELD(n, words, ...) RAMA_TAB_EXTRA_##n, RAMA_TAB_EXTRA_##n##__LAST = RAMA_TAB_EXTRA_##n + (words)-1,
 enum {
-	RAMA_EXTRA__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_EXTRA__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_extra.def"
-	RAMA_EXTRA__WORDS
+	RAMA_TAB_EXTRA__WORDS
 };
 #undef FIELD
 
 #define FIELD(n, words, ...) \
-	RAMA_PROCESS_##n, RAMA_PROCESS_##n##__LAST = RAMA_PROCESS_##n + (words)-1,
+	RAMA_TAB_PROCESS_##n, RAMA_TAB_PROCESS_##n##__LAST = RAMA_TAB_PROCESS_##n + (words)-1,
 enum {
-	RAMA_PROCESS__FIRST = RAMA_BASE_WORDS - 1,
+	RAMA_TAB_PROCESS__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_process.def"
-	RAMA_PROCESS__WORDS
+	RAMA_TAB_PROCESS__WORDS
 };
 #undef FIELD
 
 /* one traced access, whatever the version it was read from */
 enum {
-	RAMA_SEG_OFFSET,
-	RAMA_SEG_LENGTH,
-	RAMA_SEG_START,
-	RAMA_SEG_END,
-	RAMA_SEG_THREAD,
-	RAMA_SEG_WORDS
+	RAMA_TAB_SEG_OFFSET,
+	RAMA_TAB_SEG_LENGTH,
+	RAMA_TAB_SEG_START,
+	RAMA_TAB_SEG_END,
+	RAMA_TAB_SEG_THREAD,
+	RAMA_TAB_SEG_WORDS
 };
 
 #undef PAST

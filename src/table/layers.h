@@ -7,14 +7,14 @@ enum {
 #define LAYER(layer, word, name) RAMA_JOB_LAYER_ROW_##layer,
 #include "table/layers.def"
 #undef LAYER
-	RAMA_LAYER_ROWS
+	RAMA_TAB_LAYER_ROWS
 };
 
-struct rama_event_layer {
+struct rama_tab_event_layer {
 	const char *word; /* in settings and options */
 	const char *name; /* for people, and in messages */
 };
 /* by enum rama_seg_layer of segment/layout.h */
-extern const struct rama_event_layer rama_event_layer[RAMA_LAYER_ROWS];
+extern const struct rama_tab_event_layer rama_tab_event_layer[RAMA_TAB_LAYER_ROWS];
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-const struct rama_setting rama_settings[RAMA_SETTINGS] = {
+const struct rama_tab_setting rama_tab_settings[RAMA_TAB_SETTINGS] = {
 #define S(symbol, variable, directive, preset, text) { variable, directive, preset, text },
 #define D(symbol, directive, args, text)
 #include "table/settings.def"
@@ -11,7 +11,7 @@ const struct rama_setting rama_settings[RAMA_SETTINGS] = {
 #undef D
 };
 
-const struct rama_directive rama_directives[RAMA_DIRECTIVES] = {
+const struct rama_tab_directive rama_tab_directives[RAMA_TAB_DIRECTIVES] = {
 #define S(symbol, variable, directive, preset, text)
 #define D(symbol, directive, args, text) { directive, args, text },
 #include "table/settings.def"

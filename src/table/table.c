@@ -7,13 +7,13 @@
 
 /* the fields of a kind of record, from fields.c */
 #define FIELDS(set)                                         \
-	extern const struct rama_field rama_fields_##set[]; \
-	extern const unsigned rama_n_fields_##set;
+	extern const struct rama_tab_field rama_tab_fields_##set[]; \
+	extern const unsigned rama_tab_n_fields_##set;
 
 #define FIXED(name, P)                                                                     \
 	FIELDS(name)                                                                       \
-	static const struct rama_schema schema_##name = {                                  \
-		rama_fields_##name, &rama_n_fields_##name, RAMA_##P##__WORDS, 0, { { 0 } } \
+	static const struct rama_tab_schema schema_##name = {                                  \
+		rama_tab_fields_##name, &rama_tab_n_fields_##name, RAMA_TAB_##P##__WORDS, 0, { { 0 } } \
 	};
 FIXED(null, NULL)
 FIXED(posix, POSIX)
@@ -34,69 +34,69 @@ FIXED(extra, EXTRA)
 
 #define VARIABLE(name, set, P, n, ...)                                                         \
 	FIELDS(set)                                                                            \
-	static const struct rama_schema schema_##name = {                                      \
-		rama_fields_##set, &rama_n_fields_##set, RAMA_##P##__WORDS, n, { __VA_ARGS__ } \
+	static const struct rama_tab_schema schema_##name = {                                      \
+		rama_tab_fields_##set, &rama_tab_n_fields_##set, RAMA_TAB_##P##__WORDS, n, { __VA_ARGS__ } \
 	};
 VARIABLE(lustre, lustre, LUSTRE, 2,
-	 { "component", RAMA_LUSTRE_NUM_COMPONENTS, RAMA_LUSTRE_COMP__WORDS, 1,
-	   RAMA_LUSTRE_COMP_POOL_NAME, 0 },
-	 { "ost_id", RAMA_LUSTRE_NUM_STRIPES, 1, 1, 1, 0 })
+	 { "component", RAMA_TAB_LUSTRE_NUM_COMPONENTS, RAMA_TAB_LUSTRE_COMP__WORDS, 1,
+	   RAMA_TAB_LUSTRE_COMP_POOL_NAME, 0 },
+	 { "ost_id", RAMA_TAB_LUSTRE_NUM_STRIPES, 1, 1, 1, 0 })
 VARIABLE(dxt_posix, dxt, DXT, 2,
-	 { "write", RAMA_DXT_WRITE_COUNT, RAMA_SEG_WORDS, 2, RAMA_SEG_WORDS, 0 },
-	 { "read", RAMA_DXT_READ_COUNT, RAMA_SEG_WORDS, 2, RAMA_SEG_WORDS, 0 })
+	 { "write", RAMA_TAB_DXT_WRITE_COUNT, RAMA_TAB_SEG_WORDS, 2, RAMA_TAB_SEG_WORDS, 0 },
+	 { "read", RAMA_TAB_DXT_READ_COUNT, RAMA_TAB_SEG_WORDS, 2, RAMA_TAB_SEG_WORDS, 0 })
 VARIABLE(dxt_mpiio, dxt, DXT, 2,
-	 { "write", RAMA_DXT_WRITE_COUNT, RAMA_SEG_WORDS, 3, RAMA_SEG_WORDS, 0 },
-	 { "read", RAMA_DXT_READ_COUNT, RAMA_SEG_WORDS, 3, RAMA_SEG_WORDS, 0 })
-VARIABLE(mdhim, mdhim, MDHIM, 1, { "server", RAMA_MDHIM_SERVERS, 1, 1, 1, 1 })
-VARIABLE(process, process, PROCESS, 1, { "command", RAMA_PROCESS_COMMAND_WORDS, 1, 1, 0, 0 })
-VARIABLE(heatmap, heatmap, HEATMAP, 2, { "write_bin", RAMA_HEATMAP_NBINS, 1, 1, 1, 0 },
-	 { "read_bin", RAMA_HEATMAP_NBINS, 1, 1, 1, 0 })
+	 { "write", RAMA_TAB_DXT_WRITE_COUNT, RAMA_TAB_SEG_WORDS, 3, RAMA_TAB_SEG_WORDS, 0 },
+	 { "read", RAMA_TAB_DXT_READ_COUNT, RAMA_TAB_SEG_WORDS, 3, RAMA_TAB_SEG_WORDS, 0 })
+VARIABLE(mdhim, mdhim, MDHIM, 1, { "server", RAMA_TAB_MDHIM_SERVERS, 1, 1, 1, 1 })
+VARIABLE(process, process, PROCESS, 1, { "command", RAMA_TAB_PROCESS_COMMAND_WORDS, 1, 1, 0, 0 })
+VARIABLE(heatmap, heatmap, HEATMAP, 2, { "write_bin", RAMA_TAB_HEATMAP_NBINS, 1, 1, 1, 0 },
+	 { "read_bin", RAMA_TAB_HEATMAP_NBINS, 1, 1, 1, 0 })
 
 FIELDS(lustre_comp)
-const struct rama_schema rama_schema_lustre_comp = {
-	rama_fields_lustre_comp, &rama_n_fields_lustre_comp, RAMA_LUSTRE_COMP__WORDS, 0, { { 0 } }
+const struct rama_tab_schema rama_tab_schema_lustre_comp = {
+	rama_tab_fields_lustre_comp, &rama_tab_n_fields_lustre_comp, RAMA_TAB_LUSTRE_COMP__WORDS, 0, { { 0 } }
 };
 
-#define TOTALS RAMA_TOTALS
-#define CLAMP RAMA_CLAMP
-#define OFFSETS RAMA_OFFSETS
-#define TRACE RAMA_TRACE
-#define PLAIN RAMA_PLAIN
+#define TOTALS RAMA_TAB_TOTALS
+#define CLAMP RAMA_TAB_CLAMP
+#define OFFSETS RAMA_TAB_OFFSETS
+#define TRACE RAMA_TAB_TRACE
+#define PLAIN RAMA_TAB_PLAIN
 #define HEADER_none NULL
 #define HEADER_apxc_header &schema_apxc_header
 #define HEADER_apmpi_header &schema_apmpi_header
 #define M(id, symbol, name, newest, released, record, header, flags, doc) \
 	[id] = { id, newest, released, flags, name, &schema_##record, HEADER_##header, doc },
-static const struct rama_module modules[] = {
+static const struct rama_tab_module modules[] = {
 #include "table/modules.def"
 };
 #undef M
 
-const struct rama_module *rama_module_get(unsigned id)
+const struct rama_tab_module *rama_tab_module_get(unsigned id)
 {
-	return id < RAMA_MODULES_KNOWN && modules[id].name != NULL ? &modules[id] : NULL;
+	return id < RAMA_TAB_MODULES_KNOWN && modules[id].name != NULL ? &modules[id] : NULL;
 }
 
-const struct rama_module *rama_module_find(const char *name)
+const struct rama_tab_module *rama_tab_module_find(const char *name)
 {
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++)
 		if (modules[id].name != NULL && strcasecmp(modules[id].name, name) == 0)
 			return &modules[id];
 	return NULL;
 }
 
-bool rama_module_has_threads(const struct rama_module *mod, unsigned version)
+bool rama_tab_module_has_threads(const struct rama_tab_module *mod, unsigned version)
 {
-	return (mod->flags & RAMA_TRACE) && version >= mod->record->array[0].wide_since;
+	return (mod->flags & RAMA_TAB_TRACE) && version >= mod->record->array[0].wide_since;
 }
 
-static const struct rama_table_section sections[] = {
-#define S(id, symbol, name, newest, module, doc) { id, newest, RAMA_MOD_##module, name, doc },
+static const struct rama_tab_section sections[] = {
+#define S(id, symbol, name, newest, module, doc) { id, newest, RAMA_TAB_MOD_##module, name, doc },
 #include "table/sections.def"
 #undef S
 };
 
-const struct rama_table_section *rama_table_section_get(unsigned id)
+const struct rama_tab_section *rama_tab_section_get(unsigned id)
 {
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		if (sections[i].id == id)
@@ -104,7 +104,7 @@ const struct rama_table_section *rama_table_section_get(unsigned id)
 	return NULL;
 }
 
-const struct rama_table_section *rama_table_section_threads(unsigned module)
+const struct rama_tab_section *rama_tab_section_threads(unsigned module)
 {
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		if (sections[i].module == module)
@@ -112,30 +112,30 @@ const struct rama_table_section *rama_table_section_threads(unsigned module)
 	return NULL;
 }
 
-bool rama_field_is_timestamp(const struct rama_field *f)
+bool rama_tab_field_is_timestamp(const struct rama_tab_field *f)
 {
-	return f->type == RAMA_F64 && f->place == RAMA_COUNTER &&
+	return f->type == RAMA_TAB_F64 && f->place == RAMA_TAB_COUNTER &&
 	       strstr(f->name, "TIMESTAMP") != NULL;
 }
 
-const struct rama_field *rama_field_find(const struct rama_module *mod, const char *suffix)
+const struct rama_tab_field *rama_tab_field_find(const struct rama_tab_module *mod, const char *suffix)
 {
 	size_t want = strlen(suffix);
 
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
-		const struct rama_field *f = &mod->record->fields[i];
+		const struct rama_tab_field *f = &mod->record->fields[i];
 		size_t len = strlen(f->name);
 
-		if (f->word != RAMA_NO_WORD && len > want && f->name[len - want - 1] == '_' &&
+		if (f->word != RAMA_TAB_NO_WORD && len > want && f->name[len - want - 1] == '_' &&
 		    strcmp(f->name + len - want, suffix) == 0)
 			return f;
 	}
 	return NULL;
 }
 
-const struct rama_legend rama_legends[] = {
-#define L(symbol, from, to, line) { RAMA_MOD_##symbol, from, to, line },
+const struct rama_tab_legend rama_tab_legends[] = {
+#define L(symbol, from, to, line) { RAMA_TAB_MOD_##symbol, from, to, line },
 #include "table/legend.def"
 #undef L
 };
-const unsigned rama_n_legends = sizeof(rama_legends) / sizeof(rama_legends[0]);
+const unsigned rama_tab_n_legends = sizeof(rama_tab_legends) / sizeof(rama_tab_legends[0]);

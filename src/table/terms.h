@@ -3,10 +3,10 @@
 #ifndef RAMA_TABLE_TERMS_H
 #define RAMA_TABLE_TERMS_H
 
-struct rama_term {
+struct rama_tab_term {
 	const char *name, *also, *text; /* also: other words for it, with commas, or "" */
 };
-extern const struct rama_term rama_terms[];
-extern const unsigned rama_n_terms;
+extern const struct rama_tab_term rama_tab_terms[];
+extern const unsigned rama_tab_n_terms;
 
 #endif

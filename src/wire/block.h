@@ -29,7 +29,7 @@ struct rama_wire_event {
 /* what a call was: a row of the block's own table */
 struct rama_wire_what {
 	char layer[16]; /* POSIX, STDIO, MPI-IO, H5F, H5D, PNETCDF: names of modules */
-	char op[16];	/* open, close, read, write, sync, ...: lower-case names of rama_opkind */
+	char op[16];	/* open, close, read, write, sync, ...: lower-case names of rama_tab_opkind */
 	char fn[48];	/* pwrite64 */
 };
 

@@ -127,7 +127,7 @@ static void print_events(struct rama_seg_mapped *m, const struct batch *b)
 		const struct rama_seg_event *v = &b->event[i];
 		unsigned layer = v->layer & 0x7f;
 
-		if (layer >= RAMA_LAYER_ROWS || v->kind >= RAMA_OPS || v->fn >= RAMA_FNS) {
+		if (layer >= RAMA_TAB_LAYER_ROWS || v->kind >= RAMA_TAB_OPS || v->fn >= RAMA_TAB_FNS) {
 			printf("{\"damaged\":%" PRIu64 "}\n", b->first + i);
 			continue;
 		}
@@ -138,8 +138,8 @@ static void print_events(struct rama_seg_mapped *m, const struct batch *b)
 		       "\"failed\":%s,\"file\":",
 		       m->seg.id.pid, m->seg.id.rank, b->lane, b->tid, b->first + i,
 		       real_of(m, v->start, now), real_of(m, v->start + v->length, now), v->off,
-		       v->bytes, rama_event_layer[layer].name, ops[v->kind],
-		       rama_fn_info[v->fn].name, v->call, v->parent,
+		       v->bytes, rama_tab_event_layer[layer].name, ops[v->kind],
+		       rama_tab_fn_info[v->fn].name, v->call, v->parent,
 		       v->layer & RAMA_SEG_EVENT_FAILED ? "true" : "false");
 		print_name(m, v->name);
 		puts("}");
@@ -164,7 +164,7 @@ static void print_lanes(struct rama_seg_mapped *m)
 		       ",\"logged\":%s}\n",
 		       rc, m->seg.id.pid, i, st.tid, st.made, st.dropped, st.taken, lane.level,
 		       lane.owned, lane.doing_since,
-		       lane.doing_fn < RAMA_FNS ? rama_fn_info[lane.doing_fn].name : "",
+		       lane.doing_fn < RAMA_TAB_FNS ? rama_tab_fn_info[lane.doing_fn].name : "",
 		       (int)lane.doing_fd - 1, m->seg.state.phase, m->seg.id.tag,
 		       m->seg.state.missed + lane.missed, m->seg.state.rings_used,
 		       m->seg.id.flags & RAMA_SEG_LOGGED ? "true" : "false");

@@ -50,10 +50,10 @@ extern herr_t H5Pget_dxpl_mpio(hid_t dxpl, H5FD_mpio_xfer_t *mode);
 
 #define CHECK(name, ret, rrole, ...)                                                               \
 	_Static_assert(__builtin_types_compatible_p(                                               \
-			       __typeof__(name), TYPE_##rrole(ret)(RAMA_LIST(TYPE, __VA_ARGS__))), \
+			       __typeof__(name), TYPE_##rrole(ret)(RAMA_TAB_LIST(TYPE, __VA_ARGS__))), \
 		       #name " has another prototype");                                            \
 	_Static_assert(sizeof(ret) == sizeof(TYPE_##rrole(ret)), #name " returns another size");   \
-	RAMA_EACH(SIZE, __VA_ARGS__)
+	RAMA_TAB_EACH(SIZE, __VA_ARGS__)
 #define FN_HAND(name, ret, rrole, op, ...) CHECK(name, ret, rrole, __VA_ARGS__)
 #define NEED(name, ret, rrole, ...) CHECK(name, ret, rrole, __VA_ARGS__)
 #include "table/fn_hdf5.def"

@@ -47,9 +47,9 @@ _Static_assert(NC_BYTE == 1 && NC_CHAR == 2 && NC_SHORT == 3 && NC_INT == 4 && N
 
 #define CHECK(name, ...)                                                                \
 	_Static_assert(__builtin_types_compatible_p(__typeof__(name),                   \
-						    int(RAMA_LIST(TYPE, __VA_ARGS__))), \
+						    int(RAMA_TAB_LIST(TYPE, __VA_ARGS__))), \
 		       #name " has another prototype");                                 \
-	RAMA_EACH(SIZE, __VA_ARGS__)
+	RAMA_TAB_EACH(SIZE, __VA_ARGS__)
 #define FN_NC(name, op, how, form, ...) CHECK(name, __VA_ARGS__)
 #define FN_NCF(name, op, how, ...) CHECK(name, __VA_ARGS__)
 #define FN_NCH CHECK

@@ -109,7 +109,7 @@ static void one_of_each(int ncid, int text, int number, int how)
 		MPI_Offset items = ITEMS_##form;                       \
 		varid = var_for(#name, text, number);                  \
 		pending = NC_REQ_NULL;                                 \
-		OK(name(RAMA_LIST(ARG, __VA_ARGS__)));                 \
+		OK(name(RAMA_TAB_LIST(ARG, __VA_ARGS__)));                 \
 		if (how == HOW_NB)                                     \
 			OK(ncmpi_wait_all(ncid, 1, request, &status)); \
 		(void)items;                                           \

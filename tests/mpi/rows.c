@@ -50,9 +50,9 @@ typedef uintptr_t rama_cap_handle;
 	_Static_assert(__builtin_types_compatible_p(__typeof__(name), int(__VA_ARGS__)), \
 		       #name " has another prototype");
 #define CHECK(name, ...)                            \
-	SAME(name, RAMA_LIST(TYPE, __VA_ARGS__))    \
-	SAME(P##name, RAMA_LIST(TYPE, __VA_ARGS__)) \
-	RAMA_EACH(SIZE, __VA_ARGS__)
+	SAME(name, RAMA_TAB_LIST(TYPE, __VA_ARGS__))    \
+	SAME(P##name, RAMA_TAB_LIST(TYPE, __VA_ARGS__)) \
+	RAMA_TAB_EACH(SIZE, __VA_ARGS__)
 
 #define FN_MPI(name, op, how, where, ...) CHECK(name, __VA_ARGS__)
 #if MPI_VERSION >= 4

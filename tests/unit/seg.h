@@ -217,7 +217,7 @@ static inline struct rama_core_posix_file *seg_posix(struct seg *s, uint32_t nam
 
 	rama_core_posix_init(f, seg_id(s, name), 8, 4096);
 	f->name = name;
-	s->state->registered |= 1ull << RAMA_MOD_POSIX;
+	s->state->registered |= 1ull << RAMA_TAB_MOD_POSIX;
 	return f;
 }
 
@@ -227,7 +227,7 @@ static inline struct rama_core_stdio_file *seg_stdio(struct seg *s, uint32_t nam
 
 	rama_core_stdio_init(f, seg_id(s, name), standard);
 	f->name = name;
-	s->state->registered |= 1ull << RAMA_MOD_STDIO;
+	s->state->registered |= 1ull << RAMA_TAB_MOD_STDIO;
 	return f;
 }
 
@@ -237,7 +237,7 @@ static inline struct rama_core_extra_file *seg_extra(struct seg *s, uint32_t nam
 
 	rama_core_extra_init(f, seg_id(s, name));
 	f->name = name;
-	s->state->registered |= 1ull << RAMA_MOD_EXTRA;
+	s->state->registered |= 1ull << RAMA_TAB_MOD_EXTRA;
 	return f;
 }
 

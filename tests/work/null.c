@@ -32,11 +32,11 @@
 static const struct row {
 	const char *name, *returns, *types;
 } rows[] = {
-#define FN(name, ret, rrole, opk, ...) { #name, #ret, RAMA_EACH(TEXT, __VA_ARGS__) },
+#define FN(name, ret, rrole, opk, ...) { #name, #ret, RAMA_TAB_EACH(TEXT, __VA_ARGS__) },
 #define FN_MODE FN
 #define FN_HAND FN
 #define FN_HAND0(name, ret, rrole, opk) { #name, #ret, "" },
-#define FN_FMT(name, vname, ...) { #name, "int", RAMA_EACH(TEXT, __VA_ARGS__) },
+#define FN_FMT(name, vname, ...) { #name, "int", RAMA_TAB_EACH(TEXT, __VA_ARGS__) },
 #define FN_SCAN(name, vname) { #name, "int", "FILE *;const char *;" },
 #define FN_SCAN0(name, vname) { #name, "int", "const char *;" },
 #define FN_EXECL(name, vname) { #name, "int", "const char *;const char *;" },

@@ -60,7 +60,7 @@ struct rama_cap_mpi_family {
 	} value[RAMA_CAP_MPI_C_ALL];
 };
 
-#define RAMA_CAP_MPI_FN(name, ...) int (*name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))
+#define RAMA_CAP_MPI_FN(name, ...) int (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))
 
 struct rama_cap_mpi {
 	const struct rama_cap_mpi_family *family; /* NULL: there is no MPI, or one we do not know */

@@ -46,7 +46,7 @@ uint64_t rama_cap_aio_taken(const void *cb)
 
 #define AIO_BODY(name)                                 \
 	struct rama_cap_span sp;                           \
-	bool on = rama_cap_begin(&sp, RAMA_FN_##name, -1); \
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1); \
 	int r = RAMA_CAP_REAL(name)(cb);                   \
 	if (on)                                        \
 		rama_cap_idle(&sp);                        \
@@ -64,7 +64,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(aio_write64)(struct aiocb64 *cb){ AIO_BODY(aio_
 
 #define LIO_BODY(name)                                             \
 	struct rama_cap_span sp;                                       \
-	bool on = rama_cap_begin(&sp, RAMA_FN_##name, -1);             \
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1);             \
 	/* with another mode the list is not looked at */          \
 	bool known = mode == LIO_WAIT || mode == LIO_NOWAIT;       \
 	for (int i = 0; on && known && list && i < n; i++)         \
@@ -84,7 +84,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(lio_listio64)(int mode, struct aiocb64 *const *
 /* The control block says what it was only by the call it was given to; the C library notes that in the block. */
 #define RETURN_BODY(name)                                                                         \
 	struct rama_cap_span sp;                                                                      \
-	bool on = rama_cap_begin(&sp, RAMA_FN_##name, -1);                                            \
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1);                                            \
 	ssize_t r = RAMA_CAP_REAL(name)(cb);                                                          \
 	if (on)                                                                                   \
 		rama_cap_idle(&sp);                                                                   \
@@ -92,9 +92,9 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(lio_listio64)(int mode, struct aiocb64 *const *
 	if (!on || !t0)                                                                           \
 		return r;                                                                         \
 	sp.t0 = t0;                                                                               \
-	struct rama_cap_call c = { .op.fn = RAMA_FN_##name,                                           \
-			       .op.kind = (cb->aio_lio_opcode & 127) == LIO_WRITE ? RAMA_OP_WRITE \
-										  : RAMA_OP_READ, \
+	struct rama_cap_call c = { .op.fn = RAMA_TAB_FN_##name,                                           \
+			       .op.kind = (cb->aio_lio_opcode & 127) == LIO_WRITE ? RAMA_TAB_OP_WRITE \
+										  : RAMA_TAB_OP_READ, \
 			       .op.how = RAMA_CORE_HOW_ASYNC,                                          \
 			       .op.ok = r >= 0,                                                   \
 			       .op.bytes = r,                                                     \

@@ -48,7 +48,7 @@ static bool done(struct call *c, bool ok)
 	rama_cap_idle(&c->span);
 	rama_cap_times(&c->span, &c->op);
 	c->op.ok = ok;
-	return ok || c->op.kind == RAMA_OP_CLOSE;
+	return ok || c->op.kind == RAMA_TAB_OP_CLOSE;
 }
 
 /* enters, for something that belongs to this call */
@@ -87,8 +87,8 @@ static bool get(struct call *c, rama_cap_hid id, struct rama_cap_h5_open *o)
 }
 
 #define CALL(fn_name, kind_)                                                   \
-	struct call c = { .op.fn = RAMA_FN_##fn_name,                          \
-			  .op.kind = RAMA_OP_##kind_,                          \
+	struct call c = { .op.fn = RAMA_TAB_FN_##fn_name,                          \
+			  .op.kind = RAMA_TAB_OP_##kind_,                          \
 			  .h = rama_cap_h5_of(__builtin_return_address(0)) };      \
 	__typeof__(c.h->fn.fn_name) real = c.h ? RAMA_CAP_H5(c.h, fn_name) : NULL; \
 	if (!real)                                                             \

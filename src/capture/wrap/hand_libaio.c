@@ -10,7 +10,7 @@
 
 typedef void *io_context_t;
 
-#define FN_HAND(name, ret, rrole, opk, ...) typedef ret type_##name(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define FN_HAND(name, ret, rrole, opk, ...) typedef ret type_##name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
 #include "table/fn_libaio.def"
 #undef FN_HAND
 #ifdef RAMA_STATIC_WRAP
@@ -31,7 +31,7 @@ static struct {
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_submit)(io_context_t ctx, long n, struct iocb **list)
 {
 	struct rama_cap_span sp;
-	bool on = rama_cap_begin(&sp, RAMA_FN_io_submit, -1);
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_io_submit, -1);
 	int r = REAL(io_submit)(ctx, n, list);
 
 	if (on)
@@ -70,17 +70,17 @@ static void completed(const struct io_event *ev, unsigned fn)
 	case IOCB_CMD_PWRITEV:
 		c.op.kind = cb->aio_lio_opcode == IOCB_CMD_PREAD ||
 					    cb->aio_lio_opcode == IOCB_CMD_PREADV
-				    ? RAMA_OP_READ
-				    : RAMA_OP_WRITE;
+				    ? RAMA_TAB_OP_READ
+				    : RAMA_TAB_OP_WRITE;
 		c.op.off = cb->aio_offset;
 		c.op.has_off = true;
 		c.mem = memory_of(cb, vector);
 		break;
 	case IOCB_CMD_FSYNC:
-		c.op.kind = RAMA_OP_SYNC;
+		c.op.kind = RAMA_TAB_OP_SYNC;
 		break;
 	case IOCB_CMD_FDSYNC:
-		c.op.kind = RAMA_OP_DATASYNC;
+		c.op.kind = RAMA_TAB_OP_DATASYNC;
 		break;
 	default:
 		return;
@@ -92,13 +92,13 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_getevents)(io_context_t ctx, long min, long 
 				       struct timespec *timeout)
 {
 	struct rama_cap_span sp;
-	bool on = rama_cap_begin(&sp, RAMA_FN_io_getevents, -1);
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_io_getevents, -1);
 	int r = REAL(io_getevents)(ctx, min, n, events, timeout);
 
 	if (on)
 		rama_cap_idle(&sp);
 	for (int i = 0; on && i < r; i++)
-		completed(&events[i], RAMA_FN_io_getevents);
+		completed(&events[i], RAMA_TAB_FN_io_getevents);
 	return r;
 }
 
@@ -106,12 +106,12 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_pgetevents)(io_context_t ctx, long min, long
 					struct timespec *timeout, sigset_t *mask)
 {
 	struct rama_cap_span sp;
-	bool on = rama_cap_begin(&sp, RAMA_FN_io_pgetevents, -1);
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_io_pgetevents, -1);
 	int r = REAL(io_pgetevents)(ctx, min, n, events, timeout, mask);
 
 	if (on)
 		rama_cap_idle(&sp);
 	for (int i = 0; on && i < r; i++)
-		completed(&events[i], RAMA_FN_io_pgetevents);
+		completed(&events[i], RAMA_TAB_FN_io_pgetevents);
 	return r;
 }

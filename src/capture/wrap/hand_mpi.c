@@ -8,7 +8,7 @@
 #define REAL(name) __typeof__(rama_cap_mpi_real.name) real
 #define CALL(fn_name, kind_)                                           \
 	{                                                              \
-		.op.fn = RAMA_FN_##fn_name, .op.kind = RAMA_OP_##kind_ \
+		.op.fn = RAMA_TAB_FN_##fn_name, .op.kind = RAMA_TAB_OP_##kind_ \
 	}
 
 /* ---- life ------------------------------------------------------------------------------------------------ */
@@ -115,7 +115,7 @@ static bool is_given(rama_cap_handle info)
 static void record_with(struct rama_cap_mpi_call *c, rama_cap_handle info)
 {
 	rama_cap_mpi_record(c);
-	c->op.kind = RAMA_OP_HINT;
+	c->op.kind = RAMA_TAB_OP_HINT;
 	if (is_given(info))
 		rama_cap_mpi_record(c);
 }
@@ -276,9 +276,9 @@ static int do_view(REAL(MPI_File_set_view), rama_cap_handle fh, int64_t disp, ra
 #define BODY_MPI_File_set_view do_view
 
 #define ONE(sym, name, ...)                                                          \
-	RAMA_CAP_EXPORT int sym(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))                           \
+	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))                           \
 	{                                                                            \
-		return BODY_##name(RAMA_CAP_MPI_REAL(sym), RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__)); \
+		return BODY_##name(RAMA_CAP_MPI_REAL(sym), RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__)); \
 	}
 #define ONE0(sym, name)                                 \
 	RAMA_CAP_EXPORT int sym(void)                       \

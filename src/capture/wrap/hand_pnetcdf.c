@@ -7,7 +7,7 @@
 
 #define CALL(fn_name, kind_, ...)                                             \
 	{                                                                     \
-		.fn = RAMA_FN_##fn_name, .kind = RAMA_OP_##kind_, __VA_ARGS__ \
+		.fn = RAMA_TAB_FN_##fn_name, .kind = RAMA_TAB_OP_##kind_, __VA_ARGS__ \
 	}
 
 /* ---- files ----------------------------------------------------------------------------------------------- */
@@ -180,7 +180,7 @@ RAMA_CAP_EXPORT int ncmpi_inq_varid(int ncid, const char *name, int *varid)
 #define FN_NCF(...)
 #define FN_NCH(name, ...)                                                                    \
 	_Static_assert(__builtin_types_compatible_p(__typeof__(&name),                       \
-						    int (*)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))), \
+						    int (*)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))), \
 		       #name " differs from its row");
 #define NEED(...)
 #include RAMA_CAP_ROWS_PNETCDF

@@ -20,7 +20,7 @@ extern rama_syscall rama_real_syscall __asm__("__real_syscall");
 #define CALL(fn_name, kind_, ...)                                                 \
 	(struct rama_cap_call)                                                        \
 	{                                                                         \
-		.op.fn = RAMA_FN_##fn_name, .op.kind = RAMA_OP_##kind_, .fd = -1, \
+		.op.fn = RAMA_TAB_FN_##fn_name, .op.kind = RAMA_TAB_OP_##kind_, .fd = -1, \
 		.dirfd = AT_FDCWD, __VA_ARGS__                                    \
 	}
 
@@ -64,7 +64,7 @@ static struct rama_core_posix_file *forget(int fd)
 #define CLOSE_BODY(name)                                \
 	struct rama_core_posix_file *f = forget(fd);         \
 	struct rama_cap_span sp;                            \
-	if (!f || !rama_cap_begin(&sp, RAMA_FN_##name, fd)) \
+	if (!f || !rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd)) \
 		return RAMA_CAP_REAL(name)(fd);             \
 	return end_close(&sp, f, RAMA_CAP_REAL(name)(fd));
 
@@ -140,9 +140,9 @@ static int end_dup(const struct rama_cap_span *sp, int fd, int r, unsigned fn)
 
 #define DUP_BODY(name, ...)                                   \
 	struct rama_cap_span sp;                                  \
-	if (rama_cap_off || !rama_cap_begin(&sp, RAMA_FN_##name, fd)) \
+	if (rama_cap_off || !rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd)) \
 		return RAMA_CAP_REAL(name)(__VA_ARGS__);          \
-	return end_dup(&sp, fd, RAMA_CAP_REAL(name)(__VA_ARGS__), RAMA_FN_##name);
+	return end_dup(&sp, fd, RAMA_CAP_REAL(name)(__VA_ARGS__), RAMA_TAB_FN_##name);
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(dup)(int fd){ DUP_BODY(dup, fd) }
 
@@ -181,9 +181,9 @@ static int end_fcntl(const struct rama_cap_span *sp, int fd, int cmd, int r, uns
 	va_start(ap, cmd);                            \
 	void *arg = va_arg(ap, void *);               \
 	va_end(ap);                                   \
-	if (!rama_cap_begin(&sp, RAMA_FN_##name, fd))     \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd))     \
 		return RAMA_CAP_REAL(name)(fd, cmd, arg); \
-	return end_fcntl(&sp, fd, cmd, RAMA_CAP_REAL(name)(fd, cmd, arg), RAMA_FN_##name);
+	return end_fcntl(&sp, fd, cmd, RAMA_CAP_REAL(name)(fd, cmd, arg), RAMA_TAB_FN_##name);
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(fcntl)(int fd, int cmd, ...){ FCNTL_BODY(fcntl) }
 
@@ -210,12 +210,12 @@ static void end_copy(const struct rama_cap_span *sp, unsigned fn, int fd, int64_
 /* A position given by the caller has moved on by what was copied; after a failure it may not be looked at. */
 #define COPY_BODY(name, in_off_, out_off_, ...)                                \
 	struct rama_cap_span sp;                                                   \
-	if (!rama_cap_begin(&sp, RAMA_FN_##name, in))                              \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, in))                              \
 		return RAMA_CAP_REAL(name)(__VA_ARGS__);                           \
 	ssize_t r = RAMA_CAP_REAL(name)(__VA_ARGS__);                              \
 	int64_t from = r >= 0 ? (in_off_) : -1, to = r >= 0 ? (out_off_) : -1; \
-	end_copy(&sp, RAMA_FN_##name, in, from, r, RAMA_OP_READ);              \
-	end_copy(&sp, RAMA_FN_##name, out, to, r, RAMA_OP_WRITE);              \
+	end_copy(&sp, RAMA_TAB_FN_##name, in, from, r, RAMA_TAB_OP_READ);              \
+	end_copy(&sp, RAMA_TAB_FN_##name, out, to, r, RAMA_TAB_OP_WRITE);              \
 	return r;
 
 RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(sendfile)(int out, int in, off_t *off, size_t n){
@@ -268,12 +268,12 @@ static int end_rename(const struct rama_cap_span *sp, unsigned fn, const struct 
 		rama_cap_do_extra(v.t, rama_cap_name_number(old), &c.op);
 		if (old->slot
 			    [0]) { /* the log format counts renames only of files it has a record of */
-			c.op.kind = RAMA_OP_RENAMEFROM;
+			c.op.kind = RAMA_TAB_OP_RENAMEFROM;
 			rama_cap_do_posix(v.t, rama_cap_posix_of(v.t, old), &c.op);
 			const char *to = rama_cap_clean(v.t, what->tofd, what->to, &len);
 			struct rama_seg_name *n = to ? rama_cap_name(v.t, to, len, true) : NULL;
 			struct rama_core_posix_file *f = n ? rama_cap_posix_of(v.t, n) : NULL;
-			c.op.kind = RAMA_OP_RENAMETO;
+			c.op.kind = RAMA_TAB_OP_RENAMETO;
 			c.op.off = (int64_t)old->id;
 			c.op.has_off = true;
 			if (f)
@@ -286,10 +286,10 @@ static int end_rename(const struct rama_cap_span *sp, unsigned fn, const struct 
 
 #define RENAME_BODY(name, fromfd_, tofd_, ...)                  \
 	struct rama_cap_span sp;                                    \
-	if (!rama_cap_begin(&sp, RAMA_FN_##name, -1))               \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1))               \
 		return RAMA_CAP_REAL(name)(__VA_ARGS__);            \
 	struct rama_cap_rename what = { fromfd_, tofd_, from, to }; \
-	return end_rename(&sp, RAMA_FN_##name, &what, RAMA_CAP_REAL(name)(__VA_ARGS__));
+	return end_rename(&sp, RAMA_TAB_FN_##name, &what, RAMA_CAP_REAL(name)(__VA_ARGS__));
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(rename)(const char *from, const char *to){
 	RENAME_BODY(rename, AT_FDCWD, AT_FDCWD, from, to)
@@ -310,7 +310,7 @@ RAMA_CAP_EXPORT DIR *RAMA_CAP_SYM(opendir)(const char *path)
 	struct rama_cap_span sp;
 	struct rama_cap_visit v;
 
-	if (!rama_cap_begin(&sp, RAMA_FN_opendir, -1))
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_opendir, -1))
 		return RAMA_CAP_REAL(opendir)(path);
 	DIR *r = RAMA_CAP_REAL(opendir)(path);
 	struct rama_cap_call c = CALL(opendir, READDIR, .path = path, .op.ok = r != NULL);
@@ -329,7 +329,7 @@ RAMA_CAP_EXPORT DIR *RAMA_CAP_SYM(fdopendir)(int fd)
 {
 	struct rama_cap_span sp;
 
-	if (!rama_cap_begin(&sp, RAMA_FN_fdopendir, fd))
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_fdopendir, fd))
 		return RAMA_CAP_REAL(fdopendir)(fd);
 	DIR *r = RAMA_CAP_REAL(fdopendir)(fd);
 	struct rama_cap_call c = CALL(fdopendir, READDIR, .fd = fd, .op.ok = r != NULL);
@@ -343,7 +343,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(closedir)(DIR *dir)
 	struct rama_core_posix_file *f = fd >= 0 ? forget(fd) : NULL;
 	struct rama_cap_span sp;
 
-	if (!f || !rama_cap_begin(&sp, RAMA_FN_closedir, fd))
+	if (!f || !rama_cap_begin(&sp, RAMA_TAB_FN_closedir, fd))
 		return RAMA_CAP_REAL(closedir)(dir);
 	return end_close(&sp, f, RAMA_CAP_REAL(closedir)(dir));
 }
@@ -397,11 +397,11 @@ static void end_mmap(const struct rama_cap_span *sp, void *r, int fd, struct ram
 
 #define MMAP_BODY(name)                                                                \
 	struct rama_cap_span sp;                                                           \
-	if (fd < 0 || (flags & MAP_ANONYMOUS) || !rama_cap_begin(&sp, RAMA_FN_##name, fd)) \
+	if (fd < 0 || (flags & MAP_ANONYMOUS) || !rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd)) \
 		return RAMA_CAP_REAL(name)(addr, n, prot, flags, fd, off);                 \
 	void *r = RAMA_CAP_REAL(name)(addr, n, prot, flags, fd, off);                      \
-	struct rama_core_op op = { .fn = RAMA_FN_##name,                                    \
-			      .kind = RAMA_OP_MMAP,                                    \
+	struct rama_core_op op = { .fn = RAMA_TAB_FN_##name,                                    \
+			      .kind = RAMA_TAB_OP_MMAP,                                    \
 			      .ok = true,                                              \
 			      .has_off = true,                                         \
 			      .off = off,                                              \
@@ -420,7 +420,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(msync)(void *addr, size_t n, int flags)
 	struct rama_cap_span sp;
 	struct rama_cap_visit v;
 
-	if (!rama_cap_begin(&sp, RAMA_FN_msync, -1))
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_msync, -1))
 		return RAMA_CAP_REAL(msync)(addr, n, flags);
 	int r = RAMA_CAP_REAL(msync)(addr, n, flags);
 	rama_cap_idle(&sp);
@@ -449,7 +449,7 @@ static void end_syscall(const struct rama_cap_span *sp, long number, const long 
 	switch (number) {
 	case SYS_openat2:
 	case SYS_openat:
-		c.op.kind = RAMA_OP_OPEN;
+		c.op.kind = RAMA_TAB_OP_OPEN;
 		c.dirfd = (int)a[0];
 		c.path = (const char *)a[1];
 		c.fd = (int)r;
@@ -469,7 +469,7 @@ static void end_syscall(const struct rama_cap_span *sp, long number, const long 
 	case SYS_read:
 	case SYS_write:
 		if (number == SYS_write || number == SYS_pwrite64)
-			c.op.kind = RAMA_OP_WRITE;
+			c.op.kind = RAMA_TAB_OP_WRITE;
 		rama_cap_end_data(sp, &c);
 		break;
 	}
@@ -492,7 +492,7 @@ RAMA_CAP_EXPORT long RAMA_CAP_SYM(syscall)(long number, ...)
 	case SYS_write:
 	case SYS_pread64:
 	case SYS_pwrite64:
-		if (rama_cap_begin(&sp, RAMA_FN_syscall, -1)) {
+		if (rama_cap_begin(&sp, RAMA_TAB_FN_syscall, -1)) {
 			long r = RAMA_REAL_SYSCALL(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 			rama_cap_idle(&sp);
 			end_syscall(&sp, number, a, r);

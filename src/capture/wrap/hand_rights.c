@@ -9,10 +9,10 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 #define RIGHTS(name, ...)                                             \
-	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__)) \
+	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__)) \
 	{                                                             \
 		rama_cap_settle();                                        \
-		return RAMA_CAP_REAL(name)(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));  \
+		return RAMA_CAP_REAL(name)(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));  \
 	}
 
 RIGHTS(setuid, (uid_t, uid, NONE))

@@ -7,7 +7,7 @@
 #define CALL(fn_name, kind_, ...)                                                 \
 	(struct rama_cap_call)                                                        \
 	{                                                                         \
-		.op.fn = RAMA_FN_##fn_name, .op.kind = RAMA_OP_##kind_, .fd = -1, \
+		.op.fn = RAMA_TAB_FN_##fn_name, .op.kind = RAMA_TAB_OP_##kind_, .fd = -1, \
 		.dirfd = AT_FDCWD, __VA_ARGS__                                    \
 	}
 
@@ -45,10 +45,10 @@ static void end_fopen(const struct rama_cap_span *sp, const char *path, FILE *r,
 
 #define FOPEN_BODY(name, ...)                        \
 	struct rama_cap_span sp;                         \
-	if (!rama_cap_begin(&sp, RAMA_FN_##name, -1))    \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1))    \
 		return RAMA_CAP_REAL(name)(__VA_ARGS__); \
 	FILE *r = RAMA_CAP_REAL(name)(__VA_ARGS__);      \
-	end_fopen(&sp, path, r, RAMA_FN_##name);     \
+	end_fopen(&sp, path, r, RAMA_TAB_FN_##name);     \
 	return r;
 
 RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fopen)(const char *restrict path,
@@ -60,12 +60,12 @@ RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fopen64)(const char *restrict path,
 /* what the stream stood for is closed first; a path of NULL only changes the mode */
 #define FREOPEN_BODY(name)                                  \
 	struct rama_cap_span sp;                                \
-	if (!path || !rama_cap_begin(&sp, RAMA_FN_##name, -1))  \
+	if (!path || !rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1))  \
 		return RAMA_CAP_REAL(name)(path, mode, stream); \
 	if (stream && RAMA_CAP_REAL(fileno)(stream) >= 0)       \
 		rama_cap_fd_forget(RAMA_CAP_REAL(fileno)(stream));  \
 	FILE *r = RAMA_CAP_REAL(name)(path, mode, stream);      \
-	end_fopen(&sp, path, r, RAMA_FN_##name);            \
+	end_fopen(&sp, path, r, RAMA_TAB_FN_##name);            \
 	return r;
 
 RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(freopen)(const char *restrict path, const char *restrict mode,
@@ -102,7 +102,7 @@ RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fdopen)(int fd, const char *mode)
 	struct rama_cap_span sp;
 	struct rama_cap_visit v;
 
-	if (!rama_cap_begin(&sp, RAMA_FN_fdopen, fd))
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_fdopen, fd))
 		return RAMA_CAP_REAL(fdopen)(fd, mode);
 	FILE *r = RAMA_CAP_REAL(fdopen)(fd, mode);
 	rama_cap_idle(&sp);
@@ -132,7 +132,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fclose)(FILE *stream)
 
 	if (rama_cap_off || fd < 0)
 		return RAMA_CAP_REAL(fclose)(stream);
-	bool on = rama_cap_begin(&sp, RAMA_FN_fclose, fd);
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_fclose, fd);
 	if (on && rama_cap_enter(&v)) {
 		f = rama_cap_stream_file(v.t, stream);
 		rama_cap_leave(&v);
@@ -195,7 +195,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fileno)(FILE *stream)
 {
 	struct rama_cap_span sp;
 
-	if (!rama_cap_begin(&sp, RAMA_FN_fileno, -1))
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_fileno, -1))
 		return RAMA_CAP_REAL(fileno)(stream);
 	return end_fileno(&sp, stream, RAMA_CAP_REAL(fileno)(stream));
 }
@@ -204,7 +204,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fileno_unlocked)(FILE *stream)
 {
 	struct rama_cap_span sp;
 
-	if (!rama_cap_begin(&sp, RAMA_FN_fileno_unlocked, -1))
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_fileno_unlocked, -1))
 		return RAMA_CAP_REAL(fileno_unlocked)(stream);
 	return end_fileno(&sp, stream, RAMA_CAP_REAL(fileno_unlocked)(stream));
 }
@@ -213,7 +213,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fileno_unlocked)(FILE *stream)
 
 #define GETCHAR_BODY(name)                                                                        \
 	struct rama_cap_span sp;                                                                      \
-	if (!rama_cap_begin(&sp, RAMA_FN_##name, 0))                                                  \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, 0))                                                  \
 		return RAMA_CAP_REAL(name)();                                                         \
 	int r = RAMA_CAP_REAL(name)();                                                                \
 	struct rama_cap_call c = CALL(name, READ, .stream = stdin, .op.ok = r != EOF, .op.bytes = 1); \
@@ -250,23 +250,23 @@ int rama_cap_scan(unsigned fn, rama_cap_vscan *real, FILE *stream, const char *f
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(vfscanf)(FILE *restrict stream, const char *restrict fmt, va_list ap)
 {
-	return rama_cap_scan(RAMA_FN_vfscanf, RAMA_CAP_REAL(vfscanf), stream, fmt, ap);
+	return rama_cap_scan(RAMA_TAB_FN_vfscanf, RAMA_CAP_REAL(vfscanf), stream, fmt, ap);
 }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(__isoc99_vfscanf)(FILE *restrict stream, const char *restrict fmt,
 					   va_list ap)
 {
-	return rama_cap_scan(RAMA_FN___isoc99_vfscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stream, fmt, ap);
+	return rama_cap_scan(RAMA_TAB_FN___isoc99_vfscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stream, fmt, ap);
 }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(vscanf)(const char *restrict fmt, va_list ap)
 {
-	return rama_cap_scan(RAMA_FN_vscanf, RAMA_CAP_REAL(vfscanf), stdin, fmt, ap);
+	return rama_cap_scan(RAMA_TAB_FN_vscanf, RAMA_CAP_REAL(vfscanf), stdin, fmt, ap);
 }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(__isoc99_vscanf)(const char *restrict fmt, va_list ap)
 {
-	return rama_cap_scan(RAMA_FN___isoc99_vscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stdin, fmt, ap);
+	return rama_cap_scan(RAMA_TAB_FN___isoc99_vscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stdin, fmt, ap);
 }
 
 /* ---- position --------------------------------------------------------------------------------------------- */
@@ -289,9 +289,9 @@ static int end_seek(const struct rama_cap_span *sp, FILE *stream, int r, unsigne
 
 #define SEEK_BODY(name, ...)                                          \
 	struct rama_cap_span sp;                                          \
-	if (!rama_cap_begin(&sp, RAMA_FN_##name, rama_cap_stream_fd(stream))) \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, rama_cap_stream_fd(stream))) \
 		return RAMA_CAP_REAL(name)(__VA_ARGS__);                  \
-	return end_seek(&sp, stream, RAMA_CAP_REAL(name)(__VA_ARGS__), RAMA_FN_##name);
+	return end_seek(&sp, stream, RAMA_CAP_REAL(name)(__VA_ARGS__), RAMA_TAB_FN_##name);
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(fseek)(FILE *stream, long off,
 				int whence){ SEEK_BODY(fseek, stream, off, whence) }
@@ -311,7 +311,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fsetpos64)(FILE *stream,
 RAMA_CAP_EXPORT void RAMA_CAP_SYM(rewind)(FILE *stream)
 {
 	struct rama_cap_span sp;
-	bool on = rama_cap_begin(&sp, RAMA_FN_rewind, rama_cap_stream_fd(stream));
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_rewind, rama_cap_stream_fd(stream));
 
 	RAMA_CAP_REAL(rewind)(stream);
 	struct rama_cap_call c =

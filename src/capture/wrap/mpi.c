@@ -123,33 +123,33 @@ static void after(struct rama_cap_mpi_call *c, int r)
 /* ---- the wrappers --------------------------------------------------------------------------------------- */
 
 #define DATA(sym, fn_name, kind_, how_, where_, ...)                     \
-	RAMA_CAP_EXPORT int sym(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))               \
+	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))               \
 	{                                                                \
 		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym); \
-		struct rama_cap_mpi_call c = { .op.fn = RAMA_FN_##fn_name,   \
-					   .op.kind = RAMA_OP_##kind_,   \
+		struct rama_cap_mpi_call c = { .op.fn = RAMA_TAB_FN_##fn_name,   \
+					   .op.kind = RAMA_TAB_OP_##kind_,   \
 					   .op.how = RAMA_CORE_MPI_##how_,    \
 					   .where = RAMA_CAP_MPI_##where_,   \
-					   RAMA_EACH(RAMA_CAP_IN, __VA_ARGS__) }; \
+					   RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }; \
 		if (!real)                                               \
 			return RAMA_CAP_MPI_MISSING;                         \
 		if (!before(&c))                                         \
-			return real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));        \
-		int r = real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
+			return real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));        \
+		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
 		after(&c, r);                                            \
 		return r;                                                \
 	}
 
 #define PASS(sym, fn_name, ...)                                          \
-	RAMA_CAP_EXPORT int sym(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))               \
+	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))               \
 	{                                                                \
 		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym); \
-		struct rama_cap_mpi_call c = { .op.fn = RAMA_FN_##fn_name }; \
+		struct rama_cap_mpi_call c = { .op.fn = RAMA_TAB_FN_##fn_name }; \
 		if (!real)                                               \
 			return RAMA_CAP_MPI_MISSING;                         \
 		if (!rama_cap_mpi_enter(&c))                                 \
-			return real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));        \
-		int r = real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
+			return real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));        \
+		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
 		rama_cap_mpi_leave(&c);                                      \
 		return r;                                                \
 	}

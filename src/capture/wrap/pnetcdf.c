@@ -188,7 +188,7 @@ static int64_t bytes_of(const struct rama_cap_nc_call *c, const struct rama_cap_
 static struct rama_cap_nc_entry *var_of(const struct rama_cap_nc_call *c)
 {
 	struct rama_cap_nc_entry *var = rama_cap_nc_var_get(c->ncid, c->varid);
-	struct rama_core_op none = { .kind = RAMA_OP_NOTHING, .ok = true };
+	struct rama_core_op none = { .kind = RAMA_TAB_OP_NOTHING, .ok = true };
 
 	return var ? var : rama_cap_nc_var_meet(c, &none, NULL);
 }
@@ -242,16 +242,16 @@ static int after_file(struct rama_cap_nc_call *c, int r)
 /* ---- the wrappers ------------------------------------------------------------------------------------------ */
 
 #define WRAPPER(name, after, kind_, how_, form_, ...)                    \
-	RAMA_CAP_EXPORT int name(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__))              \
+	RAMA_CAP_EXPORT int name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))              \
 	{                                                                \
 		__typeof__(rama_cap_nc_real.name) real = RAMA_CAP_NC_REAL(name); \
-		struct rama_cap_nc_call c = { .fn = RAMA_FN_##name,          \
-					  .kind = RAMA_OP_##kind_,       \
+		struct rama_cap_nc_call c = { .fn = RAMA_TAB_FN_##name,          \
+					  .kind = RAMA_TAB_OP_##kind_,       \
 					  .how = RAMA_CORE_NC_HOW_##how_,         \
 					  .form = form_,                 \
-					  RAMA_EACH(RAMA_CAP_IN, __VA_ARGS__) };  \
+					  RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) };  \
 		bool outer = rama_cap_nc_enter(&c);                          \
-		int r = real(RAMA_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
+		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
 		return outer ? after(&c, r) : r;                         \
 	}
 

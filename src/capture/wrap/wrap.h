@@ -61,9 +61,9 @@ typedef int rama_cap_order_scandir64(const struct dirent64 **, const struct dire
 #define RAMA_CAP_PARAM(t) RAMA_CAP_PARAM_ t
 #define RAMA_CAP_ARG_(type, name, role) name
 #define RAMA_CAP_ARG(t) RAMA_CAP_ARG_ t
-#define RAMA_CAP_IN_(type, name, role) RAMA_IN_##role(name)
+#define RAMA_CAP_IN_(type, name, role) RAMA_TAB_IN_##role(name)
 #define RAMA_CAP_IN(t) RAMA_CAP_IN_ t
-#define RAMA_CAP_AT_(type, name, role) RAMA_AT_##role(name)
+#define RAMA_CAP_AT_(type, name, role) RAMA_TAB_AT_##role(name)
 #define RAMA_CAP_AT(t) RAMA_CAP_AT_ t
 
 #define RAMA_CAP_ROWS_POSIX "table/fn_posix.def"
@@ -79,9 +79,9 @@ typedef void rama_cap_anyfn(void);
 #define RAMA_CAP_SYM(name) __wrap_##name
 #define RAMA_CAP_REAL(name) __real_##name
 #define RAMA_CAP_EXPORT __attribute__((visibility("default")))
-#define FN(name, ret, rrole, opk, ...) extern ret __real_##name(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define FN(name, ret, rrole, opk, ...) extern ret __real_##name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
 #define FN_MODE(name, ret, rrole, opk, ...) \
-	extern ret __real_##name(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...);
+	extern ret __real_##name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...);
 #define FN_HAND FN
 #define FN_HAND0(name, ret, rrole, opk) extern ret __real_##name(void);
 #define FN_FMT(name, vname, ...)
@@ -95,8 +95,8 @@ typedef void rama_cap_anyfn(void);
 #include RAMA_CAP_ROWS_PROCESS
 #else
 struct rama_cap_real { /* one typed slot per row */
-#define FN(name, ret, rrole, opk, ...) ret (*name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
-#define FN_MODE(name, ret, rrole, opk, ...) ret (*name)(RAMA_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...);
+#define FN(name, ret, rrole, opk, ...) ret (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define FN_MODE(name, ret, rrole, opk, ...) ret (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...);
 #define FN_HAND FN
 #define FN_HAND0(name, ret, rrole, opk) ret (*name)(void);
 #define FN_FMT(name, vname, ...)

@@ -92,12 +92,12 @@ static void examples(FILE *f, const char *mode)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < rama_n_examples; i++) {
-		if (rama_examples[i].command != RAMA_CMD_emulate ||
-		    (mode != NULL && !is_of(rama_examples[i].line, mode)))
+	for (unsigned i = 0; i < rama_tab_n_examples; i++) {
+		if (rama_tab_examples[i].command != RAMA_TAB_CMD_emulate ||
+		    (mode != NULL && !is_of(rama_tab_examples[i].line, mode)))
 			continue;
 		fprintf(f, "%s  %s\n        %s\n", any ? "" : "\nExamples:\n",
-			rama_examples[i].line, rama_examples[i].text);
+			rama_tab_examples[i].line, rama_tab_examples[i].text);
 		any = true;
 	}
 }
@@ -113,10 +113,10 @@ void rama_cli_emulate_help(FILE *f, const char *mode)
 		snprintf(title, sizeof(title), "Parameters of %s:", m->name);
 		parameters(f, title, m->name);
 	} else {
-		fprintf(f, "Usage: iorama emulate %s\n%s\n\n", rama_commands[RAMA_CMD_emulate].args,
-			rama_commands[RAMA_CMD_emulate].line);
+		fprintf(f, "Usage: iorama emulate %s\n%s\n\n", rama_tab_commands[RAMA_TAB_CMD_emulate].args,
+			rama_tab_commands[RAMA_TAB_CMD_emulate].line);
 		rama_cli_emulate_modes(f);
-		fprintf(f, "\n%s\n", rama_commands[RAMA_CMD_emulate].text);
+		fprintf(f, "\n%s\n", rama_tab_commands[RAMA_TAB_CMD_emulate].text);
 		for (unsigned i = 0; i < rama_emu_n_modes; i++) {
 			snprintf(title, sizeof(title), "Parameters of %s:", rama_emu_modes[i].name);
 			parameters(f, title, rama_emu_modes[i].name);

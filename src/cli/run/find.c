@@ -49,7 +49,7 @@ int rama_cli_find_library(const char *chosen, char buf[PATH_MAX], struct rama_er
 	const char *from = chosen != NULL ? "--library" : "IORAMA_LIB";
 
 	if (chosen == NULL)
-		chosen = rama_cli_opts_setting(RAMA_SET_LIB);
+		chosen = rama_cli_opts_setting(RAMA_TAB_SET_LIB);
 	if (chosen == NULL || *chosen == '\0') {
 		struct rama_err why = { 0 };
 

@@ -125,7 +125,7 @@ int rama_cli_jobs_add_files(struct rama_cli_jobs *jobs, const char *const *paths
 
 int rama_cli_jobs_add_default(struct rama_cli_jobs *jobs, struct rama_err *e)
 {
-	const char *chosen = rama_cli_opts_setting(RAMA_SET_DIR);
+	const char *chosen = rama_cli_opts_setting(RAMA_TAB_SET_DIR);
 	struct rama_gather_roots roots;
 	int rc = 0;
 

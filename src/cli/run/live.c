@@ -52,7 +52,7 @@ static void wait_step(void)
 /* Beside the one of an agent that reads all jobs. What the store cannot take waits there after our end. */
 static bool spool_place(struct rama_cli_run_live *v, const char *job)
 {
-	const char *given = rama_cli_opts_setting(RAMA_SET_SPOOL), *state = getenv("XDG_STATE_HOME"),
+	const char *given = rama_cli_opts_setting(RAMA_TAB_SET_SPOOL), *state = getenv("XDG_STATE_HOME"),
 		   *home = getenv("HOME");
 	int n;
 

@@ -70,7 +70,7 @@ int rama_cli_log_place_init(struct rama_cli_log_place *p, const struct rama_cli_
 	if (p->file != NULL)
 		return check_file(p);
 	if (p->dir == NULL)
-		p->dir = rama_cli_opts_setting(RAMA_SET_LOG_DIR);
+		p->dir = rama_cli_opts_setting(RAMA_TAB_SET_LOG_DIR);
 	if (*p->dir == '\0')
 		p->dir = ".";
 	return check_dir(p->dir);

@@ -19,7 +19,7 @@ struct rama_cli_log_place {
 
 /* the options of a command that makes such logs */
 struct rama_cli_log_options_of {
-	enum rama_option_id output, dir, force;
+	enum rama_tab_option_id output, dir, force;
 };
 
 /* Reads and checks the options: asked before any work is done. 0, or the exit status after the

@@ -162,7 +162,7 @@ static void note_place(struct rama_cli_job_place *p, const char *base, const cha
 
 int rama_cli_place_make(struct rama_cli_job_place *p, struct rama_err *e)
 {
-	const char *chosen = rama_cli_opts_setting(RAMA_SET_DIR), *base;
+	const char *chosen = rama_cli_opts_setting(RAMA_TAB_SET_DIR), *base;
 	char why[256];
 	int rc = RAMA_EIO;
 

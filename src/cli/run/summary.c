@@ -63,7 +63,7 @@ static int add_file(struct walk *w, uint64_t id, double seconds)
  * the others alike. */
 static void add_time(struct walk *w, const struct rama_core_plan *p, const union rama_core_word *r, double io)
 {
-	int64_t n = w->s->nprocs, rank = r[RAMA_RANK].i;
+	int64_t n = w->s->nprocs, rank = r[RAMA_TAB_RANK].i;
 	double slow, rest;
 
 	if (rank >= 0) {
@@ -71,8 +71,8 @@ static void add_time(struct walk *w, const struct rama_core_plan *p, const union
 			w->rank[rank].io += io;
 		return;
 	}
-	rank = r[p->at[RAMA_SLOW_RANK]].i;
-	slow = r[p->at[RAMA_SLOW_TIME]].f;
+	rank = r[p->at[RAMA_TAB_SLOW_RANK]].i;
+	slow = r[p->at[RAMA_TAB_SLOW_TIME]].f;
 	rest = n > 1 && io > slow ? (io - slow) / (double)(n - 1) : 0;
 	for (int64_t i = 0; i < n; i++)
 		w->rank[i].io += i == rank ? slow : rest;
@@ -90,17 +90,17 @@ static int add_record(struct walk *w, const struct rama_core_plan *p, const stru
 	struct rama_cli_run_summary *s = w->s;
 	const union rama_core_word *v = r->w;
 	double read = v[p->read_time].f, write = v[p->write_time].f, meta = v[p->meta_time].f;
-	bool posix = r->mod->id == RAMA_MOD_POSIX;
+	bool posix = r->mod->id == RAMA_TAB_MOD_POSIX;
 
 	s->bytes_read = rama_core_add(s->bytes_read, v[p->bytes_read].i);
 	s->bytes_written = rama_core_add(s->bytes_written, v[p->bytes_written].i);
-	s->reads = rama_core_add(s->reads, v[posix ? RAMA_POSIX_READS : RAMA_STDIO_READS].i);
-	s->writes = rama_core_add(s->writes, v[posix ? RAMA_POSIX_WRITES : RAMA_STDIO_WRITES].i);
+	s->reads = rama_core_add(s->reads, v[posix ? RAMA_TAB_POSIX_READS : RAMA_TAB_STDIO_READS].i);
+	s->writes = rama_core_add(s->writes, v[posix ? RAMA_TAB_POSIX_WRITES : RAMA_TAB_STDIO_WRITES].i);
 	s->read_time += read;
 	s->write_time += write;
 	s->meta_time += meta;
 	add_time(w, p, v, read + write + meta);
-	return is_file(w->log, v[RAMA_ID].u) ? add_file(w, v[RAMA_ID].u, read + write + meta) : 0;
+	return is_file(w->log, v[RAMA_TAB_ID].u) ? add_file(w, v[RAMA_TAB_ID].u, read + write + meta) : 0;
 }
 
 static int walk_io(struct walk *w, unsigned module)
@@ -110,7 +110,7 @@ static int walk_io(struct walk *w, unsigned module)
 	struct rama_core_plan plan;
 	int rc = rama_log_cursor_open(&c, w->log, module);
 
-	rama_core_plan_init(&plan, rama_module_get(module));
+	rama_core_plan_init(&plan, rama_tab_module_get(module));
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		if (add_record(w, &plan, r) != 0)
 			rc = RAMA_EMEMORY;
@@ -122,18 +122,18 @@ static void add_process(struct walk *w, const struct rama_core_record *r)
 {
 	const union rama_core_word *v = r->w;
 	struct rama_cli_run_summary *s = w->s;
-	int64_t rank = v[RAMA_RANK].i, ended = v[RAMA_PROCESS_ENDED].i;
+	int64_t rank = v[RAMA_TAB_RANK].i, ended = v[RAMA_TAB_PROCESS_ENDED].i;
 	struct rank_use *use;
 
 	s->unfinished += ended == 0;
-	s->lost = rama_core_add(s->lost, v[RAMA_PROCESS_EVENTS_LOST].i);
-	s->missed = rama_core_add(s->missed, v[RAMA_PROCESS_CALLS_MISSED].i);
-	s->folded = rama_core_add(s->folded, v[RAMA_PROCESS_FILES_FOLDED].i);
+	s->lost = rama_core_add(s->lost, v[RAMA_TAB_PROCESS_EVENTS_LOST].i);
+	s->missed = rama_core_add(s->missed, v[RAMA_TAB_PROCESS_CALLS_MISSED].i);
+	s->folded = rama_core_add(s->folded, v[RAMA_TAB_PROCESS_FILES_FOLDED].i);
 	if (rank < 0 || rank >= s->nprocs)
 		return;
 	use = &w->rank[rank];
-	use->pid = v[RAMA_PROCESS_PID].i;
-	use->alive = v[RAMA_PROCESS_F_END_TIMESTAMP].f - v[RAMA_PROCESS_F_START_TIMESTAMP].f;
+	use->pid = v[RAMA_TAB_PROCESS_PID].i;
+	use->alive = v[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f - v[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f;
 	free(use->command);
 	use->command = r->array[0] != NULL ? strndup(r->array[0]->b, 8 * r->count[0]) : NULL;
 }
@@ -142,7 +142,7 @@ static int walk_processes(struct walk *w)
 {
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
-	int rc = rama_log_cursor_open(&c, w->log, RAMA_MOD_PROCESS);
+	int rc = rama_log_cursor_open(&c, w->log, RAMA_TAB_MOD_PROCESS);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
 		add_process(w, r);
@@ -232,9 +232,9 @@ static int walk_log(struct walk *w, struct rama_err *e)
 	w->rank = calloc((size_t)s->nprocs + 1, sizeof(*w->rank));
 	rc = w->rank != NULL ? walk_processes(w) : RAMA_EMEMORY;
 	if (rc == 0)
-		rc = walk_io(w, RAMA_MOD_POSIX);
+		rc = walk_io(w, RAMA_TAB_MOD_POSIX);
 	if (rc == 0)
-		rc = walk_io(w, RAMA_MOD_STDIO);
+		rc = walk_io(w, RAMA_TAB_MOD_STDIO);
 	if (rc < 0)
 		return rama_err_set(e, rc, "%s", rama_err_text(rc));
 	find_busiest(w);
@@ -396,7 +396,7 @@ static void print_report(const struct rama_cli_run_summary *s, const struct rama
 	look.no_unseen = true;
 	look.no_banner = s->unfinished > 0 || s->quiet > 0 || s->missing != NULL ||
 			 s->unplaced + s->unplaced_calls > 0 || s->lost + s->missed + s->folded > 0;
-	if (rama_cli_profile_load(&profile, o, RAMA_OPTIONS) != 0 && rama_diag_profile_init(&profile) != 0)
+	if (rama_cli_profile_load(&profile, o, RAMA_TAB_OPTIONS) != 0 && rama_diag_profile_init(&profile) != 0)
 		return;
 	rama_cli_study_open(&study, &(struct rama_study_source){ .path = s->log }, 1, opt, true);
 	if (study.reported) {

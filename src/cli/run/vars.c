@@ -46,7 +46,7 @@ char *rama_cli_vars_joined(char *const *argv, struct rama_arena *a)
 	return text;
 }
 
-char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable, enum rama_option_id option,
+char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable, enum rama_tab_option_id option,
 		      struct rama_arena *a)
 {
 	const char *before = getenv(variable), *glob;
@@ -68,7 +68,7 @@ char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable, enum ra
 	return text;
 }
 
-void rama_cli_vars_check_memory(struct rama_cli_opts *o, enum rama_option_id option)
+void rama_cli_vars_check_memory(struct rama_cli_opts *o, enum rama_tab_option_id option)
 {
 	static const char *const units[] = { "", "K", "M", "G", "KiB", "MiB", "GiB" };
 	const char *text = rama_cli_opts_value(o, option);

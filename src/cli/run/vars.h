@@ -17,10 +17,10 @@ char *rama_cli_vars_joined(char *const *argv, struct rama_arena *a);
 
 /* The globs of an option, joined by newlines, after those the variable holds; NULL: no memory. Too many of them are
  * wrong usage, which ends the program. */
-char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable, enum rama_option_id option,
+char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable, enum rama_tab_option_id option,
 		      struct rama_arena *a);
 
 /* The same for an option that is no size. */
-void rama_cli_vars_check_memory(struct rama_cli_opts *o, enum rama_option_id option);
+void rama_cli_vars_check_memory(struct rama_cli_opts *o, enum rama_tab_option_id option);
 
 #endif

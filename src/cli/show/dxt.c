@@ -15,7 +15,7 @@ struct layout {
 struct trace {
 	struct rama_cli_show *show;
 	struct rama_cli_input *in;
-	const struct rama_module *mod;
+	const struct rama_tab_module *mod;
 	bool threads;	       /* thread columns are shown */
 	bool has_ids;	       /* the log knows threads */
 	bool files;	       /* descriptors or streams: files that may have a Lustre layout */
@@ -30,10 +30,10 @@ struct trace {
 static int keep_layout(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r)
 {
 	struct trace *t = ctx;
-	size_t comp = r->count[0] * RAMA_LUSTRE_COMP__WORDS;
+	size_t comp = r->count[0] * RAMA_TAB_LUSTRE_COMP__WORDS;
 	union rama_core_word *w;
 	bool fresh;
-	uint64_t *at = rama_map_put(&t->by_id, r->w[RAMA_ID].u, &fresh);
+	uint64_t *at = rama_map_put(&t->by_id, r->w[RAMA_TAB_ID].u, &fresh);
 
 	(void)c;
 	if (at == NULL || !fresh)
@@ -62,7 +62,7 @@ static int keep_layout(void *ctx, struct rama_log_cursor *c, const struct rama_c
 /* The number of threads stands above the segments: one pass over the module before printing. */
 static int count_threads(struct trace *t)
 {
-	union rama_core_word seg[512][RAMA_SEG_WORDS];
+	union rama_core_word seg[512][RAMA_TAB_SEG_WORDS];
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
 	int rc = rama_log_cursor_open(&c, &t->in->log, t->mod->id);
@@ -75,10 +75,10 @@ static int count_threads(struct trace *t)
 
 		while ((n = rama_log_cursor_segments(&c, seg, 512, &kind)) > 0) {
 			for (int i = 0; i < n; i++) {
-				if ((ids.used == 0 || seg[i][RAMA_SEG_THREAD].u != last) &&
-				    rama_map_put(&ids, seg[i][RAMA_SEG_THREAD].u, NULL) == NULL)
+				if ((ids.used == 0 || seg[i][RAMA_TAB_SEG_THREAD].u != last) &&
+				    rama_map_put(&ids, seg[i][RAMA_TAB_SEG_THREAD].u, NULL) == NULL)
 					rc = RAMA_EMEMORY;
-				last = seg[i][RAMA_SEG_THREAD].u;
+				last = seg[i][RAMA_TAB_SEG_THREAD].u;
 			}
 		}
 		if (t->n_records == t->records_room) {
@@ -106,17 +106,17 @@ static void print_components(struct rama_out *o, const struct layout *l)
 
 	rama_out_text(o, "# DXT, Lustre stripe components:\n");
 	for (uint64_t n = 0; n < l->comps; n++) {
-		const union rama_core_word *c = &l->comp[n * RAMA_LUSTRE_COMP__WORDS];
-		uint64_t stripes = c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
+		const union rama_core_word *c = &l->comp[n * RAMA_TAB_LUSTRE_COMP__WORDS];
+		uint64_t stripes = c[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u;
 
 		rama_out_fmt(o, "#\t[Component %llu] stripe_ext: %lld - ",
-			     (unsigned long long)n + 1, (long long)c[RAMA_LUSTRE_COMP_EXT_START].i);
-		if (c[RAMA_LUSTRE_COMP_EXT_END].i == -1)
+			     (unsigned long long)n + 1, (long long)c[RAMA_TAB_LUSTRE_COMP_EXT_START].i);
+		if (c[RAMA_TAB_LUSTRE_COMP_EXT_END].i == -1)
 			rama_out_text(o, "EOF");
 		else
-			rama_out_i64(o, c[RAMA_LUSTRE_COMP_EXT_END].i);
+			rama_out_i64(o, c[RAMA_TAB_LUSTRE_COMP_EXT_END].i);
 		rama_out_fmt(o, ", stripe_size: %lld, stripe_count: %llu, OSTs:",
-			     (long long)c[RAMA_LUSTRE_COMP_STRIPE_SIZE].i,
+			     (long long)c[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i,
 			     (unsigned long long)stripes);
 		for (uint64_t k = 0; k < stripes; k++) {
 			rama_out_char(o, ' ');
@@ -134,16 +134,16 @@ static void print_record_head(struct trace *t, const struct rama_core_record *r,
 	struct rama_cli_columns c;
 
 	rama_cli_columns_of(&c, &t->in->log, r);
-	rama_out_fmt(o, "\n# DXT, file_id: %llu, file_name: ", (unsigned long long)r->w[RAMA_ID].u);
+	rama_out_fmt(o, "\n# DXT, file_id: %llu, file_name: ", (unsigned long long)r->w[RAMA_TAB_ID].u);
 	rama_out_text(o, c.name);
-	rama_out_fmt(o, "\n# DXT, rank: %lld, hostname: %.64s\n", (long long)r->w[RAMA_RANK].i,
-		     r->w[RAMA_DXT_HOSTNAME].b);
+	rama_out_fmt(o, "\n# DXT, rank: %lld, hostname: %.64s\n", (long long)r->w[RAMA_TAB_RANK].i,
+		     r->w[RAMA_TAB_DXT_HOSTNAME].b);
 	if (t->threads)
 		rama_out_fmt(o, "# DXT, number of threads: %u\n",
 			     t->has_ids && index < t->n_records ? t->n_threads[index] : 1);
 	rama_out_fmt(o, "# DXT, write_count: %lld, read_count: %lld\n",
-		     (long long)r->w[RAMA_DXT_WRITE_COUNT].i,
-		     (long long)r->w[RAMA_DXT_READ_COUNT].i);
+		     (long long)r->w[RAMA_TAB_DXT_WRITE_COUNT].i,
+		     (long long)r->w[RAMA_TAB_DXT_READ_COUNT].i);
 	rama_out_fmt(o, "# DXT, mnt_pt: %s, fs_type: %s\n", c.mount, c.fs);
 	if (l != NULL)
 		print_components(o, l);
@@ -166,9 +166,9 @@ struct span {
 static void print_osts_of(struct rama_out *o, struct span *s, const union rama_core_word *c,
 			  const union rama_core_word *ost)
 {
-	int64_t size = c[RAMA_LUSTRE_COMP_STRIPE_SIZE].i;
-	int64_t count = c[RAMA_LUSTRE_COMP_STRIPE_COUNT].i;
-	int64_t from = c[RAMA_LUSTRE_COMP_EXT_START].i, to = c[RAMA_LUSTRE_COMP_EXT_END].i;
+	int64_t size = c[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i;
+	int64_t count = c[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].i;
+	int64_t from = c[RAMA_TAB_LUSTRE_COMP_EXT_START].i, to = c[RAMA_TAB_LUSTRE_COMP_EXT_END].i;
 	uint64_t at;
 
 	if (count <= 0 || size <= 0 || s->pos < from)
@@ -193,10 +193,10 @@ static void print_osts(struct rama_out *o, const struct layout *l, int64_t offse
 	const union rama_core_word *ost = l->ost;
 
 	for (uint64_t n = 0; n < l->comps; n++) {
-		const union rama_core_word *c = &l->comp[n * RAMA_LUSTRE_COMP__WORDS];
+		const union rama_core_word *c = &l->comp[n * RAMA_TAB_LUSTRE_COMP__WORDS];
 
 		print_osts_of(o, &s, c, ost);
-		ost += c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
+		ost += c[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u;
 	}
 	if (l->comps > 0)
 		rama_out_text(o, "  ");
@@ -226,15 +226,15 @@ static void print_segment(struct trace *t, const char *head, size_t head_len, in
 		return;
 	p = mempcpy(p, head, head_len);
 	p = put_column(p, number, 9);
-	p = put_column(p, s[RAMA_SEG_OFFSET].i, 16);
-	p = put_column(p, s[RAMA_SEG_LENGTH].i, 16);
-	p = put_time(p, s[RAMA_SEG_START].f);
-	p = put_time(p, s[RAMA_SEG_END].f);
+	p = put_column(p, s[RAMA_TAB_SEG_OFFSET].i, 16);
+	p = put_column(p, s[RAMA_TAB_SEG_LENGTH].i, 16);
+	p = put_time(p, s[RAMA_TAB_SEG_START].f);
+	p = put_time(p, s[RAMA_TAB_SEG_END].f);
 	if (t->threads || t->files)
 		p = mempcpy(p, "  ", 2);
 	o->used = (size_t)(p - o->buf);
 	if (l != NULL)
-		print_osts(o, l, s[RAMA_SEG_OFFSET].i, s[RAMA_SEG_LENGTH].i);
+		print_osts(o, l, s[RAMA_TAB_SEG_OFFSET].i, s[RAMA_TAB_SEG_LENGTH].i);
 	p = rama_out_room(o, 32);
 	if (p == NULL)
 		return;
@@ -242,7 +242,7 @@ static void print_segment(struct trace *t, const char *head, size_t head_len, in
 		char tmp[24];
 
 		*p++ = ' ';
-		p = rama_put_pad(p, tmp, (size_t)(rama_put_u64(tmp, s[RAMA_SEG_THREAD].u) - tmp),
+		p = rama_put_pad(p, tmp, (size_t)(rama_put_u64(tmp, s[RAMA_TAB_SEG_THREAD].u) - tmp),
 				 4);
 	} else if (t->threads) {
 		p = mempcpy(p, " N/A", 4);
@@ -255,9 +255,9 @@ static void print_segment(struct trace *t, const char *head, size_t head_len, in
 
 static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r)
 {
-	union rama_core_word seg[512][RAMA_SEG_WORDS];
+	union rama_core_word seg[512][RAMA_TAB_SEG_WORDS];
 	struct trace *t = ctx;
-	const uint64_t *at = t->files ? rama_map_get(&t->by_id, r->w[RAMA_ID].u) : NULL;
+	const uint64_t *at = t->files ? rama_map_get(&t->by_id, r->w[RAMA_TAB_ID].u) : NULL;
 	const struct layout *l = at != NULL ? &t->layouts[*at] : NULL;
 	char label[16];
 	int64_t number[2] = { 0, 0 };
@@ -270,7 +270,7 @@ static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_
 		char head[64], *p = head;
 
 		p = rama_put_pad(p, label, strlen(label), 8);
-		p = put_column(p, r->w[RAMA_RANK].i, 8);
+		p = put_column(p, r->w[RAMA_TAB_RANK].i, 8);
 		p = kind == 0 ? rama_put_pad(p, "write", 5, 7) : rama_put_pad(p, "read", 4, 7);
 		for (int i = 0; i < n; i++)
 			print_segment(t, head, (size_t)(p - head), number[kind]++, seg[i], l);
@@ -281,17 +281,17 @@ static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_
 	return n;
 }
 
-static const unsigned traces[] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_MPIIO, RAMA_MOD_DXT_STDIO };
+static const unsigned traces[] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_MPIIO, RAMA_TAB_MOD_DXT_STDIO };
 #define N_TRACES (sizeof(traces) / sizeof(traces[0]))
 
 static int print_module(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module)
 {
 	static const char stars[] = "# ***************************************************\n";
-	struct trace t = { .show = s, .in = in, .mod = rama_module_get(module) };
+	struct trace t = { .show = s, .in = in, .mod = rama_tab_module_get(module) };
 	int rc = 0;
 
 	t.has_ids = rama_log_has_threads(&in->log, module);
-	t.files = module != RAMA_MOD_DXT_MPIIO;
+	t.files = module != RAMA_TAB_MOD_DXT_MPIIO;
 	t.threads = s->threads;
 	for (unsigned i = 0; i < N_TRACES; i++)
 		t.threads = t.threads || rama_log_has_threads(&in->log, traces[i]);
@@ -299,12 +299,12 @@ static int print_module(struct rama_cli_show *s, struct rama_cli_input *in, unsi
 	if (!rama_cli_show_may_lack(s, &in->log, t.mod))
 		return 3;
 	/* layouts are only used here: a warning about them would not belong into the output */
-	if (!s->incomplete && !rama_cli_show_may_lack(s, &in->log, rama_module_get(RAMA_MOD_LUSTRE)))
+	if (!s->incomplete && !rama_cli_show_may_lack(s, &in->log, rama_tab_module_get(RAMA_TAB_MOD_LUSTRE)))
 		return 3;
 	if (t.files) {
 		struct rama_cli_show all = { .out = s->out };
 
-		rc = rama_cli_show_records(&all, in, RAMA_MOD_LUSTRE, keep_layout, &t);
+		rc = rama_cli_show_records(&all, in, RAMA_TAB_MOD_LUSTRE, keep_layout, &t);
 	}
 	if (rc == 0 && t.threads && t.has_ids) {
 		struct rama_log_hush before = rama_log_set_hush(&in->log);

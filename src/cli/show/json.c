@@ -19,11 +19,11 @@ struct writer {
 
 static void value(struct rama_json *j, uint8_t type, bool is_id, union rama_core_word v)
 {
-	if (type == RAMA_F64)
+	if (type == RAMA_TAB_F64)
 		rama_json_f64(j, v.f);
 	else if (is_id)
 		rama_json_id(j, v.u);
-	else if (type == RAMA_U64)
+	else if (type == RAMA_TAB_U64)
 		rama_json_u64(j, v.u);
 	else
 		rama_json_i64(j, v.i);
@@ -98,7 +98,7 @@ static void item(void *ctx, const struct rama_cli_item *it)
 	if (!rama_cli_filter_counter(&w->show->filter, it->name))
 		return;
 	rama_json_key(&w->j, it->name);
-	if (it->type == RAMA_TEXT)
+	if (it->type == RAMA_TAB_TEXT)
 		rama_json_text(&w->j, it->text, it->text_len);
 	else
 		value(&w->j, it->type, it->is_id, it->value);
@@ -106,7 +106,7 @@ static void item(void *ctx, const struct rama_cli_item *it)
 
 static void segments(struct writer *w, struct rama_log_cursor *c)
 {
-	union rama_core_word seg[512][RAMA_SEG_WORDS];
+	union rama_core_word seg[512][RAMA_TAB_SEG_WORDS];
 	const char *open_list = NULL;
 	unsigned kind;
 	int n;
@@ -123,12 +123,12 @@ static void segments(struct writer *w, struct rama_log_cursor *c)
 		}
 		for (int i = 0; i < n; i++) {
 			rama_json_open(&w->j, '[');
-			rama_json_i64(&w->j, seg[i][RAMA_SEG_OFFSET].i);
-			rama_json_i64(&w->j, seg[i][RAMA_SEG_LENGTH].i);
-			rama_json_f64(&w->j, seg[i][RAMA_SEG_START].f);
-			rama_json_f64(&w->j, seg[i][RAMA_SEG_END].f);
+			rama_json_i64(&w->j, seg[i][RAMA_TAB_SEG_OFFSET].i);
+			rama_json_i64(&w->j, seg[i][RAMA_TAB_SEG_LENGTH].i);
+			rama_json_f64(&w->j, seg[i][RAMA_TAB_SEG_START].f);
+			rama_json_f64(&w->j, seg[i][RAMA_TAB_SEG_END].f);
 			if (rama_log_cursor_has_threads(c))
-				rama_json_id(&w->j, seg[i][RAMA_SEG_THREAD].u);
+				rama_json_id(&w->j, seg[i][RAMA_TAB_SEG_THREAD].u);
 			rama_json_close(&w->j, ']');
 		}
 		rama_cli_progress(w->in, c);
@@ -142,7 +142,7 @@ static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_r
 	struct writer *w = ctx;
 	struct rama_cli_columns col;
 
-	if (r->mod->flags & RAMA_TOTALS) {
+	if (r->mod->flags & RAMA_TAB_TOTALS) {
 		if (w->show->total)
 			rama_core_total_add(&w->total, r);
 		if ((w->show->file || w->show->perf) && rama_core_summary_add(&w->summary, r) != 0)
@@ -153,15 +153,15 @@ static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_r
 	rama_cli_columns_of(&col, &w->in->log, r);
 	rama_json_open(&w->j, '{');
 	rama_json_key(&w->j, "id");
-	rama_json_id(&w->j, r->w[RAMA_ID].u);
-	rama_json_key_i64(&w->j, "rank", r->w[RAMA_RANK].i);
+	rama_json_id(&w->j, r->w[RAMA_TAB_ID].u);
+	rama_json_key_i64(&w->j, "rank", r->w[RAMA_TAB_RANK].i);
 	rama_json_key_string(&w->j, "name", col.named ? col.name : NULL);
 	rama_json_key_string(&w->j, "mount", strcmp(col.mount, "UNKNOWN") == 0 ? NULL : col.mount);
 	rama_json_key_string(&w->j, "fs", strcmp(col.fs, "UNKNOWN") == 0 ? NULL : col.fs);
-	if (r->mod->flags & RAMA_TRACE) {
+	if (r->mod->flags & RAMA_TAB_TRACE) {
 		rama_json_key(&w->j, "host");
-		rama_json_text(&w->j, r->w[RAMA_DXT_HOSTNAME].b,
-			       strnlen(r->w[RAMA_DXT_HOSTNAME].b, 64));
+		rama_json_text(&w->j, r->w[RAMA_TAB_DXT_HOSTNAME].b,
+			       strnlen(r->w[RAMA_TAB_DXT_HOSTNAME].b, 64));
 		segments(w, c);
 	} else {
 		rama_json_key(&w->j, "counters");
@@ -174,17 +174,17 @@ static int record(void *ctx, struct rama_log_cursor *c, const struct rama_core_r
 	return 0;
 }
 
-static void totals(struct writer *w, const struct rama_module *mod)
+static void totals(struct writer *w, const struct rama_tab_module *mod)
 {
 	rama_json_key(&w->j, "totals");
 	rama_json_open(&w->j, '{');
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
-		const struct rama_field *f = &mod->record->fields[i];
+		const struct rama_tab_field *f = &mod->record->fields[i];
 
-		if (f->place != RAMA_COUNTER || !rama_cli_filter_counter(&w->show->filter, f->name))
+		if (f->place != RAMA_TAB_COUNTER || !rama_cli_filter_counter(&w->show->filter, f->name))
 			continue;
 		rama_json_key(&w->j, f->name);
-		value(&w->j, f->type, rama_field_is_id(f), w->total.w[f->word]);
+		value(&w->j, f->type, rama_tab_field_is_id(f), w->total.w[f->word]);
 	}
 	rama_json_close(&w->j, '}');
 }
@@ -230,8 +230,8 @@ static void perf(struct writer *w)
 static int module(struct writer *w, unsigned id)
 {
 	const struct rama_log_part *part = &w->in->log.part[id];
-	const struct rama_module *mod = rama_module_get(id);
-	bool sums = mod != NULL && (mod->flags & RAMA_TOTALS) && !w->show->dxt;
+	const struct rama_tab_module *mod = rama_tab_module_get(id);
+	bool sums = mod != NULL && (mod->flags & RAMA_TAB_TOTALS) && !w->show->dxt;
 	union rama_core_word *words = mod != NULL ? calloc(mod->record->words, sizeof(*words)) : NULL;
 	int rc = 0;
 
@@ -274,9 +274,9 @@ int rama_cli_show_json(struct rama_cli_show *s, struct rama_cli_input *in)
 	head(&w.j, &in->log, in->path);
 	rama_json_key(&w.j, "modules");
 	rama_json_open(&w.j, '[');
-	for (unsigned i = 0; i < RAMA_MODULES && rc == 0; i++) {
-		const struct rama_module *mod = rama_module_get(i);
-		bool trace = mod != NULL && (mod->flags & RAMA_TRACE);
+	for (unsigned i = 0; i < RAMA_TAB_MODULES && rc == 0; i++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(i);
+		bool trace = mod != NULL && (mod->flags & RAMA_TAB_TRACE);
 
 		if (in->log.part[i].stored_len == 0 && !(in->log.partial >> i & 1))
 			continue;

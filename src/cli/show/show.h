@@ -25,7 +25,7 @@ int rama_cli_show_csv(struct rama_cli_show *s, struct rama_cli_input *in);
 void rama_cli_show_preamble(struct rama_cli_show *s, const struct rama_log *log);
 /* told on standard output (going on) or standard error (stopping): false = stop */
 bool rama_cli_show_may_lack(struct rama_cli_show *s, const struct rama_log *log,
-			const struct rama_module *mod);
+			const struct rama_tab_module *mod);
 
 /* Calls `fn` for each record of the module that passes the filter; 0 or a negative error of a
  * strict log, which is printed. */

@@ -13,7 +13,7 @@
 struct section {
 	struct rama_cli_show *show;
 	struct rama_cli_input *in;
-	const struct rama_module *mod;
+	const struct rama_tab_module *mod;
 	struct rama_cli_items items;
 	struct rama_core_total total;
 	struct rama_core_summary summary;
@@ -80,8 +80,8 @@ void rama_cli_show_preamble(struct rama_cli_show *s, const struct rama_log *log)
 		     (unsigned long long)log->job_part.stored_len);
 	rama_out_fmt(o, "# record table: %llu bytes (compressed)\n",
 		     (unsigned long long)log->name_part.stored_len);
-	for (unsigned i = 0; i < RAMA_MODULES; i++) {
-		const struct rama_module *m = rama_module_get(i);
+	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++) {
+		const struct rama_tab_module *m = rama_tab_module_get(i);
 
 		if (log->part[i].stored_len == 0 && !(log->partial >> i & 1))
 			continue;
@@ -100,7 +100,7 @@ void rama_cli_show_preamble(struct rama_cli_show *s, const struct rama_log *log)
 }
 
 bool rama_cli_show_may_lack(struct rama_cli_show *s, const struct rama_log *log,
-			const struct rama_module *mod)
+			const struct rama_tab_module *mod)
 {
 	static const char *const advice = "This happens when a module runs out of";
 
@@ -127,11 +127,11 @@ bool rama_cli_show_may_lack(struct rama_cli_show *s, const struct rama_log *log,
 	return false;
 }
 
-static void legend(struct rama_out *o, const struct rama_log *log, const struct rama_module *mod)
+static void legend(struct rama_out *o, const struct rama_log *log, const struct rama_tab_module *mod)
 {
 	rama_out_char(o, '\n');
-	for (unsigned i = 0; i < rama_n_legends; i++) {
-		const struct rama_legend *l = &rama_legends[i];
+	for (unsigned i = 0; i < rama_tab_n_legends; i++) {
+		const struct rama_tab_legend *l = &rama_tab_legends[i];
 
 		if (l->module == mod->id && l->from <= log->part[mod->id].version &&
 		    log->part[mod->id].version <= l->to) {
@@ -151,9 +151,9 @@ static int record_frame(struct section *s, const struct rama_core_record *r,
 
 	p = stpcpy(p, r->mod->name);
 	*p++ = '\t';
-	p = rama_put_i64(p, r->w[RAMA_RANK].i);
+	p = rama_put_i64(p, r->w[RAMA_TAB_RANK].i);
 	*p++ = '\t';
-	p = rama_put_u64(p, r->w[RAMA_ID].u);
+	p = rama_put_u64(p, r->w[RAMA_TAB_ID].u);
 	*p++ = '\t';
 	s->prefix_len = (size_t)(p - s->prefix);
 	if (need > s->suffix_room) {
@@ -178,8 +178,8 @@ static int record_frame(struct section *s, const struct rama_core_record *r,
 
 static inline char *put_value(char *p, uint8_t type, union rama_core_word v)
 {
-	return type == RAMA_F64	  ? rama_put_f64(p, v.f, 6)
-	       : type == RAMA_U64 ? rama_put_u64(p, v.u)
+	return type == RAMA_TAB_F64	  ? rama_put_f64(p, v.f, 6)
+	       : type == RAMA_TAB_U64 ? rama_put_u64(p, v.u)
 				  : rama_put_i64(p, v.i);
 }
 
@@ -201,7 +201,7 @@ static void item_line(void *ctx, const struct rama_cli_item *item)
 	rama_out_bytes(o, s->prefix, s->prefix_len);
 	rama_out_text(o, item->name);
 	rama_out_char(o, '\t');
-	if (item->type == RAMA_TEXT)
+	if (item->type == RAMA_TAB_TEXT)
 		text_value(o, item->text, item->text_len);
 	else if ((p = rama_out_room(o, RAMA_F64_MAX)) != NULL)
 		o->used += (size_t)(put_value(p, item->type, item->value) - p);
@@ -215,7 +215,7 @@ static void field_lines(struct section *s, const struct rama_core_record *r, uin
 	size_t frame = s->prefix_len + s->suffix_len + RAMA_F64_MAX + 80;
 
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
-		const struct rama_field *f = &r->schema->fields[i];
+		const struct rama_tab_field *f = &r->schema->fields[i];
 		char *p;
 
 		if (f->place != place || !s->wanted[i])
@@ -244,16 +244,16 @@ static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_
 		rc = record_frame(s, r, &columns);
 		if (rc != 0)
 			return rc;
-		if (s->mod->record->n_arrays > 0 || (s->mod->flags & RAMA_PLAIN)) {
+		if (s->mod->record->n_arrays > 0 || (s->mod->flags & RAMA_TAB_PLAIN)) {
 			rama_cli_items_each(&s->items, r);
 		} else {
-			field_lines(s, r, RAMA_COUNTER);
-			field_lines(s, r, RAMA_LAST);
+			field_lines(s, r, RAMA_TAB_COUNTER);
+			field_lines(s, r, RAMA_TAB_LAST);
 		}
 	}
-	if (s->show->total && (s->mod->flags & RAMA_TOTALS))
+	if (s->show->total && (s->mod->flags & RAMA_TAB_TOTALS))
 		rama_core_total_add(&s->total, r);
-	if ((s->show->file || s->show->perf) && (s->mod->flags & RAMA_TOTALS))
+	if ((s->show->file || s->show->perf) && (s->mod->flags & RAMA_TAB_TOTALS))
 		rc = rama_core_summary_add(&s->summary, r);
 	return rc;
 }
@@ -265,15 +265,15 @@ static void print_total(struct section *s)
 	legend(o, &s->in->log, s->mod);
 	rama_out_char(o, '\n');
 	for (unsigned i = 0; i < *s->mod->record->n_fields; i++) {
-		const struct rama_field *f = &s->mod->record->fields[i];
+		const struct rama_tab_field *f = &s->mod->record->fields[i];
 		char *p;
 
-		if (f->place != RAMA_COUNTER || !s->wanted[i])
+		if (f->place != RAMA_TAB_COUNTER || !s->wanted[i])
 			continue;
 		rama_out_fmt(o, "total_%s: ", f->name);
 		p = rama_out_room(o, RAMA_F64_MAX);
 		if (p != NULL)
-			o->used += (size_t)(put_value(p, f->type == RAMA_U64 ? RAMA_I64 : f->type,
+			o->used += (size_t)(put_value(p, f->type == RAMA_TAB_U64 ? RAMA_TAB_I64 : f->type,
 						      s->total.w[f->word]) -
 					    p);
 		rama_out_char(o, '\n');
@@ -330,7 +330,7 @@ static void print_perf(struct section *s)
 }
 
 static int section_init(struct section *s, struct rama_cli_show *show, struct rama_cli_input *in,
-			const struct rama_module *mod)
+			const struct rama_tab_module *mod)
 {
 	unsigned n = *mod->record->n_fields;
 	union rama_core_word *w = calloc(mod->record->words, sizeof(*w));
@@ -362,7 +362,7 @@ static void section_fini(struct section *s)
 	free(s->suffix);
 }
 
-static void print_banner(struct rama_cli_show *show, const struct rama_module *mod)
+static void print_banner(struct rama_cli_show *show, const struct rama_tab_module *mod)
 {
 	static const char stars[] = "# *******************************************************\n";
 
@@ -370,7 +370,7 @@ static void print_banner(struct rama_cli_show *show, const struct rama_module *m
 }
 
 static int print_module(struct rama_cli_show *show, struct rama_cli_input *in,
-			const struct rama_module *mod)
+			const struct rama_tab_module *mod)
 {
 	struct section s;
 	int rc;
@@ -387,7 +387,7 @@ static int print_module(struct rama_cli_show *show, struct rama_cli_input *in,
 	rc = section_init(&s, show, in, mod);
 	if (rc == 0)
 		rc = rama_cli_show_records(show, in, mod->id, print_record, &s);
-	if (rc == 0 && (mod->flags & RAMA_TOTALS)) {
+	if (rc == 0 && (mod->flags & RAMA_TAB_TOTALS)) {
 		if (show->total)
 			print_total(&s);
 		if (show->file)
@@ -422,8 +422,8 @@ int rama_cli_show_text(struct rama_cli_show *s, struct rama_cli_input *in)
 	rama_cli_show_preamble(s, &in->log);
 	if (s->base)
 		column_help(s->out);
-	for (unsigned i = 0; i < RAMA_MODULES && rc == 0; i++) {
-		const struct rama_module *mod = rama_module_get(i);
+	for (unsigned i = 0; i < RAMA_TAB_MODULES && rc == 0; i++) {
+		const struct rama_tab_module *mod = rama_tab_module_get(i);
 
 		if (in->log.part[i].stored_len == 0)
 			continue;
@@ -432,7 +432,7 @@ int rama_cli_show_text(struct rama_cli_show *s, struct rama_cli_input *in)
 			continue;
 		if (mod == NULL)
 			rama_log_note_unknown(&in->log, i);
-		else if (!(mod->flags & RAMA_TRACE) && (s->base || (mod->flags & RAMA_TOTALS)))
+		else if (!(mod->flags & RAMA_TAB_TRACE) && (s->base || (mod->flags & RAMA_TAB_TOTALS)))
 			rc = print_module(s, in, mod);
 	}
 	if (!any)

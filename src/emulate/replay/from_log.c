@@ -121,16 +121,16 @@ static int64_t task_like(const struct reader *r, const struct rama_emu_story_tas
 static int add_process(struct reader *r, const struct rama_core_record *rec)
 {
 	const union rama_core_word *w = rec->w;
-	int64_t rank = w[RAMA_RANK].i, parent = w[RAMA_PROCESS_PARENT_RANK].i, task = -1;
+	int64_t rank = w[RAMA_TAB_RANK].i, parent = w[RAMA_TAB_PROCESS_PARENT_RANK].i, task = -1;
 	struct rama_emu_story_task t = { .log = r->number, .parent = parent };
 	const char *command = rec->count[0] > 0 ? rec->array[0][0].b : "";
 
 	if (rank < 0 || rank >= r->nprocs)
 		return 0;
-	t.start = r->start + sane(w[RAMA_PROCESS_F_START_TIMESTAMP].f);
-	t.end = r->start + sane(w[RAMA_PROCESS_F_END_TIMESTAMP].f);
+	t.start = r->start + sane(w[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f);
+	t.end = r->start + sane(w[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f);
 	/* a fork is its parent's */
-	if (w[RAMA_PROCESS_FORKED].i == 1 && parent >= 0 && parent < rank)
+	if (w[RAMA_TAB_PROCESS_FORKED].i == 1 && parent >= 0 && parent < rank)
 		task = (int64_t)r->task_of[parent] - 1;
 	if (task < 0) {
 		t.program = program_of(r, command, strnlen(command, rec->count[0] * 8));
@@ -153,7 +153,7 @@ static int find_tasks(struct reader *r)
 	struct rama_log_cursor c;
 	struct rama_core_record *rec;
 	int64_t task = -1;
-	int rc = rama_log_cursor_open(&c, &r->log, RAMA_MOD_PROCESS);
+	int rc = rama_log_cursor_open(&c, &r->log, RAMA_TAB_MOD_PROCESS);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
 		rc = add_process(r, rec);
@@ -232,34 +232,34 @@ static void widen(double *from, double *to, double a, double b, double start)
 struct words { /* of a module's record */
 	unsigned read_from, read_to, write_from, write_to;
 };
-static const struct words posix_words = { RAMA_POSIX_F_READ_START_TIMESTAMP,
-					  RAMA_POSIX_F_READ_END_TIMESTAMP,
-					  RAMA_POSIX_F_WRITE_START_TIMESTAMP,
-					  RAMA_POSIX_F_WRITE_END_TIMESTAMP };
-static const struct words stdio_words = { RAMA_STDIO_F_READ_START_TIMESTAMP,
-					  RAMA_STDIO_F_READ_END_TIMESTAMP,
-					  RAMA_STDIO_F_WRITE_START_TIMESTAMP,
-					  RAMA_STDIO_F_WRITE_END_TIMESTAMP };
+static const struct words posix_words = { RAMA_TAB_POSIX_F_READ_START_TIMESTAMP,
+					  RAMA_TAB_POSIX_F_READ_END_TIMESTAMP,
+					  RAMA_TAB_POSIX_F_WRITE_START_TIMESTAMP,
+					  RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP };
+static const struct words stdio_words = { RAMA_TAB_STDIO_F_READ_START_TIMESTAMP,
+					  RAMA_TAB_STDIO_F_READ_END_TIMESTAMP,
+					  RAMA_TAB_STDIO_F_WRITE_START_TIMESTAMP,
+					  RAMA_TAB_STDIO_F_WRITE_END_TIMESTAMP };
 
 static void add_pattern(struct rama_emu_story_use *u, const struct rama_core_plan *p,
 			const union rama_core_word *w)
 {
-	if (p->mod->id != RAMA_MOD_POSIX)
+	if (p->mod->id != RAMA_TAB_MOD_POSIX)
 		return;
 	if (w[p->access.count[0]].i > u->often && w[p->access.value[0]].i > 0) {
 		u->often = w[p->access.count[0]].i;
 		u->request = w[p->access.value[0]].i;
 	}
-	u->count = rama_core_add(u->count, rama_core_add(w[RAMA_POSIX_READS].i, w[RAMA_POSIX_WRITES].i));
+	u->count = rama_core_add(u->count, rama_core_add(w[RAMA_TAB_POSIX_READS].i, w[RAMA_TAB_POSIX_WRITES].i));
 	u->in_order = rama_core_add(u->in_order,
-			       rama_core_add(w[RAMA_POSIX_SEQ_READS].i, w[RAMA_POSIX_SEQ_WRITES].i));
+			       rama_core_add(w[RAMA_TAB_POSIX_SEQ_READS].i, w[RAMA_TAB_POSIX_SEQ_WRITES].i));
 }
 
 /* one record for one task; `share` of its bytes */
 static int add_use(struct reader *r, const struct rama_core_plan *p, const union rama_core_word *w,
 		   uint32_t task, uint32_t file)
 {
-	const struct words *k = p->mod->id == RAMA_MOD_POSIX ? &posix_words : &stdio_words;
+	const struct words *k = p->mod->id == RAMA_TAB_MOD_POSIX ? &posix_words : &stdio_words;
 	struct rama_emu_story_file *f = &r->s->files[file];
 	struct rama_emu_story_use *u = find_use(r, task, file);
 	int64_t read = w[p->bytes_read].i, written = w[p->bytes_written].i;
@@ -268,7 +268,7 @@ static int add_use(struct reader *r, const struct rama_core_plan *p, const union
 		return r->e->code;
 	if (read > 0) {
 		u->read = rama_core_add(u->read, read);
-		u->readers += w[RAMA_RANK].i < 0 ? r->s->tasks[task].ranks : 1;
+		u->readers += w[RAMA_TAB_RANK].i < 0 ? r->s->tasks[task].ranks : 1;
 		widen(&u->read_from, &u->read_to, w[k->read_from].f, w[k->read_to].f, r->start);
 		f->size = w[p->max_read].i + 1 > f->size ? w[p->max_read].i + 1 : f->size;
 	}
@@ -285,14 +285,14 @@ static int add_use(struct reader *r, const struct rama_core_plan *p, const union
 
 static int add_record(struct reader *r, const struct rama_core_plan *p, const union rama_core_word *w)
 {
-	const struct rama_log_name *name = rama_log_name_get(&r->log, w[RAMA_ID].u);
-	int64_t rank = w[RAMA_RANK].i, file;
+	const struct rama_log_name *name = rama_log_name_get(&r->log, w[RAMA_TAB_ID].u);
+	int64_t rank = w[RAMA_TAB_RANK].i, file;
 	int rc = 0;
 
 	if (name == NULL || name->text[0] == '<' || rank >= r->nprocs ||
 	    (w[p->bytes_read].i <= 0 && w[p->bytes_written].i <= 0))
 		return 0;
-	file = find_file(r, w[RAMA_ID].u, name->text);
+	file = find_file(r, w[RAMA_TAB_ID].u, name->text);
 	if (file < 0)
 		return (int)file;
 	if (rank >= 0)
@@ -309,7 +309,7 @@ static int find_uses(struct reader *r, unsigned module)
 	struct rama_core_plan plan;
 	int rc = rama_log_cursor_open(&c, &r->log, module);
 
-	rama_core_plan_init(&plan, rama_module_get(module));
+	rama_core_plan_init(&plan, rama_tab_module_get(module));
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
 		rc = add_record(r, &plan, rec->w);
 		rc = rc == 0 ? 1 : rc;
@@ -337,9 +337,9 @@ static int read_all(struct reader *r)
 		r->s->slack = 1;
 	rc = find_tasks(r);
 	if (rc == 0)
-		rc = find_uses(r, RAMA_MOD_POSIX);
+		rc = find_uses(r, RAMA_TAB_MOD_POSIX);
 	if (rc == 0)
-		rc = find_uses(r, RAMA_MOD_STDIO);
+		rc = find_uses(r, RAMA_TAB_MOD_STDIO);
 	free(r->task_of);
 	return rc;
 }

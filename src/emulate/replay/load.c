@@ -9,7 +9,7 @@
 #include "emulate/replay/replay.h"
 #include "logfile/cursor.h"
 
-static const unsigned traces[] = { RAMA_MOD_DXT_POSIX, RAMA_MOD_DXT_STDIO, RAMA_MOD_DXT_MPIIO };
+static const unsigned traces[] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO, RAMA_TAB_MOD_DXT_MPIIO };
 #define UPPER UINT32_MAX	      /* files[].traced: by MPI-IO, in the log being read */
 #define BYTES_MOST (INT64_C(1) << 60) /* of one record */
 #define REQUEST_MOST (INT64_C(1) << 38)
@@ -104,7 +104,7 @@ static const char *name_of(const struct rama_log *log, uint64_t id)
 
 static int add_segments(struct loader *l, struct rama_log_cursor *c, uint32_t file, int64_t rank)
 {
-	union rama_core_word seg[256][RAMA_SEG_WORDS];
+	union rama_core_word seg[256][RAMA_TAB_SEG_WORDS];
 	unsigned kind = 0;
 	int n, rc = 0;
 
@@ -113,10 +113,10 @@ static int add_segments(struct loader *l, struct rama_log_cursor *c, uint32_t fi
 			struct rama_emu_replay_op op = { .file = file,
 						     .rank = (int32_t)(l->rank_base + rank),
 						     .write = kind == 0,
-						     .offset = seg[i][RAMA_SEG_OFFSET].i,
-						     .length = seg[i][RAMA_SEG_LENGTH].i,
-						     .start = seg[i][RAMA_SEG_START].f + l->shift,
-						     .end = seg[i][RAMA_SEG_END].f + l->shift };
+						     .offset = seg[i][RAMA_TAB_SEG_OFFSET].i,
+						     .length = seg[i][RAMA_TAB_SEG_LENGTH].i,
+						     .start = seg[i][RAMA_TAB_SEG_START].f + l->shift,
+						     .end = seg[i][RAMA_TAB_SEG_END].f + l->shift };
 
 			if (op.offset >= 0) /* -1: some traces of MPI-IO do not know it */
 				rc = rama_emu_replay_add(l->r, &op, l->e);
@@ -132,22 +132,22 @@ static int load_trace(struct loader *l, unsigned module)
 	int rc = rama_log_cursor_open(&c, &l->log, module);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
-		int64_t rank = rec->w[RAMA_RANK].i, file;
-		uint64_t *known = rama_map_get(&l->r->by_id, rec->w[RAMA_ID].u);
-		const char *name = name_of(&l->log, rec->w[RAMA_ID].u);
+		int64_t rank = rec->w[RAMA_TAB_RANK].i, file;
+		uint64_t *known = rama_map_get(&l->r->by_id, rec->w[RAMA_TAB_ID].u);
+		const char *name = name_of(&l->log, rec->w[RAMA_TAB_ID].u);
 
 		if (rank < 0 || rank >= l->log.job.nprocs ||
 		    name[0] == '<' || /* <STDOUT> and the like */
 		    (known != NULL && l->r->files[*known].traced == l->number &&
-		     module == RAMA_MOD_DXT_MPIIO)) /* seen below MPI-IO already */
+		     module == RAMA_TAB_MOD_DXT_MPIIO)) /* seen below MPI-IO already */
 			continue;
-		file = rama_emu_replay_file(l->r, rec->w[RAMA_ID].u, name, l->e);
+		file = rama_emu_replay_file(l->r, rec->w[RAMA_TAB_ID].u, name, l->e);
 		if (file < 0)
 			rc = (int)file;
 		else
 			rc = add_segments(l, &c, (uint32_t)file, rank);
 		if (rc == 0 && l->r->files[file].traced != l->number)
-			l->r->files[file].traced = module == RAMA_MOD_DXT_MPIIO ? UPPER : l->number;
+			l->r->files[file].traced = module == RAMA_TAB_MOD_DXT_MPIIO ? UPPER : l->number;
 		rc = rc == 0 ? 1 : rc;
 	}
 	rama_log_cursor_close(&c);
@@ -180,7 +180,7 @@ static void frequent(struct rama_emu_replay_shape *s, const struct rama_core_pla
 /* A histogram that does not add up to the requests is none. */
 static void histogram(struct rama_emu_replay_shape *s, const union rama_core_word *w)
 {
-	unsigned first = s->write ? RAMA_POSIX_SIZE_WRITE_0_100 : RAMA_POSIX_SIZE_READ_0_100;
+	unsigned first = s->write ? RAMA_TAB_POSIX_SIZE_WRITE_0_100 : RAMA_TAB_POSIX_SIZE_READ_0_100;
 	int64_t sum = 0;
 
 	for (unsigned b = 0; b < RAMA_EMU_SHAPE_BINS; b++) {
@@ -198,37 +198,37 @@ static void histogram(struct rama_emu_replay_shape *s, const union rama_core_wor
 static int shape_side(struct loader *l, const struct rama_core_plan *p, const union rama_core_word *w,
 		      uint32_t file, bool write)
 {
-	bool posix = p->mod->id == RAMA_MOD_POSIX;
-	int64_t rank = w[RAMA_RANK].i;
+	bool posix = p->mod->id == RAMA_TAB_MOD_POSIX;
+	int64_t rank = w[RAMA_TAB_RANK].i;
 	struct rama_emu_replay_shape s = { .file = file, .write = write, .highest = -1 };
 
 	s.first = (int32_t)(l->rank_base + (rank < 0 ? 0 : rank));
 	s.ranks = rank < 0 ? (uint32_t)l->log.job.nprocs : 1;
 	s.bytes = w[write ? p->bytes_written : p->bytes_read].i;
-	s.count = posix ? w[write ? RAMA_POSIX_WRITES : RAMA_POSIX_READS].i
-			: w[write ? RAMA_STDIO_WRITES : RAMA_STDIO_READS].i;
+	s.count = posix ? w[write ? RAMA_TAB_POSIX_WRITES : RAMA_TAB_POSIX_READS].i
+			: w[write ? RAMA_TAB_STDIO_WRITES : RAMA_TAB_STDIO_READS].i;
 	s.busy = sane(w[write ? p->write_time : p->read_time].f);
 	s.highest = w[write ? p->max_written : p->max_read].i;
 	s.sequential = 1;
 	if (posix) {
-		double seq = (double)w[write ? RAMA_POSIX_SEQ_WRITES : RAMA_POSIX_SEQ_READS].i;
+		double seq = (double)w[write ? RAMA_TAB_POSIX_SEQ_WRITES : RAMA_TAB_POSIX_SEQ_READS].i;
 
 		s.sequential = s.count > 1 ? fmin(1, (seq + s.ranks) / (double)s.count) : 1;
-		s.from = sane(w[write ? RAMA_POSIX_F_WRITE_START_TIMESTAMP
-				      : RAMA_POSIX_F_READ_START_TIMESTAMP]
+		s.from = sane(w[write ? RAMA_TAB_POSIX_F_WRITE_START_TIMESTAMP
+				      : RAMA_TAB_POSIX_F_READ_START_TIMESTAMP]
 				      .f);
-		s.to = sane(w[write ? RAMA_POSIX_F_WRITE_END_TIMESTAMP
-				    : RAMA_POSIX_F_READ_END_TIMESTAMP]
+		s.to = sane(w[write ? RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP
+				    : RAMA_TAB_POSIX_F_READ_END_TIMESTAMP]
 				    .f);
 		frequent(&s, p, w);
 		histogram(&s, w);
 	} else {
 		s.in_bin[0] = s.count;
-		s.from = sane(w[write ? RAMA_STDIO_F_WRITE_START_TIMESTAMP
-				      : RAMA_STDIO_F_READ_START_TIMESTAMP]
+		s.from = sane(w[write ? RAMA_TAB_STDIO_F_WRITE_START_TIMESTAMP
+				      : RAMA_TAB_STDIO_F_READ_START_TIMESTAMP]
 				      .f);
-		s.to = sane(w[write ? RAMA_STDIO_F_WRITE_END_TIMESTAMP
-				    : RAMA_STDIO_F_READ_END_TIMESTAMP]
+		s.to = sane(w[write ? RAMA_TAB_STDIO_F_WRITE_END_TIMESTAMP
+				    : RAMA_TAB_STDIO_F_READ_END_TIMESTAMP]
 				    .f);
 	}
 	s.from += l->shift;
@@ -252,12 +252,12 @@ static int load_counters(struct loader *l, unsigned module)
 	struct rama_core_plan plan;
 	int rc = rama_log_cursor_open(&c, &l->log, module);
 
-	rama_core_plan_init(&plan, rama_module_get(module));
+	rama_core_plan_init(&plan, rama_tab_module_get(module));
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0) {
 		const union rama_core_word *w = rec->w;
-		const char *name = name_of(&l->log, w[RAMA_ID].u);
-		uint64_t *known = rama_map_get(&l->r->by_id, w[RAMA_ID].u);
-		int64_t rank = w[RAMA_RANK].i, file;
+		const char *name = name_of(&l->log, w[RAMA_TAB_ID].u);
+		uint64_t *known = rama_map_get(&l->r->by_id, w[RAMA_TAB_ID].u);
+		int64_t rank = w[RAMA_TAB_RANK].i, file;
 
 		if (name[0] == '<' || rank >= l->log.job.nprocs) /* <STDOUT> and the like */
 			continue;
@@ -269,7 +269,7 @@ static int load_counters(struct loader *l, unsigned module)
 					sane(w[plan.meta_time].f) / (double)l->log.job.nprocs;
 		if (known != NULL && l->r->files[*known].traced == l->number)
 			continue;
-		file = rama_emu_replay_file(l->r, w[RAMA_ID].u, name, l->e);
+		file = rama_emu_replay_file(l->r, w[RAMA_TAB_ID].u, name, l->e);
 		rc = file < 0 ? (int)file : shape_side(l, &plan, w, (uint32_t)file, false);
 		if (rc == 0)
 			rc = shape_side(l, &plan, w, (uint32_t)file, true);
@@ -286,11 +286,11 @@ static int count_lost(struct loader *l)
 {
 	struct rama_log_cursor c;
 	struct rama_core_record *rec;
-	int rc = rama_log_cursor_open(&c, &l->log, RAMA_MOD_PROCESS);
+	int rc = rama_log_cursor_open(&c, &l->log, RAMA_TAB_MOD_PROCESS);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &rec)) > 0)
-		if (rec->w[RAMA_PROCESS_EVENTS_LOST].i > 0)
-			l->r->lost += rec->w[RAMA_PROCESS_EVENTS_LOST].u;
+		if (rec->w[RAMA_TAB_PROCESS_EVENTS_LOST].i > 0)
+			l->r->lost += rec->w[RAMA_TAB_PROCESS_EVENTS_LOST].u;
 	rama_log_cursor_close(&c);
 	return rc < 0 ? rc : 0;
 }
@@ -315,9 +315,9 @@ static int load_all(struct loader *l)
 		rc = load_trace(l, traces[i]);
 	mark_upper(l);
 	if (rc == 0)
-		rc = load_counters(l, RAMA_MOD_POSIX);
+		rc = load_counters(l, RAMA_TAB_MOD_POSIX);
 	if (rc == 0)
-		rc = load_counters(l, RAMA_MOD_STDIO);
+		rc = load_counters(l, RAMA_TAB_MOD_STDIO);
 	return rc == 0 ? count_lost(l) : rc;
 }
 

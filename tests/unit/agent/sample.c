@@ -281,13 +281,13 @@ static void hostile_files_give_no_figures(void **state)
 	take(s, 1);
 	assert_int_equal(n_figures, 0); /* nothing is there */
 	for (unsigned round = 0; round < 20; round++) {
-		for (unsigned i = 0; i < RAMA_SOURCES; i++) {
+		for (unsigned i = 0; i < RAMA_TAB_SOURCES; i++) {
 			size_t n = rng_below(&r, round == 0 ? 3 << 20 : 3000);
 
 			for (size_t k = 0; k < n; k++)
 				large[k] = round % 2 ? (char)rng_u64(&r)
 						     : odd[rng_below(&r, sizeof(odd))];
-			snprintf(path, sizeof(path), "%s", rama_metric_sources[i].path);
+			snprintf(path, sizeof(path), "%s", rama_tab_metric_sources[i].path);
 			if (strchr(path, '*') != NULL)
 				*strchr(path, '*') = 'x';
 			put_bytes(path, large, n);
@@ -331,10 +331,10 @@ static void a_file_that_is_none(void **state)
 static void rows_are_in_order(void **state)
 {
 	(void)state;
-	for (unsigned i = 1; i < rama_n_metrics; i++)
-		assert_true(rama_metrics[i].source >= rama_metrics[i - 1].source);
-	for (unsigned i = 0; i < rama_n_metrics; i++)
-		assert_true(rama_metrics[i].field >= 1 && strlen(rama_metrics[i].name) < 48);
+	for (unsigned i = 1; i < rama_tab_n_metrics; i++)
+		assert_true(rama_tab_metrics[i].source >= rama_tab_metrics[i - 1].source);
+	for (unsigned i = 0; i < rama_tab_n_metrics; i++)
+		assert_true(rama_tab_metrics[i].field >= 1 && strlen(rama_tab_metrics[i].name) < 48);
 }
 
 UNIT_GROUP(sample, test(gauges_are_told_as_they_are), test(counters_become_gains_per_second),

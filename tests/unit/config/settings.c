@@ -5,7 +5,7 @@
 #include "vars.h"
 
 #define MIB ((uint64_t)1 << 20)
-#define ON(name) rama_config_settings_module(&s, RAMA_MOD_##name)
+#define ON(name) rama_config_settings_module(&s, RAMA_TAB_MOD_##name)
 
 static struct rama_config_settings s;
 
@@ -37,8 +37,8 @@ static void built_in_values(void **state)
 	assert_true(ON(POSIX) && ON(STDIO) && ON(MPIIO) && ON(HEATMAP) && ON(EXTRA) && ON(PROCESS));
 	assert_false(ON(DXT_POSIX) || ON(DXT_MPIIO) || ON(DXT_STDIO));
 	assert_false(rama_config_settings_module(&s, 40) || rama_config_settings_module(&s, 64));
-	assert_int_equal(s.records[RAMA_MOD_POSIX], RAMA_CONFIG_SETTINGS_ANY);
-	assert_int_equal(s.records[RAMA_MOD_STDIO], RAMA_CONFIG_SETTINGS_ANY);
+	assert_int_equal(s.records[RAMA_TAB_MOD_POSIX], RAMA_CONFIG_SETTINGS_ANY);
+	assert_int_equal(s.records[RAMA_TAB_MOD_STDIO], RAMA_CONFIG_SETTINGS_ANY);
 	assert_true(s.memory == 64 * MIB && s.name_memory == 0 && s.mod_memory == 0);
 	assert_true(s.mem_align == 8 && s.small_trigger < 0 && s.unaligned_trigger < 0);
 	assert_true(rama_config_settings_trace_memory(&s) == 0);
@@ -51,7 +51,7 @@ static void built_in_values(void **state)
 	assert_string_equal(s.jobid_variable, "");
 	assert_int_equal(s.n_warnings, 0);
 	assert_true(rama_config_settings_rank(&s, 0) && app("ior") &&
-		    observes(RAMA_MOD_POSIX, "/home/u/a"));
+		    observes(RAMA_TAB_MOD_POSIX, "/home/u/a"));
 }
 
 static void each_line_of_a_file(void **state)
@@ -86,10 +86,10 @@ static void each_line_of_a_file(void **state)
 	assert_true(s.dump && s.timing && s.keep_ranks);
 	assert_true(ON(POSIX) && ON(DXT_POSIX) && !ON(MPIIO) && !ON(BGQ) && !ON(DXT_MPIIO));
 	assert_true(s.small_trigger == 0.25 && s.unaligned_trigger == 0.5);
-	assert_int_equal(s.records[RAMA_MOD_POSIX], 5000);
-	assert_int_equal(s.records[RAMA_MOD_STDIO], 5000);
-	assert_int_equal(s.records[RAMA_MOD_MPIIO], RAMA_CONFIG_SETTINGS_ANY);
-	assert_int_equal(s.records[RAMA_MOD_HEATMAP], 1); /* its number is fixed */
+	assert_int_equal(s.records[RAMA_TAB_MOD_POSIX], 5000);
+	assert_int_equal(s.records[RAMA_TAB_MOD_STDIO], 5000);
+	assert_int_equal(s.records[RAMA_TAB_MOD_MPIIO], RAMA_CONFIG_SETTINGS_ANY);
+	assert_int_equal(s.records[RAMA_TAB_MOD_HEATMAP], 1); /* its number is fixed */
 	assert_true(rama_config_settings_trace_memory(&s) == 10 * 1024);
 }
 
@@ -124,9 +124,9 @@ static void our_variables(void **state)
 	assert_true(s.has_jobid && s.jobid == 123456789012);
 	assert_string_equal(s.log_file, "/l.darshan");
 	assert_string_equal(s.log_dir, "/logs");
-	assert_int_equal(s.records[RAMA_MOD_POSIX], 99);
-	assert_int_equal(s.records[RAMA_MOD_EXTRA], 99);
-	assert_int_equal(s.records[RAMA_MOD_DXT_POSIX], 7);
+	assert_int_equal(s.records[RAMA_TAB_MOD_POSIX], 99);
+	assert_int_equal(s.records[RAMA_TAB_MOD_EXTRA], 99);
+	assert_int_equal(s.records[RAMA_TAB_MOD_DXT_POSIX], 7);
 	assert_true(s.name_memory == 3 * MIB && s.memory == 5 * MIB);
 }
 
@@ -135,26 +135,26 @@ static void memory_of_all_modules(void **state)
 	(void)state;
 	load("MAX_RECORDS 5000 POSIX,STDIO\n", VARS("DARSHAN_MODMEM=1"));
 	assert_true(rama_config_settings_pool(&s) == MIB - 8 * 3248); /* heat maps take theirs */
-	assert_int_equal(rama_config_settings_record(RAMA_MOD_POSIX), 704);
-	assert_int_equal(rama_config_settings_record(RAMA_MOD_STDIO), 248);
-	assert_int_equal(rama_config_settings_record(RAMA_MOD_MPIIO), 560);
-	assert_int_equal(rama_config_settings_record(RAMA_MOD_DXT_POSIX), 0);
-	assert_int_equal(rama_config_settings_record(RAMA_MOD_EXTRA), 0);
-	assert_int_equal(rama_config_settings_records(&s, RAMA_MOD_POSIX), (MIB - 8 * 3248) / 704);
-	assert_int_equal(rama_config_settings_records(&s, RAMA_MOD_STDIO), (MIB - 8 * 3248) / 248);
-	assert_int_equal(rama_config_settings_records(&s, RAMA_MOD_MPIIO), (MIB - 8 * 3248) / 560);
-	assert_true(rama_config_settings_records(&s, RAMA_MOD_EXTRA) == RAMA_CONFIG_SETTINGS_ANY);
+	assert_int_equal(rama_config_settings_record(RAMA_TAB_MOD_POSIX), 704);
+	assert_int_equal(rama_config_settings_record(RAMA_TAB_MOD_STDIO), 248);
+	assert_int_equal(rama_config_settings_record(RAMA_TAB_MOD_MPIIO), 560);
+	assert_int_equal(rama_config_settings_record(RAMA_TAB_MOD_DXT_POSIX), 0);
+	assert_int_equal(rama_config_settings_record(RAMA_TAB_MOD_EXTRA), 0);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_POSIX), (MIB - 8 * 3248) / 704);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_STDIO), (MIB - 8 * 3248) / 248);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_MPIIO), (MIB - 8 * 3248) / 560);
+	assert_true(rama_config_settings_records(&s, RAMA_TAB_MOD_EXTRA) == RAMA_CONFIG_SETTINGS_ANY);
 	load("MAX_RECORDS 0 POSIX\n", VARS("DARSHAN_MODMEM=4", "DARSHAN_MOD_DISABLE=HEATMAP"));
 	assert_true(rama_config_settings_pool(&s) == 4 * MIB);
-	assert_int_equal(rama_config_settings_records(&s, RAMA_MOD_POSIX), 0);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_POSIX), 0);
 	load("", NULL);
 	assert_true(rama_config_settings_pool(&s) == UINT64_MAX);
-	assert_true(rama_config_settings_records(&s, RAMA_MOD_POSIX) == RAMA_CONFIG_SETTINGS_ANY);
+	assert_true(rama_config_settings_records(&s, RAMA_TAB_MOD_POSIX) == RAMA_CONFIG_SETTINGS_ANY);
 }
 
 static bool hidden(const char *path)
 {
-	return !rama_config_settings_observes(&s, RAMA_MOD_POSIX, path, strlen(path));
+	return !rama_config_settings_observes(&s, RAMA_TAB_MOD_POSIX, path, strlen(path));
 }
 
 static void files_of_mpi(void **state)
@@ -344,15 +344,15 @@ static void system_files_are_not_recorded(void **state)
 	(void)state;
 	load(NULL, NULL);
 	for (size_t i = 0; i < LENGTH(excluded); i++) {
-		if (observes(RAMA_MOD_POSIX, excluded[i]) || observes(RAMA_MOD_STDIO, excluded[i]))
+		if (observes(RAMA_TAB_MOD_POSIX, excluded[i]) || observes(RAMA_TAB_MOD_STDIO, excluded[i]))
 			fail_msg("'%s' is recorded", excluded[i]);
-		assert_true(observes(RAMA_MOD_HEATMAP, excluded[i]));
-		assert_true(observes(RAMA_MOD_MDHIM, excluded[i]));
+		assert_true(observes(RAMA_TAB_MOD_HEATMAP, excluded[i]));
+		assert_true(observes(RAMA_TAB_MOD_MDHIM, excluded[i]));
 	}
 	for (size_t i = 0; i < LENGTH(recorded); i++)
-		if (!observes(RAMA_MOD_POSIX, recorded[i]))
+		if (!observes(RAMA_TAB_MOD_POSIX, recorded[i]))
 			fail_msg("'%s' is not recorded", recorded[i]);
-	assert_false(observes(RAMA_MOD_DXT_POSIX, "/home/a")); /* not on */
+	assert_false(observes(RAMA_TAB_MOD_DXT_POSIX, "/home/a")); /* not on */
 }
 
 static void names_by_expressions(void **state)
@@ -364,19 +364,19 @@ static void names_by_expressions(void **state)
 	     "NAME_INCLUDE keep POSIX\n",
 	     NULL);
 	assert_string_equal(s.warnings, "");
-	assert_false(observes(RAMA_MOD_POSIX, "/home/a.tmp"));
-	assert_true(observes(RAMA_MOD_STDIO, "/home/a.tmp"));
-	assert_true(observes(RAMA_MOD_POSIX, "/home/a.tmp2"));
-	assert_false(observes(RAMA_MOD_POSIX, "/scratch/ab/x")); /* a comma in braces */
-	assert_true(observes(RAMA_MOD_POSIX, "/scratch/abc/x"));
-	assert_false(observes(RAMA_MOD_STDIO, "/home/secret"));
-	assert_false(observes(RAMA_MOD_EXTRA, "/home/secret"));
-	assert_true(observes(RAMA_MOD_POSIX, "/home/secret/keep"));
-	assert_false(observes(RAMA_MOD_STDIO, "/home/secret/keep"));
-	assert_true(observes(RAMA_MOD_POSIX, "/usr/data/a"));
-	assert_true(observes(RAMA_MOD_STDIO, "/usr/data/a"));
-	assert_false(observes(RAMA_MOD_EXTRA, "/usr/data/a"));
-	assert_false(observes(RAMA_MOD_POSIX, "/usr/share/data/a"));
+	assert_false(observes(RAMA_TAB_MOD_POSIX, "/home/a.tmp"));
+	assert_true(observes(RAMA_TAB_MOD_STDIO, "/home/a.tmp"));
+	assert_true(observes(RAMA_TAB_MOD_POSIX, "/home/a.tmp2"));
+	assert_false(observes(RAMA_TAB_MOD_POSIX, "/scratch/ab/x")); /* a comma in braces */
+	assert_true(observes(RAMA_TAB_MOD_POSIX, "/scratch/abc/x"));
+	assert_false(observes(RAMA_TAB_MOD_STDIO, "/home/secret"));
+	assert_false(observes(RAMA_TAB_MOD_EXTRA, "/home/secret"));
+	assert_true(observes(RAMA_TAB_MOD_POSIX, "/home/secret/keep"));
+	assert_false(observes(RAMA_TAB_MOD_STDIO, "/home/secret/keep"));
+	assert_true(observes(RAMA_TAB_MOD_POSIX, "/usr/data/a"));
+	assert_true(observes(RAMA_TAB_MOD_STDIO, "/usr/data/a"));
+	assert_false(observes(RAMA_TAB_MOD_EXTRA, "/usr/data/a"));
+	assert_false(observes(RAMA_TAB_MOD_POSIX, "/usr/share/data/a"));
 }
 
 static void paths_by_globs(void **state)
@@ -385,14 +385,14 @@ static void paths_by_globs(void **state)
 	load("NAME_INCLUDE keep *\n",
 	     VARS("IORAMA_EXCLUDE=*.tmp\n/data/old/*\n", "IORAMA_INCLUDE=/etc/my*\n*/best.tmp"));
 	assert_string_equal(s.warnings, "");
-	assert_false(observes(RAMA_MOD_POSIX, "/home/a/b.tmp"));
-	assert_false(observes(RAMA_MOD_STDIO, "/data/old/a/b"));
-	assert_true(observes(RAMA_MOD_STDIO, "/data/older/a"));
-	assert_true(observes(RAMA_MOD_POSIX, "/home/best.tmp"));
-	assert_true(observes(RAMA_MOD_POSIX, "/etc/my.conf"));
-	assert_false(observes(RAMA_MOD_POSIX, "/etc/passwd"));
-	assert_true(observes(RAMA_MOD_POSIX, "/etc/keep"));
-	assert_false(observes(RAMA_MOD_POSIX, "/home/keep.tmp")); /* the nearer wish wins */
+	assert_false(observes(RAMA_TAB_MOD_POSIX, "/home/a/b.tmp"));
+	assert_false(observes(RAMA_TAB_MOD_STDIO, "/data/old/a/b"));
+	assert_true(observes(RAMA_TAB_MOD_STDIO, "/data/older/a"));
+	assert_true(observes(RAMA_TAB_MOD_POSIX, "/home/best.tmp"));
+	assert_true(observes(RAMA_TAB_MOD_POSIX, "/etc/my.conf"));
+	assert_false(observes(RAMA_TAB_MOD_POSIX, "/etc/passwd"));
+	assert_true(observes(RAMA_TAB_MOD_POSIX, "/etc/keep"));
+	assert_false(observes(RAMA_TAB_MOD_POSIX, "/home/keep.tmp")); /* the nearer wish wins */
 }
 
 static void programs(void **state)
@@ -410,7 +410,7 @@ static void programs(void **state)
 	     VARS("DARSHAN_APP_EXCLUDE=py"));
 	assert_true(app("/usr/bin/ls"));
 	assert_false(app("python"));
-	assert_false(observes(RAMA_MOD_POSIX, "/home/a")); /* other lines stay */
+	assert_false(observes(RAMA_TAB_MOD_POSIX, "/home/a")); /* other lines stay */
 }
 
 static void ranks(void **state)
@@ -471,7 +471,7 @@ static void what_is_wrong_is_said(void **state)
 		assert_string_equal(s.warnings, rows[i].warning);
 		assert_int_equal(s.n_warnings, 1);
 	}
-	assert_true(s.name_memory == 0 && s.records[RAMA_MOD_POSIX] == RAMA_CONFIG_SETTINGS_ANY);
+	assert_true(s.name_memory == 0 && s.records[RAMA_TAB_MOD_POSIX] == RAMA_CONFIG_SETTINGS_ANY);
 	load("", VARS("DARSHAN_NAMEMEM=0.5"));
 	assert_true(s.name_memory == 0);
 }
@@ -500,7 +500,7 @@ static void long_lists_are_cut(void **state)
 	memmove(list + 13, list, n + 4);
 	memcpy(list, "NAME_EXCLUDE ", 13);
 	rama_config_settings_file(&s, list, strlen(list));
-	assert_false(observes(RAMA_MOD_POSIX, "/home/file7"));
+	assert_false(observes(RAMA_TAB_MOD_POSIX, "/home/file7"));
 	assert_true(s.n_warnings > 0);
 	memset(list, 'x', 5000);
 	list[5000] = '\0';
@@ -547,7 +547,7 @@ static void any_bytes(void **state)
 		load(NULL, NULL);
 		rama_config_settings_file(&s, text, n);
 		free(text);
-		observes(RAMA_MOD_POSIX, "/home/a");
+		observes(RAMA_TAB_MOD_POSIX, "/home/a");
 		assert_true(s.n_rules <= RAMA_CONFIG_SETTINGS_RULES && s.n_ranges <= RAMA_CONFIG_SETTINGS_RANGES);
 		assert_true(s.mem_align >= 1 && (s.name_memory == 0 || s.name_memory >= MIB));
 	}

@@ -7,7 +7,7 @@
 #define TICK 0.5 /* seconds */
 
 static struct rama_core_h5d_file f;
-static union rama_core_word w[RAMA_H5D__WORDS];
+static union rama_core_word w[RAMA_TAB_H5D__WORDS];
 
 static int fresh(void **state)
 {
@@ -51,9 +51,9 @@ static void assert_words(unsigned first, const int64_t want[5])
 static void a_new_record_knows_its_file(void **state)
 {
 	(void)state;
-	assert_int_equal(count(RAMA_ID), 42);
-	assert_int_equal(count(RAMA_H5D_FILE_REC_ID), 4711);
-	for (unsigned k = RAMA_H5D_OPENS; k < RAMA_H5D__WORDS; k++)
+	assert_int_equal(count(RAMA_TAB_ID), 42);
+	assert_int_equal(count(RAMA_TAB_H5D_FILE_REC_ID), 4711);
+	for (unsigned k = RAMA_TAB_H5D_OPENS; k < RAMA_TAB_H5D__WORDS; k++)
 		assert_int_equal(count(k), 0);
 }
 
@@ -63,24 +63,24 @@ static void what_the_library_cannot_tell_is_minus_1(void **state)
 
 	(void)state;
 	rama_core_h5d_init(&f, 42, 1, RAMA_CORE_H5D_NO_FLUSH | RAMA_CORE_H5D_NO_SELECT);
-	apply(call(RAMA_OP_FLUSH, 5));
-	access_by(RAMA_OP_READ, 100, a);
+	apply(call(RAMA_TAB_OP_FLUSH, 5));
+	access_by(RAMA_TAB_OP_READ, 100, a);
 	a.select = RAMA_CORE_H5D_IRREGULAR;
-	access_by(RAMA_OP_READ, 100, a);
+	access_by(RAMA_TAB_OP_READ, 100, a);
 	a.select = RAMA_CORE_H5D_POINTS;
-	access_by(RAMA_OP_READ, 100, a);
-	assert_int_equal(count(RAMA_H5D_FLUSHES), -1);
-	assert_int_equal(count(RAMA_H5D_REGULAR_HYPERSLAB_SELECTS), -1);
-	assert_int_equal(count(RAMA_H5D_IRREGULAR_HYPERSLAB_SELECTS), -1);
-	assert_int_equal(count(RAMA_H5D_POINT_SELECTS), 1);
-	ASSERT_WORDS(RAMA_H5D_ACCESS1_LENGTH_D1, -1, -1, -1, -1, -1);
-	ASSERT_WORDS(RAMA_H5D_ACCESS1_STRIDE_D1, -1, -1, -1, -1, -1);
-	assert_int_equal(count(RAMA_H5D_ACCESS1_COUNT), 3);
+	access_by(RAMA_TAB_OP_READ, 100, a);
+	assert_int_equal(count(RAMA_TAB_H5D_FLUSHES), -1);
+	assert_int_equal(count(RAMA_TAB_H5D_REGULAR_HYPERSLAB_SELECTS), -1);
+	assert_int_equal(count(RAMA_TAB_H5D_IRREGULAR_HYPERSLAB_SELECTS), -1);
+	assert_int_equal(count(RAMA_TAB_H5D_POINT_SELECTS), 1);
+	ASSERT_WORDS(RAMA_TAB_H5D_ACCESS1_LENGTH_D1, -1, -1, -1, -1, -1);
+	ASSERT_WORDS(RAMA_TAB_H5D_ACCESS1_STRIDE_D1, -1, -1, -1, -1, -1);
+	assert_int_equal(count(RAMA_TAB_H5D_ACCESS1_COUNT), 3);
 }
 
 static void an_open_tells_what_the_dataset_is_like(void **state)
 {
-	struct rama_core_op op = call(RAMA_OP_OPEN, 7);
+	struct rama_core_op op = call(RAMA_TAB_OP_OPEN, 7);
 	struct rama_core_h5d_shape s = {
 		.ndims = 3, .npoints = 6000, .type_size = 8, .deprecated = true
 	};
@@ -88,25 +88,25 @@ static void an_open_tells_what_the_dataset_is_like(void **state)
 	(void)state;
 	rama_core_h5d_chunk(&s, 3, (const uint64_t[]){ 2, 30, 100 });
 	rama_core_h5d_open(&f, &op, &s);
-	assert_int_equal(count(RAMA_H5D_OPENS), 1);
-	assert_int_equal(count(RAMA_H5D_DATASPACE_NDIMS), 3);
-	assert_int_equal(count(RAMA_H5D_DATASPACE_NPOINTS), 6000);
-	assert_int_equal(count(RAMA_H5D_DATATYPE_SIZE), 8);
-	assert_int_equal(count(RAMA_H5D_USE_DEPRECATED), 1);
-	ASSERT_WORDS(RAMA_H5D_CHUNK_SIZE_D1, 100, 30, 2, 0, 0); /* the last dimension first */
-	assert_true(ticks(RAMA_H5D_F_META_TIME) == 7);
-	assert_true(ticks(RAMA_H5D_F_OPEN_START_TIMESTAMP) == (double)op.t0);
-	assert_true(ticks(RAMA_H5D_F_OPEN_END_TIMESTAMP) == (double)op.t1);
+	assert_int_equal(count(RAMA_TAB_H5D_OPENS), 1);
+	assert_int_equal(count(RAMA_TAB_H5D_DATASPACE_NDIMS), 3);
+	assert_int_equal(count(RAMA_TAB_H5D_DATASPACE_NPOINTS), 6000);
+	assert_int_equal(count(RAMA_TAB_H5D_DATATYPE_SIZE), 8);
+	assert_int_equal(count(RAMA_TAB_H5D_USE_DEPRECATED), 1);
+	ASSERT_WORDS(RAMA_TAB_H5D_CHUNK_SIZE_D1, 100, 30, 2, 0, 0); /* the last dimension first */
+	assert_true(ticks(RAMA_TAB_H5D_F_META_TIME) == 7);
+	assert_true(ticks(RAMA_TAB_H5D_F_OPEN_START_TIMESTAMP) == (double)op.t0);
+	assert_true(ticks(RAMA_TAB_H5D_F_OPEN_END_TIMESTAMP) == (double)op.t1);
 	s = (struct rama_core_h5d_shape){ .ndims = 1, .npoints = 5, .type_size = 4 };
-	op = call(RAMA_OP_OPEN, 7);
+	op = call(RAMA_TAB_OP_OPEN, 7);
 	rama_core_h5d_open(&f, &op, &s); /* the last open counts */
-	assert_int_equal(count(RAMA_H5D_OPENS), 2);
-	assert_int_equal(count(RAMA_H5D_DATASPACE_NPOINTS), 5);
-	assert_int_equal(count(RAMA_H5D_USE_DEPRECATED), 0);
-	ASSERT_WORDS(RAMA_H5D_CHUNK_SIZE_D1, 0, 0, 0, 0, 0);
+	assert_int_equal(count(RAMA_TAB_H5D_OPENS), 2);
+	assert_int_equal(count(RAMA_TAB_H5D_DATASPACE_NPOINTS), 5);
+	assert_int_equal(count(RAMA_TAB_H5D_USE_DEPRECATED), 0);
+	ASSERT_WORDS(RAMA_TAB_H5D_CHUNK_SIZE_D1, 0, 0, 0, 0, 0);
 	op.ok = false;
 	rama_core_h5d_open(&f, &op, &s);
-	assert_int_equal(count(RAMA_H5D_OPENS), 2);
+	assert_int_equal(count(RAMA_TAB_H5D_OPENS), 2);
 }
 
 static void of_many_dimensions_the_last_five_are_kept(void **state)
@@ -134,17 +134,17 @@ static void a_regular_selection_has_its_lengths_from_D5_down(void **state)
 
 	(void)state;
 	rama_core_h5d_hyperslab(&a, 1, stride, count_, block);
-	access_by(RAMA_OP_WRITE, 262144, a);
-	assert_int_equal(count(RAMA_H5D_ACCESS1_ACCESS), 262144);
-	ASSERT_WORDS(RAMA_H5D_ACCESS1_LENGTH_D1, 0, 0, 0, 0, 32768);
-	ASSERT_WORDS(RAMA_H5D_ACCESS1_STRIDE_D1, 0, 0, 0, 0, 32768);
-	assert_int_equal(count(RAMA_H5D_ACCESS1_COUNT), 1);
+	access_by(RAMA_TAB_OP_WRITE, 262144, a);
+	assert_int_equal(count(RAMA_TAB_H5D_ACCESS1_ACCESS), 262144);
+	ASSERT_WORDS(RAMA_TAB_H5D_ACCESS1_LENGTH_D1, 0, 0, 0, 0, 32768);
+	ASSERT_WORDS(RAMA_TAB_H5D_ACCESS1_STRIDE_D1, 0, 0, 0, 0, 32768);
+	assert_int_equal(count(RAMA_TAB_H5D_ACCESS1_COUNT), 1);
 	rama_core_h5d_hyperslab(&a, 2, stride, count_, block);
-	access_by(RAMA_OP_WRITE, 500000, a);
-	ASSERT_WORDS(RAMA_H5D_ACCESS1_LENGTH_D1, 0, 0, 0, 15, 32768);
-	ASSERT_WORDS(RAMA_H5D_ACCESS1_STRIDE_D1, 0, 0, 0, 7, 32768);
-	assert_int_equal(count(RAMA_H5D_ACCESS2_ACCESS), 262144);
-	assert_int_equal(count(RAMA_H5D_REGULAR_HYPERSLAB_SELECTS), 2);
+	access_by(RAMA_TAB_OP_WRITE, 500000, a);
+	ASSERT_WORDS(RAMA_TAB_H5D_ACCESS1_LENGTH_D1, 0, 0, 0, 15, 32768);
+	ASSERT_WORDS(RAMA_TAB_H5D_ACCESS1_STRIDE_D1, 0, 0, 0, 7, 32768);
+	assert_int_equal(count(RAMA_TAB_H5D_ACCESS2_ACCESS), 262144);
+	assert_int_equal(count(RAMA_TAB_H5D_REGULAR_HYPERSLAB_SELECTS), 2);
 }
 
 static void other_selections_have_no_lengths(void **state)
@@ -154,61 +154,61 @@ static void other_selections_have_no_lengths(void **state)
 				     .stride = { 9 } };
 
 	(void)state;
-	access_by(RAMA_OP_READ, 80, a);
+	access_by(RAMA_TAB_OP_READ, 80, a);
 	a.select = RAMA_CORE_H5D_POINTS;
-	access_by(RAMA_OP_READ, 80, a);
+	access_by(RAMA_TAB_OP_READ, 80, a);
 	a.select = RAMA_CORE_H5D_ALL;
-	access_by(RAMA_OP_READ, 80, a);
-	apply(next(RAMA_OP_READ, 80)); /* as is one that nothing is said about */
-	assert_int_equal(count(RAMA_H5D_ACCESS1_COUNT), 4);
-	ASSERT_WORDS(RAMA_H5D_ACCESS1_LENGTH_D1, 0, 0, 0, 0, 0);
-	ASSERT_WORDS(RAMA_H5D_ACCESS1_STRIDE_D1, 0, 0, 0, 0, 0);
-	assert_int_equal(count(RAMA_H5D_IRREGULAR_HYPERSLAB_SELECTS), 1);
-	assert_int_equal(count(RAMA_H5D_POINT_SELECTS), 1);
-	assert_int_equal(count(RAMA_H5D_REGULAR_HYPERSLAB_SELECTS), 0);
+	access_by(RAMA_TAB_OP_READ, 80, a);
+	apply(next(RAMA_TAB_OP_READ, 80)); /* as is one that nothing is said about */
+	assert_int_equal(count(RAMA_TAB_H5D_ACCESS1_COUNT), 4);
+	ASSERT_WORDS(RAMA_TAB_H5D_ACCESS1_LENGTH_D1, 0, 0, 0, 0, 0);
+	ASSERT_WORDS(RAMA_TAB_H5D_ACCESS1_STRIDE_D1, 0, 0, 0, 0, 0);
+	assert_int_equal(count(RAMA_TAB_H5D_IRREGULAR_HYPERSLAB_SELECTS), 1);
+	assert_int_equal(count(RAMA_TAB_H5D_POINT_SELECTS), 1);
+	assert_int_equal(count(RAMA_TAB_H5D_REGULAR_HYPERSLAB_SELECTS), 0);
 }
 
 static void one_collective_access_is_enough(void **state)
 {
 	(void)state;
-	access_by(RAMA_OP_READ, 8, (struct rama_core_h5d_access){ .collective = false });
-	assert_int_equal(count(RAMA_H5D_USE_MPIIO_COLLECTIVE), 0);
-	access_by(RAMA_OP_READ, 8, (struct rama_core_h5d_access){ .collective = true });
-	access_by(RAMA_OP_READ, 8, (struct rama_core_h5d_access){ .collective = false });
-	assert_int_equal(count(RAMA_H5D_USE_MPIIO_COLLECTIVE), 1);
+	access_by(RAMA_TAB_OP_READ, 8, (struct rama_core_h5d_access){ .collective = false });
+	assert_int_equal(count(RAMA_TAB_H5D_USE_MPIIO_COLLECTIVE), 0);
+	access_by(RAMA_TAB_OP_READ, 8, (struct rama_core_h5d_access){ .collective = true });
+	access_by(RAMA_TAB_OP_READ, 8, (struct rama_core_h5d_access){ .collective = false });
+	assert_int_equal(count(RAMA_TAB_H5D_USE_MPIIO_COLLECTIVE), 1);
 }
 
 static void reads_and_writes_are_counted(void **state)
 {
 	(void)state;
-	apply(next(RAMA_OP_READ, 2000));
-	apply(next(RAMA_OP_WRITE, 100));
-	apply(next(RAMA_OP_WRITE, 101));
-	apply(next(RAMA_OP_READ, 0));
-	assert_int_equal(count(RAMA_H5D_READS), 2);
-	assert_int_equal(count(RAMA_H5D_WRITES), 2);
-	assert_int_equal(count(RAMA_H5D_BYTES_READ), 2000);
-	assert_int_equal(count(RAMA_H5D_BYTES_WRITTEN), 201);
-	assert_int_equal(count(RAMA_H5D_RW_SWITCHES), 2);
-	assert_int_equal(count(RAMA_H5D_SIZE_READ_AGG_0_100), 1);
-	assert_int_equal(count(RAMA_H5D_SIZE_READ_AGG_1K_10K), 1);
-	assert_int_equal(count(RAMA_H5D_SIZE_WRITE_AGG_0_100), 1);
-	assert_int_equal(count(RAMA_H5D_SIZE_WRITE_AGG_100_1K), 1);
-	assert_true(ticks(RAMA_H5D_F_READ_TIME) == 10);
-	assert_true(ticks(RAMA_H5D_F_WRITE_TIME) == 10);
-	assert_true(ticks(RAMA_H5D_F_META_TIME) == 0);
+	apply(next(RAMA_TAB_OP_READ, 2000));
+	apply(next(RAMA_TAB_OP_WRITE, 100));
+	apply(next(RAMA_TAB_OP_WRITE, 101));
+	apply(next(RAMA_TAB_OP_READ, 0));
+	assert_int_equal(count(RAMA_TAB_H5D_READS), 2);
+	assert_int_equal(count(RAMA_TAB_H5D_WRITES), 2);
+	assert_int_equal(count(RAMA_TAB_H5D_BYTES_READ), 2000);
+	assert_int_equal(count(RAMA_TAB_H5D_BYTES_WRITTEN), 201);
+	assert_int_equal(count(RAMA_TAB_H5D_RW_SWITCHES), 2);
+	assert_int_equal(count(RAMA_TAB_H5D_SIZE_READ_AGG_0_100), 1);
+	assert_int_equal(count(RAMA_TAB_H5D_SIZE_READ_AGG_1K_10K), 1);
+	assert_int_equal(count(RAMA_TAB_H5D_SIZE_WRITE_AGG_0_100), 1);
+	assert_int_equal(count(RAMA_TAB_H5D_SIZE_WRITE_AGG_100_1K), 1);
+	assert_true(ticks(RAMA_TAB_H5D_F_READ_TIME) == 10);
+	assert_true(ticks(RAMA_TAB_H5D_F_WRITE_TIME) == 10);
+	assert_true(ticks(RAMA_TAB_H5D_F_META_TIME) == 0);
 }
 
 static void flushes_and_closes_are_metadata(void **state)
 {
 	(void)state;
-	apply(call_at(RAMA_OP_FLUSH, 100, 103));
-	apply(call_at(RAMA_OP_CLOSE, 200, 205));
-	assert_int_equal(count(RAMA_H5D_FLUSHES), 1);
-	assert_true(ticks(RAMA_H5D_F_META_TIME) == 8);
-	assert_true(ticks(RAMA_H5D_F_WRITE_TIME) == 0);
-	assert_true(ticks(RAMA_H5D_F_CLOSE_START_TIMESTAMP) == 200);
-	assert_true(ticks(RAMA_H5D_F_CLOSE_END_TIMESTAMP) == 205);
+	apply(call_at(RAMA_TAB_OP_FLUSH, 100, 103));
+	apply(call_at(RAMA_TAB_OP_CLOSE, 200, 205));
+	assert_int_equal(count(RAMA_TAB_H5D_FLUSHES), 1);
+	assert_true(ticks(RAMA_TAB_H5D_F_META_TIME) == 8);
+	assert_true(ticks(RAMA_TAB_H5D_F_WRITE_TIME) == 0);
+	assert_true(ticks(RAMA_TAB_H5D_F_CLOSE_START_TIMESTAMP) == 200);
+	assert_true(ticks(RAMA_TAB_H5D_F_CLOSE_END_TIMESTAMP) == 205);
 }
 
 static void only_a_close_counts_if_it_fails(void **state)
@@ -217,15 +217,15 @@ static void only_a_close_counts_if_it_fails(void **state)
 
 	(void)state;
 	for (unsigned kind = 0; kind < 256; kind++) {
-		if (kind != RAMA_OP_CLOSE)
+		if (kind != RAMA_TAB_OP_CLOSE)
 			apply(failing(kind));
-		if (kind != RAMA_OP_CLOSE && kind != RAMA_OP_FLUSH && kind != RAMA_OP_READ &&
-		    kind != RAMA_OP_WRITE)
+		if (kind != RAMA_TAB_OP_CLOSE && kind != RAMA_TAB_OP_FLUSH && kind != RAMA_TAB_OP_READ &&
+		    kind != RAMA_TAB_OP_WRITE)
 			apply(call(kind, 5)); /* no business of ours */
 	}
 	assert_memory_equal(&f, &before, sizeof(f));
-	apply(failing(RAMA_OP_CLOSE));
-	assert_true(ticks(RAMA_H5D_F_META_TIME) == 5);
+	apply(failing(RAMA_TAB_OP_CLOSE));
+	assert_true(ticks(RAMA_TAB_H5D_F_META_TIME) == 5);
 }
 
 static void any_content_can_be_finished(void **state)
@@ -236,8 +236,8 @@ static void any_content_can_be_finished(void **state)
 	for (int round = 0; round < 100; round++) {
 		for (size_t i = 0; i < sizeof(f); i++)
 			((unsigned char *)&f)[i] = round ? (unsigned char)rng_u64(&r) : 0xff;
-		assert_true(ticks(RAMA_H5D_F_OPEN_START_TIMESTAMP) >= 0);
-		for (unsigned k = RAMA_H5D_F_FASTEST_RANK_TIME; k < RAMA_H5D__WORDS; k++)
+		assert_true(ticks(RAMA_TAB_H5D_F_OPEN_START_TIMESTAMP) >= 0);
+		for (unsigned k = RAMA_TAB_H5D_F_FASTEST_RANK_TIME; k < RAMA_TAB_H5D__WORDS; k++)
 			assert_true(w[k].f == 0);
 	}
 }

@@ -7,7 +7,7 @@
 #define TICK 0.25 /* seconds */
 
 static struct rama_core_h5f_file f;
-static union rama_core_word w[RAMA_H5F__WORDS];
+static union rama_core_word w[RAMA_TAB_H5F__WORDS];
 
 static int fresh(void **state)
 {
@@ -37,33 +37,33 @@ static double ticks(unsigned word)
 static void opens_flushes_and_closes_are_metadata(void **state)
 {
 	(void)state;
-	apply(call_at(RAMA_OP_OPEN, 100, 120));
-	apply(call_at(RAMA_OP_OPEN, 90, 130)); /* 10 more */
-	apply(call_at(RAMA_OP_FLUSH, 200, 204));
-	apply(call_at(RAMA_OP_CLOSE, 300, 303));
-	apply(call_at(RAMA_OP_CLOSE, 400, 401));
-	assert_int_equal(count(RAMA_ID), 42);
-	assert_int_equal(count(RAMA_H5F_OPENS), 2);
-	assert_int_equal(count(RAMA_H5F_FLUSHES), 1);
-	assert_true(ticks(RAMA_H5F_F_META_TIME) == 30 + 4 + 3 + 1);
-	assert_true(ticks(RAMA_H5F_F_OPEN_START_TIMESTAMP) == 90);
-	assert_true(ticks(RAMA_H5F_F_OPEN_END_TIMESTAMP) == 130);
-	assert_true(ticks(RAMA_H5F_F_CLOSE_START_TIMESTAMP) == 300);
-	assert_true(ticks(RAMA_H5F_F_CLOSE_END_TIMESTAMP) == 401);
+	apply(call_at(RAMA_TAB_OP_OPEN, 100, 120));
+	apply(call_at(RAMA_TAB_OP_OPEN, 90, 130)); /* 10 more */
+	apply(call_at(RAMA_TAB_OP_FLUSH, 200, 204));
+	apply(call_at(RAMA_TAB_OP_CLOSE, 300, 303));
+	apply(call_at(RAMA_TAB_OP_CLOSE, 400, 401));
+	assert_int_equal(count(RAMA_TAB_ID), 42);
+	assert_int_equal(count(RAMA_TAB_H5F_OPENS), 2);
+	assert_int_equal(count(RAMA_TAB_H5F_FLUSHES), 1);
+	assert_true(ticks(RAMA_TAB_H5F_F_META_TIME) == 30 + 4 + 3 + 1);
+	assert_true(ticks(RAMA_TAB_H5F_F_OPEN_START_TIMESTAMP) == 90);
+	assert_true(ticks(RAMA_TAB_H5F_F_OPEN_END_TIMESTAMP) == 130);
+	assert_true(ticks(RAMA_TAB_H5F_F_CLOSE_START_TIMESTAMP) == 300);
+	assert_true(ticks(RAMA_TAB_H5F_F_CLOSE_END_TIMESTAMP) == 401);
 }
 
 static void the_last_open_says_whether_mpi_is_used(void **state)
 {
-	struct rama_core_op op = call(RAMA_OP_OPEN, 5);
+	struct rama_core_op op = call(RAMA_TAB_OP_OPEN, 5);
 
 	(void)state;
-	assert_int_equal(count(RAMA_H5F_USE_MPIIO), 0);
+	assert_int_equal(count(RAMA_TAB_H5F_USE_MPIIO), 0);
 	op.how = RAMA_CORE_H5F_MPIIO;
 	apply(op);
-	assert_int_equal(count(RAMA_H5F_USE_MPIIO), 1);
+	assert_int_equal(count(RAMA_TAB_H5F_USE_MPIIO), 1);
 	op.how = RAMA_CORE_H5F_OTHER;
 	apply(op);
-	assert_int_equal(count(RAMA_H5F_USE_MPIIO), 0);
+	assert_int_equal(count(RAMA_TAB_H5F_USE_MPIIO), 0);
 }
 
 static void only_a_close_counts_if_it_fails(void **state)
@@ -72,22 +72,22 @@ static void only_a_close_counts_if_it_fails(void **state)
 
 	(void)state;
 	for (unsigned kind = 0; kind < 256; kind++) {
-		if (kind != RAMA_OP_CLOSE)
+		if (kind != RAMA_TAB_OP_CLOSE)
 			apply(failing(kind));
-		if (kind != RAMA_OP_CLOSE && kind != RAMA_OP_OPEN && kind != RAMA_OP_FLUSH)
+		if (kind != RAMA_TAB_OP_CLOSE && kind != RAMA_TAB_OP_OPEN && kind != RAMA_TAB_OP_FLUSH)
 			apply(call(kind, 5)); /* no business of ours */
 	}
 	assert_memory_equal(&f, &before, sizeof(f));
-	apply(failing(RAMA_OP_CLOSE));
-	assert_true(ticks(RAMA_H5F_F_META_TIME) == 5);
+	apply(failing(RAMA_TAB_OP_CLOSE));
+	assert_true(ticks(RAMA_TAB_H5F_F_META_TIME) == 5);
 }
 
 static void any_content_can_be_finished(void **state)
 {
 	(void)state;
 	memset(&f, 0xff, sizeof(f));
-	assert_true(ticks(RAMA_H5F_F_META_TIME) == -1);
-	assert_true(ticks(RAMA_H5F_F_CLOSE_END_TIMESTAMP) == 0x1p64);
+	assert_true(ticks(RAMA_TAB_H5F_F_META_TIME) == -1);
+	assert_true(ticks(RAMA_TAB_H5F_F_CLOSE_END_TIMESTAMP) == 0x1p64);
 }
 
 #define fresh_test(name) cmocka_unit_test_setup(name, fresh)

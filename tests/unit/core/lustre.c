@@ -100,17 +100,17 @@ static size_t decode(void)
 
 static int64_t comp(unsigned i, unsigned word)
 {
-	return w[RAMA_LUSTRE__WORDS + i * RAMA_LUSTRE_COMP__WORDS + word].i;
+	return w[RAMA_TAB_LUSTRE__WORDS + i * RAMA_TAB_LUSTRE_COMP__WORDS + word].i;
 }
 
 static const char *pool_of(unsigned i)
 {
-	return w[RAMA_LUSTRE__WORDS + i * RAMA_LUSTRE_COMP__WORDS + RAMA_LUSTRE_COMP_POOL_NAME].b;
+	return w[RAMA_TAB_LUSTRE__WORDS + i * RAMA_TAB_LUSTRE_COMP__WORDS + RAMA_TAB_LUSTRE_COMP_POOL_NAME].b;
 }
 
 static int64_t ost(unsigned k)
 {
-	return w[RAMA_LUSTRE__WORDS + w[RAMA_LUSTRE_NUM_COMPONENTS].u * RAMA_LUSTRE_COMP__WORDS + k]
+	return w[RAMA_TAB_LUSTRE__WORDS + w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u * RAMA_TAB_LUSTRE_COMP__WORDS + k]
 		.i;
 }
 
@@ -122,17 +122,17 @@ static void a_plain_layout_is_one_component_of_the_whole_file(void **state)
 	put_v1(1, 1048576, 4);
 	put_osts(10, 4);
 	assert_int_equal(decode(), 4 + 9 + 4);
-	assert_int_equal(w[RAMA_ID].i, 99);
-	assert_int_equal(w[RAMA_RANK].i, 0);
-	assert_int_equal(w[RAMA_LUSTRE_NUM_COMPONENTS].i, 1);
-	assert_int_equal(w[RAMA_LUSTRE_NUM_STRIPES].i, 4);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_STRIPE_SIZE), 1048576);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_STRIPE_COUNT), 4);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_STRIPE_PATTERN), 0);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_FLAGS), 0);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_EXT_START), 0);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_EXT_END), -1);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_MIRROR_ID), 0);
+	assert_int_equal(w[RAMA_TAB_ID].i, 99);
+	assert_int_equal(w[RAMA_TAB_RANK].i, 0);
+	assert_int_equal(w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].i, 1);
+	assert_int_equal(w[RAMA_TAB_LUSTRE_NUM_STRIPES].i, 4);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE), 1048576);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT), 4);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_STRIPE_PATTERN), 0);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_FLAGS), 0);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_EXT_START), 0);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_EXT_END), -1);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_MIRROR_ID), 0);
 	assert_string_equal(pool_of(0), "");
 	for (unsigned k = 0; k < 4; k++)
 		assert_int_equal(ost(k), 10 + k);
@@ -147,7 +147,7 @@ static void version_3_names_a_pool(void **state)
 	assert_int_equal(decode(), 4 + 9 + 2);
 	assert_string_equal(pool_of(0), "flash");
 	assert_memory_equal(pool_of(0), "flash\0\0\0\0\0\0\0\0\0\0", 16);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_STRIPE_SIZE), 65536);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE), 65536);
 	assert_int_equal(ost(0), 3);
 	assert_int_equal(ost(1), 4);
 }
@@ -178,8 +178,8 @@ static void patterns_are_named_as_the_log_does(void **state)
 		if (truth[i].stripes) /* else the data is elsewhere and there are no objects */
 			put_osts(0, 2);
 		assert_int_equal(decode(), 4 + 9 + truth[i].stripes);
-		assert_int_equal(comp(0, RAMA_LUSTRE_COMP_STRIPE_PATTERN), truth[i].name);
-		assert_int_equal(comp(0, RAMA_LUSTRE_COMP_STRIPE_COUNT), truth[i].stripes);
+		assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_STRIPE_PATTERN), truth[i].name);
+		assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT), truth[i].stripes);
 	}
 }
 
@@ -192,8 +192,8 @@ static void a_foreign_layout_is_a_component_without_stripes(void **state)
 	put(0, 4);
 	put(0x4141414141414141, 8);
 	assert_int_equal(decode(), 4 + 9);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_STRIPE_PATTERN), 8);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_STRIPE_COUNT), 0);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_STRIPE_PATTERN), 8);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT), 0);
 }
 
 static void no_stripe_size_looks_like_an_unused_slot(void **state)
@@ -202,7 +202,7 @@ static void no_stripe_size_looks_like_an_unused_slot(void **state)
 	put_v1(1, 0xffffffff, 1);
 	put_osts(0xffffffff, 1);
 	assert_int_equal(decode(), 4 + 9 + 1);
-	assert_int_equal(comp(0, RAMA_LUSTRE_COMP_STRIPE_SIZE), 4294967295);
+	assert_int_equal(comp(0, RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE), 4294967295);
 	assert_int_equal(ost(0), 4294967295);
 }
 
@@ -233,7 +233,7 @@ static void put_progressive(void)
 
 static void only_components_that_hold_data_are_kept(void **state)
 {
-	static const int64_t truth[3][RAMA_LUSTRE_COMP_POOL_NAME] = {
+	static const int64_t truth[3][RAMA_TAB_LUSTRE_COMP_POOL_NAME] = {
 		{ 1048576, 0, 2, 0x10, 0, 1048576, 1 },
 		{ 4194304, 2, 0, 0x12, 1048576, 1073741824, 1 },
 		{ 16777216, 3, 4, 0x31, 0, -1, 0x7fff },
@@ -243,10 +243,10 @@ static void only_components_that_hold_data_are_kept(void **state)
 	(void)state;
 	put_progressive();
 	assert_int_equal(decode(), 4 + 3 * 9 + 5);
-	assert_int_equal(w[RAMA_LUSTRE_NUM_COMPONENTS].i, 3);
-	assert_int_equal(w[RAMA_LUSTRE_NUM_STRIPES].i, 5);
+	assert_int_equal(w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].i, 3);
+	assert_int_equal(w[RAMA_TAB_LUSTRE_NUM_STRIPES].i, 5);
 	for (unsigned i = 0; i < 3; i++)
-		for (unsigned k = 0; k < RAMA_LUSTRE_COMP_POOL_NAME; k++)
+		for (unsigned k = 0; k < RAMA_TAB_LUSTRE_COMP_POOL_NAME; k++)
 			assert_int_equal(comp(i, k), truth[i][k]);
 	assert_string_equal(pool_of(1), "");
 	assert_string_equal(pool_of(2), "disk");
@@ -264,8 +264,8 @@ static void a_layout_without_data_has_no_components(void **state)
 	put_v1(1, 4194304, 1);
 	set_entry(0, 1, 0, 0, UINT64_MAX, from);
 	assert_int_equal(decode(), 4);
-	assert_int_equal(w[RAMA_LUSTRE_NUM_COMPONENTS].i, 0);
-	assert_int_equal(w[RAMA_LUSTRE_NUM_STRIPES].i, 0);
+	assert_int_equal(w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].i, 0);
+	assert_int_equal(w[RAMA_TAB_LUSTRE_NUM_STRIPES].i, 0);
 }
 
 static void nothing_is_written_beyond_the_room_there_is(void **state)
@@ -343,14 +343,14 @@ static void places_outside_are_no_layout(void **state)
 /* whatever comes out fits together */
 static void assert_whole(size_t words)
 {
-	uint64_t comps = w[RAMA_LUSTRE_NUM_COMPONENTS].u, stripes = 0;
+	uint64_t comps = w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u, stripes = 0;
 
 	if (words == 0 || words > MAX_WORDS)
 		return;
-	assert_true(comps <= words / RAMA_LUSTRE_COMP__WORDS);
+	assert_true(comps <= words / RAMA_TAB_LUSTRE_COMP__WORDS);
 	for (unsigned i = 0; i < comps; i++)
-		stripes += (uint64_t)comp(i, RAMA_LUSTRE_COMP_STRIPE_COUNT);
-	assert_int_equal(stripes, w[RAMA_LUSTRE_NUM_STRIPES].u);
+		stripes += (uint64_t)comp(i, RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT);
+	assert_int_equal(stripes, w[RAMA_TAB_LUSTRE_NUM_STRIPES].u);
 	assert_int_equal(words, 4 + 9 * comps + stripes);
 }
 
@@ -399,7 +399,7 @@ static void every_close_refreshes_the_record(void **state)
 	assert_int_equal(f.w[14].i, 0);
 	assert_false(rama_core_lustre_apply(&f, raw, len - 1)); /* bad news changes nothing */
 	assert_int_equal(rama_core_lustre_finish(&f, out), 14);
-	assert_int_equal(out[RAMA_ID].i, 99);
+	assert_int_equal(out[RAMA_TAB_ID].i, 99);
 }
 
 static void layouts_that_are_too_long_are_left_out(void **state)
@@ -429,8 +429,8 @@ static void any_content_can_be_finished(void **state)
 		size_t words;
 
 		memset(&f, round % 2 ? 0 : 0xff, sizeof(f));
-		f.w[RAMA_LUSTRE_NUM_COMPONENTS].u = rng_below(&r, 60);
-		f.w[RAMA_LUSTRE_NUM_STRIPES].u = rng_below(&r, round % 3 ? 4 : 600);
+		f.w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u = rng_below(&r, 60);
+		f.w[RAMA_TAB_LUSTRE_NUM_STRIPES].u = rng_below(&r, round % 3 ? 4 : 600);
 		for (unsigned i = 0; i < 50; i++) {
 			f.w[4 + 9 * i].i = (int64_t)rng_below(&r, 100) - (round % 5 == 0);
 			f.w[4 + 9 * i + 1].u =

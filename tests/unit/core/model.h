@@ -17,11 +17,11 @@
 #define MODEL_WIDE 11
 
 struct model {
-	const struct rama_module *mod;
+	const struct rama_tab_module *mod;
 	int64_t i[MODEL_WORDS];
 	double f[MODEL_WORDS];
 	double meta_end, read_end, write_end;
-	int last_kind; /* 0: none, else RAMA_OP_READ or RAMA_OP_WRITE */
+	int last_kind; /* 0: none, else RAMA_TAB_OP_READ or RAMA_TAB_OP_WRITE */
 	unsigned n;
 	int64_t history[MODEL_CALLS][MODEL_WIDE]; /* of all accesses, in order */
 };
@@ -29,14 +29,14 @@ struct model {
 static inline void model_init(struct model *m, unsigned module, uint64_t id)
 {
 	memset(m, 0, sizeof(*m));
-	m->mod = rama_module_get(module);
+	m->mod = rama_tab_module_get(module);
 	assert_true(m->mod->record->words <= MODEL_WORDS);
-	m->i[RAMA_ID] = (int64_t)id;
+	m->i[RAMA_TAB_ID] = (int64_t)id;
 }
 
 static inline unsigned model_word(const struct model *m, const char *name)
 {
-	const struct rama_field *field = rama_field_find(m->mod, name);
+	const struct rama_tab_field *field = rama_tab_field_find(m->mod, name);
 
 	if (field == NULL)
 		fail_msg("%s has no %s", m->mod->name, name);
@@ -92,7 +92,7 @@ static inline const char *model_range(int64_t n)
 /* `more`: lengths and strides, or NULL */
 static inline void model_transfer(struct model *m, const struct rama_core_op *op, const int64_t more[10])
 {
-	bool rd = op->kind == RAMA_OP_READ;
+	bool rd = op->kind == RAMA_TAB_OP_READ;
 	double took = (double)op->t1 - (double)op->t0;
 	double *longest = model_time(m, rd ? "F_MAX_READ_TIME" : "F_MAX_WRITE_TIME");
 	char name[40];
@@ -169,22 +169,22 @@ static inline void model_top(struct model *m, unsigned width)
 
 static inline void model_check(const struct model *m, const union rama_core_word *w, int round)
 {
-	const struct rama_schema *s = m->mod->record;
+	const struct rama_tab_schema *s = m->mod->record;
 
 	for (unsigned k = 0; k < *s->n_fields; k++) {
-		const struct rama_field *field = &s->fields[k];
+		const struct rama_tab_field *field = &s->fields[k];
 
-		if (field->word == RAMA_NO_WORD)
+		if (field->word == RAMA_TAB_NO_WORD)
 			continue;
-		if (field->type == RAMA_F64 && w[field->word].f != m->f[field->word])
+		if (field->type == RAMA_TAB_F64 && w[field->word].f != m->f[field->word])
 			fail_msg("round %d, %s: %g, not %g", round, field->name, w[field->word].f,
 				 m->f[field->word]);
-		if (field->type != RAMA_F64 && w[field->word].i != m->i[field->word])
+		if (field->type != RAMA_TAB_F64 && w[field->word].i != m->i[field->word])
 			fail_msg("round %d, %s: %" PRId64 ", not %" PRId64, round, field->name,
 				 w[field->word].i, m->i[field->word]);
 	}
-	assert_int_equal(w[RAMA_ID].i, m->i[RAMA_ID]);
-	assert_int_equal(w[RAMA_RANK].i, 0);
+	assert_int_equal(w[RAMA_TAB_ID].i, m->i[RAMA_TAB_ID]);
+	assert_int_equal(w[RAMA_TAB_RANK].i, 0);
 }
 
 /* mostly transfers; else one of `n` other kinds */
@@ -195,7 +195,7 @@ static inline struct rama_core_op model_random_op(struct rng *r, uint64_t *clock
 	unsigned dice = (unsigned)rng_below(r, 100);
 	struct rama_core_op op = { .ok = rng_below(r, 20) != 0 };
 
-	op.kind = dice < 40 ? RAMA_OP_READ : dice < 80 ? RAMA_OP_WRITE : other[rng_below(r, n)];
+	op.kind = dice < 40 ? RAMA_TAB_OP_READ : dice < 80 ? RAMA_TAB_OP_WRITE : other[rng_below(r, n)];
 	op.bytes = rng_below(r, 4) ? usual[rng_below(r, LENGTH(usual))]
 				   : (int64_t)rng_below(r, 1u << rng_below(r, 31));
 	/* threads record their calls late and out of order */

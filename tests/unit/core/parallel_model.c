@@ -33,48 +33,48 @@ static void mpiio_model(struct model *m, const struct rama_core_op *op)
 		{ "INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES" },
 	};
 
-	if (!op->ok && op->kind != RAMA_OP_CLOSE)
+	if (!op->ok && op->kind != RAMA_TAB_OP_CLOSE)
 		return;
-	if (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE) {
-		++*model_count(m, calls[op->kind == RAMA_OP_WRITE][op->how]);
+	if (op->kind == RAMA_TAB_OP_READ || op->kind == RAMA_TAB_OP_WRITE) {
+		++*model_count(m, calls[op->kind == RAMA_TAB_OP_WRITE][op->how]);
 		model_transfer(m, op, NULL);
 	}
-	if (op->kind == RAMA_OP_OPEN) {
+	if (op->kind == RAMA_TAB_OP_OPEN) {
 		++*model_count(m, op->how == RAMA_CORE_MPI_COLL ? "COLL_OPENS" : "INDEP_OPENS");
 		*model_count(m, "MODE") = op->mode;
 		model_stamp(model_time(m, "F_OPEN_START_TIMESTAMP"),
 			    model_time(m, "F_OPEN_END_TIMESTAMP"), op);
 	}
-	if (op->kind == RAMA_OP_CLOSE)
+	if (op->kind == RAMA_TAB_OP_CLOSE)
 		model_stamp(model_time(m, "F_CLOSE_START_TIMESTAMP"),
 			    model_time(m, "F_CLOSE_END_TIMESTAMP"), op);
-	if (op->kind == RAMA_OP_HINT)
+	if (op->kind == RAMA_TAB_OP_HINT)
 		++*model_count(m, "HINTS");
-	if (op->kind == RAMA_OP_VIEW)
+	if (op->kind == RAMA_TAB_OP_VIEW)
 		++*model_count(m, "VIEWS");
-	if (op->kind == RAMA_OP_SYNC) {
+	if (op->kind == RAMA_TAB_OP_SYNC) {
 		++*model_count(m, "SYNCS");
 		model_add_time(model_time(m, "F_WRITE_TIME"), &m->write_end, op);
 	}
-	if (op->kind == RAMA_OP_OPEN || op->kind == RAMA_OP_CLOSE || op->kind == RAMA_OP_HINT)
+	if (op->kind == RAMA_TAB_OP_OPEN || op->kind == RAMA_TAB_OP_CLOSE || op->kind == RAMA_TAB_OP_HINT)
 		model_meta(m, op);
 }
 
 static void histories_of_mpi_files_agree(void **state)
 {
-	static const uint8_t other[] = { RAMA_OP_OPEN, RAMA_OP_CLOSE, RAMA_OP_SYNC,
-					 RAMA_OP_VIEW, RAMA_OP_HINT,  RAMA_OP_SEEK };
+	static const uint8_t other[] = { RAMA_TAB_OP_OPEN, RAMA_TAB_OP_CLOSE, RAMA_TAB_OP_SYNC,
+					 RAMA_TAB_OP_VIEW, RAMA_TAB_OP_HINT,  RAMA_TAB_OP_SEEK };
 	static struct model m;
 	struct rng r = { 81 };
 
 	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
-		union rama_core_word w[RAMA_MPIIO__WORDS];
+		union rama_core_word w[RAMA_TAB_MPIIO__WORDS];
 		struct rama_core_mpiio_file f;
 		uint64_t clock = 1000;
 
 		rama_core_mpiio_init(&f, 9);
-		model_init(&m, RAMA_MOD_MPIIO, 9);
+		model_init(&m, RAMA_TAB_MOD_MPIIO, 9);
 		for (uint64_t i = rng_below(&r, MODEL_CALLS); i > 0; i--) {
 			struct rama_core_op op = model_random_op(&r, &clock, other, LENGTH(other));
 
@@ -116,7 +116,7 @@ static void h5d_model_access(struct model *m, const struct rama_core_op *op,
 {
 	int64_t more[10] = { 0 };
 
-	++*model_count(m, op->kind == RAMA_OP_READ ? "READS" : "WRITES");
+	++*model_count(m, op->kind == RAMA_TAB_OP_READ ? "READS" : "WRITES");
 	if (a->select == RAMA_CORE_H5D_POINTS)
 		++*model_count(m, "POINT_SELECTS");
 	if (a->select == RAMA_CORE_H5D_REGULAR && can_ask)
@@ -135,23 +135,23 @@ static void h5d_model_access(struct model *m, const struct rama_core_op *op,
 static void h5d_model(struct model *m, const struct rama_core_op *op, const struct rama_core_h5d_access *a,
 		      bool can_ask)
 {
-	if (!op->ok && op->kind != RAMA_OP_CLOSE)
+	if (!op->ok && op->kind != RAMA_TAB_OP_CLOSE)
 		return;
-	if (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE)
+	if (op->kind == RAMA_TAB_OP_READ || op->kind == RAMA_TAB_OP_WRITE)
 		h5d_model_access(m, op, a, can_ask);
-	if (op->kind == RAMA_OP_FLUSH)
+	if (op->kind == RAMA_TAB_OP_FLUSH)
 		++*model_count(m, "FLUSHES");
-	if (op->kind == RAMA_OP_CLOSE)
+	if (op->kind == RAMA_TAB_OP_CLOSE)
 		model_stamp(model_time(m, "F_CLOSE_START_TIMESTAMP"),
 			    model_time(m, "F_CLOSE_END_TIMESTAMP"), op);
-	if (op->kind == RAMA_OP_FLUSH || op->kind == RAMA_OP_CLOSE)
+	if (op->kind == RAMA_TAB_OP_FLUSH || op->kind == RAMA_TAB_OP_CLOSE)
 		model_meta(m, op);
 }
 
 static void h5d_random_step(struct rng *r, uint64_t *clock, struct rama_core_h5d_file *f,
 			    struct model *m, bool can_ask)
 {
-	static const uint8_t other[] = { RAMA_OP_OPEN, RAMA_OP_CLOSE, RAMA_OP_FLUSH, RAMA_OP_SYNC };
+	static const uint8_t other[] = { RAMA_TAB_OP_OPEN, RAMA_TAB_OP_CLOSE, RAMA_TAB_OP_FLUSH, RAMA_TAB_OP_SYNC };
 	struct rama_core_op op = model_random_op(r, clock, other, LENGTH(other));
 	struct rama_core_h5d_access a = { .select = (uint8_t)rng_below(r, 4),
 				     .collective = rng_below(r, 200) == 0 };
@@ -162,7 +162,7 @@ static void h5d_random_step(struct rng *r, uint64_t *clock, struct rama_core_h5d
 
 	random_shape(r, a.length, a.stride);
 	random_shape(r, s.chunk, (int64_t[5]){ 0 });
-	if (op.kind == RAMA_OP_OPEN) {
+	if (op.kind == RAMA_TAB_OP_OPEN) {
 		rama_core_h5d_open(f, &op, &s);
 		h5d_model_open(m, &op, &s);
 	} else {
@@ -179,12 +179,12 @@ static void histories_of_datasets_agree(void **state)
 	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
 		bool can_ask = round % 3 != 0;
-		union rama_core_word w[RAMA_H5D__WORDS];
+		union rama_core_word w[RAMA_TAB_H5D__WORDS];
 		struct rama_core_h5d_file f;
 		uint64_t clock = 1000;
 
 		rama_core_h5d_init(&f, 9, 10, can_ask ? 0 : RAMA_CORE_H5D_NO_SELECT);
-		model_init(&m, RAMA_MOD_H5D, 9);
+		model_init(&m, RAMA_TAB_MOD_H5D, 9);
 		*model_count(&m, "FILE_REC_ID") = 10;
 		if (!can_ask)
 			*model_count(&m, "REGULAR_HYPERSLAB_SELECTS") =
@@ -206,11 +206,11 @@ static void pnetcdf_model(struct model *m, const struct rama_core_op *op,
 	static const char *const get[] = { "GET", "GET", "IGET", "IGET" };
 	static const char *const way[] = { "INDEP", "COLL", "NB", "NB" };
 	static const char *const form[] = { "VAR", "VAR1", "VARA", "VARS", "VARM", "VARN", "VARD" };
-	bool rd = op->kind == RAMA_OP_READ;
+	bool rd = op->kind == RAMA_TAB_OP_READ;
 	int64_t more[10];
 	char name[40];
 
-	if (!op->ok || (op->kind != RAMA_OP_READ && op->kind != RAMA_OP_WRITE))
+	if (!op->ok || (op->kind != RAMA_TAB_OP_READ && op->kind != RAMA_TAB_OP_WRITE))
 		return;
 	snprintf(name, sizeof(name), "%s_%s", way[op->how], rd ? "READS" : "WRITES");
 	++*model_count(m, name);
@@ -222,18 +222,18 @@ static void pnetcdf_model(struct model *m, const struct rama_core_op *op,
 
 static void histories_of_variables_agree(void **state)
 {
-	static const uint8_t other[] = { RAMA_OP_CLOSE, RAMA_OP_FLUSH, RAMA_OP_OPEN };
+	static const uint8_t other[] = { RAMA_TAB_OP_CLOSE, RAMA_TAB_OP_FLUSH, RAMA_TAB_OP_OPEN };
 	static struct model m;
 	struct rng r = { 83 };
 
 	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
-		union rama_core_word w[RAMA_PNETCDF_VAR__WORDS];
+		union rama_core_word w[RAMA_TAB_PNETCDF_VAR__WORDS];
 		struct rama_core_pnetcdf_var v;
 		uint64_t clock = 1000;
 
 		rama_core_pnetcdf_var_init(&v, 9, 10);
-		model_init(&m, RAMA_MOD_PNETCDF_VAR, 9);
+		model_init(&m, RAMA_TAB_MOD_PNETCDF_VAR, 9);
 		*model_count(&m, "FILE_REC_ID") = 10;
 		for (uint64_t i = rng_below(&r, MODEL_CALLS); i > 0; i--) {
 			struct rama_core_op op = model_random_op(&r, &clock, other, LENGTH(other));

@@ -15,8 +15,8 @@ struct table {
 };
 
 struct model {
-	int64_t w[RAMA_POSIX__WORDS];
-	double t[RAMA_POSIX__WORDS];
+	int64_t w[RAMA_TAB_POSIX__WORDS];
+	double t[RAMA_TAB_POSIX__WORDS];
 	double meta_end, read_end, write_end;
 	int64_t offset, last_byte[2]; /* of reads, of writes */
 	int last_kind;
@@ -89,9 +89,9 @@ static unsigned range_of(int64_t n)
 
 static int64_t place(struct model *m, int kind, int64_t o, int64_t n)
 {
-	static const unsigned seq[] = { RAMA_POSIX_SEQ_READS, RAMA_POSIX_SEQ_WRITES };
-	static const unsigned consec[] = { RAMA_POSIX_CONSEC_READS, RAMA_POSIX_CONSEC_WRITES };
-	static const unsigned max[] = { RAMA_POSIX_MAX_BYTE_READ, RAMA_POSIX_MAX_BYTE_WRITTEN };
+	static const unsigned seq[] = { RAMA_TAB_POSIX_SEQ_READS, RAMA_TAB_POSIX_SEQ_WRITES };
+	static const unsigned consec[] = { RAMA_TAB_POSIX_CONSEC_READS, RAMA_TAB_POSIX_CONSEC_WRITES };
+	static const unsigned max[] = { RAMA_TAB_POSIX_MAX_BYTE_READ, RAMA_TAB_POSIX_MAX_BYTE_WRITTEN };
 	int64_t last = m->last_byte[kind], stride = 0;
 
 	if (o > last)
@@ -104,8 +104,8 @@ static int64_t place(struct model *m, int kind, int64_t o, int64_t n)
 	m->offset = o + n;
 	if (o + n - 1 > m->w[max[kind]])
 		m->w[max[kind]] = o + n - 1;
-	if (m->w[RAMA_POSIX_FILE_ALIGNMENT] > 0 && o % m->w[RAMA_POSIX_FILE_ALIGNMENT] != 0)
-		m->w[RAMA_POSIX_FILE_NOT_ALIGNED]++;
+	if (m->w[RAMA_TAB_POSIX_FILE_ALIGNMENT] > 0 && o % m->w[RAMA_TAB_POSIX_FILE_ALIGNMENT] != 0)
+		m->w[RAMA_TAB_POSIX_FILE_NOT_ALIGNED]++;
 	return stride;
 }
 
@@ -114,14 +114,14 @@ static void transfer(struct model *m, const struct rama_core_op *op, int kind)
 	static const struct {
 		unsigned calls, bytes, size, start, end, time, longest, longest_size;
 	} word[] = {
-		{ RAMA_POSIX_READS, RAMA_POSIX_BYTES_READ, RAMA_POSIX_SIZE_READ_0_100,
-		  RAMA_POSIX_F_READ_START_TIMESTAMP, RAMA_POSIX_F_READ_END_TIMESTAMP,
-		  RAMA_POSIX_F_READ_TIME, RAMA_POSIX_F_MAX_READ_TIME,
-		  RAMA_POSIX_MAX_READ_TIME_SIZE },
-		{ RAMA_POSIX_WRITES, RAMA_POSIX_BYTES_WRITTEN, RAMA_POSIX_SIZE_WRITE_0_100,
-		  RAMA_POSIX_F_WRITE_START_TIMESTAMP, RAMA_POSIX_F_WRITE_END_TIMESTAMP,
-		  RAMA_POSIX_F_WRITE_TIME, RAMA_POSIX_F_MAX_WRITE_TIME,
-		  RAMA_POSIX_MAX_WRITE_TIME_SIZE },
+		{ RAMA_TAB_POSIX_READS, RAMA_TAB_POSIX_BYTES_READ, RAMA_TAB_POSIX_SIZE_READ_0_100,
+		  RAMA_TAB_POSIX_F_READ_START_TIMESTAMP, RAMA_TAB_POSIX_F_READ_END_TIMESTAMP,
+		  RAMA_TAB_POSIX_F_READ_TIME, RAMA_TAB_POSIX_F_MAX_READ_TIME,
+		  RAMA_TAB_POSIX_MAX_READ_TIME_SIZE },
+		{ RAMA_TAB_POSIX_WRITES, RAMA_TAB_POSIX_BYTES_WRITTEN, RAMA_TAB_POSIX_SIZE_WRITE_0_100,
+		  RAMA_TAB_POSIX_F_WRITE_START_TIMESTAMP, RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP,
+		  RAMA_TAB_POSIX_F_WRITE_TIME, RAMA_TAB_POSIX_F_MAX_WRITE_TIME,
+		  RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE },
 	};
 	double t0 = (double)op->t0, t1 = (double)op->t1;
 	int64_t stride = place(m, kind, op->has_off ? op->off : m->offset, op->bytes);
@@ -132,9 +132,9 @@ static void transfer(struct model *m, const struct rama_core_op *op, int kind)
 	count_value(&m->access, op->bytes);
 	count_value(&m->stride, stride);
 	if (op->unaligned)
-		m->w[RAMA_POSIX_MEM_NOT_ALIGNED]++;
+		m->w[RAMA_TAB_POSIX_MEM_NOT_ALIGNED]++;
 	if (m->last_kind >= 0 && m->last_kind != kind)
-		m->w[RAMA_POSIX_RW_SWITCHES]++;
+		m->w[RAMA_TAB_POSIX_RW_SWITCHES]++;
 	m->last_kind = kind;
 	stamp(&m->t[word[kind].start], &m->t[word[kind].end], t0, t1);
 	if (t1 - t0 > m->t[word[kind].longest]) {
@@ -148,55 +148,55 @@ static void open_or_close(struct model *m, const struct rama_core_op *op)
 {
 	double t0 = (double)op->t0, t1 = (double)op->t1;
 
-	if (op->kind == RAMA_OP_CLOSE) {
-		stamp(&m->t[RAMA_POSIX_F_CLOSE_START_TIMESTAMP],
-		      &m->t[RAMA_POSIX_F_CLOSE_END_TIMESTAMP], t0, t1);
+	if (op->kind == RAMA_TAB_OP_CLOSE) {
+		stamp(&m->t[RAMA_TAB_POSIX_F_CLOSE_START_TIMESTAMP],
+		      &m->t[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP], t0, t1);
 	} else {
-		m->w[RAMA_POSIX_OPENS]++;
-		stamp(&m->t[RAMA_POSIX_F_OPEN_START_TIMESTAMP],
-		      &m->t[RAMA_POSIX_F_OPEN_END_TIMESTAMP], t0, t1);
+		m->w[RAMA_TAB_POSIX_OPENS]++;
+		stamp(&m->t[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP],
+		      &m->t[RAMA_TAB_POSIX_F_OPEN_END_TIMESTAMP], t0, t1);
 	}
-	if (op->kind == RAMA_OP_OPEN) {
+	if (op->kind == RAMA_TAB_OP_OPEN) {
 		m->offset = 0;
 		if (op->mode != 0)
-			m->w[RAMA_POSIX_MODE] = op->mode;
+			m->w[RAMA_TAB_POSIX_MODE] = op->mode;
 	}
-	if (op->kind == RAMA_OP_OPEN || op->kind == RAMA_OP_CLOSE)
+	if (op->kind == RAMA_TAB_OP_OPEN || op->kind == RAMA_TAB_OP_CLOSE)
 		m->last_byte[0] = m->last_byte[1] = 0;
-	add_time(&m->t[RAMA_POSIX_F_META_TIME], &m->meta_end, t0, t1);
+	add_time(&m->t[RAMA_TAB_POSIX_F_META_TIME], &m->meta_end, t0, t1);
 }
 
 static void model_apply(struct model *m, const struct rama_core_op *op)
 {
-	static const unsigned counter[RAMA_OPS] = {
-		[RAMA_OP_SEEK] = RAMA_POSIX_SEEKS,
-		[RAMA_OP_STAT] = RAMA_POSIX_STATS,
-		[RAMA_OP_SYNC] = RAMA_POSIX_FSYNCS,
-		[RAMA_OP_DATASYNC] = RAMA_POSIX_FDSYNCS,
-		[RAMA_OP_DUP] = RAMA_POSIX_DUPS,
-		[RAMA_OP_FILENO] = RAMA_POSIX_FILENOS,
-		[RAMA_OP_RENAMEFROM] = RAMA_POSIX_RENAME_SOURCES,
-		[RAMA_OP_RENAMETO] = RAMA_POSIX_RENAME_TARGETS,
+	static const unsigned counter[RAMA_TAB_OPS] = {
+		[RAMA_TAB_OP_SEEK] = RAMA_TAB_POSIX_SEEKS,
+		[RAMA_TAB_OP_STAT] = RAMA_TAB_POSIX_STATS,
+		[RAMA_TAB_OP_SYNC] = RAMA_TAB_POSIX_FSYNCS,
+		[RAMA_TAB_OP_DATASYNC] = RAMA_TAB_POSIX_FDSYNCS,
+		[RAMA_TAB_OP_DUP] = RAMA_TAB_POSIX_DUPS,
+		[RAMA_TAB_OP_FILENO] = RAMA_TAB_POSIX_FILENOS,
+		[RAMA_TAB_OP_RENAMEFROM] = RAMA_TAB_POSIX_RENAME_SOURCES,
+		[RAMA_TAB_OP_RENAMETO] = RAMA_TAB_POSIX_RENAME_TARGETS,
 	};
 	double t0 = (double)op->t0, t1 = (double)op->t1;
 
-	if (!op->ok && op->kind != RAMA_OP_CLOSE)
+	if (!op->ok && op->kind != RAMA_TAB_OP_CLOSE)
 		return;
 	if (counter[op->kind])
 		m->w[counter[op->kind]]++;
-	if (op->kind == RAMA_OP_READ || op->kind == RAMA_OP_WRITE)
-		transfer(m, op, op->kind == RAMA_OP_WRITE);
-	if (op->kind == RAMA_OP_OPEN || op->kind == RAMA_OP_DUP || op->kind == RAMA_OP_FILENO ||
-	    op->kind == RAMA_OP_CLOSE)
+	if (op->kind == RAMA_TAB_OP_READ || op->kind == RAMA_TAB_OP_WRITE)
+		transfer(m, op, op->kind == RAMA_TAB_OP_WRITE);
+	if (op->kind == RAMA_TAB_OP_OPEN || op->kind == RAMA_TAB_OP_DUP || op->kind == RAMA_TAB_OP_FILENO ||
+	    op->kind == RAMA_TAB_OP_CLOSE)
 		open_or_close(m, op);
-	if (op->kind == RAMA_OP_SEEK)
+	if (op->kind == RAMA_TAB_OP_SEEK)
 		m->offset = op->off;
-	if (op->kind == RAMA_OP_SEEK || op->kind == RAMA_OP_STAT || op->kind == RAMA_OP_RENAMEFROM)
-		add_time(&m->t[RAMA_POSIX_F_META_TIME], &m->meta_end, t0, t1);
-	if (op->kind == RAMA_OP_SYNC || op->kind == RAMA_OP_DATASYNC)
-		add_time(&m->t[RAMA_POSIX_F_WRITE_TIME], &m->write_end, t0, t1);
-	if (op->kind == RAMA_OP_RENAMETO && m->w[RAMA_POSIX_RENAMED_FROM] == 0)
-		m->w[RAMA_POSIX_RENAMED_FROM] = op->off;
+	if (op->kind == RAMA_TAB_OP_SEEK || op->kind == RAMA_TAB_OP_STAT || op->kind == RAMA_TAB_OP_RENAMEFROM)
+		add_time(&m->t[RAMA_TAB_POSIX_F_META_TIME], &m->meta_end, t0, t1);
+	if (op->kind == RAMA_TAB_OP_SYNC || op->kind == RAMA_TAB_OP_DATASYNC)
+		add_time(&m->t[RAMA_TAB_POSIX_F_WRITE_TIME], &m->write_end, t0, t1);
+	if (op->kind == RAMA_TAB_OP_RENAMETO && m->w[RAMA_TAB_POSIX_RENAMED_FROM] == 0)
+		m->w[RAMA_TAB_POSIX_RENAMED_FROM] = op->off;
 }
 
 static struct rama_core_op random_op(struct rng *r, uint64_t *now)
@@ -206,9 +206,9 @@ static struct rama_core_op random_op(struct rng *r, uint64_t *now)
 	struct rama_core_op op = { .ok = rng_below(r, 20) != 0, .has_off = rng_below(r, 3) == 0 };
 
 	/* mostly transfers, many of them where the last one ended */
-	op.kind = (uint8_t)(dice < 40	? RAMA_OP_READ
-			    : dice < 80 ? RAMA_OP_WRITE
-					: rng_below(r, RAMA_OPS));
+	op.kind = (uint8_t)(dice < 40	? RAMA_TAB_OP_READ
+			    : dice < 80 ? RAMA_TAB_OP_WRITE
+					: rng_below(r, RAMA_TAB_OPS));
 	op.off = (int64_t)rng_below(r, 50) * (rng_below(r, 2) ? 100 : 512);
 	op.bytes = rng_below(r, 4) ? usual[rng_below(r, LENGTH(usual))]
 				   : (int64_t)rng_below(r, 1u << rng_below(r, 31));
@@ -229,30 +229,30 @@ static void random_histories_agree_with_the_model(void **state)
 	(void)state;
 	for (int round = 0; round < 60; round++) {
 		int64_t align = aligns[rng_below(&r, LENGTH(aligns))];
-		union rama_core_word w[RAMA_POSIX__WORDS], more[RAMA_CORE_POSIX_MORE];
+		union rama_core_word w[RAMA_TAB_POSIX__WORDS], more[RAMA_CORE_POSIX_MORE];
 		struct model m = { .last_kind = -1 };
 		struct rama_core_posix_file f;
 		uint64_t now = 1000;
 
 		rama_core_posix_init(&f, 9, 8, align);
-		m.w[RAMA_ID] = 9;
-		m.w[RAMA_POSIX_MEM_ALIGNMENT] = 8;
-		m.w[RAMA_POSIX_FILE_ALIGNMENT] = align;
-		m.w[RAMA_POSIX_MMAPS] = -1;
+		m.w[RAMA_TAB_ID] = 9;
+		m.w[RAMA_TAB_POSIX_MEM_ALIGNMENT] = 8;
+		m.w[RAMA_TAB_POSIX_FILE_ALIGNMENT] = align;
+		m.w[RAMA_TAB_POSIX_MMAPS] = -1;
 		for (uint64_t i = rng_below(&r, 1000); i > 0; i--) {
 			struct rama_core_op op = random_op(&r, &now);
 
 			rama_core_posix_apply(&f, &op);
 			model_apply(&m, &op);
 		}
-		show_top(m.access, &m.w[RAMA_POSIX_ACCESS1_ACCESS], &m.w[RAMA_POSIX_ACCESS1_COUNT]);
-		show_top(m.stride, &m.w[RAMA_POSIX_STRIDE1_STRIDE], &m.w[RAMA_POSIX_STRIDE1_COUNT]);
+		show_top(m.access, &m.w[RAMA_TAB_POSIX_ACCESS1_ACCESS], &m.w[RAMA_TAB_POSIX_ACCESS1_COUNT]);
+		show_top(m.stride, &m.w[RAMA_TAB_POSIX_STRIDE1_STRIDE], &m.w[RAMA_TAB_POSIX_STRIDE1_COUNT]);
 		rama_core_posix_finish(&f, 1, w, more);
-		for (unsigned k = 0; k < RAMA_POSIX_F_OPEN_START_TIMESTAMP; k++)
+		for (unsigned k = 0; k < RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP; k++)
 			if (w[k].i != m.w[k])
 				fail_msg("round %d, word %u: %" PRId64 ", not %" PRId64, round, k,
 					 w[k].i, m.w[k]);
-		for (unsigned k = RAMA_POSIX_F_OPEN_START_TIMESTAMP; k < RAMA_POSIX__WORDS; k++)
+		for (unsigned k = RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP; k < RAMA_TAB_POSIX__WORDS; k++)
 			if (w[k].f != m.t[k])
 				fail_msg("round %d, word %u: %g, not %g", round, k, w[k].f, m.t[k]);
 	}
@@ -266,7 +266,7 @@ static void own_counters_are_what_the_history_says(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20; round++) {
-		union rama_core_word w[RAMA_POSIX__WORDS], more[RAMA_CORE_POSIX_MORE];
+		union rama_core_word w[RAMA_TAB_POSIX__WORDS], more[RAMA_CORE_POSIX_MORE];
 		int64_t seq[2] = { 0 }, consec[2] = { 0 }, failed[2] = { 0 };
 		int64_t off = 0, end[2] = { -1, -1 };
 		uint64_t now = 1000, time[2] = { 0 };
@@ -277,7 +277,7 @@ static void own_counters_are_what_the_history_says(void **state)
 			struct rama_core_op op = random_op(&r, &now);
 			int kind = i % 3 == 0;
 
-			op.kind = kind ? RAMA_OP_WRITE : RAMA_OP_READ;
+			op.kind = kind ? RAMA_TAB_OP_WRITE : RAMA_TAB_OP_READ;
 			rama_core_posix_apply(&f, &op);
 			if (!op.ok) {
 				failed[kind]++;
@@ -291,7 +291,7 @@ static void own_counters_are_what_the_history_says(void **state)
 			end[kind] = off = off + op.bytes;
 		}
 		rama_core_posix_finish(&f, 1, w, more);
-#define MORE(word) more[RAMA_EXTRA_##word - RAMA_EXTRA_SEQ_READS]
+#define MORE(word) more[RAMA_TAB_EXTRA_##word - RAMA_TAB_EXTRA_SEQ_READS]
 		assert_int_equal(MORE(SEQ_READS).i, seq[0]);
 		assert_int_equal(MORE(SEQ_WRITES).i, seq[1]);
 		assert_int_equal(MORE(CONSEC_READS).i, consec[0]);

@@ -11,7 +11,7 @@ static struct rama_core_plan plan_of(unsigned module)
 {
 	struct rama_core_plan p;
 
-	rama_core_plan_init(&p, rama_module_get(module));
+	rama_core_plan_init(&p, rama_tab_module_get(module));
 	return p;
 }
 
@@ -45,38 +45,38 @@ static double doubles(unsigned module, unsigned word, double x, double y)
 static void counts_and_times_are_added(void **state)
 {
 	(void)state;
-	assert_int_equal(ints(RAMA_MOD_POSIX, RAMA_POSIX_BYTES_READ, 3, 4), 7);
-	assert_int_equal(ints(RAMA_MOD_POSIX, RAMA_POSIX_SEQ_WRITES, 3, 4), 7);
-	assert_int_equal(ints(RAMA_MOD_POSIX, RAMA_POSIX_FILE_NOT_ALIGNED, 3, 4), 7);
-	assert_int_equal(ints(RAMA_MOD_POSIX, RAMA_POSIX_SIZE_WRITE_1G_PLUS, 3, 4), 7);
-	assert_int_equal(ints(RAMA_MOD_H5D, RAMA_H5D_POINT_SELECTS, 3, 4), 7);
-	assert_int_equal(ints(RAMA_MOD_PNETCDF_VAR, RAMA_PNETCDF_VAR_BPUT_VARN, 3, 4), 7);
-	assert_true(doubles(RAMA_MOD_POSIX, RAMA_POSIX_F_META_TIME, 0.5, 0.25) == 0.75);
-	assert_true(doubles(RAMA_MOD_PNETCDF_FILE, RAMA_PNETCDF_FILE_F_WAIT_TIME, 0.5, 0.25) ==
+	assert_int_equal(ints(RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_BYTES_READ, 3, 4), 7);
+	assert_int_equal(ints(RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_SEQ_WRITES, 3, 4), 7);
+	assert_int_equal(ints(RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_FILE_NOT_ALIGNED, 3, 4), 7);
+	assert_int_equal(ints(RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_SIZE_WRITE_1G_PLUS, 3, 4), 7);
+	assert_int_equal(ints(RAMA_TAB_MOD_H5D, RAMA_TAB_H5D_POINT_SELECTS, 3, 4), 7);
+	assert_int_equal(ints(RAMA_TAB_MOD_PNETCDF_VAR, RAMA_TAB_PNETCDF_VAR_BPUT_VARN, 3, 4), 7);
+	assert_true(doubles(RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_F_META_TIME, 0.5, 0.25) == 0.75);
+	assert_true(doubles(RAMA_TAB_MOD_PNETCDF_FILE, RAMA_TAB_PNETCDF_FILE_F_WAIT_TIME, 0.5, 0.25) ==
 		    0.75);
 }
 
 static void counts_that_are_not_known_stay_minus_one(void **state)
 {
 	(void)state;
-	for (unsigned w = RAMA_POSIX_OPENS; w <= RAMA_POSIX_RENAME_TARGETS; w++) {
-		assert_int_equal(ints(RAMA_MOD_POSIX, w, -1, -1), -1);
-		assert_int_equal(ints(RAMA_MOD_POSIX, w, -1, 5), 4);
-		assert_int_equal(ints(RAMA_MOD_POSIX, w, 2, 5), 7);
+	for (unsigned w = RAMA_TAB_POSIX_OPENS; w <= RAMA_TAB_POSIX_RENAME_TARGETS; w++) {
+		assert_int_equal(ints(RAMA_TAB_MOD_POSIX, w, -1, -1), -1);
+		assert_int_equal(ints(RAMA_TAB_MOD_POSIX, w, -1, 5), 4);
+		assert_int_equal(ints(RAMA_TAB_MOD_POSIX, w, 2, 5), 7);
 	}
-	for (unsigned w = RAMA_DFS_OPENS; w <= RAMA_DFS_STATS; w++)
-		assert_int_equal(ints(RAMA_MOD_DFS, w, -1, -1), -1);
+	for (unsigned w = RAMA_TAB_DFS_OPENS; w <= RAMA_TAB_DFS_STATS; w++)
+		assert_int_equal(ints(RAMA_TAB_MOD_DFS, w, -1, -1), -1);
 	/* the others are plain sums */
-	assert_int_equal(ints(RAMA_MOD_STDIO, RAMA_STDIO_FDOPENS, -1, -1), -2);
-	assert_int_equal(ints(RAMA_MOD_MPIIO, RAMA_MPIIO_COLL_OPENS, -1, -1), -2);
+	assert_int_equal(ints(RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_FDOPENS, -1, -1), -2);
+	assert_int_equal(ints(RAMA_TAB_MOD_MPIIO, RAMA_TAB_MPIIO_COLL_OPENS, -1, -1), -2);
 }
 
 static void highest_offsets_win(void **state)
 {
 	(void)state;
-	assert_int_equal(ints(RAMA_MOD_POSIX, RAMA_POSIX_MAX_BYTE_READ, 10, 7), 10);
-	assert_int_equal(ints(RAMA_MOD_POSIX, RAMA_POSIX_MAX_BYTE_READ, 7, 10), 10);
-	assert_int_equal(ints(RAMA_MOD_STDIO, RAMA_STDIO_MAX_BYTE_WRITTEN, 10, 7), 10);
+	assert_int_equal(ints(RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_MAX_BYTE_READ, 10, 7), 10);
+	assert_int_equal(ints(RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_MAX_BYTE_READ, 7, 10), 10);
+	assert_int_equal(ints(RAMA_TAB_MOD_STDIO, RAMA_TAB_STDIO_MAX_BYTE_WRITTEN, 10, 7), 10);
 }
 
 static void properties_of_the_file_are_taken_from_the_incoming_record(void **state)
@@ -84,27 +84,27 @@ static void properties_of_the_file_are_taken_from_the_incoming_record(void **sta
 	static const struct {
 		unsigned module, word;
 	} kept[] = {
-		{ RAMA_MOD_POSIX, RAMA_POSIX_RENAMED_FROM },
-		{ RAMA_MOD_POSIX, RAMA_POSIX_MODE },
-		{ RAMA_MOD_POSIX, RAMA_POSIX_MEM_ALIGNMENT },
-		{ RAMA_MOD_POSIX, RAMA_POSIX_FILE_ALIGNMENT },
-		{ RAMA_MOD_MPIIO, RAMA_MPIIO_MODE },
-		{ RAMA_MOD_H5D, RAMA_H5D_DATASPACE_NDIMS },
-		{ RAMA_MOD_H5D, RAMA_H5D_DATASPACE_NPOINTS },
-		{ RAMA_MOD_H5D, RAMA_H5D_DATATYPE_SIZE },
-		{ RAMA_MOD_H5D, RAMA_H5D_CHUNK_SIZE_D5 },
-		{ RAMA_MOD_H5D, RAMA_H5D_FILE_REC_ID },
-		{ RAMA_MOD_PNETCDF_VAR, RAMA_PNETCDF_VAR_NDIMS },
-		{ RAMA_MOD_PNETCDF_VAR, RAMA_PNETCDF_VAR_NPOINTS },
-		{ RAMA_MOD_PNETCDF_VAR, RAMA_PNETCDF_VAR_FILE_REC_ID },
-		{ RAMA_MOD_DFS, RAMA_DFS_CHUNK_SIZE },
-		{ RAMA_MOD_DFS, RAMA_DFS_POOL_UUID },
-		{ RAMA_MOD_DFS, RAMA_DFS_POOL_UUID + 1 },
-		{ RAMA_MOD_DFS, RAMA_DFS_CONT_UUID + 1 },
-		{ RAMA_MOD_DAOS, RAMA_DAOS_OBJ_OTYPE },
-		{ RAMA_MOD_DAOS, RAMA_DAOS_ARRAY_CELL_SIZE },
-		{ RAMA_MOD_DAOS, RAMA_DAOS_CONT_UUID },
-		{ RAMA_MOD_MDHIM, RAMA_MDHIM_SERVERS },
+		{ RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_RENAMED_FROM },
+		{ RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_MODE },
+		{ RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_MEM_ALIGNMENT },
+		{ RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_FILE_ALIGNMENT },
+		{ RAMA_TAB_MOD_MPIIO, RAMA_TAB_MPIIO_MODE },
+		{ RAMA_TAB_MOD_H5D, RAMA_TAB_H5D_DATASPACE_NDIMS },
+		{ RAMA_TAB_MOD_H5D, RAMA_TAB_H5D_DATASPACE_NPOINTS },
+		{ RAMA_TAB_MOD_H5D, RAMA_TAB_H5D_DATATYPE_SIZE },
+		{ RAMA_TAB_MOD_H5D, RAMA_TAB_H5D_CHUNK_SIZE_D5 },
+		{ RAMA_TAB_MOD_H5D, RAMA_TAB_H5D_FILE_REC_ID },
+		{ RAMA_TAB_MOD_PNETCDF_VAR, RAMA_TAB_PNETCDF_VAR_NDIMS },
+		{ RAMA_TAB_MOD_PNETCDF_VAR, RAMA_TAB_PNETCDF_VAR_NPOINTS },
+		{ RAMA_TAB_MOD_PNETCDF_VAR, RAMA_TAB_PNETCDF_VAR_FILE_REC_ID },
+		{ RAMA_TAB_MOD_DFS, RAMA_TAB_DFS_CHUNK_SIZE },
+		{ RAMA_TAB_MOD_DFS, RAMA_TAB_DFS_POOL_UUID },
+		{ RAMA_TAB_MOD_DFS, RAMA_TAB_DFS_POOL_UUID + 1 },
+		{ RAMA_TAB_MOD_DFS, RAMA_TAB_DFS_CONT_UUID + 1 },
+		{ RAMA_TAB_MOD_DAOS, RAMA_TAB_DAOS_OBJ_OTYPE },
+		{ RAMA_TAB_MOD_DAOS, RAMA_TAB_DAOS_ARRAY_CELL_SIZE },
+		{ RAMA_TAB_MOD_DAOS, RAMA_TAB_DAOS_CONT_UUID },
+		{ RAMA_TAB_MOD_MDHIM, RAMA_TAB_MDHIM_SERVERS },
 	};
 
 	(void)state;
@@ -117,10 +117,10 @@ static void what_one_rank_did_the_file_had(void **state)
 	static const struct {
 		unsigned module, word;
 	} any[] = {
-		{ RAMA_MOD_H5F, RAMA_H5F_USE_MPIIO },
-		{ RAMA_MOD_H5D, RAMA_H5D_USE_MPIIO_COLLECTIVE },
-		{ RAMA_MOD_H5D, RAMA_H5D_USE_DEPRECATED },
-		{ RAMA_MOD_PNETCDF_VAR, RAMA_PNETCDF_VAR_IS_RECORD_VAR },
+		{ RAMA_TAB_MOD_H5F, RAMA_TAB_H5F_USE_MPIIO },
+		{ RAMA_TAB_MOD_H5D, RAMA_TAB_H5D_USE_MPIIO_COLLECTIVE },
+		{ RAMA_TAB_MOD_H5D, RAMA_TAB_H5D_USE_DEPRECATED },
+		{ RAMA_TAB_MOD_PNETCDF_VAR, RAMA_TAB_PNETCDF_VAR_IS_RECORD_VAR },
 	};
 
 	(void)state;
@@ -136,68 +136,68 @@ static void first_starts_and_last_ends_win(void **state)
 {
 	(void)state;
 	for (unsigned k = 0; k < 4; k++) {
-		unsigned w = RAMA_POSIX_F_OPEN_START_TIMESTAMP + k;
+		unsigned w = RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP + k;
 
-		assert_true(doubles(RAMA_MOD_POSIX, w, 2.0, 3.0) == 2.0);
-		assert_true(doubles(RAMA_MOD_POSIX, w, 3.0, 2.0) == 2.0);
-		assert_true(doubles(RAMA_MOD_POSIX, w, 0.0, 2.0) == 2.0); /* 0: never happened */
-		assert_true(doubles(RAMA_MOD_POSIX, w, 2.0, 0.0) == 2.0);
-		assert_true(doubles(RAMA_MOD_POSIX, w, -1.0, 2.0) == 2.0);
-		w = RAMA_POSIX_F_OPEN_END_TIMESTAMP + k;
-		assert_true(doubles(RAMA_MOD_POSIX, w, 2.0, 3.0) == 3.0);
-		assert_true(doubles(RAMA_MOD_POSIX, w, 3.0, 2.0) == 3.0);
-		assert_true(doubles(RAMA_MOD_POSIX, w, 0.0, 2.0) == 2.0);
+		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 2.0, 3.0) == 2.0);
+		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 3.0, 2.0) == 2.0);
+		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 0.0, 2.0) == 2.0); /* 0: never happened */
+		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 2.0, 0.0) == 2.0);
+		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, -1.0, 2.0) == 2.0);
+		w = RAMA_TAB_POSIX_F_OPEN_END_TIMESTAMP + k;
+		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 2.0, 3.0) == 3.0);
+		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 3.0, 2.0) == 3.0);
+		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 0.0, 2.0) == 2.0);
 	}
 }
 
 static void the_slowest_access_brings_its_size(void **state)
 {
-	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_TAB_MOD_POSIX);
 	struct made x, y;
 
 	(void)state;
-	make(&x, RAMA_MOD_POSIX, 1, -1);
-	make(&y, RAMA_MOD_POSIX, 1, -1);
-	x.w[RAMA_POSIX_F_MAX_READ_TIME].f = 2.0;
-	x.w[RAMA_POSIX_MAX_READ_TIME_SIZE].i = 200;
-	y.w[RAMA_POSIX_F_MAX_READ_TIME].f = 1.0;
-	y.w[RAMA_POSIX_MAX_READ_TIME_SIZE].i = 100;
-	x.w[RAMA_POSIX_F_MAX_WRITE_TIME].f = 3.0; /* equal: what is there stays */
-	x.w[RAMA_POSIX_MAX_WRITE_TIME_SIZE].i = 300;
-	y.w[RAMA_POSIX_F_MAX_WRITE_TIME].f = 3.0;
-	y.w[RAMA_POSIX_MAX_WRITE_TIME_SIZE].i = 400;
+	make(&x, RAMA_TAB_MOD_POSIX, 1, -1);
+	make(&y, RAMA_TAB_MOD_POSIX, 1, -1);
+	x.w[RAMA_TAB_POSIX_F_MAX_READ_TIME].f = 2.0;
+	x.w[RAMA_TAB_POSIX_MAX_READ_TIME_SIZE].i = 200;
+	y.w[RAMA_TAB_POSIX_F_MAX_READ_TIME].f = 1.0;
+	y.w[RAMA_TAB_POSIX_MAX_READ_TIME_SIZE].i = 100;
+	x.w[RAMA_TAB_POSIX_F_MAX_WRITE_TIME].f = 3.0; /* equal: what is there stays */
+	x.w[RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE].i = 300;
+	y.w[RAMA_TAB_POSIX_F_MAX_WRITE_TIME].f = 3.0;
+	y.w[RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE].i = 400;
 	rama_core_reduce(&p, y.w, x.w);
-	assert_true(y.w[RAMA_POSIX_F_MAX_READ_TIME].f == 2.0);
-	assert_int_equal(y.w[RAMA_POSIX_MAX_READ_TIME_SIZE].i, 200);
-	assert_int_equal(y.w[RAMA_POSIX_MAX_WRITE_TIME_SIZE].i, 400);
+	assert_true(y.w[RAMA_TAB_POSIX_F_MAX_READ_TIME].f == 2.0);
+	assert_int_equal(y.w[RAMA_TAB_POSIX_MAX_READ_TIME_SIZE].i, 200);
+	assert_int_equal(y.w[RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE].i, 400);
 }
 
 /* a record of a rank that moved `bytes` in `time` */
 static void busy(struct made *m, int64_t rank, int64_t bytes, double time)
 {
-	make(m, RAMA_MOD_POSIX, 1, rank);
-	m->w[RAMA_POSIX_BYTES_READ].i = bytes / 2;
-	m->w[RAMA_POSIX_BYTES_WRITTEN].i = bytes - bytes / 2;
-	m->w[RAMA_POSIX_F_READ_TIME].f = time / 2;
-	m->w[RAMA_POSIX_F_WRITE_TIME].f = time / 4;
-	m->w[RAMA_POSIX_F_META_TIME].f = time / 4;
+	make(m, RAMA_TAB_MOD_POSIX, 1, rank);
+	m->w[RAMA_TAB_POSIX_BYTES_READ].i = bytes / 2;
+	m->w[RAMA_TAB_POSIX_BYTES_WRITTEN].i = bytes - bytes / 2;
+	m->w[RAMA_TAB_POSIX_F_READ_TIME].f = time / 2;
+	m->w[RAMA_TAB_POSIX_F_WRITE_TIME].f = time / 4;
+	m->w[RAMA_TAB_POSIX_F_META_TIME].f = time / 4;
 }
 
 static void a_rank_is_its_own_fastest_and_slowest_at_first(void **state)
 {
-	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_TAB_MOD_POSIX);
 	struct made m;
 
 	(void)state;
 	busy(&m, 5, 1000, 4.0);
 	rama_core_reduce_prepare(&p, m.w);
-	assert_int_equal(m.w[RAMA_RANK].i, -1);
-	assert_int_equal(m.w[RAMA_POSIX_FASTEST_RANK].i, 5);
-	assert_int_equal(m.w[RAMA_POSIX_SLOWEST_RANK].i, 5);
-	assert_int_equal(m.w[RAMA_POSIX_FASTEST_RANK_BYTES].i, 1000);
-	assert_int_equal(m.w[RAMA_POSIX_SLOWEST_RANK_BYTES].i, 1000);
-	assert_true(m.w[RAMA_POSIX_F_FASTEST_RANK_TIME].f == 4.0);
-	assert_true(m.w[RAMA_POSIX_F_SLOWEST_RANK_TIME].f == 4.0);
+	assert_int_equal(m.w[RAMA_TAB_RANK].i, -1);
+	assert_int_equal(m.w[RAMA_TAB_POSIX_FASTEST_RANK].i, 5);
+	assert_int_equal(m.w[RAMA_TAB_POSIX_SLOWEST_RANK].i, 5);
+	assert_int_equal(m.w[RAMA_TAB_POSIX_FASTEST_RANK_BYTES].i, 1000);
+	assert_int_equal(m.w[RAMA_TAB_POSIX_SLOWEST_RANK_BYTES].i, 1000);
+	assert_true(m.w[RAMA_TAB_POSIX_F_FASTEST_RANK_TIME].f == 4.0);
+	assert_true(m.w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f == 4.0);
 }
 
 static void fastest_and_slowest_keep_rank_bytes_and_time_together(void **state)
@@ -208,7 +208,7 @@ static void fastest_and_slowest_keep_rank_bytes_and_time_together(void **state)
 	} ranks[] = {
 		{ 3, 30, 2.0 }, { 1, 10, 0.0 }, { 0, 5, 8.0 }, { 2, 20, 8.0 }, { 4, 40, 0.0 }
 	};
-	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_TAB_MOD_POSIX);
 	struct made x, y;
 
 	(void)state;
@@ -220,17 +220,17 @@ static void fastest_and_slowest_keep_rank_bytes_and_time_together(void **state)
 		rama_core_reduce(&p, y.w, x.w);
 	}
 	/* times of 0 are times too; equal ones do not replace */
-	assert_int_equal(y.w[RAMA_POSIX_FASTEST_RANK].i, 1);
-	assert_int_equal(y.w[RAMA_POSIX_FASTEST_RANK_BYTES].i, 10);
-	assert_true(y.w[RAMA_POSIX_F_FASTEST_RANK_TIME].f == 0.0);
-	assert_int_equal(y.w[RAMA_POSIX_SLOWEST_RANK].i, 0);
-	assert_int_equal(y.w[RAMA_POSIX_SLOWEST_RANK_BYTES].i, 5);
-	assert_true(y.w[RAMA_POSIX_F_SLOWEST_RANK_TIME].f == 8.0);
+	assert_int_equal(y.w[RAMA_TAB_POSIX_FASTEST_RANK].i, 1);
+	assert_int_equal(y.w[RAMA_TAB_POSIX_FASTEST_RANK_BYTES].i, 10);
+	assert_true(y.w[RAMA_TAB_POSIX_F_FASTEST_RANK_TIME].f == 0.0);
+	assert_int_equal(y.w[RAMA_TAB_POSIX_SLOWEST_RANK].i, 0);
+	assert_int_equal(y.w[RAMA_TAB_POSIX_SLOWEST_RANK_BYTES].i, 5);
+	assert_true(y.w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f == 8.0);
 }
 
 static void a_record_of_one_rank_finds_its_way_back(void **state)
 {
-	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_TAB_MOD_POSIX);
 	struct made before, m;
 
 	(void)state;
@@ -245,27 +245,27 @@ static void a_record_of_one_rank_finds_its_way_back(void **state)
 static void mdhim_has_rules_of_its_own(void **state)
 {
 	(void)state;
-	assert_int_equal(ints(RAMA_MOD_MDHIM, RAMA_MDHIM_PUTS, 3, 4), 7);
-	assert_int_equal(ints(RAMA_MOD_MDHIM, RAMA_MDHIM_GETS, 3, 4), 7);
-	assert_int_equal(ints(RAMA_MOD_MDHIM, RAMA_MDHIM_PUT_MAX_SIZE, 3, 4), 4);
-	assert_int_equal(ints(RAMA_MOD_MDHIM, RAMA_MDHIM_GET_MAX_SIZE, 3, 4), 4);
-	assert_true(doubles(RAMA_MOD_MDHIM, RAMA_MDHIM_F_PUT_TIMESTAMP, 3, 4) == 3);
-	assert_true(doubles(RAMA_MOD_MDHIM, RAMA_MDHIM_F_GET_TIMESTAMP, 0, 4) == 4);
-	assert_true(doubles(RAMA_MOD_MDHIM, RAMA_MDHIM_F_PUT_MAX_DURATION, 3, 4) == 4);
-	assert_true(doubles(RAMA_MOD_MDHIM, RAMA_MDHIM_F_GET_MAX_DURATION, 5, 4) == 5);
+	assert_int_equal(ints(RAMA_TAB_MOD_MDHIM, RAMA_TAB_MDHIM_PUTS, 3, 4), 7);
+	assert_int_equal(ints(RAMA_TAB_MOD_MDHIM, RAMA_TAB_MDHIM_GETS, 3, 4), 7);
+	assert_int_equal(ints(RAMA_TAB_MOD_MDHIM, RAMA_TAB_MDHIM_PUT_MAX_SIZE, 3, 4), 4);
+	assert_int_equal(ints(RAMA_TAB_MOD_MDHIM, RAMA_TAB_MDHIM_GET_MAX_SIZE, 3, 4), 4);
+	assert_true(doubles(RAMA_TAB_MOD_MDHIM, RAMA_TAB_MDHIM_F_PUT_TIMESTAMP, 3, 4) == 3);
+	assert_true(doubles(RAMA_TAB_MOD_MDHIM, RAMA_TAB_MDHIM_F_GET_TIMESTAMP, 0, 4) == 4);
+	assert_true(doubles(RAMA_TAB_MOD_MDHIM, RAMA_TAB_MDHIM_F_PUT_MAX_DURATION, 3, 4) == 4);
+	assert_true(doubles(RAMA_TAB_MOD_MDHIM, RAMA_TAB_MDHIM_F_GET_MAX_DURATION, 5, 4) == 5);
 }
 
 static void some_modules_are_never_reduced(void **state)
 {
 	(void)state;
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
-		bool never = id == RAMA_MOD_DXT_POSIX || id == RAMA_MOD_DXT_MPIIO ||
-			     id == RAMA_MOD_DXT_STDIO || id == RAMA_MOD_HEATMAP ||
-			     id == RAMA_MOD_APMPI || id == RAMA_MOD_APXC || id == RAMA_MOD_LUSTRE ||
-			     id == RAMA_MOD_PROCESS;
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
+		bool never = id == RAMA_TAB_MOD_DXT_POSIX || id == RAMA_TAB_MOD_DXT_MPIIO ||
+			     id == RAMA_TAB_MOD_DXT_STDIO || id == RAMA_TAB_MOD_HEATMAP ||
+			     id == RAMA_TAB_MOD_APMPI || id == RAMA_TAB_MOD_APXC || id == RAMA_TAB_MOD_LUSTRE ||
+			     id == RAMA_TAB_MOD_PROCESS;
 
-		if (rama_module_get(id))
-			assert_int_equal(rama_core_reducible(rama_module_get(id)), !never);
+		if (rama_tab_module_get(id))
+			assert_int_equal(rama_core_reducible(rama_tab_module_get(id)), !never);
 	}
 }
 
@@ -274,12 +274,12 @@ static void some_modules_are_never_reduced(void **state)
 static void equal_values_add_their_counts_and_the_best_four_stay(void **state)
 {
 	static const int64_t want[4][2] = { { 100, 11 }, { 900, 9 }, { 512, 5 }, { 64, 5 } };
-	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_TAB_MOD_POSIX);
 	struct made x, y;
 
 	(void)state;
-	make(&x, RAMA_MOD_POSIX, 1, -1);
-	make(&y, RAMA_MOD_POSIX, 1, -1);
+	make(&x, RAMA_TAB_MOD_POSIX, 1, -1);
+	make(&y, RAMA_TAB_MOD_POSIX, 1, -1);
 	set_top(y.w, &p.access, 0, 100, 7);
 	set_top(y.w, &p.access, 1, 64, 5);
 	set_top(y.w, &p.access, 2, 7, 2);
@@ -295,24 +295,24 @@ static void equal_values_add_their_counts_and_the_best_four_stay(void **state)
 
 static void accesses_to_arrays_are_equal_only_in_all_dimensions(void **state)
 {
-	struct rama_core_plan p = plan_of(RAMA_MOD_H5D);
+	struct rama_core_plan p = plan_of(RAMA_TAB_MOD_H5D);
 	struct made x, y;
 
 	(void)state;
 	assert_int_equal(p.access.width, 11);
-	make(&x, RAMA_MOD_H5D, 1, -1);
-	make(&y, RAMA_MOD_H5D, 1, -1);
+	make(&x, RAMA_TAB_MOD_H5D, 1, -1);
+	make(&y, RAMA_TAB_MOD_H5D, 1, -1);
 	set_top(y.w, &p.access, 0, 800, 3);
-	y.w[RAMA_H5D_ACCESS1_LENGTH_D5].i = 10;
+	y.w[RAMA_TAB_H5D_ACCESS1_LENGTH_D5].i = 10;
 	set_top(x.w, &p.access, 0, 800, 2);
-	x.w[RAMA_H5D_ACCESS1_LENGTH_D5].i = 20; /* same size, other shape */
+	x.w[RAMA_TAB_H5D_ACCESS1_LENGTH_D5].i = 20; /* same size, other shape */
 	set_top(x.w, &p.access, 1, 800, 4);
-	x.w[RAMA_H5D_ACCESS2_LENGTH_D5].i = 10; /* same shape */
+	x.w[RAMA_TAB_H5D_ACCESS2_LENGTH_D5].i = 10; /* same shape */
 	rama_core_reduce(&p, y.w, x.w);
 	check_top(y.w, &p.access, (const int64_t[4][2]){ { 800, 7 }, { 800, 2 } });
-	assert_int_equal(y.w[RAMA_H5D_ACCESS1_LENGTH_D5].i, 10);
-	assert_int_equal(y.w[RAMA_H5D_ACCESS2_LENGTH_D5].i, 20);
-	assert_int_equal(y.w[RAMA_H5D_ACCESS3_LENGTH_D5].i, 0);
+	assert_int_equal(y.w[RAMA_TAB_H5D_ACCESS1_LENGTH_D5].i, 10);
+	assert_int_equal(y.w[RAMA_TAB_H5D_ACCESS2_LENGTH_D5].i, 20);
+	assert_int_equal(y.w[RAMA_TAB_H5D_ACCESS3_LENGTH_D5].i, 0);
 }
 
 /* ---- properties ----------------------------------------------------------------------------- */
@@ -320,20 +320,20 @@ static void accesses_to_arrays_are_equal_only_in_all_dimensions(void **state)
 static bool associative(uint8_t reduce, uint8_t type)
 {
 	switch (reduce) {
-	case RAMA_SUM:
-		return type != RAMA_F64; /* doubles round */
-	case RAMA_MAX:
-	case RAMA_MIN_NZ:
-	case RAMA_ANY:
-	case RAMA_LEAD_READ:
-	case RAMA_LEAD_WRITE:
-	case RAMA_FAST_TIME:
-	case RAMA_SLOW_TIME:
-	case RAMA_ACCESS_VALUE:
-	case RAMA_ACCESS_MORE:
-	case RAMA_ACCESS_COUNT:
-	case RAMA_STRIDE_VALUE:
-	case RAMA_STRIDE_COUNT:
+	case RAMA_TAB_SUM:
+		return type != RAMA_TAB_F64; /* doubles round */
+	case RAMA_TAB_MAX:
+	case RAMA_TAB_MIN_NZ:
+	case RAMA_TAB_ANY:
+	case RAMA_TAB_LEAD_READ:
+	case RAMA_TAB_LEAD_WRITE:
+	case RAMA_TAB_FAST_TIME:
+	case RAMA_TAB_SLOW_TIME:
+	case RAMA_TAB_ACCESS_VALUE:
+	case RAMA_TAB_ACCESS_MORE:
+	case RAMA_TAB_ACCESS_COUNT:
+	case RAMA_TAB_STRIDE_VALUE:
+	case RAMA_TAB_STRIDE_COUNT:
 		return true;
 	default:
 		return false;
@@ -354,15 +354,15 @@ static void random_record(struct rng *r, const struct rama_core_plan *p, struct 
 {
 	make(m, p->mod->id, 1, -1);
 	for (unsigned i = 0; i < *p->mod->record->n_fields; i++) {
-		const struct rama_field *f = &p->mod->record->fields[i];
+		const struct rama_tab_field *f = &p->mod->record->fields[i];
 
-		if (!associative(f->reduce, f->type) || f->word == RAMA_NO_WORD)
+		if (!associative(f->reduce, f->type) || f->word == RAMA_TAB_NO_WORD)
 			continue;
-		if (f->reduce == RAMA_ANY)
+		if (f->reduce == RAMA_TAB_ANY)
 			m->w[f->word].i = (int64_t)rng_below(r, 2);
-		else if (f->type == RAMA_F64)
+		else if (f->type == RAMA_TAB_F64)
 			m->w[f->word].f = rng_below(r, 4) == 0 ? 0 : rng_unit(r) * 100;
-		else if (f->reduce == RAMA_SUM || f->reduce == RAMA_MAX)
+		else if (f->reduce == RAMA_TAB_SUM || f->reduce == RAMA_TAB_MAX)
 			m->w[f->word].i = (int64_t)rng_below(r, 1 << 30);
 	}
 	random_top(r, m->w, &p->access);
@@ -372,9 +372,9 @@ static void random_record(struct rng *r, const struct rama_core_plan *p, struct 
 static void compare(const struct rama_core_plan *p, const struct made *a, const struct made *b)
 {
 	for (unsigned i = 0; i < *p->mod->record->n_fields; i++) {
-		const struct rama_field *f = &p->mod->record->fields[i];
+		const struct rama_tab_field *f = &p->mod->record->fields[i];
 
-		if (f->word != RAMA_NO_WORD && associative(f->reduce, f->type) &&
+		if (f->word != RAMA_TAB_NO_WORD && associative(f->reduce, f->type) &&
 		    a->w[f->word].u != b->w[f->word].u)
 			fail_msg("%s depends on the order of reduction", f->name);
 	}
@@ -382,10 +382,10 @@ static void compare(const struct rama_core_plan *p, const struct made *a, const 
 
 static void the_order_of_reduction_does_not_matter(void **state)
 {
-	static const unsigned modules[] = { RAMA_MOD_POSIX, RAMA_MOD_MPIIO, RAMA_MOD_STDIO,
-					    RAMA_MOD_H5F,   RAMA_MOD_H5D,   RAMA_MOD_PNETCDF_FILE,
-					    RAMA_MOD_DFS,   RAMA_MOD_DAOS,  RAMA_MOD_PNETCDF_VAR,
-					    RAMA_MOD_MDHIM };
+	static const unsigned modules[] = { RAMA_TAB_MOD_POSIX, RAMA_TAB_MOD_MPIIO, RAMA_TAB_MOD_STDIO,
+					    RAMA_TAB_MOD_H5F,   RAMA_TAB_MOD_H5D,   RAMA_TAB_MOD_PNETCDF_FILE,
+					    RAMA_TAB_MOD_DFS,   RAMA_TAB_MOD_DAOS,  RAMA_TAB_MOD_PNETCDF_VAR,
+					    RAMA_TAB_MOD_MDHIM };
 	struct rng r = { 5 };
 
 	(void)state;
@@ -445,13 +445,13 @@ static void one_variance(struct rng *r, const struct rama_core_plan *p, unsigned
 	}
 	all = rama_core_spread_merge(group, all);
 	rama_core_reduce_finish(p, m.w, all);
-	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, n));
-	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_BYTES].f, variance(bytes, n));
+	close_to(m.w[RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, n));
+	close_to(m.w[RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES].f, variance(bytes, n));
 }
 
 static void merged_variances_are_those_of_all_ranks(void **state)
 {
-	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_TAB_MOD_POSIX);
 	struct rng r = { 6 };
 
 	(void)state;
@@ -463,7 +463,7 @@ static void merged_variances_are_those_of_all_ranks(void **state)
 static void variances_of_reduced_records_can_be_merged(void **state)
 {
 	static const double time[] = { 1, 5, 9, 2 }, bytes[] = { 10, 70, 30, 50 };
-	struct rama_core_plan p = plan_of(RAMA_MOD_POSIX);
+	struct rama_core_plan p = plan_of(RAMA_TAB_MOD_POSIX);
 	struct rama_core_spread s = { 0 };
 	struct made m, x;
 
@@ -479,12 +479,12 @@ static void variances_of_reduced_records_can_be_merged(void **state)
 			rama_core_reduce(&p, m.w, x.w);
 	}
 	rama_core_reduce_finish(&p, m.w, s);
-	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, 3));
+	close_to(m.w[RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, 3));
 	busy(&x, 3, (int64_t)bytes[3], time[3]);
 	s = rama_core_spread_merge(rama_core_spread_of(&p, m.w, 3), rama_core_spread_of(&p, x.w, 1));
 	rama_core_reduce_finish(&p, m.w, s);
-	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, 4));
-	close_to(m.w[RAMA_POSIX_F_VARIANCE_RANK_BYTES].f, variance(bytes, 4));
+	close_to(m.w[RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, 4));
+	close_to(m.w[RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES].f, variance(bytes, 4));
 }
 
 UNIT_GROUP(reduce, test(counts_and_times_are_added), test(counts_that_are_not_known_stay_minus_one),

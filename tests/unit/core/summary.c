@@ -21,12 +21,12 @@ static void add(struct rama_core_summary *s, const struct use *u)
 	make(&m, p->mod->id, u->id, u->rank);
 	m.w[p->bytes_read].i = u->read;
 	m.w[p->bytes_written].i = u->written;
-	if (p->max_read != RAMA_NO_WORD) {
+	if (p->max_read != RAMA_TAB_NO_WORD) {
 		m.w[p->max_read].i = u->offset;
 		m.w[p->max_written].i = u->offset / 2;
 	}
 	if (u->rank < 0) {
-		m.w[p->at[RAMA_SLOW_TIME]].f = u->time;
+		m.w[p->at[RAMA_TAB_SLOW_TIME]].f = u->time;
 		m.w[p->meta_time].f = 1000; /* summed over ranks: not to be used */
 	} else {
 		m.w[p->meta_time].f = u->time / 2;
@@ -41,7 +41,7 @@ static void files_of(unsigned module, const struct use *u, size_t n,
 {
 	struct rama_core_summary s;
 
-	rama_core_summary_init(&s, rama_module_get(module));
+	rama_core_summary_init(&s, rama_tab_module_get(module));
 	for (size_t i = 0; i < n; i++)
 		add(&s, &u[i]);
 	rama_core_summary_files(&s, kinds);
@@ -53,7 +53,7 @@ static struct rama_core_perf perf_of(unsigned module, const struct use *u, size_
 	struct rama_core_summary s;
 	struct rama_core_perf p;
 
-	rama_core_summary_init(&s, rama_module_get(module));
+	rama_core_summary_init(&s, rama_tab_module_get(module));
 	for (size_t i = 0; i < n; i++)
 		add(&s, &u[i]);
 	rama_core_summary_perf(&s, &p);
@@ -80,7 +80,7 @@ static void files_are_counted_by_their_use(void **state)
 	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	(void)state;
-	files_of(RAMA_MOD_POSIX, uses, LENGTH(uses), k);
+	files_of(RAMA_TAB_MOD_POSIX, uses, LENGTH(uses), k);
 	kind_is(&k[RAMA_CORE_FILES_TOTAL], 4, 71, 1000);
 	kind_is(&k[RAMA_CORE_FILES_READ_ONLY], 1, 10, 9);
 	kind_is(&k[RAMA_CORE_FILES_WRITE_ONLY], 1, 50, 199);
@@ -98,9 +98,9 @@ static void the_offset_of_shared_files_is_a_sum(void **state)
 	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	(void)state;
-	files_of(RAMA_MOD_POSIX, uses, LENGTH(uses), k);
+	files_of(RAMA_TAB_MOD_POSIX, uses, LENGTH(uses), k);
 	kind_is(&k[RAMA_CORE_FILES_SHARED], 4, 50 + 11 + 2 + 2, 1000 + 199);
-	files_of(RAMA_MOD_POSIX, uses, 2, k); /* only files of some ranks */
+	files_of(RAMA_TAB_MOD_POSIX, uses, 2, k); /* only files of some ranks */
 	kind_is(&k[RAMA_CORE_FILES_SHARED], 1, 50, 199);
 }
 
@@ -109,7 +109,7 @@ static void modules_without_offsets_say_minus_one(void **state)
 	static const struct use uses[] = { { 2, 0, 1, 0, 0, 0 },
 					   { 2, 1, 1, 0, 0, 0 },
 					   { 3, -1, 1, 0, 0, 0 } };
-	static const unsigned modules[] = { RAMA_MOD_MPIIO, RAMA_MOD_DFS, RAMA_MOD_DAOS };
+	static const unsigned modules[] = { RAMA_TAB_MOD_MPIIO, RAMA_TAB_MOD_DFS, RAMA_TAB_MOD_DAOS };
 	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	(void)state;
@@ -131,10 +131,10 @@ static void a_file_can_be_shared_and_not(void **state)
 	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	(void)state;
-	files_of(RAMA_MOD_POSIX, uses, 2, k);
+	files_of(RAMA_TAB_MOD_POSIX, uses, 2, k);
 	kind_is(&k[RAMA_CORE_FILES_UNIQUE], 0, 0, 0);
 	kind_is(&k[RAMA_CORE_FILES_SHARED], 1, 10, 10);
-	files_of(RAMA_MOD_POSIX, back, 2, k);
+	files_of(RAMA_TAB_MOD_POSIX, back, 2, k);
 	kind_is(&k[RAMA_CORE_FILES_SHARED], 1, 10, 10);
 }
 
@@ -145,7 +145,7 @@ static void many_files_and_ranks_are_kept_apart(void **state)
 	struct rama_core_perf p;
 
 	(void)state;
-	rama_core_summary_init(&s, rama_module_get(RAMA_MOD_STDIO));
+	rama_core_summary_init(&s, rama_tab_module_get(RAMA_TAB_MOD_STDIO));
 	for (uint64_t i = 0; i < 100000; i++)
 		add(&s, &(struct use){ i % 50000 << 40, (int64_t)(i % 300), 1, 0, 5, 1.0 });
 	rama_core_summary_files(&s, k);
@@ -164,7 +164,7 @@ static void the_slowest_rank_and_the_shared_files_make_the_time(void **state)
 		{ 3, 5, 0, 0, 0, 2.0 },	       { 4, 3, 0, 0, 0, 3.0 },
 		{ 5, -1, 1 << 20, 0, 0, 6.0 }, { 6, -1, 0, 0, 0, 2.0 },
 	};
-	struct rama_core_perf p = perf_of(RAMA_MOD_POSIX, uses, LENGTH(uses));
+	struct rama_core_perf p = perf_of(RAMA_TAB_MOD_POSIX, uses, LENGTH(uses));
 
 	(void)state;
 	assert_int_equal(p.total_bytes, 3 << 20);
@@ -182,19 +182,19 @@ static void of_equal_ranks_the_lowest_is_the_slowest(void **state)
 					   { 3, 5, 0, 0, 0, 2.0 } };
 
 	(void)state;
-	assert_int_equal(perf_of(RAMA_MOD_POSIX, uses, LENGTH(uses)).slowest_rank, 3);
+	assert_int_equal(perf_of(RAMA_TAB_MOD_POSIX, uses, LENGTH(uses)).slowest_rank, 3);
 }
 
 static void without_time_there_is_no_speed(void **state)
 {
 	static const struct use uses[] = { { 1, 7, 100, 0, 0, 0 } };
-	struct rama_core_perf p = perf_of(RAMA_MOD_POSIX, uses, 1);
+	struct rama_core_perf p = perf_of(RAMA_TAB_MOD_POSIX, uses, 1);
 
 	(void)state;
 	assert_int_equal(p.slowest_rank, 0);
 	assert_int_equal(p.total_bytes, 100);
 	assert_true(p.time == 0 && p.mib_per_s == 0 && p.slowest_io == 0);
-	p = perf_of(RAMA_MOD_POSIX, uses, 0);
+	p = perf_of(RAMA_TAB_MOD_POSIX, uses, 0);
 	assert_true(p.total_bytes == 0 && p.mib_per_s == 0);
 }
 

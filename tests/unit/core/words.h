@@ -17,12 +17,12 @@ struct made {
 
 static inline void make(struct made *m, unsigned module, uint64_t id, int64_t rank)
 {
-	const struct rama_module *mod = rama_module_get(module);
+	const struct rama_tab_module *mod = rama_tab_module_get(module);
 
 	assert_true(mod->record->words <= WORDS_MAX);
 	memset(m->w, 0, sizeof(m->w));
-	m->w[RAMA_ID].u = id;
-	m->w[RAMA_RANK].i = rank;
+	m->w[RAMA_TAB_ID].u = id;
+	m->w[RAMA_TAB_RANK].i = rank;
 	m->r = (struct rama_core_record){ .mod = mod, .schema = mod->record, .w = m->w };
 }
 

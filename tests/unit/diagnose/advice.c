@@ -7,7 +7,7 @@
 
 static struct rama_job_view view;
 static struct rama_job_view_file file;
-static union rama_core_word posix[RAMA_POSIX__WORDS], mpiio[RAMA_MPIIO__WORDS], h5f[RAMA_H5F__WORDS];
+static union rama_core_word posix[RAMA_TAB_POSIX__WORDS], mpiio[RAMA_TAB_MPIIO__WORDS], h5f[RAMA_TAB_H5F__WORDS];
 static struct rama_job_view_stripes stripes;
 
 static int set_up(void **state)
@@ -78,8 +78,8 @@ static void sizes_are_those_of_the_job(void **state)
 	struct rama_diag_finding fd = { .culprits = &ost, .n_culprits = 1 };
 
 	(void)state;
-	posix[RAMA_POSIX_ACCESS1_ACCESS].i = 4096;
-	posix[RAMA_POSIX_FILE_ALIGNMENT].i = 65536;
+	posix[RAMA_TAB_POSIX_ACCESS1_ACCESS].i = 4096;
+	posix[RAMA_TAB_POSIX_FILE_ALIGNMENT].i = 65536;
 	file.io.bytes_written = 6LL << 30;
 	file.stripes = &stripes;
 	assert_string_equal(filled("{block} {alignment} {now_count} {stripe_count} {ranks} {ost}",
@@ -106,7 +106,7 @@ static void sizes_stay_in_range(void **state)
 		int64_t a = odd[i % LENGTH(odd)], b = odd[i / LENGTH(odd)];
 		int64_t align;
 
-		posix[RAMA_POSIX_ACCESS1_ACCESS].i = posix[RAMA_POSIX_FILE_ALIGNMENT].i = a;
+		posix[RAMA_TAB_POSIX_ACCESS1_ACCESS].i = posix[RAMA_TAB_POSIX_FILE_ALIGNMENT].i = a;
 		file.io = (struct rama_job_io){
 			.reads = b, .writes = a, .bytes_read = a, .bytes_written = b
 		};
@@ -155,7 +155,7 @@ static void what_fits_is_what_the_program_calls(void **state)
 	file.rec[RAMA_JOB_LAYER_MPIIO] = NULL;
 	file.name = "/scratch/a";
 	assert_int_equal(fits(), RAMA_DIAG_FIT_HDF5);
-	h5f[RAMA_H5F_USE_MPIIO].i = 1;
+	h5f[RAMA_TAB_H5F_USE_MPIIO].i = 1;
 	assert_int_equal(fits(), RAMA_DIAG_FIT_HDF5 | RAMA_DIAG_FIT_HDF5_MPI);
 	file.stripes = &stripes;
 	view.exe = "/usr/bin/python3 train.py";

@@ -98,10 +98,10 @@ static void below_mpi_all_wait_for_the_slowest_on_disk(void **state)
 	file = job_file(&job, "collective", -1);
 	job_writes(&job, file, 10, 10, 12); /* all of it by one aggregator */
 	job_mpiio(&job, file);
-	job.mpiio[0][RAMA_MPIIO_COLL_WRITES].i = 40;
-	job.mpiio[0][RAMA_MPIIO_BYTES_WRITTEN].i = 100;
-	job.mpiio[0][RAMA_MPIIO_F_WRITE_TIME].f = 60; /* 15 s for each */
-	job.posix[0][RAMA_POSIX_F_SLOWEST_RANK_TIME].f = 12;
+	job.mpiio[0][RAMA_TAB_MPIIO_COLL_WRITES].i = 40;
+	job.mpiio[0][RAMA_TAB_MPIIO_BYTES_WRITTEN].i = 100;
+	job.mpiio[0][RAMA_TAB_MPIIO_F_WRITE_TIME].f = 60; /* 15 s for each */
+	job.posix[0][RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f = 12;
 	known();
 	add(&c, 0, RAMA_DIAG_PLACE_DISK, 6);
 	near(rama_diag_cost_path(&c, &facts), 6);

@@ -114,16 +114,16 @@ static void sieving(void)
 	file = job_file(&job, "/data/out.h5", -1);
 	w = job.posix[0];
 	job_writes(&job, file, 20000, 53687, 40);
-	w[RAMA_POSIX_READS].i = w[RAMA_POSIX_SIZE_READ_10K_100K].i = 20000;
-	w[RAMA_POSIX_BYTES_READ].i = 20000 * 53687;
-	w[RAMA_POSIX_MAX_BYTE_READ].i = 20000 * 53687 - 1;
-	w[RAMA_POSIX_F_READ_TIME].f = 120;
-	w[RAMA_POSIX_F_SLOWEST_RANK_TIME].f = 40;
+	w[RAMA_TAB_POSIX_READS].i = w[RAMA_TAB_POSIX_SIZE_READ_10K_100K].i = 20000;
+	w[RAMA_TAB_POSIX_BYTES_READ].i = 20000 * 53687;
+	w[RAMA_TAB_POSIX_MAX_BYTE_READ].i = 20000 * 53687 - 1;
+	w[RAMA_TAB_POSIX_F_READ_TIME].f = 120;
+	w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f = 40;
 	job_mpiio(&job, file);
-	job.mpiio[0][RAMA_MPIIO_COLL_WRITES].i = 16;
-	job.mpiio[0][RAMA_MPIIO_SIZE_WRITE_AGG_10M_100M].i = 16;
-	job.mpiio[0][RAMA_MPIIO_BYTES_WRITTEN].i = 20000 * 53687;
-	job.mpiio[0][RAMA_MPIIO_F_WRITE_TIME].f = 200; /* 50 s for each */
+	job.mpiio[0][RAMA_TAB_MPIIO_COLL_WRITES].i = 16;
+	job.mpiio[0][RAMA_TAB_MPIIO_SIZE_WRITE_AGG_10M_100M].i = 16;
+	job.mpiio[0][RAMA_TAB_MPIIO_BYTES_WRITTEN].i = 20000 * 53687;
+	job.mpiio[0][RAMA_TAB_MPIIO_F_WRITE_TIME].f = 200; /* 50 s for each */
 }
 
 static void symptoms_follow_from_causes(void **state)
@@ -175,9 +175,9 @@ static void hostile_counters_do_no_harm(void **state)
 	(void)state;
 	job_begin(&job, 2, 100);
 	job_file(&job, "/x", -1);
-	for (unsigned i = RAMA_BASE_WORDS; i < RAMA_POSIX__WORDS; i++)
+	for (unsigned i = RAMA_TAB_BASE_WORDS; i < RAMA_TAB_POSIX__WORDS; i++)
 		job.posix[0][i].i = i % 3 == 0 ? INT64_MIN : i % 3 == 1 ? INT64_MAX : -1;
-	for (unsigned i = RAMA_POSIX_F_OPEN_START_TIMESTAMP; i < RAMA_POSIX__WORDS; i++)
+	for (unsigned i = RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP; i < RAMA_TAB_POSIX__WORDS; i++)
 		job.posix[0][i].f = i % 2 ? (double)NAN : (double)INFINITY;
 	diagnose();
 	for (size_t i = 0; i < d.n_findings; i++)

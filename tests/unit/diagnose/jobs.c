@@ -35,7 +35,7 @@ struct rama_job_view_file *job_file(struct job *j, const char *name, int64_t ran
 	file->rank = rank;
 	file->slow_rank = rank;
 	file->top = RAMA_JOB_LAYER_POSIX;
-	j->posix[i][RAMA_POSIX_OPENS].i = file->ranks;
+	j->posix[i][RAMA_TAB_POSIX_OPENS].i = file->ranks;
 	return file;
 }
 
@@ -62,15 +62,15 @@ void job_writes(struct job *j, struct rama_job_view_file *file, int64_t calls, i
 {
 	union rama_core_word *w = j->posix[file - j->file];
 
-	w[RAMA_POSIX_WRITES].i += calls;
-	w[RAMA_POSIX_BYTES_WRITTEN].i += calls * size;
-	w[RAMA_POSIX_MAX_BYTE_WRITTEN].i = w[RAMA_POSIX_BYTES_WRITTEN].i - 1;
-	w[RAMA_POSIX_SIZE_WRITE_0_100 + size_class(size)].i += calls;
-	w[RAMA_POSIX_SEQ_WRITES].i += calls - file->ranks;
-	w[RAMA_POSIX_CONSEC_WRITES].i += calls - file->ranks;
-	w[RAMA_POSIX_ACCESS1_ACCESS].i = size;
-	w[RAMA_POSIX_ACCESS1_COUNT].i = calls;
-	w[RAMA_POSIX_F_WRITE_TIME].f += time;
+	w[RAMA_TAB_POSIX_WRITES].i += calls;
+	w[RAMA_TAB_POSIX_BYTES_WRITTEN].i += calls * size;
+	w[RAMA_TAB_POSIX_MAX_BYTE_WRITTEN].i = w[RAMA_TAB_POSIX_BYTES_WRITTEN].i - 1;
+	w[RAMA_TAB_POSIX_SIZE_WRITE_0_100 + size_class(size)].i += calls;
+	w[RAMA_TAB_POSIX_SEQ_WRITES].i += calls - file->ranks;
+	w[RAMA_TAB_POSIX_CONSEC_WRITES].i += calls - file->ranks;
+	w[RAMA_TAB_POSIX_ACCESS1_ACCESS].i = size;
+	w[RAMA_TAB_POSIX_ACCESS1_COUNT].i = calls;
+	w[RAMA_TAB_POSIX_F_WRITE_TIME].f += time;
 }
 
 void job_add_up(struct job *j)

@@ -13,7 +13,7 @@ struct job {
 	struct rama_job_view v;
 	struct rama_job_view_file file[JOB_FILES];
 	struct rama_job_view_rank rank[JOB_RANKS];
-	union rama_core_word posix[JOB_FILES][RAMA_POSIX__WORDS], mpiio[JOB_FILES][RAMA_MPIIO__WORDS];
+	union rama_core_word posix[JOB_FILES][RAMA_TAB_POSIX__WORDS], mpiio[JOB_FILES][RAMA_TAB_MPIIO__WORDS];
 	struct rama_diag_profile p;
 };
 

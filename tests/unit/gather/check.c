@@ -111,7 +111,7 @@ static void copy_record(struct check_record *to, struct rama_log_cursor *cur,
 		memcpy(to->array[k], r->array[k], r->count[k] * sizeof(*r->w));
 		to->r.array[k] = to->array[k];
 	}
-	if (!(r->mod->flags & RAMA_TRACE))
+	if (!(r->mod->flags & RAMA_TAB_TRACE))
 		return;
 	assert_true(r->count[0] <= 1000 && r->count[1] <= 1000);
 	while ((kind = at[0] < r->count[0] ? 0 : 1, at[kind] < r->count[kind]) &&

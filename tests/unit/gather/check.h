@@ -33,7 +33,7 @@ void check_end(struct check *c);
 struct check_record {
 	struct rama_core_record r;
 	union rama_core_word w[200], array[2][4096 / 8];
-	union rama_core_word seg[2][1000][RAMA_SEG_WORDS];
+	union rama_core_word seg[2][1000][RAMA_TAB_SEG_WORDS];
 };
 struct check_record *check_get(struct check *c, unsigned module, unsigned n);
 unsigned check_count(struct check *c, unsigned module);

@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-#define BIT(module) (1ull << RAMA_MOD_##module)
+#define BIT(module) (1ull << RAMA_TAB_MOD_##module)
 
 /* files in a directory of their own, and what came out of them */
 struct job {
@@ -104,10 +104,10 @@ static void opened(struct seg *s, const char *path, int64_t opens)
 {
 	struct rama_core_posix_file *f = seg_posix(s, seg_name(s, path));
 
-	f->w[RAMA_POSIX_OPENS].i = opens;
-	f->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].u = SEG_SECOND;
-	f->w[RAMA_POSIX_F_OPEN_END_TIMESTAMP].u = 2 * SEG_SECOND;
-	f->w[RAMA_POSIX_F_META_TIME].u = SEG_SECOND;
+	f->w[RAMA_TAB_POSIX_OPENS].i = opens;
+	f->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].u = SEG_SECOND;
+	f->w[RAMA_TAB_POSIX_F_OPEN_END_TIMESTAMP].u = 2 * SEG_SECOND;
+	f->w[RAMA_TAB_POSIX_F_META_TIME].u = SEG_SECOND;
 }
 
 /* ---- ranks --------------------------------------------------------------------------------- */
@@ -140,20 +140,20 @@ static void processes_become_ranks_by_start(void **st)
 	assert_int_equal(c->log.job.end_sec, 1700000014);
 	assert_string_equal(c->log.job.metadata, "lib_ver=iorama-" IORAMA_BUILD_VERSION "\n");
 	for (unsigned i = 0; i < 3; i++) {
-		r = check_get(c, RAMA_MOD_PROCESS, i);
-		assert_int_equal(r->w[RAMA_RANK].i, i);
-		assert_int_equal(r->w[RAMA_PROCESS_PID].i, 10 * (i + 1));
-		assert_int_equal(r->w[RAMA_PROCESS_PARENT_RANK].i, (int)i - 1);
-		assert_int_equal(r->w[RAMA_PROCESS_FORKED].i, i == 1);
-		assert_float_equal(r->w[RAMA_PROCESS_F_START_TIMESTAMP].f, i == 0 ? 0 : 2 + i,
+		r = check_get(c, RAMA_TAB_MOD_PROCESS, i);
+		assert_int_equal(r->w[RAMA_TAB_RANK].i, i);
+		assert_int_equal(r->w[RAMA_TAB_PROCESS_PID].i, 10 * (i + 1));
+		assert_int_equal(r->w[RAMA_TAB_PROCESS_PARENT_RANK].i, (int)i - 1);
+		assert_int_equal(r->w[RAMA_TAB_PROCESS_FORKED].i, i == 1);
+		assert_float_equal(r->w[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f, i == 0 ? 0 : 2 + i,
 				   1e-6);
-		r = check_get(c, RAMA_MOD_POSIX, i);
-		assert_int_equal(r->w[RAMA_RANK].i, i);
-		assert_int_equal(r->w[RAMA_POSIX_OPENS].i, i + 1);
-		assert_float_equal(r->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f, i == 0 ? 1 : 3 + i,
+		r = check_get(c, RAMA_TAB_MOD_POSIX, i);
+		assert_int_equal(r->w[RAMA_TAB_RANK].i, i);
+		assert_int_equal(r->w[RAMA_TAB_POSIX_OPENS].i, i + 1);
+		assert_float_equal(r->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f, i == 0 ? 1 : 3 + i,
 				   1e-6);
 	}
-	assert_string_equal(check_name(c, r->w[RAMA_ID].u), "/own");
+	assert_string_equal(check_name(c, r->w[RAMA_TAB_ID].u), "/own");
 	end(&j, c);
 }
 
@@ -173,11 +173,11 @@ static void files_of_all_are_reduced_when_asked(void **st)
 		add(&j, &s);
 	}
 	c = gather(&j);
-	assert_int_equal(check_count(c, RAMA_MOD_POSIX), 1);
-	r = check_get(c, RAMA_MOD_POSIX, 0);
-	assert_int_equal(r->w[RAMA_RANK].i, -1);
-	assert_int_equal(r->w[RAMA_POSIX_OPENS].i, 6);
-	assert_int_equal(check_count(c, RAMA_MOD_PROCESS), 3);
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_POSIX), 1);
+	r = check_get(c, RAMA_TAB_MOD_POSIX, 0);
+	assert_int_equal(r->w[RAMA_TAB_RANK].i, -1);
+	assert_int_equal(r->w[RAMA_TAB_POSIX_OPENS].i, 6);
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_PROCESS), 3);
 	end(&j, c);
 }
 
@@ -220,7 +220,7 @@ static void make_image(struct seg *s, unsigned k, uint32_t phase, const char *co
 	rama_core_heat_add(&seg_lane(s, 1)->heat[0], 0, 10 + k, SEG_SECOND, SEG_SECOND + 1);
 	seg_event(seg_chunk(s, 1),
 		  (struct rama_seg_event){
-			  .name = 1, .kind = RAMA_OP_READ, .start = SEG_SECOND, .length = 5 });
+			  .name = 1, .kind = RAMA_TAB_OP_READ, .start = SEG_SECOND, .length = 5 });
 	s->state->missed = 1;
 	s->state->threads_most = 5 - k;
 }
@@ -248,38 +248,38 @@ static void programs_of_a_process_share_a_rank(void **st)
 	assert_int_equal(j.result.unfinished, 0);
 	assert_int_equal(j.result.missed, 2);
 	assert_int_equal(c->partial, 0);
-	assert_int_equal(check_count(c, RAMA_MOD_PROCESS), 2);
-	r = check_get(c, RAMA_MOD_PROCESS, 0);
-	assert_int_equal(r->w[RAMA_PROCESS_IMAGES].i, 2);
-	assert_int_equal(r->w[RAMA_PROCESS_ENDED].i, 1);
-	assert_int_equal(r->w[RAMA_PROCESS_CALLS_MISSED].i, 2);
-	assert_int_equal(r->w[RAMA_PROCESS_THREADS].i, 5);
-	assert_float_equal(r->w[RAMA_PROCESS_F_END_TIMESTAMP].f, 12, 1e-6);
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_PROCESS), 2);
+	r = check_get(c, RAMA_TAB_MOD_PROCESS, 0);
+	assert_int_equal(r->w[RAMA_TAB_PROCESS_IMAGES].i, 2);
+	assert_int_equal(r->w[RAMA_TAB_PROCESS_ENDED].i, 1);
+	assert_int_equal(r->w[RAMA_TAB_PROCESS_CALLS_MISSED].i, 2);
+	assert_int_equal(r->w[RAMA_TAB_PROCESS_THREADS].i, 5);
+	assert_float_equal(r->w[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f, 12, 1e-6);
 	assert_int_equal(r->r.count[0], 2);
 	assert_memory_equal(r->array[0], "second -x", 10);
-	assert_int_equal(check_count(c, RAMA_MOD_POSIX), 3);
-	r = check_get(c, RAMA_MOD_POSIX, 0);
-	assert_string_equal(check_name(c, r->w[RAMA_ID].u), "/both");
-	assert_int_equal(r->w[RAMA_RANK].i, 0);
-	assert_int_equal(r->w[RAMA_POSIX_OPENS].i, 3);
-	assert_float_equal(r->w[RAMA_POSIX_F_META_TIME].f, 2, 1e-9);
-	assert_float_equal(r->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f, 1, 1e-9);
-	assert_float_equal(r->w[RAMA_POSIX_F_OPEN_END_TIMESTAMP].f, 4, 1e-9);
-	assert_int_equal(r->w[RAMA_POSIX_FASTEST_RANK_BYTES].i, 0);
-	assert_float_equal(r->w[RAMA_POSIX_F_SLOWEST_RANK_TIME].f, 0, 0);
-	r = check_get(c, RAMA_MOD_POSIX, 1);
-	assert_string_equal(check_name(c, r->w[RAMA_ID].u), "/second");
-	r = check_get(c, RAMA_MOD_POSIX, 2);
-	assert_int_equal(r->w[RAMA_RANK].i, 1);
-	assert_int_equal(r->w[RAMA_POSIX_OPENS].i, 100);
-	assert_int_equal(check_count(c, RAMA_MOD_HEATMAP), 1);
-	r = check_get(c, RAMA_MOD_HEATMAP, 0);
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_POSIX), 3);
+	r = check_get(c, RAMA_TAB_MOD_POSIX, 0);
+	assert_string_equal(check_name(c, r->w[RAMA_TAB_ID].u), "/both");
+	assert_int_equal(r->w[RAMA_TAB_RANK].i, 0);
+	assert_int_equal(r->w[RAMA_TAB_POSIX_OPENS].i, 3);
+	assert_float_equal(r->w[RAMA_TAB_POSIX_F_META_TIME].f, 2, 1e-9);
+	assert_float_equal(r->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f, 1, 1e-9);
+	assert_float_equal(r->w[RAMA_TAB_POSIX_F_OPEN_END_TIMESTAMP].f, 4, 1e-9);
+	assert_int_equal(r->w[RAMA_TAB_POSIX_FASTEST_RANK_BYTES].i, 0);
+	assert_float_equal(r->w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f, 0, 0);
+	r = check_get(c, RAMA_TAB_MOD_POSIX, 1);
+	assert_string_equal(check_name(c, r->w[RAMA_TAB_ID].u), "/second");
+	r = check_get(c, RAMA_TAB_MOD_POSIX, 2);
+	assert_int_equal(r->w[RAMA_TAB_RANK].i, 1);
+	assert_int_equal(r->w[RAMA_TAB_POSIX_OPENS].i, 100);
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_HEATMAP), 1);
+	r = check_get(c, RAMA_TAB_MOD_HEATMAP, 0);
 	assert_int_equal(r->array[0][10].i, 10);
 	assert_int_equal(r->array[0][30].i, 11);
-	assert_int_equal(check_count(c, RAMA_MOD_DXT_POSIX), 2); /* one of each program */
-	r = check_get(c, RAMA_MOD_DXT_POSIX, 1);
-	assert_int_equal(r->w[RAMA_RANK].i, 0);
-	assert_float_equal(r->seg[1][0][RAMA_SEG_START].f, 3, 1e-6);
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_DXT_POSIX), 2); /* one of each program */
+	r = check_get(c, RAMA_TAB_MOD_DXT_POSIX, 1);
+	assert_int_equal(r->w[RAMA_TAB_RANK].i, 0);
+	assert_float_equal(r->seg[1][0][RAMA_TAB_SEG_START].f, 3, 1e-6);
 	end(&j, c);
 }
 
@@ -302,14 +302,14 @@ static void shared_files_count_processes(void **st)
 	opened(&s, "/both", 100);
 	add(&j, &s);
 	c = gather(&j);
-	assert_int_equal(check_count(c, RAMA_MOD_POSIX), 1);
-	r = check_get(c, RAMA_MOD_POSIX, 0);
-	assert_int_equal(r->w[RAMA_RANK].i, -1);
-	assert_int_equal(r->w[RAMA_POSIX_OPENS].i, 103);
-	assert_int_equal(r->w[RAMA_POSIX_SLOWEST_RANK].i, 0);
-	assert_float_equal(r->w[RAMA_POSIX_F_SLOWEST_RANK_TIME].f, 2, 1e-9);
-	assert_int_equal(r->w[RAMA_POSIX_FASTEST_RANK].i, 1);
-	assert_float_equal(r->w[RAMA_POSIX_F_VARIANCE_RANK_TIME].f, 0.25, 1e-9);
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_POSIX), 1);
+	r = check_get(c, RAMA_TAB_MOD_POSIX, 0);
+	assert_int_equal(r->w[RAMA_TAB_RANK].i, -1);
+	assert_int_equal(r->w[RAMA_TAB_POSIX_OPENS].i, 103);
+	assert_int_equal(r->w[RAMA_TAB_POSIX_SLOWEST_RANK].i, 0);
+	assert_float_equal(r->w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f, 2, 1e-9);
+	assert_int_equal(r->w[RAMA_TAB_POSIX_FASTEST_RANK].i, 1);
+	assert_float_equal(r->w[RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME].f, 0.25, 1e-9);
 	end(&j, c);
 }
 
@@ -332,14 +332,14 @@ static void killed_processes_are_marked(void **st)
 	s.id->clock.real0 += 20 * SEG_SECOND;
 	opened(&s, "/b", 1);
 	((struct rama_core_posix_file *)seg_slot(&s, RAMA_SEG_KIND_POSIX, 0))[1]
-		.w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP]
+		.w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP]
 		.u = 5 * SEG_SECOND;
 	add(&j, &s);
 	c = gather(&j);
 	assert_int_equal(j.result.unfinished, 1);
 	assert_int_equal(c->partial, RAMA_LOG_PARTIAL_END);
 	assert_non_null(strstr(c->log.job.metadata, "iorama_unfinished=1\n"));
-	assert_int_equal(check_get(c, RAMA_MOD_PROCESS, 1)->w[RAMA_PROCESS_ENDED].i, 0);
+	assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 1)->w[RAMA_TAB_PROCESS_ENDED].i, 0);
 	assert_int_equal(c->log.job.end_sec, 1700000025); /* the last thing that is known */
 	end(&j, c);
 }
@@ -358,7 +358,7 @@ static void replaced_by_a_stranger(void **st)
 	c = gather(&j);
 	assert_int_equal(j.result.unfinished, 0);
 	assert_int_equal(c->partial, 0);
-	assert_int_equal(check_get(c, RAMA_MOD_PROCESS, 0)->w[RAMA_PROCESS_ENDED].i, 2);
+	assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 0)->w[RAMA_TAB_PROCESS_ENDED].i, 2);
 	end(&j, c);
 }
 
@@ -501,7 +501,7 @@ static void ranks_follow_the_fork_not_the_first_call(void **st)
 	for (unsigned i = 0; i < 4; i++) {
 		static const int64_t pid[] = { 10, 11, 12, 9 };
 
-		assert_int_equal(check_get(c, RAMA_MOD_PROCESS, i)->w[RAMA_PROCESS_PID].i, pid[i]);
+		assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, i)->w[RAMA_TAB_PROCESS_PID].i, pid[i]);
 	}
 	end(&j, c);
 }
@@ -547,11 +547,11 @@ static void the_job_begins_with_its_first_rank(void **st)
 	add_rank(&j, 0, 2, 3 * SEG_SECOND);
 	add_rank(&j, 1, 2, 0);
 	c = gather(&j);
-	r = check_get(c, RAMA_MOD_POSIX, 0); /* opened one second after the start of each */
-	assert_int_equal(r->r.w[RAMA_RANK].i, 0);
-	assert_true(fabs(r->r.w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f - 4) < 1e-6);
-	r = check_get(c, RAMA_MOD_POSIX, 1);
-	assert_true(fabs(r->r.w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f - 1) < 1e-6);
+	r = check_get(c, RAMA_TAB_MOD_POSIX, 0); /* opened one second after the start of each */
+	assert_int_equal(r->r.w[RAMA_TAB_RANK].i, 0);
+	assert_true(fabs(r->r.w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f - 4) < 1e-6);
+	r = check_get(c, RAMA_TAB_MOD_POSIX, 1);
+	assert_true(fabs(r->r.w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f - 1) < 1e-6);
 	end(&j, c);
 }
 
@@ -581,11 +581,11 @@ static void logs_of_ranks_are_joined(void **st)
 	c = gather(&j);
 	assert_int_equal(c->log.job.nprocs, 6);
 	assert_non_null(strstr(c->log.job.metadata, "\niorama_missing=3\n"));
-	for (unsigned i = 0; i < check_count(c, RAMA_MOD_POSIX); i++) {
-		struct check_record *r = check_get(c, RAMA_MOD_POSIX, i);
+	for (unsigned i = 0; i < check_count(c, RAMA_TAB_MOD_POSIX); i++) {
+		struct check_record *r = check_get(c, RAMA_TAB_MOD_POSIX, i);
 
-		assert_in_range(r->r.w[RAMA_RANK].i, 0, 5);
-		opens[r->r.w[RAMA_RANK].i] = r->r.w[RAMA_POSIX_OPENS].i;
+		assert_in_range(r->r.w[RAMA_TAB_RANK].i, 0, 5);
+		opens[r->r.w[RAMA_TAB_RANK].i] = r->r.w[RAMA_TAB_POSIX_OPENS].i;
 	}
 	assert_memory_equal(opens, truth, sizeof(truth));
 	end(&j, c);

@@ -2,9 +2,9 @@
 /* trace.c: events of threads become traces of files, and their bytes heat maps. */
 #include "check.h"
 
-#define BIT(module) (1ull << RAMA_MOD_##module)
+#define BIT(module) (1ull << RAMA_TAB_MOD_##module)
 
-static struct rama_seg_event access_of(uint32_t name, enum rama_seg_layer layer, enum rama_opkind kind,
+static struct rama_seg_event access_of(uint32_t name, enum rama_seg_layer layer, enum rama_tab_opkind kind,
 				   uint64_t start, int64_t off)
 {
 	return (struct rama_seg_event){ .name = name,
@@ -31,24 +31,24 @@ static void segments_are_in_order_of_start(void **st)
 	one = seg_chunk(&s, 111);
 	two = seg_chunk(&s, 222);
 	/* /b is touched first, although /a has the lower number; threads overlap */
-	seg_event(one, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 2000, 1));
-	seg_event(one, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_READ, 4000, 3));
-	seg_event(one, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 6000, 5));
-	seg_event(two, access_of(b, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 1000, 0));
-	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 3000, 2));
-	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 7000, 6));
-	seg_event(two, access_of(a, RAMA_SEG_LAYER_STDIO, RAMA_OP_READ, 8000, 7));
-	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_CLOSE, 9000, 0)); /* no access */
+	seg_event(one, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_WRITE, 2000, 1));
+	seg_event(one, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_READ, 4000, 3));
+	seg_event(one, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_WRITE, 6000, 5));
+	seg_event(two, access_of(b, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_WRITE, 1000, 0));
+	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_WRITE, 3000, 2));
+	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_WRITE, 7000, 6));
+	seg_event(two, access_of(a, RAMA_SEG_LAYER_STDIO, RAMA_TAB_OP_READ, 8000, 7));
+	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_CLOSE, 9000, 0)); /* no access */
 	c = check_one(&s, &check_alone);
 	assert_int_equal(c->partial, 0);
-	assert_int_equal(check_count(c, RAMA_MOD_DXT_POSIX), 2);
-	r = check_get(c, RAMA_MOD_DXT_POSIX, 0);
-	assert_string_equal(check_name(c, r->w[RAMA_ID].u), "/b");
-	assert_string_equal((char *)&r->w[RAMA_DXT_HOSTNAME], "node1");
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_DXT_POSIX), 2);
+	r = check_get(c, RAMA_TAB_MOD_DXT_POSIX, 0);
+	assert_string_equal(check_name(c, r->w[RAMA_TAB_ID].u), "/b");
+	assert_string_equal((char *)&r->w[RAMA_TAB_DXT_HOSTNAME], "node1");
 	assert_int_equal(r->r.count[0], 1);
-	assert_int_equal(r->seg[0][0][RAMA_SEG_THREAD].u, 222);
-	r = check_get(c, RAMA_MOD_DXT_POSIX, 1);
-	assert_string_equal(check_name(c, r->w[RAMA_ID].u), "/a");
+	assert_int_equal(r->seg[0][0][RAMA_TAB_SEG_THREAD].u, 222);
+	r = check_get(c, RAMA_TAB_MOD_DXT_POSIX, 1);
+	assert_string_equal(check_name(c, r->w[RAMA_TAB_ID].u), "/a");
 	assert_int_equal(r->r.count[0], 4);
 	assert_int_equal(r->r.count[1], 1);
 	for (unsigned i = 0; i < 4; i++) {
@@ -57,17 +57,17 @@ static void segments_are_in_order_of_start(void **st)
 		} want[] = { { 2000, 111 }, { 3000, 222 }, { 6000, 111 }, { 7000, 222 } };
 		const union rama_core_word *seg = r->seg[0][i];
 
-		assert_float_equal(seg[RAMA_SEG_START].f, (double)want[i].start * 1e-9, 1e-15);
-		assert_float_equal(seg[RAMA_SEG_END].f, (double)(want[i].start + 10) * 1e-9, 1e-15);
-		assert_int_equal(seg[RAMA_SEG_THREAD].u, want[i].thread);
-		assert_int_equal(seg[RAMA_SEG_OFFSET].i, want[i].start / 1000 - 1);
-		assert_int_equal(seg[RAMA_SEG_LENGTH].i, 100 + want[i].start / 1000 - 1);
+		assert_float_equal(seg[RAMA_TAB_SEG_START].f, (double)want[i].start * 1e-9, 1e-15);
+		assert_float_equal(seg[RAMA_TAB_SEG_END].f, (double)(want[i].start + 10) * 1e-9, 1e-15);
+		assert_int_equal(seg[RAMA_TAB_SEG_THREAD].u, want[i].thread);
+		assert_int_equal(seg[RAMA_TAB_SEG_OFFSET].i, want[i].start / 1000 - 1);
+		assert_int_equal(seg[RAMA_TAB_SEG_LENGTH].i, 100 + want[i].start / 1000 - 1);
 	}
-	assert_int_equal(r->seg[1][0][RAMA_SEG_OFFSET].i, 3);
-	r = check_get(c, RAMA_MOD_DXT_STDIO, 0);
+	assert_int_equal(r->seg[1][0][RAMA_TAB_SEG_OFFSET].i, 3);
+	r = check_get(c, RAMA_TAB_MOD_DXT_STDIO, 0);
 	assert_int_equal(r->r.count[0], 0);
 	assert_int_equal(r->r.count[1], 1);
-	assert_int_equal(r->seg[1][0][RAMA_SEG_OFFSET].i, 7);
+	assert_int_equal(r->seg[1][0][RAMA_TAB_SEG_OFFSET].i, 7);
 	check_end(c);
 	seg_free(&s);
 }
@@ -95,14 +95,14 @@ static void large_traces(void **st)
 			uint64_t start = 1 + ((uint64_t)k / 4 * 1000 + i) * 10 + k % 4;
 
 			seg_event(chunk, access_of(name[rng_below(&rng, FILES)], RAMA_SEG_LAYER_POSIX,
-						   RAMA_OP_WRITE, start, (int64_t)start));
+						   RAMA_TAB_OP_WRITE, start, (int64_t)start));
 		}
 	}
 	assert_true(SUM > 256 << 10);
 	c = check_one(&s, &check_alone);
-	assert_int_equal(rama_log_cursor_open(&cur, &c->log, RAMA_MOD_DXT_POSIX), 1);
+	assert_int_equal(rama_log_cursor_open(&cur, &c->log, RAMA_TAB_MOD_DXT_POSIX), 1);
 	while (rama_log_cursor_next(&cur, &r) > 0) {
-		union rama_core_word seg[100][RAMA_SEG_WORDS];
+		union rama_core_word seg[100][RAMA_TAB_SEG_WORDS];
 		double last = 0;
 		unsigned kind;
 		int n;
@@ -110,12 +110,12 @@ static void large_traces(void **st)
 		records++;
 		while ((n = rama_log_cursor_segments(&cur, seg, 100, &kind)) > 0) {
 			for (int i = 0; i < n; i++, seen++) {
-				uint64_t start = seg[i][RAMA_SEG_OFFSET].u; /* it says itself */
+				uint64_t start = seg[i][RAMA_TAB_SEG_OFFSET].u; /* it says itself */
 
-				assert_true(seg[i][RAMA_SEG_START].f >= last);
-				last = seg[i][RAMA_SEG_START].f;
+				assert_true(seg[i][RAMA_TAB_SEG_START].f >= last);
+				last = seg[i][RAMA_TAB_SEG_START].f;
 				assert_float_equal(last, (double)start * 1e-9, 1e-15);
-				assert_int_equal(seg[i][RAMA_SEG_THREAD].u, 1 + (start - 1) % 10);
+				assert_int_equal(seg[i][RAMA_TAB_SEG_THREAD].u, 1 + (start - 1) % 10);
 			}
 		}
 	}
@@ -135,16 +135,16 @@ static void losses_are_told(void **st)
 	(void)st;
 	seg_make(&s, 4, 2, 1);
 	seg_event(seg_chunk(&s, 1),
-		  access_of(seg_name(&s, "/a"), RAMA_SEG_LAYER_POSIX, RAMA_OP_READ, 1, 1));
+		  access_of(seg_name(&s, "/a"), RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_READ, 1, 1));
 	seg_lane(&s, 1)->lost = 5;
 	seg_lane(&s, 2)->lost = 6;
 	((struct rama_seg_lane *)seg_area(&s, RAMA_SEG_AREA_LANES))->missed = 3;
 	s.state->missed = 4;
 	c = check_one(&s, &check_alone);
 	assert_int_equal(c->partial, BIT(DXT_POSIX));
-	r = check_get(c, RAMA_MOD_PROCESS, 0);
-	assert_int_equal(r->w[RAMA_PROCESS_EVENTS_LOST].i, 11);
-	assert_int_equal(r->w[RAMA_PROCESS_CALLS_MISSED].i, 7);
+	r = check_get(c, RAMA_TAB_MOD_PROCESS, 0);
+	assert_int_equal(r->w[RAMA_TAB_PROCESS_EVENTS_LOST].i, 11);
+	assert_int_equal(r->w[RAMA_TAB_PROCESS_CALLS_MISSED].i, 7);
 	check_end(c);
 	seg_free(&s);
 }
@@ -163,22 +163,22 @@ static unsigned traced(double small, double unaligned, char kept[2])
 	a = seg_name(&s, "/a");
 	b = seg_name(&s, "/b");
 	f = seg_posix(&s, a);
-	f->w[RAMA_POSIX_READS].i = 10;
-	f->w[RAMA_POSIX_SIZE_READ_0_100].i = 4;
-	f->w[RAMA_POSIX_SIZE_READ_1K_10K].i = 4;
+	f->w[RAMA_TAB_POSIX_READS].i = 10;
+	f->w[RAMA_TAB_POSIX_SIZE_READ_0_100].i = 4;
+	f->w[RAMA_TAB_POSIX_SIZE_READ_1K_10K].i = 4;
 	f = seg_posix(&s, b);
-	f->w[RAMA_POSIX_WRITES].i = 10;
-	f->w[RAMA_POSIX_SIZE_WRITE_10K_100K].i = 10;
-	f->w[RAMA_POSIX_FILE_NOT_ALIGNED].i = 9;
+	f->w[RAMA_TAB_POSIX_WRITES].i = 10;
+	f->w[RAMA_TAB_POSIX_SIZE_WRITE_10K_100K].i = 10;
+	f->w[RAMA_TAB_POSIX_FILE_NOT_ALIGNED].i = 9;
 	chunk = seg_chunk(&s, 1);
-	seg_event(chunk, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_OP_READ, 1, 0));
-	seg_event(chunk, access_of(b, RAMA_SEG_LAYER_POSIX, RAMA_OP_WRITE, 2, 0));
+	seg_event(chunk, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_READ, 1, 0));
+	seg_event(chunk, access_of(b, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_WRITE, 2, 0));
 	s.id->small_trigger = small;
 	s.id->unaligned_trigger = unaligned;
 	c = check_one(&s, &check_alone);
-	n = check_count(c, RAMA_MOD_DXT_POSIX);
+	n = check_count(c, RAMA_TAB_MOD_DXT_POSIX);
 	for (unsigned i = 0; i < n; i++)
-		kept[i] = check_name(c, check_get(c, RAMA_MOD_DXT_POSIX, i)->w[RAMA_ID].u)[1];
+		kept[i] = check_name(c, check_get(c, RAMA_TAB_MOD_DXT_POSIX, i)->w[RAMA_TAB_ID].u)[1];
 	check_end(c);
 	seg_free(&s);
 	return n;
@@ -219,15 +219,15 @@ static void lanes_add_up(void **st)
 	l->owned = 0; /* its thread has gone, its bytes have not */
 	rama_core_heat_add(&l->heat[1], 0, 7, 5 * SEG_SECOND, 5 * SEG_SECOND + 1);
 	c = check_one(&s, &check_alone);
-	assert_int_equal(check_count(c, RAMA_MOD_HEATMAP), 2);
-	r = check_get(c, RAMA_MOD_HEATMAP, 0);
-	assert_string_equal(check_name(c, r->w[RAMA_ID].u), "heatmap:POSIX");
-	assert_true(r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.1);
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_HEATMAP), 2);
+	r = check_get(c, RAMA_TAB_MOD_HEATMAP, 0);
+	assert_string_equal(check_name(c, r->w[RAMA_TAB_ID].u), "heatmap:POSIX");
+	assert_true(r->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.1);
 	assert_int_equal(r->r.count[0], 100); /* ten seconds */
 	assert_int_equal(r->array[0][10].i, 120);
 	assert_int_equal(r->array[1][90].i, 3);
-	r = check_get(c, RAMA_MOD_HEATMAP, 1);
-	assert_string_equal(check_name(c, r->w[RAMA_ID].u), "heatmap:STDIO");
+	r = check_get(c, RAMA_TAB_MOD_HEATMAP, 1);
+	assert_string_equal(check_name(c, r->w[RAMA_TAB_ID].u), "heatmap:STDIO");
 	assert_int_equal(r->array[0][50].i, 7);
 	check_end(c);
 	seg_free(&s);
@@ -249,9 +249,9 @@ static void bins_widen_to_the_end(void **st)
 	l = seg_lane(&s, 2);
 	rama_core_heat_add(&l->heat[0], 0, 6, 10 * SEG_SECOND, 10 * SEG_SECOND + 1);
 	c = check_one(&s, &check_alone);
-	assert_int_equal(check_count(c, RAMA_MOD_HEATMAP), 1);
-	r = check_get(c, RAMA_MOD_HEATMAP, 0);
-	assert_true(r->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.4);
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_HEATMAP), 1);
+	r = check_get(c, RAMA_TAB_MOD_HEATMAP, 0);
+	assert_true(r->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.4);
 	assert_int_equal(r->r.count[0], 113); /* 45 / 0.4, rounded up */
 	assert_int_equal(r->array[0][25].i, 6);
 	assert_int_equal(r->array[0][75].i, 5);

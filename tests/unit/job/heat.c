@@ -7,7 +7,7 @@
 static void heat_row(struct made *m, uint64_t id, int64_t rank, double width, const int64_t *write,
 		     const int64_t *read, size_t n)
 {
-	made_row(m, RAMA_MOD_HEATMAP, id, rank)[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = width;
+	made_row(m, RAMA_TAB_MOD_HEATMAP, id, rank)[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f = width;
 	made_array(m, 0, write, 1, n);
 	made_array(m, 1, read, 1, n);
 }
@@ -113,7 +113,7 @@ static void heat_tells_who_was_active(void **st)
 	struct rama_job_view v;
 
 	(void)st;
-	w[RAMA_POSIX_F_VARIANCE_RANK_BYTES].f = 5;
+	w[RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES].f = 5;
 	for (int64_t r = 0; r < 4; r++)
 		heat_row(m, id, r, 5, (int64_t[]){ 0, r % 2 ? 15 : 0 }, (int64_t[]){ 0, 0 }, 2);
 	made_view(m, &v);
@@ -149,7 +149,7 @@ static void streams_alone_make_no_map(void **st)
 	struct rama_job_view v;
 
 	(void)st;
-	made_row(m, RAMA_MOD_STDIO, made_name(m, "<STDERR>"), 0)[RAMA_STDIO_BYTES_WRITTEN].i = 5;
+	made_row(m, RAMA_TAB_MOD_STDIO, made_name(m, "<STDERR>"), 0)[RAMA_TAB_STDIO_BYTES_WRITTEN].i = 5;
 	heat_row(m, id, 0, 5, (int64_t[]){ 5, 0 }, (int64_t[]){ 0, 0 }, 2);
 	made_view(m, &v);
 	assert_int_equal(v.n_heats, 0);

@@ -59,10 +59,10 @@ union rama_core_word *made_row(struct made *m, unsigned module, uint64_t id, int
 
 	assert_non_null(r);
 	assert_true(m->n_rows < LENGTH(m->row));
-	assert_true(rama_module_get(module)->record->words <= LENGTH(r->w));
+	assert_true(rama_tab_module_get(module)->record->words <= LENGTH(r->w));
 	r->module = module;
-	r->w[RAMA_ID].u = id;
-	r->w[RAMA_RANK].i = rank;
+	r->w[RAMA_TAB_ID].u = id;
+	r->w[RAMA_TAB_RANK].i = rank;
 	m->row[m->n_rows++] = r;
 	return r->w;
 }
@@ -76,7 +76,7 @@ void made_array(struct made *m, unsigned k, const int64_t *value, size_t words, 
 	for (size_t i = 0; i < words * n; i++)
 		r->array[k][i].i = value[i];
 	r->count[k] = n;
-	r->w[rama_module_get(r->module)->record->array[k].count_word].i = (int64_t)n;
+	r->w[rama_tab_module_get(r->module)->record->array[k].count_word].i = (int64_t)n;
 }
 
 void made_access(struct made *m, unsigned kind, int64_t offset, int64_t length, double start,
@@ -89,29 +89,29 @@ void made_access(struct made *m, unsigned kind, int64_t offset, int64_t length, 
 		r->seg = calloc(MADE_SEGMENTS, sizeof(*r->seg));
 	assert_non_null(r->seg);
 	assert_true(r->n_segs < MADE_SEGMENTS);
-	assert_true(kind == 1 || r->w[RAMA_DXT_READ_COUNT].i == 0);
+	assert_true(kind == 1 || r->w[RAMA_TAB_DXT_READ_COUNT].i == 0);
 	s = r->seg[r->n_segs++];
-	s[RAMA_SEG_OFFSET].i = offset;
-	s[RAMA_SEG_LENGTH].i = length;
-	s[RAMA_SEG_START].f = start;
-	s[RAMA_SEG_END].f = end;
-	r->w[kind == 0 ? RAMA_DXT_WRITE_COUNT : RAMA_DXT_READ_COUNT].i++;
+	s[RAMA_TAB_SEG_OFFSET].i = offset;
+	s[RAMA_TAB_SEG_LENGTH].i = length;
+	s[RAMA_TAB_SEG_START].f = start;
+	s[RAMA_TAB_SEG_END].f = end;
+	r->w[kind == 0 ? RAMA_TAB_DXT_WRITE_COUNT : RAMA_TAB_DXT_READ_COUNT].i++;
 	r->count[kind]++;
 }
 
 union rama_core_word *made_posix(struct made *m, uint64_t id, int64_t rank, const int64_t calls[2],
 			    const int64_t bytes[2], const double seconds[3])
 {
-	union rama_core_word *w = made_row(m, RAMA_MOD_POSIX, id, rank);
+	union rama_core_word *w = made_row(m, RAMA_TAB_MOD_POSIX, id, rank);
 
-	w[RAMA_POSIX_OPENS].i = 1;
-	w[RAMA_POSIX_WRITES].i = calls[0];
-	w[RAMA_POSIX_READS].i = calls[1];
-	w[RAMA_POSIX_BYTES_WRITTEN].i = bytes[0];
-	w[RAMA_POSIX_BYTES_READ].i = bytes[1];
-	w[RAMA_POSIX_F_WRITE_TIME].f = seconds[0];
-	w[RAMA_POSIX_F_READ_TIME].f = seconds[1];
-	w[RAMA_POSIX_F_META_TIME].f = seconds[2];
+	w[RAMA_TAB_POSIX_OPENS].i = 1;
+	w[RAMA_TAB_POSIX_WRITES].i = calls[0];
+	w[RAMA_TAB_POSIX_READS].i = calls[1];
+	w[RAMA_TAB_POSIX_BYTES_WRITTEN].i = bytes[0];
+	w[RAMA_TAB_POSIX_BYTES_READ].i = bytes[1];
+	w[RAMA_TAB_POSIX_F_WRITE_TIME].f = seconds[0];
+	w[RAMA_TAB_POSIX_F_READ_TIME].f = seconds[1];
+	w[RAMA_TAB_POSIX_F_META_TIME].f = seconds[2];
 	return w;
 }
 
@@ -134,7 +134,7 @@ static int put(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama
 	return 0;
 }
 
-static void write_module(struct made *m, struct rama_log_writer *w, const struct rama_module *mod)
+static void write_module(struct made *m, struct rama_log_writer *w, const struct rama_tab_module *mod)
 {
 	bool begun = false;
 
@@ -181,9 +181,9 @@ struct rama_log *made_log(struct made *m)
 						  rama_core_record_id(m->names[i], strlen(m->names[i])),
 						  m->names[i], strlen(m->names[i])),
 				 0);
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
-		if (rama_module_get(id) != NULL)
-			write_module(m, &w, rama_module_get(id));
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++)
+		if (rama_tab_module_get(id) != NULL)
+			write_module(m, &w, rama_tab_module_get(id));
 	assert_int_equal(rama_log_writer_finish(&w, m->partial), 0);
 	rama_log_writer_fini(&w);
 	rama_source_memory(&m->src, m->bytes, m->n);

@@ -14,7 +14,7 @@ struct made_row {
 	union rama_core_word w[256];
 	union rama_core_word *array[2];
 	uint64_t count[2];
-	union rama_core_word (*seg)[RAMA_SEG_WORDS]; /* writes, then reads */
+	union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS]; /* writes, then reads */
 	size_t n_segs;
 };
 

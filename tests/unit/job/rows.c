@@ -27,12 +27,12 @@ static void rows_of_ranks(void **st)
 	assert_int_equal(f->ranks, 3);
 	assert_true(f->shared);
 	assert_int_equal(f->rank, -1);
-	assert_int_equal(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_POSIX_WRITES].i, 30);
-	assert_int_equal(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_POSIX_BYTES_WRITTEN].i, 6000);
-	assert_int_equal(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_POSIX_SLOWEST_RANK].i, 2);
-	assert_near(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_POSIX_F_SLOWEST_RANK_TIME].f, 3.5);
+	assert_int_equal(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_WRITES].i, 30);
+	assert_int_equal(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_BYTES_WRITTEN].i, 6000);
+	assert_int_equal(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_SLOWEST_RANK].i, 2);
+	assert_near(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f, 3.5);
 	/* bytes 1000 2000 3000: variance 2/3 * 10^6 */
-	assert_near(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_POSIX_F_VARIANCE_RANK_BYTES].f, 2e6 / 3);
+	assert_near(f->rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES].f, 2e6 / 3);
 	assert_int_equal(f->most_written, 3000);
 	assert_int_equal(f->least_written, 1000);
 	assert_int_equal(f->most_read, 0);
@@ -71,13 +71,13 @@ static void shared_row_is_laid_upon_ranks(void **st)
 	struct rama_job_view v;
 
 	(void)st;
-	w[RAMA_POSIX_SLOWEST_RANK].i = 3;
-	w[RAMA_POSIX_SLOWEST_RANK_BYTES].i = 600;
-	w[RAMA_POSIX_F_SLOWEST_RANK_TIME].f = 5;
-	w[RAMA_POSIX_FASTEST_RANK].i = 1;
-	w[RAMA_POSIX_FASTEST_RANK_BYTES].i = 100;
-	w[RAMA_POSIX_F_FASTEST_RANK_TIME].f = 0.5;
-	w[RAMA_POSIX_F_VARIANCE_RANK_BYTES].f = 77;
+	w[RAMA_TAB_POSIX_SLOWEST_RANK].i = 3;
+	w[RAMA_TAB_POSIX_SLOWEST_RANK_BYTES].i = 600;
+	w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f = 5;
+	w[RAMA_TAB_POSIX_FASTEST_RANK].i = 1;
+	w[RAMA_TAB_POSIX_FASTEST_RANK_BYTES].i = 100;
+	w[RAMA_TAB_POSIX_F_FASTEST_RANK_TIME].f = 0.5;
+	w[RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES].f = 77;
 	made_view(m, &v);
 
 	assert_near(rama_job_io_time(&v.ranks[3].io), 5);
@@ -111,8 +111,8 @@ static void alike_means_all_are_active(void **st)
 	struct rama_job_view v;
 
 	(void)st;
-	w[RAMA_POSIX_SLOWEST_RANK].i = 2;
-	w[RAMA_POSIX_SLOWEST_RANK_BYTES].i = w[RAMA_POSIX_FASTEST_RANK_BYTES].i = 100;
+	w[RAMA_TAB_POSIX_SLOWEST_RANK].i = 2;
+	w[RAMA_TAB_POSIX_SLOWEST_RANK_BYTES].i = w[RAMA_TAB_POSIX_FASTEST_RANK_BYTES].i = 100;
 	made_view(m, &v);
 	assert_int_equal(v.active_ranks, 4);
 	rama_job_view_fini(&v);
@@ -151,16 +151,16 @@ static void not_monitored_is_no_number(void **st)
 		union rama_core_word *w = made_posix(m, a, r, (int64_t[]){ 1, 1 }, (int64_t[]){ 8, 8 },
 						(double[]){ 0, 0, 0 });
 
-		w[RAMA_POSIX_MMAPS].i = maps[r];
-		w[RAMA_POSIX_FDSYNCS].i = -1;
+		w[RAMA_TAB_POSIX_MMAPS].i = maps[r];
+		w[RAMA_TAB_POSIX_FDSYNCS].i = -1;
 	}
 	made_view(m, &v);
 	rec = v.files[0].rec[RAMA_JOB_LAYER_POSIX];
-	assert_int_equal(rec[RAMA_POSIX_MMAPS].i, 3);
-	assert_int_equal(rec[RAMA_POSIX_FDSYNCS].i, -1);
-	assert_int_equal(rec[RAMA_POSIX_WRITES].i, 3);
-	assert_int_equal(v.layer[RAMA_JOB_LAYER_POSIX].total[RAMA_POSIX_MMAPS].i, 3);
-	assert_int_equal(v.layer[RAMA_JOB_LAYER_POSIX].total[RAMA_POSIX_FDSYNCS].i, -1);
+	assert_int_equal(rec[RAMA_TAB_POSIX_MMAPS].i, 3);
+	assert_int_equal(rec[RAMA_TAB_POSIX_FDSYNCS].i, -1);
+	assert_int_equal(rec[RAMA_TAB_POSIX_WRITES].i, 3);
+	assert_int_equal(v.layer[RAMA_JOB_LAYER_POSIX].total[RAMA_TAB_POSIX_MMAPS].i, 3);
+	assert_int_equal(v.layer[RAMA_JOB_LAYER_POSIX].total[RAMA_TAB_POSIX_FDSYNCS].i, -1);
 	assert_int_equal(v.total.metas, 3 + 3); /* opens, mmaps */
 	rama_job_view_fini(&v);
 	made_free(m);
@@ -179,9 +179,9 @@ static void times_that_are_none_count_nothing(void **st)
 			made_posix(m, a, (int64_t)r, (int64_t[]){ 1, 1 }, (int64_t[]){ 8, 8 },
 				   (double[]){ bad[r], 0.5, bad[r] });
 
-		w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f = bad[r];
-		w[RAMA_POSIX_F_WRITE_END_TIMESTAMP].f = bad[r];
-		w[RAMA_POSIX_F_READ_END_TIMESTAMP].f = 7;
+		w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f = bad[r];
+		w[RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP].f = bad[r];
+		w[RAMA_TAB_POSIX_F_READ_END_TIMESTAMP].f = 7;
 	}
 	made_view(m, &v);
 	assert_near(v.total.write_time, 0);
@@ -196,16 +196,16 @@ static void times_that_are_none_count_nothing(void **st)
 static void streams_are_no_files(void **st)
 {
 	struct made *m = made_new(2, 0, 10);
-	union rama_core_word *w = made_row(m, RAMA_MOD_STDIO, made_name(m, "<STDOUT>"), 0);
+	union rama_core_word *w = made_row(m, RAMA_TAB_MOD_STDIO, made_name(m, "<STDOUT>"), 0);
 	struct rama_job_view v;
 
 	(void)st;
-	w[RAMA_STDIO_WRITES].i = 9;
-	w[RAMA_STDIO_BYTES_WRITTEN].i = 900;
-	w[RAMA_STDIO_F_WRITE_TIME].f = 1;
-	w = made_row(m, RAMA_MOD_STDIO, made_name(m, "/log"), 0);
-	w[RAMA_STDIO_WRITES].i = 2;
-	w[RAMA_STDIO_BYTES_WRITTEN].i = 20;
+	w[RAMA_TAB_STDIO_WRITES].i = 9;
+	w[RAMA_TAB_STDIO_BYTES_WRITTEN].i = 900;
+	w[RAMA_TAB_STDIO_F_WRITE_TIME].f = 1;
+	w = made_row(m, RAMA_TAB_MOD_STDIO, made_name(m, "/log"), 0);
+	w[RAMA_TAB_STDIO_WRITES].i = 2;
+	w[RAMA_TAB_STDIO_BYTES_WRITTEN].i = 20;
 	made_view(m, &v);
 	assert_int_equal(v.n_files, 2);
 	assert_int_equal(v.n_real, 1);
@@ -215,7 +215,7 @@ static void streams_are_no_files(void **st)
 	assert_int_equal(v.total.bytes_written, 20);
 	assert_int_equal(v.layer[RAMA_JOB_LAYER_STDIO].files, 1);
 	assert_int_equal(v.layer[RAMA_JOB_LAYER_STDIO].io.writes, 2);
-	assert_int_equal(v.layer[RAMA_JOB_LAYER_STDIO].total[RAMA_STDIO_WRITES].i, 11);
+	assert_int_equal(v.layer[RAMA_JOB_LAYER_STDIO].total[RAMA_TAB_STDIO_WRITES].i, 11);
 	assert_int_equal(v.ranks[0].io.writes, 2);
 	rama_job_view_fini(&v);
 	made_free(m);
@@ -224,13 +224,13 @@ static void streams_are_no_files(void **st)
 static union rama_core_word *mpiio(struct made *m, uint64_t id, int64_t rank, int64_t bytes,
 			      double seconds)
 {
-	union rama_core_word *w = made_row(m, RAMA_MOD_MPIIO, id, rank);
+	union rama_core_word *w = made_row(m, RAMA_TAB_MOD_MPIIO, id, rank);
 
-	w[RAMA_MPIIO_COLL_OPENS].i = 1;
-	w[RAMA_MPIIO_COLL_WRITES].i = bytes > 0;
-	w[RAMA_MPIIO_BYTES_WRITTEN].i = bytes;
-	w[RAMA_MPIIO_F_WRITE_TIME].f = bytes > 0 ? seconds : 0;
-	w[RAMA_MPIIO_F_META_TIME].f = bytes > 0 ? 0 : seconds;
+	w[RAMA_TAB_MPIIO_COLL_OPENS].i = 1;
+	w[RAMA_TAB_MPIIO_COLL_WRITES].i = bytes > 0;
+	w[RAMA_TAB_MPIIO_BYTES_WRITTEN].i = bytes;
+	w[RAMA_TAB_MPIIO_F_WRITE_TIME].f = bytes > 0 ? seconds : 0;
+	w[RAMA_TAB_MPIIO_F_META_TIME].f = bytes > 0 ? 0 : seconds;
 	return w;
 }
 
@@ -270,13 +270,13 @@ static void stdio_and_posix_add_up(void **st)
 {
 	struct made *m = made_new(1, 0, 10);
 	uint64_t a = made_name(m, "/a");
-	union rama_core_word *w = made_row(m, RAMA_MOD_STDIO, a, 0);
+	union rama_core_word *w = made_row(m, RAMA_TAB_MOD_STDIO, a, 0);
 	struct rama_job_view v;
 
 	(void)st;
-	w[RAMA_STDIO_READS].i = 2;
-	w[RAMA_STDIO_BYTES_READ].i = 5000;
-	w[RAMA_STDIO_F_READ_TIME].f = 1;
+	w[RAMA_TAB_STDIO_READS].i = 2;
+	w[RAMA_TAB_STDIO_BYTES_READ].i = 5000;
+	w[RAMA_TAB_STDIO_F_READ_TIME].f = 1;
 	made_posix(m, a, 0, (int64_t[]){ 0, 1 }, (int64_t[]){ 0, 100 }, (double[]){ 0, 0.5, 0 });
 	made_view(m, &v);
 	assert_int_equal(v.files[0].io.bytes_read, 5100);
@@ -296,13 +296,13 @@ static void other_calls_count_as_metadata(void **st)
 
 	(void)st;
 	made_posix(m, a, 0, (int64_t[]){ 0, 1 }, (int64_t[]){ 0, 100 }, (double[]){ 0, 0.5, 0 });
-	w = made_row(m, RAMA_MOD_EXTRA, a, 0);
-	w[RAMA_EXTRA_UNLINKS].i = 1;
-	w[RAMA_EXTRA_F_META_TIME].f = 0.25;
-	w[RAMA_EXTRA_F_META_END_TIMESTAMP].f = 9;
-	w = made_row(m, RAMA_MOD_EXTRA, gone, 0);
-	w[RAMA_EXTRA_OPENS_FAILED].i = 4;
-	w[RAMA_EXTRA_F_META_TIME].f = 0.5;
+	w = made_row(m, RAMA_TAB_MOD_EXTRA, a, 0);
+	w[RAMA_TAB_EXTRA_UNLINKS].i = 1;
+	w[RAMA_TAB_EXTRA_F_META_TIME].f = 0.25;
+	w[RAMA_TAB_EXTRA_F_META_END_TIMESTAMP].f = 9;
+	w = made_row(m, RAMA_TAB_MOD_EXTRA, gone, 0);
+	w[RAMA_TAB_EXTRA_OPENS_FAILED].i = 4;
+	w[RAMA_TAB_EXTRA_F_META_TIME].f = 0.5;
 	made_view(m, &v);
 	assert_near(v.total.meta_time, 0.75);
 	assert_int_equal(v.total.metas, 1 + 1 + 4);
@@ -317,15 +317,15 @@ static void other_calls_count_as_metadata(void **st)
 static void objects_are_beneath_dfs(void **st)
 {
 	struct made *m = made_new(1, 0, 10);
-	union rama_core_word *w = made_row(m, RAMA_MOD_DFS, made_name(m, "/f"), 0);
+	union rama_core_word *w = made_row(m, RAMA_TAB_MOD_DFS, made_name(m, "/f"), 0);
 	struct rama_job_view v;
 
 	(void)st;
-	w[RAMA_DFS_WRITES].i = 1;
-	w[RAMA_DFS_BYTES_WRITTEN].i = 64;
-	w = made_row(m, RAMA_MOD_DAOS, made_name(m, "1.2"), 0);
-	w[RAMA_DAOS_ARRAY_WRITES].i = 3;
-	w[RAMA_DAOS_BYTES_WRITTEN].i = 70;
+	w[RAMA_TAB_DFS_WRITES].i = 1;
+	w[RAMA_TAB_DFS_BYTES_WRITTEN].i = 64;
+	w = made_row(m, RAMA_TAB_MOD_DAOS, made_name(m, "1.2"), 0);
+	w[RAMA_TAB_DAOS_ARRAY_WRITES].i = 3;
+	w[RAMA_TAB_DAOS_BYTES_WRITTEN].i = 70;
 	made_view(m, &v);
 	assert_int_equal(v.total.bytes_written, 64);
 	assert_int_equal(v.disk.bytes_written, 64);
@@ -345,25 +345,25 @@ static void parts_belong_to_files(void **st)
 	(void)st;
 	made_posix(m, file, -1, (int64_t[]){ 1, 0 }, (int64_t[]){ 9, 0 }, (double[]){ 1, 0, 0 });
 	for (unsigned i = 0; i < 4; i++) {
-		union rama_core_word *w = made_row(m, RAMA_MOD_H5D, id[i], i == 2 ? 1 : 0);
+		union rama_core_word *w = made_row(m, RAMA_TAB_MOD_H5D, id[i], i == 2 ? 1 : 0);
 
-		w[RAMA_H5D_WRITES].i = 1 + (int64_t)i;
-		w[RAMA_H5D_BYTES_WRITTEN].i = 100;
-		w[RAMA_H5D_CHUNK_SIZE_D1].i = 10 * (int64_t)i;
-		w[RAMA_H5D_FILE_REC_ID].u = i == 0 ? file : 0; /* the others are found by name */
+		w[RAMA_TAB_H5D_WRITES].i = 1 + (int64_t)i;
+		w[RAMA_TAB_H5D_BYTES_WRITTEN].i = 100;
+		w[RAMA_TAB_H5D_CHUNK_SIZE_D1].i = 10 * (int64_t)i;
+		w[RAMA_TAB_H5D_FILE_REC_ID].u = i == 0 ? file : 0; /* the others are found by name */
 	}
 	made_view(m, &v);
 	assert_int_equal(v.n_parts, 3);
 	assert_int_equal(v.n_files, 2);
 	assert_int_equal(made_file(&v, "/d/f.h5")->parts, 2);
 	assert_int_equal(made_file(&v, "/d/f.h5")->rows[RAMA_JOB_LAYER_H5D], 3);
-	assert_int_equal(made_file(&v, "/d/f.h5")->rec[RAMA_JOB_LAYER_H5D][RAMA_H5D_WRITES].i,
+	assert_int_equal(made_file(&v, "/d/f.h5")->rec[RAMA_JOB_LAYER_H5D][RAMA_TAB_H5D_WRITES].i,
 			 1 + 2 + 3);
-	assert_int_equal(made_file(&v, "/d/f.h5")->rec[RAMA_JOB_LAYER_H5D][RAMA_ID].u, file);
+	assert_int_equal(made_file(&v, "/d/f.h5")->rec[RAMA_JOB_LAYER_H5D][RAMA_TAB_ID].u, file);
 	assert_int_equal(made_file(&v, "nowhere")->parts, 1);
 	assert_string_equal(v.parts[1].name, "/d/f.h5:/two");
 	assert_int_equal(v.parts[1].rows, 2);
-	assert_int_equal(v.parts[1].rec[RAMA_H5D_WRITES].i, 5);
+	assert_int_equal(v.parts[1].rec[RAMA_TAB_H5D_WRITES].i, 5);
 	assert_int_equal(v.layer[RAMA_JOB_LAYER_H5D].files, 2);
 	assert_int_equal(v.total.bytes_written, 9); /* datasets are above what is counted */
 	rama_job_view_fini(&v);
@@ -378,13 +378,13 @@ static void damaged_ranks_and_ids(void **st)
 	(void)st;
 	made_posix(m, 5, 7, (int64_t[]){ 1, 0 }, (int64_t[]){ 9, 0 }, (double[]){ 1, 0, 0 });
 	made_posix(m, 5, -9, (int64_t[]){ 1, 0 }, (int64_t[]){ INT64_MAX, INT64_MAX },
-		   (double[]){ 1, 0, 0 })[RAMA_POSIX_SLOWEST_RANK]
+		   (double[]){ 1, 0, 0 })[RAMA_TAB_POSIX_SLOWEST_RANK]
 		.i = INT64_MIN;
 	made_damaged(m, &v);
 	assert_string_equal(v.files[0].name, "#5");
 	assert_false(v.files[0].named);
 	assert_int_equal(v.total.bytes_written, INT64_MAX); /* not less than nothing */
-	assert_int_equal(v.files[0].rec[RAMA_JOB_LAYER_POSIX][RAMA_POSIX_BYTES_WRITTEN].i, INT64_MAX);
+	assert_int_equal(v.files[0].rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_BYTES_WRITTEN].i, INT64_MAX);
 	rama_job_view_fini(&v);
 	made_free(m);
 }

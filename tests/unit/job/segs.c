@@ -36,10 +36,10 @@ void segs_make(char *dir, size_t room, long bytes)
 		if (i == 1)
 			s.state->phase = RAMA_SEG_RUNNING;
 		f = seg_posix(&s, seg_name(&s, "/data/shared"));
-		f->w[RAMA_POSIX_OPENS].i = 1;
-		f->w[RAMA_POSIX_WRITES].i = 1;
-		f->w[RAMA_POSIX_BYTES_WRITTEN].i = bytes;
-		f->w[RAMA_POSIX_F_WRITE_TIME].u = SEG_SECOND;
+		f->w[RAMA_TAB_POSIX_OPENS].i = 1;
+		f->w[RAMA_TAB_POSIX_WRITES].i = 1;
+		f->w[RAMA_TAB_POSIX_BYTES_WRITTEN].i = bytes;
+		f->w[RAMA_TAB_POSIX_F_WRITE_TIME].u = SEG_SECOND;
 		write_file(dir, name[i], s.bytes, s.size);
 		seg_free(&s);
 	}

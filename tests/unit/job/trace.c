@@ -9,7 +9,7 @@ static union rama_core_word *dxt(struct made *m, unsigned module, uint64_t id, i
 {
 	union rama_core_word *w = made_row(m, module, id, rank);
 
-	memcpy(w[RAMA_DXT_HOSTNAME].b, host, strlen(host));
+	memcpy(w[RAMA_TAB_DXT_HOSTNAME].b, host, strlen(host));
 	return w;
 }
 
@@ -21,14 +21,14 @@ static struct made *two_phases(void)
 	union rama_core_word *w = made_posix(m, a, -1, (int64_t[]){ 4, 0 }, (int64_t[]){ 7 << 20, 0 },
 					(double[]){ 8, 0, 0.5 });
 
-	w[RAMA_POSIX_SLOWEST_RANK].i = 1;
-	w[RAMA_POSIX_F_SLOWEST_RANK_TIME].f = 7.25;
-	w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f = 9;
-	w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP].f = 90;
-	w[RAMA_POSIX_MAX_BYTE_WRITTEN].i = (8 << 20) - 1;
-	dxt(m, RAMA_MOD_DXT_POSIX, a, 0, "node1");
+	w[RAMA_TAB_POSIX_SLOWEST_RANK].i = 1;
+	w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f = 7.25;
+	w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f = 9;
+	w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP].f = 90;
+	w[RAMA_TAB_POSIX_MAX_BYTE_WRITTEN].i = (8 << 20) - 1;
+	dxt(m, RAMA_TAB_MOD_DXT_POSIX, a, 0, "node1");
 	made_access(m, 0, 0, 1 << 20, 10, 11);
-	dxt(m, RAMA_MOD_DXT_POSIX, a, 1, "node2");
+	dxt(m, RAMA_TAB_MOD_DXT_POSIX, a, 1, "node2");
 	made_access(m, 0, 1 << 20, 2 << 20, 10, 12);
 	made_access(m, 0, 3 << 20, 2 << 20, 12, 14);
 	made_access(m, 0, (6 << 20) - 10, 2 << 20, 80, 83);
@@ -183,10 +183,10 @@ static void a_cut_trace_is_not_believed(void **st)
 	struct rama_job_view v;
 
 	(void)st;
-	w[RAMA_POSIX_SLOWEST_RANK].i = 1;
-	w[RAMA_POSIX_SLOWEST_RANK_BYTES].i = 2000;
-	w[RAMA_POSIX_F_SLOWEST_RANK_TIME].f = 6;
-	dxt(m, RAMA_MOD_DXT_POSIX, a, 0, "n");
+	w[RAMA_TAB_POSIX_SLOWEST_RANK].i = 1;
+	w[RAMA_TAB_POSIX_SLOWEST_RANK_BYTES].i = 2000;
+	w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f = 6;
+	dxt(m, RAMA_TAB_MOD_DXT_POSIX, a, 0, "n");
 	made_access(m, 0, 0, 1000, 10, 11);
 	made_view(m, &v);
 	assert_true(v.segments_cut);
@@ -205,9 +205,9 @@ static void a_trace_alone_is_enough(void **st)
 	struct rama_job_view v;
 
 	(void)st;
-	dxt(m, RAMA_MOD_DXT_MPIIO, a, 1, "n");
+	dxt(m, RAMA_TAB_MOD_DXT_MPIIO, a, 1, "n");
 	made_access(m, 0, 0, 500, 10, 13);
-	dxt(m, RAMA_MOD_DXT_POSIX, a, 1, "n");
+	dxt(m, RAMA_TAB_MOD_DXT_POSIX, a, 1, "n");
 	made_access(m, 0, 0, 600, 10, 12);
 	made_view(m, &v);
 	assert_int_equal(v.n_real, 1);
@@ -223,10 +223,10 @@ static void a_trace_alone_is_enough(void **st)
 
 static void borders_are_stripes(void **st)
 {
-	static const int64_t comp[RAMA_LUSTRE_COMP__WORDS] = { [RAMA_LUSTRE_COMP_STRIPE_SIZE] =
+	static const int64_t comp[RAMA_TAB_LUSTRE_COMP__WORDS] = { [RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE] =
 								       1000,
-							       [RAMA_LUSTRE_COMP_STRIPE_COUNT] = 2,
-							       [RAMA_LUSTRE_COMP_EXT_END] = -1 };
+							       [RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT] = 2,
+							       [RAMA_TAB_LUSTRE_COMP_EXT_END] = -1 };
 	struct made *m = made_new(1, 0, 100);
 	uint64_t a = made_name(m, "/scratch/a");
 	const struct rama_job_view_traced *t;
@@ -234,10 +234,10 @@ static void borders_are_stripes(void **st)
 
 	(void)st;
 	made_posix(m, a, 0, (int64_t[]){ 0, 4 }, (int64_t[]){ 0, 1700 }, (double[]){ 0, 4, 0 });
-	made_row(m, RAMA_MOD_LUSTRE, a, 0);
-	made_array(m, 0, comp, RAMA_LUSTRE_COMP__WORDS, 1);
+	made_row(m, RAMA_TAB_MOD_LUSTRE, a, 0);
+	made_array(m, 0, comp, RAMA_TAB_LUSTRE_COMP__WORDS, 1);
 	made_array(m, 1, (int64_t[]){ 4, 6 }, 1, 2);
-	dxt(m, RAMA_MOD_DXT_POSIX, a, 0, "n");
+	dxt(m, RAMA_TAB_MOD_DXT_POSIX, a, 0, "n");
 	made_access(m, 1, 0, 1000, 1, 2);
 	made_access(m, 1, 1000, 500, 2, 3);
 	made_access(m, 1, 999, 2, 3, 4);  /* backward, crossing, not at a border */
@@ -262,7 +262,7 @@ static void the_longest_operations_are_kept(void **st)
 
 	(void)st;
 	for (unsigned f = 0; f < files; f++) {
-		dxt(m, RAMA_MOD_DXT_POSIX, a + f, 0, "n");
+		dxt(m, RAMA_TAB_MOD_DXT_POSIX, a + f, 0, "n");
 		for (unsigned i = 0; i < MADE_SEGMENTS; i++) {
 			double t = 999 * rng_unit(&r),
 			       d = rng_below(&r, 10) == 0 ? 0.5 : 1e-3 * rng_unit(&r);
@@ -292,7 +292,7 @@ static void many_ranks_share_rows(void **st)
 
 	(void)st;
 	for (int64_t r = 0; r < 1000; r++) {
-		dxt(m, RAMA_MOD_DXT_POSIX, a, r, "n");
+		dxt(m, RAMA_TAB_MOD_DXT_POSIX, a, r, "n");
 		made_access(m, 1, 0, r == 777 ? 5000 : 10, 1, 1.001);
 	}
 	made_view(m, &v);
@@ -322,12 +322,12 @@ static void damaged_times_do_no_harm(void **st)
 	struct rama_job_view v;
 
 	(void)st;
-	dxt(m, RAMA_MOD_DXT_POSIX, a, 0, "n");
+	dxt(m, RAMA_TAB_MOD_DXT_POSIX, a, 0, "n");
 	for (size_t i = 0; i < LENGTH(bad); i++)
 		for (size_t j = 0; j < LENGTH(bad); j++)
 			made_access(m, 0, INT64_MAX - 1, INT64_MAX, bad[i], bad[j]);
 	made_access(m, 1, INT64_MIN, INT64_MIN, 3, 1);
-	dxt(m, RAMA_MOD_DXT_POSIX, a, 99, "n");
+	dxt(m, RAMA_TAB_MOD_DXT_POSIX, a, 99, "n");
 	made_access(m, 0, 0, 1, 1e6, 2e6); /* long after the end, of a rank that is not there */
 	made_damaged(m, &v);
 	assert_int_equal(v.segments, LENGTH(bad) * LENGTH(bad) + 2);
@@ -342,7 +342,7 @@ static void a_job_that_writes_every_minute(void **st)
 	struct rama_job_view v;
 
 	(void)st;
-	dxt(m, RAMA_MOD_DXT_POSIX, a, 0, "n");
+	dxt(m, RAMA_TAB_MOD_DXT_POSIX, a, 0, "n");
 	for (unsigned i = 0; i < 10; i++)
 		for (unsigned j = 0; j < 20; j++) /* each time in 20 steps with short gaps */
 			made_access(m, 0, j, 100, 60 * i + 0.2 * j, 60 * i + 0.2 * j + 0.1);

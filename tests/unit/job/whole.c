@@ -30,10 +30,10 @@ static struct made *step(int64_t nprocs, double start, double run_time)
 	for (int64_t r = 0; r < nprocs; r++) {
 		w = made_posix(m, a, r, (int64_t[]){ 1, 0 }, (int64_t[]){ 100, 0 },
 			       (double[]){ 2 + (double)r, 0, 0 });
-		w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f = 1;
-		w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP].f = 5;
+		w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f = 1;
+		w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP].f = 5;
 	}
-	made_row(m, RAMA_MOD_DXT_POSIX, a, 0);
+	made_row(m, RAMA_TAB_MOD_DXT_POSIX, a, 0);
 	made_access(m, 0, 0, 100, 1, 3);
 	return m;
 }
@@ -126,25 +126,25 @@ static void what_is_missing_is_told(void **st)
 
 	(void)st;
 	for (int64_t r = 0; r < 2; r++) {
-		w = made_row(m, RAMA_MOD_PROCESS, 1, r);
-		w[RAMA_PROCESS_PID].i = 100 + r;
-		w[RAMA_PROCESS_ENDED].i = r;
-		w[RAMA_PROCESS_EVENTS_LOST].i = 5;
-		w[RAMA_PROCESS_CALLS_MISSED].i = -1; /* damage */
-		w[RAMA_PROCESS_F_START_TIMESTAMP].f = 1;
-		w[RAMA_PROCESS_F_END_TIMESTAMP].f = 2 + (double)r;
-		memcpy(w[RAMA_PROCESS_HOSTNAME].b, "nid1", 4);
+		w = made_row(m, RAMA_TAB_MOD_PROCESS, 1, r);
+		w[RAMA_TAB_PROCESS_PID].i = 100 + r;
+		w[RAMA_TAB_PROCESS_ENDED].i = r;
+		w[RAMA_TAB_PROCESS_EVENTS_LOST].i = 5;
+		w[RAMA_TAB_PROCESS_CALLS_MISSED].i = -1; /* damage */
+		w[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f = 1;
+		w[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f = 2 + (double)r;
+		memcpy(w[RAMA_TAB_PROCESS_HOSTNAME].b, "nid1", 4);
 	}
 	snprintf(m->job.metadata, sizeof(m->job.metadata),
 		 "lib_ver=x\n" RAMA_LOG_META_MISSING "2\n" RAMA_LOG_META_UNFINISHED "1\n");
-	m->partial = 1ull << RAMA_MOD_POSIX;
+	m->partial = 1ull << RAMA_TAB_MOD_POSIX;
 	made_view(m, &v);
 	assert_false(v.complete);
 	assert_int_equal(v.unfinished, 1);
 	assert_int_equal(v.lost_events, 10);
 	assert_int_equal(v.missed_calls, 0);
 	assert_string_equal(v.missing_ranks, "2");
-	assert_int_equal(v.partial, 1ull << RAMA_MOD_POSIX);
+	assert_int_equal(v.partial, 1ull << RAMA_TAB_MOD_POSIX);
 	assert_int_equal(v.ranks[1].pid, 101);
 	assert_near(v.ranks[1].end, 3);
 	assert_int_equal(v.n_hosts, 1);
@@ -211,18 +211,18 @@ static void file_systems(void **st)
 	made_free(m);
 }
 
-static void layout(struct made *m, const char *name, const int64_t (*comp)[RAMA_LUSTRE_COMP__WORDS],
+static void layout(struct made *m, const char *name, const int64_t (*comp)[RAMA_TAB_LUSTRE_COMP__WORDS],
 		   size_t n, const int64_t *ost, size_t osts)
 {
-	made_row(m, RAMA_MOD_LUSTRE, made_name(m, name), 0);
-	made_array(m, 0, comp[0], RAMA_LUSTRE_COMP__WORDS, n);
+	made_row(m, RAMA_TAB_MOD_LUSTRE, made_name(m, name), 0);
+	made_array(m, 0, comp[0], RAMA_TAB_LUSTRE_COMP__WORDS, n);
 	made_array(m, 1, ost, 1, osts);
 }
 
 static void storage_targets(void **st)
 {
-	static const int64_t one[1][RAMA_LUSTRE_COMP__WORDS] = { { 1 << 20, 1, 0, 0, 0, -1 } };
-	static const int64_t two[2][RAMA_LUSTRE_COMP__WORDS] = { { 4096, 1, 0, 0, 0, 100 },
+	static const int64_t one[1][RAMA_TAB_LUSTRE_COMP__WORDS] = { { 1 << 20, 1, 0, 0, 0, -1 } };
+	static const int64_t two[2][RAMA_TAB_LUSTRE_COMP__WORDS] = { { 4096, 1, 0, 0, 0, 100 },
 								 { 65536, 3, 0, 0, 100, -1 } };
 	struct made *m = made_new(1, 0, 10);
 	struct rama_job_view v;
@@ -234,7 +234,7 @@ static void storage_targets(void **st)
 			made_posix(m, made_name(m, name[i]), 0, (int64_t[]){ 1, 0 },
 				   (int64_t[]){ 300, 0 }, (double[]){ 3 * i + 3, 0, 0 });
 
-		w[RAMA_POSIX_MAX_BYTE_WRITTEN].i = 299;
+		w[RAMA_TAB_POSIX_MAX_BYTE_WRITTEN].i = 299;
 	}
 	layout(m, "/scratch/a", one, 1, (int64_t[]){ 7 }, 1);
 	layout(m, "/scratch/b", one, 1, (int64_t[]){ 7 }, 1);
@@ -273,12 +273,12 @@ static void bytes_of_sizes_add_up(void **st)
 	double sum = 0;
 
 	(void)st;
-	w[RAMA_POSIX_SIZE_WRITE_0_100].i = 90;
-	w[RAMA_POSIX_SIZE_WRITE_1M_4M].i = 10;
-	w[RAMA_POSIX_ACCESS1_ACCESS].i = 64;
-	w[RAMA_POSIX_ACCESS1_COUNT].i = 90;
-	w[RAMA_POSIX_ACCESS2_ACCESS].i = 3 << 20;
-	w[RAMA_POSIX_ACCESS2_COUNT].i = 10;
+	w[RAMA_TAB_POSIX_SIZE_WRITE_0_100].i = 90;
+	w[RAMA_TAB_POSIX_SIZE_WRITE_1M_4M].i = 10;
+	w[RAMA_TAB_POSIX_ACCESS1_ACCESS].i = 64;
+	w[RAMA_TAB_POSIX_ACCESS1_COUNT].i = 90;
+	w[RAMA_TAB_POSIX_ACCESS2_ACCESS].i = 3 << 20;
+	w[RAMA_TAB_POSIX_ACCESS2_COUNT].i = 10;
 	made_view(m, &v);
 	l = &v.layer[RAMA_JOB_LAYER_POSIX];
 	assert_true(l->sizes);
@@ -294,8 +294,8 @@ static void bytes_of_sizes_add_up(void **st)
 	m = made_new(1, 0, 10);
 	w = made_posix(m, made_name(m, "/a"), 0, (int64_t[]){ 0, 13 }, (int64_t[]){ 0, 30000 },
 		       (double[]){ 0, 1, 0 });
-	w[RAMA_POSIX_SIZE_READ_100_1K].i = 10;
-	w[RAMA_POSIX_SIZE_READ_1K_10K].i = 3;
+	w[RAMA_TAB_POSIX_SIZE_READ_100_1K].i = 10;
+	w[RAMA_TAB_POSIX_SIZE_READ_1K_10K].i = 3;
 	made_view(m, &v);
 	l = &v.layer[RAMA_JOB_LAYER_POSIX];
 	for (unsigned i = 0; i < RAMA_JOB_SIZE_BINS; i++)
@@ -309,17 +309,17 @@ static void bytes_of_sizes_add_up(void **st)
 
 /* ---- any log ----------------------------------------------------------------------------------------------- */
 
-static void random_record(struct rng *r, union rama_core_word *w, const struct rama_module *mod,
+static void random_record(struct rng *r, union rama_core_word *w, const struct rama_tab_module *mod,
 			  int64_t nprocs)
 {
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
-		const struct rama_field *f = &mod->record->fields[i];
+		const struct rama_tab_field *f = &mod->record->fields[i];
 
-		if (f->place != RAMA_COUNTER || f->word == RAMA_NO_WORD)
+		if (f->place != RAMA_TAB_COUNTER || f->word == RAMA_TAB_NO_WORD)
 			continue;
-		if (f->type == RAMA_F64)
+		if (f->type == RAMA_TAB_F64)
 			w[f->word].f = rng_unit(r);
-		else if (f->reduce == RAMA_SLOW_RANK || f->reduce == RAMA_FAST_RANK)
+		else if (f->reduce == RAMA_TAB_SLOW_RANK || f->reduce == RAMA_TAB_FAST_RANK)
 			w[f->word].i = (int64_t)rng_below(r, (uint64_t)nprocs);
 		else
 			w[f->word].i = (int64_t)rng_below(r, 1000);
@@ -329,7 +329,7 @@ static void random_record(struct rng *r, union rama_core_word *w, const struct r
 /* sums, largest and smallest values of all records, against those that `show --total` prints */
 static void same_total(const struct made *m, const struct rama_job_view *v, enum rama_job_layer layer)
 {
-	const struct rama_module *mod = rama_module_get(rama_job_layer_info[layer].module);
+	const struct rama_tab_module *mod = rama_tab_module_get(rama_job_layer_info[layer].module);
 	union rama_core_word w[256];
 	struct rama_core_total t;
 
@@ -341,14 +341,14 @@ static void same_total(const struct made *m, const struct rama_job_view *v, enum
 			rama_core_total_add(&t, &r);
 	}
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
-		const struct rama_field *f = &mod->record->fields[i];
+		const struct rama_tab_field *f = &mod->record->fields[i];
 		const union rama_core_word *x = &v->layer[layer].total[f->word];
 
-		if (f->word == RAMA_NO_WORD)
+		if (f->word == RAMA_TAB_NO_WORD)
 			continue;
-		if (f->reduce == RAMA_SUM || f->reduce == RAMA_SUM_NEG || f->reduce == RAMA_MAX ||
-		    f->reduce == RAMA_MIN_NZ) {
-			if (f->type == RAMA_F64)
+		if (f->reduce == RAMA_TAB_SUM || f->reduce == RAMA_TAB_SUM_NEG || f->reduce == RAMA_TAB_MAX ||
+		    f->reduce == RAMA_TAB_MIN_NZ) {
+			if (f->type == RAMA_TAB_F64)
 				assert_near(x->f, w[f->word].f);
 			else
 				assert_int_equal(x->i, w[f->word].i);
@@ -380,7 +380,7 @@ static void any_log_adds_up(void **st)
 			union rama_core_word *w =
 				made_row(m, module, id[rng_below(&r, LENGTH(id))], rank);
 
-			random_record(&r, w, rama_module_get(module), nprocs);
+			random_record(&r, w, rama_tab_module_get(module), nprocs);
 		}
 		made_view(m, &v);
 		for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
@@ -412,7 +412,7 @@ static void layers_are_modules(void **st)
 	(void)st;
 	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++)
 		assert_string_equal(rama_job_layer_info[l].name,
-				    rama_module_get(rama_job_layer_info[l].module)->name);
+				    rama_tab_module_get(rama_job_layer_info[l].module)->name);
 }
 
 UNIT_GROUP(whole, test(programs_at_the_same_time_are_other_ranks),

@@ -16,24 +16,24 @@ static void make_log(struct memfile *f, uint8_t kind, unsigned threads)
 
 	writer_start(&w, f, kind);
 	rama_log_writer_name(&w, 1, "/home/one", 9);
-	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
-	sample_make(&s, RAMA_MOD_POSIX, &r, 0);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4);
+	sample_make(&s, RAMA_TAB_MOD_POSIX, &r, 0);
 	sample_write(&w, &s);
-	rama_log_writer_module(&w, RAMA_MOD_DXT_POSIX, 2);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_DXT_POSIX, 2);
 	for (unsigned i = 0; i < 3; i++) {
-		sample_make(&s, RAMA_MOD_DXT_POSIX, &r, i);
-		s.w[RAMA_DXT_WRITE_COUNT].u = s.r.count[0] = SEGMENTS;
-		s.w[RAMA_DXT_READ_COUNT].u = s.r.count[1] = 0;
+		sample_make(&s, RAMA_TAB_MOD_DXT_POSIX, &r, i);
+		s.w[RAMA_TAB_DXT_WRITE_COUNT].u = s.r.count[0] = SEGMENTS;
+		s.w[RAMA_TAB_DXT_READ_COUNT].u = s.r.count[1] = 0;
 		for (unsigned k = 0; k < SEGMENTS; k++)
-			s.seg[0][k][RAMA_SEG_THREAD].u = threads > 0 ? 7000 + k % threads : 0;
+			s.seg[0][k][RAMA_TAB_SEG_THREAD].u = threads > 0 ? 7000 + k % threads : 0;
 		sample_write(&w, &s);
 	}
-	rama_log_writer_module(&w, RAMA_MOD_EXTRA, 1);
-	sample_make(&s, RAMA_MOD_EXTRA, &r, 0);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_EXTRA, 1);
+	sample_make(&s, RAMA_TAB_MOD_EXTRA, &r, 0);
 	sample_write(&w, &s);
 	rama_log_writer_section(&w, &foreign);
 	rama_log_writer_bytes(&w, "what later versions say", 23);
-	writer_end(&w, 1ull << RAMA_MOD_EXTRA | 1ull << RAMA_MOD_POSIX);
+	writer_end(&w, 1ull << RAMA_TAB_MOD_EXTRA | 1ull << RAMA_TAB_MOD_POSIX);
 }
 
 static uint64_t number(const struct memfile *f, size_t at)
@@ -70,13 +70,13 @@ static void ours_is_not_in_the_header(void **state)
 
 	(void)state;
 	make_log(&f, RAMA_LOG_ZLIB, 2);
-	for (unsigned id = 18; id < RAMA_MODULES; id++) {
+	for (unsigned id = 18; id < RAMA_TAB_MODULES; id++) {
 		assert_int_equal(number(&f, 48 + 16 * id), 0);
 		assert_int_equal(number(&f, 56 + 16 * id), 0);
 		assert_int_equal((uint32_t)number(&f, 1072 + 4 * (id & ~1u)), 0);
 	}
-	assert_int_equal(number(&f, 24), 1u << RAMA_MOD_POSIX);
-	assert_int_equal(f.bytes[1072 + 4 * RAMA_MOD_DXT_POSIX], 1);
+	assert_int_equal(number(&f, 24), 1u << RAMA_TAB_MOD_POSIX);
+	assert_int_equal(f.bytes[1072 + 4 * RAMA_TAB_MOD_DXT_POSIX], 1);
 	assert_memory_equal(f.bytes + f.n - 8, "IORANNEX", 8);
 	memfile_free(&f);
 }
@@ -93,11 +93,11 @@ static void it_comes_back(void **state)
 			make_log(&f, kind, threads);
 			reading_open(&in, &f);
 			assert_int_equal(in.log.annex.n, threads > 0 ? 3 : 2);
-			assert_int_equal(in.log.part[RAMA_MOD_EXTRA].version, 1);
-			assert_true(in.log.partial >> RAMA_MOD_EXTRA & 1);
-			assert_int_equal(rama_log_has_threads(&in.log, RAMA_MOD_DXT_POSIX),
+			assert_int_equal(in.log.part[RAMA_TAB_MOD_EXTRA].version, 1);
+			assert_true(in.log.partial >> RAMA_TAB_MOD_EXTRA & 1);
+			assert_int_equal(rama_log_has_threads(&in.log, RAMA_TAB_MOD_DXT_POSIX),
 					 threads > 0);
-			assert_false(rama_log_has_threads(&in.log, RAMA_MOD_DXT_MPIIO));
+			assert_false(rama_log_has_threads(&in.log, RAMA_TAB_MOD_DXT_MPIIO));
 			s = rama_log_annex_find(&in.log.annex, 777);
 			assert_non_null(s);
 			assert_int_equal(s->version, 3);
@@ -125,8 +125,8 @@ static void left_out(struct memfile *f, const char *words)
 	assert_int_equal(in.log.problems, 0);
 	assert_int_not_equal(rama_log_annex_check(&in.log, &in.err), 0);
 	assert_string_equal(in.err.text, in.last);
-	assert_true(in.log.part[RAMA_MOD_POSIX].len > 0);
-	assert_true(in.log.part[RAMA_MOD_DXT_POSIX].len > 0);
+	assert_true(in.log.part[RAMA_TAB_MOD_POSIX].len > 0);
+	assert_true(in.log.part[RAMA_TAB_MOD_DXT_POSIX].len > 0);
 	reading_close(&in);
 	/* not even a strict reader minds */
 	assert_int_equal(reading_try(&in, f->bytes, f->n, true), 0);
@@ -206,7 +206,7 @@ static void a_bad_directory_is_a_note(void **state)
 		with_entry(&f, i, 0, 10, "number that it cannot have");
 	}
 	with_entry(&f, 0, 24, number(&f, dir + 24) + 1, "outside"); /* overlaps the next */
-	with_entry(&f, 1, 0, RAMA_MOD_EXTRA, "number that it cannot have");
+	with_entry(&f, 1, 0, RAMA_TAB_MOD_EXTRA, "number that it cannot have");
 	with_entry(&f, 0, 4, 2, "EXTRA: version 2 of the annex is not known");
 	with_entry(&f, 0, 4, 0, "EXTRA: version 0 of the annex is not known");
 	memfile_free(&f);
@@ -246,11 +246,11 @@ static void a_module_is_not_taken_twice(void **state)
 	(void)state;
 	make_log(&f, RAMA_LOG_ZLIB, 2);
 	entry = (size_t)number(&f, f.n - 40);
-	memcpy(f.bytes + 48 + 16 * RAMA_MOD_EXTRA, f.bytes + 48 + 16 * RAMA_MOD_POSIX, 16);
-	f.bytes[1072 + 4 * RAMA_MOD_EXTRA] = 1;
+	memcpy(f.bytes + 48 + 16 * RAMA_TAB_MOD_EXTRA, f.bytes + 48 + 16 * RAMA_TAB_MOD_POSIX, 16);
+	f.bytes[1072 + 4 * RAMA_TAB_MOD_EXTRA] = 1;
 	assert_int_equal(reading_try(&in, f.bytes, f.n, false), 0);
 	assert_int_equal(in.lines, 1);
-	assert_true(in.log.part[RAMA_MOD_EXTRA].off != number(&f, entry + 16));
+	assert_true(in.log.part[RAMA_TAB_MOD_EXTRA].off != number(&f, entry + 16));
 	reading_close(&in);
 	memfile_free(&f);
 }
@@ -279,7 +279,7 @@ static void foreign_bytes_are_no_loss(void **state)
  * thread */
 static unsigned with_word(unsigned at, uint64_t v)
 {
-	union rama_core_word seg[4][RAMA_SEG_WORDS];
+	union rama_core_word seg[4][RAMA_TAB_SEG_WORDS];
 	unsigned known = 0, kind;
 	struct memfile f = { 0 };
 	struct rama_log_cursor c;
@@ -294,18 +294,18 @@ static unsigned with_word(unsigned at, uint64_t v)
 	memcpy(f.bytes + number(&f, entry + 16) + 8 * at, &v, 8);
 	seal_section(&f, entry);
 	reading_open(&in, &f);
-	assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_MOD_DXT_POSIX), 1);
+	assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_TAB_MOD_DXT_POSIX), 1);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(rama_log_cursor_next(&c, &r), 1);
 		while ((n = rama_log_cursor_segments(&c, seg, 4, &kind)) > 0)
 			for (int k = 0; k < n; k++)
-				known += seg[k][RAMA_SEG_THREAD].u / 1000 == 7;
+				known += seg[k][RAMA_TAB_SEG_THREAD].u / 1000 == 7;
 	}
 	assert_int_equal(rama_log_cursor_next(&c, &r), 0);
 	assert_int_equal(rama_log_cursor_has_threads(&c), in.lines == 0);
 	rama_log_cursor_close(&c);
 	assert_int_equal(reading_walk(&in), 0);
-	assert_int_equal(rama_log_has_threads(&in.log, RAMA_MOD_DXT_POSIX), in.lines == 0);
+	assert_int_equal(rama_log_has_threads(&in.log, RAMA_TAB_MOD_DXT_POSIX), in.lines == 0);
 	assert_int_equal(rama_log_annex_check(&in.log, NULL) == 0, in.lines == 0);
 	assert_true(in.lines <= 1);
 	assert_int_equal(in.log.problems, 0);
@@ -348,10 +348,10 @@ static void it_is_said_once(void **state)
 	f.bytes[number(&f, entry + 16)]++;
 	seal_section(&f, entry);
 	reading_open(&in, &f);
-	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_MOD_DXT_POSIX), 0);
+	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_TAB_MOD_DXT_POSIX), 0);
 	assert_int_equal(in.lines, 0);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_MOD_DXT_POSIX), 1);
+		assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_TAB_MOD_DXT_POSIX), 1);
 		rama_log_cursor_close(&c);
 		assert_int_equal(in.lines, 1);
 	}

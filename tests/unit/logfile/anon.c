@@ -189,7 +189,7 @@ static void make_record(struct sample *s, unsigned module, uint64_t id)
 	struct rng r = { 18 };
 
 	sample_make(s, module, &r, 1);
-	s->w[RAMA_ID].u = id;
+	s->w[RAMA_TAB_ID].u = id;
 }
 
 static void references_follow_the_new_ids(void **state)
@@ -201,23 +201,23 @@ static void references_follow_the_new_ids(void **state)
 
 	(void)state;
 	hide_with(&h, "key");
-	make_record(&s, RAMA_MOD_H5D, dataset);
-	s.w[RAMA_H5D_FILE_REC_ID].u = file;
+	make_record(&s, RAMA_TAB_MOD_H5D, dataset);
+	s.w[RAMA_TAB_H5D_FILE_REC_ID].u = file;
 	rama_log_anon_record(&h.a, &s.r);
-	assert_true(s.w[RAMA_ID].u == rama_log_anon_id(&h.a, dataset));
-	assert_true(s.w[RAMA_H5D_FILE_REC_ID].u == rama_log_anon_id(&h.a, file));
-	make_record(&s, RAMA_MOD_PNETCDF_VAR, dataset);
-	s.w[RAMA_PNETCDF_VAR_FILE_REC_ID].u = file;
+	assert_true(s.w[RAMA_TAB_ID].u == rama_log_anon_id(&h.a, dataset));
+	assert_true(s.w[RAMA_TAB_H5D_FILE_REC_ID].u == rama_log_anon_id(&h.a, file));
+	make_record(&s, RAMA_TAB_MOD_PNETCDF_VAR, dataset);
+	s.w[RAMA_TAB_PNETCDF_VAR_FILE_REC_ID].u = file;
 	rama_log_anon_record(&h.a, &s.r);
-	assert_true(s.w[RAMA_PNETCDF_VAR_FILE_REC_ID].u == rama_log_anon_id(&h.a, file));
-	make_record(&s, RAMA_MOD_POSIX, file);
-	s.w[RAMA_POSIX_RENAMED_FROM].u = dataset;
+	assert_true(s.w[RAMA_TAB_PNETCDF_VAR_FILE_REC_ID].u == rama_log_anon_id(&h.a, file));
+	make_record(&s, RAMA_TAB_MOD_POSIX, file);
+	s.w[RAMA_TAB_POSIX_RENAMED_FROM].u = dataset;
 	rama_log_anon_record(&h.a, &s.r);
-	assert_true(s.w[RAMA_POSIX_RENAMED_FROM].u == rama_log_anon_id(&h.a, dataset));
-	make_record(&s, RAMA_MOD_POSIX, file);
-	s.w[RAMA_POSIX_RENAMED_FROM].u = 0;
+	assert_true(s.w[RAMA_TAB_POSIX_RENAMED_FROM].u == rama_log_anon_id(&h.a, dataset));
+	make_record(&s, RAMA_TAB_MOD_POSIX, file);
+	s.w[RAMA_TAB_POSIX_RENAMED_FROM].u = 0;
 	rama_log_anon_record(&h.a, &s.r);
-	assert_int_equal(s.w[RAMA_POSIX_RENAMED_FROM].u, 0);
+	assert_int_equal(s.w[RAMA_TAB_POSIX_RENAMED_FROM].u, 0);
 	hidden_free(&h);
 }
 
@@ -228,11 +228,11 @@ static void counters_stay(void **state)
 
 	(void)state;
 	hide_with(&h, "key");
-	make_record(&s, RAMA_MOD_STDIO, 5);
+	make_record(&s, RAMA_TAB_MOD_STDIO, 5);
 	before = s;
 	rama_log_anon_record(&h.a, &s.r);
-	assert_true(s.w[RAMA_ID].u != 5);
-	assert_memory_equal(&s.w[RAMA_RANK], &before.w[RAMA_RANK], 248 - 8);
+	assert_true(s.w[RAMA_TAB_ID].u != 5);
+	assert_memory_equal(&s.w[RAMA_TAB_RANK], &before.w[RAMA_TAB_RANK], 248 - 8);
 	hidden_free(&h);
 }
 
@@ -241,16 +241,16 @@ static size_t hidden_command(struct hidden *h, const char *command, char to[100]
 {
 	struct sample s;
 
-	make_record(&s, RAMA_MOD_PROCESS, 5);
+	make_record(&s, RAMA_TAB_MOD_PROCESS, 5);
 	s.r.array[0] = s.array[0];
-	s.r.count[0] = s.w[RAMA_PROCESS_COMMAND_WORDS].u = (strlen(command) + 7) / 8;
+	s.r.count[0] = s.w[RAMA_TAB_PROCESS_COMMAND_WORDS].u = (strlen(command) + 7) / 8;
 	memset(s.array[0], 0, sizeof(s.array[0]));
 	memcpy(s.array[0], command, strlen(command));
-	memset(&s.w[RAMA_PROCESS_HOSTNAME], 0, 64);
-	memcpy(&s.w[RAMA_PROCESS_HOSTNAME], "node17", 6);
+	memset(&s.w[RAMA_TAB_PROCESS_HOSTNAME], 0, 64);
+	memcpy(&s.w[RAMA_TAB_PROCESS_HOSTNAME], "node17", 6);
 	rama_log_anon_record(&h->a, &s.r);
-	assert_memory_equal(&s.w[RAMA_PROCESS_HOSTNAME], "host-", 5);
-	assert_int_equal(s.r.count[0], s.w[RAMA_PROCESS_COMMAND_WORDS].u);
+	assert_memory_equal(&s.w[RAMA_TAB_PROCESS_HOSTNAME], "host-", 5);
+	assert_int_equal(s.r.count[0], s.w[RAMA_TAB_PROCESS_COMMAND_WORDS].u);
 	assert_true(s.r.count[0] <= 6);
 	memset(to, 0, 100);
 	memcpy(to, s.array[0], 8 * s.r.count[0]);
@@ -290,20 +290,20 @@ static void hosts_are_hidden_and_told_apart(void **state)
 
 	(void)state;
 	hide_with(&h, "key");
-	make_record(&a, RAMA_MOD_DXT_POSIX, 5);
-	make_record(&b, RAMA_MOD_DXT_POSIX, 5);
-	memset(a.w[RAMA_DXT_HOSTNAME].b, 'h', 64); /* fills all of its room */
-	memset(b.w[RAMA_DXT_HOSTNAME].b, 0, 64);
-	memcpy(b.w[RAMA_DXT_HOSTNAME].b, "node17", 6);
+	make_record(&a, RAMA_TAB_MOD_DXT_POSIX, 5);
+	make_record(&b, RAMA_TAB_MOD_DXT_POSIX, 5);
+	memset(a.w[RAMA_TAB_DXT_HOSTNAME].b, 'h', 64); /* fills all of its room */
+	memset(b.w[RAMA_TAB_DXT_HOSTNAME].b, 0, 64);
+	memcpy(b.w[RAMA_TAB_DXT_HOSTNAME].b, "node17", 6);
 	rama_log_anon_record(&h.a, &a.r);
 	rama_log_anon_record(&h.a, &b.r);
-	assert_null(strstr(b.w[RAMA_DXT_HOSTNAME].b, "node17"));
-	assert_true(strnlen(a.w[RAMA_DXT_HOSTNAME].b, 64) < 64);
-	assert_string_not_equal(a.w[RAMA_DXT_HOSTNAME].b, b.w[RAMA_DXT_HOSTNAME].b);
-	make_record(&a, RAMA_MOD_APMPI, 5);
-	memset(a.w[RAMA_APMPI_PROCESSOR_NAME].b, 'h', 128);
+	assert_null(strstr(b.w[RAMA_TAB_DXT_HOSTNAME].b, "node17"));
+	assert_true(strnlen(a.w[RAMA_TAB_DXT_HOSTNAME].b, 64) < 64);
+	assert_string_not_equal(a.w[RAMA_TAB_DXT_HOSTNAME].b, b.w[RAMA_TAB_DXT_HOSTNAME].b);
+	make_record(&a, RAMA_TAB_MOD_APMPI, 5);
+	memset(a.w[RAMA_TAB_APMPI_PROCESSOR_NAME].b, 'h', 128);
 	rama_log_anon_record(&h.a, &a.r);
-	assert_null(memchr(a.w[RAMA_APMPI_PROCESSOR_NAME].b + 4, 'h', 124)); /* behind host-... */
+	assert_null(memchr(a.w[RAMA_TAB_APMPI_PROCESSOR_NAME].b + 4, 'h', 124)); /* behind host-... */
 	hidden_free(&h);
 }
 
@@ -315,14 +315,14 @@ static void job_numbers_of_launchers_are_hidden_too(void **state)
 
 	(void)state;
 	hide_with(&h, "key");
-	sample_make(&s, RAMA_MOD_APXC, &r, 0);
-	s.w[RAMA_APXC_HEADER_APPLICATION_ID].u = 4242;
+	sample_make(&s, RAMA_TAB_MOD_APXC, &r, 0);
+	s.w[RAMA_TAB_APXC_HEADER_APPLICATION_ID].u = 4242;
 	rama_log_anon_record(&h.a, &s.r);
-	assert_true(s.w[RAMA_APXC_HEADER_APPLICATION_ID].u != 4242);
-	make_record(&s, RAMA_MOD_BGQ, 5);
-	s.w[RAMA_BGQ_CSJOBID].i = 4242;
+	assert_true(s.w[RAMA_TAB_APXC_HEADER_APPLICATION_ID].u != 4242);
+	make_record(&s, RAMA_TAB_MOD_BGQ, 5);
+	s.w[RAMA_TAB_BGQ_CSJOBID].i = 4242;
 	rama_log_anon_record(&h.a, &s.r);
-	assert_true(s.w[RAMA_BGQ_CSJOBID].i != 4242);
+	assert_true(s.w[RAMA_TAB_BGQ_CSJOBID].i != 4242);
 	hidden_free(&h);
 }
 

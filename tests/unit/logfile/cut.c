@@ -5,8 +5,8 @@
 /* a small log of modules that differ in kind */
 static void small_log(struct memfile *f, uint8_t compression)
 {
-	static const unsigned modules[] = { RAMA_MOD_LUSTRE, RAMA_MOD_STDIO, RAMA_MOD_DXT_POSIX,
-					    RAMA_MOD_MDHIM, RAMA_MOD_HEATMAP };
+	static const unsigned modules[] = { RAMA_TAB_MOD_LUSTRE, RAMA_TAB_MOD_STDIO, RAMA_TAB_MOD_DXT_POSIX,
+					    RAMA_TAB_MOD_MDHIM, RAMA_TAB_MOD_HEATMAP };
 	struct rng r = { 16 };
 	struct rama_log_writer w;
 	struct sample s;
@@ -15,12 +15,12 @@ static void small_log(struct memfile *f, uint8_t compression)
 	rama_log_writer_name(&w, 1, "/home/one", 9);
 	rama_log_writer_name(&w, 2, "/home/two", 9);
 	for (size_t k = 0; k < LENGTH(modules); k++) {
-		rama_log_writer_module(&w, modules[k], rama_module_get(modules[k])->newest);
+		rama_log_writer_module(&w, modules[k], rama_tab_module_get(modules[k])->newest);
 		for (unsigned i = 0; i < 2; i++) {
 			sample_make(&s, modules[k], &r, i);
-			if (modules[k] == RAMA_MOD_DXT_POSIX)
-				s.w[RAMA_DXT_WRITE_COUNT].u = s.r.count[0] = 3,
-				s.w[RAMA_DXT_READ_COUNT].u = s.r.count[1] = 2;
+			if (modules[k] == RAMA_TAB_MOD_DXT_POSIX)
+				s.w[RAMA_TAB_DXT_WRITE_COUNT].u = s.r.count[0] = 3,
+				s.w[RAMA_TAB_DXT_READ_COUNT].u = s.r.count[1] = 2;
 			sample_write(&w, &s);
 		}
 	}
@@ -35,8 +35,8 @@ static size_t regions_end(const struct memfile *f)
 
 	reading_open(&in, f);
 	assert_int_equal(in.log.annex.n, 1);
-	assert_true(rama_log_has_threads(&in.log, RAMA_MOD_DXT_POSIX));
-	end = (size_t)(in.log.part[RAMA_MOD_HEATMAP].off + in.log.part[RAMA_MOD_HEATMAP].len);
+	assert_true(rama_log_has_threads(&in.log, RAMA_TAB_MOD_DXT_POSIX));
+	end = (size_t)(in.log.part[RAMA_TAB_MOD_HEATMAP].off + in.log.part[RAMA_TAB_MOD_HEATMAP].len);
 	reading_close(&in);
 	return end;
 }
@@ -171,11 +171,11 @@ static void cut_trace(struct memfile *f, size_t cut)
 
 	writer_start(&w, f, RAMA_LOG_PLAIN_BYTES);
 	w.inner = true;
-	rama_log_writer_module(&w, RAMA_MOD_DXT_POSIX, 2);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_DXT_POSIX, 2);
 	for (unsigned i = 0; i < 2; i++) {
-		sample_make(&s, RAMA_MOD_DXT_POSIX, &r, i);
-		s.w[RAMA_DXT_WRITE_COUNT].u = s.r.count[0] = 3;
-		s.w[RAMA_DXT_READ_COUNT].u = s.r.count[1] = 2;
+		sample_make(&s, RAMA_TAB_MOD_DXT_POSIX, &r, i);
+		s.w[RAMA_TAB_DXT_WRITE_COUNT].u = s.r.count[0] = 3;
+		s.w[RAMA_TAB_DXT_READ_COUNT].u = s.r.count[1] = 2;
 		sample_write(&w, &s);
 	}
 	writer_end(&w, 0);
@@ -194,17 +194,17 @@ static void find_short(size_t cut, uint64_t record, uint64_t writes, uint64_t re
 	cut_trace(&f, cut);
 	assert_int_equal(reading_try(&in, f.bytes, f.n, false), 0);
 	problems = in.log.problems, lines = in.lines;
-	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_MOD_DXT_POSIX), 0);
+	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_TAB_MOD_DXT_POSIX), 0);
 	assert_int_equal(in.log.problems, problems); /* tells nothing */
 	assert_int_equal(in.lines, lines);
 	assert_int_equal(s.record, record);
-	assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_MOD_DXT_POSIX), 1);
+	assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_TAB_MOD_DXT_POSIX), 1);
 	while (rama_log_cursor_next(&c, &r) > 0) {
 		bool here = c.index == record;
 
 		rama_log_short_trace_apply(&s, &c, r);
-		assert_int_equal(r->w[RAMA_DXT_WRITE_COUNT].u, here ? writes : 3);
-		assert_int_equal(r->w[RAMA_DXT_READ_COUNT].u, here ? reads : 2);
+		assert_int_equal(r->w[RAMA_TAB_DXT_WRITE_COUNT].u, here ? writes : 3);
+		assert_int_equal(r->w[RAMA_TAB_DXT_READ_COUNT].u, here ? reads : 2);
 	}
 	rama_log_cursor_close(&c);
 	reading_close(&in);
@@ -272,7 +272,7 @@ static void a_short_trace_of_a_strict_log_is_an_error(void **state)
 	/* claims a segment that is not there, in a log that is whole otherwise */
 	f.bytes[f.n - 5 * SEGMENT - 8] = 3;
 	assert_int_equal(reading_try(&in, f.bytes, f.n, true), 0);
-	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_MOD_DXT_POSIX), RAMA_ETRUNC);
+	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_TAB_MOD_DXT_POSIX), RAMA_ETRUNC);
 	reading_close(&in);
 	memfile_free(&f);
 }

@@ -29,29 +29,29 @@ static void the_header_is_laid_out_as_3_41(void **state)
 	(void)state;
 	writer_start(&w, &f, RAMA_LOG_BZIP2);
 	rama_log_writer_name(&w, 77, "/home/x", 7);
-	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
-	sample_make(&s, RAMA_MOD_POSIX, &r, 0);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4);
+	sample_make(&s, RAMA_TAB_MOD_POSIX, &r, 0);
 	sample_write(&w, &s);
-	rama_log_writer_module(&w, RAMA_MOD_STDIO, 2); /* used, without data */
-	writer_end(&w, 1ull << RAMA_MOD_STDIO | 1ull << 40);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_STDIO, 2); /* used, without data */
+	writer_end(&w, 1ull << RAMA_TAB_MOD_STDIO | 1ull << 40);
 	assert_memory_equal(f.bytes, "3.41\0\0\0\0", 8);
 	assert_int_equal(u64_at(f.bytes + 8), 6567223);
 	assert_memory_equal(f.bytes + 16, "\1\0\0\0\0\0\0\0", 8);
-	assert_true(u64_at(f.bytes + 24) == (1ull << RAMA_MOD_STDIO | 1ull << 40));
+	assert_true(u64_at(f.bytes + 24) == (1ull << RAMA_TAB_MOD_STDIO | 1ull << 40));
 	names = u64_at(f.bytes + 32);
-	posix = u64_at(f.bytes + 48 + 16 * RAMA_MOD_POSIX);
-	stdio = u64_at(f.bytes + 48 + 16 * RAMA_MOD_STDIO);
+	posix = u64_at(f.bytes + 48 + 16 * RAMA_TAB_MOD_POSIX);
+	stdio = u64_at(f.bytes + 48 + 16 * RAMA_TAB_MOD_STDIO);
 	assert_true(names > 1328); /* the job is between */
 	assert_int_equal(posix, names + u64_at(f.bytes + 40));
-	assert_int_equal(stdio, posix + u64_at(f.bytes + 56 + 16 * RAMA_MOD_POSIX));
+	assert_int_equal(stdio, posix + u64_at(f.bytes + 56 + 16 * RAMA_TAB_MOD_POSIX));
 	assert_int_equal(stdio, f.n);
-	assert_int_equal(u64_at(f.bytes + 56 + 16 * RAMA_MOD_STDIO), 0);
+	assert_int_equal(u64_at(f.bytes + 56 + 16 * RAMA_TAB_MOD_STDIO), 0);
 	for (unsigned id = 0; id < 64; id++) {
-		bool used = id == RAMA_MOD_POSIX || id == RAMA_MOD_STDIO;
+		bool used = id == RAMA_TAB_MOD_POSIX || id == RAMA_TAB_MOD_STDIO;
 
 		assert_int_equal(u64_at(f.bytes + 48 + 16 * id) != 0, used);
 		assert_int_equal(u32_at(f.bytes + 1072 + 4 * id),
-				 used ? rama_module_get(id)->newest : 0);
+				 used ? rama_tab_module_get(id)->newest : 0);
 	}
 	memfile_free(&f);
 }
@@ -285,12 +285,12 @@ static void the_job_ends_where_the_next_region_begins(void **state)
 	reading_close(&in);
 	memfile_free(&f);
 
-	raw.slot[RAMA_MOD_STDIO].version = 2; /* no names: it ends at the first module */
-	raw_u64(&raw, &raw.slot[RAMA_MOD_STDIO].data, 1);
+	raw.slot[RAMA_TAB_MOD_STDIO].version = 2; /* no names: it ends at the first module */
+	raw_u64(&raw, &raw.slot[RAMA_TAB_MOD_STDIO].data, 1);
 	raw_build(&raw, &f);
 	memset(f.bytes + 32, 0, 8);
 	assert_int_equal(reading_try(&in, f.bytes, f.n, false), 0);
-	assert_int_equal(in.log.job_part.stored_len, in.log.part[RAMA_MOD_STDIO].off - 1328);
+	assert_int_equal(in.log.job_part.stored_len, in.log.part[RAMA_TAB_MOD_STDIO].off - 1328);
 	assert_int_equal(in.log.job.jobid, 4242);
 	reading_close(&in);
 	memfile_free(&f);

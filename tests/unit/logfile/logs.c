@@ -56,11 +56,11 @@ static void make_layout(struct sample *s, struct rng *r)
 	uint64_t comps = rng_below(r, 5), stripes = 0;
 
 	for (uint64_t i = 0; i < comps; i++) {
-		union rama_core_word *c = &s->array[0][i * RAMA_LUSTRE_COMP__WORDS];
+		union rama_core_word *c = &s->array[0][i * RAMA_TAB_LUSTRE_COMP__WORDS];
 
-		c[RAMA_LUSTRE_COMP_STRIPE_SIZE].i = 65536;
-		c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u = rng_below(r, 8);
-		stripes += c[RAMA_LUSTRE_COMP_STRIPE_COUNT].u;
+		c[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i = 65536;
+		c[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u = rng_below(r, 8);
+		stripes += c[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u;
 	}
 	set_array(s, 0, comps);
 	set_array(s, 1, stripes);
@@ -68,7 +68,7 @@ static void make_layout(struct sample *s, struct rng *r)
 
 void sample_make(struct sample *s, unsigned module, struct rng *r, unsigned index)
 {
-	const struct rama_module *m = rama_module_get(module);
+	const struct rama_tab_module *m = rama_tab_module_get(module);
 
 	s->r = (struct rama_core_record){ .mod = m, .schema = m->record, .w = s->w };
 	if (m->header != NULL && index == 0)
@@ -76,31 +76,31 @@ void sample_make(struct sample *s, unsigned module, struct rng *r, unsigned inde
 	assert_true(s->r.schema->words <= SAMPLE_WORDS);
 	random_words(r, s->w, SAMPLE_WORDS);
 	random_words(r, s->array[0], 2 * SAMPLE_ARRAY);
-	random_words(r, &s->seg[0][0][0], 2 * SAMPLE_SEGMENTS * RAMA_SEG_WORDS);
-	s->w[RAMA_RANK].i = (int64_t)rng_below(r, 1000) - 1;
+	random_words(r, &s->seg[0][0][0], 2 * SAMPLE_SEGMENTS * RAMA_TAB_SEG_WORDS);
+	s->w[RAMA_TAB_RANK].i = (int64_t)rng_below(r, 1000) - 1;
 	if (s->r.schema == m->header)
-		s->w[RAMA_BASE_WORDS].i =
-			module == RAMA_MOD_APMPI ? 280520118345 : 0x4155544f50455246;
-	else if (module == RAMA_MOD_LUSTRE)
+		s->w[RAMA_TAB_BASE_WORDS].i =
+			module == RAMA_TAB_MOD_APMPI ? 280520118345 : 0x4155544f50455246;
+	else if (module == RAMA_TAB_MOD_LUSTRE)
 		make_layout(s, r);
-	else if (module == RAMA_MOD_HEATMAP)
+	else if (module == RAMA_TAB_MOD_HEATMAP)
 		set_array(s, 0, 20), set_array(s, 1, 20);
-	else if (module == RAMA_MOD_MDHIM || module == RAMA_MOD_PROCESS)
+	else if (module == RAMA_TAB_MOD_MDHIM || module == RAMA_TAB_MOD_PROCESS)
 		set_array(s, 0, rng_below(r, 9));
-	for (unsigned k = 0; k < 2 && (m->flags & RAMA_TRACE); k++)
+	for (unsigned k = 0; k < 2 && (m->flags & RAMA_TAB_TRACE); k++)
 		set_array(s, k, rng_below(r, SAMPLE_SEGMENTS + 1));
 }
 
 void sample_write(struct rama_log_writer *w, struct sample *s)
 {
 	assert_int_equal(rama_log_writer_record(w, &s->r), 0);
-	for (unsigned k = 0; k < 2 && (s->r.mod->flags & RAMA_TRACE); k++)
+	for (unsigned k = 0; k < 2 && (s->r.mod->flags & RAMA_TAB_TRACE); k++)
 		assert_int_equal(rama_log_writer_segments(w, s->seg[k], s->r.count[k]), 0);
 }
 
 static void check_segments(struct rama_log_cursor *c, const struct sample *s, bool threads)
 {
-	union rama_core_word seg[7][RAMA_SEG_WORDS];
+	union rama_core_word seg[7][RAMA_TAB_SEG_WORDS];
 	uint64_t done[2] = { 0, 0 };
 	unsigned kind;
 	int n;
@@ -110,9 +110,9 @@ static void check_segments(struct rama_log_cursor *c, const struct sample *s, bo
 		for (int i = 0; i < n; i++) {
 			const union rama_core_word *want = s->seg[kind][done[kind]++];
 
-			assert_memory_equal(seg[i], want, RAMA_SEG_THREAD * sizeof(*want));
-			assert_true(seg[i][RAMA_SEG_THREAD].u ==
-				    (threads ? want[RAMA_SEG_THREAD].u : 0));
+			assert_memory_equal(seg[i], want, RAMA_TAB_SEG_THREAD * sizeof(*want));
+			assert_true(seg[i][RAMA_TAB_SEG_THREAD].u ==
+				    (threads ? want[RAMA_TAB_SEG_THREAD].u : 0));
 		}
 	}
 	assert_int_equal(n, 0);
@@ -126,7 +126,7 @@ void sample_check(struct rama_log_cursor *c, const struct rama_core_record *r, c
 	assert_ptr_equal(r->mod, s->r.mod);
 	assert_ptr_equal(r->schema, s->r.schema);
 	assert_memory_equal(r->w, s->w, r->schema->words * sizeof(*r->w));
-	if (r->mod->flags & RAMA_TRACE) {
+	if (r->mod->flags & RAMA_TAB_TRACE) {
 		check_segments(c, s, threads);
 		return;
 	}
@@ -299,10 +299,10 @@ void reading_close(struct reading *in)
 
 int reading_walk(struct reading *in)
 {
-	union rama_core_word seg[16][RAMA_SEG_WORDS];
+	union rama_core_word seg[16][RAMA_TAB_SEG_WORDS];
 	int rc = 0;
 
-	for (unsigned id = 0; id < RAMA_MODULES && rc >= 0; id++) {
+	for (unsigned id = 0; id < RAMA_TAB_MODULES && rc >= 0; id++) {
 		struct rama_log_cursor c;
 		struct rama_core_record *r;
 		unsigned kind;
@@ -310,7 +310,7 @@ int reading_walk(struct reading *in)
 
 		rc = rama_log_cursor_open(&c, &in->log, id);
 		while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0) {
-			while ((r->mod->flags & RAMA_TRACE) &&
+			while ((r->mod->flags & RAMA_TAB_TRACE) &&
 			       (n = rama_log_cursor_segments(&c, seg, 16, &kind)) > 0)
 				continue;
 			rc = n < 0 ? n : rc;
@@ -323,7 +323,7 @@ int reading_walk(struct reading *in)
 static struct found *copy(struct rama_log_cursor *c, const struct rama_core_record *r)
 {
 	struct found *f = calloc(1, sizeof(*f));
-	union rama_core_word seg[1][RAMA_SEG_WORDS];
+	union rama_core_word seg[1][RAMA_TAB_SEG_WORDS];
 	uint64_t done[2] = { 0, 0 };
 	unsigned kind;
 
@@ -337,7 +337,7 @@ static struct found *copy(struct rama_log_cursor *c, const struct rama_core_reco
 		if (r->array[k] != NULL)
 			memcpy(f->array[k], r->array[k], words * sizeof(*f->w));
 	}
-	while ((r->mod->flags & RAMA_TRACE) && rama_log_cursor_segments(c, seg, 1, &kind) > 0)
+	while ((r->mod->flags & RAMA_TAB_TRACE) && rama_log_cursor_segments(c, seg, 1, &kind) > 0)
 		memcpy(f->seg[kind][done[kind]++], seg[0], sizeof(seg[0]));
 	return f;
 }
@@ -350,13 +350,13 @@ struct found *reading_find(struct reading *in, unsigned module, uint64_t id, int
 	int rc = rama_log_cursor_open(&c, &in->log, module);
 
 	while (rc > 0 && (rc = rama_log_cursor_next(&c, &r)) > 0)
-		if (f == NULL && r->schema == r->mod->record && r->w[RAMA_ID].u == id &&
-		    r->w[RAMA_RANK].i == rank)
+		if (f == NULL && r->schema == r->mod->record && r->w[RAMA_TAB_ID].u == id &&
+		    r->w[RAMA_TAB_RANK].i == rank)
 			f = copy(&c, r);
 	rama_log_cursor_close(&c);
 	assert_int_equal(rc, 0);
 	if (f == NULL)
-		fail_msg("%s has no record of file %llu, rank %lld", rama_module_get(module)->name,
+		fail_msg("%s has no record of file %llu, rank %lld", rama_tab_module_get(module)->name,
 			 (unsigned long long)id, (long long)rank);
 	return f;
 }

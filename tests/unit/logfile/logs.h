@@ -31,7 +31,7 @@ void memfile_free(struct memfile *f);
 struct sample {
 	struct rama_core_record r;
 	union rama_core_word w[SAMPLE_WORDS], array[2][SAMPLE_ARRAY];
-	union rama_core_word seg[2][SAMPLE_SEGMENTS][RAMA_SEG_WORDS];
+	union rama_core_word seg[2][SAMPLE_SEGMENTS][RAMA_TAB_SEG_WORDS];
 };
 
 /* record number `index` of its region: AutoPerf's first one is a header */
@@ -62,7 +62,7 @@ struct raw {
 	struct {
 		unsigned version;
 		struct memfile data; /* decoded */
-	} slot[RAMA_MODULES];	     /* by the number in that format */
+	} slot[RAMA_TAB_MODULES];	     /* by the number in that format */
 };
 
 void raw_u64(const struct raw *raw, struct memfile *to, uint64_t v);
@@ -93,7 +93,7 @@ int reading_walk(struct reading *in);
 struct found {
 	union rama_core_word *w, *array[2];
 	uint64_t count[2];
-	union rama_core_word seg[2][SAMPLE_SEGMENTS][RAMA_SEG_WORDS];
+	union rama_core_word seg[2][SAMPLE_SEGMENTS][RAMA_TAB_SEG_WORDS];
 };
 struct found *reading_find(struct reading *in, unsigned module, uint64_t id, int64_t rank);
 void found_free(struct found *f);

@@ -26,41 +26,41 @@ struct process {
 
 static void fill_sample(struct sample *s, const struct entry *e)
 {
-	const struct rama_module *m = rama_module_get(e->module);
+	const struct rama_tab_module *m = rama_tab_module_get(e->module);
 
 	memset(s, 0, sizeof(*s));
 	s->r = (struct rama_core_record){ .mod = m, .schema = m->record, .w = s->w };
-	s->w[RAMA_ID].u = e->id;
-	s->w[RAMA_RANK].i = e->rank;
-	if (e->module == RAMA_MOD_POSIX) {
-		s->w[RAMA_POSIX_OPENS].i = 1;
-		s->w[RAMA_POSIX_BYTES_READ].i = e->bytes;
-		s->w[RAMA_POSIX_F_READ_TIME].f = e->time;
-		s->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f = 1.0;
-		s->w[RAMA_POSIX_F_CLOSE_START_TIMESTAMP].f = -1.0; /* not known */
-		s->w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP].f = 5.0;
-	} else if (e->module == RAMA_MOD_LUSTRE) {
-		s->w[RAMA_LUSTRE_NUM_COMPONENTS].u = s->r.count[0] = 1;
-		s->w[RAMA_LUSTRE_NUM_STRIPES].u = s->r.count[1] = 1;
-		s->array[0][RAMA_LUSTRE_COMP_STRIPE_SIZE].i = 65536;
-		s->array[0][RAMA_LUSTRE_COMP_STRIPE_COUNT].i = 1;
+	s->w[RAMA_TAB_ID].u = e->id;
+	s->w[RAMA_TAB_RANK].i = e->rank;
+	if (e->module == RAMA_TAB_MOD_POSIX) {
+		s->w[RAMA_TAB_POSIX_OPENS].i = 1;
+		s->w[RAMA_TAB_POSIX_BYTES_READ].i = e->bytes;
+		s->w[RAMA_TAB_POSIX_F_READ_TIME].f = e->time;
+		s->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f = 1.0;
+		s->w[RAMA_TAB_POSIX_F_CLOSE_START_TIMESTAMP].f = -1.0; /* not known */
+		s->w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP].f = 5.0;
+	} else if (e->module == RAMA_TAB_MOD_LUSTRE) {
+		s->w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u = s->r.count[0] = 1;
+		s->w[RAMA_TAB_LUSTRE_NUM_STRIPES].u = s->r.count[1] = 1;
+		s->array[0][RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i = 65536;
+		s->array[0][RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].i = 1;
 		s->array[1][0].i = e->bytes;
-	} else if (e->module == RAMA_MOD_HEATMAP) {
-		s->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = e->time;
-		s->w[RAMA_HEATMAP_NBINS].u = s->r.count[0] = s->r.count[1] = (uint64_t)e->bytes;
+	} else if (e->module == RAMA_TAB_MOD_HEATMAP) {
+		s->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f = e->time;
+		s->w[RAMA_TAB_HEATMAP_NBINS].u = s->r.count[0] = s->r.count[1] = (uint64_t)e->bytes;
 		for (int64_t i = 0; i < e->bytes; i++)
 			s->array[0][i].i = 1 + i, s->array[1][i].i = 1000 * (1 + i);
-	} else if (m->flags & RAMA_TRACE) {
-		s->w[RAMA_DXT_WRITE_COUNT].u = s->r.count[0] = 1;
-		s->w[RAMA_DXT_READ_COUNT].u = s->r.count[1] = 1;
+	} else if (m->flags & RAMA_TAB_TRACE) {
+		s->w[RAMA_TAB_DXT_WRITE_COUNT].u = s->r.count[0] = 1;
+		s->w[RAMA_TAB_DXT_READ_COUNT].u = s->r.count[1] = 1;
 		for (unsigned k = 0; k < 2; k++) {
-			s->seg[k][0][RAMA_SEG_LENGTH].i = e->bytes + k;
-			s->seg[k][0][RAMA_SEG_START].f = 1.0;
-			s->seg[k][0][RAMA_SEG_END].f = 2.0;
-			s->seg[k][0][RAMA_SEG_THREAD].u = 99;
+			s->seg[k][0][RAMA_TAB_SEG_LENGTH].i = e->bytes + k;
+			s->seg[k][0][RAMA_TAB_SEG_START].f = 1.0;
+			s->seg[k][0][RAMA_TAB_SEG_END].f = 2.0;
+			s->seg[k][0][RAMA_TAB_SEG_THREAD].u = 99;
 		}
-	} else if (e->module == RAMA_MOD_MDHIM) {
-		s->w[RAMA_MDHIM_SERVERS].u = s->r.count[0] = 2;
+	} else if (e->module == RAMA_TAB_MOD_MDHIM) {
+		s->w[RAMA_TAB_MDHIM_SERVERS].u = s->r.count[0] = 2;
 		s->array[0][0].i = e->bytes;
 		s->array[0][1].i = 10 * e->bytes;
 	}
@@ -73,7 +73,7 @@ static void write_process(struct memfile *f, const struct process *p)
 	struct rama_log_job job = plain_job;
 	struct rama_log_sink sink = memfile_sink(f);
 	struct rama_log_writer w;
-	unsigned module = RAMA_MODULES;
+	unsigned module = RAMA_TAB_MODULES;
 	struct sample s;
 
 	job.start_sec = START + p->start_nsec / 1000000000;
@@ -92,7 +92,7 @@ static void write_process(struct memfile *f, const struct process *p)
 	for (size_t i = 0; i < LENGTH(p->entry) && p->entry[i].id != 0; i++) {
 		if (p->entry[i].module != module)
 			rama_log_writer_module(&w, p->entry[i].module,
-					   rama_module_get(p->entry[i].module)->newest);
+					   rama_tab_module_get(p->entry[i].module)->newest);
 		module = p->entry[i].module;
 		fill_sample(&s, &p->entry[i]);
 		sample_write(&w, &s);
@@ -170,8 +170,8 @@ static void close_to(double a, double b)
 static void files_of_all_ranks_become_one_record(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 0, { { RAMA_MOD_POSIX, 1, 0, 100, 1.0 }, { RAMA_MOD_POSIX, 2, 0, 5, 0 } } },
-		{ 0, 2, 0, { { RAMA_MOD_POSIX, 1, 1, 300, 3.0 }, { RAMA_MOD_POSIX, 3, 1, 6, 0 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 100, 1.0 }, { RAMA_TAB_MOD_POSIX, 2, 0, 5, 0 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 1, 300, 3.0 }, { RAMA_TAB_MOD_POSIX, 3, 1, 6, 0 } } },
 	};
 	struct merging m;
 	struct found *f;
@@ -179,47 +179,47 @@ static void files_of_all_ranks_become_one_record(void **state)
 	(void)state;
 	merged(&m, p, 2, false);
 	assert_int_equal(m.out.log.job.nprocs, 2);
-	assert_int_equal(reading_count(&m.out, RAMA_MOD_POSIX), 3);
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 1, -1);
-	assert_int_equal(f->w[RAMA_POSIX_OPENS].i, 2);
-	assert_int_equal(f->w[RAMA_POSIX_BYTES_READ].i, 400);
-	assert_true(f->w[RAMA_POSIX_F_READ_TIME].f == 4.0);
-	assert_int_equal(f->w[RAMA_POSIX_FASTEST_RANK].i, 0);
-	assert_int_equal(f->w[RAMA_POSIX_FASTEST_RANK_BYTES].i, 100);
-	assert_int_equal(f->w[RAMA_POSIX_SLOWEST_RANK].i, 1);
-	assert_true(f->w[RAMA_POSIX_F_SLOWEST_RANK_TIME].f == 3.0);
-	close_to(f->w[RAMA_POSIX_F_VARIANCE_RANK_TIME].f, 1.0);
-	close_to(f->w[RAMA_POSIX_F_VARIANCE_RANK_BYTES].f, 10000.0);
+	assert_int_equal(reading_count(&m.out, RAMA_TAB_MOD_POSIX), 3);
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 1, -1);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_OPENS].i, 2);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_BYTES_READ].i, 400);
+	assert_true(f->w[RAMA_TAB_POSIX_F_READ_TIME].f == 4.0);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_FASTEST_RANK].i, 0);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_FASTEST_RANK_BYTES].i, 100);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_SLOWEST_RANK].i, 1);
+	assert_true(f->w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f == 3.0);
+	close_to(f->w[RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME].f, 1.0);
+	close_to(f->w[RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES].f, 10000.0);
 	found_free(f);
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 2, 0); /* as it was */
-	assert_int_equal(f->w[RAMA_POSIX_BYTES_READ].i, 5);
-	assert_int_equal(f->w[RAMA_POSIX_SLOWEST_RANK_BYTES].i, 0);
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 2, 0); /* as it was */
+	assert_int_equal(f->w[RAMA_TAB_POSIX_BYTES_READ].i, 5);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_SLOWEST_RANK_BYTES].i, 0);
 	found_free(f);
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 3, 1));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 3, 1));
 	merging_free(&m);
 }
 
 static void three_logs_are_one_job(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 3, 0, { { RAMA_MOD_POSIX, 1, 2, 10, 1 }, { RAMA_MOD_POSIX, 2, 2, 1, 0 } } },
-		{ 0, 3, 0, { { RAMA_MOD_POSIX, 1, 0, 20, 2 }, { RAMA_MOD_POSIX, 2, 0, 2, 0 } } },
-		{ 0, 3, 0, { { RAMA_MOD_POSIX, 1, 1, 30, 3 }, { RAMA_MOD_MDHIM, 1, 1, 4, 0 } } },
+		{ 0, 3, 0, { { RAMA_TAB_MOD_POSIX, 1, 2, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, 2, 1, 0 } } },
+		{ 0, 3, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 20, 2 }, { RAMA_TAB_MOD_POSIX, 2, 0, 2, 0 } } },
+		{ 0, 3, 0, { { RAMA_TAB_MOD_POSIX, 1, 1, 30, 3 }, { RAMA_TAB_MOD_MDHIM, 1, 1, 4, 0 } } },
 	};
 	struct merging m;
 	struct found *f;
 
 	(void)state;
 	merged(&m, p, 3, false);
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 1, -1);
-	assert_int_equal(f->w[RAMA_POSIX_BYTES_READ].i, 60);
-	close_to(f->w[RAMA_POSIX_F_VARIANCE_RANK_TIME].f, 2.0 / 3);
-	assert_int_equal(f->w[RAMA_POSIX_FASTEST_RANK].i, 2);
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 1, -1);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_BYTES_READ].i, 60);
+	close_to(f->w[RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME].f, 2.0 / 3);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_FASTEST_RANK].i, 2);
 	found_free(f);
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 2, 2)); /* of two of three ranks */
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 2, 0));
-	found_free(reading_find(&m.out, RAMA_MOD_MDHIM, 1, 1));
-	assert_int_equal(reading_count(&m.out, RAMA_MOD_POSIX), 3);
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 2, 2)); /* of two of three ranks */
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 2, 0));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_MDHIM, 1, 1));
+	assert_int_equal(reading_count(&m.out, RAMA_TAB_MOD_POSIX), 3);
 	merging_free(&m);
 }
 
@@ -229,36 +229,36 @@ static void nothing_is_reduced_if_not_wanted(void **state)
 		{ 0,
 		  2,
 		  0,
-		  { { RAMA_MOD_POSIX, 1, 0, 100, 1.0 }, { RAMA_MOD_LUSTRE, 1, 0, 3, 0 } } },
+		  { { RAMA_TAB_MOD_POSIX, 1, 0, 100, 1.0 }, { RAMA_TAB_MOD_LUSTRE, 1, 0, 3, 0 } } },
 		{ 0,
 		  2,
 		  0,
-		  { { RAMA_MOD_POSIX, 1, 1, 300, 3.0 }, { RAMA_MOD_LUSTRE, 1, 1, 3, 0 } } },
+		  { { RAMA_TAB_MOD_POSIX, 1, 1, 300, 3.0 }, { RAMA_TAB_MOD_LUSTRE, 1, 1, 3, 0 } } },
 	};
 	struct merging m;
 
 	(void)state;
 	assert_int_equal(merge_some(&m, p, 2, false, false), 0);
 	reading_open(&m.out, &m.to);
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 1, 0));
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 1, 1));
-	assert_int_equal(reading_count(&m.out, RAMA_MOD_POSIX), 2);
-	assert_int_equal(reading_count(&m.out, RAMA_MOD_LUSTRE), 2);
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 1, 0));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 1, 1));
+	assert_int_equal(reading_count(&m.out, RAMA_TAB_MOD_POSIX), 2);
+	assert_int_equal(reading_count(&m.out, RAMA_TAB_MOD_LUSTRE), 2);
 	merging_free(&m);
 }
 
 static void arrays_of_servers_are_added_up(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 0, { { RAMA_MOD_MDHIM, 1, 0, 4, 0 } } },
-		{ 0, 2, 0, { { RAMA_MOD_MDHIM, 1, 1, 5, 0 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_MDHIM, 1, 0, 4, 0 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_MDHIM, 1, 1, 5, 0 } } },
 	};
 	struct merging m;
 	struct found *f;
 
 	(void)state;
 	merged(&m, p, 2, false);
-	f = reading_find(&m.out, RAMA_MOD_MDHIM, 1, -1);
+	f = reading_find(&m.out, RAMA_TAB_MOD_MDHIM, 1, -1);
 	assert_int_equal(f->count[0], 2);
 	assert_int_equal(f->array[0][0].i, 9);
 	assert_int_equal(f->array[0][1].i, 90);
@@ -269,19 +269,19 @@ static void arrays_of_servers_are_added_up(void **state)
 static void a_layout_is_kept_once(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 0, { { RAMA_MOD_LUSTRE, 1, 0, 17, 0 }, { RAMA_MOD_LUSTRE, 2, 0, 18, 0 } } },
-		{ 0, 2, 0, { { RAMA_MOD_LUSTRE, 1, 1, 17, 0 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_LUSTRE, 1, 0, 17, 0 }, { RAMA_TAB_MOD_LUSTRE, 2, 0, 18, 0 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_LUSTRE, 1, 1, 17, 0 } } },
 	};
 	struct merging m;
 	struct found *f;
 
 	(void)state;
 	merged(&m, p, 2, false);
-	assert_int_equal(reading_count(&m.out, RAMA_MOD_LUSTRE), 2);
-	f = reading_find(&m.out, RAMA_MOD_LUSTRE, 1, -1);
+	assert_int_equal(reading_count(&m.out, RAMA_TAB_MOD_LUSTRE), 2);
+	f = reading_find(&m.out, RAMA_TAB_MOD_LUSTRE, 1, -1);
 	assert_int_equal(f->array[1][0].i, 17); /* one of them, not the sum */
 	found_free(f);
-	found_free(reading_find(&m.out, RAMA_MOD_LUSTRE, 2, 0));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_LUSTRE, 2, 0));
 	merging_free(&m);
 }
 
@@ -290,8 +290,8 @@ static void a_layout_is_kept_once(void **state)
 static void ranks_that_collide_are_refused(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 1, 0, { { RAMA_MOD_POSIX, 1, 0, 1, 1 } } },
-		{ 5, 1, 0, { { RAMA_MOD_POSIX, 2, 0, 2, 1 } } },
+		{ 0, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 1, 1 } } },
+		{ 5, 1, 0, { { RAMA_TAB_MOD_POSIX, 2, 0, 2, 1 } } },
 	};
 	struct merging m;
 
@@ -306,9 +306,9 @@ static void ranks_that_collide_are_refused(void **state)
 static void new_ranks_follow_the_order_of_the_starts(void **state)
 {
 	static const struct process p[] = {
-		{ 900, 1, 0, { { RAMA_MOD_POSIX, 1, 0, 10, 1 }, { RAMA_MOD_POSIX, 2, 0, 1, 0 } } },
-		{ 100, 2, 0, { { RAMA_MOD_POSIX, 1, 0, 20, 2 }, { RAMA_MOD_POSIX, 1, 1, 30, 3 } } },
-		{ 500, 1, 0, { { RAMA_MOD_POSIX, 1, 0, 40, 4 }, { RAMA_MOD_POSIX, 3, 0, 1, 0 } } },
+		{ 900, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, 0, 1, 0 } } },
+		{ 100, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 20, 2 }, { RAMA_TAB_MOD_POSIX, 1, 1, 30, 3 } } },
+		{ 500, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 40, 4 }, { RAMA_TAB_MOD_POSIX, 3, 0, 1, 0 } } },
 	};
 	struct merging m;
 	struct found *f;
@@ -317,12 +317,12 @@ static void new_ranks_follow_the_order_of_the_starts(void **state)
 	merged(&m, p, 3, true);
 	assert_int_equal(m.out.log.job.nprocs, 4);
 	assert_int_equal(m.out.log.job.start_nsec, 100);
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 3, 2));
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 2, 3));
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 1, -1);
-	assert_int_equal(f->w[RAMA_POSIX_BYTES_READ].i, 100);
-	assert_int_equal(f->w[RAMA_POSIX_FASTEST_RANK].i, 3);
-	assert_int_equal(f->w[RAMA_POSIX_SLOWEST_RANK].i, 2);
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 3, 2));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 2, 3));
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 1, -1);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_BYTES_READ].i, 100);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_FASTEST_RANK].i, 3);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_SLOWEST_RANK].i, 2);
 	found_free(f);
 	merging_free(&m);
 }
@@ -331,25 +331,25 @@ static void new_ranks_follow_the_order_of_the_starts(void **state)
 static void what_was_shared_among_one_is_of_one_rank(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 1, 0, { { RAMA_MOD_POSIX, 1, -1, 10, 1 }, { RAMA_MOD_POSIX, 2, -1, 20, 2 } } },
-		{ 5, 1, 0, { { RAMA_MOD_POSIX, 1, -1, 30, 3 }, { RAMA_MOD_POSIX, 3, -1, 40, 4 } } },
+		{ 0, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, -1, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, -1, 20, 2 } } },
+		{ 5, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, -1, 30, 3 }, { RAMA_TAB_MOD_POSIX, 3, -1, 40, 4 } } },
 	};
 	struct merging m;
 	struct found *f;
 
 	(void)state;
 	merged(&m, p, 2, true);
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 1, -1);
-	assert_int_equal(f->w[RAMA_POSIX_BYTES_READ].i, 40);
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 1, -1);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_BYTES_READ].i, 40);
 	found_free(f);
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 2, 0);
-	assert_int_equal(f->w[RAMA_POSIX_BYTES_READ].i, 20);
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 2, 0);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_BYTES_READ].i, 20);
 	found_free(f);
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 3, 1);
-	assert_int_equal(f->w[RAMA_POSIX_BYTES_READ].i, 40);
-	assert_int_equal(f->w[RAMA_POSIX_SLOWEST_RANK].i, 0); /* unreduced again */
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 3, 1);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_BYTES_READ].i, 40);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_SLOWEST_RANK].i, 0); /* unreduced again */
 	found_free(f);
-	assert_int_equal(reading_count(&m.out, RAMA_MOD_POSIX), 3);
+	assert_int_equal(reading_count(&m.out, RAMA_TAB_MOD_POSIX), 3);
 	merging_free(&m);
 }
 
@@ -359,28 +359,28 @@ static void the_same_holds_for_layouts(void **state)
 		{ 0,
 		  1,
 		  0,
-		  { { RAMA_MOD_LUSTRE, 1, -1, 10, 0 }, { RAMA_MOD_LUSTRE, 2, -1, 20, 0 } } },
+		  { { RAMA_TAB_MOD_LUSTRE, 1, -1, 10, 0 }, { RAMA_TAB_MOD_LUSTRE, 2, -1, 20, 0 } } },
 		{ 5,
 		  1,
 		  0,
-		  { { RAMA_MOD_LUSTRE, 1, -1, 10, 0 }, { RAMA_MOD_LUSTRE, 3, -1, 40, 0 } } },
+		  { { RAMA_TAB_MOD_LUSTRE, 1, -1, 10, 0 }, { RAMA_TAB_MOD_LUSTRE, 3, -1, 40, 0 } } },
 	};
 	struct merging m;
 
 	(void)state;
 	merged(&m, p, 2, true);
-	found_free(reading_find(&m.out, RAMA_MOD_LUSTRE, 1, -1));
-	found_free(reading_find(&m.out, RAMA_MOD_LUSTRE, 2, 0));
-	found_free(reading_find(&m.out, RAMA_MOD_LUSTRE, 3, 1));
-	assert_int_equal(reading_count(&m.out, RAMA_MOD_LUSTRE), 3);
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_LUSTRE, 1, -1));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_LUSTRE, 2, 0));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_LUSTRE, 3, 1));
+	assert_int_equal(reading_count(&m.out, RAMA_TAB_MOD_LUSTRE), 3);
 	merging_free(&m);
 }
 
 static void whole_jobs_need_new_ranks(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 4, 0, { { RAMA_MOD_POSIX, 1, -1, 10, 1 } } },
-		{ 5, 4, 0, { { RAMA_MOD_POSIX, 2, 3, 10, 1 } } },
+		{ 0, 4, 0, { { RAMA_TAB_MOD_POSIX, 1, -1, 10, 1 } } },
+		{ 5, 4, 0, { { RAMA_TAB_MOD_POSIX, 2, 3, 10, 1 } } },
 	};
 	struct merging m;
 
@@ -390,15 +390,15 @@ static void whole_jobs_need_new_ranks(void **state)
 	merging_free(&m);
 	merged(&m, p, 2, true);
 	assert_int_equal(m.out.log.job.nprocs, 8);
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 1, -1));
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 2, 7));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 1, -1));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 2, 7));
 	merging_free(&m);
 }
 
 static void a_single_log_passes_through(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 4, 0, { { RAMA_MOD_POSIX, 1, -1, 10, 1 }, { RAMA_MOD_POSIX, 2, 3, 20, 1 } } },
+		{ 0, 4, 0, { { RAMA_TAB_MOD_POSIX, 1, -1, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, 3, 20, 1 } } },
 	};
 	struct merging m;
 	struct found *f;
@@ -406,10 +406,10 @@ static void a_single_log_passes_through(void **state)
 	(void)state;
 	merged(&m, p, 1, false);
 	assert_int_equal(m.out.log.job.nprocs, 4);
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 1, -1);
-	assert_int_equal(f->w[RAMA_POSIX_BYTES_READ].i, 10);
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 1, -1);
+	assert_int_equal(f->w[RAMA_TAB_POSIX_BYTES_READ].i, 10);
 	found_free(f);
-	found_free(reading_find(&m.out, RAMA_MOD_POSIX, 2, 3));
+	found_free(reading_find(&m.out, RAMA_TAB_MOD_POSIX, 2, 3));
 	merging_free(&m);
 }
 
@@ -420,8 +420,8 @@ static void numbers_of_processes_must_make_sense(void **state)
 	(void)state;
 	for (size_t i = 0; i < LENGTH(absurd); i++) {
 		const struct process p[] = {
-			{ 0, 1, 0, { { RAMA_MOD_POSIX, 1, 0, 10, 1 } } },
-			{ 5, absurd[i], 0, { { RAMA_MOD_POSIX, 2, 0, 10, 1 } } },
+			{ 0, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 10, 1 } } },
+			{ 5, absurd[i], 0, { { RAMA_TAB_MOD_POSIX, 2, 0, 10, 1 } } },
 		};
 		struct merging m;
 
@@ -437,8 +437,8 @@ static void absurd_ranks_do_no_harm(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * LENGTH(absurd); i++) {
 		const struct process p[] = {
-			{ 0, 1, 0, { { RAMA_MOD_POSIX, 1, 0, 10, 1 } } },
-			{ 5, 1, 0, { { RAMA_MOD_POSIX, 2, absurd[i / 2], 10, 1 } } },
+			{ 0, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 10, 1 } } },
+			{ 5, 1, 0, { { RAMA_TAB_MOD_POSIX, 2, absurd[i / 2], 10, 1 } } },
 		};
 		struct merging m;
 		int rc = merge_some(&m, p, 2, i % 2, true);
@@ -460,11 +460,11 @@ static void times_count_from_the_earliest_start(void **state)
 		{ 2500000000,
 		  2,
 		  0,
-		  { { RAMA_MOD_POSIX, 1, 1, 10, 1 }, { RAMA_MOD_DXT_POSIX, 1, 1, 3, 0 } } },
+		  { { RAMA_TAB_MOD_POSIX, 1, 1, 10, 1 }, { RAMA_TAB_MOD_DXT_POSIX, 1, 1, 3, 0 } } },
 		{ 0,
 		  2,
 		  0,
-		  { { RAMA_MOD_POSIX, 2, 0, 10, 1 }, { RAMA_MOD_DXT_POSIX, 2, 0, 3, 0 } } },
+		  { { RAMA_TAB_MOD_POSIX, 2, 0, 10, 1 }, { RAMA_TAB_MOD_DXT_POSIX, 2, 0, 3, 0 } } },
 	};
 	struct merging m;
 	struct found *f;
@@ -472,22 +472,22 @@ static void times_count_from_the_earliest_start(void **state)
 	(void)state;
 	merged(&m, p, 2, false);
 	assert_int_equal(m.out.log.job.start_sec, START);
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 2, 0);
-	close_to(f->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f, 1.0);
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 2, 0);
+	close_to(f->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f, 1.0);
 	found_free(f);
-	f = reading_find(&m.out, RAMA_MOD_POSIX, 1, 1);
-	close_to(f->w[RAMA_POSIX_F_OPEN_START_TIMESTAMP].f, 3.5);
-	close_to(f->w[RAMA_POSIX_F_CLOSE_END_TIMESTAMP].f, 7.5);
-	assert_true(f->w[RAMA_POSIX_F_READ_START_TIMESTAMP].f == 0);   /* never happened */
-	assert_true(f->w[RAMA_POSIX_F_CLOSE_START_TIMESTAMP].f == -1); /* not known */
-	assert_true(f->w[RAMA_POSIX_F_READ_TIME].f == 1);	       /* a length */
+	f = reading_find(&m.out, RAMA_TAB_MOD_POSIX, 1, 1);
+	close_to(f->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f, 3.5);
+	close_to(f->w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP].f, 7.5);
+	assert_true(f->w[RAMA_TAB_POSIX_F_READ_START_TIMESTAMP].f == 0);   /* never happened */
+	assert_true(f->w[RAMA_TAB_POSIX_F_CLOSE_START_TIMESTAMP].f == -1); /* not known */
+	assert_true(f->w[RAMA_TAB_POSIX_F_READ_TIME].f == 1);	       /* a length */
 	found_free(f);
-	f = reading_find(&m.out, RAMA_MOD_DXT_POSIX, 1, 1);
+	f = reading_find(&m.out, RAMA_TAB_MOD_DXT_POSIX, 1, 1);
 	for (unsigned k = 0; k < 2; k++) {
-		close_to(f->seg[k][0][RAMA_SEG_START].f, 3.5);
-		close_to(f->seg[k][0][RAMA_SEG_END].f, 4.5);
-		assert_int_equal(f->seg[k][0][RAMA_SEG_LENGTH].i, 3 + k);
-		assert_int_equal(f->seg[k][0][RAMA_SEG_THREAD].u, 99);
+		close_to(f->seg[k][0][RAMA_TAB_SEG_START].f, 3.5);
+		close_to(f->seg[k][0][RAMA_TAB_SEG_END].f, 4.5);
+		assert_int_equal(f->seg[k][0][RAMA_TAB_SEG_LENGTH].i, 3 + k);
+		assert_int_equal(f->seg[k][0][RAMA_TAB_SEG_THREAD].u, 99);
 	}
 	found_free(f);
 	/* nobody wrote down an end: it is the last thing that happened */
@@ -499,20 +499,20 @@ static void times_count_from_the_earliest_start(void **state)
 static void heat_maps_get_one_width(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 0, { { RAMA_MOD_HEATMAP, 1, 0, 8, 0.1 } } },
-		{ 0, 2, 0, { { RAMA_MOD_HEATMAP, 1, 1, 3, 0.2 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_HEATMAP, 1, 0, 8, 0.1 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_HEATMAP, 1, 1, 3, 0.2 } } },
 	};
 	static const int64_t first[] = { 1 + 2, 3 + 4, 5 + 6, 7 + 8 }, second[] = { 1, 2, 3, 0 };
 	struct merging m;
 
 	(void)state;
 	merged(&m, p, 2, false);
-	assert_int_equal(reading_count(&m.out, RAMA_MOD_HEATMAP), 2); /* never reduced */
+	assert_int_equal(reading_count(&m.out, RAMA_TAB_MOD_HEATMAP), 2); /* never reduced */
 	for (int64_t rank = 0; rank < 2; rank++) {
-		struct found *f = reading_find(&m.out, RAMA_MOD_HEATMAP, 1, rank);
+		struct found *f = reading_find(&m.out, RAMA_TAB_MOD_HEATMAP, 1, rank);
 		const int64_t *want = rank == 0 ? first : second;
 
-		assert_true(f->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.2);
+		assert_true(f->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.2);
 		assert_int_equal(f->count[0], 4);
 		for (unsigned i = 0; i < 4; i++) {
 			assert_int_equal(f->array[0][i].i, want[i]);
@@ -526,18 +526,18 @@ static void heat_maps_get_one_width(void **state)
 static void heat_maps_keep_200_bins_at_most(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 0, { { RAMA_MOD_HEATMAP, 1, 0, 200, 0.1 } } },
-		{ 30000000000, 2, 0, { { RAMA_MOD_HEATMAP, 1, 1, 200, 0.1 } } }, /* 30 s later */
+		{ 0, 2, 0, { { RAMA_TAB_MOD_HEATMAP, 1, 0, 200, 0.1 } } },
+		{ 30000000000, 2, 0, { { RAMA_TAB_MOD_HEATMAP, 1, 1, 200, 0.1 } } }, /* 30 s later */
 	};
 	struct merging m;
 
 	(void)state;
 	merged(&m, p, 2, false);
 	for (int64_t rank = 0; rank < 2; rank++) {
-		struct found *f = reading_find(&m.out, RAMA_MOD_HEATMAP, 1, rank);
+		struct found *f = reading_find(&m.out, RAMA_TAB_MOD_HEATMAP, 1, rank);
 		int64_t sum[2] = { 0, 0 }, before = 0;
 
-		assert_true(f->w[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.4); /* 50 s in 125 bins */
+		assert_true(f->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.4); /* 50 s in 125 bins */
 		assert_int_equal(f->count[0], 125);
 		for (unsigned i = 0; i < 125; i++) {
 			sum[0] += f->array[0][i].i;
@@ -557,22 +557,22 @@ static void heat_maps_keep_200_bins_at_most(void **state)
 static void flags_of_incomplete_modules_are_joined(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 1 << RAMA_MOD_POSIX, { { RAMA_MOD_POSIX, 1, 0, 1, 1 } } },
-		{ 0, 2, 1 << RAMA_MOD_STDIO, { { RAMA_MOD_POSIX, 2, 1, 1, 1 } } },
+		{ 0, 2, 1 << RAMA_TAB_MOD_POSIX, { { RAMA_TAB_MOD_POSIX, 1, 0, 1, 1 } } },
+		{ 0, 2, 1 << RAMA_TAB_MOD_STDIO, { { RAMA_TAB_MOD_POSIX, 2, 1, 1, 1 } } },
 	};
 	struct merging m;
 
 	(void)state;
 	merged(&m, p, 2, false);
-	assert_true(m.out.log.partial == (1 << RAMA_MOD_POSIX | 1 << RAMA_MOD_STDIO));
+	assert_true(m.out.log.partial == (1 << RAMA_TAB_MOD_POSIX | 1 << RAMA_TAB_MOD_STDIO));
 	merging_free(&m);
 }
 
 static void names_and_mounts_are_joined(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 0, { { RAMA_MOD_POSIX, 1, 0, 1, 1 }, { RAMA_MOD_POSIX, 2, 0, 1, 1 } } },
-		{ 0, 2, 0, { { RAMA_MOD_POSIX, 1, 1, 1, 1 }, { RAMA_MOD_POSIX, 3, 1, 1, 1 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 1, 1 }, { RAMA_TAB_MOD_POSIX, 2, 0, 1, 1 } } },
+		{ 0, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 1, 1, 1 }, { RAMA_TAB_MOD_POSIX, 3, 1, 1, 1 } } },
 	};
 	struct merging m;
 

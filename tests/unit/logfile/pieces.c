@@ -7,8 +7,8 @@
 #define WRITERS 5
 #define RECORDS 7
 
-static const unsigned modules[] = { RAMA_MOD_POSIX,	RAMA_MOD_LUSTRE,  RAMA_MOD_STDIO,
-				    RAMA_MOD_DXT_POSIX, RAMA_MOD_HEATMAP, RAMA_MOD_EXTRA };
+static const unsigned modules[] = { RAMA_TAB_MOD_POSIX,	RAMA_TAB_MOD_LUSTRE,  RAMA_TAB_MOD_STDIO,
+				    RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_HEATMAP, RAMA_TAB_MOD_EXTRA };
 
 /* a trace as it is stored: its segments without their threads, or the threads alone */
 static void trace_bytes(const struct sample *s, bool threads, struct memfile *to)
@@ -22,10 +22,10 @@ static void trace_bytes(const struct sample *s, bool threads, struct memfile *to
 	for (unsigned k = 0; k < 2; k++) {
 		for (uint64_t i = 0; i < s->r.count[k]; i++) {
 			if (!threads) {
-				memfile_append(to, s->seg[k][i], RAMA_SEG_THREAD * 8);
+				memfile_append(to, s->seg[k][i], RAMA_TAB_SEG_THREAD * 8);
 				continue;
 			}
-			memfile_append(to, &s->seg[k][i][RAMA_SEG_THREAD], 8);
+			memfile_append(to, &s->seg[k][i][RAMA_TAB_SEG_THREAD], 8);
 			memfile_append(to, &(uint64_t){ 1 }, 8);
 		}
 	}
@@ -39,7 +39,7 @@ static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 	struct sample s;
 
 	if (threads)
-		region = RAMA_LOG_REGION_MODULE + RAMA_MOD_DXT_POSIX, r.state = n * 1000 + region;
+		region = RAMA_LOG_REGION_MODULE + RAMA_TAB_MOD_DXT_POSIX, r.state = n * 1000 + region;
 	if (region == RAMA_LOG_REGION_JOB && n == 0) {
 		unsigned char job[RAMA_LOG_JOB_REGION];
 
@@ -55,10 +55,10 @@ static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 	for (unsigned i = 0; i < LENGTH(modules) * RECORDS; i++) {
 		unsigned id = modules[i / RECORDS];
 
-		if (region != RAMA_LOG_REGION_MODULE + id || (n == 2 && id == RAMA_MOD_STDIO))
+		if (region != RAMA_LOG_REGION_MODULE + id || (n == 2 && id == RAMA_TAB_MOD_STDIO))
 			continue; /* writer 2 has nothing there */
 		sample_make(&s, id, &r, i);
-		if (id == RAMA_MOD_DXT_POSIX) {
+		if (id == RAMA_TAB_MOD_DXT_POSIX) {
 			trace_bytes(&s, threads, to);
 			continue;
 		}
@@ -115,8 +115,8 @@ static void *write_pieces(void *arg)
 static void write_together(struct memfile *f)
 {
 	static uint64_t size[WRITERS * RAMA_LOG_REGIONS], off[WRITERS * RAMA_LOG_REGIONS];
-	struct rama_log_header header = { .compression = RAMA_LOG_ZLIB, .partial = 1 << RAMA_MOD_STDIO };
-	uint32_t crc[RAMA_MODULES] = { 0 };
+	struct rama_log_header header = { .compression = RAMA_LOG_ZLIB, .partial = 1 << RAMA_TAB_MOD_STDIO };
+	uint32_t crc[RAMA_TAB_MODULES] = { 0 };
 	struct rama_log_annex annex;
 	pthread_barrier_t packed, placed;
 	pthread_t thread[WRITERS];
@@ -139,9 +139,9 @@ static void write_together(struct memfile *f)
 	assert_true(f->n + RAMA_LOG_ANNEX_BYTES <= LOG_MAX);
 	for (size_t i = 0; i < LENGTH(modules); i++)
 		header.part[RAMA_LOG_REGION_MODULE + modules[i]].version =
-			rama_module_get(modules[i])->released;
+			rama_tab_module_get(modules[i])->released;
 	rama_log_header_encode(&header, f->bytes);
-	for (unsigned id = RAMA_TABLE_OURS; id < RAMA_MODULES; id++)
+	for (unsigned id = RAMA_TAB_OURS; id < RAMA_TAB_MODULES; id++)
 		for (unsigned i = 0; i < WRITERS; i++)
 			crc[id] = rama_log_crc_join(
 				crc[id], w[i].crc[RAMA_LOG_REGION_MODULE + id],
@@ -169,38 +169,38 @@ static void write_alone(struct memfile *f)
 		rama_log_writer_name(&w, n / RECORDS * 100 + n % RECORDS, name, (size_t)len);
 	}
 	for (size_t k = 0; k < LENGTH(modules); k++) {
-		rama_log_writer_module(&w, modules[k], rama_module_get(modules[k])->newest);
+		rama_log_writer_module(&w, modules[k], rama_tab_module_get(modules[k])->newest);
 		for (unsigned n = 0; n < WRITERS; n++) {
 			struct rng r = { n * 1000 + RAMA_LOG_REGION_MODULE + modules[k] };
 
 			for (unsigned i = 0; i < RECORDS; i++) {
-				if (n == 2 && modules[k] == RAMA_MOD_STDIO)
+				if (n == 2 && modules[k] == RAMA_TAB_MOD_STDIO)
 					break;
 				sample_make(&s, modules[k], &r, i);
 				sample_write(&w, &s);
 			}
 		}
 	}
-	writer_end(&w, 1 << RAMA_MOD_STDIO);
+	writer_end(&w, 1 << RAMA_TAB_MOD_STDIO);
 }
 
 /* both logs say the same threads for the same segments */
 static void same_threads(struct reading *a, struct reading *b)
 {
-	union rama_core_word x[1][RAMA_SEG_WORDS], y[1][RAMA_SEG_WORDS];
+	union rama_core_word x[1][RAMA_TAB_SEG_WORDS], y[1][RAMA_TAB_SEG_WORDS];
 	struct rama_log_cursor i, k;
 	struct rama_core_record *r;
 	unsigned kind, n = 0;
 	int more;
 
-	assert_int_equal(rama_log_cursor_open(&i, &a->log, RAMA_MOD_DXT_POSIX), 1);
-	assert_int_equal(rama_log_cursor_open(&k, &b->log, RAMA_MOD_DXT_POSIX), 1);
+	assert_int_equal(rama_log_cursor_open(&i, &a->log, RAMA_TAB_MOD_DXT_POSIX), 1);
+	assert_int_equal(rama_log_cursor_open(&k, &b->log, RAMA_TAB_MOD_DXT_POSIX), 1);
 	while (rama_log_cursor_next(&i, &r) > 0) {
 		assert_int_equal(rama_log_cursor_next(&k, &r), 1);
 		while ((more = rama_log_cursor_segments(&i, x, 1, &kind)) > 0) {
 			assert_int_equal(rama_log_cursor_segments(&k, y, 1, &kind), 1);
 			assert_memory_equal(x, y, sizeof(x));
-			n += x[0][RAMA_SEG_THREAD].u != 0;
+			n += x[0][RAMA_TAB_SEG_THREAD].u != 0;
 		}
 	}
 	assert_true(rama_log_cursor_has_threads(&i) && rama_log_cursor_has_threads(&k) && n > RECORDS);
@@ -240,7 +240,7 @@ static void pieces_of_many_writers_are_one_log(void **state)
 	assert_int_equal(a.log.partial, b.log.partial);
 	same_region(&a, &b, &a.log.job_part, &b.log.job_part);
 	same_region(&a, &b, &a.log.name_part, &b.log.name_part);
-	for (unsigned id = 0; id < RAMA_MODULES; id++) {
+	for (unsigned id = 0; id < RAMA_TAB_MODULES; id++) {
 		assert_int_equal(a.log.part[id].version, b.log.part[id].version);
 		same_region(&a, &b, &a.log.part[id], &b.log.part[id]);
 	}
@@ -259,7 +259,7 @@ static void pieces_lie_by_region_then_by_writer(void **state)
 {
 	static uint64_t size[2 * RAMA_LOG_REGIONS], off[2 * RAMA_LOG_REGIONS];
 	struct rama_log_header h = { 0 };
-	const unsigned posix = RAMA_LOG_REGION_MODULE + RAMA_MOD_POSIX;
+	const unsigned posix = RAMA_LOG_REGION_MODULE + RAMA_TAB_MOD_POSIX;
 
 	(void)state;
 	size[RAMA_LOG_REGION_JOB] = 100;

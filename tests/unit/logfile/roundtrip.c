@@ -7,7 +7,7 @@
 /* writes random records of a module, reads them back */
 static void round_trip(unsigned module, unsigned version, uint8_t compression)
 {
-	const struct rama_module *m = rama_module_get(module);
+	const struct rama_tab_module *m = rama_tab_module_get(module);
 	struct sample *s = calloc(RECORDS, sizeof(*s));
 	struct rng r = { module * 100 + version };
 	struct memfile f = { 0 };
@@ -27,7 +27,7 @@ static void round_trip(unsigned module, unsigned version, uint8_t compression)
 	assert_int_equal(in.log.part[module].version, m->released);
 	assert_int_equal(rama_log_cursor_open(&c, &in.log, module), 1);
 	assert_int_equal(rama_log_cursor_has_threads(&c),
-			 (m->flags & RAMA_TRACE) && version == m->newest);
+			 (m->flags & RAMA_TAB_TRACE) && version == m->newest);
 	for (unsigned i = 0; i < RECORDS; i++) {
 		assert_int_equal(rama_log_cursor_next(&c, &got), 1);
 		sample_check(&c, got, &s[i], rama_log_cursor_has_threads(&c));
@@ -45,8 +45,8 @@ static void round_trip(unsigned module, unsigned version, uint8_t compression)
 static void every_module_comes_back_as_it_was(void **state)
 {
 	(void)state;
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
-		const struct rama_module *m = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
+		const struct rama_tab_module *m = rama_tab_module_get(id);
 
 		for (uint8_t kind = RAMA_LOG_ZLIB; m != NULL && kind <= RAMA_LOG_PLAIN_BYTES; kind++) {
 			round_trip(id, m->newest, kind);
@@ -68,10 +68,10 @@ static void a_log_of_all_modules_comes_back(void **state)
 	(void)state;
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
 	again = r;
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
-		if (rama_module_get(id) == NULL)
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
+		if (rama_tab_module_get(id) == NULL)
 			continue;
-		rama_log_writer_module(&w, id, rama_module_get(id)->newest);
+		rama_log_writer_module(&w, id, rama_tab_module_get(id)->newest);
 		for (unsigned i = 0; i < id % 3; i++) {
 			sample_make(&s, id, &r, i);
 			sample_write(&w, &s);
@@ -79,14 +79,14 @@ static void a_log_of_all_modules_comes_back(void **state)
 	}
 	writer_end(&w, 0);
 	reading_open(&in, &f);
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
 		struct rama_log_cursor c;
 		struct rama_core_record *got;
 
-		if (rama_module_get(id) == NULL)
+		if (rama_tab_module_get(id) == NULL)
 			continue;
 		assert_int_equal(rama_log_cursor_open(&c, &in.log, id), id % 3 > 0 ? 1 : 0);
-		assert_int_equal(in.log.part[id].version, rama_module_get(id)->released);
+		assert_int_equal(in.log.part[id].version, rama_tab_module_get(id)->released);
 		for (unsigned i = 0; i < id % 3; i++) {
 			sample_make(&s, id, &again, i);
 			assert_int_equal(rama_log_cursor_next(&c, &got), 1);
@@ -110,18 +110,18 @@ static void large_regions_come_back(void **state)
 	struct sample s;
 
 	(void)state;
-	sample_make(&s, RAMA_MOD_POSIX, &r, 0);
+	sample_make(&s, RAMA_TAB_MOD_POSIX, &r, 0);
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
-	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4);
 	for (unsigned i = 0; i < 20000; i++) { /* 14 MB */
-		s.w[RAMA_ID].u = i;
+		s.w[RAMA_TAB_ID].u = i;
 		sample_write(&w, &s);
 	}
 	writer_end(&w, 0);
 	reading_open(&in, &f);
-	assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_MOD_POSIX), 1);
+	assert_int_equal(rama_log_cursor_open(&c, &in.log, RAMA_TAB_MOD_POSIX), 1);
 	for (unsigned i = 0; i < 20000; i++) {
-		s.w[RAMA_ID].u = i;
+		s.w[RAMA_TAB_ID].u = i;
 		assert_int_equal(rama_log_cursor_next(&c, &got), 1);
 		assert_memory_equal(got->w, s.w, 704);
 	}
@@ -142,14 +142,14 @@ static void unread_segments_are_skipped(void **state)
 
 	(void)state;
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
-	rama_log_writer_module(&w, RAMA_MOD_DXT_POSIX, 2);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_DXT_POSIX, 2);
 	for (unsigned i = 0; i < 50; i++) {
-		sample_make(&s, RAMA_MOD_DXT_POSIX, &r, i);
+		sample_make(&s, RAMA_TAB_MOD_DXT_POSIX, &r, i);
 		sample_write(&w, &s);
 	}
 	writer_end(&w, 0);
 	reading_open(&in, &f);
-	assert_int_equal(reading_count(&in, RAMA_MOD_DXT_POSIX), 50);
+	assert_int_equal(reading_count(&in, RAMA_TAB_MOD_DXT_POSIX), 50);
 	assert_int_equal(in.lines, 0);
 	reading_close(&in);
 	memfile_free(&f);
@@ -171,10 +171,10 @@ static void the_order_of_a_log_is_fixed(void **state)
 
 	(void)state;
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
-	rama_log_writer_module(&w, RAMA_MOD_STDIO, 2);
-	refused(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), &w);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_STDIO, 2);
+	refused(rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4), &w);
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
-	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4);
 	refused(rama_log_writer_name(&w, 1, "late", 4), &w);
 	memfile_free(&f);
 }
@@ -189,10 +189,10 @@ static void a_module_begins_once(void **state)
 
 	(void)state;
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
-	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
-	sample_make(&s, RAMA_MOD_POSIX, &r, 0);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4);
+	sample_make(&s, RAMA_TAB_MOD_POSIX, &r, 0);
 	sample_write(&w, &s);
-	refused(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), &w);
+	refused(rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4), &w);
 	memfile_free(&f);
 }
 
@@ -203,11 +203,11 @@ static void versions_nobody_reads_are_not_written(void **state)
 
 	(void)state;
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
-	refused(rama_log_writer_module(&w, RAMA_MOD_POSIX, 5), &w);
+	refused(rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 5), &w);
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
-	refused(rama_log_writer_module(&w, RAMA_MOD_POSIX, 3), &w);
+	refused(rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 3), &w);
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
-	refused(rama_log_writer_module(&w, RAMA_MODULES_KNOWN, 1), &w);
+	refused(rama_log_writer_module(&w, RAMA_TAB_MODULES_KNOWN, 1), &w);
 	memfile_free(&f);
 }
 
@@ -219,9 +219,9 @@ static void a_record_belongs_to_its_module(void **state)
 	struct sample s;
 
 	(void)state;
-	sample_make(&s, RAMA_MOD_STDIO, &r, 0);
+	sample_make(&s, RAMA_TAB_MOD_STDIO, &r, 0);
 	writer_start(&w, &f, RAMA_LOG_ZLIB);
-	rama_log_writer_module(&w, RAMA_MOD_POSIX, 4);
+	rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4);
 	refused(rama_log_writer_record(&w, &s.r), &w);
 	memfile_free(&f);
 }
@@ -240,7 +240,7 @@ static void the_first_error_of_the_file_is_kept(void **state)
 	(void)state;
 	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_ZLIB, 6), 0);
 	rama_log_writer_job(&w, &plain_job, NULL, 0);
-	assert_int_equal(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), RAMA_EIO);
+	assert_int_equal(rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4), RAMA_EIO);
 	assert_int_equal(rama_log_writer_name(&w, 1, "x", 1), RAMA_EIO);
 	assert_int_equal(rama_log_writer_finish(&w, 0), RAMA_EIO);
 	assert_string_equal(w.err.text, "full");

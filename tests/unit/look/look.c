@@ -179,17 +179,17 @@ static void live_end(struct live *p)
 
 static void write_some(struct rama_core_posix_file *f, int64_t calls, int64_t bytes, uint64_t ns)
 {
-	f->w[RAMA_POSIX_WRITES].i += calls;
-	f->w[RAMA_POSIX_BYTES_WRITTEN].i += bytes;
-	f->w[RAMA_POSIX_F_WRITE_TIME].u += ns;
+	f->w[RAMA_TAB_POSIX_WRITES].i += calls;
+	f->w[RAMA_TAB_POSIX_BYTES_WRITTEN].i += bytes;
+	f->w[RAMA_TAB_POSIX_F_WRITE_TIME].u += ns;
 	f->seq += 2;
 }
 
 static void read_some(struct rama_core_posix_file *f, int64_t calls, int64_t bytes, uint64_t ns)
 {
-	f->w[RAMA_POSIX_READS].i += calls;
-	f->w[RAMA_POSIX_BYTES_READ].i += bytes;
-	f->w[RAMA_POSIX_F_READ_TIME].u += ns;
+	f->w[RAMA_TAB_POSIX_READS].i += calls;
+	f->w[RAMA_TAB_POSIX_BYTES_READ].i += bytes;
+	f->w[RAMA_TAB_POSIX_F_READ_TIME].u += ns;
 	f->seq += 2;
 }
 
@@ -225,7 +225,7 @@ static void gains_are_those_since_the_look_before(void **st)
 
 	write_some(f, 20, 4000, 100 * MS);
 	read_some(g, 5, 500, 20 * MS);
-	g->w[RAMA_POSIX_F_MAX_READ_TIME].u = 9 * MS;
+	g->w[RAMA_TAB_POSIX_F_MAX_READ_TIME].u = 9 * MS;
 	look_after(&m, 2 * SEG_SECOND);
 	j = m.l->job[0];
 	close_to(m.l->interval, 2);
@@ -275,12 +275,12 @@ static void standard_streams_are_no_files(void **st)
 	machine_make(&m);
 	live_make(&a, &m, "run-1-1", 100);
 	f = seg_stdio(&a.s, seg_name(&a.s, "<STDOUT>"), true);
-	f->w[RAMA_STDIO_WRITES].i = 7;
-	f->w[RAMA_STDIO_BYTES_WRITTEN].i = 700;
+	f->w[RAMA_TAB_STDIO_WRITES].i = 7;
+	f->w[RAMA_TAB_STDIO_BYTES_WRITTEN].i = 700;
 	f->seq = 2;
 	f = seg_stdio(&a.s, seg_name(&a.s, "/data/text"), false);
-	f->w[RAMA_STDIO_WRITES].i = 2;
-	f->w[RAMA_STDIO_BYTES_WRITTEN].i = 20;
+	f->w[RAMA_TAB_STDIO_WRITES].i = 2;
+	f->w[RAMA_TAB_STDIO_BYTES_WRITTEN].i = 20;
 	f->seq = 2;
 	look_after(&m, SEG_SECOND);
 	assert_int_equal(m.l->job[0]->total.bytes_written, 20);
@@ -311,9 +311,9 @@ static void time_is_that_of_the_upper_layer(void **st)
 	f->name = name;
 	look_after(&m, SEG_SECOND);
 	write_some(g, 4, 4096, 100 * MS);
-	f->w[RAMA_MPIIO_COLL_WRITES].i = 1;
-	f->w[RAMA_MPIIO_BYTES_WRITTEN].i = 4096;
-	f->w[RAMA_MPIIO_F_WRITE_TIME].u = 700 * MS;
+	f->w[RAMA_TAB_MPIIO_COLL_WRITES].i = 1;
+	f->w[RAMA_TAB_MPIIO_BYTES_WRITTEN].i = 4096;
+	f->w[RAMA_TAB_MPIIO_F_WRITE_TIME].u = 700 * MS;
 	f->seq += 2;
 	look_after(&m, SEG_SECOND);
 	p = m.l->job[0]->process[0];
@@ -347,7 +347,7 @@ static void calls_at_work_count_while_they_last(void **st)
 	lane->tid = 4711;
 	look_after(&m, SEG_SECOND);
 	lane->doing_since = clock_now + 500 * MS;
-	lane->doing = RAMA_SEG_DOING(RAMA_FN_pread64, 5);
+	lane->doing = RAMA_SEG_DOING(RAMA_TAB_FN_pread64, 5);
 	look_after(&m, SEG_SECOND); /* it has lasted half a second */
 	p = m.l->job[0]->process[0];
 	assert_int_equal(p->n_calls, 1);
@@ -388,11 +388,11 @@ static void waiting_for_a_pipe_is_no_io(void **st)
 	look_after(&m, SEG_SECOND);
 	for (int fd = 5; fd <= 7; fd++) {
 		lane = seg_lane(&a.s, (uint64_t)fd);
-		lane->doing = RAMA_SEG_DOING(RAMA_FN_read, fd);
+		lane->doing = RAMA_SEG_DOING(RAMA_TAB_FN_read, fd);
 		lane->doing_since = clock_now;
 	}
 	lane = seg_lane(&a.s, 8);
-	lane->doing = RAMA_SEG_DOING(RAMA_FN_accept, -1);
+	lane->doing = RAMA_SEG_DOING(RAMA_TAB_FN_accept, -1);
 	lane->doing_since = clock_now;
 	look_after(&m, SEG_SECOND);
 	assert_int_equal(m.l->job[0]->process[0]->n_calls, 1);

@@ -16,8 +16,8 @@ struct job {
 	struct rama_job_view_rank *ranks;
 	struct rama_job_view_file files[4];
 	struct rama_job_view_group groups[2];
-	union rama_core_word total[RAMA_POSIX__WORDS];
-	union rama_core_word shared[RAMA_POSIX__WORDS];
+	union rama_core_word total[RAMA_TAB_POSIX__WORDS];
+	union rama_core_word shared[RAMA_TAB_POSIX__WORDS];
 	enum rama_diag_check *checks;
 	const char *log;
 };
@@ -169,14 +169,14 @@ static void pattern_without_first_accesses(void **st)
 
 	(void)st;
 	make(&j, 2);
-	j.total[RAMA_POSIX_READS].i = j.shared[RAMA_POSIX_READS].i = 100;
-	j.total[RAMA_POSIX_CONSEC_READS].i = 60;
-	j.total[RAMA_POSIX_SEQ_READS].i = 80;
-	j.total[RAMA_POSIX_RW_SWITCHES].i = 3;
-	j.total[RAMA_POSIX_FILE_NOT_ALIGNED].i = 7;
-	j.total[RAMA_POSIX_MEM_NOT_ALIGNED].i = -1;
-	j.total[RAMA_POSIX_ACCESS1_ACCESS].i = 4096;
-	j.total[RAMA_POSIX_ACCESS1_COUNT].i = 99;
+	j.total[RAMA_TAB_POSIX_READS].i = j.shared[RAMA_TAB_POSIX_READS].i = 100;
+	j.total[RAMA_TAB_POSIX_CONSEC_READS].i = 60;
+	j.total[RAMA_TAB_POSIX_SEQ_READS].i = 80;
+	j.total[RAMA_TAB_POSIX_RW_SWITCHES].i = 3;
+	j.total[RAMA_TAB_POSIX_FILE_NOT_ALIGNED].i = 7;
+	j.total[RAMA_TAB_POSIX_MEM_NOT_ALIGNED].i = -1;
+	j.total[RAMA_TAB_POSIX_ACCESS1_ACCESS].i = 4096;
+	j.total[RAMA_TAB_POSIX_ACCESS1_COUNT].i = 99;
 	j.files[0].rec[RAMA_JOB_LAYER_POSIX] = j.shared;
 	j.files[0].ranks = 2;
 	j.view.layer[RAMA_JOB_LAYER_POSIX] =

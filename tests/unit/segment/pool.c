@@ -30,9 +30,9 @@ static struct opened *begin(void)
 	for (unsigned i = 0; i < FILES; i++) {
 		snprintf(name, sizeof(name), "/%0*u", 1 + (int)(i * 7 % 250), i);
 		o->number[i] = seg_name(&o->seg, name);
-		seg_posix(&o->seg, o->number[i])->w[RAMA_POSIX_OPENS].u = i;
+		seg_posix(&o->seg, o->number[i])->w[RAMA_TAB_POSIX_OPENS].u = i;
 		if (i % 3 == 0)
-			seg_stdio(&o->seg, o->number[i], false)->w[RAMA_STDIO_OPENS].u = i;
+			seg_stdio(&o->seg, o->number[i], false)->w[RAMA_TAB_STDIO_OPENS].u = i;
 	}
 	return o;
 }
@@ -60,7 +60,7 @@ static unsigned good_slots(struct opened *o)
 		int rc = rama_seg_slot(&o->s, RAMA_SEG_KIND_POSIX, i, &f, &o->err);
 
 		assert_true(rc >= 0);
-		n += rc == 1 && i <= FILES && f.w[RAMA_POSIX_OPENS].u == i - 1 &&
+		n += rc == 1 && i <= FILES && f.w[RAMA_TAB_POSIX_OPENS].u == i - 1 &&
 		     f.name == o->number[i - 1];
 	}
 	return n;

@@ -351,8 +351,8 @@ static void the_end_is_the_last_thing_seen(void **st)
 	(void)st;
 	o->seg.id->clock.tick1 = o->seg.id->clock.mono1 = 0;
 	o->seg.state->phase = RAMA_SEG_RUNNING;
-	f->w[RAMA_POSIX_F_READ_END_TIMESTAMP].u = 1234;
-	f->w[RAMA_POSIX_F_WRITE_END_TIMESTAMP].u = UINT64_MAX; /* nonsense */
+	f->w[RAMA_TAB_POSIX_F_READ_END_TIMESTAMP].u = 1234;
+	f->w[RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP].u = UINT64_MAX; /* nonsense */
 	assert_int_equal(open_it(o), 0);
 	assert_int_equal(rama_seg_find_end(&o->s, &o->err), 0);
 	assert_int_equal(o->s.end_tick, 1234);

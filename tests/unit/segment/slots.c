@@ -25,16 +25,16 @@ static void torn_slots_are_told(void **st)
 
 		seg_make(&seg, 4, 0, 0);
 		f = seg_posix(&seg, seg_name(&seg, "/a"));
-		f->w[RAMA_POSIX_OPENS].i = 17;
+		f->w[RAMA_TAB_POSIX_OPENS].i = 17;
 		f->seq = 8;
 		seg.state->phase = phases[i];
 		rama_source_memory(&src, seg.bytes, seg.size);
 		assert_int_equal(rama_seg_open(s, &src, &e), 0);
 		assert_int_equal(rama_seg_slot(s, RAMA_SEG_KIND_POSIX, 1, &copy, &e), 1);
-		assert_int_equal(copy.w[RAMA_POSIX_OPENS].i, 17);
+		assert_int_equal(copy.w[RAMA_TAB_POSIX_OPENS].i, 17);
 		f->seq = 9; /* its owner died in the middle of a change */
 		assert_int_equal(rama_seg_slot(s, RAMA_SEG_KIND_POSIX, 1, &copy, &e), 0);
-		assert_int_equal(copy.w[RAMA_POSIX_OPENS].i, 17);
+		assert_int_equal(copy.w[RAMA_TAB_POSIX_OPENS].i, 17);
 		f->seq = 10; /* and another thread gave up on it */
 		f->stuck = 1;
 		assert_int_equal(rama_seg_slot(s, RAMA_SEG_KIND_POSIX, 1, &copy, &e), 0);
@@ -68,7 +68,7 @@ static void *change(void *arg)
 		__atomic_store_n(seq_of(l), seq + 1, __ATOMIC_RELAXED);
 		__sync_synchronize(); /* the thread sanitizer knows no lighter fence */
 		l->changes++;
-		for (unsigned i = RAMA_POSIX_OPENS; i < RAMA_POSIX__WORDS; i++)
+		for (unsigned i = RAMA_TAB_POSIX_OPENS; i < RAMA_TAB_POSIX__WORDS; i++)
 			__atomic_store_n(&l->f->w[i].u, l->changes, __ATOMIC_RELAXED);
 		__atomic_store_n(seq_of(l), seq + 2, __ATOMIC_RELEASE);
 		for (unsigned i = 0; i < 200; i++)
@@ -112,9 +112,9 @@ static void copies_are_whole(void **st)
 			continue;
 		good++;
 		assert_true(copy.seq % 2 == 0);
-		assert_true(copy.w[RAMA_POSIX_OPENS].u >= last);
-		last = copy.w[RAMA_POSIX_OPENS].u;
-		for (unsigned i = RAMA_POSIX_OPENS; i < RAMA_POSIX__WORDS && last > 0; i++)
+		assert_true(copy.w[RAMA_TAB_POSIX_OPENS].u >= last);
+		last = copy.w[RAMA_TAB_POSIX_OPENS].u;
+		for (unsigned i = RAMA_TAB_POSIX_OPENS; i < RAMA_TAB_POSIX__WORDS && last > 0; i++)
 			assert_int_equal(copy.w[i].u, last);
 	}
 	atomic_store(&l.stop, true);

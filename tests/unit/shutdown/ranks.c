@@ -67,7 +67,7 @@ static void fill_top(const struct rama_core_top *top, union rama_core_word *w, s
 	}
 }
 
-static void fill_record(const struct rama_module *mod, union rama_core_word *w, uint64_t id,
+static void fill_record(const struct rama_tab_module *mod, union rama_core_word *w, uint64_t id,
 			int64_t rank, struct rng *r)
 {
 	struct rama_core_plan plan;
@@ -75,28 +75,28 @@ static void fill_record(const struct rama_module *mod, union rama_core_word *w, 
 	memset(w, 0, mod->record->words * sizeof(*w));
 	rama_core_plan_init(&plan, mod);
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
-		const struct rama_field *f = &mod->record->fields[i];
+		const struct rama_tab_field *f = &mod->record->fields[i];
 
-		if (f->word == RAMA_NO_WORD || f->words != 1 || f->reduce == RAMA_NONE ||
-		    f->reduce >= RAMA_FAST_RANK)
+		if (f->word == RAMA_TAB_NO_WORD || f->words != 1 || f->reduce == RAMA_TAB_NONE ||
+		    f->reduce >= RAMA_TAB_FAST_RANK)
 			continue;
-		if (f->reduce == RAMA_KEEP)
-			w[f->word].i = f->type == RAMA_F64 ? 0 : (int64_t)(id % 100);
-		else if (f->type == RAMA_F64)
+		if (f->reduce == RAMA_TAB_KEEP)
+			w[f->word].i = f->type == RAMA_TAB_F64 ? 0 : (int64_t)(id % 100);
+		else if (f->type == RAMA_TAB_F64)
 			w[f->word].f = 0.001 + 5 * rng_unit(r);
 		else
-			w[f->word].i = (int64_t)rng_below(r, f->reduce == RAMA_ANY ? 2 : 1000);
+			w[f->word].i = (int64_t)rng_below(r, f->reduce == RAMA_TAB_ANY ? 2 : 1000);
 	}
 	fill_top(&plan.access, w, r);
 	fill_top(&plan.stride, w, r);
-	w[RAMA_ID].u = id;
-	w[RAMA_RANK].i = rank;
+	w[RAMA_TAB_ID].u = id;
+	w[RAMA_TAB_RANK].i = rank;
 }
 
 static void write_counters(struct rama_log_writer *w, unsigned module, const struct files *f,
 			   int64_t rank, struct rng *r)
 {
-	const struct rama_module *mod = rama_module_get(module);
+	const struct rama_tab_module *mod = rama_tab_module_get(module);
 	union rama_core_word words[400];
 	struct rama_core_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
@@ -111,17 +111,17 @@ static void write_counters(struct rama_log_writer *w, unsigned module, const str
 
 static void write_many(struct rama_log_writer *w, unsigned many, int64_t rank, struct rng *r)
 {
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_MPIIO);
-	union rama_core_word words[RAMA_MPIIO__WORDS];
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_MPIIO);
+	union rama_core_word words[RAMA_TAB_MPIIO__WORDS];
 	struct rama_core_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
 	rama_log_writer_module(w, mod->id, mod->newest);
 	for (unsigned i = 0; i < 2 * many; i++) {
 		fill_record(mod, words, 1000 + i + (i < many ? 0 : (uint64_t)rank * many), rank, r);
-		for (unsigned k = RAMA_MPIIO_INDEP_OPENS; k < RAMA_MPIIO_MODE; k++)
+		for (unsigned k = RAMA_TAB_MPIIO_INDEP_OPENS; k < RAMA_TAB_MPIIO_MODE; k++)
 			words[k].u = rng_u64(r) >> 8;
 		for (unsigned k = 0; k < 20; k++) /* both histograms */
-			words[RAMA_MPIIO_SIZE_READ_AGG_0_100 + k].u = rng_u64(r) >> 8;
+			words[RAMA_TAB_MPIIO_SIZE_READ_AGG_0_100 + k].u = rng_u64(r) >> 8;
 		assert_int_equal(rama_log_writer_record(w, &rec), 0);
 	}
 }
@@ -129,15 +129,15 @@ static void write_many(struct rama_log_writer *w, unsigned many, int64_t rank, s
 /* files of this rank alone, more than fit into a message, in a section of the annex */
 static void write_many_ours(struct rama_log_writer *w, unsigned many, int64_t rank, struct rng *r)
 {
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_EXTRA);
-	union rama_core_word words[RAMA_EXTRA__WORDS];
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_EXTRA);
+	union rama_core_word words[RAMA_TAB_EXTRA__WORDS];
 	struct rama_core_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
 	rama_log_writer_module(w, mod->id, mod->newest);
 	for (unsigned i = 0; i < many; i++) {
 		fill_record(mod, words, 1000 + many + i + (uint64_t)rank * many, rank, r);
 		for (unsigned k = 0; k < *mod->record->n_fields; k++)
-			if (mod->record->fields[k].type == RAMA_I64)
+			if (mod->record->fields[k].type == RAMA_TAB_I64)
 				words[mod->record->fields[k].word].u = rng_u64(r) >> 8;
 		assert_int_equal(rama_log_writer_record(w, &rec), 0);
 	}
@@ -145,53 +145,53 @@ static void write_many_ours(struct rama_log_writer *w, unsigned many, int64_t ra
 
 static void write_layouts(struct rama_log_writer *w, const struct files *f, int64_t rank)
 {
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_LUSTRE);
-	union rama_core_word words[RAMA_LUSTRE__WORDS], comp[16] = { { .i = 65536 } }, ost = { .i = 7 };
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_LUSTRE);
+	union rama_core_word words[RAMA_TAB_LUSTRE__WORDS], comp[16] = { { .i = 65536 } }, ost = { .i = 7 };
 	struct rama_core_record rec = { .mod = mod,
 				   .schema = mod->record,
 				   .w = words,
 				   .array = { comp, &ost },
 				   .count = { 1, 1 } };
 
-	rama_log_writer_module(w, RAMA_MOD_LUSTRE, mod->newest);
+	rama_log_writer_module(w, RAMA_TAB_MOD_LUSTRE, mod->newest);
 	for (unsigned i = 0; i < f->n; i++) {
 		memset(words, 0, sizeof(words));
-		words[RAMA_ID].u = f->id[i];
-		words[RAMA_RANK].i = rank;
-		words[RAMA_LUSTRE_NUM_COMPONENTS].u = words[RAMA_LUSTRE_NUM_STRIPES].u = 1;
+		words[RAMA_TAB_ID].u = f->id[i];
+		words[RAMA_TAB_RANK].i = rank;
+		words[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u = words[RAMA_TAB_LUSTRE_NUM_STRIPES].u = 1;
 		assert_int_equal(rama_log_writer_record(w, &rec), 0);
 	}
 }
 
 static void write_traces(struct rama_log_writer *w, const struct files *f, int64_t rank, struct rng *r)
 {
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_DXT_POSIX);
-	union rama_core_word words[RAMA_DXT__WORDS], seg[6][RAMA_SEG_WORDS];
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_DXT_POSIX);
+	union rama_core_word words[RAMA_TAB_DXT__WORDS], seg[6][RAMA_TAB_SEG_WORDS];
 	struct rama_core_record rec = { .mod = mod, .schema = mod->record, .w = words };
 
-	rama_log_writer_module(w, RAMA_MOD_DXT_POSIX, mod->newest);
+	rama_log_writer_module(w, RAMA_TAB_MOD_DXT_POSIX, mod->newest);
 	for (unsigned i = 0; i < f->n; i++) {
 		memset(words, 0, sizeof(words));
-		words[RAMA_ID].u = f->id[i];
-		words[RAMA_RANK].i = rank;
-		words[RAMA_DXT_WRITE_COUNT].u = 1 + rng_below(r, 3);
-		words[RAMA_DXT_READ_COUNT].u = rng_below(r, 3);
+		words[RAMA_TAB_ID].u = f->id[i];
+		words[RAMA_TAB_RANK].i = rank;
+		words[RAMA_TAB_DXT_WRITE_COUNT].u = 1 + rng_below(r, 3);
+		words[RAMA_TAB_DXT_READ_COUNT].u = rng_below(r, 3);
 		for (unsigned k = 0; k < 6; k++) {
-			for (unsigned at = 0; at < RAMA_SEG_WORDS; at++)
+			for (unsigned at = 0; at < RAMA_TAB_SEG_WORDS; at++)
 				seg[k][at].u = rng_below(r, 100000);
-			seg[k][RAMA_SEG_START].f = rng_unit(r);
-			seg[k][RAMA_SEG_END].f = 1 + rng_unit(r);
+			seg[k][RAMA_TAB_SEG_START].f = rng_unit(r);
+			seg[k][RAMA_TAB_SEG_END].f = 1 + rng_unit(r);
 		}
 		assert_int_equal(rama_log_writer_record(w, &rec), 0);
 		rama_log_writer_segments(w, seg,
-				     words[RAMA_DXT_WRITE_COUNT].u + words[RAMA_DXT_READ_COUNT].u);
+				     words[RAMA_TAB_DXT_WRITE_COUNT].u + words[RAMA_TAB_DXT_READ_COUNT].u);
 	}
 }
 
 static void write_heat(struct rama_log_writer *w, int64_t rank, struct rng *r)
 {
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_HEATMAP);
-	union rama_core_word words[RAMA_HEATMAP__WORDS] = { { .u = 0 } }, bin[2][200];
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_HEATMAP);
+	union rama_core_word words[RAMA_TAB_HEATMAP__WORDS] = { { .u = 0 } }, bin[2][200];
 	struct rama_core_record rec = {
 		.mod = mod, .schema = mod->record, .w = words, .array = { bin[0], bin[1] }
 	};
@@ -201,30 +201,30 @@ static void write_heat(struct rama_log_writer *w, int64_t rank, struct rng *r)
 		bin[0][i].u = rng_below(r, 1000);
 		bin[1][i].u = rng_below(r, 1000);
 	}
-	words[RAMA_ID].u = rama_core_record_id("heatmap:POSIX", 13);
-	words[RAMA_RANK].i = rank;
-	words[RAMA_HEATMAP_F_BIN_WIDTH_SECONDS].f = 0.1 * (double)(1u << rng_below(r, 4));
-	words[RAMA_HEATMAP_NBINS].u = rec.count[0];
-	rama_log_writer_module(w, RAMA_MOD_HEATMAP, mod->newest);
+	words[RAMA_TAB_ID].u = rama_core_record_id("heatmap:POSIX", 13);
+	words[RAMA_TAB_RANK].i = rank;
+	words[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f = 0.1 * (double)(1u << rng_below(r, 4));
+	words[RAMA_TAB_HEATMAP_NBINS].u = rec.count[0];
+	rama_log_writer_module(w, RAMA_TAB_MOD_HEATMAP, mod->newest);
 	assert_int_equal(rama_log_writer_record(w, &rec), 0);
 }
 
 static void write_process(struct rama_log_writer *w, int64_t rank)
 {
-	const struct rama_module *mod = rama_module_get(RAMA_MOD_PROCESS);
-	union rama_core_word words[RAMA_PROCESS__WORDS] = { { .u = 0 } }, command = { .b = "work" };
+	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_PROCESS);
+	union rama_core_word words[RAMA_TAB_PROCESS__WORDS] = { { .u = 0 } }, command = { .b = "work" };
 	struct rama_core_record rec = {
 		.mod = mod, .schema = mod->record, .w = words, .array = { &command }, .count = { 1 }
 	};
 
-	words[RAMA_ID].u = rama_core_record_id("PROCESS", 7);
-	words[RAMA_RANK].i = rank;
-	words[RAMA_PROCESS_PID].i = 1000 + rank;
-	words[RAMA_PROCESS_PARENT_RANK].i = -1;
-	words[RAMA_PROCESS_F_START_TIMESTAMP].f = 1e-9;
-	words[RAMA_PROCESS_F_END_TIMESTAMP].f = 20;
-	words[RAMA_PROCESS_COMMAND_WORDS].u = 1;
-	rama_log_writer_module(w, RAMA_MOD_PROCESS, mod->newest);
+	words[RAMA_TAB_ID].u = rama_core_record_id("PROCESS", 7);
+	words[RAMA_TAB_RANK].i = rank;
+	words[RAMA_TAB_PROCESS_PID].i = 1000 + rank;
+	words[RAMA_TAB_PROCESS_PARENT_RANK].i = -1;
+	words[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f = 1e-9;
+	words[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f = 20;
+	words[RAMA_TAB_PROCESS_COMMAND_WORDS].u = 1;
+	rama_log_writer_module(w, RAMA_TAB_MOD_PROCESS, mod->newest);
 	assert_int_equal(rama_log_writer_record(w, &rec), 0);
 }
 
@@ -255,14 +255,14 @@ static void write_rank(struct rama_log_writer *w, int64_t rank, const struct job
 		rama_log_writer_name(w, f.id[i], f.name[i], strlen(f.name[i]));
 	rama_log_writer_name(w, rama_core_record_id("heatmap:POSIX", 13), "heatmap:POSIX", 13);
 	rama_log_writer_name(w, rama_core_record_id("PROCESS", 7), "PROCESS", 7);
-	write_counters(w, RAMA_MOD_POSIX, &f, rank, r);
+	write_counters(w, RAMA_TAB_MOD_POSIX, &f, rank, r);
 	if (j->many > 0)
 		write_many(w, j->many, rank, r);
 	else if (rng_below(r, 4) > 0)
-		write_counters(w, RAMA_MOD_MPIIO, &f, rank, r);
-	write_counters(w, RAMA_MOD_H5F, &f, rank, r);
+		write_counters(w, RAMA_TAB_MOD_MPIIO, &f, rank, r);
+	write_counters(w, RAMA_TAB_MOD_H5F, &f, rank, r);
 	write_layouts(w, &f, rank);
-	write_counters(w, RAMA_MOD_STDIO, &f, rank, r);
+	write_counters(w, RAMA_TAB_MOD_STDIO, &f, rank, r);
 	write_traces(w, &f, rank, r);
 	if (rng_below(r, 5) > 0)
 		write_heat(w, rank, r);
@@ -270,8 +270,8 @@ static void write_rank(struct rama_log_writer *w, int64_t rank, const struct job
 	if (j->many_ours > 0)
 		write_many_ours(w, j->many_ours, rank, r);
 	else
-		write_counters(w, RAMA_MOD_EXTRA, &f, rank, r);
-	assert_int_equal(rama_log_writer_finish(w, rng_below(r, 3) == 0 ? 1ull << RAMA_MOD_STDIO : 0),
+		write_counters(w, RAMA_TAB_MOD_EXTRA, &f, rank, r);
+	assert_int_equal(rama_log_writer_finish(w, rng_below(r, 3) == 0 ? 1ull << RAMA_TAB_MOD_STDIO : 0),
 			 0);
 }
 
@@ -424,14 +424,14 @@ static int by_file(const void *a, const void *b)
 {
 	const struct flat *x = a, *y = b;
 
-	if (x->w[RAMA_ID].u != y->w[RAMA_ID].u)
-		return x->w[RAMA_ID].u < y->w[RAMA_ID].u ? -1 : 1;
-	return x->w[RAMA_RANK].i < y->w[RAMA_RANK].i ? -1 : x->w[RAMA_RANK].i > y->w[RAMA_RANK].i;
+	if (x->w[RAMA_TAB_ID].u != y->w[RAMA_TAB_ID].u)
+		return x->w[RAMA_TAB_ID].u < y->w[RAMA_TAB_ID].u ? -1 : 1;
+	return x->w[RAMA_TAB_RANK].i < y->w[RAMA_TAB_RANK].i ? -1 : x->w[RAMA_TAB_RANK].i > y->w[RAMA_TAB_RANK].i;
 }
 
 static void bag_fill(struct bag *b, struct check *c, unsigned module)
 {
-	union rama_core_word seg[64][RAMA_SEG_WORDS];
+	union rama_core_word seg[64][RAMA_TAB_SEG_WORDS];
 	struct rama_log_cursor cur;
 	struct rama_core_record *r;
 	unsigned kind;
@@ -442,11 +442,11 @@ static void bag_fill(struct bag *b, struct check *c, unsigned module)
 		struct flat *f = bag_add(b);
 
 		flat_add(f, r->w, r->schema->words);
-		for (unsigned k = 0; k < r->schema->n_arrays && !(r->mod->flags & RAMA_TRACE); k++)
+		for (unsigned k = 0; k < r->schema->n_arrays && !(r->mod->flags & RAMA_TAB_TRACE); k++)
 			flat_add(f, r->array[k], r->count[k] * r->schema->array[k].words);
-		while (r->mod->flags & RAMA_TRACE &&
+		while (r->mod->flags & RAMA_TAB_TRACE &&
 		       (n = rama_log_cursor_segments(&cur, seg, 64, &kind)) > 0)
-			flat_add(f, seg[0], (size_t)n * RAMA_SEG_WORDS);
+			flat_add(f, seg[0], (size_t)n * RAMA_TAB_SEG_WORDS);
 	}
 	rama_log_cursor_close(&cur);
 	if (b->n > 1)
@@ -460,14 +460,14 @@ static void bag_free(struct bag *b)
 	free(b->all);
 }
 
-static void flat_equal(const struct rama_module *mod, const struct flat *a, const struct flat *b)
+static void flat_equal(const struct rama_tab_module *mod, const struct flat *a, const struct flat *b)
 {
 	bool is_float[400] = { false };
 
 	for (unsigned i = 0; i < *mod->record->n_fields; i++)
-		if (mod->record->fields[i].word != RAMA_NO_WORD)
+		if (mod->record->fields[i].word != RAMA_TAB_NO_WORD)
 			is_float[mod->record->fields[i].word] =
-				mod->record->fields[i].type == RAMA_F64;
+				mod->record->fields[i].type == RAMA_TAB_F64;
 	assert_int_equal(a->n, b->n);
 	for (size_t i = 0; i < a->n; i++) {
 		if (a->w[i].u == b->w[i].u)
@@ -476,7 +476,7 @@ static void flat_equal(const struct rama_module *mod, const struct flat *a, cons
 		    fabs(a->w[i].f - b->w[i].f) <= 1e-9 * (fabs(a->w[i].f) + 1e-9))
 			continue;
 		fail_msg("%s of rank %lld: word %zu is %lld (%g), not %lld (%g)", mod->name,
-			 (long long)a->w[RAMA_RANK].i, i, (long long)a->w[i].i, a->w[i].f,
+			 (long long)a->w[RAMA_TAB_RANK].i, i, (long long)a->w[i].i, a->w[i].f,
 			 (long long)b->w[i].i, b->w[i].f);
 	}
 }
@@ -497,18 +497,18 @@ void logs_equal(struct check *a, struct check *b)
 {
 	jobs_equal(&a->log.job, &b->log.job);
 	assert_int_equal(a->log.partial & ~RAMA_LOG_PARTIAL_END, b->log.partial & ~RAMA_LOG_PARTIAL_END);
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
 		struct bag x, y;
 
 		assert_int_equal(a->log.part[id].version, b->log.part[id].version);
-		if (rama_module_get(id) == NULL)
+		if (rama_tab_module_get(id) == NULL)
 			continue;
 		bag_fill(&x, a, id);
 		bag_fill(&y, b, id);
 		if (x.n != y.n)
-			fail_msg("%s: %zu records, not %zu", rama_module_get(id)->name, x.n, y.n);
+			fail_msg("%s: %zu records, not %zu", rama_tab_module_get(id)->name, x.n, y.n);
 		for (size_t i = 0; i < x.n; i++)
-			flat_equal(rama_module_get(id), &x.all[i], &y.all[i]);
+			flat_equal(rama_tab_module_get(id), &x.all[i], &y.all[i]);
 		bag_free(&x);
 		bag_free(&y);
 	}
@@ -524,7 +524,7 @@ unsigned log_has(struct check *c, unsigned module, uint64_t id, int64_t rank)
 
 	bag_fill(&b, c, module);
 	for (size_t i = 0; i < b.n; i++)
-		n += b.all[i].w[RAMA_ID].u == id && b.all[i].w[RAMA_RANK].i == rank;
+		n += b.all[i].w[RAMA_TAB_ID].u == id && b.all[i].w[RAMA_TAB_RANK].i == rank;
 	bag_free(&b);
 	return n;
 }

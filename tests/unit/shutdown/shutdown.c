@@ -35,9 +35,9 @@ static void equals_merge(void **st)
 		log = check_file(j.path);
 		logs_equal(log, merged);
 		names_once(log);
-		assert_int_equal(log_has(log, RAMA_MOD_POSIX, file_shared(0), size > 1 ? -1 : 0),
+		assert_int_equal(log_has(log, RAMA_TAB_MOD_POSIX, file_shared(0), size > 1 ? -1 : 0),
 				 1);
-		assert_int_equal(log_has(log, RAMA_MOD_LUSTRE, file_shared(1), -1), 1);
+		assert_int_equal(log_has(log, RAMA_TAB_MOD_LUSTRE, file_shared(1), -1), 1);
 		assert_int_equal(j.rank[0].result.bytes, log->n);
 		assert_int_equal(j.rank[0].result.writers, opt.writers < size ? opt.writers : size);
 		assert_null(strstr(log->log.job.metadata, RAMA_LOG_META_MISSING));
@@ -110,8 +110,8 @@ static void unreduced(void **st)
 	all_well(&j);
 	log = check_file(j.path);
 	for (int64_t i = 0; i < 6; i++)
-		assert_int_equal(log_has(log, RAMA_MOD_POSIX, file_shared(0), i), 1);
-	assert_int_equal(log_has(log, RAMA_MOD_POSIX, file_shared(0), -1), 0);
+		assert_int_equal(log_has(log, RAMA_TAB_MOD_POSIX, file_shared(0), i), 1);
+	assert_int_equal(log_has(log, RAMA_TAB_MOD_POSIX, file_shared(0), -1), 0);
 	names_once(log);
 	check_end(log);
 	job_free(&j);
@@ -247,9 +247,9 @@ static void segment_of(struct seg *s, int64_t rank)
 	s->id->pid = 100 + rank;
 	s->id->clock.real0 += 1000 * (uint64_t)rank;
 	f = seg_posix(s, seg_name(s, "/data/all"));
-	f->w[RAMA_POSIX_OPENS].i = 1 + rank;
+	f->w[RAMA_TAB_POSIX_OPENS].i = 1 + rank;
 	f = seg_posix(s, seg_name(s, rank % 2 == 0 ? "/data/even" : "/data/odd"));
-	f->w[RAMA_POSIX_OPENS].i = 1;
+	f->w[RAMA_TAB_POSIX_OPENS].i = 1;
 	seg_lane(s, 1)->heat[0].bytes[0][3] = 100;
 }
 
@@ -282,13 +282,13 @@ static void from_segments(void **st)
 	world_run(&j.world, run_segment, j.rank, sizeof(j.rank[0]));
 	all_well(&j);
 	log = check_file(j.path);
-	assert_int_equal(check_count(log, RAMA_MOD_POSIX), 1 + SEGMENTS);
-	assert_int_equal(check_count(log, RAMA_MOD_PROCESS), SEGMENTS);
-	assert_int_equal(check_count(log, RAMA_MOD_HEATMAP), SEGMENTS);
-	r = check_get(log, RAMA_MOD_POSIX, 0); /* rank 0 begins with what is shared */
-	assert_int_equal(r->w[RAMA_RANK].i, -1);
-	assert_string_equal(check_name(log, r->w[RAMA_ID].u), "/data/all");
-	assert_int_equal(r->w[RAMA_POSIX_OPENS].i, sum);
+	assert_int_equal(check_count(log, RAMA_TAB_MOD_POSIX), 1 + SEGMENTS);
+	assert_int_equal(check_count(log, RAMA_TAB_MOD_PROCESS), SEGMENTS);
+	assert_int_equal(check_count(log, RAMA_TAB_MOD_HEATMAP), SEGMENTS);
+	r = check_get(log, RAMA_TAB_MOD_POSIX, 0); /* rank 0 begins with what is shared */
+	assert_int_equal(r->w[RAMA_TAB_RANK].i, -1);
+	assert_string_equal(check_name(log, r->w[RAMA_TAB_ID].u), "/data/all");
+	assert_int_equal(r->w[RAMA_TAB_POSIX_OPENS].i, sum);
 	assert_int_equal(log->log.job.nprocs, SEGMENTS);
 	names_once(log);
 	check_end(log);

@@ -201,9 +201,9 @@ static void check_whole(struct job *j)
 	}
 	log = check_file(j->path);
 	for (int64_t i = 0; i < j->size; i++) {
-		bool there = log_has(log, RAMA_MOD_PROCESS, process, i) == 1;
+		bool there = log_has(log, RAMA_TAB_MOD_PROCESS, process, i) == 1;
 
-		assert_int_equal(log_has(log, RAMA_MOD_DXT_POSIX, file_of(i), i), there);
+		assert_int_equal(log_has(log, RAMA_TAB_MOD_DXT_POSIX, file_of(i), i), there);
 		assert_int_equal(there, !is_named(log, i));
 		assert_true(there || j->world.seat[i].rc != 0);
 		named += !there;
@@ -288,7 +288,7 @@ static void hole_in_the_file(void **st)
 				fail_msg("without %lld, rank %lld: %s", (long long)who[k],
 					 (long long)i, j.rank[i].err.text);
 		log = check_file(j.path);
-		assert_int_equal(check_count(log, RAMA_MOD_PROCESS), 7);
+		assert_int_equal(check_count(log, RAMA_TAB_MOD_PROCESS), 7);
 		check_whole(&j);
 		check_end(log);
 		job_free(&j);
@@ -312,8 +312,8 @@ static void half_a_rank(void **st)
 	for (int64_t i = 0; i < 4; i++)
 		assert_int_equal(j.world.seat[i].rc == 0, i != 2);
 	log = check_file(j.path);
-	assert_int_equal(check_count(log, RAMA_MOD_MPIIO), 4000 + 3 * 4000);
-	assert_int_equal(check_count(log, RAMA_MOD_PROCESS), 3);
+	assert_int_equal(check_count(log, RAMA_TAB_MOD_MPIIO), 4000 + 3 * 4000);
+	assert_int_equal(check_count(log, RAMA_TAB_MOD_PROCESS), 3);
 	check_whole(&j);
 	check_end(log);
 	job_free(&j);
@@ -334,7 +334,7 @@ static void half_a_section(void **st)
 	assert_true(j.rank[2].result.own_bytes > 1u << 20);
 	assert_true(j.world.seat[2].dead);
 	log = check_file(j.path);
-	assert_int_equal(check_count(log, RAMA_MOD_EXTRA), 3 * 8000);
+	assert_int_equal(check_count(log, RAMA_TAB_MOD_EXTRA), 3 * 8000);
 	check_whole(&j);
 	check_end(log);
 	job_free(&j);

@@ -65,10 +65,10 @@ static void small_log(struct memfile *f, struct reading *in, unsigned n)
 	struct sample *x = calloc(1, sizeof(*x));
 
 	*f = (struct memfile){ 0 };
-	sample_make(x, RAMA_MOD_POSIX, &r, 0);
+	sample_make(x, RAMA_TAB_MOD_POSIX, &r, 0);
 	writer_start(&w, f, 1);
-	assert_int_equal(rama_log_writer_name(&w, x->w[RAMA_ID].u, "/scratch/out", 12), 0);
-	assert_int_equal(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), 0);
+	assert_int_equal(rama_log_writer_name(&w, x->w[RAMA_TAB_ID].u, "/scratch/out", 12), 0);
+	assert_int_equal(rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4), 0);
 	sample_write(&w, x);
 	writer_end(&w, 0);
 	reading_open(in, f);
@@ -83,23 +83,23 @@ struct rows {
 	unsigned n;
 };
 
-static void same_word(const struct rama_store_cell *cell, const struct rama_field *f,
+static void same_word(const struct rama_store_cell *cell, const struct rama_tab_field *f,
 		      const struct rama_core_record *r)
 {
 	const union rama_core_word *w = &r->w[f->word];
 	size_t n;
 
-	if (f->type == RAMA_F64 && w->f != w->f) {
+	if (f->type == RAMA_TAB_F64 && w->f != w->f) {
 		assert_int_equal(cell->type, RAMA_STORE_CELL_NULL); /* no number */
-	} else if (f->type == RAMA_F64) {
+	} else if (f->type == RAMA_TAB_F64) {
 		assert_int_equal(cell->type, RAMA_STORE_CELL_REAL);
 		assert_memory_equal(&cell->f, &w->f, sizeof(double));
-	} else if (f->type == RAMA_TEXT) {
+	} else if (f->type == RAMA_TAB_TEXT) {
 		n = strnlen(w->b, 8u * f->words);
 		assert_int_equal(cell->type, RAMA_STORE_CELL_TEXT);
 		if (cell->len == n) /* else it was no UTF-8 */
 			assert_memory_equal(cell->text, w->b, n);
-	} else if (f->type == RAMA_UUID) {
+	} else if (f->type == RAMA_TAB_UUID) {
 		assert_int_equal(cell->len, 36);
 	} else {
 		assert_int_equal(cell->type, RAMA_STORE_CELL_INT);
@@ -119,25 +119,25 @@ static int same_row(void *ctx, const struct rama_store_row *row, struct rama_err
 		assert_int_equal(rama_log_cursor_next(&in->c, &r), 1);
 	while (r->schema != r->mod->record);
 	assert_int_equal(row->cell[1].i, in->n++);
-	assert_int_equal(row->cell[2].i, r->w[RAMA_RANK].i);
-	assert_int_equal(row->cell[3].i, r->w[RAMA_ID].i);
+	assert_int_equal(row->cell[2].i, r->w[RAMA_TAB_RANK].i);
+	assert_int_equal(row->cell[3].i, r->w[RAMA_TAB_ID].i);
 	for (unsigned i = 4; i < row->n; i++) {
-		const struct rama_field *f = NULL;
+		const struct rama_tab_field *f = NULL;
 
 		for (unsigned k = 0; k < *r->schema->n_fields && f == NULL; k++)
 			if (strcasecmp(r->schema->fields[k].name, row->name[i]) == 0 &&
-			    r->schema->fields[k].word != RAMA_NO_WORD)
+			    r->schema->fields[k].word != RAMA_TAB_NO_WORD)
 				f = &r->schema->fields[k];
 		assert_non_null(f);
 		same_word(&row->cell[i], f, r);
 		columns++;
 	}
 	for (unsigned k = 0; k < *r->schema->n_fields; k++) {
-		const struct rama_field *f = &r->schema->fields[k];
+		const struct rama_tab_field *f = &r->schema->fields[k];
 
 		columns -=
-			f->word != RAMA_NO_WORD &&
-			(f->place != RAMA_HIDDEN || f->type == RAMA_TEXT || f->type == RAMA_UUID);
+			f->word != RAMA_TAB_NO_WORD &&
+			(f->place != RAMA_TAB_HIDDEN || f->type == RAMA_TAB_TEXT || f->type == RAMA_TAB_UUID);
 	}
 	assert_int_equal(columns, 0); /* all of them */
 	return 0;
@@ -150,8 +150,8 @@ static void write_all(struct memfile *f)
 	struct sample *x = calloc(1, sizeof(*x));
 
 	writer_start(&w, f, 1);
-	for (unsigned id = 1; id < RAMA_MODULES_KNOWN; id++) {
-		const struct rama_module *m = rama_module_get(id);
+	for (unsigned id = 1; id < RAMA_TAB_MODULES_KNOWN; id++) {
+		const struct rama_tab_module *m = rama_tab_module_get(id);
 
 		if (m == NULL)
 			continue;
@@ -179,8 +179,8 @@ static void all_counters(void **state)
 	reading_try(&in->in, f.bytes, f.n, false);
 	l = log_of("1000/4242/1700000000/a", &in->in, &f);
 	put_log(s, &l);
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
-		const struct rama_module *m = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
+		const struct rama_tab_module *m = rama_tab_module_get(id);
 		char table[64], sql[128];
 
 		if (m == NULL || !rama_store_table_name(m, table, sizeof(table)))

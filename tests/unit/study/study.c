@@ -43,10 +43,10 @@ static void make_log(struct memfile *f, size_t cut)
 
 	*f = (struct memfile){ 0 };
 	assert_non_null(x);
-	sample_make(x, RAMA_MOD_POSIX, &r, 0);
+	sample_make(x, RAMA_TAB_MOD_POSIX, &r, 0);
 	writer_start(&w, f, 1);
-	assert_int_equal(rama_log_writer_name(&w, x->w[RAMA_ID].u, "/scratch/out", 12), 0);
-	assert_int_equal(rama_log_writer_module(&w, RAMA_MOD_POSIX, 4), 0);
+	assert_int_equal(rama_log_writer_name(&w, x->w[RAMA_TAB_ID].u, "/scratch/out", 12), 0);
+	assert_int_equal(rama_log_writer_module(&w, RAMA_TAB_MOD_POSIX, 4), 0);
 	sample_write(&w, x);
 	writer_end(&w, 0);
 	f->n -= cut;

@@ -5,9 +5,9 @@
 #include "table/table.h"
 
 /* bytes of a record's fixed part in a version, base included */
-static unsigned stored_bytes(const struct rama_schema *s, unsigned version)
+static unsigned stored_bytes(const struct rama_tab_schema *s, unsigned version)
 {
-	unsigned words = RAMA_BASE_WORDS;
+	unsigned words = RAMA_TAB_BASE_WORDS;
 
 	for (unsigned i = 0; i < *s->n_fields; i++)
 		if (s->fields[i].since <= version && version <= s->fields[i].until)
@@ -20,46 +20,46 @@ static void every_version_has_its_size(void **state)
 	static const struct {
 		unsigned id, version, bytes;
 	} golden[] = {
-		{ RAMA_MOD_NULL, 1, 48 },	   { RAMA_MOD_POSIX, 1, 680 },
-		{ RAMA_MOD_POSIX, 2, 648 },	   { RAMA_MOD_POSIX, 3, 664 },
-		{ RAMA_MOD_POSIX, 4, 704 },	   { RAMA_MOD_MPIIO, 1, 544 },
-		{ RAMA_MOD_MPIIO, 2, 544 },	   { RAMA_MOD_MPIIO, 3, 560 },
-		{ RAMA_MOD_H5F, 1, 40 },	   { RAMA_MOD_H5F, 2, 56 },
-		{ RAMA_MOD_H5F, 3, 80 },	   { RAMA_MOD_H5D, 1, 904 },
-		{ RAMA_MOD_H5D, 2, 912 },	   { RAMA_MOD_PNETCDF_FILE, 1, 48 },
-		{ RAMA_MOD_PNETCDF_FILE, 2, 64 },  { RAMA_MOD_PNETCDF_FILE, 3, 152 },
-		{ RAMA_MOD_PNETCDF_VAR, 1, 1120 }, { RAMA_MOD_BGQ, 1, 120 },
-		{ RAMA_MOD_BGQ, 2, 112 },	   { RAMA_MOD_LUSTRE, 1, 56 },
-		{ RAMA_MOD_LUSTRE, 2, 32 },	   { RAMA_MOD_STDIO, 1, 240 },
-		{ RAMA_MOD_STDIO, 2, 248 },	   { RAMA_MOD_DXT_POSIX, 1, 104 },
-		{ RAMA_MOD_DXT_POSIX, 2, 104 },	   { RAMA_MOD_DXT_MPIIO, 1, 104 },
-		{ RAMA_MOD_DXT_MPIIO, 2, 104 },	   { RAMA_MOD_DXT_MPIIO, 3, 104 },
-		{ RAMA_MOD_MDHIM, 1, 88 },	   { RAMA_MOD_APXC, 1, 3184 },
-		{ RAMA_MOD_APMPI, 1, 5232 },	   { RAMA_MOD_HEATMAP, 1, 48 },
-		{ RAMA_MOD_DFS, 1, 584 },	   { RAMA_MOD_DAOS, 1, 696 },
-		{ RAMA_MOD_DXT_STDIO, 1, 104 },	   { RAMA_MOD_DXT_STDIO, 2, 104 },
-		{ RAMA_MOD_PROCESS, 1, 184 },	   { RAMA_MOD_EXTRA, 1, 296 },
+		{ RAMA_TAB_MOD_NULL, 1, 48 },	   { RAMA_TAB_MOD_POSIX, 1, 680 },
+		{ RAMA_TAB_MOD_POSIX, 2, 648 },	   { RAMA_TAB_MOD_POSIX, 3, 664 },
+		{ RAMA_TAB_MOD_POSIX, 4, 704 },	   { RAMA_TAB_MOD_MPIIO, 1, 544 },
+		{ RAMA_TAB_MOD_MPIIO, 2, 544 },	   { RAMA_TAB_MOD_MPIIO, 3, 560 },
+		{ RAMA_TAB_MOD_H5F, 1, 40 },	   { RAMA_TAB_MOD_H5F, 2, 56 },
+		{ RAMA_TAB_MOD_H5F, 3, 80 },	   { RAMA_TAB_MOD_H5D, 1, 904 },
+		{ RAMA_TAB_MOD_H5D, 2, 912 },	   { RAMA_TAB_MOD_PNETCDF_FILE, 1, 48 },
+		{ RAMA_TAB_MOD_PNETCDF_FILE, 2, 64 },  { RAMA_TAB_MOD_PNETCDF_FILE, 3, 152 },
+		{ RAMA_TAB_MOD_PNETCDF_VAR, 1, 1120 }, { RAMA_TAB_MOD_BGQ, 1, 120 },
+		{ RAMA_TAB_MOD_BGQ, 2, 112 },	   { RAMA_TAB_MOD_LUSTRE, 1, 56 },
+		{ RAMA_TAB_MOD_LUSTRE, 2, 32 },	   { RAMA_TAB_MOD_STDIO, 1, 240 },
+		{ RAMA_TAB_MOD_STDIO, 2, 248 },	   { RAMA_TAB_MOD_DXT_POSIX, 1, 104 },
+		{ RAMA_TAB_MOD_DXT_POSIX, 2, 104 },	   { RAMA_TAB_MOD_DXT_MPIIO, 1, 104 },
+		{ RAMA_TAB_MOD_DXT_MPIIO, 2, 104 },	   { RAMA_TAB_MOD_DXT_MPIIO, 3, 104 },
+		{ RAMA_TAB_MOD_MDHIM, 1, 88 },	   { RAMA_TAB_MOD_APXC, 1, 3184 },
+		{ RAMA_TAB_MOD_APMPI, 1, 5232 },	   { RAMA_TAB_MOD_HEATMAP, 1, 48 },
+		{ RAMA_TAB_MOD_DFS, 1, 584 },	   { RAMA_TAB_MOD_DAOS, 1, 696 },
+		{ RAMA_TAB_MOD_DXT_STDIO, 1, 104 },	   { RAMA_TAB_MOD_DXT_STDIO, 2, 104 },
+		{ RAMA_TAB_MOD_PROCESS, 1, 184 },	   { RAMA_TAB_MOD_EXTRA, 1, 296 },
 	};
 	unsigned versions = 0;
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(golden); i++) {
-		const struct rama_module *m = rama_module_get(golden[i].id);
+		const struct rama_tab_module *m = rama_tab_module_get(golden[i].id);
 
 		if (stored_bytes(m->record, golden[i].version) != golden[i].bytes)
 			fail_msg("%s version %u has %u bytes, not %u", m->name, golden[i].version,
 				 stored_bytes(m->record, golden[i].version), golden[i].bytes);
 	}
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
-		versions += rama_module_get(id) != NULL ? rama_module_get(id)->newest : 0;
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++)
+		versions += rama_tab_module_get(id) != NULL ? rama_tab_module_get(id)->newest : 0;
 	assert_int_equal(versions, LENGTH(golden)); /* none is left out above */
 }
 
 static void memory_holds_the_newest_version(void **state)
 {
 	(void)state;
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++) {
-		const struct rama_module *m = rama_module_get(id);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
+		const struct rama_tab_module *m = rama_tab_module_get(id);
 
 		if (m == NULL)
 			continue;
@@ -72,20 +72,20 @@ static void memory_holds_the_newest_version(void **state)
 static void autoperf_headers_have_their_sizes(void **state)
 {
 	(void)state;
-	assert_int_equal(stored_bytes(rama_module_get(RAMA_MOD_APMPI)->header, 1), 48);
-	assert_int_equal(stored_bytes(rama_module_get(RAMA_MOD_APXC)->header, 1), 72);
-	for (unsigned id = 0; id < RAMA_MODULES_KNOWN; id++)
-		assert_true((rama_module_get(id) != NULL && rama_module_get(id)->header != NULL) ==
-			    (id == RAMA_MOD_APMPI || id == RAMA_MOD_APXC));
+	assert_int_equal(stored_bytes(rama_tab_module_get(RAMA_TAB_MOD_APMPI)->header, 1), 48);
+	assert_int_equal(stored_bytes(rama_tab_module_get(RAMA_TAB_MOD_APXC)->header, 1), 72);
+	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++)
+		assert_true((rama_tab_module_get(id) != NULL && rama_tab_module_get(id)->header != NULL) ==
+			    (id == RAMA_TAB_MOD_APMPI || id == RAMA_TAB_MOD_APXC));
 }
 
 static void elements_have_their_sizes(void **state)
 {
-	const struct rama_schema *lustre = rama_module_get(RAMA_MOD_LUSTRE)->record,
-				 *posix = rama_module_get(RAMA_MOD_DXT_POSIX)->record,
-				 *mpiio = rama_module_get(RAMA_MOD_DXT_MPIIO)->record,
-				 *mdhim = rama_module_get(RAMA_MOD_MDHIM)->record,
-				 *process = rama_module_get(RAMA_MOD_PROCESS)->record;
+	const struct rama_tab_schema *lustre = rama_tab_module_get(RAMA_TAB_MOD_LUSTRE)->record,
+				 *posix = rama_tab_module_get(RAMA_TAB_MOD_DXT_POSIX)->record,
+				 *mpiio = rama_tab_module_get(RAMA_TAB_MOD_DXT_MPIIO)->record,
+				 *mdhim = rama_tab_module_get(RAMA_TAB_MOD_MDHIM)->record,
+				 *process = rama_tab_module_get(RAMA_TAB_MOD_PROCESS)->record;
 
 	(void)state;
 	assert_int_equal(lustre->array[0].words * 8, 72);
