@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent.h: `iorama agent`: reads the live events and counters of running processes and takes them to a sink, by way of a spool.
  * One thread reads (an event loop), one for each store writes. docs/live.md says what is lost when. */
-#ifndef RAMA_LIVE_AGENT_H
-#define RAMA_LIVE_AGENT_H
+#ifndef RAMA_AGENT_AGENT_H
+#define RAMA_AGENT_AGENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /* drain.h: one segment of a running process: its live events become blocks, its names, counters and end become messages. What is
  * in the spool is given back to the process at once; what is not stays in its rings, so that nothing is kept here and an agent
  * that is killed loses nothing. Nothing in the segment is trusted. Time is passed in. */
-#ifndef RAMA_LIVE_DRAIN_H
-#define RAMA_LIVE_DRAIN_H
+#ifndef RAMA_AGENT_DRAIN_H
+#define RAMA_AGENT_DRAIN_H
 
 #include "base/map.h"
 #include "agent/post.h"

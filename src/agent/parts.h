@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent_parts.h: the agent from the inside; internal to agent*.c and status.c. */
-#ifndef RAMA_LIVE_AGENT_PARTS_H
-#define RAMA_LIVE_AGENT_PARTS_H
+#ifndef RAMA_AGENT_PARTS_H
+#define RAMA_AGENT_PARTS_H
 
 #include <limits.h>
 #include <uv.h>

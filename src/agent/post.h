@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent_post.h: the way out of an agent: messages go into a spool; a thread of its own takes them from there to the sink and
  * keeps on trying. One for each store that an agent writes to. All calls but the thread's own come from one thread. */
-#ifndef RAMA_LIVE_AGENT_POST_H
-#define RAMA_LIVE_AGENT_POST_H
+#ifndef RAMA_AGENT_POST_H
+#define RAMA_AGENT_POST_H
 
 #include "agent/spool.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent_post_parts.h: the way out from the inside; internal to agent_post.c, agent_send.c and agent_loss.c. */
-#ifndef RAMA_LIVE_AGENT_POST_PARTS_H
-#define RAMA_LIVE_AGENT_POST_PARTS_H
+#ifndef RAMA_AGENT_POST_PARTS_H
+#define RAMA_AGENT_POST_PARTS_H
 
 #include <pthread.h>
 

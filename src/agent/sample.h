@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sample.h: figures of a node from /proc and /sys: rows of table/metrics.def. Files are read below a root, so that captured
  * machines can be tests; they are not trusted. Counters become differences per second. */
-#ifndef RAMA_LIVE_SAMPLE_H
-#define RAMA_LIVE_SAMPLE_H
+#ifndef RAMA_AGENT_SAMPLE_H
+#define RAMA_AGENT_SAMPLE_H
 
 #include "base/err.h"
 #include "wire/message.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spool.h: messages on disk until the store has committed them. One process appends and reads (two threads of it:
  * append, and read + commit); kill -9 at any moment loses nothing that append() has returned for. */
-#ifndef RAMA_LIVE_SPOOL_H
-#define RAMA_LIVE_SPOOL_H
+#ifndef RAMA_AGENT_SPOOL_H
+#define RAMA_AGENT_SPOOL_H
 
 #include "base/source.h"
 #include "bus/sink.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spool_parts.h: a spool from the inside; internal to live/spool*.c. */
-#ifndef RAMA_LIVE_SPOOL_PARTS_H
-#define RAMA_LIVE_SPOOL_PARTS_H
+#ifndef RAMA_AGENT_SPOOL_PARTS_H
+#define RAMA_AGENT_SPOOL_PARTS_H
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* api.h: what the two halves of the C library share. */
-#ifndef RAMA_API_H
-#define RAMA_API_H
+#ifndef RAMA_API_API_H
+#define RAMA_API_API_H
 
 #include "core/record.h"
 #include "iorama/log.h"

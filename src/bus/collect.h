@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* collect.h: messages that come from elsewhere, over NATS or out of files, go into a store. */
-#ifndef RAMA_LIVE_COLLECT_H
-#define RAMA_LIVE_COLLECT_H
+#ifndef RAMA_BUS_COLLECT_H
+#define RAMA_BUS_COLLECT_H
 
 #include <signal.h>
 

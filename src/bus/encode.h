@@ -2,8 +2,8 @@
 /* encode.h: messages of an agent become text: lines of JSON, or of CSV. Our own dialect has everything; those of the
  * connector (docs/format/connector.md) are for readers that know it. Fed with messages in the order of a lane;
  * remembers what later messages refer to (processes, names, running counters) until their processes have ended. */
-#ifndef RAMA_LIVE_ENCODE_H
-#define RAMA_LIVE_ENCODE_H
+#ifndef RAMA_BUS_ENCODE_H
+#define RAMA_BUS_ENCODE_H
 
 #include "base/out.h"
 #include "wire/message.h"

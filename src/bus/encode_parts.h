@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* encode_parts.h: what the files of the encoder share. */
-#ifndef RAMA_LIVE_ENCODE_PARTS_H
-#define RAMA_LIVE_ENCODE_PARTS_H
+#ifndef RAMA_BUS_ENCODE_PARTS_H
+#define RAMA_BUS_ENCODE_PARTS_H
 
 #include "base/map.h"
 #include "bus/encode.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sink.h: where messages of an agent go. The agent's second thread reads messages from the spool in order and puts them
  * into one sink; what the sink has committed for good leaves the spool. */
-#ifndef RAMA_LIVE_SINK_H
-#define RAMA_LIVE_SINK_H
+#ifndef RAMA_BUS_SINK_H
+#define RAMA_BUS_SINK_H
 
 #include "wire/message.h"
 

@@ -8,8 +8,8 @@
  *
  * <from> is the user whose agent it is, 0 for one of the system: so a server can be told who may publish and hear what. An epoch is
  * one opening of a sink, and nobody can guess it: acknowledgements of another one mean nothing. */
-#ifndef RAMA_LIVE_SINK_BUS_H
-#define RAMA_LIVE_SINK_BUS_H
+#ifndef RAMA_BUS_SINK_BUS_H
+#define RAMA_BUS_SINK_BUS_H
 
 #include <nats/nats.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sink_ldms_lib.h: the client library of LDMS, found when it is needed. Nothing of it is linked and none of its headers is used:
  * its functions are looked up by name, and which there are tells its version. Handles are passed on untouched. */
-#ifndef RAMA_LIVE_SINK_LDMS_LIB_H
-#define RAMA_LIVE_SINK_LDMS_LIB_H
+#ifndef RAMA_BUS_SINK_LDMS_LIB_H
+#define RAMA_BUS_SINK_LDMS_LIB_H
 
 #include <stdbool.h>
 #include <stddef.h>

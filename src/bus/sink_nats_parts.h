@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sink_nats_parts.h: what the two files of the sink for NATS share: its state (sink_nats.c) and how it sends (sink_nats_post.c). */
-#ifndef RAMA_LIVE_SINK_NATS_PARTS_H
-#define RAMA_LIVE_SINK_NATS_PARTS_H
+#ifndef RAMA_BUS_SINK_NATS_PARTS_H
+#define RAMA_BUS_SINK_NATS_PARTS_H
 
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sink_order.h: the order in which messages of a batch are put into a store. It does not matter to the store, but writers that
  * work at the same time must take jobs and processes in one and the same order, or they wait for each other in a ring. */
-#ifndef RAMA_LIVE_SINK_ORDER_H
-#define RAMA_LIVE_SINK_ORDER_H
+#ifndef RAMA_BUS_SINK_ORDER_H
+#define RAMA_BUS_SINK_ORDER_H
 
 #include "wire/message.h"
 

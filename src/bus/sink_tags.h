@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sink_tags.h: the stream of each job: its processes say it, and every message of the job goes there. */
-#ifndef RAMA_LIVE_SINK_TAGS_H
-#define RAMA_LIVE_SINK_TAGS_H
+#ifndef RAMA_BUS_SINK_TAGS_H
+#define RAMA_BUS_SINK_TAGS_H
 
 #include "base/map.h"
 #include "wire/message.h"

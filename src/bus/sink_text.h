@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sink_text.h: what sinks that write text remember over the end of an agent: which messages are done, how long the text was then,
  * and what the encoder knows. One small file, replaced as a whole. */
-#ifndef RAMA_LIVE_SINK_TEXT_H
-#define RAMA_LIVE_SINK_TEXT_H
+#ifndef RAMA_BUS_SINK_TEXT_H
+#define RAMA_BUS_SINK_TEXT_H
 
 #include "bus/encode.h"
 #include "bus/sink.h"

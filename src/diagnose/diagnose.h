@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* diagnose.h: job -> facts -> findings with cost. Findings are data; how they look is up to report/. */
-#ifndef RAMA_DIAGNOSE_H
-#define RAMA_DIAGNOSE_H
+#ifndef RAMA_DIAGNOSE_DIAGNOSE_H
+#define RAMA_DIAGNOSE_DIAGNOSE_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* emulate.h: one run: parameters and a team in, a result out. Called by all ranks, whatever started them. */
-#ifndef RAMA_EMULATE_H
-#define RAMA_EMULATE_H
+#ifndef RAMA_EMULATE_EMULATE_H
+#define RAMA_EMULATE_EMULATE_H
 
 #include "base/arena.h"
 #include "base/out.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gather.h: the segments of a job become one log. Used by the observed process itself at its end and
  * by whoever finishes what processes left behind. */
-#ifndef RAMA_GATHER_H
-#define RAMA_GATHER_H
+#ifndef RAMA_GATHER_GATHER_H
+#define RAMA_GATHER_GATHER_H
 
 #include "logfile/unseen.h"
 #include "logfile/writer.h"

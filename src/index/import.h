@@ -2,8 +2,8 @@
 /* import.h: files with events become messages: our own lines of JSON and CSV, and those of the connector in both
  * dialects (docs/format/connector.md). Line by line, with bounded memory. Importing a file again, also after it grew,
  * gives the same segments and sequence numbers, so that a store takes in only what is new. */
-#ifndef RAMA_LIVE_IMPORT_H
-#define RAMA_LIVE_IMPORT_H
+#ifndef RAMA_INDEX_IMPORT_H
+#define RAMA_INDEX_IMPORT_H
 
 #include "wire/message.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* import_parts.h: what the files of the importer share. */
-#ifndef RAMA_LIVE_IMPORT_PARTS_H
-#define RAMA_LIVE_IMPORT_PARTS_H
+#ifndef RAMA_INDEX_IMPORT_PARTS_H
+#define RAMA_INDEX_IMPORT_PARTS_H
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* index.h: a log becomes rows of the store: its counters, what is derived from them, what was found. Reading and
  * diagnosing one is the work of any thread; putting it is that of the thread that has the store. */
-#ifndef RAMA_LIVE_INDEX_H
-#define RAMA_LIVE_INDEX_H
+#ifndef RAMA_INDEX_INDEX_H
+#define RAMA_INDEX_INDEX_H
 
 #include "base/file.h"
 #include "diagnose/diagnose.h"

@@ -2,8 +2,8 @@
 /* index_watch.h: directory trees, watched for logs that become complete: closed by their writer or renamed into place.
  * Directories that come later are watched too. Where the kernel cannot tell (network file systems, no watches left,
  * too much at once) the caller is asked to list the trees again. */
-#ifndef RAMA_LIVE_INDEX_WATCH_H
-#define RAMA_LIVE_INDEX_WATCH_H
+#ifndef RAMA_INDEX_WATCH_H
+#define RAMA_INDEX_WATCH_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* find.h: directories of segments, ROOT/JOB/NAME.seg, as an agent sees them; and the file that says that an agent is there. */
-#ifndef RAMA_LIVE_FIND_H
-#define RAMA_LIVE_FIND_H
+#ifndef RAMA_LOOK_FIND_H
+#define RAMA_LOOK_FIND_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  *   rama_look_destroy(l);
  *
  * Names of segment/ do not go together with those of job/: this header needs neither. */
-#ifndef RAMA_LIVE_LOOK_H
-#define RAMA_LIVE_LOOK_H
+#ifndef RAMA_LOOK_LOOK_H
+#define RAMA_LOOK_LOOK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* look_parts.h: what the files look*.c share. */
-#ifndef RAMA_LIVE_LOOK_PARTS_H
-#define RAMA_LIVE_LOOK_PARTS_H
+#ifndef RAMA_LOOK_PARTS_H
+#define RAMA_LOOK_PARTS_H
 
 #include "base/map.h"
 #include "look/find.h"

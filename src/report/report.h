@@ -8,8 +8,8 @@
  *   rama_report_fini(&r);
  *
  * Renderers write to `out`, do no I/O of their own and read no clock; whether all could be written is in out->error. */
-#ifndef RAMA_REPORT_H
-#define RAMA_REPORT_H
+#ifndef RAMA_REPORT_REPORT_H
+#define RAMA_REPORT_REPORT_H
 
 #include "base/arena.h"
 #include "base/out.h"

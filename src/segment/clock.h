@@ -2,8 +2,8 @@
 /* clock.h: ticks of observed processes become time of day. Pure: pairs of readings are given by the caller, about once a
  * second, better with each round of reading events. Between two pairs it is a straight line, beyond the last one the line goes on; a real clock
  * that is set makes a step at the next pair, never a slope. Off by less than 10 µs after any time. */
-#ifndef RAMA_LIVE_CLOCK_H
-#define RAMA_LIVE_CLOCK_H
+#ifndef RAMA_SEGMENT_CLOCK_H
+#define RAMA_SEGMENT_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

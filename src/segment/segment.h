@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* segment.h: reads a segment (layout.h) while its process may be writing it, or after that process
  * died in the middle of a change. No length or offset in it is trusted. */
-#ifndef RAMA_SEGMENT_H
-#define RAMA_SEGMENT_H
+#ifndef RAMA_SEGMENT_SEGMENT_H
+#define RAMA_SEGMENT_SEGMENT_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shutdown_parts.h: a rank while the job ends; internal to gather/shutdown*.c. */
-#ifndef RAMA_GATHER_SHUTDOWN_PARTS_H
-#define RAMA_GATHER_SHUTDOWN_PARTS_H
+#ifndef RAMA_SHUTDOWN_PARTS_H
+#define RAMA_SHUTDOWN_PARTS_H
 
 #include "base/ranges.h"
 #include "shutdown/shutdown.h"

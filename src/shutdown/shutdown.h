@@ -5,8 +5,8 @@
  *
  * A rank that does not answer costs its own data, never the job: the log says which ranks are missing.
  * Only rank 0 must be there. Nobody waits longer than the limit; no rank holds the records of others. */
-#ifndef RAMA_GATHER_SHUTDOWN_H
-#define RAMA_GATHER_SHUTDOWN_H
+#ifndef RAMA_SHUTDOWN_SHUTDOWN_H
+#define RAMA_SHUTDOWN_SHUTDOWN_H
 
 #include "gather/gather.h"
 

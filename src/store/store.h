@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* store.h: jobs, their files and counters, findings, node samples and events, kept. SQLite (a file) or PostgreSQL (a URL
  * postgresql://…); docs/format/store.md is the schema. One store is used by one thread at a time. */
-#ifndef RAMA_STORE_H
-#define RAMA_STORE_H
+#ifndef RAMA_STORE_STORE_H
+#define RAMA_STORE_STORE_H
 
 #include "logfile/log.h"
 #include "wire/message.h"

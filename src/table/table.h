@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* table.h: what is known of logs, compiled from the rows of the .def files. All of it is constant. */
-#ifndef RAMA_TABLE_H
-#define RAMA_TABLE_H
+#ifndef RAMA_TABLE_TABLE_H
+#define RAMA_TABLE_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* worker.h: the program that does the work under a launcher, built once for each MPI. */
-#ifndef RAMA_WORKER_H
-#define RAMA_WORKER_H
+#ifndef RAMA_WORKER_WORKER_H
+#define RAMA_WORKER_WORKER_H
 
 #include <mpi.h>
 

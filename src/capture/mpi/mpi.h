@@ -9,8 +9,8 @@
  *
  * Each of our wrappers goes on to the next function of its own name, so that other tools that sit between the
  * application and the MPI still see every call. */
-#ifndef RAMA_CAPTURE_MPI_H
-#define RAMA_CAPTURE_MPI_H
+#ifndef RAMA_CAPTURE_MPI_MPI_H
+#define RAMA_CAPTURE_MPI_MPI_H
 
 #include "capture/runtime.h"
 #include "core/mpiio.h"

@@ -4,8 +4,8 @@
  *
  * preload: we are `read`, the real one sits in a slot filled by dlsym(RTLD_NEXT)
  * static:  we are `__wrap_read`, the linker gives us `__real_read` (ld --wrap) */
-#ifndef RAMA_CAPTURE_WRAP_H
-#define RAMA_CAPTURE_WRAP_H
+#ifndef RAMA_CAPTURE_WRAP_WRAP_H
+#define RAMA_CAPTURE_WRAP_WRAP_H
 
 #include <aio.h>
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* show.h: what `iorama show` is asked to print, and the files that print it. */
-#ifndef RAMA_CLI_SHOW_H
-#define RAMA_CLI_SHOW_H
+#ifndef RAMA_CLI_SHOW_SHOW_H
+#define RAMA_CLI_SHOW_SHOW_H
 
 #include "base/out.h"
 #include "cli/input.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* watch.h: `iorama watch`: what is shown of a look (look/look.h), and the forms it is shown in. */
-#ifndef RAMA_CLI_WATCH_H
-#define RAMA_CLI_WATCH_H
+#ifndef RAMA_CLI_WATCH_WATCH_H
+#define RAMA_CLI_WATCH_WATCH_H
 
 #include "base/out.h"
 #include "cli/terminal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h: ways to move data. One struct each; a run names one ("posix", "uring") and, where it matters, how. */
-#ifndef RAMA_EMULATE_ENGINE_H
-#define RAMA_EMULATE_ENGINE_H
+#ifndef RAMA_EMULATE_ENGINE_ENGINE_H
+#define RAMA_EMULATE_ENGINE_ENGINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engines.h: internal: the engines that every program has. */
-#ifndef RAMA_EMULATE_ENGINES_H
-#define RAMA_EMULATE_ENGINES_H
+#ifndef RAMA_EMULATE_ENGINE_ENGINES_H
+#define RAMA_EMULATE_ENGINE_ENGINES_H
 
 #include "emulate/engine/engine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* formats.h: internal: what the rows of formats.c point to. */
-#ifndef RAMA_EMULATE_FORMATS_H
-#define RAMA_EMULATE_FORMATS_H
+#ifndef RAMA_EMULATE_FORMAT_FORMATS_H
+#define RAMA_EMULATE_FORMAT_FORMATS_H
 
 #include "emulate/graph/graph.h"
 

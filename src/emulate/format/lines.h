@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lines.h: a text file of a user, line by line, word by word. */
-#ifndef RAMA_EMULATE_LINES_H
-#define RAMA_EMULATE_LINES_H
+#ifndef RAMA_EMULATE_FORMAT_LINES_H
+#define RAMA_EMULATE_FORMAT_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wf.h: internal to format_wf*.c */
-#ifndef RAMA_EMULATE_WF_H
-#define RAMA_EMULATE_WF_H
+#ifndef RAMA_EMULATE_FORMAT_WF_H
+#define RAMA_EMULATE_FORMAT_WF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* graph.h: a workflow: tasks, data units, who writes and reads what. Pure: bytes in, a graph or an error that names
  * line and place out; nothing here touches files. */
-#ifndef RAMA_EMULATE_GRAPH_H
-#define RAMA_EMULATE_GRAPH_H
+#ifndef RAMA_EMULATE_GRAPH_GRAPH_H
+#define RAMA_EMULATE_GRAPH_GRAPH_H
 
 #include <stdbool.h>
 #include <stdint.h>

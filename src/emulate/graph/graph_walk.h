@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* graph_walk.h: internal to graph_*.c: the graph as nodes and arrows. Tasks are nodes 0 .. n_tasks - 1, data units follow. */
-#ifndef RAMA_EMULATE_GRAPH_WALK_H
-#define RAMA_EMULATE_GRAPH_WALK_H
+#ifndef RAMA_EMULATE_GRAPH_GRAPH_WALK_H
+#define RAMA_EMULATE_GRAPH_GRAPH_WALK_H
 
 #include "emulate/graph/graph.h"
 

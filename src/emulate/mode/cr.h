@@ -6,8 +6,8 @@
  *   ckpt.job             there while a job has not come to its end: what a killed one cannot remember
  *
  * A set is known by its number, never by times. */
-#ifndef RAMA_EMULATE_CR_H
-#define RAMA_EMULATE_CR_H
+#ifndef RAMA_EMULATE_MODE_CR_H
+#define RAMA_EMULATE_MODE_CR_H
 
 #include "emulate/emulate.h"
 

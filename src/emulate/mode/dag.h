@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dag.h: internal to mode_dag.c and dag_*.c: a workflow that is being run. */
-#ifndef RAMA_EMULATE_DAG_H
-#define RAMA_EMULATE_DAG_H
+#ifndef RAMA_EMULATE_MODE_DAG_H
+#define RAMA_EMULATE_MODE_DAG_H
 
 #include "emulate/emulate.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dl.h: internal to mode_dl.c and dl_*.c: a data set and how it is read. */
-#ifndef RAMA_EMULATE_DL_H
-#define RAMA_EMULATE_DL_H
+#ifndef RAMA_EMULATE_MODE_DL_H
+#define RAMA_EMULATE_MODE_DL_H
 
 #include "emulate/emulate.h"
 

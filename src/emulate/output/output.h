@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* output.h: internal to output*.c */
-#ifndef RAMA_EMULATE_OUTPUT_H
-#define RAMA_EMULATE_OUTPUT_H
+#ifndef RAMA_EMULATE_OUTPUT_OUTPUT_H
+#define RAMA_EMULATE_OUTPUT_OUTPUT_H
 
 #include "emulate/emulate.h"
 

@@ -10,8 +10,8 @@
  *
  * A file is ours if a line has its name and inode, it was born then, and either nobody has written to it since or all of it is
  * data of the kind that emulate writes. RUN is drawn by lot, so nobody else has files of such names. */
-#ifndef RAMA_EMULATE_OWN_H
-#define RAMA_EMULATE_OWN_H
+#ifndef RAMA_EMULATE_OWN_OWN_H
+#define RAMA_EMULATE_OWN_OWN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* from_log.h: internal to from_log*.c: what the jobs of some logs did with which files, and when. */
-#ifndef RAMA_EMULATE_FROM_LOG_H
-#define RAMA_EMULATE_FROM_LOG_H
+#ifndef RAMA_EMULATE_REPLAY_FROM_LOG_H
+#define RAMA_EMULATE_REPLAY_FROM_LOG_H
 
 #include "base/map.h"
 #include "emulate/emulate.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* replay.h: internal to mode_replay.c and replay_*.c: the operations of a job, from its trace or guessed from its counters. */
-#ifndef RAMA_EMULATE_REPLAY_H
-#define RAMA_EMULATE_REPLAY_H
+#ifndef RAMA_EMULATE_REPLAY_REPLAY_H
+#define RAMA_EMULATE_REPLAY_REPLAY_H
 
 #include "base/map.h"
 #include "emulate/emulate.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* team.h: the processes of a run and how they talk. Small messages go through sockets, also under MPI, because whoever
  * waits must cost nothing and MPI's receives spin. Rank 0 has a director thread that all others are connected to. */
-#ifndef RAMA_EMULATE_TEAM_H
-#define RAMA_EMULATE_TEAM_H
+#ifndef RAMA_EMULATE_TEAM_TEAM_H
+#define RAMA_EMULATE_TEAM_TEAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
