@@ -76,6 +76,8 @@ lint: build/.configured
 	@tools/check-layers
 	@tools/check-size
 	@tools/check-tree
+	@tools/check-names
+	@tools/check-headers build
 	@echo "lint: clean"
 
 .PHONY: fuzz

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* drain DIR [MS]: reads live events of all segments below DIR every MS milliseconds (5), as an agent does, and throws them away,
- * until its standard input ends. Then prints "events dropped": how many it read, and how many found no room. */
+/* drain DIR [MS]: reads live events of all segments below DIR every MS milliseconds (5), as an
+ * agent does, and throws them away, until its standard input ends. Then prints "events dropped":
+ * how many it read, and how many found no room. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look DIR PROCESSES FILES ROUNDS: how long a look at running jobs takes (look/look.h): made-up segments of processes that
- * live (all are this one), between two looks every file of each changes, or none does. Prints "moving\tms\nidle\tms", the
- * least of all rounds. */
+/* look DIR PROCESSES FILES ROUNDS: how long a look at running jobs takes (look/look.h): made-up
+ * segments of processes that live (all are this one), between two looks every file of each
+ * changes, or none does. Prints "moving\tms\nidle\tms", the least of all rounds. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -62,8 +62,9 @@ static struct rama_core_posix_file *make(const char *dir, unsigned n, unsigned f
 	if (map == MAP_FAILED)
 		exit(4);
 	close(fd);
-	map = (unsigned char *)map + ((unsigned char *)seg_slot(&s, RAMA_SEG_KIND_POSIX, 1) -
-				      s.bytes); /* behind the catch-all */
+	/* behind the catch-all */
+	map = (unsigned char *)map +
+	      ((unsigned char *)seg_slot(&s, RAMA_SEG_KIND_POSIX, 1) - s.bytes);
 	seg_free(&s);
 	return map;
 }

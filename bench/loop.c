@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* loop KIND COUNT FILE [THREADS]: does COUNT operations of one kind, 1 byte each, in every thread,
- * each on a file of its own (FILE, FILE.1, ...), and prints "wall cpu rss": nanoseconds per operation
- * from start to end (of a core, if there are more threads than cores) and of CPU time, and the
- * resident memory in KiB afterwards. Kinds that end in 4k do 4 KiB each. The kind "files" opens COUNT different files
- * FILE.0, FILE.1, ... once and writes a byte to each; "nothing" does none of it. */
+/* loop KIND COUNT FILE [THREADS]: does COUNT operations of one kind, 1 byte each, in every
+ * thread, each on a file of its own (FILE, FILE.1, ...), and prints "wall cpu rss": nanoseconds
+ * per operation from start to end (of a core, if there are more threads than cores) and of CPU
+ * time, and the resident memory in KiB afterwards. Kinds that end in 4k do 4 KiB each. The kind
+ * "files" opens COUNT different files FILE.0, FILE.1, ... once and writes a byte to each;
+ * "nothing" does none of it. */
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>

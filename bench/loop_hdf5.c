@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* loop_hdf5 COUNT FILE: COUNT times H5Dwrite of a dataset of 16 doubles, always the same. What bench/mpi.py counts is
- * the function loop_calls. */
+/* loop_hdf5 COUNT FILE: COUNT times H5Dwrite of a dataset of 16 doubles, always the same. What
+ * bench/mpi.py counts is the function loop_calls. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>

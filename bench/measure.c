@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* measure RUNS [NAME=VALUE...] COMMAND...: runs the command that often with these variables, its output
- * thrown away, and prints a line per run: microseconds of CPU in user and system mode, peak memory in
- * KiB, microseconds from start to end, exit status. The peak of a process counts from its fork on, so
- * that a large parent would show in it: this one is small. */
+/* measure RUNS [NAME=VALUE...] COMMAND...: runs the command that often with these variables, its
+ * output thrown away, and prints a line per run: microseconds of CPU in user and system mode,
+ * peak memory in KiB, microseconds from start to end, exit status. The peak of a process counts
+ * from its fork on, so that a large parent would show in it: this one is small. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

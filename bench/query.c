@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query.c: how long a page of a list of jobs takes. `query STORE RUNS < LIST`: each line of the list is a name, and words of
- * `iorama jobs`, all with tabs between. Says for each: its name, the least and the median of the runs in ms, how many jobs
- * were found. A run opens nothing: it is what a server that has the store open does for a request. */
+/* query.c: how long a page of a list of jobs takes. `query STORE RUNS < LIST`: each line of the
+ * list is a name, and words of `iorama jobs`, all with tabs between. Says for each: its name,
+ * the least and the median of the runs in ms, how many jobs were found. A run opens nothing: it
+ * is what a server that has the store open does for a request. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

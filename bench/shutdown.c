@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown [--lines] [--quick] [--latency US] [--bandwidth MB/S] [FOLDER]: what the end of a parallel job
- * costs, in the four cases of the table that P. Carns et al. measured with Darshan on a Cray XE6 (2013): every
- * rank has 1 or 1,024 files, the same for all ranks or its own.
+/* shutdown [--lines] [--quick] [--latency US] [--bandwidth MB/S] [FOLDER]: what the end of a
+ * parallel job costs, in the four cases of the table that P. Carns et al. measured with Darshan
+ * on a Cray XE6 (2013): every rank has 1 or 1,024 files, the same for all ranks or its own.
  *
- * First real runs: ranks are threads, the algorithm is the one of a job, the log is written into FOLDER (/tmp).
- * All ranks share this machine's cores, so the time is about the sum of their work. Then jobs that do not fit
- * here: the work of one rank at each level of the tree, of one rank's compression and of one writer is measured
- * here and now; only the network is assumed. --lines prints figures for bench/run instead of tables;
- * bench/shutdown.py runs the same with real ranks. */
+ * First real runs: ranks are threads, the algorithm is the one of a job, the log is written into
+ * FOLDER (/tmp). All ranks share this machine's cores, so the time is about the sum of their
+ * work. Then jobs that do not fit here: the work of one rank at each level of the tree, of one
+ * rank's compression and of one writer is measured here and now; only the network is assumed.
+ * --lines prints figures for bench/run instead of tables; bench/shutdown.py runs the same with
+ * real ranks. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* ---- ranks with records ---------------------------------------------------------------------------------- */
+/* ---- ranks with records ---------------------------------------------------------------------- */
 
 static uint64_t below(uint64_t *state, uint64_t n)
 {
@@ -93,17 +94,18 @@ static void fill(union rama_core_word *w, uint64_t id, int64_t rank, uint64_t *s
 	w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP].f = 9 + (double)below(state, 1u << 30) * 1e-9;
 }
 
-static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int64_t rank, int64_t size)
+static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int64_t rank,
+		     int64_t size)
 {
 	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_POSIX);
 	struct rama_log_mount mount = { .path = "/scratch", .type = "lustre", .path_len = 8 };
 	struct rama_log_job job = { .uid = 1000,
-				.start_sec = 1700000000,
-				.start_nsec = rank,
-				.end_sec = 1700000010,
-				.nprocs = size,
-				.jobid = 1,
-				.exe = "bench" };
+				    .start_sec = 1700000000,
+				    .start_nsec = rank,
+				    .end_sec = 1700000010,
+				    .nprocs = size,
+				    .jobid = 1,
+				    .exe = "bench" };
 	struct rama_log_sink sink = rama_shutdown_own_sink(o);
 	union rama_core_word w[RAMA_TAB_POSIX__WORDS];
 	struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = w };
@@ -133,7 +135,7 @@ static void make_own(struct rama_shutdown_own *o, const struct scenario *sc, int
 		fail(e.text);
 }
 
-/* ---- real runs -------------------------------------------------------------------------------------------- */
+/* ---- real runs ------------------------------------------------------------------------------- */
 
 struct rank {
 	const char *path;
@@ -208,7 +210,7 @@ static struct sums run_best(const struct scenario *sc, int64_t size)
 	return best;
 }
 
-/* ---- projected jobs --------------------------------------------------------------------------------------- */
+/* ---- projected jobs -------------------------------------------------------------------------- */
 
 /* one way through the tree: seconds of computing and of messages */
 struct tree {
@@ -339,7 +341,7 @@ static struct projection project(const struct scenario *sc, int64_t size)
 	return p;
 }
 
-/* ---- printing --------------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void amount(char to[24], double bytes)
 {

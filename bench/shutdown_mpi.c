@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_mpi FILES FOLDER: every rank of MPI writes and reads FILES small files below FOLDER, once each, and prints
- * the seconds that MPI_Finalize takes, which is where one log of all ranks is made. For bench/shutdown.py.
+/* shutdown_mpi FILES FOLDER: every rank of MPI writes and reads FILES small files below FOLDER,
+ * once each, and prints the seconds that MPI_Finalize takes, which is where one log of all ranks
+ * is made. For bench/shutdown.py.
  *
  * FOLDER may contain %d, which becomes the rank: files of its own then, by name. */
 #include <fcntl.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* store.c: store WHERE EVENTS [PER_BLOCK [put]]: fills a new store with events of a job of 4 ranks with 2 threads each, as an agent
- * does, and asks for some of them (not with `put`). Prints lines of name, value, unit: what taking in costs (unpacking, leaving out what is there,
- * sums per second, commit; not the making of the blocks), what it takes on disk, how long answers take. */
+/* store.c: store WHERE EVENTS [PER_BLOCK [put]]: fills a new store with events of a job of 4
+ * ranks with 2 threads each, as an agent does, and asks for some of them (not with `put`).
+ * Prints lines of name, value, unit: what taking in costs (unpacking, leaving out what is there,
+ * sums per second, commit; not the making of the blocks), what it takes on disk, how long
+ * answers take. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +61,7 @@ static void must(int rc, const struct rama_err *e)
 	exit(1);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static const struct rama_wire_what calls[] = {
 	{ "POSIX", "write", "pwrite64" }, { "POSIX", "read", "pread64" },
@@ -127,7 +129,7 @@ static void next_block(struct rama_wire_block *b, int64_t *t)
 	*t = b->event[b->n - 1].end;
 }
 
-/* ---- taking in ------------------------------------------------------------------------------------------- */
+/* ---- taking in ------------------------------------------------------------------------------- */
 
 static unsigned char *packed[BATCH];
 static int64_t size[BATCH];
@@ -139,20 +141,20 @@ static void put_processes(struct rama_store *s)
 	must(rama_store_begin(s, &e), &e);
 	for (unsigned i = 0; i < RANKS; i++) {
 		struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS,
-					  .process = { .version = 1,
-						       .job = block[0].job,
-						       .user = "ada",
-						       .host = "node1",
-						       .exe = "/bin/solver",
-						       .command = "solver",
-						       .tag = "",
-						       .uid = 1000,
-						       .pid = 4711 + i,
-						       .rank = i,
-						       .nprocs = RANKS,
-						       .start = T0,
-						       .seen_at = T0,
-						       .state = RAMA_WIRE_STATE_RUNNING } };
+					       .process = { .version = 1,
+							    .job = block[0].job,
+							    .user = "ada",
+							    .host = "node1",
+							    .exe = "/bin/solver",
+							    .command = "solver",
+							    .tag = "",
+							    .uid = 1000,
+							    .pid = 4711 + i,
+							    .rank = i,
+							    .nprocs = RANKS,
+							    .start = T0,
+							    .seen_at = T0,
+							    .state = RAMA_WIRE_STATE_RUNNING } };
 
 		m.process.segment = block[(size_t)i * THREADS].segment;
 		must(rama_store_put(s, &m, NULL, &e), &e);
@@ -168,7 +170,7 @@ static uint64_t put_batch(struct rama_store *s, unsigned n)
 	must(rama_store_begin(s, &e), &e);
 	for (unsigned i = 0; i < n; i++) {
 		struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_BLOCK,
-					  .block = { packed[i], (size_t)size[i] } };
+					       .block = { packed[i], (size_t)size[i] } };
 
 		must(rama_store_put(s, &m, &stored, &e), &e);
 		all += stored;
@@ -216,7 +218,7 @@ static void fill(struct rama_store *s, uint64_t events, uint32_t per_block)
 	rama_wire_block_packer_fini(&p);
 }
 
-/* ---- asking ----------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int count(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e)
 {
@@ -260,7 +262,9 @@ static void ask(const char *where, const char *name, struct rama_store_event_fil
 
 static void scan(const char *where, uint64_t events)
 {
-	struct rama_store_event_filter f = { .job = 1, .rank = 1, .order = RAMA_STORE_ORDER_JOB_RANK_TIME };
+	struct rama_store_event_filter f = { .job = 1,
+					     .rank = 1,
+					     .order = RAMA_STORE_ORDER_JOB_RANK_TIME };
 	struct rama_err e = { 0 };
 	struct rama_store *s;
 	unsigned n = 0;
@@ -277,7 +281,8 @@ static void scan(const char *where, uint64_t events)
 int main(int argc, char **argv)
 {
 	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
-	uint32_t per_block = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : RAMA_WIRE_BLOCK_EVENTS;
+	uint32_t per_block =
+		argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : RAMA_WIRE_BLOCK_EVENTS;
 	struct rama_store_event_filter f = { .job = 1, .rank = 2 };
 	struct rama_err e = { 0 };
 	struct rama_store *s;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* synth files N OUT: a log of a job of 64 ranks with N files, each used by one rank through POSIX.
- * synth segments N OUT: a log of a job of 16 ranks with N traced reads and writes of 64 files.
- * synth fleet N OUT: N small logs in the folder OUT, by day, named as a site names them: jobs of 100 users and
- * 40 programs, every tenth of two steps.
- * The same log every time; numbers look like those of real jobs, so that text and compression do too. */
+/* synth files N OUT: a log of a job of 64 ranks with N files, each used by one rank through
+ * POSIX. synth segments N OUT: a log of a job of 16 ranks with N traced reads and writes of 64
+ * files. synth fleet N OUT: N small logs in the folder OUT, by day, named as a site names them:
+ * jobs of 100 users and 40 programs, every tenth of two steps. The same log every time; numbers
+ * look like those of real jobs, so that text and compression do too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +82,14 @@ static void write_any_job(struct synth *s, struct rama_log_job *job, uint64_t fi
 
 static void write_job(struct synth *s, int64_t nprocs, uint64_t files)
 {
-	struct rama_log_job job = { .uid = 1000,
-				.start_sec = START,
-				.end_sec = START + 600,
-				.nprocs = nprocs,
-				.jobid = 4242,
-				.exe = "/home/user/bin/simulation --input /scratch/user/in.nml" };
+	struct rama_log_job job = {
+		.uid = 1000,
+		.start_sec = START,
+		.end_sec = START + 600,
+		.nprocs = nprocs,
+		.jobid = 4242,
+		.exe = "/home/user/bin/simulation --input /scratch/user/in.nml"
+	};
 
 	write_any_job(s, &job, files);
 }
@@ -229,16 +231,16 @@ static int log_end(struct synth *s, const char *path)
 
 static int write_small(struct synth *s, uint64_t i, const char *folder)
 {
-	uint64_t number =
-		i / 11 * 10 + (i % 11 < 10 ? i % 11 : 9); /* the last of eleven is a second step */
+	/* the last of eleven is a second step */
+	uint64_t number = i / 11 * 10 + (i % 11 < 10 ? i % 11 : 9);
 	uint64_t user = number * 7 % FLEET_USERS, files = 1 + below(s, 12);
 	int64_t lasts = 60 + (int64_t)below(s, 3600);
 	char exe[64], path[400];
 	struct rama_log_job job = { .uid = 1000 + (int64_t)user,
-				.start_sec = START + (int64_t)i * 86400 / FLEET_A_DAY,
-				.nprocs = FLEET_RANKS,
-				.jobid = 100000 + (int64_t)number,
-				.exe = exe };
+				    .start_sec = START + (int64_t)i * 86400 / FLEET_A_DAY,
+				    .nprocs = FLEET_RANKS,
+				    .jobid = 100000 + (int64_t)number,
+				    .exe = exe };
 	int status;
 
 	job.end_sec = job.start_sec + lasts;

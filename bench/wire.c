@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wire.c: wire RUNS: how long it takes to pack and unpack blocks of events, and how large they get. Prints one line
- * per kind of work: name, ns per event packed and unpacked (CPU time, the least of RUNS), bytes per event. The events
- * look like real ones: durations and gaps are noise with a long tail. */
+/* wire.c: wire RUNS: how long it takes to pack and unpack blocks of events, and how large they
+ * get. Prints one line per kind of work: name, ns per event packed and unpacked (CPU time, the
+ * least of RUNS), bytes per event. The events look like real ones: durations and gaps are noise
+ * with a long tail. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,7 +174,8 @@ static void measure(unsigned work, unsigned runs)
 
 		for (unsigned k = 0; k < BLOCKS; k++)
 			if ((size[k] = rama_wire_block_pack(&p, block[k], packed[k],
-						       rama_wire_block_room(block[k]), &e)) < 0)
+							    rama_wire_block_room(block[k]), &e)) <
+			    0)
 				fail(&e);
 		t[1] = seconds();
 		for (unsigned k = 0; k < BLOCKS; k++)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause; mpicc -O2 checkpoint.c -o checkpoint
  *
- * checkpoint [--good] [--verify]: heat spreads on a grid that is split over the ranks of MPI, and every
- * few steps goes into a checkpoint. It starts from start.bin, and makes that if there is none.
+ * checkpoint [--good] [--verify]: heat spreads on a grid that is split over the ranks of MPI,
+ * and every few steps goes into a checkpoint. It starts from start.bin, and makes that if there
+ * is none.
  *
- * It treats its files badly, as many programs do: rank 0 reads the input for all, one cell at a time;
- * every rank opens the file again for each checkpoint and writes its part in small pieces. With --good
- * the same bytes go into the same places, but all ranks read and write together, each its whole part in
- * one call, into a file opened once. --verify compares with what a single process computes. */
+ * It treats its files badly, as many programs do: rank 0 reads the input for all, one cell at a
+ * time; every rank opens the file again for each checkpoint and writes its part in small pieces.
+ * With --good the same bytes go into the same places, but all ranks read and write together,
+ * each its whole part in one call, into a file opened once. --verify compares with what a single
+ * process computes. */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +23,8 @@
 #define START "start.bin"
 #define SAVED "checkpoints.bin"
 
-/* What one rank has of the grid: some rows, in a frame of its neighbours' cells and of cold ones. */
+/* What one rank has of the grid: some rows, in a frame of its neighbours' cells and of cold
+ * ones. */
 struct part {
 	MPI_Comm comm;
 	int rank, up, down;
@@ -166,7 +169,8 @@ static void save_badly(struct part *p, MPI_Offset number)
 	MPI_File_close(&file);
 }
 
-/* The view is the place of this part in every checkpoint, so an offset counts the cells saved before. */
+/* The view is the place of this part in every checkpoint, so an offset counts the cells saved
+ * before. */
 static void save_well(struct part *p, MPI_Offset number)
 {
 	if (number == 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* writelog.c: writes the log of an imaginary job: RANKS processes each read an input file of their own, then
- * append their part of a checkpoint to one shared file in blocks of an unlucky size, a few times over.
- * cc writelog.c $(pkg-config --cflags --libs iorama-log) && ./a.out demo.darshan */
+/* writelog.c: writes the log of an imaginary job: RANKS processes each read an input file of
+ * their own, then append their part of a checkpoint to one shared file in blocks of an unlucky
+ * size, a few times over. cc writelog.c $(pkg-config --cflags --libs iorama-log) && ./a.out
+ * demo.darshan */
 #include <iorama/log.h>
 #include <stdio.h>
 
@@ -99,7 +100,8 @@ static int write_counters(struct iorama_writer *w, struct iorama_error *e)
 
 static int write_layout(struct iorama_writer *w, struct iorama_error *e)
 {
-	/* one component: stripe size, count, pattern, flags, extent, mirror, and two words of pool name */
+	/* one component: stripe size, count, pattern, flags, extent, mirror, and two words of
+	 * pool name */
 	static const int64_t component[9] = { 1048576, 2, 0, 16, 0, -1, 0, 0, 0 },
 			     ost[2] = { 11, 4 };
 	struct iorama_record *r = iorama_record_create("LUSTRE", iorama_record_id_of(output), -1);

@@ -12,8 +12,8 @@ static unsigned inputs;
 
 static int run_file(const char *path, size_t size)
 {
-	unsigned char *data =
-		malloc(size + (size == 0)); /* no more than needed: overruns are seen */
+	/* no more than needed: overruns are seen */
+	unsigned char *data = malloc(size + (size == 0));
 	FILE *f = fopen(path, "rb");
 
 	if (f == NULL || data == NULL || fread(data, 1, size, f) != size) {

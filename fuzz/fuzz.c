@@ -113,7 +113,8 @@ static void put_job(const struct fuzz_log *l, struct fuzz_bytes *to)
 void fuzz_log_build(const struct fuzz_log *l, struct fuzz_bytes *to)
 {
 	bool old = l->minor < 41;
-	unsigned maps = old ? 24 : 32, n = old ? 16 : RAMA_TAB_MODULES, versions = maps + 16 + 16 * n;
+	unsigned maps = old ? 24 : 32, n = old ? 16 : RAMA_TAB_MODULES,
+		 versions = maps + 16 + 16 * n;
 	char text[8] = { '3', '.', (char)('0' + l->minor / 10), (char)('0' + l->minor % 10) };
 
 	to->n = 0;
@@ -287,7 +288,7 @@ void fuzz_rewrite(const struct rama_log *log, struct fuzz_bytes *written, struct
 	CHECK(rama_log_writer_job(&w, &log->job, log->mounts, log->n_mounts) == 0);
 	for (size_t i = 0; i < log->n_names; i++)
 		CHECK(rama_log_writer_name(&w, log->names[i].id, log->names[i].text,
-				       log->names[i].len) == 0);
+					   log->names[i].len) == 0);
 	CHECK(rama_log_writer_finish(&w, 0) == 0);
 	rama_log_writer_fini(&w);
 	fuzz_open_own(own, src, written);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_annex.c: a log whose annex is put together so that checksums do not stand in the way. Flags: 1 other byte
- * order; 2 the footer's numbers are as they should be; 4 so are places and lengths of sections; 8 whole checksums;
- * 16 DXT_POSIX has thread ids itself; then length (2 bytes) and records of DXT_POSIX; then sections: number, version, flags,
- * length (2 bytes), bytes; then, where it says so, the numbers in place of the right ones. What is read is written again and read back. */
+/* fuzz_annex.c: a log whose annex is put together so that checksums do not stand in the way.
+ * Flags: 1 other byte order; 2 the footer's numbers are as they should be; 4 so are places and
+ * lengths of sections; 8 whole checksums; 16 DXT_POSIX has thread ids itself; then length (2
+ * bytes) and records of DXT_POSIX; then sections: number, version, flags, length (2 bytes),
+ * bytes; then, where it says so, the numbers in place of the right ones. What is read is written
+ * again and read back. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -26,7 +28,8 @@ static void put(struct maker *m, uint64_t v, unsigned size)
 	fuzz_bytes_put(m->to, m->to->n, size == 8 ? (void *)&v : (void *)&half, size);
 }
 
-/* a number from the input, or the right one; a bit of it changed now and then is worth more than noise */
+/* a number from the input, or the right one; a bit of it changed now and then is worth more than
+ * noise */
 static uint64_t number(struct maker *m, uint64_t right, uint8_t keep)
 {
 	uint8_t what = m->flags & keep ? 0 : fuzz_take_byte(&m->in);
@@ -78,7 +81,7 @@ static void append_annex(struct maker *m)
 	fuzz_bytes_put(m->to, m->to->n, RAMA_LOG_ANNEX_MAGIC, 8);
 }
 
-/* ---- and written again --------------------------------------------------------------------------------- */
+/* ---- and written again ----------------------------------------------------------------------- */
 
 static void copy_trace(struct rama_log *log, struct rama_log_writer *w)
 {

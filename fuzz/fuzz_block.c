@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_block.c: a packed block of events. Its lengths and checksums are made to fit, so that what lies behind them is
- * reached. What is accepted keeps its promises and, packed again, says the same. */
+/* fuzz_block.c: a packed block of events. Its lengths and checksums are made to fit, so that
+ * what lies behind them is reached. What is accepted keeps its promises and, packed again, says
+ * the same. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_checkpoint.c: manifests of checkpoints and the notes of a job. What is accepted has a shape that means something and comes out as
- * it went in. */
+/* fuzz_checkpoint.c: manifests of checkpoints and the notes of a job. What is accepted has a
+ * shape that means something and comes out as it went in. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

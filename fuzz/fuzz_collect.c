@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_collect.c: a subject, a newline, and a message whose checksum is made to fit. What a collector takes is of the user in the
- * subject. */
+/* fuzz_collect.c: a subject, a newline, and a message whose checksum is made to fit. What a
+ * collector takes is of the user in the subject. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +51,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, line + 1, n);
 	if (n >= RAMA_WIRE_MSG_HEAD)
 		rama_wire_store_le(copy + RAMA_WIRE_MSG_AT_SUM,
-			      libdeflate_crc32(0, copy + RAMA_WIRE_MSG_AT_VERSION,
-					       n - RAMA_WIRE_MSG_AT_VERSION),
-			      4);
+				   libdeflate_crc32(0, copy + RAMA_WIRE_MSG_AT_VERSION,
+						    n - RAMA_WIRE_MSG_AT_VERSION),
+				   4);
 	if (rama_wire_message_decode(&m, copy, n, &a, &e) == 0) {
 		if (rama_bus_collect_check(&users, subject, &m, &e) == 0)
 			check_taken(&m, subject);

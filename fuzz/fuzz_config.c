@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_config.c: the first byte chooses what the rest is: a config file, the value of every variable, a
- * table of mounts, a path below another, the id of a job. Whatever it says, what comes of it is in bounds. */
+/* fuzz_config.c: the first byte chooses what the rest is: a config file, the value of every
+ * variable, a table of mounts, a path below another, the id of a job. Whatever it says, what
+ * comes of it is in bounds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ static void check_settings(const char *path)
 	}
 	rama_config_settings_app(&s, path, strlen(path));
 	rama_config_settings_rank(&s, (int64_t)strlen(path));
-	CHECK(rama_config_settings_trace_memory(&s) == 0 || (s.modules & RAMA_CONFIG_SETTINGS_TRACED) != 0);
+	CHECK(rama_config_settings_trace_memory(&s) == 0 ||
+	      (s.modules & RAMA_CONFIG_SETTINGS_TRACED) != 0);
 }
 
 static void check_mounts(const char *text, size_t n)
@@ -46,7 +48,8 @@ static void check_mounts(const char *text, size_t n)
 	rama_config_mounts_parse(&m, text, n);
 	CHECK(m.n <= RAMA_CONFIG_MOUNTS && m.used <= RAMA_CONFIG_MOUNTS_TEXT);
 	for (unsigned i = 0; i < m.n; i++) {
-		int found = rama_config_mounts_find(&m, rama_config_mount_path(&m, i), m.mount[i].path_len);
+		int found = rama_config_mounts_find(&m, rama_config_mount_path(&m, i),
+						    m.mount[i].path_len);
 
 		CHECK(found >= 0 && m.mount[found].path_len == m.mount[i].path_len);
 	}
@@ -68,7 +71,8 @@ static void check_path(const char *base, const char *path)
 	CHECK(n >= 0 && (size_t)n == strlen(once));
 	CHECK(once[0] != '/' || (strstr(once, "//") == NULL && strstr(once, "/./") == NULL));
 	if (once[0] == '/')
-		CHECK(rama_config_path_clean(twice, room, "/x", once) == n && strcmp(once, twice) == 0);
+		CHECK(rama_config_path_clean(twice, room, "/x", once) == n &&
+		      strcmp(once, twice) == 0);
 	if (n > 0)
 		CHECK(rama_config_path_clean(twice, (size_t)n, base, path) == -1);
 	free(once);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_diagnose.c: input as for fuzz_view.c, but of the first log only; the job is diagnosed. Whatever its counters say,
- * nothing costs more than all I/O, levels follow from costs, and everything has its words. */
+/* fuzz_diagnose.c: input as for fuzz_view.c, but of the first log only; the job is diagnosed.
+ * Whatever its counters say, nothing costs more than all I/O, levels follow from costs, and
+ * everything has its words. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_elf.c: the input is a file that is about to be executed: an ELF program, a script, or anything else; the first byte
- * says which name it has. Whatever it is, few bytes are read, and what is told of it makes sense. */
+/* fuzz_elf.c: the input is a file that is about to be executed: an ELF program, a script, or
+ * anything else; the first byte says which name it has. Whatever it is, few bytes are read, and
+ * what is told of it makes sense. */
 #include <string.h>
 
 #include "base/preload.h"

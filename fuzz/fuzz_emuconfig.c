@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_emuconfig.c: a file of parameters of `iorama emulate`. Whatever was accepted can be asked for as what it is. */
+/* fuzz_emuconfig.c: a file of parameters of `iorama emulate`. Whatever was accepted can be asked
+ * for as what it is. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

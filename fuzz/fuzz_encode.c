@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_encode.c: the first byte chooses a dialect; then the saved state of an encoder (two bytes: its length; its
- * checksum is made to fit), then messages, each with its length before it in two bytes. Whatever is in them, the text
- * is lines of JSON, or rows, and what an encoder remembers can be saved and loaded again. */
+/* fuzz_encode.c: the first byte chooses a dialect; then the saved state of an encoder (two
+ * bytes: its length; its checksum is made to fit), then messages, each with its length before it
+ * in two bytes. Whatever is in them, the text is lines of JSON, or rows, and what an encoder
+ * remembers can be saved and loaded again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,9 +70,9 @@ static void put(struct rama_bus_encoder *en, struct fuzz_input in, struct rama_o
 	memcpy(copy, in.p, in.n);
 	if (in.n >= RAMA_WIRE_MSG_HEAD)
 		rama_wire_store_le(copy + RAMA_WIRE_MSG_AT_SUM,
-			      libdeflate_crc32(0, copy + RAMA_WIRE_MSG_AT_VERSION,
-					       in.n - RAMA_WIRE_MSG_AT_VERSION),
-			      4);
+				   libdeflate_crc32(0, copy + RAMA_WIRE_MSG_AT_VERSION,
+						    in.n - RAMA_WIRE_MSG_AT_VERSION),
+				   4);
 	if (rama_wire_message_decode(&m, copy, in.n, &a, NULL) == 0 &&
 	    rama_bus_encoder_put(en, &m, out, NULL) < 0)
 		CHECK(out->used == before);
@@ -84,9 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_input in = { data, size };
 	uint8_t choice = fuzz_take_byte(&in);
 	struct rama_bus_encoder_options o = { .dialect = choice % 3,
-					  .csv = (choice & 8) != 0,
-					  .all = (choice & 16) != 0,
-					  .segs = choice >> 5 };
+					      .csv = (choice & 8) != 0,
+					      .all = (choice & 16) != 0,
+					      .segs = choice >> 5 };
 	struct rama_bus_encoder *en;
 	struct rama_out out;
 

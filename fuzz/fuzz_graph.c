@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_graph.c: the first byte chooses a format of workflows (0: found by looking), the rest is the file. What is read can be
- * cut, ordered, scheduled to its end, and written; what our own format says is read as the same workflow again. */
+/* fuzz_graph.c: the first byte chooses a format of workflows (0: found by looking), the rest is
+ * the file. What is read can be cut, ordered, scheduled to its end, and written; what our own
+ * format says is read as the same workflow again. */
 #include <stdlib.h>
 #include <string.h>
 

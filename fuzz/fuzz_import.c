@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_import.c: a file with events, read in pieces of the size that the first byte says. Every message that comes of
- * it can be sent, every block unpacks, sequences have no gap that the file does not have, and a second time gives the
- * same. */
+/* fuzz_import.c: a file with events, read in pieces of the size that the first byte says. Every
+ * message that comes of it can be sent, every block unpacks, sequences have no gap that the file
+ * does not have, and a second time gives the same. */
 #include <stdlib.h>
 #include <string.h>
 

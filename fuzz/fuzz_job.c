@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_job.c: the first byte of the input chooses format and byte order, the rest is the job region:
- * numbers, metadata, command line and mounts. What is written and read back must be the same, as
- * far as it fits. */
+/* fuzz_job.c: the first byte of the input chooses format and byte order, the rest is the job
+ * region: numbers, metadata, command line and mounts. What is written and read back must be the
+ * same, as far as it fits. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_merge.c: the input becomes two logs, which are joined; nothing may be wrong with the result.
- * Flags: 1 renumber; 2 reduce; 4 compress; 8, 16 other byte order of the first, second log;
- * 32 strict; 64 both are of one process; 128 two whole logs follow, after the length of the first (2 bytes). Else: processes of
- * each log, start of each (2 bytes), then parts as in fuzz_log_parts(). */
+/* fuzz_merge.c: the input becomes two logs, which are joined; nothing may be wrong with the
+ * result. Flags: 1 renumber; 2 reduce; 4 compress; 8, 16 other byte order of the first, second
+ * log; 32 strict; 64 both are of one process; 128 two whole logs follow, after the length of the
+ * first (2 bytes). Else: processes of each log, start of each (2 bytes), then parts as in
+ * fuzz_log_parts(). */
 #include <string.h>
 
 #include "fuzz.h"
@@ -53,7 +54,8 @@ static void merge(struct rama_log_merge *m, uint8_t flags)
 	uint64_t partial;
 	int rc = rama_log_merge_plan(m, &e);
 
-	CHECK(rama_log_writer_init(&w, &sink, flags & 4 ? RAMA_LOG_ZLIB : RAMA_LOG_PLAIN_BYTES, 1) == 0);
+	CHECK(rama_log_writer_init(&w, &sink, flags & 4 ? RAMA_LOG_ZLIB : RAMA_LOG_PLAIN_BYTES,
+				   1) == 0);
 	if (rc == 0)
 		rc = rama_log_merge_write(m, &w, &partial, &e);
 	if (rc == 0) {

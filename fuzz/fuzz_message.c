@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_message.c: a message, its checksum made to fit. There is one way to write each message: what is accepted comes
- * out as the same bytes. */
+/* fuzz_message.c: a message, its checksum made to fit. There is one way to write each message:
+ * what is accepted comes out as the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,9 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(copy, data, size);
 	if (size >= RAMA_WIRE_MSG_HEAD)
 		rama_wire_store_le(copy + RAMA_WIRE_MSG_AT_SUM,
-			      libdeflate_crc32(0, copy + RAMA_WIRE_MSG_AT_VERSION,
-					       size - RAMA_WIRE_MSG_AT_VERSION),
-			      4);
+				   libdeflate_crc32(0, copy + RAMA_WIRE_MSG_AT_VERSION,
+						    size - RAMA_WIRE_MSG_AT_VERSION),
+				   4);
 	if (rama_wire_message_decode(&m, copy, size, &a, &e) == 0) {
 		CHECK(rama_wire_message_encode(&m, &again, &e) == 0);
 		CHECK(again.n == size && memcmp(again.b, copy, size) == 0);

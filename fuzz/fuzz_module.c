@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_module.c: module, version of its records, flags, then the decoded records. They are read, added
- * up, and written: what is read back must be what was written, to the bit.
- * Flags: 1 other byte order; 2 write the released version; 4, 8 compression of what is written. */
+/* fuzz_module.c: module, version of its records, flags, then the decoded records. They are read,
+ * added up, and written: what is read back must be what was written, to the bit. Flags: 1 other
+ * byte order; 2 write the released version; 4, 8 compression of what is written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +50,8 @@ static void add_up(struct rama_log *log, const struct rama_tab_module *mod)
 
 /* ---- write and read back --------------------------------------------------------------------- */
 
-static void copy_records(struct rama_log *log, const struct rama_tab_module *mod, struct rama_log_writer *w)
+static void copy_records(struct rama_log *log, const struct rama_tab_module *mod,
+			 struct rama_log_writer *w)
 {
 	union rama_core_word seg[100][RAMA_TAB_SEG_WORDS];
 	struct rama_log_short_trace cut = { 0 };
@@ -98,7 +99,8 @@ static void same_segments(struct rama_log_cursor *a, struct rama_log_cursor *b, 
 		CHECK(rama_log_cursor_segments(b, y, 1, &y_kind) == more);
 		CHECK(more == 0 || x_kind == y_kind);
 		CHECK(more == 0 || memcmp(x, y, RAMA_TAB_SEG_THREAD * sizeof(x[0][0])) == 0);
-		CHECK(more == 0 || !threads || x[0][RAMA_TAB_SEG_THREAD].u == y[0][RAMA_TAB_SEG_THREAD].u);
+		CHECK(more == 0 || !threads ||
+		      x[0][RAMA_TAB_SEG_THREAD].u == y[0][RAMA_TAB_SEG_THREAD].u);
 	} while (more > 0);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_names.c: the first byte of the input chooses format and byte order, the rest is the region of
- * names. Names that are written and read back must be the same; hidden ones must fit their buffer. */
+/* fuzz_names.c: the first byte of the input chooses format and byte order, the rest is the
+ * region of names. Names that are written and read back must be the same; hidden ones must fit
+ * their buffer. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_own.c: lists of files that emulate made. What a line says stays below the directory of the list and comes out as it went in. */
+/* fuzz_own.c: lists of files that emulate made. What a line says stays below the directory of
+ * the list and comes out as it went in. */
 #include <stdlib.h>
 #include <string.h>
 

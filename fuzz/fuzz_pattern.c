@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_pattern.c: the first byte chooses glob or regular expression, the second is the length of the
- * pattern that follows; the rest is the text. A pattern in parentheses, or with itself as alternative,
- * must find the same; libc must, too, where it is not known to be slow or to mean something else. */
+/* fuzz_pattern.c: the first byte chooses glob or regular expression, the second is the length of
+ * the pattern that follows; the rest is the text. A pattern in parentheses, or with itself as
+ * alternative, must find the same; libc must, too, where it is not known to be slow or to mean
+ * something else. */
 #include <fnmatch.h>
 #include <regex.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_region.c: the first byte of the input chooses a compression, the rest is a region. It is read
- * in small steps, in large ones and without copying: each must see the same bytes and the same end. */
+/* fuzz_region.c: the first byte of the input chooses a compression, the rest is a region. It is
+ * read in small steps, in large ones and without copying: each must see the same bytes and the
+ * same end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,8 @@ static size_t read_large(struct rama_log_region *r, unsigned char *buf, size_t m
 	return rama_log_region_read(r, buf, most < LARGE ? most : LARGE);
 }
 
-static size_t read_in_place(struct rama_log_region *r, unsigned char *buf, size_t most, unsigned step)
+static size_t read_in_place(struct rama_log_region *r, unsigned char *buf, size_t most,
+			    unsigned step)
 {
 	size_t least = step % 3 == 0 ? RAMA_LOG_REGION_PEEK : step % 50 + 1, n;
 	const unsigned char *p = rama_log_region_peek(r, least, &n);

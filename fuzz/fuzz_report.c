@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_report.c: input as for fuzz_diagnose.c; the report is made in every form. Text keeps to its width and to
- * harmless characters, JSON to its brackets and to UTF-8. */
+/* fuzz_report.c: input as for fuzz_diagnose.c; the report is made in every form. Text keeps to
+ * its width and to harmless characters, JSON to its brackets and to UTF-8. */
 #include <string.h>
 
 #include "fuzz.h"

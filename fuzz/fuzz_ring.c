@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_ring.c: a segment whose lanes hold live events, with the input's changes in it, is read as an agent does; nothing
- * outside is touched, and what is given is what was asked for. Input: how many events the first lane made (2 bytes, modulo
- * 5000), how many of them were given back (2 bytes), flags (1: the file is cut, its length in units of 4096 bytes follows, 2 bytes);
- * then changes, any number: area (255: the header), place in it (2 bytes), length, bytes. A change of area 254 reads in
- * between: what comes after it happens while somebody reads. */
+/* fuzz_ring.c: a segment whose lanes hold live events, with the input's changes in it, is read
+ * as an agent does; nothing outside is touched, and what is given is what was asked for. Input:
+ * how many events the first lane made (2 bytes, modulo 5000), how many of them were given back
+ * (2 bytes), flags (1: the file is cut, its length in units of 4096 bytes follows, 2 bytes);
+ * then changes, any number: area (255: the header), place in it (2 bytes), length, bytes. A
+ * change of area 254 reads in between: what comes after it happens while somebody reads. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,8 @@ static void read_lanes(struct rama_seg_mapped *m)
 		CHECK(rc == 0 || rc == RAMA_EUSAGE || rc == RAMA_ECORRUPT);
 		CHECK(st.taken <= st.made);
 		for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-			CHECK(rama_seg_ring_read(m, lane, odd[i], to, 1 + (uint32_t)i * 500, &tid) <=
-			      1 + (uint32_t)i * 500);
+			CHECK(rama_seg_ring_read(m, lane, odd[i], to, 1 + (uint32_t)i * 500,
+						 &tid) <= 1 + (uint32_t)i * 500);
 		for (unsigned i = 0; rc == 0 && i < 20 && st.taken < st.made; i++) {
 			uint32_t n = rama_seg_ring_read(m, lane, st.taken, to, MOST, &tid);
 
@@ -37,7 +38,8 @@ static void read_lanes(struct rama_seg_mapped *m)
 	}
 }
 
-static void change(const struct seg *s, size_t size, struct rama_seg_mapped *m, struct fuzz_input *in)
+static void change(const struct seg *s, size_t size, struct rama_seg_mapped *m,
+		   struct fuzz_input *in)
 {
 	while (in->n > 0) {
 		uint8_t a = fuzz_take_byte(in);
@@ -46,7 +48,8 @@ static void change(const struct seg *s, size_t size, struct rama_seg_mapped *m, 
 			read_lanes(m);
 			continue;
 		}
-		size_t at = fuzz_take_u16(in) + (a < RAMA_SEG_AREAS ? (size_t)s->head->area[a].off : 0);
+		size_t at =
+			fuzz_take_u16(in) + (a < RAMA_SEG_AREAS ? (size_t)s->head->area[a].off : 0);
 		struct fuzz_input with = fuzz_take(in, fuzz_take_byte(in));
 
 		/* a header changes only before it is read */
@@ -79,8 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ring_put(&s, 1);
 	if (cut < s.size) {
 		s.size = cut;
-		s.bytes =
-			realloc(s.bytes, cut > 0 ? cut : 1); /* what is cut is not to be touched */
+		/* what is cut is not to be touched */
+		s.bytes = realloc(s.bytes, cut > 0 ? cut : 1);
 		CHECK(s.bytes != NULL);
 		s.head = (void *)s.bytes;
 	}

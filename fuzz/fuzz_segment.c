@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_segment.c: a segment with the input's changes in it is read and becomes a log; nothing may be
- * wrong with that log. Flags: 1 the rest of the input is the whole segment; 2 the file is cut, the length
- * in units of 16 bytes follows (2 bytes); 4 its process did not end. Then changes, any number: area
- * (255: the header; 32 and up: a chunk of the records), place in it (2 bytes), length, bytes. */
+/* fuzz_segment.c: a segment with the input's changes in it is read and becomes a log; nothing
+ * may be wrong with that log. Flags: 1 the rest of the input is the whole segment; 2 the file is
+ * cut, the length in units of 16 bytes follows (2 bytes); 4 its process did not end. Then
+ * changes, any number: area (255: the header; 32 and up: a chunk of the records), place in it (2
+ * bytes), length, bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@
 /* a slot of each of the other kinds */
 static void higher_layers(struct seg *s, uint32_t name)
 {
-	static const unsigned kinds[] = { RAMA_SEG_KIND_MPIIO,	 RAMA_SEG_KIND_H5F,
-					  RAMA_SEG_KIND_H5D,	 RAMA_SEG_KIND_PNETCDF_FILE,
+	static const unsigned kinds[] = { RAMA_SEG_KIND_MPIIO,	     RAMA_SEG_KIND_H5F,
+					  RAMA_SEG_KIND_H5D,	     RAMA_SEG_KIND_PNETCDF_FILE,
 					  RAMA_SEG_KIND_PNETCDF_VAR, RAMA_SEG_KIND_LUSTRE };
 	struct rama_seg_slot_head *slot[RAMA_SEG_KINDS];
 
@@ -58,13 +59,13 @@ static const struct seg *base_segment(void)
 		c = seg_chunk(&s, 1 + k);
 		for (unsigned i = 0; i < 6; i++)
 			seg_event(c, (struct rama_seg_event){ .start = 100 * (i + 1) + k,
-							  .length = 7,
-							  .off = 10 * i,
-							  .bytes = 10,
-							  .name = i % 2 ? a : b,
-							  .layer = i % 3 == 2,
-							  .kind = i % 2 ? RAMA_TAB_OP_READ
-									: RAMA_TAB_OP_WRITE });
+							      .length = 7,
+							      .off = 10 * i,
+							      .bytes = 10,
+							      .name = i % 2 ? a : b,
+							      .layer = i % 3 == 2,
+							      .kind = i % 2 ? RAMA_TAB_OP_READ
+									    : RAMA_TAB_OP_WRITE });
 	}
 	return &s;
 }
@@ -107,8 +108,7 @@ static void read_all(struct rama_seg *s)
 	while ((rc = rama_seg_name_next(s, &at, &u.name, &e)) > 0)
 		CHECK(u.name.len == strlen(u.name.text) && at <= s->state.names_used &&
 		      at > before &&
-		      rama_seg_name_place(s, u.name.number) ==
-			      (uint64_t)(u.name.number - 1) * 8 &&
+		      rama_seg_name_place(s, u.name.number) == (uint64_t)(u.name.number - 1) * 8 &&
 		      (before = at) > 0);
 	CHECK(rc == 0 || e.text[0] != '\0');
 	for (unsigned k = 0; k < RAMA_SEG_KINDS; k++) {

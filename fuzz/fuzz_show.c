@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_show.c: a log is printed as `iorama show` prints it. JSON must be well-formed UTF-8, CSV must
- * have the same number of columns in every line.
- * The first byte chooses the form (% 6: text, text with all sections, trace, JSON, JSON of the trace,
- * CSV), the second: 1 other byte order; 2 some modules are said to lack data; 128 a whole log follows.
- * Else: length of the job region (2 bytes), job region, length of the names (2 bytes), names, then
- * parts as in fuzz_log_parts(). */
+/* fuzz_show.c: a log is printed as `iorama show` prints it. JSON must be well-formed UTF-8, CSV
+ * must have the same number of columns in every line. The first byte chooses the form (% 6:
+ * text, text with all sections, trace, JSON, JSON of the trace, CSV), the second: 1 other byte
+ * order; 2 some modules are said to lack data; 128 a whole log follows. Else: length of the job
+ * region (2 bytes), job region, length of the names (2 bytes), names, then parts as in
+ * fuzz_log_parts(). */
 #include <string.h>
 
 #include "cli/show/show.h"

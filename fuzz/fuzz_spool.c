@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_spool.c: the input is a file of a spool. What is found good in it stays good when it is cut there, and nothing more is. */
+/* fuzz_spool.c: the input is a file of a spool. What is found good in it stays good when it is
+ * cut there, and nothing more is. */
 #include "fuzz.h"
 
 #include "agent/spool.h"

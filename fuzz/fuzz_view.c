@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_view.c: flags, of each of two logs its byte order and number of processes less 1, then module, version, length (2 bytes) and decoded records any number
- * of times, see fuzz_log_parts(). A view is made of them. Flags: 1 of both, not of the first alone; 2 without trace; 4
- * all that follows is one log as it is in a file; 8 the second began when the first had ended.
- * Whatever is in them, sums have to agree, and nothing points outside. */
+/* fuzz_view.c: flags, of each of two logs its byte order and number of processes less 1, then
+ * module, version, length (2 bytes) and decoded records any number of times, see
+ * fuzz_log_parts(). A view is made of them. Flags: 1 of both, not of the first alone; 2 without
+ * trace; 4 all that follows is one log as it is in a file; 8 the second began when the first had
+ * ended. Whatever is in them, sums have to agree, and nothing points outside. */
 #include <math.h>
 #include <string.h>
 
@@ -62,7 +63,8 @@ static void check_view(const struct rama_job_view *v)
 	check_names(v);
 	check_times(v);
 	for (int64_t r = 0; r < v->nprocs; r++) {
-		CHECK(rama_job_io_time(&v->ranks[r].io) >= 0 && v->ranks[r].host < (int32_t)v->n_hosts);
+		CHECK(rama_job_io_time(&v->ranks[r].io) >= 0 &&
+		      v->ranks[r].host < (int32_t)v->n_hosts);
 		time += rama_job_io_time(&v->ranks[r].io);
 	}
 	CHECK(isfinite(time) && time <= rama_job_io_time(&v->total) * (1 + 1e-6) + 1e-6);

@@ -270,7 +270,8 @@ static void page_end(FILE *f, int command)
 		fputs("*iorama*(1)", f);
 	for (int i = 0, n = command >= 0; i < RAMA_TAB_COMMANDS; i++)
 		if (i != command && strcmp(rama_tab_commands[i].name, "help") != 0)
-			fprintf(f, "%s*iorama-%s*(1)", n++ > 0 ? ", " : "", rama_tab_commands[i].name);
+			fprintf(f, "%s*iorama-%s*(1)", n++ > 0 ? ", " : "",
+				rama_tab_commands[i].name);
 	fputc('\n', f);
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iorama/log.h: read and write Darshan logs. Link with -liorama-log (pkg-config iorama-log).
  *
- * Reading takes any log since Darshan 3.0.0, of either byte order; records always come in the newest
- * layout. Writing makes format 3.41 with the record versions of Darshan 3.5.0.
+ * Reading takes any log since Darshan 3.0.0, of either byte order; records always come in the
+ * newest layout. Writing makes format 3.41 with the record versions of Darshan 3.5.0.
  *
- * Calls return 0 or more, or a negative number after filling in the struct iorama_error given to them
- * (which may be NULL). Pointers returned belong to the object they come from and live as long as it,
- * those of a record until the next one is read. An object may be used by one thread at a time. */
+ * Calls return 0 or more, or a negative number after filling in the struct iorama_error given to
+ * them (which may be NULL). Pointers returned belong to the object they come from and live as
+ * long as it, those of a record until the next one is read. An object may be used by one thread
+ * at a time. */
 #ifndef IORAMA_LOG_H
 #define IORAMA_LOG_H
 
@@ -119,8 +120,8 @@ const int64_t *iorama_record_array(const struct iorama_record *r, const char *na
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The file appears under its name when iorama_writer_commit() returns 0, not before. Order of calls:
- * job, names, then module after module by ascending id, each followed by its records. */
+/* The file appears under its name when iorama_writer_commit() returns 0, not before. Order of
+ * calls: job, names, then module after module by ascending id, each followed by its records. */
 struct iorama_writer *iorama_writer_open(const char *path, struct iorama_error *e);
 int iorama_writer_job(struct iorama_writer *w, const struct iorama_job *job,
 		      const struct iorama_mount *mounts, size_t n_mounts, struct iorama_error *e);

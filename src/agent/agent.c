@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent.c: the loop: rounds in which events are read, seconds in which all else is done, and the end. */
+/* agent.c: the loop: rounds in which events are read, seconds in which all else is done, and the
+ * end. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ void rama_agent_say(struct rama_agent *a, const char *fmt, ...)
 	a->o.tell(a->o.ctx, line);
 }
 
-/* ---- rounds and seconds ----------------------------------------------------------------------------------------------- */
+/* ---- rounds and seconds ---------------------------------------------------------------------- */
 
 static void on_round(uv_timer_t *timer)
 {
@@ -54,7 +55,8 @@ static void on_round(uv_timer_t *timer)
 	uv_timer_start(&a->rounds, on_round, behind ? 0 : a->pause, 0);
 }
 
-/* One job only: it has ended when its directory is gone, or when nobody looks after it any more and no process is left. */
+/* One job only: it has ended when its directory is gone, or when nobody looks after it any more
+ * and no process is left. */
 static bool job_has_ended(struct rama_agent *a)
 {
 	struct stat st;
@@ -86,7 +88,8 @@ static void take_sample(struct rama_agent *a)
 			rama_agent_post_send(a->user[i]->post, &m, "", 0, &e);
 }
 
-/* What others left: an agent of one job has enough to do, and the spools of a system's are below its own. */
+/* What others left: an agent of one job has enough to do, and the spools of a system's are below
+ * its own. */
 static bool takes_over(const struct rama_agent *a)
 {
 	return a->o.job == NULL && !a->o.system;
@@ -126,10 +129,10 @@ static void on_signal(uv_signal_t *handle, int number)
 	uv_stop(&a->loop);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
-/* All that was made until now goes into the spool; what does not fit stays in the segments for the next agent. Where a segment has
- * no file any more, there will be no next one. */
+/* All that was made until now goes into the spool; what does not fit stays in the segments for
+ * the next agent. Where a segment has no file any more, there will be no next one. */
 static void last_round(struct rama_agent *a)
 {
 	struct rama_err e = { 0 };
@@ -148,7 +151,8 @@ static void last_round(struct rama_agent *a)
 		struct stat st;
 
 		if (!rama_agent_drain_empty(s) && fstat(s->map.fd, &st) == 0 && st.st_nlink == 0)
-			rama_agent_drain_look(&a->drain, s, RAMA_AGENT_DRAIN_ALL | RAMA_AGENT_DRAIN_LOSE, &e);
+			rama_agent_drain_look(&a->drain, s,
+					      RAMA_AGENT_DRAIN_ALL | RAMA_AGENT_DRAIN_LOSE, &e);
 		rama_agent_drain_count(&a->drain, s, &e);
 		rama_agent_drain_tell(&a->drain, s, false, &e);
 	}
@@ -208,10 +212,10 @@ static void stop(struct rama_agent *a)
 	uv_loop_close(&a->loop);
 }
 
-/* ---- the beginning ----------------------------------------------------------------------------------------------------------- */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
-/* Events are lost if their reader has to wait behind those who make them. Only a system's agent may do so; others share what
- * their session gets. */
+/* Events are lost if their reader has to wait behind those who make them. Only a system's agent
+ * may do so; others share what their session gets. */
 static void go_first(void)
 {
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
@@ -257,11 +261,11 @@ static int lock_spools(struct rama_agent *a, struct rama_err *e)
 static int open_post(struct rama_agent *a, struct rama_err *e)
 {
 	struct rama_agent_post_options o = { .spool = a->o.spool,
-				       .limit = a->o.limit,
-				       .sink = a->o.sink,
-				       .uid = UINT32_MAX,
-				       .tell = a->o.tell,
-				       .ctx = a->o.ctx };
+					     .limit = a->o.limit,
+					     .sink = a->o.sink,
+					     .uid = UINT32_MAX,
+					     .tell = a->o.tell,
+					     .ctx = a->o.ctx };
 
 	if (a->o.system && make_home(a, e) != 0)
 		return RAMA_EIO;
@@ -295,8 +299,9 @@ static int start(struct rama_agent *a, struct rama_err *e)
 	int rc = rama_agent_drain_init(&a->drain, e);
 
 	if (rc == 0)
-		rc = rama_seg_mapped_guard() == 0 ? 0
-					      : rama_err_set(e, RAMA_EIO, "no handler for SIGBUS");
+		rc = rama_seg_mapped_guard() == 0
+			     ? 0
+			     : rama_err_set(e, RAMA_EIO, "no handler for SIGBUS");
 	a->started = a->drain.real;
 	go_first();
 	many_files();

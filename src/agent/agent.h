@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent.h: `iorama agent`: reads the live events and counters of running processes and takes them to a sink, by way of a spool.
- * One thread reads (an event loop), one for each store writes. docs/live.md says what is lost when. */
+/* agent.h: `iorama agent`: reads the live events and counters of running processes and takes
+ * them to a sink, by way of a spool. One thread reads (an event loop), one for each store
+ * writes. docs/live.md says what is lost when. */
 #ifndef RAMA_AGENT_AGENT_H
 #define RAMA_AGENT_AGENT_H
 
@@ -12,8 +13,8 @@
 
 enum rama_agent_events {
 	RAMA_AGENT_EVENTS_ASKED, /* of processes that ask for it (IORAMA_LIVE, iorama live) */
-	RAMA_AGENT_EVENTS_ON,	   /* of all: switched on where they are off */
-	RAMA_AGENT_EVENTS_OFF	   /* of none: switched off; counters are read all the same */
+	RAMA_AGENT_EVENTS_ON,	 /* of all: switched on where they are off */
+	RAMA_AGENT_EVENTS_OFF	 /* of none: switched off; counters are read all the same */
 };
 
 #define RAMA_AGENT_HOME "/var/lib/iorama" /* of --system */
@@ -30,19 +31,21 @@ struct rama_agent_options {
 	unsigned interval; /* ms from one round to the next while events come */
 	const char *root;  /* of /proc and /sys: "" or that of a copy */
 	const char *home;  /* --system: where stores and logs of users are */
-	const char *
-		base; /* --system: where directories of users are, instead of the usual places; NULL */
+	/* --system: where directories of users are, instead of the usual places; NULL */
+	const char *base;
 	const char *logs; /* directory for logs of jobs that did not end by themselves */
 	void (*tell)(void *ctx, const char *line); /* from any thread */
 	void *ctx;
 };
 
 #define RAMA_AGENT_RUN_FILE "run"
-/* Of a spool that `iorama run` has made: held as long as it may start an agent there. -1: another has it, or it cannot be had. */
+/* Of a spool that `iorama run` has made: held as long as it may start an agent there. -1:
+ * another has it, or it cannot be had. */
 int rama_agent_run_lock(const char *spool);
 
-/* Brings what waits in the spool, and in those that were left beside it (SPOOL.run/…), to the sink, and ends. instead: to o->sink,
- * also what was meant for another. 0; RAMA_EIO: some of it cannot be brought there now, and still waits. */
+/* Brings what waits in the spool, and in those that were left beside it (SPOOL.run/…), to the
+ * sink, and ends. instead: to o->sink, also what was meant for another. 0; RAMA_EIO: some of it
+ * cannot be brought there now, and still waits. */
 int rama_agent_left_drain(const struct rama_agent_options *o, bool instead, struct rama_err *e);
 
 /* Works until SIGTERM, SIGINT or the end of the job. 0 or an error. */

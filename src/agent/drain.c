@@ -16,7 +16,7 @@
 /* words of control->reserved that agents keep there: they live as long as the segment */
 enum { KEPT_ORDER /* 2 and 3: drain_tell.c */ };
 
-/* ---- what all share ------------------------------------------------------------------------------------------------ */
+/* ---- what all share -------------------------------------------------------------------------- */
 
 static void read_boot(char *to, size_t room)
 {
@@ -77,7 +77,7 @@ void rama_agent_drain_now(struct rama_agent_drain *d)
 	d->mono = (int64_t)p.mono;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static struct rama_wire_segment_key key_of(const struct rama_seg_identity *id)
 {
@@ -104,13 +104,14 @@ static void choose_clock(const struct rama_agent_drain *d, struct rama_agent_dra
 	uint32_t source = id->clock.source;
 
 	s->own = id->clock;
-	s->clock = &d->clock[here && (source == RAMA_SEG_CLOCK_TSC || source == RAMA_SEG_CLOCK_MONOTONIC)
+	s->clock = &d->clock[here && (source == RAMA_SEG_CLOCK_TSC ||
+				      source == RAMA_SEG_CLOCK_MONOTONIC)
 				     ? source
 				     : 0];
 }
 
-int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_seg **to, const char *path,
-		    uint32_t uid, struct rama_err *e)
+int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_seg **to,
+			  const char *path, uint32_t uid, struct rama_err *e)
 {
 	struct rama_agent_drain_seg *s = calloc(1, sizeof(*s));
 	int rc;
@@ -150,14 +151,15 @@ void rama_agent_drain_close(struct rama_agent_drain_seg *s)
 	free(s);
 }
 
-/* ---- which job, which rank ------------------------------------------------------------------------------------------------ */
+/* ---- which job, which rank ------------------------------------------------------------------- */
 
 static bool is_wide(const char *dir)
 {
 	return strncmp(dir, "run-", 4) == 0 || strncmp(dir, "mpi-", 4) == 0;
 }
 
-void rama_agent_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir, const char *host)
+void rama_agent_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir,
+			      const char *host)
 {
 	const char *slash = strrchr(dir, '/'), *name = slash != NULL ? slash + 1 : dir;
 
@@ -171,7 +173,8 @@ void rama_agent_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *
 			*c = '_';
 }
 
-/* The rank that its MPI gave it, or in the order of start behind those. true: it is another one than before. */
+/* The rank that its MPI gave it, or in the order of start behind those. true: it is another one
+ * than before. */
 bool rama_agent_drain_rank(struct rama_agent_drain_seg *s)
 {
 	int64_t mpi = __atomic_load_n(&s->id->rank, __ATOMIC_RELAXED);
@@ -209,7 +212,7 @@ void rama_agent_drain_join(struct rama_agent_drain_seg *s, struct rama_agent_dra
 	rama_agent_drain_rank(s);
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static uint32_t lanes_of(const struct rama_agent_drain_seg *s)
 {
@@ -298,8 +301,8 @@ static int lose(struct rama_agent_drain_seg *s, uint32_t lane, uint64_t until, c
 	return 0;
 }
 
-static int take_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint32_t i, unsigned flags,
-		     struct rama_err *e)
+static int take_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint32_t i,
+		     unsigned flags, struct rama_err *e)
 {
 	struct rama_agent_drain_lane *l = &s->lane[i];
 	uint64_t at = is_tight(s) ? TAKE_TIGHT : TAKE_AT;
@@ -312,7 +315,8 @@ static int take_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
 		if (n == 0) { /* nonsense in the segment: there they are, and cannot be read */
 			s->job->damaged += l->made - l->taken;
 			n = lose(s, i, l->made, "the segment is damaged", e);
-		} else if ((n == RAMA_ELIMIT || n == RAMA_EIO) && (flags & RAMA_AGENT_DRAIN_LOSE) != 0) {
+		} else if ((n == RAMA_ELIMIT || n == RAMA_EIO) &&
+			   (flags & RAMA_AGENT_DRAIN_LOSE) != 0) {
 			n = lose(s, i, l->made, "the spool is full", e);
 		}
 		if (n < 0)
@@ -325,8 +329,8 @@ static int take_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
 	return 0;
 }
 
-int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, unsigned flags,
-		    struct rama_err *e)
+int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+			  unsigned flags, struct rama_err *e)
 {
 	uint32_t n = lanes_of(s);
 	int moved = 0, rc = 0;
@@ -335,7 +339,8 @@ int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_se
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	for (uint32_t i = 0; i < n; i++) {
 		moved |= see_lane(d, s, i);
-		if (s->lane[i].made > s->lane[i].taken && rc == 0 && (flags & RAMA_AGENT_DRAIN_SEE) == 0)
+		if (s->lane[i].made > s->lane[i].taken && rc == 0 &&
+		    (flags & RAMA_AGENT_DRAIN_SEE) == 0)
 			rc = take_lane(d, s, i, flags, e);
 	}
 	return rc < 0 ? rc : moved;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* drain.h: one segment of a running process: its live events become blocks, its names, counters and end become messages. What is
- * in the spool is given back to the process at once; what is not stays in its rings, so that nothing is kept here and an agent
- * that is killed loses nothing. Nothing in the segment is trusted. Time is passed in. */
+/* drain.h: one segment of a running process: its live events become blocks, its names, counters
+ * and end become messages. What is in the spool is given back to the process at once; what is
+ * not stays in its rings, so that nothing is kept here and an agent that is killed loses
+ * nothing. Nothing in the segment is trusted. Time is passed in. */
 #ifndef RAMA_AGENT_DRAIN_H
 #define RAMA_AGENT_DRAIN_H
 
@@ -13,7 +14,8 @@
 
 /* What all segments share: room to work in, and the clocks of this machine. */
 struct rama_agent_drain {
-	struct rama_seg_clock clock[3]; /* by enum rama_seg_clock_source; 0: of another boot, never read */
+	/* by enum rama_seg_clock_source; 0: of another boot, never read */
+	struct rama_seg_clock clock[3];
 	char boot[40], host[64];
 	int64_t real, mono; /* now, ns; set by rama_agent_drain_now() */
 	unsigned block_age; /* ms that an event may wait for others */
@@ -58,7 +60,7 @@ struct rama_agent_drain_lane {
 enum rama_agent_drain_phase {
 	RAMA_AGENT_DRAIN_RUNNING,
 	RAMA_AGENT_DRAIN_DEAD, /* its process is gone: what is left is read, then it is told */
-	RAMA_AGENT_DRAIN_TOLD	 /* all of it is in the spool */
+	RAMA_AGENT_DRAIN_TOLD  /* all of it is in the spool */
 };
 
 struct rama_agent_drain_seg {
@@ -97,9 +99,10 @@ struct rama_agent_drain_seg {
 	void *poll;	     /* the agent's */
 };
 
-/* Opens it for reading. The job is the caller's; where it goes on reading is known from the segment. */
-int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_seg **s, const char *path, uint32_t uid,
-		    struct rama_err *e);
+/* Opens it for reading. The job is the caller's; where it goes on reading is known from the
+ * segment. */
+int rama_agent_drain_open(struct rama_agent_drain *d, struct rama_agent_drain_seg **s,
+			  const char *path, uint32_t uid, struct rama_err *e);
 void rama_agent_drain_close(struct rama_agent_drain_seg *s);
 /* joins a job, or another one than before; gives it a rank */
 void rama_agent_drain_join(struct rama_agent_drain_seg *s, struct rama_agent_drain_job *job);
@@ -111,24 +114,31 @@ enum {
 	RAMA_AGENT_DRAIN_LOSE = 2, /* what finds no room is dropped, and told */
 	RAMA_AGENT_DRAIN_SEE = 4   /* only look, take nothing */
 };
-/* Reads what there is. 1: something was made since the last look, 0: nothing, negative: there is no room. */
-int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, unsigned flags,
-		    struct rama_err *e);
+/* Reads what there is. 1: something was made since the last look, 0: nothing, negative: there is
+ * no room. */
+int rama_agent_drain_look(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+			  unsigned flags, struct rama_err *e);
 /* Is there nothing left to read? */
 bool rama_agent_drain_empty(const struct rama_agent_drain_seg *s);
 uint64_t rama_agent_drain_pending(const struct rama_agent_drain_seg *s);
 
-/* Once a second: what its counters stand at, and the process itself if it changed. end: it has come to its end. */
-int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e);
-int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, bool end, struct rama_err *e);
+/* Once a second: what its counters stand at, and the process itself if it changed. end: it has
+ * come to its end. */
+int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+			   struct rama_err *e);
+int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, bool end,
+			  struct rama_err *e);
 
 /* drain_block.c */
-int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e);
-/* Takes events of a lane from `taken` on, at most `most` blocks; returns how many events, or negative. */
-int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint32_t lane,
-			struct rama_err *e);
+int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+			   struct rama_err *e);
+/* Takes events of a lane from `taken` on, at most `most` blocks; returns how many events, or
+ * negative. */
+int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+			      uint32_t lane, struct rama_err *e);
 
 /* key of the job whose segments are in this directory */
-void rama_agent_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir, const char *host);
+void rama_agent_drain_job_key(char to[RAMA_WIRE_JOB], uint32_t uid, const char *dir,
+			      const char *host);
 
 #endif

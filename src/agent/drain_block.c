@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* drain_block.c: events of a ring become a block; names of files go before the block that needs them. */
+/* drain_block.c: events of a ring become a block; names of files go before the block that needs
+ * them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #define NAMES_MOST 4096	       /* in one message */
 #define NAMES_KNOWN (1u << 20) /* of a job, that are remembered to have been sent */
 
-/* ---- names ----------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 struct fresh {
 	struct rama_wire_msg_name name[NAMES_MOST];
@@ -65,7 +66,8 @@ static int send_names(struct rama_agent_drain_seg *s, struct fresh *f, struct ra
 	return rc;
 }
 
-int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e)
+int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+			   struct rama_err *e)
 {
 	struct fresh *f;
 	uint64_t at = s->names_at;
@@ -98,11 +100,11 @@ int rama_agent_drain_names(struct rama_agent_drain *d, struct rama_agent_drain_s
 	return 0;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static const char *const layer_name[RAMA_SEG_EVENT_LAYERS] = {
-	[RAMA_SEG_LAYER_POSIX] = "POSIX",	  [RAMA_SEG_LAYER_STDIO] = "STDIO",
-	[RAMA_SEG_LAYER_MPIIO] = "MPI-IO",	  [RAMA_SEG_LAYER_H5D] = "H5D",
+	[RAMA_SEG_LAYER_POSIX] = "POSIX",     [RAMA_SEG_LAYER_STDIO] = "STDIO",
+	[RAMA_SEG_LAYER_MPIIO] = "MPI-IO",    [RAMA_SEG_LAYER_H5D] = "H5D",
 	[RAMA_SEG_LAYER_PNETCDF] = "PNETCDF", [RAMA_SEG_LAYER_H5F] = "H5F",
 };
 
@@ -123,8 +125,9 @@ static void lower(char *to, size_t room, const char *from)
 
 static void describe(struct rama_wire_what *w, uint32_t layer, uint32_t kind, uint32_t fn)
 {
-	const char *name =
-		fn < RAMA_TAB_FNS && rama_tab_fn_info[fn].name != NULL ? rama_tab_fn_info[fn].name : "unknown";
+	const char *name = fn < RAMA_TAB_FNS && rama_tab_fn_info[fn].name != NULL
+				   ? rama_tab_fn_info[fn].name
+				   : "unknown";
 
 	*w = (struct rama_wire_what){ 0 };
 	snprintf(w->layer, sizeof(w->layer), "%s",
@@ -152,7 +155,7 @@ static int what_of(struct rama_agent_drain *d, const struct rama_seg_event *ev)
 	return (int)d->block->n_whats - 1;
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Fills the block with the first of n raw events; returns how many fitted. */
 static uint32_t convert(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
@@ -175,24 +178,28 @@ static uint32_t convert(struct rama_agent_drain *d, struct rama_agent_drain_seg 
 			record = id != NULL ? *id : 0;
 			name = ev->name;
 		}
-		*to = (struct rama_wire_event){ .end = rama_seg_clock_real(s->clock, &s->own, end),
-						.dur = rama_seg_clock_ns(s->clock, &s->own, ev->length),
-						.off = ev->off,
-						.bytes = ev->bytes,
-						.record = record,
-						.call = ev->call,
-						.parent = ev->parent,
-						.what = (uint16_t)what,
-						.failed = (ev->layer & RAMA_SEG_EVENT_FAILED) != 0 };
+		*to = (struct rama_wire_event){
+			.end = rama_seg_clock_real(s->clock, &s->own, end),
+			.dur = rama_seg_clock_ns(s->clock, &s->own, ev->length),
+			.off = ev->off,
+			.bytes = ev->bytes,
+			.record = record,
+			.call = ev->call,
+			.parent = ev->parent,
+			.what = (uint16_t)what,
+			.failed = (ev->layer & RAMA_SEG_EVENT_FAILED) != 0
+		};
 		lane->end = to->end;
 	}
 	return i;
 }
 
-static int send_block(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e)
+static int send_block(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+		      struct rama_err *e)
 {
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_BLOCK };
-	int64_t n = rama_wire_block_pack(&d->packer, d->block, d->packed, rama_wire_block_room(d->block), e);
+	int64_t n = rama_wire_block_pack(&d->packer, d->block, d->packed,
+					 rama_wire_block_room(d->block), e);
 
 	if (n < 0)
 		return (int)n;
@@ -203,13 +210,13 @@ static int send_block(struct rama_agent_drain *d, struct rama_agent_drain_seg *s
 	return rama_agent_post_send(s->job->post, &m, s->job->key, d->block->n, e);
 }
 
-int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, uint32_t lane,
-			struct rama_err *e)
+int64_t rama_agent_drain_lane(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+			      uint32_t lane, struct rama_err *e)
 {
 	struct rama_agent_drain_lane *l = &s->lane[lane];
 	struct rama_wire_block *b = d->block;
-	uint32_t tid = 0,
-		 n = rama_seg_ring_read(&s->map, lane, l->taken, d->raw, RAMA_WIRE_BLOCK_EVENTS, &tid);
+	uint32_t tid = 0, n = rama_seg_ring_read(&s->map, lane, l->taken, d->raw,
+						 RAMA_WIRE_BLOCK_EVENTS, &tid);
 	int rc;
 
 	if (n == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* drain_tell.c: what is told of a process beside its events: that it is there, how it goes on, what its counters gained. */
+/* drain_tell.c: what is told of a process beside its events: that it is there, how it goes on,
+ * what its counters gained. */
 #include <string.h>
 
 #include "agent/drain.h"
@@ -11,7 +12,7 @@
 #define KEPT_VERSION \
 	2 /* words 2 and 3 of control->reserved: grows with each message, whoever sends it */
 
-/* ---- the process --------------------------------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 static uint64_t next_version(struct rama_agent_drain_seg *s)
 {
@@ -60,7 +61,8 @@ static uint64_t missed_of(struct rama_agent_drain_seg *s)
 	return n;
 }
 
-int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, bool end, struct rama_err *e)
+int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, bool end,
+			  struct rama_err *e)
 {
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS };
 	const struct rama_seg_identity *id = &s->map.seg.id;
@@ -73,27 +75,27 @@ int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_se
 	    d->mono - s->told.at < TOLD_LEAST)
 		return 0;
 	m.process = (struct rama_wire_msg_process){ .segment = s->key,
-					       .version = next_version(s),
-					       .job = s->job->key,
-					       .user = s->job->user,
-					       .host = id->host,
-					       .exe = id->exe,
-					       .command = id->command,
-					       .tag = id->tag,
-					       .uid = s->job->uid,
-					       .jobid = __atomic_load_n(&s->id->jobid,
-									__ATOMIC_RELAXED),
-					       .pid = id->pid,
-					       .rank = s->rank,
-					       .nprocs = s->nprocs,
-					       .start = (int64_t)id->clock.real0,
-					       .end = end ? end_of(d, s) : 0,
-					       .seen_at = d->real,
-					       .state = state_of(s, end),
-					       .made = s->made,
-					       .dropped = s->dropped,
-					       .missed = missed_of(s),
-					       .lanes = s->n_lanes };
+						    .version = next_version(s),
+						    .job = s->job->key,
+						    .user = s->job->user,
+						    .host = id->host,
+						    .exe = id->exe,
+						    .command = id->command,
+						    .tag = id->tag,
+						    .uid = s->job->uid,
+						    .jobid = __atomic_load_n(&s->id->jobid,
+									     __ATOMIC_RELAXED),
+						    .pid = id->pid,
+						    .rank = s->rank,
+						    .nprocs = s->nprocs,
+						    .start = (int64_t)id->clock.real0,
+						    .end = end ? end_of(d, s) : 0,
+						    .seen_at = d->real,
+						    .state = state_of(s, end),
+						    .made = s->made,
+						    .dropped = s->dropped,
+						    .missed = missed_of(s),
+						    .lanes = s->n_lanes };
 	rc = rama_agent_post_send(s->job->post, &m, s->job->key, 0, e);
 	if (rc == 0) {
 		s->told.any = true;
@@ -104,7 +106,7 @@ int rama_agent_drain_tell(struct rama_agent_drain *d, struct rama_agent_drain_se
 	return rc;
 }
 
-/* ---- its counters ---------------------------------------------------------------------------------------------------- */
+/* ---- its counters ---------------------------------------------------------------------------- */
 
 static uint32_t slots_of(const struct rama_agent_drain_seg *s, unsigned kind)
 {
@@ -173,19 +175,21 @@ static int64_t as_ns(double seconds)
 static bool total_of(struct rama_wire_msg_gain *g, unsigned layer, const struct rama_look_io *io)
 {
 	*g = (struct rama_wire_msg_gain){ .reads = io->reads,
-				     .writes = io->writes,
-				     .metas = io->metas,
-				     .bytes_read = io->bytes_read,
-				     .bytes_written = io->bytes_written,
-				     .read_ns = as_ns(io->read_time),
-				     .write_ns = as_ns(io->write_time),
-				     .meta_ns = as_ns(io->meta_time) };
+					  .writes = io->writes,
+					  .metas = io->metas,
+					  .bytes_read = io->bytes_read,
+					  .bytes_written = io->bytes_written,
+					  .read_ns = as_ns(io->read_time),
+					  .write_ns = as_ns(io->write_time),
+					  .meta_ns = as_ns(io->meta_time) };
 	memcpy(g->layer, rama_look_layer_name[layer], strlen(rama_look_layer_name[layer]) + 1);
 	return g->reads > 0 || g->writes > 0 || g->metas > 0;
 }
 
-/* What they stand at, not what they gained since we looked last: an agent before us may have told that, or died before. */
-int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_seg *s, struct rama_err *e)
+/* What they stand at, not what they gained since we looked last: an agent before us may have
+ * told that, or died before. */
+int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_seg *s,
+			   struct rama_err *e)
 {
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_COUNTERS };
 	struct rama_wire_msg_gain total[RAMA_LOOK_LAYERS];
@@ -200,13 +204,13 @@ int rama_agent_drain_count(struct rama_agent_drain *d, struct rama_agent_drain_s
 		n += total_of(&total[n], i, &now[i]);
 	if (n > 0) {
 		m.counters = (struct rama_wire_msg_counters){ .segment = s->key,
-							 .version = next_version(s),
-							 .job = s->job->key,
-							 .rank = s->rank,
-							 .t = d->real,
-							 .since = (int64_t)s->own.real0,
-							 .n = n,
-							 .total = total };
+							      .version = next_version(s),
+							      .job = s->job->key,
+							      .rank = s->rank,
+							      .t = d->real,
+							      .since = (int64_t)s->own.real0,
+							      .n = n,
+							      .total = total };
 		rc = rama_agent_post_send(s->job->post, &m, s->job->key, 0, e);
 	}
 	s->counted.any = rc == 0; /* else it comes again, with what is gained until then */

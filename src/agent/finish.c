@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_finish.c: a job whose processes are all gone and of which nobody else takes care becomes a log, as `iorama recover` would
- * make it; the log goes to the log directory and to the sink, then the segments go. Never one that was not read to its end. */
+/* agent_finish.c: a job whose processes are all gone and of which nobody else takes care becomes
+ * a log, as `iorama recover` would make it; the log goes to the log directory and to the sink,
+ * then the segments go. Never one that was not read to its end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ struct work {
 	struct rama_look_find_id *id; /* of segs */
 };
 
-/* ---- the log ------------------------------------------------------------------------------------------------------------ */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 /* what its name says of it: of the first process */
 static int about(const struct work *w, struct rama_config_logname *n, struct rama_seg_identity *id)
@@ -60,11 +61,11 @@ static int about(const struct work *w, struct rama_config_logname *n, struct ram
 	if (first == UINT64_MAX)
 		return -1;
 	*n = (struct rama_config_logname){ .user = w->user,
-				    .uid = w->uid,
-				    .exe = id->exe,
-				    .jobid = id->jobid,
-				    .pid = id->pid,
-				    .host = id->host };
+					   .uid = w->uid,
+					   .exe = id->exe,
+					   .jobid = id->jobid,
+					   .pid = id->pid,
+					   .host = id->host };
 	return 0;
 }
 
@@ -145,7 +146,7 @@ static void make_log(uv_work_t *request)
 	rama_agent_as_self(w->agent);
 }
 
-/* ---- afterwards, in the loop ------------------------------------------------------------------------------------------------ */
+/* ---- afterwards, in the loop ----------------------------------------------------------------- */
 
 static int send_log(struct work *w, struct rama_err *e)
 {
@@ -158,9 +159,9 @@ static int send_log(struct work *w, struct rama_err *e)
 		return 0;
 	}
 	m.log = (struct rama_wire_msg_log){ .job = w->job->key,
-				       .name = slash != NULL ? slash + 1 : w->path,
-				       .bytes = w->bytes,
-				       .len = w->len };
+					    .name = slash != NULL ? slash + 1 : w->path,
+					    .bytes = w->bytes,
+					    .len = w->len };
 	return rama_agent_post_send(w->job->post, &m, w->job->key, 0, e);
 }
 
@@ -178,8 +179,8 @@ static void remove_segments(struct work *w)
 		if (lstat(w->segs.path[i], &st) != 0)
 			continue;
 		id = (struct rama_look_find_id){ st.st_dev, st.st_ino };
-		if (rama_look_find_id_same(&id, &w->id[i]) && rama_agent_done(w->agent, &id, &bad) &&
-		    !bad)
+		if (rama_look_find_id_same(&id, &w->id[i]) &&
+		    rama_agent_done(w->agent, &id, &bad) && !bad)
 			unlink(w->segs.path[i]);
 	}
 	rama_gather_place_clear(w->dir, w->uid);
@@ -216,7 +217,7 @@ static void log_made(uv_work_t *request, int status)
 	free_work(w);
 }
 
-/* ---- which jobs ----------------------------------------------------------------------------------------------------------------- */
+/* ---- which jobs ------------------------------------------------------------------------------ */
 
 /* Have all its segments been read to their end (or cannot be)? */
 static bool all_read(struct rama_agent *a, struct work *w)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_left.c: spools that nobody looks after any more: of `iorama run --live` whose store was away, SPOOL.run/JOB. An agent takes
- * them over, each to where it was meant to go, and removes them when all of it is there. Two locks make sure that a spool has one
- * owner: that of the spool itself, and that of the file `run` in it, which `iorama run` holds as long as it may start an agent. */
+/* agent_left.c: spools that nobody looks after any more: of `iorama run --live` whose store was
+ * away, SPOOL.run/JOB. An agent takes them over, each to where it was meant to go, and removes
+ * them when all of it is there. Two locks make sure that a spool has one owner: that of the
+ * spool itself, and that of the file `run` in it, which `iorama run` holds as long as it may
+ * start an agent. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +75,7 @@ int rama_agent_run_lock(const char *spool)
 	return fd;
 }
 
-/* ---- one of them ------------------------------------------------------------------------------------------------------- */
+/* ---- one of them ----------------------------------------------------------------------------- */
 
 static bool is_taken(const struct rama_agent_left *l, const char *path)
 {
@@ -87,11 +89,11 @@ static bool is_taken(const struct rama_agent_left *l, const char *path)
 static void take(struct rama_agent_left *l, const char *path)
 {
 	struct rama_agent_post_options o = { .spool = path,
-				       .limit = l->o->limit,
-				       .sink = l->o->sink,
-				       .uid = UINT32_MAX,
-				       .tell = l->o->tell,
-				       .ctx = l->o->ctx };
+					     .limit = l->o->limit,
+					     .sink = l->o->sink,
+					     .uid = UINT32_MAX,
+					     .tell = l->o->tell,
+					     .ctx = l->o->ctx };
 	struct rama_err e = { 0 };
 	struct rama_agent_post *post;
 	int run = rama_agent_run_lock(path);
@@ -119,9 +121,10 @@ static void let_go(struct rama_agent_left *l, size_t i)
 	l->one[i] = l->one[--l->n];
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
-/* In the order of their names, from the one after the last that was taken on: where one waits for its sink, others get their turn. */
+/* In the order of their names, from the one after the last that was taken on: where one waits
+ * for its sink, others get their turn. */
 static bool next_of(struct rama_agent_left *l, const char *folder, char path[PATH_MAX])
 {
 	int at = open_own(AT_FDCWD, folder);
@@ -190,13 +193,14 @@ void rama_agent_left_close(struct rama_agent_left *l)
 	}
 }
 
-/* ---- iorama agent --drain --------------------------------------------------------------------------------------------------- */
+/* ---- iorama agent --drain -------------------------------------------------------------------- */
 
 struct drain {
 	struct rama_agent_left left;
-	struct rama_agent_post *own; /* of the spool itself; NULL: there is none, or all of it is there */
-	int own_rc;	       /* what became of opening that; RAMA_EBUSY: another process has it */
-	int64_t began, since;  /* ms; since when nothing can be reached */
+	/* of the spool itself; NULL: there is none, or all of it is there */
+	struct rama_agent_post *own;
+	int own_rc;	      /* what became of opening that; RAMA_EBUSY: another process has it */
+	int64_t began, since; /* ms; since when nothing can be reached */
 	bool told;
 	char why[600]; /* the last line about that */
 	const struct rama_agent_options *o;
@@ -215,11 +219,11 @@ static void open_own_spool(struct drain *d, struct rama_err *e)
 {
 	const struct rama_agent_options *o = d->o;
 	struct rama_agent_post_options po = { .spool = o->spool,
-					.limit = o->limit,
-					.sink = o->sink,
-					.uid = UINT32_MAX,
-					.tell = remember,
-					.ctx = d };
+					      .limit = o->limit,
+					      .sink = o->sink,
+					      .uid = UINT32_MAX,
+					      .tell = remember,
+					      .ctx = d };
 	int fd = open_own(AT_FDCWD, o->spool);
 
 	if (fd >= 0 && size_of(fd) > 0)
@@ -270,7 +274,8 @@ static bool is_hopeless(struct drain *d)
 /* Another process has some of them: it may bring them itself, or give up soon. */
 static bool waits_for_others(struct drain *d)
 {
-	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) || rama_bus_sink_now() - d->began > OTHERS)
+	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) ||
+	    rama_bus_sink_now() - d->began > OTHERS)
 		return false;
 	if (!d->told)
 		d->o->tell(d->o->ctx, "another process uses a spool still; waiting for it");

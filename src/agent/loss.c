@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_loss.c: what had to be dropped, counted so that it is told once, whatever happens to the agent in between. The counts lie
- * in a file that is mapped: two copies of all, of which the one with the greater turn holds; a change is made in the other one, and
- * its turn is set last. A process that is killed leaves the one or the other. */
+/* agent_loss.c: what had to be dropped, counted so that it is told once, whatever happens to the
+ * agent in between. The counts lie in a file that is mapped: two copies of all, of which the one
+ * with the greater turn holds; a change is made in the other one, and its turn is set last. A
+ * process that is killed leaves the one or the other. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,8 +25,9 @@ struct loss {
 
 struct copy {
 	uint64_t turn;
-	uint64_t number;	      /* of the last report */
-	struct rama_agent_loss_place place; /* counted, but perhaps not given back; until 0: nothing */
+	uint64_t number; /* of the last report */
+	/* counted, but perhaps not given back; until 0: nothing */
+	struct rama_agent_loss_place place;
 	uint32_t n;
 	struct loss loss[JOBS];
 };
@@ -74,7 +76,8 @@ int rama_agent_losses_open(struct rama_agent_post *p, struct rama_err *e)
 			close(fd);
 		return rc;
 	}
-	map = mmap(NULL, sizeof(struct rama_agent_losses), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	map = mmap(NULL, sizeof(struct rama_agent_losses), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   0);
 	close(fd);
 	if (map == MAP_FAILED)
 		return rama_err_set(e, RAMA_EIO, "%s/losses: %s", p->dir, strerror(errno));
@@ -112,7 +115,7 @@ static struct loss *row(struct copy *c, const char *job, const char *why)
 }
 
 int rama_agent_post_lose(struct rama_agent_post *p, const char *job, const char *why,
-		   const struct rama_agent_loss_place *at, struct rama_err *e)
+			 const struct rama_agent_loss_place *at, struct rama_err *e)
 {
 	struct copy *c = change(p->losses);
 	size_t i;
@@ -139,8 +142,9 @@ void rama_agent_post_lose_done(struct rama_agent_post *p)
 	take_over(p->losses, c);
 }
 
-bool rama_agent_post_lost_before(struct rama_agent_post *p, const struct rama_wire_segment_key *segment,
-			   uint32_t *lane, uint64_t *until)
+bool rama_agent_post_lost_before(struct rama_agent_post *p,
+				 const struct rama_wire_segment_key *segment, uint32_t *lane,
+				 uint64_t *until)
 {
 	const struct rama_agent_loss_place *at = &current(p->losses)->place;
 
@@ -151,7 +155,8 @@ bool rama_agent_post_lost_before(struct rama_agent_post *p, const struct rama_wi
 	return true;
 }
 
-/* A report keeps its number and its count until it is in the spool: one that gets there twice is known by them. */
+/* A report keeps its number and its count until it is in the spool: one that gets there twice is
+ * known by them. */
 static bool tell_one(struct rama_agent_post *p, uint32_t i)
 {
 	struct copy *c = current(p->losses);
@@ -168,10 +173,10 @@ static bool tell_one(struct rama_agent_post *p, uint32_t i)
 		take_over(p->losses, c);
 	}
 	m.loss = (struct rama_wire_msg_loss){ .agent = p->agent,
-					 .number = c->loss[i].number,
-					 .job = c->loss[i].job,
-					 .why = c->loss[i].why,
-					 .events = c->loss[i].told };
+					      .number = c->loss[i].number,
+					      .job = c->loss[i].job,
+					      .why = c->loss[i].why,
+					      .events = c->loss[i].told };
 	if (rama_agent_post_send(p, &m, "", 0, &e) != 0)
 		return false;
 	c = change(p->losses);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_odd.c: files that are not, or no more, followed; and how much of an agent of all users one of them may take: directories,
- * files and looks at them. Whoever makes more of them than anybody needs waits, and nobody else does. */
+/* agent_odd.c: files that are not, or no more, followed; and how much of an agent of all users
+ * one of them may take: directories, files and looks at them. Whoever makes more of them than
+ * anybody needs waits, and nobody else does. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,14 +11,15 @@
 
 /* of one user, in an agent of the system */
 static const size_t most[RAMA_AGENT_SHARES] = {
-	[RAMA_AGENT_SHARE_DIRS] = 8192, /* a watch of the kernel each, of which there are some 100,000 */
+	/* a watch of the kernel each, of which there are some 100,000 */
+	[RAMA_AGENT_SHARE_DIRS] = 8192,
 	[RAMA_AGENT_SHARE_FILES] = 16384, /* that are no segments, or not any more */
-	[RAMA_AGENT_SHARE_SEGS] = 4096,   /* two mappings each, of which the guard knows 32,768 */
+	[RAMA_AGENT_SHARE_SEGS] = 4096,	  /* two mappings each, of which the guard knows 32,768 */
 	[RAMA_AGENT_SHARE_LOOKS] = 65536, /* from one reading of all directories to the next */
-	[RAMA_AGENT_SHARE_WORDS] = 100,   /* lines of the journal, likewise */
+	[RAMA_AGENT_SHARE_WORDS] = 100,	  /* lines of the journal, likewise */
 };
 
-/* ---- shares ------------------------------------------------------------------------------------------------------------ */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 static struct rama_agent_share *share_of(struct rama_agent *a, uint32_t uid)
 {
@@ -65,7 +67,8 @@ void rama_agent_use(struct rama_agent *a, uint32_t uid, enum rama_agent_share_ki
 void rama_agent_shares_renew(struct rama_agent *a)
 {
 	for (size_t i = 0; i < a->n_shares; i++)
-		a->share[i].used[RAMA_AGENT_SHARE_LOOKS] = a->share[i].used[RAMA_AGENT_SHARE_WORDS] = 0;
+		a->share[i].used[RAMA_AGENT_SHARE_LOOKS] =
+			a->share[i].used[RAMA_AGENT_SHARE_WORDS] = 0;
 }
 
 /* Keys of what is gone stay in a table; from time to time it is made anew. */
@@ -122,7 +125,7 @@ uint64_t rama_agent_path_hash(const char *path)
 	return rama_siphash(&key, path, strlen(path));
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 struct rama_agent_odd *rama_agent_odd(struct rama_agent *a, const struct rama_look_find_id *id)
 {
@@ -201,8 +204,8 @@ bool rama_agent_id_of(const struct rama_agent *a, const char *path, uint32_t uid
 
 void rama_agent_again(struct rama_agent *a)
 {
-	bool all = a->scanned ==
-		   a->drain.mono; /* those that are done with are looked after now and then */
+	/* those that are done with are looked after now and then */
+	bool all = a->scanned == a->drain.mono;
 
 	for (size_t i = a->n_odd; i-- > 0;) {
 		struct rama_agent_odd *o = &a->odd[i];
@@ -211,7 +214,8 @@ void rama_agent_again(struct rama_agent *a)
 
 		if (!all && (o->done || a->drain.mono < o->next))
 			continue;
-		if (!rama_agent_id_of(a, o->path, o->uid, &id) || !rama_look_find_id_same(&id, &o->id)) {
+		if (!rama_agent_id_of(a, o->path, o->uid, &id) ||
+		    !rama_look_find_id_same(&id, &o->id)) {
 			drop_odd(a, i);
 		} else if (!o->done && a->drain.mono >= o->next) {
 			snprintf(path, sizeof(path), "%s", o->path);

@@ -153,7 +153,8 @@ void rama_agent_users_left(struct rama_agent *a); /* those whose spools are not 
 struct rama_agent_user *rama_agent_user(struct rama_agent *a, uint32_t uid, struct rama_err *e);
 void rama_agent_users_second(struct rama_agent *a);
 void rama_agent_users_close(struct rama_agent *a, unsigned wait_ms);
-/* From here on files are touched with the rights of this user, then with our own again; of this thread alone. */
+/* From here on files are touched with the rights of this user, then with our own again; of this
+ * thread alone. */
 void rama_agent_as(const struct rama_agent *a, uint32_t uid);
 void rama_agent_as_self(const struct rama_agent *a);
 

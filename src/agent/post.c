@@ -12,7 +12,7 @@
 #include "base/siphash.h"
 #include "agent/post_parts.h"
 
-/* ---- jobs ------------------------------------------------------------------------------------------------------ */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 size_t rama_agent_post_job(struct rama_agent_post *p, const char *key)
 {
@@ -64,9 +64,10 @@ uint64_t rama_agent_post_lost(struct rama_agent_post *p, const char *job)
 	return n;
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* The name of this agent stays with its spool: acknowledgements of another one's messages must not be taken for ours. */
+/* The name of this agent stays with its spool: acknowledgements of another one's messages must
+ * not be taken for ours. */
 static int read_name(struct rama_agent_post *p, struct rama_err *e)
 {
 	int fd = openat(rama_agent_spool_dir(p->spool), "agent",
@@ -99,7 +100,7 @@ static int read_name(struct rama_agent_post *p, struct rama_err *e)
 	return 0;
 }
 
-/* ---- where it goes: a word for who takes the spool over --------------------------------------------------------- */
+/* ---- where it goes: a word for who takes the spool over -------------------------------------- */
 
 #define SINK_FILE "sink"
 
@@ -135,7 +136,8 @@ static void write_sink(const struct rama_agent_post *p)
 
 static void read_sink(struct rama_agent_post *p)
 {
-	int fd = openat(rama_agent_spool_dir(p->spool), SINK_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(rama_agent_spool_dir(p->spool), SINK_FILE,
+			O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	char text[sizeof(p->sink_text)];
 	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	const char *where;
@@ -165,7 +167,7 @@ static int count_waiting(struct rama_agent_post *p, struct rama_err *e)
 			size_t k;
 
 			if (rama_wire_message_decode(&m, parcel[i].bytes, parcel[i].len, &arena,
-						&mine) != 0 ||
+						     &mine) != 0 ||
 			    m.kind != RAMA_WIRE_MSG_BLOCK || rama_wire_message_job(&m, job) != 0)
 				continue;
 			k = rama_agent_post_job(p, job);
@@ -207,8 +209,8 @@ static int open_all(struct rama_agent_post *p, struct rama_err *e)
 	return rc;
 }
 
-static int open_post(struct rama_agent_post **to, const struct rama_agent_post_options *o, bool as_meant,
-		     struct rama_err *e)
+static int open_post(struct rama_agent_post **to, const struct rama_agent_post_options *o,
+		     bool as_meant, struct rama_err *e)
 {
 	struct rama_agent_post *p = calloc(1, sizeof(*p));
 	pthread_condattr_t attr;
@@ -234,13 +236,14 @@ static int open_post(struct rama_agent_post **to, const struct rama_agent_post_o
 	return rc;
 }
 
-int rama_agent_post_open(struct rama_agent_post **to, const struct rama_agent_post_options *o, struct rama_err *e)
+int rama_agent_post_open(struct rama_agent_post **to, const struct rama_agent_post_options *o,
+			 struct rama_err *e)
 {
 	return open_post(to, o, false, e);
 }
 
-int rama_agent_post_open_left(struct rama_agent_post **to, const struct rama_agent_post_options *o, bool instead,
-			struct rama_err *e)
+int rama_agent_post_open_left(struct rama_agent_post **to, const struct rama_agent_post_options *o,
+			      bool instead, struct rama_err *e)
 {
 	return open_post(to, o, !instead, e);
 }
@@ -294,10 +297,10 @@ void rama_agent_post_close(struct rama_agent_post *p, unsigned wait_ms)
 	free(p);
 }
 
-/* ---- sending ----------------------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
-int rama_agent_post_send(struct rama_agent_post *p, const struct rama_wire_message *m, const char *job,
-		   uint64_t events, struct rama_err *e)
+int rama_agent_post_send(struct rama_agent_post *p, const struct rama_wire_message *m,
+			 const char *job, uint64_t events, struct rama_err *e)
 {
 	uint64_t number;
 	size_t i;
@@ -328,7 +331,7 @@ bool rama_agent_post_has_room(struct rama_agent_post *p, size_t n)
 	return rama_agent_spool_has_room(p->spool, n);
 }
 
-/* ---- how it stands --------------------------------------------------------------------------------------------------- */
+/* ---- how it stands --------------------------------------------------------------------------- */
 
 bool rama_agent_post_idle(struct rama_agent_post *p)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_post_parts.h: the way out from the inside; internal to agent_post.c, agent_send.c and agent_loss.c. */
+/* agent_post_parts.h: the way out from the inside; internal to agent_post.c, agent_send.c and
+ * agent_loss.c. */
 #ifndef RAMA_AGENT_POST_PARTS_H
 #define RAMA_AGENT_POST_PARTS_H
 

@@ -42,7 +42,7 @@ struct rama_agent_sampler {
 	struct rama_wire_msg_figure *figure;
 };
 
-/* ---- figures ------------------------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 /* names of things become part of a metric's name */
 static void thing_text(char *to, size_t room, const char *thing)
@@ -77,7 +77,8 @@ static bool name_of(char to[NAME], const struct rama_tab_metric *m, const char *
 	return n > 0 && (size_t)n < NAME;
 }
 
-static struct value *value_of(struct rama_agent_sampler *s, const struct rama_tab_metric *m, const char *name)
+static struct value *value_of(struct rama_agent_sampler *s, const struct rama_tab_metric *m,
+			      const char *name)
 {
 	static const struct rama_sipkey key = { 3, 4 };
 	uint64_t *place = rama_map_put(&s->place, rama_siphash(&key, name, strlen(name)), NULL);
@@ -104,7 +105,8 @@ static struct value *value_of(struct rama_agent_sampler *s, const struct rama_ta
 }
 
 /* the same name again in this round: added up */
-static void put(struct rama_agent_sampler *s, const struct rama_tab_metric *m, const char *thing, double v)
+static void put(struct rama_agent_sampler *s, const struct rama_tab_metric *m, const char *thing,
+		double v)
 {
 	struct value *x;
 	char name[NAME];
@@ -123,14 +125,15 @@ static void put(struct rama_agent_sampler *s, const struct rama_tab_metric *m, c
 	x->now += v;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 struct line {
 	char *word[WORDS_MOST];
 	unsigned n;
 };
 
-/* Takes a line apart in place, a colon like a blank; returns where the next one begins, NULL at the end. */
+/* Takes a line apart in place, a colon like a blank; returns where the next one begins, NULL at
+ * the end. */
 static char *next_line(char *p, struct line *l)
 {
 	l->n = 0;
@@ -165,8 +168,8 @@ static bool number(const char *word, double *v)
 }
 
 /* all metrics of a source that this line has; first: where field 1 is */
-static void put_line(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source, const char *key,
-		     const struct line *l, unsigned first, const char *thing)
+static void put_line(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source,
+		     const char *key, const struct line *l, unsigned first, const char *thing)
 {
 	for (unsigned i = 0; i < rama_tab_n_metrics; i++) {
 		const struct rama_tab_metric *m = &rama_tab_metrics[i];
@@ -189,7 +192,8 @@ static bool has_keys(enum rama_tab_metric_source_id source)
 	return false;
 }
 
-static void read_lines(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source, const char *thing)
+static void read_lines(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source,
+		       const char *thing)
 {
 	bool keys = has_keys(source);
 	char *p = s->text;
@@ -220,7 +224,8 @@ static bool is_disk(const struct rama_agent_sampler *s, const char *name)
 	return stat(path, &st) == 0;
 }
 
-static void read_named(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source, unsigned at)
+static void read_named(struct rama_agent_sampler *s, enum rama_tab_metric_source_id source,
+		       unsigned at)
 {
 	char *p = s->text;
 	struct line l;
@@ -258,7 +263,7 @@ static void read_mounts(struct rama_agent_sampler *s, enum rama_tab_metric_sourc
 	}
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool read_text(struct rama_agent_sampler *s, const char *path)
 {
@@ -301,10 +306,12 @@ static void read_source(struct rama_agent_sampler *s, unsigned source, const cha
 	}
 }
 
-/* Lustre's directories: scratch-ffff8801, scratch-OST0000-osc-ffff8801: the file system is what comes first */
+/* Lustre's directories: scratch-ffff8801, scratch-OST0000-osc-ffff8801: the file system is what
+ * comes first */
 static void cut_thing(unsigned source, char *thing)
 {
-	if (source == RAMA_TAB_SOURCE_LLITE || source == RAMA_TAB_SOURCE_OSC || source == RAMA_TAB_SOURCE_MDC)
+	if (source == RAMA_TAB_SOURCE_LLITE || source == RAMA_TAB_SOURCE_OSC ||
+	    source == RAMA_TAB_SOURCE_MDC)
 		thing[strcspn(thing, "-")] = '\0';
 }
 
@@ -347,7 +354,7 @@ static void read_any(struct rama_agent_sampler *s, unsigned source)
 	}
 }
 
-/* ---- the sampler ------------------------------------------------------------------------------------------------------- */
+/* ---- the sampler ----------------------------------------------------------------------------- */
 
 int rama_agent_sampler_create(struct rama_agent_sampler **to, const char *root, struct rama_err *e)
 {
@@ -385,7 +392,8 @@ void rama_agent_sampler_destroy(struct rama_agent_sampler *s)
 }
 
 /* A counter that went back was begun anew: it has no gain to tell. */
-static bool told(const struct rama_agent_sampler *s, const struct value *x, double seconds, double *v)
+static bool told(const struct rama_agent_sampler *s, const struct value *x, double seconds,
+		 double *v)
 {
 	if (x->round != s->round)
 		return false;
@@ -399,8 +407,8 @@ static bool told(const struct rama_agent_sampler *s, const struct value *x, doub
 	return true;
 }
 
-int64_t rama_agent_sampler_take(struct rama_agent_sampler *s, int64_t t, struct rama_wire_msg_figure **figure,
-			  struct rama_err *e)
+int64_t rama_agent_sampler_take(struct rama_agent_sampler *s, int64_t t,
+				struct rama_wire_msg_figure **figure, struct rama_err *e)
 {
 	double seconds = (double)(t - s->t) / 1e9, v;
 	int64_t n = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_segs.c: the segments that are followed: from the moment their file is found to the moment all of them is in the spool. */
+/* agent_segs.c: the segments that are followed: from the moment their file is found to the
+ * moment all of them is in the spool. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@
 #define LOOK_RESTING 100    /* ms */
 #define JOBS_MOST 4096	    /* that are remembered after their end */
 
-/* ---- jobs --------------------------------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 struct rama_agent_drain_job *rama_agent_job(struct rama_agent *a, const char *dir, uint32_t uid)
 {
@@ -68,7 +69,7 @@ void rama_agent_drop_job(struct rama_agent *a, size_t i)
 	a->job[i] = a->job[--a->n_jobs];
 }
 
-/* ---- beginning to follow ------------------------------------------------------------------------------------------------- */
+/* ---- beginning to follow --------------------------------------------------------------------- */
 
 static void on_pid(uv_poll_t *poll, int status, int events)
 {
@@ -99,7 +100,8 @@ static void stop_poll(struct rama_agent_drain_seg *s)
 	s->pidfd = -1;
 }
 
-/* The kernel tells when the process ends, at no cost until then. Processes that cannot be waited for are asked for. */
+/* The kernel tells when the process ends, at no cost until then. Processes that cannot be waited
+ * for are asked for. */
 static void follow_process(struct rama_agent *a, struct rama_agent_drain_seg *s)
 {
 	uv_poll_t *poll;
@@ -146,7 +148,8 @@ static uint64_t hash_of(const struct rama_agent_drain_seg *s)
 }
 
 /* the segment that is read by way of this file's descriptor */
-static struct rama_agent_drain_seg *seg_of(const struct rama_agent *a, const struct rama_look_find_id *id)
+static struct rama_agent_drain_seg *seg_of(const struct rama_agent *a,
+					   const struct rama_look_find_id *id)
 {
 	const uint64_t *at = rama_map_get(&a->by_id, rama_look_find_id_hash(id));
 	struct rama_look_find_id its;
@@ -190,7 +193,8 @@ static void settle_losses(struct rama_agent_drain_seg *s)
 	rama_agent_post_lose_done(s->job->post);
 }
 
-static void follow(struct rama_agent *a, struct rama_agent_drain_seg *s, struct rama_agent_drain_job *job)
+static void follow(struct rama_agent *a, struct rama_agent_drain_seg *s,
+		   struct rama_agent_drain_job *job)
 {
 	struct rama_err e = { 0 };
 
@@ -215,7 +219,8 @@ static void dir_of(char *to, size_t room, const char *path)
 	snprintf(to, room, "%.*s", slash != NULL ? (int)(slash - path) : 0, path);
 }
 
-/* Followed already: it may have been moved to another job of its user, and never to one of another's, wherever it seems to be. */
+/* Followed already: it may have been moved to another job of its user, and never to one of
+ * another's, wherever it seems to be. */
 static void look_where(struct rama_agent *a, struct rama_agent_drain_seg *s, const char *path,
 		       uint32_t uid)
 {
@@ -261,7 +266,8 @@ static void put_off(struct rama_agent *a, const char *path, uint32_t uid,
 }
 
 /* Copies of a segment, or one under another's name, would be the same process twice. */
-static int check_name(struct rama_agent *a, const struct rama_agent_drain_seg *s, struct rama_err *e)
+static int check_name(struct rama_agent *a, const struct rama_agent_drain_seg *s,
+		      struct rama_err *e)
 {
 	const char *slash = strrchr(s->path, '/');
 	char name[128];
@@ -325,7 +331,7 @@ void rama_agent_found(struct rama_agent *a, const char *path, uint32_t uid)
 	follow(a, s, job);
 }
 
-/* ---- ending ------------------------------------------------------------------------------------------------------------------ */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 void rama_agent_leave(struct rama_agent *a, size_t i)
 {
@@ -352,7 +358,8 @@ void rama_agent_leave(struct rama_agent *a, size_t i)
 	rama_agent_drain_close(s);
 }
 
-/* The log was written by the process itself; the file stayed for us alone. The directory goes with the last one. */
+/* The log was written by the process itself; the file stayed for us alone. The directory goes
+ * with the last one. */
 static void remove_logged(struct rama_agent *a, const struct rama_agent_drain_seg *s)
 {
 	struct rama_look_find_id id, mine = id_of(s);
@@ -377,7 +384,8 @@ static bool finish_seg(struct rama_agent *a, size_t i)
 	struct rama_err e = { 0 };
 	struct stat st;
 
-	if (rama_agent_drain_count(&a->drain, s, &e) != 0 || rama_agent_drain_tell(&a->drain, s, true, &e) != 0)
+	if (rama_agent_drain_count(&a->drain, s, &e) != 0 ||
+	    rama_agent_drain_tell(&a->drain, s, true, &e) != 0)
 		return false;
 	s->phase = RAMA_AGENT_DRAIN_TOLD;
 	__atomic_store_n(&s->map.control->read, 1, __ATOMIC_RELEASE);
@@ -394,7 +402,7 @@ static bool finish_seg(struct rama_agent *a, size_t i)
 	return true;
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 static void when_next(struct rama_agent *a, struct rama_agent_drain_seg *s, bool moved)
 {
@@ -415,7 +423,8 @@ static bool must_lose(const struct rama_agent *a)
 
 	for (size_t i = 0; i < a->n_segs; i++)
 		if (a->seg[i]->phase != RAMA_AGENT_DRAIN_RUNNING)
-			bytes += rama_agent_drain_pending(a->seg[i]) * sizeof(struct rama_seg_event);
+			bytes +=
+				rama_agent_drain_pending(a->seg[i]) * sizeof(struct rama_seg_event);
 	return bytes > a->o.limit / 4;
 }
 
@@ -431,7 +440,8 @@ static bool look_at(struct rama_agent *a, size_t i)
 
 	if (moved >= 0 && !rama_agent_drain_empty(s)) {
 		if (!rama_agent_post_has_room(s->job->post, 65536))
-			flags |= dead && must_lose(a) ? RAMA_AGENT_DRAIN_LOSE : RAMA_AGENT_DRAIN_SEE;
+			flags |=
+				dead && must_lose(a) ? RAMA_AGENT_DRAIN_LOSE : RAMA_AGENT_DRAIN_SEE;
 		rama_agent_drain_look(&a->drain, s, flags, &e);
 	}
 	if (rama_seg_mapped_gone(&s->map)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_send.c: the thread that takes messages from the spool to the sink. What the sink cannot take now is tried again, later
- * and later, for ever: the spool holds it. */
+/* agent_send.c: the thread that takes messages from the spool to the sink. What the sink cannot
+ * take now is tried again, later and later, for ever: the spool holds it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define PAUSE_LEAST 100 /* ms after a failure, doubled up to */
 #define PAUSE_MOST 10000
 
-/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 /* Until there is something to do or the time is over; with the mutex held. */
 static void rest(struct rama_agent_post *p, int64_t ms)
@@ -79,7 +79,7 @@ static bool wait_for_messages(struct rama_agent_post *p)
 	return !stop || st.next != p->next;
 }
 
-/* ---- what is on its way -------------------------------------------------------------------------------------------- */
+/* ---- what is on its way ---------------------------------------------------------------------- */
 
 static int remember(struct rama_agent_post *p, const struct rama_bus_parcel *parcel)
 {
@@ -105,8 +105,8 @@ static int remember(struct rama_agent_post *p, const struct rama_bus_parcel *par
 		p->room_sent = room;
 	}
 	pthread_mutex_lock(&p->mutex);
-	p->sent[p->n_sent++] =
-		(struct rama_agent_post_sent){ parcel->number, events, rama_agent_post_job(p, job) };
+	p->sent[p->n_sent++] = (struct rama_agent_post_sent){ parcel->number, events,
+							      rama_agent_post_job(p, job) };
 	pthread_mutex_unlock(&p->mutex);
 	return 0;
 }
@@ -134,9 +134,10 @@ static void settle(struct rama_agent_post *p, uint64_t committed, uint64_t again
 		p->next = again;
 }
 
-/* ---- rights -------------------------------------------------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
-/* Files are made and followed as the user would: what he plants where his store is harms nobody else. Of this thread alone. */
+/* Files are made and followed as the user would: what he plants where his store is harms nobody
+ * else. Of this thread alone. */
 static void become(const struct rama_agent_post *p)
 {
 	if (p->o.uid == UINT32_MAX)
@@ -159,7 +160,7 @@ static void step_in(const struct rama_agent_post *p)
 		setfsuid(p->o.uid);
 }
 
-/* ---- the thread -------------------------------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static void say(struct rama_agent_post *p, const char *text, bool *said)
 {
@@ -220,7 +221,8 @@ static int sync_sink(struct rama_agent_post *p, int wait_ms, struct rama_err *e)
 }
 
 /* One round with an open sink. 1: something moved, 0: all is still, negative: a failure. */
-static int64_t round_trip(struct rama_agent_post *p, struct rama_bus_parcel *parcel, struct rama_err *e)
+static int64_t round_trip(struct rama_agent_post *p, struct rama_bus_parcel *parcel,
+			  struct rama_err *e)
 {
 	int64_t taken = push(p, parcel, e);
 	struct rama_err second = { 0 };

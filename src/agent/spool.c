@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spool.c: files of some MiB, each named by the number of its first message. Appending is one write at the known end of the
- * last file; what is behind that end after a crash is cut off. Files whose messages are all committed are removed whole. */
+/* spool.c: files of some MiB, each named by the number of its first message. Appending is one
+ * write at the known end of the last file; what is behind that end after a crash is cut off.
+ * Files whose messages are all committed are removed whole. */
 #include "agent/spool_parts.h"
 
 #include <dirent.h>
@@ -23,7 +24,8 @@
 #define CHECK_EVERY (256u << 10) /* bytes written, after which the disk is asked how full it is */
 #define RESERVE \
 	(256ull \
-	 << 20) /* bytes of the disk that are left to others, or a twentieth of it if that is less */
+	 << 20) /* bytes of the disk that are left to others, or a twentieth of it if that is
+	 less */
 
 static void say(struct rama_agent_spool *s, const char *name, const char *what)
 {
@@ -34,7 +36,7 @@ static void say(struct rama_agent_spool *s, const char *name, const char *what)
 		s->tell(s->ctx, line);
 }
 
-/* ---- what is committed: two places that are written in turn, so that one is always whole ------------------------------- */
+/* ---- what is committed: two places that are written in turn, so that one is always whole ----- */
 
 struct mark {
 	uint64_t committed, check; /* check: its complement */
@@ -65,9 +67,10 @@ static int write_mark(struct rama_agent_spool *s, struct rama_err *e)
 	return 0;
 }
 
-/* ---- what is there --------------------------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
-static struct rama_agent_spool_file *add_file(struct rama_agent_spool *s, const struct rama_agent_spool_file *f)
+static struct rama_agent_spool_file *add_file(struct rama_agent_spool *s,
+					      const struct rama_agent_spool_file *f)
 {
 	if (s->n == s->room) {
 		size_t room = s->room == 0 ? 64 : 2 * s->room;
@@ -130,7 +133,9 @@ static int take_file(struct rama_agent_spool *s, const char *name, struct rama_e
 		set_aside(s, name, mine.text);
 		return 0;
 	}
-	f = (struct rama_agent_spool_file){ .first = scan.first, .next = scan.next, .size = scan.end };
+	f = (struct rama_agent_spool_file){ .first = scan.first,
+					    .next = scan.next,
+					    .size = scan.end };
 	if (rc == 0 && add_file(s, &f) == NULL)
 		rc = rama_err_set(&mine, RAMA_EMEMORY, "out of memory");
 	return rc == 0 ? 0 : rama_err_set(e, rc, "%s: %s", path, mine.text);
@@ -182,7 +187,7 @@ static int read_dir(struct rama_agent_spool *s, struct rama_err *e)
 	return rc;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int make_dirs(const char *path, struct rama_err *e)
 {
@@ -245,7 +250,7 @@ static int take_lock(struct rama_agent_spool *s, struct rama_err *e)
 }
 
 int rama_agent_spool_open(struct rama_agent_spool **to, const char *dir, uint64_t limit,
-		    void (*tell)(void *ctx, const char *line), void *ctx, struct rama_err *e)
+			  void (*tell)(void *ctx, const char *line), void *ctx, struct rama_err *e)
 {
 	struct rama_agent_spool *s = calloc(1, sizeof(*s));
 	int rc;
@@ -254,13 +259,13 @@ int rama_agent_spool_open(struct rama_agent_spool **to, const char *dir, uint64_
 	if (s == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	*s = (struct rama_agent_spool){ .dir = -1,
-				  .lock = -1,
-				  .active = -1,
-				  .mark = -1,
-				  .next = 1,
-				  .limit = limit,
-				  .tell = tell,
-				  .ctx = ctx };
+					.lock = -1,
+					.active = -1,
+					.mark = -1,
+					.next = 1,
+					.limit = limit,
+					.tell = tell,
+					.ctx = ctx };
 	s->cursor.fd = -1;
 	s->file_size = limit / 16 < FILE_LEAST	? FILE_LEAST
 		       : limit / 16 > FILE_MOST ? FILE_MOST
@@ -303,7 +308,7 @@ int rama_agent_spool_dir(const struct rama_agent_spool *s)
 	return s->dir;
 }
 
-/* ---- appending ------------------------------------------------------------------------------------------------------- */
+/* ---- appending ------------------------------------------------------------------------------- */
 
 static bool disk_has(struct rama_agent_spool *s, uint64_t n, uint64_t written)
 {
@@ -332,7 +337,8 @@ bool rama_agent_spool_has_room(struct rama_agent_spool *s, size_t n)
 	bool yes;
 
 	pthread_mutex_lock(&s->mutex);
-	yes = fits(s, n + RAMA_AGENT_SPOOL_RECORD_SIZE + RAMA_AGENT_SPOOL_HEAD_SIZE + 8, s->limit / 16);
+	yes = fits(s, n + RAMA_AGENT_SPOOL_RECORD_SIZE + RAMA_AGENT_SPOOL_HEAD_SIZE + 8,
+		   s->limit / 16);
 	s->full = !yes;
 	pthread_mutex_unlock(&s->mutex);
 	return yes;
@@ -360,7 +366,9 @@ static int write_all(int fd, struct iovec *v, unsigned n, uint64_t at)
 
 static int new_file(struct rama_agent_spool *s, struct rama_err *e)
 {
-	struct rama_agent_spool_file f = { .first = s->next, .next = s->next, .size = RAMA_AGENT_SPOOL_HEAD_SIZE };
+	struct rama_agent_spool_file f = { .first = s->next,
+					   .next = s->next,
+					   .size = RAMA_AGENT_SPOOL_HEAD_SIZE };
 	struct rama_agent_spool_head head = { .magic = RAMA_AGENT_SPOOL_MAGIC, .first = s->next };
 	struct iovec v = { &head, RAMA_AGENT_SPOOL_HEAD_SIZE };
 	char name[40];
@@ -384,8 +392,8 @@ static int new_file(struct rama_agent_spool *s, struct rama_err *e)
 	return 0;
 }
 
-static int append(struct rama_agent_spool *s, const unsigned char *bytes, size_t n, uint64_t *number,
-		  struct rama_err *e)
+static int append(struct rama_agent_spool *s, const unsigned char *bytes, size_t n,
+		  uint64_t *number, struct rama_err *e)
 {
 	static const unsigned char zero[8];
 	struct rama_agent_spool_record r;
@@ -410,7 +418,8 @@ static int append(struct rama_agent_spool *s, const unsigned char *bytes, size_t
 	rama_agent_spool_record_make(&r, bytes, n, s->next);
 	wrong = write_all(s->active, v, 3, f->size);
 	if (wrong != 0) {
-		/* if this fails: what lies behind the end is written over, or cut off at the next start */
+		/* if this fails: what lies behind the end is written over, or cut off at the
+		 * next start */
 		(void)!ftruncate(s->active, (off_t)f->size);
 		s->full = s->disk_full = true;
 		return rama_err_set(e, RAMA_EIO, "%s: %s", s->path, strerror(wrong));
@@ -422,8 +431,8 @@ static int append(struct rama_agent_spool *s, const unsigned char *bytes, size_t
 	return 0;
 }
 
-int rama_agent_spool_append(struct rama_agent_spool *s, const unsigned char *bytes, size_t n, uint64_t *number,
-		      struct rama_err *e)
+int rama_agent_spool_append(struct rama_agent_spool *s, const unsigned char *bytes, size_t n,
+			    uint64_t *number, struct rama_err *e)
 {
 	int rc;
 
@@ -435,7 +444,7 @@ int rama_agent_spool_append(struct rama_agent_spool *s, const unsigned char *byt
 	return rc;
 }
 
-/* ---- committing ------------------------------------------------------------------------------------------------------- */
+/* ---- committing ------------------------------------------------------------------------------ */
 
 int rama_agent_spool_commit(struct rama_agent_spool *s, uint64_t number, struct rama_err *e)
 {
@@ -465,10 +474,10 @@ void rama_agent_spool_state(struct rama_agent_spool *s, struct rama_agent_spool_
 {
 	pthread_mutex_lock(&s->mutex);
 	*st = (struct rama_agent_spool_state){ .next = s->next,
-					 .committed = s->committed,
-					 .bytes = s->bytes,
-					 .limit = s->limit,
-					 .messages = s->next - 1 - s->committed,
-					 .full = s->full };
+					       .committed = s->committed,
+					       .bytes = s->bytes,
+					       .limit = s->limit,
+					       .messages = s->next - 1 - s->committed,
+					       .full = s->full };
 	pthread_mutex_unlock(&s->mutex);
 }

@@ -36,8 +36,11 @@ static int read_record(struct rama_agent_spool *s, const struct rama_agent_spool
 {
 	struct rama_agent_spool_cursor *c = &s->cursor;
 
-	if (c->at + RAMA_AGENT_SPOOL_RECORD_SIZE > f->size || pread(c->fd, r, RAMA_AGENT_SPOOL_RECORD_SIZE, (off_t)c->at) != (ssize_t)RAMA_AGENT_SPOOL_RECORD_SIZE ||
-	    !rama_agent_spool_record_good(r, f->size - c->at - RAMA_AGENT_SPOOL_RECORD_SIZE) || r->number != c->number)
+	if (c->at + RAMA_AGENT_SPOOL_RECORD_SIZE > f->size ||
+	    pread(c->fd, r, RAMA_AGENT_SPOOL_RECORD_SIZE, (off_t)c->at) !=
+		    (ssize_t)RAMA_AGENT_SPOOL_RECORD_SIZE ||
+	    !rama_agent_spool_record_good(r, f->size - c->at - RAMA_AGENT_SPOOL_RECORD_SIZE) ||
+	    r->number != c->number)
 		return rama_err_set(e, RAMA_ECORRUPT, "%s: message %llu is damaged", s->path,
 				    (unsigned long long)c->number);
 	return 0;
@@ -94,8 +97,8 @@ static bool make_room(struct rama_agent_spool *s, size_t n)
 }
 
 /* messages of one file from the cursor on, one behind the other into the buffer */
-static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_file *f, struct rama_bus_parcel *p,
-		     unsigned most, struct rama_err *e)
+static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_file *f,
+		     struct rama_bus_parcel *p, unsigned most, struct rama_err *e)
 {
 	struct rama_agent_spool_cursor *c = &s->cursor;
 	size_t used = 0;
@@ -112,11 +115,12 @@ static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_f
 			break; /* the rest comes with the next call */
 		if (!make_room(s, r.len))
 			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-		if (pread(c->fd, s->buf + used, r.len, (off_t)(c->at + RAMA_AGENT_SPOOL_RECORD_SIZE)) != (ssize_t)r.len)
+		if (pread(c->fd, s->buf + used, r.len,
+			  (off_t)(c->at + RAMA_AGENT_SPOOL_RECORD_SIZE)) != (ssize_t)r.len)
 			return rama_err_set(e, RAMA_EIO, "%s: %s", s->path, strerror(errno));
 		p[n] = (struct rama_bus_parcel){ .number = r.number,
-					     .bytes = s->buf + used,
-					     .len = r.len };
+						 .bytes = s->buf + used,
+						 .len = r.len };
 		used += r.len;
 		c->at += RAMA_AGENT_SPOOL_RECORD_SIZE + rama_agent_spool_padded(r.len);
 		c->number++;
@@ -124,8 +128,8 @@ static int read_some(struct rama_agent_spool *s, const struct rama_agent_spool_f
 	return (int)n;
 }
 
-int rama_agent_spool_read(struct rama_agent_spool *s, uint64_t from, struct rama_bus_parcel *p, unsigned most,
-		    struct rama_err *e)
+int rama_agent_spool_read(struct rama_agent_spool *s, uint64_t from, struct rama_bus_parcel *p,
+			  unsigned most, struct rama_err *e)
 {
 	struct rama_agent_spool_file f;
 	int rc;

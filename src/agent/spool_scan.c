@@ -13,13 +13,13 @@ static uint32_t head_sum(const struct rama_agent_spool_record *r)
 	return libdeflate_crc32(0, r, offsetof(struct rama_agent_spool_record, head_sum));
 }
 
-void rama_agent_spool_record_make(struct rama_agent_spool_record *r, const unsigned char *bytes, size_t n,
-			    uint64_t number)
+void rama_agent_spool_record_make(struct rama_agent_spool_record *r, const unsigned char *bytes,
+				  size_t n, uint64_t number)
 {
 	*r = (struct rama_agent_spool_record){ .magic = RAMA_AGENT_SPOOL_RECORD,
-					 .len = (uint32_t)n,
-					 .number = number,
-					 .sum = libdeflate_crc32(0, bytes, n) };
+					       .len = (uint32_t)n,
+					       .number = number,
+					       .sum = libdeflate_crc32(0, bytes, n) };
 	r->head_sum = head_sum(r);
 }
 
@@ -46,7 +46,8 @@ static int body_good(struct rama_source *src, uint64_t at, const struct rama_age
 	return sum == r->sum;
 }
 
-int rama_agent_spool_scan(struct rama_source *src, struct rama_agent_spool_scan *scan, struct rama_err *e)
+int rama_agent_spool_scan(struct rama_source *src, struct rama_agent_spool_scan *scan,
+			  struct rama_err *e)
 {
 	enum { ROOM = 1 << 18 };
 	struct rama_agent_spool_head head;
@@ -64,7 +65,9 @@ int rama_agent_spool_scan(struct rama_source *src, struct rama_agent_spool_scan 
 	buf = malloc(ROOM);
 	if (buf == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	*scan = (struct rama_agent_spool_scan){ .first = head.first, .next = head.first, .end = HEAD };
+	*scan = (struct rama_agent_spool_scan){ .first = head.first,
+						.next = head.first,
+						.end = HEAD };
 	while (rc >= 0 && src->size - scan->end >= RECORD) {
 		struct rama_agent_spool_record r;
 

@@ -17,7 +17,7 @@ struct sums {
 	bool full;
 };
 
-/* ---- jobs --------------------------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void key_u64(struct rama_json *j, const char *key, uint64_t v)
 {
@@ -58,7 +58,7 @@ static void put_job(struct rama_agent_drain_job *job, struct rama_json *j, struc
 	rama_json_close(j, '}');
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static void add_post(struct rama_agent_post *p, struct sums *s)
 {
@@ -154,7 +154,8 @@ static void put_all(struct rama_agent *a, struct rama_json *j)
 	rama_json_close(j, '}');
 }
 
-/* Complete or not at all: readers see the old one until the new one is there. No fsync: it is of no use after a crash. */
+/* Complete or not at all: readers see the old one until the new one is there. No fsync: it is of
+ * no use after a crash. */
 int rama_agent_status(struct rama_agent *a, struct rama_err *e)
 {
 	char path[PATH_MAX + 32], temp[PATH_MAX + 32];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_users.c: whose jobs they are. An agent of one user has one way out; one of the system has one for each user (a spool and a
- * store of his own, written with his rights), unless all go to one sink that was chosen. */
+/* agent_users.c: whose jobs they are. An agent of one user has one way out; one of the system
+ * has one for each user (a spool and a store of his own, written with his rights), unless all go
+ * to one sink that was chosen. */
 #include <dirent.h>
 #include <errno.h>
 #include <pwd.h>
@@ -16,7 +17,7 @@
 #define IDLE_MOST 60000000000ll /* ns without a job, after which a user's way out is closed */
 #define CLOSE_MS 2000
 
-/* ---- rights -------------------------------------------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 void rama_agent_as(const struct rama_agent *a, uint32_t uid)
 {
@@ -30,7 +31,7 @@ void rama_agent_as_self(const struct rama_agent *a)
 		setfsuid(geteuid());
 }
 
-/* ---- users ---------------------------------------------------------------------------------------------------------- */
+/* ---- users ----------------------------------------------------------------------------------- */
 
 static void describe(struct rama_agent_user *u)
 {
@@ -68,12 +69,12 @@ static int open_post(struct rama_agent *a, struct rama_agent_user *u, struct ram
 {
 	char home[PATH_MAX], spool[PATH_MAX + 32], sink[PATH_MAX + 32];
 	struct rama_agent_post_options o = { .spool = spool,
-				       .limit = a->o.limit,
-				       .sink = sink,
-				       .uid = u->uid,
-				       .gid = u->gid,
-				       .tell = a->o.tell,
-				       .ctx = a->o.ctx };
+					     .limit = a->o.limit,
+					     .sink = sink,
+					     .uid = u->uid,
+					     .gid = u->gid,
+					     .tell = a->o.tell,
+					     .ctx = a->o.ctx };
 	int rc = make_home(a, u, home, sizeof(home), e);
 
 	if (rc != 0)
@@ -183,8 +184,8 @@ void rama_agent_users_second(struct rama_agent *a)
 
 		if (u->post != NULL)
 			rama_agent_post_tell_losses(u->post);
-		if (u->own_post && a->drain.mono - u->used > IDLE_MOST && rama_agent_post_idle(u->post) &&
-		    a->working == 0)
+		if (u->own_post && a->drain.mono - u->used > IDLE_MOST &&
+		    rama_agent_post_idle(u->post) && a->working == 0)
 			close_user(a, i, CLOSE_MS);
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_watch.c: which directories there are. The kernel tells of new ones and of new files in them; what it cannot tell (no watches
- * left, a directory that is not there yet) is found by reading all of them now and then. */
+/* agent_watch.c: which directories there are. The kernel tells of new ones and of new files in
+ * them; what it cannot tell (no watches left, a directory that is not there yet) is found by
+ * reading all of them now and then. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "gather/place.h"
 #include "agent/parts.h"
 
-/* ---- one directory ----------------------------------------------------------------------------------------------------- */
+/* ---- one directory --------------------------------------------------------------------------- */
 
 static void on_dir_closed(uv_handle_t *h)
 {
@@ -94,7 +95,7 @@ static void watch(struct rama_agent *a, struct rama_agent_dir *d)
 	struct rama_look_find_id id = { 0 };
 
 	if (d->kind != RAMA_AGENT_DIR_BASE && (!rama_look_find_is_dir(d->path, d->uid, &id) ||
-					 (d->watched && rama_look_find_id_same(&id, &d->id))))
+					       (d->watched && rama_look_find_id_same(&id, &d->id))))
 		return;
 	if (d->kind == RAMA_AGENT_DIR_BASE && d->watched)
 		return;
@@ -109,7 +110,7 @@ static void watch(struct rama_agent *a, struct rama_agent_dir *d)
 	}
 }
 
-/* ---- what is in them --------------------------------------------------------------------------------------------------------- */
+/* ---- what is in them ------------------------------------------------------------------------- */
 
 static void found_segment(void *ctx, const char *path, const char *name)
 {
@@ -231,7 +232,7 @@ void rama_agent_scan(struct rama_agent *a)
 	}
 }
 
-/* ---- beginning and end --------------------------------------------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static int add_root(struct rama_agent *a, const char *path, struct rama_err *e)
 {
@@ -276,7 +277,8 @@ static int add_bases(struct rama_agent *a, struct rama_err *e)
 	static const char *const usual[] = { "/dev/shm", "/tmp" };
 
 	for (unsigned i = 0; i < (a->o.base != NULL ? 1 : 2); i++)
-		if (add_dir(a, a->o.base != NULL ? a->o.base : usual[i], 0, RAMA_AGENT_DIR_BASE) == NULL)
+		if (add_dir(a, a->o.base != NULL ? a->o.base : usual[i], 0, RAMA_AGENT_DIR_BASE) ==
+		    NULL)
 			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 	/* everybody writes into /tmp, and each write would be told */
 	if (a->o.base == NULL)

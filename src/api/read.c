@@ -41,7 +41,8 @@ const struct rama_tab_field *rama_api_field(const struct rama_core_record *r, co
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
 		const struct rama_tab_field *f = &r->schema->fields[i];
 
-		if (f->word != RAMA_TAB_NO_WORD && f->type <= RAMA_TAB_F64 && strcmp(f->name, name) == 0)
+		if (f->word != RAMA_TAB_NO_WORD && f->type <= RAMA_TAB_F64 &&
+		    strcmp(f->name, name) == 0)
 			return f;
 	}
 	return NULL;
@@ -50,7 +51,8 @@ const struct rama_tab_field *rama_api_field(const struct rama_core_record *r, co
 int rama_api_array(const struct rama_core_record *r, const char *name)
 {
 	for (int k = 0; k < r->schema->n_arrays; k++)
-		if (!(r->mod->flags & RAMA_TAB_TRACE) && strcmp(r->schema->array[k].name, name) == 0)
+		if (!(r->mod->flags & RAMA_TAB_TRACE) &&
+		    strcmp(r->schema->array[k].name, name) == 0)
 			return k;
 	return -1;
 }
@@ -284,10 +286,13 @@ const char *iorama_record_host(const struct iorama_record *r)
 	return r->r.mod->flags & RAMA_TAB_TRACE ? r->host : NULL;
 }
 
-static int give(const struct rama_core_record *r, const struct rama_tab_field *f, struct iorama_counter *c)
+static int give(const struct rama_core_record *r, const struct rama_tab_field *f,
+		struct iorama_counter *c)
 {
 	c->name = f->name;
-	c->type = f->type == RAMA_TAB_F64 ? IORAMA_F64 : f->type == RAMA_TAB_U64 ? IORAMA_U64 : IORAMA_I64;
+	c->type = f->type == RAMA_TAB_F64   ? IORAMA_F64
+		  : f->type == RAMA_TAB_U64 ? IORAMA_U64
+					    : IORAMA_I64;
 	memcpy(&c->value, &r->w[f->word], sizeof(c->value));
 	return 1;
 }

@@ -61,13 +61,13 @@ int iorama_writer_job(struct iorama_writer *w, const struct iorama_job *job,
 		      const struct iorama_mount *mounts, size_t n_mounts, struct iorama_error *e)
 {
 	struct rama_log_job j = { .uid = job->uid,
-			      .jobid = job->jobid,
-			      .nprocs = job->nprocs,
-			      .start_sec = job->start_sec,
-			      .start_nsec = job->start_nsec,
-			      .end_sec = job->end_sec,
-			      .end_nsec = job->end_nsec,
-			      .exe = job->exe != NULL ? job->exe : "" };
+				  .jobid = job->jobid,
+				  .nprocs = job->nprocs,
+				  .start_sec = job->start_sec,
+				  .start_nsec = job->start_nsec,
+				  .end_sec = job->end_sec,
+				  .end_nsec = job->end_nsec,
+				  .exe = job->exe != NULL ? job->exe : "" };
 	struct rama_log_mount m[MOUNTS_MAX];
 
 	if (job->metadata != NULL && strlen(job->metadata) >= sizeof(j.metadata))
@@ -77,8 +77,8 @@ int iorama_writer_job(struct iorama_writer *w, const struct iorama_job *job,
 	n_mounts = n_mounts < MOUNTS_MAX ? n_mounts : MOUNTS_MAX;
 	for (size_t i = 0; i < n_mounts; i++)
 		m[i] = (struct rama_log_mount){ .path = mounts[i].path,
-					    .type = mounts[i].type,
-					    .path_len = strlen(mounts[i].path) };
+						.type = mounts[i].type,
+						.path_len = strlen(mounts[i].path) };
 	rama_log_writer_job(&w->writer, &j, m, n_mounts);
 	return failed(w, e);
 }
@@ -114,7 +114,8 @@ int iorama_writer_record(struct iorama_writer *w, const struct iorama_record *r,
 				     "segments of the last trace record are missing");
 	rama_log_writer_record(&w->writer, &r->r);
 	if (r->r.mod->flags & RAMA_TAB_TRACE)
-		w->segments_due = r->r.w[RAMA_TAB_DXT_WRITE_COUNT].u + r->r.w[RAMA_TAB_DXT_READ_COUNT].u;
+		w->segments_due =
+			r->r.w[RAMA_TAB_DXT_WRITE_COUNT].u + r->r.w[RAMA_TAB_DXT_READ_COUNT].u;
 	return failed(w, e);
 }
 
@@ -125,10 +126,10 @@ int iorama_writer_segments(struct iorama_writer *w, const struct iorama_segment 
 		return rama_api_fail(e, RAMA_EUSAGE, "more segments than the trace record counts");
 	for (size_t i = 0; i < n; i++) {
 		union rama_core_word seg[1][RAMA_TAB_SEG_WORDS] = { { { .i = s[i].offset },
-							     { .i = s[i].length },
-							     { .f = s[i].start },
-							     { .f = s[i].end },
-							     { .u = s[i].thread } } };
+								      { .i = s[i].length },
+								      { .f = s[i].start },
+								      { .f = s[i].end },
+								      { .u = s[i].thread } } };
 
 		rama_log_writer_segments(&w->writer, seg, 1);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* elf.h: what kind of program a file is, told from its bytes. Nothing in them is trusted: every offset and length is
- * checked, loops have limits, and what makes no sense is "cannot be told". Pure; no memory but the caller's and less than
- * 2 KiB of stack, so that it can be used between vfork and exec. */
+/* elf.h: what kind of program a file is, told from its bytes. Nothing in them is trusted: every
+ * offset and length is checked, loops have limits, and what makes no sense is "cannot be told".
+ * Pure; no memory but the caller's and less than 2 KiB of stack, so that it can be used between
+ * vfork and exec. */
 #ifndef RAMA_BASE_ELF_H
 #define RAMA_BASE_ELF_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* human.h: numbers as people read them. Every report, table and message takes its units from here, so that the
- * same figure looks the same everywhere. Each writes into the caller's memory and returns it. A number and its
- * unit are joined by one space. */
+/* human.h: numbers as people read them. Every report, table and message takes its units from
+ * here, so that the same figure looks the same everywhere. Each writes into the caller's memory
+ * and returns it. A number and its unit are joined by one space. */
 #ifndef RAMA_BASE_HUMAN_H
 #define RAMA_BASE_HUMAN_H
 
@@ -23,7 +23,8 @@ char *rama_human_duration(char to[RAMA_HUMAN], double s);
 char *rama_human_share(char to[RAMA_HUMAN], double share);
 /* 3.9×, 64×, 1,200× */
 char *rama_human_ratio(char to[RAMA_HUMAN], double ratio);
-/* by the name of its unit: bytes, s, share, ratio, bytes/s, else (count) a plain number with at most two decimals */
+/* by the name of its unit: bytes, s, share, ratio, bytes/s, else (count) a plain number with at
+ * most two decimals */
 char *rama_human_value(char to[RAMA_HUMAN], const char *unit, double v);
 
 #endif

@@ -119,8 +119,8 @@ char *rama_put_i64(char *p, int64_t v)
 
 __extension__ typedef unsigned __int128 u128;
 
-/* A double below 2^53 is an integer part and m / 2^e, m < 2^53. m * 10^d / 2^e in 128 bits is exact,
- * so rounding half to even here gives the digits of printf. */
+/* A double below 2^53 is an integer part and m / 2^e, m < 2^53. m * 10^d / 2^e in 128 bits is
+ * exact, so rounding half to even here gives the digits of printf. */
 char *rama_put_f64(char *p, double v, unsigned decimals)
 {
 	static const uint32_t ten[] = { 1,	10,	 100,	   1000,      10000,
@@ -135,8 +135,8 @@ char *rama_put_f64(char *p, double v, unsigned decimals)
 	a -= (double)whole;
 	memcpy(&m, &a, sizeof(m));
 	e = 1075 - (int)(m >> 52);
-	m = (m & ((1ull << 52) - 1)) |
-	    1ull << 52; /* wrong for 0 and denormals, which the next test leaves out */
+	/* wrong for 0 and denormals, which the next test leaves out */
+	m = (m & ((1ull << 52) - 1)) | 1ull << 52;
 	if (e < 127) {
 		u128 scaled = (u128)m * ten[decimals];
 		u128 rest = scaled & (((u128)1 << e) - 1), half = (u128)1 << (e - 1);

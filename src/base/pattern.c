@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pattern becomes a program of nodes that stand one after the other. Jumps are relative, so that a
- * finished part can be moved and copied. */
+/* A pattern becomes a program of nodes that stand one after the other. Jumps are relative, so
+ * that a finished part can be moved and copied. */
 #include "base/pattern.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static void emit_atom(struct maker *m, enum rama_pattern_op op, unsigned arg, in
 	emit(m, op, arg, to);
 }
 
-/* ---- sets of bytes ---------------------------------------------------------------------------- */
+/* ---- sets of bytes --------------------------------------------------------------------------- */
 
 static void set_add(struct rama_pattern_set *set, unsigned c)
 {
@@ -137,7 +137,8 @@ static void escaped_set(struct maker *m, unsigned char c)
 	emit_set(m, &set);
 }
 
-/* [:name:], [.x.] and [=x=], the '[' at m->p. The byte it stands for, or -1: it was added to the set */
+/* [:name:], [.x.] and [=x=], the '[' at m->p. The byte it stands for, or -1: it was added to the
+ * set */
 static int named_element(struct maker *m, struct rama_pattern_set *set)
 {
 	unsigned char kind = m->p[1];
@@ -227,7 +228,7 @@ static void bracket(struct maker *m, bool glob)
 	emit_set(m, &set);
 }
 
-/* ---- regular expressions ---------------------------------------------------------------------- */
+/* ---- regular expressions --------------------------------------------------------------------- */
 
 static void group_open(struct maker *m)
 {
@@ -421,7 +422,7 @@ static void regex(struct maker *m)
 		group_close(m);
 }
 
-/* ---- globs -------------------------------------------------------------------------------------- */
+/* ---- globs ----------------------------------------------------------------------------------- */
 
 /* a '[' that is never closed is one like any other character */
 static bool glob_bracket_ends(const struct maker *m)

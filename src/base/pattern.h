@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pattern.h: POSIX extended regular expressions and globs, without malloc, recursion or backtracking:
- * time is at most length of the text times states of the pattern. All memory is in the caller's
- * struct, which may be copied. Bytes, not characters; letter case counts; no back-references. */
+/* pattern.h: POSIX extended regular expressions and globs, without malloc, recursion or
+ * backtracking: time is at most length of the text times states of the pattern. All memory is in
+ * the caller's struct, which may be copied. Bytes, not characters; letter case counts; no
+ * back-references. */
 #ifndef RAMA_BASE_PATTERN_H
 #define RAMA_BASE_PATTERN_H
 
@@ -44,8 +45,8 @@ struct rama_patterns {
 
 void rama_patterns_init(struct rama_patterns *ps);
 
-/* Number of the new pattern, or RAMA_EUSAGE (wrong) or RAMA_ELIMIT (too large), with constant words in
- * *why; nothing is added then. */
+/* Number of the new pattern, or RAMA_EUSAGE (wrong) or RAMA_ELIMIT (too large), with constant
+ * words in *why; nothing is added then. */
 int rama_patterns_add(struct rama_patterns *ps, enum rama_pattern_kind kind, const char *text,
 		      size_t len, const char **why);
 

@@ -25,7 +25,8 @@ static long read_file(void *ctx, uint64_t off, void *buf, size_t n)
 
 /* ---- rights --------------------------------------------------------------------------------- */
 
-/* Does the file give rights that its user does not have? Not if the system was told to give none. */
+/* Does the file give rights that its user does not have? Not if the system was told to give
+ * none. */
 static bool gives_rights(int fd)
 {
 	uint64_t euid = (uint64_t)rama_sys_always3(SYS_geteuid, 0, 0, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* program.h: what will happen to a preload when a program is executed: looks at its file, at the interpreter of a script,
- * and at the rights it gets. Async-signal-safe and without the functions that our library replaces, so that it can be used
- * inside of observed processes, also between vfork and exec;
- * errno stays as it is. */
+/* program.h: what will happen to a preload when a program is executed: looks at its file, at the
+ * interpreter of a script, and at the rights it gets. Async-signal-safe and without the
+ * functions that our library replaces, so that it can be used inside of observed processes, also
+ * between vfork and exec; errno stays as it is. */
 #ifndef RAMA_BASE_PROGRAM_H
 #define RAMA_BASE_PROGRAM_H
 
@@ -19,18 +19,20 @@ struct rama_program {
 	char first[RAMA_ELF_NAME]; /* library that must come first; "": none */
 };
 
-/* Does a program that cannot be observed for this reason start only without our library in LD_PRELOAD, or complain of it? All
- * others pay no heed to it, and hand it on to what they start. */
+/* Does a program that cannot be observed for this reason start only without our library in
+ * LD_PRELOAD, or complain of it? All others pay no heed to it, and hand it on to what they
+ * start. */
 static inline bool rama_program_stops(enum rama_unseen why)
 {
 	return why == RAMA_UNSEEN_LIBC || why == RAMA_UNSEEN_BITS || why == RAMA_UNSEEN_MACHINE;
 }
 
-/* of the file `path`, relative to dirfd; "" is what dirfd itself stands for. What cannot be read can be observed as far as
- * can be told. */
+/* of the file `path`, relative to dirfd; "" is what dirfd itself stands for. What cannot be read
+ * can be observed as far as can be told. */
 void rama_program_look(struct rama_program *to, int dirfd, const char *path);
 
-/* The file that execvp() would run: *path is it if it has a slash, else it is put together in buf. false: none is found */
+/* The file that execvp() would run: *path is it if it has a slash, else it is put together in
+ * buf. false: none is found */
 bool rama_program_find(const char *word, const char *list, char buf[RAMA_PROGRAM_PATH],
 		       const char **path);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranges.h: a set of numbers (ranks of a job) as ranges, ascending, neighbours joined. Zeroed it is empty; `r` is the
- * caller's to free. */
+/* ranges.h: a set of numbers (ranks of a job) as ranges, ascending, neighbours joined. Zeroed it
+ * is empty; `r` is the caller's to free. */
 #ifndef RAMA_BASE_RANGES_H
 #define RAMA_BASE_RANGES_H
 

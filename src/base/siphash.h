@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* siphash.h: SipHash-2-4 of Aumasson and Bernstein: a hash that nobody can compute or invert without
- * its 128-bit key. Used where names are hidden; too slow for tables. */
+/* siphash.h: SipHash-2-4 of Aumasson and Bernstein: a hash that nobody can compute or invert
+ * without its 128-bit key. Used where names are hidden; too slow for tables. */
 #ifndef RAMA_BASE_SIPHASH_H
 #define RAMA_BASE_SIPHASH_H
 

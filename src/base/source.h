@@ -10,7 +10,8 @@
 
 struct rama_source {
 	uint64_t size;
-	/* all of [off, off + n), which the caller has checked against size; 0 or a negative error */
+	/* all of [off, off + n), which the caller has checked against size; 0 or a negative
+	 * error */
 	int (*read)(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err *e);
 	void *ctx;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sys.h: system calls made directly: for code that also runs inside of observed processes, where functions of the C library
- * are those that we replace (syscall(), too), may be cancellation points and change errno. */
+/* sys.h: system calls made directly: for code that also runs inside of observed processes, where
+ * functions of the C library are those that we replace (syscall(), too), may be cancellation
+ * points and change errno. */
 #ifndef RAMA_BASE_SYS_H
 #define RAMA_BASE_SYS_H
 

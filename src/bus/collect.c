@@ -40,7 +40,8 @@ static bool is_damaged(int rc)
 	       rc == RAMA_ELIMIT || rc == RAMA_EVERSION || rc == RAMA_EUSAGE;
 }
 
-static int put_bytes(struct rama_bus_collect_store *s, struct rama_bus_collected *c, struct rama_err *e)
+static int put_bytes(struct rama_bus_collect_store *s, struct rama_bus_collected *c,
+		     struct rama_err *e)
 {
 	struct rama_wire_message m = { 0 };
 	int rc = rama_wire_message_decode(&m, c->bytes, c->len, &s->arena, e);
@@ -52,12 +53,13 @@ static int put_bytes(struct rama_bus_collect_store *s, struct rama_bus_collected
 	}
 	if (rc == 0)
 		rc = m.kind == RAMA_WIRE_MSG_LOG ? rama_index_log(s->store, &m.log, e)
-					    : rama_store_put(s->store, &m, &c->stored, e);
+						 : rama_store_put(s->store, &m, &c->stored, e);
 	rama_arena_fini(&s->arena);
 	return rc;
 }
 
-static int put_one(struct rama_bus_collect_store *s, struct rama_bus_collected *c, struct rama_err *e)
+static int put_one(struct rama_bus_collect_store *s, struct rama_bus_collected *c,
+		   struct rama_err *e)
 {
 	bool fetched = c->bytes == NULL && s->fetch != NULL;
 	int rc = fetched ? s->fetch(s->ctx, c, e) : 0;
@@ -100,7 +102,7 @@ static const unsigned char *bytes_of(const void *batch, size_t i, size_t *len)
 }
 
 int rama_bus_collect_put(struct rama_bus_collect_store *s, struct rama_bus_collected *c, size_t n,
-		     struct rama_bus_collect_totals *t, struct rama_err *e)
+			 struct rama_bus_collect_totals *t, struct rama_err *e)
 {
 	bool begun = false;
 	int rc = rama_bus_collect_store_open(s, e);
@@ -129,7 +131,7 @@ int rama_bus_collect_put(struct rama_bus_collect_store *s, struct rama_bus_colle
 	return 0;
 }
 
-/* ---- receipts ---------------------------------------------------------------------------------------------- */
+/* ---- receipts -------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -164,8 +166,8 @@ static size_t word_of(const struct rama_bus_receipt *r, size_t n, char *to, size
 }
 
 void rama_bus_receipts(struct rama_bus_receipt *r, size_t n, size_t room,
-		   void (*say)(void *ctx, const char *agent, const char *text, size_t len),
-		   void *ctx)
+		       void (*say)(void *ctx, const char *agent, const char *text, size_t len),
+		       void *ctx)
 {
 	char *text = malloc(room);
 	size_t used = 0;

@@ -20,13 +20,13 @@ struct rama_bus_collect_totals {
 
 struct rama_bus_collect_options {
 	const char *store;
-	struct rama_bus_sink_options
-		bus;	/* where, agent (a name for the server's lists), credentials, …, tell */
+	/* where, agent (a name for the server's lists), credentials, …, tell */
+	struct rama_bus_sink_options bus;
 	unsigned batch; /* messages, at most */
 	int wait_ms;	/* for a batch to fill */
-	unsigned
-		ack_wait_s; /* after which the server gives messages of a dead collector to another */
-	bool drain;	    /* end when nothing is left */
+	/* after which the server gives messages of a dead collector to another */
+	unsigned ack_wait_s;
+	bool drain; /* end when nothing is left */
 	const volatile sig_atomic_t *stop;
 	void (*progress)(void *ctx,
 			 const struct rama_bus_collect_totals *t); /* now and then; may be NULL */
@@ -34,13 +34,13 @@ struct rama_bus_collect_options {
 };
 
 /* Until it is stopped. 0, or an error that no waiting would mend. */
-int rama_bus_collect_bus(const struct rama_bus_collect_options *o, struct rama_bus_collect_totals *t,
-		     struct rama_err *e);
+int rama_bus_collect_bus(const struct rama_bus_collect_options *o,
+			 struct rama_bus_collect_totals *t, struct rama_err *e);
 
-/* ---- one batch ----------------------------------------------------------------------------------------- */
+/* ---- one batch ------------------------------------------------------------------------------- */
 
 enum rama_bus_fate {
-	RAMA_BUS_FATE_OPEN,	   /* not stored yet */
+	RAMA_BUS_FATE_OPEN,    /* not stored yet */
 	RAMA_BUS_FATE_STORED,  /* committed */
 	RAMA_BUS_FATE_REFUSED, /* damaged */
 	RAMA_BUS_FATE_ABSENT   /* its parts are not there (any more) */
@@ -60,7 +60,8 @@ struct rama_bus_collect_store {
 	struct rama_store *store; /* NULL: not open */
 	struct rama_arena arena;
 	struct rama_bus_order order;
-	/* gives the bytes of a message that has none, which `release` gives back; 0, or RAMA_EMISSING: it is absent */
+	/* gives the bytes of a message that has none, which `release` gives back; 0, or
+	 * RAMA_EMISSING: it is absent */
 	int (*fetch)(void *ctx, struct rama_bus_collected *c, struct rama_err *e);
 	void (*release)(void *ctx, struct rama_bus_collected *c);
 	void (*refused)(void *ctx, struct rama_bus_collected *c, const char *why);
@@ -71,12 +72,13 @@ struct rama_bus_collect_store {
 };
 
 int rama_bus_collect_store_open(struct rama_bus_collect_store *s, struct rama_err *e);
-/* All of it, and commits; fates and totals are set only when it is committed. RAMA_EIO: nothing was, try again later. */
+/* All of it, and commits; fates and totals are set only when it is committed. RAMA_EIO: nothing
+ * was, try again later. */
 int rama_bus_collect_put(struct rama_bus_collect_store *s, struct rama_bus_collected *c, size_t n,
-		     struct rama_bus_collect_totals *t, struct rama_err *e);
+			 struct rama_bus_collect_totals *t, struct rama_err *e);
 void rama_bus_collect_store_close(struct rama_bus_collect_store *s);
 
-/* ---- whom messages are from: collect_check.c --------------------------------------------------------------- */
+/* ---- whom messages are from: collect_check.c ------------------------------------------------- */
 
 /* iorama.<tag>.<uid>.<job>, or iorama.node.<host> */
 struct rama_bus_collect_subject {
@@ -97,12 +99,12 @@ struct rama_bus_collect_users {
 	} user[RAMA_BUS_COLLECT_USERS];
 	char number[24];
 };
-/* 0, or RAMA_ECORRUPT and a line: job, user or name of a message are not those of its subject. A name that nobody here can vouch for
- * becomes the number of the user; valid until the next call. */
+/* 0, or RAMA_ECORRUPT and a line: job, user or name of a message are not those of its subject. A
+ * name that nobody here can vouch for becomes the number of the user; valid until the next call. */
 int rama_bus_collect_check(struct rama_bus_collect_users *users, const char *subject,
-		       struct rama_wire_message *m, struct rama_err *e);
+			   struct rama_wire_message *m, struct rama_err *e);
 
-/* ---- what agents are told --------------------------------------------------------------------------------- */
+/* ---- what agents are told -------------------------------------------------------------------- */
 
 struct rama_bus_receipt {
 	char agent[80],
@@ -111,9 +113,10 @@ struct rama_bus_receipt {
 	char mark; /* 0: stored, '!': refused, 'p': a probe */
 };
 
-/* Sorts them; then calls say() with an agent and texts "<epoch> 5-9 11 !12 p3" of at most `room` bytes that hold all of them. */
+/* Sorts them; then calls say() with an agent and texts "<epoch> 5-9 11 !12 p3" of at most `room`
+ * bytes that hold all of them. */
 void rama_bus_receipts(struct rama_bus_receipt *r, size_t n, size_t room,
-		   void (*say)(void *ctx, const char *agent, const char *text, size_t len),
-		   void *ctx);
+		       void (*say)(void *ctx, const char *agent, const char *text, size_t len),
+		       void *ctx);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* collect_bus.c: from the stream of NATS into the store. A batch is fetched, put, committed; only then the server and the agents
- * hear of it. While the store is away the batch is kept, and the server told that it is being worked on. Several collectors share
- * one consumer; what one that dies had fetched comes to another. */
+/* collect_bus.c: from the stream of NATS into the store. A batch is fetched, put, committed;
+ * only then the server and the agents hear of it. While the store is away the batch is kept, and
+ * the server told that it is being worked on. Several collectors share one consumer; what one
+ * that dies had fetched comes to another. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static void pause_ms(const struct collector *c, int64_t ms)
 		usleep(20000);
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static const char *header(natsMsg *m, const char *key)
 {
@@ -69,8 +70,9 @@ static bool copy_word(char *to, size_t room, const char *text)
 	return strcmp(to, text) == 0;
 }
 
-/* <from>.<agent>, as subjects name the sender. An agent of a user tells of that user alone, one of the system of all. false: it
- * cannot be. Messages of older agents do not say whose agent it is. */
+/* <from>.<agent>, as subjects name the sender. An agent of a user tells of that user alone, one
+ * of the system of all. false: it cannot be. Messages of older agents do not say whose agent it
+ * is. */
 static bool sender_of(char *to, size_t room, natsMsg *m)
 {
 	struct rama_bus_collect_subject s;
@@ -198,18 +200,19 @@ static void tell_refused(void *ctx, struct rama_bus_collected *c, const char *wh
 	struct collector *k = ctx;
 
 	rama_bus_sink_tell(&k->o->bus, "%s: message %s of %s: %s; left out",
-		       natsMsg_GetSubject(c->user), header(c->user, RAMA_BUS_NUMBER),
-		       header(c->user, RAMA_BUS_AGENT), why);
+			   natsMsg_GetSubject(c->user), header(c->user, RAMA_BUS_NUMBER),
+			   header(c->user, RAMA_BUS_AGENT), why);
 }
 
-static int check(void *ctx, struct rama_bus_collected *c, struct rama_wire_message *m, struct rama_err *e)
+static int check(void *ctx, struct rama_bus_collected *c, struct rama_wire_message *m,
+		 struct rama_err *e)
 {
 	struct collector *k = ctx;
 
 	return rama_bus_collect_check(&k->users, natsMsg_GetSubject(c->user), m, e);
 }
 
-/* ---- the consumer ------------------------------------------------------------------------------------------- */
+/* ---- the consumer ---------------------------------------------------------------------------- */
 
 static const char *consumer_name(const struct collector *k)
 {
@@ -280,7 +283,7 @@ static bool fetch(struct collector *k)
 	if (!there || subscribe(k, &e) != 0) {
 		if (there)
 			rama_bus_sink_tell(&k->o->bus, "%s: %s; it is tried again", k->bus.shown,
-				       e.text);
+					   e.text);
 		pause_ms(k, there ? 1000 : 100);
 		return false;
 	}
@@ -295,7 +298,7 @@ static bool fetch(struct collector *k)
 	return st == NATS_OK && k->list.Count > 0;
 }
 
-/* ---- a batch ------------------------------------------------------------------------------------------------ */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
 static size_t sort_out(struct collector *k)
 {
@@ -320,7 +323,7 @@ static size_t sort_out(struct collector *k)
 	for (int i = 0; i < k->list.Count; i++) /* probes stand behind, and are not stored */
 		if (is_probe(k->list.Msgs[i]))
 			k->item[n++] = (struct rama_bus_collected){ .user = k->list.Msgs[i],
-								.fate = RAMA_BUS_FATE_STORED };
+								    .fate = RAMA_BUS_FATE_STORED };
 	return n;
 }
 
@@ -333,7 +336,7 @@ static bool store_batch(struct collector *k, size_t n)
 	while (n > 0 && rama_bus_collect_put(&k->store, k->item, n, k->t, &e) != 0) {
 		if (!k->troubled)
 			rama_bus_sink_tell(&k->o->bus, "store: %s; messages wait in the stream",
-				       e.text);
+					   e.text);
 		k->troubled = true;
 		for (int64_t until = rama_bus_sink_now() + pause;
 		     rama_bus_sink_now() < until && !stopped(k);)
@@ -417,12 +420,14 @@ static void show(struct collector *k)
 	k->o->progress(k->o->ctx, k->t);
 }
 
-/* A batch of its own; what goes wrong with it goes wrong with the next batch of messages too, and is told there. */
+/* A batch of its own; what goes wrong with it goes wrong with the next batch of messages too,
+ * and is told there. */
 static void reap(struct collector *k)
 {
 	struct rama_err e = { 0 };
 
-	if (rama_bus_sink_now() - k->reaped < REAP_EVERY || rama_bus_collect_store_open(&k->store, &e) != 0)
+	if (rama_bus_sink_now() - k->reaped < REAP_EVERY ||
+	    rama_bus_collect_store_open(&k->store, &e) != 0)
 		return;
 	k->reaped = rama_bus_sink_now();
 	if (rama_store_reap(k->store.store, rama_store_now(k->store.store), &e) != 0)
@@ -453,18 +458,18 @@ static void run(struct collector *k)
 	k->t->waiting = waiting(k);
 }
 
-int rama_bus_collect_bus(const struct rama_bus_collect_options *o, struct rama_bus_collect_totals *t,
-		     struct rama_err *e)
+int rama_bus_collect_bus(const struct rama_bus_collect_options *o,
+			 struct rama_bus_collect_totals *t, struct rama_err *e)
 {
 	struct collector k = { .o = o, .t = t };
 	int rc;
 
 	k.store = (struct rama_bus_collect_store){ .where = o->store,
-					       .fetch = fetch_parts,
-					       .release = release_parts,
-					       .refused = tell_refused,
-					       .check = check,
-					       .ctx = &k };
+						   .fetch = fetch_parts,
+						   .release = release_parts,
+						   .refused = tell_refused,
+						   .check = check,
+						   .ctx = &k };
 	t->waiting = -1;
 	rc = rama_bus_open(&k.bus, &o->bus, KNOWN, e);
 	if (rc != 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* collect_check.c: is a message what its subject says? The server knows who may publish to which subject, and nothing of what is in
- * it; so the user in the subject is the one that counts, and all that a message says of users must agree with it. */
+/* collect_check.c: is a message what its subject says? The server knows who may publish to which
+ * subject, and nothing of what is in it; so the user in the subject is the one that counts, and
+ * all that a message says of users must agree with it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -20,7 +21,7 @@ static int refuse(struct rama_err *e, const char *what, const char *told, const 
 			    subject);
 }
 
-/* ---- subjects ------------------------------------------------------------------------------------------------------ */
+/* ---- subjects -------------------------------------------------------------------------------- */
 
 bool rama_bus_collect_subject(struct rama_bus_collect_subject *to, const char *subject)
 {
@@ -47,7 +48,7 @@ bool rama_bus_collect_subject(struct rama_bus_collect_subject *to, const char *s
 	       to->uid <= UINT32_MAX && (to->word[2][0] != '0' || to->word[2][1] == '\0');
 }
 
-/* ---- names of users -------------------------------------------------------------------------------------------------- */
+/* ---- names of users -------------------------------------------------------------------------- */
 
 static void ask(struct rama_bus_collect_user *u)
 {
@@ -83,8 +84,8 @@ static bool is_somebody(const char *name)
 	return known;
 }
 
-/* A name that this machine knows belongs to whom it says. Of users whom it does not know it cannot tell; those are called by their
- * number, whatever they call themselves. */
+/* A name that this machine knows belongs to whom it says. Of users whom it does not know it
+ * cannot tell; those are called by their number, whatever they call themselves. */
 static int check_name(struct rama_bus_collect_users *users, uint64_t uid, const char **user,
 		      const char *subject, struct rama_err *e)
 {
@@ -104,7 +105,7 @@ static int check_name(struct rama_bus_collect_users *users, uint64_t uid, const 
 	return 0;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void hush(void *ctx, const char *line)
 {
@@ -154,7 +155,7 @@ static int check_job(const struct rama_wire_message *m, const struct rama_bus_co
 }
 
 int rama_bus_collect_check(struct rama_bus_collect_users *users, const char *subject,
-		       struct rama_wire_message *m, struct rama_err *e)
+			   struct rama_wire_message *m, struct rama_err *e)
 {
 	struct rama_bus_collect_subject s;
 	char word[128];

@@ -19,7 +19,7 @@ bool rama_bus_dialect_find(const char *name, enum rama_bus_dialect *d)
 }
 
 int rama_bus_encoder_create(struct rama_bus_encoder **en, const struct rama_bus_encoder_options *o,
-			struct rama_err *e)
+			    struct rama_err *e)
 {
 	struct rama_bus_encoder *n = calloc(1, sizeof(*n));
 
@@ -60,8 +60,8 @@ void rama_bus_encoder_header(const struct rama_bus_encoder *en, struct rama_out 
 		rama_bus_enc_connector_header(en, out);
 }
 
-static void put_own_events(struct rama_bus_encoder *en, struct rama_bus_enc_process *p, uint32_t from,
-			   struct rama_out *out)
+static void put_own_events(struct rama_bus_encoder *en, struct rama_bus_enc_process *p,
+			   uint32_t from, struct rama_out *out)
 {
 	const struct rama_wire_block *b = en->block;
 	uint64_t lost = rama_bus_enc_lost(p);
@@ -77,8 +77,8 @@ static void put_own_events(struct rama_bus_encoder *en, struct rama_bus_enc_proc
 	en->totals.written += b->n - from;
 }
 
-static int put_block(struct rama_bus_encoder *en, const struct rama_wire_message *m, struct rama_out *out,
-		     struct rama_err *e)
+static int put_block(struct rama_bus_encoder *en, const struct rama_wire_message *m,
+		     struct rama_out *out, struct rama_err *e)
 {
 	struct rama_wire_block *b = en->block;
 	struct rama_bus_enc_process *p;
@@ -88,7 +88,8 @@ static int put_block(struct rama_bus_encoder *en, const struct rama_wire_message
 
 	if (rc < 0)
 		return rc;
-	if ((p = rama_bus_enc_process_of(en, b)) == NULL || (lane = rama_bus_enc_lane(p, b->lane)) == NULL)
+	if ((p = rama_bus_enc_process_of(en, b)) == NULL ||
+	    (lane = rama_bus_enc_lane(p, b->lane)) == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory to encode events");
 	if (lane->next > b->first)
 		from = lane->next - b->first < b->n ? (uint32_t)(lane->next - b->first) : b->n;
@@ -137,8 +138,8 @@ static int put(struct rama_bus_encoder *en, const struct rama_wire_message *m, s
 	}
 }
 
-int rama_bus_encoder_put(struct rama_bus_encoder *en, const struct rama_wire_message *m, struct rama_out *out,
-		     struct rama_err *e)
+int rama_bus_encoder_put(struct rama_bus_encoder *en, const struct rama_wire_message *m,
+			 struct rama_out *out, struct rama_err *e)
 {
 	int rc;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode_connector.c: the dialects of the connector. A message is about one operation on one file: what is the same
- * for all accesses of a run, with counters as they are after it, and a list of the accesses. The keys and their
- * orders are tables. */
+/* encode_connector.c: the dialects of the connector. A message is about one operation on one
+ * file: what is the same for all accesses of a run, with counters as they are after it, and a
+ * list of the accesses. The keys and their orders are tables. */
 #include <strings.h>
 
 #include "base/json.h"
@@ -289,10 +289,12 @@ static void put_json(struct rama_bus_encoder *en, const struct run *r, struct ra
 	en->totals.lines++;
 }
 
-/* One row of each access. Counters of the run are those after its last one, but the number of the access is its own. */
+/* One row of each access. Counters of the run are those after its last one, but the number of
+ * the access is its own. */
 static void put_csv(struct rama_bus_encoder *en, const struct run *r, struct rama_out *out)
 {
-	const enum key *order = en->opt.dialect == RAMA_BUS_DIALECT_PAPER ? paper_csv : upstream_csv;
+	const enum key *order =
+		en->opt.dialect == RAMA_BUS_DIALECT_PAPER ? paper_csv : upstream_csv;
 	struct pen w = { .out = out, .csv = true };
 	struct run one = *r;
 
@@ -318,7 +320,8 @@ static void put_csv(struct rama_bus_encoder *en, const struct run *r, struct ram
 
 void rama_bus_enc_connector_header(const struct rama_bus_encoder *en, struct rama_out *out)
 {
-	const enum key *order = en->opt.dialect == RAMA_BUS_DIALECT_PAPER ? paper_csv : upstream_csv;
+	const enum key *order =
+		en->opt.dialect == RAMA_BUS_DIALECT_PAPER ? paper_csv : upstream_csv;
 
 	for (unsigned i = 0; order[i] != K_END; i++) {
 		rama_out_char(out, i == 0 ? '#' : ',');
@@ -336,8 +339,8 @@ static const char *op_name(const struct rama_bus_encoder *en, const struct rama_
 {
 	bool known = x->layer < RAMA_BUS_ENC_PNETCDF && !x->ev->failed;
 
-	if (known && (x->op == RAMA_TAB_OP_OPEN || x->op == RAMA_TAB_OP_CLOSE || x->op == RAMA_TAB_OP_READ ||
-		      x->op == RAMA_TAB_OP_WRITE))
+	if (known && (x->op == RAMA_TAB_OP_OPEN || x->op == RAMA_TAB_OP_CLOSE ||
+		      x->op == RAMA_TAB_OP_READ || x->op == RAMA_TAB_OP_WRITE))
 		return x->what->op;
 	if (known && x->op == RAMA_TAB_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO)
 		return "write";
@@ -346,9 +349,9 @@ static const char *op_name(const struct rama_bus_encoder *en, const struct rama_
 
 static enum rama_bus_enc_class class_of(enum rama_tab_opkind op)
 {
-	return op == RAMA_TAB_OP_READ			    ? RAMA_BUS_ENC_CLASS_READ
+	return op == RAMA_TAB_OP_READ				    ? RAMA_BUS_ENC_CLASS_READ
 	       : op == RAMA_TAB_OP_WRITE || op == RAMA_TAB_OP_FLUSH ? RAMA_BUS_ENC_CLASS_WRITE
-							    : RAMA_BUS_ENC_CLASS_META;
+								    : RAMA_BUS_ENC_CLASS_META;
 }
 
 static void count_access(struct rama_bus_enc_record *r, const struct rama_wire_event *ev,
@@ -368,8 +371,9 @@ static void count_access(struct rama_bus_enc_record *r, const struct rama_wire_e
 static void count_event(struct rama_bus_enc_record *r, const struct rama_bus_enc_event *x)
 {
 	enum rama_bus_enc_class class = class_of(x->op);
-	enum rama_tab_opkind op =
-		x->op == RAMA_TAB_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO ? RAMA_TAB_OP_WRITE : x->op;
+	enum rama_tab_opkind op = x->op == RAMA_TAB_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO
+					  ? RAMA_TAB_OP_WRITE
+					  : x->op;
 
 	r->count[op]++;
 	r->ns[class] += x->ev->dur > 0 ? (uint64_t)x->ev->dur : 0;
@@ -384,20 +388,22 @@ static void fill_run(struct run *run, const struct rama_bus_enc_record *r,
 {
 	bool io = class_of(x->op) != RAMA_BUS_ENC_CLASS_META,
 	     places = x->layer == RAMA_BUS_ENC_POSIX || x->layer == RAMA_BUS_ENC_STDIO;
-	enum rama_tab_opkind op =
-		x->op == RAMA_TAB_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO ? RAMA_TAB_OP_WRITE : x->op;
+	enum rama_tab_opkind op = x->op == RAMA_TAB_OP_FLUSH && x->layer == RAMA_BUS_ENC_STDIO
+					  ? RAMA_TAB_OP_WRITE
+					  : x->op;
 
 	run->count = r->count[op];
-	run->max_byte = !io || !places			   ? -1
+	run->max_byte = !io || !places				     ? -1
 			: class_of(x->op) == RAMA_BUS_ENC_CLASS_READ ? r->max_read
-							   : r->max_written;
+								     : r->max_written;
 	run->switches = io && (x->layer == RAMA_BUS_ENC_POSIX || x->layer == RAMA_BUS_ENC_MPIIO)
 				? (int64_t)r->switches
 				: -1;
-	run->flushes = (x->layer == RAMA_BUS_ENC_STDIO && class_of(x->op) == RAMA_BUS_ENC_CLASS_WRITE) ||
-				       (x->layer == RAMA_BUS_ENC_H5F && x->op == RAMA_TAB_OP_OPEN)
-			       ? (int64_t)r->flushes
-			       : -1;
+	run->flushes =
+		(x->layer == RAMA_BUS_ENC_STDIO && class_of(x->op) == RAMA_BUS_ENC_CLASS_WRITE) ||
+				(x->layer == RAMA_BUS_ENC_H5F && x->op == RAMA_TAB_OP_OPEN)
+			? (int64_t)r->flushes
+			: -1;
 }
 
 static void add_seg(struct rama_bus_encoder *en, const struct rama_bus_enc_record *r,
@@ -448,8 +454,8 @@ static void begin_run(struct run *r, const struct rama_bus_enc_event *x, const c
 }
 
 /* Counts an event, and writes the run before it if it begins another. */
-static int put_event(struct rama_bus_encoder *en, struct run *run, const struct rama_bus_enc_event *x,
-		     struct rama_out *out)
+static int put_event(struct rama_bus_encoder *en, struct run *run,
+		     const struct rama_bus_enc_event *x, struct rama_out *out)
 {
 	const char *op = op_name(en, x);
 	struct rama_bus_enc_record *r;
@@ -479,8 +485,8 @@ static int put_event(struct rama_bus_encoder *en, struct run *run, const struct 
 	return 0;
 }
 
-int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_enc_process *p, uint32_t from,
-			     struct rama_out *out, struct rama_err *e)
+int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_enc_process *p,
+				 uint32_t from, struct rama_out *out, struct rama_err *e)
 {
 	enum rama_bus_enc_layer layer[RAMA_WIRE_BLOCK_WHATS];
 	enum rama_tab_opkind op[RAMA_WIRE_BLOCK_WHATS];

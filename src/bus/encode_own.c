@@ -186,7 +186,7 @@ static void event_csv(const struct rama_bus_enc_event *x, const char *path, stru
 }
 
 void rama_bus_enc_own_event(struct rama_bus_encoder *en, const struct rama_bus_enc_event *x,
-			struct rama_out *out)
+			    struct rama_out *out)
 {
 	const char *path = x->ev->record != 0 ? rama_bus_enc_path(x->p, x->ev->record) : NULL;
 
@@ -198,7 +198,7 @@ void rama_bus_enc_own_event(struct rama_bus_encoder *en, const struct rama_bus_e
 }
 
 void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
-			  struct rama_out *out)
+			      struct rama_out *out)
 {
 	static const char *const states[] = { "", "running", "ended", "replaced", "killed" };
 
@@ -227,7 +227,8 @@ void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_wir
 	en->totals.lines++;
 }
 
-void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_wire_msg_loss *m, struct rama_out *out)
+void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_wire_msg_loss *m,
+			   struct rama_out *out)
 {
 	pair_text(out, "{\"type\":\"loss\",\"agent\":", m->agent);
 	pair_u64(out, ",\"number\":", m->number);

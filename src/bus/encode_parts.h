@@ -8,8 +8,8 @@
 #include "table/fn.h"
 
 #define RAMA_BUS_ENC_SEGS 100
-#define RAMA_BUS_ENC_ENDED 1024		/* processes that ended and are still known */
-#define RAMA_BUS_ENC_IDLE 256		/* jobs without running processes that are still known */
+#define RAMA_BUS_ENC_ENDED 1024 /* processes that ended and are still known */
+#define RAMA_BUS_ENC_IDLE 256	/* jobs without running processes that are still known */
 #define RAMA_BUS_ENC_IDLE_BYTES (16u << 20) /* of their names */
 
 /* layers that keep running counters apart; the last is for names that are none of them */
@@ -24,7 +24,12 @@ enum rama_bus_enc_layer {
 	RAMA_BUS_ENC_LAYERS
 };
 
-enum rama_bus_enc_class { RAMA_BUS_ENC_CLASS_META, RAMA_BUS_ENC_CLASS_READ, RAMA_BUS_ENC_CLASS_WRITE, RAMA_BUS_ENC_CLASS_CLASSES };
+enum rama_bus_enc_class {
+	RAMA_BUS_ENC_CLASS_META,
+	RAMA_BUS_ENC_CLASS_READ,
+	RAMA_BUS_ENC_CLASS_WRITE,
+	RAMA_BUS_ENC_CLASS_CLASSES
+};
 
 /* running counters of a record, of one process and layer */
 struct rama_bus_enc_record {
@@ -84,18 +89,19 @@ struct rama_bus_encoder {
 struct rama_bus_enc_job *rama_bus_enc_job(struct rama_bus_encoder *en, const char *key);
 /* the process of a segment, NULL: not known */
 struct rama_bus_enc_process *rama_bus_enc_process(struct rama_bus_encoder *en,
-					  const struct rama_wire_segment_key *k);
+						  const struct rama_wire_segment_key *k);
 /* the same, made up from a block's head if it is not known; NULL: no memory */
-struct rama_bus_enc_process *rama_bus_enc_process_of(struct rama_bus_encoder *en, const struct rama_wire_block *b);
+struct rama_bus_enc_process *rama_bus_enc_process_of(struct rama_bus_encoder *en,
+						     const struct rama_wire_block *b);
 int rama_bus_enc_take_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
-			  struct rama_err *e);
+			      struct rama_err *e);
 int rama_bus_enc_take_names(struct rama_bus_encoder *en, const struct rama_wire_msg_names *m,
-			struct rama_err *e);
+			    struct rama_err *e);
 /* NULL: not known */
 const char *rama_bus_enc_path(const struct rama_bus_enc_process *p, uint64_t record);
 struct rama_bus_enc_lane *rama_bus_enc_lane(struct rama_bus_enc_process *p, uint32_t lane);
-struct rama_bus_enc_record *rama_bus_enc_record(struct rama_bus_enc_process *p, enum rama_bus_enc_layer layer,
-					uint64_t id);
+struct rama_bus_enc_record *rama_bus_enc_record(struct rama_bus_enc_process *p,
+						enum rama_bus_enc_layer layer, uint64_t id);
 uint64_t rama_bus_enc_lost(const struct rama_bus_enc_process *p); /* by all lanes */
 /* The counters of a process that has ended go as soon as its last event was seen. */
 void rama_bus_enc_end_if_done(struct rama_bus_encoder *en, struct rama_bus_enc_process *p);
@@ -118,11 +124,11 @@ struct rama_bus_enc_event {
 /* encode_own.c */
 void rama_bus_enc_own_header(const struct rama_bus_encoder *en, struct rama_out *out);
 void rama_bus_enc_own_event(struct rama_bus_encoder *en, const struct rama_bus_enc_event *x,
-			struct rama_out *out);
+			    struct rama_out *out);
 void rama_bus_enc_own_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
-			  struct rama_out *out);
+			      struct rama_out *out);
 void rama_bus_enc_own_loss(struct rama_bus_encoder *en, const struct rama_wire_msg_loss *m,
-		       struct rama_out *out);
+			   struct rama_out *out);
 void rama_bus_enc_csv_text(struct rama_out *out, const char *s, size_t n);
 
 /* encode_connector.c */
@@ -132,8 +138,8 @@ struct rama_bus_enc_seg {
 };
 void rama_bus_enc_connector_header(const struct rama_bus_encoder *en, struct rama_out *out);
 /* All new events of a block, `from` on. RAMA_EMEMORY or 0. */
-int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_enc_process *p, uint32_t from,
-			     struct rama_out *out, struct rama_err *e);
+int rama_bus_enc_connector_block(struct rama_bus_encoder *en, struct rama_bus_enc_process *p,
+				 uint32_t from, struct rama_out *out, struct rama_err *e);
 
 enum rama_bus_enc_layer rama_bus_enc_layer_of(const char *name);
 enum rama_tab_opkind rama_bus_enc_op_of(const char *name);

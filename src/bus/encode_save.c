@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode_save.c: what an encoder remembers, as bytes, so that one that was killed goes on where it was. Parts, each
- * with its length before it: messages as they came (processes, names), lanes, running counters; a checksum in front
- * of all. */
+/* encode_save.c: what an encoder remembers, as bytes, so that one that was killed goes on where
+ * it was. Parts, each with its length before it: messages as they came (processes, names),
+ * lanes, running counters; a checksum in front of all. */
 #include "bus/encode_parts.h"
 
 #include <stdlib.h>
@@ -75,8 +75,8 @@ static int put_names(struct saver *s, const struct rama_bus_enc_job *j)
 		if (more && slot.value != 0) {
 			const char *path = (const char *)(uintptr_t)slot.value;
 
-			name[m.names.n++] =
-				(struct rama_wire_msg_name){ slot.key, path, (uint32_t)strlen(path) };
+			name[m.names.n++] = (struct rama_wire_msg_name){ slot.key, path,
+									 (uint32_t)strlen(path) };
 		}
 		if (m.names.n == NAMES || (!more && m.names.n > 0)) {
 			rc = put_message(s, &m);
@@ -101,7 +101,8 @@ static int put_lane(struct saver *s, const struct rama_bus_enc_process *p,
 static int put_record(struct saver *s, const struct rama_bus_enc_process *p,
 		      const struct rama_bus_enc_record *r)
 {
-	unsigned char part[18 + (5 + RAMA_BUS_ENC_CLASS_CLASSES + RAMA_TAB_OPS) * RAMA_WIRE_VARINT_MOST],
+	unsigned char
+		part[18 + (5 + RAMA_BUS_ENC_CLASS_CLASSES + RAMA_TAB_OPS) * RAMA_WIRE_VARINT_MOST],
 		*at = part + 18;
 
 	memcpy(part, p->msg.segment.b, 16);
@@ -128,7 +129,8 @@ static int put_process(struct saver *s, const struct rama_bus_enc_process *p)
 	m.process.job = p->job->key;
 	if ((rc = put_message(s, &m)) < 0 ||
 	    (rc = put_bytes(s, seen,
-			    (size_t)(rama_wire_put_varint(seen, p->seen << 1 | p->told) - seen))) < 0)
+			    (size_t)(rama_wire_put_varint(seen, p->seen << 1 | p->told) - seen))) <
+		    0)
 		return rc;
 	for (uint32_t i = 0; i < p->n_lanes && rc >= 0; i++)
 		rc = put_lane(s, p, &p->lane[i]);
@@ -137,7 +139,8 @@ static int put_process(struct saver *s, const struct rama_bus_enc_process *p)
 	return rc;
 }
 
-int rama_bus_encoder_save(const struct rama_bus_encoder *en, struct rama_wire_bytes *to, struct rama_err *e)
+int rama_bus_encoder_save(const struct rama_bus_encoder *en, struct rama_wire_bytes *to,
+			  struct rama_err *e)
 {
 	struct saver s = { en, to, e };
 	unsigned char head[HEAD] = { 0 };
@@ -154,21 +157,20 @@ int rama_bus_encoder_save(const struct rama_bus_encoder *en, struct rama_wire_by
 	}
 	rama_wire_store_le(to->b + begin, MAGIC, 4);
 	rama_wire_store_le(to->b + begin + 8, VERSION, 4);
-	rama_wire_store_le(to->b + begin + 4, libdeflate_crc32(0, to->b + begin + 8, to->n - begin - 8),
-		      4);
+	rama_wire_store_le(to->b + begin + 4,
+			   libdeflate_crc32(0, to->b + begin + 8, to->n - begin - 8), 4);
 	return 0;
 }
 
-/* ---- back
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- back ------------------------------------------------------------------------------------ */
 
 static int damaged(struct rama_err *e)
 {
 	return rama_err_set(e, RAMA_ECORRUPT, "the saved state of an encoder is damaged");
 }
 
-static int get_message(struct rama_bus_encoder *en, struct rama_wire_reader *r, const unsigned char *bytes,
-		       size_t n, struct rama_err *e)
+static int get_message(struct rama_bus_encoder *en, struct rama_wire_reader *r,
+		       const unsigned char *bytes, size_t n, struct rama_err *e)
 {
 	struct rama_bus_enc_process *p;
 	struct rama_arena a = { 0 };
@@ -193,7 +195,8 @@ static int get_message(struct rama_bus_encoder *en, struct rama_wire_reader *r, 
 }
 
 /* the process that a part begins with */
-static struct rama_bus_enc_process *get_owner(struct rama_bus_encoder *en, struct rama_wire_reader *r)
+static struct rama_bus_enc_process *get_owner(struct rama_bus_encoder *en,
+					      struct rama_wire_reader *r)
 {
 	const unsigned char *bytes = rama_wire_get_bytes(r, 16);
 	struct rama_wire_segment_key k;
@@ -222,10 +225,12 @@ static int get_lane(struct rama_bus_encoder *en, struct rama_wire_reader *r, str
 static int get_record(struct rama_bus_encoder *en, struct rama_wire_reader *r, struct rama_err *e)
 {
 	struct rama_bus_enc_process *p = get_owner(en, r);
-	uint64_t layer = rama_wire_get_le(r, 1), last = rama_wire_get_le(r, 1), id = rama_wire_get_varint(r);
+	uint64_t layer = rama_wire_get_le(r, 1), last = rama_wire_get_le(r, 1),
+		 id = rama_wire_get_varint(r);
 	struct rama_bus_enc_record *to;
 
-	if (p == NULL || r->bad || layer >= RAMA_BUS_ENC_LAYERS || last >= RAMA_BUS_ENC_CLASS_CLASSES)
+	if (p == NULL || r->bad || layer >= RAMA_BUS_ENC_LAYERS ||
+	    last >= RAMA_BUS_ENC_CLASS_CLASSES)
 		return damaged(e);
 	if ((to = rama_bus_enc_record(p, (enum rama_bus_enc_layer)layer, id)) == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory to load an encoder");
@@ -259,7 +264,7 @@ static int get_part(struct rama_bus_encoder *en, struct rama_wire_reader *r, str
 }
 
 int rama_bus_encoder_load(struct rama_bus_encoder *en, const unsigned char *bytes, size_t n,
-		      struct rama_err *e)
+			  struct rama_err *e)
 {
 	struct rama_wire_reader r = { bytes + HEAD, bytes + n, false };
 	int rc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode_state.c: what an encoder remembers: processes, names of files, running counters. It goes when processes have
- * ended: at once what is large, the rest when there are many of them. */
+/* encode_state.c: what an encoder remembers: processes, names of files, running counters. It
+ * goes when processes have ended: at once what is large, the rest when there are many of them. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -87,7 +87,8 @@ static int add_name(struct rama_bus_enc_job *j, uint64_t record, const char *pat
 	return 0;
 }
 
-int rama_bus_enc_take_names(struct rama_bus_encoder *en, const struct rama_wire_msg_names *m, struct rama_err *e)
+int rama_bus_enc_take_names(struct rama_bus_encoder *en, const struct rama_wire_msg_names *m,
+			    struct rama_err *e)
 {
 	struct rama_bus_enc_job *j = rama_bus_enc_job(en, m->job);
 	int rc = j == NULL ? no_memory(e) : 0;
@@ -106,7 +107,8 @@ const char *rama_bus_enc_path(const struct rama_bus_enc_process *p, uint64_t rec
 }
 
 /* A process that learned late which job it belongs to takes its names along. */
-static int take_along(struct rama_bus_enc_job *to, const struct rama_bus_enc_job *from, struct rama_err *e)
+static int take_along(struct rama_bus_enc_job *to, const struct rama_bus_enc_job *from,
+		      struct rama_err *e)
 {
 	struct rama_map_slot slot;
 	size_t at = 0;
@@ -154,7 +156,8 @@ static uint64_t half(const struct rama_wire_segment_key *k)
 	return rama_wire_load_le(k->b, 8);
 }
 
-struct rama_bus_enc_process *rama_bus_enc_process(struct rama_bus_encoder *en, const struct rama_wire_segment_key *k)
+struct rama_bus_enc_process *rama_bus_enc_process(struct rama_bus_encoder *en,
+						  const struct rama_wire_segment_key *k)
 {
 	uint64_t *at = rama_map_get(&en->find, half(k));
 
@@ -170,8 +173,8 @@ struct rama_bus_enc_process *rama_bus_enc_process(struct rama_bus_encoder *en, c
 }
 
 static struct rama_bus_enc_process *add_process(struct rama_bus_encoder *en,
-					    const struct rama_wire_segment_key *k,
-					    struct rama_bus_enc_job *job)
+						const struct rama_wire_segment_key *k,
+						struct rama_bus_enc_job *job)
 {
 	struct rama_bus_enc_process *p;
 	uint64_t *at;
@@ -202,7 +205,8 @@ static struct rama_bus_enc_process *add_process(struct rama_bus_encoder *en,
 	return p;
 }
 
-struct rama_bus_enc_process *rama_bus_enc_process_of(struct rama_bus_encoder *en, const struct rama_wire_block *b)
+struct rama_bus_enc_process *rama_bus_enc_process_of(struct rama_bus_encoder *en,
+						     const struct rama_wire_block *b)
 {
 	struct rama_bus_enc_process *p = rama_bus_enc_process(en, &b->segment);
 	char *end;
@@ -261,7 +265,7 @@ void rama_bus_enc_end_if_done(struct rama_bus_encoder *en, struct rama_bus_enc_p
 }
 
 int rama_bus_enc_take_process(struct rama_bus_encoder *en, const struct rama_wire_msg_process *m,
-			  struct rama_err *e)
+			      struct rama_err *e)
 {
 	struct rama_bus_enc_process *p = rama_bus_enc_process(en, &m->segment);
 	struct rama_bus_enc_job *job = rama_bus_enc_job(en, m->job);
@@ -309,8 +313,8 @@ uint64_t rama_bus_enc_lost(const struct rama_bus_enc_process *p)
 	return lost;
 }
 
-struct rama_bus_enc_record *rama_bus_enc_record(struct rama_bus_enc_process *p, enum rama_bus_enc_layer layer,
-					uint64_t id)
+struct rama_bus_enc_record *rama_bus_enc_record(struct rama_bus_enc_process *p,
+						enum rama_bus_enc_layer layer, uint64_t id)
 {
 	bool fresh;
 	uint64_t *at = rama_map_put(&p->at[layer], id, &fresh);
@@ -329,7 +333,7 @@ struct rama_bus_enc_record *rama_bus_enc_record(struct rama_bus_enc_process *p, 
 enum rama_bus_enc_layer rama_bus_enc_layer_of(const char *name)
 {
 	static const char *const names[RAMA_BUS_ENC_OTHER] = { "POSIX", "STDIO", "MPI-IO",
-							   "H5F",   "H5D",   "PNETCDF" };
+							       "H5F",	"H5D",	 "PNETCDF" };
 
 	for (unsigned k = 0; k < RAMA_BUS_ENC_OTHER; k++)
 		if (strcmp(names[k], name) == 0)
@@ -402,8 +406,8 @@ static void sweep_processes(struct rama_bus_encoder *en)
 	en->n_processes = n;
 }
 
-/* Names of jobs that nobody runs any more go, the longest unused ones first; the jobs themselves when no process of
- * theirs is known. */
+/* Names of jobs that nobody runs any more go, the longest unused ones first; the jobs themselves
+ * when no process of theirs is known. */
 static void sweep_jobs(struct rama_bus_encoder *en)
 {
 	for (;;) {
@@ -422,7 +426,8 @@ static void sweep_jobs(struct rama_bus_encoder *en)
 				at = i;
 			}
 		}
-		if (oldest == NULL || (idle <= RAMA_BUS_ENC_IDLE && bytes <= RAMA_BUS_ENC_IDLE_BYTES))
+		if (oldest == NULL ||
+		    (idle <= RAMA_BUS_ENC_IDLE && bytes <= RAMA_BUS_ENC_IDLE_BYTES))
 			return;
 		if (oldest->known > 0) {
 			rama_map_fini(&oldest->names);

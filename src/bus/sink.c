@@ -13,9 +13,12 @@ static const struct {
 	const struct rama_bus_sink_ops *ops;
 	bool whole;
 } kinds[] = {
-	{ "store:", &rama_bus_sink_store, false },	   { "file:", &rama_bus_sink_file, false },
-	{ "ldms:", &rama_bus_sink_ldms, false },	   { "nats://", &rama_bus_sink_nats, true },
-	{ "tls://", &rama_bus_sink_nats, true },	   { "postgresql://", &rama_bus_sink_store, true },
+	{ "store:", &rama_bus_sink_store, false },
+	{ "file:", &rama_bus_sink_file, false },
+	{ "ldms:", &rama_bus_sink_ldms, false },
+	{ "nats://", &rama_bus_sink_nats, true },
+	{ "tls://", &rama_bus_sink_nats, true },
+	{ "postgresql://", &rama_bus_sink_store, true },
 	{ "postgres://", &rama_bus_sink_store, true },
 };
 
@@ -91,7 +94,7 @@ static int add_option(struct rama_bus_sink_spec *sp, const char *s, size_t n, co
 }
 
 int rama_bus_sink_split(struct rama_bus_sink_spec *sp, const char *where, const char *known,
-		    struct rama_err *e)
+			struct rama_err *e)
 {
 	const char *mark = strrchr(where, '?');
 	size_t len = mark != NULL ? (size_t)(mark - where) : strlen(where);
@@ -113,7 +116,7 @@ int rama_bus_sink_split(struct rama_bus_sink_spec *sp, const char *where, const 
 }
 
 const char *rama_bus_sink_option(const struct rama_bus_sink_spec *sp, const char *key,
-			     const char *otherwise)
+				 const char *otherwise)
 {
 	for (unsigned i = 0; i < sp->n; i++)
 		if (strcmp(sp->option[i].key, key) == 0)
@@ -122,7 +125,7 @@ const char *rama_bus_sink_option(const struct rama_bus_sink_spec *sp, const char
 }
 
 int rama_bus_sink_number(const struct rama_bus_sink_spec *sp, const char *key, uint64_t *v,
-		     struct rama_err *e)
+			 struct rama_err *e)
 {
 	static const char units[] = "KMGT";
 	const char *text = rama_bus_sink_option(sp, key, NULL), *unit;

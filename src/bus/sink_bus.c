@@ -70,11 +70,13 @@ static void on_lost(natsConnection *nc, void *closure)
 static void on_connected(natsConnection *nc, void *closure)
 {
 	(void)nc,
-		(void)closure; /* the library connects in the background only if it has somebody to tell */
+		/* the library connects in the background only if it has somebody to tell */
+		(void)closure;
 }
 
-/* Slow consumers and the like: without this the library prints them. What the server does not let us do is told once: what cannot
- * be published waits, but for figures of the node, which users' agents need not have a right to tell. */
+/* Slow consumers and the like: without this the library prints them. What the server does not
+ * let us do is told once: what cannot be published waits, but for figures of the node, which
+ * users' agents need not have a right to tell. */
 static void on_error(natsConnection *nc, natsSubscription *sub, natsStatus st, void *closure)
 {
 	struct rama_bus *b = closure;
@@ -86,10 +88,11 @@ static void on_error(natsConnection *nc, natsSubscription *sub, natsStatus st, v
 	natsConnection_GetLastError(nc, &why);
 	if (why != NULL && strcasestr(why, "publish to \"iorama.node.") != NULL &&
 	    !__atomic_exchange_n(&b->no_samples, true, __ATOMIC_ACQ_REL))
-		rama_bus_sink_tell(&b->o, "%s: %s; no figures of this node are sent", b->shown, why);
+		rama_bus_sink_tell(&b->o, "%s: %s; no figures of this node are sent", b->shown,
+				   why);
 	else if (!__atomic_exchange_n(&b->denied, true, __ATOMIC_ACQ_REL))
 		rama_bus_sink_tell(&b->o, "%s: %s", b->shown,
-			       why != NULL && *why != '\0' ? why : natsStatus_GetText(st));
+				   why != NULL && *why != '\0' ? why : natsStatus_GetText(st));
 }
 
 static natsStatus set_servers(struct rama_bus *b)
@@ -284,7 +287,8 @@ static natsStatus add_stream(struct rama_bus *b, jsErrCode *code)
 	cfg.Subjects = subjects;
 	cfg.SubjectsLen = 2;
 	cfg.Storage = js_FileStorage;
-	/* a message leaves when a collector has committed it; when the stream is full, agents keep theirs */
+	/* a message leaves when a collector has committed it; when the stream is full, agents
+	 * keep theirs */
 	cfg.Retention = js_WorkQueuePolicy;
 	cfg.Discard = js_DiscardNew;
 	cfg.Replicas = (int64_t)b->replicas;

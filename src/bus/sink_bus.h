@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sink_bus.h: what agents and collectors have in common on NATS: how they connect, the stream between them, names of subjects
- * and headers. docs/live.md tells it in words.
+/* sink_bus.h: what agents and collectors have in common on NATS: how they connect, the stream
+ * between them, names of subjects and headers. docs/live.md tells it in words.
  *
  *   iorama.<tag>.<uid>.<job>     messages of a job         iorama.node.<host>   those of a node
- *   iorama.probe.<from>.<agent>  is anybody reading?       iorama-part.<from>.<agent>.<epoch>.<number>.<attempt>.<i>
+ *   iorama.probe.<from>.<agent>  is anybody reading?
+ *   iorama-part.<from>.<agent>.<epoch>.<number>.<attempt>.<i>
  *   iorama-ack.<from>.<agent>    what collectors have committed, not kept: "<epoch> 5-9 11 !12 p3"
  *
- * <from> is the user whose agent it is, 0 for one of the system: so a server can be told who may publish and hear what. An epoch is
- * one opening of a sink, and nobody can guess it: acknowledgements of another one mean nothing. */
+ * <from> is the user whose agent it is, 0 for one of the system: so a server can be told who may
+ * publish and hear what. An epoch is one opening of a sink, and nobody can guess it:
+ * acknowledgements of another one mean nothing. */
 #ifndef RAMA_BUS_SINK_BUS_H
 #define RAMA_BUS_SINK_BUS_H
 
@@ -55,15 +57,17 @@ struct rama_bus {
 	int64_t not_before, pause;
 	unsigned losses; /* times the connection was lost; written by the library's thread */
 	bool denied,
-		no_samples; /* told that something is not permitted; that samples are not: likewise */
+		/* told that something is not permitted; that samples are not: likewise */
+		no_samples;
 };
 
-/* Settings are checked, the connection is made in the background and kept for ever. on_link: called by a thread of the library
- * whenever the connection is there (again), may be NULL. */
+/* Settings are checked, the connection is made in the background and kept for ever. on_link:
+ * called by a thread of the library whenever the connection is there (again), may be NULL. */
 int rama_bus_open(struct rama_bus *b, const struct rama_bus_sink_options *o, const char *known,
 		  struct rama_err *e);
-/* Connects, or connects again when the library has given up (wrong password: it might be right tomorrow). true: it can be
- * used now. *fresh: the context is another one than before, so subscriptions are gone. */
+/* Connects, or connects again when the library has given up (wrong password: it might be right
+ * tomorrow). true: it can be used now. *fresh: the context is another one than before, so
+ * subscriptions are gone. */
 bool rama_bus_ready(struct rama_bus *b, bool *fresh, struct rama_err *e);
 /* Makes the stream if it is not there and this user may. 0, or RAMA_EIO. */
 int rama_bus_stream(struct rama_bus *b, struct rama_err *e);

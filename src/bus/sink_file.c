@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sink_file.c: messages become lines of a file. Exactly once, whatever kills the agent: PATH.state says which messages the file
- * holds and how long it was then; what stands behind that is cut off at the next opening, and comes again. Text that finds no room
- * on the disk waits in memory, and further messages in the spool. */
+/* sink_file.c: messages become lines of a file. Exactly once, whatever kills the agent:
+ * PATH.state says which messages the file holds and how long it was then; what stands behind
+ * that is cut off at the next opening, and comes again. Text that finds no room on the disk
+ * waits in memory, and further messages in the spool. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ struct rama_bus_sink {
 	bool troubled, told_left_out;
 	int64_t not_before; /* ms: of the next commit */
 	struct rama_bus_sink_totals done, batch;
-	struct rama_bus_encoder_totals counted; /* what the encoder had counted at the last commit */
+	/* what the encoder had counted at the last commit */
+	struct rama_bus_encoder_totals counted;
 };
 
 static const char *file_path(const struct rama_bus_sink *s)
@@ -42,7 +44,7 @@ static const char *file_path(const struct rama_bus_sink *s)
 	return s->spec.place;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_file(struct rama_bus_sink *s, struct rama_err *e)
 {
@@ -86,7 +88,7 @@ static int take_up(struct rama_bus_sink *s, struct rama_err *e)
 		s->st.piece++;
 	} else if (s->at < s->st.length) {
 		rama_bus_sink_tell(&s->o, "%s: somebody has shortened it; it goes on at its end",
-			       file_path(s));
+				   file_path(s));
 		s->st.length = s->at;
 	} else if (s->at > s->st.length) {
 		rc = cut(s, s->st.length, e);
@@ -126,7 +128,8 @@ static int open_state(struct rama_bus_sink *s, struct rama_err *e)
 
 static void file_close(struct rama_bus_sink *s);
 
-static int file_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o, struct rama_err *e)
+static int file_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o,
+		     struct rama_err *e)
 {
 	struct rama_bus_sink *s = calloc(1, sizeof *s);
 	struct rama_bus_encoder_options eo;
@@ -157,7 +160,7 @@ static int file_open(struct rama_bus_sink **to, const struct rama_bus_sink_optio
 	return 0;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* as much as the disk takes; 0: all of it */
 static int write_text(struct rama_bus_sink *s, struct rama_err *e)
@@ -204,7 +207,7 @@ static int64_t file_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p
 			return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 		if (rc != 0) {
 			rama_bus_sink_tell(&s->o, "message %llu: %s; left out",
-				       (unsigned long long)p[i].number, e->text);
+					   (unsigned long long)p[i].number, e->text);
 			s->batch.refused++;
 			s->batch.refused_events += m.kind != 0 ? rama_wire_message_events(&m) : 0;
 		} else {
@@ -218,7 +221,7 @@ static int64_t file_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p
 	return (int64_t)i;
 }
 
-/* ---- committing -------------------------------------------------------------------------------------------- */
+/* ---- committing ------------------------------------------------------------------------------ */
 
 /* what the encoder has written since the last commit */
 static void count_events(struct rama_bus_sink *s)
@@ -232,15 +235,17 @@ static void count_events(struct rama_bus_sink *s)
 	s->done.refused += s->batch.refused;
 	s->done.refused_events += s->batch.refused_events + t.left_out - s->counted.left_out;
 	if (t.left_out > s->counted.left_out && !s->told_left_out) {
-		rama_bus_sink_tell(&s->o, "%s: events that the dialect has no word for are left out",
-			       file_path(s));
+		rama_bus_sink_tell(&s->o,
+				   "%s: events that the dialect has no word for are left out",
+				   file_path(s));
 		s->told_left_out = true;
 	}
 	s->counted = t;
 	memset(&s->batch, 0, sizeof s->batch);
 }
 
-/* The file gets another name and a new one begins; the state is written in between, see take_up(). */
+/* The file gets another name and a new one begins; the state is written in between, see
+ * take_up(). */
 static int put_aside(struct rama_bus_sink *s, struct rama_err *e)
 {
 	char piece[4160];
@@ -323,4 +328,4 @@ static void file_close(struct rama_bus_sink *s)
 }
 
 const struct rama_bus_sink_ops rama_bus_sink_file = { "file",	 file_open,   file_put,
-					      file_sync, file_totals, file_close };
+						      file_sync, file_totals, file_close };

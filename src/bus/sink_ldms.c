@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sink_ldms.c: events go to a daemon of LDMS, as messages that its connector for Darshan would have sent, many events in each.
- * The library is foreign: it may block for as long as it likes, so that only a thread of its own calls it. That thread takes
- * messages out of a queue; one that is refused for the moment is tried again, one that the connection broke under is sent over
- * the next one. LDMS tells nobody what has arrived: taken by the library is all that can be known, and counts as committed. */
+/* sink_ldms.c: events go to a daemon of LDMS, as messages that its connector for Darshan would
+ * have sent, many events in each. The library is foreign: it may block for as long as it likes,
+ * so that only a thread of its own calls it. That thread takes messages out of a queue; one that
+ * is refused for the moment is tried again, one that the connection broke under is sent over the
+ * next one. LDMS tells nobody what has arrived: taken by the library is all that can be known,
+ * and counts as committed. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@
 /* a message in the queue; the last one of a parcel says so */
 struct note {
 	struct note *next;
-	uint64_t number;	       /* of the parcel, if it is the last one of it; else 0 */
+	uint64_t number;		   /* of the parcel, if it is the last one of it; else 0 */
 	struct rama_bus_sink_totals count; /* what the whole parcel adds */
 	char tag[64];
 	size_t len; /* 0: nothing to send */
@@ -61,7 +63,7 @@ struct rama_bus_sink {
 
 static void destroy(struct rama_bus_sink *s);
 
-/* ---- the thread -------------------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 /* waits so long, or until it has to stop; true: go on */
 static bool rest(struct rama_bus_sink *s, int64_t ms)
@@ -104,13 +106,14 @@ static void *get_connection(struct rama_bus_sink *s, const struct rama_bus_ldms 
 		set_calling(s, false);
 		if (x != NULL) {
 			if (told)
-				rama_bus_sink_tell(&s->o, "ldms: connected to %s:%s", s->host, s->port);
+				rama_bus_sink_tell(&s->o, "ldms: connected to %s:%s", s->host,
+						   s->port);
 			return x;
 		}
 		if (!told)
-			rama_bus_sink_tell(&s->o,
-				       "ldms: no connection to %s:%s; it is tried again and again",
-				       s->host, s->port);
+			rama_bus_sink_tell(
+				&s->o, "ldms: no connection to %s:%s; it is tried again and again",
+				s->host, s->port);
 		told = true;
 		if (!rest(s, pause))
 			return NULL;
@@ -130,7 +133,8 @@ static bool is_refused_for_good(int rc)
 }
 
 /* Sends it, however long that takes. 1: sent; 0: never will be; -1: stopped. */
-static int deliver(struct rama_bus_sink *s, const struct rama_bus_ldms *l, void **x, const struct note *n)
+static int deliver(struct rama_bus_sink *s, const struct rama_bus_ldms *l, void **x,
+		   const struct note *n)
 {
 	int64_t wait = 1;
 
@@ -170,7 +174,8 @@ static struct note *next_note(struct rama_bus_sink *s)
 static void note_done(struct rama_bus_sink *s, struct note *n, bool sent)
 {
 	if (!sent)
-		rama_bus_sink_tell(&s->o, "ldms: a message of %zu bytes was refused; left out", n->len);
+		rama_bus_sink_tell(&s->o, "ldms: a message of %zu bytes was refused; left out",
+				   n->len);
 	pthread_mutex_lock(&s->lock);
 	s->first = n->next;
 	if (s->first == NULL)
@@ -214,8 +219,8 @@ static void *thread(void *arg)
 	int64_t pause = 1000;
 
 	while (rama_bus_ldms_load(&l, rama_bus_sink_option(&s->spec, "library", NULL),
-			      rama_bus_sink_option(&s->spec, "service", "auto"), (unsigned)s->arguments,
-			      &e) != 0) {
+				  rama_bus_sink_option(&s->spec, "service", "auto"),
+				  (unsigned)s->arguments, &e) != 0) {
 		if (!told)
 			rama_bus_sink_tell(&s->o, "ldms: %s; it is tried again and again", e.text);
 		told = true;
@@ -234,7 +239,7 @@ out:
 	return NULL;
 }
 
-/* ---- the agent's side -------------------------------------------------------------------------------------- */
+/* ---- the agent's side ------------------------------------------------------------------------ */
 
 static void destroy(struct rama_bus_sink *s)
 {
@@ -317,7 +322,7 @@ static int read_options(struct rama_bus_sink *s, struct rama_err *e)
 	s->auth = rama_bus_sink_option(&s->spec, "auth", "munge");
 	s->state_path = rama_bus_sink_option(&s->spec, "state", NULL);
 	s->tag = rama_bus_sink_option(&s->spec, "tag",
-				  s->o.tag != NULL && *s->o.tag != '\0' ? s->o.tag : "iorama");
+				      s->o.tag != NULL && *s->o.tag != '\0' ? s->o.tag : "iorama");
 	return rc;
 }
 
@@ -329,7 +334,7 @@ static void load_state(struct rama_bus_sink *s)
 
 	if (rc != 0 && rc != RAMA_EMISSING)
 		rama_bus_sink_tell(&s->o, "%s; names of files that were told before are not known",
-			       e.text);
+				   e.text);
 	if (rc != 0 || strcmp(s->st.agent, s->o.agent) != 0)
 		s->st.number = 0;
 	snprintf(s->st.agent, sizeof s->st.agent, "%s", s->o.agent);
@@ -337,7 +342,8 @@ static void load_state(struct rama_bus_sink *s)
 	rama_bus_encoder_totals(s->encoder, &s->counted);
 }
 
-static int ldms_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o, struct rama_err *e)
+static int ldms_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o,
+		     struct rama_err *e)
 {
 	struct rama_bus_sink *s = calloc(1, sizeof *s);
 	struct rama_bus_encoder_options eo;
@@ -396,7 +402,8 @@ static int add_note(struct rama_bus_sink *s, const char *tag, const char *text, 
 	return 0;
 }
 
-/* Events in a line of JSON: each has one duration. Quotes within texts are escaped, so that no text looks like a key. */
+/* Events in a line of JSON: each has one duration. Quotes within texts are escaped, so that no
+ * text looks like a key. */
 static uint64_t events_in(const char *text, size_t n)
 {
 	static const char keys[2][12] = { "\"dur\":", "\"dur_ns\":" };
@@ -414,7 +421,8 @@ static uint64_t events_in(const char *text, size_t n)
 	return found;
 }
 
-/* The text of a parcel goes into the queue line by line; what counts for all of it goes with the last one. */
+/* The text of a parcel goes into the queue line by line; what counts for all of it goes with the
+ * last one. */
 static int queue_lines(struct rama_bus_sink *s, const char *tag, struct rama_bus_sink_totals *count,
 		       uint64_t number, struct rama_err *e)
 {
@@ -455,8 +463,8 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 	if (rc == RAMA_EMEMORY || s->out.error != 0)
 		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
 	if (rc != 0) {
-		rama_bus_sink_tell(&s->o, "message %llu: %s; left out", (unsigned long long)p->number,
-			       e->text);
+		rama_bus_sink_tell(&s->o, "message %llu: %s; left out",
+				   (unsigned long long)p->number, e->text);
 		s->out.used = 0;
 	}
 	rama_bus_encoder_totals(s->encoder, &t);
@@ -467,11 +475,13 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 	count.refused_events = t.left_out - s->counted.left_out +
 			       (rc != 0 && m.kind != 0 ? rama_wire_message_events(&m) : 0);
 	if (t.left_out > s->counted.left_out && !s->told_left_out) {
-		rama_bus_sink_tell(&s->o, "ldms: events that the dialect has no word for are left out");
+		rama_bus_sink_tell(&s->o,
+				   "ldms: events that the dialect has no word for are left out");
 		s->told_left_out = true;
 	}
 	s->counted = t;
-	snprintf(tag, sizeof tag, "%s", rc == 0 ? rama_bus_tags_of(&s->tags, &m, job, s->tag) : s->tag);
+	snprintf(tag, sizeof tag, "%s",
+		 rc == 0 ? rama_bus_tags_of(&s->tags, &m, job, s->tag) : s->tag);
 	return queue_lines(s, tag, &count, p->number, e);
 }
 
@@ -553,4 +563,4 @@ static void ldms_totals(const struct rama_bus_sink *s, struct rama_bus_sink_tota
 }
 
 const struct rama_bus_sink_ops rama_bus_sink_ldms = { "ldms",	 ldms_open,   ldms_put,
-					      ldms_sync, ldms_totals, ldms_close };
+						      ldms_sync, ldms_totals, ldms_close };

@@ -54,8 +54,8 @@ static bool find_publish(struct rama_bus_ldms *l, const char *service)
 	return l->how != NULL;
 }
 
-int rama_bus_ldms_load(struct rama_bus_ldms *l, const char *path, const char *service, unsigned arguments,
-		   struct rama_err *e)
+int rama_bus_ldms_load(struct rama_bus_ldms *l, const char *path, const char *service,
+		       unsigned arguments, struct rama_err *e)
 {
 	void *any;
 
@@ -96,7 +96,7 @@ static void no_log(const char *format, ...)
 }
 
 void *rama_bus_ldms_connect(const struct rama_bus_ldms *l, const char *xprt, const char *auth,
-			const char *host, const char *port)
+			    const char *host, const char *port)
 {
 	void *x = l->four ? l->new4(xprt, no_log, auth, NULL) : l->new3(xprt, auth, NULL);
 
@@ -108,10 +108,11 @@ void *rama_bus_ldms_connect(const struct rama_bus_ldms *l, const char *xprt, con
 }
 
 int rama_bus_ldms_publish(const struct rama_bus_ldms *l, void *x, const char *tag, unsigned perm,
-		      const char *data, size_t n)
+			  const char *data, size_t n)
 {
-	int rc = l->message != NULL ? l->message(x, tag, RAMA_BUS_LDMS_JSON, NULL, perm, data, n + 1)
-				    : l->stream(x, tag, RAMA_BUS_LDMS_JSON, data, n + 1);
+	int rc = l->message != NULL
+			 ? l->message(x, tag, RAMA_BUS_LDMS_JSON, NULL, perm, data, n + 1)
+			 : l->stream(x, tag, RAMA_BUS_LDMS_JSON, data, n + 1);
 
 	return rc < 0 ? -rc : rc;
 }

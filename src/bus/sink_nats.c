@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sink_nats.c: messages go to a stream of NATS JetStream, many in flight at a time. The server's acknowledgement says that the
- * stream has a message; that of a collector, that the store has it (sink_bus.h): by default only the latter counts, for a
- * stream may lose what it has acknowledged when the power fails. Both kinds come on threads of the library.
+/* sink_nats.c: messages go to a stream of NATS JetStream, many in flight at a time. The server's
+ * acknowledgement says that the stream has a message; that of a collector, that the store has it
+ * (sink_bus.h): by default only the latter counts, for a stream may lose what it has
+ * acknowledged when the power fails. Both kinds come on threads of the library.
  *
- * Each message from `base` (the first that is not committed) to `next` has a slot. One that failed, or that nobody has seen, is
- * asked for again and then sent under another attempt. When collectors are silent for a while, a probe is sent behind all the rest:
- * once it is acknowledged, whatever was sent before it and is not, is lost on the way (or its acknowledgement is). As long as
- * there is no collector at all, nothing but a few probes is sent. */
+ * Each message from `base` (the first that is not committed) to `next` has a slot. One that
+ * failed, or that nobody has seen, is asked for again and then sent under another attempt. When
+ * collectors are silent for a while, a probe is sent behind all the rest: once it is
+ * acknowledged, whatever was sent before it and is not, is lost on the way (or its
+ * acknowledgement is). As long as there is no collector at all, nothing but a few probes is
+ * sent. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +26,11 @@
 
 static struct rama_bus_nats_slot *slot_of(struct rama_bus_sink *s, uint64_t number)
 {
-	return number >= s->base && number < s->next ? &s->slot[number % RAMA_BUS_NATS_WINDOW] : NULL;
+	return number >= s->base && number < s->next ? &s->slot[number % RAMA_BUS_NATS_WINDOW]
+						     : NULL;
 }
 
-/* ---- what comes back, on threads of the library -------------------------------------------------------- */
+/* ---- what comes back, on threads of the library ---------------------------------------------- */
 
 static void on_answer(jsCtx *js, natsMsg *msg, jsPubAck *yes, jsPubAckErr *no, void *closure)
 {
@@ -117,11 +121,12 @@ static void on_commit(natsConnection *nc, natsSubscription *sub, natsMsg *msg, v
 	natsMsg_Destroy(msg);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void nats_close(struct rama_bus_sink *s);
 
-/* Answers come to subjects of our own, so that a server can be told to let nobody else hear them. */
+/* Answers come to subjects of our own, so that a server can be told to let nobody else hear
+ * them. */
 static int own_inbox(struct rama_bus_sink *s, struct rama_err *e)
 {
 	char prefix[32];
@@ -132,7 +137,8 @@ static int own_inbox(struct rama_bus_sink *s, struct rama_err *e)
 	return st == NATS_OK ? 0 : rama_bus_error(e, st, prefix);
 }
 
-static int nats_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o, struct rama_err *e)
+static int nats_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o,
+		     struct rama_err *e)
 {
 	struct rama_bus_sink *s = calloc(1, sizeof *s);
 	pthread_condattr_t attr;
@@ -168,7 +174,7 @@ static int nats_open(struct rama_bus_sink **to, const struct rama_bus_sink_optio
 		return rc;
 	}
 	s->tag = rama_bus_sink_option(&s->bus.spec, "tag",
-				  o->tag != NULL && *o->tag != '\0' ? o->tag : "iorama");
+				      o->tag != NULL && *o->tag != '\0' ? o->tag : "iorama");
 	s->by_stream = strcmp(rama_bus_sink_option(&s->bus.spec, "ack", "store"), "stream") == 0;
 	s->bus.jsopts.PublishAsync.AckHandler = on_answer;
 	s->bus.jsopts.PublishAsync.AckHandlerClosure = s;
@@ -227,7 +233,7 @@ static bool ready(struct rama_bus_sink *s, struct rama_err *e)
 	if (!s->asked && rama_bus_stream(&s->bus, e) != 0 &&
 	    !s->told_stream) { /* it may be there all the same */
 		rama_bus_sink_tell(&s->bus.o, "%s: %s; if it is there, all is well", s->bus.shown,
-			       e->text);
+				   e->text);
 		s->told_stream = true;
 	}
 	s->asked = true;
@@ -285,12 +291,13 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 		   __atomic_load_n(&s->bus.no_samples, __ATOMIC_ACQUIRE);
 	if (rc == RAMA_EMEMORY)
 		return rc;
-	if (!take_slot(s, p->number, rc == 0 ? (uint32_t)rama_wire_message_events(&m) : 0, parts + 1))
+	if (!take_slot(s, p->number, rc == 0 ? (uint32_t)rama_wire_message_events(&m) : 0,
+		       parts + 1))
 		return 0;
 	if (rc != 0 || unwanted) { /* unwanted: that was told once, for all of them */
 		if (!unwanted)
 			rama_bus_sink_tell(&s->bus.o, "message %llu: %s; left out",
-				       (unsigned long long)p->number, e->text);
+					   (unsigned long long)p->number, e->text);
 		set_failed(s, p->number, true);
 		return 0;
 	}
@@ -338,7 +345,7 @@ static int64_t nats_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p
 	return rc == 0 || i > 1 ? (int64_t)i : rc;
 }
 
-/* ---- what is committed --------------------------------------------------------------------------------- */
+/* ---- what is committed ----------------------------------------------------------------------- */
 
 static bool advance(struct rama_bus_sink *s)
 {
@@ -356,7 +363,8 @@ static bool advance(struct rama_bus_sink *s)
 	return s->base > before;
 }
 
-/* A probe came back some time ago: what was sent before it and is not in the store never will be. */
+/* A probe came back some time ago: what was sent before it and is not in the store never will
+ * be. */
 static void judge_probe(struct rama_bus_sink *s)
 {
 	/* collectors may still be at work on what they fetched before */
@@ -463,7 +471,7 @@ static int nats_sync(struct rama_bus_sink *s, int wait_ms, uint64_t *committed, 
 	pthread_mutex_unlock(&s->lock);
 	if (*trouble != '\0')
 		rama_bus_sink_tell(&s->bus.o, "%s: %s; it is sent again and again", s->bus.shown,
-			       trouble);
+				   trouble);
 	return 0;
 }
 
@@ -493,4 +501,4 @@ static void nats_close(struct rama_bus_sink *s)
 }
 
 const struct rama_bus_sink_ops rama_bus_sink_nats = { "nats",	 nats_open,   nats_put,
-					      nats_sync, nats_totals, nats_close };
+						      nats_sync, nats_totals, nats_close };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sink_nats_parts.h: what the two files of the sink for NATS share: its state (sink_nats.c) and how it sends (sink_nats_post.c). */
+/* sink_nats_parts.h: what the two files of the sink for NATS share: its state (sink_nats.c) and
+ * how it sends (sink_nats_post.c). */
 #ifndef RAMA_BUS_SINK_NATS_PARTS_H
 #define RAMA_BUS_SINK_NATS_PARTS_H
 
@@ -9,7 +10,7 @@
 #include "bus/sink_tags.h"
 
 #define RAMA_BUS_NATS_WINDOW 32768u /* messages that are not committed, at most */
-#define RAMA_BUS_NATS_ANSWER 10000	/* ms for the server's acknowledgement */
+#define RAMA_BUS_NATS_ANSWER 10000  /* ms for the server's acknowledgement */
 
 struct rama_bus_nats_slot {
 	uint64_t number;
@@ -58,11 +59,14 @@ struct rama_bus_nats_letter {
 };
 
 /* Hands a message to the library, which answers later. */
-int rama_bus_nats_post(struct rama_bus_sink *s, const struct rama_bus_nats_letter *l, struct rama_err *e);
-/* A message that is too large: its parts first, then the message itself, without data, which says how many there are. */
+int rama_bus_nats_post(struct rama_bus_sink *s, const struct rama_bus_nats_letter *l,
+		       struct rama_err *e);
+/* A message that is too large: its parts first, then the message itself, without data, which
+ * says how many there are. */
 int rama_bus_nats_post_parts(struct rama_bus_sink *s, struct rama_bus_nats_letter *l, size_t size,
-			 struct rama_err *e);
-void rama_bus_nats_subject(struct rama_bus_sink *s, const struct rama_wire_message *m, char *to, size_t room);
+			     struct rama_err *e);
+void rama_bus_nats_subject(struct rama_bus_sink *s, const struct rama_wire_message *m, char *to,
+			   size_t room);
 /* bytes that one message may have */
 size_t rama_bus_nats_largest(struct rama_bus_sink *s);
 /* Waits until more may be sent; false: the server does not answer. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sink_nats_post.c: how messages are addressed, cut into parts and handed to the library of NATS. */
+/* sink_nats_post.c: how messages are addressed, cut into parts and handed to the library of
+ * NATS. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +20,8 @@ static natsStatus add_number(natsMsg *msg, const char *key, uint64_t v)
 	return natsMsgHeader_Set(msg, key, text);
 }
 
-static natsStatus add_headers(struct rama_bus_sink *s, natsMsg *msg, const struct rama_bus_nats_letter *l)
+static natsStatus add_headers(struct rama_bus_sink *s, natsMsg *msg,
+			      const struct rama_bus_nats_letter *l)
 {
 	natsStatus st = natsMsgHeader_Set(msg, RAMA_BUS_AGENT, s->agent);
 
@@ -47,7 +49,8 @@ static void count_flight(struct rama_bus_sink *s, const struct rama_bus_nats_let
 	pthread_mutex_unlock(&s->lock);
 }
 
-int rama_bus_nats_post(struct rama_bus_sink *s, const struct rama_bus_nats_letter *l, struct rama_err *e)
+int rama_bus_nats_post(struct rama_bus_sink *s, const struct rama_bus_nats_letter *l,
+		       struct rama_err *e)
 {
 	natsMsg *msg = NULL;
 	jsPubOptions po;
@@ -75,7 +78,8 @@ int rama_bus_nats_post(struct rama_bus_sink *s, const struct rama_bus_nats_lette
 	return st == NATS_OK ? 0 : rama_bus_error(e, st, s->bus.shown);
 }
 
-void rama_bus_nats_subject(struct rama_bus_sink *s, const struct rama_wire_message *m, char *to, size_t room)
+void rama_bus_nats_subject(struct rama_bus_sink *s, const struct rama_wire_message *m, char *to,
+			   size_t room)
 {
 	char job[RAMA_WIRE_JOB] = "", tag[64], uid[32], name[128];
 	const char *slash, *said;
@@ -128,7 +132,7 @@ bool rama_bus_nats_room(struct rama_bus_sink *s, int wait_ms)
 }
 
 int rama_bus_nats_post_parts(struct rama_bus_sink *s, struct rama_bus_nats_letter *l, size_t size,
-			 struct rama_err *e)
+			     struct rama_err *e)
 {
 	const unsigned char *data = l->data;
 	size_t len = l->len;

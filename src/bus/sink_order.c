@@ -15,8 +15,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* What is damaged, or of no job, has an empty key: it comes first, and is judged when it is put. */
-static void fill_key(struct rama_bus_order *o, struct rama_bus_order_key *k, const unsigned char *bytes,
-		     size_t n)
+static void fill_key(struct rama_bus_order *o, struct rama_bus_order_key *k,
+		     const unsigned char *bytes, size_t n)
 {
 	struct rama_wire_message m = { 0 };
 
@@ -37,8 +37,8 @@ static void fill_key(struct rama_bus_order *o, struct rama_bus_order_key *k, con
 }
 
 int rama_bus_order_make(struct rama_bus_order *o, size_t n,
-		    const unsigned char *(*get)(const void *batch, size_t i, size_t *len),
-		    const void *batch, struct rama_err *e)
+			const unsigned char *(*get)(const void *batch, size_t i, size_t *len),
+			const void *batch, struct rama_err *e)
 {
 	if (o->head == NULL)
 		o->head = malloc(sizeof *o->head);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sink_store.c: messages go into a store of this machine, or one that this machine reaches. What was put since the last sync is
- * one batch, committed by it. When the store cannot be used for a while, the batch is given up and asked for again. */
+/* sink_store.c: messages go into a store of this machine, or one that this machine reaches. What
+ * was put since the last sync is one batch, committed by it. When the store cannot be used for a
+ * while, the batch is given up and asked for again. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,13 +21,13 @@ struct rama_bus_sink {
 	struct rama_arena arena;
 	struct rama_bus_order order;
 	struct rama_bus_sink_totals done, batch; /* committed; taken since then */
-	uint64_t committed, taken;	     /* numbers of parcels */
-	bool started;			     /* it was given something */
-	bool begun;			     /* a batch is open in the store */
-	bool failed;			     /* parcels after `committed` have to come again */
-	bool troubled;			     /* told that it cannot be used */
-	int64_t not_before, pause;	     /* ms */
-	int64_t reaped;			     /* ms */
+	uint64_t committed, taken;		 /* numbers of parcels */
+	bool started;				 /* it was given something */
+	bool begun;				 /* a batch is open in the store */
+	bool failed;				 /* parcels after `committed` have to come again */
+	bool troubled;				 /* told that it cannot be used */
+	int64_t not_before, pause;		 /* ms */
+	int64_t reaped;				 /* ms */
 };
 
 /* Does it exist, so that it was all right once? Servers always count as such. */
@@ -47,7 +48,8 @@ static int reopen(struct rama_bus_sink *s, struct rama_err *e)
 	return rc;
 }
 
-static int store_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o, struct rama_err *e)
+static int store_open(struct rama_bus_sink **to, const struct rama_bus_sink_options *o,
+		      struct rama_err *e)
 {
 	struct rama_bus_sink *s = calloc(1, sizeof *s);
 	int rc;
@@ -125,15 +127,15 @@ static int take(struct rama_bus_sink *s, const struct rama_bus_parcel *p, struct
 	if (rc == 0) {
 		events = rama_wire_message_events(&m);
 		rc = m.kind == RAMA_WIRE_MSG_LOG ? rama_index_log(s->store, &m.log, e)
-					    : rama_store_put(s->store, &m, &stored, e);
+						 : rama_store_put(s->store, &m, &stored, e);
 	}
 	if (rc != 0 && !is_damaged(rc))
 		return rc;
 	if (rc != 0) {
 		s->batch.refused++;
 		s->batch.refused_events += events;
-		rama_bus_sink_tell(&s->o, "message %llu: %s; left out", (unsigned long long)p->number,
-			       e->text);
+		rama_bus_sink_tell(&s->o, "message %llu: %s; left out",
+				   (unsigned long long)p->number, e->text);
 	} else {
 		s->batch.messages++;
 		s->batch.events += stored;
@@ -249,4 +251,4 @@ static void store_close(struct rama_bus_sink *s)
 }
 
 const struct rama_bus_sink_ops rama_bus_sink_store = { "store",	   store_open,	 store_put,
-					       store_sync, store_totals, store_close };
+						       store_sync, store_totals, store_close };

@@ -7,8 +7,8 @@
 
 #include "base/siphash.h"
 
-#define MOST \
-	65536u /* jobs that are remembered; then it begins anew, and running ones say their tag again and again */
+/* jobs that are remembered; then it begins anew, and running ones say their tag again and again */
+#define MOST 65536u
 #define STEP 256u
 
 static uint64_t key_of(const char *job)
@@ -32,8 +32,8 @@ static bool have_room(struct rama_bus_tags *t)
 	return more != NULL;
 }
 
-const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_wire_message *m, const char *job,
-			 const char *otherwise)
+const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_wire_message *m,
+			     const char *job, const char *otherwise)
 {
 	uint64_t *at = rama_map_get(&t->jobs, key_of(job));
 	bool fresh;

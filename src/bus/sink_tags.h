@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sink_tags.h: the stream of each job: its processes say it, and every message of the job goes there. */
+/* sink_tags.h: the stream of each job: its processes say it, and every message of the job goes
+ * there. */
 #ifndef RAMA_BUS_SINK_TAGS_H
 #define RAMA_BUS_SINK_TAGS_H
 
@@ -15,10 +16,10 @@ struct rama_bus_tags {	      /* all 0 at the start */
 	size_t n;
 };
 
-/* The tag of a message's job, learned from m if it is about a process; otherwise: while nobody has said. Valid until the next
- * call. */
-const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_wire_message *m, const char *job,
-			 const char *otherwise);
+/* The tag of a message's job, learned from m if it is about a process; otherwise: while nobody
+ * has said. Valid until the next call. */
+const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_wire_message *m,
+			     const char *job, const char *otherwise);
 void rama_bus_tags_fini(struct rama_bus_tags *t);
 
 #endif

@@ -47,8 +47,8 @@ static int read_all(const char *path, unsigned char **b, size_t *n, struct rama_
 	return *b != NULL ? 0 : rama_err_set(e, RAMA_ECORRUPT, "%s: is no such file", path);
 }
 
-int rama_bus_text_load(const char *path, struct rama_bus_text_state *st, struct rama_bus_encoder *en,
-		   struct rama_err *e)
+int rama_bus_text_load(const char *path, struct rama_bus_text_state *st,
+		       struct rama_bus_encoder *en, struct rama_err *e)
 {
 	unsigned char *b;
 	struct head h;
@@ -91,7 +91,7 @@ static int replace(const char *path, const struct rama_wire_bytes *all, struct r
 }
 
 int rama_bus_text_save(const char *path, const struct rama_bus_text_state *st,
-		   const struct rama_bus_encoder *en, struct rama_err *e)
+		       const struct rama_bus_encoder *en, struct rama_err *e)
 {
 	struct head h = { .st = *st };
 	size_t size = sizeof h;
@@ -112,11 +112,13 @@ int rama_bus_text_save(const char *path, const struct rama_bus_text_state *st,
 	return rc;
 }
 
-int rama_bus_text_options(struct rama_bus_encoder_options *to, const struct rama_bus_sink_options *o,
-		      const struct rama_bus_sink_spec *sp, const char *otherwise, struct rama_err *e)
+int rama_bus_text_options(struct rama_bus_encoder_options *to,
+			  const struct rama_bus_sink_options *o,
+			  const struct rama_bus_sink_spec *sp, const char *otherwise,
+			  struct rama_err *e)
 {
 	const char *dialect = rama_bus_sink_option(sp, "dialect",
-					       o->dialect != NULL ? o->dialect : otherwise),
+						   o->dialect != NULL ? o->dialect : otherwise),
 		   *format = rama_bus_sink_option(sp, "format", "json"),
 		   *events = rama_bus_sink_option(sp, "events", "known");
 

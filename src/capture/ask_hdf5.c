@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ask_hdf5.c: what HDF5 knows of files, datasets and selections. It is asked after a call that succeeded only: after
- * one that failed the application may want to read the errors, which every further call forgets. */
+/* ask_hdf5.c: what HDF5 knows of files, datasets and selections. It is asked after a call that
+ * succeeded only: after one that failed the application may want to read the errors, which every
+ * further call forgets. */
 #include "capture/hdf5.h"
 
 /* numbers of the HDF5 headers */
@@ -10,13 +11,13 @@ enum { LAYOUT_CHUNKED = 2 };
 enum { XFER_COLLECTIVE = 1 };
 
 /* calls of a function that the library may lack; then the result is -1 */
-#define ASK(h, name, ...)                                         \
-	__extension__({                                           \
+#define ASK(h, name, ...)                                             \
+	__extension__({                                               \
 		__typeof__((h)->fn.name) ask_ = RAMA_CAP_H5(h, name); \
-		ask_ ? ask_(__VA_ARGS__) : -1;                    \
+		ask_ ? ask_(__VA_ARGS__) : -1;                        \
 	})
 
-/* ---- errors of ours are not printed ------------------------------------------------------------------------ */
+/* ---- errors of ours are not printed ---------------------------------------------------------- */
 
 struct quiet {
 	rama_cap_h5_auto *function;
@@ -41,12 +42,13 @@ static void be_loud(struct rama_cap_h5 *h, const struct quiet *q)
 		ASK(h, H5Eset_auto2, DEFAULT, q->function, q->data);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 typedef rama_cap_hid init_driver(void);
 typedef rama_cap_hid perform_init(init_driver *init);
 
-/* What the header calls H5FD_MPIO: how it is come by has changed several times. 0: there is none. */
+/* What the header calls H5FD_MPIO: how it is come by has changed several times. 0: there is
+ * none. */
 static rama_cap_hid mpio_driver(struct rama_cap_h5 *h)
 {
 	const rama_cap_hid *variable = rama_cap_h5_symbol(h, "H5FD_MPIO_id_g");
@@ -89,19 +91,21 @@ void rama_cap_h5_ask_place(struct rama_cap_h5 *h, rama_cap_hid object, struct ra
 	be_loud(h, &q);
 }
 
-/* ---- datasets ---------------------------------------------------------------------------------------------- */
+/* ---- datasets -------------------------------------------------------------------------------- */
 
 static bool cannot_grow(struct rama_cap_h5 *h, rama_cap_hid space)
 {
 	uint64_t dims[RAMA_CAP_H5_DIMS], most[RAMA_CAP_H5_DIMS];
 	int n = ASK(h, H5Sget_simple_extent_ndims, space);
 
-	if (n < 0 || n > RAMA_CAP_H5_DIMS || ASK(h, H5Sget_simple_extent_dims, space, dims, most) < 0)
+	if (n < 0 || n > RAMA_CAP_H5_DIMS ||
+	    ASK(h, H5Sget_simple_extent_dims, space, dims, most) < 0)
 		return false;
 	return memcmp(dims, most, (size_t)n * sizeof(dims[0])) == 0;
 }
 
-static bool ask_space(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s, bool *fixed)
+static bool ask_space(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s,
+		      bool *fixed)
 {
 	rama_cap_hid space = ASK(h, H5Dget_space, dset);
 
@@ -141,7 +145,8 @@ static void ask_chunk(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core
 	ASK(h, H5Pclose, dcpl);
 }
 
-bool rama_cap_h5_shape(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s, bool *fixed)
+bool rama_cap_h5_shape(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s,
+		       bool *fixed)
 {
 	struct quiet q;
 
@@ -153,7 +158,7 @@ bool rama_cap_h5_shape(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_cor
 	return ok;
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static int64_t all_points(struct rama_cap_h5 *h, const struct rama_cap_h5_open *o)
 {
@@ -184,8 +189,8 @@ static void ask_hyperslab(struct rama_cap_h5 *h, rama_cap_hid space, struct rama
 	rama_core_h5d_hyperslab(a, (unsigned)n, stride, count, block);
 }
 
-int64_t rama_cap_h5_access(struct rama_cap_h5 *h, const struct rama_cap_h5_open *o, const rama_cap_hid space[2],
-		       struct rama_core_h5d_access *a)
+int64_t rama_cap_h5_access(struct rama_cap_h5 *h, const struct rama_cap_h5_open *o,
+			   const rama_cap_hid space[2], struct rama_core_h5d_access *a)
 {
 	rama_cap_hid mem = rama_cap_h5_hid(h, space[0]), file = rama_cap_h5_hid(h, space[1]);
 	int64_t n;

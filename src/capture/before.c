@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* before.c: bare preload: programs that this process was before, by exec (`nice prog`, `sh -c 'exec prog'`). Each has left
- * its segment to the next one; the last one makes one log of all of them. */
+/* before.c: bare preload: programs that this process was before, by exec (`nice prog`, `sh -c
+ * 'exec prog'`). Each has left its segment to the next one; the last one makes one log of all of
+ * them. */
 #include "capture/before.h"
 
 #include "config/text.h"
@@ -8,7 +9,8 @@
 
 #define STACK (512u << 10) /* joining logs takes more than the stack of a thread may have */
 
-/* <dir>/<host>.<pid>. of our segment when it was made, and its number, that of programs before us */
+/* <dir>/<host>.<pid>. of our segment when it was made, and its number, that of programs before
+ * us */
 static char stem[sizeof(rama_cap_run.path)];
 static unsigned before;
 static bool joined;
@@ -34,7 +36,7 @@ struct work {
 	int rc;
 };
 
-/* ---- which -------------------------------------------------------------------------------------------------------- */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 void rama_cap_before_note(void)
 {
@@ -46,7 +48,8 @@ void rama_cap_before_note(void)
 	while (dot && dot > rama_cap_run.path && *--dot != '.')
 		;
 	if (!dot || *dot != '.' ||
-	    rama_config_piece_integer((struct rama_config_piece){ dot + 1, (size_t)(end - dot - 1) }, &k) == 0)
+	    rama_config_piece_integer(
+		    (struct rama_config_piece){ dot + 1, (size_t)(end - dot - 1) }, &k) == 0)
 		return;
 	memcpy(stem, rama_cap_run.path, sizeof(stem));
 	stem[dot + 1 - rama_cap_run.path] = '\0';
@@ -74,7 +77,7 @@ static int read_fd(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err
 {
 	for (size_t done = 0; done < n;) {
 		long got = rama_cap_sys6(SYS_pread64, *(int *)ctx, (long)((char *)buf + done),
-				     (long)(n - done), (long)(off + done), 0, 0);
+					 (long)(n - done), (long)(off + done), 0, 0);
 
 		if (got == -EINTR)
 			continue;
@@ -111,7 +114,7 @@ static bool open_image(struct rama_seg *s, struct image *im, unsigned k, struct 
 	return false;
 }
 
-/* ---- a log of each ---------------------------------------------------------------------------------------------- */
+/* ---- a log of each --------------------------------------------------------------------------- */
 
 static int write_temp(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
 {
@@ -121,7 +124,7 @@ static int write_temp(void *ctx, uint64_t off, const void *bytes, size_t n, stru
 		im->len = off + n;
 	for (size_t done = 0; done < n;) {
 		long put = rama_cap_sys6(SYS_pwrite64, im->temp, (long)((const char *)bytes + done),
-				     (long)(n - done), (long)(im->off + off + done), 0, 0);
+					 (long)(n - done), (long)(im->off + off + done), 0, 0);
 
 		if (put == -EINTR)
 			continue;
@@ -184,7 +187,7 @@ static int make_log(struct work *k, size_t i)
 	return rc;
 }
 
-/* ---- one of all ---------------------------------------------------------------------------------------------------- */
+/* ---- one of all ------------------------------------------------------------------------------ */
 
 static int write_joined(struct work *k, struct rama_log_merge *m)
 {
@@ -221,9 +224,9 @@ static int join(struct work *k)
 	for (size_t i = 0; i < k->n && rc == 0; i++)
 		rc = make_log(k, i);
 	for (size_t i = 0; m->in && i < k->n && rc == 0; i++)
-		m->in[m->n_in++] = (struct rama_log_merge_input){ .log = &k->image[i].log,
-							      .path = "",
-							      .process = k->how->process->rank };
+		m->in[m->n_in++] = (struct rama_log_merge_input){
+			.log = &k->image[i].log, .path = "", .process = k->how->process->rank
+		};
 	if (rc == 0)
 		rc = m->in ? write_joined(k, m) : RAMA_EMEMORY;
 	free(m->in);
@@ -260,7 +263,8 @@ static void work(struct work *k)
 	free(k->image);
 }
 
-/* Calls it on another stack. The functions of the C library for that are watched by sanitizers, which complain. */
+/* Calls it on another stack. The functions of the C library for that are watched by sanitizers,
+ * which complain. */
 static __attribute__((noinline)) void call_on(char *top, void (*fn)(struct work *), struct work *k)
 {
 #if defined(__x86_64__)
@@ -298,7 +302,7 @@ int rama_cap_before_write(const struct rama_cap_before_how *how)
 {
 	struct work k = { .how = how, .rc = RAMA_EMEMORY };
 	long stack = rama_cap_sys6(SYS_mmap, 0, STACK, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (stack < 0 && stack > -4096)
 		return k.rc;
@@ -308,7 +312,7 @@ int rama_cap_before_write(const struct rama_cap_before_how *how)
 	return k.rc;
 }
 
-/* ---- gone --------------------------------------------------------------------------------------------------------------- */
+/* ---- gone ------------------------------------------------------------------------------------ */
 
 /* Live events that an agent has not taken yet: then it is his to remove the segment. */
 static bool is_awaited(struct rama_seg *s, struct rama_seg_lane *lane)
@@ -334,9 +338,9 @@ static void remove_one(struct rama_seg *s, struct rama_seg_lane *lane, unsigned 
 		uint32_t flags = s->id.flags | RAMA_SEG_LOGGED;
 
 		rama_cap_sys6(SYS_pwrite64, im.fd, (long)&flags, sizeof(flags),
-			  (long)(s->head.area[RAMA_SEG_AREA_IDENTITY].off +
-				 offsetof(struct rama_seg_identity, flags)),
-			  0, 0);
+			      (long)(s->head.area[RAMA_SEG_AREA_IDENTITY].off +
+				     offsetof(struct rama_seg_identity, flags)),
+			      0, 0);
 	} else {
 		rama_config_text_init(&t, path, sizeof(path));
 		rama_config_text_str(&t, stem);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* confine.c: programs that confine themselves: seccomp, or no more reading of the processor's
  * counter. After that one of our own system calls, or the counter, would end the process. So we
- * notice the call that does it, and go quiet before it (rama_cap_go_quiet): what was recorded stays,
- * nothing is added.
+ * notice the call that does it, and go quiet before it (rama_cap_go_quiet): what was recorded
+ * stays, nothing is added.
  *
  * A filter that provably spares every system call of ours (table/own_calls.def) changes nothing. */
 #include <linux/audit.h>
@@ -27,8 +27,8 @@ static bool copy(void *to, const void *from, size_t n)
 {
 	struct iovec mine = { to, n }, theirs = { (void *)(uintptr_t)from, n };
 
-	return rama_cap_sys6(SYS_process_vm_readv, rama_cap_sys3(SYS_getpid, 0, 0, 0), (long)&mine, 1,
-			 (long)&theirs, 1, 0) == (long)n;
+	return rama_cap_sys6(SYS_process_vm_readv, rama_cap_sys3(SYS_getpid, 0, 0, 0), (long)&mine,
+			     1, (long)&theirs, 1, 0) == (long)n;
 }
 
 static bool spares_us(const struct sock_filter *filter, size_t n)
@@ -55,7 +55,7 @@ static bool is_harmless(const void *at)
 	if (!copy(&prog, at, sizeof(prog)) || prog.len == 0 || prog.len > BPF_MAXINSNS)
 		return false;
 	long p = rama_cap_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p < 0 && p > -4096)
 		return false;
 	if (copy((void *)p, prog.filter, prog.len * sizeof(struct sock_filter)))
@@ -93,7 +93,8 @@ const char *rama_cap_confines(long call, const long *a)
 	const char *why = NULL;
 	int saved = errno;
 
-	if (rama_cap_off || rama_cap_quiet) /* the child of a vfork runs in memory that is not its own */
+	/* the child of a vfork runs in memory that is not its own */
+	if (rama_cap_off || rama_cap_quiet)
 		return NULL;
 	if (call == SYS_prctl)
 		why = by_prctl((unsigned long)a[0], a + 1);

@@ -6,10 +6,10 @@
 #include "capture/place.h"
 #include "config/text.h"
 
-/* ---- where ----------------------------------------------------------------------------------------------- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
-/* root/OLD/file becomes root/NEW/file. The directory may go with somebody else's last segment right before ours comes:
- * then it is made again. */
+/* root/OLD/file becomes root/NEW/file. The directory may go with somebody else's last segment
+ * right before ours comes: then it is made again. */
 static bool move_file(char *to, const char *job)
 {
 	char *slash = strrchr(rama_cap_run.path, '/'), *root = slash;
@@ -31,7 +31,7 @@ static bool move_file(char *to, const char *job)
 		rama_config_text_str(&t, slash);
 		if (!t.cut)
 			rc = rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)rama_cap_run.path, dir,
-				       (long)slash + 1, 1 /* RENAME_NOREPLACE */, 0);
+					   (long)slash + 1, 1 /* RENAME_NOREPLACE */, 0);
 		rama_cap_sys_close(dir);
 		if (t.cut)
 			return false;
@@ -64,8 +64,8 @@ void rama_cap_join_job(const char *job, int64_t jobid)
 	rama_cap_run.id->jobid = rama_cap_run.job_pid = jobid;
 }
 
-/* <host>.<pid>.<k>.seg: k counts the programs that this process became one after the other. `make` is tried until the
- * name is not taken. */
+/* <host>.<pid>.<k>.seg: k counts the programs that this process became one after the other.
+ * `make` is tried until the name is not taken. */
 static long name_file(struct rama_config_text *t, long (*make)(int dir, int fd), int dir, int fd)
 {
 	size_t stem = t->len;
@@ -85,7 +85,7 @@ static long make_file(int dir, int unused)
 {
 	(void)unused;
 	return rama_cap_sys6(SYS_openat, dir, (long)strrchr(rama_cap_run.path, '/') + 1,
-			 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600, 0, 0);
+			     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600, 0, 0);
 }
 
 static long link_file(int dir, int fd)
@@ -97,7 +97,7 @@ static long link_file(int dir, int fd)
 	rama_config_text_str(&t, "/proc/self/fd/");
 	rama_config_text_i64(&t, fd);
 	return rama_cap_sys6(SYS_linkat, AT_FDCWD, (long)proc, dir,
-			 (long)strrchr(rama_cap_run.path, '/') + 1, AT_SYMLINK_FOLLOW, 0);
+			     (long)strrchr(rama_cap_run.path, '/') + 1, AT_SYMLINK_FOLLOW, 0);
 }
 
 /* The file has no name until it is complete, so that nobody ever finds half of one; where the
@@ -105,8 +105,8 @@ static long link_file(int dir, int fd)
  * directory, then of the file without its end. */
 static int create_file(int dir, struct rama_config_text *t, bool *named)
 {
-	int fd = (int)rama_cap_sys6(SYS_openat, dir, (long)".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600, 0,
-				0);
+	int fd = (int)rama_cap_sys6(SYS_openat, dir, (long)".", O_TMPFILE | O_RDWR | O_CLOEXEC,
+				    0600, 0, 0);
 
 	*named = fd < 0;
 	t->room = sizeof(rama_cap_run.path);
@@ -118,7 +118,7 @@ static int create_file(int dir, struct rama_config_text *t, bool *named)
 	return *named ? (int)name_file(t, make_file, dir, -1) : fd;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* how many records of a module there may be, of those that fit, if somebody said so; and the
  * catch-all */
@@ -151,8 +151,7 @@ static bool divide(uint64_t len[RAMA_SEG_AREAS], uint64_t room)
 	uint64_t trace = rama_config_settings_trace_memory(s), memory = s->memory;
 	const uint64_t block = RAMA_CAP_LANE_BLOCK * RAMA_CAP_LANE;
 
-	memory = rama_cap_memory_share(memory < RAMA_CAP_FIRST ? RAMA_CAP_FIRST
-								       : memory);
+	memory = rama_cap_memory_share(memory < RAMA_CAP_FIRST ? RAMA_CAP_FIRST : memory);
 	if (memory > room / 2) {
 		if (room < 4 * (uint64_t)RAMA_CAP_FIRST)
 			return false;
@@ -161,7 +160,7 @@ static bool divide(uint64_t len[RAMA_SEG_AREAS], uint64_t room)
 	len[RAMA_SEG_AREA_RECORDS] = memory;
 	room -= memory;
 	len[RAMA_SEG_AREA_LANES] = least(RAMA_SEG_LANES * (uint64_t)RAMA_CAP_LANE,
-				     room / 4 > block ? room / 4 / block * block : block);
+					 room / 4 > block ? room / 4 / block * block : block);
 	room -= len[RAMA_SEG_AREA_LANES];
 	/* tracing can be switched on from outside: there is always room for some */
 	if (trace < 2 << 20)
@@ -183,14 +182,15 @@ static void plan_records(struct rama_seg_header *h, uint64_t *memory)
 	*memory = rama_cap_run.pool_chunks * chunk;
 	h->area[RAMA_SEG_AREA_RECORDS].item = (uint32_t)chunk;
 	rama_cap_run.pool_shift = (uint32_t)__builtin_ctzll(chunk);
-#define KIND(kind, type, module)                            \
+#define KIND(kind, type, module)                                    \
 	rama_cap_run.slots[RAMA_SEG_KIND_##kind] = records(module); \
 	h->slot[RAMA_SEG_KIND_##kind] = sizeof(struct type);
 #include "segment/kinds.def"
 #undef KIND
 	rama_cap_run.names_most = s->name_memory > 0 ? s->name_memory : *memory;
-	rama_cap_run.names_most = least(rama_cap_run.names_most < 4096 ? 4096 : rama_cap_run.names_most,
-				    least(*memory, 8ull * (UINT32_MAX - 1)));
+	rama_cap_run.names_most =
+		least(rama_cap_run.names_most < 4096 ? 4096 : rama_cap_run.names_most,
+		      least(*memory, 8ull * (UINT32_MAX - 1)));
 	/* names of files that do not exist must leave room for those that do, and for their
 	 * records */
 	rama_cap_run.failed_most = s->name_memory > 0 ? rama_cap_run.names_most / 2 : *memory / 16;
@@ -257,7 +257,8 @@ uint64_t rama_cap_file_limit(void)
 /* A thread and some files: a place that has no room for these is of no use to the process. */
 static bool few_have_room(void)
 {
-	static const uint8_t kind[] = { RAMA_SEG_KIND_POSIX, RAMA_SEG_KIND_STDIO, RAMA_SEG_KIND_EXTRA };
+	static const uint8_t kind[] = { RAMA_SEG_KIND_POSIX, RAMA_SEG_KIND_STDIO,
+					RAMA_SEG_KIND_EXTRA };
 
 	for (unsigned i = 0; i < sizeof(kind); i++)
 		if (!rama_cap_pool_room(kind[i], 4 * rama_cap_run.head->slot[kind[i]]))
@@ -275,7 +276,8 @@ static bool fill_first(unsigned char *base, const struct rama_seg_header *h,
 	*rama_cap_run.head = *h;
 	*rama_cap_run.id = *id;
 	if (!rama_cap_run.fds)
-		rama_cap_run.fds = rama_cap_memory_own(RAMA_CAP_FDS_FIRST * sizeof(struct rama_cap_fd));
+		rama_cap_run.fds =
+			rama_cap_memory_own(RAMA_CAP_FDS_FIRST * sizeof(struct rama_cap_fd));
 	return rama_cap_run.fds && rama_cap_names_init() && few_have_room();
 }
 
@@ -288,7 +290,8 @@ static bool map_segment(int fd, const struct rama_seg_identity *id)
 
 	/* of no file that others see: the rest is the same, and it counts where it is used */
 	if (fd < 0)
-		fd = memory = (int)rama_cap_sys3(SYS_memfd_create, "iorama", 1 /* MFD_CLOEXEC */, 0);
+		fd = memory =
+			(int)rama_cap_sys3(SYS_memfd_create, "iorama", 1 /* MFD_CLOEXEC */, 0);
 	if (fd < 0)
 		return false;
 	rama_cap_sys3(SYS_fchmod, fd, 0600, 0);
@@ -313,7 +316,8 @@ static void fill_segment(struct rama_seg_ticks clock)
 	rama_cap_run.hz = clock.hz;
 	rama_cap_run.id->clock = clock;
 	rama_cap_run.heat_width = (uint64_t)(clock.hz / 10);
-	rama_cap_run.heat = rama_config_settings_module(rama_cap_run.settings, RAMA_TAB_MOD_HEATMAP);
+	rama_cap_run.heat =
+		rama_config_settings_module(rama_cap_run.settings, RAMA_TAB_MOD_HEATMAP);
 	if (!rama_config_settings_module(rama_cap_run.settings, RAMA_TAB_MOD_PROCESS))
 		rama_cap_run.id->flags |= RAMA_SEG_NO_PROCESS;
 	if (!rama_config_settings_module(rama_cap_run.settings, RAMA_TAB_MOD_EXTRA))
@@ -324,7 +328,8 @@ static void fill_segment(struct rama_seg_ticks clock)
 	if (rama_cap_run.mounts_known)
 		rama_cap_mounts_again();
 	if (rama_cap_run.bare && !rama_cap_run.forked)
-		rama_cap_sys3(SYS_getcwd, rama_cap_run.start_dir, sizeof(rama_cap_run.start_dir), 0);
+		rama_cap_sys3(SYS_getcwd, rama_cap_run.start_dir, sizeof(rama_cap_run.start_dir),
+			      0);
 	__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_RUNNING, __ATOMIC_RELEASE);
 }
 
@@ -348,7 +353,8 @@ static long make_in(int dir, struct rama_config_text *t, struct rama_seg_identit
 	if (ok && rc != 0)
 		rama_cap_memory_close(rama_cap_run.generation);
 	if (rc != 0 && named)
-		rama_cap_sys6(SYS_unlinkat, dir, (long)strrchr(rama_cap_run.path, '/') + 1, 0, 0, 0, 0);
+		rama_cap_sys6(SYS_unlinkat, dir, (long)strrchr(rama_cap_run.path, '/') + 1, 0, 0, 0,
+			      0);
 	if (rc == 0)
 		rama_cap_before_note();
 	rama_cap_run.unlinked = false;
@@ -375,7 +381,8 @@ static bool make_file_somewhere(struct rama_seg_identity *id, const struct rama_
 		for (unsigned k = 0; more && k < 3 && rc == -ENOENT; k++) {
 			int dir;
 
-			rama_config_text_init(&t, rama_cap_run.path, sizeof(rama_cap_run.path) - 256);
+			rama_config_text_init(&t, rama_cap_run.path,
+					      sizeof(rama_cap_run.path) - 256);
 			rama_cap_run.id = id;
 			more = rama_cap_place_open(i, id->job, &t, &dir);
 			if (!more || dir < 0)
@@ -389,7 +396,7 @@ static bool make_file_somewhere(struct rama_seg_identity *id, const struct rama_
 		}
 		if (rc == 0) {
 			rama_cap_tally_begin(i == 0 ? RAMA_CAP_PLACED_FIRST
-							: RAMA_CAP_PLACED_SPARE);
+						    : RAMA_CAP_PLACED_SPARE);
 			return true;
 		}
 	}
@@ -443,7 +450,8 @@ bool rama_cap_create_segment(void)
 		rama_cap_run.live = rama_cap_run.settings->live;
 	rama_cap_run.bare = rama_cap_run.settings->job[0] == '\0';
 	rama_cap_run.mem_align = (uintptr_t)rama_cap_run.settings->mem_align;
-	rama_cap_run.mem_mask =
-		(rama_cap_run.mem_align & (rama_cap_run.mem_align - 1)) == 0 ? rama_cap_run.mem_align - 1 : 0;
+	rama_cap_run.mem_mask = (rama_cap_run.mem_align & (rama_cap_run.mem_align - 1)) == 0
+					? rama_cap_run.mem_align - 1
+					: 0;
 	return rama_cap_wanted(&id) && make_segment(&id, &clock);
 }

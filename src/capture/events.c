@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* events.c: single calls: the trace, which stays, and live events, which an agent reads while we run. Both are written
- * by the thread itself into memory of its own lane; what finds no room is counted. */
+/* events.c: single calls: the trace, which stays, and live events, which an agent reads while we
+ * run. Both are written by the thread itself into memory of its own lane; what finds no room is
+ * counted. */
 #include "capture/runtime.h"
 
-/* ---- trace ----------------------------------------------------------------------------------------------- */
+/* ---- trace ----------------------------------------------------------------------------------- */
 
 /* the next chunk of the area, mapped and with memory behind it; the caller holds the lock */
 static struct rama_seg_chunk *next_chunk(struct rama_seg_state *s)
@@ -12,8 +13,7 @@ static struct rama_seg_chunk *next_chunk(struct rama_seg_state *s)
 
 	if (i >= s->chunks_limit)
 		return NULL;
-	unsigned char *at =
-		rama_cap_memory_at(RAMA_CAP_EVENTS, i * RAMA_SEG_CHUNK, RAMA_SEG_CHUNK);
+	unsigned char *at = rama_cap_memory_at(RAMA_CAP_EVENTS, i * RAMA_SEG_CHUNK, RAMA_SEG_CHUNK);
 	if (!at || !rama_cap_memory_fill(at, RAMA_SEG_CHUNK)) {
 		__atomic_store_n(&s->chunks_limit, 0, __ATOMIC_RELAXED);
 		return NULL;
@@ -58,7 +58,7 @@ static inline void trace(struct rama_cap_thread *t, const struct rama_seg_event 
 	__atomic_store_n(&c->used, at + 1, __ATOMIC_RELEASE);
 }
 
-/* ---- rings ----------------------------------------------------------------------------------------------- */
+/* ---- rings ----------------------------------------------------------------------------------- */
 
 static uint64_t ring_events(uint32_t level)
 {
@@ -120,7 +120,8 @@ static bool grow(struct rama_cap_thread *t, uint64_t n)
 	return true;
 }
 
-/* The next event has number n. What was read and given back is free again: up to where may be written now? */
+/* The next event has number n. What was read and given back is free again: up to where may be
+ * written now? */
 static void find_room(struct rama_cap_thread *t, uint64_t n)
 {
 	struct rama_seg_lane *l = t->lane;
@@ -162,10 +163,10 @@ static inline void live(struct rama_cap_thread *t, const struct rama_seg_event *
 	__atomic_store_n(&t->lane->made, n + 1, __ATOMIC_RELEASE);
 }
 
-/* ---- events ---------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static inline struct rama_seg_event event_of(struct rama_cap_thread *t, enum rama_seg_layer layer,
-					 uint32_t name, const struct rama_core_op *op)
+					     uint32_t name, const struct rama_core_op *op)
 {
 	return (struct rama_seg_event){
 		.start = op->t0,
@@ -182,7 +183,7 @@ static inline struct rama_seg_event event_of(struct rama_cap_thread *t, enum ram
 }
 
 void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		 const struct rama_core_op *op)
+		     const struct rama_core_op *op)
 {
 	struct rama_seg_event e = event_of(t, layer, name, op);
 
@@ -200,7 +201,7 @@ void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint3
 _Static_assert(RAMA_TAB_OPS <= 64, "a bit for every kind");
 
 void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		    const struct rama_core_op *op)
+			const struct rama_core_op *op)
 {
 	if (NO_EVENTS >> op->kind & 1)
 		return;
@@ -217,8 +218,8 @@ void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, ui
 }
 
 /* Names that do not exist may be very many, and files that do exist need room, too. */
-void rama_cap_live_path(struct rama_cap_thread *t, enum rama_seg_layer layer, const char *path, size_t len,
-		    const struct rama_core_op *op)
+void rama_cap_live_path(struct rama_cap_thread *t, enum rama_seg_layer layer, const char *path,
+			size_t len, const struct rama_core_op *op)
 {
 	bool room = rama_cap_run.names_bytes < rama_cap_run.failed_most;
 	struct rama_seg_name *n = rama_cap_name(t, path, len, room);

@@ -13,7 +13,7 @@ bool rama_cap_observes(unsigned module, const char *text, size_t len)
 	return rama_config_settings_observes(rama_cap_run.settings, module, text, len);
 }
 
-/* ---- slots --------------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static bool is_standard(const char *name)
 {
@@ -75,7 +75,8 @@ static void init_LUSTRE(void *slot, const struct rama_seg_name *n, int64_t unuse
 	rama_core_lustre_init(slot, n->id);
 }
 
-/* what a slot needs to know beside its name: POSIX: block size; datasets and variables: id of the file's record */
+/* what a slot needs to know beside its name: POSIX: block size; datasets and variables: id of
+ * the file's record */
 static const struct {
 	uint32_t size;
 	uint8_t module;
@@ -134,7 +135,8 @@ static void *next_slot(unsigned kind, const struct rama_seg_name *n, int64_t mor
 	return head;
 }
 
-/* Is there room for one more record, if the user has said how much memory all may take? First come, first served. */
+/* Is there room for one more record, if the user has said how much memory all may take? First
+ * come, first served. */
 static bool fits(unsigned kind)
 {
 	uint64_t most = rama_config_settings_pool(rama_cap_run.settings), used;
@@ -149,8 +151,8 @@ static bool fits(unsigned kind)
 	return used <= most;
 }
 
-/* Slot of a name, taken if it has none yet; the caller holds the names lock. Slot 0 of each kind is the catch-all, made
- * before the first other one. */
+/* Slot of a name, taken if it has none yet; the caller holds the names lock. Slot 0 of each kind
+ * is the catch-all, made before the first other one. */
 static void *take_slot(struct rama_seg_name *n, unsigned kind, int64_t more)
 {
 	struct rama_seg_state *s = rama_cap_run.state;
@@ -180,8 +182,8 @@ void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum 
 	return rama_cap_slot_with(t, n, kind, 0);
 }
 
-void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind,
-		     int64_t more)
+void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n,
+			 enum rama_seg_kind kind, int64_t more)
 {
 	uint32_t is = __atomic_load_n(&n->slot[kind], __ATOMIC_ACQUIRE);
 	void *slot = NULL;
@@ -201,7 +203,7 @@ void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enu
 	return slot;
 }
 
-/* ---- paths --------------------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 void rama_cap_cwd_changed(void)
 {
@@ -239,7 +241,8 @@ static const char *link_of(int fd, char *to)
 	while (n)
 		proc[at++] = digits[--n];
 	proc[at] = '\0';
-	long len = rama_cap_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)to, PATH_MAX - 1, 0, 0);
+	long len =
+		rama_cap_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)to, PATH_MAX - 1, 0, 0);
 	if (len <= 0 || to[0] != '/')
 		return NULL;
 	to[len] = '\0';
@@ -257,16 +260,20 @@ static size_t cut_deleted(char *text, const struct stat *st)
 	return len;
 }
 
-/* Where the descriptor stood before a call that moved it: the tracked offset of a file that others may have used. */
+/* Where the descriptor stood before a call that moved it: the tracked offset of a file that
+ * others may have used. */
 static void ask_position(struct rama_core_posix_file *f, int fd, int64_t moved)
 {
-	if (f->w[RAMA_TAB_POSIX_OPENS].i + f->w[RAMA_TAB_POSIX_READS].i + f->w[RAMA_TAB_POSIX_WRITES].i != 0)
+	if (f->w[RAMA_TAB_POSIX_OPENS].i + f->w[RAMA_TAB_POSIX_READS].i +
+		    f->w[RAMA_TAB_POSIX_WRITES].i !=
+	    0)
 		return;
 	int64_t at = rama_cap_sys3(SYS_lseek, fd, 0, SEEK_CUR) - moved;
 	f->offset = at > 0 ? at : 0;
 }
 
-/* Is there a module that would make a record of it? Where no rule is for some modules only, POSIX speaks for all. */
+/* Is there a module that would make a record of it? Where no rule is for some modules only,
+ * POSIX speaks for all. */
 static bool anybody_observes(const char *text, size_t len)
 {
 	if (rama_cap_observes(RAMA_TAB_MOD_POSIX, text, len))
@@ -280,7 +287,8 @@ static bool anybody_observes(const char *text, size_t len)
 	return false;
 }
 
-/* What lies below a directory that is not observed is not either, unless the user has rules of his own for that. */
+/* What lies below a directory that is not observed is not either, unless the user has rules of
+ * his own for that. */
 static long clean_below(struct rama_cap_thread *t, int dirfd, const char *path, char *to)
 {
 	struct rama_cap_fd *e = rama_cap_fd(dirfd);
@@ -324,7 +332,7 @@ const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *pat
 	return to;
 }
 
-/* ---- mounts: matched by path; the block size is asked once per mount -------------------------------------- */
+/* ---- mounts: matched by path; the block size is asked once per mount ------------------------- */
 
 static struct rama_config_mounts mounts;
 
@@ -334,12 +342,14 @@ static void read_mounts(void)
 	size_t n = rama_cap_sys_slurp("/proc/self/mounts", text, sizeof(text));
 
 	rama_config_mounts_parse(&mounts, text, n);
-	rama_config_mounts_encode(&mounts, rama_cap_run.id->mounts, sizeof(rama_cap_run.id->mounts));
+	rama_config_mounts_encode(&mounts, rama_cap_run.id->mounts,
+				  sizeof(rama_cap_run.id->mounts));
 }
 
 void rama_cap_mounts_again(void)
 {
-	rama_config_mounts_encode(&mounts, rama_cap_run.id->mounts, sizeof(rama_cap_run.id->mounts));
+	rama_config_mounts_encode(&mounts, rama_cap_run.id->mounts,
+				  sizeof(rama_cap_run.id->mounts));
 }
 
 /* the caller holds the lock */
@@ -369,8 +379,8 @@ static int64_t block_size(const char *mount)
 
 	if (rama_cap_sys3(SYS_statfs, mount, &fs, 0) != 0)
 		return 4096;
-	return fs.f_type == 0x0BD00BD0 ? 1 << 20
-				       : (int64_t)fs.f_bsize; /* Lustre tells 4096, means 1 MiB */
+	/* Lustre tells 4096, means 1 MiB */
+	return fs.f_type == 0x0BD00BD0 ? 1 << 20 : (int64_t)fs.f_bsize;
 }
 
 int64_t rama_cap_file_alignment(const char *path, size_t len)
@@ -384,14 +394,15 @@ int64_t rama_cap_file_alignment(const char *path, size_t len)
 	int i = rama_config_mounts_find(&mounts, path, len);
 	if (i >= 0) {
 		if (mounts.mount[i].block == 0)
-			mounts.mount[i].block = block_size(rama_config_mount_path(&mounts, (unsigned)i));
+			mounts.mount[i].block =
+				block_size(rama_config_mount_path(&mounts, (unsigned)i));
 		block = mounts.mount[i].block;
 	}
 	rama_cap_unlock(t, &rama_cap_run.mount_lock);
 	return block;
 }
 
-/* ---- descriptors --------------------------------------------------------------------------------------- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 /* those beyond the first: blocks that are made when one of their descriptors is met */
 struct rama_cap_fd *rama_cap_fd_high(int fd)
@@ -416,7 +427,7 @@ struct rama_cap_fd *rama_cap_fd_high(int fd)
 }
 
 void rama_cap_fd_set(int fd, struct rama_core_posix_file *posix, struct rama_core_stdio_file *stdio,
-		 uint32_t name)
+		     uint32_t name)
 {
 	struct rama_cap_fd *e = rama_cap_fd(fd);
 
@@ -471,8 +482,8 @@ static void inherit(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, in
 	rama_cap_fd_set(fd, f ? f : RAMA_CAP_NO_FILE, NULL, 0);
 }
 
-/* A descriptor we did not see being opened: inherited over exec, received from another process, made by
- * the C library itself. */
+/* A descriptor we did not see being opened: inherited over exec, received from another process,
+ * made by the C library itself. */
 static void learn(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, int64_t moved)
 {
 	char *to = t->scratch + 2 * PATH_MAX;
@@ -483,22 +494,25 @@ static void learn(struct rama_cap_thread *t, int fd, struct rama_cap_fd *e, int6
 		return; /* not open at all */
 	if (S_ISREG(st.st_mode) && link_of(fd, to)) {
 		size_t len = cut_deleted(to, &st);
-		struct rama_seg_name *n =
-			rama_cap_observes(RAMA_TAB_MOD_POSIX, to, len) ? rama_cap_name(t, to, len, true) : NULL;
+		struct rama_seg_name *n = rama_cap_observes(RAMA_TAB_MOD_POSIX, to, len)
+						  ? rama_cap_name(t, to, len, true)
+						  : NULL;
 		f = n ? rama_cap_posix_of(t, n) : NULL;
 		if (f)
 			ask_position(f, fd, moved);
 	} else if (S_ISDIR(st.st_mode) && link_of(fd, to)) {
 		size_t len = strlen(to);
-		struct rama_seg_name *n =
-			rama_cap_observes(RAMA_TAB_MOD_POSIX, to, len) ? rama_cap_name(t, to, len, true) : NULL;
+		struct rama_seg_name *n = rama_cap_observes(RAMA_TAB_MOD_POSIX, to, len)
+						  ? rama_cap_name(t, to, len, true)
+						  : NULL;
 		rama_cap_fd_set(fd, RAMA_CAP_NO_FILE, e->stdio, n ? rama_cap_name_number(n) : 0);
 		return;
 	}
 	rama_cap_fd_set(fd, f ? f : RAMA_CAP_NO_FILE, e->stdio, 0);
 }
 
-struct rama_core_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd, int64_t moved)
+struct rama_core_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd,
+						    int64_t moved)
 {
 	struct rama_cap_fd *e = rama_cap_fd(fd);
 
@@ -523,7 +537,7 @@ struct rama_seg_name *rama_cap_fd_name(struct rama_cap_thread *t, int fd)
 	return e->name ? rama_cap_name_at(e->name) : NULL;
 }
 
-/* ---- streams ------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static struct rama_core_stdio_file *standard(struct rama_cap_thread *t, FILE *stream)
 {

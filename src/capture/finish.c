@@ -15,7 +15,7 @@
 static char log_path[4096];
 static long failure; /* errno of what went wrong last */
 
-/* ---- the calendar, without the C library's locks -------------------------------------------------------------- */
+/* ---- the calendar, without the C library's locks --------------------------------------------- */
 
 /* Days since 1970 to a date, by eras of 400 years that begin in March. */
 static void civil(int64_t seconds, struct tm *tm)
@@ -47,7 +47,7 @@ void rama_cap_note_zone(void)
 		rama_cap_run.zone = tm.tm_gmtoff;
 }
 
-/* ---- the file --------------------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static int sink_write(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
 {
@@ -117,13 +117,13 @@ static void describe(struct rama_config_logname *n)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	*n = (struct rama_config_logname){ .user = rama_cap_variable("LOGNAME"),
-				    .uid = (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0),
-				    .exe = rama_cap_run.id->exe,
-				    .jobid = rama_cap_run.id->jobid,
-				    .pid = rama_cap_run.pid,
-				    .host = rama_cap_run.id->host,
-				    .end_us = (uint64_t)now.tv_sec * 1000000u +
-					      (uint64_t)now.tv_nsec / 1000u };
+					   .uid = (uint64_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0),
+					   .exe = rama_cap_run.id->exe,
+					   .jobid = rama_cap_run.id->jobid,
+					   .pid = rama_cap_run.pid,
+					   .host = rama_cap_run.id->host,
+					   .end_us = (uint64_t)now.tv_sec * 1000000u +
+						     (uint64_t)now.tv_nsec / 1000u };
 	civil((int64_t)(rama_cap_run.id->clock.real0 / 1000000000u) + rama_cap_run.zone, &n->start);
 }
 
@@ -170,10 +170,10 @@ static bool write_named(void)
 	rama_cap_sys_close(fd);
 	memcpy(log_path, partial, stem);
 	rama_config_logname_final(log_path + stem, sizeof(log_path) - stem, &n, 0);
-	if (rc == 0 && rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD, (long)log_path,
-				 1 /* RENAME_NOREPLACE */, 0) != 0)
+	if (rc == 0 && rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD,
+				     (long)log_path, 1 /* RENAME_NOREPLACE */, 0) != 0)
 		rc = (int)rama_cap_sys6(SYS_renameat2, AT_FDCWD, (long)partial, AT_FDCWD,
-				    (long)log_path, 0, 0);
+					(long)log_path, 0, 0);
 	if (rc != 0)
 		rama_cap_sys3(SYS_unlinkat, AT_FDCWD, partial, 0);
 	return rc == 0;
@@ -233,8 +233,8 @@ bool rama_cap_write_log(void)
 	return written;
 }
 
-/* Does somebody hold the lock of this directory's file .agent? `len`: of the directory's path, which rama_cap_run.path begins
- * with. */
+/* Does somebody hold the lock of this directory's file .agent? `len`: of the directory's path,
+ * which rama_cap_run.path begins with. */
 static bool is_watched(size_t len)
 {
 	static char path[4096];
@@ -263,8 +263,9 @@ static bool agent_watches(void)
 		is_watched((size_t)(job - rama_cap_run.path)));
 }
 
-/* Does somebody read it, who has not let go of it? Or are there live events that nobody has taken yet, but somebody will? Then it is
- * his to remove. An agent that was killed has not let go either: the next one finds what the counters stand at in the end. */
+/* Does somebody read it, who has not let go of it? Or are there live events that nobody has
+ * taken yet, but somebody will? Then it is his to remove. An agent that was killed has not let
+ * go either: the next one finds what the counters stand at in the end. */
 static bool is_awaited(void)
 {
 	uint64_t left = 0;

@@ -6,7 +6,7 @@
 #include <link.h>
 #include <linux/limits.h>
 
-/* ---- libraries ------------------------------------------------------------------------------------------- */
+/* ---- libraries ------------------------------------------------------------------------------- */
 
 #define ANCHOR "H5get_libversion"
 enum { LIBRARIES = 32, CALLERS = 8 };
@@ -36,8 +36,8 @@ static const char *dynamic_address(const struct link_map *m, const ElfW(Dyn) * d
 	return (const char *)at;
 }
 
-/* The HDF5 that a program was linked with, where its symbols have versions: then this one is meant and no other.
- * NULL: they have none. */
+/* The HDF5 that a program was linked with, where its symbols have versions: then this one is
+ * meant and no other. NULL: they have none. */
 static const char *needed(const struct link_map *m)
 {
 	const char *strings = NULL, *at = NULL;
@@ -67,7 +67,8 @@ static void *in_library(const char *name, void **handle)
 	return *handle ? dlsym(*handle, ANCHOR) : NULL;
 }
 
-/* What the loader would have chosen for this caller. *scope is ours to close unless it is RTLD_NEXT. */
+/* What the loader would have chosen for this caller. *scope is ours to close unless it is
+ * RTLD_NEXT. */
 static void *choose(const void *caller, void **scope)
 {
 	struct link_map *m = NULL;
@@ -94,15 +95,16 @@ static void learn(struct rama_cap_h5 *h)
 {
 	unsigned major = 1, minor = 10, release = 0;
 
-	h->lacks = (rama_cap_h5_symbol(h, "H5Dflush") ? 0 : RAMA_CORE_H5D_NO_FLUSH) |
-		   (rama_cap_h5_symbol(h, "H5Sget_regular_hyperslab") ? 0 : RAMA_CORE_H5D_NO_SELECT);
+	h->lacks =
+		(rama_cap_h5_symbol(h, "H5Dflush") ? 0 : RAMA_CORE_H5D_NO_FLUSH) |
+		(rama_cap_h5_symbol(h, "H5Sget_regular_hyperslab") ? 0 : RAMA_CORE_H5D_NO_SELECT);
 	if (RAMA_CAP_H5(h, H5get_libversion)(&major, &minor, &release) >= 0)
 		h->narrow = major == 1 && minor < 10;
 	__atomic_store_n(&h->ready, true, __ATOMIC_RELEASE);
 }
 
-/* No lock: the call must go on whatever happens. Threads that meet a library at the same time may enter it twice, and
- * then all use the first. */
+/* No lock: the call must go on whatever happens. Threads that meet a library at the same time
+ * may enter it twice, and then all use the first. */
 static struct rama_cap_h5 *library_of(void *anchor, void *scope)
 {
 	for (uint32_t i = 0; i < LIBRARIES; i++)
@@ -172,7 +174,7 @@ rama_cap_anyfn *rama_cap_h5_resolve(struct rama_cap_h5 *h, rama_cap_anyfn **slot
 	return f;
 }
 
-/* ---- open files and datasets ------------------------------------------------------------------------------ */
+/* ---- open files and datasets ----------------------------------------------------------------- */
 
 /* All under one lock: HDF5 itself lets one thread in at a time. */
 enum { OPENS = 16384, NEAR = 64 }; /* an entry is at most so far from its place */
@@ -235,7 +237,7 @@ static bool inherit(struct rama_cap_thread *t, struct rama_cap_h5_open *o)
 }
 
 bool rama_cap_h5_get(struct rama_cap_thread *t, const struct rama_cap_h5 *h, rama_cap_hid id,
-		 struct rama_cap_h5_open *to)
+		     struct rama_cap_h5_open *to)
 {
 	bool there = false;
 

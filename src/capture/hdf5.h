@@ -5,7 +5,8 @@
  *   ask_hdf5.c   what HDF5 knows of files, datasets and selections
  *   hand_hdf5.c  the wrappers
  *
- * A process may have several HDF5s, each with identifiers of its own: modules of Python bring their own ones. */
+ * A process may have several HDF5s, each with identifiers of its own: modules of Python bring
+ * their own ones. */
 #ifndef RAMA_CAPTURE_HDF5_H
 #define RAMA_CAPTURE_HDF5_H
 
@@ -15,8 +16,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* An identifier as it comes and goes in a register. Before HDF5 1.10 it is an int, and anything may be in the upper
- * half: it is passed on as it came, and rama_cap_h5_hid() makes it comparable. */
+/* An identifier as it comes and goes in a register. Before HDF5 1.10 it is an int, and anything
+ * may be in the upper half: it is passed on as it came, and rama_cap_h5_hid() makes it
+ * comparable. */
 typedef int64_t rama_cap_hid;
 struct rama_cap_h5_token {
 	uint8_t byte[16];
@@ -25,7 +27,7 @@ typedef int rama_cap_h5_auto(rama_cap_hid stack, void *data);
 
 #define RAMA_CAP_ROWS_HDF5 "table/fn_hdf5.def"
 
-enum { RAMA_CAP_H5_DIMS = 32 };   /* the most an array can have */
+enum { RAMA_CAP_H5_DIMS = 32 };	  /* the most an array can have */
 enum { RAMA_CAP_H5_DATASET = 5 }; /* of H5Iget_type */
 
 /* one HDF5 library */
@@ -54,13 +56,12 @@ void *rama_cap_h5_symbol(const struct rama_cap_h5 *h, const char *name);
 
 /* a function of the library; NULL: it has none of that name */
 #define RAMA_CAP_H5_MISSING ((rama_cap_anyfn *)1)
-#define RAMA_CAP_H5(h, name)                                                                        \
+#define RAMA_CAP_H5(h, name)                                                                    \
 	__extension__({                                                                         \
 		__typeof__((h)->fn.name) f_ = __atomic_load_n(&(h)->fn.name, __ATOMIC_ACQUIRE); \
-		(uintptr_t) f_ > 1                                                              \
-			? f_                                                                    \
-			: (__typeof__(f_))rama_cap_h5_resolve((h), (rama_cap_anyfn **)&(h)->fn.name,    \
-							  #name);                               \
+		(uintptr_t) f_ > 1 ? f_                                                         \
+				   : (__typeof__(f_))rama_cap_h5_resolve(                       \
+					     (h), (rama_cap_anyfn **)&(h)->fn.name, #name);     \
 	})
 
 static inline rama_cap_hid rama_cap_h5_hid(const struct rama_cap_h5 *h, rama_cap_hid id)
@@ -68,10 +69,10 @@ static inline rama_cap_hid rama_cap_h5_hid(const struct rama_cap_h5 *h, rama_cap
 	return h->narrow ? (int32_t)id : id;
 }
 
-/* ---- open files and datasets ------------------------------------------------------------------------ */
+/* ---- open files and datasets ----------------------------------------------------------------- */
 
 struct rama_cap_h5_open {
-	rama_cap_hid id;	     /* 0: never used; -1: free again */
+	rama_cap_hid id;     /* 0: never used; -1: free again */
 	uint32_t library;    /* rama_cap_h5.number */
 	uint32_t generation; /* segment that the record is in */
 	uint32_t name;	     /* of the record, in that segment */
@@ -84,18 +85,19 @@ struct rama_cap_h5_open {
 
 /* A copy of the entry; false: not observed. In a forked child the record is made anew. */
 bool rama_cap_h5_get(struct rama_cap_thread *t, const struct rama_cap_h5 *h, rama_cap_hid id,
-		 struct rama_cap_h5_open *to);
+		     struct rama_cap_h5_open *to);
 void rama_cap_h5_add(struct rama_cap_thread *t, const struct rama_cap_h5_open *o);
 void rama_cap_h5_forget(struct rama_cap_thread *t, const struct rama_cap_h5 *h, rama_cap_hid id);
 
-/* ---- ask_hdf5.c: calls into HDF5, never while our own code is busy ----------------------------------- */
+/* ---- ask_hdf5.c: calls into HDF5, never while our own code is busy --------------------------- */
 
 bool rama_cap_h5_uses_mpiio(struct rama_cap_h5 *h, rama_cap_hid fapl);
 /* shape of a dataset; `fixed`: it cannot grow. false: it cannot be told */
-bool rama_cap_h5_shape(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s, bool *fixed);
+bool rama_cap_h5_shape(struct rama_cap_h5 *h, rama_cap_hid dset, struct rama_core_h5d_shape *s,
+		       bool *fixed);
 /* which part of a dataset an access is about. Returns the number of elements. */
-int64_t rama_cap_h5_access(struct rama_cap_h5 *h, const struct rama_cap_h5_open *o, const rama_cap_hid space[2],
-		       struct rama_core_h5d_access *a);
+int64_t rama_cap_h5_access(struct rama_cap_h5 *h, const struct rama_cap_h5_open *o,
+			   const rama_cap_hid space[2], struct rama_core_h5d_access *a);
 bool rama_cap_h5_collective(struct rama_cap_h5 *h, rama_cap_hid dxpl);
 
 /* what HDF5 says of an object by its name; both are "" if it does not tell */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap.c: the memory of the code that writes a log inside the application. The linker turns malloc, free and
-  * their relatives in that code into these (--wrap): the application's own heap may be locked, replaced or broken at that
- * moment. Small pieces are never given back; it is used once, at the end. */
+/* heap.c: the memory of the code that writes a log inside the application. The linker turns
+ * malloc, free and their relatives in that code into these (--wrap): the application's own heap
+ * may be locked, replaced or broken at that moment. Small pieces are never given back; it is
+ * used once, at the end. */
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -43,8 +43,8 @@ bool rama_cap_path_was_read(const char *path, int error)
 		size_t n = sizeof(part) - ((uintptr_t)path + at) % sizeof(part);
 		struct iovec to = { part, n }, from = { (char *)(uintptr_t)path + at, n };
 
-		if (rama_cap_sys6(SYS_process_vm_readv, rama_cap_run.pid, (long)&to, 1, (long)&from, 1,
-			      0) != (long)n)
+		if (rama_cap_sys6(SYS_process_vm_readv, rama_cap_run.pid, (long)&to, 1, (long)&from,
+				  1, 0) != (long)n)
 			return false;
 		if (memchr(part, '\0', n))
 			return true;
@@ -82,7 +82,7 @@ static void read_command(struct rama_seg_identity *id)
 	if (line)
 		*line = '\0';
 	long len = rama_cap_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)id->exe,
-			     sizeof(id->exe) - 1, 0, 0);
+				 sizeof(id->exe) - 1, 0, 0);
 	id->exe[len > 0 ? len : 0] = '\0';
 }
 
@@ -122,9 +122,10 @@ void rama_cap_choose_clock(void)
 #if defined(__x86_64__)
 	char source[16];
 
-	rama_cap_sys_slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
-		       sizeof(source));
-	rama_cap_run.clock = strncmp(source, "tsc", 3) == 0 ? RAMA_SEG_CLOCK_TSC : RAMA_SEG_CLOCK_MONOTONIC;
+	rama_cap_sys_slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			   source, sizeof(source));
+	rama_cap_run.clock =
+		strncmp(source, "tsc", 3) == 0 ? RAMA_SEG_CLOCK_TSC : RAMA_SEG_CLOCK_MONOTONIC;
 #elif defined(__aarch64__)
 	rama_cap_run.clock = RAMA_SEG_CLOCK_TSC;
 #else
@@ -132,14 +133,15 @@ void rama_cap_choose_clock(void)
 #endif
 }
 
-/* The three clocks as they stand at one moment. What comes between two readings puts them apart: of some tries that counts
- * which took the least time. */
+/* The three clocks as they stand at one moment. What comes between two readings puts them apart:
+ * of some tries that counts which took the least time. */
 void rama_cap_clock_pair(uint64_t *tick, uint64_t *mono, uint64_t *real)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (unsigned i = 0; i < 4; i++) {
-		uint64_t before = rama_cap_ticks(), r = ns(CLOCK_REALTIME), between = rama_cap_ticks();
+		uint64_t before = rama_cap_ticks(), r = ns(CLOCK_REALTIME),
+			 between = rama_cap_ticks();
 		uint64_t m = ns(CLOCK_MONOTONIC), after = rama_cap_ticks();
 
 		if (after - before >= least)
@@ -211,7 +213,8 @@ static void describe(struct rama_seg_identity *id)
 	if (rama_config_settings_module(s, RAMA_TAB_MOD_DXT_STDIO))
 		id->trace |= 1 << RAMA_SEG_LAYER_STDIO;
 	if (rama_config_settings_module(s, RAMA_TAB_MOD_DXT_MPIIO))
-		id->trace |= 1 << RAMA_SEG_LAYER_MPIIO | 1 << RAMA_SEG_LAYER_H5D | 1 << RAMA_SEG_LAYER_PNETCDF;
+		id->trace |= 1 << RAMA_SEG_LAYER_MPIIO | 1 << RAMA_SEG_LAYER_H5D |
+			     1 << RAMA_SEG_LAYER_PNETCDF;
 	put(id->tag, sizeof(id->tag), s->live_tag);
 	read_command(id);
 }
@@ -241,7 +244,8 @@ static void name_job(struct rama_seg_identity *id)
 			*p = '_';
 }
 
-/* A forked process is of its family's job; the program that it becomes knows nothing of that family. */
+/* A forked process is of its family's job; the program that it becomes knows nothing of that
+ * family. */
 bool rama_cap_hand_on(void)
 {
 	const struct rama_config_settings *s = rama_cap_run.settings;

@@ -17,14 +17,14 @@ extern char **environ;
 static char own_path[4096];
 static bool preloaded; /* we came by LD_PRELOAD: programs without it are meant to have it, too */
 
-/* The new environment of a program. Between vfork and exec this is memory of the parent, which cannot know of it: the
- * thread keeps it, and uses it up the next time. */
+/* The new environment of a program. Between vfork and exec this is memory of the parent, which
+ * cannot know of it: the thread keeps it, and uses it up the next time. */
 static RAMA_CAP_TLS struct {
 	void *p;
 	size_t size;
 } kept;
 
-/* ---- what the application gave us -------------------------------------------------------------- */
+/* ---- what the application gave us ------------------------------------------------------------ */
 
 /* A copy of our own memory that the system makes fails where one of ours would end the process. */
 static bool copy_safely(void *to, const void *from, size_t n)
@@ -32,7 +32,7 @@ static bool copy_safely(void *to, const void *from, size_t n)
 	struct iovec a = { to, n }, b = { (void *)(uintptr_t)from, n };
 
 	return rama_cap_sys6(SYS_process_vm_readv, rama_cap_sys3(SYS_getpid, 0, 0, 0), (long)&a, 1,
-			 (long)&b, 1, 0) == (long)n;
+			     (long)&b, 1, 0) == (long)n;
 }
 
 /* Are the strings there, at least their first bytes? */
@@ -44,8 +44,8 @@ static bool strings_are_there(char *const *list, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		from[i] = (struct iovec){ list[i], 1 };
-	return n == 0 || rama_cap_sys6(SYS_process_vm_readv, rama_cap_sys3(SYS_getpid, 0, 0, 0), (long)&to,
-				   1, (long)from, (long)n, 0) == (long)n;
+	return n == 0 || rama_cap_sys6(SYS_process_vm_readv, rama_cap_sys3(SYS_getpid, 0, 0, 0),
+				       (long)&to, 1, (long)from, (long)n, 0) == (long)n;
 }
 
 /* Can the list be read up to its end? It is looked at in pieces that lie in one page each. */
@@ -86,7 +86,7 @@ static const char *value_of(char *const *envp, const char *name)
 	return NULL;
 }
 
-/* ---- counting ------------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static void note_name(struct rama_seg_state *s, enum rama_unseen why, const char *path)
 {
@@ -126,8 +126,8 @@ static __attribute__((noinline)) void count_descriptor(enum rama_unseen why, int
 	rama_config_text_init(&t, proc, sizeof(proc));
 	rama_config_text_str(&t, "/proc/self/fd/");
 	rama_config_text_i64(&t, fd);
-	long n =
-		rama_cap_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)path, sizeof(path) - 1, 0, 0);
+	long n = rama_cap_sys6(SYS_readlinkat, AT_FDCWD, (long)proc, (long)path, sizeof(path) - 1,
+			       0, 0);
 	path[n > 0 ? n : 0] = '\0';
 	rama_cap_launch_count(why, path);
 }
@@ -144,7 +144,7 @@ static void count(struct rama_cap_launched *l, const struct rama_cap_launch_what
 		rama_cap_run.state->unseen_self = l->why;
 }
 
-/* ---- the environment -------------------------------------------------------------------------------------------- */
+/* ---- the environment ------------------------------------------------------------------------- */
 
 static void release(void)
 {
@@ -157,7 +157,7 @@ static void *reserve(size_t size)
 {
 	release();
 	long p = rama_cap_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p < 0 && p > -4096)
 		return NULL;
 	kept.p = (void *)p;
@@ -172,8 +172,8 @@ static bool is_variable(const char *entry, const char *name)
 	return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-/* A copy of envp with another LD_PRELOAD: without us, or with `first` at its front, in which case the program is told to
- * forget it again. Nothing changes if there is no memory. */
+/* A copy of envp with another LD_PRELOAD: without us, or with `first` at its front, in which
+ * case the program is told to forget it again. Nothing changes if there is no memory. */
 static void change(struct rama_cap_launched *l, const char *list, const char *first)
 {
 	size_t n = 0, k = 0, room = strlen(list) + RAMA_ELF_NAME + sizeof(PRELOAD) + 2;
@@ -209,9 +209,10 @@ static void change(struct rama_cap_launched *l, const char *list, const char *fi
 	l->changed = true;
 }
 
-/* ---- the plan ------------------------------------------------------------------------------------------------------ */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
-/* Under `iorama run` the segments of all processes are in one directory; who gave up his rights may have none there. */
+/* Under `iorama run` the segments of all processes are in one directory; who gave up his rights
+ * may have none there. */
 static bool is_shut_out(void)
 {
 	char dir[4096];
@@ -274,7 +275,8 @@ static bool is_same(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* Will the program find our segment, and take it along? Only if it is observed, as we are, and in the same place. */
+/* Will the program find our segment, and take it along? Only if it is observed, as we are, and
+ * in the same place. */
 static bool takes_along(const struct rama_cap_launched *l, const struct rama_cap_launch_what *w,
 			char *const *envp)
 {
@@ -288,8 +290,8 @@ static bool takes_along(const struct rama_cap_launched *l, const struct rama_cap
 	       rama_config_settings_app(rama_cap_run.settings, name, strcspn(name, " "));
 }
 
-void rama_cap_launch_plan(struct rama_cap_launched *l, const struct rama_cap_launch_what *w, char *const *envp,
-		      bool replaces)
+void rama_cap_launch_plan(struct rama_cap_launched *l, const struct rama_cap_launch_what *w,
+			  char *const *envp, bool replaces)
 {
 	struct rama_program p = { 0 };
 
@@ -329,7 +331,7 @@ void rama_cap_launch_done(struct rama_cap_launched *l)
 	l->changed = false;
 }
 
-/* ---- this program ----------------------------------------------------------------------------------------------------- */
+/* ---- this program ---------------------------------------------------------------------------- */
 
 static void forget_runtime(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lustre.c: when a file on Lustre is closed, its layout is read from the descriptor that is still open. */
+/* lustre.c: when a file on Lustre is closed, its layout is read from the descriptor that is
+ * still open. */
 #include "capture/runtime.h"
 
 /* A test lets another file system and attribute stand for them. */
@@ -14,13 +15,14 @@ _Static_assert(LAYOUT_MAX <= RAMA_CAP_SCRATCH - RAMA_CAP_QUEUE * sizeof(struct r
 
 static void lost(void)
 {
-	__atomic_fetch_or(&rama_cap_run.state->partial, 1ull << RAMA_TAB_MOD_LUSTRE, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&rama_cap_run.state->partial, 1ull << RAMA_TAB_MOD_LUSTRE,
+			  __ATOMIC_RELAXED);
 }
 
 static void look(struct rama_cap_thread *t, struct rama_seg_name *n, int fd)
 {
 	long len = rama_cap_sys6(SYS_fgetxattr, fd, (long)RAMA_TAB_LUSTRE_LAYOUT, (long)t->scratch,
-			     LAYOUT_MAX, 0, 0);
+				 LAYOUT_MAX, 0, 0);
 
 	if (len == -ERANGE)
 		lost();

@@ -88,8 +88,8 @@ static bool is_address(long p)
 
 static long map(int fd, uint64_t off, uint64_t n)
 {
-	return rama_cap_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-			 fd, (long)off);
+	return rama_cap_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_NORESERVE, fd, (long)off);
 }
 
 /* One more mapping of the file, from its byte `off` on, which is mapped at `page` already. What
@@ -196,8 +196,7 @@ struct rama_seg_lane *rama_cap_memory_lane(uint32_t i, bool make)
 			p = at;
 		}
 	}
-	return p ? (struct rama_seg_lane *)(p + (size_t)(i % RAMA_CAP_LANE_BLOCK) *
-							RAMA_CAP_LANE)
+	return p ? (struct rama_seg_lane *)(p + (size_t)(i % RAMA_CAP_LANE_BLOCK) * RAMA_CAP_LANE)
 		 : NULL;
 }
 
@@ -223,10 +222,10 @@ static bool open_window(struct window *w, int fd, const struct rama_seg_area_get
 	return is_address(p);
 }
 
-unsigned char *rama_cap_memory_open(int fd, const struct rama_seg_header *h,
-					unsigned generation)
+unsigned char *rama_cap_memory_open(int fd, const struct rama_seg_header *h, unsigned generation)
 {
-	const struct rama_seg_area_get *r = &h->area[RAMA_SEG_AREA_RECORDS], *l = &h->area[RAMA_SEG_AREA_LANES];
+	const struct rama_seg_area_get *r = &h->area[RAMA_SEG_AREA_RECORDS],
+				       *l = &h->area[RAMA_SEG_AREA_LANES];
 	struct memory *m = &memory[generation % GENERATIONS];
 	struct window *w = &m->window[RAMA_CAP_RECORDS];
 	struct piece(*mine)[EXTENTS] = pieces[generation % GENERATIONS];
@@ -353,7 +352,7 @@ static bool touch(uintptr_t from, uintptr_t to)
 
 	for (; from < to; from += PAGE)
 		if (rama_cap_sys6(SYS_futex, (long)&word, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
-			      (long)from, FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) < 0)
+				  (long)from, FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) < 0)
 			return false;
 	return true;
 }
@@ -391,7 +390,7 @@ static uint32_t spare_lock;
 static long anonymous(size_t n)
 {
 	return rama_cap_sys6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 /* Never waits: a signal handler may come while the page is used. */
@@ -402,8 +401,8 @@ static long from_spare(size_t n)
 	if (__atomic_exchange_n(&spare_lock, 1, __ATOMIC_ACQUIRE))
 		return p;
 	if (spare)
-		p = rama_cap_sys6(SYS_mremap, (long)spare, (long)PAGE, (long)(n + PAGE), MREMAP_MAYMOVE,
-			      0, 0);
+		p = rama_cap_sys6(SYS_mremap, (long)spare, (long)PAGE, (long)(n + PAGE),
+				  MREMAP_MAYMOVE, 0, 0);
 	if (is_address(p))
 		spare = (unsigned char *)p + n;
 	__atomic_store_n(&spare_lock, 0, __ATOMIC_RELEASE);

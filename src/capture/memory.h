@@ -17,26 +17,20 @@
 
 #pragma GCC visibility push(hidden)
 
-#define RAMA_CAP_POOL 65536u	/* least bytes of a chunk of records */
-#define RAMA_CAP_LANE_BLOCK 16u	/* lanes that are mapped together */
-#define RAMA_CAP_LANE 10240u	/* bytes of a lane: whole pages of them make a block */
+#define RAMA_CAP_POOL 65536u	    /* least bytes of a chunk of records */
+#define RAMA_CAP_LANE_BLOCK 16u	    /* lanes that are mapped together */
+#define RAMA_CAP_LANE 10240u	    /* bytes of a lane: whole pages of them make a block */
 #define RAMA_CAP_FIRST (256u << 10) /* bytes of records that are mapped from the start */
 
 _Static_assert(sizeof(struct rama_seg_lane) <= RAMA_CAP_LANE, "a lane fits");
 _Static_assert(((sizeof(struct rama_seg_lane) + 63) & ~63ul) == RAMA_CAP_LANE,
 	       "readers know of no other padding");
 
-enum rama_cap_part {
-	RAMA_CAP_RECORDS,
-	RAMA_CAP_EVENTS,
-	RAMA_CAP_RINGS,
-	RAMA_CAP_PARTS
-};
+enum rama_cap_part { RAMA_CAP_RECORDS, RAMA_CAP_EVENTS, RAMA_CAP_RINGS, RAMA_CAP_PARTS };
 
 /* Maps the beginning of a new segment; `generation` counts those of this process and the ones it
  * was forked from. What was mapped of the fourth before it goes. NULL: it cannot be had. */
-unsigned char *rama_cap_memory_open(int fd, const struct rama_seg_header *h,
-					unsigned generation);
+unsigned char *rama_cap_memory_open(int fd, const struct rama_seg_header *h, unsigned generation);
 void rama_cap_memory_close(unsigned generation);
 /* The bytes [from, from + n) of an area, without a gap; more is mapped if need be, without a gap
  * from `from` on. Callers see to it that no two do that at once for one area. NULL: there is no

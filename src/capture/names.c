@@ -30,7 +30,7 @@ static bool fill(unsigned char *at, uint32_t *ready, uint32_t need, bool first)
 static uint8_t code_of(unsigned what)
 {
 	return (uint8_t)(what == RAMA_CAP_POOL_NAMES ? RAMA_SEG_POOL_NAMES
-						 : RAMA_SEG_POOL_SLOTS + what);
+						     : RAMA_SEG_POOL_SLOTS + what);
 }
 
 /* Is it ours? Taking it may have been left by a jump before it was told. */
@@ -52,8 +52,8 @@ static bool take_chunk(unsigned what, uint32_t n)
 	unsigned char *at = rama_cap_memory_at(RAMA_CAP_RECORDS, c * size, size);
 	if (!at || !fill(at, &ready, n, !now->at))
 		return false;
-	/* A jump out of here may come between any two of these: a chunk is somebody's from the moment
-	 * that it is told, and `at` says that the rest of `now` holds. */
+	/* A jump out of here may come between any two of these: a chunk is somebody's from the
+	 * moment that it is told, and `at` says that the rest of `now` holds. */
 	rama_cap_run.pool[c] = at;
 	__atomic_store_n(&now->at, NULL, __ATOMIC_RELEASE);
 	now->chunk = c;
@@ -73,8 +73,8 @@ unsigned char *rama_cap_pool_room(unsigned what, uint32_t n)
 
 	/* slots that were told are what counts: a jump may have left one half made */
 	if (what != RAMA_CAP_POOL_NAMES && has_chunk(now, what))
-		now->used =
-			(rama_cap_run.state->slots_used[what] - now->first) * rama_cap_run.head->slot[what];
+		now->used = (rama_cap_run.state->slots_used[what] - now->first) *
+			    rama_cap_run.head->slot[what];
 	if ((!has_chunk(now, what) || n > size - now->used) && !take_chunk(what, n))
 		return NULL;
 	if (now->used + n > now->ready &&
@@ -193,7 +193,8 @@ static struct rama_seg_name *add(uint64_t id, const char *text, size_t len)
 	return n;
 }
 
-struct rama_seg_name *rama_cap_name(struct rama_cap_thread *t, const char *text, size_t len, bool make)
+struct rama_seg_name *rama_cap_name(struct rama_cap_thread *t, const char *text, size_t len,
+				    bool make)
 {
 	uint64_t id = rama_core_record_id(text, len);
 	uint32_t place;
@@ -231,8 +232,8 @@ bool rama_cap_names_init(void)
 			return false;
 		table = &tables[0];
 	} else { /* of a process that we were forked from */
-		rama_cap_sys3(SYS_madvise, table->number, ((size_t)table->mask + 1) * sizeof(uint32_t),
-			  MADV_DONTNEED);
+		rama_cap_sys3(SYS_madvise, table->number,
+			      ((size_t)table->mask + 1) * sizeof(uint32_t), MADV_DONTNEED);
 	}
 	return add(rama_core_record_id(text, sizeof(text) - 1), text, sizeof(text) - 1) != NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* note.c: a note by which a statically linked program can be told to have our library inside (base/elf.h). */
+/* note.c: a note by which a statically linked program can be told to have our library inside
+ * (base/elf.h). */
 #ifdef RAMA_STATIC_WRAP
 #include <stdint.h>
 

@@ -28,7 +28,8 @@ static bool look(int fd, struct stat *st)
 
 static int open_dir(int at, const char *name, int flags)
 {
-	return (int)rama_cap_sys6(SYS_openat, at, (long)name, flags | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
+	return (int)rama_cap_sys6(SYS_openat, at, (long)name, flags | O_DIRECTORY | O_CLOEXEC, 0, 0,
+				  0);
 }
 
 /* A directory that is ours alone, or a negative errno: -EPERM: it is not. */
@@ -242,8 +243,8 @@ static bool other_pids(const struct rama_seg_tally *t)
 	struct stat st;
 
 	return t->pids != 0 &&
-	       rama_cap_sys6(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&st, 0, 0, 0) ==
-		       0 &&
+	       rama_cap_sys6(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&st, 0, 0,
+			     0) == 0 &&
 	       st.st_ino != t->pids;
 }
 
@@ -257,15 +258,15 @@ static void *map_tally(int fd)
 	if (look(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == own_uid() &&
 	    st.st_size >= RAMA_SEG_TALLY_SIZE)
 		p = rama_cap_sys6(SYS_mmap, 0, RAMA_SEG_TALLY_SIZE, PROT_READ | PROT_WRITE,
-			      MAP_SHARED, fd, 0);
+				  MAP_SHARED, fd, 0);
 	rama_cap_sys_close(fd);
 	return p < 0 && p > -4096 ? NULL : (void *)p;
 }
 
 static int open_file(int at, const char *name, int flags)
 {
-	return (int)rama_cap_sys6(SYS_openat, at, (long)name, flags | O_NOFOLLOW | O_CLOEXEC, 0600, 0,
-			      0);
+	return (int)rama_cap_sys6(SYS_openat, at, (long)name, flags | O_NOFOLLOW | O_CLOEXEC, 0600,
+				  0, 0);
 }
 
 void rama_cap_tally_find(int job)
@@ -299,11 +300,13 @@ static int64_t slot_calls(unsigned kind, const uint16_t *counter, size_t n)
 		if (!slot)
 			break;
 		const struct rama_core_stdio_file *stdio = slot;
-		const union rama_core_word *w = kind == RAMA_SEG_KIND_STDIO
-						   ? stdio->w
-						   : ((const struct rama_core_posix_file *)slot)->w;
+		const union rama_core_word *w =
+			kind == RAMA_SEG_KIND_STDIO
+				? stdio->w
+				: ((const struct rama_core_posix_file *)slot)->w;
 
-		calls -= kind == RAMA_SEG_KIND_STDIO && stdio->standard != 0; /* open from the start */
+		/* open from the start */
+		calls -= kind == RAMA_SEG_KIND_STDIO && stdio->standard != 0;
 		for (size_t k = 0; k < n; k++)
 			calls += w[counter[k]].i > 0 ? w[counter[k]].i : 0;
 	}
@@ -313,11 +316,13 @@ static int64_t slot_calls(unsigned kind, const uint16_t *counter, size_t n)
 /* Calls as counters count them, those of libraries by what they do beneath. */
 static int64_t calls_made(void)
 {
-	static const uint16_t posix[] = { RAMA_TAB_POSIX_OPENS,  RAMA_TAB_POSIX_READS,	RAMA_TAB_POSIX_WRITES,
-					  RAMA_TAB_POSIX_SEEKS,  RAMA_TAB_POSIX_STATS,	RAMA_TAB_POSIX_MMAPS,
+	static const uint16_t posix[] = { RAMA_TAB_POSIX_OPENS,	 RAMA_TAB_POSIX_READS,
+					  RAMA_TAB_POSIX_WRITES, RAMA_TAB_POSIX_SEEKS,
+					  RAMA_TAB_POSIX_STATS,	 RAMA_TAB_POSIX_MMAPS,
 					  RAMA_TAB_POSIX_FSYNCS, RAMA_TAB_POSIX_FDSYNCS };
-	static const uint16_t stdio[] = { RAMA_TAB_STDIO_OPENS, RAMA_TAB_STDIO_READS, RAMA_TAB_STDIO_WRITES,
-					  RAMA_TAB_STDIO_SEEKS, RAMA_TAB_STDIO_FLUSHES };
+	static const uint16_t stdio[] = { RAMA_TAB_STDIO_OPENS, RAMA_TAB_STDIO_READS,
+					  RAMA_TAB_STDIO_WRITES, RAMA_TAB_STDIO_SEEKS,
+					  RAMA_TAB_STDIO_FLUSHES };
 	int64_t calls = (int64_t)rama_cap_run.state->missed;
 
 	calls += slot_calls(RAMA_SEG_KIND_POSIX, posix, sizeof(posix) / sizeof(posix[0]));

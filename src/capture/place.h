@@ -20,15 +20,11 @@ int rama_cap_place_make(const char *path);
 
 /* Under `iorama run`: what became of the segment is counted in the tally of the job, which is found
  * in its directory. */
-enum rama_cap_placed {
-	RAMA_CAP_PLACED_FIRST,
-	RAMA_CAP_PLACED_SPARE,
-	RAMA_CAP_PLACED_NOWHERE
-};
+enum rama_cap_placed { RAMA_CAP_PLACED_FIRST, RAMA_CAP_PLACED_SPARE, RAMA_CAP_PLACED_NOWHERE };
 void rama_cap_tally_find(int job);
 void rama_cap_tally_begin(enum rama_cap_placed how);
 void rama_cap_tally_end(bool replaced); /* by another program */
-void rama_cap_tally_again(void);	    /* it was not replaced after all */
+void rama_cap_tally_again(void);	/* it was not replaced after all */
 
 /* bare preload: the log could not be written to `where` */
 void rama_cap_unwritten(long error, const char *where);

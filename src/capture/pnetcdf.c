@@ -7,7 +7,7 @@
 
 struct rama_cap_nc_real rama_cap_nc_real;
 
-/* ---- functions ------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static int missing(void)
 {
@@ -41,8 +41,8 @@ static bool is_ours(const void *p)
 	return dladdr(p, &it) && dladdr(&rama_cap_nc_real, &we) && it.dli_fbase == we.dli_fbase;
 }
 
-/* One that came with dlopen, as the modules of Python bring it, is not in sight of the ordinary search, and may be a
- * part of some other library. */
+/* One that came with dlopen, as the modules of Python bring it, is not in sight of the ordinary
+ * search, and may be a part of some other library. */
 static void *search_libraries(const char *name)
 {
 	struct nth_library l;
@@ -81,10 +81,10 @@ rama_cap_anyfn *rama_cap_nc_resolve(rama_cap_anyfn **slot, const char *name)
 	return f;
 }
 
-/* ---- open files and their variables ---------------------------------------------------------------------- */
+/* ---- open files and their variables ---------------------------------------------------------- */
 
-/* Looked up by every call without a lock; changed under one. Only a program that closes a file while another thread
- * uses it can see an entry change. */
+/* Looked up by every call without a lock; changed under one. Only a program that closes a file
+ * while another thread uses it can see an entry change. */
 enum { ENTRIES = 1 << 14, NEAR = 64 }; /* an entry is at most so far from its place */
 #define FREE_AGAIN 1ull
 #define THE_FILE (-1) /* in the place of a variable */
@@ -193,7 +193,7 @@ struct rama_cap_nc_entry *rama_cap_nc_file_add(struct rama_cap_thread *t, int nc
 }
 
 struct rama_cap_nc_entry *rama_cap_nc_var_add(struct rama_cap_thread *t, int ncid, int varid,
-				      const struct rama_cap_nc_entry *var)
+					      const struct rama_cap_nc_entry *var)
 {
 	uint64_t key = key_of(ncid, varid);
 	struct rama_cap_nc_entry *e = NULL;
@@ -230,7 +230,7 @@ void rama_cap_nc_file_forget(struct rama_cap_thread *t, int ncid)
 	rama_cap_unlock(t, &entries_lock);
 }
 
-/* ---- what the library says --------------------------------------------------------------------------------- */
+/* ---- what the library says ------------------------------------------------------------------- */
 
 enum { DIMENSIONS = 1024 }; /* of variables that are observed */
 
@@ -262,8 +262,8 @@ bool rama_cap_nc_ask_shape(int ncid, int varid, struct rama_cap_nc_entry *var)
 	    !ASK(ncmpi_inq_unlimdim, ncid, &var->unlimited))
 		return false;
 	var->shape = (struct rama_core_pnetcdf_shape){ .ndims = ndims,
-						  .npoints = 1,
-						  .type_size = size_of_type(type) };
+						       .npoints = 1,
+						       .type_size = size_of_type(type) };
 	for (int i = 0; i < ndims; i++) {
 		int64_t len = 0;
 

@@ -5,7 +5,8 @@
  *   wrap_pnetcdf.c  reads, writes and calls on open files, and the door through which all calls go
  *   hand_pnetcdf.c  the other calls
  *
- * The library is asked about files and variables outside of rama_cap_enter(): it may do I/O then, which counts. */
+ * The library is asked about files and variables outside of rama_cap_enter(): it may do I/O
+ * then, which counts. */
 #ifndef RAMA_CAPTURE_PNETCDF_H
 #define RAMA_CAPTURE_PNETCDF_H
 
@@ -14,7 +15,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* ---- open files and their variables ------------------------------------------------------------- */
+/* ---- open files and their variables ---------------------------------------------------------- */
 
 /* One of either. Variable ids are numbers within a file, so both are needed to find one. */
 struct rama_cap_nc_entry {
@@ -33,11 +34,11 @@ struct rama_cap_nc_entry *rama_cap_nc_var_get(int ncid, int varid);
 /* NULL: there is no room */
 struct rama_cap_nc_entry *rama_cap_nc_file_add(struct rama_cap_thread *t, int ncid, void *record);
 struct rama_cap_nc_entry *rama_cap_nc_var_add(struct rama_cap_thread *t, int ncid, int varid,
-				      const struct rama_cap_nc_entry *var);
+					      const struct rama_cap_nc_entry *var);
 /* the file and all its variables */
 void rama_cap_nc_file_forget(struct rama_cap_thread *t, int ncid);
 
-/* ---- what the library says ------------------------------------------------------------------------ */
+/* ---- what the library says ------------------------------------------------------------------- */
 
 #define RAMA_CAP_NC_NAME 1024 /* more than any name has */
 
@@ -47,7 +48,7 @@ int64_t rama_cap_nc_ask_records(int ncid, int dim); /* how long it is by now */
 bool rama_cap_nc_ask_name(int ncid, int varid, char name[RAMA_CAP_NC_NAME]);
 void rama_cap_nc_ask_bytes(int ncid, int64_t *got, int64_t *put); /* -1: not known */
 
-/* ---- the door: before the real call and after it ------------------------------------------------ */
+/* ---- the door: before the real call and after it --------------------------------------------- */
 
 /* small, as there are so many wrappers that fill it */
 struct rama_cap_nc_call {
@@ -59,12 +60,12 @@ struct rama_cap_nc_call {
 	int parts;
 	const int64_t *edges, *stride;
 	int64_t *const *lists; /* edges of each part */
-	rama_cap_handle type;      /* of VARD */
+	rama_cap_handle type;  /* of VARD */
 	struct rama_cap_span span;
 };
 
-/* false: another of our PnetCDF wrappers is at work in this thread. Then the call is part of that one: pass it on
- * and do nothing else. */
+/* false: another of our PnetCDF wrappers is at work in this thread. Then the call is part of
+ * that one: pass it on and do nothing else. */
 bool rama_cap_nc_enter(struct rama_cap_nc_call *c);
 void rama_cap_nc_leave(void);
 void rama_cap_nc_begin_again(struct rama_cap_nc_call *c); /* its time is counted from now on */
@@ -73,12 +74,12 @@ bool rama_cap_nc_visit(struct rama_cap_visit *v);
 void rama_cap_nc_unvisit(struct rama_cap_visit *v);
 /* the operation that has just ended */
 struct rama_core_op rama_cap_nc_op(const struct rama_cap_nc_call *c, bool ok);
-/* Looks at a variable, takes its shape down and records `op` if it is an OPEN. name NULL: it is asked for. NULL: not
- * observed. */
-struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c, struct rama_core_op *op,
-				       const char *name);
+/* Looks at a variable, takes its shape down and records `op` if it is an OPEN. name NULL: it is
+ * asked for. NULL: not observed. */
+struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c,
+					       struct rama_core_op *op, const char *name);
 
-/* ---- the real functions of the rows ---------------------------------------------------------------- */
+/* ---- the real functions of the rows ---------------------------------------------------------- */
 
 /* never NULL: where the library lacks a function, one that only says that it failed */
 rama_cap_anyfn *rama_cap_nc_resolve(rama_cap_anyfn **slot, const char *name);
@@ -96,14 +97,14 @@ struct rama_cap_nc_real {
 };
 extern struct rama_cap_nc_real rama_cap_nc_real;
 
-#define RAMA_CAP_NC_REAL(name)                                                                   \
-	__extension__({                                                                      \
-		__typeof__(rama_cap_nc_real.name) f_ =                                           \
-			__atomic_load_n(&rama_cap_nc_real.name, __ATOMIC_ACQUIRE);               \
-		__builtin_expect(f_ != NULL, 1)                                              \
-			? f_                                                                 \
-			: (__typeof__(f_))rama_cap_nc_resolve((rama_cap_anyfn **)&rama_cap_nc_real.name, \
-							  #name);                            \
+#define RAMA_CAP_NC_REAL(name)                                                       \
+	__extension__({                                                              \
+		__typeof__(rama_cap_nc_real.name) f_ =                               \
+			__atomic_load_n(&rama_cap_nc_real.name, __ATOMIC_ACQUIRE);   \
+		__builtin_expect(f_ != NULL, 1)                                      \
+			? f_                                                         \
+			: (__typeof__(f_))rama_cap_nc_resolve(                       \
+				  (rama_cap_anyfn **)&rama_cap_nc_real.name, #name); \
 	})
 
 #pragma GCC visibility pop

@@ -3,7 +3,7 @@
 #include "capture/runtime.h"
 #include "core/posix_transfer.h"
 
-/* ---- in and out ------------------------------------------------------------------------------------ */
+/* ---- in and out ------------------------------------------------------------------------------ */
 
 static void missed(struct rama_cap_thread *t)
 {
@@ -77,8 +77,8 @@ void rama_cap_times(const struct rama_cap_span *sp, struct rama_core_op *op)
 }
 
 /* A handler interrupted our bookkeeping: what it did is done when that is finished. */
-static __attribute__((noinline)) void queue(struct rama_cap_thread *t, const struct rama_core_op *op, int fd,
-					    uintptr_t mem)
+static __attribute__((noinline)) void queue(struct rama_cap_thread *t,
+					    const struct rama_core_op *op, int fd, uintptr_t mem)
 {
 	uint32_t at = t->tail;
 
@@ -88,10 +88,11 @@ static __attribute__((noinline)) void queue(struct rama_cap_thread *t, const str
 	}
 	t->tail = at + 1; /* first, so that a handler in this handler takes the next one */
 	atomic_signal_fence(memory_order_seq_cst);
-	t->queue[at % RAMA_CAP_QUEUE] = (struct rama_cap_pending){ .op = *op, .fd = fd, .mem = mem };
+	t->queue[at % RAMA_CAP_QUEUE] =
+		(struct rama_cap_pending){ .op = *op, .fd = fd, .mem = mem };
 }
 
-/* ---- slots ------------------------------------------------------------------------------------------ */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static bool lock_slot_slow(struct rama_cap_thread *t, uint32_t *seq, uint8_t *stuck)
 {
@@ -118,8 +119,8 @@ static inline bool lock_slot(struct rama_cap_thread *t, uint32_t *seq, uint8_t *
 	t->held = seq;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (RAMA_CAP_LIKELY((is & 1) == 0 &&
-			__atomic_compare_exchange_n(seq, &is, is + 1, false, __ATOMIC_ACQUIRE,
-						    __ATOMIC_RELAXED)))
+			    __atomic_compare_exchange_n(seq, &is, is + 1, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED)))
 		return true;
 	t->held = NULL;
 	if (lock_slot_slow(t, seq, stuck))
@@ -154,8 +155,8 @@ static bool do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_core_
 	return true;
 }
 
-/* What failed but is neither read nor write (those are counted with the file's other reads and writes) is counted
- * apart; and all that is no access is an event of its own. */
+/* What failed but is neither read nor write (those are counted with the file's other reads and
+ * writes) is counted apart; and all that is no access is an event of its own. */
 static __attribute__((noinline)) void no_access(struct rama_cap_thread *t, uint32_t name,
 						struct rama_core_op *op)
 {
@@ -186,7 +187,8 @@ static inline __attribute__((always_inline)) void do_posix(struct rama_cap_threa
 		no_access(t, f->name, op);
 }
 
-void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_core_posix_file *f, struct rama_core_op *op)
+void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_core_posix_file *f,
+		       struct rama_core_op *op)
 {
 	do_posix(t, f, op, RAMA_TAB_OP_NOTHING);
 }
@@ -196,7 +198,8 @@ static bool is_access(const struct rama_core_op *op)
 	return op->kind == RAMA_TAB_OP_READ || op->kind == RAMA_TAB_OP_WRITE;
 }
 
-static inline void do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f, struct rama_core_op *op)
+static inline void do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f,
+			    struct rama_core_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
@@ -210,7 +213,8 @@ static inline void do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_fi
 		rama_cap_live_call(t, RAMA_SEG_LAYER_STDIO, f->name, op);
 }
 
-void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f, struct rama_core_op *op)
+void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f,
+		       struct rama_core_op *op)
 {
 	do_stdio(t, f, op);
 }
@@ -233,7 +237,8 @@ static bool counts(const struct rama_core_op *op)
 	return op->ok || !is_access(op);
 }
 
-void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f, struct rama_core_op *op)
+void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f,
+		       struct rama_core_op *op)
 {
 	if (op->ok) {
 		if (!lock_slot(t, &f->seq, &f->stuck))
@@ -247,7 +252,8 @@ void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f
 		rama_cap_live_call(t, RAMA_SEG_LAYER_MPIIO, f->name, op);
 }
 
-void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_core_h5f_file *f, struct rama_core_op *op)
+void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_core_h5f_file *f,
+		     struct rama_core_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
@@ -256,8 +262,9 @@ void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_core_h5f_file *f, st
 	tell_layer(t, RAMA_SEG_LAYER_H5F, f->name, op);
 }
 
-void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f, struct rama_core_op *op,
-		 const struct rama_core_h5d_shape *s, const struct rama_core_h5d_access *a)
+void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f,
+		     struct rama_core_op *op, const struct rama_core_h5d_shape *s,
+		     const struct rama_core_h5d_access *a)
 {
 	if (counts(op)) {
 		if (!lock_slot(t, &f->seq, &f->stuck))
@@ -272,7 +279,8 @@ void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f, st
 	tell_layer(t, RAMA_SEG_LAYER_H5D, f->name, op);
 }
 
-void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_core_pnetcdf_file *f, struct rama_core_op *op)
+void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_core_pnetcdf_file *f,
+			      struct rama_core_op *op)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
@@ -281,8 +289,9 @@ void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_core_pnetcd
 	tell_layer(t, RAMA_SEG_LAYER_PNETCDF, f->name, op);
 }
 
-void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf_var *f, struct rama_core_op *op,
-			 const struct rama_core_pnetcdf_shape *s, const struct rama_core_pnetcdf_access *a)
+void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf_var *f,
+			     struct rama_core_op *op, const struct rama_core_pnetcdf_shape *s,
+			     const struct rama_core_pnetcdf_access *a)
 {
 	if (counts(op)) {
 		if (!lock_slot(t, &f->seq, &f->stuck))
@@ -297,8 +306,8 @@ void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf
 	tell_layer(t, RAMA_SEG_LAYER_PNETCDF, f->name, op);
 }
 
-void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_core_lustre_file *f, const void *layout,
-		    size_t len)
+void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_core_lustre_file *f,
+			const void *layout, size_t len)
 {
 	if (!lock_slot(t, &f->seq, &f->stuck))
 		return;
@@ -321,10 +330,11 @@ void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, stru
 		do_extra(t, rama_cap_name_number(n), op);
 }
 
-/* ---- the doors ---------------------------------------------------------------------------------------- */
+/* ---- the doors ------------------------------------------------------------------------------- */
 
-static inline __attribute__((always_inline)) void data(struct rama_cap_thread *t, int fd, uintptr_t mem,
-						       struct rama_core_op *op, enum rama_tab_opkind kind)
+static inline __attribute__((always_inline)) void data(struct rama_cap_thread *t, int fd,
+						       uintptr_t mem, struct rama_core_op *op,
+						       enum rama_tab_opkind kind)
 {
 	struct rama_core_posix_file *f;
 	if (RAMA_CAP_UNLIKELY((unsigned)fd >= RAMA_CAP_FDS_FIRST)) {
@@ -337,16 +347,18 @@ static inline __attribute__((always_inline)) void data(struct rama_cap_thread *t
 	}
 	if (RAMA_CAP_UNLIKELY(!f || (uintptr_t)f & 1) &&
 	    !(f = rama_cap_fd_posix_slow(
-		      t, fd, !op->has_off && op->ok && kind != RAMA_TAB_OP_NOTHING ? op->bytes : 0)))
+		      t, fd,
+		      !op->has_off && op->ok && kind != RAMA_TAB_OP_NOTHING ? op->bytes : 0)))
 		return;
 	op->unaligned = RAMA_CAP_LIKELY(rama_cap_run.mem_mask) ? (mem & rama_cap_run.mem_mask) != 0
-						       : mem % rama_cap_run.mem_align != 0;
+							       : mem % rama_cap_run.mem_align != 0;
 	do_posix(t, f, op, kind);
 }
 
-/* The thread was awake at rama_cap_begin, so it still is. errno is not touched by anything in here: slow ways keep it
- * themselves. */
-static inline __attribute__((always_inline)) void record(uint64_t t0, const struct rama_cap_pending *c,
+/* The thread was awake at rama_cap_begin, so it still is. errno is not touched by anything in
+ * here: slow ways keep it themselves. */
+static inline __attribute__((always_inline)) void record(uint64_t t0,
+							 const struct rama_cap_pending *c,
 							 uint64_t what, enum rama_tab_opkind kind)
 {
 	struct rama_cap_thread *t = &rama_cap_thread;
@@ -366,25 +378,30 @@ static inline __attribute__((always_inline)) void record(uint64_t t0, const stru
 	leave(t);
 }
 
-void rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off, uint64_t what)
+void rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
+			  uint64_t what)
 {
-	record(t0, &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
+	record(t0,
+	       &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
 	       what, RAMA_TAB_OP_READ);
 }
 
 void rama_cap_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
-		       uint64_t what)
+			   uint64_t what)
 {
-	record(t0, &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
+	record(t0,
+	       &(struct rama_cap_pending){ .op.bytes = bytes, .op.off = off, .fd = fd, .mem = mem },
 	       what, RAMA_TAB_OP_WRITE);
 }
 
 void rama_cap_record_other(uint64_t t0, int fd, int64_t off, uint64_t what)
 {
-	record(t0, &(struct rama_cap_pending){ .op.off = off, .fd = fd }, what, RAMA_TAB_OP_NOTHING);
+	record(t0, &(struct rama_cap_pending){ .op.off = off, .fd = fd }, what,
+	       RAMA_TAB_OP_NOTHING);
 }
 
-/* A handler that comes while we are not busy may drain the queue itself: it is looked at only while busy. */
+/* A handler that comes while we are not busy may drain the queue itself: it is looked at only
+ * while busy. */
 void rama_cap_drain(struct rama_cap_thread *t)
 {
 	bool more = true;
@@ -411,7 +428,8 @@ void rama_cap_drain(struct rama_cap_thread *t)
 	}
 }
 
-void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len, struct rama_core_op *op)
+void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len,
+			  struct rama_core_op *op)
 {
 	rama_cap_do_failed(t, rama_cap_name_known(t, path, len), op);
 	if (rama_cap_live_on(RAMA_SEG_LAYER_POSIX))
@@ -541,7 +559,8 @@ void rama_cap_end_other(const struct rama_cap_span *sp, struct rama_cap_call *c)
 
 /* Of a stream, at its end or after an error: an event only. */
 static __attribute__((noinline)) void nothing_moved(struct rama_cap_thread *t,
-						    struct rama_core_stdio_file *f, struct rama_cap_call *c)
+						    struct rama_core_stdio_file *f,
+						    struct rama_cap_call *c)
 {
 	c->op.bytes = 0;
 	c->op.off = f->offset;

@@ -44,16 +44,16 @@
 #define RAMA_CAP_NO_FILE ((struct rama_core_posix_file *)1)
 #define RAMA_CAP_NO_STREAM ((struct rama_core_stdio_file *)1)
 
-/* What a descriptor stands for; all zero: not known (yet). In a forked child the pointers of its parent are
- * marked by an odd address until they are looked up. */
+/* What a descriptor stands for; all zero: not known (yet). In a forked child the pointers of its
+ * parent are marked by an odd address until they are looked up. */
 struct rama_cap_fd {
 	struct rama_core_posix_file *posix; /* RAMA_CAP_NO_FILE: nothing that we observe */
 	struct rama_core_stdio_file *stdio; /* of the stream on it */
-	uint32_t name;		       /* of a directory that has no slot */
-	uint32_t generation;	       /* segment that all this is of: changes with fork */
+	uint32_t name;			    /* of a directory that has no slot */
+	uint32_t generation;		    /* segment that all this is of: changes with fork */
 };
 
-/* ---- threads ----------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 #define RAMA_CAP_QUEUE 64 /* calls of signal handlers that interrupted us */
 
@@ -63,20 +63,23 @@ struct rama_cap_pending {
 	int fd;
 };
 
-/* a call of a higher layer (MPI, HDF5, PnetCDF), so that what it calls can be told to belong to it */
+/* a call of a higher layer (MPI, HDF5, PnetCDF), so that what it calls can be told to belong to
+ * it */
 struct rama_cap_nest {
 	uint32_t id, outer; /* ids of calls of this thread */
 };
 
-#define RAMA_CAP_NO_LANE 3u /* rama_cap_thread.live of a thread without a lane: what *rama_cap_live never is */
+#define RAMA_CAP_NO_LANE \
+	3u /* rama_cap_thread.live of a thread without a lane: what *rama_cap_live never is */
 
 struct rama_cap_thread {
-	uint32_t
-		live; /* what *rama_cap_live is while this thread has a lane; differs in the child of a vfork */
+	/* what *rama_cap_live is while this thread has a lane; differs in the child of a vfork */
+	uint32_t live;
 	uint32_t busy; /* our own code runs: whatever comes in now is from a signal handler */
 	struct rama_seg_lane *lane;
 	struct rama_seg_chunk *chunk;
-	/* live events: the ring of the lane, and the number of the first event that may have no room in it */
+	/* live events: the ring of the lane, and the number of the first event that may have no
+	 * room in it */
 	struct rama_seg_event *ring;
 	uint64_t ring_end;
 	uint32_t ring_mask;
@@ -89,17 +92,20 @@ struct rama_cap_thread {
 	char *scratch;		    /* room for paths, RAMA_CAP_SCRATCH bytes */
 	uint32_t head, tail;
 	uint32_t parent; /* id of the call of a higher layer that is at work; 0: none */
-	const struct rama_cap_nest *nest; /* of the call that is being recorded; NULL: it has none */
-	struct rama_cap_pending *queue;   /* RAMA_CAP_QUEUE of them, at the end of the scratch memory */
+	/* of the call that is being recorded; NULL: it has none */
+	const struct rama_cap_nest *nest;
+	/* RAMA_CAP_QUEUE of them, at the end of the scratch memory */
+	struct rama_cap_pending *queue;
 };
 extern RAMA_CAP_TLS struct rama_cap_thread rama_cap_thread;
 /* raised in the child of a vfork, which runs in our memory but is another process */
 extern RAMA_CAP_TLS uint32_t rama_cap_off;
 
 #define RAMA_CAP_SCRATCH \
-	(3 * 4096 + RAMA_CAP_QUEUE * sizeof(struct rama_cap_pending)) /* three paths and the queue */
+	(3 * 4096 +      \
+	 RAMA_CAP_QUEUE * sizeof(struct rama_cap_pending)) /* three paths and the queue */
 
-/* ---- the process --------------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 enum { RAMA_CAP_ASLEEP, RAMA_CAP_WAKING, RAMA_CAP_AWAKE, RAMA_CAP_ENDED };
 
@@ -126,12 +132,13 @@ struct rama_cap_run {
 	/* the rest */
 	atomic_uint phase;
 	int64_t pid,
-		job_pid; /* job_pid: of the first process of a family of forks, where no job id is known */
+		/* job_pid: of the first process of a family of forks, where no job id is known */
+		job_pid;
 	double hz;
 	struct rama_seg_header *head;
 	struct rama_seg_identity *id;
 	struct rama_seg_state *state;
-	uint32_t live;			     /* what the control word begins with */
+	uint32_t live;				 /* what the control word begins with */
 	uint32_t slots[RAMA_SEG_KINDS], n_lanes; /* how many there may be */
 	/* chunks of records: how many there may be, and how large they are (a power of 2) */
 	uint32_t pool_chunks, pool_shift;
@@ -144,17 +151,18 @@ struct rama_cap_run {
 	uint32_t names_lock, cwd_lock, mount_lock, events_lock;
 	uint32_t mounts_known;
 	uint32_t no_lustre; /* the mounts are known, and none is */
-	uint32_t h5d_lacks; /* RAMA_TAB_H5D_NO_...: what the HDF5 library of the program cannot say */
-	uint32_t cwd_len;   /* 0: not known */
-	int64_t zone;	    /* seconds east of Greenwich */
-	uint64_t euid;	    /* with which the segment was made */
+	/* RAMA_TAB_H5D_NO_...: what the HDF5 library of the program cannot say */
+	uint32_t h5d_lacks;
+	uint32_t cwd_len; /* 0: not known */
+	int64_t zone;	  /* seconds east of Greenwich */
+	uint64_t euid;	  /* with which the segment was made */
 	bool forked, bare, ended;
 	bool unlinked; /* the segment has no name any more */
 	bool logged;   /* what was recorded up to MPI_Finalize is in a log already */
 	struct rama_config_settings *settings;
 	unsigned char *pool[RAMA_SEG_POOL_CHUNKS]; /* chunks of records that were handed out */
 	char cwd[4096];
-	char path[4096];		  /* of the segment; "": it has no file */
+	char path[4096];	      /* of the segment; "": it has no file */
 	struct rama_seg_tally *tally; /* of the job; NULL: there is none */
 	/* what of this program the tally has, if the segment has no file */
 	int64_t told_calls, told_end, told_replaced;
@@ -163,13 +171,13 @@ struct rama_cap_run {
 };
 extern struct rama_cap_run rama_cap_run;
 
-/* Points to RAMA_CAP_LIVE + generation when calls are to be recorded, to 1 when we sleep. The page it points to becomes
- * zero in a forked child, whatever way it was forked. */
+/* Points to RAMA_CAP_LIVE + generation when calls are to be recorded, to 1 when we sleep. The
+ * page it points to becomes zero in a forked child, whatever way it was forked. */
 #define RAMA_CAP_LIVE 0x6c697600u
 extern const volatile uint32_t *rama_cap_live;
 
-/* The slow side of rama_cap_begin: starts us, or a new history in a forked child, or gives the thread its lane.
- * false: not now. */
+/* The slow side of rama_cap_begin: starts us, or a new history in a forked child, or gives the
+ * thread its lane. false: not now. */
 bool rama_cap_wake(void);
 /* same, but a forked child that only tidies up its descriptors stays asleep */
 bool rama_cap_awake(void);
@@ -180,14 +188,16 @@ static inline bool rama_cap_alive(void)
 /* a forked child gets its segment now, while its rights allow it */
 void rama_cap_settle(void);
 void rama_cap_end_process(void);
-/* start.c: from now on nothing is recorded, no system call made and no clock read; what there is becomes a log
- * where nobody else makes one. Back: the call that it was for has failed. */
+/* start.c: from now on nothing is recorded, no system call made and no clock read; what there is
+ * becomes a log where nobody else makes one. Back: the call that it was for has failed. */
 void rama_cap_go_quiet(const char *why);
 void rama_cap_go_on(void);
-/* confine.c: around a system call that may confine the process; NULL: it does not. a: its arguments */
+/* confine.c: around a system call that may confine the process; NULL: it does not. a: its
+ * arguments */
 const char *rama_cap_confines(long call, const long *a);
 void rama_cap_confined(const char *why, long result);
-/* goes_on: the next program of this process will be observed, too, and sees to the log of both; fails: there is none */
+/* goes_on: the next program of this process will be observed, too, and sees to the log of both;
+ * fails: there is none */
 void rama_cap_replace_process(bool goes_on, bool fails);
 void rama_cap_replace_failed(void);
 /* finish.c: false: it could not be written, which is counted. The segment goes. unwrite: the
@@ -198,7 +208,8 @@ bool rama_cap_log_path(char *to, size_t size); /* where a log of this process wo
 void rama_cap_remove_segment(void);
 void rama_cap_note_zone(void);
 bool rama_cap_create_segment(void);
-/* the segment, and those of children to come, are part of this job from now on; if its file can be moved there */
+/* the segment, and those of children to come, are part of this job from now on; if its file can
+ * be moved there */
 void rama_cap_join_job(const char *job, int64_t jobid);
 /* its file goes into the directory of that job; false: it stays where it is */
 bool rama_cap_move_segment(const char *job);
@@ -243,10 +254,11 @@ static inline __attribute__((always_inline)) uintptr_t rama_cap_frame(void)
 #endif
 }
 
-/* Before the real call, which is this function on this descriptor (-1: on none). The lane says what its thread is at; a
- * call that comes while another is at work, as those of MPI-IO do, is part of it. false: do not observe it. */
+/* Before the real call, which is this function on this descriptor (-1: on none). The lane says
+ * what its thread is at; a call that comes while another is at work, as those of MPI-IO do, is
+ * part of it. false: do not observe it. */
 static inline __attribute__((always_inline)) void rama_cap_doing(const struct rama_cap_span *sp,
-							     unsigned fn, int fd)
+								 unsigned fn, int fd)
 {
 	struct rama_seg_lane *l = rama_cap_thread.lane;
 
@@ -258,8 +270,8 @@ static inline __attribute__((always_inline)) void rama_cap_doing(const struct ra
 	}
 }
 bool rama_cap_begin_slow(struct rama_cap_span *sp, unsigned fn, int fd);
-static inline __attribute__((always_inline)) bool rama_cap_begin(struct rama_cap_span *sp, unsigned fn,
-							     int fd)
+static inline __attribute__((always_inline)) bool rama_cap_begin(struct rama_cap_span *sp,
+								 unsigned fn, int fd)
 {
 	if (RAMA_CAP_UNLIKELY(*rama_cap_live != rama_cap_thread.live) ||
 	    RAMA_CAP_UNLIKELY(rama_cap_run.clock != RAMA_SEG_CLOCK_TSC))
@@ -289,16 +301,17 @@ static inline void rama_cap_begin_again(struct rama_cap_span *sp)
 		l->doing_since = sp->t0;
 }
 
-/* ---- record.c: after the real call; errno is kept ------------------------------------------------ */
+/* ---- record.c: after the real call; errno is kept -------------------------------------------- */
 
-/* The ways that must be short: a read, a write, something without data on a descriptor. `what`: RAMA_CORE_OP_WORD */
+/* The ways that must be short: a read, a write, something without data on a descriptor. `what`:
+ * RAMA_CORE_OP_WORD */
 void rama_cap_record_read(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
-		      uint64_t what);
+			  uint64_t what);
 void rama_cap_record_write(uint64_t t0, int fd, uintptr_t mem, int64_t bytes, int64_t off,
-		       uint64_t what);
+			   uint64_t what);
 void rama_cap_record_other(uint64_t t0, int fd, int64_t off, uint64_t what);
 static inline __attribute__((always_inline)) void rama_cap_end_data(const struct rama_cap_span *sp,
-								const struct rama_cap_call *c)
+								    const struct rama_cap_call *c)
 {
 	uint64_t what = RAMA_CORE_OP_WORD(c->op.fn, c->op.kind, c->op.how, c->op.ok, c->op.has_off);
 
@@ -309,15 +322,17 @@ static inline __attribute__((always_inline)) void rama_cap_end_data(const struct
 	else
 		rama_cap_record_other(sp->t0, c->fd, c->op.off, what);
 }
-void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c); /* c->path gave c->fd */
+/* c->path gave c->fd */
+void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c);
 void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c);
 void rama_cap_end_meta(const struct rama_cap_span *sp,
-		   struct rama_cap_call *c); /* by path, or c->fd without one */
-void rama_cap_end_other(const struct rama_cap_span *sp, struct rama_cap_call *c); /* c->fd is no file */
+		       struct rama_cap_call *c); /* by path, or c->fd without one */
+/* c->fd is no file */
+void rama_cap_end_other(const struct rama_cap_span *sp, struct rama_cap_call *c);
 void rama_cap_end_stream(const struct rama_cap_span *sp, struct rama_cap_call *c);
 
-/* The pieces, for wrappers by hand: enter, do, leave. enter is false if a handler interrupted us: then
- * nothing may be done but count the call as missed, which it did. */
+/* The pieces, for wrappers by hand: enter, do, leave. enter is false if a handler interrupted
+ * us: then nothing may be done but count the call as missed, which it did. */
 struct rama_cap_visit {
 	int saved_errno;
 	struct rama_cap_thread *t;
@@ -325,31 +340,40 @@ struct rama_cap_visit {
 bool rama_cap_enter(struct rama_cap_visit *v);
 void rama_cap_leave(struct rama_cap_visit *v);
 void rama_cap_times(const struct rama_cap_span *sp, struct rama_core_op *op);
-void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_core_posix_file *f, struct rama_core_op *op);
-void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f, struct rama_core_op *op);
-void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f, struct rama_core_op *op);
-void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_core_h5f_file *f, struct rama_core_op *op);
-void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f, struct rama_core_op *op,
-		 const struct rama_core_h5d_shape *s,
-		 const struct rama_core_h5d_access *a); /* s: of OPEN; a: of READ and WRITE */
-void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_core_pnetcdf_file *f, struct rama_core_op *op);
-void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf_var *f, struct rama_core_op *op,
-			 const struct rama_core_pnetcdf_shape *s, const struct rama_core_pnetcdf_access *a);
+void rama_cap_do_posix(struct rama_cap_thread *t, struct rama_core_posix_file *f,
+		       struct rama_core_op *op);
+void rama_cap_do_stdio(struct rama_cap_thread *t, struct rama_core_stdio_file *f,
+		       struct rama_core_op *op);
+void rama_cap_do_mpiio(struct rama_cap_thread *t, struct rama_core_mpiio_file *f,
+		       struct rama_core_op *op);
+void rama_cap_do_h5f(struct rama_cap_thread *t, struct rama_core_h5f_file *f,
+		     struct rama_core_op *op);
+void rama_cap_do_h5d(struct rama_cap_thread *t, struct rama_core_h5d_file *f,
+		     struct rama_core_op *op, const struct rama_core_h5d_shape *s,
+		     const struct rama_core_h5d_access *a); /* s: of OPEN; a: of READ and WRITE */
+void rama_cap_do_pnetcdf_file(struct rama_cap_thread *t, struct rama_core_pnetcdf_file *f,
+			      struct rama_core_op *op);
+void rama_cap_do_pnetcdf_var(struct rama_cap_thread *t, struct rama_core_pnetcdf_var *f,
+			     struct rama_core_op *op, const struct rama_core_pnetcdf_shape *s,
+			     const struct rama_core_pnetcdf_access *a);
 /* the bytes of its extended attribute */
-void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_core_lustre_file *f, const void *layout,
-		    size_t len);
+void rama_cap_do_lustre(struct rama_cap_thread *t, struct rama_core_lustre_file *f,
+			const void *layout, size_t len);
 void rama_cap_do_extra(struct rama_cap_thread *t, uint32_t name, struct rama_core_op *op);
 /* of all names that do not exist */
 #define RAMA_CAP_NAME_FAILED "<FAILED>"
 /* a failed call, or one on a name without slots: the EXTRA record of the name, or the common one */
-void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n, struct rama_core_op *op);
+void rama_cap_do_failed(struct rama_cap_thread *t, struct rama_seg_name *n,
+			struct rama_core_op *op);
 /* the same by path, and its event */
-void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len, struct rama_core_op *op);
+void rama_cap_path_failed(struct rama_cap_thread *t, const char *path, size_t len,
+			  struct rama_core_op *op);
 void rama_cap_drain(struct rama_cap_thread *t);
 
-/* ---- events.c: for calls that have just been recorded ------------------------------------------------ */
+/* ---- events.c: for calls that have just been recorded ---------------------------------------- */
 
-/* Are events of this layer asked for, to keep or live? Two words next to each other, read as one. */
+/* Are events of this layer asked for, to keep or live? Two words next to each other, read as
+ * one. */
 typedef uint64_t __attribute__((may_alias)) rama_cap_two_words;
 static inline bool rama_cap_eventful(enum rama_seg_layer layer)
 {
@@ -361,21 +385,23 @@ static inline bool rama_cap_eventful(enum rama_seg_layer layer)
 _Static_assert(offsetof(struct rama_seg_control, live) == 4, "next to each other");
 static inline bool rama_cap_live_on(enum rama_seg_layer layer)
 {
-	return RAMA_CAP_UNLIKELY(*(const volatile uint32_t *)&rama_cap_run.control->live >> layer & 1);
+	return RAMA_CAP_UNLIKELY(*(const volatile uint32_t *)&rama_cap_run.control->live >> layer &
+				 1);
 }
 /* a read or write that succeeded; rama_cap_eventful() */
 void rama_cap_access(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		 const struct rama_core_op *op);
+		     const struct rama_core_op *op);
 /* any other call, and what failed; rama_cap_live_on() */
 void rama_cap_live_call(struct rama_cap_thread *t, enum rama_seg_layer layer, uint32_t name,
-		    const struct rama_core_op *op);
+			const struct rama_core_op *op);
 /* a failed call on a path that may not exist; rama_cap_live_on() */
-void rama_cap_live_path(struct rama_cap_thread *t, enum rama_seg_layer layer, const char *path, size_t len,
-		    const struct rama_core_op *op);
+void rama_cap_live_path(struct rama_cap_thread *t, enum rama_seg_layer layer, const char *path,
+			size_t len, const struct rama_core_op *op);
 
-/* ---- files.c ----------------------------------------------------------------------------------------- */
+/* ---- files.c --------------------------------------------------------------------------------- */
 
-/* the cleaned path in the thread's scratch; NULL: cannot be known or is not observed. *len: its length. */
+/* the cleaned path in the thread's scratch; NULL: cannot be known or is not observed. *len: its
+ * length. */
 const char *rama_cap_clean(struct rama_cap_thread *t, int dirfd, const char *path, size_t *len);
 /* bytes of a chunk of records, for slots of a kind or RAMA_CAP_POOL_NAMES, with memory behind them;
  * the caller holds the names lock and adds them to `used` when they are. NULL: there is no room */
@@ -386,10 +412,12 @@ const void *rama_cap_slot_nth(unsigned kind, uint32_t n);
 bool rama_cap_names_init(void);
 /* of a segment that we were forked from: the text of a name; its length, 0: it cannot be found */
 size_t rama_cap_name_old(unsigned generation, uint32_t number, char *to, size_t room);
-/* May the path of a call that failed be looked at? Some errors come before anybody did, and then it may be anything. */
+/* May the path of a call that failed be looked at? Some errors come before anybody did, and then
+ * it may be anything. */
 bool rama_cap_path_was_read(const char *path, int error);
 /* entry of the names, made if `make`; the catch-all's if there is no room; NULL: not there */
-struct rama_seg_name *rama_cap_name(struct rama_cap_thread *t, const char *text, size_t len, bool make);
+struct rama_seg_name *rama_cap_name(struct rama_cap_thread *t, const char *text, size_t len,
+				    bool make);
 struct rama_seg_name *rama_cap_name_at(uint32_t number);
 /* the entry of a path that something is recorded of, or NULL */
 struct rama_seg_name *rama_cap_name_known(struct rama_cap_thread *t, const char *text, size_t len);
@@ -398,21 +426,25 @@ bool rama_cap_observes(unsigned module, const char *text, size_t len);
 /* the slot of a name, made if it has none; NULL: that module does not observe it */
 void *rama_cap_slot_of(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind);
 /* more: of a dataset or variable: id of the record of its file */
-void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n, enum rama_seg_kind kind,
-		     int64_t more);
-static inline struct rama_core_posix_file *rama_cap_posix_of(struct rama_cap_thread *t, struct rama_seg_name *n)
+void *rama_cap_slot_with(struct rama_cap_thread *t, struct rama_seg_name *n,
+			 enum rama_seg_kind kind, int64_t more);
+static inline struct rama_core_posix_file *rama_cap_posix_of(struct rama_cap_thread *t,
+							     struct rama_seg_name *n)
 {
 	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_POSIX);
 }
-static inline struct rama_core_stdio_file *rama_cap_stdio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
+static inline struct rama_core_stdio_file *rama_cap_stdio_of(struct rama_cap_thread *t,
+							     struct rama_seg_name *n)
 {
 	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_STDIO);
 }
-static inline struct rama_core_extra_file *rama_cap_extra_of(struct rama_cap_thread *t, struct rama_seg_name *n)
+static inline struct rama_core_extra_file *rama_cap_extra_of(struct rama_cap_thread *t,
+							     struct rama_seg_name *n)
 {
 	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_EXTRA);
 }
-static inline struct rama_core_mpiio_file *rama_cap_mpiio_of(struct rama_cap_thread *t, struct rama_seg_name *n)
+static inline struct rama_core_mpiio_file *rama_cap_mpiio_of(struct rama_cap_thread *t,
+							     struct rama_seg_name *n)
 {
 	return rama_cap_slot_of(t, n, RAMA_SEG_KIND_MPIIO);
 }
@@ -421,11 +453,12 @@ struct rama_cap_fd *rama_cap_fd_high(int fd);
 static inline struct rama_cap_fd *rama_cap_fd(int fd)
 {
 	return RAMA_CAP_LIKELY((unsigned)fd < RAMA_CAP_FDS_FIRST) ? &rama_cap_run.fds[fd]
-							  : rama_cap_fd_high(fd);
+								  : rama_cap_fd_high(fd);
 }
-/* Slot of a descriptor; NULL: not observed. Descriptors not seen before are looked up; `moved`: bytes by which the call
- * that is being recorded has moved its position. */
-struct rama_core_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd, int64_t moved);
+/* Slot of a descriptor; NULL: not observed. Descriptors not seen before are looked up; `moved`:
+ * bytes by which the call that is being recorded has moved its position. */
+struct rama_core_posix_file *rama_cap_fd_posix_slow(struct rama_cap_thread *t, int fd,
+						    int64_t moved);
 static inline struct rama_core_posix_file *rama_cap_fd_posix(struct rama_cap_thread *t, int fd)
 {
 	struct rama_cap_fd *e = rama_cap_fd(fd);
@@ -436,7 +469,7 @@ static inline struct rama_core_posix_file *rama_cap_fd_posix(struct rama_cap_thr
 /* the name that is known of a descriptor, NULL if there is none */
 struct rama_seg_name *rama_cap_fd_name(struct rama_cap_thread *t, int fd);
 void rama_cap_fd_set(int fd, struct rama_core_posix_file *posix, struct rama_core_stdio_file *stdio,
-		 uint32_t name);
+		     uint32_t name);
 void rama_cap_fd_forget(int fd);
 void rama_cap_fd_forget_range(unsigned first, unsigned last);
 struct rama_core_stdio_file *rama_cap_stream_file(struct rama_cap_thread *t, FILE *stream);
@@ -444,7 +477,7 @@ void rama_cap_cwd_changed(void);
 int64_t rama_cap_file_alignment(const char *path, size_t len);
 bool rama_cap_file_is_on(const char *path, size_t len, const char *type); /* of the file system */
 
-/* ---- lustre.c: before a descriptor of a file that is recorded is closed ------------------------------- */
+/* ---- lustre.c: before a descriptor of a file that is recorded is closed ---------------------- */
 
 void rama_cap_layout_slow(uint32_t name, int fd);
 static inline void rama_cap_layout(uint32_t name, int fd)
@@ -467,28 +500,29 @@ static inline void rama_cap_nest_end(const struct rama_cap_nest *n)
 	rama_cap_thread.parent = n->outer;
 }
 
-/* ---- hand_aio.c: when asynchronous operations were submitted ---------------------------------------- */
+/* ---- hand_aio.c: when asynchronous operations were submitted --------------------------------- */
 
 void rama_cap_aio_submitted(const void *cb, uint64_t t0);
 uint64_t rama_cap_aio_taken(const void *cb); /* 0: not known */
 
-/* ---- thread.c ------------------------------------------------------------------------------------------ */
+/* ---- thread.c -------------------------------------------------------------------------------- */
 
 bool rama_cap_thread_join(void); /* gives the thread a lane; false: there is none */
 void rama_cap_threads_init(void);
 
 #define RAMA_CAP_PATIENCE 50000 /* rests until somebody waits no longer: some seconds */
 void rama_cap_rest(unsigned i); /* longer the larger i is */
-/* Short locks. false after long waiting, or at once if that was in vain before: then the thing is left undone. A lock that
- * was taken from its thread (jump.c) is not unlocked again. */
+/* Short locks. false after long waiting, or at once if that was in vain before: then the thing
+ * is left undone. A lock that was taken from its thread (jump.c) is not unlocked again. */
 bool rama_cap_lock(struct rama_cap_thread *t, uint32_t *lock);
 void rama_cap_unlock(struct rama_cap_thread *t, uint32_t *lock);
 
-/* ---- jump.c ------------------------------------------------------------------------------------------- */
+/* ---- jump.c ---------------------------------------------------------------------------------- */
 
 void rama_cap_jump(const void *env); /* before longjmp(env) */
 bool rama_cap_jump_leaves(uintptr_t frame, uintptr_t here, uintptr_t to);
-/* busy, but the code that is at work was left and will not come back? Then it no longer is. here: of the one who asks */
+/* busy, but the code that is at work was left and will not come back? Then it no longer is.
+ * here: of the one who asks */
 bool rama_cap_was_left(struct rama_cap_thread *t, uintptr_t here);
 /* start.c: of a thread that was waking us, perhaps */
 void rama_cap_wake_jumped(uintptr_t here, uintptr_t to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* start.c: how the library comes to life at the first call, begins a new history in a forked child, and
- * goes. None of it may fail the application: on trouble we stay asleep. */
+/* start.c: how the library comes to life at the first call, begins a new history in a forked
+ * child, and goes. None of it may fail the application: on trouble we stay asleep. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -18,7 +18,7 @@ static uint32_t *live_page;
 
 extern int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
 
-/* ---- real functions --------------------------------------------------------------------------------------- */
+/* ---- real functions -------------------------------------------------------------------------- */
 
 #ifndef RAMA_STATIC_WRAP
 struct rama_cap_real rama_cap_real;
@@ -57,7 +57,7 @@ static void resolve_all(void)
 }
 #endif
 
-/* ---- waking up ---------------------------------------------------------------------------------------------- */
+/* ---- waking up ------------------------------------------------------------------------------- */
 
 /* Where the kernel cannot wipe the page, the C library tells us of forks it knows of. */
 static void forked_child(void)
@@ -68,8 +68,8 @@ static void forked_child(void)
 
 static bool make_live_page(void)
 {
-	long p = rama_cap_sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
+	long p = rama_cap_sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p < 0 && p > -4096)
 		return false;
@@ -121,7 +121,8 @@ static bool begin_forked(void)
 	struct rama_seg_state *before = rama_cap_run.state; /* stays mapped */
 	uint64_t euid = rama_cap_run.euid;
 
-	rama_cap_run.names_lock = rama_cap_run.cwd_lock = rama_cap_run.mount_lock = rama_cap_run.events_lock = 0;
+	rama_cap_run.names_lock = rama_cap_run.cwd_lock = rama_cap_run.mount_lock =
+		rama_cap_run.events_lock = 0;
 	rama_cap_run.live = rama_cap_run.control->live; /* as it was switched since */
 	rama_cap_run.pid = rama_cap_sys3(SYS_getpid, 0, 0, 0);
 	rama_cap_run.forked = true;
@@ -141,14 +142,15 @@ static bool begin_forked(void)
 	return true;
 }
 
-static RAMA_CAP_TLS bool
-	waking; /* this thread does it: what it calls is its own, or a signal handler's */
+/* this thread does it: what it calls is its own, or a signal handler's */
+static RAMA_CAP_TLS bool waking;
 static RAMA_CAP_TLS uintptr_t waking_frame;
 
 /* other threads wait for the one that wakes us, so that their calls count */
 static bool wait_awake(void)
 {
-	for (unsigned i = 0; i < RAMA_CAP_PATIENCE && atomic_load(&rama_cap_run.phase) == RAMA_CAP_WAKING; i++)
+	for (unsigned i = 0;
+	     i < RAMA_CAP_PATIENCE && atomic_load(&rama_cap_run.phase) == RAMA_CAP_WAKING; i++)
 		rama_cap_rest(i);
 	return rama_cap_alive();
 }
@@ -229,7 +231,7 @@ __attribute__((constructor)) static void start(void)
 	errno = saved;
 }
 
-/* ---- going ---------------------------------------------------------------------------------------------------- */
+/* ---- going ----------------------------------------------------------------------------------- */
 
 static void stamp(void)
 {
@@ -238,8 +240,8 @@ static void stamp(void)
 	rama_cap_clock_pair(&c->tick1, &c->mono1, &c->real1);
 }
 
-/* Under `iorama run` the segment is all there is to leave, and it goes on being filled: destructors and other
- * threads may still do I/O. */
+/* Under `iorama run` the segment is all there is to leave, and it goes on being filled:
+ * destructors and other threads may still do I/O. */
 void rama_cap_end_process(void)
 {
 	int saved = errno;
@@ -260,8 +262,8 @@ void rama_cap_end_process(void)
 	errno = saved;
 }
 
-/* A process that was forked and has done nothing yet begins a history all the same: what says that nothing was
- * recorded of it. */
+/* A process that was forked and has done nothing yet begins a history all the same: what says
+ * that nothing was recorded of it. */
 void rama_cap_go_quiet(const char *why)
 {
 	if (rama_cap_wake()) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sys.h: system calls made directly. Inside an application our own I/O must not pass through the very
- * functions we replace, must not be a cancellation point and must not touch errno. */
+/* sys.h: system calls made directly. Inside an application our own I/O must not pass through the
+ * very functions we replace, must not be a cancellation point and must not touch errno. */
 #ifndef RAMA_CAPTURE_SYS_H
 #define RAMA_CAPTURE_SYS_H
 

@@ -8,10 +8,10 @@
 RAMA_CAP_TLS struct rama_cap_thread rama_cap_thread = { .live = RAMA_CAP_NO_LANE };
 RAMA_CAP_TLS uint32_t rama_cap_off;
 
-/* ---- locks ----------------------------------------------------------------------------------------- */
+/* ---- locks ----------------------------------------------------------------------------------- */
 
-/* A holder is only ever a few hundred instructions from letting go, but it may have lost its processor: wait
- * politely, for seconds, then give up rather than hold the application for ever. */
+/* A holder is only ever a few hundred instructions from letting go, but it may have lost its
+ * processor: wait politely, for seconds, then give up rather than hold the application for ever. */
 enum { SPINS = 200, YIELDS = 2000 };
 
 void rama_cap_rest(unsigned i)
@@ -74,7 +74,7 @@ void rama_cap_unlock(struct rama_cap_thread *t, uint32_t *lock)
 	t->guard = NULL;
 }
 
-/* ---- lanes ------------------------------------------------------------------------------------------- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 static pthread_key_t key;
 static bool have_key;
@@ -101,13 +101,15 @@ void rama_cap_threads_init(void)
 		have_key = pthread_key_create(&key, leave) == 0;
 }
 
-/* Live events that were not read yet need to be told apart by their threads: a lane remembers only so many. */
+/* Live events that were not read yet need to be told apart by their threads: a lane remembers
+ * only so many. */
 static bool knows_owners(const struct rama_seg_lane *l, uint32_t i)
 {
 	uint64_t taken = __atomic_load_n(&rama_cap_run.control->taken[i], __ATOMIC_RELAXED);
 	uint32_t n = __atomic_load_n(&l->owners, __ATOMIC_RELAXED);
 
-	/* the oldest would be forgotten: all of its events are read if those of the next one begin below `taken` */
+	/* the oldest would be forgotten: all of its events are read if those of the next one
+	 * begin below `taken` */
 	return n < RAMA_SEG_OWNERS || __atomic_load_n(&l->owner[(n + 1) % RAMA_SEG_OWNERS].from,
 						      __ATOMIC_RELAXED) <= taken;
 }

@@ -48,7 +48,7 @@ static void hex(struct rama_out *out, const struct rama_store_cell *c)
 {
 	for (size_t at = 0; at < c->len; at += 1024) {
 		struct rama_store_cell part = { .text = c->text + at,
-					  .len = c->len - at < 1024 ? c->len - at : 1024 };
+						.len = c->len - at < 1024 ? c->len - at : 1024 };
 		char digits[2048];
 
 		put_hex(digits, &part);
@@ -139,7 +139,8 @@ static void number(char *to, double v, bool whole, const char *unit)
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%s", rama_human_value(text, unit, v));
 }
 
-void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_store_cell *c, const char *unit)
+void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_store_cell *c,
+			 const char *unit)
 {
 	char text[RAMA_WHEN];
 
@@ -147,7 +148,8 @@ void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_sto
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%s", rama_when_text(text, c->i, 6));
 	else if (c->type == RAMA_STORE_CELL_INT && is(unit, "record"))
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%" PRIu64, (uint64_t)c->i);
-	else if (c->type == RAMA_STORE_CELL_INT && (unit == NULL || is(unit, "id") || is(unit, "text")))
+	else if (c->type == RAMA_STORE_CELL_INT &&
+		 (unit == NULL || is(unit, "id") || is(unit, "text")))
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%" PRId64, c->i);
 	else if (c->type == RAMA_STORE_CELL_INT && is(unit, "count"))
 		rama_human_count(to, c->i);
@@ -157,7 +159,8 @@ void rama_cli_cell_shown(char to[RAMA_CLI_CELL_TEXT_MOST], const struct rama_sto
 		number(to, c->f, false, unit);
 	else if (c->type == RAMA_STORE_CELL_TEXT)
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "%.*s",
-			 (int)(c->len < RAMA_CLI_CELL_TEXT_MOST ? c->len : RAMA_CLI_CELL_TEXT_MOST - 1),
+			 (int)(c->len < RAMA_CLI_CELL_TEXT_MOST ? c->len
+								: RAMA_CLI_CELL_TEXT_MOST - 1),
 			 c->text);
 	else if (c->type == RAMA_STORE_CELL_BYTES)
 		snprintf(to, RAMA_CLI_CELL_TEXT_MOST, "(%zu bytes)", c->len);

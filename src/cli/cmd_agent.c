@@ -31,7 +31,7 @@ struct command {
 	char spool[PATH_MAX], sink[PATH_MAX + 16], logs[PATH_MAX];
 };
 
-/* ---- where things are -------------------------------------------------------------------------------------------------- */
+/* ---- where things are ------------------------------------------------------------------------ */
 
 /* $XDG_STATE_HOME/iorama/NAME, or what is meant without it */
 static bool state_place(char to[PATH_MAX], const char *name)
@@ -93,9 +93,9 @@ static int choose_sink(struct command *c)
 		rama_cli_opts_usage(&c->o, "--sink and --store: one of them");
 	if (sink != NULL && rama_bus_sink_find(sink, &where) == NULL)
 		rama_cli_opts_usage(&c->o,
-				"'%s' is no sink: store:PATH, file:PATH, nats://HOST:PORT, "
-				"ldms:HOST:PORT or postgresql://…",
-				sink);
+				    "'%s' is no sink: store:PATH, file:PATH, nats://HOST:PORT, "
+				    "ldms:HOST:PORT or postgresql://…",
+				    sink);
 	if (sink == NULL && store == NULL && c->a.system)
 		return 0;
 	if (sink == NULL) {
@@ -124,7 +124,7 @@ static void choose_own(struct command *c)
 			rama_cli_complain("agent", "%s", e.text);
 		else if (why[0] != '\0')
 			rama_cli_complain("agent", "%s/iorama-%u: %s; segments are in %s", base,
-				      (unsigned)geteuid(), why, path);
+					  (unsigned)geteuid(), why, path);
 	}
 	rama_gather_roots_find(roots, (uint32_t)geteuid());
 	for (size_t i = 0; i < roots->n && c->a.n_dirs < DIRS_MOST; i++)
@@ -143,8 +143,8 @@ static void choose_dirs(struct command *c)
 	if (c->a.system && c->a.n_dirs > 0) {
 		c->a.base = c->dirs[0];
 		if (c->a.n_dirs > 1)
-			rama_cli_opts_usage(&c->o,
-					"--system: one --dir, which has the directories of users");
+			rama_cli_opts_usage(
+				&c->o, "--system: one --dir, which has the directories of users");
 		c->a.n_dirs = 0;
 	}
 	if (c->a.n_dirs > 0 || c->a.system)
@@ -156,7 +156,7 @@ static void choose_dirs(struct command *c)
 	choose_own(c);
 }
 
-/* ---- options --------------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static uint64_t size_of(struct command *c, enum rama_tab_option_id option, uint64_t otherwise,
 			uint64_t least)
@@ -166,7 +166,8 @@ static uint64_t size_of(struct command *c, enum rama_tab_option_id option, uint6
 
 	if (text == NULL)
 		return otherwise;
-	if (!rama_config_piece_size((struct rama_config_piece){ text, strlen(text) }, &v) || v < least)
+	if (!rama_config_piece_size((struct rama_config_piece){ text, strlen(text) }, &v) ||
+	    v < least)
 		rama_cli_opts_usage(&c->o, "'%s' is no size: 512M, 4G, at least 256K", text);
 	return v;
 }
@@ -181,9 +182,9 @@ static unsigned interval_of(struct command *c)
 		return 5;
 	v = strtol(text, &end, 10);
 	if (*text == '\0' || *end != '\0' || v < 1 || v > 1000)
-		rama_cli_opts_usage(&c->o,
-				"--interval is a number of milliseconds from 1 to 1000, not '%s'",
-				text);
+		rama_cli_opts_usage(
+			&c->o, "--interval is a number of milliseconds from 1 to 1000, not '%s'",
+			text);
 	return (unsigned)v;
 }
 
@@ -198,7 +199,7 @@ static enum rama_agent_events events_of(struct command *c)
 	rama_cli_opts_usage(&c->o, "--events is asked, on or off, not '%s'", text);
 }
 
-/* ---- --status ---------------------------------------------------------------------------------------------------------- */
+/* ---- --status -------------------------------------------------------------------------------- */
 
 static json_int_t number(const json_t *of, const char *a, const char *b)
 {
@@ -274,7 +275,7 @@ static int show_status(struct command *c)
 	return 0;
 }
 
-/* ---- the agent ----------------------------------------------------------------------------------------------------------- */
+/* ---- the agent ------------------------------------------------------------------------------- */
 
 static void tell(void *ctx, const char *line)
 {

@@ -123,10 +123,10 @@ static void print_totals(const struct state *s)
 	fputc('\n', stderr);
 }
 
-/* ---- from NATS ---------------------------------------------------------------------------------------------- */
+/* ---- from NATS ------------------------------------------------------------------------------- */
 
-static unsigned number(const struct rama_cli_opts *o, enum rama_tab_option_id option, const char *name,
-		       unsigned otherwise, unsigned most)
+static unsigned number(const struct rama_cli_opts *o, enum rama_tab_option_id option,
+		       const char *name, unsigned otherwise, unsigned most)
 {
 	const char *text = rama_cli_opts_value(o, option);
 	char *end;
@@ -168,7 +168,7 @@ static int from_bus(struct state *s, const char *store)
 
 	if (o->n_args > 1)
 		rama_cli_opts_usage(o, "one URL; several servers are joined by commas: "
-				   "nats://a:4222,nats://b:4222");
+				       "nats://a:4222,nats://b:4222");
 	gethostname(name + strlen(name), sizeof name - strlen(name) - 1);
 	rc = rama_bus_collect_bus(&c, &s->total, &e);
 	if (rc != 0) {
@@ -179,7 +179,7 @@ static int from_bus(struct state *s, const char *store)
 	return s->total.refused > 0 ? 3 : 0;
 }
 
-/* ---- from files ---------------------------------------------------------------------------------------------- */
+/* ---- from files ------------------------------------------------------------------------------ */
 
 struct import {
 	struct state *s;
@@ -248,7 +248,7 @@ static int from_files(struct state *s)
 {
 	struct import im = { .s = s };
 	int status = rama_cli_store_here(&im.store, s->o, RAMA_TAB_OPT_collect_store,
-				     RAMA_STORE_WRITE | RAMA_STORE_CREATE);
+					 RAMA_STORE_WRITE | RAMA_STORE_CREATE);
 
 	if (status != 0)
 		return status;
@@ -282,8 +282,9 @@ int rama_cli_cmd_collect(int argc, char **argv)
 	if (!rama_cli_store_place(&o, RAMA_TAB_OPT_collect_store, store))
 		status = 4;
 	else
-		status = rama_bus_sink_find(o.args[0], &where) == &rama_bus_sink_nats ? from_bus(&s, store)
-									      : from_files(&s);
+		status = rama_bus_sink_find(o.args[0], &where) == &rama_bus_sink_nats
+				 ? from_bus(&s, store)
+				 : from_files(&s);
 	rama_cli_opts_fini(&o);
 	return status;
 }

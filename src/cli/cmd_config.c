@@ -25,7 +25,8 @@ static bool pc_includedir(char buf[PATH_MAX])
 	bool found = false;
 	FILE *f;
 
-	if (rama_cli_find_file("pkgconfig/iorama.pc", path, &e) != 0 || (f = fopen(path, "re")) == NULL)
+	if (rama_cli_find_file("pkgconfig/iorama.pc", path, &e) != 0 ||
+	    (f = fopen(path, "re")) == NULL)
 		return false;
 	while (!found && fgets(line, sizeof(line), f) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
@@ -117,9 +118,9 @@ int rama_cli_cmd_config(int argc, char **argv)
 	if (o.n_args > 0)
 		rama_cli_opts_usage(&o, "'%s' is not expected here", o.args[0]);
 	if (o.n_given == 0)
-		rama_cli_opts_usage(&o,
-				"what should be printed? --cflags, --ldflags, --static-ldflags, "
-				"--libs, --preload or --version");
+		rama_cli_opts_usage(
+			&o, "what should be printed? --cflags, --ldflags, --static-ldflags, "
+			    "--libs, --preload or --version");
 	for (size_t i = 0; i < o.n_given && status == 0; i++)
 		status = print_one(o.given[i].option);
 	rama_cli_opts_fini(&o);

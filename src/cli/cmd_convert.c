@@ -69,12 +69,13 @@ static void read_options(struct conversion *c)
 	c->released = rama_cli_opts_has(c->o, RAMA_TAB_OPT_convert_released);
 	c->filtered = c->filter.modules != 0 || c->filter.n_ranks > 0 || c->filter.n_files > 0;
 	if (c->o->n_args != 1)
-		rama_cli_opts_usage(c->o, c->o->n_args == 0
-					      ? "no log given"
-					      : "one log at a time; `iorama merge` joins several");
+		rama_cli_opts_usage(c->o,
+				    c->o->n_args == 0
+					    ? "no log given"
+					    : "one log at a time; `iorama merge` joins several");
 }
 
-/* ---- doing it --------------------------------------------------------------------------------- */
+/* ---- doing it -------------------------------------------------------------------------------- */
 
 static bool keep(const struct conversion *c, const struct rama_core_record *r)
 {
@@ -106,13 +107,14 @@ static int copy_module(struct conversion *c, const struct rama_tab_module *mod)
 	struct rama_log_short_trace cut = { 0 };
 	struct rama_log_cursor cur;
 	struct rama_core_record *r;
-	int rc = mod->flags & RAMA_TAB_TRACE ? rama_log_short_trace_find(&cut, &c->in.log, mod->id) : 0;
+	int rc = mod->flags & RAMA_TAB_TRACE ? rama_log_short_trace_find(&cut, &c->in.log, mod->id)
+					     : 0;
 
 	if (rc < 0)
 		return rc;
 	rc = rama_log_cursor_open(&cur, &c->in.log, mod->id);
 	if (rc >= 0 && rama_log_writer_module(&c->out.writer, mod->id,
-					  released ? mod->released : mod->newest) != 0)
+					      released ? mod->released : mod->newest) != 0)
 		rc = c->out.writer.err.code;
 	while (rc > 0 && (rc = rama_log_cursor_next(&cur, &r)) > 0) {
 		if (!keep(c, r))
@@ -138,8 +140,9 @@ static int copy_ours(struct conversion *c, const struct rama_tab_module *mod)
 	if (!c->released)
 		return copy_module(c, mod);
 	if (!c->in.quiet)
-		rama_cli_complain(c->in.path, "%s is dropped: the released Darshan does not know it",
-			      mod->name);
+		rama_cli_complain(c->in.path,
+				  "%s is dropped: the released Darshan does not know it",
+				  mod->name);
 	return 0;
 }
 
@@ -162,8 +165,8 @@ static int copy_section(struct conversion *c, const struct rama_log_section *s)
 	return rc;
 }
 
-/* Sections that nobody here knows: as they are, if nothing else changes and nothing is to be hidden. Numbers
- * in them cannot be found, so that those of the other byte order stay behind. */
+/* Sections that nobody here knows: as they are, if nothing else changes and nothing is to be
+ * hidden. Numbers in them cannot be found, so that those of the other byte order stay behind. */
 static int copy_unknown(struct conversion *c)
 {
 	struct rama_log *log = &c->in.log;
@@ -173,8 +176,7 @@ static int copy_unknown(struct conversion *c)
 	for (unsigned i = 0; i < log->annex.n && rc == 0; i++) {
 		const struct rama_log_section *s = &log->annex.section[i];
 
-		if (rama_log_section_known(log, s) ||
-		    rama_log_writer_has(&c->out.writer, s->id))
+		if (rama_log_section_known(log, s) || rama_log_writer_has(&c->out.writer, s->id))
 			continue;
 		if (stay)
 			rama_log_note_section(log, s, "left out");
@@ -231,7 +233,7 @@ static int copy_names(struct conversion *c)
 			continue;
 		if (c->hide)
 			rama_log_writer_name(&c->out.writer, rama_log_anon_id(&c->anon, n->id), to,
-					 rama_log_anon_name(&c->anon, n->text, to));
+					     rama_log_anon_name(&c->anon, n->text, to));
 		else
 			rama_log_writer_name(&c->out.writer, n->id, n->text, n->len);
 	}
@@ -243,8 +245,8 @@ static int copy_job(struct conversion *c)
 	struct rama_log_job job = c->in.log.job;
 	char exe[64];
 
-	/* Old formats count a started second as a whole one; the new one has nanoseconds. This keeps
-	 * both the end in seconds and, to a nanosecond, the run time. */
+	/* Old formats count a started second as a whole one; the new one has nanoseconds. This
+	 * keeps both the end in seconds and, to a nanosecond, the run time. */
 	if (c->in.log.minor < 41)
 		job.end_nsec = 999999999;
 	if (c->hide)
@@ -295,9 +297,9 @@ static int convert(struct conversion *c)
 int rama_cli_cmd_convert(int argc, char **argv)
 {
 	static const struct rama_cli_output_options opt = { RAMA_TAB_OPT_convert_output,
-							RAMA_TAB_OPT_convert_compression,
-							RAMA_TAB_OPT_convert_level,
-							RAMA_TAB_OPT_convert_force };
+							    RAMA_TAB_OPT_convert_compression,
+							    RAMA_TAB_OPT_convert_level,
+							    RAMA_TAB_OPT_convert_force };
 	struct rama_cli_opts o;
 	struct conversion c = { .o = &o };
 	int status;
@@ -308,8 +310,8 @@ int rama_cli_cmd_convert(int argc, char **argv)
 	status = read_key(&c);
 	if (status == 0)
 		status = rama_cli_input_open(&c.in, o.args[0],
-					 rama_cli_opts_has(&o, RAMA_TAB_OPT_convert_strict),
-					 rama_cli_opts_has(&o, RAMA_TAB_OPT_convert_quiet));
+					     rama_cli_opts_has(&o, RAMA_TAB_OPT_convert_strict),
+					     rama_cli_opts_has(&o, RAMA_TAB_OPT_convert_quiet));
 	if (status == 0) {
 		c.anon.log = &c.in.log;
 		status = rama_cli_output_open(&c.out, &o, &opt);

@@ -28,8 +28,8 @@ static double tolerance_of(const struct rama_cli_opts *o)
 	v = strtod(text, &end);
 	end += strspn(end, " ");
 	if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(v >= 0 && v <= 100))
-		rama_cli_opts_usage(o, "the tolerance is a number of percent from 0 to 100, not '%s'",
-				text);
+		rama_cli_opts_usage(
+			o, "the tolerance is a number of percent from 0 to 100, not '%s'", text);
 	return v / 100;
 }
 
@@ -49,8 +49,10 @@ static enum gate gate_of(const struct rama_cli_opts *o)
 /* the one form that was asked for; RAMA_TAB_OPTIONS: text */
 static enum rama_tab_option_id form_of(const struct rama_cli_opts *o)
 {
-	static const enum rama_tab_option_id forms[] = { RAMA_TAB_OPT_diff_json, RAMA_TAB_OPT_diff_html,
-						     RAMA_TAB_OPT_diff_markdown, RAMA_TAB_OPT_diff_csv };
+	static const enum rama_tab_option_id forms[] = { RAMA_TAB_OPT_diff_json,
+							 RAMA_TAB_OPT_diff_html,
+							 RAMA_TAB_OPT_diff_markdown,
+							 RAMA_TAB_OPT_diff_csv };
 	enum rama_tab_option_id form = RAMA_TAB_OPTIONS;
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
@@ -58,7 +60,8 @@ static enum rama_tab_option_id form_of(const struct rama_cli_opts *o)
 			continue;
 		if (form != RAMA_TAB_OPTIONS)
 			rama_cli_opts_usage(o, "--%s and --%s exclude each other",
-					rama_tab_options[form].name, rama_tab_options[forms[i]].name);
+					    rama_tab_options[form].name,
+					    rama_tab_options[forms[i]].name);
 		form = forms[i];
 	}
 	return form;
@@ -72,13 +75,14 @@ static const char *csv_table(const struct rama_cli_opts *o)
 		return "metrics";
 	if (strcmp(name, "findings") != 0 && strcmp(name, "layers") != 0 &&
 	    strcmp(name, "files") != 0)
-		rama_cli_opts_usage(o,
-				"no table is called '%s'; figures, findings, layers and files are",
-				name);
+		rama_cli_opts_usage(
+			o, "no table is called '%s'; figures, findings, layers and files are",
+			name);
 	return name;
 }
 
-static int render(const struct rama_report_diff *d, const struct rama_cli_opts *o, struct rama_out *out)
+static int render(const struct rama_report_diff *d, const struct rama_cli_opts *o,
+		  struct rama_out *out)
 {
 	enum rama_tab_option_id form = form_of(o);
 	bool all = form == RAMA_TAB_OPT_diff_csv || rama_cli_opts_has(o, RAMA_TAB_OPT_diff_verbose);
@@ -99,7 +103,7 @@ static int render(const struct rama_report_diff *d, const struct rama_cli_opts *
 	} else if (rc == 0) {
 		struct rama_cli_terminal t =
 			rama_cli_terminal_of(o, RAMA_TAB_OPT_diff_width, RAMA_TAB_OPT_diff_color,
-					 rama_cli_opts_has(o, RAMA_TAB_OPT_diff_output));
+					     rama_cli_opts_has(o, RAMA_TAB_OPT_diff_output));
 		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
 
 		rama_report_paper_print(&paper, out, &style);
@@ -180,8 +184,8 @@ static int read_side(struct rama_study *to, const struct rama_cli_opts *o, unsig
 
 	if (store == NULL)
 		return rama_cli_study_open(to, &from, 1, *opt, quiet);
-	if (rama_study_stored_find(store, o->args[i], rama_cli_opts_setting(RAMA_TAB_SET_DIR), &stored,
-				   &e) != 0) {
+	if (rama_study_stored_find(store, o->args[i], rama_cli_opts_setting(RAMA_TAB_SET_DIR),
+				   &stored, &e) != 0) {
 		rama_cli_complain("diff", "%s", e.text);
 		return rama_err_status(e.code);
 	}

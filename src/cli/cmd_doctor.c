@@ -182,8 +182,8 @@ static enum rama_cli_health check_unwritten(struct rama_cli_doctor *d)
 		rama_gather_unwritten_read(&u, roots.path[i]);
 		if (u.count > 0 && u.when >= all.when)
 			all = (struct rama_seg_unwritten){ .when = u.when,
-							       .error = u.error,
-							       .count = all.count };
+							   .error = u.error,
+							   .count = all.count };
 		if (u.count > 0 && u.when == all.when)
 			memcpy(all.where, u.where, sizeof(all.where));
 		all.count += u.count;
@@ -338,7 +338,8 @@ static enum rama_cli_health check_mpi(struct rama_cli_doctor *d)
 	for (int k = 0; k < RAMA_CLI_LAUNCH_KINDS; k++)
 		if (seen[k] && rama_cli_launch_family_name(k) != NULL && used < sizeof(d->text))
 			used += (size_t)snprintf(d->text + used, sizeof(d->text) - used, "%s%s",
-						 used > 0 ? ", " : "", rama_cli_launch_family_name(k));
+						 used > 0 ? ", " : "",
+						 rama_cli_launch_family_name(k));
 	if (seen[RAMA_CLI_LAUNCH_MPI]) {
 		found(d, "an mpirun that is neither Open MPI nor MPICH: it is observed itself too; "
 			 "unless its MPI is one of them, its processes are observed one by one, "
@@ -399,7 +400,8 @@ static void print_json(struct rama_json *j, size_t i, const struct rama_cli_doct
 	rama_json_close(j, '}');
 }
 
-static void print_text(size_t i, const struct rama_cli_doctor *d, enum rama_cli_health health, bool colour)
+static void print_text(size_t i, const struct rama_cli_doctor *d, enum rama_cli_health health,
+		       bool colour)
 {
 	static const char *const code[] = { "32", "33", "31" };
 

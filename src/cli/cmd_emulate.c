@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_emulate.c: iorama emulate. Without a launcher this program does the work, with local processes; under one it becomes the
- * worker program that was built for that MPI. */
+/* cmd_emulate.c: iorama emulate. Without a launcher this program does the work, with local
+ * processes; under one it becomes the worker program that was built for that MPI. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -255,7 +255,8 @@ static int run(struct rama_emu_config *c, const struct launcher *l)
 			fprintf(stderr, "iorama emulate: %s\n", c->warnings[i]);
 	if (l == NULL)
 		return run_here(c);
-	if (rama_emu_config_given(c, RAMA_EMU_P_ranks) && speaks(l) && !rama_emu_config_flag(c, RAMA_EMU_P_quiet))
+	if (rama_emu_config_given(c, RAMA_EMU_P_ranks) && speaks(l) &&
+	    !rama_emu_config_flag(c, RAMA_EMU_P_quiet))
 		fprintf(stderr, "iorama emulate: --ranks means nothing under %s\n", l->name);
 	return become_worker(c, l);
 }

@@ -20,7 +20,8 @@ struct change {
 };
 
 /* a file or directory of the option, as it is from anywhere; NULL: no memory */
-static char *from_here(struct rama_cli_opts *o, enum rama_tab_option_id option, struct rama_arena *a)
+static char *from_here(struct rama_cli_opts *o, enum rama_tab_option_id option,
+		       struct rama_arena *a)
 {
 	const char *path = rama_cli_opts_value(o, option);
 	char here[PATH_MAX], *text;
@@ -44,7 +45,7 @@ static int set_variables(struct rama_cli_opts *o, const char *library, struct ra
 		rama_program_look(&kind, AT_FDCWD, program);
 	if (rama_program_stops(kind.why))
 		rama_cli_complain(o->args[0], "%s: it runs, but is not observed",
-			      rama_unseen_one(kind.why));
+				  rama_unseen_one(kind.why));
 	struct change all[] = {
 		{ "LD_PRELOAD", rama_cli_vars_preload(library, &kind, a), true },
 		{ "IORAMA_RUNTIME", rama_arena_text(a, kind.first, strlen(kind.first)),
@@ -59,9 +60,11 @@ static int set_variables(struct rama_cli_opts *o, const char *library, struct ra
 		  rama_arena_text(a, memory != NULL ? memory : "",
 				  memory != NULL ? strlen(memory) : 0),
 		  memory != NULL },
-		{ "IORAMA_EXCLUDE", rama_cli_vars_globs(o, "IORAMA_EXCLUDE", RAMA_TAB_OPT_exec_exclude, a),
+		{ "IORAMA_EXCLUDE",
+		  rama_cli_vars_globs(o, "IORAMA_EXCLUDE", RAMA_TAB_OPT_exec_exclude, a),
 		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_exclude) },
-		{ "IORAMA_INCLUDE", rama_cli_vars_globs(o, "IORAMA_INCLUDE", RAMA_TAB_OPT_exec_include, a),
+		{ "IORAMA_INCLUDE",
+		  rama_cli_vars_globs(o, "IORAMA_INCLUDE", RAMA_TAB_OPT_exec_include, a),
 		  rama_cli_opts_has(o, RAMA_TAB_OPT_exec_include) },
 	};
 
@@ -85,7 +88,8 @@ int rama_cli_cmd_exec(int argc, char **argv)
 	if (o.n_args == 0)
 		rama_cli_opts_usage(&o, "which command? none is given");
 	rama_cli_vars_check_memory(&o, RAMA_TAB_OPT_exec_memory);
-	if (rama_cli_find_library(rama_cli_opts_value(&o, RAMA_TAB_OPT_exec_library), library, &e) != 0) {
+	if (rama_cli_find_library(rama_cli_opts_value(&o, RAMA_TAB_OPT_exec_library), library,
+				  &e) != 0) {
 		rama_cli_complain("exec", "%s", e.text);
 		return 4;
 	}
@@ -93,7 +97,7 @@ int rama_cli_cmd_exec(int argc, char **argv)
 		return 4;
 	execvp(o.args[0], (char *const *)o.args);
 	rama_cli_complain(o.args[0],
-		      errno == ENOENT ? "there is no such command" : "cannot be started: %s",
-		      strerror(errno));
+			  errno == ENOENT ? "there is no such command" : "cannot be started: %s",
+			  strerror(errno));
 	return errno == ENOENT ? 127 : 126;
 }

@@ -64,8 +64,9 @@ static void wrap(struct explaining *x, const char *text, unsigned at, unsigned i
 static void print_page(struct explaining *x, const struct rama_cli_topic *topic,
 		       const struct rama_cli_explain_page *p)
 {
-	rama_out_fmt(&x->out, "%s (%s)%s%s\n", topic->name, rama_cli_topic_kind_info[topic->kind].one,
-		     *p->title != '\0' ? ": " : "", p->title);
+	rama_out_fmt(&x->out, "%s (%s)%s%s\n", topic->name,
+		     rama_cli_topic_kind_info[topic->kind].one, *p->title != '\0' ? ": " : "",
+		     p->title);
 	rama_out_text(&x->out, "  ");
 	wrap(x, p->text, 2, 2);
 	for (size_t i = 0; i < p->n; i++) {
@@ -195,8 +196,9 @@ static void markdown_table(struct explaining *x, enum rama_cli_topic_kind kind)
 	struct rama_cli_explain_page p;
 
 	rama_out_fmt(&x->out, "\n## %c%s\n\n%s.\n\n| %s | meaning |%s\n|---|---|%s\n",
-		     rama_cli_topic_kind_info[kind].many[0] - 32, rama_cli_topic_kind_info[kind].many + 1,
-		     rama_cli_topic_kind_info[kind].doc, rama_cli_topic_kind_info[kind].one,
+		     rama_cli_topic_kind_info[kind].many[0] - 32,
+		     rama_cli_topic_kind_info[kind].many + 1, rama_cli_topic_kind_info[kind].doc,
+		     rama_cli_topic_kind_info[kind].one,
 		     kind == RAMA_CLI_TOPIC_LIMIT ? " default |" : "",
 		     kind == RAMA_CLI_TOPIC_LIMIT ? "---|" : "");
 	for (size_t i = 0; i < x->topics.n; i++) {
@@ -255,14 +257,16 @@ static int not_known(struct explaining *x, const char *name)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
 					 i > 0 ? ", " : "", near[i]->name);
 	if (n > 0)
-		rama_cli_complain("explain", "nothing is known of '%s'; did you mean %s?", name, list);
+		rama_cli_complain("explain", "nothing is known of '%s'; did you mean %s?", name,
+				  list);
 	else
-		rama_cli_complain("explain", "nothing is known of '%s'; `iorama explain` lists what is",
-			      name);
+		rama_cli_complain("explain",
+				  "nothing is known of '%s'; `iorama explain` lists what is", name);
 	return 2;
 }
 
-/* all topics that are named so, by whatever way of naming; 0, an exit status, or -1: there is none */
+/* all topics that are named so, by whatever way of naming; 0, an exit status, or -1: there is
+ * none */
 static int explain_named(struct explaining *x, const char *name,
 			 bool (*named)(const struct rama_cli_topic *, const char *))
 {
@@ -351,7 +355,8 @@ int rama_cli_cmd_explain(int argc, char **argv)
 
 	rama_cli_opts_parse(&x.o, RAMA_TAB_CMD_explain, argc, argv);
 	x.as_json = rama_cli_opts_has(&x.o, RAMA_TAB_OPT_explain_json);
-	x.width = rama_cli_terminal_of(&x.o, RAMA_TAB_OPT_explain_width, RAMA_TAB_OPTIONS, false).width;
+	x.width = rama_cli_terminal_of(&x.o, RAMA_TAB_OPT_explain_width, RAMA_TAB_OPTIONS, false)
+			  .width;
 	rama_out_init(&x.out, NULL, NULL);
 	rama_json_init(&x.json, &x.out);
 	if (rama_cli_topics_make(&x.topics) == 0) {

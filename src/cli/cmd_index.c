@@ -57,7 +57,7 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- what is told meanwhile ------------------------------------------------------------------------- */
+/* ---- what is told meanwhile ------------------------------------------------------------------ */
 
 static size_t done_of(const struct rama_index_counts *c)
 {
@@ -110,7 +110,8 @@ static void note(void *ctx, const char *path, const char *line)
 		rama_cli_complain(path, "%s", line);
 }
 
-/* with --watch each log is told when it is in the store, for people and for programs that wait for it */
+/* with --watch each log is told when it is in the store, for people and for programs that wait
+ * for it */
 static void taken(void *ctx, const struct rama_store_log *row)
 {
 	const struct command *c = ctx;
@@ -121,7 +122,7 @@ static void taken(void *ctx, const struct rama_store_log *row)
 	fflush(stdout);
 }
 
-/* ---- signals -------------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static const int ending[] = { SIGTERM, SIGINT, SIGHUP };
 #define N_ENDING (sizeof(ending) / sizeof(*ending))
@@ -165,7 +166,7 @@ static bool stop(void *ctx)
 	return false;
 }
 
-/* ---- the logs ------------------------------------------------------------------------------------- */
+/* ---- the logs -------------------------------------------------------------------------------- */
 
 /* the arguments as absolute paths: a log has one name in the store, wherever it is named from */
 static int find_roots(struct command *c)
@@ -240,7 +241,7 @@ static int put_trees(struct command *c)
 	return status;
 }
 
-/* ---- --watch -------------------------------------------------------------------------------------- */
+/* ---- --watch --------------------------------------------------------------------------------- */
 
 static int start_watch(struct command *c)
 {
@@ -281,7 +282,7 @@ static int watch(struct command *c)
 	return status;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void print_json(struct command *c)
 {
@@ -349,7 +350,7 @@ static unsigned threads_of(const struct rama_cli_opts *o)
 	n = strtoul(text, &rest, 10);
 	if (*text < '0' || *text > '9' || *rest != '\0' || n < 1 || n > RAMA_INDEX_THREADS)
 		rama_cli_opts_usage(o, "-j is a number from 1 to %d, not '%s'", RAMA_INDEX_THREADS,
-				text);
+				    text);
 	return (unsigned)n;
 }
 
@@ -393,7 +394,8 @@ int rama_cli_cmd_index(int argc, char **argv)
 	int status;
 
 	rama_cli_opts_parse(&c.o, RAMA_TAB_CMD_index, argc, argv);
-	/* Each log takes and gives back a few hundred KiB: the kernel need not be asked for them each time. */
+	/* Each log takes and gives back a few hundred KiB: the kernel need not be asked for them
+	 * each time. */
 	mallopt(M_MMAP_THRESHOLD, KEPT);
 	mallopt(M_TRIM_THRESHOLD, KEPT);
 	if (c.o.n_args == 0)
@@ -403,14 +405,15 @@ int rama_cli_cmd_index(int argc, char **argv)
 	c.shows = !c.quiet && isatty(STDERR_FILENO);
 	c.start = now();
 	c.delay = strtod(rama_cli_opts_setting(RAMA_TAB_SET_PROGRESS), NULL);
-	c.run = (struct rama_index_run){ .opt = { .profile = &c.profile,
-						  .no_logs = rama_cli_opts_has(&c.o,
-									   RAMA_TAB_OPT_index_nologs) },
-					 .threads = threads_of(&c.o),
-					 .again = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_force),
-					 .problem = problem,
-					 .progress = progress,
-					 .ctx = &c };
+	c.run = (struct rama_index_run){
+		.opt = { .profile = &c.profile,
+			 .no_logs = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_nologs) },
+		.threads = threads_of(&c.o),
+		.again = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_force),
+		.problem = problem,
+		.progress = progress,
+		.ctx = &c
+	};
 	if (rama_cli_opts_has(&c.o, RAMA_TAB_OPT_index_watch)) {
 		hold_signals(&c);
 		c.run.stop = stop;
@@ -420,7 +423,7 @@ int rama_cli_cmd_index(int argc, char **argv)
 		status = rama_cli_profile_load(&c.profile, &c.o, RAMA_TAB_OPT_index_profile);
 	if (status == 0)
 		status = rama_cli_store_here(&c.run.store, &c.o, RAMA_TAB_OPT_index_store,
-					 RAMA_STORE_WRITE | RAMA_STORE_CREATE);
+					     RAMA_STORE_WRITE | RAMA_STORE_CREATE);
 	if (status == 0)
 		status = run(&c);
 	fini(&c);

@@ -19,7 +19,7 @@ struct command {
 	struct rama_cli_jobs_list list;
 };
 
-/* ---- conditions ------------------------------------------------------------------------------------ */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 /* what is wrong with a word ends the program */
 static void check(const struct command *c, int rc, const struct rama_err *e)
@@ -39,9 +39,9 @@ static void time_condition(struct command *c, enum rama_tab_option_id option,
 		return;
 	if (!rama_when(text, (int64_t)time(NULL) * 1000000000, 0, &ns))
 		rama_cli_opts_usage(&c->o,
-				"--%s is a time such as 2026-11-16, '2026-11-16 09:20', -2h or "
-				"yesterday, not '%s'",
-				rama_tab_options[option].name, text);
+				    "--%s is a time such as 2026-11-16, '2026-11-16 09:20', -2h or "
+				    "yesterday, not '%s'",
+				    rama_tab_options[option].name, text);
 	check(c, add(&c->list.query, ns, &e), &e);
 }
 
@@ -56,8 +56,8 @@ static void size_condition(struct command *c)
 	if (!rama_config_piece_size((struct rama_config_piece){ text, strlen(text) }, &bytes) ||
 	    bytes > INT64_MAX)
 		rama_cli_opts_usage(&c->o,
-				"--min-bytes is a size such as 4096, 64KiB or 1.5GiB, not '%s'",
-				text);
+				    "--min-bytes is a size such as 4096, 64KiB or 1.5GiB, not '%s'",
+				    text);
 	check(c, rama_query_jobs_bytes(&c->list.query, (double)bytes, &e), &e);
 }
 
@@ -94,7 +94,7 @@ static void conditions(struct command *c)
 		check(c, rama_query_jobs_word(q, c->o.args[i], &e), &e);
 }
 
-/* ---- columns and order ------------------------------------------------------------------------------ */
+/* ---- columns and order ----------------------------------------------------------------------- */
 
 static int list_metrics(void)
 {
@@ -150,7 +150,8 @@ static uint64_t limit_of(const struct command *c)
 	uint64_t n;
 
 	if (text == NULL)
-		return c->list.form == RAMA_CLI_ROWS_TEXT || rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_after)
+		return c->list.form == RAMA_CLI_ROWS_TEXT ||
+				       rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_after)
 			       ? LIMIT_ELSE
 			       : 0;
 	n = strtoull(text, &end, 10);
@@ -159,9 +160,10 @@ static uint64_t limit_of(const struct command *c)
 	return n;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Can the word be nothing but the name of one job: its number, the key that agents and logs give, "last"? */
+/* Can the word be nothing but the name of one job: its number, the key that agents and logs
+ * give, "last"? */
 static bool names_job(const char *w)
 {
 	size_t digits = strspn(w, "0123456789");
@@ -184,8 +186,8 @@ static int one_job(const struct command *c, struct rama_store *s, int64_t *job, 
 
 static int answer(struct command *c, struct rama_store *s, struct rama_out *out)
 {
-	struct rama_cli_terminal t =
-		rama_cli_terminal_of(&c->o, RAMA_TAB_OPT_jobs_width, RAMA_TAB_OPT_jobs_color, false);
+	struct rama_cli_terminal t = rama_cli_terminal_of(&c->o, RAMA_TAB_OPT_jobs_width,
+							  RAMA_TAB_OPT_jobs_color, false);
 	struct rama_err e = { 0 };
 	int64_t job;
 	int rc;
@@ -195,7 +197,8 @@ static int answer(struct command *c, struct rama_store *s, struct rama_out *out)
 		if (c->list.form == RAMA_CLI_ROWS_CSV)
 			rama_cli_opts_usage(&c->o, "one job is text or --json; --csv is for lists");
 		rc = rama_cli_jobs_detail(s, job, c->list.form, &t,
-				      rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_limit), out, &e);
+					  rama_cli_opts_has(&c->o, RAMA_TAB_OPT_jobs_limit), out,
+					  &e);
 	} else if (rc == 0) {
 		rc = rama_cli_jobs_list(s, &c->list, &t, out, &e);
 	}
@@ -209,11 +212,12 @@ static void read_options(struct command *c)
 {
 	const struct rama_cli_opts *o = &c->o;
 
-	if (rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_csv) && rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_json))
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_csv) &&
+	    rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_json))
 		rama_cli_opts_usage(o, "--csv and --json exclude each other");
 	c->list.form = rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_csv)    ? RAMA_CLI_ROWS_CSV
 		       : rama_cli_opts_has(o, RAMA_TAB_OPT_jobs_json) ? RAMA_CLI_ROWS_JSON
-							      : RAMA_CLI_ROWS_TEXT;
+								      : RAMA_CLI_ROWS_TEXT;
 	rama_query_jobs_init(&c->list.query);
 	c->list.query.limit = limit_of(c);
 	choose_columns(c);

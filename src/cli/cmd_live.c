@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_live.c: iorama live: the words in the segments of running processes that switch their live events and traces. */
+/* cmd_live.c: iorama live: the words in the segments of running processes that switch their live
+ * events and traces. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static const char *words_of(char to[LIST], uint32_t layers)
 	return to;
 }
 
-/* ---- which processes -------------------------------------------------------------------------------- */
+/* ---- which processes ------------------------------------------------------------------------- */
 
 static bool is_named(const char *asked, const struct rama_cli_job_left *j,
 		     const struct rama_cli_seg_info *info)
@@ -100,13 +101,14 @@ static bool is_asked(struct live *l, const struct rama_cli_job_left *j,
 	return is;
 }
 
-/* Programs that another took the place of are past; a process that cannot be told from here may run on another host. */
+/* Programs that another took the place of are past; a process that cannot be told from here may
+ * run on another host. */
 static bool runs(const struct rama_cli_seg_info *info)
 {
 	return !info->bad && info->alive > 0 && info->phase != RAMA_SEG_REPLACED;
 }
 
-/* ---- one process --------------------------------------------------------------------------------------- */
+/* ---- one process ----------------------------------------------------------------------------- */
 
 static uint32_t owner(void)
 {
@@ -124,7 +126,7 @@ static int look(struct process *p, struct rama_err *e)
 
 	if (rc == 0) {
 		p->was = (struct rama_seg_switch){ .live = m->seg.control.live,
-					       .trace = m->seg.control.trace };
+						   .trace = m->seg.control.trace };
 		p->now = p->was;
 		p->reader = m->seg.control.reader;
 		for (uint32_t i = 0; i < rama_seg_lanes(&m->seg); i++) {
@@ -148,8 +150,8 @@ static uint32_t changed(const struct live *l, uint32_t was, uint32_t layers)
 
 static int change(const struct live *l, struct process *p, struct rama_err *e)
 {
-	uint32_t traced =
-		(1u << RAMA_SEG_LAYER_H5F) - 1; /* reads and writes, which files as such have none of */
+	/* reads and writes, which files as such have none of */
+	uint32_t traced = (1u << RAMA_SEG_LAYER_H5F) - 1;
 
 	p->now.set_live = true;
 	p->now.live = changed(l, p->was.live, l->layers);
@@ -197,7 +199,8 @@ static void show_text(const struct live *l, const struct process *p)
 	       p->job->name != NULL ? p->job->name : "-", p->info->text);
 }
 
-static void take(struct live *l, const struct rama_cli_job_left *j, const struct rama_cli_seg_info *info)
+static void take(struct live *l, const struct rama_cli_job_left *j,
+		 const struct rama_cli_seg_info *info)
 {
 	struct process p = { .job = j, .info = info };
 	struct rama_err e = { 0 };
@@ -219,7 +222,7 @@ static void take(struct live *l, const struct rama_cli_job_left *j, const struct
 	l->shown++;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void parse(struct live *l, int argc, char **argv)
 {
@@ -241,11 +244,11 @@ static void parse(struct live *l, int argc, char **argv)
 	if (!l->change && (layers != NULL || l->trace))
 		rama_cli_opts_usage(&l->o, "say on or off first");
 	if (!rama_config_settings_layers(layers != NULL ? layers : "all",
-				  layers != NULL ? strlen(layers) : 3, &l->layers) ||
+					 layers != NULL ? strlen(layers) : 3, &l->layers) ||
 	    l->layers == 0)
-		rama_cli_opts_usage(&l->o,
-				"--layers %s: POSIX, STDIO, MPIIO, H5F, H5D and PNETCDF are layers",
-				layers);
+		rama_cli_opts_usage(
+			&l->o, "--layers %s: POSIX, STDIO, MPIIO, H5F, H5D and PNETCDF are layers",
+			layers);
 	l->met = calloc(l->n_asked + 1, sizeof(*l->met));
 }
 
@@ -275,8 +278,8 @@ static void walk(struct live *l)
 		if (l->met == NULL || l->met[i])
 			continue;
 		rama_cli_complain("live",
-			      "%s: no observed process or job of this name or number runs here",
-			      l->asked[i]);
+				  "%s: no observed process or job of this name or number runs here",
+				  l->asked[i]);
 		worse(l, 3);
 	}
 }

@@ -24,7 +24,8 @@ static void show_progress(const struct rama_log_merge_input *in, const struct ra
 	rama_cli_progress(in->user, c);
 }
 
-static int open_all(struct rama_cli_input *in, struct rama_log_merge *m, const struct rama_cli_opts *o)
+static int open_all(struct rama_cli_input *in, struct rama_log_merge *m,
+		    const struct rama_cli_opts *o)
 {
 	bool strict = rama_cli_opts_has(o, RAMA_TAB_OPT_merge_strict),
 	     quiet = rama_cli_opts_has(o, RAMA_TAB_OPT_merge_quiet), park = !allowed(o->n_args);
@@ -37,8 +38,8 @@ static int open_all(struct rama_cli_input *in, struct rama_log_merge *m, const s
 		if (park && strcmp(o->args[i], "-") != 0)
 			rama_file_park(&in[i].file, o->args[i]);
 		m->in[m->n_in++] = (struct rama_log_merge_input){ .log = &in[i].log,
-							      .path = in[i].path,
-							      .user = &in[i] };
+								  .path = in[i].path,
+								  .user = &in[i] };
 		if (in[i].log.job.jobid != in[0].log.job.jobid &&
 		    !rama_cli_opts_has(o, RAMA_TAB_OPT_merge_anyjob)) {
 			rama_cli_complain(
@@ -52,11 +53,13 @@ static int open_all(struct rama_cli_input *in, struct rama_log_merge *m, const s
 	return 0;
 }
 
-static int merge(struct rama_log_merge *m, struct rama_cli_output *out, const struct rama_cli_opts *o)
+static int merge(struct rama_log_merge *m, struct rama_cli_output *out,
+		 const struct rama_cli_opts *o)
 {
 	static const struct rama_cli_output_options opt = { RAMA_TAB_OPT_merge_output,
-							RAMA_TAB_OPT_merge_compression, RAMA_TAB_OPTIONS,
-							RAMA_TAB_OPT_merge_force };
+							    RAMA_TAB_OPT_merge_compression,
+							    RAMA_TAB_OPTIONS,
+							    RAMA_TAB_OPT_merge_force };
 	struct rama_err e = { 0 };
 	uint64_t partial;
 	int status = rama_cli_output_open(out, o, &opt);

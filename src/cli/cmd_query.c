@@ -31,7 +31,7 @@ struct command {
 	bool begun, more;
 };
 
-/* ---- options -------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static bool number_of(const struct rama_cli_opts *o, enum rama_tab_option_id option, uint64_t *n)
 {
@@ -42,7 +42,8 @@ static bool number_of(const struct rama_cli_opts *o, enum rama_tab_option_id opt
 		return false;
 	*n = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0')
-		rama_cli_opts_usage(o, "--%s is a number, not '%s'", rama_tab_options[option].name, text);
+		rama_cli_opts_usage(o, "--%s is a number, not '%s'", rama_tab_options[option].name,
+				    text);
 	return true;
 }
 
@@ -56,12 +57,13 @@ static int64_t time_of(const struct command *c, enum rama_tab_option_id option, 
 		return otherwise;
 	clock_gettime(CLOCK_REALTIME, &t);
 	if (*text == '+' && c->origin == 0)
-		rama_cli_opts_usage(&c->o, "--%s %s is after the start of a job: --job says of which",
-				rama_tab_options[option].name, text);
-	if (!rama_when(text, (int64_t)t.tv_sec * 1000000000 + t.tv_nsec, c->origin, &ns))
 		rama_cli_opts_usage(&c->o,
-				"--%s is a time such as '2026-11-16 09:20', -10m or +5s, not '%s'",
-				rama_tab_options[option].name, text);
+				    "--%s %s is after the start of a job: --job says of which",
+				    rama_tab_options[option].name, text);
+	if (!rama_when(text, (int64_t)t.tv_sec * 1000000000 + t.tv_nsec, c->origin, &ns))
+		rama_cli_opts_usage(
+			&c->o, "--%s is a time such as '2026-11-16 09:20', -10m or +5s, not '%s'",
+			rama_tab_options[option].name, text);
 	return ns;
 }
 
@@ -79,11 +81,11 @@ static enum rama_store_order order_of(const struct rama_cli_opts *o, bool job)
 			continue;
 		if (!job && i != RAMA_STORE_ORDER_TIME_JOB_RANK)
 			rama_cli_opts_usage(o, "the order %s is one of a job: --job says of which",
-					text);
+					    text);
 		return (enum rama_store_order)i;
 	}
 	rama_cli_opts_usage(o, "--order is job_rank_time, job_time_rank or time_job_rank, not '%s'",
-			text);
+			    text);
 }
 
 static int find_job(struct command *c, struct rama_err *e)
@@ -100,7 +102,7 @@ static int find_job(struct command *c, struct rama_err *e)
 	return rc;
 }
 
-/* ---- rows of statements ------------------------------------------------------------------------------ */
+/* ---- rows of statements ---------------------------------------------------------------------- */
 
 static int add_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -151,8 +153,8 @@ static int series(struct command *c, const char *host, struct rama_out *out, str
 		.job = c->events.filter.job,
 		.rank = c->events.filter.rank,
 		.host = host,
-		.what = rama_cli_opts_value(&c->o,
-					host != NULL ? RAMA_TAB_OPT_query_op : RAMA_TAB_OPT_query_layer),
+		.what = rama_cli_opts_value(&c->o, host != NULL ? RAMA_TAB_OPT_query_op
+								: RAMA_TAB_OPT_query_layer),
 		.from = c->from,
 		.to = c->to,
 		.limit = c->limit > 0 ? c->limit + 1 : 0 /* one more: it is told */
@@ -167,7 +169,7 @@ static int series(struct command *c, const char *host, struct rama_out *out, str
 	return end_rows(c, rc);
 }
 
-/* ---- events --------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* for people: fewer, and the ones that tell most first */
 #define E(id) RAMA_QUERY_EVENT_##id
@@ -278,14 +280,15 @@ static void read_options(struct command *c)
 
 	if (o->n_args > 0)
 		rama_cli_opts_usage(o, "'%s' is one word too many; jobs are named by --job",
-				o->args[0]);
+				    o->args[0]);
 	if (kinds > 1)
 		rama_cli_opts_usage(o, "--sql, --activity and --samples exclude each other");
-	if (rama_cli_opts_has(o, RAMA_TAB_OPT_query_csv) && rama_cli_opts_has(o, RAMA_TAB_OPT_query_json))
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_query_csv) &&
+	    rama_cli_opts_has(o, RAMA_TAB_OPT_query_json))
 		rama_cli_opts_usage(o, "--csv and --json exclude each other");
 	c->form = rama_cli_opts_has(o, RAMA_TAB_OPT_query_csv)	  ? RAMA_CLI_ROWS_CSV
 		  : rama_cli_opts_has(o, RAMA_TAB_OPT_query_json) ? RAMA_CLI_ROWS_JSON
-							  : RAMA_CLI_ROWS_TEXT;
+								  : RAMA_CLI_ROWS_TEXT;
 	c->limit = c->form == RAMA_CLI_ROWS_TEXT ? LIMIT_ELSE : 0;
 	number_of(o, RAMA_TAB_OPT_query_limit, &c->limit);
 }
@@ -307,8 +310,8 @@ int rama_cli_cmd_query(int argc, char **argv)
 		status = status != 0 ? status : end;
 		if (status == 0 && c.more && !rama_cli_opts_has(&c.o, RAMA_TAB_OPT_query_limit))
 			rama_cli_complain("query",
-				      "there is more than these %s rows: --limit 0 prints all",
-				      rama_human_count(n, (int64_t)c.limit));
+					  "there is more than these %s rows: --limit 0 prints all",
+					  rama_human_count(n, (int64_t)c.limit));
 	}
 	rama_store_close(c.names);
 	rama_store_close(c.store);

@@ -149,7 +149,8 @@ static void drop(struct recover *r, struct rama_cli_job_left *j, const bool *kee
 	}
 	for (size_t i = 0; i < j->segs.n; i++)
 		if ((keep == NULL || !keep[i]) && unlink(j->segs.path[i]) != 0) {
-			rama_cli_complain(j->segs.path[i], "cannot be removed: %s", strerror(errno));
+			rama_cli_complain(j->segs.path[i], "cannot be removed: %s",
+					  strerror(errno));
 			worse(r, 4);
 		}
 }
@@ -193,7 +194,8 @@ static void silent(void *ctx, const char *line)
 	(void)line;
 }
 
-/* The segments that have no log yet. Processes that ended while an agent read their live events have one. */
+/* The segments that have no log yet. Processes that ended while an agent read their live events
+ * have one. */
 static size_t without_log(const struct rama_cli_job_left *j, struct rama_gather_list *some)
 {
 	*some = (struct rama_gather_list){ .path = calloc(j->segs.n + 1, sizeof(*some->path)) };
@@ -214,9 +216,9 @@ static void make_log(struct recover *r, struct rama_cli_job_left *j)
 	struct rama_gather_result result = { 0 };
 	char path[PATH_MAX], program[NAME_MAX + 1];
 	struct rama_cli_log_about about = { .program = program,
-					.jobid = first->jobid,
-					.pid = first->pid,
-					.start = j->infos.start };
+					    .jobid = first->jobid,
+					    .pid = first->pid,
+					    .start = j->infos.start };
 	struct rama_gather_list some;
 	struct rama_err e = { 0 };
 	int rc = 0;
@@ -257,11 +259,12 @@ static void one_job(struct recover *r, struct rama_cli_job_left *j)
 	if (rama_cli_job_left_runs(j) && !named) {
 		r->left++;
 		if (!r->quiet)
-			rama_cli_complain(name_of(j),
-				      strcmp(state_of(j), "elsewhere") == 0
-					      ? "belongs to another machine; recover it there, or "
-						"with --running here"
-					      : "still runs; --running makes a log of it as it is");
+			rama_cli_complain(
+				name_of(j),
+				strcmp(state_of(j), "elsewhere") == 0
+					? "belongs to another machine; recover it there, or "
+					  "with --running here"
+					: "still runs; --running makes a log of it as it is");
 		return;
 	}
 	if (j->dir != NULL && !j->locked)
@@ -326,19 +329,20 @@ static size_t ready_jobs(const struct recover *r)
 static int work(struct recover *r)
 {
 	static const struct rama_cli_log_options_of options = { RAMA_TAB_OPT_recover_output,
-							    RAMA_TAB_OPT_recover_dir,
-							    RAMA_TAB_OPT_recover_force };
+								RAMA_TAB_OPT_recover_dir,
+								RAMA_TAB_OPT_recover_force };
 	bool only_list = rama_cli_opts_has(&r->o, RAMA_TAB_OPT_recover_list);
 	int status = collect(r);
 
 	if (status != 0)
 		return status;
-	if (!only_list && !rama_cli_opts_has(&r->o, RAMA_TAB_OPT_recover_remove) && ready_jobs(r) > 0) {
+	if (!only_list && !rama_cli_opts_has(&r->o, RAMA_TAB_OPT_recover_remove) &&
+	    ready_jobs(r) > 0) {
 		if (rama_cli_opts_has(&r->o, RAMA_TAB_OPT_recover_output) && ready_jobs(r) > 1)
 			rama_cli_opts_usage(&r->o,
-					"-o is for one job, and there are %zu; name one, or "
-					"use --log-dir",
-					ready_jobs(r));
+					    "-o is for one job, and there are %zu; name one, or "
+					    "use --log-dir",
+					    ready_jobs(r));
 		status = rama_cli_log_place_init(&r->log, &r->o, &options);
 		if (status != 0)
 			return status;

@@ -25,11 +25,11 @@
 struct form {
 	const char *suffix;
 	enum rama_tab_option_id option; /* RAMA_TAB_OPTIONS: text, where none is given */
-	bool file;		    /* goes to a file unless told otherwise */
+	bool file;			/* goes to a file unless told otherwise */
 };
 static const struct form forms[] = {
-	{ ".html", RAMA_TAB_OPT_report_html, true },    { ".svg", RAMA_TAB_OPT_report_svg, true },
-	{ ".json", RAMA_TAB_OPT_report_json, false },   { ".csv", RAMA_TAB_OPT_report_csv, false },
+	{ ".html", RAMA_TAB_OPT_report_html, true },	{ ".svg", RAMA_TAB_OPT_report_svg, true },
+	{ ".json", RAMA_TAB_OPT_report_json, false },	{ ".csv", RAMA_TAB_OPT_report_csv, false },
 	{ ".md", RAMA_TAB_OPT_report_markdown, false }, { ".txt", RAMA_TAB_OPTIONS, false },
 };
 #define N_FORMS (sizeof(forms) / sizeof(forms[0]))
@@ -43,14 +43,14 @@ struct command {
 	const struct rama_report_table *table; /* of --csv */
 	struct rama_report_look look;
 	enum rama_diag_level fail; /* RAMA_DIAG_LEVELS: never */
-	const char *output;   /* file or directory, NULL: standard output or names of our own */
+	const char *output; /* file or directory, NULL: standard output or names of our own */
 	bool to_dir;
 	size_t done;		  /* reports */
 	const char **names;	  /* of the logs that were reported, for files of their own */
 	struct rama_store *store; /* the arguments are jobs of it; NULL: logs */
 };
 
-/* ---- options ------------------------------------------------------------------------------------ */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static const struct form *form_of(const struct rama_cli_opts *o)
 {
@@ -61,8 +61,8 @@ static const struct form *form_of(const struct rama_cli_opts *o)
 			continue;
 		if (form->option != RAMA_TAB_OPTIONS)
 			rama_cli_opts_usage(o, "--%s and --%s exclude each other",
-					rama_tab_options[form->option].name,
-					rama_tab_options[forms[i].option].name);
+					    rama_tab_options[form->option].name,
+					    rama_tab_options[forms[i].option].name);
 		form = &forms[i];
 	}
 	return form;
@@ -71,10 +71,12 @@ static const struct form *form_of(const struct rama_cli_opts *o)
 static const struct rama_report_table *table_of(const struct rama_cli_opts *o)
 {
 	const char *name = rama_cli_opts_value(o, RAMA_TAB_OPT_report_csv);
-	const struct rama_report_table *t = rama_report_table_find(name != NULL ? name : "findings");
+	const struct rama_report_table *t =
+		rama_report_table_find(name != NULL ? name : "findings");
 
 	if (t == NULL)
-		rama_cli_opts_usage(o, "there is no table '%s'; `iorama help report` lists them", name);
+		rama_cli_opts_usage(o, "there is no table '%s'; `iorama help report` lists them",
+				    name);
 	return t;
 }
 
@@ -118,7 +120,7 @@ static void find_output(struct command *c, size_t reports)
 	c->output = rama_cli_opts_value(&c->o, RAMA_TAB_OPT_report_output);
 	if (c->output != NULL && file != NULL)
 		rama_cli_opts_usage(&c->o, "-o and --%s=FILE exclude each other",
-				rama_tab_options[c->form->option].name);
+				    rama_tab_options[c->form->option].name);
 	if (c->output == NULL)
 		c->output = file;
 	if (c->output == NULL || strcmp(c->output, "-") == 0)
@@ -127,7 +129,7 @@ static void find_output(struct command *c, size_t reports)
 	if (reports > 1 && !c->to_dir) {
 		if (mkdir(c->output, 0777) != 0)
 			rama_cli_opts_usage(&c->o, "several reports need a directory; %s: %s",
-					c->output, strerror(errno));
+					    c->output, strerror(errno));
 		c->to_dir = true;
 	}
 }
@@ -138,19 +140,22 @@ static void read_options(struct command *c)
 	struct rama_cli_terminal t;
 
 	if (o->n_args == 0)
-		rama_cli_opts_usage(o, rama_cli_opts_has(o, RAMA_TAB_OPT_report_store) ? "no job given"
-									   : "no log given");
+		rama_cli_opts_usage(o, rama_cli_opts_has(o, RAMA_TAB_OPT_report_store)
+					       ? "no job given"
+					       : "no log given");
 	c->form = form_of(o);
 	c->table = table_of(o);
 	c->fail = fail_of(o);
 	find_output(c, rama_cli_opts_has(o, RAMA_TAB_OPT_report_job) ? 1 : o->n_args);
 	t = rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width, RAMA_TAB_OPT_report_color,
-			     c->output != NULL && strcmp(c->output, "-") != 0);
-	c->look = (struct rama_report_look){ .width = t.width,
-					     .colour = t.colour,
-					     .utf8 = t.utf8,
-					     .verbose = rama_cli_opts_has(o, RAMA_TAB_OPT_report_verbose),
-					     .brief = rama_cli_opts_has(o, RAMA_TAB_OPT_report_brief) };
+				 c->output != NULL && strcmp(c->output, "-") != 0);
+	c->look = (struct rama_report_look){
+		.width = t.width,
+		.colour = t.colour,
+		.utf8 = t.utf8,
+		.verbose = rama_cli_opts_has(o, RAMA_TAB_OPT_report_verbose),
+		.brief = rama_cli_opts_has(o, RAMA_TAB_OPT_report_brief)
+	};
 	c->study = (struct rama_study_options){
 		.profile = &c->profile,
 		.no_trace = rama_cli_opts_has(o, RAMA_TAB_OPT_report_notrace),
@@ -164,7 +169,7 @@ static void read_options(struct command *c)
 		rama_cli_opts_usage(o, "--verbose and --short exclude each other");
 }
 
-/* ---- output ------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 /* job.darshan -> job */
 static void base_name(char *to, size_t size, const char *path)
@@ -184,8 +189,8 @@ static void base_name(char *to, size_t size, const char *path)
 		snprintf(to, size, "%.*s", (int)(n - start), path + start);
 }
 
-/* The file for the report of a log, "" for standard output. In a directory the second of two logs with one name gets
- * a number. */
+/* The file for the report of a log, "" for standard output. In a directory the second of two
+ * logs with one name gets a number. */
 static void name_file(const struct command *c, const char *log, char path[PATH_MAX])
 {
 	char base[NAME_MAX - 16];
@@ -244,7 +249,7 @@ static int write_report(const struct command *c, const struct rama_out *out, con
 	return rc != 0 && rc != RAMA_ESTOPPED ? 4 : 0;
 }
 
-/* ---- reports ------------------------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void render(struct command *c, const struct rama_study *s, struct rama_out *out)
 {
@@ -301,7 +306,7 @@ static int report_one(struct command *c, const struct rama_study_source *from, s
 	return more > status ? more : status;
 }
 
-/* ---- jobs of a store ------------------------------------------------------------------------------ */
+/* ---- jobs of a store ------------------------------------------------------------------------- */
 
 /* A job without a log: what the store has of it instead, for people. */
 static int tell_stored(struct command *c, int64_t job, const char *line)
@@ -331,9 +336,9 @@ static int find_stored(struct command *c, struct rama_study_stored *stored,
 
 	for (size_t i = 0; i < c->o.n_args; i++) {
 		struct rama_err e = { 0 };
-		int one = 0,
-		    rc = rama_study_stored_find(c->store, c->o.args[i],
-						rama_cli_opts_setting(RAMA_TAB_SET_DIR), &stored[*n], &e);
+		int one = 0, rc = rama_study_stored_find(c->store, c->o.args[i],
+							 rama_cli_opts_setting(RAMA_TAB_SET_DIR),
+							 &stored[*n], &e);
 
 		if (rc == 0) {
 			from[*n] = rama_study_stored_source(&stored[*n]);
@@ -394,7 +399,7 @@ static int report_all(struct command *c)
 	return status;
 }
 
-/* ---- limits ------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static int list_limits(struct command *c)
 {
@@ -431,7 +436,7 @@ int rama_cli_cmd_report(int argc, char **argv)
 	if (status == 0) {
 		rama_cli_progress_start(!c.quiet);
 		status = rama_cli_opts_has(&c.o, RAMA_TAB_OPT_report_limits) ? list_limits(&c)
-								     : report_all(&c);
+									     : report_all(&c);
 		rama_cli_progress_end();
 		rama_diag_profile_fini(&c.profile);
 	}

@@ -44,7 +44,8 @@ struct run {
 	size_t left;		/* processes that still run */
 	char program[PATH_MAX]; /* file of the command, or of its interpreter */
 	struct rama_program kind;
-	/* of the first word, or where that starts ranks elsewhere, of theirs: what LD_PRELOAD has to be like */
+	/* of the first word, or where that starts ranks elsewhere, of theirs: what LD_PRELOAD
+	 * has to be like */
 	struct rama_program preloaded;
 	char unobserved[PATH_MAX + 200];
 	struct {
@@ -97,7 +98,8 @@ static int add_var(struct run *r, const char *name, const char *value)
 	return 0;
 }
 
-/* Everything that the first word starts sees to its own children; only the first is ours to see to. */
+/* Everything that the first word starts sees to its own children; only the first is ours to see
+ * to. */
 static int add_preload(struct run *r, const struct rama_cli_launch_in *in)
 {
 	size_t launcher = rama_cli_launch_parallel(in);
@@ -108,7 +110,8 @@ static int add_preload(struct run *r, const struct rama_cli_launch_in *in)
 		rama_cli_find_rank_program(&r->o.args[launcher + 1], &r->preloaded);
 	else if (rama_cli_find_program(r->o.args[0], path))
 		rama_program_look(&r->preloaded, AT_FDCWD, path);
-	status = add_var(r, "LD_PRELOAD", rama_cli_vars_preload(r->library, &r->preloaded, &r->arena));
+	status = add_var(r, "LD_PRELOAD",
+			 rama_cli_vars_preload(r->library, &r->preloaded, &r->arena));
 	if (status == 0 && r->preloaded.first[0] != '\0' && r->preloaded.why == RAMA_UNSEEN_NOT)
 		status = add_var(r, "IORAMA_RUNTIME", r->preloaded.first);
 	return status;
@@ -215,16 +218,18 @@ static void look_at_program(struct run *r)
 	if (rama_cli_find_program(r->launch.argv[r->launch.program], r->program))
 		rama_cli_find_kind(r->program, &r->kind);
 	if (r->launch.kind == RAMA_CLI_LAUNCH_ELSEWHERE && !r->quiet)
-		rama_cli_complain(r->launch.argv[r->launch.program],
-			      "has the work done by another process, which is not observed; put "
-			      "iorama run in front of the command there");
+		rama_cli_complain(
+			r->launch.argv[r->launch.program],
+			"has the work done by another process, which is not observed; put "
+			"iorama run in front of the command there");
 }
 
 /* --store, --tag and --no-index say something about --live */
 static int check_live(struct run *r)
 {
-	static const enum rama_tab_option_id only[] = { RAMA_TAB_OPT_run_store, RAMA_TAB_OPT_run_tag,
-						    RAMA_TAB_OPT_run_noindex };
+	static const enum rama_tab_option_id only[] = { RAMA_TAB_OPT_run_store,
+							RAMA_TAB_OPT_run_tag,
+							RAMA_TAB_OPT_run_noindex };
 	const char *tag = rama_cli_opts_value(&r->o, RAMA_TAB_OPT_run_tag);
 
 	if (rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_live)) {
@@ -242,9 +247,11 @@ static int check_live(struct run *r)
 
 static int prepare(struct run *r)
 {
-	static const struct rama_cli_log_options_of options = { RAMA_TAB_OPT_run_output, RAMA_TAB_OPT_run_dir,
-							    RAMA_TAB_OPT_run_force };
-	struct rama_cli_launch_in in = { .argv = (char *const *)r->o.args, .family = rama_cli_find_family };
+	static const struct rama_cli_log_options_of options = { RAMA_TAB_OPT_run_output,
+								RAMA_TAB_OPT_run_dir,
+								RAMA_TAB_OPT_run_force };
+	struct rama_cli_launch_in in = { .argv = (char *const *)r->o.args,
+					 .family = rama_cli_find_family };
 	struct rama_err e = { 0 };
 	const char *refused;
 	int status;
@@ -252,9 +259,9 @@ static int prepare(struct run *r)
 	refused = rama_cli_launch_refused(&in);
 	if (refused != NULL) {
 		rama_cli_complain(refused,
-			      "takes the preload away, so that nothing could be observed; put "
-			      "iorama inside: %s iorama run …",
-			      refused);
+				  "takes the preload away, so that nothing could be observed; put "
+				  "iorama inside: %s iorama run …",
+				  refused);
 		return 2;
 	}
 	rama_cli_vars_check_memory(&r->o, RAMA_TAB_OPT_run_memory);
@@ -264,7 +271,8 @@ static int prepare(struct run *r)
 		status = rama_cli_log_place_init(&r->log, &r->o, &options);
 	if (status != 0)
 		return status;
-	if (rama_cli_find_library(rama_cli_opts_value(&r->o, RAMA_TAB_OPT_run_library), r->library, &e) != 0 ||
+	if (rama_cli_find_library(rama_cli_opts_value(&r->o, RAMA_TAB_OPT_run_library), r->library,
+				  &e) != 0 ||
 	    rama_cli_place_make(&r->place, &e) != 0 ||
 	    rama_cli_made_init(&r->made, &r->log, r->place.job, &e) != 0) {
 		rama_cli_complain("run", "%s", e.text);
@@ -337,12 +345,12 @@ static int not_started(const struct run *r)
 
 	if (r->child.error == ENOENT && !there) {
 		rama_cli_complain(name, strchr(name, '/') != NULL ? "there is no such file"
-							      : "there is no such command");
+								  : "there is no such command");
 		return 127;
 	}
 	rama_cli_complain(name, "cannot be started: %s",
-		      r->child.error == ENOENT ? "its interpreter is missing"
-					       : strerror(r->child.error));
+			  r->child.error == ENOENT ? "its interpreter is missing"
+						   : strerror(r->child.error));
 	return 126;
 }
 
@@ -351,11 +359,12 @@ static void see_command(struct run *r, const struct rama_cli_seg_infos *infos)
 {
 	bool family = rama_cli_launch_family_name(r->launch.kind) != NULL;
 
-	if (family ? infos->processes + r->made.it.n > 0 : rama_cli_seg_infos_has(infos, r->child.pid))
+	if (family ? infos->processes + r->made.it.n > 0
+		   : rama_cli_seg_infos_has(infos, r->child.pid))
 		return;
 	r->unseen.why = r->kind.why != RAMA_UNSEEN_NOT ? r->kind.why : RAMA_UNSEEN_OTHER;
 	rama_log_unseen_add(&r->unseen.sum, r->unseen.why, 1,
-			r->program[0] != '\0' ? r->program : r->launch.argv[0]);
+			    r->program[0] != '\0' ? r->program : r->launch.argv[0]);
 }
 
 /* Says in one line why the command itself is not in the log; NULL: it is. */
@@ -413,8 +422,8 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 					   .progress = r->quiet ? NULL : rama_cli_log_progress };
 	struct rama_gather_result result = { 0 };
 	struct rama_cli_log_about about = { .jobid = r->jobid,
-					.pid = r->child.pid,
-					.start = infos->n > 0 ? infos->start : r->made.start };
+					    .pid = r->child.pid,
+					    .start = infos->n > 0 ? infos->start : r->made.start };
 	const char *first = r->made.it.n > 0 ? r->made.program
 			    : infos->n > 0   ? infos->info[0].text
 					     : r->launch.argv[r->launch.program];
@@ -427,16 +436,17 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 	opt.note = note_of(r, note, sizeof(note));
 	opt.incomplete = r->tally.unplaced > 0 || r->tally.calls > 0;
 	rama_cli_log_program(program, sizeof(program),
-			 family ? first : r->launch.argv[r->launch.program]);
+			     family ? first : r->launch.argv[r->launch.program]);
 	about.program = program;
 	rc = rama_cli_log_make(&r->log, segs, &about, &opt, path, &result, &e);
 	if (rc != 0) {
 		rama_cli_complain("run", "%s", e.text);
 		rama_cli_complain(r->place.dir,
-			      "holds all that was recorded; `iorama recover %s` tries again",
-			      r->place.dir);
+				  "holds all that was recorded; `iorama recover %s` tries again",
+				  r->place.dir);
 		for (size_t i = 0; i < r->made.it.n; i++)
-			rama_cli_complain(r->made.it.path[i], "holds what ranks of several hosts did");
+			rama_cli_complain(r->made.it.path[i],
+					  "holds what ranks of several hosts did");
 	}
 	return rc;
 }
@@ -444,19 +454,20 @@ static int make_log(struct run *r, const struct rama_gather_list *segs,
 static void print_summary(struct run *r, const char *path, const struct rama_cli_seg_infos *infos)
 {
 	struct rama_cli_run_summary s = { .log = path,
-				      .exit = r->child.status,
-				      .signal = r->child.signal,
-				      .running = r->left > infos->alive ? r->left : infos->alive,
-				      .place = r->place.dir,
-				      .unobserved = why_unobserved(r),
-				      .why = r->unseen.why,
-				      .unplaced = r->tally.unplaced,
-				      .told = r->tally.told,
-				      .unplaced_calls = r->tally.calls,
-				      .moved = r->tally.moved,
-				      .odd = r->place.note[0] != '\0' ? r->place.note : NULL,
-				      .live = r->live.on ? &r->live : NULL,
-				      .busiest = { .rank = -1 } };
+					  .exit = r->child.status,
+					  .signal = r->child.signal,
+					  .running =
+						  r->left > infos->alive ? r->left : infos->alive,
+					  .place = r->place.dir,
+					  .unobserved = why_unobserved(r),
+					  .why = r->unseen.why,
+					  .unplaced = r->tally.unplaced,
+					  .told = r->tally.told,
+					  .unplaced_calls = r->tally.calls,
+					  .moved = r->tally.moved,
+					  .odd = r->place.note[0] != '\0' ? r->place.note : NULL,
+					  .live = r->live.on ? &r->live : NULL,
+					  .busiest = { .rank = -1 } };
 	struct rama_err e = { 0 };
 
 	if (r->quiet)
@@ -471,9 +482,9 @@ static void print_summary(struct run *r, const char *path, const struct rama_cli
 		rama_cli_run_summary_json(&s, stderr);
 	} else if (path == NULL) {
 		rama_cli_complain("run", "%s; there is no log",
-			      s.unobserved != NULL ? s.unobserved
-			      : s.unplaced > 0	   ? "there was no room for segments"
-						   : "nothing was observed");
+				  s.unobserved != NULL ? s.unobserved
+				  : s.unplaced > 0     ? "there was no room for segments"
+						       : "nothing was observed");
 	} else {
 		rama_cli_run_summary_text(&s, &r->o);
 	}
@@ -497,7 +508,8 @@ static void clean_up(struct run *r, const struct rama_gather_list *segs,
 	free(keep);
 }
 
-/* Events are counted when the segments are gone; a report for people need not wait for that, a line of JSON must. */
+/* Events are counted when the segments are gone; a report for people need not wait for that, a
+ * line of JSON must. */
 static void end(struct run *r, const char *path, const struct rama_gather_list *segs,
 		const struct rama_cli_seg_infos *infos)
 {
@@ -509,7 +521,7 @@ static void end(struct run *r, const char *path, const struct rama_gather_list *
 	if (!r->live.on)
 		return;
 	rama_cli_run_live_end(&r->live, r->left > 0 || infos->alive > 0,
-			  rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_noindex) ? NULL : path);
+			      rama_cli_opts_has(&r->o, RAMA_TAB_OPT_run_noindex) ? NULL : path);
 	if (later)
 		print_summary(r, path, infos);
 	else

@@ -11,8 +11,9 @@
 #include "cli/show/show.h"
 
 int rama_cli_show_records(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module,
-		      int (*fn)(void *ctx, struct rama_log_cursor *c, const struct rama_core_record *r),
-		      void *ctx)
+			  int (*fn)(void *ctx, struct rama_log_cursor *c,
+				    const struct rama_core_record *r),
+			  void *ctx)
 {
 	struct rama_log_cursor c;
 	struct rama_core_record *r;
@@ -21,8 +22,9 @@ int rama_cli_show_records(struct rama_cli_show *s, struct rama_cli_input *in, un
 	if (rc > 0) {
 		while ((rc = rama_log_cursor_next(&c, &r)) > 0) {
 			const struct rama_log_name *n =
-				s->filter.n_files > 0 ? rama_log_name_get(&in->log, r->w[RAMA_TAB_ID].u)
-						      : NULL;
+				s->filter.n_files > 0
+					? rama_log_name_get(&in->log, r->w[RAMA_TAB_ID].u)
+					: NULL;
 
 			if (!rama_cli_filter_record(&s->filter, r, n != NULL ? n->text : NULL))
 				continue;
@@ -115,7 +117,8 @@ static void read_options(struct rama_cli_show *s, const struct rama_cli_opts *o)
 	s->threads = rama_cli_opts_has(o, RAMA_TAB_OPT_show_threads);
 	if (o->n_args == 0)
 		rama_cli_opts_usage(o, "no log given");
-	if (rama_cli_opts_has(o, RAMA_TAB_OPT_show_json) && rama_cli_opts_has(o, RAMA_TAB_OPT_show_csv))
+	if (rama_cli_opts_has(o, RAMA_TAB_OPT_show_json) &&
+	    rama_cli_opts_has(o, RAMA_TAB_OPT_show_csv))
 		rama_cli_opts_usage(o, "--json and --csv exclude each other");
 }
 
@@ -146,11 +149,13 @@ static void name_unknown(struct rama_log *log)
 }
 
 /* *printed: the log could be opened, and is in the output */
-static int show_one(struct rama_cli_show *s, const struct rama_cli_opts *o, const char *path, bool *printed)
+static int show_one(struct rama_cli_show *s, const struct rama_cli_opts *o, const char *path,
+		    bool *printed)
 {
 	bool strict = rama_cli_opts_has(o, RAMA_TAB_OPT_show_strict);
 	struct rama_cli_input in;
-	int status = rama_cli_input_open(&in, path, strict, rama_cli_opts_has(o, RAMA_TAB_OPT_show_quiet)),
+	int status = rama_cli_input_open(&in, path, strict,
+					 rama_cli_opts_has(o, RAMA_TAB_OPT_show_quiet)),
 	    damage;
 
 	if (status != 0)
@@ -177,7 +182,8 @@ static int show_one(struct rama_cli_show *s, const struct rama_cli_opts *o, cons
 
 static int show_all(struct rama_cli_show *s, const struct rama_cli_opts *o)
 {
-	bool json = rama_cli_opts_has(o, RAMA_TAB_OPT_show_json), csv = rama_cli_opts_has(o, RAMA_TAB_OPT_show_csv);
+	bool json = rama_cli_opts_has(o, RAMA_TAB_OPT_show_json),
+	     csv = rama_cli_opts_has(o, RAMA_TAB_OPT_show_csv);
 	int status = 0;
 
 	if (json)

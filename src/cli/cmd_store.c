@@ -42,7 +42,7 @@ static int failed(struct upkeep *u)
 	return rama_err_status(u->e.code);
 }
 
-/* ---- stats --------------------------------------------------------------------------------------------- */
+/* ---- stats ----------------------------------------------------------------------------------- */
 
 static void count_line(const char *what, int64_t n)
 {
@@ -108,7 +108,7 @@ static int stats(struct upkeep *u)
 	return 0;
 }
 
-/* ---- prune, archive ----------------------------------------------------------------------------------------- */
+/* ---- prune, archive -------------------------------------------------------------------------- */
 
 /* --before or --older; one of them is needed, so that nothing is removed by a slip */
 static int64_t moment(const struct upkeep *u)
@@ -122,10 +122,10 @@ static int64_t moment(const struct upkeep *u)
 	now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 	if ((before == NULL) == (older == NULL))
 		rama_cli_opts_usage(&u->o,
-				"which jobs? One of --before TIME and --older SPAN is needed");
+				    "which jobs? One of --before TIME and --older SPAN is needed");
 	if (before != NULL && !rama_when(before, now, 0, &ns))
-		rama_cli_opts_usage(&u->o, "--before is a moment such as 2026-11-16 or -30d, not '%s'",
-				before);
+		rama_cli_opts_usage(
+			&u->o, "--before is a moment such as 2026-11-16 or -30d, not '%s'", before);
 	if (older != NULL && (!rama_when_span(older, &ns) || ns < 0))
 		rama_cli_opts_usage(&u->o, "--older is a span such as 30d, not '%s'", older);
 	return older != NULL ? now - ns : ns;
@@ -165,7 +165,7 @@ static int archive(struct upkeep *u)
 	return status;
 }
 
-/* ---- verify, upgrade ------------------------------------------------------------------------------------------ */
+/* ---- verify, upgrade ------------------------------------------------------------------------- */
 
 static void tell_flaw(void *ctx, const char *line)
 {
@@ -234,12 +234,13 @@ static int run(struct upkeep *u)
 	while (i < n && strcmp(words[i].name, word) != 0)
 		i++;
 	if (i == n)
-		rama_cli_opts_usage(&u->o, "what to do? One of stats, prune, archive, verify, upgrade");
+		rama_cli_opts_usage(&u->o,
+				    "what to do? One of stats, prune, archive, verify, upgrade");
 	if (u->o.n_args != (words[i].moves ? 2u : 1u))
 		rama_cli_opts_usage(&u->o,
-				words[i].moves ? "archive takes the store to move jobs to"
-					       : "%s takes no more words",
-				word);
+				    words[i].moves ? "archive takes the store to move jobs to"
+						   : "%s takes no more words",
+				    word);
 	if (chosen && !words[i].chooses)
 		rama_cli_opts_usage(&u->o, "--before and --older are for prune and archive");
 	if (rama_cli_opts_has(&u->o, RAMA_TAB_OPT_store_events) && words[i].run != prune)

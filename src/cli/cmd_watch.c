@@ -35,7 +35,7 @@ struct watch {
 	struct rama_look *l;
 };
 
-/* ---- what is asked for ---------------------------------------------------------------------------------- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static void find_interval(struct watch *w)
 {
@@ -146,7 +146,7 @@ static void find_dirs(struct watch *w)
 		add_own(w);
 }
 
-/* ---- looking ---------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static int start(struct watch *w)
 {
@@ -233,15 +233,16 @@ static int screen(struct watch *w)
 	enum rama_cli_watch_sort ranks = w->sorted ? w->sort : RAMA_CLI_SORT_NAME;
 	struct rama_cli_watch_view v = { .sort = { w->sort, ranks, w->sort } };
 	struct rama_cli_watch_about a = { .interval = w->interval,
-				      .ascii = !w->t.utf8,
-				      .place = w->place };
+					  .ascii = !w->t.utf8,
+					  .place = w->place };
 	const struct rama_look_process *p = NULL;
 	struct rama_err e = { 0 };
 
 	if (w->word != NULL) {
 		if (rama_look_take(w->l, &e) != 0 || !rama_cli_watch_choose(w->l, w->word, &p)) {
 			rama_cli_complain("watch", "%s",
-				      e.code != 0 ? e.text : "no such job or process runs here");
+					  e.code != 0 ? e.text
+						      : "no such job or process runs here");
 			return e.code != 0 ? rama_err_status(e.code) : 3;
 		}
 		if (p != NULL || w->l->n == 1) {
@@ -253,7 +254,8 @@ static int screen(struct watch *w)
 	return rama_cli_watch_screen(w->l, &v, &a, w->word, w->t.colour);
 }
 
-/* each process that is looked at takes memory maps, no descriptors; directories are open one at a time */
+/* each process that is looked at takes memory maps, no descriptors; directories are open one at
+ * a time */
 int rama_cli_cmd_watch(int argc, char **argv)
 {
 	struct watch w = { 0 };

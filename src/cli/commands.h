@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* commands.h: one function per subcommand; each parses, calls, prints and returns the exit status. */
+/* commands.h: one function per subcommand; each parses, calls, prints and returns the exit
+ * status. */
 #ifndef RAMA_CLI_COMMANDS_H
 #define RAMA_CLI_COMMANDS_H
 

@@ -54,7 +54,7 @@ static void look_name(void *ctx, const char *name)
 }
 
 int rama_cli_doctor_functions(const struct rama_cli_doctor *d, size_t *ours, size_t *both,
-			  struct rama_err *e)
+			      struct rama_err *e)
 {
 	struct names names = { 0 };
 	Dl_info libc;
@@ -135,14 +135,15 @@ static int run_cat(char *const *vars, char *said, size_t size)
 }
 
 static enum rama_cli_health judge(struct rama_cli_doctor *d, const struct rama_cli_job_place *place,
-			      const char *said)
+				  const char *said)
 {
 	struct rama_gather_list segs = { 0 };
 	struct rama_cli_seg_infos infos = { 0 };
 	struct rama_err e = { 0 };
 	enum rama_cli_health health = RAMA_CLI_FAIL;
 
-	if (rama_gather_find(&segs, place->dir, &e) != 0 || rama_cli_seg_infos_read(&infos, &segs) != 0)
+	if (rama_gather_find(&segs, place->dir, &e) != 0 ||
+	    rama_cli_seg_infos_read(&infos, &segs) != 0)
 		snprintf(d->text, sizeof(d->text), "%s", e.text);
 	else if (segs.n == 0)
 		snprintf(d->text, sizeof(d->text), "a preloaded program left no segment%s%.300s",

@@ -21,6 +21,6 @@ enum rama_cli_health rama_cli_doctor_observe(struct rama_cli_doctor *d);
 
 /* How many functions the library defines, and how many of them the C library has too. */
 int rama_cli_doctor_functions(const struct rama_cli_doctor *d, size_t *ours, size_t *both,
-			  struct rama_err *e);
+			      struct rama_err *e);
 
 #endif

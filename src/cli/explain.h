@@ -31,8 +31,8 @@ extern const struct rama_cli_topic_kind_info rama_cli_topic_kind_info[RAMA_CLI_T
 struct rama_cli_topic {
 	enum rama_cli_topic_kind kind;
 	const char *name;
-	const char *
-		also; /* other names for it, with commas or blanks between words of one kind, or "" */
+	/* other names for it, with commas or blanks between words of one kind, or "" */
+	const char *also;
 	const char *line; /* what it is, in short */
 	const void *row;  /* of its table */
 	unsigned module;  /* of a counter */
@@ -47,7 +47,8 @@ struct rama_cli_topics {
 int rama_cli_topics_make(struct rama_cli_topics *t); /* 0 or RAMA_EMEMORY */
 void rama_cli_topics_fini(struct rama_cli_topics *t);
 
-/* is it called so? letter case, and whether words are joined by blanks, - or _, make no difference */
+/* is it called so? letter case, and whether words are joined by blanks, - or _, make no
+ * difference */
 bool rama_cli_topic_named(const struct rama_cli_topic *topic, const char *name);
 /* is it a counter that is called so after the word for its module? */
 bool rama_cli_topic_counter_named(const struct rama_cli_topic *topic, const char *name);
@@ -55,7 +56,7 @@ bool rama_cli_topic_counter_named(const struct rama_cli_topic *topic, const char
 enum rama_cli_topic_kind rama_cli_topic_kind_named(const char *name);
 /* Topics whose names are most like this one, at most `most`, the nearest first; how many. */
 size_t rama_cli_topics_nearest(const struct rama_cli_topics *t, const char *name,
-			   const struct rama_cli_topic **to, size_t most);
+			       const struct rama_cli_topic **to, size_t most);
 
 /* what there is to say of a topic: a text, then words with their texts */
 struct rama_cli_explain_page {
@@ -65,6 +66,7 @@ struct rama_cli_explain_page {
 	} field[16];
 	size_t n;
 };
-int rama_cli_page_make(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic);
+int rama_cli_page_make(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+		       const struct rama_cli_topic *topic);
 
 #endif

@@ -11,7 +11,8 @@
 #include "table/table.h"
 #include "table/terms.h"
 
-static void say(struct rama_cli_explain_page *p, const char *key, const char *label, const char *text)
+static void say(struct rama_cli_explain_page *p, const char *key, const char *label,
+		const char *text)
 {
 	if (text == NULL || *text == '\0' || p->n == sizeof(p->field) / sizeof(p->field[0]))
 		return;
@@ -66,7 +67,8 @@ static const char *limits_of(struct rama_cli_topics *t, const char *condition)
 			continue;
 		separate(&o, "; ");
 		rama_out_fmt(&o, "%s = %s (%s)", rama_diag_limits[i].name,
-			     rama_human_value(value, rama_diag_limits[i].unit, rama_diag_limits[i].value),
+			     rama_human_value(value, rama_diag_limits[i].unit,
+					      rama_diag_limits[i].value),
 			     rama_diag_limits[i].doc);
 	}
 	return kept(t, &o);
@@ -78,8 +80,9 @@ static const char *figures_of(struct rama_cli_topics *t, const char *condition)
 
 	rama_out_init(&o, NULL, NULL);
 	for (unsigned i = 0; i < rama_diag_n_facts; i++) {
+		/* "reads: reads" */
 		if (!names(condition, rama_diag_fact_info[i].name) ||
-		    strcmp(rama_diag_fact_info[i].name, rama_diag_fact_info[i].doc) == 0) /* "reads: reads" */
+		    strcmp(rama_diag_fact_info[i].name, rama_diag_fact_info[i].doc) == 0)
 			continue;
 		separate(&o, "; ");
 		rama_out_fmt(&o, "%s: %s", rama_diag_fact_info[i].name, rama_diag_fact_info[i].doc);
@@ -103,7 +106,8 @@ static const char *snippets_of(struct rama_cli_topics *t, const struct rama_diag
 	struct rama_out o;
 
 	rama_out_init(&o, NULL, NULL);
-	for (const enum rama_diag_snippet_id *id = a->snippets; *id != RAMA_DIAG_SNIPPET_none; id++) {
+	for (const enum rama_diag_snippet_id *id = a->snippets; *id != RAMA_DIAG_SNIPPET_none;
+	     id++) {
 		const struct rama_diag_snippet_info *s = &rama_diag_snippet_info[*id];
 
 		separate(&o, "; ");
@@ -135,7 +139,8 @@ static size_t speak(struct rama_out *o, const char *s)
 	return 1;
 }
 
-/* The part of a condition behind `mark`, up to the next one. "": there is nothing to say, NULL: no memory */
+/* The part of a condition behind `mark`, up to the next one. "": there is nothing to say, NULL:
+ * no memory */
 static const char *condition_of(struct rama_cli_topics *t, const char *condition, const char *mark,
 				const char *next)
 {
@@ -154,9 +159,11 @@ static const char *condition_of(struct rama_cli_topics *t, const char *condition
 	return kept(t, &o);
 }
 
-static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_diag_rule *r)
+static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+		     const struct rama_diag_rule *r)
 {
-	const struct rama_diag_advice *a = rama_diag_advice_find(r->advice != NULL ? r->advice : "");
+	const struct rama_diag_advice *a =
+		rama_diag_advice_find(r->advice != NULL ? r->advice : "");
 	const char *limits = limits_of(t, r->condition), *figures = figures_of(t, r->condition);
 
 	const char *applies = condition_of(t, r->condition, "applies: ", "; file: ");
@@ -192,7 +199,8 @@ static int rule_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
 
 /* ---- the others ---- */
 
-static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_diag_limit *l)
+static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+		      const struct rama_diag_limit *l)
 {
 	char value[RAMA_HUMAN], least[RAMA_HUMAN], most[RAMA_HUMAN];
 	struct rama_out o, rules, range;
@@ -219,7 +227,8 @@ static int limit_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t
 	return 0;
 }
 
-static int fact_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_diag_fact *f)
+static int fact_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+		     const struct rama_diag_fact *f)
 {
 	struct rama_out rules;
 
@@ -236,7 +245,8 @@ static int fact_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
 	return 0;
 }
 
-static int module_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_tab_module *m)
+static int module_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+		       const struct rama_tab_module *m)
 {
 	struct rama_out o;
 	const struct rama_tab_schema *part[2] = { m->header, m->record };
@@ -283,7 +293,8 @@ static const char *const reduce_text[RAMA_TAB_REDUCE_KINDS] = {
 	[RAMA_TAB_STRIDE_COUNT] = "the four most frequent of all ranks",
 };
 
-static int counter_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic)
+static int counter_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+			const struct rama_cli_topic *topic)
 {
 	const struct rama_tab_field *f = topic->row;
 	const struct rama_tab_module *m = rama_tab_module_get(topic->module);
@@ -311,7 +322,8 @@ static int setting_page(struct rama_cli_explain_page *p, const struct rama_tab_s
 	return 0;
 }
 
-static int layer_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic)
+static int layer_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+		      const struct rama_cli_topic *topic)
 {
 	const struct rama_tab_module *m = rama_tab_module_get(topic->module);
 	struct rama_out o;
@@ -323,7 +335,8 @@ static int layer_page(struct rama_cli_explain_page *p, struct rama_cli_topics *t
 	return 0;
 }
 
-int rama_cli_page_make(struct rama_cli_explain_page *p, struct rama_cli_topics *t, const struct rama_cli_topic *topic)
+int rama_cli_page_make(struct rama_cli_explain_page *p, struct rama_cli_topics *t,
+		       const struct rama_cli_topic *topic)
 {
 	*p = (struct rama_cli_explain_page){ .title = "" };
 	switch (topic->kind) {

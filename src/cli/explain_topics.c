@@ -15,10 +15,10 @@ const struct rama_cli_topic_kind_info rama_cli_topic_kind_info[RAMA_CLI_TOPIC_KI
 	[RAMA_CLI_TOPIC_RULE] = { "rule", "rules", "what is looked for in a job" },
 	[RAMA_CLI_TOPIC_TERM] = { "word", "words", "what reports speak of" },
 	[RAMA_CLI_TOPIC_LIMIT] = { "limit", "limits",
-			       "numbers that rules compare with; a profile changes them" },
+				   "numbers that rules compare with; a profile changes them" },
 	[RAMA_CLI_TOPIC_FACT] = { "figure", "figures", "what rules know of a job" },
 	[RAMA_CLI_TOPIC_LAYER] = { "layer", "layers",
-			       "of I/O, the one nearest to the application first" },
+				   "of I/O, the one nearest to the application first" },
 	[RAMA_CLI_TOPIC_MODULE] = { "module", "modules", "parts of a log" },
 	[RAMA_CLI_TOPIC_COUNTER] = { "counter", "counters", "what a log counts, by module" },
 	[RAMA_CLI_TOPIC_SETTING] = { "setting", "settings", "environment variables" },
@@ -47,11 +47,11 @@ static int add_fields(struct rama_cli_topics *t, const struct rama_tab_schema *s
 
 	for (unsigned i = 0; s != NULL && i < *s->n_fields && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_COUNTER,
-						    .name = s->fields[i].name,
-						    .also = "",
-						    .line = s->fields[i].doc,
-						    .row = &s->fields[i],
-						    .module = module });
+							.name = s->fields[i].name,
+							.also = "",
+							.line = s->fields[i].doc,
+							.row = &s->fields[i],
+							.module = module });
 	return error;
 }
 
@@ -63,8 +63,8 @@ static int add_modules(struct rama_cli_topics *t)
 		const struct rama_tab_module *m = rama_tab_module_get(i);
 
 		if (m != NULL)
-			error = add(t, (struct rama_cli_topic){ RAMA_CLI_TOPIC_MODULE, m->name, "", m->doc,
-							    m, i });
+			error = add(t, (struct rama_cli_topic){ RAMA_CLI_TOPIC_MODULE, m->name, "",
+								m->doc, m, i });
 	}
 	for (unsigned i = 0; i < RAMA_TAB_MODULES_KNOWN && error == 0; i++) {
 		const struct rama_tab_module *m = rama_tab_module_get(i);
@@ -88,11 +88,11 @@ static int add_layers(struct rama_cli_topics *t)
 		const struct rama_job_layer_info *l = &rama_job_layer_info[i];
 
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_LAYER,
-						    .name = l->name,
-						    .also = l->label,
-						    .line = l->label,
-						    .row = l,
-						    .module = l->module });
+							.name = l->name,
+							.also = l->label,
+							.line = l->label,
+							.row = l,
+							.module = l->module });
 	}
 	return error;
 }
@@ -104,28 +104,28 @@ static int add_knowledge(struct rama_cli_topics *t)
 
 	for (unsigned i = 0; i < rama_diag_n_rules && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_RULE,
-						    .name = rama_diag_rules[i].id,
-						    .also = rama_diag_rules[i].drishti,
-						    .line = rama_diag_rules[i].title,
-						    .row = &rama_diag_rules[i] });
+							.name = rama_diag_rules[i].id,
+							.also = rama_diag_rules[i].drishti,
+							.line = rama_diag_rules[i].title,
+							.row = &rama_diag_rules[i] });
 	for (unsigned i = 0; i < rama_tab_n_terms && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_TERM,
-						    .name = rama_tab_terms[i].name,
-						    .also = rama_tab_terms[i].also,
-						    .line = rama_tab_terms[i].text,
-						    .row = &rama_tab_terms[i] });
+							.name = rama_tab_terms[i].name,
+							.also = rama_tab_terms[i].also,
+							.line = rama_tab_terms[i].text,
+							.row = &rama_tab_terms[i] });
 	for (unsigned i = 0; i < rama_diag_n_limits && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_LIMIT,
-						    .name = rama_diag_limits[i].name,
-						    .also = rama_diag_limits[i].drishti,
-						    .line = rama_diag_limits[i].doc,
-						    .row = &rama_diag_limits[i] });
+							.name = rama_diag_limits[i].name,
+							.also = rama_diag_limits[i].drishti,
+							.line = rama_diag_limits[i].doc,
+							.row = &rama_diag_limits[i] });
 	for (unsigned i = 0; i < rama_diag_n_facts && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_FACT,
-						    .name = rama_diag_fact_info[i].name,
-						    .also = "",
-						    .line = rama_diag_fact_info[i].doc,
-						    .row = &rama_diag_fact_info[i] });
+							.name = rama_diag_fact_info[i].name,
+							.also = "",
+							.line = rama_diag_fact_info[i].doc,
+							.row = &rama_diag_fact_info[i] });
 	return error;
 }
 
@@ -135,10 +135,10 @@ static int add_settings(struct rama_cli_topics *t)
 
 	for (int i = 0; i < RAMA_TAB_SETTINGS && error == 0; i++)
 		error = add(t, (struct rama_cli_topic){ .kind = RAMA_CLI_TOPIC_SETTING,
-						    .name = rama_tab_settings[i].variable,
-						    .also = rama_tab_settings[i].directive,
-						    .line = rama_tab_settings[i].text,
-						    .row = &rama_tab_settings[i] });
+							.name = rama_tab_settings[i].variable,
+							.also = rama_tab_settings[i].directive,
+							.line = rama_tab_settings[i].text,
+							.row = &rama_tab_settings[i] });
 	return error;
 }
 
@@ -205,7 +205,8 @@ bool rama_cli_topic_named(const struct rama_cli_topic *topic, const char *name)
 	return false;
 }
 
-/* a name that begins as those of all counters of the module do; what old logs alone have does not */
+/* a name that begins as those of all counters of the module do; what old logs alone have does
+ * not */
 static const char *sample_name(const struct rama_tab_schema *s)
 {
 	unsigned i = 0;
@@ -215,7 +216,8 @@ static const char *sample_name(const struct rama_tab_schema *s)
 	return s->fields[i].name;
 }
 
-/* FSYNCS of POSIX_FSYNCS: what is left without the word that all counters of the module begin with */
+/* FSYNCS of POSIX_FSYNCS: what is left without the word that all counters of the module begin
+ * with */
 bool rama_cli_topic_counter_named(const struct rama_cli_topic *topic, const char *name)
 {
 	size_t n = strlen(topic->name), k = strlen(name);
@@ -224,8 +226,8 @@ bool rama_cli_topic_counter_named(const struct rama_cli_topic *topic, const char
 	    topic->name[n - k - 1] != '_')
 		return false;
 	return same(topic->name + n - k, k, name) &&
-	       strncmp(sample_name(rama_tab_module_get(topic->module)->record), topic->name, n - k) ==
-		       0;
+	       strncmp(sample_name(rama_tab_module_get(topic->module)->record), topic->name,
+		       n - k) == 0;
 }
 
 enum rama_cli_topic_kind rama_cli_topic_kind_named(const char *name)
@@ -241,7 +243,8 @@ enum rama_cli_topic_kind rama_cli_topic_kind_named(const char *name)
 
 #define LONGEST 64
 
-/* How many letters have to be put in, taken out, changed or swapped: the table of the textbook, three rows of it. */
+/* How many letters have to be put in, taken out, changed or swapped: the table of the textbook,
+ * three rows of it. */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned row[3][LONGEST + 1], n = (unsigned)strnlen(a, LONGEST),
@@ -286,7 +289,8 @@ static unsigned nearest_word(const char *name, const char *asked)
 	return best;
 }
 
-/* the smaller the nearer; names that hold the one asked for, or nearly, come after small mistakes */
+/* the smaller the nearer; names that hold the one asked for, or nearly, come after small
+ * mistakes */
 static unsigned remoteness(const char *name, const char *asked)
 {
 	unsigned far = distance(name, asked), n = (unsigned)strnlen(asked, LONGEST);
@@ -301,7 +305,7 @@ static unsigned remoteness(const char *name, const char *asked)
 }
 
 size_t rama_cli_topics_nearest(const struct rama_cli_topics *t, const char *name,
-			   const struct rama_cli_topic **to, size_t most)
+			       const struct rama_cli_topic **to, size_t most)
 {
 	unsigned far[16];
 	size_t n = 0;

@@ -40,8 +40,10 @@ static void add_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o, 
 	f->n_ranks++;
 }
 
-static void each_word(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_tab_option_id option,
-		      void (*add)(struct rama_cli_filter *, const struct rama_cli_opts *, const char *))
+static void each_word(struct rama_cli_filter *f, const struct rama_cli_opts *o,
+		      enum rama_tab_option_id option,
+		      void (*add)(struct rama_cli_filter *, const struct rama_cli_opts *,
+				  const char *))
 {
 	const char *list;
 
@@ -51,14 +53,16 @@ static void each_word(struct rama_cli_filter *f, const struct rama_cli_opts *o, 
 		for (char *w = copy != NULL ? strtok_r(copy, ",", &save) : NULL; w != NULL;
 		     w = strtok_r(NULL, ",", &save)) {
 			if (f->n_ranks == RAMA_CLI_FILTER_MAX)
-				rama_cli_opts_usage(o, "more than %d ranges of ranks", RAMA_CLI_FILTER_MAX);
+				rama_cli_opts_usage(o, "more than %d ranges of ranks",
+						    RAMA_CLI_FILTER_MAX);
 			add(f, o, w);
 		}
 		free(copy);
 	}
 }
 
-static unsigned patterns(const char **to, const struct rama_cli_opts *o, enum rama_tab_option_id option)
+static unsigned patterns(const char **to, const struct rama_cli_opts *o,
+			 enum rama_tab_option_id option)
 {
 	unsigned n = 0;
 	const char *v;
@@ -72,23 +76,25 @@ static unsigned patterns(const char **to, const struct rama_cli_opts *o, enum ra
 }
 
 void rama_cli_filter_modules(struct rama_cli_filter *f, const struct rama_cli_opts *o,
-			 enum rama_tab_option_id option)
+			     enum rama_tab_option_id option)
 {
 	each_word(f, o, option, add_module);
 }
 
-void rama_cli_filter_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_tab_option_id option)
+void rama_cli_filter_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o,
+			   enum rama_tab_option_id option)
 {
 	each_word(f, o, option, add_ranks);
 }
 
-void rama_cli_filter_files(struct rama_cli_filter *f, const struct rama_cli_opts *o, enum rama_tab_option_id option)
+void rama_cli_filter_files(struct rama_cli_filter *f, const struct rama_cli_opts *o,
+			   enum rama_tab_option_id option)
 {
 	f->n_files = patterns(f->file, o, option);
 }
 
 void rama_cli_filter_counters(struct rama_cli_filter *f, const struct rama_cli_opts *o,
-			  enum rama_tab_option_id option)
+			      enum rama_tab_option_id option)
 {
 	f->n_counters = patterns(f->counter, o, option);
 }
@@ -106,12 +112,14 @@ static bool matches(const char *const *patterns_, unsigned n, const char *name)
 	return n == 0;
 }
 
-bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_core_record *r, const char *name)
+bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_core_record *r,
+			    const char *name)
 {
 	bool ok = f->n_ranks == 0;
 
 	for (unsigned i = 0; i < f->n_ranks && !ok; i++)
-		ok = f->rank[i].first <= r->w[RAMA_TAB_RANK].i && r->w[RAMA_TAB_RANK].i <= f->rank[i].last;
+		ok = f->rank[i].first <= r->w[RAMA_TAB_RANK].i &&
+		     r->w[RAMA_TAB_RANK].i <= f->rank[i].last;
 	return ok && (f->n_files == 0 || (name != NULL && matches(f->file, f->n_files, name)));
 }
 

@@ -23,17 +23,18 @@ struct rama_cli_filter {
 
 /* each adds to the filter; wrong values end the program with status 2 */
 void rama_cli_filter_modules(struct rama_cli_filter *f, const struct rama_cli_opts *o,
-			 enum rama_tab_option_id option);
+			     enum rama_tab_option_id option);
 void rama_cli_filter_ranks(struct rama_cli_filter *f, const struct rama_cli_opts *o,
-		       enum rama_tab_option_id option);
+			   enum rama_tab_option_id option);
 void rama_cli_filter_files(struct rama_cli_filter *f, const struct rama_cli_opts *o,
-		       enum rama_tab_option_id option);
+			   enum rama_tab_option_id option);
 void rama_cli_filter_counters(struct rama_cli_filter *f, const struct rama_cli_opts *o,
-			  enum rama_tab_option_id option);
+			      enum rama_tab_option_id option);
 
 bool rama_cli_filter_module(const struct rama_cli_filter *f, unsigned module);
 /* name may be NULL: such a record passes only where no file is asked for */
-bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_core_record *r, const char *name);
+bool rama_cli_filter_record(const struct rama_cli_filter *f, const struct rama_core_record *r,
+			    const char *name);
 bool rama_cli_filter_counter(const struct rama_cli_filter *f, const char *name);
 
 #endif

@@ -97,7 +97,7 @@ int rama_cli_input_open(struct rama_cli_input *in, const char *path, bool strict
 	int rc;
 
 	*in = (struct rama_cli_input){ .path = strcmp(path, "-") == 0 ? "standard input" : path,
-				   .quiet = quiet };
+				       .quiet = quiet };
 	rc = rama_file_open(&in->file, path, &e);
 	if (rc == 0)
 		rc = rama_log_open(&in->log, &in->file.src, &opt, &e);
@@ -111,7 +111,7 @@ int rama_cli_input_open(struct rama_cli_input *in, const char *path, bool strict
 }
 
 int rama_cli_input_memory(struct rama_cli_input *in, const char *path, const void *bytes, size_t n,
-		      bool quiet)
+			  bool quiet)
 {
 	struct rama_log_options opt = { .problem = print_problem,
 					.note = quiet ? NULL : print_problem,
@@ -180,15 +180,15 @@ static void daos_columns(struct rama_cli_columns *c, const union rama_core_word 
 }
 
 void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
-		     const struct rama_core_record *r)
+			 const struct rama_core_record *r)
 {
 	const struct rama_log_name *n = rama_log_name_get(log, r->w[RAMA_TAB_ID].u);
 	const struct rama_log_mount *m = n != NULL ? rama_log_mount_get(log, n->text) : NULL;
 
 	c->named = n != NULL;
-	c->name = n != NULL		       ? n->text
+	c->name = n != NULL			   ? n->text
 		  : r->mod->id == RAMA_TAB_MOD_BGQ ? "darshan-bgq-record"
-					       : "(null)";
+						   : "(null)";
 	c->mount = m != NULL ? m->path : "UNKNOWN";
 	c->fs = m != NULL ? m->type : "UNKNOWN";
 	if (r->mod->flags & RAMA_TAB_PLAIN) {
@@ -196,7 +196,8 @@ void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
 	} else if (r->mod->id == RAMA_TAB_MOD_DFS) {
 		daos_columns(c, &r->w[RAMA_TAB_DFS_POOL_UUID], &r->w[RAMA_TAB_DFS_CONT_UUID], true);
 	} else if (r->mod->id == RAMA_TAB_MOD_DAOS) {
-		daos_columns(c, &r->w[RAMA_TAB_DAOS_POOL_UUID], &r->w[RAMA_TAB_DAOS_CONT_UUID], false);
+		daos_columns(c, &r->w[RAMA_TAB_DAOS_POOL_UUID], &r->w[RAMA_TAB_DAOS_CONT_UUID],
+			     false);
 		snprintf(c->buf, 64, "%llu.%llu", (unsigned long long)r->w[RAMA_TAB_DAOS_OID_HI].u,
 			 (unsigned long long)r->w[RAMA_TAB_DAOS_OID_LO].u);
 		c->name = c->buf;

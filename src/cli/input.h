@@ -19,13 +19,14 @@ struct rama_cli_input {
 int rama_cli_input_open(struct rama_cli_input *in, const char *path, bool strict, bool quiet);
 /* the same for a log in memory, which must outlive it; path: what messages call it */
 int rama_cli_input_memory(struct rama_cli_input *in, const char *path, const void *bytes, size_t n,
-		      bool quiet);
+			  bool quiet);
 void rama_cli_input_close(struct rama_cli_input *in);
 /* exit status for what was read so far: 3 if anything could not be */
 int rama_cli_input_status(const struct rama_cli_input *in);
 
 /* "iorama: PATH: text" on standard error */
-void rama_cli_complain(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void rama_cli_complain(const char *path, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* name and mount columns of a record */
 struct rama_cli_columns {
@@ -35,7 +36,7 @@ struct rama_cli_columns {
 	char buf[160];
 };
 void rama_cli_columns_of(struct rama_cli_columns *c, const struct rama_log *log,
-		     const struct rama_core_record *r);
+			 const struct rama_core_record *r);
 
 /* Shows how far a long walk is, if standard error is a terminal, after the first second (or what
  * IORAMA_PROGRESS says). `wanted`: asked once, before the walk. */

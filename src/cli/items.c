@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void give(struct rama_cli_items *it, const char *name, uint8_t type, union rama_core_word value)
+static void give(struct rama_cli_items *it, const char *name, uint8_t type,
+		 union rama_core_word value)
 {
 	struct rama_cli_item item = { .name = name, .type = type, .value = value };
 
@@ -25,9 +26,9 @@ static void give_field(struct rama_cli_items *it, const struct rama_core_record 
 		       const struct rama_tab_field *f)
 {
 	struct rama_cli_item item = { .name = f->name,
-				  .type = f->type,
-				  .is_id = rama_tab_field_is_id(f),
-				  .value = r->w[f->word] };
+				      .type = f->type,
+				      .is_id = rama_tab_field_is_id(f),
+				      .value = r->w[f->word] };
 
 	it->fn(it->ctx, &item);
 }
@@ -47,8 +48,8 @@ static void give_place(struct rama_cli_items *it, const struct rama_core_record 
 	}
 }
 
-static void give_numbered(struct rama_cli_items *it, const char *name, const union rama_core_word *w,
-			  uint64_t n)
+static void give_numbered(struct rama_cli_items *it, const char *name,
+			  const union rama_core_word *w, uint64_t n)
 {
 	char text[64];
 
@@ -139,7 +140,8 @@ static void give_apmpi(struct rama_cli_items *it, const struct rama_core_record 
 	for (unsigned i = 0; i < *r->schema->n_fields; i++) {
 		const struct rama_tab_field *f = &r->schema->fields[i];
 
-		if (f->place == RAMA_TAB_COUNTER && (it->sync || strstr(f->name, "_SYNC_TIME") == NULL))
+		if (f->place == RAMA_TAB_COUNTER &&
+		    (it->sync || strstr(f->name, "_SYNC_TIME") == NULL))
 			give_field(it, r, f);
 	}
 }
@@ -167,10 +169,11 @@ static void give_apxc_header(struct rama_cli_items *it, const struct rama_core_r
 		  r->w[RAMA_TAB_APXC_HEADER_MEMORY_MODE].i, memory, 5);
 	give_mode(it, "APXC_CLUSTER_MODE", "APXC_CLUSTER_MODE_CONSISTENT",
 		  r->w[RAMA_TAB_APXC_HEADER_CLUSTER_MODE].i, cluster, 6);
-	it->fn(it->ctx, &(struct rama_cli_item){ .name = "APXC_APPLICATION_ID",
-					     .type = RAMA_TAB_U64,
-					     .is_id = true,
-					     .value = r->w[RAMA_TAB_APXC_HEADER_APPLICATION_ID] });
+	it->fn(it->ctx,
+	       &(struct rama_cli_item){ .name = "APXC_APPLICATION_ID",
+					.type = RAMA_TAB_U64,
+					.is_id = true,
+					.value = r->w[RAMA_TAB_APXC_HEADER_APPLICATION_ID] });
 }
 
 void rama_cli_items_each(struct rama_cli_items *it, const struct rama_core_record *r)
@@ -191,7 +194,8 @@ void rama_cli_items_each(struct rama_cli_items *it, const struct rama_core_recor
 	} else if (r->mod->id == RAMA_TAB_MOD_MDHIM) {
 		give_numbered(it, "MDHIM_SERVER", r->array[0], r->count[0]);
 	} else if (r->mod->id == RAMA_TAB_MOD_PROCESS) {
-		give_text(it, "PROCESS_HOSTNAME", rama_core_record_raw(r, RAMA_TAB_PROCESS_HOSTNAME), 64);
+		give_text(it, "PROCESS_HOSTNAME",
+			  rama_core_record_raw(r, RAMA_TAB_PROCESS_HOSTNAME), 64);
 		give_text(it, "PROCESS_COMMAND", r->count[0] > 0 ? r->array[0]->b : "",
 			  8 * r->count[0]);
 	}

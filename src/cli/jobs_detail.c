@@ -116,9 +116,10 @@ static enum rama_report_tone tone_of(const char *key, const char *text, double v
 		       : strcmp(text, "WARN") == 0 ? RAMA_REPORT_TONE_WARN
 						   : RAMA_REPORT_TONE_DIM;
 	if (strcmp(key, "state") == 0)
-		return strcmp(text, "running") == 0				  ? RAMA_REPORT_TONE_GOOD
-		       : strcmp(text, "killed") == 0 || strcmp(text, "lost") == 0 ? RAMA_REPORT_TONE_WARN
-										  : RAMA_REPORT_TONE_PLAIN;
+		return strcmp(text, "running") == 0 ? RAMA_REPORT_TONE_GOOD
+		       : strcmp(text, "killed") == 0 || strcmp(text, "lost") == 0
+			       ? RAMA_REPORT_TONE_WARN
+			       : RAMA_REPORT_TONE_PLAIN;
 	return (strcmp(key, "dropped") == 0 || strcmp(key, "missed") == 0) && value > 0
 		       ? RAMA_REPORT_TONE_BAD
 		       : RAMA_REPORT_TONE_PLAIN;
@@ -143,16 +144,18 @@ static int part_row(void *ctx, const struct rama_store_row *row, struct rama_err
 		rama_cli_cell_shown(text, c, unit);
 		if (strcmp(unit, "when") == 0 && c->type == RAMA_STORE_CELL_INT)
 			snprintf(text, sizeof(text), "%s", rama_when_text(when, c->i, 0));
-		to[i].text = c->type != RAMA_STORE_CELL_NULL ? rama_report_paper_text(d->paper, text) : "";
-		to[i].value = c->type == RAMA_STORE_CELL_INT	  ? (double)c->i
+		to[i].text = c->type != RAMA_STORE_CELL_NULL
+				     ? rama_report_paper_text(d->paper, text)
+				     : "";
+		to[i].value = c->type == RAMA_STORE_CELL_INT	? (double)c->i
 			      : c->type == RAMA_STORE_CELL_REAL ? c->f
-							  : NAN;
+								: NAN;
 		to[i].tone = tone_of(d->part->column[i].key, text, to[i].value);
 	}
 	return 0;
 }
 
-/* ---- the job itself -------------------------------------------------------------------------------- */
+/* ---- the job itself -------------------------------------------------------------------------- */
 
 /* the text of a column, "" if it has none */
 static const char *value(struct detail *d, const struct rama_store_row *row, const char *key)
@@ -178,7 +181,7 @@ static void line(struct detail *d, const char *label, const char *text)
 {
 	if (*text != '\0')
 		rama_report_paper_head(d->paper, RAMA_REPORT_TONE_PLAIN,
-				rama_report_paper_fmt(d->paper, "%-10s %s", label, text));
+				       rama_report_paper_fmt(d->paper, "%-10s %s", label, text));
 }
 
 static bool is_zero(const char *text)
@@ -201,16 +204,17 @@ static void tell_work(struct detail *d, const struct rama_store_row *row)
 	if (is_zero(seen) || !is_zero(reads) || !is_zero(writes) || !is_zero(metas))
 		line(d, "moved",
 		     rama_report_paper_fmt(d->paper, "%s read in %s, %s written in %s, %s, %s",
-				    value(d, row, "bytes_read"), number(d, reads, "call"),
-				    value(d, row, "bytes_written"), number(d, writes, "call"),
-				    number(d, metas, "metadata call"),
-				    number(d, value(d, row, "files"), "file")));
+					   value(d, row, "bytes_read"), number(d, reads, "call"),
+					   value(d, row, "bytes_written"),
+					   number(d, writes, "call"),
+					   number(d, metas, "metadata call"),
+					   number(d, value(d, row, "files"), "file")));
 	if (!is_zero(seen))
 		line(d, "events",
 		     rama_report_paper_fmt(d->paper, "%s seen, %s stored, %s lost%s%s", seen,
-				    value(d, row, "events"), lost,
-				    is_zero(missed) ? "" : "; calls missed: ",
-				    is_zero(missed) ? "" : missed));
+					   value(d, row, "events"), lost,
+					   is_zero(missed) ? "" : "; calls missed: ",
+					   is_zero(missed) ? "" : missed));
 	line(d, "verdict", value(d, row, "verdict"));
 }
 
@@ -222,19 +226,20 @@ static int head(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 		   *end = value(d, row, "end"), *nodes = value(d, row, "nodes");
 
 	(void)e;
-	rama_report_paper_head(p, RAMA_REPORT_TONE_BOLD,
-			rama_report_paper_fmt(p, "%s%sjob %s of the store%s%s · %s", name,
-				       *name != '\0' ? " · " : "", value(d, row, "job"),
-				       *user != '\0' ? " · " : "", user, value(d, row, "state")));
+	rama_report_paper_head(
+		p, RAMA_REPORT_TONE_BOLD,
+		rama_report_paper_fmt(p, "%s%sjob %s of the store%s%s · %s", name,
+				      *name != '\0' ? " · " : "", value(d, row, "job"),
+				      *user != '\0' ? " · " : "", user, value(d, row, "state")));
 	line(d, "command", value(d, row, "command"));
 	line(d, "key", value(d, row, "key"));
 	if (!is_zero(value(d, row, "jobid")))
 		line(d, "job id", value(d, row, "jobid"));
 	line(d, "ran",
-	     rama_report_paper_fmt(p, "%s to %s, %s, %s%s%s", value(d, row, "start"),
-			    *end != '\0' ? end : "now", value(d, row, "run_time"),
-			    number(d, value(d, row, "ranks"), "rank"), is_zero(nodes) ? "" : " on ",
-			    is_zero(nodes) ? "" : number(d, nodes, "node")));
+	     rama_report_paper_fmt(
+		     p, "%s to %s, %s, %s%s%s", value(d, row, "start"), *end != '\0' ? end : "now",
+		     value(d, row, "run_time"), number(d, value(d, row, "ranks"), "rank"),
+		     is_zero(nodes) ? "" : " on ", is_zero(nodes) ? "" : number(d, nodes, "node")));
 	tell_work(d, row);
 	return 1;
 }
@@ -272,7 +277,7 @@ static int all_parts(struct detail *d, int64_t job, struct rama_err *e)
 			rama_json_open(d->json, '[');
 		} else {
 			d->sheet = rama_report_paper_sheet(d->paper, d->part->key, d->part->title,
-						    d->part->column, d->part->n_columns);
+							   d->part->column, d->part->n_columns);
 		}
 		rc = rama_query_job_rows(d->store, job, d->part->table,
 					 d->json != NULL ? part_json : part_row, d, e);
@@ -306,8 +311,8 @@ static int print_json(struct detail *d, int64_t job, struct rama_out *out, struc
 }
 
 int rama_cli_jobs_detail(struct rama_store *s, int64_t job, enum rama_cli_rows_form form,
-		     const struct rama_cli_terminal *t, bool all, struct rama_out *out,
-		     struct rama_err *e)
+			 const struct rama_cli_terminal *t, bool all, struct rama_out *out,
+			 struct rama_err *e)
 {
 	struct rama_report_paper_style style = { t->width, t->colour, t->utf8 };
 	struct rama_report_paper paper = { 0 };

@@ -20,7 +20,7 @@ struct list {
 	struct rama_report_sheet_column column[RAMA_QUERY_COLUMNS];
 };
 
-/* ---- the table ------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static enum rama_report_tone tone_of(const char *key, const char *text, double value)
 {
@@ -38,8 +38,9 @@ static enum rama_report_tone tone_of(const char *key, const char *text, double v
 	return RAMA_REPORT_TONE_PLAIN;
 }
 
-static struct rama_report_sheet_cell sheet_cell(struct rama_report_paper *p, const struct rama_query_metric *m,
-					 const struct rama_store_cell *c)
+static struct rama_report_sheet_cell sheet_cell(struct rama_report_paper *p,
+						const struct rama_query_metric *m,
+						const struct rama_store_cell *c)
 {
 	char text[RAMA_CLI_CELL_TEXT_MOST], when[RAMA_WHEN];
 	struct rama_report_sheet_cell to = { .text = "", .value = NAN };
@@ -52,7 +53,9 @@ static struct rama_report_sheet_cell sheet_cell(struct rama_report_paper *p, con
 		rama_cli_cell_shown(text, c, m->unit);
 		to.text = rama_report_paper_text(p, text);
 	}
-	to.value = c->type == RAMA_STORE_CELL_INT ? (double)c->i : c->type == RAMA_STORE_CELL_REAL ? c->f : NAN;
+	to.value = c->type == RAMA_STORE_CELL_INT    ? (double)c->i
+		   : c->type == RAMA_STORE_CELL_REAL ? c->f
+						     : NAN;
 	to.tone = tone_of(m->key, to.text, to.value);
 	return to;
 }
@@ -80,7 +83,8 @@ static void columns(struct list *k)
 
 		k->name[i] = m->key;
 		k->unit[i] = m->unit;
-		k->column[i] = (struct rama_report_sheet_column){ .key = m->key,
+		k->column[i] =
+			(struct rama_report_sheet_column){ .key = m->key,
 							   .header = m->header,
 							   .unit = text ? NULL : m->unit,
 							   .wide = strcmp(m->key, "name") == 0 ||
@@ -164,7 +168,8 @@ static int run_list(struct list *k, struct rama_store *s, const struct rama_cli_
 	if (k->l->paged && form == RAMA_CLI_ROWS_JSON)
 		rama_out_text(out, "{\"schema\": \"iorama.jobs/1\",\n\"jobs\": ");
 	if (form == RAMA_CLI_ROWS_TEXT)
-		k->sheet = rama_report_paper_sheet(&k->paper, "jobs", NULL, k->column, q->n_columns);
+		k->sheet =
+			rama_report_paper_sheet(&k->paper, "jobs", NULL, k->column, q->n_columns);
 	else
 		rc = rama_cli_rows_begin(&k->rows, q->n_columns, k->name, k->unit);
 	if (rc == 0)
@@ -182,8 +187,8 @@ static int run_list(struct list *k, struct rama_store *s, const struct rama_cli_
 	return rc;
 }
 
-int rama_cli_jobs_list(struct rama_store *s, struct rama_cli_jobs_list *l, const struct rama_cli_terminal *t,
-		   struct rama_out *out, struct rama_err *e)
+int rama_cli_jobs_list(struct rama_store *s, struct rama_cli_jobs_list *l,
+		       const struct rama_cli_terminal *t, struct rama_out *out, struct rama_err *e)
 {
 	struct list *k = calloc(1, sizeof(*k));
 	int rc;

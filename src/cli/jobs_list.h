@@ -14,10 +14,10 @@ struct rama_cli_jobs_list {
 };
 
 /* 0 or an error */
-int rama_cli_jobs_list(struct rama_store *s, struct rama_cli_jobs_list *l, const struct rama_cli_terminal *t,
-		   struct rama_out *out, struct rama_err *e);
+int rama_cli_jobs_list(struct rama_store *s, struct rama_cli_jobs_list *l,
+		       const struct rama_cli_terminal *t, struct rama_out *out, struct rama_err *e);
 int rama_cli_jobs_detail(struct rama_store *s, int64_t job, enum rama_cli_rows_form form,
-		     const struct rama_cli_terminal *t, bool all, struct rama_out *out,
-		     struct rama_err *e);
+			 const struct rama_cli_terminal *t, bool all, struct rama_out *out,
+			 struct rama_err *e);
 
 #endif

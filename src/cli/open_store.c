@@ -6,25 +6,27 @@
 
 #include "cli/input.h"
 
-bool rama_cli_store_place(const struct rama_cli_opts *o, enum rama_tab_option_id option, char where[PATH_MAX])
+bool rama_cli_store_place(const struct rama_cli_opts *o, enum rama_tab_option_id option,
+			  char where[PATH_MAX])
 {
 	const char *given = rama_cli_opts_value(o, option);
 
 	if (given == NULL) {
 		if (rama_store_default(where, PATH_MAX))
 			return true;
-		rama_cli_complain("store", "no place is known for it: neither --store, IORAMA_STORE "
-				       "nor HOME is given");
+		rama_cli_complain("store",
+				  "no place is known for it: neither --store, IORAMA_STORE "
+				  "nor HOME is given");
 		return false;
 	}
 	if (*given == '\0' || (size_t)snprintf(where, PATH_MAX, "%s", given) >= PATH_MAX)
-		rama_cli_opts_usage(o, "--store is the path of a file or a postgresql:// URL, not '%s'",
-				given);
+		rama_cli_opts_usage(
+			o, "--store is the path of a file or a postgresql:// URL, not '%s'", given);
 	return true;
 }
 
-/* Whoever looks finds those lost of whom nothing is heard any more, also where nobody writes any more who would see to it. A store
- * that may only be read stays as it is. */
+/* Whoever looks finds those lost of whom nothing is heard any more, also where nobody writes any
+ * more who would see to it. A store that may only be read stays as it is. */
 static void see_lost(struct rama_store *s, const char *where)
 {
 	int64_t now = rama_store_now(s);
@@ -39,8 +41,8 @@ static void see_lost(struct rama_store *s, const char *where)
 	rama_store_close(to_write);
 }
 
-int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o, enum rama_tab_option_id option,
-		    unsigned flags)
+int rama_cli_store_here(struct rama_store **s, const struct rama_cli_opts *o,
+			enum rama_tab_option_id option, unsigned flags)
 {
 	char where[PATH_MAX], shown[PATH_MAX];
 	struct rama_err e = { 0 };

@@ -107,7 +107,8 @@ static void make_texts(struct texts *t, enum rama_tab_command_id command)
 				 .doc = t->doc };
 }
 
-void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_tab_command_id command, int argc, char **argv)
+void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_tab_command_id command, int argc,
+			 char **argv)
 {
 	bool chosen = getenv("ARGP_HELP_FMT") != NULL;
 	struct texts t;
@@ -136,7 +137,8 @@ void rama_cli_opts_fini(struct rama_cli_opts *o)
 	free(o->args);
 }
 
-const char *rama_cli_opts_next(const struct rama_cli_opts *o, enum rama_tab_option_id option, size_t *at)
+const char *rama_cli_opts_next(const struct rama_cli_opts *o, enum rama_tab_option_id option,
+			       size_t *at)
 {
 	while (*at < o->n_given) {
 		size_t i = (*at)++;

@@ -21,14 +21,16 @@ struct rama_cli_opts {
 };
 
 /* Prints and exits by itself on --help and on wrong usage (status 2). */
-void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_tab_command_id command, int argc, char **argv);
+void rama_cli_opts_parse(struct rama_cli_opts *o, enum rama_tab_command_id command, int argc,
+			 char **argv);
 void rama_cli_opts_fini(struct rama_cli_opts *o);
 
 bool rama_cli_opts_has(const struct rama_cli_opts *o, enum rama_tab_option_id option);
 /* value of the last one given, or NULL */
 const char *rama_cli_opts_value(const struct rama_cli_opts *o, enum rama_tab_option_id option);
 /* values one after the other: start with *at = 0; NULL at the end */
-const char *rama_cli_opts_next(const struct rama_cli_opts *o, enum rama_tab_option_id option, size_t *at);
+const char *rama_cli_opts_next(const struct rama_cli_opts *o, enum rama_tab_option_id option,
+			       size_t *at);
 
 /* value of an environment variable, or what holds without it */
 const char *rama_cli_opts_setting(enum rama_tab_setting_id setting);

@@ -20,7 +20,8 @@ static uint8_t compression_of(const struct rama_cli_opts *o, const char *name)
 	if (strcmp(name, "bzip2") == 0)
 		return RAMA_LOG_BZIP2;
 	if (strcmp(name, "none") != 0)
-		rama_cli_opts_usage(o, "no compression is called '%s'; zlib, bzip2 and none are", name);
+		rama_cli_opts_usage(o, "no compression is called '%s'; zlib, bzip2 and none are",
+				    name);
 	return RAMA_LOG_PLAIN_BYTES;
 }
 
@@ -35,16 +36,17 @@ static int level_of(const struct rama_cli_opts *o, const char *text)
 }
 
 int rama_cli_output_open(struct rama_cli_output *out, const struct rama_cli_opts *o,
-		     const struct rama_cli_output_options *opt)
+			 const struct rama_cli_output_options *opt)
 {
 	struct rama_log_sink sink = { .write = write_file, .ctx = &out->file };
 	struct rama_err e = { 0 };
 	struct stat st;
 	uint8_t kind = compression_of(o, rama_cli_opts_value(o, opt->compression));
-	int level = level_of(o, opt->level != RAMA_TAB_OPTIONS ? rama_cli_opts_value(o, opt->level) : NULL);
+	int level = level_of(o, opt->level != RAMA_TAB_OPTIONS ? rama_cli_opts_value(o, opt->level)
+							       : NULL);
 
 	*out = (struct rama_cli_output){ .path = rama_cli_opts_value(o, opt->output),
-				     .file = { .fd = -1 } };
+					 .file = { .fd = -1 } };
 	if (out->path == NULL)
 		rama_cli_opts_usage(o, "where to? -o NEW is missing");
 	if (strcmp(out->path, "-") == 0 && isatty(STDOUT_FILENO))
@@ -78,7 +80,7 @@ int rama_cli_output_finish(struct rama_cli_output *out, uint64_t partial)
 		return rama_err_status(e->code);
 	if (e->code != 0) {
 		rama_cli_complain(strcmp(out->path, "-") == 0 ? "standard output" : out->path, "%s",
-			      e->text);
+				  e->text);
 		return rama_err_status(e->code);
 	}
 	return 0;
@@ -93,7 +95,8 @@ void rama_cli_output_close(struct rama_cli_output *out)
 	out->opened = false;
 }
 
-int rama_cli_output_notes(struct rama_log_job *job, const struct rama_cli_opts *o, enum rama_tab_option_id note)
+int rama_cli_output_notes(struct rama_log_job *job, const struct rama_cli_opts *o,
+			  enum rama_tab_option_id note)
 {
 	const char *text;
 
@@ -105,9 +108,9 @@ int rama_cli_output_notes(struct rama_log_job *job, const struct rama_cli_opts *
 		if (used > 0 && used < RAMA_LOG_META_SIZE - 1 && job->metadata[used - 1] != '\n')
 			job->metadata[used++] = '\n';
 		if (used + strlen("note=\n") + n >= RAMA_LOG_META_SIZE) {
-			rama_cli_complain(text,
-				      "this note does not fit: a log holds %d bytes of metadata",
-				      RAMA_LOG_META_SIZE - 1);
+			rama_cli_complain(
+				text, "this note does not fit: a log holds %d bytes of metadata",
+				RAMA_LOG_META_SIZE - 1);
 			return 2;
 		}
 		memcpy(stpcpy(job->metadata + used, "note="), text, n);

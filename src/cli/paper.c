@@ -26,7 +26,7 @@ int rama_cli_paper_write(struct rama_out *o, const char *path)
 
 	if (o->error != 0) {
 		rama_cli_complain(path != NULL ? path : "standard output", "%s",
-			      rama_err_text(o->error));
+				  rama_err_text(o->error));
 		return rama_err_status(o->error);
 	}
 	if (path == NULL || strcmp(path, "-") == 0)

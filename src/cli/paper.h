@@ -5,8 +5,8 @@
 
 #include "base/out.h"
 
-/* The bytes of a buffer that only grew go to `path` (NULL or "-": standard output). 0, or the exit status after the
- * reason was printed. */
+/* The bytes of a buffer that only grew go to `path` (NULL or "-": standard output). 0, or the
+ * exit status after the reason was printed. */
 int rama_cli_paper_write(struct rama_out *o, const char *path);
 
 #endif

@@ -47,7 +47,8 @@ static int read_user(struct rama_diag_profile *p)
 	return n > 0 && n < (int)sizeof(path) ? read_file(p, path, false) : 0;
 }
 
-int rama_cli_profile_load(struct rama_diag_profile *p, const struct rama_cli_opts *o, enum rama_tab_option_id option)
+int rama_cli_profile_load(struct rama_diag_profile *p, const struct rama_cli_opts *o,
+			  enum rama_tab_option_id option)
 {
 	const char *path = rama_cli_opts_setting(RAMA_TAB_SET_PROFILE);
 	int status;

@@ -6,9 +6,10 @@
 #include "cli/opts.h"
 #include "diagnose/diagnose.h"
 
-/* Reads /etc/iorama/profile.ini and ~/.config/iorama/profile.ini where they are, then IORAMA_PROFILE, then every
- * FILE of `option`. 0, or the exit status after the reason was printed; then nothing is left to free. */
+/* Reads /etc/iorama/profile.ini and ~/.config/iorama/profile.ini where they are, then
+ * IORAMA_PROFILE, then every FILE of `option`. 0, or the exit status after the reason was
+ * printed; then nothing is left to free. */
 int rama_cli_profile_load(struct rama_diag_profile *p, const struct rama_cli_opts *o,
-		      enum rama_tab_option_id option);
+			  enum rama_tab_option_id option);
 
 #endif

@@ -91,18 +91,20 @@ static const char *table_of(const struct rama_cli_opts *o)
 
 static void check_options(const struct rama_cli_opts *o)
 {
-	static const enum rama_tab_option_id forms[] = { RAMA_TAB_OPT_report_html, RAMA_TAB_OPT_report_json,
-						     RAMA_TAB_OPT_report_csv,
-						     RAMA_TAB_OPT_report_markdown };
-	static const enum rama_tab_option_id others[] = { RAMA_TAB_OPT_report_svg, RAMA_TAB_OPT_report_job,
-						      RAMA_TAB_OPT_report_only };
+	static const enum rama_tab_option_id forms[] = { RAMA_TAB_OPT_report_html,
+							 RAMA_TAB_OPT_report_json,
+							 RAMA_TAB_OPT_report_csv,
+							 RAMA_TAB_OPT_report_markdown };
+	static const enum rama_tab_option_id others[] = { RAMA_TAB_OPT_report_svg,
+							  RAMA_TAB_OPT_report_job,
+							  RAMA_TAB_OPT_report_only };
 	const char *level = rama_cli_opts_value(o, RAMA_TAB_OPT_report_failon);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (rama_cli_opts_has(o, others[i]))
 			rama_cli_opts_usage(o, "--%s is for one job, not for --fleet",
-					rama_tab_options[others[i]].name);
+					    rama_tab_options[others[i]].name);
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		n += rama_cli_opts_has(o, forms[i]);
 	if (n > 1)
@@ -114,7 +116,8 @@ static void check_options(const struct rama_cli_opts *o)
 	rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width, RAMA_TAB_OPT_report_color, true);
 }
 
-static int render(const struct rama_report_fleet *f, const struct rama_cli_opts *o, struct rama_out *out)
+static int render(const struct rama_report_fleet *f, const struct rama_cli_opts *o,
+		  struct rama_out *out)
 {
 	struct rama_report_paper paper;
 	bool csv = rama_cli_opts_has(o, RAMA_TAB_OPT_report_csv);
@@ -125,8 +128,8 @@ static int render(const struct rama_report_fleet *f, const struct rama_cli_opts 
 		return 0;
 	}
 	rc = rama_report_fleet_paper(f, &paper,
-			      csv || rama_cli_opts_has(o, RAMA_TAB_OPT_report_html) ||
-				      rama_cli_opts_has(o, RAMA_TAB_OPT_report_verbose));
+				     csv || rama_cli_opts_has(o, RAMA_TAB_OPT_report_html) ||
+					     rama_cli_opts_has(o, RAMA_TAB_OPT_report_verbose));
 	if (rc == 0 && csv) {
 		rama_report_sheet_csv(rama_report_paper_find(&paper, table_of(o)), out);
 	} else if (rc == 0 && rama_cli_opts_has(o, RAMA_TAB_OPT_report_html)) {
@@ -135,8 +138,9 @@ static int render(const struct rama_report_fleet *f, const struct rama_cli_opts 
 		rama_report_paper_markdown(&paper, out);
 	} else if (rc == 0) {
 		struct rama_cli_terminal t =
-			rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width, RAMA_TAB_OPT_report_color,
-					 rama_cli_opts_has(o, RAMA_TAB_OPT_report_output));
+			rama_cli_terminal_of(o, RAMA_TAB_OPT_report_width,
+					     RAMA_TAB_OPT_report_color,
+					     rama_cli_opts_has(o, RAMA_TAB_OPT_report_output));
 		struct rama_report_paper_style style = { t.width, t.colour, t.utf8 };
 
 		rama_report_paper_print(&paper, out, &style);
@@ -202,7 +206,8 @@ static int report(struct fleet_run *r, const struct rama_cli_opts *o)
 	} else {
 		tell_problems(&r->fleet);
 		status = rama_cli_paper_write(
-			&out, html != NULL ? html : rama_cli_opts_value(o, RAMA_TAB_OPT_report_output));
+			&out,
+			html != NULL ? html : rama_cli_opts_value(o, RAMA_TAB_OPT_report_output));
 	}
 	if (status == 0)
 		status = status_of(&r->fleet, &r->paths, o);
@@ -236,7 +241,8 @@ static int find_logs(struct rama_study_paths *p, const struct rama_cli_opts *o)
 static int find_stored(struct fleet_run *r, const struct rama_cli_opts *o)
 {
 	struct rama_err e = { 0 };
-	int status = rama_cli_store_here(&r->store, o, RAMA_TAB_OPT_report_store, RAMA_STORE_READ), rc;
+	int status = rama_cli_store_here(&r->store, o, RAMA_TAB_OPT_report_store, RAMA_STORE_READ),
+	    rc;
 
 	if (status != 0)
 		return status;

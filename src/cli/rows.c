@@ -16,7 +16,7 @@
 #define GAP 2
 
 int rama_cli_rows_begin(struct rama_cli_rows *r, unsigned n, const char *const *name,
-		    const char *const *unit)
+			const char *const *unit)
 {
 	r->name = calloc(n + 1, sizeof(*r->name));
 	if (r->name == NULL)
@@ -53,7 +53,7 @@ static const char *unit_of(const struct rama_cli_rows *r, unsigned i)
 	return r->unit != NULL ? r->unit[i] : NULL;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* characters that would do something to the terminal become '?' */
 static void put_text(struct rama_out *o, const char *s)
@@ -123,7 +123,7 @@ static void print_row(struct rama_cli_rows *r, const struct rama_store_cell *cel
 	rama_out_char(r->out, '\n');
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 int rama_cli_rows_add(struct rama_cli_rows *r, const struct rama_store_cell *cell)
 {
@@ -172,7 +172,7 @@ void rama_cli_rows_end(struct rama_cli_rows *r)
 	r->right = NULL;
 }
 
-/* ---- standard output ------------------------------------------------------------------------------ */
+/* ---- standard output ------------------------------------------------------------------------- */
 
 static int to_stdout(void *ctx, const char *bytes, size_t n)
 {
@@ -193,6 +193,6 @@ int rama_cli_stdout_end(struct rama_out *out)
 	if (rc == 0 || rc == RAMA_ESTOPPED) /* `| head` has seen enough */
 		return 0;
 	rama_cli_complain("standard output", "cannot be written: %s",
-		      rc == RAMA_EIO ? strerror(errno) : rama_err_text(rc));
+			  rc == RAMA_EIO ? strerror(errno) : rama_err_text(rc));
 	return 4;
 }

@@ -54,8 +54,8 @@ void rama_cli_stored_close(struct rama_store *s)
 	rama_store_close(s);
 }
 
-int rama_cli_stored_tell(struct rama_store *s, int64_t job, const struct rama_cli_terminal *t, bool all,
-			 struct rama_out *out, struct rama_err *e)
+int rama_cli_stored_tell(struct rama_store *s, int64_t job, const struct rama_cli_terminal *t,
+			 bool all, struct rama_out *out, struct rama_err *e)
 {
 	return rama_cli_jobs_detail(s, job, RAMA_CLI_ROWS_TEXT, t, all, out, e);
 }

@@ -21,7 +21,8 @@ static unsigned width_of(const char *text)
 		return 0;
 	errno = 0;
 	n = strtoul(text, &end, 10);
-	return *end == '\0' && errno == 0 && n >= RAMA_CLI_TERMINAL_LEAST && n <= RAMA_CLI_TERMINAL_MOST
+	return *end == '\0' && errno == 0 && n >= RAMA_CLI_TERMINAL_LEAST &&
+			       n <= RAMA_CLI_TERMINAL_MOST
 		       ? (unsigned)n
 		       : 0;
 }
@@ -56,12 +57,13 @@ static bool is_utf8(void)
 struct rama_cli_terminal rama_cli_terminal_stderr(void)
 {
 	return (struct rama_cli_terminal){ .width = width_here(STDERR_FILENO),
-				       .colour = colour_here(STDERR_FILENO),
-				       .utf8 = is_utf8() };
+					   .colour = colour_here(STDERR_FILENO),
+					   .utf8 = is_utf8() };
 }
 
-struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o, enum rama_tab_option_id width,
-				      enum rama_tab_option_id colour, bool to_file)
+struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o,
+					      enum rama_tab_option_id width,
+					      enum rama_tab_option_id colour, bool to_file)
 {
 	const char *columns = rama_cli_opts_value(o, width), *when = rama_cli_opts_value(o, colour);
 	int fd = to_file ? -1 : STDOUT_FILENO;
@@ -69,7 +71,7 @@ struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o, enu
 
 	if (columns != NULL && width_of(columns) == 0)
 		rama_cli_opts_usage(o, "the width is a number from %d to %d, not '%s'",
-				RAMA_CLI_TERMINAL_LEAST, RAMA_CLI_TERMINAL_MOST, columns);
+				    RAMA_CLI_TERMINAL_LEAST, RAMA_CLI_TERMINAL_MOST, columns);
 	t.width = columns != NULL ? width_of(columns) : width_here(fd);
 	if (when != NULL && strcmp(when, "always") == 0)
 		t.colour = true;

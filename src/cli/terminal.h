@@ -15,10 +15,12 @@ struct rama_cli_terminal {
 	bool colour, utf8;
 };
 
-/* From the options --width N and --color auto|always|never, else COLUMNS and the terminal itself, NO_COLOR, and the
- * locale. `to_file`: the text goes to a file, not to standard output. Wrong values end the program (status 2). */
-struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o, enum rama_tab_option_id width,
-				      enum rama_tab_option_id colour, bool to_file);
+/* From the options --width N and --color auto|always|never, else COLUMNS and the terminal
+ * itself, NO_COLOR, and the locale. `to_file`: the text goes to a file, not to standard output.
+ * Wrong values end the program (status 2). */
+struct rama_cli_terminal rama_cli_terminal_of(const struct rama_cli_opts *o,
+					      enum rama_tab_option_id width,
+					      enum rama_tab_option_id colour, bool to_file);
 /* The same for standard error, without options. */
 struct rama_cli_terminal rama_cli_terminal_stderr(void);
 

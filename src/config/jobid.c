@@ -28,7 +28,8 @@ static void copy(char *to, size_t room, const char *s)
 		rama_config_text_str(&t, s);
 }
 
-/* Base 58 as Flux writes it, behind the letter f or its curly sister. false: it is something else */
+/* Base 58 as Flux writes it, behind the letter f or its curly sister. false: it is something
+ * else */
 static bool f58(const char *s, uint64_t *v)
 {
 	static const char digits[] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -98,7 +99,8 @@ static const char *value_of(const char *name, rama_config_lookup lookup, void *c
 	return value != NULL && strcmp(value, "undefined") == 0 ? NULL : value;
 }
 
-bool rama_config_jobid_find(struct rama_config_jobid *job, const char *named, rama_config_lookup lookup, void *ctx)
+bool rama_config_jobid_find(struct rama_config_jobid *job, const char *named,
+			    rama_config_lookup lookup, void *ctx)
 {
 	if (named[0] != '\0' && from_named(job, lookup(ctx, named)))
 		return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobid.h: the id that a batch system gave to the job, from its variables (table/schedulers.def). */
+/* jobid.h: the id that a batch system gave to the job, from its variables
+ * (table/schedulers.def). */
 #ifndef RAMA_CONFIG_JOBID_H
 #define RAMA_CONFIG_JOBID_H
 
@@ -16,8 +17,9 @@ struct rama_config_jobid {
 	char step[24];	       /* of the job, "": none */
 };
 
-/* `named` is the variable that the user says holds the id (settings.jobid_variable), or "". false: there
- * is no id; the process's own takes its place then. */
-bool rama_config_jobid_find(struct rama_config_jobid *job, const char *named, rama_config_lookup lookup, void *ctx);
+/* `named` is the variable that the user says holds the id (settings.jobid_variable), or "".
+ * false: there is no id; the process's own takes its place then. */
+bool rama_config_jobid_find(struct rama_config_jobid *job, const char *named,
+			    rama_config_lookup lookup, void *ctx);
 
 #endif

@@ -61,7 +61,8 @@ static size_t put_name(char *to, size_t room, const struct rama_config_logname *
 	rama_config_text_init(&rest, numbers, sizeof(numbers));
 	put_numbers(&rest, n);
 	rama_config_text_str(&rest, end);
-	rama_config_text_init(&t, to, room < RAMA_CONFIG_LOGNAME_MOST ? room : RAMA_CONFIG_LOGNAME_MOST);
+	rama_config_text_init(&t, to,
+			      room < RAMA_CONFIG_LOGNAME_MOST ? room : RAMA_CONFIG_LOGNAME_MOST);
 	put_user(&t, n);
 	rama_config_text_str(&t, "_");
 	left = t.room - 1 - t.len;
@@ -76,7 +77,8 @@ size_t rama_config_logname_partial(char *to, size_t room, const struct rama_conf
 	return put_name(to, room, n, ".darshan_partial");
 }
 
-size_t rama_config_logname_final(char *to, size_t room, const struct rama_config_logname *n, double seconds)
+size_t rama_config_logname_final(char *to, size_t room, const struct rama_config_logname *n,
+				 double seconds)
 {
 	char end[40];
 	struct rama_config_text t;

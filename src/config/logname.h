@@ -22,7 +22,8 @@ struct rama_config_logname {
 /* Length of the text. Names fit RAMA_CONFIG_LOGNAME_MOST; long names of programs are cut. */
 size_t rama_config_logname_partial(char *to, size_t room, const struct rama_config_logname *n);
 /* `seconds` is the time that writing the log took */
-size_t rama_config_logname_final(char *to, size_t room, const struct rama_config_logname *n, double seconds);
+size_t rama_config_logname_final(char *to, size_t room, const struct rama_config_logname *n,
+				 double seconds);
 
 /* root/year/month/day; 0: it does not fit */
 size_t rama_config_logname_folder(char *to, size_t room, const char *root, const struct tm *start);

@@ -69,7 +69,8 @@ static bool known(const struct rama_config_mounts *m, const struct rama_config_m
 	return false;
 }
 
-static void add(struct rama_config_mounts *m, struct rama_config_piece path, struct rama_config_piece type)
+static void add(struct rama_config_mounts *m, struct rama_config_piece path,
+		struct rama_config_piece type)
 {
 	unsigned used = m->used;
 	struct rama_config_mount_point new = { .path = (uint16_t)used };
@@ -126,7 +127,8 @@ int rama_config_mounts_find(const struct rama_config_mounts *m, const char *path
 	return best;
 }
 
-bool rama_config_mounts_is_on(const struct rama_config_mounts *m, const char *path, size_t len, const char *type)
+bool rama_config_mounts_is_on(const struct rama_config_mounts *m, const char *path, size_t len,
+			      const char *type)
 {
 	if (path) {
 		int i = rama_config_mounts_find(m, path, len);
@@ -147,7 +149,8 @@ size_t rama_config_mounts_encode(const struct rama_config_mounts *m, char *to, s
 		return 0;
 	rama_config_text_init(&t, to, room);
 	for (unsigned i = 0; i < m->n; i++) {
-		const char *path = rama_config_mount_path(m, i), *type = rama_config_mount_type(m, i);
+		const char *path = rama_config_mount_path(m, i),
+			   *type = rama_config_mount_type(m, i);
 		size_t type_len = strlen(type), len = m->mount[i].path_len + type_len + 2;
 
 		if (len >= LINE_MOST || len >= t.room - t.len || strpbrk(path, "\t\n") != NULL)

@@ -30,7 +30,8 @@ void rama_config_mounts_parse(struct rama_config_mounts *m, const char *text, si
 int rama_config_mounts_find(const struct rama_config_mounts *m, const char *path, size_t len);
 
 /* does the path lie in a mount of this type? path NULL: is there any? */
-bool rama_config_mounts_is_on(const struct rama_config_mounts *m, const char *path, size_t len, const char *type);
+bool rama_config_mounts_is_on(const struct rama_config_mounts *m, const char *path, size_t len,
+			      const char *type);
 
 /* "path\ttype\n" lines and a NUL; whole lines only. Bytes without the NUL. */
 size_t rama_config_mounts_encode(const struct rama_config_mounts *m, char *to, size_t room);

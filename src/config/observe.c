@@ -13,8 +13,8 @@
 /* their names are no paths: nothing excludes them */
 #define UNFILTERED (BIT(APMPI) | BIT(HEATMAP) | BIT(MDHIM) | BIT(PROCESS))
 
-static bool any_rule(const struct rama_config_settings *s, unsigned use, uint64_t module, const char *text,
-		     size_t len)
+static bool any_rule(const struct rama_config_settings *s, unsigned use, uint64_t module,
+		     const char *text, size_t len)
 {
 	if ((s->rule_modules[use] & module) == 0)
 		return false;
@@ -74,14 +74,15 @@ static bool prefix_readmitted(const char *path, size_t len)
 	return false;
 }
 
-/* ---- what MPI libraries keep for themselves ----------------------------------------------------- */
+/* ---- what MPI libraries keep for themselves -------------------------------------------------- */
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-/* A row T: * is any text within a name, # a number. What follows a slash at its end does not matter. */
+/* A row T: * is any text within a name, # a number. What follows a slash at its end does not
+ * matter. */
 static bool row_matches(const char *row, const char *name, size_t len)
 {
 	const char *star = NULL, *end = name + len, *from = NULL;
@@ -129,7 +130,8 @@ static bool temporary(const char *dir, const char *path, size_t len)
 	return false;
 }
 
-bool rama_config_settings_private(const struct rama_config_settings *s, const char *path, size_t len)
+bool rama_config_settings_private(const struct rama_config_settings *s, const char *path,
+				  size_t len)
 {
 	const char *last = len > 0 ? memrchr(path, '/', len) : NULL;
 	size_t rest = last != NULL ? len - (size_t)(++last - path) : 0;
@@ -169,7 +171,8 @@ static size_t without_slashes(const char *path)
 	return n;
 }
 
-/* A directory that a variable names. One that the program itself works in is none of the launcher's alone. */
+/* A directory that a variable names. One that the program itself works in is none of the
+ * launcher's alone. */
 static void find_folder(char to[RAMA_CONFIG_SETTINGS_FOLDER], const char *path, const char *here)
 {
 	size_t n = path != NULL ? without_slashes(path) : 0;
@@ -182,7 +185,8 @@ static void find_folder(char to[RAMA_CONFIG_SETTINGS_FOLDER], const char *path, 
 	to[n] = '\0';
 }
 
-void rama_config_settings_folders(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx)
+void rama_config_settings_folders(struct rama_config_settings *s, rama_config_lookup lookup,
+				  void *ctx)
 {
 	static const char *const sessions[] = {
 #undef E
@@ -201,8 +205,8 @@ void rama_config_settings_folders(struct rama_config_settings *s, rama_config_lo
 	}
 }
 
-bool rama_config_settings_observes(const struct rama_config_settings *s, unsigned module, const char *path,
-			    size_t len)
+bool rama_config_settings_observes(const struct rama_config_settings *s, unsigned module,
+				   const char *path, size_t len)
 {
 	uint64_t bit;
 
@@ -216,7 +220,8 @@ bool rama_config_settings_observes(const struct rama_config_settings *s, unsigne
 	if (!prefix_excluded(path, len) && !rama_config_settings_private(s, path, len) &&
 	    !any_rule(s, RAMA_CONFIG_RULE_NAME_EXCLUDE, bit, path, len))
 		return true;
-	return prefix_readmitted(path, len) || any_rule(s, RAMA_CONFIG_RULE_NAME_INCLUDE, bit, path, len);
+	return prefix_readmitted(path, len) ||
+	       any_rule(s, RAMA_CONFIG_RULE_NAME_INCLUDE, bit, path, len);
 }
 
 bool rama_config_settings_app(const struct rama_config_settings *s, const char *app, size_t len)
@@ -235,7 +240,7 @@ bool rama_config_settings_rank(const struct rama_config_settings *s, int64_t ran
 	return !excluded || included;
 }
 
-/* ---- memory for records, as Darshan counts it ---------------------------------------------------- */
+/* ---- memory for records, as Darshan counts it ------------------------------------------------ */
 
 #define HEATMAPS (8 * 3248) /* bytes that its heat maps take, however many there are */
 
@@ -252,7 +257,8 @@ uint64_t rama_config_settings_pool(const struct rama_config_settings *s)
 {
 	if (s->mod_memory == 0)
 		return UINT64_MAX;
-	return s->mod_memory - (rama_config_settings_module(s, RAMA_TAB_MOD_HEATMAP) ? HEATMAPS : 0);
+	return s->mod_memory -
+	       (rama_config_settings_module(s, RAMA_TAB_MOD_HEATMAP) ? HEATMAPS : 0);
 }
 
 uint32_t rama_config_settings_records(const struct rama_config_settings *s, unsigned module)
@@ -285,7 +291,8 @@ bool rama_config_settings_layers(const char *text, size_t n, uint32_t *layers)
 	while (rama_config_piece_next(&list, ',', &item)) {
 		unsigned i = 0;
 
-		while (i < RAMA_TAB_LAYER_ROWS && !rama_config_piece_is(item, rama_tab_event_layer[i].word))
+		while (i < RAMA_TAB_LAYER_ROWS &&
+		       !rama_config_piece_is(item, rama_tab_event_layer[i].word))
 			i++;
 		if (rama_config_piece_is(item, "1") || rama_config_piece_is(item, "all"))
 			*layers |= all;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One setter per kind of value; which setting goes where is the table `hows`. The same setter takes a
- * line of the config file and a variable of the environment. */
+/* One setter per kind of value; which setting goes where is the table `hows`. The same setter
+ * takes a line of the config file and a variable of the environment. */
 #include "config/settings.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static void *field(struct rama_config_settings *s, const struct how *h)
 	return (char *)s + h->off;
 }
 
-/* ---- setters ------------------------------------------------------------------------------------ */
+/* ---- setters --------------------------------------------------------------------------------- */
 
 /* being there is enough */
 static void set_flag(struct rama_config_settings *s, const struct how *h, const struct given *g)
@@ -110,7 +110,8 @@ static void set_job(struct rama_config_settings *s, const struct how *h, const s
 }
 
 /* A number as Darshan reads it: single precision, what follows it is ignored. */
-static bool number(struct rama_config_settings *s, const char *name, struct rama_config_piece w, double *v)
+static bool number(struct rama_config_settings *s, const char *name, struct rama_config_piece w,
+		   double *v)
 {
 	if (rama_config_piece_number(w, v) == 0) {
 		warn(s, name, "no number:", w);
@@ -164,7 +165,8 @@ static void set_size(struct rama_config_settings *s, const struct how *h, const 
 		warn(s, g->name, "no size:", g->value);
 }
 
-static void set_trace_memory(struct rama_config_settings *s, const struct how *h, const struct given *g)
+static void set_trace_memory(struct rama_config_settings *s, const struct how *h,
+			     const struct given *g)
 {
 	set_size(s, h, g);
 	s->has_trace_memory = true;
@@ -234,9 +236,10 @@ static void set_records(struct rama_config_settings *s, const struct how *h, con
 	records(s, g->name, g->value, ~RAMA_CONFIG_SETTINGS_TRACED);
 }
 
-/* ---- lists -------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
-static uint64_t module_list(struct rama_config_settings *s, const char *name, struct rama_config_piece list)
+static uint64_t module_list(struct rama_config_settings *s, const char *name,
+			    struct rama_config_piece list)
 {
 	struct rama_config_piece item;
 	uint64_t modules = 0;
@@ -251,8 +254,8 @@ static uint64_t module_list(struct rama_config_settings *s, const char *name, st
 			modules = ALL_MODULES;
 			continue;
 		}
-		while (i < RAMA_TAB_MODULES &&
-		       ((m = rama_tab_module_get(i)) == NULL || !rama_config_piece_is(item, m->name)))
+		while (i < RAMA_TAB_MODULES && ((m = rama_tab_module_get(i)) == NULL ||
+						!rama_config_piece_is(item, m->name)))
 			i++;
 		if (i < RAMA_TAB_MODULES)
 			modules |= (uint64_t)1 << i;
@@ -297,7 +300,8 @@ static void set_ranks(struct rama_config_settings *s, const struct how *h, const
 		if (!range(item, &r)) {
 			warn(s, g->name, "no ranks:", item);
 		} else if (s->n_ranges == RAMA_CONFIG_SETTINGS_RANGES) {
-			warn(s, g->name, "too many ranges of ranks", (struct rama_config_piece){ "", 0 });
+			warn(s, g->name, "too many ranges of ranks",
+			     (struct rama_config_piece){ "", 0 });
 		} else {
 			r.include = h->use != 0;
 			s->range[s->n_ranges++] = r;
@@ -305,8 +309,8 @@ static void set_ranks(struct rama_config_settings *s, const struct how *h, const
 	}
 }
 
-static void add_rule(struct rama_config_settings *s, const char *name, struct rama_config_piece pattern,
-		     unsigned use, uint64_t modules)
+static void add_rule(struct rama_config_settings *s, const char *name,
+		     struct rama_config_piece pattern, unsigned use, uint64_t modules)
 {
 	bool glob = use == RAMA_CONFIG_RULE_PATH_EXCLUDE || use == RAMA_CONFIG_RULE_PATH_INCLUDE;
 	const char *why = "too many patterns:";
@@ -346,8 +350,8 @@ static size_t regex_length(struct rama_config_piece list)
 	return list.n;
 }
 
-static void add_regexes(struct rama_config_settings *s, const char *name, struct rama_config_piece list,
-			unsigned use, uint64_t modules)
+static void add_regexes(struct rama_config_settings *s, const char *name,
+			struct rama_config_piece list, unsigned use, uint64_t modules)
 {
 	while (list.n > 0) {
 		size_t n = regex_length(list);
@@ -385,8 +389,8 @@ static void drop_rules(struct rama_config_settings *s, unsigned use)
 
 /* ---- which setting goes where ---------------------------------------------------------------- */
 
-#define HOW(setter, member)                                            \
-	{                                                              \
+#define HOW(setter, member)                                                   \
+	{                                                                     \
 		setter, offsetof(struct rama_config_settings, member),        \
 			sizeof(((struct rama_config_settings *)0)->member), 0 \
 	}
@@ -437,7 +441,7 @@ static const struct how hows[RAMA_TAB_SETTINGS] = {
 	[RAMA_TAB_SET_NAME_MEMORY] = HOW(set_size, name_memory),
 };
 
-/* ---- built-in values, file, environment --------------------------------------------------------- */
+/* ---- built-in values, file, environment ------------------------------------------------------ */
 
 /* what is on after all that was said; asking to enable wins */
 static void settle(struct rama_config_settings *s)
@@ -447,7 +451,8 @@ static void settle(struct rama_config_settings *s)
 	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
 		if (rama_tab_module_get(i) != NULL)
 			known |= (uint64_t)1 << i;
-	s->modules = ((known & ~RAMA_CONFIG_SETTINGS_TRACED & ~s->mod_disable) | s->mod_enable) & known;
+	s->modules =
+		((known & ~RAMA_CONFIG_SETTINGS_TRACED & ~s->mod_disable) | s->mod_enable) & known;
 	if (s->trace)
 		s->modules |= RAMA_CONFIG_SETTINGS_TRACED;
 	if (s->no_trace)
@@ -464,8 +469,8 @@ void rama_config_settings_init(struct rama_config_settings *s)
 	s->small_trigger = s->unaligned_trigger = -1;
 	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
 		s->records[i] = RAMA_CONFIG_SETTINGS_TRACED >> i & 1 ? DXT_KIB
-				: FIXED_RECORDS >> i & 1      ? 1
-							      : RAMA_CONFIG_SETTINGS_ANY;
+				: FIXED_RECORDS >> i & 1	     ? 1
+								     : RAMA_CONFIG_SETTINGS_ANY;
 	for (unsigned i = RAMA_TAB_SETTINGS; i-- > 0;) { /* higher rows win */
 		const char *preset = rama_tab_settings[i].preset;
 		struct given g = { rama_tab_settings[i].variable, { preset, strlen(preset) } };
@@ -493,7 +498,8 @@ static struct rama_config_piece next_word(struct rama_config_piece *line)
 }
 
 /* what has no variable: two words follow */
-static bool file_only(struct rama_config_settings *s, struct rama_config_piece word, struct rama_config_piece *line)
+static bool file_only(struct rama_config_settings *s, struct rama_config_piece word,
+		      struct rama_config_piece *line)
 {
 	struct rama_config_piece what, list;
 	uint64_t modules;
@@ -515,7 +521,7 @@ static bool file_only(struct rama_config_settings *s, struct rama_config_piece w
 	else
 		add_regexes(s, rama_tab_directives[i].name, what,
 			    i == RAMA_CONFIG_DIRECTIVE_NAME_EXCLUDE ? RAMA_CONFIG_RULE_NAME_EXCLUDE
-							     : RAMA_CONFIG_RULE_NAME_INCLUDE,
+								    : RAMA_CONFIG_RULE_NAME_INCLUDE,
 			    modules);
 	return true;
 }
@@ -528,8 +534,9 @@ static void file_line(struct rama_config_settings *s, struct rama_config_piece l
 
 	if (word.n == 0 || word.p[0] == '#' || file_only(s, word, &line))
 		return;
-	while (i < RAMA_TAB_SETTINGS && (rama_tab_settings[i].directive == NULL ||
-				     !rama_config_piece_is(word, rama_tab_settings[i].directive)))
+	while (i < RAMA_TAB_SETTINGS &&
+	       (rama_tab_settings[i].directive == NULL ||
+		!rama_config_piece_is(word, rama_tab_settings[i].directive)))
 		i++;
 	if (i == RAMA_TAB_SETTINGS) {
 		warn(s, "config file", "unknown directive", word);

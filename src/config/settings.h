@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* settings.h: what user and site ask for: built-in values, then a config file, then the environment.
- * Used inside the observed process: no memory but the caller's struct, no I/O, no environment of its
- * own. Every variable is a row of table/settings.def. */
+/* settings.h: what user and site ask for: built-in values, then a config file, then the
+ * environment. Used inside the observed process: no memory but the caller's struct, no I/O, no
+ * environment of its own. Every variable is a row of table/settings.def. */
 #ifndef RAMA_CONFIG_SETTINGS_H
 #define RAMA_CONFIG_SETTINGS_H
 
@@ -17,7 +17,8 @@
 #define RAMA_CONFIG_SETTINGS_RULES RAMA_PATTERNS
 #define RAMA_CONFIG_SETTINGS_PATH 4096
 #define RAMA_CONFIG_SETTINGS_ANY UINT32_MAX
-#define RAMA_CONFIG_SETTINGS_FOLDER 512 /* a longer name of a directory of the launcher says nothing */
+#define RAMA_CONFIG_SETTINGS_FOLDER \
+	512 /* a longer name of a directory of the launcher says nothing */
 /* rows E of excluded.def */
 #define X(...)
 #define R(...)
@@ -36,7 +37,7 @@ enum {
 #undef N
 #undef E
 /* the modules that IORAMA_TRACE switches on */
-#define RAMA_CONFIG_SETTINGS_TRACED                                                     \
+#define RAMA_CONFIG_SETTINGS_TRACED                                                      \
 	((uint64_t)1 << RAMA_TAB_MOD_DXT_POSIX | (uint64_t)1 << RAMA_TAB_MOD_DXT_MPIIO | \
 	 (uint64_t)1 << RAMA_TAB_MOD_DXT_STDIO)
 
@@ -92,7 +93,7 @@ struct rama_config_settings {
 	char log_hints[512];
 
 	/* "": not given */
-	char dir[RAMA_CONFIG_SETTINGS_PATH];	   /* of the segments: IORAMA_DIR */
+	char dir[RAMA_CONFIG_SETTINGS_PATH];	  /* of the segments: IORAMA_DIR */
 	char log_file[RAMA_CONFIG_SETTINGS_PATH]; /* this very file: IORAMA_LOG, DARSHAN_LOGFILE */
 	char log_dir[RAMA_CONFIG_SETTINGS_PATH];  /* no folders below it: IORAMA_LOG_DIR */
 	char log_path[RAMA_CONFIG_SETTINGS_PATH]; /* year/month/day below it: DARSHAN_LOGPATH */
@@ -120,7 +121,8 @@ void rama_config_settings_file(struct rama_config_settings *s, const char *text,
 void rama_config_settings_env(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx);
 
 /* part of the above: directories that launchers name */
-void rama_config_settings_folders(struct rama_config_settings *s, rama_config_lookup lookup, void *ctx);
+void rama_config_settings_folders(struct rama_config_settings *s, rama_config_lookup lookup,
+				  void *ctx);
 
 /* Layers by their words, joined by commas; 1 or all: all of them. false: one is not known */
 bool rama_config_settings_layers(const char *text, size_t n, uint32_t *layers);
@@ -128,19 +130,22 @@ bool rama_config_settings_layers(const char *text, size_t n, uint32_t *layers);
 /* The config file to read between init and env; NULL or "": none. */
 const char *rama_config_settings_config(rama_config_lookup lookup, void *ctx);
 
-static inline bool rama_config_settings_module(const struct rama_config_settings *s, unsigned module)
+static inline bool rama_config_settings_module(const struct rama_config_settings *s,
+					       unsigned module)
 {
 	return module < RAMA_TAB_MODULES && (s->modules >> module & 1) != 0;
 }
 
 /* Is the module on, and may it make a record of this (cleaned) name? */
-bool rama_config_settings_observes(const struct rama_config_settings *s, unsigned module, const char *path,
-			    size_t len);
+bool rama_config_settings_observes(const struct rama_config_settings *s, unsigned module,
+				   const char *path, size_t len);
 /* Is it a file that an MPI library keeps for itself, or a note of ours? */
-bool rama_config_settings_private(const struct rama_config_settings *s, const char *path, size_t len);
+bool rama_config_settings_private(const struct rama_config_settings *s, const char *path,
+				  size_t len);
 /* Records of a module that a process may have at most: MAX_RECORDS, and what fits into MODMEM. */
 uint32_t rama_config_settings_records(const struct rama_config_settings *s, unsigned module);
-/* bytes that records of all modules together may take, and those of one record of a module there; 0: it does not count */
+/* bytes that records of all modules together may take, and those of one record of a module
+ * there; 0: it does not count */
 uint64_t rama_config_settings_pool(const struct rama_config_settings *s);
 uint32_t rama_config_settings_record(unsigned module);
 /* Is this program to be observed? Its name is the first word of the command line. */

@@ -50,7 +50,8 @@ bool rama_config_piece_is(struct rama_config_piece w, const char *s)
 	return strlen(s) == w.n && memcmp(w.p, s, w.n) == 0;
 }
 
-bool rama_config_piece_next(struct rama_config_piece *from, char sep, struct rama_config_piece *item)
+bool rama_config_piece_next(struct rama_config_piece *from, char sep,
+			    struct rama_config_piece *item)
 {
 	const char *at;
 
@@ -152,11 +153,13 @@ bool rama_config_piece_size(struct rama_config_piece w, uint64_t *bytes)
 		struct rama_config_piece rest = { w.p + at + 1, w.n - at - 1 };
 		double step = rama_config_piece_is(rest, "B") ? 1000 : 1024;
 
-		if (rest.n != 0 && !rama_config_piece_is(rest, "B") && !rama_config_piece_is(rest, "iB"))
+		if (rest.n != 0 && !rama_config_piece_is(rest, "B") &&
+		    !rama_config_piece_is(rest, "iB"))
 			return false;
 		for (long i = (letter - units) % 4; i >= 0; i--)
 			unit *= step;
-	} else if (at < w.n && !rama_config_piece_is((struct rama_config_piece){ w.p + at, w.n - at }, "B")) {
+	} else if (at < w.n &&
+		   !rama_config_piece_is((struct rama_config_piece){ w.p + at, w.n - at }, "B")) {
 		return false;
 	}
 	v *= unit;

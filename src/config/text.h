@@ -28,12 +28,14 @@ struct rama_config_piece {
 
 bool rama_config_piece_is(struct rama_config_piece w, const char *s);
 /* Cuts the next item off `from`: what stands before the next `sep`. false: nothing is left. */
-bool rama_config_piece_next(struct rama_config_piece *from, char sep, struct rama_config_piece *item);
+bool rama_config_piece_next(struct rama_config_piece *from, char sep,
+			    struct rama_config_piece *item);
 
-/* Decimal number at the start, with sign, fraction and exponent; bytes it takes, 0 if there is none. */
+/* Decimal number at the start, with sign, fraction and exponent; bytes it takes, 0 if there is
+ * none. */
 size_t rama_config_piece_number(struct rama_config_piece w, double *value);
-/* Whole number at the start, with sign; blanks before it are skipped. Bytes, 0 if there is none. What
- * is larger than any int64_t becomes the largest. */
+/* Whole number at the start, with sign; blanks before it are skipped. Bytes, 0 if there is none.
+ * What is larger than any int64_t becomes the largest. */
 size_t rama_config_piece_integer(struct rama_config_piece w, int64_t *value);
 /* bytes with a unit: 4096, 64K, 64KiB (1024 each), 64KB (1000 each), 1.5G; false: no such thing */
 bool rama_config_piece_size(struct rama_config_piece w, uint64_t *bytes);

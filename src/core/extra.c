@@ -26,23 +26,24 @@ void rama_core_extra_apply(struct rama_core_extra_file *f, const struct rama_cor
 
 	if (!op->ok)
 		counter = op->kind == RAMA_TAB_OP_OPEN ? RAMA_TAB_EXTRA_OPENS_FAILED
-						   : RAMA_TAB_EXTRA_CALLS_FAILED;
+						       : RAMA_TAB_EXTRA_CALLS_FAILED;
 	if (counter == RAMA_TAB_EXTRA_NONE)
 		return;
 	f->w[counter].i++;
 	rama_core_times_stamp(&f->w[RAMA_TAB_EXTRA_F_META_START_TIMESTAMP],
-			 &f->w[RAMA_TAB_EXTRA_F_META_END_TIMESTAMP], op);
+			      &f->w[RAMA_TAB_EXTRA_F_META_END_TIMESTAMP], op);
 	rama_core_times_add(&f->w[RAMA_TAB_EXTRA_F_META_TIME], &f->meta_end, op);
 }
 
 void rama_core_extra_finish(const struct rama_core_extra_file *f, double tick,
-		       union rama_core_word w[RAMA_TAB_EXTRA__WORDS])
+			    union rama_core_word w[RAMA_TAB_EXTRA__WORDS])
 {
 	memset(w, 0, (RAMA_TAB_EXTRA_F_WRITE_SUM + 1) * sizeof(*w));
 	memcpy(w + RAMA_TAB_EXTRA_F_WRITE_SUM + 1, f->w + RAMA_TAB_EXTRA_F_WRITE_SUM + 1,
 	       (RAMA_TAB_EXTRA__WORDS - RAMA_TAB_EXTRA_F_WRITE_SUM - 1) * sizeof(*w));
 	w[RAMA_TAB_ID] = f->w[RAMA_TAB_ID];
-	w[RAMA_TAB_EXTRA_F_META_TIME].f = rama_core_times_sum(f->w[RAMA_TAB_EXTRA_F_META_TIME], tick);
+	w[RAMA_TAB_EXTRA_F_META_TIME].f =
+		rama_core_times_sum(f->w[RAMA_TAB_EXTRA_F_META_TIME], tick);
 	w[RAMA_TAB_EXTRA_F_META_START_TIMESTAMP].f =
 		rama_core_times_moment(f->w[RAMA_TAB_EXTRA_F_META_START_TIMESTAMP], tick);
 	w[RAMA_TAB_EXTRA_F_META_END_TIMESTAMP].f =

@@ -4,8 +4,10 @@
 #include <string.h>
 
 RAMA_CORE_TRANSFER_CHECK(H5D);
-_Static_assert(RAMA_TAB_H5D_ACCESS1_COUNT == RAMA_TAB_H5D_ACCESS1_ACCESS + 4 * RAMA_CORE_TUPLE_WORDS &&
-		       RAMA_TAB_H5D_ACCESS1_STRIDE_D1 == RAMA_TAB_H5D_ACCESS1_LENGTH_D1 + RAMA_CORE_DIMS,
+_Static_assert(RAMA_TAB_H5D_ACCESS1_COUNT ==
+			       RAMA_TAB_H5D_ACCESS1_ACCESS + 4 * RAMA_CORE_TUPLE_WORDS &&
+		       RAMA_TAB_H5D_ACCESS1_STRIDE_D1 ==
+			       RAMA_TAB_H5D_ACCESS1_LENGTH_D1 + RAMA_CORE_DIMS,
 	       "slots of the most frequent accesses follow each other");
 _Static_assert(RAMA_TAB_H5D_CHUNK_SIZE_D5 == RAMA_TAB_H5D_CHUNK_SIZE_D1 + RAMA_CORE_DIMS - 1,
 	       "as do chunk sizes");
@@ -24,7 +26,7 @@ void rama_core_h5d_chunk(struct rama_core_h5d_shape *s, unsigned ndims, const ui
 /* The first dimension goes to slot D5, and those after it to D4, D3, ...: other than for chunks, D1
  * is the last one of an array of five dimensions only. The log format has it so. */
 void rama_core_h5d_hyperslab(struct rama_core_h5d_access *a, unsigned ndims, const uint64_t *stride,
-			const uint64_t *count, const uint64_t *block)
+			     const uint64_t *count, const uint64_t *block)
 {
 	unsigned skip = ndims > RAMA_CORE_DIMS ? ndims - RAMA_CORE_DIMS : 0;
 
@@ -56,7 +58,7 @@ static void meta(struct rama_core_h5d_file *f, const struct rama_core_op *op)
 }
 
 void rama_core_h5d_open(struct rama_core_h5d_file *f, const struct rama_core_op *op,
-		   const struct rama_core_h5d_shape *s)
+			const struct rama_core_h5d_shape *s)
 {
 	union rama_core_word *w = f->w;
 
@@ -69,8 +71,8 @@ void rama_core_h5d_open(struct rama_core_h5d_file *f, const struct rama_core_op 
 	w[RAMA_TAB_H5D_DATATYPE_SIZE].i = s->type_size;
 	for (unsigned k = 0; k < RAMA_CORE_DIMS; k++)
 		w[RAMA_TAB_H5D_CHUNK_SIZE_D1 + k].i = s->chunk[k];
-	rama_core_times_stamp(&w[RAMA_TAB_H5D_F_OPEN_START_TIMESTAMP], &w[RAMA_TAB_H5D_F_OPEN_END_TIMESTAMP],
-			 op);
+	rama_core_times_stamp(&w[RAMA_TAB_H5D_F_OPEN_START_TIMESTAMP],
+			      &w[RAMA_TAB_H5D_F_OPEN_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
@@ -114,7 +116,7 @@ static void transfer(struct rama_core_h5d_file *f, const struct rama_core_op *op
 }
 
 void rama_core_h5d_apply(struct rama_core_h5d_file *f, const struct rama_core_op *op,
-		    const struct rama_core_h5d_access *a)
+			 const struct rama_core_h5d_access *a)
 {
 	if (!op->ok && op->kind != RAMA_TAB_OP_CLOSE)
 		return;
@@ -131,15 +133,17 @@ void rama_core_h5d_apply(struct rama_core_h5d_file *f, const struct rama_core_op
 		break;
 	case RAMA_TAB_OP_CLOSE:
 		rama_core_times_stamp(&f->w[RAMA_TAB_H5D_F_CLOSE_START_TIMESTAMP],
-				 &f->w[RAMA_TAB_H5D_F_CLOSE_END_TIMESTAMP], op);
+				      &f->w[RAMA_TAB_H5D_F_CLOSE_END_TIMESTAMP], op);
 		meta(f, op);
 		break;
 	}
 }
 
-void rama_core_h5d_finish(const struct rama_core_h5d_file *f, double tick, union rama_core_word w[RAMA_TAB_H5D__WORDS])
+void rama_core_h5d_finish(const struct rama_core_h5d_file *f, double tick,
+			  union rama_core_word w[RAMA_TAB_H5D__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
-	rama_core_tuples_top4(&f->access, &w[RAMA_TAB_H5D_ACCESS1_ACCESS], &w[RAMA_TAB_H5D_ACCESS1_COUNT]);
+	rama_core_tuples_top4(&f->access, &w[RAMA_TAB_H5D_ACCESS1_ACCESS],
+			      &w[RAMA_TAB_H5D_ACCESS1_COUNT]);
 	rama_core_transfer_finish(&w[RAMA_TAB_H5D_F_OPEN_START_TIMESTAMP], tick);
 }

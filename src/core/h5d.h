@@ -21,8 +21,9 @@ struct rama_core_h5d_file {
 /* a dataset as it is when it is opened */
 struct rama_core_h5d_shape {
 	int64_t ndims, npoints, type_size;
-	int64_t chunk[RAMA_CORE_DIMS]; /* as in the record: the last dimension first; 0: not chunked */
-	bool deprecated;	  /* opened by H5Dcreate1 or H5Dopen1 */
+	/* as in the record: the last dimension first; 0: not chunked */
+	int64_t chunk[RAMA_CORE_DIMS];
+	bool deprecated; /* opened by H5Dcreate1 or H5Dopen1 */
 };
 
 enum rama_core_h5d_select {
@@ -46,16 +47,17 @@ enum { RAMA_CORE_H5D_NO_FLUSH = 1, RAMA_CORE_H5D_NO_SELECT = 2 };
  * than five dimensions the last five do. */
 void rama_core_h5d_chunk(struct rama_core_h5d_shape *s, unsigned ndims, const uint64_t *dims);
 void rama_core_h5d_hyperslab(struct rama_core_h5d_access *a, unsigned ndims, const uint64_t *stride,
-			const uint64_t *count, const uint64_t *block);
+			     const uint64_t *count, const uint64_t *block);
 
 /* lacks: RAMA_TAB_H5D_NO_... */
-void rama_core_h5d_init(struct rama_core_h5d_file *f, uint64_t id, uint64_t file_id, unsigned lacks);
+void rama_core_h5d_init(struct rama_core_h5d_file *f, uint64_t id, uint64_t file_id,
+			unsigned lacks);
 void rama_core_h5d_open(struct rama_core_h5d_file *f, const struct rama_core_op *op,
-		   const struct rama_core_h5d_shape *s);
+			const struct rama_core_h5d_shape *s);
 /* READ, WRITE, FLUSH, CLOSE; `a` is needed for the first two only: NULL is all of the dataset */
 void rama_core_h5d_apply(struct rama_core_h5d_file *f, const struct rama_core_op *op,
-		    const struct rama_core_h5d_access *a);
+			 const struct rama_core_h5d_access *a);
 void rama_core_h5d_finish(const struct rama_core_h5d_file *f, double tick,
-		     union rama_core_word w[RAMA_TAB_H5D__WORDS]);
+			  union rama_core_word w[RAMA_TAB_H5D__WORDS]);
 
 #endif

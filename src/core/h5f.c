@@ -22,14 +22,14 @@ void rama_core_h5f_apply(struct rama_core_h5f_file *f, const struct rama_core_op
 		w[RAMA_TAB_H5F_OPENS].i++;
 		w[RAMA_TAB_H5F_USE_MPIIO].i = op->how == RAMA_CORE_H5F_MPIIO;
 		rama_core_times_stamp(&w[RAMA_TAB_H5F_F_OPEN_START_TIMESTAMP],
-				 &w[RAMA_TAB_H5F_F_OPEN_END_TIMESTAMP], op);
+				      &w[RAMA_TAB_H5F_F_OPEN_END_TIMESTAMP], op);
 		break;
 	case RAMA_TAB_OP_FLUSH:
 		w[RAMA_TAB_H5F_FLUSHES].i++;
 		break;
 	case RAMA_TAB_OP_CLOSE:
 		rama_core_times_stamp(&w[RAMA_TAB_H5F_F_CLOSE_START_TIMESTAMP],
-				 &w[RAMA_TAB_H5F_F_CLOSE_END_TIMESTAMP], op);
+				      &w[RAMA_TAB_H5F_F_CLOSE_END_TIMESTAMP], op);
 		break;
 	default:
 		return;
@@ -37,10 +37,12 @@ void rama_core_h5f_apply(struct rama_core_h5f_file *f, const struct rama_core_op
 	rama_core_times_add(&w[RAMA_TAB_H5F_F_META_TIME], &f->meta_end, op);
 }
 
-void rama_core_h5f_finish(const struct rama_core_h5f_file *f, double tick, union rama_core_word w[RAMA_TAB_H5F__WORDS])
+void rama_core_h5f_finish(const struct rama_core_h5f_file *f, double tick,
+			  union rama_core_word w[RAMA_TAB_H5F__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
-	for (unsigned i = RAMA_TAB_H5F_F_OPEN_START_TIMESTAMP; i <= RAMA_TAB_H5F_F_CLOSE_END_TIMESTAMP; i++)
+	for (unsigned i = RAMA_TAB_H5F_F_OPEN_START_TIMESTAMP;
+	     i <= RAMA_TAB_H5F_F_CLOSE_END_TIMESTAMP; i++)
 		w[i].f = rama_core_times_moment(f->w[i], tick);
 	w[RAMA_TAB_H5F_F_META_TIME].f = rama_core_times_sum(f->w[RAMA_TAB_H5F_F_META_TIME], tick);
 }

@@ -22,6 +22,6 @@ void rama_core_h5f_init(struct rama_core_h5f_file *f, uint64_t id);
 /* OPEN, FLUSH, CLOSE */
 void rama_core_h5f_apply(struct rama_core_h5f_file *f, const struct rama_core_op *op);
 void rama_core_h5f_finish(const struct rama_core_h5f_file *f, double tick,
-		     union rama_core_word w[RAMA_TAB_H5F__WORDS]);
+			  union rama_core_word w[RAMA_TAB_H5F__WORDS]);
 
 #endif

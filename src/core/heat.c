@@ -27,8 +27,8 @@ void rama_core_heat_halve(struct rama_core_heat *h)
 	h->from = h->until = h->bin = 0;
 }
 
-/* n * part / whole, rounded, half up; part <= whole. In integers: the application may have changed how
- * floating point rounds, and may look at its flags. */
+/* n * part / whole, rounded, half up; part <= whole. In integers: the application may have
+ * changed how floating point rounds, and may look at its flags. */
 static int64_t share(int64_t n, uint64_t part, uint64_t whole)
 {
 	__extension__ typedef unsigned __int128 wide;
@@ -45,7 +45,8 @@ static uint64_t bin_of(const struct rama_core_heat *h, uint64_t t)
 	return bin < RAMA_CORE_HEAT_BINS ? bin : RAMA_CORE_HEAT_BINS - 1;
 }
 
-void rama_core_heat_spread(struct rama_core_heat *h, unsigned what, int64_t n, uint64_t t0, uint64_t t1)
+void rama_core_heat_spread(struct rama_core_heat *h, unsigned what, int64_t n, uint64_t t0,
+			   uint64_t t1)
 {
 	int64_t *b = h->bytes[what];
 	uint64_t first, last;

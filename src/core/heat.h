@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heat.h: bytes moved over time, in 200 bins whose width doubles when time runs beyond them. One map
- * per thread and layer, so that threads never share a cache line; readers add them up. */
+/* heat.h: bytes moved over time, in 200 bins whose width doubles when time runs beyond them. One
+ * map per thread and layer, so that threads never share a cache line; readers add them up. */
 #ifndef RAMA_CORE_HEAT_H
 #define RAMA_CORE_HEAT_H
 
@@ -17,11 +17,12 @@ struct rama_core_heat {
 };
 
 void rama_core_heat_init(struct rama_core_heat *h, uint64_t width);
-void rama_core_heat_spread(struct rama_core_heat *h, unsigned what, int64_t n, uint64_t t0, uint64_t t1);
+void rama_core_heat_spread(struct rama_core_heat *h, unsigned what, int64_t n, uint64_t t0,
+			   uint64_t t1);
 
 /* n bytes moved between t0 and t1 */
-static inline void rama_core_heat_add(struct rama_core_heat *h, unsigned what, int64_t n, uint64_t t0,
-				 uint64_t t1)
+static inline void rama_core_heat_add(struct rama_core_heat *h, unsigned what, int64_t n,
+				      uint64_t t0, uint64_t t1)
 {
 	if (t0 >= h->from && t1 < h->until)
 		h->bytes[what][h->bin] += n;

@@ -184,7 +184,7 @@ static bool measure(struct bytes b, size_t *comps, size_t *stripes)
 }
 
 size_t rama_core_lustre_decode(const void *xattr, size_t len, uint64_t id, union rama_core_word *w,
-			  size_t max)
+			       size_t max)
 {
 	struct bytes b = { xattr, len };
 	union rama_core_word *comp, *ost;
@@ -222,7 +222,8 @@ void rama_core_lustre_init(struct rama_core_lustre_file *f, uint64_t id)
 
 bool rama_core_lustre_apply(struct rama_core_lustre_file *f, const void *xattr, size_t len)
 {
-	size_t n = rama_core_lustre_decode(xattr, len, f->w[RAMA_TAB_ID].u, f->w, RAMA_CORE_LUSTRE_ROOM);
+	size_t n = rama_core_lustre_decode(xattr, len, f->w[RAMA_TAB_ID].u, f->w,
+					   RAMA_CORE_LUSTRE_ROOM);
 
 	if (n == 0 || n > RAMA_CORE_LUSTRE_ROOM)
 		return false;
@@ -233,14 +234,16 @@ bool rama_core_lustre_apply(struct rama_core_lustre_file *f, const void *xattr, 
 /* Readers take the number of stripes from the components: the two must agree. */
 static bool is_whole(const union rama_core_word *w)
 {
-	uint64_t comps = w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u, stripes = w[RAMA_TAB_LUSTRE_NUM_STRIPES].u;
+	uint64_t comps = w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u,
+		 stripes = w[RAMA_TAB_LUSTRE_NUM_STRIPES].u;
 	uint64_t room = RAMA_CORE_LUSTRE_ROOM - RAMA_TAB_LUSTRE__WORDS, sum = 0;
 
 	if (comps > room / RAMA_TAB_LUSTRE_COMP__WORDS ||
 	    stripes > room - comps * RAMA_TAB_LUSTRE_COMP__WORDS)
 		return false;
 	for (uint64_t i = 0; i < comps; i++) {
-		const union rama_core_word *c = w + RAMA_TAB_LUSTRE__WORDS + i * RAMA_TAB_LUSTRE_COMP__WORDS;
+		const union rama_core_word *c =
+			w + RAMA_TAB_LUSTRE__WORDS + i * RAMA_TAB_LUSTRE_COMP__WORDS;
 
 		if (c[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u > stripes ||
 		    c[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i < 0)
@@ -250,12 +253,14 @@ static bool is_whole(const union rama_core_word *w)
 	return sum == stripes;
 }
 
-size_t rama_core_lustre_finish(const struct rama_core_lustre_file *f, union rama_core_word w[RAMA_CORE_LUSTRE_ROOM])
+size_t rama_core_lustre_finish(const struct rama_core_lustre_file *f,
+			       union rama_core_word w[RAMA_CORE_LUSTRE_ROOM])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	w[RAMA_TAB_RANK].i = 0;
 	if (!is_whole(w)) /* a layout of nothing is a valid one */
 		w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].i = w[RAMA_TAB_LUSTRE_NUM_STRIPES].i = 0;
-	return RAMA_TAB_LUSTRE__WORDS + w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u * RAMA_TAB_LUSTRE_COMP__WORDS +
+	return RAMA_TAB_LUSTRE__WORDS +
+	       w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u * RAMA_TAB_LUSTRE_COMP__WORDS +
 	       w[RAMA_TAB_LUSTRE_NUM_STRIPES].u;
 }

@@ -10,7 +10,7 @@
  * components that hold data are kept. Returns the words it has, or 0 if the bytes are no layout. If
  * it has more than `max` words, nothing is written. The bytes may be anything. */
 size_t rama_core_lustre_decode(const void *xattr, size_t len, uint64_t id, union rama_core_word *w,
-			  size_t max);
+			       size_t max);
 
 #define RAMA_CORE_LUSTRE_ROOM 510 /* words: a layout of one component may have 497 stripes */
 
@@ -28,6 +28,7 @@ void rama_core_lustre_init(struct rama_core_lustre_file *f, uint64_t id);
 bool rama_core_lustre_apply(struct rama_core_lustre_file *f, const void *xattr, size_t len);
 /* Returns the words of the record. Whatever `f` holds, its numbers of components and stripes agree
  * with what follows them. */
-size_t rama_core_lustre_finish(const struct rama_core_lustre_file *f, union rama_core_word w[RAMA_CORE_LUSTRE_ROOM]);
+size_t rama_core_lustre_finish(const struct rama_core_lustre_file *f,
+			       union rama_core_word w[RAMA_CORE_LUSTRE_ROOM]);
 
 #endif

@@ -11,9 +11,9 @@
 /* rama_core_op.how of OPEN (the first two), READ and WRITE */
 enum rama_core_mpi_how {
 	RAMA_CORE_MPI_INDEP, /* a rank on its own */
-	RAMA_CORE_MPI_COLL,	/* all ranks of a communicator of more than one */
+	RAMA_CORE_MPI_COLL,  /* all ranks of a communicator of more than one */
 	RAMA_CORE_MPI_SPLIT, /* ..._begin; the _end is not an operation */
-	RAMA_CORE_MPI_NB,	/* i... calls, collective or not; nor is the wait */
+	RAMA_CORE_MPI_NB,    /* i... calls, collective or not; nor is the wait */
 	RAMA_CORE_MPI_HOWS
 };
 
@@ -43,6 +43,6 @@ void rama_core_mpiio_init(struct rama_core_mpiio_file *f, uint64_t id);
  * an info object, with the times of that call, after it. */
 void rama_core_mpiio_apply(struct rama_core_mpiio_file *f, const struct rama_core_op *op);
 void rama_core_mpiio_finish(const struct rama_core_mpiio_file *f, double tick,
-		       union rama_core_word w[RAMA_TAB_MPIIO__WORDS]);
+			    union rama_core_word w[RAMA_TAB_MPIIO__WORDS]);
 
 #endif

@@ -29,11 +29,11 @@ struct rama_core_op {
 };
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define RAMA_CORE_OP_WORD(fn, kind, how, ok, has_off)                                                  \
+#define RAMA_CORE_OP_WORD(fn, kind, how, ok, has_off)                                             \
 	((uint64_t)(fn) | (uint64_t)(kind) << 16 | (uint64_t)(how) << 24 | (uint64_t)(ok) << 32 | \
 	 (uint64_t)(has_off) << 40)
 #else
-#define RAMA_CORE_OP_WORD(fn, kind, how, ok, has_off)                                 \
+#define RAMA_CORE_OP_WORD(fn, kind, how, ok, has_off)                            \
 	((uint64_t)(fn) << 48 | (uint64_t)(kind) << 40 | (uint64_t)(how) << 32 | \
 	 (uint64_t)(ok) << 24 | (uint64_t)(has_off) << 16)
 #endif

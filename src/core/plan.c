@@ -37,8 +37,10 @@ void rama_core_plan_init(struct rama_core_plan *p, const struct rama_tab_module 
 		if (f->word != RAMA_TAB_NO_WORD)
 			p->at[f->reduce] = f->word;
 	}
-	find_top(&p->access, mod, RAMA_TAB_ACCESS_VALUE, RAMA_TAB_ACCESS_COUNT, RAMA_TAB_ACCESS_MORE);
-	find_top(&p->stride, mod, RAMA_TAB_STRIDE_VALUE, RAMA_TAB_STRIDE_COUNT, RAMA_TAB_REDUCE_KINDS);
+	find_top(&p->access, mod, RAMA_TAB_ACCESS_VALUE, RAMA_TAB_ACCESS_COUNT,
+		 RAMA_TAB_ACCESS_MORE);
+	find_top(&p->stride, mod, RAMA_TAB_STRIDE_VALUE, RAMA_TAB_STRIDE_COUNT,
+		 RAMA_TAB_REDUCE_KINDS);
 	p->bytes_read = word_of(mod, "BYTES_READ");
 	p->bytes_written = word_of(mod, "BYTES_WRITTEN");
 	p->read_time = word_of(mod, "F_READ_TIME");

@@ -24,7 +24,8 @@ static void file_stamp(struct rama_core_pnetcdf_file *f, unsigned start, unsigne
 	rama_core_times_stamp(&f->w[start], &f->w[end], op);
 }
 
-static void file_opened(struct rama_core_pnetcdf_file *f, const struct rama_core_op *op, unsigned counter)
+static void file_opened(struct rama_core_pnetcdf_file *f, const struct rama_core_op *op,
+			unsigned counter)
 {
 	f->w[counter].i++;
 	file_stamp(f, FILE_WORD(F_OPEN_START_TIMESTAMP), FILE_WORD(F_OPEN_END_TIMESTAMP), op);
@@ -46,9 +47,9 @@ static void file_closed(struct rama_core_pnetcdf_file *f, const struct rama_core
 /* has a time whether or not it succeeds */
 static void file_waited(struct rama_core_pnetcdf_file *f, const struct rama_core_op *op)
 {
-	unsigned counter = !op->ok		     ? FILE_WORD(WAIT_FAILURES)
+	unsigned counter = !op->ok			      ? FILE_WORD(WAIT_FAILURES)
 			   : op->how == RAMA_CORE_NC_HOW_COLL ? FILE_WORD(COLL_WAITS)
-						     : FILE_WORD(INDEP_WAITS);
+							      : FILE_WORD(INDEP_WAITS);
 
 	f->w[counter].i++;
 	file_stamp(f, FILE_WORD(F_WAIT_START_TIMESTAMP), FILE_WORD(F_WAIT_END_TIMESTAMP), op);
@@ -86,7 +87,7 @@ void rama_core_pnetcdf_file_apply(struct rama_core_pnetcdf_file *f, const struct
 }
 
 void rama_core_pnetcdf_file_finish(const struct rama_core_pnetcdf_file *f, double tick,
-			      union rama_core_word w[RAMA_TAB_PNETCDF_FILE__WORDS])
+				   union rama_core_word w[RAMA_TAB_PNETCDF_FILE__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	for (unsigned i = FILE_WORD(F_OPEN_START_TIMESTAMP); i <= FILE_WORD(F_WAIT_END_TIMESTAMP);
@@ -118,8 +119,8 @@ static const struct rama_core_transfer_words words[] = {
 	RAMA_CORE_TRANSFER_WORDS(PNETCDF_VAR, WRITE, WRITTEN),
 };
 
-int64_t rama_core_pnetcdf_select(struct rama_core_pnetcdf_access *a, unsigned ndims, const int64_t *count,
-			    const int64_t *stride)
+int64_t rama_core_pnetcdf_select(struct rama_core_pnetcdf_access *a, unsigned ndims,
+				 const int64_t *count, const int64_t *stride)
 {
 	bool strided = a->form == RAMA_CORE_NC_VARS || a->form == RAMA_CORE_NC_VARM;
 	unsigned skip = ndims > RAMA_CORE_DIMS ? ndims - RAMA_CORE_DIMS : 0;
@@ -149,7 +150,7 @@ void rama_core_pnetcdf_var_init(struct rama_core_pnetcdf_var *f, uint64_t id, ui
 }
 
 void rama_core_pnetcdf_var_open(struct rama_core_pnetcdf_var *f, const struct rama_core_op *op,
-			   const struct rama_core_pnetcdf_shape *s)
+				const struct rama_core_pnetcdf_shape *s)
 {
 	if (!op->ok)
 		return;
@@ -161,17 +162,17 @@ void rama_core_pnetcdf_var_open(struct rama_core_pnetcdf_var *f, const struct ra
 		return;
 	f->w[VAR_WORD(OPENS)].i++;
 	rama_core_times_stamp(&f->w[VAR_WORD(F_OPEN_START_TIMESTAMP)],
-			 &f->w[VAR_WORD(F_OPEN_END_TIMESTAMP)], op);
+			      &f->w[VAR_WORD(F_OPEN_END_TIMESTAMP)], op);
 	rama_core_times_add(&f->w[VAR_WORD(F_META_TIME)], &f->progress.end[RAMA_CORE_META], op);
 }
 
 static void count_form(struct rama_core_pnetcdf_var *f, unsigned how, unsigned form, bool wr)
 {
 	bool blocking = how <= RAMA_CORE_NC_HOW_COLL;
-	unsigned first = blocking		   ? (wr ? VAR_WORD(PUT_VAR) : VAR_WORD(GET_VAR))
-			 : !wr			   ? VAR_WORD(IGET_VAR)
+	unsigned first = blocking ? (wr ? VAR_WORD(PUT_VAR) : VAR_WORD(GET_VAR))
+			 : !wr	  ? VAR_WORD(IGET_VAR)
 			 : how == RAMA_CORE_NC_HOW_BUFFERED ? VAR_WORD(BPUT_VAR)
-						   : VAR_WORD(IPUT_VAR);
+							    : VAR_WORD(IPUT_VAR);
 
 	if (form <= (blocking ? RAMA_CORE_NC_VARD : RAMA_CORE_NC_VARN)) /* there is no iput_vard */
 		f->w[first + form].i++;
@@ -192,7 +193,7 @@ static void transfer(struct rama_core_pnetcdf_var *f, const struct rama_core_op 
 }
 
 void rama_core_pnetcdf_var_apply(struct rama_core_pnetcdf_var *f, const struct rama_core_op *op,
-			    const struct rama_core_pnetcdf_access *a)
+				 const struct rama_core_pnetcdf_access *a)
 {
 	if (op->ok && op->kind == RAMA_TAB_OP_READ)
 		transfer(f, op, a, false);
@@ -201,9 +202,10 @@ void rama_core_pnetcdf_var_apply(struct rama_core_pnetcdf_var *f, const struct r
 }
 
 void rama_core_pnetcdf_var_finish(const struct rama_core_pnetcdf_var *f, double tick,
-			     union rama_core_word w[RAMA_TAB_PNETCDF_VAR__WORDS])
+				  union rama_core_word w[RAMA_TAB_PNETCDF_VAR__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
-	rama_core_tuples_top4(&f->access, &w[VAR_WORD(ACCESS1_ACCESS)], &w[VAR_WORD(ACCESS1_COUNT)]);
+	rama_core_tuples_top4(&f->access, &w[VAR_WORD(ACCESS1_ACCESS)],
+			      &w[VAR_WORD(ACCESS1_COUNT)]);
 	rama_core_transfer_finish(&w[VAR_WORD(F_OPEN_START_TIMESTAMP)], tick);
 }

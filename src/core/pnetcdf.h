@@ -12,8 +12,8 @@
 /* rama_core_op.how of WAIT (the first two), READ and WRITE */
 enum rama_core_nc_how {
 	RAMA_CORE_NC_HOW_INDEP,
-	RAMA_CORE_NC_HOW_COLL,	 /* ..._all */
-	RAMA_CORE_NC_HOW_NB,	 /* iput, iget */
+	RAMA_CORE_NC_HOW_COLL,	  /* ..._all */
+	RAMA_CORE_NC_HOW_NB,	  /* iput, iget */
 	RAMA_CORE_NC_HOW_BUFFERED /* bput */
 };
 
@@ -33,7 +33,7 @@ void rama_core_pnetcdf_file_init(struct rama_core_pnetcdf_file *f, uint64_t id);
  * says it has read and written while the file was open; -1: it could not say. */
 void rama_core_pnetcdf_file_apply(struct rama_core_pnetcdf_file *f, const struct rama_core_op *op);
 void rama_core_pnetcdf_file_finish(const struct rama_core_pnetcdf_file *f, double tick,
-			      union rama_core_word w[RAMA_TAB_PNETCDF_FILE__WORDS]);
+				   union rama_core_word w[RAMA_TAB_PNETCDF_FILE__WORDS]);
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
@@ -69,24 +69,24 @@ enum rama_core_nc_form {
 
 /* which part of a variable a read or write is about; how many bytes is told by the operation */
 struct rama_core_pnetcdf_access {
-	uint8_t form;				      /* enum rama_core_nc_form */
+	uint8_t form;						/* enum rama_core_nc_form */
 	int64_t length[RAMA_CORE_DIMS], stride[RAMA_CORE_DIMS]; /* as in the record */
 };
 
 /* Counts and strides of a call get their slots, in the order of the array; of more than five
  * dimensions the last five do. Forms other than VARS and VARM have no strides; `stride` NULL: each
  * is 1. Returns how many values the call is about. */
-int64_t rama_core_pnetcdf_select(struct rama_core_pnetcdf_access *a, unsigned ndims, const int64_t *count,
-			    const int64_t *stride);
+int64_t rama_core_pnetcdf_select(struct rama_core_pnetcdf_access *a, unsigned ndims,
+				 const int64_t *count, const int64_t *stride);
 
 void rama_core_pnetcdf_var_init(struct rama_core_pnetcdf_var *f, uint64_t id, uint64_t file_id);
 /* OPEN; of an operation of another kind only the shape is taken down */
 void rama_core_pnetcdf_var_open(struct rama_core_pnetcdf_var *f, const struct rama_core_op *op,
-			   const struct rama_core_pnetcdf_shape *s);
+				const struct rama_core_pnetcdf_shape *s);
 /* READ, WRITE */
 void rama_core_pnetcdf_var_apply(struct rama_core_pnetcdf_var *f, const struct rama_core_op *op,
-			    const struct rama_core_pnetcdf_access *a);
+				 const struct rama_core_pnetcdf_access *a);
 void rama_core_pnetcdf_var_finish(const struct rama_core_pnetcdf_var *f, double tick,
-			     union rama_core_word w[RAMA_TAB_PNETCDF_VAR__WORDS]);
+				  union rama_core_word w[RAMA_TAB_PNETCDF_VAR__WORDS]);
 
 #endif

@@ -20,7 +20,7 @@ static void opened(struct rama_core_posix_file *f, const struct rama_core_op *op
 {
 	f->w[RAMA_TAB_POSIX_OPENS].i++;
 	rama_core_times_stamp(&f->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP],
-			 &f->w[RAMA_TAB_POSIX_F_OPEN_END_TIMESTAMP], op);
+			      &f->w[RAMA_TAB_POSIX_F_OPEN_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
@@ -28,7 +28,7 @@ static void closed(struct rama_core_posix_file *f, const struct rama_core_op *op
 {
 	f->last_read = f->last_written = 0;
 	rama_core_times_stamp(&f->w[RAMA_TAB_POSIX_F_CLOSE_START_TIMESTAMP],
-			 &f->w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP], op);
+			      &f->w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
@@ -110,11 +110,13 @@ static void failed(struct rama_core_posix_file *f, const struct rama_core_op *op
 		f->more[RAMA_CORE_MORE(READS_FAILED)].i++;
 	else if (op->kind == RAMA_TAB_OP_WRITE)
 		f->more[RAMA_CORE_MORE(WRITES_FAILED)].i++;
-	else if (op->kind == RAMA_TAB_OP_CLOSE) /* the descriptor is gone, whatever the call returned */
+	/* the descriptor is gone, whatever the call returned */
+	else if (op->kind == RAMA_TAB_OP_CLOSE)
 		closed(f, op);
 }
 
-void rama_core_posix_init(struct rama_core_posix_file *f, uint64_t id, int64_t mem_align, int64_t file_align)
+void rama_core_posix_init(struct rama_core_posix_file *f, uint64_t id, int64_t mem_align,
+			  int64_t file_align)
 {
 	memset(f, 0, sizeof(*f));
 	f->w[RAMA_TAB_ID].u = id;
@@ -126,7 +128,8 @@ void rama_core_posix_init(struct rama_core_posix_file *f, uint64_t id, int64_t m
 	rama_core_values_init(&f->stride);
 }
 
-void rama_core_posix_apply(struct rama_core_posix_file *restrict f, const struct rama_core_op *restrict op)
+void rama_core_posix_apply(struct rama_core_posix_file *restrict f,
+			   const struct rama_core_op *restrict op)
 {
 	if (RAMA_CORE_SELDOM(!op->ok))
 		failed(f, op);
@@ -139,19 +142,24 @@ void rama_core_posix_apply(struct rama_core_posix_file *restrict f, const struct
 }
 
 void rama_core_posix_finish(const struct rama_core_posix_file *f, double tick,
-		       union rama_core_word w[RAMA_TAB_POSIX__WORDS], union rama_core_word more[RAMA_CORE_POSIX_MORE])
+			    union rama_core_word w[RAMA_TAB_POSIX__WORDS],
+			    union rama_core_word more[RAMA_CORE_POSIX_MORE])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	memcpy(more, f->more, sizeof(f->more));
-	rama_core_values_top4(&f->access, &w[RAMA_TAB_POSIX_ACCESS1_ACCESS], &w[RAMA_TAB_POSIX_ACCESS1_COUNT]);
-	rama_core_values_top4(&f->stride, &w[RAMA_TAB_POSIX_STRIDE1_STRIDE], &w[RAMA_TAB_POSIX_STRIDE1_COUNT]);
-	for (unsigned i = RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP; i <= RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP;
-	     i++)
+	rama_core_values_top4(&f->access, &w[RAMA_TAB_POSIX_ACCESS1_ACCESS],
+			      &w[RAMA_TAB_POSIX_ACCESS1_COUNT]);
+	rama_core_values_top4(&f->stride, &w[RAMA_TAB_POSIX_STRIDE1_STRIDE],
+			      &w[RAMA_TAB_POSIX_STRIDE1_COUNT]);
+	for (unsigned i = RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP;
+	     i <= RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP; i++)
 		w[i].f = rama_core_times_moment(f->w[i], tick);
 	for (unsigned i = RAMA_TAB_POSIX_F_READ_TIME; i <= RAMA_TAB_POSIX_F_MAX_WRITE_TIME; i++)
 		w[i].f = rama_core_times_sum(f->w[i], tick);
 	for (unsigned i = RAMA_TAB_POSIX_F_FASTEST_RANK_TIME; i < RAMA_TAB_POSIX__WORDS; i++)
 		w[i].f = 0; /* of several ranks only */
-	more[RAMA_CORE_MORE(F_READ_SUM)].f = rama_core_times_sum(f->more[RAMA_CORE_MORE(F_READ_SUM)], tick);
-	more[RAMA_CORE_MORE(F_WRITE_SUM)].f = rama_core_times_sum(f->more[RAMA_CORE_MORE(F_WRITE_SUM)], tick);
+	more[RAMA_CORE_MORE(F_READ_SUM)].f =
+		rama_core_times_sum(f->more[RAMA_CORE_MORE(F_READ_SUM)], tick);
+	more[RAMA_CORE_MORE(F_WRITE_SUM)].f =
+		rama_core_times_sum(f->more[RAMA_CORE_MORE(F_WRITE_SUM)], tick);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* posix.h: what descriptor calls mean for the counters of a file. Pure: operations in, counters out.
- * Times in `w` are ticks (unsigned) while the file is being watched; rama_core_posix_finish() makes
- * records for the log of it. */
+/* posix.h: what descriptor calls mean for the counters of a file. Pure: operations in, counters
+ * out. Times in `w` are ticks (unsigned) while the file is being watched;
+ * rama_core_posix_finish() makes records for the log of it. */
 #ifndef RAMA_CORE_POSIX_H
 #define RAMA_CORE_POSIX_H
 
@@ -22,18 +22,21 @@ struct rama_core_posix_file {
 	int64_t offset;			 /* tracked by the rules of the log format */
 	int64_t last_read, last_written; /* last byte, same rules */
 	int64_t end_read, end_written;	 /* where the last access ended, our own rules; -1: none */
-	uint64_t meta_end, read_end, write_end; /* ticks */
-	union rama_core_word w[RAMA_TAB_POSIX__WORDS];	/* the record; F_ words hold ticks */
-	union rama_core_word more[RAMA_CORE_POSIX_MORE];	/* for the EXTRA record; F_ words hold ticks */
+	uint64_t meta_end, read_end, write_end;	       /* ticks */
+	union rama_core_word w[RAMA_TAB_POSIX__WORDS]; /* the record; F_ words hold ticks */
+	/* for the EXTRA record; F_ words hold ticks */
+	union rama_core_word more[RAMA_CORE_POSIX_MORE];
 	struct rama_core_values access, stride;
 };
 
-void rama_core_posix_init(struct rama_core_posix_file *f, uint64_t id, int64_t mem_align, int64_t file_align);
+void rama_core_posix_init(struct rama_core_posix_file *f, uint64_t id, int64_t mem_align,
+			  int64_t file_align);
 /* any kind of operation; those that mean nothing here change nothing */
 void rama_core_posix_apply(struct rama_core_posix_file *f, const struct rama_core_op *op);
 /* Ticks of `tick` seconds become seconds, the most frequent values get their slots. `f` may hold
  * anything. `more`: the words of the EXTRA record from SEQ_READS on. */
 void rama_core_posix_finish(const struct rama_core_posix_file *f, double tick,
-		       union rama_core_word w[RAMA_TAB_POSIX__WORDS], union rama_core_word more[RAMA_CORE_POSIX_MORE]);
+			    union rama_core_word w[RAMA_TAB_POSIX__WORDS],
+			    union rama_core_word more[RAMA_CORE_POSIX_MORE]);
 
 #endif

@@ -17,7 +17,7 @@ union rama_core_word {
 struct rama_core_record {
 	const struct rama_tab_module *mod;
 	const struct rama_tab_schema *schema; /* the module's record, or the header of the region */
-	union rama_core_word *w;		  /* schema->words of them */
+	union rama_core_word *w;	      /* schema->words of them */
 	/* what follows the fixed part; NULL for traces, whose segments are read one by one */
 	union rama_core_word *array[2];
 	uint64_t count[2]; /* elements, of schema->array[].words words each */

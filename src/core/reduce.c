@@ -7,8 +7,9 @@
 
 bool rama_core_reducible(const struct rama_tab_module *mod)
 {
-	return mod->header == NULL && !(mod->flags & RAMA_TAB_TRACE) && mod->id != RAMA_TAB_MOD_HEATMAP &&
-	       mod->id != RAMA_TAB_MOD_LUSTRE && mod->id != RAMA_TAB_MOD_PROCESS;
+	return mod->header == NULL && !(mod->flags & RAMA_TAB_TRACE) &&
+	       mod->id != RAMA_TAB_MOD_HEATMAP && mod->id != RAMA_TAB_MOD_LUSTRE &&
+	       mod->id != RAMA_TAB_MOD_PROCESS;
 }
 
 static double io_time(const struct rama_core_plan *p, const union rama_core_word *w)
@@ -26,13 +27,14 @@ static double io_time(const struct rama_core_plan *p, const union rama_core_word
 
 static int64_t io_bytes(const struct rama_core_plan *p, const union rama_core_word *w)
 {
-	return p->bytes_read != RAMA_TAB_NO_WORD ? rama_core_add(w[p->bytes_read].i, w[p->bytes_written].i)
-					     : 0;
+	return p->bytes_read != RAMA_TAB_NO_WORD
+		       ? rama_core_add(w[p->bytes_read].i, w[p->bytes_written].i)
+		       : 0;
 }
 
 /* rank, bytes and time of an extreme, in this order in the enum */
-static void set_extreme(const struct rama_core_plan *p, union rama_core_word *w, unsigned kind, int64_t rank,
-			int64_t bytes, double time)
+static void set_extreme(const struct rama_core_plan *p, union rama_core_word *w, unsigned kind,
+			int64_t rank, int64_t bytes, double time)
 {
 	if (p->at[kind] == RAMA_TAB_NO_WORD)
 		return;
@@ -44,8 +46,10 @@ static void set_extreme(const struct rama_core_plan *p, union rama_core_word *w,
 void rama_core_reduce_prepare(const struct rama_core_plan *p, union rama_core_word *w)
 {
 	if (w[RAMA_TAB_RANK].i >= 0) {
-		set_extreme(p, w, RAMA_TAB_FAST_RANK, w[RAMA_TAB_RANK].i, io_bytes(p, w), io_time(p, w));
-		set_extreme(p, w, RAMA_TAB_SLOW_RANK, w[RAMA_TAB_RANK].i, io_bytes(p, w), io_time(p, w));
+		set_extreme(p, w, RAMA_TAB_FAST_RANK, w[RAMA_TAB_RANK].i, io_bytes(p, w),
+			    io_time(p, w));
+		set_extreme(p, w, RAMA_TAB_SLOW_RANK, w[RAMA_TAB_RANK].i, io_bytes(p, w),
+			    io_time(p, w));
 	}
 	w[RAMA_TAB_RANK].i = -1;
 }
@@ -58,11 +62,12 @@ void rama_core_reduce_undo(const struct rama_core_plan *p, union rama_core_word 
 	rama_core_reduce_finish(p, w, (struct rama_core_spread){ .n = 1 });
 }
 
-struct rama_core_spread rama_core_spread_of(const struct rama_core_plan *p, const union rama_core_word *w, double n)
+struct rama_core_spread rama_core_spread_of(const struct rama_core_plan *p,
+					    const union rama_core_word *w, double n)
 {
 	struct rama_core_spread s = { .n = n,
-				 .time_sum = io_time(p, w),
-				 .bytes_sum = (double)io_bytes(p, w) };
+				      .time_sum = io_time(p, w),
+				      .bytes_sum = (double)io_bytes(p, w) };
 
 	if (n > 1 && p->at[RAMA_TAB_VAR_TIME] != RAMA_TAB_NO_WORD) {
 		s.time_sq = w[p->at[RAMA_TAB_VAR_TIME]].f * n;
@@ -93,7 +98,8 @@ struct rama_core_spread rama_core_spread_merge(struct rama_core_spread a, struct
 	};
 }
 
-void rama_core_reduce_finish(const struct rama_core_plan *p, union rama_core_word *w, struct rama_core_spread s)
+void rama_core_reduce_finish(const struct rama_core_plan *p, union rama_core_word *w,
+			     struct rama_core_spread s)
 {
 	if (p->at[RAMA_TAB_VAR_TIME] == RAMA_TAB_NO_WORD)
 		return;
@@ -118,7 +124,8 @@ static bool better(const struct value *a, const struct value *b, unsigned width)
 }
 
 /* the best four of both lists; equal values add their counts */
-static void merge_top(const struct rama_core_top *top, union rama_core_word *y, const union rama_core_word *x)
+static void merge_top(const struct rama_core_top *top, union rama_core_word *y,
+		      const union rama_core_word *x)
 {
 	struct value all[8];
 	unsigned n = 0;
@@ -155,7 +162,8 @@ static void merge_top(const struct rama_core_top *top, union rama_core_word *y, 
 	}
 }
 
-static void reduce_field(const struct rama_tab_field *f, union rama_core_word *y, const union rama_core_word *x)
+static void reduce_field(const struct rama_tab_field *f, union rama_core_word *y,
+			 const union rama_core_word *x)
 {
 	switch (f->reduce) {
 	case RAMA_TAB_SUM:
@@ -195,7 +203,8 @@ static void take_if(bool take, const struct rama_core_plan *p, union rama_core_w
 			y[p->at[kind + i]] = x[p->at[kind + i]];
 }
 
-void rama_core_reduce(const struct rama_core_plan *p, union rama_core_word *y, const union rama_core_word *x)
+void rama_core_reduce(const struct rama_core_plan *p, union rama_core_word *y,
+		      const union rama_core_word *x)
 {
 	const struct rama_tab_schema *s = p->mod->record;
 	unsigned read = p->at[RAMA_TAB_LEAD_READ], write = p->at[RAMA_TAB_LEAD_WRITE],
@@ -205,7 +214,8 @@ void rama_core_reduce(const struct rama_core_plan *p, union rama_core_word *y, c
 		if (s->fields[i].word != RAMA_TAB_NO_WORD)
 			reduce_field(&s->fields[i], &y[s->fields[i].word], &x[s->fields[i].word]);
 	take_if(read != RAMA_TAB_NO_WORD && x[read].f > y[read].f, p, y, x, RAMA_TAB_LEAD_READ, 2);
-	take_if(write != RAMA_TAB_NO_WORD && x[write].f > y[write].f, p, y, x, RAMA_TAB_LEAD_WRITE, 2);
+	take_if(write != RAMA_TAB_NO_WORD && x[write].f > y[write].f, p, y, x, RAMA_TAB_LEAD_WRITE,
+		2);
 	take_if(fast != RAMA_TAB_NO_WORD && x[fast].f < y[fast].f, p, y, x, RAMA_TAB_FAST_RANK, 3);
 	take_if(slow != RAMA_TAB_NO_WORD && x[slow].f > y[slow].f, p, y, x, RAMA_TAB_SLOW_RANK, 3);
 	if (p->access.width > 0)

@@ -14,7 +14,8 @@ void rama_core_stdio_init(struct rama_core_stdio_file *f, uint64_t id, bool stan
 }
 
 /* at most the end of what was moved, in the tracked offset */
-static void reach(struct rama_core_stdio_file *f, const struct rama_core_op *op, union rama_core_word *max)
+static void reach(struct rama_core_stdio_file *f, const struct rama_core_op *op,
+		  union rama_core_word *max)
 {
 	int64_t end = rama_core_add(op->has_off ? op->off : f->offset, op->bytes);
 
@@ -32,8 +33,8 @@ static void read_some(struct rama_core_stdio_file *f, const struct rama_core_op 
 	reach(f, op, &w[RAMA_TAB_STDIO_MAX_BYTE_READ]);
 	w[RAMA_TAB_STDIO_BYTES_READ].i = rama_core_add(w[RAMA_TAB_STDIO_BYTES_READ].i, op->bytes);
 	w[RAMA_TAB_STDIO_READS].i++;
-	rama_core_times_stamp(&w[RAMA_TAB_STDIO_F_READ_START_TIMESTAMP], &w[RAMA_TAB_STDIO_F_READ_END_TIMESTAMP],
-			 op);
+	rama_core_times_stamp(&w[RAMA_TAB_STDIO_F_READ_START_TIMESTAMP],
+			      &w[RAMA_TAB_STDIO_F_READ_END_TIMESTAMP], op);
 	rama_core_times_add(&w[RAMA_TAB_STDIO_F_READ_TIME], &f->read_end, op);
 }
 
@@ -42,7 +43,7 @@ static void write_time(struct rama_core_stdio_file *f, const struct rama_core_op
 	union rama_core_word *w = f->w;
 
 	rama_core_times_stamp(&w[RAMA_TAB_STDIO_F_WRITE_START_TIMESTAMP],
-			 &w[RAMA_TAB_STDIO_F_WRITE_END_TIMESTAMP], op);
+			      &w[RAMA_TAB_STDIO_F_WRITE_END_TIMESTAMP], op);
 	rama_core_times_add(&w[RAMA_TAB_STDIO_F_WRITE_TIME], &f->write_end, op);
 }
 
@@ -53,7 +54,8 @@ static void write_some(struct rama_core_stdio_file *f, const struct rama_core_op
 	if (op->bytes < 0)
 		return;
 	reach(f, op, &w[RAMA_TAB_STDIO_MAX_BYTE_WRITTEN]);
-	w[RAMA_TAB_STDIO_BYTES_WRITTEN].i = rama_core_add(w[RAMA_TAB_STDIO_BYTES_WRITTEN].i, op->bytes);
+	w[RAMA_TAB_STDIO_BYTES_WRITTEN].i =
+		rama_core_add(w[RAMA_TAB_STDIO_BYTES_WRITTEN].i, op->bytes);
 	w[RAMA_TAB_STDIO_WRITES].i++;
 	write_time(f, op);
 }
@@ -67,7 +69,7 @@ static void opened(struct rama_core_stdio_file *f, const struct rama_core_op *op
 {
 	f->w[RAMA_TAB_STDIO_OPENS].i++;
 	rama_core_times_stamp(&f->w[RAMA_TAB_STDIO_F_OPEN_START_TIMESTAMP],
-			 &f->w[RAMA_TAB_STDIO_F_OPEN_END_TIMESTAMP], op);
+			      &f->w[RAMA_TAB_STDIO_F_OPEN_END_TIMESTAMP], op);
 	meta(f, op);
 }
 
@@ -101,20 +103,20 @@ void rama_core_stdio_apply(struct rama_core_stdio_file *f, const struct rama_cor
 		break;
 	case RAMA_TAB_OP_CLOSE: /* the stream is gone, whatever the call returned */
 		rama_core_times_stamp(&f->w[RAMA_TAB_STDIO_F_CLOSE_START_TIMESTAMP],
-				 &f->w[RAMA_TAB_STDIO_F_CLOSE_END_TIMESTAMP], op);
+				      &f->w[RAMA_TAB_STDIO_F_CLOSE_END_TIMESTAMP], op);
 		meta(f, op);
 		break;
 	}
 }
 
 void rama_core_stdio_finish(const struct rama_core_stdio_file *f, double tick,
-		       union rama_core_word w[RAMA_TAB_STDIO__WORDS])
+			    union rama_core_word w[RAMA_TAB_STDIO__WORDS])
 {
 	memcpy(w, f->w, sizeof(f->w));
 	for (unsigned i = RAMA_TAB_STDIO_F_META_TIME; i <= RAMA_TAB_STDIO_F_READ_TIME; i++)
 		w[i].f = rama_core_times_sum(f->w[i], tick);
-	for (unsigned i = RAMA_TAB_STDIO_F_OPEN_START_TIMESTAMP; i <= RAMA_TAB_STDIO_F_READ_END_TIMESTAMP;
-	     i++)
+	for (unsigned i = RAMA_TAB_STDIO_F_OPEN_START_TIMESTAMP;
+	     i <= RAMA_TAB_STDIO_F_READ_END_TIMESTAMP; i++)
 		w[i].f = rama_core_times_moment(f->w[i], tick);
 	for (unsigned i = RAMA_TAB_STDIO_F_FASTEST_RANK_TIME; i < RAMA_TAB_STDIO__WORDS; i++)
 		w[i].f = 0; /* of several ranks only */

@@ -19,6 +19,6 @@ struct rama_core_stdio_file {
 void rama_core_stdio_init(struct rama_core_stdio_file *f, uint64_t id, bool standard);
 void rama_core_stdio_apply(struct rama_core_stdio_file *f, const struct rama_core_op *op);
 void rama_core_stdio_finish(const struct rama_core_stdio_file *f, double tick,
-		       union rama_core_word w[RAMA_TAB_STDIO__WORDS]);
+			    union rama_core_word w[RAMA_TAB_STDIO__WORDS]);
 
 #endif

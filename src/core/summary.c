@@ -60,7 +60,8 @@ static int add_file(struct rama_core_summary *s, const union rama_core_word *w)
 {
 	const struct rama_core_plan *p = &s->plan;
 	void *array = s->file;
-	struct rama_core_file_use *f = entry(&s->files, w[RAMA_TAB_ID].u, &array, &s->file_room, sizeof(*f));
+	struct rama_core_file_use *f =
+		entry(&s->files, w[RAMA_TAB_ID].u, &array, &s->file_room, sizeof(*f));
 
 	s->file = array;
 	if (f == NULL)
@@ -84,8 +85,8 @@ int rama_core_summary_add(struct rama_core_summary *s, const struct rama_core_re
 	const struct rama_core_plan *p = &s->plan;
 	const union rama_core_word *w = r->w;
 
-	s->total_bytes =
-		rama_core_add(s->total_bytes, rama_core_add(w[p->bytes_read].i, w[p->bytes_written].i));
+	s->total_bytes = rama_core_add(s->total_bytes,
+				       rama_core_add(w[p->bytes_read].i, w[p->bytes_written].i));
 	if (w[RAMA_TAB_RANK].i < 0) {
 		s->shared_time += w[p->at[RAMA_TAB_SLOW_TIME]].f;
 	} else {
@@ -116,7 +117,8 @@ static void count_file(struct rama_core_files *k, const struct rama_core_file_us
 		k->max_offset = f->max_offset;
 }
 
-void rama_core_summary_files(const struct rama_core_summary *s, struct rama_core_files kinds[RAMA_CORE_FILES_KINDS])
+void rama_core_summary_files(const struct rama_core_summary *s,
+			     struct rama_core_files kinds[RAMA_CORE_FILES_KINDS])
 {
 	struct rama_core_files all = { 0 }, some = { 0 };
 
@@ -137,17 +139,20 @@ void rama_core_summary_files(const struct rama_core_summary *s, struct rama_core
 					    : &some,
 			   f);
 	}
-	/* the line for shared files adds up those of all ranks and those of some, offsets included */
+	/* the line for shared files adds up those of all ranks and those of some, offsets
+	 * included */
 	kinds[RAMA_CORE_FILES_SHARED] =
-		(struct rama_core_files){ all.files + some.files, rama_core_add(all.bytes, some.bytes),
-				     rama_core_add(all.max_offset, some.max_offset) };
+		(struct rama_core_files){ all.files + some.files,
+					  rama_core_add(all.bytes, some.bytes),
+					  rama_core_add(all.max_offset, some.max_offset) };
 }
 
 void rama_core_summary_perf(const struct rama_core_summary *s, struct rama_core_perf *perf)
 {
 	const struct rama_core_rank_time *best = NULL;
 
-	*perf = (struct rama_core_perf){ .total_bytes = s->total_bytes, .shared_time = s->shared_time };
+	*perf = (struct rama_core_perf){ .total_bytes = s->total_bytes,
+					 .shared_time = s->shared_time };
 	for (size_t i = 0; i < s->ranks.used; i++) {
 		const struct rama_core_rank_time *t = &s->rank[i];
 

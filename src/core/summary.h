@@ -39,8 +39,10 @@ struct rama_core_summary {
 };
 
 void rama_core_summary_init(struct rama_core_summary *s, const struct rama_tab_module *mod);
-int rama_core_summary_add(struct rama_core_summary *s, const struct rama_core_record *r); /* 0 or RAMA_EMEMORY */
-void rama_core_summary_files(const struct rama_core_summary *s, struct rama_core_files kinds[RAMA_CORE_FILES_KINDS]);
+/* 0 or RAMA_EMEMORY */
+int rama_core_summary_add(struct rama_core_summary *s, const struct rama_core_record *r);
+void rama_core_summary_files(const struct rama_core_summary *s,
+			     struct rama_core_files kinds[RAMA_CORE_FILES_KINDS]);
 void rama_core_summary_perf(const struct rama_core_summary *s, struct rama_core_perf *perf);
 void rama_core_summary_fini(struct rama_core_summary *s);
 

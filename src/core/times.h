@@ -6,11 +6,12 @@
 #include "core/op.h"
 #include "core/record.h"
 
-/* Adds what a call took beyond the end of the calls before it, so that calls of several threads that
- * overlap count once. Calls are not always recorded in the order in which they ended (a thread or a signal
- * handler comes in between): one that ended before another adds nothing. Darshan takes time away then, and
- * sums can become negative. */
-static inline void rama_core_times_add(union rama_core_word *sum, uint64_t *end, const struct rama_core_op *op)
+/* Adds what a call took beyond the end of the calls before it, so that calls of several threads
+ * that overlap count once. Calls are not always recorded in the order in which they ended (a
+ * thread or a signal handler comes in between): one that ended before another adds nothing.
+ * Darshan takes time away then, and sums can become negative. */
+static inline void rama_core_times_add(union rama_core_word *sum, uint64_t *end,
+				       const struct rama_core_op *op)
 {
 	uint64_t before = *end;
 
@@ -22,7 +23,7 @@ static inline void rama_core_times_add(union rama_core_word *sum, uint64_t *end,
 
 /* First start and latest end. A start of 0 means none yet: less 1 it is beyond all others. */
 static inline void rama_core_times_stamp(union rama_core_word *start, union rama_core_word *end,
-				    const struct rama_core_op *op)
+					 const struct rama_core_op *op)
 {
 	if (op->t0 <= start->u - 1)
 		start->u = op->t0;

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-void rama_core_total_init(struct rama_core_total *t, const struct rama_tab_module *mod, union rama_core_word *w)
+void rama_core_total_init(struct rama_core_total *t, const struct rama_tab_module *mod,
+			  union rama_core_word *w)
 {
 	*t = (struct rama_core_total){ .w = w };
 	rama_core_plan_init(&t->plan, mod);
@@ -12,7 +13,8 @@ void rama_core_total_init(struct rama_core_total *t, const struct rama_tab_modul
 
 /* Equal values add up in place; others are put before the first slot they beat. The new count is
  * compared as the 32-bit number it was at run time. */
-static void add_top(union rama_core_word *y, const union rama_core_word *x, const struct rama_core_top *top)
+static void add_top(union rama_core_word *y, const union rama_core_word *x,
+		    const struct rama_core_top *top)
 {
 	bool known[4] = { false };
 
@@ -47,7 +49,8 @@ static void add_top(union rama_core_word *y, const union rama_core_word *x, cons
 	}
 }
 
-static void add_field(struct rama_core_total *t, const struct rama_tab_field *f, const union rama_core_word *x)
+static void add_field(struct rama_core_total *t, const struct rama_tab_field *f,
+		      const union rama_core_word *x)
 {
 	union rama_core_word *y = &t->w[f->word];
 
@@ -78,8 +81,8 @@ static void add_field(struct rama_core_total *t, const struct rama_tab_field *f,
 	}
 }
 
-static void add_slowest_call(struct rama_core_total *t, const union rama_core_word *x, unsigned lead,
-			     unsigned with)
+static void add_slowest_call(struct rama_core_total *t, const union rama_core_word *x,
+			     unsigned lead, unsigned with)
 {
 	unsigned l = t->plan.at[lead], w = t->plan.at[with];
 
@@ -90,7 +93,8 @@ static void add_slowest_call(struct rama_core_total *t, const union rama_core_wo
 }
 
 /* FASTEST_*, SLOWEST_*: have a meaning only while all records are of one file */
-static void add_extreme(struct rama_core_total *t, const union rama_core_word *x, unsigned rank, bool slowest)
+static void add_extreme(struct rama_core_total *t, const union rama_core_word *x, unsigned rank,
+			bool slowest)
 {
 	const struct rama_core_plan *p = &t->plan;
 	unsigned wr = p->at[rank], wb = p->at[rank + 1], wt = p->at[rank + 2];

@@ -42,8 +42,9 @@ static bool beats(const struct rama_core_tuples *t, uint32_t a, uint32_t b)
 	return t->seen[a] > t->seen[b];
 }
 
-void rama_core_tuples_top4(const struct rama_core_tuples *t, union rama_core_word value[4 * RAMA_CORE_TUPLE_WORDS],
-		      union rama_core_word count[4])
+void rama_core_tuples_top4(const struct rama_core_tuples *t,
+			   union rama_core_word value[4 * RAMA_CORE_TUPLE_WORDS],
+			   union rama_core_word count[4])
 {
 	uint32_t used = t->used < RAMA_CORE_TUPLES ? t->used : RAMA_CORE_TUPLES;
 	uint32_t best[4]; /* places */

@@ -24,7 +24,7 @@ static bool beats(int64_t count, int64_t value, union rama_core_word c, union ra
 }
 
 void rama_core_values_top4(const struct rama_core_values *v, union rama_core_word value[4],
-		      union rama_core_word count[4])
+			   union rama_core_word count[4])
 {
 	uint32_t used = v->used < RAMA_CORE_VALUES ? v->used : RAMA_CORE_VALUES;
 	unsigned n = 0; /* slots filled */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* values.h: how often each of the first 32 distinct values occurred; the four most frequent ones are
- * what a log shows. Counting is cheap, ranking is left to who reads the record. */
+/* values.h: how often each of the first 32 distinct values occurred; the four most frequent ones
+ * are what a log shows. Counting is cheap, ranking is left to who reads the record. */
 #ifndef RAMA_CORE_VALUES_H
 #define RAMA_CORE_VALUES_H
 
@@ -40,6 +40,6 @@ static inline void rama_core_values_add(struct rama_core_values *v, int64_t valu
 /* The four most frequent values other than 0, by count, then by value, both descending; the rest of
  * the slots is 0. Content of `v` may be anything. */
 void rama_core_values_top4(const struct rama_core_values *v, union rama_core_word value[4],
-		      union rama_core_word count[4]);
+			   union rama_core_word count[4]);
 
 #endif

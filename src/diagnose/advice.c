@@ -18,9 +18,9 @@
 
 const struct rama_diag_snippet_info rama_diag_snippet_info[RAMA_DIAG_SNIPPETS] = {
 	[RAMA_DIAG_SNIPPET_none] = { "none", "", RAMA_DIAG_LANGUAGE_C, 0, "\n" },
-#define SNIPPET(symbol, language, fits, title)                                      \
+#define SNIPPET(symbol, language, fits, title)                                                \
 	[RAMA_DIAG_SNIPPET_##symbol] = { #symbol, title, RAMA_DIAG_LANGUAGE_##language, fits, \
-				    rama_diag_snippet_text_##symbol },
+					 rama_diag_snippet_text_##symbol },
 #include "table/advice.def"
 };
 
@@ -61,7 +61,8 @@ static void put_words(struct rama_out *o, enum rama_diag_advice_kind kind,
 	char text[256], number[RAMA_HUMAN];
 
 	switch (kind) {
-	case RAMA_DIAG_KIND_PATH: /* whoever prints it takes care of what terminals and pages must not get */
+	/* whoever prints it takes care of what terminals and pages must not get */
+	case RAMA_DIAG_KIND_PATH:
 	case RAMA_DIAG_KIND_TEXT:
 		rama_out_text(o, rama_job_view_short_name(value->text, 48, text, sizeof(text)));
 		break;
@@ -88,7 +89,7 @@ static void put_value(struct rama_out *o, int id, enum rama_diag_language langua
 }
 
 void rama_diag_advice_fill(struct rama_out *o, const char *text, enum rama_diag_language language,
-		      const struct rama_diag_advice_values *values)
+			   const struct rama_diag_advice_values *values)
 {
 	while (*text != '\0') {
 		size_t n = strcspn(text, "{"), word = 0;
@@ -134,14 +135,16 @@ static bool suits(const struct rama_diag_snippet_info *s, unsigned fits)
 
 	if ((s->fits & fits) == 0)
 		return false;
-	return s->language == RAMA_DIAG_LANGUAGE_SHELL || python == ((fits & RAMA_DIAG_FIT_PYTHON) != 0);
+	return s->language == RAMA_DIAG_LANGUAGE_SHELL ||
+	       python == ((fits & RAMA_DIAG_FIT_PYTHON) != 0);
 }
 
 static int choose_snippets(struct rama_arena *a, struct rama_diag_finding *fd,
 			   const struct rama_diag_advice *advice,
 			   const struct rama_diag_advice_values *values, unsigned fits)
 {
-	struct rama_diag_snippet *list = rama_arena_alloc(a, RAMA_DIAG_SNIPPETS_SHOWN * sizeof(*list));
+	struct rama_diag_snippet *list =
+		rama_arena_alloc(a, RAMA_DIAG_SNIPPETS_SHOWN * sizeof(*list));
 	size_t n = 0;
 
 	if (list == NULL)
@@ -166,7 +169,7 @@ static int choose_snippets(struct rama_arena *a, struct rama_diag_finding *fd,
 
 /* an earlier finding that already says so, about the same file */
 static const struct rama_diag_finding *said_before(const struct rama_diag *d,
-					      const struct rama_diag_finding *fd)
+						   const struct rama_diag_finding *fd)
 {
 	for (const struct rama_diag_finding *p = d->findings; p < fd; p++)
 		if (p->level != RAMA_DIAG_LEVEL_OK && p->advice != NULL && p->advised_by == NULL &&
@@ -175,7 +178,8 @@ static const struct rama_diag_finding *said_before(const struct rama_diag *d,
 	return NULL;
 }
 
-static int advise_one(struct rama_diag *d, struct rama_diag_finding *fd, const struct rama_job_view *v)
+static int advise_one(struct rama_diag *d, struct rama_diag_finding *fd,
+		      const struct rama_job_view *v)
 {
 	const struct rama_diag_advice *advice = rama_diag_advice_find(fd->rule->advice);
 	const struct rama_job_view_file *file = rama_diag_advice_file(v, fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* advice.h: finding -> what to change, with the job's own names and sizes in it. The rows are table/advice.def. */
+/* advice.h: finding -> what to change, with the job's own names and sizes in it. The rows are
+ * table/advice.def. */
 #ifndef RAMA_DIAGNOSE_ADVICE_H
 #define RAMA_DIAGNOSE_ADVICE_H
 
@@ -13,7 +14,12 @@ enum rama_diag_advice_value_id {
 	RAMA_DIAG_VALUES
 };
 
-enum rama_diag_advice_kind { RAMA_DIAG_KIND_TEXT, RAMA_DIAG_KIND_PATH, RAMA_DIAG_KIND_BYTES, RAMA_DIAG_KIND_COUNT };
+enum rama_diag_advice_kind {
+	RAMA_DIAG_KIND_TEXT,
+	RAMA_DIAG_KIND_PATH,
+	RAMA_DIAG_KIND_BYTES,
+	RAMA_DIAG_KIND_COUNT
+};
 
 struct rama_diag_advice_value_info {
 	const char *name, *doc;
@@ -44,7 +50,8 @@ struct rama_diag_snippet_info {
 	unsigned fits;	  /* bits of enum rama_diag_fit */
 	const char *text; /* the template */
 };
-extern const struct rama_diag_snippet_info rama_diag_snippet_info[RAMA_DIAG_SNIPPETS]; /* [0] is none */
+/* [0] is none */
+extern const struct rama_diag_snippet_info rama_diag_snippet_info[RAMA_DIAG_SNIPPETS];
 
 struct rama_diag_advice {
 	const char *id, *text;
@@ -74,22 +81,24 @@ enum rama_diag_fit {
 };
 
 /* what holds for the job and one file of it (NULL: none) */
-unsigned rama_diag_advice_fits(const struct rama_job_view *v, const struct rama_job_view_file *file);
+unsigned rama_diag_advice_fits(const struct rama_job_view *v,
+			       const struct rama_job_view_file *file);
 /* names and sizes of the job and the finding; fd may be NULL */
 void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_job_view *v,
-			   const struct rama_job_view_file *file, const struct rama_diag_finding *fd);
+				const struct rama_job_view_file *file,
+				const struct rama_diag_finding *fd);
 /* the file that a finding is about, or the one that took most time; NULL: the job has none */
 const struct rama_job_view_file *rama_diag_advice_file(const struct rama_job_view *v,
-					      const struct rama_diag_finding *fd);
+						       const struct rama_diag_finding *fd);
 
 /* a template with everything filled in: as code, or as words for people (RAMA_DIAG_LANGUAGES) */
 void rama_diag_advice_fill(struct rama_out *o, const char *text, enum rama_diag_language language,
-		      const struct rama_diag_advice_values *values);
+			   const struct rama_diag_advice_values *values);
 
 #define RAMA_DIAG_SNIPPETS_SHOWN 4 /* at most, with one finding */
 
-/* Fills in advice, advised_by and snippets of all findings but those that are OK; they are in their final order.
- * 0 or RAMA_EMEMORY. */
+/* Fills in advice, advised_by and snippets of all findings but those that are OK; they are in
+ * their final order. 0 or RAMA_EMEMORY. */
 int rama_diag_advise(struct rama_diag *d, const struct rama_job_view *v);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* advice_values.c: what the placeholders of advice stand for in a job, and which interfaces its files are used by.
- * Every number is brought into a range in which code with it makes sense: the log may say anything. */
+/* advice_values.c: what the placeholders of advice stand for in a job, and which interfaces its
+ * files are used by. Every number is brought into a range in which code with it makes sense: the
+ * log may say anything. */
 #include <string.h>
 #include <strings.h>
 
@@ -22,7 +23,7 @@ static int64_t sum(int64_t a, int64_t b)
 }
 
 const struct rama_job_view_file *rama_diag_advice_file(const struct rama_job_view *v,
-					      const struct rama_diag_finding *fd)
+						       const struct rama_diag_finding *fd)
 {
 	const struct rama_job_view_file *most = NULL;
 
@@ -36,7 +37,8 @@ const struct rama_job_view_file *rama_diag_advice_file(const struct rama_job_vie
 	for (size_t i = 0; i < v->n_files; i++) {
 		const struct rama_job_view_file *f = &v->files[i];
 
-		if (!f->pseudo && (most == NULL || rama_job_io_time(&f->io) > rama_job_io_time(&most->io)))
+		if (!f->pseudo &&
+		    (most == NULL || rama_job_io_time(&f->io) > rama_job_io_time(&most->io)))
 			most = f;
 	}
 	return most;
@@ -67,12 +69,14 @@ static bool named_hdf5(const char *name)
 	return ends_with(name, ".h5") || ends_with(name, ".hdf5") || ends_with(name, ".he5");
 }
 
-/* Which library the program calls for the file: its records tell, or, since many logs have none, its name */
+/* Which library the program calls for the file: its records tell, or, since many logs have none,
+ * its name */
 static unsigned library_fits(const struct rama_job_view_file *f)
 {
 	bool hdf5 = has(f, RAMA_JOB_LAYER_H5D) || has(f, RAMA_JOB_LAYER_H5F);
 	bool mpi = has(f, RAMA_JOB_LAYER_MPIIO) ||
-		   (has(f, RAMA_JOB_LAYER_H5F) && f->rec[RAMA_JOB_LAYER_H5F][RAMA_TAB_H5F_USE_MPIIO].i > 0);
+		   (has(f, RAMA_JOB_LAYER_H5F) &&
+		    f->rec[RAMA_JOB_LAYER_H5F][RAMA_TAB_H5F_USE_MPIIO].i > 0);
 	unsigned netcdf = RAMA_DIAG_FIT_NETCDF | (mpi ? RAMA_DIAG_FIT_NETCDF_MPI : 0);
 
 	if (has(f, RAMA_JOB_LAYER_PNETCDF_VAR) || has(f, RAMA_JOB_LAYER_PNETCDF_FILE))
@@ -217,14 +221,16 @@ static int64_t culprit_number(const struct rama_diag_finding *fd, const char *ki
 }
 
 void rama_diag_advice_values_of(struct rama_diag_advice_values *to, const struct rama_job_view *v,
-			   const struct rama_job_view_file *file, const struct rama_diag_finding *fd)
+				const struct rama_job_view_file *file,
+				const struct rama_diag_finding *fd)
 {
 	union rama_diag_advice_value *at = to->at;
 
 	name_values(at, v, file, to);
 	size_values(at, v, file);
 	at[RAMA_DIAG_VALUE_ranks].number = clamp(v->nprocs, 1, 1 << 30);
-	at[RAMA_DIAG_VALUE_aggregators].number = good_aggregators(v, at[RAMA_DIAG_VALUE_stripe_count].number);
+	at[RAMA_DIAG_VALUE_aggregators].number =
+		good_aggregators(v, at[RAMA_DIAG_VALUE_stripe_count].number);
 	at[RAMA_DIAG_VALUE_ost].number = culprit_number(fd, "ost");
 	at[RAMA_DIAG_VALUE_rank].number = culprit_number(fd, "rank");
 	at[RAMA_DIAG_VALUE_files].number = clamp((int64_t)v->n_real, 0, 1LL << 40);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cost.c: see cost.h. Times in records are added over ranks; run time is that of the slowest rank. So a loss is put
- * where it happened: upon the one rank of a private file; upon all ranks of a shared one, with the slowest told apart
- * where the record knows it. Below MPI-IO all ranks wait for the slowest that touches the disk. */
+/* cost.c: see cost.h. Times in records are added over ranks; run time is that of the slowest
+ * rank. So a loss is put where it happened: upon the one rank of a private file; upon all ranks
+ * of a shared one, with the slowest told apart where the record knows it. Below MPI-IO all ranks
+ * wait for the slowest that touches the disk. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "diagnose/cost.h"
 #include "table/index.h"
 
-static int add_rank(struct rama_diag_cost *c, const struct rama_diag_facts *f, int64_t rank, double lost)
+static int add_rank(struct rama_diag_cost *c, const struct rama_diag_facts *f, int64_t rank,
+		    double lost)
 {
 	if (rank < 0 || rank >= f->view->nprocs) {
 		c->partly_mean += lost / fmax(1, f->ranks);
@@ -51,8 +53,8 @@ static int add_shared(struct rama_diag_cost *c, const struct rama_diag_facts *f,
 }
 
 int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f,
-		  const struct rama_job_view_file *file, const struct rama_diag_sums *x,
-		  enum rama_diag_rule_place place, double lost)
+		       const struct rama_job_view_file *file, const struct rama_diag_sums *x,
+		       enum rama_diag_rule_place place, double lost)
 {
 	double total = place == RAMA_DIAG_PLACE_TOP ? x->top_time : x->disk_time;
 	double slow;
@@ -73,7 +75,8 @@ int rama_diag_cost_add(struct rama_diag_cost *c, const struct rama_diag_facts *f
 	lost = fmin(lost, total);
 	if (file->ranks <= 1)
 		return add_rank(c, f, file->rank, lost);
-	slow = lost / total * (place == RAMA_DIAG_PLACE_TOP ? slowest_top(file, x) : x->slowest_time);
+	slow = lost / total *
+	       (place == RAMA_DIAG_PLACE_TOP ? slowest_top(file, x) : x->slowest_time);
 	if (place == RAMA_DIAG_PLACE_DISK && file->top == RAMA_JOB_LAYER_MPIIO) {
 		c->everyone += fmin(slow, x->top_time / fmax(1, x->openers));
 		return 0;

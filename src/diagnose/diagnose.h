@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* diagnose.h: job -> facts -> findings with cost. Findings are data; how they look is up to report/. */
+/* diagnose.h: job -> facts -> findings with cost. Findings are data; how they look is up to
+ * report/. */
 #ifndef RAMA_DIAGNOSE_DIAGNOSE_H
 #define RAMA_DIAGNOSE_DIAGNOSE_H
 
@@ -9,10 +10,20 @@
 #include "base/err.h"
 #include "job/view.h"
 
-enum rama_diag_level { RAMA_DIAG_LEVEL_OK, RAMA_DIAG_LEVEL_INFO, RAMA_DIAG_LEVEL_WARN, RAMA_DIAG_LEVEL_HIGH, RAMA_DIAG_LEVELS };
+enum rama_diag_level {
+	RAMA_DIAG_LEVEL_OK,
+	RAMA_DIAG_LEVEL_INFO,
+	RAMA_DIAG_LEVEL_WARN,
+	RAMA_DIAG_LEVEL_HIGH,
+	RAMA_DIAG_LEVELS
+};
 extern const char *const rama_diag_level_name[RAMA_DIAG_LEVELS]; /* "OK" "INFO" "WARN" "HIGH" */
 
-enum rama_diag_confidence { RAMA_DIAG_CONFIDENCE_LOW, RAMA_DIAG_CONFIDENCE_MEDIUM, RAMA_DIAG_CONFIDENCE_HIGH };
+enum rama_diag_confidence {
+	RAMA_DIAG_CONFIDENCE_LOW,
+	RAMA_DIAG_CONFIDENCE_MEDIUM,
+	RAMA_DIAG_CONFIDENCE_HIGH
+};
 extern const char *const rama_diag_confidence_name[3]; /* "low" "medium" "high" */
 
 /* a limit that a site may change: a row of table/limits.def */
@@ -30,11 +41,14 @@ struct rama_diag_profile {
 	char **source; /* where each was set: "default" or the file */
 };
 int rama_diag_profile_init(struct rama_diag_profile *p);
-/* "small_requests = 0.2"; unknown names, units and values out of range are errors that name the line */
-int rama_diag_profile_read(struct rama_diag_profile *p, FILE *f, const char *name, struct rama_err *e);
+/* "small_requests = 0.2"; unknown names, units and values out of range are errors that name the
+ * line */
+int rama_diag_profile_read(struct rama_diag_profile *p, FILE *f, const char *name,
+			   struct rama_err *e);
 void rama_diag_profile_fini(struct rama_diag_profile *p);
 
-/* a figure that rules and texts name: a row of diagnose/facts.def, or a figure of the finding itself */
+/* a figure that rules and texts name: a row of diagnose/facts.def, or a figure of the finding
+ * itself */
 struct rama_diag_fact {
 	const char *name, *unit, *doc;
 	size_t where; /* offset in struct rama_diag_sums or struct rama_diag_facts */
@@ -53,28 +67,29 @@ struct rama_diag_rule {
 	const char
 		*doc; /* what it means, why it costs, how the cost is estimated: a few sentences */
 	const char *advice; /* id of a row of advice.def */
-	const char *
-		causes; /* ids of rules that explain it, "L01 L02+", or ""; +: what it costs in other files is added there */
+	/* ids of rules that explain it, "L01 L02+", or ""; +: what it costs in other files is added
+	 * there */
+	const char *causes;
 	enum rama_diag_level most; /* it is never worse than this; OK: it praises */
 };
 extern const struct rama_diag_rule rama_diag_rules[];
 extern const unsigned rama_diag_n_rules;
-const struct rama_diag_rule *rama_diag_rule_find(
-	const char *id); /* letter case ignored; also Drishti's codes; NULL */
+/* letter case ignored; also Drishti's codes; NULL */
+const struct rama_diag_rule *rama_diag_rule_find(const char *id);
 
-struct rama_diag_value {	  /* a figure a finding rests on */
+struct rama_diag_value {  /* a figure a finding rests on */
 	const char *name; /* small_writes */
 	const char *doc;  /* writes of less than 1 MiB */
 	const char *unit; /* bytes, s, share, count, ratio */
 	double value;
 };
 
-struct rama_diag_culprit {	  /* a file, rank or storage target that shows it */
-	const char *kind; /* "file", "rank", "ost", "dataset" */
-	int64_t index;	  /* of the file in the view, the rank, the target */
-	const char *name; /* as shown */
-	const char *text; /* "12,000 writes of 4 KiB, 31 s" */
-	double value;	  /* by which they are ordered, descending */
+struct rama_diag_culprit { /* a file, rank or storage target that shows it */
+	const char *kind;  /* "file", "rank", "ost", "dataset" */
+	int64_t index;	   /* of the file in the view, the rank, the target */
+	const char *name;  /* as shown */
+	const char *text;  /* "12,000 writes of 4 KiB, 31 s" */
+	double value;	   /* by which they are ordered, descending */
 };
 
 struct rama_diag_snippet {
@@ -97,12 +112,13 @@ struct rama_diag_finding {
 	const struct rama_diag_value *values;
 	size_t n_values;
 	const struct rama_diag_culprit *culprits; /* at most 10 */
-	size_t n_culprits, all_culprits;     /* all_culprits: how many there are in fact */
+	size_t n_culprits, all_culprits;	  /* all_culprits: how many there are in fact */
 	const struct rama_diag_rule
 		*follows;   /* the rule whose finding explains this one (cost 0 then), or NULL */
 	double from, to;    /* time window, NAN NAN: none */
 	const char *advice; /* one or two sentences */
-	const struct rama_diag_finding *advised_by; /* the same advice is already given there, or NULL */
+	/* the same advice is already given there, or NULL */
+	const struct rama_diag_finding *advised_by;
 	const struct rama_diag_snippet *snippets;
 	size_t n_snippets;
 };
@@ -111,7 +127,7 @@ enum rama_diag_check { RAMA_DIAG_CHECK_NA, RAMA_DIAG_CHECK_PASSED, RAMA_DIAG_CHE
 
 struct rama_diag {
 	struct rama_arena arena;
-	char *verdict;	       /* one or two sentences a scientist understands */
+	char *verdict;		    /* one or two sentences a scientist understands */
 	enum rama_diag_level level; /* of the worst finding */
 	/* HIGH and WARN by cost, then INFO, then OK */
 	struct rama_diag_finding *findings;
@@ -123,11 +139,12 @@ struct rama_diag {
 	double read_share, write_share, meta_share, other_share;
 	const char **banner; /* lines on what is incomplete; none: the data are whole */
 	size_t n_banner;
-	double *facts; /* rama_diag_n_facts: of the whole job, in the order of rama_diag_fact_info */
+	/* rama_diag_n_facts: of the whole job, in the order of rama_diag_fact_info */
+	double *facts;
 };
 
-int rama_diag_make(struct rama_diag *d, const struct rama_job_view *v, const struct rama_diag_profile *p,
-		  struct rama_err *e);
+int rama_diag_make(struct rama_diag *d, const struct rama_job_view *v,
+		   const struct rama_diag_profile *p, struct rama_err *e);
 void rama_diag_fini(struct rama_diag *d);
 
 #endif

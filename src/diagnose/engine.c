@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine.c: tries all rules on a job. One pass over its files asks every rule about every file; then rules judge the
- * job; symptoms are traced to causes; levels follow from what is lost. */
+/* engine.c: tries all rules on a job. One pass over its files asks every rule about every file;
+ * then rules judge the job; symptoms are traced to causes; levels follow from what is lost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,8 @@ static int try_file(struct rama_diag_engine *g, uint32_t index)
 		lost = code->lost(f, &x, 0);
 		lost = isfinite(lost) && lost > 0 ? lost : 0;
 		rama_diag_sums_add(&t->sums, &x);
-		suspect(t,
-			(struct rama_diag_suspect){ index, lost, x.disk_bytes, x.files, file->folded });
+		suspect(t, (struct rama_diag_suspect){ index, lost, x.disk_bytes, x.files,
+						       file->folded });
 		rc = rama_diag_cost_add(&t->cost, f, file, &x, code->place, lost);
 		if (rc != 0)
 			return rc;
@@ -80,12 +80,13 @@ static void judge(struct rama_diag_engine *g, unsigned i)
 	if (code->applies(f, &t->sums, 0) == 0)
 		return;
 	/* praise that is not deserved is no fault */
-	g->d->checks[i] = rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK ? RAMA_DIAG_CHECK_NA : RAMA_DIAG_CHECK_PASSED;
+	g->d->checks[i] = rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK ? RAMA_DIAG_CHECK_NA
+									: RAMA_DIAG_CHECK_PASSED;
 	path = rama_diag_cost_path(&t->cost, f);
 	if (code->when(f, &t->sums, path) == 0)
 		return;
-	g->d->checks[i] =
-		rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK ? RAMA_DIAG_CHECK_PASSED : RAMA_DIAG_CHECK_FOUND;
+	g->d->checks[i] = rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK ? RAMA_DIAG_CHECK_PASSED
+									: RAMA_DIAG_CHECK_FOUND;
 	t->found = true;
 	t->seconds = sane(code->cost(f, &t->sums, path), f->io_time);
 	t->bytes = sane(code->bytes(f, &t->sums, path), INFINITY);
@@ -105,7 +106,8 @@ static bool same_files(const struct rama_diag_trial *symptom, const struct rama_
 static int rule_index(const char *id, size_t len)
 {
 	for (unsigned i = 0; i < rama_diag_n_rules; i++)
-		if (strlen(rama_diag_rules[i].id) == len && memcmp(rama_diag_rules[i].id, id, len) == 0)
+		if (strlen(rama_diag_rules[i].id) == len &&
+		    memcmp(rama_diag_rules[i].id, id, len) == 0)
 			return (int)i;
 	return -1;
 }
@@ -125,7 +127,8 @@ static const char *next_cause(const char *at, struct cause *c)
 	return at + len + strspn(at + len, " ");
 }
 
-static bool explains(const struct rama_diag_engine *g, const struct rama_diag_trial *symptom, struct cause c)
+static bool explains(const struct rama_diag_engine *g, const struct rama_diag_trial *symptom,
+		     struct cause c)
 {
 	const struct rama_diag_trial *t = c.rule >= 0 ? &g->trial[c.rule] : NULL;
 	double share = g->facts.limits.explains * (c.adds ? 0.5 : 1);
@@ -169,7 +172,8 @@ static enum rama_diag_level level_of(const struct rama_diag_engine *g, unsigned 
 	double share = g->facts.run_time > 0 ? t->seconds / g->facts.run_time : 0;
 	enum rama_diag_level level = RAMA_DIAG_LEVEL_INFO;
 
-	if (rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK || strcmp(rama_diag_rules[i].topic, "incomplete") == 0)
+	if (rama_diag_rules[i].most == RAMA_DIAG_LEVEL_OK ||
+	    strcmp(rama_diag_rules[i].topic, "incomplete") == 0)
 		return rama_diag_rules[i].most;
 	if (g->calm || t->explained_by >= 0 || t->seconds < l->cost_floor)
 		return RAMA_DIAG_LEVEL_INFO;
@@ -186,8 +190,9 @@ static enum rama_diag_confidence confidence_of(const struct rama_diag_engine *g,
 	enum rama_diag_confidence sure = rama_diag_rule_code[i].confidence;
 	bool incomplete = strcmp(rama_diag_rules[i].topic, "incomplete") == 0;
 
-	return g->facts.counters_lost > 0 && !incomplete && sure > RAMA_DIAG_CONFIDENCE_LOW ? sure - 1
-										       : sure;
+	return g->facts.counters_lost > 0 && !incomplete && sure > RAMA_DIAG_CONFIDENCE_LOW
+		       ? sure - 1
+		       : sure;
 }
 
 /* worst first, then by cost; causes come before symptoms where both cost the same */
@@ -283,8 +288,8 @@ static int keep_facts(struct rama_diag_engine *g)
 	return 0;
 }
 
-int rama_diag_make(struct rama_diag *d, const struct rama_job_view *v, const struct rama_diag_profile *p,
-		  struct rama_err *e)
+int rama_diag_make(struct rama_diag *d, const struct rama_job_view *v,
+		   const struct rama_diag_profile *p, struct rama_err *e)
 {
 	struct rama_diag_engine g = { .d = d, .view = v };
 	int rc;

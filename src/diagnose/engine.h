@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine.h: what the files of the engine share: engine.c tries the rules, evidence.c says who shows them, verdict.c
- * sums up. */
+/* engine.h: what the files of the engine share: engine.c tries the rules, evidence.c says who
+ * shows them, verdict.c sums up. */
 #ifndef RAMA_DIAGNOSE_ENGINE_H
 #define RAMA_DIAGNOSE_ENGINE_H
 
@@ -34,11 +34,12 @@ struct rama_diag_engine {
 	const struct rama_job_view *view;
 	struct rama_diag_facts facts;
 	struct rama_diag_trial *trial; /* rama_diag_n_rules */
-	bool calm;		  /* so little I/O that nothing can be gained */
+	bool calm;		       /* so little I/O that nothing can be gained */
 };
 
 /* evidence.c: culprits, texts, values, window of one finding. 0 or RAMA_EMEMORY */
-int rama_diag_evidence(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_trial *t);
+int rama_diag_evidence(struct rama_diag_engine *g, struct rama_diag_finding *to,
+		       const struct rama_diag_trial *t);
 /* verdict.c: verdict, banner, shares of the run time */
 int rama_diag_verdict(struct rama_diag_engine *g);
 

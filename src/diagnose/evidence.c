@@ -9,9 +9,11 @@
 #include "base/out.h"
 #include "diagnose/engine.h"
 
-static struct rama_diag_culprit *culprits_alloc(struct rama_diag_engine *g, struct rama_diag_finding *to)
+static struct rama_diag_culprit *culprits_alloc(struct rama_diag_engine *g,
+						struct rama_diag_finding *to)
 {
-	struct rama_diag_culprit *c = rama_arena_alloc(&g->d->arena, RAMA_DIAG_CULPRITS * sizeof(*c));
+	struct rama_diag_culprit *c =
+		rama_arena_alloc(&g->d->arena, RAMA_DIAG_CULPRITS * sizeof(*c));
 
 	to->culprits = c;
 	to->n_culprits = 0;
@@ -26,7 +28,8 @@ static char *format(struct rama_diag_engine *g, const char *fmt, const char *a, 
 	return rama_arena_text(&g->d->arena, text, strlen(text));
 }
 
-static int add(struct rama_diag_finding *to, struct rama_diag_culprit *list, struct rama_diag_culprit c)
+static int add(struct rama_diag_finding *to, struct rama_diag_culprit *list,
+	       struct rama_diag_culprit c)
 {
 	if (c.name == NULL || c.text == NULL)
 		return RAMA_EMEMORY;
@@ -35,7 +38,8 @@ static int add(struct rama_diag_finding *to, struct rama_diag_culprit *list, str
 }
 
 /* files: each with the detail of the rule, in its own figures */
-static int file_culprits(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_trial *t)
+static int file_culprits(struct rama_diag_engine *g, struct rama_diag_finding *to,
+			 const struct rama_diag_trial *t)
 {
 	const struct rama_diag_rule_code *code = &rama_diag_rule_code[to->rule - rama_diag_rules];
 	struct rama_diag_culprit *list = culprits_alloc(g, to);
@@ -53,8 +57,9 @@ static int file_culprits(struct rama_diag_engine *g, struct rama_diag_finding *t
 		rama_diag_facts_file(&g->facts, file, &x);
 		rc = add(to, list,
 			 (struct rama_diag_culprit){ "file", t->first[i].file, file->name,
-						rama_diag_text_make(&text, code->detail),
-						by_time ? t->first[i].lost : t->first[i].bytes });
+						     rama_diag_text_make(&text, code->detail),
+						     by_time ? t->first[i].lost
+							     : t->first[i].bytes });
 		if (rc != 0)
 			return rc;
 	}
@@ -96,8 +101,8 @@ static int rank_culprits(struct rama_diag_engine *g, struct rama_diag_finding *t
 		const struct rama_job_io *io = &v->ranks[r].io;
 		double value = by_bytes ? (double)io->bytes_read + (double)io->bytes_written
 					: rama_job_io_time(io);
-		bool outlier = value > 0 &&
-			       value >= (mean + top) / 2; /* nearer to the worst than to the mean */
+		/* nearer to the worst than to the mean */
+		bool outlier = value > 0 && value >= (mean + top) / 2;
 
 		to->all_culprits += outlier;
 		if (outlier)
@@ -113,10 +118,10 @@ static int rank_culprits(struct rama_diag_engine *g, struct rama_diag_finding *t
 						 v->run_time > 0 ? v->run_time : INFINITY));
 		rama_human_bytes(bytes, (double)io->bytes_read + (double)io->bytes_written);
 		rc = add(to, list,
-			 (struct rama_diag_culprit){ "rank", most[i].index,
-						rama_arena_text(&g->d->arena, name, strlen(name)),
-						format(g, "%s in I/O, %s", seconds, bytes),
-						most[i].value });
+			 (struct rama_diag_culprit){
+				 "rank", most[i].index,
+				 rama_arena_text(&g->d->arena, name, strlen(name)),
+				 format(g, "%s in I/O, %s", seconds, bytes), most[i].value });
 		if (rc != 0)
 			return rc;
 	}
@@ -183,8 +188,8 @@ static int phase_culprits(struct rama_diag_engine *g, struct rama_diag_finding *
 			 "busy %s; longest: %s of %s at offset %lld of %s, t = %.3f to %.3f s",
 			 busy, p->op_kind ? "read" : "write",
 			 rama_human_bytes(length, (double)p->length), (long long)p->offset,
-			 rama_job_view_short_name(p->file->name, 60, shown, sizeof(shown)), p->op_start,
-			 p->op_end);
+			 rama_job_view_short_name(p->file->name, 60, shown, sizeof(shown)),
+			 p->op_start, p->op_end);
 	else
 		snprintf(text, sizeof(text), "busy %s", busy);
 	return add(to, list,
@@ -208,11 +213,12 @@ static int operation_culprit(struct rama_diag_engine *g, struct rama_diag_findin
 	rama_human_bytes(bytes, g->facts.slow_op_bytes);
 	return add(to, list,
 		   (struct rama_diag_culprit){ "file", file - g->view->files, file->name,
-					  format(g, "%s for %s", seconds, bytes),
-					  g->facts.slow_op });
+					       format(g, "%s for %s", seconds, bytes),
+					       g->facts.slow_op });
 }
 
-static int culprits(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_trial *t)
+static int culprits(struct rama_diag_engine *g, struct rama_diag_finding *to,
+		    const struct rama_diag_trial *t)
 {
 	switch (rama_diag_rule_code[to->rule - rama_diag_rules].who) {
 	case RAMA_DIAG_WHO_RANKS:
@@ -238,8 +244,8 @@ static char *moment(char at[RAMA_HUMAN], double t)
 }
 
 /* one line: the file that shows it most, what it did, how many more, when */
-static char *evidence_line(struct rama_diag_engine *g, const struct rama_diag_finding *to, const char *file,
-			   const char *detail)
+static char *evidence_line(struct rama_diag_engine *g, const struct rama_diag_finding *to,
+			   const char *file, const char *detail)
 {
 	struct rama_out o;
 	char *text, n[RAMA_HUMAN], from[RAMA_HUMAN], until[RAMA_HUMAN];
@@ -261,7 +267,8 @@ static char *evidence_line(struct rama_diag_engine *g, const struct rama_diag_fi
 	return text;
 }
 
-static int keep_values(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_text *t)
+static int keep_values(struct rama_diag_engine *g, struct rama_diag_finding *to,
+		       const struct rama_diag_text *t)
 {
 	struct rama_diag_value *v = rama_arena_alloc(&g->d->arena, (t->n_values + 1) * sizeof(*v));
 
@@ -289,7 +296,8 @@ static char *how_line(struct rama_diag_engine *g, const struct rama_diag_finding
 	return format(g, "%s %s", how, words);
 }
 
-int rama_diag_evidence(struct rama_diag_engine *g, struct rama_diag_finding *to, const struct rama_diag_trial *t)
+int rama_diag_evidence(struct rama_diag_engine *g, struct rama_diag_finding *to,
+		       const struct rama_diag_trial *t)
 {
 	const struct rama_diag_rule_code *code = &rama_diag_rule_code[to->rule - rama_diag_rules];
 	struct rama_diag_text text = {

@@ -31,7 +31,7 @@ const struct rama_diag_fact *rama_diag_fact_find(const char *name, size_t len)
 }
 
 double rama_diag_fact_value(const struct rama_diag_fact *fact, const struct rama_diag_facts *f,
-		       const struct rama_diag_sums *x)
+			    const struct rama_diag_sums *x)
 {
 	const char *base = fact->of_files ? (const char *)x : (const char *)f;
 	double v;
@@ -54,7 +54,8 @@ struct shown {
 	double small[2];	  /* best rate of files that are moved in requests of a few KiB */
 };
 
-static void show_large(const struct rama_diag_facts *f, const struct rama_diag_sums *x, struct shown *s)
+static void show_large(const struct rama_diag_facts *f, const struct rama_diag_sums *x,
+		       struct shown *s)
 {
 	if (!healthy(x, &f->limits))
 		return;
@@ -70,7 +71,8 @@ static void show_large(const struct rama_diag_facts *f, const struct rama_diag_s
 	}
 }
 
-static void show_small(const struct rama_diag_facts *f, const struct rama_diag_sums *x, struct shown *s)
+static void show_small(const struct rama_diag_facts *f, const struct rama_diag_sums *x,
+		       struct shown *s)
 {
 	double calls[2] = { x->writes, x->reads }, bytes[2] = { x->bytes_written, x->bytes_read },
 	       time[2] = { x->write_time, x->read_time };
@@ -235,7 +237,8 @@ static void sum_files(struct rama_diag_facts *f, const struct rama_job_view *v)
 	f->waiting = f->aggregators > 0 ? fmax(0, f->ranks - f->aggregators) : 0;
 }
 
-int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_job_view *v, const struct rama_diag_profile *p)
+int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_job_view *v,
+			 const struct rama_diag_profile *p)
 {
 	int rc;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* facts.h: what rules know of a job, made from the rows of facts.def. Numbers only: pure, one pass over the files. */
+/* facts.h: what rules know of a job, made from the rows of facts.def. Numbers only: pure, one
+ * pass over the files. */
 #ifndef RAMA_DIAGNOSE_FACTS_H
 #define RAMA_DIAGNOSE_FACTS_H
 
@@ -72,11 +73,12 @@ struct rama_diag_file_parts {
 };
 
 /* 0 or RAMA_EMEMORY; call rama_diag_facts_fini() in any case */
-int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_job_view *v, const struct rama_diag_profile *p);
+int rama_diag_facts_make(struct rama_diag_facts *f, const struct rama_job_view *v,
+			 const struct rama_diag_profile *p);
 void rama_diag_facts_fini(struct rama_diag_facts *f);
 /* the sums of one file, ratios included */
 void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job_view_file *file,
-		     struct rama_diag_sums *x);
+			  struct rama_diag_sums *x);
 void rama_diag_sums_add(struct rama_diag_sums *to, const struct rama_diag_sums *x);
 void rama_diag_sums_ratios(struct rama_diag_sums *x);
 
@@ -90,6 +92,6 @@ void rama_diag_facts_rates(struct rama_diag_facts *f);
 /* a fact by its name: of `x` if it is of files, else of the job; NULL: no such fact */
 const struct rama_diag_fact *rama_diag_fact_find(const char *name, size_t len);
 double rama_diag_fact_value(const struct rama_diag_fact *fact, const struct rama_diag_facts *f,
-		       const struct rama_diag_sums *x);
+			    const struct rama_diag_sums *x);
 
 #endif

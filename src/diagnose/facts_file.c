@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* facts_file.c: the sums of one file. Size classes, order and layers are compared here; mistakes of other tools that are
- * avoided are named where it happens. */
+/* facts_file.c: the sums of one file. Size classes, order and layers are compared here; mistakes
+ * of other tools that are avoided are named where it happens. */
 #include <math.h>
 #include <string.h>
 
@@ -58,8 +58,9 @@ static const struct places daos_places = {
 	RAMA_TAB_DAOS_ACCESS1_COUNT,
 };
 
-/* Requests of exactly 1 MiB are counted in the class below it: they are taken out where the frequent sizes tell
- * (mistake 6). Those lists do not separate reads from writes; the class does. */
+/* Requests of exactly 1 MiB are counted in the class below it: they are taken out where the
+ * frequent sizes tell (mistake 6). Those lists do not separate reads from writes; the class
+ * does. */
 static double whole_mib_share(const union rama_core_word *w, const struct places *at)
 {
 	double whole = 0, class = count_of(w, at->bins[0] + SMALL_BINS - 1) +
@@ -97,7 +98,8 @@ static struct sizes sizes_of(const union rama_core_word *w, const struct places 
 	return s;
 }
 
-/* Calls take time to begin with, bytes take time to move: so the time of all is shared out between small and other ones */
+/* Calls take time to begin with, bytes take time to move: so the time of all is shared out
+ * between small and other ones */
 static double time_of_some(const struct rama_diag_facts *f, double rate, const double some[2],
 			   const double all[3])
 {
@@ -138,15 +140,17 @@ static void posix_sizes(struct rama_diag_file_parts *t, const struct rama_diag_f
 	}
 }
 
-/* The first access of a rank to a file has none before it, but counts as neither sequential nor consecutive: it is
- * left out (mistake 7). */
+/* The first access of a rank to a file has none before it, but counts as neither sequential nor
+ * consecutive: it is left out (mistake 7). */
 static void posix_order(struct rama_diag_file_parts *t, const union rama_core_word *w,
 			const union rama_core_word *own)
 {
 	static const unsigned seq[2] = { RAMA_TAB_POSIX_SEQ_WRITES, RAMA_TAB_POSIX_SEQ_READS };
-	static const unsigned consec[2] = { RAMA_TAB_POSIX_CONSEC_WRITES, RAMA_TAB_POSIX_CONSEC_READS };
+	static const unsigned consec[2] = { RAMA_TAB_POSIX_CONSEC_WRITES,
+					    RAMA_TAB_POSIX_CONSEC_READS };
 	static const unsigned own_seq[2] = { RAMA_TAB_EXTRA_SEQ_WRITES, RAMA_TAB_EXTRA_SEQ_READS };
-	static const unsigned own_consec[2] = { RAMA_TAB_EXTRA_CONSEC_WRITES, RAMA_TAB_EXTRA_CONSEC_READS };
+	static const unsigned own_consec[2] = { RAMA_TAB_EXTRA_CONSEC_WRITES,
+						RAMA_TAB_EXTRA_CONSEC_READS };
 	double first = t->file->folded ? count_of(w, RAMA_TAB_POSIX_OPENS)
 				       : fmax(t->file->rows[RAMA_JOB_LAYER_POSIX], t->file->ranks);
 
@@ -177,8 +181,8 @@ static void posix_excess(struct rama_diag_file_parts *t, const union rama_core_w
 	}
 }
 
-/* Writes to a file of one process end in memory, in microseconds. Where many take much longer, each waits for the disk:
- * O_SYNC, O_DIRECT, or a file system without a cache. */
+/* Writes to a file of one process end in memory, in microseconds. Where many take much longer,
+ * each waits for the disk: O_SYNC, O_DIRECT, or a file system without a cache. */
 static void posix_waits(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	if (t->users <= 1 && t->small[0] > 0 &&
@@ -190,8 +194,10 @@ static void posix_waits(struct rama_diag_file_parts *t, const struct rama_diag_f
 static void posix_longest(struct rama_diag_file_parts *t, const union rama_core_word *w)
 {
 	static const unsigned words[2][3] = {
-		{ RAMA_TAB_POSIX_WRITES, RAMA_TAB_POSIX_F_WRITE_TIME, RAMA_TAB_POSIX_F_MAX_WRITE_TIME },
-		{ RAMA_TAB_POSIX_READS, RAMA_TAB_POSIX_F_READ_TIME, RAMA_TAB_POSIX_F_MAX_READ_TIME },
+		{ RAMA_TAB_POSIX_WRITES, RAMA_TAB_POSIX_F_WRITE_TIME,
+		  RAMA_TAB_POSIX_F_MAX_WRITE_TIME },
+		{ RAMA_TAB_POSIX_READS, RAMA_TAB_POSIX_F_READ_TIME,
+		  RAMA_TAB_POSIX_F_MAX_READ_TIME },
 	};
 
 	for (unsigned k = 0; k < 2; k++) {
@@ -222,8 +228,8 @@ static void posix_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 	if (trace != NULL && t->file->stripes != NULL)
 		t->unaligned = fmax(t->unaligned,
 				    (double)trace->unaligned[0] + (double)trace->unaligned[1]);
-	t->unaligned =
-		fmin(t->unaligned, count_of(w, RAMA_TAB_POSIX_READS) + count_of(w, RAMA_TAB_POSIX_WRITES));
+	t->unaligned = fmin(t->unaligned,
+			    count_of(w, RAMA_TAB_POSIX_READS) + count_of(w, RAMA_TAB_POSIX_WRITES));
 }
 
 /* time of small independent calls of files that several ranks use, less what the bytes need */
@@ -231,8 +237,8 @@ static void mpiio_independent(struct rama_diag_file_parts *t, const struct rama_
 			      const union rama_core_word *w)
 {
 	static const unsigned kinds[2][4] = {
-		{ RAMA_TAB_MPIIO_INDEP_WRITES, RAMA_TAB_MPIIO_COLL_WRITES, RAMA_TAB_MPIIO_SPLIT_WRITES,
-		  RAMA_TAB_MPIIO_NB_WRITES },
+		{ RAMA_TAB_MPIIO_INDEP_WRITES, RAMA_TAB_MPIIO_COLL_WRITES,
+		  RAMA_TAB_MPIIO_SPLIT_WRITES, RAMA_TAB_MPIIO_NB_WRITES },
 		{ RAMA_TAB_MPIIO_INDEP_READS, RAMA_TAB_MPIIO_COLL_READS, RAMA_TAB_MPIIO_SPLIT_READS,
 		  RAMA_TAB_MPIIO_NB_READS },
 	};
@@ -265,11 +271,12 @@ static void mpiio_independent(struct rama_diag_file_parts *t, const struct rama_
 	}
 }
 
-/* What the application asked MPI-IO for, and what became of it on disk: no peer compares them (mistake 32) */
+/* What the application asked MPI-IO for, and what became of it on disk: no peer compares them
+ * (mistake 32) */
 static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_MPIIO],
-			      *below = t->file->rec[RAMA_JOB_LAYER_POSIX];
+				   *below = t->file->rec[RAMA_JOB_LAYER_POSIX];
 	double given = count_of(w, RAMA_TAB_MPIIO_BYTES_WRITTEN),
 	       asked = count_of(w, RAMA_TAB_MPIIO_BYTES_READ);
 	double written = count_of(below, RAMA_TAB_POSIX_BYTES_WRITTEN),
@@ -282,9 +289,9 @@ static void mpiio_parts(struct rama_diag_file_parts *t, const struct rama_diag_f
 	mpiio_independent(t, f, w);
 	if (given > 0) {
 		t->over[0] = fmax(0, written - given);
-		t->over_time[0] =
-			written > 0 ? time_of(below, RAMA_TAB_POSIX_F_WRITE_TIME) * t->over[0] / written
-				    : 0;
+		t->over_time[0] = written > 0 ? time_of(below, RAMA_TAB_POSIX_F_WRITE_TIME) *
+							t->over[0] / written
+					      : 0;
 	}
 	if (only_written) {
 		t->modify_read = fmax(0, read - asked);
@@ -311,16 +318,18 @@ static void hdf5_parts(struct rama_diag_file_parts *t, const struct rama_diag_fa
 	t->chunk_access = c->access;
 }
 
-/* Calls that only EXTRA counts share its time evenly. Those of POSIX share theirs by what they take as a rule: a stat
- * half as long as an open with its close, a seek, which asks nobody, a tenth. */
+/* Calls that only EXTRA counts share its time evenly. Those of POSIX share theirs by what they
+ * take as a rule: a stat half as long as an open with its close, a seek, which asks nobody, a
+ * tenth. */
 static void meta_parts(struct rama_diag_file_parts *t)
 {
 	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
-			      *own = t->file->rec[RAMA_JOB_LAYER_EXTRA];
+				   *own = t->file->rec[RAMA_JOB_LAYER_EXTRA];
 	double opens = count_of(w, RAMA_TAB_POSIX_OPENS),
 	       renames = count_of(w, RAMA_TAB_POSIX_RENAME_SOURCES),
 	       stats = count_of(w, RAMA_TAB_POSIX_STATS) / 2,
-	       seeks = count_of(w, RAMA_TAB_POSIX_SEEKS) / 10, weight = opens + renames + stats + seeks;
+	       seeks = count_of(w, RAMA_TAB_POSIX_SEEKS) / 10,
+	       weight = opens + renames + stats + seeks;
 	double each = weight > 0 ? time_of(w, RAMA_TAB_POSIX_F_META_TIME) / weight : 0;
 
 	if (own != NULL) {
@@ -334,14 +343,16 @@ static void meta_parts(struct rama_diag_file_parts *t)
 	t->seek_time = seeks * each;
 	t->stat_time = stats * each + t->extra_each * (count_of(own, RAMA_TAB_EXTRA_STATS) +
 						       count_of(own, RAMA_TAB_EXTRA_ACCESSES));
-	t->rename_time = fmax(renames * each, t->extra_each * count_of(own, RAMA_TAB_EXTRA_RENAMES));
+	t->rename_time =
+		fmax(renames * each, t->extra_each * count_of(own, RAMA_TAB_EXTRA_RENAMES));
 }
 
 /* A file of DFS is objects of DAOS below: they are not counted again */
 static void daos_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	bool dfs = t->file->rec[RAMA_JOB_LAYER_DFS] != NULL;
-	const union rama_core_word *w = t->file->rec[dfs ? RAMA_JOB_LAYER_DFS : RAMA_JOB_LAYER_DAOS];
+	const union rama_core_word *w =
+		t->file->rec[dfs ? RAMA_JOB_LAYER_DFS : RAMA_JOB_LAYER_DAOS];
 	struct rama_job_io io;
 	struct sizes s;
 
@@ -390,12 +401,12 @@ static void place_parts(struct rama_diag_file_parts *t, const struct rama_job_vi
 	t->home = one_of(type, home);
 }
 
-/* Files beyond the room for records share one of them. How many they are is not known, but they were opened, and the
- * others tell how often files are. Ranks share the record, not the files. */
+/* Files beyond the room for records share one of them. How many they are is not known, but they
+ * were opened, and the others tell how often files are. Ranks share the record, not the files. */
 static void count_parts(struct rama_diag_file_parts *t, const struct rama_diag_facts *f)
 {
 	const union rama_core_word *w = t->file->rec[RAMA_JOB_LAYER_POSIX],
-			      *stream = t->file->rec[RAMA_JOB_LAYER_STDIO];
+				   *stream = t->file->rec[RAMA_JOB_LAYER_STDIO];
 	double opens;
 
 	t->count = t->file->unopened ? 0 : 1;
@@ -425,27 +436,31 @@ static void common_parts(struct rama_diag_file_parts *t, const struct rama_diag_
 	}
 	t->size = fmax(count_of(stream, RAMA_TAB_STDIO_MAX_BYTE_READ),
 		       count_of(stream, RAMA_TAB_STDIO_MAX_BYTE_WRITTEN));
-	t->stdio_lost = fmax(0, time_of(stream, RAMA_TAB_STDIO_F_READ_TIME) +
-					time_of(stream, RAMA_TAB_STDIO_F_WRITE_TIME) -
-					count_of(stream, RAMA_TAB_STDIO_BYTES_READ) / rate_of(f, 1) -
-					count_of(stream, RAMA_TAB_STDIO_BYTES_WRITTEN) / rate_of(f, 0));
+	t->stdio_lost =
+		fmax(0, time_of(stream, RAMA_TAB_STDIO_F_READ_TIME) +
+				time_of(stream, RAMA_TAB_STDIO_F_WRITE_TIME) -
+				count_of(stream, RAMA_TAB_STDIO_BYTES_READ) / rate_of(f, 1) -
+				count_of(stream, RAMA_TAB_STDIO_BYTES_WRITTEN) / rate_of(f, 0));
 	t->mpi = t->file->rec[RAMA_JOB_LAYER_MPIIO] != NULL;
 	t->several = t->users > 1;
 }
 
-/* I/O time of the slowest rank below the application: the record of all ranks knows, or the rows of each */
+/* I/O time of the slowest rank below the application: the record of all ranks knows, or the rows
+ * of each */
 static double slowest_of(const struct rama_diag_file_parts *t)
 {
 	double most = fmax(t->file->most_time, t->disk_time / fmax(1, t->file->ranks));
 
 	if (t->file->ranks <= 1)
 		return t->disk_time;
-	most = fmax(most, time_of(t->file->rec[RAMA_JOB_LAYER_POSIX], RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME));
+	most = fmax(most, time_of(t->file->rec[RAMA_JOB_LAYER_POSIX],
+				  RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME));
 	return fmin(most, t->disk_time);
 }
 
-/* Ranks that moved data of the file: traced, or with a row of their own. A record of all ranks does not tell; then the
- * ranks seen in heat maps do. Hints in a log are those of its own writing, not of the application (mistake 3). */
+/* Ranks that moved data of the file: traced, or with a row of their own. A record of all ranks
+ * does not tell; then the ranks seen in heat maps do. Hints in a log are those of its own
+ * writing, not of the application (mistake 3). */
 static double disk_ranks_of(const struct rama_diag_file_parts *t, const struct rama_job_view *v)
 {
 	const struct rama_job_view_traced *trace = t->file->traced[RAMA_JOB_LAYER_POSIX];
@@ -487,7 +502,7 @@ static double waits_of(const struct rama_diag_file_parts *t, const struct rama_d
 #define EF(c) time_of(w[RAMA_JOB_LAYER_EXTRA], RAMA_TAB_EXTRA_##c)
 
 void rama_diag_facts_file(const struct rama_diag_facts *f, const struct rama_job_view_file *file,
-		     struct rama_diag_sums *x)
+			  struct rama_diag_sums *x)
 {
 	const union rama_core_word *const *w = file->rec;
 	struct rama_diag_file_parts parts = { .file = file }, *t = &parts;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* facts_job.c: facts of a job that are no sums over files: ranks, nodes, phases, bursts, the longest call. */
+/* facts_job.c: facts of a job that are no sums over files: ranks, nodes, phases, bursts, the
+ * longest call. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -46,7 +47,8 @@ static double spread_variation(const struct spread *s, double n)
 	return mean > 0 ? sqrt(fmax(0, s->square / n - mean * mean)) / mean : 0;
 }
 
-/* Of records reduced over all ranks the variance is known, not each rank: that of the file that took most time counts */
+/* Of records reduced over all ranks the variance is known, not each rank: that of the file that
+ * took most time counts */
 static void reduced_variation(struct rama_diag_facts *f)
 {
 	const struct rama_job_view_file *best = NULL;
@@ -70,17 +72,14 @@ static void reduced_variation(struct rama_diag_facts *f)
 	n = fmax(1, best->ranks);
 	mean = rama_job_io_time(&best->io) / n;
 	bytes = ((double)best->io.bytes_read + (double)best->io.bytes_written) / n;
-	f->time_variation =
-		sqrt(fmax(0,
-			  w[mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_TIME : RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME]
-				  .f)) /
-		mean;
-	f->bytes_variation =
-		sqrt(fmax(
-			0,
-			w[mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_BYTES : RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES]
-				.f)) /
-		bytes;
+	f->time_variation = sqrt(fmax(0, w[mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_TIME
+					       : RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME]
+						 .f)) /
+			    mean;
+	f->bytes_variation = sqrt(fmax(0, w[mpi ? RAMA_TAB_MPIIO_F_VARIANCE_RANK_BYTES
+						: RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES]
+						  .f)) /
+			     bytes;
 	f->time_variation = isfinite(f->time_variation) ? f->time_variation : 0;
 	f->bytes_variation = isfinite(f->bytes_variation) ? f->bytes_variation : 0;
 }
@@ -107,8 +106,9 @@ static void rank_facts_set(struct rama_diag_facts *f, const struct spread *time,
 	f->meta_mean = meta->sum / n;
 	f->meta_rank = (double)meta->at;
 	f->meta_share = f->run_time > 0 ? f->meta_most / f->run_time : 0;
-	f->meta_ratio =
-		rama_job_io_time(&v->total) > 0 ? v->total.meta_time / rama_job_io_time(&v->total) : 0;
+	f->meta_ratio = rama_job_io_time(&v->total) > 0
+				? v->total.meta_time / rama_job_io_time(&v->total)
+				: 0;
 	f->blocking_read =
 		f->all.mpi_reads > 0
 			? f->all.mpi_read_time * (1 - f->all.nb_reads / f->all.mpi_reads) / n
@@ -121,7 +121,8 @@ static void rank_facts_set(struct rama_diag_facts *f, const struct spread *time,
 		reduced_variation(f);
 }
 
-/* Ranks are compared with their mean, not with the total of all (mistake 10); metadata is added up for each rank (mistake 9) */
+/* Ranks are compared with their mean, not with the total of all (mistake 10); metadata is added
+ * up for each rank (mistake 9) */
 static int rank_facts(struct rama_diag_facts *f)
 {
 	const struct rama_job_view *v = f->view;

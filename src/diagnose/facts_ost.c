@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* facts_ost.c: storage targets compared. A file that lies on one target alone tells how fast that target is; only
- * files of about the same size are compared, as if all had that size, so that more data does not look like a slow disk. */
+/* facts_ost.c: storage targets compared. A file that lies on one target alone tells how fast
+ * that target is; only files of about the same size are compared, as if all had that size, so
+ * that more data does not look like a slow disk. */
 #include <math.h>
 #include <stdlib.h>
 

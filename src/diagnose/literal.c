@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* literal.c: what each language wants to be written differently inside quotes. Letters of all alphabets stay as they
- * are; what is no UTF-8, controls a terminal or turns the direction of writing is written as a number. */
+/* literal.c: what each language wants to be written differently inside quotes. Letters of all
+ * alphabets stay as they are; what is no UTF-8, controls a terminal or turns the direction of
+ * writing is written as a number. */
 #include "diagnose/literal.h"
 
-const char *const rama_diag_language_name[RAMA_DIAG_LANGUAGES] = { "C", "Fortran", "Python", "shell" };
+const char *const rama_diag_language_name[RAMA_DIAG_LANGUAGES] = { "C", "Fortran", "Python",
+								   "shell" };
 
 #define NO_CHARACTER 0xffffffffu /* the byte is not part of UTF-8 */
 

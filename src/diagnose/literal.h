@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* literal.h: names as literals of a language. Names of files are whatever an application chose: they hold quotes, ends
- * of comments, commands for shells and terminals. A literal stands for exactly these bytes and holds nothing else. */
+/* literal.h: names as literals of a language. Names of files are whatever an application chose:
+ * they hold quotes, ends of comments, commands for shells and terminals. A literal stands for
+ * exactly these bytes and holds nothing else. */
 #ifndef RAMA_DIAGNOSE_LITERAL_H
 #define RAMA_DIAGNOSE_LITERAL_H
 

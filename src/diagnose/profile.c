@@ -172,7 +172,8 @@ static char *next_line(char *to, int room, void *ctx)
 	return line;
 }
 
-int rama_diag_profile_read(struct rama_diag_profile *p, FILE *f, const char *name, struct rama_err *e)
+int rama_diag_profile_read(struct rama_diag_profile *p, FILE *f, const char *name,
+			   struct rama_err *e)
 {
 	struct reading r = { .p = p, .name = name, .e = e, .file = f };
 	int bad = ini_parse_stream(next_line, &r, on_value, &r);

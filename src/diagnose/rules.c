@@ -8,15 +8,15 @@
 #include "diagnose/rules.h"
 
 #define NONE false
-#define EVALUATE(id, what, expression)                                                   \
+#define EVALUATE(id, what, expression)                                                             \
 	static double what##_##id(const struct rama_diag_facts *f, const struct rama_diag_sums *x, \
-				  double path)                                           \
-	{                                                                                \
-		const struct rama_diag_limit_values *l = &f->limits;                          \
-		const struct rama_diag_sums *a = &f->all;                                     \
-                                                                                         \
-		(void)x, (void)path, (void)l, (void)a;                                   \
-		return (double)(expression);                                             \
+				  double path)                                                     \
+	{                                                                                          \
+		const struct rama_diag_limit_values *l = &f->limits;                               \
+		const struct rama_diag_sums *a = &f->all;                                          \
+                                                                                                   \
+		(void)x, (void)path, (void)l, (void)a;                                             \
+		return (double)(expression);                                                       \
 	}
 
 #define RULE(id, topic, level, conf, drishti, advice, title, applies_, which_, when_, place, \
@@ -58,9 +58,9 @@ const unsigned rama_diag_n_rules = sizeof(rama_diag_rules) / sizeof(rama_diag_ru
 	  cost_##id,                                                                               \
 	  bytes_##id,                                                                              \
 	  sizeof(#wh) != sizeof("NONE"),                                                           \
-	  RAMA_DIAG_PLACE_##place_,                                                                     \
-	  RAMA_DIAG_WHO_##who_,                                                                         \
-	  RAMA_DIAG_CONFIDENCE_##conf,                                                                  \
+	  RAMA_DIAG_PLACE_##place_,                                                                \
+	  RAMA_DIAG_WHO_##who_,                                                                    \
+	  RAMA_DIAG_CONFIDENCE_##conf,                                                             \
 	  headline_,                                                                               \
 	  detail_,                                                                                 \
 	  how_,                                                                                    \
@@ -95,7 +95,8 @@ const struct rama_diag_rule *rama_diag_rule_find(const char *id)
 	for (unsigned i = 0; i < rama_diag_n_rules; i++)
 		if (strcasecmp(rama_diag_rules[i].id, id) == 0)
 			return &rama_diag_rules[i];
-	/* Drishti's codes, its own rule before those that share it: "P06" is small writes before the others */
+	/* Drishti's codes, its own rule before those that share it: "P06" is small writes before
+	 * the others */
 	for (unsigned i = 0; i < rama_diag_n_rules; i++)
 		if (strcasecmp(rama_diag_rules[i].drishti, id) == 0)
 			return &rama_diag_rules[i];

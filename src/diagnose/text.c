@@ -60,7 +60,8 @@ static bool figure(const struct rama_diag_text *t, struct name n, struct rama_di
 		if (l == NULL)
 			return false;
 		memcpy(&v->value,
-		       (const char *)&t->f->limits + (size_t)(l - rama_diag_limits) * sizeof(double),
+		       (const char *)&t->f->limits +
+			       (size_t)(l - rama_diag_limits) * sizeof(double),
 		       sizeof(double));
 		v->name = l->name;
 		v->unit = l->unit;
@@ -76,7 +77,7 @@ static bool figure(const struct rama_diag_text *t, struct name n, struct rama_di
 	if (fact == NULL)
 		return false;
 	*v = (struct rama_diag_value){ fact->name, fact->doc, fact->unit,
-				  rama_diag_fact_value(fact, t->f, x) };
+				       rama_diag_fact_value(fact, t->f, x) };
 	return true;
 }
 

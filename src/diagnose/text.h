@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* text.h: sentences with numbers in them. A template names figures in braces:
  *
- *   {small_writes}            a fact (facts.def), with its unit; of the finding's files where it is one of files
+ *   {small_writes}            a fact (facts.def), with its unit; of the finding's files where it
+ *                             is one of files
  *   {all.small_writes}        of all files of the job
  *   {limit.small_requests}    a limit
  *   {file}                    the name of the file that shows it most
@@ -18,7 +19,7 @@
 struct rama_diag_text {
 	const struct rama_diag_facts *f;
 	const struct rama_diag_sums *x; /* what {name} of files means */
-	const char *file;	   /* what {file} means; NULL: none */
+	const char *file;		/* what {file} means; NULL: none */
 	struct rama_arena *arena;
 	/* figures that were named, collected when `collect` is set */
 	bool collect;

@@ -18,20 +18,24 @@ static char *take(struct rama_diag_engine *g, struct rama_out *o)
 }
 
 /* the worst finding in the words of its rule */
-static int put_first(struct rama_diag_engine *g, struct rama_out *o, const struct rama_diag_finding *first)
+static int put_first(struct rama_diag_engine *g, struct rama_out *o,
+		     const struct rama_diag_finding *first)
 {
 	size_t i = (size_t)(first->rule - rama_diag_rules);
-	const char *template = rama_diag_rule_code[i].verdict[0] != '\0' ? rama_diag_rule_code[i].verdict
-								    : rama_diag_rule_code[i].headline;
-	struct rama_diag_text text = { .f = &g->facts, .x = &g->trial[i].sums, .arena = &g->d->arena };
+	const char *template = rama_diag_rule_code[i].verdict[0] != '\0'
+				       ? rama_diag_rule_code[i].verdict
+				       : rama_diag_rule_code[i].headline;
+	struct rama_diag_text text = { .f = &g->facts,
+				       .x = &g->trial[i].sums,
+				       .arena = &g->d->arena };
 	char file[300], shown[340], seconds[RAMA_HUMAN];
 	const char *words;
 
 	if (first->n_culprits > 0 && strcmp(first->culprits[0].kind, "file") == 0) {
 		const char *name = first->culprits[0].name, *last = strrchr(name, '/');
 
-		rama_job_view_short_name(last != NULL && last[1] != '\0' ? last + 1 : name, 60, file,
-				     sizeof(file));
+		rama_job_view_short_name(last != NULL && last[1] != '\0' ? last + 1 : name, 60,
+					 file, sizeof(file));
 		snprintf(shown, sizeof(shown), first->all_culprits > 1 ? "%s and %zu more" : "%s",
 			 file, first->all_culprits - 1);
 		text.file = shown;

@@ -139,10 +139,12 @@ static bool ratio_of(struct rama_config_piece w, double *value)
 	double below;
 
 	if (slash != NULL)
-		return rama_emu_word_number((struct rama_config_piece){ w.p, (size_t)(slash - w.p) }, value) &&
-		       rama_emu_word_number((struct rama_config_piece){ slash + 1,
-							     w.n - (size_t)(slash - w.p) - 1 },
-					&below) &&
+		return rama_emu_word_number(
+			       (struct rama_config_piece){ w.p, (size_t)(slash - w.p) }, value) &&
+		       rama_emu_word_number(
+			       (struct rama_config_piece){ slash + 1,
+							   w.n - (size_t)(slash - w.p) - 1 },
+			       &below) &&
 		       below > 0 && (*value /= below, true);
 	if (w.n > 1 && w.p[w.n - 1] == '%')
 		return rama_emu_word_number((struct rama_config_piece){ w.p, w.n - 1 }, value) &&
@@ -245,8 +247,8 @@ static int store(struct rama_emu_config *c, int p, const char *value, const char
 	return 0;
 }
 
-int rama_emu_config_set(struct rama_emu_config *c, const char *name, const char *value, const char *place,
-		    struct rama_err *e)
+int rama_emu_config_set(struct rama_emu_config *c, const char *name, const char *value,
+			const char *place, struct rama_err *e)
 {
 	int p = rama_emu_config_find(name, strlen(name));
 	const struct rama_emu_param_info *info;
@@ -370,9 +372,10 @@ static int read_ini(struct rama_emu_config *c, const char *bytes, size_t n, cons
 		if (equal == NULL)
 			return rama_err_set(e, RAMA_EFORMAT, "%s: no = in \"%.*s\"", place,
 					    RAMA_EMU_PIECE(line));
-		k = rama_emu_piece_trim((struct rama_config_piece){ line.p, (size_t)(equal - line.p) });
-		v = rama_emu_piece_trim(
-			(struct rama_config_piece){ equal + 1, line.n - (size_t)(equal - line.p) - 1 });
+		k = rama_emu_piece_trim(
+			(struct rama_config_piece){ line.p, (size_t)(equal - line.p) });
+		v = rama_emu_piece_trim((struct rama_config_piece){
+			equal + 1, line.n - (size_t)(equal - line.p) - 1 });
 		if (k.n >= sizeof(key) || v.n >= sizeof(value))
 			return rama_err_set(e, RAMA_EFORMAT, "%s: too long", place);
 		snprintf(key, sizeof(key), "%.*s", (int)k.n, k.p);
@@ -385,7 +388,7 @@ static int read_ini(struct rama_emu_config *c, const char *bytes, size_t n, cons
 }
 
 int rama_emu_config_read(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
-		     struct rama_err *e)
+			 struct rama_err *e)
 {
 	struct rama_config_piece p = { bytes, n };
 
@@ -408,7 +411,7 @@ int rama_emu_config_check(struct rama_emu_config *c, struct rama_err *e)
 			found = rama_config_piece_is(word, c->mode);
 		if (!found && strcmp(c->mode, "try") != 0 &&
 		    rama_emu_config_warn(c, "%s: %s has no meaning in mode %s", c->place[i],
-				     rama_emu_param_info[i].name, c->mode) != 0)
+					 rama_emu_param_info[i].name, c->mode) != 0)
 			return RAMA_EMEMORY;
 	}
 	return 0;
@@ -457,7 +460,8 @@ double rama_emu_config_number(const struct rama_emu_config *c, enum rama_emu_par
 	return x;
 }
 
-size_t rama_emu_config_item(const struct rama_emu_config *c, enum rama_emu_param p, size_t i, const char **text)
+size_t rama_emu_config_item(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
+			    const char **text)
 {
 	struct rama_config_piece all = PIECE(rama_emu_config_text(c, p)), item;
 
@@ -481,7 +485,7 @@ size_t rama_emu_config_items(const struct rama_emu_config *c, enum rama_emu_para
 }
 
 int64_t rama_emu_config_item_size(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
-			      int64_t otherwise)
+				  int64_t otherwise)
 {
 	size_t n = rama_emu_config_items(c, p), len;
 	const char *text = "";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* config.h: the parameters of a run, by the rows of table/emulate.def. All values are kept as text and turned into numbers when they are
- * asked for; whatever was accepted by rama_emu_config_set() can be. */
+/* config.h: the parameters of a run, by the rows of table/emulate.def. All values are kept as
+ * text and turned into numbers when they are asked for; whatever was accepted by
+ * rama_emu_config_set() can be. */
 #ifndef RAMA_EMULATE_CONFIG_H
 #define RAMA_EMULATE_CONFIG_H
 
@@ -41,7 +42,7 @@ struct rama_emu_config {
 	const char *mode;
 	char *value[RAMA_EMU_PARAMS]; /* NULL: not given */
 	char *place[RAMA_EMU_PARAMS]; /* where it was given: "command line", "FILE line 3" */
-	char **args;		  /* words after the mode: workflow, logs */
+	char **args;		      /* words after the mode: workflow, logs */
 	size_t n_args;
 	char **warnings;
 	size_t n_warnings;
@@ -53,27 +54,32 @@ struct rama_emu_config {
 void rama_emu_config_init(struct rama_emu_config *c);
 void rama_emu_config_fini(struct rama_emu_config *c);
 int rama_emu_config_find(const char *name, size_t n); /* - and _ are the same; -1: none */
-/* Checks the value; an unknown name is an error that suggests the nearest one. `place` goes into messages. */
-int rama_emu_config_set(struct rama_emu_config *c, const char *name, const char *value, const char *place,
-		    struct rama_err *e);
-/* An INI or a JSON file, which does not replace what is already given; `name` goes into messages. */
+/* Checks the value; an unknown name is an error that suggests the nearest one. `place` goes into
+ * messages. */
+int rama_emu_config_set(struct rama_emu_config *c, const char *name, const char *value,
+			const char *place, struct rama_err *e);
+/* An INI or a JSON file, which does not replace what is already given; `name` goes into
+ * messages. */
 int rama_emu_config_read(struct rama_emu_config *c, const char *bytes, size_t n, const char *name,
-		     struct rama_err *e);
+			 struct rama_err *e);
 /* Are all parameters given of use in the mode? Those that are not become warnings. */
 int rama_emu_config_check(struct rama_emu_config *c, struct rama_err *e);
 
 bool rama_emu_config_given(const struct rama_emu_config *c, enum rama_emu_param p);
 bool rama_emu_config_flag(const struct rama_emu_config *c, enum rama_emu_param p);
-const char *rama_emu_config_text(const struct rama_emu_config *c, enum rama_emu_param p); /* never NULL */
-int64_t rama_emu_config_size(const struct rama_emu_config *c, enum rama_emu_param p);     /* SIZE, COUNT */
-double rama_emu_config_number(const struct rama_emu_config *c, enum rama_emu_param p);    /* SECONDS, RATIO */
+/* never NULL */
+const char *rama_emu_config_text(const struct rama_emu_config *c, enum rama_emu_param p);
+/* SIZE, COUNT */
+int64_t rama_emu_config_size(const struct rama_emu_config *c, enum rama_emu_param p);
+/* SECONDS, RATIO */
+double rama_emu_config_number(const struct rama_emu_config *c, enum rama_emu_param p);
 /* Item i of a list, from 0: its length and *text, or 0 when there is none. */
 size_t rama_emu_config_item(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
-			const char **text);
+			    const char **text);
 size_t rama_emu_config_items(const struct rama_emu_config *c, enum rama_emu_param p);
 /* ... as a number; the last one holds for all that follow; `otherwise` if there are none */
 int64_t rama_emu_config_item_size(const struct rama_emu_config *c, enum rama_emu_param p, size_t i,
-			      int64_t otherwise);
+				  int64_t otherwise);
 
 int rama_emu_config_warn(struct rama_emu_config *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -17,7 +17,8 @@ const struct rama_emu_mode rama_emu_modes[] = {
 	{ "app", "one application: files that are read, then files that are written", false,
 	  rama_emu_mode_app },
 	{ "pc", "producers and consumers, in pairs", false, rama_emu_mode_pc },
-	{ "dl", "training: a data set read in another order in each epoch", false, rama_emu_mode_dl },
+	{ "dl", "training: a data set read in another order in each epoch", false,
+	  rama_emu_mode_dl },
 	{ "cr", "checkpoints, a crash, a restart", false, rama_emu_mode_cr },
 	{ "dag", "a workflow: tasks that wait for each other's data", false, rama_emu_mode_dag },
 	{ "replay", "what a log says a job did", true, rama_emu_mode_replay },
@@ -66,7 +67,7 @@ static char *safe_name(struct rama_arena *arena, const char *name)
 }
 
 char *rama_emu_emulation_path(struct rama_emu_emulation *m, const char *dir, const char *name,
-			  struct rama_err *e)
+			      struct rama_err *e)
 {
 	char *safe = safe_name(&m->arena, name), *path;
 	size_t n = strlen(dir);
@@ -86,8 +87,9 @@ no_memory:
 	return NULL;
 }
 
-struct rama_emu_unit *rama_emu_emulation_unit(struct rama_emu_emulation *m, const char *name, const char *path,
-				      int64_t size, uint64_t version, struct rama_err *e)
+struct rama_emu_unit *rama_emu_emulation_unit(struct rama_emu_emulation *m, const char *name,
+					      const char *path, int64_t size, uint64_t version,
+					      struct rama_err *e)
 {
 	struct rama_emu_unit *u = rama_arena_alloc(&m->arena, sizeof(*u));
 	struct rama_emu_file_book *f = rama_arena_alloc(&m->arena, sizeof(*f));
@@ -99,17 +101,18 @@ struct rama_emu_unit *rama_emu_emulation_unit(struct rama_emu_emulation *m, cons
 	*f = (struct rama_emu_file_book){ .next = m->files, .name = name, .tally.flaws.first = -1 };
 	m->files = f;
 	*u = (struct rama_emu_unit){ .tally = &f->tally,
-				 .name = name,
-				 .path = path,
-				 .size = size,
-				 .opt = m->opt.opt,
-				 .pattern = { .seed = m->opt.seed,
-					      .unit = rama_emu_pattern_unit(name),
-					      .version = version } };
+				     .name = name,
+				     .path = path,
+				     .size = size,
+				     .opt = m->opt.opt,
+				     .pattern = { .seed = m->opt.seed,
+						  .unit = rama_emu_pattern_unit(name),
+						  .version = version } };
 	return u;
 }
 
-int rama_emu_emulation_stream(struct rama_emu_emulation *m, struct rama_emu_script *s, struct rama_err *e)
+int rama_emu_emulation_stream(struct rama_emu_emulation *m, struct rama_emu_script *s,
+			      struct rama_err *e)
 {
 	struct rama_emu_stream stream = rama_emu_script_stream(s);
 
@@ -327,7 +330,8 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-int rama_emu_result_gather(struct rama_emu_result *r, struct rama_emu_emulation *m, struct rama_err *e)
+int rama_emu_result_gather(struct rama_emu_result *r, struct rama_emu_emulation *m,
+			   struct rama_err *e)
 {
 	struct rama_out mine;
 	char *all = NULL;
@@ -405,7 +409,8 @@ static int report(struct rama_emu_emulation *m, struct rama_out *out, double *se
 	return rc;
 }
 
-/* how far rank 0 is with what it has to move, which stands for all: for modes that do not tell it themselves */
+/* how far rank 0 is with what it has to move, which stands for all: for modes that do not tell
+ * it themselves */
 static void tick(void *ctx)
 {
 	const struct rama_emu_emulation *m = ctx;
@@ -466,13 +471,13 @@ static int run(const struct rama_emu_config *cfg, struct rama_emu_team *team, st
 }
 
 int rama_emu(const struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_out *out,
-		 struct rama_err *e)
+	     struct rama_err *e)
 {
 	return run(cfg, team, out, NULL, e);
 }
 
 int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team, double *seconds,
-		      struct rama_err *e)
+		  struct rama_err *e)
 {
 	return run(cfg, team, NULL, seconds, e);
 }

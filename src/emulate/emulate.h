@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* emulate.h: one run: parameters and a team in, a result out. Called by all ranks, whatever started them. */
+/* emulate.h: one run: parameters and a team in, a result out. Called by all ranks, whatever
+ * started them. */
 #ifndef RAMA_EMULATE_EMULATE_H
 #define RAMA_EMULATE_EMULATE_H
 
@@ -30,8 +31,8 @@ struct rama_emu_emulation {
 	struct rama_emu_team *team;
 	struct rama_arena arena; /* of this run */
 	struct rama_emu_run_options opt;
-	uint64_t
-		planned; /* bytes that this rank will move: for how far it is; 0: the mode tells itself */
+	/* bytes that this rank will move: for how far it is; 0: the mode tells itself */
+	uint64_t planned;
 	int64_t request; /* bytes of one request where nothing else is said */
 	/* shown while it runs, if somebody looks: told by rank 0 */
 	void (*progress)(void *ctx, const char *line);
@@ -41,15 +42,15 @@ struct rama_emu_emulation {
 	uint32_t n_tasks;
 	struct rama_emu_graph
 		*graph; /* dag: on the heap, freed at the end of the run; NULL elsewhere */
-	struct rama_out
-		notes; /* JSON members of the mode, `"key":value` with commas between: own figures */
+	/* JSON members of the mode, `"key":value` with commas between: own figures */
+	struct rama_out notes;
 	struct rama_out remarks; /* the same for people, one line each */
 	struct rama_emu_task_run
 		*runs; /* dag, rank 0: n_runs = iterations x tasks; NULL: too many to be kept */
 	uint64_t n_runs;
-	struct rama_emu_books books;      /* of this rank */
+	struct rama_emu_books books;	  /* of this rank */
 	struct rama_emu_file_book *files; /* of this rank */
-	struct rama_out *out;	      /* where the result goes */
+	struct rama_out *out;		  /* where the result goes */
 	bool together; /* books of all have come together: no rank makes or removes anything */
 	bool told;     /* the mode has written it itself, on rank 0 */
 };
@@ -65,15 +66,18 @@ extern const unsigned rama_emu_n_modes;
 const struct rama_emu_mode *rama_emu_mode_find(const char *name);
 
 /* helpers of the modes */
-/* a path in the run's directory (or a tier's); names from files are made safe: no way out of the directory */
+/* a path in the run's directory (or a tier's); names from files are made safe: no way out of the
+ * directory */
 char *rama_emu_emulation_path(struct rama_emu_emulation *m, const char *dir, const char *name,
-			  struct rama_err *e);
+			      struct rama_err *e);
 /* a unit with pattern, size and engine options of the run */
-struct rama_emu_unit *rama_emu_emulation_unit(struct rama_emu_emulation *m, const char *name, const char *path,
-				      int64_t size, uint64_t version, struct rama_err *e);
-int rama_emu_emulation_stream(struct rama_emu_emulation *m, struct rama_emu_script *s, struct rama_err *e);
-/* All ranks, when each has looked whether what it will make is free to be made (own.h): from here on files are made. `leads`: one
- * process for each directory. */
+struct rama_emu_unit *rama_emu_emulation_unit(struct rama_emu_emulation *m, const char *name,
+					      const char *path, int64_t size, uint64_t version,
+					      struct rama_err *e);
+int rama_emu_emulation_stream(struct rama_emu_emulation *m, struct rama_emu_script *s,
+			      struct rama_err *e);
+/* All ranks, when each has looked whether what it will make is free to be made (own.h): from
+ * here on files are made. `leads`: one process for each directory. */
 int rama_emu_emulation_enter(struct rama_emu_emulation *m, bool leads, struct rama_err *e);
 
 /* what all ranks did, on rank 0 */
@@ -84,35 +88,37 @@ struct rama_emu_result {
 	struct rama_emu_tally *task;
 	struct rama_emu_file_book *file; /* next is not used */
 	uint32_t n_ranks, n_tasks, n_files, room_files;
-	struct rama_map by_name; /* hash of a file's name -> its index */
-	struct rama_arena arena; /* names of files */
+	struct rama_map by_name;     /* hash of a file's name -> its index */
+	struct rama_arena arena;     /* names of files */
 	struct rama_emu_span *spans; /* by start */
 	size_t n_spans;
 };
 
-/* The whole run. 0 if every byte moved (and, where asked for, was right); the result is printed by rank 0. */
+/* The whole run. 0 if every byte moved (and, where asked for, was right); the result is printed
+ * by rank 0. */
 int rama_emu(const struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_out *out,
-		 struct rama_err *e);
+	     struct rama_err *e);
 
 /* The same without abort and result: for modes that run others. *seconds is set on rank 0. */
 int rama_emu_part(const struct rama_emu_config *cfg, struct rama_emu_team *team, double *seconds,
-		      struct rama_err *e);
+		  struct rama_err *e);
 
 /* collects the books of all ranks; on rank 0 the result, elsewhere an empty one */
-int rama_emu_result_gather(struct rama_emu_result *r, struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_result_gather(struct rama_emu_result *r, struct rama_emu_emulation *m,
+			   struct rama_err *e);
 void rama_emu_result_fini(struct rama_emu_result *r);
 /* output.c */
 void rama_emu_result_text(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
-		      struct rama_out *out);
+			  struct rama_out *out);
 void rama_emu_result_json(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
-		      struct rama_out *out);
+			  struct rama_out *out);
 void rama_emu_result_svg(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
-		     struct rama_out *out);
+			 struct rama_out *out);
 /* files beside the result: --svg, --graph_svg, profiles */
 int rama_emu_result_check(const struct rama_emu_emulation *m,
-		      struct rama_err *e); /* before the run: may they be written? */
+			  struct rama_err *e); /* before the run: may they be written? */
 int rama_emu_result_save(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
-		     struct rama_err *e);
+			 struct rama_err *e);
 
 /* modes */
 int rama_emu_mode_app(struct rama_emu_emulation *m, struct rama_err *e);

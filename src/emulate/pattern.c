@@ -4,9 +4,9 @@
 #include <string.h>
 
 const char *const rama_emu_flaw_name[RAMA_EMU_FLAWS] = {
-	[RAMA_EMU_FLAW_NONE] = "right",	     [RAMA_EMU_FLAW_STALE] = "stale",
+	[RAMA_EMU_FLAW_NONE] = "right",		 [RAMA_EMU_FLAW_STALE] = "stale",
 	[RAMA_EMU_FLAW_MISPLACED] = "misplaced", [RAMA_EMU_FLAW_FOREIGN] = "foreign",
-	[RAMA_EMU_FLAW_LOST] = "lost",	     [RAMA_EMU_FLAW_TORN] = "torn",
+	[RAMA_EMU_FLAW_LOST] = "lost",		 [RAMA_EMU_FLAW_TORN] = "torn",
 	[RAMA_EMU_FLAW_GARBAGE] = "garbage",
 };
 
@@ -109,7 +109,7 @@ static enum rama_emu_flaw torn_or_garbage(const char *found, const char *want, s
 }
 
 static enum rama_emu_flaw judge_whole(const struct rama_emu_pattern *p, const struct cell *found,
-				  const struct cell *want, struct rama_emu_check_result *r)
+				      const struct cell *want, struct rama_emu_check_result *r)
 {
 	const uint64_t *f = found->w;
 
@@ -157,8 +157,8 @@ static int check_cell(const struct rama_emu_pattern *p, const struct cell *want,
 	return 1;
 }
 
-int rama_emu_pattern_check(const struct rama_emu_pattern *p, const void *buf, size_t n, int64_t offset,
-		       struct rama_emu_check_result *r)
+int rama_emu_pattern_check(const struct rama_emu_pattern *p, const void *buf, size_t n,
+			   int64_t offset, struct rama_emu_check_result *r)
 {
 	uint64_t number = (uint64_t)offset / RAMA_EMU_CELL, who = who_of(p);
 	size_t skip = (uint64_t)offset % RAMA_EMU_CELL;

@@ -36,7 +36,7 @@ struct runner {
 	struct slot **slots; /* pointers: engines hold on to them while the array grows */
 	unsigned n_slots;
 	struct rama_emu_unit *open; /* all that are open, by next_open */
-	uint32_t task;		/* that is running */
+	uint32_t task;		    /* that is running */
 	uint32_t iteration;
 	double began;  /* of it */
 	double looked; /* last time */
@@ -122,13 +122,13 @@ static void span(struct runner *r, enum rama_emu_do what, double start, double e
 {
 	if (r->opt->record)
 		rama_emu_books_span(r->books,
-				&(struct rama_emu_span){ .task = r->task,
-						     .rank = (uint32_t)r->team->rank,
-						     .iteration = r->iteration,
-						     .what = (uint8_t)what,
-						     .start = start + r->team->clock_offset,
-						     .end = end + r->team->clock_offset,
-						     .bytes = bytes });
+				    &(struct rama_emu_span){ .task = r->task,
+							     .rank = (uint32_t)r->team->rank,
+							     .iteration = r->iteration,
+							     .what = (uint8_t)what,
+							     .start = start + r->team->clock_offset,
+							     .end = end + r->team->clock_offset,
+							     .bytes = bytes });
 }
 
 /* Straight into the books, as this is done for every file: where the time of a step belongs. */
@@ -156,7 +156,8 @@ static void book_into(struct rama_emu_tally *t, enum rama_emu_do what, double st
 	case RAMA_EMU_DO_CALL:
 		t->waits++;
 		t->wait_time += seconds;
-		return; /* a run lasts from the first to the last thing that is done, not waited for */
+		/* a run lasts from the first to the last thing that is done, not waited for */
+		return;
 	default:
 		break;
 	}
@@ -178,7 +179,8 @@ static void book(struct runner *r, const struct rama_emu_step *s, double start, 
 
 /* ---- requests ------------------------------------------------------------------------------- */
 
-/* Straight into both books: this is done for every request. Empty ones only keep collective calls in step. */
+/* Straight into both books: this is done for every request. Empty ones only keep collective
+ * calls in step. */
 static void book_move(struct rama_emu_tally *t, const struct slot *s, double start, double end)
 {
 	double seconds = end - start;
@@ -222,7 +224,8 @@ static void finish_at(struct runner *r, struct slot *s, double start, double end
 	if (s->unit->tally != NULL)
 		book_move(s->unit->tally, s, start + offset, end + offset);
 	if (r->opt->record)
-		span(r, s->read ? RAMA_EMU_DO_READ : RAMA_EMU_DO_WRITE, start, end, (uint64_t)s->length);
+		span(r, s->read ? RAMA_EMU_DO_READ : RAMA_EMU_DO_WRITE, start, end,
+		     (uint64_t)s->length);
 	if (s->read && r->opt->verify)
 		check_move(r, s);
 	s->busy = false;
@@ -235,7 +238,8 @@ static void finish(void *ctx, void *tag, double seconds)
 	finish_at(ctx, tag, end - seconds, end);
 }
 
-static const struct rama_emu_engine *engine_of(const struct runner *r, const struct rama_emu_unit *u)
+static const struct rama_emu_engine *engine_of(const struct runner *r,
+					       const struct rama_emu_unit *u)
 {
 	return u->engine != NULL ? u->engine : r->opt->engine;
 }
@@ -247,7 +251,8 @@ static int reap(struct runner *r, struct rama_emu_unit *u, unsigned left)
 	return g->reap != NULL ? g->reap(u->handle, left, finish, r, r->e) : 0;
 }
 
-/* Large ones in huge pages, where the system gives them: copying is what moves the data of cached files. */
+/* Large ones in huge pages, where the system gives them: copying is what moves the data of
+ * cached files. */
 static char *new_buffer(size_t room)
 {
 	size_t align = room >= HUGE_PAGE / 4 ? HUGE_PAGE : ALIGN;
@@ -335,7 +340,7 @@ static int move(struct runner *r, const struct rama_emu_step *step)
 /* ---- files ---------------------------------------------------------------------------------- */
 
 const char *rama_emu_unit_partial(const struct rama_emu_own *own, const struct rama_emu_unit *u,
-			      char *to, size_t room)
+				  char *to, size_t room)
 {
 	size_t n = strlen(u->path) + 1;
 
@@ -479,7 +484,8 @@ static void *spin(void *until)
 	return NULL;
 }
 
-/* One processor is kept busy by this thread, the others by more of them. Where there can be none, fewer are. */
+/* One processor is kept busy by this thread, the others by more of them. Where there can be
+ * none, fewer are. */
 static void spin_on(double until, int64_t cores)
 {
 	pthread_t more[CORES_MOST];
@@ -585,7 +591,8 @@ static int do_step(struct runner *r, struct rama_emu_step *s)
 }
 
 int rama_emu_run_stream(struct rama_emu_stream *stream, const struct rama_emu_run_options *opt,
-		    struct rama_emu_team *team, struct rama_emu_books *books, struct rama_err *e)
+			struct rama_emu_team *team, struct rama_emu_books *books,
+			struct rama_err *e)
 {
 	struct runner r = { .opt = opt, .team = team, .books = books, .e = e };
 	struct rama_emu_step s = { 0 };

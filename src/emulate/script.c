@@ -39,8 +39,8 @@ void rama_emu_walk_start(struct rama_emu_walk *w)
 	w->at = 0;
 }
 
-/* A number below count for each number below count, no two alike: a mixing that can be undone, on the next power of two, tried again while
- * it lands outside. No memory, any size. */
+/* A number below count for each number below count, no two alike: a mixing that can be undone,
+ * on the next power of two, tried again while it lands outside. No memory, any size. */
 static uint64_t shuffled(const struct rama_emu_walk *w, uint64_t i)
 {
 	uint64_t m = w->mask - 1;
@@ -132,7 +132,8 @@ static struct rama_emu_line *add(struct rama_emu_script *s)
 	return &s->lines[s->n++];
 }
 
-struct rama_emu_step *rama_emu_script_step(struct rama_emu_script *s, enum rama_emu_do what, struct rama_emu_unit *unit)
+struct rama_emu_step *rama_emu_script_step(struct rama_emu_script *s, enum rama_emu_do what,
+					   struct rama_emu_unit *unit)
 {
 	static struct rama_emu_step nowhere; /* written to by callers when there is no memory */
 	struct rama_emu_line *l = add(s);
@@ -147,8 +148,8 @@ void rama_emu_script_open(struct rama_emu_script *s, struct rama_emu_unit *unit,
 	rama_emu_script_step(s, RAMA_EMU_DO_OPEN, unit)->flags = flags;
 }
 
-void rama_emu_script_move(struct rama_emu_script *s, enum rama_emu_do what, struct rama_emu_unit *unit,
-		      const struct rama_emu_walk *walk, bool sync)
+void rama_emu_script_move(struct rama_emu_script *s, enum rama_emu_do what,
+			  struct rama_emu_unit *unit, const struct rama_emu_walk *walk, bool sync)
 {
 	struct rama_emu_line *l = add(s);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* script.h: what a rank does, written down by a mode: single steps, and walks over files that become one step for each request when
- * their turn comes. When a script is at its end the mode is asked for more. */
+/* script.h: what a rank does, written down by a mode: single steps, and walks over files that
+ * become one step for each request when their turn comes. When a script is at its end the mode
+ * is asked for more. */
 #ifndef RAMA_EMULATE_SCRIPT_H
 #define RAMA_EMULATE_SCRIPT_H
 
@@ -17,7 +18,8 @@ struct rama_emu_walk {
 		parts;	/* requests are dealt out: pieces of neighbours, or (strided) one by one */
 	uint64_t seed;	/* of a random order */
 	uint64_t limit; /* so many requests at most; 0: all of them */
-	bool even; /* as many for every part: empty ones follow, so that collective calls stay in step */
+	/* as many for every part: empty ones follow, so that collective calls stay in step */
+	bool even;
 	/* how far it is */
 	uint64_t at, first, step, count, calls;
 	uint64_t mask; /* random: numbers are drawn below this power of two */
@@ -39,7 +41,8 @@ struct rama_emu_script {
 	struct rama_emu_line *lines;
 	size_t n, room, at;
 	bool between; /* a request was handed out: its sync is next */
-	/* asked at the end: 1 when more lines were added (rama_emu_script_clear() first drops the old ones), 0: that was all */
+	/* asked at the end: 1 when more lines were added (rama_emu_script_clear() first drops
+	 * the old ones), 0: that was all */
 	int (*more)(struct rama_emu_script *s, void *ctx, struct rama_err *e);
 	void *ctx;
 	int error; /* RAMA_EMEMORY once a line did not fit */
@@ -52,10 +55,10 @@ struct rama_emu_stream rama_emu_script_stream(struct rama_emu_script *s);
 
 /* one line each; trouble is kept in s->error and told when the script is read */
 struct rama_emu_step *rama_emu_script_step(struct rama_emu_script *s, enum rama_emu_do what,
-				   struct rama_emu_unit *unit);
+					   struct rama_emu_unit *unit);
 void rama_emu_script_open(struct rama_emu_script *s, struct rama_emu_unit *unit, int flags);
-void rama_emu_script_move(struct rama_emu_script *s, enum rama_emu_do what, struct rama_emu_unit *unit,
-		      const struct rama_emu_walk *walk, bool sync);
+void rama_emu_script_move(struct rama_emu_script *s, enum rama_emu_do what,
+			  struct rama_emu_unit *unit, const struct rama_emu_walk *walk, bool sync);
 void rama_emu_script_compute(struct rama_emu_script *s, double seconds, double cores);
 void rama_emu_script_begin(struct rama_emu_script *s, uint32_t task, uint32_t iteration);
 

@@ -51,8 +51,10 @@ static void watch(struct rama_emu_config *cfg, const struct rama_emu_team *team,
 	const char *delay = getenv(rama_tab_settings[RAMA_TAB_SET_PROGRESS].variable);
 
 	*l = (struct line){ .began = rama_emu_team_now() };
-	l->delay = strtod(delay != NULL ? delay : rama_tab_settings[RAMA_TAB_SET_PROGRESS].preset, NULL);
-	if (team->rank != 0 || rama_emu_config_flag(cfg, RAMA_EMU_P_quiet) || !isatty(STDERR_FILENO))
+	l->delay = strtod(delay != NULL ? delay : rama_tab_settings[RAMA_TAB_SET_PROGRESS].preset,
+			  NULL);
+	if (team->rank != 0 || rama_emu_config_flag(cfg, RAMA_EMU_P_quiet) ||
+	    !isatty(STDERR_FILENO))
 		return;
 	cfg->progress = draw;
 	cfg->progress_ctx = l;
@@ -60,7 +62,8 @@ static void watch(struct rama_emu_config *cfg, const struct rama_emu_team *team,
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-int rama_emu_session_run(struct rama_emu_config *cfg, struct rama_emu_team *team, struct rama_err *e)
+int rama_emu_session_run(struct rama_emu_config *cfg, struct rama_emu_team *team,
+			 struct rama_err *e)
 {
 	const char *path = rama_emu_config_text(cfg, RAMA_EMU_P_output);
 	struct line line;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* try.c: `try`: a workload as it is and changed, run by turns in the same job (A B B A A B ...), so that whatever else goes on meets both; then compared. */
+/* try.c: `try`: a workload as it is and changed, run by turns in the same job (A B B A A B ...),
+ * so that whatever else goes on meets both; then compared. */
 #include "emulate/try.h"
 
 #include <math.h>
@@ -16,10 +17,11 @@
 #define PLACE "set"
 
 /* parameters that do not change what is done, or belong to the whole of the job */
-static const enum rama_emu_param fixed[] = { RAMA_EMU_P_set,	  RAMA_EMU_P_rounds,      RAMA_EMU_P_ranks,
-					 RAMA_EMU_P_json,	  RAMA_EMU_P_svg,	      RAMA_EMU_P_output,
-					 RAMA_EMU_P_quiet,	  RAMA_EMU_P_type,	      RAMA_EMU_P_subtype,
-					 RAMA_EMU_P_profiler, RAMA_EMU_P_config_file, RAMA_EMU_P_profile_out };
+static const enum rama_emu_param fixed[] = {
+	RAMA_EMU_P_set,	    RAMA_EMU_P_rounds,	 RAMA_EMU_P_ranks,	 RAMA_EMU_P_json,
+	RAMA_EMU_P_svg,	    RAMA_EMU_P_output,	 RAMA_EMU_P_quiet,	 RAMA_EMU_P_type,
+	RAMA_EMU_P_subtype, RAMA_EMU_P_profiler, RAMA_EMU_P_config_file, RAMA_EMU_P_profile_out
+};
 
 static bool is_fixed(int p)
 {
@@ -65,7 +67,8 @@ static int copy_args(struct rama_emu_config *to, const struct rama_emu_config *f
 }
 
 /* parameters of one run: those of the command line, without those of try itself */
-static int copy_config(struct rama_emu_config *to, const struct rama_emu_config *from, struct rama_err *e)
+static int copy_config(struct rama_emu_config *to, const struct rama_emu_config *from,
+		       struct rama_err *e)
 {
 	const char *mode = find_mode(from->args[0]);
 	int rc;
@@ -81,7 +84,7 @@ static int copy_config(struct rama_emu_config *to, const struct rama_emu_config 
 	for (int i = 0; rc == 0 && i < RAMA_EMU_PARAMS; i++)
 		if (from->value[i] != NULL && !is_fixed(i))
 			rc = rama_emu_config_set(to, rama_emu_param_info[i].name, from->value[i],
-					     from->place[i], e);
+						 from->place[i], e);
 	return rc;
 }
 
@@ -116,7 +119,8 @@ static int change(struct rama_emu_config *c, const char *text, struct rama_err *
 	return rama_emu_config_set(c, name, equal != NULL ? equal + 1 : NULL, PLACE, e);
 }
 
-/* Values may hold colons themselves: what is no name of a parameter goes on with the value before. */
+/* Values may hold colons themselves: what is no name of a parameter goes on with the value
+ * before. */
 static bool begins(const char *item, size_t n)
 {
 	const char *equal = memchr(item, '=', n);
@@ -124,7 +128,8 @@ static bool begins(const char *item, size_t n)
 	return rama_emu_config_find(item, equal != NULL ? (size_t)(equal - item) : n) >= 0;
 }
 
-static int change_all(struct rama_emu_config *c, const struct rama_emu_config *from, struct rama_err *e)
+static int change_all(struct rama_emu_config *c, const struct rama_emu_config *from,
+		      struct rama_err *e)
 {
 	size_t n = rama_emu_config_items(from, RAMA_EMU_P_set);
 	char text[2048] = "";
@@ -132,7 +137,8 @@ static int change_all(struct rama_emu_config *c, const struct rama_emu_config *f
 
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const char *item;
-		size_t len = rama_emu_config_item(from, RAMA_EMU_P_set, i, &item), used = strlen(text);
+		size_t len = rama_emu_config_item(from, RAMA_EMU_P_set, i, &item),
+		       used = strlen(text);
 
 		if (used > 0 && begins(item, len)) {
 			rc = change(c, text, e);
@@ -172,7 +178,8 @@ static int run_rounds(struct trial *t, struct rama_err *e)
 	double unused;
 	int rc = 0;
 
-	/* once each before anything counts: files, caches and memory are then what they are in all rounds */
+	/* once each before anything counts: files, caches and memory are then what they are in
+	 * all rounds */
 	for (int i = 0; rc == 0 && i < 2; i++)
 		rc = run_way(t, i, &unused, e);
 	for (unsigned k = 0; rc == 0 && k < t->rounds; k++) {
@@ -290,7 +297,8 @@ static int check(const struct rama_emu_config *c, struct rama_err *e)
 
 int rama_emu_mode_try(struct rama_emu_emulation *m, struct rama_err *e)
 {
-	struct trial t = { .m = m, .rounds = (unsigned)rama_emu_config_size(m->cfg, RAMA_EMU_P_rounds) };
+	struct trial t = { .m = m,
+			   .rounds = (unsigned)rama_emu_config_size(m->cfg, RAMA_EMU_P_rounds) };
 	int rc = check(m->cfg, e);
 
 	m->told = true;

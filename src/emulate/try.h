@@ -19,8 +19,10 @@ struct rama_emu_comparison {
 	enum rama_emu_verdict verdict;
 };
 
-/* Two samples of n times each (which are sorted here), all above 0. Nothing is assumed of how they are spread: the interval is that of Mann and
- * Whitney's test, for the logarithm of the ratio. A difference of less than 2 % is not one. */
-int rama_emu_compare(struct rama_emu_comparison *c, double *a, double *b, unsigned n, struct rama_err *e);
+/* Two samples of n times each (which are sorted here), all above 0. Nothing is assumed of how
+ * they are spread: the interval is that of Mann and Whitney's test, for the logarithm of the
+ * ratio. A difference of less than 2 % is not one. */
+int rama_emu_compare(struct rama_emu_comparison *c, double *a, double *b, unsigned n,
+		     struct rama_err *e);
 
 #endif

@@ -23,18 +23,20 @@ static double median(const double *x, unsigned n)
 	return n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-/* Of all n*n differences, in order, so many may be left out at each end: the largest k with P(U < k) <= alpha / 2, U being Mann and Whitney's for
- * two samples of n. *tail is that probability. */
+/* Of all n*n differences, in order, so many may be left out at each end: the largest k with P(U
+ * < k) <= alpha / 2, U being Mann and Whitney's for two samples of n. *tail is that probability. */
 static unsigned cut_exact(unsigned n, double *tail)
 {
-	/* ways[u]: to choose n of 2n places so that U = u: by the recursion over samples of i and k, one after the other */
+	/* ways[u]: to choose n of 2n places so that U = u: by the recursion over samples of i
+	 * and k, one after the other */
 	unsigned most = n * n, k = 0;
 	double *ways = calloc(most + 1, sizeof(*ways)), all = 1, sum = 0;
 
 	*tail = 0;
 	if (ways == NULL)
 		return 0;
-	/* coefficients of the Gaussian binomial [2n over n]: product of (1 - q^(n+i)) / (1 - q^i) */
+	/* coefficients of the Gaussian binomial [2n over n]: product of (1 - q^(n+i)) / (1 -
+	 * q^i) */
 	ways[0] = 1;
 	for (unsigned i = 1; i <= n; i++) {
 		for (unsigned u = most; u >= n + i; u--)
@@ -59,7 +61,8 @@ static unsigned cut_normal(unsigned n, double *tail)
 	return k > 0 ? (unsigned)k : 0;
 }
 
-int rama_emu_compare(struct rama_emu_comparison *c, double *a, double *b, unsigned n, struct rama_err *e)
+int rama_emu_compare(struct rama_emu_comparison *c, double *a, double *b, unsigned n,
+		     struct rama_err *e)
 {
 	size_t all = (size_t)n * n, at = 0;
 	double *log_ratio = calloc(all + 1, sizeof(*log_ratio)), tail, middle;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* work.h: what each rank of a run does, as a stream of steps. Every mode (app, pc, cr, dl, dag, replay) is a maker of steps; one runner
- * carries them out with an engine, measures and verifies. Streams are pulled: memory does not grow with the work. */
+/* work.h: what each rank of a run does, as a stream of steps. Every mode (app, pc, cr, dl, dag,
+ * replay) is a maker of steps; one runner carries them out with an engine, measures and
+ * verifies. Streams are pulled: memory does not grow with the work. */
 #ifndef RAMA_EMULATE_WORK_H
 #define RAMA_EMULATE_WORK_H
 
@@ -18,8 +19,8 @@ enum rama_emu_do {
 	RAMA_EMU_DO_SYNC,
 	RAMA_EMU_DO_CLOSE,
 	RAMA_EMU_DO_COMPUTE, /* seconds; length: processors it keeps busy, 0 is 1 */
-	RAMA_EMU_DO_WAIT,	 /* until the file is complete, at most seconds; strict or not */
-	RAMA_EMU_DO_READY,	 /* the file is complete: renamed to its name, others are told */
+	RAMA_EMU_DO_WAIT,    /* until the file is complete, at most seconds; strict or not */
+	RAMA_EMU_DO_READY,   /* the file is complete: renamed to its name, others are told */
 	RAMA_EMU_DO_BARRIER, /* all ranks */
 	RAMA_EMU_DO_REMOVE,
 	RAMA_EMU_DO_BEGIN, /* a task or phase begins: task, version */
@@ -36,9 +37,10 @@ struct rama_emu_unit {
 	struct rama_emu_pattern pattern;
 	const struct rama_emu_engine *engine; /* NULL: the run's */
 	struct rama_emu_engine_options opt;
-	bool in_place; /* written under its own name, not under a temporary one that is renamed when complete */
-	const char *producer;	    /* for messages: who should make it, or NULL */
-	struct rama_emu_tally *tally;   /* what was done with it, or NULL */
+	/* written under its own name, not under a temporary one that is renamed when complete */
+	bool in_place;
+	const char *producer;		/* for messages: who should make it, or NULL */
+	struct rama_emu_tally *tally;	/* what was done with it, or NULL */
 	struct rama_emu_handle *handle; /* the runner's while it is open, else NULL */
 	struct rama_emu_unit *next_open;
 };
@@ -72,8 +74,9 @@ struct rama_emu_run_options {
 	double timeout; /* of one WAIT */
 	double speed;	/* compute times are divided by it; 0: none at all */
 	bool spin;	/* compute by computing, not by sleeping */
-	bool no_fill; /* buffers keep what they hold: for measuring alone; nothing can be verified */
-	bool record;  /* keep spans for the Gantt chart */
+	/* buffers keep what they hold: for measuring alone; nothing can be verified */
+	bool no_fill;
+	bool record;		 /* keep spans for the Gantt chart */
 	void (*tick)(void *ctx); /* called now and then while data are moved, or NULL */
 	void *tick_ctx;
 };
@@ -96,7 +99,7 @@ struct rama_emu_span { /* for charts */
 };
 
 struct rama_emu_books {
-	struct rama_emu_tally rank;	 /* of this rank */
+	struct rama_emu_tally rank;  /* of this rank */
 	struct rama_emu_tally *task; /* by task index, n_tasks */
 	uint32_t n_tasks;
 	struct rama_emu_span *spans;
@@ -104,23 +107,26 @@ struct rama_emu_books {
 };
 void rama_emu_books_fini(struct rama_emu_books *b);
 void rama_emu_books_span(struct rama_emu_books *b,
-		     const struct rama_emu_span *s); /* without memory the chart lacks it */
+			 const struct rama_emu_span *s); /* without memory the chart lacks it */
 
 /* What a unit is called until it is complete; `room` bytes. */
 const char *rama_emu_unit_partial(const struct rama_emu_own *own, const struct rama_emu_unit *u,
-			      char *to, size_t room);
+				  char *to, size_t room);
 
 /* Makes the kernel forget what it holds of a file, as far as it will. */
 void rama_emu_drop_cache(const char *path);
 
-/* 1 when the file is there in its full size (-1: any), 0 when time is over or `give_up` says so. Sleeps in between: told by
- * the kernel where it can be, else looking now and then, at most some ten times a second. */
+/* 1 when the file is there in its full size (-1: any), 0 when time is over or `give_up` says so.
+ * Sleeps in between: told by the kernel where it can be, else looking now and then, at most some
+ * ten times a second. */
 int rama_emu_wait_file(const char *path, int64_t size, double seconds, struct rama_err *e);
 
 void rama_emu_tally_add(struct rama_emu_tally *to, const struct rama_emu_tally *x);
 
-/* Carries out a stream; the first thing that goes wrong ends it with an error that names file, offset and reason. */
+/* Carries out a stream; the first thing that goes wrong ends it with an error that names file,
+ * offset and reason. */
 int rama_emu_run_stream(struct rama_emu_stream *stream, const struct rama_emu_run_options *opt,
-		    struct rama_emu_team *team, struct rama_emu_books *books, struct rama_err *e);
+			struct rama_emu_team *team, struct rama_emu_books *books,
+			struct rama_err *e);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* find.c: what this machine knows of segments: where they are, whether their processes live, and its
- * clocks. */
+/* find.c: what this machine knows of segments: where they are, whether their processes live, and
+ * its clocks. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

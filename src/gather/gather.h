@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gather.h: the segments of a job become one log. Used by the observed process itself at its end and
- * by whoever finishes what processes left behind. */
+/* gather.h: the segments of a job become one log. Used by the observed process itself at its end
+ * and by whoever finishes what processes left behind. */
 #ifndef RAMA_GATHER_GATHER_H
 #define RAMA_GATHER_GATHER_H
 
@@ -23,8 +23,8 @@ struct rama_gather_process {
 /* what a segment says of programs that could not be observed, added */
 void rama_gather_unseen(struct rama_log_unseen_sum *to, const struct rama_seg_state *s);
 
-/* One segment as a log of one process, without the header (rama_log_writer_finish() is the caller's, with
- * *partial). Used for bare preload. */
+/* One segment as a log of one process, without the header (rama_log_writer_finish() is the
+ * caller's, with *partial). Used for bare preload. */
 int rama_gather_one(struct rama_seg *s, const struct rama_gather_process *p,
 		    struct rama_log_writer *w, uint64_t *partial, struct rama_err *e);
 
@@ -34,7 +34,8 @@ struct rama_gather_options {
 	const char *note;    /* more metadata lines, or NULL */
 	int64_t jobid;	     /* < 0: that of the first segment */
 	const char *command; /* of the job; NULL: that of rank 0 */
-	const struct rama_log_unseen_sum *unseen; /* programs of which no segment tells; NULL: none */
+	/* programs of which no segment tells; NULL: none */
+	const struct rama_log_unseen_sum *unseen;
 	/* logs that ranks of the job have made themselves, to be joined with the segments */
 	const char *const *logs;
 	size_t n_logs;
@@ -59,14 +60,14 @@ int rama_gather_job(const char *const *paths, size_t n, const char *out,
 		    const struct rama_gather_options *opt, struct rama_gather_result *result,
 		    struct rama_err *e);
 
-/* ---- segments on this machine: find.c ------------------------------------------------------------ */
+/* ---- segments on this machine: find.c -------------------------------------------------------- */
 
 /* Does its process live? 1 yes, 0 no, -1 it cannot be known from here (another machine). */
 int rama_gather_alive(const struct rama_seg *s);
 /* Is it certain that its process will write no more? */
 bool rama_gather_gone(const struct rama_seg *s);
-/* For a process without an end: takes the length of a tick from this machine's clocks if the segment is
- * of this boot, and if the process lives, now as its end. */
+/* For a process without an end: takes the length of a tick from this machine's clocks if the
+ * segment is of this boot, and if the process lives, now as its end. */
 void rama_gather_clock(struct rama_seg *s);
 
 struct rama_gather_list {

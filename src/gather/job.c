@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job.c: all segments of a job become one log: each becomes a log of its own in a temporary file first,
- * then they are joined. Never more than one segment is open. */
+/* job.c: all segments of a job become one log: each becomes a log of its own in a temporary file
+ * first, then they are joined. Never more than one segment is open. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -105,7 +105,7 @@ static void see_segment(struct rama_gather_work *k, const char *path)
 	k->n++;
 }
 
-/* ---- a log of each ----------------------------------------------------------------------------- */
+/* ---- a log of each --------------------------------------------------------------------------- */
 
 /* where temporary files may be: beside others, beside the log, in memory */
 static int next_temp(struct rama_gather_work *k)
@@ -253,7 +253,7 @@ static int make_log(struct rama_gather_work *k, struct rama_gather_image *im)
 	return 0;
 }
 
-/* ---- the log of all ---------------------------------------------------------------------------- */
+/* ---- the log of all -------------------------------------------------------------------------- */
 
 static void add_line(struct rama_log_job *job, const char *text)
 {
@@ -336,7 +336,8 @@ static uint64_t modules_of(const struct rama_log_writer *w)
 	return all;
 }
 
-static int write_merged(struct rama_gather_work *k, struct rama_log_merge *m, struct rama_newfile *f)
+static int write_merged(struct rama_gather_work *k, struct rama_log_merge *m,
+			struct rama_newfile *f)
 {
 	struct rama_log_sink sink = { .write = write_out, .ctx = f };
 	struct rama_log_writer w;
@@ -362,17 +363,18 @@ static int write_merged(struct rama_gather_work *k, struct rama_log_merge *m, st
 static void add_inputs(struct rama_gather_work *k, struct rama_log_merge *m)
 {
 	for (size_t i = 0; i < k->made.n; i++)
-		m->in[m->n_in++] = (struct rama_log_merge_input){ .log = &k->made.log[i].log,
-							      .path = k->made.log[i].path,
-							      .first_rank = k->made.log[i].first,
-							      .process = -1 - (int64_t)i };
+		m->in[m->n_in++] =
+			(struct rama_log_merge_input){ .log = &k->made.log[i].log,
+						       .path = k->made.log[i].path,
+						       .first_rank = k->made.log[i].first,
+						       .process = -1 - (int64_t)i };
 	for (size_t i = 0; i < k->n; i++) {
 		struct rama_gather_image *im = &k->image[i];
 
 		if (im->opened)
 			m->in[m->n_in++] = (struct rama_log_merge_input){ .log = &im->log,
-								      .path = im->path,
-								      .process = im->process };
+									  .path = im->path,
+									  .process = im->process };
 	}
 }
 

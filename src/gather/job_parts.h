@@ -18,7 +18,8 @@ struct rama_gather_image {
 	int64_t parent;		/* rank, or -1 */
 	int64_t ended;
 	bool unfinished, keep_last, unknown_mpi, quiet;
-	bool gone; /* exec took place, nobody said what for, and what came then ended without a trace */
+	/* exec took place, nobody said what for, and what came then ended without a trace */
+	bool gone;
 	uint64_t off, len; /* its log in the temporary file */
 	struct rama_log log;
 	struct rama_source src; /* of that log */

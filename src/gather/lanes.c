@@ -6,10 +6,11 @@
 #include "gather/parts.h"
 
 const char *const rama_gather_heat_names[RAMA_SEG_LAYERS] = { "heatmap:POSIX", "heatmap:STDIO",
-							  "heatmap:MPIIO" };
+							      "heatmap:MPIIO" };
 
-#define TRACES \
-	(1ull << RAMA_TAB_MOD_DXT_POSIX | 1ull << RAMA_TAB_MOD_DXT_STDIO | 1ull << RAMA_TAB_MOD_DXT_MPIIO)
+#define TRACES                                                             \
+	(1ull << RAMA_TAB_MOD_DXT_POSIX | 1ull << RAMA_TAB_MOD_DXT_STDIO | \
+	 1ull << RAMA_TAB_MOD_DXT_MPIIO)
 #define BIN_SECONDS 0.1 /* width of a bin at the start */
 
 /* bins in use: up to the last that holds anything */
@@ -50,8 +51,8 @@ int rama_gather_lanes_find(struct rama_gather *g)
 	return 0;
 }
 
-/* Widths are 0.1 s, doubled some times; ticks say that only nearly, and maps of several processes have
- * to agree. */
+/* Widths are 0.1 s, doubled some times; ticks say that only nearly, and maps of several
+ * processes have to agree. */
 static double width_seconds(uint64_t ticks, double tick)
 {
 	double s = (double)ticks * tick, nominal = BIN_SECONDS;
@@ -79,7 +80,8 @@ static int write_heat(struct rama_gather *g, unsigned layer)
 	w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f = width_seconds(h->width, g->s->tick);
 	w[RAMA_TAB_HEATMAP_NBINS].u = bins;
 	for (unsigned k = 0; k < 2; k++) {
-		r.array[k] = (union rama_core_word *)(void *)h->bytes[k]; /* words that are integers */
+		/* words that are integers */
+		r.array[k] = (union rama_core_word *)(void *)h->bytes[k];
 		r.count[k] = bins;
 	}
 	return rama_gather_failed(g, rama_log_writer_record(g->w, &r));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* made.c: logs that the ranks of a job have made themselves, since they were not all on one machine. What is left here,
- * segments of other processes and of ranks that did not come along, is joined with them. */
+/* made.c: logs that the ranks of a job have made themselves, since they were not all on one
+ * machine. What is left here, segments of other processes and of ranks that did not come along,
+ * is joined with them. */
 #include "gather/made.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@ static int read_missing(struct rama_gather_made_log *l, struct rama_err *e)
 	const char *p = strstr(l->log.job.metadata, RAMA_LOG_META_MISSING);
 	char *end;
 
-	for (p = p != NULL ? p + strlen(RAMA_LOG_META_MISSING) : ""; *p >= '0' && *p <= '9'; p = end) {
+	for (p = p != NULL ? p + strlen(RAMA_LOG_META_MISSING) : ""; *p >= '0' && *p <= '9';
+	     p = end) {
 		long long first = strtoll(p, &end, 10), last = first;
 
 		if (*end == '-')

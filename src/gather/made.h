@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* made.h: logs that the ranks of a job have made themselves, as parts of a larger one; internal to gather. */
+/* made.h: logs that the ranks of a job have made themselves, as parts of a larger one; internal
+ * to gather. */
 #ifndef RAMA_GATHER_MADE_H
 #define RAMA_GATHER_MADE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* one.c: one segment becomes a log of one process. Runs inside that process too, at its end: no stdio,
- * no threads, and little stack. */
+/* one.c: one segment becomes a log of one process. Runs inside that process too, at its end: no
+ * stdio, no threads, and little stack. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +56,8 @@ static struct rama_gather_name *add_name(struct rama_gather *g)
 	return &g->names[g->n_names++];
 }
 
-/* The names in the order of their numbers; number 0, the first, is the catch-all that has no entry. */
+/* The names in the order of their numbers; number 0, the first, is the catch-all that has no
+ * entry. */
 static int find_names(struct rama_gather *g)
 {
 	struct rama_gather_name *n = add_name(g);
@@ -200,8 +201,8 @@ static size_t split_mounts(char *text, struct rama_log_mount *to, size_t room)
 		if (tab != NULL && tab > text && tab + 1 < end) {
 			*tab = '\0';
 			to[n++] = (struct rama_log_mount){ .path = text,
-						       .type = tab + 1,
-						       .path_len = strlen(text) };
+							   .type = tab + 1,
+							   .path_len = strlen(text) };
 		}
 		text = next;
 	}
@@ -248,11 +249,12 @@ static int write_job(struct rama_gather *g)
 	if (g->p->note != NULL)
 		add_text(job, g->p->note);
 	memcpy(g->u.mounts, id->mounts, sizeof(g->u.mounts));
-	return rama_gather_failed(g, rama_log_writer_job(g->w, job, mounts,
-						     split_mounts(g->u.mounts, mounts, MOUNTS)));
+	return rama_gather_failed(g,
+				  rama_log_writer_job(g->w, job, mounts,
+						      split_mounts(g->u.mounts, mounts, MOUNTS)));
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* A module appears if it has records, or if it saw a call that left none. */
 static int write_module(struct rama_gather *g, unsigned id,
@@ -356,8 +358,8 @@ static int gather(struct rama_gather *g)
 }
 
 int rama_gather_segment(struct rama_seg *s, const struct rama_gather_process *p,
-			struct rama_log_writer *w, uint64_t *partial, struct rama_gather_losses *losses,
-			struct rama_err *e)
+			struct rama_log_writer *w, uint64_t *partial,
+			struct rama_gather_losses *losses, struct rama_err *e)
 {
 	struct rama_gather *g = calloc(1, sizeof(*g));
 	int rc;

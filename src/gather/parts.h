@@ -8,15 +8,15 @@
 
 /* one name of the segment; ascending by number */
 struct rama_gather_name {
-	uint64_t
-		at; /* in the names area; RAMA_GATHER_NO_NAME: the catch-all, which has none there */
+	/* in the names area; RAMA_GATHER_NO_NAME: the catch-all, which has none there */
+	uint64_t at;
 	uint64_t id;
 	uint32_t number;
-	uint32_t slot[RAMA_SEG_KINDS];   /* slot + 1 that is written; 0: none */
+	uint32_t slot[RAMA_SEG_KINDS];	 /* slot + 1 that is written; 0: none */
 	uint32_t trace[RAMA_SEG_LAYERS]; /* index of its trace + 1; 0: none */
-	bool used;		     /* some record is written under it */
-	bool extra;		     /* its EXTRA record is not empty */
-	bool untraced;		     /* a trigger says that its trace is not wanted */
+	bool used;			 /* some record is written under it */
+	bool extra;			 /* its EXTRA record is not empty */
+	bool untraced;			 /* a trigger says that its trace is not wanted */
 };
 #define RAMA_GATHER_NO_NAME UINT64_MAX
 #define RAMA_GATHER_WORDS RAMA_CORE_LUSTRE_ROOM /* no record is larger */
@@ -57,7 +57,7 @@ struct rama_gather {
 		char mounts[sizeof(((struct rama_seg_identity *)0)->mounts)];
 		union rama_core_word command[sizeof(((struct rama_seg_identity *)0)->command) / 8];
 	} u;
-	struct rama_core_extra_file extra;		  /* beside u.POSIX */
+	struct rama_core_extra_file extra;	       /* beside u.POSIX */
 	union rama_core_word words[RAMA_GATHER_WORDS]; /* of one record */
 	union rama_core_word more[RAMA_TAB_EXTRA__WORDS];
 	struct rama_log_job job;
@@ -98,7 +98,7 @@ struct rama_gather_losses {
 	uint64_t lost, missed, folded;
 };
 int rama_gather_segment(struct rama_seg *s, const struct rama_gather_process *p,
-			struct rama_log_writer *w, uint64_t *partial, struct rama_gather_losses *losses,
-			struct rama_err *e);
+			struct rama_log_writer *w, uint64_t *partial,
+			struct rama_gather_losses *losses, struct rama_err *e);
 
 #endif

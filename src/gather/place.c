@@ -91,8 +91,9 @@ static void remove_file(const char *dir, const char *name, uint32_t uid)
 /* what is beside the segments; .agent is of one that was killed */
 static bool remove_dir(const char *dir, uint32_t uid)
 {
-	static const char *const name[] = { RAMA_GATHER_PLACE_LOCK, RAMA_GATHER_PLACE_AGENT, RAMA_GATHER_PLACE_MAIN,
-					    RAMA_GATHER_PACK, RAMA_SEG_TALLY };
+	static const char *const name[] = { RAMA_GATHER_PLACE_LOCK, RAMA_GATHER_PLACE_AGENT,
+					    RAMA_GATHER_PLACE_MAIN, RAMA_GATHER_PACK,
+					    RAMA_SEG_TALLY };
 
 	for (unsigned i = 0; i < sizeof(name) / sizeof(name[0]); i++)
 		remove_file(dir, name[i], uid);
@@ -110,7 +111,7 @@ bool rama_gather_place_clear(const char *dir, uint32_t uid)
 }
 
 bool rama_gather_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep,
-		       bool stay)
+			      bool stay)
 {
 	struct rama_gather_spares spares;
 	bool all = !stay, packs = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* place.h: directories of jobs, ROOT/JOB/NAME.seg, and the lock that says that somebody looks after a job: its `iorama run`, or
- * whoever makes its log. Nothing here follows links. */
+/* place.h: directories of jobs, ROOT/JOB/NAME.seg, and the lock that says that somebody looks
+ * after a job: its `iorama run`, or whoever makes its log. Nothing here follows links. */
 #ifndef RAMA_GATHER_PLACE_H
 #define RAMA_GATHER_PLACE_H
 
@@ -63,7 +63,7 @@ void rama_gather_roots_fini(struct rama_gather_roots *r);
  * nothing is left in it, unless `stay`: processes may come to put theirs into it. True: it is
  * gone. */
 bool rama_gather_place_remove(const char *dir, const struct rama_gather_list *s, const bool *keep,
-		       bool stay);
+			      bool stay);
 /* Removes what is beside the segments of this user's job, and the directories if nothing is left
  * in them. */
 bool rama_gather_place_clear(const char *dir, uint32_t uid);

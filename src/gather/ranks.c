@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks.c: processes of a job become ranks: those that their MPI gave them, or in the order of start. */
+/* ranks.c: processes of a job become ranks: those that their MPI gave them, or in the order of
+ * start. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,9 +110,10 @@ static int64_t parent_of(const struct process *all, size_t n, const struct rama_
 	return -1;
 }
 
-/* A segment begins with the first call that is seen, which a forked process may make late: when the process itself
- * began is known in hundredths of a second since the machine was booted. When that was follows from the segment that
- * began soonest after its process. Images are sorted by machine. */
+/* A segment begins with the first call that is seen, which a forked process may make late: when
+ * the process itself began is known in hundredths of a second since the machine was booted. When
+ * that was follows from the segment that began soonest after its process. Images are sorted by
+ * machine. */
 static void find_starts(struct rama_gather_work *k)
 {
 	const uint64_t tick = 10000000;
@@ -174,8 +176,9 @@ static int64_t find_mpi(struct process *p, size_t n)
 	return world;
 }
 
-/* Ranks of an MPI job are its own, also if some are missing; other processes follow. Where two say that they are the
- * same rank (several MPI jobs in one), all are numbered in the order of start. p: by start. */
+/* Ranks of an MPI job are its own, also if some are missing; other processes follow. Where two
+ * say that they are the same rank (several MPI jobs in one), all are numbered in the order of
+ * start. p: by start. */
 static int give_ranks(struct rama_gather_work *k, struct process *p, size_t n)
 {
 	int64_t world = find_mpi(p, n), next = world;
@@ -197,7 +200,8 @@ static int give_ranks(struct rama_gather_work *k, struct process *p, size_t n)
 	return rc == 0 ? 0 : no_memory(k);
 }
 
-/* Beside logs that ranks have made: ranks that are missing there take their places, all others follow. */
+/* Beside logs that ranks have made: ranks that are missing there take their places, all others
+ * follow. */
 static int give_places(struct rama_gather_work *k, struct process *p, size_t n)
 {
 	int64_t next = k->made.nprocs;

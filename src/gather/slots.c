@@ -29,17 +29,20 @@ static bool is_wanted(const struct rama_gather *g, unsigned kind, uint32_t slot,
 		return false;
 	/* standard streams are there from the start, whoever uses them or not */
 	return kind != RAMA_SEG_KIND_STDIO || !g->u.STDIO.standard ||
-	       g->u.STDIO.w[RAMA_TAB_STDIO_READS].i > 0 || g->u.STDIO.w[RAMA_TAB_STDIO_WRITES].i > 0;
+	       g->u.STDIO.w[RAMA_TAB_STDIO_READS].i > 0 ||
+	       g->u.STDIO.w[RAMA_TAB_STDIO_WRITES].i > 0;
 }
 
 /* what a file must be like to keep its trace */
 static bool trigger_drops(const struct rama_seg_identity *id, const union rama_core_word *w)
 {
-	double all = (double)w[RAMA_TAB_POSIX_READS].i + (double)w[RAMA_TAB_POSIX_WRITES].i, small = 0;
+	double all = (double)w[RAMA_TAB_POSIX_READS].i + (double)w[RAMA_TAB_POSIX_WRITES].i,
+	       small = 0;
 
 	for (unsigned i = RAMA_TAB_POSIX_SIZE_READ_0_100; i <= SMALL_MAX; i++)
-		small += (double)w[i].i +
-			 (double)w[i + RAMA_TAB_POSIX_SIZE_WRITE_0_100 - RAMA_TAB_POSIX_SIZE_READ_0_100].i;
+		small += (double)w[i].i + (double)w[i + RAMA_TAB_POSIX_SIZE_WRITE_0_100 -
+						    RAMA_TAB_POSIX_SIZE_READ_0_100]
+						  .i;
 	if (id->small_trigger >= 0 && !(small / all >= id->small_trigger))
 		return true;
 	return id->unaligned_trigger >= 0 &&
@@ -54,7 +57,8 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 	if (!is_wanted(g, kind, slot, number))
 		return;
 	n = rama_gather_name_get(g, number);
-	if (torn) /* the process was killed while it counted a call: all calls before it are whole */
+	/* the process was killed while it counted a call: all calls before it are whole */
+	if (torn)
 		g->partial |= RAMA_LOG_PARTIAL_END;
 	if (slot == 0)
 		g->partial |= 1ull << module_of[kind];
@@ -67,8 +71,8 @@ static void note_slot(struct rama_gather *g, unsigned kind, uint32_t slot, bool 
 		n->extra = any_set(g->u.POSIX.more, 0, RAMA_CORE_POSIX_MORE - 1);
 		n->untraced = trigger_drops(&g->s->id, g->u.POSIX.w);
 	} else if (kind == RAMA_SEG_KIND_EXTRA) {
-		n->extra = n->extra ||
-			   any_set(g->u.EXTRA.w, RAMA_TAB_EXTRA_F_WRITE_SUM + 1, RAMA_TAB_EXTRA__WORDS - 1);
+		n->extra = n->extra || any_set(g->u.EXTRA.w, RAMA_TAB_EXTRA_F_WRITE_SUM + 1,
+					       RAMA_TAB_EXTRA__WORDS - 1);
 	}
 	if (g->s->id.flags & RAMA_SEG_NO_EXTRA)
 		n->extra = false;
@@ -154,7 +158,8 @@ int rama_gather_slots_write(struct rama_gather *g, enum rama_seg_kind kind)
 	return rc;
 }
 
-/* One half is kept beside the POSIX counters, the other in a slot of its own; a file may have either. */
+/* One half is kept beside the POSIX counters, the other in a slot of its own; a file may have
+ * either. */
 int rama_gather_extra_write(struct rama_gather *g)
 {
 	union rama_core_word *w = g->more;
@@ -167,17 +172,17 @@ int rama_gather_extra_write(struct rama_gather *g)
 			continue;
 		memset(w, 0, RAMA_TAB_EXTRA__WORDS * sizeof(*w));
 		if (n->slot[RAMA_SEG_KIND_EXTRA] != 0) {
-			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_EXTRA, n->slot[RAMA_SEG_KIND_EXTRA] - 1,
-					       &g->extra, g->e);
+			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_EXTRA,
+					   n->slot[RAMA_SEG_KIND_EXTRA] - 1, &g->extra, g->e);
 			if (rc >= 0)
 				rama_core_extra_finish(&g->extra, g->s->tick, w);
 		}
 		if (n->slot[RAMA_SEG_KIND_POSIX] != 0 && rc >= 0) {
-			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_POSIX, n->slot[RAMA_SEG_KIND_POSIX] - 1,
-					       &g->u.POSIX, g->e);
+			rc = rama_seg_slot(g->s, RAMA_SEG_KIND_POSIX,
+					   n->slot[RAMA_SEG_KIND_POSIX] - 1, &g->u.POSIX, g->e);
 			if (rc >= 0)
 				rama_core_posix_finish(&g->u.POSIX, g->s->tick, g->words,
-						  &w[RAMA_TAB_EXTRA_SEQ_READS]);
+						       &w[RAMA_TAB_EXTRA_SEQ_READS]);
 		}
 		w[RAMA_TAB_ID].u = n->id;
 		if (rc >= 0)

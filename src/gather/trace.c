@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trace.c: events of all threads become the segments of files: counted in one walk over the chunks, put
- * into place in a second. A trace that is large takes some walks more, so that memory stays small. */
+/* trace.c: events of all threads become the segments of files: counted in one walk over the
+ * chunks, put into place in a second. A trace that is large takes some walks more, so that
+ * memory stays small. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #define BATCH_SHARE 8		 /* or this part of all */
 
 static const uint8_t module_of[RAMA_SEG_LAYERS] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO,
-						RAMA_TAB_MOD_DXT_MPIIO };
+						    RAMA_TAB_MOD_DXT_MPIIO };
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
@@ -26,7 +27,8 @@ static struct rama_gather_name *name_of(struct rama_gather *g, const struct rama
 {
 	struct rama_gather_name *n = last;
 
-	if (ev->layer >= RAMA_SEG_LAYERS || (ev->kind != RAMA_TAB_OP_READ && ev->kind != RAMA_TAB_OP_WRITE))
+	if (ev->layer >= RAMA_SEG_LAYERS ||
+	    (ev->kind != RAMA_TAB_OP_READ && ev->kind != RAMA_TAB_OP_WRITE))
 		return NULL;
 	if (n == NULL || n->number != ev->name)
 		n = rama_gather_name_get(g, ev->name);
@@ -109,7 +111,7 @@ int rama_gather_trace_find(struct rama_gather *g)
 	return 0;
 }
 
-/* ---- putting into place ------------------------------------------------------------------------ */
+/* ---- putting into place ---------------------------------------------------------------------- */
 
 typedef union rama_core_word segment[RAMA_TAB_SEG_WORDS];
 
@@ -189,8 +191,8 @@ static int write_trace(struct rama_gather *g, const struct rama_gather_trace *t,
 	w[RAMA_TAB_DXT_READ_COUNT].u = n[1];
 	rc = rama_gather_record(g, module_of[t->layer], w);
 	return rc != 0 ? rc
-		       : rama_gather_failed(g,
-					    rama_log_writer_segments(g->w, seg, (size_t)(n[0] + n[1])));
+		       : rama_gather_failed(g, rama_log_writer_segments(g->w, seg,
+									(size_t)(n[0] + n[1])));
 }
 
 static int write_batch(struct rama_gather *g, struct batch *b)

@@ -12,8 +12,7 @@
 #define CHUNK (256u << 10)
 #define JOINED 64 /* lines of one row of CSV, at most */
 
-/* ---- lines
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 struct lines {
 	struct rama_index_import *im;
@@ -49,8 +48,9 @@ static int fill(struct lines *l)
 	return 0;
 }
 
-/* Where the line ends that goes on `from` bytes behind the first unread one: *length bytes from there without the
- * '\n', or from the first unread one to the end. Returns 1; 0: there is none; 2: it is longer than any real one. */
+/* Where the line ends that goes on `from` bytes behind the first unread one: *length bytes from
+ * there without the '\n', or from the first unread one to the end. Returns 1; 0: there is none;
+ * 2: it is longer than any real one. */
 static int find_end(struct lines *l, size_t from, size_t *length)
 {
 	for (;;) {
@@ -129,7 +129,8 @@ static int csv_row(struct lines *l, size_t *used, struct rama_index_import_bad *
 	size_t length = *used;
 	unsigned joined = 0;
 	bool more;
-	int rc = rama_index_import_csv(im, l->buf + l->at, trimmed(l->buf + l->at, length), &more, bad),
+	int rc = rama_index_import_csv(im, l->buf + l->at, trimmed(l->buf + l->at, length), &more,
+				       bad),
 	    found;
 
 	while (rc == 1 && more && ++joined < JOINED && length < 4 * RAMA_WIRE_MSG_TEXT) {
@@ -139,7 +140,7 @@ static int csv_row(struct lines *l, size_t *used, struct rama_index_import_bad *
 			return found < 0 ? found : 1;
 		length = next;
 		if ((rc = rama_index_import_csv(im, l->buf + l->at, trimmed(l->buf + l->at, length),
-					  &more, bad)) == 1)
+						&more, bad)) == 1)
 			continue;
 		im->line += joined;
 		im->t->lines += joined;
@@ -224,8 +225,9 @@ static int all_lines(struct lines *l)
 	}
 }
 
-int rama_index_import(const struct rama_index_import_source *s, const struct rama_index_import_options *o,
-		struct rama_index_import_totals *t, struct rama_err *e)
+int rama_index_import(const struct rama_index_import_source *s,
+		      const struct rama_index_import_options *o, struct rama_index_import_totals *t,
+		      struct rama_err *e)
 {
 	struct rama_err own = { 0 };
 	struct rama_index_import im = { .src = s, .opt = o, .t = t, .e = e != NULL ? e : &own };
@@ -254,8 +256,7 @@ int rama_index_import(const struct rama_index_import_source *s, const struct ram
 	return rc;
 }
 
-/* ---- files
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 struct file {
 	const char *path;
@@ -274,7 +275,7 @@ static int64_t read_file(void *from, void *to, size_t n, struct rama_err *e)
 }
 
 int rama_index_import_file(const char *path, const struct rama_index_import_options *o,
-		     struct rama_index_import_totals *t, struct rama_err *e)
+			   struct rama_index_import_totals *t, struct rama_err *e)
 {
 	bool in = strcmp(path, "-") == 0;
 	struct file f = { in ? "standard input" : path,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* import_csv.c: rows of CSV: the connector's, whose columns come in any order, and ours. Quotes inside texts are
- * doubled, or left as they are by writers that know no better. */
+/* import_csv.c: rows of CSV: the connector's, whose columns come in any order, and ours. Quotes
+ * inside texts are doubled, or left as they are by writers that know no better. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -93,8 +93,8 @@ struct row {
 	unsigned n;
 };
 
-/* A cell in quotes that begins behind *at; its text goes to `to`. Strict: a quote inside is doubled; else every quote
- * that no comma and no end follows is one. */
+/* A cell in quotes that begins behind *at; its text goes to `to`. Strict: a quote inside is
+ * doubled; else every quote that no comma and no end follows is one. */
 static enum split quoted_cell(const char *s, size_t n, size_t *at, char **to, bool strict)
 {
 	size_t i = *at;
@@ -272,8 +272,8 @@ static void connector_cells(struct cells *c, struct rama_index_import_event *x)
 	rama_index_import_places(x);
 }
 
-static void own_cells(struct cells *c, struct rama_index_import_event *x, struct rama_wire_segment_key *k,
-		      char **bytes)
+static void own_cells(struct cells *c, struct rama_index_import_event *x,
+		      struct rama_wire_segment_key *k, char **bytes)
 {
 	size_t n;
 
@@ -295,7 +295,7 @@ static void own_cells(struct cells *c, struct rama_index_import_event *x, struct
 	if (!rama_index_import_segment(get_text(c, C_SEGMENT), k))
 		complain(c, C_SEGMENT);
 	if (!rama_index_import_what(&x->what, get_text(c, C_MODULE), get_text(c, C_OP),
-			      get_text(c, C_FN)))
+				    get_text(c, C_FN)))
 		complain(c, C_MODULE);
 	if (get_text(c, C_FILE_BYTES)[0] != '\0') {
 		if ((*bytes = rama_index_import_unhex(get_text(c, C_FILE_BYTES), &n)) == NULL)
@@ -305,7 +305,8 @@ static void own_cells(struct cells *c, struct rama_index_import_event *x, struct
 	}
 }
 
-static int take_row(struct rama_index_import *im, const struct row *r, struct rama_index_import_bad *bad)
+static int take_row(struct rama_index_import *im, const struct row *r,
+		    struct rama_index_import_bad *bad)
 {
 	struct rama_index_import_event x = { 0 };
 	struct cells c = { .wrong = NULL };
@@ -334,7 +335,7 @@ static int take_row(struct rama_index_import *im, const struct row *r, struct ra
 }
 
 int rama_index_import_csv(struct rama_index_import *im, const char *line, size_t n, bool *more,
-		    struct rama_index_import_bad *bad)
+			  struct rama_index_import_bad *bad)
 {
 	char *text = malloc(n + RAMA_INDEX_IMPORT_COLUMNS + 1);
 	enum split what;

@@ -10,8 +10,8 @@
 
 /* ---- what the JSON reader would refuse, made acceptable -------------------------------------- */
 
-/* Letters inside quotes: bytes that are not UTF-8 and control characters, which the connector sends as they are.
- * Returns how many were read. */
+/* Letters inside quotes: bytes that are not UTF-8 and control characters, which the connector
+ * sends as they are. Returns how many were read. */
 static size_t clean_letter(const unsigned char *s, size_t n, char **to)
 {
 	size_t len = rama_utf8_length(s, n);
@@ -114,7 +114,8 @@ static const char *get_text(struct fields *f, const char *key, bool needed)
 	return NULL;
 }
 
-/* whole numbers, also those in quotes; negative ones of unsigned fields are what a signed reader made of them */
+/* whole numbers, also those in quotes; negative ones of unsigned fields are what a signed reader
+ * made of them */
 static bool number_of(const json_t *v, int64_t *to)
 {
 	const char *s = json_string_value(v);
@@ -167,8 +168,7 @@ static int is_bad(struct rama_index_import_bad *bad, const char *key)
 	return 1;
 }
 
-/* ---- the connector's
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the connector's ------------------------------------------------------------------------- */
 
 /* "N/A": not told here */
 static const char *told(const char *text)
@@ -206,7 +206,8 @@ static void get_common(struct fields *f, struct rama_index_import_event *x)
 }
 
 /* All of its accesses or none. */
-static int connector(struct rama_index_import *im, const json_t *object, struct rama_index_import_bad *bad)
+static int connector(struct rama_index_import *im, const json_t *object,
+		     struct rama_index_import_bad *bad)
 {
 	struct rama_index_import_event x = { 0 };
 	struct fields f = { .object = object };
@@ -233,10 +234,10 @@ static int connector(struct rama_index_import *im, const json_t *object, struct 
 	return rc;
 }
 
-/* ---- ours
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- ours ------------------------------------------------------------------------------------ */
 
-static int own_event(struct rama_index_import *im, struct fields *f, struct rama_index_import_bad *bad)
+static int own_event(struct rama_index_import *im, struct fields *f,
+		     struct rama_index_import_bad *bad)
 {
 	const char *segment = get_text(f, "segment", true), *layer = get_text(f, "layer", true),
 		   *op = get_text(f, "op", true);
@@ -268,7 +269,8 @@ static int own_event(struct rama_index_import *im, struct fields *f, struct rama
 		complain(f, "failed");
 	if (segment == NULL || !rama_index_import_segment(segment, &k))
 		complain(f, "segment");
-	if (layer == NULL || op == NULL || fn == NULL || !rama_index_import_what(&x.what, layer, op, fn))
+	if (layer == NULL || op == NULL || fn == NULL ||
+	    !rama_index_import_what(&x.what, layer, op, fn))
 		complain(f, "layer");
 	if (hex != NULL && (bytes = rama_index_import_unhex(hex, &x.path_len)) == NULL)
 		complain(f, "file_bytes");
@@ -305,7 +307,8 @@ static uint32_t state_of(const char *name)
 	return 0;
 }
 
-static int own_process(struct rama_index_import *im, struct fields *f, struct rama_index_import_bad *bad)
+static int own_process(struct rama_index_import *im, struct fields *f,
+		       struct rama_index_import_bad *bad)
 {
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS };
 	struct rama_wire_msg_process *p = &m.process;
@@ -338,7 +341,8 @@ static int own_process(struct rama_index_import *im, struct fields *f, struct ra
 	return rc == 0 ? rama_index_import_told(im, &p->segment) : rc;
 }
 
-static int own_loss(struct rama_index_import *im, struct fields *f, struct rama_index_import_bad *bad)
+static int own_loss(struct rama_index_import *im, struct fields *f,
+		    struct rama_index_import_bad *bad)
 {
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_LOSS };
 
@@ -366,7 +370,7 @@ static int own(struct rama_index_import *im, const json_t *object, const char *t
 }
 
 int rama_index_import_json(struct rama_index_import *im, const char *line, size_t n,
-		     struct rama_index_import_bad *bad)
+			   struct rama_index_import_bad *bad)
 {
 	json_error_t error;
 	json_t *object;

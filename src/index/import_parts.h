@@ -10,12 +10,12 @@
 #include "index/import.h"
 
 #define RAMA_INDEX_IMPORT_LINE (4u << 20) /* bytes of a line, at most */
-#define RAMA_INDEX_IMPORT_STREAMS 65536   /* processes in one file, at most */
+#define RAMA_INDEX_IMPORT_STREAMS 65536	  /* processes in one file, at most */
 #define RAMA_INDEX_IMPORT_WAITING 262144  /* events that wait for their block, of all streams */
-#define RAMA_INDEX_IMPORT_SEGS 65536	    /* accesses in one message */
-#define RAMA_INDEX_IMPORT_COLUMNS 64	    /* of CSV */
-#define RAMA_INDEX_IMPORT_TOLD 20	    /* bad lines told one by one */
-#define RAMA_INDEX_IMPORT_NAMES 8388608   /* different (job, record) of which a name was given */
+#define RAMA_INDEX_IMPORT_SEGS 65536	  /* accesses in one message */
+#define RAMA_INDEX_IMPORT_COLUMNS 64	  /* of CSV */
+#define RAMA_INDEX_IMPORT_TOLD 20	  /* bad lines told one by one */
+#define RAMA_INDEX_IMPORT_NAMES 8388608	  /* different (job, record) of which a name was given */
 
 /* why a line is bad */
 struct rama_index_import_bad {
@@ -44,8 +44,8 @@ struct rama_index_import_stream {
 /* An event and all that is known with it. Texts are borrowed. */
 struct rama_index_import_event {
 	const struct rama_wire_segment_key *segment; /* NULL: from who made it */
-	const char *job;			/* likewise */
-	const char *host, *exe, *path;		/* NULL: not told */
+	const char *job;			     /* likewise */
+	const char *host, *exe, *path;		     /* NULL: not told */
 	size_t path_len;
 	int64_t uid, jobid, rank;
 	uint32_t lane, tid;
@@ -84,7 +84,7 @@ struct rama_index_import {
 
 /* 0; positive: the line is bad, *bad says why; negative: the import is over */
 int rama_index_import_event(struct rama_index_import *im, const struct rama_index_import_event *x,
-		      struct rama_index_import_bad *bad);
+			    struct rama_index_import_bad *bad);
 int rama_index_import_message(struct rama_index_import *im, const struct rama_wire_message *m);
 /* the process of this segment has a message of its own */
 int rama_index_import_told(struct rama_index_import *im, const struct rama_wire_segment_key *k);
@@ -96,7 +96,8 @@ void rama_index_import_identify(struct rama_index_import *im, const char *line, 
 uint64_t rama_index_import_hash(const void *bytes, size_t n, unsigned salt);
 
 /* fields of a connector's message into an event; what both JSON and CSV need */
-bool rama_index_import_what(struct rama_wire_what *w, const char *layer, const char *op, const char *fn);
+bool rama_index_import_what(struct rama_wire_what *w, const char *layer, const char *op,
+			    const char *fn);
 /* seconds with microseconds that mean something -> ns; false: not possible */
 bool rama_index_import_seconds(double s, int64_t *ns);
 /* off and len of calls that have none are written as anything */
@@ -105,13 +106,13 @@ bool rama_index_import_segment(const char *hex, struct rama_wire_segment_key *k)
 /* bytes of a path given in hex, malloc'ed; NULL: it is none */
 char *rama_index_import_unhex(const char *hex, size_t *n);
 
-/* ---- import_json.c, import_csv.c: one line each. Return as rama_index_import_event. ---------------- */
+/* ---- import_json.c, import_csv.c: one line each. Return as rama_index_import_event. ---------- */
 int rama_index_import_json(struct rama_index_import *im, const char *line, size_t n,
-		     struct rama_index_import_bad *bad);
+			   struct rama_index_import_bad *bad);
 /* a header: true, and the columns are known */
 bool rama_index_import_csv_header(struct rama_index_import *im, const char *line, size_t n);
 /* *more: the line ends inside quotes: come again with the next one added */
 int rama_index_import_csv(struct rama_index_import *im, const char *line, size_t n, bool *more,
-		    struct rama_index_import_bad *bad);
+			  struct rama_index_import_bad *bad);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* import_stream.c: events as they come, sorted by process and lane, become blocks with sequence numbers. */
+/* import_stream.c: events as they come, sorted by process and lane, become blocks with sequence
+ * numbers. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,7 +31,8 @@ int rama_index_import_message(struct rama_index_import *im, const struct rama_wi
 
 /* ---- small readers --------------------------------------------------------------------------- */
 
-bool rama_index_import_what(struct rama_wire_what *w, const char *layer, const char *op, const char *fn)
+bool rama_index_import_what(struct rama_wire_what *w, const char *layer, const char *op,
+			    const char *fn)
 {
 	memset(w, 0, sizeof(*w));
 	if (strcmp(layer, "MPIIO") == 0)
@@ -139,8 +141,8 @@ static void free_stream(struct rama_index_import_stream *s)
 	free(s);
 }
 
-static bool is_stream(const struct rama_index_import_stream *s, const struct rama_wire_segment_key *k,
-		      uint32_t lane)
+static bool is_stream(const struct rama_index_import_stream *s,
+		      const struct rama_wire_segment_key *k, uint32_t lane)
 {
 	return s->lane == lane && memcmp(&s->segment, k, sizeof(*k)) == 0;
 }
@@ -157,28 +159,29 @@ static int set_text(struct rama_index_import *im, char **at, const char *text)
 	return 0;
 }
 
-static int put_process(struct rama_index_import *im, const struct rama_index_import_stream *s, bool last)
+static int put_process(struct rama_index_import *im, const struct rama_index_import_stream *s,
+		       bool last)
 {
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS };
 
 	m.process = (struct rama_wire_msg_process){ .segment = s->segment,
-					       .job = s->job,
-					       .user = "",
-					       .command = "",
-					       .tag = "",
-					       .uid = s->uid,
-					       .jobid = s->jobid,
-					       .rank = s->rank,
-					       .start = s->start,
-					       .state = RAMA_WIRE_STATE_RUNNING,
-					       .lanes = 1 };
+						    .job = s->job,
+						    .user = "",
+						    .command = "",
+						    .tag = "",
+						    .uid = s->uid,
+						    .jobid = s->jobid,
+						    .rank = s->rank,
+						    .start = s->start,
+						    .state = RAMA_WIRE_STATE_RUNNING,
+						    .lanes = 1 };
 	m.process.host = s->host != NULL ? s->host : "";
 	m.process.exe = s->exe != NULL ? s->exe : "";
 	m.process.seen_at = s->end;
 	m.process.version = 1;
 	if (last) {
-		m.process.version =
-			s->made_up ? 2 + s->count : 0; /* a file that grew says more than it did */
+		/* a file that grew says more than it did */
+		m.process.version = s->made_up ? 2 + s->count : 0;
 		m.process.end = s->end;
 		m.process.state = RAMA_WIRE_STATE_ENDED;
 		m.process.made = s->count;
@@ -188,7 +191,8 @@ static int put_process(struct rama_index_import *im, const struct rama_index_imp
 }
 
 static int add_stream(struct rama_index_import *im, const struct rama_index_import_event *x,
-		      const struct rama_wire_segment_key *k, uint64_t hash, struct rama_index_import_bad *bad)
+		      const struct rama_wire_segment_key *k, uint64_t hash,
+		      struct rama_index_import_bad *bad)
 {
 	struct rama_index_import_stream *s, **list;
 	uint64_t *at;
@@ -202,8 +206,8 @@ static int add_stream(struct rama_index_import *im, const struct rama_index_impo
 	if (im->n_streams == im->room_streams) {
 		size_t room = im->room_streams == 0 ? 64 : im->room_streams * 2;
 
-		if ((list = realloc(im->stream, room * sizeof(struct rama_index_import_stream *))) ==
-		    NULL)
+		if ((list = realloc(im->stream,
+				    room * sizeof(struct rama_index_import_stream *))) == NULL)
 			return no_memory(im);
 		im->stream = list;
 		im->room_streams = room;
@@ -246,8 +250,8 @@ static int find_stream(struct rama_index_import *im, const struct rama_index_imp
 		return 0;
 	hash = rama_index_import_hash(k.b, sizeof(k.b), 3) + x->lane;
 	at = rama_map_get(&im->find, hash);
-	for (struct rama_index_import_stream *s = at != NULL ? (struct rama_index_import_stream *)(uintptr_t)*at
-						       : NULL;
+	for (struct rama_index_import_stream *s =
+		     at != NULL ? (struct rama_index_import_stream *)(uintptr_t)*at : NULL;
 	     s != NULL; s = s->next)
 		if (is_stream(s, &k, x->lane)) {
 			*to = im->last = s;
@@ -388,14 +392,15 @@ static int add_name(struct rama_index_import *im, const struct rama_index_import
 }
 
 int rama_index_import_event(struct rama_index_import *im, const struct rama_index_import_event *x,
-		      struct rama_index_import_bad *bad)
+			    struct rama_index_import_bad *bad)
 {
 	struct rama_index_import_stream *s;
 	int64_t start = (int64_t)((uint64_t)x->ev.end - (uint64_t)x->ev.dur);
 	int rc;
 
 	if (x->rank < -1 || (x->job != NULL && !rama_wire_key_valid(x->job, RAMA_WIRE_JOB)) ||
-	    x->path_len > RAMA_WIRE_MSG_TEXT || (x->host != NULL && strlen(x->host) > RAMA_WIRE_MSG_WORD) ||
+	    x->path_len > RAMA_WIRE_MSG_TEXT ||
+	    (x->host != NULL && strlen(x->host) > RAMA_WIRE_MSG_WORD) ||
 	    (x->has_seq && x->seq > UINT64_MAX / 2)) {
 		snprintf(bad->why, sizeof(bad->why),
 			 "its rank, job, host, path or sequence number is not possible");
@@ -417,7 +422,8 @@ int rama_index_import_told(struct rama_index_import *im, const struct rama_wire_
 {
 	bool fresh;
 
-	return rama_map_put(&im->told, rama_index_import_hash(k->b, sizeof(k->b), 5), &fresh) != NULL
+	return rama_map_put(&im->told, rama_index_import_hash(k->b, sizeof(k->b), 5), &fresh) !=
+			       NULL
 		       ? 0
 		       : no_memory(im);
 }
@@ -427,8 +433,8 @@ static int add_up(struct rama_index_import *im, struct rama_index_import_stream 
 		  struct rama_map *first)
 {
 	bool fresh;
-	uint64_t *to = rama_map_put(first, rama_index_import_hash(s->segment.b, sizeof(s->segment.b), 5),
-				    &fresh);
+	uint64_t *to = rama_map_put(
+		first, rama_index_import_hash(s->segment.b, sizeof(s->segment.b), 5), &fresh);
 	struct rama_index_import_stream *sum;
 
 	if (to == NULL)
@@ -445,8 +451,8 @@ static int add_up(struct rama_index_import *im, struct rama_index_import_stream 
 	return 0;
 }
 
-/* Of events in our own dialect whose process was not told by a line of its own, what the events say. Version 0:
- * whatever else is known of it counts more. */
+/* Of events in our own dialect whose process was not told by a line of its own, what the events
+ * say. Version 0: whatever else is known of it counts more. */
 static int put_untold(struct rama_index_import *im)
 {
 	struct rama_map first = { 0 };
@@ -464,8 +470,8 @@ static int put_untold(struct rama_index_import *im)
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		const struct rama_index_import_stream *s = im->stream[i];
 
-		if (rama_map_get(&im->told,
-				 rama_index_import_hash(s->segment.b, sizeof(s->segment.b), 5)) == NULL)
+		if (rama_map_get(&im->told, rama_index_import_hash(
+						    s->segment.b, sizeof(s->segment.b), 5)) == NULL)
 			rc = put_process(im, s, true);
 	}
 	return rc < 0 ? rc : 0;

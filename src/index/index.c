@@ -18,7 +18,7 @@
 
 #define PIECE (1u << 20) /* of a large log, for its hash */
 
-/* ---- figures ------------------------------------------------------------------------------------ */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static double found_cost(const struct rama_diag *d)
 {
@@ -54,7 +54,7 @@ static int take_figures(struct rama_index_indexed *x, const struct rama_job_view
 	return 0;
 }
 
-/* ---- what the store is given ---------------------------------------------------------------------- */
+/* ---- what the store is given ----------------------------------------------------------------- */
 
 /* a copy that outlives the view; NULL becomes "" */
 static const char *keep(struct rama_index_indexed *x, const char *s, int *rc)
@@ -89,8 +89,8 @@ static int take_findings(struct rama_index_indexed *x, const struct rama_diag *d
 }
 
 /* by the name of the log, as sites name them; else as this machine knows the number */
-static const char *user_of(struct rama_index_indexed *x, struct rama_index_users *users, int64_t uid,
-			   int *rc)
+static const char *user_of(struct rama_index_indexed *x, struct rama_index_users *users,
+			   int64_t uid, int *rc)
 {
 	char buf[1024], number[24];
 	const char *user;
@@ -146,7 +146,7 @@ static int take_row(struct rama_index_indexed *x, const struct rama_job_view *v,
 	return rc;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void keep_first(void *ctx, const char *line)
 {
@@ -156,7 +156,8 @@ static void keep_first(void *ctx, const char *line)
 		rama_err_set(&x->problem, RAMA_ECORRUPT, "%s", line);
 }
 
-static int study(struct rama_index_indexed *x, const struct rama_index_options *opt, struct rama_err *e)
+static int study(struct rama_index_indexed *x, const struct rama_index_options *opt,
+		 struct rama_err *e)
 {
 	struct rama_index_users own = { 0 };
 	struct rama_job_view v;
@@ -256,7 +257,7 @@ static int check_still(const struct rama_index_indexed *x, struct rama_err *e)
 }
 
 int rama_index_indexed_file(struct rama_index_indexed *x, const char *path, const char *key,
-		      const struct rama_index_options *opt, struct rama_err *e)
+			    const struct rama_index_options *opt, struct rama_err *e)
 {
 	struct stat st;
 	int rc;
@@ -286,12 +287,12 @@ int rama_index_indexed_file(struct rama_index_indexed *x, const char *path, cons
 }
 
 int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_wire_msg_log *m,
-		       const struct rama_index_options *opt, struct rama_err *e)
+			     const struct rama_index_options *opt, struct rama_err *e)
 {
 	*x = (struct rama_index_indexed){ .file.fd = -1,
-				    .row.path = m->name[0] == '/' ? m->name : "",
-				    .row.size = (int64_t)m->len,
-				    .row.hash = hash_bytes(m->bytes, m->len) };
+					  .row.path = m->name[0] == '/' ? m->name : "",
+					  .row.size = (int64_t)m->len,
+					  .row.hash = hash_bytes(m->bytes, m->len) };
 	if (!opt->no_logs) {
 		x->row.bytes = m->bytes;
 		x->row.len = m->len;
@@ -300,7 +301,7 @@ int rama_index_indexed_bytes(struct rama_index_indexed *x, const struct rama_wir
 	return read_log(x, &x->memory, m->job, opt, e);
 }
 
-/* ---- putting ------------------------------------------------------------------------------------ */
+/* ---- putting --------------------------------------------------------------------------------- */
 
 int rama_index_indexed_put(struct rama_store *s, struct rama_index_indexed *x, struct rama_err *e)
 {

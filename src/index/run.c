@@ -78,7 +78,7 @@ static void tell(struct rama_index_run *r)
 		r->progress(r->ctx, &r->counts);
 }
 
-/* ---- reading: any thread -------------------------------------------------------------------------- */
+/* ---- reading: any thread --------------------------------------------------------------------- */
 
 static void read_item(struct item *it, const struct rama_index_options *opt)
 {
@@ -116,7 +116,7 @@ static void *reader(void *ctx)
 	return NULL;
 }
 
-/* ---- putting: the caller's thread ------------------------------------------------------------------- */
+/* ---- putting: the caller's thread ------------------------------------------------------------ */
 
 static void free_item(struct item *it)
 {
@@ -284,7 +284,7 @@ static int put_all(struct work *w, struct rama_err *e)
 	return rc == 0 ? flush(w, e) : rc;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* what of the list is not in the store as it is */
 static int choose(struct rama_index_run *r, struct queue *q, const char *const *paths, size_t n,

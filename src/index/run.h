@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* index_run.h: many logs into the store. Threads read and diagnose; the caller's thread puts, in batches and in the
- * order of the list, so that the store is the same whatever the number of threads. Memory is bounded by the number of
- * threads, not of logs. */
+/* index_run.h: many logs into the store. Threads read and diagnose; the caller's thread puts, in
+ * batches and in the order of the list, so that the store is the same whatever the number of
+ * threads. Memory is bounded by the number of threads, not of logs. */
 #ifndef RAMA_INDEX_RUN_H
 #define RAMA_INDEX_RUN_H
 
@@ -36,8 +36,8 @@ struct rama_index_run {
 	int worst; /* exit status for what went wrong with single logs, 0: nothing */
 };
 
-/* Paths are absolute. Logs that are in the store with the same path, size and time are left alone. 0, or why the store
- * cannot go on; what was committed until then stays. */
+/* Paths are absolute. Logs that are in the store with the same path, size and time are left
+ * alone. 0, or why the store cannot go on; what was committed until then stays. */
 int rama_index_run(struct rama_index_run *r, const char *const *paths, size_t n,
 		   struct rama_err *e);
 

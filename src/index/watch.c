@@ -16,8 +16,8 @@
 
 #include "base/map.h"
 
-#define SETTLE \
-	2.0 /* seconds without a change after which a file that nobody closed before us is complete */
+/* seconds without a change after which a file that nobody closed before us is complete */
+#define SETTLE 2.0
 #define RESCAN 30.0 /* seconds between two lists, where the kernel does not tell */
 #define RETRY 1.0   /* seconds between two looks for a tree that has gone */
 #define ASKED (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF)
@@ -84,7 +84,7 @@ static bool is_log(const char *name)
 	return n > m && strcmp(name + n - m, ".darshan") == 0;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* path is taken over */
 static int wait_for(struct rama_index_watch *w, char *path, double due, struct rama_err *e)
@@ -164,7 +164,7 @@ static void forget_ready(struct rama_index_watch *w)
 	w->n_ready = 0;
 }
 
-/* ---- directories ------------------------------------------------------------------------------------ */
+/* ---- directories ----------------------------------------------------------------------------- */
 
 static char *join(const char *dir, const char *name)
 {
@@ -222,8 +222,8 @@ static int watch_dir(struct rama_index_watch *w, const char *path, int *wd, stru
 	return 0;
 }
 
-/* Watches a directory and all below it. Each is watched before it is listed, so that what comes in between is told.
- * list: logs that are there wait until they are still. */
+/* Watches a directory and all below it. Each is watched before it is listed, so that what comes
+ * in between is told. list: logs that are there wait until they are still. */
 static int watch_tree(struct rama_index_watch *w, const char *top, bool list, int *top_wd,
 		      struct rama_err *e)
 {
@@ -302,7 +302,7 @@ static int look_for_roots(struct rama_index_watch *w, struct rama_err *e)
 	return rc;
 }
 
-/* ---- what the kernel tells ---------------------------------------------------------------------------- */
+/* ---- what the kernel tells ------------------------------------------------------------------- */
 
 static void lost_watch(struct rama_index_watch *w, int wd)
 {
@@ -368,7 +368,7 @@ static int until(double when, int wait_ms)
 }
 
 int rama_index_watch_wait(struct rama_index_watch *w, int wait_ms, const sigset_t *let_in,
-		    const char *const **paths, size_t *n, bool *again, struct rama_err *e)
+			  const char *const **paths, size_t *n, bool *again, struct rama_err *e)
 {
 	struct pollfd p = { .fd = w->fd, .events = POLLIN };
 	double next = 1e300;
@@ -405,8 +405,8 @@ int rama_index_watch_wait(struct rama_index_watch *w, int wait_ms, const sigset_
 }
 
 int rama_index_watch_open(struct rama_index_watch **made,
-		    void (*tell)(void *ctx, const char *path, const char *line), void *ctx,
-		    struct rama_err *e)
+			  void (*tell)(void *ctx, const char *path, const char *line), void *ctx,
+			  struct rama_err *e)
 {
 	struct rama_index_watch *w = calloc(1, sizeof(*w));
 

@@ -54,18 +54,18 @@ static int add_file(struct rama_job_view *v, uint64_t id, const char *name, bool
 		return RAMA_EMEMORY;
 	f = &v->files[v->n_files];
 	*f = (struct rama_job_view_file){ .id = id,
-				      .name = name,
-				      .named = named,
-				      .pseudo = is_stream(name),
-				      .folded = named && strcmp(name, "<OTHERS>") == 0,
-				      .mount = -1,
-				      .rank = -1,
-				      .slow_rank = -1,
-				      .top = RAMA_JOB_LAYERS,
-				      .most_written = -1,
-				      .least_written = -1,
-				      .most_read = -1,
-				      .least_read = -1 };
+					  .name = name,
+					  .named = named,
+					  .pseudo = is_stream(name),
+					  .folded = named && strcmp(name, "<OTHERS>") == 0,
+					  .mount = -1,
+					  .rank = -1,
+					  .slow_rank = -1,
+					  .top = RAMA_JOB_LAYERS,
+					  .most_written = -1,
+					  .least_written = -1,
+					  .most_read = -1,
+					  .least_read = -1 };
 	if (named && !f->pseudo && rama_job_view_mount_of(v, name, &f->mount) != 0)
 		return RAMA_EMEMORY;
 	v->n_files++;
@@ -93,13 +93,15 @@ int rama_job_view_file_get(struct rama_job_view *v, uint64_t id, uint32_t *index
 	return 0;
 }
 
-/* Old records do not say which file a dataset is in; its name does: "file:dataset", where both may have colons. */
+/* Old records do not say which file a dataset is in; its name does: "file:dataset", where both
+ * may have colons. */
 static uint64_t file_by_name(const struct rama_job_view *v, const char *name)
 {
 	for (const char *colon = strrchr(name, ':'); colon != NULL && colon > name;) {
 		uint64_t id = rama_core_record_id(name, (size_t)(colon - name));
 
-		if (rama_map_get(&v->by_id, id) != NULL || rama_log_name_get(v->work->log, id) != NULL)
+		if (rama_map_get(&v->by_id, id) != NULL ||
+		    rama_log_name_get(v->work->log, id) != NULL)
 			return id;
 		for (colon--; colon > name && *colon != ':';)
 			colon--;
@@ -109,11 +111,11 @@ static uint64_t file_by_name(const struct rama_job_view *v, const char *name)
 	return 0;
 }
 
-int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer, const union rama_core_word *w,
-		       uint32_t *index)
+int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer,
+			   const union rama_core_word *w, uint32_t *index)
 {
-	unsigned ref =
-		layer == RAMA_JOB_LAYER_H5D ? RAMA_TAB_H5D_FILE_REC_ID : RAMA_TAB_PNETCDF_VAR_FILE_REC_ID;
+	unsigned ref = layer == RAMA_JOB_LAYER_H5D ? RAMA_TAB_H5D_FILE_REC_ID
+						   : RAMA_TAB_PNETCDF_VAR_FILE_REC_ID;
 	struct rama_job_view_work *k = v->work;
 	struct rama_job_view_part p = { .id = w[RAMA_TAB_ID].u, .layer = layer };
 	uint64_t file = w[ref].u;
@@ -146,14 +148,15 @@ const struct rama_job_view_file *rama_job_view_file_of(const struct rama_job_vie
 	return at != NULL ? &v->files[*at] : NULL;
 }
 
-/* ---- what follows from all records ------------------------------------------------------------- */
+/* ---- what follows from all records ----------------------------------------------------------- */
 
-static const char *const begins[RAMA_JOB_BEGINS] = { "F_OPEN_START_TIMESTAMP", "F_READ_START_TIMESTAMP",
-						 "F_WRITE_START_TIMESTAMP",
-						 "F_META_START_TIMESTAMP" };
+static const char *const begins[RAMA_JOB_BEGINS] = { "F_OPEN_START_TIMESTAMP",
+						     "F_READ_START_TIMESTAMP",
+						     "F_WRITE_START_TIMESTAMP",
+						     "F_META_START_TIMESTAMP" };
 static const char *const ends[RAMA_JOB_ENDS] = { "F_CLOSE_END_TIMESTAMP", "F_READ_END_TIMESTAMP",
-					     "F_WRITE_END_TIMESTAMP", "F_OPEN_END_TIMESTAMP",
-					     "F_META_END_TIMESTAMP" };
+						 "F_WRITE_END_TIMESTAMP", "F_OPEN_END_TIMESTAMP",
+						 "F_META_END_TIMESTAMP" };
 
 /* words of these names, or RAMA_TAB_NO_WORD */
 static void find_words(const struct rama_tab_module *mod, const char *const *name, unsigned n,
@@ -203,8 +206,9 @@ void rama_job_view_file_times(struct rama_job_view *v, struct rama_job_view_file
 
 static void find_top(struct rama_job_view_file *f)
 {
-	static const uint8_t order[] = { RAMA_JOB_LAYER_MPIIO, RAMA_JOB_LAYER_DFS, RAMA_JOB_LAYER_DAOS,
-					 RAMA_JOB_LAYER_POSIX, RAMA_JOB_LAYER_STDIO };
+	static const uint8_t order[] = { RAMA_JOB_LAYER_MPIIO, RAMA_JOB_LAYER_DFS,
+					 RAMA_JOB_LAYER_DAOS, RAMA_JOB_LAYER_POSIX,
+					 RAMA_JOB_LAYER_STDIO };
 	double best = -1;
 
 	f->top = RAMA_JOB_LAYER_EXTRA;
@@ -289,7 +293,8 @@ int rama_job_view_files_finish(struct rama_job_view *v)
 		for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
 			if (f->rec[l] != NULL)
 				v->layer[l].files += !f->pseudo;
-			if (l != RAMA_JOB_LAYER_EXTRA && (f->rec[l] != NULL || f->traced[l] != NULL))
+			if (l != RAMA_JOB_LAYER_EXTRA &&
+			    (f->rec[l] != NULL || f->traced[l] != NULL))
 				f->unopened = false;
 		}
 		rama_job_view_file_times(v, f);

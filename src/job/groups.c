@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* groups.c: files whose names differ in numbers only are one group: out.0001.h5, out.0002.h5 become out.####.h5. */
+/* groups.c: files whose names differ in numbers only are one group: out.0001.h5, out.0002.h5
+ * become out.####.h5. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/recordid.h"
 #include "job/parts.h"
 
-/* File by which a group is named, and what is known of its numbers: bit per number, of the first 64 in the name. */
+/* File by which a group is named, and what is known of its numbers: bit per number, of the first
+ * 64 in the name. */
 struct first {
 	uint32_t file;
 	uint64_t differs; /* is another in other files */
@@ -110,8 +112,8 @@ static size_t pattern(const struct first *first, const char *name, char *to)
 	return n;
 }
 
-static int name_group(struct rama_job_view *v, struct rama_job_view_group *g, const struct first *first,
-		      char *buf)
+static int name_group(struct rama_job_view *v, struct rama_job_view_group *g,
+		      const struct first *first, char *buf)
 {
 	const char *name = v->files[first->file].name;
 

@@ -24,7 +24,8 @@ void rama_job_heat_maps_free(struct rama_job_heat_maps *h)
 	free(h);
 }
 
-/* the layer a record is of, by its name or, where that is missing, by its id; RAMA_JOB_LAYERS: none */
+/* the layer a record is of, by its name or, where that is missing, by its id; RAMA_JOB_LAYERS:
+ * none */
 static unsigned layer_of(const struct rama_job_view *v, uint64_t id)
 {
 	static const char *const names[RAMA_JOB_LAYERS] = {
@@ -71,7 +72,8 @@ static int start(struct rama_job_view *v, struct rama_job_layer_heat *h, double 
 	return ok && h->active != NULL ? 0 : RAMA_EMEMORY;
 }
 
-/* bytes moved between two moments, laid upon the bins in between alike; what is beyond the end is in the last */
+/* bytes moved between two moments, laid upon the bins in between alike; what is beyond the end
+ * is in the last */
 static void lay(double *row, unsigned bins, double width, const double span[2], double bytes)
 {
 	double a = span[0] / width, b = span[1] / width;
@@ -106,8 +108,8 @@ static void lay_record(const struct rama_job_view *v, const struct rama_job_laye
 	}
 }
 
-static void add_row(struct rama_job_view *v, struct rama_job_layer_heat *h, int64_t rank, unsigned kind,
-		    const double *row)
+static void add_row(struct rama_job_view *v, struct rama_job_layer_heat *h, int64_t rank,
+		    unsigned kind, const double *row)
 {
 	size_t at = (size_t)(rank * h->rows / v->nprocs) * h->bins;
 
@@ -164,7 +166,7 @@ int rama_job_view_heat_maps(struct rama_job_view *v)
 	return bad != 0 ? bad : rc;
 }
 
-/* ---- what is shown ----------------------------------------------------------------------------------- */
+/* ---- what is shown --------------------------------------------------------------------------- */
 
 static double *copied(struct rama_job_view *v, const double *from, size_t n)
 {
@@ -187,7 +189,8 @@ static int row_ranks(struct rama_job_view *v, struct rama_job_view_heat *h)
 	return 0;
 }
 
-static int from_records(struct rama_job_view *v, enum rama_job_layer layer, struct rama_job_view_heat *h)
+static int from_records(struct rama_job_view *v, enum rama_job_layer layer,
+			struct rama_job_view_heat *h)
 {
 	const struct rama_job_layer_heat *x = &v->work->heat->layer[layer];
 	size_t cells = (size_t)x->rows * x->bins;
@@ -231,11 +234,13 @@ static int from_trace(struct rama_job_view *v, unsigned traced, struct rama_job_
 	const struct rama_job_layer_trace *x = &t->layer[traced];
 	size_t n = (size_t)v->nprocs, rows = rows_for(n, t->bins), cells = rows * t->bins;
 
-	*h = (struct rama_job_view_heat){ .layer = (enum rama_job_layer)rama_job_traced_layer[traced],
-				      .traced = true,
-				      .rows = (uint32_t)rows,
-				      .bins = t->bins,
-				      .width = t->width };
+	*h = (struct rama_job_view_heat){
+		.layer = (enum rama_job_layer)rama_job_traced_layer[traced],
+		.traced = true,
+		.rows = (uint32_t)rows,
+		.bins = t->bins,
+		.width = t->width
+	};
 	for (unsigned k = 0; k < 2; k++) {
 		h->sum[k] = copied(v, NULL, cells);
 		h->max[k] = copied(v, NULL, cells);
@@ -249,7 +254,8 @@ static int from_trace(struct rama_job_view *v, unsigned traced, struct rama_job_
 	return row_ranks(v, h);
 }
 
-/* The trace is exact; heat maps know all ranks even if the trace does not, and may be finer where ranks are many. */
+/* The trace is exact; heat maps know all ranks even if the trace does not, and may be finer
+ * where ranks are many. */
 static bool prefer_trace(const struct rama_job_view *v, unsigned traced)
 {
 	const struct rama_job_trace *t = v->work->trace;

@@ -18,17 +18,20 @@ struct row {
 	uint16_t to; /* figure of struct rama_job_io */
 };
 
-#define IO(layer, figure, counter) \
-	{ RAMA_JOB_LAYER_##layer, false, RAMA_TAB_##layer##_##counter, offsetof(struct rama_job_io, figure) },
-#define IO_TIME(layer, figure, counter) \
-	{ RAMA_JOB_LAYER_##layer, true, RAMA_TAB_##layer##_##counter, offsetof(struct rama_job_io, figure) },
+#define IO(layer, figure, counter)                                     \
+	{ RAMA_JOB_LAYER_##layer, false, RAMA_TAB_##layer##_##counter, \
+	  offsetof(struct rama_job_io, figure) },
+#define IO_TIME(layer, figure, counter)                               \
+	{ RAMA_JOB_LAYER_##layer, true, RAMA_TAB_##layer##_##counter, \
+	  offsetof(struct rama_job_io, figure) },
 static const struct row rows[] = {
 #include "job/io.def"
 };
 #undef IO
 #undef IO_TIME
 
-/* Sums of what a damaged log says stay at the end of numbers, so that none of them turns negative. */
+/* Sums of what a damaged log says stay at the end of numbers, so that none of them turns
+ * negative. */
 static int64_t added(int64_t a, int64_t b)
 {
 	if (b > 0 && a > INT64_MAX - b)

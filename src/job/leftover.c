@@ -25,7 +25,8 @@ static int make_place(char path[ROOM], size_t *dir, struct rama_err *e)
 	return 0;
 }
 
-int rama_job_leftover_open(struct rama_file *f, const char *dir, size_t *unreadable, struct rama_err *e)
+int rama_job_leftover_open(struct rama_file *f, const char *dir, size_t *unreadable,
+			   struct rama_err *e)
 {
 	struct rama_gather_options opt = { .jobid = -1 };
 	struct rama_gather_result result = { 0 };

@@ -10,7 +10,8 @@
 /* bytes of a file of that size that a component holds */
 static int64_t held(const union rama_core_word *comp, int64_t size)
 {
-	int64_t from = comp[RAMA_TAB_LUSTRE_COMP_EXT_START].i, to = comp[RAMA_TAB_LUSTRE_COMP_EXT_END].i;
+	int64_t from = comp[RAMA_TAB_LUSTRE_COMP_EXT_START].i,
+		to = comp[RAMA_TAB_LUSTRE_COMP_EXT_END].i;
 
 	from = from > 0 ? from : 0;
 	to = to < 0 || to > size ? size : to;
@@ -23,8 +24,10 @@ static int64_t file_size(const struct rama_job_view_file *f)
 		uint8_t layer;
 		uint16_t word[2];
 	} at[] = {
-		{ RAMA_JOB_LAYER_POSIX, { RAMA_TAB_POSIX_MAX_BYTE_READ, RAMA_TAB_POSIX_MAX_BYTE_WRITTEN } },
-		{ RAMA_JOB_LAYER_STDIO, { RAMA_TAB_STDIO_MAX_BYTE_READ, RAMA_TAB_STDIO_MAX_BYTE_WRITTEN } },
+		{ RAMA_JOB_LAYER_POSIX,
+		  { RAMA_TAB_POSIX_MAX_BYTE_READ, RAMA_TAB_POSIX_MAX_BYTE_WRITTEN } },
+		{ RAMA_JOB_LAYER_STDIO,
+		  { RAMA_TAB_STDIO_MAX_BYTE_READ, RAMA_TAB_STDIO_MAX_BYTE_WRITTEN } },
 	};
 	int64_t size = 0;
 
@@ -37,7 +40,8 @@ static int64_t file_size(const struct rama_job_view_file *f)
 	return size < INT64_MAX ? size + 1 : size;
 }
 
-/* of several components the one that holds most; without any (old records) there are only targets */
+/* of several components the one that holds most; without any (old records) there are only
+ * targets */
 struct choice {
 	const union rama_core_word *comp;
 	uint64_t first; /* of its targets */
@@ -82,9 +86,9 @@ static int take(struct rama_job_view *v, const struct rama_core_record *r)
 	if (s == NULL)
 		return RAMA_EMEMORY;
 	*s = (struct rama_job_view_stripes){ .stripe_count = c.stripes,
-					 .components = (int64_t)r->count[0],
-					 .n_osts = (uint32_t)n,
-					 .osts = (int64_t *)(s + 1) };
+					     .components = (int64_t)r->count[0],
+					     .n_osts = (uint32_t)n,
+					     .osts = (int64_t *)(s + 1) };
 	if (c.comp != NULL)
 		s->stripe_size = c.comp[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i;
 	for (uint64_t i = 0; i < n; i++)
@@ -106,7 +110,7 @@ int rama_job_view_stripes(struct rama_job_view *v)
 	return bad != 0 ? bad : rc;
 }
 
-/* ---- targets --------------------------------------------------------------------------------------- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 static int add_file(struct rama_job_view *v, struct rama_map *by_ost, size_t *room,
 		    const struct rama_job_view_file *f)
@@ -123,7 +127,8 @@ static int add_file(struct rama_job_view *v, struct rama_map *by_ost, size_t *ro
 			return RAMA_EMEMORY;
 		if (fresh) {
 			*at = v->n_osts;
-			v->osts[v->n_osts++] = (struct rama_job_view_ost){ .ost = f->stripes->osts[i] };
+			v->osts[v->n_osts++] =
+				(struct rama_job_view_ost){ .ost = f->stripes->osts[i] };
 		}
 		o = &v->osts[*at];
 		o->files++;

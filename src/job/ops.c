@@ -8,7 +8,7 @@
 #define ROWS 64
 #define BINS 128
 
-/* ---- operations: all of them, or the longest --------------------------------------------------------- */
+/* ---- operations: all of them, or the longest ------------------------------------------------- */
 
 static double duration(const struct rama_job_view_op *op)
 {
@@ -36,13 +36,13 @@ static void sink(struct rama_job_view_op *heap, size_t n, size_t at)
 void rama_job_ops_keep(struct rama_job_trace *t, const struct rama_job_access *a, uint8_t layer)
 {
 	struct rama_job_view_op op = { .file = a->file,
-				   .rank = (int32_t)a->rank,
-				   .layer = layer,
-				   .kind = a->kind,
-				   .offset = a->offset,
-				   .length = a->length,
-				   .start = a->start,
-				   .end = a->end };
+				       .rank = (int32_t)a->rank,
+				       .layer = layer,
+				       .kind = a->kind,
+				       .offset = a->offset,
+				       .length = a->length,
+				       .start = a->start,
+				       .end = a->end };
 
 	if (t->n_ops < RAMA_JOB_OPS_KEPT) {
 		t->ops[t->n_ops++] = op;
@@ -70,7 +70,7 @@ static int by_start(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* ---- offsets over time of the files that moved most ---------------------------------------------------- */
+/* ---- offsets over time of the files that moved most ------------------------------------------ */
 
 static double moved(const struct rama_job_view_file *f, enum rama_job_layer layer)
 {
@@ -117,12 +117,12 @@ static int start_grid(struct rama_job_view *v, uint32_t file, enum rama_job_laye
 
 	rama_job_view_file_times(v, f);
 	*o = (struct rama_job_view_offsets){ .file = file,
-					 .layer = layer,
-					 .size = size_of(f, layer),
-					 .t0 = f->start,
-					 .t1 = f->end,
-					 .rows = ROWS,
-					 .bins = BINS };
+					     .layer = layer,
+					     .size = size_of(f, layer),
+					     .t0 = f->start,
+					     .t1 = f->end,
+					     .rows = ROWS,
+					     .bins = BINS };
 	if (!(o->t1 > o->t0)) {
 		o->t0 = 0;
 		o->t1 = v->run_time > 0 ? v->run_time : 1;

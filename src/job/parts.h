@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* parts.h: what the files of job/ share while a view is made. Calls return 0 or RAMA_EMEMORY, or what a strict log
- * says, unless they say otherwise. */
+/* parts.h: what the files of job/ share while a view is made. Calls return 0 or RAMA_EMEMORY, or
+ * what a strict log says, unless they say otherwise. */
 #ifndef RAMA_JOB_PARTS_H
 #define RAMA_JOB_PARTS_H
 
@@ -15,7 +15,8 @@ enum { RAMA_JOB_BEGINS = 4, RAMA_JOB_ENDS = 5 };
 
 /* the words of a layer's record that need care */
 struct rama_job_care {
-	uint16_t sum[RAMA_JOB_RECORD_WORDS], seconds[RAMA_JOB_RECORD_WORDS], stamp[RAMA_JOB_RECORD_WORDS];
+	uint16_t sum[RAMA_JOB_RECORD_WORDS], seconds[RAMA_JOB_RECORD_WORDS],
+		stamp[RAMA_JOB_RECORD_WORDS];
 	unsigned n_sum, n_seconds, n_stamp;
 };
 
@@ -56,7 +57,7 @@ struct rama_job_traced_rank {
 	struct rama_job_io io;
 };
 
-struct rama_job_trace;     /* trace.c */
+struct rama_job_trace;	   /* trace.c */
 struct rama_job_heat_maps; /* heat.c */
 
 struct rama_job_view_work {
@@ -83,9 +84,9 @@ struct rama_job_view_work {
 	uint64_t records[RAMA_TAB_MODULES_KNOWN];
 	double start; /* of the job, seconds of real time */
 	struct rama_map parts_by_id[RAMA_JOB_LAYERS];
-	struct rama_map hosts;		      /* hash of a name -> index */
+	struct rama_map hosts;			      /* hash of a name -> index */
 	struct rama_job_io *rank_io[RAMA_JOB_LAYERS]; /* v->nprocs; NULL: layer not used */
-	uint8_t *moved;			      /* v->nprocs: 1 moved data at the lowest layers */
+	uint8_t *moved; /* v->nprocs: 1 moved data at the lowest layers */
 	struct rama_job_trace *trace;
 	struct rama_arena cells; /* of the trace */
 	struct rama_job_heat_maps *heat;
@@ -105,25 +106,28 @@ void rama_job_care_init(struct rama_job_care *c, const struct rama_tab_module *m
 /* a copy that can be reckoned with: no times before 0 or without end, moments moved by `shift` */
 void rama_job_record_clean(const struct rama_job_care *c, union rama_core_word *w, double shift);
 /* y takes x in. ny, nx: ranks they stand for; 0: no spread over ranks is kept. */
-void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer, union rama_core_word *y,
-		       union rama_core_word *x, uint32_t ny, uint32_t nx);
+void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer,
+			   union rama_core_word *y, union rama_core_word *x, uint32_t ny,
+			   uint32_t nx);
 
 /* files.c */
 int rama_job_view_file_get(struct rama_job_view *v, uint64_t id, uint32_t *index);
-int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer, const union rama_core_word *w,
-		       uint32_t *index);
+int rama_job_view_part_get(struct rama_job_view *v, enum rama_job_layer layer,
+			   const union rama_core_word *w, uint32_t *index);
 int rama_job_view_files_finish(struct rama_job_view *v);
-void rama_job_view_file_times(struct rama_job_view *v, struct rama_job_view_file *f); /* start and end */
+/* start and end */
+void rama_job_view_file_times(struct rama_job_view *v, struct rama_job_view_file *f);
 
 /* rows.c: records of the layers */
 int rama_job_view_rows(struct rama_job_view *v, enum rama_job_layer layer);
 /* what a trace says of a file that has no record in that layer */
-int rama_job_view_traced_row(struct rama_job_view *v, enum rama_job_layer layer, uint32_t file, int64_t rank,
-			 const struct rama_job_io *io);
+int rama_job_view_traced_row(struct rama_job_view *v, enum rama_job_layer layer, uint32_t file,
+			     int64_t rank, const struct rama_job_io *io);
 
 /* ranks.c */
 int rama_job_view_ranks_init(struct rama_job_view *v);
-struct rama_job_io *rama_job_view_rank_io(struct rama_job_view *v, enum rama_job_layer layer, int64_t rank);
+struct rama_job_io *rama_job_view_rank_io(struct rama_job_view *v, enum rama_job_layer layer,
+					  int64_t rank);
 /* lays what all ranks did together upon them; at the end of each log */
 int rama_job_view_ranks_settle(struct rama_job_view *v);
 int rama_job_view_ranks_finish(struct rama_job_view *v);

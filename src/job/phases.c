@@ -25,8 +25,9 @@ static double median(double *x, size_t n)
 	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-/* Quiet is longer than 0.1 s, than 1 % of the run time and than three times the usual gap. Where most gaps are long
- * they are not what is usual within a phase: a job that writes every minute has as many phases. */
+/* Quiet is longer than 0.1 s, than 1 % of the run time and than three times the usual gap. Where
+ * most gaps are long they are not what is usual within a phase: a job that writes every minute
+ * has as many phases. */
 size_t rama_job_phases_join(struct rama_job_span *span, size_t n, double run_time, double least)
 {
 	double quiet = fmax(fmax(QUIET_SECONDS, QUIET_SHARE * run_time), least), usual;
@@ -48,7 +49,7 @@ size_t rama_job_phases_join(struct rama_job_span *span, size_t n, double run_tim
 	return n > 0 ? kept + 1 : 0;
 }
 
-/* ---- from a trace -------------------------------------------------------------------------------------- */
+/* ---- from a trace ---------------------------------------------------------------------------- */
 
 /* one rank in one phase */
 struct share {
@@ -56,8 +57,8 @@ struct share {
 	const struct rama_job_cell *longest;
 };
 
-static void see_cells(struct rama_job_view_phase *p, struct share *s, const struct rama_job_cell *row,
-		      const unsigned bins[2])
+static void see_cells(struct rama_job_view_phase *p, struct share *s,
+		      const struct rama_job_cell *row, const unsigned bins[2])
 {
 	for (unsigned b = bins[0]; b <= bins[1]; b++) {
 		const struct rama_job_cell *c = &row[b];
@@ -72,8 +73,8 @@ static void see_cells(struct rama_job_view_phase *p, struct share *s, const stru
 	}
 }
 
-static void see_slowest(const struct rama_job_view *v, struct rama_job_view_phase *p, const struct share *s,
-			int64_t rank)
+static void see_slowest(const struct rama_job_view *v, struct rama_job_view_phase *p,
+			const struct share *s, int64_t rank)
 {
 	p->slow_busy = s->busy;
 	p->slow_rank = rank;
@@ -141,8 +142,8 @@ static int from_trace(struct rama_job_view *v, struct layers l, const struct ram
 	}
 	for (size_t i = 0; v->phases != NULL && i < n; i++) {
 		v->phases[i] = (struct rama_job_view_phase){ .start = span[i].start,
-							 .end = span[i].end,
-							 .slow_rank = -1 };
+							     .end = span[i].end,
+							     .slow_rank = -1 };
 		fill_traced(v, &v->phases[i], l, busy);
 		v->n_phases++;
 	}
@@ -153,7 +154,7 @@ static int from_trace(struct rama_job_view *v, struct layers l, const struct ram
 	return v->phases != NULL ? 0 : RAMA_EMEMORY;
 }
 
-/* ---- from heat maps ------------------------------------------------------------------------------------ */
+/* ---- from heat maps -------------------------------------------------------------------------- */
 
 static bool is_active(const struct rama_job_layer_heat *h, int64_t rank, unsigned b)
 {
@@ -226,8 +227,8 @@ static int from_heat(struct rama_job_view *v, const struct rama_job_layer_heat *
 				     (unsigned)lround(span[i].end / h->width) - 1 };
 
 		v->phases[i] = (struct rama_job_view_phase){ .start = span[i].start,
-							 .end = span[i].end,
-							 .slow_rank = -1 };
+							     .end = span[i].end,
+							     .slow_rank = -1 };
 		fill_heat(v, h, &v->phases[i], bins, busy);
 		if (v->run_time > v->phases[i].start && v->phases[i].end > v->run_time)
 			v->phases[i].end = v->run_time;
@@ -248,20 +249,24 @@ static double heat_bytes(const struct rama_job_layer_heat *h)
 	return sum;
 }
 
-/* The trace if it is all there, else heat maps, else what there is of a trace; data at the lowest layers if any. */
+/* The trace if it is all there, else heat maps, else what there is of a trace; data at the
+ * lowest layers if any. */
 int rama_job_phases_finish(struct rama_job_view *v)
 {
-	static const uint8_t order[] = { RAMA_JOB_LAYER_DFS, RAMA_JOB_LAYER_DAOS, RAMA_JOB_LAYER_MPIIO };
+	static const uint8_t order[] = { RAMA_JOB_LAYER_DFS, RAMA_JOB_LAYER_DAOS,
+					 RAMA_JOB_LAYER_MPIIO };
 	const struct rama_job_trace *t = v->work->trace;
 	const struct rama_job_heat_maps *m = v->work->heat;
 	const struct rama_job_layer_heat *h = NULL;
 	bool disk = t != NULL && t->slots[0] != NULL &&
-		    t->layer[RAMA_JOB_TRACED_POSIX].segments + t->layer[RAMA_JOB_TRACED_STDIO].segments > 0;
+		    t->layer[RAMA_JOB_TRACED_POSIX].segments +
+				    t->layer[RAMA_JOB_TRACED_STDIO].segments >
+			    0;
 	bool mpi = t != NULL && t->layer[RAMA_JOB_TRACED_MPIIO].segments > 0;
 
 	if (m != NULL) {
 		const struct rama_job_layer_heat *p = &m->layer[RAMA_JOB_LAYER_POSIX],
-					     *s = &m->layer[RAMA_JOB_LAYER_STDIO];
+						 *s = &m->layer[RAMA_JOB_LAYER_STDIO];
 
 		h = heat_bytes(s) > heat_bytes(p) ? s : p;
 		for (unsigned i = 0; i < sizeof(order) && heat_bytes(h) == 0; i++)
@@ -269,12 +274,14 @@ int rama_job_phases_finish(struct rama_job_view *v)
 		h = heat_bytes(h) > 0 ? h : NULL;
 	}
 	if (disk && (h == NULL || !v->segments_cut))
-		return from_trace(v, (struct layers){ RAMA_JOB_TRACED_POSIX, RAMA_JOB_TRACED_STDIO },
+		return from_trace(v,
+				  (struct layers){ RAMA_JOB_TRACED_POSIX, RAMA_JOB_TRACED_STDIO },
 				  t->slots[0]);
 	if (h != NULL)
 		return from_heat(v, h);
 	if (mpi)
-		return from_trace(v, (struct layers){ RAMA_JOB_TRACED_MPIIO, RAMA_JOB_TRACED_MPIIO },
+		return from_trace(v,
+				  (struct layers){ RAMA_JOB_TRACED_MPIIO, RAMA_JOB_TRACED_MPIIO },
 				  t->slots[1]);
 	return 0;
 }

@@ -110,8 +110,8 @@ int rama_job_view_missing(struct rama_job_view *v)
 	k->unfinished = k->running = 0;
 	rama_log_unseen_read(&v->unseen, metadata);
 	v->unplaced = rama_core_add(v->unplaced, meta_number(metadata, RAMA_LOG_META_UNPLACED));
-	v->unplaced_calls =
-		rama_core_add(v->unplaced_calls, meta_number(metadata, RAMA_LOG_META_UNPLACED_CALLS));
+	v->unplaced_calls = rama_core_add(v->unplaced_calls,
+					  meta_number(metadata, RAMA_LOG_META_UNPLACED_CALLS));
 	if (missing == NULL || v->missing_ranks != NULL)
 		return 0;
 	v->missing_ranks = rama_arena_text(&v->arena, missing, strcspn(missing, "\n"));

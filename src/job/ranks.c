@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks.c: what each rank did. Records of single ranks say it; what a record says of all ranks together is laid upon
- * them: of the slowest and the fastest it is known, of each if there is a trace, the rest is shared out alike. */
+/* ranks.c: what each rank did. Records of single ranks say it; what a record says of all ranks
+ * together is laid upon them: of the slowest and the fastest it is known, of each if there is a
+ * trace, the rest is shared out alike. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ int rama_job_view_ranks_init(struct rama_job_view *v)
 	return 0;
 }
 
-struct rama_job_io *rama_job_view_rank_io(struct rama_job_view *v, enum rama_job_layer layer, int64_t rank)
+struct rama_job_io *rama_job_view_rank_io(struct rama_job_view *v, enum rama_job_layer layer,
+					  int64_t rank)
 {
 	struct rama_job_io **all = &v->work->rank_io[layer];
 
@@ -29,10 +31,10 @@ struct rama_job_io *rama_job_view_rank_io(struct rama_job_view *v, enum rama_job
 	return *all != NULL ? *all + rank : NULL;
 }
 
-/* ---- sharing out ------------------------------------------------------------------------------------ */
+/* ---- sharing out ----------------------------------------------------------------------------- */
 
-/* Figures of the ranks of a log, and what each of them is to get in the end: without it a shared file would cost as
- * many steps as there are ranks. */
+/* Figures of the ranks of a log, and what each of them is to get in the end: without it a shared
+ * file would cost as many steps as there are ranks. */
 struct target {
 	char *first; /* struct rama_job_io of the first rank */
 	size_t stride;
@@ -48,35 +50,35 @@ static struct rama_job_io *of_rank(const struct target *t, int64_t rank)
 static struct rama_job_io minus(const struct rama_job_io *a, const struct rama_job_io *b)
 {
 	return (struct rama_job_io){ .reads = a->reads - b->reads,
-				 .writes = a->writes - b->writes,
-				 .metas = a->metas - b->metas,
-				 .bytes_read = a->bytes_read - b->bytes_read,
-				 .bytes_written = a->bytes_written - b->bytes_written,
-				 .read_time = a->read_time - b->read_time,
-				 .write_time = a->write_time - b->write_time,
-				 .meta_time = a->meta_time - b->meta_time };
+				     .writes = a->writes - b->writes,
+				     .metas = a->metas - b->metas,
+				     .bytes_read = a->bytes_read - b->bytes_read,
+				     .bytes_written = a->bytes_written - b->bytes_written,
+				     .read_time = a->read_time - b->read_time,
+				     .write_time = a->write_time - b->write_time,
+				     .meta_time = a->meta_time - b->meta_time };
 }
 
 static struct rama_job_io divided(const struct rama_job_io *a, int64_t n)
 {
 	return (struct rama_job_io){ .reads = a->reads / n,
-				 .writes = a->writes / n,
-				 .metas = a->metas / n,
-				 .bytes_read = a->bytes_read / n,
-				 .bytes_written = a->bytes_written / n,
-				 .read_time = a->read_time / (double)n,
-				 .write_time = a->write_time / (double)n,
-				 .meta_time = a->meta_time / (double)n };
+				     .writes = a->writes / n,
+				     .metas = a->metas / n,
+				     .bytes_read = a->bytes_read / n,
+				     .bytes_written = a->bytes_written / n,
+				     .read_time = a->read_time / (double)n,
+				     .write_time = a->write_time / (double)n,
+				     .meta_time = a->meta_time / (double)n };
 }
 
 /* what division left over; times have none */
 static struct rama_job_io remainder_of(const struct rama_job_io *a, int64_t n)
 {
 	return (struct rama_job_io){ .reads = a->reads % n,
-				 .writes = a->writes % n,
-				 .metas = a->metas % n,
-				 .bytes_read = a->bytes_read % n,
-				 .bytes_written = a->bytes_written % n };
+				     .writes = a->writes % n,
+				     .metas = a->metas % n,
+				     .bytes_read = a->bytes_read % n,
+				     .bytes_written = a->bytes_written % n };
 }
 
 static double share(double part, double whole)
@@ -84,9 +86,10 @@ static double share(double part, double whole)
 	return whole <= 0 || part <= 0 ? 0 : part >= whole ? 1 : part / whole;
 }
 
-/* A rank whose time and bytes are known: divided into reads and writes as those of all ranks are. */
+/* A rank whose time and bytes are known: divided into reads and writes as those of all ranks
+ * are. */
 static struct rama_job_io known_io(const struct rama_job_shared *s, const struct rama_job_io *io,
-			       const struct rama_job_known *k, int64_t n)
+				   const struct rama_job_known *k, int64_t n)
 {
 	double time = share(k->time, rama_job_io_time(&s->io));
 	double bytes =
@@ -166,10 +169,10 @@ static void hand_out(struct target *t, int64_t n)
 	for (int64_t r = 0; r < n; r++) {
 		struct rama_job_io *x = of_rank(t, r);
 		struct rama_job_io one = { .reads = r < last.reads,
-				       .writes = r < last.writes,
-				       .metas = r < last.metas,
-				       .bytes_read = r < last.bytes_read,
-				       .bytes_written = r < last.bytes_written };
+					   .writes = r < last.writes,
+					   .metas = r < last.metas,
+					   .bytes_read = r < last.bytes_read,
+					   .bytes_written = r < last.bytes_written };
 
 		rama_job_io_add(x, &t->each);
 		rama_job_io_add(x, &one);
@@ -177,7 +180,7 @@ static void hand_out(struct target *t, int64_t n)
 	}
 }
 
-/* ---- with a trace --------------------------------------------------------------------------------- */
+/* ---- with a trace ---------------------------------------------------------------------------- */
 
 static int by_file(const void *a, const void *b)
 {
@@ -197,7 +200,8 @@ struct traced {
 	struct rama_job_io sum;
 };
 
-static struct traced traced_ranks(const struct rama_job_view_work *k, const struct rama_job_shared *s)
+static struct traced traced_ranks(const struct rama_job_view_work *k,
+				  const struct rama_job_shared *s)
 {
 	size_t low = 0, high = k->n_traced, at;
 
@@ -228,9 +232,10 @@ static void check_whole(const struct rama_job_shared *s, struct traced *w)
 		w->n = 0;
 }
 
-/* Calls that overlap count once in the record and twice in the trace: times are made to fit the record. */
+/* Calls that overlap count once in the record and twice in the trace: times are made to fit the
+ * record. */
 static struct rama_job_io fitted(const struct rama_job_io *x, const struct rama_job_io *sum,
-			     const struct rama_job_io *io)
+				 const struct rama_job_io *io)
 {
 	struct rama_job_io y = *x;
 
@@ -239,9 +244,10 @@ static struct rama_job_io fitted(const struct rama_job_io *x, const struct rama_
 	return y;
 }
 
-/* What is left of a rank's time when its reads and writes are known: metadata calls are not traced. */
+/* What is left of a rank's time when its reads and writes are known: metadata calls are not
+ * traced. */
 static struct rama_job_known rest_of(const struct rama_job_known *k, const struct traced *w,
-				 const struct rama_job_io *io)
+				     const struct rama_job_io *io)
 {
 	struct rama_job_known x = { .rank = k->rank, .time = k->time };
 
@@ -256,11 +262,11 @@ static struct rama_job_known rest_of(const struct rama_job_known *k, const struc
 	return x;
 }
 
-static void take_traced(struct target *t, const struct rama_job_shared *s, const struct rama_job_io *io,
-			const struct traced *w, int64_t ranks)
+static void take_traced(struct target *t, const struct rama_job_shared *s,
+			const struct rama_job_io *io, const struct traced *w, int64_t ranks)
 {
 	struct rama_job_shared rest = { .slow = rest_of(&s->slow, w, io),
-				    .fast = rest_of(&s->fast, w, io) };
+					.fast = rest_of(&s->fast, w, io) };
 	struct rama_job_io used = w->sum;
 
 	used.read_time = used.read_time > 0 ? io->read_time : 0;
@@ -296,14 +302,15 @@ static void traced_extremes(struct rama_job_view *v, const struct rama_job_share
 		f->least_written = f->least_read = 0;
 }
 
-/* ---- a log ------------------------------------------------------------------------------------------ */
+/* ---- a log ----------------------------------------------------------------------------------- */
 
 struct settling {
 	struct target layer[RAMA_JOB_LAYERS], top, disk;
 };
 
 /* which ranks moved data at the lowest layers */
-static void see_moved(struct rama_job_view *v, const struct rama_job_shared *s, const struct traced *t)
+static void see_moved(struct rama_job_view *v, const struct rama_job_shared *s,
+		      const struct traced *t)
 {
 	struct rama_job_view_work *k = v->work;
 	const struct rama_job_layer_heat *h = k->heat != NULL ? &k->heat->layer[s->layer] : NULL;
@@ -334,7 +341,8 @@ static void ask_heat(struct rama_job_view *v)
 	k->ask_heat = 0;
 }
 
-static void settle_one(struct rama_job_view *v, struct settling *to, const struct rama_job_shared *s)
+static void settle_one(struct rama_job_view *v, struct settling *to,
+		       const struct rama_job_shared *s)
 {
 	struct rama_job_view_work *k = v->work;
 	struct rama_job_io top = s->io;
@@ -395,7 +403,7 @@ int rama_job_view_ranks_settle(struct rama_job_view *v)
 	return 0;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 struct timed {
 	double time;

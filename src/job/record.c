@@ -43,8 +43,9 @@ void rama_job_record_clean(const struct rama_job_care *c, union rama_core_word *
 }
 
 /* -1 means "not monitored" and must not be taken for a number: the sum is -1 only if all are. */
-void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer, union rama_core_word *y,
-		       union rama_core_word *x, uint32_t ny, uint32_t nx)
+void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer,
+			   union rama_core_word *y, union rama_core_word *x, uint32_t ny,
+			   uint32_t nx)
 {
 	const struct rama_core_plan *p = &k->plan[layer];
 	const struct rama_job_care *c = &k->care[layer];
@@ -64,7 +65,8 @@ void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_lay
 			*b = INT64_MAX - *a;
 	}
 	if (ny > 0)
-		spread = rama_core_spread_merge(rama_core_spread_of(p, y, ny), rama_core_spread_of(p, x, nx));
+		spread = rama_core_spread_merge(rama_core_spread_of(p, y, ny),
+						rama_core_spread_of(p, x, nx));
 	rama_core_reduce_prepare(p, y);
 	rama_core_reduce_prepare(p, x);
 	rama_core_reduce(p, y, x);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rows.c: the records of the layers, row by row: a row is one file on one rank, or on all ranks together. */
+/* rows.c: the records of the layers, row by row: a row is one file on one rank, or on all ranks
+ * together. */
 #include <math.h>
 #include <string.h>
 
@@ -8,8 +9,8 @@
 
 static bool is_disk(const struct rama_job_view_work *k, enum rama_job_layer layer)
 {
-	return layer == RAMA_JOB_LAYER_POSIX || layer == RAMA_JOB_LAYER_STDIO || layer == RAMA_JOB_LAYER_DFS ||
-	       (layer == RAMA_JOB_LAYER_DAOS && !k->dfs);
+	return layer == RAMA_JOB_LAYER_POSIX || layer == RAMA_JOB_LAYER_STDIO ||
+	       layer == RAMA_JOB_LAYER_DFS || (layer == RAMA_JOB_LAYER_DAOS && !k->dfs);
 }
 
 static bool moved(const struct rama_job_io *io)
@@ -17,10 +18,12 @@ static bool moved(const struct rama_job_io *io)
 	return io->bytes_read > 0 || io->bytes_written > 0;
 }
 
-/* What is beneath MPI-IO is in its time already. Where MPI-IO only opened the file, data moved otherwise count, but
- * not the opens, which were MPI-IO's. MPI-IO has been read before the others. */
-static enum rama_job_top_part top_part(const struct rama_job_view *v, const struct rama_job_view_file *f,
-				   enum rama_job_layer layer)
+/* What is beneath MPI-IO is in its time already. Where MPI-IO only opened the file, data moved
+ * otherwise count, but not the opens, which were MPI-IO's. MPI-IO has been read before the
+ * others. */
+static enum rama_job_top_part top_part(const struct rama_job_view *v,
+				       const struct rama_job_view_file *f,
+				       enum rama_job_layer layer)
 {
 	const union rama_core_word *mpi = f->rec[RAMA_JOB_LAYER_MPIIO];
 	struct rama_job_io io = { 0 };
@@ -38,9 +41,9 @@ static enum rama_job_top_part top_part(const struct rama_job_view *v, const stru
 	case RAMA_JOB_LAYER_DFS:
 	case RAMA_JOB_LAYER_POSIX:
 	case RAMA_JOB_LAYER_EXTRA:
-		return moved(&io)	       ? RAMA_JOB_TOP_NOT
+		return moved(&io)		   ? RAMA_JOB_TOP_NOT
 		       : rama_job_io_time(&io) > 0 ? RAMA_JOB_TOP_DATA
-					       : RAMA_JOB_TOP_ALL;
+						   : RAMA_JOB_TOP_ALL;
 	default:
 		return RAMA_JOB_TOP_NOT;
 	}
@@ -67,10 +70,10 @@ struct row {
 	union rama_core_word *w;
 };
 
-/* ---- of all ranks -------------------------------------------------------------------------------- */
+/* ---- of all ranks ---------------------------------------------------------------------------- */
 
-static struct rama_job_known known(const struct rama_core_plan *p, const union rama_core_word *w, unsigned kind,
-			       int64_t n)
+static struct rama_job_known known(const struct rama_core_plan *p, const union rama_core_word *w,
+				   unsigned kind, int64_t n)
 {
 	struct rama_job_known x = { .rank = -1 };
 
@@ -88,8 +91,9 @@ static struct rama_job_known known(const struct rama_core_plan *p, const union r
 static bool all_alike(const struct rama_core_plan *p, const struct rama_job_shared *s,
 		      const union rama_core_word *w)
 {
-	return p->at[RAMA_TAB_VAR_BYTES] != RAMA_TAB_NO_WORD && w[p->at[RAMA_TAB_VAR_BYTES]].f == 0 &&
-	       s->slow.bytes == s->fast.bytes && s->slow.bytes > 0;
+	return p->at[RAMA_TAB_VAR_BYTES] != RAMA_TAB_NO_WORD &&
+	       w[p->at[RAMA_TAB_VAR_BYTES]].f == 0 && s->slow.bytes == s->fast.bytes &&
+	       s->slow.bytes > 0;
 }
 
 static int add_shared(struct rama_job_view *v, const struct row *r, enum rama_job_top_part top)
@@ -98,12 +102,12 @@ static int add_shared(struct rama_job_view *v, const struct row *r, enum rama_jo
 	const struct rama_core_plan *p = &k->plan[r->layer];
 	struct rama_job_view_file *f = &v->files[r->file];
 	struct rama_job_shared s = { .file = r->file,
-				 .layer = (uint8_t)r->layer,
-				 .top = (uint8_t)top,
-				 .disk = is_disk(k, r->layer),
-				 .io = r->io,
-				 .slow = known(p, r->w, RAMA_TAB_SLOW_RANK, k->n),
-				 .fast = known(p, r->w, RAMA_TAB_FAST_RANK, k->n) };
+				     .layer = (uint8_t)r->layer,
+				     .top = (uint8_t)top,
+				     .disk = is_disk(k, r->layer),
+				     .io = r->io,
+				     .slow = known(p, r->w, RAMA_TAB_SLOW_RANK, k->n),
+				     .fast = known(p, r->w, RAMA_TAB_FAST_RANK, k->n) };
 
 	s.alike = all_alike(p, &s, r->w);
 	if (s.disk && s.slow.rank >= 0 && s.slow.time >= f->most_time) {
@@ -117,7 +121,7 @@ static int add_shared(struct rama_job_view *v, const struct row *r, enum rama_jo
 	return 0;
 }
 
-/* ---- of one rank --------------------------------------------------------------------------------- */
+/* ---- of one rank ----------------------------------------------------------------------------- */
 
 static void take_extremes(struct rama_job_view_file *f, const struct row *r, int64_t rank)
 {
@@ -197,8 +201,8 @@ static int add_row(struct rama_job_view *v, const struct row *r)
 	return r->rank < 0 && r->w != NULL ? add_shared(v, r, part) : add_single(v, r, &top);
 }
 
-int rama_job_view_traced_row(struct rama_job_view *v, enum rama_job_layer layer, uint32_t file, int64_t rank,
-			 const struct rama_job_io *io)
+int rama_job_view_traced_row(struct rama_job_view *v, enum rama_job_layer layer, uint32_t file,
+			     int64_t rank, const struct rama_job_io *io)
 {
 	struct row r = { .layer = layer, .file = file, .rank = -1, .io = *io };
 
@@ -207,10 +211,11 @@ int rama_job_view_traced_row(struct rama_job_view *v, enum rama_job_layer layer,
 	return add_row(v, &r);
 }
 
-/* ---- merging --------------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
-static int merge_into(struct rama_job_view *v, enum rama_job_layer layer, const union rama_core_word **rec,
-		      const union rama_core_word *w, const uint32_t ranks[2])
+static int merge_into(struct rama_job_view *v, enum rama_job_layer layer,
+		      const union rama_core_word **rec, const union rama_core_word *w,
+		      const uint32_t ranks[2])
 {
 	size_t size = v->work->plan[layer].mod->record->words * sizeof(*w);
 	union rama_core_word copy[RAMA_JOB_RECORD_WORDS], *sum;
@@ -224,7 +229,8 @@ static int merge_into(struct rama_job_view *v, enum rama_job_layer layer, const 
 		return 0;
 	}
 	memcpy(copy, w, size);
-	rama_job_record_merge(v->work, layer, (union rama_core_word *)*rec, copy, ranks[0], ranks[1]);
+	rama_job_record_merge(v->work, layer, (union rama_core_word *)*rec, copy, ranks[0],
+			      ranks[1]);
 	return 0;
 }
 
@@ -264,7 +270,8 @@ static void rename_once(const struct rama_job_view *v, struct row *r)
 	const union rama_core_word *posix = v->files[r->file].rec[RAMA_JOB_LAYER_POSIX];
 	double all = (double)r->io.metas, renames = (double)r->w[RAMA_TAB_EXTRA_RENAMES].i;
 
-	if (posix == NULL || posix[RAMA_TAB_POSIX_RENAME_SOURCES].i <= 0 || renames <= 0 || all <= 0)
+	if (posix == NULL || posix[RAMA_TAB_POSIX_RENAME_SOURCES].i <= 0 || renames <= 0 ||
+	    all <= 0)
 		return;
 	r->io.meta_time *= fmax(0, 1 - renames / all);
 	r->io.metas -= r->w[RAMA_TAB_EXTRA_RENAMES].i;

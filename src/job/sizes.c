@@ -3,16 +3,20 @@
 #include "job/parts.h"
 
 /* upper ends of the classes, which belong to them */
-static const double ends[RAMA_JOB_SIZE_BINS] = { 100,     1024,	10240,	   102400,     1048576,
-					     4194304, 10485760, 104857600, 1073741824, 8589934592 };
+static const double ends[RAMA_JOB_SIZE_BINS] = { 100,	     1024,	10240,	  102400,
+						 1048576,    4194304,	10485760, 104857600,
+						 1073741824, 8589934592 };
 
 static const struct {
 	uint8_t layer;
 	uint16_t first[2]; /* words of the classes: 0 writes, 1 reads */
 } where[] = {
-	{ RAMA_JOB_LAYER_POSIX, { RAMA_TAB_POSIX_SIZE_WRITE_0_100, RAMA_TAB_POSIX_SIZE_READ_0_100 } },
-	{ RAMA_JOB_LAYER_MPIIO, { RAMA_TAB_MPIIO_SIZE_WRITE_AGG_0_100, RAMA_TAB_MPIIO_SIZE_READ_AGG_0_100 } },
-	{ RAMA_JOB_LAYER_H5D, { RAMA_TAB_H5D_SIZE_WRITE_AGG_0_100, RAMA_TAB_H5D_SIZE_READ_AGG_0_100 } },
+	{ RAMA_JOB_LAYER_POSIX,
+	  { RAMA_TAB_POSIX_SIZE_WRITE_0_100, RAMA_TAB_POSIX_SIZE_READ_0_100 } },
+	{ RAMA_JOB_LAYER_MPIIO,
+	  { RAMA_TAB_MPIIO_SIZE_WRITE_AGG_0_100, RAMA_TAB_MPIIO_SIZE_READ_AGG_0_100 } },
+	{ RAMA_JOB_LAYER_H5D,
+	  { RAMA_TAB_H5D_SIZE_WRITE_AGG_0_100, RAMA_TAB_H5D_SIZE_READ_AGG_0_100 } },
 	{ RAMA_JOB_LAYER_PNETCDF_VAR,
 	  { RAMA_TAB_PNETCDF_VAR_SIZE_WRITE_AGG_0_100, RAMA_TAB_PNETCDF_VAR_SIZE_READ_AGG_0_100 } },
 	{ RAMA_JOB_LAYER_DFS, { RAMA_TAB_DFS_SIZE_WRITE_0_100, RAMA_TAB_DFS_SIZE_READ_0_100 } },
@@ -29,7 +33,8 @@ unsigned rama_job_size_class(int64_t length)
 }
 
 /* mean size of the accesses of a class: from the frequent sizes in it, else the middle */
-static double mean_size(const struct rama_core_top *top, const union rama_core_word *w, unsigned class)
+static double mean_size(const struct rama_core_top *top, const union rama_core_word *w,
+			unsigned class)
 {
 	double low = class > 0 ? ends[class - 1] : 0, n = 0, sum = 0;
 
@@ -44,8 +49,10 @@ static double mean_size(const struct rama_core_top *top, const union rama_core_w
 	return n > 0 ? sum / n : (low + ends[class]) / 2;
 }
 
-/* Guesses are made to add up to what was moved, each kept within its class as far as that is possible. */
-static void fit(const double count[RAMA_JOB_SIZE_BINS], double bytes[RAMA_JOB_SIZE_BINS], double total)
+/* Guesses are made to add up to what was moved, each kept within its class as far as that is
+ * possible. */
+static void fit(const double count[RAMA_JOB_SIZE_BINS], double bytes[RAMA_JOB_SIZE_BINS],
+		double total)
 {
 	for (unsigned round = 0; round < 8; round++) {
 		double sum = 0, room = 0, missing;
@@ -68,8 +75,8 @@ static void fit(const double count[RAMA_JOB_SIZE_BINS], double bytes[RAMA_JOB_SI
 	}
 }
 
-static void add_record(struct rama_job_view_layer *l, const struct rama_core_plan *p, unsigned first,
-		       unsigned kind, const union rama_core_word *w)
+static void add_record(struct rama_job_view_layer *l, const struct rama_core_plan *p,
+		       unsigned first, unsigned kind, const union rama_core_word *w)
 {
 	double count[RAMA_JOB_SIZE_BINS], bytes[RAMA_JOB_SIZE_BINS];
 	int64_t total = w[kind == 1 ? p->bytes_read : p->bytes_written].i;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slots.c: when somebody was busy, from accesses in any order, in memory that does not depend on their number. */
+/* slots.c: when somebody was busy, from accesses in any order, in memory that does not depend on
+ * their number. */
 #include <stdlib.h>
 
 #include "job/times.h"
@@ -40,7 +41,8 @@ void rama_job_slots_add(struct rama_job_slots *s, double width, double start, do
 	s->full[b]--;
 }
 
-size_t rama_job_slots_spans(const struct rama_job_slots *s, double width, struct rama_job_span *to, size_t room)
+size_t rama_job_slots_spans(const struct rama_job_slots *s, double width, struct rama_job_span *to,
+			    size_t room)
 {
 	int64_t open = 0;
 	size_t n = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* times.h: what heat maps and traces become while they are read. Memory follows from ranks and a fixed number of
- * bins, whatever the number of segments. */
+/* times.h: what heat maps and traces become while they are read. Memory follows from ranks and a
+ * fixed number of bins, whatever the number of segments. */
 #ifndef RAMA_JOB_TIMES_H
 #define RAMA_JOB_TIMES_H
 
 #include "job/parts.h"
 
-/* ---- heat map records: heat.c ---------------------------------------------------------------------- */
+/* ---- heat map records: heat.c ---------------------------------------------------------------- */
 
 #define RAMA_JOB_BIN_WORDS (RAMA_JOB_VIEW_BINS / 64)
 
@@ -17,16 +17,22 @@ struct rama_job_layer_heat {
 	double *sum[2], *max[2]; /* rows x bins */
 	double *rank_bytes[2];	 /* nprocs */
 	double bin_bytes[2][RAMA_JOB_VIEW_BINS];
-	uint64_t (*active)[RAMA_JOB_BIN_WORDS]; /* nprocs: bit per bin in which the rank moved data */
+	/* nprocs: bit per bin in which the rank moved data */
+	uint64_t (*active)[RAMA_JOB_BIN_WORDS];
 };
 
 struct rama_job_heat_maps {
 	struct rama_job_layer_heat layer[RAMA_JOB_LAYERS];
 };
 
-/* ---- traces: trace.c ------------------------------------------------------------------------------- */
+/* ---- traces: trace.c ------------------------------------------------------------------------- */
 
-enum { RAMA_JOB_TRACED_POSIX, RAMA_JOB_TRACED_STDIO, RAMA_JOB_TRACED_MPIIO, RAMA_JOB_TRACED_LAYERS };
+enum {
+	RAMA_JOB_TRACED_POSIX,
+	RAMA_JOB_TRACED_STDIO,
+	RAMA_JOB_TRACED_MPIIO,
+	RAMA_JOB_TRACED_LAYERS
+};
 extern const uint8_t rama_job_traced_layer[RAMA_JOB_TRACED_LAYERS];
 
 /* one access, times since the start of the job */
@@ -66,7 +72,7 @@ struct rama_job_layer_trace {
 struct rama_job_slots {
 	int32_t open[RAMA_JOB_SLOTS + 1]; /* change of the number of accesses that touch it */
 	int32_t full[RAMA_JOB_SLOTS + 1]; /* ... that cover all of it */
-	double part[RAMA_JOB_SLOTS];      /* seconds of those that cover a part of it */
+	double part[RAMA_JOB_SLOTS];	  /* seconds of those that cover a part of it */
 	double first[RAMA_JOB_SLOTS],
 		last[RAMA_JOB_SLOTS]; /* first start and last end in it; first < 0: none */
 };
@@ -77,8 +83,8 @@ struct rama_job_trace {
 	double slot_width;
 	struct rama_job_layer_trace layer[RAMA_JOB_TRACED_LAYERS];
 	struct rama_job_slots *slots[2]; /* 0: POSIX and STDIO, 1: MPI-IO */
-	bool bad;		     /* damaged: something is missing */
-	struct rama_job_view_op *ops;    /* heap by duration once it is full */
+	bool bad;			 /* damaged: something is missing */
+	struct rama_job_view_op *ops;	 /* heap by duration once it is full */
 	size_t n_ops;
 	bool heap;
 	struct rama_job_view_offsets offsets[RAMA_JOB_OFFSET_FILES];
@@ -100,7 +106,7 @@ struct rama_job_span {
 	double start, end;
 };
 size_t rama_job_slots_spans(const struct rama_job_slots *s, double width, struct rama_job_span *to,
-			size_t room);
+			    size_t room);
 double rama_job_slots_busy(const struct rama_job_slots *s, double width);
 
 /* phases.c */

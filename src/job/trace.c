@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trace.c: one pass over the traced accesses of a log. Nothing is kept of one but what it adds to sums. */
+/* trace.c: one pass over the traced accesses of a log. Nothing is kept of one but what it adds
+ * to sums. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +11,12 @@
 #define CHUNK 256
 #define BORDER (1 << 20) /* where stripes are not known */
 
-const uint8_t rama_job_traced_layer[RAMA_JOB_TRACED_LAYERS] = { RAMA_JOB_LAYER_POSIX, RAMA_JOB_LAYER_STDIO,
-							RAMA_JOB_LAYER_MPIIO };
-static const uint8_t modules[RAMA_JOB_TRACED_LAYERS] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO,
-						     RAMA_TAB_MOD_DXT_MPIIO };
+const uint8_t rama_job_traced_layer[RAMA_JOB_TRACED_LAYERS] = { RAMA_JOB_LAYER_POSIX,
+								RAMA_JOB_LAYER_STDIO,
+								RAMA_JOB_LAYER_MPIIO };
+static const uint8_t modules[RAMA_JOB_TRACED_LAYERS] = { RAMA_TAB_MOD_DXT_POSIX,
+							 RAMA_TAB_MOD_DXT_STDIO,
+							 RAMA_TAB_MOD_DXT_MPIIO };
 
 void rama_job_trace_free(struct rama_job_trace *t)
 {
@@ -39,8 +42,8 @@ static int create(struct rama_job_view *v)
 	if (t == NULL)
 		return RAMA_EMEMORY;
 	t->bins = bins > RAMA_JOB_VIEW_BINS ? RAMA_JOB_VIEW_BINS
-		  : bins < BINS_LEAST	? BINS_LEAST
-					: (unsigned)bins;
+		  : bins < BINS_LEAST	    ? BINS_LEAST
+					    : (unsigned)bins;
 	t->width = span / t->bins;
 	t->slot_width = span / RAMA_JOB_SLOTS;
 	if (!v->opt.detail)
@@ -68,7 +71,7 @@ static int start_layer(struct rama_job_view *v, struct rama_job_layer_trace *l, 
 		       : RAMA_EMEMORY;
 }
 
-/* ---- one record: a file on one rank ----------------------------------------------------------------- */
+/* ---- one record: a file on one rank ---------------------------------------------------------- */
 
 struct walk {
 	struct rama_job_view *v;
@@ -190,13 +193,15 @@ static int take_segments(struct walk *w, struct rama_log_cursor *c)
 
 	while ((n = rama_log_cursor_segments(c, seg, CHUNK, &kind)) > 0) {
 		for (int i = 0; i < n; i++) {
-			struct rama_job_access a = { .file = w->file,
-						 .rank = w->rank,
-						 .kind = (uint8_t)kind,
-						 .offset = seg[i][RAMA_TAB_SEG_OFFSET].i,
-						 .length = seg[i][RAMA_TAB_SEG_LENGTH].i,
-						 .start = moment(seg[i][RAMA_TAB_SEG_START].f, shift),
-						 .end = moment(seg[i][RAMA_TAB_SEG_END].f, shift) };
+			struct rama_job_access a = {
+				.file = w->file,
+				.rank = w->rank,
+				.kind = (uint8_t)kind,
+				.offset = seg[i][RAMA_TAB_SEG_OFFSET].i,
+				.length = seg[i][RAMA_TAB_SEG_LENGTH].i,
+				.start = moment(seg[i][RAMA_TAB_SEG_START].f, shift),
+				.end = moment(seg[i][RAMA_TAB_SEG_END].f, shift)
+			};
 
 			a.length = a.length > 0 ? a.length : 0;
 			a.end = a.end > a.start ? a.end : a.start;
@@ -206,7 +211,7 @@ static int take_segments(struct walk *w, struct rama_log_cursor *c)
 	return n;
 }
 
-/* ---- what a record adds ------------------------------------------------------------------------------ */
+/* ---- what a record adds ---------------------------------------------------------------------- */
 
 static struct rama_job_view_traced *traced_of(struct rama_job_view *v, uint32_t file, uint8_t layer)
 {
@@ -250,25 +255,26 @@ static int join(struct walk *w)
 	return 0;
 }
 
-/* For a record that all ranks share the trace says what each did; without a record it is all that is known. */
+/* For a record that all ranks share the trace says what each did; without a record it is all
+ * that is known. */
 static int tell_rank(struct walk *w)
 {
 	struct rama_job_view_work *k = w->v->work;
 	const struct rama_job_view_file *f = &w->v->files[w->file];
 	const struct rama_job_view_traced *s = &w->sum;
 	struct rama_job_traced_rank r = { .file = w->file,
-				      .layer = w->layer,
-				      .rank = w->rank - k->first,
-				      .io = { .reads = (int64_t)s->count[1],
-					      .writes = (int64_t)s->count[0],
-					      .bytes_read = s->bytes[1],
-					      .bytes_written = s->bytes[0],
-					      .read_time = s->time[1],
-					      .write_time = s->time[0] } };
+					  .layer = w->layer,
+					  .rank = w->rank - k->first,
+					  .io = { .reads = (int64_t)s->count[1],
+						  .writes = (int64_t)s->count[0],
+						  .bytes_read = s->bytes[1],
+						  .bytes_written = s->bytes[0],
+						  .read_time = s->time[1],
+						  .write_time = s->time[0] } };
 
 	if (f->rec[w->layer] == NULL)
-		return rama_job_view_traced_row(w->v, (enum rama_job_layer)w->layer, w->file, w->rank,
-					    &r.io);
+		return rama_job_view_traced_row(w->v, (enum rama_job_layer)w->layer, w->file,
+						w->rank, &r.io);
 	if (w->rank < 0 || f->cover[w->layer] == f->rows[w->layer])
 		return 0;
 	if (rama_job_room(&k->traced, k->n_traced, &k->traced_room, sizeof(r)) != 0)

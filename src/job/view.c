@@ -8,10 +8,11 @@
 #include "job/parts.h"
 
 /* MPI-IO before what is beneath it, DFS before DAOS, files before their parts */
-static const uint8_t order[] = { RAMA_JOB_LAYER_MPIIO,	RAMA_JOB_LAYER_H5F,	  RAMA_JOB_LAYER_PNETCDF_FILE,
-				 RAMA_JOB_LAYER_DFS,	RAMA_JOB_LAYER_DAOS,  RAMA_JOB_LAYER_STDIO,
-				 RAMA_JOB_LAYER_POSIX,	RAMA_JOB_LAYER_EXTRA, RAMA_JOB_LAYER_H5D,
-				 RAMA_JOB_LAYER_PNETCDF_VAR };
+static const uint8_t order[] = { RAMA_JOB_LAYER_MPIIO,	      RAMA_JOB_LAYER_H5F,
+				 RAMA_JOB_LAYER_PNETCDF_FILE, RAMA_JOB_LAYER_DFS,
+				 RAMA_JOB_LAYER_DAOS,	      RAMA_JOB_LAYER_STDIO,
+				 RAMA_JOB_LAYER_POSIX,	      RAMA_JOB_LAYER_EXTRA,
+				 RAMA_JOB_LAYER_H5D,	      RAMA_JOB_LAYER_PNETCDF_VAR };
 _Static_assert(sizeof(order) == RAMA_JOB_LAYERS, "every layer is read");
 
 void rama_job_view_init(struct rama_job_view *v, const struct rama_job_view_options *opt)
@@ -67,7 +68,8 @@ static int start_work(struct rama_job_view *v)
 	if (k == NULL)
 		return RAMA_EMEMORY;
 	for (unsigned l = 0; l < RAMA_JOB_LAYERS; l++) {
-		const struct rama_tab_module *mod = rama_tab_module_get(rama_job_layer_info[l].module);
+		const struct rama_tab_module *mod =
+			rama_tab_module_get(rama_job_layer_info[l].module);
 
 		rama_core_plan_init(&k->plan[l], mod);
 		rama_job_care_init(&k->care[l], mod);
@@ -84,15 +86,15 @@ static int failed(struct rama_job_view *v, struct rama_err *e, int rc)
 	return rama_err_set(e, rc, "%s", rama_err_text(rc));
 }
 
-/* ---- when and which ranks -------------------------------------------------------------------------- */
+/* ---- when and which ranks -------------------------------------------------------------------- */
 
 static struct rama_job_log_place place_of(const struct rama_log *log)
 {
 	const struct rama_log_job *j = &log->job;
 	struct rama_job_log_place p = { .jobid = j->jobid,
-				    .start_sec = j->start_sec,
-				    .end_sec = j->end_sec,
-				    .nprocs = j->nprocs > 0 ? j->nprocs : 1 };
+					.start_sec = j->start_sec,
+					.end_sec = j->end_sec,
+					.nprocs = j->nprocs > 0 ? j->nprocs : 1 };
 
 	p.start = (double)j->start_sec + (double)j->start_nsec * 1e-9;
 	p.run_time = j->run_time > 0 && j->run_time < 1e12 ? j->run_time : 0;
@@ -128,8 +130,8 @@ static int by_start(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* Programs that ran at the same time are different ranks; one that began when all others had ended is a later step
- * of the job, whose ranks go on. */
+/* Programs that ran at the same time are different ranks; one that began when all others had
+ * ended is a later step of the job, whose ranks go on. */
 static int plan(struct rama_job_view *v, struct rama_err *e)
 {
 	struct rama_job_view_work *k = v->work;
@@ -194,7 +196,7 @@ static int begin(struct rama_job_view *v, struct rama_log *log, struct rama_err 
 	return 0;
 }
 
-/* ---- about the job ----------------------------------------------------------------------------------- */
+/* ---- about the job --------------------------------------------------------------------------- */
 
 static const char *program(struct rama_job_view *v, const char *exe)
 {
@@ -254,7 +256,7 @@ void rama_job_view_progress(struct rama_job_view *v, unsigned module, uint64_t a
 		v->opt.progress(v->opt.ctx, done < k->steps ? done / k->steps : 1);
 }
 
-/* ---- modules ----------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* records of modules that tell nothing else here */
 static int count_records(struct rama_job_view *v, unsigned module)
@@ -314,8 +316,8 @@ static int read_others(struct rama_job_view *v)
 		const struct rama_tab_module *mod = rama_tab_module_get(id);
 
 		if (mod != NULL && v->work->log->part[id].len > 0 && !is_layer(id) &&
-		    !(mod->flags & RAMA_TAB_TRACE) && id != RAMA_TAB_MOD_PROCESS && id != RAMA_TAB_MOD_LUSTRE &&
-		    id != RAMA_TAB_MOD_HEATMAP)
+		    !(mod->flags & RAMA_TAB_TRACE) && id != RAMA_TAB_MOD_PROCESS &&
+		    id != RAMA_TAB_MOD_LUSTRE && id != RAMA_TAB_MOD_HEATMAP)
 			rc = count_records(v, id);
 	}
 	return rc;
@@ -335,15 +337,16 @@ static int list_modules(struct rama_job_view *v)
 		while (i < v->n_modules && v->modules[i].id != id)
 			i++;
 		if (i == v->n_modules) {
-			if (rama_job_room(&v->modules, i, &k->modules_room, sizeof(*v->modules)) != 0)
+			if (rama_job_room(&v->modules, i, &k->modules_room, sizeof(*v->modules)) !=
+			    0)
 				return RAMA_EMEMORY;
 			v->n_modules++;
 		}
 		v->modules[i] = (struct rama_job_view_module){ .id = (uint8_t)id,
-							   .name = mod->name,
-							   .version = k->log->part[id].version,
-							   .records = k->records[id],
-							   .partial = partial };
+							       .name = mod->name,
+							       .version = k->log->part[id].version,
+							       .records = k->records[id],
+							       .partial = partial };
 	}
 	return 0;
 }
@@ -358,7 +361,7 @@ static void count_steps(struct rama_job_view *v)
 }
 
 int rama_job_view_add_log(struct rama_job_view *v, struct rama_log *log, const char *name,
-		      struct rama_err *e)
+			  struct rama_err *e)
 {
 	int rc = begin(v, log, e);
 
@@ -384,7 +387,7 @@ int rama_job_view_add_log(struct rama_job_view *v, struct rama_log *log, const c
 	return 0;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void mounts_finish(struct rama_job_view *v)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* view.h: one job in memory, whatever it came from: one log, several logs of its parts, segments of a job that
- * runs. One pass over the bytes; memory is bounded by files x layers and by ranks, never by traced segments.
+/* view.h: one job in memory, whatever it came from: one log, several logs of its parts, segments
+ * of a job that runs. One pass over the bytes; memory is bounded by files x layers and by ranks,
+ * never by traced segments.
  *
  *   struct rama_job_view v;
  *   rama_job_view_init(&v, &options);
  *   rama_job_view_add_log(&v, &log, &e);      once for each log of the job
- *   rama_job_view_finish(&v, &e);             figures that need all of it: ranks, heat maps, phases, groups
+ *   rama_job_view_finish(&v, &e);             figures that need all of it: ranks, heat maps,
+ *                                             phases, groups
  *   ...
  *   rama_job_view_fini(&v);
  *
@@ -32,11 +34,13 @@ struct rama_job_layer_info {
 	const char *name;  /* of its module: POSIX, MPI-IO */
 	const char *label; /* what people call it */
 	uint8_t module;
-	bool part; /* its records are parts of files (datasets, variables), rolled up into their file's */
+	/* its records are parts of files (datasets, variables), rolled up into their file's */
+	bool part;
 };
 extern const struct rama_job_layer_info rama_job_layer_info[RAMA_JOB_LAYERS];
 
-/* what was moved and how long it took: of a file, a rank, a layer, the job. Times are added over ranks. */
+/* what was moved and how long it took: of a file, a rank, a layer, the job. Times are added over
+ * ranks. */
 struct rama_job_io {
 	int64_t reads, writes, metas; /* calls; metas: opens, stats, seeks, syncs and the like */
 	int64_t bytes_read, bytes_written;
@@ -52,7 +56,8 @@ struct rama_job_io rama_job_io_of(enum rama_job_layer layer, const union rama_co
 
 #define RAMA_JOB_SIZE_BINS 10 /* the size classes of the logs */
 
-struct rama_job_view_stripes { /* layout of a file on Lustre; of composite layouts the component that holds most */
+/* layout of a file on Lustre; of composite layouts the component that holds most */
+struct rama_job_view_stripes {
 	int64_t stripe_size, stripe_count, components;
 	uint32_t n_osts;
 	int64_t *osts;
@@ -88,28 +93,32 @@ struct rama_job_view_file {
 	bool named;
 	bool pseudo; /* a standard stream: no file */
 	bool folded; /* stands for many files, which had no room of their own */
-	bool unopened; /* only looked for, made or removed: nothing but an EXTRA record; not in n_real */
+	/* only looked for, made or removed: nothing but an EXTRA record; not in n_real */
+	bool unopened;
 	int mount;	/* index in mounts, -1: unknown */
 	uint32_t group; /* index in groups */
-	/* merged over its rows (and parts); NULL: not used in this layer. Index with RAMA_TAB_POSIX_..., RAMA_TAB_H5D_... */
+	/* merged over its rows (and parts); NULL: not used in this layer. Index with
+	 * RAMA_TAB_POSIX_..., RAMA_TAB_H5D_... */
 	const union rama_core_word *rec[RAMA_JOB_LAYERS];
-	uint32_t rows[RAMA_JOB_LAYERS];  /* records that were merged */
-	uint32_t cover[RAMA_JOB_LAYERS]; /* ranks they stand for: a reduced record for all of its job */
-	uint32_t parts;		     /* datasets or variables of it that were used */
-	uint32_t ranks;		     /* that opened it: all (shared) or those that have a row */
-	bool shared; /* used by all ranks of a job with several: a reduced record, or a row of each */
+	uint32_t rows[RAMA_JOB_LAYERS]; /* records that were merged */
+	/* ranks they stand for: a reduced record for all of its job */
+	uint32_t cover[RAMA_JOB_LAYERS];
+	uint32_t parts; /* datasets or variables of it that were used */
+	uint32_t ranks; /* that opened it: all (shared) or those that have a row */
+	/* used by all ranks of a job with several: a reduced record, or a row of each */
+	bool shared;
 	int64_t rank; /* the only one, or -1 */
-	enum rama_job_layer
-		top; /* highest layer that moved its data: MPI-IO above POSIX; times of HDF5 are not used */
-	struct rama_job_io io;   /* at `top` */
-	double start, end;   /* first open to last close or access; 0 0 if not known */
+	/* highest layer that moved its data: MPI-IO above POSIX; times of HDF5 are not used */
+	enum rama_job_layer top;
+	struct rama_job_io io;	 /* at `top` */
+	double start, end;	 /* first open to last close or access; 0 0 if not known */
 	struct rama_job_io disk; /* at POSIX and STDIO, or DFS and DAOS */
-	/* Over rows of single ranks at POSIX and STDIO, or their traces: extremes of bytes and time. Of a record reduced
-	 * over all ranks only the times are known; bytes are -1 then. */
+	/* Over rows of single ranks at POSIX and STDIO, or their traces: extremes of bytes and
+	 * time. Of a record reduced over all ranks only the times are known; bytes are -1 then. */
 	int64_t most_written, least_written, most_read, least_read;
 	double most_time, least_time;
 	int64_t slow_rank; /* of most_time, or of the reduced record; -1: not known */
-	const struct rama_job_view_stripes *stripes;	    /* NULL: not on Lustre */
+	const struct rama_job_view_stripes *stripes;		    /* NULL: not on Lustre */
 	const struct rama_job_view_traced *traced[RAMA_JOB_LAYERS]; /* NULL: no trace of it */
 };
 
@@ -121,13 +130,14 @@ struct rama_job_view_group {
 };
 
 struct rama_job_view_rank {
-	struct rama_job_io io;   /* at the top layer of each file: what the application waited for */
+	/* at the top layer of each file: what the application waited for */
+	struct rama_job_io io;
 	struct rama_job_io disk; /* POSIX and STDIO: what reached the system */
-	bool estimated;	     /* partly from records reduced over all ranks */
-	uint32_t files;	     /* of its own, shared ones not counted */
-	int32_t host;	     /* index in hosts, -1 */
-	int64_t pid;	     /* 0: not known */
-	double start, end;   /* of the process; 0 0: as the job */
+	bool estimated;		 /* partly from records reduced over all ranks */
+	uint32_t files;		 /* of its own, shared ones not counted */
+	int32_t host;		 /* index in hosts, -1 */
+	int64_t pid;		 /* 0: not known */
+	double start, end;	 /* of the process; 0 0: as the job */
 };
 
 struct rama_job_view_layer {
@@ -138,20 +148,20 @@ struct rama_job_view_layer {
 	const union rama_core_word *total;
 	struct rama_job_io io; /* without standard streams */
 	/* per rank, of the ranks that used it or may have (all for shared files) */
-	int64_t ranks;			      /* how many these are */
+	int64_t ranks;				  /* how many these are */
 	struct rama_job_io mean, median, slowest; /* median: of the rank in the middle by time */
 	int64_t slowest_rank;
-	bool sizes;				/* has a histogram of sizes: */
+	bool sizes;				    /* has a histogram of sizes: */
 	uint64_t size_count[2][RAMA_JOB_SIZE_BINS]; /* 0 writes, 1 reads */
-	double size_bytes
-		[2]
-		[RAMA_JOB_SIZE_BINS]; /* exact with a trace, else estimated from frequent sizes and bounds */
+	double size_bytes[2]
+			 /* exact with a trace, else estimated from frequent sizes and bounds */
+			 [RAMA_JOB_SIZE_BINS];
 	double size_time[2][RAMA_JOB_SIZE_BINS]; /* with a trace only, else 0 */
 	bool sizes_exact;
 };
 
-/* rank x time. A row stands for one rank, or for several neighbours when there are more than fit: sum and max of
- * them are both kept, so that no rank is lost. */
+/* rank x time. A row stands for one rank, or for several neighbours when there are more than
+ * fit: sum and max of them are both kept, so that no rank is lost. */
 struct rama_job_view_heat {
 	enum rama_job_layer layer;
 	bool traced; /* made from the trace, else from heat map records */
@@ -159,7 +169,8 @@ struct rama_job_view_heat {
 	double width;	/* of a bin, seconds; bin 0 starts at 0 */
 	int64_t *first; /* rows + 1 of them: row r is ranks first[r] .. first[r + 1] - 1 */
 	double *sum[2],
-		*max[2]; /* rows x bins, bytes; 0 writes, 1 reads. max = sum where a row is one rank */
+		*max[2]; /* rows x bins, bytes; 0 writes, 1 reads. max = sum where a row is one
+		rank */
 	double *rank_bytes[2]; /* nprocs, exact */
 	double *bin_bytes[2];  /* bins, exact */
 };
@@ -261,9 +272,10 @@ struct rama_job_view {
 	/* completeness */
 	uint64_t partial; /* bit per module */
 	size_t problems;  /* things that could not be read */
-	/* processes that did not end by themselves, that still ran; what was dropped, see PROCESS counters */
+	/* processes that did not end by themselves, that still ran; what was dropped, see
+	 * PROCESS counters */
 	int64_t unfinished, running, lost_events, missed_calls, folded_files;
-	const char *missing_ranks;     /* "3,7-9" or NULL */
+	const char *missing_ranks;	   /* "3,7-9" or NULL */
 	struct rama_log_unseen_sum unseen; /* programs that could not be observed */
 	/* programs that nothing is here of for want of room, and their calls as far as known */
 	int64_t unplaced, unplaced_calls;
@@ -292,7 +304,7 @@ struct rama_job_view {
 	bool phases_traced;
 	bool traced; /* the log has a trace */
 	uint64_t segments;
-	bool segments_cut;	  /* the trace is known to lack some */
+	bool segments_cut;	      /* the trace is known to lack some */
 	struct rama_job_view_op *ops; /* by start */
 	size_t n_ops;
 	bool ops_all;
@@ -301,24 +313,25 @@ struct rama_job_view {
 	/* the job's own figures. Top: what ranks waited for; see struct rama_job_view_rank */
 	struct rama_job_io total; /* at the top layers */
 	struct rama_job_io disk;  /* at POSIX and STDIO (or DFS, DAOS) */
-	struct rama_job_io std;   /* of the standard streams, in none of the other figures */
-	double io_time;	      /* of the slowest rank, at most run_time */
-	int64_t io_rank;      /* which one; -1 none */
-	double mean_io_time;  /* over all ranks */
-	double busy_time;     /* seconds in which at least one rank moved data; 0: not known */
-	int64_t active_ranks; /* that moved data at POSIX, STDIO, DFS or DAOS; -1: not known */
-	double rate;	      /* bytes per second: disk bytes / io_time */
+	struct rama_job_io std;	  /* of the standard streams, in none of the other figures */
+	double io_time;		  /* of the slowest rank, at most run_time */
+	int64_t io_rank;	  /* which one; -1 none */
+	double mean_io_time;	  /* over all ranks */
+	double busy_time;	  /* seconds in which at least one rank moved data; 0: not known */
+	int64_t active_ranks;	  /* that moved data at POSIX, STDIO, DFS or DAOS; -1: not known */
+	double rate;		  /* bytes per second: disk bytes / io_time */
 };
 
 void rama_job_view_init(struct rama_job_view *v, const struct rama_job_view_options *opt);
-/* With several logs: tell of each before the first is added, so that the start and length of the whole are known. */
+/* With several logs: tell of each before the first is added, so that the start and length of the
+ * whole are known. */
 int rama_job_view_expect(struct rama_job_view *v, const struct rama_log *log, struct rama_err *e);
-/* Takes in a log, which may be closed after; reports call it `name`. With several, times are moved to the earliest
- * start; programs that ran at the same time are different ranks, one that began when all others had ended is a later
- * step of the job, whose ranks go on. Damage is told by the log itself. 0 or RAMA_EMEMORY, RAMA_ELIMIT, or what a
- * strict log says. */
+/* Takes in a log, which may be closed after; reports call it `name`. With several, times are
+ * moved to the earliest start; programs that ran at the same time are different ranks, one that
+ * began when all others had ended is a later step of the job, whose ranks go on. Damage is told
+ * by the log itself. 0 or RAMA_EMEMORY, RAMA_ELIMIT, or what a strict log says. */
 int rama_job_view_add_log(struct rama_job_view *v, struct rama_log *log, const char *name,
-		      struct rama_err *e);
+			  struct rama_err *e);
 /* The same for the segments in a directory: of a job that runs, or that left them behind. */
 int rama_job_view_add_segments(struct rama_job_view *v, const char *dir, struct rama_err *e);
 int rama_job_view_finish(struct rama_job_view *v, struct rama_err *e);

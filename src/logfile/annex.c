@@ -5,8 +5,7 @@
 #include <libdeflate.h>
 #include <string.h>
 
-const struct rama_log_section *rama_log_annex_find(const struct rama_log_annex *a,
-							   uint32_t id)
+const struct rama_log_section *rama_log_annex_find(const struct rama_log_annex *a, uint32_t id)
 {
 	for (unsigned i = 0; i < a->n; i++)
 		if (a->section[i].id == id)
@@ -20,13 +19,12 @@ void rama_log_annex_begin(struct rama_log_annex *a, uint64_t at)
 	a->begin = at;
 }
 
-struct rama_log_section *rama_log_annex_add(struct rama_log_annex *a, uint32_t id,
-						    uint32_t version, uint64_t off)
+struct rama_log_section *rama_log_annex_add(struct rama_log_annex *a, uint32_t id, uint32_t version,
+					    uint64_t off)
 {
 	if (a->n == RAMA_LOG_ANNEX_MOST)
 		return NULL;
-	a->section[a->n] =
-		(struct rama_log_section){ .id = id, .version = version, .off = off };
+	a->section[a->n] = (struct rama_log_section){ .id = id, .version = version, .off = off };
 	return &a->section[a->n++];
 }
 
@@ -37,7 +35,7 @@ static unsigned char *put(unsigned char *to, const void *v, size_t n)
 }
 
 size_t rama_log_annex_encode(const struct rama_log_annex *a, uint64_t at,
-				 unsigned char bytes[RAMA_LOG_ANNEX_BYTES])
+			     unsigned char bytes[RAMA_LOG_ANNEX_BYTES])
 {
 	uint64_t size = (uint64_t)a->n * RAMA_LOG_ANNEX_ENTRY,
 		 end = at + size + RAMA_LOG_ANNEX_FOOTER;
@@ -74,8 +72,8 @@ uint32_t rama_log_crc(uint32_t before, const void *bytes, size_t n)
 	return n > 0 ? libdeflate_crc32(before, bytes, n) : before;
 }
 
-/* Product of two polynomials over the field of two elements, modulo that of CRC-32; the highest bit is the
- * constant term. */
+/* Product of two polynomials over the field of two elements, modulo that of CRC-32; the highest
+ * bit is the constant term. */
 static uint32_t times(uint32_t a, uint32_t b)
 {
 	uint32_t product = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* annex_read.c: finds the annex at the end of a log and puts its modules where those of a header are. No
- * number in it is believed; what does not fit is one note, and nothing else of the log is lost. */
+/* annex_read.c: finds the annex at the end of a log and puts its modules where those of a header
+ * are. No number in it is believed; what does not fit is one note, and nothing else of the log
+ * is lost. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,8 +83,8 @@ static bool begins_at(struct rama_log *log, uint64_t at)
 	       memcmp(head, RAMA_LOG_ANNEX_MAGIC, n) == 0;
 }
 
-/* Bytes behind the last region that are no annex: one that was cut off, or bytes that somebody appended.
- * Logs that a process left in memory end with room that it did not use. */
+/* Bytes behind the last region that are no annex: one that was cut off, or bytes that somebody
+ * appended. Logs that a process left in memory end with room that it did not use. */
 static void tell_rest(struct rama_log *log, uint64_t end)
 {
 	bool ours = end < log->src->size && begins_at(log, end);
@@ -132,11 +133,11 @@ static void take_entry(const struct rama_log *log, const unsigned char *b,
 		       struct rama_log_section *s)
 {
 	*s = (struct rama_log_section){ .id = rama_log_u32(log, b),
-					    .version = rama_log_u32(log, b + 4),
-					    .flags = rama_log_u32(log, b + 8),
-					    .crc = rama_log_u32(log, b + 12),
-					    .off = rama_log_u64(log, b + 16),
-					    .len = rama_log_u64(log, b + 24) };
+					.version = rama_log_u32(log, b + 4),
+					.flags = rama_log_u32(log, b + 8),
+					.crc = rama_log_u32(log, b + 12),
+					.off = rama_log_u64(log, b + 16),
+					.len = rama_log_u64(log, b + 24) };
 }
 
 /* NULL: all sections lie behind each other between the regions and the directory */
@@ -161,8 +162,7 @@ static const char *take_directory(struct rama_log *log, const struct footer *f,
 }
 
 /* do the stored bytes have the checksum that the directory says? */
-static bool is_whole(struct rama_log *log, const struct rama_log_section *s,
-		     unsigned char *chunk)
+static bool is_whole(struct rama_log *log, const struct rama_log_section *s, unsigned char *chunk)
 {
 	struct rama_err e;
 	uint32_t crc = 0;
@@ -192,7 +192,8 @@ static void tell_newer(struct rama_log *log, const struct rama_log_section *s)
 		  s->version);
 }
 
-/* A module from the annex is one like any other from here on, unless it is of a later time than we are. */
+/* A module from the annex is one like any other from here on, unless it is of a later time than
+ * we are. */
 static void give_module(struct rama_log *log, const struct rama_log_section *s)
 {
 	const struct rama_tab_module *m = rama_tab_module_get(s->id);
@@ -224,8 +225,7 @@ bool rama_log_section_known(const struct rama_log *log, const struct rama_log_se
 	return known != NULL && known->newest == s->version;
 }
 
-void rama_log_note_section(struct rama_log *log, const struct rama_log_section *s,
-			       const char *then)
+void rama_log_note_section(struct rama_log *log, const struct rama_log_section *s, const char *then)
 {
 	if (rama_tab_module_get(s->id) != NULL || rama_tab_section_get(s->id) != NULL)
 		return; /* that it is too new was told when the log was opened */

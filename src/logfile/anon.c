@@ -41,7 +41,8 @@ static size_t suffix_of(const char *name, size_t n, const char **suffix)
 		       : 0;
 }
 
-size_t rama_log_anon_name(const struct rama_log_anon *a, const char *name, char to[RAMA_LOG_ANON_NAME])
+size_t rama_log_anon_name(const struct rama_log_anon *a, const char *name,
+			  char to[RAMA_LOG_ANON_NAME])
 {
 	const struct rama_log_mount *m = rama_log_mount_get(a->log, name);
 	const char *inner = strchr(name, ':'), *suffix; /* dataset or variable inside a file */
@@ -93,7 +94,8 @@ static void hide_text(const struct rama_log_anon *a, char *text, size_t size)
 
 #define COMMAND_TEXT 64 /* room for a hidden command line */
 
-static void hidden_command(const struct rama_log_anon *a, const char *command, char to[COMMAND_TEXT])
+static void hidden_command(const struct rama_log_anon *a, const char *command,
+			   char to[COMMAND_TEXT])
 {
 	size_t program = strcspn(command, " ");
 
@@ -102,7 +104,8 @@ static void hidden_command(const struct rama_log_anon *a, const char *command, c
 		 (unsigned long long)hash(a, command + program, strlen(command + program)));
 }
 
-/* in place, so that a short one gets part of the hash only; a long one becomes as long as all others */
+/* in place, so that a short one gets part of the hash only; a long one becomes as long as all
+ * others */
 static void hide_command(const struct rama_log_anon *a, struct rama_core_record *r)
 {
 	size_t size = 8 * r->count[0], n;
@@ -125,10 +128,12 @@ void rama_log_anon_record(const struct rama_log_anon *a, struct rama_core_record
 	r->w[RAMA_TAB_ID].u = rama_log_anon_id(a, r->w[RAMA_TAB_ID].u);
 	switch (r->mod->id) {
 	case RAMA_TAB_MOD_POSIX:
-		r->w[RAMA_TAB_POSIX_RENAMED_FROM].u = rama_log_anon_id(a, r->w[RAMA_TAB_POSIX_RENAMED_FROM].u);
+		r->w[RAMA_TAB_POSIX_RENAMED_FROM].u =
+			rama_log_anon_id(a, r->w[RAMA_TAB_POSIX_RENAMED_FROM].u);
 		break;
 	case RAMA_TAB_MOD_H5D:
-		r->w[RAMA_TAB_H5D_FILE_REC_ID].u = rama_log_anon_id(a, r->w[RAMA_TAB_H5D_FILE_REC_ID].u);
+		r->w[RAMA_TAB_H5D_FILE_REC_ID].u =
+			rama_log_anon_id(a, r->w[RAMA_TAB_H5D_FILE_REC_ID].u);
 		break;
 	case RAMA_TAB_MOD_PNETCDF_VAR:
 		r->w[RAMA_TAB_PNETCDF_VAR_FILE_REC_ID].u =

@@ -16,7 +16,8 @@ struct rama_log_anon {
 #define RAMA_LOG_ANON_NAME 4200 /* room for the longest new name */
 
 /* returns the length of the new name */
-size_t rama_log_anon_name(const struct rama_log_anon *a, const char *name, char to[RAMA_LOG_ANON_NAME]);
+size_t rama_log_anon_name(const struct rama_log_anon *a, const char *name,
+			  char to[RAMA_LOG_ANON_NAME]);
 /* The new id is the hash of the new name, as ids are, so that it tells no more than the name. */
 uint64_t rama_log_anon_id(const struct rama_log_anon *a, uint64_t id);
 void rama_log_anon_record(const struct rama_log_anon *a, struct rama_core_record *r);

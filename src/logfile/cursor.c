@@ -38,7 +38,7 @@ static void add_word(struct rama_log_layout *l, unsigned to, uint8_t type)
 	l->to[l->words] = (uint16_t)to;
 	l->order[l->words] = type == RAMA_TAB_U32			      ? SWAP_32
 			     : type == RAMA_TAB_TEXT || type == RAMA_TAB_UUID ? SWAP_NOT
-								      : SWAP_64;
+									      : SWAP_64;
 	l->words++;
 }
 
@@ -63,7 +63,8 @@ static int layout_init(struct rama_log_layout *l, const struct rama_tab_schema *
 		bool here = f->since <= version && version <= f->until;
 
 		for (unsigned k = 0; here && k < f->words; k++)
-			add_word(l, f->word == RAMA_TAB_NO_WORD ? RAMA_TAB_NO_WORD : f->word + k, f->type);
+			add_word(l, f->word == RAMA_TAB_NO_WORD ? RAMA_TAB_NO_WORD : f->word + k,
+				 f->type);
 		if (!here && f->word != RAMA_TAB_NO_WORD)
 			l->blank[f->word] = missing_value(f->type);
 	}
@@ -148,8 +149,8 @@ int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsign
 	int rc;
 
 	*c = (struct rama_log_cursor){ .log = log,
-				   .mod = rama_tab_module_get(module),
-				   .version = part->version };
+				       .mod = rama_tab_module_get(module),
+				       .version = part->version };
 	if (part->len == 0)
 		return 0;
 	if (c->mod == NULL) {
@@ -167,11 +168,12 @@ int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsign
 				  (c->mod->header != NULL ? c->mod->header->words : 0u),
 			  sizeof(*c->words));
 	if (rc != 0 || c->stored == NULL || c->words == NULL ||
-	    rama_log_region_open(&c->region, log->src, part->off, part->len, log->compression) != 0 ||
+	    rama_log_region_open(&c->region, log->src, part->off, part->len, log->compression) !=
+		    0 ||
 	    rama_log_cursor_threads_open(c) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
-	c->segment_words =
-		rama_tab_module_has_threads(c->mod, c->version) ? RAMA_TAB_SEG_WORDS : RAMA_TAB_SEG_WORDS - 1;
+	c->segment_words = rama_tab_module_has_threads(c->mod, c->version) ? RAMA_TAB_SEG_WORDS
+									   : RAMA_TAB_SEG_WORDS - 1;
 	c->open = true;
 	return 1;
 }
@@ -206,7 +208,8 @@ static int finish(struct rama_log_cursor *c, size_t rest, size_t wanted)
 		rc = rama_log_problem(c->log, r->err.code, "%s: after %llu records: %s",
 				      c->mod->name, (unsigned long long)c->index, r->err.text);
 	else if (rest > 0)
-		rc = rama_log_cursor_bad(c, RAMA_ETRUNC, "ends early, %zu of %zu bytes", rest, wanted);
+		rc = rama_log_cursor_bad(c, RAMA_ETRUNC, "ends early, %zu of %zu bytes", rest,
+					 wanted);
 	if (c->dropped > 0)
 		rama_log_note(c->log,
 			      "%s: %llu of %llu records left out: version 1 mixes fopen and open "
@@ -322,7 +325,8 @@ static const struct rama_log_layout *layout_of(const struct rama_log_cursor *c)
 static int read_one(struct rama_log_cursor *c)
 {
 	const struct rama_log_layout *l = layout_of(c);
-	size_t want = (size_t)l->words * 8, have = rama_log_region_read(&c->region, c->stored, want);
+	size_t want = (size_t)l->words * 8,
+	       have = rama_log_region_read(&c->region, c->stored, want);
 	int rc = 1;
 
 	if (have < want)
@@ -366,8 +370,9 @@ static int lost_segments(struct rama_log_cursor *c)
 				e->code != 0 ? ": " : "", e->text);
 }
 
-int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], int max,
-			 unsigned *kind)
+int rama_log_cursor_segments(struct rama_log_cursor *c,
+			     union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], int max,
+			     unsigned *kind)
 {
 	size_t size = c->segment_words * 8, have;
 	uint64_t n;

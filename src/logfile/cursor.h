@@ -11,10 +11,10 @@
 /* how the words of a stored version become those of the newest */
 struct rama_log_layout {
 	const struct rama_tab_schema *schema;
-	unsigned words;		/* stored, base included */
-	uint16_t *to;		/* stored word -> word of the newest layout, or RAMA_TAB_NO_WORD */
-	uint8_t *order;		/* stored word -> enum of cursor.c: what byte order does to it */
-	bool same;		/* nothing to move or swap */
+	unsigned words; /* stored, base included */
+	uint16_t *to;	/* stored word -> word of the newest layout, or RAMA_TAB_NO_WORD */
+	uint8_t *order; /* stored word -> enum of cursor.c: what byte order does to it */
+	bool same;	/* nothing to move or swap */
 	union rama_core_word *blank; /* newest record with all missing values filled in */
 };
 
@@ -54,28 +54,32 @@ int rama_log_cursor_open(struct rama_log_cursor *c, struct rama_log *log, unsign
 int rama_log_cursor_next(struct rama_log_cursor *c, struct rama_core_record **r);
 /* Of a trace record: up to max segments, writes first, then reads, never both in one answer.
  * Returns how many (0: no more of this record); *kind: 0 writes, 1 reads; negative as above. */
-int rama_log_cursor_segments(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], int max,
-			 unsigned *kind);
-/* do the segments handed out say which thread it was? No longer, once ids from the annex do not fit */
+int rama_log_cursor_segments(struct rama_log_cursor *c,
+			     union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], int max,
+			     unsigned *kind);
+/* do the segments handed out say which thread it was? No longer, once ids from the annex do not
+ * fit */
 bool rama_log_cursor_has_threads(const struct rama_log_cursor *c);
 void rama_log_cursor_close(struct rama_log_cursor *c);
 
-/* The last trace record of a log that was cut has fewer segments than it says. Whoever copies it has
- * to know before: the number of that record (cursor's index after reading it; 0: none is short) and
- * the segments it really has. Tells no problems. */
+/* The last trace record of a log that was cut has fewer segments than it says. Whoever copies it
+ * has to know before: the number of that record (cursor's index after reading it; 0: none is
+ * short) and the segments it really has. Tells no problems. */
 struct rama_log_short_trace {
 	uint64_t record, count[2];
 };
-int rama_log_short_trace_find(struct rama_log_short_trace *s, struct rama_log *log, unsigned module);
+int rama_log_short_trace_find(struct rama_log_short_trace *s, struct rama_log *log,
+			      unsigned module);
 /* after rama_log_cursor_next(): puts the right counts into the record */
-void rama_log_short_trace_apply(const struct rama_log_short_trace *s, const struct rama_log_cursor *c,
-			    struct rama_core_record *r);
+void rama_log_short_trace_apply(const struct rama_log_short_trace *s,
+				const struct rama_log_cursor *c, struct rama_core_record *r);
 
-/* threads.c: 0 or RAMA_EMEMORY; then after each record, and for all of its segments in their order */
+/* threads.c: 0 or RAMA_EMEMORY; then after each record, and for all of its segments in their
+ * order */
 int rama_log_cursor_threads_open(struct rama_log_cursor *c);
 void rama_log_cursor_threads_record(struct rama_log_cursor *c);
-void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS],
-			      uint64_t n);
+void rama_log_cursor_threads_fill(struct rama_log_cursor *c,
+				  union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], uint64_t n);
 void rama_log_cursor_threads_close(struct rama_log_cursor *c);
 
 /* upgrade.c: module's own corrections of a record just read; 1 keep, 0 drop it, negative error */

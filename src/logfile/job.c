@@ -48,8 +48,8 @@ static bool split_mount(char *line, struct rama_log_mount *m)
 	     *path = strtok_r(NULL, " \t\r\v\f", &save);
 
 	*m = (struct rama_log_mount){ .type = type,
-				  .path = path,
-				  .path_len = path != NULL ? strlen(path) : 0 };
+				      .path = path,
+				      .path_len = path != NULL ? strlen(path) : 0 };
 	return path != NULL;
 }
 
@@ -93,7 +93,7 @@ int rama_log_read_job(struct rama_log *log)
 
 	log->job.exe = "";
 	if (rama_log_region_open(&r, log->src, log->job_part.off, log->job_part.len,
-			     log->compression) != 0)
+				 log->compression) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
 	memset(buf, 0, sizeof(buf));
 	n = rama_log_region_read(&r, buf, RAMA_LOG_JOB_REGION);

@@ -15,8 +15,8 @@ void rama_log_joined_fini(struct rama_log_joined *j)
 	*j = (struct rama_log_joined){ 0 };
 }
 
-static int copy_array(struct rama_log_joined *j, struct rama_core_record *to, const struct rama_core_record *r,
-		      unsigned k)
+static int copy_array(struct rama_log_joined *j, struct rama_core_record *to,
+		      const struct rama_core_record *r, unsigned k)
 {
 	size_t size = r->count[k] * r->schema->array[k].words * sizeof(*r->w);
 
@@ -63,7 +63,8 @@ static void add_bins(struct rama_core_record *y, const struct rama_core_record *
 			y->array[k][i].i = rama_core_add(y->array[k][i].i, x->array[k][i].i);
 }
 
-static void add_counters(const struct rama_core_plan *p, union rama_core_word *y, union rama_core_word *x)
+static void add_counters(const struct rama_core_plan *p, union rama_core_word *y,
+			 union rama_core_word *x)
 {
 	int64_t rank = y[RAMA_TAB_RANK].i;
 	uint64_t renamed = p->mod->id == RAMA_TAB_MOD_POSIX ? y[RAMA_TAB_POSIX_RENAMED_FROM].u : 0;
@@ -76,7 +77,8 @@ static void add_counters(const struct rama_core_plan *p, union rama_core_word *y
 		y[RAMA_TAB_POSIX_RENAMED_FROM].u = renamed;
 }
 
-int rama_log_joined_add(struct rama_log_joined *j, const struct rama_core_plan *p, struct rama_core_record *r)
+int rama_log_joined_add(struct rama_log_joined *j, const struct rama_core_plan *p,
+			struct rama_core_record *r)
 {
 	bool fresh;
 	uint64_t *at = rama_map_put(&j->by_id, r->w[RAMA_TAB_ID].u, &fresh);

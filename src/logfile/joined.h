@@ -16,9 +16,10 @@ struct rama_log_joined {
 	struct rama_arena arena;
 };
 
-/* Takes in a record, which is changed; its ranks and times are those of the whole job. Those of later
- * programs come later. 0 or RAMA_EMEMORY. */
-int rama_log_joined_add(struct rama_log_joined *j, const struct rama_core_plan *p, struct rama_core_record *r);
+/* Takes in a record, which is changed; its ranks and times are those of the whole job. Those of
+ * later programs come later. 0 or RAMA_EMEMORY. */
+int rama_log_joined_add(struct rama_log_joined *j, const struct rama_core_plan *p,
+			struct rama_core_record *r);
 /* empty again */
 void rama_log_joined_fini(struct rama_log_joined *j);
 

@@ -124,7 +124,8 @@ static void insert_module(struct rama_log *log, unsigned id)
 {
 	uint64_t below = (1ull << id) - 1;
 
-	memmove(&log->part[id + 1], &log->part[id], (RAMA_TAB_MODULES - id - 1) * sizeof(log->part[0]));
+	memmove(&log->part[id + 1], &log->part[id],
+		(RAMA_TAB_MODULES - id - 1) * sizeof(log->part[0]));
 	log->part[id] = (struct rama_log_part){ 0 };
 	log->partial = (log->partial & below) | (log->partial & ~below) << 1;
 }
@@ -136,11 +137,13 @@ static void read_maps(struct rama_log *log, const unsigned char *h)
 	const unsigned char *p = h + (old ? 24 : 32), *v = p + 16 + 16 * n;
 
 	log->partial = old ? rama_log_u32(log, h + 20) : rama_log_u64(log, h + 24);
-	log->name_part = (struct rama_log_part){ rama_log_u64(log, p), rama_log_u64(log, p + 8), 0, 0 };
+	log->name_part =
+		(struct rama_log_part){ rama_log_u64(log, p), rama_log_u64(log, p + 8), 0, 0 };
 	for (unsigned i = 0; i < n; i++) {
 		p += 16;
-		log->part[i] = (struct rama_log_part){ rama_log_u64(log, p), rama_log_u64(log, p + 8),
-						   0, rama_log_u32(log, v + 4 * i) };
+		log->part[i] =
+			(struct rama_log_part){ rama_log_u64(log, p), rama_log_u64(log, p + 8), 0,
+						rama_log_u32(log, v + 4 * i) };
 	}
 	if (log->minor < 20)
 		insert_module(log, 4);
@@ -157,9 +160,9 @@ static void find_job(struct rama_log *log)
 		end = log->part[i].off;
 	if (end == 0)
 		end = log->src->size;
-	log->job_part =
-		(struct rama_log_part){ .off = log->header_size,
-				    .len = end > log->header_size ? end - log->header_size : 0 };
+	log->job_part = (struct rama_log_part){
+		.off = log->header_size, .len = end > log->header_size ? end - log->header_size : 0
+	};
 }
 
 /* no part of the file is read that is not there */

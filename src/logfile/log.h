@@ -18,14 +18,15 @@
 #define RAMA_LOG_JOB_REGION 4096 /* job struct and text never take more */
 #define RAMA_LOG_META_SIZE 1024
 #define RAMA_LOG_MAGIC 6567223
-/* Flag of module 0, which has no data: the log is of processes that did not end by themselves. Flags of other
- * modules say that something was dropped, and readers refuse those modules unless told otherwise. */
+/* Flag of module 0, which has no data: the log is of processes that did not end by themselves.
+ * Flags of other modules say that something was dropped, and readers refuse those modules unless
+ * told otherwise. */
 #define RAMA_LOG_PARTIAL_END 1ull
 #define RAMA_LOG_META_MISSING "iorama_missing=" /* metadata: ranks that are not in the log: 3,7-9 */
 #define RAMA_LOG_META_MPI \
 	"iorama_mpi=" /* metadata: "unknown": processes had an MPI that nobody knows */
-#define RAMA_LOG_META_QUIET \
-	"iorama_quiet=" /* metadata: how many processes confined themselves, and were not recorded after that */
+/* metadata: how many processes confined themselves, and were not recorded after that */
+#define RAMA_LOG_META_QUIET "iorama_quiet="
 #define RAMA_LOG_META_PLACE \
 	"iorama_place=" /* metadata: an unusual place of the segments; "memory": there was none */
 /* metadata: programs of which nothing is in the log since there was no room for their segments,
@@ -36,9 +37,9 @@
 
 struct rama_log_job {
 	int64_t uid, start_sec, start_nsec, end_sec, end_nsec, nprocs, jobid;
-	double run_time;	       /* seconds */
+	double run_time;		   /* seconds */
 	char metadata[RAMA_LOG_META_SIZE]; /* key=value lines */
-	const char *exe;	       /* command line */
+	const char *exe;		   /* command line */
 	bool has_mount_lines; /* without them the stock tools find no command line either */
 };
 
@@ -76,11 +77,12 @@ struct rama_log {
 	uint8_t compression;
 	uint64_t partial; /* bit per module */
 	unsigned header_size;
-	/* of modules from RAMA_TAB_OURS on: from the annex, or from the header of an older log of ours */
+	/* of modules from RAMA_TAB_OURS on: from the annex, or from the header of an older log
+	 * of ours */
 	struct rama_log_part name_part, job_part, part[RAMA_TAB_MODULES];
 	struct rama_log_annex annex; /* sections that are whole, known or not */
-	/* Something of the annex was there and cannot be read; only a note, but whoever needs all of a log must
-	 * know it. */
+	/* Something of the annex was there and cannot be read; only a note, but whoever needs
+	 * all of a log must know it. */
 	struct rama_err annex_lost;
 	uint64_t unfit, unfit_told; /* bit per module: its thread ids do not fit its segments */
 	struct rama_log_job job;
@@ -108,7 +110,7 @@ const struct rama_log_mount *rama_log_mount_get(const struct rama_log *log, cons
 bool rama_log_section_known(const struct rama_log *log, const struct rama_log_section *s);
 /* ... that one has a number that nobody knows, and what becomes of it */
 void rama_log_note_section(struct rama_log *log, const struct rama_log_section *s,
-			       const char *then);
+			   const char *then);
 
 /* 0, or an error that says what of its annex is missing, as far as it was looked at */
 int rama_log_annex_check(const struct rama_log *log, struct rama_err *e);

@@ -18,7 +18,7 @@ static bool earlier(const struct rama_log_job *x, const struct rama_log_job *y)
 static int by_start(const void *a, const void *b)
 {
 	const struct rama_log_job *x = &((const struct rama_log_merge_input *)a)->log->job,
-			      *y = &((const struct rama_log_merge_input *)b)->log->job;
+				  *y = &((const struct rama_log_merge_input *)b)->log->job;
 
 	return earlier(x, y) ? -1 : earlier(y, x);
 }
@@ -236,11 +236,11 @@ static void tell_dropped(struct rama_log *log)
 }
 
 int rama_log_merge_write(struct rama_log_merge *m, struct rama_log_writer *w, uint64_t *partial,
-		     struct rama_err *e)
+			 struct rama_err *e)
 {
 	struct rama_log_mount mounts[256];
 	int rc = rama_log_writer_job(w, &m->job, mounts,
-				 join_mounts(m, mounts, sizeof(mounts) / sizeof(mounts[0])));
+				     join_mounts(m, mounts, sizeof(mounts) / sizeof(mounts[0])));
 
 	if (rc != 0)
 		*e = w->err;

@@ -23,8 +23,9 @@ struct rama_log_merge {
 	bool reduce;	/* files of every rank become one record */
 	bool single;	/* also if there is only one rank, as in a parallel job of one */
 	bool keep_last; /* modes, alignments and the like of the highest rank, not of the lowest */
-	/* Logs of the programs that each process ran one after the other: ranks are right as they are, inputs
-	 * with the same `process` follow each other and become one. They know when they ended. */
+	/* Logs of the programs that each process ran one after the other: ranks are right as
+	 * they are, inputs with the same `process` follow each other and become one. They know
+	 * when they ended. */
 	bool images;
 	/* told now and then where the walk is; NULL: nobody wants to know */
 	void (*progress)(const struct rama_log_merge_input *in, const struct rama_log_cursor *c);
@@ -35,12 +36,13 @@ struct rama_log_merge {
 
 /* Sorts the inputs, gives ranks and time shifts, makes the job: ranks that collide are an error. */
 int rama_log_merge_plan(struct rama_log_merge *m, struct rama_err *e);
-/* Writes all of it but the header (rama_log_writer_finish() is the caller's). *partial: its flags. */
+/* Writes all of it but the header (rama_log_writer_finish() is the caller's). *partial: its
+ * flags. */
 int rama_log_merge_write(struct rama_log_merge *m, struct rama_log_writer *w, uint64_t *partial,
-		     struct rama_err *e);
+			 struct rama_err *e);
 
 /* merge_module.c */
-int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w, const struct rama_tab_module *mod,
-		      struct rama_err *e);
+int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w,
+			  const struct rama_tab_module *mod, struct rama_err *e);
 
 #endif

@@ -28,8 +28,8 @@ struct walk {
 	struct rama_err *e;
 	struct rama_core_plan plan;
 	struct rama_log_merge_input *in; /* log being read */
-	struct rama_map ranks;	     /* id -> ranks that have it */
-	struct rama_map by_id;	     /* id of a shared file -> index in shared */
+	struct rama_map ranks;		 /* id -> ranks that have it */
+	struct rama_map by_id;		 /* id of a shared file -> index in shared */
 	struct shared *shared;
 	uint64_t *shared_id;
 	size_t n_shared;
@@ -41,8 +41,8 @@ struct walk {
 	struct rama_core_spread comm, sync;
 	struct rama_map seen; /* layouts written, I/O nodes */
 	struct rama_log_short_trace cut;
-	/* Sees each record of a process that ran several programs and adds it to `joined`, whose records
-	 * are then visited instead. NULL: they are visited as they are. */
+	/* Sees each record of a process that ran several programs and adds it to `joined`, whose
+	 * records are then visited instead. NULL: they are visited as they are. */
 	visitor collect;
 	struct rama_log_joined joined;
 };
@@ -58,7 +58,8 @@ static void tell_progress(const struct walk *k, const struct rama_log_cursor *c)
 		k->m->progress(k->in, c);
 }
 
-/* Calls `visit` for every record of the module in one log. `quiet`: problems are told another time. */
+/* Calls `visit` for every record of the module in one log. `quiet`: problems are told another
+ * time. */
 static int each_of_log(struct walk *k, visitor visit, bool quiet)
 {
 	struct rama_log *log = k->in->log;
@@ -172,7 +173,8 @@ static void relocate(struct walk *k, struct rama_core_record *r)
 	}
 }
 
-/* Shared among one: a job of one process says -1 of all its files. In a larger job they are its own. */
+/* Shared among one: a job of one process says -1 of all its files. In a larger job they are its
+ * own. */
 static bool of_one_process(const struct walk *k, const struct rama_core_record *r)
 {
 	return r->w[RAMA_TAB_RANK].i < 0 && k->in->log->job.nprocs == 1 && k->m->nprocs > 1;
@@ -266,14 +268,14 @@ static int add_to_shared(struct walk *k, struct rama_log_cursor *c, struct rama_
 	(void)c;
 	if (s == NULL)
 		return 0;
-	s->spread =
-		rama_core_spread_merge(s->spread, rama_core_spread_of(&k->plan, r->w, (double)covers(k, r)));
+	s->spread = rama_core_spread_merge(s->spread, rama_core_spread_of(&k->plan, r->w,
+									  (double)covers(k, r)));
 	relocate(k, r);
 	rama_core_reduce_prepare(&k->plan, r->w);
 	if (!s->any)
 		return first_of_shared(k, s, r);
 	rama_core_reduce(&k->plan, s->w, r->w); /* what cannot be combined is that of the latter */
-	if (k->mod->record->n_arrays > 0)  /* the first record says how many elements there are */
+	if (k->mod->record->n_arrays > 0) /* the first record says how many elements there are */
 		s->w[k->mod->record->array[0].count_word].u = s->count;
 	for (uint64_t i = 0; i < s->count && i < r->count[0]; i++)
 		s->array[i].i = rama_core_add(s->array[i].i, r->array[0][i].i);
@@ -287,10 +289,10 @@ static int write_shared(struct walk *k)
 	for (size_t i = 0; i < k->n_shared && rc == 0; i++) {
 		struct shared *s = &k->shared[i];
 		struct rama_core_record r = { .mod = k->mod,
-					 .schema = k->mod->record,
-					 .w = s->w,
-					 .array = { s->array },
-					 .count = { s->count } };
+					      .schema = k->mod->record,
+					      .w = s->w,
+					      .array = { s->array },
+					      .count = { s->count } };
 
 		if (!s->any)
 			continue;
@@ -377,8 +379,8 @@ static int see_comm(struct walk *k, struct rama_log_cursor *c, struct rama_core_
 	if (k->mod->id != RAMA_TAB_MOD_APMPI || r->schema == k->mod->header)
 		return 0;
 	k->comm = rama_core_spread_merge(
-		k->comm,
-		(struct rama_core_spread){ .n = 1, .time_sum = r->w[RAMA_TAB_APMPI_TOTAL_COMM_TIME].f });
+		k->comm, (struct rama_core_spread){
+				 .n = 1, .time_sum = r->w[RAMA_TAB_APMPI_TOTAL_COMM_TIME].f });
 	k->sync = rama_core_spread_merge(
 		k->sync, (struct rama_core_spread){
 				 .n = 1, .time_sum = r->w[RAMA_TAB_APMPI_TOTAL_COMM_SYNC_TIME].f });
@@ -395,7 +397,8 @@ static int write_autoperf(struct walk *k, struct rama_log_cursor *c, struct rama
 		return 0;
 	k->first_written = true;
 	if (k->mod->id == RAMA_TAB_MOD_APMPI && k->comm.n > 0 && k->m->n_in > 1) {
-		r->w[RAMA_TAB_APMPI_HEADER_TOTAL_COMM_TIME_VARIANCE].f = k->comm.time_sq / k->comm.n;
+		r->w[RAMA_TAB_APMPI_HEADER_TOTAL_COMM_TIME_VARIANCE].f =
+			k->comm.time_sq / k->comm.n;
 		r->w[RAMA_TAB_APMPI_HEADER_TOTAL_COMM_SYNC_TIME_VARIANCE].f =
 			k->sync.time_sq / k->sync.n;
 	}
@@ -430,7 +433,7 @@ static int write_trace(struct walk *k, struct rama_log_cursor *c, struct rama_co
 	return n;
 }
 
-/* ---- heat maps --------------------------------------------------------------------------------- */
+/* ---- heat maps ------------------------------------------------------------------------------- */
 
 #define BINS_MAX 200 /* as at run time */
 
@@ -518,7 +521,7 @@ static int write_process(struct walk *k, struct rama_log_cursor *c, struct rama_
 	return write_record(k, r);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int merge_records(struct walk *k)
 {
@@ -542,12 +545,12 @@ static int merge_records(struct walk *k)
 		return rc == 0 ? each_record(k, write_autoperf, false) : rc;
 	default:
 		return rama_core_reducible(k->mod) ? merge_counters(k)
-					      : each_record(k, write_trace, false);
+						   : each_record(k, write_trace, false);
 	}
 }
 
-int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w, const struct rama_tab_module *mod,
-		      struct rama_err *e)
+int rama_log_merge_module(struct rama_log_merge *m, struct rama_log_writer *w,
+			  const struct rama_tab_module *mod, struct rama_err *e)
 {
 	struct walk k = { .m = m, .w = w, .mod = mod, .e = e };
 	bool threads = false;

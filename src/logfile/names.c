@@ -126,7 +126,7 @@ int rama_log_read_names(struct rama_log *log)
 	if (log->name_part.len == 0)
 		return 0;
 	if (rama_log_region_open(&r, log->src, log->name_part.off, log->name_part.len,
-			     log->compression) != 0)
+				 log->compression) != 0)
 		return rama_err_set(&log->err, RAMA_EMEMORY, "out of memory");
 	rc = read_all(log, &r);
 	if (rc == 0 && r.err.code != 0)

@@ -58,8 +58,8 @@ static size_t bzip2(struct rama_log_packer *p, const void *bytes, size_t n)
 #endif
 }
 
-int rama_log_pack(struct rama_log_packer *p, const void *bytes, size_t n, const unsigned char **packed,
-	      size_t *packed_n, struct rama_err *e)
+int rama_log_pack(struct rama_log_packer *p, const void *bytes, size_t n,
+		  const unsigned char **packed, size_t *packed_n, struct rama_err *e)
 {
 	int rc;
 
@@ -70,7 +70,7 @@ int rama_log_pack(struct rama_log_packer *p, const void *bytes, size_t n, const 
 	}
 	rc = make_room(p,
 		       p->kind == RAMA_LOG_ZLIB ? libdeflate_zlib_compress_bound(p->deflate, n)
-					    : n + n / 100 + 600,
+						: n + n / 100 + 600,
 		       e);
 	if (rc != 0)
 		return rc;
@@ -81,7 +81,8 @@ int rama_log_pack(struct rama_log_packer *p, const void *bytes, size_t n, const 
 	return *packed_n > 0 ? 0 : rama_err_set(e, RAMA_EMEMORY, "compression failed");
 }
 
-uint64_t rama_log_place(const uint64_t *size, size_t writers, uint64_t *off, struct rama_log_header *header)
+uint64_t rama_log_place(const uint64_t *size, size_t writers, uint64_t *off,
+			struct rama_log_header *header)
 {
 	uint64_t at = RAMA_LOG_HEADER_NEW;
 
@@ -120,7 +121,8 @@ void rama_log_header_encode(const struct rama_log_header *h, unsigned char b[RAM
 		const struct rama_log_part *p = &h->part[RAMA_LOG_REGION_MODULE + i];
 
 		if (p->version == 0 || (i >= RAMA_TAB_OURS && !h->inner))
-			continue; /* a module nobody used has no entry at all, and ours never have */
+			/* a module nobody used has no entry at all, and ours never have */
+			continue;
 		put(b + 48 + 16 * i, &p->off, 8);
 		put(b + 56 + 16 * i, &p->len, 8);
 		put(b + 1072 + 4 * i, &p->version, 4);
@@ -128,10 +130,10 @@ void rama_log_header_encode(const struct rama_log_header *h, unsigned char b[RAM
 }
 
 void rama_log_annex_of(const struct rama_log_header *h, const uint32_t crc[RAMA_TAB_MODULES],
-			   struct rama_log_annex *to)
+		       struct rama_log_annex *to)
 {
 	rama_log_annex_begin(to, h->part[RAMA_LOG_REGION_MODULE + RAMA_TAB_OURS].off -
-					     RAMA_LOG_ANNEX_HEAD);
+					 RAMA_LOG_ANNEX_HEAD);
 	for (unsigned id = RAMA_TAB_OURS; id < RAMA_TAB_MODULES; id++) {
 		const struct rama_log_part *p = &h->part[RAMA_LOG_REGION_MODULE + id];
 		const struct rama_tab_section *known = rama_tab_section_get(id);
@@ -147,13 +149,14 @@ void rama_log_annex_of(const struct rama_log_header *h, const uint32_t crc[RAMA_
 	}
 }
 
-size_t rama_log_job_encode(const struct rama_log_job *job, const struct rama_log_mount *mounts, size_t n_mounts,
-		       unsigned char b[RAMA_LOG_JOB_REGION])
+size_t rama_log_job_encode(const struct rama_log_job *job, const struct rama_log_mount *mounts,
+			   size_t n_mounts, unsigned char b[RAMA_LOG_JOB_REGION])
 {
 	static const char cut[] = "<TRUNCATED>";
 	const int64_t numbers[] = { job->uid,	   job->start_sec, job->start_nsec, job->end_sec,
 				    job->end_nsec, job->nprocs,	   job->jobid };
-	const size_t room = RAMA_LOG_JOB_REGION - RAMA_LOG_JOB_NEW - 1; /* of the text, without its NUL */
+	/* of the text, without its NUL */
+	const size_t room = RAMA_LOG_JOB_REGION - RAMA_LOG_JOB_NEW - 1;
 	char *text = (char *)b + RAMA_LOG_JOB_NEW;
 	size_t n = strlen(job->exe);
 

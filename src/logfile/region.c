@@ -5,7 +5,8 @@
 #include <string.h>
 
 #ifdef RAMA_WITHOUT_BZIP2
-/* Inside of applications only logs are read that were written a moment before, without compression: no decoders. */
+/* Inside of applications only logs are read that were written a moment before, without
+ * compression: no decoders. */
 #undef inflateInit
 #define inflateInit(z) ((void)(z), Z_MEM_ERROR)
 #define inflate(z, flush) ((void)(z), Z_STREAM_ERROR)
@@ -19,8 +20,8 @@
 #define IN_SIZE (64u << 10)
 #define OUT_SIZE (128u << 10)
 
-int rama_log_region_open(struct rama_log_region *r, struct rama_source *src, uint64_t off, uint64_t len,
-		     uint8_t kind)
+int rama_log_region_open(struct rama_log_region *r, struct rama_source *src, uint64_t off,
+			 uint64_t len, uint8_t kind)
 {
 	*r = (struct rama_log_region){ .src = src, .at = off, .end = off + len, .kind = kind };
 	r->in = malloc(IN_SIZE);

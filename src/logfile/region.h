@@ -28,8 +28,8 @@ struct rama_log_region {
 	struct rama_err err; /* set once something could not be decoded */
 };
 
-int rama_log_region_open(struct rama_log_region *r, struct rama_source *src, uint64_t off, uint64_t len,
-		     uint8_t kind);
+int rama_log_region_open(struct rama_log_region *r, struct rama_source *src, uint64_t off,
+			 uint64_t len, uint8_t kind);
 void rama_log_region_close(struct rama_log_region *r);
 
 /* Up to n bytes; fewer only at the end or at damage, which r->err tells apart (err.code != 0). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* runs.c: thread ids of a trace as they come, kept until the annex is written: see threads.c for their
- * form. Mostly one thread does many accesses in a row, so that they take little room. */
+/* runs.c: thread ids of a trace as they come, kept until the annex is written: see threads.c for
+ * their form. Mostly one thread does many accesses in a row, so that they take little room. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ static int pack(struct rama_log_writer *w, struct rama_log_runs *r)
 
 	if (w->err.code != 0 || r->plain_n == 0)
 		return w->err.code;
-	if (rama_log_pack(&w->packer, r->plain, r->plain_n * sizeof(*r->plain), &packed, &n, &w->err) !=
-	    0)
+	if (rama_log_pack(&w->packer, r->plain, r->plain_n * sizeof(*r->plain), &packed, &n,
+			  &w->err) != 0)
 		return w->err.code;
 	if (n > r->packed_room - r->packed_n) {
 		size_t room =
@@ -83,13 +83,14 @@ int rama_log_runs_begin(struct rama_log_writer *w, unsigned module)
 int rama_log_runs_record(struct rama_log_writer *w, const union rama_core_word *record)
 {
 	const uint64_t head[] = { record[RAMA_TAB_ID].u, record[RAMA_TAB_RANK].u,
-				  record[RAMA_TAB_DXT_WRITE_COUNT].u + record[RAMA_TAB_DXT_READ_COUNT].u };
+				  record[RAMA_TAB_DXT_WRITE_COUNT].u +
+					  record[RAMA_TAB_DXT_READ_COUNT].u };
 
 	return put_run(w) == 0 ? put(w, head, 3) : w->err.code;
 }
 
-int rama_log_runs_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS],
-			       size_t n)
+int rama_log_runs_segments(struct rama_log_writer *w,
+			   union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], size_t n)
 {
 	struct rama_log_runs *r = w->tracing;
 

@@ -36,8 +36,8 @@ int rama_log_short_trace_find(struct rama_log_short_trace *s, struct rama_log *l
 	return rc;
 }
 
-void rama_log_short_trace_apply(const struct rama_log_short_trace *s, const struct rama_log_cursor *c,
-			    struct rama_core_record *r)
+void rama_log_short_trace_apply(const struct rama_log_short_trace *s,
+				const struct rama_log_cursor *c, struct rama_core_record *r)
 {
 	if (s->record == 0 || s->record != c->index)
 		return;

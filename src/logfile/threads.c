@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threads.c: thread ids of a trace, which stand in a section of the annex, join the segments that a cursor
- * hands out. For each record of the module there are its id, its rank and the number of its segments,
- * so that it shows if both do not belong together; then thread and number of segments, again and again,
- * until there is a thread for each of them. */
+/* threads.c: thread ids of a trace, which stand in a section of the annex, join the segments
+ * that a cursor hands out. For each record of the module there are its id, its rank and the
+ * number of its segments, so that it shows if both do not belong together; then thread and
+ * number of segments, again and again, until there is a thread for each of them. */
 #include <string.h>
 
 #include "logfile/cursor.h"
@@ -11,10 +11,9 @@ bool rama_log_has_threads(const struct rama_log *log, unsigned module)
 {
 	const struct rama_tab_module *mod = rama_tab_module_get(module);
 	const struct rama_tab_section *s = rama_tab_section_threads(module);
-	const struct rama_log_section *there =
-		s != NULL && !(log->unfit >> module & 1)
-			? rama_log_annex_find(&log->annex, s->id)
-			: NULL;
+	const struct rama_log_section *there = s != NULL && !(log->unfit >> module & 1)
+						       ? rama_log_annex_find(&log->annex, s->id)
+						       : NULL;
 
 	return (mod != NULL && rama_tab_module_has_threads(mod, log->part[module].version)) ||
 	       (there != NULL && there->len > 0 && there->version == s->newest);
@@ -60,7 +59,7 @@ int rama_log_cursor_threads_open(struct rama_log_cursor *c)
 	there = rama_log_annex_find(&c->log->annex, s->id);
 	c->threads.open = true;
 	return rama_log_region_open(&c->threads.region, c->log->src, there->off, there->len,
-				c->log->compression);
+				    c->log->compression);
 }
 
 void rama_log_cursor_threads_close(struct rama_log_cursor *c)
@@ -83,8 +82,8 @@ void rama_log_cursor_threads_record(struct rama_log_cursor *c)
 		give_up(c);
 }
 
-void rama_log_cursor_threads_fill(struct rama_log_cursor *c, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS],
-			      uint64_t n)
+void rama_log_cursor_threads_fill(struct rama_log_cursor *c,
+				  union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], uint64_t n)
 {
 	for (uint64_t i = 0; i < n && c->threads.open; i++) {
 		if (c->threads.run == 0) {

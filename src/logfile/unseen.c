@@ -7,7 +7,8 @@
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-static void add_name(struct rama_log_unseen_sum *s, enum rama_unseen why, const char *name, size_t n)
+static void add_name(struct rama_log_unseen_sum *s, enum rama_unseen why, const char *name,
+		     size_t n)
 {
 	char plain[sizeof(s->program[0].name)];
 	unsigned i;
@@ -37,7 +38,8 @@ void rama_log_unseen_name(struct rama_log_unseen_sum *s, enum rama_unseen why, c
 		add_name(s, why, name, strlen(name));
 }
 
-void rama_log_unseen_add(struct rama_log_unseen_sum *s, enum rama_unseen why, int64_t n, const char *name)
+void rama_log_unseen_add(struct rama_log_unseen_sum *s, enum rama_unseen why, int64_t n,
+			 const char *name)
 {
 	if (why <= RAMA_UNSEEN_NOT || why >= RAMA_UNSEEN_REASONS || n <= 0)
 		return;

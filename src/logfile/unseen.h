@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unseen.h: programs of a job that could not be observed, counted by reason, and the line of a log's metadata that tells of
- * them: iorama_unseen=static:2:busybox,tool;libc:1:prog. Pure, without stdio: it is made inside of observed processes, too. */
+/* unseen.h: programs of a job that could not be observed, counted by reason, and the line of a
+ * log's metadata that tells of them: iorama_unseen=static:2:busybox,tool;libc:1:prog. Pure,
+ * without stdio: it is made inside of observed processes, too. */
 #ifndef RAMA_LOGFILE_UNSEEN_H
 #define RAMA_LOGFILE_UNSEEN_H
 
@@ -23,7 +24,8 @@ struct rama_log_unseen_sum {
 };
 
 /* name: a path, or NULL; characters that a line cannot hold become question marks */
-void rama_log_unseen_add(struct rama_log_unseen_sum *s, enum rama_unseen why, int64_t n, const char *name);
+void rama_log_unseen_add(struct rama_log_unseen_sum *s, enum rama_unseen why, int64_t n,
+			 const char *name);
 /* a name alone, if there is room */
 void rama_log_unseen_name(struct rama_log_unseen_sum *s, enum rama_unseen why, const char *name);
 void rama_log_unseen_join(struct rama_log_unseen_sum *s, const struct rama_log_unseen_sum *more);

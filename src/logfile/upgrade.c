@@ -19,7 +19,7 @@ static int upgrade_pnetcdf(struct rama_log_cursor *c)
 	if (c->version < 3)
 		c->words[RAMA_TAB_PNETCDF_FILE_OPENS].i =
 			rama_core_add(rama_log_cursor_stored(c, "INDEP_OPENS").i,
-				 rama_log_cursor_stored(c, "COLL_OPENS").i);
+				      rama_log_cursor_stored(c, "COLL_OPENS").i);
 	return 1;
 }
 
@@ -31,7 +31,8 @@ static int upgrade_lustre1(struct rama_log_cursor *c)
 
 	if (rama_log_cursor_stored(c, "STRIPE_SIZE").i == -1) { /* not known: no component */
 		c->rec.count[0] = c->rec.count[1] = 0;
-		c->words[RAMA_TAB_LUSTRE_NUM_COMPONENTS].i = c->words[RAMA_TAB_LUSTRE_NUM_STRIPES].i = 0;
+		c->words[RAMA_TAB_LUSTRE_NUM_COMPONENTS].i =
+			c->words[RAMA_TAB_LUSTRE_NUM_STRIPES].i = 0;
 		return 1;
 	}
 	rc = rama_log_cursor_array(c, 0, RAMA_TAB_LUSTRE_COMP__WORDS);
@@ -60,7 +61,8 @@ static int upgrade_lustre(struct rama_log_cursor *c)
 	if (c->version == 1)
 		return upgrade_lustre1(c);
 	for (; comps < c->rec.count[0]; comps++) {
-		const union rama_core_word *comp = &c->rec.array[0][comps * RAMA_TAB_LUSTRE_COMP__WORDS];
+		const union rama_core_word *comp =
+			&c->rec.array[0][comps * RAMA_TAB_LUSTRE_COMP__WORDS];
 		int64_t n = comp[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].i;
 
 		if (comp[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE].i == -1)
@@ -120,7 +122,7 @@ static int check_header(struct rama_log_cursor *c, int64_t magic)
 		return 1;
 	c->done = true;
 	rc = rama_log_cursor_bad(c, RAMA_ECORRUPT,
-			     "is not the header that must come first; the module is left out");
+				 "is not the header that must come first; the module is left out");
 	return rc < 0 ? rc : 0;
 }
 

@@ -6,10 +6,12 @@
 
 #define PIECE (4u << 20) /* bytes that become one compressed stream */
 
-int rama_log_writer_init(struct rama_log_writer *w, const struct rama_log_sink *sink, uint8_t compression,
-		     int level)
+int rama_log_writer_init(struct rama_log_writer *w, const struct rama_log_sink *sink,
+			 uint8_t compression, int level)
 {
-	*w = (struct rama_log_writer){ .sink = *sink, .at = RAMA_LOG_HEADER_NEW, .region = RAMA_LOG_REGIONS };
+	*w = (struct rama_log_writer){ .sink = *sink,
+				       .at = RAMA_LOG_HEADER_NEW,
+				       .region = RAMA_LOG_REGIONS };
 	w->header.compression = compression;
 	w->pending = malloc(PIECE);
 	if (w->pending == NULL)
@@ -75,8 +77,8 @@ static int begin_section(struct rama_log_writer *w, uint32_t id, uint32_t versio
 {
 	if (w->annex.n == 0) {
 		rama_log_annex_begin(&w->annex, w->at);
-		if (w->sink.write(w->sink.ctx, w->at, RAMA_LOG_ANNEX_MAGIC,
-				  RAMA_LOG_ANNEX_HEAD, &w->err) != 0)
+		if (w->sink.write(w->sink.ctx, w->at, RAMA_LOG_ANNEX_MAGIC, RAMA_LOG_ANNEX_HEAD,
+				  &w->err) != 0)
 			return w->err.code;
 		w->at += RAMA_LOG_ANNEX_HEAD;
 	}
@@ -106,7 +108,7 @@ static int begin(struct rama_log_writer *w, unsigned region, unsigned version)
 }
 
 int rama_log_writer_job(struct rama_log_writer *w, const struct rama_log_job *job,
-		    const struct rama_log_mount *mounts, size_t n_mounts)
+			const struct rama_log_mount *mounts, size_t n_mounts)
 {
 	unsigned char bytes[RAMA_LOG_JOB_REGION];
 	size_t n = rama_log_job_encode(job, mounts, n_mounts, bytes);
@@ -160,13 +162,15 @@ int rama_log_writer_record(struct rama_log_writer *w, const struct rama_core_rec
 	return w->err.code;
 }
 
-int rama_log_writer_segments(struct rama_log_writer *w, union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], size_t n)
+int rama_log_writer_segments(struct rama_log_writer *w,
+			     union rama_core_word (*seg)[RAMA_TAB_SEG_WORDS], size_t n)
 {
 	unsigned id = w->region - RAMA_LOG_REGION_MODULE;
 	const struct rama_tab_module *m = rama_tab_module_get(id);
-	size_t words = m != NULL && rama_tab_module_has_threads(m, w->header.part[w->region].version)
-			       ? RAMA_TAB_SEG_WORDS
-			       : RAMA_TAB_SEG_WORDS - 1;
+	size_t words =
+		m != NULL && rama_tab_module_has_threads(m, w->header.part[w->region].version)
+			? RAMA_TAB_SEG_WORDS
+			: RAMA_TAB_SEG_WORDS - 1;
 
 	if (w->tracing != NULL)
 		rama_log_runs_segments(w, seg, n);

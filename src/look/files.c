@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look_files.c: files of a process or of a job, added up over kinds of records and processes when they are asked for. */
+/* look_files.c: files of a process or of a job, added up over kinds of records and processes
+ * when they are asked for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +85,7 @@ static int add_process(struct sums *s, const struct rama_look_process *p)
 	return 0;
 }
 
-/* ---- order ----------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static bool by_mpi(const struct sum *f)
 {

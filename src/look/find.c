@@ -59,8 +59,8 @@ static void walk(const char *dir, const uint32_t *uid, bool (*fits)(const char *
 	struct stat st;
 	DIR *d = NULL;
 
-	if (fd >= 0 && (uid == NULL || (fstat(fd, &st) == 0 &&
-					rama_seg_place_own(st.st_mode, st.st_uid, *uid))))
+	if (fd >= 0 && (uid == NULL ||
+			(fstat(fd, &st) == 0 && rama_seg_place_own(st.st_mode, st.st_uid, *uid))))
 		d = fdopendir(fd);
 	if (d == NULL && fd >= 0)
 		close(fd);
@@ -102,7 +102,7 @@ void rama_look_find_users(const char *base, rama_look_find_fn fn, void *ctx)
 	walk(base, NULL, is_user, fn, ctx);
 }
 
-/* ---- who reads ------------------------------------------------------------------------------------------------ */
+/* ---- who reads ------------------------------------------------------------------------------- */
 
 static int open_claim(const char *dir, int flags)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look_io.c: which words of a slot are reads, writes and metadata calls, and what kind of call a function is. */
+/* look_io.c: which words of a slot are reads, writes and metadata calls, and what kind of call a
+ * function is. */
 #include "look/parts.h"
 
-/* ---- kinds of slots ---------------------------------------------------------------------------- */
+/* ---- kinds of slots -------------------------------------------------------------------------- */
 
 /* layers of job/io.def; those of a segment come first, as in segment/kinds.def */
 enum layer {
@@ -27,21 +28,21 @@ const char *const rama_look_layer_name[RAMA_LOOK_LAYERS] = { "POSIX",	     "STDI
 #define DISK(kind)                                                                         \
 	((int)LAYER_##kind == (int)LAYER_POSIX || (int)LAYER_##kind == (int)LAYER_STDIO || \
 	 (int)LAYER_##kind == (int)LAYER_EXTRA)
-#define KIND(kind, slot, module)                                                       \
+#define KIND(kind, slot, module)                                                           \
 	[RAMA_SEG_KIND_##kind] = { .layer = (int)LAYER_##kind < RAMA_LOOK_LAYERS           \
-						? (uint8_t)LAYER_##kind                \
-						: RAMA_LOOK_LAYERS,                    \
-			       .disk = DISK(kind),                                     \
-			       .file = DISK(kind) || (int)LAYER_##kind == LAYER_MPIIO, \
-			       .words = offsetof(struct slot, w),                      \
-			       .item = sizeof(struct slot) },
+						    ? (uint8_t)LAYER_##kind                \
+						    : RAMA_LOOK_LAYERS,                    \
+				   .disk = DISK(kind),                                     \
+				   .file = DISK(kind) || (int)LAYER_##kind == LAYER_MPIIO, \
+				   .words = offsetof(struct slot, w),                      \
+				   .item = sizeof(struct slot) },
 const struct rama_look_kind rama_look_kind[RAMA_SEG_KINDS] = {
 #include "segment/kinds.def"
 };
 #undef KIND
 #undef DISK
 
-/* ---- figures ------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 struct row {
 	uint8_t layer;
@@ -50,10 +51,12 @@ struct row {
 	uint16_t to; /* figure of struct rama_look_io */
 };
 
-#define IO(layer, figure, counter) \
-	{ LAYER_##layer, false, RAMA_TAB_##layer##_##counter, offsetof(struct rama_look_io, figure) },
-#define IO_TIME(layer, figure, counter) \
-	{ LAYER_##layer, true, RAMA_TAB_##layer##_##counter, offsetof(struct rama_look_io, figure) },
+#define IO(layer, figure, counter)                            \
+	{ LAYER_##layer, false, RAMA_TAB_##layer##_##counter, \
+	  offsetof(struct rama_look_io, figure) },
+#define IO_TIME(layer, figure, counter)                      \
+	{ LAYER_##layer, true, RAMA_TAB_##layer##_##counter, \
+	  offsetof(struct rama_look_io, figure) },
 static const struct row rows[] = {
 #include "job/io.def"
 };
@@ -146,14 +149,14 @@ void rama_look_io_gain(struct rama_look_io *gain, const struct rama_look_io *now
 	gain->meta_time = later(now->meta_time, before->meta_time);
 }
 
-/* ---- functions -------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* one table made of the rows of all functions; the words are those of table/fn_words.h */
-#define CLASS(name, op)                                                       \
+#define CLASS(name, op)                                                                        \
 	[RAMA_TAB_FN_##name] = RAMA_TAB_OP_##op == RAMA_TAB_OP_NOTHING ? RAMA_LOOK_CLASS_NONE  \
-			   : RAMA_TAB_OP_##op == RAMA_TAB_OP_READ  ? RAMA_LOOK_CLASS_READ  \
-			   : RAMA_TAB_OP_##op == RAMA_TAB_OP_WRITE ? RAMA_LOOK_CLASS_WRITE \
-							   : RAMA_LOOK_CLASS_META,
+			       : RAMA_TAB_OP_##op == RAMA_TAB_OP_READ  ? RAMA_LOOK_CLASS_READ  \
+			       : RAMA_TAB_OP_##op == RAMA_TAB_OP_WRITE ? RAMA_LOOK_CLASS_WRITE \
+								       : RAMA_LOOK_CLASS_META,
 #define FN(name, returns, role, op, ...) CLASS(name, op)
 #define FN_MODE FN
 #define FN_HAND FN
@@ -195,6 +198,7 @@ enum rama_look_class rama_look_class(unsigned fn)
 	case RAMA_TAB_FN_io_pgetevents:
 		return RAMA_LOOK_CLASS_META;
 	default:
-		return fn < RAMA_TAB_FNS ? (enum rama_look_class)class_of[fn] : RAMA_LOOK_CLASS_NONE;
+		return fn < RAMA_TAB_FNS ? (enum rama_look_class)class_of[fn]
+					 : RAMA_LOOK_CLASS_NONE;
 	}
 }

@@ -30,7 +30,7 @@ int rama_look_room(void *list, size_t n, size_t *room)
 	return 0;
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void trail_add(struct rama_look_trail *t, uint64_t now, double interval,
 		      const struct rama_look_io *gain)
@@ -136,8 +136,8 @@ static int by_rank(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Processes are numbered in the order of start, as far as they are seen together; programs that one process ran one
- * after the other are one. */
+/* Processes are numbered in the order of start, as far as they are seen together; programs that
+ * one process ran one after the other are one. */
 static void give_orders(const struct rama_look_state_all *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -158,7 +158,8 @@ static void give_orders(const struct rama_look_state_all *all)
 	}
 }
 
-/* Ranks are those of the MPI job; other processes follow them, in the order in which they were seen. */
+/* Ranks are those of the MPI job; other processes follow them, in the order in which they were
+ * seen. */
 static void give_ranks(struct rama_look_job *j)
 {
 	int64_t world = 0, plain = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look.c: finds the segments, follows their processes from look to look, and adds them up to jobs. */
+/* look.c: finds the segments, follows their processes from look to look, and adds them up to
+ * jobs. */
 #include "look/look.h"
 
 #include <dirent.h>
@@ -18,7 +19,7 @@ static int no_memory(struct rama_err *e)
 	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static void machine_now(void *ctx, unsigned source, uint64_t *tick, uint64_t *mono, uint64_t *real)
 {
@@ -110,7 +111,7 @@ void rama_look_destroy(struct rama_look *l)
 	free(l);
 }
 
-/* ---- finding segments -------------------------------------------------------------------------------- */
+/* ---- finding segments ------------------------------------------------------------------------ */
 
 static struct rama_look_job *new_job(struct rama_look_state_all *all, const struct stat *st,
 				     const char *dir)
@@ -207,7 +208,8 @@ static int add_segment(struct rama_look_state_all *all, struct rama_look_job *j,
 	return 0;
 }
 
-/* A segment that moved to another job of its user, once its MPI told it which, belongs there from now on. */
+/* A segment that moved to another job of its user, once its MPI told it which, belongs there
+ * from now on. */
 static int see_segment(struct rama_look_state_all *all, struct rama_look_job *j, const char *dir,
 		       uint64_t dev, const struct dirent *entry)
 {
@@ -305,8 +307,8 @@ static int index_known(struct rama_look_state_all *all)
 	rama_map_fini(&all->by_id);
 	rama_map_fini(&all->job_by_id);
 	for (size_t i = 0; i < all->n && rc == 0; i++) {
-		uint64_t *at =
-			rama_map_put(&all->by_id, rama_look_find_id_hash(&all->found[i]->id), &fresh);
+		uint64_t *at = rama_map_put(&all->by_id, rama_look_find_id_hash(&all->found[i]->id),
+					    &fresh);
 
 		all->found[i]->there = all->found[i]->fresh = false;
 		if (at == NULL)
@@ -315,8 +317,8 @@ static int index_known(struct rama_look_state_all *all)
 			*at = i + 1;
 	}
 	for (size_t i = 0; i < all->n_jobs && rc == 0; i++) {
-		uint64_t *at = rama_map_put(&all->job_by_id,
-					    rama_look_find_id_hash(&all->jobs[i]->past->id), &fresh);
+		uint64_t *at = rama_map_put(
+			&all->job_by_id, rama_look_find_id_hash(&all->jobs[i]->past->id), &fresh);
 
 		all->jobs[i]->past->there = false;
 		if (at == NULL)
@@ -327,7 +329,7 @@ static int index_known(struct rama_look_state_all *all)
 	return rc;
 }
 
-/* ---- processes ------------------------------------------------------------------------------------------ */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static enum rama_look_state state_of(const struct rama_look_state_all *all,
 				     struct rama_look_found *f)
@@ -434,7 +436,7 @@ static int read_all(struct rama_look *l, struct rama_err *e)
 	return rc;
 }
 
-/* ---- a look --------------------------------------------------------------------------------------------------- */
+/* ---- a look ---------------------------------------------------------------------------------- */
 
 int rama_look_take(struct rama_look *l, struct rama_err *e)
 {

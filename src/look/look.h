@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look.h: what runs now, from the segments of running processes: jobs, their processes (ranks), files, rates since the
- * look before, calls that are at work. Nothing is asked of the processes; they do not notice. Segments are hostile:
- * nonsense in them gives nonsense figures, never a read outside. Clocks, /proc and directories are the caller's choice.
+/* look.h: what runs now, from the segments of running processes: jobs, their processes (ranks),
+ * files, rates since the look before, calls that are at work. Nothing is asked of the processes;
+ * they do not notice. Segments are hostile: nonsense in them gives nonsense figures, never a
+ * read outside. Clocks, /proc and directories are the caller's choice.
  *
  *   rama_look_create(&l, &options, &e);
  *   rama_look_take(l, &e);             once per interval; gains are those since the take before
@@ -18,7 +19,7 @@
 
 #include "base/err.h"
 
-/* ---- figures -------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 struct rama_look_io {
 	int64_t reads, writes, metas; /* calls; metas: opens, stats, seeks, syncs and the like */
@@ -40,7 +41,7 @@ struct rama_look_trail {
 /* The value `ago` seconds before the newest second (0: that one): bytes read and written. */
 double rama_look_trail_bytes(const struct rama_look_trail *t, unsigned ago);
 
-/* ---- a call that is at work --------------------------------------------------------------------------- */
+/* ---- a call that is at work ------------------------------------------------------------------ */
 
 enum rama_look_class {
 	RAMA_LOOK_CLASS_NONE, /* no I/O: accept, exec */
@@ -61,7 +62,7 @@ struct rama_look_call {
 
 #define RAMA_LOOK_CALLS 8 /* of a process that are told, the longest first */
 
-/* ---- processes and jobs --------------------------------------------------------------------------------- */
+/* ---- processes and jobs ---------------------------------------------------------------------- */
 
 enum rama_look_state {
 	RAMA_LOOK_RUNNING,
@@ -78,8 +79,8 @@ enum rama_look_wait {
 	RAMA_LOOK_WAIT_WRITE,
 	RAMA_LOOK_WAIT_META
 };
-const char *rama_look_wait_name(
-	enum rama_look_wait w); /* "", computing, reading, writing, metadata */
+/* "", computing, reading, writing, metadata */
+const char *rama_look_wait_name(enum rama_look_wait w);
 
 /* live events */
 struct rama_look_live {
@@ -102,8 +103,8 @@ struct rama_look_process {
 	uint32_t threads, files;
 	struct rama_look_io total, gain; /* POSIX, STDIO and EXTRA: what reached the system */
 	struct rama_look_io layer_total[RAMA_LOOK_LAYERS], layer_gain[RAMA_LOOK_LAYERS];
-	/* seconds of the interval that its threads spent in I/O, at the top layer of each file, calls at work included;
-	 * share: of one thread's time, at most 1 */
+	/* seconds of the interval that its threads spent in I/O, at the top layer of each file,
+	 * calls at work included; share: of one thread's time, at most 1 */
 	double time_read, time_write, time_meta, share;
 	double longest; /* seconds of its longest read or write so far */
 	enum rama_look_wait wait;
@@ -146,7 +147,8 @@ struct rama_look_options {
 	uint32_t uid;	  /* segments of this user only; UINT32_MAX: each directory's owner's */
 	const char *proc; /* NULL: /proc */
 	double linger;	  /* seconds that what has ended stays */
-	/* The counter that a segment's times are in (enum rama_seg_clock_source), beside the clocks. NULL: this machine's */
+	/* The counter that a segment's times are in (enum rama_seg_clock_source), beside the
+	 * clocks. NULL: this machine's */
 	void (*now)(void *ctx, unsigned source, uint64_t *tick, uint64_t *mono, uint64_t *real);
 	void *ctx;
 };
@@ -164,7 +166,7 @@ int rama_look_create(struct rama_look **l, const struct rama_look_options *o, st
 int rama_look_take(struct rama_look *l, struct rama_err *e);
 void rama_look_destroy(struct rama_look *l);
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 struct rama_look_file {
 	uint64_t id;
@@ -192,7 +194,7 @@ int rama_look_files(struct rama_look_files *f, const struct rama_look_job *j,
 		    struct rama_err *e);
 void rama_look_files_fini(struct rama_look_files *f);
 
-/* ---- small words ---------------------------------------------------------------------------------------- */
+/* ---- small words ----------------------------------------------------------------------------- */
 
 static inline int64_t rama_look_ops(const struct rama_look_io *io)
 {

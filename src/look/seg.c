@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look_seg.c: the segment of one process, read again and again: only slots that changed, in a copy that is whole. */
+/* look_seg.c: the segment of one process, read again and again: only slots that changed, in a
+ * copy that is whole. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #define NAMED_FROM 1e-3 /* s: calls that last longer are asked what they work on */
 #define SINCE_MOST 1e9	/* s: more is nonsense */
 
-/* ---- bytes of the segment -------------------------------------------------------------------------- */
+/* ---- bytes of the segment -------------------------------------------------------------------- */
 
 /* n bytes of an area, or NULL */
 static const unsigned char *at(const struct rama_seg_mapped *m, enum rama_seg_area a, uint64_t off,
@@ -40,7 +41,7 @@ static int more_room(void **p, uint32_t have, uint32_t want, size_t item)
 	return 0;
 }
 
-/* ---- slots ------------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static bool is_standard(unsigned kind, const unsigned char *slot)
 {
@@ -152,7 +153,7 @@ static int read_kind(struct rama_look_process *p, unsigned kind, bool first)
 	return rc;
 }
 
-/* ---- calls at work --------------------------------------------------------------------------------------- */
+/* ---- calls at work --------------------------------------------------------------------------- */
 
 /* Pipes, sockets and devices are waited for, too, but that is no I/O with files. */
 static bool is_file(const char *name)
@@ -198,8 +199,8 @@ static void see_call(struct rama_look_process *p, struct rama_look_lane *l, uint
 		     const struct rama_look_now *now, const char *proc)
 {
 	const struct rama_seg_ticks *clock = &p->seg->map.seg.id.clock;
-	uint64_t tick =
-		now->tick[clock->source == RAMA_SEG_CLOCK_TSC ? RAMA_SEG_CLOCK_TSC : RAMA_SEG_CLOCK_MONOTONIC];
+	uint64_t tick = now->tick[clock->source == RAMA_SEG_CLOCK_TSC ? RAMA_SEG_CLOCK_TSC
+								      : RAMA_SEG_CLOCK_MONOTONIC];
 	unsigned fn = (unsigned)(l->doing & 0xffff);
 	struct rama_look_call c = { .class = rama_look_class(fn),
 				    .fd = (int)(uint32_t)(l->doing >> 32) - 1,
@@ -274,10 +275,10 @@ static int read_lanes(struct rama_look_process *p, const struct rama_look_now *n
 	return 0;
 }
 
-/* ---- time in I/O ---------------------------------------------------------------------------------------------- */
+/* ---- time in I/O ----------------------------------------------------------------------------- */
 
-/* Of a file that is used through MPI-IO the calls above hold those below: the longer of the two is what the process
- * waited for. */
+/* Of a file that is used through MPI-IO the calls above hold those below: the longer of the two
+ * is what the process waited for. */
 static void top_time(struct rama_look_process *p)
 {
 	struct rama_look_seg *g = p->seg;
@@ -312,19 +313,20 @@ static double gained(double s)
 	return s > 0 ? s : 0;
 }
 
-/* Calls at work count as far as they are; what was counted of them before they ended is not counted again. */
+/* Calls at work count as far as they are; what was counted of them before they ended is not
+ * counted again. */
 static void find_time(struct rama_look_process *p, double interval)
 {
 	struct rama_look_seg *g = p->seg;
 	double all, most = interval * (p->threads > 1 ? p->threads : 1);
 
 	top_time(p);
-	p->time_read =
-		gained(p->time_read + g->in_flight[RAMA_LOOK_CLASS_READ] - g->before[RAMA_LOOK_CLASS_READ]);
+	p->time_read = gained(p->time_read + g->in_flight[RAMA_LOOK_CLASS_READ] -
+			      g->before[RAMA_LOOK_CLASS_READ]);
 	p->time_write = gained(p->time_write + g->in_flight[RAMA_LOOK_CLASS_WRITE] -
 			       g->before[RAMA_LOOK_CLASS_WRITE]);
-	p->time_meta =
-		gained(p->time_meta + g->in_flight[RAMA_LOOK_CLASS_META] - g->before[RAMA_LOOK_CLASS_META]);
+	p->time_meta = gained(p->time_meta + g->in_flight[RAMA_LOOK_CLASS_META] -
+			      g->before[RAMA_LOOK_CLASS_META]);
 	all = p->time_read + p->time_write + p->time_meta;
 	if (all > most && all > 0) { /* a call held others that were counted, too */
 		p->time_read *= most / all;
@@ -371,7 +373,7 @@ const char *rama_look_wait_name(enum rama_look_wait w)
 	return name[w];
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 int rama_look_seg_read(struct rama_look_process *p, const struct rama_look_now *now,
 		       double interval, bool first, const char *proc, struct rama_err *e)

@@ -47,7 +47,7 @@ struct walk {
 	int64_t rank;	   /* of all jobs, -1: all */
 };
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int take_text(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -79,7 +79,7 @@ static int name_of(struct walk *w, int64_t job, uint64_t record, const char **na
 {
 	static const char sql[] = "SELECT path FROM files WHERE job = $1 AND record = $2";
 	struct rama_store_cell args[] = { { .type = RAMA_STORE_CELL_INT, .i = job },
-				    { .type = RAMA_STORE_CELL_INT, .i = (int64_t)record } };
+					  { .type = RAMA_STORE_CELL_INT, .i = (int64_t)record } };
 	uint64_t key = place_of(job, record), *at = rama_map_get(&w->by_id, key);
 	struct named *n = at != NULL ? (struct named *)(uintptr_t)*at : NULL;
 	int rc;
@@ -133,8 +133,8 @@ static int host_of(struct walk *w, const struct rama_wire_segment_key *segment, 
 	static const char sql[] = "SELECT host FROM processes WHERE segment = $1";
 	struct host *h = &w->host[place_in(segment)];
 	struct rama_store_cell arg = { .type = RAMA_STORE_CELL_BYTES,
-				 .text = (const char *)segment->b,
-				 .len = sizeof(segment->b) };
+				       .text = (const char *)segment->b,
+				       .len = sizeof(segment->b) };
 	int rc = 0;
 
 	if (!h->known || memcmp(&h->segment, segment, sizeof(*segment)) != 0) {
@@ -147,13 +147,14 @@ static int host_of(struct walk *w, const struct rama_wire_segment_key *segment, 
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- records of a glob ------------------------------------------------------------------------------ */
+/* ---- records of a glob ----------------------------------------------------------------------- */
 
 static int take_record(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	struct walk *w = ctx;
 
-	if (row->cell[1].type != RAMA_STORE_CELL_TEXT || fnmatch(w->q->file, row->cell[1].text, 0) != 0)
+	if (row->cell[1].type != RAMA_STORE_CELL_TEXT ||
+	    fnmatch(w->q->file, row->cell[1].text, 0) != 0)
 		return 0;
 	return rama_map_put(&w->wanted, (uint64_t)row->cell[0].i, NULL) != NULL
 		       ? 0
@@ -181,7 +182,7 @@ static int find_records(struct walk *w, struct rama_err *e)
 	return 0;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static struct rama_store_cell text(const char *s)
 {
@@ -192,12 +193,13 @@ static struct rama_store_cell text(const char *s)
 /* -1: it has none */
 static struct rama_store_cell unless_none(int64_t v)
 {
-	return v >= 0 ? rama_query_cell_int(v) : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
+	return v >= 0 ? rama_query_cell_int(v)
+		      : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 }
 
 #define C(id) RAMA_QUERY_EVENT_##id
-static void fill(struct rama_store_cell *c, const struct rama_store_stored_event *ev, const char *file,
-		 const char *host)
+static void fill(struct rama_store_cell *c, const struct rama_store_stored_event *ev,
+		 const char *file, const char *host)
 {
 	const struct rama_wire_event *x = ev->event;
 
@@ -264,8 +266,8 @@ int rama_query_events_list(struct rama_store *s, struct rama_store *names,
 	w->names = names;
 	w->fn = fn;
 	w->ctx = ctx;
-	w->rank =
-		q->filter.job < 0 ? q->filter.rank : -1; /* there is no key for a rank of any job */
+	/* there is no key for a rank of any job */
+	w->rank = q->filter.job < 0 ? q->filter.rank : -1;
 	if (q->filter.job < 0)
 		q->filter.rank = -1;
 	if (q->file != NULL)

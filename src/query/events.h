@@ -23,7 +23,8 @@ struct rama_query_events {
 	bool more;	  /* set: there were more */
 };
 
-/* names: the same store once more, for what is looked up while events come. RAMA_EMISSING: no file matches. */
+/* names: the same store once more, for what is looked up while events come. RAMA_EMISSING: no
+ * file matches. */
 int rama_query_events_list(struct rama_store *s, struct rama_store *names,
 			   struct rama_query_events *q, rama_store_row_fn fn, void *ctx,
 			   struct rama_err *e);

@@ -15,15 +15,18 @@ static const char *const tables[] = {
 	[RAMA_QUERY_JOB_FINDINGS] =
 		"SELECT level, rule, cost, title FROM findings WHERE job = $1 ORDER BY number",
 	[RAMA_QUERY_JOB_ACTIVITY] =
-		"SELECT layer, " SUM("reads") ", " SUM("writes") ", " SUM("metas") ", " SUM("bytes_read")
+		"SELECT layer, " SUM("reads") ", " SUM("writes") ", " SUM("metas") ", "
+		SUM("bytes_read")
 		", " SUM("bytes_written") ", " SECONDS("read_ns + write_ns + meta_ns")
 		" FROM activity WHERE job = $1 GROUP BY layer ORDER BY layer",
 	[RAMA_QUERY_JOB_EVENTS] =
-		"SELECT layer, kind, " SUM("ops") ", " SUM("failed") ", " SUM("bytes") ", " SECONDS("ns")
+		"SELECT layer, kind, " SUM("ops") ", " SUM("failed") ", " SUM("bytes") ", "
+		SECONDS("ns")
 		", CAST(max(longest) / 1e9 AS DOUBLE PRECISION)"
 		" FROM rollups WHERE job = $1 GROUP BY layer, kind ORDER BY layer, kind",
 	[RAMA_QUERY_JOB_PROCESSES] =
-		"SELECT rank, host, pid, state, start_ns, end_ns, made + dropped, stored, dropped, missed, exe"
+		"SELECT rank, host, pid, state, start_ns, end_ns, made + dropped, stored, "
+		"dropped, missed, exe"
 		" FROM processes WHERE job = $1 ORDER BY rank, start_ns, number",
 	[RAMA_QUERY_JOB_LOSSES] =
 		"SELECT agent, why, " SUM("events") ", " SUM("messages")
@@ -96,7 +99,7 @@ int rama_query_job_start(struct rama_store *s, int64_t job, int64_t *ns, struct 
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- its log ----------------------------------------------------------------------------------------- */
+/* ---- its log --------------------------------------------------------------------------------- */
 
 static void take_text(char *to, size_t room, const struct rama_store_cell *c)
 {
@@ -151,7 +154,7 @@ int rama_query_logs_list(struct rama_store *s, rama_store_row_fn fn, void *ctx, 
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- a live one ---------------------------------------------------------------------------------------- */
+/* ---- a live one ------------------------------------------------------------------------------ */
 
 static int take_live(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {

@@ -10,9 +10,11 @@
 /* tables of a job; columns as job.c lists them */
 enum rama_query_job_table {
 	RAMA_QUERY_JOB_FINDINGS, /* level, rule, cost, title */
-	RAMA_QUERY_JOB_ACTIVITY, /* layer, reads, writes, metas, bytes_read, bytes_written, seconds */
-	RAMA_QUERY_JOB_EVENTS,	 /* layer, kind, ops, failed, bytes, seconds, longest */
-	RAMA_QUERY_JOB_PROCESSES, /* rank, host, pid, state, start, end, seen, stored, dropped, missed, exe */
+	/* layer, reads, writes, metas, bytes_read, bytes_written, seconds */
+	RAMA_QUERY_JOB_ACTIVITY,
+	RAMA_QUERY_JOB_EVENTS, /* layer, kind, ops, failed, bytes, seconds, longest */
+	/* rank, host, pid, state, start, end, seen, stored, dropped, missed, exe */
+	RAMA_QUERY_JOB_PROCESSES,
 	RAMA_QUERY_JOB_LOSSES, /* agent, why, events, messages */
 	RAMA_QUERY_JOB_FIGURES /* name, value */
 };
@@ -37,7 +39,8 @@ int rama_query_job_log_get(struct rama_store *s, int64_t job, struct rama_query_
 /* Every job with a log, in the order of their paths: job, path (may be ""), key. */
 int rama_query_logs_list(struct rama_store *s, rama_store_row_fn fn, void *ctx, struct rama_err *e);
 
-/* What there is of a live job so far, by its key: events, and processes that have not ended. *known: there is a row. */
+/* What there is of a live job so far, by its key: events, and processes that have not ended.
+ * *known: there is a row. */
 struct rama_query_job_live {
 	bool known;
 	uint64_t events;

@@ -39,7 +39,7 @@ static const char *keep(struct rama_query_jobs *q, const char *text)
 	return rama_arena_text(&q->arena, text, strlen(text));
 }
 
-/* ---- columns and order ------------------------------------------------------------------------------ */
+/* ---- columns and order ----------------------------------------------------------------------- */
 
 static int find_metric(const char *name, size_t len, struct rama_query_metric *m,
 		       struct rama_err *e)
@@ -84,7 +84,7 @@ int rama_query_jobs_after(struct rama_query_jobs *q, const char *cursor, struct 
 	return q->after != NULL ? rama_query_place_parse(q, cursor, &place, e) : no_memory(e);
 }
 
-/* ---- conditions ------------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 static int add(struct rama_query_jobs *q, const struct rama_query_condition *c, struct rama_err *e)
 {
@@ -193,10 +193,10 @@ int rama_query_jobs_finding(struct rama_query_jobs *q, const char *word, struct 
 	return add(q, &c, e);
 }
 
-/* ---- figures that are compared ------------------------------------------------------------------------ */
+/* ---- figures that are compared --------------------------------------------------------------- */
 
-/* Integers of the store are compared as such, not as the reals that the condition makes of them: what it meets lies
- * within a little more. */
+/* Integers of the store are compared as such, not as the reals that the condition makes of them:
+ * what it meets lies within a little more. */
 static struct rama_store_cell bound(const struct rama_query_metric *m, double v, bool down)
 {
 	double by = 1 + fabs(v) * 0x1p-50;
@@ -225,7 +225,8 @@ static void by_rank(const struct rama_query_comparison *c, struct rama_query_con
 	to->jobs = sql;
 }
 
-/* ... with a figure. Only those that are not 0 have a row: if one has to be there, the row of the job need not be read. */
+/* ... with a figure. Only those that are not 0 have a row: if one has to be there, the row of
+ * the job need not be read. */
 static void by_figure(const struct rama_query_comparison *c, struct rama_query_condition *to,
 		      char *sql, char *jobs, size_t room)
 {
@@ -294,7 +295,7 @@ int rama_query_jobs_where(struct rama_query_jobs *q, const char *text, struct ra
 	return rc != 0 ? rc : add_comparison(q, &c, e);
 }
 
-/* ---- names and words --------------------------------------------------------------------------------- */
+/* ---- names and words ------------------------------------------------------------------------- */
 
 int rama_query_jobs_name(struct rama_query_jobs *q, const char *glob, struct rama_err *e)
 {

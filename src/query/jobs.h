@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs.h: which jobs of a store, in which order, which columns of them; a page at a time. Conditions, order and limit are
- * the store's work, so that a page costs what it holds, however many jobs there are.
+/* jobs.h: which jobs of a store, in which order, which columns of them; a page at a time.
+ * Conditions, order and limit are the store's work, so that a page costs what it holds, however
+ * many jobs there are.
  *
- * init, columns and conditions, list, fini. What is wrong with a word of a user is RAMA_EUSAGE with a line. */
+ * init, columns and conditions, list, fini. What is wrong with a word of a user is RAMA_EUSAGE
+ * with a line. */
 #ifndef RAMA_QUERY_JOBS_H
 #define RAMA_QUERY_JOBS_H
 
@@ -16,13 +18,13 @@
 struct rama_query_condition {
 	const char *sql;
 	struct rama_store_cell arg[2];
-	/* The same so that no index is of use for it: databases would take that one rather than the one of the order. NULL: it
-	 * is so already. helps: the other order, beside that by start, in which the index is the
-	 * right one; NULL: none. */
+	/* The same so that no index is of use for it: databases would take that one rather than
+	 * the one of the order. NULL: it is so already. helps: the other order, beside that by
+	 * start, in which the index is the right one; NULL: none. */
 	const char *walk, *helps;
 	bool newest; /* the index gives these jobs with the newest first */
-	/* A statement that gives the numbers of all jobs that meet it (others, too, if that is simpler) by an index; NULL:
-	 * there is none. */
+	/* A statement that gives the numbers of all jobs that meet it (others, too, if that is
+	 * simpler) by an index; NULL: there is none. */
 	const char *jobs;
 	struct rama_store_cell jobs_arg[2];
 };
@@ -38,8 +40,9 @@ struct rama_query_jobs {
 	struct rama_query_metric column[RAMA_QUERY_COLUMNS];
 	unsigned n_columns;
 	uint64_t limit; /* jobs of a page; 0: all */
-	/* How a page is found; init knows what is best. A condition that no more than `few` jobs meet is read and sorted; a
-	 * glob is compared with the names of programs if these are no more than `names`, else with each job's. */
+	/* How a page is found; init knows what is best. A condition that no more than `few` jobs
+	 * meet is read and sorted; a glob is compared with the names of programs if these are no
+	 * more than `names`, else with each job's. */
 	size_t few, names;
 	/* set by list */
 	const char *next;    /* the cursor of the next page; NULL: this was the last one */
@@ -64,10 +67,11 @@ void rama_query_jobs_fini(struct rama_query_jobs *q);
 
 int rama_query_jobs_column(struct rama_query_jobs *q, const char *name, size_t len,
 			   struct rama_err *e);
-/* Numbers and times: the largest first; texts in order; -KEY the other way round. What has no value comes last, the
- * newest number first among equals. */
+/* Numbers and times: the largest first; texts in order; -KEY the other way round. What has no
+ * value comes last, the newest number first among equals. */
 int rama_query_jobs_sort(struct rama_query_jobs *q, const char *key, struct rama_err *e);
-/* Begins after the page that gave this cursor, in the same order, which has to be set before; "first": at the beginning. */
+/* Begins after the page that gave this cursor, in the same order, which has to be set before;
+ * "first": at the beginning. */
 int rama_query_jobs_after(struct rama_query_jobs *q, const char *cursor, struct rama_err *e);
 
 int rama_query_jobs_user(struct rama_query_jobs *q, const char *user, struct rama_err *e);
@@ -85,7 +89,7 @@ int rama_query_jobs_name(struct rama_query_jobs *q, const char *glob, struct ram
 int rama_query_jobs_word(struct rama_query_jobs *q, const char *word, struct rama_err *e);
 
 /* Rows have the columns of q. */
-int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_store_row_fn fn, void *ctx,
-			 struct rama_err *e);
+int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_store_row_fn fn,
+			 void *ctx, struct rama_err *e);
 
 #endif

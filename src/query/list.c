@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* list.c: a page of a list of jobs.
  *
- * A page is found in two steps. First the numbers of its jobs, with the keys that they are sorted by, from indices: the
- * order consists of parts (order.h), and within a part what has the key of the page before comes first, by number, then
- * what follows by key. Then the columns of just these jobs. */
+ * A page is found in two steps. First the numbers of its jobs, with the keys that they are
+ * sorted by, from indices: the order consists of parts (order.h), and within a part what has the
+ * key of the page before comes first, by number, then what follows by key. Then the columns of
+ * just these jobs. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static int no_memory(struct rama_err *e)
 	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 }
 
-/* ---- numbers and keys -------------------------------------------------------------------------------- */
+/* ---- numbers and keys ------------------------------------------------------------------------ */
 
 /* what of a part is asked for, beside the conditions */
 struct slice {
@@ -161,10 +162,10 @@ static int take_slice(struct rama_query_list *l, const struct rama_query_part *p
 	return rc;
 }
 
-/* ---- a part ------------------------------------------------------------------------------------------ */
+/* ---- a part ---------------------------------------------------------------------------------- */
 
-/* The smallest first, but the greatest number first among equals, which no index gives: all up to the key of the last
- * one, then the first of those that share it. */
+/* The smallest first, but the greatest number first among equals, which no index gives: all up
+ * to the key of the last one, then the first of those that share it. */
 static int take_upwards(struct rama_query_list *l, const struct rama_query_part *p,
 			const struct rama_store_cell *after, struct rama_err *e)
 {
@@ -229,7 +230,7 @@ static int take_page(struct rama_query_list *l, struct rama_err *e)
 	return rc;
 }
 
-/* ---- a page of a few ---------------------------------------------------------------------------------- */
+/* ---- a page of a few ------------------------------------------------------------------------- */
 
 static void add_after(struct rama_query_sql *sql, const struct rama_query_list *l)
 {
@@ -293,7 +294,7 @@ static int take_of_few(struct rama_query_list *l, struct rama_err *e)
 	return rc;
 }
 
-/* ---- columns ----------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static void add_columns(struct rama_query_sql *sql, const struct rama_query_jobs *q)
 {
@@ -338,7 +339,7 @@ static int give_columns(struct rama_query_list *l, size_t from, size_t n, struct
 	return rc;
 }
 
-/* ---- a page ------------------------------------------------------------------------------------------ */
+/* ---- a page ---------------------------------------------------------------------------------- */
 
 static int give_page(struct rama_query_list *l, struct rama_err *e)
 {
@@ -363,7 +364,7 @@ static int give_page(struct rama_query_list *l, struct rama_err *e)
 	return rc;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* with the key, the number and the name of the program behind the columns */
 static int take_streamed(void *ctx, const struct rama_store_row *row, struct rama_err *e)
@@ -413,8 +414,8 @@ static int stream(struct rama_query_list *l, struct rama_err *e)
 	return rc;
 }
 
-int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_store_row_fn fn, void *ctx,
-			 struct rama_err *e)
+int rama_query_jobs_list(struct rama_store *s, struct rama_query_jobs *q, rama_store_row_fn fn,
+			 void *ctx, struct rama_err *e)
 {
 	struct rama_query_order *order = malloc(sizeof(*order));
 	struct rama_query_list l = { .store = s, .q = q, .order = order, .fn = fn, .ctx = ctx };

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* list_pick.c: which jobs are in a list.
  *
- * Conditions are of use in one of two ways. If one of them is met by a few jobs only, which an index tells, these few are
- * read and sorted. Else there are many that meet it, and going through the jobs in order soon finds a page of them. */
+ * Conditions are of use in one of two ways. If one of them is met by a few jobs only, which an
+ * index tells, these few are read and sorted. Else there are many that meet it, and going
+ * through the jobs in order soon finds a page of them. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/list.h"
 
-/* ---- conditions ------------------------------------------------------------------------------------ */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 static void add_word(struct rama_query_sql *sql, const struct rama_store *s, const char *word)
 {
@@ -61,7 +62,8 @@ void rama_query_list_conditions(struct rama_query_sql *sql, const struct rama_qu
 				  (strcmp(order, "start") != 0 || l->n_names > 1));
 }
 
-/* The names that the glob matches: those of all programs are read, by leaps from one to the next. */
+/* The names that the glob matches: those of all programs are read, by leaps from one to the
+ * next. */
 static int take_name(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
 	const struct rama_store_cell *c = &row->cell[0];
@@ -77,8 +79,9 @@ static int take_name(void *ctx, const struct rama_store_row *row, struct rama_er
 	text = rama_arena_text(&l->q->arena, c->text, c->len);
 	if (text == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
-	l->names[l->n_names++] =
-		(struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = text, .len = c->len };
+	l->names[l->n_names++] = (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT,
+							   .text = text,
+							   .len = c->len };
 	return 0;
 }
 
@@ -100,7 +103,7 @@ int rama_query_list_names(struct rama_query_list *l, struct rama_err *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- a few jobs that may be the ones ----------------------------------------------------------------- */
+/* ---- a few jobs that may be the ones --------------------------------------------------------- */
 
 struct few {
 	int64_t *job;

@@ -111,7 +111,7 @@ static bool counter(const struct rama_tab_module *mod, const struct rama_tab_fie
 	*m = (struct rama_query_metric){ .kind = RAMA_QUERY_METRIC_COUNTER,
 					 .key = f->name,
 					 .header = f->name,
-					 .unit = f->type == RAMA_TAB_F64		    ? "s"
+					 .unit = f->type == RAMA_TAB_F64	    ? "s"
 						 : strstr(f->name, "BYTES") != NULL ? "bytes"
 										    : "count",
 					 .shown = 1,
@@ -147,7 +147,7 @@ bool rama_query_metric_find(const char *name, size_t len, struct rama_query_metr
 	return find_figure(name, len, m) || find_counter(name, len, m);
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool number(const char *text, double *v)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* metric.h: what is known of jobs, by name: columns of lists, facts of the rules, counters. A name becomes SQL only if it
- * is one of those that the program knows; nothing a user wrote is ever part of a statement. */
+/* metric.h: what is known of jobs, by name: columns of lists, facts of the rules, counters. A
+ * name becomes SQL only if it is one of those that the program knows; nothing a user wrote is
+ * ever part of a statement. */
 #ifndef RAMA_QUERY_METRIC_H
 #define RAMA_QUERY_METRIC_H
 
@@ -26,7 +27,8 @@ struct rama_query_metric {
 	char sql[480];	  /* an expression over the row j of jobs */
 };
 
-/* The column, fact or counter of that name, letter case ignored for counters; false: there is none. */
+/* The column, fact or counter of that name, letter case ignored for counters; false: there is
+ * none. */
 bool rama_query_metric_find(const char *name, size_t len, struct rama_query_metric *m);
 /* the columns in order; false: no more */
 bool rama_query_metric_column(unsigned i, struct rama_query_metric *m);

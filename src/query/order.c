@@ -10,7 +10,7 @@
 #include "base/siphash.h"
 #include "query/sql.h"
 
-/* ---- parts ------------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static struct rama_query_part *add(struct rama_query_order *o, const char *key)
 {
@@ -40,7 +40,8 @@ static void by_column(struct rama_query_order *o, const struct rama_query_metric
 		 two ? m->sql : "", two ? ") IS NULL" : "");
 }
 
-/* Figures that are not 0 have a row, and an index; those that are 0 have none; jobs without a log have no figures. */
+/* Figures that are not 0 have a row, and an index; those that are 0 have none; jobs without a
+ * log have no figures. */
 static void by_figure(struct rama_query_order *o, const struct rama_query_metric *m)
 {
 	static const char *const signs[] = { " > 0", " = 0", " < 0" };
@@ -90,7 +91,7 @@ unsigned rama_query_order_part(const struct rama_query_order *o, const struct ra
 	return v == 0 ? 1 : (v > 0) != o->up ? 0 : 2;
 }
 
-/* ---- places ----------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* of the order: a place in another one means nothing */
 static uint32_t mark_of(const struct rama_query_jobs *q)
@@ -194,7 +195,8 @@ int rama_query_place_parse(struct rama_query_jobs *q, const char *text,
 	*place = (struct rama_query_place){ 0 };
 	if (!take_key(q, &at, &place->key) || !take_hex(&at, &job) || !take_hex(&at, &mark) ||
 	    *at != '\0' || mark != mark_of(q) ||
-	    (place->key.type != RAMA_STORE_CELL_NULL && (place->key.type == RAMA_STORE_CELL_TEXT) != is_text))
+	    (place->key.type != RAMA_STORE_CELL_NULL &&
+	     (place->key.type == RAMA_STORE_CELL_TEXT) != is_text))
 		return rama_err_set(e, RAMA_EUSAGE, "'%.100s' is no place in a list in this order",
 				    text);
 	place->job = (int64_t)job;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* order.h: the order of a list of jobs as parts that follow one another, each of which an index can give in order. Inside
- * query only. */
+/* order.h: the order of a list of jobs as parts that follow one another, each of which an index
+ * can give in order. Inside query only. */
 #ifndef RAMA_QUERY_ORDER_H
 #define RAMA_QUERY_ORDER_H
 
@@ -16,7 +16,8 @@ struct rama_query_part {
 	char where[RAMA_QUERY_TEXT]; /* which rows are in this part */
 	const char
 		*sign; /* of the key in this part, " > 0"; NULL: any. One that is given has it. */
-	/* the same for rows whose key the index does not have, as far as they have one; "": there are none */
+	/* the same for rows whose key the index does not have, as far as they have one; "":
+	 * there are none */
 	char rest[RAMA_QUERY_TEXT], rest_where[RAMA_QUERY_TEXT];
 	struct rama_store_cell same; /* the key of a part whose rows are alike */
 };

@@ -102,8 +102,8 @@ int rama_query_activity_list(struct rama_store *s, const struct rama_query_serie
 	return run(&sql, s, q, fn, ctx, e);
 }
 
-int rama_query_samples_list(struct rama_store *s, const struct rama_query_series *q, rama_store_row_fn fn,
-			    void *ctx, struct rama_err *e)
+int rama_query_samples_list(struct rama_store *s, const struct rama_query_series *q,
+			    rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
 	static const char columns[] = SAMPLES(PLACE);
 	struct rama_query_sql sql;

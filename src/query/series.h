@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* series.h: what went on second by second: activity of processes, samples of nodes; and statements of the user's own. */
+/* series.h: what went on second by second: activity of processes, samples of nodes; and
+ * statements of the user's own. */
 #ifndef RAMA_QUERY_SERIES_H
 #define RAMA_QUERY_SERIES_H
 
@@ -23,8 +24,8 @@ struct rama_query_series {
 
 int rama_query_activity_list(struct rama_store *s, const struct rama_query_series *q,
 			     rama_store_row_fn fn, void *ctx, struct rama_err *e);
-int rama_query_samples_list(struct rama_store *s, const struct rama_query_series *q, rama_store_row_fn fn,
-			    void *ctx, struct rama_err *e);
+int rama_query_samples_list(struct rama_store *s, const struct rama_query_series *q,
+			    rama_store_row_fn fn, void *ctx, struct rama_err *e);
 /* one statement as it was given, which may only read */
 int rama_query_statement_run(struct rama_store *s, const char *sql, rama_store_row_fn fn, void *ctx,
 			     struct rama_err *e);

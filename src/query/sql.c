@@ -35,7 +35,8 @@ static void add_arg(struct rama_query_sql *q, const struct rama_store_cell *cell
 	rama_out_u64(&q->text, q->n);
 }
 
-void rama_query_sql_add(struct rama_query_sql *q, const char *text, const struct rama_store_cell *cells)
+void rama_query_sql_add(struct rama_query_sql *q, const char *text,
+			const struct rama_store_cell *cells)
 {
 	for (size_t n; *text != '\0'; text += n + (text[n] == '?')) {
 		n = strcspn(text, "?");
@@ -50,8 +51,8 @@ void rama_query_sql_number(struct rama_query_sql *q, int64_t v)
 	rama_out_i64(&q->text, v);
 }
 
-int rama_query_sql_run(struct rama_query_sql *q, struct rama_store *s, rama_store_row_fn fn, void *ctx,
-		       struct rama_err *e)
+int rama_query_sql_run(struct rama_query_sql *q, struct rama_store *s, rama_store_row_fn fn,
+		       void *ctx, struct rama_err *e)
 {
 	int rc;
 
@@ -74,5 +75,7 @@ struct rama_store_cell rama_query_cell_real(double v)
 
 struct rama_store_cell rama_query_cell_text(const char *s)
 {
-	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = s, .len = strlen(s) };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT,
+					 .text = s,
+					 .len = strlen(s) };
 }

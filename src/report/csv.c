@@ -43,8 +43,8 @@ static void cell(struct rama_out *o, const struct rama_report_cell *c)
 	}
 }
 
-void rama_report_csv(struct rama_out *o, const struct rama_report *r, const struct rama_report_table *t,
-		     bool head)
+void rama_report_csv(struct rama_out *o, const struct rama_report *r,
+		     const struct rama_report_table *t, bool head)
 {
 	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
 	size_t n = t->rows(r);

@@ -12,7 +12,8 @@
 #define TIME_FLOOR 0.01 /* seconds: clocks and schedulers differ by as much */
 #define SHARE_FLOOR 0.005
 
-const char *const rama_report_metric_groups[] = { "Time", "Data", "Calls", "Request sizes", "Pattern" };
+const char *const rama_report_metric_groups[] = { "Time", "Data", "Calls", "Request sizes",
+						  "Pattern" };
 enum { GROUP_TIME, GROUP_DATA, GROUP_CALLS, GROUP_SIZES, GROUP_PATTERN };
 
 const char *const rama_report_change_name[] = { "same", "less", "more" };
@@ -48,7 +49,7 @@ static double value_of(const struct rama_job_view *v, enum rama_report_metric m)
 {
 	switch (m) {
 #define METRIC(symbol, group, label, unit, wish, value) \
-	case RAMA_REPORT_METRIC_##symbol:                      \
+	case RAMA_REPORT_METRIC_##symbol:               \
 		return value;
 #include "report/diff_metrics.def"
 #undef METRIC
@@ -66,8 +67,8 @@ enum rama_report_change rama_report_change_of(double a, double b, double toleran
 	return b > a ? RAMA_REPORT_MORE : RAMA_REPORT_LESS;
 }
 
-static enum rama_report_change change_of(const struct rama_report_metric_info *info, const double value[2],
-				  double tolerance)
+static enum rama_report_change change_of(const struct rama_report_metric_info *info,
+					 const double value[2], double tolerance)
 {
 	double gap = fabs(value[1] - value[0]);
 
@@ -85,7 +86,8 @@ static int judge(enum rama_report_wish wish, enum rama_report_change change)
 	return (wish == RAMA_REPORT_WISH_LOWER) == (change == RAMA_REPORT_LESS) ? 1 : -1;
 }
 
-/* What the program asked for is what reached the disk, unless MPI-IO stands between: then one line is enough. */
+/* What the program asked for is what reached the disk, unless MPI-IO stands between: then one
+ * line is enough. */
 static bool repeats(const struct rama_report_diff *d, enum rama_report_metric m)
 {
 	static const enum rama_report_metric pair[][2] = {
@@ -136,7 +138,8 @@ static void compare_metrics(struct rama_report_diff *d)
 		d->differs |= d->metrics[m].change != RAMA_REPORT_SAME;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct rama_report_diff_metric *x =
-			&d->metrics[i == 0 ? RAMA_REPORT_METRIC_run_time : RAMA_REPORT_METRIC_io_time];
+			&d->metrics[i == 0 ? RAMA_REPORT_METRIC_run_time
+					   : RAMA_REPORT_METRIC_io_time];
 
 		d->slower |= x->change == RAMA_REPORT_MORE;
 		d->faster |= x->change == RAMA_REPORT_LESS;
@@ -145,7 +148,8 @@ static void compare_metrics(struct rama_report_diff *d)
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static const struct rama_diag_finding *find(const struct rama_diag *d, const struct rama_diag_rule *rule)
+static const struct rama_diag_finding *find(const struct rama_diag *d,
+					    const struct rama_diag_rule *rule)
 {
 	for (size_t i = 0; i < d->n_findings; i++)
 		if (d->findings[i].rule == rule && d->findings[i].level != RAMA_DIAG_LEVEL_OK)
@@ -153,8 +157,8 @@ static const struct rama_diag_finding *find(const struct rama_diag *d, const str
 	return NULL;
 }
 
-static enum rama_report_fate fate_of(const struct rama_diag_finding *a, const struct rama_diag_finding *b,
-			      double tolerance)
+static enum rama_report_fate fate_of(const struct rama_diag_finding *a,
+				     const struct rama_diag_finding *b, double tolerance)
 {
 	if (a == NULL)
 		return RAMA_REPORT_FATE_NEW;
@@ -251,8 +255,8 @@ static void compare_jobs(struct rama_report_diff *d)
 	}
 }
 
-int rama_report_diff_make(struct rama_report_diff *d, const struct rama_report_diff_side side[2], double tolerance,
-		   struct rama_err *e)
+int rama_report_diff_make(struct rama_report_diff *d, const struct rama_report_diff_side side[2],
+			  double tolerance, struct rama_err *e)
 {
 	*d = (struct rama_report_diff){ .side = { side[0], side[1] }, .tolerance = tolerance };
 	d->findings = rama_arena_alloc(&d->arena, (rama_diag_n_rules + 1) * sizeof(*d->findings));

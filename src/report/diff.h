@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* diff.h: two runs compared: figures, layers, files, findings, and a sentence that says it. Pure; both jobs must
- * outlive it. B is compared with A: "more" means that B has more. */
+/* diff.h: two runs compared: figures, layers, files, findings, and a sentence that says it.
+ * Pure; both jobs must outlive it. B is compared with A: "more" means that B has more. */
 #ifndef RAMA_REPORT_DIFF_H
 #define RAMA_REPORT_DIFF_H
 
@@ -17,7 +17,7 @@ struct rama_report_diff_side {
 };
 
 enum rama_report_change { RAMA_REPORT_SAME, RAMA_REPORT_LESS, RAMA_REPORT_MORE };
-extern const char *const rama_report_change_name[];	/* "same" "less" "more" */
+extern const char *const rama_report_change_name[];    /* "same" "less" "more" */
 extern const char *const rama_report_judgement_name[]; /* better + 1: "worse" "neutral" "better" */
 enum rama_report_wish { RAMA_REPORT_WISH_NEITHER, RAMA_REPORT_WISH_LOWER, RAMA_REPORT_WISH_HIGHER };
 
@@ -44,7 +44,13 @@ struct rama_report_diff_metric {
 	bool told;  /* worth a line: something is there, and it is not the line before again */
 };
 
-enum rama_report_fate { RAMA_REPORT_FATE_NEW, RAMA_REPORT_FATE_WORSE, RAMA_REPORT_FATE_BETTER, RAMA_REPORT_FATE_GONE, RAMA_REPORT_FATE_SAME };
+enum rama_report_fate {
+	RAMA_REPORT_FATE_NEW,
+	RAMA_REPORT_FATE_WORSE,
+	RAMA_REPORT_FATE_BETTER,
+	RAMA_REPORT_FATE_GONE,
+	RAMA_REPORT_FATE_SAME
+};
 extern const char *const rama_report_fate_name[]; /* "new" "worse" "better" "gone" "same" */
 
 struct rama_report_diff_finding {
@@ -68,7 +74,7 @@ struct rama_report_diff {
 	struct rama_report_diff_finding
 		*findings; /* new and gone ones first, by cost; OK ones are not there */
 	size_t n_findings;
-	size_t n_new, n_gone;	      /* of level WARN and HIGH */
+	size_t n_new, n_gone;		     /* of level WARN and HIGH */
 	struct rama_report_diff_file *files; /* by how much their time changed */
 	size_t n_files, both, only[2];
 	const char *notes[6]; /* why the runs may not be comparable */
@@ -78,8 +84,8 @@ struct rama_report_diff {
 	bool differs;	     /* in any figure or finding */
 };
 
-int rama_report_diff_make(struct rama_report_diff *d, const struct rama_report_diff_side side[2], double tolerance,
-		   struct rama_err *e);
+int rama_report_diff_make(struct rama_report_diff *d, const struct rama_report_diff_side side[2],
+			  double tolerance, struct rama_err *e);
 void rama_report_diff_fini(struct rama_report_diff *d);
 
 /* is the difference of two values one, at this tolerance? */
@@ -91,7 +97,8 @@ const char *rama_report_diff_verdict(struct rama_report_diff *d);
 
 #define RAMA_REPORT_DIFF_FILES 12 /* shown to people */
 /* as tables, to be printed in any form */
-int rama_report_diff_paper(const struct rama_report_diff *d, struct rama_report_paper *p, bool verbose);
+int rama_report_diff_paper(const struct rama_report_diff *d, struct rama_report_paper *p,
+			   bool verbose);
 void rama_report_diff_json(const struct rama_report_diff *d, struct rama_out *o);
 
 #endif

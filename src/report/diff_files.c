@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* diff_files.c: which files of two runs are the same: by id, that is by their whole name; then those whose names
- * differ in numbers only, together; then those that also lie in other folders. */
+/* diff_files.c: which files of two runs are the same: by id, that is by their whole name; then
+ * those whose names differ in numbers only, together; then those that also lie in other folders. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -52,8 +52,8 @@ static size_t number(const char *s)
 	return n;
 }
 
-/* What two names that differ in numbers only have in common: numbers that differ become '#'. NULL: no memory; `a` itself
- * if that says it already. */
+/* What two names that differ in numbers only have in common: numbers that differ become '#'.
+ * NULL: no memory; `a` itself if that says it already. */
 static const char *common_name(struct rama_arena *arena, const char *a, const char *b)
 {
 	char *to = malloc(strlen(a) + 1), *p = to;
@@ -113,7 +113,8 @@ static int pair_by_id(struct pairing *p)
 	const struct rama_job_view *a = p->d->side[0].view, *b = p->d->side[1].view;
 
 	for (size_t i = 0; i < a->n_files; i++) {
-		const struct rama_job_view_file *f = &a->files[i], *g = rama_job_view_file_of(b, f->id);
+		const struct rama_job_view_file *f = &a->files[i],
+						*g = rama_job_view_file_of(b, f->id);
 		struct bundle *to;
 
 		if (!counts(f) || !counts(g))
@@ -158,7 +159,7 @@ static int pair_by_pattern(struct pairing *p)
 {
 	for (unsigned side = 0; side < 2; side++) {
 		const struct rama_job_view *v = p->d->side[side].view,
-				       *other = p->d->side[1 - side].view;
+					   *other = p->d->side[1 - side].view;
 
 		for (size_t i = 0; i < v->n_files; i++) {
 			const struct rama_job_view_file *f = &v->files[i];
@@ -189,7 +190,8 @@ static int join(struct pairing *p, struct bundle *to, struct bundle *from)
 	return to->f.name != NULL ? 0 : RAMA_EMEMORY;
 }
 
-/* What only A has may lie in another folder of B. The first bundle of a name takes one of the other side. */
+/* What only A has may lie in another folder of B. The first bundle of a name takes one of the
+ * other side. */
 static int pair_by_base(struct pairing *p)
 {
 	struct rama_map by_base = { 0 };

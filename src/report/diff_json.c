@@ -26,7 +26,8 @@ static void put_side(struct rama_json *j, const struct rama_report_diff_side *s)
 	rama_json_close(j, '}');
 }
 
-static void put_metric(struct rama_json *j, const struct rama_report_diff *d, enum rama_report_metric m)
+static void put_metric(struct rama_json *j, const struct rama_report_diff *d,
+		       enum rama_report_metric m)
 {
 	const struct rama_report_metric_info *info = &rama_report_metric_info[m];
 	const struct rama_report_diff_metric *x = &d->metrics[m];
@@ -44,7 +45,8 @@ static void put_metric(struct rama_json *j, const struct rama_report_diff *d, en
 	rama_json_close(j, '}');
 }
 
-static void put_finding_side(struct rama_json *j, const char *key, const struct rama_diag_finding *f)
+static void put_finding_side(struct rama_json *j, const char *key,
+			     const struct rama_diag_finding *f)
 {
 	rama_json_key(j, key);
 	if (f == NULL) {
@@ -100,7 +102,7 @@ static void put_layers(struct rama_json *j, const struct rama_report_diff *d)
 	rama_json_open(j, '[');
 	for (unsigned i = 0; i < RAMA_JOB_LAYERS; i++) {
 		const struct rama_job_view_layer *a = &d->side[0].view->layer[i],
-					     *b = &d->side[1].view->layer[i];
+						 *b = &d->side[1].view->layer[i];
 
 		if (!a->used && !b->used)
 			continue;

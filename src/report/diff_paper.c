@@ -12,7 +12,9 @@
 
 static enum rama_report_tone judged(int better)
 {
-	return better > 0 ? RAMA_REPORT_TONE_GOOD : better < 0 ? RAMA_REPORT_TONE_BAD : RAMA_REPORT_TONE_PLAIN;
+	return better > 0   ? RAMA_REPORT_TONE_GOOD
+	       : better < 0 ? RAMA_REPORT_TONE_BAD
+			    : RAMA_REPORT_TONE_PLAIN;
 }
 
 static const char *plural(int64_t n)
@@ -26,19 +28,20 @@ static void head(const struct rama_report_diff *d, struct rama_report_paper *p, 
 	char n[2][RAMA_HUMAN], date[RAMA_REPORT_DATE];
 
 	rama_report_date_text(date, v->start_sec);
-	rama_report_paper_head(p, RAMA_REPORT_TONE_PLAIN,
-			rama_report_paper_fmt(p, "%c  %s · job %lld · %s rank%s%s · %s · %s", 'A' + (int)s,
-				       rama_report_paper_text(p, v->name), (long long)v->jobid,
-				       rama_human_count(n[0], v->nprocs), plural(v->nprocs), date,
-				       rama_human_duration(n[1], v->run_time),
-				       rama_report_paper_text(p, d->side[s].path)));
+	rama_report_paper_head(
+		p, RAMA_REPORT_TONE_PLAIN,
+		rama_report_paper_fmt(p, "%c  %s · job %lld · %s rank%s%s · %s · %s", 'A' + (int)s,
+				      rama_report_paper_text(p, v->name), (long long)v->jobid,
+				      rama_human_count(n[0], v->nprocs), plural(v->nprocs), date,
+				      rama_human_duration(n[1], v->run_time),
+				      rama_report_paper_text(p, d->side[s].path)));
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
 /* −88 %, 64×, same */
-static struct rama_report_sheet_cell change_cell(struct rama_report_paper *p, const char *unit, const double v[2],
-					  enum rama_report_change change)
+static struct rama_report_sheet_cell change_cell(struct rama_report_paper *p, const char *unit,
+						 const double v[2], enum rama_report_change change)
 {
 	struct rama_report_sheet_cell c = { .text = "", .value = NAN };
 	char n[RAMA_HUMAN];
@@ -51,18 +54,18 @@ static struct rama_report_sheet_cell change_cell(struct rama_report_paper *p, co
 		c.tone = RAMA_REPORT_TONE_DIM;
 	} else if (strcmp(unit, "share") == 0) {
 		c.text = rama_report_paper_fmt(p, "%s%.0f points", v[1] < v[0] ? "−" : "+",
-					fabs(v[1] - v[0]) * 100);
+					       fabs(v[1] - v[0]) * 100);
 	} else if (v[0] == 0 || v[1] == 0) {
 		c.text = v[0] == 0 ? "new" : "none left";
 	} else if (v[1] / v[0] >= 2 || v[1] / v[0] <= 0.01) {
 		bool up = v[1] > v[0];
 
 		c.text = rama_report_paper_fmt(p, "%s%s",
-					rama_human_ratio(n, up ? v[1] / v[0] : v[0] / v[1]),
-					up ? "" : " less");
+					       rama_human_ratio(n, up ? v[1] / v[0] : v[0] / v[1]),
+					       up ? "" : " less");
 	} else {
 		c.text = rama_report_paper_fmt(p, "%s%s", v[1] < v[0] ? "−" : "+",
-					rama_human_share(n, fabs(v[1] - v[0]) / v[0]));
+					       rama_human_share(n, fabs(v[1] - v[0]) / v[0]));
 	}
 	return c;
 }
@@ -89,8 +92,9 @@ static void figures(const struct rama_report_diff *d, struct rama_report_paper *
 			continue;
 		if (info->group != group) {
 			row = rama_report_sheet_row(p, s);
-			row[0] = (struct rama_report_sheet_cell){ rama_report_metric_groups[info->group], NAN,
-							   RAMA_REPORT_TONE_BOLD };
+			row[0] = (struct rama_report_sheet_cell){
+				rama_report_metric_groups[info->group], NAN, RAMA_REPORT_TONE_BOLD
+			};
 			group = info->group;
 		}
 		row = rama_report_sheet_row(p, s);
@@ -136,10 +140,10 @@ static void metrics(const struct rama_report_diff *d, struct rama_report_paper *
 
 static enum rama_report_tone tone_of(enum rama_diag_level level)
 {
-	return level == RAMA_DIAG_LEVEL_HIGH	  ? RAMA_REPORT_TONE_BAD
+	return level == RAMA_DIAG_LEVEL_HIGH   ? RAMA_REPORT_TONE_BAD
 	       : level == RAMA_DIAG_LEVEL_WARN ? RAMA_REPORT_TONE_WARN
-	       : level == RAMA_DIAG_LEVEL_OK	  ? RAMA_REPORT_TONE_GOOD
-					  : RAMA_REPORT_TONE_DIM;
+	       : level == RAMA_DIAG_LEVEL_OK   ? RAMA_REPORT_TONE_GOOD
+					       : RAMA_REPORT_TONE_DIM;
 }
 
 static const char *level_of(const struct rama_diag_finding *f)
@@ -167,16 +171,17 @@ static void finding_row(const struct rama_report_diff_finding *f, struct rama_re
 
 	row[0] = rama_report_sheet_text(rama_report_fate_name[f->fate]);
 	row[0].tone = judged(worst >= RAMA_DIAG_LEVEL_WARN ? better[f->fate] : 0);
-	row[1] = rama_report_sheet_text(a != NULL && b != NULL && a->level == b->level
-					 ? level_of(a)
-					 : rama_report_paper_fmt(p, "%s → %s", level_of(a), level_of(b)));
+	row[1] = rama_report_sheet_text(
+		a != NULL && b != NULL && a->level == b->level
+			? level_of(a)
+			: rama_report_paper_fmt(p, "%s → %s", level_of(a), level_of(b)));
 	row[1].tone = tone_of(worst);
 	row[2] = rama_report_sheet_value(p, "s", a != NULL ? a->cost : NAN);
 	row[3] = rama_report_sheet_value(p, "s", b != NULL ? b->cost : NAN);
 	row[4] = rama_report_sheet_text(f->rule->id);
-	row[5] = rama_report_sheet_text(rama_report_paper_text(p, b != NULL	? b->title
-						    : a != NULL ? a->title
-								: ""));
+	row[5] = rama_report_sheet_text(rama_report_paper_text(p, b != NULL   ? b->title
+								  : a != NULL ? a->title
+									      : ""));
 }
 
 static void findings(const struct rama_report_diff *d, struct rama_report_paper *p, bool verbose)
@@ -189,7 +194,8 @@ static void findings(const struct rama_report_diff *d, struct rama_report_paper 
 		{ .key = "rule", .header = "rule" },
 		{ .key = "title", .header = "finding", .wide = true }
 	};
-	struct rama_report_sheet *s = rama_report_paper_sheet(p, "findings", "Findings", columns, 6);
+	struct rama_report_sheet *s =
+		rama_report_paper_sheet(p, "findings", "Findings", columns, 6);
 	unsigned hidden = 0;
 
 	s->none = "No finding of weight in either run.";
@@ -201,21 +207,21 @@ static void findings(const struct rama_report_diff *d, struct rama_report_paper 
 			hidden++;
 	}
 	if (hidden > 0)
-		s->note = rama_report_paper_fmt(p, "%u of level INFO left out; --verbose lists them",
-					 hidden);
+		s->note = rama_report_paper_fmt(
+			p, "%u of level INFO left out; --verbose lists them", hidden);
 }
 
 /* ---- layers and files ------------------------------------------------------------------------ */
 
-static void pair(struct rama_report_paper *p, struct rama_report_sheet_cell *row, const char *unit, double a,
-		 double b)
+static void pair(struct rama_report_paper *p, struct rama_report_sheet_cell *row, const char *unit,
+		 double a, double b)
 {
 	row[0] = rama_report_sheet_value(p, unit, a);
 	row[1] = rama_report_sheet_value(p, unit, b);
 }
 
-static void io_cells(struct rama_report_paper *p, struct rama_report_sheet_cell *row, const struct rama_job_io *a,
-		     const struct rama_job_io *b)
+static void io_cells(struct rama_report_paper *p, struct rama_report_sheet_cell *row,
+		     const struct rama_job_io *a, const struct rama_job_io *b)
 {
 	pair(p, row, "s", rama_job_io_time(a), rama_job_io_time(b));
 	pair(p, row + 2, "bytes", (double)a->bytes_read, (double)b->bytes_read);
@@ -244,13 +250,14 @@ static bool idle(const struct rama_job_view_layer *l)
 
 static void layers(const struct rama_report_diff *d, struct rama_report_paper *p)
 {
-	static const struct rama_report_sheet_column columns[] = { { .key = "layer", .header = "layer" },
-							    IO_COLUMNS };
+	static const struct rama_report_sheet_column columns[] = {
+		{ .key = "layer", .header = "layer" }, IO_COLUMNS
+	};
 	struct rama_report_sheet *s = rama_report_paper_sheet(p, "layers", "Layers", columns, 9);
 
 	for (unsigned i = 0; i < RAMA_JOB_LAYERS; i++) {
 		const struct rama_job_view_layer *a = &d->side[0].view->layer[i],
-					     *b = &d->side[1].view->layer[i];
+						 *b = &d->side[1].view->layer[i];
 		struct rama_report_sheet_cell *row;
 
 		if (idle(a) && idle(b))
@@ -262,7 +269,8 @@ static void layers(const struct rama_report_diff *d, struct rama_report_paper *p
 	s->note = "Times and bytes are added over all ranks.";
 }
 
-/* how many files, of those that changed most, are worth a line: not each that took a millisecond more */
+/* how many files, of those that changed most, are worth a line: not each that took a millisecond
+ * more */
 static size_t telling(const struct rama_report_diff *d)
 {
 	size_t n = 0;
@@ -287,7 +295,8 @@ static void files(const struct rama_report_diff *d, struct rama_report_paper *p,
 		{ .key = "files_b", .header = "B", .unit = "count" },
 		IO_COLUMNS
 	};
-	struct rama_report_sheet *s = rama_report_paper_sheet(p, "files", "Files that changed most", columns, 11);
+	struct rama_report_sheet *s =
+		rama_report_paper_sheet(p, "files", "Files that changed most", columns, 11);
 	size_t n = verbose ? d->n_files : telling(d);
 	char count[3][RAMA_HUMAN];
 
@@ -308,27 +317,29 @@ static void files(const struct rama_report_diff *d, struct rama_report_paper *p,
 		rama_human_count(count[2], (int64_t)d->only[1]));
 }
 
-int rama_report_diff_paper(const struct rama_report_diff *d, struct rama_report_paper *p, bool verbose)
+int rama_report_diff_paper(const struct rama_report_diff *d, struct rama_report_paper *p,
+			   bool verbose)
 {
 	char n[RAMA_HUMAN];
 
 	*p = (struct rama_report_paper){ .verdict = d->verdict };
 	p->title = rama_report_paper_fmt(p, "%s: two runs compared",
-				  rama_report_paper_text(p, d->side[1].view->name));
+					 rama_report_paper_text(p, d->side[1].view->name));
 	p->tone = d->slower && !d->faster   ? RAMA_REPORT_TONE_BAD
 		  : d->faster && !d->slower ? RAMA_REPORT_TONE_GOOD
 					    : RAMA_REPORT_TONE_PLAIN;
 	head(d, p, 0);
 	head(d, p, 1);
 	for (unsigned i = 0; i < d->n_notes; i++)
-		rama_report_paper_head(p, RAMA_REPORT_TONE_WARN, rama_report_paper_text(p, d->notes[i]));
+		rama_report_paper_head(p, RAMA_REPORT_TONE_WARN,
+				       rama_report_paper_text(p, d->notes[i]));
 	figures(d, p);
 	metrics(d, p);
 	findings(d, p, verbose);
 	layers(d, p);
 	files(d, p, verbose);
 	rama_report_paper_foot(p, RAMA_REPORT_TONE_DIM,
-			rama_report_paper_fmt(p, "Differences up to %s count as none.",
-				       rama_human_share(n, d->tolerance)));
+			       rama_report_paper_fmt(p, "Differences up to %s count as none.",
+						     rama_human_share(n, d->tolerance)));
 	return p->failed ? RAMA_EMEMORY : 0;
 }

@@ -41,7 +41,8 @@ struct reason {
 static const struct reason reasons[] = {
 	{ RAMA_REPORT_METRIC_write_size, 'w', true, true, "writes are %s larger",
 	  "writes are %s smaller" },
-	{ RAMA_REPORT_METRIC_read_size, 'r', true, true, "reads are %s larger", "reads are %s smaller" },
+	{ RAMA_REPORT_METRIC_read_size, 'r', true, true, "reads are %s larger",
+	  "reads are %s smaller" },
 	{ RAMA_REPORT_METRIC_bytes_written, 'w', false, true, "%s as many bytes written",
 	  "%s fewer bytes written" },
 	{ RAMA_REPORT_METRIC_bytes_read, 'r', false, true, "%s as many bytes read",
@@ -62,11 +63,13 @@ static const struct reason reasons[] = {
 	  "%s fewer ranks move data" },
 };
 
-/* reading, writing or metadata: which of them changed most the way that I/O as a whole did; 0: none */
+/* reading, writing or metadata: which of them changed most the way that I/O as a whole did; 0:
+ * none */
 static char part_of(const struct rama_report_diff *d, int sign)
 {
-	static const enum rama_report_metric time[] = { RAMA_REPORT_METRIC_read_time, RAMA_REPORT_METRIC_write_time,
-						 RAMA_REPORT_METRIC_meta_time };
+	static const enum rama_report_metric time[] = { RAMA_REPORT_METRIC_read_time,
+							RAMA_REPORT_METRIC_write_time,
+							RAMA_REPORT_METRIC_meta_time };
 	double most = 0;
 	char part = 0;
 
@@ -88,7 +91,8 @@ static char part_of(const struct rama_report_diff *d, int sign)
 }
 
 /* by how much it changed, if that explains it; else 0 */
-static double explains(const struct rama_report_diff *d, const struct reason *r, char part, int sign)
+static double explains(const struct rama_report_diff *d, const struct reason *r, char part,
+		       int sign)
 {
 	const double *v = d->metrics[r->metric].value;
 	double ratio;
@@ -102,12 +106,14 @@ static double explains(const struct rama_report_diff *d, const struct reason *r,
 	return ratio >= TELLING ? ratio : 0;
 }
 
-/* those that mean the same thing are told once: larger requests are fewer, more bytes take more of them */
+/* those that mean the same thing are told once: larger requests are fewer, more bytes take more
+ * of them */
 static bool alike(const struct reason *a, const struct reason *b)
 {
-	static const enum rama_report_metric sizes[] = { RAMA_REPORT_METRIC_write_size, RAMA_REPORT_METRIC_read_size,
-						  RAMA_REPORT_METRIC_disk_write_size,
-						  RAMA_REPORT_METRIC_disk_read_size };
+	static const enum rama_report_metric sizes[] = { RAMA_REPORT_METRIC_write_size,
+							 RAMA_REPORT_METRIC_read_size,
+							 RAMA_REPORT_METRIC_disk_write_size,
+							 RAMA_REPORT_METRIC_disk_read_size };
 	bool size[2] = { false, false };
 
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -171,7 +177,8 @@ static void put_finding(struct text *t, const struct rama_report_diff *d, int si
 	for (size_t i = 0; i < d->n_findings; i++) {
 		const struct rama_report_diff_finding *f = &d->findings[i];
 
-		if (f->fate != fate || f->side[fate == RAMA_REPORT_FATE_NEW]->level < RAMA_DIAG_LEVEL_WARN)
+		if (f->fate != fate ||
+		    f->side[fate == RAMA_REPORT_FATE_NEW]->level < RAMA_DIAG_LEVEL_WARN)
 			continue;
 		add(t, ": %s %s %s", sign > 0 ? "no more" : "new", f->rule->id, f->rule->title);
 		return;
@@ -214,8 +221,9 @@ static void put_run_time(struct text *t, const struct rama_report_diff *d)
 		return;
 	}
 	rama_human_share(n[2], m->value[0] > 0 ? fabs(m->value[1] - m->value[0]) / m->value[0] : 1);
-	add(t, " Run time went %s from %s to %s (%s%s).", m->change == RAMA_REPORT_LESS ? "down" : "up",
-	    n[0], n[1], m->change == RAMA_REPORT_LESS ? "−" : "+", n[2]);
+	add(t, " Run time went %s from %s to %s (%s%s).",
+	    m->change == RAMA_REPORT_LESS ? "down" : "up", n[0], n[1],
+	    m->change == RAMA_REPORT_LESS ? "−" : "+", n[2]);
 }
 
 const char *rama_report_diff_verdict(struct rama_report_diff *d)

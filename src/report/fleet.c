@@ -63,7 +63,8 @@ static int exe_of(struct rama_report_fleet *f, const char *name, uint32_t *index
 	return 0;
 }
 
-static int keep_hits(struct rama_report_fleet *f, struct rama_report_fleet_log *l, const struct rama_diag *d)
+static int keep_hits(struct rama_report_fleet *f, struct rama_report_fleet_log *l,
+		     const struct rama_diag *d)
 {
 	l->hits = rama_arena_alloc(&f->arena, (d->n_findings + 1) * sizeof(*l->hits));
 	if (l->hits == NULL)
@@ -73,10 +74,11 @@ static int keep_hits(struct rama_report_fleet *f, struct rama_report_fleet_log *
 
 		if (x->level == RAMA_DIAG_LEVEL_OK || l->n_hits == UINT16_MAX)
 			continue;
-		l->hits[l->n_hits++] =
-			(struct rama_report_fleet_hit){ .rule = (uint16_t)(x->rule - rama_diag_rules),
-						 .level = (uint8_t)x->level,
-						 .cost = (float)x->cost };
+		l->hits[l->n_hits++] = (struct rama_report_fleet_hit){
+			.rule = (uint16_t)(x->rule - rama_diag_rules),
+			.level = (uint8_t)x->level,
+			.cost = (float)x->cost
+		};
 		if (x->level >= RAMA_DIAG_LEVEL_WARN)
 			l->cost += x->cost;
 	}
@@ -86,8 +88,8 @@ static int keep_hits(struct rama_report_fleet *f, struct rama_report_fleet_log *
 	return 0;
 }
 
-int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_job_view *v,
-		   const struct rama_diag *d)
+int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path,
+			  const struct rama_job_view *v, const struct rama_diag *d)
 {
 	struct rama_report_fleet_log *l = &f->logs[i];
 	const char *user;
@@ -116,7 +118,8 @@ int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *pat
 	return 0;
 }
 
-int rama_report_fleet_problem(struct rama_report_fleet *f, size_t i, const char *path, const char *problem)
+int rama_report_fleet_problem(struct rama_report_fleet *f, size_t i, const char *path,
+			      const char *problem)
 {
 	struct rama_report_fleet_log *l = &f->logs[i];
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fleet.h: many jobs, summed up: how often each finding occurs, what it costs, which jobs stand out.
+/* fleet.h: many jobs, summed up: how often each finding occurs, what it costs, which jobs stand
+ * out.
  *
- * Of each log a few hundred bytes are kept, whatever its size. Logs may be added in any order; the caller keeps
- * threads apart. Steps of a batch job (same job id and user, one after the other) count as one job. */
+ * Of each log a few hundred bytes are kept, whatever its size. Logs may be added in any order;
+ * the caller keeps threads apart. Steps of a batch job (same job id and user, one after the
+ * other) count as one job. */
 #ifndef RAMA_REPORT_FLEET_H
 #define RAMA_REPORT_FLEET_H
 
@@ -51,12 +53,12 @@ struct rama_report_fleet_job {
 };
 
 struct rama_report_fleet_rule {
-	uint64_t applies;	    /* jobs that it could be checked for */
+	uint64_t applies;		 /* jobs that it could be checked for */
 	uint64_t jobs[RAMA_DIAG_LEVELS]; /* that have it, by level */
-	uint64_t found;		    /* WARN and HIGH */
-	uint64_t users, exes;	    /* of these */
-	double cost;		    /* of these, seconds */
-	uint32_t worst;		    /* program that loses most by it, UINT32_MAX: none */
+	uint64_t found;			 /* WARN and HIGH */
+	uint64_t users, exes;		 /* of these */
+	double cost;			 /* of these, seconds */
+	uint32_t worst;			 /* program that loses most by it, UINT32_MAX: none */
 	double worst_cost;
 };
 
@@ -76,7 +78,7 @@ enum rama_report_fleet_top {
 
 struct rama_report_fleet {
 	struct rama_arena arena;
-	struct rama_map by_name;     /* of programs: hash -> index */
+	struct rama_map by_name;	    /* of programs: hash -> index */
 	struct rama_report_fleet_log *logs; /* one for each path, in the caller's order */
 	size_t n_logs;
 	struct rama_report_fleet_exe *exes;
@@ -101,9 +103,10 @@ struct rama_report_fleet {
 int rama_report_fleet_init(struct rama_report_fleet *f, size_t n_logs);
 void rama_report_fleet_fini(struct rama_report_fleet *f);
 /* log number i; path must live as long as the fleet. Both return 0 or RAMA_EMEMORY. */
-int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path, const struct rama_job_view *v,
-		   const struct rama_diag *d);
-int rama_report_fleet_problem(struct rama_report_fleet *f, size_t i, const char *path, const char *problem);
+int rama_report_fleet_add(struct rama_report_fleet *f, size_t i, const char *path,
+			  const struct rama_job_view *v, const struct rama_diag *d);
+int rama_report_fleet_problem(struct rama_report_fleet *f, size_t i, const char *path,
+			      const char *problem);
 /* top: how many jobs in each list */
 int rama_report_fleet_finish(struct rama_report_fleet *f, size_t top, struct rama_err *e);
 
@@ -111,7 +114,8 @@ int rama_report_fleet_finish(struct rama_report_fleet *f, size_t top, struct ram
 size_t rama_report_fleet_user(const char *path, const char **user);
 
 /* all: with findings that are INFO only, and the long tables that only CSV prints */
-int rama_report_fleet_paper(const struct rama_report_fleet *f, struct rama_report_paper *p, bool all);
+int rama_report_fleet_paper(const struct rama_report_fleet *f, struct rama_report_paper *p,
+			    bool all);
 void rama_report_fleet_json(const struct rama_report_fleet *f, struct rama_out *o);
 
 struct rama_report_fleet_top_info {

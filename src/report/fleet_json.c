@@ -5,7 +5,8 @@
 #include "base/json.h"
 #include "report/fleet.h"
 
-static void put_job(struct rama_json *j, const struct rama_report_fleet *f, const struct rama_report_fleet_job *x)
+static void put_job(struct rama_json *j, const struct rama_report_fleet *f,
+		    const struct rama_report_fleet_job *x)
 {
 	rama_json_open(j, '{');
 	rama_json_key(j, "job");
@@ -24,7 +25,8 @@ static void put_job(struct rama_json *j, const struct rama_report_fleet *f, cons
 	rama_json_key_i64(j, "files", (int64_t)x->files);
 	rama_json_key_f64(j, "cost_s", x->cost);
 	rama_json_key_string(j, "level", rama_diag_level_name[x->level]);
-	rama_json_key_string(j, "worst", x->worst != UINT16_MAX ? rama_diag_rules[x->worst].id : NULL);
+	rama_json_key_string(j, "worst",
+			     x->worst != UINT16_MAX ? rama_diag_rules[x->worst].id : NULL);
 	rama_json_key(j, "logs");
 	rama_json_open(j, '[');
 	for (size_t i = x->first; i < x->first + x->steps; i++)

@@ -36,14 +36,15 @@ static const char *day(struct rama_report_paper *p, int64_t seconds)
 
 static const char *user_of(struct rama_report_paper *p, const char *user, int64_t uid)
 {
-	return user != NULL ? rama_report_paper_text(p, user) : rama_report_paper_fmt(p, "%lld", (long long)uid);
+	return user != NULL ? rama_report_paper_text(p, user)
+			    : rama_report_paper_fmt(p, "%lld", (long long)uid);
 }
 
 static enum rama_report_tone tone_of(enum rama_diag_level level)
 {
-	return level == RAMA_DIAG_LEVEL_HIGH	  ? RAMA_REPORT_TONE_BAD
+	return level == RAMA_DIAG_LEVEL_HIGH   ? RAMA_REPORT_TONE_BAD
 	       : level == RAMA_DIAG_LEVEL_WARN ? RAMA_REPORT_TONE_WARN
-					  : RAMA_REPORT_TONE_DIM;
+					       : RAMA_REPORT_TONE_DIM;
 }
 
 /* ---- what comes first ------------------------------------------------------------------------ */
@@ -54,12 +55,13 @@ static void head(const struct rama_report_fleet *f, struct rama_report_paper *p)
 
 	rama_report_paper_head(
 		p, RAMA_REPORT_TONE_PLAIN,
-		rama_report_paper_fmt(p, "%s log%s · %s job%s · %s user%s · %s program%s · %s to %s",
-			       rama_human_count(n[0], (int64_t)f->n_order), plural(f->n_order),
-			       rama_human_count(n[1], (int64_t)f->n_jobs), plural(f->n_jobs),
-			       rama_human_count(n[2], (int64_t)f->n_users), plural(f->n_users),
-			       rama_human_count(n[3], (int64_t)f->n_exes), plural(f->n_exes),
-			       day(p, f->first_start), day(p, f->last_start)));
+		rama_report_paper_fmt(
+			p, "%s log%s · %s job%s · %s user%s · %s program%s · %s to %s",
+			rama_human_count(n[0], (int64_t)f->n_order), plural(f->n_order),
+			rama_human_count(n[1], (int64_t)f->n_jobs), plural(f->n_jobs),
+			rama_human_count(n[2], (int64_t)f->n_users), plural(f->n_users),
+			rama_human_count(n[3], (int64_t)f->n_exes), plural(f->n_exes),
+			day(p, f->first_start), day(p, f->last_start)));
 	rama_report_paper_head(
 		p, RAMA_REPORT_TONE_PLAIN,
 		rama_report_paper_fmt(
@@ -71,24 +73,28 @@ static void head(const struct rama_report_fleet *f, struct rama_report_paper *p)
 			rama_human_duration(n[4], f->io_time),
 			rama_human_share(n[5], f->run_time > 0 ? f->io_time / f->run_time : 0)));
 	if (f->n_unread + f->n_damaged > 0)
-		rama_report_paper_head(p, RAMA_REPORT_TONE_WARN,
-				rama_report_paper_fmt(p, "%s log%s could not be read, %s only in part",
-					       rama_human_count(n[0], (int64_t)f->n_unread),
-					       plural(f->n_unread),
-					       rama_human_count(n[1], (int64_t)f->n_damaged)));
+		rama_report_paper_head(
+			p, RAMA_REPORT_TONE_WARN,
+			rama_report_paper_fmt(p, "%s log%s could not be read, %s only in part",
+					      rama_human_count(n[0], (int64_t)f->n_unread),
+					      plural(f->n_unread),
+					      rama_human_count(n[1], (int64_t)f->n_damaged)));
 }
 
 static void verdict(const struct rama_report_fleet *f, struct rama_report_paper *p)
 {
 	char n[4][RAMA_HUMAN];
 
-	p->tone = f->n_high > 0 ? RAMA_REPORT_TONE_BAD : f->n_warn > 0 ? RAMA_REPORT_TONE_WARN : RAMA_REPORT_TONE_GOOD;
+	p->tone = f->n_high > 0	  ? RAMA_REPORT_TONE_BAD
+		  : f->n_warn > 0 ? RAMA_REPORT_TONE_WARN
+				  : RAMA_REPORT_TONE_GOOD;
 	if (f->n_jobs == 0)
 		p->verdict = "No job could be read.";
 	else if (f->n_high + f->n_warn == 0)
-		p->verdict = rama_report_paper_fmt(p, "None of %s job%s has a finding that costs much.",
-					    rama_human_count(n[0], (int64_t)f->n_jobs),
-					    plural(f->n_jobs));
+		p->verdict =
+			rama_report_paper_fmt(p, "None of %s job%s has a finding that costs much.",
+					      rama_human_count(n[0], (int64_t)f->n_jobs),
+					      plural(f->n_jobs));
 	else
 		p->verdict = rama_report_paper_fmt(
 			p, "%s of %s job%s (%s) could be faster: about %s of run time lost.",
@@ -100,8 +106,8 @@ static void verdict(const struct rama_report_fleet *f, struct rama_report_paper 
 
 /* ---- how often each finding occurs ----------------------------------------------------------- */
 
-static void rule_row(const struct rama_report_fleet *f, struct rama_report_paper *p, struct rama_report_sheet *s,
-		     unsigned rule)
+static void rule_row(const struct rama_report_fleet *f, struct rama_report_paper *p,
+		     struct rama_report_sheet *s, unsigned rule)
 {
 	const struct rama_report_fleet_rule *r = &f->rules[rule];
 	struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
@@ -146,8 +152,8 @@ static void findings(const struct rama_report_fleet *f, struct rama_report_paper
 		{ .key = "cost", .header = "lost", .unit = "s", .bar = true },
 		{ .key = "worst", .header = "most by", .drop = 5 },
 	};
-	struct rama_report_sheet *s =
-		rama_report_paper_sheet(p, "findings", "How often each finding occurs", columns, 12);
+	struct rama_report_sheet *s = rama_report_paper_sheet(
+		p, "findings", "How often each finding occurs", columns, 12);
 	unsigned hidden = 0;
 
 	s->none = "No finding in any job.";
@@ -162,8 +168,8 @@ static void findings(const struct rama_report_fleet *f, struct rama_report_paper
 		"Jobs, users, programs and seconds: of findings WARN and HIGH%s. Seconds may be "
 		"counted by "
 		"two findings of a job.",
-		hidden > 0 ? rama_report_paper_fmt(p, "; %u that are INFO only are left out (--verbose)",
-					    hidden)
+		hidden > 0 ? rama_report_paper_fmt(
+				     p, "; %u that are INFO only are left out (--verbose)", hidden)
 			   : "");
 }
 
@@ -212,12 +218,13 @@ static void job_cells(const struct rama_report_fleet *f, struct rama_report_pape
 	row[14] = rama_report_sheet_value(p, "s", j->cost);
 	row[15] = rama_report_sheet_text(rama_diag_level_name[j->level]);
 	row[15].tone = tone_of(j->level);
-	row[16] = rama_report_sheet_text(j->worst != UINT16_MAX ? rama_diag_rules[j->worst].id : NULL);
+	row[16] = rama_report_sheet_text(j->worst != UINT16_MAX ? rama_diag_rules[j->worst].id
+								: NULL);
 }
 
 /* the columns of a list of jobs: those that it is about are never left out */
-static const struct rama_report_sheet_column *list_columns(struct rama_report_paper *p,
-						    const struct rama_report_fleet_top_info *t)
+static const struct rama_report_sheet_column *list_columns(
+	struct rama_report_paper *p, const struct rama_report_fleet_top_info *t)
 {
 	static const struct rama_report_sheet_column columns[LIST_CELLS] = {
 		JOB_COLUMNS, { .key = "log", .header = "log", .wide = true, .drop = 8 }
@@ -243,7 +250,8 @@ static void lists(const struct rama_report_fleet *f, struct rama_report_paper *p
 
 		if (f->n_top[t] == 0)
 			continue;
-		s = rama_report_paper_sheet(p, info->name, info->title, list_columns(p, info), LIST_CELLS);
+		s = rama_report_paper_sheet(p, info->name, info->title, list_columns(p, info),
+					    LIST_CELLS);
 		for (size_t i = 0; i < f->n_top[t]; i++) {
 			const struct rama_report_fleet_job *j = &f->jobs[f->top[t][i]];
 			struct rama_report_sheet_cell *row = rama_report_sheet_row(p, s);
@@ -290,7 +298,8 @@ static void damaged(const struct rama_report_fleet *f, struct rama_report_paper 
 		{ .key = "log", .header = "log", .wide = true },
 		{ .key = "problem", .header = "problem", .wide = true }
 	};
-	struct rama_report_sheet *s = rama_report_paper_sheet(p, "damaged", "Logs that are damaged", columns, 2);
+	struct rama_report_sheet *s =
+		rama_report_paper_sheet(p, "damaged", "Logs that are damaged", columns, 2);
 
 	for (size_t i = 0; i < f->n_logs; i++) {
 		struct rama_report_sheet_cell *row;
@@ -337,11 +346,12 @@ static void data(const struct rama_report_fleet *f, struct rama_report_paper *p)
 		const char *rules = "";
 
 		row[0] = rama_report_sheet_text(rama_report_paper_text(p, l->path));
-		row[10] =
-			rama_report_sheet_text(l->problem != NULL ? rama_report_paper_text(p, l->problem) : NULL);
+		row[10] = rama_report_sheet_text(
+			l->problem != NULL ? rama_report_paper_text(p, l->problem) : NULL);
 		if (!l->read)
 			continue;
-		row[1] = rama_report_sheet_text(rama_report_paper_fmt(p, "%lld", (long long)l->jobid));
+		row[1] = rama_report_sheet_text(
+			rama_report_paper_fmt(p, "%lld", (long long)l->jobid));
 		row[2].value = (double)l->uid;
 		row[3] = rama_report_sheet_text(rama_report_paper_text(p, f->exes[l->exe].name));
 		row[4].value = (double)l->nprocs;
@@ -352,13 +362,14 @@ static void data(const struct rama_report_fleet *f, struct rama_report_paper *p)
 		for (unsigned k = 0; k < l->n_hits; k++)
 			if (l->hits[k].level >= RAMA_DIAG_LEVEL_WARN)
 				rules = rama_report_paper_fmt(p, "%s%s%s", rules,
-						       *rules != '\0' ? " " : "",
-						       rama_diag_rules[l->hits[k].rule].id);
+							      *rules != '\0' ? " " : "",
+							      rama_diag_rules[l->hits[k].rule].id);
 		row[9] = rama_report_sheet_text(rules);
 	}
 }
 
-int rama_report_fleet_paper(const struct rama_report_fleet *f, struct rama_report_paper *p, bool all)
+int rama_report_fleet_paper(const struct rama_report_fleet *f, struct rama_report_paper *p,
+			    bool all)
 {
 	*p = (struct rama_report_paper){ .title = "I/O of many jobs" };
 	head(f, p);

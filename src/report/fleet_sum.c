@@ -6,19 +6,19 @@
 
 #include "report/fleet.h"
 
-#define STEP_GAP \
-	86400 /* seconds: numbers of jobs come again, steps of a job follow each other within a day */
+/* seconds: numbers of jobs come again, steps of a job follow each other within a day */
+#define STEP_GAP 86400
 
 /* ---- the lists ------------------------------------------------------------------------------- */
 
-#define TOP(symbol, title, columns, first, condition, value)         \
+#define TOP(symbol, title, columns, first, condition, value)                \
 	static double value_##symbol(const struct rama_report_fleet_job *j) \
-	{                                                            \
-		return value;                                        \
-	}                                                            \
+	{                                                                   \
+		return value;                                               \
+	}                                                                   \
 	static bool listed_##symbol(const struct rama_report_fleet_job *j)  \
-	{                                                            \
-		return condition;                                    \
+	{                                                                   \
+		return condition;                                           \
 	}
 #include "report/fleet_tops.def"
 #undef TOP
@@ -32,8 +32,8 @@ const struct rama_report_fleet_top_info rama_report_fleet_top_info[RAMA_REPORT_F
 };
 
 /* is job a before b in this list? Equal ones in the order of jobs, so that runs agree. */
-static bool before(const struct rama_report_fleet *f, const struct rama_report_fleet_top_info *t, uint32_t a,
-		   uint32_t b)
+static bool before(const struct rama_report_fleet *f, const struct rama_report_fleet_top_info *t,
+		   uint32_t a, uint32_t b)
 {
 	double x = t->value(&f->jobs[a]), y = t->value(&f->jobs[b]);
 
@@ -72,8 +72,10 @@ static int make_list(struct rama_report_fleet *f, unsigned which, size_t most)
 
 static int by_step(const void *x, const void *y, void *logs)
 {
-	const struct rama_report_fleet_log *a = (const struct rama_report_fleet_log *)logs + *(const size_t *)x;
-	const struct rama_report_fleet_log *b = (const struct rama_report_fleet_log *)logs + *(const size_t *)y;
+	const struct rama_report_fleet_log *a =
+		(const struct rama_report_fleet_log *)logs + *(const size_t *)x;
+	const struct rama_report_fleet_log *b =
+		(const struct rama_report_fleet_log *)logs + *(const size_t *)y;
 
 	if (a->uid != b->uid)
 		return a->uid < b->uid ? -1 : 1;
@@ -132,10 +134,10 @@ static void join_steps(struct rama_report_fleet *f)
 		    (double)l->start_sec > end + STEP_GAP) {
 			j = &f->jobs[f->n_jobs++];
 			*j = (struct rama_report_fleet_job){ .first = i,
-						      .jobid = l->jobid,
-						      .uid = l->uid,
-						      .start_sec = l->start_sec,
-						      .worst = UINT16_MAX };
+							     .jobid = l->jobid,
+							     .uid = l->uid,
+							     .start_sec = l->start_sec,
+							     .worst = UINT16_MAX };
 			end = 0;
 		}
 		add_step(j, l);
@@ -183,8 +185,8 @@ static void count_program(struct rama_report_fleet *f, struct seen *s, unsigned 
 }
 
 /* a job has a finding at the worst level of its steps; costs of steps add up */
-static void count_rules(struct rama_report_fleet *f, struct seen *s, struct rama_report_fleet_job *j,
-			uint64_t user)
+static void count_rules(struct rama_report_fleet *f, struct seen *s,
+			struct rama_report_fleet_job *j, uint64_t user)
 {
 	uint8_t level[RAMA_REPORT_FLEET_RULES] = { 0 };
 	double cost[RAMA_REPORT_FLEET_RULES] = { 0 }, most = -1;
@@ -280,7 +282,8 @@ static int rule_by_cost(const void *x, const void *y, void *fleet)
 static int exe_by_cost(const void *x, const void *y, void *fleet)
 {
 	const struct rama_report_fleet_exe *e = ((const struct rama_report_fleet *)fleet)->exes;
-	const struct rama_report_fleet_exe *a = &e[*(const uint32_t *)x], *b = &e[*(const uint32_t *)y];
+	const struct rama_report_fleet_exe *a = &e[*(const uint32_t *)x],
+					   *b = &e[*(const uint32_t *)y];
 
 	if (a->cost != b->cost)
 		return a->cost < b->cost ? 1 : -1;

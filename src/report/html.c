@@ -124,7 +124,8 @@ void rama_report_html(struct rama_out *o, const struct rama_report *r)
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t length = strlen(places[i].mark);
-		const char *mark = memmem(at, (size_t)(rama_report_page_end - at), places[i].mark, length);
+		const char *mark =
+			memmem(at, (size_t)(rama_report_page_end - at), places[i].mark, length);
 
 		if (mark == NULL) /* not with the page of this release: a test sees to it */
 			break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* html.h: the report as one page that needs nothing else: the built page of web/ with the JSON document inside it,
- * packed, and the picture for readers without scripts. */
+/* html.h: the report as one page that needs nothing else: the built page of web/ with the JSON
+ * document inside it, packed, and the picture for readers without scripts. */
 #ifndef RAMA_REPORT_HTML_H
 #define RAMA_REPORT_HTML_H
 

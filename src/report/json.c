@@ -48,7 +48,7 @@ static void strings(struct rama_json *j, const char *key, const char *const *s, 
 	rama_json_close(j, ']');
 }
 
-/* ---- the job ------------------------------------------------------------------------------------ */
+/* ---- the job --------------------------------------------------------------------------------- */
 
 /* one line key=value of the metadata; false at the end */
 static bool next_pair(const char **at, const char **key, size_t *key_len, size_t *len)
@@ -204,7 +204,7 @@ static void totals(struct rama_json *j, const struct rama_report *r)
 	rama_json_close(j, '}');
 }
 
-/* ---- findings ----------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static void values(struct rama_json *j, const struct rama_diag_finding *f)
 {
@@ -223,7 +223,8 @@ static void values(struct rama_json *j, const struct rama_diag_finding *f)
 	rama_json_close(j, ']');
 }
 
-static void culprits(struct rama_json *j, const struct rama_job_view *v, const struct rama_diag_finding *f)
+static void culprits(struct rama_json *j, const struct rama_job_view *v,
+		     const struct rama_diag_finding *f)
 {
 	rama_json_key(j, "culprits");
 	rama_json_open(j, '[');
@@ -323,7 +324,7 @@ static void checks(struct rama_json *j, const struct rama_report *r)
 	rama_json_close(j, '}');
 }
 
-/* ---- words that this report uses ------------------------------------------------------------------ */
+/* ---- words that this report uses ------------------------------------------------------------- */
 
 static bool holds(const char *text, const char *term)
 {

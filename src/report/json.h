@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* json.h: the parts of the JSON document, between the files that write it. Each writes key and value. */
+/* json.h: the parts of the JSON document, between the files that write it. Each writes key and
+ * value. */
 #ifndef RAMA_REPORT_JSON_H
 #define RAMA_REPORT_JSON_H
 
 #include "report/table.h"
 
-/* json_data.c: layers, sizes, pattern, operations, files, ranks, mounts, lustre, modules, counters */
+/* json_data.c: layers, sizes, pattern, operations, files, ranks, mounts, lustre, modules,
+ * counters */
 void rama_report_json_data(struct rama_json *j, const struct rama_report *r);
 void rama_report_json_files(struct rama_json *j, const struct rama_report *r);
 /* json_time.c: timeline, trace */

@@ -14,7 +14,7 @@ static void key_figure(struct rama_json *j, const char *key, double v)
 	rama_report_json_figure(j, v);
 }
 
-/* ---- layers ------------------------------------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 static void times(struct rama_json *j, const struct rama_job_io *io)
 {
@@ -108,7 +108,7 @@ static void sizes(struct rama_json *j, const struct rama_report *r)
 	rama_json_close(j, ']');
 }
 
-/* ---- pattern ------------------------------------------------------------------------------------ */
+/* ---- pattern --------------------------------------------------------------------------------- */
 
 static void pattern_use(struct rama_json *j, const char *key, const struct rama_report_pattern *p,
 			unsigned kind)
@@ -163,14 +163,16 @@ static void patterns(struct rama_json *j, const struct rama_report *r)
 	rama_json_close(j, ']');
 }
 
-/* ---- counters ----------------------------------------------------------------------------------- */
+/* ---- counters -------------------------------------------------------------------------------- */
 
-static void counters_of(struct rama_json *j, const struct rama_tab_schema *s, const union rama_core_word *w)
+static void counters_of(struct rama_json *j, const struct rama_tab_schema *s,
+			const union rama_core_word *w)
 {
 	for (unsigned i = 0; i < *s->n_fields; i++) {
 		const struct rama_tab_field *f = &s->fields[i];
 
-		if (f->place != RAMA_TAB_COUNTER || f->word == RAMA_TAB_NO_WORD || rama_tab_field_is_id(f))
+		if (f->place != RAMA_TAB_COUNTER || f->word == RAMA_TAB_NO_WORD ||
+		    rama_tab_field_is_id(f))
 			continue;
 		rama_json_key(j, f->name);
 		if (f->type == RAMA_TAB_F64)
@@ -205,7 +207,8 @@ void rama_report_json_data(struct rama_json *j, const struct rama_report *r)
 	layers(j, r);
 	sizes(j, r);
 	patterns(j, r);
-	rama_report_json_rows(j, "operations", &rama_report_tables[RAMA_REPORT_TABLE_operations], r);
+	rama_report_json_rows(j, "operations", &rama_report_tables[RAMA_REPORT_TABLE_operations],
+			      r);
 	rama_report_json_rows(j, "mounts", &rama_report_tables[RAMA_REPORT_TABLE_mounts], r);
 	rama_json_key(j, "lustre");
 	if (r->view->n_osts > 0) {
@@ -219,7 +222,7 @@ void rama_report_json_data(struct rama_json *j, const struct rama_report *r)
 	counters(j, r);
 }
 
-/* ---- files and ranks ---------------------------------------------------------------------------- */
+/* ---- files and ranks ------------------------------------------------------------------------- */
 
 static void file_layers(struct rama_json *j, const struct rama_job_view_file *f)
 {
@@ -286,7 +289,8 @@ static void ranks(struct rama_json *j, const struct rama_report *r)
 	rama_json_key(j, "sorted");
 	rama_json_open(j, '[');
 	for (size_t i = 0; i < shown; i++) /* first and last one are always among them */
-		rama_report_json_figure(j, r->rank_times[shown == n ? i : i * (n - 1) / (shown - 1)]);
+		rama_report_json_figure(j,
+					r->rank_times[shown == n ? i : i * (n - 1) / (shown - 1)]);
 	rama_json_close(j, ']');
 	key_figure(j, "mean", r->view->mean_io_time);
 	key_figure(j, "median", n > 0 ? r->rank_times[n / 2] : NAN);

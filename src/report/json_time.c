@@ -12,8 +12,8 @@ static void key_figure(struct rama_json *j, const char *key, double v)
 	rama_report_json_figure(j, v);
 }
 
-/* Bytes of a cell, whole: traces lay accesses upon several cells, and fractions would double the document. What is
- * above zero stays so. */
+/* Bytes of a cell, whole: traces lay accesses upon several cells, and fractions would double the
+ * document. What is above zero stays so. */
 static void put_bytes(struct rama_json *j, double v)
 {
 	if (v >= 1 && v < 9e15)
@@ -50,7 +50,8 @@ static void figures(struct rama_json *j, const char *key, const double *v, size_
 	rama_json_close(j, ']');
 }
 
-static void strip(struct rama_json *j, const struct rama_job_view *v, const struct rama_job_view_heat *h)
+static void strip(struct rama_json *j, const struct rama_job_view *v,
+		  const struct rama_job_view_heat *h)
 {
 	size_t cells = (size_t)h->rows * h->bins;
 	bool single = h->rows == (uint64_t)v->nprocs, few = v->nprocs <= RANKS_MOST;
@@ -95,7 +96,7 @@ static void timeline(struct rama_json *j, const struct rama_report *r)
 	rama_json_close(j, '}');
 }
 
-/* ---- trace -------------------------------------------------------------------------------------- */
+/* ---- trace ----------------------------------------------------------------------------------- */
 
 /* where the name of a file stands in "names", by file; 0: not in it, else place + 1 */
 static void names(struct rama_json *j, const struct rama_job_view *v, uint32_t *place)
@@ -115,15 +116,15 @@ static void names(struct rama_json *j, const struct rama_job_view *v, uint32_t *
 	rama_json_close(j, ']');
 }
 
-#define COLUMN(j, key, put, value)                                  \
-	do {                                                        \
-		rama_json_key(j, key);                              \
-		rama_json_open(j, '[');                             \
-		for (size_t i_ = 0; i_ < v->n_ops; i_++) {          \
+#define COLUMN(j, key, put, value)                                      \
+	do {                                                            \
+		rama_json_key(j, key);                                  \
+		rama_json_open(j, '[');                                 \
+		for (size_t i_ = 0; i_ < v->n_ops; i_++) {              \
 			const struct rama_job_view_op *x = &v->ops[i_]; \
-			put(j, value);                              \
-		}                                                   \
-		rama_json_close(j, ']');                            \
+			put(j, value);                                  \
+		}                                                       \
+		rama_json_close(j, ']');                                \
 	} while (0)
 
 static void ops(struct rama_json *j, const struct rama_job_view *v, const uint32_t *place)

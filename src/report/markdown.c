@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report as Markdown, for tickets and wikis (GitHub's kind: tables and fenced code). Whatever comes from the log
- * is escaped: it may be text, never markup. */
+/* The report as Markdown, for tickets and wikis (GitHub's kind: tables and fenced code).
+ * Whatever comes from the log is escaped: it may be text, never markup. */
 #include "report/table.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void words(struct rama_out *o, struct rama_report_words *w, const char *b
 	rama_report_words_fini(w);
 }
 
-/* ---- verdict and numbers ------------------------------------------------------------------------ */
+/* ---- verdict and numbers --------------------------------------------------------------------- */
 
 static void head(struct rama_out *o, const struct rama_report *r, long utc_offset)
 {
@@ -73,9 +73,10 @@ static void head(struct rama_out *o, const struct rama_report *r, long utc_offse
 	rama_out_text(o, "\n\n");
 }
 
-/* ---- findings ----------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
-static void culprits(struct rama_out *o, const struct rama_job_view *v, const struct rama_diag_finding *f)
+static void culprits(struct rama_out *o, const struct rama_job_view *v,
+		     const struct rama_diag_finding *f)
 {
 	char n[RAMA_HUMAN];
 
@@ -121,8 +122,8 @@ static void snippet(struct rama_out *o, const struct rama_diag_snippet *s)
 	rama_out_text(o, "\n\n");
 }
 
-static void finding(struct rama_out *o, const struct rama_report *r, const struct rama_diag_finding *f,
-		    const struct rama_report_look *look)
+static void finding(struct rama_out *o, const struct rama_report *r,
+		    const struct rama_diag_finding *f, const struct rama_report_look *look)
 {
 	char cost[RAMA_HUMAN];
 
@@ -180,7 +181,7 @@ static void findings(struct rama_out *o, const struct rama_report *r,
 	rama_out_text(o, "\n\n");
 }
 
-/* ---- tables ------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const struct {
 	enum rama_report_table_id table;
@@ -192,7 +193,8 @@ static const struct {
 	{ RAMA_REPORT_TABLE_files,
 	  { "name", "ranks", "read_time", "write_time", "meta_time", "bytes_read", "bytes_written",
 	    "reads", "writes" } },
-	{ RAMA_REPORT_TABLE_mounts, { "path", "type", "files", "bytes_read", "bytes_written", "time" } },
+	{ RAMA_REPORT_TABLE_mounts,
+	  { "path", "type", "files", "bytes_read", "bytes_written", "time" } },
 	{ RAMA_REPORT_TABLE_targets, { "ost", "files", "time", "mean", "slowest" } },
 };
 
@@ -204,12 +206,13 @@ static void table_head(struct rama_out *o, const struct rama_report_table *t, co
 		rama_out_fmt(o, " %s |", t->columns[at[k]].header);
 	rama_out_text(o, "\n|");
 	for (unsigned k = 0; k < n; k++)
-		rama_out_text(o, t->columns[at[k]].unit == RAMA_REPORT_UNIT_TEXT ? "---|" : "---:|");
+		rama_out_text(o,
+			      t->columns[at[k]].unit == RAMA_REPORT_UNIT_TEXT ? "---|" : "---:|");
 	rama_out_char(o, '\n');
 }
 
-static void table(struct rama_out *o, const struct rama_report *r, const struct rama_report_table *t,
-		  const char *const *keys)
+static void table(struct rama_out *o, const struct rama_report *r,
+		  const struct rama_report_table *t, const char *const *keys)
 {
 	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
 	unsigned at[COLUMNS_MOST], n = 0;

@@ -233,7 +233,7 @@ void rama_report_pen_plain(struct rama_report_pen *p)
 		rama_out_text(p->o, "\033[0m");
 }
 
-/* ---- lines -------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Is the word after the space a unit of the number before it? */
 static bool is_unit(const char *word)
@@ -340,8 +340,8 @@ void rama_report_pen_more(struct rama_report_pen *p, const char *s, unsigned lef
 	wrap(p, s, &b, false);
 }
 
-void rama_report_pen_wrap_beside(struct rama_report_pen *p, const char *s, unsigned left, unsigned right,
-			  const char *beside)
+void rama_report_pen_wrap_beside(struct rama_report_pen *p, const char *s, unsigned left,
+				 unsigned right, const char *beside)
 {
 	struct block b = { .left = left, .right = right, .beside = beside };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What several forms of a report need and the view does not have: orders, and figures that follow from counters. */
+/* What several forms of a report need and the view does not have: orders, and figures that
+ * follow from counters. */
 #include "report/report.h"
 
 #include <ctype.h>
@@ -16,7 +17,7 @@ static void *get(struct rama_report *r, size_t n, size_t size)
 	return rama_arena_alloc(&r->arena, (n > 0 ? n : 1) * size);
 }
 
-/* ---- orders ------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 struct keyed {
 	double time;
@@ -38,8 +39,8 @@ static int by_time(const void *a, const void *b)
 
 static struct keyed key_of(const struct rama_job_io *io, uint32_t index)
 {
-	return (struct keyed){ rama_job_io_time(io), rama_core_add(io->bytes_read, io->bytes_written),
-			       index };
+	return (struct keyed){ rama_job_io_time(io),
+			       rama_core_add(io->bytes_read, io->bytes_written), index };
 }
 
 static void take_order(uint32_t *to, struct keyed *k, size_t n)
@@ -94,7 +95,8 @@ static size_t without_doubles(int64_t *v, size_t n)
 	return kept;
 }
 
-/* All ranks, or when there are too many: a third of them the slowest, a third the fastest, a third evenly spaced. */
+/* All ranks, or when there are too many: a third of them the slowest, a third the fastest, a
+ * third evenly spaced. */
 static int order_ranks(struct rama_report *r)
 {
 	size_t n = r->view->nprocs > 0 ? (size_t)r->view->nprocs : 0;
@@ -133,7 +135,7 @@ static int order_ranks(struct rama_report *r)
 	return 0;
 }
 
-/* ---- sizes, operations, pattern ----------------------------------------------------------------- */
+/* ---- sizes, operations, pattern -------------------------------------------------------------- */
 
 static int list_layers(struct rama_report *r)
 {
@@ -157,7 +159,8 @@ static bool counts_calls(const struct rama_tab_field *f)
 	static const char *const others[] = { "_SIZE_",	  "BYTES",    "_SEQ_", "_CONSEC_",
 					      "_ALIGNED", "SWITCHES", "HINTS" };
 
-	if (f->place != RAMA_TAB_COUNTER || f->type != RAMA_TAB_I64 || f->word == RAMA_TAB_NO_WORD ||
+	if (f->place != RAMA_TAB_COUNTER || f->type != RAMA_TAB_I64 ||
+	    f->word == RAMA_TAB_NO_WORD ||
 	    (f->reduce != RAMA_TAB_SUM && f->reduce != RAMA_TAB_SUM_NEG))
 		return false;
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -167,7 +170,8 @@ static bool counts_calls(const struct rama_tab_field *f)
 }
 
 /* POSIX_RENAME_SOURCES -> rename_sources; modules differ in how long their prefix is */
-static const char *plain_name(struct rama_report *r, const struct rama_tab_schema *s, const char *name)
+static const char *plain_name(struct rama_report *r, const struct rama_tab_schema *s,
+			      const char *name)
 {
 	const char *first = name;
 	size_t same = strlen(first), n = 0; /* what all names begin with */
@@ -187,13 +191,15 @@ static int list_operations(struct rama_report *r)
 	size_t most = 0;
 
 	for (size_t i = 0; i < r->n_layers; i++)
-		most += *rama_tab_module_get(rama_job_layer_info[r->layers[i]].module)->record->n_fields;
+		most += *rama_tab_module_get(rama_job_layer_info[r->layers[i]].module)
+				 ->record->n_fields;
 	r->operations = get(r, most, sizeof(*r->operations));
 	if (r->operations == NULL)
 		return RAMA_EMEMORY;
 	for (size_t i = 0; i < r->n_layers; i++) {
 		enum rama_job_layer l = r->layers[i];
-		const struct rama_tab_schema *s = rama_tab_module_get(rama_job_layer_info[l].module)->record;
+		const struct rama_tab_schema *s =
+			rama_tab_module_get(rama_job_layer_info[l].module)->record;
 		const union rama_core_word *total = r->view->layer[l].total;
 
 		for (unsigned k = 0; total != NULL && k < *s->n_fields; k++) {
@@ -248,7 +254,8 @@ static void fill_common(struct rama_report_pattern *p, const union rama_core_wor
 }
 
 /* value of a counter of the layer's total, -1: it has none */
-static int64_t counter(const struct rama_tab_module *m, const union rama_core_word *total, const char *name)
+static int64_t counter(const struct rama_tab_module *m, const union rama_core_word *total,
+		       const char *name)
 {
 	const struct rama_tab_field *f = rama_tab_field_find(m, name);
 
@@ -327,7 +334,7 @@ double rama_report_io_share(const struct rama_job_view *v)
 }
 
 const struct rama_job_view_file *rama_report_culprit_file(const struct rama_job_view *v,
-						      const struct rama_diag_culprit *c)
+							  const struct rama_diag_culprit *c)
 {
 	bool file = strcmp(c->kind, "file") == 0;
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.h: a job and its findings, for people and programs. A report is made once and rendered in any form; all
- * forms take their figures from the same tables (table.h), so that they agree.
+/* report.h: a job and its findings, for people and programs. A report is made once and rendered
+ * in any form; all forms take their figures from the same tables (table.h), so that they agree.
  *
  *   struct rama_report r;
  *   rama_report_init(&r, &view, &diagnosis, &profile);
  *   rama_report_text(&out, &r, &look);
  *   rama_report_fini(&r);
  *
- * Renderers write to `out`, do no I/O of their own and read no clock; whether all could be written is in out->error. */
+ * Renderers write to `out`, do no I/O of their own and read no clock; whether all could be
+ * written is in out->error. */
 #ifndef RAMA_REPORT_REPORT_H
 #define RAMA_REPORT_REPORT_H
 
@@ -35,7 +36,9 @@ struct rama_report_pattern {
 	enum rama_job_layer layer;
 	struct {
 		int64_t consecutive, sequential, random;
-	} use[2]; /* 0 writes, 1 reads; sequential without consecutive, random without first accesses */
+		/* 0 writes, 1 reads; sequential without consecutive, random without first
+		 * accesses */
+	} use[2];
 	int64_t switches;
 	int64_t file_unaligned, memory_unaligned; /* -1: the layer does not count them */
 	struct {
@@ -57,7 +60,7 @@ struct rama_report {
 	size_t n_ranks;
 	size_t slow[RAMA_REPORT_SLOW]; /* places in `ranks` of the slowest */
 	size_t n_slow;
-	double *rank_times;	 /* I/O time of all ranks, descending */
+	double *rank_times;	     /* I/O time of all ranks, descending */
 	enum rama_job_layer *layers; /* used ones */
 	size_t n_layers;
 	struct rama_report_size *sizes;
@@ -77,7 +80,7 @@ void rama_report_fini(struct rama_report *r);
 double rama_report_io_share(const struct rama_job_view *v);
 /* the file that a culprit is, or NULL */
 const struct rama_job_view_file *rama_report_culprit_file(const struct rama_job_view *v,
-						      const struct rama_diag_culprit *c);
+							  const struct rama_diag_culprit *c);
 
 /* Is there one culprit only, and does the evidence name it in full? */
 bool rama_report_culprit_told(const struct rama_job_view *v, const struct rama_diag_finding *f);
@@ -107,7 +110,7 @@ void rama_report_markdown(struct rama_out *o, const struct rama_report *r,
 			  const struct rama_report_look *look);
 /* one table, see table.h; head: with the line of column names and, in front, a column `log` */
 struct rama_report_table;
-void rama_report_csv(struct rama_out *o, const struct rama_report *r, const struct rama_report_table *t,
-		     bool head);
+void rama_report_csv(struct rama_out *o, const struct rama_report *r,
+		     const struct rama_report_table *t, bool head);
 
 #endif

@@ -120,22 +120,28 @@ static void add_line(struct rama_report_line *lines, unsigned *n, struct rama_re
 		lines[(*n)++] = line;
 }
 
-void rama_report_paper_head(struct rama_report_paper *p, enum rama_report_tone tone, const char *text)
+void rama_report_paper_head(struct rama_report_paper *p, enum rama_report_tone tone,
+			    const char *text)
 {
 	add_line(p->head, &p->n_head, (struct rama_report_line){ text, tone });
 }
 
-void rama_report_paper_foot(struct rama_report_paper *p, enum rama_report_tone tone, const char *text)
+void rama_report_paper_foot(struct rama_report_paper *p, enum rama_report_tone tone,
+			    const char *text)
 {
 	add_line(p->foot, &p->n_foot, (struct rama_report_line){ text, tone });
 }
 
-struct rama_report_sheet *rama_report_paper_sheet(struct rama_report_paper *p, const char *key, const char *title,
-				    const struct rama_report_sheet_column *columns, unsigned n_columns)
+struct rama_report_sheet *rama_report_paper_sheet(struct rama_report_paper *p, const char *key,
+						  const char *title,
+						  const struct rama_report_sheet_column *columns,
+						  unsigned n_columns)
 {
-	/* the number of sheets is known when a paper is written down: the last one takes what is too much */
+	/* the number of sheets is known when a paper is written down: the last one takes what is
+	 * too much */
 	struct rama_report_sheet *s =
-		&p->sheets[p->n_sheets < RAMA_REPORT_PAPER_SHEETS ? p->n_sheets++ : RAMA_REPORT_PAPER_SHEETS - 1];
+		&p->sheets[p->n_sheets < RAMA_REPORT_PAPER_SHEETS ? p->n_sheets++
+								  : RAMA_REPORT_PAPER_SHEETS - 1];
 
 	free(s->cells);
 	*s = (struct rama_report_sheet){
@@ -144,7 +150,8 @@ struct rama_report_sheet *rama_report_paper_sheet(struct rama_report_paper *p, c
 	return s;
 }
 
-struct rama_report_sheet_cell *rama_report_sheet_row(struct rama_report_paper *p, struct rama_report_sheet *s)
+struct rama_report_sheet_cell *rama_report_sheet_row(struct rama_report_paper *p,
+						     struct rama_report_sheet *s)
 {
 	static struct rama_report_sheet_cell nobody[CELLS_MOST];
 	struct rama_report_sheet_cell *row;
@@ -167,7 +174,8 @@ struct rama_report_sheet_cell *rama_report_sheet_row(struct rama_report_paper *p
 	return row;
 }
 
-const struct rama_report_sheet *rama_report_paper_find(const struct rama_report_paper *p, const char *key)
+const struct rama_report_sheet *rama_report_paper_find(const struct rama_report_paper *p,
+						       const char *key)
 {
 	for (unsigned i = 0; i < p->n_sheets; i++)
 		if (strcmp(p->sheets[i].key, key) == 0)
@@ -175,14 +183,18 @@ const struct rama_report_sheet *rama_report_paper_find(const struct rama_report_
 	return NULL;
 }
 
-struct rama_report_sheet_cell rama_report_sheet_value(struct rama_report_paper *p, const char *unit, double value)
+struct rama_report_sheet_cell rama_report_sheet_value(struct rama_report_paper *p, const char *unit,
+						      double value)
 {
 	char text[RAMA_HUMAN];
 
 	if (!isfinite(value))
-		return (struct rama_report_sheet_cell){ .text = "–", .value = NAN, .tone = RAMA_REPORT_TONE_DIM };
+		return (struct rama_report_sheet_cell){ .text = "–",
+							.value = NAN,
+							.tone = RAMA_REPORT_TONE_DIM };
 	return (struct rama_report_sheet_cell){
-		.text = rama_report_paper_fmt(p, "%s", rama_human_value(text, unit, value)), .value = value
+		.text = rama_report_paper_fmt(p, "%s", rama_human_value(text, unit, value)),
+		.value = value
 	};
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sheet.h: a paper of sentences and tables, made once and printed as text, Markdown, HTML or CSV. For what compares
- * jobs (diff, fleet); the report of one job has pictures and a page of its own.
+/* sheet.h: a paper of sentences and tables, made once and printed as text, Markdown, HTML or
+ * CSV. For what compares jobs (diff, fleet); the report of one job has pictures and a page of
+ * its own.
  *
- * A cell has a text for people and, if it is a number, the plain value for CSV. Texts are kept as given: they must
- * live as long as the paper; rama_report_paper_fmt() and its like keep them in the paper's own memory. */
+ * A cell has a text for people and, if it is a number, the plain value for CSV. Texts are kept
+ * as given: they must live as long as the paper; rama_report_paper_fmt() and its like keep them
+ * in the paper's own memory. */
 #ifndef RAMA_REPORT_SHEET_H
 #define RAMA_REPORT_SHEET_H
 
@@ -78,26 +80,33 @@ const char *rama_report_paper_fmt(struct rama_report_paper *p, const char *fmt, 
 	__attribute__((format(printf, 2, 3)));
 /* a copy that may be printed: control characters and bytes that are no UTF-8 are replaced */
 const char *rama_report_paper_text(struct rama_report_paper *p, const char *s);
-void rama_report_paper_head(struct rama_report_paper *p, enum rama_report_tone tone, const char *text);
-void rama_report_paper_foot(struct rama_report_paper *p, enum rama_report_tone tone, const char *text);
+void rama_report_paper_head(struct rama_report_paper *p, enum rama_report_tone tone,
+			    const char *text);
+void rama_report_paper_foot(struct rama_report_paper *p, enum rama_report_tone tone,
+			    const char *text);
 
 /* the next one; key, title and columns are kept as given */
-struct rama_report_sheet *rama_report_paper_sheet(struct rama_report_paper *p, const char *key, const char *title,
-				    const struct rama_report_sheet_column *columns, unsigned n_columns);
+struct rama_report_sheet *rama_report_paper_sheet(struct rama_report_paper *p, const char *key,
+						  const char *title,
+						  const struct rama_report_sheet_column *columns,
+						  unsigned n_columns);
 /* n_columns empty cells; never NULL (without memory: cells nobody sees) */
-struct rama_report_sheet_cell *rama_report_sheet_row(struct rama_report_paper *p, struct rama_report_sheet *s);
-const struct rama_report_sheet *rama_report_paper_find(const struct rama_report_paper *p, const char *key);
+struct rama_report_sheet_cell *rama_report_sheet_row(struct rama_report_paper *p,
+						     struct rama_report_sheet *s);
+const struct rama_report_sheet *rama_report_paper_find(const struct rama_report_paper *p,
+						       const char *key);
 
 /* cells of values, with the text that people read */
-struct rama_report_sheet_cell rama_report_sheet_value(struct rama_report_paper *p, const char *unit, double value);
+struct rama_report_sheet_cell rama_report_sheet_value(struct rama_report_paper *p, const char *unit,
+						      double value);
 struct rama_report_sheet_cell rama_report_sheet_text(const char *text);
 
 /* " · 2 Mar 2022 19:52 UTC" of a time in seconds since 1970, "" if it is none */
 #define RAMA_REPORT_DATE 64
 const char *rama_report_date_text(char to[RAMA_REPORT_DATE], int64_t seconds);
 
-/* Length of the UTF-8 character at s; 0: it is none, or one that controls terminals, turns text around or is not
- * allowed in XML. */
+/* Length of the UTF-8 character at s; 0: it is none, or one that controls terminals, turns text
+ * around or is not allowed in XML. */
 unsigned rama_report_text_sound(const char *s);
 unsigned rama_report_text_width(const char *s); /* characters, not bytes */
 
@@ -108,7 +117,7 @@ struct rama_report_paper_style {
 };
 
 void rama_report_paper_print(const struct rama_report_paper *p, struct rama_out *o,
-		      const struct rama_report_paper_style *style);
+			     const struct rama_report_paper_style *style);
 void rama_report_paper_markdown(const struct rama_report_paper *p, struct rama_out *o);
 void rama_report_paper_html(const struct rama_report_paper *p, struct rama_out *o);
 void rama_report_sheet_csv(const struct rama_report_sheet *s, struct rama_out *o);

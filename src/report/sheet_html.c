@@ -51,7 +51,8 @@ static const char style[] =
 	"break-after:avoid}"
 	"tr{break-inside:avoid}}\n";
 
-/* a click on a header sorts its table by the plain values; groups of rows (td.g) stay as they are */
+/* a click on a header sorts its table by the plain values; groups of rows (td.g) stay as they
+ * are */
 static const char script[] =
 	"for(const t of document.querySelectorAll('table')){if(t.querySelector('td.g'))continue;"
 	"t.querySelectorAll('thead th').forEach((h,i)=>{const "

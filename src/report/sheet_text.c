@@ -14,8 +14,8 @@ struct printer {
 	const struct rama_report_paper_style *style;
 };
 
-static const char *const colour[RAMA_REPORT_TONES] = { "",	    "\033[32m", "\033[33m",
-						"\033[31m", "\033[2m",	"\033[1m" };
+static const char *const colour[RAMA_REPORT_TONES] = { "",	   "\033[32m", "\033[33m",
+						       "\033[31m", "\033[2m",  "\033[1m" };
 
 /* what a terminal without UTF-8 shows instead */
 static const char *const plain[][2] = { { "–", "-" }, { "−", "-" },  { "→", "->" },
@@ -168,8 +168,8 @@ static unsigned least_width(const struct layout *l, const struct rama_report_she
 	return sum;
 }
 
-static void shrink_wide(struct layout *l, const struct rama_report_sheet *s, unsigned n, unsigned width,
-			unsigned least)
+static void shrink_wide(struct layout *l, const struct rama_report_sheet *s, unsigned n,
+			unsigned width, unsigned least)
 {
 	for (unsigned i = 0; i < n; i++) {
 		unsigned c = n - 1 - i, sum = total_width(l, n), *w = &l->width[c];
@@ -180,7 +180,8 @@ static void shrink_wide(struct layout *l, const struct rama_report_sheet *s, uns
 	}
 }
 
-/* Names give way first, but not below what is readable; then columns go, then names give way again. */
+/* Names give way first, but not below what is readable; then columns go, then names give way
+ * again. */
 static void fit(struct layout *l, const struct rama_report_sheet *s, unsigned n, unsigned width)
 {
 	natural_widths(l, s, n);
@@ -235,8 +236,9 @@ static unsigned last_shown(const struct layout *l, const struct rama_report_shee
 	return last;
 }
 
-static void put_row(const struct printer *p, const struct layout *l, const struct rama_report_sheet *s,
-		    unsigned n, const struct rama_report_sheet_cell *row)
+static void put_row(const struct printer *p, const struct layout *l,
+		    const struct rama_report_sheet *s, unsigned n,
+		    const struct rama_report_sheet_cell *row)
 {
 	unsigned last = last_shown(l, s, row, n);
 
@@ -294,7 +296,7 @@ static void put_sheet(const struct printer *p, const struct rama_report_sheet *s
 }
 
 void rama_report_paper_print(const struct rama_report_paper *paper, struct rama_out *o,
-		      const struct rama_report_paper_style *style)
+			     const struct rama_report_paper_style *style)
 {
 	struct printer p = { .o = o, .style = style };
 

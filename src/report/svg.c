@@ -60,8 +60,8 @@ void rama_report_svg_escape(struct rama_out *o, const char *s)
 	}
 }
 
-void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, const char *class, const char *anchor,
-		   const char *s)
+void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, const char *class,
+			  const char *anchor, const char *s)
 {
 	rama_out_fmt(g->o, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"", x, y, class);
 	if (strcmp(anchor, "start") != 0)
@@ -71,7 +71,8 @@ void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, co
 	rama_out_text(g->o, "</text>\n");
 }
 
-void rama_report_svg_rect(struct rama_report_svg_page *g, double x, double y, double w, double h, const char *class)
+void rama_report_svg_rect(struct rama_report_svg_page *g, double x, double y, double w, double h,
+			  const char *class)
 {
 	rama_out_fmt(g->o,
 		     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"%s\"/>\n",
@@ -120,10 +121,12 @@ static void put_head(struct rama_report_svg_page *g)
 		 date, rama_human_duration(n[1], v->run_time));
 	g->y = 30;
 	rama_report_svg_text(g, RAMA_REPORT_SVG_LEFT, g->y, "ir-d", "start", line);
-	rama_report_svg_text(g, RAMA_REPORT_SVG_RIGHT, g->y, "ir-s", "end", "iorama " IORAMA_BUILD_VERSION);
+	rama_report_svg_text(g, RAMA_REPORT_SVG_RIGHT, g->y, "ir-s", "end",
+			     "iorama " IORAMA_BUILD_VERSION);
 	for (size_t i = 0; i < g->d->n_banner && i < 3; i++) {
 		g->y += 20;
-		rama_report_svg_text(g, RAMA_REPORT_SVG_LEFT, g->y, "ir-k", "start", g->d->banner[i]);
+		rama_report_svg_text(g, RAMA_REPORT_SVG_LEFT, g->y, "ir-k", "start",
+				     g->d->banner[i]);
 	}
 }
 
@@ -149,7 +152,8 @@ static void put_bar(struct rama_report_svg_page *g)
 		     { "write", "ir-w", g->d->write_share },
 		     { "metadata", "ir-m", g->d->meta_share },
 		     { "other", "ir-o", g->d->other_share } };
-	double x = RAMA_REPORT_SVG_LEFT, at = RAMA_REPORT_SVG_LEFT, wide = RAMA_REPORT_SVG_RIGHT - RAMA_REPORT_SVG_LEFT;
+	double x = RAMA_REPORT_SVG_LEFT, at = RAMA_REPORT_SVG_LEFT,
+	       wide = RAMA_REPORT_SVG_RIGHT - RAMA_REPORT_SVG_LEFT;
 
 	g->y += 14;
 	rama_report_svg_rect(g, RAMA_REPORT_SVG_LEFT, g->y, wide, 14, "ir-f");
@@ -191,7 +195,8 @@ static void put_numbers(struct rama_report_svg_page *g)
 	g->y += 8;
 }
 
-static void put_finding(struct rama_report_svg_page *g, const struct rama_diag_finding *f, double most)
+static void put_finding(struct rama_report_svg_page *g, const struct rama_diag_finding *f,
+			double most)
 {
 	char n[RAMA_HUMAN], class[16], line[600];
 	const char *level = rama_diag_level_name[f->level];
@@ -216,7 +221,8 @@ static void put_findings(struct rama_report_svg_page *g)
 	char line[80];
 
 	for (size_t i = 0; i < g->d->n_findings; i++)
-		if (g->d->findings[i].level >= RAMA_DIAG_LEVEL_WARN && g->d->findings[i].cost > most)
+		if (g->d->findings[i].level >= RAMA_DIAG_LEVEL_WARN &&
+		    g->d->findings[i].cost > most)
 			most = g->d->findings[i].cost;
 	for (size_t i = 0; i < g->d->n_findings && n < FINDINGS_MOST; i++) {
 		if (g->d->findings[i].level < RAMA_DIAG_LEVEL_WARN)
@@ -243,7 +249,8 @@ static void put_style(struct rama_out *o)
 	rama_out_text(o, "\n@media(prefers-color-scheme:dark){");
 	rama_out_text(o, dark);
 	for (unsigned i = 0; i < RAMA_REPORT_SVG_LEVELS; i++) {
-		unsigned k = DARK_SKIPS + i * (RAMA_REPORT_SVG_LEVELS - DARK_SKIPS) / RAMA_REPORT_SVG_LEVELS;
+		unsigned k = DARK_SKIPS +
+			     i * (RAMA_REPORT_SVG_LEVELS - DARK_SKIPS) / RAMA_REPORT_SVG_LEVELS;
 
 		rama_out_fmt(o, ".ir-h%u{stroke:#%s;fill:#%s}", i, ramp[k], ramp[k]);
 	}

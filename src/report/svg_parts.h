@@ -20,9 +20,10 @@ struct rama_report_svg_page {
 /* characters that would be markup, or that XML does not allow, do no harm */
 void rama_report_svg_escape(struct rama_out *o, const char *s);
 /* class: of the style in svg.c; anchor: start, middle or end */
-void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, const char *class, const char *anchor,
-		   const char *s);
-void rama_report_svg_rect(struct rama_report_svg_page *g, double x, double y, double w, double h, const char *class);
+void rama_report_svg_text(struct rama_report_svg_page *g, double x, double y, const char *class,
+			  const char *anchor, const char *s);
+void rama_report_svg_rect(struct rama_report_svg_page *g, double x, double y, double w, double h,
+			  const char *class);
 /* a heading, and a line that says how to read what follows */
 void rama_report_svg_title(struct rama_report_svg_page *g, const char *title, const char *note);
 

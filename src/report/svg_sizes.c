@@ -10,7 +10,7 @@
 #define PANEL 460
 
 static const char *const class_label[RAMA_JOB_SIZE_BINS] = { "100", "1K",  "10K",  "100K", "1M",
-							 "4M",	"10M", "100M", "1G",   "more" };
+							     "4M",  "10M", "100M", "1G",   "more" };
 
 /* the layer whose sizes are shown: the highest one that has them */
 static const struct rama_job_view_layer *choose(const struct rama_job_view *v, const char **name)
@@ -18,8 +18,8 @@ static const struct rama_job_view_layer *choose(const struct rama_job_view *v, c
 	for (unsigned i = 0; i < RAMA_JOB_LAYERS; i++) {
 		double sum = 0;
 
-		for (unsigned b = 0; v->layer[i].used && v->layer[i].sizes && b < RAMA_JOB_SIZE_BINS;
-		     b++)
+		for (unsigned b = 0;
+		     v->layer[i].used && v->layer[i].sizes && b < RAMA_JOB_SIZE_BINS; b++)
 			sum += (double)v->layer[i].size_count[0][b] +
 			       (double)v->layer[i].size_count[1][b];
 		if (sum > 0) {
@@ -61,7 +61,8 @@ static double height_of(const struct panel *p, double v)
 	return fmax(2, HEIGHT * v / p->most);
 }
 
-static void put_panel(struct rama_report_svg_page *g, const struct panel *p, double x, const char *what, bool bytes)
+static void put_panel(struct rama_report_svg_page *g, const struct panel *p, double x,
+		      const char *what, bool bytes)
 {
 	double unit = (PANEL - 20.0) / RAMA_JOB_SIZE_BINS, base = g->y + 18 + HEIGHT;
 	char n[RAMA_HUMAN], line[160];
@@ -80,7 +81,7 @@ static void put_panel(struct rama_report_svg_page *g, const struct panel *p, dou
 
 			if (h > 0)
 				rama_report_svg_rect(g, at + 3 + kind * (unit / 2 - 3), base - h,
-					      unit / 2 - 4, h, kind == 0 ? "ir-r" : "ir-w");
+						     unit / 2 - 4, h, kind == 0 ? "ir-r" : "ir-w");
 		}
 		rama_report_svg_text(g, at + unit - 2, base + 14, "ir-s", "middle", class_label[b]);
 	}
@@ -105,7 +106,8 @@ void rama_report_svg_sizes(struct rama_report_svg_page *g)
 	measure(&bytes);
 	snprintf(title, sizeof(title), "Request sizes, %s", name);
 	rama_report_svg_title(g, title,
-		       l->sizes_exact ? "reads blue, writes orange; a class ends at its label "
+			      l->sizes_exact
+				      ? "reads blue, writes orange; a class ends at its label "
 					"(bytes, KiB, MiB, GiB)"
 				      : "reads blue, writes orange; a class ends at its label "
 					"(bytes, KiB, MiB, GiB); "

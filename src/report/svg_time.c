@@ -120,7 +120,8 @@ static void make_flow(struct flow *f, const struct span *s, const struct rama_jo
 }
 
 /* steps above (reads) or below (writes) the line in the middle */
-static void put_area(struct rama_report_svg_page *g, const struct flow *f, unsigned kind, double middle)
+static void put_area(struct rama_report_svg_page *g, const struct flow *f, unsigned kind,
+		     double middle)
 {
 	double unit = (double)(X1 - X0) / FLOW_BINS, high = FLOW_HEIGHT / 2.0 - 4,
 	       sign = kind == 1 ? -1 : 1;
@@ -137,8 +138,10 @@ static void put_area(struct rama_report_svg_page *g, const struct flow *f, unsig
 	rama_out_fmt(g->o, "H%dV%.1fz\"/>\n", X1, middle);
 }
 
-/* findings that have a place in time, and do not last as long as the job: the next one from *at on, or NULL */
-static const struct rama_diag_finding *next_band(const struct rama_report_svg_page *g, const struct span *s, size_t *at)
+/* findings that have a place in time, and do not last as long as the job: the next one from *at
+ * on, or NULL */
+static const struct rama_diag_finding *next_band(const struct rama_report_svg_page *g,
+						 const struct span *s, size_t *at)
 {
 	while (*at < g->d->n_findings) {
 		const struct rama_diag_finding *f = &g->d->findings[(*at)++];
@@ -150,14 +153,15 @@ static const struct rama_diag_finding *next_band(const struct rama_report_svg_pa
 	return NULL;
 }
 
-static void put_bands(struct rama_report_svg_page *g, const struct span *s, double top, double height)
+static void put_bands(struct rama_report_svg_page *g, const struct span *s, double top,
+		      double height)
 {
 	const struct rama_diag_finding *f;
 	unsigned n = 0;
 
 	for (size_t at = 0; n < BANDS_MOST && (f = next_band(g, s, &at)) != NULL; n++)
-		rama_report_svg_rect(g, x_of(s, f->from), top, fmax(2, x_of(s, f->to) - x_of(s, f->from)),
-			      height, "ir-b");
+		rama_report_svg_rect(g, x_of(s, f->from), top,
+				     fmax(2, x_of(s, f->to) - x_of(s, f->from)), height, "ir-b");
 }
 
 static void put_band_names(struct rama_report_svg_page *g, const struct span *s, double top)
@@ -167,7 +171,7 @@ static void put_band_names(struct rama_report_svg_page *g, const struct span *s,
 
 	for (size_t at = 0; n < BANDS_MOST && (f = next_band(g, s, &at)) != NULL; n++)
 		rama_report_svg_text(g, x_of(s, f->from) + 3, top + 12 + 12 * n, "ir-k", "start",
-			      f->rule->id);
+				     f->rule->id);
 }
 
 static void put_flow(struct rama_report_svg_page *g, const struct span *s)
@@ -244,7 +248,8 @@ static int level_of(const struct scale *s, double v)
 }
 
 /* one path for each colour: runs of cells as strokes, in units of cells */
-static void put_level(struct rama_report_svg_page *g, const struct grid *grid, const struct scale *s, int level)
+static void put_level(struct rama_report_svg_page *g, const struct grid *grid,
+		      const struct scale *s, int level)
 {
 	bool any = false;
 
@@ -295,8 +300,8 @@ static double height_of(const struct grid *grid)
 	return busy * 16 <= grid->rows ? 48 : fmin(112, fmax(36, 8.0 * grid->rows));
 }
 
-static void put_strip(struct rama_report_svg_page *g, const struct rama_job_view_heat *h, const struct grid *grid,
-		      const struct scale *s)
+static void put_strip(struct rama_report_svg_page *g, const struct rama_job_view_heat *h,
+		      const struct grid *grid, const struct scale *s)
 {
 	double height = height_of(grid);
 	char n[RAMA_HUMAN], line[RAMA_HUMAN + 16];
@@ -309,9 +314,11 @@ static void put_strip(struct rama_report_svg_page *g, const struct rama_job_view
 	for (int level = 0; level < RAMA_REPORT_SVG_LEVELS; level++)
 		put_level(g, grid, s, level);
 	rama_out_text(g->o, "</g>\n");
-	rama_report_svg_text(g, X0 - 8, g->y + 13, "ir-t", "end", rama_job_layer_info[h->layer].label);
+	rama_report_svg_text(g, X0 - 8, g->y + 13, "ir-t", "end",
+			     rama_job_layer_info[h->layer].label);
 	snprintf(line, sizeof(line), "ranks 0–%s", rama_human_count(n, g->v->nprocs - 1));
-	rama_report_svg_text(g, X0 - 8, g->y + 27, "ir-s", "end", g->v->nprocs > 1 ? line : "rank 0");
+	rama_report_svg_text(g, X0 - 8, g->y + 27, "ir-s", "end",
+			     g->v->nprocs > 1 ? line : "rank 0");
 	put_rank_bars(g, grid, height);
 	g->y += height + 5;
 }
@@ -355,7 +362,8 @@ static void put_legend(struct rama_report_svg_page *g, const struct scale *s, do
 	snprintf(line, sizeof(line),
 		 "%s to %s by the busiest rank of a cell in %.3g s, logarithmic",
 		 rama_human_bytes(n[0], s->least), rama_human_bytes(n[1], s->most), width);
-	rama_report_svg_text(g, X0 + 9.0 * RAMA_REPORT_SVG_LEVELS + 10, g->y + 9, "ir-s", "start", line);
+	rama_report_svg_text(g, X0 + 9.0 * RAMA_REPORT_SVG_LEVELS + 10, g->y + 9, "ir-s", "start",
+			     line);
 	g->y += 12;
 }
 
@@ -378,7 +386,8 @@ static void put_cuts(struct rama_report_svg_page *g, const struct span *s)
 }
 
 /* the heat maps that are drawn: those with data, the layers of the program first */
-static unsigned choose(const struct rama_job_view *v, const struct rama_job_view_heat *chosen[STRIPS_MOST])
+static unsigned choose(const struct rama_job_view *v,
+		       const struct rama_job_view_heat *chosen[STRIPS_MOST])
 {
 	unsigned n = 0;
 
@@ -403,9 +412,10 @@ void rama_report_svg_timeline(struct rama_report_svg_page *g)
 
 	if (!(s.to > s.from) || n == 0)
 		return;
-	rama_report_svg_title(g, "Timeline",
-		       "above: bytes per second, reads up, writes down; below: each rank over "
-		       "time, and what each moved in all");
+	rama_report_svg_title(
+		g, "Timeline",
+		"above: bytes per second, reads up, writes down; below: each rank over "
+		"time, and what each moved in all");
 	g->y += 12;
 	put_cuts(g, &s);
 	for (unsigned i = 0; i < n; i++) {

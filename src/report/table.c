@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of tables.def become, for each table, an array of columns and a function that fills a row of cells. */
+/* The rows of tables.def become, for each table, an array of columns and a function that fills a
+ * row of cells. */
 #include "report/table.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ static const char *const check_name[] = { [RAMA_DIAG_CHECK_NA] = "not_applicable
 					  [RAMA_DIAG_CHECK_PASSED] = "passed",
 					  [RAMA_DIAG_CHECK_FOUND] = "found" };
 
-/* ---- what rows need ----------------------------------------------------------------------------- */
+/* ---- what rows need -------------------------------------------------------------------------- */
 
 /* where a cell of the timeline stands in its heat map */
 struct place {
@@ -33,7 +34,8 @@ static size_t heat_cells(const struct rama_job_view *v)
 }
 
 /* NULL where nothing was moved */
-static const struct rama_job_view_heat *heat_of(const struct rama_job_view *v, size_t i, struct place *at)
+static const struct rama_job_view_heat *heat_of(const struct rama_job_view *v, size_t i,
+						struct place *at)
 {
 	for (size_t h = 0; h < v->n_heats; h++) {
 		const struct rama_job_view_heat *x = &v->heats[h];
@@ -61,11 +63,12 @@ static int64_t group_place(const struct rama_report *r, uint32_t group)
 	return group < r->view->n_groups ? r->group_row[group] : -1;
 }
 
-/* ---- cells -------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static struct rama_report_cell text_cell(const char *s)
 {
-	return (struct rama_report_cell){ s != NULL ? RAMA_REPORT_CELL_TEXT : RAMA_REPORT_CELL_NONE, { .text = s } };
+	return (struct rama_report_cell){ s != NULL ? RAMA_REPORT_CELL_TEXT : RAMA_REPORT_CELL_NONE,
+					  { .text = s } };
 }
 
 static struct rama_report_cell int_cell(int64_t v)
@@ -80,7 +83,9 @@ static struct rama_report_cell known_cell(int64_t v)
 
 static struct rama_report_cell real_cell(double v)
 {
-	return (struct rama_report_cell){ isfinite(v) ? RAMA_REPORT_CELL_REAL : RAMA_REPORT_CELL_NONE, { .f = v } };
+	return (struct rama_report_cell){ isfinite(v) ? RAMA_REPORT_CELL_REAL
+						      : RAMA_REPORT_CELL_NONE,
+					  { .f = v } };
 }
 
 #define CELL_TEXT(v) text_cell(v)
@@ -104,20 +109,20 @@ static struct rama_report_cell real_cell(double v)
 #undef COL
 #undef END
 
-#define TABLE(name, title, type, rows, address)                                            \
-	static size_t name##_rows(const struct rama_report *r)                             \
-	{                                                                                  \
-		const struct rama_job_view *v = r->view;                                       \
-		(void)v;                                                                   \
-		return rows;                                                               \
-	}                                                                                  \
+#define TABLE(name, title, type, rows, address)                                                   \
+	static size_t name##_rows(const struct rama_report *r)                                    \
+	{                                                                                         \
+		const struct rama_job_view *v = r->view;                                          \
+		(void)v;                                                                          \
+		return rows;                                                                      \
+	}                                                                                         \
 	static bool name##_row(const struct rama_report *r, size_t i, struct rama_report_cell *c) \
-	{                                                                                  \
-		const struct rama_job_view *v = r->view;                                       \
-		struct place at = { 0 };                                                   \
-		const type *x = address;                                                   \
-		(void)v, (void)at;                                                         \
-		if (x == NULL)                                                             \
+	{                                                                                         \
+		const struct rama_job_view *v = r->view;                                          \
+		struct place at = { 0 };                                                          \
+		const type *x = address;                                                          \
+		(void)v, (void)at;                                                                \
+		if (x == NULL)                                                                    \
 			return false;
 #define COL(key, header, unit, value) *c++ = CELL_##unit(value);
 #define END          \
@@ -141,8 +146,9 @@ const struct rama_report_table rama_report_tables[RAMA_REPORT_TABLES] = {
 #undef END
 };
 
-#define TABLE(name, ...)                                                                        \
-	_Static_assert(sizeof(name##_columns) / sizeof(name##_columns[0]) <= RAMA_REPORT_COLUMNS_MOST, \
+#define TABLE(name, ...)                                                     \
+	_Static_assert(sizeof(name##_columns) / sizeof(name##_columns[0]) <= \
+			       RAMA_REPORT_COLUMNS_MOST,                     \
 		       "more columns than a row has room for");
 #define COL(...)
 #define END
@@ -168,7 +174,7 @@ unsigned rama_report_table_column(const struct rama_report_table *t, const char 
 	return i;
 }
 
-/* ---- printing ----------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static const char *figure_text(char to[40], double v)
 {
@@ -220,8 +226,8 @@ static void json_cell(struct rama_json *j, const struct rama_report_cell *c)
 	}
 }
 
-void rama_report_table_json(struct rama_json *j, const struct rama_report_table *t, const struct rama_report *r,
-		     size_t i)
+void rama_report_table_json(struct rama_json *j, const struct rama_report_table *t,
+			    const struct rama_report *r, size_t i)
 {
 	struct rama_report_cell c[RAMA_REPORT_COLUMNS_MOST];
 
@@ -233,7 +239,8 @@ void rama_report_table_json(struct rama_json *j, const struct rama_report_table 
 	}
 }
 
-const char *rama_report_cell_text(char to[64], const struct rama_report_cell *c, enum rama_report_unit unit)
+const char *rama_report_cell_text(char to[64], const struct rama_report_cell *c,
+				  enum rama_report_unit unit)
 {
 	double v = c->kind == RAMA_REPORT_CELL_REAL ? c->f : (double)c->i;
 

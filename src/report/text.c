@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report for a terminal. The order is that of every form: verdict, numbers, findings, the rest. An ordinary
- * report fits one screen; what does not fit into it is said with --verbose. */
+/* The report for a terminal. The order is that of every form: verdict, numbers, findings, the
+ * rest. An ordinary report fits one screen; what does not fit into it is said with --verbose. */
 #include "report/text.h"
 
 #include <math.h>
@@ -22,11 +22,12 @@
 static const char *const level_style[RAMA_DIAG_LEVELS] = { "32", "36", "33", "1;31" };
 
 /* texts beside each other, on as many lines as they need */
-static void put_words(struct rama_report_pen *p, const struct rama_report_words *w, const char *between,
-		      unsigned left)
+static void put_words(struct rama_report_pen *p, const struct rama_report_words *w,
+		      const char *between, unsigned left)
 {
 	for (unsigned i = 0; i < w->n; i++) {
-		unsigned n = rama_report_pen_columns(p, w->at[i]), gap = rama_report_pen_columns(p, between);
+		unsigned n = rama_report_pen_columns(p, w->at[i]),
+			 gap = rama_report_pen_columns(p, between);
 
 		if (i > 0 && p->column + gap + n > p->width) {
 			rama_report_pen_line(p);
@@ -76,7 +77,7 @@ static void put_verdict(struct rama_report_pen *p, const struct rama_diag *d)
 	rama_report_pen_line(p);
 }
 
-/* ---- the bar ------------------------------------------------------------------------------------ */
+/* ---- the bar --------------------------------------------------------------------------------- */
 
 struct part {
 	const char *name, *style;
@@ -148,7 +149,7 @@ static void put_numbers(struct rama_report_pen *p, const struct rama_report *r)
 	rama_report_pen_line(p);
 }
 
-/* ---- findings ----------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 /* cost, level, title, rule */
 static void put_title(struct rama_report_pen *p, const struct rama_diag_finding *f)
@@ -166,7 +167,8 @@ static void put_title(struct rama_report_pen *p, const struct rama_diag_finding 
 	rama_report_pen_line(p);
 }
 
-static void put_under(struct rama_report_pen *p, const char *style, const char *lead, const char *text)
+static void put_under(struct rama_report_pen *p, const char *style, const char *lead,
+		      const char *text)
 {
 	unsigned left = TEXT_AT + rama_report_pen_columns(p, lead);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables of the report for a terminal. A table has some of the columns that CSV has; those that do not fit are left
- * out from the right, and what is left over in width goes to its text. */
+/* Tables of the report for a terminal. A table has some of the columns that CSV has; those that
+ * do not fit are left out from the right, and what is left over in width goes to its text. */
 #include "report/text.h"
 
 #include <stdio.h>
@@ -40,7 +40,8 @@ static const struct {
 	{ RAMA_REPORT_TABLE_phases,
 	  { "start", "end", "bytes_read", "bytes_written", "ranks", "slow_rank", "slow_busy",
 	    "median_busy", "wait" } },
-	{ RAMA_REPORT_TABLE_mounts, { "path", "type", "files", "bytes_read", "bytes_written", "time" } },
+	{ RAMA_REPORT_TABLE_mounts,
+	  { "path", "type", "files", "bytes_read", "bytes_written", "time" } },
 	{ RAMA_REPORT_TABLE_targets, { "ost", "files", "bytes", "time", "mean", "slowest" } },
 };
 
@@ -58,7 +59,8 @@ static bool is_empty(const struct shown *s, const struct rama_report_cell *c)
 }
 
 /* row i as shown: of the ranks the slowest come first */
-static bool row(const struct shown *s, const struct rama_report *r, size_t i, struct rama_report_cell *c)
+static bool row(const struct shown *s, const struct rama_report *r, size_t i,
+		struct rama_report_cell *c)
 {
 	if (s->t == &rama_report_tables[RAMA_REPORT_TABLE_ranks] && r->n_slow > 0)
 		i = r->slow[i < r->n_slow ? i : r->n_slow - 1];
@@ -71,7 +73,8 @@ static const char *text_of(const struct shown *s, unsigned k, const struct rama_
 	const struct rama_report_column *col = &s->t->columns[s->column[k]];
 	bool bytes = strncmp(col->key, "bytes", 5) == 0 && col->unit == RAMA_REPORT_UNIT_FIGURE;
 
-	return rama_report_cell_text(to, &c[s->column[k]], bytes ? RAMA_REPORT_UNIT_BYTES : col->unit);
+	return rama_report_cell_text(to, &c[s->column[k]],
+				     bytes ? RAMA_REPORT_UNIT_BYTES : col->unit);
 }
 
 /* columns in which nothing stands but nothing and 0 are left out */
@@ -137,7 +140,8 @@ static void fit(struct shown *s, unsigned width)
 				      : least;
 }
 
-static void put_row(struct rama_report_pen *p, const struct shown *s, const struct rama_report_cell *c)
+static void put_row(struct rama_report_pen *p, const struct shown *s,
+		    const struct rama_report_cell *c)
 {
 	unsigned at = 2;
 	char to[64];
@@ -188,8 +192,8 @@ static void put_table(struct rama_report_pen *p, const struct rama_report *r, st
 			left++;
 	}
 	if (left > 0) {
-		rama_report_pen_fmt(p, "  and %s more: --csv=%s", rama_human_count(n, (int64_t)left),
-			     s->t->name);
+		rama_report_pen_fmt(p, "  and %s more: --csv=%s",
+				    rama_human_count(n, (int64_t)left), s->t->name);
 		rama_report_pen_line(p);
 	}
 }

@@ -8,7 +8,8 @@
 
 #include "base/human.h"
 
-static void add(struct rama_report_words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct rama_report_words *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 static void add(struct rama_report_words *w, const char *fmt, ...)
 {
 	va_list ap;
@@ -45,7 +46,8 @@ static void add_date(struct rama_report_words *w, const struct rama_job_view *v,
 	add(w, "%d %s", tm.tm_mday, text);
 }
 
-void rama_report_words_head(struct rama_report_words *w, const struct rama_report *r, long utc_offset)
+void rama_report_words_head(struct rama_report_words *w, const struct rama_report *r,
+			    long utc_offset)
 {
 	const struct rama_job_view *v = r->view;
 	char a[RAMA_HUMAN], b[RAMA_HUMAN];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* words.h: the short texts that terminal and Markdown have in common. Names in them are as in the log: whoever shows
- * them makes them harmless. */
+/* words.h: the short texts that terminal and Markdown have in common. Names in them are as in
+ * the log: whoever shows them makes them harmless. */
 #ifndef RAMA_REPORT_WORDS_H
 #define RAMA_REPORT_WORDS_H
 
@@ -15,7 +15,8 @@ struct rama_report_words {
 };
 
 /* program, job, ranks, date, run time */
-void rama_report_words_head(struct rama_report_words *w, const struct rama_report *r, long utc_offset);
+void rama_report_words_head(struct rama_report_words *w, const struct rama_report *r,
+			    long utc_offset);
 /* read, written, rate, files, ranks */
 void rama_report_words_numbers(struct rama_report_words *w, const struct rama_report *r);
 /* how many checks were made and what came out */

@@ -12,11 +12,11 @@
 #define CORNER_MOST 10	  /* s from one corner to the next, at most */
 #define TOLERANCE 1000.0  /* ns by which the line may miss a reading, beside its blur */
 #define STEP_LEAST 5000.0 /* ns: less than this, and */
-#define STEP_SLOPE \
-	0.0006 /* less than this share of the time between, is no step: clocks are never slewed faster */
+/* less than this share of the time between, is no step: clocks are never slewed faster */
+#define STEP_SLOPE 0.0006
 #define TRIES 20
 
-/* ---- lines ---------------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* doubles that come from damaged segments stay numbers */
 static int64_t whole(double ns)
@@ -58,7 +58,7 @@ static int64_t along(const struct rama_seg_clock_pair *from, double ns_per_tick,
 			 (uint64_t)whole(ticks_between(from->tick, tick) * ns_per_tick));
 }
 
-/* ---- readings come ------------------------------------------------------------------------------------------------- */
+/* ---- readings come --------------------------------------------------------------------------- */
 
 /* the slopes from a that come near enough to b */
 static void narrow(struct rama_seg_clock *c, const struct rama_seg_clock_pair *a,
@@ -138,16 +138,19 @@ void rama_seg_clock_add(struct rama_seg_clock *c, const struct rama_seg_clock_pa
 	narrow(c, &c->pair[c->n - 2], &c->pair[c->n - 1]);
 }
 
-/* ---- questions --------------------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static double slope_of(const struct rama_seg_ticks *own)
 {
-	return own->source == RAMA_SEG_CLOCK_TSC && own->hz > 1e3 && own->hz < 1e12 ? SECOND / own->hz
-										: 1.0;
+	return own->source == RAMA_SEG_CLOCK_TSC && own->hz > 1e3 && own->hz < 1e12
+		       ? SECOND / own->hz
+		       : 1.0;
 }
 
-/* ns per tick as the readings say it; what the process measured in its first moments may be off by percents */
-static double slope_here(const struct rama_seg_clock *c, const struct rama_seg_ticks *own, bool *sure)
+/* ns per tick as the readings say it; what the process measured in its first moments may be off
+ * by percents */
+static double slope_here(const struct rama_seg_clock *c, const struct rama_seg_ticks *own,
+			 bool *sure)
 {
 	const struct rama_seg_clock_pair *a = &c->pair[0], *b = &c->pair[c->n > 0 ? c->n - 1 : 0];
 
@@ -156,14 +159,14 @@ static double slope_here(const struct rama_seg_clock *c, const struct rama_seg_t
 		     : slope_of(own);
 }
 
-/* Before the first reading: a line from the start of the process's history to it, if the two fit together; else the line of the
- * readings, backwards. */
+/* Before the first reading: a line from the start of the process's history to it, if the two fit
+ * together; else the line of the readings, backwards. */
 static int64_t before_first(const struct rama_seg_clock *c, const struct rama_seg_ticks *own,
 			    uint64_t tick)
 {
 	const struct rama_seg_clock_pair start = { .tick = own->tick0,
-					       .mono = own->mono0,
-					       .real = own->real0 };
+						   .mono = own->mono0,
+						   .real = own->real0 };
 	bool sure;
 	double s = slope_here(c, own, &sure), most = sure ? 1.01 : 2, line;
 
@@ -177,7 +180,8 @@ static int64_t before_first(const struct rama_seg_clock *c, const struct rama_se
 	return along(&c->pair[0], s, tick);
 }
 
-int64_t rama_seg_clock_real(const struct rama_seg_clock *c, const struct rama_seg_ticks *own, uint64_t tick)
+int64_t rama_seg_clock_real(const struct rama_seg_clock *c, const struct rama_seg_ticks *own,
+			    uint64_t tick)
 {
 	unsigned i = c->n;
 	bool sure;
@@ -193,14 +197,15 @@ int64_t rama_seg_clock_real(const struct rama_seg_clock *c, const struct rama_se
 	return along(&c->pair[0], slope_here(c, own, &sure), tick);
 }
 
-int64_t rama_seg_clock_ns(const struct rama_seg_clock *c, const struct rama_seg_ticks *own, uint64_t ticks)
+int64_t rama_seg_clock_ns(const struct rama_seg_clock *c, const struct rama_seg_ticks *own,
+			  uint64_t ticks)
 {
 	bool sure;
 
 	return whole((double)ticks * slope_here(c, own, &sure));
 }
 
-/* ---- the clocks of this machine --------------------------------------------------------------------------------------- */
+/* ---- the clocks of this machine -------------------------------------------------------------- */
 
 static uint64_t now(clockid_t id)
 {

@@ -34,7 +34,7 @@ static void see_words(struct rama_seg *s, const struct rama_tab_module *mod,
 static void see_slot(struct rama_seg *s, unsigned kind, const union any_slot *slot)
 {
 	switch (kind) {
-#define KIND(kind, slot_type, module)                                \
+#define KIND(kind, slot_type, module)                                    \
 	case RAMA_SEG_KIND_##kind:                                       \
 		see_words(s, rama_tab_module_get(module), slot->kind.w); \
 		break;

@@ -91,12 +91,13 @@ struct rama_seg_ticks {
 	uint64_t tick1, mono1, real1; /* end; 0 if it never came */
 };
 
-/* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those of the last rank;
- * UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls were not observed; LOGGED: its log was
- * written, and the segment stays only until its live events have been read: who reads them removes it; QUIET: the
- * process has confined itself, and from then on nothing was recorded: `why` of the state says how; OTHER_PIDS: its process has another
- * number outside the pid namespace it lives in, so that nobody there can tell whether it lives; NO_PROCESS,
- * NO_EXTRA: these modules of ours are switched off, the log has none of them */
+/* identity.flags; KEEP_LAST: the MPI of the job reduces values that cannot be combined to those
+ * of the last rank; UNKNOWN_MPI: the program has an MPI of no family that we know, and its calls
+ * were not observed; LOGGED: its log was written, and the segment stays only until its live
+ * events have been read: who reads them removes it; QUIET: the process has confined itself, and
+ * from then on nothing was recorded: `why` of the state says how; OTHER_PIDS: its process has
+ * another number outside the pid namespace it lives in, so that nobody there can tell whether it
+ * lives; NO_PROCESS, NO_EXTRA: these modules of ours are switched off, the log has none of them */
 enum {
 	RAMA_SEG_STATIC = 1,
 	RAMA_SEG_FORKED = 2,
@@ -119,8 +120,8 @@ struct rama_seg_identity {
 	int64_t jobid;
 	int64_t rank, nprocs; /* -1, 0: not known */
 	int64_t pid, ppid, uid;
-	uint64_t
-		pid_start; /* field 22 of /proc/PID/stat: tells the process from a later one of the same id */
+	/* field 22 of /proc/PID/stat: tells the process from a later one of the same id */
+	uint64_t pid_start;
 	char boot[40];	/* boot id of the machine */
 	uint32_t flags; /* RAMA_SEG_... */
 	uint32_t trace; /* bit per module that is traced from the start: 1 << RAMA_JOB_LAYER_... */
@@ -177,8 +178,9 @@ struct rama_seg_state {
 	uint64_t missed;       /* calls that could not be counted (those of lanes come on top) */
 	uint64_t registered;   /* bit per module of the log that saw a call */
 	char why[96];
-	/* Programs that could not be observed, started by this process or its children: how many for each reason (enum
-	 * rama_unseen), and the names of the first of them. unseen_self: this process went on as such a program. */
+	/* Programs that could not be observed, started by this process or its children: how many
+	 * for each reason (enum rama_unseen), and the names of the first of them. unseen_self:
+	 * this process went on as such a program. */
 	uint32_t unseen[RAMA_SEG_REASONS];
 	uint32_t unseen_self;
 	uint32_t unseen_names; /* places that were taken, or asked for */
@@ -200,8 +202,8 @@ struct rama_seg_control {
 	uint32_t beat;	 /* of that agent: grows while it is at work */
 	uint32_t reserved[11];
 	uint32_t read; /* not 0: the agent has read all of it, and the file may go */
-	/* per lane: live events below this number are in the reader's spool, and their place may be used again. Written by the
-	 * reader only, and only upwards */
+	/* per lane: live events below this number are in the reader's spool, and their place may
+	 * be used again. Written by the reader only, and only upwards */
 	uint64_t taken[RAMA_SEG_LANES];
 };
 
@@ -221,7 +223,7 @@ struct rama_seg_name {
 	char text[];
 };
 
-/* ---- slots: struct rama_core_posix_file, rama_core_stdio_file, rama_core_extra_file ------------------------- */
+/* ---- slots: struct rama_core_posix_file, rama_core_stdio_file, rama_core_extra_file ---------- */
 
 /* what every slot begins with */
 struct rama_seg_slot_head {
@@ -236,11 +238,14 @@ _Static_assert(sizeof(struct rama_seg_name) == offsetof(struct rama_seg_name, te
 /* slot 0 of each kind is the catch-all record for files beyond the limit */
 #define RAMA_SEG_CATCHALL "<OTHERS>"
 
-/* ---- rings: live events, read and given back while the process runs -------------------------------
+/* ---- rings: live events, read and given back while the process runs
+ * -------------------------------
  *
- * A lane begins with a ring of RAMA_SEG_RING_FIRST events; when its reader does not keep up it gets another one of twice the size,
- * as long as the area has room, and goes on there; what is in the old one stays until it was read. Event number n
- * of the ring of level k (from ring[k].from on) is at place n % (RAMA_SEG_RING_FIRST << k). No room: the event is dropped and counted. */
+ * A lane begins with a ring of RAMA_SEG_RING_FIRST events; when its reader does not keep up it
+ * gets another one of twice the size, as long as the area has room, and goes on there; what is
+ * in the old one stays until it was read. Event number n of the ring of level k (from
+ * ring[k].from on) is at place n % (RAMA_SEG_RING_FIRST << k). No room: the event is dropped and
+ * counted. */
 
 #define RAMA_SEG_RING_LEVELS 11
 #define RAMA_SEG_RING_FIRST 1024u /* events */
@@ -267,8 +272,8 @@ struct rama_seg_lane {
 			uint32_t doing_fd, doing_fn;
 #else
 			uint32_t doing_fn; /* enum rama_tab_fn */
-			uint32_t
-				doing_fd; /* descriptor + 1; 0: it has none, or is of a layer above */
+			/* descriptor + 1; 0: it has none, or is of a layer above */
+			uint32_t doing_fd;
 #endif
 		};
 	};
@@ -276,8 +281,9 @@ struct rama_seg_lane {
 	uint64_t made;	  /* events that were put into it: number of the next one (release) */
 	uint64_t dropped; /* events that found no room */
 	uint32_t level;	  /* ring in use + 1; 0: none yet (release) */
-	uint32_t
-		owners; /* threads that made events in it, or are about to; the last RAMA_SEG_OWNERS are in `owner` */
+	/* threads that made events in it, or are about to; the last RAMA_SEG_OWNERS are in
+	 * `owner` */
+	uint32_t owners;
 	struct {
 		uint64_t from; /* its first event */
 		uint32_t tid, pad;
@@ -292,7 +298,7 @@ struct rama_seg_lane {
 /* function, and descriptor + 1 of calls that have one */
 #define RAMA_SEG_DOING(fn, fd) ((uint64_t)(fn) | (uint64_t)(uint32_t)((fd) + 1) << 32)
 
-/* ---- events: chunks, each filled by one thread ------------------------------------------------ */
+/* ---- events: chunks, each filled by one thread ----------------------------------------------- */
 
 #define RAMA_SEG_CHUNK 16384
 
@@ -301,7 +307,8 @@ struct rama_seg_event {
 	uint64_t length; /* duration in ticks */
 	int64_t off, bytes;
 	uint32_t name;
-	uint8_t layer; /* enum rama_seg_layer; RAMA_SEG_EVENT_FAILED added: the call failed (live events only) */
+	/* enum rama_seg_layer; RAMA_SEG_EVENT_FAILED added: the call failed (live events only) */
+	uint8_t layer;
 	uint8_t kind; /* enum rama_tab_opkind */
 	uint16_t fn;
 	uint32_t call, parent; /* call ids of this lane; parent 0: none */

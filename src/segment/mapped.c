@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mapped.c: segments in memory, shared with the processes that write them. Such a file may shrink, or its file system be full,
- * while somebody looks at it; the kernel then sends SIGBUS, and the handler here puts zeros in the place of what is gone. */
+/* mapped.c: segments in memory, shared with the processes that write them. Such a file may
+ * shrink, or its file system be full, while somebody looks at it; the kernel then sends SIGBUS,
+ * and the handler here puts zeros in the place of what is gone. */
 #include "segment/ring.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the guard -------------------------------------------------------------------------------------- */
+/* ---- the guard ------------------------------------------------------------------------------- */
 
 enum { PLACES = 32768, NOWHERE = -1 };
 
@@ -56,8 +57,9 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 		before.sa_sigaction(number, info, context);
 	else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
 		before.sa_handler(number);
+	/* it comes again, and ends us */
 	else
-		signal(SIGBUS, SIG_DFL); /* it comes again, and ends us */
+		signal(SIGBUS, SIG_DFL);
 	errno = saved;
 }
 
@@ -115,7 +117,7 @@ bool rama_seg_mapped_gone(const struct rama_seg_mapped *m)
 	return false;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int open_file(const char *path, uint32_t uid, int flags, struct stat *st, struct rama_err *e)
 {
@@ -198,7 +200,8 @@ static int lock_file(const struct rama_seg_mapped *m, const char *path, struct r
 	return rama_err_set(e, RAMA_EIO, "%s: another agent reads it", path);
 }
 
-static int open_mapped(struct rama_seg_mapped *m, const char *path, bool to_read, struct rama_err *e)
+static int open_mapped(struct rama_seg_mapped *m, const char *path, bool to_read,
+		       struct rama_err *e)
 {
 	int rc;
 
@@ -216,7 +219,7 @@ static int open_mapped(struct rama_seg_mapped *m, const char *path, bool to_read
 }
 
 int rama_seg_mapped_open(struct rama_seg_mapped *m, const char *path, uint32_t uid, bool to_read,
-		     struct rama_err *e)
+			 struct rama_err *e)
 {
 	struct rama_err own = { 0 };
 	struct stat st = { 0 };
@@ -256,10 +259,10 @@ void rama_seg_mapped_close(struct rama_seg_mapped *m)
 	m->fd = -1;
 }
 
-/* ---- switches --------------------------------------------------------------------------------------- */
+/* ---- switches -------------------------------------------------------------------------------- */
 
 int rama_seg_mapped_switch(const char *path, uint32_t uid, const struct rama_seg_switch *to,
-		       struct rama_seg_switch *was, struct rama_err *e)
+			   struct rama_seg_switch *was, struct rama_err *e)
 {
 	bool change = to->set_live || to->set_trace;
 	struct rama_err own = { 0 };
@@ -280,7 +283,7 @@ int rama_seg_mapped_switch(const char *path, uint32_t uid, const struct rama_seg
 	}
 	if (was != NULL)
 		*was = (struct rama_seg_switch){ .live = m.seg.control.live,
-					     .trace = m.seg.control.trace };
+						 .trace = m.seg.control.trace };
 	if (rc == 0 && to->set_live)
 		__atomic_store_n(&m.control->live, to->live, __ATOMIC_RELAXED);
 	if (rc == 0 && to->set_trace)

@@ -37,7 +37,7 @@ static char *put_hex(char *to, uint64_t v)
 }
 
 void rama_seg_place_name(char to[RAMA_SEG_PLACE_NAME], uint32_t uid,
-			     const struct rama_seg_place_other *other)
+			 const struct rama_seg_place_other *other)
 {
 	char digits[16], *p = to + strlen(STEM);
 	unsigned n = 0;

@@ -25,7 +25,7 @@ struct rama_seg_place_other {
 };
 /* other: NULL for the usual name */
 void rama_seg_place_name(char to[RAMA_SEG_PLACE_NAME], uint32_t uid,
-			     const struct rama_seg_place_other *other);
+			 const struct rama_seg_place_other *other);
 /* Is it such a name? Whose, and is it the usual one? */
 bool rama_seg_place_read(const char *name, uint32_t *uid, bool *usual);
 

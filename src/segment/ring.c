@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ring.c: the other side of capture/events.c. What is loaded with acquire was stored with release after all that it speaks
- * of: first `made`, then `level`, so that the rings of all events below `made` are known. */
+/* ring.c: the other side of capture/events.c. What is loaded with acquire was stored with
+ * release after all that it speaks of: first `made`, then `level`, so that the rings of all
+ * events below `made` are known. */
 #include "segment/ring.h"
 
 #include <string.h>
 
-/* ---- a lane, as it is now --------------------------------------------------------------------------- */
+/* ---- a lane, as it is now -------------------------------------------------------------------- */
 
 /* what one look at a lane says: numbers that were checked, and cannot change any more */
 struct look {
@@ -86,7 +87,7 @@ int rama_seg_ring_state(struct rama_seg_mapped *m, uint32_t lane, struct rama_se
 	return 0;
 }
 
-/* ---- events ----------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Who made event n, and up to where the events are that thread's. */
 static uint32_t owner_of(const struct look *k, uint64_t n, uint64_t *until)
@@ -109,7 +110,8 @@ static uint32_t owner_of(const struct look *k, uint64_t n, uint64_t *until)
 	return tid;
 }
 
-/* The piece of a ring that event n lies in, up to `until` or where the ring ends; returns the number of events. */
+/* The piece of a ring that event n lies in, up to `until` or where the ring ends; returns the
+ * number of events. */
 static uint32_t piece_of(const struct look *k, uint64_t n, uint64_t until,
 			 const unsigned char **bytes)
 {
@@ -129,8 +131,8 @@ static uint32_t piece_of(const struct look *k, uint64_t n, uint64_t until,
 	return (uint32_t)(end - n < size - place ? end - n : size - place);
 }
 
-uint32_t rama_seg_ring_read(struct rama_seg_mapped *m, uint32_t lane, uint64_t from, struct rama_seg_event *to,
-			uint32_t most, uint32_t *tid)
+uint32_t rama_seg_ring_read(struct rama_seg_mapped *m, uint32_t lane, uint64_t from,
+			    struct rama_seg_event *to, uint32_t most, uint32_t *tid)
 {
 	struct look k;
 	uint32_t n = 0, part = 1;

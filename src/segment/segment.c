@@ -354,8 +354,8 @@ union name_bytes {
 	char bytes[offsetof(struct rama_seg_name, text) + 232];
 };
 
-static int take_name(struct rama_seg *s, uint64_t at, const union name_bytes *first,
-		     size_t have, struct rama_seg_name_get *name, struct rama_err *e)
+static int take_name(struct rama_seg *s, uint64_t at, const union name_bytes *first, size_t have,
+		     struct rama_seg_name_get *name, struct rama_err *e)
 {
 	enum { HEAD = offsetof(struct rama_seg_name, text) };
 	size_t keep = first->n.len < sizeof(name->text) - 1 ? first->n.len : sizeof(name->text) - 1;
@@ -372,7 +372,7 @@ static int take_name(struct rama_seg *s, uint64_t at, const union name_bytes *fi
 }
 
 int rama_seg_name_next(struct rama_seg *s, uint64_t *at, struct rama_seg_name_get *name,
-			   struct rama_err *e)
+		       struct rama_err *e)
 {
 	enum { HEAD = offsetof(struct rama_seg_name, text) };
 	union name_bytes first;
@@ -388,7 +388,8 @@ int rama_seg_name_next(struct rama_seg *s, uint64_t *at, struct rama_seg_name_ge
 		if (left <= HEAD && end == s->state.names_used)
 			return rama_err_set(e, RAMA_ECORRUPT, "the names end within one");
 		memset(&first.n, 0, sizeof(first.n));
-		rc = left <= HEAD ? 0 : area_read(s, RAMA_SEG_AREA_RECORDS, here, first.bytes, have, e);
+		rc = left <= HEAD ? 0
+				  : area_read(s, RAMA_SEG_AREA_RECORDS, here, first.bytes, have, e);
 		if (rc != 0)
 			return rc;
 		if (first.n.id == 0 && first.n.len == 0 && end != s->state.names_used) {
@@ -424,7 +425,7 @@ static int copy_at_rest(struct rama_seg *s, enum rama_seg_kind kind, uint64_t of
 }
 
 int rama_seg_slot(struct rama_seg *s, enum rama_seg_kind kind, uint32_t i, void *slot,
-		      struct rama_err *e)
+		  struct rama_err *e)
 {
 	const struct rama_seg_slot_head *head = slot;
 	uint64_t off = rama_seg_slot_place(s, kind, i);
@@ -454,7 +455,7 @@ int rama_seg_slot(struct rama_seg *s, enum rama_seg_kind kind, uint32_t i, void 
 	return 0;
 }
 
-/* ---- lanes and events --------------------------------------------------------------------------- */
+/* ---- lanes and events ------------------------------------------------------------------------ */
 
 uint32_t rama_seg_lanes(const struct rama_seg *s)
 {
@@ -466,8 +467,9 @@ int rama_seg_lane_get(struct rama_seg *s, uint32_t i, struct rama_seg_lane *lane
 {
 	if (i >= items(s, RAMA_SEG_AREA_LANES))
 		return rama_err_set(e, RAMA_EUSAGE, "there is no lane %u", i);
-	return area_read(s, RAMA_SEG_AREA_LANES, (uint64_t)i * area_of(s, RAMA_SEG_AREA_LANES)->item, lane,
-			 sizeof(*lane), e);
+	return area_read(s, RAMA_SEG_AREA_LANES,
+			 (uint64_t)i * area_of(s, RAMA_SEG_AREA_LANES)->item, lane, sizeof(*lane),
+			 e);
 }
 
 uint64_t rama_seg_chunks(const struct rama_seg *s)

@@ -31,8 +31,9 @@ int rama_seg_open(struct rama_seg *s, struct rama_source *src, struct rama_err *
 int rama_seg_refresh(struct rama_seg *s, struct rama_err *e);
 /* the same of what it counts only: names, slots, lanes, chunks */
 int rama_seg_count(struct rama_seg *s, struct rama_err *e);
-/* For a process that has no end yet: its tick counter as it stands now beside CLOCK_MONOTONIC (ns), both
- * read on the machine and since the boot that the segment names. Says how long a tick is. */
+/* For a process that has no end yet: its tick counter as it stands now beside CLOCK_MONOTONIC
+ * (ns), both read on the machine and since the boot that the segment names. Says how long a tick
+ * is. */
 void rama_seg_now(struct rama_seg *s, uint64_t tick, uint64_t mono);
 /* Sets end_tick if it is not known: the latest end of anything in slots and events. */
 int rama_seg_find_end(struct rama_seg *s, struct rama_err *e);
@@ -46,7 +47,7 @@ struct rama_seg_name_get {
 /* Walk: *at = 0 at the start, and never becomes less. 1: a name, 0: the end, negative: they are
  * damaged from here on. */
 int rama_seg_name_next(struct rama_seg *s, uint64_t *at, struct rama_seg_name_get *name,
-			   struct rama_err *e);
+		       struct rama_err *e);
 
 /* where the walk meets the name of this number; UINT64_MAX: it cannot be one */
 uint64_t rama_seg_name_place(const struct rama_seg *s, uint32_t number);
@@ -54,7 +55,7 @@ uint64_t rama_seg_name_place(const struct rama_seg *s, uint32_t number);
 /* Consistent copy of slot i of a kind into `slot`, which has the size of its struct. 1: copied;
  * 0: copied, but it was being changed and stayed so (its process died); negative: error. */
 int rama_seg_slot(struct rama_seg *s, enum rama_seg_kind kind, uint32_t i, void *slot,
-		      struct rama_err *e);
+		  struct rama_err *e);
 uint32_t rama_seg_slots(const struct rama_seg *s, enum rama_seg_kind kind);
 size_t rama_seg_slot_size(enum rama_seg_kind kind);
 /* Where slot i lies in the file, all of it, for who has that mapped; 0: there is no such slot. */

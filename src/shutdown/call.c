@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_call.c: who is there? Each rank reports to its parent in a binomial tree (its number without the
- * lowest bit) and waits to be called. If a child is silent, its own children are asked instead, so that a
- * rank that is not there costs nobody else. Rank 0 then tells everybody who takes part. */
+/* shutdown_call.c: who is there? Each rank reports to its parent in a binomial tree (its number
+ * without the lowest bit) and waits to be called. If a child is silent, its own children are
+ * asked instead, so that a rank that is not there costs nobody else. Rank 0 then tells everybody
+ * who takes part. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "shutdown/parts.h"
 
-/* Shares of the limit: how long a child may take to come, and what each level of the tree adds. Everybody
- * has been called at one half. */
+/* Shares of the limit: how long a child may take to come, and what each level of the tree adds.
+ * Everybody has been called at one half. */
 #define ARRIVE 0.25
 #define LEVELS 0.20
 #define CALLED 0.50
@@ -53,7 +54,7 @@ static unsigned levels_below(const struct call *c, int64_t rank)
 	return h;
 }
 
-/* ---- reports ---------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static bool earlier(const int64_t a[2], const int64_t b[2])
 {
@@ -118,15 +119,19 @@ static void own_report(struct rama_shutdown_shut *s)
 		s->end[0] = INT64_MIN;
 		return;
 	}
-	memcpy(s->start, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 8, 16);
-	memcpy(s->end, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 24, 16);
+	memcpy(s->start, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 8,
+	       16);
+	memcpy(s->end, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 24,
+	       16);
 	s->partial = s->own->partial;
-	rama_log_unseen_read(&s->unseen, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 56);
+	rama_log_unseen_read(&s->unseen,
+			     (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) +
+				     56);
 	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++)
 		s->version[i] = s->own->part[RAMA_LOG_REGION_MODULE + i].version;
 }
 
-/* ---- up --------------------------------------------------------------------------------------------- */
+/* ---- up -------------------------------------------------------------------------------------- */
 
 /* kept in the order in which they are due */
 static int expect(struct call *c, const struct due *d)
@@ -160,8 +165,8 @@ static void send_call(struct rama_shutdown_shut *s, int64_t to, uint64_t kind)
 	rama_shutdown_msg_fini(&m);
 }
 
-/* A rank is not there: it is told so in case it comes later, and its children are asked. They have waited
- * for their parent, so their answers come soon. */
+/* A rank is not there: it is told so in case it comes later, and its children are asked. They
+ * have waited for their parent, so their answers come soon. */
 static int adopt(struct call *c, struct due gone)
 {
 	double until = gone.until + (gone.last - gone.until) / (gone.level + 1);
@@ -199,8 +204,9 @@ static int collect(struct call *c)
 		struct due d = c->due[i];
 		struct rama_shutdown_got g = { 0 };
 
-		if (rama_shutdown_shut_recv(s, d.rank, d.asked ? RAMA_SHUTDOWN_TAG_AGAIN : RAMA_SHUTDOWN_TAG_HERE, &g,
-				   d.until) == 0 &&
+		if (rama_shutdown_shut_recv(
+			    s, d.rank, d.asked ? RAMA_SHUTDOWN_TAG_AGAIN : RAMA_SHUTDOWN_TAG_HERE,
+			    &g, d.until) == 0 &&
 		    take_report(s, &g))
 			c->joined[c->n_joined++] = d.rank;
 		else
@@ -210,7 +216,7 @@ static int collect(struct call *c)
 	return rc;
 }
 
-/* ---- down ------------------------------------------------------------------------------------------- */
+/* ---- down ------------------------------------------------------------------------------------ */
 
 static void make_go(const struct rama_shutdown_shut *s, struct rama_shutdown_msg *m)
 {
@@ -350,7 +356,8 @@ int rama_shutdown_shut_call(struct rama_shutdown_shut *s)
 		struct rama_shutdown_msg m = { 0 };
 
 		make_report(s, &m);
-		rama_shutdown_shut_send(s, s->comm->rank & (s->comm->rank - 1), RAMA_SHUTDOWN_TAG_HERE, &m);
+		rama_shutdown_shut_send(s, s->comm->rank & (s->comm->rank - 1),
+					RAMA_SHUTDOWN_TAG_HERE, &m);
 		rama_shutdown_msg_fini(&m);
 		rc = wait_for_call(s);
 	}
@@ -366,7 +373,8 @@ double rama_shutdown_shut_offset(const struct rama_shutdown_shut *s)
 {
 	int64_t own[2];
 
-	memcpy(own, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 8, sizeof(own));
+	memcpy(own, (const char *)rama_shutdown_own_region(s->own, RAMA_LOG_REGION_JOB) + 8,
+	       sizeof(own));
 	return ((double)own[0] - (double)s->start[0]) +
 	       ((double)own[1] - (double)s->start[1]) * 1e-9;
 }

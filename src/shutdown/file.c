@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_file.c: the log of a parallel job as a plain file: under a name of its own until complete. */
+/* shutdown_file.c: the log of a parallel job as a plain file: under a name of its own until
+ * complete. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "shutdown/parts.h"
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 void rama_shutdown_msg_put(struct rama_shutdown_msg *m, const void *bytes, size_t n)
 {
@@ -91,7 +91,7 @@ void rama_shutdown_got_fini(struct rama_shutdown_got *g)
 	*g = (struct rama_shutdown_got){ 0 };
 }
 
-/* ---- ranks ---------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 void rama_shutdown_ranges_put(struct rama_shutdown_msg *m, const struct rama_ranges *s)
 {
@@ -104,7 +104,8 @@ int rama_shutdown_ranges_take(struct rama_shutdown_got *g, struct rama_ranges *s
 	size_t n = rama_shutdown_got_count(g, sizeof(*s->r));
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t first = (int64_t)rama_shutdown_got_u64(g), last = (int64_t)rama_shutdown_got_u64(g);
+		int64_t first = (int64_t)rama_shutdown_got_u64(g),
+			last = (int64_t)rama_shutdown_got_u64(g);
 
 		if (first < 0 || first > last || last >= size)
 			g->bad = true;
@@ -114,7 +115,7 @@ int rama_shutdown_ranges_take(struct rama_shutdown_got *g, struct rama_ranges *s
 	return 0;
 }
 
-/* ---- ids ------------------------------------------------------------------------------------------ */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -181,8 +182,8 @@ void rama_shutdown_ids_intersect(struct rama_shutdown_ids *s, const struct rama_
 	s->n = n;
 }
 
-int rama_shutdown_ids_join(struct rama_shutdown_ids *s, const struct rama_shutdown_ids *more, struct rama_shutdown_ids *both,
-		  size_t most)
+int rama_shutdown_ids_join(struct rama_shutdown_ids *s, const struct rama_shutdown_ids *more,
+			   struct rama_shutdown_ids *both, size_t most)
 {
 	uint64_t *all = malloc((s->n + more->n + 1) * sizeof(*all));
 	size_t n = 0, i = 0, k = 0;

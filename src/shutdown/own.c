@@ -6,7 +6,7 @@
 #include "core/reduce.h"
 #include "shutdown/parts.h"
 
-/* ---- taking it in -------------------------------------------------------------------------------- */
+/* ---- taking it in ---------------------------------------------------------------------------- */
 
 static int take(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
 {
@@ -44,19 +44,21 @@ static uint64_t number_at(const struct rama_shutdown_own *o, size_t off)
 /* the way back of rama_log_header_encode() */
 static int read_header(struct rama_shutdown_own *o)
 {
-	struct rama_log_part *names = &o->part[RAMA_LOG_REGION_NAMES], *job = &o->part[RAMA_LOG_REGION_JOB];
+	struct rama_log_part *names = &o->part[RAMA_LOG_REGION_NAMES],
+			     *job = &o->part[RAMA_LOG_REGION_JOB];
 
 	if (o->n < RAMA_LOG_HEADER_NEW || number_at(o, 8) != RAMA_LOG_MAGIC ||
 	    o->bytes[16] != RAMA_LOG_PLAIN_BYTES)
 		return RAMA_EFORMAT;
 	o->partial = number_at(o, 24);
 	*names = (struct rama_log_part){ .off = number_at(o, 32), .len = number_at(o, 40) };
-	*job = (struct rama_log_part){ .off = RAMA_LOG_HEADER_NEW, .len = names->off - RAMA_LOG_HEADER_NEW };
+	*job = (struct rama_log_part){ .off = RAMA_LOG_HEADER_NEW,
+				       .len = names->off - RAMA_LOG_HEADER_NEW };
 	for (unsigned i = 0; i < RAMA_TAB_MODULES; i++) {
 		struct rama_log_part *p = &o->part[RAMA_LOG_REGION_MODULE + i];
 
 		*p = (struct rama_log_part){ .off = number_at(o, 48 + 16 * i),
-					 .len = number_at(o, 56 + 16 * i) };
+					     .len = number_at(o, 56 + 16 * i) };
 		memcpy(&p->version, o->bytes + 1072 + 4 * i, sizeof(p->version));
 	}
 	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++)
@@ -97,7 +99,7 @@ int rama_shutdown_own_ready(struct rama_shutdown_own *o, struct rama_err *e)
 }
 
 int rama_shutdown_own_from_segment(struct rama_shutdown_own *o, struct rama_seg *seg,
-			  const struct rama_gather_process *p, struct rama_err *e)
+				   const struct rama_gather_process *p, struct rama_err *e)
 {
 	struct rama_log_sink sink = rama_shutdown_own_sink(o);
 	struct rama_log_writer *w = calloc(1, sizeof(*w));
@@ -125,14 +127,15 @@ void rama_shutdown_own_fini(struct rama_shutdown_own *o)
 	*o = (struct rama_shutdown_own){ 0 };
 }
 
-/* ---- walking -------------------------------------------------------------------------------------- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 const void *rama_shutdown_own_region(const struct rama_shutdown_own *o, unsigned region)
 {
 	return o->bytes + o->moved + o->part[region].off;
 }
 
-size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at, union rama_core_word **w)
+size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module, size_t *at,
+			      union rama_core_word **w)
 {
 	const struct rama_log_part *p = &o->part[RAMA_LOG_REGION_MODULE + module];
 	const struct rama_tab_schema *schema = rama_tab_module_get(module)->record;
@@ -154,7 +157,8 @@ size_t rama_shutdown_own_next(const struct rama_shutdown_own *o, unsigned module
 	return words * sizeof(**w);
 }
 
-size_t rama_shutdown_own_next_name(const struct rama_shutdown_own *o, size_t *at, const unsigned char **name)
+size_t rama_shutdown_own_next_name(const struct rama_shutdown_own *o, size_t *at,
+				   const unsigned char **name)
 {
 	const unsigned char *p = rama_shutdown_own_region(o, RAMA_LOG_REGION_NAMES), *end;
 	size_t left = (size_t)o->part[RAMA_LOG_REGION_NAMES].len - *at, n;
@@ -214,7 +218,7 @@ void rama_shutdown_own_shift(struct rama_shutdown_own *o, double shift)
 	}
 }
 
-/* ---- which files ---------------------------------------------------------------------------------- */
+/* ---- which files ----------------------------------------------------------------------------- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -286,7 +290,8 @@ int rama_shutdown_shut_find(struct rama_shutdown_shut *s)
 	return rc;
 }
 
-union rama_core_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut *s, unsigned module, uint64_t id)
+union rama_core_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut *s,
+						 unsigned module, uint64_t id)
 {
 	struct rama_shutdown_shut_ref key = { .id = id }, *r = NULL;
 
@@ -295,7 +300,7 @@ union rama_core_word *rama_shutdown_shut_ref_get(const struct rama_shutdown_shut
 	return r != NULL ? r->w : NULL;
 }
 
-/* ---- heat maps: bins of the whole job, as rama_log_merge() makes them ----------------------------------- */
+/* ---- heat maps: bins of the whole job, as rama_log_merge() makes them ------------------------ */
 
 #define BINS_MAX 200
 
@@ -335,7 +340,8 @@ static uint64_t bins_needed(double end, double width)
 	return (double)whole < n ? whole + 1 : whole;
 }
 
-static int pack_map(struct rama_shutdown_shut *s, const union rama_core_word *w, double width, uint64_t bins)
+static int pack_map(struct rama_shutdown_shut *s, const union rama_core_word *w, double width,
+		    uint64_t bins)
 {
 	union rama_core_word to[RAMA_TAB_HEATMAP__WORDS + 2 * BINS_MAX] = { { .u = 0 } };
 	double shift = rama_shutdown_shut_offset(s);
@@ -356,7 +362,7 @@ static int pack_map(struct rama_shutdown_shut *s, const union rama_core_word *w,
 		}
 	}
 	return rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + RAMA_TAB_MOD_HEATMAP, to,
-			     (RAMA_TAB_HEATMAP__WORDS + 2 * bins) * sizeof(*to));
+				      (RAMA_TAB_HEATMAP__WORDS + 2 * bins) * sizeof(*to));
 }
 
 int rama_shutdown_shut_heat_pack(struct rama_shutdown_shut *s)
@@ -372,7 +378,8 @@ int rama_shutdown_shut_heat_pack(struct rama_shutdown_shut *s)
 		width *= 2;
 	bins = bins_needed(s->heat_end, width);
 	bins = bins == 0 ? 1 : bins;
-	for (size_t at = 0; rc == 0 && rama_shutdown_own_next(s->own, RAMA_TAB_MOD_HEATMAP, &at, &w) > 0;)
+	for (size_t at = 0;
+	     rc == 0 && rama_shutdown_own_next(s->own, RAMA_TAB_MOD_HEATMAP, &at, &w) > 0;)
 		rc = pack_map(s, w, width, bins);
 	return rc;
 }

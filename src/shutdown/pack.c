@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_pack.c: what this rank has to write becomes pieces: rows of compressed streams, one row for each
- * region of the log. */
+/* shutdown_pack.c: what this rank has to write becomes pieces: rows of compressed streams, one
+ * row for each region of the log. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +9,10 @@
 #define PIECE (1u << 20)       /* bytes that become one stream */
 #define HOLE_MOST (256u << 20) /* better no log than one that is mostly holes */
 
-/* ---- pieces ---------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
-static int append(struct rama_shutdown_shut *s, struct rama_shutdown_shut_piece *p, const void *bytes, size_t n)
+static int append(struct rama_shutdown_shut *s, struct rama_shutdown_shut_piece *p,
+		  const void *bytes, size_t n)
 {
 	if (n > p->room - p->n) {
 		size_t room = p->n + n > 2 * p->room ? p->n + n : 2 * p->room;
@@ -49,7 +50,8 @@ static int start_packing(struct rama_shutdown_shut *s)
 	return s->plain == NULL ? rama_shutdown_shut_no_memory(s) : rc;
 }
 
-int rama_shutdown_shut_add(struct rama_shutdown_shut *s, unsigned region, const void *bytes, size_t n)
+int rama_shutdown_shut_add(struct rama_shutdown_shut *s, unsigned region, const void *bytes,
+			   size_t n)
 {
 	const char *p = bytes;
 	int rc = s->packing ? 0 : start_packing(s);
@@ -70,7 +72,7 @@ int rama_shutdown_shut_add(struct rama_shutdown_shut *s, unsigned region, const 
 	return rc;
 }
 
-/* ---- what goes into them ------------------------------------------------------------------------------ */
+/* ---- what goes into them --------------------------------------------------------------------- */
 
 static int pack_names(struct rama_shutdown_shut *s)
 {
@@ -102,16 +104,18 @@ static int pack_trace(struct rama_shutdown_shut *s, const struct rama_tab_module
 	size_t n;
 	int rc = 0;
 
-	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
+	for (size_t at = 0;
+	     rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
 		rc = rama_shutdown_shut_add(s, region, w, words * sizeof(*w));
 		for (size_t i = words; i < n / sizeof(*w) && rc == 0; i += RAMA_TAB_SEG_WORDS)
-			rc = rama_shutdown_shut_add(s, region, w + i, RAMA_TAB_SEG_THREAD * sizeof(*w));
+			rc = rama_shutdown_shut_add(s, region, w + i,
+						    RAMA_TAB_SEG_THREAD * sizeof(*w));
 	}
 	return rc;
 }
 
-/* Its threads, as logfile/threads.c reads them. Every rank writes them for every record that it writes, so
- * that both stay in step. */
+/* Its threads, as logfile/threads.c reads them. Every rank writes them for every record that it
+ * writes, so that both stay in step. */
 static int pack_threads(struct rama_shutdown_shut *s, const struct rama_tab_module *mod)
 {
 	unsigned region = RAMA_LOG_REGION_MODULE + rama_tab_section_threads(mod->id)->id;
@@ -119,7 +123,8 @@ static int pack_threads(struct rama_shutdown_shut *s, const struct rama_tab_modu
 	size_t n;
 	int rc = 0;
 
-	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
+	for (size_t at = 0;
+	     rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
 		union rama_core_word *seg = w + mod->record->words, *end = w + n / sizeof(*w);
 		const uint64_t head[] = { w[RAMA_TAB_ID].u, w[RAMA_TAB_RANK].u,
 					  (uint64_t)(end - seg) / RAMA_TAB_SEG_WORDS };
@@ -128,7 +133,8 @@ static int pack_threads(struct rama_shutdown_shut *s, const struct rama_tab_modu
 		while (seg < end && rc == 0) {
 			uint64_t run[] = { seg[RAMA_TAB_SEG_THREAD].u, 0 };
 
-			for (; seg < end && seg[RAMA_TAB_SEG_THREAD].u == run[0]; seg += RAMA_TAB_SEG_WORDS)
+			for (; seg < end && seg[RAMA_TAB_SEG_THREAD].u == run[0];
+			     seg += RAMA_TAB_SEG_WORDS)
 				run[1]++;
 			rc = rama_shutdown_shut_add(s, region, run, sizeof(run));
 		}
@@ -136,7 +142,8 @@ static int pack_threads(struct rama_shutdown_shut *s, const struct rama_tab_modu
 	return rc;
 }
 
-/* Records of shared files are at rank 0 already; layouts are the same everywhere, and rank 0 writes its. */
+/* Records of shared files are at rank 0 already; layouts are the same everywhere, and rank 0
+ * writes its. */
 static int pack_module(struct rama_shutdown_shut *s, const struct rama_tab_module *mod)
 {
 	union rama_core_word *w;
@@ -147,7 +154,8 @@ static int pack_module(struct rama_shutdown_shut *s, const struct rama_tab_modul
 		return rama_shutdown_shut_heat_pack(s);
 	if (is_split(mod))
 		return pack_trace(s, mod);
-	for (size_t at = 0; rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
+	for (size_t at = 0;
+	     rc == 0 && (n = rama_shutdown_own_next(s->own, mod->id, &at, &w)) > 0;) {
 		bool shared = rama_shutdown_ids_has(&s->shared[mod->id], w[RAMA_TAB_ID].u);
 
 		if (shared && (s->index > 0 || rama_shutdown_shut_reduces(mod)))
@@ -190,12 +198,13 @@ int rama_shutdown_shut_pack(struct rama_shutdown_shut *s)
 	return rc;
 }
 
-/* ---- the job ------------------------------------------------------------------------------------------ */
+/* ---- the job --------------------------------------------------------------------------------- */
 
 static void say_missing(const struct rama_shutdown_shut *s, char *metadata)
 {
 	static const char key[] = RAMA_LOG_META_MISSING;
-	size_t have = strnlen(metadata, RAMA_LOG_META_SIZE - 1), room = RAMA_LOG_META_SIZE - 1 - have;
+	size_t have = strnlen(metadata, RAMA_LOG_META_SIZE - 1),
+	       room = RAMA_LOG_META_SIZE - 1 - have;
 
 	if (s->missing.n == 0 || room < sizeof(key) + 64)
 		return;
@@ -234,10 +243,10 @@ int rama_shutdown_shut_job(struct rama_shutdown_shut *s)
 	return rc;
 }
 
-/* ---- holes ------------------------------------------------------------------------------------------- */
+/* ---- holes ----------------------------------------------------------------------------------- */
 
-/* Blocks of a deflate stream that hold nothing: some of the fixed code, of 10 bits each, then one that is
- * stored and ends at a whole byte. By the number of bytes. */
+/* Blocks of a deflate stream that hold nothing: some of the fixed code, of 10 bits each, then
+ * one that is stored and ends at a whole byte. By the number of bytes. */
 static const unsigned char empty5[] = { 0, 0, 0, 255, 255 };
 static const unsigned char empty6[] = { 2, 0, 0, 0, 255, 255 };
 static const unsigned char empty7[] = { 2, 8, 0, 0, 0, 255, 255 };

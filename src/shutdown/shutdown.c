@@ -17,12 +17,14 @@ int rama_shutdown_shut_no_memory(struct rama_shutdown_shut *s)
 	return rama_err_set(s->e, RAMA_EMEMORY, "out of memory");
 }
 
-int rama_shutdown_shut_send(struct rama_shutdown_shut *s, int64_t to, int tag, const struct rama_shutdown_msg *m)
+int rama_shutdown_shut_send(struct rama_shutdown_shut *s, int64_t to, int tag,
+			    const struct rama_shutdown_msg *m)
 {
 	return s->comm->send(s->comm->ctx, to, tag, m->bytes, m->n);
 }
 
-int rama_shutdown_shut_recv(struct rama_shutdown_shut *s, int64_t from, int tag, struct rama_shutdown_got *g, double until)
+int rama_shutdown_shut_recv(struct rama_shutdown_shut *s, int64_t from, int tag,
+			    struct rama_shutdown_got *g, double until)
 {
 	*g = (struct rama_shutdown_got){ 0 };
 	return s->comm->recv(s->comm->ctx, from, tag, &g->bytes, &g->n,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_tree.c: what goes up and down the tree of the ranks that answered: which files are shared, their
- * records, and how much each rank has to write. A child stands for a row of ranks that follow those of the
- * children before it, so that records come together in the order of ranks. */
+/* shutdown_tree.c: what goes up and down the tree of the ranks that answered: which files are
+ * shared, their records, and how much each rank has to write. A child stands for a row of ranks
+ * that follow those of the children before it, so that records come together in the order of
+ * ranks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 	(1u << 20) /* names compared; beyond that one may be written twice, which readers allow */
 #define BATCH (1u << 20) /* bytes of records in one message */
 
-/* ---- the tree --------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 int64_t rama_shutdown_shut_rank(const struct rama_shutdown_shut *s, int64_t index)
 {
@@ -58,12 +59,14 @@ void rama_shutdown_shut_lose(struct rama_shutdown_shut *s, unsigned level)
 /* ends of the phases, as shares of the budget */
 static const double ends[] = { 0.15, 0.35, 0.60, 0.95, 1.0 };
 
-double rama_shutdown_shut_over(const struct rama_shutdown_shut *s, enum rama_shutdown_shut_phase phase)
+double rama_shutdown_shut_over(const struct rama_shutdown_shut *s,
+			       enum rama_shutdown_shut_phase phase)
 {
 	return s->from + s->budget * ends[phase];
 }
 
-double rama_shutdown_shut_until(const struct rama_shutdown_shut *s, enum rama_shutdown_shut_phase phase, unsigned level)
+double rama_shutdown_shut_until(const struct rama_shutdown_shut *s,
+				enum rama_shutdown_shut_phase phase, unsigned level)
 {
 	double begin = phase > 0 ? ends[phase - 1] : 0;
 	unsigned height = 1;
@@ -80,16 +83,18 @@ static bool hear(struct rama_shutdown_shut *s, unsigned level, int tag, struct r
 	int64_t child = rama_shutdown_shut_child(s, level);
 
 	if (child >= 0 && rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, child), tag, g,
-					 rama_shutdown_shut_until(s, phase, level)) == 0)
+						  rama_shutdown_shut_until(s, phase, level)) == 0)
 		return true;
 	if (child >= 0)
 		rama_shutdown_shut_lose(s, level);
 	return false;
 }
 
-static int hear_parent(struct rama_shutdown_shut *s, int tag, struct rama_shutdown_got *g, enum rama_shutdown_shut_phase phase)
+static int hear_parent(struct rama_shutdown_shut *s, int tag, struct rama_shutdown_got *g,
+		       enum rama_shutdown_shut_phase phase)
 {
-	int rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_parent(s), tag, g, rama_shutdown_shut_over(s, phase));
+	int rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_parent(s), tag, g,
+					 rama_shutdown_shut_over(s, phase));
 
 	return rc == 0 ? 0
 		       : rama_err_set(s->e, RAMA_EMISSING,
@@ -106,7 +111,7 @@ static int tell_parent(struct rama_shutdown_shut *s, int tag, struct rama_shutdo
 	return rc;
 }
 
-/* ---- which files are shared --------------------------------------------------------------------------- */
+/* ---- which files are shared ------------------------------------------------------------------ */
 
 static void put_lists(struct rama_shutdown_msg *m, const struct rama_shutdown_shut *s)
 {
@@ -157,7 +162,8 @@ static int take_lists(struct rama_shutdown_shut *s, struct rama_shutdown_got *g)
 	return 0;
 }
 
-/* A name goes to the lowest rank that has it: the child hears which ones are written by ranks before it. */
+/* A name goes to the lowest rank that has it: the child hears which ones are written by ranks
+ * before it. */
 static int take_names(struct rama_shutdown_shut *s, unsigned level, struct rama_shutdown_got *g)
 {
 	struct rama_shutdown_ids names = { 0 };
@@ -184,7 +190,8 @@ static int share_down(struct rama_shutdown_shut *s)
 			rc = rama_shutdown_ids_join(theirs, &s->not_mine, &both, SIZE_MAX);
 		rama_shutdown_ids_put(&m, theirs);
 		if (rc == 0 && !m.failed)
-			rama_shutdown_shut_send(s, rama_shutdown_shut_rank(s, child), RAMA_SHUTDOWN_TAG_SHARED, &m);
+			rama_shutdown_shut_send(s, rama_shutdown_shut_rank(s, child),
+						RAMA_SHUTDOWN_TAG_SHARED, &m);
 		rc = m.failed ? RAMA_EMEMORY : rc;
 		rama_shutdown_ids_fini(&both);
 		rama_shutdown_ids_fini(theirs);
@@ -202,8 +209,8 @@ int rama_shutdown_shut_share(struct rama_shutdown_shut *s)
 	int rc = 0;
 
 	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN && s->count == 1 && !s->opt.single; id++)
-		if (id !=
-		    RAMA_TAB_MOD_LUSTRE) /* among one, counters are its own; a layout is the file's */
+		/* among one, counters are its own; a layout is the file's */
+		if (id != RAMA_TAB_MOD_LUSTRE)
 			s->shared[id].n = 0;
 	for (unsigned k = 0; k < RAMA_SHUTDOWN_SHUT_LEVELS && rc == 0; k++) {
 		if (!hear(s, k, RAMA_SHUTDOWN_TAG_IDS, &g, RAMA_SHUTDOWN_SHUT_IDS))
@@ -233,7 +240,7 @@ int rama_shutdown_shut_share(struct rama_shutdown_shut *s)
 	return rc == 0 ? share_down(s) : rc;
 }
 
-/* ---- records of shared files --------------------------------------------------------------------------- */
+/* ---- records of shared files ----------------------------------------------------------------- */
 
 struct batch {
 	struct rama_core_plan plan;
@@ -251,7 +258,7 @@ static union rama_core_word *words_of(const struct batch *b, unsigned char *byte
 static struct rama_core_spread *spread_of(const struct batch *b, unsigned char *bytes, size_t i)
 {
 	return (struct rama_core_spread *)(void *)(bytes + (i + 1) * b->size -
-					      sizeof(struct rama_core_spread));
+						   sizeof(struct rama_core_spread));
 }
 
 static int fill_batch(struct rama_shutdown_shut *s, struct batch *b)
@@ -259,7 +266,8 @@ static int fill_batch(struct rama_shutdown_shut *s, struct batch *b)
 	size_t words = b->plan.mod->record->words;
 
 	for (size_t i = 0; i < b->n; i++) {
-		const union rama_core_word *from = rama_shutdown_shut_ref_get(s, b->plan.mod->id, b->id[i]);
+		const union rama_core_word *from =
+			rama_shutdown_shut_ref_get(s, b->plan.mod->id, b->id[i]);
 		union rama_core_word *w = words_of(b, b->bytes, i);
 
 		if (from == NULL)
@@ -294,7 +302,7 @@ static int keep_batch(struct rama_shutdown_shut *s, struct batch *b)
 
 		rama_core_reduce_finish(&b->plan, w, *spread_of(b, b->bytes, i));
 		rc = rama_shutdown_shut_add(s, RAMA_LOG_REGION_MODULE + mod->id, w,
-				   mod->record->words * sizeof(*w));
+					    mod->record->words * sizeof(*w));
 	}
 	return rc;
 }
@@ -372,7 +380,7 @@ int rama_shutdown_shut_reduce(struct rama_shutdown_shut *s)
 	return rc;
 }
 
-/* ---- sizes up, places down ------------------------------------------------------------------------------ */
+/* ---- sizes up, places down ------------------------------------------------------------------- */
 
 static int send_places(struct rama_shutdown_shut *s)
 {
@@ -390,7 +398,9 @@ static int send_places(struct rama_shutdown_shut *s)
 		rama_shutdown_ranges_put(&m, &s->missing);
 		if (m.failed)
 			return rama_shutdown_shut_no_memory(s);
-		rama_shutdown_shut_send(s, rama_shutdown_shut_rank(s, rama_shutdown_shut_child(s, k)), RAMA_SHUTDOWN_TAG_PLACES, &m);
+		rama_shutdown_shut_send(s,
+					rama_shutdown_shut_rank(s, rama_shutdown_shut_child(s, k)),
+					RAMA_SHUTDOWN_TAG_PLACES, &m);
 		rama_shutdown_msg_fini(&m);
 		for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++)
 			at[i] += s->below[k][i];

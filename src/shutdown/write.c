@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown_write.c: the pieces come into the file. The ranks are cut into as many rows as there are writers;
- * the first rank of a row writes for all of it. It asks them one after the other, so that never more than a
- * few pieces are on their way, and since ranks of a row are neighbours in every region, what it writes is
- * long. */
+/* shutdown_write.c: the pieces come into the file. The ranks are cut into as many rows as there
+ * are writers; the first rank of a row writes for all of it. It asks them one after the other,
+ * so that never more than a few pieces are on their way, and since ranks of a row are neighbours
+ * in every region, what it writes is long. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ struct group {
 	int rc;
 };
 
-/* ---- lanes ------------------------------------------------------------------------------------------- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 static int put_out(struct group *g, struct lane *l)
 {
@@ -94,7 +94,7 @@ static void forget(struct group *g)
 	}
 }
 
-/* ---- a row of ranks ---------------------------------------------------------------------------------- */
+/* ---- a row of ranks -------------------------------------------------------------------------- */
 
 static void ask(struct group *g, int64_t index)
 {
@@ -139,8 +139,10 @@ static void take_rank(struct group *g, int64_t index)
 		double now = s->comm->now(s->comm->ctx);
 		struct rama_shutdown_got m = { 0 };
 
-		rc = rama_shutdown_shut_recv(s, rank, RAMA_SHUTDOWN_TAG_PIECES, &m,
-				    now + (rama_shutdown_shut_over(s, RAMA_SHUTDOWN_SHUT_PIECES) - now) / PATIENCE);
+		rc = rama_shutdown_shut_recv(
+			s, rank, RAMA_SHUTDOWN_TAG_PIECES, &m,
+			now + (rama_shutdown_shut_over(s, RAMA_SHUTDOWN_SHUT_PIECES) - now) /
+					PATIENCE);
 		if (rc == 0)
 			rc = take_message(g, &m);
 		rama_shutdown_got_fini(&m);
@@ -186,9 +188,10 @@ static void write_group(struct group *g)
 	}
 }
 
-/* ---- the others -------------------------------------------------------------------------------------- */
+/* ---- the others ------------------------------------------------------------------------------ */
 
-static void send_message(struct rama_shutdown_shut *s, int64_t to, struct rama_shutdown_msg *m, uint64_t last)
+static void send_message(struct rama_shutdown_shut *s, int64_t to, struct rama_shutdown_msg *m,
+			 uint64_t last)
 {
 	if (m->failed)
 		return;
@@ -224,7 +227,8 @@ static void deliver(struct rama_shutdown_shut *s, int64_t to)
 {
 	struct rama_shutdown_got g = { 0 };
 
-	if (rama_shutdown_shut_recv(s, to, RAMA_SHUTDOWN_TAG_NEXT, &g, rama_shutdown_shut_over(s, RAMA_SHUTDOWN_SHUT_PIECES)) == 0 &&
+	if (rama_shutdown_shut_recv(s, to, RAMA_SHUTDOWN_TAG_NEXT, &g,
+				    rama_shutdown_shut_over(s, RAMA_SHUTDOWN_SHUT_PIECES)) == 0 &&
 	    rama_shutdown_got_u64(&g) != 0)
 		send_pieces(s, to);
 	rama_shutdown_got_fini(&g);
@@ -246,7 +250,7 @@ static void report(struct group *g)
 	rama_shutdown_msg_fini(&m);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* To the children; for one that is missing, to those below it that have nobody else. */
 static void pass_end(struct rama_shutdown_shut *s, const struct rama_shutdown_msg *m)
@@ -262,8 +266,10 @@ static void pass_end(struct rama_shutdown_shut *s, const struct rama_shutdown_ms
 			       rama_ranges_has(&s->missing, rama_shutdown_shut_rank(s, above)))
 				above &= above - 1;
 			if (above == s->index)
-				rama_shutdown_shut_send(s, rama_shutdown_shut_rank(s, i), RAMA_SHUTDOWN_TAG_END, m);
-			if (i == child && !rama_ranges_has(&s->missing, rama_shutdown_shut_rank(s, i)))
+				rama_shutdown_shut_send(s, rama_shutdown_shut_rank(s, i),
+							RAMA_SHUTDOWN_TAG_END, m);
+			if (i == child &&
+			    !rama_ranges_has(&s->missing, rama_shutdown_shut_rank(s, i)))
 				break;
 		}
 	}
@@ -280,10 +286,12 @@ static int hear_end(struct rama_shutdown_shut *s, struct rama_shutdown_got *g)
 		int64_t from = s->index & (s->index - 1);
 
 		soon = soon < until ? soon : until;
-		rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, from), RAMA_SHUTDOWN_TAG_END, g, soon);
+		rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, from),
+					     RAMA_SHUTDOWN_TAG_END, g, soon);
 		while (rc != 0 && from > 0) {
 			from &= from - 1;
-			rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, from), RAMA_SHUTDOWN_TAG_END, g, 0);
+			rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, from),
+						     RAMA_SHUTDOWN_TAG_END, g, 0);
 		}
 	}
 	return rc;
@@ -323,13 +331,15 @@ static void tell_end(struct rama_shutdown_shut *s, int rc)
 	rama_shutdown_msg_fini(&m);
 }
 
-/* rank 0: what a writer says; *at: how far the file is written, region by region, and the checksum so far */
+/* rank 0: what a writer says; *at: how far the file is written, region by region, and the
+ * checksum so far */
 static int take_written(struct rama_shutdown_shut *s, int64_t writer, uint64_t *at, uint32_t *crc)
 {
 	struct rama_shutdown_got g = { 0 };
 	const unsigned char *from, *to, *sums;
-	int rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, writer), RAMA_SHUTDOWN_TAG_WRITTEN, &g,
-				rama_shutdown_shut_until(s, RAMA_SHUTDOWN_SHUT_END, 0));
+	int rc = rama_shutdown_shut_recv(s, rama_shutdown_shut_rank(s, writer),
+					 RAMA_SHUTDOWN_TAG_WRITTEN, &g,
+					 rama_shutdown_shut_until(s, RAMA_SHUTDOWN_SHUT_END, 0));
 
 	if (rc != 0)
 		return rama_err_set(s->e, RAMA_EMISSING, "a writer fell silent");
@@ -339,7 +349,8 @@ static int take_written(struct rama_shutdown_shut *s, int64_t writer, uint64_t *
 	sums = rama_shutdown_got_take(&g, sizeof(s->place));
 	if (rc != 0)
 		rc = rama_err_set(s->e, rc < 0 ? rc : RAMA_ECORRUPT, "a writer could not write");
-	else if (sums == NULL || rama_shutdown_ranges_take(&g, &s->missing, s->comm->size) != 0 || g.bad)
+	else if (sums == NULL || rama_shutdown_ranges_take(&g, &s->missing, s->comm->size) != 0 ||
+		 g.bad)
 		rc = rama_err_set(s->e, RAMA_ECORRUPT, "a message is damaged");
 	for (unsigned i = 0; i < RAMA_LOG_REGIONS && rc == 0 && sums != NULL; i++) {
 		uint64_t first, end, sum;
@@ -359,7 +370,8 @@ static int take_written(struct rama_shutdown_shut *s, int64_t writer, uint64_t *
 }
 
 /* directory and footer of the annex, behind all regions */
-static int write_annex(struct rama_shutdown_shut *s, const struct rama_log_header *h, const uint32_t *crc)
+static int write_annex(struct rama_shutdown_shut *s, const struct rama_log_header *h,
+		       const uint32_t *crc)
 {
 	const struct rama_shutdown_file *f = &s->opt.file;
 	unsigned char bytes[RAMA_LOG_ANNEX_BYTES];
@@ -371,8 +383,7 @@ static int write_annex(struct rama_shutdown_shut *s, const struct rama_log_heade
 	s->result->bytes = s->stop[RAMA_LOG_REGIONS - 1] + n;
 	if (n == 0)
 		return 0;
-	if (f->write(f->ctx, annex.begin, RAMA_LOG_ANNEX_MAGIC, RAMA_LOG_ANNEX_HEAD,
-		     s->e) != 0)
+	if (f->write(f->ctx, annex.begin, RAMA_LOG_ANNEX_MAGIC, RAMA_LOG_ANNEX_HEAD, s->e) != 0)
 		return s->e->code;
 	return f->write(f->ctx, s->stop[RAMA_LOG_REGIONS - 1], bytes, n, s->e);
 }
@@ -388,7 +399,9 @@ static int write_head(struct rama_shutdown_shut *s, const uint32_t *crc)
 		h.partial |= RAMA_LOG_PARTIAL_END;
 	for (unsigned i = 0; i < RAMA_LOG_REGIONS; i++) {
 		const struct rama_tab_module *mod =
-			i >= RAMA_LOG_REGION_MODULE ? rama_tab_module_get(i - RAMA_LOG_REGION_MODULE) : NULL;
+			i >= RAMA_LOG_REGION_MODULE
+				? rama_tab_module_get(i - RAMA_LOG_REGION_MODULE)
+				: NULL;
 
 		h.part[i].off = s->place[i];
 		h.part[i].len = s->stop[i] - s->place[i];
@@ -400,13 +413,15 @@ static int write_head(struct rama_shutdown_shut *s, const uint32_t *crc)
 	if (rc == 0)
 		rc = write_annex(s, &h, crc);
 	if (rc == 0)
-		rc = f->write(f->ctx, s->place[RAMA_LOG_REGION_JOB], s->piece[RAMA_LOG_REGION_JOB].bytes,
-			      s->piece[RAMA_LOG_REGION_JOB].n, s->e);
+		rc = f->write(f->ctx, s->place[RAMA_LOG_REGION_JOB],
+			      s->piece[RAMA_LOG_REGION_JOB].bytes, s->piece[RAMA_LOG_REGION_JOB].n,
+			      s->e);
 	return rc == 0 ? f->write(f->ctx, 0, bytes, sizeof(bytes), s->e) : rc;
 }
 
 /* the first of a row that is still there */
-static int64_t writer_of(const struct rama_shutdown_shut *s, unsigned row, unsigned rows, int64_t *end)
+static int64_t writer_of(const struct rama_shutdown_shut *s, unsigned row, unsigned rows,
+			 int64_t *end)
 {
 	int64_t first = s->count * row / rows;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* archive.c: jobs go to another store. What came as messages goes as messages once more, so that it may be there already, in
- * part or whole: an archive that was interrupted, or messages that came late, do no harm. Only when all of a job is there is it
- * removed here. */
+/* archive.c: jobs go to another store. What came as messages goes as messages once more, so that
+ * it may be there already, in part or whole: an archive that was interrupted, or messages that
+ * came late, do no harm. Only when all of a job is there is it removed here. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int pass(struct copy *c, const struct rama_wire_message *m, struct rama_e
 	return rama_store_put(c->to, m, &stored, e);
 }
 
-/* ---- what came as messages -------------------------------------------------------------------------------- */
+/* ---- what came as messages ------------------------------------------------------------------- */
 
 static uint32_t state_of(const char *state)
 {
@@ -54,26 +54,26 @@ static int copy_process(void *ctx, const struct rama_store_row *row, struct rama
 	struct copy *c = ctx;
 	const struct rama_store_cell *v = row->cell;
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_PROCESS,
-				  .process = { .version = (uint64_t)v[1].i,
-					       .job = c->key,
-					       .rank = v[2].i,
-					       .host = text_of(&v[3]),
-					       .pid = v[4].i,
-					       .uid = v[5].i,
-					       .user = text_of(&v[6]),
-					       .jobid = v[7].i,
-					       .nprocs = v[8].i,
-					       .exe = text_of(&v[9]),
-					       .command = text_of(&v[10]),
-					       .tag = text_of(&v[11]),
-					       .start = v[12].i,
-					       .end = v[13].i,
-					       .seen_at = v[14].i,
-					       .state = state_of(text_of(&v[15])),
-					       .made = (uint64_t)v[16].i,
-					       .dropped = (uint64_t)v[17].i,
-					       .missed = (uint64_t)v[18].i,
-					       .lanes = (uint32_t)v[19].i } };
+				       .process = { .version = (uint64_t)v[1].i,
+						    .job = c->key,
+						    .rank = v[2].i,
+						    .host = text_of(&v[3]),
+						    .pid = v[4].i,
+						    .uid = v[5].i,
+						    .user = text_of(&v[6]),
+						    .jobid = v[7].i,
+						    .nprocs = v[8].i,
+						    .exe = text_of(&v[9]),
+						    .command = text_of(&v[10]),
+						    .tag = text_of(&v[11]),
+						    .start = v[12].i,
+						    .end = v[13].i,
+						    .seen_at = v[14].i,
+						    .state = state_of(text_of(&v[15])),
+						    .made = (uint64_t)v[16].i,
+						    .dropped = (uint64_t)v[17].i,
+						    .missed = (uint64_t)v[18].i,
+						    .lanes = (uint32_t)v[19].i } };
 	/* no message says so */
 	static const char lost[] = "UPDATE processes SET state = 'lost', end_ns = $2, seen_ns = $3"
 				   " WHERE number = $1 AND state = 'running'";
@@ -94,7 +94,7 @@ static int copy_name(void *ctx, const struct rama_store_row *row, struct rama_er
 {
 	struct copy *c = ctx;
 	struct rama_wire_msg_name n = { (uint64_t)row->cell[0].i, text_of(&row->cell[1]),
-				   (uint32_t)row->cell[1].len };
+					(uint32_t)row->cell[1].len };
 
 	return rama_store_names_put(c->to, c->new_job, &n, 1, e);
 }
@@ -103,21 +103,21 @@ static int copy_activity(void *ctx, const struct rama_store_row *row, struct ram
 {
 	const struct rama_store_cell *v = row->cell;
 	struct rama_wire_msg_gain g = { .reads = v[5].i,
-				   .writes = v[6].i,
-				   .metas = v[7].i,
-				   .bytes_read = v[8].i,
-				   .bytes_written = v[9].i,
-				   .read_ns = v[10].i,
-				   .write_ns = v[11].i,
-				   .meta_ns = v[12].i };
+					.writes = v[6].i,
+					.metas = v[7].i,
+					.bytes_read = v[8].i,
+					.bytes_written = v[9].i,
+					.read_ns = v[10].i,
+					.write_ns = v[11].i,
+					.meta_ns = v[12].i };
 	struct copy *c = ctx;
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_ACTIVITY,
-				  .activity = { .job = c->key,
-						.rank = v[1].i,
-						.t = v[2].i,
-						.width = v[3].i,
-						.n = 1,
-						.gain = &g } };
+				       .activity = { .job = c->key,
+						     .rank = v[1].i,
+						     .t = v[2].i,
+						     .width = v[3].i,
+						     .n = 1,
+						     .gain = &g } };
 
 	snprintf(g.layer, sizeof(g.layer), "%s", text_of(&v[4]));
 	if (!take_segment(&m.activity.segment, &v[0]))
@@ -130,8 +130,9 @@ static int copy_loss(void *ctx, const struct rama_store_row *row, struct rama_er
 	const struct rama_store_cell *v = row->cell;
 	struct copy *c = ctx;
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_LOSS,
-				  .loss = { text_of(&v[0]), (uint64_t)v[1].i, c->key,
-					    text_of(&v[2]), (uint64_t)v[3].i, (uint64_t)v[4].i } };
+				       .loss = { text_of(&v[0]), (uint64_t)v[1].i, c->key,
+						 text_of(&v[2]), (uint64_t)v[3].i,
+						 (uint64_t)v[4].i } };
 
 	return pass(c, &m, e);
 }
@@ -174,7 +175,8 @@ static int copy_counts(struct copy *c, int64_t process, const struct rama_wire_s
 	int rc = rama_store_ints(c->from, get, ARGS(I(process)), &stored, 1, e);
 
 	return rc < 0 ? rc
-		      : rama_store_do(c->to, set, ARGS(rama_store_cell_b(k, sizeof(*k)), I(stored)), e);
+		      : rama_store_do(c->to, set, ARGS(rama_store_cell_b(k, sizeof(*k)), I(stored)),
+				      e);
 }
 
 static int copy_processes(struct copy *c, struct rama_err *e)
@@ -222,7 +224,7 @@ static int copy_messages(struct copy *c, struct rama_err *e)
 	return rc == 0 ? copy_processes(c, e) : rc;
 }
 
-/* ---- what came with a log -------------------------------------------------------------------------------- */
+/* ---- what came with a log -------------------------------------------------------------------- */
 
 struct rows {
 	struct copy *c;
@@ -299,7 +301,7 @@ static int copy_log(struct copy *c, struct rama_err *e)
 	return rc == 0 ? rama_store_rows(c->from, figures, ARGS(I(c->job)), copy_figure, c, e) : rc;
 }
 
-/* ---- one job ------------------------------------------------------------------------------------------------ */
+/* ---- one job --------------------------------------------------------------------------------- */
 
 static int take_job(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -382,9 +384,10 @@ static int archive_one(struct copy *c, struct rama_err *e)
 	return check_job(c, e);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
-/* A store archived into itself would be empty afterwards: a word written there must not be seen here. */
+/* A store archived into itself would be empty afterwards: a word written there must not be seen
+ * here. */
 static int not_the_same(struct rama_store *from, struct rama_store *to, struct rama_err *e)
 {
 	static const char set[] = "INSERT INTO meta (key, value) VALUES ($1, '1')"
@@ -424,13 +427,15 @@ static int archive_list(struct rama_store *from, struct rama_store *to,
 			if (rc != 0)
 				break;
 		}
-		/* on the disk there before it is removed here; also what was copied before an error */
+		/* on the disk there before it is removed here; also what was copied before an
+		 * error */
 		if (n > 0) {
 			struct rama_err other = { 0 };
 			int safe = to->ops->shrink(to->db, &other);
 
 			if (safe == 0)
-				safe = rama_store_jobs_remove(from, l->number + i, n, false, &other);
+				safe = rama_store_jobs_remove(from, l->number + i, n, false,
+							      &other);
 			*jobs += safe == 0 ? (int64_t)n : 0;
 			if (rc == 0 && safe != 0)
 				rc = rama_err_set(e, safe, "%s", other.text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* batch.c: what a batch has met, kept in memory until its end, so that a job's row is written once and not for each of
- * its messages. */
+/* batch.c: what a batch has met, kept in memory until its end, so that a job's row is written
+ * once and not for each of its messages. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ struct rama_store_change *rama_store_batch_change(struct rama_store *s, int64_t 
 	return &b->change[b->n_changes - 1];
 }
 
-/* ---- processes that were met ------------------------------------------------------------------------ */
+/* ---- processes that were met ----------------------------------------------------------------- */
 
 static uint64_t half_of(const struct rama_wire_segment_key *k)
 {
@@ -75,7 +75,8 @@ static struct rama_store_process *remember(struct rama_store *s, const struct ra
 	at = rama_map_put(&b->by_segment, half_of(&p->segment), &fresh);
 	if (at == NULL)
 		return NULL;
-	/* keys that share a half do not occur by chance; made ones take the place of each other, at the end of a list */
+	/* keys that share a half do not occur by chance; made ones take the place of each other,
+	 * at the end of a list */
 	b->process[b->n_processes] = *p;
 	*at = ++b->n_processes;
 	return &b->process[b->n_processes - 1];
@@ -153,7 +154,8 @@ static int make_process(struct rama_store *s, struct rama_store_process *p, cons
 	return 1;
 }
 
-/* A process goes from job to job when its MPI tells it where it belongs, but never to another user's. */
+/* A process goes from job to job when its MPI tells it where it belongs, but never to another
+ * user's. */
 static int check_owner(const struct rama_store_process *p, const char *job, struct rama_err *e)
 {
 	if (p->owner == owner_of(job, strlen(job)))
@@ -161,8 +163,9 @@ static int check_owner(const struct rama_store_process *p, const char *job, stru
 	return rama_err_set(e, RAMA_ECORRUPT, "job %.100s: the process is another user's", job);
 }
 
-int rama_store_process_get(struct rama_store *s, const struct rama_wire_segment_key *segment, const char *job,
-		     int64_t rank, struct rama_store_process **to, struct rama_err *e)
+int rama_store_process_get(struct rama_store *s, const struct rama_wire_segment_key *segment,
+			   const char *job, int64_t rank, struct rama_store_process **to,
+			   struct rama_err *e)
 {
 	struct rama_store_process p = { .segment = *segment };
 	int rc;
@@ -182,7 +185,7 @@ int rama_store_process_get(struct rama_store *s, const struct rama_wire_segment_
 	return *to != NULL ? 0 : rama_err_set(e, RAMA_EMEMORY, "out of memory");
 }
 
-/* ---- the end of a batch -------------------------------------------------------------------------------- */
+/* ---- the end of a batch ---------------------------------------------------------------------- */
 
 #define SEEN_EVERY 10000000000ll /* ns: no need to write more often that a process was seen */
 
@@ -201,7 +204,8 @@ static int flush_process(struct rama_store *s, const struct rama_store_process *
 	if (p->stored == 0 && !is_back &&
 	    (p->seen == p->was_seen || (p->was_seen != 0 && p->seen - p->was_seen < SEEN_EVERY)))
 		return 0;
-	rc = rama_store_do(s, sql, ARGS(I(p->number), I(p->stored), rama_store_cell_when(p->seen)), e);
+	rc = rama_store_do(s, sql, ARGS(I(p->number), I(p->stored), rama_store_cell_when(p->seen)),
+			   e);
 	if (rc == 0 && is_back)
 		rc = rama_store_do(s, back, ARGS(I(p->number)), e);
 	c = rc == 0 ? rama_store_batch_change(s, p->job) : NULL;

@@ -18,8 +18,9 @@ static int take_row(void *ctx, const struct rama_store_row *row, struct rama_err
 
 	(void)e;
 	if (b->n < RAMA_STORE_BLOCKS_PAGE)
-		b->row[b->n++] = (struct rama_store_block_row){ c[0].i, c[1].i, c[2].i, c[3].i, c[4].i,
-							  c[5].i, c[6].i, c[7].i, c[8].i, c[9].i };
+		b->row[b->n++] =
+			(struct rama_store_block_row){ c[0].i, c[1].i, c[2].i, c[3].i, c[4].i,
+						       c[5].i, c[6].i, c[7].i, c[8].i, c[9].i };
 	return 0;
 }
 
@@ -50,7 +51,8 @@ static int take_body(void *ctx, const struct rama_store_row *row, struct rama_er
 	return rc < 0 ? rc : 1;
 }
 
-int rama_store_blocks_next(struct rama_store_blocks *b, const struct rama_store_block_row **r, struct rama_err *e)
+int rama_store_blocks_next(struct rama_store_blocks *b, const struct rama_store_block_row **r,
+			   struct rama_err *e)
 {
 	struct rama_store *s = b->s;
 	int rc;

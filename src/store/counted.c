@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* counted.c: what the counters of processes stand at, as far as it is known here, and what they gained since. An agent tells where
- * they stand, never what it believes to be new: of agents that are killed, and of messages that come twice or late, nothing is lost
- * and nothing is counted twice. The table `counted` has the sums of `activity`, by process and layer. */
+/* counted.c: what the counters of processes stand at, as far as it is known here, and what they
+ * gained since. An agent tells where they stand, never what it believes to be new: of agents
+ * that are killed, and of messages that come twice or late, nothing is lost and nothing is
+ * counted twice. The table `counted` has the sums of `activity`, by process and layer. */
 #include <string.h>
 
 #include "store/parts.h"
@@ -20,7 +21,8 @@ struct all {
 	unsigned n;
 };
 
-/* what counters of one layer of a process may stand at: a petabyte, two weeks of all threads together */
+/* what counters of one layer of a process may stand at: a petabyte, two weeks of all threads
+ * together */
 #define TOTAL_MOST (1ll << 50)
 #define SECOND 1000000000ll
 
@@ -33,7 +35,7 @@ static void to_figures(int64_t to[FIGURES], const struct rama_wire_msg_gain *g)
 		to[i] = rama_store_told((uint64_t)from[i], TOTAL_MOST);
 }
 
-/* ---- what is known ------------------------------------------------------------------------------------------- */
+/* ---- what is known --------------------------------------------------------------------------- */
 
 static int take_known(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -89,14 +91,14 @@ static int write_known(struct rama_store *s, const struct rama_store_process *p,
 	const int64_t *f = k->figure;
 
 	return rama_store_do(s, sql,
-			     ARGS(I(p->job), I(p->number), rama_store_cell_t(k->layer), I(k->version),
-				  I(k->t), I(f[READS]), I(f[WRITES]), I(f[METAS]), I(f[BYTES_READ]),
-				  I(f[BYTES_WRITTEN]), I(f[READ_NS]), I(f[WRITE_NS]),
-				  I(f[META_NS])),
+			     ARGS(I(p->job), I(p->number), rama_store_cell_t(k->layer),
+				  I(k->version), I(k->t), I(f[READS]), I(f[WRITES]), I(f[METAS]),
+				  I(f[BYTES_READ]), I(f[BYTES_WRITTEN]), I(f[READ_NS]),
+				  I(f[WRITE_NS]), I(f[META_NS])),
 			     e);
 }
 
-/* ---- what was gained ------------------------------------------------------------------------------------------- */
+/* ---- what was gained ------------------------------------------------------------------------- */
 
 /* bytes that went through several layers count once: where they left the program */
 static bool is_lowest(const char *layer)
@@ -120,7 +122,8 @@ struct interval {
 	int64_t t, width;
 };
 
-/* A row of activity. Two agents may tell of the same moment: what is there already grows, or (once) stays. */
+/* A row of activity. Two agents may tell of the same moment: what is there already grows, or
+ * (once) stays. */
 static int put_row(struct rama_store *s, const struct rama_store_process *p, const char *layer,
 		   struct interval in, const int64_t g[FIGURES], int64_t *once, struct rama_err *e)
 {
@@ -181,7 +184,8 @@ static int put_total(struct rama_store *s, const struct rama_store_process *p,
 	return rc == 0 ? write_known(s, p, k, e) : rc;
 }
 
-int rama_store_counters_take(struct rama_store *s, const struct rama_wire_msg_counters *m, struct rama_err *e)
+int rama_store_counters_take(struct rama_store *s, const struct rama_wire_msg_counters *m,
+			     struct rama_err *e)
 {
 	struct rama_store_process *p;
 	struct all a;
@@ -202,7 +206,7 @@ int rama_store_counters_take(struct rama_store *s, const struct rama_wire_msg_co
 	return rc;
 }
 
-/* ---- gains, as agents once told them, and as archives are copied ---------------------------------------------------- */
+/* ---- gains, as agents once told them, and as archives are copied ----------------------------- */
 
 static int put_gain(struct rama_store *s, struct rama_store_process *p,
 		    const struct rama_wire_msg_activity *m, const struct rama_wire_msg_gain *g,
@@ -233,7 +237,8 @@ static int put_gain(struct rama_store *s, struct rama_store_process *p,
 	return write_known(s, p, k, e);
 }
 
-int rama_store_activity_put(struct rama_store *s, const struct rama_wire_msg_activity *m, struct rama_err *e)
+int rama_store_activity_put(struct rama_store *s, const struct rama_wire_msg_activity *m,
+			    struct rama_err *e)
 {
 	struct rama_store_process *p;
 	int rc = rama_store_process_get(s, &m->segment, m->job, m->rank, &p, e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* counters.c: one table per module, one column per counter, made from table/modules.def and the rows of counters. Names are
- * those of the counters in lower case, which both databases find in any case. */
+/* counters.c: one table per module, one column per counter, made from table/modules.def and the
+ * rows of counters. Names are those of the counters in lower case, which both databases find in
+ * any case. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static bool has_table(const struct rama_tab_module *m)
 static bool has_column(const struct rama_tab_field *f)
 {
 	return f->word != RAMA_TAB_NO_WORD &&
-	       (f->place != RAMA_TAB_HIDDEN || f->type == RAMA_TAB_TEXT || f->type == RAMA_TAB_UUID);
+	       (f->place != RAMA_TAB_HIDDEN || f->type == RAMA_TAB_TEXT ||
+		f->type == RAMA_TAB_UUID);
 }
 
 static void lower(struct rama_out *o, const char *text)
@@ -56,13 +58,13 @@ bool rama_store_column_name(const struct rama_tab_field *field, char *to, size_t
 
 static const char *type_of(const struct rama_store_db_ops *ops, const struct rama_tab_field *f)
 {
-	return f->type == RAMA_TAB_F64			      ? ops->real_type
+	return f->type == RAMA_TAB_F64				      ? ops->real_type
 	       : f->type == RAMA_TAB_TEXT || f->type == RAMA_TAB_UUID ? ops->text_type
-							      : ops->int_type;
+								      : ops->int_type;
 }
 
 static const struct rama_tab_field *field_of(const struct rama_tab_module *m,
-					 const struct rama_store_table *t, unsigned i)
+					     const struct rama_store_table *t, unsigned i)
 {
 	return &m->record->fields[t->field[i]];
 }
@@ -253,13 +255,15 @@ static int make_one(struct rama_store *s, const struct rama_store_table *t,
 	int rc = RAMA_EMEMORY;
 
 	if (mine != NULL && create != NULL) {
-		rc = rama_store_rows(s, get, ARGS(rama_store_cell_t(t->name)), take_columns, &there, e);
+		rc = rama_store_rows(s, get, ARGS(rama_store_cell_t(t->name)), take_columns, &there,
+				     e);
 		if (rc == 0)
 			rc = there == NULL ? s->ops->script(s->db, create, e)
 					   : add_columns(s, t, m, there, e);
 		if (rc == 0)
-			rc = rama_store_do(s, set, ARGS(rama_store_cell_t(t->name), rama_store_cell_t(mine)),
-					   e);
+			rc = rama_store_do(
+				s, set, ARGS(rama_store_cell_t(t->name), rama_store_cell_t(mine)),
+				e);
 	} else {
 		rama_err_set(e, rc, "out of memory");
 	}
@@ -279,7 +283,7 @@ int rama_store_tables_make(struct rama_store *s, struct rama_err *e)
 	return rc;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static struct rama_store_cell uuid_cell(struct rama_store *s, const unsigned char *b)
 {
@@ -294,7 +298,7 @@ static struct rama_store_cell uuid_cell(struct rama_store *s, const unsigned cha
 }
 
 static struct rama_store_cell cell_of(struct rama_store *s, const struct rama_core_record *r,
-				const struct rama_tab_field *f)
+				      const struct rama_tab_field *f)
 {
 	const char *raw = rama_core_record_raw(r, f->word);
 
@@ -310,8 +314,8 @@ static struct rama_store_cell cell_of(struct rama_store *s, const struct rama_co
 	}
 }
 
-static int put_record(struct rama_store *s, struct rama_store_cell *cells, const struct rama_core_record *r,
-		      struct rama_err *e)
+static int put_record(struct rama_store *s, struct rama_store_cell *cells,
+		      const struct rama_core_record *r, struct rama_err *e)
 {
 	const struct rama_store_table *t = &s->table[r->mod->id];
 
@@ -349,7 +353,8 @@ static int put_module(struct rama_store *s, int64_t job, struct rama_log *log, u
 	return rc;
 }
 
-int rama_store_counters_put(struct rama_store *s, int64_t job, struct rama_log *log, struct rama_err *e)
+int rama_store_counters_put(struct rama_store *s, int64_t job, struct rama_log *log,
+			    struct rama_err *e)
 {
 	int rc = 0;
 

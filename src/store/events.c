@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* events.c: events of a block come into the store, each once: what a block has in common with blocks that are there is cut
- * off it. Sums per second are kept beside them. */
+/* events.c: events of a block come into the store, each once: what a block has in common with
+ * blocks that are there is cut off it. Sums per second are kept beside them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/parts.h"
 
-/* ---- sums per second --------------------------------------------------------------------------------- */
+/* ---- sums per second ------------------------------------------------------------------------- */
 
 enum kind { READS, WRITES, METAS, KINDS };
 static const char *const kind_name[KINDS] = { "read", "write", "meta" };
@@ -22,8 +22,9 @@ struct sums {
 	size_t n, room;
 	struct rama_map at;
 	const char *layer[RAMA_WIRE_BLOCK_WHATS * KINDS]; /* of each group */
-	uint32_t group[RAMA_WIRE_BLOCK_WHATS];	     /* of each call of the block */
-	size_t last[RAMA_WIRE_BLOCK_WHATS];		     /* its sum that was added to last, + 1 */
+	uint32_t group[RAMA_WIRE_BLOCK_WHATS];		  /* of each call of the block */
+	/* its sum that was added to last, + 1 */
+	size_t last[RAMA_WIRE_BLOCK_WHATS];
 };
 
 static enum kind kind_of(const char *op)
@@ -53,7 +54,8 @@ static struct sum *sum_of(struct sums *t, int64_t second, uint16_t what)
 
 	if (t->last[what] != 0 && t->sum[t->last[what] - 1].second == second)
 		return &t->sum[t->last[what] - 1];
-	at = rama_map_put(&t->at, (uint64_t)second * (RAMA_WIRE_BLOCK_WHATS * KINDS) + group, &fresh);
+	at = rama_map_put(&t->at, (uint64_t)second * (RAMA_WIRE_BLOCK_WHATS * KINDS) + group,
+			  &fresh);
 	if (at == NULL)
 		return NULL;
 	if (*at == 0) {
@@ -118,16 +120,16 @@ static int put_sums(struct rama_store *s, const struct rama_store_process *p, co
 		rc = rama_store_do(s, sql,
 				   ARGS(I(p->job), I(sum->second), I(p->number),
 					rama_store_cell_t(t->layer[sum->group]),
-					rama_store_cell_t(kind_name[sum->group % KINDS]), I(p->rank),
-					I(sum->ops), I(sum->failed), I(sum->bytes), I(sum->ns),
-					I(sum->longest), I(RAMA_STORE_SUM_MOST)),
+					rama_store_cell_t(kind_name[sum->group % KINDS]),
+					I(p->rank), I(sum->ops), I(sum->failed), I(sum->bytes),
+					I(sum->ns), I(sum->longest), I(RAMA_STORE_SUM_MOST)),
 				   e);
 	}
 	return rc;
 }
 
 int rama_store_rollups_put(struct rama_store *s, const struct rama_store_process *p,
-		     const struct rama_wire_block *b, struct rama_err *e)
+			   const struct rama_wire_block *b, struct rama_err *e)
 {
 	struct sums *t = calloc(1, sizeof(*t));
 	int rc;
@@ -143,7 +145,7 @@ int rama_store_rollups_put(struct rama_store *s, const struct rama_store_process
 	return rc;
 }
 
-/* ---- each once ---------------------------------------------------------------------------------------- */
+/* ---- each once ------------------------------------------------------------------------------- */
 
 struct range {
 	uint64_t from, to;
@@ -197,9 +199,10 @@ static int find_missing(struct rama_store *s, int64_t process, const struct rama
 	int rc;
 
 	*m = (struct missing){ .at = b->first, .to = b->first + b->n };
-	rc = rama_store_rows(
-		s, sql, ARGS(I(process), I(b->lane), I(first - RAMA_WIRE_BLOCK_EVENTS), I(first + b->n)),
-		there, m, e);
+	rc = rama_store_rows(s, sql,
+			     ARGS(I(process), I(b->lane), I(first - RAMA_WIRE_BLOCK_EVENTS),
+				  I(first + b->n)),
+			     there, m, e);
 	add_range(m, m->at, m->to);
 	return rc == 0 && m->failed ? rama_err_set(e, RAMA_EMEMORY, "out of memory") : rc;
 }
@@ -256,8 +259,9 @@ static int rank_of(struct rama_store *s, struct rama_store_process *p, int64_t r
 	return rc == 0 ? rama_store_do(s, sql, ARGS(I(p->number), I(rank)), e) : rc;
 }
 
-int rama_store_events_put(struct rama_store *s, struct rama_wire_block *b, const unsigned char *bytes,
-		    size_t n, uint64_t *stored, struct rama_err *e)
+int rama_store_events_put(struct rama_store *s, struct rama_wire_block *b,
+			  const unsigned char *bytes, size_t n, uint64_t *stored,
+			  struct rama_err *e)
 {
 	struct rama_store_process *p;
 	struct missing m = { 0 };

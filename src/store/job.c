@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job.c: the row of a job: found, made, and worked out from its processes, its log and what was lost of it. */
+/* job.c: the row of a job: found, made, and worked out from its processes, its log and what was
+ * lost of it. */
 #include <string.h>
 
 #include "store/parts.h"
 
 int rama_store_job_get(struct rama_store *s, const char *key, const char *source, int64_t *job,
-		 struct rama_err *e)
+		       struct rama_err *e)
 {
 	static const char find[] = "SELECT number FROM jobs WHERE key = $1 /*hold*/";
 	static const char make[] = "INSERT INTO jobs (key, source, seen_ns) VALUES ($1, $2, $3)"
 				   " ON CONFLICT (key) DO NOTHING RETURNING number";
 	bool live = strcmp(source, "log") != 0; /* nobody is waited for who is known from his log */
 	struct rama_store_cell args[] = { rama_store_cell_t(key), rama_store_cell_t(source),
-				    rama_store_cell_when(live ? rama_store_now(s) : 0) };
+					  rama_store_cell_when(live ? rama_store_now(s) : 0) };
 	int rc = rama_store_ints(s, find, args, 1, job, 1, e);
 
 	if (rc == 0)
@@ -24,7 +25,7 @@ int rama_store_job_get(struct rama_store *s, const char *key, const char *source
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- sums that grow with the messages of live jobs ---------------------------------------------------- */
+/* ---- sums that grow with the messages of live jobs ------------------------------------------- */
 
 enum { READS, WRITES, METAS, BYTES_READ, BYTES_WRITTEN, GAINS };
 
@@ -50,14 +51,15 @@ static int add_sums(struct rama_store *s, const struct rama_store_change *c, str
 	rc = rama_store_ints(s, get, ARGS(I(c->job)), v, GAINS, e);
 	if (rc <= 0)
 		return rc; /* its log says what it did */
-	return rama_store_do(
-		s, set,
-		ARGS(I(c->job), I(rama_store_sum(v[READS], c->reads)), I(rama_store_sum(v[WRITES], c->writes)),
-		     I(rama_store_sum(v[METAS], c->metas)), I(rama_store_sum(v[BYTES_READ], c->bytes_read)),
-		     I(rama_store_sum(v[BYTES_WRITTEN], c->bytes_written)),
-		     rama_store_cell_f((double)c->io_ns / 1e9), rama_store_cell_f((double)c->meta_ns / 1e9),
-		     I(c->files)),
-		e);
+	return rama_store_do(s, set,
+			     ARGS(I(c->job), I(rama_store_sum(v[READS], c->reads)),
+				  I(rama_store_sum(v[WRITES], c->writes)),
+				  I(rama_store_sum(v[METAS], c->metas)),
+				  I(rama_store_sum(v[BYTES_READ], c->bytes_read)),
+				  I(rama_store_sum(v[BYTES_WRITTEN], c->bytes_written)),
+				  rama_store_cell_f((double)c->io_ns / 1e9),
+				  rama_store_cell_f((double)c->meta_ns / 1e9), I(c->files)),
+			     e);
 }
 
 static int sum_row(void *ctx, const struct rama_store_row *row, struct rama_err *e)
@@ -104,7 +106,7 @@ static int sum_again(struct rama_store *s, int64_t job, struct rama_err *e)
 	return rc < 0 ? rc : add_sums(s, &c, e);
 }
 
-/* ---- what follows from processes and log ---------------------------------------------------------------- */
+/* ---- what follows from processes and log ----------------------------------------------------- */
 
 enum {
 	COUNT,
@@ -249,12 +251,13 @@ static int write_row(struct rama_store *s, int64_t job, const struct seen *w, st
 		rc = rama_store_do(s, none, ARGS(I(job)), e);
 	else if (rc == 0 && start != 0)
 		rc = rama_store_do(
-			s, time, ARGS(I(job), rama_store_cell_f(((double)end - (double)start) / 1e9)), e);
+			s, time,
+			ARGS(I(job), rama_store_cell_f(((double)end - (double)start) / 1e9)), e);
 	return rc;
 }
 
-/* A job whose processes have all moved to another one, or that was only ever named by what is older: what is left goes
- * there too. 1: it is gone. */
+/* A job whose processes have all moved to another one, or that was only ever named by what is
+ * older: what is left goes there too. 1: it is gone. */
 static int dissolve(struct rama_store *s, int64_t job, struct rama_err *e)
 {
 	static const char find[] = "SELECT min(a.job) FROM jobs j JOIN aliases a ON a.key = j.key"
@@ -277,7 +280,8 @@ static int dissolve(struct rama_store *s, int64_t job, struct rama_err *e)
 	return rc == 0 ? 1 : rc;
 }
 
-int rama_store_job_settle(struct rama_store *s, const struct rama_store_change *c, struct rama_err *e)
+int rama_store_job_settle(struct rama_store *s, const struct rama_store_change *c,
+			  struct rama_err *e)
 {
 	static const char first[] =
 		"SELECT username, uid, jobid, exe, command, tag FROM processes"
@@ -305,7 +309,7 @@ int rama_store_job_settle(struct rama_store *s, const struct rama_store_change *
 	return rc == 0 ? rama_store_rows(s, first, ARGS(I(c->job)), name_it, &f, e) : rc;
 }
 
-/* ---- removing ---------------------------------------------------------------------------------------- */
+/* ---- removing -------------------------------------------------------------------------------- */
 
 static int remove_counters(struct rama_store *s, int64_t job, struct rama_err *e)
 {

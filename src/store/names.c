@@ -26,7 +26,7 @@ static int ask(struct rama_store *s, const char *const name[2], const char *cons
 	       int64_t *number, struct rama_err *e)
 {
 	struct rama_store_cell args[2] = { rama_store_cell_clean(s, name[0], strlen(name[0])),
-				     rama_store_cell_clean(s, name[1], strlen(name[1])) };
+					   rama_store_cell_clean(s, name[1], strlen(name[1])) };
 	unsigned n = *name[1] != '\0' ? 2 : 1;
 	int rc = rama_store_ints(s, sql[0], args, n, number, 1, e);
 
@@ -87,8 +87,8 @@ void rama_store_names_fini(struct rama_store_names *names)
 	*names = (struct rama_store_names){ 0 };
 }
 
-int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_wire_msg_name *name, size_t n,
-		   struct rama_err *e)
+int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_wire_msg_name *name,
+			 size_t n, struct rama_err *e)
 {
 	static const char sql[] = "INSERT INTO files (job, record, path) VALUES ($1, $2, $3)"
 				  " ON CONFLICT (job, record) DO NOTHING";

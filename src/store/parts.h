@@ -54,21 +54,21 @@ struct rama_store_table {
 
 struct rama_store {
 	const struct rama_store_db_ops *ops;
-	struct rama_store_db *db;
+	void *db;
 	unsigned flags;
 	bool open;	 /* a batch is open */
 	int64_t clock;	 /* what time it is, of tests; 0: as the system says */
 	int64_t reaping; /* what time it is for rama_store_reap, while it is at work */
 	struct rama_wire_block_packer packer;
 	struct rama_wire_block *block, *cut; /* memory for one each */
-	struct rama_arena text;		/* of the message at work */
+	struct rama_arena text;		     /* of the message at work */
 	struct rama_store_batch batch;
 	struct rama_store_names figures, series;
 	struct rama_store_table table[RAMA_TAB_MODULES_KNOWN];
 	struct rama_store_cell *cells; /* for the widest of them */
 };
 
-/* ---- statements ---------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static inline struct rama_store_cell rama_store_cell_i(int64_t v)
 {
@@ -82,7 +82,9 @@ static inline struct rama_store_cell rama_store_cell_f(double v)
 
 static inline struct rama_store_cell rama_store_cell_t(const char *s)
 {
-	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = s, .len = strlen(s) };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT,
+					 .text = s,
+					 .len = strlen(s) };
 }
 
 static inline struct rama_store_cell rama_store_cell_b(const void *p, size_t n)
@@ -93,7 +95,8 @@ static inline struct rama_store_cell rama_store_cell_b(const void *p, size_t n)
 /* a time: 0 is none */
 static inline struct rama_store_cell rama_store_cell_when(int64_t ns)
 {
-	return ns != 0 ? rama_store_cell_i(ns) : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
+	return ns != 0 ? rama_store_cell_i(ns)
+		       : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL };
 }
 
 /* text of somewhere, as the databases take it: UTF-8 without NUL */
@@ -101,8 +104,8 @@ struct rama_store_cell rama_store_cell_clean(struct rama_store *s, const char *t
 bool rama_store_utf8_clean(const char *s, size_t n);
 size_t rama_store_utf8_copy(char *to, const char *s, size_t n); /* room for 3 * n */
 
-/* Sums stop here, so that no message, however wrong, makes one that a database cannot hold: two of them still fit an
- * integer. */
+/* Sums stop here, so that no message, however wrong, makes one that a database cannot hold: two
+ * of them still fit an integer. */
 #define RAMA_STORE_SUM_MOST 4000000000000000000
 
 static inline int64_t rama_store_sum(int64_t a, int64_t b)
@@ -118,23 +121,25 @@ static inline int64_t rama_store_told(uint64_t v, int64_t most)
 }
 
 #define I(v) rama_store_cell_i((int64_t)(v))
-#define ARGS(...)                                  \
-	(const struct rama_store_cell[]){ __VA_ARGS__ }, \
-		sizeof((const struct rama_store_cell[]){ __VA_ARGS__ }) / sizeof(struct rama_store_cell)
+#define ARGS(...)                                                         \
+	(const struct rama_store_cell[]){ __VA_ARGS__ },                  \
+		sizeof((const struct rama_store_cell[]){ __VA_ARGS__ }) / \
+			sizeof(struct rama_store_cell)
 
 /* a statement without rows */
-int rama_store_do(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
-		  struct rama_err *e);
+int rama_store_do(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		  unsigned n, struct rama_err *e);
 /* ... *changed: how many rows it changed */
 int rama_store_count(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
 		     unsigned n, int64_t *changed, struct rama_err *e);
-/* integers of its first row; columns that are NULL leave v[i] as it was; 1: there is a row, 0: none */
-int rama_store_ints(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
-		    int64_t *v, unsigned n_v, struct rama_err *e);
-int rama_store_rows(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
-		    rama_store_row_fn fn, void *ctx, struct rama_err *e);
+/* integers of its first row; columns that are NULL leave v[i] as it was; 1: there is a row, 0:
+ * none */
+int rama_store_ints(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		    unsigned n, int64_t *v, unsigned n_v, struct rama_err *e);
+int rama_store_rows(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		    unsigned n, rama_store_row_fn fn, void *ctx, struct rama_err *e);
 
-/* ---- parts of a batch -------------------------------------------------------------------------------- */
+/* ---- parts of a batch ------------------------------------------------------------------------ */
 
 void rama_store_batch_clear(struct rama_store_batch *b);
 void rama_store_batch_fini(struct rama_store_batch *b);
@@ -145,9 +150,10 @@ int rama_store_batch_flush(struct rama_store *s, struct rama_err *e);
 
 /* number of the job of this key, made if it is not there */
 int rama_store_job_get(struct rama_store *s, const char *key, const char *source, int64_t *job,
-		 struct rama_err *e);
+		       struct rama_err *e);
 /* start, end, state and sums of a job from its processes, its log and what was lost */
-int rama_store_job_settle(struct rama_store *s, const struct rama_store_change *c, struct rama_err *e);
+int rama_store_job_settle(struct rama_store *s, const struct rama_store_change *c,
+			  struct rama_err *e);
 /* everything that belongs to it; `events`: only its events and activity */
 int rama_store_job_remove_log(struct rama_store *s, int64_t job, struct rama_err *e);
 int rama_store_job_remove(struct rama_store *s, int64_t job, bool events, struct rama_err *e);
@@ -157,17 +163,18 @@ struct rama_store_list {
 	int64_t *number;
 	size_t n, room;
 };
-int rama_store_list(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
-		    struct rama_store_list *l, struct rama_err *e);
+int rama_store_list(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		    unsigned n, struct rama_store_list *l, struct rama_err *e);
 /* jobs that ended before this moment; with_events: and may have events */
 int rama_store_jobs_ended(struct rama_store *s, int64_t before, bool with_events,
-		    struct rama_store_list *l, struct rama_err *e);
+			  struct rama_store_list *l, struct rama_err *e);
 /* in batches of its own */
 int rama_store_jobs_remove(struct rama_store *s, const int64_t *job, size_t n, bool events,
-		     struct rama_err *e);
+			   struct rama_err *e);
 
-/* Blocks of a process, in the order of lanes and numbers of events. Reads them one after the other; `body`: unpacks each into
- * s->block. 1: *r is the next, 0: no more. Damaged: RAMA_ECORRUPT, and the next call goes on behind it. */
+/* Blocks of a process, in the order of lanes and numbers of events. Reads them one after the
+ * other; `body`: unpacks each into s->block. 1: *r is the next, 0: no more. Damaged:
+ * RAMA_ECORRUPT, and the next call goes on behind it. */
 #define RAMA_STORE_BLOCKS_PAGE 128
 struct rama_store_block_row {
 	int64_t number, lane, first, n, t0, t1, tid, lost, job, rank;
@@ -180,33 +187,41 @@ struct rama_store_blocks {
 	bool end;
 };
 void rama_store_blocks_init(struct rama_store_blocks *b, struct rama_store *s, int64_t process);
-int rama_store_blocks_next(struct rama_store_blocks *b, const struct rama_store_block_row **r, struct rama_err *e);
+int rama_store_blocks_next(struct rama_store_blocks *b, const struct rama_store_block_row **r,
+			   struct rama_err *e);
 
-/* The process of a segment; made, as one of that job, if it is not there. Valid until the next one is asked for. */
-int rama_store_process_get(struct rama_store *s, const struct rama_wire_segment_key *segment, const char *job,
-		     int64_t rank, struct rama_store_process **p, struct rama_err *e);
-int rama_store_process_put(struct rama_store *s, const struct rama_wire_msg_process *m, struct rama_err *e);
+/* The process of a segment; made, as one of that job, if it is not there. Valid until the next
+ * one is asked for. */
+int rama_store_process_get(struct rama_store *s, const struct rama_wire_segment_key *segment,
+			   const char *job, int64_t rank, struct rama_store_process **p,
+			   struct rama_err *e);
+int rama_store_process_put(struct rama_store *s, const struct rama_wire_msg_process *m,
+			   struct rama_err *e);
 /* It was seen at that time, by what is being put. */
 void rama_store_process_seen(struct rama_store *s, struct rama_store_process *p, int64_t t);
-int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job, int64_t rank,
-		      struct rama_err *e);
+int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job,
+			    int64_t rank, struct rama_err *e);
 
 /* counters of a process: gains, and what they stand at */
-int rama_store_activity_put(struct rama_store *s, const struct rama_wire_msg_activity *m, struct rama_err *e);
-int rama_store_counters_take(struct rama_store *s, const struct rama_wire_msg_counters *m, struct rama_err *e);
+int rama_store_activity_put(struct rama_store *s, const struct rama_wire_msg_activity *m,
+			    struct rama_err *e);
+int rama_store_counters_take(struct rama_store *s, const struct rama_wire_msg_counters *m,
+			     struct rama_err *e);
 
 /* Events of a block, those that are not there yet. bytes: its packed form, or NULL. */
-int rama_store_events_put(struct rama_store *s, struct rama_wire_block *b, const unsigned char *bytes,
-		    size_t n, uint64_t *stored, struct rama_err *e);
+int rama_store_events_put(struct rama_store *s, struct rama_wire_block *b,
+			  const unsigned char *bytes, size_t n, uint64_t *stored,
+			  struct rama_err *e);
 /* sums per second of its events, added to those that are there */
 int rama_store_rollups_put(struct rama_store *s, const struct rama_store_process *p,
-		     const struct rama_wire_block *b, struct rama_err *e);
+			   const struct rama_wire_block *b, struct rama_err *e);
 int64_t rama_store_second_of(int64_t ns);
-int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_wire_msg_name *name, size_t n,
-		   struct rama_err *e);
+int rama_store_names_put(struct rama_store *s, int64_t job, const struct rama_wire_msg_name *name,
+			 size_t n, struct rama_err *e);
 
-int rama_store_figures_put(struct rama_store *s, int64_t job, const struct rama_store_figure *figures,
-		     size_t n_figures, struct rama_err *e);
+int rama_store_figures_put(struct rama_store *s, int64_t job,
+			   const struct rama_store_figure *figures, size_t n_figures,
+			   struct rama_err *e);
 
 /* number of a name, by `find` ($1: the name, or $1 and $2) or else `make`; cached */
 int rama_store_number(struct rama_store *s, struct rama_store_names *names,
@@ -214,7 +229,7 @@ int rama_store_number(struct rama_store *s, struct rama_store_names *names,
 		      struct rama_err *e);
 void rama_store_names_fini(struct rama_store_names *names);
 
-/* ---- tables of counters -------------------------------------------------------------------------------- */
+/* ---- tables of counters ---------------------------------------------------------------------- */
 
 int rama_store_tables_init(struct rama_store *s, struct rama_err *e); /* no statements are run */
 void rama_store_tables_fini(struct rama_store *s);
@@ -222,6 +237,7 @@ void rama_store_tables_fini(struct rama_store *s);
 int rama_store_tables_make(struct rama_store *s, struct rama_err *e);
 /* what tables there should be, as one number in a text */
 void rama_store_tables_mark(const struct rama_store *s, char to[20]);
-int rama_store_counters_put(struct rama_store *s, int64_t job, struct rama_log *log, struct rama_err *e);
+int rama_store_counters_put(struct rama_store *s, int64_t job, struct rama_log *log,
+			    struct rama_err *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* postgres.c: a connection to PostgreSQL that comes back when the server does, and its transactions. */
+/* postgres.c: a connection to PostgreSQL that comes back when the server does, and its
+ * transactions. */
 #include "store/postgres.h"
 
 #include <poll.h>
@@ -12,7 +13,7 @@
 /* "iorama": only one at a time makes or changes the tables of a database */
 #define SCHEMA_LOCK "7597127384229405042"
 
-/* ---- errors --------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 bool rama_store_pg_passing(const char *state)
 {
@@ -66,7 +67,7 @@ static void first_line(const char *text, char *to, size_t room)
 	snprintf(to, room, "%.*s", (int)n, text);
 }
 
-int rama_store_pg_fail(struct rama_store_db *db, const PGresult *r, struct rama_err *e)
+int rama_store_pg_fail(struct rama_store_pg *db, const PGresult *r, struct rama_err *e)
 {
 	const char *state = r != NULL ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
 	const char *said = r != NULL ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
@@ -91,7 +92,8 @@ int rama_store_pg_fail(struct rama_store_db *db, const PGresult *r, struct rama_
 		rama_err_set(e, code_of(state), "%s",
 			     line[0] != '\0' ? line : "the connection is lost");
 	if (db->in_batch && !db->broken) {
-		/* it may be the fault of any message of the batch, or of none: nobody must leave one out for it */
+		/* it may be the fault of any message of the batch, or of none: nobody must leave
+		 * one out for it */
 		if (e->code != RAMA_EMEMORY && strcmp(state, "25006") != 0)
 			e->code = RAMA_EIO;
 		db->broken = true;
@@ -100,24 +102,26 @@ int rama_store_pg_fail(struct rama_store_db *db, const PGresult *r, struct rama_
 	return e->code;
 }
 
-static bool temporary(const struct rama_store_db *db)
+static bool temporary(const void *handle)
 {
+	const struct rama_store_pg *db = handle;
 	return db->passing;
 }
 
-/* ---- connecting ------------------------------------------------------------------------------------ */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
 /* Notices are for nobody, but one that says that the connection has ended. */
 static void take_notice(void *ctx, const PGresult *r)
 {
 	const char *severity = PQresultErrorField(r, PG_DIAG_SEVERITY_NONLOCALIZED);
-	struct rama_store_db *db = ctx;
+	struct rama_store_pg *db = ctx;
 
 	db->ended |= severity != NULL &&
 		     (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
 }
 
-/* The SQLSTATE in a message of a failed connection, "FATAL:  57P03: the ..."; "": it came from this side. */
+/* The SQLSTATE in a message of a failed connection, "FATAL:  57P03: the ..."; "": it came from
+ * this side. */
 static void state_in(const char *text, char state[6])
 {
 	const char *at = strstr(text, ":  ");
@@ -128,7 +132,7 @@ static void state_in(const char *text, char state[6])
 		snprintf(state, 6, "%.5s", at + 3);
 }
 
-static int refused(struct rama_store_db *db, struct rama_err *e)
+static int refused(struct rama_store_pg *db, struct rama_err *e)
 {
 	const char *text = PQerrorMessage(db->conn), *at;
 	char state[6], line[400];
@@ -160,11 +164,11 @@ static bool await_connection(PGconn *conn)
 	return st == PGRES_POLLING_OK;
 }
 
-/* What we ask of every connection. Statements of writers go by keys: a plan made while a table was empty must not read all
- * of it later. */
+/* What we ask of every connection. Statements of writers go by keys: a plan made while a table
+ * was empty must not read all of it later. */
 #define COMMON "SET jit = off; SET client_encoding = 'UTF8'; SET standard_conforming_strings = on;"
 #define NUMBERS "SET extra_float_digits = 1; SET bytea_output = 'hex';"
-static int settings(struct rama_store_db *db, struct rama_err *e)
+static int settings(struct rama_store_pg *db, struct rama_err *e)
 {
 	static const char reads[] = COMMON NUMBERS "SET default_transaction_read_only = on";
 	static const char writes[] = COMMON NUMBERS "SET enable_seqscan = off";
@@ -179,13 +183,14 @@ static int settings(struct rama_store_db *db, struct rama_err *e)
 		rc = rama_err_set(e, RAMA_EFORMAT,
 				  "its encoding is %s: CREATE DATABASE … ENCODING 'UTF8'",
 				  encoding);
-	/* writers that wait for each other in a circle find out sooner, where the server's owner lets us say so */
+	/* writers that wait for each other in a circle find out sooner, where the server's owner
+	 * lets us say so */
 	if (rc == 0 && write)
 		PQclear(PQexec(db->conn, "SET deadlock_timeout = '100ms'"));
 	return rc;
 }
 
-static int connect_now(struct rama_store_db *db, struct rama_err *e)
+static int connect_now(struct rama_store_pg *db, struct rama_err *e)
 {
 	/* the ones before dbname are what it may override */
 	static const char *const keys[] = { "fallback_application_name",
@@ -222,7 +227,7 @@ static int connect_now(struct rama_store_db *db, struct rama_err *e)
 }
 
 /* Has a server that went away said so meanwhile, or has the connection been closed? */
-static bool still_there(struct rama_store_db *db)
+static bool still_there(struct rama_store_pg *db)
 {
 	struct pollfd p = { .fd = PQsocket(db->conn), .events = POLLIN };
 
@@ -232,7 +237,7 @@ static bool still_there(struct rama_store_db *db)
 	return !db->ended && PQstatus(db->conn) == CONNECTION_OK;
 }
 
-int rama_store_pg_connected(struct rama_store_db *db, struct rama_err *e)
+int rama_store_pg_connected(struct rama_store_pg *db, struct rama_err *e)
 {
 	if (PQstatus(db->conn) == CONNECTION_OK && PQpipelineStatus(db->conn) == PQ_PIPELINE_ON &&
 	    (db->syncs > 0 || still_there(db)))
@@ -240,8 +245,9 @@ int rama_store_pg_connected(struct rama_store_db *db, struct rama_err *e)
 	return connect_now(db, e);
 }
 
-static void close_db(struct rama_store_db *db)
+static void close_db(void *handle)
 {
+	struct rama_store_pg *db = handle;
 	if (db == NULL)
 		return;
 	PQfinish(db->conn);
@@ -270,9 +276,9 @@ static int check_url(const char *where, struct rama_err *e)
 	return rc;
 }
 
-static int open_db(struct rama_store_db **to, const char *where, unsigned flags, struct rama_err *e)
+static int open_db(void **to, const char *where, unsigned flags, struct rama_err *e)
 {
-	struct rama_store_db *db;
+	struct rama_store_pg *db;
 	int rc = check_url(where, e);
 
 	*to = NULL;
@@ -293,10 +299,11 @@ static int open_db(struct rama_store_db **to, const char *where, unsigned flags,
 	return 0;
 }
 
-/* ---- transactions ---------------------------------------------------------------------------------- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
-static int begin(struct rama_store_db *db, struct rama_err *e)
+static int begin(void *handle, struct rama_err *e)
 {
+	struct rama_store_pg *db = handle;
 	int rc = rama_store_pg_connected(db, e);
 
 	if (rc == 0)
@@ -306,8 +313,9 @@ static int begin(struct rama_store_db *db, struct rama_err *e)
 	return rc;
 }
 
-static void rollback(struct rama_store_db *db)
+static void rollback(void *handle)
 {
+	struct rama_store_pg *db = handle;
 	bool passing = db->passing;
 
 	if (!db->in_batch)
@@ -323,8 +331,9 @@ static void rollback(struct rama_store_db *db)
 	db->passing = passing;
 }
 
-static int commit(struct rama_store_db *db, struct rama_err *e)
+static int commit(void *handle, struct rama_err *e)
 {
+	struct rama_store_pg *db = handle;
 	int rc = 0;
 
 	if (db->broken) {
@@ -340,8 +349,9 @@ static int commit(struct rama_store_db *db, struct rama_err *e)
 	return rc;
 }
 
-static int script(struct rama_store_db *db, const char *sql, struct rama_err *e)
+static int script(void *handle, const char *sql, struct rama_err *e)
 {
+	struct rama_store_pg *db = handle;
 	PGresult *r;
 	int rc = db->in_batch ? rama_store_pg_settle(db, e) : rama_store_pg_connected(db, e);
 
@@ -358,8 +368,9 @@ static int script(struct rama_store_db *db, const char *sql, struct rama_err *e)
 	return rc;
 }
 
-static void wait_for(struct rama_store_db *db, int ms)
+static void wait_for(void *handle, int ms)
 {
+	struct rama_store_pg *db = handle;
 	char sql[64];
 
 	/* 0 would be for ever */
@@ -367,7 +378,7 @@ static void wait_for(struct rama_store_db *db, int ms)
 	script(db, sql, NULL);
 }
 
-/* ---- schema, upkeep ---------------------------------------------------------------------------------- */
+/* ---- schema, upkeep -------------------------------------------------------------------------- */
 
 static int one_int(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -376,15 +387,15 @@ static int one_int(void *ctx, const struct rama_store_row *row, struct rama_err 
 	return 1;
 }
 
-static int ask(struct rama_store_db *db, const char *sql, int64_t *n, struct rama_err *e)
+static int ask(struct rama_store_pg *db, const char *sql, int64_t *n, struct rama_err *e)
 {
 	*n = 0;
 	return rama_store_pg_run(db, sql, RAMA_STORE_DB_ONCE, NULL, 0, one_int, n, NULL, e);
 }
 
-/* In a transaction it is asked by somebody who is about to change the schema: one at a time. The schema that the tables are to
- * lie in (search_path) is made if it is not there. */
-static int schema_lock(struct rama_store_db *db, struct rama_err *e)
+/* In a transaction it is asked by somebody who is about to change the schema: one at a time. The
+ * schema that the tables are to lie in (search_path) is made if it is not there. */
+static int schema_lock(struct rama_store_pg *db, struct rama_err *e)
 {
 	static const char place[] =
 		"DO $$ BEGIN IF current_schema() IS NULL THEN EXECUTE format('CREATE SCHEMA %I',"
@@ -395,8 +406,9 @@ static int schema_lock(struct rama_store_db *db, struct rama_err *e)
 	return rc == 0 && (db->flags & RAMA_STORE_CREATE) != 0 ? script(db, place, e) : rc;
 }
 
-static int version(struct rama_store_db *db, int *v, struct rama_err *e)
+static int version(void *handle, int *v, struct rama_err *e)
 {
+	struct rama_store_pg *db = handle;
 	static const char tables[] =
 		"SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
 		" WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')"
@@ -423,8 +435,9 @@ static int version(struct rama_store_db *db, int *v, struct rama_err *e)
 	return rc;
 }
 
-static int64_t size(struct rama_store_db *db)
+static int64_t size(void *handle)
 {
+	struct rama_store_pg *db = handle;
 	int64_t n = 0;
 
 	ask(db,
@@ -435,8 +448,9 @@ static int64_t size(struct rama_store_db *db)
 	return n;
 }
 
-static int shrink(struct rama_store_db *db, struct rama_err *e)
+static int shrink(void *handle, struct rama_err *e)
 {
+	struct rama_store_pg *db = handle;
 	static const char *const tables[] = { "blocks",	       "rollups", "activity",
 					      "sample_values", "files",	  "logs" };
 	int rc = 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* postgres.h: what the parts of the PostgreSQL store share: postgres.c (connection, transactions), postgres_run.c (statements),
- * postgres_cells.c (values as they travel), postgres_block.c (events), postgres_schema.c (tables).
+/* postgres.h: what the parts of the PostgreSQL store share: postgres.c (connection,
+ * transactions), postgres_run.c (statements), postgres_cells.c (values as they travel),
+ * postgres_block.c (events), postgres_schema.c (tables).
  *
- * The connection is always in libpq's pipeline mode: a statement of a batch whose outcome nobody waits for is sent and
- * forgotten until the next one that has rows, or the commit; so a batch costs few round trips. An error of such a
- * statement comes to light there, and fails the batch, as it would have anyway. */
+ * The connection is always in libpq's pipeline mode: a statement of a batch whose outcome nobody
+ * waits for is sent and forgotten until the next one that has rows, or the commit; so a batch
+ * costs few round trips. An error of such a statement comes to light there, and fails the batch,
+ * as it would have anyway. */
 #ifndef RAMA_STORE_POSTGRES_H
 #define RAMA_STORE_POSTGRES_H
 
@@ -13,7 +15,8 @@
 #include "base/map.h"
 #include "store/db.h"
 
-/* types whose values travel as bytes, all others as text (PostgreSQL's pg_type.dat; they never change) */
+/* types whose values travel as bytes, all others as text (PostgreSQL's pg_type.dat; they never
+ * change) */
 enum rama_store_pg_type {
 	RAMA_STORE_PG_BOOL = 16,
 	RAMA_STORE_PG_BYTEA = 17,
@@ -55,7 +58,7 @@ struct rama_store_pg_call {
 
 struct work;
 
-struct rama_store_db {
+struct rama_store_pg {
 	PGconn *conn;
 	char *where;
 	unsigned flags;
@@ -64,12 +67,12 @@ struct rama_store_db {
 	bool passing;	     /* of the last error: may pass */
 	bool ended;	     /* the server has said that it ends this connection */
 	struct rama_err why; /* of a batch that is broken */
-	unsigned
-		unread; /* statements sent since the last end of a pipeline: nobody waits for them yet */
-	unsigned syncs;		   /* ends of pipelines that were asked for and did not come yet */
-	unsigned connections;	   /* made so far */
+	/* statements sent since the last end of a pipeline: nobody waits for them yet */
+	unsigned unread;
+	unsigned syncs;	      /* ends of pipelines that were asked for and did not come yet */
+	unsigned connections; /* made so far */
 	struct rama_store_pg_rows *open; /* rows being read, or NULL */
-	struct rama_map by_key;	   /* address of a text -> statement[] */
+	struct rama_map by_key;		 /* address of a text -> statement[] */
 	struct rama_store_pg_statement **statement;
 	unsigned n_statements;
 	struct rama_store_pg_call *call; /* known calls */
@@ -79,22 +82,24 @@ struct rama_store_db {
 
 /* ---- postgres.c */
 /* Makes sure that there is a connection that seems to work. */
-int rama_store_pg_connected(struct rama_store_db *db, struct rama_err *e);
-/* Error of a result, or of the connection if r is NULL: its text, its code, whether it may pass. Fails the batch. */
-int rama_store_pg_fail(struct rama_store_db *db, const PGresult *r, struct rama_err *e);
+int rama_store_pg_connected(struct rama_store_pg *db, struct rama_err *e);
+/* Error of a result, or of the connection if r is NULL: its text, its code, whether it may pass.
+ * Fails the batch. */
+int rama_store_pg_fail(struct rama_store_pg *db, const PGresult *r, struct rama_err *e);
 /* by SQLSTATE; "": it never came to the server */
 bool rama_store_pg_passing(const char *state);
 
 /* ---- postgres_run.c */
-int rama_store_pg_run(struct rama_store_db *db, const char *sql, int once, const struct rama_store_cell *args,
-		unsigned n_args, rama_store_row_fn fn, void *ctx, int64_t *changed, struct rama_err *e);
+int rama_store_pg_run(void *handle, const char *sql, int once, const struct rama_store_cell *args,
+		      unsigned n_args, rama_store_row_fn fn, void *ctx, int64_t *changed,
+		      struct rama_err *e);
 /* Sends a statement, does not wait for it. */
-int rama_store_pg_send(struct rama_store_db *db, const char *sql, struct rama_err *e);
+int rama_store_pg_send(struct rama_store_pg *db, const char *sql, struct rama_err *e);
 /* Waits for all that was sent; the first error of it. */
-int rama_store_pg_settle(struct rama_store_db *db, struct rama_err *e);
+int rama_store_pg_settle(struct rama_store_pg *db, struct rama_err *e);
 /* Reads, whatever it is, up to the end of the pipeline that was asked for last. */
-void rama_store_pg_drain(struct rama_store_db *db);
-void rama_store_pg_forget_statements(struct rama_store_db *db, bool for_good);
+void rama_store_pg_drain(struct rama_store_pg *db);
+void rama_store_pg_forget_statements(struct rama_store_pg *db, bool for_good);
 
 /* ---- postgres_cells.c: arguments as libpq takes them, rows as the store gives them */
 struct rama_store_pg_args {
@@ -106,9 +111,10 @@ struct rama_store_pg_args {
 	char **text; /* texts that had to be changed */
 };
 int rama_store_pg_args_init(struct rama_store_pg_args *a, const struct rama_store_pg_statement *st,
-		      const struct rama_store_cell *args, unsigned n, struct rama_err *e);
+			    const struct rama_store_cell *args, unsigned n, struct rama_err *e);
 void rama_store_pg_args_fini(struct rama_store_pg_args *a);
-/* A copy in which bytes that are not UTF-8 stand as \xHH; NULL: it is as it should be, or there is no memory (*len is 0). */
+/* A copy in which bytes that are not UTF-8 stand as \xHH; NULL: it is as it should be, or there
+ * is no memory (*len is 0). */
 char *rama_store_pg_clean(const char *text, size_t n, size_t *len);
 bool rama_store_pg_binary(Oid type);
 /* who wants rows */
@@ -116,17 +122,19 @@ struct rama_store_pg_reader {
 	rama_store_row_fn fn;
 	void *ctx;
 };
-int rama_store_pg_give(const PGresult *r, const struct rama_store_pg_reader *to, struct rama_err *e);
+int rama_store_pg_give(const PGresult *r, const struct rama_store_pg_reader *to,
+		       struct rama_err *e);
 
 /* ---- postgres_block.c */
 extern const char rama_store_pg_block_sql[];
-int rama_store_pg_put_block(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
-		      struct rama_wire_block *b, const unsigned char *bytes, size_t n,
-		      struct rama_wire_block_packer *p, struct rama_err *e);
-int rama_store_pg_get_block(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
-		      struct rama_wire_block *b, struct rama_wire_block_packer *p, struct rama_err *e);
+int rama_store_pg_put_block(void *handle, int64_t job, int64_t process, int64_t rank,
+			    struct rama_wire_block *b, const unsigned char *bytes, size_t n,
+			    struct rama_wire_block_packer *p, struct rama_err *e);
+int rama_store_pg_get_block(void *handle, const struct rama_store_cell *cells, unsigned n,
+			    struct rama_wire_block *b, struct rama_wire_block_packer *p,
+			    struct rama_err *e);
 
-void rama_store_pg_work_fini(struct rama_store_db *db);
+void rama_store_pg_work_fini(struct rama_store_pg *db);
 
 /* ---- postgres_schema.c */
 extern const char *const *const rama_store_pg_schema[];

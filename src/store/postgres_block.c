@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* postgres_block.c: the events of a block as columns of a row that plain SQL can unfold (view `events`).
+/* postgres_block.c: the events of a block as columns of a row that plain SQL can unfold (view
+ * `events`).
  *
- * Value i of column x, i from 0 to n - 1, is x_base + x_step * i + the number whose bytes, the lowest first, are bytes i, n + i,
- * 2 n + i, ... of x. So numbers cost as many bytes as they need, none if they lie on a line, and what lies together is alike:
- * the database compresses it well. The file of event i is records[k], with k such a number, from 0. */
+ * Value i of column x, i from 0 to n - 1, is x_base + x_step * i + the number whose bytes, the
+ * lowest first, are bytes i, n + i, 2 n + i, ... of x. So numbers cost as many bytes as they
+ * need, none if they lie on a line, and what lies together is alike: the database compresses it
+ * well. The file of event i is records[k], with k such a number, from 0. */
 #include "store/postgres.h"
 
 #include <endian.h>
@@ -12,7 +14,8 @@
 
 /* In the order of the statements below. */
 enum column { C_END, C_DUR, C_OFF, C_LEN, C_WHAT, C_CALL, C_PARENT, C_RECORD, COLUMNS };
-/* values that lie near a straight line; those that often lie on one, but else are better left as they are */
+/* values that lie near a straight line; those that often lie on one, but else are better left as
+ * they are */
 enum line { NO_LINE, NEAR_LINE, ON_LINE };
 static const enum line line_of[COLUMNS] = {
 	[C_END] = NEAR_LINE, [C_OFF] = ON_LINE, [C_CALL] = ON_LINE
@@ -54,14 +57,16 @@ static struct rama_store_cell number(int64_t v)
 
 static struct rama_store_cell text(const char *s)
 {
-	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = s, .len = strlen(s) };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT,
+					 .text = s,
+					 .len = strlen(s) };
 }
 
-/* ---- calls: their numbers in the table `calls` ------------------------------------------------------ */
+/* ---- calls: their numbers in the table `calls` ----------------------------------------------- */
 
 static int take_call(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
-	struct rama_store_db *db = ctx;
+	struct rama_store_pg *db = ctx;
 	struct rama_store_pg_call *c;
 	char *to[3];
 
@@ -90,7 +95,8 @@ static int take_call(void *ctx, const struct rama_store_row *row, struct rama_er
 	return 0;
 }
 
-static const struct rama_store_pg_call *known_call(const struct rama_store_db *db, const struct rama_wire_what *w)
+static const struct rama_store_pg_call *known_call(const struct rama_store_pg *db,
+						   const struct rama_wire_what *w)
 {
 	for (unsigned i = 0; i < db->n_calls; i++)
 		if (strcmp(db->call[i].what.fn, w->fn) == 0 &&
@@ -101,7 +107,7 @@ static const struct rama_store_pg_call *known_call(const struct rama_store_db *d
 }
 
 /* The number of a call, which gets one if it has none; another writer may be faster. */
-static int number_of_call(struct rama_store_db *db, const struct rama_wire_what *w, int64_t *n,
+static int number_of_call(struct rama_store_pg *db, const struct rama_wire_what *w, int64_t *n,
 			  struct rama_err *e)
 {
 	static const char find[] =
@@ -115,7 +121,8 @@ static int number_of_call(struct rama_store_db *db, const struct rama_wire_what 
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && c == NULL && i < 3; i++) {
-		rc = rama_store_pg_run(db, tries[i], RAMA_STORE_DB_KEPT, args, 3, take_call, db, NULL, e);
+		rc = rama_store_pg_run(db, tries[i], RAMA_STORE_DB_KEPT, args, 3, take_call, db,
+				       NULL, e);
 		c = known_call(db, w);
 	}
 	if (rc == 0 && c == NULL)
@@ -124,7 +131,7 @@ static int number_of_call(struct rama_store_db *db, const struct rama_wire_what 
 	return rc;
 }
 
-static const struct rama_store_pg_call *call_of_number(const struct rama_store_db *db, int64_t n)
+static const struct rama_store_pg_call *call_of_number(const struct rama_store_pg *db, int64_t n)
 {
 	for (unsigned i = 0; i < db->n_calls; i++)
 		if (db->call[i].number == n)
@@ -132,9 +139,10 @@ static const struct rama_store_pg_call *call_of_number(const struct rama_store_d
 	return NULL;
 }
 
-/* ---- to the database ---------------------------------------------------------------------------------- */
+/* ---- to the database ------------------------------------------------------------------------- */
 
-/* The numbers of v, byte by byte: first the lowest bytes of all, then the next ones. `any` has all bits that occur. */
+/* The numbers of v, byte by byte: first the lowest bytes of all, then the next ones. `any` has
+ * all bits that occur. */
 static struct rama_store_cell planes(unsigned char **at, const int64_t *v, uint32_t n, uint64_t any)
 {
 	unsigned char *start = *at, *p = start;
@@ -146,8 +154,8 @@ static struct rama_store_cell planes(unsigned char **at, const int64_t *v, uint3
 			*p++ = (unsigned char)((uint64_t)v[i] >> shift);
 	*at = p;
 	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_BYTES,
-				   .text = (const char *)start,
-				   .len = (size_t)(p - start) };
+					 .text = (const char *)start,
+					 .len = (size_t)(p - start) };
 }
 
 static int compare(const void *a, const void *b)
@@ -157,8 +165,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The usual distance of two values: the middle one of some, which on a line is that of most of them. 0 if numbers are so large
- * that sums could overflow. */
+/* The usual distance of two values: the middle one of some, which on a line is that of most of
+ * them. 0 if numbers are so large that sums could overflow. */
 static int64_t usual_step(const int64_t *v, uint32_t n, enum line line)
 {
 	enum { SOME = 127 };
@@ -207,7 +215,8 @@ static void put_column(struct work *w, uint32_t n, enum column c, unsigned char 
 	args[2] = planes(at, v, n, any);
 }
 
-/* Files of the block, each once, in the order in which they occur; w->v: which of them each event is about. */
+/* Files of the block, each once, in the order in which they occur; w->v: which of them each
+ * event is about. */
 static int list_records(struct work *w, const struct rama_wire_block *b, uint32_t *n_records,
 			struct rama_err *e)
 {
@@ -239,7 +248,8 @@ static int list_records(struct work *w, const struct rama_wire_block *b, uint32_
 /* as an array of BIGINT is sent */
 static struct rama_store_cell record_array(struct work *w, uint32_t n)
 {
-	const uint32_t head[] = { htobe32(1), 0, htobe32(RAMA_STORE_PG_INT8), htobe32(n), htobe32(1) };
+	const uint32_t head[] = { htobe32(1), 0, htobe32(RAMA_STORE_PG_INT8), htobe32(n),
+				  htobe32(1) };
 	const uint32_t len = htobe32(8);
 	unsigned char *p = w->records;
 
@@ -252,8 +262,8 @@ static struct rama_store_cell record_array(struct work *w, uint32_t n)
 		memcpy(p + 4, &id, 8);
 	}
 	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_BYTES,
-				   .text = (const char *)w->records,
-				   .len = (size_t)(p - w->records) };
+					 .text = (const char *)w->records,
+					 .len = (size_t)(p - w->records) };
 }
 
 /* column c of event i; calls: numbers of the block's table of calls */
@@ -277,14 +287,14 @@ static int64_t value_of(const struct rama_wire_event *ev, enum column c, const i
 	}
 }
 
-static struct work *work_of(struct rama_store_db *db)
+static struct work *work_of(struct rama_store_pg *db)
 {
 	if (db->work == NULL)
 		db->work = calloc(1, sizeof(struct work));
 	return db->work;
 }
 
-void rama_store_pg_work_fini(struct rama_store_db *db)
+void rama_store_pg_work_fini(struct rama_store_pg *db)
 {
 	struct work *w = db->work;
 
@@ -295,20 +305,21 @@ void rama_store_pg_work_fini(struct rama_store_db *db)
 }
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
-int rama_store_pg_put_block(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
-		      struct rama_wire_block *b, const unsigned char *bytes, size_t n,
-		      struct rama_wire_block_packer *p, struct rama_err *e)
+int rama_store_pg_put_block(void *handle, int64_t job, int64_t process, int64_t rank,
+			    struct rama_wire_block *b, const unsigned char *bytes, size_t n,
+			    struct rama_wire_block_packer *p, struct rama_err *e)
 {
+	struct rama_store_pg *db = handle;
 	struct rama_store_cell args[ARGS_ALL] = { number(process),
-					    number(b->lane),
-					    number((int64_t)b->first),
-					    number(b->n),
-					    number(job),
-					    number(rank),
-					    number(b->t0),
-					    number(b->t1),
-					    number(b->tid),
-					    number((int64_t)b->lost) };
+						  number(b->lane),
+						  number((int64_t)b->first),
+						  number(b->n),
+						  number(job),
+						  number(rank),
+						  number(b->t0),
+						  number(b->t1),
+						  number(b->tid),
+						  number((int64_t)b->lost) };
 	struct work *w = work_of(db);
 	int64_t calls[RAMA_WIRE_BLOCK_WHATS];
 	uint32_t n_records = 0;
@@ -333,10 +344,11 @@ int rama_store_pg_put_block(struct rama_store_db *db, int64_t job, int64_t proce
 		put_column(w, b->n, (enum column)c, &at, args + HEAD_ARGS + (size_t)3 * c);
 	}
 	args[ARGS_ALL - 1] = record_array(w, n_records);
-	return rama_store_pg_run(db, insert_sql, RAMA_STORE_DB_KEPT, args, ARGS_ALL, NULL, NULL, NULL, e);
+	return rama_store_pg_run(db, insert_sql, RAMA_STORE_DB_KEPT, args, ARGS_ALL, NULL, NULL,
+				 NULL, e);
 }
 
-/* ---- from the database ---------------------------------------------------------------------------------- */
+/* ---- from the database ----------------------------------------------------------------------- */
 
 /* Values of a column into v; numbers of a damaged row may wrap, they do not harm. */
 static bool get_column(const struct rama_store_cell *cell, int64_t *v, uint32_t n)
@@ -345,7 +357,8 @@ static bool get_column(const struct rama_store_cell *cell, int64_t *v, uint32_t 
 	uint64_t base = (uint64_t)cell[0].i, step = (uint64_t)cell[1].i;
 	size_t wide = cell[2].type == RAMA_STORE_CELL_BYTES ? cell[2].len / n : 0;
 
-	if (cell[0].type != RAMA_STORE_CELL_INT || cell[1].type != RAMA_STORE_CELL_INT || wide > 8 ||
+	if (cell[0].type != RAMA_STORE_CELL_INT || cell[1].type != RAMA_STORE_CELL_INT ||
+	    wide > 8 ||
 	    (cell[2].type != RAMA_STORE_CELL_NULL && (wide == 0 || cell[2].len != wide * n)))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
@@ -357,11 +370,13 @@ static bool get_column(const struct rama_store_cell *cell, int64_t *v, uint32_t 
 }
 
 /* v: which file each event is about */
-static bool get_records(const struct rama_store_cell *c, const int64_t *v, struct rama_wire_block *b)
+static bool get_records(const struct rama_store_cell *c, const int64_t *v,
+			struct rama_wire_block *b)
 {
 	const unsigned char *p = (const unsigned char *)c->text;
-	size_t n =
-		c->type == RAMA_STORE_CELL_BYTES && c->len > ARRAY_HEAD ? (c->len - ARRAY_HEAD) / 12 : 0;
+	size_t n = c->type == RAMA_STORE_CELL_BYTES && c->len > ARRAY_HEAD
+			   ? (c->len - ARRAY_HEAD) / 12
+			   : 0;
 	uint32_t head[5], len;
 	uint64_t id;
 
@@ -384,7 +399,8 @@ static bool get_records(const struct rama_store_cell *c, const int64_t *v, struc
 }
 
 /* Calls of the events (their numbers are in v) become a table of the block's own. */
-static int get_calls(struct rama_store_db *db, const int64_t *v, struct rama_wire_block *b, struct rama_err *e)
+static int get_calls(struct rama_store_pg *db, const int64_t *v, struct rama_wire_block *b,
+		     struct rama_err *e)
 {
 	static const char all[] = "SELECT number, layer, op, fn FROM calls ORDER BY number";
 	int64_t calls[RAMA_WIRE_BLOCK_WHATS];
@@ -404,8 +420,8 @@ static int get_calls(struct rama_store_db *db, const int64_t *v, struct rama_wir
 				int rc;
 
 				db->n_calls = 0;
-				rc = rama_store_pg_run(db, all, RAMA_STORE_DB_KEPT, NULL, 0, take_call, db,
-						 NULL, e);
+				rc = rama_store_pg_run(db, all, RAMA_STORE_DB_KEPT, NULL, 0,
+						       take_call, db, NULL, e);
 				if (rc != 0)
 					return rc;
 				c = call_of_number(db, n);
@@ -449,9 +465,11 @@ static void set_value(struct rama_wire_event *ev, enum column c, int64_t v)
 	}
 }
 
-int rama_store_pg_get_block(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
-		      struct rama_wire_block *b, struct rama_wire_block_packer *p, struct rama_err *e)
+int rama_store_pg_get_block(void *handle, const struct rama_store_cell *cells, unsigned n,
+			    struct rama_wire_block *b, struct rama_wire_block_packer *p,
+			    struct rama_err *e)
 {
+	struct rama_store_pg *db = handle;
 	const struct rama_store_cell *at = cells + 3;
 	struct work *w = work_of(db);
 	int rc = 0;

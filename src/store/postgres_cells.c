@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* postgres_cells.c: values on their way to PostgreSQL and back. Numbers go as bytes where the server has said that it wants
- * that very type, else as text, which it reads as any type. */
+/* postgres_cells.c: values on their way to PostgreSQL and back. Numbers go as bytes where the
+ * server has said that it wants that very type, else as text, which it reads as any type. */
 #include "store/postgres.h"
 
 #include <endian.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arguments ---------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* Bytes of the UTF-8 character that begins here, 0: none does. A NUL is none for PostgreSQL. */
 static size_t utf8_length(const unsigned char *s, size_t n)
@@ -73,7 +73,8 @@ void rama_store_pg_args_fini(struct rama_store_pg_args *a)
 }
 
 /* a number as bytes of that type; false: it has to go as text */
-static bool number_bytes(struct rama_store_pg_args *a, unsigned i, Oid type, const struct rama_store_cell *c)
+static bool number_bytes(struct rama_store_pg_args *a, unsigned i, Oid type,
+			 const struct rama_store_cell *c)
 {
 	int64_t v = c->i;
 	uint64_t u8;
@@ -116,9 +117,10 @@ static void number_text(struct rama_store_pg_args *a, unsigned i, const struct r
 		snprintf(a->number[i], sizeof(a->number[i]), "%.17g", c->f);
 }
 
-/* As bytes where a text is wanted, else (it may be the text of a number) as the text that it is, with a NUL. */
-static int put_text(struct rama_store_pg_args *a, unsigned i, Oid type, const struct rama_store_cell *c,
-		    struct rama_err *e)
+/* As bytes where a text is wanted, else (it may be the text of a number) as the text that it is,
+ * with a NUL. */
+static int put_text(struct rama_store_pg_args *a, unsigned i, Oid type,
+		    const struct rama_store_cell *c, struct rama_err *e)
 {
 	size_t len;
 
@@ -133,8 +135,8 @@ static int put_text(struct rama_store_pg_args *a, unsigned i, Oid type, const st
 	return 0;
 }
 
-static int put_arg(struct rama_store_pg_args *a, unsigned i, Oid type, const struct rama_store_cell *c,
-		   struct rama_err *e)
+static int put_arg(struct rama_store_pg_args *a, unsigned i, Oid type,
+		   const struct rama_store_cell *c, struct rama_err *e)
 {
 	if (c->type == RAMA_STORE_CELL_NULL)
 		return 0;
@@ -156,7 +158,7 @@ static int put_arg(struct rama_store_pg_args *a, unsigned i, Oid type, const str
 }
 
 int rama_store_pg_args_init(struct rama_store_pg_args *a, const struct rama_store_pg_statement *st,
-		      const struct rama_store_cell *args, unsigned n, struct rama_err *e)
+			    const struct rama_store_cell *args, unsigned n, struct rama_err *e)
 {
 	/* more than it asks for is allowed, as elsewhere */
 	unsigned most = st->type != NULL && st->n_types < n ? st->n_types : n;
@@ -184,7 +186,7 @@ int rama_store_pg_args_init(struct rama_store_pg_args *a, const struct rama_stor
 	return 0;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 bool rama_store_pg_binary(Oid type)
 {
@@ -300,7 +302,8 @@ static unsigned char *unescaped(struct rama_store_cell *c, const char *p)
 	return bytes;
 }
 
-static void read_cell(const PGresult *r, int row, int i, struct rama_store_cell *c, unsigned char **bytes)
+static void read_cell(const PGresult *r, int row, int i, struct rama_store_cell *c,
+		      unsigned char **bytes)
 {
 	Oid type = PQftype(r, i);
 
@@ -319,7 +322,8 @@ static void read_cell(const PGresult *r, int row, int i, struct rama_store_cell 
 }
 
 static int give_rows(const PGresult *r, struct rama_store_row *line, struct rama_store_cell *cell,
-		     unsigned char **bytes, const struct rama_store_pg_reader *to, struct rama_err *e)
+		     unsigned char **bytes, const struct rama_store_pg_reader *to,
+		     struct rama_err *e)
 {
 	int rc = 0;
 

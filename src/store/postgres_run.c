@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* postgres_run.c: statements on their way. What was sent comes back in order: outcomes nobody waited for, then the rows of the
- * one that somebody waits for, then the mark of the end of the pipeline (sync). */
+/* postgres_run.c: statements on their way. What was sent comes back in order: outcomes nobody
+ * waited for, then the rows of the one that somebody waits for, then the mark of the end of the
+ * pipeline (sync). */
 #include "store/postgres.h"
 
 #include <stdio.h>
@@ -27,11 +28,11 @@ struct question {
 	int64_t *changed;
 };
 
-/* ---- what comes back ------------------------------------------------------------------------------ */
+/* ---- what comes back ------------------------------------------------------------------------- */
 
-/* The next outcome; NULL: nothing is on the wire any more, or the connection is gone. Ends of statements (NULL) are
- * passed over. */
-static PGresult *next_result(struct rama_store_db *db)
+/* The next outcome; NULL: nothing is on the wire any more, or the connection is gone. Ends of
+ * statements (NULL) are passed over. */
+static PGresult *next_result(struct rama_store_pg *db)
 {
 	PGresult *r = PQgetResult(db->conn);
 
@@ -42,7 +43,7 @@ static PGresult *next_result(struct rama_store_db *db)
 	return r;
 }
 
-void rama_store_pg_drain(struct rama_store_db *db)
+void rama_store_pg_drain(struct rama_store_pg *db)
 {
 	PGresult *r;
 
@@ -51,7 +52,7 @@ void rama_store_pg_drain(struct rama_store_db *db)
 	db->syncs = 0;
 }
 
-static int end_pipeline(struct rama_store_db *db, struct rama_err *e)
+static int end_pipeline(struct rama_store_pg *db, struct rama_err *e)
 {
 	if (PQpipelineSync(db->conn) != 1)
 		return rama_store_pg_fail(db, NULL, e);
@@ -67,7 +68,7 @@ static bool bad(const PGresult *r)
 }
 
 /* Outcomes of `n` statements nobody waited for, each with its end; the first error. */
-static int read_unread(struct rama_store_db *db, unsigned n, struct rama_err *e)
+static int read_unread(struct rama_store_pg *db, unsigned n, struct rama_err *e)
 {
 	int rc = 0;
 
@@ -83,7 +84,7 @@ static int read_unread(struct rama_store_db *db, unsigned n, struct rama_err *e)
 	return rc;
 }
 
-int rama_store_pg_settle(struct rama_store_db *db, struct rama_err *e)
+int rama_store_pg_settle(struct rama_store_pg *db, struct rama_err *e)
 {
 	unsigned n = db->unread;
 	int rc = n > 0 ? end_pipeline(db, e) : 0;
@@ -95,9 +96,9 @@ int rama_store_pg_settle(struct rama_store_db *db, struct rama_err *e)
 	return rc;
 }
 
-/* ---- what goes out -------------------------------------------------------------------------------- */
+/* ---- what goes out --------------------------------------------------------------------------- */
 
-int rama_store_pg_send(struct rama_store_db *db, const char *sql, struct rama_err *e)
+int rama_store_pg_send(struct rama_store_pg *db, const char *sql, struct rama_err *e)
 {
 	if (PQsendQueryParams(db->conn, sql, 0, NULL, NULL, NULL, NULL, 0) != 1)
 		return rama_store_pg_fail(db, NULL, e);
@@ -105,7 +106,7 @@ int rama_store_pg_send(struct rama_store_db *db, const char *sql, struct rama_er
 	return 0;
 }
 
-void rama_store_pg_forget_statements(struct rama_store_db *db, bool for_good)
+void rama_store_pg_forget_statements(struct rama_store_pg *db, bool for_good)
 {
 	for (unsigned i = 0; i < db->n_statements; i++) {
 		struct rama_store_pg_statement *st = db->statement[i];
@@ -125,11 +126,12 @@ void rama_store_pg_forget_statements(struct rama_store_db *db, bool for_good)
 	db->n_statements = 0;
 }
 
-static int new_statement(struct rama_store_db *db, const char *sql, struct rama_store_pg_statement **found,
-			 struct rama_err *e)
+static int new_statement(struct rama_store_pg *db, const char *sql,
+			 struct rama_store_pg_statement **found, struct rama_err *e)
 {
-	struct rama_store_pg_statement **grown = realloc(
-		(void *)db->statement, (db->n_statements + 1) * sizeof(struct rama_store_pg_statement *));
+	struct rama_store_pg_statement **grown =
+		realloc((void *)db->statement,
+			(db->n_statements + 1) * sizeof(struct rama_store_pg_statement *));
 	struct rama_store_pg_statement *st = calloc(1, sizeof(*st));
 
 	if (grown != NULL)
@@ -146,9 +148,10 @@ static int new_statement(struct rama_store_db *db, const char *sql, struct rama_
 	return 0;
 }
 
-/* the statement of this text, found by its address; a text that changed since is another statement */
-static int find_statement(struct rama_store_db *db, const char *sql, struct rama_store_pg_statement **found,
-			  struct rama_err *e)
+/* the statement of this text, found by its address; a text that changed since is another
+ * statement */
+static int find_statement(struct rama_store_pg *db, const char *sql,
+			  struct rama_store_pg_statement **found, struct rama_err *e)
 {
 	bool fresh = false;
 	uint64_t *at = rama_map_put(&db->by_key, (uint64_t)(uintptr_t)sql, &fresh);
@@ -202,8 +205,8 @@ static char *with_lock(const char *sql)
 	return to;
 }
 
-/* Arguments that a statement does not use have a type all the same; the others' is found by the server. Returns how many
- * places there are. */
+/* Arguments that a statement does not use have a type all the same; the others' is found by the
+ * server. Returns how many places there are. */
 static unsigned unused_types(const char *sql, Oid *type, unsigned most)
 {
 	unsigned n = 0;
@@ -221,7 +224,7 @@ static unsigned unused_types(const char *sql, Oid *type, unsigned most)
 	return n;
 }
 
-static int prepare(struct rama_store_db *db, struct rama_store_pg_statement *st, struct rama_err *e)
+static int prepare(struct rama_store_pg *db, struct rama_store_pg_statement *st, struct rama_err *e)
 {
 	enum { MOST = 1024 };
 	char *sql = with_lock(st->sql);
@@ -250,10 +253,10 @@ static int prepare(struct rama_store_db *db, struct rama_store_pg_statement *st,
 	return rc;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Another statement wants the wire: what is still to come of this one is kept in memory. */
-static int read_ahead(struct rama_store_db *db, struct rama_err *e)
+static int read_ahead(struct rama_store_pg *db, struct rama_err *e)
 {
 	struct rama_store_pg_rows *rows = db->open;
 	PGresult *r;
@@ -282,14 +285,14 @@ static int read_ahead(struct rama_store_db *db, struct rama_err *e)
 	return 0;
 }
 
-static PGresult *next_row(struct rama_store_db *db, struct rama_store_pg_rows *rows)
+static PGresult *next_row(struct rama_store_pg *db, struct rama_store_pg_rows *rows)
 {
 	if (rows->at < rows->n)
 		return rows->kept[rows->at++];
 	return rows->whole ? NULL : PQgetResult(db->conn);
 }
 
-static void stop_server(struct rama_store_db *db)
+static void stop_server(struct rama_store_pg *db)
 {
 	char text[256];
 	PGcancel *cancel = PQgetCancel(db->conn);
@@ -299,8 +302,10 @@ static void stop_server(struct rama_store_db *db)
 	PQfreeCancel(cancel);
 }
 
-/* Reads the rows of a statement; fn may run others meanwhile. `stop`: the server may be told that we have enough. */
-static int read_rows(struct rama_store_db *db, const struct question *q, bool stop, struct rama_err *e)
+/* Reads the rows of a statement; fn may run others meanwhile. `stop`: the server may be told
+ * that we have enough. */
+static int read_rows(struct rama_store_pg *db, const struct question *q, bool stop,
+		     struct rama_err *e)
 {
 	struct rama_store_pg_rows rows = { 0 };
 	int answer = 0, rc = 0;
@@ -331,9 +336,9 @@ static int read_rows(struct rama_store_db *db, const struct question *q, bool st
 	return rc != 0 ? rc : answer < 0 ? answer : 0;
 }
 
-/* ---- one statement --------------------------------------------------------------------------------- */
+/* ---- one statement --------------------------------------------------------------------------- */
 
-static int send_one(struct rama_store_db *db, const struct question *q, struct rama_err *e)
+static int send_one(struct rama_store_pg *db, const struct question *q, struct rama_err *e)
 {
 	const struct rama_store_pg_statement *st = q->st;
 	struct rama_store_pg_args a;
@@ -352,8 +357,8 @@ static int send_one(struct rama_store_db *db, const struct question *q, struct r
 }
 
 /* Waits for the statement that was sent last; `unread`: so many were sent before it. */
-static int read_answer(struct rama_store_db *db, const struct question *q, unsigned unread, bool stop,
-		       struct rama_err *e)
+static int read_answer(struct rama_store_pg *db, const struct question *q, unsigned unread,
+		       bool stop, struct rama_err *e)
 {
 	int rc = end_pipeline(db, e);
 
@@ -367,12 +372,13 @@ static int read_answer(struct rama_store_db *db, const struct question *q, unsig
 }
 
 /* A request to stop that comes late may hit this one: then again. */
-static void leave_reading(struct rama_store_db *db, bool batch)
+static void leave_reading(struct rama_store_pg *db, bool batch)
 {
 	bool passing = db->passing;
 
 	for (int i = 0; i < 5 && PQstatus(db->conn) == CONNECTION_OK; i++) {
-		if (rama_store_pg_send(db, batch ? "ROLLBACK TO iorama_read" : "ROLLBACK", NULL) == 0 &&
+		if (rama_store_pg_send(db, batch ? "ROLLBACK TO iorama_read" : "ROLLBACK", NULL) ==
+			    0 &&
 		    rama_store_pg_settle(db, NULL) == 0)
 			break;
 		db->broken = false;
@@ -381,7 +387,7 @@ static void leave_reading(struct rama_store_db *db, bool batch)
 }
 
 /* A statement of somebody else that must only read: whatever it is, it cannot write. */
-static int run_reading(struct rama_store_db *db, const struct question *q, struct rama_err *e)
+static int run_reading(struct rama_store_pg *db, const struct question *q, struct rama_err *e)
 {
 	bool batch = db->in_batch;
 	unsigned unread;
@@ -400,7 +406,7 @@ static int run_reading(struct rama_store_db *db, const struct question *q, struc
 }
 
 /* Nobody waits for what has no rows in a batch. */
-static int run_writing(struct rama_store_db *db, const struct question *q, struct rama_err *e)
+static int run_writing(struct rama_store_pg *db, const struct question *q, struct rama_err *e)
 {
 	unsigned unread = db->unread;
 	int rc = send_one(db, q, e);
@@ -415,9 +421,11 @@ static int run_writing(struct rama_store_db *db, const struct question *q, struc
 }
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
-int rama_store_pg_run(struct rama_store_db *db, const char *sql, int once, const struct rama_store_cell *args,
-		unsigned n_args, rama_store_row_fn fn, void *ctx, int64_t *changed, struct rama_err *e)
+int rama_store_pg_run(void *handle, const char *sql, int once, const struct rama_store_cell *args,
+		      unsigned n_args, rama_store_row_fn fn, void *ctx, int64_t *changed,
+		      struct rama_err *e)
 {
+	struct rama_store_pg *db = handle;
 	struct rama_store_pg_statement own = { .sql = (char *)sql }, *st = &own;
 	struct question q = { NULL, args, n_args, { fn, ctx }, changed };
 	int rc = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* postgres_schema.c: the tables of the store in PostgreSQL, version by version, the same as in sqlite_schema.c but for blocks,
- * which plain SQL can unfold here: see postgres_block.c. docs/format/store.md tells what they mean. */
+/* postgres_schema.c: the tables of the store in PostgreSQL, version by version, the same as in
+ * sqlite_schema.c but for blocks, which plain SQL can unfold here: see postgres_block.c.
+ * docs/format/store.md tells what they mean. */
 #include "store/postgres.h"
 
 #define N "BIGINT NOT NULL"
@@ -44,7 +45,8 @@ static const char of_logs[] =
 	/* it is compressed already */
 	"ALTER TABLE logs ALTER COLUMN body SET STORAGE EXTERNAL;"
 	"CREATE INDEX logs_key ON logs (key);"
-	"CREATE INDEX logs_path ON logs USING hash (path);" /* a path may be longer than an entry of a tree */
+	/* a path may be longer than an entry of a tree */
+	"CREATE INDEX logs_path ON logs USING hash (path);"
 	"CREATE INDEX logs_hash ON logs (hash);"
 	"CREATE TABLE log_places (place BIGINT PRIMARY KEY, size " N ", mtime_ns " N ");"
 	"CREATE TABLE findings (job " N ", number " N ", rule " T ", level " T ", title " T
@@ -81,14 +83,17 @@ static const char of_time[] =
 /* What follows is text for the server, laid out by hand. */
 /* clang-format off */
 
-/* Value i of column x: x_base + x_step * i + the number whose bytes are bytes i, n + i, 2 n + i, … of x_bytes. */
+/* Value i of column x: x_base + x_step * i + the number whose bytes are bytes i, n + i, 2 n + i,
+ * … of x_bytes. */
 #define COLUMN(x) ", " x "_base " N ", " x "_step " N ", " x "_bytes BYTEA"
 
 static const char of_events[] =
 	"CREATE TABLE calls (" ID ", layer " T ", op " T ", fn " T ", UNIQUE (layer, op, fn));"
-	"CREATE TABLE blocks (" ID ", process " N ", lane " N ", first " N ", n " N ", job " N ", rank " N
+	"CREATE TABLE blocks (" ID ", process " N ", lane " N ", first " N ", n " N ", job " N
+	", rank " N
 	", t0 " N ", t1 " N ", tid " N ", lost " N
-	COLUMN("end") COLUMN("dur") COLUMN("off") COLUMN("len") COLUMN("what") COLUMN("call") COLUMN("parent")
+	COLUMN("end") COLUMN("dur") COLUMN("off") COLUMN("len") COLUMN("what") COLUMN("call")
+	COLUMN("parent")
 	COLUMN("record") ", records BIGINT[] NOT NULL);"
 	"CREATE UNIQUE INDEX blocks_lane ON blocks (process, lane, first);"
 	"CREATE INDEX blocks_job_rank_time ON blocks (job, rank, t0);"
@@ -98,9 +103,11 @@ static const char of_events[] =
 	"DO $$ DECLARE c name; BEGIN"
 	" IF EXISTS (SELECT FROM pg_settings"
 	"  WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)) THEN"
-	"  FOR c IN SELECT attname FROM pg_attribute WHERE attrelid = 'blocks'::regclass AND attnum > 0"
+	"  FOR c IN SELECT attname FROM pg_attribute WHERE attrelid = 'blocks'::regclass AND "
+	"attnum > 0"
 	"   AND atttypid IN ('bytea'::regtype, 'bigint[]'::regtype)"
-	"  LOOP EXECUTE format('ALTER TABLE blocks ALTER COLUMN %I SET COMPRESSION lz4', c); END LOOP;"
+	"  LOOP EXECUTE format('ALTER TABLE blocks ALTER COLUMN %I SET COMPRESSION lz4', c); END "
+	"LOOP;"
 	" END IF; END $$;";
 
 /* byte k of number i, and those above it; above the highest that occurs there are none */
@@ -113,10 +120,12 @@ static const char of_events[] =
 static const char value[] =
 	"CREATE FUNCTION iorama_value(base BIGINT, step BIGINT, x BYTEA, n INTEGER, i INTEGER)"
 	" RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$"
-	" SELECT base + step * i + CASE WHEN x IS NULL THEN 0 ELSE get_byte(x, i) + " BYTES_1 " END $$;";
+	" SELECT base + step * i + CASE WHEN x IS NULL THEN 0 ELSE get_byte(x, i) + " BYTES_1 " "
+	"END $$;";
 
-/* Events of blocks b, one per row. m: the block as it is in memory, once and not anew for each event: bytes that were
- * concatenated with nothing are neither compressed nor elsewhere, and OFFSET 0 keeps the planner from taking it apart. */
+/* Events of blocks b, one per row. m: the block as it is in memory, once and not anew for each
+ * event: bytes that were concatenated with nothing are neither compressed nor elsewhere, and
+ * OFFSET 0 keeps the planner from taking it apart. */
 #define PLAIN(x) "b." x "_base, b." x "_step, b." x "_bytes || ''::BYTEA AS " x "_bytes, "
 #define VALUE(x, name) "iorama_value(m." x "_base, m." x "_step, m." x "_bytes, m.n, s.i)" name
 #define EVENTS \
@@ -126,7 +135,8 @@ static const char value[] =
 	" CASE v.back WHEN 0 THEN 0 ELSE (v.call + 1 - v.back) & 4294967295 END AS parent," \
 	" CAST(v.what & 1 AS INTEGER) AS failed, p.host, b.process FROM blocks b" \
 	" CROSS JOIN LATERAL (SELECT b.n::INTEGER AS n, " \
-	PLAIN("end") PLAIN("dur") PLAIN("off") PLAIN("len") PLAIN("what") PLAIN("call") PLAIN("parent") \
+	PLAIN("end") PLAIN("dur") PLAIN("off") PLAIN("len") PLAIN("what") PLAIN("call") \
+	PLAIN("parent") \
 	PLAIN("record") "b.records || '{}'::BIGINT[] AS records OFFSET 0) m" \
 	" CROSS JOIN LATERAL (SELECT s.i, " \
 	VALUE("end", " AS end_ns, ") VALUE("dur", " AS dur_ns, ") VALUE("off", " AS off, ") \
@@ -139,7 +149,8 @@ static const char value[] =
 
 static const char events[] = "CREATE VIEW events AS " EVENTS ";";
 
-/* Events of a job, of a rank (NULL: of all) and of a time, from <= end < to (NULL: without an end), by keys of blocks. */
+/* Events of a job, of a rank (NULL: of all) and of a time, from <= end < to (NULL: without an
+ * end), by keys of blocks. */
 static const char events_of[] =
 	"CREATE FUNCTION iorama_events(of_job BIGINT, of_rank BIGINT DEFAULT NULL,"
 	" from_ns BIGINT DEFAULT NULL, to_ns BIGINT DEFAULT NULL) RETURNS TABLE ("
@@ -150,10 +161,12 @@ static const char events_of[] =
 	" LANGUAGE sql STABLE PARALLEL SAFE ROWS 10000 AS $$ "
 	EVENTS " WHERE b.job = of_job AND (of_rank IS NULL OR b.rank = of_rank)"
 	" AND (to_ns IS NULL OR b.t0 < to_ns) AND (to_ns IS NULL OR v.end_ns < to_ns)"
-	" AND (from_ns IS NULL OR b.t0 >= from_ns - (SELECT max_span FROM jobs WHERE number = of_job))"
+	" AND (from_ns IS NULL OR b.t0 >= from_ns - (SELECT max_span FROM jobs WHERE number = "
+	"of_job))"
 	" AND (from_ns IS NULL OR (b.t1 >= from_ns AND v.end_ns >= from_ns)) $$;";
 
-static const char *const version1[] = { jobs, of_logs, of_time, of_events, value, events, events_of, NULL };
+static const char *const version1[] = { jobs, of_logs, of_time, of_events, value, events,
+events_of, NULL };
 
 /* Times as people and dashboards take them: seconds since 1970. */
 #define SECONDS(x) x " / CAST(1e9 AS " R ")"
@@ -175,9 +188,9 @@ static const char views[] =
 	" CAST(sum(bytes) AS BIGINT) AS bytes, CAST(sum(ns) / 1e9 AS " R ") AS seconds, "
 	SECONDS("max(longest)") " AS longest FROM rollups GROUP BY job, second, rank, layer, kind;";
 
-/* iorama_share('role'): members see their own jobs (jobs.username is the name of their login) and the nodes;
- * iorama_share('role', true): all jobs. To be called again when an upgrade has brought new tables. Views look with the
- * rights of who asks, which PostgreSQL can since 15. */
+/* iorama_share('role'): members see their own jobs (jobs.username is the name of their login)
+ * and the nodes; iorama_share('role', true): all jobs. To be called again when an upgrade has
+ * brought new tables. Views look with the rights of who asks, which PostgreSQL can since 15. */
 static const char share[] =
 	"CREATE FUNCTION iorama_share(to_role TEXT, everything BOOLEAN DEFAULT false)"
 	" RETURNS void LANGUAGE plpgsql AS $f$"
@@ -192,13 +205,15 @@ static const char share[] =
 	"  WHERE n.nspname = here AND c.relkind IN ('r', 'p') LOOP"
 	"  SELECT CASE WHEN t = 'jobs' THEN 'username = current_user' ELSE"
 	"   format('EXISTS (SELECT FROM %I.jobs j WHERE j.number = %I.job)', here, t) END INTO rule"
-	"   FROM pg_attribute WHERE attrelid = format('%I.%I', here, t)::regclass AND NOT attisdropped"
+	"   FROM pg_attribute WHERE attrelid = format('%I.%I', here, t)::regclass AND NOT "
+	"attisdropped"
 	"   AND (attname = 'job' OR (t = 'jobs' AND attname = 'username'));"
 	"  IF rule IS NOT NULL THEN"
 	"   EXECUTE format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY', here, t);"
 	"   IF NOT EXISTS (SELECT FROM pg_policies"
 	"    WHERE schemaname = here AND tablename = t AND policyname = 'own') THEN"
-	"    EXECUTE format('CREATE POLICY own ON %I.%I FOR SELECT USING (%s)', here, t, rule); END IF;"
+	"    EXECUTE format('CREATE POLICY own ON %I.%I FOR SELECT USING (%s)', here, t, rule); "
+	"END IF;"
 	"  END IF;"
 	"  EXECUTE format('GRANT SELECT ON %I.%I TO %I', here, t, to_role); END LOOP;"
 	" IF everything AND NOT EXISTS (SELECT FROM pg_policies WHERE schemaname = here"
@@ -211,29 +226,35 @@ static const char share[] =
 
 static const char *const version2[] = { views, share, NULL };
 
-/* What counters of processes stand at, by which gains are known; and what is looked for among all that is running. */
+/* What counters of processes stand at, by which gains are known; and what is looked for among
+ * all that is running. */
 static const char counted[] =
 	"CREATE TABLE counted (job " N ", process " N ", layer " T ", version " N ", t_ns " N
-	", reads " N ", writes " N ", metas " N ", bytes_read " N ", bytes_written " N ", read_ns " N
+	", reads " N ", writes " N ", metas " N ", bytes_read " N ", bytes_written " N ", "
+	"read_ns " N
 	", write_ns " N ", meta_ns " N ", PRIMARY KEY (process, layer));"
 	"CREATE INDEX counted_job ON counted (job);"
 	"INSERT INTO counted (job, process, layer, version, t_ns, reads, writes, metas, bytes_read,"
-	" bytes_written, read_ns, write_ns, meta_ns) SELECT p.job, p.number, a.layer, 0, max(a.t_ns),"
+	" bytes_written, read_ns, write_ns, meta_ns) SELECT p.job, p.number, a.layer, 0, "
+	"max(a.t_ns),"
 	" sum(a.reads), sum(a.writes), sum(a.metas), sum(a.bytes_read), sum(a.bytes_written),"
 	" sum(a.read_ns), sum(a.write_ns), sum(a.meta_ns) FROM processes p JOIN activity a ON"
 	" a.job = p.job AND a.process = p.number WHERE p.state = 'running'"
 	" GROUP BY p.job, p.number, a.layer;"
 	"ALTER TABLE jobs ADD COLUMN seen_ns BIGINT;"
-	"UPDATE jobs SET seen_ns = (SELECT max(p.seen_ns) FROM processes p WHERE p.job = jobs.number)"
+	"UPDATE jobs SET seen_ns = (SELECT max(p.seen_ns) FROM processes p WHERE p.job = "
+	"jobs.number)"
 	" WHERE state = 'running';"
 	"CREATE INDEX jobs_seen ON jobs (seen_ns) WHERE state = 'running';"
 	"CREATE INDEX processes_running ON processes (seen_ns) WHERE state = 'running';";
 
-/* Lists of jobs in any order that people ask for, a page at a time: each index ends in the number of the job, which decides
- * among equals. cost: seconds of the findings HIGH and WARN, said once. */
+/* Lists of jobs in any order that people ask for, a page at a time: each index ends in the
+ * number of the job, which decides among equals. cost: seconds of the findings HIGH and WARN,
+ * said once. */
 static const char lists[] =
 	"ALTER TABLE jobs ADD COLUMN cost " R ";"
-	"UPDATE jobs SET cost = s.cost FROM (SELECT job, sum(coalesce(cost, 0)) AS cost FROM findings"
+	"UPDATE jobs SET cost = s.cost FROM (SELECT job, sum(coalesce(cost, 0)) AS cost FROM "
+	"findings"
 	" WHERE level IN ('HIGH', 'WARN') GROUP BY job) s WHERE s.job = jobs.number;"
 	"CREATE INDEX jobs_running ON jobs (start_ns, number) WHERE state = 'running';"
 	"CREATE INDEX jobs_by_user ON jobs (username, number);"
@@ -250,7 +271,8 @@ static const char lists[] =
 	"CREATE INDEX findings_high ON findings (job) WHERE level = 'HIGH';"
 	"ALTER TABLE figure_values ADD COLUMN ranked BIGINT;"
 	"UPDATE figure_values SET ranked = 1 WHERE figure IN (SELECT number FROM figure_names"
-	" WHERE name IN ('small_reads', 'small_writes', 'opens', 'seeks', 'imbalance', 'slow_call'));"
+	" WHERE name IN ('small_reads', 'small_writes', 'opens', 'seeks', 'imbalance', "
+	"'slow_call'));"
 	"CREATE INDEX figure_values_rank ON figure_values (figure, value, job) WHERE ranked = 1;";
 
 static const char *const version3[] = { counted, lists, NULL };

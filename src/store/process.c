@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* process.c: what is known of a process. Its newest message says which job and rank all belongs to that it did; older
- * ones, and what blocks say, count only until that comes. */
+/* process.c: what is known of a process. Its newest message says which job and rank all belongs
+ * to that it did; older ones, and what blocks say, count only until that comes. */
 #include <string.h>
 
 #include "store/parts.h"
 
-/* The names of files that were told for a job are good for one that has taken over processes of it, also those that are
- * told later. */
+/* The names of files that were told for a job are good for one that has taken over processes of
+ * it, also those that are told later. */
 static int name_again(struct rama_store *s, const char *key, int64_t old, int64_t job,
 		      struct rama_err *e)
 {
@@ -59,8 +59,8 @@ static int key_of_job(struct rama_store *s, int64_t job, struct key_of *k, struc
 	return rama_store_rows(s, sql, ARGS(I(job)), take_key, k, e);
 }
 
-int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job, int64_t rank,
-		      struct rama_err *e)
+int rama_store_process_move(struct rama_store *s, struct rama_store_process *p, int64_t job,
+			    int64_t rank, struct rama_err *e)
 {
 	static const char blocks[] = "UPDATE blocks SET job = $2, rank = $3 WHERE process = $1";
 	static const char rollups[] =
@@ -107,10 +107,10 @@ static int older(struct rama_store *s, const struct rama_store_process *p, const
 
 static const char *state_of(uint32_t state)
 {
-	return state == RAMA_WIRE_STATE_ENDED      ? "ended"
+	return state == RAMA_WIRE_STATE_ENDED	   ? "ended"
 	       : state == RAMA_WIRE_STATE_REPLACED ? "replaced"
 	       : state == RAMA_WIRE_STATE_KILLED   ? "killed"
-					      : "running";
+						   : "running";
 }
 
 /* a time that is not before the start, whatever the clocks were; 0: none */
@@ -132,7 +132,8 @@ static int update(struct rama_store *s, const struct rama_store_process *p,
 			     ARGS(I(p->number), I(p->job), I(p->rank), TEXT(m->host), I(m->pid),
 				  I(m->uid), TEXT(m->user), I(m->jobid), I(m->nprocs), TEXT(m->exe),
 				  TEXT(m->command), TEXT(m->tag), rama_store_cell_when(m->start),
-				  rama_store_cell_when(after(m->start, m->end)), rama_store_cell_when(p->seen),
+				  rama_store_cell_when(after(m->start, m->end)),
+				  rama_store_cell_when(p->seen),
 				  rama_store_cell_t(state_of(m->state)), I(p->version),
 				  I(rama_store_told(m->made, RAMA_STORE_TOLD_MOST)),
 				  I(rama_store_told(m->dropped, RAMA_STORE_TOLD_MOST)),
@@ -141,7 +142,8 @@ static int update(struct rama_store *s, const struct rama_store_process *p,
 #undef TEXT
 }
 
-int rama_store_process_put(struct rama_store *s, const struct rama_wire_msg_process *m, struct rama_err *e)
+int rama_store_process_put(struct rama_store *s, const struct rama_wire_msg_process *m,
+			   struct rama_err *e)
 {
 	struct rama_store_process *p;
 	struct rama_store_change *c;

@@ -21,15 +21,15 @@ static int take_number(void *ctx, const struct rama_store_row *row, struct rama_
 	return 0;
 }
 
-int rama_store_list(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
-		    struct rama_store_list *l, struct rama_err *e)
+int rama_store_list(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		    unsigned n, struct rama_store_list *l, struct rama_err *e)
 {
 	*l = (struct rama_store_list){ 0 };
 	return rama_store_rows(s, sql, args, n, take_number, l, e);
 }
 
 int rama_store_jobs_ended(struct rama_store *s, int64_t before, bool with_events,
-		    struct rama_store_list *l, struct rama_err *e)
+			  struct rama_store_list *l, struct rama_err *e)
 {
 	static const char all[] = "SELECT number FROM jobs WHERE end_ns < $1 AND state <> 'running'"
 				  " ORDER BY number";
@@ -43,7 +43,7 @@ int rama_store_jobs_ended(struct rama_store *s, int64_t before, bool with_events
 #define TOGETHER 64 /* jobs in one transaction: others may write in between */
 
 int rama_store_jobs_remove(struct rama_store *s, const int64_t *job, size_t n, bool events,
-		     struct rama_err *e)
+			   struct rama_err *e)
 {
 	int rc = 0;
 

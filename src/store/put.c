@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* put.c: messages of agents become rows. Each may come twice and in any order: what is there already stays. */
+/* put.c: messages of agents become rows. Each may come twice and in any order: what is there
+ * already stays. */
 #include <string.h>
 
 #include "store/parts.h"
@@ -9,7 +10,7 @@ static int no_memory(struct rama_err *e)
 	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 }
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 #define MOST_ALIASES 64
 struct jobs {
@@ -27,7 +28,8 @@ static int take_job(void *ctx, const struct rama_store_row *row, struct rama_err
 	return 0;
 }
 
-/* a message about a job's key is for the job of that name, or for those that took its processes over */
+/* a message about a job's key is for the job of that name, or for those that took its processes
+ * over */
 static int jobs_of(struct rama_store *s, const char *key, struct jobs *j, struct rama_err *e)
 {
 	static const char find[] = "SELECT number FROM jobs WHERE key = $1 /*hold*/";
@@ -61,9 +63,10 @@ static int check_name(const char *what, const char *name, struct rama_err *e)
 		       : rama_err_set(e, RAMA_ECORRUPT, "the name of %s is too long", what);
 }
 
-/* ---- samples, losses ----------------------------------------------------------------------------------- */
+/* ---- samples, losses ------------------------------------------------------------------------- */
 
-static int put_sample(struct rama_store *s, const struct rama_wire_msg_sample *m, struct rama_err *e)
+static int put_sample(struct rama_store *s, const struct rama_wire_msg_sample *m,
+		      struct rama_err *e)
 {
 	static const char find[] =
 		"SELECT number FROM sample_series WHERE host = $1 AND metric = $2";
@@ -81,8 +84,8 @@ static int put_sample(struct rama_store *s, const struct rama_wire_msg_sample *m
 		rc = rama_store_number(s, &s->series, name, sql, &series, e);
 		if (rc == 0)
 			rc = rama_store_do(
-				s, value, ARGS(I(series), I(m->t), rama_store_cell_f(m->figure[i].value)),
-				e);
+				s, value,
+				ARGS(I(series), I(m->t), rama_store_cell_f(m->figure[i].value)), e);
 	}
 	return rc;
 }
@@ -118,7 +121,7 @@ static int put_loss(struct rama_store *s, const struct rama_wire_msg_loss *m, st
 	return 0;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static int put_block(struct rama_store *s, const unsigned char *bytes, size_t n, uint64_t *stored,
 		     struct rama_err *e)

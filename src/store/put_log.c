@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* put_log.c: a job known from its log. The same log may come twice, under two keys: by an agent with the key of the job
- * it saw running, and from a folder with a key made of the log. */
+/* put_log.c: a job known from its log. The same log may come twice, under two keys: by an agent
+ * with the key of the job it saw running, and from a folder with a key made of the log. */
 #include <math.h>
 #include <string.h>
 
@@ -59,15 +59,16 @@ static int find_live(struct rama_store *s, const struct rama_store_log *l, int64
 	return rc < 0 ? rc : 0;
 }
 
-/* A log that took the place of another in its folder: a job that was seen running stays, without its log's path. */
+/* A log that took the place of another in its folder: a job that was seen running stays, without
+ * its log's path. */
 static int find_path(struct rama_store *s, const struct rama_store_log *l, int64_t *job,
 		     struct rama_err *e)
 {
 	static const char find[] = "SELECT job FROM logs WHERE path = $1";
 	static const char away[] = "UPDATE logs SET path = '' WHERE job = $1";
 	int64_t n = 0, at = 0;
-	int rc = rama_store_ints(s, find, ARGS(rama_store_cell_clean(s, l->path, strlen(l->path))), &at,
-				 1, e);
+	int rc = rama_store_ints(s, find, ARGS(rama_store_cell_clean(s, l->path, strlen(l->path))),
+				 &at, 1, e);
 
 	if (rc <= 0)
 		return rc;
@@ -78,7 +79,8 @@ static int find_path(struct rama_store *s, const struct rama_store_log *l, int64
 	return rc;
 }
 
-/* "<uid>/<jobid>/<start>/<hash>": a key that `iorama index` made of a log, not one of a job that was seen running */
+/* "<uid>/<jobid>/<start>/<hash>": a key that `iorama index` made of a log, not one of a job that
+ * was seen running */
 static bool made_of_log(const char *key)
 {
 	unsigned slashes = 0;
@@ -88,15 +90,17 @@ static bool made_of_log(const char *key)
 	return slashes == 3;
 }
 
-/* The log was found in a folder first, now it comes from an agent: the job gets the key that its processes have. */
+/* The log was found in a folder first, now it comes from an agent: the job gets the key that its
+ * processes have. */
 static int rename_job(struct rama_store *s, const struct rama_store_log *l, int64_t job,
 		      struct rama_err *e)
 {
 	static const char sql[] = "UPDATE jobs SET key = $2 WHERE number = $1 AND processes = 0"
 				  " AND key = (SELECT g.key FROM logs g WHERE g.job = $1)";
 
-	return made_of_log(l->key) ? 0
-				   : rama_store_do(s, sql, ARGS(I(job), rama_store_cell_t(l->key)), e);
+	return made_of_log(l->key)
+		       ? 0
+		       : rama_store_do(s, sql, ARGS(I(job), rama_store_cell_t(l->key)), e);
 }
 
 static int find_place(struct rama_store *s, const struct rama_store_log *l, struct place *p,
@@ -126,7 +130,7 @@ static int find_place(struct rama_store *s, const struct rama_store_log *l, stru
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int make_job(struct rama_store *s, const struct rama_store_log *l, struct place *p,
 		    struct rama_err *e)
@@ -201,14 +205,14 @@ static int put_log_row(struct rama_store *s, const struct rama_store_log *l, int
 		"INSERT INTO logs (job, key, path, size, mtime_ns, hash, start_ns, end_ns, nprocs,"
 		" complete, kept, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 
-	return rama_store_do(s, sql,
-			     ARGS(I(job), rama_store_cell_t(l->key), TEXT(l->path), I(l->size),
-				  I(l->mtime_ns), I(l->hash), rama_store_cell_when(start_of(l)),
-				  rama_store_cell_when(end_of(l)), I(l->log->job.nprocs), I(l->complete),
-				  I(l->bytes != NULL),
-				  l->bytes != NULL ? rama_store_cell_b(l->bytes, l->len)
-						   : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL }),
-			     e);
+	return rama_store_do(
+		s, sql,
+		ARGS(I(job), rama_store_cell_t(l->key), TEXT(l->path), I(l->size), I(l->mtime_ns),
+		     I(l->hash), rama_store_cell_when(start_of(l)), rama_store_cell_when(end_of(l)),
+		     I(l->log->job.nprocs), I(l->complete), I(l->bytes != NULL),
+		     l->bytes != NULL ? rama_store_cell_b(l->bytes, l->len)
+				      : (struct rama_store_cell){ .type = RAMA_STORE_CELL_NULL }),
+		e);
 }
 
 /* One log may lie in several places: each is remembered, so that nobody reads it again. */
@@ -301,8 +305,9 @@ static int figure_number(struct rama_store *s, const char *figure, int64_t *numb
 	return rama_store_number(s, &s->figures, name, sql, number, e);
 }
 
-int rama_store_figures_put(struct rama_store *s, int64_t job, const struct rama_store_figure *figures,
-		     size_t n_figures, struct rama_err *e)
+int rama_store_figures_put(struct rama_store *s, int64_t job,
+			   const struct rama_store_figure *figures, size_t n_figures,
+			   struct rama_err *e)
 {
 	static const char ranked[] = "INSERT INTO figure_values (figure, job, value, ranked)"
 				     " VALUES ($1, $2, $3, 1) ON CONFLICT (job, figure) DO NOTHING";

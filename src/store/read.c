@@ -7,8 +7,8 @@
 #include "store/parts.h"
 #include "store/walk.h"
 
-int rama_store_events(struct rama_store *s, const struct rama_store_event_filter *f, rama_store_event_fn fn,
-		      void *ctx, struct rama_err *e)
+int rama_store_events(struct rama_store *s, const struct rama_store_event_filter *f,
+		      rama_store_event_fn fn, void *ctx, struct rama_err *e)
 {
 	struct rama_store_stored_event ev;
 	struct rama_store_event_walk *w = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reap.c: processes of which nobody says anything any more: their agent was killed, or their node is gone. They are lost, and their
- * jobs with them, as of the moment when they were seen last; whoever reports again is back. */
+/* reap.c: processes of which nobody says anything any more: their agent was killed, or their
+ * node is gone. They are lost, and their jobs with them, as of the moment when they were seen
+ * last; whoever reports again is back. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -30,7 +31,7 @@ void rama_store_process_seen(struct rama_store *s, struct rama_store_process *p,
 	p->seen = t > p->seen ? t : p->seen;
 }
 
-/* ---- what is due ------------------------------------------------------------------------------------------------- */
+/* ---- what is due ----------------------------------------------------------------------------- */
 
 struct due {
 	struct rama_store_list process, job;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-int rama_store_sqlite_error(struct rama_store_db *db, int code, struct rama_err *e)
+int rama_store_sqlite_error(struct rama_store_sqlite *db, int code, struct rama_err *e)
 {
 	const char *text = sqlite3_errmsg(db->handle);
 
@@ -38,15 +38,16 @@ int rama_store_sqlite_error(struct rama_store_db *db, int code, struct rama_err 
 	}
 }
 
-static bool temporary(const struct rama_store_db *db)
+static bool temporary(const void *handle)
 {
+	const struct rama_store_sqlite *db = handle;
 	int code = db->code & 0xff;
 
 	return code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_FULL ||
 	       code == SQLITE_IOERR || code == SQLITE_NOMEM;
 }
 
-/* ---- statements, prepared once ------------------------------------------------------------------ */
+/* ---- statements, prepared once --------------------------------------------------------------- */
 
 static void entry_fini(struct rama_store_sqlite_entry *en)
 {
@@ -63,8 +64,8 @@ static int number_of(const char *name)
 	return name != NULL && name[0] == '$' ? (int)strtol(name + 1, NULL, 10) : 0;
 }
 
-static int entry_init(struct rama_store_db *db, struct rama_store_sqlite_entry *en, const char *sql, int once,
-		      struct rama_err *e)
+static int entry_init(struct rama_store_sqlite *db, struct rama_store_sqlite_entry *en,
+		      const char *sql, int once, struct rama_err *e)
 {
 	unsigned flags = once == RAMA_STORE_DB_KEPT ? SQLITE_PREPARE_PERSISTENT : 0;
 	const char *rest = NULL;
@@ -89,8 +90,9 @@ static int entry_init(struct rama_store_db *db, struct rama_store_sqlite_entry *
 	return 0;
 }
 
-/* the kept statement of this text (by its address), prepared if need be; NULL: it is at work, or there is no room */
-static struct rama_store_sqlite_entry *kept(struct rama_store_db *db, const char *sql)
+/* the kept statement of this text (by its address), prepared if need be; NULL: it is at work, or
+ * there is no room */
+static struct rama_store_sqlite_entry *kept(struct rama_store_sqlite *db, const char *sql)
 {
 	size_t at = ((uintptr_t)sql * 0x9e3779b97f4a7c15u) >> 32;
 
@@ -150,7 +152,8 @@ static void read_cell(sqlite3_stmt *st, int at, struct rama_store_cell *c)
 		c->text = "";
 }
 
-static int give_row(struct rama_store_sqlite_entry *en, rama_store_row_fn fn, void *ctx, struct rama_err *e)
+static int give_row(struct rama_store_sqlite_entry *en, rama_store_row_fn fn, void *ctx,
+		    struct rama_err *e)
 {
 	struct rama_store_row row = { .n = en->n_cells, .name = en->name, .cell = en->cell };
 
@@ -161,8 +164,8 @@ static int give_row(struct rama_store_sqlite_entry *en, rama_store_row_fn fn, vo
 	return fn(ctx, &row, e);
 }
 
-static int step_all(struct rama_store_db *db, struct rama_store_sqlite_entry *en, rama_store_row_fn fn, void *ctx,
-		    struct rama_err *e)
+static int step_all(struct rama_store_sqlite *db, struct rama_store_sqlite_entry *en,
+		    rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
 	int rc, answer = 0;
 
@@ -186,7 +189,9 @@ static int only_reads(void *ctx, int action, const char *a, const char *b, const
 	case SQLITE_FUNCTION:
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
-	case SQLITE_UPDATE: /* SQLite says so when it meets the table `events`; a statement that did it would be found out */
+	/* SQLite says so when it meets the table `events`; a statement that did it would be found
+	 * out */
+	case SQLITE_UPDATE:
 		return a != NULL && strcmp(a, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
 	case SQLITE_PRAGMA:
 		return b == NULL || (a != NULL && strncmp(a, "table_", 6) == 0) ? SQLITE_OK
@@ -197,8 +202,8 @@ static int only_reads(void *ctx, int action, const char *a, const char *b, const
 }
 
 /* what the places of a statement take */
-static int bind_all(struct rama_store_db *db, struct rama_store_sqlite_entry *en, const struct rama_store_cell *args,
-		    unsigned n_args, struct rama_err *e)
+static int bind_all(struct rama_store_sqlite *db, struct rama_store_sqlite_entry *en,
+		    const struct rama_store_cell *args, unsigned n_args, struct rama_err *e)
 {
 	static const struct rama_store_cell none = { .type = RAMA_STORE_CELL_NULL };
 
@@ -213,10 +218,13 @@ static int bind_all(struct rama_store_db *db, struct rama_store_sqlite_entry *en
 }
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
-static int run(struct rama_store_db *db, const char *sql, int once, const struct rama_store_cell *args,
-	       unsigned n_args, rama_store_row_fn fn, void *ctx, int64_t *changed, struct rama_err *e)
+static int run(void *handle, const char *sql, int once, const struct rama_store_cell *args,
+	       unsigned n_args, rama_store_row_fn fn, void *ctx, int64_t *changed,
+	       struct rama_err *e)
 {
-	struct rama_store_sqlite_entry own = { 0 }, *en = once == RAMA_STORE_DB_KEPT ? kept(db, sql) : NULL;
+	struct rama_store_sqlite *db = handle;
+	struct rama_store_sqlite_entry own = { 0 },
+				       *en = once == RAMA_STORE_DB_KEPT ? kept(db, sql) : NULL;
 	int64_t before = sqlite3_total_changes64(db->handle);
 	int rc = 0;
 
@@ -241,28 +249,32 @@ static int run(struct rama_store_db *db, const char *sql, int once, const struct
 	return rc;
 }
 
-static int script(struct rama_store_db *db, const char *sql, struct rama_err *e)
+static int script(void *handle, const char *sql, struct rama_err *e)
 {
+	struct rama_store_sqlite *db = handle;
 	int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
 
 	return rc == SQLITE_OK ? 0 : rama_store_sqlite_error(db, rc, e);
 }
 
-/* ---- transactions ------------------------------------------------------------------------------- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
-static int begin(struct rama_store_db *db, struct rama_err *e)
+static int begin(void *handle, struct rama_err *e)
 {
-	return run(db, db->writes ? "BEGIN IMMEDIATE" : "BEGIN", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL,
-		   NULL, e);
+	struct rama_store_sqlite *db = handle;
+	return run(db, db->writes ? "BEGIN IMMEDIATE" : "BEGIN", RAMA_STORE_DB_ONCE, NULL, 0, NULL,
+		   NULL, NULL, e);
 }
 
-static int commit(struct rama_store_db *db, struct rama_err *e)
+static int commit(void *handle, struct rama_err *e)
 {
+	struct rama_store_sqlite *db = handle;
 	return run(db, "COMMIT", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL, e);
 }
 
-static void rollback(struct rama_store_db *db)
+static void rollback(void *handle)
 {
+	struct rama_store_sqlite *db = handle;
 	int code = db->code;
 
 	if (!sqlite3_get_autocommit(db->handle))
@@ -270,23 +282,25 @@ static void rollback(struct rama_store_db *db)
 	db->code = code;
 }
 
-static void wait_for(struct rama_store_db *db, int ms)
+static void wait_for(void *handle, int ms)
 {
+	struct rama_store_sqlite *db = handle;
 	sqlite3_busy_timeout(db->handle, ms);
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
-#define INT(v)                                           \
-	{                                                \
+#define INT(v)                                                 \
+	{                                                      \
 		.type = RAMA_STORE_CELL_INT, .i = (int64_t)(v) \
 	}
 
 // NOLINTNEXTLINE(readability-function-size): as db.h has it
-static int put_block(struct rama_store_db *db, int64_t job, int64_t process, int64_t rank,
+static int put_block(void *handle, int64_t job, int64_t process, int64_t rank,
 		     struct rama_wire_block *b, const unsigned char *bytes, size_t n,
 		     struct rama_wire_block_packer *p, struct rama_err *e)
 {
+	struct rama_store_sqlite *db = handle;
 	static const char sql[] =
 		"INSERT INTO blocks (process, lane, first, n, job, rank, t0, t1, tid, lost, body)"
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
@@ -325,16 +339,18 @@ static int put_block(struct rama_store_db *db, int64_t job, int64_t process, int
 	return rc;
 }
 
-static int get_block(struct rama_store_db *db, const struct rama_store_cell *cells, unsigned n,
-		     struct rama_wire_block *b, struct rama_wire_block_packer *p, struct rama_err *e)
+static int get_block(void *handle, const struct rama_store_cell *cells, unsigned n,
+		     struct rama_wire_block *b, struct rama_wire_block_packer *p,
+		     struct rama_err *e)
 {
+	struct rama_store_sqlite *db = handle;
 	(void)db;
 	if (n < 1 || cells[0].type != RAMA_STORE_CELL_BYTES)
 		return rama_err_set(e, RAMA_ECORRUPT, "a block without bytes");
 	return rama_wire_block_unpack(p, b, (const unsigned char *)cells[0].text, cells[0].len, e);
 }
 
-/* ---- upkeep --------------------------------------------------------------------------------------- */
+/* ---- upkeep ---------------------------------------------------------------------------------- */
 
 static int one_int(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -343,8 +359,9 @@ static int one_int(void *ctx, const struct rama_store_row *row, struct rama_err 
 	return 1;
 }
 
-static int64_t size(struct rama_store_db *db)
+static int64_t size(void *handle)
 {
+	struct rama_store_sqlite *db = handle;
 	int64_t pages = 0, page = 0;
 
 	run(db, "PRAGMA page_count", RAMA_STORE_DB_ONCE, NULL, 0, one_int, &pages, NULL, NULL);
@@ -352,14 +369,16 @@ static int64_t size(struct rama_store_db *db)
 	return pages * page;
 }
 
-static int shrink(struct rama_store_db *db, struct rama_err *e)
+static int shrink(void *handle, struct rama_err *e)
 {
-	int rc = run(db, "PRAGMA incremental_vacuum", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL, e);
+	struct rama_store_sqlite *db = handle;
+	int rc = run(db, "PRAGMA incremental_vacuum", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL,
+		     e);
 
 	/* while others read, the file shrinks later */
 	if (rc == 0)
-		run(db, "PRAGMA wal_checkpoint(TRUNCATE)", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL,
-		    NULL);
+		run(db, "PRAGMA wal_checkpoint(TRUNCATE)", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL,
+		    NULL, NULL);
 	return rc;
 }
 
@@ -381,17 +400,19 @@ static int tell(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 	return 0;
 }
 
-static int64_t check(struct rama_store_db *db, void (*flaw)(void *ctx, const char *line), void *ctx,
+static int64_t check(void *handle, void (*flaw)(void *ctx, const char *line), void *ctx,
 		     struct rama_err *e)
 {
+	struct rama_store_sqlite *db = handle;
 	struct told t = { flaw, ctx, 0 };
 	int rc = run(db, "PRAGMA quick_check(20)", RAMA_STORE_DB_ONCE, NULL, 0, tell, &t, NULL, e);
 
 	return rc < 0 ? rc : t.n;
 }
 
-static int version(struct rama_store_db *db, int *v, struct rama_err *e)
+static int version(void *handle, int *v, struct rama_err *e)
 {
+	struct rama_store_sqlite *db = handle;
 	int64_t tables = 0, meta = 0, n = 0;
 	int rc = run(db, "SELECT count(*) FROM sqlite_schema", RAMA_STORE_DB_ONCE, NULL, 0, one_int,
 		     &tables, NULL, e);
@@ -414,22 +435,22 @@ static int version(struct rama_store_db *db, int *v, struct rama_err *e)
 	return rc;
 }
 
-void rama_store_sqlite_fini(struct rama_store_db *db)
+void rama_store_sqlite_fini(struct rama_store_sqlite *db)
 {
 	for (size_t i = 0; i < RAMA_STORE_SQLITE_KEPT; i++)
 		entry_fini(&db->kept[i]);
 }
 
-struct rama_store_db *rama_store_sqlite_borrow(sqlite3 *handle)
+struct rama_store_sqlite *rama_store_sqlite_borrow(sqlite3 *handle)
 {
-	struct rama_store_db *db = calloc(1, sizeof(*db));
+	struct rama_store_sqlite *db = calloc(1, sizeof(*db));
 
 	if (db != NULL)
 		db->handle = handle;
 	return db;
 }
 
-void rama_store_sqlite_return(struct rama_store_db *db)
+void rama_store_sqlite_return(struct rama_store_sqlite *db)
 {
 	if (db != NULL)
 		rama_store_sqlite_fini(db);

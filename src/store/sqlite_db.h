@@ -16,16 +16,16 @@ struct rama_store_sqlite_entry {
 	struct rama_store_cell *cell;
 };
 
-struct rama_store_db {
+struct rama_store_sqlite {
 	sqlite3 *handle;
 	bool writes;
 	int code; /* of the last error */
 	struct rama_store_sqlite_entry kept[RAMA_STORE_SQLITE_KEPT];
 };
 
-int rama_store_sqlite_open(struct rama_store_db **db, const char *where, unsigned flags, struct rama_err *e);
-void rama_store_sqlite_close(struct rama_store_db *db);
-void rama_store_sqlite_fini(struct rama_store_db *db);
-int rama_store_sqlite_error(struct rama_store_db *db, int code, struct rama_err *e);
+int rama_store_sqlite_open(void **db, const char *where, unsigned flags, struct rama_err *e);
+void rama_store_sqlite_close(void *handle);
+void rama_store_sqlite_fini(struct rama_store_sqlite *db);
+int rama_store_sqlite_error(struct rama_store_sqlite *db, int code, struct rama_err *e);
 
 #endif

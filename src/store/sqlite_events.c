@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sqlite_events.c: the table `events`: what is in the blocks, a row for each event. It is there by itself in every connection
- * of ours, and in others that have loaded the extension. Equal job and rank, ranges of time, and the three joint orders are
- * answered from the keys of the blocks. */
+/* sqlite_events.c: the table `events`: what is in the blocks, a row for each event. It is there
+ * by itself in every connection of ours, and in others that have loaded the extension. Equal job
+ * and rank, ranges of time, and the three joint orders are answered from the keys of the blocks. */
 #include "store/sqlite.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct table {
 
 struct cursor {
 	sqlite3_vtab_cursor base;
-	struct rama_store_db *db;
+	struct rama_store_sqlite *db;
 	struct rama_store_event_walk *walk;
 	struct rama_store_stored_event event;
 	bool end;
@@ -62,9 +62,10 @@ static int disconnect(sqlite3_vtab *t)
 	return SQLITE_OK;
 }
 
-/* ---- the plan -------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
-/* What the plan hands to filter(), one letter per argument: j job, r rank, f record, l layer, o op, and times: > >= < <= */
+/* What the plan hands to filter(), one letter per argument: j job, r rank, f record, l layer, o
+ * op, and times: > >= < <= */
 #define MOST_ARGS 12
 struct plan {
 	char letters[MOST_ARGS + 1];
@@ -161,7 +162,7 @@ static int best_index(sqlite3_vtab *t, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int open_cursor(sqlite3_vtab *t, sqlite3_vtab_cursor **to)
 {
@@ -282,11 +283,11 @@ static int filter(sqlite3_vtab_cursor *base, int order, const char *letters, int
 		  sqlite3_value **argv)
 {
 	struct cursor *c = (struct cursor *)base;
-	struct asked a = {
-		.f = { .order = (enum rama_store_order)order, .job = -1, .rank = RAMA_STORE_RANK_ALL },
-		.from = INT64_MIN,
-		.to = INT64_MAX
-	};
+	struct asked a = { .f = { .order = (enum rama_store_order)order,
+				  .job = -1,
+				  .rank = RAMA_STORE_RANK_ALL },
+			   .from = INT64_MIN,
+			   .to = INT64_MAX };
 	struct rama_err e = { 0 };
 
 	for (int i = 0; i < argc && letters[i] != '\0'; i++) {
@@ -318,7 +319,7 @@ static int at_end(sqlite3_vtab_cursor *base)
 	return ((struct cursor *)base)->end;
 }
 
-/* ---- columns --------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static void give_name(sqlite3_context *ctx, const char *text)
 {
@@ -473,14 +474,15 @@ int rama_store_sqlite_events(sqlite3 *handle)
 SQLITE_EXTENSION_INIT1
 
 /* connections are opened by the host */
-int rama_store_sqlite_open(struct rama_store_db **db, const char *where, unsigned flags, struct rama_err *e)
+int rama_store_sqlite_open(void **db, const char *where, unsigned flags, struct rama_err *e)
 {
 	(void)db, (void)where, (void)flags;
 	return rama_err_set(e, RAMA_EUSAGE, "not in an extension");
 }
 
-void rama_store_sqlite_close(struct rama_store_db *db)
+void rama_store_sqlite_close(void *handle)
 {
+	struct rama_store_sqlite *db = handle;
 	rama_store_sqlite_return(db);
 }
 

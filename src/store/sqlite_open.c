@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sqlite_open.c: a file of SQLite, opened or made. The directory may be reached through links, the file itself not; what is
- * made is for its owner alone. */
+/* sqlite_open.c: a file of SQLite, opened or made. The directory may be reached through links,
+ * the file itself not; what is made is for its owner alone. */
 #include "store/sqlite_db.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static int look_at(const char *path, unsigned flags, struct rama_err *e)
 }
 
 /* Page size and vacuum can be chosen for an empty file only; both are without effect on others. */
-static int set_up(struct rama_store_db *db, unsigned flags, struct rama_err *e)
+static int set_up(struct rama_store_sqlite *db, unsigned flags, struct rama_err *e)
 {
 	static const char to_write[] =
 		"PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode ="
@@ -99,10 +99,10 @@ static int set_up(struct rama_store_db *db, unsigned flags, struct rama_err *e)
 	return rc;
 }
 
-int rama_store_sqlite_open(struct rama_store_db **to, const char *where, unsigned flags, struct rama_err *e)
+int rama_store_sqlite_open(void **to, const char *where, unsigned flags, struct rama_err *e)
 {
 	bool write = (flags & RAMA_STORE_WRITE) != 0;
-	struct rama_store_db *db = NULL;
+	struct rama_store_sqlite *db = NULL;
 	char path[PATH_MAX];
 	int rc = place(path, sizeof(path), where, (flags & RAMA_STORE_CREATE) != 0, e);
 
@@ -127,8 +127,9 @@ int rama_store_sqlite_open(struct rama_store_db **to, const char *where, unsigne
 	return 0;
 }
 
-void rama_store_sqlite_close(struct rama_store_db *db)
+void rama_store_sqlite_close(void *handle)
 {
+	struct rama_store_sqlite *db = handle;
 	if (db == NULL)
 		return;
 	rama_store_sqlite_fini(db);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sqlite_schema.c: the tables of the store in SQLite, version by version; docs/format/store.md tells what they mean. A script
- * that was released never changes: what is new is a script of its own. Tables of counters come from table/modules.def. */
+/* sqlite_schema.c: the tables of the store in SQLite, version by version; docs/format/store.md
+ * tells what they mean. A script that was released never changes: what is new is a script of its
+ * own. Tables of counters come from table/modules.def. */
 #include "store/sqlite.h"
 
 #define N "INTEGER NOT NULL"
@@ -43,7 +44,8 @@ static const char of_logs[] =
 	"CREATE INDEX logs_key ON logs (key);"
 	"CREATE INDEX logs_path ON logs (path);"
 	"CREATE INDEX logs_hash ON logs (hash);"
-	/* where logs were that have been taken in, by the hash of their path; also of jobs that are gone */
+	/* where logs were that have been taken in, by the hash of their path; also of jobs that
+	 * are gone */
 	"CREATE TABLE log_places (place INTEGER PRIMARY KEY, size " N ", mtime_ns " N ") STRICT;"
 	"CREATE TABLE findings (job " N ", number " N ", rule " T ", level " T ", title " T
 	", evidence " T ", advice " T ", cost REAL, bytes REAL"
@@ -103,7 +105,8 @@ static const char views[] =
 
 static const char *const version2[] = { views, NULL };
 
-/* What counters of processes stand at, by which gains are known; and what is looked for among all that is running. */
+/* What counters of processes stand at, by which gains are known; and what is looked for among
+ * all that is running. */
 static const char counted[] =
 	"CREATE TABLE counted (job " N ", process " N ", layer " T ", version " N ", t_ns " N
 	", reads " N ", writes " N ", metas " N ", bytes_read " N ", bytes_written " N
@@ -124,8 +127,9 @@ static const char counted[] =
 	"CREATE INDEX jobs_seen ON jobs (seen_ns) WHERE state = 'running';"
 	"CREATE INDEX processes_running ON processes (seen_ns) WHERE state = 'running';";
 
-/* Lists of jobs in any order that people ask for, a page at a time: SQLite adds the number of the job to each index, which
- * decides among equals. cost: seconds of the findings HIGH and WARN, said once. */
+/* Lists of jobs in any order that people ask for, a page at a time: SQLite adds the number of
+ * the job to each index, which decides among equals. cost: seconds of the findings HIGH and
+ * WARN, said once. */
 static const char lists[] =
 	"ALTER TABLE jobs ADD COLUMN cost REAL;"
 	"UPDATE jobs SET cost = (SELECT sum(coalesce(f.cost, 0)) FROM findings f WHERE f.job = "

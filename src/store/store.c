@@ -8,16 +8,16 @@
 
 #include "store/parts.h"
 
-/* ---- statements ---------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
-int rama_store_rows(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
-		    rama_store_row_fn fn, void *ctx, struct rama_err *e)
+int rama_store_rows(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		    unsigned n, rama_store_row_fn fn, void *ctx, struct rama_err *e)
 {
 	return s->ops->run(s->db, sql, RAMA_STORE_DB_KEPT, args, n, fn, ctx, NULL, e);
 }
 
-int rama_store_do(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
-		  struct rama_err *e)
+int rama_store_do(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		  unsigned n, struct rama_err *e)
 {
 	return s->ops->run(s->db, sql, RAMA_STORE_DB_KEPT, args, n, NULL, NULL, NULL, e);
 }
@@ -46,8 +46,8 @@ static int take_ints(void *ctx, const struct rama_store_row *row, struct rama_er
 	return 1;
 }
 
-int rama_store_ints(struct rama_store *s, const char *sql, const struct rama_store_cell *args, unsigned n,
-		    int64_t *v, unsigned n_v, struct rama_err *e)
+int rama_store_ints(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
+		    unsigned n, int64_t *v, unsigned n_v, struct rama_err *e)
 {
 	struct ints in = { v, n_v, 0 };
 	int rc = rama_store_rows(s, sql, args, n, take_ints, &in, e);
@@ -61,7 +61,7 @@ int rama_store_select(struct rama_store *s, const char *sql, const struct rama_s
 	return s->ops->run(s->db, sql, RAMA_STORE_DB_READ, args, n_args, fn, ctx, NULL, e);
 }
 
-/* ---- the schema ------------------------------------------------------------------------------------ */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 static int newest(const struct rama_store *s)
 {
@@ -159,7 +159,7 @@ static int check_schema(struct rama_store *s, struct rama_err *e)
 	return rc == 0 && write && (v < newest(s) || differ) ? bring_up(s, e) : rc;
 }
 
-/* ---- open, close ------------------------------------------------------------------------------------- */
+/* ---- open, close ----------------------------------------------------------------------------- */
 
 static bool is_url(const char *where)
 {
@@ -237,7 +237,7 @@ void rama_store_wait(struct rama_store *s, int ms)
 	s->ops->wait(s->db, ms);
 }
 
-/* ---- batches -------------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 int rama_store_begin(struct rama_store *s, struct rama_err *e)
 {

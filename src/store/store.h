@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* store.h: jobs, their files and counters, findings, node samples and events, kept. SQLite (a file) or PostgreSQL (a URL
- * postgresql://…); docs/format/store.md is the schema. One store is used by one thread at a time. */
+/* store.h: jobs, their files and counters, findings, node samples and events, kept. SQLite (a
+ * file) or PostgreSQL (a URL postgresql://…); docs/format/store.md is the schema. One store is
+ * used by one thread at a time. */
 #ifndef RAMA_STORE_STORE_H
 #define RAMA_STORE_STORE_H
 
@@ -15,33 +16,39 @@ enum {
 	RAMA_STORE_CREATE = 2 /* with WRITE: make it if it is not there */
 };
 
-/* where: a path or postgresql://… . Brings an older schema up to date when opened for writing; a newer one, or an older
- * one opened for reading, is RAMA_EVERSION with a line that says what to do. Messages do not name the store. */
+/* where: a path or postgresql://… . Brings an older schema up to date when opened for writing; a
+ * newer one, or an older one opened for reading, is RAMA_EVERSION with a line that says what to
+ * do. Messages do not name the store. */
 int rama_store_open(struct rama_store **s, const char *where, unsigned flags, struct rama_err *e);
 void rama_store_close(struct rama_store *s);
 /* "sqlite" or "postgresql": what the few functions differ in that SQL has for texts */
 const char *rama_store_kind(const struct rama_store *s);
-/* IORAMA_STORE, else $XDG_DATA_HOME/iorama/store.db, else ~/.local/share/iorama/store.db; false: does not fit */
+/* IORAMA_STORE, else $XDG_DATA_HOME/iorama/store.db, else ~/.local/share/iorama/store.db; false:
+ * does not fit */
 bool rama_store_default(char *to, size_t room);
 
-/* ---- writing: begin, put…, commit. After an error: rollback, and all of the batch is to be put again --------- */
+/* ---- writing: begin, put…, commit. After an error: rollback, and all of the batch is to be put
+ * again */
 
 int rama_store_begin(struct rama_store *s, struct rama_err *e);
 int rama_store_commit(struct rama_store *s, struct rama_err *e);
 void rama_store_rollback(struct rama_store *s);
-/* Is it worth trying again (the server is gone, the database is locked, the disk is full), or is it the message? */
+/* Is it worth trying again (the server is gone, the database is locked, the disk is full), or is
+ * it the message? */
 bool rama_store_temporary(const struct rama_store *s);
 /* how long to wait for others that write, before an error that is temporary (10 s at first) */
 void rama_store_wait(struct rama_store *s, int ms);
 
-/* Takes a message in; twice is once. Events that are there already (segment, lane, sequence) are left out, also when a
- * block overlaps what is there only in part. *stored: events that came in by it, may be NULL. Damaged messages are
- * RAMA_ECORRUPT and leave the batch as it was. RAMA_WIRE_MSG_LOG is refused with RAMA_EUSAGE: see rama_store_put_log. */
+/* Takes a message in; twice is once. Events that are there already (segment, lane, sequence) are
+ * left out, also when a block overlaps what is there only in part. *stored: events that came in
+ * by it, may be NULL. Damaged messages are RAMA_ECORRUPT and leave the batch as it was.
+ * RAMA_WIRE_MSG_LOG is refused with RAMA_EUSAGE: see rama_store_put_log. */
 int rama_store_put(struct rama_store *s, const struct rama_wire_message *m, uint64_t *stored,
 		   struct rama_err *e);
 
-/* Processes of which nothing was heard for RAMA_STORE_LOST_AFTER ns before `now`, and jobs with nobody else in them, become `lost`; those
- * that report again are back. A batch of its own. To be called now and then by who writes. */
+/* Processes of which nothing was heard for RAMA_STORE_LOST_AFTER ns before `now`, and jobs with
+ * nobody else in them, become `lost`; those that report again are back. A batch of its own. To
+ * be called now and then by who writes. */
 #define RAMA_STORE_LOST_AFTER 60000000000ll
 int rama_store_reap(struct rama_store *s, int64_t now, struct rama_err *e);
 /* 1: there are such, 0: not; for who only reads */
@@ -71,8 +78,8 @@ struct rama_store_log {
 	int64_t nodes; /* 0: not known */
 	double io_time, meta_time, run_time;
 	bool complete;
-	/* Of the bytes of the log, 0: not known. A log with the same hash under another key or path is the same log: its job
-	 * is this one. */
+	/* Of the bytes of the log, 0: not known. A log with the same hash under another key or
+	 * path is the same log: its job is this one. */
 	uint64_t hash;
 	const char *verdict;
 	const struct rama_store_finding *findings;
@@ -82,13 +89,14 @@ struct rama_store_log {
 };
 /* Has the store an index for this figure? See ranked.def. */
 bool rama_store_figure_ranked(const char *name);
-/* Replaces what was known of the job by an earlier version of its log (same path or same key); what came live stays. */
+/* Replaces what was known of the job by an earlier version of its log (same path or same key);
+ * what came live stays. */
 int rama_store_put_log(struct rama_store *s, const struct rama_store_log *l, struct rama_err *e);
 /* 1: a log of this path with this size and time is in the store already */
 int rama_store_has_log(struct rama_store *s, const char *path, int64_t size, int64_t mtime_ns,
 		       struct rama_err *e);
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 enum rama_store_cell_type {
 	RAMA_STORE_CELL_NULL,
@@ -116,7 +124,8 @@ typedef int (*rama_store_row_fn)(void *ctx, const struct rama_store_row *row, st
 int rama_store_select(struct rama_store *s, const char *sql, const struct rama_store_cell *args,
 		      unsigned n_args, rama_store_row_fn fn, void *ctx, struct rama_err *e);
 
-/* Events in the order of one of the joint keys, from blocks, never a scan over other jobs' or ranks' blocks. */
+/* Events in the order of one of the joint keys, from blocks, never a scan over other jobs' or
+ * ranks' blocks. */
 #define RAMA_STORE_RANK_ALL (-1)
 enum rama_store_order {
 	RAMA_STORE_ORDER_JOB_RANK_TIME,
@@ -142,21 +151,24 @@ struct rama_store_stored_event {
 	const struct rama_wire_what *what;
 	const struct rama_wire_event *event;
 };
-typedef int (*rama_store_event_fn)(void *ctx, const struct rama_store_stored_event *ev, struct rama_err *e);
-int rama_store_events(struct rama_store *s, const struct rama_store_event_filter *f, rama_store_event_fn fn,
-		      void *ctx, struct rama_err *e);
+typedef int (*rama_store_event_fn)(void *ctx, const struct rama_store_stored_event *ev,
+				   struct rama_err *e);
+int rama_store_events(struct rama_store *s, const struct rama_store_event_filter *f,
+		      rama_store_event_fn fn, void *ctx, struct rama_err *e);
 
-/* Name of the table that holds a module's counters, and of the column of a field; false: there is none. */
+/* Name of the table that holds a module's counters, and of the column of a field; false: there
+ * is none. */
 bool rama_store_table_name(const struct rama_tab_module *mod, char *to, size_t room);
 bool rama_store_column_name(const struct rama_tab_field *field, char *to, size_t room);
 
-/* The number of a job by its number, its key, its batch job id (the newest) or "last"; RAMA_EMISSING with a line. */
+/* The number of a job by its number, its key, its batch job id (the newest) or "last";
+ * RAMA_EMISSING with a line. */
 int rama_store_find_job(struct rama_store *s, const char *word, int64_t *job, struct rama_err *e);
 /* the bytes of its log, malloc'ed; RAMA_EMISSING: none is kept */
 int rama_store_log_bytes(struct rama_store *s, int64_t job, unsigned char **bytes, size_t *n,
 			 struct rama_err *e);
 
-/* ---- upkeep ------------------------------------------------------------------------------------------------ */
+/* ---- upkeep ---------------------------------------------------------------------------------- */
 
 struct rama_store_counts {
 	int64_t jobs, processes, files, records, findings, samples, blocks, events, lost, logs,
@@ -165,16 +177,17 @@ struct rama_store_counts {
 	int schema;
 };
 int rama_store_stats(struct rama_store *s, struct rama_store_counts *c, struct rama_err *e);
-/* Jobs that ended, or were lost, before this moment; events_only: their events and activity, the rest stays. Running jobs stay.
- * *jobs: how many. Space is given back. */
+/* Jobs that ended, or were lost, before this moment; events_only: their events and activity, the
+ * rest stays. Running jobs stay. *jobs: how many. Space is given back. */
 int rama_store_prune(struct rama_store *s, int64_t before, bool events_only, int64_t *jobs,
 		     struct rama_err *e);
-/* Copies jobs that ended before this moment into another store (made if need be), complete and checked, then removes
- * them here. */
+/* Copies jobs that ended before this moment into another store (made if need be), complete and
+ * checked, then removes them here. */
 int rama_store_archive(struct rama_store *s, const char *to, int64_t before, int64_t *jobs,
 		       struct rama_err *e);
-/* Reads everything: every block unpacks, counts agree, sequences have no gap that is not a counted loss, rollups equal
- * the events. Each flaw is told; returns how many, or a negative error. */
+/* Reads everything: every block unpacks, counts agree, sequences have no gap that is not a
+ * counted loss, rollups equal the events. Each flaw is told; returns how many, or a negative
+ * error. */
 int64_t rama_store_verify(struct rama_store *s, void (*flaw)(void *ctx, const char *line),
 			  void *ctx, struct rama_err *e);
 

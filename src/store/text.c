@@ -57,7 +57,9 @@ struct rama_store_cell rama_store_cell_clean(struct rama_store *s, const char *t
 	char *copy;
 
 	if (rama_store_utf8_clean(text, n))
-		return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = text, .len = n };
+		return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT,
+						 .text = text,
+						 .len = n };
 	copy = n < SIZE_MAX / 4 ? rama_arena_alloc(&s->text, 3 * n + 1) : NULL;
 	if (copy == NULL) /* a name that cannot be kept; the record's number stays */
 		return rama_store_cell_t("");

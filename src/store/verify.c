@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verify.c: reads everything and compares what must agree: events with the rows of their blocks, numbers of events with each
- * other and with what was made and lost, sums per second with the events, names with the files that events are about. */
+/* verify.c: reads everything and compares what must agree: events with the rows of their blocks,
+ * numbers of events with each other and with what was made and lost, sums per second with the
+ * events, names with the files that events are about. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ __attribute__((format(printf, 2, 3))) static void tell(struct verify *v, const c
 	v->flaw(v->ctx, line);
 }
 
-/* ---- sums per second ----------------------------------------------------------------------------------------- */
+/* ---- sums per second ------------------------------------------------------------------------- */
 
 static const char *kind_of(const char *op)
 {
@@ -97,10 +98,12 @@ static struct expect *find_sum(struct verify *v, int64_t second, const char *lay
 	return x;
 }
 
-static int add_event(struct verify *v, const struct rama_wire_block *b, const struct rama_wire_event *ev)
+static int add_event(struct verify *v, const struct rama_wire_block *b,
+		     const struct rama_wire_event *ev)
 {
 	const struct rama_wire_what *w = &b->what[ev->what];
-	struct expect *x = find_sum(v, rama_store_second_of(ev->end), w->layer, kind_of(w->op), true);
+	struct expect *x =
+		find_sum(v, rama_store_second_of(ev->end), w->layer, kind_of(w->op), true);
 
 	if (x == NULL || (ev->record != 0 && rama_map_put(&v->records, ev->record, NULL) == NULL))
 		return RAMA_EMEMORY;
@@ -156,7 +159,7 @@ static int check_sums(struct verify *v, struct rama_err *e)
 	return rc;
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 struct lane {
 	int64_t lane, next; /* number of the event that should come */
@@ -210,7 +213,7 @@ static int check_blocks(struct verify *v, struct rama_store_blocks *bs, struct l
 	return 0;
 }
 
-/* ---- processes, jobs --------------------------------------------------------------------------------------------- */
+/* ---- processes, jobs ------------------------------------------------------------------------- */
 
 enum { JOB, RANK, MADE, STORED, ENDED, VERSION, SEEN };
 

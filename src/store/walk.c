@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* walk.c: heads of blocks come in the order of the key, page by page. A block is opened when no event that is still to come
- * from open ones can be before its first; the least event of all open blocks is next. Of a block only so many events are
- * kept as fit the memory that is shared by all open ones; for the others it is unpacked again. */
+/* walk.c: heads of blocks come in the order of the key, page by page. A block is opened when no
+ * event that is still to come from open ones can be before its first; the least event of all
+ * open blocks is next. Of a block only so many events are kept as fit the memory that is shared
+ * by all open ones; for the others it is unpacked again. */
 #include "store/walk_parts.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ static int no_memory(struct rama_err *e)
 	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
 }
 
-/* ---- order -------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 struct key {
 	int64_t job, rank, time, process, lane;
@@ -121,7 +122,7 @@ static void cursor_free(struct rama_store_walk_cursor *c)
 	free(c);
 }
 
-/* ---- heads ------------------------------------------------------------------------------------------------ */
+/* ---- heads ----------------------------------------------------------------------------------- */
 
 static int take_head(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -132,8 +133,8 @@ static int take_head(void *ctx, const struct rama_store_row *row, struct rama_er
 	if (row->n < 8 || w->n_page == RAMA_STORE_WALK_PAGE)
 		return 1;
 	w->page[w->n_page++] =
-		(struct rama_store_walk_head){ c[0].i, c[1].i, c[2].i,	   c[3].i,
-					 c[6].i, c[7].i, (uint32_t)c[4].i, (uint32_t)c[5].i };
+		(struct rama_store_walk_head){ c[0].i, c[1].i, c[2].i,		 c[3].i,
+					       c[6].i, c[7].i, (uint32_t)c[4].i, (uint32_t)c[5].i };
 	return 0;
 }
 
@@ -145,9 +146,9 @@ static int64_t below(int64_t t, int64_t span)
 static void first_page(struct rama_store_event_walk *w)
 {
 	w->last = (struct rama_store_walk_head){ .t0 = below(w->f.from, w->span),
-					   .number = INT64_MIN,
-					   .rank = INT64_MIN,
-					   .job = INT64_MIN };
+						 .number = INT64_MIN,
+						 .rank = INT64_MIN,
+						 .job = INT64_MIN };
 	w->no_more = false;
 }
 
@@ -168,7 +169,8 @@ static int read_page(struct rama_store_event_walk *w, struct rama_err *e)
 }
 
 /* the next head, or NULL: there are no more */
-static int next_head(struct rama_store_event_walk *w, const struct rama_store_walk_head **h, struct rama_err *e)
+static int next_head(struct rama_store_event_walk *w, const struct rama_store_walk_head **h,
+		     struct rama_err *e)
 {
 	int rc;
 
@@ -188,7 +190,8 @@ static int next_head(struct rama_store_event_walk *w, const struct rama_store_wa
 	return 0;
 }
 
-static int open_block(struct rama_store_event_walk *w, const struct rama_store_walk_head *h, struct rama_err *e)
+static int open_block(struct rama_store_event_walk *w, const struct rama_store_walk_head *h,
+		      struct rama_err *e)
 {
 	struct rama_store_walk_cursor *c = calloc(1, sizeof(*c));
 	int rc;
@@ -259,7 +262,7 @@ static int advance(struct rama_store_event_walk *w, struct rama_err *e)
 }
 
 int rama_store_event_walk_next(struct rama_store_event_walk *w, struct rama_store_stored_event *ev,
-			 struct rama_err *e)
+			       struct rama_err *e)
 {
 	const struct rama_store_walk_cursor *c;
 	int rc = advance(w, e);
@@ -273,18 +276,18 @@ int rama_store_event_walk_next(struct rama_store_event_walk *w, struct rama_stor
 	w->given++;
 	c = w->given_from;
 	*ev = (struct rama_store_stored_event){ .job = c->h.job,
-					  .segment = c->segment,
-					  .process = c->h.process,
-					  .rank = c->h.rank,
-					  .lane = c->h.lane,
-					  .tid = c->h.tid,
-					  .seq = c->item[c->at].seq,
-					  .what = c->item[c->at].what,
-					  .event = &c->item[c->at].event };
+						.segment = c->segment,
+						.process = c->h.process,
+						.rank = c->h.rank,
+						.lane = c->h.lane,
+						.tid = c->h.tid,
+						.seq = c->item[c->at].seq,
+						.what = c->item[c->at].what,
+						.event = &c->item[c->at].event };
 	return 1;
 }
 
-/* ---- open, close --------------------------------------------------------------------------------------------- */
+/* ---- open, close ----------------------------------------------------------------------------- */
 
 static int take_rank(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -321,13 +324,14 @@ static int find_way(struct rama_store_event_walk *w, struct rama_err *e)
 	int rc;
 
 	w->way = w->f.job < 0 ? RAMA_STORE_EVENT_WALK_ALL : RAMA_STORE_EVENT_WALK_JOB;
-	if (w->f.job >= 0 && (w->f.rank != RAMA_STORE_RANK_ALL || w->f.order == RAMA_STORE_ORDER_JOB_RANK_TIME))
+	if (w->f.job >= 0 &&
+	    (w->f.rank != RAMA_STORE_RANK_ALL || w->f.order == RAMA_STORE_ORDER_JOB_RANK_TIME))
 		w->way = RAMA_STORE_EVENT_WALK_RANK;
 	rc = w->ops->run(w->db, w->f.job < 0 ? spans : span, RAMA_STORE_DB_KEPT, ARGS(I(w->f.job)),
 			 take_span, &w->span, NULL, e);
 	if (rc == 0 && w->way == RAMA_STORE_EVENT_WALK_RANK && w->f.rank == RAMA_STORE_RANK_ALL) {
-		rc = w->ops->run(w->db, ranks, RAMA_STORE_DB_KEPT, ARGS(I(w->f.job)), take_rank, w, NULL,
-				 e);
+		rc = w->ops->run(w->db, ranks, RAMA_STORE_DB_KEPT, ARGS(I(w->f.job)), take_rank, w,
+				 NULL, e);
 		if (rc == 0 && w->n_ranks == 0) {
 			w->no_more = true; /* no such job */
 			return 0;
@@ -354,8 +358,9 @@ static int check(struct rama_store_event_walk *w, struct rama_err *e)
 	return 0;
 }
 
-int rama_store_event_walk_open(struct rama_store_event_walk **to, const struct rama_store_db_ops *ops,
-			 struct rama_store_db *db, const struct rama_store_event_filter *f, struct rama_err *e)
+int rama_store_event_walk_open(struct rama_store_event_walk **to,
+			       const struct rama_store_db_ops *ops, void *db,
+			       const struct rama_store_event_filter *f, struct rama_err *e)
 {
 	struct rama_store_event_walk *w = calloc(1, sizeof(*w));
 	int rc;

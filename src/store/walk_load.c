@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* walk_load.c: the events of one block that a walk asks for, as many of them as it may keep in memory. */
+/* walk_load.c: the events of one block that a walk asks for, as many of them as it may keep in
+ * memory. */
 #include "store/walk_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How many events of a block are kept in memory, by how many blocks are open: 8192 of each of the first 64, ... */
+/* How many events of a block are kept in memory, by how many blocks are open: 8192 of each of
+ * the first 64, ... */
 #define FEW 64
 #define MANY 1024
 #define KEEP_FEW RAMA_WIRE_BLOCK_EVENTS
@@ -40,7 +42,8 @@ static bool passes(const struct rama_store_event_walk *w, const bool *wanted,
 }
 
 /* which calls of the block are asked for; false: none */
-static bool wanted_calls(const struct rama_store_event_walk *w, const struct rama_wire_block *b, bool *wanted)
+static bool wanted_calls(const struct rama_store_event_walk *w, const struct rama_wire_block *b,
+			 bool *wanted)
 {
 	bool any = false;
 
@@ -52,8 +55,8 @@ static bool wanted_calls(const struct rama_store_event_walk *w, const struct ram
 	return any;
 }
 
-/* Ends in a lane are nearly in order, so that an insertion sort is all it takes. A clock that was set back makes it slow,
- * once. */
+/* Ends in a lane are nearly in order, so that an insertion sort is all it takes. A clock that
+ * was set back makes it slow, once. */
 static void sort_by_time(const struct rama_wire_block *b, uint16_t *pick, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++) {
@@ -66,7 +69,8 @@ static void sort_by_time(const struct rama_wire_block *b, uint16_t *pick, uint32
 	}
 }
 
-static const struct rama_wire_what *kept_what(struct rama_store_event_walk *w, const struct rama_wire_what *what)
+static const struct rama_wire_what *kept_what(struct rama_store_event_walk *w,
+					      const struct rama_wire_what *what)
 {
 	uint64_t h = 0xcbf29ce484222325u, *at;
 	struct rama_wire_what *copy;
@@ -127,8 +131,9 @@ static int copy_items(struct rama_store_event_walk *w, struct rama_store_walk_cu
 	for (uint32_t i = 0; i < take; i++) {
 		const struct rama_wire_event *ev = &b->event[w->pick[from + i]];
 
-		item[i] = (struct rama_store_walk_item){ *ev, (uint64_t)c->h.first + w->pick[from + i],
-						   what[ev->what] };
+		item[i] = (struct rama_store_walk_item){ *ev,
+							 (uint64_t)c->h.first + w->pick[from + i],
+							 what[ev->what] };
 	}
 	c->n = take;
 	c->at = 0;
@@ -136,7 +141,8 @@ static int copy_items(struct rama_store_event_walk *w, struct rama_store_walk_cu
 	return 0;
 }
 
-int rama_store_event_walk_load(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c, struct rama_err *e)
+int rama_store_event_walk_load(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c,
+			       struct rama_err *e)
 {
 	struct body body = { w, false };
 	bool wanted[RAMA_WIRE_BLOCK_WHATS];
@@ -175,8 +181,8 @@ static int take_segment(void *ctx, const struct rama_store_row *row, struct rama
 	return 1;
 }
 
-int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t process, struct rama_wire_segment_key *k,
-			    struct rama_err *e)
+int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t process,
+				  struct rama_wire_segment_key *k, struct rama_err *e)
 {
 	static const char sql[] = "SELECT segment FROM processes WHERE number = $1";
 	struct rama_wire_segment_key *copy;
@@ -188,8 +194,8 @@ int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t proce
 	if (at == NULL)
 		return no_memory(e);
 	if (*at == 0) {
-		rc = w->ops->run(w->db, sql, RAMA_STORE_DB_KEPT, ARGS(I(process)), take_segment, &f, NULL,
-				 e);
+		rc = w->ops->run(w->db, sql, RAMA_STORE_DB_KEPT, ARGS(I(process)), take_segment, &f,
+				 NULL, e);
 		if (rc != 0)
 			return rc;
 		copy = rama_arena_alloc(&w->arena, sizeof(*copy));

@@ -33,7 +33,7 @@ struct rama_store_walk_cursor {
 
 struct rama_store_event_walk {
 	const struct rama_store_db_ops *ops;
-	struct rama_store_db *db;
+	void *db;
 	struct rama_store_event_filter f;
 	char layer[16], op[16];
 	int way;
@@ -61,9 +61,10 @@ struct rama_store_event_walk {
 };
 
 /* events of a block from c->before on; c->n 0: none of them is asked for */
-int rama_store_event_walk_load(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c, struct rama_err *e);
+int rama_store_event_walk_load(struct rama_store_event_walk *w, struct rama_store_walk_cursor *c,
+			       struct rama_err *e);
 /* the key of a process's segment */
-int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t process, struct rama_wire_segment_key *k,
-			    struct rama_err *e);
+int rama_store_event_walk_segment(struct rama_store_event_walk *w, int64_t process,
+				  struct rama_wire_segment_key *k, struct rama_err *e);
 
 #endif

@@ -14,12 +14,14 @@ struct rama_study_fleet {
 	const int64_t *jobs;	  /* of a store: whose log each path is */
 	const struct rama_diag_profile *profile;
 	bool trace;
-	/* one at a time, from any thread: logs that are done, and how many of them are damaged; may be NULL */
+	/* one at a time, from any thread: logs that are done, and how many of them are damaged;
+	 * may be NULL */
 	void (*progress)(void *ctx, size_t done, size_t damaged);
 	void *ctx;
 };
 
-/* Fills `to`, which is fini'ed in any case. What is wrong with a log is part of it, and no error. */
+/* Fills `to`, which is fini'ed in any case. What is wrong with a log is part of it, and no
+ * error. */
 int rama_study_fleet_read(const struct rama_study_fleet *f, struct rama_report_fleet *to);
 
 #endif

@@ -20,9 +20,8 @@ struct rama_study_paths {
 	struct rama_study_told told; /* of problems */
 };
 
-/* DIR (every *.darshan below it; symbolic links are not followed), @LIST (one of these to a line; @- is standard
- * input) or a log. A list that cannot be read is told, too, and an
- * error. */
+/* DIR (every *.darshan below it; symbolic links are not followed), @LIST (one of these to a
+ * line; @- is standard input) or a log. A list that cannot be read is told, too, and an error. */
 int rama_study_paths_add(struct rama_study_paths *p, const char *arg, struct rama_err *e);
 /* one more, whatever it is */
 int rama_study_paths_put(struct rama_study_paths *p, const char *path, struct rama_err *e);

@@ -11,7 +11,7 @@
 #include "query/job.h"
 #include "study/segments.h"
 
-/* ---- one job ------------------------------------------------------------------------------------ */
+/* ---- one job --------------------------------------------------------------------------------- */
 
 /* Is the log where it was, as it was? */
 static bool is_there(const struct rama_query_job_log *k)
@@ -81,7 +81,7 @@ struct rama_study_source rama_study_stored_source(const struct rama_study_stored
 	return (struct rama_study_source){ .path = x->path, .bytes = x->bytes, .len = x->len };
 }
 
-/* ---- all jobs ----------------------------------------------------------------------------------- */
+/* ---- all jobs -------------------------------------------------------------------------------- */
 
 struct logs {
 	struct rama_study_paths *paths;

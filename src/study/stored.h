@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stored.h: what a store has of a job, for those who would read its log: the log as it was kept, the file it came from,
- * or the segments of a job that still runs here; and the logs of all jobs. */
+/* stored.h: what a store has of a job, for those who would read its log: the log as it was kept,
+ * the file it came from, or the segments of a job that still runs here; and the logs of all
+ * jobs. */
 #ifndef RAMA_STUDY_STORED_H
 #define RAMA_STUDY_STORED_H
 
@@ -18,8 +19,9 @@ struct rama_study_stored {
 	size_t len;
 };
 
-/* word: as rama_store_find_job() takes it. dir: where segments are, "" for the usual places (IORAMA_DIR). RAMA_EMISSING:
- * no such job, or (job >= 0 then) nothing that a report can be made of; the line says what there is. */
+/* word: as rama_store_find_job() takes it. dir: where segments are, "" for the usual places
+ * (IORAMA_DIR). RAMA_EMISSING: no such job, or (job >= 0 then) nothing that a report can be made
+ * of; the line says what there is. */
 int rama_study_stored_find(struct rama_store *s, const char *word, const char *dir,
 			   struct rama_study_stored *to, struct rama_err *e);
 int rama_study_stored_get(struct rama_store *s, int64_t job, const char *dir,

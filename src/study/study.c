@@ -23,7 +23,7 @@ static int worse(int a, int b)
 	return y > x ? b : a;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* one of the inputs of a job */
 struct source {
@@ -84,7 +84,8 @@ static int open_log(struct source *x, struct rama_err *e)
 	return rc;
 }
 
-/* All are opened before the first is read: where the job begins and how long it lasts depends on all of them. */
+/* All are opened before the first is read: where the job begins and how long it lasts depends on
+ * all of them. */
 static int open_sources(struct rama_study *s, struct source *x, size_t n)
 {
 	int worst = 0;
@@ -147,7 +148,7 @@ static void close_source(struct source *x)
 	rama_file_close(&x->file);
 }
 
-/* ---- only some findings --------------------------------------------------------------------------- */
+/* ---- only some findings ---------------------------------------------------------------------- */
 
 static bool matches(const struct rama_diag_rule *rule, const char *word, size_t len)
 {
@@ -173,7 +174,8 @@ static bool wanted(const struct rama_diag_rule *rule, const char *only)
 	return false;
 }
 
-/* Findings move up; those that point to another one for its advice follow it, or give it themselves. */
+/* Findings move up; those that point to another one for its advice follow it, or give it
+ * themselves. */
 static int keep_wanted(struct rama_diag *d, const char *only)
 {
 	struct rama_diag_finding *f = d->findings;
@@ -201,7 +203,7 @@ static int keep_wanted(struct rama_diag *d, const char *only)
 	return 0;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int conclude(struct rama_study *s, const struct rama_study_options *opt, struct rama_err *e)
 {
@@ -224,9 +226,9 @@ int rama_study_open(struct rama_study *s, const struct rama_study_source *source
 		    const struct rama_study_options *opt)
 {
 	struct rama_job_view_options view = { .trace = !opt->no_trace,
-					  .detail = opt->detail,
-					  .progress = opt->told.progress != NULL ? show_progress
-										 : NULL };
+					      .detail = opt->detail,
+					      .progress = opt->told.progress != NULL ? show_progress
+										     : NULL };
 	struct source *x = calloc(n + 1, sizeof(*x));
 	struct rama_err e = { 0 };
 	int worst;

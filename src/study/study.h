@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* study.h: a log, segments or a stored job, read, diagnosed and made into a report: the one way from what was recorded to
- * what is said of it. */
+/* study.h: a log, segments or a stored job, read, diagnosed and made into a report: the one way
+ * from what was recorded to what is said of it. */
 #ifndef RAMA_STUDY_STUDY_H
 #define RAMA_STUDY_STUDY_H
 
@@ -22,15 +22,17 @@ struct rama_study {
 	bool viewed, diagnosed, reported;
 };
 
-/* a log in memory, or (bytes NULL) one at its path ("-": standard input), or a directory of segments */
+/* a log in memory, or (bytes NULL) one at its path ("-": standard input), or a directory of
+ * segments */
 struct rama_study_source {
 	const char *path; /* its name in reports */
 	const void *bytes;
 	size_t len;
 };
 
-/* Reads the sources of one job. What could not be read is told, line by line; 0, or the worst of it: part of a job may
- * have been read all the same, s->reported says whether there is a report. Close it in any case. */
+/* Reads the sources of one job. What could not be read is told, line by line; 0, or the worst of
+ * it: part of a job may have been read all the same, s->reported says whether there is a report.
+ * Close it in any case. */
 int rama_study_open(struct rama_study *s, const struct rama_study_source *sources, size_t n,
 		    const struct rama_study_options *opt);
 void rama_study_close(struct rama_study *s);

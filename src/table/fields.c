@@ -3,30 +3,44 @@
 #include "table/table.h"
 
 #include "table/fields.h"
-#define PAST(n, since, until) \
-	{ #n, "", RAMA_TAB_NO_WORD, 1, RAMA_TAB_I64, RAMA_TAB_DROPPED, since, until, RAMA_TAB_NONE },
+#define PAST(n, since, until)                                                      \
+	{                                                                          \
+		#n,    "",    RAMA_TAB_NO_WORD, 1, RAMA_TAB_I64, RAMA_TAB_DROPPED, \
+		since, until, RAMA_TAB_NONE                                        \
+	},
 #define ROW(name, word, words, type, place, since, red, doc) \
-	{ name, doc, word, words, RAMA_TAB_##type, RAMA_TAB_##place, since, RAMA_TAB_VERSION_ANY, RAMA_TAB_##red },
+	{ name,                                              \
+	  doc,                                               \
+	  word,                                              \
+	  words,                                             \
+	  RAMA_TAB_##type,                                   \
+	  RAMA_TAB_##place,                                  \
+	  since,                                             \
+	  RAMA_TAB_VERSION_ANY,                              \
+	  RAMA_TAB_##red },
 
 #define FIELD(n, ...) ROW("POSIX_" #n, RAMA_TAB_POSIX_##n, __VA_ARGS__)
 const struct rama_tab_field rama_tab_fields_posix[] = {
 #include "table/counters_posix.def"
 };
-const unsigned rama_tab_n_fields_posix = sizeof(rama_tab_fields_posix) / sizeof(rama_tab_fields_posix[0]);
+const unsigned rama_tab_n_fields_posix =
+	sizeof(rama_tab_fields_posix) / sizeof(rama_tab_fields_posix[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("MPIIO_" #n, RAMA_TAB_MPIIO_##n, __VA_ARGS__)
 const struct rama_tab_field rama_tab_fields_mpiio[] = {
 #include "table/counters_mpiio.def"
 };
-const unsigned rama_tab_n_fields_mpiio = sizeof(rama_tab_fields_mpiio) / sizeof(rama_tab_fields_mpiio[0]);
+const unsigned rama_tab_n_fields_mpiio =
+	sizeof(rama_tab_fields_mpiio) / sizeof(rama_tab_fields_mpiio[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("STDIO_" #n, RAMA_TAB_STDIO_##n, __VA_ARGS__)
 const struct rama_tab_field rama_tab_fields_stdio[] = {
 #include "table/counters_stdio.def"
 };
-const unsigned rama_tab_n_fields_stdio = sizeof(rama_tab_fields_stdio) / sizeof(rama_tab_fields_stdio[0]);
+const unsigned rama_tab_n_fields_stdio =
+	sizeof(rama_tab_fields_stdio) / sizeof(rama_tab_fields_stdio[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("H5F_" #n, RAMA_TAB_H5F_##n, __VA_ARGS__)
@@ -70,7 +84,8 @@ const unsigned rama_tab_n_fields_bgq = sizeof(rama_tab_fields_bgq) / sizeof(rama
 const struct rama_tab_field rama_tab_fields_lustre[] = {
 #include "table/counters_lustre.def"
 };
-const unsigned rama_tab_n_fields_lustre = sizeof(rama_tab_fields_lustre) / sizeof(rama_tab_fields_lustre[0]);
+const unsigned rama_tab_n_fields_lustre =
+	sizeof(rama_tab_fields_lustre) / sizeof(rama_tab_fields_lustre[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("LUSTRE_COMP_" #n, RAMA_TAB_LUSTRE_COMP_##n, __VA_ARGS__)
@@ -92,7 +107,8 @@ const unsigned rama_tab_n_fields_dxt = sizeof(rama_tab_fields_dxt) / sizeof(rama
 const struct rama_tab_field rama_tab_fields_mdhim[] = {
 #include "table/counters_mdhim.def"
 };
-const unsigned rama_tab_n_fields_mdhim = sizeof(rama_tab_fields_mdhim) / sizeof(rama_tab_fields_mdhim[0]);
+const unsigned rama_tab_n_fields_mdhim =
+	sizeof(rama_tab_fields_mdhim) / sizeof(rama_tab_fields_mdhim[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("APXC_" #n, RAMA_TAB_APXC_HEADER_##n, __VA_ARGS__)
@@ -107,7 +123,8 @@ const unsigned rama_tab_n_fields_apxc_header =
 const struct rama_tab_field rama_tab_fields_apxc[] = {
 #include "table/counters_apxc.def"
 };
-const unsigned rama_tab_n_fields_apxc = sizeof(rama_tab_fields_apxc) / sizeof(rama_tab_fields_apxc[0]);
+const unsigned rama_tab_n_fields_apxc =
+	sizeof(rama_tab_fields_apxc) / sizeof(rama_tab_fields_apxc[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("MPI_" #n, RAMA_TAB_APMPI_HEADER_##n, __VA_ARGS__)
@@ -122,14 +139,16 @@ const unsigned rama_tab_n_fields_apmpi_header =
 const struct rama_tab_field rama_tab_fields_apmpi[] = {
 #include "table/counters_apmpi.def"
 };
-const unsigned rama_tab_n_fields_apmpi = sizeof(rama_tab_fields_apmpi) / sizeof(rama_tab_fields_apmpi[0]);
+const unsigned rama_tab_n_fields_apmpi =
+	sizeof(rama_tab_fields_apmpi) / sizeof(rama_tab_fields_apmpi[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("HEATMAP_" #n, RAMA_TAB_HEATMAP_##n, __VA_ARGS__)
 const struct rama_tab_field rama_tab_fields_heatmap[] = {
 #include "table/counters_heatmap.def"
 };
-const unsigned rama_tab_n_fields_heatmap = sizeof(rama_tab_fields_heatmap) / sizeof(rama_tab_fields_heatmap[0]);
+const unsigned rama_tab_n_fields_heatmap =
+	sizeof(rama_tab_fields_heatmap) / sizeof(rama_tab_fields_heatmap[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("DFS_" #n, RAMA_TAB_DFS_##n, __VA_ARGS__)
@@ -143,26 +162,30 @@ const unsigned rama_tab_n_fields_dfs = sizeof(rama_tab_fields_dfs) / sizeof(rama
 const struct rama_tab_field rama_tab_fields_daos[] = {
 #include "table/counters_daos.def"
 };
-const unsigned rama_tab_n_fields_daos = sizeof(rama_tab_fields_daos) / sizeof(rama_tab_fields_daos[0]);
+const unsigned rama_tab_n_fields_daos =
+	sizeof(rama_tab_fields_daos) / sizeof(rama_tab_fields_daos[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("NULL_" #n, RAMA_TAB_NULL_##n, __VA_ARGS__)
 const struct rama_tab_field rama_tab_fields_null[] = {
 #include "table/counters_null.def"
 };
-const unsigned rama_tab_n_fields_null = sizeof(rama_tab_fields_null) / sizeof(rama_tab_fields_null[0]);
+const unsigned rama_tab_n_fields_null =
+	sizeof(rama_tab_fields_null) / sizeof(rama_tab_fields_null[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("EXTRA_" #n, RAMA_TAB_EXTRA_##n, __VA_ARGS__)
 const struct rama_tab_field rama_tab_fields_extra[] = {
 #include "table/counters_extra.def"
 };
-const unsigned rama_tab_n_fields_extra = sizeof(rama_tab_fields_extra) / sizeof(rama_tab_fields_extra[0]);
+const unsigned rama_tab_n_fields_extra =
+	sizeof(rama_tab_fields_extra) / sizeof(rama_tab_fields_extra[0]);
 #undef FIELD
 
 #define FIELD(n, ...) ROW("PROCESS_" #n, RAMA_TAB_PROCESS_##n, __VA_ARGS__)
 const struct rama_tab_field rama_tab_fields_process[] = {
 #include "table/counters_process.def"
 };
-const unsigned rama_tab_n_fields_process = sizeof(rama_tab_fields_process) / sizeof(rama_tab_fields_process[0]);
+const unsigned rama_tab_n_fields_process =
+	sizeof(rama_tab_fields_process) / sizeof(rama_tab_fields_process[0]);
 #undef FIELD

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fn.h: the functions we observe as data: their ids, names and what their arguments mean. The rows are in
- * fn_posix.def, fn_stdio.def, fn_libaio.def, fn_process.def, fn_mpi.def,
- * fn_hdf5.def and fn_pnetcdf.def. */
+/* fn.h: the functions we observe as data: their ids, names and what their arguments mean. The
+ * rows are in fn_posix.def, fn_stdio.def, fn_libaio.def, fn_process.def, fn_mpi.def, fn_hdf5.def
+ * and fn_pnetcdf.def. */
 #ifndef RAMA_TABLE_FN_H
 #define RAMA_TABLE_FN_H
 

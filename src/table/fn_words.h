@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fn_words.h: for who wants the names of the functions only: every word that a fn_*.def file is written in ends up as FN,
- * which the file that includes this has defined. fn_words_end.h takes them back. */
+/* fn_words.h: for who wants the names of the functions only: every word that a fn_*.def file is
+ * written in ends up as FN, which the file that includes this has defined. fn_words_end.h takes
+ * them back. */
 #define FN_MODE FN
 #define FN_HAND FN
 #define FN_HAND0 FN

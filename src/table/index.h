@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* index.h: where each counter stands in its record, as a word index (one word = 8 bytes), made from
- * the rows. RAMA_TAB_POSIX_OPENS is the index of POSIX_OPENS; RAMA_TAB_POSIX__WORDS the size of the record.
- * Words 0 and 1 of every record are its id and its rank. */
+/* index.h: where each counter stands in its record, as a word index (one word = 8 bytes), made
+ * from the rows. RAMA_TAB_POSIX_OPENS is the index of POSIX_OPENS; RAMA_TAB_POSIX__WORDS the
+ * size of the record. Words 0 and 1 of every record are its id and its rank. */
 #ifndef RAMA_TABLE_INDEX_H
 #define RAMA_TABLE_INDEX_H
 
@@ -11,7 +11,8 @@ enum { RAMA_TAB_ID, RAMA_TAB_RANK, RAMA_TAB_BASE_WORDS };
 
 #define PAST(n, since, until)
 
-#define FIELD(n, words, ...) RAMA_TAB_POSIX_##n, RAMA_TAB_POSIX_##n##__LAST = RAMA_TAB_POSIX_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_POSIX_##n, RAMA_TAB_POSIX_##n##__LAST = RAMA_TAB_POSIX_##n + (words)-1,
 enum {
 	RAMA_TAB_POSIX__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_posix.def"
@@ -19,7 +20,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_MPIIO_##n, RAMA_TAB_MPIIO_##n##__LAST = RAMA_TAB_MPIIO_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_MPIIO_##n, RAMA_TAB_MPIIO_##n##__LAST = RAMA_TAB_MPIIO_##n + (words)-1,
 enum {
 	RAMA_TAB_MPIIO__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_mpiio.def"
@@ -27,7 +29,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_STDIO_##n, RAMA_TAB_STDIO_##n##__LAST = RAMA_TAB_STDIO_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_STDIO_##n, RAMA_TAB_STDIO_##n##__LAST = RAMA_TAB_STDIO_##n + (words)-1,
 enum {
 	RAMA_TAB_STDIO__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_stdio.def"
@@ -35,7 +38,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_H5F_##n, RAMA_TAB_H5F_##n##__LAST = RAMA_TAB_H5F_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_H5F_##n, RAMA_TAB_H5F_##n##__LAST = RAMA_TAB_H5F_##n + (words)-1,
 enum {
 	RAMA_TAB_H5F__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_h5f.def"
@@ -43,7 +47,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_H5D_##n, RAMA_TAB_H5D_##n##__LAST = RAMA_TAB_H5D_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_H5D_##n, RAMA_TAB_H5D_##n##__LAST = RAMA_TAB_H5D_##n + (words)-1,
 enum {
 	RAMA_TAB_H5D__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_h5d.def"
@@ -51,8 +56,9 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) \
-	RAMA_TAB_PNETCDF_FILE_##n, RAMA_TAB_PNETCDF_FILE_##n##__LAST = RAMA_TAB_PNETCDF_FILE_##n + (words)-1,
+#define FIELD(n, words, ...)       \
+	RAMA_TAB_PNETCDF_FILE_##n, \
+		RAMA_TAB_PNETCDF_FILE_##n##__LAST = RAMA_TAB_PNETCDF_FILE_##n + (words)-1,
 enum {
 	RAMA_TAB_PNETCDF_FILE__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_pnetcdf_file.def"
@@ -60,8 +66,9 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) \
-	RAMA_TAB_PNETCDF_VAR_##n, RAMA_TAB_PNETCDF_VAR_##n##__LAST = RAMA_TAB_PNETCDF_VAR_##n + (words)-1,
+#define FIELD(n, words, ...)      \
+	RAMA_TAB_PNETCDF_VAR_##n, \
+		RAMA_TAB_PNETCDF_VAR_##n##__LAST = RAMA_TAB_PNETCDF_VAR_##n + (words)-1,
 enum {
 	RAMA_TAB_PNETCDF_VAR__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_pnetcdf_var.def"
@@ -69,7 +76,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_BGQ_##n, RAMA_TAB_BGQ_##n##__LAST = RAMA_TAB_BGQ_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_BGQ_##n, RAMA_TAB_BGQ_##n##__LAST = RAMA_TAB_BGQ_##n + (words)-1,
 enum {
 	RAMA_TAB_BGQ__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_bgq.def"
@@ -77,7 +85,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_LUSTRE_##n, RAMA_TAB_LUSTRE_##n##__LAST = RAMA_TAB_LUSTRE_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_LUSTRE_##n, RAMA_TAB_LUSTRE_##n##__LAST = RAMA_TAB_LUSTRE_##n + (words)-1,
 enum {
 	RAMA_TAB_LUSTRE__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_lustre.def"
@@ -85,8 +94,9 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) \
-	RAMA_TAB_LUSTRE_COMP_##n, RAMA_TAB_LUSTRE_COMP_##n##__LAST = RAMA_TAB_LUSTRE_COMP_##n + (words)-1,
+#define FIELD(n, words, ...)      \
+	RAMA_TAB_LUSTRE_COMP_##n, \
+		RAMA_TAB_LUSTRE_COMP_##n##__LAST = RAMA_TAB_LUSTRE_COMP_##n + (words)-1,
 enum {
 	RAMA_TAB_LUSTRE_COMP__FIRST = 0 - 1,
 #include "table/counters_lustre_comp.def"
@@ -94,7 +104,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_DXT_##n, RAMA_TAB_DXT_##n##__LAST = RAMA_TAB_DXT_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_DXT_##n, RAMA_TAB_DXT_##n##__LAST = RAMA_TAB_DXT_##n + (words)-1,
 enum {
 	RAMA_TAB_DXT__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_dxt.def"
@@ -102,7 +113,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_MDHIM_##n, RAMA_TAB_MDHIM_##n##__LAST = RAMA_TAB_MDHIM_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_MDHIM_##n, RAMA_TAB_MDHIM_##n##__LAST = RAMA_TAB_MDHIM_##n + (words)-1,
 enum {
 	RAMA_TAB_MDHIM__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_mdhim.def"
@@ -110,8 +122,9 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) \
-	RAMA_TAB_APXC_HEADER_##n, RAMA_TAB_APXC_HEADER_##n##__LAST = RAMA_TAB_APXC_HEADER_##n + (words)-1,
+#define FIELD(n, words, ...)      \
+	RAMA_TAB_APXC_HEADER_##n, \
+		RAMA_TAB_APXC_HEADER_##n##__LAST = RAMA_TAB_APXC_HEADER_##n + (words)-1,
 enum {
 	RAMA_TAB_APXC_HEADER__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_apxc_header.def"
@@ -119,7 +132,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_APXC_##n, RAMA_TAB_APXC_##n##__LAST = RAMA_TAB_APXC_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_APXC_##n, RAMA_TAB_APXC_##n##__LAST = RAMA_TAB_APXC_##n + (words)-1,
 enum {
 	RAMA_TAB_APXC__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_apxc.def"
@@ -127,8 +141,9 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) \
-	RAMA_TAB_APMPI_HEADER_##n, RAMA_TAB_APMPI_HEADER_##n##__LAST = RAMA_TAB_APMPI_HEADER_##n + (words)-1,
+#define FIELD(n, words, ...)       \
+	RAMA_TAB_APMPI_HEADER_##n, \
+		RAMA_TAB_APMPI_HEADER_##n##__LAST = RAMA_TAB_APMPI_HEADER_##n + (words)-1,
 enum {
 	RAMA_TAB_APMPI_HEADER__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_apmpi_header.def"
@@ -136,7 +151,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_APMPI_##n, RAMA_TAB_APMPI_##n##__LAST = RAMA_TAB_APMPI_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_APMPI_##n, RAMA_TAB_APMPI_##n##__LAST = RAMA_TAB_APMPI_##n + (words)-1,
 enum {
 	RAMA_TAB_APMPI__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_apmpi.def"
@@ -153,7 +169,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_DFS_##n, RAMA_TAB_DFS_##n##__LAST = RAMA_TAB_DFS_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_DFS_##n, RAMA_TAB_DFS_##n##__LAST = RAMA_TAB_DFS_##n + (words)-1,
 enum {
 	RAMA_TAB_DFS__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_dfs.def"
@@ -161,7 +178,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_DAOS_##n, RAMA_TAB_DAOS_##n##__LAST = RAMA_TAB_DAOS_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_DAOS_##n, RAMA_TAB_DAOS_##n##__LAST = RAMA_TAB_DAOS_##n + (words)-1,
 enum {
 	RAMA_TAB_DAOS__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_daos.def"
@@ -169,7 +187,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_NULL_##n, RAMA_TAB_NULL_##n##__LAST = RAMA_TAB_NULL_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_NULL_##n, RAMA_TAB_NULL_##n##__LAST = RAMA_TAB_NULL_##n + (words)-1,
 enum {
 	RAMA_TAB_NULL__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_null.def"
@@ -177,7 +196,8 @@ enum {
 };
 #undef FIELD
 
-#define FIELD(n, words, ...) RAMA_TAB_EXTRA_##n, RAMA_TAB_EXTRA_##n##__LAST = RAMA_TAB_EXTRA_##n + (words)-1,
+#define FIELD(n, words, ...) \
+	RAMA_TAB_EXTRA_##n, RAMA_TAB_EXTRA_##n##__LAST = RAMA_TAB_EXTRA_##n + (words)-1,
 enum {
 	RAMA_TAB_EXTRA__FIRST = RAMA_TAB_BASE_WORDS - 1,
 #include "table/counters_extra.def"

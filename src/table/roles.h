@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* roles.h: what an argument or a returned value means, and which field of struct rama_cap_call
- * (capture/wrap/wrap.h) it becomes. Roles of MPI calls end in S where a number is handed back, and begin with NEW
- * where a handle lies in memory. */
+ * (capture/wrap/wrap.h) it becomes. Roles of MPI calls end in S where a number is handed back,
+ * and begin with NEW where a handle lies in memory. */
 #ifndef RAMA_TABLE_ROLES_H
 #define RAMA_TABLE_ROLES_H
 
@@ -21,7 +21,8 @@
 #define RAMA_TAB_IN_STATXBUF(v) .file_mode = r == 0 ? (v)->stx_mode : 0,
 #define RAMA_TAB_IN_STREAM(v) .stream = (v),
 #define RAMA_TAB_IN_STDOUT(v) .stream = stdout,
-/* MPI: fields of struct rama_cap_mpi_call (capture/mpi/mpi.h); the other roles of MPI are for wrappers by hand */
+/* MPI: fields of struct rama_cap_mpi_call (capture/mpi/mpi.h); the other roles of MPI are for
+ * wrappers by hand */
 #define RAMA_TAB_IN_FH(v) .fh = (v),
 #define RAMA_TAB_IN_TYPE(v) .type = (v),
 #define RAMA_TAB_IN_COUNT(v) .count = (v),

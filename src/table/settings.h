@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* settings.h: the environment variables that are read and the lines of a config file, from settings.def. */
+/* settings.h: the environment variables that are read and the lines of a config file, from
+ * settings.def. */
 #ifndef RAMA_TABLE_SETTINGS_H
 #define RAMA_TABLE_SETTINGS_H
 

@@ -6,15 +6,17 @@
 #include <strings.h>
 
 /* the fields of a kind of record, from fields.c */
-#define FIELDS(set)                                         \
+#define FIELDS(set)                                                 \
 	extern const struct rama_tab_field rama_tab_fields_##set[]; \
 	extern const unsigned rama_tab_n_fields_##set;
 
-#define FIXED(name, P)                                                                     \
-	FIELDS(name)                                                                       \
-	static const struct rama_tab_schema schema_##name = {                                  \
-		rama_tab_fields_##name, &rama_tab_n_fields_##name, RAMA_TAB_##P##__WORDS, 0, { { 0 } } \
-	};
+#define FIXED(name, P)                                                                   \
+	FIELDS(name)                                                                     \
+	static const struct rama_tab_schema schema_##name = { rama_tab_fields_##name,    \
+							      &rama_tab_n_fields_##name, \
+							      RAMA_TAB_##P##__WORDS,     \
+							      0,                         \
+							      { { 0 } } };
 FIXED(null, NULL)
 FIXED(posix, POSIX)
 FIXED(mpiio, MPIIO)
@@ -32,11 +34,13 @@ FIXED(dfs, DFS)
 FIXED(daos, DAOS)
 FIXED(extra, EXTRA)
 
-#define VARIABLE(name, set, P, n, ...)                                                         \
-	FIELDS(set)                                                                            \
-	static const struct rama_tab_schema schema_##name = {                                      \
-		rama_tab_fields_##set, &rama_tab_n_fields_##set, RAMA_TAB_##P##__WORDS, n, { __VA_ARGS__ } \
-	};
+#define VARIABLE(name, set, P, n, ...)                                                  \
+	FIELDS(set)                                                                     \
+	static const struct rama_tab_schema schema_##name = { rama_tab_fields_##set,    \
+							      &rama_tab_n_fields_##set, \
+							      RAMA_TAB_##P##__WORDS,    \
+							      n,                        \
+							      { __VA_ARGS__ } };
 VARIABLE(lustre, lustre, LUSTRE, 2,
 	 { "component", RAMA_TAB_LUSTRE_NUM_COMPONENTS, RAMA_TAB_LUSTRE_COMP__WORDS, 1,
 	   RAMA_TAB_LUSTRE_COMP_POOL_NAME, 0 },
@@ -53,9 +57,11 @@ VARIABLE(heatmap, heatmap, HEATMAP, 2, { "write_bin", RAMA_TAB_HEATMAP_NBINS, 1,
 	 { "read_bin", RAMA_TAB_HEATMAP_NBINS, 1, 1, 1, 0 })
 
 FIELDS(lustre_comp)
-const struct rama_tab_schema rama_tab_schema_lustre_comp = {
-	rama_tab_fields_lustre_comp, &rama_tab_n_fields_lustre_comp, RAMA_TAB_LUSTRE_COMP__WORDS, 0, { { 0 } }
-};
+const struct rama_tab_schema rama_tab_schema_lustre_comp = { rama_tab_fields_lustre_comp,
+							     &rama_tab_n_fields_lustre_comp,
+							     RAMA_TAB_LUSTRE_COMP__WORDS,
+							     0,
+							     { { 0 } } };
 
 #define TOTALS RAMA_TAB_TOTALS
 #define CLAMP RAMA_TAB_CLAMP
@@ -118,7 +124,8 @@ bool rama_tab_field_is_timestamp(const struct rama_tab_field *f)
 	       strstr(f->name, "TIMESTAMP") != NULL;
 }
 
-const struct rama_tab_field *rama_tab_field_find(const struct rama_tab_module *mod, const char *suffix)
+const struct rama_tab_field *rama_tab_field_find(const struct rama_tab_module *mod,
+						 const char *suffix)
 {
 	size_t want = strlen(suffix);
 

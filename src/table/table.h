@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* table.h: what is known of logs, compiled from the rows of the .def files. All of it is constant. */
+/* table.h: what is known of logs, compiled from the rows of the .def files. All of it is
+ * constant. */
 #ifndef RAMA_TABLE_TABLE_H
 #define RAMA_TABLE_TABLE_H
 
@@ -9,7 +10,14 @@
 
 #include "table/index.h"
 
-enum rama_tab_type { RAMA_TAB_I64, RAMA_TAB_U64, RAMA_TAB_F64, RAMA_TAB_U32, RAMA_TAB_TEXT, RAMA_TAB_UUID };
+enum rama_tab_type {
+	RAMA_TAB_I64,
+	RAMA_TAB_U64,
+	RAMA_TAB_F64,
+	RAMA_TAB_U32,
+	RAMA_TAB_TEXT,
+	RAMA_TAB_UUID
+};
 
 /* COUNTER: printed in order; LAST: printed after the counters; HIDDEN: no counter;
  * DROPPED: in old versions only */
@@ -90,7 +98,13 @@ static inline bool rama_tab_field_is_id(const struct rama_tab_field *f)
 /* a moment since the start of the process, which moves with it */
 bool rama_tab_field_is_timestamp(const struct rama_tab_field *f);
 
-enum { RAMA_TAB_TOTALS = 1, RAMA_TAB_CLAMP = 2, RAMA_TAB_OFFSETS = 4, RAMA_TAB_TRACE = 8, RAMA_TAB_PLAIN = 16 };
+enum {
+	RAMA_TAB_TOTALS = 1,
+	RAMA_TAB_CLAMP = 2,
+	RAMA_TAB_OFFSETS = 4,
+	RAMA_TAB_TRACE = 8,
+	RAMA_TAB_PLAIN = 16
+};
 
 struct rama_tab_module {
 	uint8_t id;
@@ -136,7 +150,8 @@ const struct rama_tab_section *rama_tab_section_get(unsigned id);
 const struct rama_tab_section *rama_tab_section_threads(unsigned module);
 
 /* field whose name, without the module's prefix, is `suffix` (BYTES_READ, F_META_TIME); or NULL */
-const struct rama_tab_field *rama_tab_field_find(const struct rama_tab_module *mod, const char *suffix);
+const struct rama_tab_field *rama_tab_field_find(const struct rama_tab_module *mod,
+						 const char *suffix);
 
 /* Lines that darshan-parser prints about a module's counters; see legend.def. */
 struct rama_tab_legend {

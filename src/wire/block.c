@@ -133,12 +133,13 @@ static size_t put_head(unsigned char *to, const struct rama_wire_block *b, const
 	rama_wire_store_le(to + AT_T1, (uint64_t)b->t1, 8);
 	memcpy(to + AT_SEGMENT, b->segment.b, sizeof(b->segment.b));
 	memcpy(to + AT_JOB, b->job, job);
-	rama_wire_store_le(to + AT_HEAD_SUM, libdeflate_crc32(0, to + AT_VERSION, size - AT_VERSION), 4);
+	rama_wire_store_le(to + AT_HEAD_SUM,
+			   libdeflate_crc32(0, to + AT_VERSION, size - AT_VERSION), 4);
 	return size;
 }
 
-int64_t rama_wire_block_pack(struct rama_wire_block_packer *p, struct rama_wire_block *b, unsigned char *to,
-			size_t room, struct rama_err *e)
+int64_t rama_wire_block_pack(struct rama_wire_block_packer *p, struct rama_wire_block *b,
+			     unsigned char *to, size_t room, struct rama_err *e)
 {
 	struct rama_wire_columns *c = rama_wire_block_columns(p);
 	struct head h = { .flags = RAMA_WIRE_BLOCK_DEFLATED };
@@ -185,7 +186,8 @@ static int get_sizes(struct head *h, const unsigned char *bytes, size_t n, struc
 	h->size = AT_JOB + rama_wire_load_le(bytes + AT_JOB_LEN, 2);
 	h->stored = rama_wire_load_le(bytes + AT_STORED, 4);
 	h->body = rama_wire_load_le(bytes + AT_BODY, 4);
-	if (h->size >= AT_JOB + RAMA_WIRE_JOB || (h->flags & ~(unsigned)RAMA_WIRE_BLOCK_DEFLATED) != 0)
+	if (h->size >= AT_JOB + RAMA_WIRE_JOB ||
+	    (h->flags & ~(unsigned)RAMA_WIRE_BLOCK_DEFLATED) != 0)
 		return damaged(e, "its head is damaged");
 	if (n < h->size || n - h->size < h->stored)
 		return rama_err_set(e, RAMA_ETRUNC, "block of events: ends early");
@@ -194,14 +196,14 @@ static int get_sizes(struct head *h, const unsigned char *bytes, size_t n, struc
 	if (rama_wire_load_le(bytes + AT_HEAD_SUM, 4) !=
 	    libdeflate_crc32(0, bytes + AT_VERSION, h->size - AT_VERSION))
 		return damaged(e, "the checksum of its head differs");
-	if (h->body > RAMA_WIRE_BODY_ROOM(RAMA_WIRE_BLOCK_EVENTS, RAMA_WIRE_BLOCK_WHATS) || h->stored > h->body ||
-	    (h->flags == 0 && h->stored != h->body))
+	if (h->body > RAMA_WIRE_BODY_ROOM(RAMA_WIRE_BLOCK_EVENTS, RAMA_WIRE_BLOCK_WHATS) ||
+	    h->stored > h->body || (h->flags == 0 && h->stored != h->body))
 		return damaged(e, "its sizes are not possible");
 	return 0;
 }
 
-int rama_wire_block_peek(const unsigned char *bytes, size_t n, char job[RAMA_WIRE_JOB], uint32_t *events,
-		    struct rama_err *e)
+int rama_wire_block_peek(const unsigned char *bytes, size_t n, char job[RAMA_WIRE_JOB],
+			 uint32_t *events, struct rama_err *e)
 {
 	char key[RAMA_WIRE_JOB] = "";
 	struct head h;
@@ -223,7 +225,8 @@ int rama_wire_block_peek(const unsigned char *bytes, size_t n, char job[RAMA_WIR
 	return 0;
 }
 
-int rama_wire_block_head(struct rama_wire_block *b, const unsigned char *bytes, size_t n, struct rama_err *e)
+int rama_wire_block_head(struct rama_wire_block *b, const unsigned char *bytes, size_t n,
+			 struct rama_err *e)
 {
 	char job[RAMA_WIRE_JOB];
 	uint32_t events = 0;
@@ -248,8 +251,8 @@ int rama_wire_block_head(struct rama_wire_block *b, const unsigned char *bytes, 
 	return 0;
 }
 
-int rama_wire_block_unpack(struct rama_wire_block_packer *p, struct rama_wire_block *b, const unsigned char *bytes,
-		      size_t n, struct rama_err *e)
+int rama_wire_block_unpack(struct rama_wire_block_packer *p, struct rama_wire_block *b,
+			   const unsigned char *bytes, size_t n, struct rama_err *e)
 {
 	struct rama_wire_columns *c = rama_wire_block_columns(p);
 	struct head h;
@@ -261,7 +264,8 @@ int rama_wire_block_unpack(struct rama_wire_block_packer *p, struct rama_wire_bl
 		p->decompressor = libdeflate_alloc_decompressor();
 	if (c == NULL || p->decompressor == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory to unpack events");
-	if (rama_wire_load_le(bytes + AT_BODY_SUM, 4) != libdeflate_crc32(0, bytes + h.size, h.stored))
+	if (rama_wire_load_le(bytes + AT_BODY_SUM, 4) !=
+	    libdeflate_crc32(0, bytes + h.size, h.stored))
 		return damaged(e, "its checksum differs");
 	if (h.flags == 0)
 		memcpy(c->body, bytes + h.size, h.body);

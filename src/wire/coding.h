@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coding.h: numbers and texts as bytes, the same on every machine: little-endian words, varints (seven bits a byte,
- * least first), signed numbers folded so that small ones of both signs are short. A reader that met nonsense is `bad`
- * from then on and gives zeros, so that callers look once, at the end. */
+/* coding.h: numbers and texts as bytes, the same on every machine: little-endian words, varints
+ * (seven bits a byte, least first), signed numbers folded so that small ones of both signs are
+ * short. A reader that met nonsense is `bad` from then on and gives zeros, so that callers look
+ * once, at the end. */
 #ifndef RAMA_WIRE_CODING_H
 #define RAMA_WIRE_CODING_H
 

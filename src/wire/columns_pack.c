@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* columns_pack.c: events fall apart into columns. One pass over the events, then one over each column; no branch
- * depends on values that look random. */
+/* columns_pack.c: events fall apart into columns. One pass over the events, then one over each
+ * column; no branch depends on values that look random. */
 #include "wire/columns.h"
 
 /* what an event is compared with */
@@ -39,7 +39,8 @@ static uint32_t find_code(struct rama_wire_columns *c, uint32_t code)
 	return at - 1;
 }
 
-/* Each writes the value that its column would get, and goes on to the next place only if the column needs it. */
+/* Each writes the value that its column would get, and goes on to the next place only if the
+ * column needs it. */
 static inline uint32_t split_place(struct rama_wire_columns *c, const struct rama_wire_event *ev,
 				   uint32_t at)
 {
@@ -47,7 +48,8 @@ static inline uint32_t split_place(struct rama_wire_columns *c, const struct ram
 	bool none = ev->off == -1, next = !none && off == c->next[at];
 	bool no_bytes = ev->bytes == -1, same = !no_bytes && bytes == c->same[ev->what];
 
-	c->col[RAMA_WIRE_COL_OFF][c->n[RAMA_WIRE_COL_OFF]] = rama_wire_fold((int64_t)(off - c->next[at]));
+	c->col[RAMA_WIRE_COL_OFF][c->n[RAMA_WIRE_COL_OFF]] =
+		rama_wire_fold((int64_t)(off - c->next[at]));
 	c->n[RAMA_WIRE_COL_OFF] += !none && !next;
 	c->col[RAMA_WIRE_COL_BYTES][c->n[RAMA_WIRE_COL_BYTES]] = bytes;
 	c->n[RAMA_WIRE_COL_BYTES] += !no_bytes && !same;
@@ -55,8 +57,8 @@ static inline uint32_t split_place(struct rama_wire_columns *c, const struct ram
 		c->next[at] = off + (ev->bytes > 0 ? bytes : 0);
 	if (!no_bytes)
 		c->same[ev->what] = bytes;
-	return next * RAMA_WIRE_CODE_OFF_NEXT | none * RAMA_WIRE_CODE_OFF_NONE | same * RAMA_WIRE_CODE_BYTES_SAME |
-	       no_bytes * RAMA_WIRE_CODE_BYTES_NONE;
+	return next * RAMA_WIRE_CODE_OFF_NEXT | none * RAMA_WIRE_CODE_OFF_NONE |
+	       same * RAMA_WIRE_CODE_BYTES_SAME | no_bytes * RAMA_WIRE_CODE_BYTES_NONE;
 }
 
 static inline uint32_t split_call(struct rama_wire_columns *c, const struct rama_wire_event *ev,
@@ -65,7 +67,8 @@ static inline uint32_t split_call(struct rama_wire_columns *c, const struct rama
 	bool next = ev->call == was->call + 1, none = ev->parent == 0;
 	bool same = !none && ev->parent == was->parent;
 
-	c->col[RAMA_WIRE_COL_CALL][c->n[RAMA_WIRE_COL_CALL]] = rama_wire_fold((int32_t)(ev->call - was->call));
+	c->col[RAMA_WIRE_COL_CALL][c->n[RAMA_WIRE_COL_CALL]] =
+		rama_wire_fold((int32_t)(ev->call - was->call));
 	c->n[RAMA_WIRE_COL_CALL] += !next;
 	c->col[RAMA_WIRE_COL_PARENT][c->n[RAMA_WIRE_COL_PARENT]] =
 		rama_wire_fold((int32_t)(ev->call - ev->parent));
@@ -103,8 +106,8 @@ static void split(struct rama_wire_columns *c, const struct rama_wire_block *b)
 	}
 	for (uint32_t i = 0; i < c->n_codes; i++)
 		c->code_at[c->code[i]] = 0;
-	c->n[RAMA_WIRE_COL_KIND] = c->n[RAMA_WIRE_COL_RECORD] = c->n[RAMA_WIRE_COL_GAP] = c->n[RAMA_WIRE_COL_DUR] =
-		b->n;
+	c->n[RAMA_WIRE_COL_KIND] = c->n[RAMA_WIRE_COL_RECORD] = c->n[RAMA_WIRE_COL_GAP] =
+		c->n[RAMA_WIRE_COL_DUR] = b->n;
 }
 
 static unsigned width_of(uint64_t v)
@@ -124,8 +127,8 @@ static void put_plane(unsigned char *restrict to, const uint64_t *restrict v, ui
 		to[i] = (unsigned char)(v[i] >> shift);
 }
 
-/* Width and shift, then the bytes of all values: the lowest of each, then the next ones. Zeros below the lowest bit
- * that is ever set are left out. */
+/* Width and shift, then the bytes of all values: the lowest of each, then the next ones. Zeros
+ * below the lowest bit that is ever set are left out. */
 static unsigned char *put_column(unsigned char *p, const uint64_t *v, uint32_t n)
 {
 	uint64_t any = 0, all = ~0ull;

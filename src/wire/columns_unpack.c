@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* columns_unpack.c: columns become events again. Every number in them is checked before it is used as a place. */
+/* columns_unpack.c: columns become events again. Every number in them is checked before it is
+ * used as a place. */
 #include "wire/columns.h"
 
 static int damaged(struct rama_err *e, const char *what)
@@ -41,8 +42,8 @@ static int get_whats(struct rama_wire_reader *r, struct rama_wire_block *b, stru
 	return 0;
 }
 
-static int get_codes(struct rama_wire_reader *r, struct rama_wire_columns *c, const struct rama_wire_block *b,
-		     struct rama_err *e)
+static int get_codes(struct rama_wire_reader *r, struct rama_wire_columns *c,
+		     const struct rama_wire_block *b, struct rama_err *e)
 {
 	const unsigned both[] = { RAMA_WIRE_CODE_OFF_NEXT | RAMA_WIRE_CODE_OFF_NONE,
 				  RAMA_WIRE_CODE_BYTES_SAME | RAMA_WIRE_CODE_BYTES_NONE,
@@ -67,8 +68,8 @@ static int get_codes(struct rama_wire_reader *r, struct rama_wire_columns *c, co
 	return 0;
 }
 
-static int get_records(struct rama_wire_reader *r, struct rama_wire_columns *c, const struct rama_wire_block *b,
-		       struct rama_err *e)
+static int get_records(struct rama_wire_reader *r, struct rama_wire_columns *c,
+		       const struct rama_wire_block *b, struct rama_err *e)
 {
 	uint64_t n = rama_wire_get_varint(r);
 	const unsigned char *p = NULL;
@@ -140,9 +141,12 @@ static int count_surprises(struct rama_wire_columns *c, uint32_t n)
 	for (uint32_t i = 0; i < c->n_codes; i++) {
 		unsigned flags = c->code[i] >> 8;
 
-		off += (flags & (RAMA_WIRE_CODE_OFF_NEXT | RAMA_WIRE_CODE_OFF_NONE)) == 0 ? c->count[i] : 0;
-		bytes += (flags & (RAMA_WIRE_CODE_BYTES_SAME | RAMA_WIRE_CODE_BYTES_NONE)) == 0 ? c->count[i]
-										      : 0;
+		off += (flags & (RAMA_WIRE_CODE_OFF_NEXT | RAMA_WIRE_CODE_OFF_NONE)) == 0
+			       ? c->count[i]
+			       : 0;
+		bytes += (flags & (RAMA_WIRE_CODE_BYTES_SAME | RAMA_WIRE_CODE_BYTES_NONE)) == 0
+				 ? c->count[i]
+				 : 0;
 		call += (flags & RAMA_WIRE_CODE_CALL_NEXT) == 0 ? c->count[i] : 0;
 		parent += (flags & (RAMA_WIRE_CODE_PARENT_NONE | RAMA_WIRE_CODE_PARENT_SAME)) == 0
 				  ? c->count[i]
@@ -158,7 +162,8 @@ static int count_surprises(struct rama_wire_columns *c, uint32_t n)
 static int get_columns(struct rama_wire_reader *r, struct rama_wire_columns *c, uint32_t n,
 		       struct rama_err *e)
 {
-	c->n[RAMA_WIRE_COL_KIND] = c->n[RAMA_WIRE_COL_RECORD] = c->n[RAMA_WIRE_COL_GAP] = c->n[RAMA_WIRE_COL_DUR] = n;
+	c->n[RAMA_WIRE_COL_KIND] = c->n[RAMA_WIRE_COL_RECORD] = c->n[RAMA_WIRE_COL_GAP] =
+		c->n[RAMA_WIRE_COL_DUR] = n;
 	for (unsigned k = 0; k < RAMA_WIRE_COLUMNS; k++) {
 		if (k == RAMA_WIRE_COL_GAP && (r->bad || count_surprises(c, n) < 0))
 			return damaged(e, "an event names a kind or a record that is not there");
@@ -173,8 +178,8 @@ struct at {
 	uint32_t off, bytes, call, parent;
 };
 
-static inline void join_place(struct rama_wire_columns *c, struct rama_wire_event *ev, unsigned flags,
-			      struct at *at, uint64_t *next)
+static inline void join_place(struct rama_wire_columns *c, struct rama_wire_event *ev,
+			      unsigned flags, struct at *at, uint64_t *next)
 {
 	uint64_t *same = &c->same[ev->what];
 
@@ -183,7 +188,8 @@ static inline void join_place(struct rama_wire_columns *c, struct rama_wire_even
 	else if ((flags & RAMA_WIRE_CODE_OFF_NEXT) != 0)
 		ev->off = (int64_t)*next;
 	else
-		ev->off = (int64_t)(*next + (uint64_t)rama_wire_unfold(c->col[RAMA_WIRE_COL_OFF][at->off++]));
+		ev->off = (int64_t)(*next + (uint64_t)rama_wire_unfold(
+						    c->col[RAMA_WIRE_COL_OFF][at->off++]));
 	if ((flags & RAMA_WIRE_CODE_BYTES_NONE) != 0)
 		ev->bytes = -1;
 	else if ((flags & RAMA_WIRE_CODE_BYTES_SAME) != 0)
@@ -223,7 +229,8 @@ static void join(struct rama_wire_columns *c, struct rama_wire_block *b)
 		if ((flags & RAMA_WIRE_CODE_PARENT_NONE) != 0)
 			parent = 0;
 		else if ((flags & RAMA_WIRE_CODE_PARENT_SAME) == 0)
-			parent = call - (uint32_t)rama_wire_unfold(c->col[RAMA_WIRE_COL_PARENT][at.parent++]);
+			parent = call - (uint32_t)rama_wire_unfold(
+						c->col[RAMA_WIRE_COL_PARENT][at.parent++]);
 		ev->parent = parent;
 	}
 }
@@ -242,7 +249,8 @@ static int check_times(const struct rama_wire_block *b, struct rama_err *e)
 	return t0 == b->t0 && t1 == b->t1 ? 0 : damaged(e, "its times are not those of its events");
 }
 
-int rama_wire_columns_unpack(struct rama_wire_columns *c, struct rama_wire_block *b, size_t n, struct rama_err *e)
+int rama_wire_columns_unpack(struct rama_wire_columns *c, struct rama_wire_block *b, size_t n,
+			     struct rama_err *e)
 {
 	struct rama_wire_reader r = { c->body, c->body + n, false };
 	int rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* key.h: which texts are keys of jobs. They become subjects of a bus, names of files and words on command lines, so
- * they hold nothing that means something there. */
+/* key.h: which texts are keys of jobs. They become subjects of a bus, names of files and words
+ * on command lines, so they hold nothing that means something there. */
 #ifndef RAMA_WIRE_KEY_H
 #define RAMA_WIRE_KEY_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message.c: messages as bytes. A head (magic, version, kind, checksum), then the fields in the order of their
- * structs: numbers as varints, signed ones folded, texts with their length before them. docs/format/wire.md tells it
- * all. */
+/* message.c: messages as bytes. A head (magic, version, kind, checksum), then the fields in the
+ * order of their structs: numbers as varints, signed ones folded, texts with their length before
+ * them. docs/format/wire.md tells it all. */
 #include "wire/message.h"
 
 #include <stdlib.h>
@@ -117,8 +117,8 @@ static uint32_t put_count(struct writer *w, uint32_t n, uint32_t most)
 
 static void put_process(struct writer *w, const struct rama_wire_msg_process *m)
 {
-	if (m->state < RAMA_WIRE_STATE_RUNNING || m->state > RAMA_WIRE_STATE_KILLED || m->rank < -1 ||
-	    m->nprocs < 0)
+	if (m->state < RAMA_WIRE_STATE_RUNNING || m->state > RAMA_WIRE_STATE_KILLED ||
+	    m->rank < -1 || m->nprocs < 0)
 		refuse(w, "its state, rank or number of processes is not possible");
 	put_bytes(w, m->segment.b, sizeof(m->segment.b));
 	put_u64(w, m->version);
@@ -257,7 +257,8 @@ static void put_kind(struct writer *w, const struct rama_wire_message *m)
 	}
 }
 
-int rama_wire_message_encode(const struct rama_wire_message *m, struct rama_wire_bytes *to, struct rama_err *e)
+int rama_wire_message_encode(const struct rama_wire_message *m, struct rama_wire_bytes *to,
+			     struct rama_err *e)
 {
 	struct writer w = { .to = to, .what = rama_wire_message_name(m->kind), .e = e };
 	size_t begin = to->n;
@@ -280,9 +281,9 @@ int rama_wire_message_encode(const struct rama_wire_message *m, struct rama_wire
 	head[RAMA_WIRE_MSG_AT_KIND] = (unsigned char)m->kind;
 	rama_wire_store_le(head + RAMA_WIRE_MSG_AT_ZERO, 0, 2);
 	rama_wire_store_le(head + RAMA_WIRE_MSG_AT_SUM,
-		      libdeflate_crc32(0, head + RAMA_WIRE_MSG_AT_VERSION,
-				       to->n - begin - RAMA_WIRE_MSG_AT_VERSION),
-		      4);
+			   libdeflate_crc32(0, head + RAMA_WIRE_MSG_AT_VERSION,
+					    to->n - begin - RAMA_WIRE_MSG_AT_VERSION),
+			   4);
 	return 0;
 }
 
@@ -298,9 +299,9 @@ const char *rama_wire_message_name(enum rama_wire_message_kind kind)
 {
 	static const char *const names[RAMA_WIRE_MSG_KINDS] = {
 		[RAMA_WIRE_MSG_PROCESS] = "process", [RAMA_WIRE_MSG_NAMES] = "names",
-		[RAMA_WIRE_MSG_BLOCK] = "block",	[RAMA_WIRE_MSG_ACTIVITY] = "activity",
-		[RAMA_WIRE_MSG_SAMPLE] = "sample",	[RAMA_WIRE_MSG_LOG] = "log",
-		[RAMA_WIRE_MSG_LOSS] = "loss",	[RAMA_WIRE_MSG_COUNTERS] = "counters",
+		[RAMA_WIRE_MSG_BLOCK] = "block",     [RAMA_WIRE_MSG_ACTIVITY] = "activity",
+		[RAMA_WIRE_MSG_SAMPLE] = "sample",   [RAMA_WIRE_MSG_LOG] = "log",
+		[RAMA_WIRE_MSG_LOSS] = "loss",	     [RAMA_WIRE_MSG_COUNTERS] = "counters",
 	};
 
 	return kind > 0 && kind < RAMA_WIRE_MSG_KINDS ? names[kind] : "?";

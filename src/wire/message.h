@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message.h: everything an agent tells a store. Messages may come twice and in another order than they were sent: each
- * says by itself what it is about, and taking it in again changes nothing.
+/* message.h: everything an agent tells a store. Messages may come twice and in another order
+ * than they were sent: each says by itself what it is about, and taking it in again changes
+ * nothing.
  *
- * A job's key is "<uid>/<name of its directory of segments>" for jobs of `iorama run` and of MPI, which may be on
- * several hosts, the same and "@<host>" for others seen live; "<uid>/<jobid>/<start second>/<hash of its bytes>" for logs;
- * "<uid>/job-<job id>" for events of a connector's files. wire/key.h says which letters it may have. */
+ * A job's key is "<uid>/<name of its directory of segments>" for jobs of `iorama run` and of
+ * MPI, which may be on several hosts, the same and "@<host>" for others seen live;
+ * "<uid>/<jobid>/<start second>/<hash of its bytes>" for logs; "<uid>/job-<job id>" for events
+ * of a connector's files. wire/key.h says which letters it may have. */
 #ifndef RAMA_WIRE_MESSAGE_H
 #define RAMA_WIRE_MESSAGE_H
 
@@ -13,27 +15,27 @@
 
 enum rama_wire_message_kind {
 	RAMA_WIRE_MSG_PROCESS = 1, /* a process of a job: what it is, and how it goes on */
-	RAMA_WIRE_MSG_NAMES,	      /* names of files */
-	RAMA_WIRE_MSG_BLOCK,	      /* events */
-	RAMA_WIRE_MSG_ACTIVITY,    /* what they gained in a second: as agents once told it */
-	RAMA_WIRE_MSG_SAMPLE,      /* figures of a node */
-	RAMA_WIRE_MSG_LOG,	      /* the log of a job, whole */
-	RAMA_WIRE_MSG_LOSS,	      /* what an agent had to drop */
-	RAMA_WIRE_MSG_COUNTERS,    /* what the counters of a process stand at */
+	RAMA_WIRE_MSG_NAMES,	   /* names of files */
+	RAMA_WIRE_MSG_BLOCK,	   /* events */
+	RAMA_WIRE_MSG_ACTIVITY,	   /* what they gained in a second: as agents once told it */
+	RAMA_WIRE_MSG_SAMPLE,	   /* figures of a node */
+	RAMA_WIRE_MSG_LOG,	   /* the log of a job, whole */
+	RAMA_WIRE_MSG_LOSS,	   /* what an agent had to drop */
+	RAMA_WIRE_MSG_COUNTERS,	   /* what the counters of a process stand at */
 	RAMA_WIRE_MSG_KINDS
 };
 
 enum rama_wire_process_state {
 	RAMA_WIRE_STATE_RUNNING = 1,
-	RAMA_WIRE_STATE_ENDED,    /* by itself */
+	RAMA_WIRE_STATE_ENDED,	  /* by itself */
 	RAMA_WIRE_STATE_REPLACED, /* by exec */
-	RAMA_WIRE_STATE_KILLED    /* it is gone and did not say so */
+	RAMA_WIRE_STATE_KILLED	  /* it is gone and did not say so */
 };
 
 struct rama_wire_msg_process {
 	struct rama_wire_segment_key segment;
-	uint64_t
-		version; /* grows with each message about this segment: an older one changes nothing */
+	/* grows with each message about this segment: an older one changes nothing */
+	uint64_t version;
 	const char *job;
 	const char *user, *host, *exe, *command, *tag; /* never NULL */
 	int64_t uid, jobid, pid, rank, nprocs;	       /* rank -1, nprocs 0: not known */
@@ -72,8 +74,9 @@ struct rama_wire_msg_activity {
 	struct rama_wire_msg_gain *gain;
 };
 
-/* What the counters of layers stand at, since the process began: who takes it in works out the gains. So it does not matter which
- * of these messages are lost with an agent that is killed, come twice or late: the newest has it all. */
+/* What the counters of layers stand at, since the process began: who takes it in works out the
+ * gains. So it does not matter which of these messages are lost with an agent that is killed,
+ * come twice or late: the newest has it all. */
 struct rama_wire_msg_counters {
 	struct rama_wire_segment_key segment;
 	uint64_t version; /* grows with each message about this segment, whoever sends it */
@@ -129,9 +132,9 @@ struct rama_wire_message {
 };
 
 #define RAMA_WIRE_MESSAGE_MOST (64u << 20) /* bytes of one; a log may be large */
-#define RAMA_WIRE_MSG_TEXT 65535	      /* bytes of a text: path, command */
-#define RAMA_WIRE_MSG_WORD 255	      /* and of a short one: user, host, tag, agent, why */
-#define RAMA_WIRE_MSG_NAMES_MOST 65536     /* parts of one message: names, ... */
+#define RAMA_WIRE_MSG_TEXT 65535	   /* bytes of a text: path, command */
+#define RAMA_WIRE_MSG_WORD 255		   /* and of a short one: user, host, tag, agent, why */
+#define RAMA_WIRE_MSG_NAMES_MOST 65536	   /* parts of one message: names, ... */
 #define RAMA_WIRE_MSG_GAINS 64
 #define RAMA_WIRE_MSG_FIGURES 65536
 
@@ -140,10 +143,12 @@ struct rama_wire_bytes {
 	unsigned char *b;
 	size_t n, room;
 };
-int rama_wire_message_encode(const struct rama_wire_message *m, struct rama_wire_bytes *to, struct rama_err *e);
-/* Trusts nothing. Texts and arrays lie in the arena or in `bytes`. A block's inside is not looked at. */
+int rama_wire_message_encode(const struct rama_wire_message *m, struct rama_wire_bytes *to,
+			     struct rama_err *e);
+/* Trusts nothing. Texts and arrays lie in the arena or in `bytes`. A block's inside is not
+ * looked at. */
 int rama_wire_message_decode(struct rama_wire_message *m, const unsigned char *bytes, size_t n,
-			struct rama_arena *a, struct rama_err *e);
+			     struct rama_arena *a, struct rama_err *e);
 void rama_wire_bytes_fini(struct rama_wire_bytes *b);
 
 const char *rama_wire_message_name(enum rama_wire_message_kind kind); /* "process", "names", ... */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message_decode.c: bytes become messages. Whatever sent them is not trusted: every length is compared with what is
- * left, every count with its limit before memory is asked for. */
+/* message_decode.c: bytes become messages. Whatever sent them is not trusted: every length is
+ * compared with what is left, every count with its limit before memory is asked for. */
 #include "wire/message.h"
 
 #include <libdeflate.h>
@@ -118,7 +118,8 @@ static const char *get_job(struct decoder *d, bool may_be_empty)
 	return job;
 }
 
-/* An array of n parts, each of which takes at least `least` bytes of the message; NULL: none, or too many */
+/* An array of n parts, each of which takes at least `least` bytes of the message; NULL: none, or
+ * too many */
 static void *get_array(struct decoder *d, uint32_t *n, uint32_t most, size_t least, size_t item)
 {
 	uint64_t count = rama_wire_get_varint(&d->r);
@@ -162,8 +163,8 @@ static void get_process(struct decoder *d, struct rama_wire_msg_process *m)
 	m->dropped = get_u64(d);
 	m->missed = get_u64(d);
 	m->lanes = get_u32(d);
-	if (m->state < RAMA_WIRE_STATE_RUNNING || m->state > RAMA_WIRE_STATE_KILLED || m->rank < -1 ||
-	    m->nprocs < 0)
+	if (m->state < RAMA_WIRE_STATE_RUNNING || m->state > RAMA_WIRE_STATE_KILLED ||
+	    m->rank < -1 || m->nprocs < 0)
 		d->r.bad = true;
 }
 
@@ -300,7 +301,8 @@ static int check_head(const unsigned char *bytes, size_t n, struct rama_err *e)
 	if (bytes[RAMA_WIRE_MSG_AT_VERSION] != RAMA_WIRE_MESSAGE_VERSION)
 		return rama_err_set(e, RAMA_EVERSION, "message: version %u is not known",
 				    bytes[RAMA_WIRE_MSG_AT_VERSION]);
-	if (bytes[RAMA_WIRE_MSG_AT_KIND] == 0 || bytes[RAMA_WIRE_MSG_AT_KIND] >= RAMA_WIRE_MSG_KINDS ||
+	if (bytes[RAMA_WIRE_MSG_AT_KIND] == 0 ||
+	    bytes[RAMA_WIRE_MSG_AT_KIND] >= RAMA_WIRE_MSG_KINDS ||
 	    rama_wire_load_le(bytes + RAMA_WIRE_MSG_AT_ZERO, 2) != 0)
 		return rama_err_set(e, RAMA_ECORRUPT, "message: its kind is not known");
 	if (rama_wire_load_le(bytes + RAMA_WIRE_MSG_AT_SUM, 4) !=
@@ -310,7 +312,7 @@ static int check_head(const unsigned char *bytes, size_t n, struct rama_err *e)
 }
 
 int rama_wire_message_decode(struct rama_wire_message *m, const unsigned char *bytes, size_t n,
-			struct rama_arena *a, struct rama_err *e)
+			     struct rama_arena *a, struct rama_err *e)
 {
 	struct decoder d = { .r = { bytes + RAMA_WIRE_MSG_HEAD, bytes + n, false }, .a = a };
 	int rc = check_head(bytes, n, e);

@@ -60,8 +60,8 @@ int rama_worker_exists(const struct rama_emu_handle *h)
 
 	MPI_Comm_rank(comm, &rank);
 	if (rank == 0)
-		there = stat(h->path, &st) == 0 &&
-			st.st_size > 0; /* an empty one has no format yet */
+		/* an empty one has no format yet */
+		there = stat(h->path, &st) == 0 && st.st_size > 0;
 	MPI_Bcast(&there, 1, MPI_INT, 0, comm);
 	return there;
 }

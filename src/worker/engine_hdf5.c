@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine_hdf5.c: parallel HDF5. A file holds one dataset, "data", of as many bytes as the unit has. */
+/* engine_hdf5.c: parallel HDF5. A file holds one dataset, "data", of as many bytes as the unit
+ * has. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static herr_t innermost(unsigned n, const H5E_error2_t *at, void *ctx)
 	return 0;
 }
 
-static int failed(const struct rama_emu_handle *h, const char *what, int64_t off, struct rama_err *e)
+static int failed(const struct rama_emu_handle *h, const char *what, int64_t off,
+		  struct rama_err *e)
 {
 	char text[256] = "no reason given", place[48] = "";
 

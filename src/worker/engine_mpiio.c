@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine_mpiio.c: MPI-IO with explicit offsets: collective, independent, or non-blocking with --depth requests at a time. */
+/* engine_mpiio.c: MPI-IO with explicit offsets: collective, independent, or non-blocking with
+ * --depth requests at a time. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -88,8 +89,8 @@ static int mpiio_open(struct rama_emu_handle *h, int flags, struct rama_err *e)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
 	}
 	mode = (flags & RAMA_EMU_OPEN_WRITE) == 0 ? MPI_MODE_RDONLY
-	       : flags & RAMA_EMU_OPEN_READ	      ? MPI_MODE_RDWR
-					      : MPI_MODE_WRONLY;
+	       : flags & RAMA_EMU_OPEN_READ	  ? MPI_MODE_RDWR
+						  : MPI_MODE_WRONLY;
 	if (flags & RAMA_EMU_OPEN_CREATE)
 		mode |= MPI_MODE_CREATE;
 	rc = rama_worker_info(h->opt.hints, &info, e);
@@ -257,7 +258,8 @@ static int mpiio_close(struct rama_emu_handle *h, struct rama_err *e)
 	struct file *f = h->state;
 	int rc = MPI_SUCCESS;
 
-	/* After a failure requests are left to the end of the process, with their buffers and the file. */
+	/* After a failure requests are left to the end of the process, with their buffers and
+	 * the file. */
 	if (e != NULL)
 		rc = MPI_File_close(&f->f);
 	else if (f->flying > 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine_pnetcdf.c: PnetCDF, format CDF-5. A file holds one variable, "data", of as many bytes as the unit has; none if it has none. */
+/* engine_pnetcdf.c: PnetCDF, format CDF-5. A file holds one variable, "data", of as many bytes
+ * as the unit has; none if it has none. */
 #include <pnetcdf.h>
 #include <stdlib.h>
 
@@ -108,8 +109,8 @@ static int move(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, boo
 	return rc == NC_NOERR ? 0 : failed(h, write ? "write" : "read", off, rc, e);
 }
 
-static int netcdf_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-			struct rama_err *e)
+static int netcdf_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off,
+			void *tag, struct rama_err *e)
 {
 	(void)tag;
 	return move(h, (void *)buf, n, off, true, e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* main.c: iorama-worker-FAMILY MODE name=value… -- words of the mode: what `iorama emulate` becomes under a launcher. Its command line
- * was checked before. Ranks talk through sockets; MPI is for the engines that need it. */
+/* main.c: iorama-worker-FAMILY MODE name=value… -- words of the mode: what `iorama emulate`
+ * becomes under a launcher. Its command line was checked before. Ranks talk through sockets; MPI
+ * is for the engines that need it. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,8 +132,8 @@ static int join(struct rama_emu_team *t, struct rama_err *e)
 	return rc;
 }
 
-/* Ranks may hang in a call of MPI that others will never make: after some time the job is ended for them. One rank says why and
- * does it; it must not be killed by another before that. */
+/* Ranks may hang in a call of MPI that others will never make: after some time the job is ended
+ * for them. One rank says why and does it; it must not be killed by another before that. */
 static void give_up(struct rama_emu_team *t, int status, const struct rama_err *e)
 {
 	int by = rama_emu_team_aborted_by(t, GRACE);

@@ -7,7 +7,8 @@
 
 #include "emulate/engine/engine.h"
 
-extern const struct rama_emu_engine rama_worker_engine_mpiio, rama_worker_engine_hdf5, rama_worker_engine_pnetcdf;
+extern const struct rama_emu_engine rama_worker_engine_mpiio, rama_worker_engine_hdf5,
+	rama_worker_engine_pnetcdf;
 
 /* communicator of the ranks that share a file; this rank's own when it has it alone */
 static inline MPI_Comm rama_worker_comm(const struct rama_emu_handle *h)
@@ -15,7 +16,8 @@ static inline MPI_Comm rama_worker_comm(const struct rama_emu_handle *h)
 	return h->opt.group != NULL ? *(MPI_Comm *)h->opt.group : MPI_COMM_SELF;
 }
 
-/* hints "key=value;key=value" as an info object, MPI_INFO_NULL if there are none; to be freed by rama_worker_no_info() */
+/* hints "key=value;key=value" as an info object, MPI_INFO_NULL if there are none; to be freed by
+ * rama_worker_no_info() */
 int rama_worker_info(const char *hints, MPI_Info *info, struct rama_err *e);
 void rama_worker_no_info(MPI_Info *info);
 

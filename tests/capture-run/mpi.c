@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi.c: rank r of a job writes r + 1 blocks of 4096 bytes into out.r, and all meet at a barrier. */
+/* mpi.c: rank r of a job writes r + 1 blocks of 4096 bytes into out.r, and all meet at a
+ * barrier. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* live_reader [--once] [--lag N] PATH...: reads live events of segments (segment/ring.h) and prints them as lines of JSON.
+/* live_reader [--once] [--lag N] PATH...: reads live events of segments (segment/ring.h) and
+ * prints them as lines of JSON.
  *
- * Without --once it looks for segments below the directories PATH, again and again, until its standard input ends, gives back
- * what it has read, and then reads what is left. --lag N: not before that many events of a lane wait. With --once it reads
- * the segments PATH as they are and changes nothing in them. At the end it prints one line for each lane. */
+ * Without --once it looks for segments below the directories PATH, again and again, until its
+ * standard input ends, gives back what it has read, and then reads what is left. --lag N: not
+ * before that many events of a lane wait. With --once it reads the segments PATH as they are and
+ * changes nothing in them. At the end it prints one line for each lane. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,7 +34,7 @@ static struct rama_seg_mapped *found[MOST];
 static unsigned n_found;
 static uint64_t lag;
 
-/* ---- time ---------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static uint64_t ns(clockid_t id)
 {
@@ -82,7 +84,7 @@ static int64_t real_of(const struct rama_seg_mapped *m, uint64_t tick, const uin
 	return (int64_t)c->real0 + (int64_t)((long double)tick * per);
 }
 
-/* ---- printing ------------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void print_text(const char *text)
 {
@@ -127,7 +129,8 @@ static void print_events(struct rama_seg_mapped *m, const struct batch *b)
 		const struct rama_seg_event *v = &b->event[i];
 		unsigned layer = v->layer & 0x7f;
 
-		if (layer >= RAMA_TAB_LAYER_ROWS || v->kind >= RAMA_TAB_OPS || v->fn >= RAMA_TAB_FNS) {
+		if (layer >= RAMA_TAB_LAYER_ROWS || v->kind >= RAMA_TAB_OPS ||
+		    v->fn >= RAMA_TAB_FNS) {
 			printf("{\"damaged\":%" PRIu64 "}\n", b->first + i);
 			continue;
 		}
@@ -171,7 +174,7 @@ static void print_lanes(struct rama_seg_mapped *m)
 	}
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static uint64_t drain_lane(struct rama_seg_mapped *m, uint32_t lane, uint64_t least)
 {

@@ -3,7 +3,8 @@
  *
  *   snippets OUT FILE DIR [NAME=NUMBER...]      every snippet into a file of its own below OUT
  *   snippets --literal LANGUAGE NAME            a name as a literal
- *   snippets --list                             every snippet: symbol, language; every advice: id, words */
+ *   snippets --list                             every snippet: symbol, language; every advice:
+ *                                               id, words */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,12 @@ static const struct {
 	enum rama_diag_advice_value_id id;
 	int64_t value;
 } ordinary[] = {
-	{ RAMA_DIAG_VALUE_ranks, 2 },	{ RAMA_DIAG_VALUE_bytes, 1 << 30 },
-	{ RAMA_DIAG_VALUE_block, 4096 },	{ RAMA_DIAG_VALUE_transfer, 4 << 20 },
+	{ RAMA_DIAG_VALUE_ranks, 2 },	     { RAMA_DIAG_VALUE_bytes, 1 << 30 },
+	{ RAMA_DIAG_VALUE_block, 4096 },     { RAMA_DIAG_VALUE_transfer, 4 << 20 },
 	{ RAMA_DIAG_VALUE_alignment, 4096 }, { RAMA_DIAG_VALUE_now_count, 1 },
 	{ RAMA_DIAG_VALUE_stripe_count, 8 }, { RAMA_DIAG_VALUE_stripe_size, 1 << 20 },
-	{ RAMA_DIAG_VALUE_aggregators, 1 },	{ RAMA_DIAG_VALUE_chunk, 8192 },
-	{ RAMA_DIAG_VALUE_ost, 14 },		{ RAMA_DIAG_VALUE_rank, 1 },
+	{ RAMA_DIAG_VALUE_aggregators, 1 },  { RAMA_DIAG_VALUE_chunk, 8192 },
+	{ RAMA_DIAG_VALUE_ost, 14 },	     { RAMA_DIAG_VALUE_rank, 1 },
 	{ RAMA_DIAG_VALUE_files, 3 },
 };
 
@@ -42,8 +43,8 @@ static int set_number(struct rama_diag_advice_values *v, const char *given)
 	return 2;
 }
 
-static int write_one(const struct rama_diag_snippet_info *s, const struct rama_diag_advice_values *v,
-		     const char *dir)
+static int write_one(const struct rama_diag_snippet_info *s,
+		     const struct rama_diag_advice_values *v, const char *dir)
 {
 	struct rama_out o;
 	char path[4096];

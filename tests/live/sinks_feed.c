@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* sinks_feed.c: an agent's second thread without the first: messages that are made up go into a sink, one by one the same at
- * each run, so that tests know what must arrive.
+/* sinks_feed.c: an agent's second thread without the first: messages that are made up go into a
+ * sink, one by one the same at each run, so that tests know what must arrive.
  *
  *   sinks_feed SPEC [name=value…]        prints one line of JSON at its end
  *
  * agent=NAME   processes=P lanes=L rounds=R events=B: each lane makes R blocks of B events
- * job=KEY      tag=TAG        of processes (their job is KEY-<process % jobs>), jobs=J
- * log=FILE     a log that is sent at the end          damage=N      message N is nonsense
- * state=FILE   number that is committed: where a next run begins      pace=US   between two rounds of messages
+ * job=KEY      tag=TAG        of processes (their job is KEY-<process % jobs>), jobs=J log=FILE
+ * a log that is sent at the end          damage=N      message N is nonsense state=FILE   number
+ * that is committed: where a next run begins      pace=US   between two rounds of messages
  * until=MS     gives up after that time               path=TEXT     begin of the names of files
  * keep=1       the processes do not end               start=NS      time of the first event */
 #include <inttypes.h>
@@ -40,10 +40,10 @@ static struct {
 static volatile sig_atomic_t stop;
 
 static const struct rama_wire_what calls[] = { { "POSIX", "open", "open64" },
-					  { "POSIX", "write", "pwrite64" },
-					  { "POSIX", "read", "pread64" },
-					  { "STDIO", "write", "fwrite" },
-					  { "POSIX", "close", "close" } };
+					       { "POSIX", "write", "pwrite64" },
+					       { "POSIX", "read", "pread64" },
+					       { "STDIO", "write", "fwrite" },
+					       { "POSIX", "close", "close" } };
 #define CALLS (sizeof calls / sizeof *calls)
 
 static void on_signal(int signal)
@@ -64,7 +64,7 @@ static void tell(void *ctx, const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* ---- the messages ------------------------------------------------------------------------------------------ */
+/* ---- the messages ---------------------------------------------------------------------------- */
 
 static uint64_t number_of_messages(void)
 {
@@ -121,24 +121,24 @@ static void make_process(struct rama_wire_message *m, uint64_t process, bool end
 
 	snprintf(user, sizeof user, "%lld", (long long)uid);
 	m->kind = RAMA_WIRE_MSG_PROCESS;
-	m->process =
-		(struct rama_wire_msg_process){ .segment = segment_of(process),
-					   .version = ended ? 2 : 1,
-					   .job = job_of(process),
-					   .user = user,
-					   .host = "node1",
-					   .exe = "/bin/app",
-					   .command = "/bin/app -x",
-					   .tag = arg.tag,
-					   .uid = uid,
-					   .jobid = 4711,
-					   .pid = (int64_t)(100 + process),
-					   .rank = (int64_t)process,
-					   .nprocs = (int64_t)arg.processes,
-					   .start = (int64_t)arg.start - 1000000,
-					   .seen_at = (int64_t)arg.start,
-					   .state = ended ? RAMA_WIRE_STATE_ENDED : RAMA_WIRE_STATE_RUNNING,
-					   .lanes = (uint32_t)arg.lanes };
+	m->process = (struct rama_wire_msg_process){ .segment = segment_of(process),
+						     .version = ended ? 2 : 1,
+						     .job = job_of(process),
+						     .user = user,
+						     .host = "node1",
+						     .exe = "/bin/app",
+						     .command = "/bin/app -x",
+						     .tag = arg.tag,
+						     .uid = uid,
+						     .jobid = 4711,
+						     .pid = (int64_t)(100 + process),
+						     .rank = (int64_t)process,
+						     .nprocs = (int64_t)arg.processes,
+						     .start = (int64_t)arg.start - 1000000,
+						     .seen_at = (int64_t)arg.start,
+						     .state = ended ? RAMA_WIRE_STATE_ENDED
+								    : RAMA_WIRE_STATE_RUNNING,
+						     .lanes = (uint32_t)arg.lanes };
 	if (ended) {
 		m->process.end =
 			(int64_t)(arg.start + arg.rounds * arg.events * 10000 + 1000000000);
@@ -156,7 +156,8 @@ static void make_names(struct rama_wire_message *m, uint64_t process)
 		int n = snprintf(text[i], sizeof text[i], "%s-%" PRIu64 "-%u", arg.path, process,
 				 i);
 
-		name[i] = (struct rama_wire_msg_name){ record_of(process, i), text[i], (uint32_t)n };
+		name[i] =
+			(struct rama_wire_msg_name){ record_of(process, i), text[i], (uint32_t)n };
 	}
 	m->kind = RAMA_WIRE_MSG_NAMES;
 	m->names = (struct rama_wire_msg_names){ job_of(process), 3, name };
@@ -199,8 +200,9 @@ static void make_sample(struct rama_wire_message *m, uint64_t round)
 	figure[0].value = (double)round;
 	figure[1].value = (double)round / 2;
 	m->kind = RAMA_WIRE_MSG_SAMPLE;
-	m->sample = (struct rama_wire_msg_sample){ "node1", (int64_t)(arg.start + round * 1000000000), 2,
-					      figure };
+	m->sample =
+		(struct rama_wire_msg_sample){ "node1", (int64_t)(arg.start + round * 1000000000),
+					       2, figure };
 }
 
 static void make_log(struct rama_wire_message *m)
@@ -249,7 +251,7 @@ static void make(uint64_t number, struct rama_wire_bytes *to)
 		memset(to->b + to->n / 2, 0xa5, to->n / 2 < 16 ? to->n / 2 : 16);
 }
 
-/* ---- the loop of an agent ------------------------------------------------------------------------------------ */
+/* ---- the loop of an agent -------------------------------------------------------------------- */
 
 static uint64_t read_state(void)
 {
@@ -290,7 +292,8 @@ static unsigned fill(struct rama_bus_parcel *p, uint64_t from, uint64_t last)
 	return n;
 }
 
-static uint64_t feed(const struct rama_bus_sink_ops *ops, struct rama_bus_sink *s, uint64_t committed)
+static uint64_t feed(const struct rama_bus_sink_ops *ops, struct rama_bus_sink *s,
+		     uint64_t committed)
 {
 	uint64_t last = number_of_messages(), next = committed + 1, again, at, have = 0;
 	int64_t until = rama_bus_sink_now() + (int64_t)arg.until, n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fake.c: as LIBRARY, as much of an MPI as the program needs, in one process that takes itself for rank 0 of 3.
- * KIND_abi keeps to the ABI of MPI 5 and insists on its constants; KIND_unknown is like no other MPI; with KIND_none
- * there is only the program, which asks in vain. WITH_MAIN has both in one. */
+/* fake.c: as LIBRARY, as much of an MPI as the program needs, in one process that takes itself
+ * for rank 0 of 3. KIND_abi keeps to the ABI of MPI 5 and insists on its constants; KIND_unknown
+ * is like no other MPI; with KIND_none there is only the program, which asks in vain. WITH_MAIN
+ * has both in one. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

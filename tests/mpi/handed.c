@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* handed.c PROGRAM: each rank writes 10 bytes to a file of its own and starts the program, rank + 1 times. */
+/* handed.c PROGRAM: each rank writes 10 bytes to a file of its own and starts the program, rank
+ * + 1 times. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <spawn.h>

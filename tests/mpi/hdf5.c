@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5.c CASE: does what the case says with HDF5 in the current directory and appends to $TRUTH_FILE what the log must
- * show of it, by the plainest reading of the rules:
+/* hdf5.c CASE: does what the case says with HDF5 in the current directory and appends to
+ * $TRUTH_FILE what the log must show of it, by the plainest reading of the rules:
  *
  *   TRUTH module name counter value     other counters of calls, bytes and shapes are 0
  *
- * Nothing of src/ is used here. It is also built as a library (-DPLUGIN), for programs with two HDF5s. */
+ * Nothing of src/ is used here. It is also built as a library (-DPLUGIN), for programs with two
+ * HDF5s. */
 #include <hdf5.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ static void access_is(const char *name, int slot, int64_t bytes, int64_t count)
 	SET_IS(name, counter, count);
 }
 
-/* ---- cases ------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void files(void)
 {
@@ -317,7 +318,7 @@ static void many(void)
 	}
 }
 
-/* ---- manners ------------------------------------------------------------------------------------ */
+/* ---- manners --------------------------------------------------------------------------------- */
 
 static int complaints;
 
@@ -368,7 +369,8 @@ static void errors(void)
 	SET_IS("e.h5:/x", "SIZE_WRITE_AGG_0_100", 1);
 }
 
-/* nothing stays open that the application did not leave open; hdf5_fake.c looks at what HDF5 does not tell */
+/* nothing stays open that the application did not leave open; hdf5_fake.c looks at what HDF5
+ * does not tell */
 static void leaks(void)
 {
 	hid_t f = MUST(H5Fcreate("l.h5", H5F_ACC_TRUNC, P, P)),
@@ -431,7 +433,7 @@ static void forked(void)
 	SET_IS("f.h5:/x", "SIZE_READ_AGG_0_100", 1);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void open_truth(void)
 {

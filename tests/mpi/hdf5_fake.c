@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5_fake.c: an HDF5 that only counts, for what the installed one is not: VERSION 8 has identifiers of 32 bits, with
- * rubbish in the upper half of the register, and lacks what came later; VERSION 14 has what came later.
+/* hdf5_fake.c: an HDF5 that only counts, for what the installed one is not: VERSION 8 has
+ * identifiers of 32 bits, with rubbish in the upper half of the register, and lacks what came
+ * later; VERSION 14 has what came later.
  *
- * Built as a library with -DVERSION=n, and as the program that uses it with -DPROGRAM too, or as a plugin of hdf5_two.c
- * with -DPLUGIN. The program ends with 1 if
- * anything that was opened stays open, or if what it gave did not arrive. */
+ * Built as a library with -DVERSION=n, and as the program that uses it with -DPROGRAM too, or as
+ * a plugin of hdf5_two.c with -DPLUGIN. The program ends with 1 if anything that was opened
+ * stays open, or if what it gave did not arrive. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5_parallel.c CASE FOLDER: all ranks use the datasets of one file, and each says what the log must show of it, see
- * sets_truth.h. hdf5.c does what needs one process only. */
+/* hdf5_parallel.c CASE FOLDER: all ranks use the datasets of one file, and each says what the
+ * log must show of it, see sets_truth.h. hdf5.c does what needs one process only. */
 #include <hdf5.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static int64_t must(int64_t r, const char *what, int line)
 }
 #define MUST(x) must((int64_t)(x), #x, __LINE__)
 
-/* ---- words ------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static hid_t together; /* transfers of all ranks */
 
@@ -101,9 +101,10 @@ static void say_file(int64_t opens, int64_t flushes, int64_t written)
 	say_least("POSIX_OPENS", 1);
 }
 
-/* ---- cases ------------------------------------------------------------------------------------------ */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
-/* regular pieces of a dataset in one piece: each rank for itself, then all together, then read by another opening */
+/* regular pieces of a dataset in one piece: each rank for itself, then all together, then read
+ * by another opening */
 static void slabs(const char *folder)
 {
 	static const hsize_t block[2] = { ROWS, COLUMNS }, few[2] = { 2, 6 }, gap[2] = { 3, 5 };

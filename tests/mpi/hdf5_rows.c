@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5_rows.c: compares src/table/fn_hdf5.def, and the numbers that capture uses, with the hdf5.h it is compiled with. A
- * wrong prototype or number does not compile. What this version of HDF5 lacks is declared here. */
+/* hdf5_rows.c: compares src/table/fn_hdf5.def, and the numbers that capture uses, with the
+ * hdf5.h it is compiled with. A wrong prototype or number does not compile. What this version of
+ * HDF5 lacks is declared here. */
 #include <hdf5.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,9 +50,10 @@ extern herr_t H5Pget_dxpl_mpio(hid_t dxpl, H5FD_mpio_xfer_t *mode);
 #define SIZE(t) SIZE_ t
 
 #define CHECK(name, ret, rrole, ...)                                                               \
-	_Static_assert(__builtin_types_compatible_p(                                               \
-			       __typeof__(name), TYPE_##rrole(ret)(RAMA_TAB_LIST(TYPE, __VA_ARGS__))), \
-		       #name " has another prototype");                                            \
+	_Static_assert(                                                                            \
+		__builtin_types_compatible_p(__typeof__(name),                                     \
+					     TYPE_##rrole(ret)(RAMA_TAB_LIST(TYPE, __VA_ARGS__))), \
+		#name " has another prototype");                                                   \
 	_Static_assert(sizeof(ret) == sizeof(TYPE_##rrole(ret)), #name " returns another size");   \
 	RAMA_TAB_EACH(SIZE, __VA_ARGS__)
 #define FN_HAND(name, ret, rrole, op, ...) CHECK(name, ret, rrole, __VA_ARGS__)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kill TALLY FOLDER MILLISECONDS: every rank makes MPI-IO and plain calls for some time or until it is killed. After
- * each call it counts the call in its rows of TALLY, which is shared memory, so that the file tells later what was
- * finished in time. */
+/* kill TALLY FOLDER MILLISECONDS: every rank makes MPI-IO and plain calls for some time or until
+ * it is killed. After each call it counts the call in its rows of TALLY, which is shared memory,
+ * so that the file tells later what was finished in time. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* late.c LIBRARY ARGUMENTS: a program without MPI that loads one which has it, and keeps it to itself, as interpreters
- * load their modules. The library is truth.c with another name for its main(). */
+/* late.c LIBRARY ARGUMENTS: a program without MPI that loads one which has it, and keeps it to
+ * itself, as interpreters load their modules. The library is truth.c with another name for its
+ * main(). */
 #include <dlfcn.h>
 #include <stdio.h>
 

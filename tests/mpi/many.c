@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* many.c N DIR: each rank writes N files of its own, and all ranks one together; the number of bytes that a file has
- * is that of its name. */
+/* many.c N DIR: each rank writes N files of its own, and all ranks one together; the number of
+ * bytes that a file has is that of its name. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

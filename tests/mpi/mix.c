@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mix.c ENDING SEED FOLDER: every rank makes random calls of all kinds on files that all ranks, the half of them
- * with the same parity, or only itself have open, then ends as ENDING says. It prints the counters that the log
- * must show, in the lines of truth.c, to $TRUTH_FILE.rank. Nothing of src/ is used here.
+/* mix.c ENDING SEED FOLDER: every rank makes random calls of all kinds on files that all ranks,
+ * the half of them with the same parity, or only itself have open, then ends as ENDING says. It
+ * prints the counters that the log must show, in the lines of truth.c, to $TRUTH_FILE.rank.
+ * Nothing of src/ is used here.
  *
- * finalize: as usual; exit: all ranks without MPI_Finalize; one: the last rank alone leaves, with status 5;
- * abort: MPI_Abort on the last rank, with 7; kill: all ranks die of a signal. */
+ * finalize: as usual; exit: all ranks without MPI_Finalize; one: the last rank alone leaves,
+ * with status 5; abort: MPI_Abort on the last rank, with 7; kill: all ranks die of a signal. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* netcdf_truth.c CASE FOLDER: makes NetCDF-4 calls of which it knows what HDF5 and the layers below must do for them,
- * and says so, see sets_truth.h.
+/* netcdf_truth.c CASE FOLDER: makes NetCDF-4 calls of which it knows what HDF5 and the layers
+ * below must do for them, and says so, see sets_truth.h.
  *
- * A variable is a dataset, and so is a dimension; each access to a variable is one transfer of a hyperslab. With
- * -DPARALLEL all ranks write one file, else each has its own, with a NetCDF that knows nothing of MPI. */
+ * A variable is a dataset, and so is a dimension; each access to a variable is one transfer of a
+ * hyperslab. With -DPARALLEL all ranks write one file, else each has its own, with a NetCDF that
+ * knows nothing of MPI. */
 #include <mpi.h>
 #include <netcdf.h>
 #ifdef PARALLEL
@@ -26,7 +27,7 @@ static void check(int error, const char *what, int line)
 }
 #define OK(call) check((call), #call, __LINE__)
 
-/* ---- what must be in the log ----------------------------------------------------------------------- */
+/* ---- what must be in the log ----------------------------------------------------------------- */
 
 static void say_file(int64_t opens, int64_t written)
 {
@@ -43,7 +44,7 @@ static void say_file(int64_t opens, int64_t written)
 	say_least("POSIX_BYTES_WRITTEN", written);
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int create(const char *folder, const char *name)
 {
@@ -91,7 +92,8 @@ static void access_by(int ncid, int varid, struct set *s, bool collective)
 #define PLACE 0
 #endif
 
-/* a dimension without a variable of its name is a dataset of that many numbers, which nobody moves */
+/* a dimension without a variable of its name is a dataset of that many numbers, which nobody
+ * moves */
 static void say_dimension(const char *name, int64_t opens, int64_t n)
 {
 	struct set s = { .name = name, .opens = opens, .ndims = 1, .points = n, .bytes = 4 };
@@ -99,9 +101,10 @@ static void say_dimension(const char *name, int64_t opens, int64_t n)
 	say_set(&s);
 }
 
-/* ---- cases --------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
-/* rows of each rank, in one piece and in chunks, whole, with strides and value by value; then read again */
+/* rows of each rank, in one piece and in chunks, whole, with strides and value by value; then
+ * read again */
 static void blocks(const char *folder)
 {
 	int ncid = create(folder, "blocks"), dims[2], flat, tiled;

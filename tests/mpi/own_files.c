@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* own_files.c FOLDER FILES BYTES: each rank writes FILES files of BYTES bytes each, in FOLDER, and nothing else. */
+/* own_files.c FOLDER FILES BYTES: each rank writes FILES files of BYTES bytes each, in FOLDER,
+ * and nothing else. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pnetcdf_rows.c: compares src/table/fn_pnetcdf.def with the pnetcdf.h and mpi.h it is compiled with. A wrong
- * prototype does not compile. It prints the names of the rows. */
+/* pnetcdf_rows.c: compares src/table/fn_pnetcdf.def with the pnetcdf.h and mpi.h it is compiled
+ * with. A wrong prototype does not compile. It prints the names of the rows. */
 #include <pnetcdf.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,10 +45,10 @@ _Static_assert(NC_BYTE == 1 && NC_CHAR == 2 && NC_SHORT == 3 && NC_INT == 4 && N
 		       NC_INT64 == 10 && NC_UINT64 == 11,
 	       "numbers of the types");
 
-#define CHECK(name, ...)                                                                \
-	_Static_assert(__builtin_types_compatible_p(__typeof__(name),                   \
+#define CHECK(name, ...)                                                                    \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(name),                       \
 						    int(RAMA_TAB_LIST(TYPE, __VA_ARGS__))), \
-		       #name " has another prototype");                                 \
+		       #name " has another prototype");                                     \
 	RAMA_TAB_EACH(SIZE, __VA_ARGS__)
 #define FN_NC(name, op, how, form, ...) CHECK(name, __VA_ARGS__)
 #define FN_NCF(name, op, how, ...) CHECK(name, __VA_ARGS__)

@@ -67,7 +67,7 @@ static int create(const char *name)
 	return ncid;
 }
 
-/* ---- every function there is, once ---------------------------------------------------------------- */
+/* ---- every function there is, once ----------------------------------------------------------- */
 
 enum { ROWS = 4, COLUMNS = 6, TYPES = 12 /* of numbers; flexible calls are one of them */ };
 enum { HOW_INDEP, HOW_COLL, HOW_NB, HOW_BUFFERED = HOW_NB };
@@ -109,7 +109,7 @@ static void one_of_each(int ncid, int text, int number, int how)
 		MPI_Offset items = ITEMS_##form;                       \
 		varid = var_for(#name, text, number);                  \
 		pending = NC_REQ_NULL;                                 \
-		OK(name(RAMA_TAB_LIST(ARG, __VA_ARGS__)));                 \
+		OK(name(RAMA_TAB_LIST(ARG, __VA_ARGS__)));             \
 		if (how == HOW_NB)                                     \
 			OK(ncmpi_wait_all(ncid, 1, request, &status)); \
 		(void)items;                                           \
@@ -176,7 +176,7 @@ static void each(void)
 	say_file("each.nc", "COLL_WAITS", 13 * 6 * 3);
 }
 
-/* ---- values arrive ---------------------------------------------------------------------------------- */
+/* ---- values arrive --------------------------------------------------------------------------- */
 
 static void values(void)
 {
@@ -213,7 +213,7 @@ static void values(void)
 	say_file("values.nc", "COLL_WAITS", 1);
 }
 
-/* ---- two files at a time: their variables have the same numbers ------------------------------------- */
+/* ---- two files at a time: their variables have the same numbers ------------------------------ */
 
 static void two(void)
 {
@@ -263,7 +263,7 @@ static void two(void)
 	say_file("b.nc", "REDEFS", 1);
 }
 
-/* ---- variables that grow, and a file that another process has made ----------------------------------- */
+/* ---- variables that grow, and a file that another process has made --------------------------- */
 
 static void grow(void)
 {
@@ -319,7 +319,7 @@ static void old(void)
 	say_file("grow.nc", "OPENS", 1);
 }
 
-/* ---- what fails, and other ends ------------------------------------------------------------------------ */
+/* ---- what fails, and other ends -------------------------------------------------------------- */
 
 static void failing(void)
 {
@@ -360,7 +360,7 @@ static void failing(void)
 	say_shape("failing.nc", "v", 1, 8, 8);
 }
 
-/* ---- more variables than are remembered at a time -------------------------------------------------------- */
+/* ---- more variables than are remembered at a time -------------------------------------------- */
 
 static void many(void)
 {

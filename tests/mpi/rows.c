@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rows.c: compares src/table/fn_mpi.def and src/table/mpi_families.def with the mpi.h it is compiled with. A wrong
- * prototype or constant does not compile; addresses of symbols are compared when it runs, which needs no MPI_Init.
- * `FAMILY_NAME` is the row of the family, e.g. mpich. */
+/* rows.c: compares src/table/fn_mpi.def and src/table/mpi_families.def with the mpi.h it is
+ * compiled with. A wrong prototype or constant does not compile; addresses of symbols are
+ * compared when it runs, which needs no MPI_Init. `FAMILY_NAME` is the row of the family, e.g.
+ * mpich. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 
 typedef uintptr_t rama_cap_handle;
 
-/* ---- prototypes: the role of an argument gives its type in the header ------------------------- */
+/* ---- prototypes: the role of an argument gives its type in the header ------------------------ */
 
 #define TYPE_NONE(t) t
 #define TYPE_PATH(t) t
@@ -49,7 +50,7 @@ typedef uintptr_t rama_cap_handle;
 #define SAME(name, ...)                                                                  \
 	_Static_assert(__builtin_types_compatible_p(__typeof__(name), int(__VA_ARGS__)), \
 		       #name " has another prototype");
-#define CHECK(name, ...)                            \
+#define CHECK(name, ...)                                \
 	SAME(name, RAMA_TAB_LIST(TYPE, __VA_ARGS__))    \
 	SAME(P##name, RAMA_TAB_LIST(TYPE, __VA_ARGS__)) \
 	RAMA_TAB_EACH(SIZE, __VA_ARGS__)
@@ -84,7 +85,7 @@ enum {
 	ROWS
 };
 
-/* ---- constants -------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static int bad;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sets_truth.h: for programs that know what parallel HDF5 does for them, and say so in $TRUTH_FILE.rank:
+/* sets_truth.h: for programs that know what parallel HDF5 does for them, and say so in
+ * $TRUTH_FILE.rank:
  *
  *   TRUTH pid rank name counter value     of this rank
  *   LEAST pid rank name counter value     at least this much, over all ranks together

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawn.c FOLDER: two ranks start three more with MPI_Comm_spawn, from the same file. All of them write, and say what
- * to $TRUTH_FILE.WORLD.rank in the lines of truth.c. Nothing of src/ is used here. */
+/* spawn.c FOLDER: two ranks start three more with MPI_Comm_spawn, from the same file. All of
+ * them write, and say what to $TRUTH_FILE.WORLD.rank in the lines of truth.c. Nothing of src/ is
+ * used here. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tool.c: another tool between the program and its MPI, as a library. It counts the writes it sees and says so in
- * $TOOL_FILE.rank; it must go on seeing them under observation, and they must not be counted twice. */
+/* tool.c: another tool between the program and its MPI, as a library. It counts the writes it
+ * sees and says so in $TOOL_FILE.rank; it must go on seeing them under observation, and they
+ * must not be counted twice. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

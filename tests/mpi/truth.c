@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* truth.c CASE FILE: every rank does what the case says with FILE and prints the counters that the log must show of
- * it, by the plainest reading of the rules:
+/* truth.c CASE FILE: every rank does what the case says with FILE and prints the counters that
+ * the log must show of it, by the plainest reading of the rules:
  *
  *   TRUTH pid rank path counter value     other counters of calls and bytes are 0
- *   DXT pid rank path r|w offset length   in the order in which they were made; offset -1: not determined
+ *   DXT pid rank path r|w offset length   in the order in which they were made; offset -1: not
+ *                                         determined
  *
  * The output is gathered on rank 0 and goes to $TRUTH_FILE. Nothing of src/ is used here. */
 #include <mpi.h>
@@ -68,7 +69,7 @@ static MPI_File open_it(MPI_Comm comm, const char *name, int mode)
 
 #define RW (MPI_MODE_CREATE | MPI_MODE_RDWR)
 
-/* ---- cases ------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 /* each rank for itself, by position and by offset, with types of several sizes */
 static void independent(const char *name)
@@ -413,7 +414,7 @@ static void threads(const char *name)
 }
 #endif
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* api.c: api LOG: writes a log with libiorama-log that has all that goes into an annex: a module of our own,
- * incomplete, and a trace whose segments say which thread they were of. */
+/* api.c: api LOG: writes a log with libiorama-log that has all that goes into an annex: a module
+ * of our own, incomplete, and a trace whose segments say which thread they were of. */
 #include <iorama/log.h>
 #include <stdio.h>
 

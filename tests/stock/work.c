@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* work.c: work FILES THREADS [child|kill]: a little of everything that a log can hold. Each process writes
- * FILES files of its own in turns of THREADS threads, which all live until the end, and one stream; says how
- * many bytes went where; and ends, after a child that does the same, or by a signal.
- * WITH_MPI, WITH_HDF5, WITH_PNETCDF: uses those too. */
+/* work.c: work FILES THREADS [child|kill]: a little of everything that a log can hold. Each
+ * process writes FILES files of its own in turns of THREADS threads, which all live until the
+ * end, and one stream; says how many bytes went where; and ends, after a child that does the
+ * same, or by a signal. WITH_MPI, WITH_HDF5, WITH_PNETCDF: uses those too. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seg.h: segments put together in memory by hand, as a process would leave them. Used by tests and by
- * the fuzz target. Times are given in ticks of one nanosecond. */
+/* seg.h: segments put together in memory by hand, as a process would leave them. Used by tests
+ * and by the fuzz target. Times are given in ticks of one nanosecond. */
 #ifndef RAMA_TESTS_SEG_H
 #define RAMA_TESTS_SEG_H
 
@@ -76,8 +76,9 @@ static inline void seg_layout(struct rama_seg_header *h, const struct seg_sizes 
 	for (unsigned a = 0; a < RAMA_SEG_AREAS; a++) {
 		size_t len = n[a] * (item[a] > 0 ? item[a] : 1);
 
-		h->area[a] =
-			(struct rama_seg_area_get){ .off = at, .len = len, .item = (uint32_t)item[a] };
+		h->area[a] = (struct rama_seg_area_get){ .off = at,
+							 .len = len,
+							 .item = (uint32_t)item[a] };
 		at += (len + RAMA_SEG_PAGE - 1) / RAMA_SEG_PAGE * RAMA_SEG_PAGE;
 	}
 	h->size = at;
@@ -98,7 +99,8 @@ static inline size_t seg_take(struct seg *s, unsigned what)
 /* slot i of a kind, which is in a chunk that was taken; NULL: it is not */
 static inline void *seg_slot(const struct seg *s, unsigned kind, uint32_t i)
 {
-	uint32_t chunk = s->head->area[RAMA_SEG_AREA_RECORDS].item, per = chunk / seg_slot_size[kind];
+	uint32_t chunk = s->head->area[RAMA_SEG_AREA_RECORDS].item,
+		 per = chunk / seg_slot_size[kind];
 	uint32_t before = i / per;
 
 	for (uint32_t c = 0; c < s->state->pool_used; c++)
@@ -126,8 +128,8 @@ static inline void seg_text(char *to, size_t size, const char *text)
 	memcpy(to, text, n);
 }
 
-/* A process that ran ten seconds, ended by itself and did nothing. Slot 0 of each kind is the catch-all
- * record, not in use. */
+/* A process that ran ten seconds, ended by itself and did nothing. Slot 0 of each kind is the
+ * catch-all record, not in use. */
 static inline void seg_make_sized(struct seg *s, const struct seg_sizes *sizes)
 {
 	struct rama_seg_header head = { .magic = RAMA_SEG_MAGIC,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* fake_ldms.c: a stand-in for the client library of LDMS: writes what it is given to a file, and can be told to misbehave. One
- * source, several libraries:
+/* fake_ldms.c: a stand-in for the client library of LDMS: writes what it is given to a file, and
+ * can be told to misbehave. One source, several libraries:
  *   -DMSG      4.5: ldms_msg_publish, ldms_xprt_new_with_auth with three arguments
  *   -DSTREAM   4.4: ldms_stream_publish, the same
  *   -DOLD      4.3 and before: ldmsd_stream_publish, ldms_xprt_new_with_auth with four arguments
  *
- * FAKE_LDMS_OUT    the file: one line "TAG LENGTH PERM TEXT" per message
- * FAKE_LDMS_DO     a file that is looked at in each call; its word says what to do:
- *                  refuse (EAGAIN), full (ENOBUFS), hang, fail (ENOTCONN), large (E2BIG for texts over 1,000 bytes), down (no
+ * FAKE_LDMS_OUT    the file: one line "TAG LENGTH PERM TEXT" per message FAKE_LDMS_DO     a file
+ * that is looked at in each call; its word says what to do:
+ *                  refuse (EAGAIN), full (ENOBUFS), hang, fail (ENOTCONN), large (E2BIG for
+ texts over 1,000 bytes), down (no
  *                  connection), often (every third call is refused) */
 #include <errno.h>
 #include <pthread.h>

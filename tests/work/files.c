@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* files.c N open|turn|both: N files, all open at once or one after the other; both: and as many streams, which the totals that it says are
- * without. */
+/* files.c N open|turn|both: N files, all open at once or one after the other; both: and as many
+ * streams, which the totals that it says are without. */
 #include "truth.h"
 
 #include <sys/resource.h>

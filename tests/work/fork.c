@@ -17,7 +17,8 @@ static void work(const char *name, size_t n)
 	t_close(fd);
 }
 
-/* an inherited descriptor stands where its parent and brothers left it; asking the kernel itself is not observed */
+/* an inherited descriptor stands where its parent and brothers left it; asking the kernel itself
+ * is not observed */
 static void child(const char *name, int inherited, size_t n)
 {
 	t_child(true);

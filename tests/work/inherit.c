@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inherit.c: descriptors that were open before the program began: 5, 6 and 7 are "given" to "given3";
- * 6 stands at byte 300. */
+/* inherit.c: descriptors that were open before the program began: 5, 6 and 7 are "given" to
+ * "given3"; 6 stands at byte 300. */
 #include "truth.h"
 
 static char buf[100];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kill TALLY FOLDER PROCESSES THREADS: reads and writes until it is killed. Every thread has a file of
- * its own and one that all threads of all processes share; after each call it counts the call in its
- * rows of TALLY, which is shared memory, so that the file tells later what was finished in time. */
+/* kill TALLY FOLDER PROCESSES THREADS: reads and writes until it is killed. Every thread has a
+ * file of its own and one that all threads of all processes share; after each call it counts the
+ * call in its rows of TALLY, which is shared memory, so that the file tells later what was
+ * finished in time. */
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* late.c: threads that do I/O at unusual moments: cancelled in a read, in a cleanup handler, while the
- * memory of the thread is being given back. */
+/* late.c: threads that do I/O at unusual moments: cancelled in a read, in a cleanup handler,
+ * while the memory of the thread is being given back. */
 #include "truth.h"
 
 #include <pthread.h>

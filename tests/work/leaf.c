@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leaf.c STATUS BYTES FILE: adds BYTES bytes to FILE in pieces of 10, says what LD_PRELOAD it sees, and ends with STATUS.
- * Plain C, so that it can be built for any C library and processor. */
+/* leaf.c STATUS BYTES FILE: adds BYTES bytes to FILE in pieces of 10, says what LD_PRELOAD it
+ * sees, and ends with STATUS. Plain C, so that it can be built for any C library and processor. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,16 +2,16 @@
 /* leap.c WHAT WHERE STRIDE: a handler that jumps in the middle of calls that find new names: in
  * each call once, STRIDE instructions further on than in the one before.
  *
- * stay: the jump begins and ends in the handler, which opens the file inner, and the call goes on;
- * nested: the same, but the handler is interrupted itself, by one on the other stack that jumps back
- * into it; leave: the jump leaves the call; throw: it is left by setcontext, which nobody replaces;
- * switch: it is left for another stack, on which a call is made, and comes back from there.
- * main, alt: the stack of the handler; low, high: in a thread, with an alternate stack below or
- * above its own; coroutine: the calls are made on a stack of makecontext.
+ * stay: the jump begins and ends in the handler, which opens the file inner, and the call goes
+ * on; nested: the same, but the handler is interrupted itself, by one on the other stack that
+ * jumps back into it; leave: the jump leaves the call; throw: it is left by setcontext, which
+ * nobody replaces; switch: it is left for another stack, on which a call is made, and comes back
+ * from there. main, alt: the stack of the handler; low, high: in a thread, with an alternate
+ * stack below or above its own; coroutine: the calls are made on a stack of makecontext.
  *
- * After each such call one on another new name is made as ever: files kept-* are opened and written
- * once. Prints how many calls were interrupted, and the longest time, in ns, that one of the others
- * took. */
+ * After each such call one on another new name is made as ever: files kept-* are opened and
+ * written once. Prints how many calls were interrupted, and the longest time, in ns, that one of
+ * the others took. */
 #include "truth.h"
 
 #include <pthread.h>

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* live_load [options] DIR: a program that knows what its live events must be. Threads make calls that are determined by
- * (rank, thread, step); each call that is to be seen as an event works on a path below DIR/measured.RANK/ and no other call does.
+/* live_load [options] DIR: a program that knows what its live events must be. Threads make calls
+ * that are determined by (rank, thread, step); each call that is to be seen as an event works on
+ * a path below DIR/measured.RANK/ and no other call does.
  *
  *   --threads N   (1)      threads of each process
  *   --calls N     (1000)   steps of each thread; a step is one call
- *   --mode MODE   (mix)    mix: every kind of call; write, read: pwrite, pread of --size bytes; names: files with long and
- *                          odd names; brief: threads of 32 steps one after the other, until there were so many steps
+ *   --mode MODE   (mix)    mix: every kind of call; write, read: pwrite, pread of --size bytes;
+ *                 names: files with long and
+ *                          odd names; brief: threads of 32 steps one after the other, until
+ there were so many steps
  *   --size N      (64)     bytes of a call of modes write and read
  *   --pace US     (0)      microseconds between the calls of a thread
- *   --truth FILE           writes FILE.RANK: some of its calls, a line of JSON each, with the time before and after it
+ *   --truth FILE           writes FILE.RANK: some of its calls, a line of JSON each, with the
+ *                          time before and after it
  *   --sample K    (0)      every K-th call is written there; 0: about 20,000 of each thread
  *   --gate                 waits for a byte on standard input before the first measured call
  *   --hold                 waits for the end of standard input before it ends
  *
- * It prints one JSON document: what each thread of each rank did. With -DWITH_MPI it is an MPI program; then rank 0 prints. */
+ * It prints one JSON document: what each thread of each rank did. With -DWITH_MPI it is an MPI
+ * program; then rank 0 prints. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -71,10 +76,14 @@ enum what {
 	KINDS
 }; /* clang-format off */
 static const struct { const char *layer, *op; } what_of[KINDS] = {
-	{ "POSIX", "OPEN" }, { "POSIX", "CLOSE" }, { "POSIX", "READ" }, { "POSIX", "WRITE" }, { "POSIX", "SEEK" },
-	{ "POSIX", "SYNC" }, { "POSIX", "DATASYNC" }, { "POSIX", "STAT" }, { "POSIX", "TRUNCATE" }, { "POSIX", "ADVISE" },
-	{ "POSIX", "RENAME" }, { "POSIX", "UNLINK" }, { "POSIX", "MKDIR" }, { "POSIX", "ACCESS" }, { "POSIX", "MMAP" },
-	{ "STDIO", "OPEN" }, { "STDIO", "CLOSE" }, { "STDIO", "READ" }, { "STDIO", "WRITE" }, { "STDIO", "SEEK" },
+	{ "POSIX", "OPEN" }, { "POSIX", "CLOSE" }, { "POSIX", "READ" }, { "POSIX", "WRITE" }, {
+	"POSIX", "SEEK" },
+	{ "POSIX", "SYNC" }, { "POSIX", "DATASYNC" }, { "POSIX", "STAT" }, { "POSIX", "TRUNCATE"
+	}, { "POSIX", "ADVISE" },
+	{ "POSIX", "RENAME" }, { "POSIX", "UNLINK" }, { "POSIX", "MKDIR" }, { "POSIX", "ACCESS"
+	}, { "POSIX", "MMAP" },
+	{ "STDIO", "OPEN" }, { "STDIO", "CLOSE" }, { "STDIO", "READ" }, { "STDIO", "WRITE" }, {
+	"STDIO", "SEEK" },
 	{ "STDIO", "FLUSH" },
 }; /* clang-format on */
 
@@ -120,7 +129,7 @@ static _Thread_local char buf[65536];
 static char *summary; /* what is printed */
 static size_t summary_len;
 
-/* ---- noting ------------------------------------------------------------------------------------------ */
+/* ---- noting ---------------------------------------------------------------------------------- */
 
 static uint64_t now(void)
 {
@@ -173,7 +182,8 @@ static void note(struct worker *w, struct call c)
 		w->bytes_written += c.len > 0 ? (uint64_t)c.len : 0;
 }
 
-/* DO(what, file, fn, off, len, failed, call): the call, which stands in this program's own text, and its note */
+/* DO(what, file, fn, off, len, failed, call): the call, which stands in this program's own text,
+ * and its note */
 #define DO(what_, file_, fn_, off_, len_, failed_, ...)                           \
 	do {                                                                      \
 		begin(w);                                                         \
@@ -202,7 +212,7 @@ static unsigned add_file(struct worker *w, const char *name)
 	return w->n_files++;
 }
 
-/* ---- every kind of call -------------------------------------------------------------------------------- */
+/* ---- every kind of call ---------------------------------------------------------------------- */
 
 enum { DATA, SCRATCH, MOVED, FOLDER, MISSING, STREAM };
 #define NAME(file_) (w->file[file_].path)
@@ -334,7 +344,7 @@ static void end_mix(struct worker *w)
 	DO(CLOSE, DATA, "close", -1, -1, false, MUST(close(w->fd) == 0));
 }
 
-/* ---- nothing but reads and writes ---------------------------------------------------------------------- */
+/* ---- nothing but reads and writes ------------------------------------------------------------ */
 
 static void begin_plain(struct worker *w)
 {
@@ -364,7 +374,7 @@ static void step_read(struct worker *w, uint64_t i)
 	DO(READ, DATA, "pread", off, len, false, MUST(pread(w->fd, buf, opt.size, off) == len));
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* 1.2 kB in folders of 200, with whatever a name may hold */
 static void begin_names(struct worker *w)
@@ -422,7 +432,7 @@ static void end_names(struct worker *w)
 	(void)w;
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static const struct mode {
 	const char *name;
@@ -465,7 +475,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* ---- what is said ------------------------------------------------------------------------------------------ */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static void say_text(FILE *to, const char *text)
 {
@@ -592,7 +602,7 @@ static void say_all(void)
 #endif
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void wait_for_input(bool end)
 {

@@ -102,8 +102,8 @@ static FILE *stream;
 static DIR *dir;
 static char zeros[65536];
 
-/* Those that never come back are no question. What posix_spawn() writes, a process number, is read as
- * attributes by the next call: no two runs agree, with or without anybody watching. */
+/* Those that never come back are no question. What posix_spawn() writes, a process number, is
+ * read as attributes by the next call: no two runs agree, with or without anybody watching. */
 static bool is_asked(unsigned row)
 {
 	return address[row] && strcmp(rows[row].name, "_exit") != 0 &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rights.c WAY UID [PROGRAM ARGUMENT...]: a forked child gives up its rights in one of many ways and then writes 50 bytes to
- * the file "child", which is there for it; or starts the program. The parent wrote 20 bytes to "parent" before. */
+/* rights.c WAY UID [PROGRAM ARGUMENT...]: a forked child gives up its rights in one of many ways
+ * and then writes 50 bytes to the file "child", which is there for it; or starts the program.
+ * The parent wrote 20 bytes to "parent" before. */
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* starter.c WAY PROGRAM ARGUMENT...: starts a program in one of many ways and ends as it does. "self-WAY" becomes it instead.
- * Writes 30 bytes to the file "starter" before, so that it has a segment itself; "bare-WAY" does not. */
+/* starter.c WAY PROGRAM ARGUMENT...: starts a program in one of many ways and ends as it does.
+ * "self-WAY" becomes it instead. Writes 30 bytes to the file "starter" before, so that it has a
+ * segment itself; "bare-WAY" does not. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

@@ -26,12 +26,13 @@ enum { TAG_HERE = RAMA_SHUTDOWN_TAGS, TAG_ANSWER, TAG_JOB };
 
 struct rama_cap_mpi_post rama_cap_mpi_post;
 
-/* ---- ranks of this node ---------------------------------------------------------------------------------- */
+/* ---- ranks of this node ---------------------------------------------------------------------- */
 
 /* how many ranks of the job run on this node; 0: its launcher does not say */
 static int64_t ranks_here(void)
 {
-	return rama_cap_mpi_number("OMPI_COMM_WORLD_LOCAL_SIZE", rama_cap_mpi_number("MPI_LOCALNRANKS", 0));
+	return rama_cap_mpi_number("OMPI_COMM_WORLD_LOCAL_SIZE",
+				   rama_cap_mpi_number("MPI_LOCALNRANKS", 0));
 }
 
 /* What tells the job's ranks on this node from all other processes: the job, and who started
@@ -55,7 +56,7 @@ static uint64_t world_id(void)
 		       2;
 	/* MPICH: the process that started them is at the other end */
 	if (fd < 0 || rama_cap_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&proxy,
-				(long)&len, 0) != 0)
+				    (long)&len, 0) != 0)
 		return 0;
 	return proxy.pid > 0 ? (uint64_t)proxy.pid << 2 | 2 : 1;
 }
@@ -88,7 +89,7 @@ static bool is_mine(int fd)
 	unsigned len = sizeof(other);
 
 	return rama_cap_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&other, (long)&len,
-			 0) == 0 &&
+			     0) == 0 &&
 	       other.uid == (uid_t)rama_cap_sys3(SYS_geteuid, 0, 0, 0);
 }
 
@@ -106,21 +107,23 @@ static int high(int fd)
 void rama_cap_mpi_arrive(void)
 {
 	int64_t here = ranks_here();
-	uint64_t world = here > 1 && rama_cap_awake() && !rama_cap_off && door.fd < 0 ? world_id() : 0;
+	uint64_t world =
+		here > 1 && rama_cap_awake() && !rama_cap_off && door.fd < 0 ? world_id() : 0;
 	struct sockaddr_un name;
 
 	if (world == 0)
 		return;
 	door.tried = true;
 	unsigned len = name_door(&name, world);
-	int fd = world == 1
-			 ? -1
-			 : high((int)rama_cap_sys3(SYS_socket, AF_UNIX,
-					       SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	int fd = world == 1 ? -1
+			    : high((int)rama_cap_sys3(SYS_socket, AF_UNIX,
+						      SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+						      0));
 	/* between the first two of these the other one finds a name at which nobody listens yet */
 	for (unsigned i = 0; fd >= 0 && door.fd < 0 && i < RAMA_CAP_PATIENCE; i++) {
 		if (rama_cap_sys3(SYS_bind, fd, &name, len) == 0) {
-			door.host = rama_cap_sys3(SYS_listen, fd, here < 4096 ? here : 4096, 0) == 0;
+			door.host =
+				rama_cap_sys3(SYS_listen, fd, here < 4096 ? here : 4096, 0) == 0;
 			door.fd = fd;
 		} else if (rama_cap_sys3(SYS_connect, fd, &name, len) == 0) {
 			door.fd = fd;
@@ -140,7 +143,8 @@ static bool count_in(int64_t here)
 	double until = rama_cap_mpi_now(NULL) + MEET_LIMIT;
 
 	for (unsigned i = 0; guest && n < here - 1; i++) {
-		long fd = rama_cap_sys6(SYS_accept4, door.fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
+		long fd = rama_cap_sys6(SYS_accept4, door.fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+					0);
 
 		if (fd >= 0 && is_mine((int)fd))
 			guest[n++] = high((int)fd);
@@ -194,7 +198,7 @@ void rama_cap_mpi_depart(void)
 	door.host = door.tried = false;
 }
 
-/* ---- ranks of all nodes: up and down a binomial tree ----------------------------------------------------------- */
+/* ---- ranks of all nodes: up and down a binomial tree ----------------------------------------- */
 
 /* A rank's parent has its number without the lowest bit; a child has a lower one more. */
 static int64_t parent_of(int64_t rank)
@@ -210,7 +214,8 @@ static bool has_child(int64_t bit)
 }
 
 /* one message of known size from a rank */
-static bool hear(struct rama_cap_mpi_post *p, int64_t from, int tag, void *to, size_t n, double limit)
+static bool hear(struct rama_cap_mpi_post *p, int64_t from, int tag, void *to, size_t n,
+		 double limit)
 {
 	void *buf = NULL;
 	size_t got = 0;
@@ -268,9 +273,10 @@ static bool all_of_world(bool mine)
 	return mine;
 }
 
-/* ---- one job ------------------------------------------------------------------------------------------------- */
+/* ---- one job --------------------------------------------------------------------------------- */
 
-/* Of rank 0; the others take its job for theirs, so that what a killed job leaves can be told to belong together. */
+/* Of rank 0; the others take its job for theirs, so that what a killed job leaves can be told to
+ * belong together. */
 struct job {
 	int64_t id;
 	uint64_t pid, start;
@@ -283,8 +289,8 @@ static void join_job(void)
 	char name[sizeof(rama_cap_run.id->job)];
 	struct rama_config_text t;
 
-	if (rama_cap_mpi.rank > 0 && !hear(&rama_cap_mpi_post, parent_of(rama_cap_mpi.rank), TAG_JOB, &job,
-				       sizeof(job), ANSWER_LIMIT))
+	if (rama_cap_mpi.rank > 0 && !hear(&rama_cap_mpi_post, parent_of(rama_cap_mpi.rank),
+					   TAG_JOB, &job, sizeof(job), ANSWER_LIMIT))
 		return;
 	pass_down(&rama_cap_mpi_post, TAG_JOB, &job, sizeof(job));
 	rama_config_text_init(&t, name, sizeof(name));
@@ -295,11 +301,12 @@ static void join_job(void)
 	rama_cap_join_job(name, job.id);
 }
 
-/* `iorama run` makes the log from segments where all ranks are with it: then there is nothing to prepare. Each rank of
- * a job comes to the same answer. */
+/* `iorama run` makes the log from segments where all ranks are with it: then there is nothing to
+ * prepare. Each rank of a job comes to the same answer. */
 static bool run_finds_all(int64_t here)
 {
-	return !rama_cap_variable("IORAMA_RUN_HOST") || (here == rama_cap_mpi.size && rama_cap_by_run());
+	return !rama_cap_variable("IORAMA_RUN_HOST") ||
+	       (here == rama_cap_mpi.size && rama_cap_by_run());
 }
 
 static void meet(void)
@@ -313,10 +320,12 @@ static void meet(void)
 	bool all = all_of_node(here);
 	if (here != rama_cap_mpi.size && rama_cap_mpi.size > 1)
 		all = all_of_world(all);
-	if (!all || rama_cap_mpi.call.Comm_idup(RAMA_CAP_MPI(COMM_WORLD), &p->comm, &request) != 0 ||
+	if (!all ||
+	    rama_cap_mpi.call.Comm_idup(RAMA_CAP_MPI(COMM_WORLD), &p->comm, &request) != 0 ||
 	    !rama_cap_mpi_wait(&request, ANSWER_LIMIT))
 		return;
-	rama_cap_mpi.call.Comm_set_errhandler(rama_cap_mpi_load(&p->comm), RAMA_CAP_MPI(ERRORS_RETURN));
+	rama_cap_mpi.call.Comm_set_errhandler(rama_cap_mpi_load(&p->comm),
+					      RAMA_CAP_MPI(ERRORS_RETURN));
 	p->met = true;
 	if (rama_cap_run.bare)
 		join_job();

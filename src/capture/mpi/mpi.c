@@ -8,7 +8,7 @@
 struct rama_cap_mpi rama_cap_mpi = { .rank = -1 };
 struct rama_cap_mpi_real rama_cap_mpi_real;
 
-/* ---- functions ------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 enum { BATCH = 8 };
 
@@ -61,7 +61,8 @@ static void *find_in(const char *path, const char *name)
 	return NULL;
 }
 
-/* An MPI that came with dlopen, as the modules of Python bring it, is not in sight of the ordinary search. */
+/* An MPI that came with dlopen, as the modules of Python bring it, is not in sight of the
+ * ordinary search. */
 static void *find_in_libraries(const char *name, bool any)
 {
 	struct libraries l;
@@ -82,7 +83,8 @@ static void *find_in_libraries(const char *name, bool any)
 	return p;
 }
 
-/* `scope`: RTLD_NEXT for functions, or we find ourselves; RTLD_DEFAULT for data, which programs may have a copy of */
+/* `scope`: RTLD_NEXT for functions, or we find ourselves; RTLD_DEFAULT for data, which programs
+ * may have a copy of */
 static void *find(void *scope, const char *name)
 {
 	int saved = errno;
@@ -121,7 +123,7 @@ rama_cap_anyfn *rama_cap_mpi_resolve(rama_cap_anyfn **slot, const char *name)
 	return f;
 }
 
-/* ---- which MPI ------------------------------------------------------------------------------------------- */
+/* ---- which MPI ------------------------------------------------------------------------------- */
 
 #define FAMILY(id, texts_, mark_, handle_, status_, source_, tag_, ...) \
 	{ .name = #id,                                                  \
@@ -204,7 +206,8 @@ static bool find_values(struct rama_cap_mpi *m, const struct rama_cap_mpi_family
 bool rama_cap_mpi_begin(void)
 {
 	static atomic_bool unknown;
-	const struct rama_cap_mpi_family *f = __atomic_load_n(&rama_cap_mpi.family, __ATOMIC_ACQUIRE);
+	const struct rama_cap_mpi_family *f =
+		__atomic_load_n(&rama_cap_mpi.family, __ATOMIC_ACQUIRE);
 	struct rama_cap_mpi *m = &rama_cap_mpi;
 	int saved = errno, flag = 0;
 
@@ -227,10 +230,10 @@ bool rama_cap_mpi_begin(void)
 	return true;
 }
 
-/* ---- open files ------------------------------------------------------------------------------------------ */
+/* ---- open files ------------------------------------------------------------------------------ */
 
-/* Looked up by every call without a lock; changed under one. Only a program that closes a file while another thread
- * uses it can see an entry change. */
+/* Looked up by every call without a lock; changed under one. Only a program that closes a file
+ * while another thread uses it can see an entry change. */
 enum { FILES = 8192, NEAR = 64 }; /* an entry is at most so far from its place */
 #define FREE_AGAIN ((rama_cap_handle)1)
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi.h: MPI without its header. The rows are in table/fn_mpi.def, what differs between the MPIs in
- * table/mpi_families.def.
+/* mpi.h: MPI without its header. The rows are in table/fn_mpi.def, what differs between the MPIs
+ * in table/mpi_families.def.
  *
  *   mpi.c       which MPI it is, its functions and constants; which record a file handle stands for
  *   mpi_meet.c, mpi_post.c, mpi_shutdown.c  how ranks find each other, speak, and make one log
  *   wrap_mpi.c  reads and writes, and the door through which all calls go
  *   hand_mpi.c  the other calls
  *
- * Each of our wrappers goes on to the next function of its own name, so that other tools that sit between the
- * application and the MPI still see every call. */
+ * Each of our wrappers goes on to the next function of its own name, so that other tools that
+ * sit between the application and the MPI still see every call. */
 #ifndef RAMA_CAPTURE_MPI_MPI_H
 #define RAMA_CAPTURE_MPI_MPI_H
 
@@ -17,28 +17,28 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A handle as it comes and goes in a register. Families with handles of 4 bytes leave anything in the upper half:
- * use rama_cap_mpi_handle() before comparing or keeping one. */
+/* A handle as it comes and goes in a register. Families with handles of 4 bytes leave anything
+ * in the upper half: use rama_cap_mpi_handle() before comparing or keeping one. */
 typedef uintptr_t rama_cap_handle;
 
 #define RAMA_CAP_MPI_CONSTANTS(X) \
-	X(COMM_NULL)          \
-	X(COMM_WORLD)         \
-	X(COMM_SELF)          \
-	X(DATATYPE_NULL)      \
-	X(BYTE)               \
-	X(INFO_NULL)          \
-	X(REQUEST_NULL)       \
-	X(FILE_NULL)          \
-	X(ERRORS_RETURN)      \
-	X(STATUS_IGNORE)      \
-	X(SUCCESS)            \
-	X(ANY_SOURCE)         \
-	X(ANY_TAG)            \
-	X(MODE_CREATE)        \
-	X(MODE_RDONLY)        \
-	X(MODE_WRONLY)        \
-	X(MODE_RDWR)          \
+	X(COMM_NULL)              \
+	X(COMM_WORLD)             \
+	X(COMM_SELF)              \
+	X(DATATYPE_NULL)          \
+	X(BYTE)                   \
+	X(INFO_NULL)              \
+	X(REQUEST_NULL)           \
+	X(FILE_NULL)              \
+	X(ERRORS_RETURN)          \
+	X(STATUS_IGNORE)          \
+	X(SUCCESS)                \
+	X(ANY_SOURCE)             \
+	X(ANY_TAG)                \
+	X(MODE_CREATE)            \
+	X(MODE_RDONLY)            \
+	X(MODE_WRONLY)            \
+	X(MODE_RDWR)              \
 	X(MODE_DELETE_ON_CLOSE) X(MODE_UNIQUE_OPEN) X(MODE_EXCL) X(MODE_APPEND) X(MODE_SEQUENTIAL)
 
 enum rama_cap_mpi_constant {
@@ -64,8 +64,8 @@ struct rama_cap_mpi_family {
 
 struct rama_cap_mpi {
 	const struct rama_cap_mpi_family *family; /* NULL: there is no MPI, or one we do not know */
-	int rank, size;			      /* in the world; -1, 0: not known */
-	rama_cap_handle value[RAMA_CAP_MPI_C_ALL];    /* RAMA_CAP_MPI(constant) */
+	int rank, size;				  /* in the world; -1, 0: not known */
+	rama_cap_handle value[RAMA_CAP_MPI_C_ALL]; /* RAMA_CAP_MPI(constant) */
 	/* its functions, never our wrappers; NULL: it has no such */
 	struct {
 #define FN_MPI(...)
@@ -86,8 +86,8 @@ struct rama_cap_mpi {
 extern struct rama_cap_mpi rama_cap_mpi;
 #define RAMA_CAP_MPI(constant) rama_cap_mpi.value[RAMA_CAP_MPI_C_##constant]
 
-/* After MPI_Init has succeeded: finds out which MPI it is and fills rama_cap_mpi. false: not known, and rama_cap_mpi.family
- * stays NULL. Any thread, any number of times. */
+/* After MPI_Init has succeeded: finds out which MPI it is and fills rama_cap_mpi. false: not
+ * known, and rama_cap_mpi.family stays NULL. Any thread, any number of times. */
 bool rama_cap_mpi_begin(void);
 
 /* mpi_post.c: messages of our own. ctx is a struct rama_cap_mpi_post; limits are seconds. */
@@ -100,7 +100,8 @@ extern struct rama_cap_mpi_post rama_cap_mpi_post; /* the one of all ranks */
 double rama_cap_mpi_now(void *ctx);
 int rama_cap_mpi_send(void *ctx, int64_t to, int tag, const void *buf, size_t n);
 int rama_cap_mpi_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, double limit);
-bool rama_cap_mpi_collect(struct rama_cap_mpi_post *p); /* forgets what has arrived; true: all has */
+/* forgets what has arrived; true: all has */
+bool rama_cap_mpi_collect(struct rama_cap_mpi_post *p);
 bool rama_cap_mpi_wait(uintptr_t *request, double limit);
 /* a number above 0 in the environment */
 int64_t rama_cap_mpi_number(const char *variable, int64_t preset);
@@ -146,7 +147,7 @@ static inline rama_cap_handle rama_cap_mpi_load(const void *p)
 	return h;
 }
 
-/* ---- open files ----------------------------------------------------------------------------------- */
+/* ---- open files ------------------------------------------------------------------------------ */
 
 /* a handle of a file is a pointer in all families */
 struct rama_cap_mpi_file {
@@ -163,9 +164,14 @@ struct rama_cap_mpi_file *rama_cap_mpi_file_get(rama_cap_handle fh);
 bool rama_cap_mpi_file_add(struct rama_cap_thread *t, const struct rama_cap_mpi_file *file);
 void rama_cap_mpi_file_forget(struct rama_cap_thread *t, rama_cap_handle fh);
 
-/* ---- the door: before the real call and after it --------------------------------------------------- */
+/* ---- the door: before the real call and after it --------------------------------------------- */
 
-enum rama_cap_mpi_where { RAMA_CAP_MPI_GIVEN, RAMA_CAP_MPI_OWN, RAMA_CAP_MPI_SHARED, RAMA_CAP_MPI_ORDERED };
+enum rama_cap_mpi_where {
+	RAMA_CAP_MPI_GIVEN,
+	RAMA_CAP_MPI_OWN,
+	RAMA_CAP_MPI_SHARED,
+	RAMA_CAP_MPI_ORDERED
+};
 
 struct rama_cap_mpi_call {
 	struct rama_core_op op;
@@ -178,20 +184,20 @@ struct rama_cap_mpi_call {
 	struct rama_core_mpiio_file *record; /* NULL: nothing to record */
 };
 
-/* false: another of our MPI wrappers is at work in this thread. Then the call is part of that one: pass it on and
- * do nothing else. */
+/* false: another of our MPI wrappers is at work in this thread. Then the call is part of that
+ * one: pass it on and do nothing else. */
 bool rama_cap_mpi_enter(struct rama_cap_mpi_call *c);
 void rama_cap_mpi_leave(struct rama_cap_mpi_call *c);
 /* one operation on c->record, if there is one; errno is kept */
 void rama_cap_mpi_record(struct rama_cap_mpi_call *c);
 
-/* ---- the real functions of the rows ------------------------------------------------------------------ */
+/* ---- the real functions of the rows ---------------------------------------------------------- */
 
 /* what a call returns where the MPI lacks the function: MPI_ERR_OTHER nearly everywhere */
 #define RAMA_CAP_MPI_MISSING 16
 
 struct rama_cap_mpi_real { /* two slots per row */
-#define BOTH(name, ...)                 \
+#define BOTH(name, ...)                     \
 	RAMA_CAP_MPI_FN(name, __VA_ARGS__); \
 	RAMA_CAP_MPI_FN(P##name, __VA_ARGS__);
 #define FN_MPI(name, op, how, where, ...) BOTH(name, __VA_ARGS__)
@@ -213,14 +219,14 @@ struct rama_cap_mpi_real { /* two slots per row */
 };
 extern struct rama_cap_mpi_real rama_cap_mpi_real;
 
-#define RAMA_CAP_MPI_REAL(name)                                                                    \
-	__extension__({                                                                        \
-		__typeof__(rama_cap_mpi_real.name) f_ =                                            \
-			__atomic_load_n(&rama_cap_mpi_real.name, __ATOMIC_ACQUIRE);                \
-		__builtin_expect(f_ != NULL, 1)                                                \
-			? f_                                                                   \
-			: (__typeof__(f_))rama_cap_mpi_resolve((rama_cap_anyfn **)&rama_cap_mpi_real.name, \
-							   #name);                             \
+#define RAMA_CAP_MPI_REAL(name)                                                       \
+	__extension__({                                                               \
+		__typeof__(rama_cap_mpi_real.name) f_ =                               \
+			__atomic_load_n(&rama_cap_mpi_real.name, __ATOMIC_ACQUIRE);   \
+		__builtin_expect(f_ != NULL, 1)                                       \
+			? f_                                                          \
+			: (__typeof__(f_))rama_cap_mpi_resolve(                       \
+				  (rama_cap_anyfn **)&rama_cap_mpi_real.name, #name); \
 	})
 
 #pragma GCC visibility pop

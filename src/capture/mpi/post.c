@@ -55,7 +55,7 @@ int rama_cap_mpi_send(void *ctx, int64_t to, int tag, const void *buf, size_t n)
 	memcpy(l->bytes, buf, n);
 	l->request = 0;
 	if (rama_cap_mpi.call.Isend(l->bytes, (int)n, RAMA_CAP_MPI(BYTE), (int)to, TAG + tag,
-				rama_cap_mpi_load(&p->comm), &l->request) != 0) {
+				    rama_cap_mpi_load(&p->comm), &l->request) != 0) {
 		free(l);
 		return RAMA_EIO;
 	}
@@ -65,8 +65,8 @@ int rama_cap_mpi_send(void *ctx, int64_t to, int tag, const void *buf, size_t n)
 	return 0;
 }
 
-static int receive(struct rama_cap_mpi_post *p, int64_t from, int tag, const char *status, void **buf,
-		   size_t *n)
+static int receive(struct rama_cap_mpi_post *p, int64_t from, int tag, const char *status,
+		   void **buf, size_t *n)
 {
 	char ignored[64];
 	int count = 0;
@@ -78,7 +78,7 @@ static int receive(struct rama_cap_mpi_post *p, int64_t from, int tag, const cha
 		return RAMA_EMEMORY;
 	*n = (size_t)count;
 	if (rama_cap_mpi.call.Recv(*buf, count, RAMA_CAP_MPI(BYTE), (int)from, TAG + tag,
-			       rama_cap_mpi_load(&p->comm), ignored) == 0)
+				   rama_cap_mpi_load(&p->comm), ignored) == 0)
 		return 0;
 	free(*buf);
 	return RAMA_EIO;
@@ -93,8 +93,8 @@ int rama_cap_mpi_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, d
 		char status[64];
 		int flag = 0;
 
-		if (rama_cap_mpi.call.Iprobe((int)from, TAG + tag, rama_cap_mpi_load(&p->comm), &flag,
-					 status) != 0)
+		if (rama_cap_mpi.call.Iprobe((int)from, TAG + tag, rama_cap_mpi_load(&p->comm),
+					     &flag, status) != 0)
 			return RAMA_EIO;
 		if (flag)
 			return receive(p, from, tag, status, buf, n);
@@ -122,7 +122,8 @@ int64_t rama_cap_mpi_number(const char *variable, int64_t preset)
 	const char *text = rama_cap_variable(variable);
 	int64_t v;
 
-	if (!text || rama_config_piece_integer((struct rama_config_piece){ text, strlen(text) }, &v) == 0 ||
+	if (!text ||
+	    rama_config_piece_integer((struct rama_config_piece){ text, strlen(text) }, &v) == 0 ||
 	    v <= 0)
 		return preset;
 	return v;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_shutdown.c: in MPI_Finalize the ranks of a job make one log together (shutdown/shutdown.h). Under `iorama run` on
- * one machine there is nothing to do: it gathers the segments when all is over, also of ranks that died. If some ranks
- * are elsewhere, the log is made for it, beside the one that it will write. */
+/* mpi_shutdown.c: in MPI_Finalize the ranks of a job make one log together
+ * (shutdown/shutdown.h). Under `iorama run` on one machine there is nothing to do: it gathers
+ * the segments when all is over, also of ranks that died. If some ranks are elsewhere, the log
+ * is made for it, beside the one that it will write. */
 #include <sys/stat.h>
 
 #include "capture/before.h"
@@ -12,8 +13,8 @@
 #define PATIENCE 10
 #define LETTERS_LIMIT 2.0 /* seconds */
 
-/* Ranks that come early would wait in MPI_Finalize anyway: they wait here for the late ones, much longer than for
- * answers. */
+/* Ranks that come early would wait in MPI_Finalize anyway: they wait here for the late ones,
+ * much longer than for answers. */
 static void wait_for_all(double limit)
 {
 	uintptr_t request = 0;
@@ -53,7 +54,8 @@ static int make_own(struct rama_shutdown_own *own, struct rama_err *e)
 	return rc;
 }
 
-/* DARSHAN_INTERNAL_TIMING: seconds of this rank, one phase to a line; `make` is what comes before the first */
+/* DARSHAN_INTERNAL_TIMING: seconds of this rank, one phase to a line; `make` is what comes
+ * before the first */
 static void tell_times(const struct rama_shutdown_result *r, double make, double total)
 {
 	const struct {
@@ -98,15 +100,16 @@ static void tell_existing(const char *path)
 	rama_config_text_str(&t, "iorama: ");
 	rama_config_text_str(&t, path);
 	rama_config_text_str(&t, " exists and is left as it is; iorama recover ");
-	rama_config_text_put(&t, rama_cap_run.path, slash ? (size_t)(slash - rama_cap_run.path) : 0);
+	rama_config_text_put(&t, rama_cap_run.path,
+			     slash ? (size_t)(slash - rama_cap_run.path) : 0);
 	rama_config_text_str(&t, " makes the log of this job\n");
 	rama_cap_sys3(SYS_write, STDERR_FILENO, line, t.len);
 }
 
-/* ---- where to --------------------------------------------------------------------------------------------- */
+/* ---- where to -------------------------------------------------------------------------------- */
 
-/* Is the directory the one that `iorama run` sees? `id`: its number and the second in which it was made there, 0 if
- * that is not known. Nodes may have disks of their own under the same name. */
+/* Is the directory the one that `iorama run` sees? `id`: its number and the second in which it
+ * was made there, 0 if that is not known. Nodes may have disks of their own under the same name. */
 static bool is_same(const char *dir, const char *id)
 {
 	struct statx st;
@@ -114,10 +117,11 @@ static bool is_same(const char *dir, const char *id)
 	size_t n = rama_config_piece_integer((struct rama_config_piece){ id, strlen(id) }, &number);
 
 	if (n == 0 || id[n] != '.' ||
-	    rama_config_piece_integer((struct rama_config_piece){ id + n + 1, strlen(id + n + 1) }, &born) == 0)
+	    rama_config_piece_integer((struct rama_config_piece){ id + n + 1, strlen(id + n + 1) },
+				      &born) == 0)
 		return false;
-	if (rama_cap_sys6(SYS_statx, AT_FDCWD, (long)dir, 0, STATX_INO | STATX_BTIME, (long)&st, 0) !=
-	    0)
+	if (rama_cap_sys6(SYS_statx, AT_FDCWD, (long)dir, 0, STATX_INO | STATX_BTIME, (long)&st,
+			  0) != 0)
 		return false;
 	if (born > 0 && st.stx_mask & STATX_BTIME && st.stx_btime.tv_sec != born)
 		return false;
@@ -150,13 +154,13 @@ static bool find_path(char *to, size_t size)
 	return rama_cap_run.bare ? rama_cap_log_path(to, size) : path_for_run(to, size);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int write_together(struct rama_cap_mpi_post *p, double limit)
 {
 	static char path[4096];
 	struct rama_shutdown_comm comm = { rama_cap_mpi.rank, rama_cap_mpi.size, rama_cap_mpi_send,
-				  rama_cap_mpi_recv, rama_cap_mpi_now,	p };
+					   rama_cap_mpi_recv, rama_cap_mpi_now,	 p };
 	struct rama_shutdown_disk disk;
 	struct rama_shutdown_options opt = {
 		.limit = limit,
@@ -207,7 +211,7 @@ void rama_cap_mpi_shutdown(void)
 	wait_for_all(limit);
 	if (rama_cap_mpi_all(!rama_cap_quiet) && is_ours_to_do()) {
 		rama_cap_clock_pair(&rama_cap_run.id->clock.tick1, &rama_cap_run.id->clock.mono1,
-				&rama_cap_run.id->clock.real1);
+				    &rama_cap_run.id->clock.real1);
 		if (write_together(&rama_cap_mpi_post, limit) == 0) {
 			rama_cap_run.logged = true;
 			rama_cap_remove_segment();

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hand_aio.c: POSIX AIO. An operation counts when its result is fetched, with the time from its submission. */
+/* hand_aio.c: POSIX AIO. An operation counts when its result is fetched, with the time from its
+ * submission. */
 #include "capture/runtime.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* Submissions under way, found by the address of their control block. An operation whose place is taken counts
- * without its start. */
+/* Submissions under way, found by the address of their control block. An operation whose place
+ * is taken counts without its start. */
 enum { PENDING = 4096, PROBES = 8 };
 static struct {
 	const void *cb;
@@ -44,14 +45,14 @@ uint64_t rama_cap_aio_taken(const void *cb)
 	return 0;
 }
 
-#define AIO_BODY(name)                                 \
-	struct rama_cap_span sp;                           \
+#define AIO_BODY(name)                                         \
+	struct rama_cap_span sp;                               \
 	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1); \
-	int r = RAMA_CAP_REAL(name)(cb);                   \
-	if (on)                                        \
-		rama_cap_idle(&sp);                        \
-	if (on && r == 0)                              \
-		rama_cap_aio_submitted(cb, sp.t0);         \
+	int r = RAMA_CAP_REAL(name)(cb);                       \
+	if (on)                                                \
+		rama_cap_idle(&sp);                            \
+	if (on && r == 0)                                      \
+		rama_cap_aio_submitted(cb, sp.t0);             \
 	return r;
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(aio_read)(struct aiocb *cb){ AIO_BODY(aio_read) }
@@ -63,47 +64,50 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(aio_write)(struct aiocb *cb){ AIO_BODY(aio_writ
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(aio_write64)(struct aiocb64 *cb){ AIO_BODY(aio_write64) }
 
 #define LIO_BODY(name)                                             \
-	struct rama_cap_span sp;                                       \
-	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1);             \
+	struct rama_cap_span sp;                                   \
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1);     \
 	/* with another mode the list is not looked at */          \
 	bool known = mode == LIO_WAIT || mode == LIO_NOWAIT;       \
 	for (int i = 0; on && known && list && i < n; i++)         \
 		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP) \
-			rama_cap_aio_submitted(list[i], sp.t0);        \
-	int r = RAMA_CAP_REAL(name)(mode, list, n, sig);               \
+			rama_cap_aio_submitted(list[i], sp.t0);    \
+	int r = RAMA_CAP_REAL(name)(mode, list, n, sig);           \
 	if (on)                                                    \
-		rama_cap_idle(&sp);                                    \
+		rama_cap_idle(&sp);                                \
 	return r;
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(lio_listio)(int mode, struct aiocb *const *restrict list, int n,
-				     struct sigevent *restrict sig){ LIO_BODY(lio_listio) }
+					     struct sigevent *restrict sig){ LIO_BODY(lio_listio) }
 
-RAMA_CAP_EXPORT int RAMA_CAP_SYM(lio_listio64)(int mode, struct aiocb64 *const *restrict list, int n,
+RAMA_CAP_EXPORT
+	int RAMA_CAP_SYM(lio_listio64)(int mode, struct aiocb64 *const *restrict list, int n,
 				       struct sigevent *restrict sig){ LIO_BODY(lio_listio64) }
 
-/* The control block says what it was only by the call it was given to; the C library notes that in the block. */
-#define RETURN_BODY(name)                                                                         \
-	struct rama_cap_span sp;                                                                      \
-	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1);                                            \
-	ssize_t r = RAMA_CAP_REAL(name)(cb);                                                          \
-	if (on)                                                                                   \
-		rama_cap_idle(&sp);                                                                   \
-	uint64_t t0 = on ? rama_cap_aio_taken(cb) : 0;                                                \
-	if (!on || !t0)                                                                           \
-		return r;                                                                         \
-	sp.t0 = t0;                                                                               \
-	struct rama_cap_call c = { .op.fn = RAMA_TAB_FN_##name,                                           \
-			       .op.kind = (cb->aio_lio_opcode & 127) == LIO_WRITE ? RAMA_TAB_OP_WRITE \
-										  : RAMA_TAB_OP_READ, \
-			       .op.how = RAMA_CORE_HOW_ASYNC,                                          \
-			       .op.ok = r >= 0,                                                   \
-			       .op.bytes = r,                                                     \
-			       .op.off = cb->aio_offset,                                          \
-			       .op.has_off = true,                                                \
-			       .fd = cb->aio_fildes,                                              \
-			       .mem = (uintptr_t)cb->aio_buf };                                   \
-	if ((cb->aio_lio_opcode & 127) <= LIO_WRITE)                                              \
-		rama_cap_end_data(&sp, &c);                                                           \
+/* The control block says what it was only by the call it was given to; the C library notes that
+ * in the block. */
+#define RETURN_BODY(name)                                                             \
+	struct rama_cap_span sp;                                                      \
+	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1);                        \
+	ssize_t r = RAMA_CAP_REAL(name)(cb);                                          \
+	if (on)                                                                       \
+		rama_cap_idle(&sp);                                                   \
+	uint64_t t0 = on ? rama_cap_aio_taken(cb) : 0;                                \
+	if (!on || !t0)                                                               \
+		return r;                                                             \
+	sp.t0 = t0;                                                                   \
+	struct rama_cap_call c = { .op.fn = RAMA_TAB_FN_##name,                       \
+				   .op.kind = (cb->aio_lio_opcode & 127) == LIO_WRITE \
+						      ? RAMA_TAB_OP_WRITE             \
+						      : RAMA_TAB_OP_READ,             \
+				   .op.how = RAMA_CORE_HOW_ASYNC,                     \
+				   .op.ok = r >= 0,                                   \
+				   .op.bytes = r,                                     \
+				   .op.off = cb->aio_offset,                          \
+				   .op.has_off = true,                                \
+				   .fd = cb->aio_fildes,                              \
+				   .mem = (uintptr_t)cb->aio_buf };                   \
+	if ((cb->aio_lio_opcode & 127) <= LIO_WRITE)                                  \
+		rama_cap_end_data(&sp, &c);                                           \
 	return r;
 
 RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(aio_return)(struct aiocb *cb){ RETURN_BODY(aio_return) }

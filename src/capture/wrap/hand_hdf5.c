@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hand_hdf5.c: the wrappers of HDF5 calls (table/fn_hdf5.def). Whatever else is asked of HDF5 is asked after the time
- * of the call has been taken. */
+/* hand_hdf5.c: the wrappers of HDF5 calls (table/fn_hdf5.def). Whatever else is asked of HDF5 is
+ * asked after the time of the call has been taken. */
 #include "capture/hdf5.h"
 #include "config/path.h"
 
@@ -10,7 +10,7 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* ---- the door ---------------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 struct call {
 	struct rama_core_op op;
@@ -21,8 +21,8 @@ struct call {
 	int saved_errno;
 };
 
-/* Where on the stack the first of our wrappers stands that is at work in this thread: what comes from further down is
- * called by it. One from further up says that the first was left by a jump. */
+/* Where on the stack the first of our wrappers stands that is at work in this thread: what comes
+ * from further down is called by it. One from further up says that the first was left by a jump. */
 static RAMA_CAP_TLS const char *outermost;
 
 /* false: the call is part of another one that is being observed: pass it on and do nothing else */
@@ -86,16 +86,16 @@ static bool get(struct call *c, rama_cap_hid id, struct rama_cap_h5_open *o)
 	return there;
 }
 
-#define CALL(fn_name, kind_)                                                   \
+#define CALL(fn_name, kind_)                                                       \
 	struct call c = { .op.fn = RAMA_TAB_FN_##fn_name,                          \
 			  .op.kind = RAMA_TAB_OP_##kind_,                          \
 			  .h = rama_cap_h5_of(__builtin_return_address(0)) };      \
 	__typeof__(c.h->fn.fn_name) real = c.h ? RAMA_CAP_H5(c.h, fn_name) : NULL; \
-	if (!real)                                                             \
-		return -1;                                                     \
+	if (!real)                                                                 \
+		return -1;                                                         \
 	if (!enter(&c))
 
-/* ---- files ------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void file_opened(struct call *c, const char *path, rama_cap_hid fapl, rama_cap_hid id)
 {
@@ -105,15 +105,17 @@ static void file_opened(struct call *c, const char *path, rama_cap_hid fapl, ram
 	c->op.how = rama_cap_h5_uses_mpiio(c->h, fapl) ? RAMA_CORE_H5F_MPIIO : RAMA_CORE_H5F_OTHER;
 	if (!visit(&v, c))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
+	const char *text =
+		rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
 	struct rama_core_h5f_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_H5F) : NULL;
 	if (f) {
-		rama_cap_h5_add(v.t, &(struct rama_cap_h5_open){ .id = rama_cap_h5_hid(c->h, id),
-							 .library = c->h->number,
-							 .generation = rama_cap_run.generation,
-							 .name = rama_cap_name_number(n),
-							 .record = f });
+		rama_cap_h5_add(v.t,
+				&(struct rama_cap_h5_open){ .id = rama_cap_h5_hid(c->h, id),
+							    .library = c->h->number,
+							    .generation = rama_cap_run.generation,
+							    .name = rama_cap_name_number(n),
+							    .record = f });
 		rama_cap_do_h5f(v.t, f, &c->op);
 	}
 	unvisit(&v);
@@ -127,13 +129,15 @@ static void file_not_opened(struct call *c, const char *path)
 
 	if (!path || !rama_cap_live_on(RAMA_SEG_LAYER_H5F) || !visit(&v, c))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
+	const char *text =
+		rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	if (text)
 		rama_cap_live_path(v.t, RAMA_SEG_LAYER_H5F, text, len, &c->op);
 	unvisit(&v);
 }
 
-static rama_cap_hid end_file_open(struct call *c, const char *path, rama_cap_hid fapl, rama_cap_hid id)
+static rama_cap_hid end_file_open(struct call *c, const char *path, rama_cap_hid fapl,
+				  rama_cap_hid id)
 {
 	if (done(c, rama_cap_h5_hid(c->h, id) >= 0))
 		file_opened(c, path, fapl, id);
@@ -143,7 +147,8 @@ static rama_cap_hid end_file_open(struct call *c, const char *path, rama_cap_hid
 	return id;
 }
 
-RAMA_CAP_EXPORT rama_cap_hid H5Fcreate(const char *path, unsigned flags, rama_cap_hid fcpl, rama_cap_hid fapl)
+RAMA_CAP_EXPORT rama_cap_hid H5Fcreate(const char *path, unsigned flags, rama_cap_hid fcpl,
+				       rama_cap_hid fapl)
 {
 	CALL(H5Fcreate, OPEN)
 	return real(path, flags, fcpl, fapl);
@@ -182,7 +187,8 @@ static __attribute__((noinline)) void flush_by_object(struct call *c, rama_cap_h
 }
 
 /* one operation on something open; `a`: of a read or write */
-static void record(struct call *c, const struct rama_cap_h5_open *o, const struct rama_core_h5d_access *a)
+static void record(struct call *c, const struct rama_cap_h5_open *o,
+		   const struct rama_core_h5d_access *a)
 {
 	struct rama_cap_visit v;
 
@@ -214,7 +220,7 @@ RAMA_CAP_EXPORT int H5Fflush(rama_cap_hid object, int reach)
 	return r;
 }
 
-/* ---- closing ------------------------------------------------------------------------------------------------ */
+/* ---- closing --------------------------------------------------------------------------------- */
 
 static void forget(struct call *c, rama_cap_hid id)
 {
@@ -276,7 +282,7 @@ RAMA_CAP_EXPORT int H5Idec_ref(rama_cap_hid object)
 	return r;
 }
 
-/* ---- datasets ----------------------------------------------------------------------------------------------- */
+/* ---- datasets -------------------------------------------------------------------------------- */
 
 /* what is known of a dataset when it has been opened */
 struct dataset {
@@ -302,8 +308,9 @@ static size_t dataset_name(char *to, const char *file, const char *location, con
 }
 
 /* the entry without its record; false: not to be observed */
-static bool name_dataset(struct rama_cap_thread *t, const char *file, const struct rama_cap_h5_place *p,
-			 const char *name, struct rama_cap_h5_open *o)
+static bool name_dataset(struct rama_cap_thread *t, const char *file,
+			 const struct rama_cap_h5_place *p, const char *name,
+			 struct rama_cap_h5_open *o)
 {
 	char *text = t->scratch + 2 * PATH_MAX;
 	size_t file_len = strlen(file);
@@ -321,8 +328,9 @@ static bool name_dataset(struct rama_cap_thread *t, const char *file, const stru
 
 static __attribute__((noinline)) void dataset_opened(struct call *c, const struct dataset *d)
 {
-	struct rama_cap_h5_open at,
-		o = { .id = rama_cap_h5_hid(c->h, d->id), .library = c->h->number, .is_dataset = 1 };
+	struct rama_cap_h5_open at, o = { .id = rama_cap_h5_hid(c->h, d->id),
+					  .library = c->h->number,
+					  .is_dataset = 1 };
 	struct rama_core_h5d_shape shape = { .deprecated = d->deprecated };
 	struct rama_cap_h5_place place;
 	struct rama_cap_visit v;
@@ -336,7 +344,8 @@ static __attribute__((noinline)) void dataset_opened(struct call *c, const struc
 	const char *file =
 		in_file && at.generation == rama_cap_run.generation
 			? rama_cap_name_at(at.name)->text
-			: rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(place.file), &len);
+			: rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(place.file),
+					 &len);
 	o.generation = rama_cap_run.generation;
 	o.fixed = fixed;
 	o.npoints = shape.npoints;
@@ -357,8 +366,8 @@ static rama_cap_hid end_dataset_open(struct call *c, const struct dataset *d)
 	return d->id;
 }
 
-RAMA_CAP_EXPORT rama_cap_hid H5Dcreate1(rama_cap_hid loc, const char *name, rama_cap_hid type, rama_cap_hid space,
-				rama_cap_hid dcpl)
+RAMA_CAP_EXPORT rama_cap_hid H5Dcreate1(rama_cap_hid loc, const char *name, rama_cap_hid type,
+					rama_cap_hid space, rama_cap_hid dcpl)
 {
 	CALL(H5Dcreate1, OPEN)
 	return real(loc, name, type, space, dcpl);
@@ -366,8 +375,9 @@ RAMA_CAP_EXPORT rama_cap_hid H5Dcreate1(rama_cap_hid loc, const char *name, rama
 	return end_dataset_open(&c, &(struct dataset){ r, loc, name, true });
 }
 
-RAMA_CAP_EXPORT rama_cap_hid H5Dcreate2(rama_cap_hid loc, const char *name, rama_cap_hid type, rama_cap_hid space,
-				rama_cap_hid lcpl, rama_cap_hid dcpl, rama_cap_hid dapl)
+RAMA_CAP_EXPORT rama_cap_hid H5Dcreate2(rama_cap_hid loc, const char *name, rama_cap_hid type,
+					rama_cap_hid space, rama_cap_hid lcpl, rama_cap_hid dcpl,
+					rama_cap_hid dapl)
 {
 	CALL(H5Dcreate2, OPEN)
 	return real(loc, name, type, space, lcpl, dcpl, dapl);
@@ -402,13 +412,14 @@ RAMA_CAP_EXPORT int H5Dflush(rama_cap_hid dset)
 	return r;
 }
 
-/* ---- objects ------------------------------------------------------------------------------------------------ */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static rama_cap_hid end_object_open(struct call *c, const struct dataset *d)
 {
 	int (*type_of)(rama_cap_hid) = RAMA_CAP_H5(c->h, H5Iget_type);
 
-	if (done(c, rama_cap_h5_hid(c->h, d->id) >= 0) && type_of && type_of(d->id) == RAMA_CAP_H5_DATASET)
+	if (done(c, rama_cap_h5_hid(c->h, d->id) >= 0) && type_of &&
+	    type_of(d->id) == RAMA_CAP_H5_DATASET)
 		dataset_opened(c, d);
 	leave(c);
 	return d->id;
@@ -428,8 +439,8 @@ RAMA_CAP_EXPORT rama_cap_hid H5Oopen_by_addr(rama_cap_hid loc, uint64_t addr)
 	return end_object_open(&c, &(struct dataset){ real(loc, addr), loc, NULL, false });
 }
 
-RAMA_CAP_EXPORT rama_cap_hid H5Oopen_by_idx(rama_cap_hid loc, const char *group, int index, int order,
-				    uint64_t n, rama_cap_hid lapl)
+RAMA_CAP_EXPORT rama_cap_hid H5Oopen_by_idx(rama_cap_hid loc, const char *group, int index,
+					    int order, uint64_t n, rama_cap_hid lapl)
 {
 	CALL(H5Oopen_by_idx, OPEN)
 	return real(loc, group, index, order, n, lapl);
@@ -444,9 +455,10 @@ RAMA_CAP_EXPORT rama_cap_hid H5Oopen_by_token(rama_cap_hid loc, struct rama_cap_
 	return end_object_open(&c, &(struct dataset){ real(loc, token), loc, NULL, false });
 }
 
-/* ---- reading and writing -------------------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
-static int end_access(struct call *c, rama_cap_hid dset, const rama_cap_hid space[2], rama_cap_hid dxpl, int r)
+static int end_access(struct call *c, rama_cap_hid dset, const rama_cap_hid space[2],
+		      rama_cap_hid dxpl, int r)
 {
 	struct rama_core_h5d_access a = { .select = RAMA_CORE_H5D_ALL };
 	struct rama_cap_h5_open o;
@@ -463,8 +475,8 @@ static int end_access(struct call *c, rama_cap_hid dset, const rama_cap_hid spac
 	return r;
 }
 
-RAMA_CAP_EXPORT int H5Dread(rama_cap_hid dset, rama_cap_hid mem_type, rama_cap_hid mem_space, rama_cap_hid file_space,
-			rama_cap_hid dxpl, void *buf)
+RAMA_CAP_EXPORT int H5Dread(rama_cap_hid dset, rama_cap_hid mem_type, rama_cap_hid mem_space,
+			    rama_cap_hid file_space, rama_cap_hid dxpl, void *buf)
 {
 	CALL(H5Dread, READ)
 	return real(dset, mem_type, mem_space, file_space, dxpl, buf);
@@ -472,8 +484,8 @@ RAMA_CAP_EXPORT int H5Dread(rama_cap_hid dset, rama_cap_hid mem_type, rama_cap_h
 	return end_access(&c, dset, (rama_cap_hid[]){ mem_space, file_space }, dxpl, r);
 }
 
-RAMA_CAP_EXPORT int H5Dwrite(rama_cap_hid dset, rama_cap_hid mem_type, rama_cap_hid mem_space, rama_cap_hid file_space,
-			 rama_cap_hid dxpl, const void *buf)
+RAMA_CAP_EXPORT int H5Dwrite(rama_cap_hid dset, rama_cap_hid mem_type, rama_cap_hid mem_space,
+			     rama_cap_hid file_space, rama_cap_hid dxpl, const void *buf)
 {
 	CALL(H5Dwrite, WRITE)
 	return real(dset, mem_type, mem_space, file_space, dxpl, buf);

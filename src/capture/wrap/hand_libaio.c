@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hand_libaio.c: libaio, the kernel's own asynchronous I/O. Its structs are those of the kernel. In an object of
- * its own, because only programs that use libaio have the real functions. */
+/* hand_libaio.c: libaio, the kernel's own asynchronous I/O. Its structs are those of the kernel.
+ * In an object of its own, because only programs that use libaio have the real functions. */
 #include <linux/aio_abi.h>
 #include <signal.h>
 
@@ -10,7 +10,8 @@
 
 typedef void *io_context_t;
 
-#define FN_HAND(name, ret, rrole, opk, ...) typedef ret type_##name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define FN_HAND(name, ret, rrole, opk, ...) \
+	typedef ret type_##name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
 #include "table/fn_libaio.def"
 #undef FN_HAND
 #ifdef RAMA_STATIC_WRAP
@@ -24,7 +25,7 @@ static struct {
 } libaio;
 #define REAL(name)                                                       \
 	((type_##name *)(__atomic_load_n(&libaio.name, __ATOMIC_RELAXED) \
-				 ? (rama_cap_anyfn *)libaio.name             \
+				 ? (rama_cap_anyfn *)libaio.name         \
 				 : rama_cap_resolve((rama_cap_anyfn **)&libaio.name, #name)))
 #endif
 
@@ -45,7 +46,7 @@ static uintptr_t memory_of(const struct iocb *cb, bool vector)
 {
 	if (vector)
 		return rama_cap_iov_mem((const struct iovec *)(uintptr_t)cb->aio_buf,
-				    (int)cb->aio_nbytes);
+					(int)cb->aio_nbytes);
 	return (uintptr_t)cb->aio_buf;
 }
 
@@ -54,9 +55,9 @@ static void completed(const struct io_event *ev, unsigned fn)
 	const struct iocb *cb = (const struct iocb *)(uintptr_t)ev->obj;
 	struct rama_cap_span sp = { rama_cap_aio_taken(cb) };
 	struct rama_cap_call c = { .op.fn = (uint16_t)fn,
-			       .op.how = RAMA_CORE_HOW_ASYNC,
-			       .op.ok = ev->res >= 0,
-			       .op.bytes = ev->res };
+				   .op.how = RAMA_CORE_HOW_ASYNC,
+				   .op.ok = ev->res >= 0,
+				   .op.bytes = ev->res };
 
 	if (!sp.t0) /* fetched by a thread that was faster than the one that submitted it */
 		sp.t0 = rama_cap_ticks();
@@ -88,8 +89,8 @@ static void completed(const struct io_event *ev, unsigned fn)
 	rama_cap_end_data(&sp, &c);
 }
 
-RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_getevents)(io_context_t ctx, long min, long n, struct io_event *events,
-				       struct timespec *timeout)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_getevents)(io_context_t ctx, long min, long n,
+					       struct io_event *events, struct timespec *timeout)
 {
 	struct rama_cap_span sp;
 	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_io_getevents, -1);
@@ -102,8 +103,9 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_getevents)(io_context_t ctx, long min, long 
 	return r;
 }
 
-RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_pgetevents)(io_context_t ctx, long min, long n, struct io_event *events,
-					struct timespec *timeout, sigset_t *mask)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(io_pgetevents)(io_context_t ctx, long min, long n,
+						struct io_event *events, struct timespec *timeout,
+						sigset_t *mask)
 {
 	struct rama_cap_span sp;
 	bool on = rama_cap_begin(&sp, RAMA_TAB_FN_io_pgetevents, -1);

@@ -6,12 +6,12 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 #define REAL(name) __typeof__(rama_cap_mpi_real.name) real
-#define CALL(fn_name, kind_)                                           \
-	{                                                              \
+#define CALL(fn_name, kind_)                                                   \
+	{                                                                      \
 		.op.fn = RAMA_TAB_FN_##fn_name, .op.kind = RAMA_TAB_OP_##kind_ \
 	}
 
-/* ---- life ------------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* the command line as the program gave it to MPI */
 static void note_command(struct rama_seg_identity *id, int argc, char **argv)
@@ -104,7 +104,7 @@ static int do_abort(REAL(MPI_Abort), rama_cap_handle comm, int code)
 	return real ? real(comm, code) : RAMA_CAP_MPI_MISSING;
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool is_given(rama_cap_handle info)
 {
@@ -120,7 +120,8 @@ static void record_with(struct rama_cap_mpi_call *c, rama_cap_handle info)
 		rama_cap_mpi_record(c);
 }
 
-static void opened(struct rama_cap_mpi_call *c, rama_cap_handle comm, const char *path, rama_cap_handle fh)
+static void opened(struct rama_cap_mpi_call *c, rama_cap_handle comm, const char *path,
+		   rama_cap_handle fh)
 {
 	struct rama_cap_visit v;
 	int size = 1;
@@ -130,16 +131,18 @@ static void opened(struct rama_cap_mpi_call *c, rama_cap_handle comm, const char
 		c->op.how = RAMA_CORE_MPI_COLL;
 	if (!rama_cap_enter(&v))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
+	const char *text =
+		rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
 	c->record = n ? rama_cap_mpiio_of(v.t, n) : NULL;
 	if (c->record) {
-		struct rama_cap_mpi_file f = { .fh = fh,
-					   .record = c->record,
-					   .generation = rama_cap_run.generation,
-					   .alone = size == 1,
-					   .sequential = (c->op.mode &
-							  (int)RAMA_CAP_MPI(MODE_SEQUENTIAL)) != 0 };
+		struct rama_cap_mpi_file f = {
+			.fh = fh,
+			.record = c->record,
+			.generation = rama_cap_run.generation,
+			.alone = size == 1,
+			.sequential = (c->op.mode & (int)RAMA_CAP_MPI(MODE_SEQUENTIAL)) != 0
+		};
 		if (!rama_cap_mpi_file_add(v.t, &f))
 			v.t->lane->missed++;
 	}
@@ -154,7 +157,8 @@ static void open_failed(struct rama_cap_mpi_call *c, const char *path)
 
 	if (!path || !rama_cap_live_on(RAMA_SEG_LAYER_MPIIO) || !rama_cap_enter(&v))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
+	const char *text =
+		rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	v.t->nest = &c->nest;
 	if (text)
 		rama_cap_live_path(v.t, RAMA_SEG_LAYER_MPIIO, text, len, &c->op);
@@ -264,7 +268,7 @@ static int do_view(REAL(MPI_File_set_view), rama_cap_handle fh, int64_t disp, ra
 	return r;
 }
 
-/* ---- their two names ------------------------------------------------------------------------------------- */
+/* ---- their two names ------------------------------------------------------------------------- */
 
 #define BODY_MPI_Init do_init
 #define BODY_MPI_Init_thread do_init_thread
@@ -275,14 +279,15 @@ static int do_view(REAL(MPI_File_set_view), rama_cap_handle fh, int64_t disp, ra
 #define BODY_MPI_File_sync do_sync
 #define BODY_MPI_File_set_view do_view
 
-#define ONE(sym, name, ...)                                                          \
-	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))                           \
-	{                                                                            \
-		return BODY_##name(RAMA_CAP_MPI_REAL(sym), RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__)); \
+#define ONE(sym, name, ...)                                                   \
+	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))   \
+	{                                                                     \
+		return BODY_##name(RAMA_CAP_MPI_REAL(sym),                    \
+				   RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__)); \
 	}
-#define ONE0(sym, name)                                 \
+#define ONE0(sym, name)                                     \
 	RAMA_CAP_EXPORT int sym(void)                       \
-	{                                               \
+	{                                                   \
 		return BODY_##name(RAMA_CAP_MPI_REAL(sym)); \
 	}
 #define FN_MPI(...)

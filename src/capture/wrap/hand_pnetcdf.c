@@ -5,12 +5,12 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define CALL(fn_name, kind_, ...)                                             \
-	{                                                                     \
+#define CALL(fn_name, kind_, ...)                                                     \
+	{                                                                             \
 		.fn = RAMA_TAB_FN_##fn_name, .kind = RAMA_TAB_OP_##kind_, __VA_ARGS__ \
 	}
 
-/* ---- files ----------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void opened(const struct rama_cap_nc_call *c, const char *path)
 {
@@ -20,9 +20,11 @@ static void opened(const struct rama_cap_nc_call *c, const char *path)
 
 	if (!rama_cap_nc_visit(&v))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
+	const char *text =
+		rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	struct rama_seg_name *n = text ? rama_cap_name(v.t, text, len, true) : NULL;
-	struct rama_core_pnetcdf_file *f = n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_PNETCDF_FILE) : NULL;
+	struct rama_core_pnetcdf_file *f =
+		n ? rama_cap_slot_of(v.t, n, RAMA_SEG_KIND_PNETCDF_FILE) : NULL;
 	if (f) {
 		rama_cap_do_pnetcdf_file(v.t, f, &op);
 		if (!rama_cap_nc_file_add(v.t, c->ncid, f))
@@ -42,7 +44,8 @@ static void not_opened(const struct rama_cap_nc_call *c, const char *path)
 
 	if (!path || !rama_cap_live_on(RAMA_SEG_LAYER_PNETCDF) || !rama_cap_nc_visit(&v))
 		return;
-	const char *text = rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
+	const char *text =
+		rama_cap_clean(v.t, AT_FDCWD, rama_config_path_without_prefix(path), &len);
 	if (text)
 		rama_cap_live_path(v.t, RAMA_SEG_LAYER_PNETCDF, text, len, &op);
 	rama_cap_nc_unvisit(&v);
@@ -63,25 +66,26 @@ static int after_open(struct rama_cap_nc_call *c, const char *path, int *made, i
 	return r;
 }
 
-#define OPEN_BODY(name, kind)                                    \
+#define OPEN_BODY(name, kind)                                            \
 	__typeof__(rama_cap_nc_real.name) real = RAMA_CAP_NC_REAL(name); \
-	struct rama_cap_nc_call c = CALL(name, kind, .ncid = -1);    \
-	if (!rama_cap_nc_enter(&c))                                  \
-		return real(comm, path, mode, info, made);       \
+	struct rama_cap_nc_call c = CALL(name, kind, .ncid = -1);        \
+	if (!rama_cap_nc_enter(&c))                                      \
+		return real(comm, path, mode, info, made);               \
 	return after_open(&c, path, made, real(comm, path, mode, info, made));
 
-RAMA_CAP_EXPORT int ncmpi_create(rama_cap_handle comm, const char *path, int mode, rama_cap_handle info,
-			     int *made){ OPEN_BODY(ncmpi_create, CREATE) }
+RAMA_CAP_EXPORT int ncmpi_create(rama_cap_handle comm, const char *path, int mode,
+				 rama_cap_handle info, int *made){ OPEN_BODY(ncmpi_create, CREATE) }
 
-RAMA_CAP_EXPORT
-	int ncmpi_open(rama_cap_handle comm, const char *path, int mode, rama_cap_handle info, int *made)
+RAMA_CAP_EXPORT int ncmpi_open(rama_cap_handle comm, const char *path, int mode,
+			       rama_cap_handle info, int *made)
 {
 	OPEN_BODY(ncmpi_open, OPEN)
 }
 
-/* The id is given up before the call: after it another thread may be given the same. How much was read and written
- * can only be asked before, too. */
-static struct rama_core_pnetcdf_file *before_close(struct rama_cap_nc_call *c, struct rama_core_op *sizes)
+/* The id is given up before the call: after it another thread may be given the same. How much
+ * was read and written can only be asked before, too. */
+static struct rama_core_pnetcdf_file *before_close(struct rama_cap_nc_call *c,
+						   struct rama_core_op *sizes)
 {
 	struct rama_cap_nc_entry *e = c->on ? rama_cap_nc_file_get(c->ncid) : NULL;
 	struct rama_core_pnetcdf_file *f = e ? e->record : NULL;
@@ -119,13 +123,13 @@ static int after_close(const struct rama_cap_nc_call *c, const struct rama_core_
 	return r;
 }
 
-#define CLOSE_BODY(name)                                         \
+#define CLOSE_BODY(name)                                                 \
 	__typeof__(rama_cap_nc_real.name) real = RAMA_CAP_NC_REAL(name); \
-	struct rama_cap_nc_call c = CALL(name, CLOSE, .ncid = ncid); \
-	if (!rama_cap_nc_enter(&c))                                  \
-		return real(ncid);                               \
-	struct rama_core_op sizes = { .off = -1, .bytes = -1 };       \
-	struct rama_core_pnetcdf_file *f = before_close(&c, &sizes);  \
+	struct rama_cap_nc_call c = CALL(name, CLOSE, .ncid = ncid);     \
+	if (!rama_cap_nc_enter(&c))                                      \
+		return real(ncid);                                       \
+	struct rama_core_op sizes = { .off = -1, .bytes = -1 };          \
+	struct rama_core_pnetcdf_file *f = before_close(&c, &sizes);     \
 	return after_close(&c, &sizes, f, real(ncid));
 
 RAMA_CAP_EXPORT int ncmpi_close(int ncid){ CLOSE_BODY(ncmpi_close) }
@@ -136,7 +140,7 @@ RAMA_CAP_EXPORT int ncmpi_abort(int ncid)
 	CLOSE_BODY(ncmpi_abort)
 }
 
-/* ---- variables ------------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 static int after_var(struct rama_cap_nc_call *c, const char *name, const int *varid, int r)
 {
@@ -154,7 +158,7 @@ static int after_var(struct rama_cap_nc_call *c, const char *name, const int *va
 }
 
 RAMA_CAP_EXPORT int ncmpi_def_var(int ncid, const char *name, int type, int ndims, const int *dims,
-			      int *varid)
+				  int *varid)
 {
 	__typeof__(rama_cap_nc_real.ncmpi_def_var) real = RAMA_CAP_NC_REAL(ncmpi_def_var);
 	struct rama_cap_nc_call c = CALL(ncmpi_def_var, OPEN, .ncid = ncid);
@@ -174,13 +178,14 @@ RAMA_CAP_EXPORT int ncmpi_inq_varid(int ncid, const char *name, int *varid)
 	return after_var(&c, name, varid, real(ncid, name, varid));
 }
 
-/* ---- they are what the rows say ---------------------------------------------------------------------------- */
+/* ---- they are what the rows say -------------------------------------------------------------- */
 
 #define FN_NC(...)
 #define FN_NCF(...)
-#define FN_NCH(name, ...)                                                                    \
-	_Static_assert(__builtin_types_compatible_p(__typeof__(&name),                       \
-						    int (*)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))), \
-		       #name " differs from its row");
+#define FN_NCH(name, ...)                                                                          \
+	_Static_assert(                                                                            \
+		__builtin_types_compatible_p(__typeof__(&name),                                    \
+					     int (*)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))), \
+		#name " differs from its row");
 #define NEED(...)
 #include RAMA_CAP_ROWS_PNETCDF

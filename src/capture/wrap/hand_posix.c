@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hand_posix.c: descriptor and path calls that need a body of their own (FN_HAND in fn_posix.def). */
+/* hand_posix.c: descriptor and path calls that need a body of their own (FN_HAND in
+ * fn_posix.def). */
 #include <linux/openat2.h>
 #include <sys/sendfile.h>
 
@@ -17,15 +18,16 @@ extern rama_syscall rama_real_syscall __asm__("__real_syscall");
 #define RAMA_REAL_SYSCALL ((rama_syscall *)RAMA_CAP_REAL(syscall))
 #endif
 
-#define CALL(fn_name, kind_, ...)                                                 \
-	(struct rama_cap_call)                                                        \
-	{                                                                         \
+#define CALL(fn_name, kind_, ...)                                                         \
+	(struct rama_cap_call)                                                            \
+	{                                                                                 \
 		.op.fn = RAMA_TAB_FN_##fn_name, .op.kind = RAMA_TAB_OP_##kind_, .fd = -1, \
-		.dirfd = AT_FDCWD, __VA_ARGS__                                    \
+		.dirfd = AT_FDCWD, __VA_ARGS__                                            \
 	}
 
-/* ---- closing: the descriptor is forgotten before the real call, as its number may be given to somebody
- * else the moment it is free ------------------------------------------------------------------------------ */
+/* ---- closing: the descriptor is forgotten before the real call, as its number may be given to
+ * somebody else the moment it is free
+ * ------------------------------------------------------------------------------ */
 
 static int end_close(const struct rama_cap_span *sp, struct rama_core_posix_file *f, int r)
 {
@@ -61,11 +63,11 @@ static struct rama_core_posix_file *forget(int fd)
 	return f;
 }
 
-#define CLOSE_BODY(name)                                \
-	struct rama_core_posix_file *f = forget(fd);         \
-	struct rama_cap_span sp;                            \
+#define CLOSE_BODY(name)                                        \
+	struct rama_core_posix_file *f = forget(fd);            \
+	struct rama_cap_span sp;                                \
 	if (!f || !rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd)) \
-		return RAMA_CAP_REAL(name)(fd);             \
+		return RAMA_CAP_REAL(name)(fd);                 \
 	return end_close(&sp, f, RAMA_CAP_REAL(name)(fd));
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(close)(int fd){ CLOSE_BODY(close) }
@@ -109,7 +111,7 @@ RAMA_CAP_EXPORT void RAMA_CAP_SYM(closefrom)(int first)
 	RAMA_CAP_REAL(closefrom)(first);
 }
 
-/* ---- duplicates ------------------------------------------------------------------------------------------- */
+/* ---- duplicates ------------------------------------------------------------------------------ */
 
 static int end_dup(const struct rama_cap_span *sp, int fd, int r, unsigned fn)
 {
@@ -130,18 +132,19 @@ static int end_dup(const struct rama_cap_span *sp, int fd, int r, unsigned fn)
 	struct rama_cap_fd *from = rama_cap_fd(fd);
 	if (r != fd)
 		rama_cap_fd_set(r, f ? f : RAMA_CAP_NO_FILE,
-			    from && from->stdio == RAMA_CAP_NO_STREAM ? RAMA_CAP_NO_STREAM : NULL,
-			    from ? from->name : 0);
+				from && from->stdio == RAMA_CAP_NO_STREAM ? RAMA_CAP_NO_STREAM
+									  : NULL,
+				from ? from->name : 0);
 	if (f)
 		rama_cap_do_posix(v.t, f, &c.op);
 	rama_cap_leave(&v);
 	return r;
 }
 
-#define DUP_BODY(name, ...)                                   \
-	struct rama_cap_span sp;                                  \
+#define DUP_BODY(name, ...)                                               \
+	struct rama_cap_span sp;                                          \
 	if (rama_cap_off || !rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd)) \
-		return RAMA_CAP_REAL(name)(__VA_ARGS__);          \
+		return RAMA_CAP_REAL(name)(__VA_ARGS__);                  \
 	return end_dup(&sp, fd, RAMA_CAP_REAL(name)(__VA_ARGS__), RAMA_TAB_FN_##name);
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(dup)(int fd){ DUP_BODY(dup, fd) }
@@ -175,13 +178,13 @@ static int end_fcntl(const struct rama_cap_span *sp, int fd, int cmd, int r, uns
 }
 
 /* The third argument is a pointer or an int; as a word it is passed on unchanged. */
-#define FCNTL_BODY(name)                              \
-	va_list ap;                                   \
+#define FCNTL_BODY(name)                                  \
+	va_list ap;                                       \
 	struct rama_cap_span sp;                          \
-	va_start(ap, cmd);                            \
-	void *arg = va_arg(ap, void *);               \
-	va_end(ap);                                   \
-	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd))     \
+	va_start(ap, cmd);                                \
+	void *arg = va_arg(ap, void *);                   \
+	va_end(ap);                                       \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd)) \
 		return RAMA_CAP_REAL(name)(fd, cmd, arg); \
 	return end_fcntl(&sp, fd, cmd, RAMA_CAP_REAL(name)(fd, cmd, arg), RAMA_TAB_FN_##name);
 
@@ -194,28 +197,30 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(__fcntl)(int fd, int cmd, ...)
 	FCNTL_BODY(__fcntl)
 }
 
-/* ---- from file to file: a read of the one, a write of the other ------------------------------------------- */
+/* ---- from file to file: a read of the one, a write of the other ------------------------------ */
 
 static void end_copy(const struct rama_cap_span *sp, unsigned fn, int fd, int64_t off, ssize_t r,
 		     unsigned kind)
 {
-	struct rama_cap_call c = CALL(splice, READ, .fd = fd, .op.ok = r >= 0, .op.bytes = r,
-				  .op.off = off, .op.has_off = off >= 0, .op.how = RAMA_CORE_HOW_COPY);
+	struct rama_cap_call c =
+		CALL(splice, READ, .fd = fd, .op.ok = r >= 0, .op.bytes = r, .op.off = off,
+		     .op.has_off = off >= 0, .op.how = RAMA_CORE_HOW_COPY);
 
 	c.op.fn = (uint16_t)fn;
 	c.op.kind = (uint8_t)kind;
 	rama_cap_end_data(sp, &c);
 }
 
-/* A position given by the caller has moved on by what was copied; after a failure it may not be looked at. */
+/* A position given by the caller has moved on by what was copied; after a failure it may not be
+ * looked at. */
 #define COPY_BODY(name, in_off_, out_off_, ...)                                \
-	struct rama_cap_span sp;                                                   \
-	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, in))                              \
-		return RAMA_CAP_REAL(name)(__VA_ARGS__);                           \
-	ssize_t r = RAMA_CAP_REAL(name)(__VA_ARGS__);                              \
+	struct rama_cap_span sp;                                               \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, in))                      \
+		return RAMA_CAP_REAL(name)(__VA_ARGS__);                       \
+	ssize_t r = RAMA_CAP_REAL(name)(__VA_ARGS__);                          \
 	int64_t from = r >= 0 ? (in_off_) : -1, to = r >= 0 ? (out_off_) : -1; \
-	end_copy(&sp, RAMA_TAB_FN_##name, in, from, r, RAMA_TAB_OP_READ);              \
-	end_copy(&sp, RAMA_TAB_FN_##name, out, to, r, RAMA_TAB_OP_WRITE);              \
+	end_copy(&sp, RAMA_TAB_FN_##name, in, from, r, RAMA_TAB_OP_READ);      \
+	end_copy(&sp, RAMA_TAB_FN_##name, out, to, r, RAMA_TAB_OP_WRITE);      \
 	return r;
 
 RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(sendfile)(int out, int in, off_t *off, size_t n){
@@ -226,28 +231,28 @@ RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(sendfile64)(int out, int in, off64_t *off, 
 	COPY_BODY(sendfile64, off ? *off - r : -1, -1, out, in, off, n)
 }
 
-RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(copy_file_range)(int in, off64_t *in_off, int out, off64_t *out_off,
-					      size_t n, unsigned flags){
+RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(copy_file_range)(int in, off64_t *in_off, int out,
+						      off64_t *out_off, size_t n, unsigned flags){
 	COPY_BODY(copy_file_range, in_off ? *in_off - r : -1, out_off ? *out_off - r : -1, in,
 		  in_off, out, out_off, n, flags)
 }
 
-RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(splice)(int in, off64_t *in_off, int out, off64_t *out_off, size_t n,
-				     unsigned flags)
+RAMA_CAP_EXPORT ssize_t RAMA_CAP_SYM(splice)(int in, off64_t *in_off, int out, off64_t *out_off,
+					     size_t n, unsigned flags)
 {
 	COPY_BODY(splice, in_off ? *in_off - r : -1, out_off ? *out_off - r : -1, in, in_off, out,
 		  out_off, n, flags)
 }
 
-/* ---- renaming --------------------------------------------------------------------------------------------- */
+/* ---- renaming -------------------------------------------------------------------------------- */
 
 struct rama_cap_rename {
 	int fromfd, tofd;
 	const char *from, *to;
 };
 
-static int end_rename(const struct rama_cap_span *sp, unsigned fn, const struct rama_cap_rename *what,
-		      int r)
+static int end_rename(const struct rama_cap_span *sp, unsigned fn,
+		      const struct rama_cap_rename *what, int r)
 {
 	struct rama_cap_visit v;
 	struct rama_cap_call c = CALL(rename, RENAME, .op.ok = r == 0);
@@ -266,8 +271,8 @@ static int end_rename(const struct rama_cap_span *sp, unsigned fn, const struct 
 			rama_cap_path_failed(v.t, from, len, &c.op);
 	} else if (old) {
 		rama_cap_do_extra(v.t, rama_cap_name_number(old), &c.op);
-		if (old->slot
-			    [0]) { /* the log format counts renames only of files it has a record of */
+		/* the log format counts renames only of files it has a record of */
+		if (old->slot[0]) {
 			c.op.kind = RAMA_TAB_OP_RENAMEFROM;
 			rama_cap_do_posix(v.t, rama_cap_posix_of(v.t, old), &c.op);
 			const char *to = rama_cap_clean(v.t, what->tofd, what->to, &len);
@@ -284,9 +289,9 @@ static int end_rename(const struct rama_cap_span *sp, unsigned fn, const struct 
 	return r;
 }
 
-#define RENAME_BODY(name, fromfd_, tofd_, ...)                  \
+#define RENAME_BODY(name, fromfd_, tofd_, ...)                      \
 	struct rama_cap_span sp;                                    \
-	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1))               \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1))           \
 		return RAMA_CAP_REAL(name)(__VA_ARGS__);            \
 	struct rama_cap_rename what = { fromfd_, tofd_, from, to }; \
 	return end_rename(&sp, RAMA_TAB_FN_##name, &what, RAMA_CAP_REAL(name)(__VA_ARGS__));
@@ -299,11 +304,12 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(renameat)(int fromfd, const char *from, int tof
 	RENAME_BODY(renameat, fromfd, tofd, fromfd, from, tofd, to)
 }
 
-RAMA_CAP_EXPORT int RAMA_CAP_SYM(renameat2)(int fromfd, const char *from, int tofd, const char *to,
+RAMA_CAP_EXPORT
+	int RAMA_CAP_SYM(renameat2)(int fromfd, const char *from, int tofd, const char *to,
 				    unsigned flags){ RENAME_BODY(renameat2, fromfd, tofd, fromfd,
 								 from, tofd, to, flags) }
 
-/* ---- directories ------------------------------------------------------------------------------------------ */
+/* ---- directories ----------------------------------------------------------------------------- */
 
 RAMA_CAP_EXPORT DIR *RAMA_CAP_SYM(opendir)(const char *path)
 {
@@ -366,7 +372,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fchdir)(int fd)
 	return r;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Which file a mapping is of, for msync: the latest ones, found by address. */
 enum { MAPPINGS = 256 };
@@ -395,25 +401,25 @@ static void end_mmap(const struct rama_cap_span *sp, void *r, int fd, struct ram
 	rama_cap_leave(&v);
 }
 
-#define MMAP_BODY(name)                                                                \
-	struct rama_cap_span sp;                                                           \
+#define MMAP_BODY(name)                                                                        \
+	struct rama_cap_span sp;                                                               \
 	if (fd < 0 || (flags & MAP_ANONYMOUS) || !rama_cap_begin(&sp, RAMA_TAB_FN_##name, fd)) \
-		return RAMA_CAP_REAL(name)(addr, n, prot, flags, fd, off);                 \
-	void *r = RAMA_CAP_REAL(name)(addr, n, prot, flags, fd, off);                      \
-	struct rama_core_op op = { .fn = RAMA_TAB_FN_##name,                                    \
-			      .kind = RAMA_TAB_OP_MMAP,                                    \
-			      .ok = true,                                              \
-			      .has_off = true,                                         \
-			      .off = off,                                              \
-			      .bytes = (int64_t)n };                                   \
-	end_mmap(&sp, r, fd, &op);                                                     \
+		return RAMA_CAP_REAL(name)(addr, n, prot, flags, fd, off);                     \
+	void *r = RAMA_CAP_REAL(name)(addr, n, prot, flags, fd, off);                          \
+	struct rama_core_op op = { .fn = RAMA_TAB_FN_##name,                                   \
+				   .kind = RAMA_TAB_OP_MMAP,                                   \
+				   .ok = true,                                                 \
+				   .has_off = true,                                            \
+				   .off = off,                                                 \
+				   .bytes = (int64_t)n };                                      \
+	end_mmap(&sp, r, fd, &op);                                                             \
 	return r;
 
 RAMA_CAP_EXPORT void *RAMA_CAP_SYM(mmap)(void *addr, size_t n, int prot, int flags, int fd,
-				 off_t off){ MMAP_BODY(mmap) }
+					 off_t off){ MMAP_BODY(mmap) }
 
 RAMA_CAP_EXPORT void *RAMA_CAP_SYM(mmap64)(void *addr, size_t n, int prot, int flags, int fd,
-				   off64_t off){ MMAP_BODY(mmap64) }
+					   off64_t off){ MMAP_BODY(mmap64) }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(msync)(void *addr, size_t n, int flags)
 {
@@ -439,12 +445,12 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(msync)(void *addr, size_t n, int flags)
 	return r;
 }
 
-/* ---- system calls by number: those of which the C library has no function, and the plain ones -------------- */
+/* ---- system calls by number: those of which the C library has no function, and the plain ones  */
 
 static void end_syscall(const struct rama_cap_span *sp, long number, const long *a, long r)
 {
-	struct rama_cap_call c = CALL(syscall, READ, .fd = (int)a[0], .op.ok = r >= 0, .op.bytes = r,
-				  .mem = (uintptr_t)a[1]);
+	struct rama_cap_call c = CALL(syscall, READ, .fd = (int)a[0], .op.ok = r >= 0,
+				      .op.bytes = r, .mem = (uintptr_t)a[1]);
 
 	switch (number) {
 	case SYS_openat2:

@@ -6,7 +6,7 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* ---- the end ----------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static _Noreturn void leave(int status)
 {
@@ -25,17 +25,17 @@ RAMA_CAP_EXPORT void RAMA_CAP_SYM(_Exit)(int status)
 	leave(status);
 }
 
-/* ---- another program takes our place: success does not return ------------------------------------------------ */
+/* ---- another program takes our place: success does not return -------------------------------- */
 
 /* What confines a process outlives exec, and the next program would be observed anew: if we are
  * quiet it is told not to be. The longer environment lies on the stack, as these calls are used
  * between vfork and exec, and as there is no other memory to be had. */
 #define QUIET_ENV                                                          \
 	size_t env_n = 0;                                                  \
-	while (rama_cap_quiet && l.envp && l.envp[env_n])                      \
+	while (rama_cap_quiet && l.envp && l.envp[env_n])                  \
 		env_n++;                                                   \
 	char **quiet_env = alloca((env_n + 2) * sizeof(*quiet_env));       \
-	if (rama_cap_quiet && l.envp) {                                        \
+	if (rama_cap_quiet && l.envp) {                                    \
 		memcpy(quiet_env, l.envp, env_n * sizeof(*quiet_env));     \
 		quiet_env[env_n] = (char *)(uintptr_t) "IORAMA_DISABLE=1"; \
 		quiet_env[env_n + 1] = NULL;                               \
@@ -44,35 +44,37 @@ RAMA_CAP_EXPORT void RAMA_CAP_SYM(_Exit)(int status)
 	}
 
 /* `call` uses l.envp; `plain` is what was asked for, where nothing about the environment changes */
-#define EXEC_BODY(fd, file, along, argv, env, plain, call)     \
+#define EXEC_BODY(fd, file, along, argv, env, plain, call)         \
 	struct rama_cap_launch_what w = { fd, file, along, argv }; \
 	struct rama_cap_launched l;                                \
 	rama_cap_launch_plan(&l, &w, env, true);                   \
-	QUIET_ENV                                              \
+	QUIET_ENV                                                  \
 	rama_cap_replace_process(l.goes_on, l.fails);              \
-	int r = l.changed ? call : plain;                      \
-	int saved = errno;                                     \
+	int r = l.changed ? call : plain;                          \
+	int saved = errno;                                         \
 	rama_cap_replace_failed();                                 \
 	rama_cap_launch_failed(&l);                                \
-	errno = saved;                                         \
+	errno = saved;                                             \
 	return r;
 
-#define EXECVE_BODY(path, argv, env)                                                    \
+#define EXECVE_BODY(path, argv, env)                                                        \
 	EXEC_BODY(AT_FDCWD, path, false, argv, env, RAMA_CAP_REAL(execve)(path, argv, env), \
 		  RAMA_CAP_REAL(execve)(path, argv, l.envp))
-#define EXECV_BODY(path, argv)                                                        \
+#define EXECV_BODY(path, argv)                                                            \
 	EXEC_BODY(AT_FDCWD, path, false, argv, environ, RAMA_CAP_REAL(execv)(path, argv), \
 		  RAMA_CAP_REAL(execve)(path, argv, l.envp))
-#define EXECVP_BODY(file, argv)                                                       \
+#define EXECVP_BODY(file, argv)                                                           \
 	EXEC_BODY(AT_FDCWD, file, true, argv, environ, RAMA_CAP_REAL(execvp)(file, argv), \
 		  RAMA_CAP_REAL(execvpe)(file, argv, l.envp))
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(execve)(const char *path, char *const *argv,
-				 char *const *envp){ EXECVE_BODY(path, argv, envp) }
+					 char *const *envp){ EXECVE_BODY(path, argv, envp) }
 
-RAMA_CAP_EXPORT int RAMA_CAP_SYM(execv)(const char *path, char *const *argv){ EXECV_BODY(path, argv) }
+RAMA_CAP_EXPORT
+	int RAMA_CAP_SYM(execv)(const char *path, char *const *argv){ EXECV_BODY(path, argv) }
 
-RAMA_CAP_EXPORT int RAMA_CAP_SYM(execvp)(const char *file, char *const *argv){ EXECVP_BODY(file, argv) }
+RAMA_CAP_EXPORT
+	int RAMA_CAP_SYM(execvp)(const char *file, char *const *argv){ EXECVP_BODY(file, argv) }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(execvpe)(const char *file, char *const *argv, char *const *envp){
 	EXEC_BODY(AT_FDCWD, file, true, argv, envp, RAMA_CAP_REAL(execvpe)(file, argv, envp),
@@ -84,8 +86,8 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fexecve)(int fd, char *const *argv, char *const
 		  RAMA_CAP_REAL(fexecve)(fd, argv, l.envp))
 }
 
-RAMA_CAP_EXPORT int RAMA_CAP_SYM(execveat)(int fd, const char *path, char *const *argv, char *const *envp,
-				   int flags){
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(execveat)(int fd, const char *path, char *const *argv,
+					   char *const *envp, int flags){
 	EXEC_BODY(fd, path, false, argv, envp, RAMA_CAP_REAL(execveat)(fd, path, argv, envp, flags),
 		  RAMA_CAP_REAL(execveat)(fd, path, argv, l.envp, flags))
 }
@@ -106,10 +108,10 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(execveat)(int fd, const char *path, char *const
 	envp_arg va_end(ap);
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(execl)(const char *path, const char *arg,
-				...){ EXECL_BODY() EXECV_BODY(path, (char *const *)argv) }
+					...){ EXECL_BODY() EXECV_BODY(path, (char *const *)argv) }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(execlp)(const char *file, const char *arg,
-				 ...){ EXECL_BODY() EXECVP_BODY(file, (char *const *)argv) }
+					 ...){ EXECL_BODY() EXECVP_BODY(file, (char *const *)argv) }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(execle)(const char *path, const char *arg, ...)
 {
@@ -117,52 +119,53 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(execle)(const char *path, const char *arg, ...)
 	EXECVE_BODY(path, (char *const *)argv, envp)
 }
 
-/* ---- another program starts beside us ------------------------------------------------------------------------- */
+/* ---- another program starts beside us -------------------------------------------------------- */
 
-#define SPAWN_BODY(name, along)                                          \
+#define SPAWN_BODY(name, along)                                              \
 	struct rama_cap_launch_what w = { AT_FDCWD, path, along, NULL };     \
 	struct rama_cap_launched l;                                          \
 	rama_cap_launch_plan(&l, &w, envp, false);                           \
-	QUIET_ENV                                                        \
+	QUIET_ENV                                                            \
 	int r = RAMA_CAP_REAL(name)(pid, path, actions, attr, argv, l.envp); \
-	int saved = errno;                                               \
-	if (r != 0)                                                      \
+	int saved = errno;                                                   \
+	if (r != 0)                                                          \
 		rama_cap_launch_failed(&l);                                  \
-	else                                                             \
+	else                                                                 \
 		rama_cap_launch_done(&l);                                    \
-	errno = saved;                                                   \
+	errno = saved;                                                       \
 	return r;
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(posix_spawn)(pid_t *pid, const char *path,
-				      const posix_spawn_file_actions_t *actions,
-				      const posix_spawnattr_t *attr, char *const *argv,
-				      char *const *envp){ SPAWN_BODY(posix_spawn, false) }
+					      const posix_spawn_file_actions_t *actions,
+					      const posix_spawnattr_t *attr, char *const *argv,
+					      char *const *envp){ SPAWN_BODY(posix_spawn, false) }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(posix_spawnp)(pid_t *pid, const char *path,
-				       const posix_spawn_file_actions_t *actions,
-				       const posix_spawnattr_t *attr, char *const *argv,
-				       char *const *envp)
+					       const posix_spawn_file_actions_t *actions,
+					       const posix_spawnattr_t *attr, char *const *argv,
+					       char *const *envp)
 {
 	SPAWN_BODY(posix_spawnp, true)
 }
 
-/* ---- a signal handler that interrupted us may jump out and never come back ------------------------------------- */
+/* ---- a signal handler that interrupted us may jump out and never come back ------------------- */
 
 #define FN_HAND(name, ...)
 #define FN_EXECL(name, vname)
 #define FN_ASM(name)
-#define FN_JUMP(name)                                                                   \
+#define FN_JUMP(name)                                                                           \
 	RAMA_CAP_EXPORT __attribute__((noreturn)) void RAMA_CAP_SYM(name)(void *env, int value) \
-	{                                                                               \
-		rama_cap_jump(env);                                                         \
-		RAMA_CAP_REAL(name)(env, value);                                            \
-		__builtin_unreachable();                                                \
+	{                                                                                       \
+		rama_cap_jump(env);                                                             \
+		RAMA_CAP_REAL(name)(env, value);                                                \
+		__builtin_unreachable();                                                        \
 	}
 #include RAMA_CAP_ROWS_PROCESS
 
-/* ---- vfork: the child runs in our memory on our stack, so no C function can be in between. The return
- * address is kept in a register that the system call leaves alone; rama_cap_off is raised for the child and let
- * down again when the parent goes on. ---------------------------------------------------------------------------- */
+/* ---- vfork: the child runs in our memory on our stack, so no C function can be in between. The
+ * return address is kept in a register that the system call leaves alone; rama_cap_off is raised
+ * for the child and let down again when the parent goes on.
+ * ---------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 #ifdef RAMA_STATIC_WRAP

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hand_rights.c: a process gives up rights, or goes where it cannot reach the directory of segments. A forked child has
- * its segment from its first I/O on: here it gets it before, while it still may. What is mapped stays mapped. */
+/* hand_rights.c: a process gives up rights, or goes where it cannot reach the directory of
+ * segments. A forked child has its segment from its first I/O on: here it gets it before, while
+ * it still may. What is mapped stays mapped. */
 #include <grp.h>
 #include <sched.h>
 
@@ -8,11 +9,11 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define RIGHTS(name, ...)                                             \
+#define RIGHTS(name, ...)                                                                  \
 	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__)) \
-	{                                                             \
-		rama_cap_settle();                                        \
-		return RAMA_CAP_REAL(name)(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));  \
+	{                                                                                  \
+		rama_cap_settle();                                                         \
+		return RAMA_CAP_REAL(name)(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));      \
 	}
 
 RIGHTS(setuid, (uid_t, uid, NONE))

@@ -4,14 +4,14 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define CALL(fn_name, kind_, ...)                                                 \
-	(struct rama_cap_call)                                                        \
-	{                                                                         \
+#define CALL(fn_name, kind_, ...)                                                         \
+	(struct rama_cap_call)                                                            \
+	{                                                                                 \
 		.op.fn = RAMA_TAB_FN_##fn_name, .op.kind = RAMA_TAB_OP_##kind_, .fd = -1, \
-		.dirfd = AT_FDCWD, __VA_ARGS__                                    \
+		.dirfd = AT_FDCWD, __VA_ARGS__                                            \
 	}
 
-/* ---- opening ---------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void end_fopen(const struct rama_cap_span *sp, const char *path, FILE *r, unsigned fn)
 {
@@ -43,36 +43,38 @@ static void end_fopen(const struct rama_cap_span *sp, const char *path, FILE *r,
 	rama_cap_leave(&v);
 }
 
-#define FOPEN_BODY(name, ...)                        \
-	struct rama_cap_span sp;                         \
-	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1))    \
-		return RAMA_CAP_REAL(name)(__VA_ARGS__); \
-	FILE *r = RAMA_CAP_REAL(name)(__VA_ARGS__);      \
-	end_fopen(&sp, path, r, RAMA_TAB_FN_##name);     \
+#define FOPEN_BODY(name, ...)                             \
+	struct rama_cap_span sp;                          \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1)) \
+		return RAMA_CAP_REAL(name)(__VA_ARGS__);  \
+	FILE *r = RAMA_CAP_REAL(name)(__VA_ARGS__);       \
+	end_fopen(&sp, path, r, RAMA_TAB_FN_##name);      \
 	return r;
 
-RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fopen)(const char *restrict path,
-				  const char *restrict mode){ FOPEN_BODY(fopen, path, mode) }
+RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fopen)(const char *restrict path, const char *restrict mode){
+	FOPEN_BODY(fopen, path, mode)
+}
 
-RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fopen64)(const char *restrict path,
-				    const char *restrict mode){ FOPEN_BODY(fopen64, path, mode) }
+RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fopen64)(const char *restrict path, const char *restrict mode){
+	FOPEN_BODY(fopen64, path, mode)
+}
 
 /* what the stream stood for is closed first; a path of NULL only changes the mode */
-#define FREOPEN_BODY(name)                                  \
-	struct rama_cap_span sp;                                \
-	if (!path || !rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1))  \
-		return RAMA_CAP_REAL(name)(path, mode, stream); \
-	if (stream && RAMA_CAP_REAL(fileno)(stream) >= 0)       \
-		rama_cap_fd_forget(RAMA_CAP_REAL(fileno)(stream));  \
-	FILE *r = RAMA_CAP_REAL(name)(path, mode, stream);      \
-	end_fopen(&sp, path, r, RAMA_TAB_FN_##name);            \
+#define FREOPEN_BODY(name)                                         \
+	struct rama_cap_span sp;                                   \
+	if (!path || !rama_cap_begin(&sp, RAMA_TAB_FN_##name, -1)) \
+		return RAMA_CAP_REAL(name)(path, mode, stream);    \
+	if (stream && RAMA_CAP_REAL(fileno)(stream) >= 0)          \
+		rama_cap_fd_forget(RAMA_CAP_REAL(fileno)(stream)); \
+	FILE *r = RAMA_CAP_REAL(name)(path, mode, stream);         \
+	end_fopen(&sp, path, r, RAMA_TAB_FN_##name);               \
 	return r;
 
 RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(freopen)(const char *restrict path, const char *restrict mode,
-				    FILE *restrict stream){ FREOPEN_BODY(freopen) }
+					    FILE *restrict stream){ FREOPEN_BODY(freopen) }
 
 RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(freopen64)(const char *restrict path, const char *restrict mode,
-				      FILE *restrict stream)
+					      FILE *restrict stream)
 {
 	FREOPEN_BODY(freopen64)
 }
@@ -111,7 +113,8 @@ RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fdopen)(int fd, const char *mode)
 	if (!r || !rama_cap_enter(&v))
 		return r;
 	struct rama_core_posix_file *p = rama_cap_fd_posix(v.t, fd);
-	struct rama_core_stdio_file *f = p ? rama_cap_stdio_of(v.t, rama_cap_name_at(p->name)) : NULL;
+	struct rama_core_stdio_file *f =
+		p ? rama_cap_stdio_of(v.t, rama_cap_name_at(p->name)) : NULL;
 	struct rama_cap_fd *e = rama_cap_fd(fd);
 	if (e)
 		e->stdio = f ? f : RAMA_CAP_NO_STREAM;
@@ -121,7 +124,7 @@ RAMA_CAP_EXPORT FILE *RAMA_CAP_SYM(fdopen)(int fd, const char *mode)
 	return r;
 }
 
-/* ---- closing ---------------------------------------------------------------------------------------------- */
+/* ---- closing --------------------------------------------------------------------------------- */
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(fclose)(FILE *stream)
 {
@@ -156,7 +159,8 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fclose)(FILE *stream)
 	return r;
 }
 
-/* Streams we have met are closed, whatever they are; their descriptors are looked at anew if used again. */
+/* Streams we have met are closed, whatever they are; their descriptors are looked at anew if
+ * used again. */
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(fcloseall)(void)
 {
 	if (!rama_cap_off && rama_cap_run.fds)
@@ -166,7 +170,7 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fcloseall)(void)
 	return RAMA_CAP_REAL(fcloseall)();
 }
 
-/* ---- the bridge to descriptors ------------------------------------------------------------------------------ */
+/* ---- the bridge to descriptors --------------------------------------------------------------- */
 
 static int end_fileno(const struct rama_cap_span *sp, FILE *stream, int r)
 {
@@ -209,15 +213,16 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(fileno_unlocked)(FILE *stream)
 	return end_fileno(&sp, stream, RAMA_CAP_REAL(fileno_unlocked)(stream));
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-#define GETCHAR_BODY(name)                                                                        \
-	struct rama_cap_span sp;                                                                      \
-	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, 0))                                                  \
-		return RAMA_CAP_REAL(name)();                                                         \
-	int r = RAMA_CAP_REAL(name)();                                                                \
-	struct rama_cap_call c = CALL(name, READ, .stream = stdin, .op.ok = r != EOF, .op.bytes = 1); \
-	rama_cap_end_stream(&sp, &c);                                                                 \
+#define GETCHAR_BODY(name)                                                           \
+	struct rama_cap_span sp;                                                     \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, 0))                             \
+		return RAMA_CAP_REAL(name)();                                        \
+	int r = RAMA_CAP_REAL(name)();                                               \
+	struct rama_cap_call c =                                                     \
+		CALL(name, READ, .stream = stdin, .op.ok = r != EOF, .op.bytes = 1); \
+	rama_cap_end_stream(&sp, &c);                                                \
 	return r;
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(getchar)(void){ GETCHAR_BODY(getchar) }
@@ -242,21 +247,23 @@ int rama_cap_scan(unsigned fn, rama_cap_vscan *real, FILE *stream, const char *f
 	off_t after = before >= 0 ? ftello(stream) : -1;
 	errno = saved;
 	struct rama_cap_call c = CALL(fgetc, READ, .stream = stream, .op.ok = r != 0,
-				  .op.bytes = after > before ? after - before : 0);
+				      .op.bytes = after > before ? after - before : 0);
 	c.op.fn = (uint16_t)fn;
 	rama_cap_end_stream(&sp, &c);
 	return r;
 }
 
-RAMA_CAP_EXPORT int RAMA_CAP_SYM(vfscanf)(FILE *restrict stream, const char *restrict fmt, va_list ap)
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(vfscanf)(FILE *restrict stream, const char *restrict fmt,
+					  va_list ap)
 {
 	return rama_cap_scan(RAMA_TAB_FN_vfscanf, RAMA_CAP_REAL(vfscanf), stream, fmt, ap);
 }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(__isoc99_vfscanf)(FILE *restrict stream, const char *restrict fmt,
-					   va_list ap)
+						   va_list ap)
 {
-	return rama_cap_scan(RAMA_TAB_FN___isoc99_vfscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stream, fmt, ap);
+	return rama_cap_scan(RAMA_TAB_FN___isoc99_vfscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stream,
+			     fmt, ap);
 }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(vscanf)(const char *restrict fmt, va_list ap)
@@ -266,10 +273,11 @@ RAMA_CAP_EXPORT int RAMA_CAP_SYM(vscanf)(const char *restrict fmt, va_list ap)
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(__isoc99_vscanf)(const char *restrict fmt, va_list ap)
 {
-	return rama_cap_scan(RAMA_TAB_FN___isoc99_vscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stdin, fmt, ap);
+	return rama_cap_scan(RAMA_TAB_FN___isoc99_vscanf, RAMA_CAP_REAL(__isoc99_vfscanf), stdin,
+			     fmt, ap);
 }
 
-/* ---- position --------------------------------------------------------------------------------------------- */
+/* ---- position -------------------------------------------------------------------------------- */
 
 static int end_seek(const struct rama_cap_span *sp, FILE *stream, int r, unsigned fn)
 {
@@ -287,25 +295,26 @@ static int end_seek(const struct rama_cap_span *sp, FILE *stream, int r, unsigne
 	return r;
 }
 
-#define SEEK_BODY(name, ...)                                          \
-	struct rama_cap_span sp;                                          \
+#define SEEK_BODY(name, ...)                                                      \
+	struct rama_cap_span sp;                                                  \
 	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##name, rama_cap_stream_fd(stream))) \
-		return RAMA_CAP_REAL(name)(__VA_ARGS__);                  \
+		return RAMA_CAP_REAL(name)(__VA_ARGS__);                          \
 	return end_seek(&sp, stream, RAMA_CAP_REAL(name)(__VA_ARGS__), RAMA_TAB_FN_##name);
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(fseek)(FILE *stream, long off,
-				int whence){ SEEK_BODY(fseek, stream, off, whence) }
+					int whence){ SEEK_BODY(fseek, stream, off, whence) }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(fseeko)(FILE *stream, off_t off,
-				 int whence){ SEEK_BODY(fseeko, stream, off, whence) }
+					 int whence){ SEEK_BODY(fseeko, stream, off, whence) }
 
 RAMA_CAP_EXPORT int RAMA_CAP_SYM(fseeko64)(FILE *stream, off64_t off,
-				   int whence){ SEEK_BODY(fseeko64, stream, off, whence) }
+					   int whence){ SEEK_BODY(fseeko64, stream, off, whence) }
+
+RAMA_CAP_EXPORT int RAMA_CAP_SYM(fsetpos)(FILE *stream,
+					  const fpos_t *pos){ SEEK_BODY(fsetpos, stream, pos) }
 
 RAMA_CAP_EXPORT
-	int RAMA_CAP_SYM(fsetpos)(FILE *stream, const fpos_t *pos){ SEEK_BODY(fsetpos, stream, pos) }
-
-RAMA_CAP_EXPORT int RAMA_CAP_SYM(fsetpos64)(FILE *stream,
+	int RAMA_CAP_SYM(fsetpos64)(FILE *stream,
 				    const fpos64_t *pos){ SEEK_BODY(fsetpos64, stream, pos) }
 
 RAMA_CAP_EXPORT void RAMA_CAP_SYM(rewind)(FILE *stream)

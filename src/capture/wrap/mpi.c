@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wrap_mpi.c: reads and writes of MPI files, and calls that are only passed on. There is no code per function: see
- * table/fn_mpi.def. */
+/* wrap_mpi.c: reads and writes of MPI files, and calls that are only passed on. There is no code
+ * per function: see table/fn_mpi.def. */
 #include "capture/mpi/mpi.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* ---- the door ---------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
-/* Where on the stack the first of our wrappers stands that is at work in this thread: what comes from further down
- * is called by it. One from further up says that the first was left by a jump. */
+/* Where on the stack the first of our wrappers stands that is at work in this thread: what comes
+ * from further down is called by it. One from further up says that the first was left by a jump. */
 static RAMA_CAP_TLS const char *outermost;
 
-/* Where in the file the access begins; -1: not known. The others may move a shared position before our call does,
- * so that one is a guess. An error in here would be the application's: only what cannot fail is asked. */
+/* Where in the file the access begins; -1: not known. The others may move a shared position
+ * before our call does, so that one is a guess. An error in here would be the application's:
+ * only what cannot fail is asked. */
 static int64_t position(const struct rama_cap_mpi_call *c, const struct rama_cap_mpi_file *f)
 {
 	int64_t at = c->op.off, byte = -1;
@@ -22,8 +23,9 @@ static int64_t position(const struct rama_cap_mpi_call *c, const struct rama_cap
 	    (c->where == RAMA_CAP_MPI_ORDERED && !f->alone))
 		return -1;
 	if (c->where == RAMA_CAP_MPI_OWN)
-		rc = rama_cap_mpi.call.File_get_position ? rama_cap_mpi.call.File_get_position(c->fh, &at)
-						     : -1;
+		rc = rama_cap_mpi.call.File_get_position
+			     ? rama_cap_mpi.call.File_get_position(c->fh, &at)
+			     : -1;
 	else if (c->where != RAMA_CAP_MPI_GIVEN)
 		rc = rama_cap_mpi.call.File_get_position_shared
 			     ? rama_cap_mpi.call.File_get_position_shared(c->fh, &at)
@@ -100,7 +102,8 @@ static int64_t type_size(rama_cap_handle type)
 		return 0;
 	if (rama_cap_mpi.call.Type_size(type, &size) == 0 && size >= 0)
 		return size;
-	if (rama_cap_mpi.call.Type_size_x && rama_cap_mpi.call.Type_size_x(type, &large) == 0 && large > 0)
+	if (rama_cap_mpi.call.Type_size_x && rama_cap_mpi.call.Type_size_x(type, &large) == 0 &&
+	    large > 0)
 		return large;
 	return 0;
 }
@@ -112,46 +115,47 @@ static void after(struct rama_cap_mpi_call *c, int r)
 	if (c->record && (r == 0 || rama_cap_live_on(RAMA_SEG_LAYER_MPIIO))) {
 		rama_cap_times(&c->span, &c->op);
 		c->op.ok = r == 0;
-		c->op.bytes =
-			r == 0 && c->count > 0 ? rama_core_mpiio_size(type_size(c->type), c->count) : 0;
+		c->op.bytes = r == 0 && c->count > 0
+				      ? rama_core_mpiio_size(type_size(c->type), c->count)
+				      : 0;
 		rama_cap_mpi_record(c);
 	}
 	rama_cap_mpi_leave(c);
 	errno = saved;
 }
 
-/* ---- the wrappers --------------------------------------------------------------------------------------- */
+/* ---- the wrappers ---------------------------------------------------------------------------- */
 
-#define DATA(sym, fn_name, kind_, how_, where_, ...)                     \
+#define DATA(sym, fn_name, kind_, how_, where_, ...)                                      \
 	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))               \
-	{                                                                \
-		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym); \
-		struct rama_cap_mpi_call c = { .op.fn = RAMA_TAB_FN_##fn_name,   \
-					   .op.kind = RAMA_TAB_OP_##kind_,   \
-					   .op.how = RAMA_CORE_MPI_##how_,    \
-					   .where = RAMA_CAP_MPI_##where_,   \
-					   RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }; \
-		if (!real)                                               \
-			return RAMA_CAP_MPI_MISSING;                         \
-		if (!before(&c))                                         \
-			return real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));        \
-		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
-		after(&c, r);                                            \
-		return r;                                                \
+	{                                                                                 \
+		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym);          \
+		struct rama_cap_mpi_call c = { .op.fn = RAMA_TAB_FN_##fn_name,            \
+					       .op.kind = RAMA_TAB_OP_##kind_,            \
+					       .op.how = RAMA_CORE_MPI_##how_,            \
+					       .where = RAMA_CAP_MPI_##where_,            \
+					       RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }; \
+		if (!real)                                                                \
+			return RAMA_CAP_MPI_MISSING;                                      \
+		if (!before(&c))                                                          \
+			return real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));            \
+		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));                   \
+		after(&c, r);                                                             \
+		return r;                                                                 \
 	}
 
-#define PASS(sym, fn_name, ...)                                          \
-	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))               \
-	{                                                                \
+#define PASS(sym, fn_name, ...)                                                  \
+	RAMA_CAP_EXPORT int sym(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))      \
+	{                                                                        \
 		__typeof__(rama_cap_mpi_real.sym) real = RAMA_CAP_MPI_REAL(sym); \
 		struct rama_cap_mpi_call c = { .op.fn = RAMA_TAB_FN_##fn_name }; \
-		if (!real)                                               \
-			return RAMA_CAP_MPI_MISSING;                         \
-		if (!rama_cap_mpi_enter(&c))                                 \
-			return real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));        \
-		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
-		rama_cap_mpi_leave(&c);                                      \
-		return r;                                                \
+		if (!real)                                                       \
+			return RAMA_CAP_MPI_MISSING;                             \
+		if (!rama_cap_mpi_enter(&c))                                     \
+			return real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));   \
+		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));          \
+		rama_cap_mpi_leave(&c);                                          \
+		return r;                                                        \
 	}
 
 #define FN_MPI(name, kind, how, where, ...)             \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wrap_pnetcdf.c: reads and writes of variables, and calls on open files. There is no code per function: see
- * table/fn_pnetcdf.def. */
+/* wrap_pnetcdf.c: reads and writes of variables, and calls on open files. There is no code per
+ * function: see table/fn_pnetcdf.def. */
 #include "capture/pnetcdf.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* ---- the door ---------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 /* see wrap_mpi.c */
 static RAMA_CAP_TLS const char *outermost;
@@ -65,7 +65,7 @@ void rama_cap_nc_unvisit(struct rama_cap_visit *v)
 	rama_cap_leave(v);
 }
 
-/* ---- variables ------------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 /* "file:variable"; the catch-all if the file's name is that */
 static struct rama_seg_name *name_of(struct rama_cap_thread *t, uint32_t file, const char *var)
@@ -89,13 +89,13 @@ static void record_met(struct rama_cap_thread *t, struct rama_core_pnetcdf_file 
 
 	if (n)
 		var->record = rama_cap_slot_with(t, n, RAMA_SEG_KIND_PNETCDF_VAR,
-					     (int64_t)rama_cap_name_at(f->name)->id);
+						 (int64_t)rama_cap_name_at(f->name)->id);
 	if (var->record)
 		rama_cap_do_pnetcdf_var(t, var->record, op, &var->shape, NULL);
 }
 
-struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c, struct rama_core_op *op,
-				       const char *name)
+struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c,
+					       struct rama_core_op *op, const char *name)
 {
 	struct rama_cap_nc_entry var = { .record = NULL }, *made = NULL;
 	struct rama_cap_nc_entry *file = rama_cap_nc_file_get(c->ncid);
@@ -118,7 +118,7 @@ struct rama_cap_nc_entry *rama_cap_nc_var_meet(const struct rama_cap_nc_call *c,
 	return made;
 }
 
-/* ---- reads and writes ------------------------------------------------------------------------------------ */
+/* ---- reads and writes ------------------------------------------------------------------------ */
 
 static int64_t times(int64_t a, int64_t b)
 {
@@ -220,7 +220,7 @@ static int after_access(struct rama_cap_nc_call *c, int r)
 	return r;
 }
 
-/* ---- open files -------------------------------------------------------------------------------------------- */
+/* ---- open files ------------------------------------------------------------------------------ */
 
 static int after_file(struct rama_cap_nc_call *c, int r)
 {
@@ -239,20 +239,20 @@ static int after_file(struct rama_cap_nc_call *c, int r)
 	return r;
 }
 
-/* ---- the wrappers ------------------------------------------------------------------------------------------ */
+/* ---- the wrappers ---------------------------------------------------------------------------- */
 
-#define WRAPPER(name, after, kind_, how_, form_, ...)                    \
-	RAMA_CAP_EXPORT int name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))              \
-	{                                                                \
-		__typeof__(rama_cap_nc_real.name) real = RAMA_CAP_NC_REAL(name); \
-		struct rama_cap_nc_call c = { .fn = RAMA_TAB_FN_##name,          \
-					  .kind = RAMA_TAB_OP_##kind_,       \
-					  .how = RAMA_CORE_NC_HOW_##how_,         \
-					  .form = form_,                 \
-					  RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) };  \
-		bool outer = rama_cap_nc_enter(&c);                          \
-		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));               \
-		return outer ? after(&c, r) : r;                         \
+#define WRAPPER(name, after, kind_, how_, form_, ...)                                    \
+	RAMA_CAP_EXPORT int name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))             \
+	{                                                                                \
+		__typeof__(rama_cap_nc_real.name) real = RAMA_CAP_NC_REAL(name);         \
+		struct rama_cap_nc_call c = { .fn = RAMA_TAB_FN_##name,                  \
+					      .kind = RAMA_TAB_OP_##kind_,               \
+					      .how = RAMA_CORE_NC_HOW_##how_,            \
+					      .form = form_,                             \
+					      RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }; \
+		bool outer = rama_cap_nc_enter(&c);                                      \
+		int r = real(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__));                  \
+		return outer ? after(&c, r) : r;                                         \
 	}
 
 #define FN_NC(name, kind, how, form, ...) \

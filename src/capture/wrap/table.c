@@ -30,57 +30,61 @@
 #define END_XATTR rama_cap_end_meta
 #define END_READDIR rama_cap_end_meta
 
-#define BODY(end, fn_name, ret, rrole, opk, arguments, ...)                              \
-	struct rama_cap_span sp;                                                             \
-	int at = -1;                                                                     \
-	RAMA_TAB_EACH(RAMA_CAP_AT, __VA_ARGS__)                                                       \
-	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##fn_name, at))                                     \
-		return RAMA_CAP_REAL(fn_name) arguments;                                     \
-	ret r = RAMA_CAP_REAL(fn_name) arguments;                                            \
-	end(&sp, &(struct rama_cap_call){ .op.fn = RAMA_TAB_FN_##fn_name,                        \
-				      .op.kind = RAMA_TAB_OP_##opk,                          \
-				      .fd = -1,                                          \
-				      .dirfd = AT_FDCWD,                                 \
-				      RAMA_TAB_OUT_##rrole(r) RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }); \
+#define BODY(end, fn_name, ret, rrole, opk, arguments, ...)                                   \
+	struct rama_cap_span sp;                                                              \
+	int at = -1;                                                                          \
+	RAMA_TAB_EACH(RAMA_CAP_AT, __VA_ARGS__)                                               \
+	if (!rama_cap_begin(&sp, RAMA_TAB_FN_##fn_name, at))                                  \
+		return RAMA_CAP_REAL(fn_name) arguments;                                      \
+	ret r = RAMA_CAP_REAL(fn_name) arguments;                                             \
+	end(&sp, &(struct rama_cap_call){ .op.fn = RAMA_TAB_FN_##fn_name,                     \
+					  .op.kind = RAMA_TAB_OP_##opk,                       \
+					  .fd = -1,                                           \
+					  .dirfd = AT_FDCWD,                                  \
+					  RAMA_TAB_OUT_##rrole(r)                             \
+						  RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }); \
 	return r;
 
 #define FN(name, ret, rrole, opk, ...)                                                             \
-	RAMA_CAP_EXPORT ret RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))                              \
+	RAMA_CAP_EXPORT ret RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))         \
 	{                                                                                          \
-		BODY(END_##opk, name, ret, rrole, opk, (RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__)), __VA_ARGS__) \
+		BODY(END_##opk, name, ret, rrole, opk, (RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__)), \
+		     __VA_ARGS__)                                                                  \
 	}
 
-#define FN_MODE(name, ret, rrole, opk, ...)                                                 \
-	RAMA_CAP_EXPORT ret RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...)                  \
-	{                                                                                   \
-		mode_t mode = 0;                                                            \
-		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {                  \
-			va_list ap;                                                         \
-			va_start(ap, flags);                                                \
-			mode = va_arg(ap, mode_t);                                          \
-			va_end(ap);                                                         \
-		}                                                                           \
-		BODY(END_##opk, name, ret, rrole, opk, (RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__), mode), \
-		     (mode_t, mode, MODE), __VA_ARGS__)                                     \
+#define FN_MODE(name, ret, rrole, opk, ...)                                                     \
+	RAMA_CAP_EXPORT ret RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...) \
+	{                                                                                       \
+		mode_t mode = 0;                                                                \
+		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {                      \
+			va_list ap;                                                             \
+			va_start(ap, flags);                                                    \
+			mode = va_arg(ap, mode_t);                                              \
+			va_end(ap);                                                             \
+		}                                                                               \
+		BODY(END_##opk, name, ret, rrole, opk,                                          \
+		     (RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__), mode), (mode_t, mode, MODE),    \
+		     __VA_ARGS__)                                                               \
 	}
 #define FN_HAND(name, ...)
 #define FN_FMT(name, vname, ...)                                                                 \
-	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...)                       \
+	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...)  \
 	{                                                                                        \
 		va_list ap;                                                                      \
-		struct rama_cap_span sp;                                                             \
+		struct rama_cap_span sp;                                                         \
 		int at = -1;                                                                     \
-		RAMA_TAB_EACH(RAMA_CAP_AT, __VA_ARGS__)                                                       \
-		bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, at);                                   \
+		RAMA_TAB_EACH(RAMA_CAP_AT, __VA_ARGS__)                                          \
+		bool on = rama_cap_begin(&sp, RAMA_TAB_FN_##name, at);                           \
 		va_start(ap, fmt);                                                               \
-		int r = RAMA_CAP_REAL(vname)(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__), ap);                       \
+		int r = RAMA_CAP_REAL(vname)(RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__), ap);      \
 		va_end(ap);                                                                      \
 		if (on)                                                                          \
-			END_FMT(&sp, &(struct rama_cap_call){ .op.fn = RAMA_TAB_FN_##name,               \
-							  .op.kind = RAMA_TAB_OP_WRITE,              \
-							  .fd = -1,                              \
-							  RAMA_TAB_OUT_COUNT(r)                      \
-								  RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }); \
+			END_FMT(&sp, &(struct rama_cap_call){                                    \
+					     .op.fn = RAMA_TAB_FN_##name,                        \
+					     .op.kind = RAMA_TAB_OP_WRITE,                       \
+					     .fd = -1,                                           \
+					     RAMA_TAB_OUT_COUNT(r)                               \
+						     RAMA_TAB_EACH(RAMA_CAP_IN, __VA_ARGS__) }); \
 		return r;                                                                        \
 	}
 #define END_FMT rama_cap_end_data
@@ -88,32 +92,33 @@
 #undef FN
 #undef END_FMT
 
-/* ---- streams --------------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
-#define FN(name, ret, rrole, opk, ...)                                                      \
-	RAMA_CAP_EXPORT ret RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__))                       \
-	{                                                                                   \
-		BODY(rama_cap_end_stream, name, ret, rrole, opk, (RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__)), \
-		     __VA_ARGS__)                                                           \
+#define FN(name, ret, rrole, opk, ...)                                                     \
+	RAMA_CAP_EXPORT ret RAMA_CAP_SYM(name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__)) \
+	{                                                                                  \
+		BODY(rama_cap_end_stream, name, ret, rrole, opk,                           \
+		     (RAMA_TAB_LIST(RAMA_CAP_ARG, __VA_ARGS__)), __VA_ARGS__)              \
 	}
 #define FN_HAND0(name, ...)
 #define END_FMT rama_cap_end_stream
-#define FN_SCAN(name, vname)                                                                 \
-	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(FILE *restrict stream, const char *restrict fmt, ...) \
-	{                                                                                    \
-		va_list ap;                                                                  \
-		va_start(ap, fmt);                                                           \
-		int r = rama_cap_scan(RAMA_TAB_FN_##name, RAMA_CAP_REAL(vname), stream, fmt, ap);        \
-		va_end(ap);                                                                  \
-		return r;                                                                    \
+#define FN_SCAN(name, vname)                                                                      \
+	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(FILE *restrict stream, const char *restrict fmt,   \
+					       ...)                                               \
+	{                                                                                         \
+		va_list ap;                                                                       \
+		va_start(ap, fmt);                                                                \
+		int r = rama_cap_scan(RAMA_TAB_FN_##name, RAMA_CAP_REAL(vname), stream, fmt, ap); \
+		va_end(ap);                                                                       \
+		return r;                                                                         \
 	}
-#define FN_SCAN0(name, vname)                                                        \
-	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(const char *restrict fmt, ...)                \
-	{                                                                            \
-		va_list ap;                                                          \
-		va_start(ap, fmt);                                                   \
+#define FN_SCAN0(name, vname)                                                                    \
+	RAMA_CAP_EXPORT int RAMA_CAP_SYM(name)(const char *restrict fmt, ...)                    \
+	{                                                                                        \
+		va_list ap;                                                                      \
+		va_start(ap, fmt);                                                               \
 		int r = rama_cap_scan(RAMA_TAB_FN_##name, RAMA_CAP_REAL(vname), stdin, fmt, ap); \
-		va_end(ap);                                                          \
-		return r;                                                            \
+		va_end(ap);                                                                      \
+		return r;                                                                        \
 	}
 #include RAMA_CAP_ROWS_STDIO

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wrap.h: how a wrapper is named, how it reaches the real function, and the door through which every
- * observed call goes: rama_cap_begin() before it, one of rama_cap_end_...() after it.
+/* wrap.h: how a wrapper is named, how it reaches the real function, and the door through which
+ * every observed call goes: rama_cap_begin() before it, one of rama_cap_end_...() after it.
  *
- * preload: we are `read`, the real one sits in a slot filled by dlsym(RTLD_NEXT)
- * static:  we are `__wrap_read`, the linker gives us `__real_read` (ld --wrap) */
+ * preload: we are `read`, the real one sits in a slot filled by dlsym(RTLD_NEXT) static:  we are
+ * `__wrap_read`, the linker gives us `__real_read` (ld --wrap) */
 #ifndef RAMA_CAPTURE_WRAP_WRAP_H
 #define RAMA_CAPTURE_WRAP_WRAP_H
 
@@ -79,7 +79,8 @@ typedef void rama_cap_anyfn(void);
 #define RAMA_CAP_SYM(name) __wrap_##name
 #define RAMA_CAP_REAL(name) __real_##name
 #define RAMA_CAP_EXPORT __attribute__((visibility("default")))
-#define FN(name, ret, rrole, opk, ...) extern ret __real_##name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
+#define FN(name, ret, rrole, opk, ...) \
+	extern ret __real_##name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
 #define FN_MODE(name, ret, rrole, opk, ...) \
 	extern ret __real_##name(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...);
 #define FN_HAND FN
@@ -96,7 +97,8 @@ typedef void rama_cap_anyfn(void);
 #else
 struct rama_cap_real { /* one typed slot per row */
 #define FN(name, ret, rrole, opk, ...) ret (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__));
-#define FN_MODE(name, ret, rrole, opk, ...) ret (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...);
+#define FN_MODE(name, ret, rrole, opk, ...) \
+	ret (*name)(RAMA_TAB_LIST(RAMA_CAP_PARAM, __VA_ARGS__), ...);
 #define FN_HAND FN
 #define FN_HAND0(name, ret, rrole, opk) ret (*name)(void);
 #define FN_FMT(name, vname, ...)
@@ -113,16 +115,17 @@ extern struct rama_cap_real rama_cap_real __attribute__((visibility("hidden")));
 rama_cap_anyfn *rama_cap_resolve(rama_cap_anyfn **slot, const char *name);
 #define RAMA_CAP_SYM(name) name
 #define RAMA_CAP_EXPORT __attribute__((visibility("default")))
-/* The slots are filled when the library is loaded. A call before that, from the constructor of another library,
- * fills its own only: looking up a function that does not exist allocates memory, and the caller may be an
- * allocator that is about to begin. */
+/* The slots are filled when the library is loaded. A call before that, from the constructor of
+ * another library, fills its own only: looking up a function that does not exist allocates
+ * memory, and the caller may be an allocator that is about to begin. */
 #define RAMA_CAP_REAL(name)                                                                        \
-	__extension__({                                                                        \
+	__extension__({                                                                            \
 		__typeof__(rama_cap_real.name) f_ =                                                \
 			__atomic_load_n(&rama_cap_real.name, __ATOMIC_RELAXED);                    \
-		__builtin_expect(f_ != NULL, 1)                                                \
-			? f_                                                                   \
-			: (__typeof__(f_))rama_cap_resolve((rama_cap_anyfn **)&rama_cap_real.name, #name); \
+		__builtin_expect(f_ != NULL, 1)                                                    \
+			? f_                                                                       \
+			: (__typeof__(f_))rama_cap_resolve((rama_cap_anyfn **)&rama_cap_real.name, \
+							   #name);                                 \
 	})
 #endif
 #include "table/fn_words_end.h"

@@ -113,7 +113,8 @@ void rama_cli_emulate_help(FILE *f, const char *mode)
 		snprintf(title, sizeof(title), "Parameters of %s:", m->name);
 		parameters(f, title, m->name);
 	} else {
-		fprintf(f, "Usage: iorama emulate %s\n%s\n\n", rama_tab_commands[RAMA_TAB_CMD_emulate].args,
+		fprintf(f, "Usage: iorama emulate %s\n%s\n\n",
+			rama_tab_commands[RAMA_TAB_CMD_emulate].args,
 			rama_tab_commands[RAMA_TAB_CMD_emulate].line);
 		rama_cli_emulate_modes(f);
 		fprintf(f, "\n%s\n", rama_tab_commands[RAMA_TAB_CMD_emulate].text);

@@ -134,9 +134,9 @@ static void wait_for(struct rama_cli_child *c, const sigset_t *set)
 	}
 }
 
-/* A signal to the whole group ends the command's own children a moment after it, and launchers end before
- * the last of their ranks, long before on a machine with much to do: those that are about to end are waited for, so
- * that they do not look as if they went on. */
+/* A signal to the whole group ends the command's own children a moment after it, and launchers
+ * end before the last of their ranks, long before on a machine with much to do: those that are
+ * about to end are waited for, so that they do not look as if they went on. */
 static void wait_for_orphans(const struct rama_cli_child *c)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };

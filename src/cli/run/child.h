@@ -11,7 +11,8 @@
 
 struct rama_cli_child {
 	bool parallel; /* set by the caller: the command starts ranks, and may end before them */
-	/* Set by the caller or NULL: called once a second while the command runs, and before we stop with it. */
+	/* Set by the caller or NULL: called once a second while the command runs, and before we
+	 * stop with it. */
 	void (*second)(void *ctx);
 	void (*pause)(void *ctx);
 	void *ctx;

@@ -102,12 +102,14 @@ enum rama_cli_launch_kind rama_cli_find_family(void *ctx, const char *program)
 	static const struct {
 		const char *text;
 		enum rama_cli_launch_kind kind;
-	} signs[] = {
-		{ "orterun", RAMA_CLI_LAUNCH_OPENMPI },  { "mpirun.openmpi", RAMA_CLI_LAUNCH_OPENMPI },
-		{ "prterun", RAMA_CLI_LAUNCH_OPENMPI },  { "hydra", RAMA_CLI_LAUNCH_HYDRA },
-		{ "HYDRA", RAMA_CLI_LAUNCH_HYDRA },	     { "mpich", RAMA_CLI_LAUNCH_HYDRA },
-		{ "Open MPI", RAMA_CLI_LAUNCH_OPENMPI }, { "OpenRTE", RAMA_CLI_LAUNCH_OPENMPI }
-	};
+	} signs[] = { { "orterun", RAMA_CLI_LAUNCH_OPENMPI },
+		      { "mpirun.openmpi", RAMA_CLI_LAUNCH_OPENMPI },
+		      { "prterun", RAMA_CLI_LAUNCH_OPENMPI },
+		      { "hydra", RAMA_CLI_LAUNCH_HYDRA },
+		      { "HYDRA", RAMA_CLI_LAUNCH_HYDRA },
+		      { "mpich", RAMA_CLI_LAUNCH_HYDRA },
+		      { "Open MPI", RAMA_CLI_LAUNCH_OPENMPI },
+		      { "OpenRTE", RAMA_CLI_LAUNCH_OPENMPI } };
 	enum rama_cli_launch_kind kind = RAMA_CLI_LAUNCH_MPI;
 	char path[PATH_MAX], real[PATH_MAX];
 	struct stat st;
@@ -261,7 +263,7 @@ static int walk_sections(const unsigned char *map, size_t size, void (*tell)(voi
 }
 
 int rama_cli_elf_symbols(const char *path, void (*tell)(void *ctx, const char *name), void *ctx,
-		     struct rama_err *e)
+			 struct rama_err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 	struct stat st;

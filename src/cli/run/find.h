@@ -24,15 +24,16 @@ bool rama_cli_find_program(const char *word, char buf[PATH_MAX]);
 /* family of an mpirun or mpiexec, by its real name or what its file holds */
 enum rama_cli_launch_kind rama_cli_find_family(void *ctx, const char *program);
 
-/* Can the preload reach this program? Scripts are judged by their interpreter, whose path is left in buf. */
+/* Can the preload reach this program? Scripts are judged by their interpreter, whose path is
+ * left in buf. */
 void rama_cli_find_kind(char buf[PATH_MAX], struct rama_program *kind);
 
-/* The program of the ranks of a parallel job, as far as it can be told from the words behind its launcher: the first that is
- * one. */
+/* The program of the ranks of a parallel job, as far as it can be told from the words behind its
+ * launcher: the first that is one. */
 void rama_cli_find_rank_program(const char *const *words, struct rama_program *kind);
 
 /* Tells the names a shared library defines for others. 0 or an error. */
 int rama_cli_elf_symbols(const char *path, void (*tell)(void *ctx, const char *name), void *ctx,
-		     struct rama_err *e);
+			 struct rama_err *e);
 
 #endif

@@ -108,7 +108,7 @@ int rama_cli_jobs_add_dir(struct rama_cli_jobs *jobs, const char *dir, struct ra
 }
 
 int rama_cli_jobs_add_files(struct rama_cli_jobs *jobs, const char *const *paths, size_t n,
-			struct rama_err *e)
+			    struct rama_err *e)
 {
 	struct rama_gather_list segs = { .path = calloc(n, sizeof(*segs.path)) };
 

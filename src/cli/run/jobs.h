@@ -22,7 +22,7 @@ struct rama_cli_jobs {
 int rama_cli_jobs_add_dir(struct rama_cli_jobs *jobs, const char *dir, struct rama_err *e);
 /* Some segments as one job. The paths stay the caller's. */
 int rama_cli_jobs_add_files(struct rama_cli_jobs *jobs, const char *const *paths, size_t n,
-			struct rama_err *e);
+			    struct rama_err *e);
 /* everywhere segments are kept without being told otherwise */
 int rama_cli_jobs_add_default(struct rama_cli_jobs *jobs, struct rama_err *e);
 void rama_cli_jobs_fini(struct rama_cli_jobs *jobs);

@@ -288,7 +288,8 @@ size_t rama_cli_launch_parallel(const struct rama_cli_launch_in *in)
 	return row != NULL && rama_cli_launch_family_name(kind) != NULL ? at : SIZE_MAX;
 }
 
-int rama_cli_launch_plan(struct rama_cli_launch *l, const struct rama_cli_launch_in *in, struct rama_arena *a)
+int rama_cli_launch_plan(struct rama_cli_launch *l, const struct rama_cli_launch_in *in,
+			 struct rama_arena *a)
 {
 	const struct launcher *row;
 	struct words w = { .a = a };

@@ -30,7 +30,7 @@ struct rama_cli_launch_var {
 };
 
 struct rama_cli_launch_in {
-	char *const *argv;		    /* ends with NULL */
+	char *const *argv;			/* ends with NULL */
 	const struct rama_cli_launch_var *vars; /* the first one is LD_PRELOAD */
 	size_t n_vars;
 	/* family of a launcher named mpirun or mpiexec; RAMA_CLI_LAUNCH_MPI: cannot be told */
@@ -42,11 +42,13 @@ struct rama_cli_launch {
 	char **argv;  /* to be started */
 	bool preload; /* argv[0] is observed itself: LD_PRELOAD belongs into its environment */
 	enum rama_cli_launch_kind kind; /* of the last launcher, or PROGRAM */
-	size_t program; /* index in argv: the program, or the last launcher if it was not looked for */
+	/* index in argv: the program, or the last launcher if it was not looked for */
+	size_t program;
 };
 
 /* What it makes lives in the arena. 0 or RAMA_EMEMORY. */
-int rama_cli_launch_plan(struct rama_cli_launch *l, const struct rama_cli_launch_in *in, struct rama_arena *a);
+int rama_cli_launch_plan(struct rama_cli_launch *l, const struct rama_cli_launch_in *in,
+			 struct rama_arena *a);
 
 /* the word that cannot be observed and has to be refused, or NULL; needs no variables */
 const char *rama_cli_launch_refused(const struct rama_cli_launch_in *in);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_line.c: a line at the bottom of the terminal. The lines above it scroll without it, so that what the command
- * prints is never mixed with it; in the end it is gone. */
+/* run_line.c: a line at the bottom of the terminal. The lines above it scroll without it, so
+ * that what the command prints is never mixed with it; in the end it is gone. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -75,7 +75,8 @@ static void send(const char *fmt, ...)
 			      (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-/* A program that reads keys one by one has the screen for itself; one in the background has no terminal. */
+/* A program that reads keys one by one has the screen for itself; one in the background has no
+ * terminal. */
 static bool is_ours(void)
 {
 	struct termios t;
@@ -92,7 +93,8 @@ void rama_cli_run_line_hide(struct rama_cli_run_line *l)
 	l->shown = false;
 }
 
-/* The last line is kept out of scrolling. A cursor that stands there moves up together with what is above. */
+/* The last line is kept out of scrolling. A cursor that stands there moves up together with what
+ * is above. */
 static bool reserve(struct rama_cli_run_line *l)
 {
 	struct winsize w;

@@ -47,13 +47,14 @@ static void wait_step(void)
 	nanosleep(&t, NULL);
 }
 
-/* ---- the spool ---------------------------------------------------------------------------------------- */
+/* ---- the spool ------------------------------------------------------------------------------- */
 
-/* Beside the one of an agent that reads all jobs. What the store cannot take waits there after our end. */
+/* Beside the one of an agent that reads all jobs. What the store cannot take waits there after
+ * our end. */
 static bool spool_place(struct rama_cli_run_live *v, const char *job)
 {
-	const char *given = rama_cli_opts_setting(RAMA_TAB_SET_SPOOL), *state = getenv("XDG_STATE_HOME"),
-		   *home = getenv("HOME");
+	const char *given = rama_cli_opts_setting(RAMA_TAB_SET_SPOOL),
+		   *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	int n;
 
 	if (*given == '/')
@@ -91,10 +92,10 @@ static void remove_spool(const struct rama_cli_run_live *v)
 	rmdir(v->spool);
 }
 
-/* ---- the agent ------------------------------------------------------------------------------------------- */
+/* ---- the agent ------------------------------------------------------------------------------- */
 
-/* It is nobody's child here, so that it is not taken for a process of the command, and has no terminal, so that
- * Ctrl-C does not reach it. */
+/* It is nobody's child here, so that it is not taken for a process of the command, and has no
+ * terminal, so that Ctrl-C does not reach it. */
 static void become_agent(const struct rama_cli_run_live *v)
 {
 	const char *const argv[] = { "iorama", "agent",	  "--job",  v->dir, "--spool",
@@ -169,8 +170,8 @@ static void last_words(const struct rama_cli_run_live *v, char *to, size_t room)
 	snprintf(to, room, "%s", line);
 }
 
-/* What it had not taken waits in the memory of the processes, what it had in the spool: nothing is lost by its death
- * but what the processes have no room for until the next one reads. */
+/* What it had not taken waits in the memory of the processes, what it had in the spool: nothing
+ * is lost by its death but what the processes have no room for until the next one reads. */
 static bool keep_agent(struct rama_cli_run_live *v)
 {
 	char words[400];
@@ -194,7 +195,8 @@ static void find_key(struct rama_cli_run_live *v, const char *job)
 	snprintf(v->key, sizeof(v->key), "%u/%.100s", (unsigned)geteuid(), job);
 }
 
-void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_job_place *place, bool show)
+void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_job_place *place,
+			     bool show)
 {
 	int64_t pid = 0;
 
@@ -239,7 +241,7 @@ void rama_cli_run_live_pause(void *ctx)
 		rama_cli_run_line_hide(v->line);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void rama_cli_run_live_drain(struct rama_cli_run_live *v)
 {
@@ -253,7 +255,8 @@ void rama_cli_run_live_drain(struct rama_cli_run_live *v)
 		if (r.left == 0 || v->spool[0] == '\0' || !keep_agent(v))
 			break;
 		if (v->line != NULL)
-			rama_cli_run_line_say(v->line, "waiting for the agent to read the last events");
+			rama_cli_run_line_say(v->line,
+					      "waiting for the agent to read the last events");
 		wait_step();
 	} while (now() < end);
 	if (r.left > 0 && v->trouble[0] == '\0')
@@ -314,8 +317,10 @@ static bool in_store(const struct rama_cli_run_live *v, const char *sink)
 	       (strncmp(sink, "store:", 6) == 0 && strcmp(sink + 6, v->store) == 0);
 }
 
-/* What the store itself says it has of the job, whoever brought it there. False: it cannot be asked. */
-static bool ask_store(struct rama_cli_run_live *v, struct rama_query_job_live *c, struct rama_err *e)
+/* What the store itself says it has of the job, whoever brought it there. False: it cannot be
+ * asked. */
+static bool ask_store(struct rama_cli_run_live *v, struct rama_query_job_live *c,
+		      struct rama_err *e)
 {
 	struct rama_store *s;
 	int rc = rama_store_open(&s, v->store, RAMA_STORE_READ, e);
@@ -328,8 +333,8 @@ static bool ask_store(struct rama_cli_run_live *v, struct rama_query_job_live *c
 	return rc >= 0;
 }
 
-/* Its end is known by the descriptor; an agent that reads all jobs goes on, and is done with this one when it has
- * committed what it had spooled. */
+/* Its end is known by the descriptor; an agent that reads all jobs goes on, and is done with
+ * this one when it has committed what it had spooled. */
 static bool wait_for_agent(struct rama_cli_run_live *v)
 {
 	double end = now() + PATIENCE, ask = 0, answered = now();
@@ -416,7 +421,7 @@ void rama_cli_run_live_end(struct rama_cli_run_live *v, bool left, const char *l
 		remove_spool(v);
 }
 
-/* ---- told ------------------------------------------------------------------------------------------------------ */
+/* ---- told ------------------------------------------------------------------------------------ */
 
 void rama_cli_run_live_text(const struct rama_cli_run_live *v, bool quiet)
 {
@@ -425,9 +430,9 @@ void rama_cli_run_live_text(const struct rama_cli_run_live *v, bool quiet)
 
 	if (v->trouble[0] != '\0')
 		rama_cli_complain("live", "%s%s", v->trouble,
-			      v->again > 0 && v->counted && v->waiting == 0
-				      ? "; it was started again"
-				      : "");
+				  v->again > 0 && v->counted && v->waiting == 0
+					  ? "; it was started again"
+					  : "");
 	if (quiet && v->lost + v->waiting == 0)
 		return;
 	fprintf(stderr, "events: %s seen, %s stored, %s lost",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_live.h: `iorama run --live`: an agent beside the command, a line that tells how it goes, and in the end how many
- * events were seen, stored and lost. Whatever goes wrong here, the command runs all the same. */
+/* run_live.h: `iorama run --live`: an agent beside the command, a line that tells how it goes,
+ * and in the end how many events were seen, stored and lost. Whatever goes wrong here, the
+ * command runs all the same. */
 #ifndef RAMA_CLI_RUN_LIVE_H
 #define RAMA_CLI_RUN_LIVE_H
 
@@ -39,20 +40,23 @@ struct rama_cli_run_live {
 };
 
 /* Starts an agent for the job, unless one reads there already. `show`: a line on the terminal. */
-void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_job_place *place, bool show);
+void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_job_place *place,
+			     bool show);
 /* Once a second while the command runs; and when the terminal is somebody else's for a while. */
 void rama_cli_run_live_second(void *v);
 void rama_cli_run_live_pause(void *v);
-/* The command has ended: waits until the agent has all its events, which must be before the segments go. */
+/* The command has ended: waits until the agent has all its events, which must be before the
+ * segments go. */
 void rama_cli_run_live_drain(struct rama_cli_run_live *v);
-/* The segments are gone, unless processes go on (`left`): waits for the store, counts, and puts the log into the store
- * (NULL: it is not wanted there). */
+/* The segments are gone, unless processes go on (`left`): waits for the store, counts, and puts
+ * the log into the store (NULL: it is not wanted there). */
 void rama_cli_run_live_end(struct rama_cli_run_live *v, bool left, const char *log);
 void rama_cli_run_live_text(const struct rama_cli_run_live *v, bool quiet); /* on standard error */
 void rama_cli_run_live_json(const struct rama_cli_run_live *v, struct rama_json *j);
 void rama_cli_run_live_fini(struct rama_cli_run_live *v);
 
-/* ---- run_line.c: one line at the bottom of the terminal, which the command does not scroll away ------------- */
+/* ---- run_line.c: one line at the bottom of the terminal, which the command does not scroll
+ * away */
 
 /* NULL: this terminal cannot, or there is none */
 struct rama_cli_run_line *rama_cli_run_line_create(const char *dir);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_live_segs.h: parts of run_live.c that need names of segment/, or of job/: the live events of a job, counted in its
- * segments, and its log, put into the store. */
+/* run_live_segs.h: parts of run_live.c that need names of segment/, or of job/: the live events
+ * of a job, counted in its segments, and its log, put into the store. */
 #ifndef RAMA_CLI_RUN_LIVE_SEGS_H
 #define RAMA_CLI_RUN_LIVE_SEGS_H
 
@@ -17,6 +17,7 @@ struct rama_cli_run_rings {
 void rama_cli_run_rings_read(struct rama_cli_run_rings *r, const char *dir);
 
 /* 0 or an error */
-int rama_cli_run_live_put_log(const char *store, const char *key, const char *log, struct rama_err *e);
+int rama_cli_run_live_put_log(const char *store, const char *key, const char *log,
+			      struct rama_err *e);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_live_store.c: the log of a live job goes into its store. Apart: names of job/ and segment/ do not meet. */
+/* run_live_store.c: the log of a live job goes into its store. Apart: names of job/ and segment/
+ * do not meet. */
 #include <limits.h>
 #include <stdlib.h>
 
 #include "cli/run/live_segs.h"
 #include "index/index.h"
 
-int rama_cli_run_live_put_log(const char *store, const char *key, const char *log, struct rama_err *e)
+int rama_cli_run_live_put_log(const char *store, const char *key, const char *log,
+			      struct rama_err *e)
 {
 	struct rama_store *s;
 	char real[PATH_MAX];

@@ -30,8 +30,8 @@ static int check_dir(const char *dir)
 	}
 	if (access(dir, W_OK | X_OK) != 0) {
 		rama_cli_complain(dir,
-			      "the log cannot go there: %s; -o or --log-dir name another place",
-			      strerror(errno));
+				  "the log cannot go there: %s; -o or --log-dir name another place",
+				  strerror(errno));
 		return 4;
 	}
 	return 0;
@@ -58,11 +58,11 @@ static int check_file(const struct rama_cli_log_place *p)
 }
 
 int rama_cli_log_place_init(struct rama_cli_log_place *p, const struct rama_cli_opts *o,
-			const struct rama_cli_log_options_of *opt)
+			    const struct rama_cli_log_options_of *opt)
 {
 	*p = (struct rama_cli_log_place){ .file = rama_cli_opts_value(o, opt->output),
-				      .dir = rama_cli_opts_value(o, opt->dir),
-				      .force = rama_cli_opts_has(o, opt->force) };
+					  .dir = rama_cli_opts_value(o, opt->dir),
+					  .force = rama_cli_opts_has(o, opt->force) };
 	if (p->file != NULL && strcmp(p->file, "-") == 0)
 		rama_cli_opts_usage(o, "the log needs a file; standard output is not for it");
 	if (p->file != NULL && *p->file == '\0')
@@ -113,11 +113,11 @@ static int choose(const struct rama_cli_log_place *p, const struct rama_cli_log_
 	char name[RAMA_CONFIG_LOGNAME_MOST], host[65] = "", wanted[PATH_MAX];
 	struct timespec now;
 	struct rama_config_logname n = { .user = getenv("LOGNAME"),
-				  .uid = geteuid(),
-				  .exe = about->program,
-				  .jobid = about->jobid,
-				  .pid = about->pid,
-				  .host = host };
+					 .uid = geteuid(),
+					 .exe = about->program,
+					 .jobid = about->jobid,
+					 .pid = about->pid,
+					 .host = host };
 
 	if (p->file != NULL) {
 		if (p->force)
@@ -162,8 +162,8 @@ static void print_problem(void *ctx, const char *line)
 }
 
 int rama_cli_log_make(const struct rama_cli_log_place *p, const struct rama_gather_list *segs,
-		  const struct rama_cli_log_about *about, const struct rama_gather_options *opt,
-		  char path[PATH_MAX], struct rama_gather_result *result, struct rama_err *e)
+		      const struct rama_cli_log_about *about, const struct rama_gather_options *opt,
+		      char path[PATH_MAX], struct rama_gather_result *result, struct rama_err *e)
 {
 	struct rama_gather_options o = *opt;
 	int rc;

@@ -25,7 +25,7 @@ struct rama_cli_log_options_of {
 /* Reads and checks the options: asked before any work is done. 0, or the exit status after the
  * reason was printed; wrong usage ends the program. */
 int rama_cli_log_place_init(struct rama_cli_log_place *p, const struct rama_cli_opts *o,
-			const struct rama_cli_log_options_of *opt);
+			    const struct rama_cli_log_options_of *opt);
 
 /* what the name of a log says of its job */
 struct rama_cli_log_about {
@@ -37,8 +37,8 @@ struct rama_cli_log_about {
 /* Gathers the segments into a log whose path is left in `path`; an existing file is left alone, the
  * log gets another name then. Problems are printed. 0 or an error. */
 int rama_cli_log_make(const struct rama_cli_log_place *p, const struct rama_gather_list *segs,
-		  const struct rama_cli_log_about *about, const struct rama_gather_options *opt,
-		  char path[PATH_MAX], struct rama_gather_result *result, struct rama_err *e);
+		      const struct rama_cli_log_about *about, const struct rama_gather_options *opt,
+		      char path[PATH_MAX], struct rama_gather_result *result, struct rama_err *e);
 
 /* shows how far gathering is, on a terminal, if it lasts */
 void rama_cli_log_progress(void *ctx, size_t done, size_t of);

@@ -15,7 +15,8 @@
 
 #define SUFFIX ".darshan"
 
-static int directory_of(const struct rama_cli_log_place *log, char real[PATH_MAX], struct rama_err *e)
+static int directory_of(const struct rama_cli_log_place *log, char real[PATH_MAX],
+			struct rama_err *e)
 {
 	const char *slash = log->file != NULL ? strrchr(log->file, '/') : NULL;
 	char dir[PATH_MAX];
@@ -32,8 +33,8 @@ static int directory_of(const struct rama_cli_log_place *log, char real[PATH_MAX
 	return 0;
 }
 
-int rama_cli_made_init(struct rama_cli_made *m, const struct rama_cli_log_place *log, const char *job,
-		   struct rama_err *e)
+int rama_cli_made_init(struct rama_cli_made *m, const struct rama_cli_log_place *log,
+		       const char *job, struct rama_err *e)
 {
 	char real[PATH_MAX];
 	struct statx st = { 0 };

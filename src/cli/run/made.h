@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_made.h: logs that ranks on several hosts make for `iorama run`, since it cannot find all their segments. They lie
- * beside the log to come, under names that begin with a dot and the name of the job. */
+/* run_made.h: logs that ranks on several hosts make for `iorama run`, since it cannot find all
+ * their segments. They lie beside the log to come, under names that begin with a dot and the
+ * name of the job. */
 #ifndef RAMA_CLI_RUN_MADE_H
 #define RAMA_CLI_RUN_MADE_H
 
@@ -10,8 +11,8 @@ struct rama_cli_made {
 	char host[65];	     /* of this machine */
 	char stem[PATH_MAX]; /* what their paths begin with */
 	char told
-		[PATH_MAX +
-		 64]; /* the same for the ranks: with what tells its directory from others of that name */
+		/* the same for the ranks: with what tells its directory from others of that name */
+		[PATH_MAX + 64];
 	struct rama_gather_list it; /* the logs */
 	/* of the first of them */
 	char program[256];
@@ -19,8 +20,8 @@ struct rama_cli_made {
 };
 
 /* where they go; 0, or an error if the directory cannot be known */
-int rama_cli_made_init(struct rama_cli_made *m, const struct rama_cli_log_place *log, const char *job,
-		   struct rama_err *e);
+int rama_cli_made_init(struct rama_cli_made *m, const struct rama_cli_log_place *log,
+		       const char *job, struct rama_err *e);
 /* Finds them. What ranks that were killed have left half done is removed. */
 int rama_cli_made_find(struct rama_cli_made *m, struct rama_err *e);
 void rama_cli_made_remove(const struct rama_cli_made *m);

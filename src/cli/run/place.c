@@ -169,8 +169,8 @@ int rama_cli_place_make(struct rama_cli_job_place *p, struct rama_err *e)
 	*p = (struct rama_cli_job_place){ .lock = -1, .spare_lock = { -1, -1 } };
 	if (*chosen != '\0')
 		return make_chosen(p, chosen, e);
-	for (unsigned i = 0;
-	     rc != 0 && (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL; i++) {
+	for (unsigned i = 0; rc != 0 && (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL;
+	     i++) {
 		struct rama_err before = *e;
 
 		*e = (struct rama_err){ 0 };

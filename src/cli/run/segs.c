@@ -70,7 +70,7 @@ struct place {
 static int by_process(const void *a, const void *b)
 {
 	const struct rama_cli_seg_info *x = ((const struct place *)a)->info,
-				   *y = ((const struct place *)b)->info;
+				       *y = ((const struct place *)b)->info;
 	int rc = x->bad - y->bad;
 
 	if (rc == 0)

@@ -61,7 +61,8 @@ static int add_file(struct walk *w, uint64_t id, double seconds)
 
 /* A shared record holds the time of all ranks and that of the slowest one; the rest is laid upon
  * the others alike. */
-static void add_time(struct walk *w, const struct rama_core_plan *p, const union rama_core_word *r, double io)
+static void add_time(struct walk *w, const struct rama_core_plan *p, const union rama_core_word *r,
+		     double io)
 {
 	int64_t n = w->s->nprocs, rank = r[RAMA_TAB_RANK].i;
 	double slow, rest;
@@ -85,7 +86,8 @@ static bool is_file(const struct rama_log *log, uint64_t id)
 	return name == NULL || name->text[0] != '<'; /* <STDOUT> */
 }
 
-static int add_record(struct walk *w, const struct rama_core_plan *p, const struct rama_core_record *r)
+static int add_record(struct walk *w, const struct rama_core_plan *p,
+		      const struct rama_core_record *r)
 {
 	struct rama_cli_run_summary *s = w->s;
 	const union rama_core_word *v = r->w;
@@ -94,13 +96,17 @@ static int add_record(struct walk *w, const struct rama_core_plan *p, const stru
 
 	s->bytes_read = rama_core_add(s->bytes_read, v[p->bytes_read].i);
 	s->bytes_written = rama_core_add(s->bytes_written, v[p->bytes_written].i);
-	s->reads = rama_core_add(s->reads, v[posix ? RAMA_TAB_POSIX_READS : RAMA_TAB_STDIO_READS].i);
-	s->writes = rama_core_add(s->writes, v[posix ? RAMA_TAB_POSIX_WRITES : RAMA_TAB_STDIO_WRITES].i);
+	s->reads =
+		rama_core_add(s->reads, v[posix ? RAMA_TAB_POSIX_READS : RAMA_TAB_STDIO_READS].i);
+	s->writes = rama_core_add(s->writes,
+				  v[posix ? RAMA_TAB_POSIX_WRITES : RAMA_TAB_STDIO_WRITES].i);
 	s->read_time += read;
 	s->write_time += write;
 	s->meta_time += meta;
 	add_time(w, p, v, read + write + meta);
-	return is_file(w->log, v[RAMA_TAB_ID].u) ? add_file(w, v[RAMA_TAB_ID].u, read + write + meta) : 0;
+	return is_file(w->log, v[RAMA_TAB_ID].u)
+		       ? add_file(w, v[RAMA_TAB_ID].u, read + write + meta)
+		       : 0;
 }
 
 static int walk_io(struct walk *w, unsigned module)
@@ -133,7 +139,8 @@ static void add_process(struct walk *w, const struct rama_core_record *r)
 		return;
 	use = &w->rank[rank];
 	use->pid = v[RAMA_TAB_PROCESS_PID].i;
-	use->alive = v[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f - v[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f;
+	use->alive =
+		v[RAMA_TAB_PROCESS_F_END_TIMESTAMP].f - v[RAMA_TAB_PROCESS_F_START_TIMESTAMP].f;
 	free(use->command);
 	use->command = r->array[0] != NULL ? strndup(r->array[0]->b, 8 * r->count[0]) : NULL;
 }
@@ -378,7 +385,8 @@ static int to_file(void *ctx, const char *bytes, size_t n)
 	return fwrite(bytes, 1, n, ctx) == n ? 0 : RAMA_EIO;
 }
 
-/* The report of the log in its short form. Trouble with it is told, and does not matter to the rest. */
+/* The report of the log in its short form. Trouble with it is told, and does not matter to the
+ * rest. */
 static void print_report(const struct rama_cli_run_summary *s, const struct rama_cli_opts *o,
 			 const struct rama_cli_terminal *t)
 {
@@ -396,7 +404,8 @@ static void print_report(const struct rama_cli_run_summary *s, const struct rama
 	look.no_unseen = true;
 	look.no_banner = s->unfinished > 0 || s->quiet > 0 || s->missing != NULL ||
 			 s->unplaced + s->unplaced_calls > 0 || s->lost + s->missed + s->folded > 0;
-	if (rama_cli_profile_load(&profile, o, RAMA_TAB_OPTIONS) != 0 && rama_diag_profile_init(&profile) != 0)
+	if (rama_cli_profile_load(&profile, o, RAMA_TAB_OPTIONS) != 0 &&
+	    rama_diag_profile_init(&profile) != 0)
 		return;
 	rama_cli_study_open(&study, &(struct rama_study_source){ .path = s->log }, 1, opt, true);
 	if (study.reported) {

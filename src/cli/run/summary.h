@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_summary.h: the few lines that `iorama run` prints of a log: the short form of its report, and what only run
- * knows. */
+/* run_summary.h: the few lines that `iorama run` prints of a log: the short form of its report,
+ * and what only run knows. */
 #ifndef RAMA_CLI_RUN_SUMMARY_H
 #define RAMA_CLI_RUN_SUMMARY_H
 
@@ -49,14 +49,16 @@ struct rama_cli_run_summary {
 	bool partial;  /* some module lacks data */
 	char *missing; /* ranks that are not in the log: "3,7-9"; NULL: none */
 	int64_t quiet; /* processes that confined themselves, and were not recorded after that */
-	struct rama_log_unseen_sum unseen; /* programs that could not be observed, the command too */
-	bool unknown_mpi;	       /* processes had an MPI of which nothing could be observed */
+	/* programs that could not be observed, the command too */
+	struct rama_log_unseen_sum unseen;
+	bool unknown_mpi; /* processes had an MPI of which nothing could be observed */
 };
 
 /* Fills in what the log tells, in one pass over it. */
 int rama_cli_run_summary_read(struct rama_cli_run_summary *s, struct rama_err *e);
 void rama_cli_run_summary_text(const struct rama_cli_run_summary *s,
-			   const struct rama_cli_opts *o);		       /* on standard error */
+			       /* on standard error */
+			       const struct rama_cli_opts *o);
 void rama_cli_run_summary_json(const struct rama_cli_run_summary *s, FILE *f); /* one line */
 void rama_cli_run_summary_fini(struct rama_cli_run_summary *s);
 

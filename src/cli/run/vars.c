@@ -10,7 +10,8 @@
 
 #define GLOBS_MOST 65536
 
-char *rama_cli_vars_preload(const char *library, const struct rama_program *kind, struct rama_arena *a)
+char *rama_cli_vars_preload(const char *library, const struct rama_program *kind,
+			    struct rama_arena *a)
 {
 	const char *before = getenv("LD_PRELOAD");
 	size_t size = strlen(library) + (before != NULL ? strlen(before) : 0) + RAMA_ELF_NAME + 3;
@@ -46,8 +47,8 @@ char *rama_cli_vars_joined(char *const *argv, struct rama_arena *a)
 	return text;
 }
 
-char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable, enum rama_tab_option_id option,
-		      struct rama_arena *a)
+char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable,
+			  enum rama_tab_option_id option, struct rama_arena *a)
 {
 	const char *before = getenv(variable), *glob;
 	char *text = rama_arena_alloc(a, GLOBS_MOST);
@@ -64,7 +65,7 @@ char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable, enum ra
 						 used > 0 ? "\n" : "", glob);
 	if (used >= GLOBS_MOST)
 		rama_cli_opts_usage(o, "too many globs for %s: more than %d bytes", variable,
-				GLOBS_MOST - 1);
+				    GLOBS_MOST - 1);
 	return text;
 }
 

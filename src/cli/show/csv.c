@@ -91,8 +91,8 @@ static void segments(struct writer *w, struct rama_log_cursor *c)
 			rama_out_fmt(o, ",%s,%lld,%lld,%lld,%.9f,%.9f,",
 				     kind == 0 ? "write" : "read", number[kind]++,
 				     (long long)seg[i][RAMA_TAB_SEG_OFFSET].i,
-				     (long long)seg[i][RAMA_TAB_SEG_LENGTH].i, seg[i][RAMA_TAB_SEG_START].f,
-				     seg[i][RAMA_TAB_SEG_END].f);
+				     (long long)seg[i][RAMA_TAB_SEG_LENGTH].i,
+				     seg[i][RAMA_TAB_SEG_START].f, seg[i][RAMA_TAB_SEG_END].f);
 			if (rama_log_cursor_has_threads(c))
 				rama_out_u64(o, seg[i][RAMA_TAB_SEG_THREAD].u);
 			rama_out_char(o, ',');

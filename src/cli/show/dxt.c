@@ -110,7 +110,8 @@ static void print_components(struct rama_out *o, const struct layout *l)
 		uint64_t stripes = c[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT].u;
 
 		rama_out_fmt(o, "#\t[Component %llu] stripe_ext: %lld - ",
-			     (unsigned long long)n + 1, (long long)c[RAMA_TAB_LUSTRE_COMP_EXT_START].i);
+			     (unsigned long long)n + 1,
+			     (long long)c[RAMA_TAB_LUSTRE_COMP_EXT_START].i);
 		if (c[RAMA_TAB_LUSTRE_COMP_EXT_END].i == -1)
 			rama_out_text(o, "EOF");
 		else
@@ -134,7 +135,8 @@ static void print_record_head(struct trace *t, const struct rama_core_record *r,
 	struct rama_cli_columns c;
 
 	rama_cli_columns_of(&c, &t->in->log, r);
-	rama_out_fmt(o, "\n# DXT, file_id: %llu, file_name: ", (unsigned long long)r->w[RAMA_TAB_ID].u);
+	rama_out_fmt(
+		o, "\n# DXT, file_id: %llu, file_name: ", (unsigned long long)r->w[RAMA_TAB_ID].u);
 	rama_out_text(o, c.name);
 	rama_out_fmt(o, "\n# DXT, rank: %lld, hostname: %.64s\n", (long long)r->w[RAMA_TAB_RANK].i,
 		     r->w[RAMA_TAB_DXT_HOSTNAME].b);
@@ -242,8 +244,8 @@ static void print_segment(struct trace *t, const char *head, size_t head_len, in
 		char tmp[24];
 
 		*p++ = ' ';
-		p = rama_put_pad(p, tmp, (size_t)(rama_put_u64(tmp, s[RAMA_TAB_SEG_THREAD].u) - tmp),
-				 4);
+		p = rama_put_pad(p, tmp,
+				 (size_t)(rama_put_u64(tmp, s[RAMA_TAB_SEG_THREAD].u) - tmp), 4);
 	} else if (t->threads) {
 		p = mempcpy(p, " N/A", 4);
 	} else if (t->files && l == NULL) {
@@ -281,7 +283,8 @@ static int print_record(void *ctx, struct rama_log_cursor *c, const struct rama_
 	return n;
 }
 
-static const unsigned traces[] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_MPIIO, RAMA_TAB_MOD_DXT_STDIO };
+static const unsigned traces[] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_MPIIO,
+				   RAMA_TAB_MOD_DXT_STDIO };
 #define N_TRACES (sizeof(traces) / sizeof(traces[0]))
 
 static int print_module(struct rama_cli_show *s, struct rama_cli_input *in, unsigned module)
@@ -299,7 +302,8 @@ static int print_module(struct rama_cli_show *s, struct rama_cli_input *in, unsi
 	if (!rama_cli_show_may_lack(s, &in->log, t.mod))
 		return 3;
 	/* layouts are only used here: a warning about them would not belong into the output */
-	if (!s->incomplete && !rama_cli_show_may_lack(s, &in->log, rama_tab_module_get(RAMA_TAB_MOD_LUSTRE)))
+	if (!s->incomplete &&
+	    !rama_cli_show_may_lack(s, &in->log, rama_tab_module_get(RAMA_TAB_MOD_LUSTRE)))
 		return 3;
 	if (t.files) {
 		struct rama_cli_show all = { .out = s->out };
@@ -311,8 +315,8 @@ static int print_module(struct rama_cli_show *s, struct rama_cli_input *in, unsi
 
 		rc = count_threads(&t);
 		rama_log_unhush(&in->log, before);
-		t.has_ids =
-			rama_log_has_threads(&in->log, module); /* they may not fit after all */
+		/* they may not fit after all */
+		t.has_ids = rama_log_has_threads(&in->log, module);
 	}
 	if (rc == 0)
 		rc = rama_cli_show_records(s, in, module, print_record, &t);

@@ -181,7 +181,8 @@ static void totals(struct writer *w, const struct rama_tab_module *mod)
 	for (unsigned i = 0; i < *mod->record->n_fields; i++) {
 		const struct rama_tab_field *f = &mod->record->fields[i];
 
-		if (f->place != RAMA_TAB_COUNTER || !rama_cli_filter_counter(&w->show->filter, f->name))
+		if (f->place != RAMA_TAB_COUNTER ||
+		    !rama_cli_filter_counter(&w->show->filter, f->name))
 			continue;
 		rama_json_key(&w->j, f->name);
 		value(&w->j, f->type, rama_tab_field_is_id(f), w->total.w[f->word]);
@@ -232,7 +233,8 @@ static int module(struct writer *w, unsigned id)
 	const struct rama_log_part *part = &w->in->log.part[id];
 	const struct rama_tab_module *mod = rama_tab_module_get(id);
 	bool sums = mod != NULL && (mod->flags & RAMA_TAB_TOTALS) && !w->show->dxt;
-	union rama_core_word *words = mod != NULL ? calloc(mod->record->words, sizeof(*words)) : NULL;
+	union rama_core_word *words =
+		mod != NULL ? calloc(mod->record->words, sizeof(*words)) : NULL;
 	int rc = 0;
 
 	if (mod != NULL && words == NULL)

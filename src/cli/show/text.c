@@ -100,7 +100,7 @@ void rama_cli_show_preamble(struct rama_cli_show *s, const struct rama_log *log)
 }
 
 bool rama_cli_show_may_lack(struct rama_cli_show *s, const struct rama_log *log,
-			const struct rama_tab_module *mod)
+			    const struct rama_tab_module *mod)
 {
 	static const char *const advice = "This happens when a module runs out of";
 
@@ -127,7 +127,8 @@ bool rama_cli_show_may_lack(struct rama_cli_show *s, const struct rama_log *log,
 	return false;
 }
 
-static void legend(struct rama_out *o, const struct rama_log *log, const struct rama_tab_module *mod)
+static void legend(struct rama_out *o, const struct rama_log *log,
+		   const struct rama_tab_module *mod)
 {
 	rama_out_char(o, '\n');
 	for (unsigned i = 0; i < rama_tab_n_legends; i++) {
@@ -178,9 +179,9 @@ static int record_frame(struct section *s, const struct rama_core_record *r,
 
 static inline char *put_value(char *p, uint8_t type, union rama_core_word v)
 {
-	return type == RAMA_TAB_F64	  ? rama_put_f64(p, v.f, 6)
+	return type == RAMA_TAB_F64   ? rama_put_f64(p, v.f, 6)
 	       : type == RAMA_TAB_U64 ? rama_put_u64(p, v.u)
-				  : rama_put_i64(p, v.i);
+				      : rama_put_i64(p, v.i);
 }
 
 /* a command line may hold what would end its column */
@@ -273,9 +274,11 @@ static void print_total(struct section *s)
 		rama_out_fmt(o, "total_%s: ", f->name);
 		p = rama_out_room(o, RAMA_F64_MAX);
 		if (p != NULL)
-			o->used += (size_t)(put_value(p, f->type == RAMA_TAB_U64 ? RAMA_TAB_I64 : f->type,
-						      s->total.w[f->word]) -
-					    p);
+			o->used +=
+				(size_t)(put_value(p,
+						   f->type == RAMA_TAB_U64 ? RAMA_TAB_I64 : f->type,
+						   s->total.w[f->word]) -
+					 p);
 		rama_out_char(o, '\n');
 	}
 }
@@ -432,7 +435,8 @@ int rama_cli_show_text(struct rama_cli_show *s, struct rama_cli_input *in)
 			continue;
 		if (mod == NULL)
 			rama_log_note_unknown(&in->log, i);
-		else if (!(mod->flags & RAMA_TAB_TRACE) && (s->base || (mod->flags & RAMA_TAB_TOTALS)))
+		else if (!(mod->flags & RAMA_TAB_TRACE) &&
+			 (s->base || (mod->flags & RAMA_TAB_TOTALS)))
 			rc = print_module(s, in, mod);
 	}
 	if (!any)

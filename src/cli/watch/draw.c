@@ -67,7 +67,7 @@ static struct scope scope_of(const struct rama_look *l, const struct rama_cli_wa
 	return s;
 }
 
-/* ---- above the table ---------------------------------------------------------------------------------------- */
+/* ---- above the table ------------------------------------------------------------------------- */
 
 static void gap(struct rama_cli_watch_page *p)
 {
@@ -110,7 +110,8 @@ static void rates(struct rama_cli_watch_page *p, const struct rama_look *l, cons
 	char text[RAMA_HUMAN];
 
 	rama_cli_page_to(p, 1);
-	say(p, RAMA_CLI_STYLE_READ, "read %s", rama_human_rate(text, (double)s->gain.bytes_read * per));
+	say(p, RAMA_CLI_STYLE_READ, "read %s",
+	    rama_human_rate(text, (double)s->gain.bytes_read * per));
 	gap(p);
 	say(p, RAMA_CLI_STYLE_WRITE, "write %s",
 	    rama_human_rate(text, (double)s->gain.bytes_written * per));
@@ -167,15 +168,16 @@ static void so_far(struct rama_cli_watch_page *p, const struct rama_look *l, con
 static void at_work(struct rama_cli_watch_page *p, const struct scope *s)
 {
 	static const enum rama_cli_style style[] = { RAMA_CLI_STYLE_PLAIN, RAMA_CLI_STYLE_READ,
-						 RAMA_CLI_STYLE_WRITE, RAMA_CLI_STYLE_META };
+						     RAMA_CLI_STYLE_WRITE, RAMA_CLI_STYLE_META };
 	char since[RAMA_HUMAN];
 
 	rama_cli_page_to(p, 1);
-	rama_cli_page_fmt(p, RAMA_CLI_STYLE_PLAIN, "%u call%s at work", s->calls, s->calls == 1 ? "" : "s");
+	rama_cli_page_fmt(p, RAMA_CLI_STYLE_PLAIN, "%u call%s at work", s->calls,
+			  s->calls == 1 ? "" : "s");
 	if (s->call != NULL && s->call->since >= 1e-3) {
 		rama_cli_page_put(p, RAMA_CLI_STYLE_PLAIN, ", the longest: ", p->width);
 		rama_cli_page_fmt(p, style[s->call->class], "rank %lld %s %s", (long long)s->rank,
-			      s->call->fn, rama_human_seconds(since, s->call->since));
+				  s->call->fn, rama_human_seconds(since, s->call->since));
 		if (s->call->name[0] != '\0') {
 			rama_cli_page_to(p, p->col + 1);
 			rama_cli_page_put(p, RAMA_CLI_STYLE_PLAIN, s->call->name, p->width);
@@ -185,7 +187,7 @@ static void at_work(struct rama_cli_watch_page *p, const struct scope *s)
 }
 
 void rama_cli_watch_head(struct rama_cli_watch_page *p, const struct rama_look *l,
-		     const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r)
+			 const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r)
 {
 	struct scope s = scope_of(l, v, r);
 
@@ -195,10 +197,11 @@ void rama_cli_watch_head(struct rama_cli_watch_page *p, const struct rama_look *
 		at_work(p, &s);
 }
 
-/* ---- title and keys ---------------------------------------------------------------------------------------------- */
+/* ---- title and keys -------------------------------------------------------------------------- */
 
-static void title(struct rama_cli_watch_page *p, const struct rama_look *l, const struct rama_cli_watch_view *v,
-		  const struct rama_cli_watch_rows *r, const struct rama_cli_watch_about *a)
+static void title(struct rama_cli_watch_page *p, const struct rama_look *l,
+		  const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r,
+		  const struct rama_cli_watch_about *a)
 {
 	const char *sep = rama_cli_page_word(p, " › ", " > ");
 	char when[64], clock[16] = "";
@@ -216,7 +219,8 @@ static void title(struct rama_cli_watch_page *p, const struct rama_look *l, cons
 	if (v->kind != RAMA_CLI_WATCH_JOBS && r->job != NULL) {
 		rama_cli_page_put(p, RAMA_CLI_STYLE_PLAIN, sep, p->width);
 		rama_cli_page_put(p, RAMA_CLI_STYLE_BOLD, rama_cli_watch_program(r->job), 24);
-		rama_cli_page_fmt(p, RAMA_CLI_STYLE_DIM, " %.40s", p->width >= 80 ? r->job->name : "");
+		rama_cli_page_fmt(p, RAMA_CLI_STYLE_DIM, " %.40s",
+				  p->width >= 80 ? r->job->name : "");
 	}
 	if (v->kind == RAMA_CLI_WATCH_FILES && r->process != NULL) {
 		rama_cli_page_put(p, RAMA_CLI_STYLE_PLAIN, sep, p->width);
@@ -226,7 +230,7 @@ static void title(struct rama_cli_watch_page *p, const struct rama_look *l, cons
 		rama_cli_page_fmt(p, RAMA_CLI_STYLE_PLAIN, "%sfiles", sep);
 	if (p->col + strlen(when) + 1 < p->width)
 		rama_cli_page_right(p, a->paused ? RAMA_CLI_STYLE_WARN : RAMA_CLI_STYLE_DIM, when,
-				p->width - 1);
+				    p->width - 1);
 	rama_cli_page_line(p);
 }
 
@@ -243,7 +247,8 @@ static void key(struct rama_cli_watch_page *p, const char *name, const char *wha
 }
 
 static void keys(struct rama_cli_watch_page *p, const struct rama_cli_watch_view *v,
-		 const struct rama_cli_watch_rows *r, const struct rama_cli_watch_about *a, unsigned shown)
+		 const struct rama_cli_watch_rows *r, const struct rama_cli_watch_about *a,
+		 unsigned shown)
 {
 	char sort[32], filter[RAMA_CLI_WATCH_FILTER + 16], place[64];
 
@@ -275,7 +280,7 @@ static void keys(struct rama_cli_watch_page *p, const struct rama_cli_watch_view
 	}
 }
 
-/* ---- instead of the table ------------------------------------------------------------------------------------------ */
+/* ---- instead of the table -------------------------------------------------------------------- */
 
 void rama_cli_watch_nothing(struct rama_cli_watch_page *p, const char *place)
 {
@@ -342,8 +347,8 @@ static void help(struct rama_cli_watch_page *p)
 	rama_cli_page_line(p);
 	rama_cli_page_to(p, 1);
 	rama_cli_page_put(p, RAMA_CLI_STYLE_DIM,
-		      "latency: mean of the calls since the last look; longest: of all so far",
-		      p->width);
+			  "latency: mean of the calls since the last look; longest: of all so far",
+			  p->width);
 	rama_cli_page_line(p);
 }
 
@@ -353,18 +358,21 @@ static void no_lines(struct rama_cli_watch_page *p, const struct rama_cli_watch_
 	rama_cli_page_line(p);
 	rama_cli_page_to(p, 1);
 	if (v->filter[0] != '\0' && r->of > 0)
-		rama_cli_page_fmt(p, RAMA_CLI_STYLE_DIM, "None of %zu holds \"%s\".", r->of, v->filter);
+		rama_cli_page_fmt(p, RAMA_CLI_STYLE_DIM, "None of %zu holds \"%s\".", r->of,
+				  v->filter);
 	else if (v->kind != RAMA_CLI_WATCH_JOBS && r->job == NULL)
-		rama_cli_page_put(p, RAMA_CLI_STYLE_DIM, "This job has ended. Esc leads back.", p->width);
+		rama_cli_page_put(p, RAMA_CLI_STYLE_DIM, "This job has ended. Esc leads back.",
+				  p->width);
 	else if (v->kind == RAMA_CLI_WATCH_FILES && v->process != 0 && r->process == NULL)
 		rama_cli_page_put(p, RAMA_CLI_STYLE_DIM, "This process has ended. Esc leads back.",
-			      p->width);
+				  p->width);
 	else
 		rama_cli_page_put(p, RAMA_CLI_STYLE_DIM, "No file was used yet.", p->width);
 }
 
-void rama_cli_watch_draw(struct rama_cli_watch_page *p, const struct rama_look *l, struct rama_cli_watch_view *v,
-		     const struct rama_cli_watch_rows *r, const struct rama_cli_watch_about *a)
+void rama_cli_watch_draw(struct rama_cli_watch_page *p, const struct rama_look *l,
+			 struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r,
+			 const struct rama_cli_watch_about *a)
 {
 	unsigned first, lines;
 

@@ -10,7 +10,9 @@
 
 void rama_cli_page_init(struct rama_cli_watch_page *p, unsigned width, unsigned height, bool utf8)
 {
-	*p = (struct rama_cli_watch_page){ .width = width, .height = height, .utf8 = utf8, .chosen = -1 };
+	*p = (struct rama_cli_watch_page){
+		.width = width, .height = height, .utf8 = utf8, .chosen = -1
+	};
 	rama_out_init(&p->out, NULL, NULL);
 }
 
@@ -34,7 +36,8 @@ unsigned rama_cli_page_columns(const struct rama_cli_watch_page *p, const char *
 	return rama_report_pen_columns(&pen, text);
 }
 
-static void add(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, size_t n)
+static void add(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text,
+		size_t n)
 {
 	char *copy = rama_arena_text(&p->arena, text, n);
 
@@ -55,7 +58,8 @@ static void add(struct rama_cli_watch_page *p, enum rama_cli_style style, const 
 		};
 }
 
-void rama_cli_page_put(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, unsigned most)
+void rama_cli_page_put(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text,
+		       unsigned most)
 {
 	struct rama_report_pen pen = pen_of(p, &p->out);
 	unsigned left = p->col < p->width ? p->width - p->col : 0;
@@ -69,12 +73,13 @@ void rama_cli_page_put(struct rama_cli_watch_page *p, enum rama_cli_style style,
 	if (p->out.error != 0)
 		p->failed = true;
 	else
-		add(p, p->dim && style != RAMA_CLI_STYLE_HEAD ? RAMA_CLI_STYLE_DIM : style, p->out.buf,
-		    p->out.used);
+		add(p, p->dim && style != RAMA_CLI_STYLE_HEAD ? RAMA_CLI_STYLE_DIM : style,
+		    p->out.buf, p->out.used);
 	p->col += pen.column;
 }
 
-void rama_cli_page_fmt(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *fmt, ...)
+void rama_cli_page_fmt(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *fmt,
+		       ...)
 {
 	char text[1024];
 	va_list ap;
@@ -90,7 +95,8 @@ void rama_cli_page_to(struct rama_cli_watch_page *p, unsigned col)
 	p->col = col;
 }
 
-void rama_cli_page_right(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, unsigned end)
+void rama_cli_page_right(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text,
+			 unsigned end)
 {
 	unsigned n = rama_cli_page_columns(p, text);
 
@@ -104,13 +110,14 @@ void rama_cli_page_line(struct rama_cli_watch_page *p)
 	p->col = 0;
 }
 
-/* ---- printing --------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static const char *const code[RAMA_CLI_STYLES] = {
-	[RAMA_CLI_STYLE_PLAIN] = "",	 [RAMA_CLI_STYLE_BOLD] = "1",  [RAMA_CLI_STYLE_DIM] = "2",
-	[RAMA_CLI_STYLE_READ] = "34",	 [RAMA_CLI_STYLE_META] = "35", [RAMA_CLI_STYLE_GOOD] = "32",
-	[RAMA_CLI_STYLE_WRITE] = "38;5;166", [RAMA_CLI_STYLE_WARN] = "33", [RAMA_CLI_STYLE_BAD] = "31",
-	[RAMA_CLI_STYLE_HEAD] = "1",
+	[RAMA_CLI_STYLE_PLAIN] = "",	     [RAMA_CLI_STYLE_BOLD] = "1",
+	[RAMA_CLI_STYLE_DIM] = "2",	     [RAMA_CLI_STYLE_READ] = "34",
+	[RAMA_CLI_STYLE_META] = "35",	     [RAMA_CLI_STYLE_GOOD] = "32",
+	[RAMA_CLI_STYLE_WRITE] = "38;5;166", [RAMA_CLI_STYLE_WARN] = "33",
+	[RAMA_CLI_STYLE_BAD] = "31",	     [RAMA_CLI_STYLE_HEAD] = "1",
 };
 
 void rama_cli_page_print(const struct rama_cli_watch_page *p, struct rama_out *o, bool colour)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch_page.h: a screen as data: pieces of text with a place and a style. Made without knowing where it is shown: on a
- * terminal by ncurses, or printed line by line. No text on it can do anything to a terminal. */
+/* watch_page.h: a screen as data: pieces of text with a place and a style. Made without knowing
+ * where it is shown: on a terminal by ncurses, or printed line by line. No text on it can do
+ * anything to a terminal. */
 #ifndef RAMA_CLI_WATCH_PAGE_H
 #define RAMA_CLI_WATCH_PAGE_H
 
@@ -50,17 +51,19 @@ void rama_cli_page_fini(struct rama_cli_watch_page *p);
 /* columns of a text */
 unsigned rama_cli_page_columns(const struct rama_cli_watch_page *p, const char *text);
 /* A text at the current column, cut in its middle if it is wider than `most` or than the line. */
-void rama_cli_page_put(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, unsigned most);
-void rama_cli_page_fmt(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void rama_cli_page_put(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text,
+		       unsigned most);
+void rama_cli_page_fmt(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *fmt,
+		       ...) __attribute__((format(printf, 3, 4)));
 /* goes to a column; what stands there already stays */
 void rama_cli_page_to(struct rama_cli_watch_page *p, unsigned col);
 /* a text that ends at column `end` */
-void rama_cli_page_right(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text, unsigned end);
+void rama_cli_page_right(struct rama_cli_watch_page *p, enum rama_cli_style style, const char *text,
+			 unsigned end);
 void rama_cli_page_line(struct rama_cli_watch_page *p);
 /* one of two words: that for terminals with UTF-8, or that for others */
 static inline const char *rama_cli_page_word(const struct rama_cli_watch_page *p, const char *utf8,
-					 const char *ascii)
+					     const char *ascii)
 {
 	return p->utf8 ? utf8 : ascii;
 }

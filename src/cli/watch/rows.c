@@ -8,10 +8,11 @@
 #include "base/siphash.h"
 #include "cli/watch/watch.h"
 
-const char *const rama_cli_watch_sort_name[RAMA_CLI_SORTS] = { "rate", "ops",	"latency", "longest",
-						       "io",   "moved", "name" };
+const char *const rama_cli_watch_sort_name[RAMA_CLI_SORTS] = { "rate",	  "ops", "latency",
+							       "longest", "io",	 "moved",
+							       "name" };
 
-/* ---- names ------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 const char *rama_cli_watch_user(int64_t uid)
 {
@@ -43,7 +44,8 @@ static const char *base_name(const char *path)
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-/* launchers and shells are of less interest than what they started: the busiest program is the job's name */
+/* launchers and shells are of less interest than what they started: the busiest program is the
+ * job's name */
 const char *rama_cli_watch_program(const struct rama_look_job *j)
 {
 	const struct rama_look_process *best = NULL;
@@ -75,7 +77,8 @@ static bool names_job(const struct rama_look_job *j, const char *word)
 	return strcmp(j->key, word) == 0 || strcmp(j->name, word) == 0 || strcmp(id, word) == 0;
 }
 
-bool rama_cli_watch_choose(struct rama_look *l, const char *word, const struct rama_look_process **p)
+bool rama_cli_watch_choose(struct rama_look *l, const char *word,
+			   const struct rama_look_process **p)
 {
 	char *end;
 	long long pid = strtoll(word, &end, 10);
@@ -101,7 +104,7 @@ bool rama_cli_watch_choose(struct rama_look *l, const char *word, const struct r
 	return n > 0;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static double moved(const struct rama_look_io *io)
 {
@@ -139,7 +142,9 @@ static double key_of(const struct rama_cli_watch_row *r, enum rama_cli_watch_sor
 
 static const char *text_of(const struct rama_cli_watch_row *r)
 {
-	return r->f != NULL ? r->f->name : r->p != NULL ? r->p->command : rama_cli_watch_program(r->j);
+	return r->f != NULL   ? r->f->name
+	       : r->p != NULL ? r->p->command
+			      : rama_cli_watch_program(r->j);
 }
 
 /* the largest first; ranks by number, others by name */
@@ -161,16 +166,19 @@ static int compare(const void *a, const void *b)
 enum rama_look_order rama_cli_watch_order(enum rama_cli_watch_sort s)
 {
 	static const enum rama_look_order of[RAMA_CLI_SORTS] = {
-		[RAMA_CLI_SORT_RATE] = RAMA_LOOK_BY_RATE,	 [RAMA_CLI_SORT_OPS] = RAMA_LOOK_BY_OPS,
-		[RAMA_CLI_SORT_LATENCY] = RAMA_LOOK_BY_TIME, [RAMA_CLI_SORT_LONGEST] = RAMA_LOOK_BY_TIME,
-		[RAMA_CLI_SORT_IO] = RAMA_LOOK_BY_TIME,	 [RAMA_CLI_SORT_MOVED] = RAMA_LOOK_BY_BYTES,
+		[RAMA_CLI_SORT_RATE] = RAMA_LOOK_BY_RATE,
+		[RAMA_CLI_SORT_OPS] = RAMA_LOOK_BY_OPS,
+		[RAMA_CLI_SORT_LATENCY] = RAMA_LOOK_BY_TIME,
+		[RAMA_CLI_SORT_LONGEST] = RAMA_LOOK_BY_TIME,
+		[RAMA_CLI_SORT_IO] = RAMA_LOOK_BY_TIME,
+		[RAMA_CLI_SORT_MOVED] = RAMA_LOOK_BY_BYTES,
 		[RAMA_CLI_SORT_NAME] = RAMA_LOOK_BY_NAME,
 	};
 
 	return of[s];
 }
 
-/* ---- filter -------------------------------------------------------------------------------------------- */
+/* ---- filter ---------------------------------------------------------------------------------- */
 
 static bool holds(const char *text, const char *part)
 {
@@ -193,7 +201,7 @@ static bool is_wanted(const struct rama_cli_watch_row *r, const char *filter)
 	       holds(rama_cli_watch_program(r->j), filter);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static int make_room(struct rama_cli_watch_rows *r, size_t n, struct rama_err *e)
 {
@@ -229,19 +237,21 @@ static int job_rows(struct rama_cli_watch_rows *r, const struct rama_look *l,
 	return rc;
 }
 
-static int rank_rows(struct rama_cli_watch_rows *r, const struct rama_cli_watch_view *v, struct rama_err *e)
+static int rank_rows(struct rama_cli_watch_rows *r, const struct rama_cli_watch_view *v,
+		     struct rama_err *e)
 {
 	int rc = make_room(r, r->job != NULL ? r->job->n : 0, e);
 
 	for (size_t i = 0; rc == 0 && r->job != NULL && i < r->job->n; i++)
 		add(r, v,
 		    (struct rama_cli_watch_row){ .j = r->job,
-					     .p = r->job->process[i],
-					     .name = r->job->process[i]->number });
+						 .p = r->job->process[i],
+						 .name = r->job->process[i]->number });
 	return rc;
 }
 
-static int file_rows(struct rama_cli_watch_rows *r, const struct rama_cli_watch_view *v, struct rama_err *e)
+static int file_rows(struct rama_cli_watch_rows *r, const struct rama_cli_watch_view *v,
+		     struct rama_err *e)
 {
 	int rc = 0;
 
@@ -253,10 +263,10 @@ static int file_rows(struct rama_cli_watch_rows *r, const struct rama_cli_watch_
 		rc = make_room(r, r->files.n, e);
 	for (size_t i = 0; rc == 0 && i < r->files.n; i++)
 		add(r, v,
-		    (struct rama_cli_watch_row){ .j = r->job,
-					     .f = &r->files.file[i],
-					     .name = r->files.file[i].id != 0 ? r->files.file[i].id
-									      : 1 });
+		    (struct rama_cli_watch_row){
+			    .j = r->job,
+			    .f = &r->files.file[i],
+			    .name = r->files.file[i].id != 0 ? r->files.file[i].id : 1 });
 	r->of = r->files.of;
 	return rc;
 }
@@ -275,8 +285,8 @@ static void place_chosen(const struct rama_cli_watch_rows *r, struct rama_cli_wa
 		v->chosen = r->row[v->at].name;
 }
 
-int rama_cli_watch_rows(struct rama_cli_watch_rows *r, const struct rama_look *l, struct rama_cli_watch_view *v,
-		    struct rama_err *e)
+int rama_cli_watch_rows(struct rama_cli_watch_rows *r, const struct rama_look *l,
+			struct rama_cli_watch_view *v, struct rama_err *e)
 {
 	int rc;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch_screen.c: the full screen: ncurses shows pages and tells keys; only what changed is sent. */
+/* watch_screen.c: the full screen: ncurses shows pages and tells keys; only what changed is
+ * sent. */
 #include <curses.h>
 #include <errno.h>
 #include <poll.h>
@@ -53,7 +54,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- looks ------------------------------------------------------------------------------------------ */
+/* ---- looks ----------------------------------------------------------------------------------- */
 
 static void colours(struct screen *s)
 {
@@ -113,7 +114,7 @@ static void draw(struct screen *s)
 		a.said = s->said;
 	}
 	rama_cli_page_init(&p, (unsigned)(cols > WIDTH_LEAST ? cols : WIDTH_LEAST),
-		       (unsigned)(rows > 3 ? rows : 3), !a.ascii);
+			   (unsigned)(rows > 3 ? rows : 3), !a.ascii);
 	rama_cli_watch_draw(&p, s->l, s->v, &s->rows, &a);
 	show(s, &p);
 	rama_cli_page_fini(&p);
@@ -153,7 +154,7 @@ static void take(struct screen *s)
 	s->next = now() + s->a.interval;
 }
 
-/* ---- going about ---------------------------------------------------------------------------------------- */
+/* ---- going about ----------------------------------------------------------------------------- */
 
 static void choose(struct screen *s, long at)
 {
@@ -165,8 +166,8 @@ static void choose(struct screen *s, long at)
 	v->chosen = s->rows.row[v->at].name;
 }
 
-static void go_into(struct screen *s, enum rama_cli_watch_kind kind, const struct rama_cli_watch_row *r,
-		    bool whole)
+static void go_into(struct screen *s, enum rama_cli_watch_kind kind,
+		    const struct rama_cli_watch_row *r, bool whole)
 {
 	struct rama_cli_watch_view *v = s->v;
 
@@ -190,8 +191,10 @@ static void enter(struct screen *s)
 	const struct rama_cli_watch_row *r = s->v->at < s->rows.n ? &s->rows.row[s->v->at] : NULL;
 
 	if (r != NULL && s->v->kind != RAMA_CLI_WATCH_FILES)
-		go_into(s, s->v->kind == RAMA_CLI_WATCH_JOBS ? RAMA_CLI_WATCH_RANKS : RAMA_CLI_WATCH_FILES, r,
-			false);
+		go_into(s,
+			s->v->kind == RAMA_CLI_WATCH_JOBS ? RAMA_CLI_WATCH_RANKS
+							  : RAMA_CLI_WATCH_FILES,
+			r, false);
 }
 
 static void all_files(struct screen *s)
@@ -221,7 +224,7 @@ static void back(struct screen *s)
 	line_up(s);
 }
 
-/* ---- live events -------------------------------------------------------------------------------------------- */
+/* ---- live events ----------------------------------------------------------------------------- */
 
 static void ask_live(struct screen *s)
 {
@@ -261,7 +264,7 @@ static void answer_live(struct screen *s, int key)
 							       : "");
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------------ */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void edit_filter(struct screen *s, int key)
 {
@@ -394,7 +397,7 @@ static void on_key(struct screen *s, int key)
 	}
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* Signals that would end us leave the terminal as it was; so does a terminal that goes away. */
 static void catch_signals(void)
@@ -437,7 +440,7 @@ static void loop(struct screen *s)
 }
 
 int rama_cli_watch_screen(struct rama_look *l, struct rama_cli_watch_view *v,
-		      const struct rama_cli_watch_about *a, const char *word, bool colour)
+			  const struct rama_cli_watch_about *a, const char *word, bool colour)
 {
 	struct screen s = { .l = l, .v = v, .a = *a, .colour = colour, .word = word };
 	SCREEN *term;
@@ -446,8 +449,8 @@ int rama_cli_watch_screen(struct rama_look *l, struct rama_cli_watch_view *v,
 	term = newterm(NULL, stdout, stdin);
 	if (term == NULL) {
 		rama_cli_complain("watch",
-			      "this terminal (TERM=%s) cannot show a full screen; use --once",
-			      getenv("TERM") != NULL ? getenv("TERM") : "");
+				  "this terminal (TERM=%s) cannot show a full screen; use --once",
+				  getenv("TERM") != NULL ? getenv("TERM") : "");
 		return 4;
 	}
 	catch_signals();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch_switch.c: live events of the processes of a job, on or off. Apart: names of segment/ and report/ do not meet. */
+/* watch_switch.c: live events of the processes of a job, on or off. Apart: names of segment/ and
+ * report/ do not meet. */
 #include "cli/watch/watch.h"
 #include "gather/gather.h"
 #include "segment/ring.h"
@@ -7,7 +8,7 @@
 int rama_cli_watch_switch(const struct rama_look_job *j, bool on, struct rama_err *e)
 {
 	struct rama_seg_switch word = { .set_live = true,
-				    .live = on ? (1u << RAMA_SEG_EVENT_LAYERS) - 1 : 0 };
+					.live = on ? (1u << RAMA_SEG_EVENT_LAYERS) - 1 : 0 };
 	struct rama_gather_list segs;
 	int rc = rama_gather_find(&segs, j->dir, e), n = 0;
 

@@ -35,7 +35,8 @@ enum column {
 	COLUMNS
 };
 
-/* in the order of the table. first: what is taken first when not all fit; flex: takes what is left, up to `most` */
+/* in the order of the table. first: what is taken first when not all fit; flex: takes what is
+ * left, up to `most` */
 static const struct {
 	const char *head;
 	uint8_t views, width, most, first;
@@ -54,10 +55,12 @@ static const struct {
 		       RAMA_CLI_SORT_RATE },
 	[COL_WRITE] = { "write/s", IN_JOBS | IN_RANKS | IN_FILES, 10, 10, 1, true, false,
 			RAMA_CLI_SORT_RATE },
-	[COL_OPS] = { "ops/s", IN_JOBS | IN_RANKS | IN_FILES, 9, 9, 4, true, false, RAMA_CLI_SORT_OPS },
+	[COL_OPS] = { "ops/s", IN_JOBS | IN_RANKS | IN_FILES, 9, 9, 4, true, false,
+		      RAMA_CLI_SORT_OPS },
 	[COL_LATENCY] = { "latency", IN_JOBS | IN_RANKS | IN_FILES, 8, 8, 5, true, false,
 			  RAMA_CLI_SORT_LATENCY },
-	[COL_LONGEST] = { "longest", IN_RANKS | IN_FILES, 8, 8, 8, true, false, RAMA_CLI_SORT_LONGEST },
+	[COL_LONGEST] = { "longest", IN_RANKS | IN_FILES, 8, 8, 8, true, false,
+			  RAMA_CLI_SORT_LONGEST },
 	[COL_IO] = { "in I/O", IN_JOBS | IN_RANKS, BAR + 8, BAR + 8, 2, false, false,
 		     RAMA_CLI_SORT_IO },
 	[COL_MOVED] = { "moved", IN_JOBS | IN_RANKS | IN_FILES, 10, 10, 8, true, false,
@@ -69,7 +72,7 @@ static const struct {
 };
 #define FIRSTS 11
 
-/* ---- bars ----------------------------------------------------------------------------------------------- */
+/* ---- bars ------------------------------------------------------------------------------------ */
 
 double rama_cli_watch_peak(const struct rama_look_trail *t)
 {
@@ -80,9 +83,10 @@ double rama_cli_watch_peak(const struct rama_look_trail *t)
 	return most;
 }
 
-/* Bars stand for whole seconds by the clock, so that only the last one changes while time goes on. The second that has
- * just begun is left out. */
-void rama_cli_watch_trail(struct rama_cli_watch_page *p, const struct rama_look_trail *t, unsigned columns)
+/* Bars stand for whole seconds by the clock, so that only the last one changes while time goes
+ * on. The second that has just begun is left out. */
+void rama_cli_watch_trail(struct rama_cli_watch_page *p, const struct rama_look_trail *t,
+			  unsigned columns)
 {
 	static const char *const utf8[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 	static const char *const ascii[] = { "_", ".", ":", "-", "=", "+", "*", "#" };
@@ -121,7 +125,7 @@ void rama_cli_watch_bar(struct rama_cli_watch_page *p, const double share[3], un
 {
 	static const char *const utf8[] = { "█", "▓", "▒" }, *const ascii[] = { "R", "W", "M" };
 	static const enum rama_cli_style style[] = { RAMA_CLI_STYLE_READ, RAMA_CLI_STYLE_WRITE,
-						 RAMA_CLI_STYLE_META };
+						     RAMA_CLI_STYLE_META };
 	double all = share[0] + share[1] + share[2], sum = 0;
 	unsigned done = 0, full = (unsigned)lround(fmin(all, 1) * columns);
 	char text[256];
@@ -144,7 +148,7 @@ void rama_cli_watch_bar(struct rama_cli_watch_page *p, const double share[3], un
 	rama_cli_page_put(p, RAMA_CLI_STYLE_DIM, text, columns);
 }
 
-/* ---- cells ------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 struct cell {
 	struct rama_cli_watch_page *p;
@@ -185,7 +189,8 @@ static void time_cell(const struct cell *c, double s)
 	      s > 0 ? rama_human_seconds(text, s) : rama_cli_page_word(c->p, "·", "-"));
 }
 
-static void shares_of(const struct rama_look *l, const struct rama_cli_watch_row *r, double share[3])
+static void shares_of(const struct rama_look *l, const struct rama_cli_watch_row *r,
+		      double share[3])
 {
 	double all = 0;
 
@@ -218,10 +223,10 @@ static void io_cell(const struct cell *c)
 }
 
 static const enum rama_cli_style wait_style[] = { [RAMA_LOOK_WAIT_GONE] = RAMA_CLI_STYLE_DIM,
-					      [RAMA_LOOK_WAIT_COMPUTE] = RAMA_CLI_STYLE_DIM,
-					      [RAMA_LOOK_WAIT_READ] = RAMA_CLI_STYLE_READ,
-					      [RAMA_LOOK_WAIT_WRITE] = RAMA_CLI_STYLE_WRITE,
-					      [RAMA_LOOK_WAIT_META] = RAMA_CLI_STYLE_META };
+						  [RAMA_LOOK_WAIT_COMPUTE] = RAMA_CLI_STYLE_DIM,
+						  [RAMA_LOOK_WAIT_READ] = RAMA_CLI_STYLE_READ,
+						  [RAMA_LOOK_WAIT_WRITE] = RAMA_CLI_STYLE_WRITE,
+						  [RAMA_LOOK_WAIT_META] = RAMA_CLI_STYLE_META };
 
 static void wait_cell(const struct cell *c)
 {
@@ -236,8 +241,8 @@ static void wait_cell(const struct cell *c)
 		rama_cli_page_put(c->p, RAMA_CLI_STYLE_WARN, text, c->width);
 	} else if (p->wait == RAMA_LOOK_WAIT_GONE) {
 		rama_cli_page_put(c->p, RAMA_CLI_STYLE_DIM,
-			      gone[p->state == RAMA_LOOK_KILLED ? p->state : RAMA_LOOK_ENDED],
-			      c->width);
+				  gone[p->state == RAMA_LOOK_KILLED ? p->state : RAMA_LOOK_ENDED],
+				  c->width);
 	} else if (p->n_told > 0 && p->call[0].since > 0.05) {
 		const char *name = p->call[0].name, *base = strrchr(name, '/');
 		unsigned left;
@@ -250,7 +255,8 @@ static void wait_cell(const struct cell *c)
 			name = base + 1;
 		rama_cli_page_put(c->p, wait_style[p->wait], name, left);
 	} else {
-		rama_cli_page_put(c->p, wait_style[p->wait], rama_look_wait_name(p->wait), c->width);
+		rama_cli_page_put(c->p, wait_style[p->wait], rama_look_wait_name(p->wait),
+				  c->width);
 	}
 }
 
@@ -286,7 +292,8 @@ static void who_cell(const struct cell *c, enum column k)
 		rama_cli_page_put(c->p, RAMA_CLI_STYLE_PLAIN, j->name, c->width);
 		break;
 	case COL_USER:
-		rama_cli_page_put(c->p, RAMA_CLI_STYLE_PLAIN, rama_cli_watch_user(j->uid), c->width);
+		rama_cli_page_put(c->p, RAMA_CLI_STYLE_PLAIN, rama_cli_watch_user(j->uid),
+				  c->width);
 		break;
 	case COL_RANKS:
 		snprintf(text, sizeof(text), "%zu", j->running);
@@ -346,7 +353,7 @@ static void put_cell(const struct cell *c, enum column k)
 	case COL_TRAIL:
 	case COL_TRAIL_RANK:
 		rama_cli_watch_trail(c->p, c->r->p != NULL ? &c->r->p->trail : &c->r->j->trail,
-				 c->width);
+				     c->width);
 		break;
 	default:
 		who_cell(c, k);
@@ -354,7 +361,7 @@ static void put_cell(const struct cell *c, enum column k)
 	}
 }
 
-/* ---- which fit ------------------------------------------------------------------------------------------------ */
+/* ---- which fit ------------------------------------------------------------------------------- */
 
 struct fit {
 	unsigned width[COLUMNS]; /* 0: not shown */
@@ -397,7 +404,8 @@ static struct fit find_fit(const struct rama_cli_watch_page *p, enum rama_cli_wa
 	return f;
 }
 
-static void table_head(struct rama_cli_watch_page *p, const struct fit *f, const struct rama_cli_watch_view *v)
+static void table_head(struct rama_cli_watch_page *p, const struct fit *f,
+		       const struct rama_cli_watch_view *v)
 {
 	unsigned col = 1;
 	char text[32];
@@ -427,8 +435,8 @@ static bool is_over(const struct rama_cli_watch_row *r)
 }
 
 void rama_cli_watch_table(struct rama_cli_watch_page *p, const struct rama_look *l,
-		      const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r, size_t from,
-		      size_t n)
+			  const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r,
+			  size_t from, size_t n)
 {
 	struct fit f = find_fit(p, v->kind, r);
 

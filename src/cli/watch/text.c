@@ -8,8 +8,8 @@
 #define RANKS_TOLD 10
 #define FILES_TOLD 5
 
-static int table(struct rama_cli_watch_page *p, const struct rama_look *l, struct rama_cli_watch_view *v,
-		 size_t most, const char *more, struct rama_err *e)
+static int table(struct rama_cli_watch_page *p, const struct rama_look *l,
+		 struct rama_cli_watch_view *v, size_t most, const char *more, struct rama_err *e)
 {
 	struct rama_cli_watch_rows r;
 	int rc = rama_cli_watch_rows(&r, l, v, e);
@@ -19,7 +19,8 @@ static int table(struct rama_cli_watch_page *p, const struct rama_look *l, struc
 		rama_cli_watch_table(p, l, v, &r, 0, most);
 		if (r.n > most) {
 			rama_cli_page_to(p, 1);
-			rama_cli_page_fmt(p, RAMA_CLI_STYLE_DIM, "and %zu more %s", r.n - most, more);
+			rama_cli_page_fmt(p, RAMA_CLI_STYLE_DIM, "and %zu more %s", r.n - most,
+					  more);
 			rama_cli_page_line(p);
 		}
 	}
@@ -27,8 +28,8 @@ static int table(struct rama_cli_watch_page *p, const struct rama_look *l, struc
 	return rc;
 }
 
-static int one_job(struct rama_cli_watch_page *p, const struct rama_look *l, const struct rama_look_job *j,
-		   struct rama_cli_watch_view *v, struct rama_err *e)
+static int one_job(struct rama_cli_watch_page *p, const struct rama_look *l,
+		   const struct rama_look_job *j, struct rama_cli_watch_view *v, struct rama_err *e)
 {
 	struct rama_cli_watch_rows r = { .job = j };
 	int rc;
@@ -47,10 +48,11 @@ static int one_job(struct rama_cli_watch_page *p, const struct rama_look *l, con
 }
 
 int rama_cli_watch_text(struct rama_cli_watch_page *p, const struct rama_look *l, const char *place,
-		    enum rama_cli_watch_sort sort, struct rama_err *e)
+			enum rama_cli_watch_sort sort, struct rama_err *e)
 {
-	struct rama_cli_watch_view v = { .sort = { sort, sort == RAMA_CLI_SORT_RATE ? RAMA_CLI_SORT_NAME : sort,
-					       sort } };
+	struct rama_cli_watch_view v = {
+		.sort = { sort, sort == RAMA_CLI_SORT_RATE ? RAMA_CLI_SORT_NAME : sort, sort }
+	};
 	int rc = 0;
 
 	if (l->n == 0) {

@@ -28,12 +28,13 @@ extern const char *const rama_cli_watch_sort_name[RAMA_CLI_SORTS];
 /* what is looked at, and how */
 struct rama_cli_watch_view {
 	enum rama_cli_watch_kind kind;
-	char job[128];		      /* key of the job: RANKS, FILES */
-	uint64_t process;	      /* RANKS: chosen; FILES: whose; 0: the whole job's */
+	char job[128];			  /* key of the job: RANKS, FILES */
+	uint64_t process;		  /* RANKS: chosen; FILES: whose; 0: the whole job's */
 	enum rama_cli_watch_sort sort[3]; /* by kind */
 	bool reverse;
 	char filter[RAMA_CLI_WATCH_FILTER];
-	/* the line that is chosen is known by its name, so that it stays chosen when lines change places */
+	/* the line that is chosen is known by its name, so that it stays chosen when lines
+	 * change places */
 	uint64_t chosen; /* hash or number, 0: the first */
 	size_t at, top;	 /* its place, and that of the first line on the screen */
 };
@@ -55,21 +56,22 @@ struct rama_cli_watch_rows {
 	const struct rama_look_process *process; /* the same */
 };
 
-/* ---- watch_rows.c --------------------------------------------------------------------------------- */
+/* ---- watch_rows.c ---------------------------------------------------------------------------- */
 
 /* the lines of a view, in order; places the chosen one */
-int rama_cli_watch_rows(struct rama_cli_watch_rows *r, const struct rama_look *l, struct rama_cli_watch_view *v,
-		    struct rama_err *e);
+int rama_cli_watch_rows(struct rama_cli_watch_rows *r, const struct rama_look *l,
+			struct rama_cli_watch_view *v, struct rama_err *e);
 void rama_cli_watch_rows_fini(struct rama_cli_watch_rows *r);
-/* Leaves of a look only the job (by key, name, job id) or process (by its id) that a word names; until the next take. *p:
- * the process, may be NULL. False: there is none. */
-bool rama_cli_watch_choose(struct rama_look *l, const char *word, const struct rama_look_process **p);
+/* Leaves of a look only the job (by key, name, job id) or process (by its id) that a word names;
+ * until the next take. *p: the process, may be NULL. False: there is none. */
+bool rama_cli_watch_choose(struct rama_look *l, const char *word,
+			   const struct rama_look_process **p);
 const struct rama_look_job *rama_cli_watch_job(const struct rama_look *l, const char *key);
 const char *rama_cli_watch_program(const struct rama_look_job *j); /* name of what it runs */
 const char *rama_cli_watch_user(int64_t uid);
 enum rama_look_order rama_cli_watch_order(enum rama_cli_watch_sort s);
 
-/* ---- watch_table.c -------------------------------------------------------------------------------- */
+/* ---- watch_table.c --------------------------------------------------------------------------- */
 
 struct rama_cli_watch_about { /* of the screen, beside the look */
 	double interval;
@@ -80,34 +82,36 @@ struct rama_cli_watch_about { /* of the screen, beside the look */
 
 /* header and lines from..from + n of a table, on the page */
 void rama_cli_watch_table(struct rama_cli_watch_page *p, const struct rama_look *l,
-		      const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r, size_t from,
-		      size_t n);
+			  const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r,
+			  size_t from, size_t n);
 /* bytes of the last minute as a line of little bars */
-void rama_cli_watch_trail(struct rama_cli_watch_page *p, const struct rama_look_trail *t, unsigned columns);
+void rama_cli_watch_trail(struct rama_cli_watch_page *p, const struct rama_look_trail *t,
+			  unsigned columns);
 double rama_cli_watch_peak(const struct rama_look_trail *t); /* of a second */
 /* seconds of an interval that were reading, writing, metadata, as shares of a bar */
 void rama_cli_watch_bar(struct rama_cli_watch_page *p, const double share[3], unsigned columns);
 
-/* ---- watch_draw.c ------------------------------------------------------------------------------------ */
+/* ---- watch_draw.c ---------------------------------------------------------------------------- */
 
 /* a whole screen */
-void rama_cli_watch_draw(struct rama_cli_watch_page *p, const struct rama_look *l, struct rama_cli_watch_view *v,
-		     const struct rama_cli_watch_rows *r, const struct rama_cli_watch_about *a);
+void rama_cli_watch_draw(struct rama_cli_watch_page *p, const struct rama_look *l,
+			 struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r,
+			 const struct rama_cli_watch_about *a);
 /* the lines above a table: what all of it together does */
 void rama_cli_watch_head(struct rama_cli_watch_page *p, const struct rama_look *l,
-		     const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r);
+			 const struct rama_cli_watch_view *v, const struct rama_cli_watch_rows *r);
 void rama_cli_watch_nothing(struct rama_cli_watch_page *p, const char *place);
 
-/* ---- forms --------------------------------------------------------------------------------------------- */
+/* ---- forms ----------------------------------------------------------------------------------- */
 
 /* --once: jobs, then the ranks and files that do most of each */
 int rama_cli_watch_text(struct rama_cli_watch_page *p, const struct rama_look *l, const char *place,
-		    enum rama_cli_watch_sort sort, struct rama_err *e);
+			enum rama_cli_watch_sort sort, struct rama_err *e);
 /* one document, docs/format/watch.md */
 int rama_cli_watch_json(struct rama_out *o, const struct rama_look *l, struct rama_err *e);
 /* the full screen; the exit status */
 int rama_cli_watch_screen(struct rama_look *l, struct rama_cli_watch_view *v,
-		      const struct rama_cli_watch_about *a, const char *word, bool colour);
+			  const struct rama_cli_watch_about *a, const char *word, bool colour);
 
 /* Switches live events of all processes of a job on or off; how many, or a negative error. */
 int rama_cli_watch_switch(const struct rama_look_job *j, bool on, struct rama_err *e);

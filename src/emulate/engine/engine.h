@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine.h: ways to move data. One struct each; a run names one ("posix", "uring") and, where it matters, how. */
+/* engine.h: ways to move data. One struct each; a run names one ("posix", "uring") and, where it
+ * matters, how. */
 #ifndef RAMA_EMULATE_ENGINE_ENGINE_H
 #define RAMA_EMULATE_ENGINE_ENGINE_H
 
@@ -9,7 +10,12 @@
 
 #include "base/err.h"
 
-enum { RAMA_EMU_OPEN_READ = 1, RAMA_EMU_OPEN_WRITE = 2, RAMA_EMU_OPEN_CREATE = 4, RAMA_EMU_OPEN_TRUNCATE = 8 };
+enum {
+	RAMA_EMU_OPEN_READ = 1,
+	RAMA_EMU_OPEN_WRITE = 2,
+	RAMA_EMU_OPEN_CREATE = 4,
+	RAMA_EMU_OPEN_TRUNCATE = 8
+};
 
 struct rama_emu_engine_options {
 	unsigned depth;	   /* requests in flight, 1 */
@@ -18,8 +24,11 @@ struct rama_emu_engine_options {
 	bool nonblocking;  /* MPI-IO: iread_at, iwrite_at and wait */
 	size_t alignment;  /* of buffers and offsets; 0: the engine's own */
 	const char *hints; /* "cb_nodes=4;romio_ds_write=disable", or NULL */
-	void *group; /* MPI communicator of the ranks that share the file (address of it), NULL: this rank alone */
-	int64_t size; /* that the file will have, for engines that must know before (mmap, HDF5, PnetCDF); -1 */
+	/* MPI communicator of the ranks that share the file (address of it), NULL: this rank
+	 * alone */
+	void *group;
+	/* that the file will have, for engines that must know before (mmap, HDF5, PnetCDF); -1 */
+	int64_t size;
 };
 
 struct rama_emu_engine;
@@ -32,34 +41,40 @@ struct rama_emu_handle {
 	void *state;
 };
 
-/* what one open handle moves: requests come in order; an engine with depth > 1 may finish them later, in any order */
+/* what one open handle moves: requests come in order; an engine with depth > 1 may finish them
+ * later, in any order */
 struct rama_emu_engine {
 	const char *name, *doc;
 	bool needs_mpi;
 	bool no_files;	/* makes and needs none */
 	bool container; /* files have a format of their own: larger than the data in them */
-	bool direct; /* needs aligned buffers, offsets and lengths (a last piece may be cut by truncate) */
+	/* needs aligned buffers, offsets and lengths (a last piece may be cut by truncate) */
+	bool direct;
 	int (*open)(struct rama_emu_handle *h, int flags, struct rama_err *e);
-	/* All n bytes or an error that names path, offset and reason; short transfers are continued. End of file while
-	 * reading is an error. With depth > 1 the buffer belongs to the engine until it is given back by reap. */
+	/* All n bytes or an error that names path, offset and reason; short transfers are
+	 * continued. End of file while reading is an error. With depth > 1 the buffer belongs to
+	 * the engine until it is given back by reap. */
 	int (*write)(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
 		     struct rama_err *e);
 	int (*read)(struct rama_emu_handle *h, void *buf, size_t n, int64_t off, void *tag,
 		    struct rama_err *e);
-	/* waits until at most `left` requests are in flight; calls done(ctx, tag, seconds) for each that ended; NULL: calls above are
-	 * finished when they return */
+	/* waits until at most `left` requests are in flight; calls done(ctx, tag, seconds) for
+	 * each that ended; NULL: calls above are finished when they return */
 	int (*reap)(struct rama_emu_handle *h, unsigned left,
 		    void (*done)(void *ctx, void *tag, double seconds), void *ctx,
 		    struct rama_err *e);
 	int (*sync)(struct rama_emu_handle *h, struct rama_err *e);
-	/* Also after an error: frees all. e NULL: the run has failed, and other ranks may never come to close it with us. */
+	/* Also after an error: frees all. e NULL: the run has failed, and other ranks may never
+	 * come to close it with us. */
 	int (*close)(struct rama_emu_handle *h, struct rama_err *e);
 };
 
-/* Opens a handle; what is written belongs to the run, or it is an error. in_place: under the name that the file keeps. */
+/* Opens a handle; what is written belongs to the run, or it is an error. in_place: under the
+ * name that the file keeps. */
 int rama_emu_engine_open(struct rama_emu_handle *h, bool in_place, int flags, struct rama_err *e);
 
-/* engines of this program, by name; NULL: there is none. The worker of an MPI adds its own to those of every program. */
+/* engines of this program, by name; NULL: there is none. The worker of an MPI adds its own to
+ * those of every program. */
 const struct rama_emu_engine *rama_emu_engine_find(const char *name);
 const struct rama_emu_engine *rama_emu_engine_at(unsigned i); /* NULL at the end: for lists */
 void rama_emu_engine_add(const struct rama_emu_engine *engine);

@@ -12,7 +12,7 @@
 
 static const struct rama_emu_engine *engines[ENGINES_MOST] = {
 	&rama_emu_engine_posix, &rama_emu_engine_vector, &rama_emu_engine_direct,
-	&rama_emu_engine_mmap,  &rama_emu_engine_uring,	 &rama_emu_engine_null,
+	&rama_emu_engine_mmap,	&rama_emu_engine_uring,	 &rama_emu_engine_null,
 };
 
 const struct rama_emu_engine *rama_emu_engine_at(unsigned i)
@@ -31,16 +31,17 @@ const struct rama_emu_engine *rama_emu_engine_find(const char *name)
 int rama_emu_engine_fd(const struct rama_emu_handle *h, int flags, int more)
 {
 	int how = (flags & RAMA_EMU_OPEN_WRITE) == 0 ? O_RDONLY
-		  : flags & RAMA_EMU_OPEN_READ	 ? O_RDWR
-						 : O_WRONLY;
+		  : flags & RAMA_EMU_OPEN_READ	     ? O_RDWR
+						     : O_WRONLY;
 
 	how |= (flags & RAMA_EMU_OPEN_CREATE ? O_CREAT : 0) |
 	       (flags & RAMA_EMU_OPEN_TRUNCATE ? O_TRUNC : 0) | O_CLOEXEC | more;
 	return flags & RAMA_EMU_OPEN_WRITE ? rama_emu_own_open(h->own, h->path, how)
-				       : open(h->path, how);
+					   : open(h->path, how);
 }
 
-/* Libraries of MPI open files by name: whether it leads to a file of this run is looked at before and after. */
+/* Libraries of MPI open files by name: whether it leads to a file of this run is looked at
+ * before and after. */
 int rama_emu_engine_open(struct rama_emu_handle *h, bool in_place, int flags, struct rama_err *e)
 {
 	bool write = h->engine->needs_mpi && flags & RAMA_EMU_OPEN_WRITE;

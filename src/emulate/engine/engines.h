@@ -5,13 +5,13 @@
 
 #include "emulate/engine/engine.h"
 
-extern const struct rama_emu_engine rama_emu_engine_posix, rama_emu_engine_vector, rama_emu_engine_direct,
-	rama_emu_engine_mmap, rama_emu_engine_uring, rama_emu_engine_null;
+extern const struct rama_emu_engine rama_emu_engine_posix, rama_emu_engine_vector,
+	rama_emu_engine_direct, rama_emu_engine_mmap, rama_emu_engine_uring, rama_emu_engine_null;
 
 /* Opens the file of a handle: to write through what the run owns. -1: errno says why. */
 int rama_emu_engine_fd(const struct rama_emu_handle *h, int flags, int more);
 /* "PATH: at OFFSET: reason" */
-int rama_emu_engine_error(const struct rama_emu_handle *h, const char *what, int64_t off, int number,
-		      struct rama_err *e);
+int rama_emu_engine_error(const struct rama_emu_handle *h, const char *what, int64_t off,
+			  int number, struct rama_err *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine_mmap.c: files as memory. A page that cannot be had (full disk, file cut by another) raises SIGBUS, which becomes an error of the
- * access here. Windows of 64 MiB, so that files larger than the address space would like work too. */
+/* engine_mmap.c: files as memory. A page that cannot be had (full disk, file cut by another)
+ * raises SIGBUS, which becomes an error of the access here. Windows of 64 MiB, so that files
+ * larger than the address space would like work too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -81,7 +82,8 @@ static int move_window(struct rama_emu_handle *h, int64_t off, struct rama_err *
 	return 0;
 }
 
-/* The whole file at once where its size is known: growing it step by step would map it again each time. */
+/* The whole file at once where its size is known: growing it step by step would map it again
+ * each time. */
 static int grow(struct rama_emu_handle *h, int64_t end, struct rama_err *e)
 {
 	struct map *m = h->state;
@@ -92,10 +94,12 @@ static int grow(struct rama_emu_handle *h, int64_t end, struct rama_err *e)
 		return rama_emu_engine_error(h, "stat", -1, errno, e);
 	if (st.st_size >= end)
 		return 0;
-	return ftruncate(m->fd, size) == 0 ? 0 : rama_emu_engine_error(h, "truncate", size, errno, e);
+	return ftruncate(m->fd, size) == 0 ? 0
+					   : rama_emu_engine_error(h, "truncate", size, errno, e);
 }
 
-/* 0, or 1 if a page could not be had. A function of its own: a jump leaves its variables undefined. */
+/* 0, or 1 if a page could not be had. A function of its own: a jump leaves its variables
+ * undefined. */
 static int guarded_copy(char *to, const char *from, size_t n)
 {
 	if (sigsetjmp(here, 1) != 0) {
@@ -125,7 +129,7 @@ static int copy(struct rama_emu_handle *h, char *buf, size_t n, int64_t off, boo
 		at = m->at + (off - m->from);
 		if (guarded_copy(write ? at : buf, write ? buf : at, part) != 0)
 			return rama_emu_engine_error(h, write ? "write" : "read", off,
-						 write ? ENOSPC : EIO, e);
+						     write ? ENOSPC : EIO, e);
 		buf += part;
 		off += (int64_t)part;
 		n -= part;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine_posix.c: pread and pwrite; the same in pieces (preadv, pwritev); past the page cache (O_DIRECT); nothing at all. */
+/* engine_posix.c: pread and pwrite; the same in pieces (preadv, pwritev); past the page cache
+ * (O_DIRECT); nothing at all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@ struct file {
 	int64_t cut; /* O_DIRECT: real size of a file that was padded to a block; -1: not padded */
 };
 
-int rama_emu_engine_error(const struct rama_emu_handle *h, const char *what, int64_t off, int number,
-		      struct rama_err *e)
+int rama_emu_engine_error(const struct rama_emu_handle *h, const char *what, int64_t off,
+			  int number, struct rama_err *e)
 {
 	if (off < 0)
 		return rama_err_set(e, RAMA_EIO, "%s: %s: %s", h->path, what, strerror(number));
@@ -156,10 +157,10 @@ static int vector_move(struct rama_emu_handle *h, char *buf, size_t n, int64_t o
 			continue;
 		if (done <= 0)
 			return rama_emu_engine_error(h, write ? "write" : "read", off,
-						 done < 0 ? errno
-						 : write  ? ENOSPC
-							  : 0,
-						 e);
+						     done < 0 ? errno
+						     : write  ? ENOSPC
+							      : 0,
+						     e);
 		buf += done;
 		n -= (size_t)done;
 		off += done;
@@ -167,8 +168,8 @@ static int vector_move(struct rama_emu_handle *h, char *buf, size_t n, int64_t o
 	return 0;
 }
 
-static int vector_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-			struct rama_err *e)
+static int vector_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off,
+			void *tag, struct rama_err *e)
 {
 	(void)tag;
 	return vector_move(h, (char *)buf, n, off, true, e);
@@ -221,7 +222,8 @@ static ssize_t direct_blocks(struct file *f, char *buf, size_t n, int64_t off, b
 	return (ssize_t)got;
 }
 
-/* Other ranks may have bytes in the same blocks. Where files cannot be locked, parts had better be aligned. */
+/* Other ranks may have bytes in the same blocks. Where files cannot be locked, parts had better
+ * be aligned. */
 static void lock_blocks(const struct file *f, int64_t from, int64_t to, short kind)
 {
 	struct flock l = {
@@ -289,14 +291,14 @@ static int direct_move(struct rama_emu_handle *h, char *buf, size_t n, int64_t o
 		return 0;
 	}
 	return rama_emu_engine_error(h, write ? "write" : "read", off,
-				 done < 0 ? errno
-				 : write  ? ENOSPC
-					  : 0,
-				 e);
+				     done < 0 ? errno
+				     : write  ? ENOSPC
+					      : 0,
+				     e);
 }
 
-static int direct_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off, void *tag,
-			struct rama_err *e)
+static int direct_write(struct rama_emu_handle *h, const void *buf, size_t n, int64_t off,
+			void *tag, struct rama_err *e)
 {
 	(void)tag;
 	return direct_move(h, (char *)buf, n, off, true, e);

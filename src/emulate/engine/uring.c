@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine_uring.c: io_uring, --depth requests at a time. A kernel that has none says so when the file is opened. */
+/* engine_uring.c: io_uring, --depth requests at a time. A kernel that has none says so when the
+ * file is opened. */
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
@@ -123,7 +124,7 @@ static int advance(struct rama_emu_handle *h, struct request *q, int result, str
 		return rama_emu_engine_error(h, q->write ? "write" : "read", q->off, -result, e);
 	else if (result == 0)
 		return rama_emu_engine_error(h, q->write ? "write" : "read", q->off,
-					 q->write ? ENOSPC : 0, e);
+					     q->write ? ENOSPC : 0, e);
 	q->buf += result;
 	q->off += result;
 	q->left -= (size_t)result;

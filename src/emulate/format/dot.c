@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format_dot.c: Graphviz: tasks are boxes, data are ellipses; what is not strict is dashed, what is fed back is red. */
+/* format_dot.c: Graphviz: tasks are boxes, data are ellipses; what is not strict is dashed, what
+ * is fed back is red. */
 #include "emulate/format/formats.h"
 
 static void put_text(struct rama_out *out, const char *text)

@@ -16,4 +16,5 @@ const struct rama_emu_graph_format rama_emu_graph_formats[] = {
 	{ "dot", "Graphviz, to look at", WRITE(dot) },
 	{ "svg", "a picture, of not too many tasks", WRITE(svg) },
 };
-const unsigned rama_emu_n_graph_formats = sizeof(rama_emu_graph_formats) / sizeof(rama_emu_graph_formats[0]);
+const unsigned rama_emu_n_graph_formats =
+	sizeof(rama_emu_graph_formats) / sizeof(rama_emu_graph_formats[0]);

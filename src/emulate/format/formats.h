@@ -5,11 +5,12 @@
 
 #include "emulate/graph/graph.h"
 
-#define RAMA_EMU_FORMAT(name)                                                       \
-	bool rama_emu_looks_##name(const char *bytes, size_t n);                    \
+#define RAMA_EMU_FORMAT(name)                                                           \
+	bool rama_emu_looks_##name(const char *bytes, size_t n);                        \
 	int rama_emu_read_##name(struct rama_emu_graph *g, const char *bytes, size_t n, \
-			     struct rama_err *e);                               \
-	int rama_emu_write_##name(const struct rama_emu_graph *g, struct rama_out *out, struct rama_err *e);
+				 struct rama_err *e);                                   \
+	int rama_emu_write_##name(const struct rama_emu_graph *g, struct rama_out *out, \
+				  struct rama_err *e);
 
 RAMA_EMU_FORMAT(paper)
 RAMA_EMU_FORMAT(plan)

@@ -73,7 +73,8 @@ int rama_emu_lines_error(const struct rama_emu_lines *l, struct rama_err *e, con
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-static bool number_and_unit(struct rama_config_piece w, double *value, struct rama_config_piece *unit)
+static bool number_and_unit(struct rama_config_piece w, double *value,
+			    struct rama_config_piece *unit)
 {
 	size_t n;
 
@@ -126,7 +127,8 @@ bool rama_emu_word_size(struct rama_config_piece w, int64_t *bytes)
 			return false;
 		text[n++] = w.p[i];
 	}
-	if (!rama_config_piece_size((struct rama_config_piece){ text, n }, &size) || size > INT64_MAX)
+	if (!rama_config_piece_size((struct rama_config_piece){ text, n }, &size) ||
+	    size > INT64_MAX)
 		return false;
 	*bytes = (int64_t)size;
 	return true;

@@ -15,7 +15,8 @@ struct rama_emu_lines {
 };
 
 void rama_emu_lines_init(struct rama_emu_lines *l, const char *bytes, size_t n);
-/* The next line without its end, blanks around it and comment (# at its start or after a blank); may be empty. */
+/* The next line without its end, blanks around it and comment (# at its start or after a blank);
+ * may be empty. */
 bool rama_emu_lines_next(struct rama_emu_lines *l, struct rama_config_piece *line);
 /* cuts the next word off; false: no more */
 bool rama_emu_word_next(struct rama_config_piece *line, struct rama_config_piece *word);
@@ -24,7 +25,8 @@ struct rama_config_piece rama_emu_piece_trim(struct rama_config_piece p);
 int rama_emu_lines_error(const struct rama_emu_lines *l, struct rama_err *e, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Whole words only: "12", "1.5"; "12 s", "3 min", "1h"; false: no such thing. Not negative, finite. */
+/* Whole words only: "12", "1.5"; "12 s", "3 min", "1h"; false: no such thing. Not negative,
+ * finite. */
 bool rama_emu_word_number(struct rama_config_piece w, double *value);
 bool rama_emu_word_seconds(struct rama_config_piece w, double *seconds);
 bool rama_emu_word_size(struct rama_config_piece w, int64_t *bytes); /* 4096, 64KiB, 1.5 GB */

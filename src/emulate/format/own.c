@@ -3,12 +3,14 @@
  *
  *   [workflow]                name, iterations
  *   [data ID]                 file, size, tier, note
- *   [task ID]                 name, app, ranks, compute, runtime, cores, reads, writes, after (lists with commas; ID? = not strict)
- *   [access TASK DATA]        read or write of that data by that task: fraction, request, order, whole
+ *   [task ID]                 name, app, ranks, compute, runtime, cores, reads, writes, after
+ *                             (lists with commas; ID? = not strict)
+ *   [access TASK DATA]        read or write of that data by that task: fraction, request, order,
+ *                             whole
  *
- * Ids and names may hold any byte: those that end a word here are written as %XX.
- * Written here and not with an INI library, which stops at long lines and joins equal keys; lists of a thousand names are
- * usual. */
+ * Ids and names may hold any byte: those that end a word here are written as %XX. Written here
+ * and not with an INI library, which stops at long lines and joins equal keys; lists of a
+ * thousand names are usual. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +45,8 @@ bool rama_emu_looks_own(const char *bytes, size_t n)
 	while (rama_emu_lines_next(&l, &line))
 		if (line.n > 0)
 			return rama_emu_word_next(&line, &word) && word.p[0] == '[' &&
-			       (rama_config_piece_is(word, "[workflow]") || rama_config_piece_is(word, "[data") ||
+			       (rama_config_piece_is(word, "[workflow]") ||
+				rama_config_piece_is(word, "[data") ||
 				rama_config_piece_is(word, "[task"));
 	return false;
 }
@@ -137,10 +140,10 @@ static int open_section(struct reader *r, struct rama_config_piece line)
 		return WRONG(r, "an empty section");
 	rest = rama_emu_piece_trim(rest);
 	r->kind = rama_config_piece_is(word, "workflow") ? WORKFLOW
-		  : rama_config_piece_is(word, "data")	  ? DATA
-		  : rama_config_piece_is(word, "task")	  ? TASK
+		  : rama_config_piece_is(word, "data")	 ? DATA
+		  : rama_config_piece_is(word, "task")	 ? TASK
 		  : rama_config_piece_is(word, "access") ? ACCESS
-						  : NOTHING;
+							 : NOTHING;
 	if (r->kind == NOTHING)
 		return WRONG(r, "%.*s is none of workflow data task access", RAMA_EMU_PIECE(word));
 	if (r->kind == ACCESS)
@@ -161,7 +164,8 @@ static int open_section(struct reader *r, struct rama_config_piece line)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static int set_workflow(struct reader *r, struct rama_config_piece key, struct rama_config_piece value)
+static int set_workflow(struct reader *r, struct rama_config_piece key,
+			struct rama_config_piece value)
 {
 	double n;
 
@@ -188,7 +192,8 @@ static int set_data(struct reader *r, struct rama_config_piece key, struct rama_
 	if (rama_config_piece_is(key, "note"))
 		return keep(r, &d->note, value);
 	if (!rama_config_piece_is(key, "size"))
-		return WRONG(r, "[data] has no %.*s; it has file size tier note", RAMA_EMU_PIECE(key));
+		return WRONG(r, "[data] has no %.*s; it has file size tier note",
+			     RAMA_EMU_PIECE(key));
 	return rama_emu_word_size(value, &d->size)
 		       ? 0
 		       : WRONG(r, "size: %.*s is no size such as 4096 or 1.5 GiB",
@@ -208,24 +213,28 @@ static int add_list(struct reader *r, struct rama_config_piece key, struct rama_
 		item = rama_emu_piece_trim(item);
 		if (item.n > 1 && item.p[item.n - 1] == '?') {
 			strict = false;
-			item = rama_emu_piece_trim((struct rama_config_piece){ item.p, item.n - 1 });
+			item = rama_emu_piece_trim(
+				(struct rama_config_piece){ item.p, item.n - 1 });
 		}
 		if (plain(r, &item) != 0)
 			return r->e->code;
-		other = rama_config_piece_is(key, "after") ? rama_emu_graph_find_task(r->g, item.p, item.n)
-						    : rama_emu_graph_find_datum(r->g, item.p, item.n);
+		other = rama_config_piece_is(key, "after")
+				? rama_emu_graph_find_task(r->g, item.p, item.n)
+				: rama_emu_graph_find_datum(r->g, item.p, item.n);
 		if (other < 0)
 			return WRONG(r, "%.*s: nothing is called %.*s", RAMA_EMU_PIECE(key),
 				     RAMA_EMU_PIECE(item));
 		rc = rama_config_piece_is(key, "after")
 			     ? rama_emu_graph_after(r->g, (uint32_t)other, r->index, strict, r->e)
 			     : rama_emu_graph_edge(r->g, r->index, (uint32_t)other,
-					       rama_config_piece_is(key, "writes"), strict, r->e);
+						   rama_config_piece_is(key, "writes"), strict,
+						   r->e);
 	}
 	return rc == 0 ? 0 : at_line(r, rc);
 }
 
-static int set_task_number(struct reader *r, struct rama_config_piece key, struct rama_config_piece value)
+static int set_task_number(struct reader *r, struct rama_config_piece key,
+			   struct rama_config_piece value)
 {
 	struct rama_emu_task *t = &r->g->tasks[r->index];
 	double n;
@@ -238,7 +247,8 @@ static int set_task_number(struct reader *r, struct rama_config_piece key, struc
 				       RAMA_EMU_PIECE(key), RAMA_EMU_PIECE(value));
 	}
 	if (!rama_emu_word_number(value, &n) || n > 1e9)
-		return WRONG(r, "%.*s: %.*s is no number", RAMA_EMU_PIECE(key), RAMA_EMU_PIECE(value));
+		return WRONG(r, "%.*s: %.*s is no number", RAMA_EMU_PIECE(key),
+			     RAMA_EMU_PIECE(value));
 	if (rama_config_piece_is(key, "cores")) {
 		t->cores = n;
 		return 0;
@@ -272,8 +282,8 @@ static int set_task(struct reader *r, struct rama_config_piece key, struct rama_
 		     RAMA_EMU_PIECE(key));
 }
 
-static int read_access(struct reader *r, struct rama_config_piece key, struct rama_config_piece value,
-		       struct rama_emu_edge *x)
+static int read_access(struct reader *r, struct rama_config_piece key,
+		       struct rama_config_piece value, struct rama_emu_edge *x)
 {
 	if (rama_config_piece_is(key, "fraction")) {
 		if (!rama_emu_word_number(value, &x->fraction) || x->fraction > 1)
@@ -285,7 +295,7 @@ static int read_access(struct reader *r, struct rama_config_piece key, struct ra
 	} else if (rama_config_piece_is(key, "order")) {
 		x->order = rama_config_piece_is(value, "strided")  ? RAMA_EMU_STRIDED
 			   : rama_config_piece_is(value, "random") ? RAMA_EMU_RANDOM
-							    : RAMA_EMU_SEQUENTIAL;
+								   : RAMA_EMU_SEQUENTIAL;
 		if (x->order == RAMA_EMU_SEQUENTIAL && !rama_config_piece_is(value, "sequential"))
 			return WRONG(r, "order: %.*s is none of sequential strided random",
 				     RAMA_EMU_PIECE(value));
@@ -301,7 +311,8 @@ static int read_access(struct reader *r, struct rama_config_piece key, struct ra
 }
 
 /* for both sides if the task reads and writes the data */
-static int set_access(struct reader *r, struct rama_config_piece key, struct rama_config_piece value)
+static int set_access(struct reader *r, struct rama_config_piece key,
+		      struct rama_config_piece value)
 {
 	int rc = 0;
 
@@ -379,8 +390,8 @@ static void put_id(struct rama_out *out, const char *id)
 static void put_value(struct rama_out *out, const char *key, const char *text)
 {
 	size_t n = strlen(text);
-	bool edges =
-		n == 0 || text[0] == ' ' || text[n - 1] == ' '; /* blanks there would be lost */
+	/* blanks there would be lost */
+	bool edges = n == 0 || text[0] == ' ' || text[n - 1] == ' ';
 
 	if (n == 0)
 		return;
@@ -389,7 +400,8 @@ static void put_value(struct rama_out *out, const char *key, const char *text)
 	rama_out_char(out, '\n');
 }
 
-static void put_list(const struct rama_emu_graph *g, struct rama_out *out, uint32_t task, bool write)
+static void put_list(const struct rama_emu_graph *g, struct rama_out *out, uint32_t task,
+		     bool write)
 {
 	const struct rama_emu_task *t = &g->tasks[task];
 	bool any = false;
@@ -417,7 +429,8 @@ static void put_accesses(const struct rama_emu_graph *g, struct rama_out *out,
 	for (uint32_t i = 0; i < t->n_edges; i++) {
 		const struct rama_emu_edge *x = &g->edges[t->first_edge + i];
 
-		if (x->fraction == 1 && x->request < 0 && x->order == RAMA_EMU_SEQUENTIAL && !x->whole)
+		if (x->fraction == 1 && x->request < 0 && x->order == RAMA_EMU_SEQUENTIAL &&
+		    !x->whole)
 			continue;
 		rama_out_text(out, "\n[access ");
 		put_id(out, t->id);

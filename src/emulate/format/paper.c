@@ -7,7 +7,8 @@
  *   PARENT    <id>... CHILD    <id>... [ACCESS 0|1]
  *   NS_PARENT <id>... NS_CHILD <id>... [ACCESS 0|1]     not strict
  *
- * Comments, blank lines and any number of blanks are fine; what a relation names may be declared after it. */
+ * Comments, blank lines and any number of blanks are fine; what a relation names may be declared
+ * after it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +43,10 @@ bool rama_emu_looks_paper(const char *bytes, size_t n)
 	rama_emu_lines_init(&l, bytes, n);
 	while (rama_emu_lines_next(&l, &line))
 		if (rama_emu_word_next(&line, &word) && line.n > 0)
-			return rama_config_piece_is(word, "APP") || rama_config_piece_is(word, "TASK") ||
-			       rama_config_piece_is(word, "DATA") || rama_config_piece_is(word, "PARENT") ||
+			return rama_config_piece_is(word, "APP") ||
+			       rama_config_piece_is(word, "TASK") ||
+			       rama_config_piece_is(word, "DATA") ||
+			       rama_config_piece_is(word, "PARENT") ||
 			       rama_config_piece_is(word, "NS_PARENT");
 	return false;
 }
@@ -80,9 +83,11 @@ static struct app *find_app(struct reader *r, struct rama_config_piece id)
 static int add_app(struct reader *r, struct rama_config_piece id, uint32_t first, uint32_t n)
 {
 	if (find_app(r, id) != NULL)
-		return rama_emu_lines_error(&r->lines, r->e, "APP %.*s is there twice", RAMA_EMU_PIECE(id));
+		return rama_emu_lines_error(&r->lines, r->e, "APP %.*s is there twice",
+					    RAMA_EMU_PIECE(id));
 	if (r->n_apps == APPS_MOST)
-		return rama_emu_lines_error(&r->lines, r->e, "more than %d applications", APPS_MOST);
+		return rama_emu_lines_error(&r->lines, r->e, "more than %d applications",
+					    APPS_MOST);
 	if (r->n_apps == r->room_apps) {
 		size_t room = r->room_apps == 0 ? 16 : 2 * r->room_apps;
 		struct app *p = reallocarray(r->apps, room, sizeof(*p));
@@ -111,12 +116,13 @@ static int read_app(struct reader *r, struct rama_config_piece line)
 		return rama_emu_lines_error(
 			&r->lines, r->e,
 			"APP needs an id, a name, a number of processes and seconds");
-	if (!rama_emu_word_number(w[2], &n) || n < 1 || n > RAMA_EMU_GRAPH_TASKS || n != (uint32_t)n)
+	if (!rama_emu_word_number(w[2], &n) || n < 1 || n > RAMA_EMU_GRAPH_TASKS ||
+	    n != (uint32_t)n)
 		return rama_emu_lines_error(&r->lines, r->e, "APP: %.*s is no number of processes",
-					RAMA_EMU_PIECE(w[2]));
+					    RAMA_EMU_PIECE(w[2]));
 	if (!rama_emu_word_seconds(w[3], &seconds))
 		return rama_emu_lines_error(&r->lines, r->e, "APP: %.*s is no time in seconds",
-					RAMA_EMU_PIECE(w[3]));
+					    RAMA_EMU_PIECE(w[3]));
 	for (uint32_t k = 1; k <= (uint32_t)n; k++) {
 		int len = snprintf(text, sizeof(text), "T%u", r->g->n_tasks + 1);
 		int64_t t = rama_emu_graph_task(r->g, text, (size_t)len, r->e);
@@ -146,7 +152,7 @@ static int read_task(struct reader *r, struct rama_config_piece line)
 			"TASK needs an id, perhaps an application, a name and seconds");
 	if (!rama_emu_word_seconds(w[n - 1], &seconds))
 		return rama_emu_lines_error(&r->lines, r->e, "TASK: %.*s is no time in seconds",
-					RAMA_EMU_PIECE(w[n - 1]));
+					    RAMA_EMU_PIECE(w[n - 1]));
 	t = rama_emu_graph_task(r->g, w[0].p, w[0].n, r->e);
 	if (t < 0)
 		return at_line(r, t);
@@ -164,9 +170,10 @@ static int read_data(struct reader *r, struct rama_config_piece line)
 	for (int i = 0; i < 3; i++)
 		if (!rama_emu_word_next(&rest, &w[i]))
 			return rama_emu_lines_error(&r->lines, r->e,
-						"DATA needs an id, a name and a size");
+						    "DATA needs an id, a name and a size");
 	if (!rama_emu_word_size(w[2], &size))
-		return rama_emu_lines_error(&r->lines, r->e, "DATA: %.*s is no size", RAMA_EMU_PIECE(w[2]));
+		return rama_emu_lines_error(&r->lines, r->e, "DATA: %.*s is no size",
+					    RAMA_EMU_PIECE(w[2]));
 	d = rama_emu_graph_datum(r->g, w[0].p, w[0].n, r->e);
 	if (d < 0)
 		return at_line(r, d);
@@ -192,14 +199,16 @@ static int add_nodes(struct reader *r, struct rama_config_piece id, uint32_t *to
 	app = find_app(r, id);
 	for (uint32_t i = 0; app != NULL && i < app->n; i++) {
 		if (*n + 1 >= WORDS_MOST)
-			return rama_emu_lines_error(&r->lines, r->e, "more than %d names", WORDS_MOST);
+			return rama_emu_lines_error(&r->lines, r->e, "more than %d names",
+						    WORDS_MOST);
 		to[(*n)++] = app->first + i;
 	}
 	if (app != NULL)
 		return 0;
 	t = rama_emu_graph_find_task(r->g, id.p, id.n);
 	if (t < 0)
-		return rama_emu_lines_error(&r->lines, r->e, "nothing is called %.*s", RAMA_EMU_PIECE(id));
+		return rama_emu_lines_error(&r->lines, r->e, "nothing is called %.*s",
+					    RAMA_EMU_PIECE(id));
 	if (*n + 1 >= WORDS_MOST)
 		return rama_emu_lines_error(&r->lines, r->e, "more than %d names", WORDS_MOST);
 	to[(*n)++] = (uint32_t)t;
@@ -213,9 +222,9 @@ static int relate(struct reader *r, uint32_t parent, uint32_t child, bool strict
 
 	if (from_data && to_data)
 		return rama_emu_lines_error(&r->lines, r->e,
-					"data %s cannot come from data %s without a task",
-					g->data[child - g->n_tasks].id,
-					g->data[parent - g->n_tasks].id);
+					    "data %s cannot come from data %s without a task",
+					    g->data[child - g->n_tasks].id,
+					    g->data[parent - g->n_tasks].id);
 	if (from_data)
 		return rama_emu_graph_edge(g, child, parent - g->n_tasks, false, strict, r->e);
 	if (to_data)
@@ -245,7 +254,7 @@ static int read_sides(struct reader *r, struct rama_config_piece line, struct si
 			    (!rama_config_piece_is(w, "0") && !rama_config_piece_is(w, "1")) ||
 			    rama_emu_piece_trim(line).n > 0)
 				return rama_emu_lines_error(&r->lines, r->e,
-							"ACCESS 0 or ACCESS 1 ends the line");
+							    "ACCESS 0 or ACCESS 1 ends the line");
 			s->one_to_one = rama_config_piece_is(w, "1");
 		} else if (children) {
 			rc = add_nodes(r, w, r->right, &s->n_right);
@@ -302,8 +311,9 @@ static int read_line(struct reader *r, struct rama_config_piece line, bool relat
 		return read_task(r, line);
 	if (rama_config_piece_is(word, "DATA"))
 		return read_data(r, line);
-	return rama_emu_lines_error(&r->lines, r->e, "%.*s is none of APP TASK DATA PARENT NS_PARENT",
-				RAMA_EMU_PIECE(word));
+	return rama_emu_lines_error(&r->lines, r->e,
+				    "%.*s is none of APP TASK DATA PARENT NS_PARENT",
+				    RAMA_EMU_PIECE(word));
 }
 
 int rama_emu_read_paper(struct rama_emu_graph *g, const char *bytes, size_t n, struct rama_err *e)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* format_plan.c: Wemul's execution plan:
  *
- *   READ                         WRITE, NONSTRICT (optional), STAGES: a word alone on a line opens a section
+ *   READ                         WRITE, NONSTRICT (optional), STAGES: a word alone on a line
+ *                                opens a section
  *   <data>:<task>,<task>,...     READ, WRITE
  *   <data>:<task>                NONSTRICT
  *   <stage>:<data>,<data>,...    STAGES
  *
- * In a stage each data unit is written, then read; a task may write and read the same unit, and go on in a later
- * stage. So a task of the plan becomes one task for each stage and side in which it has something to do, in a row.
- * Data that no stage names would never be used: they get a stage after the last one, and a warning. */
+ * In a stage each data unit is written, then read; a task may write and read the same unit, and
+ * go on in a later stage. So a task of the plan becomes one task for each stage and side in
+ * which it has something to do, in a row. Data that no stage names would never be used: they get
+ * a stage after the last one, and a warning. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +93,8 @@ static int add_use(struct reader *r, uint32_t task, uint32_t data, bool write)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static int read_uses(struct reader *r, struct rama_config_piece data, struct rama_config_piece list, bool write)
+static int read_uses(struct reader *r, struct rama_config_piece data, struct rama_config_piece list,
+		     bool write)
 {
 	int64_t d = datum(r, data), t;
 	struct rama_config_piece item;
@@ -106,7 +109,8 @@ static int read_uses(struct reader *r, struct rama_config_piece data, struct ram
 }
 
 /* Few pairs are not strict: each looks through all uses of a unit once. */
-static int read_loose(struct reader *r, struct rama_config_piece data, struct rama_config_piece task)
+static int read_loose(struct reader *r, struct rama_config_piece data,
+		      struct rama_config_piece task)
 {
 	int64_t d = rama_emu_graph_find_datum(r->g, data.p, data.n);
 	int64_t t = rama_emu_graph_find_task(&r->who, task.p, task.n);
@@ -122,17 +126,18 @@ static int read_loose(struct reader *r, struct rama_config_piece data, struct ra
 	}
 	return found ? 0
 		     : rama_emu_lines_error(&r->lines, r->e, "%.*s is not read by %.*s",
-					RAMA_EMU_PIECE(data), RAMA_EMU_PIECE(task));
+					    RAMA_EMU_PIECE(data), RAMA_EMU_PIECE(task));
 }
 
-static int read_stage(struct reader *r, struct rama_config_piece number, struct rama_config_piece list)
+static int read_stage(struct reader *r, struct rama_config_piece number,
+		      struct rama_config_piece list)
 {
 	struct rama_config_piece item;
 	double n;
 
 	if (!rama_emu_word_number(number, &n) || n > STAGES_MOST || n != (uint32_t)n)
 		return rama_emu_lines_error(&r->lines, r->e, "%.*s is no number of a stage",
-					RAMA_EMU_PIECE(number));
+					    RAMA_EMU_PIECE(number));
 	while (rama_config_piece_next(&list, ',', &item)) {
 		int64_t d;
 
@@ -140,7 +145,7 @@ static int read_stage(struct reader *r, struct rama_config_piece number, struct 
 		d = rama_emu_graph_find_datum(r->g, item.p, item.n);
 		if (d < 0)
 			return rama_emu_lines_error(&r->lines, r->e, "nobody reads or writes %.*s",
-						RAMA_EMU_PIECE(item));
+						    RAMA_EMU_PIECE(item));
 		r->stage[d] = (uint32_t)n;
 	}
 	if ((uint32_t)n > r->last_stage)
@@ -154,7 +159,8 @@ static int read_line(struct reader *r, enum section section, struct rama_config_
 	struct rama_config_piece left, right;
 
 	if (colon == NULL)
-		return rama_emu_lines_error(&r->lines, r->e, "%.*s: no colon", RAMA_EMU_PIECE(line));
+		return rama_emu_lines_error(&r->lines, r->e, "%.*s: no colon",
+					    RAMA_EMU_PIECE(line));
 	left = rama_emu_piece_trim((struct rama_config_piece){ line.p, (size_t)(colon - line.p) });
 	right = rama_emu_piece_trim(
 		(struct rama_config_piece){ colon + 1, line.n - (size_t)(colon - line.p) - 1 });
@@ -197,7 +203,8 @@ static int64_t add_turn(struct reader *r, const struct use *u, bool alone)
 	int n = alone ? snprintf(text, sizeof(text), "%s", id)
 		      : snprintf(text, sizeof(text), "%.200s.%u%c", id, u->stage,
 				 u->write ? 'w' : 'r');
-	int64_t t = rama_emu_graph_task(r->g, text, (size_t)n < sizeof(text) ? (size_t)n : 255, r->e);
+	int64_t t =
+		rama_emu_graph_task(r->g, text, (size_t)n < sizeof(text) ? (size_t)n : 255, r->e);
 
 	if (t >= 0) {
 		r->g->tasks[t].stage = u->stage;
@@ -228,12 +235,12 @@ static int make_tasks(struct reader *r)
 			if (task < 0)
 				return (int)task;
 			if (again)
-				rc = rama_emu_graph_after(r->g, (uint32_t)before, (uint32_t)task, true,
-						      r->e);
+				rc = rama_emu_graph_after(r->g, (uint32_t)before, (uint32_t)task,
+							  true, r->e);
 		}
 		if (rc == 0)
 			rc = rama_emu_graph_edge(r->g, (uint32_t)task, u->data, u->write, u->strict,
-					     r->e);
+						 r->e);
 	}
 	return rc;
 }
@@ -280,7 +287,7 @@ static int read_all(struct reader *r, const char *bytes, size_t n)
 			memset(r->stage, 0xff, r->g->n_data * sizeof(*r->stage));
 		} else if (r->stage != NULL && (s == READ || s == WRITE)) {
 			return rama_emu_lines_error(&r->lines, r->e, "%s after STAGES",
-						section_name[s]);
+						    section_name[s]);
 		}
 	}
 	return rc;

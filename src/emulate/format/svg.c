@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format_svg.c: a picture of a workflow: tasks are boxes, data are ovals, what comes later is further down. Nodes stand in levels; an arrow over
- * several levels bends around those between; each level is put into the order of its neighbours, then moved over their middle. */
+/* format_svg.c: a picture of a workflow: tasks are boxes, data are ovals, what comes later is
+ * further down. Nodes stand in levels; an arrow over several levels bends around those between;
+ * each level is put into the order of its neighbours, then moved over their middle. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +44,8 @@ struct picture {
 	uint32_t n_places, room_places, n_levels;
 	struct link *link;
 	uint32_t n_links;
-	uint32_t *
-		first_link; /* by arrow: links of its way; n_arrows + 1. None: it goes up or sideways */
+	/* by arrow: links of its way; n_arrows + 1. None: it goes up or sideways */
+	uint32_t *first_link;
 	uint32_t **row, *n_row; /* by level: places from left to right */
 	struct wish *wish;	/* of one row */
 	double middle;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format_wf.c: WfCommons' WfFormat, versions 1.0 to 1.5, told apart by their shape and not by what they say: tasks or
- * jobs; one table of files or files inside each task; ids or names in `parents`; units in the names or not. */
+/* format_wf.c: WfCommons' WfFormat, versions 1.0 to 1.5, told apart by their shape and not by
+ * what they say: tasks or jobs; one table of files or files inside each task; ids or names in
+ * `parents`; units in the names or not. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@
 struct reader {
 	struct rama_emu_graph *g;
 	struct rama_err *e;
-	struct rama_emu_graph
-		names; /* names of tasks, where parents are given by name: index of the task in `ranks` */
+	/* names of tasks, where parents are given by name: index of the task in `ranks` */
+	struct rama_emu_graph names;
 	bool kilobytes; /* bytesRead and the like of old versions, but not of Pegasus */
 };
 
@@ -26,7 +27,8 @@ bool rama_emu_looks_wfformat(const char *bytes, size_t n)
 {
 	struct rama_config_piece p;
 
-	for (p = (struct rama_config_piece){ bytes, n }; p.n > 0 && strchr(" \t\r\n\xef\xbb\xbf", *p.p);)
+	for (p = (struct rama_config_piece){ bytes, n };
+	     p.n > 0 && strchr(" \t\r\n\xef\xbb\xbf", *p.p);)
 		p = (struct rama_config_piece){ p.p + 1, p.n - 1 };
 	return p.n > 0 && p.p[0] == '{';
 }
@@ -62,7 +64,8 @@ static int number_of(struct reader *r, const json_t *value, const char *what, do
 		return 0;
 	if (json_is_number(value))
 		*to = json_number_value(value);
-	else if (text == NULL || !rama_emu_word_number((struct rama_config_piece){ text, strlen(text) }, to))
+	else if (text == NULL ||
+		 !rama_emu_word_number((struct rama_config_piece){ text, strlen(text) }, to))
 		return WRONG(r, "%s is no number", what);
 	if (!isfinite(*to) || *to < 0)
 		return WRONG(r, "%s is negative", what);
@@ -230,9 +233,9 @@ static int add_files(struct reader *r, const json_t *files)
 }
 
 const struct rama_emu_wf_list rama_emu_wf_lists[] = { { "inputFiles", false, true },
-					      { "outputFiles", true, true },
-					      { "looseInputFiles", false, false },
-					      { "looseOutputFiles", true, false } };
+						      { "outputFiles", true, true },
+						      { "looseInputFiles", false, false },
+						      { "looseOutputFiles", true, false } };
 const size_t rama_emu_n_wf_lists = sizeof(rama_emu_wf_lists) / sizeof(rama_emu_wf_lists[0]);
 
 static int use_list(struct reader *r, uint32_t task, const json_t *list,
@@ -255,7 +258,7 @@ static int use_list(struct reader *r, uint32_t task, const json_t *list,
 			d = rama_emu_graph_datum(r->g, id, strlen(id), r->e);
 		rc = d < 0 ? (int)d
 			   : rama_emu_graph_edge(r->g, task, (uint32_t)d, how->write, how->strict,
-					     r->e);
+						 r->e);
 	}
 	return rc;
 }
@@ -278,8 +281,8 @@ static int use_inner(struct reader *r, uint32_t task, const json_t *files)
 				     r->g->tasks[task].id);
 		rc = add_file(r, file, text_of(ANY(file, "id", "name")), &d);
 		if (rc == 0)
-			rc = rama_emu_graph_edge(r->g, task, (uint32_t)d, strcmp(link, "output") == 0,
-					     true, r->e);
+			rc = rama_emu_graph_edge(r->g, task, (uint32_t)d,
+						 strcmp(link, "output") == 0, true, r->e);
 	}
 	return rc;
 }
@@ -303,7 +306,7 @@ static int relate(struct reader *r, uint32_t task, const json_t *list, bool pare
 			return WRONG(r, "task %s: %s %.80s is not there", r->g->tasks[task].id,
 				     parents ? "parent" : "child", id != NULL ? id : "?");
 		rc = rama_emu_graph_after(r->g, parents ? (uint32_t)other : task,
-				      parents ? task : (uint32_t)other, true, r->e);
+					  parents ? task : (uint32_t)other, true, r->e);
 	}
 	return rc;
 }
@@ -314,7 +317,8 @@ static int read_uses(struct reader *r, const json_t *task)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < rama_emu_n_wf_lists; i++)
-		rc = use_list(r, t, json_object_get(task, rama_emu_wf_lists[i].key), &rama_emu_wf_lists[i]);
+		rc = use_list(r, t, json_object_get(task, rama_emu_wf_lists[i].key),
+			      &rama_emu_wf_lists[i]);
 	if (rc == 0)
 		rc = use_inner(r, t, json_object_get(task, "files"));
 	if (rc == 0)
@@ -447,7 +451,8 @@ static int read_root(struct reader *r, const json_t *root)
 	return rc;
 }
 
-int rama_emu_read_wfformat(struct rama_emu_graph *g, const char *bytes, size_t n, struct rama_err *e)
+int rama_emu_read_wfformat(struct rama_emu_graph *g, const char *bytes, size_t n,
+			   struct rama_err *e)
 {
 	struct reader r = { .g = g, .e = e };
 	json_error_t bad;

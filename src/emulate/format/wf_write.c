@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format_wf_write.c: WfFormat 1.5, with keys of our own for what it cannot say (docs/format/workflow.md). */
+/* format_wf_write.c: WfFormat 1.5, with keys of our own for what it cannot say
+ * (docs/format/workflow.md). */
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -7,8 +8,8 @@
 #include "emulate/graph/graph_walk.h"
 #include "emulate/format/wf.h"
 
-static void put_ids(struct rama_json *j, const struct rama_emu_graph *g, const struct rama_emu_task *t,
-		    const struct rama_emu_wf_list *list)
+static void put_ids(struct rama_json *j, const struct rama_emu_graph *g,
+		    const struct rama_emu_task *t, const struct rama_emu_wf_list *list)
 {
 	bool open = list->strict; /* those of our own only where there are any */
 
@@ -166,7 +167,8 @@ static void put_execution(struct rama_json *j, const struct rama_emu_graph *g)
 	rama_json_close(j, '}');
 }
 
-int rama_emu_write_wfformat(const struct rama_emu_graph *g, struct rama_out *out, struct rama_err *e)
+int rama_emu_write_wfformat(const struct rama_emu_graph *g, struct rama_out *out,
+			    struct rama_err *e)
 {
 	struct rama_emu_arrows a;
 	struct rama_json j;

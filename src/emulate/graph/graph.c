@@ -123,7 +123,8 @@ static const char *copy_id(struct rama_emu_graph *g, const char *id, size_t len,
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-int64_t rama_emu_graph_task(struct rama_emu_graph *g, const char *id, size_t len, struct rama_err *e)
+int64_t rama_emu_graph_task(struct rama_emu_graph *g, const char *id, size_t len,
+			    struct rama_err *e)
 {
 	struct rama_emu_task *t;
 	const char *text;
@@ -131,7 +132,8 @@ int64_t rama_emu_graph_task(struct rama_emu_graph *g, const char *id, size_t len
 	if (rama_emu_graph_find_task(g, id, len) >= 0)
 		return rama_err_set(e, RAMA_EFORMAT, "task %.*s is there twice",
 				    (int)(len < 80 ? len : 80), id);
-	t = more(g->tasks, g->n_tasks, &g->room_tasks, sizeof(*t), RAMA_EMU_GRAPH_TASKS, "tasks", e);
+	t = more(g->tasks, g->n_tasks, &g->room_tasks, sizeof(*t), RAMA_EMU_GRAPH_TASKS, "tasks",
+		 e);
 	if (t == NULL)
 		return e != NULL ? e->code : RAMA_EMEMORY;
 	g->tasks = t;
@@ -141,16 +143,17 @@ int64_t rama_emu_graph_task(struct rama_emu_graph *g, const char *id, size_t len
 	if (remember(&g->task_by_id, id, len, g->n_tasks) != 0)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory for task %s", text);
 	g->tasks[g->n_tasks] = (struct rama_emu_task){ .id = text,
-						   .name = text,
-						   .ranks = 1,
-						   .cores = 1,
-						   .read_bytes = -1,
-						   .written_bytes = -1,
-						   .stage = RAMA_EMU_NONE_YET };
+						       .name = text,
+						       .ranks = 1,
+						       .cores = 1,
+						       .read_bytes = -1,
+						       .written_bytes = -1,
+						       .stage = RAMA_EMU_NONE_YET };
 	return g->n_tasks++;
 }
 
-int64_t rama_emu_graph_datum(struct rama_emu_graph *g, const char *id, size_t len, struct rama_err *e)
+int64_t rama_emu_graph_datum(struct rama_emu_graph *g, const char *id, size_t len,
+			     struct rama_err *e)
 {
 	struct rama_emu_datum *d;
 	const char *text;
@@ -158,8 +161,8 @@ int64_t rama_emu_graph_datum(struct rama_emu_graph *g, const char *id, size_t le
 	if (rama_emu_graph_find_datum(g, id, len) >= 0)
 		return rama_err_set(e, RAMA_EFORMAT, "data %.*s is there twice",
 				    (int)(len < 80 ? len : 80), id);
-	d = more(g->data, g->n_data, &g->room_data, sizeof(*d), 10 * RAMA_EMU_GRAPH_TASKS, "data units",
-		 e);
+	d = more(g->data, g->n_data, &g->room_data, sizeof(*d), 10 * RAMA_EMU_GRAPH_TASKS,
+		 "data units", e);
 	if (d == NULL)
 		return e != NULL ? e->code : RAMA_EMEMORY;
 	g->data = d;
@@ -172,29 +175,29 @@ int64_t rama_emu_graph_datum(struct rama_emu_graph *g, const char *id, size_t le
 	return g->n_data++;
 }
 
-int rama_emu_graph_edge(struct rama_emu_graph *g, uint32_t task, uint32_t data, bool write, bool strict,
-		    struct rama_err *e)
+int rama_emu_graph_edge(struct rama_emu_graph *g, uint32_t task, uint32_t data, bool write,
+			bool strict, struct rama_err *e)
 {
 	struct rama_emu_edge *x = more(g->edges, g->n_edges, &g->room_edges, sizeof(*x),
-				   20ull * RAMA_EMU_GRAPH_TASKS, "reads and writes", e);
+				       20ull * RAMA_EMU_GRAPH_TASKS, "reads and writes", e);
 
 	if (x == NULL)
 		return e != NULL ? e->code : RAMA_EMEMORY;
 	g->edges = x;
 	g->edges[g->n_edges++] = (struct rama_emu_edge){ .task = task,
-						     .data = data,
-						     .write = write,
-						     .strict = strict,
-						     .fraction = 1,
-						     .request = -1 };
+							 .data = data,
+							 .write = write,
+							 .strict = strict,
+							 .fraction = 1,
+							 .request = -1 };
 	return 0;
 }
 
 int rama_emu_graph_after(struct rama_emu_graph *g, uint32_t before, uint32_t after, bool strict,
-		     struct rama_err *e)
+			 struct rama_err *e)
 {
 	struct rama_emu_after *a = more(g->afters, g->n_afters, &g->room_afters, sizeof(*a),
-				    20ull * RAMA_EMU_GRAPH_TASKS, "relations", e);
+					20ull * RAMA_EMU_GRAPH_TASKS, "relations", e);
 
 	if (a == NULL)
 		return e != NULL ? e->code : RAMA_EMEMORY;
@@ -287,7 +290,7 @@ void rama_emu_graph_scale(struct rama_emu_graph *g, double bytes, double time)
 }
 
 int rama_emu_graph_read(struct rama_emu_graph *g, const char *format, const char *bytes, size_t n,
-		    struct rama_err *e)
+			struct rama_err *e)
 {
 	for (unsigned i = 0; i < rama_emu_n_graph_formats; i++) {
 		const struct rama_emu_graph_format *f = &rama_emu_graph_formats[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* graph.h: a workflow: tasks, data units, who writes and reads what. Pure: bytes in, a graph or an error that names
- * line and place out; nothing here touches files. */
+/* graph.h: a workflow: tasks, data units, who writes and reads what. Pure: bytes in, a graph or
+ * an error that names line and place out; nothing here touches files. */
 #ifndef RAMA_EMULATE_GRAPH_GRAPH_H
 #define RAMA_EMULATE_GRAPH_GRAPH_H
 
@@ -19,14 +19,15 @@ enum rama_emu_order { RAMA_EMU_SEQUENTIAL, RAMA_EMU_STRIDED, RAMA_EMU_RANDOM };
 
 struct rama_emu_datum {
 	const char *id; /* unique */
-	const char *
-		name; /* what its file is called; made safe by who runs it (never absolute, no ..) */
+	/* what its file is called; made safe by who runs it (never absolute, no ..) */
+	const char *name;
 	int64_t size;	  /* bytes; -1: not said, the run's block x segments hold */
 	const char *tier; /* name of a directory of the run ("fast"), or NULL */
-	const char *
-		note; /* words that have no meaning here (TEMP, LAZY_PERSIST), kept for export; or NULL */
+	/* words that have no meaning here (TEMP, LAZY_PERSIST), kept for export; or NULL */
+	const char *note;
 	uint32_t writers, readers; /* edges */
-	bool fed_back; /* a write of it was cut: whoever reads it gets what the iteration before left */
+	/* a write of it was cut: whoever reads it gets what the iteration before left */
+	bool fed_back;
 };
 
 struct rama_emu_task {
@@ -79,16 +80,20 @@ void rama_emu_graph_init(struct rama_emu_graph *g);
 void rama_emu_graph_fini(struct rama_emu_graph *g);
 
 /* building; ids are copied. Index, or a negative error */
-int64_t rama_emu_graph_task(struct rama_emu_graph *g, const char *id, size_t len, struct rama_err *e);
-int64_t rama_emu_graph_datum(struct rama_emu_graph *g, const char *id, size_t len, struct rama_err *e);
-int rama_emu_graph_edge(struct rama_emu_graph *g, uint32_t task, uint32_t data, bool write, bool strict,
-		    struct rama_err *e);
+int64_t rama_emu_graph_task(struct rama_emu_graph *g, const char *id, size_t len,
+			    struct rama_err *e);
+int64_t rama_emu_graph_datum(struct rama_emu_graph *g, const char *id, size_t len,
+			     struct rama_err *e);
+int rama_emu_graph_edge(struct rama_emu_graph *g, uint32_t task, uint32_t data, bool write,
+			bool strict, struct rama_err *e);
 int rama_emu_graph_after(struct rama_emu_graph *g, uint32_t before, uint32_t after, bool strict,
-		     struct rama_err *e);
-int64_t rama_emu_graph_find_task(const struct rama_emu_graph *g, const char *id, size_t len); /* -1: none */
+			 struct rama_err *e);
+/* -1: none */
+int64_t rama_emu_graph_find_task(const struct rama_emu_graph *g, const char *id, size_t len);
 int64_t rama_emu_graph_find_datum(const struct rama_emu_graph *g, const char *id,
-			      size_t len); /* -1: none */
-/* sorts edges by task, counts writers and readers, finds stages; says what is wrong (two tasks of one id, ...) */
+				  size_t len); /* -1: none */
+/* sorts edges by task, counts writers and readers, finds stages; says what is wrong (two tasks
+ * of one id, ...) */
 int rama_emu_graph_finish(struct rama_emu_graph *g, struct rama_err *e);
 
 /* formats: one row each in formats.def {name, looks_like, read, write} */
@@ -103,10 +108,10 @@ extern const struct rama_emu_graph_format rama_emu_graph_formats[];
 extern const unsigned rama_emu_n_graph_formats;
 /* format NULL: found by looking; finishes the graph */
 int rama_emu_graph_read(struct rama_emu_graph *g, const char *format, const char *bytes, size_t n,
-		    struct rama_err *e);
+			struct rama_err *e);
 
-/* cycles: marks non-strict edges as feedback until none is left; a cycle of strict edges is an error whose text
- * names it: "T1 -> D1 -> T2 -> D2 -> T1". No recursion. */
+/* cycles: marks non-strict edges as feedback until none is left; a cycle of strict edges is an
+ * error whose text names it: "T1 -> D1 -> T2 -> D2 -> T1". No recursion. */
 int rama_emu_graph_cut(struct rama_emu_graph *g, struct rama_err *e);
 /* After cut. 0 or RAMA_EMEMORY: an order in which tasks can run; order has n_tasks places. */
 int rama_emu_graph_order(const struct rama_emu_graph *g, uint32_t *order);
@@ -114,9 +119,10 @@ int rama_emu_graph_order(const struct rama_emu_graph *g, uint32_t *order);
 int rama_emu_graph_stages(struct rama_emu_graph *g);
 /* longest way from the start of each task to an end of the graph, by its seconds */
 int rama_emu_graph_ways(const struct rama_emu_graph *g, double *way);
-/* the longest way through the graph along what tasks wait for, by the seconds given for each task: number of tasks on it, which are put into
- * `tasks`, first to last; or a negative error */
-int64_t rama_emu_graph_critical(const struct rama_emu_graph *g, const double *seconds, uint32_t *tasks);
+/* the longest way through the graph along what tasks wait for, by the seconds given for each
+ * task: number of tasks on it, which are put into `tasks`, first to last; or a negative error */
+int64_t rama_emu_graph_critical(const struct rama_emu_graph *g, const double *seconds,
+				uint32_t *tasks);
 /* sizes and times multiplied; a unit of more than 0 bytes keeps at least 1 */
 void rama_emu_graph_scale(struct rama_emu_graph *g, double bytes, double time);
 
@@ -129,15 +135,15 @@ struct rama_emu_placement {
 };
 /* node[r]: index of the node of rank r */
 struct rama_emu_schedule *rama_emu_schedule_new(const struct rama_emu_graph *g, uint32_t n_ranks,
-					const uint32_t *node, uint32_t iterations,
-					struct rama_err *e);
-/* the next task that can start now: most bytes of its input written on the node of free ranks, then longest way to the end.
- * false: none can start now */
+						const uint32_t *node, uint32_t iterations,
+						struct rama_err *e);
+/* the next task that can start now: most bytes of its input written on the node of free ranks,
+ * then longest way to the end. false: none can start now */
 bool rama_emu_schedule_next(struct rama_emu_schedule *s, struct rama_emu_placement *p);
 void rama_emu_schedule_done(struct rama_emu_schedule *s, uint32_t task, uint32_t iteration);
 bool rama_emu_schedule_finished(const struct rama_emu_schedule *s);
 void rama_emu_schedule_counts(const struct rama_emu_schedule *s, uint64_t *done, uint64_t *running,
-			  uint64_t *waiting);
+			      uint64_t *waiting);
 void rama_emu_schedule_free(struct rama_emu_schedule *s);
 
 #endif

@@ -135,8 +135,8 @@ static int name_cycle(const struct search *s, uint32_t head, struct rama_err *e)
 		text);
 }
 
-/* The path from `head` to its end and back by `edge` is a cycle: cuts it, nearest to its end first, and
- * goes back to where the path is still whole. */
+/* The path from `head` to its end and back by `edge` is a cycle: cuts it, nearest to its end
+ * first, and goes back to where the path is still whole. */
 static int break_cycle(struct search *s, uint32_t head, uint32_t edge, struct rama_err *e)
 {
 	uint32_t i = s->depth;
@@ -214,8 +214,8 @@ int rama_emu_graph_cut(struct rama_emu_graph *g, struct rama_err *e)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* Nodes in an order in which every arrow goes forward, and how many arrows away from a start; feedback does
- * not count. Without a cycle all of them are in it. */
+/* Nodes in an order in which every arrow goes forward, and how many arrows away from a start;
+ * feedback does not count. Without a cycle all of them are in it. */
 static int sort_nodes(const struct rama_emu_graph *g, struct rama_emu_arrows *a, uint32_t *order,
 		      uint32_t *level)
 {
@@ -341,7 +341,8 @@ int rama_emu_graph_stages(struct rama_emu_graph *g)
 	return rc;
 }
 
-int64_t rama_emu_graph_critical(const struct rama_emu_graph *g, const double *seconds, uint32_t *tasks)
+int64_t rama_emu_graph_critical(const struct rama_emu_graph *g, const double *seconds,
+				uint32_t *tasks)
 {
 	struct sorted s;
 	int rc = sorted_make(&s, g);

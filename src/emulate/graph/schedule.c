@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* schedule.c: which task runs next, and on which ranks. Iterations of a workflow follow each other: what is fed back is
- * there when the next one begins. */
+/* schedule.c: which task runs next, and on which ranks. Iterations of a workflow follow each
+ * other: what is fed back is there when the next one begins. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,8 +147,8 @@ static int allocate(struct rama_emu_schedule *s)
 }
 
 struct rama_emu_schedule *rama_emu_schedule_new(const struct rama_emu_graph *g, uint32_t n_ranks,
-					const uint32_t *node, uint32_t iterations,
-					struct rama_err *e)
+						const uint32_t *node, uint32_t iterations,
+						struct rama_err *e)
 {
 	struct rama_emu_schedule *s = calloc(1, sizeof(*s));
 
@@ -205,8 +205,8 @@ static uint32_t ranks_of(const struct rama_emu_schedule *s, uint32_t task)
 	return n < s->n_ranks ? n : s->n_ranks; /* a larger task makes do with all there are */
 }
 
-/* The node with a free rank that holds most of what the task reads, and how much that is. Input of one node is added
- * up where it is met first: tasks read few units, or units of few nodes. */
+/* The node with a free rank that holds most of what the task reads, and how much that is. Input
+ * of one node is added up where it is met first: tasks read few units, or units of few nodes. */
 static double best_node(const struct rama_emu_schedule *s, uint32_t task, uint32_t *node)
 {
 	const struct rama_emu_task *t = &s->g->tasks[task];
@@ -243,11 +243,14 @@ static void take_rank(struct rama_emu_schedule *s, struct rama_emu_placement *p,
 	s->chosen[p->n_ranks++] = rank;
 }
 
-static bool place(struct rama_emu_schedule *s, uint32_t task, uint32_t node, struct rama_emu_placement *p)
+static bool place(struct rama_emu_schedule *s, uint32_t task, uint32_t node,
+		  struct rama_emu_placement *p)
 {
 	uint32_t want = ranks_of(s, task);
 
-	*p = (struct rama_emu_placement){ .task = task, .iteration = s->iteration, .ranks = s->chosen };
+	*p = (struct rama_emu_placement){ .task = task,
+					  .iteration = s->iteration,
+					  .ranks = s->chosen };
 	s->used[task] = malloc(want * sizeof(*s->used[task]));
 	if (s->used[task] == NULL)
 		return false;
@@ -327,7 +330,7 @@ bool rama_emu_schedule_finished(const struct rama_emu_schedule *s)
 }
 
 void rama_emu_schedule_counts(const struct rama_emu_schedule *s, uint64_t *done, uint64_t *running,
-			  uint64_t *waiting)
+			      uint64_t *waiting)
 {
 	*done = s->done;
 	*running = s->running;

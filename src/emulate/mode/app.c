@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mode_app.c: files that are read, then files that are written. A file is used by all ranks, each of which has its part (or, with --whole, all of
- * it); by one rank of its own; or by the ranks that are named. */
+/* mode_app.c: files that are read, then files that are written. A file is used by all ranks,
+ * each of which has its part (or, with --whole, all of it); by one rank of its own; or by the
+ * ranks that are named. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +17,12 @@ struct side {
 	enum rama_emu_do what;
 };
 static const struct side sides[2] = {
-	{ RAMA_EMU_P_read_dirs, RAMA_EMU_P_read_names, RAMA_EMU_P_read_block, RAMA_EMU_P_read_segments,
-	  RAMA_EMU_P_read_own, RAMA_EMU_P_read_procs, RAMA_EMU_P_read_ranks, RAMA_EMU_DO_READ },
-	{ RAMA_EMU_P_write_dirs, RAMA_EMU_P_write_names, RAMA_EMU_P_write_block, RAMA_EMU_P_write_segments,
-	  RAMA_EMU_P_write_own, RAMA_EMU_P_write_procs, RAMA_EMU_P_write_ranks, RAMA_EMU_DO_WRITE },
+	{ RAMA_EMU_P_read_dirs, RAMA_EMU_P_read_names, RAMA_EMU_P_read_block,
+	  RAMA_EMU_P_read_segments, RAMA_EMU_P_read_own, RAMA_EMU_P_read_procs,
+	  RAMA_EMU_P_read_ranks, RAMA_EMU_DO_READ },
+	{ RAMA_EMU_P_write_dirs, RAMA_EMU_P_write_names, RAMA_EMU_P_write_block,
+	  RAMA_EMU_P_write_segments, RAMA_EMU_P_write_own, RAMA_EMU_P_write_procs,
+	  RAMA_EMU_P_write_ranks, RAMA_EMU_DO_WRITE },
 };
 
 /* one file and what this rank has to do with it */
@@ -43,13 +46,14 @@ static int named_ranks(struct rama_emu_emulation *m, struct file *f, const char 
 
 	while (rama_config_piece_next(&all, ',', &item)) {
 		const char *dash = memchr(item.p, '-', item.n);
-		struct rama_config_piece number = { item.p,
-					     dash != NULL ? (size_t)(dash - item.p) : item.n };
+		struct rama_config_piece number = { item.p, dash != NULL ? (size_t)(dash - item.p)
+									 : item.n };
 		bool loose = dash != NULL && dash + 1 < item.p + item.n && dash[1] == '1';
 		double r;
 
 		if (!rama_emu_word_number(number, &r) || r > UINT32_MAX || r != (uint32_t)r)
-			return rama_err_set(e, RAMA_EUSAGE, "%.*s is no rank", RAMA_EMU_PIECE(item));
+			return rama_err_set(e, RAMA_EUSAGE, "%.*s is no rank",
+					    RAMA_EMU_PIECE(item));
 		if (r >= m->team->size)
 			return rama_err_set(e, RAMA_EUSAGE, "rank %.0f of %d does not exist", r,
 					    m->team->size);
@@ -131,7 +135,8 @@ static const char *name_of(struct rama_emu_emulation *m, const struct side *s, s
 	const char *text = rama_emu_config_text(m->cfg, RAMA_EMU_P_filename);
 	char name[4096];
 
-	len = n > 0 ? rama_emu_config_item(m->cfg, s->names, i < n ? i : n - 1, &text) : strlen(text);
+	len = n > 0 ? rama_emu_config_item(m->cfg, s->names, i < n ? i : n - 1, &text)
+		    : strlen(text);
 	if (i < n || (n == 0 && i == 0 && !rama_emu_config_flag(m->cfg, s->own)))
 		snprintf(name, sizeof(name), "%.*s", (int)len, text);
 	else
@@ -148,7 +153,8 @@ static const char *dir_of(struct rama_emu_emulation *m, const struct side *s, si
 	size_t n = rama_emu_config_items(m->cfg, s->dirs), len;
 	const char *text = rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir);
 
-	len = n > 0 ? rama_emu_config_item(m->cfg, s->dirs, i < n ? i : n - 1, &text) : strlen(text);
+	len = n > 0 ? rama_emu_config_item(m->cfg, s->dirs, i < n ? i : n - 1, &text)
+		    : strlen(text);
 	text = rama_arena_text(&m->arena, text, len);
 	if (text == NULL)
 		rama_err_set(e, RAMA_EMEMORY, "no memory");
@@ -159,12 +165,13 @@ static int make_file(struct rama_emu_emulation *m, const struct side *s, size_t 
 		     double *load, struct rama_err *e)
 {
 	const struct rama_emu_config *c = m->cfg;
-	int64_t block =
-		rama_emu_config_item_size(c, s->block, i, rama_emu_config_size(c, RAMA_EMU_P_block_size));
-	int64_t segments =
-		rama_emu_config_item_size(c, s->segments, i, rama_emu_config_size(c, RAMA_EMU_P_segment_count));
+	int64_t block = rama_emu_config_item_size(c, s->block, i,
+						  rama_emu_config_size(c, RAMA_EMU_P_block_size));
+	int64_t segments = rama_emu_config_item_size(
+		c, s->segments, i, rama_emu_config_size(c, RAMA_EMU_P_segment_count));
 	int64_t transfer = rama_emu_config_size(c, RAMA_EMU_P_transfer_size);
-	double size = (double)block * (double)segments * rama_emu_config_number(c, RAMA_EMU_P_bytes);
+	double size =
+		(double)block * (double)segments * rama_emu_config_number(c, RAMA_EMU_P_bytes);
 	const char *dir = dir_of(m, s, i, e), *name = name_of(m, s, i, e), *path;
 
 	*f = (struct file){ .request = transfer > 0 && transfer < block ? transfer : block };
@@ -186,7 +193,8 @@ static int make_file(struct rama_emu_emulation *m, const struct side *s, size_t 
 	return find_ranks(m, s, i, f, load, e);
 }
 
-/* How many files there are: the list, or one for each rank, or (with no list at all) one if something was asked of this side. */
+/* How many files there are: the list, or one for each rank, or (with no list at all) one if
+ * something was asked of this side. */
 static size_t files_of(const struct rama_emu_emulation *m, const struct side *s)
 {
 	const struct rama_emu_config *c = m->cfg;
@@ -194,10 +202,10 @@ static size_t files_of(const struct rama_emu_emulation *m, const struct side *s)
 
 	if (rama_emu_config_flag(c, s->own))
 		return (size_t)m->team->size;
-	if (n == 0 &&
-	    (rama_emu_config_given(c, s->dirs) || rama_emu_config_given(c, s->block) ||
-	     rama_emu_config_given(c, s->segments) ||
-	     rama_emu_config_flag(c, s == &sides[0] ? RAMA_EMU_P_read_shared : RAMA_EMU_P_write_shared)))
+	if (n == 0 && (rama_emu_config_given(c, s->dirs) || rama_emu_config_given(c, s->block) ||
+		       rama_emu_config_given(c, s->segments) ||
+		       rama_emu_config_flag(c, s == &sides[0] ? RAMA_EMU_P_read_shared
+							      : RAMA_EMU_P_write_shared)))
 		return 1;
 	return n;
 }
@@ -210,13 +218,13 @@ static void add_walk(struct rama_emu_emulation *m, struct rama_emu_script *s, co
 	bool whole = rama_emu_config_flag(m->cfg, RAMA_EMU_P_whole);
 	const char *order = rama_emu_config_text(m->cfg, RAMA_EMU_P_order);
 	struct rama_emu_walk w = { .size = f->unit->size,
-			       .request = f->request,
-			       .part = whole ? 0 : f->part,
-			       .parts = whole ? 1 : f->parts,
-			       .seed = m->opt.seed ^ f->unit->pattern.unit,
-			       .order = strcmp(order, "random") == 0	? RAMA_EMU_RANDOM
-					: strcmp(order, "strided") == 0 ? RAMA_EMU_STRIDED
-									: RAMA_EMU_SEQUENTIAL };
+				   .request = f->request,
+				   .part = whole ? 0 : f->part,
+				   .parts = whole ? 1 : f->parts,
+				   .seed = m->opt.seed ^ f->unit->pattern.unit,
+				   .order = strcmp(order, "random") == 0    ? RAMA_EMU_RANDOM
+					    : strcmp(order, "strided") == 0 ? RAMA_EMU_STRIDED
+									    : RAMA_EMU_SEQUENTIAL };
 
 	if (what == RAMA_EMU_DO_READ) {
 		double part = rama_emu_config_number(m->cfg, RAMA_EMU_P_read_fraction);
@@ -225,8 +233,9 @@ static void add_walk(struct rama_emu_emulation *m, struct rama_emu_script *s, co
 	}
 	m->planned += (uint64_t)rama_emu_walk_bytes(&w);
 	rama_emu_script_move(s, what, f->unit, &w,
-			 what == RAMA_EMU_DO_WRITE &&
-				 strcmp(rama_emu_config_text(m->cfg, RAMA_EMU_P_fsync), "request") == 0);
+			     what == RAMA_EMU_DO_WRITE &&
+				     strcmp(rama_emu_config_text(m->cfg, RAMA_EMU_P_fsync),
+					    "request") == 0);
 }
 
 static void add_read(struct rama_emu_emulation *m, struct rama_emu_script *s, struct file *f)
@@ -280,7 +289,8 @@ static int clear_file(struct rama_emu_emulation *m, const struct file *f, struct
 }
 
 /* Nothing is made before all files that will be written are known to be free or ours. */
-static int clear_places(struct rama_emu_emulation *m, struct file *files, size_t n, struct rama_err *e)
+static int clear_places(struct rama_emu_emulation *m, struct file *files, size_t n,
+			struct rama_err *e)
 {
 	int rc = 0;
 
@@ -306,7 +316,8 @@ static int clear_places(struct rama_emu_emulation *m, struct file *files, size_t
 	return rc;
 }
 
-/* After an error, when this rank writes no more: every rank does it, so nothing of those that were killed stays either. */
+/* After an error, when this rank writes no more: every rank does it, so nothing of those that
+ * were killed stays either. */
 static void clear_side(struct rama_emu_emulation *m, const struct side *side)
 {
 	size_t n = files_of(m, side);
@@ -343,8 +354,8 @@ static int make_files(struct rama_emu_emulation *m, const struct side *side, str
 	return rc;
 }
 
-static int add_side(struct rama_emu_emulation *m, struct rama_emu_script *s, const struct side *side,
-		    struct rama_err *e)
+static int add_side(struct rama_emu_emulation *m, struct rama_emu_script *s,
+		    const struct side *side, struct rama_err *e)
 {
 	size_t n = files_of(m, side);
 	struct file *files = calloc(n + 1, sizeof(*files));

@@ -55,7 +55,8 @@ static int agree(struct rama_emu_cr *c, bool *yes, struct rama_err *e)
 
 /* ---- copies to the safe place --------------------------------------------------------------- */
 
-/* Waits for the copy that is under way, if any; then the set is complete there too. All ranks call it. */
+/* Waits for the copy that is under way, if any; then the set is complete there too. All ranks
+ * call it. */
 static int finish_copy(struct rama_emu_cr *c, struct rama_err *e)
 {
 	uint64_t set = c->copying;
@@ -85,12 +86,12 @@ static int begin_copy(struct rama_emu_cr *c, uint64_t set, const struct rama_emu
 		      struct rama_err *e)
 {
 	struct rama_emu_copy_order o = { .own = c->m->opt.own,
-				     .from = c->fast,
-				     .to = c->safe,
-				     .set = set,
-				     .shape = *shape,
-				     .first = (uint32_t)c->m->team->rank,
-				     .step = (uint32_t)c->m->team->size };
+					 .from = c->fast,
+					 .to = c->safe,
+					 .set = set,
+					 .shape = *shape,
+					 .first = (uint32_t)c->m->team->rank,
+					 .step = (uint32_t)c->m->team->size };
 	int rc = finish_copy(c, e);
 
 	if (rc != 0)
@@ -137,7 +138,7 @@ static int commit(struct rama_emu_cr *c, uint64_t set, struct rama_err *e)
 
 	if (c->files && (c->staging ? c->leader : c->m->team->rank == 0))
 		rc = rama_emu_set_commit(c->m->opt.own, rama_emu_cr_here(c), set, &c->shape,
-				     c->m->team->rank, e);
+					 c->m->team->rank, e);
 	if (rc == 0)
 		rc = rama_emu_team_barrier(c->m->team, e);
 	if (rc != 0)
@@ -181,7 +182,7 @@ static int checkpoint(struct rama_emu_cr *c, struct rama_err *e)
 
 	if (rc == 0)
 		rc = rama_emu_team_barrier(c->m->team,
-				       e); /* else ranks that wake late count as its cost */
+					   e); /* else ranks that wake late count as its cost */
 	start = rama_emu_team_now();
 	if (rc == 0)
 		rc = rama_emu_cr_write(c, set, 1, e);
@@ -224,7 +225,8 @@ static int crash(struct rama_emu_cr *c, struct rama_err *e)
 	rc = compute(c, seconds, c->kill && where < 0.5, e);
 	if (rc == 0 && where >= 0.5)
 		rc = rama_emu_cr_write(c, set, how_far, e);
-	if (c->kill) /* another rank died first, which is an error of the run to those that are left */
+	/* another rank died first, which is an error of the run to those that are left */
+	if (c->kill)
 		raise(SIGKILL);
 	if (rc != 0)
 		return rc;
@@ -242,7 +244,8 @@ struct candidate {
 	struct rama_emu_cr_shape shape;
 };
 
-/* The newest complete set of a place. Rank 0 reads the manifests; each rank looks for its own files, which others may not see. */
+/* The newest complete set of a place. Rank 0 reads the manifests; each rank looks for its own
+ * files, which others may not see. */
 static int find_newest(struct rama_emu_cr *c, const char *dir, struct candidate *found,
 		       struct rama_err *e)
 {
@@ -403,9 +406,9 @@ static int set_shape(struct rama_emu_cr *c, struct rama_err *e)
 		writers = c->m->team->size;
 	}
 	c->shape = (struct rama_emu_cr_shape){ .writers = (uint32_t)writers,
-					.files = (uint32_t)files,
-					.size = (int64_t)size,
-					.seed = c->m->opt.seed };
+					       .files = (uint32_t)files,
+					       .size = (int64_t)size,
+					       .seed = c->m->opt.seed };
 	snprintf(c->shape.form, sizeof(c->shape.form), "%s", g->container ? g->name : "plain");
 	c->last_shape = c->shape;
 	c->files = !g->no_files;
@@ -502,11 +505,12 @@ static void clear_up(struct rama_emu_cr *c)
 	if (!c->entered)
 		return;
 	if (c->writer && c->writing != 0 && !rama_emu_set_marked(rama_emu_cr_here(c), c->writing))
-		rama_emu_set_drop(c->m->opt.own, rama_emu_cr_here(c), c->writing, rank, c->shape.files);
+		rama_emu_set_drop(c->m->opt.own, rama_emu_cr_here(c), c->writing, rank,
+				  c->shape.files);
 	if (c->copying != 0 && !rama_emu_set_marked(c->safe, c->copying))
 		for (uint64_t w = rank; w < c->copy_shape.writers; w += (uint32_t)c->m->team->size)
 			rama_emu_set_drop(c->m->opt.own, c->safe, c->copying, (uint32_t)w,
-				      c->copy_shape.files);
+					  c->copy_shape.files);
 }
 
 int rama_emu_mode_cr(struct rama_emu_emulation *m, struct rama_err *e)

@@ -103,7 +103,8 @@ static void *work(void *ctx)
 	return NULL;
 }
 
-struct rama_emu_copy *rama_emu_copy_start(const struct rama_emu_copy_order *order, struct rama_err *e)
+struct rama_emu_copy *rama_emu_copy_start(const struct rama_emu_copy_order *order,
+					  struct rama_err *e)
 {
 	struct rama_emu_copy *c = calloc(1, sizeof(*c));
 

@@ -6,8 +6,9 @@
 
 #include "emulate/mode/cr.h"
 
-static struct rama_emu_unit *unit_of(struct rama_emu_cr *c, struct rama_arena *arena, const char *path,
-				 uint64_t set, const struct rama_emu_cr_shape *shape, struct rama_err *e)
+static struct rama_emu_unit *unit_of(struct rama_emu_cr *c, struct rama_arena *arena,
+				     const char *path, uint64_t set,
+				     const struct rama_emu_cr_shape *shape, struct rama_err *e)
 {
 	struct rama_emu_unit *u = rama_arena_alloc(arena, sizeof(*u));
 	char *kept = rama_arena_text(arena, path, strlen(path));
@@ -17,9 +18,9 @@ static struct rama_emu_unit *unit_of(struct rama_emu_cr *c, struct rama_arena *a
 		return NULL;
 	}
 	*u = (struct rama_emu_unit){ .name = strrchr(kept, '/') + 1,
-				 .path = kept,
-				 .size = shape->size,
-				 .opt = c->m->opt.opt };
+				     .path = kept,
+				     .size = shape->size,
+				     .opt = c->m->opt.opt };
 	u->pattern = (struct rama_emu_pattern){ shape->seed, rama_emu_pattern_unit(u->name), set };
 	return u;
 }
@@ -29,14 +30,16 @@ static struct rama_emu_walk walk_of(const struct rama_emu_cr *c, const struct ra
 	const char *order = rama_emu_config_text(c->m->cfg, RAMA_EMU_P_order);
 
 	return (struct rama_emu_walk){ .size = u->size,
-				   .request = c->m->request,
-				   .seed = u->pattern.seed ^ u->pattern.unit,
-				   .order = strcmp(order, "random") == 0    ? RAMA_EMU_RANDOM
-					    : strcmp(order, "strided") == 0 ? RAMA_EMU_STRIDED
-									    : RAMA_EMU_SEQUENTIAL };
+				       .request = c->m->request,
+				       .seed = u->pattern.seed ^ u->pattern.unit,
+				       .order = strcmp(order, "random") == 0 ? RAMA_EMU_RANDOM
+						: strcmp(order, "strided") == 0
+							? RAMA_EMU_STRIDED
+							: RAMA_EMU_SEQUENTIAL };
 }
 
-static void add_write(struct rama_emu_cr *c, struct rama_emu_script *s, struct rama_emu_unit *u, double stop)
+static void add_write(struct rama_emu_cr *c, struct rama_emu_script *s, struct rama_emu_unit *u,
+		      double stop)
 {
 	const char *sync = rama_emu_config_text(c->m->cfg, RAMA_EMU_P_fsync);
 	struct rama_emu_walk w = walk_of(c, u);
@@ -44,7 +47,8 @@ static void add_write(struct rama_emu_cr *c, struct rama_emu_script *s, struct r
 
 	if (stop < 1)
 		w.limit = 1 + (uint64_t)(stop * (double)requests);
-	rama_emu_script_open(s, u, RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
+	rama_emu_script_open(s, u,
+			     RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
 	rama_emu_script_move(s, RAMA_EMU_DO_WRITE, u, &w, strcmp(sync, "request") == 0);
 	if (stop >= 1 && strcmp(sync, "file") == 0)
 		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, u);
@@ -154,8 +158,8 @@ static uint32_t partner(const struct rama_emu_cr *c, const struct rama_emu_cr_sh
 			return w;
 }
 
-int rama_emu_cr_read(struct rama_emu_cr *c, const char *dir, uint64_t set, const struct rama_emu_cr_shape *shape,
-		 struct rama_err *e)
+int rama_emu_cr_read(struct rama_emu_cr *c, const char *dir, uint64_t set,
+		     const struct rama_emu_cr_shape *shape, struct rama_err *e)
 {
 	uint32_t size = (uint32_t)c->m->team->size, rank = (uint32_t)c->m->team->rank;
 	char path[RAMA_EMU_SET_PATH];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cr_report.c: what the checkpoints cost, what the crashes cost, and which interval would cost least. */
+/* cr_report.c: what the checkpoints cost, what the crashes cost, and which interval would cost
+ * least. */
 #include <math.h>
 
 #include "base/human.h"
 #include "emulate/mode/cr.h"
 
-/* Young: first order. Daly: with higher orders, for checkpoints that are not short against the time between crashes. */
+/* Young: first order. Daly: with higher orders, for checkpoints that are not short against the
+ * time between crashes. */
 static double young(double cost, double mtbf)
 {
 	return sqrt(2 * cost * mtbf);
@@ -27,7 +29,8 @@ struct sums {
 
 static struct sums sum_up(const struct rama_emu_cr *c)
 {
-	/* --time scales the interval; without any compute time the figures are for the times as asked for */
+	/* --time scales the interval; without any compute time the figures are for the times as
+	 * asked for */
 	double scale = c->m->opt.speed > 0 ? 1 / c->m->opt.speed : 1;
 	struct sums s = { .written = c->job.written + c->written,
 			  .seconds = c->job.seconds + rama_emu_team_now() - c->began,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cr_sets.c: which checkpoints are in a directory. Everything that decides is renamed into place, so that a crash at any moment leaves either
- * the old or the new state. */
+/* cr_sets.c: which checkpoints are in a directory. Everything that decides is renamed into
+ * place, so that a crash at any moment leaves either the old or the new state. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 	"\nlost %.9g\ncost %.9g\nseconds %.9g\nend\n"
 
 void rama_emu_set_file(const char *dir, uint64_t set, uint32_t rank, uint32_t file,
-		   char to[RAMA_EMU_SET_PATH])
+		       char to[RAMA_EMU_SET_PATH])
 {
 	snprintf(to, RAMA_EMU_SET_PATH, "%.4200s/ckpt.%" PRIu64 ".%u.%u", dir, set, rank, file);
 }
@@ -112,7 +112,8 @@ static bool is_mark(const char *name, uint64_t *set)
 	return set_of(name, set, &rest) && strcmp(rest, ".done") == 0;
 }
 
-/* Lines of small files are "word value". Each of these takes one and moves *at behind it; false: that is not what is there. */
+/* Lines of small files are "word value". Each of these takes one and moves *at behind it; false:
+ * that is not what is there. */
 static bool take_word(const char **at, const char *word)
 {
 	size_t n = strlen(word);
@@ -207,8 +208,8 @@ static DIR *open_sets(const char *dir, int *rc, struct rama_err *e)
 	return d;
 }
 
-int rama_emu_sets_next(const char *dir, uint64_t below, uint64_t *set, struct rama_emu_cr_shape *shape,
-		   struct rama_err *e)
+int rama_emu_sets_next(const char *dir, uint64_t below, uint64_t *set,
+		       struct rama_emu_cr_shape *shape, struct rama_err *e)
 {
 	int rc;
 	DIR *d = open_sets(dir, &rc, e);
@@ -236,7 +237,8 @@ int rama_emu_sets_next(const char *dir, uint64_t below, uint64_t *set, struct ra
 	return rc;
 }
 
-bool rama_emu_set_has(const char *dir, uint64_t set, const struct rama_emu_cr_shape *shape, uint32_t writer)
+bool rama_emu_set_has(const char *dir, uint64_t set, const struct rama_emu_cr_shape *shape,
+		      uint32_t writer)
 {
 	bool plain = strcmp(shape->form, "plain") == 0;
 	char path[RAMA_EMU_SET_PATH];
@@ -254,7 +256,7 @@ bool rama_emu_set_has(const char *dir, uint64_t set, const struct rama_emu_cr_sh
 /* ---- changing them -------------------------------------------------------------------------- */
 
 int rama_emu_set_commit(struct rama_emu_own *own, const char *dir, uint64_t set,
-		    const struct rama_emu_cr_shape *shape, int rank, struct rama_err *e)
+			const struct rama_emu_cr_shape *shape, int rank, struct rama_err *e)
 {
 	char path[RAMA_EMU_SET_PATH], text[512];
 
@@ -267,7 +269,7 @@ int rama_emu_set_commit(struct rama_emu_own *own, const char *dir, uint64_t set,
 }
 
 void rama_emu_set_drop(struct rama_emu_own *own, const char *dir, uint64_t set, uint32_t writer,
-		   uint32_t files)
+		       uint32_t files)
 {
 	char path[RAMA_EMU_SET_PATH];
 
@@ -278,7 +280,8 @@ void rama_emu_set_drop(struct rama_emu_own *own, const char *dir, uint64_t set, 
 	}
 }
 
-/* Calls fn for every file of a set; a name for which it is true is removed, if the file is ours, or (`look`) must be ours. */
+/* Calls fn for every file of a set; a name for which it is true is removed, if the file is ours,
+ * or (`look`) must be ours. */
 static int sweep(struct rama_emu_own *own, const char *dir,
 		 bool (*fn)(void *ctx, const char *name, uint64_t set), void *ctx, bool look,
 		 struct rama_err *e)
@@ -326,7 +329,7 @@ static bool old_file(void *ctx, const char *name, uint64_t set)
 }
 
 int rama_emu_sets_prune(struct rama_emu_own *own, const char *dir, uint64_t keep, uint64_t spare,
-		    struct rama_err *e)
+			struct rama_err *e)
 {
 	struct limits l = { .below = UINT64_MAX, .spare = spare };
 	struct rama_emu_cr_shape shape;
@@ -355,7 +358,7 @@ static bool left_over(void *ctx, const char *name, uint64_t set)
 }
 
 int rama_emu_sets_tidy(struct rama_emu_own *own, const char *dir, uint64_t newest,
-		   struct rama_err *e)
+		       struct rama_err *e)
 {
 	struct limits l = { .dir = dir, .newest = newest };
 
@@ -371,7 +374,7 @@ static bool is_newer(void *ctx, const char *name, uint64_t set)
 }
 
 int rama_emu_sets_check(struct rama_emu_own *own, const char *dir, uint64_t newest,
-		    struct rama_err *e)
+			struct rama_err *e)
 {
 	struct limits l = { .dir = dir, .newest = newest };
 	char path[RAMA_EMU_SET_PATH];
@@ -403,8 +406,8 @@ bool rama_emu_cr_job_read(const char *dir, struct rama_emu_cr_job *job)
 	return read_small(path, text, sizeof(text)) > 0 && rama_emu_cr_job_parse(text, job);
 }
 
-int rama_emu_cr_job_write(struct rama_emu_own *own, const char *dir, const struct rama_emu_cr_job *job,
-		      struct rama_err *e)
+int rama_emu_cr_job_write(struct rama_emu_own *own, const char *dir,
+			  const struct rama_emu_cr_job *job, struct rama_err *e)
 {
 	char path[RAMA_EMU_SET_PATH], text[512];
 

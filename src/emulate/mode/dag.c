@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mode_dag.c: a workflow. The director places tasks on ranks as their input becomes complete; ranks wait for messages and cost nothing while they
- * do. A unit is written under another name until its last writer is done, so whoever finds it finds all of it. */
+/* mode_dag.c: a workflow. The director places tasks on ranks as their input becomes complete;
+ * ranks wait for messages and cost nothing while they do. A unit is written under another name
+ * until its last writer is done, so whoever finds it finds all of it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,13 @@ enum { MSG_TASK = 1, MSG_PUBLISH, MSG_STOP, MSG_DONE, MSG_PUBLISHED, MSG_BEGIN }
 #define RUNS_MOST 4000000 /* tasks x iterations whose times are kept */
 #define TELL_EVERY 0.2	  /* seconds */
 #define TOLD_WITHIN 5.0	  /* seconds until all ranks should know that one has failed */
-#define USUAL_RATE \
-	1e8 /* bytes per second: what a task without a known time is taken to last, for how long it may go on */
+/* bytes per second: what a task without a known time is taken to last, for how long it may go on */
+#define USUAL_RATE 1e8
 
 /* MSG_TASK, MSG_PUBLISH to a rank; MSG_DONE, MSG_PUBLISHED back */
 struct order {
 	uint32_t task, iteration, part,
-		n;		     /* n numbers follow: ranks of the task, or units to publish */
+		n; /* n numbers follow: ranks of the task, or units to publish */
 	struct rama_emu_dag_moved moved; /* by this part */
 };
 
@@ -38,7 +39,8 @@ struct director {
 	struct rama_emu_dag_moved moved;
 };
 
-static int post(struct rama_emu_team *t, int to, uint32_t kind, struct order o, const uint32_t *numbers)
+static int post(struct rama_emu_team *t, int to, uint32_t kind, struct order o,
+		const uint32_t *numbers)
 {
 	char bytes[sizeof(o) + 4 * 64], *b = bytes;
 	size_t n = sizeof(o) + 4 * (size_t)o.n;
@@ -132,8 +134,8 @@ static int dispatch(struct director *x, struct rama_emu_team *t)
 		x->first[p.task] = p.ranks[0];
 		if (run != NULL)
 			*run = (struct rama_emu_task_run){ .start = rama_emu_team_now(),
-						       .first_rank = p.ranks[0],
-						       .ranks = p.n_ranks };
+							   .first_rank = p.ranks[0],
+							   .ranks = p.n_ranks };
 		for (uint32_t i = 0; rc == 0 && i < p.n_ranks; i++)
 			rc = post(t, (int)p.ranks[i], MSG_TASK,
 				  (struct order){ p.task, p.iteration, i, p.n_ranks, { 0 } },
@@ -263,10 +265,10 @@ static int obey(struct rama_emu_dag *d, const struct rama_emu_team_message *msg,
 	memcpy(&o, msg->bytes, sizeof(o));
 	if (msg->kind == MSG_PUBLISH)
 		return publish(d, &o, numbers, e);
-	rc = rama_emu_dag_task(d, &(struct rama_emu_dag_part){ o.task, o.iteration, o.part, o.n, numbers },
-			   e);
+	rc = rama_emu_dag_task(
+		d, &(struct rama_emu_dag_part){ o.task, o.iteration, o.part, o.n, numbers }, e);
 	o.moved = (struct rama_emu_dag_moved){ b->bytes_read - before.read,
-					   b->bytes_written - before.written };
+					       b->bytes_written - before.written };
 	return rc != 0 ? rc : answer(d, MSG_DONE, &o, e);
 }
 
@@ -275,11 +277,12 @@ static void waited(struct rama_emu_dag *d, double start, double end)
 	const struct rama_emu_team *t = d->m->team;
 
 	if (d->m->opt.record)
-		rama_emu_books_span(&d->m->books, &(struct rama_emu_span){ .rank = (uint32_t)t->rank,
-								   .what = RAMA_EMU_DO_WAIT,
-								   .task = RAMA_EMU_NONE_YET,
-								   .start = start + t->clock_offset,
-								   .end = end + t->clock_offset });
+		rama_emu_books_span(&d->m->books,
+				    &(struct rama_emu_span){ .rank = (uint32_t)t->rank,
+							     .what = RAMA_EMU_DO_WAIT,
+							     .task = RAMA_EMU_NONE_YET,
+							     .start = start + t->clock_offset,
+							     .end = end + t->clock_offset });
 }
 
 static int work(struct rama_emu_dag *d, struct rama_err *e)

@@ -36,9 +36,11 @@ int rama_emu_dag_load(struct rama_emu_dag *d, struct rama_emu_graph *g, struct r
 int rama_emu_dag_remarks(struct rama_emu_dag *d, struct rama_err *e);
 /* dag_units.c: files and folders, input that nobody writes; all ranks together */
 int rama_emu_dag_prepare(struct rama_emu_dag *d, struct rama_err *e);
-/* After the run, by all ranks. Failed: each removes whatever any of them may have left, when it writes no more itself. */
+/* After the run, by all ranks. Failed: each removes whatever any of them may have left, when it
+ * writes no more itself. */
 int rama_emu_dag_clean(struct rama_emu_dag *d, bool failed, struct rama_err *e);
-int rama_emu_dag_task(struct rama_emu_dag *d, const struct rama_emu_dag_part *p, struct rama_err *e);
+int rama_emu_dag_task(struct rama_emu_dag *d, const struct rama_emu_dag_part *p,
+		      struct rama_err *e);
 /* bytes that all ranks of a task move, for guesses */
 double rama_emu_dag_bytes(const struct rama_emu_dag *d, uint32_t task);
 

@@ -86,12 +86,14 @@ int rama_emu_workflow_read(const char *path, struct rama_emu_graph *g, struct ra
 		return rama_err_prefix(e, "%s", path);
 	rama_emu_graph_cut(
 		g,
-		&loops); /* what is fed back is shown as such; what cannot be run can still be looked at */
+		/* what is fed back is shown as such; what cannot be run can still be looked at */
+		&loops);
 	return 1;
 }
 
 /* Rank 0 reads it, all get the bytes: the file need not be on every node. */
-static int fetch(struct rama_emu_dag *d, const char *path, char **bytes, size_t *n, struct rama_err *e)
+static int fetch(struct rama_emu_dag *d, const char *path, char **bytes, size_t *n,
+		 struct rama_err *e)
 {
 	struct rama_emu_team *t = d->m->team;
 	uint64_t size = 0;
@@ -119,7 +121,8 @@ static int fetch(struct rama_emu_dag *d, const char *path, char **bytes, size_t 
 int rama_emu_dag_load(struct rama_emu_dag *d, struct rama_emu_graph *g, struct rama_err *e)
 {
 	const struct rama_emu_config *c = d->m->cfg;
-	const char *path = c->n_args > 0 ? c->args[0] : rama_emu_config_text(c, RAMA_EMU_P_dag_file);
+	const char *path =
+		c->n_args > 0 ? c->args[0] : rama_emu_config_text(c, RAMA_EMU_P_dag_file);
 	const char *format = rama_emu_config_text(c, RAMA_EMU_P_format);
 	int64_t wanted = rama_emu_config_size(c, RAMA_EMU_P_iterations);
 	char *bytes;

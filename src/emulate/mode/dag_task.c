@@ -7,15 +7,16 @@
 
 #include "emulate/mode/dag.h"
 
-#define TIMES_MOST \
-	1000 /* a unit is read again at most so often: what was measured holds libraries and the like too */
+/* a unit is read again at most so often: what was measured holds libraries and the like too */
+#define TIMES_MOST 1000
 
 static int64_t request_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 {
 	return x->request > 0 ? x->request : d->m->request;
 }
 
-/* How often a unit is moved, by what was measured: less than once, it is read in part; more, over and over. What is written is complete in any case. */
+/* How often a unit is moved, by what was measured: less than once, it is read in part; more,
+ * over and over. What is written is complete in any case. */
 static double times_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 {
 	const struct rama_emu_task *t = &d->graph->tasks[x->task];
@@ -28,7 +29,8 @@ static double times_of(const struct rama_emu_dag *d, const struct rama_emu_edge 
 		if (d->graph->edges[t->first_edge + i].write == x->write)
 			listed += (double)d->graph->data[d->graph->edges[t->first_edge + i].data]
 					  .size;
-	times = listed > 0 ? (double)measured * rama_emu_config_number(d->m->cfg, RAMA_EMU_P_bytes) / listed
+	times = listed > 0 ? (double)measured *
+				     rama_emu_config_number(d->m->cfg, RAMA_EMU_P_bytes) / listed
 			   : 1;
 	return fmin(x->write ? fmax(times, 1) : times, TIMES_MOST);
 }
@@ -46,25 +48,28 @@ static enum rama_emu_order order_of(const struct rama_emu_dag *d, const struct r
 
 /* `fraction` of the unit, as far as it is this part's */
 static struct rama_emu_walk walk_of(const struct rama_emu_dag *d, const struct rama_emu_edge *x,
-				const struct rama_emu_dag_part *p, double fraction)
+				    const struct rama_emu_dag_part *p, double fraction)
 {
 	bool whole = x->whole || rama_emu_config_flag(d->m->cfg, RAMA_EMU_P_whole);
 	int64_t size = d->graph->data[x->data].size;
 	struct rama_emu_walk w = { .size = size,
-			       .request = request_of(d, x),
-			       .order = order_of(d, x),
-			       .part = whole ? 0 : p->part,
-			       .parts = whole ? 1 : p->parts,
-			       .seed = d->m->opt.seed ^ x->data ^ (uint64_t)p->iteration << 32 };
+				   .request = request_of(d, x),
+				   .order = order_of(d, x),
+				   .part = whole ? 0 : p->part,
+				   .parts = whole ? 1 : p->parts,
+				   .seed = d->m->opt.seed ^ x->data ^
+					   (uint64_t)p->iteration << 32 };
 	int64_t who = d->turn[x - d->graph->edges], all = d->graph->data[x->data].writers, n;
 
 	if (!x->write)
-		fraction *= x->fraction * rama_emu_config_number(d->m->cfg, RAMA_EMU_P_read_fraction);
+		fraction *=
+			x->fraction * rama_emu_config_number(d->m->cfg, RAMA_EMU_P_read_fraction);
 	if (fraction < 1)
 		w.size = (int64_t)ceil((double)size * fraction);
 	if (!x->write || whole || all < 2)
 		return w;
-	/* borders between writers lie between requests; w.size may be smaller than that of the unit */
+	/* borders between writers lie between requests; w.size may be smaller than that of the
+	 * unit */
 	n = w.size / w.request + (w.size % w.request > 0);
 	w.from = (n / all * who + n % all * who / all) * w.request;
 	n = n / all * (who + 1) + n % all * (who + 1) / all; /* requests before the next writer's */
@@ -72,7 +77,8 @@ static struct rama_emu_walk walk_of(const struct rama_emu_dag *d, const struct r
 	return w;
 }
 
-/* What is waited for is of this iteration; what is not may be there or not, of this one or of the one before. */
+/* What is waited for is of this iteration; what is not may be there or not, of this one or of
+ * the one before. */
 static bool sure(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 {
 	return x->strict && !x->feedback && !d->graph->data[x->data].fed_back;
@@ -80,7 +86,7 @@ static bool sure(const struct rama_emu_dag *d, const struct rama_emu_edge *x)
 
 /* The unit as this access sees it. */
 static struct rama_emu_unit *view_of(struct rama_emu_dag *d, const struct rama_emu_edge *x,
-				 const struct rama_emu_dag_part *p, struct rama_emu_unit *to)
+				     const struct rama_emu_dag_part *p, struct rama_emu_unit *to)
 {
 	*to = *d->units[x->data];
 	to->pattern.version = d->graph->data[x->data].writers > 0 ? p->iteration : 0;
@@ -101,18 +107,20 @@ static bool wanted(const struct rama_emu_dag *d, const struct rama_emu_edge *x, 
 	return d->m->opt.engine->no_files || stat(d->units[x->data]->path, &st) == 0;
 }
 
-static void add_access(struct rama_emu_dag *d, struct rama_emu_script *s, const struct rama_emu_edge *x,
-		       const struct rama_emu_dag_part *p, struct rama_emu_unit *u)
+static void add_access(struct rama_emu_dag *d, struct rama_emu_script *s,
+		       const struct rama_emu_edge *x, const struct rama_emu_dag_part *p,
+		       struct rama_emu_unit *u)
 {
 	const char *sync = rama_emu_config_text(d->m->cfg, RAMA_EMU_P_fsync);
 	double times = times_of(d, x);
 
-	rama_emu_script_open(s, u, x->write ? RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE : RAMA_EMU_OPEN_READ);
+	rama_emu_script_open(
+		s, u, x->write ? RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE : RAMA_EMU_OPEN_READ);
 	for (uint32_t i = 0; i < times; i++) {
 		struct rama_emu_walk w = walk_of(d, x, p, fmin(times - i, 1));
 
 		rama_emu_script_move(s, x->write ? RAMA_EMU_DO_WRITE : RAMA_EMU_DO_READ, u, &w,
-				 x->write && strcmp(sync, "request") == 0);
+				     x->write && strcmp(sync, "request") == 0);
 	}
 	if (x->write && strcmp(sync, "file") == 0)
 		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, u);
@@ -175,8 +183,10 @@ double rama_emu_dag_bytes(const struct rama_emu_dag *d, uint32_t task)
 	return bytes_of(d, &all, false) + bytes_of(d, &all, true);
 }
 
-/* Times that were measured hold the I/O too: what reading took is known, what writing will take is guessed from what it took so far. */
-static double compute_time(struct rama_emu_dag *d, const struct rama_emu_dag_part *p, double reading)
+/* Times that were measured hold the I/O too: what reading took is known, what writing will take
+ * is guessed from what it took so far. */
+static double compute_time(struct rama_emu_dag *d, const struct rama_emu_dag_part *p,
+			   double reading)
 {
 	const struct rama_emu_task *t = &d->graph->tasks[p->task];
 	double seconds = t->seconds;
@@ -204,7 +214,7 @@ int rama_emu_dag_task(struct rama_emu_dag *d, const struct rama_emu_dag_part *p,
 		rama_emu_script_init(&s);
 		rama_emu_script_begin(&s, p->task, p->iteration);
 		rama_emu_script_compute(&s, compute_time(d, p, rama_emu_team_now() - start),
-				    ceil(t->cores / fmax(1, p->parts)));
+					ceil(t->cores / fmax(1, p->parts)));
 		rc = rama_emu_emulation_stream(d->m, &s, e);
 		rama_emu_script_fini(&s);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dag_units.c: the files of a workflow: where each data unit lives, folders, input that no task makes, and their end. */
+/* dag_units.c: the files of a workflow: where each data unit lives, folders, input that no task
+ * makes, and their end. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@ static int folder_of(struct rama_emu_dag *d, const char *tier, const char **dir,
 	size_t n;
 
 	*dir = rama_emu_config_text(c, RAMA_EMU_P_input_dir);
-	for (size_t i = 0; tier != NULL && (n = rama_emu_config_item(c, RAMA_EMU_P_tier, i, &text)) > 0;
-	     i++) {
+	for (size_t i = 0;
+	     tier != NULL && (n = rama_emu_config_item(c, RAMA_EMU_P_tier, i, &text)) > 0; i++) {
 		size_t len = strlen(tier);
 
 		if (n > len && strncmp(text, tier, len) == 0 && text[len] == '=') {
@@ -37,7 +38,8 @@ static int folder_of(struct rama_emu_dag *d, const char *tier, const char **dir,
 	return 0;
 }
 
-/* what is a file already, what is a folder: by the hash of its path. Two that are taken for the same only cost one its name. */
+/* what is a file already, what is a folder: by the hash of its path. Two that are taken for the
+ * same only cost one its name. */
 struct places {
 	struct rama_map files, folders;
 };
@@ -56,7 +58,8 @@ static bool known(const struct rama_map *m, uint64_t key)
 	return rama_map_get(m, key) != NULL;
 }
 
-/* Would it be in the way of another, or another of it? `start`: length of the directory, which is not looked at. */
+/* Would it be in the way of another, or another of it? `start`: length of the directory, which
+ * is not looked at. */
 static bool collides(const struct places *p, const char *path, size_t start)
 {
 	size_t n = strlen(path), part = 0;
@@ -115,7 +118,8 @@ static int occupy(struct rama_emu_dag *d, struct places *p, const char *path, st
 	return rc;
 }
 
-/* Many ids end alike; a file keeps the whole of its name, unless that is in the way of another one's: then it gets a number. */
+/* Many ids end alike; a file keeps the whole of its name, unless that is in the way of another
+ * one's: then it gets a number. */
 static const char *path_of(struct rama_emu_dag *d, struct places *p, uint32_t i, struct rama_err *e)
 {
 	const char *dir, *path;
@@ -146,7 +150,7 @@ static int make_units(struct rama_emu_dag *d, struct rama_err *e)
 		const char *path = path_of(d, &p, i, e);
 
 		d->units[i] = path != NULL ? rama_emu_emulation_unit(d->m, g->data[i].id, path,
-								 g->data[i].size, 0, e)
+								     g->data[i].size, 0, e)
 					   : NULL;
 		if (d->units[i] == NULL)
 			rc = e->code;
@@ -202,10 +206,12 @@ static int make_folders(struct rama_emu_dag *d, struct rama_err *e)
 			return made;
 		d->new_folder[i] = made > 0;
 	}
-	return rama_emu_team_bcast(d->m->team, d->new_folder, d->n_folders * sizeof(*d->new_folder), e);
+	return rama_emu_team_bcast(d->m->team, d->new_folder, d->n_folders * sizeof(*d->new_folder),
+				   e);
 }
 
-/* Is the place of a unit free? Input that is there is the user's own; links to it are followed, as it is only read. */
+/* Is the place of a unit free? Input that is there is the user's own; links to it are followed,
+ * as it is only read. */
 static int check_unit(struct rama_emu_dag *d, uint32_t i, struct rama_err *e)
 {
 	const struct rama_emu_unit *u = d->units[i];
@@ -242,7 +248,8 @@ static int stage_in(struct rama_emu_dag *d, uint32_t i, struct rama_err *e)
 	d->m->books = (struct rama_emu_books){ 0 };
 	d->m->opt.record = false;
 	rama_emu_script_init(&s);
-	rama_emu_script_open(&s, u, RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
+	rama_emu_script_open(&s, u,
+			     RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
 	rama_emu_script_move(&s, RAMA_EMU_DO_WRITE, u, &w, false);
 	rama_emu_script_step(&s, RAMA_EMU_DO_CLOSE, u);
 	rama_emu_script_step(&s, RAMA_EMU_DO_READY, u);
@@ -281,7 +288,8 @@ static int prepare_files(struct rama_emu_dag *d, struct rama_err *e)
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < g->n_data; i += (uint32_t)t->size)
 		rc = check_unit(d, i, e);
 	if (rc == 0)
-		rc = rama_emu_team_barrier(t, e); /* nothing is made before all is known to be free */
+		/* nothing is made before all is known to be free */
+		rc = rama_emu_team_barrier(t, e);
 	if (rc == 0)
 		rc = make_folders(d, e);
 	d->entered = rc == 0;

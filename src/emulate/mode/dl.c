@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mode_dl.c: training: in each epoch all files in another order, dealt out to the ranks, read batch by batch with compute time in between. With
- * prefetch threads the next batches are read meanwhile. */
+/* mode_dl.c: training: in each epoch all files in another order, dealt out to the ranks, read
+ * batch by batch with compute time in between. With prefetch threads the next batches are read
+ * meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +16,16 @@ struct epoch {
 	uint32_t first, n, at; /* samples of this rank; how many are done */
 	uint32_t batch;
 	uint32_t number;
-	double step;		  /* compute time of a batch */
-	struct rama_arena arena;  /* of one batch */
+	double step;		      /* compute time of a batch */
+	struct rama_arena arena;      /* of one batch */
 	struct rama_emu_ahead *ahead; /* NULL: no prefetch */
-	double waited;		  /* for data, in all epochs: what compute time did not hide */
+	double waited;		      /* for data, in all epochs: what compute time did not hide */
 };
 
 /* ---- without threads: one batch after the other --------------------------------------------- */
 
-static int add_sample(struct epoch *x, struct rama_emu_script *s, const struct rama_emu_sample *sample,
-		      struct rama_err *e)
+static int add_sample(struct epoch *x, struct rama_emu_script *s,
+		      const struct rama_emu_sample *sample, struct rama_err *e)
 {
 	struct rama_emu_unit *u = rama_emu_dataset_unit(x->m, &x->arena, sample, e);
 	struct rama_emu_walk w = { .size = sample->size, .request = x->m->request };
@@ -61,7 +62,8 @@ static int next_batch(struct rama_emu_script *s, void *ctx, struct rama_err *e)
 	if (x->ahead != NULL) {
 		/* samples may be read in any order: each of the batch is asked for */
 		for (uint32_t i = x->at; i < last; i++) {
-			struct rama_emu_step *step = rama_emu_script_step(s, RAMA_EMU_DO_CALL, NULL);
+			struct rama_emu_step *step =
+				rama_emu_script_step(s, RAMA_EMU_DO_CALL, NULL);
 
 			step->call = wait_batch;
 			step->ctx = x;
@@ -97,8 +99,8 @@ static int run_epoch(struct epoch *x, struct rama_err *e)
 	}
 	if (rc == 0)
 		rc = rama_emu_emulation_stream(x->m, &s, e);
-	x->waited += t->read_time + t->open_time -
-		     before; /* of this thread: those of others are booked below */
+	/* of this thread: those of others are booked below */
+	x->waited += t->read_time + t->open_time - before;
 	if (x->ahead != NULL)
 		ended = rama_emu_ahead_end(x->ahead, rc == 0 ? e : NULL);
 	x->ahead = NULL;
@@ -135,7 +137,8 @@ struct course {
 	double all, waited; /* from begin to end; mean of the ranks */
 };
 
-static void note(struct rama_emu_emulation *m, const struct rama_emu_dataset *d, const struct course *c)
+static void note(struct rama_emu_emulation *m, const struct rama_emu_dataset *d,
+		 const struct course *c)
 {
 	struct rama_out *o = &m->notes;
 	double rate = c->all > 0 ? (double)d->n * (double)c->epochs / c->all : 0;
@@ -208,7 +211,9 @@ static int train(struct rama_emu_emulation *m, struct rama_emu_dataset *d, struc
 {
 	int64_t batch = rama_emu_config_size(m->cfg, RAMA_EMU_P_batch_size);
 	struct course c = { .epochs = rama_emu_config_size(m->cfg, RAMA_EMU_P_num_epochs) };
-	struct epoch x = { .m = m, .d = d, .step = rama_emu_config_number(m->cfg, RAMA_EMU_P_comp_step) };
+	struct epoch x = { .m = m,
+			   .d = d,
+			   .step = rama_emu_config_number(m->cfg, RAMA_EMU_P_comp_step) };
 	double begin = rama_emu_team_now();
 	int rc = 0;
 
@@ -243,7 +248,8 @@ static int check(const struct rama_emu_emulation *m, struct rama_err *e)
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "a data set is made of plain files: engine %s cannot read them",
 				    g->name);
-	if (rama_emu_config_size(m->cfg, RAMA_EMU_P_prefetch) > 0 && (g->reap != NULL || g->needs_mpi))
+	if (rama_emu_config_size(m->cfg, RAMA_EMU_P_prefetch) > 0 &&
+	    (g->reap != NULL || g->needs_mpi))
 		return rama_err_set(e, RAMA_EUSAGE,
 				    "prefetch works with posix vector direct mmap null");
 	if (rama_emu_config_size(m->cfg, RAMA_EMU_P_num_epochs) > 1000000)

@@ -19,19 +19,23 @@ struct rama_emu_dataset {
 
 /* Makes the files of this rank (make_files), then rank 0 looks what is there and tells all. */
 int rama_emu_dataset_make(struct rama_emu_emulation *m, struct rama_err *e);
-int rama_emu_dataset_find(struct rama_emu_dataset *d, struct rama_emu_emulation *m, struct rama_err *e);
+int rama_emu_dataset_find(struct rama_emu_dataset *d, struct rama_emu_emulation *m,
+			  struct rama_err *e);
 void rama_emu_dataset_fini(struct rama_emu_dataset *d);
 /* an order that depends on seed and epoch only */
 void rama_emu_dataset_shuffle(struct rama_emu_dataset *d, uint64_t seed, uint32_t epoch);
-/* The sample as a unit, in memory of the arena. Without books of its own: a data set has too many files. */
+/* The sample as a unit, in memory of the arena. Without books of its own: a data set has too
+ * many files. */
 struct rama_emu_unit *rama_emu_dataset_unit(struct rama_emu_emulation *m, struct rama_arena *arena,
-				    const struct rama_emu_sample *s, struct rama_err *e);
+					    const struct rama_emu_sample *s, struct rama_err *e);
 
-/* dl_ahead.c: threads that read ahead, at most `window` samples before the one that is waited for */
+/* dl_ahead.c: threads that read ahead, at most `window` samples before the one that is waited
+ * for */
 struct rama_emu_ahead;
-struct rama_emu_ahead *rama_emu_ahead_start(struct rama_emu_emulation *m, const struct rama_emu_dataset *d,
-				    uint32_t first, uint32_t n, unsigned threads, uint32_t window,
-				    struct rama_err *e);
+struct rama_emu_ahead *rama_emu_ahead_start(struct rama_emu_emulation *m,
+					    const struct rama_emu_dataset *d, uint32_t first,
+					    uint32_t n, unsigned threads, uint32_t window,
+					    struct rama_err *e);
 /* until sample i (from 0) of this piece is read */
 int rama_emu_ahead_wait(struct rama_emu_ahead *a, uint32_t i, struct rama_err *e);
 /* ends the threads and adds what they did to the books */

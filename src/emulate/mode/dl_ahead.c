@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dl_ahead.c: threads that read samples before they are needed, as the loaders of training frameworks do. Each takes the next sample, in order, once
- * it is near enough to what is being computed on. */
+/* dl_ahead.c: threads that read samples before they are needed, as the loaders of training
+ * frameworks do. Each takes the next sample, in order, once it is near enough to what is being
+ * computed on. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +26,8 @@ struct rama_emu_ahead {
 };
 
 /* All of a sample, request by request, with an engine that works alone. */
-static int read_sample(struct rama_emu_ahead *a, struct rama_emu_unit *u, char *buf, struct rama_emu_tally *t,
-		       struct rama_err *e)
+static int read_sample(struct rama_emu_ahead *a, struct rama_emu_unit *u, char *buf,
+		       struct rama_emu_tally *t, struct rama_err *e)
 {
 	struct rama_emu_walk w = { .size = u->size, .request = a->m->request };
 	const struct rama_emu_engine *g = a->m->opt.engine;
@@ -112,8 +113,9 @@ static int read_next(struct rama_emu_ahead *a, uint32_t i, char *buf, struct ram
 	const struct rama_emu_sample *s = &a->d->samples[a->d->order[a->first + i]];
 	const char *top = rama_emu_config_text(a->m->cfg, RAMA_EMU_P_input_dir);
 	struct rama_emu_unit u = { .name = s->name,
-			       .size = s->size,
-			       .pattern = { a->m->opt.seed, rama_emu_pattern_unit(s->name), 0 } };
+				   .size = s->size,
+				   .pattern = { a->m->opt.seed, rama_emu_pattern_unit(s->name),
+						0 } };
 	size_t room = strlen(top) + strlen(s->name) + 2;
 	char *path = malloc(room);
 	int rc;
@@ -150,20 +152,21 @@ static void *reader(void *ctx)
 	return NULL;
 }
 
-struct rama_emu_ahead *rama_emu_ahead_start(struct rama_emu_emulation *m, const struct rama_emu_dataset *d,
-				    uint32_t first, uint32_t n, unsigned threads, uint32_t window,
-				    struct rama_err *e)
+struct rama_emu_ahead *rama_emu_ahead_start(struct rama_emu_emulation *m,
+					    const struct rama_emu_dataset *d, uint32_t first,
+					    uint32_t n, unsigned threads, uint32_t window,
+					    struct rama_err *e)
 {
 	struct rama_emu_ahead *a = calloc(1, sizeof(*a));
 
 	if (a != NULL) {
 		*a = (struct rama_emu_ahead){ .m = m,
-					  .d = d,
-					  .first = first,
-					  .n = n,
-					  .window = window,
-					  .threads = threads,
-					  .tally.flaws.first = -1 };
+					      .d = d,
+					      .first = first,
+					      .n = n,
+					      .window = window,
+					      .threads = threads,
+					      .tally.flaws.first = -1 };
 		a->thread = calloc(threads, sizeof(*a->thread));
 		a->done = calloc((size_t)n + 1, sizeof(*a->done));
 	}

@@ -24,7 +24,8 @@ static int check_all(struct rama_emu_emulation *m, int64_t n, struct rama_err *e
 {
 	struct rama_arena arena = { 0 };
 	char name[96];
-	int rc = rama_emu_own_where(m->opt.own, rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir), e);
+	int rc = rama_emu_own_where(m->opt.own, rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir),
+				    e);
 
 	for (int64_t i = m->team->rank; rc == 0 && i < n; i += m->team->size) {
 		struct rama_emu_sample s = { .name = name };
@@ -60,7 +61,8 @@ static int make_one(struct rama_emu_emulation *m, int64_t i, struct rama_err *e)
 	} else {
 		u->engine = rama_emu_engine_find("posix");
 		rama_emu_script_open(&script, u,
-				 RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
+				     RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE |
+					     RAMA_EMU_OPEN_TRUNCATE);
 		rama_emu_script_move(&script, RAMA_EMU_DO_WRITE, u, &w, false);
 		rama_emu_script_step(&script, RAMA_EMU_DO_CLOSE, u);
 		rama_emu_script_step(&script, RAMA_EMU_DO_READY, u);
@@ -246,7 +248,8 @@ static int unpack(struct rama_emu_dataset *d, size_t bytes, struct rama_err *e)
 	return 0;
 }
 
-int rama_emu_dataset_find(struct rama_emu_dataset *d, struct rama_emu_emulation *m, struct rama_err *e)
+int rama_emu_dataset_find(struct rama_emu_dataset *d, struct rama_emu_emulation *m,
+			  struct rama_err *e)
 {
 	struct rama_out out;
 	uint64_t n = 0;
@@ -307,7 +310,7 @@ void rama_emu_dataset_shuffle(struct rama_emu_dataset *d, uint64_t seed, uint32_
 }
 
 struct rama_emu_unit *rama_emu_dataset_unit(struct rama_emu_emulation *m, struct rama_arena *arena,
-				    const struct rama_emu_sample *s, struct rama_err *e)
+					    const struct rama_emu_sample *s, struct rama_err *e)
 {
 	const char *top = rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir);
 	size_t room = strlen(top) + strlen(s->name) + 2;
@@ -320,9 +323,10 @@ struct rama_emu_unit *rama_emu_dataset_unit(struct rama_emu_emulation *m, struct
 	}
 	snprintf(path, room, "%s/%s", top, s->name);
 	*u = (struct rama_emu_unit){ .name = path + strlen(top) + 1,
-				 .path = path,
-				 .size = s->size,
-				 .opt = m->opt.opt,
-				 .pattern = { m->opt.seed, rama_emu_pattern_unit(s->name), 0 } };
+				     .path = path,
+				     .size = s->size,
+				     .opt = m->opt.opt,
+				     .pattern = { m->opt.seed, rama_emu_pattern_unit(s->name),
+						  0 } };
 	return u;
 }

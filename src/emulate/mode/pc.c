@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mode_pc.c: producers and consumers in pairs, one file each. A consumer of the same run is told by its producer when the file is complete; one of
- * another run waits for the file itself. */
+/* mode_pc.c: producers and consumers in pairs, one file each. A consumer of the same run is told
+ * by its producer when the file is complete; one of another run waits for the file itself. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,8 @@ static void join(const struct rama_emu_emulation *m, struct roles *all, uint32_t
 	all->same += node_of(m, p) == node_of(m, c);
 }
 
-/* Within each node even ones produce for the odd ones that follow. A rank that is left over is idle. */
+/* Within each node even ones produce for the odd ones that follow. A rank that is left over is
+ * idle. */
 static void pair_within(const struct rama_emu_emulation *m, struct roles *all, uint32_t *waiting)
 {
 	uint32_t size = (uint32_t)m->team->size;
@@ -74,8 +75,9 @@ static void sort_by_node(const struct rama_emu_emulation *m, uint32_t *sorted, u
 		sorted[start[node_of(m, r)]++] = r;
 }
 
-/* In order of nodes, the first half with the second: two of a pair are on one node only if that has more than half of all ranks, and
- * then as few as can be. The odd one out is of the largest node. */
+/* In order of nodes, the first half with the second: two of a pair are on one node only if that
+ * has more than half of all ranks, and then as few as can be. The odd one out is of the largest
+ * node. */
 static void pair_between(const struct rama_emu_emulation *m, struct roles *all, uint32_t *sorted,
 			 uint32_t *start)
 {
@@ -186,25 +188,29 @@ static void add_call(struct rama_emu_script *s, struct talk *t,
 	step->ctx = t;
 }
 
-static struct rama_emu_walk walk_of(const struct rama_emu_emulation *m, const struct rama_emu_unit *u)
+static struct rama_emu_walk walk_of(const struct rama_emu_emulation *m,
+				    const struct rama_emu_unit *u)
 {
 	const char *order = rama_emu_config_text(m->cfg, RAMA_EMU_P_order);
 
 	return (struct rama_emu_walk){ .size = u->size,
-				   .request = m->request,
-				   .seed = m->opt.seed ^ u->pattern.unit,
-				   .order = strcmp(order, "random") == 0    ? RAMA_EMU_RANDOM
-					    : strcmp(order, "strided") == 0 ? RAMA_EMU_STRIDED
-									    : RAMA_EMU_SEQUENTIAL };
+				       .request = m->request,
+				       .seed = m->opt.seed ^ u->pattern.unit,
+				       .order = strcmp(order, "random") == 0 ? RAMA_EMU_RANDOM
+						: strcmp(order, "strided") == 0
+							? RAMA_EMU_STRIDED
+							: RAMA_EMU_SEQUENTIAL };
 }
 
-static void produce(struct rama_emu_emulation *m, struct rama_emu_script *s, struct rama_emu_unit *u)
+static void produce(struct rama_emu_emulation *m, struct rama_emu_script *s,
+		    struct rama_emu_unit *u)
 {
 	const char *sync = rama_emu_config_text(m->cfg, RAMA_EMU_P_fsync);
 	struct rama_emu_walk w = walk_of(m, u);
 
 	m->planned += (uint64_t)rama_emu_walk_bytes(&w);
-	rama_emu_script_open(s, u, RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
+	rama_emu_script_open(s, u,
+			     RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
 	rama_emu_script_move(s, RAMA_EMU_DO_WRITE, u, &w, strcmp(sync, "request") == 0);
 	if (strcmp(sync, "file") == 0)
 		rama_emu_script_step(s, RAMA_EMU_DO_SYNC, u);
@@ -212,7 +218,8 @@ static void produce(struct rama_emu_emulation *m, struct rama_emu_script *s, str
 	rama_emu_script_step(s, RAMA_EMU_DO_READY, u);
 }
 
-static void consume(struct rama_emu_emulation *m, struct rama_emu_script *s, struct rama_emu_unit *u)
+static void consume(struct rama_emu_emulation *m, struct rama_emu_script *s,
+		    struct rama_emu_unit *u)
 {
 	double fraction = rama_emu_config_number(m->cfg, RAMA_EMU_P_read_fraction);
 	struct rama_emu_walk w = walk_of(m, u);
@@ -226,8 +233,8 @@ static void consume(struct rama_emu_emulation *m, struct rama_emu_script *s, str
 	rama_emu_script_step(s, RAMA_EMU_DO_CLOSE, u);
 }
 
-static void write_down(struct rama_emu_emulation *m, const struct pair *p, struct rama_emu_script *s,
-		       struct rama_emu_unit *u, struct talk *t)
+static void write_down(struct rama_emu_emulation *m, const struct pair *p,
+		       struct rama_emu_script *s, struct rama_emu_unit *u, struct talk *t)
 {
 	rama_emu_script_begin(s, 0, 0);
 	if (p->role == CONSUMER && p->partner >= 0)
@@ -240,7 +247,8 @@ static void write_down(struct rama_emu_emulation *m, const struct pair *p, struc
 		add_call(s, t, tell_partner);
 }
 
-static struct rama_emu_unit *unit_of(struct rama_emu_emulation *m, const struct pair *p, struct rama_err *e)
+static struct rama_emu_unit *unit_of(struct rama_emu_emulation *m, const struct pair *p,
+				     struct rama_err *e)
 {
 	double size = (double)rama_emu_config_size(m->cfg, RAMA_EMU_P_block_size) *
 		      (double)rama_emu_config_size(m->cfg, RAMA_EMU_P_segment_count) *
@@ -258,7 +266,8 @@ static struct rama_emu_unit *unit_of(struct rama_emu_emulation *m, const struct 
 		snprintf(who, sizeof(who), "rank %d", p->partner);
 	kept = rama_arena_text(&m->arena, name, strlen(name));
 	producer = rama_arena_text(&m->arena, who, strlen(who));
-	path = rama_emu_emulation_path(m, rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir), name, e);
+	path = rama_emu_emulation_path(m, rama_emu_config_text(m->cfg, RAMA_EMU_P_input_dir), name,
+				       e);
 	if (kept == NULL || path == NULL || producer == NULL) {
 		rama_err_set(e, RAMA_EMEMORY, "no memory");
 		return NULL;
@@ -269,7 +278,8 @@ static struct rama_emu_unit *unit_of(struct rama_emu_emulation *m, const struct 
 	return u;
 }
 
-/* What is there must be ours; what an earlier run left must not be taken for this one's. All ranks call it. */
+/* What is there must be ours; what an earlier run left must not be taken for this one's. All
+ * ranks call it. */
 static int clear(struct rama_emu_emulation *m, const struct pair *p, const struct rama_emu_unit *u,
 		 struct rama_err *e)
 {
@@ -286,7 +296,8 @@ static int clear(struct rama_emu_emulation *m, const struct pair *p, const struc
 		rc = rama_emu_own_folders(m->opt.own, dir, e);
 	if (rc == 0)
 		rc = rama_emu_team_barrier(m->team, e);
-	if (rc == 0 && !rama_emu_config_flag(m->cfg, RAMA_EMU_P_consumer_only) && !m->opt.engine->no_files)
+	if (rc == 0 && !rama_emu_config_flag(m->cfg, RAMA_EMU_P_consumer_only) &&
+	    !m->opt.engine->no_files)
 		rc = rama_emu_emulation_enter(m, m->team->rank == 0, e);
 	if (rc == 0 && makes && rama_emu_own_remove(m->opt.own, u->path) != 0)
 		rc = rama_err_set(e, RAMA_EIO, "%s: a file of an earlier run cannot be removed: %s",
@@ -294,8 +305,8 @@ static int clear(struct rama_emu_emulation *m, const struct pair *p, const struc
 	return rc == 0 ? rama_emu_team_barrier(m->team, e) : rc;
 }
 
-static void clear_up(struct rama_emu_emulation *m, const struct pair *p, const struct rama_emu_unit *u,
-		     bool failed)
+static void clear_up(struct rama_emu_emulation *m, const struct pair *p,
+		     const struct rama_emu_unit *u, bool failed)
 {
 	if (u == NULL)
 		return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mode_replay.c: a job done again from its log: the same requests in the same order, with the time between them, in files of its own. */
+/* mode_replay.c: a job done again from its log: the same requests in the same order, with the
+ * time between them, in files of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -51,13 +52,14 @@ static int make_file(struct rama_emu_replay *r, struct rama_emu_replay_file *f, 
 	u.engine = rama_emu_engine_find(r->m->opt.engine->no_files ? "null" : "posix");
 	rc = r->entered ? rama_emu_own_create(r->m->opt.own, u.path, e) : 0;
 	rama_emu_script_init(&s);
-	rama_emu_script_open(&s, &u, RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
+	rama_emu_script_open(&s, &u,
+			     RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE);
 	for (uint32_t i = 0; i < f->needed.n; i++) {
 		const struct rama_emu_range *range = &f->needed.range[i];
 		struct rama_emu_walk w = { .size = range->to - range->from,
-				       .from = range->from,
-				       .request = 1 << 20,
-				       .parts = 1 };
+					   .from = range->from,
+					   .request = 1 << 20,
+					   .parts = 1 };
 
 		rama_emu_script_move(&s, RAMA_EMU_DO_WRITE, &u, &w, false);
 	}
@@ -78,12 +80,12 @@ static int take_scratch(struct rama_emu_replay *r, const char *scratch, struct r
 	int rc = 0, made = 0;
 
 	/* what the user named may be a link, a folder below it that is not named may not */
-	rc = rama_emu_own_where(own,
-				    rama_emu_config_text(r->m->cfg,
-						     rama_emu_config_given(r->m->cfg, RAMA_EMU_P_scratch)
-							     ? RAMA_EMU_P_scratch
-							     : RAMA_EMU_P_input_dir),
-				    e);
+	rc = rama_emu_own_where(
+		own,
+		rama_emu_config_text(r->m->cfg, rama_emu_config_given(r->m->cfg, RAMA_EMU_P_scratch)
+							? RAMA_EMU_P_scratch
+							: RAMA_EMU_P_input_dir),
+		e);
 	for (uint32_t i = (uint32_t)t->rank; rc == 0 && i < r->n_files; i += (uint32_t)t->size)
 		rc = rama_emu_own_check(own, r->files[i].unit->path, e);
 	if (rc == 0)
@@ -193,7 +195,8 @@ int rama_emu_mode_replay(struct rama_emu_emulation *m, struct rama_err *e)
 	if (c->n_args == 0)
 		return rama_err_set(e, RAMA_EUSAGE, "no log: iorama emulate replay LOG");
 	if (rama_emu_config_given(c, RAMA_EMU_P_scratch))
-		snprintf(scratch, sizeof(scratch), "%s", rama_emu_config_text(c, RAMA_EMU_P_scratch));
+		snprintf(scratch, sizeof(scratch), "%s",
+			 rama_emu_config_text(c, RAMA_EMU_P_scratch));
 	else
 		snprintf(scratch, sizeof(scratch), "%.4000s/iorama-replay",
 			 rama_emu_config_text(c, RAMA_EMU_P_input_dir));

@@ -15,8 +15,8 @@ uint32_t rama_emu_result_iterations(const struct rama_emu_emulation *m)
 /* ---- waiting -------------------------------------------------------------------------------- */
 
 /* when the last of what each task waits for was there; `data`: when each unit was complete */
-static void find_ready(const struct rama_emu_graph *g, const struct rama_emu_task_run *run, double *ready,
-		       double *data)
+static void find_ready(const struct rama_emu_graph *g, const struct rama_emu_task_run *run,
+		       double *ready, double *data)
 {
 	double begin = INFINITY;
 
@@ -89,8 +89,8 @@ struct rama_emu_task_wait *rama_emu_result_waits(const struct rama_emu_emulation
 
 /* ---- the critical path ---------------------------------------------------------------------- */
 
-uint32_t *rama_emu_result_critical(const struct rama_emu_emulation *m, uint32_t iteration, int64_t *n,
-			       double *seconds)
+uint32_t *rama_emu_result_critical(const struct rama_emu_emulation *m, uint32_t iteration,
+				   int64_t *n, double *seconds)
 {
 	const struct rama_emu_graph *g = m->graph;
 	double *took = calloc((size_t)g->n_tasks + 1, sizeof(*took));

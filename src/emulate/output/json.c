@@ -137,7 +137,8 @@ static void put_runs(struct rama_json *j, const struct rama_emu_result *r,
 	rama_json_key(j, "runs");
 	rama_json_open(j, '[');
 	for (uint32_t k = 0; k < rama_emu_result_iterations(m); k++) {
-		const struct rama_emu_task_run *run = &m->runs[(size_t)k * m->graph->n_tasks + task];
+		const struct rama_emu_task_run *run =
+			&m->runs[(size_t)k * m->graph->n_tasks + task];
 
 		rama_json_open(j, '{');
 		rama_json_key_f64(j, "start_s", run->start - r->total.first);
@@ -192,7 +193,7 @@ static void put_workflow(struct rama_json *j, const struct rama_emu_result *r,
 }
 
 void rama_emu_result_json(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
-		      struct rama_out *out)
+			  struct rama_out *out)
 {
 	struct rama_json j;
 

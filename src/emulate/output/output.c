@@ -20,17 +20,18 @@ struct rama_emu_side rama_emu_result_side(const struct rama_emu_result *r, bool 
 {
 	const struct rama_emu_tally *t = &r->total;
 	struct rama_emu_side s = { .bytes = write ? t->bytes_written : t->bytes_read,
-			       .requests = write ? t->writes : t->reads,
-			       .busy = write ? t->write_time : t->read_time,
-			       .longest = write ? t->max_write : t->max_read };
+				   .requests = write ? t->writes : t->reads,
+				   .busy = write ? t->write_time : t->read_time,
+				   .longest = write ? t->max_write : t->max_read };
 
 	for (uint32_t i = 0; i < r->n_ranks; i++)
 		s.absolute = fmax(s.absolute, write ? r->rank[i].write_time : r->rank[i].read_time);
 	return s;
 }
 
-/* Two rates: over the whole run, which is what the user got, and over the time in requests of the rank that was busiest with them, which is
- * what the storage delivered and the paper reports. */
+/* Two rates: over the whole run, which is what the user got, and over the time in requests of
+ * the rank that was busiest with them, which is what the storage delivered and the paper
+ * reports. */
 static void put_side(struct rama_out *out, const struct rama_emu_result *r, bool write)
 {
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN];
@@ -72,8 +73,8 @@ static void put_row(struct rama_out *out, const char *name, const struct rama_em
 	rama_out_fmt(out, "  %-24.24s %11s %11s %11s %11s %11s\n", name,
 		     rama_human_bytes(a, (double)t->bytes_read),
 		     rama_human_bytes(b, (double)t->bytes_written),
-		     rama_human_seconds(c, rama_emu_tally_io(t)), rama_human_seconds(d, t->wait_time),
-		     rama_human_seconds(f, t->compute_time));
+		     rama_human_seconds(c, rama_emu_tally_io(t)),
+		     rama_human_seconds(d, t->wait_time), rama_human_seconds(f, t->compute_time));
 }
 
 static void put_head(struct rama_out *out, const char *what)
@@ -112,7 +113,8 @@ static int by_length(const void *a, const void *b)
 	return p > q ? -1 : p < q;
 }
 
-/* Nobody waits or computes in a file: how many requests there were instead, and how long one took. */
+/* Nobody waits or computes in a file: how many requests there were instead, and how long one
+ * took. */
 static void put_file(struct rama_out *out, const char *name, const struct rama_emu_tally *t)
 {
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN], f[RAMA_HUMAN];
@@ -220,7 +222,8 @@ static void put_critical(struct rama_out *out, const struct rama_emu_result *r,
 static void put_makespan(struct rama_out *out, const struct rama_emu_result *r,
 			 const struct rama_emu_emulation *m)
 {
-	double time = rama_emu_config_number(m->cfg, RAMA_EMU_P_time), measured = m->graph->makespan;
+	double time = rama_emu_config_number(m->cfg, RAMA_EMU_P_time),
+	       measured = m->graph->makespan;
 	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN];
 
 	if (measured <= 0)
@@ -256,7 +259,7 @@ static void put_flaws(struct rama_out *out, const struct rama_emu_result *r,
 }
 
 void rama_emu_result_text(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
-		      struct rama_out *out)
+			  struct rama_out *out)
 {
 	char a[RAMA_HUMAN];
 

@@ -5,7 +5,8 @@
 
 #include "emulate/emulate.h"
 
-double rama_emu_tally_io(const struct rama_emu_tally *t); /* seconds in reads, writes, opens and syncs */
+/* seconds in reads, writes, opens and syncs */
+double rama_emu_tally_io(const struct rama_emu_tally *t);
 
 /* one direction of a run, as the Wemul paper reports it */
 struct rama_emu_side {
@@ -16,17 +17,21 @@ struct rama_emu_side {
 };
 struct rama_emu_side rama_emu_result_side(const struct rama_emu_result *r, bool write);
 
-/* output_dag.c: what a workflow waited for, from the times of its tasks; nothing of it where those were not kept */
+/* output_dag.c: what a workflow waited for, from the times of its tasks; nothing of it where
+ * those were not kept */
 struct rama_emu_task_wait {
 	double input,
-		rank; /* seconds until all input was there, and until ranks were free; of all iterations */
+		/* seconds until all input was there, and until ranks were free; of all
+		 * iterations */
+		rank;
 };
-struct rama_emu_task_wait *rama_emu_result_waits(
-	const struct rama_emu_emulation *m); /* by task, to be freed; NULL */
+/* by task, to be freed; NULL */
+struct rama_emu_task_wait *rama_emu_result_waits(const struct rama_emu_emulation *m);
 uint32_t rama_emu_result_iterations(const struct rama_emu_emulation *m);
-/* The longest chain of tasks, each waiting for the one before, in one iteration, as measured; to be freed. NULL: there is none */
-uint32_t *rama_emu_result_critical(const struct rama_emu_emulation *m, uint32_t iteration, int64_t *n,
-			       double *seconds);
+/* The longest chain of tasks, each waiting for the one before, in one iteration, as measured; to
+ * be freed. NULL: there is none */
+uint32_t *rama_emu_result_critical(const struct rama_emu_emulation *m, uint32_t iteration,
+				   int64_t *n, double *seconds);
 
 /* text of XML */
 void rama_emu_out_xml(struct rama_out *out, const char *text);

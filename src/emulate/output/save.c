@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output_save.c: files beside the result: charts, and a profile of each rank. Complete or not there at all. */
+/* output_save.c: files beside the result: charts, and a profile of each rank. Complete or not
+ * there at all. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -67,12 +68,14 @@ static bool is_wait(uint8_t what)
 }
 
 /* "start,end;" of all spans of a rank that are of one kind, in seconds since the run began */
-static void put_times(struct rama_out *out, const struct rama_emu_result *r, uint32_t rank, int what)
+static void put_times(struct rama_out *out, const struct rama_emu_result *r, uint32_t rank,
+		      int what)
 {
 	for (size_t i = 0; i < r->n_spans; i++) {
 		const struct rama_emu_span *s = &r->spans[i];
 
-		if (s->rank == rank && (what == RAMA_EMU_DO_WAIT ? is_wait(s->what) : s->what == what))
+		if (s->rank == rank &&
+		    (what == RAMA_EMU_DO_WAIT ? is_wait(s->what) : s->what == what))
 			rama_out_fmt(out, "%.9f,%.9f;", fmax(s->start - r->total.first, 0),
 				     fmax(s->end - r->total.first, 0));
 	}
@@ -97,7 +100,8 @@ static int profile_path(const char *prefix, uint32_t rank, char to[4096], struct
 	return 0;
 }
 
-/* Their names are made up here: what the user has under one of them is not replaced, unless it is a profile too. */
+/* Their names are made up here: what the user has under one of them is not replaced, unless it
+ * is a profile too. */
 int rama_emu_result_check(const struct rama_emu_emulation *m, struct rama_err *e)
 {
 	const char *prefix = profile_prefix(m->cfg);
@@ -154,7 +158,7 @@ static int save_profiles(const struct rama_emu_result *r, const struct rama_emu_
 }
 
 int rama_emu_result_save(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
-		     struct rama_err *e)
+			 struct rama_err *e)
 {
 	int rc = save_chart(r, m, e);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output_svg.c: a Gantt chart: a row for each rank, time from left to right. What happened is added up in cells of half a pixel, and each cell
- * shows what took most of it: the picture stays small however many requests there were. */
+/* output_svg.c: a Gantt chart: a row for each rank, time from left to right. What happened is
+ * added up in cells of half a pixel, and each cell shows what took most of it: the picture stays
+ * small however many requests there were. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,7 +256,7 @@ static void put_names(const struct chart *c)
 }
 
 void rama_emu_result_svg(const struct rama_emu_result *r, const struct rama_emu_emulation *m,
-		     struct rama_out *out)
+			 struct rama_out *out)
 {
 	double seconds = r->seconds > 0 ? r->seconds : 1e-6;
 	struct chart c = { .r = r, .m = m, .out = out };

@@ -39,7 +39,7 @@ static bool is_plain(const struct rama_emu_own_id *id)
 
 /* what there is of a file, by a list that is read to its end if need be */
 static enum rama_emu_own_state state_of(struct rama_emu_own *own, struct rama_emu_own_way *w,
-				    struct rama_emu_own_id *id)
+					struct rama_emu_own_id *id)
 {
 	enum rama_emu_own_state s;
 
@@ -52,7 +52,8 @@ static enum rama_emu_own_state state_of(struct rama_emu_own *own, struct rama_em
 	s = rama_emu_own_state(w, id, rama_emu_own_list_find(w->place, w->name));
 	if (s == RAMA_EMU_OWN_OTHER && rama_emu_own_list_read(w->place) == 0)
 		s = rama_emu_own_state(w, id, rama_emu_own_list_find(w->place, w->name));
-	/* The lines of other hosts may not be seen yet (NFS): then a plain file of ours that is younger than the run is taken for one. */
+	/* The lines of other hosts may not be seen yet (NFS): then a plain file of ours that is
+	 * younger than the run is taken for one. */
 	if (s == RAMA_EMU_OWN_OTHER && own->several_nodes && is_plain(id) &&
 	    id->changed >= w->place->since)
 		s = RAMA_EMU_OWN_OURS;
@@ -161,7 +162,7 @@ int rama_emu_own_folders(struct rama_emu_own *own, const char *path, struct rama
 /* ---- files ---------------------------------------------------------------------------------- */
 
 const char *rama_emu_own_partial(const struct rama_emu_own *own, const char *path, char *to,
-				     size_t room)
+				 size_t room)
 {
 	int n = snprintf(to, room, "%s.%s.part", path, own->run);
 
@@ -182,7 +183,8 @@ static int note_folder(struct rama_emu_own *own, const struct rama_emu_own_way *
 	memcpy(l.run, own->run, sizeof(l.run));
 	l.name = folder;
 	pthread_mutex_lock(&own->lock);
-	if (rama_map_put(&w->place->entered, rama_emu_pattern_unit(folder), &fresh) == NULL || fresh)
+	if (rama_map_put(&w->place->entered, rama_emu_pattern_unit(folder), &fresh) == NULL ||
+	    fresh)
 		rc = rama_emu_own_list_add(w->place, &l);
 	pthread_mutex_unlock(&own->lock);
 	return rc;
@@ -192,12 +194,12 @@ static int add_file(struct rama_emu_own *own, const struct rama_emu_own_way *w,
 		    const struct rama_emu_own_id *id, bool complete)
 {
 	struct rama_emu_own_line l = { .kind = 'f',
-				   .inode = id->inode,
-				   .device = rama_emu_own_device(w->place, id),
-				   .born = id->born,
-				   .changed = complete ? id->changed : 0,
-				   .size = id->size,
-				   .name = w->name };
+				       .inode = id->inode,
+				       .device = rama_emu_own_device(w->place, id),
+				       .born = id->born,
+				       .changed = complete ? id->changed : 0,
+				       .size = id->size,
+				       .name = w->name };
 	int rc;
 
 	pthread_mutex_lock(&own->lock);
@@ -206,7 +208,8 @@ static int add_file(struct rama_emu_own *own, const struct rama_emu_own_way *w,
 	return rc;
 }
 
-/* A plain file that only we can reach, under a name that nobody else would use, or the one that the list tells of. */
+/* A plain file that only we can reach, under a name that nobody else would use, or the one that
+ * the list tells of. */
 static int check_made(struct rama_emu_own *own, struct rama_emu_own_way *w,
 		      const struct rama_emu_own_id *id)
 {
@@ -318,8 +321,10 @@ int rama_emu_own_create(struct rama_emu_own *own, const char *path, struct rama_
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Nothing but what was `there` is replaced. Where the system cannot do both at once, it is looked for just before. */
-static int take_name(const char *part, struct rama_emu_own_way *w, const struct rama_emu_own_id *there)
+/* Nothing but what was `there` is replaced. Where the system cannot do both at once, it is
+ * looked for just before. */
+static int take_name(const char *part, struct rama_emu_own_way *w,
+		     const struct rama_emu_own_id *there)
 {
 	struct rama_emu_own_id id = { 0 };
 
@@ -337,7 +342,7 @@ static int take_name(const char *part, struct rama_emu_own_way *w, const struct 
 }
 
 int rama_emu_own_publish(struct rama_emu_own *own, const char *part, const char *path,
-			     struct rama_err *e)
+			 struct rama_err *e)
 {
 	const char *last = strrchr(part, '/');
 	struct rama_emu_own_way w;

@@ -105,7 +105,8 @@ struct look {
 	bool data; /* anything but zeros */
 };
 
-/* Whole cells tell their place in the file. That of the first one is 0, which other files hold there too. */
+/* Whole cells tell their place in the file. That of the first one is 0, which other files hold
+ * there too. */
 static bool find_cells(struct look *l, const char *buf, size_t n, int64_t offset)
 {
 	uint64_t cell[4];
@@ -125,7 +126,8 @@ static bool find_cells(struct look *l, const char *buf, size_t n, int64_t offset
 	return true;
 }
 
-/* Requests may begin and end within cells: what they did not write are zeros, all else is of the unit and the place. */
+/* Requests may begin and end within cells: what they did not write are zeros, all else is of the
+ * unit and the place. */
 static bool only_cells(struct look *l, const char *buf, size_t n, int64_t offset)
 {
 	unsigned char want[RAMA_EMU_CELL] = { 0 };

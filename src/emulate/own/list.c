@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* own_list.c: the list of what was made in a place. All ranks add lines to its end; one process of a run, who leads there, has it locked
- * as long as the run lasts, so that another run can tell what is left of dead ones. */
+/* own_list.c: the list of what was made in a place. All ranks add lines to its end; one process
+ * of a run, who leads there, has it locked as long as the run lasts, so that another run can
+ * tell what is left of dead ones. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +158,8 @@ int rama_emu_own_list_read(struct rama_emu_own_place *p)
 	return rc;
 }
 
-const struct rama_emu_own_line *rama_emu_own_list_find(struct rama_emu_own_place *p, const char *name)
+const struct rama_emu_own_line *rama_emu_own_list_find(struct rama_emu_own_place *p,
+						       const char *name)
 {
 	const uint64_t *at = rama_map_get(&p->by_name, rama_emu_pattern_unit(name));
 
@@ -179,7 +181,7 @@ int rama_emu_own_list_add(struct rama_emu_own_place *p, const struct rama_emu_ow
 /* ---- who leads ------------------------------------------------------------------------------ */
 
 bool rama_emu_own_list_left(const struct rama_emu_own_place *p, const char *folder, size_t n,
-			const char *last)
+			    const char *last)
 {
 	size_t len = strlen(last);
 
@@ -188,7 +190,8 @@ bool rama_emu_own_list_left(const struct rama_emu_own_place *p, const char *fold
 		return false;
 	for (size_t i = 0; i < p->n_left; i++)
 		if (strncmp(p->left[i].folder, folder, n) == 0 && p->left[i].folder[n] == '\0' &&
-		    strncmp(last + len - RAMA_EMU_OWN_PART + 1, p->left[i].run, RAMA_EMU_OWN_RUN) == 0)
+		    strncmp(last + len - RAMA_EMU_OWN_PART + 1, p->left[i].run, RAMA_EMU_OWN_RUN) ==
+			    0)
 			return true;
 	return false;
 }
@@ -248,7 +251,8 @@ static bool is_named(const struct rama_emu_own_place *p)
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-int rama_emu_own_list_lead(struct rama_emu_own *own, struct rama_emu_own_place *p, struct rama_err *e)
+int rama_emu_own_list_lead(struct rama_emu_own *own, struct rama_emu_own_place *p,
+			   struct rama_err *e)
 {
 	int rc = 0;
 
@@ -328,8 +332,8 @@ void rama_emu_own_list_tidy(struct rama_emu_own *own, struct rama_emu_own_place 
 	int rc;
 
 	if ((done && !p->leads) || p->since == INT64_MAX || p->list < 0 ||
-	    flock(p->list, LOCK_EX | LOCK_NB) != 0 || !is_named(p) || rama_emu_own_list_read(p) != 0 ||
-	    (!done && has_partial(own, p)))
+	    flock(p->list, LOCK_EX | LOCK_NB) != 0 || !is_named(p) ||
+	    rama_emu_own_list_read(p) != 0 || (!done && has_partial(own, p)))
 		return;
 	snprintf(temp, sizeof(temp), RAMA_EMU_OWN_LIST ".%s", own->run);
 	rc = write_anew(own, p, temp);

@@ -59,8 +59,9 @@ void rama_emu_own_rmdir(struct rama_emu_own *own, const char *path)
 		own->empty = more;
 	if (more != NULL && copy != NULL)
 		own->empty[own->n_empty++] = copy;
+	/* an empty folder stays */
 	else
-		free(copy); /* an empty folder stays */
+		free(copy);
 }
 
 void rama_emu_own_free(struct rama_emu_own *own, bool done)
@@ -184,7 +185,7 @@ static bool leads_up(const char *name)
 }
 
 struct rama_emu_own_place *rama_emu_own_find(struct rama_emu_own *own, const char *path,
-				     const char **name)
+					     const char **name)
 {
 	struct rama_emu_own_place *best = NULL;
 
@@ -295,18 +296,19 @@ int rama_emu_own_identify(int fd, const char *name, struct rama_emu_own_id *id)
 	dev[0] = x.stx_dev_major;
 	dev[1] = x.stx_dev_minor;
 	*id = (struct rama_emu_own_id){ .inode = x.stx_ino,
-				    .device = (uint64_t)dev[0] << 32 | dev[1],
-				    .links = x.stx_nlink,
-				    .changed = nanoseconds(&x.stx_mtime),
-				    .size = (int64_t)x.stx_size,
-				    .mode = x.stx_mode,
-				    .uid = x.stx_uid };
+					.device = (uint64_t)dev[0] << 32 | dev[1],
+					.links = x.stx_nlink,
+					.changed = nanoseconds(&x.stx_mtime),
+					.size = (int64_t)x.stx_size,
+					.mode = x.stx_mode,
+					.uid = x.stx_uid };
 	if (x.stx_mask & STATX_BTIME)
 		id->born = nanoseconds(&x.stx_btime);
 	return 0;
 }
 
-/* Written to since, or never complete: then it is ours if what it holds is. Zeros say nothing, but the time of its birth does. */
+/* Written to since, or never complete: then it is ours if what it holds is. Zeros say nothing,
+ * but the time of its birth does. */
 static bool holds_ours(const struct rama_emu_own_way *w, const struct rama_emu_own_id *id,
 		       const struct rama_emu_own_line *l)
 {
@@ -317,19 +319,21 @@ static bool holds_ours(const struct rama_emu_own_way *w, const struct rama_emu_o
 	if (fd < 0)
 		return false;
 	ours = rama_emu_own_identify(fd, "", &now) == 0 && now.inode == id->inode &&
-	       rama_emu_own_data(fd, id->size, &empty) && (!empty || (l->born != 0 && l->changed == 0));
+	       rama_emu_own_data(fd, id->size, &empty) &&
+	       (!empty || (l->born != 0 && l->changed == 0));
 	close(fd);
 	return ours;
 }
 
-/* Devices have other numbers on other hosts and after the next start of this one: that of the list is 0. */
+/* Devices have other numbers on other hosts and after the next start of this one: that of the
+ * list is 0. */
 uint64_t rama_emu_own_device(const struct rama_emu_own_place *p, const struct rama_emu_own_id *id)
 {
 	return id->device == p->device ? 0 : id->device;
 }
 
 enum rama_emu_own_state rama_emu_own_state(struct rama_emu_own_way *w, struct rama_emu_own_id *id,
-				   const struct rama_emu_own_line *l)
+					   const struct rama_emu_own_line *l)
 {
 	if (rama_emu_own_identify(w->fd, w->last, id) != 0)
 		return errno == ENOENT ? RAMA_EMU_OWN_NOTHING : RAMA_EMU_OWN_OTHER;

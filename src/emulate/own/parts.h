@@ -53,18 +53,20 @@ struct rama_emu_own_way {
 int rama_emu_own_go(struct rama_emu_own *own, const char *path, struct rama_emu_own_way *w);
 void rama_emu_own_back(struct rama_emu_own_way *w);
 struct rama_emu_own_place *rama_emu_own_find(struct rama_emu_own *own, const char *path,
-				     const char **name);
+					     const char **name);
 
 /* own_list.c: with the lock held, but for rama_emu_own_list_open() */
 int rama_emu_own_list_open(struct rama_emu_own_place *p, bool create, struct rama_err *e);
 int rama_emu_own_list_read(struct rama_emu_own_place *p); /* what is new in it */
-const struct rama_emu_own_line *rama_emu_own_list_find(struct rama_emu_own_place *p, const char *name);
+const struct rama_emu_own_line *rama_emu_own_list_find(struct rama_emu_own_place *p,
+						       const char *name);
 /* Is it the name of a file that a run which is no more has left half-written? */
 bool rama_emu_own_list_left(const struct rama_emu_own_place *p, const char *folder, size_t n,
-			const char *last);
+			    const char *last);
 int rama_emu_own_list_add(struct rama_emu_own_place *p, const struct rama_emu_own_line *l);
 /* locks; who is alone clears away what killed runs left */
-int rama_emu_own_list_lead(struct rama_emu_own *own, struct rama_emu_own_place *p, struct rama_err *e);
+int rama_emu_own_list_lead(struct rama_emu_own *own, struct rama_emu_own_place *p,
+			   struct rama_err *e);
 void rama_emu_own_list_tidy(struct rama_emu_own *own, struct rama_emu_own_place *p, bool done);
 void rama_emu_own_list_close(struct rama_emu_own_place *p);
 
@@ -75,9 +77,10 @@ struct rama_emu_own_id {
 	int64_t born, changed, size;
 	unsigned mode, uid;
 };
-int rama_emu_own_identify(int fd, const char *name, struct rama_emu_own_id *id); /* no link is followed */
+/* no link is followed */
+int rama_emu_own_identify(int fd, const char *name, struct rama_emu_own_id *id);
 uint64_t rama_emu_own_device(const struct rama_emu_own_place *p, const struct rama_emu_own_id *id);
 enum rama_emu_own_state rama_emu_own_state(struct rama_emu_own_way *w, struct rama_emu_own_id *id,
-				   const struct rama_emu_own_line *l);
+					   const struct rama_emu_own_line *l);
 
 #endif

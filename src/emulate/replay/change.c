@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay_change.c: the operations of a log done in another way, where the parameters say so: larger or smaller requests, aligned ones, a file of its
- * own for each rank. Bytes stay as many as they were; so does the time between operations. */
+/* replay_change.c: the operations of a log done in another way, where the parameters say so:
+ * larger or smaller requests, aligned ones, a file of its own for each rank. Bytes stay as many
+ * as they were; so does the time between operations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +26,16 @@ static int by_rank(const void *a, const void *b)
 /* ---- size of requests ----------------------------------------------------------------------- */
 
 /* Can b be done with a, in one request? */
-static bool follows(const struct rama_emu_replay_op *a, const struct rama_emu_replay_op *b, int64_t most)
+static bool follows(const struct rama_emu_replay_op *a, const struct rama_emu_replay_op *b,
+		    int64_t most)
 {
 	return a->rank == b->rank && a->hand == b->hand && a->file == b->file &&
 	       a->write == b->write && a->offset + a->length == b->offset &&
 	       b->length <= most - a->length;
 }
 
-/* A write is done when the first was, a read when the last was: what is to be read may have been written in between. What they took is added. */
+/* A write is done when the first was, a read when the last was: what is to be read may have been
+ * written in between. What they took is added. */
 static void join(struct rama_emu_replay_op *a, const struct rama_emu_replay_op *b)
 {
 	double took = a->end - a->start + (b->end - b->start);
@@ -161,8 +164,8 @@ int rama_emu_replay_change(struct rama_emu_replay *r, struct rama_err *e)
 	}
 	if (rc == 0 && alignment > 1)
 		align_all(r, alignment);
-	if (rc == 0 &&
-	    (rama_emu_config_flag(c, RAMA_EMU_P_write_own) || rama_emu_config_flag(c, RAMA_EMU_P_read_own)))
+	if (rc == 0 && (rama_emu_config_flag(c, RAMA_EMU_P_write_own) ||
+			rama_emu_config_flag(c, RAMA_EMU_P_read_own)))
 		rc = part_files(r, e);
 	if (rc == 0)
 		rama_emu_replay_sort(r);

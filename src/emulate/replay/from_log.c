@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* from_log.c: logs become tasks and what they did with files. A task is a job; or, where the log tells the processes apart, those of a job that run one
- * program together. */
+/* from_log.c: logs become tasks and what they did with files. A task is a job; or, where the log
+ * tells the processes apart, those of a job that run one program together. */
 #include "emulate/replay/from_log.h"
 
 #include <math.h>
@@ -217,7 +217,8 @@ static struct rama_emu_story_use *find_use(struct reader *r, uint32_t task, uint
 	if (more(&s->uses, s->n_uses, &s->room_uses, sizeof(*s->uses), r->e) != 0)
 		return NULL;
 	*at = s->n_uses;
-	s->uses[s->n_uses] = (struct rama_emu_story_use){ .task = task, .file = file, .request = -1 };
+	s->uses[s->n_uses] =
+		(struct rama_emu_story_use){ .task = task, .file = file, .request = -1 };
 	return &s->uses[s->n_uses++];
 }
 
@@ -250,9 +251,10 @@ static void add_pattern(struct rama_emu_story_use *u, const struct rama_core_pla
 		u->often = w[p->access.count[0]].i;
 		u->request = w[p->access.value[0]].i;
 	}
-	u->count = rama_core_add(u->count, rama_core_add(w[RAMA_TAB_POSIX_READS].i, w[RAMA_TAB_POSIX_WRITES].i));
-	u->in_order = rama_core_add(u->in_order,
-			       rama_core_add(w[RAMA_TAB_POSIX_SEQ_READS].i, w[RAMA_TAB_POSIX_SEQ_WRITES].i));
+	u->count = rama_core_add(u->count, rama_core_add(w[RAMA_TAB_POSIX_READS].i,
+							 w[RAMA_TAB_POSIX_WRITES].i));
+	u->in_order = rama_core_add(u->in_order, rama_core_add(w[RAMA_TAB_POSIX_SEQ_READS].i,
+							       w[RAMA_TAB_POSIX_SEQ_WRITES].i));
 }
 
 /* one record for one task; `share` of its bytes */
@@ -283,7 +285,8 @@ static int add_use(struct reader *r, const struct rama_core_plan *p, const union
 	return 0;
 }
 
-static int add_record(struct reader *r, const struct rama_core_plan *p, const union rama_core_word *w)
+static int add_record(struct reader *r, const struct rama_core_plan *p,
+		      const union rama_core_word *w)
 {
 	const struct rama_log_name *name = rama_log_name_get(&r->log, w[RAMA_TAB_ID].u);
 	int64_t rank = w[RAMA_TAB_RANK].i, file;

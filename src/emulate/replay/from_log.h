@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* from_log.h: internal to from_log*.c: what the jobs of some logs did with which files, and when. */
+/* from_log.h: internal to from_log*.c: what the jobs of some logs did with which files, and
+ * when. */
 #ifndef RAMA_EMULATE_REPLAY_FROM_LOG_H
 #define RAMA_EMULATE_REPLAY_FROM_LOG_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* from_log_graph.c: `graph`: who wrote what others read. A reader that began when all writers had ended depends on them (strict); one that began before does
- * not wait for them (non-strict). Jobs that do the same again and again are iterations of one workflow. */
+/* from_log_graph.c: `graph`: who wrote what others read. A reader that began when all writers
+ * had ended depends on them (strict); one that began before does not wait for them (non-strict).
+ * Jobs that do the same again and again are iterations of one workflow. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,8 @@ static bool does_same(const struct rama_emu_story *s, const struct rama_emu_stor
 	return true;
 }
 
-/* Tasks of one round: the smallest number after which all begins again. In the first round what comes from the round before is not there yet. */
+/* Tasks of one round: the smallest number after which all begins again. In the first round what
+ * comes from the round before is not there yet. */
 static size_t round_length(const struct rama_emu_story *s)
 {
 	for (size_t p = 1; p <= s->n_tasks / 2; p++) {
@@ -152,12 +154,13 @@ static int add_afters(struct maker *k, const struct rama_emu_story_use *u, uint3
 		if (w->task != u->task && w->write_to <= u->read_from + k->s->slack &&
 		    !is_after(k->g, (uint32_t)(w->task - k->first), task))
 			rc = rama_emu_graph_after(k->g, (uint32_t)(w->task - k->first), task, true,
-					      k->e);
+						  k->e);
 	}
 	return rc;
 }
 
-static void describe(const struct maker *k, const struct rama_emu_story_use *u, struct rama_emu_edge *x)
+static void describe(const struct maker *k, const struct rama_emu_story_use *u,
+		     struct rama_emu_edge *x)
 {
 	double size = (double)k->s->files[u->file].size;
 	double parts = u->readers > 1 ? u->readers : 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay_hands.c: which operations of a rank went on at the same time. Logs seldom name threads; but two operations of one process that
- * overlap were two threads, or requests in flight. Each goes to the first hand that was free when it began. */
+/* replay_hands.c: which operations of a rank went on at the same time. Logs seldom name threads;
+ * but two operations of one process that overlap were two threads, or requests in flight. Each
+ * goes to the first hand that was free when it began. */
 #include <math.h>
 #include <stdlib.h>
 

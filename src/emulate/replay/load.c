@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay_load.c: a log becomes operations. For each file the lowest layer that was traced counts: what reached the system is what is done again. */
+/* replay_load.c: a log becomes operations. For each file the lowest layer that was traced
+ * counts: what reached the system is what is done again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "emulate/replay/replay.h"
 #include "logfile/cursor.h"
 
-static const unsigned traces[] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO, RAMA_TAB_MOD_DXT_MPIIO };
+static const unsigned traces[] = { RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_DXT_STDIO,
+				   RAMA_TAB_MOD_DXT_MPIIO };
 #define UPPER UINT32_MAX	      /* files[].traced: by MPI-IO, in the log being read */
 #define BYTES_MOST (INT64_C(1) << 60) /* of one record */
 #define REQUEST_MOST (INT64_C(1) << 38)
@@ -33,7 +35,8 @@ struct era {
 
 /* ---- files and operations ------------------------------------------------------------------- */
 
-int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char *name, struct rama_err *e)
+int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char *name,
+			     struct rama_err *e)
 {
 	bool fresh = false;
 	uint64_t *at = rama_map_put(&r->by_id, id, &fresh);
@@ -60,7 +63,8 @@ int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char 
 	return r->n_files++;
 }
 
-int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_op *op, struct rama_err *e)
+int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_op *op,
+			struct rama_err *e)
 {
 	struct rama_emu_replay_file *f = &r->files[op->file];
 
@@ -110,13 +114,15 @@ static int add_segments(struct loader *l, struct rama_log_cursor *c, uint32_t fi
 
 	while (rc == 0 && (n = rama_log_cursor_segments(c, seg, 256, &kind)) > 0) {
 		for (int i = 0; rc == 0 && i < n; i++) {
-			struct rama_emu_replay_op op = { .file = file,
-						     .rank = (int32_t)(l->rank_base + rank),
-						     .write = kind == 0,
-						     .offset = seg[i][RAMA_TAB_SEG_OFFSET].i,
-						     .length = seg[i][RAMA_TAB_SEG_LENGTH].i,
-						     .start = seg[i][RAMA_TAB_SEG_START].f + l->shift,
-						     .end = seg[i][RAMA_TAB_SEG_END].f + l->shift };
+			struct rama_emu_replay_op op = {
+				.file = file,
+				.rank = (int32_t)(l->rank_base + rank),
+				.write = kind == 0,
+				.offset = seg[i][RAMA_TAB_SEG_OFFSET].i,
+				.length = seg[i][RAMA_TAB_SEG_LENGTH].i,
+				.start = seg[i][RAMA_TAB_SEG_START].f + l->shift,
+				.end = seg[i][RAMA_TAB_SEG_END].f + l->shift
+			};
 
 			if (op.offset >= 0) /* -1: some traces of MPI-IO do not know it */
 				rc = rama_emu_replay_add(l->r, &op, l->e);
@@ -147,7 +153,8 @@ static int load_trace(struct loader *l, unsigned module)
 		else
 			rc = add_segments(l, &c, (uint32_t)file, rank);
 		if (rc == 0 && l->r->files[file].traced != l->number)
-			l->r->files[file].traced = module == RAMA_TAB_MOD_DXT_MPIIO ? UPPER : l->number;
+			l->r->files[file].traced =
+				module == RAMA_TAB_MOD_DXT_MPIIO ? UPPER : l->number;
 		rc = rc == 0 ? 1 : rc;
 	}
 	rama_log_cursor_close(&c);
@@ -169,7 +176,8 @@ static double sane(double x)
 	return isfinite(x) && x > 0 ? x : 0;
 }
 
-static void frequent(struct rama_emu_replay_shape *s, const struct rama_core_plan *p, const union rama_core_word *w)
+static void frequent(struct rama_emu_replay_shape *s, const struct rama_core_plan *p,
+		     const union rama_core_word *w)
 {
 	for (int i = 0; i < 4 && p->access.width != 0; i++) {
 		s->size[i] = w[p->access.value[i]].i;
@@ -180,7 +188,8 @@ static void frequent(struct rama_emu_replay_shape *s, const struct rama_core_pla
 /* A histogram that does not add up to the requests is none. */
 static void histogram(struct rama_emu_replay_shape *s, const union rama_core_word *w)
 {
-	unsigned first = s->write ? RAMA_TAB_POSIX_SIZE_WRITE_0_100 : RAMA_TAB_POSIX_SIZE_READ_0_100;
+	unsigned first =
+		s->write ? RAMA_TAB_POSIX_SIZE_WRITE_0_100 : RAMA_TAB_POSIX_SIZE_READ_0_100;
 	int64_t sum = 0;
 
 	for (unsigned b = 0; b < RAMA_EMU_SHAPE_BINS; b++) {
@@ -195,8 +204,8 @@ static void histogram(struct rama_emu_replay_shape *s, const union rama_core_wor
 	s->in_bin[0] = s->count;
 }
 
-static int shape_side(struct loader *l, const struct rama_core_plan *p, const union rama_core_word *w,
-		      uint32_t file, bool write)
+static int shape_side(struct loader *l, const struct rama_core_plan *p,
+		      const union rama_core_word *w, uint32_t file, bool write)
 {
 	bool posix = p->mod->id == RAMA_TAB_MOD_POSIX;
 	int64_t rank = w[RAMA_TAB_RANK].i;
@@ -211,7 +220,8 @@ static int shape_side(struct loader *l, const struct rama_core_plan *p, const un
 	s.highest = w[write ? p->max_written : p->max_read].i;
 	s.sequential = 1;
 	if (posix) {
-		double seq = (double)w[write ? RAMA_TAB_POSIX_SEQ_WRITES : RAMA_TAB_POSIX_SEQ_READS].i;
+		double seq =
+			(double)w[write ? RAMA_TAB_POSIX_SEQ_WRITES : RAMA_TAB_POSIX_SEQ_READS].i;
 
 		s.sequential = s.count > 1 ? fmin(1, (seq + s.ranks) / (double)s.count) : 1;
 		s.from = sane(w[write ? RAMA_TAB_POSIX_F_WRITE_START_TIMESTAMP
@@ -347,7 +357,8 @@ void rama_emu_replay_sort(struct rama_emu_replay *r)
 	r->span = r->n > 0 ? last - r->ops[0].start : 0;
 }
 
-/* Opens a log and does something with it. A log that is damaged cannot be done again exactly: the first thing wrong is an error. */
+/* Opens a log and does something with it. A log that is damaged cannot be done again exactly:
+ * the first thing wrong is an error. */
 static int with_log(struct loader *l, const char *path, int (*act)(struct loader *l))
 {
 	struct rama_log_options opt = { .strict = true };
@@ -412,7 +423,8 @@ static int find_eras(struct rama_emu_replay *r, struct era *eras, size_t n, stru
 	return 0;
 }
 
-int rama_emu_replay_load(struct rama_emu_replay *r, char *const *paths, size_t n, struct rama_err *e)
+int rama_emu_replay_load(struct rama_emu_replay *r, char *const *paths, size_t n,
+			 struct rama_err *e)
 {
 	struct era *eras = calloc(n, sizeof(*eras));
 	int rc;

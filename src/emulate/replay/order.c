@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay_order.c: whoever read in the log what another rank had written before must find it written. Files are looked at in blocks: for each block, the last
- * operation of each rank that wrote there and had ended. Blocks make some waits that are not needed, never one that could not end: all go back in time. */
+/* replay_order.c: whoever read in the log what another rank had written before must find it
+ * written. Files are looked at in blocks: for each block, the last operation of each rank that
+ * wrote there and had ended. Blocks make some waits that are not needed, never one that could
+ * not end: all go back in time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,8 +92,8 @@ static int note_write(struct finder *f, const struct rama_emu_replay_op *op)
 	int64_t size = block_of(f->r, op->file);
 	int rc = 0;
 
-	if (rama_emu_replay_ranges_add(&f->covered[op->file], op->offset, op->offset + op->length) ==
-	    RAMA_EMEMORY)
+	if (rama_emu_replay_ranges_add(&f->covered[op->file], op->offset,
+				       op->offset + op->length) == RAMA_EMEMORY)
 		return rama_err_set(f->e, RAMA_EMEMORY, "no memory for the order of operations");
 	for (int64_t b = op->offset / size; rc == 0 && b <= (op->offset + op->length - 1) / size;
 	     b++)
@@ -113,8 +115,8 @@ static int add_wait(struct finder *f, const struct rama_emu_replay_op *op, uint3
 		if (p == NULL)
 			return RAMA_EMEMORY;
 		o->waits = p;
-		p[o->n_waits++] =
-			(struct rama_emu_replay_wait){ op->hand, op->number, writer, f->seen[writer] };
+		p[o->n_waits++] = (struct rama_emu_replay_wait){ op->hand, op->number, writer,
+								 f->seen[writer] };
 	}
 	if (writer / f->r->hands == me) { /* also when both are ours: one hand tells the other */
 		struct rama_emu_replay_tell *p =
@@ -124,7 +126,7 @@ static int add_wait(struct finder *f, const struct rama_emu_replay_op *op, uint3
 			return RAMA_EMEMORY;
 		o->tells = p;
 		p[o->n_tells++] = (struct rama_emu_replay_tell){ writer % f->r->hands,
-							     f->seen[writer] - 1, reader };
+								 f->seen[writer] - 1, reader };
 	}
 	return 0;
 }
@@ -201,8 +203,9 @@ static int by_op(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Through the log by start. A write counts for a read when it had ended; and, where clocks are too coarse to tell, only if it comes before in our
- * order, too: so every wait goes back in that order, and none can go round in a circle. */
+/* Through the log by start. A write counts for a read when it had ended; and, where clocks are
+ * too coarse to tell, only if it comes before in our order, too: so every wait goes back in that
+ * order, and none can go round in a circle. */
 static int find(struct finder *f, const uint32_t *writes, size_t n_writes)
 {
 	const struct rama_emu_replay *r = f->r;
@@ -223,7 +226,8 @@ static int find(struct finder *f, const uint32_t *writes, size_t n_writes)
 	return rc;
 }
 
-int rama_emu_replay_find_order(struct rama_emu_replay_order *o, struct rama_emu_replay *r, struct rama_err *e)
+int rama_emu_replay_find_order(struct rama_emu_replay_order *o, struct rama_emu_replay *r,
+			       struct rama_err *e)
 {
 	size_t size = (size_t)r->m->team->size * r->hands, n_writes = 0;
 	struct finder f = { .r = r, .o = o, .e = e };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay_play.c: the operations of one rank done again, each hand of it in a thread of its own, with the time between them and in the
- * order that the data ask for. */
+/* replay_play.c: the operations of one rank done again, each hand of it in a thread of its own,
+ * with the time between them and in the order that the data ask for. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct stage {
 	uint32_t most_open; /* files, of each hand */
 	enum { SYNC_NEVER, SYNC_FILE, SYNC_REQUEST } sync;
 	struct rama_emu_tally plan; /* requests and bytes */
-	pthread_mutex_t lock;	/* of all below */
+	pthread_mutex_t lock;	    /* of all below */
 	pthread_cond_t told;
 	uint32_t *heard;	/* by hand of any rank: operations that it has done */
 	bool listening;		/* a hand waits for messages */
@@ -43,9 +43,9 @@ struct player {
 	int rc;
 	struct rama_err e;
 	struct rama_emu_books books;
-	struct rama_emu_unit *units;    /* by file */
+	struct rama_emu_unit *units;	/* by file */
 	struct rama_emu_tally *tallies; /* by file */
-	uint32_t *mine;		    /* operations, by start */
+	uint32_t *mine;			/* operations, by start */
 	uint32_t n, at;
 	uint32_t *last;	    /* by file: number of the last operation on it, + 1 */
 	bool *open, *dirty; /* by file, when all steps so far are done */
@@ -139,8 +139,9 @@ static void add_call(struct rama_emu_script *s, struct player *p,
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* Time between operations is that between the end of one and the start of the next. It is measured against all that was moved and thought
- * so far, so that what the emulation itself takes (making data, waking up late) is part of it, not added to it. */
+/* Time between operations is that between the end of one and the start of the next. It is
+ * measured against all that was moved and thought so far, so that what the emulation itself
+ * takes (making data, waking up late) is part of it, not added to it. */
 static int think(void *ctx, struct rama_emu_step *s, struct rama_err *e)
 {
 	struct player *p = ctx;
@@ -154,7 +155,8 @@ static int think(void *ctx, struct rama_emu_step *s, struct rama_err *e)
 	return 0;
 }
 
-static void add_think(struct player *p, struct rama_emu_script *s, const struct rama_emu_replay_op *op)
+static void add_think(struct player *p, struct rama_emu_script *s,
+		      const struct rama_emu_replay_op *op)
 {
 	struct rama_emu_step *step;
 
@@ -182,11 +184,13 @@ static void add_open(struct player *p, struct rama_emu_script *s, uint32_t file)
 {
 	if (p->open[file])
 		return;
-	/* more files than may be open at a time: all are closed, and opened again when their turn comes */
+	/* more files than may be open at a time: all are closed, and opened again when their
+	 * turn comes */
 	for (uint32_t i = 0; p->n_open >= p->st->most_open && i < p->st->r->n_files; i++)
 		if (p->open[i])
 			add_close(p, s, i);
-	rama_emu_script_open(s, &p->units[file], RAMA_EMU_OPEN_READ | RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE);
+	rama_emu_script_open(s, &p->units[file],
+			     RAMA_EMU_OPEN_READ | RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE);
 	p->open[file] = true;
 	p->n_open++;
 }
@@ -204,7 +208,8 @@ static void add_tells(struct player *p, struct rama_emu_script *s, uint32_t numb
 	p->tell = i;
 }
 
-/* Waits are in the order of operations, those of all hands mixed; several of one operation stand together. */
+/* Waits are in the order of operations, those of all hands mixed; several of one operation stand
+ * together. */
 static void add_waits(struct player *p, struct rama_emu_script *s, uint32_t number)
 {
 	const struct rama_emu_replay_order *o = p->st->order;
@@ -263,7 +268,8 @@ void rama_emu_replay_plan(struct rama_emu_tally *t, const struct rama_emu_replay
 	*(op->write ? &t->bytes_written : &t->bytes_read) += (uint64_t)op->length;
 }
 
-/* how many files this process may have open: as many as it can get, less some for sockets and libraries */
+/* how many files this process may have open: as many as it can get, less some for sockets and
+ * libraries */
 static uint32_t most_open(void)
 {
 	struct rlimit l;
@@ -297,8 +303,8 @@ static double think_share(const struct rama_emu_replay *r)
 	return gaps > 0 ? fmax(0, 1 - untraced / gaps) : 1;
 }
 
-static int stage_init(struct stage *st, struct rama_emu_replay *r, const struct rama_emu_replay_order *o,
-		      struct rama_err *e)
+static int stage_init(struct stage *st, struct rama_emu_replay *r,
+		      const struct rama_emu_replay_order *o, struct rama_err *e)
 {
 	const struct rama_emu_config *c = r->m->cfg;
 	const char *sync = rama_emu_config_text(c, RAMA_EMU_P_fsync);
@@ -312,7 +318,8 @@ static int stage_init(struct stage *st, struct rama_emu_replay *r, const struct 
 	st->heard = calloc((size_t)r->m->team->size * r->hands, sizeof(*st->heard));
 	if (st->heard == NULL)
 		return rama_err_set(e, RAMA_EMEMORY, "no memory");
-	if (rama_emu_config_given(c, RAMA_EMU_P_fsync)) /* else as little as the trace shows: none */
+	/* else as little as the trace shows: none */
+	if (rama_emu_config_given(c, RAMA_EMU_P_fsync))
 		st->sync = strcmp(sync, "request") == 0 ? SYNC_REQUEST
 			   : strcmp(sync, "file") == 0	? SYNC_FILE
 							: SYNC_NEVER;
@@ -480,7 +487,8 @@ static int play_all(struct stage *st, struct player *players, struct rama_err *e
 	return rc == 0 ? rama_emu_team_barrier(st->r->m->team, e) : rc;
 }
 
-int rama_emu_replay_play(struct rama_emu_replay *r, const struct rama_emu_replay_order *o, struct rama_err *e)
+int rama_emu_replay_play(struct rama_emu_replay *r, const struct rama_emu_replay_order *o,
+			 struct rama_err *e)
 {
 	struct player *players = calloc(r->hands, sizeof(*players));
 	struct stage st;

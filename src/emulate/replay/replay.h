@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay.h: internal to mode_replay.c and replay_*.c: the operations of a job, from its trace or guessed from its counters. */
+/* replay.h: internal to mode_replay.c and replay_*.c: the operations of a job, from its trace or
+ * guessed from its counters. */
 #ifndef RAMA_EMULATE_REPLAY_REPLAY_H
 #define RAMA_EMULATE_REPLAY_REPLAY_H
 
@@ -15,8 +16,8 @@ struct rama_emu_replay_op {
 	int64_t offset, length;
 	double start, end; /* of the log */
 	uint32_t number;   /* among the operations of its hand */
-	uint16_t
-		hand; /* of its rank: operations that went on at the same time are in different hands */
+	/* of its rank: operations that went on at the same time are in different hands */
+	uint16_t hand;
 	bool guessed; /* from counters: when exactly is not known */
 };
 
@@ -31,15 +32,15 @@ struct rama_emu_replay_ranges {
 /* RAMA_ELIMIT: too many of them, nothing was added */
 int rama_emu_replay_ranges_add(struct rama_emu_replay_ranges *s, int64_t from, int64_t to);
 bool rama_emu_replay_ranges_hold(const struct rama_emu_replay_ranges *s, int64_t from,
-			     int64_t to); /* all of it */
+				 int64_t to); /* all of it */
 void rama_emu_replay_ranges_fini(struct rama_emu_replay_ranges *s);
 
 struct rama_emu_replay_file {
 	uint64_t id;
 	const char *name; /* in the log */
 	int64_t size;	  /* that any operation reaches */
-	struct rama_emu_replay_ranges
-		needed;	 /* must be there before the run: read before it was written */
+	/* must be there before the run: read before it was written */
+	struct rama_emu_replay_ranges needed;
 	uint32_t traced; /* number of the newest log that has a trace of it, from 1; 0: none */
 	struct rama_emu_unit *unit;
 };
@@ -60,34 +61,41 @@ struct rama_emu_replay {
 	bool entered;	  /* files may have been made */
 };
 
-/* Reads logs: what is traced exactly, all other files in shape. Ranks of a log follow those of the log before. Jobs keep their place in time,
- * but times in which none of them ran are left out. */
-int rama_emu_replay_load(struct rama_emu_replay *r, char *const *paths, size_t n, struct rama_err *e);
-int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_op *op, struct rama_err *e);
-int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char *name, struct rama_err *e);
+/* Reads logs: what is traced exactly, all other files in shape. Ranks of a log follow those of
+ * the log before. Jobs keep their place in time, but times in which none of them ran are left
+ * out. */
+int rama_emu_replay_load(struct rama_emu_replay *r, char *const *paths, size_t n,
+			 struct rama_err *e);
+int rama_emu_replay_add(struct rama_emu_replay *r, const struct rama_emu_replay_op *op,
+			struct rama_err *e);
+int64_t rama_emu_replay_file(struct rama_emu_replay *r, uint64_t id, const char *name,
+			     struct rama_err *e);
 void rama_emu_replay_sort(struct rama_emu_replay *r);
 void rama_emu_replay_fini(struct rama_emu_replay *r);
 
-/* replay_change.c: what the parameters ask to be done in another way than in the log: size of requests, alignment, a file of its own for each rank */
+/* replay_change.c: what the parameters ask to be done in another way than in the log: size of
+ * requests, alignment, a file of its own for each rank */
 int rama_emu_replay_change(struct rama_emu_replay *r, struct rama_err *e);
 
 #define RAMA_EMU_SHAPE_BINS 10
-/* replay_shape.c: operations of one record from its counters. reads and writes of `ranks` ranks from `first` on */
+/* replay_shape.c: operations of one record from its counters. reads and writes of `ranks` ranks
+ * from `first` on */
 struct rama_emu_replay_shape {
 	uint32_t file;
 	int32_t first;
 	uint32_t ranks;
 	bool write;
-	int64_t count, bytes, highest;	 /* highest: offset that is reached, or -1 */
-	int64_t size[4], often[4];	 /* most frequent sizes and how often */
+	int64_t count, bytes, highest;	     /* highest: offset that is reached, or -1 */
+	int64_t size[4], often[4];	     /* most frequent sizes and how often */
 	int64_t in_bin[RAMA_EMU_SHAPE_BINS]; /* size histogram; adds up to count */
-	double sequential;		 /* share */
+	double sequential;		     /* share */
 	double from, to, busy; /* window, and seconds in it that were I/O, added over ranks */
 };
-int rama_emu_replay_shape(struct rama_emu_replay *r, const struct rama_emu_replay_shape *s, struct rama_err *e);
+int rama_emu_replay_shape(struct rama_emu_replay *r, const struct rama_emu_replay_shape *s,
+			  struct rama_err *e);
 
-/* replay_order.c: who must wait for whom: a read of what another rank has written before. All of it is found by each rank for itself, and only what
- * concerns it is kept. */
+/* replay_order.c: who must wait for whom: a read of what another rank has written before. All of
+ * it is found by each rank for itself, and only what concerns it is kept. */
 struct rama_emu_replay_wait {
 	uint32_t hand, op; /* hand of this rank, and the number of its operation that waits */
 	uint32_t other;	   /* for this hand of any rank ... */
@@ -103,7 +111,8 @@ struct rama_emu_replay_order {
 	size_t n_tells, room_tells;
 };
 /* Operations have their numbers. Also finds what each file needs before the run. */
-int rama_emu_replay_find_order(struct rama_emu_replay_order *o, struct rama_emu_replay *r, struct rama_err *e);
+int rama_emu_replay_find_order(struct rama_emu_replay_order *o, struct rama_emu_replay *r,
+			       struct rama_err *e);
 void rama_emu_replay_order_fini(struct rama_emu_replay_order *o);
 /* rank of the run that does what a rank of the log did */
 uint32_t rama_emu_replay_rank(const struct rama_emu_replay *r, int32_t rank);
@@ -116,7 +125,8 @@ int rama_emu_replay_number(struct rama_emu_replay *r, struct rama_err *e);
 uint32_t rama_emu_replay_hand(const struct rama_emu_replay *r, const struct rama_emu_replay_op *op);
 
 /* replay_play.c: does all operations of this rank; files have their units */
-int rama_emu_replay_play(struct rama_emu_replay *r, const struct rama_emu_replay_order *o, struct rama_err *e);
+int rama_emu_replay_play(struct rama_emu_replay *r, const struct rama_emu_replay_order *o,
+			 struct rama_err *e);
 void rama_emu_replay_plan(struct rama_emu_tally *t, const struct rama_emu_replay_op *op);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay_shape.c: operations that add up to what counters say: as many, as many bytes, the most frequent sizes, in order or not, over the same time. */
+/* replay_shape.c: operations that add up to what counters say: as many, as many bytes, the most
+ * frequent sizes, in order or not, over the same time. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +8,15 @@
 #include "emulate/replay/replay.h"
 
 /* ranges of the size histogram */
-static const int64_t lowest[RAMA_EMU_SHAPE_BINS + 1] = { 0,		101,	    1025,     10241,
-						     102401,	1048577,    4194305,  10485761,
-						     104857601, 1073741825, INT64_MAX };
+static const int64_t lowest[RAMA_EMU_SHAPE_BINS + 1] = { 0,	    101,	1025,	  10241,
+							 102401,    1048577,	4194305,  10485761,
+							 104857601, 1073741825, INT64_MAX };
 
-/* The sizes of all requests of a record: the frequent ones as often as they were, the rest of the bytes on the rest of the requests, each
- * within its range of the histogram. */
+/* The sizes of all requests of a record: the frequent ones as often as they were, the rest of
+ * the bytes on the rest of the requests, each within its range of the histogram. */
 struct sizes {
 	const struct rama_emu_replay_shape *s;
-	int64_t often[4];	       /* left of each */
+	int64_t often[4];		   /* left of each */
 	int64_t rest[RAMA_EMU_SHAPE_BINS]; /* left of the others */
 	int64_t count, surplus; /* of the others: how many, bytes above the lowest they can have */
 	unsigned turn;
@@ -30,7 +31,8 @@ static unsigned bin_of(int64_t size)
 	return b;
 }
 
-/* Reads and writes share the list of frequent sizes: no more of a size than this side has in that range. */
+/* Reads and writes share the list of frequent sizes: no more of a size than this side has in
+ * that range. */
 static void take_frequent(struct sizes *z)
 {
 	for (int i = 0; i < 4; i++) {
@@ -81,7 +83,8 @@ static void sizes_init(struct sizes *z, const struct rama_emu_replay_shape *s)
 	leave_one(z);
 }
 
-/* the next of the others: small ones first, as near to the mean as their range lets them; the last one has all that is left */
+/* the next of the others: small ones first, as near to the mean as their range lets them; the
+ * last one has all that is left */
 static int64_t next_rest(struct sizes *z)
 {
 	unsigned b = 0;
@@ -115,7 +118,8 @@ static int64_t next_size(struct sizes *z)
 	return 0;
 }
 
-int rama_emu_replay_shape(struct rama_emu_replay *r, const struct rama_emu_replay_shape *s, struct rama_err *e)
+int rama_emu_replay_shape(struct rama_emu_replay *r, const struct rama_emu_replay_shape *s,
+			  struct rama_err *e)
 {
 	struct sizes z;
 	int64_t each = s->bytes / s->ranks + 1, *at = calloc(s->ranks, sizeof(*at));
@@ -134,10 +138,10 @@ int rama_emu_replay_shape(struct rama_emu_replay *r, const struct rama_emu_repla
 		int64_t turn = i / s->ranks;
 		int64_t n = next_size(&z), base = (int64_t)rank * each;
 		struct rama_emu_replay_op op = { .file = s->file,
-					     .rank = s->first + (int32_t)rank,
-					     .write = s->write,
-					     .guessed = true,
-					     .length = n };
+						 .rank = s->first + (int32_t)rank,
+						 .write = s->write,
+						 .guessed = true,
+						 .length = n };
 
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		if ((double)(random >> 11) * 0x1p-53 < s->sequential || top <= n)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* team_director.c: the thread on rank 0 through which all messages go. It sleeps in poll() and never does I/O of the run. */
+/* team_director.c: the thread on rank 0 through which all messages go. It sleeps in poll() and
+ * never does I/O of the run. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
-static int put(struct rama_emu_director *d, int to, const struct rama_emu_frame *f, const void *bytes)
+static int put(struct rama_emu_director *d, int to, const struct rama_emu_frame *f,
+	       const void *bytes)
 {
 	struct rama_emu_letter *l;
 
@@ -61,7 +63,9 @@ static void count_out(struct rama_emu_director *d, int rank)
 
 int rama_emu_team_post(struct rama_emu_team *t, int to, uint32_t kind, const void *bytes, size_t n)
 {
-	struct rama_emu_frame f = { .kind = kind, .from = RAMA_EMU_TEAM_DIRECTOR, .to = to, .n = n };
+	struct rama_emu_frame f = {
+		.kind = kind, .from = RAMA_EMU_TEAM_DIRECTOR, .to = to, .n = n
+	};
 
 	return put(t->state->director, to, &f, bytes);
 }
@@ -74,7 +78,8 @@ static void tell_nodes(struct rama_emu_director *d)
 	char *all = malloc(room);
 
 	if (all == NULL) {
-		abort_all(d, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMEMORY, "no memory for the names of hosts");
+		abort_all(d, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMEMORY,
+			  "no memory for the names of hosts");
 		return;
 	}
 	for (int r = 0; r < d->size; r++) {
@@ -106,9 +111,10 @@ static bool hello(struct rama_emu_director *d, const struct rama_emu_letter *l, 
 static void answer_clock(struct rama_emu_director *d, int rank)
 {
 	double now = rama_emu_team_now();
-	struct rama_emu_frame f = {
-		.kind = RAMA_EMU_KIND_CLOCK, .from = RAMA_EMU_TEAM_DIRECTOR, .to = rank, .n = sizeof(now)
-	};
+	struct rama_emu_frame f = { .kind = RAMA_EMU_KIND_CLOCK,
+				    .from = RAMA_EMU_TEAM_DIRECTOR,
+				    .to = rank,
+				    .n = sizeof(now) };
 
 	put(d, rank, &f, &now);
 }
@@ -116,9 +122,9 @@ static void answer_clock(struct rama_emu_director *d, int rank)
 static void handle(struct rama_emu_director *d, const struct rama_emu_letter *l)
 {
 	struct rama_emu_team_message m = { .from = l->frame.from,
-				       .kind = l->frame.kind,
-				       .bytes = (char *)l->bytes,
-				       .n = l->frame.n };
+					   .kind = l->frame.kind,
+					   .bytes = (char *)l->bytes,
+					   .n = l->frame.n };
 	struct rama_err e = { 0 };
 	int rc;
 
@@ -168,7 +174,8 @@ static void deliver(struct rama_emu_director *d, int rank, struct rama_emu_lette
 		if (l->frame.to == RAMA_EMU_TEAM_DIRECTOR)
 			handle(d, l);
 		else if (put(d, l->frame.to, &l->frame, l->bytes) != 0)
-			abort_all(d, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMEMORY, "no memory for messages");
+			abort_all(d, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMEMORY,
+				  "no memory for messages");
 	}
 }
 
@@ -284,7 +291,8 @@ static void *direct(void *ctx)
 	return NULL;
 }
 
-int rama_emu_director_start(struct rama_emu_director *d, struct rama_emu_team *t, int size, struct rama_err *e)
+int rama_emu_director_start(struct rama_emu_director *d, struct rama_emu_team *t, int size,
+			    struct rama_err *e)
 {
 	d->team = t;
 	d->size = size;

@@ -44,7 +44,8 @@ void rama_emu_team_abort(struct rama_emu_team *t, const struct rama_err *why)
 
 	memcpy(a.text, why->text, sizeof(a.text));
 	if (t->state != NULL && !t->state->aborted)
-		rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_ABORT, &a, sizeof(a), &e);
+		rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_ABORT, &a, sizeof(a),
+				   &e);
 }
 
 int rama_emu_team_look(struct rama_emu_team *t, struct rama_err *e)

@@ -44,7 +44,8 @@ static int stopped(struct rama_emu_team *t, const struct rama_emu_letter *l, str
 }
 
 /* One more letter from the socket. 1: got it; 0: time is over. */
-int rama_emu_team_fetch(struct rama_emu_team *t, struct rama_emu_letter **l, double until, struct rama_err *e)
+int rama_emu_team_fetch(struct rama_emu_team *t, struct rama_emu_letter **l, double until,
+			struct rama_err *e)
 {
 	struct rama_emu_wire *w = &t->state->wire;
 
@@ -63,7 +64,8 @@ int rama_emu_team_fetch(struct rama_emu_team *t, struct rama_emu_letter **l, dou
 		if (rama_emu_team_signal() != 0 && !t->state->ending) {
 			t->state->ending = true; /* said once: what follows is the end */
 			return rama_err_set(e, RAMA_ESTOPPED, "stopped by signal %d (%s)",
-					    rama_emu_team_signal(), strsignal(rama_emu_team_signal()));
+					    rama_emu_team_signal(),
+					    strsignal(rama_emu_team_signal()));
 		}
 		if (isfinite(until)) {
 			double left = until - rama_emu_team_now();
@@ -81,12 +83,13 @@ int rama_emu_team_fetch(struct rama_emu_team *t, struct rama_emu_letter **l, dou
 
 static bool wanted(const struct rama_emu_letter *l, uint32_t kind)
 {
-	return kind == ANY_OF_THE_CALLERS ? l->frame.kind < RAMA_EMU_KIND_HELLO : l->frame.kind == kind;
+	return kind == ANY_OF_THE_CALLERS ? l->frame.kind < RAMA_EMU_KIND_HELLO
+					  : l->frame.kind == kind;
 }
 
 /* Waits for a message of this kind; others are kept for who asks for them. */
-int rama_emu_team_await(struct rama_emu_team *t, uint32_t kind, double until, struct rama_emu_letter **l,
-		    struct rama_err *e)
+int rama_emu_team_await(struct rama_emu_team *t, uint32_t kind, double until,
+			struct rama_emu_letter **l, struct rama_err *e)
 {
 	int rc;
 
@@ -123,7 +126,7 @@ static int send_all(struct rama_emu_team *t, struct rama_emu_letter *l, struct r
 }
 
 int rama_emu_team_send(struct rama_emu_team *t, int to, uint32_t kind, const void *bytes, size_t n,
-		   struct rama_err *e)
+		       struct rama_err *e)
 {
 	struct rama_emu_frame f = { .kind = kind, .from = t->rank, .to = to, .n = n };
 
@@ -143,7 +146,7 @@ static int hand_over(struct rama_emu_letter *l, struct rama_emu_team_message *m,
 }
 
 int rama_emu_team_recv(struct rama_emu_team *t, struct rama_emu_team_message *m, double seconds,
-		   struct rama_err *e)
+		       struct rama_err *e)
 {
 	double until = seconds < 0 ? INFINITY : rama_emu_team_now() + seconds;
 	struct rama_emu_letter *l;
@@ -172,7 +175,8 @@ int rama_emu_team_barrier(struct rama_emu_team *t, struct rama_err *e)
 int rama_emu_team_bcast(struct rama_emu_team *t, void *bytes, size_t n, struct rama_err *e)
 {
 	struct rama_emu_letter *l = NULL;
-	int rc = t->rank == 0 ? rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_BCAST, bytes, n, e)
+	int rc = t->rank == 0 ? rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_BCAST,
+						   bytes, n, e)
 			      : 0;
 
 	if (rc != 0)
@@ -212,8 +216,8 @@ static int join_pieces(struct rama_emu_letter **piece, uint32_t n, char **all, s
 	return 0;
 }
 
-int rama_emu_team_gather(struct rama_emu_team *t, const void *bytes, size_t n, char **all, size_t **lens,
-		     struct rama_err *e)
+int rama_emu_team_gather(struct rama_emu_team *t, const void *bytes, size_t n, char **all,
+			 size_t **lens, struct rama_err *e)
 {
 	struct rama_emu_letter **piece, *l;
 	struct rama_emu_mail early;
@@ -285,7 +289,8 @@ static int compare_clocks(struct rama_emu_team *t, struct rama_err *e)
 	for (int i = 0; i < CLOCK_ROUNDS; i++) {
 		double sent = rama_emu_team_now(), got, theirs;
 		struct rama_emu_letter *l = NULL;
-		int rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_CLOCK, NULL, 0, e);
+		int rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_CLOCK, NULL, 0,
+					    e);
 
 		if (rc == 0)
 			rc = rama_emu_team_await(t, RAMA_EMU_KIND_CLOCK, INFINITY, &l, e);
@@ -318,7 +323,8 @@ static int introduce(struct rama_emu_team *t, struct rama_err *e)
 	n += strlen(text + n) + 1;
 	rc = rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, RAMA_EMU_KIND_HELLO, text, n, e);
 	if (rc == 0)
-		rc = rama_emu_team_await(t, RAMA_EMU_KIND_NODES, rama_emu_team_now() + JOIN_LIMIT, &l, e);
+		rc = rama_emu_team_await(t, RAMA_EMU_KIND_NODES, rama_emu_team_now() + JOIN_LIMIT,
+					 &l, e);
 	if (rc == 0)
 		return rama_err_set(e, RAMA_EIO, "not all of %d ranks came within %.0f s", t->size,
 				    JOIN_LIMIT);
@@ -453,7 +459,7 @@ int rama_emu_team_local(struct rama_emu_team *t, int n, struct rama_err *e)
 /* ---- processes of a launcher ---------------------------------------------------------------- */
 
 int rama_emu_team_listen(struct rama_emu_team *t, int size, char address[RAMA_EMU_TEAM_ADDRESS],
-		     struct rama_err *e)
+			 struct rama_err *e)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_addr = in6addr_any };
 	struct sockaddr_in any4 = { .sin_family = AF_INET };
@@ -532,7 +538,8 @@ static int dial(const char *host, const char *port)
 	return dial_one(host, port);
 }
 
-int rama_emu_team_join(struct rama_emu_team *t, int rank, int size, const char *address, struct rama_err *e)
+int rama_emu_team_join(struct rama_emu_team *t, int rank, int size, const char *address,
+		       struct rama_err *e)
 {
 	char host[256], port[16], secret[RAMA_EMU_SECRET];
 	int fd, rc;

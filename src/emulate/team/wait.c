@@ -13,7 +13,8 @@
 
 #include "emulate/work.h"
 
-/* Changes made on other hosts are not told by inotify: looked for at these intervals, which grow. */
+/* Changes made on other hosts are not told by inotify: looked for at these intervals, which
+ * grow. */
 #define LOOK_FIRST 0.02
 #define LOOK_LAST 0.25
 

@@ -15,8 +15,8 @@
 /* kinds that the team itself uses */
 enum {
 	RAMA_EMU_KIND_HELLO = 0x40000000, /* rank, secret, host */
-	RAMA_EMU_KIND_NODES,	      /* hosts of all ranks, one after the other with their NULs */
-	RAMA_EMU_KIND_CLOCK,	      /* asked for and answered: the director's time */
+	RAMA_EMU_KIND_NODES, /* hosts of all ranks, one after the other with their NULs */
+	RAMA_EMU_KIND_CLOCK, /* asked for and answered: the director's time */
 	RAMA_EMU_KIND_BARRIER,
 	RAMA_EMU_KIND_BCAST,
 	RAMA_EMU_KIND_GATHER,
@@ -79,7 +79,7 @@ struct rama_emu_director {
 	int size;
 	int listener; /* -1: none */
 	char secret[RAMA_EMU_SECRET];
-	struct rama_emu_wire *wire;	 /* by rank */
+	struct rama_emu_wire *wire;  /* by rank */
 	struct rama_emu_wire *guest; /* connected, but not yet known */
 	size_t n_guests;
 	char (*host)[256]; /* by rank */
@@ -90,14 +90,15 @@ struct rama_emu_director {
 	pthread_mutex_t lock; /* of fn */
 	bool aborted;
 };
-int rama_emu_director_start(struct rama_emu_director *d, struct rama_emu_team *t, int size, struct rama_err *e);
+int rama_emu_director_start(struct rama_emu_director *d, struct rama_emu_team *t, int size,
+			    struct rama_err *e);
 
 struct rama_emu_team_state {
-	struct rama_emu_wire wire;		/* to the director */
-	struct rama_emu_mail inbox;		/* messages that nobody asked for yet */
-	pthread_mutex_t in, out;	/* of what comes and what goes: threads of a rank */
+	struct rama_emu_wire wire;	    /* to the director */
+	struct rama_emu_mail inbox;	    /* messages that nobody asked for yet */
+	pthread_mutex_t in, out;	    /* of what comes and what goes: threads of a rank */
 	struct rama_emu_director *director; /* rank 0 */
-	pid_t *children;		/* local: by rank */
+	pid_t *children;		    /* local: by rank */
 	bool local, aborted, ending;
 	int aborted_by;
 	struct rama_err why; /* what the one that failed first said */
@@ -105,10 +106,11 @@ struct rama_emu_team_state {
 };
 
 /* One more letter from the socket. 1: got it; 0: time is over. */
-int rama_emu_team_fetch(struct rama_emu_team *t, struct rama_emu_letter **l, double until, struct rama_err *e);
+int rama_emu_team_fetch(struct rama_emu_team *t, struct rama_emu_letter **l, double until,
+			struct rama_err *e);
 /* Waits for a message of this kind; others are kept for who asks for them. */
-int rama_emu_team_await(struct rama_emu_team *t, uint32_t kind, double until, struct rama_emu_letter **l,
-		    struct rama_err *e);
+int rama_emu_team_await(struct rama_emu_team *t, uint32_t kind, double until,
+			struct rama_emu_letter **l, struct rama_err *e);
 /* number of the signal that told this process to end, 0: none */
 int rama_emu_team_signal(void);
 

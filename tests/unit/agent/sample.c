@@ -334,7 +334,8 @@ static void rows_are_in_order(void **state)
 	for (unsigned i = 1; i < rama_tab_n_metrics; i++)
 		assert_true(rama_tab_metrics[i].source >= rama_tab_metrics[i - 1].source);
 	for (unsigned i = 0; i < rama_tab_n_metrics; i++)
-		assert_true(rama_tab_metrics[i].field >= 1 && strlen(rama_tab_metrics[i].name) < 48);
+		assert_true(rama_tab_metrics[i].field >= 1 &&
+			    strlen(rama_tab_metrics[i].name) < 48);
 }
 
 UNIT_GROUP(sample, test(gauges_are_told_as_they_are), test(counters_become_gains_per_second),

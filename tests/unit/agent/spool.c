@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spool.c: messages on disk. What message number n holds follows from n, so that every reader can check it. */
+/* spool.c: messages on disk. What message number n holds follows from n, so that every reader
+ * can check it. */
 #include "unit.h"
 
 #include <fcntl.h>
@@ -180,7 +181,8 @@ static void a_full_spool_says_so_and_has_room_again(void **state)
 	assert_true(st.full && st.bytes <= 1 << 20);
 	assert_int_equal(rama_agent_spool_append(s, (const unsigned char *)"lost", 4, &st.next, &e),
 			 0); /* small ones fit still */
-	while (rama_agent_spool_append(s, (const unsigned char *)dir, sizeof(dir), &st.next, &e) == 0)
+	while (rama_agent_spool_append(s, (const unsigned char *)dir, sizeof(dir), &st.next, &e) ==
+	       0)
 		;
 	rama_agent_spool_state(s, &st);
 	assert_true(st.full && st.bytes <= 1 << 20);
@@ -191,7 +193,8 @@ static void a_full_spool_says_so_and_has_room_again(void **state)
 	remove_dir();
 }
 
-/* A file may not grow: as on a disk that is full. What was there stays, and nothing is half there. */
+/* A file may not grow: as on a disk that is full. What was there stays, and nothing is half
+ * there. */
 static void a_disk_that_takes_no_more(void **state)
 {
 	struct rlimit before, small = { 150000, RLIM_INFINITY };
@@ -326,7 +329,7 @@ static void torn_ends_are_cut_off(void **state)
 	}
 }
 
-/* ---- killed -------------------------------------------------------------------------------------------------------- */
+/* ---- killed ---------------------------------------------------------------------------------- */
 
 struct shared {
 	_Atomic uint64_t appended, committed; /* numbers for which the call has returned */
@@ -397,7 +400,7 @@ static void a_writer_that_is_killed_loses_nothing(void **state)
 	remove_dir();
 }
 
-/* ---- two threads --------------------------------------------------------------------------------------------------------- */
+/* ---- two threads ----------------------------------------------------------------------------- */
 
 enum { MANY = 5000 };
 

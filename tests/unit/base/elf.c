@@ -198,7 +198,8 @@ static void what_comes_first(void **state)
 	assert_false(rama_elf_first("/libasan.so/x", 13));
 }
 
-/* numbers that point anywhere, and files that end anywhere: nothing is read that is not there, and not for long */
+/* numbers that point anywhere, and files that end anywhere: nothing is read that is not there,
+ * and not for long */
 static void nothing_is_trusted(void **state)
 {
 	static const uint64_t odd[] = { 0, 1, SIZE - 1, SIZE, UINT32_MAX, INT64_MAX, UINT64_MAX };

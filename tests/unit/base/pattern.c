@@ -34,7 +34,7 @@ static bool matches(const char *text)
 	return found;
 }
 
-/* ---- regular expressions ------------------------------------------------------------------------ */
+/* ---- regular expressions --------------------------------------------------------------------- */
 
 static void regexes_by_hand(void **state)
 {
@@ -130,7 +130,7 @@ static void large_ones_are_refused_and_leave_nothing(void **state)
 	assert_true(rama_patterns_match(&ps, ps.n - 1, "abbbbbbbbbb", 11) == false);
 }
 
-/* ---- random ones -------------------------------------------------------------------------------- */
+/* ---- random ones ----------------------------------------------------------------------------- */
 
 /* few letters, so that many texts match */
 static size_t put(char *to, size_t at, size_t room, const char *s)

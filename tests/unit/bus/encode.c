@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode.c: events as text. What is expected is written out by hand, from docs/format/connector.md. */
+/* encode.c: events as text. What is expected is written out by hand, from
+ * docs/format/connector.md. */
 #include "unit.h"
 
 #include <jansson.h>
@@ -407,10 +408,11 @@ static void ended_processes_are_forgotten(void **st)
 		m.names.job = job;
 		bench_put(&b, m);
 		bench_put(&b, a_block(k, 0, 0, story, 2));
-		assert_int_equal(rama_bus_enc_process(b.en,
-						  &(struct rama_wire_segment_key){ { k & 255, k >> 8 } })
-					 ->n_records,
-				 1);
+		assert_int_equal(
+			rama_bus_enc_process(b.en,
+					     &(struct rama_wire_segment_key){ { k & 255, k >> 8 } })
+				->n_records,
+			1);
 		m = a_process(k, RAMA_WIRE_STATE_ENDED, 2, 2);
 		m.process.job = job;
 		bench_put(&b, m);

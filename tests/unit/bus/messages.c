@@ -14,22 +14,22 @@ struct rama_wire_message a_process(unsigned k, uint32_t state, uint64_t version,
 
 	snprintf(host, sizeof(host), "node%02u", k % 100);
 	m.process = (struct rama_wire_msg_process){ .version = version,
-					       .job = "1000/run-17",
-					       .user = "anna",
-					       .host = host,
-					       .exe = "/bin/\"app\"",
-					       .command = "app -x",
-					       .tag = "",
-					       .uid = 1000,
-					       .jobid = 77,
-					       .pid = 4000 + (int64_t)k,
-					       .rank = (int64_t)k,
-					       .nprocs = 4,
-					       .start = START,
-					       .state = state,
-					       .made = made,
-					       .lanes = 1,
-					       .seen_at = START + 5 };
+						    .job = "1000/run-17",
+						    .user = "anna",
+						    .host = host,
+						    .exe = "/bin/\"app\"",
+						    .command = "app -x",
+						    .tag = "",
+						    .uid = 1000,
+						    .jobid = 77,
+						    .pid = 4000 + (int64_t)k,
+						    .rank = (int64_t)k,
+						    .nprocs = 4,
+						    .start = START,
+						    .state = state,
+						    .made = made,
+						    .lanes = 1,
+						    .seen_at = START + 5 };
 	memset(m.process.segment.b, 0, 16);
 	memcpy(m.process.segment.b, &k, sizeof(k));
 	return m;
@@ -71,7 +71,7 @@ static uint16_t find_what(const char *text)
 }
 
 struct rama_wire_message a_block(unsigned k, uint32_t lane, uint64_t first, const struct step *s,
-			    uint32_t n)
+				 uint32_t n)
 {
 	memset(&block, 0, sizeof(block));
 	memcpy(block.job, "1000/run-17", 12);

@@ -21,7 +21,7 @@ struct rama_wire_message a_process(unsigned k, uint32_t state, uint64_t version,
 struct rama_wire_message a_name(uint64_t record, const char *path);
 /* Steps as a packed block from sequence number `first` on; valid until the next call. */
 struct rama_wire_message a_block(unsigned k, uint32_t lane, uint64_t first, const struct step *s,
-			    uint32_t n);
+				 uint32_t n);
 /* the same of any block */
 struct rama_wire_message packed(struct rama_wire_block *b);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The words of sinks: their places and options, tags of jobs, receipts of collectors, the order of a batch. */
+/* The words of sinks: their places and options, tags of jobs, receipts of collectors, the order
+ * of a batch. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,8 @@ static void options(void **st)
 	char text[5000];
 
 	(void)st;
-	assert_int_equal(rama_bus_sink_split(&sp, "a?b?one=1%26%2f&two=64M&", "one two three ", &e), 0);
+	assert_int_equal(rama_bus_sink_split(&sp, "a?b?one=1%26%2f&two=64M&", "one two three ", &e),
+			 0);
 	assert_string_equal(sp.place, "a?b");
 	assert_string_equal(rama_bus_sink_option(&sp, "one", ""), "1&/");
 	assert_string_equal(rama_bus_sink_option(&sp, "three", "none"), "none");
@@ -94,12 +96,13 @@ static void secrets(void **st)
 	(void)st;
 	assert_string_equal(rama_bus_sink_shown("nats://u:p@s@h:1,nats://x:2", to, sizeof to),
 			    "nats://h:1,nats://x:2");
-	assert_string_equal(rama_bus_sink_shown("postgresql://me:pw@db/io?password=x", to, sizeof to),
+	assert_string_equal(rama_bus_sink_shown("postgresql://me:pw@db/io?password=x", to,
+						sizeof to),
 			    "postgresql://db/io");
 	assert_string_equal(rama_bus_sink_shown("/a/b@c?", to, sizeof to), "/a/b@c?");
-	assert_string_equal(rama_bus_sink_shown("nats://a-very-long-name-of-a-host-that-does-not-fit",
-					    to, 16),
-			    "nats://a-very-l");
+	assert_string_equal(
+		rama_bus_sink_shown("nats://a-very-long-name-of-a-host-that-does-not-fit", to, 16),
+		"nats://a-very-l");
 }
 
 static void words(void **st)
@@ -115,7 +118,7 @@ static void words(void **st)
 	assert_string_equal(to, "0123456");
 }
 
-/* ---- receipts ---------------------------------------------------------------------------------------------- */
+/* ---- receipts -------------------------------------------------------------------------------- */
 
 static char said[4096];
 
@@ -170,12 +173,13 @@ static void many_receipts(void **st)
 	free(r);
 }
 
-/* ---- tags and order ------------------------------------------------------------------------------------------ */
+/* ---- tags and order -------------------------------------------------------------------------- */
 
 static void tags(void **st)
 {
 	struct rama_bus_tags t = { 0 };
-	struct rama_wire_message p = { .kind = RAMA_WIRE_MSG_PROCESS }, other = { .kind = RAMA_WIRE_MSG_SAMPLE };
+	struct rama_wire_message p = { .kind = RAMA_WIRE_MSG_PROCESS },
+				 other = { .kind = RAMA_WIRE_MSG_SAMPLE };
 	char job[32];
 
 	(void)st;
@@ -212,16 +216,16 @@ static void make_process(struct rama_wire_bytes *to, const char *job, uint8_t se
 	struct rama_err e = { 0 };
 
 	m.process = (struct rama_wire_msg_process){ .segment = { { segment } },
-					       .version = 1,
-					       .job = job,
-					       .user = "u",
-					       .host = "h",
-					       .exe = "x",
-					       .command = "x",
-					       .tag = "",
-					       .start = 1,
-					       .seen_at = 1,
-					       .state = RAMA_WIRE_STATE_RUNNING };
+						    .version = 1,
+						    .job = job,
+						    .user = "u",
+						    .host = "h",
+						    .exe = "x",
+						    .command = "x",
+						    .tag = "",
+						    .start = 1,
+						    .seen_at = 1,
+						    .state = RAMA_WIRE_STATE_RUNNING };
 	assert_int_equal(rama_wire_message_encode(&m, to, &e), 0);
 }
 

@@ -32,7 +32,8 @@ static void ids_of_other_levels(void **state)
 
 	(void)state;
 	assert_true(rama_core_record_id_level("", 0, 1) == 9298595929092168530u);
-	assert_true(rama_core_record_id_level("node01", 6, 1750000000123456) == 14961537936022819238u);
+	assert_true(rama_core_record_id_level("node01", 6, 1750000000123456) ==
+		    14961537936022819238u);
 	assert_true(rama_core_record_id_level(host, strlen(host), 1750000000123456) ==
 		    11609409070754965757u);
 	assert_true(rama_core_record_id_level(host, strlen(host), 0) ==

@@ -69,7 +69,8 @@ static void the_longest_holds_a_path(void **state)
 	find("/", "/");
 	find("<STDIN>", NULL);
 	find("", NULL);
-	assert_string_equal(rama_config_mount_type(&m, (unsigned)rama_config_mounts_find(&m, "/a", 2)), "ext4");
+	assert_string_equal(
+		rama_config_mount_type(&m, (unsigned)rama_config_mounts_find(&m, "/a", 2)), "ext4");
 	rama_config_mounts_parse(&m, "d /a xfs\n", 9);
 	find("/b", NULL);
 	find("/a/b", "/a");

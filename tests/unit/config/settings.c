@@ -140,16 +140,21 @@ static void memory_of_all_modules(void **state)
 	assert_int_equal(rama_config_settings_record(RAMA_TAB_MOD_MPIIO), 560);
 	assert_int_equal(rama_config_settings_record(RAMA_TAB_MOD_DXT_POSIX), 0);
 	assert_int_equal(rama_config_settings_record(RAMA_TAB_MOD_EXTRA), 0);
-	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_POSIX), (MIB - 8 * 3248) / 704);
-	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_STDIO), (MIB - 8 * 3248) / 248);
-	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_MPIIO), (MIB - 8 * 3248) / 560);
-	assert_true(rama_config_settings_records(&s, RAMA_TAB_MOD_EXTRA) == RAMA_CONFIG_SETTINGS_ANY);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_POSIX),
+			 (MIB - 8 * 3248) / 704);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_STDIO),
+			 (MIB - 8 * 3248) / 248);
+	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_MPIIO),
+			 (MIB - 8 * 3248) / 560);
+	assert_true(rama_config_settings_records(&s, RAMA_TAB_MOD_EXTRA) ==
+		    RAMA_CONFIG_SETTINGS_ANY);
 	load("MAX_RECORDS 0 POSIX\n", VARS("DARSHAN_MODMEM=4", "DARSHAN_MOD_DISABLE=HEATMAP"));
 	assert_true(rama_config_settings_pool(&s) == 4 * MIB);
 	assert_int_equal(rama_config_settings_records(&s, RAMA_TAB_MOD_POSIX), 0);
 	load("", NULL);
 	assert_true(rama_config_settings_pool(&s) == UINT64_MAX);
-	assert_true(rama_config_settings_records(&s, RAMA_TAB_MOD_POSIX) == RAMA_CONFIG_SETTINGS_ANY);
+	assert_true(rama_config_settings_records(&s, RAMA_TAB_MOD_POSIX) ==
+		    RAMA_CONFIG_SETTINGS_ANY);
 }
 
 static bool hidden(const char *path)
@@ -202,8 +207,8 @@ static void files_of_mpi(void **state)
 	};
 
 	(void)state;
-	load("", VARS("TMPDIR=/scratch/me/", "PMIX_SERVER_TMPDIR=/spool/pmix.7.0", "PWD=/home/me/run",
-		      "OMPI_FILE_LOCATION=/work"));
+	load("", VARS("TMPDIR=/scratch/me/", "PMIX_SERVER_TMPDIR=/spool/pmix.7.0",
+		      "PWD=/home/me/run", "OMPI_FILE_LOCATION=/work"));
 	for (size_t i = 0; i < sizeof(theirs) / sizeof(*theirs); i++)
 		if (!hidden(theirs[i]))
 			fail_msg("%s is recorded", theirs[i]);
@@ -344,7 +349,8 @@ static void system_files_are_not_recorded(void **state)
 	(void)state;
 	load(NULL, NULL);
 	for (size_t i = 0; i < LENGTH(excluded); i++) {
-		if (observes(RAMA_TAB_MOD_POSIX, excluded[i]) || observes(RAMA_TAB_MOD_STDIO, excluded[i]))
+		if (observes(RAMA_TAB_MOD_POSIX, excluded[i]) ||
+		    observes(RAMA_TAB_MOD_STDIO, excluded[i]))
 			fail_msg("'%s' is recorded", excluded[i]);
 		assert_true(observes(RAMA_TAB_MOD_HEATMAP, excluded[i]));
 		assert_true(observes(RAMA_TAB_MOD_MDHIM, excluded[i]));
@@ -471,7 +477,8 @@ static void what_is_wrong_is_said(void **state)
 		assert_string_equal(s.warnings, rows[i].warning);
 		assert_int_equal(s.n_warnings, 1);
 	}
-	assert_true(s.name_memory == 0 && s.records[RAMA_TAB_MOD_POSIX] == RAMA_CONFIG_SETTINGS_ANY);
+	assert_true(s.name_memory == 0 &&
+		    s.records[RAMA_TAB_MOD_POSIX] == RAMA_CONFIG_SETTINGS_ANY);
 	load("", VARS("DARSHAN_NAMEMEM=0.5"));
 	assert_true(s.name_memory == 0);
 }
@@ -513,8 +520,8 @@ static void long_lists_are_cut(void **state)
 static void config_file(void **state)
 {
 	(void)state;
-	assert_string_equal(rama_config_settings_config(vars_lookup, VARS("DARSHAN_CONFIG_PATH=/a")),
-			    "/a");
+	assert_string_equal(
+		rama_config_settings_config(vars_lookup, VARS("DARSHAN_CONFIG_PATH=/a")), "/a");
 	assert_null(rama_config_settings_config(vars_lookup, VARS("X=")));
 }
 
@@ -548,7 +555,8 @@ static void any_bytes(void **state)
 		rama_config_settings_file(&s, text, n);
 		free(text);
 		observes(RAMA_TAB_MOD_POSIX, "/home/a");
-		assert_true(s.n_rules <= RAMA_CONFIG_SETTINGS_RULES && s.n_ranges <= RAMA_CONFIG_SETTINGS_RANGES);
+		assert_true(s.n_rules <= RAMA_CONFIG_SETTINGS_RULES &&
+			    s.n_ranges <= RAMA_CONFIG_SETTINGS_RANGES);
 		assert_true(s.mem_align >= 1 && (s.name_memory == 0 || s.name_memory >= MIB));
 	}
 }

@@ -59,7 +59,9 @@ static void a_new_record_knows_its_file(void **state)
 
 static void what_the_library_cannot_tell_is_minus_1(void **state)
 {
-	struct rama_core_h5d_access a = { .select = RAMA_CORE_H5D_REGULAR, .length = { 5 }, .stride = { 6 } };
+	struct rama_core_h5d_access a = { .select = RAMA_CORE_H5D_REGULAR,
+					  .length = { 5 },
+					  .stride = { 6 } };
 
 	(void)state;
 	rama_core_h5d_init(&f, 42, 1, RAMA_CORE_H5D_NO_FLUSH | RAMA_CORE_H5D_NO_SELECT);
@@ -150,8 +152,8 @@ static void a_regular_selection_has_its_lengths_from_D5_down(void **state)
 static void other_selections_have_no_lengths(void **state)
 {
 	struct rama_core_h5d_access a = { .select = RAMA_CORE_H5D_IRREGULAR,
-				     .length = { 9 },
-				     .stride = { 9 } };
+					  .length = { 9 },
+					  .stride = { 9 } };
 
 	(void)state;
 	access_by(RAMA_TAB_OP_READ, 80, a);
@@ -219,8 +221,8 @@ static void only_a_close_counts_if_it_fails(void **state)
 	for (unsigned kind = 0; kind < 256; kind++) {
 		if (kind != RAMA_TAB_OP_CLOSE)
 			apply(failing(kind));
-		if (kind != RAMA_TAB_OP_CLOSE && kind != RAMA_TAB_OP_FLUSH && kind != RAMA_TAB_OP_READ &&
-		    kind != RAMA_TAB_OP_WRITE)
+		if (kind != RAMA_TAB_OP_CLOSE && kind != RAMA_TAB_OP_FLUSH &&
+		    kind != RAMA_TAB_OP_READ && kind != RAMA_TAB_OP_WRITE)
 			apply(call(kind, 5)); /* no business of ours */
 	}
 	assert_memory_equal(&f, &before, sizeof(f));

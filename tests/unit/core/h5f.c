@@ -74,7 +74,8 @@ static void only_a_close_counts_if_it_fails(void **state)
 	for (unsigned kind = 0; kind < 256; kind++) {
 		if (kind != RAMA_TAB_OP_CLOSE)
 			apply(failing(kind));
-		if (kind != RAMA_TAB_OP_CLOSE && kind != RAMA_TAB_OP_OPEN && kind != RAMA_TAB_OP_FLUSH)
+		if (kind != RAMA_TAB_OP_CLOSE && kind != RAMA_TAB_OP_OPEN &&
+		    kind != RAMA_TAB_OP_FLUSH)
 			apply(call(kind, 5)); /* no business of ours */
 	}
 	assert_memory_equal(&f, &before, sizeof(f));

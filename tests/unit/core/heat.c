@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heat.c: bytes over time. Bins are 100 ticks wide to begin with, so the map reaches to tick 20000. */
+/* heat.c: bytes over time. Bins are 100 ticks wide to begin with, so the map reaches to tick
+ * 20000. */
 #include "unit.h"
 
 #include <math.h>
@@ -107,7 +108,8 @@ static void bins_double_when_time_runs_beyond_them(void **state)
 	assert_int_equal(h.bytes[READ][1], 4);
 	assert_int_equal(h.bytes[READ][99], 24);
 	assert_int_equal(h.bytes[READ][100], 32);
-	rama_core_heat_add(&h, WRITTEN, 64, 1000000, 1000000); /* several times at once: 1.28 million */
+	/* several times at once: 1.28 million */
+	rama_core_heat_add(&h, WRITTEN, 64, 1000000, 1000000);
 	assert_int_equal(h.width, 6400);
 	assert_int_equal(h.bytes[READ][0], 7);
 	assert_int_equal(h.bytes[READ][3], 56);
@@ -131,7 +133,7 @@ static void the_end_of_time_has_a_bin(void **state)
 	assert_int_equal(sum(&h, READ), 0);
 }
 
-/* ---- the rule as the log format tells it, in seconds ------------------------------------------ */
+/* ---- the rule as the log format tells it, in seconds ----------------------------------------- */
 
 struct model {
 	double width;
@@ -142,8 +144,9 @@ static void model_add(struct model *m, double size, double start, double end)
 {
 	while (end > m->width * RAMA_CORE_HEAT_BINS) {
 		for (int i = 0; i < RAMA_CORE_HEAT_BINS; i++)
-			m->bytes[i] =
-				i < RAMA_CORE_HEAT_BINS / 2 ? m->bytes[2 * i] + m->bytes[2 * i + 1] : 0;
+			m->bytes[i] = i < RAMA_CORE_HEAT_BINS / 2
+					      ? m->bytes[2 * i] + m->bytes[2 * i + 1]
+					      : 0;
 		m->width *= 2;
 	}
 	for (int i = (int)(start / m->width); i < (int)(end / m->width + 1); i++) {
@@ -192,7 +195,7 @@ static void random_accesses_fall_as_the_rule_says(void **state)
 	}
 }
 
-/* ---- merging ---------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 /* a map of moments up to `until`; `all` gets them as well */
 static struct rama_core_heat moments(struct rng *r, uint64_t until, struct rama_core_heat *all)

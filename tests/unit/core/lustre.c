@@ -105,12 +105,15 @@ static int64_t comp(unsigned i, unsigned word)
 
 static const char *pool_of(unsigned i)
 {
-	return w[RAMA_TAB_LUSTRE__WORDS + i * RAMA_TAB_LUSTRE_COMP__WORDS + RAMA_TAB_LUSTRE_COMP_POOL_NAME].b;
+	return w[RAMA_TAB_LUSTRE__WORDS + i * RAMA_TAB_LUSTRE_COMP__WORDS +
+		 RAMA_TAB_LUSTRE_COMP_POOL_NAME]
+		.b;
 }
 
 static int64_t ost(unsigned k)
 {
-	return w[RAMA_TAB_LUSTRE__WORDS + w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u * RAMA_TAB_LUSTRE_COMP__WORDS + k]
+	return w[RAMA_TAB_LUSTRE__WORDS +
+		 w[RAMA_TAB_LUSTRE_NUM_COMPONENTS].u * RAMA_TAB_LUSTRE_COMP__WORDS + k]
 		.i;
 }
 

@@ -90,7 +90,8 @@ static inline const char *model_range(int64_t n)
 }
 
 /* `more`: lengths and strides, or NULL */
-static inline void model_transfer(struct model *m, const struct rama_core_op *op, const int64_t more[10])
+static inline void model_transfer(struct model *m, const struct rama_core_op *op,
+				  const int64_t more[10])
 {
 	bool rd = op->kind == RAMA_TAB_OP_READ;
 	double took = (double)op->t1 - (double)op->t0;
@@ -188,14 +189,16 @@ static inline void model_check(const struct model *m, const union rama_core_word
 }
 
 /* mostly transfers; else one of `n` other kinds */
-static inline struct rama_core_op model_random_op(struct rng *r, uint64_t *clock, const uint8_t *other,
-					     unsigned n)
+static inline struct rama_core_op model_random_op(struct rng *r, uint64_t *clock,
+						  const uint8_t *other, unsigned n)
 {
 	static const int64_t usual[] = { 0, 1, 100, 101, 512, 4096, 65536, 1048576 };
 	unsigned dice = (unsigned)rng_below(r, 100);
 	struct rama_core_op op = { .ok = rng_below(r, 20) != 0 };
 
-	op.kind = dice < 40 ? RAMA_TAB_OP_READ : dice < 80 ? RAMA_TAB_OP_WRITE : other[rng_below(r, n)];
+	op.kind = dice < 40   ? RAMA_TAB_OP_READ
+		  : dice < 80 ? RAMA_TAB_OP_WRITE
+			      : other[rng_below(r, n)];
 	op.bytes = rng_below(r, 4) ? usual[rng_below(r, LENGTH(usual))]
 				   : (int64_t)rng_below(r, 1u << rng_below(r, 31));
 	/* threads record their calls late and out of order */

@@ -167,7 +167,8 @@ static void sizes_fall_into_ranges_that_include_their_upper_end(void **state)
 		apply(next(RAMA_TAB_OP_WRITE, upper[i] + 1));
 		for (unsigned k = 0; k < 10; k++) {
 			assert_int_equal(count(RAMA_TAB_MPIIO_SIZE_READ_AGG_0_100 + k), k == i);
-			assert_int_equal(count(RAMA_TAB_MPIIO_SIZE_WRITE_AGG_0_100 + k), k == i + 1);
+			assert_int_equal(count(RAMA_TAB_MPIIO_SIZE_WRITE_AGG_0_100 + k),
+					 k == i + 1);
 		}
 	}
 }
@@ -207,8 +208,8 @@ static void calls_of_threads_that_overlap_count_once(void **state)
 {
 	(void)state;
 	transfer_at(RAMA_TAB_OP_READ, 100, 200, 1);
-	transfer_at(RAMA_TAB_OP_READ, 150, 250, 1);	 /* 50 more */
-	transfer_at(RAMA_TAB_OP_READ, 160, 170, 1);	 /* nothing */
+	transfer_at(RAMA_TAB_OP_READ, 150, 250, 1);  /* 50 more */
+	transfer_at(RAMA_TAB_OP_READ, 160, 170, 1);  /* nothing */
 	transfer_at(RAMA_TAB_OP_WRITE, 150, 250, 1); /* another timer */
 	assert_true(ticks(RAMA_TAB_MPIIO_F_READ_TIME) == 150);
 	assert_true(ticks(RAMA_TAB_MPIIO_F_WRITE_TIME) == 100);
@@ -229,7 +230,8 @@ static void the_slowest_call_is_the_first_of_its_length(void **state)
 
 static void first_starts_and_last_ends_are_kept(void **state)
 {
-	static const uint8_t kinds[] = { RAMA_TAB_OP_OPEN, RAMA_TAB_OP_READ, RAMA_TAB_OP_WRITE, RAMA_TAB_OP_CLOSE };
+	static const uint8_t kinds[] = { RAMA_TAB_OP_OPEN, RAMA_TAB_OP_READ, RAMA_TAB_OP_WRITE,
+					 RAMA_TAB_OP_CLOSE };
 
 	(void)state;
 	for (uint64_t i = 0; i < 4; i++) {
@@ -243,8 +245,8 @@ static void first_starts_and_last_ends_are_kept(void **state)
 	}
 	assert_true(ticks(RAMA_TAB_MPIIO_F_READ_TIME) == 110);
 	assert_true(ticks(RAMA_TAB_MPIIO_F_WRITE_TIME) == 110);
-	assert_true(ticks(RAMA_TAB_MPIIO_F_META_TIME) ==
-		    100 + 10 + 3); /* the closes overlap the opens */
+	/* the closes overlap the opens */
+	assert_true(ticks(RAMA_TAB_MPIIO_F_META_TIME) == 100 + 10 + 3);
 }
 
 /* ---- what does not count --------------------------------------------------------------------- */
@@ -278,8 +280,9 @@ static void what_means_nothing_here_changes_nothing(void **state)
 	apply(next(RAMA_TAB_OP_READ, 10));
 	before = f;
 	for (unsigned kind = 0; kind < 256; kind++)
-		if (kind != RAMA_TAB_OP_OPEN && kind != RAMA_TAB_OP_CLOSE && kind != RAMA_TAB_OP_READ &&
-		    kind != RAMA_TAB_OP_WRITE && kind != RAMA_TAB_OP_SYNC && kind != RAMA_TAB_OP_VIEW &&
+		if (kind != RAMA_TAB_OP_OPEN && kind != RAMA_TAB_OP_CLOSE &&
+		    kind != RAMA_TAB_OP_READ && kind != RAMA_TAB_OP_WRITE &&
+		    kind != RAMA_TAB_OP_SYNC && kind != RAMA_TAB_OP_VIEW &&
 		    kind != RAMA_TAB_OP_HINT)
 			apply(call(kind, 5));
 	assert_memory_equal(&f, &before, sizeof(f));
@@ -307,7 +310,8 @@ static void any_content_can_be_finished(void **state)
 		for (size_t i = 0; i < sizeof(f); i++)
 			((unsigned char *)&f)[i] = round ? (unsigned char)rng_u64(&r) : 0xff;
 		assert_true(ticks(RAMA_TAB_MPIIO_F_OPEN_START_TIMESTAMP) >= 0);
-		for (unsigned k = RAMA_TAB_MPIIO_F_FASTEST_RANK_TIME; k < RAMA_TAB_MPIIO__WORDS; k++)
+		for (unsigned k = RAMA_TAB_MPIIO_F_FASTEST_RANK_TIME; k < RAMA_TAB_MPIIO__WORDS;
+		     k++)
 			assert_true(w[k].f == 0);
 		for (unsigned k = 0; k < 3; k++)
 			assert_true(w[RAMA_TAB_MPIIO_ACCESS1_COUNT + k].i >=

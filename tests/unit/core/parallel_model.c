@@ -56,7 +56,8 @@ static void mpiio_model(struct model *m, const struct rama_core_op *op)
 		++*model_count(m, "SYNCS");
 		model_add_time(model_time(m, "F_WRITE_TIME"), &m->write_end, op);
 	}
-	if (op->kind == RAMA_TAB_OP_OPEN || op->kind == RAMA_TAB_OP_CLOSE || op->kind == RAMA_TAB_OP_HINT)
+	if (op->kind == RAMA_TAB_OP_OPEN || op->kind == RAMA_TAB_OP_CLOSE ||
+	    op->kind == RAMA_TAB_OP_HINT)
 		model_meta(m, op);
 }
 
@@ -132,8 +133,8 @@ static void h5d_model_access(struct model *m, const struct rama_core_op *op,
 	model_transfer(m, op, more);
 }
 
-static void h5d_model(struct model *m, const struct rama_core_op *op, const struct rama_core_h5d_access *a,
-		      bool can_ask)
+static void h5d_model(struct model *m, const struct rama_core_op *op,
+		      const struct rama_core_h5d_access *a, bool can_ask)
 {
 	if (!op->ok && op->kind != RAMA_TAB_OP_CLOSE)
 		return;
@@ -151,14 +152,15 @@ static void h5d_model(struct model *m, const struct rama_core_op *op, const stru
 static void h5d_random_step(struct rng *r, uint64_t *clock, struct rama_core_h5d_file *f,
 			    struct model *m, bool can_ask)
 {
-	static const uint8_t other[] = { RAMA_TAB_OP_OPEN, RAMA_TAB_OP_CLOSE, RAMA_TAB_OP_FLUSH, RAMA_TAB_OP_SYNC };
+	static const uint8_t other[] = { RAMA_TAB_OP_OPEN, RAMA_TAB_OP_CLOSE, RAMA_TAB_OP_FLUSH,
+					 RAMA_TAB_OP_SYNC };
 	struct rama_core_op op = model_random_op(r, clock, other, LENGTH(other));
 	struct rama_core_h5d_access a = { .select = (uint8_t)rng_below(r, 4),
-				     .collective = rng_below(r, 200) == 0 };
+					  .collective = rng_below(r, 200) == 0 };
 	struct rama_core_h5d_shape s = { .ndims = (int64_t)rng_below(r, 6),
-				    .npoints = (int64_t)rng_below(r, 10000),
-				    .type_size = (int64_t)rng_below(r, 9),
-				    .deprecated = rng_below(r, 2) };
+					 .npoints = (int64_t)rng_below(r, 10000),
+					 .type_size = (int64_t)rng_below(r, 9),
+					 .deprecated = rng_below(r, 2) };
 
 	random_shape(r, a.length, a.stride);
 	random_shape(r, s.chunk, (int64_t[5]){ 0 });

@@ -65,8 +65,8 @@ static void each_call_adds_to_its_counter_alone(void **state)
 		fresh(NULL);
 		apply(with(call(truth[i].kind, 6), truth[i].how));
 		apply(with(call(truth[i].kind, 6), truth[i].how));
-		for (unsigned k = RAMA_TAB_PNETCDF_FILE_CREATES; k <= RAMA_TAB_PNETCDF_FILE_WAIT_FAILURES;
-		     k++)
+		for (unsigned k = RAMA_TAB_PNETCDF_FILE_CREATES;
+		     k <= RAMA_TAB_PNETCDF_FILE_WAIT_FAILURES; k++)
 			assert_int_equal(count(k), k == truth[i].word ? 2 : 0);
 		assert_true(ticks(RAMA_TAB_PNETCDF_FILE_F_META_TIME) == (wait ? 0 : 12));
 		assert_true(ticks(RAMA_TAB_PNETCDF_FILE_F_WAIT_TIME) == (wait ? 12 : 0));
@@ -221,10 +221,11 @@ static void each_call_has_two_counters(void **state)
 			if (field) /* IPUT_VARD and its like do not exist */
 				assert_int_equal(vcount(field->word), 1);
 			else
-				assert_true(form == RAMA_CORE_NC_VARD && calls[i].how >= RAMA_CORE_NC_HOW_NB);
+				assert_true(form == RAMA_CORE_NC_VARD &&
+					    calls[i].how >= RAMA_CORE_NC_HOW_NB);
 			assert_int_equal(vcount(rama_tab_field_find(mod, calls[i].way)->word), 1);
-			for (unsigned k = RAMA_TAB_PNETCDF_VAR_PUT_VAR; k <= RAMA_TAB_PNETCDF_VAR_BPUT_VARN;
-			     k++)
+			for (unsigned k = RAMA_TAB_PNETCDF_VAR_PUT_VAR;
+			     k <= RAMA_TAB_PNETCDF_VAR_BPUT_VARN; k++)
 				assert_int_equal(vcount(k), field && k == field->word);
 		}
 	}
@@ -247,7 +248,8 @@ static void counts_and_strides_have_their_slots(void **state)
 	a.form = RAMA_CORE_NC_VARM;
 	assert_int_equal(rama_core_pnetcdf_select(&a, 3, counts, NULL), 6);
 	assert_memory_equal(a.stride, ((const int64_t[5]){ 1, 1, 1 }), sizeof(a.stride));
-	assert_int_equal(rama_core_pnetcdf_select(&a, 7, counts, strides), 5040); /* the last five */
+	/* the last five */
+	assert_int_equal(rama_core_pnetcdf_select(&a, 7, counts, strides), 5040);
 	assert_memory_equal(a.length, ((const int64_t[5]){ 3, 4, 5, 6, 7 }), sizeof(a.length));
 	assert_memory_equal(a.stride, ((const int64_t[5]){ 13, 14, 15, 16, 17 }), sizeof(a.stride));
 	assert_int_equal(rama_core_pnetcdf_select(&a, 0, NULL, NULL), 1); /* a scalar */
@@ -261,7 +263,8 @@ static void impossible_counts_are_no_harm(void **state)
 	(void)state;
 	assert_int_equal(rama_core_pnetcdf_select(&a, 2, (const int64_t[]){ INT64_MAX, 3 }, NULL),
 			 INT64_MAX);
-	assert_int_equal(rama_core_pnetcdf_select(&a, 3, (const int64_t[]){ INT64_MAX, 3, 0 }, NULL), 0);
+	assert_int_equal(
+		rama_core_pnetcdf_select(&a, 3, (const int64_t[]){ INT64_MAX, 3, 0 }, NULL), 0);
 	assert_int_equal(rama_core_pnetcdf_select(&a, 2, (const int64_t[]){ -1, -1 }, NULL), 0);
 }
 

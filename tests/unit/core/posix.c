@@ -55,7 +55,7 @@ static void transfer_at(unsigned kind, uint64_t t0, uint64_t t1, int64_t bytes)
 	apply(op);
 }
 
-/* ---- where in the file ------------------------------------------------------------------------ */
+/* ---- where in the file ----------------------------------------------------------------------- */
 
 static void a_new_record_knows_its_alignments(void **state)
 {
@@ -204,7 +204,7 @@ static void accesses_of_no_bytes_count(void **state)
 	assert_int_equal(count(RAMA_TAB_POSIX_STRIDE1_STRIDE), 5);
 }
 
-/* ---- how much --------------------------------------------------------------------------------- */
+/* ---- how much -------------------------------------------------------------------------------- */
 
 static unsigned range_of(int64_t n)
 {
@@ -323,8 +323,10 @@ static void asynchronous_and_copying_calls_are_counted_twice(void **state)
 		uint8_t kind, how;
 		int times;
 	} calls[] = {
-		{ RAMA_TAB_OP_READ, RAMA_CORE_HOW_ASYNC, 1 },  { RAMA_TAB_OP_READ, RAMA_CORE_HOW_COPY, 2 },
-		{ RAMA_TAB_OP_WRITE, RAMA_CORE_HOW_ASYNC, 3 }, { RAMA_TAB_OP_WRITE, RAMA_CORE_HOW_COPY, 4 },
+		{ RAMA_TAB_OP_READ, RAMA_CORE_HOW_ASYNC, 1 },
+		{ RAMA_TAB_OP_READ, RAMA_CORE_HOW_COPY, 2 },
+		{ RAMA_TAB_OP_WRITE, RAMA_CORE_HOW_ASYNC, 3 },
+		{ RAMA_TAB_OP_WRITE, RAMA_CORE_HOW_COPY, 4 },
 		{ RAMA_TAB_OP_READ, RAMA_CORE_HOW_PLAIN, 5 },
 	};
 
@@ -345,7 +347,7 @@ static void asynchronous_and_copying_calls_are_counted_twice(void **state)
 	assert_int_equal(count(RAMA_TAB_POSIX_WRITES), 7);
 }
 
-/* ---- time ------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void calls_of_threads_that_overlap_count_once(void **state)
 {
@@ -414,7 +416,7 @@ static void first_starts_and_last_ends_are_kept(void **state)
 	assert_true(ticks(RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP) == 802);
 }
 
-/* ---- other calls ------------------------------------------------------------------------------ */
+/* ---- other calls ----------------------------------------------------------------------------- */
 
 static void the_last_creation_mode_is_kept(void **state)
 {
@@ -466,10 +468,11 @@ static void mappings_are_counted_where_the_log_format_allows(void **state)
 
 static void failures_count_as_such_alone(void **state)
 {
-	static const uint8_t kinds[] = { RAMA_TAB_OP_OPEN, RAMA_TAB_OP_SEEK,	   RAMA_TAB_OP_STAT,
-					 RAMA_TAB_OP_SYNC, RAMA_TAB_OP_MMAP,	   RAMA_TAB_OP_DUP,
-					 RAMA_TAB_OP_READ, RAMA_TAB_OP_WRITE,	   RAMA_TAB_OP_FILENO,
-					 RAMA_TAB_OP_READ, RAMA_TAB_OP_RENAMEFROM, RAMA_TAB_OP_RENAMETO };
+	static const uint8_t kinds[] = {
+		RAMA_TAB_OP_OPEN,   RAMA_TAB_OP_SEEK, RAMA_TAB_OP_STAT,	      RAMA_TAB_OP_SYNC,
+		RAMA_TAB_OP_MMAP,   RAMA_TAB_OP_DUP,  RAMA_TAB_OP_READ,	      RAMA_TAB_OP_WRITE,
+		RAMA_TAB_OP_FILENO, RAMA_TAB_OP_READ, RAMA_TAB_OP_RENAMEFROM, RAMA_TAB_OP_RENAMETO
+	};
 	struct rama_core_posix_file expected = f;
 
 	(void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* posix_model.c: the rules of the log format once more, as plainly and slowly as they can be written,
- * and random histories that both must agree on. Times are in doubles here; a tick is a second. */
+/* posix_model.c: the rules of the log format once more, as plainly and slowly as they can be
+ * written, and random histories that both must agree on. Times are in doubles here; a tick is a
+ * second. */
 #include "unit.h"
 
 #include <inttypes.h>
@@ -90,8 +91,10 @@ static unsigned range_of(int64_t n)
 static int64_t place(struct model *m, int kind, int64_t o, int64_t n)
 {
 	static const unsigned seq[] = { RAMA_TAB_POSIX_SEQ_READS, RAMA_TAB_POSIX_SEQ_WRITES };
-	static const unsigned consec[] = { RAMA_TAB_POSIX_CONSEC_READS, RAMA_TAB_POSIX_CONSEC_WRITES };
-	static const unsigned max[] = { RAMA_TAB_POSIX_MAX_BYTE_READ, RAMA_TAB_POSIX_MAX_BYTE_WRITTEN };
+	static const unsigned consec[] = { RAMA_TAB_POSIX_CONSEC_READS,
+					   RAMA_TAB_POSIX_CONSEC_WRITES };
+	static const unsigned max[] = { RAMA_TAB_POSIX_MAX_BYTE_READ,
+					RAMA_TAB_POSIX_MAX_BYTE_WRITTEN };
 	int64_t last = m->last_byte[kind], stride = 0;
 
 	if (o > last)
@@ -118,10 +121,10 @@ static void transfer(struct model *m, const struct rama_core_op *op, int kind)
 		  RAMA_TAB_POSIX_F_READ_START_TIMESTAMP, RAMA_TAB_POSIX_F_READ_END_TIMESTAMP,
 		  RAMA_TAB_POSIX_F_READ_TIME, RAMA_TAB_POSIX_F_MAX_READ_TIME,
 		  RAMA_TAB_POSIX_MAX_READ_TIME_SIZE },
-		{ RAMA_TAB_POSIX_WRITES, RAMA_TAB_POSIX_BYTES_WRITTEN, RAMA_TAB_POSIX_SIZE_WRITE_0_100,
-		  RAMA_TAB_POSIX_F_WRITE_START_TIMESTAMP, RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP,
-		  RAMA_TAB_POSIX_F_WRITE_TIME, RAMA_TAB_POSIX_F_MAX_WRITE_TIME,
-		  RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE },
+		{ RAMA_TAB_POSIX_WRITES, RAMA_TAB_POSIX_BYTES_WRITTEN,
+		  RAMA_TAB_POSIX_SIZE_WRITE_0_100, RAMA_TAB_POSIX_F_WRITE_START_TIMESTAMP,
+		  RAMA_TAB_POSIX_F_WRITE_END_TIMESTAMP, RAMA_TAB_POSIX_F_WRITE_TIME,
+		  RAMA_TAB_POSIX_F_MAX_WRITE_TIME, RAMA_TAB_POSIX_MAX_WRITE_TIME_SIZE },
 	};
 	double t0 = (double)op->t0, t1 = (double)op->t1;
 	int64_t stride = place(m, kind, op->has_off ? op->off : m->offset, op->bytes);
@@ -186,12 +189,13 @@ static void model_apply(struct model *m, const struct rama_core_op *op)
 		m->w[counter[op->kind]]++;
 	if (op->kind == RAMA_TAB_OP_READ || op->kind == RAMA_TAB_OP_WRITE)
 		transfer(m, op, op->kind == RAMA_TAB_OP_WRITE);
-	if (op->kind == RAMA_TAB_OP_OPEN || op->kind == RAMA_TAB_OP_DUP || op->kind == RAMA_TAB_OP_FILENO ||
-	    op->kind == RAMA_TAB_OP_CLOSE)
+	if (op->kind == RAMA_TAB_OP_OPEN || op->kind == RAMA_TAB_OP_DUP ||
+	    op->kind == RAMA_TAB_OP_FILENO || op->kind == RAMA_TAB_OP_CLOSE)
 		open_or_close(m, op);
 	if (op->kind == RAMA_TAB_OP_SEEK)
 		m->offset = op->off;
-	if (op->kind == RAMA_TAB_OP_SEEK || op->kind == RAMA_TAB_OP_STAT || op->kind == RAMA_TAB_OP_RENAMEFROM)
+	if (op->kind == RAMA_TAB_OP_SEEK || op->kind == RAMA_TAB_OP_STAT ||
+	    op->kind == RAMA_TAB_OP_RENAMEFROM)
 		add_time(&m->t[RAMA_TAB_POSIX_F_META_TIME], &m->meta_end, t0, t1);
 	if (op->kind == RAMA_TAB_OP_SYNC || op->kind == RAMA_TAB_OP_DATASYNC)
 		add_time(&m->t[RAMA_TAB_POSIX_F_WRITE_TIME], &m->write_end, t0, t1);
@@ -245,14 +249,17 @@ static void random_histories_agree_with_the_model(void **state)
 			rama_core_posix_apply(&f, &op);
 			model_apply(&m, &op);
 		}
-		show_top(m.access, &m.w[RAMA_TAB_POSIX_ACCESS1_ACCESS], &m.w[RAMA_TAB_POSIX_ACCESS1_COUNT]);
-		show_top(m.stride, &m.w[RAMA_TAB_POSIX_STRIDE1_STRIDE], &m.w[RAMA_TAB_POSIX_STRIDE1_COUNT]);
+		show_top(m.access, &m.w[RAMA_TAB_POSIX_ACCESS1_ACCESS],
+			 &m.w[RAMA_TAB_POSIX_ACCESS1_COUNT]);
+		show_top(m.stride, &m.w[RAMA_TAB_POSIX_STRIDE1_STRIDE],
+			 &m.w[RAMA_TAB_POSIX_STRIDE1_COUNT]);
 		rama_core_posix_finish(&f, 1, w, more);
 		for (unsigned k = 0; k < RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP; k++)
 			if (w[k].i != m.w[k])
 				fail_msg("round %d, word %u: %" PRId64 ", not %" PRId64, round, k,
 					 w[k].i, m.w[k]);
-		for (unsigned k = RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP; k < RAMA_TAB_POSIX__WORDS; k++)
+		for (unsigned k = RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP; k < RAMA_TAB_POSIX__WORDS;
+		     k++)
 			if (w[k].f != m.t[k])
 				fail_msg("round %d, word %u: %g, not %g", round, k, w[k].f, m.t[k]);
 	}

@@ -17,7 +17,7 @@ static struct rama_core_plan plan_of(unsigned module)
 
 /* one word of y after x was taken in */
 static union rama_core_word combined(unsigned module, unsigned word, union rama_core_word x,
-				union rama_core_word y)
+				     union rama_core_word y)
 {
 	struct rama_core_plan p = plan_of(module);
 	struct made a, b;
@@ -32,12 +32,16 @@ static union rama_core_word combined(unsigned module, unsigned word, union rama_
 
 static int64_t ints(unsigned module, unsigned word, int64_t x, int64_t y)
 {
-	return combined(module, word, (union rama_core_word){ .i = x }, (union rama_core_word){ .i = y }).i;
+	return combined(module, word, (union rama_core_word){ .i = x },
+			(union rama_core_word){ .i = y })
+		.i;
 }
 
 static double doubles(unsigned module, unsigned word, double x, double y)
 {
-	return combined(module, word, (union rama_core_word){ .f = x }, (union rama_core_word){ .f = y }).f;
+	return combined(module, word, (union rama_core_word){ .f = x },
+			(union rama_core_word){ .f = y })
+		.f;
 }
 
 /* ---- rules by themselves -------------------------------------------------------------------- */
@@ -52,8 +56,8 @@ static void counts_and_times_are_added(void **state)
 	assert_int_equal(ints(RAMA_TAB_MOD_H5D, RAMA_TAB_H5D_POINT_SELECTS, 3, 4), 7);
 	assert_int_equal(ints(RAMA_TAB_MOD_PNETCDF_VAR, RAMA_TAB_PNETCDF_VAR_BPUT_VARN, 3, 4), 7);
 	assert_true(doubles(RAMA_TAB_MOD_POSIX, RAMA_TAB_POSIX_F_META_TIME, 0.5, 0.25) == 0.75);
-	assert_true(doubles(RAMA_TAB_MOD_PNETCDF_FILE, RAMA_TAB_PNETCDF_FILE_F_WAIT_TIME, 0.5, 0.25) ==
-		    0.75);
+	assert_true(doubles(RAMA_TAB_MOD_PNETCDF_FILE, RAMA_TAB_PNETCDF_FILE_F_WAIT_TIME, 0.5,
+			    0.25) == 0.75);
 }
 
 static void counts_that_are_not_known_stay_minus_one(void **state)
@@ -140,7 +144,8 @@ static void first_starts_and_last_ends_win(void **state)
 
 		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 2.0, 3.0) == 2.0);
 		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 3.0, 2.0) == 2.0);
-		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 0.0, 2.0) == 2.0); /* 0: never happened */
+		/* 0: never happened */
+		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 0.0, 2.0) == 2.0);
 		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, 2.0, 0.0) == 2.0);
 		assert_true(doubles(RAMA_TAB_MOD_POSIX, w, -1.0, 2.0) == 2.0);
 		w = RAMA_TAB_POSIX_F_OPEN_END_TIMESTAMP + k;
@@ -261,8 +266,8 @@ static void some_modules_are_never_reduced(void **state)
 	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
 		bool never = id == RAMA_TAB_MOD_DXT_POSIX || id == RAMA_TAB_MOD_DXT_MPIIO ||
 			     id == RAMA_TAB_MOD_DXT_STDIO || id == RAMA_TAB_MOD_HEATMAP ||
-			     id == RAMA_TAB_MOD_APMPI || id == RAMA_TAB_MOD_APXC || id == RAMA_TAB_MOD_LUSTRE ||
-			     id == RAMA_TAB_MOD_PROCESS;
+			     id == RAMA_TAB_MOD_APMPI || id == RAMA_TAB_MOD_APXC ||
+			     id == RAMA_TAB_MOD_LUSTRE || id == RAMA_TAB_MOD_PROCESS;
 
 		if (rama_tab_module_get(id))
 			assert_int_equal(rama_core_reducible(rama_tab_module_get(id)), !never);
@@ -382,10 +387,11 @@ static void compare(const struct rama_core_plan *p, const struct made *a, const 
 
 static void the_order_of_reduction_does_not_matter(void **state)
 {
-	static const unsigned modules[] = { RAMA_TAB_MOD_POSIX, RAMA_TAB_MOD_MPIIO, RAMA_TAB_MOD_STDIO,
-					    RAMA_TAB_MOD_H5F,   RAMA_TAB_MOD_H5D,   RAMA_TAB_MOD_PNETCDF_FILE,
-					    RAMA_TAB_MOD_DFS,   RAMA_TAB_MOD_DAOS,  RAMA_TAB_MOD_PNETCDF_VAR,
-					    RAMA_TAB_MOD_MDHIM };
+	static const unsigned modules[] = { RAMA_TAB_MOD_POSIX,	      RAMA_TAB_MOD_MPIIO,
+					    RAMA_TAB_MOD_STDIO,	      RAMA_TAB_MOD_H5F,
+					    RAMA_TAB_MOD_H5D,	      RAMA_TAB_MOD_PNETCDF_FILE,
+					    RAMA_TAB_MOD_DFS,	      RAMA_TAB_MOD_DAOS,
+					    RAMA_TAB_MOD_PNETCDF_VAR, RAMA_TAB_MOD_MDHIM };
 	struct rng r = { 5 };
 
 	(void)state;
@@ -481,7 +487,8 @@ static void variances_of_reduced_records_can_be_merged(void **state)
 	rama_core_reduce_finish(&p, m.w, s);
 	close_to(m.w[RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, 3));
 	busy(&x, 3, (int64_t)bytes[3], time[3]);
-	s = rama_core_spread_merge(rama_core_spread_of(&p, m.w, 3), rama_core_spread_of(&p, x.w, 1));
+	s = rama_core_spread_merge(rama_core_spread_of(&p, m.w, 3),
+				   rama_core_spread_of(&p, x.w, 1));
 	rama_core_reduce_finish(&p, m.w, s);
 	close_to(m.w[RAMA_TAB_POSIX_F_VARIANCE_RANK_TIME].f, variance(time, 4));
 	close_to(m.w[RAMA_TAB_POSIX_F_VARIANCE_RANK_BYTES].f, variance(bytes, 4));

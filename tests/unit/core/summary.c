@@ -109,7 +109,8 @@ static void modules_without_offsets_say_minus_one(void **state)
 	static const struct use uses[] = { { 2, 0, 1, 0, 0, 0 },
 					   { 2, 1, 1, 0, 0, 0 },
 					   { 3, -1, 1, 0, 0, 0 } };
-	static const unsigned modules[] = { RAMA_TAB_MOD_MPIIO, RAMA_TAB_MOD_DFS, RAMA_TAB_MOD_DAOS };
+	static const unsigned modules[] = { RAMA_TAB_MOD_MPIIO, RAMA_TAB_MOD_DFS,
+					    RAMA_TAB_MOD_DAOS };
 	struct rama_core_files k[RAMA_CORE_FILES_KINDS];
 
 	(void)state;

@@ -4,8 +4,8 @@
 
 #include "core/total.h"
 
-static const unsigned totalled[] = { RAMA_TAB_MOD_POSIX, RAMA_TAB_MOD_MPIIO, RAMA_TAB_MOD_STDIO, RAMA_TAB_MOD_DFS,
-				     RAMA_TAB_MOD_DAOS };
+static const unsigned totalled[] = { RAMA_TAB_MOD_POSIX, RAMA_TAB_MOD_MPIIO, RAMA_TAB_MOD_STDIO,
+				     RAMA_TAB_MOD_DFS, RAMA_TAB_MOD_DAOS };
 
 struct sum {
 	struct rama_core_total t;

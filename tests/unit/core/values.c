@@ -11,7 +11,8 @@ static void add_times(struct rama_core_values *v, int64_t value, int times)
 }
 
 /* the four slots are these values with these counts */
-static void assert_top(const struct rama_core_values *v, const int64_t value[4], const int64_t count[4])
+static void assert_top(const struct rama_core_values *v, const int64_t value[4],
+		       const int64_t count[4])
 {
 	union rama_core_word x[4], n[4];
 

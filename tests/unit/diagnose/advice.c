@@ -7,7 +7,8 @@
 
 static struct rama_job_view view;
 static struct rama_job_view_file file;
-static union rama_core_word posix[RAMA_TAB_POSIX__WORDS], mpiio[RAMA_TAB_MPIIO__WORDS], h5f[RAMA_TAB_H5F__WORDS];
+static union rama_core_word posix[RAMA_TAB_POSIX__WORDS], mpiio[RAMA_TAB_MPIIO__WORDS],
+	h5f[RAMA_TAB_H5F__WORDS];
 static struct rama_job_view_stripes stripes;
 
 static int set_up(void **state)
@@ -50,9 +51,11 @@ static void names_become_literals(void **state)
 	(void)state;
 	assert_string_equal(filled("open({file});", RAMA_DIAG_LANGUAGE_C, NULL),
 			    "open(\"/scratch/run/out.dat\");");
-	assert_string_equal(filled("ls {dir}", RAMA_DIAG_LANGUAGE_SHELL, NULL), "ls '/scratch/run'");
+	assert_string_equal(filled("ls {dir}", RAMA_DIAG_LANGUAGE_SHELL, NULL),
+			    "ls '/scratch/run'");
 	assert_string_equal(filled("{program}", RAMA_DIAG_LANGUAGE_SHELL, NULL), "'/opt/bin/app'");
-	assert_string_equal(filled("of {file}", RAMA_DIAG_LANGUAGES, NULL), "of /scratch/run/out.dat");
+	assert_string_equal(filled("of {file}", RAMA_DIAG_LANGUAGES, NULL),
+			    "of /scratch/run/out.dat");
 	file.name = "it's";
 	assert_string_equal(filled("{file} in {dir}", RAMA_DIAG_LANGUAGE_SHELL, NULL),
 			    "'it'\\''s' in '.'");
@@ -133,7 +136,8 @@ static void sizes_stay_in_range(void **state)
 
 static unsigned fits(void)
 {
-	return rama_diag_advice_fits(&view, &file) & ~(unsigned)(RAMA_DIAG_FIT_ANY | RAMA_DIAG_FIT_PARALLEL);
+	return rama_diag_advice_fits(&view, &file) &
+	       ~(unsigned)(RAMA_DIAG_FIT_ANY | RAMA_DIAG_FIT_PARALLEL);
 }
 
 static void what_fits_is_what_the_program_calls(void **state)
@@ -148,10 +152,11 @@ static void what_fits_is_what_the_program_calls(void **state)
 	file.name = "/scratch/a.h5"; /* many logs do not say that it was HDF5 */
 	assert_int_equal(fits(), RAMA_DIAG_FIT_ROMIO | RAMA_DIAG_FIT_HDF5 | RAMA_DIAG_FIT_HDF5_MPI);
 	file.name = "/scratch/a.nc";
-	assert_int_equal(fits(),
-			 RAMA_DIAG_FIT_ROMIO | RAMA_DIAG_FIT_NETCDF | RAMA_DIAG_FIT_NETCDF_MPI | RAMA_DIAG_FIT_PNETCDF);
+	assert_int_equal(fits(), RAMA_DIAG_FIT_ROMIO | RAMA_DIAG_FIT_NETCDF |
+					 RAMA_DIAG_FIT_NETCDF_MPI | RAMA_DIAG_FIT_PNETCDF);
 	file.rec[RAMA_JOB_LAYER_H5F] = h5f;
-	assert_int_equal(fits(), RAMA_DIAG_FIT_ROMIO | RAMA_DIAG_FIT_NETCDF | RAMA_DIAG_FIT_NETCDF_MPI);
+	assert_int_equal(fits(),
+			 RAMA_DIAG_FIT_ROMIO | RAMA_DIAG_FIT_NETCDF | RAMA_DIAG_FIT_NETCDF_MPI);
 	file.rec[RAMA_JOB_LAYER_MPIIO] = NULL;
 	file.name = "/scratch/a";
 	assert_int_equal(fits(), RAMA_DIAG_FIT_HDF5);
@@ -160,15 +165,16 @@ static void what_fits_is_what_the_program_calls(void **state)
 	file.stripes = &stripes;
 	view.exe = "/usr/bin/python3 train.py";
 	view.name = "python3";
-	assert_int_equal(fits(),
-			 RAMA_DIAG_FIT_HDF5 | RAMA_DIAG_FIT_HDF5_MPI | RAMA_DIAG_FIT_LUSTRE | RAMA_DIAG_FIT_PYTHON);
+	assert_int_equal(fits(), RAMA_DIAG_FIT_HDF5 | RAMA_DIAG_FIT_HDF5_MPI |
+					 RAMA_DIAG_FIT_LUSTRE | RAMA_DIAG_FIT_PYTHON);
 }
 
 static void rules_name_advice_that_exists(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < rama_diag_n_rules; i++)
-		if (*rama_diag_rules[i].advice != '\0' && rama_diag_advice_find(rama_diag_rules[i].advice) == NULL)
+		if (*rama_diag_rules[i].advice != '\0' &&
+		    rama_diag_advice_find(rama_diag_rules[i].advice) == NULL)
 			fail_msg("%s: there is no advice %s", rama_diag_rules[i].id,
 				 rama_diag_rules[i].advice);
 }

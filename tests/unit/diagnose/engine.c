@@ -133,8 +133,8 @@ static void symptoms_follow_from_causes(void **state)
 	diagnose();
 	assert_string_equal(d.findings[0].rule->id, "L01");
 	assert_int_equal(d.findings[0].level, RAMA_DIAG_LEVEL_HIGH);
-	assert_true(d.findings[0].cost > 29.9 &&
-		    d.findings[0].cost < 30.1); /* 120 s of four ranks */
+	/* 120 s of four ranks */
+	assert_true(d.findings[0].cost > 29.9 && d.findings[0].cost < 30.1);
 	assert_ptr_equal(finding(&d, "R02")->follows, d.findings[0].rule);
 	assert_int_equal(finding(&d, "R02")->level, RAMA_DIAG_LEVEL_INFO);
 	assert_true(finding(&d, "R02")->cost == 0);
@@ -196,8 +196,8 @@ static void rules_are_well_formed(void **state)
 			    r->condition[0] != '\0');
 		/* ids are not codes of Drishti, which can be looked up as well */
 		assert_null(strchr("PMSD", r->id[0]));
-		assert_true(rama_diag_rule_code[i].how[0] != '\0' || r->most <= RAMA_DIAG_LEVEL_INFO ||
-			    strcmp(r->topic, "incomplete") == 0);
+		assert_true(rama_diag_rule_code[i].how[0] != '\0' ||
+			    r->most <= RAMA_DIAG_LEVEL_INFO || strcmp(r->topic, "incomplete") == 0);
 		for (const char *at = r->causes; *at != '\0'; at += strspn(at, " +")) {
 			char id[4] = { at[0], at[1], at[2], '\0' };
 

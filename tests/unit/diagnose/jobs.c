@@ -77,7 +77,8 @@ void job_add_up(struct job *j)
 {
 	for (size_t i = 0; i < j->v.n_files; i++) {
 		struct rama_job_view_file *file = &j->file[i];
-		struct rama_job_io disk = rama_job_io_of(RAMA_JOB_LAYER_POSIX, file->rec[RAMA_JOB_LAYER_POSIX]);
+		struct rama_job_io disk =
+			rama_job_io_of(RAMA_JOB_LAYER_POSIX, file->rec[RAMA_JOB_LAYER_POSIX]);
 		int64_t first = file->rank < 0 ? 0 : file->rank, n = file->ranks;
 
 		file->io = rama_job_io_of(file->top, file->rec[file->top]);

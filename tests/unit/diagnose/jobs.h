@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs.h: jobs put together by hand, as a view has them: a few files and ranks whose figures the test knows. */
+/* jobs.h: jobs put together by hand, as a view has them: a few files and ranks whose figures the
+ * test knows. */
 #ifndef RAMA_TESTS_UNIT_JOBS_H
 #define RAMA_TESTS_UNIT_JOBS_H
 
@@ -13,7 +14,8 @@ struct job {
 	struct rama_job_view v;
 	struct rama_job_view_file file[JOB_FILES];
 	struct rama_job_view_rank rank[JOB_RANKS];
-	union rama_core_word posix[JOB_FILES][RAMA_TAB_POSIX__WORDS], mpiio[JOB_FILES][RAMA_TAB_MPIIO__WORDS];
+	union rama_core_word posix[JOB_FILES][RAMA_TAB_POSIX__WORDS],
+		mpiio[JOB_FILES][RAMA_TAB_MPIIO__WORDS];
 	struct rama_diag_profile p;
 };
 

@@ -34,7 +34,8 @@ static void a_clear_difference_is_found(void **state)
 	assert_float_equal(c.ratio, 0.5, 1e-12);
 }
 
-/* By hand, for five and five: P(U < 3) = (1 + 1 + 2) / 252, P(U < 4) = 7 / 252 is too much. So the third of 25 ratios from each end. */
+/* By hand, for five and five: P(U < 3) = (1 + 1 + 2) / 252, P(U < 4) = 7 / 252 is too much. So
+ * the third of 25 ratios from each end. */
 static void five_rounds_leave_out_two_of_25_at_each_end(void **state)
 {
 	static const double a[] = { 1, 1, 1, 1, 1 }, b[] = { 1, 2, 3, 4, 5 };
@@ -55,7 +56,8 @@ static void a_difference_of_one_per_cent_is_none(void **state)
 	assert_int_equal(compare(a, b, ROUNDS).verdict, RAMA_EMU_CANNOT_TELL);
 }
 
-/* The interval holds the true ratio as often as it says, however the times are spread, and with as many rounds as one likes. */
+/* The interval holds the true ratio as often as it says, however the times are spread, and with
+ * as many rounds as one likes. */
 static void the_interval_keeps_its_promise(void **state)
 {
 	static const unsigned rounds[] = { 5, 8, 20, 40 };

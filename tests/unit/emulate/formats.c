@@ -110,7 +110,8 @@ static void loose_relations_survive_wfformat(void **state)
 	rama_emu_graph_fini(&g);
 }
 
-/* Bytes of old versions are kB, unless Pegasus counted them; units in the names of keys are bytes. */
+/* Bytes of old versions are kB, unless Pegasus counted them; units in the names of keys are
+ * bytes. */
 static void old_units_are_understood(void **state)
 {
 	static const struct {

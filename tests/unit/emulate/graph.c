@@ -28,8 +28,8 @@ static void must_fail(const char *text, const char *words)
 	rama_emu_graph_fini(&g);
 }
 
-static const struct rama_emu_edge *edge(const struct rama_emu_graph *g, const char *task, const char *data,
-				    bool write)
+static const struct rama_emu_edge *edge(const struct rama_emu_graph *g, const char *task,
+					const char *data, bool write)
 {
 	int64_t t = rama_emu_graph_find_task(g, task, strlen(task));
 	int64_t d = rama_emu_graph_find_datum(g, data, strlen(data));
@@ -139,7 +139,8 @@ static void a_plan_becomes_a_graph(void **state)
 	(void)state;
 	must_read(&g, text);
 	assert_string_equal(g.format, "plan");
-	/* T1 writes in stage 1 and reads in stage 2; T2 writes in 1 and reads D9, of no stage; T3 reads, then writes */
+	/* T1 writes in stage 1 and reads in stage 2; T2 writes in 1 and reads D9, of no stage;
+	 * T3 reads, then writes */
 	assert_int_equal(g.n_tasks, 6);
 	assert_non_null(edge(&g, "T1.1w", "D1", true));
 	assert_false(edge(&g, "T1.2r", "D2", false)->strict);
@@ -263,7 +264,8 @@ static void a_strict_cycle_is_named(void **state)
 		  "T1 -> D1 -> T2 -> D2 -> T1");
 }
 
-/* Random graphs, loose edges anywhere: after the cut every edge goes forward, and what was strict stays. */
+/* Random graphs, loose edges anywhere: after the cut every edge goes forward, and what was
+ * strict stays. */
 static void any_graph_can_be_ordered(void **state)
 {
 	struct rng rng = { 5 };

@@ -8,7 +8,7 @@
 static const struct rama_emu_pattern mine = { .seed = 7, .unit = 11, .version = 3 };
 
 static struct rama_emu_check_result check(const struct rama_emu_pattern *p, const char *b, size_t n,
-				      int64_t offset)
+					  int64_t offset)
 {
 	struct rama_emu_check_result r = { .first = -1 };
 	int bad = rama_emu_pattern_check(p, b, n, offset, &r);

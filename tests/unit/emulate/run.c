@@ -53,16 +53,17 @@ static int run(const struct rama_emu_step *steps, size_t n, struct rama_emu_run_
 static size_t whole(struct rama_emu_step *s, struct rama_emu_unit *u, enum rama_emu_do what)
 {
 	size_t n = 0;
-	int flags = what == RAMA_EMU_DO_READ ? RAMA_EMU_OPEN_READ
-					 : RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE;
+	int flags = what == RAMA_EMU_DO_READ
+			    ? RAMA_EMU_OPEN_READ
+			    : RAMA_EMU_OPEN_WRITE | RAMA_EMU_OPEN_CREATE | RAMA_EMU_OPEN_TRUNCATE;
 
 	s[n++] = (struct rama_emu_step){ .what = RAMA_EMU_DO_OPEN, .unit = u, .flags = flags };
 	for (int64_t at = 0; at < u->size; at += REQUEST)
 		s[n++] = (struct rama_emu_step){ .what = what,
-					     .unit = u,
-					     .offset = at,
-					     .length = u->size - at < REQUEST ? u->size - at
-									      : REQUEST };
+						 .unit = u,
+						 .offset = at,
+						 .length = u->size - at < REQUEST ? u->size - at
+										  : REQUEST };
 	if (what == RAMA_EMU_DO_WRITE)
 		s[n++] = (struct rama_emu_step){ .what = RAMA_EMU_DO_SYNC, .unit = u };
 	s[n++] = (struct rama_emu_step){ .what = RAMA_EMU_DO_CLOSE, .unit = u };
@@ -95,8 +96,8 @@ static void each_engine_writes_and_reads(void **state)
 	for (unsigned i = 0; rama_emu_engine_at(i) != NULL; i++) {
 		const struct rama_emu_engine *g = rama_emu_engine_at(i);
 		struct rama_emu_run_options opt = { .engine = g,
-						.opt = { .depth = 8, .vector = 3 },
-						.verify = strcmp(g->name, "null") != 0 };
+						    .opt = { .depth = 8, .vector = 3 },
+						    .verify = strcmp(g->name, "null") != 0 };
 		char path[128], *bytes = malloc(SIZE);
 		struct rama_emu_unit u = {
 			.name = "u", .path = path, .size = SIZE, .pattern = { 1, 2, 3 }
@@ -137,9 +138,12 @@ static void each_engine_writes_and_reads(void **state)
 static void a_changed_byte_is_found(void **state)
 {
 	struct rama_emu_step steps[SIZE / REQUEST + 8];
-	struct rama_emu_run_options opt = { .engine = rama_emu_engine_find("posix"), .verify = true };
+	struct rama_emu_run_options opt = { .engine = rama_emu_engine_find("posix"),
+					    .verify = true };
 	char path[128];
-	struct rama_emu_unit u = { .name = "u", .path = path, .size = SIZE, .pattern = { 1, 2, 3 } };
+	struct rama_emu_unit u = {
+		.name = "u", .path = path, .size = SIZE, .pattern = { 1, 2, 3 }
+	};
 	struct rama_emu_books b;
 	struct rama_err e = { 0 };
 	int fd;
@@ -165,7 +169,9 @@ static void errors_name_the_place_and_leave_nothing(void **state)
 	struct rama_emu_step steps[SIZE / REQUEST + 8];
 	struct rama_emu_run_options opt = { .engine = rama_emu_engine_find("posix") };
 	char path[128], part[160];
-	struct rama_emu_unit u = { .name = "u", .path = path, .size = SIZE, .pattern = { 1, 2, 3 } };
+	struct rama_emu_unit u = {
+		.name = "u", .path = path, .size = SIZE, .pattern = { 1, 2, 3 }
+	};
 	struct rama_emu_books b;
 	struct rama_err e = { 0 };
 	size_t n;

@@ -8,7 +8,8 @@ static void read_graph(struct rama_emu_graph *g, const char *text)
 	struct rama_err e = { 0 };
 
 	rama_emu_graph_init(g);
-	if (rama_emu_graph_read(g, NULL, text, strlen(text), &e) != 0 || rama_emu_graph_cut(g, &e) != 0)
+	if (rama_emu_graph_read(g, NULL, text, strlen(text), &e) != 0 ||
+	    rama_emu_graph_cut(g, &e) != 0)
 		fail_msg("%s", e.text);
 }
 
@@ -45,7 +46,8 @@ static void data_draw_tasks_to_their_node(void **state)
 	rama_emu_graph_fini(&g);
 }
 
-/* Random graphs on few ranks: each task runs once in each iteration, never before what it needs, never on a busy rank. */
+/* Random graphs on few ranks: each task runs once in each iteration, never before what it needs,
+ * never on a busy rank. */
 static void every_task_runs_once_in_order(void **state)
 {
 	struct rng rng = { 3 };
@@ -67,13 +69,13 @@ static void every_task_runs_once_in_order(void **state)
 		for (uint32_t i = 0; i < N; i++) {
 			snprintf(id, sizeof(id), "n%u", i);
 			assert_true(rama_emu_graph_task(&g, id, strlen(id), &e) >= 0);
-			g.tasks[i].ranks =
-				1 + (uint32_t)rng_below(&rng, 4); /* also more than there are */
+			/* also more than there are */
+			g.tasks[i].ranks = 1 + (uint32_t)rng_below(&rng, 4);
 			assert_true(rama_emu_graph_datum(&g, id, strlen(id), &e) >= 0);
 			assert_int_equal(rama_emu_graph_edge(&g, i, i, true, true, &e), 0);
 			for (uint32_t k = 0; i > 0 && k < rng_below(&rng, 4); k++)
-				rama_emu_graph_edge(&g, i, (uint32_t)rng_below(&rng, i), false, true,
-						&e);
+				rama_emu_graph_edge(&g, i, (uint32_t)rng_below(&rng, i), false,
+						    true, &e);
 		}
 		assert_int_equal(rama_emu_graph_finish(&g, &e), 0);
 		s = rama_emu_schedule_new(&g, RANKS, node, ITERATIONS, &e);

@@ -7,7 +7,8 @@
 
 #include "emulate/team/team.h"
 
-/* Runs body in n local processes; each returns 0 if it saw what it should. In the parent: the worst of all. */
+/* Runs body in n local processes; each returns 0 if it saw what it should. In the parent: the
+ * worst of all. */
 static int run(int n, int (*body)(struct rama_emu_team *t))
 {
 	struct rama_emu_team t;
@@ -126,7 +127,8 @@ static int ask(struct rama_emu_team *t)
 		rama_emu_team_serve(t, add, &sum);
 	NEED(rama_emu_team_barrier(t, &e) == 0);
 	NEED(rama_emu_team_send(t, RAMA_EMU_TEAM_DIRECTOR, 4, &mine, sizeof(mine), &e) == 0);
-	NEED(rama_emu_team_recv(t, &m, -1, &e) == 1 && m.kind == 5 && m.from == RAMA_EMU_TEAM_DIRECTOR);
+	NEED(rama_emu_team_recv(t, &m, -1, &e) == 1 && m.kind == 5 &&
+	     m.from == RAMA_EMU_TEAM_DIRECTOR);
 	memcpy(&total, m.bytes, sizeof(total));
 	free(m.bytes);
 	NEED(total == t->size * (t->size + 1) / 2);

@@ -3,7 +3,8 @@
 
 #include "emulate/script.h"
 
-/* Each byte of the file belongs to one part exactly, in requests that start where requests start. */
+/* Each byte of the file belongs to one part exactly, in requests that start where requests
+ * start. */
 static void walk_all(int64_t size, int64_t request, uint32_t parts, enum rama_emu_order order)
 {
 	unsigned char seen[5000] = { 0 };
@@ -11,11 +12,11 @@ static void walk_all(int64_t size, int64_t request, uint32_t parts, enum rama_em
 	assert_true((size_t)size <= sizeof(seen));
 	for (uint32_t part = 0; part < parts; part++) {
 		struct rama_emu_walk w = { .size = size,
-				       .request = request,
-				       .order = order,
-				       .part = part,
-				       .parts = parts,
-				       .seed = 77 };
+					   .request = request,
+					   .order = order,
+					   .part = part,
+					   .parts = parts,
+					   .seed = 77 };
 		int64_t offset, length, bytes = 0;
 
 		rama_emu_walk_start(&w);
@@ -39,8 +40,10 @@ static void parts_make_the_whole(void **state)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		for (int64_t request = 1; request < 6000; request = request * 3 + 1)
 			for (uint32_t parts = 1; parts < 9; parts++)
-				for (int order = RAMA_EMU_SEQUENTIAL; order <= RAMA_EMU_RANDOM; order++)
-					walk_all(sizes[i], request, parts, (enum rama_emu_order)order);
+				for (int order = RAMA_EMU_SEQUENTIAL; order <= RAMA_EMU_RANDOM;
+				     order++)
+					walk_all(sizes[i], request, parts,
+						 (enum rama_emu_order)order);
 }
 
 static uint64_t calls_of(struct rama_emu_walk w, uint64_t *empty)
@@ -61,12 +64,14 @@ static void even_walks_have_as_many_calls(void **state)
 		for (int64_t size = 0; size < 40; size++)
 			for (uint32_t parts = 1; parts < 9; parts++)
 				for (uint64_t limit = 0; limit < 4; limit++) {
-					struct rama_emu_walk w = { .size = size,
-							       .request = 3,
-							       .order = (enum rama_emu_order)order,
-							       .parts = parts,
-							       .limit = limit,
-							       .even = true };
+					struct rama_emu_walk w = {
+						.size = size,
+						.request = 3,
+						.order = (enum rama_emu_order)order,
+						.parts = parts,
+						.limit = limit,
+						.even = true
+					};
 					uint64_t empty, first = calls_of(w, &empty);
 
 					for (w.part = 1; w.part < parts; w.part++) {

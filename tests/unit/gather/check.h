@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* check.h: segments turned into logs in memory, and what is in them. Helpers fail the running test. */
+/* check.h: segments turned into logs in memory, and what is in them. Helpers fail the running
+ * test. */
 #ifndef RAMA_TESTS_CHECK_H
 #define RAMA_TESTS_CHECK_H
 

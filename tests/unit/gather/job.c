@@ -150,8 +150,8 @@ static void processes_become_ranks_by_start(void **st)
 		r = check_get(c, RAMA_TAB_MOD_POSIX, i);
 		assert_int_equal(r->w[RAMA_TAB_RANK].i, i);
 		assert_int_equal(r->w[RAMA_TAB_POSIX_OPENS].i, i + 1);
-		assert_float_equal(r->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f, i == 0 ? 1 : 3 + i,
-				   1e-6);
+		assert_float_equal(r->w[RAMA_TAB_POSIX_F_OPEN_START_TIMESTAMP].f,
+				   i == 0 ? 1 : 3 + i, 1e-6);
 	}
 	assert_string_equal(check_name(c, r->w[RAMA_TAB_ID].u), "/own");
 	end(&j, c);
@@ -501,12 +501,13 @@ static void ranks_follow_the_fork_not_the_first_call(void **st)
 	for (unsigned i = 0; i < 4; i++) {
 		static const int64_t pid[] = { 10, 11, 12, 9 };
 
-		assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, i)->w[RAMA_TAB_PROCESS_PID].i, pid[i]);
+		assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, i)->w[RAMA_TAB_PROCESS_PID].i,
+				 pid[i]);
 	}
 	end(&j, c);
 }
 
-/* ---- ranks of an MPI job, and logs that they made --------------------------------------------- */
+/* ---- ranks of an MPI job, and logs that they made -------------------------------------------- */
 
 /* rank `rank` of `of`, which has opened a file; `late` ns after the first */
 static void add_rank(struct job *j, int64_t rank, int64_t of, uint64_t late)
@@ -555,7 +556,8 @@ static void the_job_begins_with_its_first_rank(void **st)
 	end(&j, c);
 }
 
-/* A log of ranks 0 and 2 of 4, and what rank 1, a process without MPI and a rank of another job have left here. */
+/* A log of ranks 0 and 2 of 4, and what rank 1, a process without MPI and a rank of another job
+ * have left here. */
 static void logs_of_ranks_are_joined(void **st)
 {
 	static const int64_t truth[6] = { 10, 11, 12, -1, 1000, 10 };

@@ -5,15 +5,15 @@
 #define BIT(module) (1ull << RAMA_TAB_MOD_##module)
 
 static struct rama_core_op moved(enum rama_tab_opkind kind, int64_t off, int64_t bytes, uint64_t t0,
-			    uint64_t t1)
+				 uint64_t t1)
 {
 	return (struct rama_core_op){ .kind = (uint8_t)kind,
-				 .ok = true,
-				 .has_off = true,
-				 .off = off,
-				 .bytes = bytes,
-				 .t0 = t0,
-				 .t1 = t1 };
+				      .ok = true,
+				      .has_off = true,
+				      .off = off,
+				      .bytes = bytes,
+				      .t0 = t0,
+				      .t1 = t1 };
 }
 
 static void empty_process(void **st)
@@ -128,7 +128,8 @@ static void idle_standard_streams_are_dropped(void **st)
 	assert_int_equal(check_count(c, RAMA_TAB_MOD_STDIO), 2);
 	assert_string_equal(check_name(c, check_get(c, RAMA_TAB_MOD_STDIO, 0)->w[RAMA_TAB_ID].u),
 			    "<STDOUT>");
-	assert_string_equal(check_name(c, check_get(c, RAMA_TAB_MOD_STDIO, 1)->w[RAMA_TAB_ID].u), "/idle");
+	assert_string_equal(check_name(c, check_get(c, RAMA_TAB_MOD_STDIO, 1)->w[RAMA_TAB_ID].u),
+			    "/idle");
 	check_end(c);
 	seg_free(&s);
 }
@@ -168,7 +169,7 @@ static void halves_of_extra_are_joined(void **st)
 	seg_free(&s);
 }
 
-/* ---- what is missing is said --------------------------------------------------------------------- */
+/* ---- what is missing is said ----------------------------------------------------------------- */
 
 static void catch_all(void **st)
 {
@@ -191,7 +192,8 @@ static void catch_all(void **st)
 	assert_string_equal(check_name(c, check_get(c, RAMA_TAB_MOD_POSIX, 0)->w[RAMA_TAB_ID].u),
 			    "<OTHERS>");
 	assert_int_equal(check_get(c, RAMA_TAB_MOD_POSIX, 0)->w[RAMA_TAB_POSIX_BYTES_READ].i, 100);
-	assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 0)->w[RAMA_TAB_PROCESS_FILES_FOLDED].i, 3);
+	assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 0)->w[RAMA_TAB_PROCESS_FILES_FOLDED].i,
+			 3);
 	check_end(c);
 	f->name = seg_name(&s, "<OTHERS>"); /* with one */
 	c = check_one(&s, &check_alone);
@@ -257,7 +259,8 @@ static void forks_name_their_parent(void **st)
 	assert_string_equal(c->log.job.metadata, "lib_ver=iorama-" IORAMA_BUILD_VERSION
 						 "\nfork_parent=99\nhello=world\n");
 	assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 0)->w[RAMA_TAB_PROCESS_FORKED].i, 1);
-	assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 0)->w[RAMA_TAB_PROCESS_CALLS_MISSED].i, 5);
+	assert_int_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 0)->w[RAMA_TAB_PROCESS_CALLS_MISSED].i,
+			 5);
 	check_end(c);
 	seg_free(&s);
 }
@@ -306,7 +309,8 @@ static void damage_marks_every_module(void **st)
 	second->len = UINT32_MAX;
 	c = check_one(&s, &check_alone);
 	assert_int_equal(check_count(c, RAMA_TAB_MOD_POSIX), 1);
-	assert_int_equal(check_count(c, RAMA_TAB_MOD_STDIO), 0); /* of a file that nobody can name */
+	/* of a file that nobody can name */
+	assert_int_equal(check_count(c, RAMA_TAB_MOD_STDIO), 0);
 	assert_int_equal(c->partial, BIT(POSIX) | BIT(STDIO) | BIT(PROCESS));
 	check_end(c);
 	seg_free(&s);
@@ -324,7 +328,8 @@ static void commands_of_several_lines(void **st)
 	c = check_one(&s, &check_alone);
 	assert_string_equal(c->log.job.exe, "sh -c a  b"); /* mounts follow on lines of their own */
 	assert_int_equal(c->log.n_mounts, 2);
-	assert_memory_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 0)->array[0], command, sizeof(command));
+	assert_memory_equal(check_get(c, RAMA_TAB_MOD_PROCESS, 0)->array[0], command,
+			    sizeof(command));
 	check_end(c);
 	memset(s.id->command, 'x', sizeof(s.id->command)); /* the longest */
 	c = check_one(&s, &check_alone);

@@ -4,16 +4,16 @@
 
 #define BIT(module) (1ull << RAMA_TAB_MOD_##module)
 
-static struct rama_seg_event access_of(uint32_t name, enum rama_seg_layer layer, enum rama_tab_opkind kind,
-				   uint64_t start, int64_t off)
+static struct rama_seg_event access_of(uint32_t name, enum rama_seg_layer layer,
+				       enum rama_tab_opkind kind, uint64_t start, int64_t off)
 {
 	return (struct rama_seg_event){ .name = name,
-				    .layer = (uint8_t)layer,
-				    .kind = (uint8_t)kind,
-				    .start = start,
-				    .length = 10,
-				    .off = off,
-				    .bytes = 100 + off };
+					.layer = (uint8_t)layer,
+					.kind = (uint8_t)kind,
+					.start = start,
+					.length = 10,
+					.off = off,
+					.bytes = 100 + off };
 }
 
 static void segments_are_in_order_of_start(void **st)
@@ -38,7 +38,8 @@ static void segments_are_in_order_of_start(void **st)
 	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_WRITE, 3000, 2));
 	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_WRITE, 7000, 6));
 	seg_event(two, access_of(a, RAMA_SEG_LAYER_STDIO, RAMA_TAB_OP_READ, 8000, 7));
-	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_CLOSE, 9000, 0)); /* no access */
+	/* no access */
+	seg_event(two, access_of(a, RAMA_SEG_LAYER_POSIX, RAMA_TAB_OP_CLOSE, 9000, 0));
 	c = check_one(&s, &check_alone);
 	assert_int_equal(c->partial, 0);
 	assert_int_equal(check_count(c, RAMA_TAB_MOD_DXT_POSIX), 2);
@@ -58,7 +59,8 @@ static void segments_are_in_order_of_start(void **st)
 		const union rama_core_word *seg = r->seg[0][i];
 
 		assert_float_equal(seg[RAMA_TAB_SEG_START].f, (double)want[i].start * 1e-9, 1e-15);
-		assert_float_equal(seg[RAMA_TAB_SEG_END].f, (double)(want[i].start + 10) * 1e-9, 1e-15);
+		assert_float_equal(seg[RAMA_TAB_SEG_END].f, (double)(want[i].start + 10) * 1e-9,
+				   1e-15);
 		assert_int_equal(seg[RAMA_TAB_SEG_THREAD].u, want[i].thread);
 		assert_int_equal(seg[RAMA_TAB_SEG_OFFSET].i, want[i].start / 1000 - 1);
 		assert_int_equal(seg[RAMA_TAB_SEG_LENGTH].i, 100 + want[i].start / 1000 - 1);
@@ -94,8 +96,9 @@ static void large_traces(void **st)
 		for (unsigned i = 0; i < RAMA_SEG_CHUNK_EVENTS; i++) {
 			uint64_t start = 1 + ((uint64_t)k / 4 * 1000 + i) * 10 + k % 4;
 
-			seg_event(chunk, access_of(name[rng_below(&rng, FILES)], RAMA_SEG_LAYER_POSIX,
-						   RAMA_TAB_OP_WRITE, start, (int64_t)start));
+			seg_event(chunk,
+				  access_of(name[rng_below(&rng, FILES)], RAMA_SEG_LAYER_POSIX,
+					    RAMA_TAB_OP_WRITE, start, (int64_t)start));
 		}
 	}
 	assert_true(SUM > 256 << 10);
@@ -115,7 +118,8 @@ static void large_traces(void **st)
 				assert_true(seg[i][RAMA_TAB_SEG_START].f >= last);
 				last = seg[i][RAMA_TAB_SEG_START].f;
 				assert_float_equal(last, (double)start * 1e-9, 1e-15);
-				assert_int_equal(seg[i][RAMA_TAB_SEG_THREAD].u, 1 + (start - 1) % 10);
+				assert_int_equal(seg[i][RAMA_TAB_SEG_THREAD].u,
+						 1 + (start - 1) % 10);
 			}
 		}
 	}
@@ -178,7 +182,8 @@ static unsigned traced(double small, double unaligned, char kept[2])
 	c = check_one(&s, &check_alone);
 	n = check_count(c, RAMA_TAB_MOD_DXT_POSIX);
 	for (unsigned i = 0; i < n; i++)
-		kept[i] = check_name(c, check_get(c, RAMA_TAB_MOD_DXT_POSIX, i)->w[RAMA_TAB_ID].u)[1];
+		kept[i] =
+			check_name(c, check_get(c, RAMA_TAB_MOD_DXT_POSIX, i)->w[RAMA_TAB_ID].u)[1];
 	check_end(c);
 	seg_free(&s);
 	return n;
@@ -199,7 +204,7 @@ static void triggers_choose_files(void **st)
 	assert_int_equal(traced(0, 0, kept), 2);
 }
 
-/* ---- heat maps --------------------------------------------------------------------------------- */
+/* ---- heat maps ------------------------------------------------------------------------------- */
 
 static void lanes_add_up(void **st)
 {

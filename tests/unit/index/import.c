@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* import.c: files with events become messages. What the encoder writes comes back; what the connector and its CSV
- * store write is understood; bad lines cost themselves only. */
+/* import.c: files with events become messages. What the encoder writes comes back; what the
+ * connector and its CSV store write is understood; bad lines cost themselves only. */
 #include "unit.h"
 
 #include "index/import.h"
@@ -89,8 +89,8 @@ static struct rama_wire_message message(unsigned k)
 	struct rama_wire_message m;
 
 	assert_true(k < got.n);
-	assert_int_equal(rama_wire_message_decode(&m, got.bytes.b + got.at[k], got.at[k + 1] - got.at[k],
-					     &arena, &err),
+	assert_int_equal(rama_wire_message_decode(&m, got.bytes.b + got.at[k],
+						  got.at[k + 1] - got.at[k], &arena, &err),
 			 0);
 	return m;
 }
@@ -105,8 +105,9 @@ static unsigned events(struct rama_wire_event *to, struct rama_wire_what *what, 
 
 		if (m.kind != RAMA_WIRE_MSG_BLOCK)
 			continue;
-		assert_int_equal(
-			rama_wire_block_unpack(&packer, &block, m.block.bytes, m.block.len, &err), 0);
+		assert_int_equal(rama_wire_block_unpack(&packer, &block, m.block.bytes, m.block.len,
+							&err),
+				 0);
 		for (uint32_t i = 0; i < block.n && n < most; i++, n++) {
 			to[n] = block.event[i];
 			what[n] = block.what[block.event[i].what];
@@ -345,8 +346,7 @@ static void importing_again_changes_nothing(void **st)
 	rama_arena_fini(&arena);
 }
 
-/* ---- what others write
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- what others write ----------------------------------------------------------------------- */
 
 /* the two messages of figure 3 of the paper: 1 stands where nothing applies */
 static const char figure3[] =
@@ -474,7 +474,8 @@ static void bad_lines_cost_themselves_only(void **st)
 
 #define HEADER "module,op,record_id,seg:dur,seg:timestamp,file\n"
 
-/* A row that never ends must not swallow the ones behind it; one that ends in another line is one row. */
+/* A row that never ends must not swallow the ones behind it; one that ends in another line is
+ * one row. */
 static void rows_that_do_not_end(void **st)
 {
 	struct rama_wire_event ev[8];
@@ -528,7 +529,8 @@ static void what_is_no_such_file(void **st)
 	assert_int_equal(import(""), 0);
 	assert_int_equal(import("\n\n"), 0);
 	assert_int_equal(totals.events, 0);
-	assert_int_equal(rama_index_import_file("/does/not/exist", &o, &totals, &err), RAMA_EMISSING);
+	assert_int_equal(rama_index_import_file("/does/not/exist", &o, &totals, &err),
+			 RAMA_EMISSING);
 	assert_non_null(strstr(err.text, "/does/not/exist: "));
 }
 
@@ -606,8 +608,9 @@ static void many_processes(void **st)
 
 		if (m.kind != RAMA_WIRE_MSG_BLOCK)
 			continue;
-		assert_int_equal(
-			rama_wire_block_unpack(&packer, &block, m.block.bytes, m.block.len, &err), 0);
+		assert_int_equal(rama_wire_block_unpack(&packer, &block, m.block.bytes, m.block.len,
+							&err),
+				 0);
 		assert_int_equal(block.first, 0);
 		assert_int_equal(block.n, 4);
 		assert_int_equal(block.t1, (block.rank + 750) * 1000000000 + 750000000);

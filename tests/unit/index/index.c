@@ -14,7 +14,8 @@ static void names_differ(void **st)
 	for (unsigned i = 0; i < rama_query_n_figures; i++) {
 		assert_true(strlen(rama_query_figures[i].doc) > 0);
 		for (unsigned k = 0; k < rama_diag_n_facts; k++)
-			assert_string_not_equal(rama_query_figures[i].name, rama_diag_fact_info[k].name);
+			assert_string_not_equal(rama_query_figures[i].name,
+						rama_diag_fact_info[k].name);
 		for (unsigned k = 0; k < i; k++)
 			assert_string_not_equal(rama_query_figures[i].name,
 						rama_query_figures[k].name);

@@ -109,7 +109,7 @@ static void heat_tells_who_was_active(void **st)
 	struct made *m = made_new(4, 0, 10);
 	uint64_t id = made_name(m, "heatmap:POSIX");
 	union rama_core_word *w = made_posix(m, made_name(m, "/a"), -1, (int64_t[]){ 2, 0 },
-					(int64_t[]){ 30, 0 }, (double[]){ 1, 0, 0 });
+					     (int64_t[]){ 30, 0 }, (double[]){ 1, 0, 0 });
 	struct rama_job_view v;
 
 	(void)st;
@@ -149,7 +149,8 @@ static void streams_alone_make_no_map(void **st)
 	struct rama_job_view v;
 
 	(void)st;
-	made_row(m, RAMA_TAB_MOD_STDIO, made_name(m, "<STDERR>"), 0)[RAMA_TAB_STDIO_BYTES_WRITTEN].i = 5;
+	made_row(m, RAMA_TAB_MOD_STDIO, made_name(m, "<STDERR>"), 0)[RAMA_TAB_STDIO_BYTES_WRITTEN]
+		.i = 5;
 	heat_row(m, id, 0, 5, (int64_t[]){ 5, 0 }, (int64_t[]){ 0, 0 }, 2);
 	made_view(m, &v);
 	assert_int_equal(v.n_heats, 0);

@@ -6,7 +6,7 @@
 #include "core/recordid.h"
 #include "logfile/writer.h"
 
-/* ---- making ----------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct made *made_new(int64_t nprocs, double start, double run_time)
 {
@@ -15,12 +15,12 @@ struct made *made_new(int64_t nprocs, double start, double run_time)
 
 	assert_non_null(m);
 	m->job = (struct rama_log_job){ .uid = 1000,
-				    .jobid = 42,
-				    .nprocs = nprocs,
-				    .start_sec = MADE_START + (int64_t)start,
-				    .end_sec = MADE_START + (int64_t)end,
-				    .run_time = run_time,
-				    .exe = "/opt/app/bin/solver -n 4" };
+					.jobid = 42,
+					.nprocs = nprocs,
+					.start_sec = MADE_START + (int64_t)start,
+					.end_sec = MADE_START + (int64_t)end,
+					.run_time = run_time,
+					.exe = "/opt/app/bin/solver -n 4" };
 	m->job.start_nsec = (int64_t)llround((start - floor(start)) * 1e9);
 	m->job.end_nsec = (int64_t)llround((end - floor(end)) * 1e9);
 	return m;
@@ -100,7 +100,7 @@ void made_access(struct made *m, unsigned kind, int64_t offset, int64_t length, 
 }
 
 union rama_core_word *made_posix(struct made *m, uint64_t id, int64_t rank, const int64_t calls[2],
-			    const int64_t bytes[2], const double seconds[3])
+				 const int64_t bytes[2], const double seconds[3])
 {
 	union rama_core_word *w = made_row(m, RAMA_TAB_MOD_POSIX, id, rank);
 
@@ -115,7 +115,7 @@ union rama_core_word *made_posix(struct made *m, uint64_t id, int64_t rank, cons
 	return w;
 }
 
-/* ---- writing and reading ---------------------------------------------------------------------------- */
+/* ---- writing and reading --------------------------------------------------------------------- */
 
 static int put(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
 {
@@ -134,7 +134,8 @@ static int put(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama
 	return 0;
 }
 
-static void write_module(struct made *m, struct rama_log_writer *w, const struct rama_tab_module *mod)
+static void write_module(struct made *m, struct rama_log_writer *w,
+			 const struct rama_tab_module *mod)
 {
 	bool begun = false;
 
@@ -168,7 +169,7 @@ static void on_problem(void *ctx, const char *line)
 struct rama_log *made_log(struct made *m)
 {
 	static const struct rama_log_mount mounts[] = { { "/", "ext4", 1, 0 },
-						    { "/scratch", "lustre", 8, 1 } };
+							{ "/scratch", "lustre", 8, 1 } };
 	struct rama_log_options opt = { .problem = on_problem, .ctx = m };
 	struct rama_log_sink sink = { .write = put, .ctx = m };
 	struct rama_err e = { 0 };
@@ -177,9 +178,9 @@ struct rama_log *made_log(struct made *m)
 	assert_int_equal(rama_log_writer_init(&w, &sink, RAMA_LOG_PLAIN_BYTES, 0), 0);
 	assert_int_equal(rama_log_writer_job(&w, &m->job, mounts, 2), 0);
 	for (size_t i = 0; i < m->n_names; i++)
-		assert_int_equal(rama_log_writer_name(&w,
-						  rama_core_record_id(m->names[i], strlen(m->names[i])),
-						  m->names[i], strlen(m->names[i])),
+		assert_int_equal(rama_log_writer_name(
+					 &w, rama_core_record_id(m->names[i], strlen(m->names[i])),
+					 m->names[i], strlen(m->names[i])),
 				 0);
 	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++)
 		if (rama_tab_module_get(id) != NULL)
@@ -218,7 +219,7 @@ const struct rama_job_view_file *made_file(const struct rama_job_view *v, const 
 	return NULL;
 }
 
-/* ---- what holds of all ----------------------------------------------------------------------------------- */
+/* ---- what holds of all ----------------------------------------------------------------------- */
 
 static void same_io(const struct rama_job_io *a, const struct rama_job_io *b)
 {

@@ -34,7 +34,8 @@ struct made {
 	unsigned problems;
 };
 
-/* of so many processes, that ran so long, from `start` seconds after the first; mounts: / ext4, /scratch lustre */
+/* of so many processes, that ran so long, from `start` seconds after the first; mounts: / ext4,
+ * /scratch lustre */
 struct made *made_new(int64_t nprocs, double start, double run_time);
 void made_free(struct made *m);
 
@@ -49,7 +50,7 @@ void made_access(struct made *m, unsigned kind, int64_t offset, int64_t length, 
 		 double end);
 /* POSIX record of so many calls, bytes and seconds each way */
 union rama_core_word *made_posix(struct made *m, uint64_t id, int64_t rank, const int64_t calls[2],
-			    const int64_t bytes[2], const double seconds[3]);
+				 const int64_t bytes[2], const double seconds[3]);
 
 /* writes it and opens it */
 struct rama_log *made_log(struct made *m);

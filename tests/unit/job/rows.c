@@ -66,8 +66,8 @@ static void shared_row_is_laid_upon_ranks(void **st)
 {
 	struct made *m = made_new(5, 0, 100);
 	uint64_t a = made_name(m, "/scratch/a");
-	union rama_core_word *w = made_posix(m, a, -1, (int64_t[]){ 103, 7 }, (int64_t[]){ 1000, 0 },
-					(double[]){ 6, 2, 2 });
+	union rama_core_word *w = made_posix(m, a, -1, (int64_t[]){ 103, 7 },
+					     (int64_t[]){ 1000, 0 }, (double[]){ 6, 2, 2 });
 	struct rama_job_view v;
 
 	(void)st;
@@ -107,7 +107,7 @@ static void alike_means_all_are_active(void **st)
 {
 	struct made *m = made_new(4, 0, 10);
 	union rama_core_word *w = made_posix(m, made_name(m, "/x"), -1, (int64_t[]){ 4, 0 },
-					(int64_t[]){ 400, 0 }, (double[]){ 4, 0, 0 });
+					     (int64_t[]){ 400, 0 }, (double[]){ 4, 0, 0 });
 	struct rama_job_view v;
 
 	(void)st;
@@ -148,8 +148,8 @@ static void not_monitored_is_no_number(void **st)
 
 	(void)st;
 	for (int64_t r = 0; r < 3; r++) {
-		union rama_core_word *w = made_posix(m, a, r, (int64_t[]){ 1, 1 }, (int64_t[]){ 8, 8 },
-						(double[]){ 0, 0, 0 });
+		union rama_core_word *w = made_posix(m, a, r, (int64_t[]){ 1, 1 },
+						     (int64_t[]){ 8, 8 }, (double[]){ 0, 0, 0 });
 
 		w[RAMA_TAB_POSIX_MMAPS].i = maps[r];
 		w[RAMA_TAB_POSIX_FDSYNCS].i = -1;
@@ -222,7 +222,7 @@ static void streams_are_no_files(void **st)
 }
 
 static union rama_core_word *mpiio(struct made *m, uint64_t id, int64_t rank, int64_t bytes,
-			      double seconds)
+				   double seconds)
 {
 	union rama_core_word *w = made_row(m, RAMA_TAB_MOD_MPIIO, id, rank);
 
@@ -350,7 +350,8 @@ static void parts_belong_to_files(void **st)
 		w[RAMA_TAB_H5D_WRITES].i = 1 + (int64_t)i;
 		w[RAMA_TAB_H5D_BYTES_WRITTEN].i = 100;
 		w[RAMA_TAB_H5D_CHUNK_SIZE_D1].i = 10 * (int64_t)i;
-		w[RAMA_TAB_H5D_FILE_REC_ID].u = i == 0 ? file : 0; /* the others are found by name */
+		/* the others are found by name */
+		w[RAMA_TAB_H5D_FILE_REC_ID].u = i == 0 ? file : 0;
 	}
 	made_view(m, &v);
 	assert_int_equal(v.n_parts, 3);
@@ -384,7 +385,8 @@ static void damaged_ranks_and_ids(void **st)
 	assert_string_equal(v.files[0].name, "#5");
 	assert_false(v.files[0].named);
 	assert_int_equal(v.total.bytes_written, INT64_MAX); /* not less than nothing */
-	assert_int_equal(v.files[0].rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_BYTES_WRITTEN].i, INT64_MAX);
+	assert_int_equal(v.files[0].rec[RAMA_JOB_LAYER_POSIX][RAMA_TAB_POSIX_BYTES_WRITTEN].i,
+			 INT64_MAX);
 	rama_job_view_fini(&v);
 	made_free(m);
 }

@@ -5,7 +5,7 @@
 #include "made.h"
 
 static union rama_core_word *dxt(struct made *m, unsigned module, uint64_t id, int64_t rank,
-			    const char *host)
+				 const char *host)
 {
 	union rama_core_word *w = made_row(m, module, id, rank);
 
@@ -13,13 +13,14 @@ static union rama_core_word *dxt(struct made *m, unsigned module, uint64_t id, i
 	return w;
 }
 
-/* Two ranks write a file together: rank 0 once for 1 s, rank 1 twice for 2 s each; a later phase is rank 1's. */
+/* Two ranks write a file together: rank 0 once for 1 s, rank 1 twice for 2 s each; a later phase
+ * is rank 1's. */
 static struct made *two_phases(void)
 {
 	struct made *m = made_new(2, 0, 100);
 	uint64_t a = made_name(m, "/scratch/a");
-	union rama_core_word *w = made_posix(m, a, -1, (int64_t[]){ 4, 0 }, (int64_t[]){ 7 << 20, 0 },
-					(double[]){ 8, 0, 0.5 });
+	union rama_core_word *w = made_posix(m, a, -1, (int64_t[]){ 4, 0 },
+					     (int64_t[]){ 7 << 20, 0 }, (double[]){ 8, 0, 0.5 });
 
 	w[RAMA_TAB_POSIX_SLOWEST_RANK].i = 1;
 	w[RAMA_TAB_POSIX_F_SLOWEST_RANK_TIME].f = 7.25;
@@ -179,7 +180,7 @@ static void a_cut_trace_is_not_believed(void **st)
 	struct made *m = made_new(2, 0, 100);
 	uint64_t a = made_name(m, "/a");
 	union rama_core_word *w = made_posix(m, a, -1, (int64_t[]){ 4, 0 }, (int64_t[]){ 4000, 0 },
-					(double[]){ 8, 0, 0 });
+					     (double[]){ 8, 0, 0 });
 	struct rama_job_view v;
 
 	(void)st;
@@ -223,10 +224,11 @@ static void a_trace_alone_is_enough(void **st)
 
 static void borders_are_stripes(void **st)
 {
-	static const int64_t comp[RAMA_TAB_LUSTRE_COMP__WORDS] = { [RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE] =
-								       1000,
-							       [RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT] = 2,
-							       [RAMA_TAB_LUSTRE_COMP_EXT_END] = -1 };
+	static const int64_t comp[RAMA_TAB_LUSTRE_COMP__WORDS] = {
+		[RAMA_TAB_LUSTRE_COMP_STRIPE_SIZE] = 1000,
+		[RAMA_TAB_LUSTRE_COMP_STRIPE_COUNT] = 2,
+		[RAMA_TAB_LUSTRE_COMP_EXT_END] = -1
+	};
 	struct made *m = made_new(1, 0, 100);
 	uint64_t a = made_name(m, "/scratch/a");
 	const struct rama_job_view_traced *t;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* whole.c: the job as a whole: several logs, what is missing, groups, file systems and storage targets. */
+/* whole.c: the job as a whole: several logs, what is missing, groups, file systems and storage
+ * targets. */
 #include <math.h>
 
 #include "core/total.h"
 #include "made.h"
 
-/* ---- several logs ------------------------------------------------------------------------------------ */
+/* ---- several logs ---------------------------------------------------------------------------- */
 
 static void view_all(struct rama_job_view *v, struct made **m, size_t n)
 {
@@ -16,7 +17,8 @@ static void view_all(struct rama_job_view *v, struct made **m, size_t n)
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(rama_job_view_expect(v, made_log(m[i]), &e), 0);
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(rama_job_view_add_log(v, &m[i]->log, i == 0 ? "one" : "two", &e), 0);
+		assert_int_equal(rama_job_view_add_log(v, &m[i]->log, i == 0 ? "one" : "two", &e),
+				 0);
 	assert_int_equal(rama_job_view_finish(v, &e), 0);
 	made_check(v);
 }
@@ -116,7 +118,7 @@ static void nothing_is_fine(void **st)
 	rama_job_view_fini(&v);
 }
 
-/* ---- what is missing --------------------------------------------------------------------------------- */
+/* ---- what is missing ------------------------------------------------------------------------- */
 
 static void what_is_missing_is_told(void **st)
 {
@@ -157,7 +159,7 @@ static void what_is_missing_is_told(void **st)
 	made_free(m);
 }
 
-/* ---- files together ------------------------------------------------------------------------------------ */
+/* ---- files together -------------------------------------------------------------------------- */
 
 static void plain(struct made *m, const char *name, int64_t bytes)
 {
@@ -211,8 +213,9 @@ static void file_systems(void **st)
 	made_free(m);
 }
 
-static void layout(struct made *m, const char *name, const int64_t (*comp)[RAMA_TAB_LUSTRE_COMP__WORDS],
-		   size_t n, const int64_t *ost, size_t osts)
+static void layout(struct made *m, const char *name,
+		   const int64_t (*comp)[RAMA_TAB_LUSTRE_COMP__WORDS], size_t n, const int64_t *ost,
+		   size_t osts)
 {
 	made_row(m, RAMA_TAB_MOD_LUSTRE, made_name(m, name), 0);
 	made_array(m, 0, comp[0], RAMA_TAB_LUSTRE_COMP__WORDS, n);
@@ -223,7 +226,7 @@ static void storage_targets(void **st)
 {
 	static const int64_t one[1][RAMA_TAB_LUSTRE_COMP__WORDS] = { { 1 << 20, 1, 0, 0, 0, -1 } };
 	static const int64_t two[2][RAMA_TAB_LUSTRE_COMP__WORDS] = { { 4096, 1, 0, 0, 0, 100 },
-								 { 65536, 3, 0, 0, 100, -1 } };
+								     { 65536, 3, 0, 0, 100, -1 } };
 	struct made *m = made_new(1, 0, 10);
 	struct rama_job_view v;
 
@@ -260,7 +263,7 @@ static void storage_targets(void **st)
 	made_free(m);
 }
 
-/* ---- sizes ----------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static void bytes_of_sizes_add_up(void **st)
 {
@@ -307,7 +310,7 @@ static void bytes_of_sizes_add_up(void **st)
 	made_free(m);
 }
 
-/* ---- any log ----------------------------------------------------------------------------------------------- */
+/* ---- any log --------------------------------------------------------------------------------- */
 
 static void random_record(struct rng *r, union rama_core_word *w, const struct rama_tab_module *mod,
 			  int64_t nprocs)
@@ -327,7 +330,8 @@ static void random_record(struct rng *r, union rama_core_word *w, const struct r
 }
 
 /* sums, largest and smallest values of all records, against those that `show --total` prints */
-static void same_total(const struct made *m, const struct rama_job_view *v, enum rama_job_layer layer)
+static void same_total(const struct made *m, const struct rama_job_view *v,
+		       enum rama_job_layer layer)
 {
 	const struct rama_tab_module *mod = rama_tab_module_get(rama_job_layer_info[layer].module);
 	union rama_core_word w[256];
@@ -335,7 +339,9 @@ static void same_total(const struct made *m, const struct rama_job_view *v, enum
 
 	rama_core_total_init(&t, mod, w);
 	for (size_t i = 0; i < m->n_rows; i++) {
-		struct rama_core_record r = { .mod = mod, .schema = mod->record, .w = m->row[i]->w };
+		struct rama_core_record r = { .mod = mod,
+					      .schema = mod->record,
+					      .w = m->row[i]->w };
 
 		if (m->row[i]->module == mod->id)
 			rama_core_total_add(&t, &r);
@@ -346,8 +352,8 @@ static void same_total(const struct made *m, const struct rama_job_view *v, enum
 
 		if (f->word == RAMA_TAB_NO_WORD)
 			continue;
-		if (f->reduce == RAMA_TAB_SUM || f->reduce == RAMA_TAB_SUM_NEG || f->reduce == RAMA_TAB_MAX ||
-		    f->reduce == RAMA_TAB_MIN_NZ) {
+		if (f->reduce == RAMA_TAB_SUM || f->reduce == RAMA_TAB_SUM_NEG ||
+		    f->reduce == RAMA_TAB_MAX || f->reduce == RAMA_TAB_MIN_NZ) {
 			if (f->type == RAMA_TAB_F64)
 				assert_near(x->f, w[f->word].f);
 			else
@@ -391,7 +397,7 @@ static void any_log_adds_up(void **st)
 	}
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void names_are_cut_in_the_middle(void **st)
 {

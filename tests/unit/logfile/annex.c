@@ -273,10 +273,10 @@ static void foreign_bytes_are_no_loss(void **state)
 	memfile_free(&f);
 }
 
-/* ---- thread ids ------------------------------------------------------------------------------------ */
+/* ---- thread ids ------------------------------------------------------------------------------ */
 
-/* word `at` of the thread ids is another one, in a log that is whole otherwise; segments that then have a
- * thread */
+/* word `at` of the thread ids is another one, in a log that is whole otherwise; segments that
+ * then have a thread */
 static unsigned with_word(unsigned at, uint64_t v)
 {
 	union rama_core_word seg[4][RAMA_TAB_SEG_WORDS];
@@ -359,7 +359,7 @@ static void it_is_said_once(void **state)
 	memfile_free(&f);
 }
 
-/* ---- checksums ------------------------------------------------------------------------------------- */
+/* ---- checksums ------------------------------------------------------------------------------- */
 
 static void checksums_of_parts_make_that_of_the_whole(void **state)
 {

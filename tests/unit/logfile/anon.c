@@ -35,11 +35,12 @@ static void hide_with(struct hidden *h, const char *key)
 	writer_start(&w, &h->file, RAMA_LOG_ZLIB);
 	for (size_t i = 0; i < LENGTH(names); i++)
 		rama_log_writer_name(&w, rama_core_record_id(names[i], strlen(names[i])), names[i],
-				 strlen(names[i]));
+				     strlen(names[i]));
 	rama_log_writer_name(&w, 12345, "/scratch/id is no hash of this", 30);
 	writer_end(&w, 0);
 	reading_open(&h->in, &h->file);
-	h->a = (struct rama_log_anon){ .key = rama_sipkey_from(key, strlen(key)), .log = &h->in.log };
+	h->a = (struct rama_log_anon){ .key = rama_sipkey_from(key, strlen(key)),
+				       .log = &h->in.log };
 }
 
 static void hidden_free(struct hidden *h)
@@ -303,7 +304,8 @@ static void hosts_are_hidden_and_told_apart(void **state)
 	make_record(&a, RAMA_TAB_MOD_APMPI, 5);
 	memset(a.w[RAMA_TAB_APMPI_PROCESSOR_NAME].b, 'h', 128);
 	rama_log_anon_record(&h.a, &a.r);
-	assert_null(memchr(a.w[RAMA_TAB_APMPI_PROCESSOR_NAME].b + 4, 'h', 124)); /* behind host-... */
+	/* behind host-... */
+	assert_null(memchr(a.w[RAMA_TAB_APMPI_PROCESSOR_NAME].b + 4, 'h', 124));
 	hidden_free(&h);
 }
 

@@ -5,8 +5,9 @@
 /* a small log of modules that differ in kind */
 static void small_log(struct memfile *f, uint8_t compression)
 {
-	static const unsigned modules[] = { RAMA_TAB_MOD_LUSTRE, RAMA_TAB_MOD_STDIO, RAMA_TAB_MOD_DXT_POSIX,
-					    RAMA_TAB_MOD_MDHIM, RAMA_TAB_MOD_HEATMAP };
+	static const unsigned modules[] = { RAMA_TAB_MOD_LUSTRE, RAMA_TAB_MOD_STDIO,
+					    RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_MDHIM,
+					    RAMA_TAB_MOD_HEATMAP };
 	struct rng r = { 16 };
 	struct rama_log_writer w;
 	struct sample s;
@@ -36,7 +37,8 @@ static size_t regions_end(const struct memfile *f)
 	reading_open(&in, f);
 	assert_int_equal(in.log.annex.n, 1);
 	assert_true(rama_log_has_threads(&in.log, RAMA_TAB_MOD_DXT_POSIX));
-	end = (size_t)(in.log.part[RAMA_TAB_MOD_HEATMAP].off + in.log.part[RAMA_TAB_MOD_HEATMAP].len);
+	end = (size_t)(in.log.part[RAMA_TAB_MOD_HEATMAP].off +
+		       in.log.part[RAMA_TAB_MOD_HEATMAP].len);
 	reading_close(&in);
 	return end;
 }
@@ -161,8 +163,8 @@ static void what_is_no_log_is_refused(void **state)
 
 #define SEGMENT 40
 
-/* Two traces of 3 writes and 2 reads each, not compressed, the last of them cut; with thread ids in the
- * segments, as older logs of ours have them. */
+/* Two traces of 3 writes and 2 reads each, not compressed, the last of them cut; with thread ids
+ * in the segments, as older logs of ours have them. */
 static void cut_trace(struct memfile *f, size_t cut)
 {
 	struct rng r = { 17 };
@@ -272,7 +274,8 @@ static void a_short_trace_of_a_strict_log_is_an_error(void **state)
 	/* claims a segment that is not there, in a log that is whole otherwise */
 	f.bytes[f.n - 5 * SEGMENT - 8] = 3;
 	assert_int_equal(reading_try(&in, f.bytes, f.n, true), 0);
-	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_TAB_MOD_DXT_POSIX), RAMA_ETRUNC);
+	assert_int_equal(rama_log_short_trace_find(&s, &in.log, RAMA_TAB_MOD_DXT_POSIX),
+			 RAMA_ETRUNC);
 	reading_close(&in);
 	memfile_free(&f);
 }

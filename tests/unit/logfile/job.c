@@ -154,7 +154,8 @@ static void long_command_lines_are_cut(void **state)
 	exe[3015] = 'x';
 	for (size_t n = 3016; n < sizeof(exe); n += 83) {
 		exe[n] = '\0';
-		assert_int_equal(rama_log_job_encode(&job, plain_mounts, 2, b), RAMA_LOG_JOB_REGION);
+		assert_int_equal(rama_log_job_encode(&job, plain_mounts, 2, b),
+				 RAMA_LOG_JOB_REGION);
 		assert_int_equal(strlen((char *)b + 1080), 3015);
 		assert_memory_equal(b + 1080, exe, 3015 - 11);
 		assert_string_equal((char *)b + 1080 + 3015 - 11, "<TRUNCATED>");
@@ -229,10 +230,10 @@ static void without_mounts_there_are_no_lines(void **state)
 static void names_are_on_mounts(void **state)
 {
 	static const struct rama_log_mount mounts[] = { { "/home", "nfs", 5, 0 },
-						    { "/", "ext4", 1, 0 },
-						    { "/home/ann", "xfs", 9, 0 },
-						    { "/data", "gpfs", 5, 0 },
-						    { "/data", "second", 6, 0 } };
+							{ "/", "ext4", 1, 0 },
+							{ "/home/ann", "xfs", 9, 0 },
+							{ "/data", "gpfs", 5, 0 },
+							{ "/data", "second", 6, 0 } };
 	static const struct {
 		const char *name, *type;
 	} golden[] = { { "/home/bob/x", "nfs" }, { "/home/ann/x", "xfs" },
@@ -258,7 +259,7 @@ static void names_are_on_mounts(void **state)
 static void a_mount_is_two_words(void **state)
 {
 	static const struct rama_log_mount mounts[] = { { "/mnt/two words", "ext4", 14, 0 },
-						    { "", "none", 0, 0 } };
+							{ "", "none", 0, 0 } };
 	struct memfile f = { 0 };
 	struct reading in;
 

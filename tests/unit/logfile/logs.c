@@ -120,8 +120,8 @@ static void check_segments(struct rama_log_cursor *c, const struct sample *s, bo
 	assert_int_equal(done[1], s->r.count[1]);
 }
 
-void sample_check(struct rama_log_cursor *c, const struct rama_core_record *r, const struct sample *s,
-		  bool threads)
+void sample_check(struct rama_log_cursor *c, const struct rama_core_record *r,
+		  const struct sample *s, bool threads)
 {
 	assert_ptr_equal(r->mod, s->r.mod);
 	assert_ptr_equal(r->schema, s->r.schema);
@@ -141,16 +141,16 @@ void sample_check(struct rama_log_cursor *c, const struct rama_core_record *r, c
 /* ---- writing -------------------------------------------------------------------------------- */
 
 const struct rama_log_job plain_job = { .uid = 1000,
-				    .start_sec = 1700000000,
-				    .start_nsec = 250000000,
-				    .end_sec = 1700000100,
-				    .end_nsec = 750000000,
-				    .nprocs = 8,
-				    .jobid = 4242,
-				    .metadata = "lib_ver=3.5.0\nh=romio_no_indep_rw=true\n",
-				    .exe = "/opt/bin/app --steps 10" };
+					.start_sec = 1700000000,
+					.start_nsec = 250000000,
+					.end_sec = 1700000100,
+					.end_nsec = 750000000,
+					.nprocs = 8,
+					.jobid = 4242,
+					.metadata = "lib_ver=3.5.0\nh=romio_no_indep_rw=true\n",
+					.exe = "/opt/bin/app --steps 10" };
 const struct rama_log_mount plain_mounts[2] = { { "/home", "nfs", 5, 0 },
-					    { "/scratch", "lustre", 8, 1 } };
+						{ "/scratch", "lustre", 8, 1 } };
 
 void writer_start(struct rama_log_writer *w, struct memfile *f, uint8_t compression)
 {
@@ -356,8 +356,9 @@ struct found *reading_find(struct reading *in, unsigned module, uint64_t id, int
 	rama_log_cursor_close(&c);
 	assert_int_equal(rc, 0);
 	if (f == NULL)
-		fail_msg("%s has no record of file %llu, rank %lld", rama_tab_module_get(module)->name,
-			 (unsigned long long)id, (long long)rank);
+		fail_msg("%s has no record of file %llu, rank %lld",
+			 rama_tab_module_get(module)->name, (unsigned long long)id,
+			 (long long)rank);
 	return f;
 }
 

@@ -38,8 +38,8 @@ struct sample {
 void sample_make(struct sample *s, unsigned module, struct rng *r, unsigned index);
 void sample_write(struct rama_log_writer *w, struct sample *s);
 /* the record just read is this sample; without threads their ids are 0 */
-void sample_check(struct rama_log_cursor *c, const struct rama_core_record *r, const struct sample *s,
-		  bool threads);
+void sample_check(struct rama_log_cursor *c, const struct rama_core_record *r,
+		  const struct sample *s, bool threads);
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ struct raw {
 	struct {
 		unsigned version;
 		struct memfile data; /* decoded */
-	} slot[RAMA_TAB_MODULES];	     /* by the number in that format */
+	} slot[RAMA_TAB_MODULES];    /* by the number in that format */
 };
 
 void raw_u64(const struct raw *raw, struct memfile *to, uint64_t v);

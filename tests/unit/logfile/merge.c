@@ -92,7 +92,7 @@ static void write_process(struct memfile *f, const struct process *p)
 	for (size_t i = 0; i < LENGTH(p->entry) && p->entry[i].id != 0; i++) {
 		if (p->entry[i].module != module)
 			rama_log_writer_module(&w, p->entry[i].module,
-					   rama_tab_module_get(p->entry[i].module)->newest);
+					       rama_tab_module_get(p->entry[i].module)->newest);
 		module = p->entry[i].module;
 		fill_sample(&s, &p->entry[i]);
 		sample_write(&w, &s);
@@ -126,7 +126,8 @@ static int merge_some(struct merging *m, const struct process *p, size_t n, bool
 	for (size_t i = 0; i < n; i++) {
 		write_process(&m->file[i], &p[i]);
 		reading_open(&m->in[i], &m->file[i]);
-		m->input[i] = (struct rama_log_merge_input){ .log = &m->in[i].log, .path = path[i] };
+		m->input[i] =
+			(struct rama_log_merge_input){ .log = &m->in[i].log, .path = path[i] };
 	}
 	m->m = (struct rama_log_merge){
 		.in = m->input, .n_in = n, .renumber = renumber, .reduce = reduce
@@ -170,8 +171,14 @@ static void close_to(double a, double b)
 static void files_of_all_ranks_become_one_record(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 100, 1.0 }, { RAMA_TAB_MOD_POSIX, 2, 0, 5, 0 } } },
-		{ 0, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 1, 300, 3.0 }, { RAMA_TAB_MOD_POSIX, 3, 1, 6, 0 } } },
+		{ 0,
+		  2,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 0, 100, 1.0 }, { RAMA_TAB_MOD_POSIX, 2, 0, 5, 0 } } },
+		{ 0,
+		  2,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 1, 300, 3.0 }, { RAMA_TAB_MOD_POSIX, 3, 1, 6, 0 } } },
 	};
 	struct merging m;
 	struct found *f;
@@ -202,9 +209,18 @@ static void files_of_all_ranks_become_one_record(void **state)
 static void three_logs_are_one_job(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 3, 0, { { RAMA_TAB_MOD_POSIX, 1, 2, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, 2, 1, 0 } } },
-		{ 0, 3, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 20, 2 }, { RAMA_TAB_MOD_POSIX, 2, 0, 2, 0 } } },
-		{ 0, 3, 0, { { RAMA_TAB_MOD_POSIX, 1, 1, 30, 3 }, { RAMA_TAB_MOD_MDHIM, 1, 1, 4, 0 } } },
+		{ 0,
+		  3,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 2, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, 2, 1, 0 } } },
+		{ 0,
+		  3,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 0, 20, 2 }, { RAMA_TAB_MOD_POSIX, 2, 0, 2, 0 } } },
+		{ 0,
+		  3,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 1, 30, 3 }, { RAMA_TAB_MOD_MDHIM, 1, 1, 4, 0 } } },
 	};
 	struct merging m;
 	struct found *f;
@@ -269,7 +285,10 @@ static void arrays_of_servers_are_added_up(void **state)
 static void a_layout_is_kept_once(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 0, { { RAMA_TAB_MOD_LUSTRE, 1, 0, 17, 0 }, { RAMA_TAB_MOD_LUSTRE, 2, 0, 18, 0 } } },
+		{ 0,
+		  2,
+		  0,
+		  { { RAMA_TAB_MOD_LUSTRE, 1, 0, 17, 0 }, { RAMA_TAB_MOD_LUSTRE, 2, 0, 18, 0 } } },
 		{ 0, 2, 0, { { RAMA_TAB_MOD_LUSTRE, 1, 1, 17, 0 } } },
 	};
 	struct merging m;
@@ -306,9 +325,18 @@ static void ranks_that_collide_are_refused(void **state)
 static void new_ranks_follow_the_order_of_the_starts(void **state)
 {
 	static const struct process p[] = {
-		{ 900, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, 0, 1, 0 } } },
-		{ 100, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 20, 2 }, { RAMA_TAB_MOD_POSIX, 1, 1, 30, 3 } } },
-		{ 500, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 40, 4 }, { RAMA_TAB_MOD_POSIX, 3, 0, 1, 0 } } },
+		{ 900,
+		  1,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 0, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, 0, 1, 0 } } },
+		{ 100,
+		  2,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 0, 20, 2 }, { RAMA_TAB_MOD_POSIX, 1, 1, 30, 3 } } },
+		{ 500,
+		  1,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 0, 40, 4 }, { RAMA_TAB_MOD_POSIX, 3, 0, 1, 0 } } },
 	};
 	struct merging m;
 	struct found *f;
@@ -331,8 +359,14 @@ static void new_ranks_follow_the_order_of_the_starts(void **state)
 static void what_was_shared_among_one_is_of_one_rank(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, -1, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, -1, 20, 2 } } },
-		{ 5, 1, 0, { { RAMA_TAB_MOD_POSIX, 1, -1, 30, 3 }, { RAMA_TAB_MOD_POSIX, 3, -1, 40, 4 } } },
+		{ 0,
+		  1,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, -1, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, -1, 20, 2 } } },
+		{ 5,
+		  1,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, -1, 30, 3 }, { RAMA_TAB_MOD_POSIX, 3, -1, 40, 4 } } },
 	};
 	struct merging m;
 	struct found *f;
@@ -359,11 +393,13 @@ static void the_same_holds_for_layouts(void **state)
 		{ 0,
 		  1,
 		  0,
-		  { { RAMA_TAB_MOD_LUSTRE, 1, -1, 10, 0 }, { RAMA_TAB_MOD_LUSTRE, 2, -1, 20, 0 } } },
+		  { { RAMA_TAB_MOD_LUSTRE, 1, -1, 10, 0 },
+		    { RAMA_TAB_MOD_LUSTRE, 2, -1, 20, 0 } } },
 		{ 5,
 		  1,
 		  0,
-		  { { RAMA_TAB_MOD_LUSTRE, 1, -1, 10, 0 }, { RAMA_TAB_MOD_LUSTRE, 3, -1, 40, 0 } } },
+		  { { RAMA_TAB_MOD_LUSTRE, 1, -1, 10, 0 },
+		    { RAMA_TAB_MOD_LUSTRE, 3, -1, 40, 0 } } },
 	};
 	struct merging m;
 
@@ -398,7 +434,10 @@ static void whole_jobs_need_new_ranks(void **state)
 static void a_single_log_passes_through(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 4, 0, { { RAMA_TAB_MOD_POSIX, 1, -1, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, 3, 20, 1 } } },
+		{ 0,
+		  4,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, -1, 10, 1 }, { RAMA_TAB_MOD_POSIX, 2, 3, 20, 1 } } },
 	};
 	struct merging m;
 	struct found *f;
@@ -480,7 +519,7 @@ static void times_count_from_the_earliest_start(void **state)
 	close_to(f->w[RAMA_TAB_POSIX_F_CLOSE_END_TIMESTAMP].f, 7.5);
 	assert_true(f->w[RAMA_TAB_POSIX_F_READ_START_TIMESTAMP].f == 0);   /* never happened */
 	assert_true(f->w[RAMA_TAB_POSIX_F_CLOSE_START_TIMESTAMP].f == -1); /* not known */
-	assert_true(f->w[RAMA_TAB_POSIX_F_READ_TIME].f == 1);	       /* a length */
+	assert_true(f->w[RAMA_TAB_POSIX_F_READ_TIME].f == 1);		   /* a length */
 	found_free(f);
 	f = reading_find(&m.out, RAMA_TAB_MOD_DXT_POSIX, 1, 1);
 	for (unsigned k = 0; k < 2; k++) {
@@ -527,7 +566,8 @@ static void heat_maps_keep_200_bins_at_most(void **state)
 {
 	static const struct process p[] = {
 		{ 0, 2, 0, { { RAMA_TAB_MOD_HEATMAP, 1, 0, 200, 0.1 } } },
-		{ 30000000000, 2, 0, { { RAMA_TAB_MOD_HEATMAP, 1, 1, 200, 0.1 } } }, /* 30 s later */
+		/* 30 s later */
+		{ 30000000000, 2, 0, { { RAMA_TAB_MOD_HEATMAP, 1, 1, 200, 0.1 } } },
 	};
 	struct merging m;
 
@@ -537,7 +577,8 @@ static void heat_maps_keep_200_bins_at_most(void **state)
 		struct found *f = reading_find(&m.out, RAMA_TAB_MOD_HEATMAP, 1, rank);
 		int64_t sum[2] = { 0, 0 }, before = 0;
 
-		assert_true(f->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.4); /* 50 s in 125 bins */
+		/* 50 s in 125 bins */
+		assert_true(f->w[RAMA_TAB_HEATMAP_F_BIN_WIDTH_SECONDS].f == 0.4);
 		assert_int_equal(f->count[0], 125);
 		for (unsigned i = 0; i < 125; i++) {
 			sum[0] += f->array[0][i].i;
@@ -571,8 +612,14 @@ static void flags_of_incomplete_modules_are_joined(void **state)
 static void names_and_mounts_are_joined(void **state)
 {
 	static const struct process p[] = {
-		{ 0, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 0, 1, 1 }, { RAMA_TAB_MOD_POSIX, 2, 0, 1, 1 } } },
-		{ 0, 2, 0, { { RAMA_TAB_MOD_POSIX, 1, 1, 1, 1 }, { RAMA_TAB_MOD_POSIX, 3, 1, 1, 1 } } },
+		{ 0,
+		  2,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 0, 1, 1 }, { RAMA_TAB_MOD_POSIX, 2, 0, 1, 1 } } },
+		{ 0,
+		  2,
+		  0,
+		  { { RAMA_TAB_MOD_POSIX, 1, 1, 1, 1 }, { RAMA_TAB_MOD_POSIX, 3, 1, 1, 1 } } },
 	};
 	struct merging m;
 

@@ -86,7 +86,8 @@ static bool in_version(const struct rama_tab_field *f, unsigned version)
 }
 
 /* words that steer the reader; all others are random */
-static bool steering(const struct rama_tab_schema *s, const struct rama_tab_field *f, uint64_t *value)
+static bool steering(const struct rama_tab_schema *s, const struct rama_tab_field *f,
+		     uint64_t *value)
 {
 	*value = 0;
 	for (unsigned k = 0; k < s->n_arrays; k++)
@@ -109,8 +110,9 @@ static void append_field(const struct raw *raw, struct memfile *to, const struct
 }
 
 /* one stored record of a version; w[i][] are the words of its field i */
-static void append_record(const struct raw *raw, struct memfile *to, const struct rama_tab_schema *s,
-			  unsigned version, union rama_core_word (*w)[16])
+static void append_record(const struct raw *raw, struct memfile *to,
+			  const struct rama_tab_schema *s, unsigned version,
+			  union rama_core_word (*w)[16])
 {
 	raw_u64(raw, to, 0x0102030405060708);
 	raw_u64(raw, to, (uint64_t)-1);
@@ -120,7 +122,8 @@ static void append_record(const struct raw *raw, struct memfile *to, const struc
 }
 
 /* fields that are made of others in old versions: tested by themselves */
-static bool made_up(const struct rama_tab_module *m, const struct rama_tab_field *f, unsigned version)
+static bool made_up(const struct rama_tab_module *m, const struct rama_tab_field *f,
+		    unsigned version)
 {
 	return (m->id == RAMA_TAB_MOD_PNETCDF_FILE && version < 3 &&
 		f->word == RAMA_TAB_PNETCDF_FILE_OPENS) ||
@@ -391,7 +394,8 @@ static void check_trace(const struct found *got, bool offsets, bool threads)
 		assert_int_equal(s[RAMA_TAB_SEG_LENGTH].i, 100 + i);
 		assert_true(s[RAMA_TAB_SEG_START].f == 0.5 + (double)i);
 		assert_true(s[RAMA_TAB_SEG_END].f == 0.75 + (double)i);
-		assert_true(s[RAMA_TAB_SEG_THREAD].u == (threads ? 0x7fff00001111u + (uint64_t)i : 0));
+		assert_true(s[RAMA_TAB_SEG_THREAD].u ==
+			    (threads ? 0x7fff00001111u + (uint64_t)i : 0));
 	}
 }
 

@@ -7,8 +7,9 @@
 #define WRITERS 5
 #define RECORDS 7
 
-static const unsigned modules[] = { RAMA_TAB_MOD_POSIX,	RAMA_TAB_MOD_LUSTRE,  RAMA_TAB_MOD_STDIO,
-				    RAMA_TAB_MOD_DXT_POSIX, RAMA_TAB_MOD_HEATMAP, RAMA_TAB_MOD_EXTRA };
+static const unsigned modules[] = { RAMA_TAB_MOD_POSIX,	  RAMA_TAB_MOD_LUSTRE,
+				    RAMA_TAB_MOD_STDIO,	  RAMA_TAB_MOD_DXT_POSIX,
+				    RAMA_TAB_MOD_HEATMAP, RAMA_TAB_MOD_EXTRA };
 
 /* a trace as it is stored: its segments without their threads, or the threads alone */
 static void trace_bytes(const struct sample *s, bool threads, struct memfile *to)
@@ -39,7 +40,8 @@ static void region_bytes(unsigned n, unsigned region, struct memfile *to)
 	struct sample s;
 
 	if (threads)
-		region = RAMA_LOG_REGION_MODULE + RAMA_TAB_MOD_DXT_POSIX, r.state = n * 1000 + region;
+		region = RAMA_LOG_REGION_MODULE + RAMA_TAB_MOD_DXT_POSIX,
+		r.state = n * 1000 + region;
 	if (region == RAMA_LOG_REGION_JOB && n == 0) {
 		unsigned char job[RAMA_LOG_JOB_REGION];
 
@@ -115,7 +117,8 @@ static void *write_pieces(void *arg)
 static void write_together(struct memfile *f)
 {
 	static uint64_t size[WRITERS * RAMA_LOG_REGIONS], off[WRITERS * RAMA_LOG_REGIONS];
-	struct rama_log_header header = { .compression = RAMA_LOG_ZLIB, .partial = 1 << RAMA_TAB_MOD_STDIO };
+	struct rama_log_header header = { .compression = RAMA_LOG_ZLIB,
+					  .partial = 1 << RAMA_TAB_MOD_STDIO };
 	uint32_t crc[RAMA_TAB_MODULES] = { 0 };
 	struct rama_log_annex annex;
 	pthread_barrier_t packed, placed;
@@ -203,7 +206,8 @@ static void same_threads(struct reading *a, struct reading *b)
 			n += x[0][RAMA_TAB_SEG_THREAD].u != 0;
 		}
 	}
-	assert_true(rama_log_cursor_has_threads(&i) && rama_log_cursor_has_threads(&k) && n > RECORDS);
+	assert_true(rama_log_cursor_has_threads(&i) && rama_log_cursor_has_threads(&k) &&
+		    n > RECORDS);
 	rama_log_cursor_close(&i);
 	rama_log_cursor_close(&k);
 }

@@ -48,7 +48,8 @@ static void every_module_comes_back_as_it_was(void **state)
 	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
 		const struct rama_tab_module *m = rama_tab_module_get(id);
 
-		for (uint8_t kind = RAMA_LOG_ZLIB; m != NULL && kind <= RAMA_LOG_PLAIN_BYTES; kind++) {
+		for (uint8_t kind = RAMA_LOG_ZLIB; m != NULL && kind <= RAMA_LOG_PLAIN_BYTES;
+		     kind++) {
 			round_trip(id, m->newest, kind);
 			if (m->released != m->newest)
 				round_trip(id, m->released, kind);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look.c: jobs that are made up: segments in files that the test changes as their processes would, a /proc and clocks
- * of its own. */
+/* look.c: jobs that are made up: segments in files that the test changes as their processes
+ * would, a /proc and clocks of its own. */
 #include "look/look.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void fake_now(void *ctx, unsigned source, uint64_t *tick, uint64_t *mono,
 	*real = SEG_REAL0 + clock_now;
 }
 
-/* ---- the machine ------------------------------------------------------------------------------------ */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 struct machine {
 	char top[64], proc[80], dir[80];
@@ -98,7 +98,7 @@ static void look_after(struct machine *m, uint64_t ns)
 	assert_int_equal(rama_look_take(m->l, &e), 0);
 }
 
-/* ---- processes ---------------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* a segment that lies in a file and is mapped here, too: what is written is seen by who looks */
 struct live {
@@ -199,7 +199,7 @@ static void close_to(double a, double b)
 		fail_msg("%.9f is not %.9f", a, b);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void gains_are_those_since_the_look_before(void **st)
 {
@@ -288,7 +288,8 @@ static void standard_streams_are_no_files(void **st)
 	live_end(&a);
 }
 
-/* MPI-IO above POSIX: bytes are those of the system, time is that of the calls which the process made */
+/* MPI-IO above POSIX: bytes are those of the system, time is that of the calls which the process
+ * made */
 static void time_is_that_of_the_upper_layer(void **st)
 {
 	struct rama_core_mpiio_file *f;
@@ -657,7 +658,8 @@ static void a_hostile_segment_is_harmless(void **st)
 	live_end(&a);
 }
 
-/* The first test of all: the guard is set up once, and the test library takes its place from then on. */
+/* The first test of all: the guard is set up once, and the test library takes its place from
+ * then on. */
 static void a_segment_may_shrink_while_it_is_looked_at(void **st)
 {
 	struct machine m;

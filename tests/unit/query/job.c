@@ -52,7 +52,8 @@ static void its_tables(void **state)
 {
 	static const unsigned columns[] = { 4, 7, 7, 11, 4, 2 };
 	struct rama_store *s = fresh();
-	struct rama_wire_message m[] = { process_of("7/run", 1, 1, 0), block_of("7/run", 1, 0, 0, 300) };
+	struct rama_wire_message m[] = { process_of("7/run", 1, 1, 0),
+					 block_of("7/run", 1, 0, 0, 300) };
 	struct rama_err e = { 0 };
 
 	(void)state;
@@ -76,7 +77,7 @@ static void its_tables(void **state)
 	rama_store_close(s);
 }
 
-/* ---- events and series -------------------------------------------------------------------------------- */
+/* ---- events and series ----------------------------------------------------------------------- */
 
 struct events {
 	unsigned n;
@@ -93,7 +94,8 @@ static int see_event(void *ctx, const struct rama_store_row *row, struct rama_er
 	assert_int_equal(row->n, RAMA_QUERY_EVENT_COLUMNS);
 	assert_int_equal(c[RAMA_QUERY_EVENT_END].i, t.end);
 	assert_int_equal(c[RAMA_QUERY_EVENT_START].i, t.end - t.dur);
-	assert_int_equal(c[RAMA_QUERY_EVENT_OFF].type, t.off < 0 ? RAMA_STORE_CELL_NULL : RAMA_STORE_CELL_INT);
+	assert_int_equal(c[RAMA_QUERY_EVENT_OFF].type,
+			 t.off < 0 ? RAMA_STORE_CELL_NULL : RAMA_STORE_CELL_INT);
 	assert_string_equal(c[RAMA_QUERY_EVENT_FN].text, what_of(&t)->fn);
 	assert_string_equal(row->name[RAMA_QUERY_EVENT_FN], "fn");
 	assert_int_equal(c[RAMA_QUERY_EVENT_RECORD].i, (int64_t)t.record);

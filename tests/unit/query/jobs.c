@@ -175,7 +175,7 @@ static void conditions_too(void **state)
 	rama_store_close(s);
 }
 
-/* ---- what is true ------------------------------------------------------------------------------------ */
+/* ---- what is true ---------------------------------------------------------------------------- */
 
 static bool meets(unsigned number, unsigned i)
 {
@@ -279,7 +279,7 @@ static void orders_hold(void **state)
 	rama_store_close(s);
 }
 
-/* ---- cursors ----------------------------------------------------------------------------------------- */
+/* ---- cursors --------------------------------------------------------------------------------- */
 
 static void other_cursors_are_refused(void **state)
 {

@@ -36,22 +36,22 @@ static void make(struct job *j, int64_t nprocs)
 	for (int64_t i = 0; i < nprocs; i++)
 		j->ranks[i] = (struct rama_job_view_rank){ .io.read_time = (double)i, .host = -1 };
 	j->files[0] = (struct rama_job_view_file){ .id = 1,
-					       .name = "/a",
-					       .mount = -1,
-					       .group = 0,
-					       .rank = -1,
-					       .slow_rank = -1,
-					       .io = { .read_time = 1 } };
+						   .name = "/a",
+						   .mount = -1,
+						   .group = 0,
+						   .rank = -1,
+						   .slow_rank = -1,
+						   .io = { .read_time = 1 } };
 	j->files[1] = (struct rama_job_view_file){
 		.id = 2, .name = "<STDOUT>", .pseudo = true, .io = { .read_time = 9 }
 	};
 	j->files[2] = (struct rama_job_view_file){ .id = UINT64_MAX,
-					       .name = "/b,\"c\"",
-					       .mount = -1,
-					       .group = 1,
-					       .rank = 3,
-					       .slow_rank = 3,
-					       .io = { .read_time = 2 } };
+						   .name = "/b,\"c\"",
+						   .mount = -1,
+						   .group = 1,
+						   .rank = 3,
+						   .slow_rank = 3,
+						   .io = { .read_time = 2 } };
 	j->files[3] = (struct rama_job_view_file){
 		.id = 4, .name = "/looked/for", .unopened = true, .io = { .meta_time = 3 }
 	};

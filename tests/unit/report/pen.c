@@ -29,7 +29,7 @@ static void harmful_characters_are_replaced(void **st)
 	(void)st;
 	begin(&g, 80, true);
 	rama_report_pen_text(&g.pen, "a\033[31mb\nc\x7f\xc2\x9b" /* CSI */
-			      "d\xe2\x80\xae" /* right to left */ "e\xff\xc3");
+				     "d\xe2\x80\xae" /* right to left */ "e\xff\xc3");
 	assert_int_equal(g.pen.column, 16);
 	end(&g, "a?[31mb?c??d?e??");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* clock.c: ticks become time of day. A made-up machine has a counter that runs too fast or too slow, a clock that is
- * disciplined, set, and read with jitter; its true time is known. */
+/* clock.c: ticks become time of day. A made-up machine has a counter that runs too fast or too
+ * slow, a clock that is disciplined, set, and read with jitter; its true time is known. */
 #include "unit.h"
 
 #include "segment/clock.h"
@@ -29,8 +29,8 @@ struct machine {
 static struct rama_seg_ticks own_of(const struct machine *m)
 {
 	return (struct rama_seg_ticks){ .source = RAMA_SEG_CLOCK_TSC,
-					.hz = m->hz *
-					      1.00005, /* as measured in a hurry: 50 ppm off */
+					/* as measured in a hurry: 50 ppm off */
+					.hz = m->hz * 1.00005,
 					.tick0 = TICK0,
 					.mono0 = 1,
 					.real0 = START };
@@ -63,9 +63,9 @@ static struct rama_seg_clock_pair read_at(struct machine *m, uint64_t t)
 	uint64_t wrong = m->jitter > 0 ? rng_below(&m->rng, m->jitter) : 0;
 
 	return (struct rama_seg_clock_pair){ .tick = tick_at(m, t),
-					 .mono = clock_at(m, t) + wrong + 1,
-					 .real = (uint64_t)real_at(m, t) + wrong / 2,
-					 .blur = 2 * wrong };
+					     .mono = clock_at(m, t) + wrong + 1,
+					     .real = (uint64_t)real_at(m, t) + wrong / 2,
+					     .blur = 2 * wrong };
 }
 
 static void near_truth(const struct rama_seg_clock *c, const struct machine *m, uint64_t t)
@@ -121,7 +121,8 @@ static void slewing_is_followed(void **state)
 	assert_int_equal(c.steps, 0);
 }
 
-/* Events that waited (no agent was there, the ring was long) are converted later by the corners that were kept. */
+/* Events that waited (no agent was there, the ring was long) are converted later by the corners
+ * that were kept. */
 static void the_past_stays_known(void **state)
 {
 	struct machine m = { .hz = 2.1e9, .rate = 1.00002 }, then;
@@ -255,7 +256,8 @@ static void nonsense_gives_numbers(void **state)
 
 static void this_machine(void **state)
 {
-	static const enum rama_seg_clock_source source[] = { RAMA_SEG_CLOCK_TSC, RAMA_SEG_CLOCK_MONOTONIC };
+	static const enum rama_seg_clock_source source[] = { RAMA_SEG_CLOCK_TSC,
+							     RAMA_SEG_CLOCK_MONOTONIC };
 
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(source); i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mapped.c: segments in files: what is mapped and what is refused, who may read, switches, and files that shrink. */
+/* mapped.c: segments in files: what is mapped and what is refused, who may read, switches, and
+ * files that shrink. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -94,23 +95,27 @@ static void switches_need_no_lock(void **st)
 	begin(&s);
 	s.control->trace = 3;
 	assert_int_equal(rama_seg_mapped_open(&m, path, UINT32_MAX, true, &e), 0);
-	assert_int_equal(rama_seg_mapped_switch(path, UINT32_MAX,
-					    &(struct rama_seg_switch){ .set_live = true, .live = 5 },
-					    &was, &e),
-			 0);
+	assert_int_equal(
+		rama_seg_mapped_switch(path, UINT32_MAX,
+				       &(struct rama_seg_switch){ .set_live = true, .live = 5 },
+				       &was, &e),
+		0);
 	assert_int_equal(was.live, 0);
 	assert_int_equal(was.trace, 3);
 	assert_int_equal(s.control->live, 5);
 	assert_int_equal(s.control->trace, 3);
-	assert_int_equal(rama_seg_mapped_switch(path, UINT32_MAX,
-					    &(struct rama_seg_switch){ .set_trace = true, .trace = 0 },
-					    NULL, &e),
-			 0);
-	assert_int_equal(s.control->trace, 0);
 	assert_int_equal(
-		rama_seg_mapped_switch(path, UINT32_MAX, &(struct rama_seg_switch){ 0 }, &was, NULL), 0);
+		rama_seg_mapped_switch(path, UINT32_MAX,
+				       &(struct rama_seg_switch){ .set_trace = true, .trace = 0 },
+				       NULL, &e),
+		0);
+	assert_int_equal(s.control->trace, 0);
+	assert_int_equal(rama_seg_mapped_switch(path, UINT32_MAX, &(struct rama_seg_switch){ 0 },
+						&was, NULL),
+			 0);
 	assert_int_equal(was.live, 5);
-	assert_int_equal(rama_seg_mapped_switch("/nowhere/x", 0, &(struct rama_seg_switch){ 0 }, &was, &e),
+	assert_int_equal(rama_seg_mapped_switch("/nowhere/x", 0, &(struct rama_seg_switch){ 0 },
+						&was, &e),
 			 RAMA_EMISSING);
 	rama_seg_mapped_close(&m);
 	end(&s);
@@ -127,8 +132,9 @@ static void refuse(const char *name, uint32_t uid, int code, const char *word)
 		assert_non_null(strstr(e.text, name));
 		assert_null(m.base);
 	}
-	assert_int_equal(rama_seg_mapped_switch(name, uid, &(struct rama_seg_switch){ .set_live = true },
-					    NULL, &e),
+	assert_int_equal(rama_seg_mapped_switch(name, uid,
+						&(struct rama_seg_switch){ .set_live = true }, NULL,
+						&e),
 			 code);
 }
 
@@ -181,7 +187,8 @@ static int read_shrunk(struct seg *s)
 	rama_seg_mapped_close(&m);
 	/* its place serves another one, which is whole, if empty */
 	if (truncate(path, (off_t)s->size) != 0 ||
-	    rama_seg_mapped_open(&whole, path, UINT32_MAX, true, &e) != 0 || rama_seg_mapped_gone(&whole))
+	    rama_seg_mapped_open(&whole, path, UINT32_MAX, true, &e) != 0 ||
+	    rama_seg_mapped_gone(&whole))
 		return 4;
 	rama_seg_mapped_close(&whole);
 	return 0;

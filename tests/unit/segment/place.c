@@ -86,7 +86,7 @@ static void who_may_write(void **st)
 	assert_true(rama_seg_place_steady(0040755));
 	assert_false(rama_seg_place_steady(0040777));
 	assert_true(rama_seg_place_firm(0x01021994));  /* tmpfs */
-	assert_true(rama_seg_place_firm(0xef53));	   /* ext4 */
+	assert_true(rama_seg_place_firm(0xef53));      /* ext4 */
 	assert_true(rama_seg_place_firm(0x794c7630));  /* overlay */
 	assert_false(rama_seg_place_firm(0x9123683e)); /* Btrfs */
 }

@@ -124,7 +124,8 @@ static void numbers_that_are_no_names(void **st)
 static void chunks_come_later(void **st)
 {
 	struct opened *o = begin();
-	uint32_t slots = o->seg.state->slots_used[RAMA_SEG_KIND_POSIX], pool = o->seg.state->pool_used;
+	uint32_t slots = o->seg.state->slots_used[RAMA_SEG_KIND_POSIX],
+		 pool = o->seg.state->pool_used;
 	uint64_t names = o->seg.state->names_used;
 
 	(void)st;

@@ -149,7 +149,7 @@ static void small_areas_are_refused(void **st)
 	}
 }
 
-/* ---- numbers that are cut ---------------------------------------------------------------------- */
+/* ---- numbers that are cut -------------------------------------------------------------------- */
 
 static void counts_are_cut(void **st)
 {
@@ -206,7 +206,8 @@ static void texts_end(void **st)
 	end(o);
 }
 
-/* every length a file can be cut to: what is not there is not read (the memory behind is not ours) */
+/* every length a file can be cut to: what is not there is not read (the memory behind is not
+ * ours) */
 static void cut_files(void **st)
 {
 	struct opened *o = begin();
@@ -228,7 +229,7 @@ static void cut_files(void **st)
 			assert_true(o->s.cut);
 			for (uint32_t i = 0; i < rama_seg_slots(&o->s, RAMA_SEG_KIND_POSIX); i++)
 				assert_int_equal(rama_seg_slot(&o->s, RAMA_SEG_KIND_POSIX, i, &slot,
-								   &o->err),
+							       &o->err),
 						 1);
 		} else {
 			assert_int_equal(rc, RAMA_ETRUNC);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ring.c: live events come out as they went in, in pieces of any size, while they are written; nonsense gives fewer. */
+/* ring.c: live events come out as they went in, in pieces of any size, while they are written;
+ * nonsense gives fewer. */
 #include "segment/ring.h"
 
 #include <pthread.h>
@@ -182,7 +183,7 @@ static void a_change_of_threads_ends_a_piece(void **st)
 	end(o);
 }
 
-/* ---- nonsense ------------------------------------------------------------------------------------ */
+/* ---- nonsense -------------------------------------------------------------------------------- */
 
 /* whatever it says: nothing outside is touched, and no more is given than was asked for */
 static void survives(struct opened *o)
@@ -279,7 +280,7 @@ static void wrong_lanes_are_told(void **st)
 	end(o);
 }
 
-/* ---- at the same time ------------------------------------------------------------------------------ */
+/* ---- at the same time ------------------------------------------------------------------------ */
 
 enum { MANY = 400000 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ringwriter.h: puts live events into a lane as segment/layout.h says it is to be done: what an observed thread does, told once
- * more. Event number n is one that can be told from all others. */
+/* ringwriter.h: puts live events into a lane as segment/layout.h says it is to be done: what an
+ * observed thread does, told once more. Event number n is one that can be told from all others. */
 #ifndef RAMA_TESTS_RINGWRITER_H
 #define RAMA_TESTS_RINGWRITER_H
 
@@ -10,22 +10,24 @@
 static inline struct rama_seg_event ring_event(uint64_t n)
 {
 	return (struct rama_seg_event){ .start = 1000 + n * 7,
-				    .length = n % 13,
-				    .off = (int64_t)n,
-				    .bytes = (int64_t)(n * n),
-				    .name = (uint32_t)n,
-				    .layer = n % 6,
-				    .kind = n % 30,
-				    .fn = (uint16_t)n,
-				    .call = (uint32_t)n + 1,
-				    .parent = (uint32_t)(n / 2) };
+					.length = n % 13,
+					.off = (int64_t)n,
+					.bytes = (int64_t)(n * n),
+					.name = (uint32_t)n,
+					.layer = n % 6,
+					.kind = n % 30,
+					.fn = (uint16_t)n,
+					.call = (uint32_t)n + 1,
+					.parent = (uint32_t)(n / 2) };
 }
 
 static inline bool ring_grow(struct seg *s, struct rama_seg_lane *l)
 {
-	uint64_t bytes = (uint64_t)(RAMA_SEG_RING_FIRST << l->level) * sizeof(struct rama_seg_event);
+	uint64_t bytes =
+		(uint64_t)(RAMA_SEG_RING_FIRST << l->level) * sizeof(struct rama_seg_event);
 
-	if (l->level == RAMA_SEG_RING_LEVELS || s->state->rings_limit - s->state->rings_used < bytes)
+	if (l->level == RAMA_SEG_RING_LEVELS ||
+	    s->state->rings_limit - s->state->rings_used < bytes)
 		return false;
 	__atomic_store_n(&l->ring[l->level].from, l->made, __ATOMIC_RELAXED);
 	__atomic_store_n(&l->ring[l->level].at, s->state->rings_used, __ATOMIC_RELAXED);
@@ -52,7 +54,8 @@ static inline bool ring_put(struct seg *s, uint32_t lane)
 			return false;
 		}
 	}
-	ring = (void *)((unsigned char *)seg_area(s, RAMA_SEG_AREA_RINGS) + l->ring[l->level - 1].at);
+	ring = (void *)((unsigned char *)seg_area(s, RAMA_SEG_AREA_RINGS) +
+			l->ring[l->level - 1].at);
 	ring[n % size] = ring_event(n);
 	__atomic_store_n(&l->made, n + 1, __ATOMIC_RELEASE);
 	return true;

@@ -43,7 +43,7 @@ static void torn_slots_are_told(void **st)
 	free(s);
 }
 
-/* ---- a process that goes on --------------------------------------------------------------------- */
+/* ---- a process that goes on ------------------------------------------------------------------ */
 
 /* the segment as a file that one thread maps and another reads */
 struct live {

@@ -13,7 +13,7 @@
 #define SHARED 3
 #define SOME 6 /* files that some ranks have */
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static uint64_t file_id(const char *what, int64_t number, char name[64])
 {
@@ -56,7 +56,7 @@ static void choose_files(struct files *f, struct rng *r, int64_t rank)
 	f->n++;
 }
 
-/* ---- records ----------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* lists that stay whole when they are joined: never more than three values */
 static void fill_top(const struct rama_core_top *top, union rama_core_word *w, struct rng *r)
@@ -146,12 +146,13 @@ static void write_many_ours(struct rama_log_writer *w, unsigned many, int64_t ra
 static void write_layouts(struct rama_log_writer *w, const struct files *f, int64_t rank)
 {
 	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_LUSTRE);
-	union rama_core_word words[RAMA_TAB_LUSTRE__WORDS], comp[16] = { { .i = 65536 } }, ost = { .i = 7 };
+	union rama_core_word words[RAMA_TAB_LUSTRE__WORDS], comp[16] = { { .i = 65536 } },
+							    ost = { .i = 7 };
 	struct rama_core_record rec = { .mod = mod,
-				   .schema = mod->record,
-				   .w = words,
-				   .array = { comp, &ost },
-				   .count = { 1, 1 } };
+					.schema = mod->record,
+					.w = words,
+					.array = { comp, &ost },
+					.count = { 1, 1 } };
 
 	rama_log_writer_module(w, RAMA_TAB_MOD_LUSTRE, mod->newest);
 	for (unsigned i = 0; i < f->n; i++) {
@@ -163,7 +164,8 @@ static void write_layouts(struct rama_log_writer *w, const struct files *f, int6
 	}
 }
 
-static void write_traces(struct rama_log_writer *w, const struct files *f, int64_t rank, struct rng *r)
+static void write_traces(struct rama_log_writer *w, const struct files *f, int64_t rank,
+			 struct rng *r)
 {
 	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_DXT_POSIX);
 	union rama_core_word words[RAMA_TAB_DXT__WORDS], seg[6][RAMA_TAB_SEG_WORDS];
@@ -184,7 +186,8 @@ static void write_traces(struct rama_log_writer *w, const struct files *f, int64
 		}
 		assert_int_equal(rama_log_writer_record(w, &rec), 0);
 		rama_log_writer_segments(w, seg,
-				     words[RAMA_TAB_DXT_WRITE_COUNT].u + words[RAMA_TAB_DXT_READ_COUNT].u);
+					 words[RAMA_TAB_DXT_WRITE_COUNT].u +
+						 words[RAMA_TAB_DXT_READ_COUNT].u);
 	}
 }
 
@@ -212,7 +215,8 @@ static void write_heat(struct rama_log_writer *w, int64_t rank, struct rng *r)
 static void write_process(struct rama_log_writer *w, int64_t rank)
 {
 	const struct rama_tab_module *mod = rama_tab_module_get(RAMA_TAB_MOD_PROCESS);
-	union rama_core_word words[RAMA_TAB_PROCESS__WORDS] = { { .u = 0 } }, command = { .b = "work" };
+	union rama_core_word words[RAMA_TAB_PROCESS__WORDS] = { { .u = 0 } },
+			     command = { .b = "work" };
 	struct rama_core_record rec = {
 		.mod = mod, .schema = mod->record, .w = words, .array = { &command }, .count = { 1 }
 	};
@@ -228,22 +232,22 @@ static void write_process(struct rama_log_writer *w, int64_t rank)
 	assert_int_equal(rama_log_writer_record(w, &rec), 0);
 }
 
-/* ---- a rank ------------------------------------------------------------------------------------------ */
+/* ---- a rank ---------------------------------------------------------------------------------- */
 
 static void write_rank(struct rama_log_writer *w, int64_t rank, const struct job *j, struct rng *r)
 {
 	struct rama_log_mount mount = { .path = "/data", .type = "ext4", .path_len = 5 };
 	struct rama_log_job job = { .uid = 1000,
-				.start_sec = START,
-				.end_sec = START + 60,
-				.nprocs = j->size,
-				.jobid = 77,
-				.exe = "work --hard" };
+				    .start_sec = START,
+				    .end_sec = START + 60,
+				    .nprocs = j->size,
+				    .jobid = 77,
+				    .exe = "work --hard" };
 	int64_t order = rank * 5 % 7;
 	struct files f;
 
-	/* A merge takes them in the order of their start, which is not that of ranks: the result must not
-	 * depend on it. */
+	/* A merge takes them in the order of their start, which is not that of ranks: the result
+	 * must not depend on it. */
 	job.start_sec += order / 3;
 	job.start_nsec = order % 3 * 300000000 + (int64_t)rng_below(r, 200000000);
 	job.end_sec += (int64_t)rng_below(r, 3);
@@ -271,7 +275,8 @@ static void write_rank(struct rama_log_writer *w, int64_t rank, const struct job
 		write_many_ours(w, j->many_ours, rank, r);
 	else
 		write_counters(w, RAMA_TAB_MOD_EXTRA, &f, rank, r);
-	assert_int_equal(rama_log_writer_finish(w, rng_below(r, 3) == 0 ? 1ull << RAMA_TAB_MOD_STDIO : 0),
+	assert_int_equal(rama_log_writer_finish(w, rng_below(r, 3) == 0 ? 1ull << RAMA_TAB_MOD_STDIO
+									: 0),
 			 0);
 }
 
@@ -339,7 +344,7 @@ void job_free(struct job *j)
 	world_fini(&j->world);
 }
 
-/* ---- what merge makes of it ---------------------------------------------------------------------------- */
+/* ---- what merge makes of it ------------------------------------------------------------------ */
 
 static int take(void *ctx, uint64_t off, const void *bytes, size_t n, struct rama_err *e)
 {
@@ -387,7 +392,7 @@ struct check *job_merge(struct job *j, const bool *with)
 	return c;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* a record with all that follows it */
 struct flat {
@@ -426,7 +431,9 @@ static int by_file(const void *a, const void *b)
 
 	if (x->w[RAMA_TAB_ID].u != y->w[RAMA_TAB_ID].u)
 		return x->w[RAMA_TAB_ID].u < y->w[RAMA_TAB_ID].u ? -1 : 1;
-	return x->w[RAMA_TAB_RANK].i < y->w[RAMA_TAB_RANK].i ? -1 : x->w[RAMA_TAB_RANK].i > y->w[RAMA_TAB_RANK].i;
+	return x->w[RAMA_TAB_RANK].i < y->w[RAMA_TAB_RANK].i
+		       ? -1
+		       : x->w[RAMA_TAB_RANK].i > y->w[RAMA_TAB_RANK].i;
 }
 
 static void bag_fill(struct bag *b, struct check *c, unsigned module)
@@ -442,7 +449,8 @@ static void bag_fill(struct bag *b, struct check *c, unsigned module)
 		struct flat *f = bag_add(b);
 
 		flat_add(f, r->w, r->schema->words);
-		for (unsigned k = 0; k < r->schema->n_arrays && !(r->mod->flags & RAMA_TAB_TRACE); k++)
+		for (unsigned k = 0; k < r->schema->n_arrays && !(r->mod->flags & RAMA_TAB_TRACE);
+		     k++)
 			flat_add(f, r->array[k], r->count[k] * r->schema->array[k].words);
 		while (r->mod->flags & RAMA_TAB_TRACE &&
 		       (n = rama_log_cursor_segments(&cur, seg, 64, &kind)) > 0)
@@ -460,7 +468,8 @@ static void bag_free(struct bag *b)
 	free(b->all);
 }
 
-static void flat_equal(const struct rama_tab_module *mod, const struct flat *a, const struct flat *b)
+static void flat_equal(const struct rama_tab_module *mod, const struct flat *a,
+		       const struct flat *b)
 {
 	bool is_float[400] = { false };
 
@@ -496,7 +505,8 @@ static void jobs_equal(const struct rama_log_job *a, const struct rama_log_job *
 void logs_equal(struct check *a, struct check *b)
 {
 	jobs_equal(&a->log.job, &b->log.job);
-	assert_int_equal(a->log.partial & ~RAMA_LOG_PARTIAL_END, b->log.partial & ~RAMA_LOG_PARTIAL_END);
+	assert_int_equal(a->log.partial & ~RAMA_LOG_PARTIAL_END,
+			 b->log.partial & ~RAMA_LOG_PARTIAL_END);
 	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++) {
 		struct bag x, y;
 
@@ -506,7 +516,8 @@ void logs_equal(struct check *a, struct check *b)
 		bag_fill(&x, a, id);
 		bag_fill(&y, b, id);
 		if (x.n != y.n)
-			fail_msg("%s: %zu records, not %zu", rama_tab_module_get(id)->name, x.n, y.n);
+			fail_msg("%s: %zu records, not %zu", rama_tab_module_get(id)->name, x.n,
+				 y.n);
 		for (size_t i = 0; i < x.n; i++)
 			flat_equal(rama_tab_module_get(id), &x.all[i], &y.all[i]);
 		bag_free(&x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks.h: jobs of some ranks with random records, their logs one by one, and the log that they make
- * together. Helpers fail the running test. */
+/* ranks.h: jobs of some ranks with random records, their logs one by one, and the log that they
+ * make together. Helpers fail the running test. */
 #ifndef RAMA_TESTS_RANKS_H
 #define RAMA_TESTS_RANKS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shutdown.c: the ranks of a parallel job make one log. What must be in it is what a merge of their single
- * logs has. */
+/* shutdown.c: the ranks of a parallel job make one log. What must be in it is what a merge of
+ * their single logs has. */
 #include "ranks.h"
 
 #include <unistd.h>
@@ -35,8 +35,8 @@ static void equals_merge(void **st)
 		log = check_file(j.path);
 		logs_equal(log, merged);
 		names_once(log);
-		assert_int_equal(log_has(log, RAMA_TAB_MOD_POSIX, file_shared(0), size > 1 ? -1 : 0),
-				 1);
+		assert_int_equal(
+			log_has(log, RAMA_TAB_MOD_POSIX, file_shared(0), size > 1 ? -1 : 0), 1);
 		assert_int_equal(log_has(log, RAMA_TAB_MOD_LUSTRE, file_shared(1), -1), 1);
 		assert_int_equal(j.rank[0].result.bytes, log->n);
 		assert_int_equal(j.rank[0].result.writers, opt.writers < size ? opt.writers : size);
@@ -144,7 +144,7 @@ static void order_of_arrival(void **st)
 		check_end(log[k]);
 }
 
-/* ---- the directory is not everywhere ------------------------------------------------------------------- */
+/* ---- the directory is not everywhere --------------------------------------------------------- */
 
 static int cannot(void *ctx, const struct rama_shutdown_place *place, struct rama_err *e)
 {
@@ -226,7 +226,7 @@ static void log_cannot_be_made(void **st)
 	job_free(&j);
 }
 
-/* ---- segments ------------------------------------------------------------------------------------------ */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 #define SEGMENTS 5
 
@@ -274,7 +274,8 @@ static void from_segments(void **st)
 		rama_shutdown_own_fini(&j.rank[i].own);
 		rama_source_memory(&src, s.bytes, s.size);
 		assert_int_equal(rama_seg_open(segment, &src, &j.rank[i].err), 0);
-		assert_int_equal(rama_shutdown_own_from_segment(&j.rank[i].own, segment, &p, &j.rank[i].err),
+		assert_int_equal(rama_shutdown_own_from_segment(&j.rank[i].own, segment, &p,
+								&j.rank[i].err),
 				 0);
 		seg_free(&s);
 	}
@@ -295,7 +296,7 @@ static void from_segments(void **st)
 	job_free(&j);
 }
 
-/* ---- parts --------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static void ranges(void **st)
 {

@@ -185,8 +185,8 @@ static bool is_named(const struct check *log, int64_t rank)
 	return false;
 }
 
-/* A log that was made is whole: it can be read without a word, holds the records of everybody who was told
- * that it does, and names exactly those that it does not have. */
+/* A log that was made is whole: it can be read without a word, holds the records of everybody
+ * who was told that it does, and names exactly those that it does not have. */
 static void check_whole(struct job *j)
 {
 	uint64_t process = rama_core_record_id(RAMA_GATHER_PROCESS, strlen(RAMA_GATHER_PROCESS));
@@ -216,9 +216,11 @@ static void check_whole(struct job *j)
 /* a rank dies in each phase; 4 is an inner one and a writer, 7 neither */
 static void dies_on_the_way(void **st)
 {
-	static const int at[] = { RAMA_SHUTDOWN_TAG_HERE,    RAMA_SHUTDOWN_TAG_IDS,   RAMA_SHUTDOWN_TAG_SHARED,
-				  RAMA_SHUTDOWN_TAG_RECORDS, RAMA_SHUTDOWN_TAG_SIZES, RAMA_SHUTDOWN_TAG_PLACES,
-				  RAMA_SHUTDOWN_TAG_PIECES,  RAMA_SHUTDOWN_TAG_NEXT,  RAMA_SHUTDOWN_TAG_WRITTEN };
+	static const int at[] = { RAMA_SHUTDOWN_TAG_HERE,   RAMA_SHUTDOWN_TAG_IDS,
+				  RAMA_SHUTDOWN_TAG_SHARED, RAMA_SHUTDOWN_TAG_RECORDS,
+				  RAMA_SHUTDOWN_TAG_SIZES,  RAMA_SHUTDOWN_TAG_PLACES,
+				  RAMA_SHUTDOWN_TAG_PIECES, RAMA_SHUTDOWN_TAG_NEXT,
+				  RAMA_SHUTDOWN_TAG_WRITTEN };
 
 	(void)st;
 	for (unsigned i = 0; i < LENGTH(at); i++) {

@@ -31,7 +31,7 @@ double world_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- time --------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static double seat_now(void *ctx)
 {
@@ -99,7 +99,7 @@ static void wait_here(struct seat *s, int64_t from, int tag, double seconds)
 	}
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static int seat_send(void *ctx, int64_t to, int tag, const void *buf, size_t n)
 {
@@ -176,7 +176,7 @@ static int seat_recv(void *ctx, int64_t from, int tag, void **buf, size_t *n, do
 	return 0;
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 void world_init(struct world *w, int64_t size)
 {
@@ -200,11 +200,11 @@ void world_init(struct world *w, int64_t size)
 struct rama_shutdown_comm world_comm(struct world *w, int64_t rank)
 {
 	return (struct rama_shutdown_comm){ .rank = rank,
-				   .size = w->size,
-				   .send = seat_send,
-				   .recv = seat_recv,
-				   .now = seat_now,
-				   .ctx = &w->seat[rank] };
+					    .size = w->size,
+					    .send = seat_send,
+					    .recv = seat_recv,
+					    .now = seat_now,
+					    .ctx = &w->seat[rank] };
 }
 
 static void *live(void *arg)
@@ -226,8 +226,8 @@ static void *live(void *arg)
 	return NULL;
 }
 
-void world_run(struct world *w, int (*run)(const struct rama_shutdown_comm *comm, void *arg), void *arg,
-	       size_t arg_size)
+void world_run(struct world *w, int (*run)(const struct rama_shutdown_comm *comm, void *arg),
+	       void *arg, size_t arg_size)
 {
 	pthread_t *thread = calloc((size_t)w->size, sizeof(*thread));
 	pthread_attr_t attr;

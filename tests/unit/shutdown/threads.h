@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threads.h: a parallel job in one process: ranks are threads, messages are queues in memory. Ranks can
- * come late, die, or send nonsense. Time can be real, or a clock that stands still while any rank works and
- * jumps ahead when all of them wait: then waiting costs nothing, and a busy machine changes nothing. Used by
- * tests and by bench/shutdown; knows nothing of either. */
+/* threads.h: a parallel job in one process: ranks are threads, messages are queues in memory.
+ * Ranks can come late, die, or send nonsense. Time can be real, or a clock that stands still
+ * while any rank works and jumps ahead when all of them wait: then waiting costs nothing, and a
+ * busy machine changes nothing. Used by tests and by bench/shutdown; knows nothing of either. */
 #ifndef RAMA_TESTS_THREADS_H
 #define RAMA_TESTS_THREADS_H
 
@@ -52,8 +52,8 @@ struct world {
 void world_init(struct world *w, int64_t size);
 struct rama_shutdown_comm world_comm(struct world *w, int64_t rank);
 /* all ranks as threads, until all have ended; a rank that is dead from the start does not run */
-void world_run(struct world *w, int (*run)(const struct rama_shutdown_comm *comm, void *arg), void *arg,
-	       size_t arg_size);
+void world_run(struct world *w, int (*run)(const struct rama_shutdown_comm *comm, void *arg),
+	       void *arg, size_t arg_size);
 void world_fini(struct world *w);
 double world_now(void); /* real time */
 

@@ -6,22 +6,22 @@
 #define LATE (T0 + 600 * SECOND)
 
 static struct rama_wire_message counters_of(const char *job, unsigned process, uint64_t version,
-				       int64_t bytes)
+					    int64_t bytes)
 {
 	static struct rama_wire_msg_gain total[2];
 
-	total[0] = (struct rama_wire_msg_gain){ "POSIX",   bytes / 10, bytes / 100, 7,    bytes,
-					   2 * bytes, bytes,	  bytes,       bytes };
+	total[0] = (struct rama_wire_msg_gain){ "POSIX",   bytes / 10, bytes / 100, 7,	  bytes,
+						2 * bytes, bytes,      bytes,	    bytes };
 	total[1] = (struct rama_wire_msg_gain){ "MPI-IO", 1, 1, 1, bytes, bytes, 1, 1, 1 };
 	return (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_COUNTERS,
-				      .counters = { .segment = key_of(process),
-						    .version = version,
-						    .job = job,
-						    .rank = -1,
-						    .t = T0 + (int64_t)version * SECOND,
-						    .since = T0,
-						    .n = 2,
-						    .total = total } };
+					   .counters = { .segment = key_of(process),
+							 .version = version,
+							 .job = job,
+							 .rank = -1,
+							 .t = T0 + (int64_t)version * SECOND,
+							 .since = T0,
+							 .n = 2,
+							 .total = total } };
 }
 
 static void sums_are(struct rama_store *s, int64_t bytes)
@@ -36,7 +36,8 @@ static void sums_are(struct rama_store *s, int64_t bytes)
 			 bytes);
 }
 
-/* Four messages in all orders, each of them twice, in one batch or in many: the newest counts, and nothing twice. */
+/* Four messages in all orders, each of them twice, in one batch or in many: the newest counts,
+ * and nothing twice. */
 static void any_order(void **state)
 {
 	static const int64_t bytes[4] = { 100, 5000, 5000, 90000 };
@@ -48,7 +49,8 @@ static void any_order(void **state)
 
 		for (unsigned n = 4; n > 0; n--) {
 			unsigned pick = code % n, which = left[pick];
-			struct rama_wire_message m = counters_of("7/run", 1, which + 1, bytes[which]);
+			struct rama_wire_message m =
+				counters_of("7/run", 1, which + 1, bytes[which]);
 
 			code /= n;
 			left[pick] = left[n - 1];
@@ -70,12 +72,12 @@ static void after_gains(void **state)
 	struct rama_wire_msg_gain gain = { "POSIX", 4, 1, 3, 40, 80, 1, 1, 1 };
 	struct rama_store *s = fresh();
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_ACTIVITY,
-				  .activity = { .segment = key_of(1),
-						.job = "7/run",
-						.t = T0,
-						.width = SECOND,
-						.n = 1,
-						.gain = &gain } };
+				       .activity = { .segment = key_of(1),
+						     .job = "7/run",
+						     .t = T0,
+						     .width = SECOND,
+						     .n = 1,
+						     .gain = &gain } };
 
 	(void)state;
 	put_one(s, &m);
@@ -89,7 +91,8 @@ static void after_gains(void **state)
 	rama_store_close(s);
 }
 
-/* the same moment twice, a clock that was set back, counters that go back, numbers that cannot be */
+/* the same moment twice, a clock that was set back, counters that go back, numbers that cannot
+ * be */
 static void odd_ones(void **state)
 {
 	struct rama_store *s = fresh();
@@ -138,7 +141,7 @@ static void moves_along(void **state)
 	rama_store_close(s);
 }
 
-/* ---- lost ---------------------------------------------------------------------------------------------------- */
+/* ---- lost ------------------------------------------------------------------------------------ */
 
 static void reap(struct rama_store *s, int64_t now)
 {
@@ -250,7 +253,8 @@ static void nobody_there(void **state)
 {
 	struct rama_wire_msg_name name = { 1, "/x", 2 };
 	struct rama_store *s = fresh();
-	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES, .names = { "7/names", 1, &name } };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES,
+				       .names = { "7/names", 1, &name } };
 	struct rama_err e = { 0 };
 	int64_t jobs = 0;
 
@@ -301,7 +305,7 @@ static void lost_in_an_archive(void **state)
 	rama_store_close(s);
 }
 
-/* ---- whose ---------------------------------------------------------------------------------------------------- */
+/* ---- whose ----------------------------------------------------------------------------------- */
 
 static void refused(struct rama_store *s, const struct rama_wire_message *m)
 {

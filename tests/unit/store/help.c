@@ -35,7 +35,7 @@ static void empty_database(const char *url)
 {
 	static const char *sql = "DROP SCHEMA public CASCADE; CREATE SCHEMA public";
 	struct rama_err e = { 0 };
-	struct rama_store_db *db;
+	void *db;
 
 	if (rama_store_db_postgres.open(&db, url, RAMA_STORE_WRITE | RAMA_STORE_CREATE, &e) != 0 ||
 	    rama_store_db_postgres.script(db, sql, &e) != 0)
@@ -80,7 +80,7 @@ struct rama_store *fresh(void)
 	return reopen(RAMA_STORE_WRITE | RAMA_STORE_CREATE);
 }
 
-/* ---- events ----------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static const struct rama_wire_what calls[] = {
 	{ "POSIX", "write", "pwrite64" }, { "POSIX", "read", "read" },
@@ -123,7 +123,7 @@ const struct rama_wire_what *what_of(const struct rama_wire_event *ev)
 }
 
 struct rama_wire_message block_of(const char *job, unsigned process, unsigned lane, uint64_t first,
-			     uint32_t n)
+				  uint32_t n)
 {
 	static struct rama_wire_block b;
 	static struct rama_wire_block_packer packer;
@@ -147,34 +147,36 @@ struct rama_wire_message block_of(const char *job, unsigned process, unsigned la
 	len = rama_wire_block_pack(&packer, &b, bytes, rama_wire_block_room(&b), &e);
 	if (len < 0)
 		fail_msg("%s", e.text);
-	return (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_BLOCK, .block = { bytes, (size_t)len } };
+	return (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_BLOCK,
+					   .block = { bytes, (size_t)len } };
 }
 
-struct rama_wire_message process_of(const char *job, unsigned process, uint64_t version, int64_t rank)
+struct rama_wire_message process_of(const char *job, unsigned process, uint64_t version,
+				    int64_t rank)
 {
 	static char host[32];
 
 	snprintf(host, sizeof(host), "node%u", process % 3);
 	return (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_PROCESS,
-				      .process = { .segment = key_of(process),
-						   .version = version,
-						   .job = job,
-						   .user = "ada",
-						   .host = host,
-						   .exe = "/opt/bin/solver",
-						   .command = "solver -n 4",
-						   .tag = "",
-						   .uid = 1000,
-						   .jobid = 4711,
-						   .pid = 100 + process,
-						   .rank = rank,
-						   .start = T0 - 1000000000 + process,
-						   .seen_at = T0,
-						   .state = RAMA_WIRE_STATE_RUNNING,
-						   .lanes = 2 } };
+					   .process = { .segment = key_of(process),
+							.version = version,
+							.job = job,
+							.user = "ada",
+							.host = host,
+							.exe = "/opt/bin/solver",
+							.command = "solver -n 4",
+							.tag = "",
+							.uid = 1000,
+							.jobid = 4711,
+							.pid = 100 + process,
+							.rank = rank,
+							.start = T0 - 1000000000 + process,
+							.seen_at = T0,
+							.state = RAMA_WIRE_STATE_RUNNING,
+							.lanes = 2 } };
 }
 
-/* ---- the store --------------------------------------------------------------------------------------- */
+/* ---- the store ------------------------------------------------------------------------------- */
 
 uint64_t put(struct rama_store *s, const struct rama_wire_message *m)
 {
@@ -255,7 +257,7 @@ int64_t job_number(struct rama_store *s, const char *key)
 	return job;
 }
 
-/* ---- content ------------------------------------------------------------------------------------------- */
+/* ---- content --------------------------------------------------------------------------------- */
 
 static void add_cell(struct rama_out *o, const struct rama_store_cell *c)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs known from their logs: all counters of all modules, the same log under several names, logs of jobs that were seen live */
+/* jobs known from their logs: all counters of all modules, the same log under several names,
+ * logs of jobs that were seen live */
 #include "help.h"
 
 #include <math.h>
@@ -75,7 +76,7 @@ static void small_log(struct memfile *f, struct reading *in, unsigned n)
 	free(x);
 }
 
-/* ---- counters ------------------------------------------------------------------------------------------ */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 struct rows {
 	struct reading in;
@@ -135,9 +136,9 @@ static int same_row(void *ctx, const struct rama_store_row *row, struct rama_err
 	for (unsigned k = 0; k < *r->schema->n_fields; k++) {
 		const struct rama_tab_field *f = &r->schema->fields[k];
 
-		columns -=
-			f->word != RAMA_TAB_NO_WORD &&
-			(f->place != RAMA_TAB_HIDDEN || f->type == RAMA_TAB_TEXT || f->type == RAMA_TAB_UUID);
+		columns -= f->word != RAMA_TAB_NO_WORD &&
+			   (f->place != RAMA_TAB_HIDDEN || f->type == RAMA_TAB_TEXT ||
+			    f->type == RAMA_TAB_UUID);
 	}
 	assert_int_equal(columns, 0); /* all of them */
 	return 0;
@@ -201,7 +202,7 @@ static void all_counters(void **state)
 	rama_store_close(s);
 }
 
-/* ---- rows of the job ------------------------------------------------------------------------------------- */
+/* ---- rows of the job ------------------------------------------------------------------------- */
 
 static void row_of_a_log(void **state)
 {
@@ -279,7 +280,7 @@ static void found_by_its_names(void **state)
 	rama_store_close(s);
 }
 
-/* ---- the same log ------------------------------------------------------------------------------------------- */
+/* ---- the same log ---------------------------------------------------------------------------- */
 
 static void another_version_of_it(void **state)
 {
@@ -335,7 +336,8 @@ static void live_job(struct rama_store *s, const char *key, bool ended)
 	commit(s);
 }
 
-/* By an agent with the key of the job, from a folder with a key of its own, in any order: one job. */
+/* By an agent with the key of the job, from a folder with a key of its own, in any order: one
+ * job. */
 static void log_of_a_live_job(void **state)
 {
 	static const char order[][4] = { "lak", "lka", "kla", "alk", "akl", "kal", "la", "al" };
@@ -412,7 +414,7 @@ static void log_without_the_key(void **state)
 	rama_store_close(s);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int take_path(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -448,9 +450,10 @@ static void odd_names(void **state)
 	longest[1200] = '\0';
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		struct rama_wire_msg_name name = { i + 1, cases[i].path,
-					      (uint32_t)strlen(cases[i].path) };
+						   (uint32_t)strlen(cases[i].path) };
 		struct rama_store_cell arg = { .type = RAMA_STORE_CELL_INT, .i = (int64_t)i + 1 };
-		struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES, .names = { "7/run", 1, &name } };
+		struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES,
+					       .names = { "7/run", 1, &name } };
 
 		put_one(s, &m);
 		*got = '\0';

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* files that are no stores, older and newer ones, others that use the store at the same time, disks that are full */
+/* files that are no stores, older and newer ones, others that use the store at the same time,
+ * disks that are full */
 #include "help.h"
 
 #include <fcntl.h>
@@ -117,7 +118,8 @@ static int count_events(void *ctx, const struct rama_store_stored_event *ev, str
 	return 0;
 }
 
-/* A store that was cut, or has other bytes here and there: an error or an answer, no crash, and one line. */
+/* A store that was cut, or has other bytes here and there: an error or an answer, no crash, and
+ * one line. */
 static void damaged_files(void **state)
 {
 	struct rama_store *s;
@@ -160,9 +162,9 @@ static void damaged_files(void **state)
 		write_file(sibling("damaged"), bytes, n);
 		memcpy(bytes + at, kept, sizeof(kept));
 		if (rama_store_open(&s, sibling("damaged"), RAMA_STORE_READ, &e) == 0) {
-			struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_TIME_JOB_RANK,
-						       .job = -1,
-						       .rank = -1 };
+			struct rama_store_event_filter f = {
+				.order = RAMA_STORE_ORDER_TIME_JOB_RANK, .job = -1, .rank = -1
+			};
 			struct rama_store_counts c;
 			uint64_t n_events = 0;
 
@@ -208,9 +210,10 @@ static void damaged_block(void **state)
 	rama_store_close(s);
 }
 
-/* ---- versions ------------------------------------------------------------------------------------------ */
+/* ---- versions -------------------------------------------------------------------------------- */
 
-/* a store as the first version made it, with a job, and with counters of a program that knew fewer */
+/* a store as the first version made it, with a job, and with counters of a program that knew
+ * fewer */
 static void make_old(const char *path)
 {
 	sqlite3 *db;
@@ -269,7 +272,7 @@ static void newer_is_refused(void **state)
 	refused(where(), ALL, RAMA_EVERSION, "newer iorama");
 }
 
-/* ---- others --------------------------------------------------------------------------------------------- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 static void locked_for_a_while(void **state)
 {
@@ -349,7 +352,8 @@ static void only_reads(void **state)
 	rama_store_close(s);
 }
 
-/* two processes put the same messages at the same time: what one leaves out the other has brought */
+/* two processes put the same messages at the same time: what one leaves out the other has
+ * brought */
 static void writer(unsigned who)
 {
 	struct rama_store *s = reopen(RAMA_STORE_WRITE);
@@ -414,7 +418,7 @@ static void two_writers(void **state)
 	rama_store_close(s);
 }
 
-/* ---- disks ----------------------------------------------------------------------------------------------- */
+/* ---- disks ----------------------------------------------------------------------------------- */
 
 static void full_disk(void **state)
 {

@@ -39,23 +39,24 @@ static void add_names(struct parcels *to, const char *job, uint64_t from, uint32
 		snprintf(path[i], sizeof(path[i]), "/data/file%llu",
 			 (unsigned long long)(from + i));
 		name[i] = (struct rama_wire_msg_name){ 0xf000000000000000u + from + i, path[i],
-						  (uint32_t)strlen(path[i]) };
+						       (uint32_t)strlen(path[i]) };
 	}
-	add(to, &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_NAMES, .names = { job, n, name } });
+	add(to,
+	    &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_NAMES, .names = { job, n, name } });
 }
 
 static void add_activity(struct parcels *to, const char *job, unsigned process, int64_t rank,
 			 int64_t second)
 {
 	struct rama_wire_msg_gain gain[2] = { { "POSIX", 10, 20, 3, 1000, 2000, 100, 200, 30 },
-					 { "MPI-IO", 5, 6, 0, 1000, 2000, 300, 400, 0 } };
+					      { "MPI-IO", 5, 6, 0, 1000, 2000, 300, 400, 0 } };
 	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_ACTIVITY,
-				  .activity = { .job = job,
-						.rank = rank,
-						.t = T0 + second * 1000000000,
-						.width = 1000000000,
-						.n = 2,
-						.gain = gain } };
+				       .activity = { .job = job,
+						     .rank = rank,
+						     .t = T0 + second * 1000000000,
+						     .width = 1000000000,
+						     .n = 2,
+						     .gain = gain } };
 
 	m.activity.segment = key_of(process);
 	add(to, &m);
@@ -65,12 +66,13 @@ static void add_sample(struct parcels *to, int64_t second)
 {
 	struct rama_wire_msg_figure f[2] = { { "cpu.user", 0.25 * (double)second }, { "load", 3 } };
 
-	add(to, &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_SAMPLE,
-					.sample = { "node1", T0 + second * 1000000000, 2, f } });
+	add(to,
+	    &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_SAMPLE,
+					 .sample = { "node1", T0 + second * 1000000000, 2, f } });
 }
 
-/* Four processes begin in a directory of their own or a common one, become ranks of another job, make events in two lanes, and
- * end; one is killed. */
+/* Four processes begin in a directory of their own or a common one, become ranks of another job,
+ * make events in two lanes, and end; one is killed. */
 static void make(struct parcels *to)
 {
 	static const char *const first[] = { "7/alone-1@n", "7/common@n", "7/common@n", "7/mpi-5" };
@@ -169,7 +171,7 @@ static void any_order(void **state)
 	free(want);
 }
 
-/* ---- several writers at once -------------------------------------------------------------------------- */
+/* ---- several writers at once ----------------------------------------------------------------- */
 
 static int try_batch(struct rama_store *s, const struct parcels *p, const size_t *order, size_t n,
 		     struct rama_err *e)
@@ -192,7 +194,8 @@ static int try_batch(struct rama_store *s, const struct parcels *p, const size_t
 	return rc;
 }
 
-/* A process of its own puts all messages, in an order of its own, and begins a batch again that collided with another's. */
+/* A process of its own puts all messages, in an order of its own, and begins a batch again that
+ * collided with another's. */
 static int writer(const struct parcels *p, unsigned seed)
 {
 	struct rng r = { seed };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* postgres.c: statements, batches and blocks of the store on PostgreSQL. Those that need a server take it from
- * IORAMA_TEST_POSTGRES (tests/live/postgres.py sets it) and are skipped without; each works in a schema of its own. */
+/* postgres.c: statements, batches and blocks of the store on PostgreSQL. Those that need a
+ * server take it from IORAMA_TEST_POSTGRES (tests/live/postgres.py sets it) and are skipped
+ * without; each works in a schema of its own. */
 #include "unit.h"
 
 #include <float.h>
@@ -25,7 +26,9 @@ static struct rama_store_cell real(double v)
 
 static struct rama_store_cell text(const char *s)
 {
-	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT, .text = s, .len = strlen(s) };
+	return (struct rama_store_cell){ .type = RAMA_STORE_CELL_TEXT,
+					 .text = s,
+					 .len = strlen(s) };
 }
 
 static struct rama_store_cell bytes(const void *p, size_t n)
@@ -39,7 +42,7 @@ static const struct rama_store_cell none = { .type = RAMA_STORE_CELL_NULL };
 static const char *server(const char *name)
 {
 	const char *where = getenv("IORAMA_TEST_POSTGRES");
-	struct rama_store_db *db;
+	void *db;
 	char sql[200];
 
 	if (where == NULL)
@@ -53,15 +56,15 @@ static const char *server(const char *name)
 	return url;
 }
 
-static struct rama_store_db *opened(const char *name)
+static void *opened(const char *name)
 {
-	struct rama_store_db *db;
+	void *db;
 
 	assert_int_equal(pg->open(&db, server(name), RAMA_STORE_WRITE | RAMA_STORE_CREATE, &e), 0);
 	return db;
 }
 
-static void run_ok(struct rama_store_db *db, const char *sql)
+static void run_ok(void *db, const char *sql)
 {
 	if (pg->run(db, sql, RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL, &e) != 0)
 		fail_msg("%s: %s", sql, e.text);
@@ -75,7 +78,7 @@ static int take_int(void *ctx, const struct rama_store_row *row, struct rama_err
 	return 0;
 }
 
-static int64_t int_of(struct rama_store_db *db, const char *sql)
+static int64_t int_of(void *db, const char *sql)
 {
 	int64_t v = -1;
 
@@ -84,7 +87,7 @@ static int64_t int_of(struct rama_store_db *db, const char *sql)
 	return v;
 }
 
-/* ---- without a server ------------------------------------------------------------------------------- */
+/* ---- without a server ------------------------------------------------------------------------ */
 
 static void errors_that_pass(void **st)
 {
@@ -147,7 +150,7 @@ static void texts_become_utf8(void **st)
 
 static void addresses(void **st)
 {
-	struct rama_store_db *db = NULL;
+	void *db = NULL;
 
 	(void)st;
 	assert_int_equal(pg->open(&db, "postgresql://localhost/x?color=red", 0, &e), RAMA_EUSAGE);
@@ -159,7 +162,7 @@ static void addresses(void **st)
 	assert_null(strchr(e.text, '\n'));
 }
 
-/* ---- values -------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 struct seen {
 	struct rama_store_cell cell[12];
@@ -184,18 +187,18 @@ static int take_row(void *ctx, const struct rama_store_row *row, struct rama_err
 	return 0;
 }
 
-static void check_values(struct rama_store_db *db, const char *put, const char *get, int once)
+static void check_values(void *db, const char *put, const char *get, int once)
 {
 	const struct rama_store_cell args[] = { num(INT64_MIN),
-					  num(INT64_MAX),
-					  num(-7),
-					  num(12),
-					  real(0.1),
-					  real(-DBL_MAX),
-					  num(3),
-					  text("q'u\"o\\xt\n\xc3\xa4 \xff"),
-					  bytes("\0\1\xff\\x", 5),
-					  none };
+						num(INT64_MAX),
+						num(-7),
+						num(12),
+						real(0.1),
+						real(-DBL_MAX),
+						num(3),
+						text("q'u\"o\\xt\n\xc3\xa4 \xff"),
+						bytes("\0\1\xff\\x", 5),
+						none };
 	struct seen s = { 0 };
 	int64_t changed = 0;
 
@@ -225,7 +228,7 @@ static void values_there_and_back(void **st)
 {
 	static const char put[] = "INSERT INTO v VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 	static const char get[] = "SELECT * FROM v";
-	struct rama_store_db *db = opened("values");
+	void *db = opened("values");
 	struct seen s = { 0 };
 
 	(void)st;
@@ -249,12 +252,12 @@ static void values_there_and_back(void **st)
 	pg->close(db);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static void batches(void **st)
 {
 	static const char put[] = "INSERT INTO t VALUES ($1)";
-	struct rama_store_db *db = opened("batches");
+	void *db = opened("batches");
 
 	(void)st;
 	run_ok(db, "CREATE TABLE t (a BIGINT PRIMARY KEY)");
@@ -262,7 +265,8 @@ static void batches(void **st)
 	for (int64_t i = 0; i < 5000; i++) {
 		struct rama_store_cell c = num(i);
 
-		assert_int_equal(pg->run(db, put, RAMA_STORE_DB_KEPT, &c, 1, NULL, NULL, NULL, &e), 0);
+		assert_int_equal(pg->run(db, put, RAMA_STORE_DB_KEPT, &c, 1, NULL, NULL, NULL, &e),
+				 0);
 	}
 	assert_int_equal(int_of(db, "SELECT count(*) FROM t"), 5000);
 	pg->rollback(db);
@@ -274,11 +278,12 @@ static void batches(void **st)
 	pg->close(db);
 }
 
-/* A statement nobody waited for fails: the batch does, at the latest when it is committed, and the next one works. */
+/* A statement nobody waited for fails: the batch does, at the latest when it is committed, and
+ * the next one works. */
 static void late_errors(void **st)
 {
 	static const char put[] = "INSERT INTO t VALUES ($1)";
-	struct rama_store_db *db = opened("late");
+	void *db = opened("late");
 	struct rama_store_cell one = num(1);
 	int64_t v;
 
@@ -289,8 +294,8 @@ static void late_errors(void **st)
 		pg->run(db, put, RAMA_STORE_DB_KEPT, &one, 1, NULL, NULL, NULL, &e);
 		pg->run(db, put, RAMA_STORE_DB_KEPT, &one, 1, NULL, NULL, NULL, &e);
 		if (look)
-			assert_true(pg->run(db, "SELECT 1", RAMA_STORE_DB_ONCE, NULL, 0, take_int, &v,
-					    NULL, &e) < 0);
+			assert_true(pg->run(db, "SELECT 1", RAMA_STORE_DB_ONCE, NULL, 0, take_int,
+					    &v, NULL, &e) < 0);
 		memset(&e, 0, sizeof(e));
 		assert_true(pg->commit(db, &e) < 0);
 		assert_non_null(strstr(e.text, "duplicate key"));
@@ -307,7 +312,7 @@ static void late_errors(void **st)
 
 static void only_reading(void **st)
 {
-	struct rama_store_db *db = opened("reading"), *other;
+	void *db = opened("reading"), *other;
 	int64_t v = 0;
 
 	(void)st;
@@ -315,23 +320,24 @@ static void only_reading(void **st)
 	for (int batch = 0; batch < 2; batch++) {
 		if (batch)
 			assert_int_equal(pg->begin(db, &e), 0);
-		assert_int_equal(pg->run(db, "INSERT INTO t VALUES (1)", RAMA_STORE_DB_READ, NULL, 0,
-					 NULL, NULL, NULL, &e),
+		assert_int_equal(pg->run(db, "INSERT INTO t VALUES (1)", RAMA_STORE_DB_READ, NULL,
+					 0, NULL, NULL, NULL, &e),
 				 RAMA_EUSAGE);
 		assert_non_null(strstr(e.text, "only statements that read"));
 		if (batch)
 			pg->rollback(db);
 	}
-	assert_int_equal(pg->run(db, "SELECT 1; SELECT 2", RAMA_STORE_DB_READ, NULL, 0, NULL, NULL, NULL,
-				 &e),
+	assert_int_equal(pg->run(db, "SELECT 1; SELECT 2", RAMA_STORE_DB_READ, NULL, 0, NULL, NULL,
+				 NULL, &e),
 			 RAMA_EUSAGE);
-	assert_int_equal(pg->run(db, "COMMIT", RAMA_STORE_DB_READ, NULL, 0, NULL, NULL, NULL, &e), 0);
+	assert_int_equal(pg->run(db, "COMMIT", RAMA_STORE_DB_READ, NULL, 0, NULL, NULL, NULL, &e),
+			 0);
 	assert_int_equal(int_of(db, "SELECT count(*) FROM t"), 0);
 	/* in a batch it changes nothing of what the batch may do afterwards */
 	assert_int_equal(pg->begin(db, &e), 0);
 	run_ok(db, "INSERT INTO t VALUES (1)");
-	assert_int_equal(pg->run(db, "SELECT count(*) FROM t", RAMA_STORE_DB_READ, NULL, 0, take_int, &v,
-				 NULL, &e),
+	assert_int_equal(pg->run(db, "SELECT count(*) FROM t", RAMA_STORE_DB_READ, NULL, 0,
+				 take_int, &v, NULL, &e),
 			 0);
 	assert_int_equal(v, 1);
 	run_ok(db, "INSERT INTO t VALUES (2)");
@@ -339,16 +345,16 @@ static void only_reading(void **st)
 	assert_int_equal(int_of(db, "SELECT count(*) FROM t"), 2);
 	/* a store opened for reading */
 	assert_int_equal(pg->open(&other, url, RAMA_STORE_READ, &e), 0);
-	assert_true(pg->run(other, "INSERT INTO t VALUES (1)", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL,
-			    NULL, &e) < 0);
+	assert_true(pg->run(other, "INSERT INTO t VALUES (1)", RAMA_STORE_DB_ONCE, NULL, 0, NULL,
+			    NULL, NULL, &e) < 0);
 	pg->close(other);
 	pg->close(db);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 struct nest {
-	struct rama_store_db *db;
+	void *db;
 	int64_t rows, sum, inner;
 	int64_t stop_at;
 };
@@ -370,14 +376,15 @@ static int outer_row(void *ctx, const struct rama_store_row *row, struct rama_er
 	n->sum += row->cell[0].i;
 	if (n->rows == n->stop_at)
 		return 1;
-	return n->db != NULL ? pg->run(n->db, inner, RAMA_STORE_DB_KEPT, &c, 1, inner_row, n, NULL, err)
-			     : 0;
+	return n->db != NULL
+		       ? pg->run(n->db, inner, RAMA_STORE_DB_KEPT, &c, 1, inner_row, n, NULL, err)
+		       : 0;
 }
 
 static void statements_in_statements(void **st)
 {
 	static const char sql[] = "SELECT a FROM generate_series(1, 1000) AS g (a)";
-	struct rama_store_db *db = opened("nested");
+	void *db = opened("nested");
 
 	(void)st;
 	for (int batch = 0; batch < 2; batch++)
@@ -400,7 +407,8 @@ static void statements_in_statements(void **st)
 	pg->close(db);
 }
 
-/* What is written while rows are read is sent and not waited for: nobody may take its outcome for another's. */
+/* What is written while rows are read is sent and not waited for: nobody may take its outcome
+ * for another's. */
 static int write_one(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
 	static const char put[] = "INSERT INTO t VALUES ($1)";
@@ -414,7 +422,7 @@ static void writing_while_reading(void **st)
 {
 	static const char sql[] = "SELECT a FROM generate_series(1, 10) AS g (a)";
 	static const char count[] = "SELECT count(*) FROM t";
-	struct rama_store_db *db = opened("both");
+	void *db = opened("both");
 	int64_t v = 0;
 
 	(void)st;
@@ -423,11 +431,11 @@ static void writing_while_reading(void **st)
 	for (int i = 1; i <= 3; i++) {
 		struct nest n = { .db = db };
 
-		assert_int_equal(pg->run(db, sql, RAMA_STORE_DB_KEPT, NULL, 0, write_one, &n, NULL, &e),
-				 0);
+		assert_int_equal(
+			pg->run(db, sql, RAMA_STORE_DB_KEPT, NULL, 0, write_one, &n, NULL, &e), 0);
 		assert_int_equal(n.rows, 10);
-		assert_int_equal(pg->run(db, count, RAMA_STORE_DB_KEPT, NULL, 0, take_int, &v, NULL, &e),
-				 0);
+		assert_int_equal(
+			pg->run(db, count, RAMA_STORE_DB_KEPT, NULL, 0, take_int, &v, NULL, &e), 0);
 		assert_int_equal(v, 10 * i);
 	}
 	assert_int_equal(pg->commit(db, &e), 0);
@@ -458,7 +466,7 @@ static void streams(void **st)
 	static const char many[] =
 		"SELECT a, repeat('x', 500) FROM generate_series(1, 200000) AS g (a)";
 	static const char endless[] = "SELECT generate_series(1, 100000000000)";
-	struct rama_store_db *db = opened("streams");
+	void *db = opened("streams");
 	struct nest n = { 0 };
 	int64_t before;
 
@@ -472,19 +480,20 @@ static void streams(void **st)
 	}
 	for (int i = 0; i < 20; i++) {
 		n = (struct nest){ .stop_at = 3 };
-		assert_int_equal(
-			pg->run(db, endless, RAMA_STORE_DB_READ, NULL, 0, outer_row, &n, NULL, &e), 0);
+		assert_int_equal(pg->run(db, endless, RAMA_STORE_DB_READ, NULL, 0, outer_row, &n,
+					 NULL, &e),
+				 0);
 		assert_int_equal(n.rows, 3);
 		run_ok(db, "CREATE TABLE IF NOT EXISTS still_writes ()");
 	}
 	pg->close(db);
 }
 
-/* ---- a server that goes away ------------------------------------------------------------------------------ */
+/* ---- a server that goes away ----------------------------------------------------------------- */
 
 static void kill_backend(int64_t pid)
 {
-	struct rama_store_db *db;
+	void *db;
 	char sql[100];
 
 	assert_int_equal(pg->open(&db, url, RAMA_STORE_WRITE, &e), 0);
@@ -500,7 +509,7 @@ static void kill_backend(int64_t pid)
 static void connections_come_back(void **st)
 {
 	static const char put[] = "INSERT INTO t VALUES ($1)";
-	struct rama_store_db *db = opened("lost");
+	void *db = opened("lost");
 	struct rama_store_cell one = num(1);
 	int64_t v;
 
@@ -535,20 +544,20 @@ static void connections_come_back(void **st)
 /* a lock that another holds: waits as long as it was told, then an error that passes */
 static void locks_of_others(void **st)
 {
-	struct rama_store_db *db = opened("locks"), *other;
+	void *db = opened("locks"), *other;
 
 	(void)st;
 	run_ok(db, "CREATE TABLE t (a BIGINT)");
 	run_ok(db, "INSERT INTO t VALUES (1)");
 	assert_int_equal(pg->open(&other, url, RAMA_STORE_WRITE, &e), 0);
 	assert_int_equal(pg->begin(other, &e), 0);
-	assert_int_equal(pg->run(other, "SELECT a FROM t /*lock*/", RAMA_STORE_DB_KEPT, NULL, 0, NULL,
-				 NULL, NULL, &e),
+	assert_int_equal(pg->run(other, "SELECT a FROM t /*lock*/", RAMA_STORE_DB_KEPT, NULL, 0,
+				 NULL, NULL, NULL, &e),
 			 0);
 	assert_int_equal(int_of(other, "SELECT count(*) FROM t"), 1);
 	pg->wait(db, 50);
-	assert_int_equal(pg->run(db, "UPDATE t SET a = 2", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL, NULL,
-				 &e),
+	assert_int_equal(pg->run(db, "UPDATE t SET a = 2", RAMA_STORE_DB_ONCE, NULL, 0, NULL, NULL,
+				 NULL, &e),
 			 RAMA_EIO);
 	assert_true(pg->temporary(db));
 	assert_int_equal(pg->commit(other, &e), 0);
@@ -557,7 +566,7 @@ static void locks_of_others(void **st)
 	pg->close(db);
 }
 
-/* ---- the schema --------------------------------------------------------------------------------------------- */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 static void *open_store(void *arg)
 {
@@ -576,7 +585,7 @@ static void *open_store(void *arg)
 static void many_make_it_at_once(void **st)
 {
 	pthread_t thread[8];
-	struct rama_store_db *db;
+	void *db;
 	int v = 0;
 
 	(void)st;
@@ -599,7 +608,7 @@ static void many_make_it_at_once(void **st)
 
 static void not_a_store(void **st)
 {
-	struct rama_store_db *db = opened("other");
+	void *db = opened("other");
 	struct rama_store *s = NULL;
 
 	(void)st;

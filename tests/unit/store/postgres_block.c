@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* postgres_block.c: blocks as rows of PostgreSQL: what went in comes out, by our own reader and by SQL alone. Needs
- * IORAMA_TEST_POSTGRES, as postgres.c does. */
+/* postgres_block.c: blocks as rows of PostgreSQL: what went in comes out, by our own reader and
+ * by SQL alone. Needs IORAMA_TEST_POSTGRES, as postgres.c does. */
 #include "unit.h"
 
 #include "store/postgres.h"
@@ -9,11 +9,11 @@ static const struct rama_store_db_ops *const pg = &rama_store_db_postgres;
 static struct rama_wire_block in, out;
 static struct rama_err e;
 
-static struct rama_store_db *store_at(const char *name)
+static void *store_at(const char *name)
 {
 	const char *where = getenv("IORAMA_TEST_POSTGRES");
 	struct rama_store *s;
-	struct rama_store_db *db;
+	void *db;
 	char url[600], sql[200];
 
 	if (where == NULL)
@@ -69,22 +69,23 @@ static int take_number(void *ctx, const struct rama_store_row *row, struct rama_
 	return 0;
 }
 
-static void put(struct rama_store_db *db, int64_t process)
+static void put(void *db, int64_t process)
 {
 	set_times();
 	if (pg->put_block(db, 1, process, 2, &in, NULL, 0, NULL, &e) != 0)
 		fail_msg("%s", e.text);
 }
 
-static void get(struct rama_store_db *db, int64_t process)
+static void get(void *db, int64_t process)
 {
 	struct rama_store_cell number = { 0 }, arg = { .type = RAMA_STORE_CELL_INT, .i = process };
 
-	assert_int_equal(pg->run(db, "SELECT number FROM blocks WHERE process = $1", RAMA_STORE_DB_ONCE,
-				 &arg, 1, take_number, &number, NULL, &e),
+	assert_int_equal(pg->run(db, "SELECT number FROM blocks WHERE process = $1",
+				 RAMA_STORE_DB_ONCE, &arg, 1, take_number, &number, NULL, &e),
 			 0);
 	memset(&out, 0x55, sizeof(out));
-	if (pg->run(db, pg->block_sql, RAMA_STORE_DB_KEPT, &number, 1, take_block, db, NULL, &e) != 0)
+	if (pg->run(db, pg->block_sql, RAMA_STORE_DB_KEPT, &number, 1, take_block, db, NULL, &e) !=
+	    0)
 		fail_msg("%s", e.text);
 }
 
@@ -105,7 +106,7 @@ static void assert_same(void)
 	}
 }
 
-/* ---- what goes in: kind 0 plain, 1 mixed, 2 anything at all --------------------------------------------- */
+/* ---- what goes in: kind 0 plain, 1 mixed, 2 anything at all ---------------------------------- */
 
 static int64_t any(struct rng *r)
 {
@@ -160,7 +161,7 @@ static void there_and_back(void **st)
 		{ 7, 3, 1 },	  { 8192, 1, 0 },  { 8192, 5, 1 },  { 8191, 256, 1 },
 		{ 8192, 256, 2 }, { 100, 100, 2 }, { 300, 256, 2 }, { 3, 1, 2 },
 	};
-	struct rama_store_db *db = store_at("block");
+	void *db = store_at("block");
 	struct rng r = { 11 };
 
 	(void)st;
@@ -188,7 +189,7 @@ static void there_and_back(void **st)
 	pg->close(db);
 }
 
-/* ---- the same by SQL ---------------------------------------------------------------------------------------- */
+/* ---- the same by SQL ------------------------------------------------------------------------- */
 
 struct check {
 	uint32_t at;
@@ -217,8 +218,9 @@ static int check_event(void *ctx, const struct rama_store_row *row, struct rama_
 		else
 			assert_true(row->cell[i].type == RAMA_STORE_CELL_INT &&
 				    row->cell[i].i == want[i]);
-	assert_int_equal(row->cell[8].type,
-			 ev->record == 0x8000000000000001u ? RAMA_STORE_CELL_TEXT : RAMA_STORE_CELL_NULL);
+	assert_int_equal(row->cell[8].type, ev->record == 0x8000000000000001u
+						    ? RAMA_STORE_CELL_TEXT
+						    : RAMA_STORE_CELL_NULL);
 	assert_string_equal(row->cell[9].text, w->layer);
 	assert_string_equal(row->cell[10].text, w->op);
 	assert_string_equal(row->cell[11].text, w->fn);
@@ -238,7 +240,7 @@ static void by_sql_alone(void **st)
 		"SELECT * FROM iorama_events(1, 2) WHERE process = $1 ORDER BY seq";
 	static const char part[] =
 		"SELECT * FROM iorama_events(1, 2, $2, $3) WHERE process = $1 ORDER BY seq";
-	struct rama_store_db *db = store_at("sql");
+	void *db = store_at("sql");
 	struct rng r = { 12 };
 
 	(void)st;
@@ -251,37 +253,37 @@ static void by_sql_alone(void **st)
 	for (int kind = 0; kind < 2; kind++)
 		for (uint32_t n = 1; n <= 8192; n = n * 7 + 3) {
 			struct rama_store_cell args[3] = { { .type = RAMA_STORE_CELL_INT,
-						       .i = kind * 10000 + (int64_t)n } };
+							     .i = kind * 10000 + (int64_t)n } };
 			struct check c = { 0 };
 			uint32_t from = n / 3, to = n - n / 4;
 
 			begin(n, kind ? 9 : 1);
 			fill(kind, &r);
 			put(db, args[0].i);
-			assert_int_equal(pg->run(db, view, RAMA_STORE_DB_KEPT, args, 1, check_event, &c,
-						 NULL, &e),
+			assert_int_equal(pg->run(db, view, RAMA_STORE_DB_KEPT, args, 1, check_event,
+						 &c, NULL, &e),
 					 0);
 			assert_int_equal(c.at, n);
 			c.at = 0;
-			assert_int_equal(pg->run(db, function, RAMA_STORE_DB_READ, args, 1, check_event,
-						 &c, NULL, &e),
+			assert_int_equal(pg->run(db, function, RAMA_STORE_DB_READ, args, 1,
+						 check_event, &c, NULL, &e),
 					 0);
 			assert_int_equal(c.at, n);
 			c.at = from;
 			args[1] = (struct rama_store_cell){ .type = RAMA_STORE_CELL_INT,
-						      .i = in.event[from].end };
+							    .i = in.event[from].end };
 			args[2] = (struct rama_store_cell){ .type = RAMA_STORE_CELL_INT,
-						      .i = to < n ? in.event[to].end
-								  : in.event[n - 1].end + 1 };
-			assert_int_equal(pg->run(db, part, RAMA_STORE_DB_READ, args, 3, check_event, &c,
-						 NULL, &e),
+							    .i = to < n ? in.event[to].end
+									: in.event[n - 1].end + 1 };
+			assert_int_equal(pg->run(db, part, RAMA_STORE_DB_READ, args, 3, check_event,
+						 &c, NULL, &e),
 					 0);
 			assert_int_equal(c.at, to);
 		}
 	pg->close(db);
 }
 
-/* ---- damaged rows --------------------------------------------------------------------------------------------- */
+/* ---- damaged rows ---------------------------------------------------------------------------- */
 
 static int take_damaged(void *ctx, const struct rama_store_row *row, struct rama_err *err)
 {
@@ -306,7 +308,7 @@ static void damaged(void **st)
 		"end_base = end_base + 10000000000",
 		"off_bytes = decode(repeat('00', 36), 'hex')",
 	};
-	struct rama_store_db *db = store_at("damaged");
+	void *db = store_at("damaged");
 	struct rama_store_cell number = { .type = RAMA_STORE_CELL_INT };
 	struct rng r = { 13 };
 
@@ -319,10 +321,11 @@ static void damaged(void **st)
 		assert_int_equal(pg->script(db, "DELETE FROM blocks", &e), 0);
 		put(db, 1);
 		snprintf(sql, sizeof(sql), "UPDATE blocks SET %s RETURNING number", how[i]);
-		assert_int_equal(
-			pg->run(db, sql, RAMA_STORE_DB_ONCE, NULL, 0, take_number, &number, NULL, &e), 0);
-		if (pg->run(db, pg->block_sql, RAMA_STORE_DB_KEPT, &number, 1, take_damaged, db, NULL,
-			    &e) != RAMA_ECORRUPT)
+		assert_int_equal(pg->run(db, sql, RAMA_STORE_DB_ONCE, NULL, 0, take_number, &number,
+					 NULL, &e),
+				 0);
+		if (pg->run(db, pg->block_sql, RAMA_STORE_DB_KEPT, &number, 1, take_damaged, db,
+			    NULL, &e) != RAMA_ECORRUPT)
 			fail_msg("taken: %s", how[i]);
 	}
 	pg->close(db);

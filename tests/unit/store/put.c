@@ -93,7 +93,8 @@ static void all_overlaps(void **state)
 {
 	(void)state;
 	for (unsigned mask = 1; mask < 1u << 5; mask++) {
-		/* five places of 4 events; those in the mask come first, then one block over everything */
+		/* five places of 4 events; those in the mask come first, then one block over
+		 * everything */
 		struct rama_store *s = fresh();
 		struct rama_wire_message m;
 		uint64_t before = 0;
@@ -205,13 +206,15 @@ static void batches_are_asked_for(void **state)
 	assert_int_equal(rama_store_put(s, &m, NULL, &e), RAMA_EUSAGE);
 	begin(s);
 	assert_int_equal(rama_store_begin(s, &e), RAMA_EUSAGE);
-	m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_LOG, .log = { "7/run", "", NULL, 0 } };
+	m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_LOG,
+					.log = { "7/run", "", NULL, 0 } };
 	assert_int_equal(rama_store_put(s, &m, NULL, &e), RAMA_EUSAGE);
 	commit(s);
 	rama_store_close(s);
 }
 
-/* Numbers that cannot be true are taken in or refused; what others send in the same batch comes in. */
+/* Numbers that cannot be true are taken in or refused; what others send in the same batch comes
+ * in. */
 static uint64_t put_wild_block(struct rama_store *s, unsigned process, int64_t end, int64_t dur,
 			       int64_t bytes)
 {
@@ -270,20 +273,21 @@ static void wild_numbers(void **state)
 			m.process.state = RAMA_WIRE_STATE_ENDED;
 			put(s, &m);
 			m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_ACTIVITY,
-						   .activity = { .job = "7/wild",
-								 .rank = 0,
-								 .width = v,
-								 .n = 1,
-								 .gain = &gain } };
+							.activity = { .job = "7/wild",
+								      .rank = 0,
+								      .width = v,
+								      .n = 1,
+								      .gain = &gain } };
 			m.activity.t = k == 0 ? v : (int64_t)k;
 			m.activity.segment = key_of(process);
 			put(s, &m);
 			m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_LOSS,
-						   .loss = { "agent", (uint64_t)v + k, "7/wild", "",
-							     (uint64_t)v, (uint64_t)v } };
+							.loss = { "agent", (uint64_t)v + k,
+								  "7/wild", "", (uint64_t)v,
+								  (uint64_t)v } };
 			put(s, &m);
 			m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_SAMPLE,
-						   .sample = { "node", v, 1, &f } };
+							.sample = { "node", v, 1, &f } };
 			put(s, &m);
 			stored += put_wild_block(s, process++, v, wild[k],
 						 wild[(i + k) % LENGTH(wild)]);

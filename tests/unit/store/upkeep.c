@@ -26,7 +26,8 @@ static void name_files(struct rama_store *s, const char *job)
 
 	for (unsigned i = 0; i < 7; i++)
 		name[i] = (struct rama_wire_msg_name){ 0xf000000000000000u + i, "/data/file", 10 };
-	put(s, &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_NAMES, .names = { job, 7, name } });
+	put(s,
+	    &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_NAMES, .names = { job, 7, name } });
 }
 
 /* Jobs 0..n-1 of two processes; job i ended i hours after T0, the last one runs. */
@@ -52,19 +53,19 @@ static void fill(struct rama_store *s, unsigned n)
 			}
 			put(s, &m);
 			m = (struct rama_wire_message){ .kind = RAMA_WIRE_MSG_ACTIVITY,
-						   .activity = { .job = key,
-								 .t = T0,
-								 .width = 1,
-								 .n = 1,
-								 .gain = &gain } };
+							.activity = { .job = key,
+								      .t = T0,
+								      .width = 1,
+								      .n = 1,
+								      .gain = &gain } };
 			m.activity.segment = key_of(p);
 			put(s, &m);
 		}
 		put(s, &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_LOSS,
-					       .loss = { "agent", i, key, "full", 50, 1 } });
-		put(s,
-		    &(struct rama_wire_message){ .kind = RAMA_WIRE_MSG_SAMPLE,
-					    .sample = { "node1", T0 + (int64_t)i * HOUR, 1, &f } });
+						    .loss = { "agent", i, key, "full", 50, 1 } });
+		put(s, &(struct rama_wire_message){
+			       .kind = RAMA_WIRE_MSG_SAMPLE,
+			       .sample = { "node1", T0 + (int64_t)i * HOUR, 1, &f } });
 		name_files(s, key);
 		commit(s);
 	}

@@ -139,7 +139,9 @@ static uint64_t check(struct rama_store *s, const struct rama_store_event_filter
 static void three_orders(void **state)
 {
 	struct rama_store *s = filled();
-	struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_TIME_JOB_RANK, .job = -1, .rank = -1 };
+	struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_TIME_JOB_RANK,
+					     .job = -1,
+					     .rank = -1 };
 
 	(void)state;
 	assert_int_equal(check(s, &f), n_facts);
@@ -172,10 +174,12 @@ static void parts_of_it(void **state)
 
 	(void)state;
 	for (int i = 0; i < 300; i++) {
-		struct rama_store_event_filter f = { .order = (enum rama_store_order)rng_below(&r, 3),
-					       .job = (int64_t)rng_below(&r, 4),
-					       .rank = (int64_t)rng_below(&r, 6) - 1,
-					       .limit = rng_below(&r, 3) * rng_below(&r, 500) };
+		struct rama_store_event_filter f = {
+			.order = (enum rama_store_order)rng_below(&r, 3),
+			.job = (int64_t)rng_below(&r, 4),
+			.rank = (int64_t)rng_below(&r, 6) - 1,
+			.limit = rng_below(&r, 3) * rng_below(&r, 500)
+		};
 
 		if (f.job == 0) {
 			f.job = -1;
@@ -201,7 +205,9 @@ static void parts_of_it(void **state)
 static void wrong_questions(void **state)
 {
 	struct rama_store *s = filled();
-	struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_JOB_RANK_TIME, .job = -1, .rank = -1 };
+	struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_JOB_RANK_TIME,
+					     .job = -1,
+					     .rank = -1 };
 	struct walk w = { &f, 0, 0 };
 	struct rama_err e = { 0 };
 
@@ -213,7 +219,7 @@ static void wrong_questions(void **state)
 	rama_store_close(s);
 }
 
-/* ---- clocks that were set back, many lanes at once ---------------------------------------------------------- */
+/* ---- clocks that were set back, many lanes at once ------------------------------------------- */
 
 static uint64_t put_events(struct rama_store *s, unsigned process, unsigned lane, uint64_t first,
 			   const int64_t *end, uint32_t n)
@@ -277,7 +283,9 @@ static void many_lanes(unsigned processes, uint32_t per_block, unsigned blocks, 
 	struct rama_store *s = fresh();
 	struct sorted l = { .all = calloc((size_t)processes * per_block * blocks, sizeof(*l.all)) };
 	int64_t *end = calloc(per_block, sizeof(*end));
-	struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_JOB_TIME_RANK, .job = 1, .rank = -1 };
+	struct rama_store_event_filter f = { .order = RAMA_STORE_ORDER_JOB_TIME_RANK,
+					     .job = 1,
+					     .rank = -1 };
 	struct rama_err e = { 0 };
 	struct rng r = { processes };
 
@@ -324,7 +332,7 @@ static void clock_set_back(void **state)
 	many_lanes(90, 1500, 1, true);
 }
 
-/* ---- by keys ------------------------------------------------------------------------------------------------ */
+/* ---- by keys --------------------------------------------------------------------------------- */
 
 static int add_line(void *ctx, const struct rama_store_row *row, struct rama_err *e)
 {
@@ -436,7 +444,8 @@ static void columns_of_events(void **state)
 {
 	struct rama_wire_event t = truth(11, 1, 400);
 	struct rama_wire_msg_name name = { t.record, "/data/a \"file\"\nof two lines", 27 };
-	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES, .names = { "7/job1", 1, &name } };
+	struct rama_wire_message m = { .kind = RAMA_WIRE_MSG_NAMES,
+				       .names = { "7/job1", 1, &name } };
 	struct rama_store *s;
 	char want[500];
 

@@ -33,7 +33,8 @@ static void hear(void *ctx, const char *path, const char *line)
 	++*(unsigned *)ctx;
 }
 
-/* Directories, lists and names lead to each log once, in order; what cannot be read is told and counted. */
+/* Directories, lists and names lead to each log once, in order; what cannot be read is told and
+ * counted. */
 static void each_once(void **state)
 {
 	unsigned told = 0;

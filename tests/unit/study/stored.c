@@ -7,7 +7,8 @@
 #include "study/segments.h"
 #include "study/stored.h"
 
-/* A job that was seen live: found, but there is nothing to study, and the line says what there is. */
+/* A job that was seen live: found, but there is nothing to study, and the line says what there
+ * is. */
 static void without_a_log(void **state)
 {
 	struct rama_store *s = fresh();

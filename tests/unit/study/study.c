@@ -166,7 +166,8 @@ static void of_what_is_no_log(void **state)
 	memfile_free(&noise);
 }
 
-/* Whatever is cut off: if something was wrong it is an error, also where a report is made of the rest. */
+/* Whatever is cut off: if something was wrong it is an error, also where a report is made of the
+ * rest. */
 static void of_a_damaged_one(void **state)
 {
 	struct rama_study s;
@@ -238,7 +239,7 @@ static void only_some_findings(void **state)
 	memfile_free(&f);
 }
 
-/* ---- many ------------------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 struct steps {
 	size_t done, damaged;

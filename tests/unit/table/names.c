@@ -19,10 +19,10 @@ static void modules_have_their_numbers(void **state)
 	(void)state;
 	assert_int_equal(RAMA_TAB_MODULES_KNOWN, OWN_FIRST + LENGTH(own));
 	for (unsigned id = 0; id < RAMA_TAB_MODULES; id++) {
-		const char *name = id < LENGTH(golden)	     ? golden[id]
-				   : id < OWN_FIRST	     ? NULL
+		const char *name = id < LENGTH(golden)		 ? golden[id]
+				   : id < OWN_FIRST		 ? NULL
 				   : id < RAMA_TAB_MODULES_KNOWN ? own[id - OWN_FIRST]
-							     : NULL;
+								 : NULL;
 
 		if (name == NULL) {
 			assert_null(rama_tab_module_get(id));
@@ -168,16 +168,16 @@ static void modules_have_so_many_counters(void **state)
 	static const struct {
 		unsigned id, integers, doubles;
 	} golden[] = {
-		{ RAMA_TAB_MOD_NULL, 2, 2 },	   { RAMA_TAB_MOD_POSIX, 69, 17 },
-		{ RAMA_TAB_MOD_MPIIO, 51, 17 },	   { RAMA_TAB_MOD_H5F, 3, 5 },
-		{ RAMA_TAB_MOD_H5D, 94, 17 },	   { RAMA_TAB_MOD_PNETCDF_FILE, 9, 8 },
+		{ RAMA_TAB_MOD_NULL, 2, 2 },	       { RAMA_TAB_MOD_POSIX, 69, 17 },
+		{ RAMA_TAB_MOD_MPIIO, 51, 17 },	       { RAMA_TAB_MOD_H5F, 3, 5 },
+		{ RAMA_TAB_MOD_H5D, 94, 17 },	       { RAMA_TAB_MOD_PNETCDF_FILE, 9, 8 },
 		{ RAMA_TAB_MOD_PNETCDF_VAR, 120, 17 }, { RAMA_TAB_MOD_BGQ, 11, 1 },
-		{ RAMA_TAB_MOD_LUSTRE, 2, 0 },	   { RAMA_TAB_MOD_STDIO, 14, 15 },
-		{ RAMA_TAB_MOD_DXT_POSIX, 0, 0 },	   { RAMA_TAB_MOD_DXT_MPIIO, 0, 0 },
-		{ RAMA_TAB_MOD_MDHIM, 5, 4 },	   { RAMA_TAB_MOD_APXC, 396, 0 },
-		{ RAMA_TAB_MOD_APMPI, 396, 240 },	   { RAMA_TAB_MOD_HEATMAP, 0, 1 },
-		{ RAMA_TAB_MOD_DFS, 52, 15 },	   { RAMA_TAB_MOD_DAOS, 64, 15 },
-		{ RAMA_TAB_MOD_DXT_STDIO, 0, 0 },	   { RAMA_TAB_MOD_PROCESS, 10, 2 },
+		{ RAMA_TAB_MOD_LUSTRE, 2, 0 },	       { RAMA_TAB_MOD_STDIO, 14, 15 },
+		{ RAMA_TAB_MOD_DXT_POSIX, 0, 0 },      { RAMA_TAB_MOD_DXT_MPIIO, 0, 0 },
+		{ RAMA_TAB_MOD_MDHIM, 5, 4 },	       { RAMA_TAB_MOD_APXC, 396, 0 },
+		{ RAMA_TAB_MOD_APMPI, 396, 240 },      { RAMA_TAB_MOD_HEATMAP, 0, 1 },
+		{ RAMA_TAB_MOD_DFS, 52, 15 },	       { RAMA_TAB_MOD_DAOS, 64, 15 },
+		{ RAMA_TAB_MOD_DXT_STDIO, 0, 0 },      { RAMA_TAB_MOD_PROCESS, 10, 2 },
 		{ RAMA_TAB_MOD_EXTRA, 30, 5 },
 	};
 
@@ -229,7 +229,8 @@ static void counters_are_found_by_their_last_words(void **state)
 	const struct rama_tab_module *posix = rama_tab_module_get(RAMA_TAB_MOD_POSIX);
 
 	(void)state;
-	assert_int_equal(rama_tab_field_find(posix, "F_READ_TIME")->word, RAMA_TAB_POSIX_F_READ_TIME);
+	assert_int_equal(rama_tab_field_find(posix, "F_READ_TIME")->word,
+			 RAMA_TAB_POSIX_F_READ_TIME);
 	assert_int_equal(rama_tab_field_find(posix, "BYTES_READ")->word, RAMA_TAB_POSIX_BYTES_READ);
 	assert_null(rama_tab_field_find(posix, "FOPENS")); /* version 1 only */
 	assert_null(rama_tab_field_find(posix, "NOTHING"));
@@ -240,11 +241,13 @@ static void commands_and_options_are_described(void **state)
 {
 	(void)state;
 	for (int i = 0; i < RAMA_TAB_COMMANDS; i++)
-		assert_true(rama_tab_commands[i].line[0] != '\0' && rama_tab_commands[i].text[0] != '\0');
+		assert_true(rama_tab_commands[i].line[0] != '\0' &&
+			    rama_tab_commands[i].text[0] != '\0');
 	for (int i = 0; i < RAMA_TAB_OPTIONS; i++) {
 		assert_true(rama_tab_options[i].text[0] != '\0');
 		for (int k = 0; k < i; k++) {
-			const struct rama_tab_option *a = &rama_tab_options[i], *b = &rama_tab_options[k];
+			const struct rama_tab_option *a = &rama_tab_options[i],
+						     *b = &rama_tab_options[k];
 
 			if (a->command != b->command)
 				continue;

@@ -20,25 +20,25 @@ static void every_version_has_its_size(void **state)
 	static const struct {
 		unsigned id, version, bytes;
 	} golden[] = {
-		{ RAMA_TAB_MOD_NULL, 1, 48 },	   { RAMA_TAB_MOD_POSIX, 1, 680 },
-		{ RAMA_TAB_MOD_POSIX, 2, 648 },	   { RAMA_TAB_MOD_POSIX, 3, 664 },
-		{ RAMA_TAB_MOD_POSIX, 4, 704 },	   { RAMA_TAB_MOD_MPIIO, 1, 544 },
-		{ RAMA_TAB_MOD_MPIIO, 2, 544 },	   { RAMA_TAB_MOD_MPIIO, 3, 560 },
-		{ RAMA_TAB_MOD_H5F, 1, 40 },	   { RAMA_TAB_MOD_H5F, 2, 56 },
-		{ RAMA_TAB_MOD_H5F, 3, 80 },	   { RAMA_TAB_MOD_H5D, 1, 904 },
-		{ RAMA_TAB_MOD_H5D, 2, 912 },	   { RAMA_TAB_MOD_PNETCDF_FILE, 1, 48 },
+		{ RAMA_TAB_MOD_NULL, 1, 48 },	       { RAMA_TAB_MOD_POSIX, 1, 680 },
+		{ RAMA_TAB_MOD_POSIX, 2, 648 },	       { RAMA_TAB_MOD_POSIX, 3, 664 },
+		{ RAMA_TAB_MOD_POSIX, 4, 704 },	       { RAMA_TAB_MOD_MPIIO, 1, 544 },
+		{ RAMA_TAB_MOD_MPIIO, 2, 544 },	       { RAMA_TAB_MOD_MPIIO, 3, 560 },
+		{ RAMA_TAB_MOD_H5F, 1, 40 },	       { RAMA_TAB_MOD_H5F, 2, 56 },
+		{ RAMA_TAB_MOD_H5F, 3, 80 },	       { RAMA_TAB_MOD_H5D, 1, 904 },
+		{ RAMA_TAB_MOD_H5D, 2, 912 },	       { RAMA_TAB_MOD_PNETCDF_FILE, 1, 48 },
 		{ RAMA_TAB_MOD_PNETCDF_FILE, 2, 64 },  { RAMA_TAB_MOD_PNETCDF_FILE, 3, 152 },
 		{ RAMA_TAB_MOD_PNETCDF_VAR, 1, 1120 }, { RAMA_TAB_MOD_BGQ, 1, 120 },
-		{ RAMA_TAB_MOD_BGQ, 2, 112 },	   { RAMA_TAB_MOD_LUSTRE, 1, 56 },
-		{ RAMA_TAB_MOD_LUSTRE, 2, 32 },	   { RAMA_TAB_MOD_STDIO, 1, 240 },
-		{ RAMA_TAB_MOD_STDIO, 2, 248 },	   { RAMA_TAB_MOD_DXT_POSIX, 1, 104 },
-		{ RAMA_TAB_MOD_DXT_POSIX, 2, 104 },	   { RAMA_TAB_MOD_DXT_MPIIO, 1, 104 },
-		{ RAMA_TAB_MOD_DXT_MPIIO, 2, 104 },	   { RAMA_TAB_MOD_DXT_MPIIO, 3, 104 },
-		{ RAMA_TAB_MOD_MDHIM, 1, 88 },	   { RAMA_TAB_MOD_APXC, 1, 3184 },
-		{ RAMA_TAB_MOD_APMPI, 1, 5232 },	   { RAMA_TAB_MOD_HEATMAP, 1, 48 },
-		{ RAMA_TAB_MOD_DFS, 1, 584 },	   { RAMA_TAB_MOD_DAOS, 1, 696 },
-		{ RAMA_TAB_MOD_DXT_STDIO, 1, 104 },	   { RAMA_TAB_MOD_DXT_STDIO, 2, 104 },
-		{ RAMA_TAB_MOD_PROCESS, 1, 184 },	   { RAMA_TAB_MOD_EXTRA, 1, 296 },
+		{ RAMA_TAB_MOD_BGQ, 2, 112 },	       { RAMA_TAB_MOD_LUSTRE, 1, 56 },
+		{ RAMA_TAB_MOD_LUSTRE, 2, 32 },	       { RAMA_TAB_MOD_STDIO, 1, 240 },
+		{ RAMA_TAB_MOD_STDIO, 2, 248 },	       { RAMA_TAB_MOD_DXT_POSIX, 1, 104 },
+		{ RAMA_TAB_MOD_DXT_POSIX, 2, 104 },    { RAMA_TAB_MOD_DXT_MPIIO, 1, 104 },
+		{ RAMA_TAB_MOD_DXT_MPIIO, 2, 104 },    { RAMA_TAB_MOD_DXT_MPIIO, 3, 104 },
+		{ RAMA_TAB_MOD_MDHIM, 1, 88 },	       { RAMA_TAB_MOD_APXC, 1, 3184 },
+		{ RAMA_TAB_MOD_APMPI, 1, 5232 },       { RAMA_TAB_MOD_HEATMAP, 1, 48 },
+		{ RAMA_TAB_MOD_DFS, 1, 584 },	       { RAMA_TAB_MOD_DAOS, 1, 696 },
+		{ RAMA_TAB_MOD_DXT_STDIO, 1, 104 },    { RAMA_TAB_MOD_DXT_STDIO, 2, 104 },
+		{ RAMA_TAB_MOD_PROCESS, 1, 184 },      { RAMA_TAB_MOD_EXTRA, 1, 296 },
 	};
 	unsigned versions = 0;
 
@@ -75,17 +75,18 @@ static void autoperf_headers_have_their_sizes(void **state)
 	assert_int_equal(stored_bytes(rama_tab_module_get(RAMA_TAB_MOD_APMPI)->header, 1), 48);
 	assert_int_equal(stored_bytes(rama_tab_module_get(RAMA_TAB_MOD_APXC)->header, 1), 72);
 	for (unsigned id = 0; id < RAMA_TAB_MODULES_KNOWN; id++)
-		assert_true((rama_tab_module_get(id) != NULL && rama_tab_module_get(id)->header != NULL) ==
+		assert_true((rama_tab_module_get(id) != NULL &&
+			     rama_tab_module_get(id)->header != NULL) ==
 			    (id == RAMA_TAB_MOD_APMPI || id == RAMA_TAB_MOD_APXC));
 }
 
 static void elements_have_their_sizes(void **state)
 {
 	const struct rama_tab_schema *lustre = rama_tab_module_get(RAMA_TAB_MOD_LUSTRE)->record,
-				 *posix = rama_tab_module_get(RAMA_TAB_MOD_DXT_POSIX)->record,
-				 *mpiio = rama_tab_module_get(RAMA_TAB_MOD_DXT_MPIIO)->record,
-				 *mdhim = rama_tab_module_get(RAMA_TAB_MOD_MDHIM)->record,
-				 *process = rama_tab_module_get(RAMA_TAB_MOD_PROCESS)->record;
+				     *posix = rama_tab_module_get(RAMA_TAB_MOD_DXT_POSIX)->record,
+				     *mpiio = rama_tab_module_get(RAMA_TAB_MOD_DXT_MPIIO)->record,
+				     *mdhim = rama_tab_module_get(RAMA_TAB_MOD_MDHIM)->record,
+				     *process = rama_tab_module_get(RAMA_TAB_MOD_PROCESS)->record;
 
 	(void)state;
 	assert_int_equal(lustre->array[0].words * 8, 72);

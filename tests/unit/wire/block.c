@@ -223,14 +223,16 @@ static void random_blocks(void **st)
 
 	(void)st;
 	for (unsigned k = 0; k < 400; k++) {
-		uint32_t n = k % 50 == 0 ? RAMA_WIRE_BLOCK_EVENTS : 1 + (uint32_t)rng_below(&r, 300);
+		uint32_t n =
+			k % 50 == 0 ? RAMA_WIRE_BLOCK_EVENTS : 1 + (uint32_t)rng_below(&r, 300);
 
 		random_events(n, 1 + (uint32_t)rng_below(&r, k % 2 == 0 ? 256 : 4), &r);
 		there_and_back();
 	}
 }
 
-/* every column as wide as it gets, every record another, every text as long as it may be: fits the room */
+/* every column as wide as it gets, every record another, every text as long as it may be: fits
+ * the room */
 static void the_worst_block_fits(void **st)
 {
 	struct rng r = { 9 };
@@ -274,13 +276,13 @@ static void refuses_what_is_not_a_block(void **st)
 	struct rama_err e = { 0 };
 
 	(void)st;
-#define REFUSED(change)                                                                   \
-	do {                                                                              \
-		begin(2, 2);                                                              \
-		memset(in.event, 0, 2 * sizeof(in.event[0]));                             \
-		change;                                                                   \
+#define REFUSED(change)                                                                        \
+	do {                                                                                   \
+		begin(2, 2);                                                                   \
+		memset(in.event, 0, 2 * sizeof(in.event[0]));                                  \
+		change;                                                                        \
 		assert_int_equal(rama_wire_block_pack(&packer, &in, bytes, sizeof(bytes), &e), \
-				 RAMA_EUSAGE);                                            \
+				 RAMA_EUSAGE);                                                 \
 	} while (0)
 	REFUSED(in.n = 0);
 	REFUSED(in.n = RAMA_WIRE_BLOCK_EVENTS + 1);
@@ -357,8 +359,8 @@ static void every_damaged_byte_is_seen(void **st)
 	}
 }
 
-/* Damage that somebody signed: the checksums are made to fit again. It must never be believed half: what is accepted
- * can be packed again and says the same. */
+/* Damage that somebody signed: the checksums are made to fit again. It must never be believed
+ * half: what is accepted can be packed again and says the same. */
 static void resign(size_t n)
 {
 	size_t head = RAMA_WIRE_BLOCK_FIXED + rama_wire_load_le(bytes + 10, 2);
@@ -410,7 +412,8 @@ static void other_versions_are_told(void **st)
 	assert_non_null(strstr(e.text, "version 2"));
 }
 
-/* made by fuzz/seeds_wire.py, which shares no code with us: three events that nothing in the block expected */
+/* made by fuzz/seeds_wire.py, which shares no code with us: three events that nothing in the
+ * block expected */
 static const char written_by_another[] = "49424c4b94343b2701000b003c2cef05be000000be000000030000000"
 					 "20000006712000000000000e8030000000000000700"
 					 "000000000000030000000000000003000000000000000900000000000"

@@ -51,11 +51,11 @@ static struct rama_wire_msg_name names[] = {
 	{ 7, path, LONG_PATH },
 };
 static struct rama_wire_msg_gain gains[2] = { { "POSIX", 1, 2, 3, 4, 5, 6, 7, 8 },
-					 { "fifteen-letters", INT64_MAX, INT64_MIN, -1, 0, 1, 2, 3,
-					   4 } };
+					      { "fifteen-letters", INT64_MAX, INT64_MIN, -1, 0, 1,
+						2, 3, 4 } };
 static struct rama_wire_msg_figure figures[3] = { { "cpu.user", 0.25 },
-					     { "disk.sda.read_bytes", -1e308 },
-					     { "load", 0 } };
+						  { "disk.sda.read_bytes", -1e308 },
+						  { "load", 0 } };
 
 static struct rama_wire_message message(enum rama_wire_message_kind kind)
 {
@@ -67,26 +67,26 @@ static struct rama_wire_message message(enum rama_wire_message_kind kind)
 	switch (kind) {
 	case RAMA_WIRE_MSG_PROCESS:
 		m.process = (struct rama_wire_msg_process){ .segment = { "0123456789abcdef" },
-						       .version = 3,
-						       .job = "1000/run-17",
-						       .user = "anna",
-						       .host = "node01",
-						       .exe = "/bin/\"x\"",
-						       .command = "x\n-y",
-						       .tag = "",
-						       .uid = 1000,
-						       .jobid = -5,
-						       .pid = INT64_MAX,
-						       .rank = -1,
-						       .nprocs = 0,
-						       .start = INT64_MIN,
-						       .end = INT64_MAX,
-						       .seen_at = 1,
-						       .state = RAMA_WIRE_STATE_KILLED,
-						       .made = UINT64_MAX,
-						       .dropped = 1,
-						       .missed = 2,
-						       .lanes = UINT32_MAX };
+							    .version = 3,
+							    .job = "1000/run-17",
+							    .user = "anna",
+							    .host = "node01",
+							    .exe = "/bin/\"x\"",
+							    .command = "x\n-y",
+							    .tag = "",
+							    .uid = 1000,
+							    .jobid = -5,
+							    .pid = INT64_MAX,
+							    .rank = -1,
+							    .nprocs = 0,
+							    .start = INT64_MIN,
+							    .end = INT64_MAX,
+							    .seen_at = 1,
+							    .state = RAMA_WIRE_STATE_KILLED,
+							    .made = UINT64_MAX,
+							    .dropped = 1,
+							    .missed = 2,
+							    .lanes = UINT32_MAX };
 		break;
 	case RAMA_WIRE_MSG_NAMES:
 		m.names = (struct rama_wire_msg_names){ "1000/run-17", LENGTH(names), names };
@@ -97,32 +97,33 @@ static struct rama_wire_message message(enum rama_wire_message_kind kind)
 		break;
 	case RAMA_WIRE_MSG_ACTIVITY:
 		m.activity = (struct rama_wire_msg_activity){ { "fedcba9876543210" },
-							 "1000/run-17",
-							 12,
-							 1700000000000000000,
-							 1000000000,
-							 2,
-							 gains };
+							      "1000/run-17",
+							      12,
+							      1700000000000000000,
+							      1000000000,
+							      2,
+							      gains };
 		break;
 	case RAMA_WIRE_MSG_COUNTERS:
 		m.counters = (struct rama_wire_msg_counters){ { "fedcba9876543210" },
-							 UINT64_MAX,
-							 "1000/run-17",
-							 -1,
-							 1700000000000000000,
-							 INT64_MIN,
-							 2,
-							 gains };
+							      UINT64_MAX,
+							      "1000/run-17",
+							      -1,
+							      1700000000000000000,
+							      INT64_MIN,
+							      2,
+							      gains };
 		break;
 	case RAMA_WIRE_MSG_SAMPLE:
-		m.sample = (struct rama_wire_msg_sample){ "node01", 1700000000000000000, 3, figures };
+		m.sample =
+			(struct rama_wire_msg_sample){ "node01", 1700000000000000000, 3, figures };
 		break;
 	case RAMA_WIRE_MSG_LOG:
 		m.log = (struct rama_wire_msg_log){ "1000/run-17", "x.darshan", log, sizeof(log) };
 		break;
 	default:
-		m.loss = (struct rama_wire_msg_loss){ "node01-7",	      9,   "1000/run-17",
-						 "the spool is full", 100, 3 };
+		m.loss = (struct rama_wire_msg_loss){ "node01-7",	   9,	"1000/run-17",
+						      "the spool is full", 100, 3 };
 	}
 	return m;
 }
@@ -218,7 +219,9 @@ static int decode_copy(const unsigned char *from, size_t n)
 static void resign(size_t n)
 {
 	rama_wire_store_le(buf.b + RAMA_WIRE_MSG_AT_SUM,
-		      libdeflate_crc32(0, buf.b + RAMA_WIRE_MSG_AT_VERSION, n - RAMA_WIRE_MSG_AT_VERSION), 4);
+			   libdeflate_crc32(0, buf.b + RAMA_WIRE_MSG_AT_VERSION,
+					    n - RAMA_WIRE_MSG_AT_VERSION),
+			   4);
 }
 
 static void damage_is_seen(void **st)
@@ -251,9 +254,11 @@ static void signed_damage_is_harmless(void **st)
 		size_t n;
 
 		encode(&m, &buf);
-		n = rng_below(&r, 4) == 0 ? RAMA_WIRE_MSG_HEAD + rng_below(&r, buf.n - RAMA_WIRE_MSG_HEAD)
-					  : buf.n;
-		for (uint64_t many = 1 + rng_below(&r, 3); many > 0 && n > RAMA_WIRE_MSG_HEAD; many--)
+		n = rng_below(&r, 4) == 0
+			    ? RAMA_WIRE_MSG_HEAD + rng_below(&r, buf.n - RAMA_WIRE_MSG_HEAD)
+			    : buf.n;
+		for (uint64_t many = 1 + rng_below(&r, 3); many > 0 && n > RAMA_WIRE_MSG_HEAD;
+		     many--)
 			buf.b[RAMA_WIRE_MSG_HEAD + rng_below(&r, n - RAMA_WIRE_MSG_HEAD)] =
 				(unsigned char)rng_u64(&r);
 		resign(n);
@@ -274,7 +279,8 @@ static void counts_are_not_believed(void **st)
 	encode(&m, &buf);
 	memcpy(buf.b + RAMA_WIRE_MSG_HEAD, body, sizeof(body));
 	resign(RAMA_WIRE_MSG_HEAD + sizeof(body));
-	assert_int_equal(rama_wire_message_decode(&m, buf.b, RAMA_WIRE_MSG_HEAD + sizeof(body), &a, NULL),
+	assert_int_equal(rama_wire_message_decode(&m, buf.b, RAMA_WIRE_MSG_HEAD + sizeof(body), &a,
+						  NULL),
 			 RAMA_ECORRUPT);
 	assert_true(a.total < 100);
 	rama_arena_fini(&a);
@@ -287,13 +293,13 @@ static void refused_when_written(void **st)
 
 	(void)st;
 	memset(long_text, 'x', RAMA_WIRE_MSG_TEXT + 1);
-#define REFUSED(of, change)                                                         \
-	do {                                                                        \
-		m = message(of);                                                    \
-		change;                                                             \
-		buf.n = 0;                                                          \
+#define REFUSED(of, change)                                                              \
+	do {                                                                             \
+		m = message(of);                                                         \
+		change;                                                                  \
+		buf.n = 0;                                                               \
 		assert_int_equal(rama_wire_message_encode(&m, &buf, NULL), RAMA_EUSAGE); \
-		assert_int_equal(buf.n, 0);                                         \
+		assert_int_equal(buf.n, 0);                                              \
 	} while (0)
 	REFUSED(RAMA_WIRE_MSG_PROCESS, m.process.state = 0);
 	REFUSED(RAMA_WIRE_MSG_PROCESS, m.process.state = RAMA_WIRE_STATE_KILLED + 1);
