@@ -45,6 +45,11 @@ int rama_err_prefix(struct rama_err *e, const char *fmt, ...)
 	return e->code;
 }
 
+int rama_err_no_memory(struct rama_err *e)
+{
+	return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+}
+
 const char *rama_err_text(int code)
 {
 	return code > RAMA_E_FIRST && code < RAMA_E_LAST ? errors[code - RAMA_E_FIRST - 1].text

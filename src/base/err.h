@@ -23,6 +23,8 @@ int rama_err_set(struct rama_err *e, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int rama_err_prefix(struct rama_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+int rama_err_no_memory(struct rama_err *e); /* RAMA_EMEMORY, "out of memory" */
+
 const char *rama_err_text(int code);
 int rama_err_status(int code); /* exit status for it */
 

@@ -262,3 +262,9 @@ void rama_newfile_abort(struct rama_newfile *f)
 	free(f->temp);
 	*f = (struct rama_newfile){ .fd = -1 };
 }
+
+int rama_file_to_stdout(void *ctx, const char *bytes, size_t n)
+{
+	(void)ctx;
+	return rama_fd_write(STDOUT_FILENO, bytes, n);
+}

@@ -37,5 +37,7 @@ void rama_newfile_abort(struct rama_newfile *f); /* no trace is left; harmless a
 
 /* all n bytes to a descriptor; RAMA_ESTOPPED if nobody reads them any more */
 int rama_fd_write(int fd, const void *buf, size_t n);
+/* the same to standard output, for rama_out_init(); who prints with stdio too flushes that first */
+int rama_file_to_stdout(void *ctx, const char *bytes, size_t n);
 
 #endif
