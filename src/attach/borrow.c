@@ -38,7 +38,8 @@ static const struct {
 		WAIT(ppoll, 0) WAIT(pselect6, 0) WAIT(epoll_pwait, 0) WAIT(nanosleep, 0)
 			WAIT(clock_nanosleep, 0) WAIT(rt_sigtimedwait, 0) WAIT(rt_sigsuspend, 0)
 				WAIT(wait4, 0) WAIT(waitid, 0) WAIT(accept, 0) WAIT(accept4, 0)
-					WAIT(recvfrom, 0) WAIT(recvmsg, 0) WAIT(futex, 1)
+					WAIT(recvfrom, 0) WAIT(recvmsg, 0) WAIT(restart_syscall, 0)
+						WAIT(futex, 1)
 #undef WAIT
 };
 

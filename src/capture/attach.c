@@ -33,12 +33,12 @@ static struct {
 	struct slot *slot;
 	unsigned n;
 	unsigned long long seen; /* objects that were ever loaded, when we looked */
-	bool on;
 	void *self;
 	uintptr_t from, to; /* where we are */
 	char settings[16384];
 	bool busy;
 } us;
+bool rama_cap_attached;
 
 bool rama_cap_attach_is(void)
 {
@@ -100,11 +100,37 @@ static void read_dynamic(struct tables *t, uintptr_t base, const ElfW(Dyn) * d)
 	}
 }
 
+/* Who has loaded a library asks for its functions next: before dlsym() we look for what is new.
+ * It is reached by a jump, since its answer depends on who has called it. */
+#if defined(__x86_64__)
+extern char rama_cap_attach_dlsym[] __attribute__((visibility("hidden")));
+void *(*rama_cap_attach_real)(void *, const char *)__attribute__((visibility("hidden"))) = dlsym;
+__asm__(".pushsection .text\n"
+	".globl rama_cap_attach_dlsym\n"
+	".hidden rama_cap_attach_dlsym\n"
+	".type rama_cap_attach_dlsym, @function\n"
+	"rama_cap_attach_dlsym:\n"
+	"	push %rdi\n"
+	"	push %rsi\n"
+	"	sub $8, %rsp\n"
+	"	call rama_cap_attach_again\n"
+	"	add $8, %rsp\n"
+	"	pop %rsi\n"
+	"	pop %rdi\n"
+	"	jmp *rama_cap_attach_real(%rip)\n"
+	".size rama_cap_attach_dlsym, . - rama_cap_attach_dlsym\n"
+	".popsection\n");
+#endif
+
 /* What stands in a slot from now on; 0: it is none of ours. */
 static uintptr_t ours(const char *name)
 {
 	uintptr_t f = name[0] ? (uintptr_t)dlsym(us.self, name) : 0;
 
+#if defined(__x86_64__)
+	if (strcmp(name, "dlsym") == 0)
+		return (uintptr_t)rama_cap_attach_dlsym;
+#endif
 	return f >= us.from && f < us.to ? f : 0;
 }
 
@@ -205,14 +231,14 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *unused)
 	return 0;
 }
 
-/* Libraries that came since get our functions, too. Asked where files are opened: that is rare, and
- * who loads a library to do I/O with opens a file sooner or later. */
+/* Libraries that came since get our functions, too. Asked where a function of one is asked for, and
+ * where files are opened, for those that were loaded for their constructors. */
 void rama_cap_attach_again(void)
 {
 	unsigned long long adds = 0;
 	int saved = errno;
 
-	if (!us.on || rama_cap_sys3(SYS_getpid, 0, 0, 0) != rama_cap_run.pid)
+	if (!rama_cap_attached || rama_cap_sys3(SYS_getpid, 0, 0, 0) != rama_cap_run.pid)
 		return; /* between vfork and exec nothing is changed */
 	dl_iterate_phdr(first_only, &adds);
 	if (adds != us.seen && !__atomic_exchange_n(&us.busy, true, __ATOMIC_ACQUIRE)) {
@@ -231,7 +257,7 @@ RAMA_CAP_EXPORT int iorama_attach(const char *settings)
 
 	if (!rama_cap_attach_is())
 		return -3;
-	if (us.on)
+	if (rama_cap_attached)
 		return -2;
 	while (settings[n] && n < sizeof(us.settings) - 2)
 		n += strlen(settings + n) + 1;
@@ -245,7 +271,7 @@ RAMA_CAP_EXPORT int iorama_attach(const char *settings)
 	    !rama_cap_begin_attached())
 		return -1;
 	us.n = 0;
-	us.on = true;
+	rama_cap_attached = true;
 	dl_iterate_phdr(each, NULL);
 	return (int)us.n;
 }
@@ -287,9 +313,9 @@ static int one_back(struct dl_phdr_info *info, size_t size, void *ctx)
 /* The log that was written, or NULL; (const char *)1: we were not there. */
 RAMA_CAP_EXPORT const char *iorama_detach(void)
 {
-	if (!us.on)
+	if (!rama_cap_attached)
 		return (const char *)1;
-	us.on = false;
+	rama_cap_attached = false;
 	dl_iterate_phdr(one_back, NULL);
 	rama_cap_end_process();
 	return rama_cap_log_written();

@@ -11,6 +11,7 @@
 bool rama_cap_attach_is(void);
 /* the value of a setting that was handed over; NULL: it was not */
 const char *rama_cap_attach_variable(const char *name, size_t n);
+extern bool rama_cap_attached; /* by iorama_attach(), and not yet detached */
 /* looks for libraries that came since */
 void rama_cap_attach_again(void);
 /* A new history begins in this process (start.c). */
@@ -20,6 +21,7 @@ bool rama_cap_begin_attached(void);
 int iorama_attach(const char *settings);
 const char *iorama_detach(void);
 #else
+#define rama_cap_attached false
 static inline bool rama_cap_attach_is(void)
 {
 	return false;
