@@ -209,11 +209,15 @@ static bool next_stop(pid_t tid, int *status, unsigned ms)
 /* Stopped where it waits, and nowhere else: it may have gone on since we looked. */
 static bool stop(struct rama_attach_borrow *b, int *error)
 {
-	int status;
+	int status = 0;
+	sigset_t all;
 
 	*error = 0;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &b->ours);
 	if (ptrace(PTRACE_SEIZE, b->tid, NULL, NULL) != 0) {
 		*error = errno;
+		sigprocmask(SIG_SETMASK, &b->ours, NULL);
 		return false;
 	}
 	if (ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL) == 0 && next_stop(b->tid, &status, 2000) &&
@@ -223,6 +227,7 @@ static bool stop(struct rama_attach_borrow *b, int *error)
 	/* a signal that was on its way is delivered */
 	ptrace(PTRACE_DETACH, b->tid, NULL,
 	       (void *)(uintptr_t)(WIFSTOPPED(status) && status >> 16 == 0 ? WSTOPSIG(status) : 0));
+	sigprocmask(SIG_SETMASK, &b->ours, NULL);
 	return false;
 }
 
@@ -337,6 +342,7 @@ double rama_attach_borrow_end(struct rama_attach_borrow *b)
 		if (b->called > 0)
 			ptrace(PTRACE_SETSIGMASK, b->tid, (void *)8, &b->mask);
 		ptrace(PTRACE_DETACH, b->tid, NULL, NULL);
+		sigprocmask(SIG_SETMASK, &b->ours, NULL);
 		away = (double)(rama_now_ns() - b->began) * 1e-9;
 	}
 	if (b->memory >= 0)

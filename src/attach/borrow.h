@@ -3,6 +3,7 @@
 #ifndef RAMA_ATTACH_BORROW_H
 #define RAMA_ATTACH_BORROW_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ struct rama_attach_borrow {
 	uint64_t stack;	       /* what lies below is free */
 	void *saved;	       /* its registers */
 	uint64_t mask, called; /* signals it had blocked; calls made */
+	sigset_t ours;	       /* those that we had: nobody ends us while we have it */
 };
 
 /* Can it be done on this kind of processor? */

@@ -249,8 +249,8 @@ void rama_cap_attach_again(void)
 }
 
 /* settings: NAME=value texts, one after the other, an empty one at the end. How many slots are
- * ours; negative: -1 it is not wanted or cannot be, -2 it is there already, -3 it has been since the
- * process began. */
+ * ours; negative: -1 it is not wanted or cannot be, -2 it is there already, -3 it has been since
+ * the process began. */
 RAMA_CAP_EXPORT int iorama_attach(const char *settings)
 {
 	size_t n = 0;

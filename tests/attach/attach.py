@@ -249,6 +249,21 @@ def signals(case):
     target.quit()
 
 
+def interrupted(case):
+    """Whoever ends iorama while it has a thread ends it afterwards."""
+    target = Target(case).ready()
+    target.do("load 2")
+    for _ in range(40):
+        tool = subprocess.Popen([case.iorama, "attach", "-q", str(target.pid)], cwd=case.work, env=case.env(), stderr=subprocess.DEVNULL)
+        time.sleep(random.random() * 0.03)
+        tool.send_signal(random.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP]))
+        tool.wait(LIMIT)
+        case.call("detach", str(target.pid), status=None)
+    _, wrong, _, _ = target.do("stop")
+    expect(wrong == 0, "%d bytes are wrong", wrong)
+    target.quit()
+
+
 def refuse(case, target, text, wrap=(), options=()):
     done = case.call("attach", *options, str(target.pid), status=4, wrap=wrap)
     expect(text in done.stderr and done.stderr.count("\n") == 1, "not refused with '%s': %s", text, done.stderr)
@@ -344,7 +359,7 @@ def other_kinds(case):
     traced.quit()
 
 
-CASES = {f.__name__.replace("_", "-"): f for f in (counts, again, its_end, for_a_while, later, children, busy, signals, refused, other_kinds)}
+CASES = {f.__name__.replace("_", "-"): f for f in (counts, again, its_end, for_a_while, later, children, busy, signals, interrupted, refused, other_kinds)}
 
 
 def main():

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* target.c [segv|ignore|confined|chroot DIR]: does what lines on its standard input say, and tells in
- * a line what it has done; in between it waits in poll().
+/* target.c [segv|ignore|confined|chroot DIR]: does what lines on its standard input say, and tells
+ * in a line what it has done; in between it waits in poll().
  *
  *   open FILE             opens it for writing; the writes that follow go there
  *   write N               N times 100 bytes
