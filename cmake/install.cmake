@@ -29,6 +29,7 @@ if(TARGET iorama)
 endif()
 if(TARGET iorama_preload)
   install(TARGETS iorama_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${PROJECT_BINARY_DIR}/lib/libiorama-attach.so DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(FILES ${PROJECT_BINARY_DIR}/lib/libiorama.a ${PROJECT_BINARY_DIR}/lib/iorama-wrap.opts
           DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(PROGRAMS tools/iorama-cc DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* record.c: one observed call becomes counters, heat and events. */
+#include "capture/attach.h"
 #include "capture/runtime.h"
 #include "core/posix_transfer.h"
 
@@ -464,6 +465,8 @@ void rama_cap_end_open(const struct rama_cap_span *sp, struct rama_cap_call *c)
 			rama_cap_do_posix(v.t, f, &c->op);
 	}
 	rama_cap_leave(&v);
+	if (rama_cap_attached)
+		rama_cap_attach_again();
 }
 
 void rama_cap_end_stat(const struct rama_cap_span *sp, struct rama_cap_call *c)
