@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "agent/parts.h"
 
 #define PATIENCE 10000 /* ms that --drain waits for a sink that cannot be reached */
@@ -262,7 +263,7 @@ static bool all_failing(struct drain *d)
 /* true: it is time to give up */
 static bool is_hopeless(struct drain *d)
 {
-	int64_t now = rama_bus_sink_now();
+	int64_t now = rama_now_ms();
 
 	if (!all_failing(d) || (d->own == NULL && d->left.n == 0))
 		d->since = 0;
@@ -275,7 +276,7 @@ static bool is_hopeless(struct drain *d)
 static bool waits_for_others(struct drain *d)
 {
 	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) ||
-	    rama_bus_sink_now() - d->began > OTHERS)
+	    rama_now_ms() - d->began > OTHERS)
 		return false;
 	if (!d->told)
 		d->o->tell(d->o->ctx, "another process uses a spool still; waiting for it");
@@ -302,7 +303,7 @@ static void step(struct drain *d, struct rama_err *e)
 
 int rama_agent_left_drain(const struct rama_agent_options *o, bool instead, struct rama_err *e)
 {
-	struct drain d = { .o = o, .began = rama_bus_sink_now() };
+	struct drain d = { .o = o, .began = rama_now_ms() };
 	struct rama_agent_options mine = *o;
 	uint64_t left;
 

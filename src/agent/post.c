@@ -9,8 +9,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/siphash.h"
 #include "agent/post_parts.h"
+#include "wire/message_head.h"
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
@@ -154,30 +156,23 @@ static int count_waiting(struct rama_agent_post *p, struct rama_err *e)
 {
 	struct rama_bus_parcel parcel[64];
 	struct rama_agent_spool_state st;
-	struct rama_arena arena = { 0 };
 	int n = 0;
 
 	rama_agent_spool_state(p->spool, &st);
 	p->next = st.committed + 1;
 	for (uint64_t at = p->next; (n = rama_agent_spool_read(p->spool, at, parcel, 64, e)) > 0;) {
 		for (int i = 0; i < n; i++) {
-			struct rama_wire_message m;
-			char job[RAMA_WIRE_JOB];
-			struct rama_err mine;
-			size_t k;
+			struct rama_wire_message_head h;
+			size_t k = SIZE_MAX;
 
-			if (rama_wire_message_decode(&m, parcel[i].bytes, parcel[i].len, &arena,
-						     &mine) != 0 ||
-			    m.kind != RAMA_WIRE_MSG_BLOCK || rama_wire_message_job(&m, job) != 0)
-				continue;
-			k = rama_agent_post_job(p, job);
+			rama_wire_message_peek(&h, parcel[i].bytes, parcel[i].len, NULL);
+			if (h.events > 0)
+				k = rama_agent_post_job(p, h.job);
 			if (k != SIZE_MAX)
-				p->job[k].waiting += rama_wire_message_events(&m);
+				p->job[k].waiting += h.events;
 		}
-		rama_arena_fini(&arena);
 		at = parcel[n - 1].number + 1;
 	}
-	rama_arena_fini(&arena);
 	return n;
 }
 
@@ -278,7 +273,7 @@ void rama_agent_post_close(struct rama_agent_post *p, unsigned wait_ms)
 	if (p->started) {
 		pthread_mutex_lock(&p->mutex);
 		p->stop = true;
-		p->stop_at = rama_bus_sink_now() + wait_ms;
+		p->stop_at = rama_now_ms() + wait_ms;
 		pthread_cond_signal(&p->wake);
 		pthread_mutex_unlock(&p->mutex);
 		pthread_join(p->thread, NULL);

@@ -32,21 +32,21 @@ static bool have_room(struct rama_bus_tags *t)
 	return more != NULL;
 }
 
-const char *rama_bus_tags_of(struct rama_bus_tags *t, const struct rama_wire_message *m,
-			     const char *job, const char *otherwise)
+const char *rama_bus_tags_of(struct rama_bus_tags *t, const char *job, const char *said,
+			     const char *otherwise)
 {
 	uint64_t *at = rama_map_get(&t->jobs, key_of(job));
 	bool fresh;
 
-	if (m->kind == RAMA_WIRE_MSG_PROCESS && *m->process.tag != '\0') {
+	if (*said != '\0') {
 		if (at == NULL && have_room(t)) {
 			at = rama_map_put(&t->jobs, key_of(job), &fresh);
 			if (at != NULL)
 				*at = ++t->n;
 		}
 		if (at == NULL)
-			return m->process.tag;
-		snprintf(t->tag[*at - 1].text, sizeof t->tag->text, "%s", m->process.tag);
+			return said;
+		snprintf(t->tag[*at - 1].text, sizeof t->tag->text, "%s", said);
 	}
 	return at != NULL ? t->tag[*at - 1].text : otherwise;
 }

@@ -333,7 +333,7 @@ int rama_wire_message_job(const struct rama_wire_message *m, char job[RAMA_WIRE_
 
 	job[0] = '\0';
 	if (m->kind == RAMA_WIRE_MSG_BLOCK)
-		return rama_wire_block_peek(m->block.bytes, m->block.len, job, NULL, NULL);
+		return rama_wire_block_peek(m->block.bytes, m->block.len, job, NULL, NULL, NULL);
 	if (strnlen(text, RAMA_WIRE_JOB) == RAMA_WIRE_JOB)
 		return RAMA_ELIMIT;
 	memcpy(job, text, strlen(text) + 1);
@@ -345,6 +345,6 @@ uint64_t rama_wire_message_events(const struct rama_wire_message *m)
 	uint32_t n = 0;
 
 	if (m->kind == RAMA_WIRE_MSG_BLOCK)
-		rama_wire_block_peek(m->block.bytes, m->block.len, NULL, &n, NULL);
+		rama_wire_block_peek(m->block.bytes, m->block.len, NULL, &n, NULL, NULL);
 	return n;
 }
