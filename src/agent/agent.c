@@ -331,7 +331,7 @@ int rama_agent_run(const struct rama_agent_options *o, struct rama_err *e)
 
 	if (a == NULL || uv_loop_init(&a->loop) != 0) {
 		free(a);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	a->o = *o;
 	a->spool_lock = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_left.c: spools that nobody looks after any more: of `iorama run --live` whose store was
+/* left.c: spools that nobody looks after any more: of `iorama run --live` whose store was
  * away, SPOOL.run/JOB. An agent takes them over, each to where it was meant to go, and removes
  * them when all of it is there. Two locks make sure that a spool has one owner: that of the
  * spool itself, and that of the file `run` in it, which `iorama run` holds as long as it may
@@ -275,8 +275,7 @@ static bool is_hopeless(struct drain *d)
 /* Another process has some of them: it may bring them itself, or give up soon. */
 static bool waits_for_others(struct drain *d)
 {
-	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) ||
-	    rama_now_ms() - d->began > OTHERS)
+	if ((d->left.others == 0 && d->own_rc != RAMA_EBUSY) || rama_now_ms() - d->began > OTHERS)
 		return false;
 	if (!d->told)
 		d->o->tell(d->o->ctx, "another process uses a spool still; waiting for it");

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/now.h"
 #include "base/siphash.h"
 #include "agent/post_parts.h"
@@ -25,15 +26,8 @@ size_t rama_agent_post_job(struct rama_agent_post *p, const char *key)
 		return SIZE_MAX;
 	if (*place > 0)
 		return (size_t)*place - 1;
-	if (p->n_jobs == p->room_jobs) {
-		size_t room = p->room_jobs == 0 ? 16 : 2 * p->room_jobs;
-		struct rama_agent_post_job *more = realloc(p->job, room * sizeof(*more));
-
-		if (more == NULL)
-			return SIZE_MAX;
-		p->job = more;
-		p->room_jobs = room;
-	}
+	if (!RAMA_GROW(p->job, p->room_jobs, p->n_jobs + 1))
+		return SIZE_MAX;
 	p->job[p->n_jobs] = (struct rama_agent_post_job){ 0 };
 	snprintf(p->job[p->n_jobs].key, RAMA_WIRE_JOB, "%s", key);
 	*place = ++p->n_jobs;
@@ -213,7 +207,7 @@ static int open_post(struct rama_agent_post **to, const struct rama_agent_post_o
 
 	*to = NULL;
 	if (p == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	p->o = *o;
 	p->as_meant = as_meant;
 	snprintf(p->dir, sizeof(p->dir), "%s", o->spool);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_send.c: the thread that takes messages from the spool to the sink. What the sink cannot
+/* send.c: the thread that takes messages from the spool to the sink. What the sink cannot
  * take now is tried again, later and later, for ever: the spool holds it. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +181,7 @@ static int64_t push(struct rama_agent_post *p, struct rama_bus_parcel *parcel, s
 	step_back(p);
 	for (int64_t i = 0; i < taken; i++)
 		if (remember(p, &parcel[i]) != 0)
-			return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+			return rama_err_no_memory(e);
 	if (taken > 0)
 		p->next = parcel[taken - 1].number + 1;
 	return taken;

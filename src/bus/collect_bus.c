@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/now.h"
 #include "bus/collect.h"
 #include "bus/sink_bus.h"
@@ -153,16 +154,9 @@ static int fetch_part(struct collector *k, natsMsg *m, unsigned part, struct ram
 		natsMsg_Destroy(found);
 		return rama_err_set(e, RAMA_ELIMIT, "parts of more than any message has");
 	}
-	if (to->b == NULL || to->n + n > to->room) {
-		size_t room = (to->n + n) * 2 + 1;
-		unsigned char *more = realloc(to->b, room);
-
-		if (more == NULL) {
-			natsMsg_Destroy(found);
-			return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
-		}
-		to->b = more;
-		to->room = room;
+	if (!RAMA_GROW(to->b, to->room, to->n + n + 1)) {
+		natsMsg_Destroy(found);
+		return rama_err_no_memory(e);
 	}
 	if (n > 0)
 		memcpy(to->b + to->n, natsMsg_GetData(found), n);
@@ -476,9 +470,8 @@ int rama_bus_collect_bus(const struct rama_bus_collect_options *o,
 		return rc;
 	k.item = calloc(o->batch, sizeof *k.item);
 	k.receipt = calloc(o->batch, sizeof *k.receipt);
-	rc = k.item != NULL && k.receipt != NULL
-		     ? rama_bus_collect_store_open(&k.store, e)
-		     : rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+	rc = k.item != NULL && k.receipt != NULL ? rama_bus_collect_store_open(&k.store, e)
+						 : rama_err_no_memory(e);
 	if (rc == 0)
 		run(&k);
 	natsMsgList_Destroy(&k.list);

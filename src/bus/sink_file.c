@@ -137,7 +137,7 @@ static int file_open(struct rama_bus_sink **to, const struct rama_bus_sink_optio
 	int rc;
 
 	if (s == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	s->o = *o;
 	s->fd = -1;
 	rama_out_init(&s->out, NULL, NULL);
@@ -205,7 +205,7 @@ static int64_t file_put(struct rama_bus_sink *s, const struct rama_bus_parcel *p
 		if (rc == 0)
 			rc = rama_bus_encoder_put(s->encoder, &m, &s->out, e);
 		if (rc == RAMA_EMEMORY || s->out.error != 0)
-			return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+			return rama_err_no_memory(e);
 		if (rc != 0) {
 			rama_bus_sink_tell(&s->o, "message %llu: %s; left out",
 					   (unsigned long long)p[i].number, e->text);

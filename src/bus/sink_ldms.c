@@ -339,7 +339,7 @@ static int ldms_open(struct rama_bus_sink **to, const struct rama_bus_sink_optio
 	int rc;
 
 	if (s == NULL)
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	s->o = *o;
 	s->end = &s->first;
 	pthread_mutex_init(&s->lock, NULL);
@@ -450,7 +450,7 @@ static int put_one(struct rama_bus_sink *s, const struct rama_bus_parcel *p, str
 	if (rc == 0)
 		rc = rama_bus_encoder_put(s->encoder, &m, &s->out, e);
 	if (rc == RAMA_EMEMORY || s->out.error != 0)
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	if (rc != 0) {
 		rama_bus_sink_tell(&s->o, "message %llu: %s; left out",
 				   (unsigned long long)p->number, e->text);

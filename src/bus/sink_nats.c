@@ -201,7 +201,7 @@ static int nats_open(struct rama_bus_sink **to, const struct rama_bus_sink_optio
 
 	if (s == NULL || (s->slot = calloc(WINDOW, sizeof *s->slot)) == NULL) {
 		free(s);
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	}
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&attr);

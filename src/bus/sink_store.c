@@ -42,7 +42,7 @@ static int store_open(struct rama_bus_sink **to, const struct rama_bus_sink_opti
 
 	if (s == NULL || (s->where = strdup(o->where)) == NULL) {
 		free(s);
-		return rama_err_set(e, RAMA_EMEMORY, "%s", rama_err_text(RAMA_EMEMORY));
+		return rama_err_no_memory(e);
 	}
 	s->o = *o;
 	s->o.where = s->where;

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/siphash.h"
 
 /* jobs that are remembered; then it begins anew, and running ones say their tag again and again */
 #define MOST 65536u
-#define STEP 256u
 
 static uint64_t key_of(const char *job)
 {
@@ -20,16 +20,9 @@ static uint64_t key_of(const char *job)
 
 static bool have_room(struct rama_bus_tags *t)
 {
-	struct rama_bus_tag *more;
-
 	if (t->n == MOST)
 		rama_bus_tags_fini(t);
-	if (t->n % STEP != 0)
-		return true;
-	more = realloc(t->tag, (t->n + STEP) * sizeof *more);
-	if (more != NULL)
-		t->tag = more;
-	return more != NULL;
+	return RAMA_GROW(t->tag, t->room, t->n + 1);
 }
 
 const char *rama_bus_tags_of(struct rama_bus_tags *t, const char *job, const char *said,

@@ -12,7 +12,7 @@ struct rama_bus_tag {
 struct rama_bus_tags {	      /* all 0 at the start */
 	struct rama_map jobs; /* hash of a job's key -> its place, + 1 */
 	struct rama_bus_tag *tag;
-	size_t n;
+	size_t n, room;
 };
 
 /* The tag of a job; said: what a message of it asks for, which is learned, or ""; otherwise: while

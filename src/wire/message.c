@@ -8,6 +8,7 @@
 
 #include <libdeflate.h>
 
+#include "base/grow.h"
 #include "wire/coding.h"
 #include "wire/key.h"
 #include "wire/message_head.h"
@@ -28,16 +29,9 @@ static unsigned char *room(struct writer *w, size_t n)
 
 	if (w->rc < 0)
 		return NULL;
-	if (to->room - to->n < n) {
-		size_t size = to->room * 2 > to->n + n ? to->room * 2 : to->n + n + 256;
-		unsigned char *b = realloc(to->b, size);
-
-		if (b == NULL) {
-			w->rc = rama_err_set(w->e, RAMA_EMEMORY, "no memory for a message");
-			return NULL;
-		}
-		to->b = b;
-		to->room = size;
+	if (to->room - to->n < n && !RAMA_GROW(to->b, to->room, to->n + n)) {
+		w->rc = rama_err_set(w->e, RAMA_EMEMORY, "no memory for a message");
+		return NULL;
 	}
 	return to->b + to->n;
 }
