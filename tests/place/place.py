@@ -541,6 +541,43 @@ def system_agent(case):
     expect(agent.returncode == 0, "%s", err)
 
 
+def all_packed(case):
+    """Whoever packed a job's segments is gone, and nothing else of it is left: the agent makes its log of the pack."""
+    case.small(shm="64m", tmp="64m")
+    folder, home, logs = case.folder("files"), case.folder("home"), case.folder("logs")
+    env = case.env(IORAMA_STORE=home + "/store.db", IORAMA_SPOOL=home + "/spool", IORAMA_LOG_DIR=logs)
+    agent = subprocess.Popen([case.iorama, "agent"], env=env, cwd=home, stderr=subprocess.PIPE, text=True)
+    try:
+        wait("agent", lambda: glob.glob("/dev/shm/iorama-0/.agent"))
+        with subprocess.Popen([case.room, "thread", folder, "1"], env=dict(env, LD_PRELOAD=case.library, IORAMA_LIVE="1"),
+                              cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:  # fmt: skip
+            expect(child.stdout.readline() == "ready\n", "it did not start")
+            (seg,) = segments("/dev/shm")
+
+            def stored():
+                if not os.path.exists(home + "/store.db"):
+                    return False
+                with sqlite3.connect(home + "/store.db", timeout=30) as store:
+                    try:
+                        return store.execute("SELECT COUNT(*) FROM processes").fetchone()[0] > 0
+                    except sqlite3.OperationalError:
+                        return False
+
+            wait("the process", stored)
+            case.call(case.pack, os.path.dirname(seg), os.path.dirname(seg))
+            os.unlink(seg)
+            child.kill()
+        wait("log", lambda: glob.glob(logs + "/**/*.darshan", recursive=True))
+        wait("the end of the pack", lambda: not left_behind())
+        (log,) = glob.glob(logs + "/**/*.darshan", recursive=True)
+        sums, _, _ = case.counters(log, folder)
+        expect(sums["POSIX_WRITES"] == 1, "the log has %s", sums)
+    finally:
+        agent.terminate()
+        _, err = agent.communicate(timeout=LIMIT)
+    expect(agent.returncode == 0, "%d: %s", agent.returncode, err)
+
+
 def own_agent(case):
     """Alice's own agent and watch, where her usual directory is Mallory's."""
     case.small(shm="64m", tmp="64m")
@@ -577,7 +614,7 @@ def own_agent(case):
 
 CASES = {f.__name__.replace("_", "-"): f for f in (
     shm_full, shm_full_tmpdir, bare_full, no_room, no_room_exec, no_start, full_later, many, same_log, packed_twice, killed,
-    still_there, live, unwritten, taken, flood, unsteady, system_agent, own_agent)}  # fmt: skip
+    still_there, live, unwritten, taken, flood, unsteady, system_agent, all_packed, own_agent)}  # fmt: skip
 
 
 def main():
