@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* parts.h: what the files of job/ share while a view is made. Calls return 0 or RAMA_EMEMORY, or
+/* work.h: what the files of job/ share while a view is made. Calls return 0 or RAMA_EMEMORY, or
  * what a strict log says, unless they say otherwise. */
-#ifndef RAMA_JOB_PARTS_H
-#define RAMA_JOB_PARTS_H
+#ifndef RAMA_JOB_WORK_H
+#define RAMA_JOB_WORK_H
 
+#include "base/grow.h"
 #include "core/plan.h"
 #include "job/view.h"
 #include "logfile/cursor.h"
@@ -98,13 +99,8 @@ struct rama_job_view_work {
 	bool moved_unknown; /* some moved data, nobody says which */
 };
 
-/* room for one more element of an array that grows; 0 or RAMA_EMEMORY */
-int rama_job_room(void *array, size_t n, size_t *room, size_t element);
-
-/* record.c */
+/* rows.c: words of a record */
 void rama_job_care_init(struct rama_job_care *c, const struct rama_tab_module *mod);
-/* a copy that can be reckoned with: no times before 0 or without end, moments moved by `shift` */
-void rama_job_record_clean(const struct rama_job_care *c, union rama_core_word *w, double shift);
 /* y takes x in. ny, nx: ranks they stand for; 0: no spread over ranks is kept. */
 void rama_job_record_merge(const struct rama_job_view_work *k, enum rama_job_layer layer,
 			   union rama_core_word *y, union rama_core_word *x, uint32_t ny,
@@ -118,7 +114,7 @@ int rama_job_view_files_finish(struct rama_job_view *v);
 /* start and end */
 void rama_job_view_file_times(struct rama_job_view *v, struct rama_job_view_file *f);
 
-/* rows.c: records of the layers */
+/* ... records of the layers */
 int rama_job_view_rows(struct rama_job_view *v, enum rama_job_layer layer);
 /* what a trace says of a file that has no record in that layer */
 int rama_job_view_traced_row(struct rama_job_view *v, enum rama_job_layer layer, uint32_t file,
@@ -138,12 +134,10 @@ int rama_job_view_host(struct rama_job_view *v, int64_t rank, const char *host, 
 int rama_job_view_missing(struct rama_job_view *v); /* what the metadata say of it */
 void rama_job_view_nodes_finish(struct rama_job_view *v);
 
-/* mounts.c, lustre.c, groups.c, sizes.c */
-int rama_job_view_mount_of(struct rama_job_view *v, const char *name, int *mount);
+/* lustre.c; groups of files: files.c; sizes of accesses: view.c */
 int rama_job_view_stripes(struct rama_job_view *v);
 int rama_job_view_osts_finish(struct rama_job_view *v);
 int rama_job_view_groups_finish(struct rama_job_view *v);
-void rama_job_view_sizes_finish(struct rama_job_view *v);
 unsigned rama_job_size_class(int64_t length); /* 0 .. RAMA_JOB_SIZE_BINS - 1 */
 
 /* heat.c, trace.c: over time */
