@@ -132,6 +132,7 @@ static inline bool lock_slot(struct rama_cap_thread *t, uint32_t *seq, uint8_t *
 
 static inline void unlock_slot(struct rama_cap_thread *t, uint32_t *seq)
 {
+	/* a jump may have let it go for us, and another thread may have it now */
 	if (RAMA_CAP_LIKELY(t->held == seq && *seq == t->held_at))
 		__atomic_store_n(seq, t->held_at + 1, __ATOMIC_RELEASE);
 	t->held = NULL;

@@ -133,6 +133,7 @@ static bool begin_forked(void)
 	struct rama_seg_state *before = rama_cap_run.state; /* stays mapped */
 	uint64_t euid = rama_cap_run.euid;
 
+	/* threads of the parent that held them are not here to let go */
 	rama_cap_run.names_lock = rama_cap_run.cwd_lock = rama_cap_run.mount_lock =
 		rama_cap_run.events_lock = 0;
 	rama_cap_run.live = rama_cap_run.control->live; /* as it was switched since */
@@ -188,7 +189,7 @@ static bool wake(bool fork_too)
 		return true;
 	}
 	ok = forked ? begin_forked() : begin_first();
-	if (ok) {
+	if (ok) { /* last of all: who finds the word goes on to the segment without a lock */
 		*live_page = RAMA_CAP_LIVE + rama_cap_run.generation;
 		rama_cap_live = live_page;
 	} else {
@@ -289,7 +290,7 @@ void rama_cap_end_process(void)
 		return;
 	if (__atomic_exchange_n(&rama_cap_run.ended, true, __ATOMIC_ACQ_REL) && rama_cap_run.bare)
 		return;
-	stamp();
+	stamp(); /* before the phase: who reads DONE relies on the second pair of clocks */
 	__atomic_store_n(&rama_cap_run.state->phase, RAMA_SEG_DONE, __ATOMIC_RELEASE);
 	rama_cap_tally_end(false);
 	if (rama_cap_run.bare) {
