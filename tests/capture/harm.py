@@ -13,8 +13,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import ROOT, TIMEOUT, Failed, Log, Skip  # noqa: E402
-from manners import main, must  # noqa: E402
+from harness import ROOT, TIMEOUT, Failed, Log, Skip, main, must  # noqa: E402
 
 WAYS = ("bare", "run", "trace", "live")  # preloaded; iorama run, run --trace, run --live
 
@@ -232,4 +231,4 @@ CASES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, sys.argv[1:]))
+    main(CASES)

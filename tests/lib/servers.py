@@ -24,22 +24,23 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 
+import cases
 import natskeys
+import tries
+from cases import SKIPPED, Failed, Skip
 
-SKIPPED = 77
 PATIENCE = 60  # seconds for a server to start or stop, on a machine that has other things to do
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-class Missing(Exception):
+class Missing(Skip):
     """A server cannot run here; the text says why."""
 
 
-class Broken(Exception):
+class Broken(Failed):
     """A server did not do what it should; the text has the end of its log."""
 
 
@@ -51,14 +52,12 @@ def free_port():
 
 def wait_for(what, true, patience=PATIENCE):
     """Returns when true() is; Broken after a time."""
-    end = time.monotonic() + patience
-    while True:
-        got = true()
-        if got:
-            return got
-        if time.monotonic() > end:
-            raise Broken("%s: not after %d s" % (what, patience))
-        time.sleep(0.02)
+    try:
+        return cases.wait(true, what, patience)
+    except Broken:
+        raise
+    except Failed as late:
+        raise Broken("%s: not after %d s" % (what, patience)) from late
 
 
 class Server:
@@ -115,15 +114,16 @@ class Server:
 
     def start(self):
         """Starts it, again on the port it had before; a port that was taken meanwhile at the first start is changed."""
-        for attempt in range(5):
+        for attempt in range(2):
             try:
                 self.launch()
                 self.await_ready()
                 return self
-            except Broken:
+            except Broken as why:
                 self.kill()
-                if self.stopped or attempt == 4:
+                if self.stopped or attempt == 1:
                     raise
+                tries.again(why)  # a server that is not ours
                 self.new_ports()
         return self
 
