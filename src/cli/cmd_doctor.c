@@ -55,7 +55,7 @@ static enum rama_cli_health check_library(struct rama_cli_doctor *d)
 {
 	struct rama_err e = { 0 };
 
-	if (rama_cli_find_library(d->chosen, d->library, &e) != 0) {
+	if (rama_launch_find_library(d->chosen, d->library, &e) != 0) {
 		found(d, "%s", e.text);
 		d->library[0] = '\0';
 		return RAMA_CLI_FAIL;
@@ -146,7 +146,7 @@ static enum rama_cli_health check_shm(struct rama_cli_doctor *d)
 static enum rama_cli_health check_segments(struct rama_cli_doctor *d)
 {
 	const char *chosen = rama_cli_opts_setting(RAMA_TAB_SET_DIR);
-	struct rama_cli_job_place place;
+	struct rama_launch_place place;
 	struct rama_err e = { 0 };
 	static const struct rama_gather_list none;
 
@@ -154,11 +154,11 @@ static enum rama_cli_health check_segments(struct rama_cli_doctor *d)
 		found(d, "not tried on a machine kept under a directory");
 		return RAMA_CLI_OK;
 	}
-	if (rama_cli_place_make(&place, &e) != 0) {
+	if (rama_launch_place_make(&place, &e) != 0) {
 		found(d, "%s", e.text);
 		return RAMA_CLI_FAIL;
 	}
-	rama_cli_place_unlock(&place);
+	rama_launch_place_unlock(&place);
 	rama_gather_place_remove(place.dir, &none, NULL, false);
 	if (place.note[0] != '\0') {
 		found(d, "%s; segments go to %s", place.note, place.root);
@@ -200,20 +200,20 @@ static enum rama_cli_health check_unwritten(struct rama_cli_doctor *d)
 
 static enum rama_cli_health check_leftover(struct rama_cli_doctor *d)
 {
-	struct rama_cli_jobs jobs = { 0 };
+	struct rama_launch_jobs jobs = { 0 };
 	struct rama_err e = { 0 };
 	uint64_t bytes = 0;
 	size_t n = 0;
 
 	if (*d->root == '\0')
-		rama_cli_jobs_add_default(&jobs, &e);
+		rama_launch_jobs_add_default(&jobs, &e);
 	for (size_t i = 0; i < jobs.n; i++) {
-		if (rama_cli_job_left_runs(&jobs.job[i]) || jobs.job[i].segs.n == 0)
+		if (rama_launch_job_runs(&jobs.job[i]) || jobs.job[i].segs.n == 0)
 			continue;
 		n++;
 		bytes += jobs.job[i].infos.size;
 	}
-	rama_cli_jobs_fini(&jobs);
+	rama_launch_jobs_fini(&jobs);
 	if (n == 0) {
 		found(d, "no dead job left segments");
 		return RAMA_CLI_OK;
@@ -325,22 +325,21 @@ static enum rama_cli_health check_mpi(struct rama_cli_doctor *d)
 {
 	static const char *const names[] = { "mpirun", "mpirun.openmpi", "mpirun.mpich",
 					     "mpiexec.hydra", "mpiexec" };
-	bool seen[RAMA_CLI_LAUNCH_KINDS] = { false };
+	bool seen[RAMA_LAUNCH_KINDS] = { false };
 	char path[PATH_MAX];
 	size_t used = 0;
 
 	d->text[0] = '\0';
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (rama_cli_find_program(names[i], path))
-			seen[rama_cli_find_family(NULL, names[i])] = true;
-	seen[RAMA_CLI_LAUNCH_SRUN] = rama_cli_find_program("srun", path);
-	seen[RAMA_CLI_LAUNCH_FLUX] = rama_cli_find_program("flux", path);
-	for (int k = 0; k < RAMA_CLI_LAUNCH_KINDS; k++)
-		if (seen[k] && rama_cli_launch_family_name(k) != NULL && used < sizeof(d->text))
+		if (rama_launch_find_program(names[i], path))
+			seen[rama_launch_find_family(NULL, names[i])] = true;
+	seen[RAMA_LAUNCH_SRUN] = rama_launch_find_program("srun", path);
+	seen[RAMA_LAUNCH_FLUX] = rama_launch_find_program("flux", path);
+	for (int k = 0; k < RAMA_LAUNCH_KINDS; k++)
+		if (seen[k] && rama_launch_family_name(k) != NULL && used < sizeof(d->text))
 			used += (size_t)snprintf(d->text + used, sizeof(d->text) - used, "%s%s",
-						 used > 0 ? ", " : "",
-						 rama_cli_launch_family_name(k));
-	if (seen[RAMA_CLI_LAUNCH_MPI]) {
+						 used > 0 ? ", " : "", rama_launch_family_name(k));
+	if (seen[RAMA_LAUNCH_MPI]) {
 		found(d, "an mpirun that is neither Open MPI nor MPICH: it is observed itself too; "
 			 "unless its MPI is one of them, its processes are observed one by one, "
 			 "without "

@@ -62,10 +62,10 @@ int rama_cli_doctor_functions(const struct rama_cli_doctor *d, size_t *ours, siz
 
 	if (dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) == 0 || libc.dli_fname == NULL)
 		return rama_err_set(e, RAMA_EIO, "the C library cannot be found");
-	rc = rama_cli_elf_symbols(d->library, put_name, &names, e);
+	rc = rama_launch_elf_symbols(d->library, put_name, &names, e);
 	if (rc != 0)
 		rama_err_prefix(e, "%s", d->library);
-	else if ((rc = rama_cli_elf_symbols(libc.dli_fname, look_name, &names, e)) != 0)
+	else if ((rc = rama_launch_elf_symbols(libc.dli_fname, look_name, &names, e)) != 0)
 		rama_err_prefix(e, "%s", libc.dli_fname);
 	rama_map_fini(&names.map);
 	*ours = names.n;
@@ -134,16 +134,16 @@ static int run_cat(char *const *vars, char *said, size_t size)
 	return rc;
 }
 
-static enum rama_cli_health judge(struct rama_cli_doctor *d, const struct rama_cli_job_place *place,
+static enum rama_cli_health judge(struct rama_cli_doctor *d, const struct rama_launch_place *place,
 				  const char *said)
 {
 	struct rama_gather_list segs = { 0 };
-	struct rama_cli_seg_infos infos = { 0 };
+	struct rama_launch_seg_infos infos = { 0 };
 	struct rama_err e = { 0 };
 	enum rama_cli_health health = RAMA_CLI_FAIL;
 
 	if (rama_gather_find(&segs, place->dir, &e) != 0 ||
-	    rama_cli_seg_infos_read(&infos, &segs) != 0)
+	    rama_launch_seg_infos_read(&infos, &segs) != 0)
 		snprintf(d->text, sizeof(d->text), "%s", e.text);
 	else if (segs.n == 0)
 		snprintf(d->text, sizeof(d->text), "a preloaded program left no segment%s%.300s",
@@ -159,7 +159,7 @@ static enum rama_cli_health judge(struct rama_cli_doctor *d, const struct rama_c
 	if (health == RAMA_CLI_OK)
 		snprintf(d->text, sizeof(d->text), "a preloaded program left its segment");
 	rama_gather_place_remove(place->dir, &segs, NULL, false);
-	rama_cli_seg_infos_fini(&infos);
+	rama_launch_seg_infos_fini(&infos);
 	rama_gather_list_fini(&segs);
 	return health;
 }
@@ -169,12 +169,12 @@ enum rama_cli_health rama_cli_doctor_observe(struct rama_cli_doctor *d)
 	char preload[PATH_MAX + 16], dir[PATH_MAX], job[PATH_MAX], said[512];
 	char jobid[] = "IORAMA_JOBID=0";
 	char *const vars[TRY_VARS] = { preload, dir, job, jobid };
-	struct rama_cli_job_place place;
+	struct rama_launch_place place;
 	struct rama_err e = { 0 };
 	enum rama_cli_health health = RAMA_CLI_FAIL;
 	int rc;
 
-	if (rama_cli_place_make(&place, &e) != 0) {
+	if (rama_launch_place_make(&place, &e) != 0) {
 		snprintf(d->text, sizeof(d->text), "no place for segments: %s", e.text);
 		return RAMA_CLI_FAIL;
 	}
@@ -190,6 +190,6 @@ enum rama_cli_health rama_cli_doctor_observe(struct rama_cli_doctor *d)
 	} else {
 		health = judge(d, &place, said);
 	}
-	rama_cli_place_unlock(&place);
+	rama_launch_place_unlock(&place);
 	return health;
 }

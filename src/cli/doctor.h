@@ -4,8 +4,8 @@
 #define RAMA_CLI_DOCTOR_H
 
 #include "cli/opts.h"
-#include "cli/run/find.h"
-#include "cli/run/jobs.h"
+#include "launch/find.h"
+#include "launch/jobs.h"
 
 enum rama_cli_health { RAMA_CLI_OK, RAMA_CLI_WARN, RAMA_CLI_FAIL };
 

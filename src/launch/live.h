@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_live.h: `iorama run --live`: an agent beside the command, a line that tells how it goes,
+/* live.h: `iorama run --live`: an agent beside the command, a line that tells how it goes,
  * and in the end how many events were seen, stored and lost. Whatever goes wrong here, the
  * command runs all the same. */
-#ifndef RAMA_CLI_RUN_LIVE_H
-#define RAMA_CLI_RUN_LIVE_H
+#ifndef RAMA_LAUNCH_LIVE_H
+#define RAMA_LAUNCH_LIVE_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/json.h"
+#include "launch/place.h"
 
-struct rama_cli_job_place;
-struct rama_cli_run_line;
+/* How it goes, for those who watch: each may be NULL. */
+struct rama_launch_live_told {
+	void (*begun)(void *ctx, const char *dir); /* segments will be there */
+	void (*second)(void *ctx);		   /* a second is over */
+	void (*wait)(void *ctx, const char *what); /* for what we wait */
+	void (*hide)(void *ctx);		   /* nothing is to be seen from now on */
+	void *ctx;
+};
 
-struct rama_cli_run_live {
+struct rama_launch_live {
 	uint64_t past_made, past_dropped; /* events of segments that are gone already */
 	bool on;
 	char store[PATH_MAX]; /* path or URL */
@@ -31,7 +37,7 @@ struct rama_cli_run_live {
 	char sink[PATH_MAX];
 	unsigned again;	   /* times it was started again */
 	char trouble[512]; /* what went wrong; "": nothing */
-	struct rama_cli_run_line *line;
+	struct rama_launch_live_told told;
 
 	/* in the end; seen = stored + lost + waiting */
 	uint64_t seen, stored, lost, waiting;
@@ -39,30 +45,19 @@ struct rama_cli_run_live {
 	bool counted;	  /* stored is known */
 };
 
-/* Starts an agent for the job, unless one reads there already. `show`: a line on the terminal. */
-void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_job_place *place,
-			     bool show);
+/* Starts an agent for the job, unless one reads there already. */
+void rama_launch_live_start(struct rama_launch_live *v, const struct rama_launch_place *place);
 /* Once a second while the command runs; and when the terminal is somebody else's for a while. */
-void rama_cli_run_live_second(void *v);
-void rama_cli_run_live_pause(void *v);
+void rama_launch_live_second(void *v);
+void rama_launch_live_pause(void *v);
 /* The command has ended: waits until the agent has all its events, which must be before the
  * segments go. */
-void rama_cli_run_live_drain(struct rama_cli_run_live *v);
+void rama_launch_live_drain(struct rama_launch_live *v);
 /* The segments are gone, unless processes go on (`left`): waits for the store, counts, and puts
  * the log into the store (NULL: it is not wanted there). */
-void rama_cli_run_live_end(struct rama_cli_run_live *v, bool left, const char *log);
-void rama_cli_run_live_text(const struct rama_cli_run_live *v, bool quiet); /* on standard error */
-void rama_cli_run_live_json(const struct rama_cli_run_live *v, struct rama_json *j);
-void rama_cli_run_live_fini(struct rama_cli_run_live *v);
-
-/* ---- run_line.c: one line at the bottom of the terminal, which the command does not scroll
- * away */
-
-/* NULL: this terminal cannot, or there is none */
-struct rama_cli_run_line *rama_cli_run_line_create(const char *dir);
-void rama_cli_run_line_second(struct rama_cli_run_line *l);
-void rama_cli_run_line_say(struct rama_cli_run_line *l, const char *text);
-void rama_cli_run_line_hide(struct rama_cli_run_line *l);
-void rama_cli_run_line_destroy(struct rama_cli_run_line *l);
+void rama_launch_live_end(struct rama_launch_live *v, bool left, const char *log);
+/* does an agent go on with what waits? */
+bool rama_launch_live_goes_on(const struct rama_launch_live *v);
+void rama_launch_live_fini(struct rama_launch_live *v);
 
 #endif

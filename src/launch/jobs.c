@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/jobs.h"
+#include "launch/jobs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,23 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/opts.h"
+#include "base/grow.h"
+#include "config/value.h"
 
-static struct rama_cli_job_left *add(struct rama_cli_jobs *jobs, const char *dir)
+static struct rama_launch_job *add(struct rama_launch_jobs *jobs, const char *dir)
 {
-	struct rama_cli_job_left *j;
+	struct rama_launch_job *j;
 
-	if (jobs->n == jobs->room) {
-		size_t room = jobs->room == 0 ? 16 : jobs->room * 2;
-		struct rama_cli_job_left *p = realloc(jobs->job, room * sizeof(*p));
-
-		if (p == NULL)
-			return NULL;
-		jobs->job = p;
-		jobs->room = room;
-	}
+	if (!RAMA_GROW(jobs->job, jobs->room, jobs->n + 1))
+		return NULL;
 	j = &jobs->job[jobs->n];
-	*j = (struct rama_cli_job_left){ .dir = dir != NULL ? strdup(dir) : NULL };
+	*j = (struct rama_launch_job){ .dir = dir != NULL ? strdup(dir) : NULL };
 	if (dir != NULL && j->dir == NULL)
 		return NULL;
 	if (j->dir != NULL) {
@@ -38,18 +32,18 @@ static struct rama_cli_job_left *add(struct rama_cli_jobs *jobs, const char *dir
 }
 
 /* the segments become the job's even if this fails */
-static int add_job(struct rama_cli_jobs *jobs, const char *dir, struct rama_gather_list *segs,
+static int add_job(struct rama_launch_jobs *jobs, const char *dir, struct rama_gather_list *segs,
 		   struct rama_err *e)
 {
-	struct rama_cli_job_left *j = add(jobs, dir);
+	struct rama_launch_job *j = add(jobs, dir);
 
 	if (j == NULL) {
 		rama_gather_list_fini(segs);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	j->segs = *segs;
-	if (rama_cli_seg_infos_read(&j->infos, &j->segs) != 0)
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+	if (rama_launch_seg_infos_read(&j->infos, &j->segs) != 0)
+		return rama_err_no_memory(e);
 	return 0;
 }
 
@@ -61,7 +55,7 @@ static bool is_own_dir(int at, const char *name)
 	       S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-static int add_children(struct rama_cli_jobs *jobs, const char *root, struct rama_err *e)
+static int add_children(struct rama_launch_jobs *jobs, const char *root, struct rama_err *e)
 {
 	struct dirent **names;
 	int n = scandir(root, &names, NULL, alphasort), rc = 0;
@@ -88,7 +82,7 @@ static int add_children(struct rama_cli_jobs *jobs, const char *root, struct ram
 	return n < 0 ? rama_err_set(e, RAMA_EIO, "%s: %s", root, strerror(errno)) : rc;
 }
 
-int rama_cli_jobs_add_dir(struct rama_cli_jobs *jobs, const char *dir, struct rama_err *e)
+int rama_launch_jobs_add_dir(struct rama_launch_jobs *jobs, const char *dir, struct rama_err *e)
 {
 	struct rama_gather_list segs = { 0 };
 	char clean[PATH_MAX];
@@ -107,8 +101,8 @@ int rama_cli_jobs_add_dir(struct rama_cli_jobs *jobs, const char *dir, struct ra
 	return add_children(jobs, clean, e);
 }
 
-int rama_cli_jobs_add_files(struct rama_cli_jobs *jobs, const char *const *paths, size_t n,
-			    struct rama_err *e)
+int rama_launch_jobs_add_files(struct rama_launch_jobs *jobs, const char *const *paths, size_t n,
+			       struct rama_err *e)
 {
 	struct rama_gather_list segs = { .path = calloc(n, sizeof(*segs.path)) };
 
@@ -118,33 +112,62 @@ int rama_cli_jobs_add_files(struct rama_cli_jobs *jobs, const char *const *paths
 	}
 	if (segs.n < n) {
 		rama_gather_list_fini(&segs);
-		return rama_err_set(e, RAMA_EMEMORY, "out of memory");
+		return rama_err_no_memory(e);
 	}
 	return add_job(jobs, NULL, &segs, e);
 }
 
-int rama_cli_jobs_add_default(struct rama_cli_jobs *jobs, struct rama_err *e)
+int rama_launch_jobs_add_default(struct rama_launch_jobs *jobs, struct rama_err *e)
 {
-	const char *chosen = rama_cli_opts_setting(RAMA_TAB_SET_DIR);
+	const char *chosen = rama_config_value(RAMA_TAB_SET_DIR);
 	struct rama_gather_roots roots;
 	int rc = 0;
 
 	if (*chosen != '\0')
-		return access(chosen, F_OK) == 0 ? rama_cli_jobs_add_dir(jobs, chosen, e) : 0;
+		return access(chosen, F_OK) == 0 ? rama_launch_jobs_add_dir(jobs, chosen, e) : 0;
 	rama_gather_roots_find(&roots, (uint32_t)geteuid());
 	for (size_t i = 0; rc == 0 && i < roots.n; i++)
-		rc = rama_cli_jobs_add_dir(jobs, roots.path[i], e);
+		rc = rama_launch_jobs_add_dir(jobs, roots.path[i], e);
 	rama_gather_roots_fini(&roots);
 	return rc;
 }
 
-void rama_cli_jobs_fini(struct rama_cli_jobs *jobs)
+const char *rama_launch_job_state(const struct rama_launch_job *j)
+{
+	if (j->locked || j->infos.alive > 0)
+		return "running";
+	if (j->segs.n == 0)
+		return "empty";
+	if (j->infos.unknown > 0)
+		return "elsewhere"; /* on another machine, which alone knows */
+	return j->infos.processes == 0 && j->infos.bad > 0 ? "bad" : "dead";
+}
+
+const char *rama_launch_job_name(const struct rama_launch_job *j)
+{
+	return j->dir != NULL ? j->dir : j->segs.path[0];
+}
+
+const struct rama_launch_seg_info *rama_launch_job_first(const struct rama_launch_job *j)
+{
+	const struct rama_launch_seg_info *first = NULL;
+
+	for (size_t i = 0; i < j->infos.n; i++) {
+		const struct rama_launch_seg_info *info = &j->infos.info[i];
+
+		if (!info->bad && (first == NULL || info->start < first->start))
+			first = info;
+	}
+	return first;
+}
+
+void rama_launch_jobs_fini(struct rama_launch_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->n; i++) {
-		rama_cli_seg_infos_fini(&jobs->job[i].infos);
+		rama_launch_seg_infos_fini(&jobs->job[i].infos);
 		rama_gather_list_fini(&jobs->job[i].segs);
 		free(jobs->job[i].dir);
 	}
 	free(jobs->job);
-	*jobs = (struct rama_cli_jobs){ 0 };
+	*jobs = (struct rama_launch_jobs){ 0 };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/place.h"
+#include "launch/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/opts.h"
+#include "config/value.h"
 #include "segment/place.h"
 
 #define TRIES 100
@@ -33,7 +33,7 @@ static int write_new(const char *dir, const char *name, const void *bytes, size_
 }
 
 /* All its bytes are written, so that processes never need room for it. */
-static int write_tally(const struct rama_cli_job_place *p)
+static int write_tally(const struct rama_launch_place *p)
 {
 	struct rama_seg_tally *t = calloc(1, RAMA_SEG_TALLY_SIZE);
 	struct stat st;
@@ -58,7 +58,7 @@ static void remove_dir(const char *dir)
 	rama_gather_place_remove(dir, &none, NULL, false);
 }
 
-void rama_cli_place_unlock(struct rama_cli_job_place *p)
+void rama_launch_place_unlock(struct rama_launch_place *p)
 {
 	for (unsigned i = 0; i < RAMA_SEG_SPARES; i++) {
 		if (p->spare_lock[i] >= 0)
@@ -71,7 +71,7 @@ void rama_cli_place_unlock(struct rama_cli_job_place *p)
 }
 
 /* One more directory of the job in this base. What cannot be had is done without. */
-static void add_spare(struct rama_cli_job_place *p, const char *base)
+static void add_spare(struct rama_launch_place *p, const char *base)
 {
 	char root[PATH_MAX / 2], why[256], *dir = p->spare.dir[p->spare.n];
 	struct rama_err e = { 0 };
@@ -93,7 +93,7 @@ static void add_spare(struct rama_cli_job_place *p, const char *base)
 }
 
 /* The directory of the job in p->root; from `next` on there are bases for spare ones. */
-static int make_in(struct rama_cli_job_place *p, unsigned next, struct rama_err *e)
+static int make_in(struct rama_launch_place *p, unsigned next, struct rama_err *e)
 {
 	const char *base;
 
@@ -121,7 +121,7 @@ static int make_in(struct rama_cli_job_place *p, unsigned next, struct rama_err 
 		for (size_t k = 0; k < p->spare.n; k++)
 			remove_dir(p->spare.dir[k]);
 		p->spare.n = 0;
-		rama_cli_place_unlock(p);
+		rama_launch_place_unlock(p);
 		remove_dir(p->dir);
 		p->job = NULL;
 		return e->code;
@@ -130,7 +130,7 @@ static int make_in(struct rama_cli_job_place *p, unsigned next, struct rama_err 
 }
 
 /* as IORAMA_DIR says; nothing goes anywhere else */
-static int make_chosen(struct rama_cli_job_place *p, const char *chosen, struct rama_err *e)
+static int make_chosen(struct rama_launch_place *p, const char *chosen, struct rama_err *e)
 {
 	char *real = NULL;
 
@@ -150,7 +150,7 @@ static int make_chosen(struct rama_cli_job_place *p, const char *chosen, struct 
 }
 
 /* what a user should know: he would look elsewhere */
-static void note_place(struct rama_cli_job_place *p, const char *base, const char *why,
+static void note_place(struct rama_launch_place *p, const char *base, const char *why,
 		       const struct rama_err *before)
 {
 	if (*why != '\0')
@@ -160,13 +160,13 @@ static void note_place(struct rama_cli_job_place *p, const char *base, const cha
 		snprintf(p->note, sizeof(p->note), "%.1500s", before->text);
 }
 
-int rama_cli_place_make(struct rama_cli_job_place *p, struct rama_err *e)
+int rama_launch_place_make(struct rama_launch_place *p, struct rama_err *e)
 {
-	const char *chosen = rama_cli_opts_setting(RAMA_TAB_SET_DIR), *base;
+	const char *chosen = rama_config_value(RAMA_TAB_SET_DIR), *base;
 	char why[256];
 	int rc = RAMA_EIO;
 
-	*p = (struct rama_cli_job_place){ .lock = -1, .spare_lock = { -1, -1 } };
+	*p = (struct rama_launch_place){ .lock = -1, .spare_lock = { -1, -1 } };
 	if (*chosen != '\0')
 		return make_chosen(p, chosen, e);
 	for (unsigned i = 0; rc != 0 && (base = rama_seg_place_base(i, getenv("TMPDIR"))) != NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/live.h"
+#include "launch/live.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,28 +17,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/human.h"
-#include "cli/input.h"
-#include "cli/open_store.h"
-#include "cli/run/live_segs.h"
-#include "cli/run/place.h"
 #include "agent/agent.h"
-#include "look/find.h"
 #include "agent/status.h"
+#include "base/now.h"
+#include "config/value.h"
+#include "gather/pack.h"
+#include "index/index.h"
+#include "look/find.h"
 #include "query/job.h"
+#include "segment/ring.h"
+#include "store/shown.h"
 
 #define PATIENCE 30.0	   /* s for the agent in the end */
 #define PATIENCE_STORE 5.0 /* s for a store that does not answer */
 #define AGAIN_MOST 3	   /* times that an agent is started again */
 #define STEP 5		   /* ms between two looks while waiting */
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void wait_step(void)
 {
@@ -51,9 +44,9 @@ static void wait_step(void)
 
 /* Beside the one of an agent that reads all jobs. What the store cannot take waits there after
  * our end. */
-static bool spool_place(struct rama_cli_run_live *v, const char *job)
+static bool spool_place(struct rama_launch_live *v, const char *job)
 {
-	const char *given = rama_cli_opts_setting(RAMA_TAB_SET_SPOOL),
+	const char *given = rama_config_value(RAMA_TAB_SET_SPOOL),
 		   *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	int n;
 
@@ -79,7 +72,7 @@ static bool make_path(char *path)
 }
 
 /* only when nothing waits in it any more */
-static void remove_spool(const struct rama_cli_run_live *v)
+static void remove_spool(const struct rama_launch_live *v)
 {
 	DIR *d = opendir(v->spool);
 	struct dirent *entry;
@@ -96,7 +89,7 @@ static void remove_spool(const struct rama_cli_run_live *v)
 
 /* It is nobody's child here, so that it is not taken for a process of the command, and has no
  * terminal, so that Ctrl-C does not reach it. */
-static void become_agent(const struct rama_cli_run_live *v)
+static void become_agent(const struct rama_launch_live *v)
 {
 	const char *const argv[] = { "iorama", "agent",	  "--job",  v->dir, "--spool",
 				     v->spool, "--store", v->store, "-q",   NULL };
@@ -114,7 +107,7 @@ static void become_agent(const struct rama_cli_run_live *v)
 	_exit(4);
 }
 
-static void start_agent(struct rama_cli_run_live *v)
+static void start_agent(struct rama_launch_live *v)
 {
 	int told[2];
 	pid_t between, agent = 0;
@@ -142,7 +135,7 @@ static void start_agent(struct rama_cli_run_live *v)
 		continue;
 }
 
-static bool agent_lives(const struct rama_cli_run_live *v)
+static bool agent_lives(const struct rama_launch_live *v)
 {
 	struct pollfd p = { .fd = v->ended, .events = POLLIN };
 
@@ -154,7 +147,7 @@ static bool agent_lives(const struct rama_cli_run_live *v)
 }
 
 /* the last line that the agent said, without our own name before it */
-static void last_words(const struct rama_cli_run_live *v, char *to, size_t room)
+static void last_words(const struct rama_launch_live *v, char *to, size_t room)
 {
 	char text[4096], *line;
 	off_t size = v->words >= 0 ? lseek(v->words, 0, SEEK_END) : 0;
@@ -172,7 +165,7 @@ static void last_words(const struct rama_cli_run_live *v, char *to, size_t room)
 
 /* What it had not taken waits in the memory of the processes, what it had in the spool: nothing
  * is lost by its death but what the processes have no room for until the next one reads. */
-static bool keep_agent(struct rama_cli_run_live *v)
+static bool keep_agent(struct rama_launch_live *v)
 {
 	char words[400];
 
@@ -190,13 +183,12 @@ static bool keep_agent(struct rama_cli_run_live *v)
 	return v->agent > 0;
 }
 
-static void find_key(struct rama_cli_run_live *v, const char *job)
+static void find_key(struct rama_launch_live *v, const char *job)
 {
 	snprintf(v->key, sizeof(v->key), "%u/%.100s", (unsigned)geteuid(), job);
 }
 
-void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_job_place *place,
-			     bool show)
+void rama_launch_live_start(struct rama_launch_live *v, const struct rama_launch_place *place)
 {
 	int64_t pid = 0;
 
@@ -219,46 +211,86 @@ void rama_cli_run_live_start(struct rama_cli_run_live *v, const struct rama_cli_
 			snprintf(v->trouble, sizeof(v->trouble), "no agent could be started: %s",
 				 strerror(errno));
 	}
-	if (show)
-		v->line = rama_cli_run_line_create(v->dir);
+	if (v->told.begun != NULL)
+		v->told.begun(v->told.ctx, v->dir);
 }
 
-void rama_cli_run_live_second(void *ctx)
+void rama_launch_live_second(void *ctx)
 {
-	struct rama_cli_run_live *v = ctx;
+	struct rama_launch_live *v = ctx;
 
 	if (v->spool[0] != '\0')
 		keep_agent(v);
-	if (v->line != NULL)
-		rama_cli_run_line_second(v->line);
+	if (v->told.second != NULL)
+		v->told.second(v->told.ctx);
 }
 
-void rama_cli_run_live_pause(void *ctx)
+void rama_launch_live_pause(void *ctx)
 {
-	struct rama_cli_run_live *v = ctx;
+	struct rama_launch_live *v = ctx;
 
-	if (v->line != NULL)
-		rama_cli_run_line_hide(v->line);
+	if (v->told.hide != NULL)
+		v->told.hide(v->told.ctx);
+}
+
+/* ---- what is in the segments ----------------------------------------------------------------- */
+
+struct rings {
+	uint64_t made, dropped;
+	uint64_t left; /* made, but no agent has taken them yet */
+};
+
+static void add_rings(struct rings *r, struct rama_seg_mapped *m)
+{
+	for (uint32_t i = 0; i < rama_seg_lanes(&m->seg); i++) {
+		struct rama_seg_ring_state st;
+
+		if (rama_seg_ring_state(m, i, &st) != 0)
+			continue;
+		r->made += st.made;
+		r->dropped += st.dropped;
+		r->left += st.made - st.taken;
+	}
+}
+
+/* of all segments in a directory, as they are now */
+static void read_rings(struct rings *r, const char *dir)
+{
+	struct rama_seg_mapped *m = malloc(sizeof(*m));
+	struct rama_gather_list segs = { 0 };
+	struct rama_err e = { 0 };
+
+	*r = (struct rings){ 0 };
+	rama_seg_mapped_guard();
+	if (m != NULL && rama_gather_find(&segs, dir, &e) == 0)
+		for (size_t i = 0; i < segs.n; i++)
+			if (!rama_gather_is_packed(segs.path[i]) && /* counted when it was packed */
+			    rama_seg_mapped_open(m, segs.path[i], (uint32_t)geteuid(), false, &e) ==
+				    0) {
+				add_rings(r, m);
+				rama_seg_mapped_close(m);
+			}
+	rama_gather_list_fini(&segs);
+	free(m);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-void rama_cli_run_live_drain(struct rama_cli_run_live *v)
+void rama_launch_live_drain(struct rama_launch_live *v)
 {
-	double end = now() + PATIENCE;
-	struct rama_cli_run_rings r;
+	double end = rama_now() + PATIENCE;
+	struct rings r;
 
 	do {
-		rama_cli_run_rings_read(&r, v->dir);
+		read_rings(&r, v->dir);
 		v->seen = r.made + r.dropped + v->past_made + v->past_dropped;
 		v->dropped = r.dropped + v->past_dropped;
 		if (r.left == 0 || v->spool[0] == '\0' || !keep_agent(v))
 			break;
-		if (v->line != NULL)
-			rama_cli_run_line_say(v->line,
-					      "waiting for the agent to read the last events");
+		if (v->told.wait != NULL)
+			v->told.wait(v->told.ctx, "waiting for the agent to read the last events");
 		wait_step();
-	} while (now() < end);
+	} while (rama_now() < end);
 	if (r.left > 0 && v->trouble[0] == '\0')
 		snprintf(v->trouble, sizeof(v->trouble),
 			 "the agent does not keep up: %llu events were not read",
@@ -280,7 +312,7 @@ static uint64_t number(const json_t *o, const char *key)
 							       : 0;
 }
 
-static void read_status(const struct rama_cli_run_live *v, struct status *s)
+static void read_status(const struct rama_launch_live *v, struct status *s)
 {
 	char path[PATH_MAX + 32];
 	json_t *doc, *job;
@@ -311,7 +343,7 @@ static void read_status(const struct rama_cli_run_live *v, struct status *s)
 	json_decref(doc);
 }
 
-static bool in_store(const struct rama_cli_run_live *v, const char *sink)
+static bool in_store(const struct rama_launch_live *v, const char *sink)
 {
 	return strcmp(sink, v->store) == 0 ||
 	       (strncmp(sink, "store:", 6) == 0 && strcmp(sink + 6, v->store) == 0);
@@ -319,8 +351,7 @@ static bool in_store(const struct rama_cli_run_live *v, const char *sink)
 
 /* What the store itself says it has of the job, whoever brought it there. False: it cannot be
  * asked. */
-static bool ask_store(struct rama_cli_run_live *v, struct rama_query_job_live *c,
-		      struct rama_err *e)
+static bool ask_store(struct rama_launch_live *v, struct rama_query_job_live *c, struct rama_err *e)
 {
 	struct rama_store *s;
 	int rc = rama_store_open(&s, v->store, RAMA_STORE_READ, e);
@@ -335,21 +366,21 @@ static bool ask_store(struct rama_cli_run_live *v, struct rama_query_job_live *c
 
 /* Its end is known by the descriptor; an agent that reads all jobs goes on, and is done with
  * this one when it has committed what it had spooled. */
-static bool wait_for_agent(struct rama_cli_run_live *v)
+static bool wait_for_agent(struct rama_launch_live *v)
 {
-	double end = now() + PATIENCE, ask = 0, answered = now();
+	double end = rama_now() + PATIENCE, ask = 0, answered = rama_now();
 	struct rama_err e = { 0 };
 	struct rama_query_job_live c;
 	struct status s;
 
-	while (now() < end && now() < answered + PATIENCE_STORE) {
+	while (rama_now() < end && rama_now() < answered + PATIENCE_STORE) {
 		if (!v->other && !agent_lives(v))
 			return true;
-		if (!v->other && now() >= ask) {
-			answered = ask_store(v, &c, &e) ? now() : answered;
-			ask = now() + 0.5;
+		if (!v->other && rama_now() >= ask) {
+			answered = ask_store(v, &c, &e) ? rama_now() : answered;
+			ask = rama_now() + 0.5;
 		}
-		if (v->other && now() >= ask) {
+		if (v->other && rama_now() >= ask) {
 			read_status(v, &s);
 			v->elsewhere = s.known && !in_store(v, s.sink);
 			snprintf(v->sink, sizeof(v->sink), "%s", s.sink);
@@ -359,16 +390,16 @@ static bool wait_for_agent(struct rama_cli_run_live *v)
 				return true;
 			if (!agent_lives(v))
 				return true;
-			ask = now() + 0.1;
+			ask = rama_now() + 0.1;
 		}
-		if (v->line != NULL)
-			rama_cli_run_line_say(v->line, "waiting for the store");
+		if (v->told.wait != NULL)
+			v->told.wait(v->told.ctx, "waiting for the store");
 		wait_step();
 	}
 	return false;
 }
 
-static void count(struct rama_cli_run_live *v, bool in_time)
+static void count(struct rama_launch_live *v, bool in_time)
 {
 	struct rama_err e = { 0 };
 	struct rama_query_job_live c;
@@ -381,7 +412,7 @@ static void count(struct rama_cli_run_live *v, bool in_time)
 		char shown[PATH_MAX];
 
 		snprintf(v->trouble, sizeof(v->trouble), "%.200s: %.250s",
-			 rama_cli_store_shown(v->store, shown), e.text);
+			 rama_store_shown(v->store, shown), e.text);
 	}
 	v->stored = !v->counted ? 0 : v->elsewhere ? s.committed : c.events;
 	rest = v->seen > v->stored ? v->seen - v->stored : 0;
@@ -393,17 +424,28 @@ static void count(struct rama_cli_run_live *v, bool in_time)
 	}
 }
 
-static void put_log(struct rama_cli_run_live *v, const char *log)
+static int put_log(const struct rama_launch_live *v, const char *log, struct rama_err *e)
 {
-	struct rama_err e = { 0 };
+	struct rama_store *s;
+	char real[PATH_MAX];
+	int rc = rama_store_open(&s, v->store, RAMA_STORE_WRITE | RAMA_STORE_CREATE, e);
 
-	if (rama_cli_run_live_put_log(v->store, v->key, log, &e) != 0 && v->trouble[0] == '\0')
-		snprintf(v->trouble, sizeof(v->trouble), "the log is not in the store: %.400s",
-			 e.text);
+	if (rc != 0)
+		return rc;
+	rc = rama_store_begin(s, e);
+	if (rc == 0)
+		rc = rama_index_path(s, realpath(log, real) != NULL ? real : log, v->key, e);
+	if (rc == 0)
+		rc = rama_store_commit(s, e);
+	if (rc != 0)
+		rama_store_rollback(s);
+	rama_store_close(s);
+	return rc;
 }
 
-void rama_cli_run_live_end(struct rama_cli_run_live *v, bool left, const char *log)
+void rama_launch_live_end(struct rama_launch_live *v, bool left, const char *log)
 {
+	struct rama_err e = { 0 };
 	bool in_time = true;
 
 	/* with its directory gone it ends by itself; where that stays it is told to */
@@ -411,73 +453,26 @@ void rama_cli_run_live_end(struct rama_cli_run_live *v, bool left, const char *l
 		kill(v->agent, SIGTERM);
 	if (v->agent > 0 && !left)
 		in_time = wait_for_agent(v);
-	if (v->line != NULL)
-		rama_cli_run_line_hide(v->line);
+	if (v->told.hide != NULL)
+		v->told.hide(v->told.ctx);
 	count(v, in_time && !left);
-	if (log != NULL)
-		put_log(v, log);
+	if (log != NULL && put_log(v, log, &e) != 0 && v->trouble[0] == '\0')
+		snprintf(v->trouble, sizeof(v->trouble), "the log is not in the store: %.400s",
+			 e.text);
 	if (!v->other && !left && v->waiting == 0 && v->counted && v->spool[0] != '\0' &&
 	    !agent_lives(v))
 		remove_spool(v);
 }
 
-/* ---- told ------------------------------------------------------------------------------------ */
-
-void rama_cli_run_live_text(const struct rama_cli_run_live *v, bool quiet)
+bool rama_launch_live_goes_on(const struct rama_launch_live *v)
 {
-	char a[RAMA_HUMAN], b[RAMA_HUMAN], c[RAMA_HUMAN], d[RAMA_HUMAN], shown[PATH_MAX];
-	const char *where = rama_cli_store_shown(v->elsewhere ? v->sink : v->store, shown);
-
-	if (v->trouble[0] != '\0')
-		rama_cli_complain("live", "%s%s", v->trouble,
-				  v->again > 0 && v->counted && v->waiting == 0
-					  ? "; it was started again"
-					  : "");
-	if (quiet && v->lost + v->waiting == 0)
-		return;
-	fprintf(stderr, "events: %s seen, %s stored, %s lost",
-		rama_human_count(a, (int64_t)v->seen), rama_human_count(b, (int64_t)v->stored),
-		rama_human_count(c, (int64_t)v->lost));
-	if (v->waiting > 0)
-		fprintf(stderr, ", %s wait", rama_human_count(d, (int64_t)v->waiting));
-	fputc('\n', stderr);
-	if (v->waiting > 0 && v->other && agent_lives(v))
-		fprintf(stderr, "  the agent %ld goes on with them\n", (long)v->agent);
-	else if (v->waiting > 0)
-		fprintf(stderr,
-			"  they wait in %s; when %s can be reached, your next iorama agent brings "
-			"them there, or now: iorama agent --drain\n",
-			v->spool, where);
-	if (!quiet && v->elsewhere)
-		fprintf(stderr, "  went to %s, by the agent %ld\n", where, (long)v->agent);
-	else if (!quiet && v->counted)
-		fprintf(stderr, "  in %s: iorama jobs %s, iorama query --job %s\n", where, v->key,
-			v->key);
+	return v->other && agent_lives(v);
 }
 
-void rama_cli_run_live_json(const struct rama_cli_run_live *v, struct rama_json *j)
-{
-	char shown[PATH_MAX];
-
-	rama_json_key(j, "events");
-	rama_json_open(j, '{');
-	rama_json_key_i64(j, "seen", (int64_t)v->seen);
-	rama_json_key_i64(j, "stored", (int64_t)v->stored);
-	rama_json_key_i64(j, "lost", (int64_t)v->lost);
-	rama_json_key_i64(j, "waiting", (int64_t)v->waiting);
-	rama_json_key_string(j, "store",
-			     rama_cli_store_shown(v->elsewhere ? v->sink : v->store, shown));
-	rama_json_key_string(j, "job", v->key);
-	rama_json_key_i64(j, "agent_restarts", v->again);
-	rama_json_key_string(j, "trouble", v->trouble[0] != '\0' ? v->trouble : NULL);
-	rama_json_close(j, '}');
-}
-
-void rama_cli_run_live_fini(struct rama_cli_run_live *v)
+void rama_launch_live_fini(struct rama_launch_live *v)
 {
 	if (!v->on)
 		return;
-	rama_cli_run_line_destroy(v->line);
 	if (v->ended >= 0)
 		close(v->ended);
 	if (v->words >= 0)

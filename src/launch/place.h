@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_place.h: where segments are kept: ROOT/JOB/NAME.seg, and the lock that says that a job's
+/* place.h: where segments are kept: ROOT/JOB/NAME.seg, and the lock that says that a job's
  * `iorama run` is still at work. Nothing here follows links. */
-#ifndef RAMA_CLI_RUN_PLACE_H
-#define RAMA_CLI_RUN_PLACE_H
+#ifndef RAMA_LAUNCH_PLACE_H
+#define RAMA_LAUNCH_PLACE_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 
 #include "gather/place.h"
 
-struct rama_cli_job_place {
+struct rama_launch_place {
 	char root[PATH_MAX / 2];
 	char dir[PATH_MAX]; /* root/job */
 	const char *job;    /* in dir */
@@ -21,7 +21,7 @@ struct rama_cli_job_place {
 };
 
 /* Makes a new job's directory, the spare ones and the tally, and holds the locks. */
-int rama_cli_place_make(struct rama_cli_job_place *p, struct rama_err *e);
-void rama_cli_place_unlock(struct rama_cli_job_place *p);
+int rama_launch_place_make(struct rama_launch_place *p, struct rama_err *e);
+void rama_launch_place_unlock(struct rama_launch_place *p);
 
 #endif

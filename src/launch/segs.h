@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_segs.h: what the segments of a job tell of its processes, before they become a log. */
-#ifndef RAMA_CLI_RUN_SEGS_H
-#define RAMA_CLI_RUN_SEGS_H
+/* segs.h: what the segments of a job tell of its processes, before they become a log. */
+#ifndef RAMA_LAUNCH_SEGS_H
+#define RAMA_LAUNCH_SEGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/run/place.h"
+#include "launch/place.h"
 
-struct rama_cli_seg_info {
+struct rama_launch_seg_info {
 	const char *path;
 	bool bad;	/* cannot be read; `text` says why */
 	int alive;	/* 1 its process runs, 0 it does not, -1 cannot be told from here */
@@ -22,8 +22,8 @@ struct rama_cli_seg_info {
 	char text[256]; /* command line, or why it is bad */
 };
 
-struct rama_cli_seg_infos {
-	struct rama_cli_seg_info *info;
+struct rama_launch_seg_infos {
+	struct rama_launch_seg_info *info;
 	size_t n;
 	size_t processes; /* images of one process counted once */
 	size_t bad, alive, unknown;
@@ -31,10 +31,11 @@ struct rama_cli_seg_infos {
 };
 
 /* one per path, in their order; 0 or RAMA_EMEMORY */
-int rama_cli_seg_infos_read(struct rama_cli_seg_infos *s, const struct rama_gather_list *segs);
-void rama_cli_seg_infos_fini(struct rama_cli_seg_infos *s);
+int rama_launch_seg_infos_read(struct rama_launch_seg_infos *s,
+			       const struct rama_gather_list *segs);
+void rama_launch_seg_infos_fini(struct rama_launch_seg_infos *s);
 
 /* Did a process of this id leave a segment? */
-bool rama_cli_seg_infos_has(const struct rama_cli_seg_infos *s, int64_t pid);
+bool rama_launch_seg_infos_has(const struct rama_launch_seg_infos *s, int64_t pid);
 
 #endif

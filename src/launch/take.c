@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/take.h"
+#include "launch/take.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,10 +24,10 @@
 #define PAUSE_MS 20 /* between two looks at least */
 #define DIRS (1 + RAMA_SEG_SPARES)
 
-struct rama_cli_take {
+struct rama_launch_take {
 	pthread_t thread;
 	int stop, notify; /* descriptors */
-	const struct rama_cli_job_place *place;
+	const struct rama_launch_place *place;
 	bool live;
 	const char *dir[DIRS];
 	size_t n_dirs;
@@ -35,7 +35,7 @@ struct rama_cli_take {
 	bool full; /* there is no room for the pack: nothing more is taken in */
 	struct rama_seg seg;
 	struct rama_seg_lane lane;
-	struct rama_cli_taken taken;
+	struct rama_launch_taken taken;
 	size_t left; /* segments that stayed at the last look */
 };
 
@@ -77,7 +77,7 @@ static bool seems_alive(const char *name)
 }
 
 /* live events of it, and whether its reader is done with it */
-static bool is_read(struct rama_cli_take *t, bool awaited, struct rama_cli_taken *sum)
+static bool is_read(struct rama_launch_take *t, bool awaited, struct rama_launch_taken *sum)
 {
 	struct rama_err e;
 
@@ -92,7 +92,7 @@ static bool is_read(struct rama_cli_take *t, bool awaited, struct rama_cli_taken
 	return !awaited || t->seg.control.read != 0;
 }
 
-static bool open_pack(struct rama_cli_take *t)
+static bool open_pack(struct rama_launch_take *t)
 {
 	struct rama_err e = { 0 };
 
@@ -117,10 +117,10 @@ static int read_fd(void *ctx, uint64_t off, void *buf, size_t n, struct rama_err
 }
 
 /* false: it stays */
-static bool take_one(struct rama_cli_take *t, int dir, const char *name, bool awaited)
+static bool take_one(struct rama_launch_take *t, int dir, const char *name, bool awaited)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	struct rama_cli_taken sum = { .segments = 1 };
+	struct rama_launch_taken sum = { .segments = 1 };
 	struct rama_err e = { 0 };
 	struct rama_source src = { .read = read_fd, .ctx = &fd };
 	bool ok = false;
@@ -152,7 +152,7 @@ static bool take_one(struct rama_cli_take *t, int dir, const char *name, bool aw
 /* ---- looks ----------------------------------------------------------------------------------- */
 
 /* Will somebody read the live events, and what else an agent wants to know of a process? */
-static bool is_awaited(const struct rama_cli_take *t)
+static bool is_awaited(const struct rama_launch_take *t)
 {
 	if (t->live || rama_look_agent_at(t->place->root, NULL, NULL, 0))
 		return true;
@@ -162,7 +162,7 @@ static bool is_awaited(const struct rama_cli_take *t)
 	return false;
 }
 
-static void look_at(struct rama_cli_take *t, const char *path, bool awaited)
+static void look_at(struct rama_launch_take *t, const char *path, bool awaited)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -178,7 +178,7 @@ static void look_at(struct rama_cli_take *t, const char *path, bool awaited)
 		closedir(d);
 }
 
-static void look(struct rama_cli_take *t)
+static void look(struct rama_launch_take *t)
 {
 	bool awaited = is_awaited(t);
 
@@ -215,7 +215,7 @@ static int64_t now_ms(void)
 /* Looks cost as much as there are segments that stay: with many of them there are fewer looks. */
 static void *work(void *ctx)
 {
-	struct rama_cli_take *t = ctx;
+	struct rama_launch_take *t = ctx;
 	struct pollfd wait[2] = { { .fd = t->stop, .events = POLLIN },
 				  { .fd = t->notify, .events = POLLIN } };
 	int64_t looked = now_ms();
@@ -248,7 +248,7 @@ static void *work(void *ctx)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-static void free_take(struct rama_cli_take *t)
+static void free_take(struct rama_launch_take *t)
 {
 	rama_gather_pack_close(&t->pack);
 	if (t->stop >= 0)
@@ -258,7 +258,7 @@ static void free_take(struct rama_cli_take *t)
 	free(t);
 }
 
-static void watch(struct rama_cli_take *t)
+static void watch(struct rama_launch_take *t)
 {
 	t->notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	for (size_t i = 0; i < t->n_dirs && t->notify >= 0; i++)
@@ -269,9 +269,9 @@ static void watch(struct rama_cli_take *t)
 		}
 }
 
-struct rama_cli_take *rama_cli_take_start(const struct rama_cli_job_place *place, bool live)
+struct rama_launch_take *rama_launch_take_start(const struct rama_launch_place *place, bool live)
 {
-	struct rama_cli_take *t = calloc(1, sizeof(*t));
+	struct rama_launch_take *t = calloc(1, sizeof(*t));
 	sigset_t all, before;
 	int rc;
 
@@ -299,12 +299,12 @@ struct rama_cli_take *rama_cli_take_start(const struct rama_cli_job_place *place
 	return NULL;
 }
 
-void rama_cli_take_stop(struct rama_cli_take *t, struct rama_cli_taken *taken)
+void rama_launch_take_stop(struct rama_launch_take *t, struct rama_launch_taken *taken)
 {
 	uint64_t one = 1;
 	ssize_t n;
 
-	*taken = (struct rama_cli_taken){ 0 };
+	*taken = (struct rama_launch_taken){ 0 };
 	if (t == NULL)
 		return;
 	n = write(t->stop, &one, sizeof(one));

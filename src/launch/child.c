@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/child.h"
+#include "launch/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static const int passed[] = { SIGINT,  SIGTERM, SIGHUP,	  SIGQUIT, SIGUSR1, SIGU
 /* our own words may find no reader, our own files no room */
 static const int ignored[] = { SIGPIPE, SIGXFSZ };
 
-static void block(struct rama_cli_child *c, sigset_t *set)
+static void block(struct rama_launch_child *c, sigset_t *set)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
@@ -33,7 +33,7 @@ static void block(struct rama_cli_child *c, sigset_t *set)
 		sigaction(ignored[i], &ignore, &c->before[i]);
 }
 
-static void become(struct rama_cli_child *c, int tell, char *const *argv, char *const *envp)
+static void become(struct rama_launch_child *c, int tell, char *const *argv, char *const *envp)
 {
 	ssize_t told;
 	int why;
@@ -50,13 +50,13 @@ static void become(struct rama_cli_child *c, int tell, char *const *argv, char *
 
 /* What the terminal sends reaches the whole process group, so the child has it already; what a
  * process sent was meant for the command. */
-static void pass_on(const struct rama_cli_child *c, const siginfo_t *info)
+static void pass_on(const struct rama_launch_child *c, const siginfo_t *info)
 {
 	if (info->si_code <= 0)
 		kill(c->pid, info->si_signo);
 }
 
-static void ended(struct rama_cli_child *c, int status)
+static void ended(struct rama_launch_child *c, int status)
 {
 	if (WIFSIGNALED(status)) {
 		c->signal = WTERMSIG(status);
@@ -67,7 +67,7 @@ static void ended(struct rama_cli_child *c, int status)
 }
 
 /* true: the command has ended. All other children are orphans of it. */
-static bool reap(struct rama_cli_child *c)
+static bool reap(struct rama_launch_child *c)
 {
 	int status;
 	pid_t pid;
@@ -91,7 +91,7 @@ static bool reap(struct rama_cli_child *c)
 }
 
 /* The next signal, or 0 when a second is over. */
-static int next_signal(const struct rama_cli_child *c, const sigset_t *set, siginfo_t *info,
+static int next_signal(const struct rama_launch_child *c, const sigset_t *set, siginfo_t *info,
 		       struct timespec *due)
 {
 	struct timespec now, left;
@@ -117,7 +117,7 @@ static int next_signal(const struct rama_cli_child *c, const sigset_t *set, sigi
 	return 0;
 }
 
-static void wait_for(struct rama_cli_child *c, const sigset_t *set)
+static void wait_for(struct rama_launch_child *c, const sigset_t *set)
 {
 	struct timespec due;
 	siginfo_t info;
@@ -137,7 +137,7 @@ static void wait_for(struct rama_cli_child *c, const sigset_t *set)
 /* A signal to the whole group ends the command's own children a moment after it, and launchers
  * end before the last of their ranks, long before on a machine with much to do: those that are
  * about to end are waited for, so that they do not look as if they went on. */
-static void wait_for_orphans(const struct rama_cli_child *c)
+static void wait_for_orphans(const struct rama_launch_child *c)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 
@@ -152,12 +152,12 @@ static void wait_for_orphans(const struct rama_cli_child *c)
 	}
 }
 
-int rama_cli_child_run(struct rama_cli_child *c, char *const *argv, char *const *envp)
+int rama_launch_child_run(struct rama_launch_child *c, char *const *argv, char *const *envp)
 {
 	sigset_t set;
 	int tell[2];
 
-	*c = (struct rama_cli_child){
+	*c = (struct rama_launch_child){
 		.parallel = c->parallel, .second = c->second, .pause = c->pause, .ctx = c->ctx
 	};
 	if (pipe2(tell, O_CLOEXEC) != 0)
@@ -221,7 +221,7 @@ static size_t add_children(pid_t *list, size_t n, pid_t parent)
 	return n;
 }
 
-size_t rama_cli_child_left(void)
+size_t rama_launch_child_left(void)
 {
 	pid_t list[LEFT_MOST];
 	size_t n = add_children(list, 0, getpid());

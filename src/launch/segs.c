@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/segs.h"
+#include "launch/segs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@ static void make_plain(char *text)
 			*text = '?';
 }
 
-static void read_one(struct rama_cli_seg_info *info, const char *path, struct rama_seg *seg)
+static void read_one(struct rama_launch_seg_info *info, const char *path, struct rama_seg *seg)
 {
 	struct rama_gather_segment_file file;
 	struct rama_err e = { 0 };
 	struct stat st;
 
-	*info = (struct rama_cli_seg_info){ .path = path };
+	*info = (struct rama_launch_seg_info){ .path = path };
 	if (stat(path, &st) == 0)
 		info->size = (uint64_t)st.st_blocks * 512;
 	if (rama_gather_file_open(&file, path, &e) != 0) {
@@ -46,7 +46,7 @@ static void read_one(struct rama_cli_seg_info *info, const char *path, struct ra
 	make_plain(info->host);
 }
 
-bool rama_cli_seg_infos_has(const struct rama_cli_seg_infos *s, int64_t pid)
+bool rama_launch_seg_infos_has(const struct rama_launch_seg_infos *s, int64_t pid)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->info[i].bad && s->info[i].pid == pid)
@@ -54,7 +54,7 @@ bool rama_cli_seg_infos_has(const struct rama_cli_seg_infos *s, int64_t pid)
 	return false;
 }
 
-static bool same_process(const struct rama_cli_seg_info *a, const struct rama_cli_seg_info *b)
+static bool same_process(const struct rama_launch_seg_info *a, const struct rama_launch_seg_info *b)
 {
 	return !a->bad && !b->bad && a->pid == b->pid && a->pid_start == b->pid_start &&
 	       strcmp(a->host, b->host) == 0;
@@ -62,15 +62,15 @@ static bool same_process(const struct rama_cli_seg_info *a, const struct rama_cl
 
 /* one of a list that is in another order than they are */
 struct place {
-	const struct rama_cli_seg_info *info;
+	const struct rama_launch_seg_info *info;
 };
 
 /* images of one process together, in the order in which it ran them; a process id may be used
  * again */
 static int by_process(const void *a, const void *b)
 {
-	const struct rama_cli_seg_info *x = ((const struct place *)a)->info,
-				       *y = ((const struct place *)b)->info;
+	const struct rama_launch_seg_info *x = ((const struct place *)a)->info,
+					  *y = ((const struct place *)b)->info;
 	int rc = x->bad - y->bad;
 
 	if (rc == 0)
@@ -83,14 +83,14 @@ static int by_process(const void *a, const void *b)
 }
 
 /* the last image of a process says how it ended */
-static void count_process(struct rama_cli_seg_infos *s, const struct rama_cli_seg_info *last)
+static void count_process(struct rama_launch_seg_infos *s, const struct rama_launch_seg_info *last)
 {
 	s->processes++;
 	s->alive += last->alive > 0;
 	s->unknown += last->alive < 0;
 }
 
-static int count(struct rama_cli_seg_infos *s)
+static int count(struct rama_launch_seg_infos *s)
 {
 	struct place *order = calloc(s->n + 1, sizeof(*order));
 
@@ -100,7 +100,7 @@ static int count(struct rama_cli_seg_infos *s)
 		order[i].info = &s->info[i];
 	qsort(order, s->n, sizeof(*order), by_process);
 	for (size_t i = 0; i < s->n; i++) {
-		const struct rama_cli_seg_info *info = order[i].info;
+		const struct rama_launch_seg_info *info = order[i].info;
 
 		if (info->bad)
 			s->bad++;
@@ -114,11 +114,11 @@ static int count(struct rama_cli_seg_infos *s)
 	return 0;
 }
 
-int rama_cli_seg_infos_read(struct rama_cli_seg_infos *s, const struct rama_gather_list *segs)
+int rama_launch_seg_infos_read(struct rama_launch_seg_infos *s, const struct rama_gather_list *segs)
 {
 	struct rama_seg *seg = malloc(sizeof(*seg));
 
-	*s = (struct rama_cli_seg_infos){ .info = calloc(segs->n + 1, sizeof(*s->info)) };
+	*s = (struct rama_launch_seg_infos){ .info = calloc(segs->n + 1, sizeof(*s->info)) };
 	if (s->info == NULL || seg == NULL) {
 		free(seg);
 		return RAMA_EMEMORY;
@@ -129,8 +129,8 @@ int rama_cli_seg_infos_read(struct rama_cli_seg_infos *s, const struct rama_gath
 	return count(s);
 }
 
-void rama_cli_seg_infos_fini(struct rama_cli_seg_infos *s)
+void rama_launch_seg_infos_fini(struct rama_launch_seg_infos *s)
 {
 	free(s->info);
-	*s = (struct rama_cli_seg_infos){ 0 };
+	*s = (struct rama_launch_seg_infos){ 0 };
 }

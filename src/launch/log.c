@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/log.h"
+#include "launch/log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,74 +9,63 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/input.h"
 #include "config/logname.h"
+#include "config/value.h"
 
 #define SUFFIX ".darshan"
 #define NAMES_MOST 1000
 
 /* can a new file be made in the directory? */
-static int check_dir(const char *dir)
+static int check_dir(const char *dir, const struct rama_launch_told *told)
 {
 	struct stat st;
 
-	if (stat(dir, &st) != 0) {
-		rama_cli_complain(dir, "the log cannot go there: %s", strerror(errno));
-		return 4;
-	}
-	if (!S_ISDIR(st.st_mode)) {
-		rama_cli_complain(dir, "the log cannot go there: it is no directory");
-		return 4;
-	}
-	if (access(dir, W_OK | X_OK) != 0) {
-		rama_cli_complain(dir,
-				  "the log cannot go there: %s; -o or --log-dir name another place",
-				  strerror(errno));
-		return 4;
-	}
-	return 0;
+	if (stat(dir, &st) != 0)
+		rama_launch_problem(told, dir, "the log cannot go there: %s", strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		rama_launch_problem(told, dir, "the log cannot go there: it is no directory");
+	else if (access(dir, W_OK | X_OK) != 0)
+		rama_launch_problem(
+			told, dir,
+			"the log cannot go there: %s; -o or --log-dir name another place",
+			strerror(errno));
+	else
+		return 0;
+	return RAMA_EIO;
 }
 
-static int check_file(const struct rama_cli_log_place *p)
+static int check_file(const struct rama_launch_log_place *p, const struct rama_launch_told *told)
 {
 	char dir[PATH_MAX];
 	const char *slash = strrchr(p->file, '/');
 	struct stat st;
 
 	if (stat(p->file, &st) == 0 && S_ISDIR(st.st_mode)) {
-		rama_cli_complain(p->file, "is a directory; --log-dir takes one");
-		return 4;
+		rama_launch_problem(told, p->file, "is a directory; --log-dir takes one");
+		return RAMA_EIO;
 	}
 	if (!p->force && lstat(p->file, &st) == 0) {
-		rama_cli_complain(p->file, "exists already; -f replaces it");
-		return 4;
+		rama_launch_problem(told, p->file, "exists already; -f replaces it");
+		return RAMA_EIO;
 	}
 	if (slash == NULL)
-		return check_dir(".");
+		return check_dir(".", told);
 	snprintf(dir, sizeof(dir), "%.*s", slash == p->file ? 1 : (int)(slash - p->file), p->file);
-	return check_dir(dir);
+	return check_dir(dir, told);
 }
 
-int rama_cli_log_place_init(struct rama_cli_log_place *p, const struct rama_cli_opts *o,
-			    const struct rama_cli_log_options_of *opt)
+int rama_launch_log_check(struct rama_launch_log_place *p, const struct rama_launch_told *told)
 {
-	*p = (struct rama_cli_log_place){ .file = rama_cli_opts_value(o, opt->output),
-					  .dir = rama_cli_opts_value(o, opt->dir),
-					  .force = rama_cli_opts_has(o, opt->force) };
-	if (p->file != NULL && strcmp(p->file, "-") == 0)
-		rama_cli_opts_usage(o, "the log needs a file; standard output is not for it");
-	if (p->file != NULL && *p->file == '\0')
-		rama_cli_opts_usage(o, "-o needs the name of a file");
 	if (p->file != NULL)
-		return check_file(p);
+		return check_file(p, told);
 	if (p->dir == NULL)
-		p->dir = rama_cli_opts_setting(RAMA_TAB_SET_LOG_DIR);
+		p->dir = rama_config_value(RAMA_TAB_SET_LOG_DIR);
 	if (*p->dir == '\0')
 		p->dir = ".";
-	return check_dir(p->dir);
+	return check_dir(p->dir, told);
 }
 
-void rama_cli_log_program(char *to, size_t size, const char *command)
+void rama_launch_log_program(char *to, size_t size, const char *command)
 {
 	size_t n = strcspn(command, " "), start = n;
 
@@ -106,7 +95,7 @@ static int free_name(char path[PATH_MAX], const char *wanted)
 	return -1;
 }
 
-static int choose(const struct rama_cli_log_place *p, const struct rama_cli_log_about *about,
+static int choose(const struct rama_launch_log_place *p, const struct rama_launch_log_about *about,
 		  char path[PATH_MAX])
 {
 	time_t start = (time_t)(about->start / 1000000000);
@@ -138,47 +127,23 @@ static int choose(const struct rama_cli_log_place *p, const struct rama_cli_log_
 	return free_name(path, wanted);
 }
 
-void rama_cli_log_progress(void *ctx, size_t done, size_t of)
+int rama_launch_log_make(const struct rama_launch_log_place *p, const struct rama_gather_list *segs,
+			 const struct rama_launch_log_about *about,
+			 const struct rama_gather_options *opt, char path[PATH_MAX],
+			 struct rama_gather_result *result, struct rama_err *e)
 {
-	static time_t start; /* of the first call; a job's segments are gathered once */
-	time_t now = time(NULL);
-
-	(void)ctx;
-	if (start == 0)
-		start = now;
-	if (!isatty(STDERR_FILENO) || now - start < 2)
-		return;
-	if (done < of)
-		fprintf(stderr, "\riorama: %zu of %zu segments\033[K", done, of);
-	else
-		fputs("\r\033[K", stderr);
-}
-
-static void print_problem(void *ctx, const char *line)
-{
-	(void)ctx;
-	rama_cli_progress_end();
-	fprintf(stderr, "iorama: %s\n", line);
-}
-
-int rama_cli_log_make(const struct rama_cli_log_place *p, const struct rama_gather_list *segs,
-		      const struct rama_cli_log_about *about, const struct rama_gather_options *opt,
-		      char path[PATH_MAX], struct rama_gather_result *result, struct rama_err *e)
-{
-	struct rama_gather_options o = *opt;
 	int rc;
 
-	if (o.problem == NULL)
-		o.problem = print_problem;
 	if (choose(p, about, path) != 0)
 		return rama_err_set(e, RAMA_EIO, "no name for the log can be found in %s",
 				    p->file != NULL ? p->file : p->dir);
-	if (segs->n == 0 && o.n_logs == 1) /* the ranks have done all there is to do */
-		rc = rename(o.logs[0], path) == 0
+	if (segs->n == 0 && opt->n_logs == 1) /* the ranks have done all there is to do */
+		rc = rename(opt->logs[0], path) == 0
 			     ? 0
 			     : rama_err_set(e, RAMA_EIO, "%s", strerror(errno));
 	else
-		rc = rama_gather_job((const char *const *)segs->path, segs->n, path, &o, result, e);
+		rc = rama_gather_job((const char *const *)segs->path, segs->n, path, opt, result,
+				     e);
 	if (rc < 0)
 		return rama_err_prefix(e, "%s", path);
 	if (p->file == NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/find.h"
+#include "launch/find.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/opts.h"
+#include "config/value.h"
 
 #ifndef IORAMA_LIBDIR
 #define IORAMA_LIBDIR "lib"
@@ -22,7 +22,7 @@
 
 /* ---- our own files -------------------------------------------------------------------------- */
 
-int rama_cli_find_file(const char *name, char buf[PATH_MAX], struct rama_err *e)
+int rama_launch_find_file(const char *name, char buf[PATH_MAX], struct rama_err *e)
 {
 	static const char *const beside[] = { "lib", IORAMA_LIBDIR, "lib64" };
 	char exe[PATH_MAX / 2], path[PATH_MAX];
@@ -44,16 +44,16 @@ int rama_cli_find_file(const char *name, char buf[PATH_MAX], struct rama_err *e)
 			    IORAMA_LIBDIR);
 }
 
-int rama_cli_find_library(const char *chosen, char buf[PATH_MAX], struct rama_err *e)
+int rama_launch_find_library(const char *chosen, char buf[PATH_MAX], struct rama_err *e)
 {
 	const char *from = chosen != NULL ? "--library" : "IORAMA_LIB";
 
 	if (chosen == NULL)
-		chosen = rama_cli_opts_setting(RAMA_TAB_SET_LIB);
+		chosen = rama_config_value(RAMA_TAB_SET_LIB);
 	if (chosen == NULL || *chosen == '\0') {
 		struct rama_err why = { 0 };
 
-		if (rama_cli_find_file("libiorama.so", buf, &why) != 0)
+		if (rama_launch_find_file("libiorama.so", buf, &why) != 0)
 			return rama_err_set(e, RAMA_EIO, "%s; --library or IORAMA_LIB name it",
 					    why.text);
 	} else if (realpath(chosen, buf) == NULL || access(buf, R_OK) != 0) {
@@ -76,7 +76,7 @@ static bool runs(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-bool rama_cli_find_program(const char *word, char buf[PATH_MAX])
+bool rama_launch_find_program(const char *word, char buf[PATH_MAX])
 {
 	const char *path = getenv("PATH");
 
@@ -97,27 +97,25 @@ bool rama_cli_find_program(const char *word, char buf[PATH_MAX])
 	}
 }
 
-enum rama_cli_launch_kind rama_cli_find_family(void *ctx, const char *program)
+enum rama_launch_kind rama_launch_find_family(void *ctx, const char *program)
 {
 	static const struct {
 		const char *text;
-		enum rama_cli_launch_kind kind;
-	} signs[] = { { "orterun", RAMA_CLI_LAUNCH_OPENMPI },
-		      { "mpirun.openmpi", RAMA_CLI_LAUNCH_OPENMPI },
-		      { "prterun", RAMA_CLI_LAUNCH_OPENMPI },
-		      { "hydra", RAMA_CLI_LAUNCH_HYDRA },
-		      { "HYDRA", RAMA_CLI_LAUNCH_HYDRA },
-		      { "mpich", RAMA_CLI_LAUNCH_HYDRA },
-		      { "Open MPI", RAMA_CLI_LAUNCH_OPENMPI },
-		      { "OpenRTE", RAMA_CLI_LAUNCH_OPENMPI } };
-	enum rama_cli_launch_kind kind = RAMA_CLI_LAUNCH_MPI;
+		enum rama_launch_kind kind;
+	} signs[] = {
+		{ "orterun", RAMA_LAUNCH_OPENMPI },  { "mpirun.openmpi", RAMA_LAUNCH_OPENMPI },
+		{ "prterun", RAMA_LAUNCH_OPENMPI },  { "hydra", RAMA_LAUNCH_HYDRA },
+		{ "HYDRA", RAMA_LAUNCH_HYDRA },	     { "mpich", RAMA_LAUNCH_HYDRA },
+		{ "Open MPI", RAMA_LAUNCH_OPENMPI }, { "OpenRTE", RAMA_LAUNCH_OPENMPI }
+	};
+	enum rama_launch_kind kind = RAMA_LAUNCH_MPI;
 	char path[PATH_MAX], real[PATH_MAX];
 	struct stat st;
 	void *map;
 	int fd;
 
 	(void)ctx;
-	if (!rama_cli_find_program(program, path) || realpath(path, real) == NULL)
+	if (!rama_launch_find_program(program, path) || realpath(path, real) == NULL)
 		return kind;
 	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
 		if (strstr(strrchr(real, '/'), signs[i].text) != NULL)
@@ -129,7 +127,7 @@ enum rama_cli_launch_kind rama_cli_find_family(void *ctx, const char *program)
 		size_t n = st.st_size < FAMILY_SCAN ? (size_t)st.st_size : FAMILY_SCAN;
 
 		map = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
-		for (size_t i = 0; map != MAP_FAILED && kind == RAMA_CLI_LAUNCH_MPI &&
+		for (size_t i = 0; map != MAP_FAILED && kind == RAMA_LAUNCH_MPI &&
 				   i < sizeof(signs) / sizeof(signs[0]);
 		     i++)
 			if (memmem(map, n, signs[i].text, strlen(signs[i].text)) != NULL)
@@ -170,10 +168,10 @@ static bool interpreter(const char *head, size_t n, char buf[PATH_MAX])
 	base = strrchr(word, '/');
 	if (base != NULL && strcmp(base, "/env") == 0 && next != NULL)
 		word = next;
-	return rama_cli_find_program(word, buf);
+	return rama_launch_find_program(word, buf);
 }
 
-void rama_cli_find_kind(char buf[PATH_MAX], struct rama_program *kind)
+void rama_launch_find_kind(char buf[PATH_MAX], struct rama_program *kind)
 {
 	for (int i = 0; i < SCRIPTS; i++) {
 		char head[HEAD];
@@ -188,12 +186,12 @@ void rama_cli_find_kind(char buf[PATH_MAX], struct rama_program *kind)
 	rama_program_look(kind, AT_FDCWD, buf);
 }
 
-void rama_cli_find_rank_program(const char *const *words, struct rama_program *kind)
+void rama_launch_find_rank_program(const char *const *words, struct rama_program *kind)
 {
 	char path[PATH_MAX];
 
 	for (; *words != NULL && !kind->there; words++)
-		if (**words != '-' && rama_cli_find_program(*words, path))
+		if (**words != '-' && rama_launch_find_program(*words, path))
 			rama_program_look(kind, AT_FDCWD, path);
 }
 
@@ -262,8 +260,8 @@ static int walk_sections(const unsigned char *map, size_t size, void (*tell)(voi
 	return rama_err_set(e, RAMA_ECORRUPT, "has no table of symbols");
 }
 
-int rama_cli_elf_symbols(const char *path, void (*tell)(void *ctx, const char *name), void *ctx,
-			 struct rama_err *e)
+int rama_launch_elf_symbols(const char *path, void (*tell)(void *ctx, const char *name), void *ctx,
+			    struct rama_err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 	struct stat st;

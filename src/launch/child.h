@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_child.h: the command of `iorama run` as a child: signals pass through, the terminal is its
+/* child.h: the command of `iorama run` as a child: signals pass through, the terminal is its
  * own, and how it ended is known. */
-#ifndef RAMA_CLI_RUN_CHILD_H
-#define RAMA_CLI_RUN_CHILD_H
+#ifndef RAMA_LAUNCH_CHILD_H
+#define RAMA_LAUNCH_CHILD_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-struct rama_cli_child {
+struct rama_launch_child {
 	bool parallel; /* set by the caller: the command starts ranks, and may end before them */
 	/* Set by the caller or NULL: called once a second while the command runs, and before we
 	 * stop with it. */
@@ -26,9 +26,9 @@ struct rama_cli_child {
 
 /* Starts the command and waits for its end. Processes it leaves behind become children of this
  * one and go on. 0, or -1 with errno if no process could be made. */
-int rama_cli_child_run(struct rama_cli_child *c, char *const *argv, char *const *envp);
+int rama_launch_child_run(struct rama_launch_child *c, char *const *argv, char *const *envp);
 
 /* how many processes that it left behind, and their children, still run */
-size_t rama_cli_child_left(void);
+size_t rama_launch_child_left(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/made.h"
+#include "launch/made.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define SUFFIX ".darshan"
 
-static int directory_of(const struct rama_cli_log_place *log, char real[PATH_MAX],
+static int directory_of(const struct rama_launch_log_place *log, char real[PATH_MAX],
 			struct rama_err *e)
 {
 	const char *slash = log->file != NULL ? strrchr(log->file, '/') : NULL;
@@ -33,8 +33,8 @@ static int directory_of(const struct rama_cli_log_place *log, char real[PATH_MAX
 	return 0;
 }
 
-int rama_cli_made_init(struct rama_cli_made *m, const struct rama_cli_log_place *log,
-		       const char *job, struct rama_err *e)
+int rama_launch_made_init(struct rama_launch_made *m, const struct rama_launch_log_place *log,
+			  const char *job, struct rama_err *e)
 {
 	char real[PATH_MAX];
 	struct statx st = { 0 };
@@ -68,7 +68,7 @@ static int add(struct rama_gather_list *list, const char *path)
 }
 
 /* one file whose name begins as theirs do */
-static int see(struct rama_cli_made *m, const char *dir, const char *name)
+static int see(struct rama_launch_made *m, const char *dir, const char *name)
 {
 	size_t n = strlen(name), end = strlen(SUFFIX);
 	char path[PATH_MAX];
@@ -83,7 +83,7 @@ static int see(struct rama_cli_made *m, const char *dir, const char *name)
 	return 0;
 }
 
-static void look_at(struct rama_cli_made *m, const char *path)
+static void look_at(struct rama_launch_made *m, const char *path)
 {
 	struct rama_err e = { 0 };
 	struct rama_file file;
@@ -100,7 +100,7 @@ static void look_at(struct rama_cli_made *m, const char *path)
 	rama_file_close(&file);
 }
 
-int rama_cli_made_find(struct rama_cli_made *m, struct rama_err *e)
+int rama_launch_made_find(struct rama_launch_made *m, struct rama_err *e)
 {
 	char dir[PATH_MAX];
 	const char *base = strrchr(m->stem, '/') + 1;
@@ -127,13 +127,13 @@ int rama_cli_made_find(struct rama_cli_made *m, struct rama_err *e)
 	return 0;
 }
 
-void rama_cli_made_remove(const struct rama_cli_made *m)
+void rama_launch_made_remove(const struct rama_launch_made *m)
 {
 	for (size_t i = 0; i < m->it.n; i++)
 		unlink(m->it.path[i]);
 }
 
-void rama_cli_made_fini(struct rama_cli_made *m)
+void rama_launch_made_fini(struct rama_launch_made *m)
 {
 	rama_gather_list_fini(&m->it);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/vars.h"
+#include "launch/vars.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #define GLOBS_MOST 65536
 
-char *rama_cli_vars_preload(const char *library, const struct rama_program *kind,
-			    struct rama_arena *a)
+char *rama_launch_vars_preload(const char *library, const struct rama_program *kind,
+			       struct rama_arena *a)
 {
 	const char *before = getenv("LD_PRELOAD");
 	size_t size = strlen(library) + (before != NULL ? strlen(before) : 0) + RAMA_ELF_NAME + 3;
@@ -32,7 +32,7 @@ char *rama_cli_vars_preload(const char *library, const struct rama_program *kind
 	return more;
 }
 
-char *rama_cli_vars_joined(char *const *argv, struct rama_arena *a)
+char *rama_launch_vars_joined(char *const *argv, struct rama_arena *a)
 {
 	size_t size = 1;
 	char *text, *p;
@@ -47,37 +47,37 @@ char *rama_cli_vars_joined(char *const *argv, struct rama_arena *a)
 	return text;
 }
 
-char *rama_cli_vars_globs(struct rama_cli_opts *o, const char *variable,
-			  enum rama_tab_option_id option, struct rama_arena *a)
+char *rama_launch_vars_globs(const char *variable, const char *const *globs, size_t n,
+			     struct rama_arena *a, struct rama_err *e)
 {
-	const char *before = getenv(variable), *glob;
+	const char *before = getenv(variable);
 	char *text = rama_arena_alloc(a, GLOBS_MOST);
 	size_t used = 0;
 
-	if (text == NULL)
+	if (text == NULL) {
+		rama_err_no_memory(e);
 		return NULL;
+	}
 	text[0] = '\0';
 	if (before != NULL && *before != '\0')
 		used = (size_t)snprintf(text, GLOBS_MOST, "%s", before);
-	for (size_t at = 0; (glob = rama_cli_opts_next(o, option, &at)) != NULL;)
-		if (used < GLOBS_MOST)
-			used += (size_t)snprintf(text + used, GLOBS_MOST - used, "%s%s",
-						 used > 0 ? "\n" : "", glob);
-	if (used >= GLOBS_MOST)
-		rama_cli_opts_usage(o, "too many globs for %s: more than %d bytes", variable,
-				    GLOBS_MOST - 1);
-	return text;
+	for (size_t i = 0; i < n && used < GLOBS_MOST; i++)
+		used += (size_t)snprintf(text + used, GLOBS_MOST - used, "%s%s",
+					 used > 0 ? "\n" : "", globs[i]);
+	if (used < GLOBS_MOST)
+		return text;
+	rama_err_set(e, RAMA_EUSAGE, "too many globs for %s: more than %d bytes", variable,
+		     GLOBS_MOST - 1);
+	return NULL;
 }
 
-void rama_cli_vars_check_memory(struct rama_cli_opts *o, enum rama_tab_option_id option)
+bool rama_launch_vars_is_size(const char *text)
 {
 	static const char *const units[] = { "", "K", "M", "G", "KiB", "MiB", "GiB" };
-	const char *text = rama_cli_opts_value(o, option);
-	size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
+	size_t digits = strspn(text, "0123456789");
 
 	for (size_t i = 0; digits > 0 && i < sizeof(units) / sizeof(units[0]); i++)
 		if (strcasecmp(text + digits, units[i]) == 0)
-			return;
-	if (text != NULL)
-		rama_cli_opts_usage(o, "a size is like 64M or 1G, not '%s'", text);
+			return true;
+	return false;
 }

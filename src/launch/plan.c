@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/run/launch.h"
+#include "launch/plan.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,8 +12,8 @@ enum form { FORM_PAIR, FORM_TRIPLE, FORM_JOINED, FORM_EXPORT };
 static const struct {
 	enum form form;
 	const char *option, *name;
-} families[RAMA_CLI_LAUNCH_KINDS] = {
-#define FAMILY(symbol, how, word, people) [RAMA_CLI_LAUNCH_##symbol] = { FORM_##how, word, people },
+} families[RAMA_LAUNCH_KINDS] = {
+#define FAMILY(symbol, how, word, people) [RAMA_LAUNCH_##symbol] = { FORM_##how, word, people },
 #define LAUNCHER(...)
 #include "table/launchers.def"
 #undef FAMILY
@@ -22,19 +22,19 @@ static const struct {
 
 static const struct launcher {
 	const char *name;
-	enum rama_cli_launch_kind kind;
+	enum rama_launch_kind kind;
 	const char *letters, *words;
 	size_t skip;
 } launchers[] = {
 #define FAMILY(...)
 #define LAUNCHER(program, what, short_options, long_options, leave) \
-	{ program, RAMA_CLI_LAUNCH_##what, short_options, long_options, leave },
+	{ program, RAMA_LAUNCH_##what, short_options, long_options, leave },
 #include "table/launchers.def"
 #undef FAMILY
 #undef LAUNCHER
 };
 
-const char *rama_cli_launch_family_name(enum rama_cli_launch_kind kind)
+const char *rama_launch_family_name(enum rama_launch_kind kind)
 {
 	return families[kind].name;
 }
@@ -81,7 +81,7 @@ static size_t after_options(const struct launcher *l, char *const *argv, size_t 
 		if (argv[at][1] != '\0' && takes_next(l, argv[at]) && argv[at + 1] != NULL)
 			at++;
 	}
-	if (l->kind == RAMA_CLI_LAUNCH_ENV)
+	if (l->kind == RAMA_LAUNCH_ENV)
 		while (argv[at] != NULL && strchr(argv[at], '=') != NULL)
 			at++;
 	for (size_t i = 0; i < l->skip && argv[at] != NULL; i++)
@@ -128,13 +128,13 @@ static void add_made(struct words *w, const char *first, ...)
 
 /* Variables as options. Only LD_PRELOAD is not in the launcher's own environment, so the others
  * need no value where a name is enough. */
-static void add_options(struct words *w, enum rama_cli_launch_kind kind,
-			const struct rama_cli_launch_in *in)
+static void add_options(struct words *w, enum rama_launch_kind kind,
+			const struct rama_launch_in *in)
 {
 	const char *option = families[kind].option;
 
 	for (size_t i = 0; i < in->n_vars; i++) {
-		const struct rama_cli_launch_var *v = &in->vars[i];
+		const struct rama_launch_var *v = &in->vars[i];
 
 		if (families[kind].form == FORM_JOINED) {
 			add_made(w, option, "=", v->name, "=", v->value, NULL);
@@ -144,7 +144,7 @@ static void add_options(struct words *w, enum rama_cli_launch_kind kind,
 		if (families[kind].form == FORM_TRIPLE) {
 			add(w, v->name);
 			add(w, v->value);
-		} else if (i > 0 && kind == RAMA_CLI_LAUNCH_OPENMPI) {
+		} else if (i > 0 && kind == RAMA_LAUNCH_OPENMPI) {
 			add(w, v->name);
 		} else {
 			add_made(w, v->name, "=", v->value, NULL);
@@ -153,7 +153,7 @@ static void add_options(struct words *w, enum rama_cli_launch_kind kind,
 }
 
 /* srun has one list for all variables: the user's, or ALL, gets ours at its end. */
-static void add_export(struct words *w, const struct rama_cli_launch_in *in, const char *before)
+static void add_export(struct words *w, const struct rama_launch_in *in, const char *before)
 {
 	bool all = before == NULL || strncmp(before, "ALL", 3) == 0;
 	const char *list = before == NULL ? "ALL" : strcmp(before, "NONE") == 0 ? "NIL" : before;
@@ -193,7 +193,7 @@ static const char *copy_srun(struct words *w, char *const *argv, size_t at, size
 }
 
 /* env clears what it is told to clear; what it sets then is ours to set again */
-static void copy_env(struct words *w, const struct rama_cli_launch_in *in, size_t at, size_t end)
+static void copy_env(struct words *w, const struct rama_launch_in *in, size_t at, size_t end)
 {
 	bool clears = false, preloads = false;
 	const char *preload = "LD_PRELOAD=";
@@ -215,12 +215,12 @@ static void copy_env(struct words *w, const struct rama_cli_launch_in *in, size_
 		add_made(w, in->vars[i].name, "=", in->vars[i].value, NULL);
 }
 
-static void copy_parallel(struct words *w, const struct rama_cli_launch_in *in, size_t at,
-			  const struct launcher *l, enum rama_cli_launch_kind kind)
+static void copy_parallel(struct words *w, const struct rama_launch_in *in, size_t at,
+			  const struct launcher *l, enum rama_launch_kind kind)
 {
 	size_t end = at + 1;
 
-	if (kind == RAMA_CLI_LAUNCH_SRUN) {
+	if (kind == RAMA_LAUNCH_SRUN) {
 		const char *value;
 
 		end = after_options(l, in->argv, at);
@@ -228,7 +228,7 @@ static void copy_parallel(struct words *w, const struct rama_cli_launch_in *in, 
 		if (w->n > 0 && strcmp(w->argv[w->n - 1], "--") == 0)
 			w->n--;
 		add_export(w, in, value);
-	} else if (kind != RAMA_CLI_LAUNCH_MPI) {
+	} else if (kind != RAMA_LAUNCH_MPI) {
 		for (size_t i = 0; i < l->skip && in->argv[end] != NULL; i++)
 			add(w, in->argv[end++]);
 		add_options(w, kind, in);
@@ -236,7 +236,7 @@ static void copy_parallel(struct words *w, const struct rama_cli_launch_in *in, 
 	for (; in->argv[end] != NULL; end++) {
 		add(w, in->argv[end]);
 		/* each program of `mpirun … : …` has variables of its own */
-		if (kind == RAMA_CLI_LAUNCH_OPENMPI && strcmp(in->argv[end], ":") == 0)
+		if (kind == RAMA_LAUNCH_OPENMPI && strcmp(in->argv[end], ":") == 0)
 			add_options(w, kind, in);
 	}
 }
@@ -244,12 +244,12 @@ static void copy_parallel(struct words *w, const struct rama_cli_launch_in *in, 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
 /* `env nice mpirun …`: index of the first word that does more than run what follows it */
-static size_t walk(const struct rama_cli_launch_in *in, enum rama_cli_launch_kind *kind,
+static size_t walk(const struct rama_launch_in *in, enum rama_launch_kind *kind,
 		   const struct launcher **row)
 {
 	size_t at = 0;
 
-	*kind = RAMA_CLI_LAUNCH_PROGRAM;
+	*kind = RAMA_LAUNCH_PROGRAM;
 	for (;;) {
 		const struct launcher *l = in->argv[at] != NULL ? launcher_of(in->argv[at]) : NULL;
 		size_t next;
@@ -257,9 +257,9 @@ static size_t walk(const struct rama_cli_launch_in *in, enum rama_cli_launch_kin
 		*row = l;
 		if (l == NULL)
 			return at;
-		if (l->kind != RAMA_CLI_LAUNCH_RUNS && l->kind != RAMA_CLI_LAUNCH_ENV) {
+		if (l->kind != RAMA_LAUNCH_RUNS && l->kind != RAMA_LAUNCH_ENV) {
 			*kind = l->kind;
-			if (l->kind == RAMA_CLI_LAUNCH_MPI && in->family != NULL)
+			if (l->kind == RAMA_LAUNCH_MPI && in->family != NULL)
 				*kind = in->family(in->ctx, in->argv[at]);
 			return at;
 		}
@@ -270,33 +270,33 @@ static size_t walk(const struct rama_cli_launch_in *in, enum rama_cli_launch_kin
 	}
 }
 
-const char *rama_cli_launch_refused(const struct rama_cli_launch_in *in)
+const char *rama_launch_refused(const struct rama_launch_in *in)
 {
-	enum rama_cli_launch_kind kind;
+	enum rama_launch_kind kind;
 	const struct launcher *row;
 	size_t at = walk(in, &kind, &row);
 
-	return kind == RAMA_CLI_LAUNCH_REFUSED ? in->argv[at] : NULL;
+	return kind == RAMA_LAUNCH_REFUSED ? in->argv[at] : NULL;
 }
 
-size_t rama_cli_launch_parallel(const struct rama_cli_launch_in *in)
+size_t rama_launch_parallel(const struct rama_launch_in *in)
 {
-	enum rama_cli_launch_kind kind;
+	enum rama_launch_kind kind;
 	const struct launcher *row;
 	size_t at = walk(in, &kind, &row);
 
-	return row != NULL && rama_cli_launch_family_name(kind) != NULL ? at : SIZE_MAX;
+	return row != NULL && rama_launch_family_name(kind) != NULL ? at : SIZE_MAX;
 }
 
-int rama_cli_launch_plan(struct rama_cli_launch *l, const struct rama_cli_launch_in *in,
-			 struct rama_arena *a)
+int rama_launch_plan_make(struct rama_launch_plan *l, const struct rama_launch_in *in,
+			  struct rama_arena *a)
 {
 	const struct launcher *row;
 	struct words w = { .a = a };
 	size_t n = 0, at, room;
 	bool family;
 
-	*l = (struct rama_cli_launch){ 0 };
+	*l = (struct rama_launch_plan){ 0 };
 	while (in->argv[n] != NULL)
 		n++;
 	room = n + (n + 1) * 3 * in->n_vars + 2;
@@ -304,12 +304,12 @@ int rama_cli_launch_plan(struct rama_cli_launch *l, const struct rama_cli_launch
 	if (w.argv == NULL)
 		return RAMA_EMEMORY;
 	at = walk(in, &l->kind, &row);
-	family = row != NULL && rama_cli_launch_family_name(l->kind) != NULL;
+	family = row != NULL && rama_launch_family_name(l->kind) != NULL;
 	for (size_t i = 0; i < at;) {
 		const struct launcher *outer = launcher_of(in->argv[i]);
 		size_t next = outer != NULL ? after_options(outer, in->argv, i) : at;
 
-		if (outer != NULL && outer->kind == RAMA_CLI_LAUNCH_ENV && !family)
+		if (outer != NULL && outer->kind == RAMA_LAUNCH_ENV && !family)
 			copy_env(&w, in, i, next);
 		else
 			for (size_t k = i; k < next; k++)

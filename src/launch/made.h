@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_made.h: logs that ranks on several hosts make for `iorama run`, since it cannot find all
+/* made.h: logs that ranks on several hosts make for `iorama run`, since it cannot find all
  * their segments. They lie beside the log to come, under names that begin with a dot and the
  * name of the job. */
-#ifndef RAMA_CLI_RUN_MADE_H
-#define RAMA_CLI_RUN_MADE_H
+#ifndef RAMA_LAUNCH_MADE_H
+#define RAMA_LAUNCH_MADE_H
 
-#include "cli/run/log.h"
+#include "launch/log.h"
 
-struct rama_cli_made {
+struct rama_launch_made {
 	char host[65];	     /* of this machine */
 	char stem[PATH_MAX]; /* what their paths begin with */
 	char told
@@ -20,11 +20,11 @@ struct rama_cli_made {
 };
 
 /* where they go; 0, or an error if the directory cannot be known */
-int rama_cli_made_init(struct rama_cli_made *m, const struct rama_cli_log_place *log,
-		       const char *job, struct rama_err *e);
+int rama_launch_made_init(struct rama_launch_made *m, const struct rama_launch_log_place *log,
+			  const char *job, struct rama_err *e);
 /* Finds them. What ranks that were killed have left half done is removed. */
-int rama_cli_made_find(struct rama_cli_made *m, struct rama_err *e);
-void rama_cli_made_remove(const struct rama_cli_made *m);
-void rama_cli_made_fini(struct rama_cli_made *m);
+int rama_launch_made_find(struct rama_launch_made *m, struct rama_err *e);
+void rama_launch_made_remove(const struct rama_launch_made *m);
+void rama_launch_made_fini(struct rama_launch_made *m);
 
 #endif
